@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The probe context: what r1 points to when a probe begins, the same on every vendor. Included by
+ * probes (clang -target bpf), by the verifier, by the lowering and by user programs.
+ *
+ * It begins as the kernel's struct pt_regs of x86-64, so that PT_REGS_PARM1..6 of libbpf's
+ * bpf_tracing.h with -D__TARGET_ARCH_x86 read kernel arguments 0 to 5; without that macro
+ * <gpubpf/probe.h> defines PT_REGS_PARM1..6 over arg[]. A program reads the context at constant
+ * offsets, each field in its own size or, in u64 fields, the low 1, 2 or 4 bytes; it never writes it.
+ *
+ * Arguments. arg[i] is the i-th kernel parameter, counting from 0, as bits:
+ *   integers, bool, enum  zero-extended to 64 bits (cast to the parameter's type)
+ *   float, half           the IEEE bits in the low 4 or 2 bytes; double: 8 bytes
+ *   pointers              the device address, `__local` and `__private` ones too (their numeric value)
+ *   struct, union, vector the first 8 bytes, zero-padded; all bytes through bpf_gpu_read_arg()
+ *   images, samplers, queues, pipes, events  0: they have no address
+ * Parameters past the 32nd are reached by bpf_gpu_read_arg() alone. nargs counts all.
+ */
+#ifndef GPUBPF_CTX_H
+#define GPUBPF_CTX_H
+
+#ifndef __bpf__
+#include <stdint.h>
+typedef uint32_t gpubpf_u32;
+typedef uint64_t gpubpf_u64;
+#else
+typedef unsigned int gpubpf_u32;
+typedef unsigned long long gpubpf_u64;
+#endif
+
+#define GPUBPF_CTX_ARGS 32
+#define GPUBPF_CTX_NAME 64
+
+enum gpubpf_site {
+	GPUBPF_SITE_NONE = 0,
+	GPUBPF_SITE_ENTRY = 1,
+	GPUBPF_SITE_EXIT = 2,
+};
+
+struct gpubpf_ctx {
+	/* struct pt_regs of x86-64, 168 bytes. Of these the ones named arg* are arguments 0 to 5 and
+	 * the others read as 0. */
+	gpubpf_u64 r15, r14, r13, r12, bp, bx, r11, r10;
+	gpubpf_u64 r9;   /* arg[5] */
+	gpubpf_u64 r8;   /* arg[4] */
+	gpubpf_u64 ax;
+	gpubpf_u64 cx;   /* arg[3] */
+	gpubpf_u64 dx;   /* arg[2] */
+	gpubpf_u64 si;   /* arg[1] */
+	gpubpf_u64 di;   /* arg[0] */
+	gpubpf_u64 orig_ax, ip, cs, flags, sp, ss;
+
+	gpubpf_u64 launch;         /* number of the launch, from 0, counted in the session per kernel */
+	gpubpf_u64 kernel;         /* id of the kernel in the session, from 0; stable within it */
+	gpubpf_u32 site;           /* enum gpubpf_site */
+	gpubpf_u32 nargs;          /* parameters that the kernel has */
+	gpubpf_u32 work_dim;       /* 1, 2 or 3 */
+	gpubpf_u32 device;         /* ordinal of the device, as helper 512 */
+	gpubpf_u64 grid_dim[3];    /* blocks (work-groups) in each dimension */
+	gpubpf_u64 block_dim[3];   /* threads of a block; the real size in an uneven last group */
+	gpubpf_u64 block_idx[3];
+	gpubpf_u64 thread_idx[3];
+	gpubpf_u64 global_id[3];   /* get_global_id(): with the launch's offset */
+	gpubpf_u64 global_offset[3];
+	gpubpf_u64 global_linear;  /* linear thread number in the launch, from 0, without the offset */
+	gpubpf_u64 arg[GPUBPF_CTX_ARGS];
+	char kernel_name[GPUBPF_CTX_NAME]; /* NUL-terminated, cut if longer; 8-byte aligned */
+};
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For authors of probes (clang -g -O2 -target bpf). One include is enough:
+ *
+ *	#include <gpubpf/probe.h>
+ *
+ *	GPUBPF_ARRAY(threads, __u64, 1);
+ *
+ *	SEC("gpu/exit/vector_add")
+ *	int count(struct gpubpf_ctx *ctx)
+ *	{
+ *		gpubpf_add(&threads, 0, 1);
+ *		return 0;
+ *	}
+ *
+ * It brings <bpf/bpf_helpers.h> and <bpf/bpf_tracing.h>, and goes with <vmlinux.h> or <linux/bpf.h> in
+ * either order: where the include path has one of them, it is the source of the kernel's types and
+ * constants. The context is struct gpubpf_ctx of <gpubpf/ctx.h>; its fields are relocated (CO-RE), so an
+ * object outlives a change of their order.
+ */
+#ifndef GPUBPF_PROBE_H
+#define GPUBPF_PROBE_H
+
+#ifndef __bpf__
+#error "<gpubpf/probe.h> is for probes: compile with clang -target bpf"
+#endif
+
+#if defined(__VMLINUX_H__)
+#elif __has_include(<vmlinux.h>)
+#include <vmlinux.h>
+#elif __has_include(<linux/bpf.h>) && __has_include(<asm/types.h>)
+#include <linux/bpf.h>
+#define GPUBPF_SHORT_TYPES
+#else
+#define GPUBPF_SHORT_TYPES
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
+};
+enum {
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_RB_RING_SIZE = 1,
+	BPF_RB_CONS_POS = 2,
+	BPF_RB_PROD_POS = 3,
+};
+#define BPF_F_CURRENT_CPU 0xffffffffULL
+#endif
+
+#ifdef GPUBPF_SHORT_TYPES
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s8 s8;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+#undef GPUBPF_SHORT_TYPES
+#endif
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#include "ctx.h"
+#pragma clang attribute pop
+
+/* --- maps --- */
+
+/* Map types beside the kernel's. */
+#define BPF_MAP_TYPE_GPU_PERTHREAD_ARRAY 1502 /* one value a GPU thread */
+#define BPF_MAP_TYPE_GPU_ARRAY 1503           /* an array in device memory */
+#define BPF_MAP_TYPE_GPU_RINGBUF 1527         /* max_entries records of value_size for helper 25 */
+
+#define GPUBPF_MAP(map, map_type, key_type, value_type, n) \
+	struct {                                           \
+		__uint(type, map_type);                    \
+		__uint(max_entries, n);                    \
+		__type(key, key_type);                     \
+		__type(value, value_type);                 \
+	} map SEC(".maps")
+
+#define GPUBPF_ARRAY(map, value_type, n) GPUBPF_MAP(map, BPF_MAP_TYPE_ARRAY, __u32, value_type, n)
+#define GPUBPF_HASH(map, key_type, value_type, n) GPUBPF_MAP(map, BPF_MAP_TYPE_HASH, key_type, value_type, n)
+/* One value for every GPU thread: no atomics needed, the tool shows them by thread. */
+#define GPUBPF_PER_THREAD(map, value_type) \
+	GPUBPF_MAP(map, BPF_MAP_TYPE_GPU_PERTHREAD_ARRAY, __u32, value_type, 1)
+/* A stream for bpf_ringbuf_*(); bytes: a power of two of at least 4096. `record` is the type that the tool
+ * shows its records as. */
+#define GPUBPF_RINGBUF(map, record, bytes)          \
+	struct {                                    \
+		__uint(type, BPF_MAP_TYPE_RINGBUF); \
+		__uint(max_entries, bytes);         \
+		__type(value, record);              \
+	} map SEC(".maps")
+
+/* A log2 histogram: slot 0 counts zeros, slot i values of [2^(i-1), 2^i). The tool knows it by the type
+ * of its values, and draws it. */
+typedef __u64 gpubpf_log2_slot;
+#define GPUBPF_LOG2_SLOTS 64
+#define GPUBPF_HISTOGRAM(map) GPUBPF_ARRAY(map, gpubpf_log2_slot, GPUBPF_LOG2_SLOTS)
+
+/* --- helpers --- */
+
+#define GPUBPF_HELPER static __attribute__((unused))
+
+/* Print a string, with the thread's coordinates. */
+GPUBPF_HELPER long (*const ebpf_puts)(const char *s) = (void *)501;
+/* Device time in ns; the base is that of bpf_ktime_get_ns(). */
+GPUBPF_HELPER __u64 (*const bpf_get_globaltimer)(void) = (void *)502;
+GPUBPF_HELPER __u64 (*const bpf_get_block_idx)(__u64 *x, __u64 *y, __u64 *z) = (void *)503;
+GPUBPF_HELPER __u64 (*const bpf_get_block_dim)(__u64 *x, __u64 *y, __u64 *z) = (void *)504;
+GPUBPF_HELPER __u64 (*const bpf_get_thread_idx)(__u64 *x, __u64 *y, __u64 *z) = (void *)505;
+/* Memory fence, of system scope where the device has one. */
+GPUBPF_HELPER __u64 (*const bpf_gpu_membar)(void) = (void *)506;
+/* End the thread of the probed kernel; only where the hook allows it. */
+GPUBPF_HELPER __u64 (*const bpf_exit_thread)(void) = (void *)507;
+GPUBPF_HELPER __u64 (*const bpf_get_grid_dim)(__u64 *x, __u64 *y, __u64 *z) = (void *)508;
+/* Multiprocessor (compute unit), warp (sub-group) in the block, lane in the warp, device. */
+GPUBPF_HELPER __u64 (*const bpf_get_sm_id)(void) = (void *)509;
+GPUBPF_HELPER __u64 (*const bpf_get_warp_id)(void) = (void *)510;
+GPUBPF_HELPER __u64 (*const bpf_get_lane_id)(void) = (void *)511;
+GPUBPF_HELPER __u64 (*const bpf_get_device_id)(void) = (void *)512;
+/* Copy `size` bytes from offset `off` of kernel parameter `i`: structs and vectors by value, parameters
+ * past the 32nd. i and off are constants. 0 or -errno. */
+GPUBPF_HELPER long (*const bpf_gpu_read_arg)(const void *ctx, __u64 i, __u64 off, void *to, __u32 size) = (void *)520;
+
+#undef GPUBPF_HELPER
+
+/* --- kernel arguments --- */
+
+/* Kernel parameter i, counting from 0, as a value of `type` (at most 8 bytes; i is a constant):
+ * GPUBPF_ARG(ctx, 0, float *). A float keeps its bits. */
+#define GPUBPF_ARG(ctx, i, type)                                                          \
+	({                                                                                \
+		_Static_assert(sizeof(type) <= 8, "larger parameters: bpf_gpu_read_arg()"); \
+		union {                                                                   \
+			__u64 bits;                                                       \
+			type value;                                                       \
+		} ___arg = { .bits = ((const struct gpubpf_ctx *)(ctx))->arg[i] };        \
+		___arg.value;                                                             \
+	})
+
+/* libbpf's names, whatever -D__TARGET_ARCH_... says. */
+#undef PT_REGS_PARM1
+#undef PT_REGS_PARM2
+#undef PT_REGS_PARM3
+#undef PT_REGS_PARM4
+#undef PT_REGS_PARM5
+#undef PT_REGS_PARM6
+#define PT_REGS_PARM1(x) (((const struct gpubpf_ctx *)(x))->arg[0])
+#define PT_REGS_PARM2(x) (((const struct gpubpf_ctx *)(x))->arg[1])
+#define PT_REGS_PARM3(x) (((const struct gpubpf_ctx *)(x))->arg[2])
+#define PT_REGS_PARM4(x) (((const struct gpubpf_ctx *)(x))->arg[3])
+#define PT_REGS_PARM5(x) (((const struct gpubpf_ctx *)(x))->arg[4])
+#define PT_REGS_PARM6(x) (((const struct gpubpf_ctx *)(x))->arg[5])
+
+#define ___gpubpf_args0() ctx
+#define ___gpubpf_args1(x) ___gpubpf_args0(), (void *)ctx->arg[0]
+#define ___gpubpf_args2(x, args...) ___gpubpf_args1(args), (void *)ctx->arg[1]
+#define ___gpubpf_args3(x, args...) ___gpubpf_args2(args), (void *)ctx->arg[2]
+#define ___gpubpf_args4(x, args...) ___gpubpf_args3(args), (void *)ctx->arg[3]
+#define ___gpubpf_args5(x, args...) ___gpubpf_args4(args), (void *)ctx->arg[4]
+#define ___gpubpf_args6(x, args...) ___gpubpf_args5(args), (void *)ctx->arg[5]
+#define ___gpubpf_args7(x, args...) ___gpubpf_args6(args), (void *)ctx->arg[6]
+#define ___gpubpf_args8(x, args...) ___gpubpf_args7(args), (void *)ctx->arg[7]
+#define ___gpubpf_args9(x, args...) ___gpubpf_args8(args), (void *)ctx->arg[8]
+#define ___gpubpf_args10(x, args...) ___gpubpf_args9(args), (void *)ctx->arg[9]
+#define ___gpubpf_args11(x, args...) ___gpubpf_args10(args), (void *)ctx->arg[10]
+#define ___gpubpf_args12(x, args...) ___gpubpf_args11(args), (void *)ctx->arg[11]
+#define ___gpubpf_args(args...) ___bpf_apply(___gpubpf_args, ___bpf_narg(args))(args)
+
+/*
+ * A probe with the kernel's parameters as its own, as BPF_KPROBE does for functions:
+ *
+ *	SEC("gpu/entry/vector_add")
+ *	int GPUBPF_PROBE(entered, float *a, float *b, float *c, unsigned n) { ... ctx and n are at hand ... }
+ *
+ * Up to 12 parameters: integers and pointers. Others: GPUBPF_ARG(), bpf_gpu_read_arg().
+ */
+#define GPUBPF_PROBE(name, args...)                                                                          \
+	name(struct gpubpf_ctx *ctx);                                                                        \
+	static __always_inline typeof(name(0)) ____##name(struct gpubpf_ctx *ctx, ##args);                   \
+	typeof(name(0)) name(struct gpubpf_ctx *ctx)                                                         \
+	{                                                                                                    \
+		_Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") return \
+			____##name(___gpubpf_args(args));                                                    \
+		_Pragma("GCC diagnostic pop")                                                                \
+	}                                                                                                    \
+	static __always_inline typeof(name(0)) ____##name(struct gpubpf_ctx *ctx, ##args)
+
+/* --- what probes often do --- */
+
+/*
+ * Atomic adds. Where nobody looks at the old value, a relaxed one is an add without fetch, which devices do
+ * faster and which may be replicated. Where somebody does it must not be relaxed: clang 22 for BPF leaves
+ * the fetch out all the same, and the "old value" is then n.
+ */
+#define gpubpf_count(counter, n) ((void)__atomic_fetch_add(counter, n, __ATOMIC_RELAXED))
+#define gpubpf_fetch_add(counter, n) __sync_fetch_and_add(counter, n)
+
+/* Add n to element i of an array of 64-bit counters. */
+static __always_inline void gpubpf_add(void *array, __u32 i, __u64 n)
+{
+	__u64 *counter = bpf_map_lookup_elem(array, &i);
+
+	if (counter)
+		gpubpf_count(counter, n);
+}
+
+/* The slot of a log2 histogram that v belongs to. */
+static __always_inline __u32 gpubpf_log2(__u64 v)
+{
+	__u32 slot = v != 0;
+
+	if (v >= 1ull << 32) {
+		v >>= 32;
+		slot += 32;
+	}
+	if (v >= 1 << 16) {
+		v >>= 16;
+		slot += 16;
+	}
+	if (v >= 1 << 8) {
+		v >>= 8;
+		slot += 8;
+	}
+	if (v >= 1 << 4) {
+		v >>= 4;
+		slot += 4;
+	}
+	if (v >= 1 << 2) {
+		v >>= 2;
+		slot += 2;
+	}
+	if (v >= 1 << 1)
+		slot += 1;
+	return slot < GPUBPF_LOG2_SLOTS ? slot : GPUBPF_LOG2_SLOTS - 1;
+}
+
+/* Count v in a histogram made by GPUBPF_HISTOGRAM(). */
+static __always_inline void gpubpf_observe(void *histogram, __u64 v)
+{
+	gpubpf_add(histogram, gpubpf_log2(v), 1);
+}
+
+/* Threads of the lane's block, and the block's linear number in the launch. */
+static __always_inline __u64 gpubpf_block_threads(const struct gpubpf_ctx *ctx)
+{
+	return ctx->block_dim[0] * ctx->block_dim[1] * ctx->block_dim[2];
+}
+
+static __always_inline __u64 gpubpf_block_linear(const struct gpubpf_ctx *ctx)
+{
+	return (ctx->block_idx[2] * ctx->grid_dim[1] + ctx->block_idx[1]) * ctx->grid_dim[0] + ctx->block_idx[0];
+}
+
+/* A kernel's name, cut to 63 bytes, as a key or a value. */
+struct gpubpf_name {
+	char text[GPUBPF_CTX_NAME];
+} __attribute__((aligned(8)));
+
+static __always_inline void gpubpf_kernel_name(const struct gpubpf_ctx *ctx, struct gpubpf_name *name)
+{
+	const __u64 *from = (const __u64 *)ctx->kernel_name;
+	__u64 *to = (__u64 *)name;
+
+#pragma unroll
+	for (int i = 0; i < GPUBPF_CTX_NAME / 8; i++)
+		to[i] = from[i];
+}
+
+#endif
