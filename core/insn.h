@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decoded instruction: what every stage after loading reads. One entry stands for one 8-byte slot
+ * of the program, so that an index (a "pc") is the number that the kernel's verifier, llvm-objdump
+ * and .BTF.ext use. The second slot of a 64-bit immediate load is an entry of kind GPUBPF_INSN_HI.
+ */
+#ifndef GPUBPF_CORE_INSN_H
+#define GPUBPF_CORE_INSN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gpubpf_arena;
+struct gpubpf_diag;
+
+enum gpubpf_reg {
+	GPUBPF_R0, GPUBPF_R1, GPUBPF_R2, GPUBPF_R3, GPUBPF_R4, GPUBPF_R5,
+	GPUBPF_R6, GPUBPF_R7, GPUBPF_R8, GPUBPF_R9, GPUBPF_R10,
+	GPUBPF_NREGS,
+};
+
+#define GPUBPF_STACK_SIZE 512  /* bytes of stack a frame has, as in the kernel */
+#define GPUBPF_MAX_FRAMES 8    /* depth of calls between sub-programs, as in the kernel */
+#define GPUBPF_MAX_INSNS 1000000
+
+enum gpubpf_insn_kind {
+	GPUBPF_INSN_ALU,        /* dst = dst op (src or imm) */
+	GPUBPF_INSN_LOAD,       /* dst = *(width *)(src + off) */
+	GPUBPF_INSN_STORE,      /* *(width *)(dst + off) = src or imm */
+	GPUBPF_INSN_ATOMIC,     /* atomic op on *(width *)(dst + off) with src */
+	GPUBPF_INSN_JUMP,       /* goto target */
+	GPUBPF_INSN_JCOND,      /* if (dst op (src or imm)) goto target */
+	GPUBPF_INSN_CALL,       /* helper number imm */
+	GPUBPF_INSN_CALL_LOCAL, /* sub-program that begins at target */
+	GPUBPF_INSN_EXIT,
+	GPUBPF_INSN_IMM64,      /* dst = imm64, or what imm_kind says; takes two slots */
+	GPUBPF_INSN_HI,         /* second slot of IMM64; never a target */
+};
+
+/* op of ALU, JCOND and ATOMIC; the values are dense and begin at 0 in each list */
+enum gpubpf_alu_op {
+#define GPUBPF_ALU(name, code, mnemonic, meaning) GPUBPF_##name,
+#include "opcodes.def"
+	GPUBPF_NALU,
+};
+enum gpubpf_jmp_op {
+#define GPUBPF_JMP(name, code, mnemonic, predicate) GPUBPF_##name,
+#include "opcodes.def"
+	GPUBPF_NJMP,
+};
+enum gpubpf_atomic_op {
+#define GPUBPF_ATOMIC(name, imm, mnemonic, meaning) GPUBPF_##name,
+#include "opcodes.def"
+	GPUBPF_NATOMIC,
+};
+
+/* what a 64-bit immediate load loads (RFC 9669 5.4; numbers are those of the src field) */
+enum gpubpf_imm_kind {
+	GPUBPF_IMM_CONST = 0,     /* imm64 */
+	GPUBPF_IMM_MAP = 1,       /* maps[imm] of the program's unit: a map pointer */
+	GPUBPF_IMM_MAP_VALUE = 2, /* address of byte imm64 of the one value of maps[imm] (global data) */
+	GPUBPF_IMM_FUNC = 4,      /* sub-program that begins at target: a callback */
+};
+
+struct gpubpf_insn {
+	uint8_t kind;     /* enum gpubpf_insn_kind */
+	uint8_t op;       /* enum gpubpf_{alu,jmp,atomic}_op by kind; imm_kind for IMM64 */
+	uint8_t width;    /* bytes: ALU and JCOND 4 or 8; memory and atomics 1, 2, 4, 8; END: bits / 8 */
+	uint8_t dst;      /* enum gpubpf_reg */
+	uint8_t src;      /* enum gpubpf_reg */
+	bool reg;         /* the source is the register src, not imm */
+	bool sext;        /* LOAD: sign-extending */
+	uint8_t ext;      /* MOVSX: source width in bits; END: 'l' to little, 'b' to big, 's' bswap */
+	int16_t off;      /* LOAD, STORE, ATOMIC: displacement in bytes */
+	int32_t imm;
+	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: slot that control goes to */
+	int64_t imm64;    /* IMM64; for a map value the byte offset into it */
+};
+
+/* the on-disk form; equals struct bpf_insn of <linux/bpf.h>, little-endian */
+struct gpubpf_raw_insn {
+	uint8_t code;
+	uint8_t regs;     /* dst in bits 0-3, src in bits 4-7 */
+	int16_t off;
+	int32_t imm;
+};
+
+/*
+ * Decode n slots into out[n]. Every slot is checked against the encoding rules of RFC 9669: unknown
+ * opcodes, reserved fields that are not zero, jumps that leave the program or land in the second
+ * slot of a 64-bit load are refused. Maps stay as the file has them: imm holds the src==1/2
+ * immediate; the caller resolves it to an index.
+ * 0, or -EINVAL with the slot and the rule in diag.
+ */
+int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out,
+		       struct gpubpf_diag *diag);
+
+/* Write one instruction as the kernel's verifier log does, e.g. "r1 = *(u32 *)(r10 -4)".
+ * Returns what snprintf would. */
+int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, size_t size);
+
+#endif

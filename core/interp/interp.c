@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter's host: what memory a program may touch, its helpers, and what to say when it fails. */
+#include "interp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "host.h"
+#include "vm.h" /* the core loop, over the functions below */
+
+#define DEFAULT_INSNS (64ull << 20)
+
+static struct host *host_of(struct gpubpf_vm *vm)
+{
+	return (struct host *)((char *)vm - offsetof(struct host, vm));
+}
+
+static inline u8 *gpubpf_vm_memory(struct gpubpf_vm *vm, u64 address, u64 size, int write)
+{
+	return gpubpf_interp_memory(host_of(vm), address, size, write);
+}
+
+static inline void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper)
+{
+	gpubpf_interp_call(host_of(vm), helper);
+}
+
+static inline void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
+{
+	u64 *dst = &vm->reg[insn->dst];
+
+	switch (insn->op) {
+	case GPUBPF_IMM_MAP:
+		*dst = GPUBPF_PTR_MAP + (u32)insn->imm;
+		break;
+	case GPUBPF_IMM_FUNC:
+		*dst = insn->target;
+		break;
+	case GPUBPF_IMM_MAP_VALUE:
+		*dst = gpubpf_array_address(&host_of(vm)->env,
+					    GPUBPF_LAYOUT_PASS(&host_of(vm)->job->layout->maps[insn->imm]), 0) +
+		       (u64)insn->imm64;
+		break;
+	default:
+		*dst = (u64)insn->imm64;
+	}
+}
+
+static inline void gpubpf_vm_step(struct gpubpf_vm *vm)
+{
+	const struct gpubpf_interp_job *job = host_of(vm)->job;
+	struct gpubpf_interp_state state = { vm->pc, vm->depth, vm->reg, vm->stack };
+
+	gpubpf_interp_prove(host_of(vm));
+	if (job->observe)
+		job->observe(job->observe_arg, &state);
+}
+
+static int refuse(const struct host *h, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_vm *vm = &h->vm;
+	char text[96];
+
+	gpubpf_diag_where(diag, "%s", h->job->prog->name);
+	if (vm->pc < vm->ninsns)
+		gpubpf_insn_format(&vm->insns[vm->pc], vm->pc, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "(no instruction)");
+	switch (vm->status) {
+	case GPUBPF_VM_ACCESS:
+		return gpubpf_diag_set(diag, GPUBPF_E_MEM_BOUNDS, vm->pc, "%s: %s of %llu bytes at 0x%llx is out of bounds",
+				       text, vm->write ? "write" : "read", (unsigned long long)vm->size,
+				       (unsigned long long)vm->address);
+	case GPUBPF_VM_MISALIGNED:
+		return gpubpf_diag_set(diag, GPUBPF_E_MISALIGNED, vm->pc, "%s: the address 0x%llx is misaligned", text,
+				       (unsigned long long)vm->address);
+	case GPUBPF_VM_HELPER:
+		return gpubpf_diag_set(diag, h->why ? GPUBPF_E_HELPER_ARG : GPUBPF_E_BAD_HELPER, vm->pc,
+				       "helper %llu %s", (unsigned long long)vm->address,
+				       h->why ? h->why : "does not exist here");
+	case GPUBPF_VM_DEPTH:
+		return gpubpf_diag_set(diag, GPUBPF_E_CALL_DEPTH, vm->pc, "%s: calls nest deeper than %d frames", text,
+				       GPUBPF_MAX_FRAMES);
+	case GPUBPF_VM_LIMIT:
+		return gpubpf_diag_set(diag, GPUBPF_E_COST, vm->pc, "the run took more than %llu instructions",
+				       (unsigned long long)vm->limit);
+	}
+	return gpubpf_diag_set(diag, GPUBPF_E_CFG, vm->pc, "control left the program's end");
+}
+
+/* What the device library asks its environment and the host's thread for. */
+static void surround(struct host *h, const struct gpubpf_interp_job *job)
+{
+	static const struct gpubpf_ctx alone = { .work_dim = 1, .grid_dim = { 1, 1, 1 }, .block_dim = { 1, 1, 1 } };
+	const struct gpubpf_ctx *ctx = job->ctx ? job->ctx : &alone;
+	struct gpubpf_host_thread *t = &h->thread;
+
+	h->env.arena = (uintptr_t)(job->arena ? job->arena : h->no_arena);
+	h->env.launch = ctx->launch;
+	h->env.pid_tgid = job->pid_tgid;
+	h->env.kernel_id = ctx->kernel;
+	h->env.device = ctx->device;
+	h->env.arg_bytes = job->arg_bytes;
+	memcpy(h->env.arg, ctx->arg, sizeof(h->env.arg));
+	memcpy(t->grid_dim, ctx->grid_dim, sizeof(t->grid_dim));
+	memcpy(t->block_dim, ctx->block_dim, sizeof(t->block_dim));
+	memcpy(t->block_idx, ctx->block_idx, sizeof(t->block_idx));
+	memcpy(t->thread_idx, ctx->thread_idx, sizeof(t->thread_idx));
+	memcpy(t->offset, ctx->global_offset, sizeof(t->offset));
+	t->dims = ctx->work_dim;
+	t->sm = job->sm;
+	t->warp = job->warp;
+	t->lane = job->lane;
+}
+
+static void begin(struct host *h, const struct gpubpf_interp_job *job)
+{
+	struct gpubpf_vm *vm = &h->vm;
+
+	memset(h, 0, sizeof(*h));
+	h->job = job;
+	vm->insns = job->prog->insns;
+	vm->ninsns = job->prog->ninsns;
+	vm->limit = job->max_insns ? job->max_insns : DEFAULT_INSNS;
+	vm->reg[GPUBPF_R1] = job->ctx ? GPUBPF_PTR_CTX : (uintptr_t)job->mem;
+	vm->reg[GPUBPF_R2] = job->ctx ? 0 : job->mem_size;
+	surround(h, job);
+}
+
+int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_result *result,
+		      struct gpubpf_diag *diag)
+{
+	struct host h;
+
+	if (job->unit->nmaps && (!job->arena || !job->layout))
+		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "a program with maps runs over an arena");
+	begin(&h, job);
+	if (gpubpf_interp_prove_begin(&h) < 0)
+		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory to run the program");
+	gpubpf_host_thread_set(&h.thread);
+	gpubpf_vm_run(&h.vm);
+	gpubpf_host_thread_set(NULL);
+	gpubpf_interp_prove_end(&h);
+	if (h.broken)
+		return gpubpf_diag_set(diag, GPUBPF_E_FACT, h.broken_pc, "before instruction %u: %s", h.broken_pc, h.broken);
+	if (h.vm.status != GPUBPF_VM_EXIT && h.vm.status != GPUBPF_VM_ENDED)
+		return refuse(&h, diag);
+	if (h.nrecords)
+		return gpubpf_diag_set(diag, GPUBPF_E_REF_LEAK, h.vm.pc, "%u reserved records are left", h.nrecords);
+	result->r0 = h.vm.reg[GPUBPF_R0];
+	result->insns = h.vm.executed;
+	result->ended_thread = h.vm.status == GPUBPF_VM_ENDED;
+	return 0;
+}

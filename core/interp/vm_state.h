@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of the interpreter's core loop (vm.h). */
+#ifndef GPUBPF_INTERP_VM_STATE_H
+#define GPUBPF_INTERP_VM_STATE_H
+
+#include "core/facts.h"
+#include "maps/device_types.h"
+
+enum gpubpf_vm_status {
+	GPUBPF_VM_RUNNING,
+	GPUBPF_VM_EXIT,
+	GPUBPF_VM_ENDED,      /* helper 507 */
+	GPUBPF_VM_ACCESS,     /* vm->address is out of bounds, or not writable */
+	GPUBPF_VM_MISALIGNED, /* vm->address of an atomic */
+	GPUBPF_VM_HELPER,     /* vm->address is a helper that does not exist, or its arguments are bad */
+	GPUBPF_VM_DEPTH,
+	GPUBPF_VM_LIMIT,
+	GPUBPF_VM_FELL_OFF,   /* control left the program's end */
+};
+
+struct gpubpf_vm_frame {
+	u32 ret;              /* slot to go on at */
+	u64 saved[4];         /* r6 to r9 of the caller */
+};
+
+struct gpubpf_vm {
+	const struct gpubpf_insn *insns;
+	u32 ninsns;
+	u32 pc;
+	u32 depth;
+	u32 status;           /* enum gpubpf_vm_status */
+	u64 executed, limit;
+	u64 address, size;    /* what a failing access touched */
+	int write;
+	u64 reg[GPUBPF_NREGS];
+	struct gpubpf_vm_frame frame[GPUBPF_MAX_FRAMES];
+	u8 stack[GPUBPF_MAX_FRAMES * GPUBPF_STACK_SIZE] __attribute__((aligned(16)));
+};
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bpf_syscall.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#define BOUND_FD 0x67707562 /* a descriptor that no process has: asks "is it you?" */
+#define FIRST_ID 1          /* of maps and programs, as bpf_map_info and bpf_prog_info tell */
+
+static _Thread_local struct gpubpf_sys *active;
+
+/* A new descriptor of `size` bytes and its inode. */
+static int handle_create(const char *name, uint64_t size, ino_t *ino)
+{
+	struct stat st;
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, size) < 0 || fstat(fd, &st) < 0) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	*ino = st.st_ino;
+	return fd;
+}
+
+static bool handle_ino(int fd, ino_t *ino)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	*ino = st.st_ino;
+	return true;
+}
+
+/* Newest first: the number of a closed descriptor's inode may come again. */
+const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd)
+{
+	ino_t ino;
+
+	if (!handle_ino(fd, &ino))
+		return NULL;
+	for (uint32_t i = sys->nmaps; i-- > 0;)
+		if (sys->maps[i].ino == ino)
+			return &sys->maps[i];
+	return NULL;
+}
+
+const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int fd)
+{
+	ino_t ino;
+
+	if (!handle_ino(fd, &ino))
+		return NULL;
+	for (uint32_t i = sys->nprogs; i-- > 0;)
+		if (sys->progs[i].ino == ino)
+			return &sys->progs[i];
+	return NULL;
+}
+
+/* One more zeroed element at the end of an array. */
+static void *grow(void *array, uint32_t n, size_t size)
+{
+	char *p = reallocarray(array, n + 1, size);
+
+	if (p)
+		memset(p + n * size, 0, size);
+	return p;
+}
+
+/* A copy of n records of `have` bytes as records of `want` bytes, cut or zero-padded. */
+static void *copy_records(uint64_t from, uint32_t n, uint32_t have, uint32_t want)
+{
+	const char *src = (const char *)(uintptr_t)from;
+	char *dst = calloc(n ? n : 1, want);
+
+	for (uint32_t i = 0; dst && i < n; i++)
+		memcpy(dst + (size_t)i * want, src + (size_t)i * have, have < want ? have : want);
+	return dst;
+}
+
+static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
+{
+	struct gpubpf_sys_map *map = grow(sys->maps, sys->nmaps, sizeof(*map));
+	int fd;
+
+	if (!map)
+		return -ENOMEM;
+	sys->maps = map;
+	map += sys->nmaps;
+	memcpy(map->name, attr->map_name, sizeof(map->name));
+	map->type = attr->map_type;
+	map->key_size = attr->key_size;
+	map->value_size = attr->value_size;
+	map->max_entries = attr->max_entries;
+	map->flags = attr->map_flags;
+	map->btf_key = attr->btf_key_type_id;
+	map->btf_value = attr->btf_value_type_id;
+	fd = handle_create("gpubpf-map", attr->map_type == BPF_MAP_TYPE_ARRAY ? attr->value_size : 0, &map->ino);
+	if (fd >= 0)
+		sys->nmaps++;
+	return fd;
+}
+
+/* libbpf writes and reads only the one value of global data, at index 0. */
+static int map_element(struct gpubpf_sys *sys, const union bpf_attr *attr, bool write)
+{
+	const struct gpubpf_sys_map *map = gpubpf_sys_map(sys, attr->map_fd);
+	void *value = (void *)(uintptr_t)attr->value;
+	ssize_t n;
+
+	if (!map || map->type != BPF_MAP_TYPE_ARRAY || *(const uint32_t *)(uintptr_t)attr->key != 0)
+		return -EINVAL;
+	if (write && map->frozen)
+		return -EPERM;
+	n = write ? pwrite(attr->map_fd, value, map->value_size, 0) : pread(attr->map_fd, value, map->value_size, 0);
+	return n < 0 ? -errno : n == (ssize_t)map->value_size ? 0 : -EIO;
+}
+
+static int map_freeze(struct gpubpf_sys *sys, const union bpf_attr *attr)
+{
+	struct gpubpf_sys_map *map;
+
+	if (attr->map_fd == BOUND_FD)
+		return 0;
+	map = (struct gpubpf_sys_map *)gpubpf_sys_map(sys, attr->map_fd);
+	if (!map)
+		return -EBADF;
+	map->frozen = true;
+	return 0;
+}
+
+static int prog_load(struct gpubpf_sys *sys, const union bpf_attr *attr)
+{
+	struct gpubpf_sys_prog *prog = grow(sys->progs, sys->nprogs, sizeof(*prog));
+	int fd;
+
+	if (!prog)
+		return -ENOMEM;
+	sys->progs = prog;
+	prog += sys->nprogs;
+	fd = handle_create("gpubpf-prog", 0, &prog->ino);
+	if (fd < 0)
+		return fd;
+	sys->nprogs++;
+	prog->insns = copy_records(attr->insns, attr->insn_cnt, sizeof(*prog->insns), sizeof(*prog->insns));
+	prog->funcs = copy_records(attr->func_info, attr->func_info_cnt, attr->func_info_rec_size,
+				   sizeof(*prog->funcs));
+	prog->lines = copy_records(attr->line_info, attr->line_info_cnt, attr->line_info_rec_size,
+				   sizeof(*prog->lines));
+	if (!prog->insns || !prog->funcs || !prog->lines) {
+		close(fd);
+		return -ENOMEM;
+	}
+	prog->ninsns = attr->insn_cnt;
+	prog->nfuncs = attr->func_info_cnt;
+	prog->nlines = attr->line_info_cnt;
+	return fd;
+}
+
+static int btf_load(void)
+{
+	ino_t ino;
+
+	return handle_create("gpubpf-btf", 0, &ino);
+}
+
+/* Fill what libbpf asks of a map or program of ours, as much of it as its buffer takes. */
+static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
+{
+	const struct gpubpf_sys_map *map = gpubpf_sys_map(sys, attr->info.bpf_fd);
+	const struct gpubpf_sys_prog *prog = gpubpf_sys_prog(sys, attr->info.bpf_fd);
+	void *info = (void *)(uintptr_t)attr->info.info;
+	uint32_t room = attr->info.info_len;
+	struct bpf_map_info m = { 0 };
+	struct bpf_prog_info p = { 0 };
+
+	if (map) {
+		m.id = map - sys->maps + FIRST_ID;
+		m.type = map->type;
+		m.key_size = map->key_size;
+		m.value_size = map->value_size;
+		m.max_entries = map->max_entries;
+		m.map_flags = map->flags;
+		m.btf_key_type_id = map->btf_key;
+		m.btf_value_type_id = map->btf_value;
+		memcpy(m.name, map->name, sizeof(m.name));
+		memcpy(info, &m, room < sizeof(m) ? room : sizeof(m));
+		return 0;
+	}
+	if (prog) {
+		p.id = prog - sys->progs + FIRST_ID;
+		p.type = BPF_PROG_TYPE_KPROBE;
+		p.xlated_prog_len = prog->ninsns * sizeof(*prog->insns);
+		memcpy(info, &p, room < sizeof(p) ? room : sizeof(p));
+		return 0;
+	}
+	return -EBADF;
+}
+
+/* 0, a descriptor, or -errno. A trivial program, map or BTF that libbpf loads to learn what the kernel
+ * can do is taken like any other: everything that it asks about, we can. */
+static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size)
+{
+	union bpf_attr attr = { 0 };
+
+	memcpy(&attr, from, size < sizeof(attr) ? size : sizeof(attr));
+	switch (cmd) {
+	case BPF_MAP_CREATE:
+		return map_create(sys, &attr);
+	case BPF_MAP_LOOKUP_ELEM:
+		return map_element(sys, &attr, false);
+	case BPF_MAP_UPDATE_ELEM:
+		return map_element(sys, &attr, true);
+	case BPF_MAP_FREEZE:
+		return map_freeze(sys, &attr);
+	case BPF_PROG_LOAD:
+		return prog_load(sys, &attr);
+	case BPF_PROG_BIND_MAP:
+		return 0;
+	case BPF_BTF_LOAD:
+		return btf_load();
+	case BPF_OBJ_GET_INFO_BY_FD:
+		return object_info(sys, &attr);
+	}
+	return -EOPNOTSUPP; /* pinning, links, ids: nothing that loading needs */
+}
+
+/* The kernel's own calling convention: the result, or -errno. */
+static long kernel_call(long nr, const long arg[6])
+{
+#if defined(__x86_64__)
+	register long r10 __asm__("r10") = arg[3];
+	register long r8 __asm__("r8") = arg[4];
+	register long r9 __asm__("r9") = arg[5];
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(arg[0]), "S"(arg[1]), "d"(arg[2]), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = arg[0];
+	register long x1 __asm__("x1") = arg[1];
+	register long x2 __asm__("x2") = arg[2];
+	register long x3 __asm__("x3") = arg[3];
+	register long x4 __asm__("x4") = arg[4];
+	register long x5 __asm__("x5") = arg[5];
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
+#else
+#error "syscall() is not written for this processor"
+#endif
+}
+
+/* In libc's place. A caller may pass fewer than six arguments: the rest is then whatever the registers
+ * hold, which the kernel ignores, as with libc's own. */
+__attribute__((visibility("default"))) long syscall(long nr, ...)
+{
+	long arg[6], ret;
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (active && nr == SYS_bpf)
+		ret = answer(active, (int)arg[0], (const void *)arg[1], (uint32_t)arg[2]);
+	else if (active && nr == SYS_perf_event_open)
+		ret = -EOPNOTSUPP;
+	else
+		ret = kernel_call(nr, arg);
+	if ((unsigned long)ret < -4095UL)
+		return ret;
+	errno = -ret;
+	return -1;
+}
+
+void gpubpf_sys_enter(struct gpubpf_sys *sys)
+{
+	active = sys;
+}
+
+void gpubpf_sys_leave(void)
+{
+	active = NULL;
+}
+
+bool gpubpf_sys_bound(void)
+{
+	return bpf_map_freeze(BOUND_FD) == 0;
+}
+
+void gpubpf_sys_finish(struct gpubpf_sys *sys)
+{
+	for (uint32_t i = 0; i < sys->nprogs; i++) {
+		free(sys->progs[i].insns);
+		free(sys->progs[i].funcs);
+		free(sys->progs[i].lines);
+	}
+	free(sys->progs);
+	free(sys->maps);
+	memset(sys, 0, sizeof(*sys));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bpf(2) in user space (design D3). libbpf makes its system calls through libc's syscall(); this file
+ * defines that function, so that the dynamic linker binds libbpf's reference to ours. While a thread is
+ * inside gpubpf_sys_enter() .. gpubpf_sys_leave() its bpf(2) calls are answered here and recorded; every
+ * other call goes to the kernel unchanged.
+ *
+ * Descriptors handed to libbpf are memfds, known by their inode: dup, fcntl, mmap and close work on them,
+ * and a map's memfd holds the map's content.
+ */
+#ifndef GPUBPF_LOAD_BPF_SYSCALL_H
+#define GPUBPF_LOAD_BPF_SYSCALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <linux/bpf.h>
+
+struct gpubpf_sys_map {
+	ino_t ino;
+	char name[BPF_OBJ_NAME_LEN];
+	uint32_t type, key_size, value_size, max_entries, flags;
+	uint32_t btf_key, btf_value;
+	bool frozen;
+};
+
+struct gpubpf_sys_prog {
+	ino_t ino;
+	struct bpf_insn *insns;
+	uint32_t ninsns;
+	struct bpf_func_info *funcs;
+	uint32_t nfuncs;
+	struct bpf_line_info *lines;
+	uint32_t nlines;
+};
+
+/* what one load created, in order; zero-initialised by the caller */
+struct gpubpf_sys {
+	struct gpubpf_sys_map *maps;
+	uint32_t nmaps;
+	struct gpubpf_sys_prog *progs;
+	uint32_t nprogs;
+};
+
+/* Answer this thread's bpf(2) calls until leave. Does not nest. */
+void gpubpf_sys_enter(struct gpubpf_sys *sys);
+void gpubpf_sys_leave(void);
+/* True if libbpf's calls really arrive here (false in a process that got libgpubpf by dlopen). Only
+ * between enter and leave; without it a load would talk to the Linux kernel. */
+bool gpubpf_sys_bound(void);
+
+/* What a descriptor of libbpf stands for, NULL if not one of ours. */
+const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd);
+const struct gpubpf_sys_prog *gpubpf_sys_prog(const struct gpubpf_sys *sys, int fd);
+void gpubpf_sys_finish(struct gpubpf_sys *sys);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which programs of an object are loaded (design D3). Before: libbpf has opened the object and would load
+ * all. After: only programs for a GPU are to be loaded, as kprobes, and no map is to be pinned.
+ */
+#include "parts.h"
+
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "core/diag.h"
+
+const struct gpubpf_attach *gpubpf_attach_of(const struct gpubpf_loading *l, const struct bpf_program *prog)
+{
+	for (uint32_t i = 0; i < l->opts->nattach; i++)
+		if (!strcmp(l->opts->attach[i].prog, bpf_program__name(prog)))
+			return &l->opts->attach[i];
+	return NULL;
+}
+
+static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *prog, const char *why)
+{
+	char list[160];
+
+	gpubpf_section_list(list, sizeof(list));
+	gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, bpf_program__section_name(prog),
+			  bpf_program__name(prog));
+	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s; sections for a GPU are %s", why, list);
+}
+
+static bool is_glob(const char *pattern)
+{
+	return strpbrk(pattern, "*?[") != NULL;
+}
+
+/* Design D3: 1 ours, 0 the Linux kernel's. */
+static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, const struct gpubpf_section *section)
+{
+	const char *name = bpf_program__name(prog);
+
+	if (section->place == GPUBPF_PLACE_GPU || gpubpf_attach_of(l, prog) || l->opts->all_gpu)
+		return section->place != GPUBPF_PLACE_HOST;
+	if (section->place == GPUBPF_PLACE_HOST)
+		return 0;
+	if (!strncmp(name, "cuda__", 6) || is_glob(section->pattern))
+		return 1;
+	if (section->pattern[0] && gpubpf_kernel_has(&l->kallsyms, section->pattern)) {
+		gpubpf_load_note(l->out, "%s (%s) is left to the Linux kernel, which has a function of that name; "
+				 "--gpu or --attach %s=KERNEL makes it ours", name, bpf_program__section_name(prog), name);
+		return 0;
+	}
+	return 1;
+}
+
+static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
+{
+	const struct gpubpf_attach *attach = gpubpf_attach_of(l, prog);
+	struct gpubpf_section section;
+	int ours;
+
+	if (!bpf_program__autoload(prog) && !attach)
+		return 0;
+	if (!gpubpf_section_parse(bpf_program__section_name(prog), &section))
+		return refuse_section(l, prog, "the section is unknown");
+	if (attach && section.place == GPUBPF_PLACE_HOST)
+		return refuse_section(l, prog, "--attach names a program of the host");
+	ours = is_ours(l, prog, &section);
+	if (section.place == GPUBPF_PLACE_HOST)
+		gpubpf_load_note(l->out, "%s (%s) is not for a GPU and is not loaded", bpf_program__name(prog),
+				 bpf_program__section_name(prog));
+	l->mixed |= !ours;
+	bpf_program__set_autoload(prog, ours);
+	if (!ours)
+		return 0;
+	if (!attach && !section.pattern[0])
+		return refuse_section(l, prog, "the section names no kernel");
+	if (!strcmp(section.pattern, "__memcapture") || !strcmp(section.pattern, "__directly_run"))
+		return refuse_section(l, prog, "bpftime's special probes are not provided");
+	if (strlen(attach ? attach->pattern : section.pattern) >= sizeof(((struct gpubpf_prog *)0)->pattern))
+		return refuse_section(l, prog, "the kernel's name is longer than 255 bytes: use a glob");
+	bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);
+	return 0;
+}
+
+int gpubpf_object_choose(struct gpubpf_loading *l)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	int err = 0;
+
+	bpf_object__for_each_program(prog, l->obj) {
+		err = choose_program(l, prog);
+		if (err < 0)
+			return err;
+	}
+	bpf_object__for_each_map(map, l->obj) {
+		if (!bpf_map__pin_path(map))
+			continue;
+		gpubpf_load_note(l->out, "map %s is not pinned: maps of a GPU live in the session", bpf_map__name(map));
+		bpf_map__set_pin_path(map, NULL);
+	}
+	return 0;
+}

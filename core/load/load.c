@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+#include "core/diag.h"
+#include "parts.h"
+
+/* libbpf's message hook and feature cache are process-wide */
+static pthread_mutex_t libbpf_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...)
+{
+	void *notes = reallocarray(out->notes, out->nnotes + 1, sizeof(*out->notes));
+	va_list ap;
+
+	if (!notes)
+		return;
+	out->notes = notes;
+	va_start(ap, text);
+	vsnprintf(out->notes[out->nnotes++], sizeof(*out->notes), text, ap);
+	va_end(ap);
+}
+
+static int load_object(const struct gpubpf_load_opts *opts, uint32_t i, struct gpubpf_loaded *out,
+		       struct gpubpf_diag *diag)
+{
+	struct gpubpf_loading l = {
+		.opts = opts, .out = out, .diag = diag, .index = (int)i, .path = opts->paths[i],
+	};
+	int err;
+
+	pthread_mutex_lock(&libbpf_lock);
+	err = gpubpf_object_load(&l);
+	pthread_mutex_unlock(&libbpf_lock);
+	return err;
+}
+
+/* Every --attach must have found its program. */
+static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf_unit *unit,
+			struct gpubpf_diag *diag)
+{
+	for (uint32_t i = 0; i < opts->nattach; i++) {
+		const struct gpubpf_attach *a = &opts->attach[i];
+		bool found = false;
+
+		for (uint32_t p = 0; p < unit->nprogs; p++)
+			found |= !strcmp(unit->progs[p].name, a->prog);
+		if (found)
+			continue;
+		gpubpf_diag_where(diag, "--attach %s=%s", a->prog, a->pattern);
+		gpubpf_diag_remedy(diag, "see gpubpf prog show for the programs' names");
+		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "no object has a program '%s'", a->prog);
+	}
+	return 0;
+}
+
+static int check_unit(const struct gpubpf_load_opts *opts, const struct gpubpf_unit *unit,
+		      struct gpubpf_diag *diag)
+{
+	if (unit->nprogs)
+		return check_attach(opts, unit, diag);
+	gpubpf_diag_where(diag, "%s", opts->paths[0]);
+	return gpubpf_diag_set(diag, GPUBPF_E_NO_PROGRAM, GPUBPF_NOPC, "no program for a GPU in %s",
+			       opts->npaths > 1 ? "these objects" : "this object");
+}
+
+int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+{
+	struct gpubpf_loaded *out;
+	int err = 0;
+
+	if (!opts->npaths)
+		return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "no object is given");
+	out = calloc(1, sizeof(*out));
+	if (out)
+		out->objects = calloc(opts->npaths, sizeof(*out->objects));
+	if (!out || !out->objects) {
+		free(out);
+		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for %u objects", opts->npaths);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < opts->npaths && err >= 0; i++)
+		err = load_object(opts, i, out, diag);
+	if (err >= 0)
+		err = check_unit(opts, &out->unit, diag);
+	if (err < 0) {
+		gpubpf_loaded_destroy(out);
+		return err;
+	}
+	*loaded = out;
+	return 0;
+}
+
+void gpubpf_unit_finish(struct gpubpf_unit *unit)
+{
+	for (uint32_t i = 0; i < unit->nmaps; i++)
+		free((void *)unit->maps[i].init);
+	for (uint32_t i = 0; i < unit->nprogs; i++)
+		gpubpf_program_finish(&unit->progs[i]);
+	free(unit->maps);
+	free(unit->progs);
+	memset(unit, 0, sizeof(*unit));
+}
+
+void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded)
+{
+	if (!loaded)
+		return;
+	gpubpf_unit_finish(&loaded->unit);
+	for (uint32_t i = 0; i < loaded->nobjects; i++)
+		btf__free(loaded->objects[i].btf);
+	free(loaded->objects);
+	free(loaded->notes);
+	free(loaded);
+}

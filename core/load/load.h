@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading: .bpf.o files to a unit. libbpf opens and loads each object unmodified; its bpf(2) calls for
+ * GPU programs are answered by core/load/bpf_syscall.c in this process (design D3), which hands over the
+ * relocated instructions, maps and BTF. Nothing is trusted: a hostile file gets a diagnostic.
+ */
+#ifndef GPUBPF_LOAD_LOAD_H
+#define GPUBPF_LOAD_LOAD_H
+
+#include "core/prog.h"
+
+struct btf;
+struct gpubpf_diag;
+struct json_object;
+
+struct gpubpf_attach {         /* --attach PROG=PATTERN */
+	const char *prog;
+	const char *pattern;
+};
+
+struct gpubpf_load_opts {
+	const char *const *paths;      /* objects, in order; programs of one kernel run in this order */
+	uint32_t npaths;
+	const struct gpubpf_attach *attach;
+	uint32_t nattach;
+	bool all_gpu;                  /* --gpu: kprobe/ and kretprobe/ programs are ours */
+};
+
+struct gpubpf_loaded {
+	struct gpubpf_unit unit;       /* maps and programs of all objects; facts NULL */
+	struct gpubpf_loaded_object {
+		char path[256];
+		char sha256[65];
+		struct btf *btf;       /* NULL if none */
+	} *objects;
+	uint32_t nobjects;
+	char (*notes)[256];            /* what was decided: programs left to the Linux kernel, ... */
+	uint32_t nnotes;
+};
+
+int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
+
+/* A unit of one program from raw instructions, for tests: maps are given, insns refer to them by index. */
+int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,
+		    struct gpubpf_unit *unit, struct gpubpf_diag *diag);
+void gpubpf_unit_finish(struct gpubpf_unit *unit);
+
+/* core/load/typed.c: a key or value as text ("{ .x = 1 }", 42) or JSON through BTF; type 0: hex bytes. */
+int gpubpf_typed_text(const struct btf *btf, uint32_t type, const void *data, size_t size, char *buf, size_t room);
+struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const void *data, size_t size);
+/* Bytes of a value of the type, -1 if it has none: records of a ring need not be of its value's size. */
+int64_t gpubpf_typed_size(const struct btf *btf, uint32_t type);
+/* True if the type is, or is a typedef of, `name`: gpubpf_log2_slot of <gpubpf/probe.h> marks a histogram. */
+bool gpubpf_typed_is(const struct btf *btf, uint32_t type, const char *name);
+
+#endif

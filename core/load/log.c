@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libbpf's messages. Its first warning is the one that knows what is wrong; later ones say what failed
+ * in consequence. It becomes the one line of the diagnostic.
+ */
+#include "parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "core/diag.h"
+
+static _Thread_local struct {
+	bool on;
+	char first[512];
+} log;
+
+static libbpf_print_fn_t outer; /* of whoever else uses libbpf in this process */
+
+static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (!log.on)
+		return outer ? outer(level, fmt, ap) : 0;
+	if (level == LIBBPF_WARN && !log.first[0])
+		vsnprintf(log.first, sizeof(log.first), fmt, ap);
+	return 0;
+}
+
+void gpubpf_log_begin(void)
+{
+	log.on = true;
+	log.first[0] = '\0';
+	outer = libbpf_set_print(print);
+}
+
+void gpubpf_log_end(void)
+{
+	libbpf_set_print(outer);
+	log.on = false;
+}
+
+/* What a message of libbpf is about, by the words that it uses. */
+static enum gpubpf_error classify(const char *text)
+{
+	static const struct {
+		const char *word;
+		enum gpubpf_error code;
+	} kinds[] = {
+		{ "map '", GPUBPF_E_BAD_MAP },
+		{ "map #", GPUBPF_E_BAD_MAP },
+		{ "map definitions", GPUBPF_E_BAD_MAP },
+		{ "BTF", GPUBPF_E_BAD_BTF },
+		{ "DATASEC", GPUBPF_E_BAD_BTF },
+		{ "CO-RE", GPUBPF_E_BAD_BTF },
+		{ "extern", GPUBPF_E_BAD_BTF },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strstr(text, kinds[i].word))
+			return kinds[i].code;
+	return GPUBPF_E_BAD_ELF;
+}
+
+int gpubpf_log_refuse(struct gpubpf_diag *diag, const char *what, int err)
+{
+	char *text = log.first;
+
+	if (err == -ENOMEM)
+		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s: out of memory", what);
+	if (err == -EMFILE || err == -ENFILE)
+		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", what, strerror(-err));
+	if (!strncmp(text, "libbpf: ", 8))
+		text += 8;
+	text[strcspn(text, "\n")] = '\0';
+	if (text[0] && text[strlen(text) - 1] == '.')
+		text[strlen(text) - 1] = '\0';
+	return gpubpf_diag_set(diag, classify(text), GPUBPF_NOPC, "%s: %s", what, text[0] ? text : strerror(-err));
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One object: read, check, open, choose its programs, let libbpf load them, take what it made. */
+#include "parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <nettle/sha2.h>
+
+#include "core/diag.h"
+#include "ctx_btf.h"
+
+static int system_error(struct gpubpf_loading *l, const char *what, int err)
+{
+	if (err == ENOENT || err == EISDIR)
+		gpubpf_diag_remedy(l->diag, "give the path of a .bpf.o file");
+	gpubpf_diag_set(l->diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", what, strerror(err));
+	return -err;
+}
+
+static int read_all(struct gpubpf_loading *l, int fd)
+{
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return system_error(l, "cannot read the file", errno);
+	if (!S_ISREG(st.st_mode))
+		return system_error(l, "cannot read the file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
+	if (st.st_size > GPUBPF_MAX_OBJECT_SIZE)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_ELF, GPUBPF_NOPC,
+				       "the file has %lld bytes; objects may have up to %u", (long long)st.st_size,
+				       GPUBPF_MAX_OBJECT_SIZE);
+	l->image = malloc(st.st_size + 1);
+	if (!l->image)
+		return system_error(l, "cannot read the file", ENOMEM);
+	while (l->size < (size_t)st.st_size) {
+		n = read(fd, (char *)l->image + l->size, st.st_size - l->size);
+		if (n < 0 && errno != EINTR)
+			return system_error(l, "cannot read the file", errno);
+		if (n == 0)
+			break;
+		l->size += n > 0 ? n : 0;
+	}
+	return 0;
+}
+
+static int read_image(struct gpubpf_loading *l)
+{
+	int fd = open(l->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
+
+	if (fd < 0)
+		return system_error(l, "cannot open the file", errno);
+	err = read_all(l, fd);
+	close(fd);
+	return err;
+}
+
+/* The entry in out->objects: path and content's hash. */
+static void describe(struct gpubpf_loading *l)
+{
+	struct gpubpf_loaded_object *o = &l->out->objects[l->index];
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx sha;
+
+	snprintf(o->path, sizeof(o->path), "%s", l->path);
+	sha256_init(&sha);
+	sha256_update(&sha, l->size, l->image);
+	sha256_digest(&sha, sizeof(digest), digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(o->sha256 + 2 * i, 3, "%02x", digest[i]);
+	l->out->nobjects = l->index + 1;
+}
+
+/* A descriptor with the types that CO-RE relocates against: struct gpubpf_ctx and struct pt_regs. */
+static int target_btf(void)
+{
+	int fd = memfd_create("gpubpf-ctx.btf", MFD_CLOEXEC);
+
+	if (fd >= 0 && write(fd, gpubpf_ctx_btf, sizeof(gpubpf_ctx_btf)) != sizeof(gpubpf_ctx_btf)) {
+		close(fd);
+		return -EIO;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/* libbpf names global data after the object: "probe.bpf.o" gives "probe.bss". */
+static void object_name(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, size, "%s", slash ? slash + 1 : path);
+	if (name[0])
+		name[1 + strcspn(name + 1, ".")] = '\0';
+}
+
+static int open_object(struct gpubpf_loading *l, int btf_fd)
+{
+	char name[64], btf_path[64];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = name, .btf_custom_path = btf_path);
+
+	object_name(l->path, name, sizeof(name));
+	snprintf(btf_path, sizeof(btf_path), "/proc/self/fd/%d", btf_fd);
+	l->obj = bpf_object__open_mem(l->image, l->size, &opts);
+	if (l->obj)
+		return 0;
+	return gpubpf_log_refuse(l->diag, "the object cannot be opened", -errno);
+}
+
+static int load_object(struct gpubpf_loading *l)
+{
+	int err = bpf_object__load(l->obj);
+
+	return err < 0 ? gpubpf_log_refuse(l->diag, "the object cannot be loaded", err) : 0;
+}
+
+/* The way of an object; bpf(2) is ours from here to the end. */
+static int load_stages(struct gpubpf_loading *l, int btf_fd)
+{
+	int err;
+
+	if (!gpubpf_sys_bound())
+		return gpubpf_diag_set(l->diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC,
+				       "libbpf does not call libgpubpf: link the program with it, do not dlopen it");
+	err = open_object(l, btf_fd);
+	if (err >= 0)
+		err = gpubpf_object_choose(l);
+	if (err >= 0)
+		err = load_object(l);
+	if (err >= 0)
+		err = gpubpf_object_take(l);
+	bpf_object__close(l->obj);
+	return err;
+}
+
+static int load_image(struct gpubpf_loading *l)
+{
+	int err, btf_fd = target_btf();
+
+	if (btf_fd < 0)
+		return system_error(l, "cannot keep the context's types", -btf_fd);
+	gpubpf_log_begin();
+	gpubpf_sys_enter(&l->sys);
+	err = load_stages(l, btf_fd);
+	gpubpf_sys_leave();
+	gpubpf_log_end();
+	close(btf_fd);
+	return err;
+}
+
+int gpubpf_object_load(struct gpubpf_loading *l)
+{
+	int err = read_image(l);
+
+	if (err >= 0)
+		err = gpubpf_precheck(l->image, l->size, l->diag);
+	if (err >= 0) {
+		describe(l);
+		err = load_image(l);
+	}
+	if (err < 0)
+		gpubpf_diag_where(l->diag, "%s", l->path);
+	gpubpf_sys_finish(&l->sys);
+	gpubpf_kallsyms_finish(&l->kallsyms);
+	free(l->unit_map);
+	free(l->image);
+	return err;
+}

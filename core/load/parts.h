@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share; load.h is the folder's interface. */
+#ifndef GPUBPF_LOAD_PARTS_H
+#define GPUBPF_LOAD_PARTS_H
+
+#include "bpf_syscall.h"
+#include "load.h"
+
+struct bpf_map;
+struct bpf_object;
+struct bpf_program;
+
+#define GPUBPF_MAX_OBJECT_SIZE (64u << 20)
+#define GPUBPF_MAX_MAPS 256   /* of a unit */
+#define GPUBPF_MAX_PROGS 256  /* of a unit */
+
+/* the Linux kernel's symbols, read when first asked for */
+struct gpubpf_kallsyms {
+	bool tried;
+	char *text;
+	size_t size;
+};
+
+/* one object on its way from file to unit */
+struct gpubpf_loading {
+	const struct gpubpf_load_opts *opts;
+	struct gpubpf_loaded *out;
+	struct gpubpf_diag *diag;
+	int index;                /* of the object */
+	const char *path;
+	void *image;              /* the file's bytes */
+	size_t size;
+	struct bpf_object *obj;
+	struct btf *btf;          /* a copy that outlives obj, NULL if none */
+	struct gpubpf_sys sys;    /* what libbpf created */
+	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_LEFT */
+	struct gpubpf_kallsyms kallsyms;
+	bool mixed;               /* some programs of the object are left to the Linux kernel */
+};
+
+enum { GPUBPF_MAP_LEFT = -1 };
+
+/* One line for the user about what was decided. */
+void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
+
+/* object.c: load one object and add what it holds to l->out. */
+int gpubpf_object_load(struct gpubpf_loading *l);
+
+/* choose.c: tell libbpf which programs to load. */
+int gpubpf_object_choose(struct gpubpf_loading *l);
+/* The first --attach of a program, NULL if none. */
+const struct gpubpf_attach *gpubpf_attach_of(const struct gpubpf_loading *l, const struct bpf_program *prog);
+
+/* take.c: add what libbpf loaded to l->out. */
+int gpubpf_object_take(struct gpubpf_loading *l);
+
+/* precheck.c: refuse what libbpf could not survive. Everything that it reads afterwards lies in the image. */
+int gpubpf_precheck(const void *image, size_t size, struct gpubpf_diag *diag);
+
+/* btfcheck.c, btfext.c: the same for .BTF and .BTF.ext; the first before the second, then finish. */
+struct gpubpf_btf_check {
+	struct gpubpf_diag *diag;
+	const char *strings;
+	uint32_t nstrings;                /* bytes */
+	const struct btf_type **types;    /* by id, from 1 */
+	uint32_t ntypes;
+};
+int gpubpf_btf_check(struct gpubpf_btf_check *c, const void *data, size_t size);
+bool gpubpf_btf_has_string(const struct gpubpf_btf_check *c, uint32_t offset);
+bool gpubpf_btf_has_kind(const struct gpubpf_btf_check *c, uint32_t id, uint32_t kind);
+int gpubpf_btf_ext_check(struct gpubpf_btf_check *c, const void *data, size_t size);
+void gpubpf_btf_check_finish(struct gpubpf_btf_check *c);
+
+/* section.c */
+enum gpubpf_place {
+	GPUBPF_PLACE_GPU,    /* ours */
+	GPUBPF_PLACE_MAYBE,  /* ours or the Linux kernel's: gpubpf_kernel_has() decides */
+	GPUBPF_PLACE_HOST,   /* the Linux kernel's */
+};
+struct gpubpf_section {
+	enum gpubpf_place place;
+	enum gpubpf_site site;
+	const char *pattern; /* inside the section's name; "" if it names no kernel */
+};
+bool gpubpf_section_parse(const char *name, struct gpubpf_section *section);
+/* Prefixes of all sections that hold GPU programs, for messages. */
+void gpubpf_section_list(char *buf, size_t size);
+/* True if the running Linux kernel has a function of this name. */
+bool gpubpf_kernel_has(struct gpubpf_kallsyms *syms, const char *function);
+void gpubpf_kallsyms_finish(struct gpubpf_kallsyms *syms);
+
+/* mapdef.c: a map as libbpf defined it, checked against its type's rules. */
+int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool global_data,
+		      struct gpubpf_map *map, struct gpubpf_diag *diag);
+
+/* program.c: fill prog's insns, funcs and lines from what PROG_LOAD got. */
+int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
+			struct gpubpf_prog *prog);
+/* Functions of a program by the targets of its calls. */
+int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag);
+void gpubpf_program_finish(struct gpubpf_prog *prog);
+
+/* log.c: libbpf's messages of this thread between begin and end. */
+void gpubpf_log_begin(void);
+/* The first warning as a diagnostic; `what` if there was none. Returns -EINVAL. */
+int gpubpf_log_refuse(struct gpubpf_diag *diag, const char *what, int err);
+void gpubpf_log_end(void);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program as PROG_LOAD got it -- relocated, sub-programs appended -- to struct gpubpf_prog. */
+#include "parts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+
+#include "core/diag.h"
+#include "core/facts.h"
+
+_Static_assert(sizeof(struct gpubpf_raw_insn) == sizeof(struct bpf_insn), "raw instructions are the kernel's");
+
+static int no_memory(struct gpubpf_diag *diag)
+{
+	gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for a program");
+	return -ENOMEM;
+}
+
+static int by_pc(const void *a, const void *b)
+{
+	const struct gpubpf_line *x = a, *y = b;
+
+	return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+static const char *btf_string(const struct btf *btf, uint32_t offset)
+{
+	const char *s = btf ? btf__name_by_offset(btf, offset) : NULL;
+
+	return s ? s : "";
+}
+
+/* The strings stay those of the object's BTF, which lives as long as the program. */
+static int take_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
+{
+	prog->lines = calloc(from->nlines + 1, sizeof(*prog->lines));
+	if (!prog->lines)
+		return no_memory(l->diag);
+	for (uint32_t i = 0; i < from->nlines; i++) {
+		const struct bpf_line_info *info = &from->lines[i];
+		struct gpubpf_line *line = &prog->lines[prog->nlines];
+
+		if (info->insn_off >= from->ninsns)
+			continue;
+		line->pc = info->insn_off;
+		line->line = BPF_LINE_INFO_LINE_NUM(info->line_col);
+		line->column = BPF_LINE_INFO_LINE_COL(info->line_col);
+		line->file = btf_string(l->btf, info->file_name_off);
+		line->text = btf_string(l->btf, info->line_off);
+		while (isspace((unsigned char)*line->text))
+			line->text++;
+		prog->nlines++;
+	}
+	qsort(prog->lines, prog->nlines, sizeof(*prog->lines), by_pc);
+	return 0;
+}
+
+/* The source line of the refused instruction. */
+static void point_at(const struct gpubpf_prog *prog, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_line *line;
+
+	if (!diag || diag->pc == GPUBPF_NOPC || diag->line)
+		return;
+	line = gpubpf_prog_line(prog, diag->pc);
+	if (!line)
+		return;
+	diag->line = line->line;
+	snprintf(diag->file, sizeof(diag->file), "%s", line->file);
+	snprintf(diag->source, sizeof(diag->source), "%s", line->text);
+}
+
+/* From libbpf's descriptor to the map's index in the unit. */
+static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn, uint32_t pc)
+{
+	const struct gpubpf_sys_map *def = gpubpf_sys_map(&l->sys, insn->imm);
+	int32_t index = def ? l->unit_map[def - l->sys.maps] : GPUBPF_MAP_LEFT;
+	const struct gpubpf_map *map;
+
+	if (!def)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "refers to a map that the object does not define");
+	if (index < 0)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc, "uses map '%.16s' of type %u, which no GPU has",
+				       def->name, def->type);
+	map = &l->out->unit.maps[index];
+	insn->imm = index;
+	if (insn->op == GPUBPF_IMM_MAP)
+		return 0;
+	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || map->type->flags & GPUBPF_MAP_COPIES || map->max_entries != 1)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc,
+				       "takes the address of map '%s'; only an array of one element has one", map->name);
+	if (insn->imm64 >= map->value_size)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "takes byte %lld of '%s', which has %u bytes",
+				       (long long)insn->imm64, map->name, map->value_size);
+	return 0;
+}
+
+static int check_helper(const struct gpubpf_insn *insn, uint32_t pc, struct gpubpf_diag *diag)
+{
+	if (gpubpf_helper_find(insn->imm) || insn->imm == GPUBPF_CORE_POISON)
+		return 0;
+	gpubpf_diag_remedy(diag, "use one of the kernel's helpers 1, 2, 3, 5, 6, 7, 8, 14, 25, 130 to 134, or ours, "
+				 "501 to 512 and 520");
+	return gpubpf_diag_set(diag, GPUBPF_E_BAD_HELPER, pc, "calls helper %d, which does not exist here", insn->imm);
+}
+
+static int resolve(const struct gpubpf_loading *l, struct gpubpf_prog *prog)
+{
+	int err = 0;
+
+	for (uint32_t pc = 0; pc < prog->ninsns && err >= 0; pc++) {
+		struct gpubpf_insn *insn = &prog->insns[pc];
+
+		if (insn->kind == GPUBPF_INSN_CALL)
+			err = check_helper(insn, pc, l->diag);
+		else if (insn->kind == GPUBPF_INSN_IMM64 &&
+			 (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE))
+			err = resolve_map(l, insn, pc);
+	}
+	return err;
+}
+
+static bool starts_function(const struct gpubpf_insn *insn)
+{
+	return insn->kind == GPUBPF_INSN_CALL_LOCAL || (insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_FUNC);
+}
+
+int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag)
+{
+	bool *first = calloc(prog->ninsns, sizeof(*first));
+	uint32_t n = 0;
+
+	if (!first)
+		return no_memory(diag);
+	first[0] = true;
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+		if (starts_function(&prog->insns[pc]))
+			first[prog->insns[pc].target] = true;
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+		n += first[pc];
+	prog->funcs = calloc(n, sizeof(*prog->funcs));
+	if (!prog->funcs) {
+		free(first);
+		return no_memory(diag);
+	}
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
+		if (first[pc])
+			prog->funcs[prog->nfuncs++].first = pc;
+		prog->funcs[prog->nfuncs - 1].count++;
+	}
+	snprintf(prog->funcs[0].name, sizeof(prog->funcs[0].name), "%s", prog->name);
+	for (uint32_t i = 1; i < n; i++)
+		snprintf(prog->funcs[i].name, sizeof(prog->funcs[i].name), "sub_%u", prog->funcs[i].first);
+	free(first);
+	return 0;
+}
+
+/* .BTF.ext knows the sub-programs' names. */
+static void name_funcs(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from, struct gpubpf_prog *prog)
+{
+	for (uint32_t i = 0; i < from->nfuncs; i++) {
+		const struct btf_type *t = l->btf ? btf__type_by_id(l->btf, from->funcs[i].type_id) : NULL;
+
+		for (uint32_t f = 1; t && btf_is_func(t) && f < prog->nfuncs; f++)
+			if (prog->funcs[f].first == from->funcs[i].insn_off)
+				snprintf(prog->funcs[f].name, sizeof(prog->funcs[f].name), "%s",
+					 btf_string(l->btf, t->name_off));
+	}
+}
+
+int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,
+			struct gpubpf_prog *prog)
+{
+	int err = take_lines(l, from, prog);
+
+	if (err < 0)
+		return err;
+	prog->insns = calloc(from->ninsns + 1, sizeof(*prog->insns));
+	if (!prog->insns)
+		return no_memory(l->diag);
+	prog->ninsns = from->ninsns;
+	err = gpubpf_insn_decode((const void *)from->insns, from->ninsns, prog->insns, l->diag);
+	if (err >= 0)
+		err = resolve(l, prog);
+	if (err >= 0)
+		err = gpubpf_program_funcs(prog, l->diag);
+	if (err >= 0)
+		name_funcs(l, from, prog);
+	else
+		point_at(prog, l->diag);
+	return err;
+}
+
+void gpubpf_program_finish(struct gpubpf_prog *prog)
+{
+	gpubpf_facts_destroy(prog->facts);
+	free(prog->insns);
+	free(prog->funcs);
+	free(prog->lines);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which programs are ours: the section's name, by core/sections.def and design D3's rule. */
+#include "parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *prefix;
+	enum gpubpf_place place;
+	enum gpubpf_site site;
+} sections[] = {
+#define GPU GPUBPF_PLACE_GPU
+#define MAYBE GPUBPF_PLACE_MAYBE
+#define HOSTPROG GPUBPF_PLACE_HOST
+#define GPUBPF_SECTION(prefix, site, flags, meaning) { prefix, flags, GPUBPF_SITE_##site },
+#include "core/sections.def"
+#undef GPU
+#undef MAYBE
+#undef HOSTPROG
+};
+
+#define NSECTIONS (sizeof(sections) / sizeof(sections[0]))
+
+bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
+{
+	for (size_t i = 0; i < NSECTIONS; i++) {
+		size_t len = strlen(sections[i].prefix);
+		bool bare = strlen(name) == len - 1; /* "kprobe": the kernel comes from --attach */
+
+		if (strncmp(name, sections[i].prefix, bare ? len - 1 : len))
+			continue;
+		section->place = sections[i].place;
+		section->site = sections[i].site;
+		section->pattern = name + (bare ? len - 1 : len);
+		return true;
+	}
+	return false;
+}
+
+void gpubpf_section_list(char *buf, size_t size)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < NSECTIONS; i++)
+		if (sections[i].place != GPUBPF_PLACE_HOST && at < size)
+			at += snprintf(buf + at, size - at, "%s%sKERNEL", at ? ", " : "", sections[i].prefix);
+}
+
+/* procfs makes the text anew at each read, 0.1 s of work: read it once an object, and only if asked. */
+static void read_symbols(struct gpubpf_kallsyms *syms)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	size_t room = 0, n = 1;
+
+	syms->tried = true;
+	while (f && n) {
+		char *text = syms->size == room ? realloc(syms->text, room += 1 << 20) : syms->text;
+
+		if (!text)
+			break;
+		syms->text = text;
+		n = fread(text + syms->size, 1, room - syms->size, f);
+		syms->size += n;
+	}
+	if (f)
+		fclose(f);
+}
+
+/* A line is "address type name" and perhaps "\tmodule"; names are readable by everyone. */
+bool gpubpf_kernel_has(struct gpubpf_kallsyms *syms, const char *function)
+{
+	const char *at, *end;
+	size_t len = strlen(function);
+
+	if (!syms->tried)
+		read_symbols(syms);
+	at = syms->text;
+	end = at + syms->size;
+	while (at && (at = memmem(at, end - at, function, len))) {
+		const char *after = at + len;
+
+		if (at - syms->text >= 3 && at[-1] == ' ' && after < end && (*after == '\n' || *after == '\t') &&
+		    strchr("tTwW", at[-2]))
+			return true;
+		at = after;
+	}
+	return false;
+}
+
+void gpubpf_kallsyms_finish(struct gpubpf_kallsyms *syms)
+{
+	free(syms->text);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the walk over a typed value (typed.c) and what writes it down (typed_write.c). */
+#ifndef GPUBPF_LOAD_TYPED_H
+#define GPUBPF_LOAD_TYPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GPUBPF_TYPED_DEPTH 16 /* levels of nested values */
+
+struct btf;
+struct json_object;
+struct typed_writer;
+
+/* A writer's operations; name is the member's, "" in arrays and at the top. */
+struct typed_ops {
+	void (*open)(struct typed_writer *w, const char *name, bool array);
+	void (*close)(struct typed_writer *w);
+	void (*integer)(struct typed_writer *w, const char *name, uint64_t v, bool is_signed);
+	void (*boolean)(struct typed_writer *w, const char *name, bool v);
+	void (*real)(struct typed_writer *w, const char *name, double v);
+	void (*string)(struct typed_writer *w, const char *name, const char *s, size_t len);
+	void (*word)(struct typed_writer *w, const char *name, const char *s); /* enumerator, address, hex bytes */
+};
+
+struct typed_writer {
+	const struct typed_ops *ops;
+	const struct btf *btf;
+	const uint8_t *data;
+	size_t size;                             /* of data in bytes */
+	uint32_t scalars;
+	bool bad;                                /* type and bytes do not fit */
+	/* text */
+	char *buf;
+	size_t room, at;
+	bool first;
+	/* JSON */
+	struct json_object *stack[GPUBPF_TYPED_DEPTH + 2];
+	int depth;
+};
+
+extern const struct typed_ops gpubpf_typed_text_ops, gpubpf_typed_json_ops;
+
+#endif

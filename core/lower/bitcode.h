@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device library's bitcode, one for each target of LLVM (made by core/lower/meson.build). */
+#ifndef GPUBPF_LOWER_BITCODE_H
+#define GPUBPF_LOWER_BITCODE_H
+
+extern const char gpubpf_bitcode_nvptx[], gpubpf_bitcode_nvptx_end[];
+extern const char gpubpf_bitcode_amdgcn[], gpubpf_bitcode_amdgcn_end[];
+extern const char gpubpf_bitcode_spirv[], gpubpf_bitcode_spirv_end[];
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to core/lower/llvm*.c: the state of a lowering, and what the files offer each other. */
+#ifndef GPUBPF_LOWER_LLVM_LOW_H
+#define GPUBPF_LOWER_LLVM_LOW_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "core/diag.h"
+#include "core/pool.h"
+#include "llvm.h"
+#include "maps/device.h"
+
+/* instructions of all programs of a site, sub-programs counted at each call: above it we refuse */
+#define LOW_MAX_EXPANDED 200000
+
+/* a map operation as a function of its own, for all maps of one shape: llvm_shared.c */
+struct low_shared {
+	struct low_shared *next;
+	char op[64];            /* the library's function */
+	const struct gpubpf_map_layout *shape;
+	LLVMValueRef fn;
+};
+
+/* one module */
+struct low {
+	const struct gpubpf_lower_job *job;
+	const struct gpubpf_target_opts *opts;
+	const struct gpubpf_llvm_target *target;
+	struct gpubpf_diag *diag;
+	struct gpubpf_pool *pool;
+	LLVMContextRef ctx;
+	LLVMModuleRef mod;      /* ours */
+	LLVMModuleRef lib;      /* the device library, not linked yet: signatures come from it */
+	LLVMBuilderRef b;       /* where code goes */
+	LLVMTypeRef i1, i8, i32, i64, private, global; /* pointers: to private and to device memory */
+	struct low_shared *shared;
+};
+
+/* a run of bytes of the stack that accesses hold together: an array of its own */
+struct low_segment {
+	uint32_t start, end;    /* bytes of the whole stack, frame 0 first; start is a multiple of 8 */
+	LLVMValueRef array;
+};
+
+struct low_stack {
+	uint32_t frames;
+	struct low_segment *segs;
+	uint32_t nsegs;
+	uint16_t *seg_of;       /* [512 * frames]: index, or UINT16_MAX */
+};
+
+/* one program in one site */
+struct low_prog {
+	struct low *l;
+	const struct gpubpf_site_desc *site;
+	const struct gpubpf_prog *prog;
+	uint32_t index;         /* of the program in the unit */
+	LLVMValueRef fn, env;   /* the site's function and its parameter */
+	LLVMBasicBlockRef entry; /* of fn: allocas stand here */
+	LLVMBasicBlockRef done; /* the program returned, *r0 is set */
+	LLVMBasicBlockRef ended; /* the thread is to end: returns 1 */
+	LLVMValueRef r0;        /* alloca */
+	struct low_stack stack;
+	bool *rmw;              /* [ninsns]: loads whose value an atomic add needs */
+	uint32_t *expanded;     /* instructions so far, of the site */
+	LLVMValueRef run, mem, frames, budget; /* checked mode: address of the run; bytes of MEM;
+					     * allocas: bytes of live frames, branches left */
+};
+
+/* one activation of one function of it, expanded in line */
+struct low_frame {
+	struct low_prog *p;
+	uint32_t depth;
+	LLVMValueRef reg[GPUBPF_NREGS]; /* allocas of i64 */
+	LLVMBasicBlockRef *block;       /* [ninsns]: block that begins at the slot, NULL if none does */
+	LLVMBasicBlockRef ret;          /* where exit goes */
+	LLVMValueRef *loaded;           /* [ninsns]: alloca with the value of an rmw load */
+};
+
+/* llvm.c */
+/* The library's function of that name, declared in our module; *type is its type. NULL and a diagnostic. */
+LLVMValueRef low_library(struct low *l, const char *name, LLVMTypeRef *type);
+/* Call it; integers are cut or zero-extended to what it takes. NULL if it has no result or failed. */
+LLVMValueRef low_call(struct low *l, const char *name, const LLVMValueRef *args, unsigned n);
+LLVMValueRef low_const(struct low *l, uint64_t v);      /* i64 */
+LLVMValueRef low_const32(struct low *l, uint32_t v);
+LLVMTypeRef low_int(struct low *l, unsigned bytes);
+LLVMValueRef low_alloca(struct low_prog *p, LLVMTypeRef type, unsigned align, const char *name);
+LLVMValueRef low_byte_ptr(struct low *l, LLVMValueRef base, LLVMValueRef index);
+LLVMValueRef low_device_ptr(struct low *l, LLVMValueRef address);
+LLVMBasicBlockRef low_block(struct low_prog *p, const char *name);
+
+/* llvm_site.c */
+int low_site(struct low *l, uint32_t site);
+
+/* llvm_prog.c */
+int low_program(struct low_prog *p);
+LLVMValueRef low_get(struct low_frame *f, unsigned reg);
+void low_set(struct low_frame *f, unsigned reg, LLVMValueRef v);
+
+/* llvm_alu.c */
+void low_alu(struct low_frame *f, const struct gpubpf_insn *insn);
+LLVMValueRef low_condition(struct low_frame *f, const struct gpubpf_insn *insn); /* i1 */
+/* the register src, or the immediate: i64 */
+LLVMValueRef low_source(struct low_frame *f, const struct gpubpf_insn *insn);
+
+/* llvm_stack.c */
+int low_stack_plan(struct low_prog *p);
+/* The private pointer to where an access begins; `ptr` is the register plus displacement (i64). */
+LLVMValueRef low_stack_ptr(struct low_prog *p, const struct gpubpf_access *access, LLVMValueRef ptr);
+/* The same for an access relative to r10 of the frame itself, whatever the fact says of frames. */
+LLVMValueRef low_stack_own(struct low_frame *f, const struct gpubpf_access *access, int reg, LLVMValueRef ptr);
+
+/* llvm_mem.c */
+int low_load(struct low_frame *f, uint32_t pc);
+int low_store(struct low_frame *f, uint32_t pc);
+int low_atomic(struct low_frame *f, uint32_t pc);
+/* width bytes at a device address whose alignment is `align`, as i64 and back */
+LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width, unsigned align);
+void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width, unsigned align);
+bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
+
+/* llvm_ctx.c */
+/* width bytes at offset off of the context: i64, NULL and a diagnostic */
+LLVMValueRef low_ctx(struct low_prog *p, uint32_t off, unsigned width);
+
+/* llvm_call.c */
+int low_helper(struct low_frame *f, uint32_t pc);
+/* the layout as the arguments GPUBPF_MAP_ARGS; returns how many */
+unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *layout, LLVMValueRef *args);
+
+/* llvm_shared.c */
+/* Is an operation on a map of this type more than a handful of instructions? */
+bool low_shares(const struct gpubpf_map_type *type);
+/* Call the library's `op` on the map of that layout through the function that maps of its shape share. args:
+ * the environment, GPUBPF_MAP_ARGS, and n_more others. */
+LLVMValueRef low_call_shared(struct low *l, const char *op, const struct gpubpf_map_layout *layout,
+			     const LLVMValueRef *args, unsigned n);
+/* Of these functions, those that are called once are to be inlined after all. */
+bool low_shared_once(LLVMValueRef fn);
+
+/* llvm_opt.c */
+int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *passes);
+int low_optimise(struct low *l, LLVMTargetMachineRef machine);
+
+/* llvm_check.c */
+void low_check_begin(struct low_prog *p);
+/* Go on only if width bytes at the address may be touched (aligned too, if `aligned`). */
+void low_check_access(struct low_frame *f, uint32_t pc, LLVMValueRef address, unsigned width, bool aligned);
+void low_check_branch(struct low_frame *f, uint32_t pc); /* one unit of the budget */
+/* End the run: status, slot and address. Leaves the builder without a block. */
+void low_check_fail(struct low_frame *f, uint32_t pc, unsigned status, LLVMValueRef address);
+int low_check_helper(struct low_frame *f, uint32_t pc);
+void low_check_depth(struct low_frame *f, uint32_t depth);
+
+#endif

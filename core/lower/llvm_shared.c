@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations on hash maps and rings are hundreds of instructions. Where a module calls one more than once
+ * it becomes a function, one for all maps that differ in nothing but their place; sizes are constants in
+ * it. Called once, it is inlined like the rest.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "llvm_low.h"
+
+#define PREFIX "gpubpf_shared_"
+#define HEAD 10 /* arguments before the operation's own: the environment and GPUBPF_MAP_ARGS */
+#define CTL 6   /* of these the places: ctl, data */
+#define DATA 7
+
+bool low_shares(const struct gpubpf_map_type *type)
+{
+	return !strcmp(type->impl, "hash") || !strcmp(type->impl, "ring");
+}
+
+static bool same_shape(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
+{
+	return a->flags == b->flags && a->key_size == b->key_size && a->value_size == b->value_size &&
+	       a->max_entries == b->max_entries && a->copies == b->copies && a->stride == b->stride &&
+	       a->copy_stride == b->copy_stride;
+}
+
+/* fn(env, ctl, data, the operation's own arguments) */
+static LLVMValueRef declare(struct low *l, const char *op, const LLVMValueRef *args, unsigned n)
+{
+	LLVMTypeRef params[24] = { l->private, low_int(l, 8), low_int(l, 8) };
+	char name[96];
+	LLVMValueRef fn;
+
+	for (unsigned i = HEAD; i < n; i++)
+		params[i - HEAD + 3] = LLVMTypeOf(args[i]);
+	snprintf(name, sizeof(name), PREFIX "%s", op);
+	fn = LLVMAddFunction(l->mod, name, LLVMFunctionType(low_int(l, 8), params, n - HEAD + 3, false));
+	LLVMSetLinkage(fn, LLVMInternalLinkage);
+	LLVMSetFunctionCallConv(fn, l->target->site_cc);
+	return fn;
+}
+
+static bool define(struct low *l, const char *op, LLVMValueRef fn, const LLVMValueRef *args, unsigned n)
+{
+	LLVMBasicBlockRef at = LLVMGetInsertBlock(l->b);
+	LLVMValueRef inner[24], v;
+
+	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, fn, ""));
+	for (unsigned i = 0; i < n; i++)
+		inner[i] = i == 0 ? LLVMGetParam(fn, 0) : i == CTL ? LLVMGetParam(fn, 1) :
+			   i == DATA ? LLVMGetParam(fn, 2) : i < HEAD ? args[i] : LLVMGetParam(fn, i - HEAD + 3);
+	v = low_call(l, op, inner, n);
+	LLVMBuildRet(l->b, v ? v : low_const(l, 0));
+	LLVMPositionBuilderAtEnd(l->b, at);
+	return v != NULL;
+}
+
+static LLVMValueRef find(struct low *l, const char *op, const struct gpubpf_map_layout *layout,
+			 const LLVMValueRef *args, unsigned n)
+{
+	struct low_shared *s;
+
+	for (s = l->shared; s; s = s->next)
+		if (!strcmp(s->op, op) && same_shape(s->shape, layout))
+			return s->fn;
+	s = gpubpf_pool_alloc(l->pool, 1, sizeof(*s));
+	if (!s)
+		return NULL;
+	snprintf(s->op, sizeof(s->op), "%s", op);
+	s->shape = layout;
+	s->fn = declare(l, op, args, n);
+	s->next = l->shared;
+	l->shared = s;
+	return define(l, op, s->fn, args, n) ? s->fn : NULL;
+}
+
+LLVMValueRef low_call_shared(struct low *l, const char *op, const struct gpubpf_map_layout *layout,
+			     const LLVMValueRef *args, unsigned n)
+{
+	LLVMValueRef fn = find(l, op, layout, args, n), passed[24] = { args[0], args[CTL], args[DATA] }, v;
+
+	if (!fn)
+		return NULL;
+	for (unsigned i = HEAD; i < n; i++)
+		passed[i - HEAD + 3] = args[i];
+	v = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, passed, n - HEAD + 3, "");
+	LLVMSetInstructionCallConv(v, l->target->site_cc);
+	return v;
+}
+
+bool low_shared_once(LLVMValueRef fn)
+{
+	size_t n;
+	const char *name = LLVMGetValueName2(fn, &n);
+	LLVMUseRef use = LLVMGetFirstUse(fn);
+
+	return strncmp(name, PREFIX, sizeof(PREFIX) - 1) || !use || !LLVMGetNextUse(use);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sites: s32 gpubpf_site_<i>(env) with its programs one after the other; kernels that run one. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "llvm_low.h"
+
+static void param_attribute(struct low *l, LLVMValueRef fn, unsigned param, const char *name)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName(name, __builtin_strlen(name));
+
+	LLVMAddAttributeAtIndex(fn, param + 1, LLVMCreateEnumAttribute(l->ctx, kind, 0));
+}
+
+static LLVMValueRef declare_site(struct low *l, uint32_t site)
+{
+	unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+	LLVMTypeRef type = LLVMFunctionType(l->i32, &l->private, 1, false);
+	LLVMValueRef fn;
+	char name[32];
+
+	snprintf(name, sizeof(name), "gpubpf_site_%u", site);
+	fn = LLVMAddFunction(l->mod, name, type);
+	LLVMSetFunctionCallConv(fn, l->target->site_cc);
+	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, always, 0));
+	param_attribute(l, fn, 0, "noalias");
+	param_attribute(l, fn, 0, "readonly");
+	LLVMSetValueName2(LLVMGetParam(fn, 0), "env", 3);
+	return fn;
+}
+
+static LLVMValueRef run_field(struct low *l, LLVMValueRef arena, uint64_t member)
+{
+	return LLVMBuildAdd(l->b, arena, low_const(l, l->job->run_off + member), "");
+}
+
+static LLVMValueRef load_arena(struct low_prog *p)
+{
+	struct low *l = p->l;
+	LLVMValueRef at = low_byte_ptr(l, p->env, low_const32(l, offsetof(struct gpubpf_env, arena)));
+
+	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
+}
+
+/* One program of the site, from where the builder stands to a fresh block after it. */
+static int site_program(struct low_prog *p, uint32_t index)
+{
+	struct low *l = p->l;
+	int err;
+
+	p->index = index;
+	p->prog = &l->job->unit->progs[index];
+	p->done = low_block(p, "done");
+	err = low_program(p);
+	if (err < 0)
+		gpubpf_diag_where(l->diag, "%s", p->prog->name);
+	LLVMPositionBuilderAtEnd(l->b, p->done);
+	return err;
+}
+
+static int site_body(struct low_prog *p)
+{
+	struct low *l = p->l;
+	LLVMBasicBlockRef body;
+	LLVMValueRef r0;
+
+	p->entry = low_block(p, "entry");
+	body = low_block(p, "body");
+	p->ended = low_block(p, "ended");
+	LLVMPositionBuilderAtEnd(l->b, body);
+	p->r0 = low_alloca(p, low_int(l, 8), 8, "r0");
+	for (uint32_t i = 0; i < p->site->nprogs; i++) {
+		int err = site_program(p, p->site->progs[i]);
+
+		if (err < 0)
+			return err;
+	}
+	if (l->job->run_off && p->site->nprogs) {
+		r0 = LLVMBuildLoad2(l->b, low_int(l, 8), p->r0, "");
+		low_device_store(l, run_field(l, load_arena(p), offsetof(struct gpubpf_run, r0)), r0, 8, 8);
+	}
+	LLVMBuildRet(l->b, low_const32(l, 0));
+	LLVMPositionBuilderAtEnd(l->b, p->ended);
+	LLVMBuildRet(l->b, low_const32(l, 1));
+	LLVMPositionBuilderAtEnd(l->b, p->entry);
+	LLVMBuildBr(l->b, body);
+	return 0;
+}
+
+static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v, unsigned align)
+{
+	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
+}
+
+/* gpubpf_run_<i>(arena, launch, pid_tgid): an environment, and the site once. */
+static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
+{
+	LLVMTypeRef i64 = low_int(l, 8), params[] = { l->global, i64, i64 };
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, 3, false);
+	LLVMValueRef kernel, env, call;
+	char name[32];
+
+	snprintf(name, sizeof(name), "gpubpf_run_%u", site);
+	kernel = LLVMAddFunction(l->mod, name, type);
+	LLVMSetFunctionCallConv(kernel, l->target->kernel_cc);
+	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, kernel, ""));
+	env = LLVMBuildAlloca(l->b, LLVMArrayType2(i64, (sizeof(struct gpubpf_env) + 7) / 8), "env");
+	LLVMSetAlignment(env, 8);
+	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, sizeof(struct gpubpf_env)), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
+	call = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, &env, 1, "");
+	LLVMSetInstructionCallConv(call, l->target->site_cc);
+	LLVMBuildRetVoid(l->b);
+}
+
+static bool ends_threads(const struct low *l, uint32_t site)
+{
+	const struct gpubpf_site_desc *desc = &l->job->sites[site];
+
+	for (uint32_t i = 0; i < desc->nprogs; i++) {
+		const struct gpubpf_facts *facts = l->job->unit->progs[desc->progs[i]].facts;
+
+		if (!facts || facts->ends_thread)
+			return true;
+	}
+	return false;
+}
+
+/* gpubpf_inline_<i>(): the site, for a target that puts its text into a kernel's own. */
+static void inlined(struct low *l, uint32_t site, LLVMValueRef fn)
+{
+	LLVMTypeRef param = low_int(l, 8);
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), &param, l->target->inline_arguments, false);
+	LLVMValueRef entry, env, call;
+	LLVMBasicBlockRef end, out;
+	char name[40];
+
+	snprintf(name, sizeof(name), "gpubpf_inline_%u", site);
+	entry = LLVMAddFunction(l->mod, name, type);
+	LLVMSetFunctionCallConv(entry, l->target->kernel_cc);
+	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, entry, ""));
+	env = LLVMBuildAlloca(l->b, LLVMArrayType2(low_int(l, 8), (sizeof(struct gpubpf_env) + 7) / 8), "env");
+	LLVMSetAlignment(env, 8);
+	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, sizeof(struct gpubpf_env)), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
+	l->target->inline_env(l, site, env);
+	call = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, &env, 1, "");
+	LLVMSetInstructionCallConv(call, l->target->site_cc);
+	if (ends_threads(l, site)) {
+		end = LLVMAppendBasicBlockInContext(l->ctx, entry, "end");
+		out = LLVMAppendBasicBlockInContext(l->ctx, entry, "out");
+		LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, call, low_const32(l, 0), ""), end, out);
+		LLVMPositionBuilderAtEnd(l->b, end);
+		l->target->inline_end(l);
+		LLVMBuildBr(l->b, out);
+		LLVMPositionBuilderAtEnd(l->b, out);
+	}
+	LLVMBuildRetVoid(l->b);
+}
+
+int low_site(struct low *l, uint32_t site)
+{
+	uint32_t expanded = 0;
+	struct low_prog p = { .l = l, .site = &l->job->sites[site], .expanded = &expanded };
+	int err;
+
+	p.fn = declare_site(l, site);
+	p.env = LLVMGetParam(p.fn, 0);
+	err = site_body(&p);
+	if (!err && l->opts->kernels)
+		kernel(l, site, p.fn);
+	if (!err && l->opts->inlined)
+		inlined(l, site, p.fn);
+	return err;
+}

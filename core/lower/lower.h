@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lowering: verified programs and their facts to a target's language. Two ways in, one semantics: LLVM
+ * IR (core/lower/llvm.c) for ptx, spirv and amdgpu, and OpenCL C text (core/lower/clc.c) for clc.
+ *
+ * Out comes one function for each site:
+ *     s32 gpubpf_site_<index>(GPUBPF_PRIVATE const struct gpubpf_env *env)
+ * that runs the site's programs in order, each with a fresh context and stack. It returns 1 if a
+ * program asked to end the thread (helper 507), which ends the remaining programs of the site too.
+ */
+#ifndef GPUBPF_CORE_LOWER_H
+#define GPUBPF_CORE_LOWER_H
+
+#include "backends/caps.h"
+#include "core/facts.h"
+#include "core/prog.h"
+#include "maps/layout.h"
+
+/* one parameter of an application's kernel */
+enum gpubpf_param_kind {
+	GPUBPF_PARAM_INT,        /* integers, bool, enums: size bytes */
+	GPUBPF_PARAM_FLOAT,      /* half, float, double */
+	GPUBPF_PARAM_POINTER,    /* global or constant memory */
+	GPUBPF_PARAM_LOCAL,      /* __local pointer (shared memory of a launch-time size) */
+	GPUBPF_PARAM_BYTES,      /* struct, union, vector by value */
+	GPUBPF_PARAM_OPAQUE,     /* image, sampler, queue, pipe, event */
+};
+
+struct gpubpf_param {
+	char name[64];           /* "" unknown */
+	char type[128];          /* as the source says, "" unknown */
+	enum gpubpf_param_kind kind;
+	uint32_t size;           /* bytes; 0 for OPAQUE */
+	uint32_t align;
+	uint32_t bytes_off;      /* where its bytes lie in env->arg_bytes; UINT32_MAX: nowhere */
+};
+
+/* one place in one kernel, and what runs there */
+struct gpubpf_site_desc {
+	enum gpubpf_site site;
+	char kernel[256];        /* name as the runtime knows it */
+	uint64_t kernel_id;
+	const struct gpubpf_param *params;
+	uint32_t nparams;
+	const uint32_t *progs;   /* indices in the unit, in the order in which they run */
+	uint32_t nprogs;
+	bool may_end_thread;     /* leaving early can miss no barrier */
+};
+
+struct gpubpf_lower_job {
+	const struct gpubpf_unit *unit;            /* every program that a site names is verified */
+	const struct gpubpf_map_layout *layouts;   /* [unit->nmaps] */
+	uint64_t layout_hash;
+	uint64_t print_ring;                       /* arena offset of the print ring's layout, 0 none */
+	struct gpubpf_map_layout print_layout;
+	const struct gpubpf_site_desc *sites;
+	uint32_t nsites;
+	const struct gpubpf_device_caps *caps;
+	/* Where a kernel gpubpf_run_<site> finds and leaves its struct gpubpf_run: arena offset, 8-byte
+	 * aligned; 0: there is none and r0 is dropped. */
+	uint64_t run_off;
+	/* Conformance tool only. plain_mem: the programs were verified with opts.plain_mem; r1 is the
+	 * device address of MEM, arena + run_off + GPUBPF_RUN_MEM, and r2 its length, run.mem_size. */
+	bool plain_mem;
+	/* Conformance tool only, implies plain_mem: no facts at all. r10 of frame f is the device address
+	 * arena + run_off + GPUBPF_RUN_STACK + 512 * (f + 1); every access must lie within the frames that
+	 * are live or within MEM, else the run ends with run.status set. So do unknown helpers, calls that
+	 * nest too deep, and run.budget taken branches and calls. */
+	bool checked;
+};
+
+/* what gpubpf_run_<site> reads and writes at job->run_off; one lane is meant to run it */
+enum gpubpf_run_status {
+	GPUBPF_RUN_OK,
+	GPUBPF_RUN_ACCESS,       /* run.address of run.pc is out of bounds */
+	GPUBPF_RUN_MISALIGNED,   /* so is an atomic's address */
+	GPUBPF_RUN_HELPER,       /* run.address is a helper that this program cannot call */
+	GPUBPF_RUN_DEPTH,        /* calls nest too deep */
+	GPUBPF_RUN_BUDGET,       /* the run took too long */
+	GPUBPF_RUN_END,          /* control left the program's end */
+};
+
+struct gpubpf_run {
+	uint64_t r0;             /* out: r0 of the site's last program */
+	uint64_t status;         /* out, checked: enum gpubpf_run_status */
+	uint64_t pc;             /* out, checked: slot that failed */
+	uint64_t address;        /* out, checked */
+	uint64_t mem_size;       /* in: bytes of MEM */
+	uint64_t budget;         /* in, checked */
+	uint64_t pad[2];
+};
+
+#define GPUBPF_RUN_STACK 64  /* after the record: GPUBPF_MAX_FRAMES frames, then MEM */
+#define GPUBPF_RUN_MEM (GPUBPF_RUN_STACK + GPUBPF_MAX_FRAMES * GPUBPF_STACK_SIZE)
+
+struct gpubpf_target_opts {
+	int opt_level;           /* 0 to 3; default 2 */
+	bool kernels;            /* also emit kernels gpubpf_run_<site>(arena, launch, pid_tgid) */
+	bool inlined;            /* for injectors of text: each site is an entry gpubpf_inline_<site>() without
+				  * parameters, which takes its environment from where the target says */
+	bool text;               /* readable form where the output is binary (prog dump) */
+	const char *cpu;         /* "sm_90", "gfx90a"; NULL: from the caps */
+};
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text that grows. Running out of memory is remembered and asked about once, at the end. */
+#ifndef GPUBPF_LOWER_TEXT_H
+#define GPUBPF_LOWER_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+	char *data;
+	size_t len, room;
+	bool failed;
+};
+
+void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_append(struct text *t, const char *data, size_t len);
+void text_finish(struct text *t);
+
+#endif

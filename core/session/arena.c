@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arenas of a session, and the maps as one sees them through all of them. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MAX_REPLICAS 1024 /* of what a device claims: each is a ring to read a thousand times a second */
+#define DEFAULT_ROOM (1ull << 30)
+#define MOST_ROOM (16ull << 30)
+
+static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
+{
+	a->fd = gpubpf_memfd_shared("gpubpf-arena", a->layout.size);
+	if (a->fd < 0)
+		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps of %llu bytes: %s",
+				       (unsigned long long)a->layout.size, strerror(-a->fd));
+	a->base = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	if (a->base == MAP_FAILED) {
+		close(a->fd);
+		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "cannot map %llu bytes of maps: %s",
+				       (unsigned long long)a->layout.size, strerror(errno));
+	}
+	gpubpf_arena_init(a->base, &s->loaded->unit, &a->layout);
+	return 0;
+}
+
+/* Maps may have a part of a device's own memory; the mirror takes host memory only where something was written. */
+static uint64_t room_on(uint64_t memory)
+{
+	uint64_t room = memory / 8;
+
+	return room < DEFAULT_ROOM ? DEFAULT_ROOM : room > MOST_ROOM ? MOST_ROOM : room;
+}
+
+int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, uint64_t memory, uint32_t process,
+		      uint32_t device, struct gpubpf_diag *diag)
+{
+	struct gpubpf_session_arena *a = &s->arenas[s->narenas];
+	struct gpubpf_layout_opts opts = {
+		.replicas = replicas ? replicas : 1, .threads = s->opts.threads,
+		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0, .map_use = s->map_use,
+		.max_size = room_on(memory),
+	};
+	int err;
+
+	if (s->narenas == GPUBPF_MAX_ARENAS)
+		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC,
+				       "the session has %u devices with memory of their own already",
+				       GPUBPF_MAX_ARENAS);
+	*a = (struct gpubpf_session_arena){ .shared = shared, .process = process, .device = device };
+	err = gpubpf_layout_compute(&s->loaded->unit, &opts, &a->layout, diag);
+	if (err < 0)
+		return err;
+	err = map_arena(s, a, diag);
+	if (err < 0) {
+		gpubpf_layout_finish(&a->layout);
+		return err;
+	}
+	return s->narenas++;
+}
+
+/* What the tool put into its own copy of a map (configuration, say) goes to a device that comes later. */
+static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
+{
+	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	struct gpubpf_map_view from = gpubpf_arena_view(s, 0, map), to = gpubpf_arena_view(s, arena, map);
+	uint8_t *keys = malloc(2 * (m->key_size + 1)), *value = malloc(m->value_size + 8);
+	int err = -ENOENT;
+
+	if (!keys || !value)
+		err = -ENOMEM;
+	else if ((m->type->flags & GPUBPF_MAP_KEYED) && !(m->type->flags & GPUBPF_MAP_COPIES) && !m->rdonly)
+		err = gpubpf_map_next_key(&from, NULL, keys);
+	while (!err) {
+		uint8_t *next = keys + m->key_size + 1;
+
+		if (!gpubpf_map_lookup(&from, keys, value))
+			err = gpubpf_map_update(&to, keys, value, 0);
+		if (!err)
+			err = gpubpf_map_next_key(&from, keys, next);
+		memcpy(keys, next, m->key_size);
+	}
+	free(keys);
+	free(value);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Helper 509 stays below the number of replicas, so a device with more compute units than the shared
+ * arena has replicas is served as well: units share a replica, and its adds are atomic. */
+int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
+		     struct gpubpf_diag *diag)
+{
+	uint32_t replicas = dev->caps.compute_units;
+	int index;
+
+	if (dev->caps.bits & GPUBPF_CAP_SHARED_ARENA) {
+		s->arenas[0].used = true;
+		return 0;
+	}
+	if (replicas > 65536)
+		return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "it claims %u compute units", replicas);
+	if (replicas > MAX_REPLICAS)
+		replicas = MAX_REPLICAS;
+	index = gpubpf_arena_open(s, replicas, false, dev->caps.memory, peer->process, dev->caps.ordinal, diag);
+	if (index < 0)
+		return index;
+	s->arenas[index].used = true;
+	for (uint32_t m = 0; m < s->loaded->unit.nmaps && !s->arenas[0].used; m++)
+		if (seed_map(s, index, m) < 0)
+			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
+					    s->loaded->unit.maps[m].name, dev->caps.name);
+	return index;
+}
+
+void gpubpf_arenas_close(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		munmap(s->arenas[i].base, s->arenas[i].layout.size);
+		close(s->arenas[i].fd);
+		gpubpf_layout_finish(&s->arenas[i].layout);
+	}
+	s->narenas = 0;
+}
+
+struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map)
+{
+	const struct gpubpf_session_arena *a = &s->arenas[arena];
+
+	return (struct gpubpf_map_view){
+		.arena = a->base,
+		.map = &s->loaded->unit.maps[map],
+		.layout = &a->layout.maps[map],
+	};
+}
+
+/* Added to and never set: by atomic adds, or *p += x, whose plain store counts as USE_WRITE too and makes
+ * the map a matter of devices. Update may create the zero that is then added to, but not in an array. */
+bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map)
+{
+	uint32_t use = s->map_use[map];
+
+	if (!(use & GPUBPF_USE_ADD) || (use & (GPUBPF_USE_WRITE | GPUBPF_USE_ATOMIC)) ||
+	    ((use & GPUBPF_USE_ADD4) && (use & GPUBPF_USE_ADD8)))
+		return false;
+	return !(s->loaded->unit.maps[map].value_size % ((use & GPUBPF_USE_ADD4) ? 4 : 8));
+}
+
+/* -- the public operations -- */
+
+static uint32_t index_of(const struct gpubpf_map *map)
+{
+	return map - map->session->loaded->unit.maps;
+}
+
+struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev)
+{
+	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
+	uint32_t next = prev ? index_of(prev) + 1 : 0;
+
+	return unit && next < unit->nmaps ? &unit->maps[next] : NULL;
+}
+
+struct gpubpf_map *gpubpf_session__find_map_by_name(const struct gpubpf_session *s, const char *name)
+{
+	struct gpubpf_map *map = NULL;
+
+	while ((map = gpubpf_session__next_map(s, map)))
+		if (!strcmp(map->name, name))
+			return map;
+	errno = ENOENT;
+	return NULL;
+}
+
+const char *gpubpf_map__name(const struct gpubpf_map *map)
+{
+	return map->name;
+}
+
+uint32_t gpubpf_map__type(const struct gpubpf_map *map)
+{
+	return map->type->number;
+}
+
+const char *gpubpf_map__type_str(const struct gpubpf_map *map)
+{
+	return map->type->name;
+}
+
+uint32_t gpubpf_map__key_size(const struct gpubpf_map *map)
+{
+	return map->key_size;
+}
+
+uint32_t gpubpf_map__value_size(const struct gpubpf_map *map)
+{
+	return map->value_size;
+}
+
+uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
+{
+	return map->max_entries;
+}
+
+size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+
+	return gpubpf_map_user_value_size(&view);
+}
+
+uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < map->session->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, index_of(map));
+
+		drops += gpubpf_map_drops(&view);
+	}
+	return drops;
+}
+
+static void add_words(void *sum, const void *value, size_t size, size_t word)
+{
+	for (size_t at = 0; at + word <= size; at += word) {
+		uint64_t a = 0, b = 0;
+
+		memcpy(&a, (char *)sum + at, word);
+		memcpy(&b, (const char *)value + at, word);
+		a += b;
+		memcpy((char *)sum + at, &a, word);
+	}
+}
+
+/* Add up the values of all arenas. -ENOENT if none has the key. */
+static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
+{
+	const struct gpubpf_session *s = map->session;
+	size_t word = (s->map_use[index_of(map)] & GPUBPF_USE_ADD4) ? 4 : 8;
+	void *one = malloc(size);
+	int err = -ENOENT;
+
+	if (!one)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+
+		if (gpubpf_map_lookup(&view, key, one) < 0)
+			continue;
+		if (err < 0)
+			memset(value, 0, size);
+		err = 0;
+		add_words(value, one, size, word);
+	}
+	free(one);
+	return err;
+}
+
+int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
+			    size_t value_sz, uint64_t flags)
+{
+	const struct gpubpf_session *s = map->session;
+	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
+	int err = -ENOENT;
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags ||
+	    !(map->type->flags & GPUBPF_MAP_KEYED))
+		return -EINVAL;
+	if (s->narenas > 1 && !copies && gpubpf_map_sums(s, index_of(map)))
+		return lookup_sum(map, key, value, value_sz);
+	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+
+		if (gpubpf_map_user_value_size(&view) == value_sz)
+			err = gpubpf_map_lookup(&view, key, value);
+	}
+	return err;
+}
+
+int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
+			    size_t value_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) ||
+	    !(map->type->flags & GPUBPF_MAP_KEYED))
+		return -EINVAL;
+	return gpubpf_map_update(&view, key, value, flags);
+}
+
+int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+
+	if (key_sz != map->key_size || flags || !(map->type->flags & GPUBPF_MAP_KEYED))
+		return -EINVAL;
+	return gpubpf_map_delete(&view, key);
+}
+
+/* Keys of arena i come after those of arena i - 1; a key that an earlier arena has is not told again. */
+static bool earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
+{
+	for (uint32_t i = 0; i < arena; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, index_of(map));
+
+		if (!gpubpf_map_lookup(&view, key, scratch))
+			return true;
+	}
+	return false;
+}
+
+static int next_in_all(const struct gpubpf_map *map, const void *key, void *next, void *scratch)
+{
+	const struct gpubpf_session *s = map->session;
+	uint32_t i = 0;
+
+	while (key && i + 1 < s->narenas) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+
+		if (!gpubpf_map_lookup(&view, key, scratch))
+			break;
+		i++;
+	}
+	for (; i < s->narenas; i++, key = NULL) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+		int err = gpubpf_map_next_key(&view, key, next);
+
+		while (!err && earlier_has(map, i, next, scratch)) {
+			memcpy(scratch, next, map->key_size);
+			err = gpubpf_map_next_key(&view, scratch, next);
+		}
+		if (err != -ENOENT)
+			return err;
+	}
+	return -ENOENT;
+}
+
+/* room for a key and for the largest value that any arena has */
+static size_t scratch_size(const struct gpubpf_map *map)
+{
+	size_t most = map->key_size + 8;
+
+	for (uint32_t i = 0; i < map->session->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, index_of(map));
+		size_t size = gpubpf_map_user_value_size(&view);
+
+		most = size > most ? size : most;
+	}
+	return most;
+}
+
+int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key, size_t key_sz)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+	void *scratch;
+	int err;
+
+	if (key_sz != map->key_size || !(map->type->flags & GPUBPF_MAP_KEYED))
+		return -EINVAL;
+	if (map->session->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
+		return gpubpf_map_next_key(&view, cur_key, next_key);
+	scratch = malloc(scratch_size(map));
+	if (!scratch)
+		return -ENOMEM;
+	err = next_in_all(map, cur_key, next_key, scratch);
+	free(scratch);
+	return err;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The board: which kernels ran. Agents write it; every word is a claim of a process that may be hostile. */
+#include "session.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int gpubpf_board_open(struct gpubpf_session *s)
+{
+	void *base;
+
+	s->board_fd = gpubpf_memfd_shared("gpubpf-board", sizeof(struct gpubpf_board));
+	if (s->board_fd < 0)
+		return gpubpf_session_fail(s, s->board_fd, "no memory for the session: %s",
+					   strerror(-s->board_fd));
+	base = mmap(NULL, sizeof(struct gpubpf_board), PROT_READ | PROT_WRITE, MAP_SHARED, s->board_fd, 0);
+	if (base == MAP_FAILED)
+		return gpubpf_session_fail(s, -errno, "cannot map the session's board: %s", strerror(errno));
+	s->board = base;
+	s->board->magic = GPUBPF_BOARD_MAGIC;
+	s->board->version = 1;
+	s->board->enabled = 1;
+	return 0;
+}
+
+static void clear_stats(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->nstats; i++) {
+		free((char *)s->stats[i].name);
+		free((char *)s->stats[i].reason);
+	}
+	free(s->stats);
+	s->stats = NULL;
+	s->nstats = 0;
+}
+
+void gpubpf_board_close(struct gpubpf_session *s)
+{
+	clear_stats(s);
+	if (s->board)
+		munmap(s->board, sizeof(*s->board));
+	s->board = NULL;
+	if (s->board_fd >= 0)
+		close(s->board_fd);
+	s->board_fd = -1;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct gpubpf_kernel_name *x = a, *y = b;
+
+	return strcmp(x->text, y->text);
+}
+
+/* Room for one more; it grows by powers of two. */
+static bool have_room(struct gpubpf_session *s)
+{
+	uint32_t n = s->nkernel_ids;
+	void *grown;
+
+	if (n == GPUBPF_MAX_KERNEL_IDS)
+		return false;
+	if (n & (n - 1))
+		return true;
+	grown = realloc(s->kernel_ids, (n ? n * 2ul : 1) * sizeof(*s->kernel_ids));
+	if (grown)
+		s->kernel_ids = grown;
+	return grown;
+}
+
+/* A tree, for names come from peers: of no set of names is looking up slow. */
+uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
+{
+	struct gpubpf_kernel_name wanted, *name, **found;
+
+	snprintf(wanted.text, sizeof(wanted.text), "%s", text);
+	found = tfind(&wanted, &s->kernel_names, compare_names);
+	if (found)
+		return (*found)->id;
+	if (!have_room(s) || !(name = malloc(sizeof(*name))))
+		return UINT32_MAX;
+	*name = wanted;
+	name->id = s->nkernel_ids;
+	if (!tsearch(name, &s->kernel_names, compare_names)) {
+		free(name);
+		return UINT32_MAX;
+	}
+	s->kernel_ids[s->nkernel_ids++] = name;
+	return name->id;
+}
+
+const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id)
+{
+	return id < s->nkernel_ids ? s->kernel_ids[id]->text : "";
+}
+
+void gpubpf_kernel_ids_free(struct gpubpf_session *s)
+{
+	tdestroy(s->kernel_names, free);
+	free(s->kernel_ids);
+}
+
+/* Rows that were handed out: those behind them are free, and pages that nobody touched. */
+static uint32_t rows(const struct gpubpf_session *s)
+{
+	uint32_t n = s->board ? __atomic_load_n(&s->board->nkernels, __ATOMIC_ACQUIRE) : 0;
+
+	return n < GPUBPF_BOARD_KERNELS ? n : GPUBPF_BOARD_KERNELS;
+}
+
+/* A private copy of a row with its strings ended; false if the row is free. */
+static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_board_kernel *row)
+{
+	if (__atomic_load_n(&s->board->kernel[i].used, __ATOMIC_ACQUIRE) != 2)
+		return false;
+	memcpy(row, &s->board->kernel[i], sizeof(*row));
+	row->name[sizeof(row->name) - 1] = 0;
+	row->reason[sizeof(row->reason) - 1] = 0;
+	for (char *c = row->name; *c; c++)
+		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+	for (char *c = row->reason; *c; c++)
+		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+	if (row->dim > 3)
+		row->dim = 3;
+	return true;
+}
+
+static enum gpubpf_kernel_outcome outcome_of(uint32_t state)
+{
+	switch (state) {
+	case GPUBPF_KERNEL_WAITING:
+		return GPUBPF_OUTCOME_WAITING;
+	case GPUBPF_KERNEL_PROBED:
+		return GPUBPF_OUTCOME_PROBED;
+	case GPUBPF_KERNEL_REFUSED:
+		return GPUBPF_OUTCOME_REFUSED;
+	default:
+		return GPUBPF_OUTCOME_SEEN;
+	}
+}
+
+static struct gpubpf_kernel_stats *find_stats(struct gpubpf_session *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nstats; i++)
+		if (!strcmp(s->stats[i].name, name))
+			return &s->stats[i];
+	return NULL;
+}
+
+static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const char *name)
+{
+	struct gpubpf_kernel_stats *grown = realloc(s->stats, (s->nstats + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	s->stats = grown;
+	grown += s->nstats;
+	*grown = (struct gpubpf_kernel_stats){ .sz = sizeof(*grown), .name = strdup(name), .reason = strdup("") };
+	if (!grown->name || !grown->reason)
+		return NULL;
+	s->nstats++;
+	return grown;
+}
+
+/* A kernel of that name in another process or on another device may have fared otherwise: numbers add up,
+ * a refusal is told even if it was probed elsewhere. */
+static int take_row(struct gpubpf_session *s, const struct gpubpf_board_kernel *row)
+{
+	struct gpubpf_kernel_stats *st = find_stats(s, row->name);
+	enum gpubpf_kernel_outcome outcome = outcome_of(row->state);
+
+	if (!st)
+		st = add_stats(s, row->name);
+	if (!st)
+		return -ENOMEM;
+	st->launches += row->launches;
+	st->probed += row->probed;
+	st->missed += row->missed;
+	st->wait_ns += row->wait_ns;
+	if (outcome > st->outcome)
+		st->outcome = outcome;
+	if (row->reason[0] && !st->reason[0]) {
+		free((char *)st->reason);
+		st->reason = strdup(row->reason);
+	}
+	if (row->regs_after) {
+		st->registers = row->regs_before;
+		st->twin_registers = row->regs_after;
+	}
+	st->dim = row->dim;
+	memcpy(st->grid, row->grid, sizeof(st->grid));
+	memcpy(st->block, row->block, sizeof(st->block));
+	return st->reason ? 0 : -ENOMEM;
+}
+
+int gpubpf_board_collect(struct gpubpf_session *s)
+{
+	struct gpubpf_board_kernel row;
+	int err = 0;
+
+	clear_stats(s);
+	for (uint32_t i = 0; i < rows(s) && !err; i++)
+		if (read_row(s, i, &row))
+			err = take_row(s, &row);
+	return err;
+}
+
+int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats)
+{
+	if (stats->sz < sizeof(*stats))
+		return -EINVAL;
+	if (i == 0 && gpubpf_board_collect(s) < 0)
+		return -ENOMEM;
+	if (i >= s->nstats)
+		return -ENOENT;
+	*stats = s->stats[i];
+	return 0;
+}
+
+uint64_t gpubpf_board_wait_ns(const struct gpubpf_session *s)
+{
+	struct gpubpf_board_kernel row;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < rows(s); i++)
+		if (read_row(s, i, &row))
+			sum += row.wait_ns;
+	return sum;
+}
+
+uint64_t gpubpf_board_hook_ns(const struct gpubpf_session *s)
+{
+	struct gpubpf_board_kernel row;
+	uint64_t sum = 0, n = 0;
+
+	for (uint32_t i = 0; i < rows(s); i++) {
+		if (!read_row(s, i, &row))
+			continue;
+		sum += row.hook_ns;
+		n += row.hook_samples;
+	}
+	return n ? sum / n : 0;
+}

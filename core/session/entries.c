@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "entries.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct walk {
+	const struct gpubpf_session *s;
+	uint32_t map;
+	gpubpf_entry_fn fn;
+	void *arg;
+	uint8_t *key, *next, *value;
+};
+
+static uint32_t used_arenas(const struct gpubpf_session *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++)
+		n += s->arenas[i].used;
+	return n;
+}
+
+static int hand_out(struct walk *w, const struct gpubpf_map_view *view, size_t size, int arena)
+{
+	struct gpubpf_entry entry = {
+		.key = w->key, .value = w->value, .value_size = size, .stride = size, .copies = 1, .arena = arena,
+	};
+
+	if (view->map->type->flags & GPUBPF_MAP_COPIES) {
+		entry.stride = (view->map->value_size + 7) & ~7ul;
+		entry.copies = size / entry.stride;
+	}
+	return w->fn(w->arg, &entry);
+}
+
+/* A table that changes under the walk may send it round: it ends after as many steps as there is room. */
+static int walk_arena(struct walk *w, uint32_t arena, int tag)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(w->s, arena, w->map);
+	size_t size = gpubpf_map_user_value_size(&view);
+	int err = gpubpf_map_next_key(&view, NULL, w->key);
+	uint32_t left = view.map->max_entries;
+
+	for (; !err && left; left--) {
+		if (!gpubpf_map_lookup(&view, w->key, w->value))
+			err = hand_out(w, &view, size, tag);
+		if (!err)
+			err = gpubpf_map_next_key(&view, w->key, w->next);
+		if (!err)
+			memcpy(w->key, w->next, view.map->key_size);
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+static int walk_sum(struct walk *w)
+{
+	const struct gpubpf_map *map = &w->s->loaded->unit.maps[w->map];
+	struct gpubpf_map_view view = gpubpf_arena_view(w->s, 0, w->map);
+	uint64_t left = (uint64_t)map->max_entries * w->s->narenas;
+	int err = gpubpf_map__get_next_key(map, NULL, w->key, map->key_size);
+
+	for (; !err && left; left--) {
+		if (!gpubpf_map__lookup_elem(map, w->key, map->key_size, w->value, map->value_size, 0))
+			err = hand_out(w, &view, map->value_size, -1);
+		if (!err)
+			err = gpubpf_map__get_next_key(map, w->key, w->next, map->key_size);
+		if (!err)
+			memcpy(w->key, w->next, map->key_size);
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+static int walk_all(struct walk *w)
+{
+	uint32_t used = used_arenas(w->s), flags = w->s->loaded->unit.maps[w->map].type->flags;
+	int err = 0;
+
+	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_sums(w->s, w->map))
+		return walk_sum(w);
+	if (!used)
+		return walk_arena(w, 0, -1);
+	for (uint32_t i = 0; i < w->s->narenas && !err; i++)
+		if (w->s->arenas[i].used)
+			err = walk_arena(w, i, used > 1 ? (int)i : -1);
+	return err;
+}
+
+int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_entry_fn fn, void *arg)
+{
+	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	struct walk w = { s, map, fn, arg };
+	size_t most = 8;
+	int err = -ENOMEM;
+
+	if (!(m->type->flags & GPUBPF_MAP_KEYED))
+		return 0;
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, map);
+		size_t size = gpubpf_map_user_value_size(&view);
+
+		most = size > most ? size : most;
+	}
+	w.key = malloc(m->key_size + 1);
+	w.next = malloc(m->key_size + 1);
+	w.value = malloc(most);
+	if (w.key && w.next && w.value)
+		err = walk_all(&w);
+	free(w.key);
+	free(w.next);
+	free(w.value);
+	return err;
+}
+
+bool gpubpf_entry_zero(const struct gpubpf_entry *entry)
+{
+	const uint8_t *v = entry->value;
+
+	return !entry->value_size || (!v[0] && !memcmp(v, v + 1, entry->value_size - 1));
+}
+
+/* -- types -- */
+
+const struct btf *gpubpf_map_btf(const struct gpubpf_session *s, uint32_t map)
+{
+	int object = s->loaded->unit.maps[map].object;
+
+	return object >= 0 && (uint32_t)object < s->loaded->nobjects ? s->loaded->objects[object].btf : NULL;
+}
+
+uint32_t gpubpf_btf_strip(const struct btf *btf, uint32_t type)
+{
+	const struct btf_type *t = btf ? btf__type_by_id(btf, type) : NULL;
+
+	for (int depth = 0; t && depth < 32; depth++) {
+		if (!btf_is_mod(t) && !btf_is_typedef(t))
+			return type;
+		type = t->type;
+		t = btf__type_by_id(btf, type);
+	}
+	return 0;
+}
+
+bool gpubpf_btf_int(const struct btf *btf, uint32_t type, size_t size, bool *is_signed)
+{
+	const struct btf_type *t;
+
+	type = gpubpf_btf_strip(btf, type);
+	t = type ? btf__type_by_id(btf, type) : NULL;
+	if (!t || !btf_is_int(t) || t->size != size || size > 8 || (size & (size - 1)))
+		return false;
+	*is_signed = btf_int_encoding(t) & BTF_INT_SIGNED;
+	return true;
+}
+
+uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed)
+{
+	uint32_t shift = 64 - 8 * size;
+	uint64_t v = 0;
+
+	memcpy(&v, data, size);
+	return is_signed ? (uint64_t)((int64_t)(v << shift) >> shift) : v;
+}
+
+/* -- histograms -- */
+
+static bool hist_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strcmp(name, "hist") || !strncmp(name, "hist_", 5) || (n > 5 && !strcmp(name + n - 5, "_hist"));
+}
+
+static bool hist_tag(const struct btf *btf, const char *name)
+{
+	uint32_t n = btf ? btf__type_cnt(btf) : 0;
+
+	for (uint32_t i = 1; i < n; i++) {
+		const struct btf_type *t = btf__type_by_id(btf, i), *var;
+
+		if (!btf_is_decl_tag(t) || strcmp(btf__name_by_offset(btf, t->name_off), "gpubpf:hist"))
+			continue;
+		var = btf__type_by_id(btf, t->type);
+		if (var && btf_is_var(var) && !strcmp(btf__name_by_offset(btf, var->name_off), name))
+			return true;
+	}
+	return false;
+}
+
+static bool slot_type(const struct btf *btf, uint32_t type, struct gpubpf_hist *hist)
+{
+	bool is_signed;
+
+	hist->zeros = gpubpf_typed_is(btf, type, "gpubpf_log2_slot");
+	for (hist->width = 4; hist->width <= 8; hist->width *= 2)
+		if (gpubpf_btf_int(btf, type, hist->width, &is_signed))
+			return !is_signed;
+	return false;
+}
+
+/* an array of 2 to 64 slots */
+static bool slot_array(const struct btf *btf, uint32_t type, struct gpubpf_hist *hist)
+{
+	const struct btf_type *t;
+
+	type = gpubpf_btf_strip(btf, type);
+	t = type ? btf__type_by_id(btf, type) : NULL;
+	if (!t || !btf_is_array(t) || btf_array(t)->nelems < 2 || btf_array(t)->nelems > 64)
+		return false;
+	hist->n = btf_array(t)->nelems;
+	return slot_type(btf, btf_array(t)->type, hist);
+}
+
+static bool slots_member(const struct btf *btf, uint32_t type, size_t size, struct gpubpf_hist *hist)
+{
+	const struct btf_type *t;
+
+	type = gpubpf_btf_strip(btf, type);
+	t = type ? btf__type_by_id(btf, type) : NULL;
+	for (uint32_t i = 0; t && btf_is_struct(t) && i < btf_vlen(t); i++) {
+		const struct btf_member *m = &btf_members(t)[i];
+
+		if (strcmp(btf__name_by_offset(btf, m->name_off), "slots") || btf_member_bitfield_size(t, i) ||
+		    !slot_array(btf, m->type, hist))
+			continue;
+		hist->offset = btf_member_bit_offset(t, i) / 8;
+		return hist->offset + hist->n * hist->width <= size;
+	}
+	return false;
+}
+
+struct gpubpf_hist gpubpf_hist_of(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	const struct btf *btf = gpubpf_map_btf(s, map);
+	struct gpubpf_hist hist = {0};
+
+	if (!(m->type->flags & GPUBPF_MAP_KEYED) || (m->type->flags & GPUBPF_MAP_THREAD) || m->global_data)
+		return hist;
+	if (slots_member(btf, m->btf_value, m->value_size, &hist)) {
+		hist.kind = GPUBPF_HIST_SLOTS;
+		return hist;
+	}
+	if (!(m->type->flags & GPUBPF_MAP_U32KEY) || m->max_entries < 2 || m->max_entries > 64)
+		return hist;
+	hist.n = m->max_entries;
+	if (!m->btf_value)
+		hist.width = m->value_size == 4 || m->value_size == 8 ? m->value_size : 0;
+	else if (!slot_type(btf, m->btf_value, &hist))
+		hist.width = 0;
+	if (hist.width && (hist.zeros || hist_name(m->name) || hist_tag(btf, m->name)))
+		hist.kind = GPUBPF_HIST_ENTRIES;
+	return hist;
+}
+
+struct gpubpf_hist gpubpf_hist_of_variable(const struct btf *btf, const char *name, uint32_t type)
+{
+	struct gpubpf_hist hist = {0};
+
+	if (slot_array(btf, type, &hist) && (hist.zeros || hist_name(name)))
+		hist.kind = GPUBPF_HIST_SLOTS;
+	return hist;
+}
+
+void gpubpf_hist_add(const struct gpubpf_hist *hist, const struct gpubpf_entry *entry, uint64_t slot[64])
+{
+	for (uint32_t c = 0; c < entry->copies; c++) {
+		const uint8_t *value = (const uint8_t *)entry->value + c * entry->stride;
+		uint32_t key;
+
+		if (hist->kind == GPUBPF_HIST_ENTRIES) {
+			memcpy(&key, entry->key, sizeof(key));
+			if (key < hist->n)
+				slot[key] += gpubpf_int_read(value, hist->width, false);
+			continue;
+		}
+		for (uint32_t i = 0; i < hist->n; i++)
+			slot[i] += gpubpf_int_read(value + hist->offset + i * hist->width, hist->width, false);
+	}
+}

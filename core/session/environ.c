@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment of a program that is to join: what it already has stays. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct variable {
+	const char *name;
+	const char *value;     /* ours */
+	bool list;             /* joined with what is there */
+	bool in_front;         /* ours comes first */
+};
+
+static const char *value_of(char *const *base, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *base; base++)
+		if (!strncmp(*base, name, n) && (*base)[n] == '=')
+			return *base + n + 1;
+	return NULL;
+}
+
+static bool is_ours(const char *entry, const struct variable *vars, size_t nvars)
+{
+	for (size_t i = 0; i < nvars; i++) {
+		size_t n = strlen(vars[i].name);
+
+		if (!strncmp(entry, vars[i].name, n) && entry[n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* Layers: the last one of the list is called first, so ours goes to the front: it is nearest to the driver
+ * and sees what the others made of the calls. Preloads: ours goes last; a sanitizer must come first. */
+static int format(const struct variable *v, const char *old, char *buf, size_t size)
+{
+	if (!v->list || !old || !old[0])
+		return snprintf(buf, size, "%s=%s", v->name, v->value);
+	return snprintf(buf, size, "%s=%s:%s", v->name, v->in_front ? v->value : old,
+			v->in_front ? old : v->value);
+}
+
+static char **build(char *const *base, const struct variable *vars, size_t nvars)
+{
+	size_t n = 0, bytes = 0, at = 0;
+	char **env, *text;
+
+	for (char *const *e = base; *e; e++)
+		n++;
+	for (size_t i = 0; i < nvars; i++)
+		bytes += format(&vars[i], value_of(base, vars[i].name), NULL, 0) + 1;
+	env = malloc((n + nvars + 1) * sizeof(*env) + bytes);
+	if (!env)
+		return NULL;
+	text = (char *)(env + n + nvars + 1);
+	for (char *const *e = base; *e; e++)
+		if (!is_ours(*e, vars, nvars))
+			env[at++] = *e;
+	for (size_t i = 0; i < nvars; i++) {
+		env[at++] = text;
+		text += format(&vars[i], value_of(base, vars[i].name), text, bytes) + 1;
+	}
+	env[at] = NULL;
+	return env;
+}
+
+int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env)
+{
+	const char *agent = s->opts.agent ? s->opts.agent : GPUBPF_AGENT;
+	struct variable vars[] = {
+		{ "OPENCL_LAYERS", agent, true, true },
+		{ "LD_PRELOAD", agent, true, false },
+		{ "GPUBPF_SESSION", s->path, false, false },
+		{ "GPUBPF_BACKEND", s->opts.backend, false, false },
+	};
+
+	if (s->state != GPUBPF_SESSION_STARTED)
+		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
+	if (access(agent, R_OK) < 0)
+		return gpubpf_session_fail(s, -ENOENT, "%s: the agent cannot be read: %s; build or install "
+					   "gpubpf completely", agent, strerror(errno));
+	*env = build(base, vars, s->opts.backend ? 4 : 3);
+	return *env ? 0 : -ENOMEM;
+}

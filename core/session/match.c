@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "match.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then as many characters. The last one of
+ * a nested name, or the only one, is what the programmer called the function. */
+static bool plain_name(const char *mangled, char *out, size_t size)
+{
+	const char *at = mangled + 2;
+	bool nested = *at == 'N';
+	size_t found = 0;
+
+	for (at += nested; *at >= '1' && *at <= '9';) {
+		char *name;
+		unsigned long n = strtoul(at, &name, 10);
+
+		if (n >= size || strnlen(name, n) < n)
+			return false;
+		memcpy(out, name, n);
+		out[n] = 0;
+		found = n;
+		at = name + n;
+		if (!nested)
+			break;
+	}
+	return found;
+}
+
+bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
+{
+	char plain[256];
+
+	if (!fnmatch(pattern, kernel, 0))
+		return true;
+	return !strncmp(kernel, "_Z", 2) && plain_name(kernel, plain, sizeof(plain)) &&
+	       !fnmatch(pattern, plain, 0);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a peer may say, and the answers. Nothing here trusts a byte of it. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "make.h"
+
+static void put_patterns(struct gpubpf_session *s, struct gpubpf_writer *w)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+
+	if (s->opts.inspect) {
+		gpubpf_put_u32(w, 1);
+		gpubpf_put_str(w, "*");
+		gpubpf_put_u32(w, GPUBPF_SITE_ENTRY);
+		return;
+	}
+	gpubpf_put_u32(w, unit->nprogs);
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		gpubpf_put_str(w, unit->progs[i].pattern);
+		gpubpf_put_u32(w, unit->progs[i].site);
+	}
+}
+
+static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
+		    struct gpubpf_reader *r)
+{
+	struct gpubpf_writer w = {0};
+	char version[32];
+
+	if (peer->kind != GPUBPF_PEER_NEW)
+		return -EPROTO;
+	gpubpf_get_u32(r); /* pid and tid as the peer sees them: its own namespace may number otherwise */
+	gpubpf_get_u32(r);
+	gpubpf_get_str(r, peer->exe, sizeof(peer->exe));
+	gpubpf_get_str(r, peer->backend, sizeof(peer->backend));
+	gpubpf_get_str(r, version, sizeof(version));
+	if (r->failed)
+		return -EPROTO;
+	peer->kind = GPUBPF_PEER_AGENT;
+	peer->process = s->nprocesses++;
+	gpubpf_put_u32(&w, peer->process);
+	gpubpf_put_u32(&w, s->opts.no_wait ? 0 : s->opts.wait_ms);
+	gpubpf_put_u64(&w, s->opts.sample);
+	gpubpf_put_u64(&w, s->opts.first);
+	put_patterns(s, &w);
+	gpubpf_put_u32(&w, 0);
+	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->board_fd, 1);
+}
+
+static void end_strings(struct gpubpf_device_caps *caps)
+{
+	caps->backend[sizeof(caps->backend) - 1] = 0;
+	caps->name[sizeof(caps->name) - 1] = 0;
+	caps->driver[sizeof(caps->driver) - 1] = 0;
+	caps->arch[sizeof(caps->arch) - 1] = 0;
+}
+
+static struct gpubpf_session_device *find_device(struct gpubpf_peer *peer, uint32_t number)
+{
+	for (uint32_t i = 0; i < peer->ndevices; i++)
+		if (peer->devices[i].number == number)
+			return &peer->devices[i];
+	return NULL;
+}
+
+static struct gpubpf_session_device *add_device(struct gpubpf_peer *peer, uint32_t number)
+{
+	struct gpubpf_session_device *grown;
+
+	if (find_device(peer, number) || peer->ndevices == GPUBPF_MAX_DEVICES)
+		return NULL;
+	grown = realloc(peer->devices, (peer->ndevices + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	peer->devices = grown;
+	grown += peer->ndevices++;
+	*grown = (struct gpubpf_session_device){ .number = number, .arena = -1, .kept_fd = -1 };
+	return grown;
+}
+
+static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
+		     struct gpubpf_reader *r)
+{
+	struct gpubpf_session_device *dev;
+	uint32_t number = gpubpf_get_u32(r);
+	struct gpubpf_writer w = {0};
+	struct gpubpf_diag diag;
+	const void *bytes;
+	size_t size;
+	int arena, fd;
+
+	bytes = gpubpf_get_bytes(r, &size);
+	if (r->failed || !(dev = add_device(peer, number)))
+		return -EPROTO;
+	memcpy(&dev->caps, bytes, size < sizeof(dev->caps) ? size : sizeof(dev->caps));
+	end_strings(&dev->caps);
+	gpubpf_diag_init(&diag);
+	arena = gpubpf_arena_for(s, peer, dev, &diag);
+	dev->arena = arena;
+	s->ndevices++;
+	gpubpf_put_u32(&w, number);
+	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.size);
+	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.hash);
+	gpubpf_put_str(&w, diag.what);
+	if (arena < 0)
+		gpubpf_session_note(s, "%s cannot be probed: %s", dev->caps.name, diag.what);
+	fd = arena < 0 ? -1 : s->arenas[arena].fd;
+	return gpubpf_peer_send(peer, GPUBPF_MSG_ARENA, seq, &w, &fd, arena >= 0);
+}
+
+static int get_headers(struct gpubpf_twin_req *req, struct gpubpf_reader *r)
+{
+	req->nheaders = gpubpf_get_count(r, 4 + 8 + 8);
+	req->headers = calloc(req->nheaders + 1, sizeof(*req->headers));
+	for (uint32_t i = 0; req->headers && i < req->nheaders; i++) {
+		gpubpf_get_str(r, req->headers[i].name, sizeof(req->headers[i].name));
+		req->headers[i].offset = gpubpf_get_u64(r);
+		req->headers[i].size = gpubpf_get_u64(r);
+	}
+	return !req->headers ? -ENOMEM : r->failed ? -EPROTO : 0;
+}
+
+static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
+{
+	req->nkernels = gpubpf_get_count(r, 4);
+	req->kernels = calloc(req->nkernels + 1, sizeof(*req->kernels));
+	for (uint32_t i = 0; req->kernels && i < req->nkernels; i++) {
+		gpubpf_get_str(r, req->kernels[i].name, sizeof(req->kernels[i].name));
+		req->kernels[i].id = gpubpf_kernel_id(s, req->kernels[i].name);
+	}
+	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;
+}
+
+static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
+{
+	size_t size;
+	const void *options;
+	int err;
+
+	req->kind = gpubpf_get_u32(r);
+	options = gpubpf_get_bytes(r, &size);
+	if (r->failed || req->kind > GPUBPF_IMAGE_LLVM_IR || memchr(options, 0, size))
+		return -EPROTO;
+	req->options = strndup(options, size);
+	if (!req->options)
+		return -ENOMEM;
+	err = get_headers(req, r);
+	if (!err)
+		err = get_kernels(s, req, r);
+	gpubpf_get_u32(r); /* flags: none are defined */
+	return !err && r->failed ? -EPROTO : err;
+}
+
+static void get_cwd(const struct gpubpf_peer *peer, char *buf, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/cwd", peer->pid);
+	n = readlink(link, buf, size - 1);
+	buf[n > 0 && (size_t)n < size - 1 ? n : 0] = 0;
+}
+
+static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
+{
+	uint32_t number = gpubpf_get_u32(&msg->payload);
+	struct gpubpf_session_device *dev = find_device(peer, number);
+	struct gpubpf_twin_req *req;
+	int err;
+
+	if (!dev || dev->arena < 0 || peer->nrequests == GPUBPF_MAX_REQUESTS)
+		return -EPROTO;
+	req = gpubpf_twin_req_new();
+	if (!req)
+		return -ENOMEM;
+	req->peer = peer->id;
+	req->seq = msg->seq;
+	req->caps = dev->caps;
+	req->arena = dev->arena;
+	get_cwd(peer, req->cwd, sizeof(req->cwd));
+	err = get_request(s, req, &msg->payload);
+	if (err < 0) {
+		gpubpf_twin_req_free(req);
+		return err;
+	}
+	req->image_fd = gpubpf_msg_take_fd(msg, 0);
+	req->headers_fd = gpubpf_msg_take_fd(msg, 1);
+	peer->nrequests++;
+	s->pending++;
+	gpubpf_makers_submit(s->makers, req);
+	return 0;
+}
+
+static int on_note(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_reader *r)
+{
+	char text[400];
+
+	gpubpf_get_str(r, text, sizeof(text));
+	if (r->failed)
+		return -EPROTO;
+	gpubpf_session_note(s, "%s", text);
+	return 0;
+}
+
+static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
+{
+	struct gpubpf_session_device *dev = find_device(peer, gpubpf_get_u32(&msg->payload));
+	uint32_t what = gpubpf_get_u32(&msg->payload);
+
+	if (!dev || dev->arena < 0 || s->arenas[dev->arena].shared || msg->payload.failed)
+		return -EPROTO;
+	if (what == GPUBPF_KEEP_BROKEN) {
+		gpubpf_rescue(s, dev);
+	} else if (dev->kept_fd >= 0) {
+		close(dev->kept_fd);
+		dev->kept_fd = -1;
+	}
+	if (what == GPUBPF_KEEP)
+		dev->kept_fd = gpubpf_msg_take_fd(msg, 0);
+	return 0;
+}
+
+static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
+{
+	switch (msg->type) {
+	case GPUBPF_MSG_DEVICE:
+		return on_device(s, peer, msg->seq, &msg->payload);
+	case GPUBPF_MSG_TWIN:
+		return on_twin(s, peer, msg);
+	case GPUBPF_MSG_NOTE:
+		return on_note(s, peer, &msg->payload);
+	case GPUBPF_MSG_KEEP:
+		return on_keep(s, peer, msg);
+	case GPUBPF_MSG_PULLED:
+		peer->pulling -= peer->pulling > 0;
+		return 0;
+	case GPUBPF_MSG_HELLO:
+	case GPUBPF_MSG_WELCOME:
+	case GPUBPF_MSG_ARENA:
+	case GPUBPF_MSG_TWIN_DONE:
+	case GPUBPF_MSG_PULL:
+	case GPUBPF_MSG_ENABLE:
+	case GPUBPF_MSG_QUERY:
+	case GPUBPF_MSG_ANSWER:
+		return -EPROTO;
+	default:
+		return 0; /* of a newer minor version */
+	}
+}
+
+int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
+{
+	if (peer->kind == GPUBPF_PEER_AGENT)
+		return on_agent(s, peer, msg);
+	if (msg->type == GPUBPF_MSG_HELLO)
+		return on_hello(s, peer, msg->seq, &msg->payload);
+	if (msg->type == GPUBPF_MSG_QUERY) {
+		peer->kind = GPUBPF_PEER_TOOL;
+		return gpubpf_query_start(s, peer, msg->seq, &msg->payload);
+	}
+	return -EPROTO;
+}

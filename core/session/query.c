@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other tools asking a running session for its maps and report: both sides. */
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MIRROR_WAIT_NS 1000000000ull
+#define ANSWER_WAIT_MS 10000
+#define ANSWER_MAX (1u << 30)
+
+/* -- the session's side -- */
+
+static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *map, FILE *out)
+{
+	struct gpubpf_report_opts opts = {
+		.sz = sizeof(opts), .json = flags & GPUBPF_QUERY_JSON, .map = map[0] ? map : NULL,
+		.maps_only = what != GPUBPF_QUERY_REPORT, .no_entries = what == GPUBPF_QUERY_MAPS,
+	};
+
+	return gpubpf_session__report(s, out, &opts);
+}
+
+static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	struct gpubpf_writer w = {0};
+	char *text = NULL, before[sizeof(s->error)];
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int err = -ENOMEM, fd = -1;
+
+	memcpy(before, s->error, sizeof(before));
+	peer->query.open = false;
+	if (out) {
+		err = write_answer(s, peer->query.what, peer->query.flags, peer->query.map, out);
+		fclose(out);
+	}
+	if (!err)
+		fd = gpubpf_memfd_image("gpubpf-answer", text, size);
+	gpubpf_put_u32(&w, fd < 0 && !err ? (uint32_t)fd : (uint32_t)err);
+	gpubpf_put_str(&w, err < 0 ? s->error : "");
+	gpubpf_peer_send(peer, GPUBPF_MSG_ANSWER, peer->query.seq, &w, &fd, fd >= 0);
+	memcpy(s->error, before, sizeof(before));
+	if (fd >= 0)
+		close(fd);
+	free(text);
+}
+
+static bool any_mirrors(const struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->narenas; i++)
+		if (!s->arenas[i].shared)
+			return true;
+	return false;
+}
+
+int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
+		       struct gpubpf_reader *r)
+{
+	peer->query.what = gpubpf_get_u32(r);
+	peer->query.flags = gpubpf_get_u32(r);
+	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
+	if (r->failed || peer->query.open || peer->query.what < GPUBPF_QUERY_REPORT ||
+	    peer->query.what > GPUBPF_QUERY_DUMP)
+		return -EPROTO;
+	peer->query.open = true;
+	peer->query.asked = false;
+	peer->query.seq = seq;
+	peer->query.deadline_ns = gpubpf_now_ns() + MIRROR_WAIT_NS;
+	if (!any_mirrors(s))
+		answer(s, peer);
+	return 0;
+}
+
+void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	bool waiting = !peer->query.asked;
+
+	peer->query.asked = true; /* the mirrors are asked for right after this */
+	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
+		waiting |= p->pulling > 0;
+	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)
+		answer(s, peer);
+}
+
+/* -- the asking side -- */
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int sock, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return -errno;
+	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
+		err = -errno;
+		close(sock);
+		return err;
+	}
+	return sock;
+}
+
+static int copy_answer(int fd, FILE *out)
+{
+	int64_t size = gpubpf_memfd_size(fd, ANSWER_MAX);
+	char block[65536];
+	int64_t at = 0;
+
+	if (size < 0)
+		return size;
+	while (at < size) {
+		ssize_t n = pread(fd, block, sizeof(block), at);
+
+		if (n <= 0)
+			return -EIO;
+		fwrite(block, 1, n, out);
+		at += n;
+	}
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+
+static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
+{
+	struct pollfd p = { .fd = sock, .events = POLLIN };
+	struct gpubpf_packet msg;
+	void *buffer = malloc(GPUBPF_MSG_BUF);
+	int err = -ENOMEM;
+
+	if (buffer)
+		err = poll(&p, 1, ANSWER_WAIT_MS) > 0 ? gpubpf_msg_recv(sock, 0, buffer, &msg) : -ETIMEDOUT;
+	if (!err && msg.type != GPUBPF_MSG_ANSWER) {
+		gpubpf_msg_close(&msg);
+		err = -EPROTO;
+	}
+	snprintf(why, why_size, "%s", strerror(-err));
+	if (!err) {
+		err = (int32_t)gpubpf_get_u32(&msg.payload);
+		gpubpf_get_str(&msg.payload, why, why_size);
+		if (!err && msg.payload.failed)
+			err = -EPROTO;
+		if (!err)
+			err = copy_answer(msg.nfds ? msg.fds[0] : -1, out);
+		gpubpf_msg_close(&msg);
+	}
+	free(buffer);
+	return err;
+}
+
+int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, const char *map, FILE *out,
+		     char *why, size_t why_size)
+{
+	struct gpubpf_writer w = {0};
+	int sock = connect_to(path), err;
+
+	if (sock < 0) {
+		snprintf(why, why_size, "no session answers there (%s); has it ended? gpubpf run -v tells where its "
+			 "own is", strerror(-sock));
+		return sock;
+	}
+	gpubpf_put_u32(&w, what);
+	gpubpf_put_u32(&w, flags);
+	gpubpf_put_str(&w, map ? map : "");
+	err = gpubpf_msg_send(sock, 0, GPUBPF_MSG_QUERY, 1, &w, NULL, 0);
+	gpubpf_writer_finish(&w);
+	snprintf(why, why_size, "%s", strerror(-err));
+	if (!err)
+		err = receive_answer(sock, out, why, why_size);
+	close(sock);
+	return err;
+}

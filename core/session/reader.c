@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rings: what probes print and emit, read while programs run. */
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+	struct gpubpf_session *s;
+	uint32_t arena;
+	int map;               /* index in the unit, -1: prints */
+};
+
+/* Keep a record for the report, as long as there are not too many. */
+static struct gpubpf_kept *keep(struct reading *rd, uint32_t copy)
+{
+	struct gpubpf_session *s = rd->s;
+	struct gpubpf_kept *grown;
+
+	s->nrecords++;
+	if (s->nkept >= s->opts.max_events)
+		return NULL;
+	if (!(s->nkept & (s->nkept - 1))) {
+		grown = realloc(s->kept, (s->nkept ? s->nkept * 2 : 1) * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		s->kept = grown;
+	}
+	grown = &s->kept[s->nkept++];
+	*grown = (struct gpubpf_kept){
+		.map = rd->map, .copy = copy,
+		.process = s->arenas[rd->arena].process, .device = s->arenas[rd->arena].device,
+	};
+	return grown;
+}
+
+static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct reading *rd = arg;
+	struct gpubpf_event event = {
+		.map = &rd->s->loaded->unit.maps[rd->map], .data = data, .size = size, .copy = copy,
+		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
+	};
+	struct gpubpf_kept *kept = keep(rd, copy);
+
+	rd->s->map_records[rd->map]++;
+	if (kept && (kept->data = malloc(size ? size : 1))) {
+		memcpy(kept->data, data, size);
+		kept->size = size;
+	}
+	if (rd->s->opts.event)
+		rd->s->opts.event(rd->s->opts.ctx, &event);
+	return 0;
+}
+
+static const char *prog_name(const struct gpubpf_session *s, uint32_t prog)
+{
+	return prog < s->loaded->unit.nprogs ? s->loaded->unit.progs[prog].name : "";
+}
+
+static void tell_print(const struct reading *rd, const struct gpubpf_print *p)
+{
+	struct gpubpf_print_record record = {
+		.text = p->text, .prog = prog_name(rd->s, p->prog), .kernel = gpubpf_kernel_named(rd->s, p->kernel),
+		.launch = p->launch,
+		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
+	};
+
+	memcpy(record.block, p->block, sizeof(record.block));
+	memcpy(record.thread, p->thread, sizeof(record.thread));
+	rd->s->opts.print(rd->s->opts.ctx, &record);
+}
+
+static int on_print(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct reading *rd = arg;
+	struct gpubpf_session_arena *a = &rd->s->arenas[rd->arena];
+	struct gpubpf_print print;
+	struct gpubpf_kept *kept;
+
+	if (gpubpf_print_decode(a->base, &rd->s->loaded->unit, &a->layout, data, size, &print) < 0)
+		return 0;
+	for (char *c = print.text; *c; c++)
+		if ((unsigned char)*c < ' ' && *c != '\t' && *c != '\n')
+			*c = '?';
+	kept = keep(rd, copy);
+	if (kept && (kept->print = malloc(sizeof(print))))
+		*kept->print = print;
+	if (rd->s->opts.print)
+		tell_print(rd, &print);
+	return 0;
+}
+
+static uint64_t read_ring(struct reading *rd, const struct gpubpf_map_view *view, gpubpf_record_fn fn)
+{
+	int64_t n = gpubpf_ring_read(view, fn, rd);
+
+	if (n < 0)
+		gpubpf_session_note(rd->s, "ring %s: its words were overwritten by the program and it was reset",
+				    rd->map < 0 ? "of prints" : view->map->name);
+	return n > 0 ? n : 0;
+}
+
+static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena)
+{
+	struct gpubpf_unit *unit = &s->loaded->unit;
+	struct reading rd = { s, arena, -1 };
+	uint64_t n = 0;
+
+	for (uint32_t m = 0; m < unit->nmaps; m++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, arena, m);
+
+		rd.map = m;
+		if (unit->maps[m].type->flags & GPUBPF_MAP_RING)
+			n += read_ring(&rd, &view, on_record);
+	}
+	if (s->arenas[arena].layout.print_ring) {
+		struct gpubpf_session_arena *a = &s->arenas[arena];
+		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.maps[unit->nmaps] };
+
+		rd.map = -1;
+		n += read_ring(&rd, &view, on_print);
+	}
+	return n;
+}
+
+uint64_t gpubpf_reader_run(struct gpubpf_session *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; s->has_rings && i < s->narenas; i++)
+		n += read_arena(s, i);
+	return n;
+}

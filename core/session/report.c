@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both forms of the report ask of the session. */
+#include "report.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "match.h"
+
+bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
+{
+	return !opts->map || !strcmp(opts->map, map->name);
+}
+
+uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		const struct gpubpf_session_arena *a = &s->arenas[i];
+		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.maps[a->layout.nmaps] };
+
+		if (a->layout.print_ring)
+			drops += gpubpf_map_drops(&view);
+	}
+	return drops;
+}
+
+uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s)
+{
+	uint64_t drops = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++)
+		drops += __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->thread_drops,
+					 __ATOMIC_RELAXED);
+	return drops;
+}
+
+uint64_t gpubpf_report_drops(const struct gpubpf_session *s)
+{
+	uint64_t drops = gpubpf_report_print_drops(s) + gpubpf_report_thread_drops(s);
+	const struct gpubpf_map *map = NULL;
+
+	while ((map = gpubpf_session__next_map(s, map)))
+		drops += gpubpf_map__drops(map);
+	return drops;
+}
+
+const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats)
+{
+	switch (stats->outcome) {
+	case GPUBPF_OUTCOME_WAITING:
+		return "waiting";
+	case GPUBPF_OUTCOME_PROBED:
+		return "probed";
+	case GPUBPF_OUTCOME_REFUSED:
+		return "refused";
+	default:
+		return "seen";
+	}
+}
+
+static const struct gpubpf_verdict *find_verdict(const struct gpubpf_session *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		if (!strcmp(s->verdicts[i].name, name))
+			return &s->verdicts[i];
+	return NULL;
+}
+
+const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, stats->name);
+
+	if (s->opts.inspect && verdict && verdict->reason[0])
+		return verdict->reason;
+	if (stats->reason[0])
+		return stats->reason;
+	if (s->opts.inspect)
+		return verdict ? "" : "not examined";
+	if (stats->outcome == GPUBPF_OUTCOME_WAITING)
+		return "its twin was still being made when the program ended or the session did; "
+		       "let it run longer, or raise --wait";
+	if (stats->missed)
+		return "launched before its twin was ready (--wait), or with what the twin does not take";
+	return "";
+}
+
+bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	for (uint32_t i = 0; i < s->nstats; i++)
+		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name))
+			return true;
+	return false;
+}
+
+bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i,
+			struct gpubpf_variable *var)
+{
+	const struct btf_type *sec = btf ? btf__type_by_id(btf, map->btf_value) : NULL, *t;
+	const struct btf_var_secinfo *info;
+
+	if (!sec || !btf_is_datasec(sec) || i >= btf_vlen(sec))
+		return false;
+	info = &btf_var_secinfos(sec)[i];
+	t = btf__type_by_id(btf, info->type);
+	if (!t || !btf_is_var(t) || info->offset > map->value_size || info->size > map->value_size - info->offset)
+		return false;
+	*var = (struct gpubpf_variable){
+		btf__name_by_offset(btf, t->name_off), t->type, info->offset, info->size,
+	};
+	return var->name != NULL;
+}
+
+int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	struct gpubpf_report_opts all = { .sz = sizeof(all) };
+	int err;
+
+	if (opts && opts->sz < sizeof(*opts))
+		return gpubpf_session_fail(s, -EINVAL, "the options are of an unknown version");
+	if (opts)
+		all = *opts;
+	if (s->state == GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
+	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))
+		return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session; gpubpf map show "
+					   "lists its maps", all.map);
+	err = gpubpf_board_collect(s);
+	if (!err)
+		err = all.json ? gpubpf_report_json(s, out, &all) : gpubpf_report_text(s, out, &all);
+	if (!err && (fflush(out) || ferror(out)))
+		err = -EIO;
+	if (err < 0)
+		gpubpf_session_fail(s, err, "the report could not be written: %s", strerror(-err));
+	return err;
+}

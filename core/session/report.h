@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report's two forms over the same data. */
+#ifndef GPUBPF_SESSION_REPORT_H
+#define GPUBPF_SESSION_REPORT_H
+
+#include "entries.h"
+
+/* report_text.c, report_json.c: opts has been checked, s->stats collected. 0 or -ENOMEM. */
+int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
+int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
+
+struct json_object;
+/* All JSON of the tool looks like this. Releases root. */
+void gpubpf_json_write(struct json_object *root, FILE *out);
+
+bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map);
+/* Records, updates and look-ups that found no room, in all maps and the print ring. */
+uint64_t gpubpf_report_drops(const struct gpubpf_session *s);
+uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s);
+uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s);
+/* "probed", "seen", ... */
+const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
+/* Why some or all launches of the kernel were not probed; "" if there is nothing to say. */
+const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
+/* Did any program's pattern name a kernel that was launched? */
+bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
+
+/* The i-th variable of global data: its name, type, and place in the value. False past the end. */
+struct gpubpf_variable {
+	const char *name;
+	uint32_t type, offset, size;
+};
+bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uint32_t i,
+			struct gpubpf_variable *var);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report for programs; its members are documented in gpubpf-run(1). */
+#include "report.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "table.h"
+
+#define SPARSE_FROM 256        /* arrays with more elements than this are listed without their zeros */
+#define MAX_COPIES 4096        /* values of copies that are listed for a key */
+
+struct listing {
+	struct gpubpf_session *s;
+	uint32_t map;
+	const struct btf *btf;
+	struct json_object *entries;
+	struct gpubpf_hist hist;
+	uint64_t slot[64];
+};
+
+static void add_u64(struct json_object *o, const char *name, uint64_t v)
+{
+	json_object_object_add(o, name, json_object_new_uint64(v));
+}
+
+static void add_str(struct json_object *o, const char *name, const char *v)
+{
+	json_object_object_add(o, name, json_object_new_string(v));
+}
+
+static struct json_object *three(const uint64_t v[3])
+{
+	struct json_object *a = json_object_new_array_ext(3);
+
+	for (int i = 0; i < 3; i++)
+		json_object_array_add(a, json_object_new_uint64(v[i]));
+	return a;
+}
+
+void gpubpf_json_write(struct json_object *root, FILE *out)
+{
+	int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE;
+
+	fprintf(out, "%s\n", json_object_to_json_string_ext(root, flags));
+	json_object_put(root);
+}
+
+/* -- maps -- */
+
+static struct json_object *list_hist(const uint64_t *slot, const struct gpubpf_hist *hist)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < hist->n; i++) {
+		struct json_object *o;
+		uint64_t low, high;
+
+		if (!slot[i])
+			continue;
+		gpubpf_hist_bounds(i, hist->zeros, &low, &high);
+		o = json_object_new_object();
+		add_u64(o, "min", low);
+		add_u64(o, "max", high);
+		add_u64(o, "count", slot[i]);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *list_key(const struct listing *l, const struct gpubpf_entry *entry)
+{
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	uint32_t index;
+
+	if ((map->type->flags & GPUBPF_MAP_U32KEY) && !map->btf_key) {
+		memcpy(&index, entry->key, sizeof(index));
+		return json_object_new_uint64(index);
+	}
+	return gpubpf_typed_json(l->btf, map->btf_key, entry->key, map->key_size);
+}
+
+/* One value a multiprocessor or thread: those that are not zero, and their sum if they are integers. */
+static void list_copies(const struct listing *l, const struct gpubpf_entry *entry, struct json_object *o)
+{
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	struct json_object *values = json_object_new_array();
+	uint64_t sum = 0, omitted = 0;
+	bool is_signed, ints = gpubpf_btf_int(l->btf, map->btf_value, map->value_size, &is_signed);
+
+	for (uint32_t i = 0; i < entry->copies; i++) {
+		struct gpubpf_entry one = { .value = (const uint8_t *)entry->value + i * entry->stride,
+					    .value_size = map->value_size };
+		struct json_object *v;
+
+		if (gpubpf_entry_zero(&one))
+			continue;
+		if (ints)
+			sum += gpubpf_int_read(one.value, map->value_size, is_signed);
+		if (json_object_array_length(values) == MAX_COPIES) {
+			omitted++;
+			continue;
+		}
+		v = json_object_new_object();
+		add_u64(v, "copy", i);
+		json_object_object_add(v, "value", gpubpf_typed_json(l->btf, map->btf_value, one.value,
+								     one.value_size));
+		json_object_array_add(values, v);
+	}
+	if (ints)
+		json_object_object_add(o, "value", is_signed ? json_object_new_int64(sum) :
+				       json_object_new_uint64(sum));
+	json_object_object_add(o, "values", values);
+	add_u64(o, "copies", entry->copies);
+	if (omitted)
+		add_u64(o, "values_omitted", omitted);
+}
+
+static int list_entry(void *arg, const struct gpubpf_entry *entry)
+{
+	struct listing *l = arg;
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	struct json_object *o;
+
+	if (l->hist.kind == GPUBPF_HIST_ENTRIES)
+		gpubpf_hist_add(&l->hist, entry, l->slot);
+	if ((map->type->flags & GPUBPF_MAP_U32KEY) && map->max_entries > SPARSE_FROM && gpubpf_entry_zero(entry))
+		return 0;
+	o = json_object_new_object();
+	json_object_object_add(o, "key", list_key(l, entry));
+	if (map->type->flags & GPUBPF_MAP_COPIES)
+		list_copies(l, entry, o);
+	else
+		json_object_object_add(o, "value", gpubpf_typed_json(l->btf, map->btf_value, entry->value,
+								     map->value_size));
+	if (l->hist.kind == GPUBPF_HIST_SLOTS) {
+		uint64_t slot[64] = {0};
+
+		gpubpf_hist_add(&l->hist, entry, slot);
+		json_object_object_add(o, "histogram", list_hist(slot, &l->hist));
+	}
+	if (entry->arena >= 0) {
+		add_u64(o, "process", l->s->arenas[entry->arena].process);
+		add_u64(o, "device", l->s->arenas[entry->arena].device);
+	}
+	json_object_array_add(l->entries, o);
+	return 0;
+}
+
+static int list_variables(void *arg, const struct gpubpf_entry *entry)
+{
+	struct listing *l = arg;
+	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
+	struct gpubpf_variable var;
+
+	for (uint32_t i = 0; gpubpf_variable_at(l->btf, map, i, &var); i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "key", var.name);
+		json_object_object_add(o, "value", gpubpf_typed_json(l->btf, var.type,
+								     (const char *)entry->value + var.offset,
+								     var.size));
+		json_object_array_add(l->entries, o);
+	}
+	return 0;
+}
+
+static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
+				    const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+	struct json_object *o = json_object_new_object();
+	struct listing l = {
+		.s = s, .map = index, .btf = gpubpf_map_btf(s, index), .hist = gpubpf_hist_of(s, index),
+		.entries = json_object_new_array(),
+	};
+
+	add_str(o, "name", map->name);
+	add_str(o, "type", map->type->name);
+	add_u64(o, "key_size", map->key_size);
+	add_u64(o, "value_size", map->value_size);
+	add_u64(o, "max_entries", map->max_entries);
+	if (!opts->no_entries)
+		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables :
+				    list_entry, &l);
+	json_object_object_add(o, "entries", l.entries);
+	if (l.hist.kind == GPUBPF_HIST_ENTRIES && !opts->no_entries)
+		json_object_object_add(o, "histogram", list_hist(l.slot, &l.hist));
+	if (map->type->flags & GPUBPF_MAP_RING)
+		add_u64(o, "records", s->map_records[index]);
+	add_u64(o, "dropped", gpubpf_map__drops(map));
+	return o;
+}
+
+static struct json_object *list_maps(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct json_object *maps = json_object_new_array();
+
+	for (uint32_t i = 0; i < unit->nmaps; i++)
+		if (gpubpf_report_wants(opts, &unit->maps[i]))
+			json_object_array_add(maps, list_map(s, i, opts));
+	return maps;
+}
+
+/* -- the rest -- */
+
+static struct json_object *list_kernels(const struct gpubpf_session *s)
+{
+	struct json_object *kernels = json_object_new_array();
+
+	for (uint32_t i = 0; i < s->nstats; i++) {
+		const struct gpubpf_kernel_stats *st = &s->stats[i];
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "name", st->name);
+		add_u64(o, "launches", st->launches);
+		add_u64(o, "probed", st->probed);
+		add_u64(o, "missed", st->missed);
+		add_str(o, "outcome", gpubpf_report_outcome(st));
+		add_str(o, "reason", gpubpf_report_reason(s, st));
+		add_u64(o, "dim", st->dim);
+		json_object_object_add(o, "grid", three(st->grid));
+		json_object_object_add(o, "block", three(st->block));
+		add_u64(o, "wait_ns", st->wait_ns);
+		add_u64(o, "registers", st->registers);
+		add_u64(o, "twin_registers", st->twin_registers);
+		json_object_array_add(kernels, o);
+	}
+	return kernels;
+}
+
+static struct json_object *list_print(const struct gpubpf_session *s, const struct gpubpf_kept *k)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "text", k->print->text);
+	add_str(o, "prog", k->print->prog < unit->nprogs ? unit->progs[k->print->prog].name : "");
+	add_str(o, "kernel", gpubpf_kernel_named(s, k->print->kernel));
+	add_u64(o, "launch", k->print->launch);
+	json_object_object_add(o, "block", three(k->print->block));
+	json_object_object_add(o, "thread", three(k->print->thread));
+	return o;
+}
+
+static struct json_object *list_event(const struct gpubpf_session *s, const struct gpubpf_kept *k)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "map", s->loaded->unit.maps[k->map].name);
+	add_u64(o, "copy", k->copy);
+	add_u64(o, "size", k->size);
+	json_object_object_add(o, "value", gpubpf_typed_json(gpubpf_map_btf(s, k->map),
+							     gpubpf_event_type(s, k->map, k->size), k->data,
+							     k->size));
+	return o;
+}
+
+static void list_kept(const struct gpubpf_session *s, struct json_object *root)
+{
+	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
+
+	for (uint64_t i = 0; i < s->nkept; i++) {
+		const struct gpubpf_kept *k = &s->kept[i];
+
+		if (k->map < 0 && k->print)
+			json_object_array_add(prints, list_print(s, k));
+		else if (k->map >= 0 && k->data)
+			json_object_array_add(events, list_event(s, k));
+	}
+	json_object_object_add(root, "events", events);
+	json_object_object_add(root, "prints", prints);
+	add_u64(root, "records", s->nrecords);
+}
+
+static struct json_object *list_cost(const struct gpubpf_session *s)
+{
+	struct gpubpf_cost_stats c = { .sz = sizeof(c) };
+	struct json_object *o = json_object_new_object();
+
+	gpubpf_session__cost(s, &c);
+	add_u64(o, "load_ns", c.load_ns);
+	add_u64(o, "verify_ns", c.verify_ns);
+	add_u64(o, "lower_ns", c.lower_ns);
+	add_u64(o, "build_ns", c.build_ns);
+	add_u64(o, "wait_ns", c.wait_ns);
+	add_u64(o, "hook_ns", c.hook_ns);
+	add_u64(o, "twins", c.twins);
+	add_u64(o, "cached", c.cached);
+	add_u64(o, "refused", c.refused);
+	return o;
+}
+
+static struct json_object *list_notes(const struct gpubpf_session *s)
+{
+	struct json_object *notes = json_object_new_array();
+
+	for (uint32_t i = 0; i < s->nnotes; i++)
+		json_object_array_add(notes, json_object_new_string(s->notes[i]));
+	return notes;
+}
+
+int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	struct json_object *root = json_object_new_object();
+
+	if (!root)
+		return -ENOMEM;
+	if (!opts->maps_only)
+		json_object_object_add(root, "kernels", list_kernels(s));
+	json_object_object_add(root, "maps", list_maps(s, opts));
+	if (!opts->maps_only) {
+		list_kept(s, root);
+		add_u64(root, "dropped", gpubpf_report_drops(s));
+		add_u64(root, "processes", s->nprocesses);
+		add_u64(root, "devices", s->ndevices);
+		json_object_object_add(root, "cost", list_cost(s));
+		json_object_object_add(root, "notes", list_notes(s));
+	}
+	gpubpf_json_write(root, out);
+	return 0;
+}

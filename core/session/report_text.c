@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report for people: tables as bpftool has them, histograms as bpftrace draws them. */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+#define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
+#define MAX_COPIES 16          /* of a value that is no integer */
+
+struct shown {
+	struct gpubpf_session *s;
+	uint32_t map;
+	const struct btf *btf;
+	FILE *out;
+	struct gpubpf_table table;
+	uint64_t limit, entries, omitted;
+	bool tagged, skip_zeros;
+	bool is_int, is_signed;    /* the value */
+	struct gpubpf_hist hist;
+	uint64_t slot[64];
+};
+
+static const struct gpubpf_map *map_of(const struct shown *sh)
+{
+	return &sh->s->loaded->unit.maps[sh->map];
+}
+
+static void text_of(const struct btf *btf, uint32_t type, const void *data, size_t size, char *buf, size_t room)
+{
+	if (gpubpf_typed_text(btf, type, data, size, buf, room) < 0)
+		snprintf(buf, room, "(%zu bytes)", size);
+}
+
+static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
+{
+	const struct gpubpf_map *map = map_of(sh);
+	char text[1024];
+	uint32_t index;
+
+	if (map->type->flags & GPUBPF_MAP_U32KEY && !map->btf_key) {
+		memcpy(&index, entry->key, sizeof(index));
+		snprintf(text, sizeof(text), "%u", index);
+	} else {
+		text_of(sh->btf, map->btf_key, entry->key, map->key_size, text, sizeof(text));
+	}
+	gpubpf_table_cell(&sh->table, "%s", text);
+	if (sh->tagged)
+		gpubpf_table_cell(&sh->table, "%u/%u", sh->s->arenas[entry->arena < 0 ? 0 : entry->arena].process,
+				  sh->s->arenas[entry->arena < 0 ? 0 : entry->arena].device);
+}
+
+static void put_int(struct shown *sh, uint64_t v)
+{
+	if (sh->is_signed)
+		gpubpf_table_cell(&sh->table, "%lld", (long long)v);
+	else
+		gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)v);
+}
+
+/* -- plain maps -- */
+
+static int show_entry(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+	const struct gpubpf_map *map = map_of(sh);
+	char text[4096];
+
+	if (sh->skip_zeros && gpubpf_entry_zero(entry))
+		return 0;
+	if (sh->entries++ >= sh->limit) {
+		sh->omitted++;
+		return 0;
+	}
+	put_key(sh, entry);
+	if (sh->is_int) {
+		put_int(sh, gpubpf_int_read(entry->value, map->value_size, sh->is_signed));
+		return 0;
+	}
+	text_of(sh->btf, map->btf_value, entry->value, map->value_size, text, sizeof(text));
+	gpubpf_table_cell(&sh->table, "%s", text);
+	return 0;
+}
+
+/* -- maps with a value a multiprocessor or thread -- */
+
+struct summary {
+	uint64_t sum, least, most;
+	uint32_t nonzero;
+	uint64_t slot[64];     /* log2 of the values */
+};
+
+static void summarise(const struct shown *sh, const struct gpubpf_entry *entry, struct summary *sum)
+{
+	uint32_t size = map_of(sh)->value_size;
+
+	*sum = (struct summary){ .least = UINT64_MAX };
+	for (uint32_t i = 0; i < entry->copies; i++) {
+		uint64_t v = gpubpf_int_read((const uint8_t *)entry->value + i * entry->stride, size, false);
+
+		if (!v)
+			continue;
+		sum->nonzero++;
+		sum->sum += v;
+		sum->least = v < sum->least ? v : sum->least;
+		sum->most = v > sum->most ? v : sum->most;
+		sum->slot[63 - __builtin_clzll(v)]++;
+	}
+}
+
+static void show_copies_int(struct shown *sh, const struct gpubpf_entry *entry)
+{
+	struct summary sum;
+
+	summarise(sh, entry, &sum);
+	if (!sum.nonzero)
+		return;
+	put_key(sh, entry);
+	gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)sum.sum);
+	gpubpf_table_cell(&sh->table, "%u", sum.nonzero);
+	gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)sum.least);
+	gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)sum.most);
+	gpubpf_table_cell(&sh->table, "%.1f", (double)sum.sum / sum.nonzero);
+	if (map_of(sh)->type->flags & GPUBPF_MAP_THREAD)
+		for (int i = 0; i < 64; i++)
+			sh->slot[i] += sum.slot[i];
+}
+
+static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry)
+{
+	const struct gpubpf_map *map = map_of(sh);
+	uint32_t rows = 0;
+	char text[4096];
+
+	for (uint32_t i = 0; i < entry->copies; i++) {
+		struct gpubpf_entry one = *entry;
+
+		one.value = (const uint8_t *)entry->value + i * entry->stride;
+		one.value_size = map->value_size;
+		if (gpubpf_entry_zero(&one))
+			continue;
+		if (rows++ >= MAX_COPIES && sh->limit != UINT64_MAX) {
+			sh->omitted++;
+			continue;
+		}
+		put_key(sh, &one);
+		gpubpf_table_cell(&sh->table, "%u", i);
+		text_of(sh->btf, map->btf_value, one.value, one.value_size, text, sizeof(text));
+		gpubpf_table_cell(&sh->table, "%s", text);
+	}
+}
+
+static int show_copies(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+
+	if (gpubpf_entry_zero(entry))
+		return 0;
+	if (sh->entries++ >= sh->limit)
+		sh->omitted++;
+	else if (sh->is_int)
+		show_copies_int(sh, entry);
+	else
+		show_copies_other(sh, entry);
+	return 0;
+}
+
+/* -- histograms -- */
+
+static int add_entry(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+
+	gpubpf_hist_add(&sh->hist, entry, sh->slot);
+	return 0;
+}
+
+static int show_slots(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+	const struct gpubpf_map *map = map_of(sh);
+	char key[1024];
+
+	if (gpubpf_entry_zero(entry))
+		return 0;
+	if (sh->entries++ >= sh->limit) {
+		sh->omitted++;
+		return 0;
+	}
+	memset(sh->slot, 0, sizeof(sh->slot));
+	gpubpf_hist_add(&sh->hist, entry, sh->slot);
+	text_of(sh->btf, map->btf_key, entry->key, map->key_size, key, sizeof(key));
+	fprintf(sh->out, "  [%s]\n", key);
+	gpubpf_hist_print(sh->slot, sh->hist.n, sh->hist.zeros, sh->out);
+	return 0;
+}
+
+/* -- global data -- */
+
+static int show_variables(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+	const struct gpubpf_map *map = map_of(sh);
+	struct gpubpf_variable var;
+	char text[4096];
+
+	for (uint32_t i = 0; gpubpf_variable_at(sh->btf, map, i, &var); i++) {
+		const uint8_t *data = (const uint8_t *)entry->value + var.offset;
+		struct gpubpf_hist hist = gpubpf_hist_of_variable(sh->btf, var.name, var.type);
+		struct gpubpf_entry one = { .value = data, .value_size = var.size, .copies = 1 };
+		uint64_t slot[64] = {0};
+
+		if (hist.kind) {
+			gpubpf_hist_add(&hist, &one, slot);
+			fprintf(sh->out, "  %s\n", var.name);
+			gpubpf_hist_print(slot, hist.n, hist.zeros, sh->out);
+			continue;
+		}
+		text_of(sh->btf, var.type, data, var.size, text, sizeof(text));
+		gpubpf_table_cell(&sh->table, "%s", var.name);
+		gpubpf_table_cell(&sh->table, "%s", text);
+		sh->entries++;
+	}
+	return 0;
+}
+
+/* -- one map -- */
+
+static void headings(struct shown *sh)
+{
+	const struct gpubpf_map *map = map_of(sh);
+	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
+	const char *copy = (map->type->flags & GPUBPF_MAP_THREAD) ? "THREADS" : "CPUS";
+	const char *second = sh->tagged ? "PROCESS/DEVICE" : NULL;
+
+	if (map->global_data)
+		gpubpf_table_init(&sh->table, "VARIABLE", "VALUE", NULL);
+	else if (copies && sh->is_int && second)
+		gpubpf_table_init(&sh->table, "KEY", second, "SUM", copy, "MIN", "MAX", "MEAN", NULL);
+	else if (copies && sh->is_int)
+		gpubpf_table_init(&sh->table, "KEY", "SUM", copy, "MIN", "MAX", "MEAN", NULL);
+	else if (copies && second)
+		gpubpf_table_init(&sh->table, "KEY", second, "COPY", "VALUE", NULL);
+	else if (copies)
+		gpubpf_table_init(&sh->table, "KEY", "COPY", "VALUE", NULL);
+	else if (second)
+		gpubpf_table_init(&sh->table, "KEY", second, "VALUE", NULL);
+	else
+		gpubpf_table_init(&sh->table, "KEY", "VALUE", NULL);
+}
+
+static gpubpf_entry_fn how_to_show(const struct shown *sh)
+{
+	const struct gpubpf_map *map = map_of(sh);
+
+	if (map->global_data && sh->btf && map->btf_value)
+		return show_variables;
+	if (sh->hist.kind == GPUBPF_HIST_ENTRIES)
+		return add_entry;
+	if (sh->hist.kind == GPUBPF_HIST_SLOTS)
+		return show_slots;
+	return (map->type->flags & GPUBPF_MAP_COPIES) ? show_copies : show_entry;
+}
+
+static void show_title(const struct shown *sh)
+{
+	const struct gpubpf_map *map = map_of(sh);
+	uint64_t drops = gpubpf_map__drops(map);
+
+	fprintf(sh->out, "%s (%s", map->name, map->type->name);
+	if (map->type->flags & GPUBPF_MAP_RING)
+		fprintf(sh->out, ", %llu records", (unsigned long long)sh->s->map_records[sh->map]);
+	else if (!map->global_data)
+		fprintf(sh->out, ", room for %u", map->max_entries);
+	if (drops)
+		fprintf(sh->out, ", %llu dropped", (unsigned long long)drops);
+	fprintf(sh->out, ")\n");
+}
+
+static uint32_t used_mirrors(const struct gpubpf_session *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++)
+		n += s->arenas[i].used;
+	return n;
+}
+
+static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
+	struct shown sh = {
+		.s = s, .map = index, .out = out, .btf = gpubpf_map_btf(s, index), .hist = gpubpf_hist_of(s, index),
+		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = map->max_entries > 1,
+		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_sums(s, index)),
+	};
+	int err = 0;
+
+	sh.is_int = gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed);
+	show_title(&sh);
+	headings(&sh);
+	if (!opts->no_entries)
+		err = gpubpf_entries_walk(s, index, how_to_show(&sh), &sh);
+	if (gpubpf_table_rows(&sh.table))
+		gpubpf_table_print(&sh.table, out);
+	else if (!opts->no_entries && !sh.entries && !sh.hist.kind && (map->type->flags & GPUBPF_MAP_KEYED))
+		fprintf(out, "  (empty)\n");
+	if (!opts->no_entries && sh.hist.kind == GPUBPF_HIST_ENTRIES)
+		gpubpf_hist_print(sh.slot, sh.hist.n, sh.hist.zeros, out);
+	if (gpubpf_table_rows(&sh.table) && (map->type->flags & GPUBPF_MAP_THREAD) && sh.is_int) {
+		fprintf(out, "  values by thread:\n");
+		gpubpf_hist_print(sh.slot, 64, false, out);
+	}
+	if (sh.omitted)
+		fprintf(out, "  ... and %llu more (gpubpf run -j, or gpubpf map dump while it runs, shows all)\n",
+			(unsigned long long)sh.omitted);
+	gpubpf_table_finish(&sh.table);
+	return err;
+}
+
+static int show_maps(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	int err = 0;
+
+	for (uint32_t i = 0; i < unit->nmaps && !err; i++) {
+		if (!gpubpf_report_wants(opts, &unit->maps[i]) || (unit->maps[i].rdonly && !opts->maps_only))
+			continue;
+		err = show_map(s, i, out, opts);
+	}
+	return err;
+}
+
+/* -- the rest of the report -- */
+
+static void size_text(const uint64_t v[3], uint32_t dim, char *buf, size_t size)
+{
+	if (!v[0])
+		snprintf(buf, size, "-");
+	else if (dim <= 1)
+		snprintf(buf, size, "%llu", (unsigned long long)v[0]);
+	else if (dim == 2)
+		snprintf(buf, size, "%llux%llu", (unsigned long long)v[0], (unsigned long long)v[1]);
+	else
+		snprintf(buf, size, "%llux%llux%llu", (unsigned long long)v[0], (unsigned long long)v[1],
+			 (unsigned long long)v[2]);
+}
+
+static void show_kernels(struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_table t;
+
+	gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME", NULL);
+	for (uint32_t i = 0; i < s->nstats; i++) {
+		const struct gpubpf_kernel_stats *st = &s->stats[i];
+		const char *reason = gpubpf_report_reason(s, st);
+		char grid[64], block[64], registers[48] = "";
+
+		if (st->twin_registers)
+			snprintf(registers, sizeof(registers), ", %u registers, %u before", st->twin_registers,
+				 st->registers);
+		size_text(st->grid, st->dim, grid, sizeof(grid));
+		size_text(st->block, st->dim, block, sizeof(block));
+		gpubpf_table_cell(&t, "%s", st->name);
+		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->launches);
+		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->probed);
+		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->missed);
+		gpubpf_table_cell(&t, "%s", grid);
+		gpubpf_table_cell(&t, "%s", block);
+		gpubpf_table_cell(&t, "%s%s%s%s", gpubpf_report_outcome(st), registers, reason[0] ? ": " : "", reason);
+	}
+	fprintf(out, "kernels\n");
+	if (s->nstats)
+		gpubpf_table_print(&t, out);
+	else
+		fprintf(out, "  (none was launched)\n");
+	gpubpf_table_finish(&t);
+}
+
+static void show_event(const struct gpubpf_session *s, const struct gpubpf_kept *k, FILE *out)
+{
+	uint32_t type = k->data ? gpubpf_event_type(s, k->map, k->size) : 0;
+	char text[4096];
+
+	fprintf(out, "  %s: ", s->loaded->unit.maps[k->map].name);
+	if (!type) {
+		gpubpf_event_bytes(k->data, k->data ? k->size : 0, out);
+		return;
+	}
+	text_of(gpubpf_map_btf(s, k->map), type, k->data, k->size, text, sizeof(text));
+	fprintf(out, "%s\n", text);
+}
+
+/* Prints were shown while the programs ran; here are the records of maps. */
+static void show_events(const struct gpubpf_session *s, FILE *out)
+{
+	uint64_t shown = 0, prints = 0;
+
+	for (uint64_t i = 0; i < s->nkept; i++)
+		prints += s->kept[i].map < 0;
+	if (s->nkept > prints)
+		fprintf(out, "events\n");
+	for (uint64_t i = 0; i < s->nkept; i++) {
+		if (s->kept[i].map < 0)
+			continue;
+		show_event(s, &s->kept[i], out);
+		shown++;
+	}
+	if (s->nrecords > s->nkept)
+		fprintf(out, "  ... and %llu more records (--events raises how many are kept)\n",
+			(unsigned long long)(s->nrecords - s->nkept));
+}
+
+static void show_drops(const struct gpubpf_session *s, FILE *out)
+{
+	uint64_t prints = gpubpf_report_print_drops(s), threads = gpubpf_report_thread_drops(s);
+	const struct gpubpf_map *map = NULL;
+
+	fprintf(out, "dropped: %llu", (unsigned long long)gpubpf_report_drops(s));
+	while ((map = gpubpf_session__next_map(s, map)))
+		if (gpubpf_map__drops(map))
+			fprintf(out, ", %s %llu", map->name, (unsigned long long)gpubpf_map__drops(map));
+	if (prints)
+		fprintf(out, ", prints %llu", (unsigned long long)prints);
+	if (threads)
+		fprintf(out, ", look-ups by threads without room %llu", (unsigned long long)threads);
+	fprintf(out, "\n");
+}
+
+static void show_cost(const struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_cost_stats c = { .sz = sizeof(c) };
+	char a[24], b[24], d[24], e[24], f[24], g[24];
+
+	gpubpf_session__cost(s, &c);
+	fprintf(out, "cost: load %s, verify %s, lower %s, vendor build %s (%u twins, %u cached, %u refused); "
+		"programs waited %s; launch hook %s\n", gpubpf_duration(c.load_ns, a),
+		gpubpf_duration(c.verify_ns, b), gpubpf_duration(c.lower_ns, d), gpubpf_duration(c.build_ns, e),
+		c.twins, c.cached, c.refused, gpubpf_duration(c.wait_ns, f),
+		c.hook_ns ? gpubpf_duration(c.hook_ns, g) : "was not called");
+}
+
+int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	int err;
+
+	if (!opts->maps_only)
+		show_kernels(s, out);
+	err = show_maps(s, out, opts);
+	if (opts->maps_only || err < 0)
+		return err;
+	show_events(s, out);
+	show_drops(s, out);
+	show_cost(s, out);
+	return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests for twins and their answers as data: life, copies of images, cache keys. */
+#include "make.h"
+
+#include <errno.h>
+#include <nettle/sha2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "session.h"
+
+struct gpubpf_twin_req *gpubpf_twin_req_new(void)
+{
+	struct gpubpf_twin_req *req = calloc(1, sizeof(*req));
+
+	if (req)
+		req->image_fd = req->headers_fd = -1;
+	return req;
+}
+
+void gpubpf_twin_req_free(struct gpubpf_twin_req *req)
+{
+	if (!req)
+		return;
+	if (req->image_fd >= 0)
+		close(req->image_fd);
+	if (req->headers_fd >= 0)
+		close(req->headers_fd);
+	gpubpf_twin_put(req->twin);
+	free(req->options);
+	free(req->headers);
+	free(req->kernels);
+	free(req);
+}
+
+struct gpubpf_twin *gpubpf_twin_new(const struct gpubpf_twin_req *req)
+{
+	struct gpubpf_twin *twin = calloc(1, sizeof(*twin));
+
+	if (!twin)
+		return NULL;
+	twin->refs = 1;
+	twin->fd = -1;
+	twin->kernels = calloc(req->nkernels, sizeof(*twin->kernels));
+	if (!twin->kernels) {
+		free(twin);
+		return NULL;
+	}
+	twin->nkernels = req->nkernels;
+	for (uint32_t i = 0; i < req->nkernels; i++) {
+		memcpy(twin->kernels[i].name, req->kernels[i].name, sizeof(twin->kernels[i].name));
+		twin->kernels[i].id = req->kernels[i].id;
+	}
+	return twin;
+}
+
+void gpubpf_twin_put(struct gpubpf_twin *twin)
+{
+	if (!twin || __atomic_sub_fetch(&twin->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (twin->fd >= 0)
+		close(twin->fd);
+	free(twin->kernels);
+	free(twin);
+}
+
+void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (twin->reason[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(twin->reason, sizeof(twin->reason), fmt, ap);
+	va_end(ap);
+	if (twin->fd >= 0)
+		close(twin->fd);
+	twin->fd = -1;
+}
+
+/* Copy a memfd. The program that sent it may map it writable, so it is read once. */
+static int copy_fd(int fd, void **data, size_t *size, const char *what, char *why, size_t why_size)
+{
+	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
+	int64_t at = 0;
+
+	if (n < 0) {
+		snprintf(why, why_size, "the %s is not a sealed memfd of at most %u MiB", what,
+			 GPUBPF_IMAGE_MAX >> 20);
+		return n;
+	}
+	*data = calloc(1, n + 1);
+	while (*data && at < n) {
+		ssize_t got = pread(fd, (char *)*data + at, n - at, at);
+
+		if (got <= 0)
+			break;
+		at += got;
+	}
+	if (!*data || at < n) {
+		snprintf(why, why_size, "the %s of %lld bytes could not be read", what, (long long)n);
+		return -ENOMEM;
+	}
+	*size = n;
+	return 0;
+}
+
+static int copy_headers(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why,
+			size_t why_size)
+{
+	size_t size = 0;
+	int err;
+
+	if (!req->nheaders)
+		return 0;
+	err = copy_fd(req->headers_fd, &copy->header_data, &size, "container of headers", why, why_size);
+	if (err < 0)
+		return err;
+	copy->headers = calloc(req->nheaders, sizeof(*copy->headers));
+	for (uint32_t i = 0; copy->headers && i < req->nheaders; i++) {
+		const struct gpubpf_twin_header *h = &req->headers[i];
+
+		if (h->offset > size || h->size > size - h->offset) {
+			snprintf(why, why_size, "header %s lies outside of its container", h->name);
+			return -EPROTO;
+		}
+		copy->headers[i].name = h->name;
+		copy->headers[i].data = (char *)copy->header_data + h->offset;
+		copy->headers[i].size = h->size;
+	}
+	return copy->headers ? 0 : -ENOMEM;
+}
+
+int gpubpf_image_copy(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why,
+		      size_t why_size)
+{
+	size_t size = 0;
+	int err;
+
+	memset(copy, 0, sizeof(*copy));
+	snprintf(why, why_size, "out of memory");
+	err = copy_fd(req->image_fd, &copy->data, &size, "program's image", why, why_size);
+	if (!err)
+		err = copy_headers(req, copy, why, why_size);
+	copy->image = (struct gpubpf_image){
+		.data = copy->data, .size = size, .kind = req->kind, .options = req->options,
+		.headers = copy->headers, .nheaders = req->nheaders, .cwd = req->cwd,
+	};
+	return err;
+}
+
+void gpubpf_image_copy_finish(struct gpubpf_image_copy *copy)
+{
+	free(copy->data);
+	free(copy->header_data);
+	free(copy->headers);
+}
+
+static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
+{
+	uint64_t n = size;
+
+	sha256_update(ctx, sizeof(n), (const uint8_t *)&n);
+	sha256_update(ctx, size, data);
+}
+
+void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req,
+		     const struct gpubpf_image *image, uint8_t key[32])
+{
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	hash_bytes(&ctx, &req->kind, sizeof(req->kind));
+	hash_bytes(&ctx, &req->caps, sizeof(req->caps));
+	hash_bytes(&ctx, &s->arenas[req->arena].layout.hash, sizeof(uint64_t));
+	hash_bytes(&ctx, image->data, image->size);
+	hash_bytes(&ctx, image->options, strlen(image->options));
+	hash_bytes(&ctx, image->cwd, strlen(image->cwd));
+	for (uint32_t i = 0; i < image->nheaders; i++) {
+		hash_bytes(&ctx, image->headers[i].name, strlen(image->headers[i].name));
+		hash_bytes(&ctx, image->headers[i].data, image->headers[i].size);
+	}
+	for (uint32_t i = 0; i < req->nkernels; i++)
+		hash_bytes(&ctx, req->kernels[i].name, strlen(req->kernels[i].name));
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, key);
+}

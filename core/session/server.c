@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The socket and the event loop: one turn waits for sockets, makers and the timer that reads rings. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "make.h"
+
+enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_PEERS };
+
+#define PACKETS_A_TURN 64          /* of one peer, so that none starves the others */
+#define INTERVAL_BUSY_NS 1000000ull
+#define INTERVAL_IDLE_NS 50000000ull
+
+static int watch(struct gpubpf_session *s, int fd, uint64_t tag)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = tag };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int listen_at(struct gpubpf_session *s)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	strcpy(addr.sun_path, s->path);
+	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->listener < 0)
+		return -errno;
+	unlink(s->path);
+	if (bind(s->listener, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(s->listener, 64) < 0)
+		return -errno;
+	return chmod(s->path, 0600) < 0 ? -errno : 0;
+}
+
+int gpubpf_server_open(struct gpubpf_session *s)
+{
+	int err;
+
+	s->next_peer = TAG_PEERS;
+	s->buffer = malloc(GPUBPF_MSG_BUF);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (!s->buffer || s->epoll < 0 || s->wake < 0 || s->timer < 0)
+		return gpubpf_session_fail(s, -ENOMEM, "cannot open the session: %s", strerror(errno));
+	err = listen_at(s);
+	if (!err)
+		err = watch(s, s->listener, TAG_LISTENER);
+	if (!err)
+		err = watch(s, s->wake, TAG_WAKE);
+	if (!err)
+		err = watch(s, s->timer, TAG_TIMER);
+	if (err < 0)
+		gpubpf_session_fail(s, err, "%s: cannot open the session's socket: %s", s->path,
+				    strerror(-err));
+	return err;
+}
+
+struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id)
+{
+	struct gpubpf_peer *peer = s->peers;
+
+	while (peer && peer->id != id)
+		peer = peer->next;
+	return peer;
+}
+
+/* A peer that does not read its answers loses its connection rather than stop the session. */
+int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
+		     const int *fds, uint32_t nfds)
+{
+	int err = gpubpf_msg_send(peer->sock, MSG_DONTWAIT, type, seq, w, fds, nfds);
+
+	if (err < 0)
+		shutdown(peer->sock, SHUT_RDWR);
+	gpubpf_writer_finish(w);
+	return err;
+}
+
+static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	struct gpubpf_peer **at = &s->peers;
+
+	while (*at != peer)
+		at = &(*at)->next;
+	*at = peer->next;
+	s->npeers--;
+	if (peer->sock >= 0)
+		close(peer->sock);
+	for (uint32_t i = 0; i < peer->ndevices; i++)
+		gpubpf_rescue(s, &peer->devices[i]);
+	free(peer->devices);
+	free(peer);
+}
+
+static int add_peer(struct gpubpf_session *s, int sock)
+{
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+	struct gpubpf_peer *peer;
+
+	if (s->npeers == GPUBPF_MAX_PEERS)
+		return -EMFILE;
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
+		return -errno;
+	if (cred.uid != geteuid()) {
+		gpubpf_session_note(s, "a process of user %u was turned away: a session takes its own user's "
+				    "only", cred.uid);
+		return -EPERM;
+	}
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return -ENOMEM;
+	peer->id = s->next_peer++;
+	peer->sock = sock;
+	peer->pid = cred.pid;
+	if (watch(s, sock, peer->id) < 0) {
+		free(peer);
+		return -ENOMEM;
+	}
+	peer->next = s->peers;
+	s->peers = peer;
+	s->npeers++;
+	return 0;
+}
+
+static int accept_peers(struct gpubpf_session *s)
+{
+	int sock, n = 0;
+
+	while (n < PACKETS_A_TURN && (sock = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		if (add_peer(s, sock) < 0)
+			close(sock);
+		n++;
+	}
+	return n;
+}
+
+static const char *peer_name(const struct gpubpf_peer *peer)
+{
+	return peer->exe[0] ? peer->exe : "unknown program";
+}
+
+/* Handle what a peer has sent. Packets handled; the peer may be gone afterwards. */
+static int serve_peer(struct gpubpf_session *s, uint64_t id)
+{
+	struct gpubpf_peer *peer = gpubpf_peer_find(s, id);
+	int n = 0, err = 0;
+
+	while (peer && n < PACKETS_A_TURN) {
+		struct gpubpf_packet msg;
+
+		err = gpubpf_msg_recv(peer->sock, MSG_DONTWAIT, s->buffer, &msg);
+		if (err < 0)
+			break;
+		err = gpubpf_peer_message(s, peer, &msg);
+		gpubpf_msg_close(&msg);
+		n++;
+		if (err < 0)
+			break;
+	}
+	if (peer && err == -EPROTO)
+		gpubpf_session_note(s, "%s (pid %u) broke the session's protocol and goes on unprobed; "
+				    "use a tool and an agent of the same version", peer_name(peer), peer->pid);
+	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK)
+		close_peer(s, peer);
+	return n;
+}
+
+static bool has_mirrors(const struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->narenas; i++)
+		if (!s->arenas[i].shared)
+			return true;
+	return false;
+}
+
+static void set_interval(struct gpubpf_session *s, uint64_t ns)
+{
+	struct itimerspec when = {
+		.it_value = { .tv_nsec = ns }, .it_interval = { .tv_nsec = ns },
+	};
+
+	if (ns == s->interval_ns)
+		return;
+	s->interval_ns = ns;
+	timerfd_settime(s->timer, 0, &when, NULL);
+}
+
+/* Rings are polled: often while records come, seldom while none do, never without anybody to write. */
+static void adapt_interval(struct gpubpf_session *s, uint64_t records)
+{
+	uint64_t ns = s->interval_ns ? s->interval_ns : INTERVAL_IDLE_NS;
+
+	if (!s->npeers || !(s->has_rings || has_mirrors(s)))
+		ns = 0;
+	else if (records)
+		ns = INTERVAL_BUSY_NS;
+	else if (ns < INTERVAL_IDLE_NS)
+		ns *= 2;
+	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
+}
+
+/* Ask a process for the mirrors of its devices whose maps are in memory of their own. */
+static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	for (uint32_t i = 0; i < peer->ndevices; i++) {
+		struct gpubpf_session_device *dev = &peer->devices[i];
+		struct gpubpf_writer w = {0};
+
+		if (dev->arena < 0 || s->arenas[dev->arena].shared)
+			continue;
+		gpubpf_put_u32(&w, dev->number);
+		if (gpubpf_peer_send(peer, GPUBPF_MSG_PULL, 0, &w, NULL, 0) == 0)
+			peer->pulling++;
+	}
+}
+
+/* Mirrors are copied whole: only when somebody reads them. */
+static void serve_timer(struct gpubpf_session *s)
+{
+	bool wanted = s->has_rings;
+	struct gpubpf_peer *peer;
+
+	for (peer = s->peers; peer; peer = peer->next) {
+		if (peer->query.open)
+			gpubpf_query_try(s, peer);
+		wanted |= peer->query.open;
+	}
+	for (peer = s->peers; peer && wanted; peer = peer->next)
+		if (!peer->pulling)
+			pull_mirrors(s, peer);
+}
+
+static void drain(int fd)
+{
+	uint64_t count;
+
+	while (read(fd, &count, sizeof(count)) > 0)
+		;
+}
+
+static int serve_event(struct gpubpf_session *s, uint64_t tag)
+{
+	switch (tag) {
+	case TAG_LISTENER:
+		return accept_peers(s);
+	case TAG_WAKE:
+		drain(s->wake);
+		return gpubpf_makers_collect(s);
+	case TAG_TIMER:
+		drain(s->timer);
+		serve_timer(s);
+		return 0;
+	default:
+		return serve_peer(s, tag);
+	}
+}
+
+int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
+{
+	struct epoll_event events[32];
+	int n = epoll_wait(s->epoll, events, 32, timeout_ms);
+	int handled = 0;
+	uint64_t records;
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < n; i++)
+		handled += serve_event(s, events[i].data.u64);
+	records = gpubpf_reader_run(s);
+	adapt_interval(s, records);
+	return handled + (int)records;
+}
+
+int gpubpf_session__enable(struct gpubpf_session *s, bool on)
+{
+	if (s->state != GPUBPF_SESSION_STARTED)
+		return -EINVAL;
+	s->enabled = on;
+	__atomic_store_n(&s->board->enabled, on, __ATOMIC_RELEASE);
+	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
+		struct gpubpf_writer w = {0};
+
+		if (peer->kind != GPUBPF_PEER_AGENT)
+			continue;
+		gpubpf_put_u32(&w, on);
+		gpubpf_peer_send(peer, GPUBPF_MSG_ENABLE, 0, &w, NULL, 0);
+	}
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void gpubpf_server_close(struct gpubpf_session *s)
+{
+	while (s->peers)
+		close_peer(s, s->peers);
+	if (s->listener >= 0)
+		unlink(s->path);
+	close_fd(&s->listener);
+	close_fd(&s->timer);
+	close_fd(&s->wake);
+	close_fd(&s->epoll);
+	free(s->buffer);
+	s->buffer = NULL;
+}

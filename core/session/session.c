@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a session: new, loaded, started, stopped. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "make.h"
+
+const char *gpubpf_version_string(void)
+{
+	return GPUBPF_VERSION;
+}
+
+uint64_t gpubpf_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+uint32_t gpubpf_session_build_ms(const struct gpubpf_session *s)
+{
+	return s->opts.wait_ms > GPUBPF_BUILD_MS ? s->opts.wait_ms : GPUBPF_BUILD_MS;
+}
+
+int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->error, sizeof(s->error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf_diag *diag)
+{
+	gpubpf_diag_format(diag, s->error, sizeof(s->error));
+	return err;
+}
+
+void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...)
+{
+	char text[512], **grown;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?'; /* no escape sequences of a stranger on the user's terminal */
+	for (uint32_t i = 0; i < s->nnotes; i++)
+		if (!strcmp(s->notes[i], text))
+			return;
+	if (s->nnotes == GPUBPF_MAX_NOTES)
+		return;
+	grown = realloc(s->notes, (s->nnotes + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	s->notes = grown;
+	s->notes[s->nnotes] = strdup(text);
+	if (s->notes[s->nnotes])
+		s->nnotes++;
+	if (s->opts.note)
+		s->opts.note(s->opts.ctx, text);
+}
+
+static int own_strings(struct gpubpf_session_opts *o)
+{
+	const char **own[] = { &o->runtime_dir, &o->worker_dir, &o->agent, &o->cache_dir, &o->backend };
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (!*own[i])
+			continue;
+		*own[i] = strdup(*own[i]);
+		if (!*own[i])
+			err = -ENOMEM;
+	}
+	return err;
+}
+
+static void set_defaults(struct gpubpf_session_opts *o)
+{
+	if (!o->wait_ms)
+		o->wait_ms = 60000;
+	if (!o->sample)
+		o->sample = 1;
+	if (!o->max_events)
+		o->max_events = 1000;
+}
+
+struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opts)
+{
+	size_t least = offsetof(struct gpubpf_session_opts, ctx) + sizeof(opts->ctx);
+	struct gpubpf_session *s;
+
+	if (opts && opts->sz < least) {
+		errno = EINVAL;
+		return NULL;
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->listener = s->epoll = s->wake = s->timer = s->board_fd = -1;
+	s->enabled = true;
+	if (opts)
+		memcpy(&s->opts, opts, opts->sz < sizeof(s->opts) ? opts->sz : sizeof(s->opts));
+	set_defaults(&s->opts);
+	if (own_strings(&s->opts) < 0) {
+		gpubpf_session__free(s);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return s;
+}
+
+static void free_kept(struct gpubpf_session *s)
+{
+	for (uint64_t i = 0; i < s->nkept; i++) {
+		free(s->kept[i].print);
+		free(s->kept[i].data);
+	}
+	free(s->kept);
+}
+
+static void free_loaded(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; s->loaded && i < s->loaded->unit.nprogs; i++) {
+		gpubpf_facts_destroy(s->loaded->unit.progs[i].facts);
+		s->loaded->unit.progs[i].facts = NULL;
+	}
+	if (s->loaded)
+		gpubpf_loaded_destroy(s->loaded);
+	free(s->map_use);
+	free(s->map_records);
+}
+
+void gpubpf_session__free(struct gpubpf_session *s)
+{
+	if (!s)
+		return;
+	gpubpf_session__stop(s);
+	gpubpf_arenas_close(s);
+	gpubpf_board_close(s);
+	free_kept(s);
+	free_loaded(s);
+	for (uint32_t i = 0; i < s->npaths; i++)
+		free(s->paths[i]);
+	for (uint32_t i = 0; i < s->nattach; i++) {
+		free((char *)s->attach[i].prog);
+		free((char *)s->attach[i].pattern);
+	}
+	for (uint32_t i = 0; i < s->nnotes; i++)
+		free(s->notes[i]);
+	free(s->paths);
+	free(s->attach);
+	free(s->notes);
+	gpubpf_kernel_ids_free(s);
+	free(s->verdicts);
+	free((char *)s->opts.runtime_dir);
+	free((char *)s->opts.worker_dir);
+	free((char *)s->opts.agent);
+	free((char *)s->opts.cache_dir);
+	free((char *)s->opts.backend);
+	free(s);
+}
+
+const char *gpubpf_session__error(const struct gpubpf_session *s)
+{
+	return s->error;
+}
+
+int gpubpf_session__add_object(struct gpubpf_session *s, const char *path)
+{
+	char **grown, *own;
+
+	if (s->state != GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EBUSY, "%s: objects cannot be added after loading", path);
+	grown = realloc(s->paths, (s->npaths + 1) * sizeof(*grown));
+	if (grown)
+		s->paths = grown;
+	own = strdup(path);
+	if (!grown || !own) {
+		free(own);
+		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", path);
+	}
+	s->paths[s->npaths++] = own;
+	return 0;
+}
+
+int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern)
+{
+	struct gpubpf_attach *grown, own;
+
+	if (s->state != GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EBUSY, "%s: programs cannot be attached after loading", prog);
+	grown = realloc(s->attach, (s->nattach + 1) * sizeof(*grown));
+	if (grown)
+		s->attach = grown;
+	own.prog = strdup(prog);
+	own.pattern = strdup(pattern);
+	if (!grown || !own.prog || !own.pattern) {
+		free((char *)own.prog);
+		free((char *)own.pattern);
+		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", prog);
+	}
+	s->attach[s->nattach++] = own;
+	return 0;
+}
+
+static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
+{
+	struct gpubpf_load_opts opts = {
+		.paths = (const char *const *)s->paths, .npaths = s->npaths,
+		.attach = s->attach, .nattach = s->nattach, .all_gpu = s->opts.all_gpu,
+	};
+	uint64_t start = gpubpf_now_ns();
+	int err = s->npaths ? gpubpf_load(&opts, &s->loaded, diag) : 0;
+
+	s->cost.load_ns = gpubpf_now_ns() - start;
+	return err;
+}
+
+/* Every program of the unit is proven safe, or nothing runs. */
+static int verify_all(struct gpubpf_session *s, struct gpubpf_unit *unit, struct gpubpf_diag *diag)
+{
+	struct gpubpf_verify_opts opts = { .max_cost = s->opts.max_cost, .allow_exit_thread = true };
+	uint64_t start = gpubpf_now_ns();
+	int err = 0;
+
+	for (uint32_t i = 0; i < unit->nprogs && !err; i++) {
+		err = gpubpf_verify(unit, &unit->progs[i], &opts, diag);
+		if (err < 0)
+			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name,
+					  unit->progs[i].section);
+	}
+	s->cost.verify_ns = gpubpf_now_ns() - start;
+	return err;
+}
+
+/* What all programs together do to each map: this decides on replicas, and on rings being read. */
+static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
+{
+	s->map_use = calloc(unit->nmaps + 1, sizeof(*s->map_use));
+	s->map_records = calloc(unit->nmaps + 1, sizeof(*s->map_records));
+	if (!s->map_use || !s->map_records)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		s->print_ring |= unit->progs[i].facts->prints;
+		for (uint32_t m = 0; m < unit->nmaps; m++)
+			s->map_use[m] |= unit->progs[i].facts->map_use[m];
+	}
+	for (uint32_t m = 0; m < unit->nmaps; m++) {
+		s->has_rings |= unit->maps[m].type->flags & GPUBPF_MAP_RING;
+		unit->maps[m].session = s;
+	}
+	s->has_rings |= s->print_ring;
+	return 0;
+}
+
+static uint64_t host_memory(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? (uint64_t)pages * size : 0;
+}
+
+/* replicas of the arena that host-memory devices share: as many CPUs as the machine can have */
+static uint32_t host_replicas(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	return n > 0 ? n : 1;
+}
+
+int gpubpf_session__load(struct gpubpf_session *s)
+{
+	struct gpubpf_diag diag;
+	int err;
+
+	if (s->state != GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EBUSY, "the session is loaded already");
+	gpubpf_diag_init(&diag);
+	err = load_objects(s, &diag);
+	if (!err && !s->loaded) {
+		s->loaded = calloc(1, sizeof(*s->loaded)); /* no objects: a session that only looks */
+		err = s->loaded ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = verify_all(s, &s->loaded->unit, &diag);
+	if (!err)
+		err = gather_use(s, &s->loaded->unit);
+	if (!err)
+		err = gpubpf_arena_open(s, host_replicas(), true, host_memory(), 0, 0, &diag);
+	if (err < 0) {
+		if (diag.code == GPUBPF_OK)
+			gpubpf_diag_set(&diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s", strerror(-err));
+		return gpubpf_session_refuse(s, err, &diag);
+	}
+	s->state = GPUBPF_SESSION_LOADED;
+	return 0;
+}
+
+const char *gpubpf_session__load_note(const struct gpubpf_session *s, size_t i)
+{
+	return s->loaded && i < s->loaded->nnotes ? s->loaded->notes[i] : NULL;
+}
+
+int gpubpf_session__start(struct gpubpf_session *s)
+{
+	int err;
+
+	if (s->state == GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
+	if (s->state != GPUBPF_SESSION_LOADED)
+		return gpubpf_session_fail(s, -EBUSY, "the session was started already");
+	err = gpubpf_board_open(s);
+	if (!err)
+		err = gpubpf_session_dir(s);
+	if (!err)
+		err = gpubpf_server_open(s);
+	if (!err)
+		err = gpubpf_makers_create(s, &s->makers);
+	if (err < 0) {
+		gpubpf_server_close(s);
+		return err;
+	}
+	s->state = GPUBPF_SESSION_STARTED;
+	return 0;
+}
+
+const char *gpubpf_session__path(const struct gpubpf_session *s)
+{
+	return s->path[0] ? s->path : NULL;
+}
+
+int gpubpf_session__fd(const struct gpubpf_session *s)
+{
+	return s->epoll;
+}
+
+int gpubpf_session__poll(struct gpubpf_session *s, int timeout_ms)
+{
+	if (s->state != GPUBPF_SESSION_STARTED)
+		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
+	return gpubpf_server_poll(s, timeout_ms);
+}
+
+int gpubpf_session__stop(struct gpubpf_session *s)
+{
+	if (s->state == GPUBPF_SESSION_STOPPED)
+		return 0;
+	if (s->state != GPUBPF_SESSION_STARTED)
+		return -EINVAL;
+	gpubpf_session__enable(s, false);
+	gpubpf_server_poll(s, 0);
+	gpubpf_makers_destroy(s->makers);
+	s->makers = NULL;
+	s->pending = 0;
+	gpubpf_server_close(s);
+	gpubpf_reader_run(s);
+	s->state = GPUBPF_SESSION_STOPPED;
+	return 0;
+}
+
+uint32_t gpubpf_session__pending(const struct gpubpf_session *s)
+{
+	return s->pending;
+}
+
+uint32_t gpubpf_session__processes(const struct gpubpf_session *s)
+{
+	return s->nprocesses;
+}
+
+uint32_t gpubpf_session__devices(const struct gpubpf_session *s)
+{
+	return s->ndevices;
+}
+
+int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stats *stats)
+{
+	struct gpubpf_cost_stats all = s->cost;
+
+	if (stats->sz < sizeof(all))
+		return -EINVAL;
+	all.sz = sizeof(all);
+	all.wait_ns = gpubpf_board_wait_ns(s);
+	all.hook_ns = gpubpf_board_hook_ns(s);
+	*stats = all;
+	return 0;
+}
+
+const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s,
+						       const struct gpubpf_prog *prev)
+{
+	const struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
+	const struct gpubpf_prog *next = prev ? prev + 1 : unit ? unit->progs : NULL;
+
+	return unit && next < unit->progs + unit->nprogs ? next : NULL;
+}
+
+const char *gpubpf_prog__name(const struct gpubpf_prog *prog)
+{
+	return prog->name;
+}
+
+const char *gpubpf_prog__section_name(const struct gpubpf_prog *prog)
+{
+	return prog->section;
+}
+
+const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog)
+{
+	return prog->pattern;
+}
+
+uint32_t gpubpf_prog__insn_cnt(const struct gpubpf_prog *prog)
+{
+	return prog->ninsns;
+}
+
+uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog)
+{
+	return prog->facts ? prog->facts->cost.insns : 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session, inside. One thread (the caller of gpubpf_session__poll) owns everything here but what
+ * make.h hands to the makers' threads. Peers are not trusted: whatever one sends costs at most its own
+ * connection, and every table that a peer can fill has an end.
+ *
+ *   session.c  life: load, verify, start, poll, stop        server.c   sockets and the event loop
+ *   peer.c     what a peer may say                           arena.c    layouts, arenas, look-ups in all
+ *   twin.c     one request for a twin, and its cache         make.c     how a twin is made, and who makes it
+ *   reader.c   rings: prints and events                      board.c    which kernels ran
+ *   report*.c  what the user sees                            query.c    other tools asking
+ */
+#ifndef GPUBPF_SESSION_SESSION_H
+#define GPUBPF_SESSION_SESSION_H
+
+#include "core/diag.h"
+#include "core/facts.h"
+#include "core/load/load.h"
+#include "core/prog.h"
+#include "gpubpf/gpubpf.h"
+#include "maps/maps.h"
+#include "msg.h"
+
+#define GPUBPF_MAX_PEERS 256
+#define GPUBPF_MAX_DEVICES 64     /* of a peer */
+#define GPUBPF_MAX_ARENAS 64
+#define GPUBPF_MAX_NOTES 256
+#define GPUBPF_MAX_KERNEL_IDS 65536
+#define GPUBPF_BUILD_MS 300000    /* a compiler's time for a twin, if --wait is not longer: it may come late */
+#define GPUBPF_PRINT_BYTES (1u << 20)
+
+struct gpubpf_makers;
+
+enum gpubpf_session_state {
+	GPUBPF_SESSION_NEW,
+	GPUBPF_SESSION_LOADED,
+	GPUBPF_SESSION_STARTED,
+	GPUBPF_SESSION_STOPPED,
+};
+
+/* an arena and where it is used: one shared by all devices that work on host memory, else one a device */
+struct gpubpf_session_arena {
+	struct gpubpf_layout layout;
+	void *base;
+	int fd;
+	bool shared;
+	bool used;                 /* some device was told to use it */
+	uint32_t process, device;  /* whose, unless shared */
+};
+
+struct gpubpf_session_device {
+	uint32_t number;           /* the agent's */
+	struct gpubpf_device_caps caps;
+	int arena;                 /* index, or -1: cannot be probed */
+	int kept_fd;               /* the device's own memory of it, to be read when the process cannot; or -1 */
+};
+
+enum gpubpf_peer_kind {
+	GPUBPF_PEER_NEW,           /* has not said HELLO */
+	GPUBPF_PEER_AGENT,
+	GPUBPF_PEER_TOOL,
+};
+
+struct gpubpf_peer {
+	struct gpubpf_peer *next;
+	uint64_t id;               /* never used again */
+	int sock;
+	enum gpubpf_peer_kind kind;
+	uint32_t process;          /* index in the session */
+	uint32_t pid;
+	char exe[256], backend[32];
+	struct gpubpf_session_device *devices;
+	uint32_t ndevices, nrequests;
+	uint32_t pulling;          /* PULLs that are not answered */
+	struct {                   /* a tool's question, waiting for mirrors */
+		bool open, asked;          /* asked: mirrors are on their way */
+		uint32_t what, flags, seq;
+		char map[64];
+		uint64_t deadline_ns;
+	} query;
+};
+
+/* a record that is kept for the report */
+struct gpubpf_kept {
+	int map;                   /* index in the unit; -1: a print */
+	uint32_t process, device, copy, size;
+	struct gpubpf_print *print;
+	void *data;
+};
+
+struct gpubpf_session {
+	enum gpubpf_session_state state;
+	struct gpubpf_session_opts opts;   /* strings owned */
+	char error[4096];
+
+	char **paths;
+	struct gpubpf_attach *attach;
+	uint32_t npaths, nattach;
+	struct gpubpf_loaded *loaded;
+	uint32_t *map_use;                 /* union over the programs */
+	bool has_rings;
+	bool print_ring;
+
+	struct gpubpf_session_arena arenas[GPUBPF_MAX_ARENAS];
+	uint32_t narenas;
+
+	char dir[256], path[280];
+	int listener, epoll, wake, timer;  /* wake: eventfd, a maker has finished */
+	uint64_t interval_ns;              /* of the timer */
+	struct gpubpf_peer *peers;
+	uint32_t npeers, nprocesses, ndevices;
+	uint64_t next_peer;
+	bool enabled;
+	void *buffer;                      /* GPUBPF_MSG_BUF */
+
+	struct gpubpf_board *board;
+	int board_fd;
+	struct gpubpf_kernel_name {
+		uint32_t id;
+		char text[256];
+	} **kernel_ids;                    /* by id */
+	uint32_t nkernel_ids;
+	void *kernel_names;                /* the same by name, of tsearch(3) */
+	struct gpubpf_kernel_stats *stats; /* cache of gpubpf_session__kernel */
+	uint32_t nstats;
+
+	struct gpubpf_makers *makers;
+	uint32_t pending;
+	struct gpubpf_cost_stats cost;
+	struct gpubpf_verdict {            /* inspect: may this kernel be probed? */
+		char name[256], reason[240];
+	} *verdicts;
+	uint32_t nverdicts;
+
+	struct gpubpf_kept *kept;
+	uint64_t nkept, nrecords;          /* nrecords counts those past the cap too */
+	uint64_t *map_records;             /* [nmaps]: records read from rings */
+	char **notes;
+	uint32_t nnotes;
+};
+
+/* session.c */
+uint32_t gpubpf_session_build_ms(const struct gpubpf_session *s);
+int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf_diag *diag);
+/* Tell the user, each text once; bounded. */
+void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+uint64_t gpubpf_now_ns(void);
+
+/* dir.c: the folder for sockets, made and checked. 0 or -errno with the reason in s->error. */
+int gpubpf_session_dir(struct gpubpf_session *s);
+/* Fill buf with the path of the newest session's socket in `dir` (NULL: default). How many there are, or -ENOENT. */
+int gpubpf_newest_session(const char *dir, char *buf, size_t size);
+
+/* server.c */
+int gpubpf_server_open(struct gpubpf_session *s);
+int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms);
+void gpubpf_server_close(struct gpubpf_session *s);
+struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
+int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
+		     const int *fds, uint32_t nfds);
+
+/* peer.c: handle one packet. -EPROTO: the connection must end. Takes the descriptors that it wants. */
+int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
+
+/* rescue.c: copy what a device's memory holds into the arena's mirror, since its process cannot. Takes as long as a
+ * GPU takes to start, some hundred milliseconds; closes the memory. */
+void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev);
+
+/* arena.c: `memory` is the device's, 0 where it is not known. Index or -errno. */
+int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, uint64_t memory, uint32_t process,
+		      uint32_t device, struct gpubpf_diag *diag);
+int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
+		     struct gpubpf_diag *diag);
+void gpubpf_arenas_close(struct gpubpf_session *s);
+struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
+/* Are the values of the map sums, so that those of several arenas may be added up? */
+bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
+
+/* reader.c: read all rings. Records read. */
+uint64_t gpubpf_reader_run(struct gpubpf_session *s);
+
+/* board.c */
+int gpubpf_board_open(struct gpubpf_session *s);
+void gpubpf_board_close(struct gpubpf_session *s);
+/* Take the board's rows together by kernel name, into s->stats. */
+int gpubpf_board_collect(struct gpubpf_session *s);
+uint64_t gpubpf_board_wait_ns(const struct gpubpf_session *s);
+uint64_t gpubpf_board_hook_ns(const struct gpubpf_session *s);
+/* Id of the kernel of that name in the session; UINT32_MAX when the table is full. */
+uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);
+const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id); /* "": nobody has it */
+void gpubpf_kernel_ids_free(struct gpubpf_session *s);
+
+/* query.c */
+int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
+		       struct gpubpf_reader *r);
+/* Answer the question of `peer` if its mirrors have come or its time is over. */
+void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
+/* The asking side, for a tool: text to `out`. -errno and a reason. */
+int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, const char *map, FILE *out,
+		     char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BAR 52                 /* columns of a histogram's bar, as in bpftrace */
+#define GAP 2                  /* blanks between columns */
+
+static void add(struct gpubpf_table *t, char *own)
+{
+	if (t->cells == t->room) {
+		uint32_t room = t->room ? t->room * 2 : 64;
+		char **grown = realloc(t->cell, room * sizeof(*grown));
+
+		if (!grown) {
+			t->failed = true;
+			free(own);
+			return;
+		}
+		t->cell = grown;
+		t->room = room;
+	}
+	if (!own) {
+		t->failed = true;
+		return;
+	}
+	for (char *c = own; *c; c++)
+		if (*c == '\t' || *c == '\n')
+			*c = ' ';
+	t->cell[t->cells++] = own;
+}
+
+void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...)
+{
+	va_list ap;
+
+	*t = (struct gpubpf_table){0};
+	va_start(ap, first);
+	for (const char *h = first; h; h = va_arg(ap, const char *)) {
+		add(t, strdup(h));
+		t->columns++;
+	}
+	va_end(ap);
+}
+
+void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	if (t->failed)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	add(t, text);
+}
+
+uint32_t gpubpf_table_rows(const struct gpubpf_table *t)
+{
+	return t->columns ? t->cells / t->columns - 1 : 0;
+}
+
+static bool is_number(const char *text)
+{
+	return !text[0] || text[strspn(text, "-0123456789.")] == 0;
+}
+
+void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
+{
+	size_t width[GPUBPF_TABLE_COLUMNS] = {0};
+	bool number[GPUBPF_TABLE_COLUMNS];
+
+	for (uint32_t c = 0; c < t->columns; c++)
+		number[c] = true;
+	for (uint32_t i = 0; i < t->cells; i++) {
+		uint32_t c = i % t->columns;
+		size_t n = strlen(t->cell[i]);
+
+		width[c] = n > width[c] ? n : width[c];
+		if (i >= t->columns)
+			number[c] &= is_number(t->cell[i]);
+	}
+	for (uint32_t i = 0; i < t->cells; i++) {
+		uint32_t c = i % t->columns;
+		bool last = c + 1 == t->columns;
+
+		fprintf(out, "%*s%*s%s", c ? GAP : 2, "",
+			last && !number[c] ? 0 : number[c] ? (int)width[c] : -(int)width[c], t->cell[i],
+			last ? "\n" : "");
+	}
+	if (t->failed)
+		fprintf(out, "  (memory ran out: the table is not complete)\n");
+}
+
+void gpubpf_table_finish(struct gpubpf_table *t)
+{
+	for (uint32_t i = 0; i < t->cells; i++)
+		free(t->cell[i]);
+	free(t->cell);
+	*t = (struct gpubpf_table){0};
+}
+
+void gpubpf_hist_bounds(uint32_t i, bool zeros, uint64_t *low, uint64_t *high)
+{
+	uint32_t shift = i - zeros;
+
+	*low = i ? 1ull << shift : 0;
+	*high = zeros && !i ? 0 : shift >= 63 ? UINT64_MAX : (1ull << (shift + 1)) - 1;
+}
+
+/* A power of two as bpftrace writes it: 1K, 64M, 2G */
+static void power(uint32_t shift, char *buf, size_t size)
+{
+	static const char suffix[] = "\0KMGTPE";
+	uint32_t unit = shift / 10;
+
+	snprintf(buf, size, "%llu%.1s", 1ull << (shift % 10), &suffix[unit]);
+}
+
+static void slot_label(uint32_t i, bool zeros, char *buf, size_t size)
+{
+	char low[16], high[16];
+
+	if (zeros && i <= 1) {
+		snprintf(buf, size, "[%u]", i);
+		return;
+	}
+	power(i - zeros, low, sizeof(low));
+	power(i - zeros + 1, high, sizeof(high));
+	snprintf(buf, size, "[%s, %s)", i ? low : "0", high);
+}
+
+void gpubpf_hist_print(const uint64_t *slot, uint32_t n, bool zeros, FILE *out)
+{
+	static const char bar[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@";
+	uint32_t first = n, last = 0;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!slot[i])
+			continue;
+		first = i < first ? i : first;
+		last = i;
+		most = slot[i] > most ? slot[i] : most;
+	}
+	for (uint32_t i = first; i < n && i <= last; i++) {
+		char label[40];
+		int length = (long double)slot[i] * BAR / most;
+
+		slot_label(i, zeros, label, sizeof(label));
+		fprintf(out, "  %-16s %10llu |%-*.*s|\n", label, (unsigned long long)slot[i], BAR, length, bar);
+	}
+	if (first == n)
+		fprintf(out, "  (empty)\n");
+}
+
+const char *gpubpf_duration(uint64_t ns, char buf[24])
+{
+	if (ns < 1000)
+		snprintf(buf, 24, "%u ns", (unsigned int)ns);
+	else if (ns < 1000000)
+		snprintf(buf, 24, "%.1f us", ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, 24, "%.1f ms", ns / 1e6);
+	else
+		snprintf(buf, 24, "%.2f s", ns / 1e9);
+	return buf;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text tables and histograms as users of bpftool and bpftrace know them. */
+#ifndef GPUBPF_SESSION_TABLE_H
+#define GPUBPF_SESSION_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define GPUBPF_TABLE_COLUMNS 10
+
+struct gpubpf_table {
+	uint32_t columns;
+	uint32_t cells, room;
+	char **cell;             /* row after row, the heading first */
+	bool failed;             /* out of memory */
+};
+
+/* The heading: NULL ends. */
+void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...) __attribute__((sentinel));
+/* The next cell. A tab or line end in it becomes a blank. */
+void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+uint32_t gpubpf_table_rows(const struct gpubpf_table *t); /* without the heading */
+/* Print with the columns aligned, those of numbers to the right; every line indented by two blanks. */
+void gpubpf_table_print(const struct gpubpf_table *t, FILE *out);
+void gpubpf_table_finish(struct gpubpf_table *t);
+
+/* A log2 histogram as bpftrace draws it, without leading and trailing empty slots. `zeros`: slot 0 counts
+ * zeros and slot i values of [2^(i-1), 2^i), as gpubpf_log2() of <gpubpf/probe.h>; else slot i counts
+ * values of [2^i, 2^(i+1)) and slot 0 zeros too, as log2l() of libbpf-tools. */
+void gpubpf_hist_print(const uint64_t *slot, uint32_t n, bool zeros, FILE *out);
+/* Bounds of a slot: low <= value <= high. */
+void gpubpf_hist_bounds(uint32_t i, bool zeros, uint64_t *low, uint64_t *high);
+
+/* 1234567 ns as "1.2 ms" */
+const char *gpubpf_duration(uint64_t ns, char buf[24]);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic (RFC 9669 4.1): on numbers by range.c, on pointers by the rules of the kernel's
+ * Documentation/bpf/verifier.rst, "Register value tracking". */
+#include <stdio.h>
+#include <string.h>
+
+#include "verify.h"
+
+const char *type_name(const struct reg *r)
+{
+	static const char *const names[] = {
+		[R_UNINIT] = "nothing", [R_SCALAR] = "a number", [R_CTX] = "the context", [R_MAP] = "a map",
+		[R_VALUE] = "a map value", [R_STACK] = "the stack", [R_RECORD] = "a record", [R_KEY] = "a map key",
+		[R_MEM] = "the memory", [R_FUNC] = "a function",
+	};
+
+	return names[r->type];
+}
+
+int read_reg(struct verifier *v, unsigned int r)
+{
+	if (cur_regs(v)[r].type == R_UNINIT)
+		return refuse(v, GPUBPF_E_UNINIT_REG, "r%u is read before it was written", r);
+	return 0;
+}
+
+int write_reg(struct verifier *v, unsigned int r)
+{
+	return r == GPUBPF_R10 ? refuse(v, GPUBPF_E_READONLY_REG, "writes r10, the frame pointer") : 0;
+}
+
+/* Something that only a privileged kernel allows: a pointer becomes a number that the program can see. */
+int leak(struct verifier *v, enum gpubpf_error code, const char *what, ...)
+{
+	char text[256];
+	va_list ap;
+
+	if (v->opts.allow_ptr_leaks) {
+		v->facts->leaks_ptr = true;
+		return 0;
+	}
+	va_start(ap, what);
+	vsnprintf(text, sizeof(text), what, ap);
+	va_end(ap);
+	return refuse(v, code, "%s", text);
+}
+
+static void unlink_scalar(struct reg *r)
+{
+	r->id = 0;
+	r->linked = 0;
+	if (r->type == R_SCALAR)
+		r->off = 0;
+}
+
+/* Copies of a number share an id, so that what a branch tells about one holds for all. The kernel gives up the
+ * link of a copy plus a constant when that is copied (assign_scalar_id_before_mov() of kernel/bpf/verifier.c). */
+void link_scalars(struct verifier *v, struct reg *r)
+{
+	if (r->type != R_SCALAR)
+		return;
+	if (v->opts.any_ctx && r->linked)
+		unlink_scalar(r);
+	if (!r->id && !scalar_is_const(&r->s))
+		r->id = new_id(v);
+}
+
+/* A copy to which a constant is added stays linked; in 32 bits, if nothing is cut off before (RFC 9669 4.1: the
+ * sum is zero-extended), so that the others are that sum less the constant, zero-extended. */
+static bool link_sum(const struct gpubpf_insn *insn, const struct reg *dst, const struct reg *src, int32_t *off)
+{
+	int64_t n = insn->width == 4 ? (int32_t)src->s.var.value : src->s.w64.smin;
+
+	if ((insn->op != GPUBPF_ADD && insn->op != GPUBPF_SUB) || !dst->id || dst->linked ||
+	    (insn->reg && insn->src == insn->dst))
+		return false;
+	if (insn->width == 4 ? !scalar_is_const32(&src->s) || dst->s.w64.umax > UINT32_MAX : !scalar_is_const(&src->s))
+		return false;
+	n = insn->op == GPUBPF_SUB ? (int64_t)(0 - (uint64_t)n) : n;
+	*off = (int32_t)n;
+	return n >= INT32_MIN && n <= INT32_MAX;
+}
+
+/* Extending from a narrow width, the kernel keeps a range if all bits above are the same in it, and no
+ * single bits. */
+static void kernel_sext(struct scalar *s, unsigned int from, const struct bounds *w)
+{
+	unsigned int up = 64 - from * 8;
+	int64_t lo = (int64_t)((uint64_t)w->smin << up) >> up, hi = (int64_t)((uint64_t)w->smax << up) >> up;
+	bool narrow = w->smin >> (from * 8) == w->smax >> (from * 8) && (lo < 0) == (hi < 0);
+
+	scalar_unknown(s);
+	if (narrow) {
+		s->w64.smin = lo < hi ? lo : hi;
+		s->w64.smax = lo < hi ? hi : lo;
+		scalar_sync(s);
+	}
+	scalar_sext(s, from);
+}
+
+void sign_extend(const struct verifier *v, struct scalar *s, unsigned int from, unsigned int width)
+{
+	struct bounds w = width == 4 ? s->w32 : s->w64;
+
+	if (v->opts.any_ctx && !scalar_is_const(s))
+		kernel_sext(s, from, &w);
+	else
+		scalar_sext(s, from);
+}
+
+/* A move of a part that is the whole number: what is cut off are zeros, or copies of the sign (to the kernel,
+ * which looks at the unsigned range, only zeros). */
+static bool keeps_number(const struct verifier *v, const struct gpubpf_insn *insn, const struct scalar *s)
+{
+	int64_t hi = insn->op == GPUBPF_MOVSX ? (int64_t)((1ull << (insn->ext - 1)) - 1) : UINT32_MAX;
+
+	if (insn->op == GPUBPF_MOVSX && insn->width == 8 && !v->opts.any_ctx)
+		return s->w64.smin >= -hi - 1 && s->w64.smax <= hi;
+	return s->w64.umax <= (uint64_t)hi;
+}
+
+static int do_mov(struct verifier *v, const struct gpubpf_insn *insn)
+{
+	struct reg *regs = cur_regs(v), *dst = &regs[insn->dst], *src = &regs[insn->src];
+	unsigned int from = insn->op == GPUBPF_MOVSX ? insn->ext / 8u : 8;
+	bool whole = insn->width == 8 && from == 8, same;
+
+	if (!insn->reg) {
+		reg_const(dst, insn->width == 4 ? (uint32_t)insn->imm : (uint64_t)(int64_t)insn->imm);
+		return 0;
+	}
+	if (reg_is_ptr(src) && !whole) {
+		int err = leak(v, GPUBPF_E_PTR_LEAK, "copies a part of r%u, a pointer to %s", insn->src, type_name(src));
+
+		if (err < 0)
+			return err;
+		reg_unknown(dst);
+		if (insn->width == 4)
+			scalar_zext(&dst->s, 4);
+		return 0;
+	}
+	same = whole || keeps_number(v, insn, &src->s);
+	if (same)
+		link_scalars(v, src);
+	*dst = *src;
+	if (!same)
+		unlink_scalar(dst);
+	if (insn->op == GPUBPF_MOVSX && (!same || v->opts.any_ctx))
+		sign_extend(v, &dst->s, from, insn->width);
+	if (insn->width == 4)
+		scalar_zext(&dst->s, 4);
+	return 0;
+}
+
+static int check_sane(struct verifier *v, const struct reg *p, const struct scalar *s, bool is_offset)
+{
+	if (scalar_is_const(s) && (s->w64.smin >= MAX_OFFSET || s->w64.smin <= -MAX_OFFSET))
+		return refuse(v, GPUBPF_E_PTR_ARITH, "adds %lld to a pointer to %s; offsets stay below 2^29",
+			      (long long)s->w64.smin, type_name(p));
+	if (p->off >= MAX_OFFSET || p->off <= -MAX_OFFSET)
+		return refuse(v, GPUBPF_E_PTR_ARITH, "a pointer to %s has offset %d; offsets stay below 2^29",
+			      type_name(p), p->off);
+	if (s->w64.smin == INT64_MIN)
+		return refuse(v, GPUBPF_E_PTR_ARITH, "the offset of a pointer to %s %s has no lower bound", type_name(p),
+			      is_offset ? "that is added" : "after the addition");
+	if (s->w64.smin >= MAX_OFFSET || s->w64.smin <= -MAX_OFFSET)
+		return refuse(v, GPUBPF_E_PTR_ARITH, "the offset of a pointer to %s begins at %lld; offsets stay below 2^29",
+			      type_name(p), (long long)s->w64.smin);
+	return 0;
+}
+
+/* dst = ptr + off or ptr - off */
+static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *ptr,
+		     const struct reg *off)
+{
+	struct reg p = *ptr;
+	int64_t known = off->s.w64.smin;
+	int err;
+
+	if (p.or_null)
+		return refuse(v, GPUBPF_E_NULL_DEREF, "does arithmetic on a pointer to %s that may be NULL", type_name(&p));
+	if (p.type == R_MAP || p.type == R_FUNC) {
+		if (insn->op == GPUBPF_ADD && reg_is_zero(off)) {
+			*dst = p;
+			return 0;
+		}
+		return refuse(v, GPUBPF_E_PTR_ARITH, "does arithmetic on a pointer to %s", type_name(&p));
+	}
+	if (insn->op == GPUBPF_SUB && p.type == R_STACK)
+		return refuse(v, GPUBPF_E_PTR_ARITH, "subtracts from a stack pointer");
+	err = check_sane(v, &p, &off->s, true);
+	if (err < 0)
+		return err;
+	if (v->opts.any_ctx && off->linked && (off->off >= MAX_OFFSET || off->off <= -MAX_OFFSET))
+		return refuse(v, GPUBPF_E_PTR_ARITH, "adds a number that was made by adding %d", off->off);
+	mark_reg(v, off);
+	if (scalar_is_const(&off->s))
+		p.off += insn->op == GPUBPF_ADD ? known : -known;
+	else
+		scalar_alu(insn->op, &p.s, &off->s, 8);
+	err = check_sane(v, &p, &p.s, false);
+	if (err < 0)
+		return err;
+	*dst = p;
+	return 0;
+}
+
+static int ptr_alu(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *src)
+{
+	bool dptr = reg_is_ptr(dst), sptr = reg_is_ptr(src);
+	const struct reg *ptr = dptr ? dst : src;
+	int err;
+
+	if (insn->width != 8 || (dptr && sptr) || insn->op == GPUBPF_NEG || insn->op == GPUBPF_END) {
+		bool number = insn->op == GPUBPF_SUB || insn->op == GPUBPF_NEG || insn->op == GPUBPF_END;
+
+		if (!number || !v->opts.allow_ptr_leaks)
+			return refuse(v, GPUBPF_E_PTR_ARITH, "does %s arithmetic on a pointer to %s",
+				      insn->width == 8 ? "two-pointer" : "32-bit", type_name(ptr));
+		err = leak(v, GPUBPF_E_PTR_LEAK, "makes a number of a pointer");
+		reg_unknown(dst);
+		if (insn->width == 4)
+			scalar_zext(&dst->s, 4);
+		return err;
+	}
+	if (insn->op == GPUBPF_SUB && !dptr)
+		return refuse(v, GPUBPF_E_PTR_ARITH, "subtracts a pointer from a number");
+	if (insn->op != GPUBPF_ADD && insn->op != GPUBPF_SUB)
+		return refuse(v, GPUBPF_E_PTR_ARITH, "only + and - make sense on a pointer to %s", type_name(ptr));
+	return ptr_arith(v, insn, dst, ptr, dptr ? src : dst);
+}
+
+/* The kernel takes a quotient, a remainder and a shift by an unknown count as unknown; so do verdicts
+ * on kernel programs. */
+static bool kernel_unknown(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *src)
+{
+	if (!v->opts.any_ctx)
+		return false;
+	switch (insn->op) {
+	case GPUBPF_DIV:
+	case GPUBPF_MOD:
+	case GPUBPF_SDIV:
+	case GPUBPF_SMOD:
+		return true;
+	case GPUBPF_LSH:
+	case GPUBPF_RSH:
+	case GPUBPF_ARSH:
+		return !scalar_is_const(&src->s) || src->s.w64.umax >= insn->width * 8u;
+	default:
+		return false;
+	}
+}
+
+static void scalar_op(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *src)
+{
+	int32_t off;
+	bool linked = link_sum(insn, dst, src, &off);
+
+	if (src->mark && src->mark != dst->mark)
+		dst->mark = dst->mark ? mark_new(v, dst->mark, src->mark) : src->mark;
+	if (kernel_unknown(v, insn, src)) {
+		scalar_unknown(&dst->s);
+	} else {
+		if (v->opts.any_ctx)
+			scalar_lose(insn->op, &dst->s, &src->s);
+		scalar_alu(insn->op, &dst->s, &src->s, insn->width);
+	}
+	if (!linked) {
+		unlink_scalar(dst);
+		return;
+	}
+	dst->linked = insn->width;
+	dst->off = off;
+}
+
+/* A mask made of a sign bit (s>>= 63, which compilers make of a choice), with & or | of a constant: -1 and 0 are
+ * walked apart, so that what comes of each stays known (maybe_fork_scalars() of kernel/bpf/verifier.c). */
+static int fork_mask(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *src)
+{
+	const struct bounds *b = insn->width == 4 ? &dst->s.w32 : &dst->s.w64;
+	struct state *other;
+	struct reg *zero;
+
+	if ((insn->op != GPUBPF_AND && insn->op != GPUBPF_OR) || b->smin != -1 || b->smax != 0 || !scalar_is_const(&src->s))
+		return 0;
+	other = state_copy(v, v->cur);
+	if (!other)
+		return -1;
+	zero = &other->frame[other->nframes - 1]->regs[insn->dst];
+	scalar_const(&zero->s, 0);
+	scalar_const(&dst->s, insn->width == 4 ? UINT32_MAX : UINT64_MAX);
+	mark_reg(v, dst);
+	unlink_scalar(zero);
+	unlink_scalar(dst);
+	return push_branch(v, other, v->pc);
+}
+
+static int check_operand(struct verifier *v, const struct gpubpf_insn *insn)
+{
+	bool shift = insn->op == GPUBPF_LSH || insn->op == GPUBPF_RSH || insn->op == GPUBPF_ARSH;
+	bool divide = insn->op == GPUBPF_DIV || insn->op == GPUBPF_MOD || insn->op == GPUBPF_SDIV ||
+		      insn->op == GPUBPF_SMOD;
+
+	if (insn->reg)
+		return 0;
+	if (shift && (insn->imm < 0 || insn->imm >= insn->width * 8))
+		return refuse(v, GPUBPF_E_BAD_INSN, "shifts %d bits by %d", insn->width * 8, insn->imm);
+	if (divide && !insn->imm)
+		return refuse(v, GPUBPF_E_BAD_INSN, "divides by the constant 0");
+	return 0;
+}
+
+int do_alu(struct verifier *v, const struct gpubpf_insn *insn)
+{
+	struct reg *dst = &cur_regs(v)[insn->dst], imm, *src = &imm;
+	bool unary = insn->op == GPUBPF_NEG || insn->op == GPUBPF_END;
+	bool mov = insn->op == GPUBPF_MOV || insn->op == GPUBPF_MOVSX;
+	int err = check_operand(v, insn);
+
+	if (err < 0 || (err = write_reg(v, insn->dst)) < 0 ||
+	    (insn->reg && (err = read_reg(v, insn->src)) < 0) || (!mov && (err = read_reg(v, insn->dst)) < 0))
+		return err;
+	if (mov)
+		return do_mov(v, insn);
+	if (insn->reg)
+		src = &cur_regs(v)[insn->src];
+	else
+		reg_const(&imm, (uint64_t)(int64_t)(unary ? 0 : insn->imm));
+	if (reg_is_ptr(dst) || reg_is_ptr(src))
+		return ptr_alu(v, insn, dst, src);
+	if (insn->op == GPUBPF_END) {
+		if (v->opts.any_ctx && dst->s.w64.umin >> (insn->width * 4) >> (insn->width * 4) !=
+					       dst->s.w64.umax >> (insn->width * 4) >> (insn->width * 4))
+			bounds_full(&dst->s.w32, 32); /* the kernel cuts the 64-bit range alone */
+		scalar_byteswap(&dst->s, insn->width, insn->ext);
+		unlink_scalar(dst);
+		return 0;
+	}
+	if (src == dst)
+		imm = *src, src = &imm;
+	err = fork_mask(v, insn, dst, src);
+	if (err < 0)
+		return err;
+	scalar_op(v, insn, dst, src);
+	return 0;
+}
+
+int do_imm64(struct verifier *v, const struct gpubpf_insn *insn)
+{
+	struct reg *dst = &cur_regs(v)[insn->dst];
+	int err = write_reg(v, insn->dst);
+
+	if (err < 0)
+		return err;
+	reg_const(dst, 0);
+	switch ((enum gpubpf_imm_kind)insn->op) {
+	case GPUBPF_IMM_CONST:
+		reg_const(dst, (uint64_t)insn->imm64);
+		return 0;
+	case GPUBPF_IMM_FUNC:
+		dst->type = R_FUNC;
+		dst->size = insn->target;
+		return 0;
+	default:
+		break;
+	}
+	dst->map = (int16_t)insn->imm;
+	dst->type = insn->op == GPUBPF_IMM_MAP ? R_MAP : R_VALUE;
+	dst->off = insn->op == GPUBPF_IMM_MAP ? 0 : (int32_t)insn->imm64;
+	return 0;
+}

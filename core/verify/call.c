@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of helpers: arguments against the prototypes of core/helpers.def, as the kernel checks those of
+ * its own (Documentation/bpf/verifier.rst). */
+#include <string.h>
+
+#include "verify.h"
+
+#define F_RDONLY_PROG (1u << 7)
+
+struct call {
+	const struct gpubpf_helper *h;
+	const struct gpubpf_map *map;
+	int map_index;
+	struct reg *ref;            /* the record that is given back */
+	uint64_t alloc;             /* size of a record to be made */
+	uint64_t out_bytes;         /* largest size argument */
+	uint32_t callback;          /* slot of the function, if there is one */
+};
+
+static int bad_arg(struct verifier *v, const struct call *c, int i, const char *want)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+
+	return refuse(v, GPUBPF_E_HELPER_ARG, "passes %s%s as argument %d of %s, which wants %s", type_name(r),
+		      r->or_null ? " that may be NULL" : "", i + 1, c->h->name, want);
+}
+
+static uint8_t region_align(const struct reg *p)
+{
+	struct tnum t = tnum_add(p->s.var, tnum_const((uint64_t)(int64_t)p->off));
+	uint8_t align = 8;
+
+	while (align > 1 && !tnum_is_aligned(t, align))
+		align /= 2;
+	return align;
+}
+
+/* Argument i points to memory of min to max bytes. */
+static int check_memory(struct verifier *v, const struct call *c, int i, uint64_t min, uint64_t max, bool write)
+{
+	const struct reg p = cur_regs(v)[GPUBPF_R1 + i];
+	struct gpubpf_access a = { .align = region_align(&p), .map = GPUBPF_NO_MAP, .size_min = (uint32_t)min };
+	int err;
+
+	if (reg_is_zero(&p) && !max) {
+		a.spaces = GPUBPF_SPACE_NULL;
+		facts_arg(v, i, &a);
+		return 0;
+	}
+	if (p.or_null)
+		return refuse(v, GPUBPF_E_NULL_DEREF, "passes a pointer to %s that may be NULL as argument %d of %s",
+			      type_name(&p), i + 1, c->h->name);
+	switch (p.type) {
+	case R_STACK:
+		err = stack_helper(v, &p, max, write, c->h->name, &a);
+		break;
+	case R_VALUE:
+	case R_RECORD:
+	case R_KEY:
+	case R_MEM:
+		err = check_region(v, &p, 0, max, write, c->h->name, &a);
+		if (err >= 0 && p.type == R_VALUE && p.map >= 0)
+			v->facts->map_use[p.map] |= write ? GPUBPF_USE_WRITE : GPUBPF_USE_READ;
+		break;
+	default:
+		return bad_arg(v, c, i, "a pointer to the stack, a map value or a record");
+	}
+	if (err < 0)
+		return err;
+	a.size_min = (uint32_t)min;
+	a.size_max = (uint32_t)max;
+	facts_arg(v, i, &a);
+	return 0;
+}
+
+static int check_sized(struct verifier *v, struct call *c, int i, bool write)
+{
+	const struct reg *size = &cur_regs(v)[GPUBPF_R1 + i + 1];
+	const struct bounds *b = &size->s.w64;
+
+	if (size->type != R_SCALAR)
+		return size->type == R_UNINIT ? read_reg(v, GPUBPF_R1 + i + 1) : bad_arg(v, c, i + 1, "a size");
+	if (b->smin < 0)
+		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d may be negative (%lld)", i + 2, (long long)b->smin);
+	if (b->umax >= MAX_OFFSET)
+		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d has no upper bound", i + 2);
+	if (!b->umin && c->h->arg[i + 1] == GPUBPF_ARG_SIZE)
+		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d may be 0", i + 2);
+	mark_reg(v, size);
+	if (b->umax > c->out_bytes)
+		c->out_bytes = b->umax;
+	return check_memory(v, c, i, b->umin, b->umax, write);
+}
+
+static bool map_fits(uint32_t helper, const struct gpubpf_map_type *t)
+{
+	switch (helper) {
+	case 1: case 2: case 3:
+		return t->flags & GPUBPF_MAP_KEYED;
+	case 22: case 55:
+		return t->number == 4;
+	case 25:
+		return t->number == 4 || t->number == 1527;
+	case 130: case 131: case 134:
+		return t->number == 27;
+	case 87: case 88: case 89:
+		return t->number == 22 || t->number == 23;
+	case 12:
+		return t->number == 3;
+	case 27:
+		return t->number == 7;
+	case 164:
+		return (t->flags & GPUBPF_MAP_KEYED) && t->number < 1500;
+	case 195:
+		return t->number == 6 || t->number == 5 || t->number == 10;
+	default:
+		return true;
+	}
+}
+
+static bool changes_map(uint32_t helper)
+{
+	return helper == 2 || helper == 3 || helper == 87 || helper == 88;
+}
+
+static int check_map(struct verifier *v, struct call *c, int i)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+
+	if (r->type != R_MAP)
+		return bad_arg(v, c, i, "a map");
+	c->map_index = r->map;
+	c->map = reg_map(v, r);
+	if (!map_fits(c->h->id, c->map->type))
+		return refuse(v, GPUBPF_E_HELPER_ARG, "passes map %s, of type %s, to %s", c->map->name, c->map->type->name,
+			      c->h->name);
+	if (changes_map(c->h->id) && (c->map->rdonly || (c->map->map_flags & F_RDONLY_PROG)))
+		return refuse(v, GPUBPF_E_READONLY_MEM, "changes map %s, which is read-only", c->map->name);
+	facts_map_arg(v, c->map_index);
+	return 0;
+}
+
+static int check_number(struct verifier *v, const struct call *c, int i)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+
+	if (reg_is_ptr(r) && c->h->arg[0] == GPUBPF_ARG_FMT && !v->opts.allow_ptr_leaks)
+		gpubpf_diag_remedy(v->diag, "print numbers; a string of your own goes out by ebpf_puts() (helper 501)");
+	if (reg_is_ptr(r))
+		return leak(v, GPUBPF_E_PTR_LEAK, "passes r%d, a pointer to %s, as a number to %s", i + 1, type_name(r),
+			    c->h->name);
+	facts_konst(v, i, r);
+	return 0;
+}
+
+static int check_const(struct verifier *v, const struct call *c, int i, uint64_t *value)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+
+	if (r->type != R_SCALAR || !scalar_is_const(&r->s))
+		return bad_arg(v, c, i, "a constant");
+	mark_reg(v, r);
+	*value = r->s.var.value;
+	facts_konst(v, i, r);
+	return 0;
+}
+
+static int check_ctx(struct verifier *v, const struct call *c, int i)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+	struct gpubpf_access a = { .spaces = GPUBPF_SPACE_CTX, .align = 8, .map = GPUBPF_NO_MAP };
+
+	if (c->h->arg[i] == GPUBPF_ARG_CTX_OR_NULL && reg_is_zero(r)) {
+		const struct gpubpf_map *map = reg_map(v, &cur_regs(v)[GPUBPF_R2]);
+
+		if (!map || map->type->number != 1527)
+			return bad_arg(v, c, i, "the context (NULL only with a map of type GPU_RINGBUF)");
+		a.spaces = GPUBPF_SPACE_NULL;
+		mark_reg(v, r);
+	} else if (r->type != R_CTX || r->off || !scalar_is_zero(&r->s)) {
+		return bad_arg(v, c, i, "the context");
+	}
+	facts_arg(v, i, &a);
+	return 0;
+}
+
+static int check_record(struct verifier *v, struct call *c, int i)
+{
+	struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+	struct gpubpf_access a = { .spaces = GPUBPF_SPACE_RECORD, .align = 8, .map = r->map, .size_min = r->size,
+				   .size_max = r->size };
+
+	if (r->type != R_RECORD || r->or_null || r->off || !scalar_is_zero(&r->s) || !r->ref)
+		return bad_arg(v, c, i, "what bpf_ringbuf_reserve returned, checked for NULL");
+	c->ref = r;
+	facts_arg(v, i, &a);
+	return 0;
+}
+
+/* A string must end inside its memory: in read-only data its bytes are known; on the stack a byte must
+ * be known to be 0. */
+static int check_string(struct verifier *v, const struct call *c, int i)
+{
+	const struct reg *p = &cur_regs(v)[GPUBPF_R1 + i];
+	const struct gpubpf_map *map = reg_map(v, p);
+	uint64_t byte;
+	int64_t lo, hi;
+
+	if (p->or_null || ptr_offset(p, 0, &lo, &hi) < 0 || lo != hi)
+		return bad_arg(v, c, i, "a string at a known place");
+	if (p->type == R_VALUE && map->rdonly && map->init && lo >= 0 && lo < (int64_t)map->value_size) {
+		const char *s = (const char *)map->init + lo;
+		size_t len = strnlen(s, map->value_size - (size_t)lo);
+
+		if (len == map->value_size - (size_t)lo)
+			return bad_arg(v, c, i, "a string that ends with NUL");
+		return check_memory(v, c, i, len + 1, len + 1, false);
+	}
+	if (p->type != R_STACK)
+		return bad_arg(v, c, i, "a string in read-only data or on the stack");
+	for (int64_t off = lo; off < 0; off++)
+		if (stack_byte(v, p, (int)off, &byte) && !byte)
+			return check_memory(v, c, i, (uint64_t)(off - lo) + 1, (uint64_t)(off - lo) + 1, false);
+	return bad_arg(v, c, i, "a string that ends with NUL");
+}
+
+static int check_callback(struct verifier *v, struct call *c, int i)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+
+	if (r->type != R_FUNC)
+		return bad_arg(v, c, i, "a function");
+	c->callback = r->size;
+	return 0;
+}
+
+static int check_arg(struct verifier *v, struct call *c, int i)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+	bool varargs = c->h->arg[0] == GPUBPF_ARG_FMT && c->h->arg[i] == GPUBPF_ARG_ANY;
+	uint64_t unused;
+
+	if (r->type == R_UNINIT)
+		return varargs ? 0 : read_reg(v, GPUBPF_R1 + i);
+	switch (c->h->arg[i]) {
+	case GPUBPF_ARG_NONE:
+		return 0;
+	case GPUBPF_ARG_ANY:
+		return check_number(v, c, i);
+	case GPUBPF_ARG_CONST:
+		return check_const(v, c, i, &unused);
+	case GPUBPF_ARG_ALLOC_SIZE:
+		return check_const(v, c, i, &c->alloc);
+	case GPUBPF_ARG_MAP:
+		return check_map(v, c, i);
+	case GPUBPF_ARG_MAP_KEY:
+		return check_memory(v, c, i, c->map->key_size, c->map->key_size, false);
+	case GPUBPF_ARG_MAP_VALUE:
+		return check_memory(v, c, i, c->map->value_size, c->map->value_size, false);
+	case GPUBPF_ARG_MAP_VALUE_OUT:
+		return check_memory(v, c, i, c->map->value_size, c->map->value_size, true);
+	case GPUBPF_ARG_FMT:
+	case GPUBPF_ARG_MEM_RD:
+		return check_sized(v, c, i, false);
+	case GPUBPF_ARG_MEM_WR:
+		return check_sized(v, c, i, true);
+	case GPUBPF_ARG_SIZE:
+	case GPUBPF_ARG_SIZE_OR_ZERO:
+		facts_konst(v, i, r);
+		return 0;
+	case GPUBPF_ARG_STR:
+		return check_string(v, c, i);
+	case GPUBPF_ARG_U64_OUT:
+		return check_memory(v, c, i, 8, 8, true);
+	case GPUBPF_ARG_CTX:
+	case GPUBPF_ARG_CTX_OR_NULL:
+		return check_ctx(v, c, i);
+	case GPUBPF_ARG_RECORD:
+		return check_record(v, c, i);
+	case GPUBPF_ARG_CALLBACK:
+		return check_callback(v, c, i);
+	case GPUBPF_ARG_STACK_OR_NULL:
+		return r->type == R_STACK || reg_is_zero(r) ? 0 : bad_arg(v, c, i, "a stack pointer or NULL");
+	}
+	return 0;
+}
+
+static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper **h)
+{
+	if (insn->imm == GPUBPF_CORE_POISON)
+		return refuse(v, GPUBPF_E_NO_FIELD, "uses a field or type that the context does not have: its CO-RE "
+			      "relocation found nothing");
+	*h = gpubpf_helper_find((uint32_t)insn->imm);
+	if (!*h || (((*h)->flags & GPUBPF_HELPER_KERNEL) && !v->opts.allow_kernel_helpers) ||
+	    (v->opts.any_ctx && (*h)->id >= 500))
+		return refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d%s%s, which does not exist on a GPU", insn->imm,
+			      *h ? " " : "", *h ? (*h)->name : "");
+	if (((*h)->flags & GPUBPF_HELPER_ENDS) && !v->opts.allow_exit_thread)
+		return refuse(v, GPUBPF_E_SIMT_EXIT, "ends the thread (helper %d) where the hook does not allow it",
+			      insn->imm);
+	if (((*h)->flags & GPUBPF_HELPER_ENDS) && v->cur->nrefs)
+		return refuse(v, GPUBPF_E_REF_LEAK, "ends the thread while it holds a reserved record");
+	return 0;
+}
+
+static void note_call(struct verifier *v, const struct call *c)
+{
+	static const struct {
+		uint32_t helper, use;
+	} uses[] = {
+		{ 1, GPUBPF_USE_LOOKUP }, { 2, GPUBPF_USE_UPDATE }, { 3, GPUBPF_USE_DELETE }, { 25, GPUBPF_USE_OUTPUT },
+		{ 130, GPUBPF_USE_OUTPUT }, { 131, GPUBPF_USE_OUTPUT }, { 87, GPUBPF_USE_UPDATE },
+		{ 88, GPUBPF_USE_DELETE }, { 89, GPUBPF_USE_READ }, { 164, GPUBPF_USE_LOOKUP }, { 195, GPUBPF_USE_LOOKUP },
+	};
+	struct gpubpf_facts *f = v->facts;
+	uint32_t id = c->h->id;
+
+	for (size_t i = 0; c->map && i < sizeof(uses) / sizeof(uses[0]); i++)
+		if (uses[i].helper == id) {
+			f->map_use[c->map_index] |= uses[i].use;
+			if (uses[i].use == GPUBPF_USE_OUTPUT)
+				v->cur->tally.cost.event_bytes += id == 131 ? c->alloc : c->out_bytes;
+		}
+	f->ends_thread |= (c->h->flags & GPUBPF_HELPER_ENDS) != 0;
+	if (id == 6 || id == 501) {
+		f->prints = true;
+		v->cur->tally.cost.prints++;
+	}
+	f->clock |= id == 5 || id == 502;
+	f->pid |= id == 14;
+}
+
+/* An element of an array that is there from the start is never NULL. */
+static bool surely_there(struct verifier *v, const struct call *c)
+{
+	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
+	uint64_t index;
+
+	return c->h->id == 1 && !v->opts.any_ctx && (c->map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_U32KEY &&
+	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
+}
+
+static int set_return(struct verifier *v, const struct call *c, bool there)
+{
+	struct reg *r0 = &cur_regs(v)[GPUBPF_R0];
+
+	reg_uninit(r0);
+	switch (c->h->ret) {
+	case GPUBPF_RET_VOID:
+		return 0;
+	case GPUBPF_RET_INT:
+		reg_unknown(r0);
+		return 0;
+	case GPUBPF_RET_MAP_VALUE_OR_NULL:
+	case GPUBPF_RET_RECORD_OR_NULL:
+		break;
+	}
+	reg_const(r0, 0);
+	r0->type = c->h->ret == GPUBPF_RET_RECORD_OR_NULL ? R_RECORD : R_VALUE;
+	r0->map = (int16_t)c->map_index;
+	r0->or_null = !there;
+	r0->id = there ? 0 : new_id(v);
+	if (r0->type == R_VALUE)
+		return 0;
+	if (c->alloc >= MAX_OFFSET)
+		return refuse(v, GPUBPF_E_HELPER_ARG, "reserves a record of %llu bytes", (unsigned long long)c->alloc);
+	r0->size = (uint32_t)c->alloc;
+	return ref_acquire(v, &r0->ref);
+}
+
+int do_call(struct verifier *v, const struct gpubpf_insn *insn)
+{
+	struct call c = { .map_index = GPUBPF_NO_MAP };
+	bool there;
+	int err = find_helper(v, insn, &c.h);
+
+	if (err < 0)
+		return err;
+	facts_map_arg(v, GPUBPF_NO_MAP);
+	for (int i = 0; i < 5 && c.h->arg[i] != GPUBPF_ARG_NONE; i++) {
+		err = check_arg(v, &c, i);
+		if (err < 0)
+			return err;
+	}
+	note_call(v, &c);
+	if (c.callback || c.h->arg[1] == GPUBPF_ARG_CALLBACK)
+		return callback_enter(v, c.h, c.map_index, c.callback);
+	there = c.map && surely_there(v, &c);
+	if (c.ref) {
+		err = ref_release(v, c.ref->ref);
+		if (err < 0)
+			return err;
+	}
+	for (int r = GPUBPF_R1; r <= GPUBPF_R5; r++)
+		reg_uninit(&cur_regs(v)[r]);
+	err = set_return(v, &c, there);
+	v->pc++;
+	return err;
+}

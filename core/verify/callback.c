@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sub-programs, callbacks, and returns. A sub-program is walked at each call with what its caller passes.
+ * A helper that calls back is a loop: either it is done (0 more calls), or the callback runs and the same
+ * question is asked again. The walk ends when a round leaves the caller's state inside an earlier one;
+ * numbers that differ from round to round and on which nothing depends are forgotten to get there.
+ */
+#include "verify.h"
+
+int do_call_local(struct verifier *v, const struct gpubpf_insn *insn)
+{
+	struct frame *caller = cur_frame(v), *f;
+
+	if (v->cur->nframes == GPUBPF_MAX_FRAMES)
+		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls nest more than %d frames deep", GPUBPF_MAX_FRAMES);
+	f = frame_push(v, v->cur, v->aux[insn->target].func, v->pc);
+	if (!f)
+		return -1;
+	for (int r = GPUBPF_R1; r <= GPUBPF_R5; r++)
+		f->regs[r] = caller->regs[r];
+	for (int r = GPUBPF_R0; r <= GPUBPF_R5; r++)
+		reg_uninit(&caller->regs[r]);
+	v->pc = insn->target;
+	return 0;
+}
+
+/* The helper has called back often enough and returns. */
+static void helper_returns(struct state *s)
+{
+	struct frame *f = s->frame[s->nframes - 1];
+
+	for (int r = GPUBPF_R1; r <= GPUBPF_R5; r++)
+		reg_uninit(&f->regs[r]);
+	reg_unknown(&f->regs[GPUBPF_R0]);
+	f->rounds = 0;
+}
+
+static void callback_args(const struct gpubpf_helper *h, int map, const struct frame *caller, struct frame *f)
+{
+	if (h->id == 164) {
+		for (int r = GPUBPF_R1; r <= GPUBPF_R3; r++) {
+			reg_const(&f->regs[r], 0);
+			f->regs[r].map = (int16_t)map;
+		}
+		f->regs[GPUBPF_R1].type = R_MAP;
+		f->regs[GPUBPF_R2].type = R_KEY;
+		f->regs[GPUBPF_R3].type = R_VALUE;
+		f->regs[GPUBPF_R4] = caller->regs[GPUBPF_R3];
+		return;
+	}
+	reg_unknown(&f->regs[GPUBPF_R1]);
+	f->regs[GPUBPF_R2] = caller->regs[GPUBPF_R3];
+}
+
+int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, uint32_t target)
+{
+	struct frame *caller = cur_frame(v), *f;
+	struct state *done;
+
+	if (h->id == 181) {
+		mark_reg(v, &caller->regs[GPUBPF_R1]);
+		if (caller->rounds >= caller->regs[GPUBPF_R1].s.w64.umax) {
+			helper_returns(v->cur);
+			v->pc++;
+			return 0;
+		}
+	}
+	if (v->cur->nframes == GPUBPF_MAX_FRAMES)
+		return refuse(v, GPUBPF_E_CALL_DEPTH, "calls nest more than %d frames deep", GPUBPF_MAX_FRAMES);
+	done = state_copy(v, v->cur);
+	if (!done)
+		return -1;
+	helper_returns(done);
+	if (push_branch(v, done, v->pc + 1) < 0)
+		return -1;
+	f = frame_push(v, v->cur, v->aux[target].func, v->pc);
+	if (!f)
+		return -1;
+	f->called_back = true;
+	f->nrefs = v->cur->nrefs;
+	callback_args(h, map, caller, f);
+	v->pc = target;
+	return 0;
+}
+
+static void widen(struct verifier *v, struct reg *now, const struct reg *before)
+{
+	if (now->type != R_SCALAR || before->type != R_SCALAR || mark_is_on(v, before->mark) ||
+	    scalar_within(&now->s, &before->s))
+		return;
+	reg_unknown(now);
+}
+
+/* Forget what changed since the last round and matters to nobody so far. */
+static void widen_state(struct verifier *v, struct state *now, uint32_t pc)
+{
+	const struct checkpoint *c = now->parent;
+
+	while (c && (c->pc != pc || !c->state || c->state->nframes != now->nframes))
+		c = c->parent;
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < now->nframes; i++) {
+		struct frame *f = now->frame[i], *old = c->state->frame[i];
+
+		for (int r = 0; r < GPUBPF_R10; r++)
+			widen(v, &f->regs[r], &old->regs[r]);
+		for (uint32_t k = 0; k < f->nslots && k < old->nslots; k++)
+			if (f->slots[k].kind[0] == B_SPILL && f->slots[k].kind[7] == B_SPILL &&
+			    old->slots[k].kind[0] == B_SPILL && old->slots[k].kind[7] == B_SPILL)
+				widen(v, &f->slots[k].reg, &old->slots[k].reg);
+	}
+}
+
+static int callback_return(struct verifier *v)
+{
+	const struct frame *f = cur_frame(v);
+	const struct reg *r0 = &f->regs[GPUBPF_R0];
+	uint32_t site = f->callsite;
+
+	if (read_reg(v, GPUBPF_R0) < 0)
+		return -1;
+	if (r0->type != R_SCALAR || r0->s.w64.umax > 1)
+		return refuse(v, GPUBPF_E_RETURN_VALUE, "a callback returns something other than 0 or 1");
+	mark_reg(v, r0);
+	if (v->cur->nrefs != f->nrefs)
+		return refuse(v, GPUBPF_E_REF_LEAK, "a callback leaves a record reserved, or gives back its caller's");
+	frame_pop(v, v->cur);
+	cur_frame(v)->rounds++;
+	widen_state(v, v->cur, site);
+	v->pc = site;
+	return 0;
+}
+
+/* 1: the program ended on this path */
+int do_exit(struct verifier *v)
+{
+	struct frame *f = cur_frame(v);
+	struct reg r0 = f->regs[GPUBPF_R0];
+	int err;
+
+	if (v->cur->nframes > 1) {
+		if (f->called_back)
+			return callback_return(v);
+		if (r0.type == R_STACK)
+			return refuse(v, GPUBPF_E_RETURN_VALUE, "a sub-program returns a pointer to the stack");
+		v->pc = f->callsite + 1;
+		frame_pop(v, v->cur);
+		cur_regs(v)[GPUBPF_R0] = r0;
+		return 0;
+	}
+	if ((err = read_reg(v, GPUBPF_R0)) < 0 ||
+	    (reg_is_ptr(&r0) && (err = leak(v, GPUBPF_E_PTR_LEAK, "returns a pointer to %s", type_name(&r0))) < 0))
+		return err;
+	if (v->cur->nrefs)
+		return refuse(v, GPUBPF_E_REF_LEAK, "ends while a record is still reserved");
+	return 1;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the walk leaves for lowering. Each visit of an instruction adds to its facts. A path that was not
+ * walked because an earlier state covers it adds nothing: so a fact may only rest on what that comparison
+ * looked at. Pointers are always compared; a number only if its mark is on, hence the notes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verify.h"
+
+struct facts_block {
+	struct gpubpf_facts facts;
+	struct gpubpf_call_facts *calls;
+};
+
+int facts_init(struct verifier *v)
+{
+	struct facts_block *b = calloc(1, sizeof(*b));
+	uint32_t ncalls = 0, k = 0;
+
+	if (!b)
+		return -ENOMEM;
+	v->facts = &b->facts;
+	for (uint32_t pc = 0; pc < v->n; pc++)
+		ncalls += v->insns[pc].kind == GPUBPF_INSN_CALL;
+	b->facts.insn = calloc(v->n, sizeof(*b->facts.insn));
+	b->facts.map_use = calloc(v->unit->nmaps + 1, sizeof(*b->facts.map_use));
+	b->calls = calloc(ncalls + 1, sizeof(*b->calls));
+	if (!b->facts.insn || !b->facts.map_use || !b->calls)
+		return -ENOMEM;
+	for (uint32_t pc = 0; pc < v->n; pc++) {
+		b->facts.insn[pc].mem.map = GPUBPF_NO_MAP;
+		if (v->insns[pc].kind != GPUBPF_INSN_CALL)
+			continue;
+		b->facts.insn[pc].call = &b->calls[k];
+		b->calls[k].map = GPUBPF_NO_MAP;
+		for (int i = 0; i < 5; i++)
+			b->calls[k].arg[i].map = GPUBPF_NO_MAP;
+		k++;
+	}
+	return 0;
+}
+
+void gpubpf_facts_destroy(struct gpubpf_facts *facts)
+{
+	struct facts_block *b = (struct facts_block *)facts;
+
+	if (!b)
+		return;
+	free(b->facts.insn);
+	free(b->facts.map_use);
+	free(b->facts.warnings);
+	free(b->calls);
+	free(b);
+}
+
+static int16_t map_union(int16_t a, int16_t b)
+{
+	if (a == b || b == GPUBPF_NO_MAP)
+		return a;
+	return a == GPUBPF_NO_MAP ? b : GPUBPF_ANY_MAP;
+}
+
+void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from)
+{
+	bool both_stack = to->spaces & from->spaces & GPUBPF_SPACE_STACK;
+
+	if (!to->spaces) {
+		*to = *from;
+		return;
+	}
+	if (both_stack && to->frame != from->frame)
+		to->frame = GPUBPF_ANY_FRAME;
+	else if (from->spaces & GPUBPF_SPACE_STACK)
+		to->frame = from->frame;
+	to->spaces |= from->spaces;
+	to->align = to->align < from->align ? to->align : from->align;
+	to->write |= from->write;
+	to->map = map_union(to->map, from->map);
+	to->off_min = to->off_min < from->off_min ? to->off_min : from->off_min;
+	to->off_max = to->off_max > from->off_max ? to->off_max : from->off_max;
+	to->size_min = to->size_min < from->size_min ? to->size_min : from->size_min;
+	to->size_max = to->size_max > from->size_max ? to->size_max : from->size_max;
+}
+
+void facts_access(struct verifier *v, const struct gpubpf_access *a)
+{
+	access_merge(&v->facts->insn[v->pc].mem, a);
+}
+
+void facts_arg(struct verifier *v, int i, const struct gpubpf_access *a)
+{
+	access_merge(&v->facts->insn[v->pc].call->arg[i], a);
+}
+
+void facts_map_arg(struct verifier *v, int map)
+{
+	struct gpubpf_call_facts *c = v->facts->insn[v->pc].call;
+
+	c->map = map_union(c->map, (int16_t)map);
+}
+
+static void note(struct verifier *v, const struct reg *r, int arg)
+{
+	if (!r->mark || mark_is_on(v, r->mark) || v->compare_all)
+		return;
+	if (v->nnotes == v->cap_notes) {
+		uint32_t cap = v->cap_notes ? v->cap_notes * 2 : 64;
+		struct value_note *notes = realloc(v->notes, cap * sizeof(*notes));
+
+		if (!notes) {
+			v->no_memory = true;
+			return;
+		}
+		v->notes = notes;
+		v->cap_notes = cap;
+	}
+	v->notes[v->nnotes++] = (struct value_note){ v->pc, r->mark, (int8_t)arg };
+}
+
+/* *state: 0 not seen yet, 1 the same number so far, 2 not one number */
+static void see_value(struct verifier *v, const struct reg *r, uint8_t *state, uint64_t *value, int arg)
+{
+	bool known = r->type == R_SCALAR && scalar_is_const(&r->s);
+
+	if (*state == 2)
+		return;
+	if (!known || (*state == 1 && *value != r->s.var.value)) {
+		*state = 2;
+		return;
+	}
+	*state = 1;
+	*value = r->s.var.value;
+	note(v, r, arg);
+}
+
+void facts_value(struct verifier *v, uint32_t pc, const struct reg *r)
+{
+	see_value(v, r, &v->aux[pc].value_state, &v->facts->insn[pc].value, -1);
+}
+
+void facts_konst(struct verifier *v, int i, const struct reg *r)
+{
+	see_value(v, r, &v->aux[v->pc].arg_state[i], &v->facts->insn[v->pc].call->konst[i], i);
+}
+
+static void confirm_values(struct verifier *v)
+{
+	for (uint32_t i = 0; i < v->nnotes; i++) {
+		const struct value_note *n = &v->notes[i];
+
+		if (mark_is_on(v, n->mark))
+			continue;
+		if (n->arg < 0)
+			v->aux[n->pc].value_state = 2;
+		else
+			v->aux[n->pc].arg_state[n->arg] = 2;
+	}
+	for (uint32_t pc = 0; pc < v->n; pc++) {
+		struct gpubpf_insn_facts *f = &v->facts->insn[pc];
+
+		if (v->aux[pc].value_state == 1)
+			f->flags |= GPUBPF_FACT_CONST;
+		else
+			f->value = 0;
+		for (int i = 0; f->call && i < 5; i++)
+			if (v->aux[pc].arg_state[i] == 1)
+				f->call->konst_mask |= 1 << i;
+			else
+				f->call->konst[i] = 0;
+	}
+}
+
+/* What a register holds inside a basic block, seen from one load: nothing of it, it, it plus something,
+ * or something else made of it. */
+enum derived { NOT_OF, LOADED, SUMMED, OTHER };
+
+static enum derived add_derived(enum derived d, enum derived s)
+{
+	if (d == NOT_OF)
+		return s == LOADED ? SUMMED : s;
+	return s != NOT_OF ? OTHER : d == LOADED ? SUMMED : d;
+}
+
+static void follow_alu(const struct gpubpf_insn *insn, enum derived *of)
+{
+	enum derived s = insn->reg ? of[insn->src] : NOT_OF;
+
+	if (insn->op == GPUBPF_MOV)
+		of[insn->dst] = s;
+	else if (insn->op == GPUBPF_ADD)
+		of[insn->dst] = add_derived(of[insn->dst], s);
+	else if (insn->op == GPUBPF_MOVSX)
+		of[insn->dst] = s ? OTHER : NOT_OF;
+	else if (of[insn->dst] || s)
+		of[insn->dst] = OTHER;
+}
+
+/* The store that puts back, to the same address, what the load at pc got plus something; 0 none. */
+static uint32_t find_rmw(const struct verifier *v, uint32_t pc)
+{
+	const struct gpubpf_insn *load = &v->insns[pc];
+	enum derived of[GPUBPF_NREGS] = { NOT_OF };
+
+	if (load->dst == load->src || load->sext)
+		return 0;
+	of[load->dst] = LOADED;
+	for (uint32_t at = pc + 1; at < v->n && !v->aux[at].leader; at++) {
+		const struct gpubpf_insn *insn = &v->insns[at];
+
+		switch (insn->kind) {
+		case GPUBPF_INSN_ALU:
+			if (insn->width < load->width && insn->op == GPUBPF_ADD && of[insn->dst])
+				return 0;
+			follow_alu(insn, of);
+			break;
+		case GPUBPF_INSN_LOAD:
+		case GPUBPF_INSN_IMM64:
+			of[insn->dst] = NOT_OF;
+			break;
+		case GPUBPF_INSN_HI:
+			continue;
+		case GPUBPF_INSN_STORE:
+			if (insn->dst == load->src && insn->off == load->off && insn->width == load->width)
+				return insn->reg && of[insn->src] == SUMMED ? at : 0;
+			if (!(v->facts->insn[at].mem.spaces & ~GPUBPF_SPACE_STACK))
+				continue;
+			return 0;
+		default:
+			return 0;
+		}
+		if (insn->dst == load->src)
+			return 0;
+	}
+	return 0;
+}
+
+static void find_rmws(struct verifier *v)
+{
+	for (uint32_t pc = 0; pc < v->n; pc++) {
+		const struct gpubpf_access *mem = &v->facts->insn[pc].mem;
+		uint32_t store;
+
+		if (v->insns[pc].kind != GPUBPF_INSN_LOAD || mem->spaces != GPUBPF_SPACE_MAP_VALUE)
+			continue;
+		store = find_rmw(v, pc);
+		if (!store || v->facts->insn[store].mem.spaces != GPUBPF_SPACE_MAP_VALUE)
+			continue;
+		v->facts->insn[store].flags |= GPUBPF_FACT_RMW_ADD;
+		v->facts->insn[store].other = pc;
+		for (uint32_t m = 0; m < v->unit->nmaps; m++)
+			if (mem->map == (int)m || (mem->map == GPUBPF_ANY_MAP && (v->facts->map_use[m] & GPUBPF_USE_WRITE)))
+				v->facts->map_use[m] |= GPUBPF_USE_RMW;
+	}
+}
+
+int facts_finish(struct verifier *v)
+{
+	uint64_t most = 0;
+
+	v->facts->cost = v->worst.cost;
+	for (uint32_t pc = 0; pc < v->n; pc++) {
+		struct gpubpf_insn_facts *f = &v->facts->insn[pc];
+
+		if (v->aux[pc].walked)
+			f->flags |= GPUBPF_FACT_REACHED;
+		if (v->aux[pc].walked && v->insns[pc].kind == GPUBPF_INSN_IMM64)
+			v->facts->insn[pc + 1].flags |= GPUBPF_FACT_REACHED;
+		if (v->aux[pc].seen == 2)
+			f->flags |= GPUBPF_FACT_ALWAYS;
+		if (v->aux[pc].seen == 1)
+			f->flags |= GPUBPF_FACT_NEVER;
+		if (v->aux[pc].loop)
+			f->trips = v->worst.trips[v->aux[pc].loop - 1];
+		if (v->aux[pc].walked > most) {
+			most = v->aux[pc].walked;
+			v->facts->cost.hot_pc = pc;
+		}
+	}
+	confirm_values(v);
+	find_rmws(v);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one target lacks of what the proof allows. A program that is safe may still not fit. */
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/facts.h"
+#include "core/prog.h"
+
+const struct gpubpf_limits *gpubpf_limits_find(const char *name)
+{
+	static const struct gpubpf_limits targets[] = {
+#define GPUBPF_LIMITS(name, atomic_bytes, stack, frames, source) { name, atomic_bytes, stack, frames },
+#include "core/limits.def"
+	};
+
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (!strcmp(targets[i].name, name))
+			return &targets[i];
+	return NULL;
+}
+
+static bool on_device(const struct gpubpf_insn_facts *f)
+{
+	return (f->flags & GPUBPF_FACT_REACHED) && (f->mem.spaces & ~GPUBPF_SPACE_STACK);
+}
+
+int gpubpf_limits_check(const struct gpubpf_prog *prog, const struct gpubpf_limits *l, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_facts *f = prog->facts;
+
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
+		const struct gpubpf_insn *insn = &prog->insns[pc];
+
+		if (insn->kind == GPUBPF_INSN_ATOMIC && insn->width > l->atomic_bytes && on_device(&f->insn[pc]))
+			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_ATOMIC, pc,
+					       "does an atomic of %u bytes; those of target %s have %u at most", insn->width,
+					       l->name, l->atomic_bytes);
+	}
+	if (f->stack > l->stack)
+		return gpubpf_diag_set(diag, GPUBPF_E_STACK_DEPTH, GPUBPF_NOPC,
+				       "the deepest call chain takes %u bytes of stack; a thread of target %s has %u", f->stack,
+				       l->name, l->stack);
+	if (f->frames > l->frames)
+		return gpubpf_diag_set(diag, GPUBPF_E_CALL_DEPTH, GPUBPF_NOPC,
+				       "calls nest %u frames deep; target %s has %u", f->frames, l->name, l->frames);
+	return 0;
+}

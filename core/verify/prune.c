@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a path need not be walked on: an earlier state at the same slot, all paths from which were walked
+ * and found safe, covers this one. Covers: every register that is live, and every stack slot that was read
+ * later, holds there all that it can hold here; numbers whose mark is off there may differ at will.
+ *
+ * Programs with callbacks prune against unfinished rounds, whose marks are not final: they compare all
+ * numbers and all slots. Elsewhere an unfinished state only serves to see a loop that changes nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "verify.h"
+
+#define MIN_INSNS 8                  /* walked between two checkpoints, and jumps */
+#define MIN_JUMPS 2
+#define MAX_STATE_BYTES (96u << 20)
+#define MAX_IDS 256
+
+enum mode {
+	BY_MARKS,
+	WITHIN,
+	EXACT,
+};
+
+struct compare {
+	struct verifier *v;
+	enum mode mode;
+	uint32_t n, old_id[MAX_IDS], new_id[MAX_IDS];
+};
+
+/* Equal ids there must be equal here. Ids that differ there may be equal here: that only says more. */
+static bool ids_match(struct compare *c, uint32_t old, uint32_t now)
+{
+	if (!old)
+		return true;
+	if (!now)
+		return false;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->old_id[i] == old)
+			return c->new_id[i] == now;
+	if (c->n == MAX_IDS)
+		return false;
+	c->old_id[c->n] = old;
+	c->new_id[c->n++] = now;
+	return true;
+}
+
+/* A number linked to nobody else here may have lost the id that it had there. */
+static bool links_match(struct compare *c, const struct reg *old, const struct reg *now)
+{
+	if (!old->id)
+		return true;
+	if (now->id)
+		return old->linked == now->linked && (!old->linked || old->off == now->off) &&
+		       ids_match(c, old->id, now->id);
+	return !old->linked && ids_match(c, old->id, UINT32_MAX - c->n);
+}
+
+static bool scalar_covers(struct compare *c, const struct reg *old, const struct reg *now)
+{
+	switch (c->mode) {
+	case EXACT:
+		return scalar_equal(&old->s, &now->s);
+	case BY_MARKS:
+		if (!mark_is_on(c->v, old->mark))
+			return true;
+		/* fallthrough */
+	case WITHIN:
+		return scalar_within(&now->s, &old->s) && links_match(c, old, now);
+	}
+	return false;
+}
+
+static bool reg_covers(struct compare *c, const struct reg *old, const struct reg *now)
+{
+	if (old->type == R_UNINIT && c->mode != EXACT)
+		return true;
+	if (old->type != now->type)
+		return false;
+	if (old->type == R_UNINIT)
+		return true;
+	if (old->type == R_SCALAR)
+		return scalar_covers(c, old, now);
+	if (old->or_null != now->or_null || old->frame != now->frame || old->map != now->map || old->off != now->off ||
+	    old->size != now->size || (old->or_null && !ids_match(c, old->id, now->id)) || !old->ref != !now->ref ||
+	    !ids_match(c, old->ref, now->ref))
+		return false;
+	return c->mode == EXACT ? scalar_equal(&old->s, &now->s) : scalar_within(&now->s, &old->s);
+}
+
+static bool plain_number(const struct slot *s, unsigned int k)
+{
+	return s->kind[k] == B_MISC || s->kind[k] == B_ZERO || (s->kind[k] == B_SPILL && s->reg.type == R_SCALAR);
+}
+
+static bool byte_covers(struct compare *c, const struct slot *old, const struct slot *now, unsigned int k)
+{
+	bool loose = c->mode == BY_MARKS && old->reg.type == R_SCALAR && !mark_is_on(c->v, old->reg.mark);
+
+	switch (old->kind[k]) {
+	case B_INVALID:
+		return true;
+	case B_MISC:
+		return plain_number(now, k);
+	case B_ZERO:
+		return now->kind[k] == B_ZERO;
+	default:
+		return now->kind[k] == B_SPILL || (loose && plain_number(now, k));
+	}
+}
+
+static bool slot_covers(struct compare *c, const struct slot *old, const struct slot *now)
+{
+	static const struct slot nothing;
+
+	if (c->mode == BY_MARKS && !mark_is_on(c->v, old->read))
+		return true;
+	if (!now)
+		now = &nothing;
+	if (c->mode == EXACT && memcmp(old->kind, now->kind, sizeof(old->kind)))
+		return false;
+	for (unsigned int k = 0; k < 8; k++)
+		if (!byte_covers(c, old, now, k))
+			return false;
+	if (old->kind[0] != B_SPILL || now->kind[0] != B_SPILL)
+		return true;
+	/* a longer spill here was not cut to what is filled there */
+	for (unsigned int k = 0; k < 8; k++)
+		if ((old->kind[k] == B_SPILL) != (now->kind[k] == B_SPILL))
+			return c->mode == BY_MARKS && old->reg.type == R_SCALAR && now->reg.type == R_SCALAR &&
+			       !mark_is_on(c->v, old->reg.mark);
+	return reg_covers(c, &old->reg, &now->reg);
+}
+
+/* registers of frame i that something reads from here on */
+static uint16_t live_regs(const struct verifier *v, const struct state *s, uint32_t i, uint32_t pc)
+{
+	uint32_t site;
+
+	if (i + 1 == s->nframes)
+		return v->aux[pc].live;
+	site = s->frame[i + 1]->callsite;
+	if (s->frame[i + 1]->called_back)
+		return v->aux[site].live | v->aux[site + 1].live;
+	return v->aux[site + 1].live & ~1u;
+}
+
+static bool frame_covers(struct compare *c, const struct frame *old, const struct frame *now, uint16_t live)
+{
+	if (old->callsite != now->callsite || old->func != now->func || old->called_back != now->called_back ||
+	    (c->mode == EXACT && old->rounds != now->rounds))
+		return false;
+	for (int r = 0; r < GPUBPF_R10; r++)
+		if ((live >> r & 1) && !reg_covers(c, &old->regs[r], &now->regs[r]))
+			return false;
+	for (uint32_t k = 0; k < old->nslots; k++)
+		if (!slot_covers(c, &old->slots[k], k < now->nslots ? &now->slots[k] : NULL))
+			return false;
+	for (uint32_t k = old->nslots; c->mode == EXACT && k < now->nslots; k++)
+		if (memcmp(now->slots[k].kind, (uint8_t[8]){ B_INVALID }, 8))
+			return false;
+	return true;
+}
+
+static bool state_covers(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc,
+			 enum mode mode)
+{
+	struct compare c = { .v = v, .mode = mode };
+
+	if (old->nframes != now->nframes || old->nrefs != now->nrefs)
+		return false;
+	for (uint32_t i = 0; i < old->nrefs; i++)
+		if (!ids_match(&c, old->refs[i], now->refs[i]))
+			return false;
+	for (uint32_t i = old->nframes; i-- > 0;)
+		if (!frame_covers(&c, old->frame[i], now->frame[i], live_regs(v, old, i, pc)))
+			return false;
+	return true;
+}
+
+/* What mattered behind the earlier state matters here too. */
+static void inherit_marks(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc)
+{
+	for (uint32_t i = 0; i < old->nframes; i++) {
+		const struct frame *o = old->frame[i], *f = now->frame[i];
+		uint16_t live = live_regs(v, old, i, pc);
+
+		for (int r = 0; r < GPUBPF_R10; r++)
+			if ((live >> r & 1) && mark_is_on(v, o->regs[r].mark))
+				mark_reg(v, &f->regs[r]);
+		for (uint32_t k = 0; k < o->nslots && k < f->nslots; k++) {
+			if (!mark_is_on(v, o->slots[k].read))
+				continue;
+			mark_precise(v, f->slots[k].read);
+			if (mark_is_on(v, o->slots[k].reg.mark) && f->slots[k].kind[0] == B_SPILL)
+				mark_reg(v, &f->slots[k].reg);
+		}
+	}
+}
+
+static void fresh_mark(struct verifier *v, struct reg *r, void *arg)
+{
+	if (r->type == R_SCALAR)
+		r->mark = mark_new(v, r->mark, 0);
+}
+
+static int save(struct verifier *v, uint32_t pc)
+{
+	struct checkpoint *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		goto no_memory;
+	state_each_reg(v, v->cur, fresh_mark, NULL);
+	for (uint32_t i = 0; i < v->cur->nframes; i++)
+		for (uint32_t k = 0; k < v->cur->frame[i]->nslots; k++)
+			v->cur->frame[i]->slots[k].read = mark_new(v, v->cur->frame[i]->slots[k].read, 0);
+	*c = (struct checkpoint){ .next = v->aux[pc].saved, .all = v->checkpoints, .parent = v->cur->parent,
+				  .from_parent = v->cur->tally, .pc = pc, .branches = 1 };
+	c->state = state_copy(v, v->cur);
+	v->aux[pc].saved = v->checkpoints = c;
+	if (!c->state)
+		goto no_memory;
+	v->cur->parent = c;
+	v->cur->tally = (struct tally){ 0 };
+	v->insns_since = v->jumps_since = 0;
+	return 0;
+
+no_memory:
+	v->no_memory = true;
+	return -1;
+}
+
+/* States that are compared often and never cover anything are forgotten. */
+static bool useless(const struct checkpoint *c)
+{
+	return c->misses > 3 * c->hits + 8;
+}
+
+static void forget(struct verifier *v, struct checkpoint **link)
+{
+	struct checkpoint *c = *link;
+
+	*link = c->next;
+	c->next = NULL;
+	if (v->compare_all)
+		return;
+	state_free(v, c->state);
+	c->state = NULL;
+}
+
+int prune_at(struct verifier *v, uint32_t pc)
+{
+	bool site = v->aux[pc].calls_back;
+	struct checkpoint **link = &v->aux[pc].saved, *c;
+
+	while ((c = *link)) {
+		enum mode mode = v->compare_all ? WITHIN : BY_MARKS;
+
+		if ((!c->branches || site) && state_covers(v, c->state, v->cur, pc, mode)) {
+			c->hits++;
+			if (!c->branches)
+				inherit_marks(v, c->state, v->cur, pc);
+			path_done(v, &c->rest);
+			return 1;
+		}
+		if (c->branches && !site && state_covers(v, c->state, v->cur, pc, EXACT))
+			return refuse(v, GPUBPF_E_LOOP, "a loop comes back here with nothing changed: it never ends");
+		c->misses++;
+		if (useless(c))
+			forget(v, link);
+		else
+			link = &c->next;
+	}
+	if (!site && (v->insns_since < MIN_INSNS || v->jumps_since < MIN_JUMPS))
+		return 0;
+	return v->state_bytes > MAX_STATE_BYTES && !site ? 0 : save(v, pc);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic on numbers that are partly known; what each operation means is RFC 9669 4.1. */
+#include "range.h"
+
+typedef __int128 wide;
+
+/* The true result lies in [lo, hi]; it is kept modulo 2^bits. If no multiple of 2^bits (shifted by half
+ * for signed numbers) lies between them, the order survives. */
+static void keep_unsigned(struct bounds *out, unsigned __int128 lo, unsigned __int128 hi, unsigned int bits)
+{
+	uint64_t all = UINT64_MAX >> (64 - bits);
+
+	if (lo >> bits != hi >> bits)
+		return;
+	out->umin = (uint64_t)lo & all;
+	out->umax = (uint64_t)hi & all;
+}
+
+static void keep_signed(struct bounds *out, wide lo, wide hi, unsigned int bits)
+{
+	wide half = (wide)1 << (bits - 1), turn = (lo + half) >> bits;
+
+	if (turn != (hi + half) >> bits)
+		return;
+	out->smin = (int64_t)(lo - turn * ((wide)1 << bits));
+	out->smax = (int64_t)(hi - turn * ((wide)1 << bits));
+}
+
+static void bounds_mul(struct bounds *out, const struct bounds *a, const struct bounds *b, unsigned int bits)
+{
+	wide corner[4] = {
+		(wide)a->smin * b->smin, (wide)a->smin * b->smax, (wide)a->smax * b->smin, (wide)a->smax * b->smax,
+	}, lo = corner[0], hi = corner[0];
+
+	for (int i = 1; i < 4; i++) {
+		lo = corner[i] < lo ? corner[i] : lo;
+		hi = corner[i] > hi ? corner[i] : hi;
+	}
+	keep_signed(out, lo, hi, bits);
+	keep_unsigned(out, (unsigned __int128)a->umin * b->umin, (unsigned __int128)a->umax * b->umax, bits);
+}
+
+void bounds_alu(enum gpubpf_alu_op op, struct bounds *out, const struct bounds *a, const struct bounds *b,
+		unsigned int bits)
+{
+	const unsigned __int128 turn = (unsigned __int128)1 << bits; /* keeps differences positive */
+	struct bounds r;
+
+	bounds_full(&r, bits);
+	switch (op) {
+	case GPUBPF_ADD:
+		keep_unsigned(&r, (unsigned __int128)a->umin + b->umin, (unsigned __int128)a->umax + b->umax, bits);
+		keep_signed(&r, (wide)a->smin + b->smin, (wide)a->smax + b->smax, bits);
+		break;
+	case GPUBPF_SUB:
+		keep_unsigned(&r, turn + a->umin - b->umax, turn + a->umax - b->umin, bits);
+		keep_signed(&r, (wide)a->smin - b->smax, (wide)a->smax - b->smin, bits);
+		break;
+	case GPUBPF_MUL:
+		bounds_mul(&r, a, b, bits);
+		break;
+	default:
+		break;
+	}
+	bounds_reduce(&r, bits);
+	*out = r;
+}
+
+static uint64_t divide(bool sign, bool mod, uint64_t d, uint64_t s, unsigned int width)
+{
+	if (!s)
+		return mod ? d : 0;
+	if (!sign)
+		return mod ? d % s : d / s;
+	if (width == 4) {
+		int64_t a = (int32_t)d, b = (int32_t)s;
+
+		return (uint32_t)(mod ? a % b : a / b);
+	}
+	if ((int64_t)s == -1)
+		return mod ? 0 : -d;
+	return (uint64_t)(mod ? (int64_t)d % (int64_t)s : (int64_t)d / (int64_t)s);
+}
+
+uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned int width)
+{
+	unsigned int n = s & (width * 8 - 1);
+	uint64_t r;
+
+	if (width == 4) {
+		d = (uint32_t)d;
+		s = (uint32_t)s;
+	}
+	switch (op) {
+	case GPUBPF_ADD: r = d + s; break;
+	case GPUBPF_SUB: r = d - s; break;
+	case GPUBPF_MUL: r = d * s; break;
+	case GPUBPF_OR: r = d | s; break;
+	case GPUBPF_AND: r = d & s; break;
+	case GPUBPF_XOR: r = d ^ s; break;
+	case GPUBPF_LSH: r = d << n; break;
+	case GPUBPF_RSH: r = d >> n; break;
+	case GPUBPF_ARSH: r = width == 4 ? (uint64_t)((int32_t)d >> n) : (uint64_t)((int64_t)d >> n); break;
+	case GPUBPF_NEG: r = -d; break;
+	case GPUBPF_MOV: r = s; break;
+	case GPUBPF_DIV: r = divide(false, false, d, s, width); break;
+	case GPUBPF_MOD: r = divide(false, true, d, s, width); break;
+	case GPUBPF_SDIV: r = divide(true, false, d, s, width); break;
+	case GPUBPF_SMOD: r = divide(true, true, d, s, width); break;
+	default: return 0;
+	}
+	return width == 4 ? (uint32_t)r : r;
+}
+
+/* A shift left by n: what leaves at the top decides whether the order survives. The signed interval of
+ * 32 bits shifted by 32 is the compiler's sign extension (<<= 32, s>>= 32). */
+static void shift_left(struct scalar *d, unsigned int n)
+{
+	struct bounds w64 = d->w64, low = d->w32;
+
+	d->var = tnum_lsh(d->var, n);
+	bounds_full(&d->w64, 64);
+	bounds_full(&d->w32, 32);
+	keep_unsigned(&d->w64, (unsigned __int128)w64.umin << n, (unsigned __int128)w64.umax << n, 64);
+	keep_signed(&d->w64, (wide)w64.smin * ((wide)1 << n), (wide)w64.smax * ((wide)1 << n), 64);
+	if (n == 32) {
+		d->w64.smin = low.smin * (1ll << 32);
+		d->w64.smax = low.smax * (1ll << 32);
+	}
+	if (n < 32) {
+		keep_unsigned(&d->w32, (unsigned __int128)low.umin << n, (unsigned __int128)low.umax << n, 32);
+		keep_signed(&d->w32, (wide)low.smin * ((wide)1 << n), (wide)low.smax * ((wide)1 << n), 32);
+	}
+}
+
+static void shift_right(struct scalar *d, unsigned int n, bool arithmetic)
+{
+	struct bounds w64 = d->w64;
+
+	d->var = arithmetic ? tnum_arsh(d->var, n, 64) : tnum_rsh(d->var, n);
+	bounds_full(&d->w64, 64);
+	bounds_full(&d->w32, 32);
+	if (arithmetic) {
+		d->w64.smin = w64.smin >> n;
+		d->w64.smax = w64.smax >> n;
+	} else {
+		d->w64.umin = w64.umin >> n;
+		d->w64.umax = w64.umax >> n;
+	}
+}
+
+static void shift32(enum gpubpf_alu_op op, struct scalar *d, unsigned int n)
+{
+	struct bounds low = d->w32;
+	struct tnum t = tnum_cast(d->var, 32);
+
+	bounds_full(&d->w32, 32);
+	switch (op) {
+	case GPUBPF_LSH:
+		d->var = tnum_lsh(t, n);
+		keep_unsigned(&d->w32, (unsigned __int128)low.umin << n, (unsigned __int128)low.umax << n, 32);
+		keep_signed(&d->w32, (wide)low.smin * ((wide)1 << n), (wide)low.smax * ((wide)1 << n), 32);
+		break;
+	case GPUBPF_RSH:
+		d->var = tnum_rsh(t, n);
+		d->w32.umin = low.umin >> n;
+		d->w32.umax = low.umax >> n;
+		break;
+	default:
+		d->var = tnum_arsh(t, n, 32);
+		d->w32.smin = low.smin >> n;
+		d->w32.smax = low.smax >> n;
+	}
+}
+
+/* Division and remainder by a known number that is not 0 (unsigned ones): monotone, and below it. */
+static bool divide_range(enum gpubpf_alu_op op, struct scalar *d, uint64_t s, unsigned int width)
+{
+	uint64_t lo = width == 4 ? d->w32.umin : d->w64.umin, hi = width == 4 ? d->w32.umax : d->w64.umax;
+
+	if (!s || (op != GPUBPF_DIV && op != GPUBPF_MOD))
+		return false;
+	if (op == GPUBPF_DIV)
+		scalar_range(d, lo / s, hi / s);
+	else if (hi < s)
+		scalar_range(d, lo, hi);
+	else
+		scalar_range(d, 0, s - 1);
+	return true;
+}
+
+static struct tnum tnum_alu(enum gpubpf_alu_op op, struct tnum a, struct tnum b)
+{
+	switch (op) {
+	case GPUBPF_ADD: return tnum_add(a, b);
+	case GPUBPF_SUB: return tnum_sub(a, b);
+	case GPUBPF_MUL: return tnum_mul(a, b);
+	case GPUBPF_AND: return tnum_and(a, b);
+	case GPUBPF_OR: return tnum_or(a, b);
+	case GPUBPF_XOR: return tnum_xor(a, b);
+	default: return TNUM_UNKNOWN;
+	}
+}
+
+/* a & b is at most either, a | b at least either; the tnum tells the rest. */
+static void bitwise_bounds(enum gpubpf_alu_op op, struct bounds *d, const struct bounds *s, unsigned int bits)
+{
+	struct bounds r;
+
+	bounds_full(&r, bits);
+	if (op == GPUBPF_AND)
+		r.umax = d->umax < s->umax ? d->umax : s->umax;
+	else if (op == GPUBPF_OR)
+		r.umin = d->umin > s->umin ? d->umin : s->umin;
+	*d = r;
+}
+
+static void zero_extended(struct scalar *d)
+{
+	d->var = tnum_cast(d->var, 32);
+	bounds_full(&d->w64, 64);
+	d->w64.umin = d->w32.umin;
+	d->w64.umax = d->w32.umax;
+}
+
+static bool is_shift(enum gpubpf_alu_op op)
+{
+	return op == GPUBPF_LSH || op == GPUBPF_RSH || op == GPUBPF_ARSH;
+}
+
+static void alu_unknown(struct scalar *d, unsigned int width)
+{
+	scalar_unknown(d);
+	if (width == 4)
+		scalar_zext(d, 4);
+}
+
+static void alu_shift(enum gpubpf_alu_op op, struct scalar *d, unsigned int n, unsigned int width)
+{
+	if (width == 4)
+		shift32(op, d, n);
+	else if (op == GPUBPF_LSH)
+		shift_left(d, n);
+	else
+		shift_right(d, n, op == GPUBPF_ARSH);
+}
+
+static void alu_plain(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s)
+{
+	struct scalar a = *d;
+
+	d->var = tnum_alu(op, a.var, s->var);
+	if (op == GPUBPF_ADD || op == GPUBPF_SUB || op == GPUBPF_MUL) {
+		bounds_alu(op, &d->w64, &a.w64, &s->w64, 64);
+		bounds_alu(op, &d->w32, &a.w32, &s->w32, 32);
+	} else {
+		bitwise_bounds(op, &d->w64, &s->w64, 64);
+		bitwise_bounds(op, &d->w32, &s->w32, 32);
+	}
+}
+
+void scalar_alu(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s, unsigned int width)
+{
+	struct scalar zero;
+	bool s_known = width == 4 ? scalar_is_const32(s) : scalar_is_const(s);
+	bool d_known = width == 4 ? scalar_is_const32(d) : scalar_is_const(d);
+
+	if (op == GPUBPF_NEG) {
+		scalar_const(&zero, 0);
+		scalar_alu(GPUBPF_SUB, &zero, d, width);
+		*d = zero;
+		return;
+	}
+	if (s_known && d_known) {
+		scalar_const(d, alu_concrete(op, d->var.value, s->var.value, width));
+		return;
+	}
+	switch (op) {
+	case GPUBPF_DIV:
+	case GPUBPF_MOD:
+	case GPUBPF_SDIV:
+	case GPUBPF_SMOD:
+		if (!s_known || !divide_range(op, d, width == 4 ? (uint32_t)s->var.value : s->var.value, width))
+			alu_unknown(d, width);
+		return;
+	default:
+		break;
+	}
+	if (is_shift(op) && !s_known) {
+		alu_unknown(d, width);
+		return;
+	}
+	if (is_shift(op))
+		alu_shift(op, d, s->var.value & (width * 8 - 1), width);
+	else
+		alu_plain(op, d, s);
+	if (width == 4)
+		zero_extended(d);
+	scalar_sync(d);
+}
+
+void scalar_byteswap(struct scalar *s, unsigned int bytes, char kind)
+{
+	struct tnum t = tnum_bswap(s->var, bytes);
+
+	if (kind == 'l') {
+		scalar_zext(s, bytes);
+		return;
+	}
+	scalar_unknown(s);
+	s->var = t;
+	scalar_sync(s);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules that come from lanes running together, and the facts about what they have in common. */
+#include "simt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define F_NO_PREALLOC 1u   /* BPF_F_NO_PREALLOC: uapi/linux/bpf.h */
+#define MANY_BYTES 64      /* of events a lane */
+
+int warn(struct verifier *v, uint32_t pc, const char *text, ...)
+{
+	const struct gpubpf_line *line = gpubpf_prog_line(v->prog, pc);
+	struct gpubpf_facts *f = v->facts;
+	struct gpubpf_warning *w = realloc(f->warnings, (f->nwarnings + 1) * sizeof(*w));
+	int used = 0;
+	va_list ap;
+
+	if (!w)
+		return -ENOMEM;
+	f->warnings = w;
+	w = &w[f->nwarnings++];
+	w->pc = pc;
+	if (line)
+		used = snprintf(w->text, sizeof(w->text), "line %u: ", line->line);
+	va_start(ap, text);
+	vsnprintf(w->text + used, sizeof(w->text) - (size_t)used, text, ap);
+	va_end(ap);
+	return 0;
+}
+
+static const struct gpubpf_map *map_of(const struct verifier *v, int map)
+{
+	return map >= 0 ? &v->unit->maps[map] : NULL;
+}
+
+static const char *name_of(const struct gpubpf_map *map)
+{
+	return map ? map->name : "(several maps)";
+}
+
+static void set_flags(struct simt *s, uint32_t pc)
+{
+	uint32_t *flags = &s->v->facts->insn[pc].flags;
+	const struct gpubpf_insn *insn = &s->v->insns[pc];
+	uint8_t level = uniform_result(s, pc) & LEVEL;
+
+	if (level >= SAME_WARP)
+		*flags |= GPUBPF_FACT_WARP_UNIFORM;
+	if (level == SAME_BLOCK)
+		*flags |= GPUBPF_FACT_BLOCK_UNIFORM;
+	if (s->control[pc] == VARYING)
+		*flags |= GPUBPF_FACT_DIVERGENT;
+	if ((insn->kind == GPUBPF_INSN_STORE || insn->kind == GPUBPF_INSN_ATOMIC) &&
+	    (uniform_reg(s, pc, insn->dst) & LEVEL) >= SAME_WARP)
+		*flags |= GPUBPF_FACT_SAME_ADDRESS;
+}
+
+static int check_store(struct simt *s, uint32_t pc)
+{
+	const struct gpubpf_insn_facts *f = &s->v->facts->insn[pc];
+	const struct gpubpf_map *map = map_of(s->v, f->mem.map);
+
+	if (!(f->flags & GPUBPF_FACT_RMW_ADD))
+		return 0;
+	if (map && (map->type->flags & GPUBPF_MAP_THREAD))
+		return warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
+			    name_of(map));
+	return warn(s->v, pc, "adds to a value of map %s that other lanes add to, without an atomic: additions get lost; "
+		    "use __sync_fetch_and_add()", name_of(map));
+}
+
+static int check_atomic(struct simt *s, uint32_t pc)
+{
+	const struct gpubpf_insn *insn = &s->v->insns[pc];
+	const struct gpubpf_access *a = &s->v->facts->insn[pc].mem;
+	uint8_t address = uniform_reg(s, pc, insn->dst) & LEVEL;
+	bool plain = insn->op == GPUBPF_ATOMIC_ADD ||
+		     (insn->op == GPUBPF_ATOMIC_FETCH_ADD && !(s->v->aux[pc + 1].live >> insn->src & 1));
+
+	if (!(a->spaces & GPUBPF_SPACE_MAP_VALUE) || address == VARYING || plain)
+		return 0;
+	return warn(s->v, pc, "all lanes do this atomic operation on one address of map %s: they run one after the other",
+		    name_of(map_of(s->v, a->map)));
+}
+
+static int check_delete(struct simt *s, uint32_t pc)
+{
+	const struct gpubpf_map *map = map_of(s->v, s->v->facts->insn[pc].call->map);
+
+	if (map && (map->map_flags & F_NO_PREALLOC))
+		return gpubpf_diag_set(s->v->diag, GPUBPF_E_SIMT_FREE, pc,
+				       "deletes from map %s, whose elements are freed (BPF_F_NO_PREALLOC) while other lanes use "
+				       "them", map->name);
+	if (map && (map->type->flags & GPUBPF_MAP_U32KEY))
+		return warn(s->v, pc, "elements of map %s, an array, cannot be deleted: the call fails", map->name);
+	return warn(s->v, pc, "a deleted element of map %s may be used for another key while a lane still holds its address",
+		    name_of(map));
+}
+
+static int check_call(struct simt *s, uint32_t pc)
+{
+	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)s->v->insns[pc].imm);
+
+	if (h->id == 3)
+		return check_delete(s, pc);
+	return 0;
+}
+
+static bool is_warp_size(int32_t imm)
+{
+	return imm == 31 || imm == 32 || imm == 63 || imm == 64;
+}
+
+/* thread number % 32, / 32, & 31, >> 5; compared with a lane count */
+static int check_warp_size(struct simt *s, uint32_t pc)
+{
+	const struct gpubpf_insn *insn = &s->v->insns[pc];
+	bool mask = insn->op == GPUBPF_AND && (insn->imm == 31 || insn->imm == 63);
+	bool split = (insn->op == GPUBPF_DIV || insn->op == GPUBPF_MOD) && (insn->imm == 32 || insn->imm == 64);
+	bool shift = insn->op == GPUBPF_RSH && (insn->imm == 5 || insn->imm == 6);
+	bool alu = insn->kind == GPUBPF_INSN_ALU && (mask || split || shift);
+	bool jump = insn->kind == GPUBPF_INSN_JCOND && is_warp_size(insn->imm);
+
+	if (insn->reg || !(alu || jump) || !(uniform_reg(s, pc, insn->dst) & LANE_ID))
+		return 0;
+	return warn(s->v, pc, "relies on a warp size: %d lanes here, but devices have 1 to 64; use helpers 510 and 511",
+		    alu && shift ? 1 << insn->imm : insn->imm + (insn->imm & 1));
+}
+
+static int check_insn(struct simt *s, uint32_t pc)
+{
+	int err = check_warp_size(s, pc);
+
+	if (err < 0)
+		return err;
+	switch (s->v->insns[pc].kind) {
+	case GPUBPF_INSN_STORE:
+		return check_store(s, pc);
+	case GPUBPF_INSN_ATOMIC:
+		return check_atomic(s, pc);
+	case GPUBPF_INSN_CALL:
+		return check_call(s, pc);
+	default:
+		return 0;
+	}
+}
+
+static bool outputs(const struct verifier *v, uint32_t pc, bool prints)
+{
+	int32_t id = v->insns[pc].imm;
+
+	if (v->insns[pc].kind != GPUBPF_INSN_CALL || !v->aux[pc].walked)
+		return false;
+	return prints ? id == 6 || id == 501 : id == 25 || id == 130 || id == 131;
+}
+
+static int check_volume(struct verifier *v)
+{
+	const struct gpubpf_cost *c = &v->facts->cost;
+	uint32_t print = 0, event = 0;
+
+	while (c->prints && print < v->n && !outputs(v, print, true))
+		print++;
+	while (c->event_bytes && event < v->n && !outputs(v, event, false))
+		event++;
+	if (c->prints && print < v->n &&
+	    warn(v, print, "prints up to %llu line%s a thread: a launch of a million threads makes as many millions",
+		 (unsigned long long)c->prints, c->prints == 1 ? "" : "s") < 0)
+		return -ENOMEM;
+	if (c->event_bytes >= MANY_BYTES && event < v->n)
+		return warn(v, event, "emits up to %llu bytes of events a thread: %llu MiB for a launch of 2^20 threads",
+			    (unsigned long long)c->event_bytes, (unsigned long long)c->event_bytes);
+	return 0;
+}
+
+/* Asks the proven program, which has its facts from here on only. */
+static int check_limits(struct verifier *v)
+{
+	struct gpubpf_prog proven = *v->prog;
+
+	proven.facts = v->facts;
+	return gpubpf_limits_check(&proven, v->opts.limits, v->diag);
+}
+
+int simt_check(struct verifier *v)
+{
+	struct simt s = { .v = v };
+	int err;
+
+	if (v->opts.any_ctx)
+		return 0;
+	err = uniform_find(&s);
+	for (uint32_t pc = 0; err >= 0 && pc < v->n; pc++) {
+		if (!v->aux[pc].walked)
+			continue;
+		set_flags(&s, pc);
+		err = check_insn(&s, pc);
+	}
+	if (err >= 0)
+		err = wait_check(&s);
+	if (err >= 0)
+		err = check_volume(v);
+	if (err >= 0 && v->opts.limits)
+		err = check_limits(v);
+	uniform_finish(&s);
+	return err;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stack slots. A slot of 8 bytes holds a spilled register (all of it, or its low bytes from the slot's
+ * first address on), bytes of which only is known that they were written, zeros, or nothing. Whatever
+ * overwrites a part of a spill turns the rest of it into plain bytes. A pointer is spilled and filled
+ * whole or not at all.
+ */
+#include "verify.h"
+
+struct slot *slot_of(const struct frame *f, int off)
+{
+	uint32_t i = (uint32_t)(-off - 1) / 8;
+
+	return i < f->nslots ? &f->slots[i] : NULL;
+}
+
+static bool holds_spill(const struct slot *s)
+{
+	return s->kind[0] == B_SPILL;
+}
+
+static bool holds_ptr(const struct slot *s)
+{
+	return holds_spill(s) && s->reg.type != R_SCALAR;
+}
+
+static unsigned int spill_size(const struct slot *s)
+{
+	unsigned int n = 0;
+
+	while (n < 8 && s->kind[n] == B_SPILL)
+		n++;
+	return n;
+}
+
+static int check_bounds(struct verifier *v, const struct reg *p, int64_t off, uint64_t size, int *lo, int *hi)
+{
+	int64_t from, to;
+
+	if (ptr_offset(p, off, &from, &to) < 0)
+		return refuse(v, GPUBPF_E_STACK_BOUNDS, "accesses the stack at an offset without bounds");
+	if (from < -GPUBPF_STACK_SIZE || to >= 0 || to + (int64_t)size > 0)
+		return refuse(v, GPUBPF_E_STACK_BOUNDS, "accesses %llu bytes of stack at offset %lld to %lld",
+			      (unsigned long long)size, (long long)from, (long long)to);
+	*lo = (int)from;
+	*hi = (int)to;
+	return 0;
+}
+
+static struct frame *frame_of(struct verifier *v, const struct reg *p)
+{
+	return v->cur->frame[p->frame];
+}
+
+static int touch(struct verifier *v, const struct reg *p, int lo, int hi, uint64_t size, bool write,
+		 struct gpubpf_access *a)
+{
+	struct func_info *fn = &v->funcs[frame_of(v, p)->func];
+
+	if (fn->stack < (uint32_t)-lo)
+		fn->stack = (uint32_t)-lo;
+	*a = (struct gpubpf_access){ .spaces = GPUBPF_SPACE_STACK, .align = a->align, .frame = p->frame, .write = write,
+				     .map = GPUBPF_NO_MAP, .off_min = lo, .off_max = hi, .size_min = (uint32_t)size,
+				     .size_max = (uint32_t)size };
+	return frame_reserve(v, frame_of(v, p), (uint32_t)(-lo + 7) / 8);
+}
+
+/* The spill's bytes become plain ones; known zeros stay known (not to the kernel: scrub_spilled_slot() of
+ * kernel/bpf/verifier.c), and then the number matters. */
+static void scrub(struct verifier *v, struct slot *s)
+{
+	unsigned int n = spill_size(s);
+	bool zero = n && reg_is_zero(&s->reg) && !v->opts.any_ctx;
+
+	for (unsigned int k = 0; k < n; k++)
+		s->kind[k] = zero ? B_ZERO : B_MISC;
+	if (zero)
+		mark_reg(v, &s->reg);
+}
+
+/* what one byte is known to be: 0 zero, 1 some number, -1 nothing */
+static int byte_state(const struct slot *s, unsigned int k)
+{
+	switch (s ? s->kind[k] : B_INVALID) {
+	case B_ZERO:
+		return 0;
+	case B_SPILL:
+		return reg_is_zero(&s->reg) ? 0 : 1;
+	case B_MISC:
+		return 1;
+	default:
+		return -1;
+	}
+}
+
+static int uninit(struct verifier *v, int off)
+{
+	return refuse(v, GPUBPF_E_UNINIT_STACK, "reads the stack at r10%+d, which was not written", off);
+}
+
+/* All bytes of [lo, end) hold numbers. *zero: they are all zero; the kernel sees that if all were spilled
+ * or none was (check_stack_read_fixed_off() of kernel/bpf/verifier.c). */
+static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool *zero)
+{
+	int spilled = 0;
+
+	*zero = true;
+	for (int b = lo; b < end; b++) {
+		struct slot *s = slot_of(f, b);
+		int state = byte_state(s, b & 7);
+
+		if (state < 0)
+			return uninit(v, b);
+		if (holds_ptr(s)) {
+			int err = leak(v, GPUBPF_E_PTR_LEAK, "reads a part of the pointer spilled at r10%+d", b & ~7);
+
+			if (err < 0)
+				return err;
+			state = 1;
+		}
+		mark_precise(v, s->read);
+		spilled += s->kind[b & 7] == B_SPILL;
+		*zero &= state == 0;
+	}
+	if (v->opts.any_ctx && spilled && spilled < end - lo)
+		*zero = false;
+	return 0;
+}
+
+static int load_fixed(struct verifier *v, struct frame *f, int off, unsigned int size, struct reg *dst)
+{
+	struct slot *s = slot_of(f, off);
+	unsigned int n = s ? spill_size(s) : 0;
+	bool zero;
+	int err;
+
+	if (n && holds_ptr(s)) {
+		if (size != 8 || n != 8)
+			return refuse(v, GPUBPF_E_PTR_LEAK, "reads %u bytes of the pointer spilled at r10%+d", size, off & ~7);
+		mark_precise(v, s->read);
+		*dst = s->reg;
+		return 0;
+	}
+	if (n && off % 8 == 0 && size <= n) {
+		mark_precise(v, s->read);
+		*dst = s->reg;
+		if (size < 8 && dst->s.w64.umax >> (8 * size)) {
+			dst->id = 0;
+			scalar_zext(&dst->s, size);
+		}
+		return 0;
+	}
+	err = load_bytes(v, f, off, off + (int)size, &zero);
+	if (err < 0)
+		return err;
+	reg_unknown(dst);
+	if (zero) {
+		reg_const(dst, 0);
+		dst->mark = n ? s->reg.mark : 0;
+	}
+	return 0;
+}
+
+int stack_load(struct verifier *v, const struct reg *p, int off, unsigned int size, bool sext, struct reg *dst,
+	       struct gpubpf_access *a)
+{
+	struct frame *f = frame_of(v, p);
+	bool zero;
+	int lo, hi, err = check_bounds(v, p, off, size, &lo, &hi);
+
+	if (err < 0 || (err = touch(v, p, lo, hi, size, false, a)) < 0)
+		return err;
+	if (lo == hi)
+		return load_fixed(v, f, lo, size, dst);
+	err = load_bytes(v, f, lo, hi + (int)size, &zero);
+	if (err < 0)
+		return err;
+	reg_unknown(dst);
+	return 0;
+}
+
+static int store_spill(struct verifier *v, struct slot *s, unsigned int size, const struct reg *src)
+{
+	scrub(v, s);
+	for (unsigned int k = 0; k < size; k++)
+		s->kind[k] = B_SPILL;
+	s->reg = *src;
+	if (size == 8) {
+		s->read = 0;
+		return 0;
+	}
+	if (src->s.w64.umax >> (8 * size)) {
+		s->reg.id = 0;
+		scalar_zext(&s->reg.s, size);
+	}
+	return 0;
+}
+
+/* The byte range may or may not be written, or is written with bytes that are not kept. */
+static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool surely)
+{
+	for (int b = lo; b < end; b++) {
+		struct slot *s = slot_of(f, b);
+		uint8_t *kind = &s->kind[b & 7];
+
+		if (holds_ptr(s)) {
+			int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d", b & ~7);
+
+			if (err < 0)
+				return err;
+		}
+		if (!surely && zero && spill_size(s) == 8 && reg_is_zero(&s->reg)) {
+			mark_reg(v, &s->reg); /* zero over zero, or nothing */
+			continue;
+		}
+		if (holds_spill(s))
+			scrub(v, s);
+		if (surely)
+			*kind = zero ? B_ZERO : B_MISC;
+		else if (*kind == B_ZERO && !zero)
+			*kind = B_MISC;
+	}
+	return 0;
+}
+
+static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned int size, const struct reg *src)
+{
+	struct slot *s = slot_of(f, off);
+	bool zero = reg_is_zero(src);
+
+	if (size < 8 && holds_ptr(s)) {
+		int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d", off & ~7);
+
+		if (err < 0)
+			return err;
+	}
+	if (off % 8 == 0)
+		return store_spill(v, s, size, src);
+	if (zero)
+		mark_reg(v, src);
+	return smear(v, f, off, off + (int)size, zero, true);
+}
+
+int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int size, const struct reg *src,
+		struct gpubpf_access *a)
+{
+	struct reg *live = src >= cur_regs(v) && src < cur_regs(v) + GPUBPF_NREGS ?
+				   &cur_regs(v)[src - cur_regs(v)] : NULL;
+	int lo, hi, err = check_bounds(v, p, off, size, &lo, &hi);
+	bool zero = reg_is_zero(src);
+
+	if (err < 0 || (err = touch(v, p, lo, hi, size, true, a)) < 0)
+		return err;
+	if (reg_is_ptr(src) && size != 8)
+		return refuse(v, GPUBPF_E_PTR_LEAK, "spills %u bytes of a pointer to %s", size, type_name(src));
+	if (src->type == R_STACK && p->frame != v->cur->nframes - 1)
+		return refuse(v, GPUBPF_E_PTR_LEAK, "stores a stack pointer into the stack of a caller");
+	if (lo == hi) {
+		if (live && (size == 8 || !(src->s.w64.umax >> (8 * size))))
+			link_scalars(v, live);
+		return store_fixed(v, frame_of(v, p), lo, size, src);
+	}
+	if (reg_is_ptr(src) && (err = leak(v, GPUBPF_E_PTR_LEAK, "stores a pointer at a stack offset that varies")) < 0)
+		return err;
+	if (zero)
+		mark_reg(v, src);
+	return smear(v, frame_of(v, p), lo, hi + (int)size, zero, false);
+}
+
+/* A helper reads the memory: it holds numbers. Or it fills it: if how much or where varies, it must have
+ * been written before, since not all of it will be. */
+int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool write, const char *who,
+		 struct gpubpf_access *a)
+{
+	struct frame *f = frame_of(v, p);
+	bool exact = a->size_min == size, zero;
+	int lo, hi, err = check_bounds(v, p, 0, size, &lo, &hi);
+	uint32_t size_min = a->size_min;
+
+	if (err < 0 || (err = touch(v, p, lo, hi, size, write, a)) < 0)
+		return err;
+	a->size_min = size_min;
+	if (!write || lo != hi || !exact) {
+		err = load_bytes(v, f, lo, hi + (int)size, &zero);
+		if (err < 0)
+			return err;
+	}
+	if (!write)
+		return 0;
+	err = smear(v, f, lo, hi + (int)size, false, lo == hi && exact);
+	if (err < 0)
+		return err;
+	for (int b = lo; lo == hi && exact && b + 8 <= hi + (int)size; b++)
+		if (b % 8 == 0)
+			slot_of(f, b)->read = 0;
+	return 0;
+}
+
+/* One byte of the frame that p points into, if it is known; it matters from now on. */
+bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value)
+{
+	struct slot *s = off < 0 && off >= -GPUBPF_STACK_SIZE ? slot_of(frame_of(v, p), off) : NULL;
+	unsigned int k = off & 7;
+
+	if (!s || s->kind[k] == B_INVALID)
+		return false;
+	mark_precise(v, s->read);
+	if (s->kind[k] == B_ZERO) {
+		*value = 0;
+		return true;
+	}
+	if ( s->kind[k] != B_SPILL || holds_ptr(s) || !scalar_is_const(&s->reg.s))
+		return false;
+	*value = s->reg.s.var.value >> (8 * k) & 0xff;
+	mark_reg(v, &s->reg);
+	return true;
+}
+
+/* The bytes at p are a known number (and it matters from now on). */
+bool stack_known(struct verifier *v, const struct reg *p, unsigned int size, uint64_t *value)
+{
+	uint64_t byte, number = 0;
+	int64_t lo, hi;
+
+	if (p->type != R_STACK || ptr_offset(p, 0, &lo, &hi) < 0 || lo != hi)
+		return false;
+	for (unsigned int k = 0; k < size; k++) {
+		if (!stack_byte(v, p, (int)lo + (int)k, &byte))
+			return false;
+		number |= byte << (8 * k);
+	}
+	*value = number;
+	return true;
+}

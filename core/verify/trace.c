@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk, told line by line (`gpubpf prog verify -v`): each instruction with what it changed, where a path begins
+ * with what is known there, and where it ends because an earlier state covers it. The kernel's log of level 2
+ * in spirit (Documentation/bpf/verifier.rst, "Understanding eBPF verifier messages").
+ */
+#include "verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct trace {
+	struct reg regs[GPUBPF_NREGS]; /* before the instruction */
+	const struct state *state;     /* and of which path */
+	uint32_t nframes, pc;
+	const struct gpubpf_line *line;
+};
+
+int trace_init(struct verifier *v)
+{
+	if (!v->opts.trace)
+		return 0;
+	v->trace = calloc(1, sizeof(*v->trace));
+	return v->trace ? 0 : -1;
+}
+
+static void tell(struct verifier *v, const char *text)
+{
+	v->opts.trace(v->opts.trace_arg, text);
+}
+
+static size_t add(char *text, size_t used, size_t size, const char *name, const char *value)
+{
+	int n = snprintf(text + used, size - used, " %s=%s", name, value);
+
+	return n < 0 || used + (size_t)n >= size ? size - 1 : used + (size_t)n;
+}
+
+static bool reg_differs(const struct reg *a, const struct reg *b)
+{
+	return a->type != b->type || a->or_null != b->or_null || a->map != b->map || a->frame != b->frame ||
+	       (a->type != R_SCALAR && a->off != b->off) || !scalar_equal(&a->s, &b->s);
+}
+
+static bool writes(const struct gpubpf_insn *insn, int r)
+{
+	return insn->dst == r && (insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD);
+}
+
+/* The registers of the current frame; with an instruction, those that it wrote or changed. */
+static size_t add_regs(struct verifier *v, char *text, size_t used, size_t size, const struct gpubpf_insn *insn)
+{
+	const struct reg *regs = cur_regs(v);
+	char name[8], value[256];
+
+	for (int r = 0; r < GPUBPF_R10; r++) {
+		if (insn ? !writes(insn, r) && !reg_differs(&regs[r], &v->trace->regs[r]) : regs[r].type == R_UNINIT)
+			continue;
+		snprintf(name, sizeof(name), "r%d", r);
+		reg_format(v, &regs[r], value, sizeof(value));
+		used = add(text, used, size, name, value);
+	}
+	return used;
+}
+
+/* What a store left in its slot of the stack. */
+static void add_slot(struct verifier *v, char *text, size_t used, size_t size, const struct gpubpf_insn *insn)
+{
+	const struct reg *p = &v->trace->regs[insn->dst];
+	char name[16], value[256] = "";
+	const struct slot *s;
+	int64_t lo, hi;
+
+	if (p->type != R_STACK || ptr_offset(p, insn->off, &lo, &hi) < 0 || lo != hi || lo >= 0)
+		return;
+	s = slot_of(v->cur->frame[p->frame], (int)lo);
+	if (!s)
+		return;
+	snprintf(name, sizeof(name), "fp%d", (int)(lo & ~7ll));
+	if (s->kind[0] == B_SPILL && s->kind[7] == B_SPILL)
+		reg_format(v, &s->reg, value, sizeof(value));
+	for (int k = 0; k < 8 && !value[k] && s->kind[7] != B_SPILL; k++) {
+		value[k] = "?m0r"[s->kind[k]];
+		value[k + 1] = 0;
+	}
+	add(text, used, size, name, value);
+}
+
+static void tell_state(struct verifier *v, const char *what, uint32_t pc)
+{
+	char text[2048];
+	size_t used = (size_t)snprintf(text, sizeof(text), "%5u: %s, frame %u:", pc, what, v->cur->nframes - 1);
+
+	add_regs(v, text, used, sizeof(text), NULL);
+	tell(v, text);
+}
+
+void trace_path(struct verifier *v, uint32_t from)
+{
+	char what[48];
+
+	if (!v->trace)
+		return;
+	snprintf(what, sizeof(what), "the other way from %u", from);
+	tell_state(v, what, v->pc);
+	v->trace->line = NULL;
+}
+
+void trace_covered(struct verifier *v)
+{
+	if (v->trace)
+		tell_state(v, "covered by an earlier state", v->pc);
+}
+
+static bool same_line(const struct gpubpf_line *a, const struct gpubpf_line *b)
+{
+	return a && b && a->line == b->line && a->file && b->file && !strcmp(a->file, b->file);
+}
+
+/* Before the instruction at v->pc. */
+void trace_before(struct verifier *v)
+{
+	const struct gpubpf_line *line;
+	char text[512];
+
+	if (!v->trace)
+		return;
+	line = gpubpf_prog_line(v->prog, v->pc);
+	if (line && !same_line(line, v->trace->line)) {
+		snprintf(text, sizeof(text), "; %s:%u %s", line->file ? line->file : "", line->line, line->text ? line->text : "");
+		tell(v, text);
+	}
+	v->trace->line = line ? line : v->trace->line;
+	v->trace->pc = v->pc;
+	v->trace->state = v->cur;
+	v->trace->nframes = v->cur->nframes;
+	memcpy(v->trace->regs, cur_regs(v), sizeof(v->trace->regs));
+}
+
+/* After it: what it changed, or the whole frame if that is another one. */
+void trace_after(struct verifier *v, bool ended)
+{
+	struct trace *t = v->trace;
+	const struct gpubpf_insn *insn;
+	char text[2048], code[128];
+	size_t used;
+
+	if (!t)
+		return;
+	insn = &v->insns[t->pc];
+	gpubpf_insn_format(insn, t->pc, code, sizeof(code));
+	used = (size_t)snprintf(text, sizeof(text), "%5u: %-36s ;", t->pc, code);
+	if (v->cur->nframes == t->nframes)
+		used = add_regs(v, text, used, sizeof(text), insn);
+	if (v->cur->nframes == t->nframes && (insn->kind == GPUBPF_INSN_STORE || insn->kind == GPUBPF_INSN_ATOMIC))
+		add_slot(v, text, used, sizeof(text), insn);
+	if (insn->kind == GPUBPF_INSN_JCOND && v->pc != t->pc + 1)
+		add(text, used, sizeof(text), "goes to", (snprintf(code, sizeof(code), "%u", v->pc), code));
+	tell(v, text);
+	if (ended)
+		tell(v, "the path ends");
+	else if (v->cur->nframes != t->nframes)
+		tell_state(v, v->cur->nframes > t->nframes ? "enters" : "returns to", v->pc);
+}

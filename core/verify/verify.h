@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the verifier: what its files share. VERIFIER.md tells the algorithm; one file a concern:
+ *
+ *   verify.c  the walk over all paths            cfg.c     functions, reachability, live registers
+ *   state.c   registers, frames, checkpoints     prune.c   when a state is covered by an earlier one
+ *   alu.c     arithmetic, pointers included      memory.c  loads, stores, atomics by space
+ *   stack.c   stack slots                        branch.c  comparisons and what follows from them
+ *   call.c    helpers, arguments                 callback.c sub-programs, callbacks, returns
+ *   facts.c   what is left for lowering          report.c  diagnostics
+ *   cost.c    worst case and trips               uniform.c what lanes have in common
+ *   simt.c    rules that come from it            wait.c    loops that wait for other lanes
+ *   limits.c  what one target lacks              trace.c   the walk, line by line
+ *   tnum.c range*.c  numbers (pure)
+ */
+#ifndef GPUBPF_VERIFY_VERIFY_H
+#define GPUBPF_VERIFY_VERIFY_H
+
+#include "core/diag.h"
+#include "core/facts.h"
+#include "core/prog.h"
+#include "range.h"
+
+#define MAX_OFFSET (1 << 29)      /* a pointer's offset stays below: sums of two never overflow */
+#define MAX_SLOTS (GPUBPF_STACK_SIZE / 8)
+#define MAX_PENDING 8192          /* branches waiting to be walked */
+#define MAX_REFS 16
+#define MAX_LOOPS 8               /* back edges whose trips are counted */
+
+enum reg_type {
+	R_UNINIT,
+	R_SCALAR,
+	R_CTX,
+	R_MAP,      /* a map itself */
+	R_VALUE,    /* into a map value */
+	R_STACK,
+	R_RECORD,   /* into a reserved ring-buffer record */
+	R_KEY,      /* into the key that for_each_map_elem hands its callback; read-only */
+	R_MEM,      /* into the memory of the conformance tool */
+	R_FUNC,     /* a callback */
+};
+
+/* What a register or a spilled slot holds. Numbers that only ever decide nothing (no bound, no branch,
+ * no size depended on them) do not matter when states are compared: `mark` says which (state.c). */
+struct reg {
+	uint8_t type;       /* enum reg_type */
+	bool or_null;       /* the pointer may be NULL */
+	uint8_t frame;      /* STACK: depth of the frame */
+	uint8_t linked;     /* SCALAR: not 0: off is the difference to the others with this id, added in 4 or 8 bytes */
+	int16_t map;        /* VALUE, MAP, RECORD, KEY */
+	uint32_t id;        /* SCALAR: equal ids, equal numbers; or_null: NULL together */
+	uint32_t ref;       /* RECORD: the reference to give back */
+	int32_t off;        /* pointers: known part of the offset; the unknown part is s */
+	uint32_t size;      /* RECORD, MEM: bytes; FUNC: slot of its first instruction */
+	uint32_t mark;      /* SCALAR: precision mark, 0 none */
+	struct scalar s;
+};
+
+enum byte_kind {
+	B_INVALID,  /* never written */
+	B_MISC,     /* some number */
+	B_ZERO,
+	B_SPILL,    /* byte of slot.reg */
+};
+
+struct slot {               /* 8 bytes of stack */
+	uint8_t kind[8];    /* by address, lowest first */
+	uint32_t read;      /* liveness mark, 0: fully written since the last checkpoint */
+	struct reg reg;
+};
+
+struct frame {
+	struct reg regs[GPUBPF_NREGS];
+	uint32_t callsite;  /* slot of the call in the caller */
+	uint16_t func;
+	uint16_t nslots;    /* slots known, from r10 downwards; beyond: B_INVALID */
+	struct slot *slots; /* slot i covers [-8 (i + 1), -8 i) from r10 */
+	bool called_back;   /* by a helper at callsite */
+	uint32_t nrefs;     /* called_back: records held when it began */
+	uint32_t rounds;    /* of the helper that this frame is calling */
+};
+
+/* What a stretch of a path costs, and how often it takes each back edge. */
+struct tally {
+	struct gpubpf_cost cost;
+	uint32_t trips[MAX_LOOPS];
+};
+
+struct state {
+	uint32_t nframes;
+	struct frame *frame[GPUBPF_MAX_FRAMES];
+	uint32_t refs[MAX_REFS];
+	uint32_t nrefs;
+	struct checkpoint *parent;   /* last one on the path */
+	struct tally tally;          /* since then */
+};
+
+/* A state that was stored at a slot where paths meet. */
+struct checkpoint {
+	struct checkpoint *next;     /* of the same slot */
+	struct checkpoint *all;      /* of the program, to free them */
+	struct checkpoint *parent;
+	struct state *state;         /* NULL once forgotten */
+	struct tally rest;           /* worst case from here to the end */
+	struct tally from_parent;
+	uint32_t pc;
+	uint32_t branches;           /* paths from here that are not finished; 0: complete */
+	uint32_t hits, misses;
+};
+
+struct pending {
+	struct state *state;
+	uint32_t pc, from;
+};
+
+struct mark {
+	uint32_t from[2];            /* marks of what this was made of, 0 none */
+	bool on;
+};
+
+struct value_note {                  /* a known result, to be confirmed when all marks are final */
+	uint32_t pc, mark;
+	int8_t arg;                  /* of a call; -1: the result */
+};
+
+struct insn_aux {
+	bool prune;                  /* paths meet here */
+	bool leader;                 /* first of a basic block */
+	uint8_t seen;                /* JCOND: bit 0 fell through, bit 1 taken */
+	bool calls_back;             /* a helper that calls back */
+	uint8_t ptr_kind;            /* what memory it was used with: 1 the context, 2 other */
+	uint8_t value_state;         /* 0 none yet, 1 known so far, 2 varies */
+	uint8_t arg_state[5];
+	uint16_t live;               /* registers read later, before being written */
+	uint8_t loop;                /* back edge: its number from 1; 0 none, or too many */
+	uint16_t func;
+	uint32_t walked;
+	struct checkpoint *saved;
+};
+
+struct func_info {
+	uint32_t first, end;
+	uint32_t stack;              /* bytes touched */
+	bool called_back;
+	uint32_t height_stack;       /* deepest chain from here: bytes and frames */
+	uint32_t height;
+	uint8_t colour;
+};
+
+/* Sees the verifier before each instruction that is walked. */
+struct verifier;
+struct watch {
+	void (*fn)(void *arg, const struct verifier *v);
+	void *arg;
+	bool compare_all;            /* prune without marks: every number here is then in a state seen */
+};
+
+struct verifier {
+	const struct gpubpf_unit *unit;
+	const struct gpubpf_prog *prog;
+	const struct gpubpf_insn *insns;
+	uint32_t n;
+	struct gpubpf_verify_opts opts;
+	struct gpubpf_diag *diag;
+	struct gpubpf_facts *facts;
+	struct insn_aux *aux;
+	struct func_info *funcs;
+	uint32_t nfuncs;
+
+	struct state *cur;
+	uint32_t pc;
+	struct pending *pending;
+	uint32_t npending, cap_pending;
+	struct checkpoint *checkpoints;
+	struct tally worst;
+	uint32_t nloops;
+	struct mark *marks;
+	uint32_t nmarks, cap_marks;
+	uint32_t *mark_work;
+	uint32_t cap_work;
+	struct value_note *notes;
+	uint32_t nnotes, cap_notes;
+	uint32_t next_id;
+	uint64_t walked;
+	uint32_t insns_since, jumps_since;
+	size_t state_bytes;
+	bool compare_all;            /* some helper calls back: see prune.c */
+	bool no_memory;
+	const struct watch *watch;   /* NULL but in tests */
+	struct trace *trace;         /* NULL without opts.trace */
+};
+
+/* every step returns 0, or -EINVAL with v->diag filled */
+
+/* verify.c */
+static inline struct frame *cur_frame(struct verifier *v)
+{
+	return v->cur->frame[v->cur->nframes - 1];
+}
+
+static inline struct reg *cur_regs(struct verifier *v)
+{
+	return cur_frame(v)->regs;
+}
+
+int refuse(struct verifier *v, enum gpubpf_error code, const char *what, ...) __attribute__((format(printf, 3, 4)));
+int push_branch(struct verifier *v, struct state *state, uint32_t pc);
+/* gpubpf_verify(), watched. */
+int verify_watched(const struct gpubpf_unit *unit, struct gpubpf_prog *prog, const struct gpubpf_verify_opts *opts,
+		   const struct watch *watch, struct gpubpf_diag *diag);
+
+/* cfg.c */
+int cfg_check(struct verifier *v);
+int cfg_stack_depth(struct verifier *v);
+void cfg_liveness(struct verifier *v);
+int cfg_func_at(const struct verifier *v, uint32_t pc);
+uint32_t insn_next(const struct verifier *v, uint32_t pc);
+
+/* state.c */
+struct state *state_new(struct verifier *v);
+struct state *state_copy(struct verifier *v, const struct state *from);
+void state_free(struct verifier *v, struct state *s);
+/* The slot that covers byte off (negative) of the frame, NULL if nothing was written there. */
+struct slot *slot_of(const struct frame *f, int off);
+struct frame *frame_push(struct verifier *v, struct state *s, uint16_t func, uint32_t callsite);
+void frame_pop(struct verifier *v, struct state *s);
+int frame_reserve(struct verifier *v, struct frame *f, uint32_t nslots);
+uint32_t mark_new(struct verifier *v, uint32_t a, uint32_t b);
+bool mark_is_on(const struct verifier *v, uint32_t mark);
+void mark_precise(struct verifier *v, uint32_t mark);
+void mark_reg(struct verifier *v, const struct reg *r);
+uint32_t new_id(struct verifier *v);
+void reg_uninit(struct reg *r);
+void reg_unknown(struct reg *r);
+void reg_const(struct reg *r, uint64_t value);
+bool reg_is_ptr(const struct reg *r);
+bool reg_is_zero(const struct reg *r);
+/* Every register and spilled slot of a state, in all frames. */
+typedef void (*reg_fn)(struct verifier *v, struct reg *r, void *arg);
+void state_each_reg(struct verifier *v, struct state *s, reg_fn fn, void *arg);
+int ref_acquire(struct verifier *v, uint32_t *ref);
+int ref_release(struct verifier *v, uint32_t ref);
+void ref_drop(struct state *s, uint32_t ref);
+
+/* prune.c: 1 covered, 0 go on, < 0 refused */
+int prune_at(struct verifier *v, uint32_t pc);
+void path_done(struct verifier *v, const struct tally *rest);
+void tally_add(struct tally *sum, const struct tally *t);
+void tally_max(struct tally *max, const struct tally *t);
+/* The jump at pc was taken by this state. */
+void tally_jump(struct verifier *v, struct state *st, uint32_t pc);
+
+/* alu.c */
+int do_alu(struct verifier *v, const struct gpubpf_insn *insn);
+int do_imm64(struct verifier *v, const struct gpubpf_insn *insn);
+int write_reg(struct verifier *v, unsigned int r);
+int read_reg(struct verifier *v, unsigned int r);
+int leak(struct verifier *v, enum gpubpf_error code, const char *what, ...) __attribute__((format(printf, 3, 4)));
+void link_scalars(struct verifier *v, struct reg *r);
+void sign_extend(const struct verifier *v, struct scalar *s, unsigned int from, unsigned int width);
+const char *type_name(const struct reg *r);
+
+/* memory.c */
+int do_load(struct verifier *v, const struct gpubpf_insn *insn);
+int do_store(struct verifier *v, const struct gpubpf_insn *insn);
+int do_atomic(struct verifier *v, const struct gpubpf_insn *insn);
+int check_region(struct verifier *v, const struct reg *p, int64_t off, uint64_t size, bool write, const char *who,
+		 struct gpubpf_access *a);
+int ptr_offset(const struct reg *p, int64_t off, int64_t *lo, int64_t *hi);
+int check_align(struct verifier *v, const struct reg *p, int64_t off, unsigned int size, uint8_t *align);
+const struct gpubpf_map *reg_map(const struct verifier *v, const struct reg *r);
+
+/* stack.c */
+int stack_load(struct verifier *v, const struct reg *p, int off, unsigned int size, bool sext, struct reg *dst,
+	       struct gpubpf_access *a);
+int stack_store(struct verifier *v, const struct reg *p, int off, unsigned int size, const struct reg *src,
+		struct gpubpf_access *a);
+/* Memory that a helper reads (initialised) or fills. */
+int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool write, const char *who,
+		 struct gpubpf_access *a);
+bool stack_known(struct verifier *v, const struct reg *p, unsigned int size, uint64_t *value);
+bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value);
+
+/* branch.c */
+int do_jcond(struct verifier *v, const struct gpubpf_insn *insn);
+
+/* call.c */
+int do_call(struct verifier *v, const struct gpubpf_insn *insn);
+
+/* callback.c */
+int do_call_local(struct verifier *v, const struct gpubpf_insn *insn);
+/* 1: the path ended */
+int do_exit(struct verifier *v);
+int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, uint32_t target);
+
+/* facts.c */
+int facts_init(struct verifier *v);
+void facts_access(struct verifier *v, const struct gpubpf_access *a);
+void facts_arg(struct verifier *v, int i, const struct gpubpf_access *a);
+void facts_value(struct verifier *v, uint32_t pc, const struct reg *r);
+void facts_konst(struct verifier *v, int i, const struct reg *r);
+void facts_map_arg(struct verifier *v, int map);
+int facts_finish(struct verifier *v);
+void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from);
+
+/* simt.c */
+int simt_check(struct verifier *v);
+int warn(struct verifier *v, uint32_t pc, const char *text, ...) __attribute__((format(printf, 3, 4)));
+
+/* trace.c: all but trace_init() do nothing where v->trace is NULL */
+int trace_init(struct verifier *v);
+void trace_before(struct verifier *v);
+void trace_after(struct verifier *v, bool ended);
+void trace_path(struct verifier *v, uint32_t from);
+void trace_covered(struct verifier *v);
+
+/* report.c */
+void report_fill(struct verifier *v);
+int reg_format(const struct verifier *v, const struct reg *r, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".gpubpf"
+
+void gpubpf_cache_key(const char *identity, const void *job, size_t size, uint8_t key[GPUBPF_CACHE_KEY])
+{
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	sha256_update(&ctx, strlen(identity) + 1, (const uint8_t *)identity);
+	sha256_update(&ctx, size, job);
+	sha256_digest(&ctx, GPUBPF_CACHE_KEY, key);
+}
+
+static void digest(const void *data, size_t size, uint8_t out[SHA256_DIGEST_SIZE])
+{
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	sha256_update(&ctx, size, data);
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, out);
+}
+
+static void file_name(const uint8_t key[GPUBPF_CACHE_KEY], char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)])
+{
+	for (int i = 0; i < GPUBPF_CACHE_KEY; i++)
+		sprintf(name + 2 * i, "%02x", key[i]);
+	strcat(name, SUFFIX);
+}
+
+static bool read_all(int fd, void *data, size_t size)
+{
+	char *at = data;
+
+	while (size) {
+		ssize_t n = read(fd, at, size);
+
+		if (n <= 0)
+			return false;
+		at += n;
+		size -= n;
+	}
+	return true;
+}
+
+static bool write_all(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n <= 0)
+			return false;
+		at += n;
+		size -= n;
+	}
+	return true;
+}
+
+static void *read_checked(int fd, size_t *size)
+{
+	uint8_t want[SHA256_DIGEST_SIZE], got[SHA256_DIGEST_SIZE];
+	struct stat st;
+	void *data;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return NULL;
+	if (st.st_size <= (off_t)sizeof(want) || (uint64_t)st.st_size > GPUBPF_CACHE_BOUND)
+		return NULL;
+	*size = st.st_size - sizeof(want);
+	data = malloc(*size);
+	if (!data)
+		return NULL;
+	if (read_all(fd, want, sizeof(want)) && read_all(fd, data, *size)) {
+		digest(data, *size, got);
+		if (!memcmp(want, got, sizeof(want)))
+			return data;
+	}
+	free(data);
+	return NULL;
+}
+
+void *gpubpf_cache_get(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], size_t *size)
+{
+	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)];
+	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+	void *data = NULL;
+
+	if (dirfd < 0)
+		return NULL;
+	file_name(key, name);
+	fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0) {
+		data = read_checked(fd, size);
+		if (data)
+			futimens(fd, NULL); /* recently used */
+		else
+			unlinkat(dirfd, name, 0);
+		close(fd);
+	}
+	close(dirfd);
+	return data;
+}
+
+struct entry {
+	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)];
+	struct timespec used;
+	uint64_t size;
+};
+
+static int older(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->used.tv_sec != y->used.tv_sec)
+		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+	return (x->used.tv_nsec > y->used.tv_nsec) - (x->used.tv_nsec < y->used.tv_nsec);
+}
+
+static bool ours(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n == sizeof(((struct entry *)0)->name) - 1 && !strcmp(name + 2 * GPUBPF_CACHE_KEY, SUFFIX);
+}
+
+/* List our files in dir; *total: their bytes. */
+static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
+{
+	struct entry *entries = NULL;
+	size_t room = 0;
+	struct dirent *d;
+	struct stat st;
+
+	*n = 0;
+	*total = 0;
+	while ((d = readdir(dir))) {
+		if (!ours(d->d_name) || fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (*n == room) {
+			struct entry *grown = realloc(entries, (room = room ? 2 * room : 64) * sizeof(*entries));
+
+			if (!grown)
+				break;
+			entries = grown;
+		}
+		strcpy(entries[*n].name, d->d_name);
+		entries[*n].used = st.st_mtim;
+		entries[*n].size = st.st_size;
+		*total += st.st_size;
+		++*n;
+	}
+	return entries;
+}
+
+static void evict(int dirfd, uint64_t bound)
+{
+	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct entry *entries;
+	uint64_t total;
+	size_t n;
+
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	entries = list(dir, &n, &total);
+	if (total > bound) {
+		qsort(entries, n, sizeof(*entries), older);
+		for (size_t i = 0; i < n && total > bound; i++) {
+			unlinkat(dirfd, entries[i].name, 0);
+			total -= entries[i].size;
+		}
+	}
+	free(entries);
+	closedir(dir);
+}
+
+static bool write_file(int fd, const void *data, size_t size)
+{
+	uint8_t sum[SHA256_DIGEST_SIZE];
+
+	digest(data, size, sum);
+	return write_all(fd, sum, sizeof(sum)) && write_all(fd, data, size);
+}
+
+void gpubpf_cache_put(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], const void *data, size_t size,
+		      uint64_t bound)
+{
+	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)], temp[PATH_MAX];
+	int fd, dirfd;
+
+	if (size > bound / 4)
+		return;
+	mkdir(dir, 0700); /* its parent is the caller's */
+	dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd < 0)
+		return;
+	file_name(key, name);
+	if ((size_t)snprintf(temp, sizeof(temp), "%s/.tmp.XXXXXX", dir) < sizeof(temp) &&
+	    (fd = mkostemp(temp, O_CLOEXEC)) >= 0) {
+		bool written = write_file(fd, data, size);
+
+		close(fd);
+		if (!written || renameat(AT_FDCWD, temp, dirfd, name) < 0)
+			unlink(temp);
+		else
+			evict(dirfd, bound);
+	}
+	close(dirfd);
+}

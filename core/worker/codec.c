@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The elements of the encoding, and requests and results made of them. */
+#include "codec.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_KERNELS (1u << 20)
+
+void gpubpf_codec_check(struct gpubpf_codec *c, bool ok)
+{
+	if (!ok)
+		c->failed = true;
+}
+
+#define SCALAR(name, type, wire)                                              \
+	void gpubpf_codec_##name(struct gpubpf_codec *c, type *v)             \
+	{                                                                     \
+		if (c->w)                                                     \
+			gpubpf_put_##wire(c->w, *v);                          \
+		else                                                          \
+			*v = gpubpf_get_##wire(&c->r);                        \
+	}
+SCALAR(u8, uint8_t, u8)
+SCALAR(u16, uint16_t, u16)
+SCALAR(u32, uint32_t, u32)
+SCALAR(u64, uint64_t, u64)
+SCALAR(s16, int16_t, u16)
+SCALAR(s32, int32_t, u32)
+
+void gpubpf_codec_bool(struct gpubpf_codec *c, bool *v)
+{
+	uint8_t byte = c->w ? *v : 0;
+
+	gpubpf_codec_u8(c, &byte);
+	gpubpf_codec_check(c, byte <= 1);
+	if (!c->w)
+		*v = byte == 1;
+}
+
+uint32_t gpubpf_codec_below(struct gpubpf_codec *c, uint32_t v, uint32_t limit)
+{
+	gpubpf_codec_u32(c, &v);
+	gpubpf_codec_check(c, v < limit);
+	return v < limit ? v : 0;
+}
+
+void gpubpf_codec_str(struct gpubpf_codec *c, char *buf, size_t size)
+{
+	if (c->w)
+		gpubpf_put_bytes(c->w, buf, strnlen(buf, size));
+	else
+		gpubpf_get_str(&c->r, buf, size);
+}
+
+void gpubpf_codec_text(struct gpubpf_codec *c, const char **s)
+{
+	const char *data;
+	size_t n;
+
+	if (c->w) {
+		gpubpf_put_str(c->w, *s ? *s : "");
+		return;
+	}
+	data = gpubpf_get_bytes(&c->r, &n);
+	gpubpf_codec_check(c, data && !memchr(data, 0, n));
+	*s = data && !c->failed ? gpubpf_pool_strndup(c->pool, data, n) : "";
+	if (!*s)
+		*s = "";
+}
+
+void gpubpf_codec_bytes(struct gpubpf_codec *c, const void **data, size_t *size)
+{
+	if (c->w)
+		gpubpf_put_bytes(c->w, *data, *size);
+	else
+		*data = gpubpf_get_bytes(&c->r, size);
+}
+
+void *gpubpf_codec_array(struct gpubpf_codec *c, const void *array, uint32_t *n, size_t size, size_t least)
+{
+	void *made;
+
+	if (c->w) {
+		gpubpf_put_u32(c->w, *n);
+		return (void *)array;
+	}
+	*n = gpubpf_get_count(&c->r, least);
+	made = gpubpf_pool_alloc(c->pool, *n, size);
+	if (!made) {
+		c->failed = true;
+		*n = 0;
+	}
+	return made;
+}
+
+void gpubpf_codec_caps(struct gpubpf_codec *c, struct gpubpf_device_caps *caps)
+{
+	gpubpf_codec_str(c, caps->backend, sizeof(caps->backend));
+	gpubpf_codec_str(c, caps->name, sizeof(caps->name));
+	gpubpf_codec_str(c, caps->driver, sizeof(caps->driver));
+	gpubpf_codec_str(c, caps->arch, sizeof(caps->arch));
+	gpubpf_codec_u64(c, &caps->bits);
+	gpubpf_codec_u32(c, &caps->clock);
+	gpubpf_codec_u32(c, &caps->compute_units);
+	gpubpf_codec_u32(c, &caps->warp_size);
+	gpubpf_codec_u32(c, &caps->spirv_version);
+	gpubpf_codec_u32(c, &caps->opencl_c_version);
+	gpubpf_codec_u32(c, &caps->address_bits);
+	gpubpf_codec_u32(c, &caps->max_threads_per_block);
+	gpubpf_codec_u64(c, &caps->memory);
+	gpubpf_codec_u64(c, &caps->max_alloc);
+	gpubpf_codec_u32(c, &caps->ordinal);
+	gpubpf_codec_str(c, caps->extensions, sizeof(caps->extensions));
+}
+
+void gpubpf_codec_params(struct gpubpf_codec *c, struct gpubpf_param **params, uint32_t *n)
+{
+	struct gpubpf_param *p = gpubpf_codec_array(c, *params, n, sizeof(*p), 24);
+
+	if (!c->w)
+		*params = p;
+	for (uint32_t i = 0; i < *n; i++, p++) {
+		gpubpf_codec_str(c, p->name, sizeof(p->name));
+		gpubpf_codec_str(c, p->type, sizeof(p->type));
+		GPUBPF_CODEC_ENUM(c, p->kind, GPUBPF_PARAM_OPAQUE + 1);
+		gpubpf_codec_u32(c, &p->size);
+		gpubpf_codec_u32(c, &p->align);
+		gpubpf_codec_u32(c, &p->bytes_off);
+	}
+}
+
+static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
+{
+	int32_t level = opts->opt_level;
+
+	gpubpf_codec_s32(c, &level);
+	gpubpf_codec_check(c, level >= 0 && level <= 3);
+	opts->opt_level = level;
+	gpubpf_codec_bool(c, &opts->kernels);
+	gpubpf_codec_bool(c, &opts->inlined);
+	gpubpf_codec_bool(c, &opts->text);
+	gpubpf_codec_text(c, &opts->cpu);
+	if (!c->w && !opts->cpu[0])
+		opts->cpu = NULL;
+}
+
+static void codec_image(struct gpubpf_codec *c, struct gpubpf_image *image)
+{
+	struct gpubpf_header *headers;
+
+	GPUBPF_CODEC_ENUM(c, image->kind, GPUBPF_IMAGE_LLVM_IR + 1);
+	gpubpf_codec_text(c, &image->options);
+	gpubpf_codec_text(c, &image->cwd);
+	gpubpf_codec_bytes(c, &image->data, &image->size);
+	headers = gpubpf_codec_array(c, image->headers, &image->nheaders, sizeof(*headers), 8);
+	image->headers = headers;
+	for (uint32_t i = 0; i < image->nheaders; i++) {
+		gpubpf_codec_text(c, &headers[i].name);
+		gpubpf_codec_bytes(c, &headers[i].data, &headers[i].size);
+	}
+}
+
+static void codec_blob(struct gpubpf_codec *c, struct gpubpf_blob *blob)
+{
+	const void *data = blob->data;
+
+	gpubpf_codec_bytes(c, &data, &blob->size);
+	if (!c->w)
+		blob->data = (void *)data;
+}
+
+static void codec_twin(struct gpubpf_codec *c, struct gpubpf_twin_image *twin)
+{
+	uint32_t room = sizeof(twin->piece) / sizeof(twin->piece[0]);
+
+	GPUBPF_CODEC_ENUM(c, twin->npieces, room + 1);
+	for (uint32_t i = 0; i < twin->npieces; i++) {
+		struct gpubpf_twin_piece *piece = &twin->piece[i];
+
+		GPUBPF_CODEC_ENUM(c, piece->kind, GPUBPF_IMAGE_LLVM_IR + 1);
+		gpubpf_codec_text(c, &piece->options);
+		codec_blob(c, &piece->blob);
+	}
+	twin->twins = gpubpf_codec_array(c, twin->twins, &twin->ntwins, sizeof(*twin->twins), 4);
+	for (uint32_t i = 0; i < twin->ntwins; i++)
+		gpubpf_codec_u32(c, &twin->twins[i]);
+	twin->refused = gpubpf_codec_array(c, twin->refused, &twin->nrefused, sizeof(*twin->refused), 8);
+	for (uint32_t i = 0; i < twin->nrefused; i++) {
+		gpubpf_codec_u32(c, &twin->refused[i].site);
+		gpubpf_codec_str(c, twin->refused[i].reason, sizeof(twin->refused[i].reason));
+	}
+}
+
+static void codec_kernels(struct gpubpf_codec *c, struct gpubpf_result *res)
+{
+	res->kernels = gpubpf_codec_array(c, res->kernels, &res->nkernels, sizeof(*res->kernels), 16);
+	gpubpf_codec_check(c, res->nkernels <= MAX_KERNELS);
+	for (uint32_t i = 0; i < res->nkernels && !c->failed; i++) {
+		struct gpubpf_kernel_info *k = &res->kernels[i];
+
+		gpubpf_codec_str(c, k->name, sizeof(k->name));
+		gpubpf_codec_params(c, &k->params, &k->nparams);
+		gpubpf_codec_u32(c, &k->regs);
+		gpubpf_codec_u32(c, &k->flags);
+		gpubpf_codec_str(c, k->reason, sizeof(k->reason));
+	}
+}
+
+static void codec_diag(struct gpubpf_codec *c, struct gpubpf_diag *diag)
+{
+	GPUBPF_CODEC_ENUM(c, diag->code, GPUBPF_NERRORS);
+	gpubpf_codec_u32(c, &diag->pc);
+	gpubpf_codec_u32(c, &diag->line);
+	gpubpf_codec_str(c, diag->file, sizeof(diag->file));
+	gpubpf_codec_str(c, diag->source, sizeof(diag->source));
+	gpubpf_codec_str(c, diag->where, sizeof(diag->where));
+	gpubpf_codec_str(c, diag->what, sizeof(diag->what));
+	gpubpf_codec_str(c, diag->remedy, sizeof(diag->remedy));
+	gpubpf_codec_str(c, diag->state, sizeof(diag->state));
+}
+
+static void codec_request(struct gpubpf_codec *c, struct gpubpf_request *req)
+{
+	uint32_t version = GPUBPF_JOB_VERSION;
+
+	gpubpf_codec_u32(c, &version);
+	gpubpf_codec_check(c, version == GPUBPF_JOB_VERSION);
+	GPUBPF_CODEC_ENUM(c, req->kind, GPUBPF_JOB_BUILD + 1);
+	gpubpf_codec_str(c, req->target, sizeof(req->target));
+	switch (req->kind) {
+	case GPUBPF_JOB_EMIT:
+		codec_opts(c, &req->opts);
+		gpubpf_codec_job(c, &req->job);
+		return;
+	case GPUBPF_JOB_INSPECT:
+		codec_image(c, &req->image);
+		gpubpf_codec_caps(c, &req->caps);
+		return;
+	case GPUBPF_JOB_INJECT:
+		codec_image(c, &req->image);
+		codec_opts(c, &req->opts);
+		gpubpf_codec_job(c, &req->job);
+		return;
+	case GPUBPF_JOB_BUILD:
+		gpubpf_codec_caps(c, &req->caps);
+		codec_twin(c, &req->pieces);
+		return;
+	}
+	c->failed = true;
+}
+
+static void codec_result(struct gpubpf_codec *c, struct gpubpf_result *res)
+{
+	GPUBPF_CODEC_ENUM(c, res->kind, GPUBPF_JOB_BUILD + 1);
+	gpubpf_codec_s32(c, &res->status);
+	gpubpf_codec_check(c, res->status <= 0 && res->status > -4096);
+	gpubpf_codec_text(c, &res->log);
+	gpubpf_codec_bool(c, &res->last);
+	if (res->status < 0) {
+		codec_diag(c, &res->diag);
+		return;
+	}
+	switch (res->kind) {
+	case GPUBPF_JOB_EMIT:
+		codec_blob(c, &res->blob);
+		return;
+	case GPUBPF_JOB_INSPECT:
+		codec_kernels(c, res);
+		return;
+	case GPUBPF_JOB_INJECT:
+	case GPUBPF_JOB_BUILD:
+		codec_twin(c, &res->twin);
+		return;
+	}
+	c->failed = true;
+}
+
+static int encoded(const struct gpubpf_codec *c)
+{
+	return c->w->failed ? -ENOMEM : c->failed ? -EINVAL : 0;
+}
+
+static int decoded(const struct gpubpf_codec *c)
+{
+	return c->failed || c->pool->failed || !gpubpf_reader_done(&c->r) ? -EBADMSG : 0;
+}
+
+int gpubpf_request_encode(const struct gpubpf_request *req, struct gpubpf_writer *w)
+{
+	struct gpubpf_codec c = { .w = w };
+	struct gpubpf_request copy = *req;
+
+	codec_request(&c, &copy);
+	return encoded(&c);
+}
+
+int gpubpf_result_encode(const struct gpubpf_result *res, struct gpubpf_writer *w)
+{
+	struct gpubpf_codec c = { .w = w };
+	struct gpubpf_result copy = *res;
+
+	codec_result(&c, &copy);
+	return encoded(&c);
+}
+
+int gpubpf_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_request *req)
+{
+	struct gpubpf_codec c = { .pool = pool };
+
+	memset(req, 0, sizeof(*req));
+	gpubpf_reader_init(&c.r, data, size);
+	codec_request(&c, req);
+	return decoded(&c);
+}
+
+int gpubpf_result_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_result *res)
+{
+	struct gpubpf_codec c = { .pool = pool };
+
+	memset(res, 0, sizeof(*res));
+	gpubpf_reader_init(&c.r, data, size);
+	codec_result(&c, res);
+	return decoded(&c);
+}

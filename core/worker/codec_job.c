@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lower jobs: the unit, the facts, where maps lie, and the sites. Only programs that a site names are
+ * sent whole; the others keep their index. Lines of source stay with the tool, which adds them to
+ * diagnostics by instruction.
+ */
+#include <string.h>
+
+#include "codec.h"
+
+#define MAX_MAPS 4096
+#define MAX_PROGS 4096
+#define MAX_SITES 4096
+
+struct job_codec {
+	struct gpubpf_codec *c;
+	const struct gpubpf_unit *unit;
+	const struct gpubpf_prog *prog;
+};
+
+static bool insn_op_ok(const struct gpubpf_insn *insn)
+{
+	switch ((enum gpubpf_insn_kind)insn->kind) {
+	case GPUBPF_INSN_ALU:
+		return insn->op < GPUBPF_NALU;
+	case GPUBPF_INSN_JCOND:
+		return insn->op < GPUBPF_NJMP && insn->op != GPUBPF_JA && insn->op != GPUBPF_CALL &&
+		       insn->op != GPUBPF_EXIT;
+	case GPUBPF_INSN_ATOMIC:
+		return insn->op < GPUBPF_NATOMIC && insn->width >= 4;
+	case GPUBPF_INSN_IMM64:
+		return insn->op == GPUBPF_IMM_CONST || insn->op == GPUBPF_IMM_MAP ||
+		       insn->op == GPUBPF_IMM_MAP_VALUE || insn->op == GPUBPF_IMM_FUNC;
+	default:
+		return true;
+	}
+}
+
+static bool insn_width_ok(const struct gpubpf_insn *insn)
+{
+	switch ((enum gpubpf_insn_kind)insn->kind) {
+	case GPUBPF_INSN_ALU:
+		if (insn->op == GPUBPF_END)
+			return insn->width == 2 || insn->width == 4 || insn->width == 8;
+		return insn->width == 4 || insn->width == 8;
+	case GPUBPF_INSN_JCOND:
+		return insn->width == 4 || insn->width == 8;
+	case GPUBPF_INSN_LOAD:
+	case GPUBPF_INSN_STORE:
+	case GPUBPF_INSN_ATOMIC:
+		return insn->width == 1 || insn->width == 2 || insn->width == 4 || insn->width == 8;
+	default:
+		return true;
+	}
+}
+
+/* what the decoder of core/insn.c guarantees, checked again: the sender is not trusted */
+static bool insn_ok(const struct job_codec *j, const struct gpubpf_insn *insn)
+{
+	bool map = insn->kind == GPUBPF_INSN_IMM64 &&
+		   (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE);
+
+	if (insn->kind > GPUBPF_INSN_HI || insn->dst >= GPUBPF_NREGS || insn->src > 15)
+		return false;
+	if (insn->src >= GPUBPF_NREGS && insn->kind != GPUBPF_INSN_IMM64)
+		return false;
+	if (map && (insn->imm < 0 || (uint32_t)insn->imm >= j->unit->nmaps))
+		return false;
+	return insn->target < j->prog->ninsns && insn_op_ok(insn) && insn_width_ok(insn);
+}
+
+static void codec_insn(struct job_codec *j, struct gpubpf_insn *insn)
+{
+	struct gpubpf_codec *c = j->c;
+
+	gpubpf_codec_u8(c, &insn->kind);
+	gpubpf_codec_u8(c, &insn->op);
+	gpubpf_codec_u8(c, &insn->width);
+	gpubpf_codec_u8(c, &insn->dst);
+	gpubpf_codec_u8(c, &insn->src);
+	gpubpf_codec_bool(c, &insn->reg);
+	gpubpf_codec_bool(c, &insn->sext);
+	gpubpf_codec_u8(c, &insn->ext);
+	gpubpf_codec_s16(c, &insn->off);
+	gpubpf_codec_s32(c, &insn->imm);
+	gpubpf_codec_u32(c, &insn->target);
+	gpubpf_codec_u64(c, (uint64_t *)&insn->imm64);
+	gpubpf_codec_check(c, insn_ok(j, insn));
+}
+
+static bool map_index_ok(const struct job_codec *j, int map)
+{
+	return map >= GPUBPF_NO_MAP && map < (int)j->unit->nmaps;
+}
+
+static void codec_access(struct job_codec *j, struct gpubpf_access *a)
+{
+	struct gpubpf_codec *c = j->c;
+
+	gpubpf_codec_u8(c, &a->spaces);
+	if (!a->spaces)
+		return;
+	gpubpf_codec_u8(c, &a->align);
+	gpubpf_codec_u8(c, &a->frame);
+	gpubpf_codec_bool(c, &a->write);
+	gpubpf_codec_s16(c, &a->map);
+	gpubpf_codec_s32(c, &a->off_min);
+	gpubpf_codec_s32(c, &a->off_max);
+	gpubpf_codec_u32(c, &a->size_min);
+	gpubpf_codec_u32(c, &a->size_max);
+	gpubpf_codec_check(c, map_index_ok(j, a->map));
+	gpubpf_codec_check(c, a->align == 1 || a->align == 2 || a->align == 4 || a->align == 8);
+	gpubpf_codec_check(c, a->frame < GPUBPF_MAX_FRAMES || a->frame == GPUBPF_ANY_FRAME);
+}
+
+static void codec_call_facts(struct job_codec *j, struct gpubpf_insn_facts *f)
+{
+	struct gpubpf_codec *c = j->c;
+	struct gpubpf_call_facts *call = f->call;
+	bool has = call != NULL;
+
+	gpubpf_codec_bool(c, &has);
+	if (!has)
+		return;
+	if (!c->w)
+		f->call = call = gpubpf_pool_alloc(c->pool, 1, sizeof(*call));
+	if (!call)
+		return;
+	for (int i = 0; i < 5; i++) {
+		codec_access(j, &call->arg[i]);
+		gpubpf_codec_u64(c, &call->konst[i]);
+	}
+	gpubpf_codec_s16(c, &call->map);
+	gpubpf_codec_u8(c, &call->konst_mask);
+	gpubpf_codec_check(c, map_index_ok(j, call->map));
+}
+
+static void codec_insn_facts(struct job_codec *j, const struct gpubpf_insn *insn, struct gpubpf_insn_facts *f)
+{
+	struct gpubpf_codec *c = j->c;
+
+	gpubpf_codec_u32(c, &f->flags);
+	if (!(f->flags & GPUBPF_FACT_REACHED))
+		return;
+	gpubpf_codec_u32(c, &f->other);
+	gpubpf_codec_u64(c, &f->value);
+	gpubpf_codec_u32(c, &f->trips);
+	codec_access(j, &f->mem);
+	codec_call_facts(j, f);
+	gpubpf_codec_check(c, f->other < j->prog->ninsns);
+	gpubpf_codec_check(c, insn->kind != GPUBPF_INSN_CALL || f->call);
+}
+
+static void codec_facts(struct job_codec *j, struct gpubpf_facts **facts)
+{
+	struct gpubpf_codec *c = j->c;
+	struct gpubpf_facts *f = *facts;
+	bool has = f != NULL;
+	uint32_t n = j->prog->ninsns, nmaps = j->unit->nmaps;
+
+	gpubpf_codec_bool(c, &has);
+	if (!has)
+		return;
+	if (!c->w) {
+		*facts = f = gpubpf_pool_alloc(c->pool, 1, sizeof(*f));
+		if (!f)
+			return;
+		f->insn = gpubpf_pool_alloc(c->pool, n, sizeof(*f->insn));
+		f->map_use = gpubpf_pool_alloc(c->pool, nmaps, sizeof(*f->map_use));
+		if (!f->insn || !f->map_use)
+			return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		codec_insn_facts(j, &j->prog->insns[i], &f->insn[i]);
+	for (uint32_t i = 0; i < nmaps; i++)
+		gpubpf_codec_u32(c, &f->map_use[i]);
+	gpubpf_codec_u32(c, &f->frames);
+	gpubpf_codec_u32(c, &f->stack);
+	gpubpf_codec_u64(c, &f->ctx_args);
+	gpubpf_codec_bool(c, &f->ctx_name);
+	gpubpf_codec_bool(c, &f->ctx_launch);
+	gpubpf_codec_bool(c, &f->ends_thread);
+	gpubpf_codec_bool(c, &f->prints);
+	gpubpf_codec_bool(c, &f->clock);
+	gpubpf_codec_bool(c, &f->pid);
+	gpubpf_codec_check(c, f->frames <= GPUBPF_MAX_FRAMES);
+}
+
+static void codec_funcs(struct gpubpf_codec *c, struct gpubpf_prog *prog)
+{
+	struct gpubpf_func *f = gpubpf_codec_array(c, prog->funcs, &prog->nfuncs, sizeof(*f), 12);
+
+	if (!c->w)
+		prog->funcs = f;
+	for (uint32_t i = 0; i < prog->nfuncs; i++, f++) {
+		gpubpf_codec_u32(c, &f->first);
+		gpubpf_codec_u32(c, &f->count);
+		gpubpf_codec_str(c, f->name, sizeof(f->name));
+		gpubpf_codec_check(c, f->first <= prog->ninsns && f->count <= prog->ninsns - f->first);
+	}
+}
+
+/* a jump must not land in the second slot of a 64-bit load, and the load must have one */
+static void check_slots(struct gpubpf_codec *c, const struct gpubpf_prog *prog)
+{
+	const struct gpubpf_insn *insns = prog->insns;
+	uint32_t n = prog->ninsns;
+
+	for (uint32_t i = 0; i < n && !c->failed; i++) {
+		bool wide = insns[i].kind == GPUBPF_INSN_IMM64;
+		bool hi = insns[i].kind == GPUBPF_INSN_HI;
+
+		gpubpf_codec_check(c, !wide || (i + 1 < n && insns[i + 1].kind == GPUBPF_INSN_HI));
+		gpubpf_codec_check(c, !hi || (i && insns[i - 1].kind == GPUBPF_INSN_IMM64));
+		gpubpf_codec_check(c, insns[insns[i].target].kind != GPUBPF_INSN_HI);
+	}
+}
+
+static void codec_prog(struct gpubpf_codec *c, const struct gpubpf_unit *unit, struct gpubpf_prog *prog)
+{
+	struct job_codec j = { c, unit, prog };
+	struct gpubpf_insn *insns;
+
+	gpubpf_codec_str(c, prog->name, sizeof(prog->name));
+	gpubpf_codec_str(c, prog->section, sizeof(prog->section));
+	GPUBPF_CODEC_ENUM(c, prog->site, GPUBPF_SITE_EXIT + 1);
+	gpubpf_codec_s32(c, &prog->object);
+	insns = gpubpf_codec_array(c, prog->insns, &prog->ninsns, sizeof(*insns), 26);
+	if (!c->w)
+		prog->insns = insns;
+	gpubpf_codec_check(c, prog->ninsns <= GPUBPF_MAX_INSNS);
+	for (uint32_t i = 0; i < prog->ninsns && !c->failed; i++)
+		codec_insn(&j, &insns[i]);
+	if (c->failed)
+		return;
+	if (!c->w)
+		check_slots(c, prog);
+	codec_funcs(c, prog);
+	codec_facts(&j, &prog->facts);
+}
+
+static void codec_map(struct gpubpf_codec *c, struct gpubpf_map *map)
+{
+	uint32_t type = c->w ? map->type->number : 0;
+	size_t size = map->init ? map->value_size : 0;
+	const void *init = map->init;
+
+	gpubpf_codec_str(c, map->name, sizeof(map->name));
+	gpubpf_codec_u32(c, &type);
+	gpubpf_codec_u32(c, &map->key_size);
+	gpubpf_codec_u32(c, &map->value_size);
+	gpubpf_codec_u32(c, &map->max_entries);
+	gpubpf_codec_u32(c, &map->map_flags);
+	gpubpf_codec_bool(c, &map->rdonly);
+	gpubpf_codec_bool(c, &map->global_data);
+	gpubpf_codec_s32(c, &map->object);
+	gpubpf_codec_bytes(c, &init, &size);
+	if (c->w)
+		return;
+	map->type = gpubpf_map_type_find(type);
+	map->init = size ? init : NULL;
+	gpubpf_codec_check(c, map->type && (!size || size == map->value_size));
+}
+
+static void codec_layout(struct gpubpf_codec *c, struct gpubpf_map_layout *l)
+{
+	gpubpf_codec_u32(c, &l->type);
+	gpubpf_codec_u32(c, &l->flags);
+	gpubpf_codec_u32(c, &l->key_size);
+	gpubpf_codec_u32(c, &l->value_size);
+	gpubpf_codec_u32(c, &l->max_entries);
+	gpubpf_codec_u32(c, &l->copies);
+	gpubpf_codec_u64(c, &l->ctl);
+	gpubpf_codec_u64(c, &l->data);
+	gpubpf_codec_u64(c, &l->stride);
+	gpubpf_codec_u64(c, &l->copy_stride);
+	gpubpf_codec_u64(c, &l->size);
+}
+
+/* programs that no site names travel without their instructions */
+static struct gpubpf_prog trimmed(const struct gpubpf_prog *prog, bool wanted)
+{
+	struct gpubpf_prog copy = *prog;
+
+	if (!wanted) {
+		copy.ninsns = copy.nfuncs = 0;
+		copy.facts = NULL;
+	}
+	return copy;
+}
+
+static bool named(const struct gpubpf_lower_job *job, uint32_t prog)
+{
+	for (uint32_t i = 0; i < job->nsites; i++)
+		for (uint32_t k = 0; k < job->sites[i].nprogs; k++)
+			if (job->sites[i].progs[k] == prog)
+				return true;
+	return false;
+}
+
+static void codec_unit(struct gpubpf_codec *c, const struct gpubpf_lower_job *job, struct gpubpf_unit *unit)
+{
+	struct gpubpf_map *maps = gpubpf_codec_array(c, unit->maps, &unit->nmaps, sizeof(*maps), 32);
+	struct gpubpf_prog *progs;
+
+	unit->maps = maps;
+	gpubpf_codec_check(c, unit->nmaps <= MAX_MAPS);
+	for (uint32_t i = 0; i < unit->nmaps && !c->failed; i++)
+		codec_map(c, &maps[i]);
+	progs = gpubpf_codec_array(c, unit->progs, &unit->nprogs, sizeof(*progs), 16);
+	unit->progs = progs;
+	gpubpf_codec_check(c, unit->nprogs <= MAX_PROGS);
+	for (uint32_t i = 0; i < unit->nprogs && !c->failed; i++) {
+		struct gpubpf_prog copy;
+
+		if (c->w)
+			copy = trimmed(&progs[i], named(job, i));
+		codec_prog(c, unit, c->w ? &copy : &progs[i]);
+	}
+}
+
+static void codec_site(struct gpubpf_codec *c, const struct gpubpf_unit *unit, struct gpubpf_site_desc *site)
+{
+	uint32_t *progs;
+
+	GPUBPF_CODEC_ENUM(c, site->site, GPUBPF_SITE_EXIT + 1);
+	gpubpf_codec_str(c, site->kernel, sizeof(site->kernel));
+	gpubpf_codec_u64(c, &site->kernel_id);
+	gpubpf_codec_params(c, (struct gpubpf_param **)&site->params, &site->nparams);
+	gpubpf_codec_bool(c, &site->may_end_thread);
+	progs = gpubpf_codec_array(c, site->progs, &site->nprogs, sizeof(*progs), 4);
+	if (!c->w)
+		site->progs = progs;
+	for (uint32_t i = 0; i < site->nprogs; i++) {
+		gpubpf_codec_u32(c, &progs[i]);
+		gpubpf_codec_check(c, progs[i] < unit->nprogs && (c->w || unit->progs[progs[i]].ninsns));
+	}
+}
+
+static void codec_layouts(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
+{
+	struct gpubpf_map_layout *layouts = (void *)job->layouts;
+	bool has = layouts != NULL;
+
+	gpubpf_codec_bool(c, &has);
+	if (!has) {
+		gpubpf_codec_check(c, job->unit->nmaps == 0);
+		return;
+	}
+	if (!c->w)
+		job->layouts = layouts = gpubpf_pool_alloc(c->pool, job->unit->nmaps, sizeof(*layouts));
+	for (uint32_t i = 0; layouts && i < job->unit->nmaps; i++)
+		codec_layout(c, &layouts[i]);
+}
+
+static void codec_job_caps(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
+{
+	struct gpubpf_device_caps *caps = (void *)job->caps;
+
+	if (!c->w)
+		job->caps = caps = gpubpf_pool_alloc(c->pool, 1, sizeof(*caps));
+	gpubpf_codec_check(c, caps != NULL);
+	if (caps)
+		gpubpf_codec_caps(c, caps);
+}
+
+void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
+{
+	struct gpubpf_unit scratch = {0}, *unit = &scratch;
+	struct gpubpf_site_desc *sites;
+
+	if (c->w)
+		scratch = *job->unit;
+	else
+		job->unit = unit = gpubpf_pool_alloc(c->pool, 1, sizeof(*unit));
+	codec_job_caps(c, job);
+	if (!unit || c->failed) {
+		c->failed = true;
+		return;
+	}
+	codec_unit(c, job, unit);
+	codec_layouts(c, job);
+	gpubpf_codec_u64(c, &job->layout_hash);
+	gpubpf_codec_u64(c, &job->print_ring);
+	codec_layout(c, &job->print_layout);
+	gpubpf_codec_u64(c, &job->run_off);
+	gpubpf_codec_bool(c, &job->plain_mem);
+	gpubpf_codec_bool(c, &job->checked);
+	if (c->failed)
+		return;
+	sites = gpubpf_codec_array(c, job->sites, &job->nsites, sizeof(*sites), 24);
+	if (!c->w)
+		job->sites = sites;
+	gpubpf_codec_check(c, job->nsites <= MAX_SITES);
+	for (uint32_t i = 0; i < job->nsites && !c->failed; i++)
+		codec_site(c, unit, &sites[i]);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tool's side: start a worker, ask it, time it, believe nothing that it says. */
+#include "job.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cache.h"
+#include "codec.h"
+#include "spawn.h"
+#include "transport.h"
+
+#define DEFAULT_TIMEOUT_MS 60000
+#define DEFAULT_MEMORY (4ull << 30)
+
+struct gpubpf_worker {
+	pthread_mutex_t lock;         /* one job at a time */
+	pthread_mutex_t pid_lock;     /* pid, and that it is not reaped while it is signalled */
+	_Atomic bool cancelled;
+	char path[PATH_MAX];
+	char identity[PATH_MAX + 64];
+	char cache_dir[PATH_MAX];     /* "" none */
+	uint32_t timeout_ms;
+	uint64_t memory;
+	bool one_job;
+	pid_t pid;                    /* 0: not running */
+	pid_t leaving;                /* one that has done its last job, to be reaped; 0: none */
+	int sock;
+	uint32_t seq;
+};
+
+/* an answer, wherever it came from; the result points into it */
+struct answer {
+	struct gpubpf_packet packet;  /* from the worker */
+	void *cached;                 /* from the cache */
+	struct gpubpf_pool pool;
+	struct gpubpf_result res;
+};
+
+int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_worker **worker)
+{
+	struct gpubpf_worker *w = calloc(1, sizeof(*w));
+	int err = 0;
+
+	if (!w)
+		return -ENOMEM;
+	if (!opts->path)
+		err = gpubpf_worker_find("gpubpf-compile", w->path, sizeof(w->path));
+	else if ((size_t)snprintf(w->path, sizeof(w->path), "%s", opts->path) >= sizeof(w->path))
+		err = -ENAMETOOLONG;
+	if (!err && opts->cache_dir &&
+	    (size_t)snprintf(w->cache_dir, sizeof(w->cache_dir), "%s", opts->cache_dir) >= sizeof(w->cache_dir))
+		err = -ENAMETOOLONG;
+	if (err < 0) {
+		free(w);
+		return err;
+	}
+	gpubpf_worker_identity(w->path, w->identity, sizeof(w->identity));
+	w->timeout_ms = opts->timeout_ms ? opts->timeout_ms : DEFAULT_TIMEOUT_MS;
+	w->memory = opts->memory ? opts->memory : DEFAULT_MEMORY;
+	w->one_job = opts->one_job;
+	w->sock = -1;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->pid_lock, NULL);
+	*worker = w;
+	return 0;
+}
+
+static int start(struct gpubpf_worker *w)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&w->pid_lock);
+	if (w->cancelled)
+		err = -ECANCELED;
+	else if (!w->pid)
+		err = gpubpf_worker_spawn(w->path, w->memory, &w->pid, &w->sock);
+	pthread_mutex_unlock(&w->pid_lock);
+	return err;
+}
+
+/* End the worker, but for one that has closed its end wait a moment first: it is about to end by itself,
+ * and how it does so is what the user wants to know. Returns its wait status. */
+static int stop(struct gpubpf_worker *w, bool closed)
+{
+	int status = 0;
+	pid_t got = 0;
+
+	if (!w->pid)
+		return 0;
+	close(w->sock);
+	pthread_mutex_lock(&w->pid_lock);
+	for (int i = 0; closed && i < 50 && !got; i++) {
+		got = waitpid(w->pid, &status, WNOHANG);
+		if (!got)
+			usleep(1000);
+	}
+	if (!got) {
+		kill(w->pid, SIGKILL);
+		while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	w->pid = 0;
+	w->sock = -1;
+	pthread_mutex_unlock(&w->pid_lock);
+	return status;
+}
+
+static void reap(pid_t pid)
+{
+	while (pid && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* The worker has done its last job. The next one gets ready while the caller works on; if it cannot start, the
+ * next job says so. */
+static void replace(struct gpubpf_worker *w)
+{
+	reap(w->leaving);
+	close(w->sock);
+	pthread_mutex_lock(&w->pid_lock);
+	kill(w->pid, SIGKILL);
+	w->leaving = w->pid;
+	w->pid = 0;
+	w->sock = -1;
+	pthread_mutex_unlock(&w->pid_lock);
+	start(w);
+}
+
+void gpubpf_worker_cancel(struct gpubpf_worker *w)
+{
+	pthread_mutex_lock(&w->pid_lock);
+	w->cancelled = true;
+	if (w->pid)
+		kill(w->pid, SIGKILL);
+	pthread_mutex_unlock(&w->pid_lock);
+}
+
+void gpubpf_worker_destroy(struct gpubpf_worker *w)
+{
+	if (!w)
+		return;
+	stop(w, false);
+	reap(w->leaving);
+	pthread_mutex_destroy(&w->pid_lock);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int died(struct gpubpf_worker *w, int err, struct gpubpf_diag *diag)
+{
+	const char *name = base_name(w->path);
+	int status = stop(w, err == -EPIPE);
+
+	if (w->cancelled) {
+		gpubpf_diag_set(diag, GPUBPF_E_TIMEOUT, GPUBPF_NOPC, "the job of %s was cancelled", name);
+		return -ECANCELED;
+	}
+	if (err == -ETIMEDOUT) {
+		gpubpf_diag_set(diag, GPUBPF_E_TIMEOUT, GPUBPF_NOPC, "%s did not answer within %u ms", name,
+				w->timeout_ms);
+		return err;
+	}
+	if (err == -EBADMSG)
+		gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "%s gave an answer that breaks the encoding",
+				name);
+	else if (WIFSIGNALED(status))
+		gpubpf_diag_set(diag, GPUBPF_E_WORKER_DIED, GPUBPF_NOPC, "%s died of signal %d (%s)", name,
+				WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		gpubpf_diag_set(diag, GPUBPF_E_WORKER_DIED, GPUBPF_NOPC, "%s ended with status %d", name,
+				WEXITSTATUS(status));
+	return -EPIPE;
+}
+
+static int converse(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const struct gpubpf_writer *bytes,
+		    struct answer *a)
+{
+	struct gpubpf_packet job = {
+		.type = kind, .seq = ++w->seq, .timeout_ms = w->timeout_ms,
+		.data = bytes->data, .size = bytes->size,
+	};
+	int err = gpubpf_packet_send(w->sock, &job);
+
+	if (err < 0)
+		return err;
+	err = gpubpf_packet_recv(w->sock, w->timeout_ms, &a->packet);
+	if (err <= 0)
+		return err ? err : -EPIPE;
+	if (a->packet.type != (kind | GPUBPF_JOB_ANSWER) || a->packet.seq != job.seq)
+		return -EBADMSG;
+	err = gpubpf_result_decode(a->packet.data, a->packet.size, &a->pool, &a->res);
+	return !err && a->res.kind != kind ? -EBADMSG : err;
+}
+
+static int ask_worker(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const struct gpubpf_writer *bytes,
+		      struct answer *a, struct gpubpf_diag *diag)
+{
+	int err = start(w);
+
+	if (err == -ECANCELED)
+		return died(w, err, diag);
+	if (err < 0) {
+		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "cannot start %s: %s", w->path, strerror(-err));
+		return err;
+	}
+	err = converse(w, kind, bytes, a);
+	if (!err && w->one_job)
+		stop(w, false);
+	else if (!err && a->res.last)
+		replace(w);
+	return err < 0 ? died(w, err, diag) : 0;
+}
+
+static bool from_cache(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const uint8_t *key, struct answer *a)
+{
+	size_t size;
+
+	if (!w->cache_dir[0])
+		return false;
+	a->cached = gpubpf_cache_get(w->cache_dir, key, &size);
+	return a->cached && gpubpf_result_decode(a->cached, size, &a->pool, &a->res) == 0 &&
+	       a->res.kind == kind && a->res.status == 0;
+}
+
+/* Cache, else the worker. On success a->res is a checked result of this kind with status 0. */
+static int ask(struct gpubpf_worker *w, const struct gpubpf_request *req, struct answer *a,
+	       struct gpubpf_diag *diag)
+{
+	struct gpubpf_writer bytes = {0};
+	uint8_t key[GPUBPF_CACHE_KEY];
+	int err = gpubpf_request_encode(req, &bytes);
+
+	if (err < 0) {
+		gpubpf_writer_finish(&bytes);
+		gpubpf_diag_set(diag, err == -ENOMEM ? GPUBPF_E_NO_MEMORY : GPUBPF_E_SYSTEM, GPUBPF_NOPC,
+				"the job for %s cannot be encoded", base_name(w->path));
+		return err;
+	}
+	gpubpf_cache_key(w->identity, bytes.data, bytes.size, key);
+	pthread_mutex_lock(&w->lock);
+	if (!from_cache(w, req->kind, key, a)) {
+		err = ask_worker(w, req->kind, &bytes, a, diag);
+		if (!err && a->res.status == 0 && w->cache_dir[0])
+			gpubpf_cache_put(w->cache_dir, key, a->packet.data, a->packet.size, GPUBPF_CACHE_BOUND);
+	}
+	pthread_mutex_unlock(&w->lock);
+	gpubpf_writer_finish(&bytes);
+	if (!err && a->res.status < 0) {
+		if (diag && diag->code == GPUBPF_OK)
+			*diag = a->res.diag;
+		err = a->res.status;
+	}
+	return err;
+}
+
+static void answer_finish(struct answer *a)
+{
+	gpubpf_packet_finish(&a->packet);
+	gpubpf_pool_finish(&a->pool);
+	free(a->cached);
+}
+
+static int no_memory(struct gpubpf_diag *diag)
+{
+	gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for a result");
+	return -ENOMEM;
+}
+
+/* A copy that the caller frees; `tail` (a string) is kept behind the data, *text tells where. */
+static int copy_blob(const struct gpubpf_blob *from, const char *tail, struct gpubpf_blob *out, const char **text,
+		     struct gpubpf_diag *diag)
+{
+	size_t n = tail ? strlen(tail) + 1 : 1;
+	char *data = malloc(from->size + n);
+
+	if (!data)
+		return no_memory(diag);
+	memcpy(data, from->data, from->size);
+	memcpy(data + from->size, tail ? tail : "", n);
+	out->data = data;
+	out->size = from->size;
+	if (text)
+		*text = data + from->size;
+	return 0;
+}
+
+int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const struct gpubpf_lower_job *job,
+		       const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
+{
+	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .opts = *opts, .job = *job };
+	struct answer a = {0};
+	int err;
+
+	snprintf(req.target, sizeof(req.target), "%s", target);
+	err = ask(worker, &req, &a, diag);
+	if (!err)
+		err = copy_blob(&a.res.blob, NULL, out, NULL, diag);
+	answer_finish(&a);
+	return err;
+}
+
+/* One allocation: the kernels, then all their parameters. */
+static int copy_kernels(const struct gpubpf_result *res, struct gpubpf_kernel_info **kernels, uint32_t *nkernels,
+			struct gpubpf_diag *diag)
+{
+	struct gpubpf_kernel_info *made;
+	struct gpubpf_param *params;
+	size_t total = 0;
+
+	for (uint32_t i = 0; i < res->nkernels; i++)
+		total += res->kernels[i].nparams;
+	made = malloc(res->nkernels * sizeof(*made) + total * sizeof(*params) + 1);
+	if (!made)
+		return no_memory(diag);
+	params = (struct gpubpf_param *)(made + res->nkernels);
+	for (uint32_t i = 0; i < res->nkernels; i++) {
+		made[i] = res->kernels[i];
+		made[i].params = params;
+		memcpy(params, res->kernels[i].params, made[i].nparams * sizeof(*params));
+		params += made[i].nparams;
+	}
+	*kernels = made;
+	*nkernels = res->nkernels;
+	return 0;
+}
+
+int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
+			  uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	struct gpubpf_request req = { .kind = GPUBPF_JOB_INSPECT, .image = *image, .caps = *caps };
+	struct answer a = {0};
+	int err;
+
+	snprintf(req.target, sizeof(req.target), "%s", target);
+	err = ask(worker, &req, &a, diag);
+	if (!err)
+		err = copy_kernels(&a.res, kernels, nkernels, diag);
+	answer_finish(&a);
+	return err;
+}
+
+void gpubpf_twin_image_finish(struct gpubpf_twin_image *twin)
+{
+	for (uint32_t i = 0; i < twin->npieces; i++)
+		free(twin->piece[i].blob.data);
+	free(twin->twins);
+	free(twin->refused);
+	memset(twin, 0, sizeof(*twin));
+}
+
+/* the twins and refusals; nsites: of the job that asked, UINT32_MAX where only the builder's pieces know */
+static int copy_lists(const struct gpubpf_twin_image *from, uint32_t nsites, struct gpubpf_twin_image *out,
+		      struct gpubpf_diag *diag)
+{
+	for (uint32_t i = 0; i < from->nrefused; i++)
+		if (from->refused[i].site >= nsites)
+			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
+					       "the worker refused site %u, which does not exist",
+					       from->refused[i].site);
+	for (uint32_t i = 0; i < from->ntwins; i++)
+		if (from->twins[i] >= nsites)
+			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC,
+					       "the worker made a twin of site %u, which does not exist",
+					       from->twins[i]);
+	out->refused = malloc(from->nrefused * sizeof(*out->refused) + 1);
+	out->twins = malloc(from->ntwins * sizeof(*out->twins) + 1);
+	if (!out->refused || !out->twins)
+		return no_memory(diag);
+	memcpy(out->refused, from->refused, from->nrefused * sizeof(*out->refused));
+	memcpy(out->twins, from->twins, from->ntwins * sizeof(*out->twins));
+	out->nrefused = from->nrefused;
+	out->ntwins = from->ntwins;
+	return 0;
+}
+
+static int copy_twin(const struct gpubpf_twin_image *from, uint32_t nsites, struct gpubpf_twin_image *out,
+		     struct gpubpf_diag *diag)
+{
+	struct gpubpf_twin_image twin = {0};
+	int err = copy_lists(from, nsites, &twin, diag);
+
+	for (uint32_t i = 0; i < from->npieces && !err; i++) {
+		const struct gpubpf_twin_piece *piece = &from->piece[i];
+
+		twin.piece[i].kind = piece->kind;
+		err = copy_blob(&piece->blob, piece->options, &twin.piece[i].blob, &twin.piece[i].options, diag);
+		twin.npieces += !err;
+	}
+	if (err < 0)
+		gpubpf_twin_image_finish(&twin);
+	else
+		*out = twin;
+	return err;
+}
+
+int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			 const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	struct gpubpf_request req = { .kind = GPUBPF_JOB_INJECT, .image = *image, .opts = *opts, .job = *job };
+	struct answer a = {0};
+	int err;
+
+	snprintf(req.target, sizeof(req.target), "%s", target);
+	err = ask(worker, &req, &a, diag);
+	if (!err)
+		err = copy_twin(&a.res.twin, job->nsites, out, diag);
+	answer_finish(&a);
+	return err;
+}
+
+int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_device_caps *caps,
+			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
+			char *log, size_t log_size, struct gpubpf_diag *diag)
+{
+	struct gpubpf_request req = { .kind = GPUBPF_JOB_BUILD, .caps = *caps, .pieces = *pieces };
+	struct answer a = {0};
+	int err;
+
+	if (log_size)
+		log[0] = 0;
+	err = ask(builder, &req, &a, diag);
+	if (log_size && a.res.log)
+		snprintf(log, log_size, "%s", a.res.log);
+	if (!err)
+		err = copy_twin(&a.res.twin, UINT32_MAX, out, diag);
+	answer_finish(&a);
+	return err;
+}

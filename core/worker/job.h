@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the tool asks of the compile worker (gpubpf-compile) and of the builder (gpubpf-build, which may
+ * load a vendor's OpenCL): one job in, one result out, over a socketpair with the header of
+ * core/session/protocol.h and the encoding of core/wire.h; images as memfds. The worker is a child of
+ * the tool, sandboxed (seccomp, no new privileges, limits of memory and time), started on demand, and
+ * restarted when it dies. Results are cached by the SHA-256 of the job (core/worker/cache.c).
+ *
+ * An OpenCL program goes through three workers. Source (OPENCL_C, OPENCL_PARTS): gpubpf-clread, target
+ * "wrap", inspects it and injects, which gives one piece, the wrapped source as OPENCL_PARTS;
+ * gpubpf-compile emits the same job's sites for "spirv" or "clc", appended as the second piece;
+ * gpubpf-build makes the binary of both. IL: gpubpf-compile's target "spirv" inspects and injects, then
+ * gpubpf-build. (clread reads what -I names: give its worker no cache folder. A vendor's driver may
+ * reserve more address space than any limit allows: give the builder memory UINT64_MAX on GPUs.)
+ */
+#ifndef GPUBPF_WORKER_JOB_H
+#define GPUBPF_WORKER_JOB_H
+
+#include "backends/target.h"
+
+enum gpubpf_job_kind {
+	GPUBPF_JOB_EMIT = 1,     /* target, lower job -> blob (prog dump, conformance) */
+	GPUBPF_JOB_INSPECT = 2,  /* target, image -> kernels */
+	GPUBPF_JOB_INJECT = 3,   /* target, image, lower job -> twin pieces */
+	GPUBPF_JOB_BUILD = 4,    /* builder: device name, pieces, options -> vendor binary */
+};
+
+struct gpubpf_worker;        /* a worker or builder process, started lazily */
+
+struct gpubpf_worker_opts {
+	const char *path;        /* program; NULL: gpubpf-compile beside the tool, or libexecdir */
+	uint32_t timeout_ms;     /* of one job; 0: 60,000 */
+	uint64_t memory;         /* bytes of address space; 0: 4 GiB */
+	const char *cache_dir;   /* NULL: no cache on disk */
+	bool one_job;            /* a new process for each job */
+};
+
+int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_worker **worker);
+void gpubpf_worker_destroy(struct gpubpf_worker *worker);
+/* From any thread: end the process now; a job in flight, and every later one, answers -ECANCELED. */
+void gpubpf_worker_cancel(struct gpubpf_worker *worker);
+/* Free what an inject job handed out. */
+void gpubpf_twin_image_finish(struct gpubpf_twin_image *image);
+
+/* Run a job. 0, or -errno and a diagnostic: -ETIMEDOUT, -EPIPE when the worker died (it is restarted by
+ * the next job), -EINVAL when it refused. Thread-safe; jobs of one worker run one after the other. */
+int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const struct gpubpf_lower_job *job,
+		       const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag);
+int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
+			  uint32_t *nkernels, struct gpubpf_diag *diag);
+int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			 const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
+/* Let the vendor build the pieces in a process of its own; *out has one piece, the binary that the
+ * application loads, and refuses the twins that the vendor's compiler does not take. */
+int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_device_caps *caps,
+			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
+			char *log, size_t log_size, struct gpubpf_diag *diag);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rescue.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "backends/device.h"
+#include "maps/mirror.h"
+
+#define MAX_DEVICES 64
+
+struct rescue {
+	const struct gpubpf_device_ops *ops;
+	struct gpubpf_device *device;
+};
+
+static int pull(void *arg, u64 offset, u64 size)
+{
+	const struct rescue *r = arg;
+
+	return r->ops->arena_pull(r->device, offset, size);
+}
+
+/* Nobody is left to see the positions of readers. */
+static int no_push(void *arg, u64 offset, u64 size)
+{
+	return 0;
+}
+
+/* The device whose memory it is: 0, -ENODEV past the last one, -EXDEV: another. */
+static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void *mirror, size_t size,
+		     struct gpubpf_why *why)
+{
+	struct rescue r = { ops };
+	struct gpubpf_device_open how = { .index = number };
+	int err;
+
+	err = ops->open(&how, &r.device, why);
+	if (err < 0)
+		return err;
+	err = ops->arena_adopt(r.device, GPUBPF_RESCUE_MEMORY, mirror, size, why);
+	if (!err)
+		err = gpubpf_mirror_pull(mirror, size, true, pull, no_push, &r);
+	ops->close(r.device);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	const struct gpubpf_device_ops *ops = argc == 2 ? gpubpf_device_find(argv[1]) : NULL;
+	struct gpubpf_why why = {0};
+	struct stat st;
+	void *mirror;
+	int err = -EXDEV;
+
+	if (!ops || !ops->arena_adopt) {
+		fprintf(stderr, "gpubpf-rescue: no such backend here\n");
+		return 1;
+	}
+	if (fstat(GPUBPF_RESCUE_MIRROR, &st) < 0 ||
+	    (mirror = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, GPUBPF_RESCUE_MIRROR, 0)) == MAP_FAILED) {
+		fprintf(stderr, "gpubpf-rescue: the mirror: %s\n", strerror(errno));
+		return 1;
+	}
+	for (uint32_t i = 0; err == -EXDEV && i < MAX_DEVICES; i++)
+		err = copy_from(ops, i, mirror, st.st_size, &why);
+	if (err < 0)
+		fprintf(stderr, "gpubpf-rescue: %s\n", why.text[0] ? why.text : strerror(-err));
+	return err < 0;
+}

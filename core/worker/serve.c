@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of a worker: receive a job, check it, let the target do it, answer. A job that breaks the
+ * encoding ends the process: its sender is broken, and restarts us if it wants. */
+#include "serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec.h"
+#include "transport.h"
+
+#define LOG_SIZE (64 * 1024)
+
+struct server {
+	int fd;
+	const struct gpubpf_serve_ops *ops;
+	bool last;     /* what was done spoils what would come: no more jobs */
+	char log[LOG_SIZE];
+};
+
+static const struct gpubpf_target *find_target(const struct gpubpf_serve_ops *ops, const char *name)
+{
+	for (size_t i = 0; ops->targets && ops->targets[i]; i++)
+		if (!strcmp(ops->targets[i]->name, name))
+			return ops->targets[i];
+	return NULL;
+}
+
+static int lacks(struct gpubpf_diag *diag, const char *target, const char *op)
+{
+	gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "target %s cannot %s in this worker", target, op);
+	return -EOPNOTSUPP;
+}
+
+/* The programs are proven; does the device have what they need? */
+static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_limits limits = {
+		.name = job->caps->name, .atomic_bytes = job->caps->bits & GPUBPF_CAP_ATOMIC64 ? 8 : 4,
+		.stack = GPUBPF_STACK_SIZE, .frames = GPUBPF_MAX_FRAMES,
+	};
+
+	for (uint32_t i = 0; i < job->nsites; i++)
+		for (uint32_t k = 0; k < job->sites[i].nprogs; k++) {
+			const struct gpubpf_prog *prog = &job->unit->progs[job->sites[i].progs[k]];
+			int err = prog->facts ? gpubpf_limits_check(prog, &limits, diag) : 0;
+
+			if (err < 0) {
+				gpubpf_diag_where(diag, "program %s", prog->name);
+				return err;
+			}
+		}
+	return 0;
+}
+
+static int run_target(const struct gpubpf_target *target, const struct gpubpf_request *req,
+		      struct gpubpf_result *res)
+{
+	struct gpubpf_diag *diag = &res->diag;
+	int err = req->kind == GPUBPF_JOB_INJECT ? check_limits(&req->job, diag) : 0;
+
+	if (err < 0)
+		return err;
+	switch (req->kind) {
+	case GPUBPF_JOB_EMIT:
+		if (!target->emit)
+			return lacks(diag, target->name, "emit");
+		res->last = target->once;
+		return target->emit(&req->job, &req->opts, &res->blob, diag);
+	case GPUBPF_JOB_INSPECT:
+		if (!target->inspect)
+			return lacks(diag, target->name, "inspect images");
+		return target->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, diag);
+	case GPUBPF_JOB_INJECT:
+		if (!target->inject)
+			return lacks(diag, target->name, "inject");
+		res->last = target->once;
+		return target->inject(&req->image, &req->job, &req->opts, &res->twin, diag);
+	case GPUBPF_JOB_BUILD:
+		break;
+	}
+	return -EINVAL;
+}
+
+static int run(struct server *s, const struct gpubpf_request *req, struct gpubpf_result *res)
+{
+	const struct gpubpf_target *target;
+
+	if (req->kind == GPUBPF_JOB_BUILD) {
+		if (!s->ops->build)
+			return lacks(&res->diag, "build", "run");
+		return s->ops->build(&req->caps, &req->pieces, &res->twin, s->log, sizeof(s->log), &res->diag);
+	}
+	target = find_target(s->ops, req->target);
+	if (!target) {
+		gpubpf_diag_set(&res->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+				"this worker has no target %s", req->target);
+		return -EOPNOTSUPP;
+	}
+	return run_target(target, req, res);
+}
+
+static void result_finish(struct gpubpf_result *res)
+{
+	free(res->blob.data);
+	free(res->kernels);
+	gpubpf_twin_image_finish(&res->twin);
+}
+
+static int answer(struct server *s, const struct gpubpf_packet *job, const struct gpubpf_result *res)
+{
+	struct gpubpf_writer w = {0};
+	struct gpubpf_packet out = { .type = job->type | GPUBPF_JOB_ANSWER, .seq = job->seq };
+	int err = gpubpf_result_encode(res, &w);
+
+	out.data = w.data;
+	out.size = w.size;
+	if (!err)
+		err = gpubpf_packet_send(s->fd, &out);
+	gpubpf_writer_finish(&w);
+	return err;
+}
+
+/* One job: what is between the packet that came and the packet that goes. */
+static int serve_one(struct server *s, const struct gpubpf_packet *packet)
+{
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	struct gpubpf_result res = { .log = s->log };
+	struct gpubpf_request req;
+	int err = gpubpf_request_decode(packet->data, packet->size, &pool, &req);
+
+	if (!err && req.kind != packet->type)
+		err = -EBADMSG;
+	if (!err) {
+		s->log[0] = 0;
+		gpubpf_diag_init(&res.diag);
+		res.kind = req.kind;
+		res.status = run(s, &req, &res);
+		if (res.status > 0)
+			res.status = 0;
+		err = answer(s, packet, &res);
+		s->last = res.last;
+	}
+	result_finish(&res);
+	gpubpf_pool_finish(&pool);
+	return err;
+}
+
+int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
+{
+	static struct server server;
+	struct gpubpf_packet packet = {0};
+	struct gpubpf_diag diag;
+	int n, err = 0;
+
+	server.fd = fd;
+	server.ops = ops;
+	gpubpf_diag_init(&diag);
+	if (ops->sandbox && ops->sandbox(&diag) < 0) {
+		fprintf(stderr, "%s\n", diag.what);
+		return EXIT_FAILURE;
+	}
+	while (!err && !server.last && (n = gpubpf_packet_recv(fd, -1, &packet)) > 0) {
+		/* the client kills us at the same time; this is for when it is gone */
+		alarm(packet.timeout_ms / 1000 + 2);
+		err = serve_one(&server, &packet);
+		alarm(0);
+		gpubpf_packet_finish(&packet);
+	}
+	return err || n < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUBPF_WORKER_SPAWN_H
+#define GPUBPF_WORKER_SPAWN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define GPUBPF_WORKER_FD 3 /* where a worker finds its socket */
+
+/* Find a worker program: beside the program that runs, beside the library that this code is in, in the
+ * build tree they lie in, else in libexecdir. 0 or -ENOENT. */
+int gpubpf_worker_find(const char *name, char *path, size_t size);
+/* What tells one build of a program from another: path, size, time of change. */
+void gpubpf_worker_identity(const char *path, char *buf, size_t size);
+/* Start it with its socket as descriptor 3, no other descriptors above 2, and `memory` bytes of address
+ * space (UINT64_MAX: as much as it wants). 0 or -errno. */
+int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock);
+
+#endif
