@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first bytes of an arena: header, layouts, initial values. */
+#include "maps.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+_Static_assert(sizeof(struct gpubpf_arena_hdr) == GPUBPF_ARENA_RNG, "the header ends where the counters begin");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, version) == GPUBPF_ARENA_IS_VERSION, "offset used by devices");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, replicas) == GPUBPF_ARENA_REPLICAS, "offset used by devices");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, clock_cycles) == GPUBPF_ARENA_CLOCK, "offset used by devices");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, thread_drops) == GPUBPF_ARENA_THREAD_DROPS, "likewise");
+_Static_assert(sizeof(struct gpubpf_map_layout) == 64, "no padding: layouts are hashed as bytes");
+_Static_assert(sizeof(struct gpubpf_map_ctl) == 128 && sizeof(struct gpubpf_ring_copy) == 128, "lines");
+
+/* Helper 7's counters begin anywhere; where the system gives no randomness, at the time. */
+static void seed_counters(char *arena)
+{
+	uint64_t seeds[GPUBPF_ARENA_RNG_COPIES];
+	struct timespec now;
+	uint32_t i;
+
+	if (getrandom(seeds, sizeof(seeds), GRND_NONBLOCK) != (ssize_t)sizeof(seeds)) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		for (i = 0; i < GPUBPF_ARENA_RNG_COPIES; i++)
+			seeds[i] = ((uint64_t)now.tv_nsec << 32 | i) * 0x9e3779b97f4a7c15ull;
+	}
+	for (i = 0; i < GPUBPF_ARENA_RNG_COPIES; i++)
+		memcpy(arena + GPUBPF_ARENA_RNG + i * GPUBPF_REPLICA_ALIGN, &seeds[i], sizeof(seeds[i]));
+}
+
+/* Summands: the first copy holds the value and the others 0. Values of their own all begin alike. */
+static void set_initial(char *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
+{
+	uint32_t copies = l->flags & GPUBPF_LAYOUT_COPIES ? l->copies : 1, i;
+
+	for (i = 0; i < copies; i++)
+		memcpy(arena + l->data + i * l->copy_stride, map->init, map->value_size);
+}
+
+void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout)
+{
+	uint32_t n = layout->nmaps + (layout->print_ring != 0), i;
+	struct gpubpf_arena_hdr *hdr = arena;
+
+	*hdr = (struct gpubpf_arena_hdr){
+		.magic = GPUBPF_ARENA_MAGIC,
+		.version = GPUBPF_ARENA_VERSION,
+		.nmaps = layout->nmaps,
+		.size = layout->size,
+		.layout_hash = layout->hash,
+		.maps_off = GPUBPF_ARENA_MAPS,
+		.base = (uintptr_t)arena,
+		.replicas = layout->replicas,
+		.threads = layout->threads,
+		.print_ring = layout->print_ring,
+	};
+	seed_counters(arena);
+	memcpy((char *)arena + GPUBPF_ARENA_MAPS, layout->maps, n * sizeof(*layout->maps));
+	for (i = 0; i < layout->nmaps; i++) {
+		if (unit->maps[i].init)
+			set_initial(arena, &unit->maps[i], &layout->maps[i]);
+	}
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ARRAY, PERCPU_ARRAY, GPU_ARRAY and global data: max_entries values that exist from the start.
+ *
+ *   value i of copy c    data + c * copy_stride + i * stride, stride = round_up(value_size, 8)
+ *   copies               1; or one a multiprocessor, copy_stride a multiple of GPUBPF_REPLICA_ALIGN:
+ *                        summands of one value (GPUBPF_LAYOUT_SUM8, SUM4), or values of their own
+ *                        (GPUBPF_LAYOUT_COPIES)
+ *   ctl                  struct gpubpf_map_ctl
+ */
+#ifndef GPUBPF_MAPS_ARRAY_H
+#define GPUBPF_MAPS_ARRAY_H
+
+#include "words.h"
+
+GPUBPF_FN u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index)
+{
+	if (index >= max_entries)
+		return 0;
+	return env->arena + data + gpubpf_copy_of(copies) * copy_stride + index * stride;
+}
+
+GPUBPF_FN u64 gpubpf_array_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
+{
+	return gpubpf_array_address(env, GPUBPF_MAP_PASS, (u32)gpubpf_word(key, 4));
+}
+
+GPUBPF_FN s64 gpubpf_array_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key,
+				  GPUBPF_PRIVATE const u8 *value, u64 flags)
+{
+	u32 index = (u32)gpubpf_word(key, 4), copy;
+	u64 first = env->arena + data + index * stride;
+
+	if (flags > GPUBPF_EXIST)
+		return -GPUBPF_EINVAL;
+	if (map_flags & GPUBPF_LAYOUT_RDONLY)
+		return -GPUBPF_EPERM;
+	if (index >= max_entries)
+		return -GPUBPF_E2BIG;
+	if (flags == GPUBPF_NOEXIST)
+		return -GPUBPF_EEXIST;
+	if (map_flags & GPUBPF_LAYOUT_COPIES) {
+		first += gpubpf_copy_of(copies) * copy_stride;
+	} else {
+		for (copy = 1; copy < copies; copy++)
+			gpubpf_zero(first + copy * copy_stride, value_size);
+	}
+	gpubpf_copy_in(first, value, value_size);
+	return 0;
+}
+
+GPUBPF_FN s64 gpubpf_array_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
+{
+	return -GPUBPF_EINVAL;
+}
+
+#endif

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write the device library as one text: expand.py device.cl OUT.cl OUT.c [NAME HEADER]
+
+Headers are put where they are first included; those of other targets and of the system are left out, and
+so are comments. OUT.c holds the text as NAME[], which HEADER declares; gpubpf_device_text[] and maps/text.h."""
+import os
+import re
+import sys
+
+OTHER_TARGETS = {'target_host.h', 'target_nvptx.h', 'target_amdgcn.h', 'target_spirv.h', 'target_scoped.h'}
+
+
+def expand(path, seen):
+    text = re.sub(r'/\*.*?\*/', ' ', open(path, encoding='ascii').read(), flags=re.S)
+    for line in text.splitlines():
+        include = re.match(r'\s*#include\s+([<"])(.*)[>"]', line)
+        if not include:
+            if line.strip():
+                yield line.rstrip()
+            continue
+        name = include.group(2)
+        if include.group(1) == '<' or name in OTHER_TARGETS or name in seen:
+            continue
+        seen.add(name)
+        yield from expand(os.path.join(os.path.dirname(path), name), seen)
+
+
+def main(source, out_cl, out_c, name='gpubpf_device_text', header='maps/text.h'):
+    lines = list(expand(source, set()))
+    with open(out_cl, 'w', encoding='ascii') as f:
+        f.writelines(line + '\n' for line in lines)
+    with open(out_c, 'w', encoding='ascii') as f:
+        f.write(f'#include "{header}"\n\nconst char {name}[] =\n')
+        f.writelines('\t"' + line.replace('\\', '\\\\').replace('"', '\\"').replace('\t', '\\t') + '\\n"\n'
+                     for line in lines)
+        f.write('\t;\n')
+
+
+main(*sys.argv[1:])

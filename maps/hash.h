@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HASH: at most max_entries keys, all elements preallocated, as bpf(2) has it.
+ *
+ *   ctl + 0              struct gpubpf_map_ctl; drops: updates refused because all elements were in use
+ *   ctl + 128            u64 free list: changes << 32 | index + 1 of the first free element
+ *   ctl + 256            u64 elements ever taken; those from there on were never used
+ *   ctl + 384            buckets, a power of two of at least max_entries: u32 lock, u32 head
+ *   data + i * stride    element i: struct gpubpf_hash_elem, key, value if copies is 1; each padded to 8
+ *   values               with copies > 1 (summands by multiprocessor), value i of copy c lies at
+ *                        data + max_entries * stride + c * copy_stride + i * round_up(value_size, 8)
+ *
+ * Look-ups take no lock. They walk a chain of indices + 1 that ends in GPUBPF_HASH_END | bucket; an element
+ * that was reused meanwhile leads into another chain, whose end tells (the kernel's "nulls" lists), and the
+ * walk starts again. Keys longer than a word are read between two looks at the element's generation.
+ * Inserting and deleting hold the bucket's lock for one turn of a loop, in which nothing waits: lanes
+ * of a warp cannot block each other, and a lock whose holder died costs its waiters a bounded time,
+ * after which they give up with -EBUSY and count in lock_timeouts.
+ * Updating in place takes no lock. Where programs delete keys (GPUBPF_LAYOUT_DELETES) it pins the
+ * element: a deleted element is free only when the last pin is gone, whoever holds that frees it.
+ * (A deletion by the host of a map that no program deletes from may meet an update of the same key; the
+ * update then goes to whatever key takes the element next, as with a pointer that a program kept.)
+ */
+#ifndef GPUBPF_MAPS_HASH_H
+#define GPUBPF_MAPS_HASH_H
+
+#include "words.h"
+
+struct gpubpf_hash_elem {
+	u32 next;                /* index + 1, or GPUBPF_HASH_END | bucket */
+	u32 state;               /* GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE until pins are gone; pins */
+	u32 gen;                 /* odd while key and value are replaced */
+	u32 free;                /* next of the free list: index + 1 */
+};
+
+#define GPUBPF_HASH_NEXT 0
+#define GPUBPF_HASH_STATE 4
+#define GPUBPF_HASH_GEN 8
+#define GPUBPF_HASH_FREE 12
+#define GPUBPF_HASH_KEY 16
+
+#define GPUBPF_HASH_END 0x80000000u
+#define GPUBPF_HASH_LOST 0xffffffffu /* of walks: the chain changed under the reader */
+#define GPUBPF_HASH_LIVE 0x80000000u
+#define GPUBPF_HASH_ZOMBIE 0x40000000u
+#define GPUBPF_HASH_MAX 0x7ffffffeu  /* entries */
+
+#define GPUBPF_HASH_FREE_LIST 128
+#define GPUBPF_HASH_TAKEN 256
+#define GPUBPF_HASH_BUCKETS 384
+
+/* turns of a loop that a lane waits for a lock; few once anyone has waited in vain */
+#define GPUBPF_HASH_PATIENCE (1u << 22)
+#define GPUBPF_HASH_HASTE (1u << 10)
+
+/* the power of two at or above n, 0 < n <= 2^31 */
+GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
+{
+	n--;
+	n |= n >> 1;
+	n |= n >> 2;
+	n |= n >> 4;
+	n |= n >> 8;
+	n |= n >> 16;
+	return n + 1;
+}
+
+GPUBPF_FN u32 gpubpf_hash_bucket(GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 max_entries)
+{
+	u64 hash = key_size;
+	u32 i;
+
+	GPUBPF_UNROLL
+	for (i = 0; i < key_size; i += 8) {
+		hash = (hash ^ gpubpf_word(key + i, key_size - i)) * 0xff51afd7ed558ccdul;
+		hash ^= hash >> 32;
+	}
+	hash *= 0xc4ceb9fe1a85ec53ul;
+	return (u32)(hash >> 32) & (gpubpf_hash_nbuckets(max_entries) - 1);
+}
+
+GPUBPF_FN u64 gpubpf_hash_elem_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	return env->arena + data + (at - 1) * stride;
+}
+
+GPUBPF_FN u64 gpubpf_hash_bucket_at(GPUBPF_ENV, u64 ctl, u32 bucket)
+{
+	return env->arena + ctl + GPUBPF_HASH_BUCKETS + bucket * 8ul;
+}
+
+GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy)
+{
+	if (copies <= 1)
+		return gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_KEY + GPUBPF_ROUND8(key_size);
+	return env->arena + data + max_entries * stride + copy * copy_stride +
+	       (at - 1) * (u64)GPUBPF_ROUND8(value_size);
+}
+
+/* 1: the element holds the key, 0: it does not, 2: it is being replaced */
+GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size)
+{
+	u32 i, gen, same = 1;
+
+	if (key_size <= 8)
+		return gpubpf_load_u64(elem + GPUBPF_HASH_KEY) == gpubpf_word(key, key_size);
+	gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN);
+	GPUBPF_UNROLL
+	for (i = 0; i < key_size && (same || GPUBPF_UNROLLED); i += 8)
+		same &= gpubpf_load_acquire_u64(elem + GPUBPF_HASH_KEY + i) == gpubpf_word(key + i, key_size - i);
+	return (gen & 1) || gpubpf_load_u32(elem + GPUBPF_HASH_GEN) != gen ? 2 : same;
+}
+
+/* The element of the key as index + 1, 0 if there is none, or GPUBPF_HASH_LOST. *before is the address of
+ * the word that leads to it. */
+GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key, u32 bucket,
+			       GPUBPF_PRIVATE u64 *before)
+{
+	u64 link = gpubpf_hash_bucket_at(env, ctl, bucket) + 4;
+	u32 at, steps, holds;
+
+	for (steps = 0; steps <= max_entries; steps++) {
+		at = gpubpf_load_acquire_u32(link);
+		if (at == 0 || at == (GPUBPF_HASH_END | bucket))
+			return 0;
+		if (at > max_entries)
+			return GPUBPF_HASH_LOST;
+		holds = gpubpf_hash_holds(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), key, key_size);
+		if (holds == 2)
+			return GPUBPF_HASH_LOST;
+		*before = link;
+		if (holds)
+			return at;
+		link = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_NEXT;
+	}
+	return GPUBPF_HASH_LOST;
+}
+
+GPUBPF_FN u32 gpubpf_hash_patience(u64 map)
+{
+	return gpubpf_load_u64(map + 8) ? GPUBPF_HASH_HASTE : GPUBPF_HASH_PATIENCE;
+}
+
+GPUBPF_FN u32 gpubpf_hash_trylock(u64 bucket)
+{
+	return gpubpf_load_u32(bucket) == 0 && gpubpf_cas_u32(bucket, 0, 1) == 0;
+}
+
+/*
+ * Unlock, and tell that the lane is done: always true, but read from memory, so that no compiler can see it.
+ * If it could, what the lock guards would run on the way out of the loop, and where lanes run in lock-step
+ * that is when the last of them leaves: those that wait for the lock never would (seen on Intel's CPU runtime).
+ */
+GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
+{
+	gpubpf_store_release_u32(bucket, 0);
+	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
+}
+
+GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_PRIVATE const u8 *value)
+{
+	u32 copy;
+
+	GPUBPF_NOUNROLL
+	for (copy = 1; copy < copies; copy++)
+		gpubpf_zero(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy), value_size);
+	gpubpf_copy_in(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, 0), value, value_size);
+}
+
+/* Any element free? A hint that is exact while nobody inserts or deletes. */
+GPUBPF_FN u32 gpubpf_hash_room(u64 map, u32 max_entries)
+{
+	return (u32)gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST) != 0 ||
+	       gpubpf_load_u64(map + GPUBPF_HASH_TAKEN) < max_entries;
+}
+
+/* Take a free element: index + 1, 0 if all are in use. The counter of changes keeps a list that went
+ * away and came back from being taken for the one that was read. */
+GPUBPF_FN u32 gpubpf_hash_take(GPUBPF_ENV, GPUBPF_MAP_ARGS)
+{
+	u64 map = env->arena + ctl, head = gpubpf_load_acquire_u64(map + GPUBPF_HASH_FREE_LIST), seen;
+	u32 at = 0, next;
+
+	while ((u32)head != 0 && (u32)head <= max_entries && at == 0) {
+		next = gpubpf_load_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, (u32)head) + GPUBPF_HASH_FREE);
+		seen = gpubpf_cas_u64(map + GPUBPF_HASH_FREE_LIST, head, ((head >> 32) + 1) << 32 | next);
+		if (seen == head)
+			at = (u32)head;
+		head = seen;
+	}
+	if (at == 0 && gpubpf_load_u64(map + GPUBPF_HASH_TAKEN) < max_entries) {
+		head = gpubpf_rmw_add_u64(map + GPUBPF_HASH_TAKEN, 1);
+		at = head < max_entries ? (u32)head + 1 : 0;
+	}
+	return at;
+}
+
+GPUBPF_FN void gpubpf_hash_give(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u64 map = env->arena + ctl, head = gpubpf_load_u64(map + GPUBPF_HASH_FREE_LIST), seen;
+	u32 given = 0;
+
+	while (!given) {
+		gpubpf_store_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_FREE, (u32)head);
+		gpubpf_fence();
+		seen = gpubpf_cas_u64(map + GPUBPF_HASH_FREE_LIST, head, ((head >> 32) + 1) << 32 | at);
+		given = seen == head;
+		head = seen;
+	}
+}
+
+GPUBPF_FN void gpubpf_hash_unpin(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u64 state = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_STATE;
+
+	if (gpubpf_rmw_add_u32(state, 0u - 1) == (GPUBPF_HASH_ZOMBIE | 1) &&
+	    gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE)
+		gpubpf_hash_give(env, GPUBPF_MAP_PASS, at);
+}
+
+/* Set the value of an element that a walk without lock found. 0: it was deleted meanwhile. */
+GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_PRIVATE const u8 *key,
+				    GPUBPF_PRIVATE const u8 *value)
+{
+	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at);
+	u32 valid = 1;
+
+	if (map_flags & GPUBPF_LAYOUT_DELETES)
+		valid = gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE, 1) >= GPUBPF_HASH_LIVE &&
+			gpubpf_hash_holds(elem, key, key_size) == 1;
+	if (valid)
+		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, value);
+	if (map_flags & GPUBPF_LAYOUT_DELETES)
+		gpubpf_hash_unpin(env, GPUBPF_MAP_PASS, at);
+	return valid;
+}
+
+/* Fill a free element and make it the first of its bucket, whose lock is held. */
+GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucket,
+				  GPUBPF_PRIVATE const u8 *key, GPUBPF_PRIVATE const u8 *value)
+{
+	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at);
+	u64 head = gpubpf_hash_bucket_at(env, ctl, bucket) + 4;
+	u32 first = gpubpf_load_u32(head), gen = gpubpf_load_u32(elem + GPUBPF_HASH_GEN) | 1;
+
+	gpubpf_store_u32(elem + GPUBPF_HASH_GEN, gen);
+	gpubpf_fence();
+	gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, value);
+	gpubpf_store_u32(elem + GPUBPF_HASH_NEXT, first ? first : GPUBPF_HASH_END | bucket);
+	gpubpf_fence();
+	gpubpf_copy_in(elem + GPUBPF_HASH_KEY, key, key_size);
+	gpubpf_store_release_u32(elem + GPUBPF_HASH_GEN, gen + 1);
+	gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE, GPUBPF_HASH_LIVE);
+	gpubpf_store_release_u32(head, at);
+}
+
+/* With the lock: set the key, whether it is there or not. */
+GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key,
+				     GPUBPF_PRIVATE const u8 *value, u64 flags)
+{
+	u64 before = 0;
+	u32 at = gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before);
+
+	if (at == GPUBPF_HASH_LOST)
+		return -GPUBPF_EBUSY;
+	if (at && flags == GPUBPF_NOEXIST)
+		return -GPUBPF_EEXIST;
+	if (at) {
+		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, value);
+		return 0;
+	}
+	if (flags == GPUBPF_EXIST)
+		return -GPUBPF_ENOENT;
+	at = gpubpf_hash_take(env, GPUBPF_MAP_PASS);
+	if (!at)
+		return -GPUBPF_E2BIG;
+	gpubpf_hash_insert(env, GPUBPF_MAP_PASS, at, bucket, key, value);
+	return 0;
+}
+
+GPUBPF_FN u64 gpubpf_hash_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
+{
+	u32 bucket = gpubpf_hash_bucket(key, key_size, max_entries), at = GPUBPF_HASH_LOST, tries;
+	u64 before = 0;
+
+	for (tries = 0; tries < 64 && at == GPUBPF_HASH_LOST; tries++)
+		at = gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before);
+	if (at == GPUBPF_HASH_LOST)
+		gpubpf_count(env->arena + ctl + 8);
+	if (at == 0 || at == GPUBPF_HASH_LOST)
+		return 0;
+	return gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, gpubpf_copy_of(copies));
+}
+
+GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key,
+				 GPUBPF_PRIVATE const u8 *value, u64 flags)
+{
+	u64 map = env->arena + ctl, lock, before = 0;
+	u32 bucket, at, turns, patience, full = 0, done = 0;
+	s64 ret = -GPUBPF_EBUSY;
+
+	if (flags > GPUBPF_EXIST)
+		return -GPUBPF_EINVAL;
+	bucket = gpubpf_hash_bucket(key, key_size, max_entries);
+	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
+	patience = gpubpf_hash_patience(map);
+	for (turns = 0; !done && turns < patience; turns++) {
+		at = gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before);
+		if (at != 0 && at != GPUBPF_HASH_LOST) {
+			done = flags == GPUBPF_NOEXIST || gpubpf_hash_set_found(env, GPUBPF_MAP_PASS, at, key, value);
+			ret = flags == GPUBPF_NOEXIST ? -GPUBPF_EEXIST : 0;
+		} else if (at == 0 && (flags == GPUBPF_EXIST || full)) {
+			done = 1;
+			ret = flags == GPUBPF_EXIST ? -GPUBPF_ENOENT : -GPUBPF_E2BIG;
+		} else if (at == 0 && !gpubpf_hash_room(map, max_entries) && gpubpf_load_acquire_u32(lock) == 0) {
+			/* nobody is inserting the key right now: if it is not there on the next walk, that was so */
+			full = 1;
+		} else if (gpubpf_hash_trylock(lock)) {
+			ret = gpubpf_hash_set_locked(env, GPUBPF_MAP_PASS, bucket, key, value, flags);
+			done = gpubpf_hash_unlock(env, lock) && ret != -GPUBPF_EBUSY;
+		}
+	}
+	if (!done)
+		ret = -GPUBPF_EBUSY;
+	if (ret == -GPUBPF_E2BIG)
+		gpubpf_count(map);
+	if (ret == -GPUBPF_EBUSY)
+		gpubpf_count(map + 8);
+	return ret;
+}
+
+/* With the lock: take the key out of its chain. */
+GPUBPF_FN s64 gpubpf_hash_delete_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key)
+{
+	u64 before = 0, elem, state;
+	u32 at = gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before);
+
+	if (at == GPUBPF_HASH_LOST)
+		return -GPUBPF_EBUSY;
+	if (at == 0)
+		return -GPUBPF_ENOENT;
+	elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at);
+	state = elem + GPUBPF_HASH_STATE;
+	gpubpf_store_release_u32(before, gpubpf_load_u32(elem + GPUBPF_HASH_NEXT));
+	gpubpf_rmw_add_u32(state, GPUBPF_HASH_ZOMBIE - GPUBPF_HASH_LIVE);
+	if (gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE)
+		gpubpf_hash_give(env, GPUBPF_MAP_PASS, at);
+	return 0;
+}
+
+GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
+{
+	u64 map = env->arena + ctl, lock, before = 0;
+	u32 bucket = gpubpf_hash_bucket(key, key_size, max_entries), turns, patience, done = 0;
+	s64 ret = -GPUBPF_ENOENT;
+
+	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
+	patience = gpubpf_hash_patience(map);
+	for (turns = 0; !done && turns < patience; turns++) {
+		if (gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before) == 0) {
+			done = 1;
+		} else if (gpubpf_hash_trylock(lock)) {
+			ret = gpubpf_hash_delete_locked(env, GPUBPF_MAP_PASS, bucket, key);
+			done = gpubpf_hash_unlock(env, lock) && ret != -GPUBPF_EBUSY;
+		}
+	}
+	if (!done)
+		ret = -GPUBPF_EBUSY;
+	if (ret == -GPUBPF_EBUSY)
+		gpubpf_count(map + 8);
+	return ret;
+}
+
+#endif

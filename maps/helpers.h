@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Helpers without a map (core/helpers.def). */
+#ifndef GPUBPF_MAPS_HELPERS_H
+#define GPUBPF_MAPS_HELPERS_H
+
+#include "ctx.h"
+#include "words.h"
+
+/* A word of the header that stays the same while a kernel runs: it may come from any cache. */
+GPUBPF_FN u64 gpubpf_header_word(GPUBPF_ENV, u32 offset)
+{
+	return *(GPUBPF_GLOBAL const gpubpf_u64a *)(env->arena + offset);
+}
+
+GPUBPF_FN u64 gpubpf_clock_word(GPUBPF_ENV, u32 i)
+{
+	return env->flags & GPUBPF_ENV_CLOCK ? env->clock[i] : gpubpf_header_word(env, GPUBPF_ARENA_CLOCK + 8 * i);
+}
+
+/*
+ * ns of CLOCK_MONOTONIC: clock_ns + (cycles - clock_cycles) * clock_mult / 2^32, in 32-bit halves since the
+ * product may need more than 64 bits. A counter that runs behind the calibration gives an earlier time.
+ */
+GPUBPF_FN u64 gpubpf_helper_ktime_get_ns(GPUBPF_ENV)
+{
+#ifdef GPUBPF_CLOCK_IS_NS
+	return gpubpf_clock();
+#elif defined(GPUBPF_SCALES_CLOCK)
+	return gpubpf_clock_scale(gpubpf_clock() - gpubpf_clock_word(env, 0), gpubpf_clock_word(env, 2),
+				  gpubpf_clock_word(env, 1));
+#else
+	u64 cycles = gpubpf_clock() - gpubpf_clock_word(env, 0);
+	u64 mult = gpubpf_clock_word(env, 2);
+	u64 high = (u64)((s64)cycles >> 32), low = cycles & 0xffffffffu;
+
+	return gpubpf_clock_word(env, 1) + high * mult + low * (mult >> 32) +
+	       ((low * (mult & 0xffffffffu)) >> 32);
+#endif
+}
+
+GPUBPF_FN u64 gpubpf_helper_get_globaltimer(GPUBPF_ENV)
+{
+	return gpubpf_helper_ktime_get_ns(env);
+}
+
+/* A counter's next value, mixed (splitmix64): no two calls of a session draw from the same one. */
+GPUBPF_FN u64 gpubpf_helper_get_prandom_u32(GPUBPF_ENV)
+{
+	u64 line = GPUBPF_ARENA_RNG + (gpubpf_sm() % GPUBPF_ARENA_RNG_COPIES) * (u64)GPUBPF_REPLICA_ALIGN;
+	u64 x = gpubpf_rmw_add_u64(env->arena + line, 0x9e3779b97f4a7c15ul);
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ul;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebul;
+	return (x ^ (x >> 31)) & 0xffffffffu;
+}
+
+GPUBPF_FN u64 gpubpf_helper_get_sm_id(GPUBPF_ENV)
+{
+	u32 sm = gpubpf_sm(), replicas = (u32)gpubpf_header_word(env, GPUBPF_ARENA_REPLICAS);
+
+	return sm < replicas || replicas == 0 ? sm : sm % replicas;
+}
+
+GPUBPF_FN u64 gpubpf_helper_get_smp_processor_id(GPUBPF_ENV)
+{
+	return gpubpf_helper_get_sm_id(env);
+}
+
+GPUBPF_FN u64 gpubpf_helper_get_warp_id(GPUBPF_ENV)
+{
+	return gpubpf_warp();
+}
+
+GPUBPF_FN u64 gpubpf_helper_get_lane_id(GPUBPF_ENV)
+{
+	return gpubpf_lane();
+}
+
+GPUBPF_FN u64 gpubpf_helper_get_device_id(GPUBPF_ENV)
+{
+	return env->device;
+}
+
+GPUBPF_FN u64 gpubpf_helper_get_current_pid_tgid(GPUBPF_ENV)
+{
+	return env->pid_tgid;
+}
+
+GPUBPF_FN u64 gpubpf_helper_gpu_membar(GPUBPF_ENV)
+{
+	gpubpf_fence_system();
+	return 0;
+}
+
+#define GPUBPF_HELPER3(name, source) \
+	GPUBPF_FN s64 gpubpf_helper_##name(GPUBPF_ENV, GPUBPF_PRIVATE u64 *x, GPUBPF_PRIVATE u64 *y, \
+					   GPUBPF_PRIVATE u64 *z) \
+	{ \
+		*x = source(0); \
+		*y = source(1); \
+		*z = source(2); \
+		return 0; \
+	}
+
+GPUBPF_HELPER3(get_block_idx, gpubpf_block_idx_at)
+GPUBPF_HELPER3(get_block_dim, gpubpf_block_dim_at)
+GPUBPF_HELPER3(get_thread_idx, gpubpf_thread_idx_at)
+GPUBPF_HELPER3(get_grid_dim, gpubpf_grid_dim_at)
+
+GPUBPF_FN s64 gpubpf_helper_read_arg(GPUBPF_ENV, u64 param_off, u64 param_size, u64 offset, GPUBPF_PRIVATE u8 *to,
+				     u64 size)
+{
+	u64 i;
+
+	if (!(u64)env->arg_bytes || offset > param_size || size > param_size - offset)
+		return -GPUBPF_EINVAL;
+	for (i = 0; i < size; i++)
+		to[i] = env->arg_bytes[param_off + offset + i];
+	return 0;
+}
+
+#endif

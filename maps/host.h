@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device library on the host: all its functions, compiled here as static inline (device.h), and the
+ * same by map type for who has a view and not an implementation's name. The interpreter runs programs with
+ * these; map and env addresses are those of this process (env->arena = the mapping).
+ */
+#ifndef GPUBPF_MAPS_HOST_H
+#define GPUBPF_MAPS_HOST_H
+
+#include "array.h"
+#include "atomics.h"
+#include "ctx.h"
+#include "hash.h"
+#include "helpers.h"
+#include "print.h"
+#include "ring.h"
+#include "thread_array.h"
+
+struct gpubpf_map_view;
+
+#define GPUBPF_MAP_GPU_RINGBUF 1527
+
+/* GPUBPF_MAP_ARGS of a struct gpubpf_map_layout */
+#define GPUBPF_LAYOUT_PASS(l) (l)->flags, (l)->key_size, (l)->value_size, (l)->max_entries, (l)->copies, \
+	(l)->ctl, (l)->data, (l)->stride, (l)->copy_stride
+
+/* Coordinates of what this thread of the process runs; NULL: one thread of one block. */
+void gpubpf_host_thread_set(const struct gpubpf_host_thread *thread);
+
+/* Helpers 1 to 3 by the view's map type: the address of the value or 0; 0 or -errno. The key and the value
+ * must be readable for their sizes. */
+u64 gpubpf_host_lookup(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key);
+s64 gpubpf_host_update(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key,
+		       const void *value, u64 flags);
+s64 gpubpf_host_delete(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key);
+
+#endif

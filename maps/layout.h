@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena: the one piece of memory that holds all maps of a session on one device. Tool, agent, twin
+ * and interpreter see the same bytes, by the offsets that gpubpf_layout_compute() gives each map. They
+ * are constants when a twin is compiled; the header below is for those who only have the bytes.
+ *
+ * The tool creates it as a memfd and initialises it. Where the device can work on host memory (CPU
+ * devices, fine-grained memory) it *is* the device's memory; elsewhere the agent keeps a copy in device
+ * memory, drains rings and copies back when kernels end, and the memfd is the mirror that the tool reads.
+ * A twin reaches it by its address alone: an extra kernel argument in OpenCL, a module variable in CUDA.
+ *
+ * Also included by the device library: only fixed-width members, natural alignment, no pointers.
+ */
+#ifndef GPUBPF_MAPS_LAYOUT_H
+#define GPUBPF_MAPS_LAYOUT_H
+
+#include "device_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
+
+#define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
+#define GPUBPF_ARENA_VERSION 2
+#define GPUBPF_ARENA_ALIGN 4096
+#define GPUBPF_REPLICA_ALIGN 128 /* bytes between copies that different multiprocessors write */
+
+struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
+	u64 magic;
+	u32 version;
+	u32 nmaps;
+	u64 size;                /* of the arena in bytes */
+	u64 layout_hash;         /* of all layouts: a twin and an arena that disagree must not meet */
+	u64 maps_off;            /* struct gpubpf_map_layout[nmaps] */
+	u64 base;                /* device address of the arena, written by the agent */
+	u32 replicas;            /* copies that multiprocessors write to; > any value of helper 509 */
+	u32 threads;             /* threads that per-thread maps have room for */
+	/* ns = clock_ns + (cycles - clock_cycles) * clock_mult / 2^32; mult 2^32 if cycles are ns, 0 until
+	 * the agent has calibrated */
+	u64 clock_cycles, clock_ns, clock_mult;
+	u64 clock_error_ns;      /* measured uncertainty */
+	u64 thread_drops;        /* look-ups in per-thread maps by threads beyond `threads` */
+	u64 print_ring;          /* offset of the layout of the ring for prints; 0 none */
+	u64 pad[19];
+};
+
+#define GPUBPF_ARENA_IS_VERSION 8     /* offsets of members that the device library uses */
+#define GPUBPF_ARENA_REPLICAS 48
+#define GPUBPF_ARENA_CLOCK 56
+#define GPUBPF_ARENA_THREAD_DROPS 88
+
+/* After the header: counters that helper 7 draws numbers from, one a line, a multiprocessor takes the
+ * line of its id modulo their number. */
+#define GPUBPF_ARENA_RNG 256
+#define GPUBPF_ARENA_RNG_COPIES 32
+#define GPUBPF_ARENA_MAPS (GPUBPF_ARENA_RNG + GPUBPF_ARENA_RNG_COPIES * GPUBPF_REPLICA_ALIGN)
+
+/* Where a map lies. The names of ctl, data, stride and copy_stride are explained by each map type's file. */
+struct gpubpf_map_layout {
+	u32 type;                /* BPF_MAP_TYPE_* or 1501.. */
+	u32 flags;               /* enum gpubpf_layout_flags */
+	u32 key_size, value_size;
+	u32 max_entries;
+	u32 copies;              /* replicas, threads, or 1 */
+	u64 ctl;                 /* offset in the arena of control words: buckets, heads, counters */
+	u64 data;                /* offset of values, elements or records */
+	u64 stride;              /* bytes from one value (element) to the next */
+	u64 copy_stride;         /* bytes from one copy to the next */
+	u64 size;                /* bytes from ctl to the end of data, both included */
+};
+
+enum gpubpf_layout_flags {
+	GPUBPF_LAYOUT_SUM8 = 1 << 0,  /* replicated by multiprocessor: a reader sums copies as u64s */
+	GPUBPF_LAYOUT_SUM4 = 1 << 1,  /* as u32s */
+	GPUBPF_LAYOUT_RDONLY = 1 << 2,
+	GPUBPF_LAYOUT_DELETES = 1 << 3, /* a device program deletes keys: updates in place must pin */
+	GPUBPF_LAYOUT_PERF = 1 << 4,    /* a full ring is -ENOSPC (helper 25), not -EAGAIN (helper 130) */
+	GPUBPF_LAYOUT_COPIES = 1 << 5,  /* the copies are values of their own (PERCPU_ARRAY), not summands */
+};
+
+/* Offsets of the words that every map has at the beginning of ctl. */
+struct gpubpf_map_ctl {
+	u64 drops;               /* records dropped, updates refused because the map was full */
+	u64 lock_timeouts;
+	u64 pad[14];
+};
+
+/*
+ * Rings: after struct gpubpf_map_ctl, for each copy the line that devices write; then what the reader on the host
+ * writes: one u64 a copy, its position; one more a copy, the records that it has taken of the batch there; one that
+ * it counts up when it has left room.
+ * Where an arena is not shared the agent copies by maps/mirror.h, which keeps each word with its writer.
+ */
+struct gpubpf_ring_copy {
+	u64 prod;                /* the position up to which room was claimed */
+	u64 drops;               /* records for which there was no room */
+	u64 full;                /* what the reader's count was, plus 1, when a lane found all rings full that it tries */
+	u64 pad[13];
+};
+#define GPUBPF_RING_COPY(layout_ctl, copy) ((layout_ctl) + 128 + 128ul * (copy))
+#define GPUBPF_RING_CONS(layout_ctl, copies, copy) ((layout_ctl) + 128 + 128ul * (copies) + 8ul * (copy))
+#define GPUBPF_RING_PART(layout_ctl, copies, copy) GPUBPF_RING_CONS(layout_ctl, copies, (copies) + (copy))
+#define GPUBPF_RING_LEFT(layout_ctl, copies) GPUBPF_RING_CONS(layout_ctl, copies, 2 * (copies))
+#define GPUBPF_RING_CTL_END(layout_ctl, copies) GPUBPF_RING_CONS(layout_ctl, copies, 2 * (copies) + 1)
+
+/* A position in a ring: the number of a segment, and the offset in it. */
+#define GPUBPF_RING_SEGMENTS 4
+#define GPUBPF_RING_SHIFT 40
+#define GPUBPF_RING_WRAP (1ul << (64 - GPUBPF_RING_SHIFT)) /* segment numbers are modulo this */
+#define GPUBPF_RING_SEGMENT(position) ((position) >> GPUBPF_RING_SHIFT)
+#define GPUBPF_RING_OFFSET(position) ((position) & ((1ul << GPUBPF_RING_SHIFT) - 1))
+/* bytes behind each segment for the record that begins in it */
+#define GPUBPF_RING_ROOM(stride, copy_stride) (((copy_stride) - (stride)) / GPUBPF_RING_SEGMENTS)
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps on the host: layout of an arena, operations on its bytes, readers of its rings. Works on any
+ * mapping of an arena: the tool's memfd while twins write to it, or a mirror. The arena's bytes are not
+ * trusted (the application can write to them): every offset comes from the layout that the tool computed,
+ * never from the arena, and every count read is bounded.
+ */
+#ifndef GPUBPF_MAPS_MAPS_H
+#define GPUBPF_MAPS_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/caps.h"
+#include "core/prog.h"
+#include "layout.h"
+
+struct gpubpf_diag;
+
+struct gpubpf_layout_opts {
+	uint32_t replicas;       /* multiprocessors (compute units), at least 1 */
+	uint32_t threads;        /* room in per-thread maps; 0: 1 << 20, less where memory asks for it */
+	uint64_t max_size;       /* of the arena; 0: 1 GiB */
+	uint32_t print_bytes;    /* ring for prints, a power of two; 0: none */
+	uint32_t ring_bytes;     /* rings of a PERF_EVENT_ARRAY in all; 0: 4 MiB, more on large devices */
+	const uint32_t *map_use; /* union of the programs' facts, [unit->nmaps]; decides replication */
+};
+
+struct gpubpf_layout {
+	struct gpubpf_map_layout *maps; /* [nmaps], then the print ring's if there is one */
+	uint32_t nmaps;
+	uint64_t size;                  /* of the arena, a multiple of GPUBPF_ARENA_ALIGN */
+	uint64_t hash;
+	uint64_t print_ring;            /* arena offset of its layout, 0 none */
+	uint32_t replicas, threads;
+};
+
+/* Place every map of the unit. -E2BIG with a diagnostic that names the map when it cannot fit. */
+int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			  struct gpubpf_layout *layout, struct gpubpf_diag *diag);
+void gpubpf_layout_finish(struct gpubpf_layout *layout);
+
+/* Initialise `arena` (layout->size zeroed bytes): header, layouts, free lists, global data. */
+void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout);
+
+/* One map in one mapping of an arena. */
+struct gpubpf_map_view {
+	void *arena;
+	const struct gpubpf_map *map;    /* NULL for the print ring */
+	const struct gpubpf_map_layout *layout; /* the tool's own, never the arena's copy */
+};
+
+/* bpf(2)'s operations, same flags and errors (-ENOENT, -EEXIST, -E2BIG, -EINVAL, -ENOTSUPP). lookup copies
+ * value_size bytes: copies that are replicas are summed. For COPIES maps the value is the concatenation of
+ * all copies, each padded to 8 bytes, as bpf(2) does for per-CPU maps: copies * round_up(value_size, 8). */
+int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value);
+int gpubpf_map_update(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);
+int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key);
+int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
+/* All entries, each once, in no order that means anything; start with *cursor 0; value may be NULL. -ENOENT
+ * after the last. Ends whatever an arena holds, which a loop of next_key does not on a corrupted one. */
+int gpubpf_map_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
+size_t gpubpf_map_user_value_size(const struct gpubpf_map_view *view);
+/* records and updates refused for lack of room, look-ups of threads without room */
+uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view);
+
+/* Hand every record that is ready to fn, oldest first in each copy, and free its room. fn's non-zero
+ * return stops. Returns the records read, or -errno; -EBADMSG if the ring's words are nonsense (it is then
+ * reset, and what was lost is counted as drops). One reader a ring at a time. */
+typedef int (*gpubpf_record_fn)(void *arg, uint32_t copy, const void *data, uint32_t size);
+int64_t gpubpf_ring_read(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg);
+/* The last read, when nothing writes any more: also steps over records that their writers never finished
+ * (a killed program) and counts each gap as a drop. */
+int64_t gpubpf_ring_drain(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg);
+/* The view of the print ring; false if the layout has none. */
+bool gpubpf_print_view(void *arena, const struct gpubpf_layout *layout, struct gpubpf_map_view *view);
+
+/* A record of the print ring, decoded. */
+struct gpubpf_print {
+	uint64_t kernel, launch;
+	uint64_t block[3], thread[3];
+	uint32_t prog;           /* index in the unit */
+	char text[512];          /* formatted, without trailing newline */
+};
+int gpubpf_print_decode(const void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout,
+			const void *data, uint32_t size, struct gpubpf_print *print);
+
+#endif

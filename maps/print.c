@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records of the print ring (print.h) as text, by the rules of the kernel's bpf_trace_printk(): flags and
+ * a width, then %d %i %u %x %X %c %s or %p (%pks and %pus are %s, other %p are addresses), l and ll. What
+ * comes out holds no control characters but newlines and tabs: the bytes are the application's.
+ */
+#include "maps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/facts.h"
+#include "host.h"
+
+#define STRING_MAX 128 /* bytes of a %s */
+
+_Static_assert(sizeof(struct gpubpf_print_bytes) == GPUBPF_PRINT_HEAD, "offsets in print.h");
+
+struct out {
+	char *text;
+	size_t size, used;
+};
+
+struct source {                /* where strings come from */
+	const char *arena;
+	const struct gpubpf_layout *layout;
+	uint64_t base;         /* where the device sees the arena, as the record claims */
+};
+
+static void put_char(struct out *out, char c)
+{
+	if ((unsigned char)c < ' ' && c != '\n' && c != '\t')
+		c = '.';
+	if (c == 0x7f)
+		c = '.';
+	if (out->used + 1 < out->size)
+		out->text[out->used++] = c;
+}
+
+static void put_text(struct out *out, const char *text, size_t size)
+{
+	while (size-- && *text)
+		put_char(out, *text++);
+}
+
+/* A string in a map, by the address that the device knows it under. */
+static void put_string(struct out *out, const struct source *source, uint64_t address)
+{
+	uint64_t off = address - source->base, i;
+
+	if (address < GPUBPF_PTR_LIMIT || off < GPUBPF_ARENA_MAPS || off >= source->layout->size) {
+		put_text(out, address ? "(not in a map)" : "(null)", 16);
+		return;
+	}
+	for (i = 0; i < STRING_MAX && off + i < source->layout->size && source->arena[off + i]; i++)
+		put_char(out, source->arena[off + i]);
+}
+
+/* one conversion: % is at *fmt; moves *fmt behind it */
+struct spec {
+	char flags[24];        /* %, flags, width: for printf */
+	unsigned longs;
+	char conv;             /* 0: none that we know */
+};
+
+static struct spec parse_spec(const char **fmt)
+{
+	const char *p = *fmt + 1;
+	struct spec spec = { .flags = "%" };
+	size_t n = 1;
+
+	while (*p && strchr("0+- #", *p) && n < 8)
+		spec.flags[n++] = *p++;
+	while (*p >= '0' && *p <= '9' && n < 11)
+		spec.flags[n++] = *p++;
+	while (*p == 'l' && spec.longs < 2) {
+		spec.longs++;
+		p++;
+	}
+	if (*p && strchr("diuxXcsp%", *p))
+		spec.conv = *p++;
+	if (spec.conv == 'p' && (*p == 'k' || *p == 'u') && p[1] == 's') {
+		spec.conv = 's';
+		p += 2;
+	} else if (spec.conv == 'p' && *p && strchr("KxBsS", *p)) {
+		p++;
+	}
+	*fmt = p;
+	return spec;
+}
+
+static void put_number(struct out *out, const struct spec *spec, uint64_t arg)
+{
+	char format[32], text[160];
+
+	if (!spec->longs)
+		arg = spec->conv == 'd' || spec->conv == 'i' ? (uint64_t)(int64_t)(int32_t)arg : (uint32_t)arg;
+	snprintf(format, sizeof(format), "%sll%c", spec->flags, spec->conv);
+	snprintf(text, sizeof(text), format, (unsigned long long)arg);
+	put_text(out, text, sizeof(text));
+}
+
+static void put_spec(struct out *out, const struct spec *spec, const struct source *source, uint64_t arg)
+{
+	char text[32];
+
+	switch (spec->conv) {
+	case 's':
+		put_string(out, source, arg);
+		break;
+	case 'c':
+		put_char(out, (char)arg);
+		break;
+	case 'p':
+		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)arg);
+		put_text(out, text, sizeof(text));
+		break;
+	default:
+		put_number(out, spec, arg);
+	}
+}
+
+static void put_format(struct out *out, const char *fmt, const struct source *source, const uint64_t arg[3])
+{
+	unsigned used = 0;
+
+	while (*fmt) {
+		const char *begin = fmt;
+		struct spec spec;
+
+		if (*fmt != '%') {
+			put_char(out, *fmt++);
+			continue;
+		}
+		spec = parse_spec(&fmt);
+		if (spec.conv == '%')
+			put_char(out, '%');
+		else if (spec.conv && used < 3)
+			put_spec(out, &spec, source, arg[used++]);
+		else
+			put_text(out, begin, (size_t)(fmt - begin)); /* as it stands, like the kernel's -EINVAL */
+	}
+}
+
+int gpubpf_print_decode(const void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout,
+			const void *data, uint32_t size, struct gpubpf_print *print)
+{
+	struct source source = { .arena = arena, .layout = layout };
+	char text[GPUBPF_PRINT_TEXT + 1] = "";
+	struct gpubpf_print_bytes record;
+	struct out out;
+
+	if (size < sizeof(record) || size > sizeof(record) + GPUBPF_PRINT_TEXT)
+		return -EBADMSG;
+	memcpy(&record, data, sizeof(record));
+	memcpy(text, (const char *)data + sizeof(record), size - sizeof(record));
+	if (record.prog >= unit->nprogs || (record.kind != GPUBPF_PRINT_FORMAT && record.kind != GPUBPF_PRINT_STRING))
+		return -EBADMSG;
+	memset(print, 0, sizeof(*print));
+	source.base = record.arena;
+	print->kernel = record.kernel_id;
+	print->launch = record.launch;
+	memcpy(print->block, record.block, sizeof(record.block));
+	memcpy(print->thread, record.thread, sizeof(record.thread));
+	print->prog = record.prog;
+	out = (struct out){ print->text, sizeof(print->text) };
+	if (record.kind == GPUBPF_PRINT_STRING)
+		put_text(&out, text, sizeof(text));
+	else
+		put_format(&out, text, &source, record.arg);
+	while (out.used && print->text[out.used - 1] == '\n')
+		out.used--;
+	print->text[out.used] = 0;
+	return 0;
+}

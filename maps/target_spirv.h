@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPIR-V by LLVM. The clock is a function linked beside: SPIR-V 1.4 has none in its core. */
+#ifndef GPUBPF_MAPS_TARGET_SPIRV_H
+#define GPUBPF_MAPS_TARGET_SPIRV_H
+
+#include "target_scoped.h"
+#include "target_opencl.h"
+
+u64 gpubpf_clock_read(void);
+
+GPUBPF_FN u32 gpubpf_sm(void)
+{
+	return gpubpf_group_sum();
+}
+
+#ifdef GPUBPF_SUBGROUPS
+GPUBPF_FN u32 gpubpf_lane(void)
+{
+	return get_sub_group_local_id();
+}
+
+GPUBPF_FN u32 gpubpf_warp(void)
+{
+	return get_sub_group_id();
+}
+#else
+GPUBPF_FN u32 gpubpf_lane(void)
+{
+	return 0;
+}
+
+GPUBPF_FN u32 gpubpf_warp(void)
+{
+	return gpubpf_item_linear();
+}
+#endif
+
+GPUBPF_FN u64 gpubpf_clock(void)
+{
+	return gpubpf_clock_read();
+}
+
+GPUBPF_FN void gpubpf_fence_system(void)
+{
+	__scoped_atomic_thread_fence(__ATOMIC_ACQ_REL, __MEMORY_SCOPE_SYSTEM);
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies between private memory and the arena, whole 8-byte words at a time, so that no reader ever sees
+ * half a word; the last word of an odd size is padded with zeros. Also the errors and flags of bpf(2).
+ */
+#ifndef GPUBPF_MAPS_WORDS_H
+#define GPUBPF_MAPS_WORDS_H
+
+#include "target.h"
+
+/* uapi/asm-generic/errno-base.h */
+#define GPUBPF_EPERM 1
+#define GPUBPF_ENOENT 2
+#define GPUBPF_E2BIG 7
+#define GPUBPF_EAGAIN 11
+#define GPUBPF_EBUSY 16
+#define GPUBPF_EEXIST 17
+#define GPUBPF_EINVAL 22
+#define GPUBPF_ENOSPC 28
+
+/* uapi/linux/bpf.h: flags of BPF_MAP_UPDATE_ELEM */
+#define GPUBPF_ANY 0
+#define GPUBPF_NOEXIST 1
+#define GPUBPF_EXIST 2
+
+#define GPUBPF_ROUND8(n) (((n) + 7u) & ~7u)
+
+/* the word at p, of which only the first n bytes may be read; straight, since not all compilers unroll */
+GPUBPF_FN u64 gpubpf_word(GPUBPF_PRIVATE const u8 *p, u64 n)
+{
+	u64 word = 0;
+	u32 at = 0;
+
+	if (n >= 8)
+		return *(GPUBPF_PRIVATE const gpubpf_u64u *)p;
+	if (n & 4) {
+		word = *(GPUBPF_PRIVATE const gpubpf_u32u *)p;
+		at = 4;
+	}
+	if (n & 2) {
+		word |= (u64)*(GPUBPF_PRIVATE const gpubpf_u16u *)(p + at) << (8 * at);
+		at += 2;
+	}
+	if (n & 1)
+		word |= (u64)p[at] << (8 * at);
+	return word;
+}
+
+GPUBPF_FN void gpubpf_copy_in(u64 to, GPUBPF_PRIVATE const u8 *from, u64 size)
+{
+	u64 i;
+
+	GPUBPF_UNROLL
+	for (i = 0; i < size; i += 8)
+		gpubpf_store_u64(to + i, gpubpf_word(from + i, size - i));
+}
+
+GPUBPF_FN void gpubpf_zero(u64 to, u64 size)
+{
+	u64 i;
+
+	for (i = 0; i < size; i += 8)
+		gpubpf_store_u64(to + i, 0);
+}
+
+/* Which of `copies` the lane works on. */
+GPUBPF_FN u32 gpubpf_copy_of(u32 copies)
+{
+	return copies > 1 ? gpubpf_sm() % copies : 0;
+}
+
+/* One more in a counter of refused work, the same one for all lanes that are here. */
+GPUBPF_FN void gpubpf_count(u64 address)
+{
+#if defined(GPUBPF_HAS_WARP) && !defined(GPUBPF_COMBINES_ADDS)
+	u32 lanes = gpubpf_warp_active();
+
+	if (gpubpf_warp_first(lanes) == gpubpf_lane())
+		gpubpf_add_u64(address, gpubpf_warp_count(lanes));
+#else
+	gpubpf_add_u64(address, 1);
+#endif
+}
+
+#endif
