@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* struct gpubpf_device_ops over the CUDA driver API. */
+#include "device.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "driver.h"
+
+#define CLOCK_WAIT_NS 50000000ull
+
+struct gpubpf_device {
+	const struct cuda_driver *cu;
+	CUdevice device;
+	CUcontext context;
+	bool primary;            /* context is ours to release */
+	struct gpubpf_device_caps caps;
+	/* the arena; made exportable so that it outlives the process (handle), else plain memory */
+	void *host;
+	CUdeviceptr arena;
+	size_t arena_size, mapped;
+	CUmemGenericAllocationHandle handle;
+	CUstream stream;         /* for our copies and the clock; made with the arena or the first reading */
+	struct waiter *waiter;   /* whose time was over before the device was still */
+	CUmodule clock_module;
+	CUfunction clock_kernel;
+	CUdeviceptr clock_word;
+};
+
+struct gpubpf_device_module {
+	struct gpubpf_device *device;
+	CUmodule module;
+};
+
+struct gpubpf_device_kernel {
+	struct gpubpf_device *device;
+	CUfunction function;
+};
+
+static int fail(const struct cuda_driver *cu, struct gpubpf_why *why, const char *what, CUresult error)
+{
+	snprintf(why->text, sizeof(why->text), "%s: %s", what, cuda_error(cu, error));
+	return -EIO;
+}
+
+static int enter(struct gpubpf_device *device, int *mode)
+{
+	CUresult error = cuda_enter(device->cu, device->context, mode);
+
+	if (!error && !device->stream && device->cu->stream_create(&device->stream, CU_STREAM_NON_BLOCKING)) {
+		cuda_leave(device->cu, mode);
+		return -EIO;
+	}
+	return error ? -EIO : 0;
+}
+
+static void leave(struct gpubpf_device *device, int *mode)
+{
+	cuda_leave(device->cu, mode);
+}
+
+static CUresult copy_to(struct gpubpf_device *device, CUdeviceptr to, const void *from, size_t size)
+{
+	CUresult error = device->cu->copy_to(to, from, size, device->stream);
+
+	return error ? error : device->cu->stream_synchronize(device->stream);
+}
+
+static CUresult copy_from(struct gpubpf_device *device, void *to, CUdeviceptr from, size_t size)
+{
+	CUresult error = device->cu->copy_from(to, from, size, device->stream);
+
+	return error ? error : device->cu->stream_synchronize(device->stream);
+}
+
+static int attribute(struct gpubpf_device *device, int which)
+{
+	int value = 0;
+
+	device->cu->device_attribute(&value, which, device->device);
+	return value;
+}
+
+static void fill_caps(struct gpubpf_device *device, int ordinal)
+{
+	struct gpubpf_device_caps *caps = &device->caps;
+	size_t memory = 0;
+	int version = 0;
+
+	device->cu->device_memory(&memory, device->device);
+	device->cu->driver_version(&version);
+	snprintf(caps->backend, sizeof(caps->backend), "cuda");
+	device->cu->device_name(caps->name, sizeof(caps->name), device->device);
+	snprintf(caps->driver, sizeof(caps->driver), "NVIDIA CUDA %d.%d", version / 1000, version % 1000 / 10);
+	snprintf(caps->arch, sizeof(caps->arch), "sm_%d%d",
+		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD;
+	caps->clock = GPUBPF_CLOCK_GLOBALTIMER;
+	caps->compute_units = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	caps->warp_size = 32;
+	caps->address_bits = 64;
+	caps->max_threads_per_block = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	caps->memory = caps->max_alloc = memory;
+	caps->ordinal = ordinal;
+}
+
+/* The device whose name holds how->name, or of the ordinal that it is, and any if it is NULL: the how->index-th of
+ * them. */
+static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_open *how, CUdevice *device, int *ordinal)
+{
+	const char *wanted = how->name;
+	char name[96] = "", *end;
+	uint32_t index = how->index;
+	int n = 0;
+
+	cu->device_count(&n);
+	for (int i = 0; i < n; i++) {
+		if (cu->device_get(device, i) || cu->device_name(name, sizeof(name), *device))
+			continue;
+		*ordinal = i;
+		if ((!wanted || strstr(name, wanted) || (strtol(wanted, &end, 10) == i && end != wanted && !*end)) &&
+		    !index--)
+			return 0;
+	}
+	return -ENODEV;
+}
+
+static int open_context(struct gpubpf_device *device, const struct gpubpf_device_open *how, int *ordinal,
+			struct gpubpf_why *why)
+{
+	const struct cuda_driver *cu = device->cu;
+	CUcontext old;
+	CUresult error;
+
+	if (how->context) {
+		device->context = how->context;
+		error = cu->ctx_push(device->context);
+		if (error)
+			return fail(cu, why, "the application's context cannot be used", error);
+		error = cu->ctx_device(&device->device);
+		cu->ctx_pop(&old);
+		*ordinal = device->device;
+		return error ? fail(cu, why, "the context has no device", error) : 0;
+	}
+	error = cu->init(0);
+	if (error)
+		return fail(cu, why, "cuInit", error);
+	if (find_device(cu, how, &device->device, ordinal) < 0) {
+		snprintf(why->text, sizeof(why->text), "no CUDA device named '%s'", how->name ? how->name : "");
+		return -ENODEV;
+	}
+	error = cu->primary_retain(&device->context, device->device);
+	if (error)
+		return fail(cu, why, "the device's primary context", error);
+	device->primary = true;
+	return 0;
+}
+
+static int cuda_open(const struct gpubpf_device_open *how, struct gpubpf_device **out, struct gpubpf_why *why)
+{
+	const struct cuda_driver *cu = how->runtime ? how->runtime : cuda_driver_load(why->text, sizeof(why->text));
+	struct gpubpf_device *device;
+	int err, ordinal = 0;
+
+	if (!cu)
+		return -ENOENT;
+	device = calloc(1, sizeof(*device));
+	if (!device)
+		return -ENOMEM;
+	device->cu = cu;
+	err = open_context(device, how, &ordinal, why);
+	if (err < 0) {
+		free(device);
+		return err;
+	}
+	fill_caps(device, ordinal);
+	*out = device;
+	return 0;
+}
+
+static const struct gpubpf_device_caps *cuda_caps(const struct gpubpf_device *device)
+{
+	return &device->caps;
+}
+
+/* ---- the arena ---- */
+
+static size_t whole_pages(struct gpubpf_device *device, const CUmemAllocationProp *prop, size_t size)
+{
+	size_t step = 0;
+
+	return device->cu->mem_granularity(&step, prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) || !step ? 0 :
+	       (size + step - 1) / step * step;
+}
+
+/* device->handle's memory at an address; the handle is released if that fails. */
+static CUresult map_memory(struct gpubpf_device *device, size_t room)
+{
+	const struct cuda_driver *cu = device->cu;
+	CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, device->device }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUresult error = cu->mem_reserve(&device->arena, room, 0, 0, 0);
+
+	if (error)
+		goto release;
+	error = cu->mem_map(device->arena, room, 0, device->handle, 0);
+	if (error)
+		goto unreserve;
+	error = cu->mem_access(device->arena, room, &access, 1);
+	if (error)
+		goto unmap;
+	device->mapped = room;
+	return 0;
+unmap:
+	cu->mem_unmap(device->arena, room);
+unreserve:
+	cu->mem_unreserve(device->arena, room);
+release:
+	cu->mem_release(device->handle);
+	device->arena = 0;
+	return error;
+}
+
+/* Memory that another process can hold on to: it survives this one, and a fault of its kernels. */
+static CUresult alloc_exportable(struct gpubpf_device *device, size_t size)
+{
+	CUmemAllocationProp prop = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, device->device },
+	};
+	size_t room = whole_pages(device, &prop, size);
+	CUresult error = room ? device->cu->mem_create(&device->handle, room, &prop, 0) : 1;
+
+	return error ? error : map_memory(device, room);
+}
+
+static int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
+			     struct gpubpf_why *why)
+{
+	const struct cuda_driver *cu = device->cu;
+	CUresult error;
+	int mode;
+
+	if (device->arena)
+		return -EBUSY;
+	if (enter(device, &mode) < 0)
+		return fail(cu, why, "the context cannot be used", 0);
+	error = alloc_exportable(device, size);
+	if (error)
+		error = cu->mem_alloc(&device->arena, size);
+	if (!error)
+		error = copy_to(device, device->arena, host, size);
+	leave(device, &mode);
+	if (error)
+		return fail(cu, why, "memory for maps", error);
+	device->host = host;
+	device->arena_size = size;
+	*address = device->arena;
+	return 0;
+}
+
+static int cuda_arena_pull(struct gpubpf_device *device, size_t offset, size_t size)
+{
+	CUresult error;
+	int mode;
+
+	if (offset > device->arena_size || size > device->arena_size - offset)
+		return -EINVAL;
+	if (enter(device, &mode) < 0)
+		return -EIO;
+	error = copy_from(device, (char *)device->host + offset, device->arena + offset, size);
+	leave(device, &mode);
+	return error ? -EIO : 0;
+}
+
+static int cuda_arena_push(struct gpubpf_device *device, size_t offset, size_t size)
+{
+	CUresult error;
+	int mode;
+
+	if (offset > device->arena_size || size > device->arena_size - offset)
+		return -EINVAL;
+	if (enter(device, &mode) < 0)
+		return -EIO;
+	error = copy_to(device, device->arena + offset, (char *)device->host + offset, size);
+	leave(device, &mode);
+	return error ? -EIO : 0;
+}
+
+static void cuda_arena_detach(struct gpubpf_device *device)
+{
+	const struct cuda_driver *cu = device->cu;
+	int mode;
+
+	if (!device->arena || enter(device, &mode) < 0)
+		return;
+	if (device->mapped) {
+		cu->mem_unmap(device->arena, device->mapped);
+		cu->mem_unreserve(device->arena, device->mapped);
+		cu->mem_release(device->handle);
+	} else {
+		cu->mem_free(device->arena);
+	}
+	leave(device, &mode);
+	device->arena = 0;
+	device->mapped = 0;
+}
+
+/* The driver's wait has no limit of its own: a thread waits, and is left behind when the time is over. */
+struct waiter {
+	const struct cuda_driver *cu;
+	CUcontext context;
+	sem_t ended;
+	atomic_int users;
+	_Atomic(CUresult) error;
+};
+
+static void put_waiter(struct waiter *w)
+{
+	if (atomic_fetch_sub(&w->users, 1) == 1) {
+		sem_destroy(&w->ended);
+		free(w);
+	}
+}
+
+static void *wait_context(void *arg)
+{
+	struct waiter *w = arg;
+	CUresult error;
+	int mode;
+
+	error = cuda_enter(w->cu, w->context, &mode);
+	if (!error) {
+		error = w->cu->ctx_synchronize();
+		cuda_leave(w->cu, &mode);
+	}
+	atomic_store(&w->error, error);
+	sem_post(&w->ended);
+	put_waiter(w);
+	return NULL;
+}
+
+static int start_waiter(struct gpubpf_device *device)
+{
+	struct waiter *w = calloc(1, sizeof(*w));
+	sigset_t all, before;
+	pthread_t thread;
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->cu = device->cu;
+	w->context = device->context;
+	w->users = 2;
+	sem_init(&w->ended, 0, 0);
+	sigfillset(&all); /* the application's signals are not for it */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&thread, NULL, wait_context, w);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err) {
+		sem_destroy(&w->ended);
+		free(w);
+		return -err;
+	}
+	pthread_detach(thread);
+	device->waiter = w;
+	return 0;
+}
+
+/* By the deadline; the waiter stays until its wait is over, so that there is one at a time. */
+static int wait_waiter(struct gpubpf_device *device, const struct timespec *until)
+{
+	struct waiter *w = device->waiter;
+	int err;
+
+	while (sem_clockwait(&w->ended, CLOCK_MONOTONIC, until) < 0)
+		if (errno != EINTR)
+			return -errno;
+	err = w->error ? -EIO : 0;
+	device->waiter = NULL;
+	put_waiter(w);
+	return err;
+}
+
+static int cuda_settle(struct gpubpf_device *device, uint32_t timeout_ms)
+{
+	struct timespec until;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += timeout_ms % 1000 * 1000000l;
+	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	err = device->waiter ? wait_waiter(device, &until) : 0; /* of an earlier time: more may run since */
+	if (!err)
+		err = start_waiter(device);
+	return err ? err : wait_waiter(device, &until);
+}
+
+static int cuda_arena_export(struct gpubpf_device *device, int *fd)
+{
+	CUresult error;
+	int mode;
+
+	if (!device->mapped)
+		return -EOPNOTSUPP;
+	if (enter(device, &mode) < 0)
+		return -EIO;
+	error = device->cu->mem_export(fd, device->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+	leave(device, &mode);
+	return error ? -EIO : 0;
+}
+
+static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *elsewhere)
+{
+	const struct cuda_driver *cu = device->cu;
+	CUmemAllocationProp prop;
+	CUresult error = cu->mem_import(&device->handle, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+
+	if (error)
+		return error;
+	error = cu->mem_properties(&prop, device->handle);
+	*elsewhere = !error && prop.location.id != device->device;
+	if (!error && !*elsewhere)
+		return map_memory(device, whole_pages(device, &prop, size));
+	cu->mem_release(device->handle);
+	return error;
+}
+
+static int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why)
+{
+	bool elsewhere = false;
+	CUresult error;
+	int mode;
+
+	if (device->arena)
+		return -EBUSY;
+	if (enter(device, &mode) < 0)
+		return fail(device->cu, why, "the context cannot be used", 0);
+	error = import(device, fd, size, &elsewhere);
+	leave(device, &mode);
+	if (error)
+		return fail(device->cu, why, "memory of another process", error);
+	if (elsewhere)
+		return -EXDEV;
+	device->host = host;
+	device->arena_size = size;
+	return 0;
+}
+
+/* ---- modules and launches ---- */
+
+static CUresult load_image(const struct cuda_driver *cu, const void *image, CUmodule *module, char *log, size_t size)
+{
+	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+	void *values[] = { log, (void *)(uintptr_t)size };
+
+	return cu->module_load(module, image, 2, options, values);
+}
+
+static int cuda_module_load(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image, size_t size,
+			    const char *options, struct gpubpf_device_module **out, struct gpubpf_why *why)
+{
+	struct gpubpf_device_module *module;
+	char log[160] = "", *copy;
+	CUresult error;
+	int mode;
+
+	if (kind != GPUBPF_IMAGE_PTX && kind != GPUBPF_IMAGE_CUBIN) {
+		snprintf(why->text, sizeof(why->text), "CUDA loads PTX and cubins");
+		return -EINVAL;
+	}
+	module = calloc(1, sizeof(*module));
+	copy = malloc(size + 1); /* the driver reads PTX up to a NUL */
+	if (!module || !copy || enter(device, &mode) < 0) {
+		free(module);
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, image, size);
+	copy[size] = 0;
+	error = load_image(device->cu, copy, &module->module, log, sizeof(log));
+	leave(device, &mode);
+	free(copy);
+	if (error) {
+		log[strcspn(log, "\n")] = 0;
+		snprintf(why->text, sizeof(why->text), "loading the module: %s %s", cuda_error(device->cu, error), log);
+		free(module);
+		return -EINVAL;
+	}
+	module->device = device;
+	*out = module;
+	return 0;
+}
+
+static void cuda_module_unload(struct gpubpf_device_module *module)
+{
+	int mode;
+
+	if (!module)
+		return;
+	if (enter(module->device, &mode) == 0) {
+		module->device->cu->module_unload(module->module);
+		leave(module->device, &mode);
+	}
+	free(module);
+}
+
+static int cuda_kernel_get(struct gpubpf_device_module *module, const char *name, struct gpubpf_device_kernel **out,
+			   struct gpubpf_why *why)
+{
+	struct gpubpf_device *device = module->device;
+	struct gpubpf_device_kernel *kernel = calloc(1, sizeof(*kernel));
+	CUresult error;
+	int mode;
+
+	if (!kernel || enter(device, &mode) < 0) {
+		free(kernel);
+		return -ENOMEM;
+	}
+	error = device->cu->module_function(&kernel->function, module->module, name);
+	leave(device, &mode);
+	if (error) {
+		free(kernel);
+		return fail(device->cu, why, name, error);
+	}
+	kernel->device = device;
+	*out = kernel;
+	return 0;
+}
+
+static void cuda_kernel_put(struct gpubpf_device_kernel *kernel)
+{
+	free(kernel);
+}
+
+static int cuda_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *launch,
+		       struct gpubpf_why *why)
+{
+	struct gpubpf_device *device = kernel->device;
+	unsigned grid[3] = { 1, 1, 1 }, block[3] = { 1, 1, 1 };
+	void *args[64];
+	CUresult error;
+	int mode;
+
+	if (launch->nargs > sizeof(args) / sizeof(*args) || launch->dim > 3)
+		return -EINVAL;
+	for (uint32_t i = 0; i < launch->nargs; i++)
+		args[i] = (void *)launch->args[i];
+	for (uint32_t i = 0; i < launch->dim; i++) {
+		block[i] = launch->block[i] ? launch->block[i] : 1;
+		if (launch->offset[i] || launch->grid[i] % block[i]) {
+			snprintf(why->text, sizeof(why->text), "CUDA has whole blocks and no offsets");
+			return -EINVAL;
+		}
+		grid[i] = launch->grid[i] / block[i];
+	}
+	if (enter(device, &mode) < 0)
+		return -EIO;
+	error = device->cu->launch(kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
+				   device->stream, args, NULL);
+	if (!error)
+		error = device->cu->stream_synchronize(device->stream);
+	leave(device, &mode);
+	return error ? fail(device->cu, why, "launch", error) : 0;
+}
+
+/* ---- the clock ---- */
+
+static const char clock_ptx[] =
+	".version 7.0\n.target sm_70\n.address_size 64\n"
+	".visible .entry gpubpf_clock(.param .u64 to)\n"
+	"{ .reg .b64 %a, %t; ld.param.u64 %a, [to]; mov.u64 %t, %globaltimer; st.global.u64 [%a], %t; ret; }\n";
+
+static CUresult prepare_clock(struct gpubpf_device *device)
+{
+	const struct cuda_driver *cu = device->cu;
+	char log[80];
+	CUresult error;
+
+	if (device->clock_kernel)
+		return 0;
+	error = load_image(cu, clock_ptx, &device->clock_module, log, sizeof(log));
+	if (!error && !device->clock_word)
+		error = cu->mem_alloc(&device->clock_word, sizeof(uint64_t));
+	if (!error)
+		error = cu->module_function(&device->clock_kernel, device->clock_module, "gpubpf_clock");
+	return error;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* A kernel of the application may hold the whole device for as long as it likes. */
+static CUresult wait_clock(struct gpubpf_device *device)
+{
+	uint64_t deadline = now_ns() + CLOCK_WAIT_NS;
+	CUresult error;
+
+	do
+		error = device->cu->stream_query(device->stream);
+	while (error == CUDA_ERROR_NOT_READY && now_ns() < deadline);
+	return error;
+}
+
+static int cuda_clock(struct gpubpf_device *device, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
+{
+	const struct cuda_driver *cu = device->cu;
+	void *args[] = { &device->clock_word };
+	uint64_t before = 0, after = 0, value = 0;
+	CUresult error;
+	int mode;
+
+	if (enter(device, &mode) < 0)
+		return -EIO;
+	error = prepare_clock(device);
+	if (!error) {
+		before = now_ns();
+		error = cu->launch(device->clock_kernel, 1, 1, 1, 1, 1, 1, 0, device->stream, args, NULL);
+		if (!error)
+			error = wait_clock(device);
+		after = now_ns();
+	}
+	if (!error)
+		error = copy_from(device, &value, device->clock_word, sizeof(value));
+	leave(device, &mode);
+	if (error)
+		return -EIO;
+	*cycles = value;
+	*before_ns = before;
+	*after_ns = after;
+	return 0;
+}
+
+static void cuda_close(struct gpubpf_device *device)
+{
+	int mode;
+
+	if (!device)
+		return;
+	cuda_arena_detach(device);
+	if (enter(device, &mode) == 0) {
+		if (device->clock_module)
+			device->cu->module_unload(device->clock_module);
+		if (device->clock_word)
+			device->cu->mem_free(device->clock_word);
+		device->cu->stream_destroy(device->stream);
+		leave(device, &mode);
+	}
+	if (device->waiter)
+		put_waiter(device->waiter);
+	if (device->primary)
+		device->cu->primary_release(device->device);
+	free(device);
+}
+
+const struct gpubpf_device_ops gpubpf_device_cuda = {
+	.backend = "cuda",
+	.open = cuda_open,
+	.close = cuda_close,
+	.caps = cuda_caps,
+	.arena_attach = cuda_arena_attach,
+	.arena_pull = cuda_arena_pull,
+	.arena_push = cuda_arena_push,
+	.arena_detach = cuda_arena_detach,
+	.arena_export = cuda_arena_export,
+	.arena_adopt = cuda_arena_adopt,
+	.settle = cuda_settle,
+	.module_load = cuda_module_load,
+	.module_unload = cuda_module_unload,
+	.kernel_get = cuda_kernel_get,
+	.kernel_put = cuda_kernel_put,
+	.launch = cuda_launch,
+	.clock = cuda_clock,
+};

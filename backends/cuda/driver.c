@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
+static struct cuda_driver table;
+static char problem[200];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib) {
+		snprintf(problem, sizeof(problem), "no NVIDIA driver: %s", dlerror());
+		return;
+	}
+#define CUDA_FN(member, symbol, arguments) \
+	table.member = (CUresult (*) arguments)dlsym(lib, #symbol); \
+	if (!table.member && !problem[0]) \
+		snprintf(problem, sizeof(problem), "the NVIDIA driver is too old: it has no " #symbol);
+	CUDA_FUNCTIONS(CUDA_FN)
+#undef CUDA_FN
+}
+
+const struct cuda_driver *cuda_driver_load(char *why, size_t size)
+{
+	pthread_once(&once, load);
+	if (!problem[0])
+		return &table;
+	snprintf(why, size, "%s", problem);
+	return NULL;
+}
+
+CUresult cuda_enter(const struct cuda_driver *driver, CUcontext context, int *mode)
+{
+	CUresult error = driver->ctx_push(context);
+
+	*mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	if (!error)
+		driver->capture_mode(mode);
+	return error;
+}
+
+void cuda_leave(const struct cuda_driver *driver, int *mode)
+{
+	CUcontext old;
+
+	driver->capture_mode(mode);
+	driver->ctx_pop(&old);
+}
+
+CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size)
+{
+	CUstream stream;
+	CUresult error = driver->stream_create(&stream, CU_STREAM_NON_BLOCKING);
+
+	if (error)
+		return error;
+	error = driver->copy_to(to, from, size, stream);
+	if (!error)
+		error = driver->stream_synchronize(stream);
+	driver->stream_destroy(stream);
+	return error;
+}
+
+const char *cuda_error(const struct cuda_driver *driver, CUresult error)
+{
+	const char *name = NULL;
+
+	return driver->error_name(error, &name) == 0 && name ? name : "unknown CUDA error";
+}

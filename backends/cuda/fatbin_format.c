@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fatbin_format.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_CONTAINER 16
+#define MIN_ENTRY_HEADER 64
+
+static size_t elf_size(const unsigned char *image)
+{
+	Elf64_Ehdr ehdr;
+	size_t end;
+
+	memcpy(&ehdr, image, sizeof(ehdr));
+	if (ehdr.e_ident[EI_CLASS] != ELFCLASS64 || ehdr.e_shentsize != sizeof(Elf64_Shdr))
+		return 0;
+	end = ehdr.e_shoff + (size_t)ehdr.e_shnum * ehdr.e_shentsize;
+	for (size_t i = 0; i < ehdr.e_shnum; i++) {
+		Elf64_Shdr section;
+
+		memcpy(&section, image + ehdr.e_shoff + i * sizeof(section), sizeof(section));
+		if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > end)
+			end = section.sh_offset + section.sh_size;
+	}
+	end = ehdr.e_phoff + (size_t)ehdr.e_phnum * ehdr.e_phentsize > end ?
+		ehdr.e_phoff + (size_t)ehdr.e_phnum * ehdr.e_phentsize : end;
+	return end;
+}
+
+/* PTX begins with comments or .version; anything of printable first characters counts as text. */
+static int looks_like_text(const unsigned char *image)
+{
+	for (int i = 0; i < 4; i++)
+		if ((image[i] < ' ' || image[i] > '~') && (image[i] < '\t' || image[i] > '\r'))
+			return 0;
+	return 1;
+}
+
+const void *cuda_image_bounds(const void *image, size_t *size)
+{
+	struct {
+		uint32_t magic, version;
+		const void *data;
+	} wrapper;
+	uint32_t magic;
+
+	if (!image)
+		return NULL;
+	memcpy(&magic, image, sizeof(magic));
+	if (magic == FATBIN_WRAPPER_MAGIC) {
+		memcpy(&wrapper, image, sizeof(wrapper));
+		return wrapper.data == image ? NULL : cuda_image_bounds(wrapper.data, size);
+	}
+	if (magic == FATBIN_MAGIC) {
+		uint16_t header;
+		uint64_t body;
+
+		memcpy(&header, (const char *)image + 6, sizeof(header));
+		memcpy(&body, (const char *)image + 8, sizeof(body));
+		*size = header + body;
+		return image;
+	}
+	if (!memcmp(image, ELFMAG, SELFMAG)) {
+		*size = elf_size(image);
+		return *size ? image : NULL;
+	}
+	if (!looks_like_text(image))
+		return NULL;
+	*size = strlen(image) + 1;
+	return image;
+}
+
+static uint64_t get(const uint8_t *at, size_t n)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, at, n); /* containers are little-endian, as every host of a driver is */
+	return v;
+}
+
+static int bad(const char **why, const char *what)
+{
+	*why = what;
+	return -EINVAL;
+}
+
+/*
+ * Container: u32 magic, u16 version, u16 header size, u64 bytes that follow. Entry: u16 kind, u16
+ * version, u32 header size, u64 data size, u32 compressed size, ... u32 arch at 28, u64 flags at 40,
+ * u64 plain size at 56 (as measured on fatbins of nvcc 13.0).
+ */
+int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct fatbin_entry *entry), void *arg,
+		const char **why)
+{
+	const uint8_t *at = data, *end;
+	uint64_t header, body;
+	int err;
+
+	if (size < MIN_CONTAINER || get(at, 4) != FATBIN_MAGIC)
+		return bad(why, "not a fatbin container");
+	header = get(at + 6, 2);
+	body = get(at + 8, 8);
+	if (header < MIN_CONTAINER || header > size || body > size - header)
+		return bad(why, "the container is longer than the image");
+	for (at += header, end = at + body; at < end;) {
+		struct fatbin_entry entry = { .whole = at };
+		uint64_t entry_header, packed, length;
+
+		if ((size_t)(end - at) < MIN_ENTRY_HEADER)
+			return bad(why, "an entry is cut off");
+		entry_header = get(at + 4, 4);
+		length = get(at + 8, 8);
+		packed = get(at + 16, 4);
+		if (entry_header < MIN_ENTRY_HEADER || entry_header > (size_t)(end - at) ||
+		    length > (size_t)(end - at) - entry_header || packed > length)
+			return bad(why, "an entry is longer than its container");
+		entry.kind = get(at, 2);
+		entry.arch = get(at + 28, 4);
+		entry.flags = get(at + 40, 8);
+		entry.data = at + entry_header;
+		entry.size = packed ? packed : length;
+		entry.plain_size = entry.flags & (FATBIN_LZ4 | FATBIN_ZSTD) ? get(at + 56, 8) : 0;
+		entry.whole_size = entry_header + length;
+		err = fn(arg, &entry);
+		if (err)
+			return err;
+		at += entry.whole_size;
+	}
+	return 0;
+}
+
+/* PTX of an older or the same architecture can be compiled for the device; the newest is best. */
+static int consider(void *arg, const struct fatbin_entry *entry)
+{
+	struct fatbin_choice *choice = arg;
+
+	if (entry->kind == FATBIN_PTX && entry->arch <= choice->sm &&
+	    (!choice->ptx.data || entry->arch > choice->ptx.arch))
+		choice->ptx = *entry;
+	if (entry->kind == FATBIN_ELF && entry->arch <= choice->sm && entry->arch / 10 == choice->sm / 10 &&
+	    (!choice->elf.data || entry->arch > choice->elf.arch))
+		choice->elf = *entry;
+	return 0;
+}
+
+int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_choice *choice, const char **why)
+{
+	*choice = (struct fatbin_choice){ .sm = sm };
+	return fatbin_each(data, size, consider, choice, why);
+}
+
+/* A container of one entry, or of none. */
+static int copy_container(const uint8_t *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
+{
+	struct fatbin_choice choice;
+	const struct fatbin_entry *entry;
+	const char *why;
+	size_t header;
+	uint64_t body;
+	uint8_t *to;
+
+	if (fatbin_choose(image, size, sm, &choice, &why) < 0)
+		return -EINVAL;
+	entry = choice.ptx.data ? &choice.ptx : &choice.elf;
+	header = get(image + 6, 2);
+	body = entry->whole_size;
+	to = malloc(header + body);
+	if (!to)
+		return -ENOMEM;
+	memcpy(to, image, header);
+	memcpy(to + 8, &body, sizeof(body));
+	if (body)
+		memcpy(to + header, entry->whole, body);
+	*copy = to;
+	*copy_size = header + body;
+	return 0;
+}
+
+int cuda_image_copy(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
+{
+	if (size >= MIN_CONTAINER && get(image, 4) == FATBIN_MAGIC)
+		return copy_container(image, size, sm, copy, copy_size);
+	*copy = malloc(size + !size);
+	if (!*copy)
+		return -ENOMEM;
+	memcpy(*copy, image, size);
+	*copy_size = size;
+	return 0;
+}

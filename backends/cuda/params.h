@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUBPF_CUDA_PARAMS_H
+#define GPUBPF_CUDA_PARAMS_H
+
+#include "core/lower/lower.h"
+#include "ptx.h"
+
+/* The parameters of a function, in order; *params is malloc'd. 0 or -ENOMEM. */
+int cuda_params(const struct ptx_module *m, uint32_t function, struct gpubpf_param **params, uint32_t *nparams);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+
+#define END_LABEL "$gpubpf_end"
+#define PARAM "gpubpf_param_"
+#define PARAM_SIZE (sizeof(PARAM) - 1)
+
+struct edits {
+	struct ptx_edit *list;
+	size_t n, room;
+	bool failed;
+};
+
+static void replace_by(struct edits *e, uint32_t first, uint32_t end, const char *text, size_t size)
+{
+	if (e->n == e->room) {
+		size_t room = e->room ? 2 * e->room : 16;
+		struct ptx_edit *grown = realloc(e->list, room * sizeof(*grown));
+
+		if (!grown) {
+			e->failed = true;
+			return;
+		}
+		e->list = grown;
+		e->room = room;
+	}
+	e->list[e->n++] = (struct ptx_edit){ PTX_REPLACE, first, end, text, size };
+}
+
+static void replace(struct edits *e, uint32_t first, uint32_t end, const char *text)
+{
+	replace_by(e, first, end, text, strlen(text));
+}
+
+/* The kernel whose parameters the probe means. */
+struct target {
+	const struct ptx_module *app;
+	uint32_t kernel;
+	bool reads;
+};
+
+/* "gpubpf_param_3" becomes the name of parameter 3. */
+static void edit_param(const struct ptx_module *m, uint32_t token, struct target *target, struct edits *e)
+{
+	const struct ptx_token *t = &m->tokens[token];
+	uint32_t number = 0, param;
+
+	if (t->kind != PTX_WORD || t->len <= PARAM_SIZE || memcmp(m->text + t->off, PARAM, PARAM_SIZE))
+		return;
+	for (uint32_t i = PARAM_SIZE; i < t->len; i++)
+		number = number * 10 + (m->text[t->off + i] - '0');
+	param = ptx_child(target->app, target->kernel, PTX_PARAM, number);
+	if (param == PTX_NONE)
+		return;
+	target->reads = true;
+	param = target->app->nodes[param].name;
+	replace_by(e, token, token + 1, ptx_token_text(target->app, param), target->app->tokens[param].len);
+}
+
+/* Leaving the probe is going to its end: "@p ret;" becomes "@p bra $gpubpf_end;" */
+static void edit_body(const struct ptx_module *m, uint32_t body, struct target *target, struct edits *e)
+{
+	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next) {
+		const struct ptx_node *node = &m->nodes[c];
+
+		if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "ret"))
+			replace(e, node->name, node->end, "bra " END_LABEL ";");
+		else if (node->kind == PTX_DIRECTIVE && ptx_token_is(m, node->name, ".loc"))
+			replace(e, node->first, node->end, "");
+		else if (node->kind == PTX_BLOCK)
+			edit_body(m, c, target, e);
+		else if (node->kind == PTX_INSN)
+			for (uint32_t t = node->operands; t < node->end; t++)
+				edit_param(m, t, target, e);
+	}
+}
+
+/* What the tokens [first, end) print as, with the edits. */
+static int print_range(const struct ptx_module *m, struct edits *e, uint32_t first, uint32_t end, char **text,
+		       size_t *size)
+{
+	int err;
+
+	replace(e, 0, first, "");
+	if (end < m->ntokens - 1)
+		replace(e, end, m->ntokens - 1, "");
+	err = e->failed ? -ENOMEM : ptx_print(m, e->list, e->n, text, size);
+	free(e->list);
+	return err;
+}
+
+int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t kernel,
+		       struct cuda_probe *probe, struct gpubpf_diag *diag)
+{
+	struct target target = { app, kernel, false };
+	uint32_t function = ptx_find_function(m, name), body;
+	struct edits e = { 0 };
+	char *text, *whole;
+	size_t size;
+	int err;
+
+	body = function == PTX_NONE ? PTX_NONE : ptx_child(m, function, PTX_BLOCK, 0);
+	if (body == PTX_NONE || !m->nodes[function].entry || ptx_child(m, function, PTX_PARAM, 0) != PTX_NONE)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the lowered program has no entry %s", name);
+	edit_body(m, body, &target, &e);
+	err = print_range(m, &e, m->nodes[body].first + 1, m->nodes[body].end - 1, &text, &size);
+	if (err < 0)
+		return err;
+	whole = malloc(size + sizeof(END_LABEL ":"));
+	if (whole) {
+		memcpy(whole, text, size);
+		memcpy(whole + size, END_LABEL ":", sizeof(END_LABEL ":"));
+		probe->body = whole;
+		probe->body_size = size + sizeof(END_LABEL ":") - 1;
+		probe->reads_params = target.reads;
+	}
+	free(text);
+	return whole ? 0 : -ENOMEM;
+}
+
+int cuda_prelude_extract(const struct ptx_module *m, const char *sites, char **text, size_t *size)
+{
+	struct edits e = { 0 };
+	size_t n = strlen(sites);
+	int err;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
+		const struct ptx_node *node = &m->nodes[c];
+		bool site = node->kind == PTX_FUNCTION && node->entry && m->tokens[node->name].len >= n &&
+			    !memcmp(ptx_token_text(m, node->name), sites, n);
+
+		if (site || node->kind == PTX_SECTION || node->kind == PTX_DIRECTIVE)
+			replace(&e, node->first, node->end, "");
+	}
+	err = e.failed ? -ENOMEM : ptx_print(m, e.list, e.n, text, size);
+	free(e.list);
+	return err;
+}

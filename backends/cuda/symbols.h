@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names at a PTX module's top level, and which of them a kernel needs. */
+#ifndef GPUBPF_CUDA_SYMBOLS_H
+#define GPUBPF_CUDA_SYMBOLS_H
+
+#include "ptx.h"
+
+struct ptx_symbol {
+	uint32_t node, name;     /* its definition (else a declaration), and the token of its name */
+	bool function, defined;
+	bool needed;             /* by the kernel */
+	bool shared;             /* a variable in .shared: the twin declares its own */
+	bool constant;           /* a variable in .const */
+	bool handle;             /* .texref, .samplerref, .surfref: bound by name to the module */
+	uint32_t binding;        /* other variables: number of the address, once needed */
+};
+
+struct ptx_symbols {
+	const struct ptx_module *module;
+	struct ptx_symbol *symbols; /* sorted by name, one each */
+	uint32_t n;
+};
+
+/* The name that a declaration has behind that of `token`: ".shared .u32 a[4], b;" has two (PTX ISA 5.4.1).
+ * PTX_NONE: no more. */
+uint32_t ptx_next_name(const struct ptx_module *module, uint32_t node, uint32_t token);
+int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *module);
+void ptx_symbols_finish(struct ptx_symbols *symbols);
+/* The symbol that a token names, NULL if none. */
+struct ptx_symbol *ptx_symbols_find(const struct ptx_symbols *symbols, uint32_t token);
+struct ptx_symbol *ptx_symbols_find_name(const struct ptx_symbols *symbols, const char *name, size_t size);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUBPF_HIP_BUNDLE_H
+#define GPUBPF_HIP_BUNDLE_H
+
+#include "backends/target.h"
+
+/* The code object for an architecture ("gfx90a", "gfx90a:sramecc+:xnack-") in an image: a code object by itself,
+ * or a bundle of them (Clang Offload Bundler, "Bundled Code Object Layout"). *out points into the image. */
+int hip_bundle_pick(const struct gpubpf_image *image, const char *arch, struct gpubpf_blob *out,
+		    struct gpubpf_diag *diag);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* struct gpubpf_device_ops over the HIP runtime. */
+#include "device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+#define MAX_ARGS 64
+
+struct gpubpf_device {
+	const struct hip_driver *hip;
+	int ordinal;
+	struct gpubpf_device_caps caps;
+	void *mirror;              /* the session's memory */
+	void *arena;
+	size_t size;
+	bool pinned;               /* the arena is host memory that the device reaches */
+};
+
+struct gpubpf_device_module {
+	struct gpubpf_device *device;
+	hipModule_t module;
+	char image[];              /* the runtime may refer to it as long as it is loaded */
+};
+
+struct gpubpf_device_kernel {
+	struct gpubpf_device *device;
+	hipFunction_t function;
+};
+
+static int fail(const struct gpubpf_device *d, struct gpubpf_why *why, const char *what, hipError_t error)
+{
+	snprintf(why->text, sizeof(why->text), "%s: %s", what, hip_error(d->hip, error));
+	return -EIO;
+}
+
+static hipError_t fill_caps(struct gpubpf_device *d)
+{
+	struct gpubpf_device_caps *caps = &d->caps;
+	struct hip_properties p = { 0 };
+	hipError_t error = d->hip->properties(&p, d->ordinal);
+	size_t arch = strcspn(p.gcn_arch_name, ":");
+	int version = 0;
+
+	if (error)
+		return error;
+	d->hip->version(&version);
+	snprintf(caps->backend, sizeof(caps->backend), "hip");
+	snprintf(caps->name, sizeof(caps->name), "%.90s", p.name[0] ? p.name : "AMD GPU");
+	snprintf(caps->driver, sizeof(caps->driver), "AMD HIP %d.%d", version / 10000000, version / 100000 % 100);
+	snprintf(caps->arch, sizeof(caps->arch), "%.*s", (int)arch, p.gcn_arch_name);
+	if (p.gcn_arch_name[arch])
+		snprintf(caps->extensions, sizeof(caps->extensions), "%s", p.gcn_arch_name + arch + 1);
+	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS;
+	caps->clock = GPUBPF_CLOCK_REALTIME;
+	caps->compute_units = p.units;
+	caps->warp_size = p.warp_size;
+	caps->address_bits = 64;
+	caps->max_threads_per_block = p.max_threads_per_block;
+	caps->memory = caps->max_alloc = p.memory;
+	caps->ordinal = d->ordinal;
+	return 0;
+}
+
+/* The index-th device whose name or architecture holds `wanted`, or whose ordinal it is. */
+static hipError_t find_device(struct gpubpf_device *d, const struct gpubpf_device_open *how)
+{
+	hipError_t error = d->hip->init(0);
+	uint32_t seen = 0;
+	int n = 0;
+
+	if (!error)
+		error = d->hip->device_count(&n);
+	for (int i = 0; !error && i < n; i++) {
+		struct hip_properties p = { 0 };
+		char number[12];
+
+		snprintf(number, sizeof(number), "%d", i);
+		if (d->hip->properties(&p, i))
+			continue;
+		if (how->name && !strstr(p.name, how->name) && !strstr(p.gcn_arch_name, how->name) &&
+		    strcmp(number, how->name))
+			continue;
+		d->ordinal = i;
+		if (seen++ == how->index)
+			return 0;
+	}
+	return error ? error : hipErrorNotFound;
+}
+
+static int hip_open(const struct gpubpf_device_open *how, struct gpubpf_device **out, struct gpubpf_why *why)
+{
+	const struct hip_driver *hip = how->runtime ? how->runtime : hip_driver_load(why->text, sizeof(why->text));
+	struct gpubpf_device *d = hip ? calloc(1, sizeof(*d)) : NULL;
+	hipError_t error = 0;
+	int err = 0;
+
+	if (!d)
+		return hip ? -ENOMEM : -ENOENT;
+	d->hip = hip;
+	d->ordinal = how->index;
+	if (!how->runtime)
+		error = find_device(d, how);
+	if (error)
+		err = fail(d, why, how->name ? how->name : "no AMD device", error);
+	else if ((error = fill_caps(d)))
+		err = fail(d, why, "the device's properties", error);
+	if (err < 0) {
+		free(d);
+		return error == hipErrorNotFound ? -ENODEV : err;
+	}
+	*out = d;
+	return 0;
+}
+
+static const struct gpubpf_device_caps *hip_caps(const struct gpubpf_device *d)
+{
+	return &d->caps;
+}
+
+/* ---- the arena ---- */
+
+static hipError_t allocate(struct gpubpf_device *d, size_t size)
+{
+	hipError_t error = d->hip->mem_alloc(&d->arena, size);
+
+	if (error) {
+		error = d->hip->host_alloc(&d->arena, size, 0);
+		d->pinned = !error;
+	}
+	return error;
+}
+
+static void release(struct gpubpf_device *d)
+{
+	if (d->pinned)
+		d->hip->host_free(d->arena);
+	else
+		d->hip->mem_free(d->arena);
+	d->arena = NULL;
+	d->pinned = false;
+}
+
+static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
+			    struct gpubpf_why *why)
+{
+	struct hip_visit visit;
+	hipError_t error;
+
+	if (d->arena)
+		return -EBUSY;
+	error = hip_enter(d->hip, d->ordinal, &visit);
+	if (!error)
+		error = allocate(d, size);
+	if (!error && (error = d->hip->copy_to(d->arena, host, size)))
+		release(d);
+	hip_leave(d->hip, d->ordinal, &visit);
+	if (error)
+		return fail(d, why, "memory for maps", error);
+	d->mirror = host;
+	d->size = size;
+	*address = (uintptr_t)d->arena;
+	return 0;
+}
+
+static int copy(struct gpubpf_device *d, size_t offset, size_t size, bool back)
+{
+	char *mirror = (char *)d->mirror + offset, *arena = (char *)d->arena + offset;
+	struct hip_visit visit;
+	hipError_t error;
+
+	if (offset > d->size || size > d->size - offset)
+		return -EINVAL;
+	error = hip_enter(d->hip, d->ordinal, &visit);
+	if (!error && back)
+		error = d->hip->synchronize();
+	if (!error)
+		error = back ? d->hip->copy_from(mirror, arena, size) : d->hip->copy_to(arena, mirror, size);
+	hip_leave(d->hip, d->ordinal, &visit);
+	return error ? -EIO : 0;
+}
+
+static int hip_arena_pull(struct gpubpf_device *d, size_t offset, size_t size)
+{
+	return copy(d, offset, size, true);
+}
+
+static int hip_arena_push(struct gpubpf_device *d, size_t offset, size_t size)
+{
+	return copy(d, offset, size, false);
+}
+
+static void hip_arena_detach(struct gpubpf_device *d)
+{
+	struct hip_visit visit;
+
+	if (!d->arena)
+		return;
+	if (!hip_enter(d->hip, d->ordinal, &visit))
+		release(d);
+	hip_leave(d->hip, d->ordinal, &visit);
+}
+
+/* ---- modules and launches ---- */
+
+static int hip_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
+			   const char *options, struct gpubpf_device_module **out, struct gpubpf_why *why)
+{
+	struct gpubpf_device_module *module;
+	struct hip_visit visit;
+	hipError_t error;
+
+	if (kind != GPUBPF_IMAGE_AMDGPU) {
+		snprintf(why->text, sizeof(why->text), "AMD's runtime loads code objects");
+		return -EINVAL;
+	}
+	module = malloc(sizeof(*module) + size);
+	if (!module)
+		return -ENOMEM;
+	memcpy(module->image, image, size);
+	module->device = d;
+	error = hip_enter(d->hip, d->ordinal, &visit);
+	if (!error)
+		error = d->hip->module_load(&module->module, module->image);
+	hip_leave(d->hip, d->ordinal, &visit);
+	if (error) {
+		free(module);
+		return fail(d, why, "loading the module", error);
+	}
+	*out = module;
+	return 0;
+}
+
+static void hip_module_unload(struct gpubpf_device_module *module)
+{
+	struct hip_visit visit;
+
+	if (!module)
+		return;
+	if (!hip_enter(module->device->hip, module->device->ordinal, &visit))
+		module->device->hip->module_unload(module->module);
+	hip_leave(module->device->hip, module->device->ordinal, &visit);
+	free(module);
+}
+
+static int hip_kernel_get(struct gpubpf_device_module *module, const char *name, struct gpubpf_device_kernel **out,
+			  struct gpubpf_why *why)
+{
+	struct gpubpf_device_kernel *kernel = calloc(1, sizeof(*kernel));
+	hipError_t error;
+
+	if (!kernel)
+		return -ENOMEM;
+	kernel->device = module->device;
+	error = module->device->hip->module_function(&kernel->function, module->module, name);
+	if (error) {
+		free(kernel);
+		return fail(module->device, why, name, error);
+	}
+	*out = kernel;
+	return 0;
+}
+
+static void hip_kernel_put(struct gpubpf_device_kernel *kernel)
+{
+	free(kernel);
+}
+
+static int hip_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+{
+	struct gpubpf_device *d = kernel->device;
+	unsigned blocks[3] = { 1, 1, 1 }, threads[3] = { 1, 1, 1 };
+	struct hip_visit visit;
+	void *args[MAX_ARGS];
+	hipError_t error;
+
+	if (l->nargs > MAX_ARGS || l->dim > 3)
+		return -EINVAL;
+	if (l->nargs)
+		memcpy(args, l->args, l->nargs * sizeof(*args));
+	for (uint32_t i = 0; i < l->dim; i++) {
+		threads[i] = l->block[i] ? l->block[i] : 1;
+		blocks[i] = l->grid[i] / threads[i];
+		if (l->offset[i] || blocks[i] * threads[i] != l->grid[i]) {
+			snprintf(why->text, sizeof(why->text), "HIP has whole blocks and no offsets");
+			return -EINVAL;
+		}
+	}
+	error = hip_enter(d->hip, d->ordinal, &visit);
+	if (!error)
+		error = d->hip->launch(kernel->function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
+				       threads[2], 0, NULL, args, NULL);
+	if (!error)
+		error = d->hip->synchronize();
+	hip_leave(d->hip, d->ordinal, &visit);
+	return error ? fail(d, why, "launch", error) : 0;
+}
+
+/* The device's counter is read by kernels alone, and there is no code here to make one. */
+static int hip_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
+{
+	return -EOPNOTSUPP;
+}
+
+static void hip_close(struct gpubpf_device *d)
+{
+	if (!d)
+		return;
+	hip_arena_detach(d);
+	free(d);
+}
+
+const struct gpubpf_device_ops gpubpf_device_hip = {
+	.backend = "hip",
+	.open = hip_open,
+	.close = hip_close,
+	.caps = hip_caps,
+	.arena_attach = hip_arena_attach,
+	.arena_pull = hip_arena_pull,
+	.arena_push = hip_arena_push,
+	.arena_detach = hip_arena_detach,
+	.module_load = hip_module_load,
+	.module_unload = hip_module_unload,
+	.kernel_get = hip_kernel_get,
+	.kernel_put = hip_kernel_put,
+	.launch = hip_launch,
+	.clock = hip_clock,
+};

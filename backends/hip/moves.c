@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encodings: CDNA2 ISA guide, "VOP3P" and "VOP1". */
+#include "moves.h"
+
+#include <string.h>
+
+#include <llvm-c/Disassembler.h>
+
+#include "code.h"
+
+#define PK_MOV 0xd3b3       /* upper half of the first word */
+#define MOV 0x7e000200      /* v_mov_b32_e32: destination at bit 17, source at bit 0 */
+#define VECTOR 256          /* sources from here on are vector registers */
+#define CONSTANT 128        /* and from here to there what has no second half */
+
+static uint32_t move(uint32_t to, uint32_t from, uint32_t half)
+{
+	return MOV | to << 17 | (from < CONSTANT ? from + half : from);
+}
+
+static void split(uint32_t words[2])
+{
+	uint32_t to = words[0] & 0xff, low = words[1] & 0x1ff, high = words[1] >> 9 & 0x1ff;
+	uint32_t low_half = words[0] >> 11 & 1, high_half = words[0] >> 12 & 1;
+
+	if (words[0] >> 16 != PK_MOV || low >= VECTOR || high >= VECTOR)
+		return;
+	words[0] = move(to, low, low_half);
+	words[1] = move(to + 1, high, high_half);
+}
+
+void hip_split_moves(const struct hip_isa *isa, uint8_t *text, size_t size)
+{
+	LLVMDisasmContextRef disasm;
+	uint32_t words[2];
+	char line[256];
+	size_t n;
+
+	if (isa->family != HIP_GFX90A)
+		return;
+	hip_code_init();
+	disasm = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", isa->name, NULL, 0, NULL, NULL);
+	for (size_t at = 0; disasm && at < size; at += n) {
+		n = LLVMDisasmInstruction(disasm, text + at, size - at, at, line, sizeof(line));
+		if (n == sizeof(words)) {
+			memcpy(words, text + at, n);
+			split(words);
+			memcpy(text + at, words, n);
+		}
+		n = n ? n : 4;
+	}
+	if (disasm)
+		LLVMDisasmDispose(disasm);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "opencl.h"
+
+#include <CL/cl_icd.h>
+
+static int from_dispatch(struct ocl_api *api, const cl_icd_dispatch *d)
+{
+#define TAKE(name) api->name = d->name;
+	OCL_FUNCTIONS(TAKE)
+#undef TAKE
+	api->clCreateProgramWithIL = d->clCreateProgramWithIL;
+	return 0;
+}
+
+int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *why)
+{
+	void *lib;
+
+	if (dispatch)
+		return from_dispatch(api, dispatch);
+	lib = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!lib) {
+		snprintf(why->text, sizeof(why->text), "no OpenCL loader: %s", dlerror());
+		return -ENOENT;
+	}
+#define TAKE(name) \
+	api->name = (__typeof__(api->name))dlsym(lib, #name); \
+	if (!api->name) { \
+		snprintf(why->text, sizeof(why->text), "libOpenCL.so.1 has no %s", #name); \
+		return -ENOENT; \
+	}
+	OCL_FUNCTIONS(TAKE)
+#undef TAKE
+	api->clCreateProgramWithIL = (__typeof__(api->clCreateProgramWithIL))dlsym(lib, "clCreateProgramWithIL");
+	return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenCL programs: compile, link, build; the first lines of the vendor's log when it refuses. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl.h"
+
+int ocl_error(struct gpubpf_why *why, const char *what, cl_int code)
+{
+	snprintf(why->text, sizeof(why->text), "%s failed with OpenCL error %d", what, code);
+	return code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES ? -ENOMEM : -EIO;
+}
+
+/* The log's first error, or its beginning, on one line. */
+static void keep_log(struct gpubpf_device *d, cl_program program, const char *what, cl_int code, struct gpubpf_why *why)
+{
+	const char *from;
+	size_t size = 0;
+	char *log;
+	int n;
+
+	ocl_error(why, what, code);
+	if (!program || d->api.clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) || size < 2)
+		return;
+	log = calloc(1, size + 1);
+	if (!log)
+		return;
+	d->api.clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+	from = strstr(log, "error:");
+	n = snprintf(why->text, sizeof(why->text), "%s failed (%d): %s", what, code, from ? from : log);
+	for (int i = 0; i < n && i < (int)sizeof(why->text) && why->text[i]; i++)
+		if (why->text[i] == '\n')
+			why->text[i] = ' ';
+	free(log);
+}
+
+cl_program ocl_build(struct gpubpf_device *d, cl_program program, const char *options, struct gpubpf_why *why)
+{
+	cl_int err = d->api.clBuildProgram(program, 1, &d->id, options, NULL, NULL);
+
+	if (!err)
+		return program;
+	keep_log(d, program, "building", err, why);
+	d->api.clReleaseProgram(program);
+	return NULL;
+}
+
+static cl_program create_piece(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_why *why)
+{
+	const char *text = piece->data;
+	cl_program program;
+	cl_int err;
+
+	if (piece->il && !d->api.clCreateProgramWithIL) {
+		snprintf(why->text, sizeof(why->text), "the OpenCL loader has no clCreateProgramWithIL");
+		return NULL;
+	}
+	program = piece->il ? d->api.clCreateProgramWithIL(d->context, piece->data, piece->size, &err) :
+			      d->api.clCreateProgramWithSource(d->context, 1, &text, &piece->size, &err);
+	if (err) {
+		ocl_error(why, "creating a program", err);
+		return NULL;
+	}
+	err = d->api.clCompileProgram(program, 1, &d->id, piece->options, 0, NULL, NULL, NULL, NULL);
+	if (err) {
+		keep_log(d, program, "compiling", err, why);
+		d->api.clReleaseProgram(program);
+		return NULL;
+	}
+	return program;
+}
+
+#define MAX_PIECES 3
+
+cl_program ocl_link(struct gpubpf_device *d, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_why *why)
+{
+	cl_program parts[MAX_PIECES] = { NULL }, linked = NULL;
+	uint32_t made = 0;
+	cl_int err;
+
+	while (made < n && made < MAX_PIECES && (parts[made] = create_piece(d, &pieces[made], why)))
+		made++;
+	if (made == n) {
+		linked = d->api.clLinkProgram(d->context, 1, &d->id, NULL, n, parts, NULL, NULL, &err);
+		if (err) {
+			keep_log(d, linked, "linking", err, why);
+			if (linked)
+				d->api.clReleaseProgram(linked);
+			linked = NULL;
+		}
+	}
+	while (made)
+		d->api.clReleaseProgram(parts[--made]);
+	return linked;
+}
