@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the launch path share: the session's client, the board, notes, the clock, devices
+ * and twins. Adapters include launch.h alone.
+ *
+ * Locks, in the order in which they may nest: a program's, a kernel's, a device's, the session's. None
+ * is held while the application's or the vendor's code runs, but a kernel's while its twin is made. No
+ * wait is without a limit.
+ */
+#ifndef GPUBPF_HOOKS_AGENT_H
+#define GPUBPF_HOOKS_AGENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core/session/msg.h"
+#include "launch.h"
+
+/* env.c: the one file that reads the environment; NULL where nothing is set */
+const char *gpubpf_env_session(void);
+const char *gpubpf_env_backend(void);
+
+/* time.c */
+uint64_t gpubpf_now_ns(void);                       /* CLOCK_MONOTONIC */
+void gpubpf_cond_init(pthread_cond_t *cond);        /* one that waits by CLOCK_MONOTONIC */
+/* True if the condition may hold, false when the deadline has passed. */
+bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
+
+/*
+ * session.c: one connection a process. Joined once; lost for good when the tool goes away or breaks a
+ * rule. The child of a fork starts without one and joins anew.
+ */
+struct gpubpf_request;
+
+int gpubpf_session_join(const char *backend);
+bool gpubpf_session_up(void);
+bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
+uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
+struct gpubpf_board *gpubpf_session_board(void);    /* NULL before the first session */
+uint32_t gpubpf_session_process(void);
+uint32_t gpubpf_session_wait_ms(void);
+bool gpubpf_session_wants(const char *kernel);      /* a pattern matches */
+/* Which launches are probed, as the user said. */
+uint64_t gpubpf_session_sample(void);
+uint64_t gpubpf_session_first(void);
+
+/* Ask; the answer is waited for with gpubpf_request_wait() and ends with gpubpf_request_drop(). Starts
+ * the reader thread. */
+int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
+		       uint32_t nfds, struct gpubpf_request **request);
+/* Is there room for one more request for a twin? */
+bool gpubpf_session_may_ask(void);
+int gpubpf_session_tell(enum gpubpf_msg type, const struct gpubpf_writer *payload);
+/* With a descriptor; -1: none. */
+int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *payload, int fd);
+/* 0, -ETIMEDOUT (may be called again), -EPIPE: the session was lost. */
+int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns);
+bool gpubpf_request_settled(const struct gpubpf_request *request); /* one load; never waits */
+struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request);
+void gpubpf_request_drop(struct gpubpf_request *request);
+
+/* board.c: the shared counters of one kernel name on one device, and what only this process counts */
+struct gpubpf_board_entry {
+	struct gpubpf_board_entry *next;
+	struct gpubpf_board_kernel *shared;
+	atomic_uint_fast64_t number;                /* of the next launch */
+	atomic_uint_fast64_t taken;                 /* launches chosen for --first */
+	uint32_t generation, device;
+	char name[];
+};
+
+struct gpubpf_board_entry *gpubpf_board_entry(const char *name, uint32_t device);
+void gpubpf_board_state(struct gpubpf_board_entry *entry, enum gpubpf_kernel_state state, const char *reason);
+void gpubpf_board_add(uint64_t *word, uint64_t n);
+
+/* device.c */
+struct gpubpf_hook_device {
+	struct gpubpf_hook_device *next, **link;    /* of all devices */
+	struct gpubpf_device_open how;
+	uint32_t number, ordinal, generation;
+	pthread_mutex_t lock;                       /* of what follows */
+	enum { DEVICE_NEW, DEVICE_READY, DEVICE_REFUSED } state;
+	atomic_int loading;                         /* threads that load twins there */
+	atomic_bool gone;                           /* its context was destroyed */
+	struct gpubpf_why why;
+	struct gpubpf_device *device;
+	void *host;                                 /* mapping of the arena */
+	size_t size;
+	uint64_t arena;                             /* what twins get */
+	bool shared;
+	bool kept;                                  /* the tool holds its memory, and must be told of the last copy */
+	atomic_bool dirty;                          /* twins ran since the last pull */
+	atomic_int running;                         /* twins that have not ended */
+	atomic_uint_fast64_t next_pull_ns;
+};
+
+/* Open the device and attach its arena, once; later calls repeat the verdict. */
+int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *why);
+/* Bring the mirror of the numbered device up to date. */
+void gpubpf_device_pull(uint32_t number);
+void gpubpf_device_after_fork(void);
+
+/* Start a thread that takes none of the application's signals. 0 or -errno. */
+int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
+
+/* clock.c */
+void gpubpf_clock_start(void);                      /* the first of two readings */
+void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
+
+/* twin.c */
+struct gpubpf_twin_set;                             /* the twins of a program on a device */
+
+struct gpubpf_hook_program {
+	void *adapter;
+	atomic_uint refs;
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	struct gpubpf_twin_set *sets;
+};
+
+enum gpubpf_slot_state { SLOT_OPEN, SLOT_READY, SLOT_REFUSED };
+
+struct gpubpf_hook_slot {                           /* a kernel on a device */
+	struct gpubpf_hook_slot *next;
+	struct gpubpf_hook_kernel *kernel;
+	struct gpubpf_hook_device *device;
+	struct gpubpf_board_entry *entry;
+	atomic_int state;                           /* enum gpubpf_slot_state */
+	void *twin;
+	uint32_t twin_flags;
+};
+
+struct gpubpf_hook_kernel {
+	struct gpubpf_hook_program *program;
+	void *adapter;
+	bool wanted;
+	uint32_t generation;
+	pthread_mutex_t lock;
+	_Atomic(struct gpubpf_hook_slot *) slots;
+	char name[];
+};
+
+/* Settle what an open slot runs; waits for the session as long as the user allows. */
+void gpubpf_twin_settle(struct gpubpf_hook_slot *slot);
+void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
+
+extern const struct gpubpf_hook_ops *gpubpf_hook_ops; /* of the backend that has this process */
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The board: counters in memory shared with the tool. Entries are handed out by an atomic counter, filled
+ * and then declared valid; when the table is full, or there is no board, a kernel counts in private.
+ */
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 512
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gpubpf_board_entry *buckets[BUCKETS];
+
+void gpubpf_board_add(uint64_t *word, uint64_t n)
+{
+	__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
+}
+
+static size_t bucket_of(const char *name, uint32_t device)
+{
+	size_t h = device;
+
+	for (; *name; name++)
+		h = h * 31 + (unsigned char)*name;
+	return h % BUCKETS;
+}
+
+static struct gpubpf_board_kernel *hand_out(const char *name, uint32_t device)
+{
+	struct gpubpf_board *board = gpubpf_session_board();
+	struct gpubpf_board_kernel *k;
+	uint32_t i;
+
+	i = board ? __atomic_fetch_add(&board->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_BOARD_KERNELS;
+	if (i >= GPUBPF_BOARD_KERNELS) {
+		if (board)
+			gpubpf_hook_note("more than %d kernels: %s and later ones are not counted",
+					 GPUBPF_BOARD_KERNELS, name);
+		return calloc(1, sizeof(*k));
+	}
+	k = &board->kernel[i];
+	__atomic_store_n(&k->used, 1, __ATOMIC_RELAXED);
+	k->state = GPUBPF_KERNEL_SEEN;
+	k->process = gpubpf_session_process();
+	k->device = device;
+	strncpy(k->name, name, sizeof(k->name) - 1);
+	__atomic_store_n(&k->used, 2, __ATOMIC_RELEASE);
+	return k;
+}
+
+static struct gpubpf_board_entry *create(const char *name, uint32_t device)
+{
+	struct gpubpf_board_entry *entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
+
+	if (!entry)
+		return NULL;
+	strcpy(entry->name, name);
+	entry->device = device;
+	entry->generation = gpubpf_session_generation();
+	entry->shared = hand_out(name, device);
+	if (!entry->shared) {
+		free(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+struct gpubpf_board_entry *gpubpf_board_entry(const char *name, uint32_t device)
+{
+	struct gpubpf_board_entry **head = &buckets[bucket_of(name, device)], *entry;
+	uint32_t generation = gpubpf_session_generation();
+
+	pthread_mutex_lock(&lock);
+	for (entry = *head; entry; entry = entry->next)
+		if (entry->generation == generation && entry->device == device && !strcmp(entry->name, name))
+			break;
+	if (!entry && (entry = create(name, device))) {
+		entry->next = *head;
+		*head = entry;
+	}
+	pthread_mutex_unlock(&lock);
+	return entry;
+}
+
+void gpubpf_board_state(struct gpubpf_board_entry *entry, enum gpubpf_kernel_state state, const char *reason)
+{
+	struct gpubpf_board_kernel *k = entry->shared;
+
+	pthread_mutex_lock(&lock);
+	if (reason)
+		strncpy(k->reason, reason, sizeof(k->reason) - 1);
+	__atomic_store_n(&k->state, state, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+}
+
+void gpubpf_board_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void gpubpf_board_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}

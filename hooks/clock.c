@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock of helper 502: the arena's header says how cycles become nanoseconds of CLOCK_MONOTONIC. Two
+ * readings of both clocks give the rate; the first is taken when the agent joins its session, the second
+ * when the first twin is ready, so that the time in which twins compile makes the rate exact.
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "maps/layout.h"
+
+#define BASELINE_NS 10000000ull /* shorter ones are stretched: 50 ns of error are then 5 ppm */
+#define TRIES 8
+
+struct reading {
+	uint64_t cycles, ns, error_ns;
+};
+
+static struct reading tsc_start;
+
+#ifdef __x86_64__
+#define HAS_TSC 1
+static uint64_t tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+#else
+#define HAS_TSC 0
+static uint64_t tsc(void)
+{
+	return 0;
+}
+#endif
+
+static int read_once(struct gpubpf_hook_device *d, struct reading *r)
+{
+	uint64_t before, after;
+	int err = 0;
+
+	if (d) {
+		err = gpubpf_hook_ops->device->clock(d->device, &r->cycles, &before, &after);
+	} else {
+		before = gpubpf_now_ns();
+		r->cycles = tsc();
+		after = gpubpf_now_ns();
+	}
+	if (err < 0)
+		return err;
+	r->error_ns = (after - before + 1) / 2;
+	r->ns = before + r->error_ns;
+	return 0;
+}
+
+/* The best of a few: the one whose host readings lie closest together. */
+static int read_clock(struct gpubpf_hook_device *d, struct reading *best)
+{
+	best->error_ns = UINT64_MAX;
+	for (int i = 0; i < TRIES; i++) {
+		struct reading r;
+		int err = read_once(d, &r);
+
+		if (err < 0)
+			return err;
+		if (r.error_ns < best->error_ns)
+			*best = r;
+	}
+	return 0;
+}
+
+void gpubpf_clock_start(void)
+{
+	if (HAS_TSC)
+		read_clock(NULL, &tsc_start);
+}
+
+static void stretch(uint64_t since_ns)
+{
+	uint64_t gone = gpubpf_now_ns() - since_ns;
+
+	if (gone < BASELINE_NS)
+		nanosleep(&(struct timespec){ .tv_nsec = BASELINE_NS - gone }, NULL);
+}
+
+void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
+{
+	uint32_t clock = gpubpf_hook_ops->device->caps(d->device)->clock;
+	struct gpubpf_hook_device *source = clock == GPUBPF_CLOCK_TSC ? NULL : d;
+	struct gpubpf_arena_hdr *hdr = d->host;
+	struct reading from = tsc_start, to;
+
+	if (clock == GPUBPF_CLOCK_NONE || (!source && !HAS_TSC) ||
+	    __atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE))
+		return; /* none, or another process of the session has done it */
+	if (source && read_clock(source, &from) < 0)
+		return;
+	stretch(from.ns);
+	if (read_clock(source, &to) < 0 || to.cycles <= from.cycles)
+		return;
+	hdr->clock_cycles = to.cycles;
+	hdr->clock_ns = to.ns;
+	hdr->clock_error_ns = from.error_ns + to.error_ns;
+	__atomic_store_n(&hdr->clock_mult,
+			 (uint64_t)(((unsigned __int128)(to.ns - from.ns) << 32) / (to.cycles - from.cycles)),
+			 __ATOMIC_RELEASE);
+	if (!d->shared)
+		gpubpf_hook_ops->device->arena_push(d->device, 0, sizeof(*hdr));
+}

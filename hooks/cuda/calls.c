@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading, looking up and setting: the driver does it, and we remember what came of it. */
+#include "cuda.h"
+
+CUresult cuModuleLoad(CUmodule *module, const char *path)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoad(module, path) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_module_add(*module, false, path, true);
+	return error;
+}
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadData(module, image) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_module_add(*module, false, image, false);
+	return error;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int *options, void **values)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadDataEx(module, image, n, options, values) :
+					    CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_module_add(*module, false, image, false);
+	return error;
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadFatBinary(module, image) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_module_add(*module, false, image, false);
+	return error;
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+	if (!cuda_next_init())
+		return CUDA_ERROR_NOT_FOUND;
+	cuda_module_remove(module);
+	return cuda_next.cuModuleUnload(module);
+}
+
+CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuModuleGetFunction(f, module, name) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_function_add(*f, cuda_module_find(module), name, false);
+	return error;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void **jit_values, unsigned njit,
+			   int *options, void **values, unsigned n)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuLibraryLoadData(library, image, jit, jit_values, njit, options,
+									 values, n) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_module_add(*library, true, image, false);
+	return error;
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, void **jit_values, unsigned njit,
+			       int *options, void **values, unsigned n)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuLibraryLoadFromFile(library, path, jit, jit_values, njit,
+									     options, values, n) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_module_add(*library, true, path, true);
+	return error;
+}
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+	if (!cuda_next_init())
+		return CUDA_ERROR_NOT_FOUND;
+	cuda_module_remove(library);
+	return cuda_next.cuLibraryUnload(library);
+}
+
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuLibraryGetKernel(kernel, library, name) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		cuda_function_add(*kernel, cuda_module_find(library), name, true);
+	return error;
+}
+
+/* The module of a library in the current context: its functions came from the library's image. */
+CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuLibraryGetModule(module, library) : CUDA_ERROR_NOT_FOUND;
+	struct cuda_module *m = error ? NULL : cuda_module_find(library);
+
+	if (m && m->image.data && !cuda_module_find(*module))
+		cuda_module_add(*module, false, m->image.data, false);
+	return error;
+}
+
+CUresult cuKernelGetFunction(CUfunction *f, CUkernel kernel)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuKernelGetFunction(f, kernel) : CUDA_ERROR_NOT_FOUND;
+	struct cuda_function *from = error || !cuda_active() ? NULL : cuda_function_find(kernel);
+
+	if (from)
+		cuda_function_add(*f, from->module, gpubpf_hook_kernel_name(from->kernel), false);
+	return error;
+}
+
+static void remember(void *handle, int attribute, int value)
+{
+	struct cuda_function *f = cuda_active() ? cuda_function_find(handle) : NULL;
+
+	if (f && attribute >= 0 && attribute < CUDA_ATTRIBUTES)
+		atomic_store(&f->attribute[attribute], value);
+}
+
+CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuFuncSetAttribute(f, attribute, value) : CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		remember(f, attribute, value);
+	return error;
+}
+
+CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice device)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuKernelSetAttribute(attribute, value, kernel, device) :
+					    CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		remember(kernel, attribute, value);
+	return error;
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction f, int config)
+{
+	CUresult error = cuda_next_init() ? cuda_next.cuFuncSetCacheConfig(f, config) : CUDA_ERROR_NOT_FOUND;
+	struct cuda_function *known = error || !cuda_active() ? NULL : cuda_function_find(f);
+
+	if (known)
+		atomic_store(&known->cache_config, config);
+	return error;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The CUDA adapter: what its files share. It answers the driver API in the application's place (preloaded:
+ * symbols, dlsym, cuGetProcAddress), remembers which image each function came from, and at a launch does
+ * what the launch path says. The application's modules are loaded as they came; a twin is a module of ours.
+ */
+#ifndef GPUBPF_HOOKS_CUDA_H
+#define GPUBPF_HOOKS_CUDA_H
+
+#include <limits.h>
+
+#include "backends/cuda/device.h"
+#include "backends/cuda/driver.h"
+#include "hooks/handles.h"
+#include "hooks/launch.h"
+
+typedef struct CUlib_st *CUlibrary;
+typedef struct CUkern_st *CUkernel;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
+
+/* CUDA driver API reference, CUlaunchConfig */
+typedef struct CUlaunchConfig_st {
+	unsigned gx, gy, gz, bx, by, bz, shared;
+	CUstream stream;
+	void *attributes;
+	unsigned nattributes;
+} CUlaunchConfig;
+
+/* CUDA_KERNEL_NODE_PARAMS_v2; _v1 ends before `kernel` */
+struct cuda_kernel_node {
+	CUfunction f;
+	unsigned gx, gy, gz, bx, by, bz, shared;
+	void **params, **extra;
+	CUkernel kernel;             /* _v2: the kernel where f is NULL */
+	CUcontext context;
+};
+
+/* CUgraphNodeParams: a node of any type */
+struct cuda_any_node {
+	int type;                    /* 0: kernel */
+	int reserved[3];
+	union {
+		long long room[29];
+		struct cuda_kernel_node kernel;
+	};
+	long long reserved2;
+};
+
+/* The driver's own functions behind the calls that we answer, and others that we need. */
+struct cuda_next {
+#define CUDA_CALL(symbol, parameters, arguments) CUresult (*symbol) parameters;
+#include "calls.def"
+	CUresult (*cuGetProcAddress)(const char *name, void **pfn, int version, uint64_t flags);
+	CUresult (*cuGetProcAddress_v2)(const char *name, void **pfn, int version, uint64_t flags, int *status);
+	CUresult (*cuCtxGetCurrent)(CUcontext *context);
+	CUresult (*cuGraphCreate)(CUgraph *graph, unsigned flags);
+	CUresult (*cuGraphDestroy)(CUgraph graph);
+	CUresult (*cuFuncGetAttribute)(int *value, int attribute, CUfunction f);
+	CUresult (*cuFuncGetModule)(CUmodule *module, CUfunction f);
+	CUresult (*cuFuncGetName)(const char **name, CUfunction f);
+	CUresult (*cuKernelGetName)(const char **name, CUkernel kernel);
+	CUresult (*cuKernelGetLibrary)(CUlibrary *library, CUkernel kernel);
+	CUresult (*cuLibraryGetGlobal)(CUdeviceptr *address, size_t *size, CUlibrary library, const char *name);
+	CUresult (*cuOccupancy)(int *blocks, CUfunction f, int threads, size_t shared);
+	CUresult (*cuStreamWriteValue64)(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
+	CUresult (*cuStreamWriteValue64_ptsz)(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
+};
+
+/* Our own, under the driver's names. */
+#define CUDA_CALL(symbol, parameters, arguments) \
+	__attribute__((visibility("default"))) CUresult symbol parameters;
+#include "calls.def"
+
+/* symbols.c: filled when the application first reaches for the driver; false: there is none */
+bool cuda_next_init(void);
+extern struct cuda_next cuda_next;
+extern struct cuda_driver cuda_own; /* the driver for our own work: never comes back into the hooks */
+/* Our function for a driver symbol, NULL where we have none. */
+void *cuda_hook_find(const char *symbol);
+
+/* module.c: images and the functions that came from them */
+struct cuda_module {
+	struct gpubpf_handle base;   /* CUmodule or CUlibrary; dead once unloaded */
+	bool library;
+	CUcontext context;           /* NULL: of all */
+	struct gpubpf_kept image;
+};
+
+#define CUDA_ATTRIBUTES 16           /* CUfunction_attribute below this are mirrored to twins */
+#define CUDA_UNSET INT_MIN
+#define CUDA_DEAD 0x80000000u
+
+/* To the launch path each function is a program of its own: its twin is made of it and what it calls. */
+struct cuda_function {
+	struct gpubpf_handle base;   /* CUfunction or CUkernel; dead when its module or its context is */
+	struct cuda_module *module;
+	bool is_kernel;              /* a CUkernel */
+	CUcontext context;           /* NULL: of all */
+	atomic_uint users;           /* launches that look at it; CUDA_DEAD: the last one lets go of its twins */
+	atomic_bool empty;           /* they are gone */
+	struct gpubpf_hook_program *program;
+	struct gpubpf_hook_kernel *kernel;
+	atomic_int attribute[CUDA_ATTRIBUTES]; /* as the application set them; CUDA_UNSET: it did not */
+	atomic_int cache_config;     /* likewise */
+};
+
+bool cuda_active(void);              /* there is a session; joins it on the first call */
+void cuda_module_add(void *handle, bool library, const void *image, bool file);
+void cuda_module_remove(void *handle);
+/* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. */
+void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const char **why);
+struct cuda_module *cuda_module_find(void *handle);
+void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel);
+/* The function's record; of one that we did not see come, what the driver tells. NULL: not known. */
+struct cuda_function *cuda_function_find(void *handle);
+/* Keep the twins of a function while its launch goes on; false: it died meanwhile. */
+bool cuda_function_use(struct cuda_function *f);
+void cuda_function_leave(struct cuda_function *f);
+/* The context is about to be destroyed, and with it its modules and functions. */
+void cuda_modules_end(CUcontext context);
+/* The CUfunction of a CUfunction or a CUkernel, in the current context. */
+CUfunction cuda_plain_function(const struct cuda_function *f);
+
+/* twin.c */
+struct cuda_twin_handle {
+	struct gpubpf_handle base;   /* f, until it is unloaded */
+	CUfunction f;
+	CUdeviceptr launch, pid;     /* words that a launch writes; 0: the probes do not ask */
+	struct cuda_function *original;
+	atomic_int attribute[CUDA_ATTRIBUTES]; /* what the twin has */
+	atomic_int cache_config;
+	struct gpubpf_hook_fit fit;
+	int registers[2];            /* of the original and of the twin */
+};
+extern const struct gpubpf_hook_ops cuda_hook_ops;
+/* The function whose twin this is, NULL if it is none. */
+struct cuda_function *cuda_twin_original(CUfunction twin);
+
+/* context.c: the device of the current context, NULL if there is none */
+struct gpubpf_hook_device *cuda_current_device(void);
+
+/* launch.c: one way for all kinds of launches; run() is done with the original or with its twin */
+struct cuda_call {
+	CUfunction f;
+	unsigned grid[3], block[3], shared;
+	CUstream stream;
+	bool per_thread;              /* stream 0 is the thread's */
+	bool node;                    /* no launch yet, but a node of a graph: there is no stream to write to */
+	const void *arguments;        /* of run */
+	CUresult (*run)(const struct cuda_call *c, CUfunction f);
+};
+CUresult cuda_launch(const struct cuda_call *call);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels as nodes of a graph: the node gets the twin, so that each launch of the graph runs it. Who asks for a
+ * node's kernel is told the original, whether the node was made here or by capturing a stream.
+ */
+#include "cuda.h"
+
+/* A call about one node; which, `next` and its arguments say. */
+struct node {
+	const struct cuda_kernel_node *kernel;
+	bool v2;                     /* `kernel` has all its members */
+	CUresult (*next)(const struct node *n, const struct cuda_kernel_node *kernel);
+	CUgraphNode *made, node;
+	CUgraph graph;
+	CUgraphExec ready;
+	const CUgraphNode *deps;
+	const void *edges;
+	size_t ndeps;
+	struct cuda_any_node *any;
+};
+
+static CUresult run_node(const struct cuda_call *c, CUfunction f)
+{
+	const struct node *n = c->arguments;
+	struct cuda_kernel_node twin = {
+		f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
+	};
+
+	if (f == c->f)
+		return n->next(n, n->kernel);
+	twin.params = n->kernel->params;
+	twin.extra = n->kernel->extra;
+	return n->next(n, &twin);
+}
+
+static CUresult with_twin(const struct node *n)
+{
+	const struct cuda_kernel_node *k = n->kernel;
+	struct cuda_call c = { .arguments = n, .run = run_node, .node = true };
+
+	if (!k) /* the driver's error to give */
+		return n->next(n, k);
+	c.f = k->f || !n->v2 ? k->f : (CUfunction)k->kernel;
+	c.grid[0] = k->gx;
+	c.grid[1] = k->gy;
+	c.grid[2] = k->gz;
+	c.block[0] = k->bx;
+	c.block[1] = k->by;
+	c.block[2] = k->bz;
+	c.shared = k->shared;
+	return c.f ? cuda_launch(&c) : n->next(n, k);
+}
+
+/* ---- nodes that are made ---- */
+
+static CUresult add_v1(const struct node *n, const struct cuda_kernel_node *kernel)
+{
+	return cuda_next.cuGraphAddKernelNode(n->made, n->graph, n->deps, n->ndeps, kernel);
+}
+
+static CUresult add_v2(const struct node *n, const struct cuda_kernel_node *kernel)
+{
+	return cuda_next.cuGraphAddKernelNode_v2(n->made, n->graph, n->deps, n->ndeps, kernel);
+}
+
+CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
+			      const struct cuda_kernel_node *kernel)
+{
+	struct node n = { kernel, false, add_v1, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
+
+	return cuda_next_init() && cuda_next.cuGraphAddKernelNode ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
+				 const struct cuda_kernel_node *kernel)
+{
+	struct node n = { kernel, true, add_v2, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps };
+
+	return cuda_next_init() && cuda_next.cuGraphAddKernelNode_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- nodes whose kernel is set ---- */
+
+static CUresult set_v1(const struct node *n, const struct cuda_kernel_node *kernel)
+{
+	return cuda_next.cuGraphKernelNodeSetParams(n->node, kernel);
+}
+
+static CUresult set_v2(const struct node *n, const struct cuda_kernel_node *kernel)
+{
+	return cuda_next.cuGraphKernelNodeSetParams_v2(n->node, kernel);
+}
+
+static CUresult exec_v1(const struct node *n, const struct cuda_kernel_node *kernel)
+{
+	return cuda_next.cuGraphExecKernelNodeSetParams(n->ready, n->node, kernel);
+}
+
+static CUresult exec_v2(const struct node *n, const struct cuda_kernel_node *kernel)
+{
+	return cuda_next.cuGraphExecKernelNodeSetParams_v2(n->ready, n->node, kernel);
+}
+
+CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const struct cuda_kernel_node *kernel)
+{
+	struct node n = { kernel, false, set_v1, .node = node };
+
+	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const struct cuda_kernel_node *kernel)
+{
+	struct node n = { kernel, true, set_v2, .node = node };
+
+	return cuda_next_init() && cuda_next.cuGraphKernelNodeSetParams_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
+{
+	struct node n = { kernel, false, exec_v1, .node = node, .ready = ready };
+
+	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *kernel)
+{
+	struct node n = { kernel, true, exec_v2, .node = node, .ready = ready };
+
+	return cuda_next_init() && cuda_next.cuGraphExecKernelNodeSetParams_v2 ? with_twin(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- the same by nodes of any type: the driver gets a copy that holds the twin ---- */
+
+static CUresult call_any(const struct node *n, struct cuda_any_node *any)
+{
+	if (n->graph && n->edges != (void *)-1)
+		return cuda_next.cuGraphAddNode_v2(n->made, n->graph, n->deps, n->edges, n->ndeps, any);
+	if (n->graph)
+		return cuda_next.cuGraphAddNode(n->made, n->graph, n->deps, n->ndeps, any);
+	return n->ready ? cuda_next.cuGraphExecNodeSetParams(n->ready, n->node, any) :
+			  cuda_next.cuGraphNodeSetParams(n->node, any);
+}
+
+static CUresult next_any(const struct node *n, const struct cuda_kernel_node *kernel)
+{
+	struct cuda_any_node copy;
+
+	if (kernel == n->kernel)
+		return call_any(n, n->any);
+	copy = *n->any;
+	copy.kernel = *kernel;
+	return call_any(n, &copy);
+}
+
+static CUresult any_node(struct node *n)
+{
+	if (!n->any || n->any->type)
+		return call_any(n, n->any);
+	n->kernel = &n->any->kernel;
+	n->v2 = true;
+	n->next = next_any;
+	return with_twin(n);
+}
+
+CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
+			struct cuda_any_node *any)
+{
+	struct node n = { .any = any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = (void *)-1 };
+
+	return cuda_next_init() && cuda_next.cuGraphAddNode ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, const void *edges,
+			   size_t ndeps, struct cuda_any_node *any)
+{
+	struct node n = { .any = any, .made = node, .graph = graph, .deps = deps, .ndeps = ndeps, .edges = edges };
+
+	return cuda_next_init() && cuda_next.cuGraphAddNode_v2 ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGraphNodeSetParams(CUgraphNode node, struct cuda_any_node *any)
+{
+	struct node n = { .any = any, .node = node };
+
+	return cuda_next_init() && cuda_next.cuGraphNodeSetParams ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cuda_any_node *any)
+{
+	struct node n = { .any = any, .node = node, .ready = ready };
+
+	return cuda_next_init() && cuda_next.cuGraphExecNodeSetParams ? any_node(&n) : CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- nodes that are asked about ---- */
+
+/* What the driver would say of a node of the original: a kernel of a library it names in two ways, whichever the node
+ * was made by. */
+static void tell_original(struct cuda_kernel_node *kernel, const struct cuda_function *f)
+{
+	struct cuda_kernel_node own = *kernel, told;
+	CUgraphNode node;
+	CUgraph graph;
+
+	own.f = cuda_plain_function(f);
+	own.kernel = NULL;
+	kernel->f = own.f;
+	kernel->kernel = f->is_kernel ? f->base.handle : NULL;
+	if (!cuda_next.cuGraphAddKernelNode_v2 || !cuda_next.cuGraphCreate || cuda_next.cuGraphCreate(&graph, 0))
+		return;
+	if (!cuda_next.cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &own) &&
+	    !cuda_next.cuGraphKernelNodeGetParams_v2(node, &told)) {
+		kernel->f = told.f;
+		kernel->kernel = told.kernel;
+		kernel->context = told.context;
+	}
+	cuda_next.cuGraphDestroy(graph);
+}
+
+static struct cuda_function *original(CUresult error, const struct cuda_kernel_node *kernel)
+{
+	return error || !cuda_active() ? NULL : cuda_twin_original(kernel->f);
+}
+
+CUresult cuGraphKernelNodeGetParams(CUgraphNode node, struct cuda_kernel_node *kernel)
+{
+	CUresult error = cuda_next_init() && cuda_next.cuGraphKernelNodeGetParams ?
+				 cuda_next.cuGraphKernelNodeGetParams(node, kernel) : CUDA_ERROR_NOT_FOUND;
+	struct cuda_function *f = original(error, kernel);
+
+	if (f)
+		kernel->f = cuda_plain_function(f);
+	return error;
+}
+
+CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, struct cuda_kernel_node *kernel)
+{
+	CUresult error = cuda_next_init() && cuda_next.cuGraphKernelNodeGetParams_v2 ?
+				 cuda_next.cuGraphKernelNodeGetParams_v2(node, kernel) : CUDA_ERROR_NOT_FOUND;
+	struct cuda_function *f = original(error, kernel);
+
+	if (f)
+		tell_original(kernel, f);
+	return error;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches. The launch path answers with the original or a twin; a twin runs only if it fits where the
+ * original would have run, and if the driver refuses it the original runs. The application sees the
+ * original's errors alone.
+ */
+#include "cuda.h"
+
+enum {
+	FUNC_DYNAMIC_SHARED = 8,      /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+	PLAIN_SHARED = 48 * 1024,     /* dynamic shared memory that needs no attribute */
+};
+
+/* ---- does the twin fit? ---- */
+
+static bool mirror(atomic_int *has, int want, CUresult (*set)(CUfunction f, int attribute, int value), CUfunction f,
+		   int attribute)
+{
+	if (want == CUDA_UNSET || atomic_load_explicit(has, memory_order_relaxed) == want)
+		return true;
+	if (set(f, attribute, want))
+		return false;
+	atomic_store_explicit(has, want, memory_order_relaxed);
+	return true;
+}
+
+/* What the application set on the original holds for the twin. */
+static bool mirror_attributes(struct cuda_twin_handle *t)
+{
+	struct cuda_function *f = t->original;
+	int config = atomic_load_explicit(&f->cache_config, memory_order_relaxed);
+
+	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
+		if (!mirror(&t->attribute[i], atomic_load_explicit(&f->attribute[i], memory_order_relaxed),
+			    cuda_next.cuFuncSetAttribute, t->f, i))
+			return false;
+	if (config != CUDA_UNSET && atomic_load_explicit(&t->cache_config, memory_order_relaxed) != config) {
+		if (cuda_next.cuFuncSetCacheConfig(t->f, config))
+			return false;
+		atomic_store_explicit(&t->cache_config, config, memory_order_relaxed);
+	}
+	return true;
+}
+
+/* Shared memory beyond 48 KiB that was allowed by a way that we did not see. */
+static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
+{
+	int allowed = 0;
+
+	if (c->shared <= PLAIN_SHARED ||
+	    atomic_load_explicit(&t->attribute[FUNC_DYNAMIC_SHARED], memory_order_relaxed) >= (int)c->shared)
+		return true;
+	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, cuda_plain_function(t->original)) ||
+	    allowed < (int)c->shared)
+		return false;
+	return mirror(&t->attribute[FUNC_DYNAMIC_SHARED], allowed, cuda_next.cuFuncSetAttribute, t->f,
+		      FUNC_DYNAMIC_SHARED);
+}
+
+struct fitting {
+	const struct cuda_call *call;
+	CUfunction twin;
+};
+
+static int blocks(const void *arg, bool twin, int *n)
+{
+	const struct fitting *f = arg;
+	const struct cuda_call *c = f->call;
+
+	if (!cuda_next.cuOccupancy)
+		return CUDA_ERROR_NOT_FOUND;
+	return cuda_next.cuOccupancy(n, twin ? f->twin : c->f, c->block[0] * c->block[1] * c->block[2], c->shared);
+}
+
+static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
+{
+	struct fitting fitting = { c, t->f };
+	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+
+	return mirror_attributes(t) && allow_shared(t, c) &&
+	       gpubpf_hook_fits(&t->fit, grid, c->block[0] * c->block[1] * c->block[2], c->shared, blocks, &fitting);
+}
+
+/* ---- the launch ---- */
+
+/* In the order of the stream, and as part of a graph where one is being captured. */
+static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l, const struct cuda_twin_handle *t)
+{
+	CUresult (*write)(CUstream, CUdeviceptr, uint64_t, unsigned) =
+		c->per_thread ? cuda_next.cuStreamWriteValue64_ptsz : cuda_next.cuStreamWriteValue64;
+	CUresult error = 0;
+
+	if (c->node)
+		return 0;
+	if (t->launch)
+		error = write(c->stream, t->launch, l->number, 0);
+	if (!error && t->pid)
+		error = write(c->stream, t->pid, l->pid_tgid, 0);
+	return error;
+}
+
+static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
+{
+	struct cuda_twin_handle *t = l->twin;
+	const struct cuda_call *c = call;
+	CUresult refused = fits(t, c) ? write_words(c, l, t) : 1;
+
+	return refused ? refused : c->run(c, t->f);
+}
+
+static int launch_original(const void *call)
+{
+	const struct cuda_call *c = call;
+
+	return c->run(c, c->f);
+}
+
+CUresult cuda_launch(const struct cuda_call *c)
+{
+	struct cuda_function *f = cuda_active() ? cuda_function_find(c->f) : NULL;
+	struct gpubpf_hook_launch l = { .kernel = f ? f->kernel : NULL, .dim = 3 };
+	CUresult error;
+
+	if (!f || !(l.device = cuda_current_device()) || !cuda_function_use(f))
+		return c->run(c, c->f);
+	for (int i = 0; i < 3; i++) {
+		l.grid[i] = (size_t)c->grid[i] * c->block[i];
+		l.block[i] = c->block[i];
+	}
+	error = gpubpf_hook_launch_run(&l, launch_twin, launch_original, c);
+	cuda_function_leave(f);
+	return error;
+}
+
+struct plain {
+	CUresult (*next)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+			 void **, void **);
+	void **params, **extra;
+};
+
+static CUresult run_plain(const struct cuda_call *c, CUfunction f)
+{
+	const struct plain *p = c->arguments;
+
+	return p->next(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
+		       c->stream, p->params, p->extra);
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			unsigned shared, CUstream stream, void **params, void **extra)
+{
+	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel : NULL, params, extra };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_plain };
+
+	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+			     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
+{
+	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_plain };
+
+	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
+}
+
+struct cooperative {
+	CUresult (*next)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+			 void **);
+	void **params;
+};
+
+static CUresult run_cooperative(const struct cuda_call *c, CUfunction f)
+{
+	const struct cooperative *p = c->arguments;
+
+	return p->next(f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared,
+		       c->stream, p->params);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+				   unsigned bz, unsigned shared, CUstream stream, void **params)
+{
+	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel : NULL, params };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_cooperative };
+
+	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+					unsigned bz, unsigned shared, CUstream stream, void **params)
+{
+	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel_ptsz : NULL, params };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_cooperative };
+
+	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
+}
+
+struct configured {
+	CUresult (*next)(const CUlaunchConfig *, CUfunction, void **, void **);
+	const CUlaunchConfig *config;
+	void **params, **extra;
+};
+
+static CUresult run_configured(const struct cuda_call *c, CUfunction f)
+{
+	const struct configured *p = c->arguments;
+
+	return p->next(p->config, f, p->params, p->extra);
+}
+
+static CUresult launch_configured(const struct configured *p, CUfunction f, bool per_thread)
+{
+	const CUlaunchConfig *k = p->config;
+	struct cuda_call c = { .f = f, .per_thread = per_thread, .arguments = p, .run = run_configured };
+
+	if (!k) /* the driver's error to give */
+		return p->next(k, f, p->params, p->extra);
+	c.grid[0] = k->gx;
+	c.grid[1] = k->gy;
+	c.grid[2] = k->gz;
+	c.block[0] = k->bx;
+	c.block[1] = k->by;
+	c.block[2] = k->bz;
+	c.shared = k->shared;
+	c.stream = k->stream;
+	return cuda_launch(&c);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
+{
+	struct configured p = { cuda_next_init() ? cuda_next.cuLaunchKernelEx : NULL, config, params, extra };
+
+	return p.next ? launch_configured(&p, f, false) : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
+{
+	struct configured p = { cuda_next_init() ? cuda_next.cuLaunchKernelEx_ptsz : NULL, config, params, extra };
+
+	return p.next ? launch_configured(&p, f, true) : CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which image each module, library and function came from. */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/fatbin_format.h"
+
+static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
+
+static void join(void)
+{
+	gpubpf_hook_init(&cuda_hook_ops);
+}
+
+bool cuda_active(void)
+{
+	static pthread_once_t joined = PTHREAD_ONCE_INIT;
+
+	pthread_once(&joined, join);
+	return gpubpf_hook_active();
+}
+
+void cuda_module_add(void *handle, bool library, const void *image, bool file)
+{
+	struct cuda_module *m;
+	size_t size = 0;
+
+	if (!cuda_active() || !(m = calloc(1, sizeof(*m))))
+		return;
+	m->base.handle = handle;
+	m->library = library;
+	if (!library)
+		cuda_next.cuCtxGetCurrent(&m->context);
+	if (file) {
+		gpubpf_kept_init_file(&m->image, image);
+	} else {
+		image = cuda_image_bounds(image, &size);
+		gpubpf_kept_init(&m->image, image, size);
+	}
+	gpubpf_handles_add(&modules, &m->base);
+}
+
+struct cuda_module *cuda_module_find(void *handle)
+{
+	return (struct cuda_module *)gpubpf_handles_find(&modules, handle);
+}
+
+/* What a function has but its record: twins, what the launch path knows. */
+static void empty(struct cuda_function *f)
+{
+	if (!gpubpf_hook_kernel_wanted(f->kernel) || atomic_exchange(&f->empty, true))
+		return;
+	gpubpf_hook_kernel_destroy(f->kernel);
+	gpubpf_hook_program_destroy(f->program);
+}
+
+bool cuda_function_use(struct cuda_function *f)
+{
+	if (!(atomic_fetch_add(&f->users, 1) & CUDA_DEAD))
+		return true;
+	cuda_function_leave(f);
+	return false;
+}
+
+void cuda_function_leave(struct cuda_function *f)
+{
+	if (atomic_fetch_sub(&f->users, 1) == (CUDA_DEAD | 1))
+		empty(f);
+}
+
+/* The record stays, and is not found by a new function of the same handle: that one is in front of it. */
+static void kill_function(struct cuda_function *f)
+{
+	atomic_store(&f->base.handle, NULL);
+	if (!(atomic_fetch_or(&f->users, CUDA_DEAD) & ~CUDA_DEAD))
+		empty(f);
+}
+
+static void kill_of_module(struct gpubpf_handle *record, void *module)
+{
+	struct cuda_function *f = (struct cuda_function *)record;
+
+	if (f->module == module && atomic_load(&record->handle))
+		kill_function(f);
+}
+
+static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER; /* of all modules: one may go while it is read */
+
+static void kill_module(struct cuda_module *m)
+{
+	atomic_store(&m->base.handle, NULL);
+	gpubpf_handles_each(&functions, kill_of_module, m);
+	pthread_mutex_lock(&images);
+	gpubpf_kept_finish(&m->image);
+	pthread_mutex_unlock(&images);
+}
+
+void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const char **why)
+{
+	void *copy = NULL;
+	int err;
+
+	pthread_mutex_lock(&images);
+	if (!m->image.data) {
+		*why = m->image.why;
+	} else {
+		err = cuda_image_copy(m->image.data, m->image.size, sm, &copy, size);
+		if (err < 0)
+			*why = err == -ENOMEM ? "out of memory" : "its image is broken";
+	}
+	pthread_mutex_unlock(&images);
+	return copy;
+}
+
+void cuda_module_remove(void *handle)
+{
+	struct cuda_module *m = cuda_module_find(handle);
+
+	if (m)
+		kill_module(m);
+}
+
+static void kill_function_of_context(struct gpubpf_handle *record, void *context)
+{
+	struct cuda_function *f = (struct cuda_function *)record;
+
+	if (f->context == context && atomic_load(&record->handle))
+		kill_function(f);
+}
+
+static void kill_module_of_context(struct gpubpf_handle *record, void *context)
+{
+	struct cuda_module *m = (struct cuda_module *)record;
+
+	if (m->context == context && atomic_load(&record->handle))
+		kill_module(m);
+}
+
+void cuda_modules_end(CUcontext context)
+{
+	gpubpf_handles_each(&functions, kill_function_of_context, context);
+	gpubpf_handles_each(&modules, kill_module_of_context, context);
+}
+
+static struct cuda_function *find(void *handle)
+{
+	return (struct cuda_function *)gpubpf_handles_find(&functions, handle);
+}
+
+static void add_function(void *handle, struct cuda_module *module, const char *name, bool is_kernel)
+{
+	struct cuda_function *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return;
+	f->base.handle = handle;
+	f->module = module;
+	f->is_kernel = is_kernel;
+	if (!is_kernel)
+		cuda_next.cuCtxGetCurrent(&f->context);
+	f->cache_config = CUDA_UNSET;
+	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
+		f->attribute[i] = CUDA_UNSET;
+	if (gpubpf_hook_program_create(f, &f->program) < 0 ||
+	    gpubpf_hook_kernel_create(f->program, f, name, &f->kernel) < 0) {
+		gpubpf_hook_program_destroy(f->program);
+		free(f);
+		return;
+	}
+	gpubpf_handles_add(&functions, &f->base);
+}
+
+void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel)
+{
+	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+
+	if (!module || find(handle))
+		return;
+	pthread_mutex_lock(&adding);
+	if (!find(handle))
+		add_function(handle, module, name, is_kernel);
+	pthread_mutex_unlock(&adding);
+}
+
+CUfunction cuda_plain_function(const struct cuda_function *f)
+{
+	CUfunction plain = f->base.handle;
+
+	if (f->is_kernel && cuda_next.cuKernelGetFunction && cuda_next.cuKernelGetFunction(&plain, (CUkernel)plain))
+		return NULL;
+	return plain;
+}
+
+/* A function that came by a way that we do not watch (enumeration): the driver says what it is. */
+static struct cuda_function *learn(void *handle)
+{
+	struct cuda_module *module = NULL;
+	const char *name = NULL;
+	bool is_kernel = true;
+	CUlibrary library;
+	CUmodule owner;
+
+	if (cuda_next.cuKernelGetLibrary && !cuda_next.cuKernelGetLibrary(&library, handle) &&
+	    cuda_next.cuKernelGetName && !cuda_next.cuKernelGetName(&name, handle)) {
+		module = cuda_module_find(library);
+	} else if (cuda_next.cuFuncGetModule && !cuda_next.cuFuncGetModule(&owner, handle) &&
+		   cuda_next.cuFuncGetName && !cuda_next.cuFuncGetName(&name, handle)) {
+		is_kernel = false;
+		module = cuda_module_find(owner);
+	}
+	if (!module || !name)
+		return NULL;
+	cuda_function_add(handle, module, name, is_kernel);
+	return find(handle);
+}
+
+struct cuda_function *cuda_function_find(void *handle)
+{
+	struct cuda_function *f = find(handle);
+
+	return f ? f : learn(handle);
+}

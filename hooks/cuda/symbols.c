@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the application comes to our functions instead of the driver's: it links them (we are preloaded), asks
+ * dlsym, or asks cuGetProcAddress. What we do not answer goes to the driver untouched.
+ */
+#include "cuda.h"
+#include "hooks/dlsym.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct cuda_next cuda_next;
+struct cuda_driver cuda_own;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ready;
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT CUresult cuGetProcAddress(const char *name, void **pfn, int version, uint64_t flags);
+EXPORT CUresult cuGetProcAddress_v2(const char *name, void **pfn, int version, uint64_t flags, int *status);
+
+static void load(void)
+{
+	gpubpf_dlsym_fn find = gpubpf_dlsym_next();
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		return;
+#define CUDA_CALL(symbol, parameters, arguments) \
+	cuda_next.symbol = (CUresult (*) parameters)find(lib, #symbol);
+#include "calls.def"
+#define CUDA_FN(member, symbol, arguments) cuda_own.member = (CUresult (*) arguments)find(lib, #symbol);
+	CUDA_FUNCTIONS(CUDA_FN)
+#undef CUDA_FN
+#define NEXT(member, symbol) cuda_next.member = (typeof(cuda_next.member))find(lib, symbol)
+	NEXT(cuGetProcAddress, "cuGetProcAddress");
+	NEXT(cuGetProcAddress_v2, "cuGetProcAddress_v2");
+	NEXT(cuCtxGetCurrent, "cuCtxGetCurrent");
+	NEXT(cuGraphCreate, "cuGraphCreate");
+	NEXT(cuGraphDestroy, "cuGraphDestroy");
+	NEXT(cuFuncGetAttribute, "cuFuncGetAttribute");
+	NEXT(cuFuncGetModule, "cuFuncGetModule");
+	NEXT(cuFuncGetName, "cuFuncGetName");
+	NEXT(cuKernelGetName, "cuKernelGetName");
+	NEXT(cuKernelGetLibrary, "cuKernelGetLibrary");
+	NEXT(cuLibraryGetGlobal, "cuLibraryGetGlobal");
+	NEXT(cuOccupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+	NEXT(cuStreamWriteValue64, "cuStreamWriteValue64_v2");
+	NEXT(cuStreamWriteValue64_ptsz, "cuStreamWriteValue64_v2_ptsz");
+#undef NEXT
+	ready = cuda_own.module_load && cuda_next.cuCtxGetCurrent && cuda_next.cuLaunchKernel;
+}
+
+bool cuda_next_init(void)
+{
+	pthread_once(&once, load);
+	return ready;
+}
+
+void *cuda_hook_find(const char *symbol)
+{
+	static const struct {
+		const char *name;
+		void *ours;
+	} hooks[] = {
+#define CUDA_CALL(symbol, parameters, arguments) { #symbol, (void *)symbol },
+#include "calls.def"
+		{ "cuGetProcAddress", (void *)cuGetProcAddress },
+		{ "cuGetProcAddress_v2", (void *)cuGetProcAddress_v2 },
+	};
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++)
+		if (!strcmp(hooks[i].name, symbol))
+			return hooks[i].ours;
+	return NULL;
+}
+
+/*
+ * cuGetProcAddress takes a name without suffix and a version, and gives what the header of that version
+ * means by it. Which function that is, its address tells: it is one of the driver's symbols.
+ */
+static void *answer(void *real)
+{
+#define CUDA_CALL(symbol, parameters, arguments) \
+	if (real == (void *)cuda_next.symbol) \
+		return (void *)symbol;
+#include "calls.def"
+	if (real == (void *)cuda_next.cuGetProcAddress_v2)
+		return (void *)cuGetProcAddress_v2;
+	if (real == (void *)cuda_next.cuGetProcAddress)
+		return (void *)cuGetProcAddress;
+	return real;
+}
+
+CUresult cuGetProcAddress(const char *name, void **pfn, int version, uint64_t flags)
+{
+	CUresult error;
+
+	if (!cuda_next_init() || !cuda_next.cuGetProcAddress)
+		return CUDA_ERROR_NOT_FOUND;
+	error = cuda_next.cuGetProcAddress(name, pfn, version, flags);
+	if (!error && pfn && *pfn)
+		*pfn = answer(*pfn);
+	return error;
+}
+
+CUresult cuGetProcAddress_v2(const char *name, void **pfn, int version, uint64_t flags, int *status)
+{
+	CUresult error;
+
+	if (!cuda_next_init() || !cuda_next.cuGetProcAddress_v2)
+		return CUDA_ERROR_NOT_FOUND;
+	error = cuda_next.cuGetProcAddress_v2(name, pfn, version, flags, status);
+	if (!error && pfn && *pfn)
+		*pfn = answer(*pfn);
+	return error;
+}
+
+const struct gpubpf_dlsym_user gpubpf_dlsym_cuda = { "cu", cuda_hook_find, cuda_next_init };

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the launch path asks of CUDA: images of functions, twins loaded, bound and unloaded. */
+#include "cuda.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_WORD "gpubpf_arena"
+#define LAUNCH_WORD "gpubpf_launch"
+#define PID_WORD "gpubpf_pid"
+#define FUNC_REGISTERS 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */
+
+static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
+
+struct module {
+	CUmodule module;
+	CUcontext context;
+	struct gpubpf_hook_device *device;
+	struct cuda_function *original;
+};
+
+/* "sm_90" as 90, of the current context's device */
+static uint32_t capability(void)
+{
+	int major = 0, minor = 0;
+	CUdevice device;
+
+	if (!cuda_own.ctx_device(&device)) {
+		cuda_own.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+		cuda_own.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	}
+	return 10 * major + minor;
+}
+
+static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
+{
+	struct cuda_function *f = adapter_program;
+
+	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target looks */
+	image->data = cuda_module_image(f->module, capability(), &image->size, &image->reason);
+	return 0;
+}
+
+static void image_put(struct gpubpf_hook_image *image)
+{
+	free((void *)image->data);
+}
+
+static int refuse(struct gpubpf_why *why, const char *what, const char *name, CUresult error)
+{
+	snprintf(why->text, sizeof(why->text), "%s %.120s: %s", what, name, cuda_error(&cuda_own, error));
+	return -EINVAL;
+}
+
+static CUresult store_word(CUmodule module, const char *name, uint64_t value)
+{
+	CUdeviceptr at;
+	size_t size;
+	CUresult error = cuda_own.module_global(&at, &size, module, name);
+
+	return error ? error : cuda_copy_to(&cuda_own, at, &value, sizeof(value));
+}
+
+/* The address of an application's variable in the current context. */
+static CUresult variable(struct cuda_module *from, const char *name, CUdeviceptr *address)
+{
+	CUmodule module = from->base.handle;
+	size_t size;
+	CUresult error = 0;
+
+	if (from->library)
+		error = cuda_next.cuLibraryGetModule(&module, (CUlibrary)from->base.handle);
+	return error ? error : cuda_own.module_global(address, &size, module, name);
+}
+
+/* Lines "//gpubpf-bind NAME" at the head of the twin's text, in the order of its words gpubpf_bind_<i>. */
+static int bind_variables(struct module *m, const char *text, size_t size, struct gpubpf_why *why)
+{
+	static const char mark[] = "//gpubpf-bind ";
+	const char *end = text + size;
+
+	for (unsigned i = 0; (size_t)(end - text) > sizeof(mark) && !memcmp(text, mark, sizeof(mark) - 1); i++) {
+		const char *from = text + sizeof(mark) - 1, *line = memchr(from, '\n', end - from);
+		char name[256], word[40];
+		CUdeviceptr address;
+		CUresult error;
+
+		if (!line || (size_t)(line - from) >= sizeof(name))
+			return refuse(why, "the twin", "has a broken binding", 1);
+		memcpy(name, from, line - from);
+		name[line - from] = 0;
+		error = variable(m->original->module, name, &address);
+		if (error)
+			return refuse(why, "the application's variable", name, error);
+		snprintf(word, sizeof(word), "gpubpf_bind_%u", i);
+		error = store_word(m->module, word, address);
+		if (error)
+			return refuse(why, "the twin's word", word, error);
+		text = line + 1;
+	}
+	return 0;
+}
+
+static void twin_unload(void *module)
+{
+	struct module *m = module;
+	int mode;
+
+	if (m->module && !gpubpf_hook_device_gone(m->device) && !cuda_enter(&cuda_own, m->context, &mode)) {
+		cuda_own.module_unload(m->module);
+		cuda_leave(&cuda_own, &mode);
+	}
+	free(m);
+}
+
+static CUresult load_text(struct module *m, const void *data, size_t size, char *log, size_t log_size)
+{
+	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+	void *values[] = { log, (void *)(uintptr_t)log_size };
+	char *text = malloc(size + 1);
+	CUresult error = 2; /* CUDA_ERROR_OUT_OF_MEMORY */
+
+	if (text) {
+		memcpy(text, data, size);
+		text[size] = 0;
+		error = cuda_own.module_load(&m->module, text, 2, options, values);
+	}
+	free(text);
+	log[strcspn(log, "\n")] = 0;
+	return error;
+}
+
+static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
+		     const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
+{
+	struct module *m = calloc(1, sizeof(*m));
+	char log[160] = "";
+	CUresult error;
+	int err, mode;
+
+	if (!m)
+		return -ENOMEM;
+	m->original = adapter_program;
+	m->device = device;
+	m->context = gpubpf_hook_device_how(device)->context;
+	error = cuda_enter(&cuda_own, m->context, &mode);
+	if (error) {
+		free(m);
+		return refuse(why, "the context", "", error);
+	}
+	error = load_text(m, data, size, log, sizeof(log));
+	err = error ? refuse(why, "the driver does not take the twin:", log, error) : bind_variables(m, data, size, why);
+	cuda_leave(&cuda_own, &mode);
+	if (err < 0) {
+		twin_unload(m);
+		return err;
+	}
+	*module = m;
+	return 0;
+}
+
+/* Words that launches write are there only in twins whose probes ask for them. */
+static CUdeviceptr optional_word(CUmodule module, const char *name)
+{
+	CUdeviceptr at;
+	size_t size;
+
+	return cuda_own.module_global(&at, &size, module, name) ? 0 : at;
+}
+
+static CUresult store_clock(struct module *m)
+{
+	static const char *const names[] = { "gpubpf_clock_cycles", "gpubpf_clock_ns", "gpubpf_clock_mult" };
+	uint64_t words[3];
+	CUresult error = 0;
+
+	gpubpf_hook_device_clock(m->device, words);
+	for (int i = 0; i < 3 && !error; i++)
+		if (optional_word(m->module, names[i]))
+			error = store_word(m->module, names[i], words[i]);
+	return error;
+}
+
+/* In the module's context. */
+static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const char *name)
+{
+	CUresult error = cuda_own.module_function(&t->f, m->module, name);
+	CUdevice device;
+
+	if (error)
+		return error;
+	t->launch = optional_word(m->module, LAUNCH_WORD);
+	t->pid = optional_word(m->module, PID_WORD);
+	if (optional_word(m->module, ARENA_WORD))
+		error = store_word(m->module, ARENA_WORD, gpubpf_hook_device_arena(m->device));
+	if (!error)
+		error = store_clock(m);
+	if (!error)
+		error = cuda_own.ctx_device(&device);
+	if (!error)
+		error = cuda_own.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+	if (cuda_next.cuFuncGetAttribute && !error) {
+		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS, cuda_plain_function(t->original));
+		cuda_next.cuFuncGetAttribute(&t->registers[1], FUNC_REGISTERS, t->f);
+	}
+	return error;
+}
+
+static int twin_kernel(void *module, const char *name, void *adapter_kernel, uint32_t params, uint32_t twin_flags,
+		       void **twin, struct gpubpf_why *why)
+{
+	struct module *m = module;
+	struct cuda_twin_handle *t = calloc(1, sizeof(*t));
+	CUresult error;
+	int mode;
+
+	if (!t)
+		return -ENOMEM;
+	t->original = m->original;
+	t->cache_config = CUDA_UNSET;
+	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
+		t->attribute[i] = CUDA_UNSET;
+	error = cuda_enter(&cuda_own, m->context, &mode);
+	if (!error) {
+		error = find_kernel(m, t, name);
+		cuda_leave(&cuda_own, &mode);
+	}
+	if (error) {
+		free(t);
+		return refuse(why, "the twin", name, error);
+	}
+	t->base.handle = t->f;
+	gpubpf_handles_add(&twins, &t->base);
+	*twin = t;
+	return 0;
+}
+
+static void twin_registers(void *twin, uint32_t *before, uint32_t *after)
+{
+	const struct cuda_twin_handle *t = twin;
+
+	*before = t->registers[0];
+	*after = t->registers[1];
+}
+
+struct cuda_function *cuda_twin_original(CUfunction twin)
+{
+	struct cuda_twin_handle *t = (struct cuda_twin_handle *)gpubpf_handles_find(&twins, twin);
+
+	return t ? t->original : NULL;
+}
+
+/* The record stays: look-ups take no lock. */
+static void twin_kernel_put(void *twin)
+{
+	struct cuda_twin_handle *t = twin;
+
+	atomic_store(&t->base.handle, NULL);
+}
+
+const struct gpubpf_hook_ops cuda_hook_ops = {
+	.backend = "cuda",
+	.device = &gpubpf_device_cuda,
+	.loads_aside = true,
+	.image = image,
+	.image_put = image_put,
+	.twin_load = twin_load,
+	.twin_kernel = twin_kernel,
+	.twin_registers = twin_registers,
+	.twin_kernel_put = twin_kernel_put,
+	.twin_unload = twin_unload,
+};

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices of the application: one for each pair of context and device that it launches on. A device is
+ * opened, announced and given its arena when the first matched kernel is launched on it.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "maps/layout.h"
+#include "maps/mirror.h"
+
+#define ARENA_WAIT_NS 10000000000ull
+#define ARENA_MAX (64ull << 30)
+#define PULL_PART 20 /* of the time, what copying back may take */
+#define LAST_TWINS_NS 500000000ull /* for the news of a twin's end, when its device goes */
+#define EXIT_WAIT_S 2
+#define LOADING_NS 5000000000ull   /* for twins that are being loaded when their context or the process ends */
+#define ASKED_MS 300   /* for kernels that run when somebody wants to see the maps */
+#define SETTLE_MS 2000 /* for kernels that run when their context or the process ends */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
+static struct gpubpf_hook_device *devices;
+static pthread_mutex_t mapping = PTHREAD_MUTEX_INITIALIZER; /* of the shared arena */
+static uint32_t next_number;
+static atomic_bool any_copied; /* an arena that is not host memory */
+static bool leaving;           /* the process ends: the runtime may be gone */
+
+/* devices by the runtime's contexts, which stay */
+struct keyed {
+	struct keyed *next;
+	_Atomic(const void *) key;   /* NULL: destroyed */
+	struct gpubpf_hook_device *device;
+};
+static _Atomic(struct keyed *) keyed;
+
+static void copied(void);
+
+int gpubpf_hook_device_create(const struct gpubpf_device_open *how, uint32_t ordinal,
+			      struct gpubpf_hook_device **device)
+{
+	struct gpubpf_hook_device *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	d->how = *how;
+	d->ordinal = ordinal;
+	d->generation = gpubpf_session_generation();
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_mutex_lock(&lock);
+	d->number = next_number++;
+	d->next = devices;
+	d->link = &devices;
+	if (devices)
+		devices->link = &d->next;
+	devices = d;
+	pthread_mutex_unlock(&lock);
+	*device = d;
+	return 0;
+}
+
+struct gpubpf_hook_device *gpubpf_hook_device_find(const void *key)
+{
+	struct keyed *k = atomic_load_explicit(&keyed, memory_order_acquire);
+
+	while (k && atomic_load_explicit(&k->key, memory_order_relaxed) != key)
+		k = k->next;
+	return k ? k->device : NULL;
+}
+
+struct gpubpf_hook_device *gpubpf_hook_device_add(const void *key, const struct gpubpf_device_open *how,
+						  uint32_t ordinal)
+{
+	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+	struct gpubpf_hook_device *device;
+	struct keyed *k;
+
+	pthread_mutex_lock(&adding);
+	device = gpubpf_hook_device_find(key);
+	if (!device && (k = calloc(1, sizeof(*k)))) {
+		k->key = key;
+		if (gpubpf_hook_device_create(how, ordinal, &k->device) < 0) {
+			free(k);
+		} else {
+			device = k->device;
+			k->next = keyed;
+			atomic_store_explicit(&keyed, k, memory_order_release);
+		}
+	}
+	pthread_mutex_unlock(&adding);
+	return device;
+}
+
+const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device)
+{
+	return &device->how;
+}
+
+void gpubpf_hook_device_clock(const struct gpubpf_hook_device *d, uint64_t words[3])
+{
+	const struct gpubpf_arena_hdr *hdr = d->host;
+
+	words[0] = hdr->clock_cycles;
+	words[1] = hdr->clock_ns;
+	words[2] = hdr->clock_mult;
+}
+
+uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)
+{
+	return device->arena;
+}
+
+static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **request)
+{
+	struct gpubpf_device_caps caps = *gpubpf_hook_ops->device->caps(d->device);
+	struct gpubpf_writer w = {0};
+	int err;
+
+	caps.ordinal = d->ordinal;
+	gpubpf_put_u32(&w, d->number);
+	gpubpf_put_bytes(&w, &caps, sizeof(caps));
+	err = gpubpf_session_ask(GPUBPF_MSG_DEVICE, &w, NULL, 0, request);
+	gpubpf_writer_finish(&w);
+	return err;
+}
+
+/* The arena that devices on host memory share is mapped once and for good: the application may let its context
+ * go while a twin still runs, and nobody tells when that one ends. */
+static void *map_shared(int fd, size_t size)
+{
+	static struct stat known;
+	static void *base = MAP_FAILED;
+	static size_t mapped;
+	struct stat st;
+	void *at;
+
+	if (fstat(fd, &st) < 0)
+		return MAP_FAILED;
+	pthread_mutex_lock(&mapping);
+	if (base == MAP_FAILED || st.st_ino != known.st_ino || st.st_dev != known.st_dev || size != mapped) {
+		base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		known = st;
+		mapped = size;
+	}
+	at = base;
+	pthread_mutex_unlock(&mapping);
+	return at;
+}
+
+static void unmap_arena(struct gpubpf_hook_device *d, void *host, size_t size)
+{
+	if (host && !d->shared)
+		munmap(host, size);
+}
+
+static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
+		     const struct gpubpf_arena_answer *answer, struct gpubpf_why *why)
+{
+	int64_t size = gpubpf_memfd_size(packet->fds[0], ARENA_MAX);
+	const struct gpubpf_arena_hdr *hdr;
+
+	if (size < (int64_t)sizeof(*hdr) || (uint64_t)size < answer->size || answer->size < sizeof(*hdr)) {
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps is not as it says");
+		return -EPROTO;
+	}
+	hdr = d->shared ? map_shared(packet->fds[0], answer->size) :
+		mmap(NULL, answer->size, PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
+	if (hdr == MAP_FAILED) {
+		snprintf(why->text, sizeof(why->text), "cannot map the session's %llu bytes for maps: %s",
+			 (unsigned long long)answer->size, strerror(errno));
+		return -errno;
+	}
+	if (hdr->magic != GPUBPF_ARENA_MAGIC || hdr->version != GPUBPF_ARENA_VERSION) {
+		unmap_arena(d, (void *)hdr, answer->size);
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps is of another version");
+		return -EPROTO;
+	}
+	d->host = (void *)hdr;
+	d->size = answer->size;
+	return 0;
+}
+
+static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+{
+	struct gpubpf_arena_answer answer;
+	struct gpubpf_request *request;
+	struct gpubpf_packet *packet;
+	int err = send_device(d, &request);
+
+	if (err < 0)
+		return err;
+	err = gpubpf_request_wait(request, gpubpf_now_ns() + ARENA_WAIT_NS);
+	if (err < 0)
+		goto out;
+	packet = gpubpf_request_answer(request);
+	err = packet->type != GPUBPF_MSG_ARENA ? -EPROTO :
+		gpubpf_arena_parse(&packet->payload, d->number, packet->nfds, &answer);
+	if (!err && answer.reason[0]) {
+		snprintf(why->text, sizeof(why->text), "%s", answer.reason);
+		err = -EOPNOTSUPP;
+	}
+	if (!err)
+		err = map_arena(d, packet, &answer, why);
+out:
+	gpubpf_request_drop(request);
+	return err;
+}
+
+static void tell_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int fd)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, d->number);
+	gpubpf_put_u32(&w, what);
+	gpubpf_session_tell_fd(GPUBPF_MSG_KEEP, &w, fd);
+	gpubpf_writer_finish(&w);
+}
+
+/* Let the tool have the device's memory too, where it outlives this process. */
+static void export_arena(struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	int fd;
+
+	if (!ops->arena_export || ops->arena_export(d->device, &fd) < 0)
+		return;
+	tell_keep(d, GPUBPF_KEEP, fd);
+	close(fd);
+	d->kept = true;
+}
+
+/* Nothing will be written any more, or nothing be copied by us. */
+static void end_kept(struct gpubpf_hook_device *d, bool copied)
+{
+	if (d->kept)
+		tell_keep(d, copied ? GPUBPF_KEEP_DONE : GPUBPF_KEEP_BROKEN, -1);
+	d->kept = false;
+}
+
+static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	int err = ops->open(&d->how, &d->device, why);
+
+	if (err < 0)
+		return err;
+	d->shared = ops->caps(d->device)->bits & GPUBPF_CAP_SHARED_ARENA;
+	err = take_arena(d, why);
+	if (err < 0)
+		return err;
+	err = ops->arena_attach(d->device, d->host, d->size, &d->arena, why);
+	if (!err && !d->shared) {
+		copied();
+		export_arena(d);
+	}
+	return err;
+}
+
+int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+{
+	pthread_mutex_lock(&d->lock);
+	if (d->state == DEVICE_NEW) {
+		int err = make_ready(d, &d->why);
+
+		if (err < 0 && !d->why.text[0])
+			snprintf(d->why.text, sizeof(d->why.text), "the device could not be made ready: %s",
+				 strerror(-err));
+		d->state = err < 0 ? DEVICE_REFUSED : DEVICE_READY;
+	}
+	*why = d->why;
+	pthread_mutex_unlock(&d->lock);
+	return d->state == DEVICE_READY ? 0 : -EOPNOTSUPP;
+}
+
+static int pull_range(void *arg, uint64_t offset, uint64_t size)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	return gpubpf_hook_ops->device->arena_pull(d->device, offset, size);
+}
+
+static int push_range(void *arg, uint64_t offset, uint64_t size)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	return gpubpf_hook_ops->device->arena_push(d->device, offset, size);
+}
+
+/* Copy the device's arena back, after waiting for kernels a while. The lock keeps the device from being closed
+ * meanwhile. The next copy that nobody asked for comes when this one's time is a small part of all. */
+static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	uint64_t from = gpubpf_now_ns(), to;
+	int err = 0;
+
+	pthread_mutex_lock(&d->lock);
+	if (d->state == DEVICE_READY && !d->shared) {
+		bool still = !ops->settle || !ops->settle(d->device, patience_ms);
+
+		atomic_store(&d->dirty, !still);
+		err = gpubpf_mirror_pull(d->host, d->size, still, pull_range, push_range, d);
+		to = gpubpf_now_ns();
+		atomic_store(&d->next_pull_ns, to + PULL_PART * (to - from));
+		if (err < 0)
+			end_kept(d, false);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return !err;
+}
+
+static void say_pulled(uint32_t number)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, number);
+	gpubpf_session_tell(GPUBPF_MSG_PULLED, &w);
+	gpubpf_writer_finish(&w);
+}
+
+static bool ours(const struct gpubpf_hook_device *d)
+{
+	return d->generation == gpubpf_session_generation(); /* a forked child leaves its parent's alone */
+}
+
+void gpubpf_device_pull(uint32_t number)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next) {
+		if (d->number != number || !ours(d))
+			continue;
+		if (!atomic_load(&d->running))
+			pull(d, ASKED_MS);
+		found = true;
+	}
+	pthread_mutex_unlock(&lock);
+	if (found)
+		say_pulled(number);
+}
+
+void gpubpf_hook_completed(struct gpubpf_hook_device *d)
+{
+	atomic_fetch_sub(&d->running, 1);
+}
+
+/* The last copy of all; a kernel that never ends is not waited for. */
+static void pull_last(struct gpubpf_hook_device *d)
+{
+	if (atomic_load(&d->dirty) && !atomic_load(&d->running)) {
+		if (!pull(d, SETTLE_MS))
+			return;
+		say_pulled(d->number);
+	}
+	end_kept(d, true);
+}
+
+/* Copy back what is idle, by the list's lock. */
+static void pull_idle(void)
+{
+	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
+		if (!atomic_load(&d->dirty) || atomic_load(&d->running) || !ours(d) ||
+		    gpubpf_now_ns() < atomic_load(&d->next_pull_ns))
+			continue;
+		pull(d, ASKED_MS);
+		say_pulled(d->number);
+	}
+}
+
+void gpubpf_hook_quiet(void)
+{
+	if (!atomic_load_explicit(&any_copied, memory_order_relaxed) || pthread_mutex_trylock(&lock))
+		return;
+	pull_idle();
+	pthread_mutex_unlock(&lock);
+}
+
+static void all_loaded(struct gpubpf_hook_device *d)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	uint64_t deadline = gpubpf_now_ns() + LOADING_NS;
+
+	while (atomic_load(&d->loading) && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+}
+
+/* Wait for twins that have ended as far as the application knows but not yet as far as we were told: runtimes
+ * tell by threads of their own. True if none is left. */
+static bool all_ended(struct gpubpf_hook_device *d)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	uint64_t deadline = gpubpf_now_ns() + LAST_TWINS_NS;
+
+	while (atomic_load(&d->running) && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+	return !atomic_load(&d->running);
+}
+
+/* Registered when the first such device is made ready, so that it runs before the runtime's own handlers
+ * that came earlier. Afterwards nobody of ours calls the runtime. */
+static void at_exit(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += EXIT_WAIT_S;
+	if (pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until))
+		return;
+	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
+		if (ours(d))
+			all_loaded(d);
+		if (atomic_load(&d->dirty) && ours(d))
+			all_ended(d);
+	}
+	for (struct gpubpf_hook_device *d = devices; d; d = d->next)
+		if (ours(d))
+			pull_last(d);
+	leaving = true;
+	pthread_mutex_unlock(&lock);
+}
+
+static void copied(void)
+{
+	if (!atomic_exchange(&any_copied, true))
+		atexit(at_exit);
+}
+
+/* Take it out of the list and give back what it has; false: that must not be touched. */
+static bool let_go(struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+
+	if (!ours(d))
+		return false; /* inherited over a fork: in no list, and the runtime behind it may be in any state */
+	pthread_mutex_lock(&lock);
+	*d->link = d->next;
+	if (d->next)
+		d->next->link = d->link;
+	pthread_mutex_unlock(&lock);
+	all_loaded(d);
+	if (!all_ended(d))
+		return false; /* released while a twin runs; its end will still be counted here */
+	pull_last(d);
+	if (d->state == DEVICE_READY)
+		ops->arena_detach(d->device);
+	if (d->device)
+		ops->close(d->device);
+	unmap_arena(d, d->host, d->size);
+	return true;
+}
+
+void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
+{
+	if (!d || (ours(d) && !all_ended(d)))
+		return; /* released while a twin runs: it stays in the list, to be copied back after that */
+	if (!let_go(d))
+		return;
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+void gpubpf_hook_device_end(const void *key)
+{
+	struct keyed *k = atomic_load_explicit(&keyed, memory_order_acquire);
+
+	while (k && atomic_load_explicit(&k->key, memory_order_relaxed) != key)
+		k = k->next;
+	if (!k || !key)
+		return;
+	atomic_store(&k->key, NULL);
+	atomic_store(&k->device->gone, true);
+	let_go(k->device);
+	k->device->device = NULL;
+	k->device->state = DEVICE_REFUSED; /* whoever still waits for a twin there */
+}
+
+bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
+{
+	return atomic_load(&device->gone);
+}
+
+/* Another thread may have held the list's lock; the child begins with an empty list. */
+void gpubpf_device_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&mapping, NULL);
+	devices = NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dlsym in the application's place: programs that look a runtime's functions up come to ours as those do
+ * that link them. One table for all adapters, since there is one dlsym.
+ */
+#ifndef GPUBPF_HOOKS_DLSYM_H
+#define GPUBPF_HOOKS_DLSYM_H
+
+#include <stdbool.h>
+
+typedef void *(*gpubpf_dlsym_fn)(void *handle, const char *name);
+
+/* The C library's own. */
+gpubpf_dlsym_fn gpubpf_dlsym_next(void);
+
+struct gpubpf_dlsym_user {
+	const char *prefix;                  /* of its symbols */
+	void *(*find)(const char *symbol);   /* our function, NULL where we have none */
+	bool (*init)(void);                  /* the runtime behind it is there */
+};
+
+extern const struct gpubpf_dlsym_user gpubpf_dlsym_cuda, gpubpf_dlsym_hip, gpubpf_dlsym_hip_register;
+
+#endif

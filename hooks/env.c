@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one file of the agent that reads the environment. A set-user-ID program sees none of it. */
+#include "agent.h"
+#include "cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *value(const char *name)
+{
+	const char *v = secure_getenv(name);
+
+	return v && *v ? v : NULL;
+}
+
+const char *gpubpf_env_session(void)
+{
+	return value("GPUBPF_SESSION");
+}
+
+const char *gpubpf_env_backend(void)
+{
+	return value("GPUBPF_BACKEND");
+}
+
+bool gpubpf_env_cache(char *path, size_t size)
+{
+	const char *xdg = value("XDG_CACHE_HOME"), *home = value("HOME");
+	int n = -1;
+
+	if (xdg && *xdg == '/')
+		n = snprintf(path, size, "%s/gpubpf", xdg);
+	else if (home && *home == '/')
+		n = snprintf(path, size, "%s/.cache/gpubpf", home);
+	return n > 0 && (size_t)n < size;
+}

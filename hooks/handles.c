@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handles.h"
+
+#include <link.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COPY_MAX (64u << 20) /* bytes of an image in memory that may go away: copied up to here */
+
+/* Does [from, to) belong to a loaded program or library? Then it stays. */
+struct search {
+	uintptr_t from, to;
+	bool found;
+};
+
+static int in_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && s->from >= at &&
+		    s->to <= at + info->dlpi_phdr[i].p_memsz)
+			s->found = true;
+	}
+	return s->found;
+}
+
+static bool stays(const void *data, size_t size)
+{
+	struct search s = { (uintptr_t)data, (uintptr_t)data + size, false };
+
+	dl_iterate_phdr(in_object, &s);
+	return s.found;
+}
+
+void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size)
+{
+	void *copy;
+
+	*kept = (struct gpubpf_kept){ .data = data, .size = size };
+	if (!data)
+		kept->why = "its image is of a kind that gpubpf does not know";
+	if (!data || stays(data, size))
+		return;
+	copy = size <= COPY_MAX ? malloc(size) : NULL;
+	kept->data = copy;
+	kept->owned = copy;
+	if (copy)
+		memcpy(copy, data, size);
+	else
+		kept->why = "its image is too large to keep a copy of";
+}
+
+void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path)
+{
+	FILE *file = fopen(path, "rbe");
+	char *data = malloc(COPY_MAX + 1);
+	size_t n = file && data ? fread(data, 1, COPY_MAX, file) : 0;
+	char *fit;
+
+	*kept = (struct gpubpf_kept){ .size = n };
+	if (file)
+		fclose(file);
+	if (!n || n == COPY_MAX) {
+		free(data);
+		kept->why = "its file cannot be read, or is larger than 64 MiB";
+		return;
+	}
+	data[n] = 0;
+	fit = realloc(data, n + 1);
+	kept->data = fit ? fit : data;
+	kept->owned = true;
+}
+
+void gpubpf_kept_finish(struct gpubpf_kept *kept)
+{
+	if (kept->owned)
+		free((void *)kept->data);
+	*kept = (struct gpubpf_kept){ .why = "its module was unloaded" };
+}
+
+static size_t bucket(const void *handle)
+{
+	return ((uintptr_t)handle >> 4) * 0x9e3779b97f4a7c15ull >> 54;
+}
+
+struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const void *handle)
+{
+	struct gpubpf_handle *r;
+
+	r = atomic_load_explicit(&handles->bucket[bucket(handle)], memory_order_acquire);
+	while (r && atomic_load_explicit(&r->handle, memory_order_relaxed) != handle)
+		r = r->next;
+	return r;
+}
+
+void gpubpf_handles_add(struct gpubpf_handles *handles, struct gpubpf_handle *record)
+{
+	_Atomic(struct gpubpf_handle *) *head = &handles->bucket[bucket(record->handle)];
+
+	pthread_mutex_lock(&handles->lock);
+	record->next = *head;
+	atomic_store_explicit(head, record, memory_order_release);
+	pthread_mutex_unlock(&handles->lock);
+}
+
+void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg), void *arg)
+{
+	for (size_t i = 0; i < GPUBPF_HANDLE_BUCKETS; i++) {
+		struct gpubpf_handle *r = atomic_load_explicit(&handles->bucket[i], memory_order_acquire);
+
+		for (; r; r = r->next)
+			fn(r, arg);
+	}
+}

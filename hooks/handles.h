@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an adapter remembers of its runtime's handles: images that modules were loaded from, and records
+ * found by a handle. Tables are lists in buckets that only grow: a launch finds its function without a
+ * lock, and what was unloaded stays as a dead record, since runtimes give handles out again.
+ */
+#ifndef GPUBPF_HOOKS_HANDLES_H
+#define GPUBPF_HOOKS_HANDLES_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* An image as the application gave it; data is NULL where it is not kept, and why says so. */
+struct gpubpf_kept {
+	const void *data;
+	size_t size;
+	bool owned;                  /* a copy of ours */
+	const char *why;
+};
+
+/* Keep [data, data + size): by reference where it belongs to a loaded program or library, else a copy. NULL:
+ * an image whose size is not known. */
+void gpubpf_kept_init(struct gpubpf_kept *kept, const void *data, size_t size);
+void gpubpf_kept_init_file(struct gpubpf_kept *kept, const char *path);
+void gpubpf_kept_finish(struct gpubpf_kept *kept);
+
+struct gpubpf_handle {                   /* first in the adapter's record */
+	struct gpubpf_handle *next;
+	_Atomic(void *) handle;      /* NULL: dead */
+};
+
+#define GPUBPF_HANDLE_BUCKETS 1024
+
+struct gpubpf_handles {
+	pthread_mutex_t lock;
+	_Atomic(struct gpubpf_handle *) bucket[GPUBPF_HANDLE_BUCKETS];
+};
+
+#define GPUBPF_HANDLES_INIT { .lock = PTHREAD_MUTEX_INITIALIZER }
+
+/* The newest record of a handle, NULL if there is none. */
+struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const void *handle);
+/* record->handle is set. Later look-ups find it before older ones of that handle. */
+void gpubpf_handles_add(struct gpubpf_handles *handles, struct gpubpf_handle *record);
+
+/* Call fn for each record, dead ones too. */
+void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading, looking up and registering: the runtime does it, and we remember what came of it. */
+#include "hip.h"
+
+/* clang's __CudaFatBinaryWrapper for HIP: CodeGen/CGCUDANV.cpp */
+struct wrapper {
+	uint32_t magic, version;
+	const void *image;
+	void *unused;
+};
+
+#define WRAPPER_MAGIC 0x48495046 /* "HIPF" */
+
+void **__hipRegisterFatBinary(const void *data)
+{
+	const struct wrapper *wrapper = data;
+	void **binary = hip_next_init() ? hip_next.__hipRegisterFatBinary(data) : NULL;
+
+	if (binary && wrapper->magic == WRAPPER_MAGIC)
+		hip_module_add(binary, true, wrapper->image);
+	return binary;
+}
+
+void __hipRegisterFunction(void **binary, const void *f, char *device_name, const char *name, unsigned limit, void *tid,
+			   void *bid, dim3 *block, dim3 *grid, int *size)
+{
+	if (!hip_next_init())
+		return;
+	hip_next.__hipRegisterFunction(binary, f, device_name, name, limit, tid, bid, block, grid, size);
+	hip_function_add(f, binary, name);
+}
+
+void __hipUnregisterFatBinary(void **binary)
+{
+	if (!hip_next_init())
+		return;
+	hip_module_remove(binary);
+	hip_next.__hipUnregisterFatBinary(binary);
+}
+
+hipError_t hipModuleLoad(hipModule_t *module, const char *path)
+{
+	hipError_t error = hip_next_init() ? hip_next.hipModuleLoad(module, path) : hipErrorNotFound;
+
+	if (!error)
+		hip_module_add_file(*module, path);
+	return error;
+}
+
+hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
+{
+	hipError_t error = hip_next_init() ? hip_next.hipModuleLoadData(module, image) : hipErrorNotFound;
+
+	if (!error)
+		hip_module_add(*module, false, image);
+	return error;
+}
+
+hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned n, int *options, void **values)
+{
+	hipError_t error = hip_next_init() ? hip_next.hipModuleLoadDataEx(module, image, n, options, values) :
+					     hipErrorNotFound;
+
+	if (!error)
+		hip_module_add(*module, false, image);
+	return error;
+}
+
+hipError_t hipModuleUnload(hipModule_t module)
+{
+	if (!hip_next_init())
+		return hipErrorNotFound;
+	hip_module_remove(module);
+	return hip_next.hipModuleUnload(module);
+}
+
+hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char *name)
+{
+	hipError_t error = hip_next_init() ? hip_next.hipModuleGetFunction(f, module, name) : hipErrorNotFound;
+
+	if (!error)
+		hip_function_add(*f, module, name);
+	return error;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches. The launch path answers with the original or a twin; a twin runs only if it fits where the
+ * original would have run, and if the runtime refuses it the original runs. The application sees the
+ * original's errors alone.
+ */
+#include "hip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/hip/bind.h"
+
+enum {
+	MAX_PARAMS = 1024,
+	MAX_BUFFER = 1 << 16,
+	/* the members of `extra` */
+	EXTRA_POINTER = 1, EXTRA_SIZE = 2, EXTRA_END = 3,
+};
+
+/* ---- devices ---- */
+
+static struct gpubpf_hook_device *device_of(hipStream_t stream)
+{
+	struct gpubpf_device_open how = { .runtime = &hip_own };
+	struct gpubpf_hook_device *device;
+	const void *key;
+	int number = 0;
+
+	if (hip_own.get_device(&number))
+		return NULL;
+	if ((uintptr_t)stream > 2 && hip_next.stream_device) /* 1 and 2 are names of the device's own streams */
+		number = hip_next.stream_device(stream);
+	if (number < 0)
+		return NULL;
+	key = (const void *)(uintptr_t)(number + 1);
+	device = gpubpf_hook_device_find(key);
+	how.index = number;
+	return device ? device : gpubpf_hook_device_add(key, &how, number);
+}
+
+/* ---- does the twin fit? ---- */
+
+struct fitting {
+	const struct hip_call *call;
+	const struct hip_twin *twin;
+};
+
+/* HIP 5 divides by the waves of a block, rounded down, and by a kernel's registers, of which it may have none. */
+static int blocks(const void *arg, bool twin, int *n)
+{
+	const struct fitting *f = arg;
+	const struct hip_call *c = f->call;
+	int lanes = f->twin->lanes, threads = c->block[0] * c->block[1] * c->block[2];
+
+	threads = (threads + lanes - 1) / lanes * lanes;
+	if (!twin && !f->twin->original_regs) {
+		*n = f->twin->unit_threads / threads;
+		return 0;
+	}
+	if (!twin && f->twin->original->module->registered)
+		return hip_next.occupancy ? hip_next.occupancy(n, c->f, threads, c->shared) : hipErrorNotFound;
+	if (!hip_next.module_occupancy)
+		return hipErrorNotFound;
+	return hip_next.module_occupancy(n, twin ? f->twin->f : (hipFunction_t)c->f, threads, c->shared);
+}
+
+static bool fits(struct hip_twin *t, const struct hip_call *c)
+{
+	struct fitting fitting = { c, t };
+
+	return gpubpf_hook_fits(&t->fit, (uint64_t)c->grid[0] * c->grid[1] * c->grid[2],
+				c->block[0] * c->block[1] * c->block[2], c->shared, blocks, &fitting);
+}
+
+/* ---- the words behind the arguments ---- */
+
+struct words {
+	uint64_t word[2];
+	unsigned n;
+};
+
+static struct words words_of(const struct hip_twin *t, const struct gpubpf_hook_launch *l)
+{
+	struct words w = { .n = 0 };
+
+	if (t->words & HIP_BIND_LAUNCH)
+		w.word[w.n++] = l->number;
+	if (t->words & HIP_BIND_PID)
+		w.word[w.n++] = l->pid_tgid;
+	return w;
+}
+
+static hipError_t run_params(const struct hip_call *c, const struct hip_twin *t, struct words *w)
+{
+	void *params[MAX_PARAMS + 2];
+
+	if (t->params > MAX_PARAMS)
+		return hipErrorNotFound;
+	if (t->params)
+		memcpy(params, c->params, t->params * sizeof(*params));
+	for (unsigned i = 0; i < w->n; i++)
+		params[t->params + i] = &w->word[i];
+	return c->run(c, t->f, params, NULL);
+}
+
+static bool read_extra(void **extra, const void **from, size_t *size)
+{
+	*from = NULL;
+	*size = 0;
+	for (int i = 0; i < 4 && extra[i] != (void *)EXTRA_END; i += 2) {
+		if (extra[i] == (void *)EXTRA_POINTER)
+			*from = extra[i + 1];
+		else if (extra[i] == (void *)EXTRA_SIZE)
+			*size = *(size_t *)extra[i + 1];
+	}
+	return *from && *size;
+}
+
+/* The arguments as one buffer, which ends before the words' place or runs over the hidden arguments. */
+static hipError_t run_buffer(const struct hip_call *c, const struct hip_twin *t, const struct words *w)
+{
+	size_t size, end = t->words_at + sizeof(w->word[0]) * w->n;
+	const void *from;
+	hipError_t error;
+	char *buffer;
+
+	if (!read_extra(c->extra, &from, &size) || end > MAX_BUFFER || !(buffer = calloc(1, end)))
+		return hipErrorNotFound;
+	memcpy(buffer, from, size < t->words_at ? size : t->words_at);
+	memcpy(buffer + t->words_at, w->word, end - t->words_at);
+	error = c->run(c, t->f, NULL, (void *[]){ (void *)EXTRA_POINTER, buffer, (void *)EXTRA_SIZE, &end,
+						  (void *)EXTRA_END });
+	free(buffer);
+	return error;
+}
+
+static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
+{
+	const struct hip_call *c = call;
+	struct hip_twin *t = l->twin;
+	struct words words = words_of(t, l);
+	hipError_t error;
+
+	if (!fits(t, c))
+		error = hipErrorNotFound;
+	else if (!words.n)
+		error = c->run(c, t->f, c->params, c->extra);
+	else if (c->params || !c->extra)
+		error = c->params || !t->params ? run_params(c, t, &words) : hipErrorNotFound;
+	else
+		error = run_buffer(c, t, &words);
+	if (error)
+		hip_own.last_error(); /* the application shall not see it */
+	return error;
+}
+
+static int launch_original(const void *call)
+{
+	const struct hip_call *c = call;
+
+	return c->run(c, c->f, c->params, c->extra);
+}
+
+hipError_t hip_launch(const struct hip_call *c)
+{
+	struct hip_function *f = hip_active() ? hip_function_find(c->f) : NULL;
+	struct gpubpf_hook_launch l = { .kernel = f ? hip_function_kernel(f) : NULL, .dim = 3 };
+
+	if (!l.kernel || !(l.device = device_of(c->stream)))
+		return launch_original(c);
+	for (int i = 0; i < 3; i++) {
+		l.grid[i] = (size_t)c->grid[i] * c->block[i];
+		l.block[i] = c->block[i];
+	}
+	return gpubpf_hook_launch_run(&l, launch_twin, launch_original, c);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the runtime has loaded the code object that a kernel is in. ROCr, below HIP, tells of each code object
+ * where its bytes came from and where it lies on a device (hsa_ven_amd_loader.h, version 1.3). One whose bytes
+ * lie in the application's own image is that image's; where the runtime made a copy (a file, a compressed
+ * bundle), the only one with that kernel which is no other module's.
+ */
+#include "hip.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int hsa_status_t;
+typedef struct { uint64_t handle; } hsa_handle_t; /* executables, agents, symbols, loaded code objects */
+
+enum {
+	HSA_EXTENSION_AMD_LOADER = 0x201,
+	LOADER_VERSION = 1,
+	INFO_AGENT = 3, INFO_STORAGE_TYPE = 4, INFO_MEMORY_BASE = 5, INFO_MEMORY_SIZE = 6, INFO_LOAD_DELTA = 8,
+	STORAGE_MEMORY = 2,
+	AGENT_INFO_BDFID = 0xa006, AGENT_INFO_DOMAIN = 0xa00f,
+};
+
+typedef hsa_status_t (*executable_fn)(hsa_handle_t executable, void *arg);
+typedef hsa_status_t (*code_object_fn)(hsa_handle_t executable, hsa_handle_t object, void *arg);
+
+static struct hsa {
+	struct {
+		void *unused[3];
+		hsa_status_t (*each_code_object)(hsa_handle_t executable, code_object_fn fn, void *arg);
+		hsa_status_t (*info)(hsa_handle_t object, int what, void *value);
+		void *unused2;
+		hsa_status_t (*each_executable)(executable_fn fn, void *arg);
+	} loader;
+	hsa_status_t (*agent_info)(hsa_handle_t agent, int what, void *value);
+	hsa_status_t (*symbol)(hsa_handle_t executable, const char *name, const hsa_handle_t *agent, hsa_handle_t *symbol);
+} hsa;
+
+static bool ready;
+
+static void load(void)
+{
+	void *lib = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	hsa_status_t (*table)(uint16_t extension, uint16_t version, size_t size, void *to);
+
+	if (!lib)
+		return;
+	table = (typeof(table))dlsym(lib, "hsa_system_get_major_extension_table");
+	hsa.agent_info = (typeof(hsa.agent_info))dlsym(lib, "hsa_agent_get_info");
+	hsa.symbol = (typeof(hsa.symbol))dlsym(lib, "hsa_executable_get_symbol_by_name");
+	ready = table && hsa.agent_info && hsa.symbol &&
+		!table(HSA_EXTENSION_AMD_LOADER, LOADER_VERSION, sizeof(hsa.loader), &hsa.loader) &&
+		hsa.loader.each_executable && hsa.loader.each_code_object && hsa.loader.info;
+}
+
+static bool loader_ready(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+	return ready;
+}
+
+/* ---- code objects of our own ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ours {
+	struct ours *next;
+	const char *image;
+	size_t size;
+} *all_ours;
+
+void hip_loaded_ignore(const void *image, size_t size)
+{
+	struct ours *o = malloc(sizeof(*o));
+
+	if (!o)
+		return;
+	pthread_mutex_lock(&lock);
+	*o = (struct ours){ all_ours, image, size };
+	all_ours = o;
+	pthread_mutex_unlock(&lock);
+}
+
+void hip_loaded_forget(const void *image)
+{
+	struct ours **at, *gone;
+
+	pthread_mutex_lock(&lock);
+	for (at = &all_ours; *at && (*at)->image != image;)
+		at = &(*at)->next;
+	gone = *at;
+	if (gone)
+		*at = gone->next;
+	pthread_mutex_unlock(&lock);
+	free(gone);
+}
+
+static bool is_ours(const char *at)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (struct ours *o = all_ours; o; o = o->next)
+		found |= at >= o->image && at < o->image + o->size;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/* ---- the search ---- */
+
+struct search {
+	const struct hip_module *module;
+	char symbol[1024];           /* the kernel's descriptor; "": none is named */
+	unsigned domain, bdf;        /* the device's place on the bus */
+	unsigned matches, inside;    /* all, and of these in the application's own memory */
+	struct hip_loaded found;
+};
+
+/* Where the object lies in the application's image, and how long it is. */
+static bool inside(const struct hip_module *m, const char *from, uint64_t size, size_t *offset)
+{
+	if (!m->where || !m->image.data || from < m->where || from >= m->where + m->image.size ||
+	    size > m->image.size - (from - m->where))
+		return false;
+	*offset = from - m->where;
+	return true;
+}
+
+static bool on_device(const struct search *s, hsa_handle_t object, hsa_handle_t *agent)
+{
+	uint32_t bdf = 0, domain = 0;
+
+	if (hsa.loader.info(object, INFO_AGENT, agent))
+		return false;
+	if (hsa.agent_info(*agent, AGENT_INFO_BDFID, &bdf) || hsa.agent_info(*agent, AGENT_INFO_DOMAIN, &domain))
+		return true; /* a runtime that does not tell is older than several devices in one program */
+	return bdf == s->bdf && domain == s->domain;
+}
+
+static void take(struct search *s, hsa_handle_t object, bool in, size_t offset, size_t size)
+{
+	int64_t delta = 0;
+
+	if (hsa.loader.info(object, INFO_LOAD_DELTA, &delta))
+		return;
+	if (in && !s->inside++)
+		s->matches = 0; /* what was found by its name alone is another's */
+	if (s->inside && !in)
+		return;
+	s->matches++;
+	s->found.code_object = object.handle;
+	s->found.base = delta;
+	s->found.offset = offset;
+	s->found.size = size;
+}
+
+static hsa_status_t look(hsa_handle_t executable, hsa_handle_t object, void *arg)
+{
+	struct search *s = arg;
+	hsa_handle_t agent, symbol;
+	uint64_t from = 0, size = 0;
+	uint32_t storage = 0;
+	size_t offset = 0;
+	bool in;
+
+	if (!on_device(s, object, &agent) || hip_module_has(s->module, object.handle) ||
+	    (s->symbol[0] && hsa.symbol(executable, s->symbol, &agent, &symbol)))
+		return 0;
+	if (!hsa.loader.info(object, INFO_STORAGE_TYPE, &storage) && storage == STORAGE_MEMORY) {
+		hsa.loader.info(object, INFO_MEMORY_BASE, &from);
+		hsa.loader.info(object, INFO_MEMORY_SIZE, &size);
+		if (is_ours((const char *)(uintptr_t)from))
+			return 0;
+	}
+	in = inside(s->module, (const char *)(uintptr_t)from, size, &offset);
+	if (in || s->symbol[0])
+		take(s, object, in, in ? offset : 0, in ? size : 0);
+	return 0;
+}
+
+static hsa_status_t look_in(hsa_handle_t executable, void *arg)
+{
+	hsa.loader.each_code_object(executable, look, arg); /* those that are gone are listed too, and have none */
+	return 0;
+}
+
+/* The runtime loads what was registered when it is first asked for. */
+static void make_loaded(const struct hip_function *f)
+{
+	struct hip_function_attributes attributes;
+
+	if (f->module->registered && hip_next.attributes)
+		hip_next.attributes(&attributes, f->base.handle);
+}
+
+/* `name` NULL: by the place in the application's image alone. */
+static void search(const struct hip_module *m, const char *name, int device, struct hip_loaded *loaded)
+{
+	struct search s = { .module = m };
+	unsigned domain = 0, bus = 0, slot = 0, function = 0;
+	char id[32] = "";
+
+	if (!loader_ready()) {
+		loaded->why = "AMD's runtime does not tell where it loads code (ROCr's loader extension 1.3)";
+		return;
+	}
+	if (!hip_own.pci_id(id, sizeof(id), device))
+		sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
+	s.domain = domain;
+	s.bdf = bus << 8 | slot << 3 | function;
+	if (name)
+		snprintf(s.symbol, sizeof(s.symbol), "%s.kd", name);
+	hsa.loader.each_executable(look_in, &s);
+	if (s.matches == 1) {
+		s.found.device = device;
+		*loaded = s.found;
+	} else {
+		loaded->why = s.matches ? "its code object is loaded several times, and the runtime does not tell which "
+					  "is whose" : "the runtime has no such kernel loaded";
+	}
+}
+
+static struct hip_loaded *known(struct hip_module *m, int device)
+{
+	struct hip_loaded *l = m->loaded;
+
+	while (l && l->device != device)
+		l = l->next;
+	return l;
+}
+
+static void add(struct hip_module *m, const struct hip_loaded *loaded)
+{
+	struct hip_loaded *l = malloc(sizeof(*l));
+
+	if (!l)
+		return;
+	pthread_mutex_lock(&m->lock);
+	*l = *loaded;
+	l->next = m->loaded;
+	m->loaded = l;
+	pthread_mutex_unlock(&m->lock);
+}
+
+static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
+
+const struct hip_loaded *hip_loaded_find(struct hip_function *f, int device)
+{
+	struct hip_module *m = f->module;
+	struct hip_loaded found = { .device = device };
+
+	pthread_mutex_lock(&searching);
+	if (!known(m, device)) {
+		make_loaded(f);
+		search(m, f->name, device, &found);
+		add(m, &found);
+	}
+	pthread_mutex_unlock(&searching);
+	return known(m, device);
+}
+
+void hip_loaded_note(struct hip_module *m)
+{
+	struct hip_loaded found = { 0 };
+
+	if (hip_own.get_device(&found.device))
+		return;
+	pthread_mutex_lock(&searching);
+	search(m, NULL, found.device, &found);
+	if (found.code_object)
+		add(m, &found);
+	pthread_mutex_unlock(&searching);
+}

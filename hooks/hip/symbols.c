@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the application comes to our functions instead of the runtime's: it links them (we are preloaded), asks
+ * dlsym, or asks hipGetProcAddress. What we do not answer goes to the runtime untouched.
+ */
+#include "hip.h"
+#include "hooks/dlsym.h"
+
+#include <string.h>
+
+struct hip_next hip_next;
+struct hip_driver hip_own;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ready;      /* there is a runtime, */
+static const char *lacks; /* and what it has not that we need; NULL: all is there */
+
+static void load(void)
+{
+	gpubpf_dlsym_fn find = gpubpf_dlsym_next();
+	void *lib = hip_library(true);
+
+	if (!lib)
+		return;
+	ready = true;
+#define HIP_CALL(result, name, symbol, parameters) hip_next.name = (result (*) parameters)find(lib, symbol);
+#include "calls.def"
+#define NEXT(member, symbol) hip_next.member = (typeof(hip_next.member))find(lib, symbol)
+	NEXT(attributes, "hipFuncGetAttributes");
+	NEXT(occupancy, "hipOccupancyMaxActiveBlocksPerMultiprocessor");
+	NEXT(module_occupancy, "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
+	NEXT(stream_device, "hipGetStreamDeviceId");
+	NEXT(stream_capture, "hipStreamGetCaptureInfo_v2");
+	NEXT(stream_depend, "hipStreamUpdateCaptureDependencies");
+#undef NEXT
+	hip_driver_fill(&hip_own, lib, find, &lacks);
+}
+
+bool hip_next_init(void)
+{
+	pthread_once(&once, load);
+	return ready;
+}
+
+bool hip_next_complete(void)
+{
+	if (!hip_next_init())
+		return false;
+	if (lacks)
+		gpubpf_hook_note("AMD's runtime here has no %s: kernels run unprobed", lacks);
+	return !lacks;
+}
+
+static void *find_hook(const char *symbol)
+{
+	static const struct {
+		const char *name;
+		void *ours;
+	} hooks[] = {
+#define HIP_CALL(result, name, symbol, parameters) { symbol, (void *)name },
+#include "calls.def"
+	};
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++)
+		if (!strcmp(hooks[i].name, symbol))
+			return hooks[i].ours;
+	return NULL;
+}
+
+/* It gives what the header of a version means by a name, which may be another symbol: its address tells. */
+hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64_t flags, void *status)
+{
+	hipError_t error;
+
+	if (!hip_next_init() || !hip_next.hipGetProcAddress)
+		return hipErrorNotFound;
+	error = hip_next.hipGetProcAddress(symbol, pfn, version, flags, status);
+	if (error || !pfn || !*pfn)
+		return error;
+#define HIP_CALL(result, name, symbol, parameters) \
+	if (*pfn == (void *)hip_next.name) { \
+		*pfn = (void *)name; \
+		return 0; \
+	}
+#include "calls.def"
+	return 0;
+}
+
+const struct gpubpf_dlsym_user gpubpf_dlsym_hip = { "hip", find_hook, hip_next_init },
+			       gpubpf_dlsym_hip_register = { "__hip", find_hook, hip_next_init };

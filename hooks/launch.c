@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The launch path. A launch looks up its slot (kernel and device), counts, and chooses: with nothing
+ * attached that is a short list walk and a few relaxed stores.
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside the first */
+
+const struct gpubpf_hook_ops *gpubpf_hook_ops;
+
+int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
+{
+	const char *backend = gpubpf_env_backend();
+	const struct gpubpf_hook_ops *none = NULL;
+
+	if (!gpubpf_env_session())
+		return -ENOENT;
+	if (backend && strcmp(backend, ops->backend))
+		return -EBUSY;
+	if (!__atomic_compare_exchange_n(&gpubpf_hook_ops, &none, ops, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE) && none != ops)
+		return -EBUSY;
+	gpubpf_clock_start();
+	return gpubpf_session_join(ops->backend);
+}
+
+bool gpubpf_hook_active(void)
+{
+	return gpubpf_session_up();
+}
+
+int gpubpf_hook_program_create(void *adapter_program, struct gpubpf_hook_program **program)
+{
+	struct gpubpf_hook_program *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->adapter = adapter_program;
+	p->refs = 1;
+	pthread_mutex_init(&p->lock, NULL);
+	gpubpf_cond_init(&p->cond);
+	*program = p;
+	return 0;
+}
+
+void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program)
+{
+	if (!program || atomic_fetch_sub(&program->refs, 1) != 1)
+		return;
+	gpubpf_twin_sets_destroy(program);
+	pthread_mutex_destroy(&program->lock);
+	pthread_cond_destroy(&program->cond);
+	free(program);
+}
+
+int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
+			      struct gpubpf_hook_kernel **kernel)
+{
+	struct gpubpf_hook_kernel *k = calloc(1, sizeof(*k) + strlen(name) + 1);
+
+	if (!k)
+		return -ENOMEM;
+	strcpy(k->name, name);
+	k->program = program;
+	k->adapter = adapter_kernel;
+	k->generation = gpubpf_session_generation();
+	k->wanted = gpubpf_session_wants(name);
+	pthread_mutex_init(&k->lock, NULL);
+	atomic_fetch_add(&program->refs, 1);
+	*kernel = k;
+	return 0;
+}
+
+bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel)
+{
+	return kernel->wanted;
+}
+
+const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel)
+{
+	return kernel->name;
+}
+
+void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
+{
+	struct gpubpf_hook_slot *slot, *next;
+
+	if (!kernel)
+		return;
+	for (slot = kernel->slots; slot; slot = next) {
+		next = slot->next;
+		if (slot->twin)
+			gpubpf_hook_ops->twin_kernel_put(slot->twin);
+		free(slot);
+	}
+	pthread_mutex_destroy(&kernel->lock);
+	gpubpf_hook_program_destroy(kernel->program);
+	free(kernel);
+}
+
+static struct gpubpf_hook_slot *find_slot(struct gpubpf_hook_kernel *kernel,
+					  const struct gpubpf_hook_device *device)
+{
+	struct gpubpf_hook_slot *slot;
+
+	slot = atomic_load_explicit(&kernel->slots, memory_order_acquire);
+	while (slot && slot->device != device)
+		slot = slot->next;
+	return slot;
+}
+
+static struct gpubpf_hook_slot *add_slot(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
+{
+	struct gpubpf_hook_slot *slot;
+
+	pthread_mutex_lock(&kernel->lock);
+	slot = find_slot(kernel, device);
+	if (!slot && (slot = calloc(1, sizeof(*slot)))) {
+		slot->kernel = kernel;
+		slot->device = device;
+		slot->entry = gpubpf_board_entry(kernel->name, device->ordinal);
+		slot->next = kernel->slots;
+		if (slot->entry) {
+			atomic_store_explicit(&kernel->slots, slot, memory_order_release);
+		} else {
+			free(slot);
+			slot = NULL;
+		}
+	}
+	pthread_mutex_unlock(&kernel->lock);
+	return slot;
+}
+
+/* --first: of the launches that could be probed, the first so many. */
+static bool take_first(struct gpubpf_board_entry *entry)
+{
+	uint64_t first = gpubpf_session_first();
+
+	if (!first)
+		return true;
+	if (atomic_load_explicit(&entry->taken, memory_order_relaxed) >= first)
+		return false;
+	return atomic_fetch_add_explicit(&entry->taken, 1, memory_order_relaxed) < first;
+}
+
+/* What the application waits here for its twin is told by itself, not as time of the hook. */
+static uint64_t settle_timed(struct gpubpf_hook_slot *slot)
+{
+	uint64_t from = gpubpf_now_ns(), spent;
+
+	gpubpf_twin_settle(slot);
+	spent = gpubpf_now_ns() - from;
+	gpubpf_board_add(&slot->entry->shared->wait_ns, spent);
+	return spent;
+}
+
+static bool is_timed(const struct gpubpf_hook_launch *l)
+{
+	return !l->number || l->number % TIMED_EVERY == 1;
+}
+
+/* Two system calls the first time in each thread, and again in the child of a fork. */
+static uint64_t pid_tgid(void)
+{
+	static _Thread_local uint64_t known;
+	static _Thread_local uint32_t generation;
+
+	if (!known || generation != gpubpf_session_generation()) {
+		generation = gpubpf_session_generation();
+		known = (uint64_t)getpid() << 32 | (uint32_t)gettid();
+	}
+	return known;
+}
+
+/* The time that it waited, in ns. */
+static uint64_t choose(struct gpubpf_hook_launch *l)
+{
+	struct gpubpf_hook_slot *slot = l->slot;
+	uint64_t waited = 0;
+
+	if (l->number % gpubpf_session_sample())
+		return 0;
+	if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_OPEN)
+		waited = settle_timed(slot);
+	switch (atomic_load_explicit(&slot->state, memory_order_acquire)) {
+	case SLOT_OPEN:
+		l->missed = true;
+		return waited;
+	case SLOT_REFUSED:
+		return waited;
+	}
+	if (!take_first(slot->entry))
+		return waited;
+	l->twin = slot->twin;
+	l->twin_flags = slot->twin_flags;
+	l->arena = l->device->arena;
+	if (slot->twin_flags & GPUBPF_TWIN_ARG_PID)
+		l->pid_tgid = pid_tgid();
+	l->followed = !l->device->shared;
+	if (l->followed)
+		atomic_fetch_add(&l->device->running, 1);
+	return waited;
+}
+
+void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
+{
+	struct gpubpf_hook_kernel *k = l->kernel;
+	uint64_t from = 0, waited = 0;
+
+	l->twin = NULL;
+	l->followed = false;
+	l->spent_ns = 0;
+	l->missed = false;
+	l->slot = NULL;
+	if (k->generation != gpubpf_session_generation())
+		return;
+	l->slot = find_slot(k, l->device);
+	if (!l->slot && !(l->slot = add_slot(k, l->device)))
+		return;
+	l->number = atomic_fetch_add_explicit(&l->slot->entry->number, 1, memory_order_relaxed);
+	if (is_timed(l))
+		from = gpubpf_now_ns();
+	if (k->wanted && gpubpf_session_enabled())
+		waited = choose(l);
+	if (from)
+		l->spent_ns = gpubpf_now_ns() - from - waited;
+}
+
+static void note_shape(struct gpubpf_board_kernel *k, const struct gpubpf_hook_launch *l)
+{
+	__atomic_store_n(&k->dim, l->dim, __ATOMIC_RELAXED);
+	for (int i = 0; i < 3; i++) {
+		__atomic_store_n(&k->grid[i], l->grid[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&k->block[i], l->block[i], __ATOMIC_RELAXED);
+	}
+}
+
+void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
+{
+	struct gpubpf_board_kernel *k;
+
+	if (l->followed && outcome != GPUBPF_LAUNCHED)
+		atomic_fetch_sub(&l->device->running, 1); /* it never started */
+	if (!l->slot || outcome == GPUBPF_LAUNCH_FAILED)
+		return;
+	k = l->slot->entry->shared;
+	gpubpf_board_add(&k->launches, 1);
+	if (l->twin && outcome == GPUBPF_LAUNCHED) {
+		gpubpf_board_add(&k->probed, 1);
+		if (l->followed)
+			atomic_store_explicit(&l->device->dirty, true, memory_order_relaxed);
+	} else if (l->twin || l->missed) {
+		gpubpf_board_add(&k->missed, 1);
+	}
+	note_shape(k, l);
+	if (is_timed(l)) {
+		uint32_t weight = l->number ? TIMED_EVERY : 1;
+
+		gpubpf_board_add(&k->hook_ns, l->spent_ns * weight);
+		__atomic_fetch_add(&k->hook_samples, weight, __ATOMIC_RELAXED);
+	}
+}
+
+struct gpubpf_hook_record {
+	struct gpubpf_hook_launch launch;      /* its kernel may be gone, its board's entry stays */
+	struct gpubpf_board_entry *entry;
+	const char *reason;
+	bool wanted;
+};
+
+struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_launch *l, const char *reason)
+{
+	struct gpubpf_board_entry *entry = NULL;
+	struct gpubpf_hook_record *r;
+
+	if (l->kernel->generation == gpubpf_session_generation())
+		entry = gpubpf_board_entry(l->kernel->name, l->device->ordinal);
+	r = entry ? malloc(sizeof(*r)) : NULL;
+	if (r)
+		*r = (struct gpubpf_hook_record){ *l, entry, reason, l->kernel->wanted };
+	return r;
+}
+
+void gpubpf_hook_record_launched(const struct gpubpf_hook_record *r)
+{
+	struct gpubpf_board_kernel *k = r->entry->shared;
+
+	atomic_fetch_add_explicit(&r->entry->number, 1, memory_order_relaxed);
+	gpubpf_board_add(&k->launches, 1);
+	note_shape(k, &r->launch);
+	if (!r->wanted || !gpubpf_session_enabled())
+		return;
+	gpubpf_board_add(&k->missed, 1);
+	if (!k->reason[0])
+		gpubpf_board_state(r->entry, k->state == GPUBPF_KERNEL_SEEN ? GPUBPF_KERNEL_REFUSED : k->state,
+				   r->reason);
+}
+
+int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
+			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
+			   int (*original)(const void *call), const void *call)
+{
+	int error;
+
+	gpubpf_hook_launch_begin(l);
+	if (l->twin && !twin(call, l)) {
+		gpubpf_hook_launch_end(l, GPUBPF_LAUNCHED);
+		if (l->followed)
+			gpubpf_hook_completed(l->device);
+		return 0;
+	}
+	error = original(call);
+	gpubpf_hook_launch_end(l, error ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD : GPUBPF_LAUNCHED);
+	if (l->twin && !error)
+		gpubpf_hook_note("kernel %s: its twin needs more registers or shared memory than a launch of this "
+				 "shape has; it ran unprobed", l->kernel->name);
+	return error;
+}
+
+bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threads, uint32_t shared,
+		      int (*blocks)(const void *call, bool twin, int *n), const void *call)
+{
+	uint64_t shape = (uint64_t)threads << 32 | shared;
+
+	if (atomic_load_explicit(&fit->shape, memory_order_acquire) != shape) {
+		int n = 0, twin_n = 0;
+
+		if (blocks(call, false, &n) || blocks(call, true, &twin_n))
+			return false;
+		atomic_store(&fit->blocks, n);
+		atomic_store(&fit->twin_blocks, twin_n);
+		atomic_store_explicit(&fit->shape, shape, memory_order_release);
+	}
+	if (!fit->twin_blocks)
+		return false;
+	return grid > (uint64_t)fit->blocks * fit->units || grid <= (uint64_t)fit->twin_blocks * fit->units;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent's launch path, written once for all runtimes. An adapter (hooks/opencl.c; later cuda.c,
+ * hip.c) turns its runtime's calls into these and does what they answer; it decides nothing itself.
+ * libc only; safe to call from any thread; no session costs one load and one branch.
+ *
+ *   program built   gpubpf_hook_program_create()   remembers how to get its image
+ *   kernel created  gpubpf_hook_kernel_create()    matches its name against the session's patterns once
+ *   launch          gpubpf_hook_launch_begin()     answers "original", or a twin and its extra arguments
+ *                   ... the adapter enqueues what it was told ...
+ *                   gpubpf_hook_launch_end()       counts; asks the adapter to pull when it must
+ */
+#ifndef GPUBPF_HOOKS_LAUNCH_H
+#define GPUBPF_HOOKS_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/device.h"
+#include "core/session/protocol.h"
+
+struct gpubpf_hook_device;   /* one per (context, device) that the application uses */
+struct gpubpf_hook_program;
+struct gpubpf_hook_kernel;
+
+/* the application's image as the session wants it; memory belongs to the adapter until put() */
+struct gpubpf_hook_image {
+	enum gpubpf_image_kind kind;
+	const void *data;
+	size_t size;
+	const char *options;
+	const struct gpubpf_hook_header {
+		const char *name;
+		const void *data;
+		size_t size;
+	} *headers;
+	uint32_t nheaders;
+	const char *kernels; /* names of all its kernels, separated by ';'; NULL: not known */
+	const char *reason;  /* not NULL: the program cannot be probed, why */
+};
+
+/* what an adapter provides; all called outside of locks of the launch path */
+struct gpubpf_hook_ops {
+	const char *backend;
+	const struct gpubpf_device_ops *device;
+	bool loads_aside;    /* twin_load may run in a thread of ours, after its program has gone too */
+	/* Fill *image for the program on a device. Called at most once a program and device; put() after. */
+	int (*image)(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image);
+	void (*image_put)(struct gpubpf_hook_image *image);
+	/* Load the twin image; *twin is the adapter's own handle for one kernel of it. */
+	int (*twin_load)(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
+			 const void *data, size_t size, const char *options, void **module,
+			 struct gpubpf_why *why);
+	/* `params` as the session says; the adapter refuses when its runtime says otherwise. */
+	int (*twin_kernel)(void *module, const char *name, void *adapter_kernel, uint32_t params,
+			   uint32_t twin_flags, void **twin, struct gpubpf_why *why);
+	/* Registers a thread of the kernel has, and one of the twin. NULL: the runtime does not say. */
+	void (*twin_registers)(void *twin, uint32_t *before, uint32_t *after);
+	void (*twin_kernel_put)(void *twin);
+	void (*twin_unload)(void *module);
+};
+
+/* Join the session that $GPUBPF_SESSION names. 0; -ENOENT: there is none, the adapter stays out of the
+ * way; -EBUSY: another backend has this process or $GPUBPF_BACKEND says so. Waits 2 s at most. */
+int gpubpf_hook_init(const struct gpubpf_hook_ops *ops);
+bool gpubpf_hook_active(void); /* there is a session */
+
+/* `ordinal` is the number of the device as users see it (helper 512); the device itself is opened when
+ * the first matched kernel is launched on it. */
+int gpubpf_hook_device_create(const struct gpubpf_device_open *how, uint32_t ordinal,
+			      struct gpubpf_hook_device **device);
+void gpubpf_hook_device_destroy(struct gpubpf_hook_device *device);
+/* The device of the runtime's context `key`; created on the first call, and kept. NULL: out of memory. */
+struct gpubpf_hook_device *gpubpf_hook_device_find(const void *key);
+struct gpubpf_hook_device *gpubpf_hook_device_add(const void *key, const struct gpubpf_device_open *how,
+						  uint32_t ordinal);
+/*
+ * The runtime is about to destroy context `key`: copy its maps back and let go of all that we have there. A
+ * device that is added for the same key later is another one; twins of this one are never chosen again.
+ */
+void gpubpf_hook_device_end(const void *key);
+bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device);
+const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device);
+/* cycles, ns and mult of the arena's header (maps/layout.h), which stand once a twin is loaded */
+void gpubpf_hook_device_clock(const struct gpubpf_hook_device *device, uint64_t words[3]);
+uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device); /* what twins get; 0 before */
+
+int gpubpf_hook_program_create(void *adapter_program, struct gpubpf_hook_program **program);
+void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program);
+
+int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
+			      struct gpubpf_hook_kernel **kernel);
+void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel);
+bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel); /* a pattern matches its name */
+const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel);
+
+struct gpubpf_hook_launch {
+	struct gpubpf_hook_kernel *kernel;
+	struct gpubpf_hook_device *device;
+	uint32_t dim;
+	size_t grid[3], block[3]; /* threads in all; threads a block, 0 if the runtime chooses */
+	/* answered by begin() */
+	void *twin;               /* the adapter's twin handle; NULL: launch the original */
+	uint32_t twin_flags;      /* enum gpubpf_twin_flags: which extra arguments to set */
+	uint64_t arena;           /* their values */
+	uint64_t number;
+	uint64_t pid_tgid;
+	bool followed;            /* call gpubpf_hook_completed() once when the twin has ended on the device */
+	/* of the launch path alone */
+	struct gpubpf_hook_slot *slot;
+	uint64_t spent_ns;
+	bool missed;
+};
+
+enum gpubpf_hook_outcome {
+	GPUBPF_LAUNCHED,         /* what begin() answered was enqueued */
+	GPUBPF_LAUNCHED_INSTEAD, /* the runtime refused the twin; the original was enqueued */
+	GPUBPF_LAUNCH_FAILED,    /* nothing was enqueued: the application's own error */
+};
+
+void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *launch);
+void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_outcome outcome);
+
+/*
+ * begin, what it answers, and end, for runtimes that copy arenas after waiting for the context themselves.
+ * twin() enqueues l->twin, or answers with an error where it does not fit or the runtime refuses it: then
+ * the original runs, whose error is the answer.
+ */
+int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
+			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
+			   int (*original)(const void *call), const void *call);
+
+/*
+ * A grid that fits the device all at once may have been sized so, for blocks that wait for one another: the
+ * twin must hold it at once too. blocks() asks the runtime how many blocks a multiprocessor holds, of the
+ * original (twin: false) or of the twin; its answers are kept while the shape stays the same.
+ */
+struct gpubpf_hook_fit {
+	_Atomic uint64_t shape;       /* block size and shared memory that were compared last */
+	_Atomic int blocks, twin_blocks;
+	int units;                    /* multiprocessors of the device */
+};
+
+bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threads, uint32_t shared,
+		      int (*blocks)(const void *call, bool twin, int *n), const void *call);
+
+/*
+ * A launch that the runtime makes by itself later on, as often as the application likes: counted each time,
+ * never probed, and `reason` (static text) says why. Of l, kernel to block. Freed by free(); NULL: out of
+ * memory, or of the parent of a fork.
+ */
+struct gpubpf_hook_record;
+
+struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_launch *l, const char *reason);
+void gpubpf_hook_record_launched(const struct gpubpf_hook_record *record);
+
+/* A followed twin has ended; may be called from the runtime's own threads. */
+void gpubpf_hook_completed(struct gpubpf_hook_device *device);
+/* The application waits for the device here: copy back arenas that are not host memory, where no twin is
+ * running and the last copy is some time ago. Else two loads. */
+void gpubpf_hook_quiet(void);
+
+/* One line for the user, through the session if there is one, else standard error; each text once. */
+void gpubpf_hook_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arguments. The original is set first, and what it took is recorded; a twin is given what changed just
+ * before it is launched. OpenCL lets no two threads set arguments of one kernel at once, but they may
+ * launch it at once, which ocl_kernel.lock orders.
+ */
+#include "opencl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const void *bytes_of(const struct ocl_arg *arg)
+{
+	return arg->size > sizeof(arg->bytes) ? arg->data : arg->bytes;
+}
+
+static void clear(struct ocl_arg *arg)
+{
+	if (arg->how == OCL_ARG_VALUE && arg->size > sizeof(arg->bytes))
+		free(arg->data);
+	arg->how = OCL_ARG_UNSET;
+	arg->version++;
+}
+
+static int set_value(struct ocl_arg *arg, size_t size, const void *value)
+{
+	void *data = NULL;
+
+	if (value && size > sizeof(arg->bytes) && !(data = malloc(size)))
+		return -ENOMEM;
+	clear(arg);
+	arg->size = size;
+	arg->how = value ? OCL_ARG_VALUE : OCL_ARG_NULL;
+	if (data)
+		arg->data = memcpy(data, value, size);
+	else if (value)
+		memcpy(arg->bytes, value, size);
+	return 0;
+}
+
+static struct ocl_arg *arg_of(struct ocl_kernel *k, cl_uint index)
+{
+	return k && k->wanted && k->args && index < k->nargs ? &k->args[index] : NULL;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size,
+						   const void *value)
+{
+	cl_int err = ocl->clSetKernelArg(kernel, index, size, value);
+	struct ocl_kernel *k = err ? NULL : ocl_kernel_of(kernel);
+	struct ocl_arg *arg = arg_of(k, index);
+
+	if (arg && set_value(arg, size, value) < 0)
+		k->wanted = false; /* out of memory: the kernel runs as it is */
+	return err;
+}
+
+static void set_pointer(cl_kernel kernel, cl_uint index, const void *pointer, int how)
+{
+	struct ocl_arg *arg = arg_of(ocl_kernel_of(kernel), index);
+
+	if (!arg)
+		return;
+	clear(arg);
+	arg->how = how;
+	arg->size = sizeof(pointer);
+	arg->pointer = pointer;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index,
+							     const void *pointer)
+{
+	cl_int err = ocl->clSetKernelArgSVMPointer(kernel, index, pointer);
+
+	if (!err)
+		set_pointer(kernel, index, pointer, OCL_ARG_SVM);
+	return err;
+}
+
+static struct ocl_platform *platform_of(cl_kernel kernel)
+{
+	struct ocl_kernel *k = ocl_kernel_of(kernel);
+	cl_device_id devices[64];
+	cl_context context;
+	size_t size;
+
+	if (k && k->program->context)
+		return k->program->context->platform;
+	if (ocl->clGetKernelInfo(kernel, CL_KERNEL_CONTEXT, sizeof(context), &context, NULL) ||
+	    ocl->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(devices), devices, &size))
+		return NULL;
+	return ocl_platform_of(devices[0]);
+}
+
+static cl_int set_extension(cl_kernel kernel, cl_uint index, const void *pointer, enum ocl_pointer_call call)
+{
+	struct ocl_platform *platform = platform_of(kernel);
+	cl_int err;
+
+	if (!platform || !platform->set_pointer[call])
+		return CL_INVALID_KERNEL;
+	err = platform->set_pointer[call](kernel, index, pointer);
+	if (!err)
+		set_pointer(kernel, index, pointer, OCL_ARG_POINTER + call);
+	return err;
+}
+
+static cl_int CL_API_CALL set_mem_pointer_intel(cl_kernel kernel, cl_uint index, const void *pointer)
+{
+	return set_extension(kernel, index, pointer, OCL_MEM_POINTER_INTEL);
+}
+
+static cl_int CL_API_CALL set_device_pointer_ext(cl_kernel kernel, cl_uint index, const void *pointer)
+{
+	return set_extension(kernel, index, pointer, OCL_DEVICE_POINTER_EXT);
+}
+
+static cl_int CL_API_CALL set_svm_pointer_arm(cl_kernel kernel, cl_uint index, const void *pointer)
+{
+	return set_extension(kernel, index, pointer, OCL_SVM_POINTER_ARM);
+}
+
+const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS] = {
+	[OCL_MEM_POINTER_INTEL] = set_mem_pointer_intel,
+	[OCL_DEVICE_POINTER_EXT] = set_device_pointer_ext,
+	[OCL_SVM_POINTER_ARM] = set_svm_pointer_arm,
+};
+
+const char *const ocl_pointer_names[OCL_POINTER_CALLS] = {
+	[OCL_MEM_POINTER_INTEL] = "clSetKernelArgMemPointerINTEL",
+	[OCL_DEVICE_POINTER_EXT] = "clSetKernelArgDevicePointerEXT",
+	[OCL_SVM_POINTER_ARM] = "clSetKernelArgSVMPointerARM",
+};
+
+static int set_info(struct ocl_kernel *k, cl_kernel_exec_info name, size_t size, const void *value)
+{
+	struct ocl_exec_info *info = malloc(sizeof(*info) + size), **at = &k->infos;
+
+	if (!info)
+		return -ENOMEM;
+	info->name = name;
+	info->size = size;
+	memcpy(info->value, value, size);
+	while (*at && (*at)->name != name)
+		at = &(*at)->next;
+	info->next = *at ? (*at)->next : NULL;
+	free(*at);
+	*at = info;
+	k->info_version++;
+	return 0;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info name, size_t size,
+							const void *value)
+{
+	cl_int err = ocl->clSetKernelExecInfo(kernel, name, size, value);
+	struct ocl_kernel *k = err ? NULL : ocl_kernel_of(kernel);
+
+	if (k && k->wanted && set_info(k, name, size, value) < 0)
+		k->wanted = false;
+	return err;
+}
+
+static int copy_arg(struct ocl_arg *to, const struct ocl_arg *from)
+{
+	if (from->how == OCL_ARG_VALUE)
+		return set_value(to, from->size, bytes_of(from));
+	*to = *from;
+	to->version = from->how != OCL_ARG_UNSET;
+	return 0;
+}
+
+int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from)
+{
+	int err = 0;
+
+	for (cl_uint i = 0; to->args && from->args && !err && i < to->nargs && i < from->nargs; i++)
+		err = copy_arg(&to->args[i], &from->args[i]);
+	for (struct ocl_exec_info *info = from->infos; info && !err; info = info->next)
+		err = set_info(to, info->name, info->size, info->value);
+	return err;
+}
+
+void ocl_args_free(struct ocl_kernel *k)
+{
+	struct ocl_exec_info *info, *next;
+
+	for (cl_uint i = 0; k->args && i < k->nargs; i++)
+		clear(&k->args[i]);
+	free(k->args);
+	for (info = k->infos; info; info = next) {
+		next = info->next;
+		free(info);
+	}
+}
+
+static cl_int apply_arg(struct ocl_twin *twin, cl_uint i, const struct ocl_arg *arg)
+{
+	switch (arg->how) {
+	case OCL_ARG_UNSET:
+		return CL_INVALID_KERNEL_ARGS;
+	case OCL_ARG_VALUE:
+		return ocl->clSetKernelArg(twin->handle, i, arg->size, bytes_of(arg));
+	case OCL_ARG_NULL:
+		return ocl->clSetKernelArg(twin->handle, i, arg->size, NULL);
+	case OCL_ARG_SVM:
+		return ocl->clSetKernelArgSVMPointer(twin->handle, i, arg->pointer);
+	default:
+		return platform_of(twin->kernel->object.handle)
+			->set_pointer[arg->how - OCL_ARG_POINTER](twin->handle, i, arg->pointer);
+	}
+}
+
+static cl_int apply_infos(struct ocl_twin *twin)
+{
+	for (struct ocl_exec_info *info = twin->kernel->infos; info; info = info->next) {
+		cl_int err = ocl->clSetKernelExecInfo(twin->handle, info->name, info->size, info->value);
+
+		if (err)
+			return err;
+	}
+	twin->info_applied = twin->kernel->info_version;
+	return CL_SUCCESS;
+}
+
+cl_int ocl_args_apply(struct ocl_twin *twin)
+{
+	struct ocl_kernel *k = twin->kernel;
+
+	for (cl_uint i = 0; i < k->nargs; i++) {
+		cl_int err;
+
+		if (k->args[i].version == twin->applied[i] && twin->applied[i])
+			continue;
+		err = apply_arg(twin, i, &k->args[i]);
+		if (err)
+			return err;
+		twin->applied[i] = k->args[i].version;
+	}
+	return twin->info_applied == k->info_version ? CL_SUCCESS : apply_infos(twin);
+}

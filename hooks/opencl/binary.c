@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The source beside the binary. A program that keeps the binaries of its kernels in a cache of its own
+ * comes back with a binary and no source; for binaries that were handed out through this layer the source
+ * lies in the user's cache folder, under the binary's hash.
+ */
+#include "opencl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire.h"
+#include "hooks/cache.h"
+#include "sha256.h"
+
+#define FOLDER "sources"
+#define MAGIC 0x3165637275734c43ull /* "CLsurce1" */
+
+void ocl_binary_key(const void *data, size_t size, char key[65])
+{
+	uint8_t digest[32];
+
+	gpubpf_sha256(data, size, digest);
+	for (int i = 0; i < 32; i++)
+		snprintf(key + 2 * i, 3, "%02x", digest[i]);
+}
+
+static void put(const char *key, const struct gpubpf_hook_image *image)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u64(&w, MAGIC);
+	gpubpf_put_u32(&w, image->kind);
+	gpubpf_put_bytes(&w, image->options, strlen(image->options) + 1);
+	gpubpf_put_bytes(&w, image->data, image->size);
+	if (!w.failed)
+		gpubpf_cache_put(FOLDER, key, w.data, w.size);
+	gpubpf_writer_finish(&w);
+}
+
+struct ocl_code *ocl_binary_parse(const void *bytes, size_t size)
+{
+	const char *options, *data;
+	struct gpubpf_reader r;
+	size_t noptions, ndata;
+	uint32_t kind;
+
+	gpubpf_reader_init(&r, bytes, size);
+	if (gpubpf_get_u64(&r) != MAGIC)
+		return NULL;
+	kind = gpubpf_get_u32(&r);
+	options = gpubpf_get_bytes(&r, &noptions);
+	data = gpubpf_get_bytes(&r, &ndata);
+	if (!gpubpf_reader_done(&r) || !noptions || options[noptions - 1] ||
+	    (kind != GPUBPF_IMAGE_OPENCL_C && kind != GPUBPF_IMAGE_SPIRV &&
+	     kind != GPUBPF_IMAGE_OPENCL_PARTS))
+		return NULL;
+	return ocl_code_new(kind, data, ndata, options);
+}
+
+struct ocl_code *ocl_binary_code(const char *key)
+{
+	struct ocl_code *code;
+	size_t size;
+	void *data;
+
+	if (!*key || gpubpf_cache_get(FOLDER, key, GPUBPF_IMAGE_MAX, &data, &size) < 0)
+		return NULL;
+	code = ocl_binary_parse(data, size);
+	free(data);
+	return code;
+}
+
+static void keep(struct ocl_program *p, cl_device_id device, const void *binary, size_t size)
+{
+	struct ocl_code *code = ocl_program_code(p, device);
+	struct gpubpf_hook_image image = {0};
+	char key[65];
+
+	if (code && code->kind != GPUBPF_IMAGE_OPENCL_BINARY && !ocl_code_image(code, &image) &&
+	    !image.reason) {
+		ocl_binary_key(binary, size, key);
+		put(key, &image);
+	}
+	ocl_code_image_put(&image);
+	ocl_code_put(code);
+}
+
+static void keep_all(struct ocl_program *p, unsigned char *const *binaries, size_t room)
+{
+	size_t sizes[64], got;
+
+	if (ocl->clGetProgramInfo(p->object.handle, CL_PROGRAM_BINARY_SIZES, sizeof(sizes), sizes, &got))
+		return;
+	for (cl_uint i = 0; i < p->ndevices && i < got / sizeof(*sizes) && i < room; i++)
+		if (binaries[i] && sizes[i])
+			keep(p, p->devices[i], binaries[i], sizes[i]);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_program_info name, size_t size,
+						     void *value, size_t *size_ret)
+{
+	cl_int err = ocl->clGetProgramInfo(program, name, size, value, size_ret);
+	struct ocl_program *p;
+
+	if (!err && name == CL_PROGRAM_BINARIES && value && (p = ocl_table_find(OCL_PROGRAMS, program)))
+		keep_all(p, value, size / sizeof(void *));
+	return err;
+}

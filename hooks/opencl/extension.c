@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that applications ask for by name: ours for those that concern kernels and programs. */
+#include "opencl.h"
+
+#include <string.h>
+
+static void *ours(const char *name, void *theirs)
+{
+	static const struct {
+		const char *name;
+		void *function;
+	} taken[] = {
+		{ "clCreateProgramWithILKHR", ocl_create_il_khr },
+#define OCL_CALL(call) { #call, ocl_##call },
+#include "calls.def"
+#undef OCL_CALL
+	};
+
+	for (int i = 0; theirs && i < OCL_POINTER_CALLS; i++)
+		if (!strcmp(name, ocl_pointer_names[i]))
+			return ocl_pointer_calls[i];
+	for (int i = 0; theirs && i < OCL_BUFFER_CALLS; i++)
+		if (!strcmp(name, ocl_buffer_calls[i].name))
+			return ocl_buffer_calls[i].ours;
+	for (size_t i = 0; theirs && i < sizeof(taken) / sizeof(*taken); i++)
+		if (!strcmp(name, taken[i].name))
+			return taken[i].function;
+	return theirs;
+}
+
+CL_API_ENTRY void *CL_API_CALL ocl_clGetExtensionFunctionAddress(const char *name)
+{
+	return ours(name, ocl->clGetExtensionFunctionAddress(name));
+}
+
+CL_API_ENTRY void *CL_API_CALL ocl_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+									    const char *name)
+{
+	return ours(name, ocl->clGetExtensionFunctionAddressForPlatform(platform, name));
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "opencl.h"
+
+#include <stdlib.h>
+
+static bool read_name(cl_kernel handle, char *name, size_t size)
+{
+	return ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS;
+}
+
+static void destroy(struct ocl_kernel *k)
+{
+	cl_program program = k->program->object.handle;
+
+	gpubpf_hook_kernel_destroy(k->hook);
+	ocl_args_free(k);
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+	ocl_program_release(program);
+}
+
+/* A record for a kernel that the runtime just made; without one it runs as it is. */
+static struct ocl_kernel *create(cl_kernel handle, cl_program program)
+{
+	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
+	struct gpubpf_hook_program *hook = p ? ocl_program_hook(p) : NULL;
+	struct ocl_kernel *k = hook ? calloc(1, sizeof(*k)) : NULL;
+	char name[256];
+
+	if (!k)
+		return NULL;
+	k->program = p;
+	pthread_mutex_init(&k->lock, NULL);
+	ocl_table_retain(OCL_PROGRAMS, program);
+	if (!read_name(handle, name, sizeof(name)) || gpubpf_hook_kernel_create(hook, k, name, &k->hook) < 0) {
+		destroy(k);
+		return NULL;
+	}
+	k->wanted = gpubpf_hook_kernel_wanted(k->hook);
+	if (k->wanted && !ocl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(k->nargs), &k->nargs, NULL))
+		k->args = calloc(k->nargs + 1, sizeof(*k->args));
+	ocl_table_add(OCL_KERNELS, handle, &k->object);
+	return k;
+}
+
+struct ocl_kernel *ocl_kernel_of(cl_kernel handle)
+{
+	return ocl_table_find(OCL_KERNELS, handle);
+}
+
+CL_API_ENTRY cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program program, const char *name, cl_int *error)
+{
+	cl_kernel k = ocl->clCreateKernel(program, name, error);
+
+	if (k)
+		create(k, program);
+	return k;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clCreateKernelsInProgram(cl_program program, cl_uint n, cl_kernel *kernels,
+							     cl_uint *n_ret)
+{
+	cl_uint made = 0;
+	cl_int err = ocl->clCreateKernelsInProgram(program, n, kernels, &made);
+
+	if (!err && n_ret)
+		*n_ret = made;
+	for (cl_uint i = 0; !err && kernels && i < made && i < n; i++)
+		create(kernels[i], program);
+	return err;
+}
+
+CL_API_ENTRY cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel kernel, cl_int *error)
+{
+	cl_kernel clone = ocl->clCloneKernel(kernel, error);
+	struct ocl_kernel *from = clone ? ocl_kernel_of(kernel) : NULL;
+	struct ocl_kernel *to = from ? create(clone, from->program->object.handle) : NULL;
+
+	if (to && ocl_args_copy(to, from) < 0)
+		to->wanted = false;
+	return clone;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainKernel(cl_kernel kernel)
+{
+	cl_int err = ocl->clRetainKernel(kernel);
+
+	if (!err)
+		ocl_table_retain(OCL_KERNELS, kernel);
+	return err;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel kernel)
+{
+	struct ocl_kernel *k = ocl_table_release(OCL_KERNELS, kernel);
+
+	if (k)
+		destroy(k);
+	return ocl->clReleaseKernel(kernel);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layer's two entry points (cl_loader_layers). Without a session the table that we give back is the
+ * one that we were given: an application that nobody traces pays nothing here.
+ */
+#include "opencl.h"
+
+#include <string.h>
+
+#define LAYER_NAME "gpubpf"
+
+const cl_icd_dispatch *ocl;
+static cl_icd_dispatch table;
+
+#pragma GCC visibility push(default)
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_ret)
+{
+	cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+	const void *from;
+	size_t need;
+
+	switch (name) {
+	case CL_LAYER_API_VERSION:
+		from = &version;
+		need = sizeof(version);
+		break;
+	case CL_LAYER_NAME:
+		from = LAYER_NAME;
+		need = sizeof(LAYER_NAME);
+		break;
+	default:
+		return CL_INVALID_VALUE;
+	}
+	if (value && size < need)
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, from, need);
+	if (size_ret)
+		*size_ret = need;
+	return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target,
+					    cl_uint *num_entries_ret, const cl_icd_dispatch **layer)
+{
+	size_t entries = sizeof(table) / sizeof(void *);
+
+	if (!target || !num_entries_ret || !layer)
+		return CL_INVALID_VALUE;
+	if (ocl) { /* named twice in OPENCL_LAYERS: the second time there is nothing between */
+		*layer = target;
+		*num_entries_ret = num_entries;
+		return CL_SUCCESS;
+	}
+	memcpy(&table, target, (num_entries < entries ? num_entries : entries) * sizeof(void *));
+	ocl = target;
+	ocl_device_init();
+	if (!gpubpf_hook_init(&ocl_hook_ops)) {
+		ocl_table_init();
+#define OCL_CALL(name)                            \
+	if (table.name)                           \
+		table.name = ocl_##name;
+#include "calls.def"
+#undef OCL_CALL
+	}
+	*layer = &table;
+	*num_entries_ret = entries;
+	return CL_SUCCESS;
+}
+
+#pragma GCC visibility pop

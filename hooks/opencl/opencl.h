@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The OpenCL layer: argument adapters over hooks/launch.h. The application holds the runtime's own
+ * handles; beside each context, program and kernel stands a record of ours, found by handle. A record
+ * lives as long as the runtime's object: its references are the application's and those of the records
+ * that the runtime lets hold it (kernels hold programs, programs hold contexts). It leaves its table
+ * before the runtime may free the handle, for handles are used again.
+ */
+#ifndef GPUBPF_HOOKS_OPENCL_H
+#define GPUBPF_HOOKS_OPENCL_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_icd.h>
+#include <CL/cl_layer.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "hooks/launch.h"
+
+extern const cl_icd_dispatch *ocl; /* the next layer, or the loader */
+
+#define OCL_CALL(name) extern __typeof__(name) ocl_##name;
+#include "calls.def"
+#undef OCL_CALL
+
+/* table.c: records by handle */
+struct ocl_object {
+	struct ocl_object *next;
+	void *handle;
+	uint32_t refs;
+};
+
+enum ocl_table { OCL_CONTEXTS, OCL_PROGRAMS, OCL_KERNELS, OCL_BUFFERS, OCL_TABLES };
+
+void ocl_table_init(void);
+void ocl_table_add(enum ocl_table table, void *handle, struct ocl_object *object); /* with one reference */
+void *ocl_table_find(enum ocl_table table, const void *handle);
+void ocl_table_retain(enum ocl_table table, const void *handle);
+/* Take one reference: the record if it was the last one, now out of the table; else NULL. */
+void *ocl_table_release(enum ocl_table table, const void *handle);
+
+/* Extensions' calls that set a pointer as an argument; all have the same shape. */
+enum ocl_pointer_call {
+	OCL_MEM_POINTER_INTEL,        /* cl_intel_unified_shared_memory */
+	OCL_DEVICE_POINTER_EXT,       /* cl_ext_buffer_device_address */
+	OCL_SVM_POINTER_ARM,          /* cl_arm_shared_virtual_memory */
+	OCL_POINTER_CALLS,
+};
+typedef cl_int (CL_API_CALL *ocl_set_pointer_fn)(cl_kernel, cl_uint, const void *);
+extern const char *const ocl_pointer_names[OCL_POINTER_CALLS];
+
+/* recorded.c: the calls of cl_khr_command_buffer that concern kernels */
+enum { OCL_BUFFER_CALLS = 5 };
+extern const struct ocl_buffer_call {
+	const char *name;
+	void *ours;
+} ocl_buffer_calls[OCL_BUFFER_CALLS];
+
+/* platform.c: functions that are not in the dispatch table */
+struct ocl_platform {
+	struct ocl_platform *next;
+	cl_platform_id id;
+	cl_int (CL_API_CALL *suggested)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
+					size_t *);
+	ocl_set_pointer_fn set_pointer[OCL_POINTER_CALLS];
+	cl_program (CL_API_CALL *create_il)(cl_context, const void *, size_t, cl_int *);
+	clCreateCommandBufferKHR_fn buffer_create;
+	clRetainCommandBufferKHR_fn buffer_retain;
+	clReleaseCommandBufferKHR_fn buffer_release;
+	clCommandNDRangeKernelKHR_fn buffer_record;
+	clEnqueueCommandBufferKHR_fn buffer_enqueue;
+};
+
+struct ocl_platform *ocl_platform_get(cl_platform_id id);
+struct ocl_platform *ocl_platform_of(cl_device_id device);
+uint32_t ocl_device_ordinal(cl_device_id device); /* over all platforms; a part counts as its whole */
+
+/* context.c */
+struct ocl_device {
+	struct ocl_device *next;
+	cl_device_id handle;
+	struct gpubpf_hook_device *hook;
+};
+
+struct ocl_context {
+	struct ocl_object object;
+	struct ocl_platform *platform;
+	pthread_mutex_t lock;
+	_Atomic(struct ocl_device *) devices;
+	atomic_int held;              /* references to the runtime's context that are ours */
+};
+
+struct ocl_context *ocl_context_hold(cl_context handle); /* with a reference more; NULL: out of memory */
+void ocl_context_put(cl_context handle);
+struct gpubpf_hook_device *ocl_context_device(struct ocl_context *context, cl_device_id device);
+cl_uint ocl_context_references(cl_context handle);
+/* Count what our own objects added to the references since there were `before`. */
+int ocl_context_held(struct ocl_context *context, cl_uint before);
+
+/* code.c: what a program is made of; immutable, shared */
+struct ocl_code {
+	atomic_uint refs;
+	enum gpubpf_image_kind kind;  /* OPENCL_C, SPIRV, OPENCL_BINARY (then: key), OPENCL_PARTS */
+	void *data;
+	size_t size;
+	char *options;
+	struct gpubpf_hook_header *headers;
+	uint32_t nheaders;
+	struct ocl_code **parts;      /* of clLinkProgram */
+	uint32_t nparts;
+	char key[65];                 /* SHA-256 of a binary that the application brought */
+	const char *reason;           /* static text: cannot be probed */
+};
+
+struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, size_t size, const char *options);
+struct ocl_code *ocl_code_ref(struct ocl_code *code);
+void ocl_code_put(struct ocl_code *code);
+int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image);
+void ocl_code_image_put(struct gpubpf_hook_image *image);
+
+/* program.c */
+struct ocl_build {                    /* the newest first */
+	struct ocl_build *next;
+	cl_device_id *devices;        /* NULL: all of the program's */
+	cl_uint ndevices;
+	struct ocl_code *code;
+};
+
+struct ocl_program {
+	struct ocl_object object;
+	cl_context context_handle;
+	struct ocl_context *context;
+	pthread_mutex_t lock;         /* of what follows */
+	struct ocl_code *code;        /* as created; NULL: by clLinkProgram */
+	struct ocl_build *builds;
+	struct gpubpf_hook_program *hook;
+	cl_device_id *devices;
+	cl_uint ndevices;
+	struct gpubpf_hook_device *only; /* where the program has one device */
+};
+
+struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code);
+void ocl_program_release(cl_program handle);  /* one reference less */
+void ocl_program_built(struct ocl_program *program, cl_uint ndevices, const cl_device_id *devices,
+		       struct ocl_code *code); /* takes the code's reference */
+struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device); /* with a reference */
+struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *program);
+struct gpubpf_hook_device *ocl_program_device(struct ocl_program *program, cl_command_queue queue);
+
+/* binary.c */
+void ocl_binary_key(const void *data, size_t size, char key[65]);
+struct ocl_code *ocl_binary_code(const char *key); /* the source of a binary, NULL: not known */
+struct ocl_code *ocl_binary_parse(const void *bytes, size_t size); /* of a file; NULL: it is none of ours */
+
+/* kernel.c */
+struct ocl_arg {
+	/* from OCL_ARG_POINTER on: by which of enum ocl_pointer_call */
+	enum { OCL_ARG_UNSET, OCL_ARG_VALUE, OCL_ARG_NULL, OCL_ARG_SVM, OCL_ARG_POINTER } how;
+	uint32_t version;
+	size_t size;
+	union {
+		unsigned char bytes[16];
+		void *data;           /* malloc'd, where size > 16 */
+		const void *pointer;
+	};
+};
+
+struct ocl_exec_info {
+	struct ocl_exec_info *next;
+	cl_kernel_exec_info name;
+	size_t size;
+	unsigned char value[];
+};
+
+struct ocl_kernel {
+	struct ocl_object object;
+	struct ocl_program *program;
+	struct gpubpf_hook_kernel *hook;
+	bool wanted;
+	pthread_mutex_t lock;         /* one launch of a twin at a time: its arguments are the kernel's */
+	cl_uint nargs;
+	struct ocl_arg *args;         /* recorded where the kernel is wanted */
+	struct ocl_exec_info *infos;
+	uint32_t info_version;
+};
+
+struct ocl_twin {
+	cl_kernel handle;
+	struct ocl_kernel *kernel;
+	uint32_t *applied;            /* version of each argument */
+	uint32_t info_applied;
+};
+
+/* args.c */
+struct ocl_kernel *ocl_kernel_of(cl_kernel handle);
+int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from);
+void ocl_args_free(struct ocl_kernel *kernel);
+cl_int ocl_args_apply(struct ocl_twin *twin); /* by the kernel's lock */
+extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* ours */
+
+/* enqueue.c */
+void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *kernel, cl_command_queue queue,
+			 cl_uint dim, const size_t *global, const size_t *local);
+
+/* extension.c */
+cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error);
+
+void ocl_device_init(void);                     /* device.c */
+extern struct gpubpf_device_ops ocl_device_ops;
+extern const struct gpubpf_hook_ops ocl_hook_ops; /* twin.c */
+
+#endif

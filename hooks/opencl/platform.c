@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "opencl.h"
+
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ocl_platform *platforms; /* never freed: platforms are not either */
+
+static void *function(cl_platform_id id, const char *name)
+{
+	if (!ocl->clGetExtensionFunctionAddressForPlatform)
+		return NULL;
+	return ocl->clGetExtensionFunctionAddressForPlatform(id, name);
+}
+
+struct ocl_platform *ocl_platform_get(cl_platform_id id)
+{
+	struct ocl_platform *p;
+
+	pthread_mutex_lock(&lock);
+	for (p = platforms; p && p->id != id;)
+		p = p->next;
+	pthread_mutex_unlock(&lock);
+	if (p || !(p = calloc(1, sizeof(*p))))
+		return p;
+	p->id = id;
+	*(void **)&p->suggested = function(id, "clGetKernelSuggestedLocalWorkSizeKHR");
+	for (int i = 0; i < OCL_POINTER_CALLS; i++)
+		*(void **)&p->set_pointer[i] = function(id, ocl_pointer_names[i]);
+	*(void **)&p->create_il = function(id, "clCreateProgramWithILKHR");
+	*(void **)&p->buffer_create = function(id, "clCreateCommandBufferKHR");
+	*(void **)&p->buffer_retain = function(id, "clRetainCommandBufferKHR");
+	*(void **)&p->buffer_release = function(id, "clReleaseCommandBufferKHR");
+	*(void **)&p->buffer_record = function(id, "clCommandNDRangeKernelKHR");
+	*(void **)&p->buffer_enqueue = function(id, "clEnqueueCommandBufferKHR");
+	pthread_mutex_lock(&lock);
+	p->next = platforms; /* a second one from a race does no harm */
+	platforms = p;
+	pthread_mutex_unlock(&lock);
+	return p;
+}
+
+struct ocl_platform *ocl_platform_of(cl_device_id device)
+{
+	cl_platform_id id;
+
+	if (ocl->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(id), &id, NULL) != CL_SUCCESS)
+		return NULL;
+	return ocl_platform_get(id);
+}
+
+static cl_device_id whole(cl_device_id device)
+{
+	cl_device_id parent;
+
+	while (ocl->clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL) ==
+		       CL_SUCCESS && parent)
+		device = parent;
+	return device;
+}
+
+/* Where the device stands in its platform, or -1; *count is how many the platform has. */
+static int place(cl_platform_id id, cl_device_id device, cl_uint *count)
+{
+	cl_device_id devices[64];
+
+	*count = 0;
+	if (ocl->clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 64, devices, count) != CL_SUCCESS)
+		return -1;
+	for (cl_uint i = 0; i < *count && i < 64; i++)
+		if (devices[i] == device)
+			return i;
+	return -1;
+}
+
+uint32_t ocl_device_ordinal(cl_device_id device)
+{
+	cl_platform_id ids[32];
+	cl_uint n = 0, count;
+	uint32_t base = 0;
+
+	device = whole(device);
+	if (ocl->clGetPlatformIDs(32, ids, &n) != CL_SUCCESS)
+		return 0;
+	for (cl_uint i = 0; i < n && i < 32; i++) {
+		int at = place(ids[i], device, &count);
+
+		if (at >= 0)
+			return base + at;
+		base += count;
+	}
+	return base;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "opencl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void read_devices(struct ocl_program *p)
+{
+	cl_uint n = 0;
+
+	if (ocl->clGetProgramInfo(p->object.handle, CL_PROGRAM_NUM_DEVICES, sizeof(n), &n, NULL) || !n)
+		return;
+	p->devices = calloc(n, sizeof(*p->devices));
+	if (p->devices && !ocl->clGetProgramInfo(p->object.handle, CL_PROGRAM_DEVICES, n * sizeof(*p->devices),
+						 p->devices, NULL))
+		p->ndevices = n;
+}
+
+struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struct ocl_code *code)
+{
+	struct ocl_program *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		ocl_code_put(code);
+		return NULL;
+	}
+	p->object.handle = handle;
+	p->code = code;
+	p->context_handle = context;
+	p->context = ocl_context_hold(context);
+	pthread_mutex_init(&p->lock, NULL);
+	read_devices(p);
+	if (p->context && p->ndevices == 1)
+		p->only = ocl_context_device(p->context, p->devices[0]);
+	ocl_table_add(OCL_PROGRAMS, handle, &p->object);
+	return p;
+}
+
+static void drop_builds(struct ocl_build *b)
+{
+	while (b) {
+		struct ocl_build *next = b->next;
+
+		ocl_code_put(b->code);
+		free(b->devices);
+		free(b);
+		b = next;
+	}
+}
+
+void ocl_program_release(cl_program handle)
+{
+	struct ocl_program *p = ocl_table_release(OCL_PROGRAMS, handle);
+
+	if (!p)
+		return;
+	gpubpf_hook_program_destroy(p->hook);
+	drop_builds(p->builds);
+	ocl_code_put(p->code);
+	if (p->context)
+		ocl_context_put(p->context_handle);
+	free(p->devices);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+static bool same_devices(const struct ocl_build *b, cl_uint n, const cl_device_id *devices)
+{
+	return b->ndevices == n && (!n || !memcmp(b->devices, devices, n * sizeof(*devices)));
+}
+
+/* A build for all devices hides the earlier ones; one for the same devices takes the other's place. */
+static void replace_builds(struct ocl_program *p, cl_uint n, const cl_device_id *devices)
+{
+	struct ocl_build **at = &p->builds;
+
+	while (*at) {
+		struct ocl_build *b = *at;
+
+		if (n && !same_devices(b, n, devices)) {
+			at = &b->next;
+			continue;
+		}
+		*at = b->next;
+		b->next = NULL;
+		drop_builds(b);
+	}
+}
+
+void ocl_program_built(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code)
+{
+	struct ocl_build *b = calloc(1, sizeof(*b));
+	struct gpubpf_hook_program *before;
+
+	if (b && n)
+		b->devices = malloc(n * sizeof(*devices));
+	if (!b || !code || (n && !b->devices)) {
+		free(b);
+		ocl_code_put(code);
+		return;
+	}
+	if (n)
+		memcpy(b->devices, devices, n * sizeof(*devices));
+	b->ndevices = n;
+	b->code = code;
+	pthread_mutex_lock(&p->lock);
+	replace_builds(p, n, devices);
+	b->next = p->builds;
+	p->builds = b;
+	before = p->hook; /* its twins were of the earlier build */
+	p->hook = NULL;
+	pthread_mutex_unlock(&p->lock);
+	gpubpf_hook_program_destroy(before);
+}
+
+static bool has_device(const struct ocl_build *b, cl_device_id device)
+{
+	for (cl_uint i = 0; i < b->ndevices; i++)
+		if (b->devices[i] == device)
+			return true;
+	return !b->ndevices;
+}
+
+struct ocl_code *ocl_program_code(struct ocl_program *p, cl_device_id device)
+{
+	struct ocl_code *code = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct ocl_build *b = p->builds; b && !code; b = b->next)
+		if (has_device(b, device))
+			code = ocl_code_ref(b->code);
+	if (!code)
+		code = ocl_code_ref(p->code);
+	pthread_mutex_unlock(&p->lock);
+	return code;
+}
+
+struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (!p->hook)
+		gpubpf_hook_program_create(p, &p->hook);
+	pthread_mutex_unlock(&p->lock);
+	return p->hook;
+}
+
+struct gpubpf_hook_device *ocl_program_device(struct ocl_program *p, cl_command_queue queue)
+{
+	cl_device_id device;
+
+	if (p->only)
+		return p->only;
+	if (!p->context || ocl->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL))
+		return NULL;
+	return ocl_context_device(p->context, device);
+}
+
+/* All strings as one text (OpenCL 5.8.1: a length of 0 means up to the NUL). */
+static struct ocl_code *source_code(cl_uint count, const char **strings, const size_t *lengths)
+{
+	struct ocl_code *code;
+	size_t size = 0, at = 0;
+	char *text;
+
+	for (cl_uint i = 0; i < count; i++)
+		size += lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
+	text = malloc(size + 1);
+	if (!text)
+		return NULL;
+	for (cl_uint i = 0; i < count; i++) {
+		size_t n = lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
+
+		memcpy(text + at, strings[i], n);
+		at += n;
+	}
+	code = ocl_code_new(GPUBPF_IMAGE_OPENCL_C, text, size, "");
+	free(text);
+	return code;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithSource(cl_context context, cl_uint count,
+								  const char **strings, const size_t *lengths,
+								  cl_int *error)
+{
+	cl_program p = ocl->clCreateProgramWithSource(context, count, strings, lengths, error);
+
+	if (p)
+		ocl_program_new(p, context, source_code(count, strings, lengths));
+	return p;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithIL(cl_context context, const void *il, size_t size,
+							      cl_int *error)
+{
+	cl_program p = ocl->clCreateProgramWithIL(context, il, size, error);
+
+	if (p)
+		ocl_program_new(p, context, ocl_code_new(GPUBPF_IMAGE_SPIRV, il, size, ""));
+	return p;
+}
+
+/* Only the runtime of the context's platform may make it; the function pointer that the application got
+ * from one platform is good for that platform's contexts alone. */
+cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error)
+{
+	struct ocl_context *c = ocl_context_hold(context);
+	struct ocl_platform *platform = c ? c->platform : NULL;
+	cl_program p = NULL;
+
+	if (platform && platform->create_il)
+		p = platform->create_il(context, il, size, error);
+	else if (error)
+		*error = CL_INVALID_OPERATION;
+	if (p)
+		ocl_program_new(p, context, ocl_code_new(GPUBPF_IMAGE_SPIRV, il, size, ""));
+	if (c)
+		ocl_context_put(context);
+	return p;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL
+ocl_clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_device_id *devices, const size_t *sizes,
+			      const unsigned char **binaries, cl_int *status, cl_int *error)
+{
+	cl_program handle = ocl->clCreateProgramWithBinary(context, n, devices, sizes, binaries, status, error);
+	struct ocl_program *p = handle ? ocl_program_new(handle, context, NULL) : NULL;
+
+	for (cl_uint i = 0; p && i < n; i++) {
+		struct ocl_code *code = ocl_code_new(GPUBPF_IMAGE_OPENCL_BINARY, NULL, 0, "");
+
+		if (code && binaries[i])
+			ocl_binary_key(binaries[i], sizes[i], code->key);
+		ocl_program_built(p, 1, &devices[i], code);
+	}
+	return handle;
+}
+
+CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint n,
+									  const cl_device_id *devices,
+									  const char *names, cl_int *error)
+{
+	cl_program p = ocl->clCreateProgramWithBuiltInKernels(context, n, devices, names, error);
+	struct ocl_code *code;
+
+	if (p) {
+		code = ocl_code_new(GPUBPF_IMAGE_NONE, NULL, 0, "");
+		if (code)
+			code->reason = "a kernel built into the device";
+		ocl_program_new(p, context, code);
+	}
+	return p;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
+								       size_t size, const void *value)
+{
+	cl_int err = ocl->clSetProgramSpecializationConstant(program, id, size, value);
+	struct ocl_program *p = err ? NULL : ocl_table_find(OCL_PROGRAMS, program);
+
+	if (p) {
+		pthread_mutex_lock(&p->lock);
+		if (p->code)
+			p->code->reason = "the program sets specialization constants of its SPIR-V module";
+		pthread_mutex_unlock(&p->lock);
+	}
+	return err;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainProgram(cl_program program)
+{
+	cl_int err = ocl->clRetainProgram(program);
+
+	if (!err)
+		ocl_table_retain(OCL_PROGRAMS, program);
+	return err;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseProgram(cl_program program)
+{
+	ocl_program_release(program);
+	return ocl->clReleaseProgram(program);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cl_khr_command_buffer: kernels are recorded once and launched with their buffer, by the runtime alone. They
+ * are counted at each launch of the buffer, and not probed: their arguments are those of the recording, and
+ * the number of the launch, an argument of the twin, would be too.
+ */
+#include "opencl.h"
+
+#include <stdlib.h>
+
+#define REASON "recorded in a command buffer (cl_khr_command_buffer), where launches cannot be probed"
+
+struct recorded {
+	struct recorded *next;
+	struct gpubpf_hook_record *record;
+};
+
+struct ocl_buffer {
+	struct ocl_object object;
+	const struct ocl_platform *platform;
+	cl_command_queue queue;           /* the first; recorded commands name none where it is the only one */
+	pthread_mutex_t lock;             /* of what follows */
+	struct recorded *kernels;
+};
+
+static cl_command_buffer_khr fail(cl_int *error, cl_int with)
+{
+	if (error)
+		*error = with;
+	return NULL;
+}
+
+static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queue *queues,
+						const cl_command_buffer_properties_khr *properties, cl_int *error)
+{
+	struct ocl_platform *platform = NULL;
+	cl_command_buffer_khr handle;
+	struct ocl_buffer *b;
+	cl_device_id device;
+
+	if (n && queues && !ocl->clGetCommandQueueInfo(queues[0], CL_QUEUE_DEVICE, sizeof(device), &device, NULL))
+		platform = ocl_platform_of(device);
+	if (!platform || !platform->buffer_create)
+		return fail(error, n && queues ? CL_INVALID_COMMAND_QUEUE : CL_INVALID_VALUE);
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return fail(error, CL_OUT_OF_HOST_MEMORY);
+	handle = platform->buffer_create(n, queues, properties, error);
+	if (!handle) {
+		free(b);
+		return NULL;
+	}
+	b->platform = platform;
+	b->queue = queues[0];
+	pthread_mutex_init(&b->lock, NULL);
+	ocl_table_add(OCL_BUFFERS, handle, &b->object);
+	return handle;
+}
+
+static cl_int CL_API_CALL retain(cl_command_buffer_khr handle)
+{
+	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	cl_int err = b ? b->platform->buffer_retain(handle) : CL_INVALID_COMMAND_BUFFER_KHR;
+
+	if (!err)
+		ocl_table_retain(OCL_BUFFERS, handle);
+	return err;
+}
+
+static void destroy(struct ocl_buffer *b)
+{
+	for (struct recorded *r = b->kernels, *next; r; r = next) {
+		next = r->next;
+		free(r->record);
+		free(r);
+	}
+	pthread_mutex_destroy(&b->lock);
+	free(b);
+}
+
+static cl_int CL_API_CALL release(cl_command_buffer_khr handle)
+{
+	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	const struct ocl_platform *platform = b ? b->platform : NULL;
+
+	if (!b)
+		return CL_INVALID_COMMAND_BUFFER_KHR;
+	b = ocl_table_release(OCL_BUFFERS, handle);
+	if (b)
+		destroy(b);
+	return platform->buffer_release(handle);
+}
+
+/* Out of memory: its launches are not counted. */
+static void add(struct ocl_buffer *b, const struct gpubpf_hook_launch *l)
+{
+	struct recorded *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return;
+	r->record = gpubpf_hook_record_create(l, REASON);
+	if (!r->record) {
+		free(r);
+		return;
+	}
+	pthread_mutex_lock(&b->lock);
+	r->next = b->kernels;
+	b->kernels = r;
+	pthread_mutex_unlock(&b->lock);
+}
+
+static cl_int CL_API_CALL record(cl_command_buffer_khr handle, cl_command_queue queue,
+				 const cl_ndrange_kernel_command_properties_khr *properties, cl_kernel kernel,
+				 cl_uint dim, const size_t *offset, const size_t *global, const size_t *local,
+				 cl_uint nwait, const cl_sync_point_khr *wait, cl_sync_point_khr *point,
+				 cl_mutable_command_khr *command)
+{
+	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	struct gpubpf_hook_launch l;
+	struct ocl_kernel *k;
+	cl_int err;
+
+	if (!b)
+		return CL_INVALID_COMMAND_BUFFER_KHR;
+	err = b->platform->buffer_record(handle, queue, properties, kernel, dim, offset, global, local, nwait,
+					 wait, point, command);
+	k = err ? NULL : ocl_kernel_of(kernel);
+	if (!k)
+		return err;
+	ocl_launch_describe(&l, k, queue ? queue : b->queue, dim, global, local);
+	if (l.device)
+		add(b, &l);
+	return err;
+}
+
+static cl_int CL_API_CALL enqueue(cl_uint n, cl_command_queue *queues, cl_command_buffer_khr handle, cl_uint nwait,
+				  const cl_event *wait, cl_event *event)
+{
+	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	cl_int err;
+
+	if (!b)
+		return CL_INVALID_COMMAND_BUFFER_KHR;
+	err = b->platform->buffer_enqueue(n, queues, handle, nwait, wait, event);
+	pthread_mutex_lock(&b->lock);
+	for (struct recorded *r = b->kernels; r && !err; r = r->next)
+		gpubpf_hook_record_launched(r->record);
+	pthread_mutex_unlock(&b->lock);
+	return err;
+}
+
+const struct ocl_buffer_call ocl_buffer_calls[OCL_BUFFER_CALLS] = {
+	{ "clCreateCommandBufferKHR", (void *)create },
+	{ "clRetainCommandBufferKHR", (void *)retain },
+	{ "clReleaseCommandBufferKHR", (void *)release },
+	{ "clCommandNDRangeKernelKHR", (void *)record },
+	{ "clEnqueueCommandBufferKHR", (void *)enqueue },
+};

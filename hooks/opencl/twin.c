@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the launch path asks of OpenCL: images of programs, twins loaded and unloaded. */
+#include "opencl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct module {
+	cl_program program;
+	struct ocl_context *context;
+	int held;
+};
+
+static char *kernel_names(cl_program program)
+{
+	size_t size;
+	char *names;
+
+	if (ocl->clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size) || !size)
+		return NULL;
+	names = calloc(1, size + 1);
+	if (names && ocl->clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, names, NULL)) {
+		free(names);
+		return NULL;
+	}
+	return names;
+}
+
+static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
+{
+	struct ocl_program *p = adapter_program;
+	struct ocl_code *code = ocl_program_code(p, gpubpf_hook_device_how(device)->handle);
+	int err;
+
+	if (!code) {
+		image->reason = "what the program was made of was not seen";
+		return 0;
+	}
+	err = ocl_code_image(code, image);
+	image->kernels = kernel_names(p->object.handle);
+	ocl_code_put(code);
+	return err;
+}
+
+static int refuse(struct gpubpf_why *why, const char *what, cl_int err)
+{
+	snprintf(why->text, sizeof(why->text), "%s: OpenCL error %d", what, err);
+	return -EINVAL;
+}
+
+static int build(struct module *m, cl_device_id device, const char *options, struct gpubpf_why *why)
+{
+	cl_int err = ocl->clBuildProgram(m->program, 1, &device, options, NULL, NULL);
+
+	return err ? refuse(why, "the device does not take the twin's binary", err) : 0;
+}
+
+static void unload(void *module)
+{
+	struct module *m = module;
+
+	ocl->clReleaseProgram(m->program);
+	atomic_fetch_sub(&m->context->held, m->held);
+	free(m);
+}
+
+static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
+		const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
+{
+	const struct gpubpf_device_open *how = gpubpf_hook_device_how(device);
+	struct ocl_program *p = adapter_program;
+	cl_device_id handle = how->handle;
+	const unsigned char *binary = data;
+	struct module *m;
+	cl_uint before;
+	cl_int err;
+
+	if (kind != GPUBPF_IMAGE_OPENCL_BINARY) {
+		snprintf(why->text, sizeof(why->text), "the session sent a twin that is no OpenCL binary");
+		return -EINVAL;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->context = p->context;
+	before = ocl_context_references(how->context);
+	m->program = ocl->clCreateProgramWithBinary(how->context, 1, &handle, &size, &binary, NULL, &err);
+	if (!m->program) {
+		free(m);
+		return refuse(why, "the device does not take the twin's binary", err);
+	}
+	m->held = ocl_context_held(p->context, before);
+	if (build(m, handle, options, why) < 0) {
+		unload(m);
+		return -EINVAL;
+	}
+	*module = m;
+	return 0;
+}
+
+static void kernel_put(void *twin)
+{
+	struct ocl_twin *t = twin;
+
+	if (t->handle)
+		ocl->clReleaseKernel(t->handle);
+	free(t->applied);
+	free(t);
+}
+
+static cl_uint extra_args(uint32_t flags)
+{
+	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) +
+	       !!(flags & GPUBPF_TWIN_ARG_PID);
+}
+
+/* The twin must take the kernel's own arguments and the extra ones, no more and no fewer. */
+static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struct gpubpf_why *why)
+{
+	cl_uint has = 0, want = t->kernel->nargs + extra_args(flags);
+
+	ocl->clGetKernelInfo(t->handle, CL_KERNEL_NUM_ARGS, sizeof(has), &has, NULL);
+	if (params == t->kernel->nargs && has == want)
+		return 0;
+	snprintf(why->text, sizeof(why->text), "its twin takes %u arguments instead of %u, of which %u are its own",
+		 has, want, params);
+	return -EINVAL;
+}
+
+static int kernel(void *module, const char *name, void *adapter_kernel, uint32_t params, uint32_t flags,
+		  void **twin, struct gpubpf_why *why)
+{
+	struct module *m = module;
+	struct ocl_kernel *k = adapter_kernel;
+	struct ocl_twin *t = calloc(1, sizeof(*t));
+	cl_int err;
+
+	if (!t || !k->args || !(t->applied = calloc(k->nargs + 1, sizeof(*t->applied)))) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->kernel = k;
+	t->handle = ocl->clCreateKernel(m->program, name, &err);
+	if (!t->handle) {
+		kernel_put(t);
+		return refuse(why, "the twin does not hold the kernel", err);
+	}
+	if (check_args(t, params, flags, why) < 0) {
+		kernel_put(t);
+		return -EINVAL;
+	}
+	*twin = t;
+	return 0;
+}
+
+const struct gpubpf_hook_ops ocl_hook_ops = {
+	.backend = "opencl",
+	.device = &ocl_device_ops,
+	.image = image,
+	.image_put = ocl_code_image_put,
+	.twin_load = load,
+	.twin_kernel = kernel,
+	.twin_kernel_put = kernel_put,
+	.twin_unload = unload,
+};

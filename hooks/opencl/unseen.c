@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenCL that went past us: a loader that never looks at OPENCL_LAYERS, as the one of the CUDA toolkit. We are
+ * preloaded too, so that at the program's end somebody can tell. Nothing here runs before that.
+ */
+#include "opencl.h"
+#include "hooks/dlsym.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOADER "libOpenCL.so"
+#define DRIVER_ENTRY "clGetExtensionFunctionAddress" /* cl_khr_icd: how a loader enters a driver */
+#define OBJECTS_MAX 1024
+
+struct loaded {
+	char *objects[OBJECTS_MAX];      /* all but loaders; drivers may be among them */
+	size_t nobjects;
+	char *loader;
+	bool knows_layers;
+};
+
+static bool is_loader(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !strncmp(slash ? slash + 1 : path, LOADER, strlen(LOADER));
+}
+
+/* A loader with layers asks the environment for this name, so it is among its constants. */
+static bool has_text(const struct dl_phdr_info *info, const char *text)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_R &&
+		    memmem((const char *)info->dlpi_addr + p->p_vaddr, p->p_filesz, text, strlen(text)))
+			return true;
+	}
+	return false;
+}
+
+/* The linker's lock is held: objects are looked into later. */
+static int note_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct loaded *l = arg;
+
+	if (!info->dlpi_name || info->dlpi_name[0] != '/')
+		return 0;
+	if (is_loader(info->dlpi_name)) {
+		if (l->loader && !l->knows_layers)
+			return 0; /* of two, the one that went past us */
+		l->knows_layers = has_text(info, "OPENCL_LAYERS");
+		free(l->loader);
+		l->loader = strdup(info->dlpi_name);
+	} else if (l->nobjects < OBJECTS_MAX) {
+		l->objects[l->nobjects++] = strdup(info->dlpi_name);
+	}
+	return 0;
+}
+
+static bool is_driver(const char *path)
+{
+	void *lib = path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL, *entry;
+	Dl_info at;
+	bool own;
+
+	if (!lib)
+		return false;
+	entry = gpubpf_dlsym_next()(lib, DRIVER_ENTRY); /* may be of a library that this one needs */
+	own = entry && dladdr(entry, &at) && at.dli_fname && !strcmp(at.dli_fname, path);
+	dlclose(lib);
+	return own;
+}
+
+/* Programs that link OpenCL and never use it have no driver in them. */
+static bool used(const struct loaded *l)
+{
+	for (size_t i = 0; i < l->nobjects; i++)
+		if (is_driver(l->objects[i]))
+			return true;
+	return false;
+}
+
+static void tell(const struct loaded *l)
+{
+	if (gpubpf_hook_init(&ocl_hook_ops))
+		return; /* no session, or another runtime is meant or came first */
+	if (l->knows_layers)
+		gpubpf_hook_note("OpenCL kernels ran unprobed: %s loaded no layer of ours; did the program change "
+				 "OPENCL_LAYERS? It must keep what gpubpf put there", l->loader);
+	else
+		gpubpf_hook_note("OpenCL kernels ran unprobed: the program's loader %s ignores OPENCL_LAYERS; put "
+				 "Khronos' or Debian's ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH", l->loader);
+}
+
+__attribute__((destructor)) static void look_back(void)
+{
+	struct loaded l = {0};
+
+	if (ocl)
+		return;
+	dl_iterate_phdr(note_object, &l);
+	if (l.loader && used(&l))
+		tell(&l);
+	for (size_t i = 0; i < l.nobjects; i++)
+		free(l.objects[i]);
+	free(l.loader);
+}

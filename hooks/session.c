@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent's end of the session. Joining is one question with an answer; from the first matched launch a
+ * reader thread takes what the tool says and hands answers to those who wait. Everything that arrives is
+ * checked; a broken rule or a closed socket loses the session, and the application goes on by itself.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define JOIN_NS 2000000000ull
+#define SEND_NS 2000000000ull
+#define SOCKET_FLOOR 700      /* descriptors of the application stay below */
+
+struct gpubpf_request {
+	struct gpubpf_request *next;
+	uint32_t seq;
+	atomic_int settled;   /* 0 waiting, 1 answered, -EPIPE */
+	struct gpubpf_packet packet;
+	void *bytes;
+};
+
+static struct {
+	atomic_int up, enabled;
+	atomic_uint generation;
+	int sock;
+	struct stat identity; /* of the socket: the application may close descriptors that are not its own */
+	struct gpubpf_board *_Atomic board;
+	struct gpubpf_welcome welcome;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t cond;
+	struct gpubpf_request *waiting;
+	uint32_t seq, asked;  /* twins that are not answered yet, though nobody may wait for them */
+	bool reading;
+	char backend[16];
+} session = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+
+bool gpubpf_session_up(void)
+{
+	return atomic_load_explicit(&session.up, memory_order_acquire);
+}
+
+bool gpubpf_session_enabled(void)
+{
+	return gpubpf_session_up() && atomic_load_explicit(&session.enabled, memory_order_relaxed) &&
+	       __atomic_load_n(&session.board->enabled, __ATOMIC_RELAXED);
+}
+
+uint32_t gpubpf_session_generation(void)
+{
+	return atomic_load_explicit(&session.generation, memory_order_relaxed);
+}
+
+struct gpubpf_board *gpubpf_session_board(void)
+{
+	return session.board;
+}
+
+uint32_t gpubpf_session_process(void)
+{
+	return session.welcome.process;
+}
+
+uint32_t gpubpf_session_wait_ms(void)
+{
+	return session.welcome.wait_ms;
+}
+
+uint64_t gpubpf_session_sample(void)
+{
+	return session.welcome.sample;
+}
+
+uint64_t gpubpf_session_first(void)
+{
+	return session.welcome.first;
+}
+
+bool gpubpf_session_wants(const char *kernel)
+{
+	bool wants = false;
+
+	pthread_mutex_lock(&session.lock); /* the child of a fork may be joining */
+	for (uint32_t i = 0; i < session.welcome.npatterns && !wants; i++)
+		wants = gpubpf_pattern_matches(session.welcome.patterns[i], kernel);
+	pthread_mutex_unlock(&session.lock);
+	return wants;
+}
+
+/* Is the descriptor still our socket? */
+static bool own_socket(void)
+{
+	struct stat st;
+
+	return !fstat(session.sock, &st) && st.st_ino == session.identity.st_ino &&
+	       st.st_dev == session.identity.st_dev;
+}
+
+static int wait_socket(int fd, short events, uint64_t deadline_ns)
+{
+	for (;;) {
+		struct pollfd p = { fd, events, 0 };
+		uint64_t now = gpubpf_now_ns();
+		int n = poll(&p, 1, now < deadline_ns ? (deadline_ns - now) / 1000000 + 1 : 0);
+
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (gpubpf_now_ns() >= deadline_ns)
+			return -ETIMEDOUT;
+	}
+}
+
+static int send_bounded(int fd, enum gpubpf_msg type, uint32_t seq, const struct gpubpf_writer *payload,
+			const int *fds, uint32_t nfds)
+{
+	uint64_t deadline = gpubpf_now_ns() + SEND_NS;
+	int err;
+
+	for (;;) {
+		err = gpubpf_msg_send(fd, MSG_DONTWAIT, type, seq, payload, fds, nfds);
+		if (err != -EAGAIN && err != -EINTR)
+			return err;
+		err = wait_socket(fd, POLLOUT, deadline);
+		if (err < 0)
+			return err;
+	}
+}
+
+static int receive_bounded(int fd, void *buf, struct gpubpf_packet *packet, uint64_t deadline)
+{
+	int err;
+
+	for (;;) {
+		err = wait_socket(fd, POLLIN, deadline);
+		if (err < 0)
+			return err;
+		err = gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, packet);
+		if (err != -EAGAIN && err != -EINTR)
+			return err;
+	}
+}
+
+/* Lose the session, by the caller's lock. The descriptor is closed by the reader or the next of kin. */
+static void lose(const char *why)
+{
+	bool quiet = !atomic_load(&session.enabled) || !session.board || !session.board->enabled;
+
+	if (!atomic_exchange(&session.up, 0))
+		return;
+	for (struct gpubpf_request *r = session.waiting; r; r = r->next)
+		atomic_store(&r->settled, -EPIPE);
+	session.waiting = NULL;
+	pthread_cond_broadcast(&session.cond);
+	if (own_socket())
+		close(session.sock);
+	session.sock = -1;
+	if (!quiet)
+		gpubpf_hook_note("the session is over (%s); kernels run unprobed from here on", why);
+}
+
+/* An answer for one who waits. The payload is copied: the reader's buffer is used again. */
+static void settle(struct gpubpf_packet *packet)
+{
+	struct gpubpf_request **at = &session.waiting, *r;
+	size_t size = packet->payload.end - packet->payload.at;
+
+	while (*at && (*at)->seq != packet->seq)
+		at = &(*at)->next;
+	r = *at;
+	if (!r)
+		return; /* nobody waits any more */
+	*at = r->next;
+	r->bytes = malloc(size + 1);
+	if (r->bytes) {
+		memcpy(r->bytes, packet->payload.at, size);
+		r->packet = *packet;
+		gpubpf_reader_init(&r->packet.payload, r->bytes, size);
+		packet->nfds = 0;
+		memset(packet->fds, -1, sizeof(packet->fds));
+	}
+	atomic_store_explicit(&r->settled, r->bytes ? 1 : -EPIPE, memory_order_release);
+	pthread_cond_broadcast(&session.cond);
+}
+
+static void handle(struct gpubpf_packet *packet)
+{
+	uint32_t value = gpubpf_get_u32(&packet->payload);
+
+	if (packet->type == GPUBPF_MSG_ENABLE && !packet->payload.failed)
+		atomic_store(&session.enabled, !!value);
+	else if (packet->type == GPUBPF_MSG_PULL && !packet->payload.failed)
+		gpubpf_device_pull(value);
+}
+
+/* One packet from the tool: 0, or why the session is lost. */
+static int read_one(int fd, void *buf)
+{
+	struct gpubpf_packet packet;
+	struct pollfd p = { fd, POLLIN, 0 };
+	int err;
+
+	if (poll(&p, 1, -1) < 0)
+		return errno == EINTR ? 0 : -errno;
+	pthread_mutex_lock(&session.lock);
+	err = session.sock == fd && own_socket() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) : -EBADF;
+	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && session.asked)
+		session.asked--;
+	if (!err && (packet.type == GPUBPF_MSG_ARENA || packet.type == GPUBPF_MSG_TWIN_DONE))
+		settle(&packet);
+	pthread_mutex_unlock(&session.lock);
+	if (err == -EAGAIN || err == -EINTR)
+		return 0;
+	if (err < 0)
+		return err;
+	handle(&packet);
+	gpubpf_msg_close(&packet);
+	return 0;
+}
+
+static const char *why_lost(int err)
+{
+	switch (err) {
+	case -EPIPE:
+	case -ECONNRESET:
+		return "the tool is gone";
+	case -EPROTO:
+		return "the tool sent what the protocol does not allow";
+	case -EBADF:
+		return "the program closed our socket";
+	}
+	return "the connection failed";
+}
+
+static void *read_all(void *arg)
+{
+	int fd = (int)(intptr_t)arg, err = 0;
+	void *buf = malloc(GPUBPF_MSG_BUF);
+
+	while (buf && !err)
+		err = read_one(fd, buf);
+	free(buf);
+	pthread_mutex_lock(&session.lock);
+	if (session.sock == fd)
+		lose(why_lost(err));
+	pthread_mutex_unlock(&session.lock);
+	return NULL;
+}
+
+/* The application's signals are not for our threads. */
+int gpubpf_thread_start(void *(*run)(void *arg), void *arg)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	err = -pthread_create(&thread, &attr, run, arg);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+static int start_reader(void)
+{
+	int err;
+
+	if (session.reading)
+		return 0;
+	err = gpubpf_thread_start(read_all, (void *)(intptr_t)session.sock);
+	session.reading = !err;
+	return err;
+}
+
+int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
+		       uint32_t nfds, struct gpubpf_request **request)
+{
+	struct gpubpf_request *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	memset(r->packet.fds, -1, sizeof(r->packet.fds));
+	pthread_mutex_lock(&session.lock);
+	err = !gpubpf_session_up() || !own_socket() ? -EPIPE : start_reader();
+	if (!err) {
+		r->seq = ++session.seq;
+		r->next = session.waiting;
+		session.waiting = r;
+		err = send_bounded(session.sock, type, r->seq, payload, fds, nfds);
+		if (err < 0)
+			session.waiting = r->next;
+		else
+			session.asked += type == GPUBPF_MSG_TWIN;
+	}
+	pthread_mutex_unlock(&session.lock);
+	if (err < 0)
+		free(r);
+	else
+		*request = r;
+	return err;
+}
+
+bool gpubpf_session_may_ask(void)
+{
+	bool may;
+
+	pthread_mutex_lock(&session.lock);
+	/* half of it: threads that were let in may not have asked yet */
+	may = session.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
+	pthread_mutex_unlock(&session.lock);
+	return may;
+}
+
+int gpubpf_session_tell(enum gpubpf_msg type, const struct gpubpf_writer *payload)
+{
+	return gpubpf_session_tell_fd(type, payload, -1);
+}
+
+int gpubpf_session_tell_fd(enum gpubpf_msg type, const struct gpubpf_writer *payload, int fd)
+{
+	int err = -EPIPE;
+
+	pthread_mutex_lock(&session.lock);
+	if (gpubpf_session_up() && own_socket())
+		err = gpubpf_msg_send(session.sock, MSG_DONTWAIT, type, 0, payload, &fd, fd >= 0);
+	pthread_mutex_unlock(&session.lock);
+	return err;
+}
+
+bool gpubpf_request_settled(const struct gpubpf_request *request)
+{
+	return atomic_load_explicit(&request->settled, memory_order_acquire);
+}
+
+int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns)
+{
+	int settled;
+
+	pthread_mutex_lock(&session.lock);
+	while (!(settled = atomic_load(&request->settled)))
+		if (!gpubpf_cond_wait_until(&session.cond, &session.lock, deadline_ns) &&
+		    gpubpf_now_ns() >= deadline_ns)
+			break;
+	settled = atomic_load(&request->settled);
+	pthread_mutex_unlock(&session.lock);
+	return settled > 0 ? 0 : settled ? settled : -ETIMEDOUT;
+}
+
+struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request)
+{
+	return &request->packet;
+}
+
+void gpubpf_request_drop(struct gpubpf_request *request)
+{
+	if (!request)
+		return;
+	pthread_mutex_lock(&session.lock);
+	for (struct gpubpf_request **at = &session.waiting; *at; at = &(*at)->next)
+		if (*at == request) {
+			*at = request->next;
+			break;
+		}
+	pthread_mutex_unlock(&session.lock);
+	gpubpf_msg_close(&request->packet);
+	free(request->bytes);
+	free(request);
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, high, err;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
+	for (int i = 0; err == -EAGAIN && i < 20; i++) { /* the backlog is full */
+		poll(NULL, 0, 50);
+		err = connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
+	}
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	high = fcntl(fd, F_DUPFD_CLOEXEC, SOCKET_FLOOR);
+	if (high >= 0)
+		close(fd);
+	return high >= 0 ? high : fd;
+}
+
+static int say_hello(int fd, const char *backend)
+{
+	struct gpubpf_writer w = {0};
+	char exe[4096] = "";
+	int err;
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		exe[0] = 0;
+	gpubpf_put_u32(&w, getpid());
+	gpubpf_put_u32(&w, gettid());
+	gpubpf_put_str(&w, exe);
+	gpubpf_put_str(&w, backend);
+	gpubpf_put_str(&w, GPUBPF_VERSION);
+	err = send_bounded(fd, GPUBPF_MSG_HELLO, 1, &w, NULL, 0);
+	gpubpf_writer_finish(&w);
+	return err;
+}
+
+static int map_board(struct gpubpf_packet *packet)
+{
+	struct gpubpf_board *board;
+
+	if (packet->nfds != 1 ||
+	    gpubpf_memfd_size(packet->fds[0], 2 * sizeof(*board)) < (int64_t)sizeof(*board))
+		return -EPROTO;
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
+	if (board == MAP_FAILED)
+		return -errno;
+	if (board->magic != GPUBPF_BOARD_MAGIC) {
+		munmap(board, sizeof(*board));
+		return -EPROTO;
+	}
+	session.board = board; /* stays mapped: kernels count there as long as the process lives */
+	return 0;
+}
+
+static int take_welcome(int fd)
+{
+	void *buf = malloc(GPUBPF_MSG_BUF);
+	struct gpubpf_welcome welcome;
+	struct gpubpf_packet packet;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = receive_bounded(fd, buf, &packet, gpubpf_now_ns() + JOIN_NS);
+	if (err < 0)
+		goto out;
+	err = packet.type == GPUBPF_MSG_WELCOME && packet.seq == 1 ?
+		gpubpf_welcome_parse(&packet.payload, &welcome) : -EPROTO;
+	if (!err) {
+		gpubpf_welcome_finish(&session.welcome); /* a parent's */
+		session.welcome = welcome;
+		err = map_board(&packet);
+	}
+	gpubpf_msg_close(&packet);
+out:
+	free(buf);
+	return err;
+}
+
+static int join(const char *path, const char *backend)
+{
+	int fd = connect_to(path), err;
+
+	if (fd < 0)
+		return fd;
+	err = say_hello(fd, backend);
+	if (!err)
+		err = take_welcome(fd);
+	if (!err && fstat(fd, &session.identity) < 0)
+		err = -errno;
+	if (err < 0) {
+		close(fd);
+		return err;
+	}
+	session.sock = fd;
+	session.seq = 1;
+	atomic_store(&session.enabled, 1);
+	atomic_store_explicit(&session.up, 1, memory_order_release);
+	return 0;
+}
+
+static void before_fork(void)
+{
+	gpubpf_board_lock();
+	pthread_mutex_lock(&session.lock);
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&session.lock);
+	gpubpf_board_unlock();
+}
+
+/* The child has no reader and must not speak on its parent's socket; what it creates belongs to a new
+ * generation, and what it inherited runs as it was. */
+static void after_fork_child(void)
+{
+	if (session.sock >= 0 && own_socket())
+		close(session.sock);
+	session.sock = -1;
+	atomic_store(&session.up, 0);
+	atomic_fetch_add(&session.generation, 1);
+	session.waiting = NULL;
+	session.reading = false;
+	session.asked = 0;
+	gpubpf_cond_init(&session.cond);
+	pthread_mutex_unlock(&session.lock);
+	gpubpf_board_unlock();
+	gpubpf_device_after_fork();
+}
+
+static void join_once(void)
+{
+	gpubpf_cond_init(&session.cond);
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+int gpubpf_session_join(const char *backend)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static uint32_t tried = UINT32_MAX; /* the generation that has tried */
+	const char *path = gpubpf_env_session();
+	int err = 0;
+
+	if (!path)
+		return -ENOENT;
+	pthread_once(&once, join_once);
+	pthread_mutex_lock(&session.lock);
+	if (tried != gpubpf_session_generation()) {
+		tried = gpubpf_session_generation();
+		err = join(path, backend);
+	}
+	pthread_mutex_unlock(&session.lock);
+	if (err < 0)
+		gpubpf_hook_note("no session at %s (%s); kernels run unprobed", path, strerror(-err));
+	return gpubpf_session_up() ? 0 : -ENOENT;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tool says, parsed: every byte is checked before it is believed (and fuzzed in tests/hooks). */
+#ifndef GPUBPF_HOOKS_SESSION_H
+#define GPUBPF_HOOKS_SESSION_H
+
+#include "agent.h"
+#include "core/session/match.h"
+
+struct gpubpf_welcome {
+	uint32_t process, wait_ms;
+	uint64_t sample, first;
+	char **patterns;
+	uint32_t npatterns;
+	uint32_t flags;
+};
+
+struct gpubpf_arena_answer {
+	uint64_t size, layout_hash;
+	char reason[240];          /* not "": the device cannot be probed */
+};
+
+struct gpubpf_twin_answer {
+	uint32_t kind;
+	char *options;
+	uint32_t n;
+	struct gpubpf_twin_entry {
+		char name[256], twin[300], reason[240];
+		uint64_t id;
+		uint32_t flags, nparams;
+	} *entries;
+	char reason[240];          /* of all, where n is 0 */
+	uint64_t compile_ns;
+};
+
+/* 0, -EPROTO or -ENOMEM; what was allocated is freed on failure. Trailing bytes are a newer minor's. */
+int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome);
+int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, struct gpubpf_arena_answer *a);
+int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer);
+void gpubpf_welcome_finish(struct gpubpf_welcome *welcome);
+void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
+
+/* board.c, around fork */
+void gpubpf_board_lock(void);
+void gpubpf_board_unlock(void);
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twins: a program's image goes to the session once for each device, with the names of all kernels that a
+ * pattern matches; the answer is an image to load, and which kernels it holds. Before: an open slot. After:
+ * a slot that is ready or refused, or still open when the user's patience has ended; then a later launch
+ * looks again, without waiting.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/diag.h"
+
+struct gpubpf_twin_set {
+	struct gpubpf_twin_set *next;
+	struct gpubpf_hook_program *program;
+	struct gpubpf_hook_device *device;
+	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* by the program's lock */
+	uint64_t deadline_ns;
+	struct gpubpf_request *request;
+	struct gpubpf_twin_answer answer;
+	void *module;
+	struct gpubpf_why why;
+};
+
+static int because(struct gpubpf_why *why, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int because(struct gpubpf_why *why, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (why->text[0])
+		return err;
+	va_start(args, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, args);
+	va_end(args);
+	return err;
+}
+
+static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device)
+{
+	struct gpubpf_twin_set *set;
+
+	for (set = program->sets; set; set = set->next)
+		if (set->device == device)
+			return set;
+	set = calloc(1, sizeof(*set));
+	if (!set)
+		return NULL;
+	set->program = program;
+	set->device = device;
+	set->next = program->sets;
+	program->sets = set;
+	return set;
+}
+
+/* Names that a pattern matches, of a list separated by ';'. Fills names where it is not NULL. */
+static uint32_t wanted_names(const char *list, struct gpubpf_writer *names)
+{
+	uint32_t n = 0;
+
+	while (*list) {
+		size_t len = strcspn(list, ";");
+		char name[256];
+
+		if (len && len < sizeof(name)) {
+			memcpy(name, list, len);
+			name[len] = 0;
+			if (gpubpf_session_wants(name)) {
+				if (names)
+					gpubpf_put_str(names, name);
+				n++;
+			}
+		}
+		list += len + (list[len] == ';');
+	}
+	return n;
+}
+
+/* The headers one after the other in one memfd; their places go into the message. */
+static int put_headers(const struct gpubpf_hook_image *image, struct gpubpf_writer *w)
+{
+	struct gpubpf_writer all = {0};
+	uint64_t at = 0;
+	int fd;
+
+	gpubpf_put_u32(w, image->nheaders);
+	for (uint32_t i = 0; i < image->nheaders; i++) {
+		gpubpf_put_str(w, image->headers[i].name);
+		gpubpf_put_u64(w, at + 4); /* behind its length */
+		gpubpf_put_u64(w, image->headers[i].size);
+		gpubpf_put_bytes(&all, image->headers[i].data, image->headers[i].size);
+		at += 4 + image->headers[i].size;
+	}
+	fd = all.failed ? -ENOMEM : gpubpf_memfd_image("gpubpf-headers", all.data, all.size);
+	gpubpf_writer_finish(&all);
+	return fd;
+}
+
+static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_image *image, const char *names)
+{
+	struct gpubpf_writer w = {0};
+	int fds[2] = { -1, -1 }, err = 0;
+
+	gpubpf_put_u32(&w, set->device->number);
+	gpubpf_put_u32(&w, image->kind);
+	gpubpf_put_str(&w, image->options ? image->options : "");
+	fds[1] = put_headers(image, &w);
+	gpubpf_put_u32(&w, wanted_names(names, NULL));
+	wanted_names(names, &w);
+	gpubpf_put_u32(&w, 0);
+	fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
+	if (fds[0] < 0 || fds[1] < 0)
+		err = fds[0] < 0 ? fds[0] : fds[1];
+	else
+		err = gpubpf_session_ask(GPUBPF_MSG_TWIN, &w, fds, image->nheaders ? 2 : 1, &set->request);
+	gpubpf_writer_finish(&w);
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return err < 0 ? because(&set->why, err, "the program could not be sent: %s", strerror(-err)) : 0;
+}
+
+/* The session takes so many requests at a time; -EAGAIN: a later launch may ask. */
+static int wait_for_room(void)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t deadline = gpubpf_now_ns() + gpubpf_session_wait_ms() * 1000000ull;
+
+	while (!gpubpf_session_may_ask()) {
+		if (gpubpf_now_ns() >= deadline)
+			return -EAGAIN;
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+static int ask(struct gpubpf_twin_set *set, const char *kernel)
+{
+	struct gpubpf_hook_image image = {0};
+	int err = gpubpf_device_ready(set->device, &set->why);
+
+	if (!err)
+		err = wait_for_room();
+	if (err < 0)
+		return err;
+	set->deadline_ns = gpubpf_now_ns() + gpubpf_session_wait_ms() * 1000000ull;
+	err = gpubpf_hook_ops->image(set->program->adapter, set->device, &image);
+	if (err < 0 || image.reason)
+		err = because(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
+	else if (image.size > GPUBPF_IMAGE_MAX)
+		err = because(&set->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
+	else
+		err = send_image(set, &image, image.kernels ? image.kernels : kernel);
+	gpubpf_hook_ops->image_put(&image);
+	return err;
+}
+
+/* The twin image, read whole: nobody can change it under us. */
+static int read_image(int fd, void **data, size_t *size)
+{
+	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
+	char *bytes;
+
+	if (n <= 0)
+		return -EPROTO;
+	bytes = malloc(n);
+	if (!bytes)
+		return -ENOMEM;
+	for (int64_t got = 0; got < n;) {
+		ssize_t k = pread(fd, bytes + got, n - got, got);
+
+		if (k <= 0) {
+			free(bytes);
+			return -EIO;
+		}
+		got += k;
+	}
+	*data = bytes;
+	*size = n;
+	return 0;
+}
+
+static bool any_twin(const struct gpubpf_twin_answer *answer)
+{
+	for (uint32_t i = 0; i < answer->n; i++)
+		if (answer->entries[i].twin[0])
+			return true;
+	return false;
+}
+
+static int load(struct gpubpf_twin_set *set)
+{
+	struct gpubpf_packet *packet = gpubpf_request_answer(set->request);
+	void *data;
+	size_t size;
+	int err;
+
+	if (packet->type != GPUBPF_MSG_TWIN_DONE || gpubpf_twin_parse(&packet->payload, &set->answer) < 0)
+		return because(&set->why, -EPROTO, "the session's answer is not as the protocol says");
+	if (!set->answer.n)
+		return because(&set->why, -EOPNOTSUPP, "%s",
+			       set->answer.reason[0] ? set->answer.reason : "the session refused the program");
+	if (!any_twin(&set->answer))
+		return 0;
+	err = packet->nfds ? read_image(packet->fds[0], &data, &size) : -EPROTO;
+	if (err < 0)
+		return because(&set->why, err, "the session's twin could not be read: %s", strerror(-err));
+	err = gpubpf_hook_ops->twin_load(set->device, set->program->adapter, set->answer.kind, data, size,
+					 set->answer.options, &set->module, &set->why);
+	free(data);
+	if (err < 0)
+		return because(&set->why, err, "the runtime does not load the twin: %s", strerror(-err));
+	gpubpf_clock_calibrate(set->device);
+	return 0;
+}
+
+/* Go from `from` to what step() leads to; others see SET_BUSY meanwhile. By the program's lock. */
+static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
+{
+	int err;
+
+	set->state = SET_BUSY;
+	pthread_mutex_unlock(&set->program->lock);
+	err = next == SET_ASKED ? ask(set, kernel) : load(set);
+	pthread_mutex_lock(&set->program->lock);
+	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
+	pthread_cond_broadcast(&set->program->cond);
+}
+
+/* The rest of advance(), for a launch that did not wait. */
+static void *load_aside(void *arg)
+{
+	struct gpubpf_twin_set *set = arg;
+	struct gpubpf_hook_program *program = set->program;
+	struct gpubpf_hook_device *device = set->device;
+	int err = load(set);
+
+	pthread_mutex_lock(&program->lock);
+	set->state = err < 0 ? SET_REFUSED : SET_LOADED;
+	pthread_cond_broadcast(&program->cond);
+	pthread_mutex_unlock(&program->lock);
+	gpubpf_hook_program_destroy(program);
+	atomic_fetch_sub(&device->loading, 1);
+	return NULL;
+}
+
+/* Loading compiles in the vendor's driver: where nobody waits for twins, no launch waits for that either. By the
+ * program's lock. */
+static bool loads_aside(struct gpubpf_twin_set *set)
+{
+	if (!gpubpf_hook_ops->loads_aside || gpubpf_session_wait_ms())
+		return false;
+	set->state = SET_BUSY;
+	atomic_fetch_add(&set->program->refs, 1);
+	atomic_fetch_add(&set->device->loading, 1);
+	if (!gpubpf_thread_start(load_aside, set))
+		return true;
+	atomic_fetch_sub(&set->program->refs, 1);
+	atomic_fetch_sub(&set->device->loading, 1);
+	return false;
+}
+
+/* By the program's lock. */
+static void wait_while_busy(struct gpubpf_twin_set *set)
+{
+	uint64_t deadline = gpubpf_now_ns() + gpubpf_session_wait_ms() * 1000000ull;
+
+	while (set->state == SET_BUSY)
+		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, deadline) &&
+		    gpubpf_now_ns() >= deadline)
+			return;
+}
+
+/* By the program's lock, which it gives up while it waits. */
+static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
+{
+	struct gpubpf_request *request = set->request;
+	int err = -ETIMEDOUT;
+
+	pthread_mutex_unlock(&set->program->lock);
+	if (gpubpf_request_settled(request) || gpubpf_now_ns() < set->deadline_ns)
+		err = gpubpf_request_wait(request, set->deadline_ns);
+	pthread_mutex_lock(&set->program->lock);
+	if (set->state != SET_ASKED || err == -ETIMEDOUT)
+		return;
+	if (!err && loads_aside(set))
+		return;
+	if (!err) {
+		advance(set, SET_LOADED, kernel);
+	} else {
+		because(&set->why, err, "the session ended before the twin was made");
+		set->state = SET_REFUSED;
+	}
+}
+
+static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_set *set, const char *name)
+{
+	for (uint32_t i = 0; i < set->answer.n; i++)
+		if (!strcmp(set->answer.entries[i].name, name))
+			return &set->answer.entries[i];
+	return NULL;
+}
+
+static void settle_slot(struct gpubpf_hook_slot *slot, enum gpubpf_slot_state state,
+			enum gpubpf_kernel_state shown, const char *reason)
+{
+	gpubpf_board_state(slot->entry, shown, reason);
+	atomic_store_explicit(&slot->state, state, memory_order_release);
+}
+
+static void refuse(struct gpubpf_hook_slot *slot, const char *reason)
+{
+	settle_slot(slot, SLOT_REFUSED, GPUBPF_KERNEL_REFUSED, reason);
+}
+
+static void show_registers(struct gpubpf_hook_slot *slot)
+{
+	uint32_t before = 0, after = 0;
+
+	if (!gpubpf_hook_ops->twin_registers)
+		return;
+	gpubpf_hook_ops->twin_registers(slot->twin, &before, &after);
+	__atomic_store_n(&slot->entry->shared->regs_before, before, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->entry->shared->regs_after, after, __ATOMIC_RELAXED);
+}
+
+/* Make this kernel's own twin out of the loaded set. */
+static void bind(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
+{
+	const struct gpubpf_twin_entry *entry = find_entry(set, slot->kernel->name);
+	struct gpubpf_why why = {0};
+	int err;
+
+	if (!entry || !entry->twin[0]) {
+		const char *reason = entry ? entry->reason : "the session knows no such kernel in the program";
+
+		if (entry && !*reason) /* it could be probed, and nothing is to be: kernel list */
+			settle_slot(slot, SLOT_REFUSED, GPUBPF_KERNEL_SEEN, NULL);
+		else
+			refuse(slot, reason);
+		return;
+	}
+	err = gpubpf_hook_ops->twin_kernel(set->module, entry->twin, slot->kernel->adapter, entry->nparams,
+					   entry->flags, &slot->twin, &why);
+	if (err < 0) {
+		because(&why, err, "the runtime does not make the twin: %s", strerror(-err));
+		refuse(slot, why.text);
+		return;
+	}
+	slot->twin_flags = entry->flags;
+	show_registers(slot);
+	settle_slot(slot, SLOT_READY, GPUBPF_KERNEL_PROBED, NULL);
+}
+
+static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
+{
+	const char *kernel = slot->kernel->name;
+
+	if (set->state == SET_NEW) {
+		gpubpf_board_state(slot->entry, GPUBPF_KERNEL_WAITING, NULL);
+		advance(set, SET_ASKED, kernel);
+	}
+	wait_while_busy(set);
+	if (set->state == SET_ASKED)
+		wait_for_answer(set, kernel);
+	wait_while_busy(set);
+}
+
+void gpubpf_twin_settle(struct gpubpf_hook_slot *slot)
+{
+	struct gpubpf_hook_program *program = slot->kernel->program;
+	struct gpubpf_twin_set *set;
+	int state = SET_REFUSED;
+
+	pthread_mutex_lock(&program->lock);
+	set = set_of(program, slot->device);
+	if (set) {
+		settle(slot, set);
+		state = set->state;
+	}
+	pthread_mutex_unlock(&program->lock);
+	if (state != SET_LOADED && state != SET_REFUSED)
+		return;
+	pthread_mutex_lock(&slot->kernel->lock);
+	if (slot->state == SLOT_OPEN && state == SET_LOADED)
+		bind(slot, set);
+	else if (slot->state == SLOT_OPEN)
+		refuse(slot, set ? set->why.text : "out of memory");
+	pthread_mutex_unlock(&slot->kernel->lock);
+}
+
+void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
+{
+	struct gpubpf_twin_set *set, *next;
+
+	for (set = program->sets; set; set = next) {
+		next = set->next;
+		gpubpf_request_drop(set->request);
+		gpubpf_twin_finish(&set->answer);
+		if (set->module)
+			gpubpf_hook_ops->twin_unload(set->module);
+		free(set);
+	}
+}
