@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: gpubpf OBJECT COMMAND [OPTIONS] [ARGUMENTS], as bpftool has it. One command is one
+ * file; the tables commands.def and options.def drive parsing, help and completions.
+ */
+#ifndef GPUBPF_CLI_CLI_H
+#define GPUBPF_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct gpubpf_diag;
+struct gpubpf_loaded;
+struct gpubpf_session_opts;
+struct gpubpf_session;
+
+enum {
+	CLI_OK = 0,
+	CLI_FAILED = 1,        /* refused or failed, told on standard error */
+	CLI_USAGE = 2,
+	CLI_RUN_FAILED = 125,  /* `run`: gpubpf itself failed, the program was not started */
+	CLI_RUN_CANNOT = 126,  /* `run`: the program cannot be executed */
+	CLI_RUN_MISSING = 127, /* `run`: there is no such program */
+};
+
+enum cli_option {
+#define GPUBPF_OPTION(id, short_name, long_name, argument, help) OPT_##id,
+#include "options.def"
+	OPT_COUNT,
+};
+
+struct cli_option_row {
+	char short_name;
+	const char *long_name, *argument, *help;
+};
+extern const struct cli_option_row cli_options[OPT_COUNT];
+
+struct cli_args;
+struct cli_command {
+	const char *object, *verb, *arguments, *page;
+	uint64_t options;      /* bit of enum cli_option */
+	const char *summary;
+	int (*run)(const struct cli_args *args);
+};
+extern const struct cli_command cli_commands[];
+extern const size_t cli_ncommands;
+
+struct cli_args {
+	const struct cli_command *command;
+	struct cli_values {
+		const char **value;
+		uint32_t n;
+	} option[OPT_COUNT];
+	char **rest;           /* what is no option, NULL-terminated */
+	int nrest;
+};
+
+/* options.c. CLI_OK, or CLI_USAGE with the reason told. */
+int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *args);
+void cli_args_finish(struct cli_args *args);
+bool cli_has(const struct cli_args *args, enum cli_option option);
+/* The last value given, or `otherwise`. */
+const char *cli_str(const struct cli_args *args, enum cli_option option, const char *otherwise);
+/* A whole number, or seconds as milliseconds; false with the reason told if it is none. */
+bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t *value);
+bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms);
+
+/* help.c */
+void cli_help_all(FILE *out);
+void cli_help_object(const char *object, FILE *out);
+void cli_help_command(const struct cli_command *command, FILE *out);
+/* The tables as lines, for completions and tests: `gpubpf help tables`. */
+void cli_help_tables(FILE *out);
+
+/* say.c: to standard error, one line each with the name in front */
+void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void cli_diag(const struct gpubpf_diag *diag);
+/* The nearest of n names to `name`, NULL if none is near. */
+const char *cli_nearest(const char *name, const char *const *names, size_t n);
+
+/* env.c: the only reader of the environment; "" and NULL alike mean unset */
+const char *cli_env_backend(void);
+const char *cli_env_session(void);
+/* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */
+const char *cli_env_runtime_dir(char *buf, size_t size);
+/* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: none. */
+const char *cli_env_cache_dir(char *buf, size_t size);
+
+/* paths.c: our other parts, in the build tree beside the executable or as installed */
+struct cli_paths {
+	char workers[512], agent[512];
+};
+void cli_find_paths(struct cli_paths *paths);
+/* Make the folder that `path` is to be made in, if it is missing. */
+void cli_make_parent(const char *path);
+
+/* backend.c: false with the reason told for a name that no backend has; why a known one has no runtime here,
+ * "" if it has. */
+bool cli_backend_known(const char *name);
+const char *cli_backend_missing(const char *name);
+
+/* load.c: load and verify for the prog commands. CLI_OK or CLI_FAILED with the reason told. */
+int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded);
+int cli_attach_of(const struct cli_args *args, const char *text, char *prog, size_t size, const char **pattern);
+
+/* trace.c: what run and kernel list share: a session around a child */
+struct cli_trace {
+	const struct cli_args *args;
+	bool inspect;
+	/* Called once when the time has come; `out` is where the report goes. */
+	int (*report)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
+};
+int cli_trace_run(struct cli_trace *trace);
+
+/* explain.c: one clear line each for what went otherwise than the user meant */
+void cli_explain(struct gpubpf_session *s, const char *backend, const char *command);
+
+#define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
+	int gpubpf_cmd_##function(const struct cli_args *args);
+#include "commands.def"
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpubpf device list. A vendor's runtime may crash, hang or print when it is opened: each backend is opened
+ * in a child process of its own, which sends what the devices say of themselves over a pipe.
+ */
+#include "cli.h"
+
+#include <json-c/json.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/device.h"
+#include "core/session/report.h"
+#include "core/session/table.h"
+
+#define OPEN_MS 30000
+#define MAX_DEVICES 64
+
+struct found {
+	struct gpubpf_device_caps caps[MAX_DEVICES];
+	uint32_t n;
+	const char *missing;   /* why there are none; "" if there are */
+};
+
+static void send_devices(const char *backend, int to)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_device_find(backend);
+
+	for (uint32_t i = 0; ops && i < MAX_DEVICES; i++) {
+		struct gpubpf_device_open how = { .index = i };
+		struct gpubpf_device_caps caps;
+		struct gpubpf_device *device;
+		struct gpubpf_why why;
+
+		if (ops->open(&how, &device, &why) < 0)
+			break;
+		caps = *ops->caps(device);
+		caps.ordinal = i;
+		if (write(to, &caps, sizeof(caps)) != sizeof(caps))
+			break;
+	}
+	_exit(0); /* no vendor's exit handlers */
+}
+
+static void receive_devices(int from, struct found *f)
+{
+	struct pollfd p = { .fd = from, .events = POLLIN };
+
+	while (f->n < MAX_DEVICES && poll(&p, 1, OPEN_MS) > 0 &&
+	       read(from, &f->caps[f->n], sizeof(f->caps[0])) == sizeof(f->caps[0]))
+		f->n++;
+}
+
+static void ask_backend(const char *backend, struct found *f)
+{
+	int pipes[2], status = 0;
+	pid_t pid;
+
+	f->n = 0;
+	f->missing = gpubpf_device_missing(backend);
+	if (f->missing[0])
+		return;
+	if (pipe(pipes) < 0 || (pid = fork()) < 0) {
+		f->missing = "no process could be started for it";
+		return;
+	}
+	if (!pid) {
+		close(pipes[0]);
+		send_devices(backend, pipes[1]);
+	}
+	close(pipes[1]);
+	receive_devices(pipes[0], f);
+	close(pipes[0]);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	if (!f->n)
+		f->missing = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL ? "its runtime crashed" :
+			     "its runtime has no device";
+}
+
+static const char *clock_name(uint32_t clock)
+{
+	static const char *const names[] = { "none", "tsc", "khr", "globaltimer", "realtime" };
+
+	return clock < sizeof(names) / sizeof(names[0]) ? names[clock] : "?";
+}
+
+/* how a probe gets into its programs */
+static const char *way(const struct gpubpf_device_caps *c)
+{
+	if (c->bits & GPUBPF_CAP_TAKES_SPIRV)
+		return c->bits & GPUBPF_CAP_TAKES_OPENCL_C ? "spirv, clc" : "spirv";
+	return c->bits & GPUBPF_CAP_TAKES_OPENCL_C ? "clc" : "-";
+}
+
+static void put_text(struct gpubpf_table *t, const char *backend, const struct found *f)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct gpubpf_device_caps *c = &f->caps[i];
+
+		gpubpf_table_cell(t, "%s", backend);
+		gpubpf_table_cell(t, "%u", i);
+		gpubpf_table_cell(t, "%.96s", c->name);
+		gpubpf_table_cell(t, "%s", way(c));
+		gpubpf_table_cell(t, "%u", c->compute_units);
+		gpubpf_table_cell(t, "%u", c->warp_size);
+		gpubpf_table_cell(t, "%s", clock_name(c->clock));
+		gpubpf_table_cell(t, "%s", c->bits & GPUBPF_CAP_SHARED_ARENA ? "live" : "copied");
+	}
+}
+
+static struct json_object *list_json(const struct found *f)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct gpubpf_device_caps *c = &f->caps[i];
+		struct json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "name", json_object_new_string(c->name));
+		json_object_object_add(o, "driver", json_object_new_string(c->driver));
+		json_object_object_add(o, "targets", json_object_new_string(way(c)));
+		json_object_object_add(o, "compute_units", json_object_new_uint64(c->compute_units));
+		json_object_object_add(o, "warp_size", json_object_new_uint64(c->warp_size));
+		json_object_object_add(o, "clock", json_object_new_string(clock_name(c->clock)));
+		json_object_object_add(o, "maps_live", json_object_new_boolean(!!(c->bits & GPUBPF_CAP_SHARED_ARENA)));
+		json_object_object_add(o, "memory", json_object_new_uint64(c->memory));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static int list_text(const char *only)
+{
+	struct gpubpf_table t;
+	struct found f;
+	const char *name;
+
+	gpubpf_table_init(&t, "BACKEND", "NR", "DEVICE", "PROBES AS", "UNITS", "WARP", "CLOCK", "MAPS", NULL);
+	for (size_t i = 0; (name = gpubpf_backend_at(i)); i++) {
+		if (only && strcmp(only, name))
+			continue;
+		ask_backend(name, &f);
+		put_text(&t, name, &f);
+		if (f.missing[0])
+			fprintf(stderr, "gpubpf: %s: %s\n", name, f.missing);
+	}
+	if (gpubpf_table_rows(&t))
+		gpubpf_table_print(&t, stdout);
+	gpubpf_table_finish(&t);
+	return CLI_OK;
+}
+
+static int list_all_json(const char *only)
+{
+	struct json_object *root = json_object_new_array();
+	struct found f;
+	const char *name;
+
+	for (size_t i = 0; (name = gpubpf_backend_at(i)); i++) {
+		struct json_object *o;
+
+		if (only && strcmp(only, name))
+			continue;
+		ask_backend(name, &f);
+		o = json_object_new_object();
+		json_object_object_add(o, "backend", json_object_new_string(name));
+		json_object_object_add(o, "devices", list_json(&f));
+		json_object_object_add(o, "missing", json_object_new_string(f.missing));
+		json_object_array_add(root, o);
+	}
+	gpubpf_json_write(root, stdout);
+	return CLI_OK;
+}
+
+int gpubpf_cmd_device_list(const struct cli_args *args)
+{
+	const char *only = cli_str(args, OPT_BACKEND, cli_env_backend());
+
+	if (args->nrest) {
+		cli_error("%s: device list takes no argument", args->rest[0]);
+		return CLI_USAGE;
+	}
+	if (only && !cli_backend_known(only))
+		return CLI_USAGE;
+	return cli_has(args, OPT_JSON) ? list_all_json(only) : list_text(only);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only file of the tool that reads the environment; ENV.md describes what it reads. */
+#include "cli.h"
+
+#include <stdlib.h>
+
+static const char *get(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && value[0] ? value : NULL;
+}
+
+const char *cli_env_backend(void)
+{
+	return get("GPUBPF_BACKEND");
+}
+
+const char *cli_env_session(void)
+{
+	return get("GPUBPF_SESSION");
+}
+
+static const char *folder(const char *name, const char *below, char *buf, size_t size)
+{
+	const char *value = get(name);
+	int n = value && value[0] == '/' ? snprintf(buf, size, "%s%s", value, below) : -1;
+
+	return n > 0 && (size_t)n < size ? buf : NULL;
+}
+
+const char *cli_env_runtime_dir(char *buf, size_t size)
+{
+	return folder("XDG_RUNTIME_DIR", "/gpubpf", buf, size);
+}
+
+const char *cli_env_cache_dir(char *buf, size_t size)
+{
+	const char *dir = folder("XDG_CACHE_HOME", "/gpubpf", buf, size);
+
+	return dir ? dir : folder("HOME", "/.cache/gpubpf", buf, size);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help out of the tables. Nothing here is wider than 80 columns. */
+#include "cli.h"
+
+#include <string.h>
+
+static void usage_line(const struct cli_command *c, FILE *out)
+{
+	fprintf(out, "gpubpf %s%s%s%s%s%s", c->object, c->verb ? " " : "", c->verb ? c->verb : "",
+		strstr(c->arguments, "OPTIONS") ? "" : " [OPTIONS]", c->arguments[0] ? " " : "", c->arguments);
+}
+
+static void list_commands(const char *object, FILE *out)
+{
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const struct cli_command *c = &cli_commands[i];
+		char name[32];
+
+		if (object && strcmp(object, c->object))
+			continue;
+		snprintf(name, sizeof(name), "%s%s%s", c->object, c->verb ? " " : "", c->verb ? c->verb : "");
+		fprintf(out, "  %-16s %s\n", name, c->summary);
+	}
+}
+
+void cli_help_all(FILE *out)
+{
+	fputs("Usage: gpubpf OBJECT [COMMAND] [OPTIONS]\n"
+	      "Verified eBPF probes inside the GPU kernels of unmodified programs.\n\n", out);
+	list_commands(NULL, out);
+	fputs("\nA first probe:\n"
+	      "  gpubpf kernel list -- ./app                  which kernels does it run?\n"
+	      "  gpubpf run -o probe.bpf.o -- ./app           run it with probes\n"
+	      "  gpubpf prog verify -v probe.bpf.o            is the probe safe, and why?\n"
+	      "gpubpf help OBJECT COMMAND explains one; so does its man page.\n", out);
+}
+
+void cli_help_object(const char *object, FILE *out)
+{
+	fprintf(out, "Usage: gpubpf %s COMMAND [OPTIONS]\n\n", object);
+	list_commands(object, out);
+	fprintf(out, "\ngpubpf help %s COMMAND explains one.\n", object);
+}
+
+void cli_help_command(const struct cli_command *c, FILE *out)
+{
+	fputs("Usage: ", out);
+	usage_line(c, out);
+	fprintf(out, "\n%s; see %s.\n\n", c->summary, c->page);
+	for (int i = 0; i < OPT_COUNT; i++) {
+		const struct cli_option_row *o = &cli_options[i];
+		char name[40];
+
+		if (!(c->options >> i & 1))
+			continue;
+		snprintf(name, sizeof(name), "--%s%s%s", o->long_name, o->argument ? " " : "",
+			 o->argument ? o->argument : "");
+		fprintf(out, "  %c%c%s %-21s %s\n", o->short_name ? '-' : ' ', o->short_name ? o->short_name : ' ',
+			o->short_name ? "," : " ", name, o->help);
+	}
+}
+
+/* One line a command: object, verb or -, page; then its options, indented. Read by man/check and the
+ * completions; `gpubpf help tables` prints it. */
+void cli_help_tables(FILE *out)
+{
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const struct cli_command *c = &cli_commands[i];
+
+		fprintf(out, "command %s %s %s\n", c->object, c->verb ? c->verb : "-", c->page);
+		for (int o = 0; o < OPT_COUNT; o++)
+			if (c->options >> o & 1)
+				fprintf(out, "option --%s -%c %s\n", cli_options[o].long_name,
+					cli_options[o].short_name ? cli_options[o].short_name : '-',
+					cli_options[o].argument ? cli_options[o].argument : "-");
+	}
+}
+
+int gpubpf_cmd_help(const struct cli_args *args)
+{
+	const char *object = args->nrest > 0 ? args->rest[0] : NULL;
+	const char *verb = args->nrest > 1 ? args->rest[1] : NULL;
+	bool found = false;
+
+	if (!object) {
+		cli_help_all(stdout);
+		return CLI_OK;
+	}
+	if (!strcmp(object, "tables") && !verb) {
+		cli_help_tables(stdout);
+		return CLI_OK;
+	}
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const struct cli_command *c = &cli_commands[i];
+
+		if (strcmp(c->object, object))
+			continue;
+		found = true;
+		if (!c->verb || (verb && !strcmp(c->verb, verb))) {
+			cli_help_command(c, stdout);
+			return CLI_OK;
+		}
+	}
+	if (found && !verb) {
+		cli_help_object(object, stdout);
+		return CLI_OK;
+	}
+	cli_error("help %s%s%s: there is no such command; gpubpf help lists them", object, verb ? " " : "",
+		  verb ? verb : "");
+	return CLI_USAGE;
+}

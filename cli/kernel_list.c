@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf kernel list: which kernels a program launches, and which of them could be probed. */
+#include "cli.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "core/session/report.h"
+#include "core/session/table.h"
+
+static void put_size(struct gpubpf_table *t, const uint64_t v[3], uint32_t dim)
+{
+	if (!v[0])
+		gpubpf_table_cell(t, "-");
+	else if (dim <= 1)
+		gpubpf_table_cell(t, "%llu", (unsigned long long)v[0]);
+	else if (dim == 2)
+		gpubpf_table_cell(t, "%llux%llu", (unsigned long long)v[0], (unsigned long long)v[1]);
+	else
+		gpubpf_table_cell(t, "%llux%llux%llu", (unsigned long long)v[0], (unsigned long long)v[1],
+				  (unsigned long long)v[2]);
+}
+
+static void write_text(struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
+	struct gpubpf_table t;
+
+	gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "THREADS", "BLOCK", "PROBE", "REASON", NULL);
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
+		const char *reason = gpubpf_report_reason(s, &st);
+
+		gpubpf_table_cell(&t, "%s", st.name);
+		gpubpf_table_cell(&t, "%llu", (unsigned long long)st.launches);
+		put_size(&t, st.grid, st.dim);
+		put_size(&t, st.block, st.dim);
+		gpubpf_table_cell(&t, "%s", reason[0] ? "no" : "yes");
+		gpubpf_table_cell(&t, "%s", reason);
+	}
+	if (gpubpf_table_rows(&t))
+		gpubpf_table_print(&t, out);
+	gpubpf_table_finish(&t);
+}
+
+static struct json_object *three(const uint64_t v[3])
+{
+	struct json_object *a = json_object_new_array();
+
+	for (int i = 0; i < 3; i++)
+		json_object_array_add(a, json_object_new_uint64(v[i]));
+	return a;
+}
+
+static void write_json(struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
+	struct json_object *root = json_object_new_object(), *list = json_object_new_array();
+
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
+		struct json_object *o = json_object_new_object();
+		const char *reason = gpubpf_report_reason(s, &st);
+
+		json_object_object_add(o, "name", json_object_new_string(st.name));
+		json_object_object_add(o, "launches", json_object_new_uint64(st.launches));
+		json_object_object_add(o, "dim", json_object_new_uint64(st.dim));
+		json_object_object_add(o, "grid", three(st.grid));
+		json_object_object_add(o, "block", three(st.block));
+		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0]));
+		json_object_object_add(o, "reason", json_object_new_string(reason));
+		json_object_array_add(list, o);
+	}
+	json_object_object_add(root, "kernels", list);
+	gpubpf_json_write(root, out);
+}
+
+static int write_report(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
+{
+	if (cli_has(trace->args, OPT_JSON))
+		write_json(s, out);
+	else
+		write_text(s, out);
+	return fflush(out) ? -EIO : 0;
+}
+
+int gpubpf_cmd_kernel_list(const struct cli_args *args)
+{
+	struct cli_trace trace = { .args = args, .inspect = true, .report = write_report };
+
+	if (!args->nrest) {
+		cli_error("kernel list: no program is given; put it behind --");
+		return CLI_USAGE;
+	}
+	return cli_trace_run(&trace);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf: find the command, parse its options, run it. */
+#include "cli.h"
+
+#include <string.h>
+
+#define OPT(id) | (1ull << OPT_##id)
+
+const struct cli_command cli_commands[] = {
+#define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
+	{ object, verb, arguments, page, 0 options, summary, gpubpf_cmd_##function },
+#include "commands.def"
+};
+const size_t cli_ncommands = sizeof(cli_commands) / sizeof(cli_commands[0]);
+
+static bool is_object(const char *name)
+{
+	for (size_t i = 0; i < cli_ncommands; i++)
+		if (!strcmp(cli_commands[i].object, name))
+			return true;
+	return false;
+}
+
+static const struct cli_command *find(const char *object, const char *verb)
+{
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const struct cli_command *c = &cli_commands[i];
+
+		if (!strcmp(c->object, object) && (!c->verb || (verb && !strcmp(c->verb, verb))))
+			return c;
+	}
+	return NULL;
+}
+
+static int unknown_object(const char *name)
+{
+	const char *names[64], *near;
+	size_t n = 0;
+
+	for (size_t i = 0; i < cli_ncommands && n < 64; i++)
+		names[n++] = cli_commands[i].object;
+	near = cli_nearest(name, names, n);
+	cli_error("%s is no command%s%s%s; gpubpf help lists them", name, near ? ", did you mean " : "",
+		  near ? near : "", near ? "?" : "");
+	return CLI_USAGE;
+}
+
+static int unknown_verb(const char *object, const char *verb)
+{
+	const char *names[16], *near;
+	char list[128] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < cli_ncommands && n < 16; i++) {
+		if (strcmp(cli_commands[i].object, object))
+			continue;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", n ? ", " : "",
+			 cli_commands[i].verb);
+		names[n++] = cli_commands[i].verb;
+	}
+	near = verb ? cli_nearest(verb, names, n) : NULL;
+	if (verb)
+		cli_error("%s %s is no command%s%s%s; %s has: %s", object, verb, near ? ", did you mean " : "",
+			  near ? near : "", near ? "?" : "", object, list);
+	else
+		cli_error("%s what? It has: %s", object, list);
+	return CLI_USAGE;
+}
+
+static bool is_help(const char *word)
+{
+	return word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
+}
+
+static int run_command(const struct cli_command *command, int argc, char **argv)
+{
+	struct cli_args args = {0};
+	int status = cli_parse(command, argc, argv, &args);
+
+	if (status == CLI_OK && cli_has(&args, OPT_HELP))
+		cli_help_command(command, stdout);
+	else if (status == CLI_OK)
+		status = command->run(&args);
+	cli_args_finish(&args);
+	if (fflush(stdout) == EOF && status == CLI_OK) {
+		cli_error("standard output could not be written");
+		status = CLI_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *object = argc > 1 ? argv[1] : NULL, *verb = argc > 2 ? argv[2] : NULL;
+	const struct cli_command *command;
+
+	if (!object) {
+		cli_help_all(stderr);
+		return CLI_USAGE;
+	}
+	if (is_help(object)) {
+		cli_help_all(stdout);
+		return CLI_OK;
+	}
+	if (!strcmp(object, "--version") || !strcmp(object, "-V"))
+		object = "version";
+	if (!is_object(object))
+		return unknown_object(object);
+	command = find(object, verb);
+	if (!command && is_help(verb)) {
+		cli_help_object(object, stdout);
+		return CLI_OK;
+	}
+	if (!command)
+		return unknown_verb(object, verb);
+	argc -= command->verb ? 3 : 2;
+	argv += command->verb ? 3 : 2;
+	return run_command(command, argc, argv);
+}

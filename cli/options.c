@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cli_option_row cli_options[OPT_COUNT] = {
+#define GPUBPF_OPTION(id, short_name, long_name, argument, help) \
+	[OPT_##id] = { short_name, long_name, argument, help },
+#include "options.def"
+};
+
+static void name_of(const struct cli_command *c, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", c->object, c->verb ? " " : "", c->verb ? c->verb : "");
+}
+
+static bool takes(const struct cli_command *c, int option)
+{
+	return c->options >> option & 1;
+}
+
+static int find_long(const struct cli_command *c, const char *name, size_t n)
+{
+	for (int i = 0; i < OPT_COUNT; i++)
+		if (takes(c, i) && strlen(cli_options[i].long_name) == n && !strncmp(cli_options[i].long_name, name, n))
+			return i;
+	return -1;
+}
+
+static int find_short(const struct cli_command *c, char name)
+{
+	for (int i = 0; i < OPT_COUNT; i++)
+		if (takes(c, i) && cli_options[i].short_name == name)
+			return i;
+	return -1;
+}
+
+static int unknown(const struct cli_command *c, const char *word)
+{
+	const char *names[OPT_COUNT], *near;
+	char command[64], plain[64];
+	size_t n = 0;
+
+	for (int i = 0; i < OPT_COUNT; i++)
+		if (takes(c, i))
+			names[n++] = cli_options[i].long_name;
+	name_of(c, command, sizeof(command));
+	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, "="), word + strspn(word, "-"));
+	near = !strncmp(word, "--", 2) ? cli_nearest(plain, names, n) : NULL;
+	cli_error("%s: %s has no such option%s%s%s; gpubpf %s --help lists them", word, command,
+		  near ? ", did you mean --" : "", near ? near : "", near ? "?" : "", command);
+	return CLI_USAGE;
+}
+
+static int add_value(struct cli_args *args, int option, const char *value)
+{
+	struct cli_values *v = &args->option[option];
+	const char **grown = realloc(v->value, (v->n + 1) * sizeof(*grown));
+
+	if (!grown) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	v->value = grown;
+	v->value[v->n++] = value;
+	return CLI_OK;
+}
+
+/* One option at argv[*i], and its value behind "=", in the same word, or in the next one. */
+static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
+{
+	const char *word = argv[*i], *value = NULL;
+	bool is_long = word[1] == '-';
+	size_t n = is_long ? strcspn(word + 2, "=") : 1;
+	int option = is_long ? find_long(args->command, word + 2, n) : find_short(args->command, word[1]);
+
+	if (option < 0)
+		return unknown(args->command, word);
+	if (is_long ? word[2 + n] == '=' : word[2] != 0)
+		value = word + 2 + (is_long ? n + 1 : 0);
+	if (!cli_options[option].argument && value && is_long) {
+		cli_error("--%s takes no value", cli_options[option].long_name);
+		return CLI_USAGE;
+	}
+	if (!cli_options[option].argument && value) {
+		argv[*i]++;                 /* -vj: the rest of the word is further options */
+		argv[*i][0] = '-';
+		(*i)--;
+		value = NULL;
+	}
+	if (cli_options[option].argument && !value) {
+		if (*i + 1 >= argc) {
+			cli_error("--%s needs a value: %s", cli_options[option].long_name,
+				  cli_options[option].argument);
+			return CLI_USAGE;
+		}
+		value = argv[++*i];
+	}
+	return add_value(args, option, value);
+}
+
+/* A command that runs another program takes no option of ours behind that program's name. */
+static bool runs_program(const struct cli_command *c)
+{
+	return strstr(c->arguments, "CMD") != NULL;
+}
+
+int cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *args)
+{
+	bool stop = false;
+	int status = CLI_OK;
+
+	args->command = command;
+	args->rest = calloc(argc + 1, sizeof(*args->rest));
+	if (!args->rest)
+		return CLI_FAILED;
+	for (int i = 0; i < argc && status == CLI_OK; i++) {
+		if (!stop && !strcmp(argv[i], "--")) {
+			stop = true;
+		} else if (!stop && argv[i][0] == '-' && argv[i][1]) {
+			status = parse_option(args, argc, argv, &i);
+		} else {
+			args->rest[args->nrest++] = argv[i];
+			stop |= runs_program(command);
+		}
+	}
+	return status;
+}
+
+void cli_args_finish(struct cli_args *args)
+{
+	for (int i = 0; i < OPT_COUNT; i++)
+		free(args->option[i].value);
+	free(args->rest);
+}
+
+bool cli_has(const struct cli_args *args, enum cli_option option)
+{
+	return args->option[option].n;
+}
+
+const char *cli_str(const struct cli_args *args, enum cli_option option, const char *otherwise)
+{
+	const struct cli_values *v = &args->option[option];
+
+	return v->n ? v->value[v->n - 1] : otherwise;
+}
+
+bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t *value)
+{
+	const char *text = cli_str(args, option, NULL);
+	char *end;
+
+	if (!text)
+		return true;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (isdigit((unsigned char)text[0]) && !*end && !errno)
+		return true;
+	cli_error("--%s %s: must be a whole number", cli_options[option].long_name, text);
+	return false;
+}
+
+bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms)
+{
+	const char *text = cli_str(args, option, NULL);
+	double seconds;
+	char *end;
+
+	if (!text)
+		return true;
+	seconds = strtod(text, &end);
+	if (end == text || *end || !(seconds > 0 && seconds <= 1000000)) {
+		cli_error("--%s %s: must be a number of seconds, e.g. 10 or 0.5", cli_options[option].long_name,
+			  text);
+		return false;
+	}
+	*ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
+	return true;
+}

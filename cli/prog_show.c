@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf prog show: the programs and maps of objects. */
+#include "cli.h"
+
+#include <json-c/json.h>
+
+#include "core/load/load.h"
+#include "core/session/report.h"
+#include "core/session/table.h"
+
+static const char *site_name(enum gpubpf_site site)
+{
+	return site == GPUBPF_SITE_ENTRY ? "entry" : site == GPUBPF_SITE_EXIT ? "exit" : "-";
+}
+
+static void show_text(const struct gpubpf_loaded *l)
+{
+	struct gpubpf_table progs, maps;
+
+	for (uint32_t i = 0; i < l->nobjects; i++)
+		printf("%s\n  sha256 %s\n", l->objects[i].path, l->objects[i].sha256);
+	gpubpf_table_init(&progs, "PROGRAM", "SECTION", "SITE", "KERNEL", "INSNS", NULL);
+	for (uint32_t i = 0; i < l->unit.nprogs; i++) {
+		const struct gpubpf_prog *p = &l->unit.progs[i];
+
+		gpubpf_table_cell(&progs, "%s", p->name);
+		gpubpf_table_cell(&progs, "%s", p->section);
+		gpubpf_table_cell(&progs, "%s", site_name(p->site));
+		gpubpf_table_cell(&progs, "%s", p->pattern);
+		gpubpf_table_cell(&progs, "%u", p->ninsns);
+	}
+	gpubpf_table_init(&maps, "MAP", "TYPE", "KEY", "VALUE", "ENTRIES", NULL);
+	for (uint32_t i = 0; i < l->unit.nmaps; i++) {
+		const struct gpubpf_map *m = &l->unit.maps[i];
+
+		gpubpf_table_cell(&maps, "%s", m->name);
+		gpubpf_table_cell(&maps, "%s", m->type->name);
+		gpubpf_table_cell(&maps, "%u", m->key_size);
+		gpubpf_table_cell(&maps, "%u", m->value_size);
+		gpubpf_table_cell(&maps, "%u", m->max_entries);
+	}
+	gpubpf_table_print(&progs, stdout);
+	if (l->unit.nmaps)
+		gpubpf_table_print(&maps, stdout);
+	gpubpf_table_finish(&progs);
+	gpubpf_table_finish(&maps);
+}
+
+static void add_str(struct json_object *o, const char *name, const char *v)
+{
+	json_object_object_add(o, name, json_object_new_string(v));
+}
+
+static void add_u64(struct json_object *o, const char *name, uint64_t v)
+{
+	json_object_object_add(o, name, json_object_new_uint64(v));
+}
+
+static struct json_object *prog_json(const struct gpubpf_prog *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "name", p->name);
+	add_str(o, "section", p->section);
+	add_str(o, "site", site_name(p->site));
+	add_str(o, "kernel", p->pattern);
+	add_u64(o, "insns", p->ninsns);
+	add_u64(o, "object", p->object);
+	return o;
+}
+
+static struct json_object *map_json(const struct gpubpf_map *m)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "name", m->name);
+	add_str(o, "type", m->type->name);
+	add_u64(o, "key_size", m->key_size);
+	add_u64(o, "value_size", m->value_size);
+	add_u64(o, "max_entries", m->max_entries);
+	add_u64(o, "object", m->object);
+	return o;
+}
+
+static void show_json(const struct gpubpf_loaded *l)
+{
+	struct json_object *root = json_object_new_object(), *objects = json_object_new_array();
+	struct json_object *progs = json_object_new_array(), *maps = json_object_new_array();
+
+	for (uint32_t i = 0; i < l->nobjects; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "path", l->objects[i].path);
+		add_str(o, "sha256", l->objects[i].sha256);
+		json_object_array_add(objects, o);
+	}
+	for (uint32_t i = 0; i < l->unit.nprogs; i++)
+		json_object_array_add(progs, prog_json(&l->unit.progs[i]));
+	for (uint32_t i = 0; i < l->unit.nmaps; i++)
+		json_object_array_add(maps, map_json(&l->unit.maps[i]));
+	json_object_object_add(root, "objects", objects);
+	json_object_object_add(root, "programs", progs);
+	json_object_object_add(root, "maps", maps);
+	gpubpf_json_write(root, stdout);
+}
+
+int gpubpf_cmd_prog_show(const struct cli_args *args)
+{
+	struct gpubpf_loaded *loaded;
+	int status = cli_load(args, &loaded);
+
+	if (status != CLI_OK)
+		return status;
+	for (uint32_t i = 0; i < loaded->nnotes; i++)
+		cli_note("%s", loaded->notes[i]);
+	if (cli_has(args, OPT_JSON))
+		show_json(loaded);
+	else
+		show_text(loaded);
+	gpubpf_loaded_destroy(loaded);
+	return CLI_OK;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/diag.h"
+
+static void say(const char *fmt, va_list ap)
+{
+	char text[4608];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	fprintf(stderr, "gpubpf: %s\n", text); /* one write: the program may write there as well */
+}
+
+void cli_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+void cli_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+void cli_diag(const struct gpubpf_diag *diag)
+{
+	char text[4096];
+
+	gpubpf_diag_format(diag, text, sizeof(text));
+	cli_error("%s", text);
+}
+
+/* Levenshtein's distance, for short names. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[65], n = strlen(b);
+
+	if (n > 64 || strlen(a) > 64)
+		return 64;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 1; a[i - 1]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+
+			best = up + 1 < best ? up + 1 : best;
+			best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+			row[j] = best;
+			diagonal = up;
+		}
+	}
+	return row[n];
+}
+
+const char *cli_nearest(const char *name, const char *const *names, size_t n)
+{
+	size_t least = strlen(name) / 2 + 2;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = distance(name, names[i]);
+
+		if (d >= least)
+			continue;
+		least = d;
+		nearest = names[i];
+	}
+	return nearest;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session around a child: what `run` and `kernel list` share. The child's standard output and exit status
+ * are its own. It is not ours to end: the tool may go, by a signal or by --duration, and the child goes
+ * on with its own kernels.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/session/session.h"
+
+#define GRACE_MS 2000          /* after Ctrl-C, for the program to end by itself */
+#define EXAMINE_MS 10000       /* after its end, for kernels that are still being examined */
+
+extern char **environ;
+
+struct child {
+	struct cli_trace *trace;
+	const struct cli_args *args;
+	struct gpubpf_session *s;
+	FILE *out;
+	bool json, reported;
+	pid_t pid;
+	int signals;                   /* signalfd */
+	sigset_t before;
+	uint64_t deadline_ns;          /* of probing; 0: none */
+	int asked;                     /* signal that asked us to end, 0 none */
+	bool ended, leave;
+	int status;                    /* waitpid's */
+};
+
+/* -- callbacks -- */
+
+static void on_print(void *ctx, const struct gpubpf_print_record *p)
+{
+	struct child *c = ctx;
+
+	if (c->json)
+		return; /* in the report */
+	fprintf(c->out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
+		(unsigned long long)p->launch, (unsigned long long)p->block[0],
+		(unsigned long long)p->block[1], (unsigned long long)p->block[2],
+		(unsigned long long)p->thread[0], (unsigned long long)p->thread[1],
+		(unsigned long long)p->thread[2], p->prog, p->text);
+}
+
+static void on_note(void *ctx, const char *text)
+{
+	cli_note("%s", text);
+}
+
+/* -- before -- */
+
+static bool get_options(struct child *c, struct gpubpf_session_opts *o)
+{
+	const struct cli_args *args = c->args;
+	uint64_t wait_ms = 0, duration_ms = 0, threads = 0;
+
+	if (!cli_ms(args, OPT_WAIT, &wait_ms) || !cli_ms(args, OPT_DURATION, &duration_ms) ||
+	    !cli_u64(args, OPT_SAMPLE, &o->sample) || !cli_u64(args, OPT_FIRST, &o->first) ||
+	    !cli_u64(args, OPT_EVENTS, &o->max_events) || !cli_u64(args, OPT_THREADS, &threads) ||
+	    !cli_u64(args, OPT_MAX_COST, &o->max_cost))
+		return false;
+	if (threads > UINT32_MAX) {
+		cli_error("--threads %llu: must be below 2^32", (unsigned long long)threads);
+		return false;
+	}
+	o->threads = threads;
+	o->wait_ms = wait_ms;
+	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect;
+	o->all_gpu = cli_has(args, OPT_GPU);
+	o->inspect = c->trace->inspect;
+	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());
+	o->print = on_print;
+	o->note = cli_has(args, OPT_QUIET) ? NULL : on_note;
+	o->ctx = c;
+	c->deadline_ns = duration_ms ? gpubpf_now_ns() + duration_ms * 1000000 : 0;
+	return true;
+}
+
+/* A name that nobody has is a mistake; a runtime that is not here may come with the program. */
+static bool check_backend(const char *name)
+{
+	if (!name)
+		return true;
+	if (!cli_backend_known(name))
+		return false;
+	if (cli_backend_missing(name)[0])
+		cli_note("backend %s: %s", name, cli_backend_missing(name));
+	return true;
+}
+
+static int open_report(struct child *c)
+{
+	const char *path = cli_str(c->args, OPT_REPORT, NULL);
+
+	c->json = cli_has(c->args, OPT_JSON);
+	c->out = path ? fopen(path, "we") : stderr;
+	if (!c->out) {
+		cli_error("%s: cannot write the report: %s", path, strerror(errno));
+		return CLI_RUN_FAILED;
+	}
+	setvbuf(c->out, NULL, _IOLBF, 0);
+	return CLI_OK;
+}
+
+static int add_objects(struct child *c)
+{
+	const struct cli_values *objects = &c->args->option[OPT_OBJECT];
+	const struct cli_values *attach = &c->args->option[OPT_ATTACH];
+
+	for (uint32_t i = 0; i < objects->n; i++)
+		if (gpubpf_session__add_object(c->s, objects->value[i]) < 0)
+			return CLI_RUN_FAILED;
+	for (uint32_t i = 0; i < attach->n; i++) {
+		const char *pattern;
+		char prog[64];
+
+		if (cli_attach_of(c->args, attach->value[i], prog, sizeof(prog), &pattern) != CLI_OK)
+			return CLI_USAGE;
+		if (gpubpf_session__attach(c->s, prog, pattern) < 0)
+			return CLI_RUN_FAILED;
+	}
+	return CLI_OK;
+}
+
+static void tell_programs(struct gpubpf_session *s)
+{
+	const struct gpubpf_prog *prog = NULL;
+
+	cli_note("session %s", gpubpf_session__path(s));
+	while ((prog = gpubpf_session__next_program(s, prog)))
+		cli_note("program %s on %s: safe, at most %llu instructions a thread", gpubpf_prog__name(prog),
+			 gpubpf_prog__pattern(prog), (unsigned long long)gpubpf_prog__max_cost(prog));
+}
+
+static int open_session(struct child *c)
+{
+	struct gpubpf_session_opts o = { .sz = sizeof(o) };
+	char runtime[512], cache[512];
+	struct cli_paths paths;
+	int status;
+
+	if (!get_options(c, &o) || !check_backend(o.backend))
+		return CLI_USAGE;
+	cli_find_paths(&paths);
+	o.worker_dir = paths.workers;
+	o.agent = paths.agent;
+	o.runtime_dir = cli_env_runtime_dir(runtime, sizeof(runtime));
+	o.cache_dir = cli_has(c->args, OPT_NO_CACHE) ? NULL : cli_env_cache_dir(cache, sizeof(cache));
+	if (o.cache_dir)
+		cli_make_parent(o.cache_dir);
+	c->s = gpubpf_session__new(&o);
+	if (!c->s) {
+		cli_error("cannot make a session: %s", strerror(errno));
+		return CLI_RUN_FAILED;
+	}
+	status = add_objects(c);
+	if (status == CLI_USAGE)
+		return status;
+	if (status != CLI_OK || gpubpf_session__load(c->s) < 0 || gpubpf_session__start(c->s) < 0) {
+		cli_error("%s", gpubpf_session__error(c->s));
+		return CLI_RUN_FAILED;
+	}
+	for (size_t i = 0; gpubpf_session__load_note(c->s, i) && !cli_has(c->args, OPT_QUIET); i++)
+		cli_note("%s", gpubpf_session__load_note(c->s, i));
+	if (cli_has(c->args, OPT_VERBOSE))
+		tell_programs(c->s);
+	return CLI_OK;
+}
+
+/* -- the child -- */
+
+static void become_program(struct child *c, char **env, int tell)
+{
+	int err;
+
+	sigprocmask(SIG_SETMASK, &c->before, NULL);
+	execvpe(c->args->rest[0], c->args->rest, env);
+	err = errno;
+	if (write(tell, &err, sizeof(err)) < 0)
+		_exit(CLI_RUN_FAILED);
+	_exit(err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT);
+}
+
+static int start_program(struct child *c)
+{
+	int tell[2], err = 0;
+	char **env;
+
+	if (gpubpf_session__environ(c->s, environ, &env) < 0 || pipe2(tell, O_CLOEXEC) < 0) {
+		cli_error("%s", gpubpf_session__error(c->s));
+		return CLI_RUN_FAILED;
+	}
+	c->pid = fork();
+	if (!c->pid)
+		become_program(c, env, tell[1]);
+	free(env);
+	close(tell[1]);
+	if (c->pid > 0 && read(tell[0], &err, sizeof(err)) == sizeof(err)) {
+		waitpid(c->pid, NULL, 0);
+		c->pid = -1;
+	} else if (c->pid < 0) {
+		err = errno;
+	}
+	close(tell[0]);
+	if (!err)
+		return CLI_OK;
+	cli_error("%s: cannot be run: %s", c->args->rest[0], strerror(err));
+	return err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
+}
+
+static void take_signals(struct child *c)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &c->before);
+	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* A signal from the terminal has reached the program by itself; one that was sent to us is passed on. Then
+ * the program has a moment to end, so that the report is complete. A second signal ends us at once. */
+static void on_signal(struct child *c, const struct signalfd_siginfo *info)
+{
+	if (info->ssi_signo == SIGCHLD) {
+		if (c->pid > 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+			c->ended = true;
+		return;
+	}
+	if (c->asked) {
+		c->leave = true;
+		return;
+	}
+	c->asked = info->ssi_signo;
+	if (info->ssi_code <= 0)
+		kill(c->pid, info->ssi_signo);
+	if (!c->reported)
+		c->deadline_ns = gpubpf_now_ns() + GRACE_MS * 1000000ull;
+}
+
+static void read_signals(struct child *c)
+{
+	struct signalfd_siginfo info;
+
+	while (read(c->signals, &info, sizeof(info)) == sizeof(info))
+		on_signal(c, &info);
+}
+
+static int time_left(const struct child *c)
+{
+	uint64_t now = gpubpf_now_ns();
+
+	if (!c->deadline_ns || c->reported)
+		return -1;
+	return now >= c->deadline_ns ? 0 : (int)((c->deadline_ns - now) / 1000000 + 1);
+}
+
+/* -- after -- */
+
+/* What the program said last, and, of kernels that are only looked at, what comes of it. */
+static void serve_rest(struct child *c)
+{
+	uint64_t until = gpubpf_now_ns() + EXAMINE_MS * 1000000ull;
+
+	for (int i = 0; i < 1000 && gpubpf_session__poll(c->s, 0) > 0; i++)
+		;
+	while (c->trace->inspect && !c->leave && gpubpf_session__pending(c->s) && gpubpf_now_ns() < until) {
+		gpubpf_session__poll(c->s, 50);
+		read_signals(c);
+	}
+}
+
+static void report(struct child *c)
+{
+	if (c->reported)
+		return;
+	c->reported = true;
+	serve_rest(c);
+	gpubpf_session__stop(c->s);
+	if (!c->ended && !cli_has(c->args, OPT_QUIET))
+		cli_note("probing has ended; %s (pid %d) goes on unprobed", c->args->rest[0], c->pid);
+	if (c->trace->report(c->trace, c->s, c->out) < 0)
+		cli_error("%s", gpubpf_session__error(c->s));
+	if (!cli_has(c->args, OPT_QUIET))
+		cli_explain(c->s, cli_str(c->args, OPT_BACKEND, cli_env_backend()), c->args->rest[0]);
+}
+
+static void serve(struct child *c)
+{
+	while (!c->ended && !c->leave) {
+		struct pollfd p[2] = {
+			{ .fd = c->signals, .events = POLLIN },
+			{ .fd = c->reported ? -1 : gpubpf_session__fd(c->s), .events = POLLIN },
+		};
+		int left = time_left(c);
+
+		poll(p, 2, left);
+		read_signals(c);
+		if (!c->reported && p[1].revents)
+			gpubpf_session__poll(c->s, 0);
+		if (!c->ended && !time_left(c))
+			report(c);
+	}
+	report(c);
+}
+
+/* End as the program ended: its status, or the same signal. */
+static int end_as(int status)
+{
+	static const struct rlimit no_core;
+	sigset_t all;
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	fflush(NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+int cli_trace_run(struct cli_trace *trace)
+{
+	struct child c = { .trace = trace, .args = trace->args, .pid = -1, .signals = -1 };
+	int status = open_report(&c);
+
+	if (status == CLI_OK)
+		status = open_session(&c);
+	if (status == CLI_OK) {
+		take_signals(&c);
+		status = start_program(&c);
+		if (status == CLI_OK)
+			serve(&c);
+	}
+	gpubpf_session__free(c.s);
+	if (c.out && c.out != stderr && fclose(c.out) == EOF)
+		cli_error("%s: the report could not be written: %s", cli_str(c.args, OPT_REPORT, ""),
+			  strerror(errno));
+	if (status != CLI_OK)
+		return status;
+	return c.ended ? end_as(c.status) : end_as(c.asked);
+}
