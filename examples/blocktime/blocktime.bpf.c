@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long each work-group of every kernel takes, from its first lane's entry to its last lane's exit. */
+#include <gpubpf/probe.h>
+
+struct totals {
+	__u64 threads_entered, threads_left;
+	__u64 blocks;  /* timed */
+	__u64 untimed; /* entries that found no room in `running` */
+};
+GPUBPF_ARRAY(totals, struct totals, 1);
+GPUBPF_HISTOGRAM(block_ns);
+
+/* a group that is running: threads that came and went, and when the first one came */
+struct group {
+	__u64 arrived, left, start;
+};
+GPUBPF_HASH(running, __u64, struct group, 16384);
+
+/* Launches of one kernel that overlap, and kernels that overlap, have groups of the same number: the key
+ * is group, launch and kernel. */
+static __always_inline __u64 group_key(const struct gpubpf_ctx *ctx)
+{
+	return gpubpf_block_linear(ctx) | (ctx->launch & 0xffff) << 32 | ctx->kernel << 48;
+}
+
+static __always_inline struct group *find_or_create(__u64 *key)
+{
+	struct group *group = bpf_map_lookup_elem(&running, key), fresh = {};
+
+	if (group)
+		return group;
+	bpf_map_update_elem(&running, key, &fresh, BPF_NOEXIST); /* another lane may be first: also fine */
+	return bpf_map_lookup_elem(&running, key);
+}
+
+SEC("gpu/entry/*")
+int block_enter(struct gpubpf_ctx *ctx)
+{
+	__u64 key = group_key(ctx);
+	struct totals *t = bpf_map_lookup_elem(&totals, &(__u32){ 0 });
+	struct group *group = find_or_create(&key);
+
+	if (!t)
+		return 0;
+	gpubpf_count(&t->threads_entered, 1);
+	if (!group) {
+		gpubpf_count(&t->untimed, 1);
+		return 0;
+	}
+	if (gpubpf_fetch_add(&group->arrived, 1) == 0) {
+		group->start = bpf_ktime_get_ns();
+		bpf_gpu_membar(); /* before this lane counts itself out, and so before anyone reads it */
+	}
+	return 0;
+}
+
+SEC("gpu/exit/*")
+int block_leave(struct gpubpf_ctx *ctx)
+{
+	__u64 key = group_key(ctx);
+	struct totals *t = bpf_map_lookup_elem(&totals, &(__u32){ 0 });
+	struct group *group = bpf_map_lookup_elem(&running, &key);
+
+	if (!t)
+		return 0;
+	gpubpf_count(&t->threads_left, 1);
+	if (!group || gpubpf_fetch_add(&group->left, 1) + 1 < gpubpf_block_threads(ctx))
+		return 0;
+	/* the last one out: all have come and gone */
+	gpubpf_observe(&block_ns, bpf_ktime_get_ns() - group->start);
+	gpubpf_count(&t->blocks, 1);
+	bpf_map_delete_elem(&running, &key);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

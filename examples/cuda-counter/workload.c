@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same kernel over and over, its last group only partly used. */
+#include "vector_add.h"
+
+int main(void)
+{
+	struct opencl cl = opencl_start(vector_add_source);
+	int wrong = vector_add(&cl, 10000, 128, 20);
+
+	opencl_stop(&cl);
+	return wrong;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches, work-groups and threads of each kernel, by name. One lane of a group counts for all. */
+#include <gpubpf/probe.h>
+
+struct counts {
+	__u64 launches, blocks, threads;
+};
+GPUBPF_HASH(kernels, struct gpubpf_name, struct counts, 256);
+
+static __always_inline struct counts *counts_of(struct gpubpf_name *name)
+{
+	struct counts *counts = bpf_map_lookup_elem(&kernels, name), none = {};
+
+	if (counts)
+		return counts;
+	bpf_map_update_elem(&kernels, name, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&kernels, name);
+}
+
+SEC("gpu/entry/*")
+int count_kernel(struct gpubpf_ctx *ctx)
+{
+	struct gpubpf_name name;
+	struct counts *counts;
+
+	if (ctx->thread_idx[0] || ctx->thread_idx[1] || ctx->thread_idx[2])
+		return 0;
+	gpubpf_kernel_name(ctx, &name);
+	counts = counts_of(&name);
+	if (!counts)
+		return 0;
+	if (gpubpf_block_linear(ctx) == 0)
+		gpubpf_count(&counts->launches, 1);
+	gpubpf_count(&counts->blocks, 1);
+	gpubpf_count(&counts->threads, gpubpf_block_threads(ctx));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

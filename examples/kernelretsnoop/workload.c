@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One launch of 1024 threads, each with its own amount of work. */
+#include "vector_add.h"
+
+int main(void)
+{
+	struct opencl cl = opencl_start(vector_add_source);
+	int wrong = vector_add(&cl, 1000, 64, 1);
+
+	opencl_stop(&cl);
+	return wrong;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How evenly work is spread: how often each thread of the grid ran, and for how long in all. */
+#include <gpubpf/probe.h>
+
+/* One value a thread, its own: plain loads and stores do. */
+GPUBPF_PER_THREAD(runs, __u64);
+GPUBPF_PER_THREAD(busy_ns, __u64);
+
+static __always_inline void add(void *map, __u64 n)
+{
+	__u64 *mine = bpf_map_lookup_elem(map, &(__u32){ 0 });
+
+	if (mine)
+		*mine += n;
+}
+
+/* Take the time of entry away, add that of exit: what stays is what lies between. */
+SEC("gpu/entry/*")
+int thread_enter(struct gpubpf_ctx *ctx)
+{
+	add(&busy_ns, -bpf_get_globaltimer());
+	return 0;
+}
+
+SEC("gpu/exit/*")
+int thread_leave(struct gpubpf_ctx *ctx)
+{
+	add(&busy_ns, bpf_get_globaltimer());
+	add(&runs, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
