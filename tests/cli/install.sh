@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What `meson install` puts down works from where it is put, and a user's program builds against it.
+# install.sh GPUBPF OBJECTS LOOP SOURCE-ROOT BUILD-ROOT
+. "$(dirname "$0")/lib.sh"
+root=$4 build=$5
+run env DESTDIR="$T/dest" meson install -C "$build" --no-rebuild; is 0 "meson install"
+tool=$(find "$T/dest" -type f -path '*/bin/gpubpf')
+lib=$(dirname "$(find "$T/dest" -name libgpubpf.so)")
+prefix=${tool%/bin/gpubpf}
+run "$tool" --version; is 0 "the installed tool"
+run "$tool" prog verify "$OBJ/probe.bpf.o"; is 0 "verifies"
+run "$tool" prog dump --target clc "$OBJ/probe.bpf.o"; is 0 "finds its workers"
+run "$tool" run -q -o "$OBJ/probe.bpf.o" -- sh -c 'echo $LD_PRELOAD'; is 0 "runs"
+case $(cat "$T/out") in "$prefix"/*libgpubpf-agent.so) ok 0 "with the installed agent";; *) ok 1 "with the installed agent";; esac
+for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completion/completions/gpubpf include/gpubpf/probe.h; do
+	[ -e "$prefix/$f" ]; ok $? "$f"
+done
+flags=$(PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$T/dest pkg-config --cflags --libs libgpubpf)
+cp "$root/tests/session/api.c" "$T/api.c"
+# shellcheck disable=SC2086
+run cc -std=gnu11 -D_GNU_SOURCE -I "$root" "$T/api.c" -o "$T/api" $flags; is 0 "a user's program builds: $flags"
+run env LD_LIBRARY_PATH="$lib" "$T/api" "$OBJ/../session/session.bpf.o"; is 0 "and runs"
+finish

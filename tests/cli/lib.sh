@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# For the shell tests of the command line. GPUBPF: the tool; T: a scratch folder; OBJ: the objects.
+GPUBPF=$1 OBJ=$2 LOOP=$3
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+export XDG_RUNTIME_DIR=$T/run XDG_CACHE_HOME=$T/cache
+mkdir -m 700 "$T/run" "$T/cache"
+unset GPUBPF_BACKEND GPUBPF_SESSION OPENCL_LAYERS
+n=0 failed=0
+
+ok() { # STATUS NAME
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; show; fi
+}
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
+show() { for f in "$T/out" "$T/err"; do [ -s "$f" ] && head -20 "$f" | sed "s|^|# ${f##*/}: |"; done; }
+finish() { echo "1..$n"; exit $failed; }
+
+# run CMD...: standard output to $T/out, standard error to $T/err, the status to $rc
+run() { timeout 120 "$@" > "$T/out" 2> "$T/err"; rc=$?; }
+is() { [ "$rc" = "$1" ]; ok $? "$2: exit status $1 (is $rc)"; }
+says() { grep -q -e "$1" "$T/err"; ok $? "$2"; }
+prints() { grep -q -e "$1" "$T/out"; ok $? "$2"; }
+one_line() { [ "$(wc -l < "$T/err")" = 1 ]; ok $? "$1: in one line"; }
+
+# does a device answer? $device is its reason if not
+have_device() {
+	[ -x "$LOOP" ] || { device="the workload was not built: no OpenCL headers"; return 1; }
+	timeout 60 "$LOOP" 1 0 > "$T/native" 2> /dev/null
+	[ $? = 42 ] && return 0
+	device="no OpenCL device"
+	return 1
+}

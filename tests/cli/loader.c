@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stand-ins for an OpenCL loader, with LAYERS one that has that text in it, and with DRIVER for its driver. */
+#include <dlfcn.h>
+#include <stddef.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#ifdef DRIVER
+EXPORT void *clGetExtensionFunctionAddress(const char *name);
+
+void *clGetExtensionFunctionAddress(const char *name)
+{
+	return NULL;
+}
+#else
+EXPORT int clGetPlatformIDs(const char *driver);
+#ifdef LAYERS
+EXPORT const char *const layers = LAYERS;
+#endif
+
+int clGetPlatformIDs(const char *driver)
+{
+	return dlopen(driver, RTLD_NOW | RTLD_LOCAL) ? 0 : -1;
+}
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loop LAUNCHES MS: a kernel, again and again, with pauses; prints what it computed. With a third argument
+ * it ends by that signal. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "opencl.h"
+
+#define N 1024
+
+static const char source[] =
+	"__kernel void step_one(__global int *v) { size_t i = get_global_id(0); v[i] = v[i] * 3 + (int)i; }\n"
+	"__kernel void never_launched(__global int *v) { v[0] = 0; }\n";
+
+int main(int argc, char **argv)
+{
+	int launches = argc > 1 ? atoi(argv[1]) : 1, ms = argc > 2 ? atoi(argv[2]) : 0;
+	struct opencl cl = opencl_start(source);
+	cl_kernel kernel = opencl_kernel(&cl, "step_one");
+	static cl_int v[N];
+	unsigned int sum = 0;
+	cl_mem mem = opencl_buffer(&cl, NULL, sizeof(v));
+
+	clSetKernelArg(kernel, 0, sizeof(mem), &mem);
+	for (int i = 0; i < launches; i++) {
+		opencl_run(&cl, kernel, N, 64);
+		usleep(1000 * ms);
+	}
+	opencl_read(&cl, mem, v, sizeof(v));
+	for (int i = 0; i < N; i++)
+		sum = sum * 31 + v[i];
+	printf("%d launches: %08x\n", launches, sum);
+	fflush(stdout);
+	if (argc > 3)
+		raise(atoi(argv[3]));
+	return 42;
+}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Manual pages, completions and ENV.md agree with the tables in the code. manual.sh GPUBPF SOURCE-ROOT
+. "$(dirname "$0")/lib.sh"
+root=$2
+"$GPUBPF" help tables > "$T/tables"
+
+page=
+missing=
+while read -r word a b c; do
+	case $word in
+	command)
+		page=$root/man/$(echo "$c" | sed 's/(\(.\))/.\1/')
+		[ "$b" = - ] && b=
+		grep -q "$a${b:+ $b}" "$page" || missing="$missing $a-$b";;
+	option)
+		plain=$(echo "$a" | sed 's/-/\\\\-/g')
+		grep -q -e "$plain" "$page" || missing="$missing $page:$a"
+		[ "$b" = -- ] || grep -q -e "\\\\$b[ \",)]" "$page" || missing="$missing $page:$b";;
+	esac
+done < "$T/tables"
+[ -z "$missing" ]; ok $? "every command and option is in its manual page"; [ -z "$missing" ] || echo "# $missing"
+
+grep -oh '\\-\\-[a-z][a-z\\-]*' "$root"/man/*.[18] | sed 's/\\//g' | sort -u > "$T/told"
+awk '$1 == "option" { print $2 }' "$T/tables" | sort -u > "$T/has"; echo --version >> "$T/has"; sort -o "$T/has" "$T/has"
+comm -23 "$T/told" "$T/has" > "$T/err"
+[ ! -s "$T/err" ]; ok $? "no manual page tells of an option that is not there"
+
+missing=
+for name in $(sed -n 's/^GPUBPF_HELPER([0-9]*, \([a-z_0-9]*\),.*/\1/p' "$root/core/helpers.def" |
+	while read -r h; do grep -A1 "^GPUBPF_HELPER([0-9]*, $h," "$root/core/helpers.def" | grep -q 'KERNEL, "' || echo "$h"; done); do
+	grep -q " $name\" " "$root/man/gpubpf-prog.8" || missing="$missing $name"
+done
+[ -z "$missing" ]; ok $? "every helper is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
+missing=
+for type in $(sed -n 's/^GPUBPF_MAP_TYPE([0-9]*, \([A-Z_0-9]*\),.*/\1/p' "$root/core/map_types.def"); do
+	grep -q "\"$type\"" "$root/man/gpubpf-map.8" || missing="$missing $type"
+done
+[ -z "$missing" ]; ok $? "every map type is in gpubpf-map(8)"; [ -z "$missing" ] || echo "# $missing"
+missing=
+for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/sections.def"); do
+	grep -q "^.BI $prefix" "$root/man/gpubpf-prog.8" || missing="$missing $prefix"
+done
+[ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
+missing=
+for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/env.c" "$root/hooks/env.c" "$root/core/session/environ.c" | tr -d '"' | sort -u); do
+	grep -q "\`$name\`" "$root/ENV.md" || missing="$missing $name"
+done
+[ -z "$missing" ]; ok $? "every variable that is read or set is in ENV.md"; [ -z "$missing" ] || echo "# $missing"
+others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/env.c$\|^hooks/env.c$' | tr '\n' ' ')
+[ -z "$others" ]; ok $? "no other file reads the environment: $others"
+
+complete() { # WORD...: what bash offers for the last word
+	bash -c 'GPUBPF=$1; shift; . "$1"; shift; COMP_WORDS=("$GPUBPF" "$@"); COMP_CWORD=$#; _gpubpf; printf "%s\n" "${COMPREPLY[@]}"' \
+		x "$GPUBPF" "$root/man/gpubpf.bash" "$@" 2> /dev/null
+}
+complete pr | grep -qx prog; ok $? "bash completes commands"
+complete prog ver | grep -qx verify; ok $? "commands of an object"
+complete run --att | grep -qx -e --attach; ok $? "options"
+complete prog dump --target sp | grep -qx spirv; ok $? "and their values"
+if command -v zsh > /dev/null; then zsh -n "$root/man/_gpubpf"; ok $? "the zsh completion is zsh"
+else skip "the zsh completion is zsh" "no zsh"; fi
+if command -v man > /dev/null; then
+	for f in "$root"/man/*.[18]; do man --warnings -l "$f" 2>&1 > /dev/null; done | grep -v 'can.t resolve' > "$T/err"
+	[ ! -s "$T/err" ]; ok $? "manual pages are formatted without warnings"
+else skip "manual pages are formatted without warnings" "no man"; fi
+finish

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names a kernel that nobody launches. */
+#include <gpubpf/probe.h>
+
+GPUBPF_ARRAY(counts, __u64, 1);
+
+SEC("gpu/entry/step_on")
+int miss(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&counts, 0, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gpubpf with a real OpenCL program: exact counts, and output that is its own. opencl.sh GPUBPF OBJECTS LOOP DEVICE
+. "$(dirname "$0")/lib.sh"
+p=$OBJ/probe.bpf.o
+case ${4:-} in
+pocl) OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1);;
+intel) OCL_ICD_VENDORS=${GPUBPF_TEST_INTEL:-};;
+esac
+[ -e "${OCL_ICD_VENDORS:-}" ] || { skip "OpenCL" "the runtime $4 is not installed"; finish; }
+export OCL_ICD_VENDORS
+if ! have_device; then skip "OpenCL" "$device"; finish; fi
+json() { python3 -c "import json,sys; r=json.load(open('$T/r')); print($1)" 2>&1; }
+same() { tail -1 "$T/native$1" > "$T/a"; tail -1 "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
+"$LOOP" 4 0 > "$T/native4"; "$LOOP" 40 50 > "$T/native40"; "$LOOP" 60 0 > "$T/native60"
+
+run "$GPUBPF" kernel list -- "$LOOP" 4 0; is 42 "kernel list"
+says '^  step_one  *4  *1024  *64  yes' "lists the kernel, its launches and its sizes"; same 4 "kernel list"
+run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0; is 42 "run"; same 4 "run"
+[ "$(json "[e['value'] for m in r['maps'] if m['name'] == 'counts' for e in m['entries']]")" = "[4096, 4096]" ]
+ok $? "entries and exits are counted exactly: $(json "[e['value'] for m in r['maps'] if m['name'] == 'counts' for e in m['entries']]")"
+[ "$(json "[(k['name'], k['launches'], k['probed'], k['missed'], k['reason']) for k in r['kernels']]")" = "[('step_one', 4, 4, 0, '')]" ]
+ok $? "the kernel: $(json "[(k['name'], k['launches'], k['probed'], k['missed'], k['reason']) for k in r['kernels']]")"
+[ "$(json "sum(h['count'] for m in r['maps'] if m['name'] == 'threads' for h in m['histogram'])")" = 4096 ]; ok $? "the histogram has them all"
+[ "$(json "[e['value']['launch'] for e in r['events']]")" = "[0, 1, 2, 3]" ]; ok $? "events, typed: $(json "r['events'][:1]")"
+[ "$(json "[(p['text'], p['thread'][0], p['kernel']) for p in r['prints']][:1]")" = "[('thread 5 of launch 0', 5, 'step_one')]" ]
+ok $? "prints with coordinates: $(json "r['prints'][:1]")"
+[ "$(json "r['dropped']")" = 0 ]; ok $? "nothing was dropped"
+[ "$(json "0 < r['cost']['hook_ns'] < 10**8")" = True ]; ok $? "the launch hook was measured: $(json "r['cost']['hook_ns']")"
+run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0
+says '^step_one#0 block 0,0,0 thread 5,0,0 enter: thread 5 of launch 0$' "prints come to standard error"
+says '^  \[512, 1K)  *2048 |@*|$' "a histogram as bpftrace draws it"; same 4 "run again"
+run "$GPUBPF" run -o "$OBJ/records.bpf.o" -- "$LOOP" 1 0; is 42 "records"
+says '^  ring: { .thread = 7, .comm = "seven" }$' "a record of the struct that a variable points to"
+says '^  perf: { .thread = 7, .comm = "seven" }$' "in a PERF_EVENT_ARRAY too"
+says '^  wide_ring: { .a = 1, .b = 2, .c = 3 }$' "a record of the struct that the map names"
+says '^  ring: 04 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00  |................|$' "two structs of its size: bytes"
+says '^    0010: 65 73 00 00 .*|es..|$' "bytes and characters, 16 a line"
+run "$GPUBPF" run -o "$OBJ/records.bpf.o" -j --report "$T/r" -- "$LOOP" 1 0
+[ "$(json "[e['value'] for e in r['events'] if e['map'] == 'perf']")" = "[{'thread': 7, 'comm': 'seven'}]" ]; ok $? "typed as JSON: $(json "r['events']")"
+[ "$(json "[str(e['value'])[:5] for e in r['events'] if e['map'] == 'ring'][1:]")" = "['04 00', '61 20']" ]; ok $? "and bytes as a string"
+run "$GPUBPF" run -o "$p" --first 2 -j --report "$T/r" -- "$LOOP" 4 0
+[ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "--first 2 probes two launches"; same 4 "--first"
+run "$GPUBPF" run -o "$p" --sample 2 -j --report "$T/r" -- "$LOOP" 4 0
+[ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "--sample 2 probes every other"; same 4 "--sample"
+run "$GPUBPF" run -o "$p" --events 1 -j --report "$T/r" -- "$LOOP" 4 0
+[ "$(json "len(r['events']) + len(r['prints'])")" = 1 ] && [ "$(json "r['records']")" = 8 ]; ok $? "--events 1 keeps one record of eight"
+run "$GPUBPF" run -o "$OBJ/miss.bpf.o" -- "$LOOP" 1 0
+says 'no kernel is called step_on; launched were: step_one; did you mean --attach miss=step_one?' "no kernel matches: what was seen instead"
+run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one -j --report "$T/r" -- "$LOOP" 1 0
+[ "$(json "r['maps'][0]['entries'][0]['value']")" = 1024 ]; ok $? "--attach binds it"
+run "$GPUBPF" run -o "$p" -o "$OBJ/miss.bpf.o" --attach miss='step*' -j --report "$T/r" -- "$LOOP" 1 0
+[ "$(json "sorted(m['entries'][0]['value'] for m in r['maps'] if m['name'] == 'counts')")" = "[1024, 1024]" ]; ok $? "two objects on one kernel"
+run "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 2 0; is 42 "--no-wait"
+[ "$(json "r['kernels'][0]['probed'] + r['kernels'][0]['missed']")" = 2 ]; ok $? "what is not probed is missed: $(json "r['kernels']")"
+run "$GPUBPF" run -o "$p" --wait 0.001 --no-cache -j --report "$T/r" -- "$LOOP" 4 0; is 42 "--wait 0.001"; same 4 "--wait 0.001"
+GPUBPF_BACKEND=cuda run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0
+is 42 "another backend"; same 4 "another backend"; [ "$(json "r['kernels']")" = "[]" ]; ok $? "and nothing is probed"
+
+"$GPUBPF" run -o "$p" -j --report "$T/r1" -- "$LOOP" 40 50 > "$T/out1" 2>&1 & one=$!
+"$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 40 50 > "$T/out" 2>&1 & two=$!
+sleep 1.5; timeout 20 "$GPUBPF" map dump > "$T/dump" 2>&1; grep -q '^counts' "$T/dump"; ok $? "map dump while two run"
+grep -q '2 sessions are running; this is the newest, .*; --session names another' "$T/dump"; ok $? "it says which one it asked"
+wait $one; rc=$?; is 42 "one of two tools at once"; wait $two; rc=$?; is 42 "the other"; same 40 "two at once"
+[ "$(json "r['maps'][0]['entries'][0]['value']")" = 40960 ]; ok $? "each counts its own"
+"$GPUBPF" run -o "$p" -- "$LOOP" 40 50 > "$T/out" 2> /dev/null & tool=$!
+sleep 1.5; kill -KILL $tool; wait $tool 2> /dev/null
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do grep -q launches "$T/out" && break; sleep 0.5; done
+same 40 "the tool killed with -9 in the middle"
+run "$GPUBPF" run -o "$p" --duration 1 -j --report "$T/r" -- "$LOOP" 40 50; is 42 "--duration in the middle"; same 40 "--duration"
+run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0 9; is 137 "a program that is killed"
+[ "$(json "r['maps'][0]['entries'][0]['value']")" = 4096 ]; ok $? "its counts survive"
+
+# a tree beside a copy of the tool, with workers that hang or die
+fake() { # NAME COMMAND
+	mkdir -p "$T/$1/core/worker" "$T/$1/hooks"
+	cp "$GPUBPF" "$T/$1/gpubpf"
+	cp "$(dirname "$GPUBPF")/hooks/libgpubpf-agent.so" "$T/$1/hooks/"
+	for w in compile clread build; do
+		printf '#!/bin/sh\n%s\n' "$2" > "$T/$1/core/worker/gpubpf-$w"
+		chmod +x "$T/$1/core/worker/gpubpf-$w"
+	done
+}
+fake slow 'exec sleep 100'
+start=$(date +%s)
+run "$T/slow/gpubpf" run -o "$p" --no-cache --wait 2 -j --report "$T/r" -- "$LOOP" 4 0
+is 42 "a compile that takes for ever"; same 4 "it"
+[ $(($(date +%s) - start)) -lt 30 ]; ok $? "the program waited as long as --wait says, not longer"
+[ "$(json "r['kernels'][0]['probed']")" = 0 ] && [ -n "$(json "r['kernels'][0]['reason']")" ]; ok $? "the reason: $(json "r['kernels'][0]['reason']")"
+[ "$(json "'still being made' in r['kernels'][0]['reason'] and '--wait' in r['kernels'][0]['reason']")" = True ]; ok $? "it says what to do"
+WORKERS=$(realpath "$(dirname "$GPUBPF")/core/worker")
+fake late "sleep 3; exec $WORKERS/gpubpf-build"
+for w in compile clread; do ln -sf "$WORKERS/gpubpf-$w" "$T/late/core/worker/gpubpf-$w"; done
+run "$T/late/gpubpf" run -o "$p" --no-cache --wait 0.5 -j --report "$T/r" -- "$LOOP" 60 200
+is 42 "a twin that comes late"; same 60 "it"
+late=$(json "r['kernels'][0]['probed']"); missed=$(json "r['kernels'][0]['missed']")
+[ "$late" -gt 0 ] && [ "$missed" -gt 0 ] && [ $((late + missed)) = 60 ]; ok $? "is used from then on: $late launches, $missed missed"
+[ "$(json "r['maps'][0]['entries'][0]['value']")" = $((late * 1024)) ]; ok $? "and counts those"
+[ "$(json "'before its twin was ready' in r['kernels'][0]['reason']")" = True ]; ok $? "the others are told"
+fake dead 'exit 1'
+run "$T/dead/gpubpf" run -o "$p" --no-cache -j --report "$T/r" -- "$LOOP" 4 0
+is 42 "workers that die"; same 4 "they"
+[ "$(json "r['kernels'][0]['probed']")" = 0 ] && [ -n "$(json "r['kernels'][0]['reason']")" ]; ok $? "the reason: $(json "r['kernels'][0]['reason']")"
+fake crash 'kill -SEGV $$'
+run "$T/crash/gpubpf" run -o "$p" --no-cache -j --report "$T/r" -- "$LOOP" 4 0
+is 42 "workers that crash"; same 4 "they"
+rm -rf "$T/slow" "$T/late" "$T/dead" "$T/crash"
+finish

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the command line says to right and wrong usage. usage.sh GPUBPF OBJECTS LOOP
+. "$(dirname "$0")/lib.sh"
+
+run "$GPUBPF"; is 2 "no command"; says '^Usage: gpubpf' "help goes to standard error then"
+run "$GPUBPF" help; is 0 "help"; prints '^Usage: gpubpf' "and to standard output when asked for"
+run "$GPUBPF" --help; is 0 "--help"
+run "$GPUBPF" --version; is 0 "--version"; prints '^gpubpf [0-9]*\.[0-9]*\.[0-9]*$' "it is a version"
+run "$GPUBPF" version -j; prints '"version"' "as JSON"
+
+"$GPUBPF" help tables > "$T/tables"
+wide=0
+while read -r word object verb rest; do
+	[ "$word" = command ] || continue
+	[ "$verb" = - ] && verb=
+	run "$GPUBPF" help "$object" $verb
+	[ "$rc" = 0 ] || wide=1
+	run "$GPUBPF" "$object" $verb --help
+	[ "$rc" = 0 ] && [ ! -s "$T/err" ] || wide=1
+	awk 'length > 80 { exit 1 }' "$T/out" || { wide=1; echo "# wide: $object $verb"; }
+done < "$T/tables"
+ok $wide "every command has help, on standard output, within 80 columns"
+
+run "$GPUBPF" rnu; is 2 "an unknown command"; says 'did you mean run?' "suggests the nearest"; one_line "it"
+run "$GPUBPF" prog; is 2 "half a command"; says 'verify, dump, show' "lists what there is"
+run "$GPUBPF" prog verfy x; is 2 "an unknown command of an object"; says 'did you mean verify?' "suggests the nearest"
+run "$GPUBPF" run --atach a=b -- true; is 2 "an unknown option"; says 'did you mean --attach?' "suggests the nearest"
+run "$GPUBPF" run -o; is 2 "an option without its value"; says 'needs a value' "says so"
+run "$GPUBPF" run --json=x -o y -- true; is 2 "a value that an option does not take"
+run "$GPUBPF" run -- true; is 2 "run without an object"; says 'use -o FILE' "says what to do"
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o"; is 2 "run without a program"; says 'behind --' "says what to do"
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --sample many -- true; is 2 "a number that is none"; one_line "it"
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --duration -1 -- true; is 2 "a negative duration"
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --attach enter -- true; is 2 "--attach without a pattern"
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --backend opncl -- true
+is 2 "an unknown backend"; says 'did you mean opencl?.*known are' "lists the known"; one_line "it"
+GPUBPF_BACKEND=nope run "$GPUBPF" run -o "$OBJ/probe.bpf.o" -- true; is 2 "GPUBPF_BACKEND of no backend"
+run "$GPUBPF" map dump; is 1 "no session"; says 'no session of yours is running' "says so"; one_line "it"
+run "$GPUBPF" map dump --session "$T/nowhere"; is 1 "a session that is not there"; one_line "it"
+run "$GPUBPF" prog dump --target spriv "$OBJ/probe.bpf.o"; is 2 "an unknown target"; says 'did you mean spirv?' "suggests the nearest"
+run "$GPUBPF" device list --backend opencl -j; is 0 "device list -j"; prints '"backend": "opencl"' "is JSON"
+
+run "$GPUBPF" prog show "$OBJ/probe.bpf.o"; is 0 "prog show"; prints 'gpu/entry/step_\*' "lists programs"; prints 'RINGBUF' "and maps"
+run "$GPUBPF" prog show -j "$OBJ/probe.bpf.o"; prints '"sha256"' "prog show -j"
+run "$GPUBPF" prog verify "$OBJ/probe.bpf.o"; is 0 "prog verify"; prints 'enter.*safe' "tells the verdict"
+run "$GPUBPF" prog verify -v "$OBJ/probe.bpf.o"; prints 'map value of' "with -v what was proven"
+prints 'the other way from' "and where paths begin"; prints '^ *[0-9]*: r[0-9] = .*; r[0-9]=' "and what instructions changed"
+run "$GPUBPF" prog verify -j -v "$OBJ/probe.bpf.o"; is 0 "prog verify as JSON, with states"
+prints '"warp_cost"' "the cost of a warp"; prints '"hot"' "where it is spent"; prints '"states"' "the walk"
+run "$GPUBPF" prog verify -T ptx "$OBJ/probe.bpf.o"; is 0 "prog verify for a target"
+run "$GPUBPF" prog verify -T clc32 "$OBJ/probe.bpf.o"; is 1 "for one without atomics of 8 bytes"; says 'atomic of 8 bytes' "says so"
+run "$GPUBPF" prog verify -T vax "$OBJ/probe.bpf.o"; is 2 "for one that does not exist"; says 'clc32' "lists those that do"
+run "$GPUBPF" prog verify "$OBJ/bad.bpf.o"; is 1 "prog verify of an unsafe program"
+says 'rule: a pointer that may be NULL' "names the rule"; says 'bad.bpf.c:[0-9]*' "the source line"; says 'try: ' "and the remedy"
+run "$GPUBPF" prog verify -j "$OBJ/bad.bpf.o"; is 1 "as JSON"; prints '"safe": false' "too"
+run "$GPUBPF" prog verify /nonexistent.bpf.o; is 1 "an object that is not there"; says '/nonexistent.bpf.o' "is named"
+head -c 100 "$OBJ/probe.bpf.o" > "$T/cut.bpf.o"
+run "$GPUBPF" prog verify "$T/cut.bpf.o"; is 1 "an object cut short"; says 'cut.bpf.o' "is named"
+run "$GPUBPF" prog dump "$OBJ/probe.bpf.o"; is 0 "prog dump"; prints 'call #' "shows eBPF"
+for target in clc llvm spirv ptx amdgpu; do
+	run "$GPUBPF" prog dump --target $target "$OBJ/probe.bpf.o"; is 0 "prog dump --target $target"
+	prints 'gpubpf_site_0' "it has the site"
+done
+run "$GPUBPF" prog dump --program nope "$OBJ/probe.bpf.o"; is 1 "a program that the object does not have"
+run "$GPUBPF" version --json extra > /dev/full; ok 0 "a full device does not hang it"
+finish

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define GUARDED (16u << 20) /* bytes of the largest text */
+
+static char *read_all(FILE *f, size_t *size)
+{
+	char *data = NULL, buf[65536];
+	FILE *out = open_memstream(&data, size);
+	size_t n;
+
+	if (!out)
+		abort();
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
+		fwrite(buf, 1, n, out);
+	fclose(out);
+	return data;
+}
+
+char *read_file(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	char *data;
+
+	if (!f) {
+		printf("Bail out! %s cannot be read\n", path);
+		exit(1);
+	}
+	data = read_all(f, size);
+	fclose(f);
+	return data;
+}
+
+char *read_command(const char *command, size_t *size)
+{
+	FILE *f = popen(command, "r");
+	char *data = f ? read_all(f, size) : NULL;
+
+	if (!f || pclose(f)) {
+		free(data);
+		return NULL;
+	}
+	return data;
+}
+
+const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+const char *guard(const void *data, size_t size)
+{
+	static char *memory;
+	char *copy;
+
+	if (!memory) {
+		memory = mmap(NULL, GUARDED + sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED || mprotect(memory + GUARDED, sysconf(_SC_PAGESIZE), PROT_NONE))
+			abort();
+	}
+	if (size > GUARDED)
+		abort();
+	copy = memory + GUARDED - size;
+	memcpy(copy, data, size);
+	return copy;
+}
+
+uint32_t random_below(uint32_t limit)
+{
+	static uint64_t state = 1;
+
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (state >> 33) % limit;
+}

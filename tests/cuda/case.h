@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the ptx target share. */
+#ifndef GPUBPF_TESTS_CUDA_CASE_H
+#define GPUBPF_TESTS_CUDA_CASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file's content, or a command's output, malloc'd and ended by a NUL that is not counted; ends the
+ * test when a file cannot be read; NULL when a command fails. */
+char *read_file(const char *path, size_t *size);
+char *read_command(const char *command, size_t *size);
+const char *base_name(const char *path);
+/* A copy whose last byte is the last that can be read; good until the next call. */
+const char *guard(const void *data, size_t size);
+/* The same numbers in each run. */
+uint32_t random_below(uint32_t limit);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * adapter AGENT.so DRIVER.so APP: the CUDA adapter under a program that uses the fake driver in every way and a
+ * fake tool that makes its twins: the output is the program's own, and what was counted is exact.
+ */
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/hooks/fake_tool.h"
+#include "tests/tap.h"
+
+#define TIMEOUT_S 60
+#define HOOK_NS 200 /* what a launch may cost more */
+
+struct run {
+	int status;
+	char out[8192], err[4096];
+};
+
+static const char *agent, *app;
+static char *driver;             /* its folder */
+static const char *fail;         /* FAKE_CUDA_FAIL */
+
+static void slurp(int fd, char *to, size_t size)
+{
+	ssize_t n = pread(fd, to, size - 1, 0);
+
+	to[n < 0 ? 0 : n] = 0;
+	close(fd);
+}
+
+static int wait_bounded(pid_t pid)
+{
+	int status;
+
+	for (int i = 0; i < TIMEOUT_S * 200; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+		usleep(5000);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return -1;
+}
+
+/* Run the program; session NULL: without the agent. */
+static void run_app(const char *how, const char *scenario, const char *session, struct run *r)
+{
+	int out = open("/tmp", O_TMPFILE | O_RDWR, 0600), err = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	const char *preload = getenv("AGENT_TEST_PRELOAD");
+	char both[1024];
+	pid_t pid = fork();
+
+	if (!pid) {
+		dup2(out, 1);
+		dup2(err, 2);
+		setenv("LD_LIBRARY_PATH", driver, 1);
+		unsetenv("CUDA_VISIBLE_DEVICES");
+		if (fail && session)
+			setenv("FAKE_CUDA_FAIL", fail, 1);
+		if (session) {
+			snprintf(both, sizeof(both), "%s%s%s", preload ? preload : "", preload ? ":" : "", agent);
+			setenv("LD_PRELOAD", both, 1);
+			setenv("GPUBPF_SESSION", session, 1);
+		}
+		execl(app, app, how, scenario, NULL);
+		_exit(126);
+	}
+	r->status = wait_bounded(pid);
+	slurp(out, r->out, sizeof(r->out));
+	slurp(err, r->err, sizeof(r->err));
+}
+
+static void show(const char *what, const char *text)
+{
+	char line[2048];
+
+	snprintf(line, sizeof(line), "%.2000s", text);
+	for (char *c = line; *c; c++)
+		if (*c == '\n')
+			*c = '|';
+	note("%s: %s", what, line);
+}
+
+/* Each "kernel NAME launches L items I" of the program against what was counted. */
+static bool counts_match(const struct fake_tool *tool, const char *out)
+{
+	bool match = true, any = false;
+	char name[128];
+
+	for (const char *at = out; (at = strstr(at, "kernel ")); at++) {
+		unsigned long long launches, items;
+		struct fake_sum s;
+
+		if (sscanf(at, "kernel %127s launches %llu items %llu", name, &launches, &items) != 3)
+			continue;
+		s = fake_sum(tool, name);
+		any = true;
+		if (s.launches == launches && s.entries == items)
+			continue;
+		note("%s: %llu launches, %llu items; counted %llu launches, %llu probed, %llu missed, %llu items; %s",
+		     name, launches, items, (unsigned long long)s.launches, (unsigned long long)s.probed,
+		     (unsigned long long)s.missed, (unsigned long long)s.entries, s.reason);
+		match = false;
+	}
+	return match && any;
+}
+
+static struct run native, probed;
+
+static bool same(void)
+{
+	if (native.status == probed.status && !strcmp(native.out, probed.out))
+		return true;
+	note("status %d, without probes %d", probed.status, native.status);
+	show("wanted", native.out);
+	show("got", probed.out);
+	show("standard error", probed.err);
+	return false;
+}
+
+static struct fake_options options = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 20000, .sample = 1 };
+
+static void exact(const char *how, const char *scenario)
+{
+	struct fake_tool tool;
+
+	run_app(how, scenario, NULL, &native);
+	fake_start(&tool, &options);
+	run_app(how, scenario, tool.path, &probed);
+	ok(same(), "%s, functions by %s: output and status as without probes", scenario, how);
+	if (!ok(counts_match(&tool, native.out), "%s, functions by %s: every thread counted", scenario, how)) {
+		show("note", tool.seen->last_note);
+		show("output", probed.out);
+	}
+	fake_stop(&tool);
+}
+
+/* Whatever fails in our own work, the program is as before, and a line or the kernel's reason says what. */
+static void survives(const char *scenario, const char *what, const char *how_it_fails, const char *says)
+{
+	struct fake_tool tool;
+	struct fake_sum s;
+
+	run_app("link", scenario, NULL, &native);
+	fail = how_it_fails;
+	fake_start(&tool, &options);
+	run_app("link", scenario, tool.path, &probed);
+	fail = NULL;
+	ok(same(), "%s: output and status as without probes", what);
+	s = fake_sum(&tool, "scale");
+	if (!ok(!says || strstr(s.reason, says) || strstr(tool.seen->last_note, says), "%s: told: %s", what,
+		says ? says : "nothing"))
+		note("reason '%s', note '%s'", s.reason, tool.seen->last_note);
+	fake_stop(&tool);
+}
+
+static void reasons(void)
+{
+	struct fake_tool tool;
+	struct fake_sum s;
+
+	fake_start(&tool, &options);
+	run_app("link", "broken-twin", tool.path, &probed);
+	s = fake_sum(&tool, "bad");
+	ok(s.launches == 3 && !s.probed && s.state == GPUBPF_KERNEL_REFUSED && strstr(s.reason, "INVALID_PTX"),
+	   "a twin that the driver does not take is told with its error");
+	fake_stop(&tool);
+	fake_start(&tool, &options);
+	run_app("link", "occupancy", tool.path, &probed);
+	s = fake_sum(&tool, "heavy");
+	ok(s.launches == 5 && s.probed == 2 && s.missed == 3 && strstr(tool.seen->last_note, "registers"),
+	   "launches that the twin has no room for are missed, and told");
+	fake_stop(&tool);
+}
+
+static void registers(void)
+{
+	const struct gpubpf_board_kernel *k;
+	struct fake_tool tool;
+
+	fake_start(&tool, &options);
+	run_app("link", "basic", tool.path, &probed);
+	k = tool.board->kernel;
+	ok(k->regs_before == 32 && k->regs_after == 40, "registers before and after are on the board");
+	fake_stop(&tool);
+}
+
+static double cost_of(const char *session)
+{
+	run_app("link", "cost", session, &probed);
+	return strstr(probed.out, "cost ") ? atof(strstr(probed.out, "cost ") + 5) : 1e9;
+}
+
+static void cost(void)
+{
+	struct fake_options o = options;
+	struct fake_tool tool;
+	double base, unmatched, twin, idle;
+
+	if (getenv("AGENT_TEST_PRELOAD"))
+		return; /* a sanitizer's time says nothing */
+	base = cost_of(NULL);
+	idle = cost_of("/nowhere");
+	o.pattern = "nothing";
+	fake_start(&tool, &o);
+	unmatched = cost_of(tool.path);
+	fake_stop(&tool);
+	fake_start(&tool, &options);
+	twin = cost_of(tool.path);
+	fake_stop(&tool);
+	note("a launch: driver %.0f ns; more: no session %.0f, not matched %.0f, twin %.0f", base, idle - base,
+	     unmatched - base, twin - base);
+	ok(idle - base <= HOOK_NS && unmatched - base <= HOOK_NS, "a launch that nothing matches costs at most %d ns more",
+	   HOOK_NS);
+}
+
+static void chosen(void)
+{
+	struct fake_options o = options;
+	struct fake_tool tool;
+	struct fake_sum s;
+
+	o.sample = 3;
+	o.pattern = "sc*";
+	fake_start(&tool, &o);
+	run_app("link", "basic", tool.path, &probed);
+	s = fake_sum(&tool, "scale");
+	ok(s.launches == 20 && s.probed == 7 && s.entries == 7 * 640 && s.last_launch == 18,
+	   "every third launch is probed, and knows its number");
+	s = fake_sum(&tool, "other");
+	ok(s.launches == 1 && !s.probed && s.state == GPUBPF_KERNEL_SEEN, "a kernel that no pattern matches is counted");
+	fake_stop(&tool);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const hows[] = { "link", "dlsym", "proc1", "proc2", "ptsz" };
+	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "nodes", "occupancy",
+						 "refused", "broken-twin", "threads", "unload", "children",
+						 "enumerated" };
+
+	if (argc != 4)
+		return 2;
+	agent = argv[1];
+	driver = dirname(strdup(argv[2]));
+	app = argv[3];
+	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++)
+		exact(hows[i], "basic");
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)
+		exact(i % 2 ? "proc2" : "link", scenarios[i]);
+	exact("ptsz", "nodes");
+	reasons();
+	registers();
+	chosen();
+	survives("basic", "no memory for maps", "cuMemCreate:1", NULL);
+	survives("basic", "a twin that finds no memory", "twin:1", "OUT_OF_MEMORY");
+	survives("basic", "copies that fail", "cuMemcpyHtoDAsync_v2:1:999", "memory for maps");
+	cost();
+	return done();
+}

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * app HOW SCENARIO: a program that uses the driver API. HOW: how it comes to the driver's functions (link, dlsym,
+ * proc1, proc2, ptsz). It prints what its kernels did, and "kernel NAME launches L items I" for each; "items 0"
+ * where there can be no twin.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fake.h"
+
+/* ---- the driver, as the program found it ---- */
+
+#define USED(X) \
+	X(cuModuleLoadData) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLibraryLoadData) \
+	X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuLibraryGetModule) X(cuKernelGetFunction) X(cuLaunchKernel) \
+	X(cuLaunchKernelEx) X(cuLaunchCooperativeKernel) X(cuFuncSetAttribute) X(cuDevicePrimaryCtxRetain) \
+	X(cuGraphAddKernelNode_v2) X(cuGraphKernelNodeGetParams_v2) X(cuGraphKernelNodeSetParams_v2) \
+	X(cuGraphExecKernelNodeSetParams_v2) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxRelease_v2) \
+	X(cuDevicePrimaryCtxReset_v2)
+
+static struct {
+#define MEMBER(symbol) typeof(symbol) *symbol;
+	USED(MEMBER)
+} cu;
+
+static void good(CUresult error, const char *what)
+{
+	if (!error)
+		return;
+	printf("%s: error %d\n", what, error);
+	exit(1);
+}
+#define GOOD(call) good(call, #call)
+
+/* Names without their version, as cuGetProcAddress wants them. */
+static void *by_address(const char *symbol, bool second, uint64_t flags)
+{
+	char name[96];
+	void *found = NULL;
+	size_t n = strlen(symbol);
+
+	snprintf(name, sizeof(name), "%s", symbol);
+	if (!strcmp(symbol + n - 3, "_v2"))
+		name[n - 3] = 0;
+	if (second) {
+		typeof(cuGetProcAddress_v2) *get = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuGetProcAddress_v2");
+
+		GOOD(get(name, &found, 13000, flags, NULL));
+	} else {
+		GOOD(cuGetProcAddress(name, &found, 11030, flags));
+	}
+	return found;
+}
+
+static void find_driver(const char *how)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW);
+
+#define LINK(symbol) cu.symbol = symbol;
+#define DLSYM(symbol) cu.symbol = dlsym(lib, #symbol);
+#define PROC1(symbol) cu.symbol = by_address(#symbol, false, 0);
+#define PROC2(symbol) cu.symbol = by_address(#symbol, true, 0);
+#define PTSZ(symbol) cu.symbol = by_address(#symbol, true, 2);
+	if (!strcmp(how, "link")) {
+		USED(LINK)
+	} else if (!strcmp(how, "dlsym")) {
+		USED(DLSYM)
+	} else if (!strcmp(how, "proc1")) {
+		USED(PROC1)
+	} else if (!strcmp(how, "proc2")) {
+		USED(PROC2)
+	} else {
+		USED(PTSZ)
+	}
+}
+
+/* ---- kernels ---- */
+
+#define HEADER ".version 7.0\n.target sm_75\n.address_size 64\n"
+#define ENTRY(name, lines) ".visible .entry " #name "(.param .u64 to)\n{\n" lines "\tret;\n}\n"
+static const char text[] = HEADER
+	".visible .global .align 4 .u32 total;\n"
+	ENTRY(scale, "\t.reg .b32 %r;\n//fake param\n//fake add total\n//fake counter\n\tld.global.u32 %r, [total];\n")
+	ENTRY(other, "//fake param\n//fake counter\n")
+	ENTRY(faulty, "//fake fault\n")
+	ENTRY(heavy, "//fake param\n//fake twin-regs 255\n")
+	ENTRY(bad, "//fake param\n//fake twin-broken\n");
+
+static uint32_t *to_host(CUdeviceptr at)
+{
+	static uint32_t value;
+
+	GOOD(cuMemcpyDtoH_v2(&value, at, 4));
+	return &value;
+}
+
+static CUdeviceptr new_word(void)
+{
+	CUdeviceptr at;
+	uint32_t zero = 0;
+
+	GOOD(cuMemAlloc_v2(&at, 4096));
+	GOOD(cuMemcpyHtoD_v2(at, &zero, 4));
+	return at;
+}
+
+static void run(CUfunction f, CUdeviceptr to, unsigned blocks, CUstream stream)
+{
+	void *params[] = { &to };
+
+	GOOD(cu.cuLaunchKernel(f, blocks, 1, 1, 64, 1, 1, 0, stream, params, NULL));
+}
+
+static void told(const char *kernel, unsigned launches, unsigned long items)
+{
+	printf("kernel %s launches %u items %lu\n", kernel, launches, items);
+}
+
+static CUcontext begin(CUdevice device)
+{
+	CUcontext context;
+
+	GOOD(cuInit(0));
+	GOOD(cu.cuDevicePrimaryCtxRetain(&context, device));
+	GOOD(cuCtxSetCurrent(context));
+	return context;
+}
+
+static CUfunction load(CUmodule *module, const char *kernel)
+{
+	CUfunction f;
+
+	GOOD(cu.cuModuleLoadData(module, text));
+	GOOD(cu.cuModuleGetFunction(&f, *module, kernel));
+	return f;
+}
+
+/* ---- scenarios ---- */
+
+static void basic(void)
+{
+	CUdeviceptr word, total;
+	CUfunction scale, other;
+	CUmodule module;
+	size_t size;
+
+	begin(0);
+	scale = load(&module, "scale");
+	GOOD(cu.cuModuleGetFunction(&other, module, "other"));
+	word = new_word();
+	for (int i = 0; i < 20; i++)
+		run(scale, word, 10, NULL);
+	run(other, word, 1, NULL);
+	GOOD(cuModuleGetGlobal_v2(&total, &size, module, "total"));
+	printf("word %u\n", *to_host(word));
+	printf("total %u\n", *to_host(total));
+	told("scale", 20, 20 * 640);
+	told("other", 1, 64);
+}
+
+/* A library in two contexts of two devices, its functions and its kernels. */
+static void library(void)
+{
+	CUcontext first, second;
+	CUdeviceptr word;
+	CUlibrary lib;
+	CUkernel kernel;
+	CUfunction f;
+	CUmodule module;
+
+	first = begin(0);
+	GOOD(cu.cuLibraryLoadData(&lib, text, NULL, NULL, 0, NULL, NULL, 0));
+	GOOD(cu.cuLibraryGetKernel(&kernel, lib, "scale"));
+	word = new_word();
+	run((CUfunction)kernel, word, 1, NULL);
+	GOOD(cu.cuKernelGetFunction(&f, kernel));
+	run(f, word, 2, NULL);
+	GOOD(cu.cuLibraryGetModule(&module, lib));
+	GOOD(cu.cuModuleGetFunction(&f, module, "other"));
+	run(f, word, 4, NULL);
+	printf("word %u\n", *to_host(word));
+	second = begin(1);
+	word = new_word();
+	run((CUfunction)kernel, word, 8, NULL);
+	printf("word %u\n", *to_host(word));
+	GOOD(cuCtxSetCurrent(first));
+	word = new_word();
+	run((CUfunction)kernel, word, 16, NULL);
+	printf("word %u\n", *to_host(word));
+	(void)second;
+	GOOD(cu.cuLibraryUnload(lib));
+	told("scale", 4, 64 * (1 + 2 + 8 + 16));
+	told("other", 1, 64 * 4);
+}
+
+/* Contexts that end: destroyed, released, reset; each takes its functions, and its handles come again. */
+static void contexts(void)
+{
+	CUfunction f;
+	CUmodule module;
+	CUcontext own;
+
+	for (int i = 0; i < 3; i++) {
+		GOOD(cuCtxCreate_v2(&own, 0, 0));
+		f = load(&module, i % 2 ? "other" : "scale");
+		run(f, new_word(), 1, NULL);
+		GOOD(cu.cuCtxDestroy_v2(own));
+	}
+	for (int i = 0; i < 3; i++) {
+		begin(1);
+		f = load(&module, "scale");
+		run(f, new_word(), 2, NULL);
+		GOOD(i % 2 ? cuDevicePrimaryCtxReset(1) : cu.cuDevicePrimaryCtxReset_v2(1));
+	}
+	begin(0);
+	f = load(&module, "other");
+	run(f, new_word(), 4, NULL);
+	GOOD(cu.cuDevicePrimaryCtxRelease_v2(0));
+	told("scale", 5, 2 * 64 + 3 * 128);
+	told("other", 2, 64 + 4 * 64);
+}
+
+/* Modules come and go; their handles come again with other kernels. */
+static void reload(void)
+{
+	static const char *const kernels[] = { "scale", "other" };
+	CUmodule module;
+	CUfunction f;
+
+	begin(0);
+	for (int i = 0; i < 40; i++) {
+		f = load(&module, kernels[i % 2]);
+		run(f, new_word(), 1 + i % 2, NULL);
+		GOOD(cu.cuModuleUnload(module));
+	}
+	told("scale", 20, 20 * 64);
+	told("other", 20, 20 * 128);
+}
+
+static void captured(void)
+{
+	CUgraphNode nodes[8];
+	struct cuda_kernel_node params;
+	CUdeviceptr word;
+	CUmodule module;
+	CUgraphExec ready;
+	CUstream stream;
+	CUgraph graph;
+	CUfunction f;
+	size_t n = 8;
+	int twins = 0;
+
+	begin(0);
+	f = load(&module, "scale");
+	word = new_word();
+	GOOD(cuStreamCreate(&stream, 0));
+	GOOD(cuStreamBeginCapture_v2(stream, 0));
+	run(f, word, 3, stream); /* the first launch of all: its twin is made inside the capture */
+	GOOD(cuStreamEndCapture(stream, &graph));
+	GOOD(cuGraphGetNodes(graph, nodes, &n));
+	for (size_t i = 0; i < n; i++) {
+		GOOD(cu.cuGraphKernelNodeGetParams_v2(nodes[i], &params));
+		twins += params.f && params.f != f;
+	}
+	printf("nodes with kernels that are not the program's: %d\n", twins);
+	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 0));
+	for (int i = 0; i < 5; i++)
+		GOOD(cuGraphLaunch(ready, stream));
+	printf("word %u\n", *to_host(word));
+	told("scale", 1, 5 * 3 * 64);
+}
+
+static void nodes(void)
+{
+	CUdeviceptr word;
+	void *args[] = { &word };
+	struct cuda_kernel_node params = { .gx = 2, .gy = 1, .gz = 1, .bx = 64, .by = 1, .bz = 1, .params = args }, got;
+	CUgraphNode first, second;
+	CUfunction scale, other;
+	CUgraphExec ready;
+	CUmodule module;
+	CUgraph graph;
+
+	begin(0);
+	scale = load(&module, "scale");
+	GOOD(cu.cuModuleGetFunction(&other, module, "other"));
+	word = new_word();
+	GOOD(cuGraphCreate(&graph, 0));
+	params.f = scale;
+	GOOD(cu.cuGraphAddKernelNode_v2(&first, graph, NULL, 0, &params));
+	GOOD(cu.cuGraphAddKernelNode_v2(&second, graph, &first, 1, &params));
+	GOOD(cu.cuGraphKernelNodeGetParams_v2(first, &got));
+	printf("asked: %s\n", got.f == scale ? "scale" : "another");
+	params.f = other;
+	GOOD(cu.cuGraphKernelNodeSetParams_v2(second, &params));
+	GOOD(cu.cuGraphKernelNodeGetParams_v2(second, &got));
+	printf("asked: %s\n", got.f == other ? "other" : "another");
+	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 0));
+	GOOD(cuGraphLaunch(ready, NULL));
+	params.gx = 4;
+	GOOD(cu.cuGraphExecKernelNodeSetParams_v2(ready, second, &params));
+	GOOD(cuGraphLaunch(ready, NULL));
+	printf("word %u\n", *to_host(word));
+	told("scale", 2, 2 * 128);
+	told("other", 2, 128 + 256);
+}
+
+/* Grids that fit the device all at once, with the twin's registers only half of it, or not at all. */
+static void occupancy(void)
+{
+	CUdeviceptr word;
+	CUfunction f;
+	CUmodule module;
+	void *params[] = { &word };
+
+	begin(0);
+	f = load(&module, "heavy");
+	word = new_word();
+	run(f, word, 128, NULL);  /* 4 SMs hold 128 blocks of the original at once, 16 of the twin: the original */
+	run(f, word, 129, NULL);  /* more than at once: the twin */
+	run(f, word, 16, NULL);   /* the twin holds them too */
+	GOOD(cu.cuLaunchKernel(f, 1000, 1, 1, 1024, 1, 1, 0, NULL, params, NULL)); /* no block of the twin fits */
+	GOOD(cu.cuLaunchCooperativeKernel(f, 128, 1, 1, 64, 1, 1, 0, NULL, params));
+	printf("word %u\n", *to_host(word));
+	told("heavy", 5, 129 * 64 + 16 * 64);
+}
+
+/* Launches that the driver refuses are the program's own to see. */
+static void refused(void)
+{
+	CUdeviceptr word;
+	CUfunction f;
+	CUmodule module;
+	void *params[] = { &word };
+
+	begin(0);
+	f = load(&module, "scale");
+	word = new_word();
+	printf("block too large: %d\n", cu.cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL));
+	printf("shared memory: %d\n", cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 60000, NULL, params, NULL));
+	GOOD(cu.cuFuncSetAttribute(f, 8, 65536));
+	GOOD(cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 60000, NULL, params, NULL));
+	printf("word %u\n", *to_host(word));
+	told("scale", 1, 64);
+}
+
+static void broken_twin(void)
+{
+	CUdeviceptr word;
+	CUfunction f;
+	CUmodule module;
+
+	begin(0);
+	f = load(&module, "bad");
+	word = new_word();
+	for (int i = 0; i < 3; i++)
+		run(f, word, 1, NULL);
+	printf("word %u\n", *to_host(word));
+	told("bad", 3, 0);
+}
+
+static CUfunction shared_function;
+static CUcontext shared_context;
+
+static void *launch_many(void *arg)
+{
+	CUdeviceptr word;
+
+	GOOD(cuCtxSetCurrent(shared_context));
+	word = new_word();
+	for (int i = 0; i < 500; i++)
+		run(shared_function, word, 1, NULL);
+	return (void *)(uintptr_t)*to_host(word);
+}
+
+static void threads(void)
+{
+	pthread_t thread[8];
+	CUmodule module;
+	uintptr_t sum = 0;
+
+	shared_context = begin(0);
+	shared_function = load(&module, "other");
+	for (int i = 0; i < 8; i++)
+		pthread_create(&thread[i], NULL, launch_many, NULL);
+	for (int i = 0; i < 8; i++) {
+		void *n;
+
+		pthread_join(thread[i], &n);
+		sum += (uintptr_t)n;
+	}
+	printf("words %lu\n", (unsigned long)sum);
+	told("other", 8 * 500, 8 * 500 * 64);
+}
+
+/* Threads load, launch and unload modules of their own, all with the same handles in turn. */
+static void *load_many(void *arg)
+{
+	GOOD(cuCtxSetCurrent(shared_context));
+	for (int i = 0; i < 60; i++) {
+		CUmodule module;
+		CUfunction f = load(&module, "other");
+
+		run(f, new_word(), 1, NULL);
+		GOOD(cu.cuModuleUnload(module));
+	}
+	return NULL;
+}
+
+static void unload(void)
+{
+	pthread_t thread[4];
+
+	shared_context = begin(0);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, load_many, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	told("other", 4 * 60, 4 * 60 * 64);
+}
+
+static void children(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		basic();
+		exit(0);
+	}
+	waitpid(pid, &status, 0);
+	printf("child %d\n", status);
+	fflush(stdout);
+}
+
+/* Functions that were not looked up by name. */
+static void enumerated(void)
+{
+	CUfunction f[4];
+	CUdeviceptr word;
+	CUmodule module;
+	unsigned n;
+
+	begin(0);
+	GOOD(cu.cuModuleLoadData(&module, text));
+	GOOD(cuModuleGetFunctionCount(&n, module));
+	GOOD(cuModuleEnumerateFunctions(f, n, module));
+	word = new_word();
+	run(f[0], word, 1, NULL);
+	run(f[1], word, 2, NULL);
+	printf("functions %u word %u\n", n, *to_host(word));
+	told("scale", 1, 64);
+	told("other", 1, 128);
+}
+
+/* Nanoseconds of a launch. */
+static void cost(void)
+{
+	struct timespec from, to;
+	CUdeviceptr word;
+	CUmodule module;
+	CUfunction f;
+	void *params[] = { &word };
+	double best = 1e9;
+
+	begin(0);
+	f = load(&module, "other");
+	word = new_word();
+	for (int round = 0; round < 20; round++) {
+		double ns;
+
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		for (int i = 0; i < 10000; i++)
+			cu.cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, NULL, params, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		ns = ((to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec) / 10000;
+		best = ns < best ? ns : best;
+	}
+	printf("cost %.1f\n", best);
+}
+
+/* An illegal address in the second kernel: nothing can be copied any more. */
+static void fault(void)
+{
+	CUmodule module;
+	CUfunction f, faulty;
+	CUdeviceptr word;
+	void *params[] = { &word };
+
+	begin(0);
+	f = load(&module, "other");
+	GOOD(cu.cuModuleGetFunction(&faulty, module, "faulty"));
+	word = new_word();
+	run(f, word, 4, NULL);
+	printf("fault: %d\n", cu.cuLaunchKernel(faulty, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	printf("after: %d\n", cu.cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	told("other", 1, 256);
+}
+
+static void killed(void)
+{
+	CUmodule module;
+	CUfunction f;
+
+	begin(0);
+	f = load(&module, "other");
+	run(f, new_word(), 4, NULL);
+	told("other", 1, 256);
+	fflush(stdout);
+	kill(getpid(), SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} scenarios[] = {
+		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
+		{ "captured", captured }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
+		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
+		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
+		{ "killed", killed },
+	};
+
+	if (argc != 3)
+		return 2;
+	find_driver(argv[1]);
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)
+		if (!strcmp(scenarios[i].name, argv[2])) {
+			scenarios[i].run();
+			return 0;
+		}
+	return 2;
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices, contexts, memory and how functions are found. */
+#include "fake.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEVICES 8
+#define DEPTH 16
+
+pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct CUctx_st primary[DEVICES];
+static _Thread_local CUcontext stack[DEPTH];
+static _Thread_local int depth;
+
+struct allocation {
+	struct allocation *next;
+	uint64_t address;
+	size_t size;
+	CUcontext context;       /* NULL: belongs to none */
+};
+static struct allocation *allocations;
+
+/* ---- failures ---- */
+
+CUresult fake_check(const char *symbol)
+{
+	const char *fail = getenv("FAKE_CUDA_FAIL");
+	size_t n = fail ? strcspn(fail, ":") : 0;
+	static atomic_int calls;
+
+	if (n && strlen(symbol) == n && !strncmp(symbol, fail, n)) {
+		int at = 1, code = FAKE_OUT_OF_MEMORY;
+
+		sscanf(fail + n, ":%d:%d", &at, &code);
+		if (atomic_fetch_add(&calls, 1) + 1 == at)
+			return code;
+	}
+	return fake_current() ? fake_current()->broken : 0;
+}
+
+/* ---- devices and contexts ---- */
+
+static int count(void)
+{
+	const char *n = getenv("FAKE_CUDA_DEVICES"), *visible = getenv("CUDA_VISIBLE_DEVICES");
+	int all = n ? atoi(n) : 2, seen = 0;
+
+	if (!visible)
+		return all;
+	for (const char *at = visible; *at && seen < all; at += strcspn(at, ","), at += *at == ',')
+		seen++;
+	return seen;
+}
+
+FAKE_EXPORT CUresult cuInit(unsigned flags)
+{
+	return count() ? 0 : FAKE_NO_DEVICE;
+}
+
+FAKE_EXPORT CUresult cuDriverGetVersion(int *version)
+{
+	*version = 13000;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuGetErrorName(CUresult error, const char **name)
+{
+	*name = error == FAKE_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" :
+		error == FAKE_INVALID_PTX ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_FAKE";
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuDeviceGetCount(int *n)
+{
+	*n = count();
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+	*device = ordinal;
+	return ordinal < 0 || ordinal >= count() ? FAKE_INVALID_DEVICE : 0;
+}
+
+FAKE_EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+	snprintf(name, size, "Fake %d", device);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+	*bytes = 1u << 30;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
+{
+	*value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? FAKE_SMS :
+		 attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 :
+		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+	return 0;
+}
+
+CUcontext fake_current(void)
+{
+	return depth ? stack[depth - 1] : NULL;
+}
+
+FAKE_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+	if (!context || !context->alive)
+		return FAKE_INVALID_CONTEXT;
+	stack[depth++] = context;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+	if (!depth)
+		return FAKE_INVALID_CONTEXT;
+	*context = stack[--depth];
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuCtxSetCurrent(CUcontext context)
+{
+	depth = depth ? depth : 1;
+	stack[depth - 1] = context;
+	return context && !context->alive ? FAKE_INVALID_CONTEXT : 0;
+}
+
+FAKE_EXPORT CUresult cuCtxGetCurrent(CUcontext *context)
+{
+	*context = fake_current();
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuCtxGetDevice(CUdevice *device)
+{
+	if (!fake_current())
+		return FAKE_INVALID_CONTEXT;
+	*device = fake_current()->device;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuCtxSynchronize(void)
+{
+	CUresult error = fake_check("cuCtxSynchronize");
+
+	return error ? error : fake_capture_rule(FAKE_CAPTURE_UNSUPPORTED);
+}
+
+/* Everything in it goes; its memory is freed, but what was made to be exported. */
+static void die(CUcontext context)
+{
+	context->alive = false;
+	fake_modules_die(context);
+	pthread_mutex_lock(&fake_lock);
+	for (struct allocation **at = &allocations; *at;) {
+		struct allocation *a = *at;
+
+		if (a->context != context) {
+			at = &a->next;
+			continue;
+		}
+		*at = a->next;
+		munmap((void *)a->address, a->size);
+		free(a);
+	}
+	pthread_mutex_unlock(&fake_lock);
+}
+
+FAKE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+	struct CUctx_st *c = &primary[device];
+
+	if (!c->alive)
+		*c = (struct CUctx_st){ .device = device, .alive = true, .primary = true };
+	c->refs++;
+	*context = c;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+	struct CUctx_st *c = &primary[device];
+
+	if (!c->alive)
+		return FAKE_INVALID_CONTEXT;
+	if (!--c->refs)
+		die(c);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+	if (primary[device].alive)
+		die(&primary[device]);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuDevicePrimaryCtxReset(CUdevice device)
+{
+	return cuDevicePrimaryCtxReset_v2(device);
+}
+
+FAKE_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
+{
+	*flags = 0;
+	*active = primary[device].alive;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
+{
+	static struct CUctx_st pool[64]; /* the first free one is given out again */
+	struct CUctx_st *c = pool;
+
+	while (c->alive)
+		c++;
+	*c = (struct CUctx_st){ .device = device, .alive = true };
+	*context = c;
+	return cuCtxPushCurrent_v2(c);
+}
+
+FAKE_EXPORT CUresult cuCtxDestroy_v2(CUcontext context)
+{
+	CUcontext popped;
+
+	if (!context || !context->alive)
+		return FAKE_INVALID_CONTEXT;
+	if (fake_current() == context)
+		cuCtxPopCurrent_v2(&popped);
+	die(context);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static void own(uint64_t address, size_t size, CUcontext context)
+{
+	struct allocation *a = malloc(sizeof(*a));
+
+	pthread_mutex_lock(&fake_lock);
+	*a = (struct allocation){ allocations, address, size, context };
+	allocations = a;
+	pthread_mutex_unlock(&fake_lock);
+}
+
+static bool valid(uint64_t address, size_t size)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&fake_lock);
+	for (struct allocation *a = allocations; a; a = a->next)
+		found |= address >= a->address && size <= a->size && address - a->address <= a->size - size;
+	pthread_mutex_unlock(&fake_lock);
+	return found;
+}
+
+CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return FAKE_OUT_OF_MEMORY;
+	*address = (uintptr_t)at;
+	own(*address, size, context);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
+{
+	CUresult error = fake_check("cuMemAlloc_v2");
+
+	return error ? error : fake_current() ? fake_alloc(address, size, fake_current()) : FAKE_INVALID_CONTEXT;
+}
+
+static CUresult forget(uint64_t address)
+{
+	CUresult error = FAKE_INVALID_VALUE;
+
+	pthread_mutex_lock(&fake_lock);
+	for (struct allocation **at = &allocations; *at; at = &(*at)->next)
+		if ((*at)->address == address) {
+			struct allocation *a = *at;
+
+			*at = a->next;
+			munmap((void *)a->address, a->size);
+			free(a);
+			error = 0;
+			break;
+		}
+	pthread_mutex_unlock(&fake_lock);
+	return error;
+}
+
+FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
+{
+	return forget(address);
+}
+
+static CUresult copy(uint64_t device, void *to, const void *from, size_t size)
+{
+	if (!fake_current())
+		return FAKE_INVALID_CONTEXT;
+	if (!valid(device, size))
+		return FAKE_INVALID_VALUE;
+	memcpy(to, from, size);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size)
+{
+	CUresult error = fake_check("cuMemcpyHtoD_v2");
+
+	if (!error)
+		error = fake_capture_rule(FAKE_CAPTURE_IMPLICIT);
+	return error ? error : copy(to, (void *)to, from, size);
+}
+
+FAKE_EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size)
+{
+	CUresult error = fake_check("cuMemcpyDtoH_v2");
+
+	if (!error)
+		error = fake_capture_rule(FAKE_CAPTURE_IMPLICIT);
+	return error ? error : copy(from, to, (void *)from, size);
+}
+
+/* The legacy stream waits for streams that are captured. */
+static CUresult stream_rule(CUstream stream)
+{
+	return stream && !stream->blocking ? 0 : fake_capture_rule(FAKE_CAPTURE_IMPLICIT);
+}
+
+FAKE_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream)
+{
+	CUresult error = fake_check("cuMemcpyHtoDAsync_v2");
+
+	if (!error)
+		error = stream_rule(stream);
+	return error ? error : copy(to, (void *)to, from, size);
+}
+
+FAKE_EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream)
+{
+	CUresult error = fake_check("cuMemcpyDtoHAsync_v2");
+
+	if (!error)
+		error = stream_rule(stream);
+	return error ? error : copy(from, to, (void *)from, size);
+}
+
+/* ---- memory that outlives the process: a memfd ---- */
+
+FAKE_EXPORT CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *prop, int option)
+{
+	*size = 1 << 16;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+		     unsigned long long flags)
+{
+	CUresult error = fake_check("cuMemCreate");
+	int fd;
+
+	if (error)
+		return error;
+	fd = memfd_create("fake-device-memory", MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, size) < 0)
+		return FAKE_OUT_OF_MEMORY;
+	*handle = fd;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+	return close(handle) ? FAKE_INVALID_HANDLE : 0;
+}
+
+FAKE_EXPORT CUresult cuMemExportToShareableHandle(void *to, CUmemGenericAllocationHandle handle, int type,
+				      unsigned long long flags)
+{
+	*(int *)to = dup(handle);
+	return *(int *)to < 0 ? FAKE_INVALID_HANDLE : 0;
+}
+
+FAKE_EXPORT CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle)
+{
+	*prop = (CUmemAllocationProp){ .location = { CU_MEM_LOCATION_TYPE_DEVICE, 0 } };
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *from, int type)
+{
+	int fd = dup((int)(intptr_t)from);
+
+	*handle = fd;
+	return fd < 0 ? FAKE_INVALID_HANDLE : 0;
+}
+
+FAKE_EXPORT CUresult cuMemAddressReserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint,
+			     unsigned long long flags)
+{
+	void *at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*address = (uintptr_t)at;
+	return at == MAP_FAILED ? FAKE_OUT_OF_MEMORY : 0;
+}
+
+FAKE_EXPORT CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
+{
+	return munmap((void *)address, size) ? FAKE_INVALID_VALUE : 0;
+}
+
+FAKE_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+		  unsigned long long flags)
+{
+	if (mmap((void *)address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, handle, offset) == MAP_FAILED)
+		return FAKE_INVALID_VALUE;
+	own(address, size, NULL);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t size)
+{
+	CUresult error = forget(address);
+
+	if (!error && mmap((void *)address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+			MAP_FAILED)
+		error = FAKE_OUT_OF_MEMORY;
+	return error;
+}
+
+FAKE_EXPORT CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *desc, size_t n)
+{
+	return valid(address, size) ? 0 : FAKE_INVALID_VALUE;
+}
+
+/* ---- finding functions ---- */
+
+/* The newest symbol of the name, and the per-thread one where the flags ask for it. By version, so that the
+ * answer is the driver's own whoever answers dlsym. */
+static void *find(const char *name, uint64_t flags)
+{
+	static const char *const endings[] = { "_v3", "_v2", "" };
+	void *self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), *found = NULL;
+	char symbol[128];
+
+	for (int ptsz = flags & 2 ? 1 : 0; !found && ptsz >= 0; ptsz--)
+		for (size_t i = 0; !found && i < 3; i++) {
+			snprintf(symbol, sizeof(symbol), "%.90s%s%s", name, endings[i], ptsz ? "_ptsz" : "");
+			found = dlvsym(self, symbol, "FAKE_CUDA");
+		}
+	return found;
+}
+
+FAKE_EXPORT CUresult cuGetProcAddress_v2(const char *name, void **pfn, int version, uint64_t flags, int *status)
+{
+	*pfn = find(name, flags);
+	if (status)
+		*status = *pfn ? 0 : 1;
+	return *pfn ? 0 : CUDA_ERROR_NOT_FOUND;
+}
+
+FAKE_EXPORT CUresult cuGetProcAddress(const char *name, void **pfn, int version, uint64_t flags)
+{
+	return cuGetProcAddress_v2(name, pfn, version, flags, NULL);
+}

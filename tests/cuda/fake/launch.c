@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams, launches and graphs. Everything is done at once, but in a stream that is captured. */
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "maps/layout.h"
+#include "tests/hooks/fake_tool.h"
+
+static struct CUstream_st *captured[16]; /* now */
+
+/* ---- a kernel ---- */
+
+static uint64_t word(CUmodule m, const char *name)
+{
+	uint64_t at = fake_variable(m, name);
+
+	return at ? *(uint64_t *)at : 0;
+}
+
+/* The variable itself, or what the twin was told of the application's. */
+static uint64_t variable(CUmodule m, const char *name)
+{
+	uint64_t own = fake_variable(m, name);
+	const char *at = m->image.text;
+	char line[128], bind[40];
+
+	for (unsigned i = 0; !own && !strncmp(at, "//gpubpf-bind ", 14); i++, at += strcspn(at, "\n") + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(at + 14, "\n"), at + 14);
+		snprintf(bind, sizeof(bind), "gpubpf_bind_%u", i);
+		if (!strcmp(line, name))
+			own = word(m, bind);
+	}
+	return own;
+}
+
+static void add32(uint64_t at, uint64_t n)
+{
+	if (at)
+		__atomic_fetch_add((uint32_t *)at, n, __ATOMIC_RELAXED);
+}
+
+static void add_count(CUmodule m, int index, uint64_t threads)
+{
+	uint64_t arena = word(m, "gpubpf_arena");
+	struct fake_count *count = (void *)(arena + FAKE_COUNTS + index * sizeof(*count));
+
+	if (!arena)
+		abort();
+	__atomic_fetch_add(&count->entries, threads, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&count->exits, threads, __ATOMIC_RELAXED);
+	count->last_launch = word(m, "gpubpf_launch");
+}
+
+/* What bench/probes.bpf.c's counter does: adds to the first value of the arena's first map. */
+static void add_counter(CUmodule m, uint64_t threads)
+{
+	uint64_t arena = word(m, "gpubpf_arena");
+	const struct gpubpf_map_layout *l = (void *)(arena + GPUBPF_ARENA_MAPS);
+
+	if (arena)
+		__atomic_fetch_add((uint64_t *)(arena + l->data), threads, __ATOMIC_RELAXED);
+}
+
+void fake_run(const struct fake_launch *l)
+{
+	const char *at, *to;
+	char name[64];
+
+	if (!l->f) {
+		*(uint64_t *)l->write_at = l->write_value;
+		return;
+	}
+	at = l->f->entry->from;
+	to = l->f->entry->to;
+	while ((at = strstr(at, "//fake ")) && at < to) {
+		at += 7;
+		if (!strncmp(at, "param", 5))
+			add32(l->target, l->threads);
+		else if (!strncmp(at, "counter", 7) && !strstr(l->f->module->image.text, "//fake count "))
+			add_counter(l->f->module, l->threads);
+		else if (!strncmp(at, "fault", 5))
+			l->f->module->context->broken = FAKE_ILLEGAL_ADDRESS;
+		else if (!strncmp(at, "count ", 6))
+			add_count(l->f->module, atoi(at + 6), l->threads);
+		else if (sscanf(at, "add %63s", name) == 1)
+			add32(variable(l->f->module, name), l->threads);
+	}
+}
+
+/* ---- streams ---- */
+
+static CUresult create(CUstream *stream, bool blocking)
+{
+	struct CUstream_st *s = calloc(1, sizeof(*s));
+
+	s->blocking = blocking;
+	s->context = fake_current();
+	*stream = s;
+	return s->context ? 0 : FAKE_INVALID_CONTEXT;
+}
+
+FAKE_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+	return create(stream, !(flags & 1));
+}
+
+FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
+{
+	free(stream);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuStreamSynchronize(CUstream stream)
+{
+	CUresult error = fake_check("cuStreamSynchronize");
+
+	if (error || (stream && !stream->blocking && !stream->capturing))
+		return error;
+	return fake_capture_rule(FAKE_CAPTURE_UNSUPPORTED);
+}
+
+FAKE_EXPORT CUresult cuStreamQuery(CUstream stream)
+{
+	return fake_check("cuStreamQuery");
+}
+
+static _Thread_local int capture_mode;
+
+/* 0 global, 1 thread-local, 2 relaxed: the last frees a thread of some rules, not of those that we keep */
+FAKE_EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	int old = capture_mode;
+
+	capture_mode = *mode;
+	*mode = old;
+	return 0;
+}
+
+CUresult fake_capture_rule(CUresult error)
+{
+	bool any = false;
+
+	for (int i = 0; i < 16; i++)
+		any |= captured[i] && captured[i]->blocking;
+	if (!any)
+		return 0;
+	fake_captures_break(error);
+	return error;
+}
+
+void fake_captures_break(CUresult error)
+{
+	for (int i = 0; i < 16; i++)
+		if (captured[i])
+			captured[i]->invalid = error;
+}
+
+FAKE_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
+{
+	for (int i = 0; i < 16; i++)
+		if (!captured[i]) {
+			captured[i] = stream;
+			stream->capturing = true;
+			stream->invalid = 0;
+			stream->graph = calloc(1, sizeof(*stream->graph));
+			return 0;
+		}
+	return FAKE_OUT_OF_MEMORY;
+}
+
+FAKE_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+	for (int i = 0; i < 16; i++)
+		if (captured[i] == stream)
+			captured[i] = NULL;
+	stream->capturing = false;
+	*graph = stream->invalid ? NULL : stream->graph;
+	return stream->invalid ? FAKE_CAPTURE_INVALIDATED : 0;
+}
+
+static CUgraphNode append(CUgraph graph, const struct fake_launch *launch)
+{
+	CUgraphNode *at = &graph->nodes, node = calloc(1, sizeof(*node));
+
+	while (*at)
+		at = &(*at)->next;
+	node->launch = *launch;
+	*at = node;
+	return node;
+}
+
+static CUresult enqueue(const struct fake_launch *launch, CUstream stream)
+{
+	if (stream && stream->capturing) {
+		append(stream->graph, launch);
+		return stream->invalid ? FAKE_CAPTURE_INVALIDATED : 0;
+	}
+	if (!stream && fake_capture_rule(FAKE_CAPTURE_IMPLICIT))
+		return FAKE_CAPTURE_IMPLICIT;
+	fake_run(launch);
+	return launch->f ? launch->f->module->context->broken : 0;
+}
+
+FAKE_EXPORT CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags)
+{
+	return enqueue(&(struct fake_launch){ .write_at = address, .write_value = value }, stream);
+}
+
+FAKE_EXPORT CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags)
+{
+	return cuStreamWriteValue64_v2(stream, address, value, flags);
+}
+
+/* ---- launches ---- */
+
+static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, unsigned shared, void **params)
+{
+	uint64_t threads = (uint64_t)shape[3] * shape[4] * shape[5];
+
+	*l = (struct fake_launch){ .f = fake_function(f) };
+	if (!l->f || threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
+	    (shared > 48 * 1024 && (int)shared > l->f->attribute[8]))
+		return false;
+	l->threads = threads * shape[0] * shape[1] * shape[2];
+	l->target = params && params[0] ? *(uint64_t *)params[0] : 0;
+	return true;
+}
+
+static CUresult launch(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream, void **params,
+		       bool cooperative)
+{
+	struct fake_launch l;
+	CUresult error = fake_check("cuLaunchKernel");
+	int blocks = 0;
+
+	if (error)
+		return error;
+	if (!fill(&l, f, shape, shared, params))
+		return fake_function(f) ? FAKE_TOO_MANY_RESOURCES : FAKE_INVALID_HANDLE;
+	cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, shape[3] * shape[4] * shape[5], shared);
+	if (cooperative && shape[0] * shape[1] * shape[2] > (unsigned)(blocks * FAKE_SMS))
+		return 720; /* CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE */
+	return enqueue(&l, stream);
+}
+
+FAKE_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			unsigned shared, CUstream stream, void **params, void **extra)
+{
+	return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, false);
+}
+
+FAKE_EXPORT CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+			     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
+{
+	return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, false);
+}
+
+FAKE_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+				   unsigned bz, unsigned shared, CUstream stream, void **params)
+{
+	return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, true);
+}
+
+FAKE_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+					unsigned bz, unsigned shared, CUstream stream, void **params)
+{
+	return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, true);
+}
+
+FAKE_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *k, CUfunction f, void **params, void **extra)
+{
+	return launch(f, (unsigned[]){ k->gx, k->gy, k->gz, k->bx, k->by, k->bz }, k->shared, k->stream, params, false);
+}
+
+FAKE_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *k, CUfunction f, void **params, void **extra)
+{
+	return cuLaunchKernelEx(k, f, params, extra);
+}
+
+/* ---- graphs ---- */
+
+FAKE_EXPORT CUresult cuGraphCreate(CUgraph *graph, unsigned flags)
+{
+	*graph = calloc(1, sizeof(**graph));
+	return 0;
+}
+
+/* Its nodes stay, as in graphs that were instantiated. */
+FAKE_EXPORT CUresult cuGraphDestroy(CUgraph graph)
+{
+	free(graph);
+	return 0;
+}
+
+static CUresult set_node(CUgraphNode node, const struct cuda_kernel_node *k, bool v2)
+{
+	CUfunction f = k->f || !v2 ? k->f : (CUfunction)k->kernel;
+
+	if (!fill(&node->launch, f, (unsigned[]){ k->gx, k->gy, k->gz, k->bx, k->by, k->bz }, k->shared, k->params))
+		return FAKE_INVALID_VALUE;
+	memcpy(&node->params, k, v2 ? sizeof(*k) : offsetof(struct cuda_kernel_node, kernel));
+	node->arg = node->launch.target;
+	node->args[0] = &node->arg;
+	node->params.params = node->args;
+	return 0;
+}
+
+static CUresult add_node(CUgraphNode *node, CUgraph graph, const struct cuda_kernel_node *k, bool v2)
+{
+	*node = append(graph, &(struct fake_launch){ 0 });
+	return set_node(*node, k, v2);
+}
+
+FAKE_EXPORT CUresult cuGraphAddKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
+			      const struct cuda_kernel_node *kernel)
+{
+	return add_node(node, graph, kernel, false);
+}
+
+FAKE_EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *deps, size_t ndeps,
+				 const struct cuda_kernel_node *kernel)
+{
+	return add_node(node, graph, kernel, true);
+}
+
+FAKE_EXPORT CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, struct cuda_kernel_node *params)
+{
+	*params = node->params;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuGraphKernelNodeGetParams(CUgraphNode node, struct cuda_kernel_node *params)
+{
+	memcpy(params, &node->params, offsetof(struct cuda_kernel_node, kernel));
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const struct cuda_kernel_node *params)
+{
+	return set_node(node, params, true);
+}
+
+FAKE_EXPORT CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const struct cuda_kernel_node *params)
+{
+	return set_node(node, params, false);
+}
+
+/* A graph ready to run is the graph itself. */
+FAKE_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *ready, CUgraph graph, unsigned long long flags)
+{
+	*ready = (CUgraphExec)graph;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *params)
+{
+	return set_node(node, params, true);
+}
+
+FAKE_EXPORT CUresult cuGraphExecKernelNodeSetParams(CUgraphExec ready, CUgraphNode node, const struct cuda_kernel_node *params)
+{
+	return set_node(node, params, false);
+}
+
+FAKE_EXPORT CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *n)
+{
+	size_t i = 0;
+
+	for (CUgraphNode node = graph->nodes; node; node = node->next, i++)
+		if (nodes && i < *n)
+			nodes[i] = node;
+	*n = i;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuGraphLaunch(CUgraphExec ready, CUstream stream)
+{
+	for (CUgraphNode node = ((CUgraph)ready)->nodes; node; node = node->next)
+		fake_run(&node->launch);
+	return 0;
+}

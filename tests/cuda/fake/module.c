@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules and libraries: their text, what it defines, and the handles of it. */
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct CUmod_st *modules; /* handles of dead ones are given out again */
+
+/* ---- text ---- */
+
+static const char *word_after(const char *at, const char *key, char *word, size_t size)
+{
+	size_t n;
+
+	at = strstr(at, key);
+	if (!at)
+		return NULL;
+	at += strlen(key);
+	at += strspn(at, " \t");
+	n = strcspn(at, " \t\n(;[=,");
+	snprintf(word, size, "%.*s", (int)n, at);
+	return at + n;
+}
+
+static void find_entries(struct fake_image *image)
+{
+	const char *at = image->text, *from = at;
+	struct fake_entry *e = image->entries;
+
+	while (image->nentries < 16 && (at = word_after(at, ".entry ", e->name, sizeof(e->name)))) {
+		const char *regs = from;
+
+		e->regs = 32;
+		while ((regs = strstr(regs, "//fake regs ")) && regs < at)
+			e->regs = atoi(regs += 12);
+		e->from = from = at;
+		if (image->nentries)
+			e[-1].to = at;
+		image->nentries++;
+		e++;
+	}
+	if (image->nentries)
+		e[-1].to = image->text + strlen(image->text);
+}
+
+static CUresult find_variables(struct fake_image *image)
+{
+	static const char *const spaces[] = { ".global ", ".const " };
+
+	for (int s = 0; s < 2; s++)
+		for (const char *at = image->text; (at = strstr(at, spaces[s])); at++) {
+			struct fake_variable *v = &image->variables[image->nvariables];
+			const char *name = at + strlen(spaces[s]), *line = at;
+			unsigned bytes;
+
+			while (line > image->text && line[-1] != '\n')
+				line--;
+			if (strstr(name, ".u64") && strstr(name, ".u64") < name + strcspn(name, ";\n"))
+				bytes = 8;
+			else
+				bytes = 4;
+			name = strpbrk(name, "\n;") ? name : NULL;
+			if (!name || (*line != '.' && strncmp(line, "\t.", 2)) || image->nvariables == 16)
+				continue;
+			for (const char *type; (type = strstr(name, ".")) && type < name + strcspn(name, ";\n");)
+				name = type + strcspn(type, " ") + strspn(type + strcspn(type, " "), " 0123456789");
+			snprintf(v->name, sizeof(v->name), "%.*s", (int)strcspn(name, " =[;\n"), name);
+			v->size = bytes;
+			if (fake_alloc(&v->address, bytes, fake_current()))
+				return FAKE_OUT_OF_MEMORY;
+			image->nvariables++;
+		}
+	return 0;
+}
+
+CUresult fake_open(struct fake_image *image, const void *data)
+{
+	if (strncmp(data, ".version", 8) && strncmp(data, "//", 2))
+		return FAKE_INVALID_IMAGE;
+	if (strstr(data, "//fake broken"))
+		return FAKE_INVALID_PTX;
+	image->text = strdup(data);
+	find_entries(image);
+	return find_variables(image);
+}
+
+/* ---- modules ---- */
+
+static CUresult load(CUmodule *module, const void *data, struct CUlib_st *library)
+{
+	struct CUmod_st *m;
+	CUresult error;
+
+	if (!fake_current())
+		return FAKE_INVALID_CONTEXT;
+	pthread_mutex_lock(&fake_lock);
+	for (m = modules; m && m->alive; m = m->next)
+		;
+	if (!m) {
+		m = calloc(1, sizeof(*m));
+		m->next = modules;
+		modules = m;
+	}
+	m->alive = true;
+	m->library = library;
+	m->context = fake_current();
+	memset(&m->image, 0, sizeof(m->image));
+	pthread_mutex_unlock(&fake_lock);
+	error = fake_open(&m->image, data);
+	if (error)
+		m->alive = false;
+	else
+		*module = m;
+	return error;
+}
+
+FAKE_EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int *options, void **values)
+{
+	CUresult error = fake_check("cuModuleLoadDataEx");
+
+	if (!error && strstr(image, ".entry gpubpf_twin_")) {
+		error = fake_check("twin");
+		if (getenv("FAKE_CUDA_SLOW"))
+			usleep(1000 * atoi(getenv("FAKE_CUDA_SLOW")));
+	}
+	return error ? error : load(module, image, NULL);
+}
+
+FAKE_EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+	CUresult error = fake_check("cuModuleLoadData");
+
+	return error ? error : load(module, image, NULL);
+}
+
+FAKE_EXPORT CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+	return load(module, image, NULL);
+}
+
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = calloc(1, 1 << 16);
+
+	if (f) {
+		(void)!fread(text, 1, (1 << 16) - 1, f);
+		fclose(f);
+	}
+	return text;
+}
+
+FAKE_EXPORT CUresult cuModuleLoad(CUmodule *module, const char *path)
+{
+	char *text = read_file(path);
+	CUresult error = load(module, text, NULL);
+
+	free(text);
+	return error;
+}
+
+static void kill_module(struct CUmod_st *m)
+{
+	m->alive = false; /* its functions' handles come again with the next module of this handle */
+	for (struct CUfunc_st *f = m->functions; f; f = f->next)
+		f->entry = NULL;
+}
+
+FAKE_EXPORT CUresult cuModuleUnload(CUmodule module)
+{
+	if (!module->alive)
+		return FAKE_INVALID_HANDLE;
+	kill_module(module);
+	return 0;
+}
+
+void fake_modules_die(CUcontext context)
+{
+	for (struct CUmod_st *m = modules; m; m = m->next)
+		if (m->alive && m->context == context)
+			kill_module(m);
+}
+
+static struct CUfunc_st *function_of(struct CUmod_st *m, const char *name)
+{
+	struct fake_entry *entry = NULL;
+	struct CUfunc_st *f;
+
+	for (unsigned i = 0; i < m->image.nentries; i++)
+		if (!strcmp(m->image.entries[i].name, name))
+			entry = &m->image.entries[i];
+	if (!entry)
+		return NULL;
+	pthread_mutex_lock(&fake_lock);
+	for (f = m->functions; f && f->entry && f->entry != entry; f = f->next)
+		;
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		f->next = m->functions;
+		m->functions = f;
+	}
+	if (!f->entry)
+		memset(f->attribute, 0, sizeof(f->attribute));
+	f->kind = 'f';
+	f->module = m;
+	f->entry = entry;
+	pthread_mutex_unlock(&fake_lock);
+	return f;
+}
+
+FAKE_EXPORT CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
+{
+	if (!module->alive)
+		return FAKE_INVALID_HANDLE;
+	*f = function_of(module, name);
+	return *f ? 0 : CUDA_ERROR_NOT_FOUND;
+}
+
+uint64_t fake_variable(CUmodule m, const char *name)
+{
+	for (unsigned i = 0; i < m->image.nvariables; i++)
+		if (!strcmp(m->image.variables[i].name, name))
+			return m->image.variables[i].address;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule module, const char *name)
+{
+	if (!module || !module->alive)
+		return FAKE_INVALID_HANDLE;
+	*address = fake_variable(module, name);
+	if (size)
+		*size = 8;
+	return *address ? 0 : CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- libraries: no context, a module for each that uses them ---- */
+
+FAKE_EXPORT CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void **jit_values, unsigned njit,
+			   int *options, void **values, unsigned n)
+{
+	struct CUlib_st *l = calloc(1, sizeof(*l));
+
+	l->alive = true;
+	l->text = strdup(image);
+	*library = l;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, void **jit_values, unsigned njit,
+			       int *options, void **values, unsigned n)
+{
+	char *text = read_file(path);
+	CUresult error = cuLibraryLoadData(library, text, NULL, NULL, 0, NULL, NULL, 0);
+
+	free(text);
+	return error;
+}
+
+FAKE_EXPORT CUresult cuLibraryUnload(CUlibrary library)
+{
+	library->alive = false;
+	for (unsigned i = 0; i < library->nmodules; i++)
+		if (library->modules[i]->alive && library->modules[i]->library == library)
+			kill_module(library->modules[i]);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+	CUresult error;
+
+	if (!library->alive)
+		return FAKE_INVALID_HANDLE;
+	for (unsigned i = 0; i < library->nmodules; i++)
+		if (library->modules[i]->alive && library->modules[i]->library == library &&
+		    library->modules[i]->context == fake_current()) {
+			*module = library->modules[i];
+			return 0;
+		}
+	error = load(module, library->text, library);
+	if (!error)
+		library->modules[library->nmodules++] = *module;
+	return error;
+}
+
+FAKE_EXPORT CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	char entry[160];
+	struct CUkern_st *k;
+
+	snprintf(entry, sizeof(entry), ".entry %.128s", name);
+	if (!library->alive || !strstr(library->text, entry))
+		return CUDA_ERROR_NOT_FOUND;
+	for (k = library->kernels; k && strcmp(k->name, name); k = k->next)
+		;
+	if (!k) {
+		k = calloc(1, sizeof(*k));
+		k->kind = 'k';
+		k->library = library;
+		snprintf(k->name, sizeof(k->name), "%s", name);
+		k->next = library->kernels;
+		library->kernels = k;
+	}
+	*kernel = k;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuKernelGetFunction(CUfunction *f, CUkernel kernel)
+{
+	CUmodule module;
+	CUresult error = cuLibraryGetModule(&module, kernel->library);
+
+	if (error)
+		return error;
+	*f = function_of(module, kernel->name);
+	return *f ? 0 : CUDA_ERROR_NOT_FOUND;
+}
+
+struct CUfunc_st *fake_function(CUfunction f)
+{
+	CUfunction own = f;
+
+	if (f && f->kind == 'k' && cuKernelGetFunction(&own, (CUkernel)f))
+		return NULL;
+	return own && own->entry && own->module->alive && own->module->context == fake_current() ? own : NULL;
+}
+
+FAKE_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library, const char *name)
+{
+	CUmodule module;
+	CUresult error = cuLibraryGetModule(&module, library);
+
+	return error ? error : cuModuleGetGlobal_v2(address, size, module, name);
+}
+
+/* ---- what functions tell ---- */
+
+FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
+{
+	f = fake_function(f);
+	if (!f || attribute < 0 || attribute >= 16)
+		return FAKE_INVALID_VALUE;
+	*value = attribute == 4 ? f->entry->regs : f->attribute[attribute];
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value)
+{
+	f = fake_function(f);
+	if (!f || attribute < 8 || attribute >= 16)
+		return FAKE_INVALID_VALUE;
+	f->attribute[attribute] = value;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice device)
+{
+	return cuFuncSetAttribute((CUfunction)kernel, attribute, value);
+}
+
+FAKE_EXPORT CUresult cuFuncSetCacheConfig(CUfunction f, int config)
+{
+	return fake_function(f) ? 0 : FAKE_INVALID_HANDLE;
+}
+
+FAKE_EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction f)
+{
+	f = fake_function(f);
+	if (!f)
+		return FAKE_INVALID_HANDLE;
+	*module = f->module;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuFuncGetName(const char **name, CUfunction f)
+{
+	f = fake_function(f);
+	if (!f)
+		return FAKE_INVALID_HANDLE;
+	*name = f->entry->name;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuKernelGetName(const char **name, CUkernel kernel)
+{
+	if (kernel->kind != 'k')
+		return FAKE_INVALID_HANDLE;
+	*name = kernel->name;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
+{
+	if (kernel->kind != 'k')
+		return FAKE_INVALID_HANDLE;
+	*library = kernel->library;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module)
+{
+	*count = module->image.nentries;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module)
+{
+	for (unsigned i = 0; i < n; i++)
+		functions[i] = function_of(module, module->image.entries[i].name);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared)
+{
+	f = fake_function(f);
+	if (!f)
+		return FAKE_INVALID_HANDLE;
+	*blocks = FAKE_REGISTERS / (f->entry->regs * threads);
+	if (*blocks * threads > FAKE_MAX_THREADS)
+		*blocks = FAKE_MAX_THREADS / threads;
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Twins as the fake tool makes them for the fake driver: the kernel's text again, with a line that counts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/hooks/fake_tool.h"
+
+const uint32_t fake_twin_takes = GPUBPF_IMAGE_FATBIN, fake_twin_gives = GPUBPF_IMAGE_PTX;
+
+/* Each variable of the module is bound. */
+static void bind(FILE *f, const char *source, bool words)
+{
+	unsigned n = 0;
+	char name[64];
+
+	for (const char *at = source; (at = strstr(at, ".visible .global ")); at++) {
+		if (sscanf(at, ".visible .global .align 4 .u32 %63[^ ;=]", name) != 1)
+			continue;
+		if (words)
+			fprintf(f, ".visible .const .align 8 .u64 gpubpf_bind_%u;\n", n++);
+		else
+			fprintf(f, "//gpubpf-bind %s\n", name);
+	}
+}
+
+int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, size_t size, const char *options,
+		    char names[][128], const uint32_t *index, uint32_t *nparams, uint32_t n, void **binary,
+		    size_t *binary_size)
+{
+	char entry[160], *text = NULL;
+	const char *at, *body, *regs, *end;
+	FILE *f = open_memstream(&text, binary_size);
+
+	snprintf(entry, sizeof(entry), ".entry %s(", names[0]);
+	at = strstr(source, entry);
+	body = at ? strchr(at, '(') : NULL;
+	end = body ? strstr(body, "\n}") : NULL;
+	bind(f, source, false);
+	if (!end || n != 1) {
+		fclose(f);
+		free(text);
+		return -1;
+	}
+	fprintf(f, ".version 7.0\n.target sm_75\n.address_size 64\n.visible .global .align 8 .u64 gpubpf_arena;\n"
+		   ".visible .global .align 8 .u64 gpubpf_launch;\n.visible .global .align 8 .u64 gpubpf_pid;\n");
+	bind(f, source, true);
+	regs = memmem(body, end - body, "//fake twin-regs ", 17);
+	fprintf(f, "//fake regs %d\n.visible .entry gpubpf_twin_%s%.*s\n//fake count %u\n}\n",
+		regs ? atoi(regs + 17) : 40, names[0], (int)(end - body), body, index[0]);
+	if (memmem(body, end - body, "//fake twin-broken", 18))
+		fprintf(f, "//fake broken\n");
+	fclose(f);
+	*binary = text;
+	return 0;
+}

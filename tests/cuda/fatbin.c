@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fatbin: containers made by hand. Which entry is chosen, how it is packed, and lies that are refused. */
+#include <errno.h>
+#include <lz4.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "backends/cuda/fatbin.h"
+#include "case.h"
+#include "core/diag.h"
+#include "tests/tap.h"
+
+#define HEADER 64
+enum packing { PLAIN, LZ4 = 0x2000, ZSTD = 0x8000 };
+
+struct container {
+	uint8_t bytes[16384];
+	size_t size;
+	size_t entry; /* where the last entry begins */
+};
+
+static void put(uint8_t *at, uint64_t v, size_t n)
+{
+	memcpy(at, &v, n);
+}
+
+static void open_container(struct container *c)
+{
+	memset(c, 0, sizeof(*c));
+	put(c->bytes, FATBIN_MAGIC, 4);
+	put(c->bytes + 4, 1, 2);
+	put(c->bytes + 6, 16, 2);
+	c->size = 16;
+}
+
+static void add_entry(struct container *c, enum fatbin_kind kind, uint32_t arch, const char *text, enum packing packing)
+{
+	uint8_t *at = c->bytes + c->size, *data = at + HEADER;
+	size_t n = strlen(text), packed = n, length, room = sizeof(c->bytes) - c->size - HEADER;
+
+	if (packing == LZ4)
+		packed = LZ4_compress_default(text, (char *)data, n, room);
+	else if (packing == ZSTD)
+		packed = ZSTD_compress(data, room, text, n, 3);
+	else
+		memcpy(data, text, n);
+	length = (packed + 7) & ~(size_t)7;
+	put(at, kind, 2);
+	put(at + 2, 0x101, 2);
+	put(at + 4, HEADER, 4);
+	put(at + 8, length, 8);
+	put(at + 16, packing == PLAIN ? 0 : packed, 4);
+	put(at + 28, arch, 4);
+	put(at + 40, packing, 8);
+	put(at + 56, packing == PLAIN ? 0 : n, 8);
+	c->entry = c->size;
+	c->size += HEADER + length;
+	put(c->bytes + 8, c->size - 16, 8);
+}
+
+/* What the agent sends of an image tells the same, and is no longer than one entry. */
+static void expect_copy(const char *name, const struct container *c, size_t size, uint32_t sm, const char *text)
+{
+	struct gpubpf_diag diag;
+	size_t n = 0, copy_size;
+	char *got = NULL;
+	void *copy;
+
+	gpubpf_diag_init(&diag);
+	if (!ok(!cuda_image_copy(guard(c->bytes, size), size, sm, &copy, &copy_size), "%s: it is copied", name))
+		return;
+	ok(!cuda_image_ptx(copy, copy_size, sm, &got, &n, &diag) && n >= strlen(text) && !memcmp(got, text, strlen(text)) &&
+	   copy_size <= 16 + HEADER + strlen(text) + 8, "%s: the copy has it alone", name);
+	free(got);
+	free(copy);
+}
+
+/* The image's PTX for sm is that text; NULL: it is refused with `why`. */
+static void expect(const char *name, const struct container *c, size_t size, uint32_t sm, const char *text,
+		   const char *why)
+{
+	struct gpubpf_diag diag;
+	char *got = NULL;
+	size_t n = 0;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	err = cuda_image_ptx(guard(c->bytes, size), size, sm, &got, &n, &diag);
+	if (text ? !ok(!err && n >= strlen(text) && !memcmp(got, text, strlen(text)), "%s", name) :
+		   !ok(err < 0 && strstr(diag.what, why), "%s: %s", name, why))
+		note("%s", err < 0 ? diag.what : got);
+	if (!err)
+		free(got);
+	if (text)
+		expect_copy(name, c, size, sm, text);
+}
+
+static const char sm70[] = ".version 6.3 // text for sm_70, long enough, long enough, long enough to be packed";
+static const char sm80[] = ".version 7.8 // text for sm_80, long enough, long enough, long enough to be packed";
+static const char sm90[] = ".version 8.4 // text for sm_90, long enough, long enough, long enough to be packed";
+
+static void make_all(struct container *c)
+{
+	open_container(c);
+	add_entry(c, FATBIN_PTX, 80, sm80, LZ4);
+	add_entry(c, FATBIN_ELF, 90, "machine code", PLAIN);
+	add_entry(c, FATBIN_PTX, 70, sm70, PLAIN);
+	add_entry(c, FATBIN_PTX, 90, sm90, ZSTD);
+}
+
+static void test_choice(void)
+{
+	struct container c;
+
+	make_all(&c);
+	expect("plain: sm_75 takes the text of sm_70", &c, c.size, 75, sm70, NULL);
+	expect("LZ4: sm_89 takes the text of sm_80", &c, c.size, 89, sm80, NULL);
+	expect("zstd: sm_90 takes its own", &c, c.size, 90, sm90, NULL);
+	expect("the newest that is not too new", &c, c.size, 120, sm90, NULL);
+	expect("all too new", &c, c.size, 61, NULL, "no entry that sm_61 can run");
+	open_container(&c);
+	add_entry(&c, FATBIN_ELF, 90, "machine code", PLAIN);
+	expect("machine code of another architecture", &c, c.size, 80, NULL, "no entry that sm_80 can run");
+	expect("machine code that is none", &c, c.size, 90, NULL, "cubin is cut off");
+}
+
+/* Cut anywhere, the container says that it is longer than what is there. */
+static void test_truncated(void)
+{
+	size_t taken = 0;
+	struct container c;
+
+	make_all(&c);
+	for (size_t n = 4; n < c.size; n++) {
+		struct gpubpf_diag diag;
+		char *got;
+		size_t got_size;
+
+		gpubpf_diag_init(&diag);
+		if (!cuda_image_ptx(guard(c.bytes, n), n, 90, &got, &got_size, &diag)) {
+			free(got);
+			taken++;
+		} else {
+			taken += !diag.what[0];
+		}
+	}
+	ok(!taken, "each of %zu prefixes is refused", c.size - 4);
+}
+
+static void lie(const char *name, size_t at, uint64_t value, size_t bytes, bool of_entry, const char *why)
+{
+	struct container c;
+
+	make_all(&c);
+	put(c.bytes + (of_entry ? c.entry : 0) + at, value, bytes);
+	expect(name, &c, c.size, 90, NULL, why);
+}
+
+static void test_lies(void)
+{
+	lie("a body of 2^63", 8, 1ull << 63, 8, false, "longer than the image");
+	lie("a header beyond the image", 6, 0xffff, 2, false, "longer than the image");
+	lie("a header of nothing", 6, 0, 2, false, "longer than the image");
+	lie("an entry of 2^64 - 1", 8, ~0ull, 8, true, "longer than its container");
+	lie("an entry header of nothing", 4, 0, 4, true, "longer than its container");
+	lie("an entry header of 2^32 - 1", 4, ~0u, 4, true, "longer than its container");
+	lie("more packed than there is", 16, 100000, 4, true, "longer than its container");
+	lie("a plain size too small", 56, 10, 8, true, "does not decompress to its stated size");
+	lie("a plain size too large", 56, 100000, 8, true, "does not decompress to its stated size");
+	lie("a plain size of 2^40", 56, 1ull << 40, 8, true, "larger than 512 MiB");
+	lie("LZ4 that is zstd", 40, LZ4, 8, true, "does not decompress to its stated size");
+}
+
+static void test_mutations(void)
+{
+	struct container c;
+	size_t silent = 0;
+
+	for (int i = 0; i < 5000; i++) {
+		struct gpubpf_diag diag;
+		void *copy;
+		char *got;
+		size_t n;
+
+		make_all(&c);
+		for (int k = 0; k < 3; k++)
+			c.bytes[4 + random_below(c.size - 4)] = random_below(256);
+		gpubpf_diag_init(&diag);
+		if (!cuda_image_ptx(guard(c.bytes, c.size), c.size, 90, &got, &n, &diag))
+			free(got);
+		else
+			silent += !diag.what[0];
+		if (!cuda_image_copy(guard(c.bytes, c.size), c.size, 90, &copy, &n))
+			free(copy);
+	}
+	ok(!silent, "5000 mutations are read, or refused with a reason");
+}
+
+int main(void)
+{
+	test_choice();
+	test_truncated();
+	test_lies();
+	test_mutations();
+	return done();
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ptx CASES SOURCE-ROOT CLANG: the PTX reader. What it reads it prints again byte by byte: the texts
+ * of CASES/grammar, and what clang makes of CASES/kernels.cl and the device library. The texts of
+ * CASES/broken are refused with what their first line says. Prefixes and mutations of all do no harm.
+ */
+#include <glob.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/cuda/ptx.h"
+#include "case.h"
+#include "core/diag.h"
+#include "tests/tap.h"
+
+#define MUTATIONS 3000 /* of each text of grammar/ */
+
+/* Parsed from memory that ends where it must not be read on; 1: printed otherwise than it was. */
+static int try_text(const char *text, size_t size, struct gpubpf_diag *diag)
+{
+	const char *guarded = guard(text, size);
+	struct ptx_module m;
+	size_t printed_size;
+	char *printed;
+	int err, same;
+
+	gpubpf_diag_init(diag);
+	err = ptx_parse(guarded, size, &m, diag);
+	if (err < 0)
+		return err;
+	err = ptx_print(&m, NULL, 0, &printed, &printed_size);
+	ptx_finish(&m);
+	if (err < 0)
+		return err;
+	same = printed_size == size && !memcmp(printed, text, size);
+	free(printed);
+	return !same;
+}
+
+static void expect_same(const char *name, const char *text, size_t size)
+{
+	struct gpubpf_diag diag;
+	int err = try_text(text, size, &diag);
+
+	if (!ok(err == 0, "%s: what is parsed prints as it was", name))
+		note("%s", err < 0 ? diag.what : "it prints otherwise");
+}
+
+/* Every prefix is read or refused, and says the line when it is refused. */
+static void try_prefixes(const char *name, const char *text, size_t size)
+{
+	size_t bad = 0;
+
+	for (size_t n = 0; n < size; n++) {
+		struct gpubpf_diag diag;
+		int err = try_text(text, n, &diag);
+
+		bad += err > 0 || (err < 0 && !strstr(diag.what, "PTX line "));
+	}
+	ok(!bad, "%s: each of %zu prefixes is read, or refused with a line", name, size);
+}
+
+/* Bytes changed, taken away, doubled, and words of the language put in. */
+static size_t mutate(char *text, size_t size, size_t room)
+{
+	static const char *const words[] = { "{", "}", "(", ")", "[", ";", ":", ",", "@", "\"", "/*", "*/", "//", ".loc",
+					     ".reg ", ".entry ", ".section ", ".func ", ".param ", ".target ", "%", "\n" };
+	size_t at = size ? random_below(size) : 0, n = 1 + random_below(8);
+	const char *word = words[random_below(sizeof(words) / sizeof(*words))];
+
+	switch (random_below(4)) {
+	case 0:
+		if (size)
+			text[at] = random_below(256);
+		return size;
+	case 1:
+		n = n < size - at ? n : size - at;
+		memmove(text + at, text + at + n, size - at - n);
+		return size - n;
+	case 2:
+		n = n < size - at ? n : size - at;
+		n = n < room - size ? n : room - size;
+		memmove(text + at + n, text + at, size - at);
+		return size + n;
+	default:
+		n = strlen(word);
+		if (n > room - size)
+			return size;
+		memmove(text + at + n, text + at, size - at);
+		memcpy(text + at, word, n);
+		return size + n;
+	}
+}
+
+static void try_mutations(const char *name, const char *text, size_t size)
+{
+	size_t room = size + 256, bad = 0, taken = 0;
+	char *copy = malloc(room);
+
+	for (int i = 0; i < MUTATIONS; i++) {
+		struct gpubpf_diag diag;
+		size_t n = size;
+		int err;
+
+		memcpy(copy, text, size);
+		for (uint32_t edits = 1 + random_below(4); edits; edits--)
+			n = mutate(copy, n, room);
+		err = try_text(copy, n, &diag);
+		taken += err == 0;
+		bad += err > 0 || (err < 0 && !diag.what[0]);
+	}
+	free(copy);
+	ok(!bad && taken, "%s: each of %d mutations is read (%zu) or refused", name, MUTATIONS, taken);
+}
+
+static void try_grammar(const char *path)
+{
+	size_t size;
+	char *text = read_file(path, &size);
+
+	expect_same(base_name(path), text, size);
+	try_prefixes(base_name(path), text, size);
+	try_mutations(base_name(path), text, size);
+	free(text);
+}
+
+static void try_broken(const char *path)
+{
+	size_t size;
+	char *text = read_file(path, &size), *expected = strndup(text + 3, strcspn(text, "\n") - 3);
+	struct gpubpf_diag diag;
+	int err = try_text(text, size, &diag);
+
+	if (!ok(err < 0 && strstr(diag.what, "PTX line ") && strstr(diag.what, expected), "broken %s: %s",
+		base_name(path), expected))
+		note("%s", err < 0 ? diag.what : "it was read");
+	free(expected);
+	free(text);
+}
+
+static void for_each(const char *cases, const char *pattern, void (*fn)(const char *path))
+{
+	char path[512];
+	glob_t found;
+
+	snprintf(path, sizeof(path), "%s/%s", cases, pattern);
+	if (!ok(!glob(path, 0, NULL, &found), "there are files %s", pattern))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		fn(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* What clang makes of OpenCL C, with and without optimisation and debug information. */
+static void try_clang(const char *clang, const char *source, const char *options)
+{
+	static const char *const levels[] = { "-O0", "-O2", "-O2 -g", "-O0 -g" };
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		char command[1024], name[256];
+		size_t size;
+		char *text;
+
+		snprintf(name, sizeof(name), "%s %s", base_name(source), levels[i]);
+		snprintf(command, sizeof(command), "'%s' -x cl -cl-std=CL2.0 --target=nvptx64-nvidia-cuda -march=sm_75 -nogpulib "
+			 "-Xclang -finclude-default-header -w %s %s -S -o - '%s'", clang, options, levels[i], source);
+		text = read_command(command, &size);
+		if (!ok(text && size, "%s: clang makes PTX", name))
+			continue;
+		expect_same(name, text, size);
+		free(text);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char source[512], options[512];
+
+	if (argc != 4)
+		return 2;
+	for_each(argv[1], "grammar/*.ptx", try_grammar);
+	for_each(argv[1], "kernels/*.ptx", try_grammar);
+	for_each(argv[1], "broken/*.ptx", try_broken);
+	snprintf(source, sizeof(source), "%s/kernels.cl", argv[1]);
+	try_clang(argv[3], source, "");
+	snprintf(source, sizeof(source), "%s/maps/device.cl", argv[2]);
+	snprintf(options, sizeof(options), "-DGPUBPF_BITCODE '-I%s'", argv[2]);
+	try_clang(argv[3], source, options);
+	return done();
+}

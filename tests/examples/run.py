@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py BUILD CLANG TYPES DEVICE: each example with its workload through `gpubpf run`, on a device (pocl or
+intel): the workload's output is what it is without probes, and the maps hold the numbers that the README
+promises. Then bpftime's own probes, from $GPUBPF_CORPUS/bpftime-examples, on the same workloads."""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+build, clang, types, device = sys.argv[1:]
+tmp = tempfile.TemporaryDirectory()
+count = 0
+failed = False
+
+
+def report(good, name, detail=""):
+    global count, failed
+    count += 1
+    failed |= not good
+    print(f"{'' if good else 'not '}ok {count} - {name}", flush=True)
+    if not good and detail:
+        print("\n".join("# " + line for line in str(detail).splitlines()[:20]), flush=True)
+    return good
+
+
+def skip(name, reason):
+    global count
+    count += 1
+    print(f"ok {count} - {name} # SKIP {reason}", flush=True)
+
+
+def map_of(result, name):
+    return next(m for m in result["maps"] if m["name"] == name)
+
+
+def entries(result, name):
+    return [(e["key"], e["value"]) for e in map_of(result, name)["entries"]]
+
+
+def copies(result, name):
+    """The values of a per-thread array's one element, by thread."""
+    element = map_of(result, name)["entries"][0]
+    return {v["copy"]: v["value"] for v in element["values"]}
+
+
+def blocktime(r):
+    totals = entries(r, "totals")[0][1]
+    assert totals == {"threads_entered": 131072, "threads_left": 131072, "blocks": 2048, "untimed": 0}, totals
+    assert sum(v for _, v in entries(r, "block_ns")) == 2048
+    assert not entries(r, "running")
+
+
+def kernel_counter(r):
+    kernels = {k["text"]: v for k, v in entries(r, "kernels")}
+    assert set(kernels) == {"scale", "neighbours", "reduce"}, kernels
+    assert kernels["scale"]["launches"] == 8 and kernels["scale"]["threads"] == 8 * 65536, kernels
+    for name in ("neighbours", "reduce"):
+        assert kernels[name] == {"launches": 1, "blocks": 1024, "threads": 65536}, kernels
+
+
+def threadhist(r):
+    runs, busy = copies(r, "runs"), copies(r, "busy_ns")
+    sizes = [4096 >> i for i in range(7)]
+    for i in range(4096):
+        want = sum(i < size for size in sizes)
+        assert runs[i] == want, f"thread {i} ran {runs[i]} times, not {want}"
+        assert 0 < busy[i] < 10**10, f"thread {i} was busy for {busy[i]} ns"
+
+
+def kernelretsnoop(r):
+    ended = [e["value"] for e in r["events"] if e["map"] == "events"]
+    dropped = map_of(r, "events")["dropped"]
+    who = {(e["launch"], tuple(e["block"]), tuple(e["thread"])) for e in ended}
+    assert len(who) == len(ended) and len(ended) + dropped == 1024, f"{len(ended)} events, {dropped} dropped"
+    assert all(e["ns"] > 0 for e in ended)
+
+
+def cuda_counter(r):
+    (_, calls), = entries(r, "calls_by_pid")
+    assert calls["entered"] == calls["left"] == 202240 and calls["elements"] == 10000 and calls["ns"] > 0, calls
+
+
+def threadtime(r):
+    warps = sum(v for _, v in entries(r, "warp_ns"))
+    classes = {k: v for k, v in entries(r, "slowest") if v["warps"]}
+    assert 512 <= warps <= 32768 and 32768 % warps == 0, warps
+    assert sum(v["warps"] for v in classes.values()) == warps, classes
+    assert all(v["block"] < 512 for v in classes.values()), classes
+
+
+def bpftime_cuda_probe(r):
+    # the probe itself loses counts when two lanes are first at once
+    (_, calls), = entries(r, "call_count")
+    assert 0 < calls <= 1024, calls
+
+
+def bpftime_threadhist(r):
+    counts = copies(r, "call_count")
+    assert all(counts[i] == 1 for i in range(1024)), counts
+
+
+def bpftime_kernelretsnoop(r):
+    events = sum(e["map"] == "rb" for e in r["events"])
+    dropped = map_of(r, "rb")["dropped"]
+    assert events > 0 and events + dropped == 1024, f"{events} events, {dropped} dropped"
+
+
+def run(name, objects, workload, options, check):
+    out = os.path.join(tmp.name, "report.json")
+    command = [f"{build}/examples/{workload}/workload"]
+    native = subprocess.run(command, capture_output=True, env=env, timeout=120)
+    tool = [f"{build}/gpubpf", "run", "-j", "--report", out, "--wait", "240", "--events", "4096"]
+    for path in objects:
+        tool += ["-o", path]
+    probed = subprocess.run(tool + options + ["--"] + command, capture_output=True, env=env, timeout=500)
+    if not report(probed.returncode == 0 and probed.stdout == native.stdout, f"{name}: the program is as it was",
+                  probed.stderr.decode()):
+        return
+    with open(out) as f:
+        result = json.load(f)
+    for kernel in result["kernels"]:
+        if kernel["probed"] != kernel["launches"]:
+            report(False, f"{name}: every launch is probed", kernel)
+            return
+    try:
+        check(result)
+        report(True, f"{name}: the maps hold what they should")
+    except (AssertionError, KeyError, StopIteration, ValueError, IndexError) as e:
+        report(False, f"{name}: the maps hold what they should", repr(e))
+
+
+env = dict(os.environ)
+if device == "intel":
+    env["OCL_ICD_VENDORS"] = env.get("GPUBPF_TEST_INTEL", "")
+else:
+    env["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") + [""])[0]
+
+EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
+            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter)]
+BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
+           ("threadhist", bpftime_threadhist, ["cuda__retprobe"]),
+           ("kernelretsnoop", bpftime_kernelretsnoop, ["cuda__retprobe"])]
+corpus = os.path.join(os.environ.get("GPUBPF_CORPUS", ""), "bpftime-examples")
+
+for name, check in EXAMPLES:
+    if not env["OCL_ICD_VENDORS"]:
+        skip(f"{name} on {device}", f"no OpenCL runtime of {device} here")
+        continue
+    run(f"{name} on {device}", [f"{build}/examples/{name}/{name}.bpf.o"], name, [], check)
+
+for name, check, programs in BPFTIME:
+    source = os.path.join(corpus, f"{name}.bpf.c")
+    if not env["OCL_ICD_VENDORS"] or not os.path.exists(source):
+        skip(f"bpftime's {name} on {device}", "no OpenCL runtime" if os.path.exists(source) else
+             f"GPUBPF_CORPUS has no bpftime-examples/{name}.bpf.c")
+        continue
+    include = os.path.join(tmp.name, "include")
+    os.makedirs(include, exist_ok=True)
+    with open(types) as text, open(os.path.join(include, "vmlinux.h"), "w") as out:
+        out.write(text.read())
+    target = os.path.join(tmp.name, f"{name}.bpf.o")
+    subprocess.run([clang, "-g", "-O2", "-target", "bpf", "-I", include, "-c", source, "-o", target], check=True)
+    attach = [word for prog in programs for word in ("--attach", f"{prog}=vector_add")]
+    run(f"bpftime's {name} on {device}", [target], "kernelretsnoop", attach, check)
+
+print(f"1..{count}")
+sys.exit(failed)

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: hooks/parse.c hooks/cache.c hooks/env.c hooks/opencl/binary.c hooks/opencl/code.c
+// SOURCES: hooks/opencl/sha256.c backends/spirv/parts.c core/wire.c core/session/msg.c core/session/match.c
+// LIBS: -lpthread
+/* Any bytes as what a tool says to the agent, and as what the agent finds in its cache: taken or refused,
+ * and nothing worse. The first byte says which. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hooks/opencl/opencl.h"
+#include "hooks/session.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* what the OpenCL layer's files want beside */
+const cl_icd_dispatch *ocl;
+
+void *ocl_table_find(enum ocl_table table, const void *handle)
+{
+	return NULL;
+}
+
+struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device)
+{
+	return NULL;
+}
+
+static void welcome(struct gpubpf_reader *r)
+{
+	struct gpubpf_welcome w;
+
+	if (gpubpf_welcome_parse(r, &w))
+		return;
+	if (!w.sample)
+		abort(); /* launches are divided by it */
+	for (uint32_t i = 0; i < w.npatterns; i++) {
+		gpubpf_pattern_matches(w.patterns[i], "_Z9vectorAddPKfS0_Pfi");
+		gpubpf_pattern_matches("vec*", w.patterns[i]);
+	}
+	gpubpf_welcome_finish(&w);
+}
+
+static void arena(struct gpubpf_reader *r, bool has_fd)
+{
+	struct gpubpf_arena_answer a;
+
+	if (!gpubpf_arena_parse(r, 0, has_fd, &a) && !has_fd && !a.reason[0])
+		abort(); /* no memory and no reason */
+}
+
+static void twins(struct gpubpf_reader *r)
+{
+	struct gpubpf_twin_answer a;
+
+	if (gpubpf_twin_parse(r, &a))
+		return;
+	for (uint32_t i = 0; i < a.n; i++)
+		if (strlen(a.entries[i].name) >= sizeof(a.entries[i].name))
+			abort();
+	gpubpf_twin_finish(&a);
+}
+
+static void stored(const uint8_t *data, size_t size)
+{
+	struct ocl_code *code = ocl_binary_parse(data, size);
+	struct gpubpf_hook_image image = {0};
+
+	if (!code)
+		return;
+	if (ocl_code_image(code, &image) && image.reason)
+		abort();
+	ocl_code_image_put(&image);
+	ocl_code_put(code);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gpubpf_packet packet;
+	struct gpubpf_reader r;
+
+	if (!size)
+		return 0;
+	gpubpf_reader_init(&r, data + 1, size - 1);
+	switch (data[0]) {
+	case 0:
+		welcome(&r);
+		break;
+	case 1:
+	case 2:
+		arena(&r, data[0] == 1);
+		break;
+	case 3:
+		twins(&r);
+		break;
+	case 4:
+		stored(data + 1, size - 1);
+		break;
+	case 5:
+		gpubpf_msg_parse(data + 1, size - 1, &packet);
+		break;
+	}
+	return 0;
+}

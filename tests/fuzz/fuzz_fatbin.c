@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: backends/cuda/fatbin.c backends/cuda/fatbin_format.c core/diag.c
+// LIBS: -llz4 -lzstd
+/* Any bytes as a CUDA image: refused with a diagnostic, or PTX comes out that ends in a NUL. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "backends/cuda/fatbin.h"
+#include "core/diag.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A container may state what it likes of its entries' size: small memory is all that a run should take. */
+static int stays_small(void *arg, const struct fatbin_entry *entry)
+{
+	return entry->plain_size > 16u << 20;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint32_t sms[] = { 75, 90, 120 };
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (fatbin_walk(data, size, stays_small, NULL, &diag) > 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(sms) / sizeof(*sms); i++) {
+		char *text;
+		size_t n;
+
+		gpubpf_diag_init(&diag);
+		if (cuda_image_ptx(data, size, sms[i], &text, &n, &diag) < 0) {
+			if (!diag.what[0])
+				abort();
+			continue;
+		}
+		if (text[n])
+			abort();
+		free(text);
+	}
+	return 0;
+}

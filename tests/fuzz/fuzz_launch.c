@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: hooks/launch.c hooks/twin.c hooks/device.c hooks/clock.c hooks/parse.c hooks/env.c maps/mirror.c
+// SOURCES: core/wire.c core/session/msg.c core/session/match.c
+// LIBS: -DGPUBPF_VERSION="fuzz" -lpthread
+/* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
+ * its arena, or goes on by itself. An input is packets of the tool, each handed over when the agent waits for
+ * one; the runtime behind the agent refuses only what it must, and checks every range that it is told. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int fuzz_socket(void);
+static int fuzz_poll(struct pollfd *fd, int timeout_ms);
+
+/* The agent's own state is static: these two are part of this file. The agent connects to us, and what its
+ * reader does is done by who waits, so that an input does the same each time. */
+#define socket(domain, type, protocol) fuzz_socket()
+#define connect(fd, address, size) 0
+#define poll(fds, n, timeout) fuzz_poll(fds, timeout)
+#define pthread_create(thread, attr, run, arg) 0
+#include "hooks/session.c"
+#define lock board_mutex
+#include "hooks/board.c"
+#undef lock
+#undef poll
+
+#include "maps/layout.h"
+
+#define ARENA_SIZE 65536u
+#define KERNELS 3
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* what the adapter does differently */
+enum { DISCRETE = 1, NO_LIST = 2, HEADERS = 4, REASON = 8, NO_LOAD = 16, NO_KERNEL = 32, NO_ATTACH = 64 };
+/* of a packet: which descriptors come with it (two, three bits each), and its number */
+enum { FD_NONE, FD_BOARD, FD_ARENA, FD_IMAGE, FD_OPEN, FD_NULL, FD_SHORT, FD_EMPTY };
+enum { OTHER_SEQ = 64, RAW = 128 };
+
+static const uint8_t *input, *input_end;
+static uint8_t bits;
+static uint64_t now;
+static int tool = -1;
+static int kept_board = -1;
+
+/* -- time and waiting -- */
+
+uint64_t gpubpf_now_ns(void)
+{
+	return now += 1000;
+}
+
+/* What is not there yet never comes. */
+static int fuzz_poll(struct pollfd *fd, int timeout_ms)
+{
+	int n = poll(fd, 1, 0);
+
+	if (!n && timeout_ms > 0)
+		now += timeout_ms * 1000000ull;
+	return n;
+}
+
+void gpubpf_cond_init(pthread_cond_t *cond)
+{
+}
+
+static bool feed(void);
+
+bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns)
+{
+	static uint8_t buffer[GPUBPF_MSG_BUF];
+	bool fed;
+	int err;
+
+	pthread_mutex_unlock(lock);
+	fed = session.sock >= 0 && feed();
+	if (fed && (err = read_one(session.sock, buffer)) < 0) {
+		pthread_mutex_lock(&session.lock);
+		lose(why_lost(err));
+		pthread_mutex_unlock(&session.lock);
+	}
+	pthread_mutex_lock(lock);
+	if (!fed && now < deadline_ns)
+		now = deadline_ns;
+	return fed;
+}
+
+void gpubpf_hook_note(const char *fmt, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+}
+
+/* -- the tool -- */
+
+static int fuzz_socket(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+		abort();
+	tool = pair[0];
+	feed();
+	return pair[1];
+}
+
+/* With a header that fits and what the packet has behind its 20 bytes for the rest, so that layouts lie. */
+static int arena_fd(const uint8_t *data, size_t size, size_t room)
+{
+	struct gpubpf_arena_hdr hdr = {
+		.magic = GPUBPF_ARENA_MAGIC, .version = GPUBPF_ARENA_VERSION, .nmaps = 2, .size = room,
+		.print_ring = GPUBPF_ARENA_MAPS + 2 * sizeof(struct gpubpf_map_layout),
+	};
+	int fd = gpubpf_memfd_shared("a", room);
+	size_t n = size > 20 ? size - 20 : 0;
+
+	if (n && data[20] & 1)
+		hdr.nmaps = data[20];
+	if (pwrite(fd, &hdr, sizeof(hdr), 0) < 0 ||
+	    (n > 1 && room == ARENA_SIZE && pwrite(fd, data + 21, n - 1 < room / 4 ? n - 1 : room / 4, GPUBPF_ARENA_MAPS) < 0))
+		abort();
+	return fd;
+}
+
+static int board_fd(void)
+{
+	uint64_t head[3] = { GPUBPF_BOARD_MAGIC, 1, 1 };
+
+	if (kept_board >= 0)
+		close(kept_board);
+	kept_board = gpubpf_memfd_shared("b", sizeof(struct gpubpf_board));
+	if (pwrite(kept_board, head, sizeof(head), 0) < 0)
+		abort();
+	return dup(kept_board);
+}
+
+static int descriptor(int which, const uint8_t *data, size_t size)
+{
+	switch (which) {
+	case FD_BOARD:
+		return board_fd();
+	case FD_ARENA:
+		return arena_fd(data, size, ARENA_SIZE);
+	case FD_IMAGE:
+		return gpubpf_memfd_image("i", data, size);
+	case FD_OPEN:
+		return memfd_create("o", MFD_CLOEXEC);
+	case FD_NULL:
+		return open("/dev/null", O_RDWR | O_CLOEXEC);
+	case FD_SHORT:
+		return arena_fd(data, size, 256);
+	case FD_EMPTY:
+		return gpubpf_memfd_image("e", "", 0);
+	default:
+		return -1;
+	}
+}
+
+/* Hand over the next packet: type, how, two bytes of length, payload. False at the input's end. */
+static bool feed(void)
+{
+	struct gpubpf_writer w = {0};
+	uint8_t type, how;
+	uint32_t n = 0;
+	int fds[2];
+
+	if (input_end - input < 4)
+		return false;
+	type = input[0];
+	how = input[1];
+	w.size = input[2] | input[3] << 8;
+	input += 4;
+	if (w.size > (size_t)(input_end - input))
+		w.size = input_end - input;
+	w.data = (uint8_t *)input;
+	input += w.size;
+	if (type == 255 && kept_board >= 0) { /* while it runs, the board changes */
+		if (pwrite(kept_board, w.data, w.size < 4096 ? w.size : 4096, how * 8) < 0)
+			abort();
+		return feed();
+	}
+	for (int i = 0; i < 2; i++)
+		if ((fds[n] = descriptor(how >> 3 * i & 7, w.data, w.size)) >= 0)
+			n++;
+	if (how & RAW)
+		send(tool, w.data, w.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		gpubpf_msg_send(tool, MSG_DONTWAIT, type, how & OTHER_SEQ ? 1 : session.seq ? session.seq : 1, &w, fds, n);
+	for (uint32_t i = 0; i < n; i++)
+		close(fds[i]);
+	return true;
+}
+
+static void hear(void)
+{
+	static uint8_t buffer[GPUBPF_MSG_BUF];
+	struct gpubpf_packet packet;
+
+	while (tool >= 0 && !gpubpf_msg_recv(tool, MSG_DONTWAIT, buffer, &packet))
+		gpubpf_msg_close(&packet);
+}
+
+/* -- the runtime -- */
+
+struct gpubpf_device {
+	struct gpubpf_device_caps caps;
+	uint8_t *host;
+	void *mapped;
+	size_t size;
+};
+
+static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
+{
+	*device = calloc(1, sizeof(**device));
+	(*device)->caps.bits = bits & DISCRETE ? 0 : GPUBPF_CAP_SHARED_ARENA;
+	(*device)->caps.clock = GPUBPF_CLOCK_NONE;
+	return 0;
+}
+
+/* The agent keeps a shared arena mapped, as a process has one; here each input has. */
+static void device_close(struct gpubpf_device *device)
+{
+	if (device->mapped && !(bits & DISCRETE))
+		munmap(device->mapped, device->size);
+	free(device);
+}
+
+static const struct gpubpf_device_caps *device_caps(const struct gpubpf_device *device)
+{
+	return &device->caps;
+}
+
+static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
+			struct gpubpf_why *why)
+{
+	if (bits & NO_ATTACH)
+		return -ENOMEM;
+	device->host = device->mapped = host;
+	device->size = size;
+	*address = 4096;
+	return 0;
+}
+
+/* Every byte of what is to be copied must be there. */
+static int copy(struct gpubpf_device *device, size_t offset, size_t size)
+{
+	if (!device->host || offset > device->size || size > device->size - offset)
+		abort();
+	for (size_t i = offset; i < offset + size; i++)
+		device->host[i] ^= 1;
+	return 0;
+}
+
+static void arena_detach(struct gpubpf_device *device)
+{
+	device->host = NULL;
+}
+
+static const struct gpubpf_device_ops device_ops = {
+	.backend = "fuzz", .open = device_open, .close = device_close, .caps = device_caps,
+	.arena_attach = arena_attach, .arena_pull = copy, .arena_push = copy, .arena_detach = arena_detach,
+};
+
+static int image(void *program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *out)
+{
+	static const struct gpubpf_hook_header header = { "h.h", "int x;", 6 };
+
+	out->kind = GPUBPF_IMAGE_OPENCL_C;
+	out->data = "__kernel void k0(int x) {}";
+	out->size = 26;
+	out->options = "-w";
+	out->headers = &header;
+	out->nheaders = !!(bits & HEADERS);
+	out->kernels = bits & NO_LIST ? NULL : "k0;k1;;other";
+	out->reason = bits & REASON ? "no source" : NULL;
+	return 0;
+}
+
+static void image_put(struct gpubpf_hook_image *image)
+{
+}
+
+static int twin_load(struct gpubpf_hook_device *device, void *program, enum gpubpf_image_kind kind,
+		     const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
+{
+	if (bits & NO_LOAD)
+		return -EINVAL;
+	*module = malloc(size + strlen(options) + 1);
+	memcpy(*module, data, size);
+	return 0;
+}
+
+static int twin_kernel(void *module, const char *name, void *kernel, uint32_t params, uint32_t flags, void **twin,
+		       struct gpubpf_why *why)
+{
+	if (bits & NO_KERNEL || params > 8)
+		return -EINVAL;
+	*twin = strdup(name);
+	return 0;
+}
+
+static const struct gpubpf_hook_ops ops = {
+	.backend = "fuzz", .device = &device_ops, .image = image, .image_put = image_put, .twin_load = twin_load,
+	.twin_kernel = twin_kernel, .twin_kernel_put = free, .twin_unload = free,
+};
+
+/* -- the application -- */
+
+static void launch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
+{
+	struct gpubpf_hook_launch l = { .kernel = kernel, .device = device, .dim = 1, .grid = { 64, 1, 1 } };
+
+	gpubpf_hook_launch_begin(&l);
+	if (l.twin && !l.arena)
+		abort();
+	gpubpf_hook_launch_end(&l, GPUBPF_LAUNCHED);
+	if (l.twin && l.followed)
+		gpubpf_hook_completed(device);
+	gpubpf_hook_quiet();
+	hear();
+}
+
+static void application(void)
+{
+	static const char *const names[KERNELS] = { "k0", "k1", "_Z2k0v" };
+	struct gpubpf_hook_kernel *kernels[KERNELS];
+	struct gpubpf_device_open how = {0};
+	struct gpubpf_hook_program *program;
+	struct gpubpf_hook_device *device;
+
+	gpubpf_hook_device_create(&how, 0, &device);
+	gpubpf_hook_program_create(NULL, &program);
+	for (int i = 0; i < KERNELS; i++)
+		gpubpf_hook_kernel_create(program, NULL, names[i], &kernels[i]);
+	for (int i = 0; i < 4 * KERNELS; i++) {
+		launch(kernels[i % KERNELS], device);
+		if (i >= KERNELS) { /* something that nobody asked for */
+			pthread_mutex_lock(&session.lock);
+			gpubpf_cond_wait_until(&session.cond, &session.lock, 0);
+			pthread_mutex_unlock(&session.lock);
+		}
+	}
+	for (int i = 0; i < KERNELS; i++)
+		gpubpf_hook_kernel_destroy(kernels[i]);
+	gpubpf_hook_program_destroy(program);
+	gpubpf_hook_device_destroy(device);
+}
+
+/* As the child of a fork begins, but without what its parent had. */
+static void forget(void)
+{
+	struct gpubpf_board *board = session.board;
+
+	before_fork();
+	after_fork_child();
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct gpubpf_board_entry *next;
+
+		for (struct gpubpf_board_entry *e = buckets[i]; e; e = next) {
+			next = e->next;
+			if (!board || (void *)e->shared < (void *)board || (void *)e->shared >= (void *)(board + 1))
+				free(e->shared);
+			free(e);
+		}
+		buckets[i] = NULL;
+	}
+	if (board)
+		munmap(board, sizeof(*board));
+	session.board = NULL;
+	gpubpf_welcome_finish(&session.welcome);
+	session.seq = 0;
+	if (tool >= 0)
+		close(tool);
+	if (kept_board >= 0)
+		close(kept_board);
+	tool = kept_board = -1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	setenv("GPUBPF_SESSION", "/fuzz", 1);
+	bits = data[0];
+	input = data + 1;
+	input_end = data + size;
+	now = 1;
+	if (!gpubpf_hook_init(&ops))
+		application();
+	forget();
+	return 0;
+}

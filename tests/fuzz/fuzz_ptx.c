@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: backends/cuda/ptx_lex.c backends/cuda/ptx_parse.c backends/cuda/ptx_print.c
+// SOURCES: backends/cuda/symbols.c backends/cuda/inject.c backends/cuda/params.c core/diag.c
+/*
+ * Any bytes as PTX: refused with a diagnostic, or printed as they were; then each of its kernels has a
+ * twin, or a reason why not.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/inject.h"
+#include "backends/cuda/params.h"
+#include "core/diag.h"
+
+#define KERNELS 4 /* of one text: an input stays quick */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void print_again(const struct ptx_module *m)
+{
+	size_t size;
+	char *text;
+
+	if (ptx_print(m, NULL, 0, &text, &size) < 0 || size != m->size || memcmp(text, m->text, size))
+		abort();
+	free(text);
+}
+
+static void make_twin(const struct ptx_module *m, uint32_t kernel)
+{
+	char body[] = "mov.u32 %r, 1;", name[256];
+	struct cuda_probe probe = { .body = body, .body_size = sizeof(body) - 1 };
+	uint32_t len = m->tokens[m->nodes[kernel].name].len, n;
+	struct gpubpf_param *params;
+	struct gpubpf_diag diag;
+	struct cuda_twin twin;
+
+	if (len >= sizeof(name))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)len, ptx_token_text(m, m->nodes[kernel].name));
+	if (!cuda_params(m, kernel, &params, &n))
+		free(params);
+	gpubpf_diag_init(&diag);
+	if (!cuda_inject(m, name, &probe, &probe, "", 0, 700, &twin, &diag))
+		cuda_twin_finish(&twin);
+	else if (!diag.what[0])
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint32_t kernels = 0;
+	struct gpubpf_diag diag;
+	struct ptx_module m;
+
+	gpubpf_diag_init(&diag);
+	if (ptx_parse((const char *)data, size, &m, &diag) < 0) {
+		if (!diag.what[0])
+			abort();
+		return 0;
+	}
+	print_again(&m);
+	for (uint32_t c = m.nodes[0].child; c != PTX_NONE && kernels < KERNELS; c = m.nodes[c].next)
+		if (m.nodes[c].kind == PTX_FUNCTION && m.nodes[c].entry) {
+			make_twin(&m, c);
+			kernels++;
+		}
+	ptx_finish(&m);
+	return 0;
+}

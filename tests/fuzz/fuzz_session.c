@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: core/session/*.c core/pool.c core/wire.c core/load/*.c core/verify/*.c
+// SOURCES: maps/arena.c maps/host.c maps/layout.c maps/maps.c maps/print.c maps/ring.c
+// SOURCES: core/insn.c core/diag.c core/tables.c
+// LIBS: -lbpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
+// LIBS: -DGPUBPF_VERSION="fuzz" -DGPUBPF_LIBEXECDIR="/nonexistent" -DGPUBPF_AGENT="/nonexistent"
+/* Any packets from a process, and any bytes on its board: the session serves or hangs up, reports what it
+ * has, and goes on serving others. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/session/session.h"
+#include "core/worker/job.h"
+#include "core/worker/spawn.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { RAW, BOARD, ARENA, MESSAGE }; /* what a step does; from MESSAGE on: a well-formed header */
+
+static struct gpubpf_session *session;
+static char dir[64];
+
+/* Workers would cost a fork an input; here every job dies. */
+struct gpubpf_worker {
+	int none;
+};
+
+int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_worker **worker)
+{
+	*worker = calloc(1, sizeof(**worker));
+	return 0;
+}
+
+int gpubpf_worker_find(const char *name, char *path, size_t size)
+{
+	return -ENOENT;
+}
+
+void gpubpf_worker_destroy(struct gpubpf_worker *worker)
+{
+	free(worker);
+}
+
+void gpubpf_worker_cancel(struct gpubpf_worker *worker)
+{
+}
+
+void gpubpf_twin_image_finish(struct gpubpf_twin_image *image)
+{
+}
+
+int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const struct gpubpf_lower_job *job,
+		       const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
+{
+	return -EPIPE;
+}
+
+/* An image that begins with '_' has the kernel k. */
+int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
+			  uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	if (!image->size || ((const char *)image->data)[0] != '_')
+		return -EPIPE;
+	*kernels = calloc(1, sizeof(**kernels));
+	strcpy((*kernels)->name, "k");
+	*nkernels = 1;
+	return 0;
+}
+
+int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const struct gpubpf_image *image,
+			 const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	return -EINVAL;
+}
+
+int gpubpf_worker_build(struct gpubpf_worker *worker, const struct gpubpf_device_caps *caps,
+			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out, char *log,
+			size_t log_size, struct gpubpf_diag *diag)
+{
+	return -EINVAL;
+}
+
+static void remove_dir(void)
+{
+	rmdir(dir);
+}
+
+/* a session without programs but with a map and a ring, so that there is an arena to lie about */
+static void load(struct gpubpf_session *s)
+{
+	static const char *const names[] = { "counts", "ring" };
+	static const uint32_t types[] = { 1, 27 };
+	struct gpubpf_diag diag;
+
+	s->loaded = calloc(1, sizeof(*s->loaded));
+	s->loaded->unit.maps = calloc(2, sizeof(*s->loaded->unit.maps));
+	s->loaded->unit.nmaps = 2;
+	s->map_use = calloc(3, sizeof(*s->map_use));
+	s->map_records = calloc(3, sizeof(*s->map_records));
+	for (int i = 0; i < 2; i++) {
+		struct gpubpf_map *m = &s->loaded->unit.maps[i];
+
+		strcpy(m->name, names[i]);
+		m->type = gpubpf_map_type_find(types[i]);
+		m->key_size = i ? 0 : 4;
+		m->value_size = i ? 0 : 8;
+		m->max_entries = i ? 4096 : 16;
+		m->session = s;
+	}
+	s->has_rings = s->print_ring = true;
+	gpubpf_diag_init(&diag);
+	if (gpubpf_arena_open(s, 2, true, 0, 0, 0, &diag) < 0)
+		abort();
+	s->print_ring = false; /* other arenas do without one: they are quicker to make */
+	s->state = GPUBPF_SESSION_LOADED;
+}
+
+/* A session an input, so that an input alone shows what it found. */
+static void begin(size_t size)
+{
+	struct gpubpf_session_opts o = { .sz = sizeof(o), .runtime_dir = dir, .worker_dir = "/nonexistent", .wait_ms = 1 };
+
+	if (!dir[0]) {
+		strcpy(dir, "/tmp/fuzz-session-XXXXXX");
+		if (!mkdtemp(dir))
+			abort();
+		atexit(remove_dir);
+	}
+	session = gpubpf_session__new(&o);
+	session->opts.inspect = size & 2;
+	load(session);
+	if (gpubpf_session__start(session) < 0)
+		abort();
+}
+
+/* Makers have threads: what they were asked for is waited for, so that an input does the same each time. */
+static void settle(void)
+{
+	while (gpubpf_session__pending(session))
+		gpubpf_session__poll(session, 1000);
+	gpubpf_session__poll(session, 0);
+}
+
+static int join(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	strcpy(addr.sun_path, session->path);
+	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		abort();
+	return sock;
+}
+
+static void hear(int sock)
+{
+	static uint8_t buffer[GPUBPF_MSG_BUF];
+	struct gpubpf_packet packet;
+
+	while (!gpubpf_msg_recv(sock, MSG_DONTWAIT, buffer, &packet))
+		gpubpf_msg_close(&packet);
+}
+
+static int descriptor(uint8_t how)
+{
+	switch (how & 3) {
+	case 1:
+		return gpubpf_memfd_image("i", "__kernel void k(void) {}", 24);
+	case 2:
+		return memfd_create("open", MFD_CLOEXEC);
+	case 3:
+		return open("/dev/null", O_RDWR | O_CLOEXEC);
+	default:
+		return -1;
+	}
+}
+
+static void message(int sock, uint16_t type, uint8_t how, const void *data, size_t size)
+{
+	struct gpubpf_writer w = { .data = (uint8_t *)data, .size = size };
+	int fds[2] = { descriptor(how), descriptor(how >> 2) };
+	uint32_t n = fds[0] < 0 ? 0 : fds[1] < 0 ? 1 : 2;
+
+	gpubpf_msg_send(sock, MSG_DONTWAIT, type, 7, &w, fds, n);
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void scribble(void *to, size_t room, uint8_t where, const void *data, size_t size)
+{
+	size_t at = (size_t)where * 64 % room;
+
+	memcpy((char *)to + at, data, size < room - at ? size : room - at);
+}
+
+static void step(int sock, uint8_t op, uint8_t how, const uint8_t *data, size_t size)
+{
+	switch (op % 16) {
+	case RAW:
+		send(sock, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+		break;
+	case BOARD:
+		scribble(session->board, sizeof(*session->board), how, data, size);
+		break;
+	case ARENA:
+		scribble(session->arenas[0].base, session->arenas[0].layout.size, how, data, size);
+		break;
+	default:
+		message(sock, op % 16 - MESSAGE + 1, how, data, size);
+	}
+	settle();
+	hear(sock);
+}
+
+static void report(size_t size)
+{
+	struct gpubpf_report_opts opts = { .sz = sizeof(opts), .json = size & 1 };
+	static FILE *null;
+
+	if (!null)
+		null = fopen("/dev/null", "w");
+	gpubpf_session__report(session, null, &opts);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	size_t whole = size;
+	int sock;
+
+	begin(size);
+	sock = join();
+	while (size >= 4) {
+		size_t n = data[2] | data[3] << 8;
+
+		n = n < size - 4 ? n : size - 4;
+		step(sock, data[0], data[1], data + 4, n);
+		data += 4 + n;
+		size -= 4 + n;
+	}
+	report(whole);
+	close(sock);
+	gpubpf_session__poll(session, 0);
+	gpubpf_session__free(session);
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: backends/spirv/env_use.c backends/spirv/spv_build.c backends/spirv/spv_inject.c
+// SOURCES: backends/spirv/spv_kernels.c backends/spirv/spv_read.c backends/spirv/spv_type.c
+// SOURCES: backends/spirv/parts.c core/pool.c core/wire.c core/diag.c
+/*
+ * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
+ * the twin of all its kernels can be read again and has the same kernels, wrapped ones as twins. Any bytes as a container of
+ * parts, likewise.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/spirv/parts.h"
+#include "backends/spirv/spv.h"
+#include "core/diag.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* a program that reads every argument in every way */
+static struct gpubpf_insn insns[] = { { .kind = GPUBPF_INSN_CALL, .imm = 520 } };
+static struct gpubpf_prog prog = { .insns = insns, .ninsns = 1 };
+static const struct gpubpf_unit unit = { .progs = &prog, .nprogs = 1 };
+static const uint32_t progs[] = { 0 };
+static const struct gpubpf_device_caps caps = { .ordinal = 1 };
+
+static struct gpubpf_site_desc site_of(const struct gpubpf_spv_kernel *k, enum gpubpf_site site)
+{
+	struct gpubpf_site_desc desc = { .site = site, .params = k->info.params, .nparams = k->info.nparams,
+					 .progs = progs, .nprogs = 1, .may_end_thread = true };
+
+	memcpy(desc.kernel, k->info.name, sizeof(desc.kernel));
+	return desc;
+}
+
+/* What inject made must be a module with as many kernels, and of them at least as many twins as were wrapped. */
+static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32_t wrapped)
+{
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	struct gpubpf_spv_kernel *kernels;
+	struct gpubpf_diag diag;
+	struct gpubpf_spv m;
+	uint32_t n, twins = 0;
+
+	gpubpf_diag_init(&diag);
+	if (gpubpf_spv_read(twin->data, twin->size, &pool, &m, &diag) < 0 ||
+	    gpubpf_spv_kernels(&m, &pool, &kernels, &n) < 0 || n != expected)
+		abort();
+	for (uint32_t i = 0; i < n; i++)
+		twins += strncmp(kernels[i].info.name, "gpubpf_twin_", 12) == 0;
+	if (twins < wrapped)
+		abort();
+	gpubpf_pool_finish(&pool);
+}
+
+static void inject_all(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel *kernels, uint32_t n)
+{
+	struct gpubpf_site_desc *sites = calloc(2 * n + 1, sizeof(*sites));
+	struct gpubpf_spv_wrap *wraps = calloc(n + 1, sizeof(*wraps));
+	struct gpubpf_lower_job job = { .unit = &unit, .sites = sites, .caps = &caps };
+	struct gpubpf_blob twin;
+	struct gpubpf_diag diag;
+	uint32_t nwraps = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (kernels[i].info.reason[0])
+			continue;
+		wraps[nwraps++] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1 };
+		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_ENTRY);
+		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_EXIT);
+	}
+	gpubpf_diag_init(&diag);
+	if (gpubpf_spv_inject(m, &job, wraps, nwraps, &twin, &diag) == 0) {
+		check_twin(&twin, n, nwraps);
+		free(twin.data);
+	}
+	free(sites);
+	free(wraps);
+}
+
+static void try_module(const uint8_t *data, size_t size)
+{
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	struct gpubpf_spv_kernel *kernels;
+	struct gpubpf_blob same;
+	struct gpubpf_diag diag;
+	struct gpubpf_spv m;
+	uint32_t n;
+
+	gpubpf_diag_init(&diag);
+	if (gpubpf_spv_read(data, size, &pool, &m, &diag) < 0) {
+		if (diag.code == GPUBPF_OK || !diag.what[0])
+			abort();
+	} else {
+		if (gpubpf_spv_write(&m, &same) < 0 || same.size != size || memcmp(same.data, data, size) != 0)
+			abort();
+		free(same.data);
+		if (gpubpf_spv_kernels(&m, &pool, &kernels, &n) == 0)
+			inject_all(&m, kernels, n);
+	}
+	gpubpf_pool_finish(&pool);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gpubpf_cl_parts parts;
+
+	try_module(data, size);
+	if (gpubpf_cl_parts_read(data, size, &parts) == 0)
+		gpubpf_cl_parts_finish(&parts);
+	return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: core/verify/alu.c core/verify/branch.c core/verify/call.c core/verify/callback.c core/verify/cfg.c
+// SOURCES: core/verify/cost.c core/verify/facts.c core/verify/memory.c core/verify/prune.c core/verify/range.c
+// SOURCES: core/verify/range_alu.c core/verify/range_cmp.c core/verify/range_kernel.c core/verify/report.c
+// SOURCES: core/verify/simt.c core/verify/stack.c core/verify/state.c core/verify/tnum.c core/verify/uniform.c
+// SOURCES: core/verify/verify.c core/verify/wait.c core/verify/limits.c core/verify/trace.c core/insn.c core/diag.c core/tables.c
+/* Any bytes as a program: proven or refused with a reason, and nothing worse. The first byte gives the options,
+ * the rest is raw instructions; maps of five types are there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/facts.h"
+#include "core/prog.h"
+
+#define MAX_INSNS 1024
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const uint8_t rodata[16] = { 'h', 'e', 'l', 'l', 'o', 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+
+static struct gpubpf_map maps[] = {
+	{ .name = "hash", .key_size = 8, .value_size = 48, .max_entries = 8 },
+	{ .name = "array", .key_size = 4, .value_size = 48, .max_entries = 16 },
+	{ .name = "rodata", .key_size = 4, .value_size = 16, .max_entries = 1, .rdonly = true, .global_data = true, .init = rodata },
+	{ .name = "ring", .max_entries = 4096 },
+	{ .name = "events", .key_size = 4, .value_size = 32, .max_entries = 16 },
+};
+
+/* Facts that lowering would stumble over are our own bug. */
+static void check(const struct gpubpf_prog *prog)
+{
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
+		const struct gpubpf_insn_facts *f = &prog->facts->insn[pc];
+		uint8_t kind = prog->insns[pc].kind;
+		bool memory = kind == GPUBPF_INSN_LOAD || kind == GPUBPF_INSN_STORE || kind == GPUBPF_INSN_ATOMIC;
+
+		if (!(f->flags & GPUBPF_FACT_REACHED))
+			continue;
+		if (memory && (!f->mem.spaces || f->mem.align < prog->insns[pc].width || f->mem.off_min > f->mem.off_max))
+			abort();
+		if (kind == GPUBPF_INSN_CALL && !f->call)
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint32_t types[] = { 1, 2, 2, 27, 1527 };
+	static struct gpubpf_raw_insn raw[MAX_INSNS];
+	static struct gpubpf_insn insns[MAX_INSNS];
+	struct gpubpf_prog prog = { .name = "fuzz", .insns = insns };
+	struct gpubpf_unit unit = { .maps = maps, .nmaps = 5, .progs = &prog, .nprogs = 1 };
+	struct gpubpf_verify_opts opts = { .max_states = 20000 };
+	struct gpubpf_diag diag;
+
+	if (size < 9 || size > sizeof(raw))
+		return 0;
+	for (int i = 0; i < 5; i++)
+		maps[i].type = gpubpf_map_type_find(types[i]);
+	opts.any_ctx = data[0] & 1;
+	opts.allow_kernel_helpers = data[0] & 2;
+	opts.allow_ptr_leaks = data[0] & 4;
+	opts.allow_exit_thread = data[0] & 8;
+	opts.plain_mem = data[0] & 16;
+	opts.mem_size = data[0] & 32 ? 64 : 0;
+	prog.ninsns = (uint32_t)((size - 1) / sizeof(raw[0]));
+	memcpy(raw, data + 1, prog.ninsns * sizeof(raw[0]));
+	gpubpf_diag_init(&diag);
+	if (gpubpf_insn_decode(raw, prog.ninsns, insns, &diag) < 0) {
+		if (!diag.what[0])
+			abort();
+		return 0;
+	}
+	if (gpubpf_verify(&unit, &prog, &opts, &diag) == 0)
+		check(&prog);
+	else if (!diag.what[0] || !diag.remedy[0] || prog.facts)
+		abort();
+	gpubpf_facts_destroy(prog.facts);
+	return 0;
+}

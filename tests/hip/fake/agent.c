@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HIP adapter over a runtime that fails where it is told to: agent AGENT.so APP RUNTIMES LACKING. What the
+ * application sees is what it sees without us, and the reason is told.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/hooks/fake_tool.h"
+#include "tests/tap.h"
+
+#define PAIRS 5
+#define ALLOWED_NS 200.0
+
+static const char *agent, *app;
+
+static bool run(const char *folder, const char *fails, const struct fake_tool *tool, const char *mode, char *line,
+		size_t size)
+{
+	char command[4096];
+	FILE *f;
+
+	*line = 0;
+	snprintf(command, sizeof(command), "GPUBPF_TEST_FAKE_HIP=%s LD_LIBRARY_PATH=%s %s%s GPUBPF_SESSION=%s timeout 60 %s %s",
+		 fails, folder, tool ? "LD_PRELOAD=" : "", tool ? agent : "", tool ? tool->path : "", app, mode);
+	f = popen(command, "r");
+	if (!f || !fgets(line, size, f))
+		*line = 0;
+	return f && !pclose(f) && *line;
+}
+
+/* A session with a probe on every kernel, and a runtime that fails so. */
+static void check(const char *folder, const char *fails, const char *reason, unsigned twins)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .sample = 1, .wait_ms = 60000 };
+	struct fake_tool tool;
+	struct fake_sum sum;
+	char line[256], want[256];
+
+	fake_start(&tool, &o);
+	snprintf(want, sizeof(want), "image as it was, launches 3, twins %u, no grid 9, last error 9\n", twins);
+	ok(run(folder, fails, &tool, "check", line, sizeof(line)) && !strcmp(line, want), "%s: the application is as it was",
+	   fails);
+	if (strcmp(line, want))
+		note("%s", line);
+	sum = fake_sum(&tool, "tiny");
+	ok(sum.probed == twins && (!reason || strstr(sum.reason, reason) || strstr(tool.seen->last_note, reason)),
+	   "%s: %llu launches probed, %s", fails, (unsigned long long)sum.probed, reason ? reason : "no complaint");
+	if (reason)
+		note("%s %s", sum.reason, tool.seen->last_note);
+	fake_stop(&tool);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The median of what the agent adds to a launch. */
+static double added(const char *folder, const struct fake_tool *tool)
+{
+	double d[PAIRS];
+	char bare[64], with[64];
+
+	for (int i = 0; i < PAIRS; i++)
+		d[i] = run(folder, "", NULL, "launch", bare, sizeof(bare)) &&
+		       run(folder, "", tool, "launch", with, sizeof(with)) ? atof(with) - atof(bare) : 1e9;
+	qsort(d, PAIRS, sizeof(*d), compare);
+	return d[PAIRS / 2];
+}
+
+static void cost(const char *folder, const char *pattern)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = pattern, .sample = 1, .wait_ms = 60000 };
+	struct fake_tool tool;
+	double ns;
+
+	fake_start(&tool, &o);
+	ns = added(folder, &tool);
+	ok(ns <= ALLOWED_NS, "%s: %.0f ns added to a launch, at most %.0f", pattern ? "a twin" : "nothing attached", ns,
+	   ALLOWED_NS);
+	fake_stop(&tool);
+}
+
+int main(int argc, char **argv)
+{
+	char line[256];
+
+	if (argc != 5)
+		return 2;
+	agent = argv[1];
+	app = argv[2];
+	ok(run(argv[3], "", NULL, "check", line, sizeof(line)), "the application runs without us");
+	check(argv[3], "nothing", NULL, 3);
+	check(argv[3], "memory", "memory for maps", 0);
+	check(argv[3], "load", "does not take the twin", 0);
+	check(argv[4], "lacking", "has no hipMemcpyHtoD", 0);
+	cost(argv[3], NULL);
+	cost(argv[3], "*");
+	return done();
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A HIP runtime that launches nothing: for errors, and for what a launch costs. $GPUBPF_TEST_FAKE_HIP makes it
+ * fail: "memory" allocates nothing, "load" loads one module and no second. Built with FAKE_LACKS it has no
+ * hipMemcpyHtoD.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/hip/driver.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT const void *fake_image;       /* the last that was loaded, and how many were */
+EXPORT unsigned fake_images, fake_launches, fake_twins;
+static int last;
+static struct { char name[64]; } function[64];
+static unsigned functions;
+
+static bool fails(const char *how)
+{
+	const char *set = getenv("GPUBPF_TEST_FAKE_HIP");
+
+	return set && !strcmp(set, how);
+}
+
+static int answer(int error)
+{
+	if (error)
+		last = error;
+	return error;
+}
+
+#define CALL(name, parameters) EXPORT int name parameters; EXPORT int name parameters
+
+CALL(hipInit, (unsigned flags)) { return 0; }
+CALL(hipRuntimeGetVersion, (int *version)) { *version = 50221153; return 0; }
+CALL(hipGetDeviceCount, (int *count)) { *count = 1; return 0; }
+CALL(hipGetDevice, (int *device)) { *device = 0; return 0; }
+CALL(hipSetDevice, (int device)) { return 0; }
+CALL(hipDeviceSynchronize, (void)) { return 0; }
+CALL(hipPeekAtLastError, (void)) { return last; }
+CALL(hipGetLastError, (void)) { int error = last; last = 0; return error; }
+CALL(hipMalloc, (void **at, size_t size)) { return answer(fails("memory") || !(*at = malloc(size)) ? 2 : 0); }
+CALL(hipFree, (void *at)) { free(at); return 0; }
+CALL(hipHostMalloc, (void **at, size_t size, unsigned flags)) { return answer(2); }
+CALL(hipHostFree, (void *at)) { return 0; }
+CALL(hipMemcpyDtoH, (void *to, const void *from, size_t size)) { memcpy(to, from, size); return 0; }
+#ifndef FAKE_LACKS
+CALL(hipMemcpyHtoD, (void *to, const void *from, size_t size)) { memcpy(to, from, size); return 0; }
+#endif
+CALL(hipModuleUnload, (hipModule_t module)) { return 0; }
+CALL(hipFuncGetAttribute, (int *value, int what, hipFunction_t f)) { *value = 8; return 0; }
+CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, hipFunction_t f, int threads, size_t shared))
+{
+	*n = 4;
+	return 0;
+}
+CALL(hipDeviceGetPCIBusId, (char *id, int size, int device)) { strcpy(id, "0000:03:00.0"); return 0; }
+
+CALL(hipGetDeviceProperties, (struct hip_properties *p, int device))
+{
+	memset(p, 0, offsetof(struct hip_properties, rest));
+	strcpy(p->name, "fake");
+	strcpy(p->gcn_arch_name, "gfx90a");
+	p->warp_size = 64;
+	p->units = 4;
+	p->max_threads_per_unit = 2048;
+	p->memory = 1u << 30;
+	return 0;
+}
+
+CALL(hipModuleLoadData, (hipModule_t *module, const void *image))
+{
+	if (fake_images && fails("load"))
+		return answer(209);
+	fake_image = image;
+	*module = (hipModule_t)(uintptr_t)(0x1000 + ++fake_images);
+	return 0;
+}
+
+CALL(hipModuleGetFunction, (hipFunction_t *f, hipModule_t module, const char *name))
+{
+	strncpy(function[functions].name, name, sizeof(function->name) - 1);
+	*f = (hipFunction_t)&function[functions++ % 64];
+	return 0;
+}
+
+CALL(hipModuleLaunchKernel, (hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+			     unsigned bz, unsigned shared, hipStream_t stream, void **params, void **extra))
+{
+	fake_launches++;
+	fake_twins += *(const char *)f == 'g';
+	return gx ? 0 : answer(9);
+}

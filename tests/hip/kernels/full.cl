@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// every vector register is taken
+// launch 64 1 1 64 1 1
+// refused vector registers
+kernel void k(global uint *out, global const uint *in, uint n)
+{
+	uint x = in[ID];
+
+	__asm__ volatile("v_mov_b32 v255, %0\n\tv_mov_b32 %0, v255" : "+v"(x) : : "v255");
+	out[ID] = x;
+}

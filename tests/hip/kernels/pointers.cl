@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// functions by pointers from a table, which lies in the original
+// launch 320 1 1 64 1 1
+#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
+
+NOINLINE uint twice(uint x)
+{
+	return 2 * x;
+}
+
+NOINLINE uint thrice(uint x)
+{
+	return 3 * x;
+}
+
+kernel void k(global uint *out, global const uint *in, uint n)
+{
+	uint (*function)(uint) = n & 1 ? twice : thrice;
+
+	__asm__ volatile("" : "+v"(function));
+	out[ID] = function(in[ID]);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the HIP test programs share. Each is an ordinary application that knows nothing of probes; it prints a
+ * digest of all it computed and, for each kernel, how many threads it launched, so that a driver compares runs
+ * with and without probes and checks counts exactly:
+ *
+ *   digest 0123456789abcdef
+ *   kernel NAME launches 3 items 3072
+ *
+ * Small grids: they run over a simulator too. No hipMemset, which simulators may lack.
+ */
+#ifndef GPUBPF_TESTS_HIP_APP_H
+#define GPUBPF_TESTS_HIP_APP_H
+
+#include <hip/hip_runtime.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace app {
+
+struct launches {
+	unsigned long times = 0, items = 0;
+};
+
+inline std::map<std::string, launches> kernels;
+inline std::mutex lock;
+inline uint64_t hash = 0xcbf29ce484222325u;
+
+inline void good(hipError_t error, const char *what)
+{
+	if (error == hipSuccess)
+		return;
+	fprintf(stderr, "%s: %s\n", what, hipGetErrorString(error));
+	exit(1);
+}
+#define GOOD(call) app::good(call, #call)
+
+/* A launch of `items` threads in all; thread-safe. */
+inline void count(const char *kernel, size_t items, unsigned long times = 1)
+{
+	std::lock_guard<std::mutex> guard(lock);
+
+	kernels[kernel].times += times;
+	kernels[kernel].items += items * times;
+}
+
+inline void digest(const void *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ static_cast<const unsigned char *>(data)[i]) * 0x100000001b3u;
+}
+
+template <typename T> struct array {
+	T *data = nullptr;
+	size_t n;
+
+	explicit array(size_t n, T first = T()) : n(n)
+	{
+		std::vector<T> all(n, first);
+
+		GOOD(hipMalloc(reinterpret_cast<void **>(&data), n * sizeof(T)));
+		GOOD(hipMemcpy(data, all.data(), n * sizeof(T), hipMemcpyHostToDevice));
+	}
+	explicit array(const std::vector<T> &from) : n(from.size())
+	{
+		GOOD(hipMalloc(reinterpret_cast<void **>(&data), n * sizeof(T)));
+		GOOD(hipMemcpy(data, from.data(), n * sizeof(T), hipMemcpyHostToDevice));
+	}
+	array(const array &) = delete;
+	array &operator=(const array &) = delete;
+	~array()
+	{
+		GOOD(hipFree(data));
+	}
+	std::vector<T> read() const
+	{
+		std::vector<T> all(n);
+
+		GOOD(hipMemcpy(all.data(), data, n * sizeof(T), hipMemcpyDeviceToHost));
+		return all;
+	}
+	void digest() const
+	{
+		app::digest(read().data(), n * sizeof(T));
+	}
+};
+
+/* The same numbers in each run. */
+inline std::vector<uint32_t> numbers(size_t n)
+{
+	std::vector<uint32_t> all(n);
+	uint32_t x = 12345;
+
+	for (uint32_t &v : all)
+		v = x = x * 1664525 + 1013904223;
+	return all;
+}
+
+inline int done()
+{
+	printf("digest %016lx\n", static_cast<unsigned long>(hash));
+	for (const auto &[name, l] : kernels)
+		printf("kernel %s launches %lu items %lu\n", name.c_str(), l.times, l.items);
+	return 0;
+}
+
+/* The code object beside the program that the driver built of NAME.hip. */
+inline std::string beside(const char *name)
+{
+	char path[4096] = "";
+
+	if (!realpath("/proc/self/exe", path))
+		exit(1);
+	std::string self(path);
+	return self.substr(0, self.rfind('/') + 1) + name;
+}
+
+} // namespace app
+
+#endif

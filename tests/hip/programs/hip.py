@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HIP programs for tests: compiled by what is here, run on a simulated AMD GPU. $GPUBPF_AMD_SIM names a launcher
+that takes an architecture and a command. What it shows is simulated: no AMD hardware is behind it."""
+import os
+import shutil
+import subprocess
+import sys
+
+ARCH = "gfx90a"
+BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+HEADERS = "/usr/include/hip/hip_runtime.h"
+
+
+def compilers():
+    """name -> words: those of Debian's that work with its HIP 5.2"""
+    found = {}
+    clang = shutil.which("clang++-19")
+    if clang and shutil.which("ld.lld-19"):
+        found["clang-19"] = [clang, "-x", "hip", "--rocm-path=/usr", f"--rocm-device-lib-path={BITCODE}"]
+    if shutil.which("hipcc"):
+        found["hipcc"] = [shutil.which("hipcc")]
+    return found if os.path.exists(HEADERS) else {}
+
+
+def simulator():
+    """The launcher's words; ends the test with a SKIP where there is none."""
+    path = os.environ.get("GPUBPF_AMD_SIM", "")
+    why = None
+    if not os.path.exists(path):
+        why = "no simulated AMD GPU: GPUBPF_AMD_SIM names no launcher"
+    elif not compilers():
+        why = "no compiler of HIP: neither clang-19 with lld-19 nor hipcc, or no libamdhip64-dev"
+    if why:
+        print(f"1..0 # SKIP {why}")
+        sys.exit(0)
+    return [path, ARCH]
+
+
+def build(compiler, sources, to, options=()):
+    command = compiler + ["-O2", "-std=c++17", "-w", f"--offload-arch={ARCH}", "-mcode-object-version=4", *options]
+    libraries = [] if "-c" in options or "--cuda-device-only" in options or "--genco" in options else \
+        ["-lamdhip64", "-ldl", "-lpthread"]
+    # hipcc asks for the machine's GPUs, of which there are none: what it says of that is no matter
+    p = subprocess.run(command + list(sources) + ["-o", to] + libraries, capture_output=True, timeout=300,
+                       env=dict(os.environ, HIP_PLATFORM="amd"))
+    if p.returncode:
+        raise RuntimeError(f"{os.path.basename(to)} does not compile: {p.stderr.decode(errors='replace')[-2000:]}")

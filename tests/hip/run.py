@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Twins of machine code: run.py TWIN LAUNCH CLANG OBJECT GFX [VERSION] [WHERE]
+
+Each of kernels/*.cl is compiled for GFX, gets a twin with the program of OBJECT at its entry and exit, and both run
+on a simulated GPU, by the launcher that $GPUBPF_AMD_SIM names: the same words must come out, and the sums that
+probe.bpf.c counts must be those of the launch. (The simulator runs no groups that are smaller than the others.) At one
+place alone, WHERE entry or exit, a few cases are enough. Lines of a case:
+  // launch X Y Z BX BY BZ   threads in all, and of a group
+  // refused WHY             no twin can be made, and the reason holds these words
+  // differs                 it is right that the words differ
+  // only GFX                where it runs"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+twin, launch, clang, probe, gfx = sys.argv[1:6]
+version = sys.argv[6] if len(sys.argv) > 6 else '4'
+where = sys.argv[7] if len(sys.argv) > 7 else 'both'
+here = os.path.dirname(os.path.abspath(__file__))
+sim = os.environ.get('GPUBPF_AMD_SIM')
+count = 0
+
+
+def result(good, name, note=''):
+    global count
+    count += 1
+    print(f'{"" if good else "not "}ok {count} - {name}')
+    for line in note.splitlines():
+        print('# ' + line)
+
+
+def call(*args, timeout=60):
+    return subprocess.run([str(a) for a in args], capture_output=True, text=True, errors='replace', timeout=timeout)
+
+
+def line(text, key):
+    found = re.search(r'^// ' + key + r' ?(.*)$', text, re.M)
+    return found.group(1) if found else None
+
+
+def sums(grid, block):
+    """what probe.bpf.c adds up, by its rules, in the order of its struct"""
+    total = [0] * 6
+    n = grid[0] * grid[1] * grid[2]
+    groups = [(grid[d] + block[d] - 1) // block[d] for d in range(3)]
+    for z in range(grid[2]):
+        for y in range(grid[1]):
+            for x in range(grid[0]):
+                at, i = (x, y, z), (z * grid[1] + y) * grid[0] + x
+                size = [min(block[d], grid[d] - at[d] // block[d] * block[d]) for d in range(3)]
+                parts = (i, i * i, sum((at[d] % block[d]) * 100 ** d for d in range(3)),
+                         sum((at[d] // block[d]) * 100 ** d for d in range(3)),
+                         size[0] + 1000 * groups[0] + 3 * size[1], n)
+                total = [a + b for a, b in zip(total, parts)]
+    entry, leave = where != 'exit', where != 'entry'
+    out = [n * entry, n * leave]
+    for part in total:
+        out += [part * entry, part * leave]
+    return out
+
+
+def check_twin(name, path):
+    """the vendor-neutral tools take it"""
+    notes = call('llvm-readelf-22', '--notes', path)
+    text = call('llvm-objdump-22', '-d', path)
+    good = notes.returncode == 0 and 'gpubpf_twin_k.kd' in notes.stdout and 'Error' not in notes.stdout + notes.stderr
+    good = good and text.returncode == 0 and '<unknown>' not in text.stdout and 'warning' not in text.stderr
+    result(good, f'{name}: llvm-readelf and llvm-objdump read the twin', '' if good else notes.stderr + text.stderr)
+
+
+def run(name, base, sizes, text):
+    shape = [int(word) for word in line(text, 'launch').split()]
+    if not sim or not launch:
+        result(True, f'{name}: runs # SKIP GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
+        return
+    for _ in range(4):  # ROCr 5.2.3 over the simulator now and then stops on an assertion of its own
+        ran = call(sim, gfx, launch, base, 'k', base + '.twin', base + '.twin.layout', base + '.twin.arena', sizes, *shape)
+        if 'Undefined queue error code' not in ran.stderr:
+            break
+    lines = ran.stdout.splitlines()
+    if ran.returncode or len(lines) != 3:
+        result(False, f'{name}: runs', ran.stdout + ran.stderr)
+        return
+    result((lines[1] == 'same') == (line(text, 'differs') is None), f'{name}: {lines[1]} words')
+    want = ' '.join(str(v) for v in sums(shape[:3], shape[3:]))
+    result(lines[2].strip() == want, f'{name}: every thread is seen', '' if lines[2].strip() == want else
+           f'want {want}\ngot  {lines[2]}')
+
+
+def case(path, folder):
+    name = f'{os.path.basename(path)[:-3]}, {gfx} v{version} {where}'
+    text = open(path, encoding='utf-8').read()
+    base = os.path.join(folder, os.path.basename(path))
+    if line(text, 'only') and line(text, 'only') != gfx:
+        return
+    if where != 'both' and os.path.basename(path) not in ('simple.cl', 'local.cl', 'calls.cl', 'several_ends.cl'):
+        return
+    built = call(clang, '--target=amdgcn-amd-amdhsa', '-mcpu=' + gfx, '-x', 'cl', '-cl-std=CL2.0', '-nogpulib', '-O2', '-w',
+                 '-mcode-object-version=' + version, '-include', os.path.join(here, 'kernels/prelude.h'), path, '-o', base)
+    if built.returncode:
+        result(False, f'{name}: clang', built.stderr)
+        return
+    made = call(twin, gfx, base, probe, 'k', where, base + '.twin')
+    refused = line(text, 'refused')
+    if refused or made.returncode or made.stdout.startswith('refused'):
+        good = refused is not None and made.stdout.startswith('refused') and refused in made.stdout
+        result(good, f'{name}: refused, {refused}', '' if good else made.stdout + made.stderr)
+        return
+    check_twin(name, base + '.twin')
+    run(name, base, made.stdout.strip(), text)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for path in sorted(glob.glob(os.path.join(here, 'kernels/*.cl'))):
+        case(path, folder)
+print(f'1..{count}')

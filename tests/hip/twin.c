@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the twin of a kernel in an image, made by the compile worker with
+ * the first program of OBJECT at WHERE: entry, exit or both. Its map's layout goes to OUT.layout, a fresh arena
+ * to OUT.arena. Prints the sizes of the kernel's parameters, separated by commas, or "refused WHY".
+ * hip-twin ARCH IMAGE: the kernels of an image, one a line: name, parameters, registers, reason.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "core/worker/job.h"
+#include "maps/maps.h"
+
+static struct gpubpf_device_caps caps = {
+	.backend = "hip", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS, .clock = GPUBPF_CLOCK_REALTIME,
+	.compute_units = 4, .warp_size = 64, .address_bits = 64,
+};
+
+static void *read_file(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	char *data;
+
+	if (!f)
+		return NULL;
+	fseek(f, 0, SEEK_END);
+	*size = ftell(f);
+	rewind(f);
+	data = malloc(*size + 1);
+	if (data && fread(data, 1, *size, f) != *size)
+		*size = 0;
+	fclose(f);
+	return data;
+}
+
+/* The object's first program, verified, with its maps laid out. */
+static int make_job(const char *object, struct gpubpf_lower_job *job, struct gpubpf_layout *layout,
+		    struct gpubpf_diag *diag)
+{
+	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
+	struct gpubpf_layout_opts place = { .replicas = 4, .threads = 1 << 16 };
+	struct gpubpf_verify_opts how = { 0 };
+	struct gpubpf_loaded *loaded;
+	int err = gpubpf_load(&load, &loaded, diag);
+
+	if (!err)
+		err = gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, diag);
+	if (err < 0)
+		return err;
+	place.map_use = loaded->unit.progs->facts->map_use;
+	err = gpubpf_layout_compute(&loaded->unit, &place, layout, diag);
+	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout->maps, .layout_hash = layout->hash,
+					  .caps = &caps };
+	return err;
+}
+
+static int list(const struct gpubpf_kernel_info *kernels, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		printf("%s %u %u %s\n", kernels[i].name, kernels[i].nparams, kernels[i].regs, kernels[i].reason);
+	return 0;
+}
+
+static int write_file(const char *path, const char *suffix, const void *data, size_t size)
+{
+	char name[4096];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	f = fopen(name, "wb");
+	if (!f || fwrite(data, 1, size, f) != size)
+		return -1;
+	return fclose(f);
+}
+
+static int write_arena(const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, const char *path)
+{
+	void *arena = calloc(1, layout->size);
+	int err;
+
+	if (!arena)
+		return -1;
+	gpubpf_arena_init(arena, unit, layout);
+	err = write_file(path, ".arena", arena, layout->size);
+	free(arena);
+	return err ? err : write_file(path, ".layout", layout->maps, sizeof(*layout->maps));
+}
+
+/* Sites of the job's first program on a kernel. */
+static uint32_t make_sites(struct gpubpf_site_desc *sites, const struct gpubpf_kernel_info *kernel, const char *where)
+{
+	static const uint32_t progs[] = { 0 };
+	uint32_t n = 0;
+
+	for (int exit = 0; exit < 2; exit++) {
+		struct gpubpf_site_desc *site = &sites[n];
+
+		if (strcmp(where, exit ? "entry" : "exit") == 0)
+			continue;
+		*site = (struct gpubpf_site_desc){ .site = exit ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
+						   .params = kernel->params, .nparams = kernel->nparams, .progs = progs, .nprogs = 1 };
+		memcpy(site->kernel, kernel->name, sizeof(site->kernel));
+		n++;
+	}
+	return n;
+}
+
+static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image,
+		  const struct gpubpf_kernel_info *kernel, char **args, struct gpubpf_diag *diag)
+{
+	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_site_desc sites[2];
+	struct gpubpf_lower_job job;
+	struct gpubpf_twin_image twin;
+	struct gpubpf_layout layout;
+
+	if (make_job(args[0], &job, &layout, diag) < 0)
+		return -1;
+	job.sites = sites;
+	job.nsites = make_sites(sites, kernel, args[2]);
+	if (gpubpf_worker_inject(worker, "amdgpu", image, &job, &opts, &twin, diag) < 0) {
+		printf("refused %s\n", diag->what);
+		return 0;
+	}
+	for (uint32_t i = 0; i < kernel->nparams; i++)
+		printf("%s%u", i ? "," : "", kernel->params[i].size);
+	printf("\n");
+	if (write_arena(job.unit, &layout, args[3]) < 0)
+		return -1;
+	return write_file(args[3], "", twin.piece[0].blob.data, twin.piece[0].blob.size);
+}
+
+int main(int argc, char **argv)
+{
+	struct gpubpf_worker_opts how = { 0 };
+	struct gpubpf_kernel_info *kernels;
+	struct gpubpf_image image = { .kind = GPUBPF_IMAGE_AMDGPU, .options = "", .cwd = "" };
+	struct gpubpf_worker *worker;
+	struct gpubpf_diag diag;
+	uint32_t n;
+
+	gpubpf_diag_init(&diag);
+	if (argc != 3 && argc != 7)
+		return 2;
+	snprintf(caps.arch, sizeof(caps.arch), "%s", argv[1]);
+	image.data = read_file(argv[2], &image.size);
+	if (!image.data || gpubpf_worker_create(&how, &worker) < 0)
+		return 2;
+	if (gpubpf_worker_inspect(worker, "amdgpu", &image, &caps, &kernels, &n, &diag) < 0) {
+		printf("refused %s\n", diag.what);
+		return 0;
+	}
+	if (argc == 3)
+		return list(kernels, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!strcmp(kernels[i].name, argv[4]))
+			return inject(worker, &image, &kernels[i], argv + 3, &diag) < 0 ? (fprintf(stderr, "%s\n", diag.what), 1) : 0;
+	fprintf(stderr, "there is no kernel %s\n", argv[4]);
+	return 1;
+}

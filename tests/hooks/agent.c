@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agent in ordinary programs, against a tool that is not ours: what the program prints and its exit
+ * status are its own, whatever the tool does; what is counted is exact.
+ *
+ *   agent AGENT.so pocl|intel APP...
+ *
+ * AGENT.so may be a list for OPENCL_LAYERS with the agent last, which is on top.
+ */
+#include "fake_tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+#define TIMEOUT_S 120
+
+struct run {
+	int status;
+	char out[65536], err[8192];
+	double seconds;
+};
+
+static const char *agent, *device;
+
+static void slurp(int fd, char *to, size_t size)
+{
+	ssize_t n = pread(fd, to, size - 1, 0);
+
+	to[n < 0 ? 0 : n] = 0;
+	close(fd);
+}
+
+static int wait_bounded(pid_t pid)
+{
+	int status;
+
+	for (int i = 0; i < TIMEOUT_S * 100; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+		usleep(10000);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return -1;
+}
+
+/* Run the program; session NULL: without the agent. */
+static void run_app(const char *app, const char *session, struct run *r)
+{
+	int out = open("/tmp", O_TMPFILE | O_RDWR, 0600), err = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	const char *preload = getenv("AGENT_TEST_PRELOAD");
+	struct timespec from, to;
+	pid_t pid;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	pid = fork();
+	if (!pid) {
+		dup2(out, 1);
+		dup2(err, 2);
+		if (session) {
+			setenv("OPENCL_LAYERS", agent, 1);
+			setenv("GPUBPF_SESSION", session, 1);
+			if (preload)
+				setenv("LD_PRELOAD", preload, 1);
+		}
+		execl(app, app, NULL);
+		_exit(126);
+	}
+	r->status = wait_bounded(pid);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	r->seconds = to.tv_sec - from.tv_sec + (to.tv_nsec - from.tv_nsec) / 1e9;
+	slurp(out, r->out, sizeof(r->out));
+	slurp(err, r->err, sizeof(r->err));
+}
+
+static const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Each "kernel NAME launches L items I" of the program against what was counted. */
+static bool counts_match(const struct fake_tool *tool, const char *out, bool probed)
+{
+	bool match = true, any = false;
+	char name[128];
+
+	for (const char *at = out; (at = strstr(at, "kernel ")); at++) {
+		unsigned long long launches, items;
+		struct fake_sum s;
+
+		if (sscanf(at, "kernel %127s launches %llu items %llu", name, &launches, &items) != 3)
+			continue;
+		s = fake_sum(tool, name);
+		any = true;
+		if (s.launches == launches && (!probed || (s.probed == launches && !s.missed &&
+		     s.entries == items && s.exits == items)))
+			continue;
+		note("%s: %llu launches, %llu items; counted %llu launches, %llu probed, %llu missed, %llu in, "
+		     "%llu out; %s", name, launches, items, (unsigned long long)s.launches,
+		     (unsigned long long)s.probed, (unsigned long long)s.missed, (unsigned long long)s.entries,
+		     (unsigned long long)s.exits, s.reason);
+		match = false;
+	}
+	return match && any;
+}
+
+/* Text of several lines as one. */
+static void note_text(const char *what, const char *text, size_t max)
+{
+	char line[4096];
+	size_t n = strnlen(text, max < sizeof(line) ? max : sizeof(line) - 1);
+
+	for (size_t i = 0; i < n; i++)
+		line[i] = text[i] == '\n' ? '|' : text[i];
+	line[n] = 0;
+	note("%s: %s", what, line);
+}
+
+static void show(const struct run *r)
+{
+	note("status %d", r->status);
+	note_text("standard error", r->err, 4000);
+}
+
+static bool same(const struct run *a, const struct run *b)
+{
+	size_t at;
+
+	if (a->status == b->status && !strcmp(a->out, b->out))
+		return true;
+	for (at = 0; a->out[at] && a->out[at] == b->out[at];)
+		at++;
+	at = at > 40 ? at - 40 : 0;
+	note_text("wanted", a->out + at, 100);
+	note_text("got", b->out + at, 100);
+	show(b);
+	return false;
+}
+
+static struct run native, probed; /* large */
+
+static void exact(const char *app, const struct run *want)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 60000, .sample = 1 };
+	struct fake_tool tool;
+
+	fake_start(&tool, &o);
+	run_app(app, tool.path, &probed);
+	ok(same(want, &probed), "%s on %s: output and status as without probes", base(app), device);
+	if (!ok(counts_match(&tool, want->out, true), "%s on %s: every work-item counted", base(app), device))
+		note_text(tool.seen->last_note, probed.err, 4000);
+	fake_stop(&tool);
+}
+
+/* Whatever the tool does, the program is as before; `says`: a part of the line that the user sees. */
+static void survives(const char *app, const struct run *want, const struct fake_options *o, const char *what,
+		     const char *says)
+{
+	struct fake_tool tool;
+	bool said;
+
+	fake_start(&tool, o);
+	run_app(app, tool.path, &probed);
+	ok(same(want, &probed), "%s: output and status as without probes", what);
+	said = !says || strstr(probed.err, says) || strstr(tool.seen->last_note, says) ||
+	       strstr(fake_sum(&tool, "scale").reason, says);
+	if (!ok(said, "%s: one line says what happened", what))
+		note_text(tool.seen->last_note, probed.err, 4000);
+	fake_stop(&tool);
+}
+
+static void bad_tools(const char *app, const struct run *want)
+{
+	struct fake_options o = { .mode = FAKE_REFUSE, .pattern = "*", .wait_ms = 60000, .sample = 1 };
+
+	survives(app, want, &o, "a tool that refuses", "refused for the test");
+	o.mode = FAKE_DIE;
+	survives(app, want, &o, "a tool killed while a twin is made", "the session is over");
+	o.mode = FAKE_DIE_LATER;
+	survives(app, want, &o, "a tool killed after a twin was given", NULL);
+	o.mode = FAKE_STALL;
+	survives(app, want, &o, "a tool that never greets", "no session");
+	o.mode = FAKE_WRONG_TWIN;
+	survives(app, want, &o, "twins with other parameters", "arguments");
+	o.mode = FAKE_NO_BINARY;
+	survives(app, want, &o, "a twin that is no binary", "does not take the twin's binary");
+	o.mode = FAKE_NO_ARENA;
+	survives(app, want, &o, "no memory for maps", "no memory today");
+	o.wait_ms = 300;
+	o.mode = FAKE_SILENT;
+	survives(app, want, &o, "a tool that never answers", NULL);
+	o.wait_ms = 0;
+	o.delay_ms = 50;
+	o.mode = FAKE_SLOW;
+	survives(app, want, &o, "a tool that is not waited for", NULL);
+}
+
+static void hostile_tools(const char *app, const struct run *want)
+{
+	struct fake_options o = { .mode = FAKE_HOSTILE, .pattern = "*", .wait_ms = 500, .sample = 1 };
+	bool all = true;
+	struct fake_tool tool;
+
+	for (o.seed = 1; o.seed <= 12; o.seed++) {
+		fake_start(&tool, &o);
+		run_app(app, tool.path, &probed);
+		if (!same(want, &probed)) {
+			note("seed %u", o.seed);
+			all = false;
+		}
+		fake_stop(&tool);
+	}
+	ok(all, "12 tools that send what the protocol does not allow: output and status as without probes");
+}
+
+/* The program's first kernel is launched 20 times; see tests/opencl/basic.c. */
+static void chosen_launches(const char *app)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "sc*", .wait_ms = 60000, .sample = 3 };
+	struct fake_tool tool;
+	struct fake_sum s, add;
+
+	fake_start(&tool, &o);
+	run_app(app, tool.path, &probed);
+	s = fake_sum(&tool, "scale");
+	add = fake_sum(&tool, "add");
+	ok(s.launches == 20 && s.probed == 7 && s.entries == 7 * 4096 && s.last_launch == 18,
+	   "every third launch is probed, and knows its number");
+	ok(add.launches == 1 && !add.probed && add.state == GPUBPF_KERNEL_SEEN,
+	   "a kernel that no pattern matches is counted and runs as it was");
+	fake_stop(&tool);
+	o.sample = 1;
+	o.first = 5;
+	fake_start(&tool, &o);
+	run_app(app, tool.path, &probed);
+	s = fake_sum(&tool, "scale");
+	ok(s.launches == 20 && s.probed == 5 && s.entries == 5 * 4096 && !s.missed, "the first five are probed");
+	fake_stop(&tool);
+}
+
+static void idle(const char *app, const struct run *want)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .sample = 1 };
+	struct fake_tool tool;
+
+	fake_start(&tool, &o);
+	run_app(app, tool.path, &probed);
+	ok(same(want, &probed) && counts_match(&tool, want->out, false) && !tool.seen->twins,
+	   "nothing attached: launches are counted, no twin is asked for");
+	fake_stop(&tool);
+	o.mode = FAKE_LIST;
+	o.pattern = "*";
+	o.wait_ms = 60000;
+	fake_start(&tool, &o);
+	run_app(app, tool.path, &probed);
+	ok(same(want, &probed) && fake_sum(&tool, "scale").state == GPUBPF_KERNEL_SEEN,
+	   "a kernel that could be probed is only listed");
+	fake_stop(&tool);
+}
+
+static void missed_launches(const char *app)
+{
+	struct fake_options o = { .mode = FAKE_SILENT, .pattern = "*", .wait_ms = 100, .sample = 1 };
+	struct fake_tool tool;
+	struct fake_sum s;
+
+	fake_start(&tool, &o);
+	run_app(app, tool.path, &probed);
+	s = fake_sum(&tool, "scale");
+	ok(s.launches == 20 && s.missed == 20 && s.state == GPUBPF_KERNEL_WAITING,
+	   "launches that the twin came too late for are counted as missed");
+	fake_stop(&tool);
+}
+
+/* Debian's PoCL is where the loader looks; Intel's CPU runtime is wherever it was installed. */
+static bool choose_device(const char *name)
+{
+	const char *icd = getenv("GPUBPF_TEST_INTEL");
+
+	device = name;
+	if (strcmp(name, "intel")) { /* or a part of a device's or platform's name, by hand */
+		setenv("GPUBPF_TEST_DEVICE", strcmp(name, "pocl") ? name : "Portable", 1);
+		return true;
+	}
+	if (!icd || access(icd, R_OK))
+		return false;
+	setenv("OCL_ICD_VENDORS", icd, 1);
+	setenv("GPUBPF_TEST_DEVICE", "Intel", 1);
+	return true;
+}
+
+/* The measure of all that follows; a runtime that crashes by itself now and then gets three tries. */
+static void run_native(const char *app)
+{
+	for (int i = 0; i < 3; i++) {
+		run_app(app, NULL, &native);
+		if (!WIFSIGNALED(native.status))
+			return;
+		note("%s by itself died of signal %d", base(app), WTERMSIG(native.status));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4)
+		return 2;
+	agent = argv[1];
+	if (!choose_device(argv[2])) {
+		skip("the agent on Intel's CPU runtime", "GPUBPF_TEST_INTEL names no libintelocl.so");
+		return done();
+	}
+	for (int i = 3; i < argc; i++) {
+		run_native(argv[i]);
+		if (WIFEXITED(native.status) && WEXITSTATUS(native.status) == 77) {
+			skip(base(argv[i]), "%s", strtok(native.err, "\n"));
+			continue;
+		}
+		if (!ok(WIFEXITED(native.status) && WEXITSTATUS(native.status) != 1, "%s on %s runs by itself", base(argv[i]), device)) {
+			show(&native);
+			continue;
+		}
+		exact(argv[i], &native);
+		if (i > 3)
+			continue;
+		idle(argv[i], &native);
+		chosen_launches(argv[i]);
+		missed_launches(argv[i]);
+		bad_tools(argv[i], &native);
+		hostile_tools(argv[i], &native);
+	}
+	return done();
+}

@@ -1,0 +1,5 @@
+// >>> section '.maps', map 'm': map type 13 is unknown
+#include <gpubpf/probe.h>
+
+GPUBPF_MAP(m, 13, __u32, __u32, 1);
+SEC("gpu/entry/*") int on(void *ctx) { bpf_map_lookup_elem(&m, &(__u64){ 0 }); return 0; }

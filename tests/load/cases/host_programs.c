@@ -1,0 +1,20 @@
+// Programs of the host and of the Linux kernel stay out, and so do their maps of types that no GPU has.
+// >>> note: on_malloc (uprobe/libc.so.6:malloc) is not for a GPU and is not loaded
+// >>> note: on_exit (kprobe/do_exit) is left to the Linux kernel
+// >>> note: map stacks is of type 7
+// >>> map 0 counts ARRAY
+// >>> prog 0 ours
+// !!! prog 1
+#include <gpubpf/probe.h>
+
+GPUBPF_ARRAY(counts, __u64, 1);
+struct {
+	__uint(type, 7 /* STACK_TRACE */);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+	__uint(max_entries, 16);
+} stacks SEC(".maps");
+
+SEC("uprobe/libc.so.6:malloc") int on_malloc(void *ctx) { return bpf_get_stackid(ctx, &stacks, 0); }
+SEC("kprobe/do_exit") int on_exit(void *ctx) { return 0; }
+SEC("gpu/entry/*") int ours(void *ctx) { gpubpf_add(&counts, 0, 1); return 0; }

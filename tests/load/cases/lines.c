@@ -1,0 +1,10 @@
+// Source lines, without the blanks in front.
+// >>> line 9: return ctx->launch + ctx->kernel;
+// >>> insn 0: r
+#include <gpubpf/probe.h>
+
+SEC("gpu/entry/*")
+int use(struct gpubpf_ctx *ctx)
+{
+		return ctx->launch + ctx->kernel;
+}

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gen.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/prog.h"
+#include "gpubpf/ctx.h"
+
+/*
+ * Registers: r6 holds the context, r0, r1 to r4, r7, r8, r9 numbers, r5 is free for addresses. Stack:
+ * [-64, 0) numbers, all written at the beginning; -72 and -80 loop counters; [-96, -80) keys.
+ */
+#define SLOTS 64
+#define COUNTER(depth) (-72 - 8 * (depth))
+#define KEY (-96)
+
+enum { OP_LDX = 0x61, OP_ST = 0x62, OP_STX = 0x63, OP_ATOMIC = 0xc3, OP_LDXSX = 0x81 }; /* of 4 bytes */
+
+struct gen {
+	struct gen_rng *rng;
+	struct gpubpf_raw_insn *out;
+	uint32_t n;
+	int depth;        /* of loops */
+	int budget;       /* statements that may still come */
+	bool in_callee;
+	bool r7_points;   /* r7 is no number for a while */
+	uint32_t calls[32], ncalls; /* local calls to be pointed at the sub-program */
+};
+
+uint64_t gen_random(struct gen_rng *rng)
+{
+	uint64_t z = rng->state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+static uint32_t pick(struct gen *g, uint32_t n)
+{
+	return gen_random(g->rng) % n;
+}
+
+static void emit(struct gen *g, uint8_t code, int dst, int src, int off, int32_t imm)
+{
+	if (g->n < GEN_INSNS)
+		g->out[g->n++] = (struct gpubpf_raw_insn){ code, (uint8_t)(dst | src << 4), (int16_t)off, imm };
+}
+
+static int32_t interesting(struct gen *g)
+{
+	static const int32_t values[] = { 0, 1, -1, 2, 7, 31, 32, 63, 64, 255, 256, 0x7fff, INT32_MAX, INT32_MIN };
+
+	return pick(g, 3) ? values[pick(g, sizeof(values) / sizeof(values[0]))] : (int32_t)gen_random(g->rng);
+}
+
+static int number_reg(struct gen *g)
+{
+	static const int regs[] = { 0, 1, 2, 3, 4, 8, 9, 7 };
+
+	return regs[pick(g, g->r7_points ? 7 : 8)];
+}
+
+static void load_imm64(struct gen *g, int dst, int src, int32_t low, int32_t high)
+{
+	emit(g, 0x18, dst, src, 0, low);
+	emit(g, 0, 0, 0, 0, high);
+}
+
+/* Helpers and local calls leave r1 to r5 unreadable. */
+static void refill(struct gen *g)
+{
+	for (int r = 1; r <= 4; r++)
+		if (pick(g, 2))
+			emit(g, 0xb7, r, 0, 0, interesting(g));
+		else
+			emit(g, 0xbf, r, pick(g, 2) ? 8 : 9, 0, 0);
+}
+
+static void alu(struct gen *g)
+{
+	static const uint8_t ops[] = { 0x00, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0x90, 0xa0, 0xb0, 0xc0 };
+	uint8_t op = ops[pick(g, sizeof(ops))], cls = pick(g, 2) ? 7 : 4;
+	bool divides = op == 0x30 || op == 0x90, shifts = op == 0x60 || op == 0x70 || op == 0xc0;
+	int dst = number_reg(g), off = divides && pick(g, 2);
+	int32_t imm = interesting(g);
+
+	switch (pick(g, 8)) {
+	case 0:
+		emit(g, 0x80 | cls, dst, 0, 0, 0); /* negation */
+		return;
+	case 1:
+		emit(g, pick(g, 2) ? 0xd7 : pick(g, 2) ? 0xdc : 0xd4, dst, 0, 0, 16 << pick(g, 3));
+		return;
+	case 2:
+		emit(g, 0xb8 | cls, dst, number_reg(g), cls == 7 ? 8 << pick(g, 3) : 8 << pick(g, 2), 0);
+		return;
+	case 3: case 4: case 5:
+		emit(g, op | 8 | cls, dst, number_reg(g), off, 0);
+		return;
+	}
+	if (shifts)
+		imm &= cls == 7 ? 63 : 31;
+	if (divides && !imm)
+		imm = 3;
+	emit(g, op | cls, dst, 0, off, imm);
+}
+
+static void memory(struct gen *g, int base, int off)
+{
+	static const uint8_t size[] = { 0x10, 0x08, 0x00, 0x18 }; /* 1, 2, 4, 8 bytes, as bits of the opcode */
+	uint32_t log = pick(g, 4);
+
+	off += (int)(pick(g, SLOTS >> log) << log);
+	switch (pick(g, 4)) {
+	case 0:
+		emit(g, OP_ST | size[log], base, 0, off, interesting(g));
+		break;
+	case 1:
+		emit(g, OP_STX | size[log], base, number_reg(g), off, 0);
+		break;
+	case 2:
+		emit(g, OP_LDX | size[log], number_reg(g), base, off, 0);
+		break;
+	default:
+		emit(g, (log < 3 ? OP_LDXSX : OP_LDX) | size[log], number_reg(g), base, off, 0);
+	}
+}
+
+static void atomic(struct gen *g, int base, int off)
+{
+	static const int32_t ops[] = { 0x00, 0x40, 0x50, 0xa0, 0x01, 0x41, 0x51, 0xa1, 0xe1, 0xf1 };
+	bool wide = pick(g, 2);
+
+	off += (int)(pick(g, wide ? SLOTS / 8 : SLOTS / 4) * (wide ? 8 : 4));
+	emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, number_reg(g), off, ops[pick(g, 10)]);
+}
+
+/* r5 = base + a number below 64, then one byte there */
+static void variable_byte(struct gen *g, int base, int off)
+{
+	emit(g, 0xbf, 5, number_reg(g), 0, 0);
+	emit(g, 0x57, 5, 0, 0, SLOTS - 1);
+	emit(g, 0x0f, 5, base, 0, 0);
+	if (pick(g, 2))
+		emit(g, 0x71, number_reg(g), 5, off, 0);
+	else
+		emit(g, 0x73, 5, number_reg(g), off, 0);
+}
+
+/* *p += x, without an atomic */
+static void add_to(struct gen *g, int base, int off)
+{
+	int wide = pick(g, 2) ? 0x18 : 0;
+
+	off += (int)pick(g, SLOTS / 8) * 8;
+	emit(g, OP_LDX | wide, 4, base, off, 0);
+	if (pick(g, 2))
+		emit(g, 0x07, 4, 0, 0, interesting(g));
+	else
+		emit(g, 0x0f, 4, number_reg(g), 0, 0);
+	emit(g, OP_STX | wide, base, 4, off, 0);
+}
+
+static void touch(struct gen *g, int base, int off)
+{
+	switch (pick(g, 4)) {
+	case 0: atomic(g, base, off); break;
+	case 1: variable_byte(g, base, off); break;
+	case 2: add_to(g, base, off); break;
+	default: memory(g, base, off);
+	}
+}
+
+static void statements(struct gen *g, int most);
+
+/* Begin something that is jumped over; end_skip() points the jump behind it. */
+static void end_skip(struct gen *g, uint32_t jump)
+{
+	if (jump < GEN_INSNS && g->n <= GEN_INSNS)
+		g->out[jump].off = (int16_t)(g->n - jump - 1);
+}
+
+static void branch(struct gen *g)
+{
+	static const uint8_t ops[] = { 0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0xa0, 0xb0, 0xc0, 0xd0 };
+	uint8_t code = ops[pick(g, sizeof(ops))] | (pick(g, 2) ? 5 : 6);
+	uint32_t jump = g->n, over;
+
+	if (pick(g, 2))
+		emit(g, code | 8, number_reg(g), number_reg(g), 0, 0);
+	else
+		emit(g, code, number_reg(g), 0, 0, interesting(g));
+	statements(g, 3);
+	if (pick(g, 2)) {
+		over = g->n;
+		emit(g, 0x05, 0, 0, 0, 0);
+		end_skip(g, jump);
+		statements(g, 3);
+		end_skip(g, over);
+	} else {
+		end_skip(g, jump);
+	}
+}
+
+static void loop(struct gen *g)
+{
+	int counter = COUNTER(g->depth);
+	uint32_t top;
+
+	if (g->depth == 2 || g->in_callee)
+		return;
+	g->depth++;
+	emit(g, OP_ST | 0x18, 10, 0, counter, 0);
+	top = g->n;
+	statements(g, 3);
+	emit(g, OP_LDX | 0x18, 5, 10, counter, 0);
+	emit(g, 0x07, 5, 0, 0, 1);
+	emit(g, OP_STX | 0x18, 10, 5, counter, 0);
+	emit(g, 0xa5, 5, 0, (int)top - (int)g->n - 1, 2 + pick(g, 4));
+	g->depth--;
+}
+
+static void map_key(struct gen *g, uint32_t map, uint32_t mask)
+{
+	emit(g, 0xbf, 5, number_reg(g), 0, 0);
+	emit(g, 0x57, 5, 0, 0, (int32_t)mask);
+	emit(g, OP_STX, 10, 5, KEY, 0);
+	load_imm64(g, 1, 1, (int32_t)map, 0);
+	emit(g, 0xbf, 2, 10, 0, 0);
+	emit(g, 0x07, 2, 0, 0, KEY);
+}
+
+/* Look a key up and work on its value, to which r7 points for a while. */
+static void lookup(struct gen *g)
+{
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD };
+	uint32_t map = maps[pick(g, 4)], jump;
+
+	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
+	emit(g, 0x85, 0, 0, 0, 1);
+	refill(g);
+	jump = g->n;
+	emit(g, 0x15, 0, 0, 0, 0);
+	emit(g, 0xbf, 7, 0, 0, 0);
+	emit(g, 0xb7, 0, 0, 0, interesting(g));
+	g->r7_points = true;
+	for (uint32_t i = 1 + pick(g, 3); i; i--)
+		touch(g, 7, 0);
+	g->r7_points = false;
+	end_skip(g, jump);
+	emit(g, 0xb7, 7, 0, 0, interesting(g));
+	emit(g, 0xb7, 0, 0, 0, interesting(g));
+}
+
+static void count(struct gen *g)
+{
+	uint32_t jump;
+
+	map_key(g, GEN_COUNTER, 0);
+	emit(g, 0x85, 0, 0, 0, 1);
+	refill(g);
+	jump = g->n;
+	emit(g, 0x15, 0, 0, 0, 0);
+	emit(g, OP_ATOMIC | 0x18, 0, 1 + (int)pick(g, 4), 0, 0);
+	end_skip(g, jump);
+	emit(g, 0xb7, 0, 0, 0, interesting(g));
+}
+
+static void update(struct gen *g)
+{
+	uint32_t map = pick(g, 2) ? GEN_HASH : GEN_ARRAY;
+	bool del = map == GEN_HASH && pick(g, 3) == 0;
+
+	map_key(g, map, GEN_KEYS - 1);
+	emit(g, 0xbf, 3, 10, 0, 0);
+	emit(g, 0x07, 3, 0, 0, -SLOTS);
+	emit(g, 0xb7, 4, 0, 0, (int32_t)pick(g, 4));
+	emit(g, 0x85, 0, 0, 0, del ? 3 : 2);
+	refill(g);
+}
+
+static void global_data(struct gen *g)
+{
+	load_imm64(g, 7, 2, GEN_DATA, 0);
+	g->r7_points = true;
+	touch(g, 7, 0);
+	g->r7_points = false;
+	emit(g, 0xb7, 7, 0, 0, interesting(g));
+}
+
+static void output(struct gen *g)
+{
+	if (pick(g, 2)) { /* ringbuf_output(ring, stack, n, 0) */
+		load_imm64(g, 1, 1, GEN_RING, 0);
+		emit(g, 0xbf, 2, 10, 0, 0);
+		emit(g, 0x07, 2, 0, 0, -SLOTS);
+		emit(g, 0xb7, 3, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+		emit(g, 0xb7, 4, 0, 0, 0);
+		emit(g, 0x85, 0, 0, 0, 130);
+	} else { /* perf_event_output(ctx, perf, -1, stack, n) */
+		emit(g, 0xbf, 1, 6, 0, 0);
+		load_imm64(g, 2, 1, pick(g, 2) ? GEN_PERF : GEN_GPURING, 0);
+		load_imm64(g, 3, 0, -1, 0);
+		emit(g, 0xbf, 4, 10, 0, 0);
+		emit(g, 0x07, 4, 0, 0, -SLOTS);
+		emit(g, 0xb7, 5, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+		emit(g, 0x85, 0, 0, 0, 25);
+	}
+	refill(g);
+}
+
+static void record(struct gen *g)
+{
+	uint32_t jump;
+
+	load_imm64(g, 1, 1, GEN_RING, 0);
+	emit(g, 0xb7, 2, 0, 0, SLOTS);
+	emit(g, 0xb7, 3, 0, 0, 0);
+	emit(g, 0x85, 0, 0, 0, 131);
+	refill(g);
+	jump = g->n;
+	emit(g, 0x15, 0, 0, 0, 0);
+	for (int off = 0; off < SLOTS; off += 8)
+		emit(g, OP_STX | 0x18, 0, 1 + (int)pick(g, 4), off, 0);
+	emit(g, 0xbf, 1, 0, 0, 0);
+	emit(g, 0xb7, 2, 0, 0, 0);
+	emit(g, 0x85, 0, 0, 0, 132 + (int32_t)pick(g, 2));
+	refill(g);
+	end_skip(g, jump);
+	emit(g, 0xb7, 0, 0, 0, interesting(g));
+}
+
+static void helper(struct gen *g)
+{
+	static const int32_t plain[] = { 14, 512, 511, 506 };
+
+	if (pick(g, 2)) {
+		emit(g, 0x85, 0, 0, 0, plain[pick(g, 4)]);
+	} else {
+		static const int32_t coordinates[] = { 503, 504, 505, 508 };
+
+		for (int i = 1; i <= 3; i++) {
+			emit(g, 0xbf, i, 10, 0, 0);
+			emit(g, 0x07, i, 0, 0, -8 * i);
+		}
+		emit(g, 0x85, 0, 0, 0, coordinates[pick(g, 4)]);
+	}
+	refill(g);
+}
+
+static void context(struct gen *g)
+{
+	static const struct {
+		uint16_t off;
+		uint8_t code;
+	} fields[] = {
+		{ offsetof(struct gpubpf_ctx, launch), 0x79 },    { offsetof(struct gpubpf_ctx, launch), 0x69 },
+		{ offsetof(struct gpubpf_ctx, kernel), 0x79 },    { offsetof(struct gpubpf_ctx, site), 0x61 },
+		{ offsetof(struct gpubpf_ctx, nargs), 0x61 },     { offsetof(struct gpubpf_ctx, work_dim), 0x61 },
+		{ offsetof(struct gpubpf_ctx, block_dim), 0x79 }, { offsetof(struct gpubpf_ctx, global_linear), 0x79 },
+		{ offsetof(struct gpubpf_ctx, arg), 0x79 },       { offsetof(struct gpubpf_ctx, di), 0x79 },
+		{ offsetof(struct gpubpf_ctx, kernel_name), 0x79 },
+	};
+	uint32_t i = pick(g, sizeof(fields) / sizeof(fields[0]));
+
+	emit(g, fields[i].code, number_reg(g), 6, fields[i].off, 0);
+}
+
+/* trace_printk(format in read-only data, its size, three numbers), or puts */
+static void print(struct gen *g)
+{
+	load_imm64(g, 1, 2, GEN_TEXT, 0);
+	if (pick(g, 2)) {
+		emit(g, 0xb7, 2, 0, 0, 1 + (int32_t)pick(g, GEN_VALUE));
+		emit(g, 0xbf, 3, 8, 0, 0);
+		emit(g, 0xbf, 4, 9, 0, 0);
+		emit(g, 0xb7, 5, 0, 0, interesting(g));
+		emit(g, 0x85, 0, 0, 0, 6);
+	} else {
+		emit(g, 0x85, 0, 0, 0, 501);
+	}
+	refill(g);
+}
+
+/* call the sub-program with two numbers and a pointer into our stack */
+static void call_local(struct gen *g)
+{
+	if (g->ncalls == 32)
+		return;
+	emit(g, 0xbf, 3, 10, 0, 0);
+	emit(g, 0x07, 3, 0, 0, -SLOTS);
+	g->calls[g->ncalls++] = g->n;
+	emit(g, 0x85, 0, 1, 0, 0);
+	refill(g);
+}
+
+static void statement(struct gen *g)
+{
+	switch (pick(g, g->in_callee ? 12 : 25)) {
+	case 0: case 1: case 2: case 3: case 4: case 5: alu(g); break;
+	case 6: memory(g, 10, -SLOTS); break;
+	case 7: atomic(g, 10, -SLOTS); break;
+	case 8: variable_byte(g, 10, -SLOTS); break;
+	case 9: case 10: branch(g); break;
+	case 11: add_to(g, 10, -SLOTS); break;
+	case 12: case 13: case 14: lookup(g); break;
+	case 15: count(g); break;
+	case 16: case 17: update(g); break;
+	case 18: global_data(g); break;
+	case 19: output(g); break;
+	case 20: record(g); break;
+	case 21: helper(g); break;
+	case 22: pick(g, 2) ? context(g) : loop(g); break;
+	case 23: call_local(g); break;
+	case 24: print(g); break;
+	}
+}
+
+static void statements(struct gen *g, int most)
+{
+	for (int i = 1 + (int)pick(g, most); i > 0 && g->budget > 0; i--) {
+		g->budget--;
+		statement(g);
+	}
+	emit(g, 0x07, number_reg(g), 0, 0, 1); /* never empty */
+}
+
+static void begin(struct gen *g)
+{
+	emit(g, 0xb7, 0, 0, 0, interesting(g));
+	if (!g->in_callee)
+		for (int r = 1; r <= 4; r++)
+			emit(g, 0xb7, r, 0, 0, interesting(g));
+	for (int r = 7; r <= 9; r++)
+		load_imm64(g, r, 0, interesting(g), interesting(g));
+	for (int off = -SLOTS; off < 0; off += 8)
+		emit(g, OP_STX | 0x18, 10, 7 + (int)pick(g, 3), off, 0);
+	emit(g, OP_ST | 0x18, 10, 0, KEY, 0);
+}
+
+/* r0 = a mix of all numbers */
+static void end(struct gen *g)
+{
+	for (int i = 7; i <= 9; i++) {
+		emit(g, 0x27, 0, 0, 0, 31);
+		emit(g, 0xaf, 0, i, 0, 0);
+	}
+	for (int off = -SLOTS; off < 0; off += 8) {
+		emit(g, OP_LDX | 0x18, 5, 10, off, 0);
+		emit(g, 0x27, 0, 0, 0, 31);
+		emit(g, 0x0f, 0, 5, 0, 0);
+	}
+	emit(g, 0x95, 0, 0, 0, 0);
+}
+
+static void callee(struct gen *g)
+{
+	uint32_t at = g->n;
+
+	for (uint32_t i = 0; i < g->ncalls; i++)
+		g->out[g->calls[i]].imm = (int32_t)(at - g->calls[i] - 1);
+	g->in_callee = true;
+	g->budget = 8;
+	emit(g, 0xbf, 5, 3, 0, 0);
+	if (pick(g, 2))
+		emit(g, OP_STX | 0x18, 5, 1, 8 * (int)pick(g, 8), 0);
+	emit(g, OP_LDX | 0x18, 3, 5, 8 * (int)pick(g, 8), 0);
+	emit(g, 0xbf, 4, 2, 0, 0);
+	begin(g);
+	statements(g, 6);
+	end(g);
+}
+
+uint32_t gen_program(struct gen_rng *rng, struct gpubpf_raw_insn out[GEN_INSNS])
+{
+	struct gen g = { .rng = rng, .out = out };
+
+	g.budget = 6 + (int)pick(&g, 20);
+	emit(&g, 0xbf, 6, 1, 0, 0);
+	begin(&g);
+	emit(&g, 0x79, 8, 6, offsetof(struct gpubpf_ctx, launch), 0);
+	while (g.budget > 0)
+		statements(&g, 6);
+	end(&g);
+	if (g.ncalls)
+		callee(&g);
+	return g.n;
+}
+
+void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
+{
+	static const struct {
+		const char *name;
+		uint32_t type, key, value, entries;
+	} kinds[GEN_NMAPS] = {
+		[GEN_ARRAY] = { "array", 2, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
+		[GEN_HASH] = { "hash", 1, 4, GEN_VALUE, 6 },
+		[GEN_DATA] = { "data", 2, 4, GEN_VALUE, 1 },
+		[GEN_RING] = { "ring", 27, 0, 0, 4096 },
+		[GEN_PERF] = { "perf", 4, 4, 4, 4 },
+		[GEN_PERCPU] = { "percpu", 6, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
+		[GEN_COUNTER] = { "counter", 2, 4, 8, 1 },
+		[GEN_THREAD] = { "thread", 1502, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
+		[GEN_GPURING] = { "gpuring", 1527, 0, GEN_VALUE, 64 },
+		[GEN_TEXT] = { "text", 2, 4, GEN_VALUE, 1 },
+	};
+
+	memset(maps, 0, GEN_NMAPS * sizeof(*maps));
+	for (uint32_t i = 0; i < GEN_NMAPS; i++) {
+		snprintf(maps[i].name, sizeof(maps[i].name), "%s", kinds[i].name);
+		maps[i].type = gpubpf_map_type_find(kinds[i].type);
+		maps[i].key_size = kinds[i].key;
+		maps[i].value_size = kinds[i].value;
+		maps[i].max_entries = kinds[i].entries;
+	}
+	maps[GEN_DATA].global_data = true;
+	maps[GEN_TEXT].global_data = maps[GEN_TEXT].rdonly = true;
+	maps[GEN_TEXT].init = "some numbers: %d %llx %u, and what is left of the text is NUL\0";
+}

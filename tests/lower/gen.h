@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random programs that a verifier can accept: registers and stack are written before they are read,
+ * loops are counted, looked-up values are checked for NULL. What they compute is as wild as can be.
+ */
+#ifndef GPUBPF_TESTS_GEN_H
+#define GPUBPF_TESTS_GEN_H
+
+#include <stdint.h>
+
+#include "core/insn.h"
+#include "core/prog.h"
+
+#define GEN_INSNS 2048
+
+/* the maps that programs use, in this order: gen_maps() */
+enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTER, GEN_THREAD, GEN_GPURING,
+       GEN_TEXT, GEN_NMAPS };
+
+#define GEN_ARRAY_ENTRIES 4u
+#define GEN_VALUE 64u  /* bytes of values of ARRAY, HASH and DATA */
+#define GEN_KEYS 8u    /* keys of the hash, of which it has room for six */
+
+void gen_maps(struct gpubpf_map maps[GEN_NMAPS]);
+
+struct gen_rng {
+	uint64_t state;
+};
+uint64_t gen_random(struct gen_rng *rng);
+
+/* Write a program; the slots used. */
+uint32_t gen_program(struct gen_rng *rng, struct gpubpf_raw_insn out[GEN_INSNS]);
+
+#endif

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Lowered programs through each target's own checker: validate.py EMIT CLANG INCLUDE INTERP FOLDER
+
+INTERP: the folder tests/interp, whose cases go unproven, all in one module. The cases of this folder and
+the objects below FOLDER are loaded, verified and lowered. A case may hold comments that say what must be in the output:
+
+    expect TARGET COUNT REGEX        COUNT: a number, or <N for fewer
+    refuse TARGET REGEX              the message that the target must give"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+emit, clang, include, interp, objects = sys.argv[1:6]
+here = os.path.dirname(os.path.abspath(__file__))
+count = 0
+
+ptxas = shutil.which('ptxas') or ('/usr/local/cuda/bin/ptxas' if os.path.exists('/usr/local/cuda/bin/ptxas') else None)
+readelf = shutil.which('llvm-readelf-22')
+objdump = shutil.which('llvm-objdump-22')
+val = shutil.which('spirv-val')
+dis = shutil.which('spirv-dis')
+
+TARGETS = [('spirv', '-', val), ('llvm', '-', 'none'), ('clc', '-', 'none')]
+TARGETS += [('ptx', cpu, ptxas) for cpu in ('sm_75', 'sm_80', 'sm_90', 'sm_100')]
+TARGETS += [('amdgpu', cpu, readelf and objdump) for cpu in ('gfx90a', 'gfx942', 'gfx1100', 'gfx1201')]
+
+
+def result(good, name, note=''):
+    global count
+    count += 1
+    print(f'{"" if good else "not "}ok {count} - {name}')
+    for line in note.splitlines()[:20]:
+        print('# ' + line)
+
+
+def skip(name, why):
+    global count
+    count += 1
+    print(f'ok {count} - {name} # SKIP {why}')
+
+
+def call(*args, **more):
+    return subprocess.run(args, capture_output=True, text=True, errors='replace', timeout=300, **more)
+
+
+def check_spirv(path):
+    run = call(val, '--target-env', 'spv1.4', path)
+    text = call(dis, '--no-header', path).stdout if dis else ''
+    names = re.findall(r'BuiltIn (\w+)', text)
+    if len(names) != len(set(names)):
+        return 'a BuiltIn has two variables: ' + ' '.join(sorted(names))
+    if re.search(r'OpFunction .*DontInline', text):
+        return 'a function is marked DontInline'
+    if re.search(r'OpTypePointer Generic', text):
+        return 'there are generic pointers'
+    if not re.search(r'OpDecorate %gpubpf_site_0 LinkageAttributes "gpubpf_site_0" Export', text):
+        return 'gpubpf_site_0 is not exported'
+    return run.stdout + run.stderr if run.returncode else None
+
+
+def check_ptx(path, cpu):
+    run = call(ptxas, '-arch=' + cpu, path, '-o', '/dev/null')
+    return run.stdout + run.stderr if run.returncode else None
+
+
+def check_amdgpu(path, cpu):
+    run = call(readelf, '-h', '-n', '-S', '--syms', path)
+    if run.returncode or 'EM_AMDGPU' not in run.stdout or cpu not in run.stdout or run.stderr:
+        return run.stdout[:600] + run.stderr
+    run = call(objdump, '-d', '--mcpu=' + cpu, path)
+    if run.returncode or run.stderr or '<unknown>' in run.stdout:
+        return run.stderr or 'there are bytes that do not disassemble'
+    return None
+
+
+def check(target, cpu, path):
+    if target == 'spirv':
+        return check_spirv(path)
+    if target == 'ptx':
+        return check_ptx(path, cpu)
+    if target == 'amdgpu':
+        return check_amdgpu(path, cpu)
+    return None if os.path.getsize(path) else 'nothing came out'
+
+
+def readable(target, path):
+    if target == 'spirv':
+        return call(dis, path).stdout if dis else None
+    if target == 'amdgpu':
+        return call(objdump, '-d', path).stdout
+    return open(path, encoding='utf-8').read()
+
+
+def wanted(source, target):
+    """(count, regex) of the expect lines, (regex) of the refuse line"""
+    expects = [(n, rx) for t, n, rx in re.findall(r'expect (\w+) (\S+) (.+?)(?: \*/)?$', source, re.M) if t == target]
+    refuse = [rx for t, rx in re.findall(r'refuse (\w+) (.+?)(?: \*/)?$', source, re.M) if t == target]
+    return expects, refuse[0] if refuse else None
+
+
+def compare(text, expects):
+    for number, regex in expects:
+        found = len(re.findall(regex, text, re.M))
+        if not (found < int(number[1:]) if number[0] == '<' else found == int(number)):
+            return f'{found} times {regex}, expected {number}'
+    return None
+
+
+def one(name, target, cpu, source, args, stdin=None):
+    title = f'{name}: {target}' + ('' if cpu == '-' else ' ' + cpu)
+    out = os.path.join(folder, 'out')
+    expects, refuse = wanted(source, target)
+    run = call(emit, '-k', target, cpu, out, *args, input=stdin)
+    if refuse:
+        result(run.returncode == 2 and re.search(refuse, run.stderr), title + ' is refused', run.stderr)
+        return
+    if run.returncode:
+        result(False, title, run.stderr)
+        return
+    wrong = check(target, cpu, out)
+    if not wrong and expects:
+        wrong = call(emit, target, cpu, out, *args).stderr
+        text = readable(target, out)
+        wrong = wrong or (compare(text, expects) if text is not None else None)
+    result(not wrong, title, wrong or '')
+
+
+def each(name, source, args, stdin=None):
+    for target, cpu, tool in TARGETS:
+        if tool:
+            one(name, target, cpu, source, args, stdin)
+        else:
+            skip(f'{name}: {target} {cpu}', f'the checker of {target} is not installed')
+
+
+def opcodes():
+    """the programs of tests/interp as lines of hex"""
+    sys.path.insert(0, interp)
+    import assemble  # pylint: disable=import-outside-toplevel,import-error
+    return ''.join(case['hex'] + '\n' for case in assemble.read(interp, clang))
+
+
+def repeated(path):
+    """one worker's twentieth module is its first: LLVM keeps nothing between them"""
+    for target in ('spirv', 'ptx', 'amdgpu'):
+        outs = [os.path.join(folder, 'first'), os.path.join(folder, 'last')]
+        runs = [call(emit, '-r', '0', target, '-', outs[0], path), call(emit, '-r', '20', target, '-', outs[1], path)]
+        good = all(run.returncode == 0 for run in runs)
+        good = good and open(outs[0], 'rb').read() == open(outs[1], 'rb').read()
+        result(good, f'{os.path.basename(path)}: {target}, again and again', ''.join(run.stderr for run in runs))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    cases = sorted(os.listdir(os.path.join(here, 'cases')))
+    for case in cases:
+        path, compiled = os.path.join(here, 'cases', case), os.path.join(folder, case + '.o')
+        run = call(clang, '-g', '-O2', '-Wall', '-Werror', '-target', 'bpf', '-mcpu=v3', '-I', include, '-c', path, '-o',
+                   compiled)
+        if run.returncode:
+            result(False, case, run.stderr)
+            continue
+        each(case.split('.')[0], open(path, encoding='utf-8').read(), [compiled])
+    for path in sorted(glob.glob(os.path.join(objects, '*', '*.bpf.o'))):
+        each(os.path.basename(path).split('.')[0], '', [path])
+        repeated(path)
+    each('every instruction', '', ['-'], opcodes())
+print(f'1..{count}')

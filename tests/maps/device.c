@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The device library on OpenCL devices, thousands of work-items at once on the tool's own arena: nothing is
+ * lost, nothing is twice, and what is refused is counted.
+ *   device default|intel|oclgrind [SPIRV-FILE]
+ */
+#define CL_TARGET_OPENCL_VERSION 210
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "kernels.h"
+#include "tests/tap.h"
+
+#define GROUP 64
+
+static size_t items = 1 << 16;
+static uint32_t out_words = 4;
+
+struct gpu {
+	cl_device_id device;
+	cl_context context;
+	cl_command_queue queue;
+	cl_program program;
+};
+
+static bool choose_device(const char *which)
+{
+	const char *intel = getenv("GPUBPF_TEST_INTEL"), *oclgrind = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
+
+	if (!strcmp(which, "intel")) {
+		if (!intel || access(intel, R_OK))
+			return false;
+		setenv("OCL_ICD_VENDORS", intel, 1);
+	} else if (!strcmp(which, "oclgrind")) {
+		if (access(oclgrind, R_OK))
+			return false;
+		setenv("OCL_ICD_VENDORS", oclgrind, 1);
+		items = 1 << 10;
+	}
+	return true;
+}
+
+static bool open_gpu(struct gpu *gpu)
+{
+	cl_platform_id platform;
+	char name[128] = "";
+	cl_uint n = 0;
+
+	if (clGetPlatformIDs(1, &platform, &n) || !n ||
+	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &gpu->device, NULL))
+		return false;
+	clGetDeviceInfo(gpu->device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+	note("%s, %zu work-items", name, items);
+	gpu->context = clCreateContext(NULL, 1, &gpu->device, NULL, NULL, NULL);
+	gpu->queue = clCreateCommandQueue(gpu->context, gpu->device, 0, NULL);
+	return gpu->context && gpu->queue;
+}
+
+static void *read_whole(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	void *data = malloc(1 << 22);
+
+	*size = file && data ? fread(data, 1, 1 << 22, file) : 0;
+	if (file)
+		fclose(file);
+	return data;
+}
+
+static bool build(struct gpu *gpu, const char *spirv)
+{
+	const char *text = gpubpf_test_kernels, *version = getenv("GPUBPF_TEST_OPTIONS");
+	char log[4096] = "";
+	size_t size;
+
+	if (spirv) {
+		void *il = read_whole(spirv, &size);
+
+		gpu->program = clCreateProgramWithIL(gpu->context, il, size, NULL);
+		free(il);
+	} else {
+		gpu->program = clCreateProgramWithSource(gpu->context, 1, &text, NULL, NULL);
+	}
+	if (clBuildProgram(gpu->program, 1, &gpu->device, version, NULL, NULL) == 0)
+		return true;
+	clGetProgramBuildInfo(gpu->program, gpu->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, NULL);
+	note("%s", log);
+	return false;
+}
+
+/* one launch of `n` work-items over the fixture's arena; the words that the kernel wrote come back in out */
+static bool launch_dims(struct gpu *gpu, struct fixture *f, const char *name, cl_uint n, uint64_t *out,
+			cl_uint dims, const size_t *global, const size_t *local)
+{
+	cl_kernel kernel = clCreateKernel(gpu->program, name, NULL);
+	cl_mem arena, words;
+	void *mapped;
+	cl_int err;
+
+	memset(out, 0, out_words * 8);
+	arena = clCreateBuffer(gpu->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, f->layout.size, f->arena, &err);
+	words = clCreateBuffer(gpu->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, out_words * 8, out, &err);
+	err = clSetKernelArg(kernel, 0, sizeof(arena), &arena);
+	err |= clSetKernelArg(kernel, 1, sizeof(n), &n);
+	err |= clSetKernelArg(kernel, 2, sizeof(words), &words);
+	err |= clEnqueueNDRangeKernel(gpu->queue, kernel, dims, NULL, global, local, 0, NULL, NULL);
+	err |= clFinish(gpu->queue);
+	err |= clEnqueueReadBuffer(gpu->queue, words, CL_TRUE, 0, out_words * 8, out, 0, NULL, NULL);
+	/* a mapping makes the host's memory current, where it is not the device's own */
+	mapped = clEnqueueMapBuffer(gpu->queue, arena, CL_TRUE, CL_MAP_READ, 0, f->layout.size, 0, NULL, NULL, NULL);
+	clEnqueueUnmapMemObject(gpu->queue, arena, mapped, 0, NULL, NULL);
+	clFinish(gpu->queue);
+	clReleaseMemObject(words);
+	clReleaseMemObject(arena);
+	clReleaseKernel(kernel);
+	if (err)
+		note("%s: OpenCL error %d", name, err);
+	return err == 0;
+}
+
+static bool launch(struct gpu *gpu, struct fixture *f, const char *name, cl_uint n, uint64_t *out)
+{
+	size_t local = GROUP;
+
+	return launch_dims(gpu, f, name, n, out, 1, &items, &local);
+}
+
+static uint64_t value_of(struct fixture *f, uint32_t key)
+{
+	uint64_t value[4] = { 0 };
+
+	return gpubpf_map_lookup(&f->view[0], &key, value) == 0 ? value[0] : UINT64_MAX;
+}
+
+static void test_counter(struct gpu *gpu, uint32_t use, const char *name)
+{
+	struct fixture f;
+	uint64_t out[4];
+	bool even = true;
+	uint32_t i;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 16, use);
+	f.opts.replicas = 5;
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "count", 0, out), "%s: launch", name))
+		return;
+	ok(value_of(&f, 0) == items, "%s: %llu counted", name, (unsigned long long)value_of(&f, 0));
+	launch(gpu, &f, "count", 16, out);
+	for (i = 1; i < 16; i++)
+		even &= value_of(&f, i) == items / 16;
+	ok(even && value_of(&f, 0) == items + items / 16, "%s: histogram exact", name);
+	fixture_end(&f);
+}
+
+static void test_counter4(struct gpu *gpu)
+{
+	struct fixture f;
+	uint64_t out[4], value = 0, sum = 0;
+	uint32_t key;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 8, GPUBPF_USE_ADD | GPUBPF_USE_ADD4);
+	f.opts.replicas = 3;
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "count4", 8, out), "4-byte adds: launch"))
+		return;
+	for (key = 0; key < 8; key++) {
+		gpubpf_map_lookup(&f.view[0], &key, &value);
+		sum += value >> 32;
+		if ((uint32_t)value)
+			sum += 1u << 30;
+	}
+	ok(sum == items / 4 * 6, "4-byte adds: %llu in all", (unsigned long long)sum);
+	fixture_end(&f);
+}
+
+static void test_hash_count(struct gpu *gpu, uint32_t use, const char *name)
+{
+	uint64_t out[4], cursor = 0, value;
+	uint32_t key, keys = 100, seen = 0, right = 0;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_HASH, 4, 8, 128, use);
+	f.opts.replicas = 4;
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "hash_count", keys, out), "%s: launch", name))
+		return;
+	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0) {
+		seen++;
+		right += value == items / keys + (key < items % keys);
+	}
+	ok(seen == keys && right == keys, "%s: %u keys, %u with exact counts (%u copies)", name, seen, right,
+	   f.layout.maps[0].copies);
+	ok(gpubpf_map_drops(&f.view[0]) == 0, "%s: no drops", name);
+	fixture_end(&f);
+}
+
+struct wide {
+	uint64_t a, b, c;
+};
+
+/* can the host put max_entries new keys into the emptied map, and not one more? */
+static bool all_free(struct fixture *f)
+{
+	uint32_t n = f->maps[0].max_entries, i;
+	struct wide key = { 0 };
+	uint64_t value = 0, cursor = 0;
+
+	while (gpubpf_map_iterate(&f->view[0], &cursor, &key, &value) == 0)
+		gpubpf_map_delete(&f->view[0], &key);
+	for (i = 0; i < n; i++) {
+		key = (struct wide){ i, 1, 1 };
+		if (gpubpf_map_update(&f->view[0], &key, &value, BPF_NOEXIST) < 0)
+			return false;
+	}
+	key.a = n;
+	return gpubpf_map_update(&f->view[0], &key, &value, BPF_NOEXIST) == -E2BIG;
+}
+
+static void test_hash_fill(struct gpu *gpu, uint32_t keys, uint32_t room, uint32_t use, const char *name)
+{
+	uint64_t out[4], cursor = 0, value;
+	uint32_t seen = 0, right = 0, stored = keys < room ? keys : room;
+	struct fixture f;
+	struct wide key;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_HASH, sizeof(key), 8, room, use);
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "hash_fill", keys, out), "%s: launch", name))
+		return;
+	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0) {
+		seen++;
+		right += key.a == value && key.b == 77 && key.c == value << 40;
+	}
+	ok(seen == stored && right == stored, "%s: %u stored, %u right", name, seen, right);
+	ok(out[0] + out[1] == items && out[2] == 0 && (keys > room || out[1] == 0),
+	   "%s: %llu set, %llu refused, %llu others", name, (unsigned long long)out[0], (unsigned long long)out[1],
+	   (unsigned long long)out[2]);
+	ok(gpubpf_map_drops(&f.view[0]) == out[1], "%s: what was refused is counted", name);
+	ok(all_free(&f), "%s: all elements can be used again", name);
+	fixture_end(&f);
+}
+
+static void test_hash_churn(struct gpu *gpu)
+{
+	uint64_t out[4], cursor = 0, value;
+	uint32_t seen = 0, wrong = 0;
+	struct fixture f;
+	struct wide key;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_HASH, sizeof(key), 8, 64, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "hash_churn", 90, out), "churn: launch"))
+		return;
+	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0) {
+		seen++;
+		wrong += key.a != value || key.b != 5 || key.c != 6;
+	}
+	ok(out[0] - out[1] == seen, "churn: %llu inserted, %llu deleted, %u left", (unsigned long long)out[0],
+	   (unsigned long long)out[1], seen);
+	ok(out[2] == 0 && wrong == 0, "churn: %llu unexpected results, %u wrong values", (unsigned long long)out[2], wrong);
+	ok(all_free(&f), "churn: all elements can be used again");
+	fixture_end(&f);
+}
+
+/* the reader of a ring: each item once, whole */
+struct reading {
+	uint8_t *seen;
+	uint64_t records, twice, wrong;
+	uint32_t size;
+	volatile bool stop;
+	struct gpubpf_map_view *view;
+};
+
+static int see_event(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct { uint64_t item; uint32_t check, pad; uint64_t launch; } event = { 0 };
+	struct reading *r = arg;
+
+	memcpy(&event, data, size < sizeof(event) ? size : sizeof(event));
+	if (event.item >= items || (r->size ? size != r->size || event.check != ~(uint32_t)event.item :
+				    size != 8 + 8 * (event.item % 4) || event.item % 3 == 0)) {
+		r->wrong++;
+		return 0;
+	}
+	r->twice += r->seen[event.item]++;
+	r->records++;
+	return 0;
+}
+
+static void *read_along(void *arg)
+{
+	struct reading *r = arg;
+
+	while (!r->stop) {
+		if (gpubpf_ring_read(r->view, see_event, r) < 0)
+			r->wrong++;
+		usleep(100);
+	}
+	return NULL;
+}
+
+static void test_ring(struct gpu *gpu, uint32_t type, uint32_t entries, uint32_t value_size, bool live,
+		      const char *kernel, uint32_t size, const char *name)
+{
+	struct reading r = { .seen = calloc(items, 1), .size = size };
+	uint64_t out[4], discarded = size ? 0 : (items + 2) / 3, drops;
+	pthread_t thread;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, type, 0, value_size, entries, GPUBPF_USE_OUTPUT);
+	f.opts.replicas = 4;
+	r.view = &f.view[0];
+	if (!ok(fixture_ready(&f) == 0, "%s: layout", name))
+		return;
+	if (live)
+		pthread_create(&thread, NULL, read_along, &r);
+	launch(gpu, &f, kernel, size, out);
+	r.stop = true;
+	if (live)
+		pthread_join(thread, NULL);
+	ok(gpubpf_ring_read(&f.view[0], see_event, &r) >= 0, "%s: the ring is sound", name);
+	drops = gpubpf_map_drops(&f.view[0]);
+	ok(r.twice == 0 && r.wrong == 0, "%s: %llu twice, %llu wrong", name, (unsigned long long)r.twice,
+	   (unsigned long long)r.wrong);
+	ok(drops == out[0] && (size ? r.records + drops == items : r.records + drops + discarded >= items),
+	   "%s: %llu read, %llu dropped, %llu refused", name, (unsigned long long)r.records, (unsigned long long)drops,
+	   (unsigned long long)out[0]);
+	if (entries >= 1u << 22)
+		ok(drops == 0 && r.records + discarded == items, "%s: it fitted, nothing is lost", name);
+	free(r.seen);
+	fixture_end(&f);
+}
+
+static void test_threads(struct gpu *gpu)
+{
+	uint64_t out[4], *values;
+	uint32_t key = 1, i, right = 0, room = (uint32_t)items - 100;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, 1502, 4, 8, 2, GPUBPF_USE_READ | GPUBPF_USE_WRITE | GPUBPF_USE_RMW);
+	f.opts.threads = room;
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "per_thread", 0, out), "per-thread: launch"))
+		return;
+	launch(gpu, &f, "per_thread", 0, out);
+	values = calloc(1, gpubpf_map_user_value_size(&f.view[0]));
+	gpubpf_map_lookup(&f.view[0], &key, values);
+	for (i = 0; i < room; i++)
+		right += values[i] == 2 * (i + 1ull);
+	ok(right == room, "per-thread: %u of %u right", right, room);
+	ok(out[0] == 100 && gpubpf_map_drops(&f.view[0]) == 200, "per-thread: threads without room are counted");
+	free(values);
+	fixture_end(&f);
+}
+
+struct prints {
+	struct fixture *f;
+	uint32_t formats, strings, bad;
+};
+
+static int see_print(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct prints *p = arg;
+	struct gpubpf_print print;
+	char wanted[64];
+	uint64_t item;
+
+	if (gpubpf_print_decode(p->f->arena, &p->f->unit, &p->f->layout, data, size, &print) < 0) {
+		p->bad++;
+		return 0;
+	}
+	item = print.block[0] * GROUP + print.thread[0];
+	snprintf(wanted, sizeof(wanted), "item %d of 123456789ab", (int)item);
+	if (!strcmp(print.text, wanted) && print.launch == 7 && print.kernel == 3)
+		p->formats++;
+	else if (!strcmp(print.text, "hello"))
+		p->strings++;
+	else
+		p->bad++;
+	return 0;
+}
+
+static void test_print(struct gpu *gpu)
+{
+	struct gpubpf_map_view view;
+	struct prints prints = { 0 };
+	struct fixture f;
+	uint64_t out[4];
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
+	f.opts.print_bytes = 1 << 16;
+	prints.f = &f;
+	if (!ok(fixture_ready(&f) == 0 && gpubpf_print_view(f.arena, &f.layout, &view) &&
+		launch(gpu, &f, "print", (uint32_t)items / 32, out), "prints: launch"))
+		return;
+	gpubpf_ring_read(&view, see_print, &prints);
+	ok(prints.formats == 32 && prints.strings == 32 && prints.bad == 0, "prints: %u formatted, %u strings, %u bad",
+	   prints.formats, prints.strings, prints.bad);
+	fixture_end(&f);
+}
+
+static void test_coordinates(struct gpu *gpu)
+{
+	size_t global[3] = { 16, 6, 4 }, local[3] = { 4, 3, 2 }, n = 16 * 6 * 4;
+	struct fixture f;
+	uint64_t out[4];
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
+	f.opts.replicas = 3;
+	if (!ok(fixture_ready(&f) == 0 && launch_dims(gpu, &f, "coordinates", 3, out, 3, global, local),
+		"coordinates: launch"))
+		return;
+	ok(out[0] == n * (n - 1) / 2, "coordinates: linear numbers from 0 to %zu, each once", n - 1);
+	ok(out[1] == n / 6 * 15, "coordinates: second dimension");
+	ok(out[2] > n / 4 && out[2] < n * 3 / 4, "coordinates: random bits differ (%llu of %zu)", (unsigned long long)out[2], n);
+	ok(out[3] == 0, "coordinates: consistent in each thread");
+	fixture_end(&f);
+}
+
+/* cycles * mult / 2^32 on the base of the header, also where the counter runs behind it */
+static void test_clock(struct gpu *gpu, bool spirv)
+{
+	struct gpubpf_arena_hdr *hdr;
+	uint64_t out[4], cycles = spirv ? 12345 : 0, wanted;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
+	if (!ok(fixture_ready(&f) == 0, "clock: layout"))
+		return;
+	hdr = f.arena;
+	hdr->clock_cycles = cycles + 1000000007ull;
+	hdr->clock_ns = 5000000000ull;
+	hdr->clock_mult = 0xa3d70a3dull; /* 0.64 ns a cycle */
+	wanted = hdr->clock_ns - (uint64_t)((unsigned __int128)1000000007ull * hdr->clock_mult >> 32);
+	launch(gpu, &f, "clock_ns", 0, out);
+	ok(out[0] + 1 >= wanted && out[0] <= wanted + 1, "clock: behind its base, %llu ns", (unsigned long long)out[0]);
+	hdr->clock_cycles = cycles - (1ull << 40);
+	wanted = hdr->clock_ns + (uint64_t)((unsigned __int128)(1ull << 40) * hdr->clock_mult >> 32);
+	launch(gpu, &f, "clock_ns", 0, out);
+	ok(out[0] + 1 >= wanted && out[0] <= wanted + 1, "clock: 2^40 cycles on, %llu ns", (unsigned long long)out[0]);
+	fixture_end(&f);
+}
+
+int main(int argc, char **argv)
+{
+	const char *which = argc > 1 ? argv[1] : "default", *spirv = argc > 2 ? argv[2] : NULL;
+	struct gpu gpu = { 0 };
+
+	if (!choose_device(which) || !open_gpu(&gpu)) {
+		skip(which, "no such OpenCL device here");
+		return done();
+	}
+	if (!ok(build(&gpu, spirv), "the device library builds on %s", which))
+		return done();
+	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, "replicated counter");
+	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, "plain counter");
+	test_counter4(&gpu);
+	test_hash_count(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8 | GPUBPF_USE_UPDATE, "replicated hash");
+	test_hash_count(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ | GPUBPF_USE_DELETE, "plain hash");
+	test_hash_fill(&gpu, 512, 512, GPUBPF_USE_UPDATE, "exactly full");
+	test_hash_fill(&gpu, 512, 512, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE, "exactly full, pinned");
+	test_hash_fill(&gpu, 1000, 700, GPUBPF_USE_UPDATE, "overfull");
+	test_hash_churn(&gpu);
+	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 22, 0, false, "ring_output", 24, "large ring");
+	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, false, "ring_output", 24, "small ring");
+	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, true, "ring_output", 13, "small ring, read along");
+	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 22, 0, true, "ring_reserve", 0, "large ring, reserved");
+	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, true, "ring_reserve", 0, "small ring, reserved");
+	test_ring(&gpu, 1527, 16, 1024, true, "ring_output", 24, "GPU ring buffer");
+	test_ring(&gpu, BPF_MAP_TYPE_PERF_EVENT_ARRAY, 2, 4, false, "ring_output", 24, "perf event array");
+	test_threads(&gpu);
+	test_print(&gpu);
+	test_coordinates(&gpu);
+	test_clock(&gpu, spirv != NULL);
+	return done();
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything the host does to an arena, on arenas with bytes of an attacker's choice and while a thread
+ * goes on changing them: no access outside (ASan, UBSan), no endless loop, no record that was not checked.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <pthread.h>
+
+#include "fixture.h"
+#include "tests/tap.h"
+
+#define ROUNDS 10000
+
+struct attack {
+	struct fixture f;
+	uint64_t seed;
+	uint8_t *bytes;        /* the arena, of exactly the layout's size */
+	bool stop;
+};
+
+static const uint64_t nasty[] = {
+	0, 1, 7, 8, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x8000000000000000, UINT64_MAX, UINT64_MAX - 7,
+};
+
+/* mostly control words, since they lead somewhere */
+static void corrupt(struct attack *a, uint64_t *seed, uint32_t times)
+{
+	while (times--) {
+		const struct gpubpf_map_layout *l = &a->f.layout.maps[random_next(seed) % a->f.unit.nmaps];
+		uint64_t span = random_next(seed) % 4 ? l->data - l->ctl + 1024 : l->size;
+		uint64_t off = l->ctl + random_next(seed) % span, word = nasty[random_next(seed) % 11];
+
+		if (random_next(seed) % 2)
+			word = random_next(seed) % 64;
+		off = (off < a->f.layout.size - 8 ? off : a->f.layout.size - 8) & ~7ull;
+		__atomic_store_n((uint64_t *)(a->bytes + off), word, __ATOMIC_RELAXED);
+	}
+}
+
+static void *keep_corrupting(void *arg)
+{
+	struct attack *a = arg;
+	uint64_t seed = a->seed ^ 0x5555;
+
+	while (!__atomic_load_n(&a->stop, __ATOMIC_RELAXED))
+		corrupt(a, &seed, 100);
+	return NULL;
+}
+
+static int take(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct attack *a = arg;
+	struct gpubpf_print print;
+	volatile uint8_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < size; i++)
+		sum += ((const uint8_t *)data)[i];
+	if (gpubpf_print_decode(a->f.arena, &a->f.unit, &a->f.layout, data, size, &print) == 0)
+		sum += (uint8_t)strlen(print.text);
+	return 0;
+}
+
+static void use_keyed(struct attack *a, const struct gpubpf_map_view *view)
+{
+	uint8_t key[32] = { 0 }, *value = malloc(gpubpf_map_user_value_size(view)), next[32];
+	uint64_t cursor = 0;
+	uint32_t n = 0;
+
+	key[0] = (uint8_t)(random_next(&a->seed) % 9);
+	gpubpf_map_lookup(view, key, value);
+	memset(value, 1, gpubpf_map_user_value_size(view));
+	gpubpf_map_update(view, key, value, random_next(&a->seed) % 3);
+	gpubpf_map_delete(view, key);
+	while (gpubpf_map_next_key(view, n ? key : NULL, next) == 0 && n++ < 100)
+		memcpy(key, next, sizeof(key));
+	while (gpubpf_map_iterate(view, &cursor, key, value) == 0)
+		;
+	gpubpf_map_drops(view);
+	free(value);
+}
+
+static void use_ring(struct attack *a, const struct gpubpf_map_view *view)
+{
+	uint8_t data[64] = "%s %d %p";
+	u64 record;
+
+	gpubpf_ring_output(&a->f.env, GPUBPF_LAYOUT_PASS(view->layout), data, sizeof(data));
+	record = gpubpf_ring_reserve(&a->f.env, GPUBPF_LAYOUT_PASS(view->layout), 24);
+	if (record)
+		gpubpf_ring_submit(&a->f.env, record, 0);
+	gpubpf_ring_read(view, take, a);
+	gpubpf_ring_drain(view, take, a);
+	gpubpf_map_drops(view);
+}
+
+static void use_print(struct attack *a)
+{
+	const struct gpubpf_map_layout *l = &a->f.layout.maps[a->f.layout.nmaps];
+	uint8_t format[] = "%s %-20lx %c %q %%";
+	struct gpubpf_map_view view;
+
+	gpubpf_helper_trace_printk(&a->f.env, GPUBPF_LAYOUT_PASS(l), 0, format, sizeof(format),
+				   a->f.env.arena + random_next(&a->seed) % (a->f.layout.size + 100), random_next(&a->seed), 1);
+	if (gpubpf_print_view(a->f.arena, &a->f.layout, &view))
+		gpubpf_ring_read(&view, take, a);
+}
+
+static bool begin(struct attack *a, uint64_t seed)
+{
+	void *exact;
+
+	memset(a, 0, sizeof(*a));
+	a->seed = seed;
+	fixture_begin(&a->f);
+	fixture_map(&a->f, BPF_MAP_TYPE_HASH, 4, 8, 16, GPUBPF_USE_DELETE);
+	fixture_map(&a->f, BPF_MAP_TYPE_HASH, 20, 12, 7, GPUBPF_USE_ADD | GPUBPF_USE_ADD8);
+	fixture_map(&a->f, BPF_MAP_TYPE_ARRAY, 4, 24, 5, GPUBPF_USE_ADD | GPUBPF_USE_ADD4);
+	fixture_map(&a->f, BPF_MAP_TYPE_PERCPU_ARRAY, 4, 12, 5, 0);
+	fixture_map(&a->f, 1502, 4, 8, 2, 0);
+	fixture_map(&a->f, BPF_MAP_TYPE_RINGBUF, 0, 0, 1024, 0);
+	fixture_map(&a->f, 1527, 4, 40, 4, 0);
+	a->f.opts.replicas = 3;
+	a->f.opts.threads = 64;
+	a->f.opts.print_bytes = 4096;
+	a->f.opts.ring_bytes = 4096;
+	a->f.opts.max_size = 1 << 17;
+	if (fixture_ready(&a->f) < 0)
+		return false;
+	/* the heap knows its bounds, a mapping does not */
+	exact = aligned_alloc(4096, a->f.layout.size);
+	memcpy(exact, a->f.arena, a->f.layout.size);
+	a->bytes = exact;
+	munmap(a->f.arena, a->f.layout.size);
+	a->f.arena = exact;
+	a->f.env.arena = (uintptr_t)exact;
+	for (uint32_t i = 0; i < a->f.unit.nmaps; i++)
+		a->f.view[i].arena = exact;
+	return true;
+}
+
+/* a lock that is held for ever costs the first waiter a second or so: not what is tested here */
+static void make_hasty(struct attack *a)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		gpubpf_store_u64(a->f.env.arena + a->f.layout.maps[i].ctl + 8, 1);
+}
+
+static bool one_round(uint64_t seed, bool racing)
+{
+	struct attack a;
+	pthread_t thread;
+	uint32_t i, turn;
+
+	if (!begin(&a, seed))
+		return false;
+	corrupt(&a, &a.seed, 40);
+	if (racing)
+		pthread_create(&thread, NULL, keep_corrupting, &a);
+	for (turn = 0; turn < (racing ? 50 : 3); turn++) {
+		make_hasty(&a);
+		for (i = 0; i < 5; i++)
+			use_keyed(&a, &a.f.view[i]);
+		use_ring(&a, &a.f.view[5]);
+		use_ring(&a, &a.f.view[6]);
+		use_print(&a);
+	}
+	__atomic_store_n(&a.stop, true, __ATOMIC_RELAXED);
+	if (racing)
+		pthread_join(thread, NULL);
+	free(a.bytes);
+	gpubpf_layout_finish(&a.f.layout);
+	return true;
+}
+
+int main(void)
+{
+	uint64_t seed = random_seed();
+	uint32_t i, good = 0;
+
+	for (i = 0; i < ROUNDS; i++)
+		good += one_round(seed + 2 * i, false);
+	ok(good == ROUNDS, "%u corrupted arenas", ROUNDS);
+	for (i = good = 0; i < 10; i++)
+		good += one_round(seed + 2 * i, true);
+	ok(good == 10, "arenas that change while they are read");
+	return done();
+}

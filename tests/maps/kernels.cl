@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What device.c launches: each kernel does one thing with map 0 (or both) of its arena, every work-item
+ * once. Layouts are read from the arena here; in twins they are constants. */
+#include "../../maps/device.cl"
+
+#define LAYOUT_PASS(l) (l)->flags, (l)->key_size, (l)->value_size, (l)->max_entries, (l)->copies, \
+	(l)->ctl, (l)->data, (l)->stride, (l)->copy_stride
+#define MAP(i) LAYOUT_PASS((__global const struct gpubpf_map_layout *)(arena + GPUBPF_ARENA_MAPS) + (i))
+#define ITEM \
+	struct gpubpf_env env_ = { .arena = (u64)arena, .launch = 7, .pid_tgid = 9, .kernel_id = 3 }; \
+	__private const struct gpubpf_env *env = &env_; \
+	u32 i = (u32)gpubpf_ctx_global_linear(0)
+#define BYTES(x) ((__private u8 *)&(x))
+
+#ifdef GPUBPF_BITCODE
+u64 gpubpf_clock_read(void)
+{
+	return 12345;
+}
+#endif
+
+__kernel void count(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	u32 key = n ? i % n : 0;
+	u64 address = gpubpf_array_lookup(env, MAP(0), BYTES(key));
+
+	if (address)
+		gpubpf_atomic_add_warp_u64(address, 1);
+}
+
+__kernel void count4(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	u32 key = i % n;
+	u64 address = gpubpf_array_lookup(env, MAP(0), BYTES(key));
+
+	if (address)
+		gpubpf_atomic_add_warp_u32(address + 4, i & 3);
+}
+
+/* the probe author's usual way: add, or insert a 1, or add after all */
+__kernel void hash_count(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	u32 key = i % n;
+	u64 one = 1, address = gpubpf_hash_lookup(env, MAP(0), BYTES(key));
+
+	if (!address && gpubpf_hash_update(env, MAP(0), BYTES(key), BYTES(one), GPUBPF_NOEXIST) == 0)
+		return;
+	if (!address)
+		address = gpubpf_hash_lookup(env, MAP(0), BYTES(key));
+	if (address)
+		gpubpf_atomic_add_warp_u64(address, 1);
+}
+
+struct wide {
+	u64 a, b, c;
+};
+
+/* out[0]: successes, out[1]: refused for lack of room, out[2]: others */
+__kernel void hash_fill(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	struct wide key = { .a = i % n, .b = 77, .c = (u64)(i % n) << 40 };
+	u64 value = i % n;
+	s64 ret = gpubpf_hash_update(env, MAP(0), BYTES(key), BYTES(value), GPUBPF_ANY);
+
+	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : 2)), 1);
+}
+
+/* insert, look up, update, delete, all work-items on few keys; out[0] inserted, out[1] deleted, out[2] wrong */
+__kernel void hash_churn(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	struct wide key = { .a = (i * 2654435761u) % n, .b = 5, .c = 6 };
+	u64 value = key.a, address;
+	u32 round;
+	s64 ret;
+
+	for (round = 0; round < 4; round++) {
+		ret = gpubpf_hash_update(env, MAP(0), BYTES(key), BYTES(value), GPUBPF_NOEXIST);
+		if (ret == 0)
+			gpubpf_add_u64((u64)out, 1);
+		else if (ret != -GPUBPF_EEXIST && ret != -GPUBPF_E2BIG)
+			gpubpf_add_u64((u64)(out + 2), 1);
+		address = gpubpf_hash_lookup(env, MAP(0), BYTES(key));
+		if (address)
+			gpubpf_hash_update(env, MAP(0), BYTES(key), BYTES(value), GPUBPF_EXIST);
+		ret = gpubpf_hash_delete(env, MAP(0), BYTES(key));
+		if (ret == 0)
+			gpubpf_add_u64((u64)(out + 1), 1);
+		else if (ret != -GPUBPF_ENOENT)
+			gpubpf_add_u64((u64)(out + 2), 1);
+		key.a = (key.a * 5 + round) % n;
+		value = key.a;
+	}
+}
+
+struct event {
+	u64 item;
+	u32 check, pad;
+	u64 launch;
+};
+
+__kernel void ring_output(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	struct event event = { .item = i, .check = ~i, .launch = 7 };
+
+	if (gpubpf_ring_output(env, MAP(0), BYTES(event), n) != 0)
+		gpubpf_add_u64((u64)out, 1);
+}
+
+/* every third is discarded, sizes differ */
+__kernel void ring_reserve(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	u64 record = gpubpf_ring_reserve(env, MAP(0), 8 + 8 * (i % 4));
+
+	if (!record) {
+		gpubpf_add_u64((u64)out, 1);
+		return;
+	}
+	gpubpf_store_u64(record, i);
+	if (i % 3 == 0)
+		gpubpf_ring_discard(env, record, 0);
+	else
+		gpubpf_ring_submit(env, record, 0);
+}
+
+__kernel void per_thread(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	u32 key = 1;
+	u64 address = gpubpf_thread_array_lookup(env, MAP(0), BYTES(key));
+
+	if (address)
+		gpubpf_store_u64(address, gpubpf_load_u64(address) + i + 1);
+	else
+		gpubpf_add_u64((u64)out, 1);
+}
+
+__kernel void print(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	u8 fmt[20] = "item %d of %lx\n";
+	u8 text[8] = "hello";
+
+	if (i % n == 0)
+		gpubpf_helper_trace_printk(env, MAP(1), 0, fmt, 16, i, 0x123456789abul, 0);
+	if (i % n == 1)
+		gpubpf_helper_puts(env, MAP(1), 0, text, 8);
+}
+
+/* out[0..2]: sums that the host works out too; out[3]: threads whose coordinates contradict each other */
+__kernel void coordinates(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	u64 x, y, z, dx, dy, dz, gx, gy, gz, bx, by, bz;
+	u32 bad;
+
+	gpubpf_helper_get_thread_idx(env, &x, &y, &z);
+	gpubpf_helper_get_block_dim(env, &dx, &dy, &dz);
+	gpubpf_helper_get_block_idx(env, &bx, &by, &bz);
+	gpubpf_helper_get_grid_dim(env, &gx, &gy, &gz);
+	bad = x >= dx || y >= dy || z >= dz || bx >= gx || by >= gy || bz >= gz;
+	bad |= bx * dx + x != gpubpf_ctx_global_id(0) - gpubpf_ctx_global_offset(0);
+	bad |= gpubpf_ctx_work_dim(0) != 3 || gpubpf_helper_get_sm_id(env) >= n;
+	bad |= gpubpf_helper_get_current_pid_tgid(env) != 9;
+	gpubpf_add_u64((u64)out, i);
+	gpubpf_add_u64((u64)(out + 1), gpubpf_ctx_global_id(1));
+	gpubpf_add_u64((u64)(out + 2), gpubpf_helper_get_prandom_u32(env) & 1);
+	gpubpf_add_u64((u64)(out + 3), bad);
+}
+
+/* the clock as the arena's header converts it */
+__kernel void clock_ns(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+
+	out[0] = gpubpf_helper_ktime_get_ns(env);
+}

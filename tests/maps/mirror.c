@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device with memory of its own, played by a second copy of the arena: what it counts arrives, and records come
+ * out once each and whole although the reader looks at the mirror between any two copies, round after round of
+ * a ring that holds a fraction of them.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+
+#include "fixture.h"
+#include "maps/mirror.h"
+#include "tests/tap.h"
+
+#define ROUNDS 200
+
+struct world {
+	struct fixture f;      /* f.arena is the mirror */
+	char *device;
+	uint64_t next, bad, records, refused;
+	bool broken;           /* copies fail */
+};
+
+static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct world *w = arg;
+	uint64_t item[3];
+
+	memcpy(item, data, sizeof(item));
+	w->bad += size != sizeof(item) || item[0] != w->next || item[1] != ~item[0] || item[2] != item[0] * 3;
+	w->next = item[0] + 1;
+	w->records++;
+	return 0;
+}
+
+static void look(struct world *w)
+{
+	w->bad += gpubpf_ring_read(&w->f.view[0], see, w) < 0;
+}
+
+/* word by word, with the reader in between now and then */
+static void copy(struct world *w, char *to, const char *from, u64 size)
+{
+	u64 i;
+
+	for (i = 0; i < size; i += 8) {
+		memcpy(to + i, from + i, 8);
+		if (i % 1000 == 0)
+			look(w);
+	}
+}
+
+static int pull(void *arg, u64 offset, u64 size)
+{
+	struct world *w = arg;
+
+	copy(w, (char *)w->f.arena + offset, w->device + offset, size);
+	look(w);
+	return w->broken ? -EIO : 0;
+}
+
+static int push(void *arg, u64 offset, u64 size)
+{
+	struct world *w = arg;
+
+	copy(w, w->device + offset, (char *)w->f.arena + offset, size);
+	look(w);
+	return 0;
+}
+
+/* as many records as fit, each numbered on from the last that fitted */
+static uint64_t launch(struct world *w, uint64_t number)
+{
+	const struct gpubpf_map_layout *l = &w->f.layout.maps[0], *counter = &w->f.layout.maps[1];
+	uint64_t item[3];
+	uint32_t key = 2;
+
+	for (;;) {
+		item[0] = number;
+		item[1] = ~number;
+		item[2] = number * 3;
+		gpubpf_atomic_add_warp_u64(gpubpf_array_lookup(&w->f.env, GPUBPF_LAYOUT_PASS(counter), (u8 *)&key), 1);
+		if (gpubpf_ring_output(&w->f.env, GPUBPF_LAYOUT_PASS(l), (u8 *)item, sizeof(item)) != 0)
+			break;
+		number++;
+	}
+	w->refused++;
+	return number;
+}
+
+int main(void)
+{
+	uint64_t number = 0, value = 0;
+	uint32_t key = 2, i;
+	struct world w = { 0 };
+
+	fixture_begin(&w.f);
+	fixture_map(&w.f, BPF_MAP_TYPE_RINGBUF, 0, 0, 4096, GPUBPF_USE_OUTPUT);
+	fixture_map(&w.f, BPF_MAP_TYPE_ARRAY, 4, 8, 4, GPUBPF_USE_ADD | GPUBPF_USE_ADD8);
+	w.f.opts.print_bytes = 1024;
+	if (!ok(fixture_ready(&w.f) == 0, "layout"))
+		return done();
+	w.device = malloc(w.f.layout.size);
+	memcpy(w.device, w.f.arena, w.f.layout.size);
+	w.f.env.arena = (uintptr_t)w.device;
+	for (i = 0; i < ROUNDS; i++) {
+		number = launch(&w, number);
+		w.bad += gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) < 0;
+		/* the room that the reader freed reaches the device with the next pull */
+		w.bad += gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) < 0;
+	}
+	ok(number == ROUNDS * (4096 / 32) && w.records == number, "%llu records of %llu, in %u rounds of a ring of 128",
+	   (unsigned long long)w.records, (unsigned long long)number, ROUNDS);
+	ok(w.bad == 0, "each once, whole, in order");
+	ok(gpubpf_map_drops(&w.f.view[0]) == ROUNDS, "drops arrive");
+	ok(gpubpf_map_lookup(&w.f.view[1], &key, &value) == 0 && value == number + ROUNDS, "counts arrive");
+	w.broken = true;
+	ok(gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) == -EIO, "an error is passed on");
+	w.broken = false;
+	memset((char *)w.f.arena + GPUBPF_ARENA_MAPS, 0xff, 64);
+	ok(gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) == 0, "nonsense for a layout ends the copying");
+	free(w.device);
+	fixture_end(&w.f);
+	return done();
+}

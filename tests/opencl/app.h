@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the OpenCL test programs share. Each is an ordinary application that knows nothing of probes; it
+ * prints a digest of all it computed and, for each kernel, how many work-items it launched, so that a
+ * driver compares runs with and without probes and checks counts exactly:
+ *
+ *   digest 0123456789abcdef
+ *   kernel NAME launches 3 items 3072
+ *
+ * The device is the first one whose name or platform holds $GPUBPF_TEST_DEVICE. Exit status 77: it lacks
+ * what the program needs, which a line on standard error names.
+ */
+#ifndef GPUBPF_TESTS_OPENCL_APP_H
+#define GPUBPF_TESTS_OPENCL_APP_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define APP_KERNELS 256
+
+extern cl_platform_id app_platform;
+extern cl_device_id app_device;
+extern cl_context app_context;
+extern cl_command_queue app_queue; /* in order */
+
+#define CHECK(call)                                                                          \
+	do {                                                                                 \
+		cl_int err_ = (call);                                                        \
+		if (err_)                                                                    \
+			app_fail(__FILE__, __LINE__, #call, err_);                           \
+	} while (0)
+#define CHECK_ERR(what) CHECK(err); (void)(what)
+
+void app_fail(const char *file, int line, const char *what, int err) __attribute__((noreturn));
+void app_lacks(const char *what) __attribute__((noreturn));
+void app_open(void);
+int app_close(void); /* prints; what main returns */
+
+cl_program app_program(const char *source, const char *options);
+cl_kernel app_kernel(cl_program program, const char *name);
+cl_mem app_buffer(size_t size, const void *data); /* data NULL: zeros */
+void app_arg_mem(cl_kernel kernel, cl_uint index, cl_mem mem);
+void app_arg_u32(cl_kernel kernel, cl_uint index, uint32_t value);
+void app_arg_f32(cl_kernel kernel, cl_uint index, float value);
+
+/* Count the launch of a kernel that was enqueued by other means than app_launch(). Thread-safe. */
+void app_count(cl_kernel kernel, cl_uint dim, const size_t *global);
+void app_launch(cl_kernel kernel, cl_uint dim, const size_t *offset, const size_t *global, const size_t *local);
+void app_launch1(cl_kernel kernel, size_t global, size_t local); /* local 0: the runtime chooses */
+void app_digest(const void *data, size_t size); /* in the order of calls; FNV-1a */
+void app_digest_buffer(cl_mem mem, size_t size);
+uint32_t app_random(void); /* the same sequence in each run */
+
+#endif

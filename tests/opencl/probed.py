@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Our OpenCL applications, native and probed: probed.py BUILD pocl|intel APP... (TAP; see tests/probing.py)"""
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from probing import Prober
+
+MAY_REFUSE = ["cl-globals", "cl-answers"] # a variable of the program's own; on purpose
+build, device, apps = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
+names = {"pocl": "Portable", "intel": "Intel"}
+env = dict(os.environ, GPUBPF_TEST_DEVICE=names[device], GPUBPF_TEST_IL=f"{build}/tests/opencl/il_kernels.spv")
+if device == "intel":
+    icd = os.environ.get("GPUBPF_TEST_INTEL", "")
+    if not os.path.exists(icd):
+        print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
+        sys.exit(0)
+    env["OCL_ICD_VENDORS"] = icd
+prober = Prober(build, device, env, MAY_REFUSE)
+for app in apps:
+    prober.check(os.path.basename(app), [app])
+prober.plan()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications, native and probed: what drivers of whole programs share.
+
+An application prints what it computed, and `kernel NAME launches N items M` for each kernel it launches. Under
+the probes of tests/real/count.bpf.c its output and exit status are the same, every launch was probed, and the
+probes at entry and exit counted each thread once. Some kernels may be refused; then with a reason, and the
+application is as it was all the same."""
+import json
+import re
+import subprocess
+import tempfile
+
+
+class Prober:
+    def __init__(self, build, where, env, may_refuse=(), before=()):
+        """`where` names the device in the tests' names; `before` are words in front of each application."""
+        self.build, self.where, self.env, self.may_refuse = build, where, env, may_refuse
+        self.before = list(before)
+        self.count = 0
+        self.cache = tempfile.TemporaryDirectory()
+        self.env["XDG_CACHE_HOME"] = self.cache.name
+
+    def tap(self, good, text, *why):
+        self.count += 1
+        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
+        if not good:
+            for line in why:
+                print("# " + str(line).strip().replace("\n", "\n# "))
+
+    def skip(self, text, why):
+        self.count += 1
+        print(f"ok {self.count} - {text} # SKIP {why}", flush=True)
+
+    def plan(self):
+        print(f"1..{self.count}")
+
+    def run(self, command):
+        try:
+            p = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+            return p.returncode, p.stdout, p.stderr.decode(errors="replace")
+        except subprocess.TimeoutExpired as e:
+            return "time-out", e.stdout or b"", (e.stderr or b"").decode(errors="replace")
+
+    def probe(self, report, objects, command, options=()):
+        tool = [f"{self.build}/gpubpf", "run", "-j", "--report", report, *options]
+        for path in objects:
+            tool += ["-o", path]
+        return self.run(tool + ["--"] + self.before + command)
+
+    def native(self, command):
+        """The measure of a probed run; a runtime that crashes by itself now and then gets three tries."""
+        for _ in range(3):
+            native = self.run(self.before + command)
+            if not isinstance(native[0], int) or 0 <= native[0] < 128:
+                break
+            print(f"# {command[-1]} by itself ended with status {native[0]}")
+        return native
+
+    def check(self, name, command):
+        native = self.native(command)
+        if native[0] == 77:
+            self.skip(f"{name} on {self.where}", native[2].strip())
+            return
+        report = f"{self.cache.name}/{name}.json"
+        probed = self.probe(report, [f"{self.build}/tests/real/count.bpf.o"], command)
+        ended = isinstance(native[0], int) and 0 <= native[0] < 128 # by itself, not by a signal
+        self.tap(native[:2] == probed[:2] and ended,
+                 f"{name} on {self.where}: output and status {native[0]} as without probes", native, probed)
+        try:
+            with open(report, encoding="utf-8") as f:
+                self.compare(name, wanted(native[1]), json.load(f), probed[2])
+        except (OSError, ValueError) as e:
+            self.tap(False, f"{name} on {self.where}: a report", e, probed[2])
+
+    def compare(self, name, want, r, log):
+        kernels = {}
+        for k in r["kernels"]:
+            s = kernels.setdefault(k["name"], [0, 0])
+            s[0] += k["launches"]
+            s[1] += k["probed"]
+        refused = [k for k in r["kernels"] if k["launches"] != k["probed"]]
+        if name in self.may_refuse and refused:
+            self.tap(all(k.get("reason") for k in refused), f"{name} on {self.where}: refused with a reason", refused)
+            print("# " + refused[0]["reason"])
+            return
+        self.tap({k: v[0] for k, v in want.items()} == {k: v[1] for k, v in kernels.items()},
+                 f"{name} on {self.where}: every launch was probed", want, r["kernels"], log)
+        entries = {e["key"]: number(e["value"]) for m in r["maps"] if m["name"] == "threads" for e in m["entries"]}
+        items = sum(v[1] for v in want.values())
+        self.tap(entries == {0: items, 1: items}, f"{name} on {self.where}: {items} threads entered and left", entries)
+
+
+def wanted(out):
+    """name -> [launches, items] that the application says it launched"""
+    sums = {}
+    for name, launches, items in re.findall(rb"^kernel (\S+) launches (\d+) items (\d+)$", out, re.M):
+        s = sums.setdefault(name.decode(), [0, 0])
+        s[0] += int(launches)
+        s[1] += int(items)
+    return sums
+
+
+def number(value):
+    return sum(value) if isinstance(value, list) else int(value)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How often kernels are entered and left, by any thread: slot 0 entries, slot 1 exits. */
+#include <gpubpf/probe.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} threads SEC(".maps");
+
+static __always_inline int count(__u32 slot)
+{
+	__u64 *n = bpf_map_lookup_elem(&threads, &slot);
+
+	if (n)
+		__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/entry/*")
+int entered(struct gpubpf_ctx *ctx)
+{
+	return count(0);
+}
+
+SEC("gpu/exit/*")
+int left(struct gpubpf_ctx *ctx)
+{
+	return count(1);
+}
+
+char LICENSE[] SEC("license") = "GPL";

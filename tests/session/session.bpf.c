@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One of everything that the session's tests look at. */
+#include <gpubpf/probe.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 4);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} events SEC(".maps");
+
+SEC("gpu/entry/*")
+int count(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&counts, 0, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The session with a fake agent on its socket: what it answers, and that no peer can do it harm. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "peer.h"
+#include "tests/tap.h"
+
+static char dir[64];
+static const char *object;
+static char notes[4096];
+
+static void on_note(void *ctx, const char *text)
+{
+	strncat(notes, text, sizeof(notes) - strlen(notes) - 2);
+	strcat(notes, "\n");
+}
+
+static struct gpubpf_session *start(const char *workers)
+{
+	struct gpubpf_session_opts o = {
+		.sz = sizeof(o), .runtime_dir = dir, .worker_dir = workers, .wait_ms = 3000, .note = on_note,
+	};
+	struct gpubpf_session *s = gpubpf_session__new(&o);
+
+	notes[0] = 0;
+	gpubpf_session__add_object(s, object);
+	if (gpubpf_session__load(s) < 0 || gpubpf_session__start(s) < 0)
+		note("%s", gpubpf_session__error(s));
+	return s;
+}
+
+static ino_t inode(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* -- what an agent is told -- */
+
+static void test_join(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct agent a, b;
+	struct gpubpf_reader *r = &a.packet.payload;
+	char pattern[256];
+	uint32_t n;
+
+	agent_connect(&a, s);
+	ok(!agent_hello(&a), "HELLO is answered by WELCOME");
+	ok(gpubpf_get_u32(r) == 0 && gpubpf_get_u32(r) == 3000, "first process, 3000 ms to wait");
+	ok(gpubpf_get_u64(r) == 1 && gpubpf_get_u64(r) == 0, "every launch, no end");
+	n = gpubpf_get_u32(r);
+	gpubpf_get_str(r, pattern, sizeof(pattern));
+	gpubpf_get_u32(r);
+	ok(n >= 1 && pattern[0], "%u patterns, the first is %s", n, pattern);
+	ok(a.packet.nfds == 1 && gpubpf_memfd_size(a.packet.fds[0], sizeof(struct gpubpf_board)) ==
+	   sizeof(struct gpubpf_board), "the board is a sealed memfd of its size");
+	gpubpf_msg_close(&a.packet);
+	agent_connect(&b, s);
+	agent_hello(&b);
+	ok(gpubpf_get_u32(&b.packet.payload) == 1, "another process is number 1");
+	gpubpf_msg_close(&b.packet);
+	ok(gpubpf_session__processes(s) == 2, "two processes have joined");
+	agent_close(&a);
+	agent_close(&b);
+	gpubpf_session__free(s);
+}
+
+static void test_arenas(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct agent a, b;
+	const struct gpubpf_arena_hdr *hdr;
+	uint64_t size, hash;
+	ino_t shared;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	ok(!agent_device(&a, 3, GPUBPF_CAP_SHARED_ARENA), "DEVICE is answered by ARENA");
+	ok(gpubpf_get_u32(&a.packet.payload) == 3, "for the same device");
+	size = gpubpf_get_u64(&a.packet.payload);
+	hash = gpubpf_get_u64(&a.packet.payload);
+	hdr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, a.packet.fds[0], 0);
+	ok(hdr != MAP_FAILED && hdr->magic == GPUBPF_ARENA_MAGIC && hdr->size == size && hdr->layout_hash == hash,
+	   "the arena is mapped and says the same");
+	ok(ftruncate(a.packet.fds[0], 4096) < 0, "nobody can shrink it");
+	shared = inode(a.packet.fds[0]);
+	agent_device(&a, 4, GPUBPF_CAP_SHARED_ARENA);
+	ok(inode(a.packet.fds[0]) == shared, "another host-memory device of the process shares it");
+	agent_connect(&b, s);
+	agent_hello(&b);
+	agent_device(&b, 0, GPUBPF_CAP_SHARED_ARENA);
+	ok(inode(b.packet.fds[0]) == shared, "and one of another process");
+	agent_device(&b, 1, 0);
+	ok(b.packet.nfds && inode(b.packet.fds[0]) != shared, "a device with memory of its own gets one of its own");
+	ok(gpubpf_session__devices(s) == 4, "four devices");
+	agent_close(&a);
+	agent_close(&b);
+	gpubpf_session__free(s);
+}
+
+/* Counts of devices with arenas of their own are added up by the tool's side. */
+static void test_sum(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct gpubpf_map *map = NULL;
+	struct agent a;
+	uint64_t value[8] = { 0 };
+	uint32_t m = 0;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, 0);
+	agent_device(&a, 1, 0);
+	while ((map = gpubpf_session__next_map(s, map)))
+		if (gpubpf_map_sums(s, map - s->loaded->unit.maps) && map->value_size <= sizeof(value))
+			break;
+	if (!map) {
+		skip("sums over devices", "the object has no map that is only added to");
+		gpubpf_session__free(s);
+		return;
+	}
+	m = map - s->loaded->unit.maps;
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, m);
+		uint32_t key[64] = { 0 };
+
+		value[0] = 20 + i;
+		gpubpf_map_update(&view, key, value, 0);
+	}
+	value[0] = 0;
+	ok(!gpubpf_map__lookup_elem(map, (uint32_t[64]){ 0 }, map->key_size, value,
+				    gpubpf_map__user_value_size(map), 0) && value[0] == 43,
+	   "a look-up adds up %s over devices: %llu", map->name, (unsigned long long)value[0]);
+	agent_close(&a);
+	gpubpf_session__free(s);
+}
+
+/* -- twins that cannot be -- */
+
+static void test_refusals(void)
+{
+	static const char source[] = "__kernel void k(__global int *p) { p[get_global_id(0)]++; }";
+	struct gpubpf_session *s = start("/nonexistent");
+	int image = gpubpf_memfd_image("t", source, strlen(source)), open_fd = memfd_create("t", MFD_CLOEXEC);
+	struct twin_answer t;
+	struct agent a;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_BINARY, "k", image);
+	t = agent_twin(&a, 2000);
+	ok(!t.failed && !t.n && strstr(t.reason, "vendor binary"), "a binary without source: %s", t.reason);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	t = agent_twin(&a, 2000);
+	ok(!t.failed && !t.n && t.reason[0], "no workers: %s", t.reason);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", open_fd);
+	t = agent_twin(&a, 2000);
+	ok(!t.failed && !t.n && strstr(t.reason, "sealed"), "an image that can still change: %s", t.reason);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", -1);
+	t = agent_twin(&a, 2000);
+	ok(!t.failed && !t.n && t.reason[0], "no image at all: %s", t.reason);
+	ok(gpubpf_session__pending(s) == 0, "nothing is pending");
+	agent_close(&a);
+	close(image);
+	close(open_fd);
+	gpubpf_session__free(s);
+}
+
+/* A request in flight must not keep the session from ending. */
+static void test_stop(void)
+{
+	static const char source[] = "__kernel void k(__global int *p) { p[get_global_id(0)]++; }";
+	struct gpubpf_session *s = start(getenv("GPUBPF_TEST_SLOW_WORKERS"));
+	int image = gpubpf_memfd_image("t", source, strlen(source));
+	uint64_t before;
+	struct agent a;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	for (int i = 0; i < 20; i++)
+		gpubpf_session__poll(s, 10);
+	ok(gpubpf_session__pending(s) == 1, "a twin is being made by a worker that never answers");
+	before = gpubpf_now_ns();
+	gpubpf_session__stop(s);
+	ok(gpubpf_now_ns() - before < 1500000000ull, "stopping does not wait for it: %llu ms",
+	   (unsigned long long)(gpubpf_now_ns() - before) / 1000000);
+	close(a.sock);
+	close(image);
+	gpubpf_session__free(s);
+}
+
+/* -- hostile peers -- */
+
+static void raw(struct agent *a, const void *data, size_t size)
+{
+	send(a->sock, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void bad_magic(struct agent *a)
+{
+	struct gpubpf_msg_hdr h = { .magic = 0x1234, .major = GPUBPF_MSG_MAJOR, .type = GPUBPF_MSG_NOTE };
+
+	raw(a, &h, sizeof(h));
+}
+
+static void bad_major(struct agent *a)
+{
+	struct gpubpf_msg_hdr h = { .magic = GPUBPF_MSG_MAGIC, .major = 77, .type = GPUBPF_MSG_NOTE };
+
+	raw(a, &h, sizeof(h));
+}
+
+static void bad_length(struct agent *a)
+{
+	struct gpubpf_msg_hdr h = { GPUBPF_MSG_MAGIC, GPUBPF_MSG_MAJOR, 0, GPUBPF_MSG_NOTE, 4000, 1 };
+
+	raw(a, &h, sizeof(h));
+}
+
+static void short_packet(struct agent *a)
+{
+	raw(a, "abc", 3);
+}
+
+static void huge_packet(struct agent *a)
+{
+	char *data = calloc(1, 100000);
+
+	raw(a, data, 100000);
+	free(data);
+}
+
+static void second_hello(struct agent *a)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, 1);
+	agent_send(a, GPUBPF_MSG_HELLO, &w, NULL, 0);
+}
+
+static void wrong_way(struct agent *a)
+{
+	struct gpubpf_writer w = {0};
+
+	agent_send(a, GPUBPF_MSG_TWIN_DONE, &w, NULL, 0);
+}
+
+static void unknown_device(struct agent *a)
+{
+	agent_ask_twin(a, 99, GPUBPF_IMAGE_OPENCL_C, "k", -1);
+}
+
+static void cut_device(struct agent *a)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, 0);
+	gpubpf_put_u32(&w, 5000); /* bytes that are not there */
+	agent_send(a, GPUBPF_MSG_DEVICE, &w, NULL, 0);
+}
+
+static void many_kernels(struct agent *a)
+{
+	struct gpubpf_writer w = {0};
+
+	agent_device(a, 0, GPUBPF_CAP_SHARED_ARENA);
+	gpubpf_put_u32(&w, 0);
+	gpubpf_put_u32(&w, GPUBPF_IMAGE_OPENCL_C);
+	gpubpf_put_str(&w, "");
+	gpubpf_put_u32(&w, 0);
+	gpubpf_put_u32(&w, 0xffffffff);
+	agent_send(a, GPUBPF_MSG_TWIN, &w, NULL, 0);
+}
+
+static void bad_kind(struct agent *a)
+{
+	agent_device(a, 0, GPUBPF_CAP_SHARED_ARENA);
+	agent_ask_twin(a, 0, 12345, "k", -1);
+}
+
+static void nul_in_string(struct agent *a)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_bytes(&w, "a\0b", 3);
+	agent_send(a, GPUBPF_MSG_NOTE, &w, NULL, 0);
+}
+
+static void too_many_devices(struct agent *a)
+{
+	for (uint32_t i = 0; i <= GPUBPF_MAX_DEVICES; i++)
+		if (agent_device(a, i, GPUBPF_CAP_SHARED_ARENA) < 0)
+			return;
+}
+
+static void same_device(struct agent *a)
+{
+	agent_device(a, 0, GPUBPF_CAP_SHARED_ARENA);
+	agent_device(a, 0, GPUBPF_CAP_SHARED_ARENA);
+}
+
+static const struct hostile {
+	const char *name;
+	void (*say)(struct agent *a);
+} hostile[] = {
+	{ "a wrong magic", bad_magic },
+	{ "another major version", bad_major },
+	{ "a length that lies", bad_length },
+	{ "a packet shorter than its header", short_packet },
+	{ "a packet larger than any", huge_packet },
+	{ "a second HELLO", second_hello },
+	{ "an answer that only a tool gives", wrong_way },
+	{ "a twin for a device that it never told of", unknown_device },
+	{ "capabilities cut short", cut_device },
+	{ "four billion kernels", many_kernels },
+	{ "an image of no known kind", bad_kind },
+	{ "a string with NUL inside", nul_in_string },
+	{ "too many devices", too_many_devices },
+	{ "the same device twice", same_device },
+};
+
+static void test_hostile(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct agent good, bad;
+	struct gpubpf_writer w = {0};
+
+	agent_connect(&good, s);
+	agent_hello(&good);
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		int err;
+
+		agent_connect(&bad, s);
+		agent_hello(&bad);
+		hostile[i].say(&bad);
+		err = agent_wait(&bad, GPUBPF_MSG_PULL, 1000);
+		ok(err == -EPIPE, "%s ends the connection (%d)", hostile[i].name, err);
+		close(bad.sock);
+	}
+	ok(strstr(notes, "broke the session's protocol"), "the user is told once");
+	ok(!agent_device(&good, 1, GPUBPF_CAP_SHARED_ARENA), "a well-behaved program is still served");
+	gpubpf_put_str(&w, "evil \033[31m text");
+	agent_send(&good, GPUBPF_MSG_NOTE, &w, NULL, 0);
+	gpubpf_session__poll(s, 50);
+	ok(strstr(notes, "evil ?[31m text"), "escape sequences do not reach the terminal");
+	agent_send(&good, 999, &(struct gpubpf_writer){0}, NULL, 0);
+	ok(agent_device(&good, 2, GPUBPF_CAP_SHARED_ARENA) == 0, "a message of a newer minor version is ignored");
+	agent_close(&good);
+	gpubpf_session__free(s);
+}
+
+static void test_crowd(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct agent *a = calloc(GPUBPF_MAX_PEERS + 1, sizeof(*a));
+	int joined = 0;
+
+	for (int i = 0; i <= GPUBPF_MAX_PEERS; i++) {
+		agent_connect(&a[i], s);
+		joined += agent_hello(&a[i]) == 0;
+		if (a[i].packet.nfds)
+			gpubpf_msg_close(&a[i].packet);
+	}
+	ok(joined == GPUBPF_MAX_PEERS, "%d processes are served at a time, one more is turned away", joined);
+	for (int i = 0; i <= GPUBPF_MAX_PEERS; i++)
+		close(a[i].sock);
+	for (int i = 0; i < 20; i++)
+		gpubpf_session__poll(s, 1);
+	ok(s->npeers == 0, "all are gone again");
+	free(a);
+	gpubpf_session__free(s);
+}
+
+/* -- the board is writable by every process -- */
+
+static void test_board(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
+	struct gpubpf_board_kernel *row = &s->board->kernel[7];
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	memset(row, 0xff, sizeof(*row));
+	row->used = 2;
+	row->state = 4711;
+	memset(row->name, 'A', sizeof(row->name));
+	row->name[3] = '\n';
+	s->board->nkernels = 0xffffffff;
+	ok(!gpubpf_session__kernel(s, 0, &st), "a row of nonsense is read");
+	ok(strlen(st.name) == sizeof(row->name) - 1 && st.name[3] == '?' && st.dim == 3,
+	   "its strings end, its numbers are bounded");
+	ok(gpubpf_session__kernel(s, 1, &st) == -ENOENT, "no other row is taken for a kernel");
+	ok(!gpubpf_session__report(s, out, NULL), "the report is written");
+	fclose(out);
+	free(text);
+	gpubpf_session__free(s);
+}
+
+/* -- other tools -- */
+
+static void *ask(void *path)
+{
+	char why[256], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int err = gpubpf_query_ask(path, GPUBPF_QUERY_DUMP, GPUBPF_QUERY_JSON, NULL, out, why, sizeof(why));
+
+	fclose(out);
+	if (err < 0)
+		note("%s", why);
+	return err < 0 ? NULL : text;
+}
+
+static char *ask_while_serving(struct gpubpf_session *s)
+{
+	pthread_t thread;
+	void *text = NULL;
+	bool done = false;
+
+	pthread_create(&thread, NULL, ask, (void *)gpubpf_session__path(s));
+	for (int i = 0; i < 400 && !done; i++) {
+		gpubpf_session__poll(s, 5);
+		done = !pthread_tryjoin_np(thread, &text);
+	}
+	return text;
+}
+
+static void test_query(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	char path[300], *text;
+	struct agent a;
+
+	text = ask_while_serving(s);
+	ok(text && strstr(text, "\"maps\""), "a running session answers another tool");
+	free(text);
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, 0);
+	text = ask_while_serving(s);
+	ok(text != NULL, "even when a device never sends its mirror");
+	free(text);
+	ok(gpubpf_newest_session(dir, path, sizeof(path)) == 1 && !strcmp(path, gpubpf_session__path(s)),
+	   "the newest session is found");
+	agent_close(&a);
+	gpubpf_session__free(s);
+	ok(gpubpf_newest_session(dir, path, sizeof(path)) == -ENOENT, "and not after its end");
+}
+
+static void test_killed(void)
+{
+	char path[300];
+	int ready[2];
+	pid_t pid;
+
+	if (pipe(ready) < 0)
+		return;
+	pid = fork();
+	if (!pid) {
+		struct gpubpf_session *s = start("/nonexistent");
+
+		if (write(ready[1], gpubpf_session__path(s), strlen(gpubpf_session__path(s)) + 1) < 0)
+			_exit(1);
+		pause();
+	}
+	ok(read(ready[0], path, sizeof(path)) > 0 && !access(path, F_OK), "a tool has a socket");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ok(!access(path, F_OK), "killed, it leaves the socket behind");
+	ok(gpubpf_newest_session(dir, path, sizeof(path)) == -ENOENT, "nobody takes it for a session");
+	ok(access(path, F_OK) < 0, "and it is cleaned away");
+}
+
+static void test_folder(void)
+{
+	struct gpubpf_session_opts o = { .sz = sizeof(o) };
+	struct gpubpf_session *s;
+	char open_dir[80];
+
+	snprintf(open_dir, sizeof(open_dir), "%s/open", dir);
+	mkdir(open_dir, 0755);
+	o.runtime_dir = open_dir;
+	s = gpubpf_session__new(&o);
+	gpubpf_session__load(s);
+	ok(gpubpf_session__start(s) == -EPERM && strstr(gpubpf_session__error(s), "0700"),
+	   "a folder that others can read is refused: %s", gpubpf_session__error(s));
+	gpubpf_session__free(s);
+	rmdir(open_dir);
+}
+
+/* Names come from peers: the last of many costs what the first did. */
+static void test_names(void)
+{
+	struct gpubpf_session *s = start(NULL);
+	uint64_t from = gpubpf_now_ns();
+	bool in_order = true;
+	char name[32];
+
+	for (uint32_t i = 0; i < GPUBPF_MAX_KERNEL_IDS; i++) {
+		snprintf(name, sizeof(name), "kernel_%u", i);
+		in_order &= gpubpf_kernel_id(s, name) == i;
+	}
+	ok(in_order, "kernels are numbered as they come");
+	for (uint32_t i = 0; i < GPUBPF_MAX_KERNEL_IDS; i++) {
+		snprintf(name, sizeof(name), "kernel_%u", i);
+		in_order &= gpubpf_kernel_id(s, name) == i && !strcmp(gpubpf_kernel_named(s, i), name);
+	}
+	ok(in_order, "and found again");
+	ok(gpubpf_kernel_id(s, "one more") == UINT32_MAX && !gpubpf_kernel_named(s, UINT32_MAX)[0], "up to a limit");
+	ok(gpubpf_now_ns() - from < 2000000000ull, "in %.0f ms", (gpubpf_now_ns() - from) / 1e6);
+	gpubpf_session__free(s);
+}
+
+int main(int argc, char **argv)
+{
+	object = argc > 1 ? argv[1] : "";
+	snprintf(dir, sizeof(dir), "/tmp/gpubpf-test-XXXXXX");
+	if (!mkdtemp(dir))
+		return 1;
+	test_join();
+	test_arenas();
+	test_sum();
+	test_refusals();
+	if (getenv("GPUBPF_TEST_SLOW_WORKERS"))
+		test_stop();
+	test_hostile();
+	test_crowd();
+	test_board();
+	test_query();
+	test_killed();
+	test_folder();
+	test_names();
+	rmdir(dir);
+	return done();
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Test Anything Protocol for our C tests: each ok() is one test, done() prints the plan and is what
+ * main returns. */
+#ifndef GPUBPF_TESTS_TAP_H
+#define GPUBPF_TESTS_TAP_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static int tap_count, tap_failed;
+
+__attribute__((format(printf, 2, 3), unused))
+static bool ok(bool cond, const char *name, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, name);
+	vsnprintf(text, sizeof(text), name, ap);
+	va_end(ap);
+	for (char *c = text; *c; c++)
+		if (*c == '\n' || *c == '#')
+			*c = *c == '#' ? '%' : ' '; /* a test is one line; # begins a directive */
+	printf("%sok %d - %s\n", cond ? "" : "not ", ++tap_count, text);
+	fflush(stdout);
+	tap_failed += !cond;
+	return cond;
+}
+
+/* One test that cannot run here, and why. */
+__attribute__((format(printf, 2, 3), unused))
+static void skip(const char *name, const char *reason, ...)
+{
+	va_list ap;
+
+	va_start(ap, reason);
+	printf("ok %d - %s # SKIP ", ++tap_count, name);
+	vprintf(reason, ap);
+	putchar('\n');
+	va_end(ap);
+	fflush(stdout);
+}
+
+/* A line for the reader of a failure. */
+__attribute__((format(printf, 1, 2), unused))
+static void note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("# ");
+	vprintf(fmt, ap);
+	putchar('\n');
+	va_end(ap);
+}
+
+__attribute__((unused))
+static int done(void)
+{
+	printf("1..%d\n", tap_count);
+	return tap_failed != 0;
+}
+
+#endif

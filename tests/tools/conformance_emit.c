@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conformance_emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/worker/job.h"
+
+static const struct conformance_target targets[] = {
+	{ "clc", GPUBPF_IMAGE_OPENCL_C },
+	{ "spirv", GPUBPF_IMAGE_SPIRV },
+	{ "ptx", GPUBPF_IMAGE_PTX },
+	{ "amdgpu", GPUBPF_IMAGE_AMDGPU },
+};
+
+const struct conformance_target *conformance_target(const char *name, const struct gpubpf_device_caps *caps)
+{
+	if (!name)
+		name = !strcmp(caps->backend, "cuda") ? "ptx" : !strcmp(caps->backend, "hip") ? "amdgpu" :
+		       caps->bits & GPUBPF_CAP_TAKES_SPIRV ? "spirv" : "clc";
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (!strcmp(targets[i].name, name))
+			return &targets[i];
+	return NULL;
+}
+
+static int emit_in_worker(const char *target, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+			  struct gpubpf_blob *blob, struct gpubpf_diag *diag)
+{
+	static struct gpubpf_worker *worker;
+	struct gpubpf_worker_opts how = { .timeout_ms = 60000 };
+	int err = worker ? 0 : gpubpf_worker_create(&how, &worker);
+
+	if (err < 0) {
+		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "gpubpf-compile was not found: %s", strerror(-err));
+		return err;
+	}
+	return gpubpf_worker_emit(worker, target, job, opts, blob, diag);
+}
+
+int conformance_emit(const struct conformance_target *target, struct gpubpf_lower_job *job,
+		     struct conformance_case *cases, uint32_t n, struct gpubpf_blob *blob, struct gpubpf_diag *diag)
+{
+	struct gpubpf_prog progs[CONFORMANCE_GROUP];
+	struct gpubpf_site_desc sites[CONFORMANCE_GROUP];
+	uint32_t order[CONFORMANCE_GROUP];
+	struct gpubpf_unit unit = { .progs = progs, .nprogs = n };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };
+	const struct gpubpf_target *here = gpubpf_target_find(target->name);
+
+	for (uint32_t i = 0; i < n; i++) {
+		order[i] = i;
+		progs[i] = *cases[i].unit.progs;
+		sites[i] = (struct gpubpf_site_desc){
+			.site = GPUBPF_SITE_ENTRY, .kernel = "run", .progs = &order[i], .nprogs = 1, .may_end_thread = true,
+		};
+	}
+	job->unit = &unit;
+	job->sites = sites;
+	job->nsites = n;
+	return here ? here->emit(job, &opts, blob, diag) : emit_in_worker(target->name, job, &opts, blob, diag);
+}
+
+int conformance_dump(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
+{
+	struct gpubpf_device_caps caps = { .backend = "opencl", .bits = GPUBPF_CAP_ATOMIC64 };
+	struct gpubpf_lower_job job = {
+		.caps = &caps, .run_off = CONFORMANCE_RUN_OFF, .plain_mem = true, .checked = !opts->verify,
+	};
+	const struct conformance_target *target = conformance_target(opts->target, &caps);
+	struct gpubpf_blob blob;
+	struct gpubpf_diag diag;
+
+	if (!target)
+		return -1;
+	snprintf(caps.arch, sizeof(caps.arch), "%s", opts->device ? opts->device : "");
+	for (size_t i = 0; i < n; i++)
+		if (cases[i].error[0])
+			return -1;
+	gpubpf_diag_init(&diag);
+	if (n > CONFORMANCE_GROUP || conformance_emit(target, &job, cases, n, &blob, &diag) < 0) {
+		conformance_fail(&cases[0], "instruction %u: %s", diag.pc, diag.code ? diag.what : "too many programs");
+		return -1;
+	}
+	fwrite(blob.data, 1, blob.size, stdout);
+	free(blob.data);
+	return 0;
+}

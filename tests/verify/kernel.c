@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LD_IMM64 0x18
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	long r = syscall(__NR_bpf, cmd, attr, sizeof(*attr));
+
+	return r < 0 ? -errno : (int)r;
+}
+
+int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps)
+{
+	*k = (struct kernel){ .nmaps = 0 };
+	for (uint32_t i = 0; i < nmaps && i < KERNEL_MAX_MAPS; i++) {
+		union bpf_attr attr;
+		int fd;
+
+		memset(&attr, 0, sizeof(attr));
+		attr.map_type = maps[i].type->number;
+		attr.key_size = maps[i].key_size;
+		attr.value_size = maps[i].value_size;
+		attr.max_entries = maps[i].max_entries;
+		attr.map_flags = maps[i].map_flags;
+		fd = bpf(BPF_MAP_CREATE, &attr);
+		if (fd < 0) {
+			kernel_close(k);
+			return fd;
+		}
+		k->fds[k->nmaps++] = fd;
+	}
+	return 0;
+}
+
+void kernel_close(struct kernel *k)
+{
+	while (k->nmaps)
+		close(k->fds[--k->nmaps]);
+}
+
+int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size)
+{
+	struct gpubpf_raw_insn *insns = malloc(n * sizeof(*insns));
+	union bpf_attr attr;
+	int fd;
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, raw, n * sizeof(*insns));
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		int src = insns[i].regs >> 4;
+
+		if (insns[i].code != LD_IMM64)
+			continue;
+		if ((src == BPF_PSEUDO_MAP_FD || src == BPF_PSEUDO_MAP_VALUE) && (uint32_t)insns[i].imm < k->nmaps)
+			insns[i].imm = k->fds[insns[i].imm];
+		i++;
+	}
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = BPF_PROG_TYPE_KPROBE;
+	attr.insns = (uintptr_t)insns;
+	attr.insn_cnt = n;
+	attr.license = (uintptr_t)"GPL";
+	attr.prog_flags = BPF_F_STRICT_ALIGNMENT;
+	attr.log_buf = (uintptr_t)log;
+	attr.log_size = log ? size : 0;
+	attr.log_level = log ? 1 : 0;
+	fd = bpf(BPF_PROG_LOAD, &attr);
+	free(insns);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}

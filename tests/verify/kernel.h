@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running Linux kernel's verifier as an oracle: raw programs of type kprobe under
+ * BPF_F_STRICT_ALIGNMENT. Needs bpf(2); without it kernel_open() says why. */
+#ifndef GPUBPF_TESTS_VERIFY_KERNEL_H
+#define GPUBPF_TESTS_VERIFY_KERNEL_H
+
+#include "core/insn.h"
+#include "core/prog.h"
+
+#define KERNEL_MAX_MAPS 16
+
+struct kernel {
+	int fds[KERNEL_MAX_MAPS];
+	uint32_t nmaps;
+};
+
+/* Create the maps. 0, or -errno: bpf(2) is refused here. */
+int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps);
+void kernel_close(struct kernel *k);
+/* The kernel's verdict: 0 accepted, -errno. raw refers to maps by index, as struct gpubpf_insn does.
+ * log, of size bytes, may be NULL. */
+int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker that behaves as the job's print_ring says: for the tests of the client. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/diag.h"
+#include "core/worker/sandbox.h"
+#include "core/worker/serve.h"
+#include "misbehave.h"
+
+static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+		struct gpubpf_blob *out, struct gpubpf_diag *diag)
+{
+	switch (job->print_ring) {
+	case MISBEHAVE_CRASH:
+		raise(SIGSEGV);
+		break;
+	case MISBEHAVE_HANG:
+		for (;;)
+			usleep(100000);
+	case MISBEHAVE_REFUSE:
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, 7, "kernel %s is not to my taste", "k");
+	case MISBEHAVE_GARBAGE:
+		write(3, "hello", 5);
+		return -EINVAL;
+	case MISBEHAVE_OPEN:
+		errno = 0;
+		out->size = fopen("/etc/passwd", "r") ? 1 : errno;
+		out->data = calloc(1, out->size);
+		return 0;
+	}
+	out->data = malloc(64);
+	out->size = snprintf(out->data, 64, "%s %u %d", job->unit->progs[0].name, job->unit->progs[0].ninsns,
+			     (int)getpid());
+	return 0;
+}
+
+static int inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
+		  const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	static const char reason[] = "it is too large";
+
+	for (; out->npieces < 2; out->npieces++) {
+		struct gpubpf_twin_piece *piece = &out->piece[out->npieces];
+
+		piece->kind = image->kind;
+		piece->options = out->npieces ? "-O2" : NULL;
+		piece->blob.data = malloc(image->size);
+		piece->blob.size = image->size;
+		memcpy(piece->blob.data, image->data, image->size);
+	}
+	out->refused = calloc(1, sizeof(*out->refused));
+	out->nrefused = 1;
+	memcpy(out->refused[0].reason, reason, sizeof(reason));
+	return 0;
+}
+
+static int inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		   struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	struct gpubpf_kernel_info *k = calloc(1, sizeof(*k) + 2 * sizeof(struct gpubpf_param));
+
+	k->params = (struct gpubpf_param *)(k + 1);
+	k->nparams = 2;
+	snprintf(k->name, sizeof(k->name), "%.*s", (int)image->size, (const char *)image->data);
+	snprintf(k->params[1].name, sizeof(k->params[1].name), "%.63s", caps->name);
+	*kernels = k;
+	*nkernels = 1;
+	return 0;
+}
+
+static int sandbox(struct gpubpf_diag *diag)
+{
+	return gpubpf_sandbox_enter(0, diag);
+}
+
+int main(void)
+{
+	static const struct gpubpf_target target = { .name = "t", .emit = emit, .inject = inject, .inspect = inspect };
+	static const struct gpubpf_target once = { .name = "once", .emit = emit, .once = true };
+	static const struct gpubpf_target *const targets[] = { &target, &once, NULL };
+	static const struct gpubpf_serve_ops ops = { .targets = targets, .sandbox = sandbox };
+
+	return gpubpf_worker_serve(3, &ops);
+}

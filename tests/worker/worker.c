@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client of a worker against workers that crash, hang, lie and refuse; the cache; the codec. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/diag.h"
+#include "core/worker/cache.h"
+#include "core/worker/codec.h"
+#include "core/worker/job.h"
+#include "misbehave.h"
+#include "tests/tap.h"
+
+static struct gpubpf_insn insns[] = {
+	{ .kind = GPUBPF_INSN_IMM64, .op = GPUBPF_IMM_MAP, .width = 8, .dst = 1, .src = 1 },
+	{ .kind = GPUBPF_INSN_HI },
+	{ .kind = GPUBPF_INSN_CALL, .imm = 1 },
+	{ .kind = GPUBPF_INSN_EXIT },
+};
+static struct gpubpf_call_facts call = {
+	.arg[1] = { .spaces = GPUBPF_SPACE_STACK, .align = 4, .off_min = -4, .off_max = -4, .size_min = 4, .size_max = 4 },
+};
+static struct gpubpf_insn_facts insn_facts[] = {
+	{ .flags = GPUBPF_FACT_REACHED }, { 0 }, { .flags = GPUBPF_FACT_REACHED, .call = &call },
+	{ .flags = GPUBPF_FACT_REACHED },
+};
+static uint32_t map_use[1];
+static struct gpubpf_facts facts = { .insn = insn_facts, .map_use = map_use, .frames = 1 };
+static struct gpubpf_func funcs[] = { { 0, 4, "p" } };
+static struct gpubpf_map maps[] = {
+	{ .name = "m", .key_size = 4, .value_size = 8, .max_entries = 1, .global_data = true, .init = "1234567" },
+};
+static struct gpubpf_prog progs[] = {
+	{ .name = "p", .section = "gpu/entry/k", .site = GPUBPF_SITE_ENTRY, .insns = insns, .ninsns = 4,
+	  .funcs = funcs, .nfuncs = 1, .facts = &facts },
+	{ .name = "unused", .insns = insns, .ninsns = 4 },
+};
+static struct gpubpf_unit unit = { maps, 1, progs, 2 };
+static const uint32_t site_progs[] = { 0 };
+static const struct gpubpf_param params[] = { { .name = "n", .type = "int", .size = 4, .align = 4 } };
+static const struct gpubpf_site_desc site = {
+	.site = GPUBPF_SITE_ENTRY, .kernel = "k", .params = params, .nparams = 1, .progs = site_progs, .nprogs = 1,
+};
+static const struct gpubpf_device_caps caps = { .name = "dev", .compute_units = 4 };
+static const struct gpubpf_map_layout layout = { .type = 2, .ctl = 4096, .data = 8192, .stride = 8 };
+
+static struct gpubpf_lower_job make_job(uint64_t behaviour)
+{
+	maps[0].type = gpubpf_map_type_find(2);
+	return (struct gpubpf_lower_job){
+		.unit = &unit, .layouts = &layout, .sites = &site, .nsites = 1, .caps = &caps,
+		.print_ring = behaviour,
+	};
+}
+
+static const char *worker_path;
+static char dir[] = "/tmp/gpubpf-worker-XXXXXX";
+
+static struct gpubpf_worker *make_worker(uint32_t timeout_ms, const char *cache)
+{
+	struct gpubpf_worker_opts opts = { .path = worker_path, .timeout_ms = timeout_ms, .cache_dir = cache };
+	struct gpubpf_worker *w = NULL;
+
+	gpubpf_worker_create(&opts, &w);
+	return w;
+}
+
+static int emit_for(struct gpubpf_worker *w, const char *target, uint64_t behaviour, char *text, size_t size,
+		    struct gpubpf_diag *diag)
+{
+	struct gpubpf_lower_job job = make_job(behaviour);
+	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_blob blob;
+	int err;
+
+	gpubpf_diag_init(diag);
+	err = gpubpf_worker_emit(w, target, &job, &opts, &blob, diag);
+	if (!err) {
+		snprintf(text, size, "%.*s", (int)blob.size, (char *)blob.data);
+		if (behaviour == MISBEHAVE_OPEN)
+			snprintf(text, size, "%zu", blob.size);
+		free(blob.data);
+	}
+	return err;
+}
+
+static int emit(struct gpubpf_worker *w, uint64_t behaviour, char *text, size_t size, struct gpubpf_diag *diag)
+{
+	return emit_for(w, "t", behaviour, text, size, diag);
+}
+
+/* "program instructions process": each job of such a target must have a process of its own */
+static void test_once(void)
+{
+	struct gpubpf_worker *w = make_worker(2000, NULL);
+	struct gpubpf_diag diag;
+	char text[3][64];
+
+	for (int i = 0; i < 3; i++)
+		ok(!emit_for(w, "once", MISBEHAVE_NOT, text[i], sizeof(text[i]), &diag) &&
+		   !strncmp(text[i], "p 4 ", 4), "a job that needs a process of its own is answered");
+	ok(strcmp(text[0], text[1]) && strcmp(text[1], text[2]), "and has had one");
+	gpubpf_worker_destroy(w);
+}
+
+static void test_conversation(void)
+{
+	struct gpubpf_worker *w = make_worker(2000, NULL);
+	struct gpubpf_diag diag;
+	char text[64], again[64];
+
+	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) && !strncmp(text, "p 4 ", 4), "a job is answered");
+	ok(!emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && !strcmp(text, again), "by the same process");
+	ok(emit(w, MISBEHAVE_REFUSE, text, sizeof(text), &diag) == -EINVAL && diag.code == GPUBPF_E_INJECT &&
+	   diag.pc == 7 && strstr(diag.what, "not to my taste"), "a refusal comes with its diagnostic");
+	ok(emit(w, MISBEHAVE_CRASH, text, sizeof(text), &diag) == -EPIPE && diag.code == GPUBPF_E_WORKER_DIED &&
+	   strstr(diag.what, "signal 11"), "a crash is reported: %s", diag.what);
+	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) && strcmp(text, again), "the next job gets a new process");
+	ok(emit(w, MISBEHAVE_GARBAGE, text, sizeof(text), &diag) < 0 && diag.code == GPUBPF_E_PROTOCOL,
+	   "a packet that is none ends the worker: %s", diag.what);
+	ok(!emit(w, MISBEHAVE_OPEN, text, sizeof(text), &diag) && atoi(text) == EPERM, "the sandbox refuses to open files");
+	gpubpf_worker_destroy(w);
+}
+
+static void *cancel_soon(void *w)
+{
+	usleep(100000);
+	gpubpf_worker_cancel(w);
+	return NULL;
+}
+
+static void test_time(void)
+{
+	struct gpubpf_worker *w = make_worker(200, NULL);
+	struct gpubpf_diag diag;
+	pthread_t thread;
+	char text[64];
+
+	ok(emit(w, MISBEHAVE_HANG, text, sizeof(text), &diag) == -ETIMEDOUT && diag.code == GPUBPF_E_TIMEOUT,
+	   "a job that takes too long is ended: %s", diag.what);
+	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag), "and the next one is answered");
+	gpubpf_worker_destroy(w);
+	w = make_worker(20000, NULL);
+	pthread_create(&thread, NULL, cancel_soon, w);
+	ok(emit(w, MISBEHAVE_HANG, text, sizeof(text), &diag) == -ECANCELED, "a job can be cancelled: %s", diag.what);
+	pthread_join(thread, NULL);
+	ok(emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) == -ECANCELED, "a cancelled worker stays so");
+	gpubpf_worker_destroy(w);
+	worker_path = "/nonexistent/worker";
+	w = make_worker(200, NULL);
+	ok(emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) < 0 && strstr(diag.what, "/nonexistent/worker"),
+	   "a worker that is not there: %s", diag.what);
+	gpubpf_worker_destroy(w);
+}
+
+static void test_images(void)
+{
+	struct gpubpf_worker *w = make_worker(2000, NULL);
+	struct gpubpf_lower_job job = make_job(0);
+	struct gpubpf_target_opts opts = {0};
+	struct gpubpf_image image = { .data = "image", .size = 5, .kind = GPUBPF_IMAGE_SPIRV };
+	struct gpubpf_twin_image twin = {0};
+	struct gpubpf_kernel_info *kernels;
+	struct gpubpf_diag diag;
+	uint32_t n;
+
+	gpubpf_diag_init(&diag);
+	ok(!gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) && twin.npieces == 2 &&
+	   twin.piece[1].blob.size == 5 && !memcmp(twin.piece[1].blob.data, "image", 5) &&
+	   !strcmp(twin.piece[1].options, "-O2") && twin.piece[0].kind == GPUBPF_IMAGE_SPIRV &&
+	   twin.nrefused == 1 && !strcmp(twin.refused[0].reason, "it is too large"), "twins come back whole");
+	gpubpf_twin_image_finish(&twin);
+	ok(!gpubpf_worker_inspect(w, "t", &image, &caps, &kernels, &n, &diag) && n == 1 &&
+	   !strcmp(kernels[0].name, "image") && !strcmp(kernels[0].params[1].name, "dev"), "kernels come back whole");
+	free(kernels);
+	ok(gpubpf_worker_inspect(w, "other", &image, &caps, &kernels, &n, &diag) == -EOPNOTSUPP &&
+	   diag.code == GPUBPF_E_TARGET_LACKS, "an unknown target is refused: %s", diag.what);
+	gpubpf_worker_destroy(w);
+}
+
+/* Damage each file of the cache: flip one bit near the end. */
+static int damage_cache(void)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	int n = 0;
+
+	while ((e = readdir(d))) {
+		int fd = openat(dirfd(d), e->d_name, O_RDWR);
+		char c;
+
+		if (e->d_name[0] == '.' || fd < 0)
+			continue;
+		pread(fd, &c, 1, lseek(fd, 0, SEEK_END) - 1);
+		c ^= 1;
+		pwrite(fd, &c, 1, lseek(fd, 0, SEEK_END) - 1);
+		close(fd);
+		n++;
+	}
+	closedir(d);
+	return n;
+}
+
+static void test_cache(void)
+{
+	struct gpubpf_worker *w = make_worker(2000, dir);
+	struct gpubpf_diag diag;
+	char text[64], again[64];
+
+	emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag);
+	gpubpf_worker_destroy(w);
+	w = make_worker(2000, dir);
+	ok(!emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && !strcmp(text, again), "a job answered before is cached");
+	ok(damage_cache() == 1 && !emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && strcmp(text, again),
+	   "a damaged file is a miss");
+	gpubpf_worker_destroy(w);
+}
+
+static void test_eviction(void)
+{
+	uint8_t key[GPUBPF_CACHE_KEY] = {0};
+	char data[1000] = {0};
+	void *got;
+	size_t size, kept = 0;
+
+	for (int i = 0; i < 8; i++) {
+		key[0] = i;
+		gpubpf_cache_put(dir, key, data, sizeof(data), 4200);
+		usleep(10000);
+	}
+	ok((got = gpubpf_cache_get(dir, key, &size)) && size == sizeof(data), "the newest file stays");
+	free(got);
+	for (int i = 0; i < 8; i++) {
+		key[0] = i;
+		got = gpubpf_cache_get(dir, key, &size);
+		kept += got != NULL;
+		free(got);
+	}
+	ok(kept >= 3 && kept <= 4, "the folder keeps to its bound: %zu of 8 files left", kept);
+}
+
+/* Every prefix, and every byte changed: decoding must answer, and never touch what is not there. */
+static void test_codec(void)
+{
+	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t", .job = make_job(0) }, got;
+	struct gpubpf_writer w = {0}, w2 = {0};
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	size_t accepted = 0, prefixes = 0;
+
+	ok(!gpubpf_request_encode(&req, &w), "a job is encoded, %zu bytes", w.size);
+	ok(!gpubpf_request_decode(w.data, w.size, &pool, &got) && !gpubpf_request_encode(&got, &w2) &&
+	   w.size == w2.size && !memcmp(w.data, w2.data, w.size), "and what is decoded encodes to the same");
+	ok(got.job.unit->progs[0].facts->insn[2].call->arg[1].off_min == -4 && got.job.unit->progs[1].ninsns == 0 &&
+	   !memcmp(got.job.unit->maps[0].init, "1234567", 8), "with facts, without programs that no site names");
+	for (size_t n = 0; n < w.size; n++) {
+		gpubpf_pool_finish(&pool);
+		prefixes += !gpubpf_request_decode(w.data, n, &pool, &got);
+	}
+	ok(prefixes == 0, "no prefix of it is a job");
+	for (size_t i = 0; i < w.size; i++)
+		for (int bit = 0; bit < 8; bit += 7) {
+			w.data[i] ^= 1 << bit;
+			gpubpf_pool_finish(&pool);
+			accepted += !gpubpf_request_decode(w.data, w.size, &pool, &got);
+			w.data[i] ^= 1 << bit;
+		}
+	ok(accepted < 2 * w.size, "of %zu damaged ones %zu are still well-formed", 2 * w.size, accepted);
+	gpubpf_pool_finish(&pool);
+	gpubpf_writer_finish(&w);
+	gpubpf_writer_finish(&w2);
+}
+
+/* nothing but instructions: their count must not be taken for a lie */
+static void test_bare(void)
+{
+	static struct gpubpf_insn many[4000];
+	struct gpubpf_prog prog = { .name = "bare", .insns = many, .ninsns = 4000 };
+	struct gpubpf_unit bare = { .progs = &prog, .nprogs = 1 };
+	struct gpubpf_site_desc one = { .site = GPUBPF_SITE_ENTRY, .progs = site_progs, .nprogs = 1 };
+	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t" }, got;
+	struct gpubpf_writer w = {0};
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+
+	for (int i = 0; i < 4000; i++)
+		many[i] = (struct gpubpf_insn){ .kind = i < 3999 ? GPUBPF_INSN_ALU : GPUBPF_INSN_EXIT, .width = 8 };
+	req.job = (struct gpubpf_lower_job){ .unit = &bare, .sites = &one, .nsites = 1, .caps = &caps, .checked = true };
+	ok(!gpubpf_request_encode(&req, &w) && !gpubpf_request_decode(w.data, w.size, &pool, &got) &&
+	   got.job.unit->progs[0].ninsns == 4000, "a large program without facts travels");
+	gpubpf_pool_finish(&pool);
+	gpubpf_writer_finish(&w);
+}
+
+/* The cache keeps plain files, and nothing but files of its own. */
+static void test_leaves_nothing(void)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	ok(!rmdir(dir), "the cache's folder is removed");
+}
+
+int main(int argc, char **argv)
+{
+	worker_path = argv[1];
+	if (argc != 2 || !mkdtemp(dir))
+		return 1;
+	test_codec();
+	test_bare();
+	test_conversation();
+	test_once();
+	test_images();
+	test_cache();
+	test_eviction();
+	test_time();
+	test_leaves_nothing();
+	return done();
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A case of tests/wrap is one OpenCL C file whose first lines say how to run it:
+ *
+ *   //@ options: -DX=1 -cl-fast-relaxed-math
+ *   //@ header: name.h                       compile with clCompileProgram and this file of the folder
+ *   //@ run: K 64,4,1 8,4,1 buf:4096 i32:-5 f32:1.5 local:256 bytes:0102ff img:16 sampler
+ *   //@ arg: K 1 0xfffffffb                  env.arg[1] of K's last run
+ *   //@ bytes: K 2 0102ff                    what helper 520 reads of parameter 2
+ *   //@ refused: K unnamed struct            K must be refused, the reason holds these words
+ *   //@ refused-as-il: K inexact           K must be refused where the program is IL, for this reason
+ *   //@ unbuildable: K                       K can be wrapped, but the vendor refuses its wrapper
+ *   //@ build: all                           all kernels are wrapped and built, run or not
+ *   //@ barrier: K                           K counts as one with a barrier
+ *
+ * In a run, global and local sizes ("-": NULL) are followed by the arguments in order. All kernels that
+ * are run are wrapped at entry and exit. What is "refused", or cannot be built, is so of sources only.
+ */
+#ifndef GPUBPF_TESTS_WRAP_CASE_H
+#define GPUBPF_TESTS_WRAP_CASE_H
+
+#include <stdint.h>
+
+#include "core/pool.h"
+
+enum { MAX_LINES = 64, MAX_ARGS = 48 };
+
+struct case_run {
+	char kernel[128];
+	uint32_t dim;
+	size_t global[3], local[3];
+	int has_local;
+	char *arg[MAX_ARGS];
+	uint32_t nargs;
+};
+
+struct case_check {
+	char what[16], kernel[128];
+	char *rest;
+};
+
+struct case_file {
+	char *text;
+	size_t size;
+	const char *options;
+	const char *header, *header_text; /* NULL none */
+	struct case_run run[MAX_LINES];
+	uint32_t nruns;
+	struct case_check check[MAX_LINES];
+	uint32_t nchecks;
+};
+
+/* 0, or -errno and *why. */
+int case_load(const char *folder, const char *name, struct gpubpf_pool *pool, struct case_file *c, const char **why);
+
+#endif

@@ -1,0 +1,25 @@
+//@ run: exact 65536 64 buf:262144 local:256
+//@ run: gather 65536 64 buf:262144
+//@ barrier: exact
+/* What vectors of lanes and single lanes must compute alike. */
+__kernel void exact(__global float *p, __local float *tmp)
+{
+	float x = p[get_global_id(0)];
+
+	tmp[get_local_id(0)] = fma(x, 1.5f, floor(x)) * 0.1f + fabs(x - 40) / 7;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	p[get_global_id(0)] = fmax(tmp[63 - get_local_id(0)], x / 3) + convert_float(mad24((int)x, 5, 7)) -
+			      rint(tmp[(get_local_id(0) * 7) % 64] * x);
+}
+/* By itself it runs; with an atomic behind it, Intel's runtime 2026.2 compiles its IL wrongly when it vectorises. */
+__kernel void gather(__global uint *p)
+{
+	__local struct { uint a[64]; uint n; } s;
+
+	if (get_local_id(0) == 0)
+		s.n = get_group_id(0);
+	s.a[get_local_id(0)] = p[get_global_id(0)];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (s.n & 3)
+		p[get_global_id(0)] += s.a[(get_local_id(0) + s.n) % 64];
+}
