@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The measured CUDA program: it knows nothing of gpubpf.
+ *   cuda native [LAUNCHES]   four kernels as they are
+ *   cuda hand [LAUNCHES]     vector_add with a probe's work written into it by hand, in the best form known
+ *   cuda event [LAUNCHES]    vector_add alone, a pause between launches: time for a reader of events
+ * A line for each: name, nanoseconds of the best and the median launch by CUDA events, threads launched in all.
+ * tiny_call is the time of the call that launches `tiny`, load that of loading all four kernels, by the host's clock.
+ */
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+typedef unsigned long long u64;
+
+enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056 };
+static const int VECTOR = 1 << 26;
+
+static void check(cudaError_t error)
+{
+	if (error == cudaSuccess)
+		return;
+	fprintf(stderr, "cuda: %s\n", cudaGetErrorString(error));
+	exit(1);
+}
+
+/* ---- the kernels ---- */
+
+extern "C" __global__ void vector_add(const float *a, const float *b, float *c, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		c[i] = a[i] + b[i];
+}
+
+extern "C" __global__ void sgemm(const float *a, const float *b, float *c, int n)
+{
+	__shared__ float as[TILE][TILE], bs[TILE][TILE];
+	int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
+	float sum = 0;
+
+	for (int k = 0; k < n; k += TILE) {
+		as[threadIdx.y][threadIdx.x] = a[row * n + k + threadIdx.x];
+		bs[threadIdx.y][threadIdx.x] = b[(k + threadIdx.y) * n + col];
+		__syncthreads();
+		for (int i = 0; i < TILE; i++)
+			sum += as[threadIdx.y][i] * bs[i][threadIdx.x];
+		__syncthreads();
+	}
+	c[row * n + col] = sum;
+}
+
+extern "C" __global__ void tiny(float *c)
+{
+	c[blockIdx.x * blockDim.x + threadIdx.x] += 1;
+}
+
+extern "C" __global__ void reduce(const float *a, float *sums, int n)
+{
+	__shared__ float part[256];
+	float sum = 0;
+
+	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+		sum += a[i];
+	part[threadIdx.x] = sum;
+	for (int step = 128; step; step /= 2) {
+		__syncthreads();
+		if (threadIdx.x < step)
+			part[threadIdx.x] += part[threadIdx.x + step];
+	}
+	if (!threadIdx.x)
+		sums[blockIdx.x] = part[0];
+}
+
+/* ---- a probe's work by hand ---- */
+
+enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING };
+
+struct memory {
+	char *data;  /* counters, values, rings */
+	char *heads; /* of the rings, 128 bytes a multiprocessor */
+	u64 ring;    /* bytes of one, a power of two */
+};
+
+static __device__ unsigned special_smid()
+{
+	unsigned id;
+
+	asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+	return id;
+}
+
+static __device__ unsigned special_laneid()
+{
+	unsigned id;
+
+	asm volatile("mov.u32 %0, %%laneid;" : "=r"(id));
+	return id;
+}
+
+static __device__ u64 nanoseconds()
+{
+	u64 ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
+static __device__ void add(char *at)
+{
+	asm volatile("red.relaxed.gpu.global.add.u64 [%0], 1;" : : "l"(at) : "memory");
+}
+
+static __device__ void store16(char *at, u64 a, u64 b)
+{
+	asm volatile("st.global.v2.b64 [%0], {%1, %2};" : : "l"(at), "l"(a), "l"(b) : "memory");
+}
+
+/* 16 bytes a thread to the multiprocessor's ring, 16 a warp in front of them: without a word on their arrival, or
+ * with a fence between the records and what stands in front. */
+static __device__ void put_event(const struct memory &m, int i, bool wait)
+{
+	unsigned lanes = __activemask(), lane = special_laneid(), n = __popc(lanes), first = __ffs(lanes) - 1;
+	unsigned sm = special_smid(), rank = __popc(lanes & ((1u << lane) - 1));
+	u64 position = 0;
+	char *at;
+
+	if (lane == first)
+		position = atomicAdd((u64 *)(m.heads + 128 * sm), 16ull + 16 * n);
+	position = __shfl_sync(lanes, position, first);
+	at = m.data + sm * m.ring + (position & (m.ring - 1));
+	store16(at + 16 + 16 * rank, i, blockIdx.x);
+	if (wait) {
+		__syncwarp(lanes);
+		__threadfence();
+	}
+	if (lane == first)
+		store16(at, position, n);
+}
+
+template<work W> __global__ void vector_add_by_hand(const float *a, const float *b, float *c, int n, memory m)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (W == CLOCK && !special_laneid())
+		*(u64 *)(m.data + i / 32 * 16) = nanoseconds();
+	if (i < n)
+		c[i] = a[i] + b[i];
+	if (W == COUNTER)
+		add(m.data + 128 * special_smid());
+	if (W == HISTOGRAM)
+		add(m.data + 2048 * special_smid() + 8 * (threadIdx.x & 255));
+	if (W == VALUE)
+		*(u64 *)(m.data + 8ull * i) = nanoseconds();
+	if (W == CLOCK && !special_laneid())
+		*(u64 *)(m.data + i / 32 * 16 + 8) = nanoseconds();
+	if (W == EVENT || W == EVENT_WAITING)
+		put_event(m, i, W == EVENT_WAITING);
+}
+
+/* ---- measuring ---- */
+
+static void print(const char *name, std::vector<double> ns, u64 threads)
+{
+	std::sort(ns.begin(), ns.end());
+	printf("%s %.0f %.0f %llu\n", name, ns.front(), ns[ns.size() / 2], threads * (ns.size() + 1));
+	fflush(stdout);
+}
+
+/* The first launch is not counted among the times: it makes the twin. */
+template<typename F> static void measure(const char *name, int launches, u64 threads, int pause_ms, F launch)
+{
+	std::vector<double> ns;
+	cudaEvent_t start, stop;
+
+	check(cudaEventCreate(&start));
+	check(cudaEventCreate(&stop));
+	for (int i = 0; i <= launches; i++) {
+		float ms;
+
+		check(cudaEventRecord(start));
+		launch();
+		check(cudaEventRecord(stop));
+		check(cudaEventSynchronize(stop));
+		check(cudaEventElapsedTime(&ms, start, stop));
+		if (i)
+			ns.push_back(ms * 1e6);
+		if (pause_ms)
+			std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+	}
+	print(name, ns, threads);
+}
+
+template<typename T> static T *device_array(size_t n)
+{
+	T *data;
+
+	check(cudaMalloc(&data, n * sizeof(T)));
+	check(cudaMemset(data, 0, n * sizeof(T)));
+	return data;
+}
+
+static float *a, *b, *c;
+
+static void add_vectors()
+{
+	vector_add<<<VECTOR / 256, 256>>>(a, b, c, VECTOR);
+}
+
+static void measure_tiny(int launches)
+{
+	std::vector<double> calls;
+
+	measure("tiny", 20 * launches, TINY, 0, [] { tiny<<<TINY / 256, 256>>>(c); });
+	for (int i = 0; i <= 100 * launches; i++) {
+		auto before = std::chrono::steady_clock::now();
+
+		tiny<<<TINY / 256, 256>>>(c);
+		auto after = std::chrono::steady_clock::now();
+		if (i % 64 == 63)
+			check(cudaDeviceSynchronize());
+		if (i)
+			calls.push_back(std::chrono::duration<double, std::nano>(after - before).count());
+	}
+	check(cudaDeviceSynchronize());
+	print("tiny_call", calls, TINY);
+}
+
+/* Kernels are loaded when they are first asked for. */
+static void measure_load()
+{
+	const void *kernels[] = { (void *)vector_add, (void *)sgemm, (void *)reduce, (void *)tiny };
+	auto before = std::chrono::steady_clock::now();
+
+	for (const void *kernel : kernels) {
+		cudaFuncAttributes unused;
+
+		check(cudaFuncGetAttributes(&unused, kernel));
+	}
+	auto after = std::chrono::steady_clock::now();
+	print("load", { std::chrono::duration<double, std::nano>(after - before).count() }, 0);
+}
+
+static void native(int launches)
+{
+	measure_load();
+	measure("vector_add", launches, VECTOR, 0, add_vectors);
+	measure("sgemm", launches / 4 + 1, SGEMM * SGEMM, 0, [] {
+		sgemm<<<dim3(SGEMM / TILE, SGEMM / TILE), dim3(TILE, TILE)>>>(a, b, c, SGEMM);
+	});
+	measure("reduce", launches, REDUCE_BLOCKS * 256, 0, [] { reduce<<<REDUCE_BLOCKS, 256>>>(a, c, VECTOR); });
+	measure_tiny(launches);
+}
+
+template<work W> static void measure_by_hand(const char *name, int launches, const memory &m)
+{
+	measure(name, launches, VECTOR, 0, [&] {
+		vector_add_by_hand<W><<<VECTOR / 256, 256>>>(a, b, c, VECTOR, m);
+		if (W == EVENT || W == EVENT_WAITING)
+			check(cudaMemsetAsync(m.heads, 0, 1 << 17));
+	});
+}
+
+static void by_hand(int launches)
+{
+	memory m = { nullptr, device_array<char>(1 << 17), 16 << 20 };
+	cudaDeviceProp device;
+
+	check(cudaGetDeviceProperties(&device, 0));
+	m.data = device_array<char>(std::max<u64>(16ull * VECTOR, device.multiProcessorCount * m.ring));
+	measure("vector_add", launches, VECTOR, 0, add_vectors);
+	measure_by_hand<COUNTER>("counter", launches, m);
+	measure_by_hand<HISTOGRAM>("histogram", launches, m);
+	measure_by_hand<VALUE>("value", launches, m);
+	measure_by_hand<CLOCK>("clock", launches, m);
+	measure_by_hand<EVENT>("event", launches, m);
+	measure_by_hand<EVENT_WAITING>("event_waiting", launches, m);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "native";
+	int launches = argc > 2 ? atoi(argv[2]) : 20;
+
+	a = device_array<float>(VECTOR);
+	b = device_array<float>(VECTOR);
+	c = device_array<float>(VECTOR);
+	if (!strcmp(what, "hand"))
+		by_hand(launches);
+	else if (!strcmp(what, "event"))
+		measure("vector_add", launches, VECTOR, 500, add_vectors);
+	else
+		native(launches);
+	return 0;
+}

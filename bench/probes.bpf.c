@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The measured probes, one an object: -DEMPTY, -DCOUNTER, -DHISTOGRAM, -DVALUE, -DCLOCK, -DEVENT, -DEVENTS (the same
+ * into a ring that holds 2^26 of them). */
+#include <gpubpf/probe.h>
+
+#if defined(COUNTER) || defined(HISTOGRAM)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 256);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+#elif defined(VALUE)
+GPUBPF_PER_THREAD(values, __u64);
+#elif defined(CLOCK)
+struct times {
+	__u64 entered, left;
+};
+GPUBPF_ARRAY(warps, struct times, 1 << 21);
+
+/* of a lane that stands for its warp; NULL for the others */
+static __always_inline struct times *times_of_warp(struct gpubpf_ctx *ctx)
+{
+	__u32 warp = (__u32)ctx->global_id[0] / 32; /* of the one dimension that the measured kernel has */
+
+	return bpf_get_lane_id() ? NULL : bpf_map_lookup_elem(&warps, &warp);
+}
+
+SEC("gpu/entry/*")
+int enter(struct gpubpf_ctx *ctx)
+{
+	struct times *t = times_of_warp(ctx);
+
+	if (t)
+		t->entered = bpf_ktime_get_ns();
+	return 0;
+}
+#elif defined(EVENT) || defined(EVENTS)
+struct event {
+	__u64 thread, block;
+};
+
+#ifdef EVENTS
+GPUBPF_MAP(events, BPF_MAP_TYPE_GPU_RINGBUF, __u32, struct event, 1 << 26);
+#else
+GPUBPF_RINGBUF(events, struct event, 1 << 26);
+#endif
+#endif
+
+SEC("gpu/exit/*")
+int probe(struct gpubpf_ctx *ctx)
+{
+#if defined(COUNTER) || defined(HISTOGRAM)
+	__u32 slot = 0;
+	__u64 *n;
+
+#ifdef HISTOGRAM
+	slot = ctx->thread_idx[0] & 255;
+#endif
+	n = bpf_map_lookup_elem(&counts, &slot);
+	if (n)
+		__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
+#elif defined(VALUE)
+	__u64 *value = bpf_map_lookup_elem(&values, &(__u32){ 0 });
+
+	if (value)
+		*value = bpf_ktime_get_ns();
+#elif defined(CLOCK)
+	struct times *t = times_of_warp(ctx);
+
+	if (t)
+		t->left = bpf_ktime_get_ns();
+#elif defined(EVENT) || defined(EVENTS)
+	struct event event = { ctx->global_id[0], ctx->block_idx[0] };
+
+#ifdef EVENTS
+	bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &event, sizeof(event));
+#else
+	bpf_ringbuf_output(&events, &event, sizeof(event), 0);
+#endif
+#endif
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
