@@ -15,7 +15,8 @@
  * walk starts again. Keys longer than a word are read between two looks at the element's generation.
  * Inserting and deleting hold the bucket's lock for one turn of a loop, in which nothing waits: lanes
  * of a warp cannot block each other, and a lock whose holder died costs its waiters a bounded time,
- * after which they give up with -EBUSY and count in lock_timeouts.
+ * after which they give up with -EBUSY, count in lock_timeouts and mark the lock, so that later ones wait
+ * briefly. The mark goes when the holder, who was only slow (a CPU took its thread away), lets the lock go.
  * Updating in place takes no lock. Where programs delete keys (GPUBPF_LAYOUT_DELETES) it pins the
  * element: a deleted element is free only when the last pin is gone, whoever holds that frees it.
  * (A deletion by the host of a map that no program deletes from may meet an update of the same key; the
@@ -49,8 +50,12 @@ struct gpubpf_hash_elem {
 #define GPUBPF_HASH_TAKEN 256
 #define GPUBPF_HASH_BUCKETS 384
 
-/* turns of a loop that a lane waits for a lock; few once anyone has waited in vain */
-#define GPUBPF_HASH_PATIENCE (1u << 22)
+/* a bucket's lock: free is 0 */
+#define GPUBPF_HASH_HELD 1u
+#define GPUBPF_HASH_STUCK 2u         /* held, and someone has waited for it in vain */
+
+/* turns of a loop that a lane waits for a lock that is held, and for one that is stuck */
+#define GPUBPF_HASH_PATIENCE (1u << 24)
 #define GPUBPF_HASH_HASTE (1u << 10)
 
 /* the power of two at or above n, 0 < n <= 2^31 */
@@ -136,14 +141,22 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 	return GPUBPF_HASH_LOST;
 }
 
-GPUBPF_FN u32 gpubpf_hash_patience(u64 map)
+/* after so many turns, wait for the lock once more? */
+GPUBPF_FN u32 gpubpf_hash_waits(u64 bucket, u32 turns)
 {
-	return gpubpf_load_u64(map + 8) ? GPUBPF_HASH_HASTE : GPUBPF_HASH_PATIENCE;
+	return turns < GPUBPF_HASH_HASTE ||
+	       (turns < GPUBPF_HASH_PATIENCE && gpubpf_load_u32(bucket) != GPUBPF_HASH_STUCK);
 }
 
 GPUBPF_FN u32 gpubpf_hash_trylock(u64 bucket)
 {
-	return gpubpf_load_u32(bucket) == 0 && gpubpf_cas_u32(bucket, 0, 1) == 0;
+	return gpubpf_load_u32(bucket) == 0 && gpubpf_cas_u32(bucket, 0, GPUBPF_HASH_HELD) == 0;
+}
+
+GPUBPF_FN void gpubpf_hash_give_up(u64 map, u64 bucket)
+{
+	gpubpf_cas_u32(bucket, GPUBPF_HASH_HELD, GPUBPF_HASH_STUCK);
+	gpubpf_count(map + 8);
 }
 
 /*
@@ -296,15 +309,14 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 				 GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
 	u64 map = env->arena + ctl, lock, before = 0;
-	u32 bucket, at, turns, patience, full = 0, done = 0;
+	u32 bucket, at, turns, full = 0, done = 0;
 	s64 ret = -GPUBPF_EBUSY;
 
 	if (flags > GPUBPF_EXIST)
 		return -GPUBPF_EINVAL;
 	bucket = gpubpf_hash_bucket(key, key_size, max_entries);
 	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
-	patience = gpubpf_hash_patience(map);
-	for (turns = 0; !done && turns < patience; turns++) {
+	for (turns = 0; !done && gpubpf_hash_waits(lock, turns); turns++) {
 		at = gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before);
 		if (at != 0 && at != GPUBPF_HASH_LOST) {
 			done = flags == GPUBPF_NOEXIST || gpubpf_hash_set_found(env, GPUBPF_MAP_PASS, at, key, value);
@@ -325,7 +337,7 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	if (ret == -GPUBPF_E2BIG)
 		gpubpf_count(map);
 	if (ret == -GPUBPF_EBUSY)
-		gpubpf_count(map + 8);
+		gpubpf_hash_give_up(map, lock);
 	return ret;
 }
 
@@ -351,12 +363,11 @@ GPUBPF_FN s64 gpubpf_hash_delete_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket,
 GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
 {
 	u64 map = env->arena + ctl, lock, before = 0;
-	u32 bucket = gpubpf_hash_bucket(key, key_size, max_entries), turns, patience, done = 0;
+	u32 bucket = gpubpf_hash_bucket(key, key_size, max_entries), turns, done = 0;
 	s64 ret = -GPUBPF_ENOENT;
 
 	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
-	patience = gpubpf_hash_patience(map);
-	for (turns = 0; !done && turns < patience; turns++) {
+	for (turns = 0; !done && gpubpf_hash_waits(lock, turns); turns++) {
 		if (gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before) == 0) {
 			done = 1;
 		} else if (gpubpf_hash_trylock(lock)) {
@@ -367,7 +378,7 @@ GPUBPF_FN s64 gpubpf_hash_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	if (!done)
 		ret = -GPUBPF_EBUSY;
 	if (ret == -GPUBPF_EBUSY)
-		gpubpf_count(map + 8);
+		gpubpf_hash_give_up(map, lock);
 	return ret;
 }
 

@@ -247,7 +247,7 @@ static void test_hash_fill(struct gpu *gpu, uint32_t keys, uint32_t room, uint32
 
 static void test_hash_churn(struct gpu *gpu)
 {
-	uint64_t out[4], cursor = 0, value;
+	uint64_t out[4], cursor = 0, value, timeouts;
 	uint32_t seen = 0, wrong = 0;
 	struct fixture f;
 	struct wide key;
@@ -263,6 +263,10 @@ static void test_hash_churn(struct gpu *gpu)
 	ok(out[0] - out[1] == seen, "churn: %llu inserted, %llu deleted, %u left", (unsigned long long)out[0],
 	   (unsigned long long)out[1], seen);
 	ok(out[2] == 0 && wrong == 0, "churn: %llu unexpected results, %u wrong values", (unsigned long long)out[2], wrong);
+	/* a CPU may take a lock's holder away for longer than anyone waits: that is counted, and cannot be usual */
+	timeouts = ((const struct gpubpf_map_ctl *)((char *)f.arena + f.layout.maps[0].ctl))->lock_timeouts;
+	ok(out[3] == timeouts && timeouts < items / 8, "churn: %llu waited for a lock in vain, %llu counted",
+	   (unsigned long long)out[3], (unsigned long long)timeouts);
 	ok(all_free(&f), "churn: all elements can be used again");
 	fixture_end(&f);
 }

@@ -69,7 +69,8 @@ __kernel void hash_fill(__global uchar *arena, uint n, __global ulong *out)
 	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : 2)), 1);
 }
 
-/* insert, look up, update, delete, all work-items on few keys; out[0] inserted, out[1] deleted, out[2] wrong */
+/* insert, look up, update, delete, all work-items on few keys; out[0] inserted, out[1] deleted,
+ * out[2] wrong, out[3] waited for a lock in vain */
 __kernel void hash_churn(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
@@ -83,15 +84,15 @@ __kernel void hash_churn(__global uchar *arena, uint n, __global ulong *out)
 		if (ret == 0)
 			gpubpf_add_u64((u64)out, 1);
 		else if (ret != -GPUBPF_EEXIST && ret != -GPUBPF_E2BIG)
-			gpubpf_add_u64((u64)(out + 2), 1);
+			gpubpf_add_u64((u64)(out + (ret == -GPUBPF_EBUSY ? 3 : 2)), 1);
 		address = gpubpf_hash_lookup(env, MAP(0), BYTES(key));
-		if (address)
-			gpubpf_hash_update(env, MAP(0), BYTES(key), BYTES(value), GPUBPF_EXIST);
+		if (address && gpubpf_hash_update(env, MAP(0), BYTES(key), BYTES(value), GPUBPF_EXIST) == -GPUBPF_EBUSY)
+			gpubpf_add_u64((u64)(out + 3), 1);
 		ret = gpubpf_hash_delete(env, MAP(0), BYTES(key));
 		if (ret == 0)
 			gpubpf_add_u64((u64)(out + 1), 1);
 		else if (ret != -GPUBPF_ENOENT)
-			gpubpf_add_u64((u64)(out + 2), 1);
+			gpubpf_add_u64((u64)(out + (ret == -GPUBPF_EBUSY ? 3 : 2)), 1);
 		key.a = (key.a * 5 + round) % n;
 		value = key.a;
 	}

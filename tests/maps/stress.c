@@ -257,6 +257,35 @@ static void test_ring(uint64_t seed, uint32_t bytes, uint32_t replicas)
 	fixture_end(&f);
 }
 
+/* The holder of a lock that is gone, then back: waiters give up, other buckets go on, and all is well afterwards. */
+static void test_stuck(void)
+{
+	struct fixture f;
+	struct gpubpf_map_ctl *ctl;
+	uint32_t *lock, bucket, key = 7, other = 8;
+	uint64_t value = 1;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_HASH, 4, 8, 64, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
+	if (!ok(fixture_ready(&f) == 0, "stuck lock: layout"))
+		return;
+	ctl = (void *)((char *)f.arena + f.layout.maps[0].ctl);
+	bucket = gpubpf_hash_bucket((const u8 *)&key, 4, 64);
+	while (gpubpf_hash_bucket((const u8 *)&other, 4, 64) == bucket)
+		other++;
+	lock = (void *)(uintptr_t)gpubpf_hash_bucket_at(&f.env, f.layout.maps[0].ctl, bucket);
+	*lock = GPUBPF_HASH_HELD;
+	ok(gpubpf_map_update(&f.view[0], &key, &value, BPF_ANY) == -EBUSY && ctl->lock_timeouts == 1 &&
+	   *lock == GPUBPF_HASH_STUCK, "stuck lock: given up once, and marked");
+	ok(gpubpf_map_update(&f.view[0], &key, &value, BPF_ANY) == -EBUSY && ctl->lock_timeouts == 2,
+	   "stuck lock: given up again");
+	ok(gpubpf_map_update(&f.view[0], &other, &value, BPF_ANY) == 0, "stuck lock: other buckets go on");
+	gpubpf_hash_unlock(&f.env, (uintptr_t)lock);
+	ok(gpubpf_map_update(&f.view[0], &key, &value, BPF_ANY) == 0 && *lock == 0 && ctl->lock_timeouts == 2 &&
+	   gpubpf_map_delete(&f.view[0], &key) == 0, "stuck lock: as before once the holder let it go");
+	fixture_end(&f);
+}
+
 int main(void)
 {
 	uint64_t seed = random_seed();
@@ -270,5 +299,6 @@ int main(void)
 	test_ring(seed, 128, 1);
 	test_ring(seed, 4096, 3);
 	test_ring(seed, 1 << 20, 4);
+	test_stuck();
 	return done();
 }
