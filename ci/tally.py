@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sum the TAP output of all tests of a meson run: tally.py TESTLOG.JSON TEST.LOG STATUS.
+"""Sum the TAP output of all tests of a meson run: tally.py BUILD SUITE... (meson test's arguments).
 
 Prints each failed check with the output of its test, each skipped one with its reason, and last
 `N passed, N failed, N skipped`. A test that died, timed out or printed no check counts as one failure.
+
+Up to RERUN tests that failed are run once more, alone: a busy machine can starve a test that shares it with
+others. One that then passes is named as UNSTABLE, with what had failed; one that fails again is FAILED.
 """
 import json
 import re
+import subprocess
 import sys
 
 CHECK = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s+#\s*(skip|todo)\b\S*\s*(.*))?$", re.IGNORECASE)
+RERUN = 3
 ALL_SKIPPED = re.compile(r"^1\.\.0\s*#\s*skip\S*\s*(.*)$", re.IGNORECASE)
 
 
@@ -36,13 +41,37 @@ def tally(test):
     return passed, failed, skipped
 
 
-def main():
-    log, text, status = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def run(build, arguments, log):
+    """Run meson test. Its exit status, the tests of its log, and its output."""
+    command = ["meson", "test", "-C", build, "--no-rebuild", "--logbase", log, *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     try:
-        with open(log, encoding="utf-8", errors="replace") as f:
+        with open(f"{build}/meson-logs/{log}.json", encoding="utf-8", errors="replace") as f:
             tests = [json.loads(line) for line in f if line.strip()]
     except OSError:
         tests = []
+    return done.returncode, tests, done.stdout.decode(errors="replace")
+
+
+def output(test):
+    return ["    " + line for line in (test.get("stdout", "") + test.get("stderr", "")).splitlines()[-40:]]
+
+
+def rerun(build, test, failures):
+    """Run a failed test alone; what stands of it."""
+    _, again, _ = run(build, [test["name"].split(" / ")[-1]], "rerunlog")
+    if len(again) != 1 or tally(again[0])[1]:
+        return again[0] if len(again) == 1 else test
+    print(f"UNSTABLE {test['name']}: passed alone; with others: {'; '.join(failures[:10])}", *output(test), sep="\n")
+    return again[0]
+
+
+def main():
+    build, arguments = sys.argv[1], sys.argv[2:]
+    status, tests, text = run(build, arguments, "testlog")
+    failures = [tally(test)[1] for test in tests]
+    if 0 < sum(map(bool, failures)) <= RERUN:
+        tests = [rerun(build, test, f) if f else test for test, f in zip(tests, failures)]
     passed = failed = skipped = 0
     for test in tests:
         p, f, s = tally(test)
@@ -50,11 +79,9 @@ def main():
         for name, reason in s:
             print(f"SKIPPED {test['name']}: {name}: {reason}")
         if f:
-            tail = (test.get("stdout", "") + test.get("stderr", "")).splitlines()[-40:]
-            print(f"FAILED {test['name']}: {'; '.join(f[:10])}", *("    " + line for line in tail), sep="\n")
-    if not tests or (status and not failed):
-        with open(text, encoding="utf-8", errors="replace") as f:
-            print("".join(f.readlines()[-30:]))
+            print(f"FAILED {test['name']}: {'; '.join(f[:10])}", *output(test), sep="\n")
+    if not tests or (status and not any(failures)):
+        print("\n".join(text.splitlines()[-30:]))
         failed += 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
