@@ -11,7 +11,7 @@ void gpubpf_reader_init(struct gpubpf_reader *r, const void *data, size_t size)
 	r->failed = false;
 }
 
-static const uint8_t *take(struct gpubpf_reader *r, size_t n)
+const void *gpubpf_get_raw(struct gpubpf_reader *r, size_t n)
 {
 	const uint8_t *at = r->at;
 
@@ -25,7 +25,7 @@ static const uint8_t *take(struct gpubpf_reader *r, size_t n)
 
 static uint64_t get_le(struct gpubpf_reader *r, size_t n)
 {
-	const uint8_t *at = take(r, n);
+	const uint8_t *at = gpubpf_get_raw(r, n);
 	uint64_t v = 0;
 
 	for (size_t i = 0; at && i < n; i++)
@@ -72,7 +72,7 @@ void gpubpf_get_str(struct gpubpf_reader *r, char *buf, size_t size)
 const void *gpubpf_get_bytes(struct gpubpf_reader *r, size_t *size)
 {
 	size_t n = gpubpf_get_u32(r);
-	const void *data = take(r, n);
+	const void *data = gpubpf_get_raw(r, n);
 
 	*size = data ? n : 0;
 	return data;
@@ -92,7 +92,7 @@ bool gpubpf_reader_done(const struct gpubpf_reader *r)
 	return !r->failed && r->at == r->end;
 }
 
-static void put(struct gpubpf_writer *w, const void *data, size_t n)
+void gpubpf_put_raw(struct gpubpf_writer *w, const void *data, size_t n)
 {
 	if (w->failed || !n)
 		return;
@@ -120,7 +120,7 @@ static void put_le(struct gpubpf_writer *w, uint64_t v, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = v >> (8 * i);
-	put(w, bytes, n);
+	gpubpf_put_raw(w, bytes, n);
 }
 
 void gpubpf_put_u8(struct gpubpf_writer *w, uint8_t v)
@@ -155,7 +155,7 @@ void gpubpf_put_bytes(struct gpubpf_writer *w, const void *data, size_t size)
 		return;
 	}
 	gpubpf_put_u32(w, size);
-	put(w, data, size);
+	gpubpf_put_raw(w, data, size);
 }
 
 void gpubpf_writer_finish(struct gpubpf_writer *w)

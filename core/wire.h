@@ -33,6 +33,8 @@ void gpubpf_get_str(struct gpubpf_reader *r, char *buf, size_t size);
 const void *gpubpf_get_bytes(struct gpubpf_reader *r, size_t *size);
 /* The count of an array whose elements take at least `least` bytes each: fails early on a lie. */
 uint32_t gpubpf_get_count(struct gpubpf_reader *r, size_t least);
+/* n bytes as they are; NULL when failed. */
+const void *gpubpf_get_raw(struct gpubpf_reader *r, size_t n);
 /* True if nothing failed and nothing is left. */
 bool gpubpf_reader_done(const struct gpubpf_reader *r);
 
@@ -42,6 +44,7 @@ void gpubpf_put_u32(struct gpubpf_writer *w, uint32_t v);
 void gpubpf_put_u64(struct gpubpf_writer *w, uint64_t v);
 void gpubpf_put_str(struct gpubpf_writer *w, const char *s);
 void gpubpf_put_bytes(struct gpubpf_writer *w, const void *data, size_t size);
+void gpubpf_put_raw(struct gpubpf_writer *w, const void *data, size_t size); /* without a length */
 void gpubpf_writer_finish(struct gpubpf_writer *w); /* frees */
 
 #endif

@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hip_msgpack open_metadata(const struct hip_elf *elf)
+static struct gpubpf_reader open_metadata(const struct hip_elf *elf)
 {
 	size_t size = 0;
 	const uint8_t *data = hip_elf_metadata(elf, &size);
 
-	return (struct hip_msgpack){ data, data ? data + size : NULL, !data };
+	return (struct gpubpf_reader){ data, data ? data + size : NULL, !data };
 }
 
 /* Go to the value of a key of the map that comes next. */
-static bool find_key(struct hip_msgpack *m, const char *key)
+static bool find_key(struct gpubpf_reader *m, const char *key)
 {
 	uint32_t n = hip_msgpack_map(m), len;
 
-	while (n-- && !m->bad) {
+	while (n-- && !m->failed) {
 		const char *text = hip_msgpack_text(m, &len);
 
 		if (hip_msgpack_is(text, len, key))
@@ -29,7 +29,7 @@ static bool find_key(struct hip_msgpack *m, const char *key)
 	return false;
 }
 
-static void note_key(struct hip_meta *meta, struct hip_msgpack *m, const char *key, uint32_t len)
+static void note_key(struct hip_meta *meta, struct gpubpf_reader *m, const char *key, uint32_t len)
 {
 	static const struct {
 		const char *key;
@@ -40,7 +40,7 @@ static void note_key(struct hip_meta *meta, struct hip_msgpack *m, const char *k
 		{ ".kernarg_segment_size", offsetof(struct hip_meta, kernarg_size) },
 		{ ".wavefront_size", offsetof(struct hip_meta, wave_size) },
 	};
-	struct hip_msgpack value = *m;
+	struct gpubpf_reader value = *m;
 
 	hip_msgpack_skip(m);
 	value.end = m->at;
@@ -58,32 +58,32 @@ static void note_key(struct hip_meta *meta, struct hip_msgpack *m, const char *k
 		}
 }
 
-static bool read_kernel(struct hip_msgpack *m, struct hip_meta *meta)
+static bool read_kernel(struct gpubpf_reader *m, struct hip_meta *meta)
 {
 	const uint8_t *begin = m->at;
 	uint32_t n = hip_msgpack_map(m), len;
 
 	*meta = (struct hip_meta){ 0 };
-	while (n-- && !m->bad) {
+	while (n-- && !m->failed) {
 		const char *key = hip_msgpack_text(m, &len);
 
 		note_key(meta, m, key, len);
 	}
-	meta->map = (struct hip_msgpack){ begin, m->at, m->bad };
-	return !m->bad && meta->name;
+	meta->map = (struct gpubpf_reader){ begin, m->at, m->failed };
+	return !m->failed && meta->name;
 }
 
 bool hip_meta_kernel(const struct hip_elf *elf, uint32_t i, struct hip_meta *meta)
 {
-	struct hip_msgpack m = open_metadata(elf);
+	struct gpubpf_reader m = open_metadata(elf);
 	uint32_t n;
 
-	if (m.bad || !find_key(&m, "amdhsa.kernels"))
+	if (m.failed || !find_key(&m, "amdhsa.kernels"))
 		return false;
 	n = hip_msgpack_array(&m);
 	if (i >= n)
 		return false;
-	while (i-- && !m.bad)
+	while (i-- && !m.failed)
 		hip_msgpack_skip(&m);
 	return read_kernel(&m, meta);
 }
@@ -96,12 +96,12 @@ bool hip_meta_find(const struct hip_elf *elf, const char *name, struct hip_meta 
 	return false;
 }
 
-static void read_arg(struct hip_msgpack *m, struct hip_meta_arg *arg)
+static void read_arg(struct gpubpf_reader *m, struct hip_meta_arg *arg)
 {
 	uint32_t n = hip_msgpack_map(m), len;
 
 	*arg = (struct hip_meta_arg){ 0 };
-	while (n-- && !m->bad) {
+	while (n-- && !m->failed) {
 		const char *key = hip_msgpack_text(m, &len);
 
 		if (hip_msgpack_is(key, len, ".offset"))
@@ -119,18 +119,18 @@ static void read_arg(struct hip_msgpack *m, struct hip_meta_arg *arg)
 	}
 }
 
-uint32_t hip_meta_nargs(struct hip_meta *meta, struct hip_msgpack *args)
+uint32_t hip_meta_nargs(struct hip_meta *meta, struct gpubpf_reader *args)
 {
 	*args = meta->args;
 	return args->at ? hip_msgpack_array(args) : 0;
 }
 
-bool hip_meta_arg(struct hip_msgpack *args, uint32_t *left, struct hip_meta_arg *arg)
+bool hip_meta_arg(struct gpubpf_reader *args, uint32_t *left, struct hip_meta_arg *arg)
 {
-	while (*left && !args->bad) {
+	while (*left && !args->failed) {
 		--*left;
 		read_arg(args, arg);
-		if (!args->bad && (arg->kind_len < 7 || memcmp(arg->kind, "hidden_", 7)))
+		if (!args->failed && (arg->kind_len < 7 || memcmp(arg->kind, "hidden_", 7)))
 			return true;
 	}
 	return false;
@@ -156,7 +156,7 @@ static enum gpubpf_param_kind kind_of(const struct hip_meta_arg *arg)
 uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *params, uint32_t *offsets, uint32_t room)
 {
 	struct hip_meta copy = *meta;
-	struct hip_msgpack args;
+	struct gpubpf_reader args;
 	uint32_t left = hip_meta_nargs(&copy, &args), n = 0, bytes = 0;
 	struct hip_meta_arg arg;
 
@@ -182,23 +182,23 @@ uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *param
 	return n;
 }
 
-static void put_number(struct hip_msgpack_writer *w, const char *key, uint32_t value)
+static void put_number(struct gpubpf_writer *w, const char *key, uint32_t value)
 {
 	hip_msgpack_put_text(w, key, strlen(key));
 	hip_msgpack_put_uint(w, value);
 }
 
 /* The arguments of the original and the words behind them. */
-static void copy_args(struct hip_msgpack_writer *w, const struct hip_meta *meta, const struct hip_meta_twin *twin)
+static void copy_args(struct gpubpf_writer *w, const struct hip_meta *meta, const struct hip_meta_twin *twin)
 {
 	struct hip_meta copy = *meta;
-	struct hip_msgpack args;
+	struct gpubpf_reader args;
 	uint32_t n = hip_meta_nargs(&copy, &args);
 
 	hip_msgpack_put_text(w, ".args", 5);
 	hip_msgpack_put_array(w, n + twin->words);
 	if (n)
-		hip_msgpack_put(w, args.at, args.end - args.at);
+		gpubpf_put_raw(w, args.at, args.end - args.at);
 	for (uint32_t i = 0; i < twin->words; i++) {
 		hip_msgpack_put_map(w, 3);
 		put_number(w, ".offset", twin->end + 8 * i);
@@ -208,7 +208,7 @@ static void copy_args(struct hip_msgpack_writer *w, const struct hip_meta *meta,
 	}
 }
 
-static void copy_kernel(struct hip_msgpack_writer *w, const struct hip_meta *meta, const struct hip_meta_twin *twin)
+static void copy_kernel(struct gpubpf_writer *w, const struct hip_meta *meta, const struct hip_meta_twin *twin)
 {
 	const struct {
 		const char *key;
@@ -218,14 +218,14 @@ static void copy_kernel(struct hip_msgpack_writer *w, const struct hip_meta *met
 		{ ".private_segment_fixed_size", twin->private_size },
 		{ ".kernarg_segment_size", twin->words ? twin->end + 8 * twin->words : meta->kernarg_size },
 	};
-	struct hip_msgpack m = meta->map;
+	struct gpubpf_reader m = meta->map;
 	uint32_t n = hip_msgpack_map(&m), len;
 	char symbol[300];
 
 	snprintf(symbol, sizeof(symbol), "%s.kd", twin->name);
 	hip_msgpack_put_map(w, n + (meta->args.at ? 0 : 1));
 	copy_args(w, meta, twin);
-	while (n-- && !m.bad) {
+	while (n-- && !m.failed) {
 		const char *key = hip_msgpack_text(&m, &len);
 		const uint8_t *value = m.at;
 		bool ours = false;
@@ -244,19 +244,19 @@ static void copy_kernel(struct hip_msgpack_writer *w, const struct hip_meta *met
 		else if (hip_msgpack_is(key, len, ".symbol"))
 			hip_msgpack_put_text(w, symbol, strlen(symbol));
 		else if (!ours)
-			hip_msgpack_put(w, value, m.at - value);
+			gpubpf_put_raw(w, value, m.at - value);
 	}
 }
 
 int hip_meta_write(const struct hip_elf *elf, const struct hip_meta *meta, const struct hip_meta_twin *twin,
 		   struct gpubpf_blob *out)
 {
-	struct hip_msgpack m = open_metadata(elf);
-	struct hip_msgpack_writer w = { 0 };
+	struct gpubpf_reader m = open_metadata(elf);
+	struct gpubpf_writer w = { 0 };
 	uint32_t n = hip_msgpack_map(&m), len;
 
 	hip_msgpack_put_map(&w, n);
-	while (n-- && !m.bad) {
+	while (n-- && !m.failed) {
 		const char *key = hip_msgpack_text(&m, &len);
 		const uint8_t *value = m.at;
 
@@ -266,10 +266,10 @@ int hip_meta_write(const struct hip_elf *elf, const struct hip_meta *meta, const
 			hip_msgpack_put_array(&w, 1);
 			copy_kernel(&w, meta, twin);
 		} else {
-			hip_msgpack_put(&w, value, m.at - value);
+			gpubpf_put_raw(&w, value, m.at - value);
 		}
 	}
-	if (w.failed || m.bad) {
+	if (w.failed || m.failed) {
 		free(w.data);
 		return w.failed ? -ENOMEM : -EINVAL;
 	}

@@ -12,8 +12,8 @@ struct hip_meta {
 	const char *name, *symbol;
 	uint32_t name_len, symbol_len;
 	uint32_t vgprs, agprs, sgprs, kernarg_size, wave_size;
-	struct hip_msgpack map;    /* all of it */
-	struct hip_msgpack args;   /* the array; at NULL: there is none */
+	struct gpubpf_reader map;    /* all of it */
+	struct gpubpf_reader args;   /* the array; at NULL: there is none */
 };
 
 struct hip_meta_arg {
@@ -27,8 +27,8 @@ bool hip_meta_kernel(const struct hip_elf *elf, uint32_t i, struct hip_meta *met
 /* By the name that the runtime knows. */
 bool hip_meta_find(const struct hip_elf *elf, const char *name, struct hip_meta *meta);
 /* The next of the arguments that the source has; hidden ones are passed over. */
-bool hip_meta_arg(struct hip_msgpack *args, uint32_t *left, struct hip_meta_arg *arg);
-uint32_t hip_meta_nargs(struct hip_meta *meta, struct hip_msgpack *args);
+bool hip_meta_arg(struct gpubpf_reader *args, uint32_t *left, struct hip_meta_arg *arg);
+uint32_t hip_meta_nargs(struct hip_meta *meta, struct gpubpf_reader *args);
 /* The kernel's parameters into params (room for all); returns how many there are. Offsets: where each lies in
  * the kernel's arguments, NULL not wanted. */
 uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *params, uint32_t *offsets, uint32_t room);

@@ -11,6 +11,7 @@
  *   llvm_stack.c   the stack as private arrays, split so that LLVM can make registers of them
  *   llvm_mem.c     loads, stores, atomics
  *   llvm_ctx.c     fields of the context
+ *   llvm_env.c     where inlined code finds what the context is made of
  *   llvm_call.c    helpers
  *   llvm_shared.c  operations on maps that are large enough to exist once
  *   llvm_opt.c     passes between lowering and emission

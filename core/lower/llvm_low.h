@@ -94,6 +94,25 @@ LLVMBasicBlockRef low_block(struct low_prog *p, const char *name);
 /* llvm_site.c */
 int low_site(struct low *l, uint32_t site);
 
+/* llvm_env.c: for the targets' inline_env */
+/* what the programs of a site ask for; args: a bit each */
+struct low_wants {
+	uint64_t args;
+	bool launch, pid, bytes, clock;
+};
+
+/* `bytes` (1, 2, 4 or 8) at `off` of a kernel's parameter, zero-extended to i64 */
+typedef LLVMValueRef low_load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes);
+
+void low_wants_add(struct low_wants *w, const struct gpubpf_lower_job *job, uint32_t site);
+/* Store an i64 or a pointer into the environment. */
+void low_env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v);
+/* A word of the twin's own that the agent writes; defined by whichever site comes first. */
+LLVMValueRef low_env_word(struct low *l, const char *name, unsigned space, LLVMVisibility visibility);
+/* The arguments that are wanted, and their bytes. */
+void low_env_arguments(struct low *l, const struct gpubpf_site_desc *site, const struct low_wants *w,
+		       LLVMValueRef env, low_load_param *load);
+
 /* llvm_prog.c */
 int low_program(struct low_prog *p);
 LLVMValueRef low_get(struct low_frame *f, unsigned reg);
