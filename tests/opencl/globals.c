@@ -12,7 +12,7 @@ static const char source[] =
 
 int main(void)
 {
-	char version[64] = "";
+	char version[256] = "";
 	cl_program p;
 	cl_kernel put, get;
 	cl_mem out;

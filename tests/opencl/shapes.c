@@ -37,7 +37,7 @@ static void launch(cl_kernel k, cl_uint dim, const size_t *offset, const size_t 
 int main(void)
 {
 	cl_bool uneven = CL_FALSE;
-	char version[64] = "";
+	char version[256] = "";
 	cl_program program;
 	cl_kernel k;
 
