@@ -18,67 +18,35 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/child.h"
 #include "tests/tap.h"
 
 #define TIMEOUT_S 120
 
-struct run {
-	int status;
-	char out[65536], err[8192];
-	double seconds;
-};
-
 static const char *agent, *device;
 
-static void slurp(int fd, char *to, size_t size)
+struct how {
+	const char *app, *session;
+};
+
+static void become(const void *arg)
 {
-	ssize_t n = pread(fd, to, size - 1, 0);
+	const char *preload = getenv("AGENT_TEST_PRELOAD");
+	const struct how *how = arg;
 
-	to[n < 0 ? 0 : n] = 0;
-	close(fd);
-}
-
-static int wait_bounded(pid_t pid)
-{
-	int status;
-
-	for (int i = 0; i < TIMEOUT_S * 100; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
-		usleep(10000);
+	if (how->session) {
+		setenv("OPENCL_LAYERS", agent, 1);
+		setenv("GPUBPF_SESSION", how->session, 1);
+		if (preload)
+			setenv("LD_PRELOAD", preload, 1);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
-	return -1;
+	execl(how->app, how->app, NULL);
 }
 
 /* Run the program; session NULL: without the agent. */
-static void run_app(const char *app, const char *session, struct run *r)
+static void run_app(const char *app, const char *session, struct child *c)
 {
-	int out = open("/tmp", O_TMPFILE | O_RDWR, 0600), err = open("/tmp", O_TMPFILE | O_RDWR, 0600);
-	const char *preload = getenv("AGENT_TEST_PRELOAD");
-	struct timespec from, to;
-	pid_t pid;
-
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	pid = fork();
-	if (!pid) {
-		dup2(out, 1);
-		dup2(err, 2);
-		if (session) {
-			setenv("OPENCL_LAYERS", agent, 1);
-			setenv("GPUBPF_SESSION", session, 1);
-			if (preload)
-				setenv("LD_PRELOAD", preload, 1);
-		}
-		execl(app, app, NULL);
-		_exit(126);
-	}
-	r->status = wait_bounded(pid);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	r->seconds = to.tv_sec - from.tv_sec + (to.tv_nsec - from.tv_nsec) / 1e9;
-	slurp(out, r->out, sizeof(r->out));
-	slurp(err, r->err, sizeof(r->err));
+	child_run(c, TIMEOUT_S, become, &(struct how){ app, session });
 }
 
 static const char *base(const char *path)
@@ -126,13 +94,13 @@ static void note_text(const char *what, const char *text, size_t max)
 	note("%s: %s", what, line);
 }
 
-static void show(const struct run *r)
+static void show(const struct child *r)
 {
 	note("status %d", r->status);
 	note_text("standard error", r->err, 4000);
 }
 
-static bool same(const struct run *a, const struct run *b)
+static bool same(const struct child *a, const struct child *b)
 {
 	size_t at;
 
@@ -147,9 +115,9 @@ static bool same(const struct run *a, const struct run *b)
 	return false;
 }
 
-static struct run native, probed; /* large */
+static struct child native, probed; /* large */
 
-static void exact(const char *app, const struct run *want)
+static void exact(const char *app, const struct child *want)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 60000, .sample = 1 };
 	struct fake_tool tool;
@@ -163,7 +131,7 @@ static void exact(const char *app, const struct run *want)
 }
 
 /* Whatever the tool does, the program is as before; `says`: a part of the line that the user sees. */
-static void survives(const char *app, const struct run *want, const struct fake_options *o, const char *what,
+static void survives(const char *app, const struct child *want, const struct fake_options *o, const char *what,
 		     const char *says)
 {
 	struct fake_tool tool;
@@ -179,7 +147,7 @@ static void survives(const char *app, const struct run *want, const struct fake_
 	fake_stop(&tool);
 }
 
-static void bad_tools(const char *app, const struct run *want)
+static void bad_tools(const char *app, const struct child *want)
 {
 	struct fake_options o = { .mode = FAKE_REFUSE, .pattern = "*", .wait_ms = 60000, .sample = 1 };
 
@@ -205,7 +173,7 @@ static void bad_tools(const char *app, const struct run *want)
 	survives(app, want, &o, "a tool that is not waited for", NULL);
 }
 
-static void hostile_tools(const char *app, const struct run *want)
+static void hostile_tools(const char *app, const struct child *want)
 {
 	struct fake_options o = { .mode = FAKE_HOSTILE, .pattern = "*", .wait_ms = 500, .sample = 1 };
 	bool all = true;
@@ -248,7 +216,7 @@ static void chosen_launches(const char *app)
 	fake_stop(&tool);
 }
 
-static void idle(const char *app, const struct run *want)
+static void idle(const char *app, const struct child *want)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .sample = 1 };
 	struct fake_tool tool;

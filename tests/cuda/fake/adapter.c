@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * adapter AGENT.so DRIVER.so APP: the CUDA adapter under a program that uses the fake driver in every way and a
- * fake tool that makes its twins: the output is the program's own, and what was counted is exact.
+ * adapter AGENT.so DRIVER.so APP [cost]: the CUDA adapter under a program that uses the fake driver in every way
+ * and a fake tool that makes its twins: the output is the program's own, and what was counted is exact. With
+ * `cost`, for the bench: what it adds to a launch.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -11,69 +12,43 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/child.h"
 #include "tests/hooks/fake_tool.h"
 #include "tests/tap.h"
 
 #define TIMEOUT_S 60
 #define HOOK_NS 200 /* what a launch may cost more */
 
-struct run {
-	int status;
-	char out[8192], err[4096];
-};
-
 static const char *agent, *app;
 static char *driver;             /* its folder */
 static const char *fail;         /* FAKE_CUDA_FAIL */
 
-static void slurp(int fd, char *to, size_t size)
+struct how {
+	const char *how, *scenario, *session;
+};
+
+static void become(const void *arg)
 {
-	ssize_t n = pread(fd, to, size - 1, 0);
+	const char *preload = getenv("AGENT_TEST_PRELOAD");
+	const struct how *h = arg;
+	char both[1024];
 
-	to[n < 0 ? 0 : n] = 0;
-	close(fd);
-}
-
-static int wait_bounded(pid_t pid)
-{
-	int status;
-
-	for (int i = 0; i < TIMEOUT_S * 200; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
-		usleep(5000);
+	setenv("LD_LIBRARY_PATH", driver, 1);
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	if (fail && h->session)
+		setenv("FAKE_CUDA_FAIL", fail, 1);
+	if (h->session) {
+		snprintf(both, sizeof(both), "%s%s%s", preload ? preload : "", preload ? ":" : "", agent);
+		setenv("LD_PRELOAD", both, 1);
+		setenv("GPUBPF_SESSION", h->session, 1);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
-	return -1;
+	execl(app, app, h->how, h->scenario, NULL);
 }
 
 /* Run the program; session NULL: without the agent. */
-static void run_app(const char *how, const char *scenario, const char *session, struct run *r)
+static void run_app(const char *how, const char *scenario, const char *session, struct child *c)
 {
-	int out = open("/tmp", O_TMPFILE | O_RDWR, 0600), err = open("/tmp", O_TMPFILE | O_RDWR, 0600);
-	const char *preload = getenv("AGENT_TEST_PRELOAD");
-	char both[1024];
-	pid_t pid = fork();
-
-	if (!pid) {
-		dup2(out, 1);
-		dup2(err, 2);
-		setenv("LD_LIBRARY_PATH", driver, 1);
-		unsetenv("CUDA_VISIBLE_DEVICES");
-		if (fail && session)
-			setenv("FAKE_CUDA_FAIL", fail, 1);
-		if (session) {
-			snprintf(both, sizeof(both), "%s%s%s", preload ? preload : "", preload ? ":" : "", agent);
-			setenv("LD_PRELOAD", both, 1);
-			setenv("GPUBPF_SESSION", session, 1);
-		}
-		execl(app, app, how, scenario, NULL);
-		_exit(126);
-	}
-	r->status = wait_bounded(pid);
-	slurp(out, r->out, sizeof(r->out));
-	slurp(err, r->err, sizeof(r->err));
+	child_run(c, TIMEOUT_S, become, &(struct how){ how, scenario, session });
 }
 
 static void show(const char *what, const char *text)
@@ -111,7 +86,7 @@ static bool counts_match(const struct fake_tool *tool, const char *out)
 	return match && any;
 }
 
-static struct run native, probed;
+static struct child native, probed;
 
 static bool same(void)
 {
@@ -203,8 +178,6 @@ static void cost(void)
 	struct fake_tool tool;
 	double base, unmatched, twin, idle;
 
-	if (getenv("AGENT_TEST_PRELOAD"))
-		return; /* a sanitizer's time says nothing */
 	base = cost_of(NULL);
 	idle = cost_of("/nowhere");
 	o.pattern = "nothing";
@@ -245,11 +218,15 @@ int main(int argc, char **argv)
 						 "refused", "broken-twin", "threads", "unload", "children",
 						 "enumerated" };
 
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
 	agent = argv[1];
 	driver = dirname(strdup(argv[2]));
 	app = argv[3];
+	if (argc == 5) {
+		cost();
+		return done();
+	}
 	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++)
 		exact(hows[i], "basic");
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(*scenarios); i++)
