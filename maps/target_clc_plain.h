@@ -13,6 +13,8 @@ ulong __attribute__((overloadable)) clock_read_device(void);
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 #endif
 
+#include "target_lane.h"
+
 /* Between volatile accesses and atomics the hardware's order is enough on x86. */
 GPUBPF_FN void gpubpf_fence(void)
 {
@@ -28,33 +30,6 @@ GPUBPF_FN void gpubpf_fence_system(void)
 {
 	mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
-
-GPUBPF_FN u32 gpubpf_sm(void)
-{
-	return gpubpf_group_sum();
-}
-
-#ifdef GPUBPF_SUBGROUPS
-GPUBPF_FN u32 gpubpf_lane(void)
-{
-	return get_sub_group_local_id();
-}
-
-GPUBPF_FN u32 gpubpf_warp(void)
-{
-	return get_sub_group_id();
-}
-#else
-GPUBPF_FN u32 gpubpf_lane(void)
-{
-	return 0;
-}
-
-GPUBPF_FN u32 gpubpf_warp(void)
-{
-	return gpubpf_item_linear();
-}
-#endif
 
 GPUBPF_FN u64 gpubpf_clock(void)
 {

@@ -5,35 +5,9 @@
 
 #include "target_scoped.h"
 #include "target_opencl.h"
+#include "target_lane.h"
 
 u64 gpubpf_clock_read(void);
-
-GPUBPF_FN u32 gpubpf_sm(void)
-{
-	return gpubpf_group_sum();
-}
-
-#ifdef GPUBPF_SUBGROUPS
-GPUBPF_FN u32 gpubpf_lane(void)
-{
-	return get_sub_group_local_id();
-}
-
-GPUBPF_FN u32 gpubpf_warp(void)
-{
-	return get_sub_group_id();
-}
-#else
-GPUBPF_FN u32 gpubpf_lane(void)
-{
-	return 0;
-}
-
-GPUBPF_FN u32 gpubpf_warp(void)
-{
-	return gpubpf_item_linear();
-}
-#endif
 
 GPUBPF_FN u64 gpubpf_clock(void)
 {

@@ -4,37 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gpubpf/ctx.h"
+#include "ctx.h"
 #include "llvm_low.h"
 
-enum source { ARG, ENV, CONST, DEVICE };
-
-static const struct field {
-	const char *name;
-	uint32_t off, count, size;
-	enum source source;
-} fields[] = {
-#define GPUBPF_CTX_FIELD(field, count, size, source) \
-	{ #field, offsetof(struct gpubpf_ctx, field), count, size, source },
-#include "core/ctx_fields.def"
-};
-
-static LLVMValueRef argument(struct low_prog *p, const struct field *field, uint32_t i)
+static LLVMValueRef argument(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
-	static const char *const regs[] = { "di", "si", "dx", "cx", "r8", "r9" };
 	struct low *l = p->l;
 	size_t off;
 
-	for (uint32_t r = 0; r < sizeof(regs) / sizeof(regs[0]); r++)
-		if (!strcmp(field->name, regs[r]))
-			i = r;
+	i = ctx_field_argument(field, i);
 	if (i >= p->site->nparams)
 		return low_const(l, 0);
 	off = offsetof(struct gpubpf_env, arg) + 8 * i;
 	return LLVMBuildLoad2(l->b, low_int(l, 8), low_byte_ptr(l, p->env, low_const32(l, off)), "");
 }
 
-static LLVMValueRef member(struct low_prog *p, const struct field *field)
+static LLVMValueRef member(struct low_prog *p, const struct ctx_field *field)
 {
 	bool launch = !strcmp(field->name, "launch");
 	size_t off = launch ? offsetof(struct gpubpf_env, launch) : offsetof(struct gpubpf_env, device);
@@ -44,23 +29,7 @@ static LLVMValueRef member(struct low_prog *p, const struct field *field)
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 
-static uint64_t constant(const struct low_prog *p, const struct field *field, uint32_t i)
-{
-	char name[GPUBPF_CTX_NAME] = "";
-	uint64_t word;
-
-	if (!strcmp(field->name, "kernel"))
-		return p->site->kernel_id;
-	if (!strcmp(field->name, "site"))
-		return p->site->site;
-	if (!strcmp(field->name, "nargs"))
-		return p->site->nparams;
-	snprintf(name, sizeof(name), "%.*s", GPUBPF_CTX_NAME - 1, p->site->kernel);
-	memcpy(&word, name + 8 * i, sizeof(word));
-	return word;
-}
-
-static LLVMValueRef device(struct low_prog *p, const struct field *field, uint32_t i)
+static LLVMValueRef device(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	LLVMValueRef index = low_const32(p->l, i);
 	char name[64];
@@ -69,7 +38,7 @@ static LLVMValueRef device(struct low_prog *p, const struct field *field, uint32
 	return low_call(p->l, name, &index, 1);
 }
 
-static LLVMValueRef element(struct low_prog *p, const struct field *field, uint32_t i)
+static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	switch (field->source) {
 	case ARG:
@@ -77,7 +46,7 @@ static LLVMValueRef element(struct low_prog *p, const struct field *field, uint3
 	case ENV:
 		return member(p, field);
 	case CONST:
-		return low_const(p->l, constant(p, field, i));
+		return low_const(p->l, ctx_field_constant(field, i, p->site));
 	case DEVICE:
 		return device(p, field, i);
 	}
@@ -96,14 +65,14 @@ LLVMValueRef low_ctx(struct low_prog *p, uint32_t off, unsigned width)
 	struct low *l = p->l;
 	LLVMValueRef sum = low_const(l, 0);
 
-	for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++)
-		for (uint32_t i = 0; i < fields[k].count; i++) {
-			uint32_t from = fields[k].off + i * fields[k].size;
+	for (uint32_t k = 0; k < ctx_nfields; k++)
+		for (uint32_t i = 0; i < ctx_fields[k].count; i++) {
+			uint32_t from = ctx_fields[k].off + i * ctx_fields[k].size;
 			LLVMValueRef v;
 
-			if (from + fields[k].size <= off || from >= off + width)
+			if (from + ctx_fields[k].size <= off || from >= off + width)
 				continue;
-			v = element(p, &fields[k], i);
+			v = element(p, &ctx_fields[k], i);
 			if (!v)
 				return NULL;
 			sum = LLVMBuildOr(l->b, sum, moved(l, v, from, off), "");

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctx.h"
+#include "gpubpf/ctx.h"
+#include "lower.h"
+
+const struct ctx_field ctx_fields[] = {
+#define GPUBPF_CTX_FIELD(field, count, size, source) \
+	{ #field, offsetof(struct gpubpf_ctx, field), count, size, source },
+#include "core/ctx_fields.def"
+};
+
+const uint32_t ctx_nfields = sizeof(ctx_fields) / sizeof(ctx_fields[0]);
+
+uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i)
+{
+	static const char *const regs[] = { "di", "si", "dx", "cx", "r8", "r9" };
+
+	for (uint32_t r = 0; r < sizeof(regs) / sizeof(regs[0]); r++)
+		if (!strcmp(field->name, regs[r]))
+			return r;
+	return i;
+}
+
+uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site)
+{
+	char name[GPUBPF_CTX_NAME] = "";
+	uint64_t word;
+
+	if (!strcmp(field->name, "kernel"))
+		return site->kernel_id;
+	if (!strcmp(field->name, "site"))
+		return site->site;
+	if (!strcmp(field->name, "nargs"))
+		return site->nparams;
+	snprintf(name, sizeof(name), "%.*s", GPUBPF_CTX_NAME - 1, site->kernel);
+	memcpy(&word, name + 8 * i, sizeof(word));
+	return word;
+}

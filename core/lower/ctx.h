@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of struct gpubpf_ctx (core/ctx_fields.def): where each lies and what a lowered program reads instead. */
+#ifndef GPUBPF_CORE_LOWER_CTX_H
+#define GPUBPF_CORE_LOWER_CTX_H
+
+#include <stdint.h>
+
+struct gpubpf_site_desc;
+
+struct ctx_field {
+	const char *name;
+	uint32_t off, count, size;   /* bytes; count elements of size */
+	/* an argument of the kernel; a member of struct gpubpf_env; a constant of the site; the device library's */
+	enum { ARG, ENV, CONST, DEVICE } source;
+};
+
+extern const struct ctx_field ctx_fields[];
+extern const uint32_t ctx_nfields;
+
+/* the kernel's argument that element i of an ARG field reads, from 0 */
+uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i);
+/* the value of element i of a CONST field */
+uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site);
+
+#endif
