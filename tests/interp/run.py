@@ -68,17 +68,19 @@ def judge(case, answer, proven):
 
 
 def run_cases(proven):
-    rows = [(case['name'], case.get('mem', '').replace('\n', ' ').strip() or '-', case['hex']) for case in cases]
+    # what crashes it would cost its whole group a second try
+    rows = [(case['name'], case.get('mem', '').replace('\n', ' ').strip() or '-', case['hex']) for case in cases
+            if where != 'hip' or case['name'] not in SIMULATOR_LACKS]
     answers = batch(rows, proven)
     if any('no OpenCL device' in a or 'OpenCL loader' in a for a in answers.values()):
         plan(f'no device {where} here')
     for case in cases:
+        if where == 'hip' and case['name'] in SIMULATOR_LACKS:
+            result(True, case['name'] + ' # SKIP the simulated gfx90a lacks ' + SIMULATOR_LACKS[case['name']])
+            continue
         answer = answers[case['name']]
         if where == 'oclgrind' and 'finding a kernel' in answer:
             result(True, case['name'] + ' # SKIP Oclgrind lacks an LLVM intrinsic (llvm.fshl) that its compiler made')
-            continue
-        if where == 'hip' and case['name'] in SIMULATOR_LACKS:
-            result(True, case['name'] + ' # SKIP the simulated gfx90a lacks ' + SIMULATOR_LACKS[case['name']])
             continue
         wrong = judge(case, answer, proven)
         result(wrong is None, case['name'] + (' (proven)' if proven else ''), f'want {wrong}, got {answer}' if wrong else '')
