@@ -10,6 +10,7 @@
 #include "driver.h"
 
 #define MAX_ARGS 64
+#define COPY_PIECE (1u << 20)
 
 struct gpubpf_device {
 	const struct hip_driver *hip;
@@ -145,6 +146,23 @@ static void release(struct gpubpf_device *d)
 	d->pinned = false;
 }
 
+/* In pieces that the runtime copies through memory of its own. Of more it pins the caller's pages, and ours are a
+ * file's, shared with the tool: not every device reaches such. */
+static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, size_t size, bool back)
+{
+	char *mirror = d->mirror, *arena = d->arena;
+	hipError_t error = 0;
+
+	for (size_t end = offset + size; !error && offset < end;) {
+		size_t n = end - offset < COPY_PIECE ? end - offset : COPY_PIECE;
+
+		error = back ? d->hip->copy_from(mirror + offset, arena + offset, n) :
+			       d->hip->copy_to(arena + offset, mirror + offset, n);
+		offset += n;
+	}
+	return error;
+}
+
 static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
 			    struct gpubpf_why *why)
 {
@@ -153,23 +171,22 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 
 	if (d->arena)
 		return -EBUSY;
+	d->mirror = host;
+	d->size = size;
 	error = hip_enter(d->hip, d->ordinal, &visit);
 	if (!error)
 		error = allocate(d, size);
-	if (!error && (error = d->hip->copy_to(d->arena, host, size)))
+	if (!error && (error = copy_pieces(d, 0, size, false)))
 		release(d);
 	hip_leave(d->hip, d->ordinal, &visit);
 	if (error)
 		return fail(d, why, "memory for maps", error);
-	d->mirror = host;
-	d->size = size;
 	*address = (uintptr_t)d->arena;
 	return 0;
 }
 
 static int copy(struct gpubpf_device *d, size_t offset, size_t size, bool back)
 {
-	char *mirror = (char *)d->mirror + offset, *arena = (char *)d->arena + offset;
 	struct hip_visit visit;
 	hipError_t error;
 
@@ -179,7 +196,7 @@ static int copy(struct gpubpf_device *d, size_t offset, size_t size, bool back)
 	if (!error && back)
 		error = d->hip->synchronize();
 	if (!error)
-		error = back ? d->hip->copy_from(mirror, arena, size) : d->hip->copy_to(arena, mirror, size);
+		error = copy_pieces(d, offset, size, back);
 	hip_leave(d->hip, d->ordinal, &visit);
 	return error ? -EIO : 0;
 }
