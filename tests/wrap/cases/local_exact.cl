@@ -1,7 +1,8 @@
 //@ run: exact 65536 64 buf:262144 local:256
 //@ run: gather 65536 64 buf:262144
 //@ barrier: exact
-/* What vectors of lanes and single lanes must compute alike. */
+/* What vectors of lanes and single lanes must compute alike. (With tmp[get_local_id(0) ^ 21] PoCL 3.1 itself
+ * gives wrong results where it vectorises for AVX-512.) */
 __kernel void exact(__global float *p, __local float *tmp)
 {
 	float x = p[get_global_id(0)];
@@ -9,7 +10,7 @@ __kernel void exact(__global float *p, __local float *tmp)
 	tmp[get_local_id(0)] = fma(x, 1.5f, floor(x)) * 0.1f + fabs(x - 40) / 7;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	p[get_global_id(0)] = fmax(tmp[63 - get_local_id(0)], x / 3) + convert_float(mad24((int)x, 5, 7)) -
-			      rint(tmp[(get_local_id(0) * 7) % 64] * x);
+			      rint(tmp[get_local_id(0) ^ 21] * x);
 }
 /* By itself it runs; with an atomic behind it, Intel's runtime 2026.2 compiles its IL wrongly when it vectorises. */
 __kernel void gather(__global uint *p)
