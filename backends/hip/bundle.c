@@ -3,8 +3,10 @@
 
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "compressed.h"
 #include "core/diag.h"
 
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
@@ -80,17 +82,29 @@ static int pick(const uint8_t *data, size_t size, const char *arch, struct gpubp
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the bundle has no code object for %s", arch);
 }
 
-int hip_bundle_pick(const struct gpubpf_image *image, const char *arch, struct gpubpf_blob *out,
+int hip_bundle_pick(const struct gpubpf_image *image, const char *arch, void **plain, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag)
 {
-	if (image->size >= 4 && !memcmp(image->data, "CCOB", 4))
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "the bundle is compressed (hipcc -no-offload-compress makes one that is not)");
-	if (image->size >= strlen(MAGIC) && !memcmp(image->data, MAGIC, strlen(MAGIC)))
-		return pick(image->data, image->size, arch, out, diag);
-	if (image->size >= SELFMAG && !memcmp(image->data, ELFMAG, SELFMAG)) {
-		*out = (struct gpubpf_blob){ (void *)image->data, image->size };
-		return 0;
+	struct gpubpf_blob bundle = { (void *)image->data, image->size };
+	int err = 0;
+
+	*plain = NULL;
+	if (hip_is_compressed(image->data, image->size)) {
+		err = hip_decompress(image->data, image->size, &bundle, diag);
+		if (err < 0)
+			return err;
+		*plain = bundle.data;
 	}
-	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image is neither a code object nor a bundle of them");
+	if (bundle.size >= strlen(MAGIC) && !memcmp(bundle.data, MAGIC, strlen(MAGIC)))
+		err = pick(bundle.data, bundle.size, arch, out, diag);
+	else if (bundle.size >= SELFMAG && !memcmp(bundle.data, ELFMAG, SELFMAG))
+		*out = bundle;
+	else
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "the image is neither a code object nor a bundle of them");
+	if (err < 0) {
+		free(*plain);
+		*plain = NULL;
+	}
+	return err;
 }

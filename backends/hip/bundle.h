@@ -5,8 +5,9 @@
 #include "backends/target.h"
 
 /* The code object for an architecture ("gfx90a", "gfx90a:sramecc+:xnack-") in an image: a code object by itself,
- * or a bundle of them (Clang Offload Bundler, "Bundled Code Object Layout"). *out points into the image. */
-int hip_bundle_pick(const struct gpubpf_image *image, const char *arch, struct gpubpf_blob *out,
+ * or a bundle of them, compressed or not (Clang Offload Bundler, "Bundled Code Object Layout"). *out points into
+ * the image, or into *plain, which the caller frees (NULL: nothing). */
+int hip_bundle_pick(const struct gpubpf_image *image, const char *arch, void **plain, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag);
 
 #endif

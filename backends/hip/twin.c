@@ -21,6 +21,7 @@
 
 /* a kernel of the application's, found in its code object */
 struct found {
+	void *plain;               /* what was compressed in the image: the code object lies in it */
 	struct hip_elf elf;
 	const struct hip_isa *isa;
 	struct hip_meta meta;
@@ -41,7 +42,7 @@ static int open_object(const struct gpubpf_image *image, const struct gpubpf_dev
 		       struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob object;
-	int err = hip_bundle_pick(image, caps->arch, &object, diag);
+	int err = hip_bundle_pick(image, caps->arch, &app->plain, &object, diag);
 
 	if (!err)
 		err = hip_elf_open(object.data, object.size, &app->elf, diag);
@@ -113,33 +114,40 @@ static void describe(struct found *app, struct gpubpf_kernel_info *info, struct 
 	hip_code_finish(&app->code);
 }
 
-int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
-		struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
+static int describe_all(struct found *app, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
 	struct gpubpf_kernel_info *list;
 	struct gpubpf_param *room;
-	struct found app;
 	uint32_t n = 0, nparams = 0;
-	int err = open_object(image, caps, &app, diag);
 
-	if (err < 0)
-		return err;
-	for (; hip_meta_kernel(&app.elf, n, &app.meta); n++)
-		nparams += hip_meta_params(&app.meta, NULL, NULL, 0);
+	for (; hip_meta_kernel(&app->elf, n, &app->meta); n++)
+		nparams += hip_meta_params(&app->meta, NULL, NULL, 0);
 	list = calloc(1, n * sizeof(*list) + nparams * sizeof(*room) + 1);
 	if (!list)
 		return -ENOMEM;
 	room = (struct gpubpf_param *)(list + n);
-	for (uint32_t i = 0; i < n && hip_meta_kernel(&app.elf, i, &app.meta); i++) {
-		uint32_t has = hip_meta_params(&app.meta, room, NULL, nparams);
+	for (uint32_t i = 0; i < n && hip_meta_kernel(&app->elf, i, &app->meta); i++) {
+		uint32_t has = hip_meta_params(&app->meta, room, NULL, nparams);
 
-		describe(&app, &list[i], room, has);
+		describe(app, &list[i], room, has);
 		room += has;
 		nparams -= has;
 	}
 	*kernels = list;
 	*nkernels = n;
 	return 0;
+}
+
+int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	struct found app = { 0 };
+	int err = open_object(image, caps, &app, diag);
+
+	if (!err)
+		err = describe_all(&app, kernels, nkernels);
+	free(app.plain);
+	return err;
 }
 
 /* ---- inject ---- */
@@ -492,29 +500,23 @@ static int make(struct found *app, const struct gpubpf_lower_job *job, struct pr
 	return err;
 }
 
-int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
-	       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+static int inject(struct found *app, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out,
+		  struct gpubpf_diag *diag)
 {
 	struct gpubpf_twin_image made = { 0 };
 	struct probes probes = { 0 };
-	struct found app = { 0 };
 	struct gpubpf_blob blob;
 	int err;
 
-	if (!job->nsites)
-		return refuse(diag, "no kernel is named");
-	err = open_object(image, job->caps, &app, diag);
-	if (err < 0)
-		return err;
-	if (!hip_meta_find(&app.elf, job->sites[0].kernel, &app.meta))
+	if (!hip_meta_find(&app->elf, job->sites[0].kernel, &app->meta))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
 	err = choose_sites(job, &probes, &made);
 	if (!err)
-		err = read_kernel(&app, diag);
+		err = read_kernel(app, diag);
 	if (!err)
-		err = make(&app, job, &probes, &blob, diag);
-	hip_code_finish(&app.code);
+		err = make(app, job, &probes, &blob, diag);
+	hip_code_finish(&app->code);
 	if (err < 0) {
 		free(made.refused);
 		free(made.twins);
@@ -525,4 +527,19 @@ int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *
 	made.npieces = 1;
 	*out = made;
 	return 0;
+}
+
+int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
+	       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	struct found app = { 0 };
+	int err;
+
+	if (!job->nsites)
+		return refuse(diag, "no kernel is named");
+	err = open_object(image, job->caps, &app, diag);
+	if (!err)
+		err = inject(&app, job, out, diag);
+	free(app.plain);
+	return err;
 }

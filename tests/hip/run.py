@@ -13,6 +13,8 @@ place alone, WHERE entry or exit, a few cases are enough. Lines of a case:
 import glob
 import os
 import re
+import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -114,7 +116,41 @@ def case(path, folder):
     run(name, base, made.stdout.strip(), text)
 
 
+def bundles(folder):
+    """An object in a bundle, and in compressed ones of all versions, gives the twin that it gives by itself."""
+    bundler = shutil.which('clang-offload-bundler-19')
+    if not bundler:
+        result(True, f'bundles, {gfx} # SKIP no clang-offload-bundler-19')
+        return
+    base, raw = os.path.join(folder, 'simple.cl'), os.path.join(folder, 'bundle')
+    words = [bundler, '-type=o', f'-targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--{gfx}', '-input=/dev/null',
+             '-input=' + base]
+    call(*words, '-output=' + raw)
+    call(*words, '-output=' + raw + '.2', '-compress')
+    want, packed = open(base + '.twin', 'rb').read(), open(raw + '.2', 'rb').read()
+    magic, _, method, _, plain, digest = struct.unpack('<4sHHIIQ', packed[:24])
+    files = {'a bundle': open(raw, 'rb').read(), 'a compressed bundle, version 2': packed,
+             'version 1': struct.pack('<4sHHIQ', magic, 1, method, plain, digest) + packed[24:],
+             'version 3': struct.pack('<4sHHQQQ', magic, 3, method, len(packed) + 8, plain, digest) + packed[24:]}
+    for i, (name, data) in enumerate(files.items()):
+        with open(raw, 'wb') as f:
+            f.write(data)
+        made, out = call(twin, gfx, raw, probe, 'k', where, f'{raw}.twin{i}'), f'{raw}.twin{i}'
+        good = os.path.exists(out) and open(out, 'rb').read() == want
+        result(good, f'{name}, {gfx}: the same twin', '' if good else made.stdout + made.stderr)
+    short = packed[:8] + struct.pack('<I', len(packed) - 9) + packed[12:-9]
+    for name, data in {'is damaged': short, 'by method 0': packed[:6] + b'\0\0' + packed[8:],
+                       'head makes no sense': packed[:20]}.items():
+        with open(raw, 'wb') as f:
+            f.write(data)
+        made = call(twin, gfx, raw)
+        good = made.stdout.startswith('refused') and name in made.stdout
+        result(good, f'a compressed bundle, {gfx}: refused, {name}', '' if good else made.stdout)
+
+
 with tempfile.TemporaryDirectory() as folder:
     for path in sorted(glob.glob(os.path.join(here, 'kernels/*.cl'))):
         case(path, folder)
+    if where == 'both':
+        bundles(folder)
 print(f'1..{count}')
