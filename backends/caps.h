@@ -42,6 +42,7 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_EXIT_THREAD = 1 << 8,    /* helper 507 at entry is possible where no barrier follows */
 	GPUBPF_CAP_OFFSET = 1 << 9,         /* launches may have a global offset */
 	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: its loads and stores keep their order without fences */
+	GPUBPF_CAP_CALLS = 1 << 11,         /* functions that kernels call can have probes */
 };
 
 struct gpubpf_device_caps {

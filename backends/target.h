@@ -24,15 +24,18 @@ enum gpubpf_kernel_flags {
 	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it or what it calls has a barrier or a group function */
 	GPUBPF_KINFO_LOCAL = 1 << 1,     /* it declares local (shared) variables itself */
 	GPUBPF_KINFO_GLOBALS = 1 << 2,   /* its program has writable program-scope variables */
+	GPUBPF_KINFO_FUNCTION = 1 << 3,  /* no kernel: a function that kernels call */
 };
 
-/* one kernel of an application's image, as inspect() reports it */
+/* one kernel of an application's image, as inspect() reports it, or one function that can be called */
 struct gpubpf_kernel_info {
 	char name[256];            /* as the runtime knows it (mangled) */
 	struct gpubpf_param *params;
 	uint32_t nparams;
 	uint32_t regs;             /* registers a thread, 0 unknown */
 	uint32_t flags;            /* enum gpubpf_kernel_flags */
+	uint32_t *callees;         /* FUNCTIONs that it calls itself: indices in the list */
+	uint32_t ncallees;
 	char reason[240];          /* why it cannot be probed; "" if it can */
 };
 
@@ -62,7 +65,8 @@ struct gpubpf_target {
 	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it (conformance, gpu/run). */
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
-	/* List the kernels of an image with their parameters. *kernels is malloc'd as a whole.
+	/* List the kernels of an image with their parameters, and, where caps have GPUBPF_CAP_CALLS, the
+	 * functions that they call. *kernels is malloc'd as a whole.
 	 * Optional: a target that needs no look into images leaves it NULL and gets -EOPNOTSUPP. */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);

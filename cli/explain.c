@@ -2,43 +2,103 @@
 /* What went otherwise than the user meant: one clear line each, with what was seen instead. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/session/calls.h"
 #include "core/session/report.h"
 
 #define LISTED 8
+#define MOST_SEEN 1024
 
-/* Names of launched kernels, at most LISTED of them, and the one nearest to the pattern. */
-static const char *list_seen(struct gpubpf_session *s, const char *pattern, char *buf, size_t size)
+/* names that were seen, at most MOST_SEEN; text: the first LISTED of them */
+struct seen {
+	char (*names)[256];
+	uint32_t n;
+	bool known;      /* of some kernel at least, what it calls */
+	char text[1200];
+};
+
+static void add_seen(struct seen *seen, const char *name)
 {
-	const char *names[1024];
-	uint32_t n = 0;
+	for (uint32_t i = 0; i < seen->n; i++)
+		if (!strcmp(seen->names[i], name))
+			return;
+	if (seen->n == MOST_SEEN)
+		return;
+	snprintf(seen->names[seen->n], sizeof(*seen->names), "%s", name);
+	if (seen->n++ < LISTED)
+		snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), "%s%s",
+			 seen->n > 1 ? ", " : "", name);
+}
 
-	buf[0] = 0;
-	for (uint32_t i = 0; i < s->nstats && n < 1024; i++) {
-		names[n++] = s->stats[i].name;
-		if (i < LISTED)
-			snprintf(buf + strlen(buf), size - strlen(buf), "%s%s", i ? ", " : "", s->stats[i].name);
-	}
-	if (s->nstats > LISTED)
-		snprintf(buf + strlen(buf), size - strlen(buf), " and %u more", s->nstats - LISTED);
-	return cli_nearest(pattern, names, n);
+static void end_seen(struct seen *seen)
+{
+	if (seen->n > LISTED)
+		snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), " and %u more",
+			 seen->n - LISTED);
+}
+
+static const char *nearest(const struct seen *seen, const char *pattern)
+{
+	const char *names[MOST_SEEN];
+
+	for (uint32_t i = 0; i < seen->n; i++)
+		names[i] = seen->names[i];
+	return cli_nearest(pattern, names, seen->n);
+}
+
+static void explain_kernel(const struct gpubpf_prog *prog, const struct seen *seen)
+{
+	const char *near = nearest(seen, prog->pattern);
+
+	if (near)
+		cli_note("program %s: no kernel is called %s; launched were: %s; did you mean --attach %s=%s?",
+			 prog->name, prog->pattern, seen->text, prog->name, near);
+	else
+		cli_note("program %s: no kernel is called %s; launched were: %s; bind it with --attach %s=KERNEL",
+			 prog->name, prog->pattern, seen->text, prog->name);
+}
+
+static void explain_function(const struct gpubpf_prog *prog, const struct seen *seen)
+{
+	const char *near = nearest(seen, prog->pattern);
+
+	if (!seen->known)
+		cli_note("program %s: which functions the kernels call could not be seen; the report says why, kernel by "
+			 "kernel", prog->name);
+	else if (!seen->n)
+		cli_note("program %s: no kernel whose code was read calls a function, so none is called %s; compilers "
+			 "inline functions (__noinline__ keeps one)", prog->name, prog->pattern);
+	else if (near)
+		cli_note("program %s: no function is called %s; kernels call: %s; did you mean --attach %s=%s?",
+			 prog->name, prog->pattern, seen->text, prog->name, near);
+	else
+		cli_note("program %s: no function is called %s, or the compiler inlined it (__noinline__ keeps one); "
+			 "kernels call: %s", prog->name, prog->pattern, seen->text);
 }
 
 static void explain_program(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
-	char seen[1200];
-	const char *near;
+	struct seen seen = { .names = calloc(MOST_SEEN, sizeof(*seen.names)) };
+	bool call = prog->site == GPUBPF_SITE_CALL;
+	char name[256];
 
-	if (gpubpf_report_matched(s, prog))
-		return;
-	near = list_seen(s, prog->pattern, seen, sizeof(seen));
-	if (near)
-		cli_note("program %s: no kernel is called %s; launched were: %s; did you mean --attach %s=%s?",
-			 prog->name, prog->pattern, seen, prog->name, near);
+	for (uint32_t i = 0; seen.names && i < s->nstats; i++) {
+		const char *at = gpubpf_report_functions(s, s->stats[i].name);
+
+		seen.known |= at != NULL;
+		while (call && (at = gpubpf_calls_next(at, name, sizeof(name))))
+			add_seen(&seen, name);
+		if (!call)
+			add_seen(&seen, s->stats[i].name);
+	}
+	end_seen(&seen);
+	if (call)
+		explain_function(prog, &seen);
 	else
-		cli_note("program %s: no kernel is called %s; launched were: %s; bind it with --attach %s=KERNEL",
-			 prog->name, prog->pattern, seen, prog->name);
+		explain_kernel(prog, &seen);
+	free(seen.names);
 }
 
 void cli_explain(struct gpubpf_session *s, const char *backend, const char *command)
@@ -58,5 +118,6 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 		return;
 	}
 	while ((prog = gpubpf_session__next_program(s, prog)))
-		explain_program(s, prog);
+		if (!gpubpf_report_matched(s, prog))
+			explain_program(s, prog);
 }

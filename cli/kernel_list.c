@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "core/session/calls.h"
 #include "core/session/report.h"
 #include "core/session/table.h"
 
@@ -20,6 +21,24 @@ static void put_size(struct gpubpf_table *t, const uint64_t v[3], uint32_t dim)
 	else
 		gpubpf_table_cell(t, "%llux%llux%llu", (unsigned long long)v[0], (unsigned long long)v[1],
 				  (unsigned long long)v[2]);
+}
+
+/* What gpu/call/ programs can name. */
+static void write_functions(struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
+	struct gpubpf_table t;
+	char name[256];
+
+	gpubpf_table_init(&t, "FUNCTION", "CALLED BY", NULL);
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++)
+		for (const char *at = gpubpf_report_functions(s, st.name); (at = gpubpf_calls_next(at, name, sizeof(name)));) {
+			gpubpf_table_cell(&t, "%s", name);
+			gpubpf_table_cell(&t, "%s", st.name);
+		}
+	if (gpubpf_table_rows(&t))
+		gpubpf_table_print(&t, out);
+	gpubpf_table_finish(&t);
 }
 
 static void write_text(struct gpubpf_session *s, FILE *out)
@@ -41,6 +60,18 @@ static void write_text(struct gpubpf_session *s, FILE *out)
 	if (gpubpf_table_rows(&t))
 		gpubpf_table_print(&t, out);
 	gpubpf_table_finish(&t);
+	write_functions(s, out);
+}
+
+static struct json_object *functions(struct gpubpf_session *s, const char *kernel)
+{
+	const char *at = gpubpf_report_functions(s, kernel);
+	struct json_object *a = json_object_new_array();
+	char name[256];
+
+	while ((at = gpubpf_calls_next(at, name, sizeof(name))))
+		json_object_array_add(a, json_object_new_string(name));
+	return a;
 }
 
 static struct json_object *three(const uint64_t v[3])
@@ -68,6 +99,7 @@ static void write_json(struct gpubpf_session *s, FILE *out)
 		json_object_object_add(o, "block", three(st.block));
 		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0]));
 		json_object_object_add(o, "reason", json_object_new_string(reason));
+		json_object_object_add(o, "functions", functions(s, st.name));
 		json_object_array_add(list, o);
 	}
 	json_object_object_add(root, "kernels", list);

@@ -10,7 +10,12 @@
 
 static const char *site_name(enum gpubpf_site site)
 {
-	return site == GPUBPF_SITE_ENTRY ? "entry" : site == GPUBPF_SITE_EXIT ? "exit" : "-";
+	static const char *const names[GPUBPF_NSITES] = {
+		[GPUBPF_SITE_NONE] = "-", [GPUBPF_SITE_ENTRY] = "entry", [GPUBPF_SITE_EXIT] = "exit",
+		[GPUBPF_SITE_CALL] = "call",
+	};
+
+	return names[site];
 }
 
 static void show_text(const struct gpubpf_loaded *l)

@@ -13,6 +13,8 @@
 #include "gpubpf/ctx.h"
 #include "insn.h"
 
+#define GPUBPF_NSITES (GPUBPF_SITE_CALL + 1)
+
 struct gpubpf_diag;
 struct gpubpf_facts;
 struct gpubpf_session;
@@ -123,7 +125,7 @@ struct gpubpf_func {
 struct gpubpf_prog {
 	char name[64];                  /* C name of the function */
 	char section[128];
-	char pattern[256];              /* kernel name or glob; --attach has replaced it if given */
+	char pattern[256];              /* name or glob of a kernel, CALL: of a function; --attach may have replaced it */
 	enum gpubpf_site site;
 	struct gpubpf_insn *insns;
 	uint32_t ninsns;

@@ -20,9 +20,9 @@ struct injector {
 	struct ptx_symbols symbols;
 	const char *kernel;
 	uint32_t kernel_node;
-	const struct cuda_probe *entry, *exit;
+	const struct cuda_sites *sites;
 	struct gpubpf_diag *diag;
-	uint32_t nbindings, exits, version;
+	uint32_t nbindings, exits, calls, version; /* calls: functions that got their probe */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
 	int err;
@@ -116,21 +116,6 @@ static bool is_runtime_function(const struct injector *in, uint32_t name)
 	return false;
 }
 
-/* The token that a call instruction calls: after the list of results, if any (PTX ISA 9.7.12.4). */
-static uint32_t callee(const struct injector *in, const struct ptx_node *insn)
-{
-	uint32_t t = insn->operands;
-
-	if (word_is(in, t, "(")) {
-		while (t < insn->end && !word_is(in, t, ")"))
-			t++;
-		t++;
-		if (word_is(in, t, ","))
-			t++;
-	}
-	return t < insn->end ? t : insn->end - 1;
-}
-
 static void need(struct injector *in, struct ptx_symbol *symbol, uint32_t *stack, uint32_t *depth)
 {
 	const char *name = ptx_token_text(in->m, symbol->name);
@@ -152,7 +137,7 @@ static void need(struct injector *in, struct ptx_symbol *symbol, uint32_t *stack
 static void scan_insn(struct injector *in, const struct ptx_node *insn, uint32_t *stack, uint32_t *depth)
 {
 	bool call = word_is(in, insn->name, "call");
-	uint32_t target = call ? callee(in, insn) : PTX_NONE;
+	uint32_t target = call ? ptx_callee(in->m, insn) : PTX_NONE;
 
 	if (call && in->m->text[in->m->tokens[target].off] == '%')
 		refuse(in, "it calls through a function pointer (PTX line %u), which is valid in its own module alone",
@@ -225,9 +210,9 @@ static void edit_exit(struct injector *in, uint32_t function, const struct ptx_n
 	struct text text = { 0 };
 	char skip[40] = "";
 
-	if (!in->exit)
+	if (!in->sites->exit)
 		return;
-	if (in->exit->reads_params && function != in->kernel_node)
+	if (in->sites->exit->reads_params && function != in->kernel_node)
 		refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
 		       "hand there");
 	if (++in->exits > CUDA_MAX_EXITS)
@@ -241,7 +226,7 @@ static void edit_exit(struct injector *in, uint32_t function, const struct ptx_n
 		add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
 		addf(&text, &in->err, " bra %s;\n", skip);
 	}
-	add_probe(in, &text, in->exit);
+	add_probe(in, &text, in->sites->exit);
 	add(&text, &in->err, ptx_token_text(m, exit->name),
 	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
 	if (skip[0])
@@ -343,10 +328,24 @@ static void edit_insn(struct injector *in, uint32_t function, const struct ptx_n
 	}
 }
 
-/* At the top of a body: addresses of the variables that it uses, then, in the kernel, the entry probe. */
+/* What runs before the function's first instruction; NULL: nothing. */
+static const struct cuda_probe *probe_on_top(struct injector *in, uint32_t function)
+{
+	if (function == in->kernel_node)
+		return in->sites->entry;
+	for (uint32_t i = 0; i < in->sites->ncalls; i++)
+		if (word_is(in, in->m->nodes[function].name, in->sites->calls[i].function)) {
+			in->calls++;
+			return &in->sites->calls[i].probe;
+		}
+	return NULL;
+}
+
+/* At the top of a body: addresses of the variables that it uses, then the probe. */
 static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
+	const struct cuda_probe *probe;
 	struct text text = { 0 };
 	uint64_t *used = calloc(in->nbindings / 64 + 1, sizeof(*used));
 
@@ -369,9 +368,10 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 		}
 	}
 	free(used);
-	if (function == in->kernel_node && in->entry) {
+	probe = probe_on_top(in, function);
+	if (probe) {
 		add(&text, &in->err, "\n", 1);
-		add_probe(in, &text, in->entry);
+		add_probe(in, &text, probe);
 	}
 	edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }
@@ -386,12 +386,12 @@ static void edit_bottom(struct injector *in, uint32_t body)
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
-	if (!in->exit || (last != PTX_NONE && m->nodes[last].kind == PTX_INSN && m->nodes[last].guard == PTX_NONE &&
+	if (!in->sites->exit || (last != PTX_NONE && m->nodes[last].kind == PTX_INSN && m->nodes[last].guard == PTX_NONE &&
 			  (word_is(in, m->nodes[last].name, "ret") || word_is(in, m->nodes[last].name, "exit") ||
 			   word_is(in, m->nodes[last].name, "bra") || word_is(in, m->nodes[last].name, "trap"))))
 		return;
 	add(&text, &in->err, "\n", 1);
-	add_probe(in, &text, in->exit);
+	add_probe(in, &text, in->sites->exit);
 	addf(&text, &in->err, "ret;\n");
 	edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
@@ -529,11 +529,11 @@ static void list_bindings(struct injector *in, struct cuda_twin *twin)
 	}
 }
 
-int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_probe *entry,
-		const struct cuda_probe *exit, const char *prelude, size_t prelude_size, uint32_t version,
-		struct cuda_twin *twin, struct gpubpf_diag *diag)
+int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_sites *sites,
+		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
+		struct gpubpf_diag *diag)
 {
-	struct injector in = { .version = version, .m = module, .kernel = kernel, .entry = entry, .exit = exit, .diag = diag,
+	struct injector in = { .version = version, .m = module, .kernel = kernel, .sites = sites, .diag = diag,
 			       .kernel_node = PTX_NONE };
 	struct cuda_twin made = { 0 };
 
@@ -546,6 +546,8 @@ int cuda_inject(const struct ptx_module *module, const char *kernel, const struc
 		add_prelude(&in, prelude, prelude_size);
 	if (!in.err)
 		drop_rest(&in);
+	if (in.calls != sites->ncalls)
+		refuse(&in, "its PTX has no call of a function that is to have a probe");
 	if (!in.err)
 		in.err = ptx_print(module, in.edits, in.nedits, &made.text, &made.size);
 	for (size_t i = 0; i < in.nedits; i++)

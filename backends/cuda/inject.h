@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The twin of a CUDA kernel, as PTX: that kernel and what it calls, nothing else of the module, with
- * probe code inlined at its entry and before each of its exits (ret, predicated ret, exit, and exit in
- * the functions that it calls). Probe code stands at every exit by itself: a common exit block would be
+ * probe code inlined at its entry, at the top of functions that it calls, and before each of its exits (ret,
+ * predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by itself: a common exit block would be
  * a point where early lanes wait for the others, which a barrier of the kernel could not survive.
  *
  * The twin is a module of its own. References to the application's variables become addresses that the
@@ -31,6 +31,16 @@ struct cuda_probe {
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
 };
 
+/* Where probes stand; a function is one that the kernel calls, itself or by others. */
+struct cuda_sites {
+	const struct cuda_probe *entry, *exit; /* NULL: nothing runs there */
+	const struct cuda_call {
+		const char *function;  /* its name in the PTX */
+		struct cuda_probe probe;
+	} *calls;
+	uint32_t ncalls;
+};
+
 struct cuda_twin {
 	char *text;              /* PTX, malloc'd */
 	size_t size;
@@ -42,14 +52,13 @@ struct cuda_twin {
 uint32_t cuda_ptx_version(const struct ptx_module *module);
 
 /*
- * Make the twin of `kernel` (its name in the PTX). entry and exit may be NULL: nothing runs there. prelude
- * is PTX for the top level of the twin's module: what the probe bodies refer to. `version` is the PTX ISA
+ * Make the twin of `kernel` (its name in the PTX). prelude is PTX for the top level of the twin's module: what the probe bodies refer to. `version` is the PTX ISA
  * version that the probes' text needs; the twin states the later of it and the module's own.
  * -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
  */
-int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_probe *entry,
-		const struct cuda_probe *exit, const char *prelude, size_t prelude_size, uint32_t version,
-		struct cuda_twin *twin, struct gpubpf_diag *diag);
+int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_sites *sites,
+		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
+		struct gpubpf_diag *diag);
 void cuda_twin_finish(struct cuda_twin *twin);
 
 #endif

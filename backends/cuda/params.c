@@ -60,21 +60,25 @@ static void fill(const struct ptx_module *m, const struct ptx_node *node, struct
 		param->align = param->size;
 }
 
+uint32_t cuda_param_node(const struct ptx_module *m, uint32_t function, uint32_t i)
+{
+	for (uint32_t c = m->nodes[function].child; c != PTX_NONE; c = m->nodes[c].next)
+		if (m->nodes[c].kind == PTX_PARAM && !m->nodes[c].result && !i--)
+			return c;
+	return PTX_NONE;
+}
+
 int cuda_params(const struct ptx_module *m, uint32_t function, struct gpubpf_param **params, uint32_t *nparams)
 {
 	uint32_t n = 0;
 
-	while (ptx_child(m, function, PTX_PARAM, n) != PTX_NONE)
+	while (cuda_param_node(m, function, n) != PTX_NONE)
 		n++;
 	*params = calloc(n + 1, sizeof(**params));
 	if (!*params)
 		return -ENOMEM;
-	*nparams = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ptx_node *node = &m->nodes[ptx_child(m, function, PTX_PARAM, i)];
-
-		if (!node->result)
-			fill(m, node, &(*params)[(*nparams)++]);
-	}
+	*nparams = n;
+	for (uint32_t i = 0; i < n; i++)
+		fill(m, &m->nodes[cuda_param_node(m, function, i)], &(*params)[i]);
 	return 0;
 }

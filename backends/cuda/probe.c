@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "params.h"
 
 #define END_LABEL "$gpubpf_end"
 #define PARAM "gpubpf_param_"
@@ -39,10 +40,10 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 	replace_by(e, first, end, text, strlen(text));
 }
 
-/* The kernel whose parameters the probe means. */
+/* The kernel or function whose parameters the probe means. */
 struct target {
 	const struct ptx_module *app;
-	uint32_t kernel;
+	uint32_t function;
 	bool reads;
 };
 
@@ -56,7 +57,7 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct target
 		return;
 	for (uint32_t i = PARAM_SIZE; i < t->len; i++)
 		number = number * 10 + (m->text[t->off + i] - '0');
-	param = ptx_child(target->app, target->kernel, PTX_PARAM, number);
+	param = cuda_param_node(target->app, target->function, number);
 	if (param == PTX_NONE)
 		return;
 	target->reads = true;
@@ -96,18 +97,18 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 	return err;
 }
 
-int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t kernel,
+int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct target target = { app, kernel, false };
-	uint32_t function = ptx_find_function(m, name), body;
+	struct target target = { app, function, false };
+	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;
 	size_t size;
 	int err;
 
-	body = function == PTX_NONE ? PTX_NONE : ptx_child(m, function, PTX_BLOCK, 0);
-	if (body == PTX_NONE || !m->nodes[function].entry || ptx_child(m, function, PTX_PARAM, 0) != PTX_NONE)
+	body = site == PTX_NONE ? PTX_NONE : ptx_child(m, site, PTX_BLOCK, 0);
+	if (body == PTX_NONE || !m->nodes[site].entry || ptx_child(m, site, PTX_PARAM, 0) != PTX_NONE)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the lowered program has no entry %s", name);
 	edit_body(m, body, &target, &e);
 	err = print_range(m, &e, m->nodes[body].first + 1, m->nodes[body].end - 1, &text, &size);

@@ -12,10 +12,10 @@ struct gpubpf_diag;
 
 /*
  * Statements of entry `name` of a module: its body without the braces, every ret a jump to the label
- * behind it, every gpubpf_param_<i> the name of parameter i of function `kernel` of module `app`. The
+ * behind it, every gpubpf_param_<i> the name of parameter i of `function` of module `app`. The
  * probe's text is malloc'd. -EINVAL when there is no such entry or it has parameters.
  */
-int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t kernel,
+int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag);
 /* The module without header, debug information and the entries whose names begin with `sites`. malloc'd. */
 int cuda_prelude_extract(const struct ptx_module *m, const char *sites, char **text, size_t *size);

@@ -59,6 +59,21 @@ uint32_t ptx_next_name(const struct ptx_module *m, uint32_t node, uint32_t token
 	return PTX_NONE;
 }
 
+/* It stands behind the list of results, if there is one. */
+uint32_t ptx_callee(const struct ptx_module *m, const struct ptx_node *insn)
+{
+	uint32_t t = insn->operands;
+
+	if (ptx_token_is(m, t, "(")) {
+		while (t < insn->end && !ptx_token_is(m, t, ")"))
+			t++;
+		t++;
+		if (ptx_token_is(m, t, ","))
+			t++;
+	}
+	return t < insn->end ? t : insn->end - 1;
+}
+
 static bool is_symbol(const struct ptx_module *m, uint32_t node)
 {
 	return m->nodes[node].kind == PTX_FUNCTION || m->nodes[node].kind == PTX_VARIABLE;

@@ -26,6 +26,8 @@ struct ptx_symbols {
 uint32_t ptx_next_name(const struct ptx_module *module, uint32_t node, uint32_t token);
 int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *module);
 void ptx_symbols_finish(struct ptx_symbols *symbols);
+/* The token that a call instruction calls (PTX ISA 9.7.12.4). */
+uint32_t ptx_callee(const struct ptx_module *module, const struct ptx_node *insn);
 /* The symbol that a token names, NULL if none. */
 struct ptx_symbol *ptx_symbols_find(const struct ptx_symbols *symbols, uint32_t token);
 struct ptx_symbol *ptx_symbols_find_name(const struct ptx_symbols *symbols, const char *name, size_t size);

@@ -45,7 +45,8 @@ void gpubpf_section_list(char *buf, size_t size)
 
 	for (size_t i = 0; i < NSECTIONS; i++)
 		if (sections[i].place != GPUBPF_PLACE_HOST && at < size)
-			at += snprintf(buf + at, size - at, "%s%sKERNEL", at ? ", " : "", sections[i].prefix);
+			at += snprintf(buf + at, size - at, "%s%s%s", at ? ", " : "", sections[i].prefix,
+				       sections[i].site == GPUBPF_SITE_CALL ? "FUNCTION" : "KERNEL");
 }
 
 /* procfs makes the text anew at each read, 0.1 s of work: read it once an object, and only if asked. */

@@ -36,7 +36,8 @@ uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const str
 		return site->site;
 	if (!strcmp(field->name, "nargs"))
 		return site->nparams;
-	snprintf(name, sizeof(name), "%.*s", GPUBPF_CTX_NAME - 1, site->kernel);
+	snprintf(name, sizeof(name), "%.*s", GPUBPF_CTX_NAME - 1,
+		 strcmp(field->name, "kernel_name") ? site->function : site->kernel);
 	memcpy(&word, name + 8 * i, sizeof(word));
 	return word;
 }

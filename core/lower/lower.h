@@ -35,12 +35,13 @@ struct gpubpf_param {
 	uint32_t bytes_off;      /* where its bytes lie in env->arg_bytes; UINT32_MAX: nowhere */
 };
 
-/* one place in one kernel, and what runs there */
+/* one place in one kernel, and what runs there; CALL: in a function that it calls, directly or not */
 struct gpubpf_site_desc {
 	enum gpubpf_site site;
 	char kernel[256];        /* name as the runtime knows it */
+	char function[256];      /* CALL: name in the image; else "" */
 	uint64_t kernel_id;
-	const struct gpubpf_param *params;
+	const struct gpubpf_param *params; /* the kernel's; CALL: the function's */
 	uint32_t nparams;
 	const uint32_t *progs;   /* indices in the unit, in the order in which they run */
 	uint32_t nprogs;

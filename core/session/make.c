@@ -353,12 +353,12 @@ static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 			 !all_refused && twin->fd >= 0);
 }
 
-static void take_verdict(struct gpubpf_session *s, const char *name, const char *reason)
+static void take_verdict(struct gpubpf_session *s, const struct gpubpf_twin_kernel *k, const char *reason)
 {
 	struct gpubpf_verdict *grown;
 
 	for (uint32_t i = 0; i < s->nverdicts; i++)
-		if (!strcmp(s->verdicts[i].name, name))
+		if (!strcmp(s->verdicts[i].name, k->name))
 			return;
 	if (s->nverdicts == GPUBPF_MAX_KERNEL_IDS)
 		return;
@@ -367,8 +367,22 @@ static void take_verdict(struct gpubpf_session *s, const char *name, const char 
 		return;
 	s->verdicts = grown;
 	grown += s->nverdicts++;
-	snprintf(grown->name, sizeof(grown->name), "%s", name);
+	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
 	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
+	grown->functions = NULL;
+	if (!k->functions || s->function_bytes > GPUBPF_FUNCTION_BYTES)
+		return;
+	grown->functions = strdup(k->functions);
+	s->function_bytes += strlen(k->functions);
+}
+
+/* Nothing to put into any of its kernels, and nothing in the way of it. */
+static bool had_nothing(const struct gpubpf_twin *twin)
+{
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (twin->kernels[i].reason[0])
+			return false;
+	return !twin->reason[0];
 }
 
 static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
@@ -378,7 +392,7 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 	if (!twin)
 		return;
 	if (twin->fd < 0)
-		s->cost.refused++;
+		s->cost.refused += !had_nothing(twin);
 	else if (req->cached)
 		s->cost.cached++;
 	else
@@ -387,9 +401,9 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 		s->cost.lower_ns += twin->lower_ns;
 		s->cost.build_ns += twin->build_ns;
 	}
-	for (uint32_t i = 0; s->opts.inspect && i < twin->nkernels; i++)
-		take_verdict(s, twin->kernels[i].name,
-			     twin->reason[0] ? twin->reason : twin->kernels[i].reason);
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (s->opts.inspect || twin->kernels[i].functions)
+			take_verdict(s, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);
 }
 
 int gpubpf_makers_collect(struct gpubpf_session *s)

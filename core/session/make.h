@@ -31,6 +31,7 @@ struct gpubpf_twin {
 		uint32_t flags;    /* enum gpubpf_twin_flags */
 		uint32_t nparams;
 		char reason[240];
+		char *functions;   /* that it calls: calls.h; NULL: not known */
 	} *kernels;
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;

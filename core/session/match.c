@@ -6,16 +6,25 @@
 #include <string.h>
 
 /* <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then as many characters. The last one of
- * a nested name, or the only one, is what the programmer called the function. */
+ * a nested name, or the only one, is what the programmer called the function. L: of internal linkage; behind N,
+ * r, V, K, R, O: how a member function takes its object. */
 static bool plain_name(const char *mangled, char *out, size_t size)
 {
 	const char *at = mangled + 2;
 	bool nested = *at == 'N';
 	size_t found = 0;
 
-	for (at += nested; *at >= '1' && *at <= '9';) {
+	at += nested;
+	if (nested)
+		at += strspn(at, "rVKRO");
+	for (;;) {
 		char *name;
-		unsigned long n = strtoul(at, &name, 10);
+		unsigned long n;
+
+		at += *at == 'L';
+		if (*at < '1' || *at > '9')
+			break;
+		n = strtoul(at, &name, 10);
 
 		if (n >= size || strnlen(name, n) < n)
 			return false;

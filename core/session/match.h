@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does a probe's pattern name a kernel? One rule for tool and agent; libc only, no allocation. */
+/* Does a probe's pattern name a kernel, or a device function? One rule for tool and agent; libc only, no allocation. */
 #ifndef GPUBPF_SESSION_MATCH_H
 #define GPUBPF_SESSION_MATCH_H
 

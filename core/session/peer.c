@@ -21,7 +21,8 @@ static void put_patterns(struct gpubpf_session *s, struct gpubpf_writer *w)
 	}
 	gpubpf_put_u32(w, unit->nprogs);
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		gpubpf_put_str(w, unit->progs[i].pattern);
+		/* which kernels call a function, only their code tells: all of them are asked for */
+		gpubpf_put_str(w, unit->progs[i].site == GPUBPF_SITE_CALL ? "*" : unit->progs[i].pattern);
 		gpubpf_put_u32(w, unit->progs[i].site);
 	}
 }

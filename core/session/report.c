@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "calls.h"
 #include "match.h"
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
@@ -87,8 +88,28 @@ const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gp
 	return "";
 }
 
+const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
+
+	return verdict ? verdict->functions : NULL;
+}
+
+static bool matched_function(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	char name[256];
+
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		for (const char *at = s->verdicts[i].functions; (at = gpubpf_calls_next(at, name, sizeof(name)));)
+			if (gpubpf_pattern_matches(prog->pattern, name))
+				return true;
+	return false;
+}
+
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
+	if (prog->site == GPUBPF_SITE_CALL)
+		return matched_function(s, prog);
 	for (uint32_t i = 0; i < s->nstats; i++)
 		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name))
 			return true;

@@ -22,7 +22,9 @@ uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s);
 const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
 /* Why some or all launches of the kernel were not probed; "" if there is nothing to say. */
 const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
-/* Did any program's pattern name a kernel that was launched? */
+/* Names of the device functions that a kernel calls, as calls.h lists them; NULL where that is not known. */
+const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
+/* Did any program's pattern name a kernel that was launched, or a function that one calls? */
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 
 /* The i-th variable of global data: its name, type, and place in the value. False past the end. */

@@ -63,6 +63,8 @@ void gpubpf_twin_put(struct gpubpf_twin *twin)
 		return;
 	if (twin->fd >= 0)
 		close(twin->fd);
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		free(twin->kernels[i].functions);
 	free(twin->kernels);
 	free(twin);
 }

@@ -163,6 +163,8 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	free(s->attach);
 	free(s->notes);
 	gpubpf_kernel_ids_free(s);
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		free(s->verdicts[i].functions);
 	free(s->verdicts);
 	free((char *)s->opts.runtime_dir);
 	free((char *)s->opts.worker_dir);

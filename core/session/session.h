@@ -28,6 +28,7 @@
 #define GPUBPF_MAX_KERNEL_IDS 65536
 #define GPUBPF_BUILD_MS 300000    /* a compiler's time for a twin, if --wait is not longer: it may come late */
 #define GPUBPF_PRINT_BYTES (1u << 20)
+#define GPUBPF_FUNCTION_BYTES (16u << 20) /* names of device functions that are kept */
 
 struct gpubpf_makers;
 
@@ -127,10 +128,13 @@ struct gpubpf_session {
 	struct gpubpf_makers *makers;
 	uint32_t pending;
 	struct gpubpf_cost_stats cost;
-	struct gpubpf_verdict {            /* inspect: may this kernel be probed? */
-		char name[256], reason[240];
+	struct gpubpf_verdict {            /* what was found of a kernel in its image */
+		char name[256];
+		char reason[240];          /* inspect: why it cannot be probed; "": it can */
+		char *functions;           /* that it calls: calls.h; NULL: not known */
 	} *verdicts;
 	uint32_t nverdicts;
+	size_t function_bytes;             /* of all verdicts */
 
 	struct gpubpf_kept *kept;
 	uint64_t nkept, nrecords;          /* nrecords counts those past the cap too */

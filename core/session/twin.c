@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls.h"
 #include "core/worker/job.h"
 #include "match.h"
 #include "session.h"
+
+#define MAX_SITES (2 + GPUBPF_MAX_CALLS) /* of a kernel */
 
 struct making {
 	const struct gpubpf_session *s;
@@ -30,7 +33,7 @@ struct making {
 	bool loads;                          /* and the agent loads what the target makes: nothing to build */
 	struct gpubpf_kernel_info *infos;
 	uint32_t ninfos;
-	struct gpubpf_site_desc *sites;      /* at most two a kernel */
+	struct gpubpf_site_desc *sites;      /* at most MAX_SITES a kernel */
 	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
 	uint32_t *progs;                     /* what sites point into */
 	uint32_t nsites, nprogs;
@@ -84,7 +87,7 @@ static int inspect(struct making *m)
 static const struct gpubpf_kernel_info *find_info(const struct making *m, const char *name)
 {
 	for (uint32_t i = 0; i < m->ninfos; i++)
-		if (!strcmp(m->infos[i].name, name))
+		if (!(m->infos[i].flags & GPUBPF_KINFO_FUNCTION) && !strcmp(m->infos[i].name, name))
 			return &m->infos[i];
 	return NULL;
 }
@@ -114,7 +117,7 @@ static bool program_fits(const struct making *m, const struct gpubpf_prog *prog,
 		refuse_kernel(k, "program %s reads a clock and %s has none", prog->name, caps->name);
 		return false;
 	}
-	if (prog->facts->ends_thread && prog->site == GPUBPF_SITE_ENTRY &&
+	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT &&
 	    (!(caps->bits & GPUBPF_CAP_EXIT_THREAD) || (info->flags & GPUBPF_KINFO_BARRIER))) {
 		refuse_kernel(k, "program %s ends threads (helper 507), which could miss a barrier here",
 			      prog->name);
@@ -123,25 +126,28 @@ static bool program_fits(const struct making *m, const struct gpubpf_prog *prog,
 	return true;
 }
 
-/* Every program that names the kernel at this site must fit: a kernel with some of its probes only would
- * count wrong. */
+/* Every program that names the kernel, or the function that it calls, at this site must fit: a kernel with some of
+ * its probes only would count wrong. */
 static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
-		     enum gpubpf_site site)
+		     enum gpubpf_site site, const struct gpubpf_kernel_info *function)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
 	const struct gpubpf_unit *unit = &m->s->loaded->unit;
-	bool entry = site == GPUBPF_SITE_ENTRY;
+	const struct gpubpf_kernel_info *where = function ? function : info;
 
 	*desc = (struct gpubpf_site_desc){
-		.site = site, .kernel_id = k->id, .params = info->params, .nparams = info->nparams,
+		.site = site, .kernel_id = k->id, .params = where->params, .nparams = where->nparams,
 		.progs = m->progs + m->nprogs,
-		.may_end_thread = !entry || ((m->req->caps.bits & GPUBPF_CAP_EXIT_THREAD) &&
-					     !(info->flags & GPUBPF_KINFO_BARRIER)),
+		.may_end_thread = site == GPUBPF_SITE_EXIT || ((m->req->caps.bits & GPUBPF_CAP_EXIT_THREAD) &&
+							      !(info->flags & GPUBPF_KINFO_BARRIER)),
 	};
 	memcpy(desc->kernel, k->name, sizeof(desc->kernel));
+	if (function)
+		memcpy(desc->function, function->name, sizeof(desc->function));
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		if (unit->progs[i].site != site || !gpubpf_pattern_matches(unit->progs[i].pattern, k->name))
+		if (unit->progs[i].site != site ||
+		    !gpubpf_pattern_matches(unit->progs[i].pattern, function ? function->name : k->name))
 			continue;
 		if (!program_fits(m, &unit->progs[i], info, k))
 			return false;
@@ -154,11 +160,57 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 	return true;
 }
 
+/* The functions that the kernel calls and programs name. */
+static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
+{
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	const struct gpubpf_unit *unit = &m->s->loaded->unit;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->ninfos; i++) {
+		if (!calls[i] || !m->infos[i].name[0] || !gpubpf_calls_named(unit, m->infos[i].name))
+			continue;
+		if (m->infos[i].reason[0])
+			refuse_kernel(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
+		else if (++n > GPUBPF_MAX_CALLS)
+			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer", GPUBPF_MAX_CALLS);
+		if (k->reason[0] || !add_site(m, kernel, info, GPUBPF_SITE_CALL, &m->infos[i]))
+			return false;
+	}
+	return true;
+}
+
+/* A gpu/call/ program may mean any kernel of an image: only its code tells. */
+static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
+{
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	const struct gpubpf_prog *prog = gpubpf_calls_program(&m->s->loaded->unit);
+	bool *calls, fits;
+
+	if (!prog && !m->s->opts.inspect)
+		return true;
+	if (!(m->req->caps.bits & GPUBPF_CAP_CALLS)) {
+		if (prog)
+			refuse_kernel(k, "program %s is for device functions (gpu/call), in which %s can have no probes",
+				      prog->name, m->req->caps.name);
+		return !prog;
+	}
+	calls = gpubpf_calls_find(m->infos, m->ninfos, info);
+	if (calls)
+		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->s->loaded->unit);
+	fits = calls && k->functions && (m->s->opts.inspect || add_calls(m, kernel, info, calls));
+	if (!calls || !k->functions)
+		refuse_kernel(k, "out of memory");
+	free(calls);
+	return fits;
+}
+
 static void choose_kernel(struct making *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	const struct gpubpf_kernel_info *info = find_info(m, k->name);
 	uint32_t nsites = m->nsites, nprogs = m->nprogs;
+	bool fits;
 
 	if (!info)
 		refuse_kernel(k, "the program's image does not define it");
@@ -166,24 +218,28 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 		refuse_kernel(k, "%s", info->reason);
 	else if (k->id == UINT32_MAX)
 		refuse_kernel(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
-	if (k->reason[0] || m->s->opts.inspect)
+	if (k->reason[0])
 		return;
 	k->nparams = info->nparams;
-	if (!add_site(m, kernel, info, GPUBPF_SITE_ENTRY) || !add_site(m, kernel, info, GPUBPF_SITE_EXIT)) {
+	fits = add_functions(m, kernel, info);
+	if (m->s->opts.inspect)
+		return;
+	if (!fits || !add_site(m, kernel, info, GPUBPF_SITE_ENTRY, NULL) ||
+	    !add_site(m, kernel, info, GPUBPF_SITE_EXIT, NULL)) {
 		m->nsites = nsites;
 		m->nprogs = nprogs;
-	} else if (m->nsites == nsites) {
+	} else if (m->nsites == nsites && !gpubpf_calls_program(&m->s->loaded->unit)) {
 		refuse_kernel(k, "no program names it");
 	}
 }
 
 static int choose(struct making *m)
 {
-	size_t n = m->twin->nkernels;
+	size_t n = m->twin->nkernels, most = gpubpf_calls_program(&m->s->loaded->unit) ? MAX_SITES : 2;
 
-	m->sites = calloc(2 * n, sizeof(*m->sites));
-	m->site_kernel = calloc(2 * n, sizeof(*m->site_kernel));
-	m->progs = calloc(n * m->s->loaded->unit.nprogs + 1, sizeof(*m->progs));
+	m->sites = calloc(most * n, sizeof(*m->sites));
+	m->site_kernel = calloc(most * n, sizeof(*m->site_kernel));
+	m->progs = calloc(most * n * m->s->loaded->unit.nprogs + 1, sizeof(*m->progs));
 	if (!m->sites || !m->site_kernel || !m->progs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
@@ -295,6 +351,15 @@ static int build(struct making *m)
 	return err;
 }
 
+/* Was there anything to put in? */
+static bool has_site(const struct making *m, uint32_t kernel)
+{
+	for (uint32_t i = 0; i < m->nsites; i++)
+		if (m->site_kernel[i] == kernel)
+			return true;
+	return false;
+}
+
 static int publish(struct making *m)
 {
 	struct gpubpf_twin *t = m->twin;
@@ -310,7 +375,7 @@ static int publish(struct making *m)
 		k->flags = m->loads ? GPUBPF_TWIN_ARG_PID : GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH | GPUBPF_TWIN_ARG_PID;
 	}
 	for (uint32_t i = 0; i < t->nkernels; i++)
-		if (!t->kernels[i].twin[0])
+		if (!t->kernels[i].twin[0] && has_site(m, i))
 			refuse_kernel(&t->kernels[i], "the twin was not built");
 	if (!m->built.npieces)
 		return 0;

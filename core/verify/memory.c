@@ -139,7 +139,7 @@ static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, str
 	for (size_t i = 0; i < sizeof(ctx_fields) / sizeof(ctx_fields[0]); i++) {
 		const struct ctx_field *f = &ctx_fields[i];
 		uint32_t at = off - f->off;
-		bool name = f->off == offsetof(struct gpubpf_ctx, kernel_name);
+		bool name = f->off >= offsetof(struct gpubpf_ctx, kernel_name);
 
 		if (off < f->off || at >= (uint32_t)f->count * f->size)
 			continue;

@@ -227,7 +227,13 @@ static void stack_lower(struct simt *s, const struct gpubpf_access *a, uint8_t l
 		}
 }
 
-static uint8_t ctx_level(const struct gpubpf_access *a)
+static bool is_argument(uint32_t off)
+{
+	return off < offsetof(struct gpubpf_ctx, launch) ||
+	       (off >= offsetof(struct gpubpf_ctx, arg) && off < offsetof(struct gpubpf_ctx, kernel_name));
+}
+
+static uint8_t ctx_level(const struct simt *s, const struct gpubpf_access *a)
 {
 	uint32_t off = (uint32_t)a->off_min;
 
@@ -235,6 +241,8 @@ static uint8_t ctx_level(const struct gpubpf_access *a)
 		return VARYING | LANE_ID;
 	if (off >= offsetof(struct gpubpf_ctx, global_linear) && off < offsetof(struct gpubpf_ctx, arg))
 		return VARYING | LANE_ID;
+	if (s->v->prog->site == GPUBPF_SITE_CALL && is_argument(off)) /* of the function: each lane's own */
+		return VARYING;
 	return SAME_BLOCK;
 }
 
@@ -246,7 +254,7 @@ static uint8_t load_level(struct simt *s, uint32_t pc, uint8_t address)
 	case GPUBPF_SPACE_STACK:
 		return least(address & LEVEL, stack_level(s, a));
 	case GPUBPF_SPACE_CTX:
-		return ctx_level(a);
+		return ctx_level(s, a);
 	case GPUBPF_SPACE_MAP_VALUE:
 		return a->map >= 0 && s->v->unit->maps[a->map].rdonly ? address & LEVEL : VARYING;
 	default:

@@ -192,9 +192,18 @@ static void codec_twin(struct gpubpf_codec *c, struct gpubpf_twin_image *twin)
 	}
 }
 
+static void codec_callees(struct gpubpf_codec *c, const struct gpubpf_result *res, struct gpubpf_kernel_info *k)
+{
+	k->callees = gpubpf_codec_array(c, k->callees, &k->ncallees, sizeof(*k->callees), 4);
+	for (uint32_t i = 0; i < k->ncallees; i++) {
+		gpubpf_codec_u32(c, &k->callees[i]);
+		gpubpf_codec_check(c, k->callees[i] < res->nkernels);
+	}
+}
+
 static void codec_kernels(struct gpubpf_codec *c, struct gpubpf_result *res)
 {
-	res->kernels = gpubpf_codec_array(c, res->kernels, &res->nkernels, sizeof(*res->kernels), 16);
+	res->kernels = gpubpf_codec_array(c, res->kernels, &res->nkernels, sizeof(*res->kernels), 20);
 	gpubpf_codec_check(c, res->nkernels <= MAX_KERNELS);
 	for (uint32_t i = 0; i < res->nkernels && !c->failed; i++) {
 		struct gpubpf_kernel_info *k = &res->kernels[i];
@@ -203,6 +212,7 @@ static void codec_kernels(struct gpubpf_codec *c, struct gpubpf_result *res)
 		gpubpf_codec_params(c, &k->params, &k->nparams);
 		gpubpf_codec_u32(c, &k->regs);
 		gpubpf_codec_u32(c, &k->flags);
+		codec_callees(c, res, k);
 		gpubpf_codec_str(c, k->reason, sizeof(k->reason));
 	}
 }

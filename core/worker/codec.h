@@ -15,7 +15,7 @@
 #include "job.h"
 
 /* Raised with every change of the encoding; part of the cache's key. */
-#define GPUBPF_JOB_VERSION 1
+#define GPUBPF_JOB_VERSION 2
 
 struct gpubpf_codec {
 	struct gpubpf_writer *w;   /* writing; NULL: reading */

@@ -223,7 +223,7 @@ static void codec_prog(struct gpubpf_codec *c, const struct gpubpf_unit *unit, s
 
 	gpubpf_codec_str(c, prog->name, sizeof(prog->name));
 	gpubpf_codec_str(c, prog->section, sizeof(prog->section));
-	GPUBPF_CODEC_ENUM(c, prog->site, GPUBPF_SITE_EXIT + 1);
+	GPUBPF_CODEC_ENUM(c, prog->site, GPUBPF_NSITES);
 	gpubpf_codec_s32(c, &prog->object);
 	insns = gpubpf_codec_array(c, prog->insns, &prog->ninsns, sizeof(*insns), 26);
 	if (!c->w)
@@ -323,8 +323,9 @@ static void codec_site(struct gpubpf_codec *c, const struct gpubpf_unit *unit, s
 {
 	uint32_t *progs;
 
-	GPUBPF_CODEC_ENUM(c, site->site, GPUBPF_SITE_EXIT + 1);
+	GPUBPF_CODEC_ENUM(c, site->site, GPUBPF_NSITES);
 	gpubpf_codec_str(c, site->kernel, sizeof(site->kernel));
+	gpubpf_codec_str(c, site->function, sizeof(site->function));
 	gpubpf_codec_u64(c, &site->kernel_id);
 	gpubpf_codec_params(c, (struct gpubpf_param **)&site->params, &site->nparams);
 	gpubpf_codec_bool(c, &site->may_end_thread);
@@ -388,7 +389,7 @@ void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 	gpubpf_codec_bool(c, &job->checked);
 	if (c->failed)
 		return;
-	sites = gpubpf_codec_array(c, job->sites, &job->nsites, sizeof(*sites), 24);
+	sites = gpubpf_codec_array(c, job->sites, &job->nsites, sizeof(*sites), 28);
 	if (!c->w)
 		job->sites = sites;
 	gpubpf_codec_check(c, job->nsites <= MAX_SITES);

@@ -314,25 +314,32 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 	return err;
 }
 
-/* One allocation: the kernels, then all their parameters. */
+/* One allocation: the kernels, then all their parameters, then what they call. */
 static int copy_kernels(const struct gpubpf_result *res, struct gpubpf_kernel_info **kernels, uint32_t *nkernels,
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_kernel_info *made;
 	struct gpubpf_param *params;
-	size_t total = 0;
+	size_t total = 0, calls = 0;
+	uint32_t *callees;
 
-	for (uint32_t i = 0; i < res->nkernels; i++)
+	for (uint32_t i = 0; i < res->nkernels; i++) {
 		total += res->kernels[i].nparams;
-	made = malloc(res->nkernels * sizeof(*made) + total * sizeof(*params) + 1);
+		calls += res->kernels[i].ncallees;
+	}
+	made = malloc(res->nkernels * sizeof(*made) + total * sizeof(*params) + calls * sizeof(*callees) + 1);
 	if (!made)
 		return no_memory(diag);
 	params = (struct gpubpf_param *)(made + res->nkernels);
+	callees = (uint32_t *)(params + total);
 	for (uint32_t i = 0; i < res->nkernels; i++) {
 		made[i] = res->kernels[i];
 		made[i].params = params;
 		memcpy(params, res->kernels[i].params, made[i].nparams * sizeof(*params));
 		params += made[i].nparams;
+		made[i].callees = callees;
+		memcpy(callees, res->kernels[i].callees, made[i].ncallees * sizeof(*callees));
+		callees += made[i].ncallees;
 	}
 	*kernels = made;
 	*nkernels = res->nkernels;

@@ -43,7 +43,10 @@ static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *
 		.stack = GPUBPF_STACK_SIZE, .frames = GPUBPF_MAX_FRAMES,
 	};
 
-	for (uint32_t i = 0; i < job->nsites; i++)
+	for (uint32_t i = 0; i < job->nsites; i++) {
+		if (job->sites[i].site == GPUBPF_SITE_CALL && !(job->caps->bits & GPUBPF_CAP_CALLS))
+			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+					       "functions that kernels call can have no probes on %s", job->caps->name);
 		for (uint32_t k = 0; k < job->sites[i].nprogs; k++) {
 			const struct gpubpf_prog *prog = &job->unit->progs[job->sites[i].progs[k]];
 			int err = prog->facts ? gpubpf_limits_check(prog, &limits, diag) : 0;
@@ -53,6 +56,7 @@ static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *
 				return err;
 			}
 		}
+	}
 	return 0;
 }
 

@@ -15,6 +15,8 @@
  *   struct, union, vector the first 8 bytes, zero-padded; all bytes through bpf_gpu_read_arg()
  *   images, samplers, queues, pipes, events  0: they have no address
  * Parameters past the 32nd are reached by bpf_gpu_read_arg() alone. nargs counts all.
+ *
+ * At gpu/call/ sites the arguments are the function's, of this call; all else is the kernel's.
  */
 #ifndef GPUBPF_CTX_H
 #define GPUBPF_CTX_H
@@ -35,6 +37,7 @@ enum gpubpf_site {
 	GPUBPF_SITE_NONE = 0,
 	GPUBPF_SITE_ENTRY = 1,
 	GPUBPF_SITE_EXIT = 2,
+	GPUBPF_SITE_CALL = 3,      /* of a device function, by the kernel or by what it calls */
 };
 
 struct gpubpf_ctx {
@@ -65,6 +68,7 @@ struct gpubpf_ctx {
 	gpubpf_u64 global_linear;  /* linear thread number in the launch, from 0, without the offset */
 	gpubpf_u64 arg[GPUBPF_CTX_ARGS];
 	char kernel_name[GPUBPF_CTX_NAME]; /* NUL-terminated, cut if longer; 8-byte aligned */
+	char function_name[GPUBPF_CTX_NAME]; /* CALL: the function's, likewise; elsewhere "" */
 };
 
 #endif

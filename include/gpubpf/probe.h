@@ -274,19 +274,29 @@ static __always_inline __u64 gpubpf_block_linear(const struct gpubpf_ctx *ctx)
 	return (ctx->block_idx[2] * ctx->grid_dim[1] + ctx->block_idx[1]) * ctx->grid_dim[0] + ctx->block_idx[0];
 }
 
-/* A kernel's name, cut to 63 bytes, as a key or a value. */
+/* The name of a kernel or function, cut to 63 bytes, as a key or a value. */
 struct gpubpf_name {
 	char text[GPUBPF_CTX_NAME];
 } __attribute__((aligned(8)));
 
-static __always_inline void gpubpf_kernel_name(const struct gpubpf_ctx *ctx, struct gpubpf_name *name)
+static __always_inline void gpubpf_copy_name(const char *name, struct gpubpf_name *to)
 {
-	const __u64 *from = (const __u64 *)ctx->kernel_name;
-	__u64 *to = (__u64 *)name;
+	const __u64 *from = (const __u64 *)name;
 
 #pragma unroll
 	for (int i = 0; i < GPUBPF_CTX_NAME / 8; i++)
-		to[i] = from[i];
+		((__u64 *)to)[i] = from[i];
+}
+
+static __always_inline void gpubpf_kernel_name(const struct gpubpf_ctx *ctx, struct gpubpf_name *name)
+{
+	gpubpf_copy_name(ctx->kernel_name, name);
+}
+
+/* At gpu/call/: the name of the device function that is called. */
+static __always_inline void gpubpf_function_name(const struct gpubpf_ctx *ctx, struct gpubpf_name *name)
+{
+	gpubpf_copy_name(ctx->function_name, name);
 }
 
 #endif

@@ -81,3 +81,51 @@ uint32_t random_below(uint32_t limit)
 	state = state * 6364136223846793005u + 1442695040888963407u;
 	return (state >> 33) % limit;
 }
+
+void expect_line(const char *text, const char *key, char *value, size_t size)
+{
+	const char *at = strstr(text, key);
+
+	value[0] = 0;
+	if (at)
+		snprintf(value, size, "%.*s", (int)strcspn(at + strlen(key), "\n"), at + strlen(key));
+}
+
+static const char *ptxas(void)
+{
+	static const char *const places[] = { "/usr/local/cuda/bin/ptxas", "/usr/local/bin/ptxas", "/usr/bin/ptxas" };
+	const char *named = getenv("GPUBPF_TEST_PTXAS");
+
+	if (named && *named)
+		return named;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!access(places[i], X_OK))
+			return places[i];
+	return NULL;
+}
+
+int assembles(const char *text, size_t size, int sm)
+{
+	char path[] = "/tmp/gpubpf-twin-XXXXXX", command[512];
+	int fd, status;
+
+	if (!ptxas())
+		return -1;
+	fd = mkstemp(path);
+	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+		abort();
+	close(fd);
+	snprintf(command, sizeof(command), "'%s' -arch=sm_%d -o /dev/null %s 1>&2", ptxas(), sm, path);
+	status = system(command);
+	unlink(path);
+	return !status;
+}
+
+uint32_t count(const char *text, size_t size, const char *word)
+{
+	uint32_t n = 0;
+
+	for (const char *at = text; (at = memmem(at, text + size - at, word, strlen(word))); at += strlen(word))
+		n++;
+	return n;
+}

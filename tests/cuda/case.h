@@ -15,5 +15,11 @@ const char *base_name(const char *path);
 const char *guard(const void *data, size_t size);
 /* The same numbers in each run. */
 uint32_t random_below(uint32_t limit);
+/* What stands behind `key` in its line; "" where the text has no such line. */
+void expect_line(const char *text, const char *key, char *value, size_t size);
+/* How often the word is in the text. */
+uint32_t count(const char *text, size_t size, const char *word);
+/* Does ptxas (GPUBPF_TEST_PTXAS, or where it is found) take a PTX text for sm_<sm>? 1, 0; -1: it is not here. */
+int assembles(const char *text, size_t size, int sm);
 
 #endif

@@ -9,7 +9,6 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backends/cuda/inject.h"
 #include "case.h"
@@ -24,6 +23,7 @@
 static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;\n";
 static struct cuda_probe entry = { .body = ".reg .b32 %probe;\nmov.u32 %probe, %laneid;" };
 static struct cuda_probe exit_probe = { .body = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;" };
+static const struct cuda_sites sites = { .entry = &entry, .exit = &exit_probe };
 static const struct gpubpf_device_caps caps = {
 	.backend = "cuda", .arch = "sm_100", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD,
 	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 132, .warp_size = 32, .address_bits = 64,
@@ -33,56 +33,16 @@ struct expected {
 	char probes[16], binds[256], refused[256];
 };
 
-static void expect_line(const char *text, const char *key, char *value, size_t size)
-{
-	const char *at = strstr(text, key);
-
-	value[0] = 0;
-	if (at)
-		snprintf(value, size, "%.*s", (int)strcspn(at + strlen(key), "\n"), at + strlen(key));
-}
-
-static const char *ptxas(void)
-{
-	static const char *const places[] = { "/usr/local/cuda/bin/ptxas", "/usr/local/bin/ptxas", "/usr/bin/ptxas" };
-	const char *named = getenv("GPUBPF_TEST_PTXAS");
-
-	if (named && *named)
-		return named;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (!access(places[i], X_OK))
-			return places[i];
-	return NULL;
-}
-
 static void assemble(const char *name, const char *text, size_t size)
 {
 	static const int sms[] = { 75, 80, 90, 100 };
-	char path[] = "/tmp/gpubpf-twin-XXXXXX", command[512];
-	int fd;
 
-	if (!ptxas()) {
+	if (assembles(text, size, sms[0]) < 0) {
 		skip(name, "no ptxas here; GPUBPF_TEST_PTXAS names one");
 		return;
 	}
-	fd = mkstemp(path);
-	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
-		abort();
-	close(fd);
-	for (size_t i = 0; i < sizeof(sms) / sizeof(*sms); i++) {
-		snprintf(command, sizeof(command), "'%s' -arch=sm_%d -o /dev/null %s 1>&2", ptxas(), sms[i], path);
-		ok(!system(command), "%s: ptxas takes the twin for sm_%d", name, sms[i]);
-	}
-	unlink(path);
-}
-
-static uint32_t count(const char *text, size_t size, const char *word)
-{
-	uint32_t n = 0;
-
-	for (const char *at = text; (at = memmem(at, text + size - at, word, strlen(word))); at += strlen(word))
-		n++;
-	return n;
+	for (size_t i = 0; i < sizeof(sms) / sizeof(*sms); i++)
+		ok(assembles(text, size, sms[i]) == 1, "%s: ptxas takes the twin for sm_%d", name, sms[i]);
 }
 
 static uint32_t count_words(const char *text)
@@ -161,7 +121,7 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (!ok(!ptx_parse(text, size, &m, &diag), "%s is read", name))
 		return;
-	err = cuda_inject(&m, "kernel", &entry, &exit_probe, prelude, strlen(prelude), 700, &twin, &diag);
+	err = cuda_inject(&m, "kernel", &sites, prelude, strlen(prelude), 700, &twin, &diag);
 	if (expected.refused[0]) {
 		if (!ok(err < 0 && strstr(diag.what, expected.refused), "%s: %s", name, expected.refused))
 			note("%s", err < 0 ? diag.what : "it was taken");

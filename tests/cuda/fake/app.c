@@ -92,7 +92,9 @@ static const char text[] = HEADER
 	ENTRY(other, "//fake param\n//fake counter\n")
 	ENTRY(faulty, "//fake fault\n")
 	ENTRY(heavy, "//fake param\n//fake twin-regs 255\n")
-	ENTRY(bad, "//fake param\n//fake twin-broken\n");
+	ENTRY(bad, "//fake param\n//fake twin-broken\n")
+	".func _Z6helperj(.param .b32 x)\n{\n//fake calls 3\n\tret;\n}\n"
+	ENTRY(caller, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z6helperj, (p); }\n");
 
 static uint32_t *to_host(CUdeviceptr at)
 {
@@ -461,6 +463,26 @@ static void enumerated(void)
 	told("other", 1, 128);
 }
 
+/* A kernel that calls a function, three times in each thread, and one that calls none. */
+static void functions(void)
+{
+	CUfunction caller, other;
+	CUdeviceptr word;
+	CUmodule module;
+
+	begin(0);
+	caller = load(&module, "caller");
+	GOOD(cu.cuModuleGetFunction(&other, module, "other"));
+	word = new_word();
+	for (int i = 0; i < 5; i++) {
+		run(caller, word, 2, NULL);
+		run(other, word, 1, NULL);
+	}
+	printf("word %u\n", *to_host(word));
+	told("caller", 5, 5 * 128);
+	told("other", 5, 5 * 64);
+}
+
 /* Nanoseconds of a launch. */
 static void cost(void)
 {
@@ -528,7 +550,7 @@ int main(int argc, char **argv)
 		{ "captured", captured }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
-		{ "killed", killed },
+		{ "killed", killed }, { "functions", functions },
 	};
 
 	if (argc != 3)

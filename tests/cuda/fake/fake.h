@@ -7,6 +7,8 @@
  *   //fake add VAR       adds them to the module's u32 variable VAR, or to what gpubpf_bind_<i> points to
  *   //fake count I       adds them to count I of the arena that gpubpf_arena points to (tests/hooks/fake_tool.h)
  *   //fake counter       adds them to the first value of the first map, in a twin that gpubpf made
+ *   //fake calls N       in a function: each thread calls it N times; in a twin with probe code in that function, they
+ *                        are added to the first value of the first map
  *   //fake fault         breaks the context, as an illegal address does
  * Rules of the real one that it keeps: the synchronous copies, synchronisation of the context and the legacy
  * stream are not allowed while a stream is captured and break the capture; handles are given out again;

@@ -64,6 +64,19 @@ static void add_counter(CUmodule m, uint64_t threads)
 		__atomic_fetch_add((uint64_t *)(arena + l->data), threads, __ATOMIC_RELAXED);
 }
 
+/* A twin has no functions but those that its kernel calls. */
+static void count_calls(CUmodule m, uint64_t threads)
+{
+	for (const char *at = m->image.text; (at = strstr(at, "//fake calls ")); at++) {
+		const char *from = at, *end = strstr(at, "\n}");
+
+		while (strncmp(from, ".func ", 6))
+			from--;
+		if (end && memmem(from, end - from, "gpubpf_arena", 12))
+			add_counter(m, threads * atoi(at + 13));
+	}
+}
+
 void fake_run(const struct fake_launch *l)
 {
 	const char *at, *to;
@@ -73,6 +86,8 @@ void fake_run(const struct fake_launch *l)
 		*(uint64_t *)l->write_at = l->write_value;
 		return;
 	}
+	if (!strncmp(l->f->entry->name, "gpubpf_twin_", 12))
+		count_calls(l->f->module, l->threads);
 	at = l->f->entry->from;
 	to = l->f->entry->to;
 	while ((at = strstr(at, "//fake ")) && at < to) {

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/prog.h"
+#include "match.h"
+
+#define LIST_MAX (64 * 1024)
+
+bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, const struct gpubpf_kernel_info *kernel)
+{
+	bool *seen = calloc(n + 1, sizeof(*seen));
+	uint32_t *stack = calloc(n + 1, sizeof(*stack)), depth = 0;
+	const struct gpubpf_kernel_info *at = kernel;
+
+	while (seen && stack && at) {
+		for (uint32_t i = 0; i < at->ncallees; i++) {
+			uint32_t to = at->callees[i];
+
+			if (seen[to])
+				continue;
+			seen[to] = true;
+			stack[depth++] = to;
+		}
+		at = depth ? &infos[stack[--depth]] : NULL;
+	}
+	if (!stack) {
+		free(seen);
+		seen = NULL;
+	}
+	free(stack);
+	return seen;
+}
+
+const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit)
+{
+	for (uint32_t i = 0; i < unit->nprogs; i++)
+		if (unit->progs[i].site == GPUBPF_SITE_CALL)
+			return &unit->progs[i];
+	return NULL;
+}
+
+bool gpubpf_calls_named(const struct gpubpf_unit *unit, const char *function)
+{
+	for (uint32_t i = 0; i < unit->nprogs; i++)
+		if (unit->progs[i].site == GPUBPF_SITE_CALL && gpubpf_pattern_matches(unit->progs[i].pattern, function))
+			return true;
+	return false;
+}
+
+char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls,
+			const struct gpubpf_unit *unit)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	long room = LIST_MAX;
+
+	if (!f)
+		return NULL;
+	for (int others = 0; others < 2; others++)
+		for (uint32_t i = 0; i < n; i++)
+			if (calls[i] && infos[i].name[0] && gpubpf_calls_named(unit, infos[i].name) != others && room > 0)
+				room -= fprintf(f, "%s;", infos[i].name);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+const char *gpubpf_calls_next(const char *list, char *buf, size_t size)
+{
+	size_t n = list ? strcspn(list, ";") : 0;
+
+	if (!n)
+		return NULL;
+	snprintf(buf, size, "%.*s", (int)n, list);
+	return list + n + 1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device functions that a kernel calls, itself or by others: where gpu/call/ programs run. */
+#ifndef GPUBPF_SESSION_CALLS_H
+#define GPUBPF_SESSION_CALLS_H
+
+#include <stdbool.h>
+
+#include "backends/target.h"
+
+struct gpubpf_unit;
+
+#define GPUBPF_MAX_CALLS 64 /* functions of a kernel that get probe code inlined */
+
+/* Those of `kernel`, which is one of infos: a mark for each info, malloc'd. NULL: out of memory. */
+bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, const struct gpubpf_kernel_info *kernel);
+/*
+ * Their names, each ended by ';', malloc'd; NULL: out of memory. At most 64 KiB, which those that a program of the
+ * unit names come first to fill.
+ */
+char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls,
+			const struct gpubpf_unit *unit);
+/* Walk such a list: the next name into buf, and where the one after it begins; NULL past the end. */
+const char *gpubpf_calls_next(const char *list, char *buf, size_t size);
+
+/* Does a gpu/call/ program of the unit name the function? */
+bool gpubpf_calls_named(const struct gpubpf_unit *unit, const char *function);
+/* The unit's first gpu/call/ program; NULL if it has none. */
+const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit);
+
+#endif

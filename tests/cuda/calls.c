@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls CASES OBJECT: device functions of the kernel "kernel" of each of CASES/calls, and probes in them. In the file:
+ *   // calls NAME(N)...   what the worker lists that the kernel calls, with their number of parameters, in any order
+ *   // refused WHY        the reason that is given of a function of the list
+ * Twins are made with a probe of the test in each by cuda_inject(), and with the program of OBJECT, which reads the
+ * function's name and first argument, by the worker; ptxas assembles them.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/inject.h"
+#include "case.h"
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "core/session/calls.h"
+#include "core/worker/job.h"
+#include "maps/maps.h"
+#include "tests/tap.h"
+
+#define MARK "// the call probe"
+#define MOST 16
+
+static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;\n";
+static char body[] = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;";
+static const struct gpubpf_device_caps caps = {
+	.name = "test", .backend = "cuda", .arch = "sm_100",
+	.bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_CALLS, .clock = GPUBPF_CLOCK_GLOBALTIMER,
+	.compute_units = 132, .warp_size = 32, .address_bits = 64,
+};
+
+/* one case, as the worker sees it */
+struct tried {
+	const char *name;
+	struct gpubpf_image image;
+	struct gpubpf_kernel_info *infos;
+	uint32_t n;
+	const struct gpubpf_kernel_info *function[MOST]; /* that the kernel calls */
+	uint32_t nfunctions;
+};
+
+static struct gpubpf_worker *worker;
+
+static void assemble(const char *name, const char *how, const char *text, size_t size)
+{
+	static const int sms[] = { 75, 80, 90, 100 };
+
+	for (size_t i = 0; i < sizeof(sms) / sizeof(*sms); i++) {
+		int taken = assembles(text, size, sms[i]);
+
+		if (taken < 0)
+			skip(name, "no ptxas here; GPUBPF_TEST_PTXAS names one");
+		else
+			ok(taken, "%s, %s: ptxas takes the twin for sm_%d", name, how, sms[i]);
+	}
+}
+
+/* ---- what is listed ---- */
+
+static bool listed(struct tried *t, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_kernel_info *kernel = NULL;
+	bool *calls;
+
+	if (gpubpf_worker_inspect(worker, "ptx", &t->image, &caps, &t->infos, &t->n, diag) < 0)
+		return false;
+	for (uint32_t i = 0; i < t->n; i++)
+		if (!strcmp(t->infos[i].name, "kernel"))
+			kernel = &t->infos[i];
+	calls = kernel ? gpubpf_calls_find(t->infos, t->n, kernel) : NULL;
+	for (uint32_t i = 0; calls && i < t->n && t->nfunctions < MOST; i++)
+		if (calls[i])
+			t->function[t->nfunctions++] = &t->infos[i];
+	free(calls);
+	return kernel;
+}
+
+static void check_list(const struct tried *t, const char *expected)
+{
+	char got[512] = "";
+	uint32_t words = 0;
+	bool right = true;
+
+	for (const char *at = expected; *at; at++)
+		words += *at == ')';
+	for (uint32_t i = 0; i < t->nfunctions; i++) {
+		const struct gpubpf_kernel_info *f = t->function[i];
+		char word[300];
+
+		snprintf(word, sizeof(word), " %s(%u)", f->name, f->nparams);
+		right &= strstr(expected, word) && (f->flags & GPUBPF_KINFO_FUNCTION);
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s", word);
+	}
+	if (!ok(right && words == t->nfunctions, "%s calls%s", t->name, expected))
+		note("%s", got);
+}
+
+/* ---- twins ---- */
+
+/* The text of a function, from its name to its end. */
+static void check_marks(const struct tried *t, const struct cuda_twin *twin)
+{
+	struct gpubpf_diag diag;
+	struct ptx_module m;
+	bool right = true;
+
+	gpubpf_diag_init(&diag);
+	if (!ok(!ptx_parse(twin->text, twin->size, &m, &diag), "%s: the twin is PTX", t->name))
+		return;
+	for (uint32_t i = 0; i < t->nfunctions; i++) {
+		uint32_t node = ptx_find_function(&m, t->function[i]->name);
+		const char *from = node == PTX_NONE ? "" : ptx_token_text(&m, m.nodes[node].name);
+		const char *end = node == PTX_NONE ? from : ptx_token_text(&m, m.nodes[node].end - 1);
+
+		right &= count(from, end - from, MARK) == 1;
+	}
+	ok(right && count(twin->text, twin->size, MARK) == t->nfunctions, "%s: a probe in each function, none elsewhere",
+	   t->name);
+	ptx_finish(&m);
+}
+
+static void by_hand(const struct tried *t)
+{
+	struct cuda_call calls[MOST];
+	struct cuda_sites sites = { .calls = calls, .ncalls = t->nfunctions };
+	struct gpubpf_diag diag;
+	struct cuda_twin twin;
+	struct ptx_module m;
+	int err;
+
+	for (uint32_t i = 0; i < t->nfunctions; i++)
+		calls[i] = (struct cuda_call){ t->function[i]->name, { body, strlen(body), false } };
+	gpubpf_diag_init(&diag);
+	if (ptx_parse(t->image.data, t->image.size, &m, &diag) < 0)
+		abort();
+	err = cuda_inject(&m, "kernel", &sites, prelude, strlen(prelude), 700, &twin, &diag);
+	if (ok(!err, "%s has a twin", t->name)) {
+		check_marks(t, &twin);
+		assemble(t->name, "by hand", twin.text, twin.size);
+		cuda_twin_finish(&twin);
+	} else {
+		note("%s", diag.what);
+	}
+	calls[0] = (struct cuda_call){ "unused", { body, strlen(body), false } };
+	sites.ncalls = 1;
+	gpubpf_diag_init(&diag);
+	err = cuda_inject(&m, "kernel", &sites, prelude, strlen(prelude), 700, &twin, &diag);
+	ok(err < 0 && strstr(diag.what, "no call of"), "%s: a function that it does not call is refused", t->name);
+	ptx_finish(&m);
+}
+
+static void by_worker(const struct tried *t, const struct gpubpf_lower_job *base)
+{
+	static const uint32_t progs[] = { 0 };
+	struct gpubpf_site_desc sites[MOST];
+	struct gpubpf_lower_job job = *base;
+	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_twin_image twin;
+	struct gpubpf_device_caps lacking = caps;
+	struct gpubpf_diag diag;
+	int err;
+
+	for (uint32_t i = 0; i < t->nfunctions; i++) {
+		sites[i] = (struct gpubpf_site_desc){ .site = GPUBPF_SITE_CALL, .kernel = "kernel", .kernel_id = 1,
+						      .params = t->function[i]->params, .nparams = t->function[i]->nparams,
+						      .progs = progs, .nprogs = 1 };
+		memcpy(sites[i].function, t->function[i]->name, sizeof(sites[i].function));
+	}
+	job.sites = sites;
+	job.nsites = t->nfunctions;
+	gpubpf_diag_init(&diag);
+	err = gpubpf_worker_inject(worker, "ptx", &t->image, &job, &opts, &twin, &diag);
+	if (!ok(!err && twin.npieces == 1 && twin.ntwins == 1, "%s: the worker makes the twin", t->name)) {
+		note("%s", diag.what);
+		return;
+	}
+	assemble(t->name, "by the worker", twin.piece[0].blob.data, twin.piece[0].blob.size);
+	gpubpf_twin_image_finish(&twin);
+	lacking.bits &= ~(uint64_t)GPUBPF_CAP_CALLS;
+	job.caps = &lacking;
+	err = gpubpf_worker_inject(worker, "ptx", &t->image, &job, &opts, &twin, &diag);
+	ok(err < 0 && strstr(diag.what, "no probes on test"), "%s: a device that lacks it has none", t->name);
+}
+
+static void try_case(const char *path, const struct gpubpf_lower_job *job)
+{
+	struct tried t = { .name = base_name(path) };
+	char expected[256], refused[256];
+	struct gpubpf_diag diag;
+	size_t size;
+	char *text = read_file(path, &size);
+
+	expect_line(text, "// calls", expected, sizeof(expected));
+	expect_line(text, "// refused ", refused, sizeof(refused));
+	t.image = (struct gpubpf_image){ .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
+	gpubpf_diag_init(&diag);
+	if (ok(listed(&t, &diag), "%s is read", t.name)) {
+		check_list(&t, expected);
+		if (refused[0]) {
+			ok(t.nfunctions == 1 && strstr(t.function[0]->reason, refused), "%s: %s", t.name, refused);
+		} else if (t.nfunctions) {
+			by_hand(&t);
+			by_worker(&t, job);
+		}
+	} else {
+		note("%s", diag.what);
+	}
+	free(t.infos);
+	free(text);
+}
+
+/* Arguments of a function are each lane's own, unlike a kernel's. */
+static void check_facts(const struct gpubpf_unit *unit)
+{
+	const struct gpubpf_prog *p = unit->progs;
+	bool fresh = true, same = false;
+
+	for (uint32_t i = 0; i < p->ninsns; i++) {
+		const struct gpubpf_insn_facts *f = &p->facts->insn[i];
+
+		fresh = fresh && !(f->mem.spaces == GPUBPF_SPACE_CTX && f->mem.off_min == offsetof(struct gpubpf_ctx, arg) &&
+				   f->flags & GPUBPF_FACT_WARP_UNIFORM);
+		same |= f->mem.spaces == GPUBPF_SPACE_CTX && f->flags & GPUBPF_FACT_BLOCK_UNIFORM;
+		fresh &= !(f->flags & GPUBPF_FACT_SAME_ADDRESS && f->mem.map >= 0 &&
+			   !strcmp(unit->maps[f->mem.map].name, "arguments"));
+	}
+	ok(fresh && same, "an argument differs from lane to lane, the function's name does not");
+}
+
+static bool make_job(const char *object, struct gpubpf_lower_job *job)
+{
+	static struct gpubpf_layout layout;
+	struct gpubpf_load_opts load = { .npaths = 1, .paths = &object };
+	struct gpubpf_verify_opts how = { 0 };
+	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16 };
+	struct gpubpf_loaded *loaded;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (gpubpf_load(&load, &loaded, &diag) < 0 ||
+	    gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, &diag) < 0) {
+		note("%s", diag.what);
+		return false;
+	}
+	check_facts(&loaded->unit);
+	place.map_use = loaded->unit.progs->facts->map_use;
+	if (gpubpf_layout_compute(&loaded->unit, &place, &layout, &diag) < 0)
+		return false;
+	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
+					  .caps = &caps };
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct gpubpf_worker_opts how = { 0 };
+	struct gpubpf_lower_job job;
+	char pattern[512];
+	glob_t found;
+
+	if (argc != 3)
+		return 2;
+	if (!ok(make_job(argv[2], &job), "%s is verified", base_name(argv[2])) ||
+	    !ok(!gpubpf_worker_create(&how, &worker), "the worker is there"))
+		return done();
+	snprintf(pattern, sizeof(pattern), "%s/calls/*.ptx", argv[1]);
+	if (!ok(!glob(pattern, 0, NULL, &found), "there are cases"))
+		return done();
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		try_case(found.gl_pathv[i], &job);
+	globfree(&found);
+	gpubpf_worker_destroy(worker);
+	return done();
+}
