@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Device functions that stay functions: recursive, called where lanes are apart, by another function, of a template,
+ * of a class, of a file. "call NAME N SUM": the calls of each, as they count themselves, and the sum of the first
+ * arguments.
+ */
+#include "threads.cuh"
+
+enum { FIBONACCI, MIX, BLEND, STEP, FUNCTIONS };
+
+__device__ unsigned long long told[FUNCTIONS][2];
+
+__device__ void tell(int function, unsigned argument)
+{
+	atomicAdd(&told[function][0], 1);
+	atomicAdd(&told[function][1], argument);
+}
+
+__device__ __noinline__ unsigned fibonacci(unsigned n)
+{
+	tell(FIBONACCI, n);
+	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+
+static __device__ __noinline__ unsigned mix(unsigned a, unsigned b)
+{
+	tell(MIX, a);
+	return (a ^ b) * 2654435761u;
+}
+
+template <typename T> __device__ __noinline__ T blend(unsigned of, T a, T b)
+{
+	tell(BLEND, of);
+	return a * (T)0.25 + b * (T)0.75 + (T)(mix(of, 7) >> 8);
+}
+
+struct shape {
+	unsigned at;
+
+	__device__ __noinline__ static unsigned step(unsigned by, shape of)
+	{
+		tell(STEP, by);
+		return of.at + by;
+	}
+};
+
+__device__ __forceinline__ unsigned inlined(unsigned a)
+{
+	return a * 3;
+}
+
+__global__ void calls(unsigned *out)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned v = i % 5 == 0 ? fibonacci(i % 7) : inlined(i);
+
+	for (unsigned k = 0; k < i % 3; k++)
+		v += mix(i + k, v);
+	if (i % 2)
+		v += (unsigned)blend<float>(i % 11, 1.5f, 2.5f);
+	else
+		v += (unsigned)blend<double>(i % 13, 1.5, 2.5);
+	out[i] = v + shape::step(i % 4, shape{ i });
+}
+
+int main()
+{
+	static const char *const names[] = { "fibonacci", "mix", "blend", "step" };
+	unsigned long long host[FUNCTIONS][2];
+	const unsigned n = 64 * 128;
+	device_array<unsigned> out(n);
+
+	calls<<<64, 128>>>(out.data);
+	check(cudaMemcpyFromSymbol(host, told, sizeof(host)));
+	for (int i = 0; i < FUNCTIONS; i++)
+		printf("call %s %llu %llu\n", names[i], host[i][0], host[i][1]);
+	return report(out.digest(), n);
+}
