@@ -248,6 +248,16 @@ static void copy_kernel(struct gpubpf_writer *w, const struct hip_meta *meta, co
 	}
 }
 
+/* One value and nothing behind it: maps with a key twice, say, do not come out as what they say. */
+static bool is_whole(const struct gpubpf_writer *w)
+{
+	struct gpubpf_reader r;
+
+	gpubpf_reader_init(&r, w->data, w->size);
+	hip_msgpack_skip(&r);
+	return gpubpf_reader_done(&r);
+}
+
 int hip_meta_write(const struct hip_elf *elf, const struct hip_meta *meta, const struct hip_meta_twin *twin,
 		   struct gpubpf_blob *out)
 {
@@ -269,7 +279,7 @@ int hip_meta_write(const struct hip_elf *elf, const struct hip_meta *meta, const
 			gpubpf_put_raw(&w, value, m.at - value);
 		}
 	}
-	if (w.failed || m.failed) {
+	if (w.failed || m.failed || !is_whole(&w)) {
 		free(w.data);
 		return w.failed ? -ENOMEM : -EINVAL;
 	}

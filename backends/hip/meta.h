@@ -41,7 +41,7 @@ struct hip_meta_twin {
 	uint32_t end;              /* of the arguments, where the first of them begins */
 };
 
-/* Metadata with one kernel, the twin of this one. -ENOMEM. */
+/* Metadata with one kernel, the twin of this one. -ENOMEM; -EINVAL: the original makes no sense. */
 int hip_meta_write(const struct hip_elf *elf, const struct hip_meta *meta, const struct hip_meta_twin *twin,
 		   struct gpubpf_blob *out);
 

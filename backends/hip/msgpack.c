@@ -58,8 +58,11 @@ uint64_t hip_msgpack_uint(struct gpubpf_reader *m)
 
 const char *hip_msgpack_text(struct gpubpf_reader *m, uint32_t *len)
 {
-	*len = count(m, 0xa0, 0x1f, 0xd9, 1);
-	return gpubpf_get_raw(m, *len);
+	uint32_t n = count(m, 0xa0, 0x1f, 0xd9, 1);
+	const char *text = gpubpf_get_raw(m, n);
+
+	*len = text ? n : 0;
+	return text;
 }
 
 static void skip(struct gpubpf_reader *m, unsigned depth)

@@ -13,7 +13,7 @@
 uint32_t hip_msgpack_map(struct gpubpf_reader *m);
 uint32_t hip_msgpack_array(struct gpubpf_reader *m);
 uint64_t hip_msgpack_uint(struct gpubpf_reader *m);
-const char *hip_msgpack_text(struct gpubpf_reader *m, uint32_t *len); /* not terminated */
+const char *hip_msgpack_text(struct gpubpf_reader *m, uint32_t *len); /* not terminated; NULL and 0 when failed */
 void hip_msgpack_skip(struct gpubpf_reader *m);
 /* Is the text that comes next this word? It is read in any case. */
 bool hip_msgpack_is(const char *text, uint32_t len, const char *word);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: backends/hip/bundle.c backends/hip/compressed.c backends/hip/elf.c backends/hip/meta.c
+// SOURCES: backends/hip/msgpack.c core/wire.c core/diag.c
+// LIBS: -lzstd
+// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
+/* Any bytes as a HIP image: refused with a diagnostic, or a code object comes out of which nothing is read that is
+ * not in it. */
+#include "hip.h"
+
+#include "backends/hip/bundle.h"
+#include "backends/hip/compressed.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A bundle may state what it likes of its size: small memory is all that a run should take. */
+static bool stays_small(const uint8_t *data, size_t size)
+{
+	return !hip_is_compressed(data, size) || size < 24 || !(data[15] | data[19] | data[20] | data[23]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const archs[] = { "gfx90a", "gfx942:sramecc+:xnack-", "gfx1100" };
+	const struct gpubpf_image image = { .kind = GPUBPF_IMAGE_OFFLOAD_BUNDLE, .data = data, .size = size };
+	struct gpubpf_diag diag;
+
+	if (!stays_small(data, size))
+		return -1;
+	for (size_t i = 0; i < sizeof(archs) / sizeof(*archs); i++) {
+		struct gpubpf_blob object = { 0 };
+		struct hip_elf elf;
+		void *plain;
+		int err;
+
+		gpubpf_diag_init(&diag);
+		err = hip_bundle_pick(&image, archs[i], &plain, &object, &diag);
+		if (!err)
+			err = hip_elf_open(object.data, object.size, &elf, &diag);
+		if (!err)
+			hip_walk(&elf);
+		else if (!diag.what[0])
+			abort();
+		free(plain);
+	}
+	return 0;
+}
