@@ -12,10 +12,11 @@
 #include "core/diag.h"
 
 #define MAX_BYTES (4u << 20) /* of one kernel */
+#define PADDING 32           /* LLVM's disassembler dies of an instruction whose literal is cut off */
 
 struct reader {
 	LLVMDisasmContextRef disasm;
-	const uint8_t *bytes;
+	uint8_t *bytes;            /* a copy, zeros behind it */
 	size_t size;
 	struct hip_code *code;
 	uint8_t *seen;             /* a bit for each word */
@@ -123,12 +124,12 @@ static int straight(struct reader *r, uint32_t off)
 {
 	while (!(r->seen[off / 32] >> (off / 4 % 8) & 1)) {
 		char text[256] = "", mnemonic[64], *name = text, *operands;
-		size_t n = LLVMDisasmInstruction(r->disasm, (uint8_t *)r->bytes + off, r->size - off, off, text, sizeof(text));
+		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text, sizeof(text));
 		enum flow flow;
 		uint32_t word;
 		int err;
 
-		if (!n)
+		if (!n || n > r->size - off)
 			return refuse(r, "it has an instruction that is not known", off);
 		r->seen[off / 32] |= 1 << (off / 4 % 8);
 		memcpy(&word, r->bytes + off, sizeof(word));
@@ -183,7 +184,7 @@ void hip_code_init(void)
 int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, struct hip_code *code,
 		  struct gpubpf_diag *diag)
 {
-	struct reader r = { .bytes = bytes, .size = size < MAX_BYTES ? size & ~3ul : MAX_BYTES, .code = code, .diag = diag };
+	struct reader r = { .size = size < MAX_BYTES ? size & ~3ul : MAX_BYTES, .code = code, .diag = diag };
 	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
 	int err = -ENOMEM;
 
@@ -191,10 +192,14 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, 
 	hip_code_init();
 	r.disasm = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", isa->name, features, NULL, 0, NULL, NULL);
 	r.seen = calloc(1, r.size / 32 + 1);
-	if (r.disasm && r.seen)
+	r.bytes = calloc(1, r.size + PADDING);
+	if (r.bytes)
+		memcpy(r.bytes, bytes, r.size);
+	if (r.disasm && r.seen && r.bytes)
 		err = read_all(&r);
 	if (r.disasm)
 		LLVMDisasmDispose(r.disasm);
+	free(r.bytes);
 	free(r.seen);
 	free(r.pending);
 	if (err < 0)
