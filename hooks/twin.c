@@ -27,6 +27,7 @@ struct gpubpf_twin_set {
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
 	void *module;
+	uint64_t load_ns;  /* that the module took; told with the first kernel of it */
 	struct gpubpf_why why;
 };
 
@@ -200,6 +201,7 @@ static bool any_twin(const struct gpubpf_twin_answer *answer)
 static int load(struct gpubpf_twin_set *set)
 {
 	struct gpubpf_packet *packet = gpubpf_request_answer(set->request);
+	uint64_t from;
 	void *data;
 	size_t size;
 	int err;
@@ -214,9 +216,11 @@ static int load(struct gpubpf_twin_set *set)
 	err = packet->nfds ? read_image(packet->fds[0], &data, &size) : -EPROTO;
 	if (err < 0)
 		return because(&set->why, err, "the session's twin could not be read: %s", strerror(-err));
+	from = gpubpf_now_ns();
 	err = gpubpf_hook_ops->twin_load(set->device, set->program->adapter, set->answer.kind, data, size,
 					 set->answer.options, &set->module, &set->why);
 	free(data);
+	set->load_ns = gpubpf_now_ns() - from;
 	if (err < 0)
 		return because(&set->why, err, "the runtime does not load the twin: %s", strerror(-err));
 	gpubpf_clock_calibrate(set->device);
@@ -358,6 +362,7 @@ static void bind(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 	}
 	slot->twin_flags = entry->flags;
 	show_registers(slot);
+	gpubpf_board_add(&slot->entry->shared->load_ns, __atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
 	settle_slot(slot, SLOT_READY, GPUBPF_KERNEL_PROBED, NULL);
 }
 

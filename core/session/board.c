@@ -181,6 +181,7 @@ static int take_row(struct gpubpf_session *s, const struct gpubpf_board_kernel *
 	st->probed += row->probed;
 	st->missed += row->missed;
 	st->wait_ns += row->wait_ns;
+	st->twin_load_ns += row->load_ns;
 	if (outcome > st->outcome)
 		st->outcome = outcome;
 	if (row->reason[0] && !st->reason[0]) {
@@ -221,15 +222,16 @@ int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_ker
 	return 0;
 }
 
-uint64_t gpubpf_board_wait_ns(const struct gpubpf_session *s)
+void gpubpf_board_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint64_t *load_ns)
 {
 	struct gpubpf_board_kernel row;
-	uint64_t sum = 0;
 
+	*wait_ns = *load_ns = 0;
 	for (uint32_t i = 0; i < rows(s); i++)
-		if (read_row(s, i, &row))
-			sum += row.wait_ns;
-	return sum;
+		if (read_row(s, i, &row)) {
+			*wait_ns += row.wait_ns;
+			*load_ns += row.load_ns;
+		}
 }
 
 uint64_t gpubpf_board_hook_ns(const struct gpubpf_session *s)

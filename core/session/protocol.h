@@ -121,7 +121,8 @@ struct gpubpf_board_kernel {     /* 768 bytes */
 	uint32_t hook_samples;   /* by so many launches: each that was timed stands for those around it */
 	uint32_t dim;
 	uint32_t regs_before, regs_after;
-	uint64_t pad[10];
+	uint64_t load_ns;        /* time that the runtime took to load its twin */
+	uint64_t pad[9];
 };
 
 struct gpubpf_board {

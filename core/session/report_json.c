@@ -224,6 +224,7 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		json_object_object_add(o, "grid", three(st->grid));
 		json_object_object_add(o, "block", three(st->block));
 		add_u64(o, "wait_ns", st->wait_ns);
+		add_u64(o, "twin_load_ns", st->twin_load_ns);
 		add_u64(o, "registers", st->registers);
 		add_u64(o, "twin_registers", st->twin_registers);
 		json_object_array_add(kernels, o);
@@ -285,6 +286,7 @@ static struct json_object *list_cost(const struct gpubpf_session *s)
 	add_u64(o, "verify_ns", c.verify_ns);
 	add_u64(o, "lower_ns", c.lower_ns);
 	add_u64(o, "build_ns", c.build_ns);
+	add_u64(o, "twin_load_ns", c.twin_load_ns);
 	add_u64(o, "wait_ns", c.wait_ns);
 	add_u64(o, "hook_ns", c.hook_ns);
 	add_u64(o, "twins", c.twins);

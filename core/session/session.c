@@ -394,7 +394,7 @@ int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stat
 	if (stats->sz < sizeof(all))
 		return -EINVAL;
 	all.sz = sizeof(all);
-	all.wait_ns = gpubpf_board_wait_ns(s);
+	gpubpf_board_times(s, &all.wait_ns, &all.twin_load_ns);
 	all.hook_ns = gpubpf_board_hook_ns(s);
 	*stats = all;
 	return 0;

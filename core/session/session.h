@@ -190,7 +190,8 @@ int gpubpf_board_open(struct gpubpf_session *s);
 void gpubpf_board_close(struct gpubpf_session *s);
 /* Take the board's rows together by kernel name, into s->stats. */
 int gpubpf_board_collect(struct gpubpf_session *s);
-uint64_t gpubpf_board_wait_ns(const struct gpubpf_session *s);
+/* What programs waited for twins, and what loading them took: all rows' sums. */
+void gpubpf_board_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint64_t *load_ns);
 uint64_t gpubpf_board_hook_ns(const struct gpubpf_session *s);
 /* Id of the kernel of that name in the session; UINT32_MAX when the table is full. */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);

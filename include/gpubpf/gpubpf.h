@@ -200,6 +200,7 @@ struct gpubpf_kernel_stats {
 	uint64_t grid[3], block[3]; /* of the last launch: threads in all, threads a block (0: unknown) */
 	uint64_t wait_ns;          /* time that launches waited for the twin */
 	uint32_t registers, twin_registers; /* a thread's, of the kernel and of its twin; 0: unknown */
+	uint64_t twin_load_ns;     /* time that the runtime took to compile and load the twin */
 };
 
 struct gpubpf_cost_stats {
@@ -210,6 +211,7 @@ struct gpubpf_cost_stats {
 	uint64_t wait_ns;          /* time that the programs waited for twins */
 	uint64_t hook_ns;          /* mean time of the launch hook, 0 without a launch */
 	uint32_t twins, cached, refused; /* requests answered: built, from the cache, with nothing */
+	uint64_t twin_load_ns;     /* time that the programs' runtimes took to compile and load twins */
 };
 
 /* The i-th kernel that was launched, all processes and devices taken together, by name. 0, or -ENOENT. */
