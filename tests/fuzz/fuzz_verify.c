@@ -44,6 +44,16 @@ static void check(const struct gpubpf_prog *prog)
 	}
 }
 
+/* A line of the walk: one line, and one that ends. */
+static void told(void *arg, const char *line)
+{
+	uint64_t *lines = arg;
+
+	if (strchr(line, '\n') || strlen(line) > 65536)
+		abort();
+	++*lines;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint32_t types[] = { 1, 2, 2, 27, 1527 };
@@ -53,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gpubpf_unit unit = { .maps = maps, .nmaps = 5, .progs = &prog, .nprogs = 1 };
 	struct gpubpf_verify_opts opts = { .max_states = 20000 };
 	struct gpubpf_diag diag;
+	uint64_t lines = 0;
 
 	if (size < 9 || size > sizeof(raw))
 		return 0;
@@ -64,6 +75,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	opts.allow_exit_thread = data[0] & 8;
 	opts.plain_mem = data[0] & 16;
 	opts.mem_size = data[0] & 32 ? 64 : 0;
+	opts.trace = data[0] & 64 ? told : NULL;
+	opts.trace_arg = &lines;
+	opts.limits = data[0] & 128 ? gpubpf_limits_find(data[0] & 1 ? "clc32" : "ptx") : NULL;
 	prog.ninsns = (uint32_t)((size - 1) / sizeof(raw[0]));
 	memcpy(raw, data + 1, prog.ninsns * sizeof(raw[0]));
 	gpubpf_diag_init(&diag);
