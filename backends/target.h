@@ -59,7 +59,7 @@ struct gpubpf_target {
 	const char *name;          /* "ptx" */
 	const char *meaning;       /* "NVIDIA PTX text" */
 	enum gpubpf_image_kind output;
-	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
+	bool once;                 /* emit and inject leave something behind that spoils the next: one a process (core/worker/serve.c) */
 
 	/* Emit the sites of the job as a module by itself: a function for each site, no kernel; with
 	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it (conformance, gpu/run). */

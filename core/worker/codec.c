@@ -266,7 +266,6 @@ static void codec_result(struct gpubpf_codec *c, struct gpubpf_result *res)
 	gpubpf_codec_s32(c, &res->status);
 	gpubpf_codec_check(c, res->status <= 0 && res->status > -4096);
 	gpubpf_codec_text(c, &res->log);
-	gpubpf_codec_bool(c, &res->last);
 	if (res->status < 0) {
 		codec_diag(c, &res->diag);
 		return;

@@ -44,7 +44,6 @@ struct gpubpf_result {
 	uint32_t nkernels;
 	struct gpubpf_twin_image twin;         /* INJECT, BUILD */
 	const char *log;                       /* BUILD; never NULL after reading */
-	bool last;                             /* the worker does nothing more: start another one */
 };
 
 /* Append to *w. 0, or -ENOMEM, or -EINVAL if the structure holds what cannot be sent. */

@@ -10,7 +10,7 @@
 
 static int enter_sandbox(struct gpubpf_diag *diag)
 {
-	return gpubpf_sandbox_enter(0, diag);
+	return gpubpf_sandbox_enter(GPUBPF_SANDBOX_FORK, diag);
 }
 
 int main(void)

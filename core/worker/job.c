@@ -31,7 +31,6 @@ struct gpubpf_worker {
 	uint64_t memory;
 	bool one_job;
 	pid_t pid;                    /* 0: not running */
-	pid_t leaving;                /* one that has done its last job, to be reaped; 0: none */
 	int sock;
 	uint32_t seq;
 };
@@ -103,7 +102,7 @@ static int stop(struct gpubpf_worker *w, bool closed)
 			usleep(1000);
 	}
 	if (!got) {
-		kill(w->pid, SIGKILL);
+		kill(-w->pid, SIGKILL); /* with what it may have forked: spawn made it a group */
 		while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
@@ -113,33 +112,12 @@ static int stop(struct gpubpf_worker *w, bool closed)
 	return status;
 }
 
-static void reap(pid_t pid)
-{
-	while (pid && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
-/* The worker has done its last job. The next one gets ready while the caller works on; if it cannot start, the
- * next job says so. */
-static void replace(struct gpubpf_worker *w)
-{
-	reap(w->leaving);
-	close(w->sock);
-	pthread_mutex_lock(&w->pid_lock);
-	kill(w->pid, SIGKILL);
-	w->leaving = w->pid;
-	w->pid = 0;
-	w->sock = -1;
-	pthread_mutex_unlock(&w->pid_lock);
-	start(w);
-}
-
 void gpubpf_worker_cancel(struct gpubpf_worker *w)
 {
 	pthread_mutex_lock(&w->pid_lock);
 	w->cancelled = true;
 	if (w->pid)
-		kill(w->pid, SIGKILL);
+		kill(-w->pid, SIGKILL);
 	pthread_mutex_unlock(&w->pid_lock);
 }
 
@@ -148,7 +126,6 @@ void gpubpf_worker_destroy(struct gpubpf_worker *w)
 	if (!w)
 		return;
 	stop(w, false);
-	reap(w->leaving);
 	pthread_mutex_destroy(&w->pid_lock);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
@@ -221,8 +198,6 @@ static int ask_worker(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const 
 	err = converse(w, kind, bytes, a);
 	if (!err && w->one_job)
 		stop(w, false);
-	else if (!err && a->res.last)
-		replace(w);
 	return err < 0 ? died(w, err, diag) : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -76,6 +77,16 @@ static int allow_reading(scmp_filter_ctx ctx)
 						SCMP_A1(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY));
 }
 
+/* copies of itself, which share nothing, and waiting for them */
+static int allow_fork(scmp_filter_ctx ctx)
+{
+	const uint64_t plain_flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CSIGNAL;
+	int err = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+				   SCMP_A0(SCMP_CMP_MASKED_EQ, ~plain_flags, 0));
+
+	return err ? err : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(wait4), 0);
+}
+
 static int fill(scmp_filter_ctx ctx, unsigned allow)
 {
 	int err = ALLOW(ctx, plain);
@@ -86,6 +97,8 @@ static int fill(scmp_filter_ctx ctx, unsigned allow)
 		err = allow_getrlimit(ctx);
 	if (!err && (allow & GPUBPF_SANDBOX_THREADS))
 		err = ALLOW(ctx, threads);
+	if (!err && (allow & GPUBPF_SANDBOX_FORK))
+		err = allow_fork(ctx);
 	if (!err && (allow & GPUBPF_SANDBOX_READ_FILES))
 		err = allow_reading(ctx);
 	return err ? err : seccomp_load(ctx);

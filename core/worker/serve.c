@@ -4,9 +4,11 @@
 #include "serve.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "codec.h"
@@ -17,7 +19,6 @@
 struct server {
 	int fd;
 	const struct gpubpf_serve_ops *ops;
-	bool last;     /* what was done spoils what would come: no more jobs */
 	char log[LOG_SIZE];
 };
 
@@ -72,7 +73,6 @@ static int run_target(const struct gpubpf_target *target, const struct gpubpf_re
 	case GPUBPF_JOB_EMIT:
 		if (!target->emit)
 			return lacks(diag, target->name, "emit");
-		res->last = target->once;
 		return target->emit(&req->job, &req->opts, &res->blob, diag);
 	case GPUBPF_JOB_INSPECT:
 		if (!target->inspect)
@@ -81,7 +81,6 @@ static int run_target(const struct gpubpf_target *target, const struct gpubpf_re
 	case GPUBPF_JOB_INJECT:
 		if (!target->inject)
 			return lacks(diag, target->name, "inject");
-		res->last = target->once;
 		return target->inject(&req->image, &req->job, &req->opts, &res->twin, diag);
 	case GPUBPF_JOB_BUILD:
 		break;
@@ -128,27 +127,67 @@ static int answer(struct server *s, const struct gpubpf_packet *job, const struc
 	return err;
 }
 
+static int work(struct server *s, const struct gpubpf_packet *packet, const struct gpubpf_request *req)
+{
+	struct gpubpf_result res = { .kind = req->kind, .log = s->log };
+	int err;
+
+	s->log[0] = 0;
+	gpubpf_diag_init(&res.diag);
+	res.status = run(s, req, &res);
+	if (res.status > 0)
+		res.status = 0;
+	err = answer(s, packet, &res);
+	result_finish(&res);
+	return err;
+}
+
+/* the client kills us at the same time; this is for when it is gone */
+static void limit_time(const struct gpubpf_packet *packet)
+{
+	alarm(packet->timeout_ms / 1000 + 2);
+}
+
+/* In a copy of this process, which is quicker to have than a new one. The client ends both at once. */
+static int work_apart(struct server *s, const struct gpubpf_packet *packet, const struct gpubpf_request *req)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		limit_time(packet);
+		_exit(work(s, packet, req) ? EXIT_FAILURE : EXIT_SUCCESS);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+	}
+	return status ? -EIO : 0;
+}
+
+static bool spoils_the_next(const struct server *s, const struct gpubpf_request *req)
+{
+	const struct gpubpf_target *target = find_target(s->ops, req->target);
+
+	return target && target->once && (req->kind == GPUBPF_JOB_EMIT || req->kind == GPUBPF_JOB_INJECT);
+}
+
 /* One job: what is between the packet that came and the packet that goes. */
 static int serve_one(struct server *s, const struct gpubpf_packet *packet)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
-	struct gpubpf_result res = { .log = s->log };
 	struct gpubpf_request req;
 	int err = gpubpf_request_decode(packet->data, packet->size, &pool, &req);
 
 	if (!err && req.kind != packet->type)
 		err = -EBADMSG;
-	if (!err) {
-		s->log[0] = 0;
-		gpubpf_diag_init(&res.diag);
-		res.kind = req.kind;
-		res.status = run(s, &req, &res);
-		if (res.status > 0)
-			res.status = 0;
-		err = answer(s, packet, &res);
-		s->last = res.last;
-	}
-	result_finish(&res);
+	if (!err)
+		err = (spoils_the_next(s, &req) ? work_apart : work)(s, packet, &req);
 	gpubpf_pool_finish(&pool);
 	return err;
 }
@@ -167,9 +206,8 @@ int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
 		fprintf(stderr, "%s\n", diag.what);
 		return EXIT_FAILURE;
 	}
-	while (!err && !server.last && (n = gpubpf_packet_recv(fd, -1, &packet)) > 0) {
-		/* the client kills us at the same time; this is for when it is gone */
-		alarm(packet.timeout_ms / 1000 + 2);
+	while (!err && (n = gpubpf_packet_recv(fd, -1, &packet)) > 0) {
+		limit_time(&packet);
 		err = serve_one(&server, &packet);
 		alarm(0);
 		gpubpf_packet_finish(&packet);

@@ -101,7 +101,7 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
-	/* a group of its own: Ctrl-C is the tool's to handle */
+	/* a group of its own: Ctrl-C is the tool's to handle, and it can be ended with all that it forks */
 	posix_spawnattr_setpgroup(&attr, 0);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	/* the application's input and output are its own: nothing to read, and what a vendor's compiler

@@ -76,7 +76,7 @@ static int inspect(const struct gpubpf_image *image, const struct gpubpf_device_
 
 static int sandbox(struct gpubpf_diag *diag)
 {
-	return gpubpf_sandbox_enter(0, diag);
+	return gpubpf_sandbox_enter(GPUBPF_SANDBOX_FORK, diag);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,18 +95,75 @@ static int emit(struct gpubpf_worker *w, uint64_t behaviour, char *text, size_t 
 	return emit_for(w, "t", behaviour, text, size, diag);
 }
 
+static bool runs(const char *pid, const char *program)
+{
+	char link[300], exe[512];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%s/exe", pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	exe[n < 0 ? 0 : n] = 0;
+	return !strcmp(exe, program);
+}
+
+static bool runs_anywhere(const char *program)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	bool found = false;
+
+	while (d && (e = readdir(d)))
+		found |= atoi(e->d_name) && runs(e->d_name, program);
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* A process whose parent died ends a moment later. */
+static bool nobody_runs(const char *program)
+{
+	char path[PATH_MAX];
+
+	for (int i = 0; realpath(program, path) && i < 1000; i++) {
+		if (!runs_anywhere(path))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void *cancel_soon(void *w)
+{
+	usleep(100000);
+	gpubpf_worker_cancel(w);
+	return NULL;
+}
+
 /* "program instructions process": each job of such a target must have a process of its own */
 static void test_once(void)
 {
 	struct gpubpf_worker *w = make_worker(2000, NULL);
 	struct gpubpf_diag diag;
 	char text[3][64];
+	pthread_t thread;
 
 	for (int i = 0; i < 3; i++)
 		ok(!emit_for(w, "once", MISBEHAVE_NOT, text[i], sizeof(text[i]), &diag) &&
 		   !strncmp(text[i], "p 4 ", 4), "a job that needs a process of its own is answered");
 	ok(strcmp(text[0], text[1]) && strcmp(text[1], text[2]), "and has had one");
+	ok(emit_for(w, "once", MISBEHAVE_CRASH, text[0], sizeof(text[0]), &diag) == -EPIPE &&
+	   strstr(diag.what, "signal 11"), "its crash is reported: %s", diag.what);
+	ok(emit_for(w, "once", MISBEHAVE_GARBAGE, text[0], sizeof(text[0]), &diag) < 0 &&
+	   diag.code == GPUBPF_E_PROTOCOL, "so is a packet that is none: %s", diag.what);
+	ok(emit_for(w, "once", MISBEHAVE_OPEN, text[0], sizeof(text[0]), &diag) == 0 && atoi(text[0]) == EPERM,
+	   "it is in the sandbox too");
 	gpubpf_worker_destroy(w);
+	w = make_worker(60000, NULL); /* its own alarm comes too late for this test */
+	pthread_create(&thread, NULL, cancel_soon, w);
+	ok(emit_for(w, "once", MISBEHAVE_HANG, text[0], sizeof(text[0]), &diag) == -ECANCELED, "it can be cancelled");
+	pthread_join(thread, NULL);
+	gpubpf_worker_destroy(w);
+	ok(nobody_runs(worker_path), "and nothing of it is left");
 }
 
 static void test_conversation(void)
@@ -125,13 +183,6 @@ static void test_conversation(void)
 	   "a packet that is none ends the worker: %s", diag.what);
 	ok(!emit(w, MISBEHAVE_OPEN, text, sizeof(text), &diag) && atoi(text) == EPERM, "the sandbox refuses to open files");
 	gpubpf_worker_destroy(w);
-}
-
-static void *cancel_soon(void *w)
-{
-	usleep(100000);
-	gpubpf_worker_cancel(w);
-	return NULL;
 }
 
 static void test_time(void)
