@@ -33,6 +33,10 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
 struct gpubpf_request;
 
 int gpubpf_session_join(const char *backend);
+void gpubpf_session_rejoin(void);                   /* in the child of a fork, once; else a load */
+/* The process is about to end without its handlers: let the reader thread do what those would have done, and wait
+ * for that a while. Takes no lock and allocates nothing. */
+void gpubpf_session_leave(void);
 bool gpubpf_session_up(void);
 bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
@@ -99,6 +103,9 @@ int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *wh
 /* Bring the mirror of the numbered device up to date. */
 void gpubpf_device_pull(uint32_t number);
 void gpubpf_device_after_fork(void);
+/* The last copies of arenas that are not host memory, when the process ends. Waits 2 s at most for others. */
+void gpubpf_device_leave(void);
+bool gpubpf_device_copied(void);                    /* there is such an arena */
 
 /* Start a thread that takes none of the application's signals. 0 or -errno. */
 int gpubpf_thread_start(void *(*run)(void *arg), void *arg);

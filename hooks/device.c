@@ -50,6 +50,7 @@ int gpubpf_hook_device_create(const struct gpubpf_device_open *how, uint32_t ord
 
 	if (!d)
 		return -ENOMEM;
+	gpubpf_session_rejoin(); /* with a context of its own, the child of a fork can be probed */
 	d->how = *how;
 	d->ordinal = ordinal;
 	d->generation = gpubpf_session_generation();
@@ -377,7 +378,7 @@ static void pull_idle(void)
 
 void gpubpf_hook_quiet(void)
 {
-	if (!atomic_load_explicit(&any_copied, memory_order_relaxed) || pthread_mutex_trylock(&lock))
+	if (!gpubpf_device_copied() || pthread_mutex_trylock(&lock))
 		return;
 	pull_idle();
 	pthread_mutex_unlock(&lock);
@@ -406,7 +407,7 @@ static bool all_ended(struct gpubpf_hook_device *d)
 
 /* Registered when the first such device is made ready, so that it runs before the runtime's own handlers
  * that came earlier. Afterwards nobody of ours calls the runtime. */
-static void at_exit(void)
+void gpubpf_device_leave(void)
 {
 	struct timespec until;
 
@@ -430,7 +431,12 @@ static void at_exit(void)
 static void copied(void)
 {
 	if (!atomic_exchange(&any_copied, true))
-		atexit(at_exit);
+		atexit(gpubpf_device_leave);
+}
+
+bool gpubpf_device_copied(void)
+{
+	return atomic_load_explicit(&any_copied, memory_order_relaxed);
 }
 
 /* Take it out of the list and give back what it has; false: that must not be touched. */

@@ -208,6 +208,14 @@ static uint64_t choose(struct gpubpf_hook_launch *l)
 	return waited;
 }
 
+/* Made before this process was forked: what stands behind it is the parent's, and runs as it was. */
+static bool inherited(const struct gpubpf_hook_launch *l)
+{
+	uint32_t generation = gpubpf_session_generation();
+
+	return l->kernel->generation != generation || l->device->generation != generation;
+}
+
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 {
 	struct gpubpf_hook_kernel *k = l->kernel;
@@ -218,8 +226,12 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->spent_ns = 0;
 	l->missed = false;
 	l->slot = NULL;
-	if (k->generation != gpubpf_session_generation())
+	l->inherited = NULL;
+	if (inherited(l)) {
+		gpubpf_session_rejoin();
+		l->inherited = gpubpf_board_entry(k->name, l->device->ordinal);
 		return;
+	}
 	l->slot = find_slot(k, l->device);
 	if (!l->slot && !(l->slot = add_slot(k, l->device)))
 		return;
@@ -241,13 +253,41 @@ static void note_shape(struct gpubpf_board_kernel *k, const struct gpubpf_hook_l
 	}
 }
 
+/* A launch that nobody could have probed. */
+static void count_unprobed(struct gpubpf_board_entry *entry, const struct gpubpf_hook_launch *l, bool wanted,
+			   const char *reason)
+{
+	struct gpubpf_board_kernel *k = entry->shared;
+
+	atomic_fetch_add_explicit(&entry->number, 1, memory_order_relaxed);
+	gpubpf_board_add(&k->launches, 1);
+	note_shape(k, l);
+	if (!wanted || !gpubpf_session_enabled())
+		return;
+	gpubpf_board_add(&k->missed, 1);
+	if (!k->reason[0])
+		gpubpf_board_state(entry, k->state == GPUBPF_KERNEL_SEEN ? GPUBPF_KERNEL_REFUSED : k->state, reason);
+}
+
+static void end_inherited(const struct gpubpf_hook_launch *l)
+{
+	if (l->kernel->wanted)
+		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run unprobed "
+				 "there: probed are those of contexts that the child makes itself", getpid());
+	count_unprobed(l->inherited, l, l->kernel->wanted, "made before the fork of the process that launches it");
+}
+
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
 {
 	struct gpubpf_board_kernel *k;
 
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
 		atomic_fetch_sub(&l->device->running, 1); /* it never started */
-	if (!l->slot || outcome == GPUBPF_LAUNCH_FAILED)
+	if (outcome == GPUBPF_LAUNCH_FAILED)
+		return;
+	if (l->inherited)
+		end_inherited(l);
+	if (!l->slot)
 		return;
 	k = l->slot->entry->shared;
 	gpubpf_board_add(&k->launches, 1);
@@ -279,7 +319,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 	struct gpubpf_board_entry *entry = NULL;
 	struct gpubpf_hook_record *r;
 
-	if (l->kernel->generation == gpubpf_session_generation())
+	if (!inherited(l))
 		entry = gpubpf_board_entry(l->kernel->name, l->device->ordinal);
 	r = entry ? malloc(sizeof(*r)) : NULL;
 	if (r)
@@ -289,17 +329,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 
 void gpubpf_hook_record_launched(const struct gpubpf_hook_record *r)
 {
-	struct gpubpf_board_kernel *k = r->entry->shared;
-
-	atomic_fetch_add_explicit(&r->entry->number, 1, memory_order_relaxed);
-	gpubpf_board_add(&k->launches, 1);
-	note_shape(k, &r->launch);
-	if (!r->wanted || !gpubpf_session_enabled())
-		return;
-	gpubpf_board_add(&k->missed, 1);
-	if (!k->reason[0])
-		gpubpf_board_state(r->entry, k->state == GPUBPF_KERNEL_SEEN ? GPUBPF_KERNEL_REFUSED : k->state,
-				   r->reason);
+	count_unprobed(r->entry, &r->launch, r->wanted, r->reason);
 }
 
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,

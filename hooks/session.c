@@ -17,10 +17,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define JOIN_NS 2000000000ull
 #define SEND_NS 2000000000ull
+#define LEAVE_NS 3000000000ull
 #define SOCKET_FLOOR 700      /* descriptors of the application stay below */
 
 struct gpubpf_request {
@@ -43,7 +45,8 @@ static struct {
 	struct gpubpf_request *waiting;
 	uint32_t seq, asked;  /* twins that are not answered yet, though nobody may wait for them */
 	bool reading;
-	char backend[16];
+	atomic_int reader;    /* the process that has the reader */
+	enum { STAYING, LEAVING, LEFT } _Atomic end;
 } session = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool gpubpf_session_up(void)
@@ -252,8 +255,12 @@ static void *read_all(void *arg)
 	while (buf && !err)
 		err = read_one(fd, buf);
 	free(buf);
+	if (session.end == LEAVING) {
+		gpubpf_device_leave();
+		session.end = LEFT;
+	}
 	pthread_mutex_lock(&session.lock);
-	if (session.sock == fd)
+	if (session.sock == fd && session.end == STAYING)
 		lose(why_lost(err));
 	pthread_mutex_unlock(&session.lock);
 	return NULL;
@@ -285,7 +292,21 @@ static int start_reader(void)
 		return 0;
 	err = gpubpf_thread_start(read_all, (void *)(intptr_t)session.sock);
 	session.reading = !err;
+	session.reader = err ? 0 : getpid();
 	return err;
+}
+
+void gpubpf_session_leave(void)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	uint64_t deadline = gpubpf_now_ns() + LEAVE_NS;
+
+	if (!gpubpf_device_copied() || session.reader != getpid() || session.end != STAYING || !own_socket())
+		return;
+	session.end = LEAVING;
+	shutdown(session.sock, SHUT_RD); /* which wakes the reader */
+	while (session.end != LEFT && gpubpf_session_up() && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
 }
 
 int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
@@ -516,6 +537,7 @@ static void after_fork_child(void)
 	atomic_fetch_add(&session.generation, 1);
 	session.waiting = NULL;
 	session.reading = false;
+	session.reader = 0;
 	session.asked = 0;
 	gpubpf_cond_init(&session.cond);
 	pthread_mutex_unlock(&session.lock);
@@ -527,6 +549,12 @@ static void join_once(void)
 {
 	gpubpf_cond_init(&session.cond);
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void gpubpf_session_rejoin(void)
+{
+	if (gpubpf_session_generation() && !gpubpf_session_up())
+		gpubpf_session_join(gpubpf_hook_ops->backend);
 }
 
 int gpubpf_session_join(const char *backend)

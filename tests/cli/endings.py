@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How a traced program may end, and what of its counts is left: endings.py GPUBPF OBJECTS LOOP DISCRETE (TAP).
+Ctrl-C at a terminal, --duration in the middle, and _exit() where arenas are copied (DISCRETE: a layer that makes
+the device look like a card)."""
+import glob
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+gpubpf, objects, loop, discrete = sys.argv[1:]
+probe = os.path.join(objects, "probe.bpf.o")
+scratch = tempfile.TemporaryDirectory()
+count, failed = 0, False
+WAIT = 90
+
+
+def result(good, name, why=""):
+    global count, failed
+    count += 1
+    failed |= not good
+    print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f"\n# {why}"), flush=True)
+
+
+def finish():
+    print(f"1..{count}")
+    sys.exit(failed)
+
+
+def until(done):
+    """done() within a generous time; what it answered"""
+    end = time.monotonic() + WAIT
+    while not (answer := done()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return answer
+
+
+def report_of(path):
+    try:
+        return json.load(open(path, encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def counted(report):
+    return [e["value"] for m in report["maps"] if m["name"] == "counts" for e in m["entries"]] if report else None
+
+
+def kernel(report):
+    return report["kernels"][0] if report and report["kernels"] else {"launches": 0, "probed": 0}
+
+
+def probing():
+    """has the running session counted anything?"""
+    dump = subprocess.run([gpubpf, "map", "dump", "-j", "counts"], capture_output=True, text=True, timeout=WAIT)
+    try:
+        maps = json.loads(dump.stdout)
+    except ValueError:
+        return False
+    return any(counted(maps) or [])
+
+
+def at_terminal(command, when):
+    """Run it in the foreground of a terminal and type Ctrl-C when when() says so: wait status, what was seen."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(command[0], command)
+    ready = until(when)
+    os.write(terminal, b"\x03")
+    seen = b""
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        seen += piece
+    return ready, os.waitpid(pid, 0)[1], seen.decode(errors="replace")
+
+
+def ctrl_c():
+    path = os.path.join(scratch.name, "typed")
+    ready, status, seen = at_terminal([gpubpf, "run", "-o", probe, "-j", "--report", path, "--", loop, "100000", "5"],
+                                      probing)
+    report = report_of(path)
+    result(ready, "a program at a terminal is probed", seen)
+    result(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, "Ctrl-C ends it and the tool",
+           f"wait status {status}: {seen}")
+    result(bool(report) and kernel(report)["probed"] > 0 and counted(report)[0] > 0, "the report comes", seen)
+
+
+def ctrl_c_once():
+    got, path = os.path.join(scratch.name, "got"), os.path.join(scratch.name, "handled")
+    script = f'trap "echo got >> {got}" INT; : > {got}.ready; while [ ! -s {got} ]; do sleep 0.1; done; sleep 0.5; exit 9'
+    _, status, seen = at_terminal([gpubpf, "run", "-o", probe, "-j", "--report", path, "--", "/bin/sh", "-c", script],
+                                  lambda: os.path.exists(got + ".ready"))
+    result(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 9, "a program that handles it ends as it likes",
+           f"wait status {status}: {seen}")
+    result(open(got, encoding="utf-8").read() == "got\n", "and has got it once", seen)
+    result(bool(report_of(path)), "the report comes")
+
+
+def duration():
+    path = os.path.join(scratch.name, "timed")
+    with subprocess.Popen([gpubpf, "run", "-o", probe, "-j", "--report", path, "--duration", "2", "--", loop, "100000",
+                           "5"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as tool:
+        report = until(lambda: report_of(path))
+        result(bool(report) and tool.poll() is None, "--duration: the report comes while the program runs")
+        tool.send_signal(signal.SIGTERM)
+        errors = tool.communicate(timeout=WAIT)[1]
+    k = kernel(report)
+    result("goes on unprobed" in errors, "it is told that the program goes on", errors)
+    result(k["probed"] == 0 or counted(report)[0] >= 1024 * (k["probed"] - 1), "the counts are of the launches probed",
+           f"{k} {counted(report)}")
+
+
+def leaves(how, launches):
+    path = os.path.join(scratch.name, "left")
+    env = dict(os.environ, LAYER=discrete)
+    ended = subprocess.run([gpubpf, "run", "-o", probe, "-j", "--report", path, "--", "/bin/sh", "-c",
+                            f'OPENCL_LAYERS="$LAYER:$OPENCL_LAYERS" exec {loop} {launches} 0 {how}'], env=env,
+                           capture_output=True, text=True, timeout=WAIT)
+    result(ended.returncode == 42, f"_exit() after {launches} launches: the status is the program's", ended.stderr)
+    result(counted(report_of(path)) == [1024 * launches] * 2, "copied maps hold what finished kernels wrote",
+           f"{counted(report_of(path))} {ended.stderr}")
+
+
+os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_CACHE_HOME"] = scratch.name
+for name in ("GPUBPF_BACKEND", "GPUBPF_SESSION", "OPENCL_LAYERS"):
+    os.environ.pop(name, None)
+os.environ["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") or [""])[0]
+if loop == "-" or subprocess.run([loop, "1", "0"], capture_output=True, timeout=WAIT).returncode != 42:
+    print("1..0 # SKIP no OpenCL device")
+    sys.exit(0)
+ctrl_c()
+ctrl_c_once()
+duration()
+for n in (3, 50):
+    leaves(0, n)
+finish()
