@@ -2,6 +2,8 @@
 /* What an application asks and what it does wrong: every answer and every error goes into the digest. */
 #include "app.h"
 
+#include <unistd.h>
+
 enum { N = 256 };
 
 static const char source[] =
@@ -50,6 +52,17 @@ static void kernel_answers(cl_kernel k)
 		memset(text, 0, sizeof(text));
 		note_int(clGetKernelWorkGroupInfo(k, app_device, groups[i], sizeof(text), text, &size));
 		note_text(text, sizeof(text));
+	}
+}
+
+/* PoCL lets go of a kernel that was launched in a thread of its own, some time after the launch has ended. */
+static void wait_alone(cl_kernel k)
+{
+	cl_uint references = 0;
+
+	for (int i = 0; i < 10000 && references != 1; i++) {
+		CHECK(clGetKernelInfo(k, CL_KERNEL_REFERENCE_COUNT, sizeof(references), &references, NULL));
+		usleep(1000);
 	}
 }
 
@@ -130,6 +143,7 @@ int main(void)
 	errors(p, k);
 	note_int(launch(k, N, 32));
 	app_digest_buffer(out, N * 16);
+	wait_alone(k);
 	kernel_answers(k);
 	program_answers(p);
 	CHECK(clRetainKernel(k));
