@@ -43,6 +43,8 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_OFFSET = 1 << 9,         /* launches may have a global offset */
 	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: its loads and stores keep their order without fences */
 	GPUBPF_CAP_CALLS = 1 << 11,         /* functions that kernels call can have probes */
+	GPUBPF_CAP_TAKES_PTX = 1 << 12,
+	GPUBPF_CAP_TAKES_AMDGPU = 1 << 13,  /* code objects */
 };
 
 struct gpubpf_device_caps {

@@ -90,22 +90,34 @@ static const char *clock_name(uint32_t clock)
 }
 
 /* how a probe gets into its programs */
-static const char *way(const struct gpubpf_device_caps *c)
+static const char *way(const struct gpubpf_device_caps *c, char *text, size_t size)
 {
-	if (c->bits & GPUBPF_CAP_TAKES_SPIRV)
-		return c->bits & GPUBPF_CAP_TAKES_OPENCL_C ? "spirv, clc" : "spirv";
-	return c->bits & GPUBPF_CAP_TAKES_OPENCL_C ? "clc" : "-";
+	static const struct {
+		uint64_t bit;
+		const char *name;
+	} ways[] = {
+		{ GPUBPF_CAP_TAKES_SPIRV, "spirv" }, { GPUBPF_CAP_TAKES_OPENCL_C, "clc" }, { GPUBPF_CAP_TAKES_PTX, "ptx" },
+		{ GPUBPF_CAP_TAKES_AMDGPU, "amdgpu" },
+	};
+	size_t n = 0;
+
+	snprintf(text, size, "-");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways) && n < size; i++)
+		if (c->bits & ways[i].bit)
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", ways[i].name);
+	return text;
 }
 
 static void put_text(struct gpubpf_table *t, const char *backend, const struct found *f)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct gpubpf_device_caps *c = &f->caps[i];
+		char text[64];
 
 		gpubpf_table_cell(t, "%s", backend);
 		gpubpf_table_cell(t, "%u", i);
 		gpubpf_table_cell(t, "%.96s", c->name);
-		gpubpf_table_cell(t, "%s", way(c));
+		gpubpf_table_cell(t, "%s", way(c, text, sizeof(text)));
 		gpubpf_table_cell(t, "%u", c->compute_units);
 		gpubpf_table_cell(t, "%u", c->warp_size);
 		gpubpf_table_cell(t, "%s", clock_name(c->clock));
@@ -120,10 +132,11 @@ static struct json_object *list_json(const struct found *f)
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct gpubpf_device_caps *c = &f->caps[i];
 		struct json_object *o = json_object_new_object();
+		char text[64];
 
 		json_object_object_add(o, "name", json_object_new_string(c->name));
 		json_object_object_add(o, "driver", json_object_new_string(c->driver));
-		json_object_object_add(o, "targets", json_object_new_string(way(c)));
+		json_object_object_add(o, "targets", json_object_new_string(way(c, text, sizeof(text))));
 		json_object_object_add(o, "compute_units", json_object_new_uint64(c->compute_units));
 		json_object_object_add(o, "warp_size", json_object_new_uint64(c->warp_size));
 		json_object_object_add(o, "clock", json_object_new_string(clock_name(c->clock)));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEAD 0x80000000u
 #define COPY_MAX (64u << 20) /* bytes of an image in memory that may go away: copied up to here */
 
 /* Does [from, to) belong to a loaded program or library? Then it stays. */
@@ -116,4 +117,19 @@ void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubp
 		for (; r; r = r->next)
 			fn(r, arg);
 	}
+}
+
+bool gpubpf_users_enter(struct gpubpf_users *users)
+{
+	return !(atomic_fetch_add(&users->n, 1) & DEAD);
+}
+
+bool gpubpf_users_leave(struct gpubpf_users *users)
+{
+	return atomic_fetch_sub(&users->n, 1) == (DEAD | 1) && !atomic_exchange(&users->let_go, true);
+}
+
+bool gpubpf_users_kill(struct gpubpf_users *users)
+{
+	return !(atomic_fetch_or(&users->n, DEAD) & ~DEAD) && !atomic_exchange(&users->let_go, true);
 }

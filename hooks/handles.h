@@ -45,6 +45,19 @@ struct gpubpf_handle *gpubpf_handles_find(struct gpubpf_handles *handles, const 
 /* record->handle is set. Later look-ups find it before older ones of that handle. */
 void gpubpf_handles_add(struct gpubpf_handles *handles, struct gpubpf_handle *record);
 
+/*
+ * Who uses a record that may die meanwhile: the last one that leaves a dead record lets go of what it holds.
+ * False of enter: it is dead, leave it. True of leave and kill, once: let go of it now.
+ */
+struct gpubpf_users {
+	atomic_uint n;
+	atomic_bool let_go;
+};
+
+bool gpubpf_users_enter(struct gpubpf_users *users);
+bool gpubpf_users_leave(struct gpubpf_users *users);
+bool gpubpf_users_kill(struct gpubpf_users *users);
+
 /* Call fn for each record, dead ones too. */
 void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg), void *arg);
 

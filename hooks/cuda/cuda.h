@@ -90,7 +90,6 @@ struct cuda_module {
 
 #define CUDA_ATTRIBUTES 16           /* CUfunction_attribute below this are mirrored to twins */
 #define CUDA_UNSET INT_MIN
-#define CUDA_DEAD 0x80000000u
 
 /* To the launch path each function is a program of its own: its twin is made of it and what it calls. */
 struct cuda_function {
@@ -98,8 +97,7 @@ struct cuda_function {
 	struct cuda_module *module;
 	bool is_kernel;              /* a CUkernel */
 	CUcontext context;           /* NULL: of all */
-	atomic_uint users;           /* launches that look at it; CUDA_DEAD: the last one lets go of its twins */
-	atomic_bool empty;           /* they are gone */
+	struct gpubpf_users users;   /* launches that look at it; the last one lets go of its twins */
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *kernel;
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* as the application set them; CUDA_UNSET: it did not */

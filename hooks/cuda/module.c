@@ -51,7 +51,7 @@ struct cuda_module *cuda_module_find(void *handle)
 /* What a function has but its record: twins, what the launch path knows. */
 static void empty(struct cuda_function *f)
 {
-	if (!gpubpf_hook_kernel_wanted(f->kernel) || atomic_exchange(&f->empty, true))
+	if (!gpubpf_hook_kernel_wanted(f->kernel))
 		return;
 	gpubpf_hook_kernel_destroy(f->kernel);
 	gpubpf_hook_program_destroy(f->program);
@@ -59,7 +59,7 @@ static void empty(struct cuda_function *f)
 
 bool cuda_function_use(struct cuda_function *f)
 {
-	if (!(atomic_fetch_add(&f->users, 1) & CUDA_DEAD))
+	if (gpubpf_users_enter(&f->users))
 		return true;
 	cuda_function_leave(f);
 	return false;
@@ -67,7 +67,7 @@ bool cuda_function_use(struct cuda_function *f)
 
 void cuda_function_leave(struct cuda_function *f)
 {
-	if (atomic_fetch_sub(&f->users, 1) == (CUDA_DEAD | 1))
+	if (gpubpf_users_leave(&f->users))
 		empty(f);
 }
 
@@ -75,7 +75,7 @@ void cuda_function_leave(struct cuda_function *f)
 static void kill_function(struct cuda_function *f)
 {
 	atomic_store(&f->base.handle, NULL);
-	if (!(atomic_fetch_or(&f->users, CUDA_DEAD) & ~CUDA_DEAD))
+	if (gpubpf_users_kill(&f->users))
 		empty(f);
 }
 

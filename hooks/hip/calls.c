@@ -82,3 +82,12 @@ hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char
 		hip_function_add(*f, module, name);
 	return error;
 }
+
+/* It takes all memory of the device along, our maps too. */
+hipError_t hipDeviceReset(void)
+{
+	if (!hip_next_init() || !hip_next.hipDeviceReset)
+		return hipErrorNotFound;
+	hip_device_end();
+	return hip_next.hipDeviceReset();
+}

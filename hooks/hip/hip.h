@@ -53,8 +53,9 @@ struct hip_module {
 	bool registered;
 	enum gpubpf_image_kind kind;
 	const char *where;           /* the application's own image; NULL: a file */
+	size_t size;
 	struct gpubpf_kept image;
-	pthread_mutex_t lock;        /* of what follows */
+	pthread_mutex_t lock;        /* of what follows, and of the image: it goes with the module */
 	struct hip_loaded {          /* by device */
 		struct hip_loaded *next;
 		int device;
@@ -71,6 +72,7 @@ struct hip_function {
 	struct hip_module *module;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_kernel *_Atomic kernel; /* NULL before its first launch */
+	struct gpubpf_users users;   /* launches that look at it; the last one lets go of its twins */
 	char name[];
 };
 
@@ -79,7 +81,11 @@ void hip_module_add(void *handle, bool registered, const void *image);
 void hip_module_add_file(void *handle, const char *path);
 void hip_module_remove(void *handle);
 void hip_function_add(const void *handle, void *module, const char *name);
-struct hip_function *hip_function_find(const void *handle); /* NULL: not known */
+/* NULL: not known. Else hip_function_leave() it. */
+struct hip_function *hip_function_enter(const void *handle);
+void hip_function_leave(struct hip_function *f);
+/* A copy of `size` bytes (0: all) of the module's image, malloc()ed; NULL and why. */
+void *hip_module_image(struct hip_module *module, size_t offset, size_t *size, const char **why);
 /* The kernel of a function for the launch path; NULL: out of memory. */
 struct gpubpf_hook_kernel *hip_function_kernel(struct hip_function *f);
 
@@ -122,5 +128,7 @@ struct hip_call {
 };
 
 hipError_t hip_launch(const struct hip_call *call);
+/* The application's current device is about to be reset: copy the maps back. */
+void hip_device_end(void);
 
 #endif

@@ -39,6 +39,14 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 	return device ? device : gpubpf_hook_device_add(key, &how, number);
 }
 
+void hip_device_end(void)
+{
+	int number = 0;
+
+	if (hip_active() && !hip_own.get_device(&number))
+		gpubpf_hook_device_end((const void *)(uintptr_t)(number + 1));
+}
+
 /* ---- does the twin fit? ---- */
 
 struct fitting {
@@ -164,14 +172,17 @@ static int launch_original(const void *call)
 
 hipError_t hip_launch(const struct hip_call *c)
 {
-	struct hip_function *f = hip_active() ? hip_function_find(c->f) : NULL;
+	struct hip_function *f = hip_active() ? hip_function_enter(c->f) : NULL;
 	struct gpubpf_hook_launch l = { .kernel = f ? hip_function_kernel(f) : NULL, .dim = 3 };
+	hipError_t error;
 
-	if (!l.kernel || !(l.device = device_of(c->stream)))
-		return launch_original(c);
 	for (int i = 0; i < 3; i++) {
 		l.grid[i] = (size_t)c->grid[i] * c->block[i];
 		l.block[i] = c->block[i];
 	}
-	return gpubpf_hook_launch_run(&l, launch_twin, launch_original, c);
+	l.device = l.kernel ? device_of(c->stream) : NULL;
+	error = l.device ? gpubpf_hook_launch_run(&l, launch_twin, launch_original, c) : launch_original(c);
+	if (f)
+		hip_function_leave(f);
+	return error;
 }

@@ -122,8 +122,7 @@ struct search {
 /* Where the object lies in the application's image, and how long it is. */
 static bool inside(const struct hip_module *m, const char *from, uint64_t size, size_t *offset)
 {
-	if (!m->where || !m->image.data || from < m->where || from >= m->where + m->image.size ||
-	    size > m->image.size - (from - m->where))
+	if (!m->where || from < m->where || from >= m->where + m->size || size > m->size - (from - m->where))
 		return false;
 	*offset = from - m->where;
 	return true;

@@ -46,6 +46,7 @@ void hip_module_add(void *handle, bool registered, const void *image)
 	m->registered = registered;
 	m->where = image;
 	size = hip_image_size(image, &m->kind);
+	m->size = size;
 	gpubpf_kept_init(&m->image, size ? image : NULL, size);
 	gpubpf_handles_add(&modules, &m->base);
 	if (!registered && size)
@@ -69,12 +70,82 @@ static struct hip_module *find_module(const void *handle)
 	return (struct hip_module *)gpubpf_handles_find(&modules, handle);
 }
 
+/* ---- functions ---- */
+
+/* What a function has but its record: twins, what the launch path knows. */
+static void empty(struct hip_function *f)
+{
+	if (!atomic_load(&f->kernel) || !gpubpf_hook_kernel_wanted(f->kernel))
+		return;
+	gpubpf_hook_kernel_destroy(f->kernel);
+	gpubpf_hook_program_destroy(f->program);
+}
+
+void hip_function_leave(struct hip_function *f)
+{
+	if (gpubpf_users_leave(&f->users))
+		empty(f);
+}
+
+static struct hip_function *find_function(const void *handle)
+{
+	struct hip_function *f = (struct hip_function *)gpubpf_handles_find(&functions, handle);
+
+	return f && atomic_load_explicit(&f->module->base.handle, memory_order_relaxed) ? f : NULL;
+}
+
+struct hip_function *hip_function_enter(const void *handle)
+{
+	struct hip_function *f = find_function(handle);
+
+	if (!f || gpubpf_users_enter(&f->users))
+		return f;
+	hip_function_leave(f);
+	return NULL;
+}
+
+static void kill_of_module(struct gpubpf_handle *record, void *module)
+{
+	struct hip_function *f = (struct hip_function *)record;
+
+	if (f->module != module || !atomic_exchange(&record->handle, NULL))
+		return;
+	if (gpubpf_users_kill(&f->users))
+		empty(f);
+}
+
+/* ---- modules that go ---- */
+
+/* Binaries are unregistered when their library or the process ends, maybe after the runtime: what they have on
+ * the device stays. */
 void hip_module_remove(void *handle)
 {
 	struct hip_module *m = find_module(handle);
 
-	if (m)
-		atomic_store(&m->base.handle, NULL);
+	if (!m)
+		return;
+	atomic_store(&m->base.handle, NULL);
+	if (!m->registered)
+		gpubpf_handles_each(&functions, kill_of_module, m);
+	pthread_mutex_lock(&m->lock);
+	gpubpf_kept_finish(&m->image);
+	pthread_mutex_unlock(&m->lock);
+}
+
+void *hip_module_image(struct hip_module *m, size_t offset, size_t *size, const char **why)
+{
+	void *copy = NULL;
+
+	pthread_mutex_lock(&m->lock);
+	*why = m->image.why;
+	if (!*size)
+		*size = m->image.size;
+	if (m->image.data && !(copy = malloc(*size)))
+		*why = "out of memory";
+	if (copy)
+		memcpy(copy, (const char *)m->image.data + offset, *size);
+	pthread_mutex_unlock(&m->lock);
+	return copy;
 }
 
 static bool has(struct hip_module *m, uint64_t code_object)
@@ -97,19 +168,12 @@ bool hip_module_has(const struct hip_module *except, uint64_t code_object)
 	return false;
 }
 
-struct hip_function *hip_function_find(const void *handle)
-{
-	struct hip_function *f = (struct hip_function *)gpubpf_handles_find(&functions, handle);
-
-	return f && atomic_load_explicit(&f->module->base.handle, memory_order_relaxed) ? f : NULL;
-}
-
 void hip_function_add(const void *handle, void *module, const char *name)
 {
 	struct hip_module *m = find_module(module);
 	struct hip_function *f;
 
-	if (!m || hip_function_find(handle) || !(f = calloc(1, sizeof(*f) + strlen(name) + 1)))
+	if (!m || find_function(handle) || !(f = calloc(1, sizeof(*f) + strlen(name) + 1)))
 		return;
 	strcpy(f->name, name);
 	f->base.handle = (void *)handle;

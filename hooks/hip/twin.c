@@ -36,24 +36,21 @@ static int device_of(const struct gpubpf_hook_device *device)
 static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
 {
 	struct hip_function *f = adapter_program;
-	const struct gpubpf_kept *kept = &f->module->image;
 	const struct hip_loaded *l;
 	struct hip_visit visit;
 
-	image->reason = kept->why;
-	if (kept->why)
-		return 0;
 	hip_enter(&hip_own, device_of(device), &visit);
 	l = hip_loaded_find(f, device_of(device));
 	hip_leave(&hip_own, device_of(device), &visit);
 	image->kind = l && l->size ? GPUBPF_IMAGE_AMDGPU : f->module->kind;
-	image->data = (const char *)kept->data + (l && l->size ? l->offset : 0);
-	image->size = l && l->size ? l->size : kept->size;
+	image->size = l && l->size ? l->size : 0;
+	image->data = hip_module_image(f->module, l && l->size ? l->offset : 0, &image->size, &image->reason);
 	return 0;
 }
 
 static void image_put(struct gpubpf_hook_image *image)
 {
+	free((void *)image->data);
 }
 
 static int refuse(struct gpubpf_why *why, const char *what, hipError_t error)

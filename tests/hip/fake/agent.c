@@ -53,6 +53,20 @@ static void check(const char *folder, const char *fails, const char *reason, uns
 	fake_stop(&tool);
 }
 
+/* What was unloaded leaves neither its image nor its twin behind. */
+static void check_churn(const char *folder)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .sample = 1, .wait_ms = 60000 };
+	struct fake_tool tool;
+	char line[256];
+
+	fake_start(&tool, &o);
+	ok(run(folder, "", &tool, "churn", line, sizeof(line)) && !strcmp(line, "twins 32, modules left 0, grown by little\n"),
+	   "modules loaded and unloaded: nothing stays");
+	note("%s", line);
+	fake_stop(&tool);
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -103,6 +117,7 @@ int main(int argc, char **argv)
 	check(argv[3], "nothing", NULL, 3);
 	check(argv[3], "memory", "memory for maps", 0);
 	check(argv[3], "load", "does not take the twin", 0);
+	check_churn(argv[3]);
 	check(argv[4], "lacking", "has no hipMemcpyHtoD", 0);
 	return done();
 }

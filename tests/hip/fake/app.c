@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application over the fake runtime: "check" says what reached it, "launch" what a launch takes in ns. */
+/* An application over the fake runtime: "check" says what reached it, "launch" what a launch takes in ns, "churn" what
+ * stays of modules that were unloaded. */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "backends/hip/driver.h"
 
 #define BATCHES 21
 #define LAUNCHES 20000
+#define CHURNS 32
+#define CHURN_BYTES (4u << 20)
 
 extern const void *fake_image;
-extern unsigned fake_images, fake_launches, fake_twins;
+extern unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
 
 int hipInit(unsigned flags);
 int hipModuleLoadData(hipModule_t *module, const void *image);
+int hipModuleUnload(hipModule_t module);
 int hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char *name);
 int hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 			  unsigned shared, hipStream_t stream, void **params, void **extra);
@@ -38,6 +44,32 @@ static double batch(hipFunction_t f)
 	return ((to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec) / LAUNCHES;
 }
 
+/* Images of 4 MiB, one after the other: each has a twin, is launched and goes. */
+static int churn(void)
+{
+	static uint64_t image[CHURN_BYTES / 8];
+	Elf64_Ehdr head = { .e_ident = ELFMAG "\2\1\1", .e_shoff = CHURN_BYTES };
+	struct rusage first, last;
+	hipModule_t module;
+	hipFunction_t f;
+
+	for (int i = 0; i < CHURNS; i++) {
+		void *heap = malloc(sizeof(image));
+
+		memcpy(image, &head, sizeof(head));
+		image[CHURN_BYTES / 8 - 1] = i;
+		memcpy(heap, image, sizeof(image));
+		if (hipModuleLoadData(&module, heap) || hipModuleGetFunction(&f, module, "tiny") ||
+		    hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL) || hipModuleUnload(module))
+			return 1;
+		free(heap);
+		getrusage(RUSAGE_SELF, i < CHURNS / 4 ? &first : &last);
+	}
+	printf("twins %u, modules left %u, grown by %s\n", fake_twins, fake_images - fake_unloaded,
+	       last.ru_maxrss - first.ru_maxrss < CHURNS / 4 * (CHURN_BYTES >> 10) ? "little" : "all that was loaded");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	/* an ELF header that claims no more than itself */
@@ -48,6 +80,8 @@ int main(int argc, char **argv)
 	bool same;
 
 	memcpy(before, image, sizeof(before));
+	if (argc > 1 && !strcmp(argv[1], "churn"))
+		return hipInit(0) || churn();
 	if (hipInit(0) || hipModuleLoadData(&module, image) || hipModuleGetFunction(&f, module, "tiny"))
 		return 1;
 	same = fake_image == image && !memcmp(image, before, sizeof(before));

@@ -12,7 +12,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT const void *fake_image;       /* the last that was loaded, and how many were */
-EXPORT unsigned fake_images, fake_launches, fake_twins;
+EXPORT unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
 static int last;
 static struct { char name[64]; } function[64];
 static unsigned functions;
@@ -49,7 +49,7 @@ CALL(hipMemcpyDtoH, (void *to, const void *from, size_t size)) { memcpy(to, from
 #ifndef FAKE_LACKS
 CALL(hipMemcpyHtoD, (void *to, const void *from, size_t size)) { memcpy(to, from, size); return 0; }
 #endif
-CALL(hipModuleUnload, (hipModule_t module)) { return 0; }
+CALL(hipModuleUnload, (hipModule_t module)) { fake_unloaded++; return 0; }
 CALL(hipFuncGetAttribute, (int *value, int what, hipFunction_t f)) { *value = 8; return 0; }
 CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, hipFunction_t f, int threads, size_t shared))
 {

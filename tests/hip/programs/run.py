@@ -125,6 +125,18 @@ def example():
         prober.skip(f"{name} on {prober.where}", why)
 
 
+def device_list():
+    code, text, log = prober.run(simulator + [f"{build}/gpubpf", "device", "list", "--backend", "hip", "--json"])
+    try:
+        device = json.loads(text)[0]["devices"][0]
+    except (ValueError, LookupError) as e:
+        device = {"error": repr(e)}
+    prober.tap(code == 0 and device.get("targets") == "amdgpu" and device.get("warp_size") == 64,
+               f"gpubpf device list on {prober.where}", text, log)
+
+
+if not sys.argv[2:] or "device" in sys.argv[2:]:
+    device_list()
 if not sys.argv[2:] or "example" in sys.argv[2:]:
     example()
 prober.plan()
