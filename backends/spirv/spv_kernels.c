@@ -108,8 +108,6 @@ static const char *module_reason(const struct gpubpf_spv *m)
 		    (gpubpf_spv_word(m, insn, 1) != SpvAddressingModelPhysical64 ||
 		     gpubpf_spv_word(m, insn, 2) != SpvMemoryModelOpenCL))
 			return "its module is not for 64-bit OpenCL devices";
-		if (insn->op == SpvOpDecorate && gpubpf_spv_word(m, insn, 2) == SpvDecorationSpecId)
-			return "its module has specialization constants, whose values are not known";
 	}
 	return "";
 }

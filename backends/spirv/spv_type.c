@@ -13,11 +13,12 @@ struct walk {
 
 static bool layout(struct walk *w, uint32_t type, unsigned depth, uint64_t *size, uint32_t *align);
 
+/* Of one that can be specialised, the default: the agent has put what the program set there. */
 static bool constant(const struct gpubpf_spv *m, uint32_t id, uint32_t *value)
 {
 	const struct gpubpf_spv_insn *c = gpubpf_spv_def(m, id);
 
-	if (!c || c->op != SpvOpConstant || (c->n > 4 && gpubpf_spv_word(m, c, 4)))
+	if (!c || (c->op != SpvOpConstant && c->op != SpvOpSpecConstant) || (c->n > 4 && gpubpf_spv_word(m, c, 4)))
 		return false;
 	*value = gpubpf_spv_word(m, c, 3);
 	return true;

@@ -251,21 +251,6 @@ CL_API_ENTRY cl_program CL_API_CALL ocl_clCreateProgramWithBuiltInKernels(cl_con
 	return p;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
-								       size_t size, const void *value)
-{
-	cl_int err = ocl->clSetProgramSpecializationConstant(program, id, size, value);
-	struct ocl_program *p = err ? NULL : ocl_table_find(OCL_PROGRAMS, program);
-
-	if (p) {
-		pthread_mutex_lock(&p->lock);
-		if (p->code)
-			p->code->reason = "the program sets specialization constants of its SPIR-V module";
-		pthread_mutex_unlock(&p->lock);
-	}
-	return err;
-}
-
 CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainProgram(cl_program program)
 {
 	cl_int err = ocl->clRetainProgram(program);

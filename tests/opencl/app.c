@@ -100,6 +100,22 @@ cl_program app_program(const char *source, const char *options)
 	return p;
 }
 
+const void *app_il(const char *path, size_t *size)
+{
+	static unsigned char module[1 << 20];
+	FILE *f = path ? fopen(path, "rb") : NULL;
+	char il[256] = "";
+
+	clGetDeviceInfo(app_device, CL_DEVICE_IL_VERSION, sizeof(il), il, NULL);
+	if (!strstr(il, "SPIR-V"))
+		app_lacks("SPIR-V");
+	if (!f)
+		app_fail(__FILE__, __LINE__, "no module", 0);
+	*size = fread(module, 1, sizeof(module), f);
+	fclose(f);
+	return module;
+}
+
 cl_kernel app_kernel(cl_program program, const char *name)
 {
 	cl_int err;

@@ -43,6 +43,7 @@ void app_open(void);
 int app_close(void); /* prints; what main returns */
 
 cl_program app_program(const char *source, const char *options);
+const void *app_il(const char *path, size_t *size); /* a module, where the device takes SPIR-V */
 cl_kernel app_kernel(cl_program program, const char *name);
 cl_mem app_buffer(size_t size, const void *data); /* data NULL: zeros */
 void app_arg_mem(cl_kernel kernel, cl_uint index, cl_mem mem);

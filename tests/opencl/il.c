@@ -6,8 +6,6 @@
 
 enum { N = 1024 };
 
-static unsigned char module[1 << 20];
-
 static void run(cl_program p)
 {
 	cl_mem a = app_buffer(N * 4, NULL), b = app_buffer(N * 4, NULL);
@@ -37,22 +35,14 @@ static void build_and_run(cl_program p)
 
 int main(int argc, char **argv)
 {
-	const char *path = argc > 1 ? argv[1] : getenv("GPUBPF_TEST_IL");
-	FILE *f = path ? fopen(path, "rb") : NULL;
 	clCreateProgramWithILKHR_fn create;
-	char il[256] = "";
+	const void *module;
 	cl_program p;
 	size_t size;
 	cl_int err;
 
 	app_open();
-	clGetDeviceInfo(app_device, CL_DEVICE_IL_VERSION, sizeof(il), il, NULL);
-	if (!strstr(il, "SPIR-V"))
-		app_lacks("SPIR-V");
-	if (!f)
-		app_fail(__FILE__, __LINE__, "no module", 0);
-	size = fread(module, 1, sizeof(module), f);
-	fclose(f);
+	module = app_il(argc > 1 ? argv[1] : getenv("GPUBPF_TEST_IL"), &size);
 	p = clCreateProgramWithIL(app_context, module, size, &err);
 	CHECK(err);
 	build_and_run(p);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Specialization constants of SPIR-V modules: what the application sets becomes the default in our copy of the
+ * module, so that the twin is built of the same program. Citations are of the SPIR-V specification 1.6.
+ */
+#include "opencl.h"
+
+#include <spirv/unified1/spirv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER 5 /* words, section 2.3 */
+
+/* the words of a module; the one that is looked at was checked to lie inside */
+struct module {
+	unsigned char *bytes;
+	size_t nwords;
+	bool swapped;
+};
+
+static uint32_t word(const struct module *m, size_t at)
+{
+	uint32_t w;
+
+	memcpy(&w, m->bytes + 4 * at, 4);
+	return m->swapped ? __builtin_bswap32(w) : w;
+}
+
+static void set_word(struct module *m, size_t at, uint32_t w)
+{
+	w = m->swapped ? __builtin_bswap32(w) : w;
+	memcpy(m->bytes + 4 * at, &w, 4);
+}
+
+/* The next instruction from *at on that has this opcode; the functions' are not looked at. Its words, 0: none. */
+static size_t find(const struct module *m, size_t *at, uint32_t op)
+{
+	while (*at < m->nwords) {
+		uint32_t first = word(m, *at);
+		size_t n = first >> SpvWordCountShift;
+
+		if (!n || n > m->nwords - *at || (first & SpvOpCodeMask) == SpvOpFunction)
+			return 0;
+		if ((first & SpvOpCodeMask) == op)
+			return n;
+		*at += n;
+	}
+	return 0;
+}
+
+/* Numbers of less than a word are padded, those of two have the low one first (section 2.2.1). */
+static bool set_number(struct module *m, size_t at, size_t n, size_t size, const void *value)
+{
+	unsigned char padded[8] = {0};
+
+	if (n < 4 || !size || size > 4 * (n - 3) || size > sizeof(padded))
+		return false;
+	memcpy(padded, value, size);
+	for (size_t i = 0; i < n - 3 && i < 2; i++) {
+		uint32_t w;
+
+		memcpy(&w, padded + 4 * i, 4);
+		set_word(m, at + 3 + i, w);
+	}
+	return true;
+}
+
+static bool set_constant(struct module *m, uint32_t id, size_t size, const void *value)
+{
+	static const uint32_t ops[] = { SpvOpSpecConstant, SpvOpSpecConstantTrue, SpvOpSpecConstantFalse };
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		for (size_t at = HEADER; (n = find(m, &at, ops[i])); at += n) {
+			if (n < 3 || word(m, at + 2) != id)
+				continue;
+			if (ops[i] == SpvOpSpecConstant)
+				return set_number(m, at, n, size, value);
+			set_word(m, at, n << SpvWordCountShift | ops[*(const unsigned char *)value ? 1 : 2]);
+			return size == 1;
+		}
+	return false;
+}
+
+/* All that are decorated so: compilers may have made copies. */
+static bool specialize(struct module *m, uint32_t spec, size_t size, const void *value)
+{
+	size_t found = 0, n;
+
+	for (size_t at = HEADER; (n = find(m, &at, SpvOpDecorate)); at += n) {
+		if (n != 4 || word(m, at + 2) != SpvDecorationSpecId || word(m, at + 3) != spec)
+			continue;
+		if (!set_constant(m, word(m, at + 1), size, value))
+			return false;
+		found++;
+	}
+	return found;
+}
+
+/* A copy of the code in which the constant has that value; NULL: out of memory. */
+static struct ocl_code *specialized(const struct ocl_code *from, cl_uint spec, size_t size, const void *value,
+				    bool built)
+{
+	struct ocl_code *code = ocl_code_new(from->kind, from->data, from->size, from->options);
+	struct module m;
+
+	if (!code)
+		return NULL;
+	code->reason = from->reason;
+	m = (struct module){ .bytes = code->data, .nwords = code->size / 4 };
+	m.swapped = m.nwords > HEADER && word(&m, 0) != SpvMagicNumber;
+	if (built) /* Intel's CPU runtime keeps the first build's values, though the standard says otherwise */
+		code->reason = "the program sets specialization constants after it was built, which runtimes take differently";
+	else if (m.nwords <= HEADER || word(&m, 0) != SpvMagicNumber || !specialize(&m, spec, size, value))
+		code->reason = "the program sets a specialization constant that was not found in its SPIR-V module";
+	return code;
+}
+
+/* Of the next build, as the runtime has it; what is built stays as it was. */
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
+								       size_t size, const void *value)
+{
+	cl_int err = ocl->clSetProgramSpecializationConstant(program, id, size, value);
+	struct ocl_program *p = err ? NULL : ocl_table_find(OCL_PROGRAMS, program);
+	struct ocl_code *before = NULL, *code;
+
+	if (!p)
+		return err;
+	pthread_mutex_lock(&p->lock);
+	code = p->code ? specialized(p->code, id, size, value, p->builds) : NULL;
+	if (code) {
+		before = p->code;
+		p->code = code;
+	} else if (p->code) {
+		p->code->reason = "there was no memory for the program's specialization constants";
+	}
+	pthread_mutex_unlock(&p->lock);
+	ocl_code_put(before);
+	return err;
+}
