@@ -10,7 +10,6 @@ _Static_assert(sizeof(struct hip_descriptor) == 64, "AMDGPU Usage says so");
 #define SGPRS (0xf << SGPRS_SHIFT)
 #define FLOAT_MODE_SHIFT 12
 #define ACCUM 0x3f            /* rsrc3: accumulation registers begin at 4 * (this + 1) */
-#define MAX_VECTOR 256
 #define MAX_UNIFIED 512
 #define EXTRA_SGPRS 6         /* VCC, FLAT_SCRATCH, XNACK_MASK lie past the others */
 
@@ -80,7 +79,7 @@ bool hip_registers_set(const struct hip_isa *isa, struct hip_descriptor *d, cons
 	if (isa->accum)
 		vector = (vector + 3) & ~3u;
 	all = (vector + accum + g - 1) / g * g;
-	if (vector > MAX_VECTOR || all > (isa->accum ? MAX_UNIFIED : MAX_VECTOR))
+	if (vector > HIP_MAX_VECTOR || all > (isa->accum ? MAX_UNIFIED : HIP_MAX_VECTOR))
 		return false;
 	d->rsrc1 = (d->rsrc1 & ~VGPRS) | (all / g - 1);
 	if (isa->accum)

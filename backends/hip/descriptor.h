@@ -11,6 +11,8 @@
 
 #include "isa.h"
 
+#define HIP_MAX_VECTOR 256    /* registers that code can name, of each kind */
+
 struct hip_descriptor {
 	uint32_t group_size, private_size, kernarg_size, reserved0;
 	int64_t entry;             /* bytes from the descriptor to the code */

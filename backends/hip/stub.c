@@ -64,6 +64,23 @@ static void give_exec(struct text *t)
 	fputs(t->say->settle, t->f);
 }
 
+/* The state of all lanes to the accumulation registers, or from them; exec is lost. */
+static void move_aside(struct text *t, bool back)
+{
+	const struct hip_twin_plan *plan = t->plan;
+
+	if (plan->aside == UINT32_MAX)
+		return;
+	fprintf(t->f, "\ts_mov_b64 exec, -1\n%s", t->say->settle);
+	for (uint32_t i = 0; i < 2; i++) {
+		if (back)
+			fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", plan->state + i, plan->aside + i);
+		else
+			fprintf(t->f, "\tv_accvgpr_write_b32 a%u, v%u\n", plan->aside + i, plan->state + i);
+	}
+	fputs(t->say->settle, t->f);
+}
+
 /* The initial state that a descriptor asks for. */
 static void give_state(struct text *t, const struct hip_descriptor *d)
 {
@@ -98,6 +115,10 @@ static void write_entry(struct text *t)
 		fputs(t->say->wait, t->f);
 		give_exec(t);
 	}
+	if (plan->aside != UINT32_MAX) {
+		move_aside(t, false);
+		give_exec(t);
+	}
 	give_state(t, &plan->kernel);
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
@@ -109,6 +130,7 @@ static void write_exit(struct text *t)
 	fputs("gpubpf_leaving:\n", t->f);
 	fputs(t->say->wait, t->f);
 	fputs(t->say->drain, t->f);
+	move_aside(t, true);
 	give_exec(t);
 	give_state(t, &t->plan->exit);
 	fputs(HIP_STUB_TO_EXIT ":\n\ts_nop 0\n", t->f);

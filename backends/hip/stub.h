@@ -35,6 +35,7 @@ struct hip_twin_plan {
 	struct hip_descriptor entry, exit;
 	uint32_t entry_site, exit_site;
 	uint32_t state, items;     /* vector registers */
+	uint32_t aside;            /* two accumulation registers that have them while the kernel runs; UINT32_MAX: none */
 };
 
 /* labels that the linker needs; the branches at the first and last go to what LLVM made of the probes */

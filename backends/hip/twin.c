@@ -250,10 +250,36 @@ static struct hip_registers used_by(const struct found *app)
 	return r;
 }
 
+/*
+ * Where the state at entry is kept: above all that kernel and probes use. Where the kernel has every register it
+ * lies above the probes' alone, and while the kernel runs in accumulation registers, if an exit probe wants it.
+ */
+static int place_state(const struct found *app, struct hip_twin_plan *plan, const struct hip_registers *probes,
+		       struct gpubpf_diag *diag)
+{
+	struct hip_registers all = used_by(app);
+	bool full = max(all.vector, probes->vector) + 2 > HIP_MAX_VECTOR;
+
+	plan->state = full ? probes->vector : max(all.vector, probes->vector);
+	plan->items = plan->state + 1;
+	all.vector = max(all.vector, plan->items + 1);
+	all.accum = max(all.accum, probes->accum);
+	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STUB_SGPRS, hip_start_of(app->isa, &plan->twin).end));
+	plan->aside = UINT32_MAX;
+	if (full && plan->exit_site != UINT32_MAX) {
+		plan->aside = all.accum;
+		all.accum += 2;
+	}
+	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &plan->twin, &all))
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the kernel uses %u vector registers, and the probe "
+				       "at its exit would need two of them for what it is told", used_by(app).vector);
+	return 0;
+}
+
 static int make_plan(const struct found *app, const struct probes *probes, struct hip_twin_plan *plan,
 		     struct gpubpf_diag *diag)
 {
-	struct hip_registers all = used_by(app);
+	struct hip_registers need = { 0 };
 	const uint8_t *code;
 	uint64_t off;
 	size_t size;
@@ -269,21 +295,12 @@ static int make_plan(const struct found *app, const struct probes *probes, struc
 	if (probes->entry != UINT32_MAX)
 		err = read_probe(probes, probes->entry, &plan->entry, &off, &code, &size, diag);
 	if (!err && probes->entry != UINT32_MAX)
-		err = join(plan, &plan->entry, &all, diag);
+		err = join(plan, &plan->entry, &need, diag);
 	if (!err && probes->exit != UINT32_MAX)
 		err = read_probe(probes, probes->exit, &plan->exit, &off, &code, &size, diag);
 	if (!err && probes->exit != UINT32_MAX)
-		err = join(plan, &plan->exit, &all, diag);
-	if (err < 0)
-		return err;
-	plan->state = all.vector;
-	plan->items = all.vector + 1;
-	all.vector += 2;
-	all.scalar = max(all.scalar, max(HIP_STUB_SGPRS, hip_start_of(app->isa, &plan->twin).end));
-	if (!hip_registers_set(app->isa, &plan->twin, &all))
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "kernel and probe use %u vector registers, and two "
-				       "more would have to be left for the state at entry", all.vector - 2);
-	return 0;
+		err = join(plan, &plan->exit, &need, diag);
+	return err ? err : place_state(app, plan, &need, diag);
 }
 
 /* The branches that no object can have by itself: between the stubs and the probes. */

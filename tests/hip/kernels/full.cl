@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// every vector register is taken
+// every vector register is taken: with an exit probe it needs accumulation registers
 // launch 64 1 1 64 1 1
-// refused vector registers
+// refused vector registers: gfx1100 gfx1201
 kernel void k(global uint *out, global const uint *in, uint n)
 {
 	uint x = in[ID];
