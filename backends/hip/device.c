@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "driver.h"
 
 #define MAX_ARGS 64
@@ -317,10 +318,11 @@ static int hip_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_d
 	return error ? fail(d, why, "launch", error) : 0;
 }
 
-/* The device's counter is read by kernels alone, and there is no code here to make one. */
 static int hip_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
-	return -EOPNOTSUPP;
+	char place[64] = "";
+
+	return d->hip->pci_id(place, sizeof(place), d->ordinal) ? -EIO : hip_clock_read(place, cycles, before_ns, after_ns);
 }
 
 static void hip_close(struct gpubpf_device *d)
