@@ -47,14 +47,19 @@ struct gpubpf_device_ops {
 	const struct gpubpf_device_caps *(*caps)(const struct gpubpf_device *device);
 
 	/* Give the device an arena of `size` bytes. `host` is the shared mapping of the memfd: with
-	 * GPUBPF_CAP_SHARED_ARENA it becomes the device's memory, else it is copied. *address is what
-	 * twins get. One arena a device. */
+	 * GPUBPF_CAP_SHARED_ARENA it becomes the device's memory, else it is copied, but where there is
+	 * arena_zero: then the caller fills the arena. *address is what twins get. One arena a device. */
 	int (*arena_attach)(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
 			    struct gpubpf_why *why);
-	/* Copy a range between the mirror and the device; nothing to do for a shared arena. Waits for no
-	 * kernel, where the device can copy beside one. */
-	int (*arena_pull)(struct gpubpf_device *device, size_t offset, size_t size);
-	int (*arena_push)(struct gpubpf_device *device, size_t offset, size_t size);
+	/* Copy a range of the arena from or to the device; nothing to do for a shared arena. Waits for no
+	 * kernel, where the device can copy beside one. One thread at a time. */
+	int (*arena_pull)(struct gpubpf_device *device, size_t offset, void *to, size_t size);
+	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
+	/* Fill a range with zeros. NULL: push them. */
+	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
+	/* Until this has returned, what the three above were asked for may be yet to come; it is done in the
+	 * order of the calls. NULL: each is done when it returns. */
+	int (*arena_wait)(struct gpubpf_device *device);
 	void (*arena_detach)(struct gpubpf_device *device);
 	/* A descriptor of the arena's memory, by which it outlives this process. -EOPNOTSUPP; NULL: no such
 	 * memory. */
@@ -83,6 +88,11 @@ struct gpubpf_device_ops {
 	/* A device clock reading and CLOCK_MONOTONIC around it, for calibration. -EOPNOTSUPP: no clock. */
 	int (*clock)(struct gpubpf_device *device, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns);
 };
+
+static inline int gpubpf_arena_wait(const struct gpubpf_device_ops *ops, struct gpubpf_device *device)
+{
+	return ops->arena_wait ? ops->arena_wait(device) : 0;
+}
 
 const struct gpubpf_device_ops *gpubpf_device_find(const char *backend); /* backends/registry.c */
 const struct gpubpf_device_ops *gpubpf_device_at(size_t i);

@@ -15,6 +15,7 @@
 
 #include "core/session/msg.h"
 #include "launch.h"
+#include "maps/mirror.h"
 
 /* env.c: the one file that reads the environment; NULL where nothing is set */
 const char *gpubpf_env_session(void);
@@ -88,7 +89,8 @@ struct gpubpf_hook_device {
 	atomic_bool gone;                           /* its context was destroyed */
 	struct gpubpf_why why;
 	struct gpubpf_device *device;
-	void *host;                                 /* mapping of the arena */
+	void *host;                                 /* mapping of the arena, */
+	int memory;                                 /* and what is mapped, until the device has it */
 	size_t size;
 	uint64_t arena;                             /* what twins get */
 	bool shared;
@@ -96,6 +98,12 @@ struct gpubpf_hook_device {
 	atomic_bool dirty;                          /* twins ran since the last pull */
 	atomic_int running;                         /* twins that have not ended */
 	atomic_uint_fast64_t next_pull_ns;
+	/* drain.c */
+	atomic_bool fresh;                          /* twins were launched since the thread has looked */
+	atomic_bool asleep;                         /* it does not look again soon */
+	bool draining, stop;
+	int64_t settle_ms;                          /* for kernels, or -1: their records are looked through */
+	pthread_cond_t drained;                     /* there is something to look at, or the thread has ended */
 };
 
 /* Open the device and attach its arena, once; later calls repeat the verdict. */
@@ -106,6 +114,21 @@ void gpubpf_device_after_fork(void);
 /* The last copies of arenas that are not host memory, when the process ends. Waits 2 s at most for others. */
 void gpubpf_device_leave(void);
 bool gpubpf_device_copied(void);                    /* there is such an arena */
+
+/* Tell the tool that nothing will be written any more and all was copied, or that we cannot copy and it must do so
+ * itself. By the device's lock. */
+void gpubpf_device_end_kept(struct gpubpf_hook_device *device, bool copied);
+
+/*
+ * drain.c: a thread a device that brings records of rings to the mirror all the time, where the device can copy
+ * beside kernels (GPUBPF_CAP_DRAINS). By the device's lock, each.
+ */
+void gpubpf_drain_start(struct gpubpf_hook_device *device);
+void gpubpf_drain_stop(struct gpubpf_hook_device *device);
+/* By nobody's lock: a launch comes after a long silence. */
+void gpubpf_drain_wake(struct gpubpf_hook_device *device);
+/* How a device's arena is copied, and how long kernels may be waited for, -1: not at all. */
+struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int64_t settle_ms);
 
 /* Start a thread that takes none of the application's signals. 0 or -errno. */
 int gpubpf_thread_start(void *(*run)(void *arg), void *arg);

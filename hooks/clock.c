@@ -85,7 +85,8 @@ static void stretch(uint64_t since_ns)
 
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 {
-	uint32_t clock = gpubpf_hook_ops->device->caps(d->device)->clock;
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	uint32_t clock = ops->caps(d->device)->clock;
 	struct gpubpf_hook_device *source = clock == GPUBPF_CLOCK_TSC ? NULL : d;
 	struct gpubpf_arena_hdr *hdr = d->host;
 	struct reading from = tsc_start, to;
@@ -104,6 +105,11 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 	__atomic_store_n(&hdr->clock_mult,
 			 (uint64_t)(((unsigned __int128)(to.ns - from.ns) << 32) / (to.cycles - from.cycles)),
 			 __ATOMIC_RELEASE);
-	if (!d->shared)
-		gpubpf_hook_ops->device->arena_push(d->device, 0, sizeof(*hdr));
+	if (d->shared)
+		return;
+	pthread_mutex_lock(&d->lock);
+	if (!ops->arena_push(d->device, offsetof(struct gpubpf_arena_hdr, clock_cycles), &hdr->clock_cycles,
+			     4 * sizeof(uint64_t)))
+		gpubpf_arena_wait(ops, d->device);
+	pthread_mutex_unlock(&d->lock);
 }

@@ -6,6 +6,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,9 @@
 #define EXIT_WAIT_S 2
 #define LOADING_NS 5000000000ull   /* for twins that are being loaded when their context or the process ends */
 #define ASKED_MS 300   /* for kernels that run when somebody wants to see the maps */
+#define MEMORY_FLOOR 700 /* descriptors of the application stay below */
+#define DRAINS 4       /* of rings in one copy: kernels may put out as fast as they are emptied */
+#define LAST_RECORDS_NS 5000000000ull /* for a reader to make room in the mirror */
 #define SETTLE_MS 2000 /* for kernels that run when their context or the process ends */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
@@ -55,6 +59,7 @@ int gpubpf_hook_device_create(const struct gpubpf_device_open *how, uint32_t ord
 	d->ordinal = ordinal;
 	d->generation = gpubpf_session_generation();
 	pthread_mutex_init(&d->lock, NULL);
+	gpubpf_cond_init(&d->drained);
 	pthread_mutex_lock(&lock);
 	d->number = next_number++;
 	d->next = devices;
@@ -185,6 +190,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	}
 	d->host = (void *)hdr;
 	d->size = answer->size;
+	d->memory = fcntl(packet->fds[0], F_DUPFD_CLOEXEC, MEMORY_FLOOR);
 	return 0;
 }
 
@@ -237,12 +243,48 @@ static void export_arena(struct gpubpf_hook_device *d)
 	d->kept = true;
 }
 
-/* Nothing will be written any more, or nothing be copied by us. */
-static void end_kept(struct gpubpf_hook_device *d, bool copied)
+void gpubpf_device_end_kept(struct gpubpf_hook_device *d, bool copied)
 {
 	if (d->kept)
 		tell_keep(d, copied ? GPUBPF_KEEP_DONE : GPUBPF_KEEP_BROKEN, -1);
 	d->kept = false;
+}
+
+/* The next bytes that a memfd has memory for, the others being zero; all where it does not say. */
+static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to)
+{
+	off_t data = lseek(d->memory, from, SEEK_DATA), size = d->size, hole;
+
+	if (data < 0)
+		data = errno == ENXIO ? size : from;
+	hole = lseek(d->memory, data, SEEK_HOLE);
+	*to = hole > data && hole < size ? hole : size;
+	return data < size ? data : size;
+}
+
+/* What the tool has put into maps. */
+static int push_data(struct gpubpf_hook_device *d)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	int err = ops->arena_zero(d->device, 0, d->size);
+	off_t from = 0, to;
+
+	while (!err && (from = next_data(d, from, &to)) < to) {
+		err = ops->arena_push(d->device, from, (char *)d->host + from, to - from);
+		from = to;
+	}
+	return err ? err : gpubpf_arena_wait(ops, d->device);
+}
+
+static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+{
+	int err = push_data(d);
+
+	if (err < 0) {
+		snprintf(why->text, sizeof(why->text), "memory for maps: it could not be filled: %s", strerror(-err));
+		gpubpf_hook_ops->device->arena_detach(d->device);
+	}
+	return err;
 }
 
 static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
@@ -257,9 +299,14 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	if (err < 0)
 		return err;
 	err = ops->arena_attach(d->device, d->host, d->size, &d->arena, why);
+	if (!err && ops->arena_zero)
+		err = fill_arena(d, why);
+	if (d->memory >= 0)
+		close(d->memory);
 	if (!err && !d->shared) {
 		copied();
 		export_arena(d);
+		gpubpf_drain_start(d);
 	}
 	return err;
 }
@@ -280,23 +327,21 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return d->state == DEVICE_READY ? 0 : -EOPNOTSUPP;
 }
 
-static int pull_range(void *arg, uint64_t offset, uint64_t size)
+/* Copy the device's maps back. *left: bytes of records that are still there. */
+static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
 {
-	struct gpubpf_hook_device *d = arg;
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, patience_ms);
+	int err = gpubpf_mirror_pull(&m);
+	int64_t n = 1;
 
-	return gpubpf_hook_ops->device->arena_pull(d->device, offset, size);
+	for (int i = 0; !err && n > 0 && i < DRAINS; i++)
+		n = gpubpf_mirror_drain(&m, left);
+	return err ? err : n < 0 ? n : 0;
 }
 
-static int push_range(void *arg, uint64_t offset, uint64_t size)
-{
-	struct gpubpf_hook_device *d = arg;
-
-	return gpubpf_hook_ops->device->arena_push(d->device, offset, size);
-}
-
-/* Copy the device's arena back, after waiting for kernels a while. The lock keeps the device from being closed
- * meanwhile. The next copy that nobody asked for comes when this one's time is a small part of all. */
-static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms)
+/* The same, after waiting for kernels a while. The lock keeps the device from being closed meanwhile. The next copy
+ * that nobody asked for comes when this one's time is a small part of all. */
+static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
 {
 	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
 	uint64_t from = gpubpf_now_ns(), to;
@@ -304,14 +349,14 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms)
 
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
-		bool still = !ops->settle || !ops->settle(d->device, patience_ms);
-
-		atomic_store(&d->dirty, !still);
-		err = gpubpf_mirror_pull(d->host, d->size, still, pull_range, push_range, d);
+		atomic_store(&d->dirty, false);
+		if (ops->settle && ops->settle(d->device, patience_ms))
+			atomic_store(&d->dirty, true);
+		err = copy_back(d, patience_ms, left);
 		to = gpubpf_now_ns();
 		atomic_store(&d->next_pull_ns, to + PULL_PART * (to - from));
 		if (err < 0)
-			end_kept(d, false);
+			gpubpf_device_end_kept(d, false);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return !err;
@@ -334,13 +379,14 @@ static bool ours(const struct gpubpf_hook_device *d)
 void gpubpf_device_pull(uint32_t number)
 {
 	bool found = false;
+	uint64_t left;
 
 	pthread_mutex_lock(&lock);
 	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next) {
 		if (d->number != number || !ours(d))
 			continue;
 		if (!atomic_load(&d->running))
-			pull(d, ASKED_MS);
+			pull(d, ASKED_MS, &left);
 		found = true;
 	}
 	pthread_mutex_unlock(&lock);
@@ -353,25 +399,40 @@ void gpubpf_hook_completed(struct gpubpf_hook_device *d)
 	atomic_fetch_sub(&d->running, 1);
 }
 
-/* The last copy of all; a kernel that never ends is not waited for. */
+/* The last copy of all; a kernel that never ends is not waited for. While records are more than the mirror holds the
+ * reader must make room; what it does not take in time is left to the tool. */
 static void pull_last(struct gpubpf_hook_device *d)
 {
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t deadline = gpubpf_now_ns() + LAST_RECORDS_NS, left = 0;
+	bool good = true;
+
 	if (atomic_load(&d->dirty) && !atomic_load(&d->running)) {
-		if (!pull(d, SETTLE_MS))
-			return;
-		say_pulled(d->number);
+		good = pull(d, SETTLE_MS, &left);
+		while (good && left && gpubpf_session_up() && gpubpf_now_ns() < deadline) {
+			nanosleep(&nap, NULL);
+			good = pull(d, 0, &left);
+		}
+		if (good)
+			say_pulled(d->number);
 	}
-	end_kept(d, true);
+	pthread_mutex_lock(&d->lock);
+	gpubpf_drain_stop(d);
+	if (good && !left)
+		gpubpf_device_end_kept(d, true);
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* Copy back what is idle, by the list's lock. */
 static void pull_idle(void)
 {
+	uint64_t left;
+
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
 		if (!atomic_load(&d->dirty) || atomic_load(&d->running) || !ours(d) ||
 		    gpubpf_now_ns() < atomic_load(&d->next_pull_ns))
 			continue;
-		pull(d, ASKED_MS);
+		pull(d, ASKED_MS, &left);
 		say_pulled(d->number);
 	}
 }
@@ -470,6 +531,7 @@ void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 	if (!let_go(d))
 		return;
 	pthread_mutex_destroy(&d->lock);
+	pthread_cond_destroy(&d->drained);
 	free(d);
 }
 

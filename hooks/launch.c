@@ -277,6 +277,17 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 	count_unprobed(l->inherited, l, l->kernel->wanted, "made before the fork of the process that launches it");
 }
 
+/* There will be something to copy from the device. */
+static void note_written(struct gpubpf_hook_device *d)
+{
+	if (!atomic_load_explicit(&d->dirty, memory_order_relaxed))
+		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
+	if (!atomic_load_explicit(&d->fresh, memory_order_relaxed))
+		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);
+	if (atomic_load_explicit(&d->asleep, memory_order_relaxed))
+		gpubpf_drain_wake(d);
+}
+
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
 {
 	struct gpubpf_board_kernel *k;
@@ -294,7 +305,7 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	if (l->twin && outcome == GPUBPF_LAUNCHED) {
 		gpubpf_board_add(&k->probed, 1);
 		if (l->followed)
-			atomic_store_explicit(&l->device->dirty, true, memory_order_relaxed);
+			note_written(l->device);
 	} else if (l->twin || l->missed) {
 		gpubpf_board_add(&k->missed, 1);
 	}

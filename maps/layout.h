@@ -6,7 +6,7 @@
  *
  * The tool creates it as a memfd and initialises it. Where the device can work on host memory (CPU
  * devices, fine-grained memory) it *is* the device's memory; elsewhere the agent keeps a copy in device
- * memory, drains rings and copies back when kernels end, and the memfd is the mirror that the tool reads.
+ * memory, empties rings all the time and copies maps back (maps/mirror.h), and the memfd is the mirror that the tool reads.
  * A twin reaches it by its address alone: an extra kernel argument in OpenCL, a module variable in CUDA.
  *
  * Also included by the device library: only fixed-width members, natural alignment, no pointers.
@@ -85,7 +85,8 @@ struct gpubpf_map_ctl {
  * Rings: after struct gpubpf_map_ctl, for each copy the line that devices write; then what the reader on the host
  * writes: one u64 a copy, its position; one more a copy, the records that it has taken of the batch there; one that
  * it counts up when it has left room.
- * Where an arena is not shared the agent copies by maps/mirror.h, which keeps each word with its writer.
+ * Where an arena is not shared, the agent is the device's reader, and in the mirror it is the one that writes: both
+ * have positions of their own (maps/mirror.h).
  */
 struct gpubpf_ring_copy {
 	u64 prod;                /* the position up to which room was claimed */

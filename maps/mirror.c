@@ -3,83 +3,329 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "record.h"
 
 #define BPF_RINGBUF 27           /* uapi/linux/bpf.h */
 #define BPF_PERF_EVENT_ARRAY 4
 #define GPU_RINGBUF 1527
-
-struct mirror {
-	const char *arena;
-	u64 size;
-	gpubpf_mirror_fn pull, push;
-	void *arg;
-	u32 nmaps;
-	bool still;
-};
+#define AT_ONCE (64ull << 20)    /* bytes that are pulled before the first of them are published */
 
 static bool is_ring(const struct gpubpf_map_layout *l)
 {
 	return l->type == BPF_RINGBUF || l->type == BPF_PERF_EVENT_ARRAY || l->type == GPU_RINGBUF;
 }
 
+static bool ring_is_sane(const struct gpubpf_map_layout *l)
+{
+	u64 bytes = l->ctl + l->size - l->data;
+
+	return GPUBPF_RING_CTL_END(l->ctl, (u64)l->copies) <= l->data && l->copies && l->stride &&
+	       l->copy_stride >= l->stride && !((l->stride | l->copy_stride) % (8 * GPUBPF_RING_SEGMENTS)) &&
+	       l->copy_stride < 1ull << GPUBPF_RING_SHIFT && l->copy_stride <= bytes / l->copies;
+}
+
 /* layouts of all maps, then that of the print ring if there is one */
-static bool layout_at(const struct mirror *m, u32 i, struct gpubpf_map_layout *l)
+static bool layout_at(const struct gpubpf_mirror *m, u32 i, struct gpubpf_map_layout *l)
 {
 	struct gpubpf_arena_hdr hdr;
 	u64 off = GPUBPF_ARENA_MAPS + (u64)i * sizeof(*l);
 
-	memcpy(&hdr, m->arena, sizeof(hdr));
-	if (i > m->nmaps || (i == m->nmaps && hdr.print_ring != off) || off + sizeof(*l) > m->size)
+	if (m->size < GPUBPF_ARENA_MAPS)
 		return false;
-	memcpy(l, m->arena + off, sizeof(*l));
+	memcpy(&hdr, m->arena, sizeof(hdr));
+	if (i > hdr.nmaps || (i == hdr.nmaps && hdr.print_ring != off) || off + sizeof(*l) > m->size)
+		return false;
+	memcpy(l, (const char *)m->arena + off, sizeof(*l));
 	return l->ctl <= m->size && l->size <= m->size - l->ctl && l->data >= l->ctl && l->data <= l->ctl + l->size &&
-	       (!is_ring(l) || GPUBPF_RING_CTL_END(l->ctl, (u64)l->copies) <= l->data);
+	       (!is_ring(l) || ring_is_sane(l));
 }
 
-static int push_positions(const struct mirror *m, const struct gpubpf_map_layout *l)
-{
-	return is_ring(l) ? m->push(m->arg, GPUBPF_RING_CONS(l->ctl, (u64)l->copies, 0), 16ull * l->copies + 8) : 0;
-}
-
-static int pull_data(const struct mirror *m, const struct gpubpf_map_layout *l)
-{
-	return m->pull(m->arg, l->data, l->ctl + l->size - l->data);
-}
-
-static int pull_ctl(const struct mirror *m, const struct gpubpf_map_layout *l)
-{
-	u64 end = is_ring(l) ? GPUBPF_RING_CONS(l->ctl, (u64)l->copies, 0) : l->data;
-
-	return m->pull(m->arg, l->ctl, end - l->ctl);
-}
-
-static int each(const struct mirror *m, int (*step)(const struct mirror *m, const struct gpubpf_map_layout *l))
+bool gpubpf_mirror_has_rings(const struct gpubpf_mirror *m)
 {
 	struct gpubpf_map_layout l;
-	int err = 0;
+	u32 i;
+
+	for (i = 0; layout_at(m, i, &l); i++)
+		if (is_ring(&l))
+			return true;
+	return false;
+}
+
+static int pull(const struct gpubpf_mirror *m, u64 offset, u64 size)
+{
+	return m->pull(m->arg, offset, (char *)m->arena + offset, size);
+}
+
+/* A reader in another process looks at the mirror all the while: data before the words that lead to it. */
+int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
+{
+	struct gpubpf_map_layout l;
+	int err = m->size < GPUBPF_ARENA_MAPS ? -EINVAL : 0;
 	u32 i;
 
 	for (i = 0; !err && layout_at(m, i, &l); i++)
-		err = m->still || !is_ring(&l) ? step(m, &l) : 0;
+		if (!is_ring(&l))
+			err = pull(m, l.data, l.ctl + l.size - l.data);
+	for (i = 0; !err && layout_at(m, i, &l); i++)
+		if (!is_ring(&l))
+			err = pull(m, l.ctl, l.data - l.ctl);
+	/* of the header only what devices write: the rest is the host's */
+	if (!err)
+		err = pull(m, offsetof(struct gpubpf_arena_hdr, thread_drops), 8);
+	return err ? err : m->wait(m->arg);
+}
+
+/* ---- rings ---- */
+
+/* what is to be taken out of one copy */
+struct span {
+	u64 from, to;
+	bool again;            /* records whose header may have come before them */
+};
+
+struct drain {
+	const struct gpubpf_mirror *m;
+	const struct gpubpf_map_layout *l;
+	struct gpubpf_ring_copy *lines; /* as the device has them */
+	struct span *spans;
+	u64 *cons;                      /* as the device is to have them */
+	u64 segment, room;
+	u64 bytes;                      /* claimed and not moved before */
+	bool still, freed;
+};
+
+static u64 word_at(const struct drain *d, u64 offset)
+{
+	return (uintptr_t)d->m->arena + offset;
+}
+
+static u64 prod_at(const struct drain *d, u32 copy)
+{
+	return word_at(d, GPUBPF_RING_COPY(d->l->ctl, copy));
+}
+
+static u64 place(const struct drain *d, u32 copy, u64 position)
+{
+	return d->l->data + copy * d->l->copy_stride +
+	       GPUBPF_RING_SEGMENT(position) % GPUBPF_RING_SEGMENTS * (d->segment + d->room) + GPUBPF_RING_OFFSET(position);
+}
+
+/* A full segment is so to its end, room included, however often lanes tried it. */
+static u64 at_end(const struct drain *d, u64 position)
+{
+	return GPUBPF_RING_OFFSET(position) < d->segment ? position :
+	       GPUBPF_RING_SEGMENT(position) << GPUBPF_RING_SHIFT | (d->segment + d->room);
+}
+
+static u64 at_begin(const struct drain *d, u64 position)
+{
+	return GPUBPF_RING_OFFSET(position) < d->segment ? position : gpubpf_ring_next_segment(position);
+}
+
+static u64 ahead(u64 position, u64 of)
+{
+	return (GPUBPF_RING_SEGMENT(position) - GPUBPF_RING_SEGMENT(of)) % GPUBPF_RING_WRAP;
+}
+
+/* Where the span's part in the segment of `position` ends. */
+static u64 part_end(const struct drain *d, const struct span *s, u64 position)
+{
+	return GPUBPF_RING_SEGMENT(position) == GPUBPF_RING_SEGMENT(s->to) ? GPUBPF_RING_OFFSET(s->to) : d->segment + d->room;
+}
+
+static u64 span_bytes(const struct drain *d, const struct span *s)
+{
+	u64 bytes = 0, at = s->from, n;
+
+	for (n = ahead(s->to, s->from); n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
+		bytes += part_end(d, s, at) - GPUBPF_RING_OFFSET(at);
+	return bytes;
+}
+
+/* Nothing, where the positions are none that a ring can have: the program wrote over them, and the reader will say so. */
+static struct span plan(struct drain *d, u32 copy)
+{
+	u64 prod = gpubpf_load_u64(prod_at(d, copy)), now = d->lines[copy].prod & ~7ull;
+	u64 cons = gpubpf_load_acquire_u64(word_at(d, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy)));
+	struct span s = { at_begin(d, prod & ~7ull), at_end(d, now) }, none = { s.from, s.from };
+
+	if (at_end(d, prod) == s.to)
+		return none;
+	if (ahead(s.to, s.from) >= GPUBPF_RING_SEGMENTS || (!ahead(s.to, s.from) && s.to < s.from)) {
+		gpubpf_store_release_u64(prod_at(d, copy), s.to);
+		return none;
+	}
+	d->bytes += span_bytes(d, &s);
+	if (ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
+		return none; /* the reader has yet to leave the segment there */
+	if (ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
+		s.to = ((GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP) << GPUBPF_RING_SHIFT |
+		       (d->segment + d->room);
+	return s;
+}
+
+static int pull_span(const struct drain *d, u32 copy, const struct span *s)
+{
+	u64 at = s->from, n;
+	int err = 0;
+
+	for (n = ahead(s->to, s->from); !err && n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
+		if (part_end(d, s, at) > GPUBPF_RING_OFFSET(at))
+			err = pull(d->m, place(d, copy, at), part_end(d, s, at) - GPUBPF_RING_OFFSET(at));
 	return err;
 }
 
-int gpubpf_mirror_pull(const void *arena, u64 size, bool still, gpubpf_mirror_fn pull, gpubpf_mirror_fn push, void *arg)
+/* The end of what has arrived of a span, by the records' own words. */
+static u64 arrived(const struct drain *d, u32 copy, struct span *s)
 {
-	struct mirror m = { .arena = arena, .size = size, .pull = pull, .push = push, .arg = arg, .still = still };
-	int err;
+	u64 at = s->from, header;
+	const u64 *words;
 
-	if (size < GPUBPF_ARENA_MAPS)
-		return -EINVAL;
-	memcpy(&m.nmaps, (const char *)arena + offsetof(struct gpubpf_arena_hdr, nmaps), sizeof(m.nmaps));
-	err = each(&m, push_positions);
-	if (!err)
-		err = each(&m, pull_data);
-	if (!err)
-		err = each(&m, pull_ctl);
-	/* of the header only what devices write: the rest is the host's */
-	if (!err)
-		err = pull(arg, offsetof(struct gpubpf_arena_hdr, thread_drops), 8);
+	for (;;) {
+		if (GPUBPF_RING_OFFSET(at) >= d->segment && GPUBPF_RING_SEGMENT(at) == GPUBPF_RING_SEGMENT(s->to))
+			return s->to;
+		if (GPUBPF_RING_OFFSET(at) >= d->segment)
+			at = gpubpf_ring_next_segment(at);
+		if (GPUBPF_RING_OFFSET(at) >= part_end(d, s, at))
+			return at;
+		words = (const u64 *)(uintptr_t)word_at(d, place(d, copy, at));
+		header = gpubpf_load_u64((uintptr_t)words);
+		if (!gpubpf_record_is_at(header, at) || (header & GPUBPF_RING_BUSY) ||
+		    !gpubpf_record_fits(header, GPUBPF_RING_OFFSET(at), d->room, part_end(d, s, at)))
+			return at;
+		if (!(header & GPUBPF_RING_BATCH))
+			s->again = true;
+		else if (!gpubpf_batch_arrived(words, gpubpf_record_bytes(header) / 8))
+			return at;
+		at += gpubpf_record_bytes(header);
+	}
+}
+
+/* A single record stands before its header says so, and a copy may have met the header alone: once more. */
+static int settle_spans(struct drain *d, u32 first, u32 end)
+{
+	bool again = false;
+	int err = 0;
+	u32 i;
+
+	for (i = first; !d->still && !err && i < end; i++) {
+		struct span *s = &d->spans[i];
+
+		if (s->from == s->to)
+			continue;
+		s->to = arrived(d, i, s);
+		again |= s->again;
+		if (s->again)
+			err = pull_span(d, i, s);
+	}
+	return err || !again ? err : d->m->wait(d->m->arg);
+}
+
+/* The reader may have them, and the device the segments that they leave. */
+static int publish(struct drain *d, u32 copy)
+{
+	const struct span *s = &d->spans[copy];
+	u64 n = ahead(at_begin(d, s->to), s->from), at = s->from >> GPUBPF_RING_SHIFT << GPUBPF_RING_SHIFT;
+	int err = 0;
+
+	if (s->from != s->to)
+		gpubpf_store_release_u64(prod_at(d, copy), s->to);
+	gpubpf_store_u64(prod_at(d, copy) + offsetof(struct gpubpf_ring_copy, drops), d->lines[copy].drops);
+	d->freed |= n != 0;
+	for (; !err && n; n--, at = gpubpf_ring_next_segment(at))
+		err = d->m->zero(d->m->arg, place(d, copy, at), d->segment + d->room);
+	d->cons[copy] = at;
 	return err;
+}
+
+/* Some copies, of no more than AT_ONCE bytes if that can be. */
+static int move(struct drain *d, u32 *copy)
+{
+	u32 first = *copy, end = first, i;
+	u64 bytes = 0;
+	int err = 0;
+
+	while (end < d->l->copies && !err && (end == first || bytes < AT_ONCE)) {
+		bytes += span_bytes(d, &d->spans[end]);
+		err = pull_span(d, end, &d->spans[end]);
+		end++;
+	}
+	if (!err && bytes)
+		err = d->m->wait(d->m->arg);
+	if (!err)
+		err = settle_spans(d, first, end);
+	for (i = first; !err && i < end; i++)
+		err = publish(d, i);
+	*copy = end;
+	return err;
+}
+
+/* Lanes that found all full look again when this word has changed: as often as a segment is left. */
+static int push_positions(const struct drain *d)
+{
+	u64 left = 0, copies = d->l->copies;
+	int err;
+	u32 i;
+
+	for (i = 0; i < copies; i++)
+		left += GPUBPF_RING_SEGMENT(d->cons[i]);
+	err = d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, copies, 0), d->cons, 8 * copies);
+	if (!err)
+		err = d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, copies), &left, 8);
+	return err ? err : d->m->wait(d->m->arg);
+}
+
+static int drain_copies(struct drain *d)
+{
+	u64 copies = d->l->copies;
+	int err = d->m->pull(d->m->arg, GPUBPF_RING_COPY(d->l->ctl, 0), d->lines, copies * sizeof(*d->lines));
+	u32 i;
+
+	if (!err)
+		err = d->m->wait(d->m->arg);
+	for (i = 0; !err && i < copies; i++)
+		d->spans[i] = plan(d, i);
+	if (!err && d->bytes)
+		d->still = d->m->still(d->m->arg, d->bytes);
+	for (i = 0; !err && i < copies;)
+		err = move(d, &i);
+	return err || !d->freed ? err : push_positions(d);
+}
+
+static s64 drain_ring(const struct gpubpf_mirror *m, const struct gpubpf_map_layout *l, u64 *left)
+{
+	struct drain d = { .m = m, .l = l, .segment = gpubpf_ring_segment_bytes(l), .room = gpubpf_ring_room_bytes(l) };
+	u64 copies = l->copies, moved = 0;
+	char *room = malloc(copies * (sizeof(*d.lines) + sizeof(*d.spans) + sizeof(*d.cons)));
+	int err = -ENOMEM;
+	u32 i;
+
+	if (room) {
+		d.lines = (void *)room;
+		d.spans = (void *)(d.lines + copies);
+		d.cons = (void *)(d.spans + copies);
+		err = drain_copies(&d);
+	}
+	for (i = 0; !err && i < copies; i++)
+		moved += span_bytes(&d, &d.spans[i]);
+	*left += d.bytes - moved;
+	free(room);
+	return err < 0 ? err : (s64)moved;
+}
+
+s64 gpubpf_mirror_drain(const struct gpubpf_mirror *m, u64 *left)
+{
+	struct gpubpf_map_layout l;
+	s64 moved = 0, n = 0;
+	u32 i;
+
+	*left = 0;
+	for (i = 0; n >= 0 && layout_at(m, i, &l); i++) {
+		n = is_ring(&l) ? drain_ring(m, &l, left) : 0;
+		moved += n;
+	}
+	return n < 0 ? n : moved;
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copying an arena between a device's memory and its mirror on the host, each word from its one writer. The
- * host writes the positions of ring readers and the device everything else. A reader in another process
- * looks at the mirror all the while, so a ring's bytes arrive before the position that announces them.
- * For the agent: libc only.
+ * An arena in a device's memory and its mirror on the host, each word from its one writer. Maps are copied as they
+ * are. Rings are emptied: what was written to one since the last time goes to the same place of the mirror's, whose
+ * producer's position says how far that has come and whose consumer's position is the reader's, in another process;
+ * the device's consumer's position says what it may write to again. So a ring holds as much again in its mirror, and
+ * a reader that is slow, or was killed, keeps the device from nothing until both are full.
+ *
+ * What the device may write to again is zero: then a record's own words say whether it has arrived (maps/ring.h), and
+ * rings can be emptied while kernels run. For the agent: libc only.
  */
 #ifndef GPUBPF_MAPS_MIRROR_H
 #define GPUBPF_MAPS_MIRROR_H
@@ -12,11 +16,24 @@
 
 #include "layout.h"
 
-/* Copy a range from or to the device; 0 or -errno. */
-typedef int (*gpubpf_mirror_fn)(void *arg, u64 offset, u64 size);
+/* How bytes are copied; 0 or -errno. They are done in their order, and all when wait() has returned. */
+struct gpubpf_mirror {
+	void *arena;           /* the mirror */
+	u64 size;
+	void *arg;
+	int (*pull)(void *arg, u64 offset, void *to, u64 size);
+	int (*push)(void *arg, u64 offset, const void *from, u64 size);
+	int (*zero)(void *arg, u64 offset, u64 size);
+	int (*wait)(void *arg);
+	/* Has all ended that had begun when it was called? Asked about so many bytes of records, which are
+	 * looked through if it has not. */
+	bool (*still)(void *arg, u64 bytes);
+};
 
-/* Device to mirror: push what the host writes, then pull the rest. `arena` is the mirror, of `size` bytes. `still`:
- * no kernel runs; while one does, rings are left out, whose records may be half written (maps/ring.h). */
-int gpubpf_mirror_pull(const void *arena, u64 size, bool still, gpubpf_mirror_fn pull, gpubpf_mirror_fn push, void *arg);
+bool gpubpf_mirror_has_rings(const struct gpubpf_mirror *m);
+/* Bring all maps of the mirror but rings up to date. */
+int gpubpf_mirror_pull(const struct gpubpf_mirror *m);
+/* Empty rings. Bytes moved, or -errno; *left: bytes that the mirror had no room for, or that have not all arrived. */
+s64 gpubpf_mirror_drain(const struct gpubpf_mirror *m, u64 *left);
 
 #endif

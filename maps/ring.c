@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "host.h"
+#include "record.h"
 
 struct reader {
 	const struct gpubpf_map_layout *layout;
@@ -59,31 +60,9 @@ static void copy_out(struct reader *r, u64 from, uint64_t size)
 		r->record[i] = gpubpf_load_u64(from + 8 * i);
 }
 
-static uint64_t words_of(u64 header)
-{
-	return (GPUBPF_RING_EACH(header) + 7) / 8;
-}
-
-/* bytes of what the header stands before, itself included */
-static uint64_t whole(u64 header)
-{
-	uint64_t lanes = GPUBPF_RING_LANES(header), words = words_of(header);
-
-	if (header & GPUBPF_RING_BATCH)
-		return gpubpf_ring_batch_head(words, lanes) + 8 * words * lanes;
-	return (((header & GPUBPF_RING_SIZE) + 7) & ~7ull) + 8;
-}
-
-static bool is_ours(u64 header, uint64_t position)
-{
-	return (header & 0xffffffff00000000u) == gpubpf_ring_tag(position);
-}
-
 static bool header_fits(const struct reader *r, u64 header, const struct place *p)
 {
-	if ((header & GPUBPF_RING_BATCH) && GPUBPF_RING_EACH(header) > GPUBPF_RING_EACH_MAX)
-		return false;
-	return whole(header) <= r->room && GPUBPF_RING_OFFSET(p->position) + whole(header) <= p->end;
+	return gpubpf_record_fits(header, GPUBPF_RING_OFFSET(p->position), r->room, p->end);
 }
 
 /* Where the next record after a gap begins: at the next word that is a header of its own place. */
@@ -94,7 +73,7 @@ static void resync(struct reader *r, struct place *p)
 	for (p->position += 8; GPUBPF_RING_OFFSET(p->position) < r->segment &&
 			       GPUBPF_RING_OFFSET(p->position) < p->end; p->position += 8) {
 		header = gpubpf_load_u64(header_at(r, p));
-		if (is_ours(header, p->position) && header_fits(r, header, p))
+		if (gpubpf_record_is_at(header, p->position) && header_fits(r, header, p))
 			break;
 	}
 }
@@ -108,7 +87,7 @@ static void hand_out(struct reader *r, uint32_t copy, const void *record, uint32
 /* The lanes of a batch, from its words of bits; 0 if that cannot be. */
 static uint32_t lanes_of(u64 header, const uint32_t *bits)
 {
-	uint32_t lanes = GPUBPF_RING_LANES(header) < 32 ? bits[words_of(header)] : UINT32_MAX;
+	uint32_t lanes = GPUBPF_RING_LANES(header) < 32 ? bits[gpubpf_record_words(header)] : UINT32_MAX;
 
 	return (uint32_t)__builtin_popcount(lanes) == GPUBPF_RING_LANES(header) ? lanes : 0;
 }
@@ -116,11 +95,11 @@ static uint32_t lanes_of(u64 header, const uint32_t *bits)
 /* Has all of a batch arrived? Puts the bits back that its words of bits lost. */
 static bool complete(struct reader *r, u64 header)
 {
-	uint64_t n = whole(header) / 8, head = n - words_of(header) * GPUBPF_RING_LANES(header), i;
+	uint64_t n = gpubpf_record_bytes(header) / 8, i;
+	uint64_t head = n - gpubpf_record_words(header) * GPUBPF_RING_LANES(header);
 
-	for (i = 1; i < n; i++)
-		if (!(r->record[i] & 1))
-			return false;
+	if (!gpubpf_batch_arrived(r->record, n))
+		return false;
 	for (i = 1; i < head; i++)
 		r->record[i] = (r->record[i] & ~1ull) | (header >> (i - 1) & 1);
 	return true;
@@ -130,7 +109,7 @@ static bool complete(struct reader *r, u64 header)
 static enum step take_batch(struct reader *r, const struct place *p, u64 header)
 {
 	const uint32_t *bits = (const uint32_t *)(r->record + 1);
-	uint64_t words = words_of(header), n = GPUBPF_RING_LANES(header), rank, i;
+	uint64_t words = gpubpf_record_words(header), n = GPUBPF_RING_LANES(header), rank, i;
 	uint64_t *data = r->record + gpubpf_ring_batch_head(words, n) / 8, done = gpubpf_load_u64(part_at(r, p->copy));
 	uint32_t lanes = lanes_of(header, bits), lane;
 
@@ -152,13 +131,14 @@ static enum step take_batch(struct reader *r, const struct place *p, u64 header)
 static enum step step(struct reader *r, struct place *p)
 {
 	u64 at = header_at(r, p), header = gpubpf_load_acquire_u64(at);
-	bool ours = is_ours(header, p->position), ready = ours && !(header & GPUBPF_RING_BUSY);
+	uint64_t skipped = header & GPUBPF_RING_BATCH ? 0 : 8;
+	bool ours = gpubpf_record_is_at(header, p->position), ready = ours && !(header & GPUBPF_RING_BUSY);
 	enum step taken = STEP_ON;
 
 	if (ours && !header_fits(r, header, p))
 		return STEP_NONSENSE;
 	if (ready && !(header & GPUBPF_RING_DISCARD))
-		copy_out(r, at + (header & GPUBPF_RING_BATCH ? 0 : 8), whole(header) - (header & GPUBPF_RING_BATCH ? 0 : 8));
+		copy_out(r, at + skipped, gpubpf_record_bytes(header) - skipped);
 	if (ready && (header & GPUBPF_RING_BATCH))
 		ready = complete(r, header);
 	if (!ready && !r->last)
@@ -170,26 +150,21 @@ static enum step step(struct reader *r, struct place *p)
 	else if (!(header & GPUBPF_RING_DISCARD))
 		hand_out(r, p->copy, r->record, header & GPUBPF_RING_SIZE);
 	if (taken == STEP_ON && ours)
-		p->position += whole(header);
+		p->position += gpubpf_record_bytes(header);
 	else if (taken == STEP_ON)
 		resync(r, p);
 	return taken;
-}
-
-static uint64_t next_segment(uint64_t position)
-{
-	return (GPUBPF_RING_SEGMENT(position) + 1) % GPUBPF_RING_WRAP << GPUBPF_RING_SHIFT;
 }
 
 /* Leave a segment that ends here. False if nothing was claimed behind the position. */
 static bool settle(const struct reader *r, struct place *p, uint64_t prod)
 {
 	if (GPUBPF_RING_OFFSET(p->position) >= r->segment)
-		p->position = next_segment(p->position);
+		p->position = gpubpf_ring_next_segment(p->position);
 	p->end = r->segment + r->room;
 	if (GPUBPF_RING_SEGMENT(p->position) == GPUBPF_RING_SEGMENT(prod) && GPUBPF_RING_OFFSET(prod) < p->end)
 		p->end = GPUBPF_RING_OFFSET(prod);
-	return p->position != next_segment(prod) && GPUBPF_RING_OFFSET(p->position) < p->end;
+	return p->position != gpubpf_ring_next_segment(prod) && GPUBPF_RING_OFFSET(p->position) < p->end;
 }
 
 /* The reader may have left the segment that is full and that nobody went on from. */
@@ -197,7 +172,7 @@ static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 {
 	uint64_t ahead = (GPUBPF_RING_SEGMENT(prod) - GPUBPF_RING_SEGMENT(position)) % GPUBPF_RING_WRAP;
 
-	if (position == next_segment(prod))
+	if (position == gpubpf_ring_next_segment(prod))
 		return GPUBPF_RING_OFFSET(prod) >= r->segment;
 	return ahead < GPUBPF_RING_SEGMENTS && !((prod | position) & 7) && GPUBPF_RING_OFFSET(position) < r->segment &&
 	       (ahead || position <= prod);
@@ -209,7 +184,7 @@ static void leave(struct reader *r, u64 cons, const struct place *p)
 	bool over = GPUBPF_RING_OFFSET(p->position) >= r->segment;
 
 	gpubpf_store_u64(part_at(r, p->copy), 0);
-	gpubpf_store_release_u64(cons, over ? next_segment(p->position) : p->position);
+	gpubpf_store_release_u64(cons, over ? gpubpf_ring_next_segment(p->position) : p->position);
 }
 
 /* Whoever found all full may look again. */
@@ -248,8 +223,8 @@ static int64_t read_all(const struct gpubpf_map_view *view, gpubpf_record_fn fn,
 {
 	struct reader r = { .layout = view->layout, .fn = fn, .arg = arg, .last = last,
 			    .env.arena = (uintptr_t)view->arena,
-			    .segment = view->layout->stride / GPUBPF_RING_SEGMENTS,
-			    .room = GPUBPF_RING_ROOM(view->layout->stride, view->layout->copy_stride) };
+			    .segment = gpubpf_ring_segment_bytes(view->layout),
+			    .room = gpubpf_ring_room_bytes(view->layout) };
 	uint32_t copy;
 
 	if (view->map && !(view->map->type->flags & GPUBPF_MAP_RING))

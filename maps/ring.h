@@ -28,7 +28,8 @@
  * word of a record and one with the lanes' mask if lanes are missing; the lowest bits of these words stand in
  * the header. So a word whose lowest bit is 0 has not arrived, and a warp publishes its batch without waiting for
  * its own stores: waiting makes vectorAdd with a 16-byte event a thread take 2.7 to 3.6 times as long as without,
- * instead of 2.2, on an H200. (Fresh memory is zero; where it was used before, a reader must come when no kernel runs.)
+ * instead of 2.2, on an H200. (Free memory is zero: whoever empties a ring that a device writes to, maps/mirror.c, sees to it.
+ * Where reader and device share memory, as CPU devices, there are no batches.)
  */
 #ifndef GPUBPF_MAPS_RING_H
 #define GPUBPF_MAPS_RING_H

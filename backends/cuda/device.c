@@ -13,27 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "driver.h"
+#include "arena.h"
 
 #define CLOCK_WAIT_NS 50000000ull
-
-struct gpubpf_device {
-	const struct cuda_driver *cu;
-	CUdevice device;
-	CUcontext context;
-	bool primary;            /* context is ours to release */
-	struct gpubpf_device_caps caps;
-	/* the arena; made exportable so that it outlives the process (handle), else plain memory */
-	void *host;
-	CUdeviceptr arena;
-	size_t arena_size, mapped;
-	CUmemGenericAllocationHandle handle;
-	CUstream stream;         /* for our copies and the clock; made with the arena or the first reading */
-	struct waiter *waiter;   /* whose time was over before the device was still */
-	CUmodule clock_module;
-	CUfunction clock_kernel;
-	CUdeviceptr clock_word;
-};
 
 struct gpubpf_device_module {
 	struct gpubpf_device *device;
@@ -45,13 +27,13 @@ struct gpubpf_device_kernel {
 	CUfunction function;
 };
 
-static int fail(const struct cuda_driver *cu, struct gpubpf_why *why, const char *what, CUresult error)
+int cuda_fail(const struct cuda_driver *cu, struct gpubpf_why *why, const char *what, CUresult error)
 {
 	snprintf(why->text, sizeof(why->text), "%s: %s", what, cuda_error(cu, error));
 	return -EIO;
 }
 
-static int enter(struct gpubpf_device *device, int *mode)
+int cuda_device_enter(struct gpubpf_device *device, int *mode)
 {
 	CUresult error = cuda_enter(device->cu, device->context, mode);
 
@@ -60,18 +42,6 @@ static int enter(struct gpubpf_device *device, int *mode)
 		return -EIO;
 	}
 	return error ? -EIO : 0;
-}
-
-static void leave(struct gpubpf_device *device, int *mode)
-{
-	cuda_leave(device->cu, mode);
-}
-
-static CUresult copy_to(struct gpubpf_device *device, CUdeviceptr to, const void *from, size_t size)
-{
-	CUresult error = device->cu->copy_to(to, from, size, device->stream);
-
-	return error ? error : device->cu->stream_synchronize(device->stream);
 }
 
 static CUresult copy_from(struct gpubpf_device *device, void *to, CUdeviceptr from, size_t size)
@@ -104,7 +74,7 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_CALLS |
-		     GPUBPF_CAP_TAKES_PTX;
+		     GPUBPF_CAP_TAKES_PTX | GPUBPF_CAP_DRAINS;
 	caps->clock = GPUBPF_CLOCK_GLOBALTIMER;
 	caps->compute_units = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	caps->warp_size = 32;
@@ -146,22 +116,22 @@ static int open_context(struct gpubpf_device *device, const struct gpubpf_device
 		device->context = how->context;
 		error = cu->ctx_push(device->context);
 		if (error)
-			return fail(cu, why, "the application's context cannot be used", error);
+			return cuda_fail(cu, why, "the application's context cannot be used", error);
 		error = cu->ctx_device(&device->device);
 		cu->ctx_pop(&old);
 		*ordinal = device->device;
-		return error ? fail(cu, why, "the context has no device", error) : 0;
+		return error ? cuda_fail(cu, why, "the context has no device", error) : 0;
 	}
 	error = cu->init(0);
 	if (error)
-		return fail(cu, why, "cuInit", error);
+		return cuda_fail(cu, why, "cuInit", error);
 	if (find_device(cu, how, &device->device, ordinal) < 0) {
 		snprintf(why->text, sizeof(why->text), "no CUDA device named '%s'", how->name ? how->name : "");
 		return -ENODEV;
 	}
 	error = cu->primary_retain(&device->context, device->device);
 	if (error)
-		return fail(cu, why, "the device's primary context", error);
+		return cuda_fail(cu, why, "the device's primary context", error);
 	device->primary = true;
 	return 0;
 }
@@ -193,128 +163,7 @@ static const struct gpubpf_device_caps *cuda_caps(const struct gpubpf_device *de
 	return &device->caps;
 }
 
-/* ---- the arena ---- */
-
-static size_t whole_pages(struct gpubpf_device *device, const CUmemAllocationProp *prop, size_t size)
-{
-	size_t step = 0;
-
-	return device->cu->mem_granularity(&step, prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) || !step ? 0 :
-	       (size + step - 1) / step * step;
-}
-
-/* device->handle's memory at an address; the handle is released if that fails. */
-static CUresult map_memory(struct gpubpf_device *device, size_t room)
-{
-	const struct cuda_driver *cu = device->cu;
-	CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, device->device }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
-	CUresult error = cu->mem_reserve(&device->arena, room, 0, 0, 0);
-
-	if (error)
-		goto release;
-	error = cu->mem_map(device->arena, room, 0, device->handle, 0);
-	if (error)
-		goto unreserve;
-	error = cu->mem_access(device->arena, room, &access, 1);
-	if (error)
-		goto unmap;
-	device->mapped = room;
-	return 0;
-unmap:
-	cu->mem_unmap(device->arena, room);
-unreserve:
-	cu->mem_unreserve(device->arena, room);
-release:
-	cu->mem_release(device->handle);
-	device->arena = 0;
-	return error;
-}
-
-/* Memory that another process can hold on to: it survives this one, and a fault of its kernels. */
-static CUresult alloc_exportable(struct gpubpf_device *device, size_t size)
-{
-	CUmemAllocationProp prop = {
-		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-		.location = { CU_MEM_LOCATION_TYPE_DEVICE, device->device },
-	};
-	size_t room = whole_pages(device, &prop, size);
-	CUresult error = room ? device->cu->mem_create(&device->handle, room, &prop, 0) : 1;
-
-	return error ? error : map_memory(device, room);
-}
-
-static int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
-			     struct gpubpf_why *why)
-{
-	const struct cuda_driver *cu = device->cu;
-	CUresult error;
-	int mode;
-
-	if (device->arena)
-		return -EBUSY;
-	if (enter(device, &mode) < 0)
-		return fail(cu, why, "the context cannot be used", 0);
-	error = alloc_exportable(device, size);
-	if (error)
-		error = cu->mem_alloc(&device->arena, size);
-	if (!error)
-		error = copy_to(device, device->arena, host, size);
-	leave(device, &mode);
-	if (error)
-		return fail(cu, why, "memory for maps", error);
-	device->host = host;
-	device->arena_size = size;
-	*address = device->arena;
-	return 0;
-}
-
-static int cuda_arena_pull(struct gpubpf_device *device, size_t offset, size_t size)
-{
-	CUresult error;
-	int mode;
-
-	if (offset > device->arena_size || size > device->arena_size - offset)
-		return -EINVAL;
-	if (enter(device, &mode) < 0)
-		return -EIO;
-	error = copy_from(device, (char *)device->host + offset, device->arena + offset, size);
-	leave(device, &mode);
-	return error ? -EIO : 0;
-}
-
-static int cuda_arena_push(struct gpubpf_device *device, size_t offset, size_t size)
-{
-	CUresult error;
-	int mode;
-
-	if (offset > device->arena_size || size > device->arena_size - offset)
-		return -EINVAL;
-	if (enter(device, &mode) < 0)
-		return -EIO;
-	error = copy_to(device, device->arena + offset, (char *)device->host + offset, size);
-	leave(device, &mode);
-	return error ? -EIO : 0;
-}
-
-static void cuda_arena_detach(struct gpubpf_device *device)
-{
-	const struct cuda_driver *cu = device->cu;
-	int mode;
-
-	if (!device->arena || enter(device, &mode) < 0)
-		return;
-	if (device->mapped) {
-		cu->mem_unmap(device->arena, device->mapped);
-		cu->mem_unreserve(device->arena, device->mapped);
-		cu->mem_release(device->handle);
-	} else {
-		cu->mem_free(device->arena);
-	}
-	leave(device, &mode);
-	device->arena = 0;
-	device->mapped = 0;
-}
+/* ---- waiting for kernels ---- */
 
 /* The driver's wait has no limit of its own: a thread waits, and is left behind when the time is over. */
 struct waiter {
@@ -407,57 +256,6 @@ static int cuda_settle(struct gpubpf_device *device, uint32_t timeout_ms)
 	return err ? err : wait_waiter(device, &until);
 }
 
-static int cuda_arena_export(struct gpubpf_device *device, int *fd)
-{
-	CUresult error;
-	int mode;
-
-	if (!device->mapped)
-		return -EOPNOTSUPP;
-	if (enter(device, &mode) < 0)
-		return -EIO;
-	error = device->cu->mem_export(fd, device->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-	leave(device, &mode);
-	return error ? -EIO : 0;
-}
-
-static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *elsewhere)
-{
-	const struct cuda_driver *cu = device->cu;
-	CUmemAllocationProp prop;
-	CUresult error = cu->mem_import(&device->handle, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-
-	if (error)
-		return error;
-	error = cu->mem_properties(&prop, device->handle);
-	*elsewhere = !error && prop.location.id != device->device;
-	if (!error && !*elsewhere)
-		return map_memory(device, whole_pages(device, &prop, size));
-	cu->mem_release(device->handle);
-	return error;
-}
-
-static int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why)
-{
-	bool elsewhere = false;
-	CUresult error;
-	int mode;
-
-	if (device->arena)
-		return -EBUSY;
-	if (enter(device, &mode) < 0)
-		return fail(device->cu, why, "the context cannot be used", 0);
-	error = import(device, fd, size, &elsewhere);
-	leave(device, &mode);
-	if (error)
-		return fail(device->cu, why, "memory of another process", error);
-	if (elsewhere)
-		return -EXDEV;
-	device->host = host;
-	device->arena_size = size;
-	return 0;
-}
-
 /* ---- modules and launches ---- */
 
 static CUresult load_image(const struct cuda_driver *cu, const void *image, CUmodule *module, char *log, size_t size)
@@ -482,7 +280,7 @@ static int cuda_module_load(struct gpubpf_device *device, enum gpubpf_image_kind
 	}
 	module = calloc(1, sizeof(*module));
 	copy = malloc(size + 1); /* the driver reads PTX up to a NUL */
-	if (!module || !copy || enter(device, &mode) < 0) {
+	if (!module || !copy || cuda_device_enter(device, &mode) < 0) {
 		free(module);
 		free(copy);
 		return -ENOMEM;
@@ -490,7 +288,7 @@ static int cuda_module_load(struct gpubpf_device *device, enum gpubpf_image_kind
 	memcpy(copy, image, size);
 	copy[size] = 0;
 	error = load_image(device->cu, copy, &module->module, log, sizeof(log));
-	leave(device, &mode);
+	cuda_leave(device->cu, &mode);
 	free(copy);
 	if (error) {
 		log[strcspn(log, "\n")] = 0;
@@ -509,9 +307,9 @@ static void cuda_module_unload(struct gpubpf_device_module *module)
 
 	if (!module)
 		return;
-	if (enter(module->device, &mode) == 0) {
+	if (cuda_device_enter(module->device, &mode) == 0) {
 		module->device->cu->module_unload(module->module);
-		leave(module->device, &mode);
+		cuda_leave(module->device->cu, &mode);
 	}
 	free(module);
 }
@@ -524,15 +322,15 @@ static int cuda_kernel_get(struct gpubpf_device_module *module, const char *name
 	CUresult error;
 	int mode;
 
-	if (!kernel || enter(device, &mode) < 0) {
+	if (!kernel || cuda_device_enter(device, &mode) < 0) {
 		free(kernel);
 		return -ENOMEM;
 	}
 	error = device->cu->module_function(&kernel->function, module->module, name);
-	leave(device, &mode);
+	cuda_leave(device->cu, &mode);
 	if (error) {
 		free(kernel);
-		return fail(device->cu, why, name, error);
+		return cuda_fail(device->cu, why, name, error);
 	}
 	kernel->device = device;
 	*out = kernel;
@@ -565,14 +363,14 @@ static int cuda_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_
 		}
 		grid[i] = launch->grid[i] / block[i];
 	}
-	if (enter(device, &mode) < 0)
+	if (cuda_device_enter(device, &mode) < 0)
 		return -EIO;
 	error = device->cu->launch(kernel->function, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
 				   device->stream, args, NULL);
 	if (!error)
 		error = device->cu->stream_synchronize(device->stream);
-	leave(device, &mode);
-	return error ? fail(device->cu, why, "launch", error) : 0;
+	cuda_leave(device->cu, &mode);
+	return error ? cuda_fail(device->cu, why, "launch", error) : 0;
 }
 
 /* ---- the clock ---- */
@@ -626,7 +424,7 @@ static int cuda_clock(struct gpubpf_device *device, uint64_t *cycles, uint64_t *
 	CUresult error;
 	int mode;
 
-	if (enter(device, &mode) < 0)
+	if (cuda_device_enter(device, &mode) < 0)
 		return -EIO;
 	error = prepare_clock(device);
 	if (!error) {
@@ -638,7 +436,7 @@ static int cuda_clock(struct gpubpf_device *device, uint64_t *cycles, uint64_t *
 	}
 	if (!error)
 		error = copy_from(device, &value, device->clock_word, sizeof(value));
-	leave(device, &mode);
+	cuda_leave(device->cu, &mode);
 	if (error)
 		return -EIO;
 	*cycles = value;
@@ -654,13 +452,15 @@ static void cuda_close(struct gpubpf_device *device)
 	if (!device)
 		return;
 	cuda_arena_detach(device);
-	if (enter(device, &mode) == 0) {
+	if (cuda_device_enter(device, &mode) == 0) {
 		if (device->clock_module)
 			device->cu->module_unload(device->clock_module);
 		if (device->clock_word)
 			device->cu->mem_free(device->clock_word);
 		device->cu->stream_destroy(device->stream);
-		leave(device, &mode);
+		if (device->copies)
+			device->cu->stream_destroy(device->copies);
+		cuda_leave(device->cu, &mode);
 	}
 	if (device->waiter)
 		put_waiter(device->waiter);
@@ -677,6 +477,8 @@ const struct gpubpf_device_ops gpubpf_device_cuda = {
 	.arena_attach = cuda_arena_attach,
 	.arena_pull = cuda_arena_pull,
 	.arena_push = cuda_arena_push,
+	.arena_zero = cuda_arena_zero,
+	.arena_wait = cuda_arena_wait,
 	.arena_detach = cuda_arena_detach,
 	.arena_export = cuda_arena_export,
 	.arena_adopt = cuda_arena_adopt,

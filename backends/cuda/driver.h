@@ -90,6 +90,10 @@ typedef struct CUmemAccessDesc_st {
 		unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)) \
 	CUDA_FN(mem_alloc, cuMemAlloc_v2, (CUdeviceptr *address, size_t size)) \
 	CUDA_FN(mem_free, cuMemFree_v2, (CUdeviceptr address)) \
+	CUDA_FN(host_alloc, cuMemHostAlloc, (void **address, size_t size, unsigned flags)) \
+	CUDA_FN(host_free, cuMemFreeHost, (void *address)) \
+	CUDA_FN(host_register, cuMemHostRegister_v2, (void *address, size_t size, unsigned flags)) \
+	CUDA_FN(host_unregister, cuMemHostUnregister, (void *address)) \
 	CUDA_FN(copy_to, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t size, CUstream stream)) \
 	CUDA_FN(copy_from, cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t size, CUstream stream)) \
 	CUDA_FN(mem_granularity, cuMemGetAllocationGranularity, (size_t *size, const CUmemAllocationProp *prop, int option)) \

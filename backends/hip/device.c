@@ -17,7 +17,6 @@ struct gpubpf_device {
 	const struct hip_driver *hip;
 	int ordinal;
 	struct gpubpf_device_caps caps;
-	void *mirror;              /* the session's memory */
 	void *arena;
 	size_t size;
 	bool pinned;               /* the arena is host memory that the device reaches */
@@ -149,17 +148,16 @@ static void release(struct gpubpf_device *d)
 
 /* In pieces that the runtime copies through memory of its own. Of more it pins the caller's pages, and ours are a
  * file's, shared with the tool: not every device reaches such. */
-static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, size_t size, bool back)
+static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char *to, const char *from, size_t size)
 {
-	char *mirror = d->mirror, *arena = d->arena;
+	char *arena = (char *)d->arena + offset;
 	hipError_t error = 0;
 
-	for (size_t end = offset + size; !error && offset < end;) {
-		size_t n = end - offset < COPY_PIECE ? end - offset : COPY_PIECE;
+	for (size_t at = 0; !error && at < size;) {
+		size_t n = size - at < COPY_PIECE ? size - at : COPY_PIECE;
 
-		error = back ? d->hip->copy_from(mirror + offset, arena + offset, n) :
-			       d->hip->copy_to(arena + offset, mirror + offset, n);
-		offset += n;
+		error = to ? d->hip->copy_from(to + at, arena + at, n) : d->hip->copy_to(arena + at, from + at, n);
+		at += n;
 	}
 	return error;
 }
@@ -172,12 +170,11 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 
 	if (d->arena)
 		return -EBUSY;
-	d->mirror = host;
 	d->size = size;
 	error = hip_enter(d->hip, d->ordinal, &visit);
 	if (!error)
 		error = allocate(d, size);
-	if (!error && (error = copy_pieces(d, 0, size, false)))
+	if (!error && (error = copy_pieces(d, 0, NULL, host, size)))
 		release(d);
 	hip_leave(d->hip, d->ordinal, &visit);
 	if (error)
@@ -186,7 +183,8 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	return 0;
 }
 
-static int copy(struct gpubpf_device *d, size_t offset, size_t size, bool back)
+/* From the arena, or to it. */
+static int copy(struct gpubpf_device *d, size_t offset, void *to, const void *from, size_t size)
 {
 	struct hip_visit visit;
 	hipError_t error;
@@ -194,22 +192,22 @@ static int copy(struct gpubpf_device *d, size_t offset, size_t size, bool back)
 	if (offset > d->size || size > d->size - offset)
 		return -EINVAL;
 	error = hip_enter(d->hip, d->ordinal, &visit);
-	if (!error && back)
+	if (!error && to)
 		error = d->hip->synchronize();
 	if (!error)
-		error = copy_pieces(d, offset, size, back);
+		error = copy_pieces(d, offset, to, from, size);
 	hip_leave(d->hip, d->ordinal, &visit);
 	return error ? -EIO : 0;
 }
 
-static int hip_arena_pull(struct gpubpf_device *d, size_t offset, size_t size)
+static int hip_arena_pull(struct gpubpf_device *d, size_t offset, void *to, size_t size)
 {
-	return copy(d, offset, size, true);
+	return copy(d, offset, to, NULL, size);
 }
 
-static int hip_arena_push(struct gpubpf_device *d, size_t offset, size_t size)
+static int hip_arena_push(struct gpubpf_device *d, size_t offset, const void *from, size_t size)
 {
-	return copy(d, offset, size, false);
+	return copy(d, offset, NULL, from, size);
 }
 
 static void hip_arena_detach(struct gpubpf_device *d)

@@ -149,7 +149,6 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 		return ocl_error(why, "making a buffer of the arena", err);
 	}
 	d->arena_size = size;
-	d->arena_host = host;
 	*address = (uint64_t)(uintptr_t)d->arena;
 	return 0;
 }
@@ -159,24 +158,22 @@ static bool outside(const struct gpubpf_device *d, size_t offset, size_t size)
 	return !d->arena || offset > d->arena_size || size > d->arena_size - offset;
 }
 
-static int ocl_arena_pull(struct gpubpf_device *d, size_t offset, size_t size)
+static int ocl_arena_pull(struct gpubpf_device *d, size_t offset, void *to, size_t size)
 {
 	if (outside(d, offset, size))
 		return -EINVAL;
 	if (d->caps.bits & GPUBPF_CAP_SHARED_ARENA)
 		return 0;
-	return d->api.clEnqueueReadBuffer(d->queue, d->arena, CL_TRUE, offset, size, (char *)d->arena_host + offset, 0,
-					  NULL, NULL) ? -EIO : 0;
+	return d->api.clEnqueueReadBuffer(d->queue, d->arena, CL_TRUE, offset, size, to, 0, NULL, NULL) ? -EIO : 0;
 }
 
-static int ocl_arena_push(struct gpubpf_device *d, size_t offset, size_t size)
+static int ocl_arena_push(struct gpubpf_device *d, size_t offset, const void *from, size_t size)
 {
 	if (outside(d, offset, size))
 		return -EINVAL;
 	if (d->caps.bits & GPUBPF_CAP_SHARED_ARENA)
 		return 0;
-	return d->api.clEnqueueWriteBuffer(d->queue, d->arena, CL_TRUE, offset, size, (char *)d->arena_host + offset, 0,
-					   NULL, NULL) ? -EIO : 0;
+	return d->api.clEnqueueWriteBuffer(d->queue, d->arena, CL_TRUE, offset, size, from, 0, NULL, NULL) ? -EIO : 0;
 }
 
 /* SPIR-V pieces call gpubpf_clock_read(), which stands beside as OpenCL C (maps/device.h). */

@@ -37,7 +37,6 @@ struct gpubpf_device {
 	cl_device_id id;
 	cl_command_queue queue;
 	cl_mem arena;
-	void *arena_host;
 	size_t arena_size;
 	const char *clock_source;  /* gpubpf_clock_read() as OpenCL C */
 	cl_program test;           /* what the caps were found out with; its kernels read the clock */

@@ -9,6 +9,7 @@ struct reading {
 	struct gpubpf_session *s;
 	uint32_t arena;
 	int map;               /* index in the unit, -1: prints */
+	bool last;
 };
 
 /* Keep a record for the report, as long as there are not too many. */
@@ -93,7 +94,7 @@ static int on_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 
 static uint64_t read_ring(struct reading *rd, const struct gpubpf_map_view *view, gpubpf_record_fn fn)
 {
-	int64_t n = gpubpf_ring_read(view, fn, rd);
+	int64_t n = rd->last ? gpubpf_ring_drain(view, fn, rd) : gpubpf_ring_read(view, fn, rd);
 
 	if (n < 0)
 		gpubpf_session_note(rd->s, "ring %s: its words were overwritten by the program and it was reset",
@@ -101,10 +102,10 @@ static uint64_t read_ring(struct reading *rd, const struct gpubpf_map_view *view
 	return n > 0 ? n : 0;
 }
 
-static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena)
+static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 {
 	struct gpubpf_unit *unit = &s->loaded->unit;
-	struct reading rd = { s, arena, -1 };
+	struct reading rd = { s, arena, -1, last };
 	uint64_t n = 0;
 
 	for (uint32_t m = 0; m < unit->nmaps; m++) {
@@ -124,11 +125,11 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena)
 	return n;
 }
 
-uint64_t gpubpf_reader_run(struct gpubpf_session *s)
+uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last)
 {
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; s->has_rings && i < s->narenas; i++)
-		n += read_arena(s, i);
+		n += read_arena(s, i, last);
 	return n;
 }

@@ -69,6 +69,7 @@ void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev)
 
 	if (dev->kept_fd < 0 || dev->arena < 0)
 		return;
+	gpubpf_reader_run(s, false); /* rings of the mirror take what the device's hold */
 	if (s->opts.worker_dir)
 		snprintf(path, sizeof(path), "%s/gpubpf-rescue", s->opts.worker_dir);
 	else

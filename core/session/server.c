@@ -211,14 +211,14 @@ static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
 }
 
-/* Ask a process for the mirrors of its devices whose maps are in memory of their own. */
-static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer)
+/* Ask a process for the mirrors of its devices whose maps are in memory of their own: of all, or for their rings. */
+static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, bool all)
 {
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
 		struct gpubpf_session_device *dev = &peer->devices[i];
 		struct gpubpf_writer w = {0};
 
-		if (dev->arena < 0 || s->arenas[dev->arena].shared)
+		if (dev->arena < 0 || s->arenas[dev->arena].shared || (!all && dev->caps.bits & GPUBPF_CAP_DRAINS))
 			continue;
 		gpubpf_put_u32(&w, dev->number);
 		if (gpubpf_peer_send(peer, GPUBPF_MSG_PULL, 0, &w, NULL, 0) == 0)
@@ -229,17 +229,17 @@ static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer)
 /* Mirrors are copied whole: only when somebody reads them. */
 static void serve_timer(struct gpubpf_session *s)
 {
-	bool wanted = s->has_rings;
+	bool all = false;
 	struct gpubpf_peer *peer;
 
 	for (peer = s->peers; peer; peer = peer->next) {
 		if (peer->query.open)
 			gpubpf_query_try(s, peer);
-		wanted |= peer->query.open;
+		all |= peer->query.open;
 	}
-	for (peer = s->peers; peer && wanted; peer = peer->next)
+	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
 		if (!peer->pulling)
-			pull_mirrors(s, peer);
+			pull_mirrors(s, peer, all);
 }
 
 static void drain(int fd)
@@ -278,7 +278,7 @@ int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
 		return errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < n; i++)
 		handled += serve_event(s, events[i].data.u64);
-	records = gpubpf_reader_run(s);
+	records = gpubpf_reader_run(s, false);
 	adapt_interval(s, records);
 	return handled + (int)records;
 }

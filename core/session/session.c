@@ -367,7 +367,7 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	s->makers = NULL;
 	s->pending = 0;
 	gpubpf_server_close(s);
-	gpubpf_reader_run(s);
+	gpubpf_reader_run(s, true);
 	s->state = GPUBPF_SESSION_STOPPED;
 	return 0;
 }

@@ -182,8 +182,8 @@ struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_
 /* Are the values of the map sums, so that those of several arenas may be added up? */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
 
-/* reader.c: read all rings. Records read. */
-uint64_t gpubpf_reader_run(struct gpubpf_session *s);
+/* reader.c: read all rings; `last`: nobody writes any more, and records that are not whole are dropped. Records read. */
+uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
 
 /* board.c */
 int gpubpf_board_open(struct gpubpf_session *s);

@@ -17,17 +17,46 @@ struct rescue {
 	struct gpubpf_device *device;
 };
 
-static int pull(void *arg, u64 offset, u64 size)
+static int pull(void *arg, u64 offset, void *to, u64 size)
 {
 	const struct rescue *r = arg;
 
-	return r->ops->arena_pull(r->device, offset, size);
+	return r->ops->arena_pull(r->device, offset, to, size);
 }
 
-/* Nobody is left to see the positions of readers. */
-static int no_push(void *arg, u64 offset, u64 size)
+static int wait(void *arg)
+{
+	const struct rescue *r = arg;
+
+	return gpubpf_arena_wait(r->ops, r->device);
+}
+
+/* Nobody is left to write, or to see what rings have room for. */
+static int no_push(void *arg, u64 offset, const void *from, u64 size)
 {
 	return 0;
+}
+
+static int no_zero(void *arg, u64 offset, u64 size)
+{
+	return 0;
+}
+
+static bool still(void *arg, u64 bytes)
+{
+	return true;
+}
+
+static int copy_all(struct rescue *r, void *mirror, size_t size)
+{
+	struct gpubpf_mirror m = { mirror, size, r, pull, no_push, no_zero, wait, still };
+	int err = gpubpf_mirror_pull(&m);
+	u64 left;
+	s64 n = err;
+
+	if (!err)
+		n = gpubpf_mirror_drain(&m, &left);
+	return n < 0 ? n : 0;
 }
 
 /* The device whose memory it is: 0, -ENODEV past the last one, -EXDEV: another. */
@@ -43,7 +72,7 @@ static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void 
 		return err;
 	err = ops->arena_adopt(r.device, GPUBPF_RESCUE_MEMORY, mirror, size, why);
 	if (!err)
-		err = gpubpf_mirror_pull(mirror, size, true, pull, no_push, &r);
+		err = copy_all(&r, mirror, size);
 	ops->close(r.device);
 	return err;
 }

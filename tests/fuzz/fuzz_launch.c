@@ -254,12 +254,23 @@ static int arena_attach(struct gpubpf_device *device, void *host, size_t size, u
 }
 
 /* Every byte of what is to be copied must be there. */
-static int copy(struct gpubpf_device *device, size_t offset, size_t size)
+static int push(struct gpubpf_device *device, size_t offset, const void *from, size_t size)
+{
+	uint64_t sum = 0;
+
+	if (!device->host || offset > device->size || size > device->size - offset)
+		abort();
+	for (size_t i = 0; i < size; i++)
+		sum += ((const volatile uint8_t *)from)[i];
+	return sum == UINT64_MAX;
+}
+
+static int pull(struct gpubpf_device *device, size_t offset, void *to, size_t size)
 {
 	if (!device->host || offset > device->size || size > device->size - offset)
 		abort();
-	for (size_t i = offset; i < offset + size; i++)
-		device->host[i] ^= 1;
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)to)[i] = device->host[offset + i] ^ 1;
 	return 0;
 }
 
@@ -270,7 +281,7 @@ static void arena_detach(struct gpubpf_device *device)
 
 static const struct gpubpf_device_ops device_ops = {
 	.backend = "fuzz", .open = device_open, .close = device_close, .caps = device_caps,
-	.arena_attach = arena_attach, .arena_pull = copy, .arena_push = copy, .arena_detach = arena_detach,
+	.arena_attach = arena_attach, .arena_pull = pull, .arena_push = push, .arena_detach = arena_detach,
 };
 
 static int image(void *program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *out)

@@ -169,9 +169,11 @@ static bool run_device(struct group *g, struct gpubpf_device_module *module, uin
 		note("%s: %s", name, why.text);
 		return false;
 	}
-	ops->arena_push(device, 0, g->size);
+	ops->arena_push(device, 0, arena, g->size);
+	gpubpf_arena_wait(ops, device);
 	err = ops->launch(kernel, &launch, &why);
-	ops->arena_pull(device, 0, g->size);
+	ops->arena_pull(device, 0, arena, g->size);
+	gpubpf_arena_wait(ops, device);
 	ops->kernel_put(kernel);
 	if (err < 0)
 		note("%s: %s", name, why.text);

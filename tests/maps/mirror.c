@@ -16,6 +16,7 @@
 struct world {
 	struct fixture f;      /* f.arena is the mirror */
 	char *device;
+	struct gpubpf_mirror mirror;
 	uint64_t next, bad, records, refused;
 	bool broken;           /* copies fail */
 };
@@ -49,22 +50,40 @@ static void copy(struct world *w, char *to, const char *from, u64 size)
 	}
 }
 
-static int pull(void *arg, u64 offset, u64 size)
+static int pull(void *arg, u64 offset, void *to, u64 size)
 {
 	struct world *w = arg;
 
-	copy(w, (char *)w->f.arena + offset, w->device + offset, size);
+	copy(w, to, w->device + offset, size);
 	look(w);
 	return w->broken ? -EIO : 0;
 }
 
-static int push(void *arg, u64 offset, u64 size)
+static int push(void *arg, u64 offset, const void *from, u64 size)
 {
 	struct world *w = arg;
 
-	copy(w, w->device + offset, (char *)w->f.arena + offset, size);
+	copy(w, w->device + offset, from, size);
 	look(w);
 	return 0;
+}
+
+static int zero(void *arg, u64 offset, u64 size)
+{
+	struct world *w = arg;
+
+	memset(w->device + offset, 0, size);
+	return 0;
+}
+
+static int wait(void *arg)
+{
+	return 0;
+}
+
+static bool still(void *arg, u64 bytes)
+{
+	return true;
 }
 
 /* as many records as fit, each numbered on from the last that fitted */
@@ -92,6 +111,7 @@ int main(void)
 	uint64_t number = 0, value = 0;
 	uint32_t key = 2, i;
 	struct world w = { 0 };
+	u64 left;
 
 	fixture_begin(&w.f);
 	fixture_map(&w.f, BPF_MAP_TYPE_RINGBUF, 0, 0, 4096, GPUBPF_USE_OUTPUT);
@@ -102,11 +122,11 @@ int main(void)
 	w.device = malloc(w.f.layout.size);
 	memcpy(w.device, w.f.arena, w.f.layout.size);
 	w.f.env.arena = (uintptr_t)w.device;
+	w.mirror = (struct gpubpf_mirror){ w.f.arena, w.f.layout.size, &w, pull, push, zero, wait, still };
 	for (i = 0; i < ROUNDS; i++) {
 		number = launch(&w, number);
-		w.bad += gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) < 0;
-		/* the room that the reader freed reaches the device with the next pull */
-		w.bad += gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) < 0;
+		w.bad += gpubpf_mirror_pull(&w.mirror) < 0 || gpubpf_mirror_drain(&w.mirror, &left) < 0 || left;
+		look(&w);
 	}
 	ok(number == ROUNDS * (4096 / 32) && w.records == number, "%llu records of %llu, in %u rounds of a ring of 128",
 	   (unsigned long long)w.records, (unsigned long long)number, ROUNDS);
@@ -114,10 +134,10 @@ int main(void)
 	ok(gpubpf_map_drops(&w.f.view[0]) == ROUNDS, "drops arrive");
 	ok(gpubpf_map_lookup(&w.f.view[1], &key, &value) == 0 && value == number + ROUNDS, "counts arrive");
 	w.broken = true;
-	ok(gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) == -EIO, "an error is passed on");
+	ok(gpubpf_mirror_pull(&w.mirror) == -EIO, "an error is passed on");
 	w.broken = false;
 	memset((char *)w.f.arena + GPUBPF_ARENA_MAPS, 0xff, 64);
-	ok(gpubpf_mirror_pull(w.f.arena, w.f.layout.size, true, pull, push, &w) == 0, "nonsense for a layout ends the copying");
+	ok(gpubpf_mirror_pull(&w.mirror) == 0, "nonsense for a layout ends the copying");
 	free(w.device);
 	fixture_end(&w.f);
 	return done();

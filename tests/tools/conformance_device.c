@@ -116,6 +116,7 @@ static int open_device(struct runner *r, struct gpubpf_why *why)
 static int make_arena(struct runner *r, struct gpubpf_why *why)
 {
 	struct gpubpf_arena_hdr *hdr;
+	int err;
 	size_t mem = 0;
 
 	for (size_t i = 0; i < r->n; i++)
@@ -130,7 +131,10 @@ static int make_arena(struct runner *r, struct gpubpf_why *why)
 	hdr->size = r->arena_size;
 	hdr->replicas = r->ops->caps(r->device)->compute_units;
 	hdr->clock_mult = 1ull << 32;
-	return r->ops->arena_attach(r->device, r->arena, r->arena_size, &r->address, why);
+	err = r->ops->arena_attach(r->device, r->arena, r->arena_size, &r->address, why);
+	if (!err)
+		err = r->ops->arena_push(r->device, 0, r->arena, r->arena_size);
+	return err ? err : gpubpf_arena_wait(r->ops, r->device);
 }
 
 static void judge(struct runner *r, size_t i, const struct gpubpf_run *run)
@@ -188,11 +192,15 @@ static void run_case(struct runner *r, struct gpubpf_device_module *module, size
 		finish_case(r, i, why.text);
 		return;
 	}
-	err = r->ops->arena_push(r->device, CONFORMANCE_RUN_OFF, size);
+	err = r->ops->arena_push(r->device, CONFORMANCE_RUN_OFF, run, size);
+	if (!err)
+		err = gpubpf_arena_wait(r->ops, r->device);
 	if (!err)
 		err = launch(r, kernel, &why);
 	if (!err)
-		err = r->ops->arena_pull(r->device, CONFORMANCE_RUN_OFF, size);
+		err = r->ops->arena_pull(r->device, CONFORMANCE_RUN_OFF, run, size);
+	if (!err)
+		err = gpubpf_arena_wait(r->ops, r->device);
 	r->ops->kernel_put(kernel);
 	if (err < 0)
 		finish_case(r, i, why.text[0] ? why.text : strerror(-err));

@@ -527,6 +527,38 @@ static void fault(void)
 	told("other", 1, 256);
 }
 
+/* More than a ring holds, as fast as the launches go. */
+static void flood(void)
+{
+	CUmodule module;
+	CUfunction f;
+	CUdeviceptr word;
+
+	begin(0);
+	f = load(&module, "other");
+	word = new_word();
+	for (int i = 0; i < 100; i++)
+		run(f, word, 1024, NULL);
+	told("other", 100, 100 * 65536);
+}
+
+/* It ends without a word to anybody. */
+static void leaves(void)
+{
+	CUmodule module;
+	CUfunction f;
+	CUdeviceptr word;
+
+	begin(0);
+	f = load(&module, "other");
+	word = new_word();
+	for (int i = 0; i < 10; i++)
+		run(f, word, 256, NULL);
+	told("other", 10, 10 * 16384);
+	fflush(stdout);
+	_exit(0);
+}
+
 static void killed(void)
 {
 	CUmodule module;
@@ -550,7 +582,7 @@ int main(int argc, char **argv)
 		{ "captured", captured }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
-		{ "killed", killed }, { "functions", functions },
+		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves },
 	};
 
 	if (argc != 3)

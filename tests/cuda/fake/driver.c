@@ -318,6 +318,35 @@ static CUresult copy(uint64_t device, void *to, const void *from, size_t size)
 	return 0;
 }
 
+/* Host memory that the device reaches: no different here, but that it is given back as it was got. */
+FAKE_EXPORT CUresult cuMemHostAlloc(void **address, size_t size, unsigned flags)
+{
+	CUresult error = fake_check("cuMemHostAlloc");
+
+	return error ? error : fake_alloc((uint64_t *)address, size, NULL);
+}
+
+FAKE_EXPORT CUresult cuMemFreeHost(void *address)
+{
+	return forget((uintptr_t)address);
+}
+
+static atomic_int pinned;
+
+FAKE_EXPORT CUresult cuMemHostRegister_v2(void *address, size_t size, unsigned flags)
+{
+	CUresult error = fake_check("cuMemHostRegister_v2");
+
+	if (!error)
+		atomic_fetch_add(&pinned, 1);
+	return error;
+}
+
+FAKE_EXPORT CUresult cuMemHostUnregister(void *address)
+{
+	return atomic_fetch_sub(&pinned, 1) > 0 ? 0 : FAKE_INVALID_VALUE;
+}
+
 FAKE_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size)
 {
 	CUresult error = fake_check("cuMemcpyHtoD_v2");

@@ -6,7 +6,8 @@
  *   //fake param         adds the launch's threads to the u32 that its first parameter points to
  *   //fake add VAR       adds them to the module's u32 variable VAR, or to what gpubpf_bind_<i> points to
  *   //fake count I       adds them to count I of the arena that gpubpf_arena points to (tests/hooks/fake_tool.h)
- *   //fake counter       adds them to the first value of the first map, in a twin that gpubpf made
+ *   //fake counter       adds them to the first value of the first map, in a twin that gpubpf made, or puts an event
+ *                        for each into that map if it is a ring
  *   //fake calls N       in a function: each thread calls it N times; in a twin with probe code in that function, they
  *                        are added to the first value of the first map
  *   //fake fault         breaks the context, as an illegal address does

@@ -3,10 +3,11 @@
 #include "fake.h"
 
 #include <stdio.h>
+#include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "maps/layout.h"
+#include "maps/host.h"
 #include "tests/hooks/fake_tool.h"
 
 static struct CUstream_st *captured[16]; /* now */
@@ -54,13 +55,31 @@ static void add_count(CUmodule m, int index, uint64_t threads)
 	count->last_launch = word(m, "gpubpf_launch");
 }
 
-/* What bench/probes.bpf.c's counter does: adds to the first value of the arena's first map. */
-static void add_counter(CUmodule m, uint64_t threads)
+/* What bench/probes.bpf.c's event does: 16 bytes a thread, the blocks on one multiprocessor after the other. */
+static void put_events(uint64_t arena, const struct gpubpf_map_layout *l, uint64_t threads)
+{
+	struct gpubpf_host_thread at = { .dims = 1 };
+	struct gpubpf_env env = { .arena = arena };
+
+	gpubpf_host_thread_set(&at);
+	for (uint64_t i = 0; i < threads; i++) {
+		uint64_t event[] = { i, i / 64 };
+
+		at.sm = event[1] % FAKE_SMS;
+		gpubpf_ring_output(&env, GPUBPF_LAYOUT_PASS(l), (const uint8_t *)event, sizeof(event));
+	}
+	gpubpf_host_thread_set(NULL);
+}
+
+/* What bench/probes.bpf.c's programs do: the counter adds to the first value of the arena's first map. */
+static void run_probe(CUmodule m, uint64_t threads)
 {
 	uint64_t arena = word(m, "gpubpf_arena");
 	const struct gpubpf_map_layout *l = (void *)(arena + GPUBPF_ARENA_MAPS);
 
-	if (arena)
+	if (arena && l->type == BPF_MAP_TYPE_RINGBUF)
+		put_events(arena, l, threads);
+	else if (arena)
 		__atomic_fetch_add((uint64_t *)(arena + l->data), threads, __ATOMIC_RELAXED);
 }
 
@@ -95,7 +114,7 @@ void fake_run(const struct fake_launch *l)
 		if (!strncmp(at, "param", 5))
 			add32(l->target, l->threads);
 		else if (!strncmp(at, "counter", 7) && !strstr(l->f->module->image.text, "//fake count "))
-			add_counter(l->f->module, l->threads);
+			run_probe(l->f->module, l->threads);
 		else if (!strncmp(at, "fault", 5))
 			l->f->module->context->broken = FAKE_ILLEGAL_ADDRESS;
 		else if (!strncmp(at, "count ", 6))

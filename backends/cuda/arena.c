@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena in a CUDA device's memory. All copies go through the copy engines, by a stream of their own, so that they
+ * wait for no kernel and none for them: zeros are copied too, since the driver fills memory by kernels, which a
+ * persistent kernel of the application would keep waiting.
+ */
+#include "arena.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE (16ull << 20)      /* of the mirror that is pinned at a time */
+#define LARGE (256ull << 10)     /* a copy that is worth it */
+#define ZEROS (4ull << 20)
+
+static size_t whole_pages(struct gpubpf_device *device, const CUmemAllocationProp *prop, size_t size)
+{
+	size_t step = 0;
+
+	return device->cu->mem_granularity(&step, prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) || !step ? 0 :
+	       (size + step - 1) / step * step;
+}
+
+/* device->handle's memory at an address; the handle is released if that fails. */
+static CUresult map_memory(struct gpubpf_device *device, size_t room)
+{
+	const struct cuda_driver *cu = device->cu;
+	CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, device->device }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUresult error = cu->mem_reserve(&device->arena, room, 0, 0, 0);
+
+	if (error)
+		goto release;
+	error = cu->mem_map(device->arena, room, 0, device->handle, 0);
+	if (error)
+		goto unreserve;
+	error = cu->mem_access(device->arena, room, &access, 1);
+	if (error)
+		goto unmap;
+	device->mapped = room;
+	return 0;
+unmap:
+	cu->mem_unmap(device->arena, room);
+unreserve:
+	cu->mem_unreserve(device->arena, room);
+release:
+	cu->mem_release(device->handle);
+	device->arena = 0;
+	return error;
+}
+
+/* Memory that another process can hold on to: it survives this one, and a fault of its kernels. */
+static CUresult alloc_exportable(struct gpubpf_device *device, size_t size)
+{
+	CUmemAllocationProp prop = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+		.location = { CU_MEM_LOCATION_TYPE_DEVICE, device->device },
+	};
+	size_t room = whole_pages(device, &prop, size);
+	CUresult error = room ? device->cu->mem_create(&device->handle, room, &prop, 0) : 1;
+
+	return error ? error : map_memory(device, room);
+}
+
+static CUresult make_stream(struct gpubpf_device *device)
+{
+	return device->copies ? 0 : device->cu->stream_create(&device->copies, CU_STREAM_NON_BLOCKING);
+}
+
+int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_why *why)
+{
+	const struct cuda_driver *cu = device->cu;
+	CUresult error;
+	int mode;
+
+	if (device->arena)
+		return -EBUSY;
+	if (cuda_device_enter(device, &mode) < 0)
+		return cuda_fail(cu, why, "the context cannot be used", 0);
+	error = make_stream(device);
+	if (!error)
+		error = alloc_exportable(device, size);
+	if (error && device->copies)
+		error = cu->mem_alloc(&device->arena, size);
+	cuda_leave(cu, &mode);
+	if (error)
+		return cuda_fail(cu, why, "memory for maps", error);
+	device->host = host;
+	device->arena_size = size;
+	device->pinned = calloc(size / PIECE + 1, sizeof(*device->pinned));
+	*address = device->arena;
+	return 0;
+}
+
+static bool outside(const struct gpubpf_device *device, size_t offset, size_t size)
+{
+	return offset > device->arena_size || size > device->arena_size - offset;
+}
+
+/* Pin the mirror's piece around `at`, up to where a copy of `size` bytes ends. */
+static void pin(struct gpubpf_device *device, size_t at, size_t size)
+{
+	size_t piece = at / PIECE, begin = piece * PIECE, left = device->arena_size - begin;
+
+	if (size < LARGE || !device->pinned || device->pinned[piece])
+		return;
+	if (device->cu->host_register(device->host + begin, left < PIECE ? left : PIECE, 0))
+		return;
+	device->pinned[piece] = true;
+}
+
+/* To the mirror, each piece by itself: it is pinned as a whole or not. */
+static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t at, size_t size)
+{
+	CUresult error = 0;
+
+	while (size && !error) {
+		size_t n = PIECE - at % PIECE;
+
+		n = n < size ? n : size;
+		pin(device, at, n);
+		error = device->cu->copy_from(device->host + at, device->arena + offset, n, device->copies);
+		offset += n;
+		at += n;
+		size -= n;
+	}
+	return error;
+}
+
+int cuda_arena_pull(struct gpubpf_device *device, size_t offset, void *to, size_t size)
+{
+	uintptr_t at = (uintptr_t)to - (uintptr_t)device->host;
+	CUresult error;
+	int mode;
+
+	if (outside(device, offset, size))
+		return -EINVAL;
+	if (cuda_device_enter(device, &mode) < 0)
+		return -EIO;
+	if (outside(device, at, size))
+		error = device->cu->copy_from(to, device->arena + offset, size, device->copies);
+	else
+		error = pull_pieces(device, offset, at, size);
+	cuda_leave(device->cu, &mode);
+	return error ? -EIO : 0;
+}
+
+int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *from, size_t size)
+{
+	CUresult error;
+	int mode;
+
+	if (outside(device, offset, size))
+		return -EINVAL;
+	if (cuda_device_enter(device, &mode) < 0)
+		return -EIO;
+	error = device->cu->copy_to(device->arena + offset, from, size, device->copies);
+	cuda_leave(device->cu, &mode);
+	return error ? -EIO : 0;
+}
+
+static CUresult make_zeros(struct gpubpf_device *device)
+{
+	CUresult error = device->zeros ? 0 : device->cu->host_alloc((void **)&device->zeros, ZEROS, 0);
+
+	if (!error)
+		memset(device->zeros, 0, ZEROS);
+	return error;
+}
+
+int cuda_arena_zero(struct gpubpf_device *device, size_t offset, size_t size)
+{
+	CUresult error;
+	int mode;
+
+	if (outside(device, offset, size))
+		return -EINVAL;
+	if (cuda_device_enter(device, &mode) < 0)
+		return -EIO;
+	error = device->zeros ? 0 : make_zeros(device);
+	while (size && !error) {
+		size_t n = size < ZEROS ? size : ZEROS;
+
+		error = device->cu->copy_to(device->arena + offset, device->zeros, n, device->copies);
+		offset += n;
+		size -= n;
+	}
+	cuda_leave(device->cu, &mode);
+	return error ? -EIO : 0;
+}
+
+int cuda_arena_wait(struct gpubpf_device *device)
+{
+	CUresult error;
+	int mode;
+
+	if (cuda_device_enter(device, &mode) < 0)
+		return -EIO;
+	error = device->cu->stream_synchronize(device->copies);
+	cuda_leave(device->cu, &mode);
+	return error ? -EIO : 0;
+}
+
+static void free_host(struct gpubpf_device *device)
+{
+	for (size_t i = 0; device->pinned && i <= device->arena_size / PIECE; i++)
+		if (device->pinned[i])
+			device->cu->host_unregister(device->host + i * PIECE);
+	if (device->zeros)
+		device->cu->host_free(device->zeros);
+	free(device->pinned);
+	device->pinned = NULL;
+	device->zeros = NULL;
+}
+
+void cuda_arena_detach(struct gpubpf_device *device)
+{
+	const struct cuda_driver *cu = device->cu;
+	int mode;
+
+	if (!device->arena || cuda_device_enter(device, &mode) < 0)
+		return;
+	cu->stream_synchronize(device->copies);
+	free_host(device);
+	if (device->mapped) {
+		cu->mem_unmap(device->arena, device->mapped);
+		cu->mem_unreserve(device->arena, device->mapped);
+		cu->mem_release(device->handle);
+	} else {
+		cu->mem_free(device->arena);
+	}
+	cuda_leave(device->cu, &mode);
+	device->arena = 0;
+	device->mapped = 0;
+}
+
+int cuda_arena_export(struct gpubpf_device *device, int *fd)
+{
+	CUresult error;
+	int mode;
+
+	if (!device->mapped)
+		return -EOPNOTSUPP;
+	if (cuda_device_enter(device, &mode) < 0)
+		return -EIO;
+	error = device->cu->mem_export(fd, device->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+	cuda_leave(device->cu, &mode);
+	return error ? -EIO : 0;
+}
+
+static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *elsewhere)
+{
+	const struct cuda_driver *cu = device->cu;
+	CUmemAllocationProp prop;
+	CUresult error = cu->mem_import(&device->handle, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+
+	if (error)
+		return error;
+	error = cu->mem_properties(&prop, device->handle);
+	*elsewhere = !error && prop.location.id != device->device;
+	if (!error && !*elsewhere)
+		return map_memory(device, whole_pages(device, &prop, size));
+	cu->mem_release(device->handle);
+	return error;
+}
+
+int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why)
+{
+	bool elsewhere = false;
+	CUresult error;
+	int mode;
+
+	if (device->arena)
+		return -EBUSY;
+	if (cuda_device_enter(device, &mode) < 0)
+		return cuda_fail(device->cu, why, "the context cannot be used", 0);
+	error = make_stream(device);
+	if (!error)
+		error = import(device, fd, size, &elsewhere);
+	cuda_leave(device->cu, &mode);
+	if (error)
+		return cuda_fail(device->cu, why, "memory of another process", error);
+	if (elsewhere)
+		return -EXDEV;
+	device->host = host;
+	device->arena_size = size;
+	return 0;
+}
+

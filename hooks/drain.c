@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings of a device with memory of its own. The thread here looks at them as often as records come, and seldom while
+ * none do, until the next launch. It asks nothing of the application's streams: whether a record has arrived is seen
+ * by its own words (maps/mirror.h), and nothing waits for a kernel.
+ */
+#include "agent.h"
+
+#include <errno.h>
+
+#define BUSY_NS 1000000ull    /* between two looks */
+#define IDLE_NS 20000000ull
+#define ASLEEP_NS 250000000ull /* a kernel may run for ever and put something out only now and then */
+#define QUIET 50              /* looks that find nothing before it sleeps so long */
+#define ZEROS 65536
+
+static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	return gpubpf_hook_ops->device->arena_pull(d->device, offset, to, size);
+}
+
+static int push(void *arg, uint64_t offset, const void *from, uint64_t size)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	return gpubpf_hook_ops->device->arena_push(d->device, offset, from, size);
+}
+
+static int zero(void *arg, uint64_t offset, uint64_t size)
+{
+	static const char zeros[ZEROS];
+	struct gpubpf_hook_device *d = arg;
+	int err = 0;
+
+	if (gpubpf_hook_ops->device->arena_zero)
+		return gpubpf_hook_ops->device->arena_zero(d->device, offset, size);
+	for (uint64_t n; size && !err; offset += n, size -= n) {
+		n = size < ZEROS ? size : ZEROS;
+		err = push(d, offset, zeros, n);
+	}
+	return err;
+}
+
+static int wait(void *arg)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	return gpubpf_arena_wait(gpubpf_hook_ops->device, d->device);
+}
+
+/* The thread never waits for kernels; where pulls do it themselves, or hooks follow launches, none runs now. */
+static bool still(void *arg, uint64_t bytes)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	struct gpubpf_hook_device *d = arg;
+
+	if (ops->settle)
+		return d->settle_ms >= 0 && !ops->settle(d->device, d->settle_ms);
+	return !atomic_load(&d->running);
+}
+
+struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t settle_ms)
+{
+	d->settle_ms = settle_ms;
+	return (struct gpubpf_mirror){
+		.arena = d->host, .size = d->size, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
+		.still = still,
+	};
+}
+
+struct pace {
+	uint64_t wait_ns;
+	uint32_t quiet;
+};
+
+/* One look; false: the device has failed us. */
+static bool look(struct gpubpf_hook_device *d, struct pace *p)
+{
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
+	uint64_t left = 0;
+	int64_t n;
+
+	if (atomic_exchange(&d->fresh, false))
+		*p = (struct pace){ BUSY_NS };
+	n = gpubpf_mirror_drain(&m, &left);
+	p->quiet = n || left ? 0 : p->quiet + 1;
+	p->wait_ns = n > 0 ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
+	if (p->quiet >= QUIET)
+		p->wait_ns = ASLEEP_NS;
+	atomic_store(&d->asleep, p->quiet >= QUIET);
+	return n >= 0;
+}
+
+static void *drain(void *arg)
+{
+	struct gpubpf_hook_device *d = arg;
+	struct pace pace = { IDLE_NS, QUIET };
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->stop) {
+		if (!look(d, &pace)) {
+			gpubpf_device_end_kept(d, false);
+			break;
+		}
+		gpubpf_cond_wait_until(&d->drained, &d->lock, gpubpf_now_ns() + pace.wait_ns);
+	}
+	d->draining = false;
+	pthread_cond_broadcast(&d->drained);
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+void gpubpf_drain_start(struct gpubpf_hook_device *d)
+{
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
+
+	if (!(gpubpf_hook_ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) || !gpubpf_mirror_has_rings(&m))
+		return;
+	d->draining = true;
+	if (gpubpf_thread_start(drain, d) < 0)
+		d->draining = false; /* rings come to the mirror when the process ends, or somebody asks */
+}
+
+void gpubpf_drain_wake(struct gpubpf_hook_device *d)
+{
+	atomic_store(&d->asleep, false);
+	pthread_cond_broadcast(&d->drained);
+}
+
+void gpubpf_drain_stop(struct gpubpf_hook_device *d)
+{
+	d->stop = true;
+	pthread_cond_broadcast(&d->drained);
+	while (d->draining)
+		gpubpf_cond_wait_until(&d->drained, &d->lock, gpubpf_now_ns() + IDLE_NS);
+}

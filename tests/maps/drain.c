@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings that are emptied while kernels write to them (maps/mirror.h): a device played by a second copy of the arena,
+ * on which warps claim room and write their records a word at a time, in any order that the device may. It goes on
+ * between any two words that the agent copies, in any order too, and so does the reader. Each record comes out once
+ * and whole, or was counted as dropped; also what finished warps wrote when the agent is killed between two words.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+
+#include "fixture.h"
+#include "maps/mirror.h"
+#include "tests/tap.h"
+
+#define RECORDS 60000
+#define WARPS 12
+#define WORDS 96
+#define ASKED 64
+
+struct warp {
+	u64 at[WORDS], value[WORDS];
+	uint32_t n, done, first, lanes;
+	bool running;
+};
+
+struct asked {
+	char *to;
+	const char *from;
+	u64 size;
+};
+
+struct world {
+	struct fixture f;      /* f.arena is the mirror */
+	char *device;
+	struct gpubpf_mirror mirror;
+	uint64_t seed;
+	struct warp warps[WARPS];
+	uint8_t finished[RECORDS], seen[RECORDS];
+	uint32_t next, dropped, bad;
+	struct asked asked[ASKED];
+	uint32_t nasked;
+	u64 budget;            /* words until the agent is killed */
+	uint32_t calm;         /* how seldom warps begin */
+	bool batches, busy, resting, slow;
+};
+
+static uint32_t pick(struct world *w, uint32_t n)
+{
+	return (random_next(&w->seed) >> 20) % n;
+}
+
+static void write_at(struct warp *p, u64 at, u64 value)
+{
+	p->at[p->n] = at;
+	p->value[p->n++] = value;
+}
+
+static void shuffle(struct world *w, struct warp *p, uint32_t n)
+{
+	for (uint32_t i = n; i > 1; i--) {
+		uint32_t j = pick(w, i);
+		u64 at = p->at[j], value = p->value[j];
+
+		p->at[j] = p->at[i - 1];
+		p->value[j] = p->value[i - 1];
+		p->at[i - 1] = at;
+		p->value[i - 1] = value;
+	}
+}
+
+/* As gpubpf_ring_batch(): records of 16 bytes, a number and its complement; the words in any order. */
+static void plan_batch(struct world *w, struct warp *p, u64 at, u64 position)
+{
+	uint32_t lanes = p->lanes == 32 ? UINT32_MAX : (1u << p->lanes) - 1, bits[4] = { 0, 0, lanes }, i;
+	uint32_t head = gpubpf_ring_batch_head(2, p->lanes);
+	u64 header = gpubpf_ring_tag(position) | GPUBPF_RING_BATCH | (p->lanes - 1) << 24 | 15 << 16;
+
+	for (i = 0; i < p->lanes; i++) {
+		u64 word = p->first + i;
+
+		bits[0] |= (word & 1) << i;
+		bits[1] |= (~word & 1) << i;
+		write_at(p, at + head + 8 * i, word | 1);
+		write_at(p, at + head + 8 * (p->lanes + i), ~word | 1);
+	}
+	for (i = 0; i < (head - 8) / 8; i++) {
+		header |= (bits[2 * i] & 1ull) << i;
+		write_at(p, at + 8 + 8 * i, bits[2 * i] | (u64)bits[2 * i + 1] << 32 | 1);
+	}
+	write_at(p, at, header);
+	shuffle(w, p, p->n);
+}
+
+/* As gpubpf_ring_single(): the header last. */
+static void plan_single(struct world *w, struct warp *p, u64 at, u64 position)
+{
+	write_at(p, at + 8, p->first);
+	write_at(p, at + 16, ~(u64)p->first);
+	shuffle(w, p, 2);
+	write_at(p, at, gpubpf_ring_tag(position) | 16);
+}
+
+static void start(struct world *w, struct warp *p)
+{
+	const struct gpubpf_map_layout *l = &w->f.layout.maps[0];
+	struct gpubpf_host_thread where = { .dims = 1, .sm = pick(w, l->copies) };
+	u64 position, at;
+
+	*p = (struct warp){ .first = w->next, .lanes = w->batches ? (pick(w, 2) ? 32 : 1 + pick(w, 32)) : 1 };
+	if (w->next + p->lanes > RECORDS)
+		return;
+	w->next += p->lanes;
+	gpubpf_host_thread_set(&where);
+	at = gpubpf_ring_claim(&w->f.env, GPUBPF_LAYOUT_PASS(l),
+			       w->batches ? gpubpf_ring_batch_head(2, p->lanes) + 16 * p->lanes : 24, &position);
+	if (!at) {
+		gpubpf_add_u64(gpubpf_ring_drops_at(&w->f.env, GPUBPF_LAYOUT_PASS(l)), p->lanes);
+		w->dropped += p->lanes;
+		memset(w->seen + p->first, 1, p->lanes);
+		return;
+	}
+	p->running = true;
+	if (w->batches)
+		plan_batch(w, p, at, position);
+	else
+		plan_single(w, p, at, position);
+}
+
+/* A word of some warp, or its beginning. */
+static void device_step(struct world *w)
+{
+	struct warp *p = &w->warps[pick(w, WARPS)];
+
+	if (!p->running) {
+		if (!w->resting && (!w->busy || !pick(w, 1 + w->calm)))
+			start(w, p);
+		return;
+	}
+	gpubpf_store_u64(p->at[p->done], p->value[p->done]);
+	if (++p->done == p->n) {
+		p->running = false;
+		memset(w->finished + p->first, 1, p->lanes);
+	}
+}
+
+static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct world *w = arg;
+	u64 item[2];
+
+	memcpy(item, data, sizeof(item));
+	if (size != 16 || item[0] >= RECORDS || item[1] != ~item[0] || !w->finished[item[0]] || w->seen[item[0]])
+		w->bad++;
+	else
+		w->seen[item[0]] = 1;
+	return pick(w, 50) == 0; /* a reader that stops in between */
+}
+
+static void look(struct world *w)
+{
+	w->bad += gpubpf_ring_read(&w->f.view[0], see, w) < 0;
+}
+
+/* Word by word, from some word on and round, the world going on in between. False: killed. */
+static bool copy(struct world *w, char *to, const char *from, u64 size)
+{
+	u64 n = size / 8, first = n ? pick(w, n) : 0;
+
+	for (u64 i = 0; i < n; i++) {
+		u64 at = 8 * ((first + i) % n);
+
+		if (!w->budget)
+			return false;
+		w->budget--;
+		if (from)
+			memcpy(to + at, from + at, 8);
+		else
+			memset(to + at, 0, 8);
+		if (w->busy && !pick(w, 3))
+			device_step(w);
+		if (!w->slow && i % 400 == 0)
+			look(w);
+	}
+	return true;
+}
+
+static int wait(void *arg)
+{
+	struct world *w = arg;
+	uint32_t n = w->nasked;
+
+	w->nasked = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!copy(w, w->asked[i].to, w->asked[i].from, w->asked[i].size))
+			return -EIO;
+	return 0;
+}
+
+static int ask(struct world *w, char *to, const char *from, u64 size)
+{
+	if (w->nasked == ASKED && wait(w) < 0)
+		return -EIO;
+	w->asked[w->nasked++] = (struct asked){ to, from, size };
+	return 0;
+}
+
+static int pull(void *arg, u64 offset, void *to, u64 size)
+{
+	struct world *w = arg;
+
+	return ask(w, to, w->device + offset, size);
+}
+
+static int push(void *arg, u64 offset, const void *from, u64 size)
+{
+	struct world *w = arg;
+
+	return ask(w, w->device + offset, from, size);
+}
+
+static int zero(void *arg, u64 offset, u64 size)
+{
+	struct world *w = arg;
+
+	return ask(w, w->device + offset, NULL, size);
+}
+
+static bool never(void *arg, u64 bytes)
+{
+	return false;
+}
+
+static bool always(void *arg, u64 bytes)
+{
+	return true;
+}
+
+static int nothing(void *arg, u64 offset, const void *from, u64 size)
+{
+	return 0;
+}
+
+static int no_zero(void *arg, u64 offset, u64 size)
+{
+	return 0;
+}
+
+static bool begin(struct world *w, uint64_t seed, bool batches, uint32_t bytes)
+{
+	memset(w, 0, sizeof(*w));
+	w->seed = seed | 1;
+	w->batches = batches;
+	w->busy = true;
+	w->budget = UINT64_MAX;
+	fixture_begin(&w->f);
+	fixture_map(&w->f, BPF_MAP_TYPE_RINGBUF, 0, 0, bytes, GPUBPF_USE_OUTPUT);
+	w->f.opts.replicas = 3;
+	if (fixture_ready(&w->f) < 0)
+		return false;
+	w->device = malloc(w->f.layout.size);
+	memcpy(w->device, w->f.arena, w->f.layout.size);
+	w->f.env.arena = (uintptr_t)w->device;
+	w->mirror = (struct gpubpf_mirror){ w->f.arena, w->f.layout.size, w, pull, push, zero, wait, never };
+	return true;
+}
+
+static void end(struct world *w)
+{
+	gpubpf_host_thread_set(NULL);
+	free(w->device);
+	fixture_end(&w->f);
+}
+
+static uint32_t count(const uint8_t *of)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < RECORDS; i++)
+		n += of[i];
+	return n;
+}
+
+static bool any_running(const struct world *w)
+{
+	for (uint32_t i = 0; i < WARPS; i++)
+		if (w->warps[i].running)
+			return true;
+	return false;
+}
+
+/* To the last record, kernels always running and the reader always looking; `slow`: it looks between drains alone. */
+static void test_busy(const char *name, uint64_t seed, bool batches, bool slow, uint32_t bytes, uint32_t calm)
+{
+	static struct world w;
+	uint32_t rounds = 0;
+	u64 left = 1;
+	s64 n = 0;
+
+	if (!ok(begin(&w, seed, batches, bytes), "%s: layout", name))
+		return;
+	w.slow = slow;
+	w.calm = calm;
+	while (n >= 0 && rounds < 1000000 && (!w.resting || any_running(&w) || left || n)) {
+		w.resting = w.next + 32 > RECORDS;
+		for (uint32_t i = pick(&w, 600); i; i--)
+			device_step(&w);
+		n = gpubpf_mirror_drain(&w.mirror, &left);
+		look(&w);
+		rounds++;
+	}
+	while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
+		;
+	ok(n >= 0 && !left && !w.bad, "%s: %u bad of %u records, in %u rounds", name, w.bad, w.next, rounds);
+	ok(count(w.seen) == w.next && gpubpf_map_drops(&w.f.view[0]) == w.dropped && w.dropped < w.next,
+	   "%s: each came out once or was counted as dropped (%u)", name, w.dropped);
+	end(&w);
+}
+
+/* A launch that fits, time and again, the reader far behind: its mirror holds as much again, and nothing is dropped. */
+static void test_holds(uint64_t seed)
+{
+	static struct world w;
+	uint32_t launches = 0, most;
+	u64 left;
+
+	if (!ok(begin(&w, seed, true, 1 << 16), "a ring that holds a launch: layout"))
+		return;
+	w.busy = false;
+	w.slow = true;
+	most = (uint32_t)w.f.layout.maps[0].stride / 4 * 3 / 24 * w.f.layout.maps[0].copies / 2;
+	while (w.next + most < RECORDS) {
+		uint32_t until = w.next + most;
+
+		w.resting = false;
+		while (w.next < until || any_running(&w)) {
+			w.resting = w.next >= until;
+			device_step(&w);
+		}
+		gpubpf_mirror_drain(&w.mirror, &left);
+		if (launches++ % 2)
+			while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
+				;
+	}
+	while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
+		;
+	ok(launches > 3 && !w.dropped && !w.bad && count(w.seen) == w.next, "a ring that holds a launch: %u records of %u "
+	   "launches, %u dropped", count(w.seen), launches, w.dropped);
+	end(&w);
+}
+
+/* Killed anywhere: what is in the device's memory is enough. */
+static void test_killed(uint64_t seed)
+{
+	static struct world w;
+	uint32_t kills = 0, lost = 0, bad = 0, i, k;
+	u64 left;
+	s64 n;
+
+	for (i = 0; i < 150; i++) {
+		if (!begin(&w, seed + 2 * i, i % 3, 1 << 13))
+			return;
+		w.calm = 20;
+		w.budget = 2000 + pick(&w, 15000);
+		for (n = 0; n >= 0;) {
+			for (k = pick(&w, 600); k; k--)
+				device_step(&w);
+			n = gpubpf_mirror_drain(&w.mirror, &left);
+			w.resting = w.next + 64 > RECORDS;
+			if (w.resting)
+				break;
+		}
+		kills += n < 0;
+		w.busy = false;
+		w.nasked = 0;
+		w.budget = UINT64_MAX;
+		w.mirror.push = nothing;
+		w.mirror.zero = no_zero;
+		w.mirror.still = always;
+		while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
+			;
+		bad += gpubpf_mirror_drain(&w.mirror, &left) < 0 || left;
+		while (gpubpf_ring_drain(&w.f.view[0], see, &w) > 0)
+			;
+		for (k = 0; k < RECORDS; k++)
+			lost += w.finished[k] && !w.seen[k];
+		bad += w.bad;
+		end(&w);
+	}
+	ok(kills > 100 && !lost && !bad, "killed %u times: %u records of finished warps lost, %u bad", kills, lost, bad);
+}
+
+int main(void)
+{
+	uint64_t seed = random_seed();
+
+	test_busy("batches", seed, true, false, 1 << 13, 60);
+	test_busy("batches, a slow reader", seed + 2, true, true, 1 << 13, 60);
+	test_busy("batches, a small ring", seed + 4, true, false, 1 << 11, 0);
+	test_busy("single records", seed + 6, false, false, 1 << 12, 60);
+	test_busy("single records, a slow reader", seed + 8, false, true, 1 << 12, 20);
+	test_holds(seed + 10);
+	test_killed(seed + 12);
+	return done();
+}
