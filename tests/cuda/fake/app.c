@@ -446,7 +446,7 @@ static void children(void)
 /* Functions that were not looked up by name. */
 static void enumerated(void)
 {
-	CUfunction f[4];
+	CUfunction f[16];
 	CUdeviceptr word;
 	CUmodule module;
 	unsigned n;

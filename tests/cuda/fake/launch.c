@@ -92,7 +92,7 @@ static void count_calls(CUmodule m, uint64_t threads)
 		while (strncmp(from, ".func ", 6))
 			from--;
 		if (end && memmem(from, end - from, "gpubpf_arena", 12))
-			add_counter(m, threads * atoi(at + 13));
+			run_probe(m, threads * atoi(at + 13));
 	}
 }
 
