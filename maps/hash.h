@@ -55,7 +55,7 @@ struct gpubpf_hash_elem {
 #define GPUBPF_HASH_STUCK 2u         /* held, and someone has waited for it in vain */
 
 /* turns of a loop that a lane waits for a lock that is held, and for one that is stuck */
-#define GPUBPF_HASH_PATIENCE (1u << 24)
+#define GPUBPF_HASH_PATIENCE (1u << 22)
 #define GPUBPF_HASH_HASTE (1u << 10)
 
 /* the power of two at or above n, 0 < n <= 2^31 */
@@ -145,7 +145,7 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 GPUBPF_FN u32 gpubpf_hash_waits(u64 bucket, u32 turns)
 {
 	return turns < GPUBPF_HASH_HASTE ||
-	       (turns < GPUBPF_HASH_PATIENCE && gpubpf_load_u32(bucket) != GPUBPF_HASH_STUCK);
+	       (turns < GPUBPF_HASH_PATIENCE && gpubpf_load_u32(bucket) <= GPUBPF_HASH_HELD);
 }
 
 GPUBPF_FN u32 gpubpf_hash_trylock(u64 bucket)
