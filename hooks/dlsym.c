@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct gpubpf_dlsym_user *const users[] = {
-	&gpubpf_dlsym_cuda, &gpubpf_dlsym_hip, &gpubpf_dlsym_hip_register,
+	&gpubpf_dlsym_cuda, &gpubpf_dlsym_nvjitlink, &gpubpf_dlsym_hip, &gpubpf_dlsym_hip_register,
 };
 
 void *gpubpf_dlsym_answer(void *handle, const char *name);
@@ -35,12 +35,13 @@ void *gpubpf_dlsym_answer(void *handle, const char *name)
 		return NULL;
 	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++) {
 		const struct gpubpf_dlsym_user *user = users[i];
-		void *ours;
+		void *ours, *real;
 
 		if (strncmp(name, user->prefix, strlen(user->prefix)))
 			continue;
 		ours = user->find(name);
-		if (ours && gpubpf_dlsym_next()(handle, name) && user->init())
+		real = ours ? gpubpf_dlsym_next()(handle, name) : NULL;
+		if (real && user->init() && (!user->take || user->take(name, real)))
 			return ours;
 	}
 	return NULL;

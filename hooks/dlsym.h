@@ -17,8 +17,11 @@ struct gpubpf_dlsym_user {
 	const char *prefix;                  /* of its symbols */
 	void *(*find)(const char *symbol);   /* our function, NULL where we have none */
 	bool (*init)(void);                  /* the runtime behind it is there */
+	/* Ours is about to be given out for `real`; false: it stands for another. NULL: that cannot be. */
+	bool (*take)(const char *symbol, void *real);
 };
 
-extern const struct gpubpf_dlsym_user gpubpf_dlsym_cuda, gpubpf_dlsym_hip, gpubpf_dlsym_hip_register;
+extern const struct gpubpf_dlsym_user gpubpf_dlsym_cuda, gpubpf_dlsym_nvjitlink, gpubpf_dlsym_hip,
+	gpubpf_dlsym_hip_register;
 
 #endif

@@ -124,7 +124,9 @@ static void need(struct injector *in, struct ptx_symbol *symbol, uint32_t *stack
 	if (symbol->needed)
 		return;
 	symbol->needed = true;
-	if (symbol->handle)
+	if (symbol->twice)
+		refuse(in, "it needs %.*s, which several of the modules that it was linked from define", len, name);
+	else if (symbol->handle)
 		refuse(in, "it uses the texture or surface reference %.*s, which belongs to its own module", len, name);
 	else if (!symbol->function && !symbol->shared)
 		symbol->binding = in->nbindings++;
@@ -396,14 +398,31 @@ static void edit_bottom(struct injector *in, uint32_t body)
 	edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
 
+/* A function of another module that is linked with this one is one of its own in the twin. */
+static void edit_declaration(struct injector *in, uint32_t function)
+{
+	const struct ptx_module *m = in->m;
+	const struct ptx_symbol *symbol = ptx_symbols_find(&in->symbols, m->nodes[function].name);
+	uint32_t first = m->nodes[function].first, linkage = symbol ? m->nodes[symbol->node].first : first;
+	struct text text = { 0 };
+
+	if (!symbol || !symbol->defined || !word_is(in, first, ".extern"))
+		return;
+	if (!word_is(in, linkage, ".func"))
+		add(&text, &in->err, ptx_token_text(m, linkage), m->tokens[linkage].len);
+	edit(in, PTX_REPLACE, first, first + 1, text);
+}
+
 static void edit_function(struct injector *in, uint32_t function)
 {
 	const struct ptx_module *m = in->m;
 	uint32_t body = ptx_child(m, function, PTX_BLOCK, 0);
 	struct text text = { 0 };
 
-	if (body == PTX_NONE)
+	if (body == PTX_NONE) {
+		edit_declaration(in, function);
 		return;
+	}
 	if (function == in->kernel_node) {
 		addf(&text, &in->err, CUDA_TWIN_PREFIX "%.*s", m->tokens[m->nodes[function].name].len,
 		     ptx_token_text(m, m->nodes[function].name));
@@ -437,23 +456,69 @@ static uint32_t directive_version(const struct ptx_module *m, const struct ptx_n
 
 uint32_t cuda_ptx_version(const struct ptx_module *m)
 {
+	uint32_t version = 0;
+
 	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
-		if (m->nodes[c].kind == PTX_DIRECTIVE && ptx_token_is(m, m->nodes[c].name, ".version"))
-			return directive_version(m, &m->nodes[c]);
-	return 0;
+		if (m->nodes[c].kind == PTX_DIRECTIVE && ptx_token_is(m, m->nodes[c].name, ".version")) {
+			uint32_t stated = directive_version(m, &m->nodes[c]);
+
+			version = stated > version ? stated : version;
+		}
+	return version;
+}
+
+uint32_t cuda_ptx_target(const struct ptx_module *m)
+{
+	uint32_t target = PTX_NONE, best = 0;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
+		uint32_t name = m->nodes[c].name, sm = 0;
+
+		if (m->nodes[c].kind != PTX_DIRECTIVE || !ptx_token_is(m, name, ".target"))
+			continue;
+		if (m->tokens[name + 1].len > 3)
+			sm = strtoul(ptx_token_text(m, name + 1) + 3, NULL, 10);
+		if (target == PTX_NONE || sm > best) {
+			target = name + 1;
+			best = sm;
+		}
+	}
+	return target;
+}
+
+/* Of a directive that each of several linked modules has, the first. */
+static bool is_first(const struct injector *in, const struct ptx_node *node)
+{
+	const struct ptx_module *m = in->m;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
+		if (m->nodes[c].kind == PTX_DIRECTIVE &&
+		    !strncmp(ptx_token_text(m, m->nodes[c].name), ptx_token_text(m, node->name), m->tokens[node->name].len))
+			return &m->nodes[c] == node;
+	return false;
 }
 
 static void edit_header(struct injector *in, const struct ptx_node *node)
 {
 	struct text text = { 0 };
+	uint32_t target = cuda_ptx_target(in->m);
 
 	if (word_is(in, node->name, ".version") && directive_version(in->m, node) < in->version) {
 		addf(&text, &in->err, "%u.%u", in->version / 100, in->version % 100);
 		edit(in, PTX_REPLACE, node->name + 1, node->name + 2, text);
 	}
+	if (word_is(in, node->name, ".target") && target != node->name + 1) {
+		add(&text, &in->err, ptx_token_text(in->m, target), in->m->tokens[target].len);
+		edit(in, PTX_REPLACE, node->name + 1, node->name + 2, text);
+	}
 	for (uint32_t t = node->first; t < node->end; t++)
 		if (word_is(in, t, "debug")) /* there is no debug information in the twin */
 			edit(in, PTX_REPLACE, t - 1, t + 1, (struct text){ 0 });
+}
+
+static bool has_body(const struct ptx_module *m, uint32_t node)
+{
+	return m->nodes[node].kind != PTX_FUNCTION || ptx_child(m, node, PTX_BLOCK, 0) != PTX_NONE;
 }
 
 /* Top-level nodes that the twin does not have become nothing. */
@@ -466,8 +531,8 @@ static void drop_rest(struct injector *in)
 		bool keep = false;
 
 		if (node->kind == PTX_DIRECTIVE) {
-			keep = word_is(in, node->name, ".version") || word_is(in, node->name, ".target") ||
-			       word_is(in, node->name, ".address_size");
+			keep = (word_is(in, node->name, ".version") || word_is(in, node->name, ".target") ||
+				word_is(in, node->name, ".address_size")) && is_first(in, node);
 			if (word_is(in, node->name, ".alias"))
 				refuse(in, "its module has function aliases");
 			if (keep)
@@ -476,7 +541,8 @@ static void drop_rest(struct injector *in)
 			for (uint32_t t = node->name; t != PTX_NONE; t = ptx_next_name(m, c, t)) {
 				const struct ptx_symbol *symbol = ptx_symbols_find(&in->symbols, t);
 
-				keep |= symbol && symbol->needed && (symbol->function || symbol->shared);
+				keep |= symbol && symbol->needed && (symbol->function || symbol->shared) &&
+					(c == symbol->node || !has_body(m, c));
 			}
 		}
 		if (!keep)
@@ -494,7 +560,8 @@ static void add_prelude(struct injector *in, const char *prelude, size_t size)
 	uint32_t at = PTX_NONE;
 
 	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
-		if (m->nodes[c].kind == PTX_DIRECTIVE && word_is(in, m->nodes[c].name, ".address_size"))
+		if (at == PTX_NONE && m->nodes[c].kind == PTX_DIRECTIVE &&
+		    word_is(in, m->nodes[c].name, ".address_size"))
 			at = m->nodes[c].end;
 	if (at == PTX_NONE) {
 		refuse(in, "its PTX has no .address_size");
@@ -533,8 +600,9 @@ int cuda_inject(const struct ptx_module *module, const char *kernel, const struc
 		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
 		struct gpubpf_diag *diag)
 {
-	struct injector in = { .version = version, .m = module, .kernel = kernel, .sites = sites, .diag = diag,
-			       .kernel_node = PTX_NONE };
+	uint32_t own = cuda_ptx_version(module);
+	struct injector in = { .version = version > own ? version : own, .m = module, .kernel = kernel, .sites = sites,
+			       .diag = diag, .kernel_node = PTX_NONE };
 	struct cuda_twin made = { 0 };
 
 	in.err = ptx_symbols_init(&in.symbols, module);

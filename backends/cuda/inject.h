@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The twin of a CUDA kernel, as PTX: that kernel and what it calls, nothing else of the module, with
- * probe code inlined at its entry, at the top of functions that it calls, and before each of its exits (ret,
- * predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by itself: a common exit block would be
- * a point where early lanes wait for the others, which a barrier of the kernel could not survive.
+ * probe code inlined at its entry, at the top of functions that it calls, and before each of its exits
+ * (ret, predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by
+ * itself: a common exit block would be a point where early lanes wait for the others, which a barrier of the
+ * kernel could not survive.
  *
  * The twin is a module of its own. References to the application's variables become addresses that the
  * agent stores into the twin's constants after loading: `bindings` names them. Constants read by address
@@ -48,13 +49,17 @@ struct cuda_twin {
 	uint32_t nbindings;
 };
 
-/* The PTX ISA version of a module: 804 for ".version 8.4". */
+/*
+ * A module may be the text of several, one behind the other, which were linked. Its PTX ISA version: 804 for
+ * ".version 8.4"; and the token of its architecture, of several the latest; PTX_NONE: it states none.
+ */
 uint32_t cuda_ptx_version(const struct ptx_module *module);
+uint32_t cuda_ptx_target(const struct ptx_module *module);
 
 /*
- * Make the twin of `kernel` (its name in the PTX). prelude is PTX for the top level of the twin's module: what the probe bodies refer to. `version` is the PTX ISA
- * version that the probes' text needs; the twin states the later of it and the module's own.
- * -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
+ * Make the twin of `kernel` (its name in the PTX). prelude is PTX for the top level of the twin's module: what
+ * the probe bodies refer to. `version` is the PTX ISA version that the probes' text needs; the twin states the
+ * later of it and the module's own. -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
  */
 int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_sites *sites,
 		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,

@@ -79,6 +79,14 @@ static bool is_symbol(const struct ptx_module *m, uint32_t node)
 	return m->nodes[node].kind == PTX_FUNCTION || m->nodes[node].kind == PTX_VARIABLE;
 }
 
+static bool is_weak(const struct ptx_module *m, const struct ptx_symbol *symbol)
+{
+	for (uint32_t t = m->nodes[symbol->node].first; t < symbol->name; t++)
+		if (ptx_token_is(m, t, ".weak") || ptx_token_is(m, t, ".common"))
+			return true;
+	return false;
+}
+
 int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *module)
 {
 	const struct ptx_node *nodes = module->nodes;
@@ -105,8 +113,10 @@ int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *modul
 		const struct ptx_token *a = &module->tokens[all[i].name], *b;
 
 		b = kept ? &module->tokens[all[kept - 1].name] : NULL;
-		if (b && !compare(module->text + a->off, a->len, module->text + b->off, b->len))
+		if (b && !compare(module->text + a->off, a->len, module->text + b->off, b->len)) {
+			all[kept - 1].twice |= all[i].defined && !(is_weak(module, &all[i]) || is_weak(module, &all[kept - 1]));
 			continue;
+		}
 		all[kept++] = all[i];
 	}
 	*symbols = (struct ptx_symbols){ module, all, kept };

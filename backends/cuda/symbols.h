@@ -8,6 +8,7 @@
 struct ptx_symbol {
 	uint32_t node, name;     /* its definition (else a declaration), and the token of its name */
 	bool function, defined;
+	bool twice;              /* modules that were linked both define it, and neither as .weak */
 	bool needed;             /* by the kernel */
 	bool shared;             /* a variable in .shared: the twin declares its own */
 	bool constant;           /* a variable in .const */

@@ -128,26 +128,17 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	return err;
 }
 
-/* The architecture that the application's PTX is for: the probes' PTX must be no newer. */
-static void target_of(const struct ptx_module *m, char *cpu, size_t size)
-{
-	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
-		const struct ptx_node *node = &m->nodes[c];
-
-		if (node->kind == PTX_DIRECTIVE && ptx_token_is(m, node->name, ".target"))
-			snprintf(cpu, size, "%.*s", (int)m->tokens[node->name + 1].len, ptx_token_text(m, node->name + 1));
-	}
-}
-
 static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out,
 		struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob blob;
+	uint32_t target = cuda_ptx_target(&app->m); /* the probes' PTX must be for none that is newer */
 	struct ptx_module probes;
 	char cpu[16] = "";
 	int err;
 
-	target_of(&app->m, cpu, sizeof(cpu));
+	if (target != PTX_NONE)
+		snprintf(cpu, sizeof(cpu), "%.*s", (int)app->m.tokens[target].len, ptx_token_text(&app->m, target));
 	err = cuda_emit_sites(job, cpu, &blob, diag);
 	if (err < 0)
 		return err;

@@ -16,6 +16,7 @@
 
 typedef struct CUlib_st *CUlibrary;
 typedef struct CUkern_st *CUkernel;
+typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
@@ -120,6 +121,13 @@ void cuda_function_leave(struct cuda_function *f);
 void cuda_modules_end(CUcontext context);
 /* The CUfunction of a CUfunction or a CUkernel, in the current context. */
 CUfunction cuda_plain_function(const struct cuda_function *f);
+
+/* link.c: an input of a linker that runs in the program; what came out of it, before it is destroyed */
+void cuda_link_input(const void *linker, bool ptx, const void *data, size_t size);
+void cuda_link_output(const void *linker, const void *image, size_t size);
+void cuda_link_end(const void *linker);
+/* The PTX that the image was linked from, malloc'd, its NUL counted; NULL: not known. */
+char *cuda_link_ptx(const void *image, size_t size, size_t *text_size);
 
 /* twin.c */
 struct cuda_twin_handle {

@@ -26,7 +26,8 @@ bool cuda_active(void)
 void cuda_module_add(void *handle, bool library, const void *image, bool file)
 {
 	struct cuda_module *m;
-	size_t size = 0;
+	size_t size = 0, ptx_size;
+	char *ptx;
 
 	if (!cuda_active() || !(m = calloc(1, sizeof(*m))))
 		return;
@@ -38,7 +39,11 @@ void cuda_module_add(void *handle, bool library, const void *image, bool file)
 		gpubpf_kept_init_file(&m->image, image);
 	} else {
 		image = cuda_image_bounds(image, &size);
-		gpubpf_kept_init(&m->image, image, size);
+		ptx = cuda_link_ptx(image, size, &ptx_size);
+		if (ptx)
+			m->image = (struct gpubpf_kept){ .data = ptx, .size = ptx_size, .owned = true };
+		else
+			gpubpf_kept_init(&m->image, image, size);
 	}
 	gpubpf_handles_add(&modules, &m->base);
 }

@@ -151,6 +151,7 @@ void fake_captures_break(CUresult error);
 #define CUDA_FN(member, symbol, arguments) CUresult symbol arguments;
 CUDA_FUNCTIONS(CUDA_FN)
 #undef CUDA_FN
+CUresult cuLinkCreate_v2(unsigned n, int *options, void **values, CUlinkState *state);
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);

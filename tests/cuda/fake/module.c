@@ -337,6 +337,51 @@ FAKE_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUli
 	return error ? error : cuModuleGetGlobal_v2(address, size, module, name);
 }
 
+/* ---- the linker: what it makes is no PTX any more, but this driver can read it ---- */
+
+struct CUlinkState_st {
+	char *text;
+	size_t size;
+};
+
+FAKE_EXPORT CUresult cuLinkCreate_v2(unsigned n, int *options, void **values, CUlinkState *state)
+{
+	*state = calloc(1, sizeof(**state));
+	(*state)->text = strdup("//machine code\n)))\n");
+	(*state)->size = strlen((*state)->text);
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t size, const char *name, unsigned n,
+			  int *options, void **values)
+{
+	size = strnlen(data, size);
+	state->text = realloc(state->text, state->size + size + 1);
+	memcpy(state->text + state->size, data, size);
+	state->size += size;
+	state->text[state->size] = 0;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuLinkAddFile_v2(CUlinkState state, int type, const char *path, unsigned n, int *options, void **values)
+{
+	return FAKE_INVALID_VALUE;
+}
+
+FAKE_EXPORT CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
+{
+	*image = state->text;
+	*size = state->size + 1;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuLinkDestroy(CUlinkState state)
+{
+	free(state->text);
+	free(state);
+	return 0;
+}
+
 /* ---- what functions tell ---- */
 
 FAKE_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
