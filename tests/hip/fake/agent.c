@@ -53,16 +53,14 @@ static void check(const char *folder, const char *fails, const char *reason, uns
 	fake_stop(&tool);
 }
 
-/* What was unloaded leaves neither its image nor its twin behind. */
-static void check_churn(const char *folder)
+static void check_mode(const char *folder, const char *mode, const char *want, const char *what)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .sample = 1, .wait_ms = 60000 };
 	struct fake_tool tool;
 	char line[256];
 
 	fake_start(&tool, &o);
-	ok(run(folder, "", &tool, "churn", line, sizeof(line)) && !strcmp(line, "twins 32, modules left 0, grown by little\n"),
-	   "modules loaded and unloaded: nothing stays");
+	ok(run(folder, "", &tool, mode, line, sizeof(line)) && !strcmp(line, want), "%s", what);
 	note("%s", line);
 	fake_stop(&tool);
 }
@@ -117,7 +115,10 @@ int main(int argc, char **argv)
 	check(argv[3], "nothing", NULL, 3);
 	check(argv[3], "memory", "memory for maps", 0);
 	check(argv[3], "load", "does not take the twin", 0);
-	check_churn(argv[3]);
+	check_mode(argv[3], "churn", "twins 32, modules left 0, grown by little\n",
+		   "modules loaded and unloaded: nothing stays");
+	check_mode(argv[3], "ways", "per thread 2, 0, 2, cooperative 3, twins 6, on devices 5 and 1\n",
+		   "per-thread streams, cooperative launches, a pointer to a launch, two devices");
 	check(argv[4], "lacking", "has no hipMemcpyHtoD", 0);
 	return done();
 }

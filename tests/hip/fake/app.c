@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An application over the fake runtime: "check" says what reached it, "launch" what a launch takes in ns, "churn" what
- * stays of modules that were unloaded. */
+ * stays of modules that were unloaded, "ways" runs what the simulated GPU cannot. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,8 @@
 #define CHURN_BYTES (4u << 20)
 
 extern const void *fake_image;
+extern unsigned fake_cooperative, fake_on[2];
+extern hipStream_t fake_stream;
 extern unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
 
 int hipInit(unsigned flags);
@@ -25,6 +27,17 @@ int hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char *name)
 int hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 			  unsigned shared, hipStream_t stream, void **params, void **extra);
 int hipGetLastError(void);
+int hipSetDevice(int device);
+int hipGetProcAddress(const char *symbol, void **to, int version, uint64_t flags, void *status);
+int hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream);
+int hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared, hipStream_t stream);
+int hipLaunchCooperativeKernel_spt(const void *f, dim3 grid, dim3 block, void **args, unsigned shared,
+				   hipStream_t stream);
+int hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+				     unsigned bz, unsigned shared, hipStream_t stream, void **params);
+void **__hipRegisterFatBinary(const void *data);
+void __hipRegisterFunction(void **binary, const void *f, char *device_name, const char *name, unsigned limit, void *tid,
+			   void *bid, dim3 *block, dim3 *grid, int *size);
 
 static int compare(const void *a, const void *b)
 {
@@ -42,6 +55,46 @@ static double batch(hipFunction_t f)
 		hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	return ((to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec) / LAUNCHES;
+}
+
+/* The ways of a launch that end in hipStreamPerThread, in a cooperative launch, in a pointer that was asked for, and on
+ * another device. */
+static int ways(void)
+{
+	static char image[64] = "\177ELF\2\1\1", host;
+	static const struct {
+		uint32_t magic, version;
+		const void *image;
+		void *unused;
+	} wrapper = { 0x48495046, 1, image, NULL };
+	typeof(hipModuleLaunchKernel) *launch = NULL;
+	void **binary = __hipRegisterFatBinary(&wrapper);
+	dim3 grid = { 4, 1, 1 }, block = { 64, 1, 1 };
+	hipModule_t module;
+	hipFunction_t f;
+
+	__hipRegisterFunction(binary, &host, "tiny", "tiny", -1, NULL, NULL, NULL, NULL, NULL);
+	if (hipInit(0) || hipModuleLoadData(&module, image) || hipModuleGetFunction(&f, module, "tiny"))
+		return 1;
+	if (hipLaunchKernel_spt(&host, grid, block, NULL, 0, NULL))
+		return 1;
+	printf("per thread %d, ", (int)(uintptr_t)fake_stream);
+	if (hipLaunchCooperativeKernel(&host, grid, block, NULL, 0, NULL))
+		return 1;
+	printf("%d, ", (int)(uintptr_t)fake_stream);
+	if (hipLaunchCooperativeKernel_spt(&host, grid, block, NULL, 0, NULL))
+		return 1;
+	printf("%d, ", (int)(uintptr_t)fake_stream);
+	if (hipModuleLaunchCooperativeKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL))
+		return 1;
+	printf("cooperative %u, ", fake_cooperative);
+	if (hipGetProcAddress("hipModuleLaunchKernel", (void **)&launch, 60000000, 0, NULL) || !launch ||
+	    launch(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL))
+		return 1;
+	if (hipSetDevice(1) || hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL) || hipSetDevice(0))
+		return 1;
+	printf("twins %u, on devices %u and %u\n", fake_twins, fake_on[0], fake_on[1]);
+	return 0;
 }
 
 /* Images of 4 MiB, one after the other: each has a twin, is launched and goes. */
@@ -80,6 +133,8 @@ int main(int argc, char **argv)
 	bool same;
 
 	memcpy(before, image, sizeof(before));
+	if (argc > 1 && !strcmp(argv[1], "ways"))
+		return ways();
 	if (argc > 1 && !strcmp(argv[1], "churn"))
 		return hipInit(0) || churn();
 	if (hipInit(0) || hipModuleLoadData(&module, image) || hipModuleGetFunction(&f, module, "tiny"))

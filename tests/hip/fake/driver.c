@@ -4,6 +4,7 @@
  * fail: "memory" allocates nothing, "load" loads one module and no second. Built with FAKE_LACKS it has no
  * hipMemcpyHtoD.
  */
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,10 @@
 
 EXPORT const void *fake_image;       /* the last that was loaded, and how many were */
 EXPORT unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
+EXPORT unsigned fake_cooperative, fake_on[2]; /* twins launched so, and on each device */
+EXPORT hipStream_t fake_stream;      /* of the last launch of a module's function */
 static int last;
+static _Thread_local int current;
 static struct { char name[64]; } function[64];
 static unsigned functions;
 
@@ -35,9 +39,9 @@ static int answer(int error)
 
 CALL(hipInit, (unsigned flags)) { return 0; }
 CALL(hipRuntimeGetVersion, (int *version)) { *version = 50221153; return 0; }
-CALL(hipGetDeviceCount, (int *count)) { *count = 1; return 0; }
-CALL(hipGetDevice, (int *device)) { *device = 0; return 0; }
-CALL(hipSetDevice, (int device)) { return 0; }
+CALL(hipGetDeviceCount, (int *count)) { *count = 2; return 0; }
+CALL(hipGetDevice, (int *device)) { *device = current; return 0; }
+CALL(hipSetDevice, (int device)) { current = device; return 0; }
 CALL(hipDeviceSynchronize, (void)) { return 0; }
 CALL(hipPeekAtLastError, (void)) { return last; }
 CALL(hipGetLastError, (void)) { int error = last; last = 0; return error; }
@@ -86,10 +90,70 @@ CALL(hipModuleGetFunction, (hipFunction_t *f, hipModule_t module, const char *na
 	return 0;
 }
 
+static int launched(const char *name, bool cooperative, unsigned gx)
+{
+	bool twin = *name == 'g';
+
+	fake_launches++;
+	fake_twins += twin;
+	fake_cooperative += twin && cooperative;
+	fake_on[current] += twin;
+	return gx ? 0 : answer(9);
+}
+
 CALL(hipModuleLaunchKernel, (hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
 			     unsigned bz, unsigned shared, hipStream_t stream, void **params, void **extra))
 {
-	fake_launches++;
-	fake_twins += *(const char *)f == 'g';
-	return gx ? 0 : answer(9);
+	fake_stream = stream;
+	return launched((const char *)f, false, gx);
+}
+
+CALL(hipModuleLaunchCooperativeKernel, (hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+					unsigned bz, unsigned shared, hipStream_t stream, void **params))
+{
+	fake_stream = stream;
+	return launched((const char *)f, true, gx);
+}
+
+/* ---- registered kernels ---- */
+
+#define LAUNCH (const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream)
+#define COOPERATIVE (const void *f, dim3 grid, dim3 block, void **args, unsigned shared, hipStream_t stream)
+CALL(hipLaunchKernel, LAUNCH) { return launched("", false, grid.x); }
+CALL(hipLaunchKernel_spt, LAUNCH) { return launched("", false, grid.x); }
+CALL(hipLaunchCooperativeKernel, COOPERATIVE) { return launched("", true, grid.x); }
+CALL(hipLaunchCooperativeKernel_spt, COOPERATIVE) { return launched("", true, grid.x); }
+CALL(hipOccupancyMaxActiveBlocksPerMultiprocessor, (int *n, const void *f, int threads, size_t shared))
+{
+	*n = 4;
+	return 0;
+}
+
+EXPORT void **__hipRegisterFatBinary(const void *data);
+EXPORT void **__hipRegisterFatBinary(const void *data)
+{
+	static void *binary[1];
+
+	return binary;
+}
+
+EXPORT void __hipRegisterFunction(void **binary, const void *f, char *device_name, const char *name, unsigned limit,
+				  void *tid, void *bid, dim3 *block, dim3 *grid, int *size);
+EXPORT void __hipRegisterFunction(void **binary, const void *f, char *device_name, const char *name, unsigned limit,
+				  void *tid, void *bid, dim3 *block, dim3 *grid, int *size)
+{
+}
+
+/* this library's, whoever else has one of that name */
+static void *next_launch(void)
+{
+	void *self = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_NOLOAD);
+
+	return self ? dlsym(self, "hipModuleLaunchKernel") : NULL;
+}
+
+CALL(hipGetProcAddress, (const char *symbol, void **to, int version, uint64_t flags, void *status))
+{
+	*to = strcmp(symbol, "hipModuleLaunchKernel") ? NULL : (void *)next_launch();
+	return *to ? 0 : answer(500);
 }

@@ -17,6 +17,7 @@ int main()
 	app::array<uint32_t> data(128);
 	std::ifstream file(app::beside("module_kernels.co"), std::ios::binary);
 	std::vector<char> image{ std::istreambuf_iterator<char>(file), {} };
+	hipEvent_t start, stop;
 	hipFunction_t fold;
 	hipModule_t module;
 	uint32_t by = 3;
@@ -25,7 +26,11 @@ int main()
 	void *args[] = { &data.data, &by }, *fold_args[] = { &data.data, &shift, &more };
 	auto kernel = reinterpret_cast<const void *>(add);
 
-	GOOD(hipExtLaunchKernel(kernel, dim3(2), dim3(64), args, 0, nullptr, nullptr, nullptr, 0));
+	GOOD(hipEventCreate(&start));
+	GOOD(hipEventCreate(&stop));
+	GOOD(hipExtLaunchKernel(kernel, dim3(2), dim3(64), args, 0, nullptr, start, stop, 0));
+	GOOD(hipEventSynchronize(stop));
+	printf("stop event %s\n", hipGetErrorName(hipEventQuery(stop)));
 	data.digest();
 	GOOD(hipLaunchKernel(kernel, dim3(2), dim3(64), args, 0, nullptr));
 	data.digest();
@@ -34,8 +39,8 @@ int main()
 
 	GOOD(hipModuleLoadData(&module, image.data()));
 	GOOD(hipModuleGetFunction(&fold, module, "fold"));
-	GOOD(hipExtModuleLaunchKernel(fold, 128, 1, 1, 64, 1, 1, 0, nullptr, fold_args, nullptr, nullptr, nullptr, 0));
-	GOOD(hipDeviceSynchronize());
+	GOOD(hipExtModuleLaunchKernel(fold, 128, 1, 1, 64, 1, 1, 0, nullptr, fold_args, nullptr, start, stop, 0));
+	GOOD(hipEventSynchronize(stop));
 	app::count("fold", 128);
 	data.digest();
 	return app::done();
