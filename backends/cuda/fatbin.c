@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <lz4.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -118,13 +119,56 @@ static int cubin_ptx(const void *data, size_t size, char **text, size_t *text_si
 	return -ENOENT;
 }
 
+/* PTX of the modules that a program was linked from, one text behind the other. A module without (of a library, say)
+ * may be none that the wanted kernel needs: the injector sees. */
+static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
+		     struct gpubpf_diag *diag)
+{
+	char *all = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&all, &n);
+	int err = f ? 0 : -ENOMEM;
+
+	for (; data && !err; data = fatbin_next(data, size, &size)) {
+		struct fatbin_choice choice;
+		const char *why = NULL;
+		char *part;
+		size_t part_size;
+
+		if (fatbin_choose(data, size, sm, &choice, &why) < 0)
+			err = bad(diag, why);
+		if (err < 0 || !choice.ptx.data)
+			continue;
+		err = fatbin_extract(&choice.ptx, &part, &part_size, diag);
+		if (err < 0)
+			continue;
+		fprintf(f, "%.*s\n", (int)strnlen(part, part_size), part);
+		free(part);
+		if (ftell(f) > CUDA_PTX_MAX)
+			err = bad(diag, "the modules that it was linked from have more than 512 MiB of PTX");
+	}
+	if (f && fclose(f) && !err)
+		err = -ENOMEM;
+	if (!err && !n)
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: none of the modules that it was linked "
+				      "from (-rdc) holds PTX that sm_%u can run", sm);
+	if (err < 0) {
+		free(all);
+		return err;
+	}
+	*text = all;
+	*text_size = n;
+	return 0;
+}
+
 int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 		   struct gpubpf_diag *diag)
 {
 	struct fatbin_choice choice;
+	const void *parts;
 	const char *why;
 	char *elf;
-	size_t elf_size;
+	size_t elf_size, parts_size;
 	int err;
 
 	if (size >= SELFMAG && !memcmp(data, ELFMAG, SELFMAG))
@@ -135,6 +179,9 @@ int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size
 		return bad(diag, why);
 	if (choice.ptx.data)
 		return fatbin_extract(&choice.ptx, text, text_size, diag);
+	parts = fatbin_next(data, size, &parts_size);
+	if (parts)
+		return parts_ptx(parts, parts_size, sm, text, text_size, diag);
 	if (!choice.elf.data) {
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: no entry that sm_%u can run", sm);
 		return -ENOENT;

@@ -24,7 +24,7 @@ int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, 
 
 /*
  * The PTX that a twin for compute capability `sm` (90 for 9.0) is best made of: from PTX text, from the
- * newest entry of a fatbin that the device can run, or from the .nv_debug_ptx_txt section of a cubin.
+ * newest entry of a fatbin that the device can run (of a linked program, from those behind it), or from the .nv_debug_ptx_txt section of a cubin.
  * *text is malloc'd. -ENOENT with a reason for machine code alone.
  */
 int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,

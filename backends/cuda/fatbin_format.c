@@ -9,6 +9,7 @@
 
 #define MIN_CONTAINER 16
 #define MIN_ENTRY_HEADER 64
+#define LINKED_MAX (64u << 20) /* bytes of a program and what it was linked from, copied */
 
 static size_t elf_size(const unsigned char *image)
 {
@@ -40,12 +41,27 @@ static int looks_like_text(const unsigned char *image)
 	return 1;
 }
 
+/* what nvcc's programs hand over, in memory (fatbinary_section.h of the toolkit) */
+struct wrapper {
+	uint32_t magic, version;
+	const void *data;
+	const void *const *parts; /* version 2: containers that `data` was linked from, then NULL */
+};
+
+/* By its own account. */
+static size_t container_size(const void *image)
+{
+	uint16_t header;
+	uint64_t body;
+
+	memcpy(&header, (const char *)image + 6, sizeof(header));
+	memcpy(&body, (const char *)image + 8, sizeof(body));
+	return header + body;
+}
+
 const void *cuda_image_bounds(const void *image, size_t *size)
 {
-	struct {
-		uint32_t magic, version;
-		const void *data;
-	} wrapper;
+	struct wrapper wrapper;
 	uint32_t magic;
 
 	if (!image)
@@ -56,12 +72,7 @@ const void *cuda_image_bounds(const void *image, size_t *size)
 		return wrapper.data == image ? NULL : cuda_image_bounds(wrapper.data, size);
 	}
 	if (magic == FATBIN_MAGIC) {
-		uint16_t header;
-		uint64_t body;
-
-		memcpy(&header, (const char *)image + 6, sizeof(header));
-		memcpy(&body, (const char *)image + 8, sizeof(body));
-		*size = header + body;
+		*size = container_size(image);
 		return image;
 	}
 	if (!memcmp(image, ELFMAG, SELFMAG)) {
@@ -72,6 +83,34 @@ const void *cuda_image_bounds(const void *image, size_t *size)
 		return NULL;
 	*size = strlen(image) + 1;
 	return image;
+}
+
+void *cuda_image_linked(const void *image, size_t *size)
+{
+	struct wrapper w = { 0 };
+	uint32_t magic = 0;
+	size_t at = 0;
+	char *all;
+
+	if (image)
+		memcpy(&magic, image, sizeof(magic));
+	if (magic == FATBIN_WRAPPER_MAGIC)
+		memcpy(&w, image, sizeof(w));
+	if (w.version != 2 || !w.data || !w.parts || !w.parts[0])
+		return NULL;
+	*size = container_size(w.data);
+	for (size_t i = 0; w.parts[i] && *size < LINKED_MAX; i++) {
+		memcpy(&magic, w.parts[i], sizeof(magic));
+		*size += magic == FATBIN_MAGIC ? container_size(w.parts[i]) : LINKED_MAX;
+	}
+	all = *size < LINKED_MAX ? malloc(*size) : NULL;
+	for (size_t i = 0; all && (!i || w.parts[i - 1]); i++) {
+		const void *from = i ? w.parts[i - 1] : w.data;
+
+		memcpy(all + at, from, container_size(from));
+		at += container_size(from);
+	}
+	return all;
 }
 
 static uint64_t get(const uint8_t *at, size_t n)
@@ -153,6 +192,16 @@ int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_choi
 	return fatbin_each(data, size, consider, choice, why);
 }
 
+const void *fatbin_next(const void *data, size_t size, size_t *rest)
+{
+	size_t n = size >= MIN_CONTAINER ? container_size(data) : 0;
+
+	if (n < MIN_CONTAINER || n > size || size - n < MIN_CONTAINER || get((const uint8_t *)data + n, 4) != FATBIN_MAGIC)
+		return NULL;
+	*rest = size - n;
+	return (const uint8_t *)data + n;
+}
+
 /* A container of one entry, or of none. */
 static int copy_container(const uint8_t *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
 {
@@ -168,22 +217,41 @@ static int copy_container(const uint8_t *image, size_t size, uint32_t sm, void *
 	entry = choice.ptx.data ? &choice.ptx : &choice.elf;
 	header = get(image + 6, 2);
 	body = entry->whole_size;
-	to = malloc(header + body);
+	to = realloc(*copy, *copy_size + header + body);
 	if (!to)
 		return -ENOMEM;
+	*copy = to;
+	to += *copy_size;
 	memcpy(to, image, header);
 	memcpy(to + 8, &body, sizeof(body));
 	if (body)
 		memcpy(to + header, entry->whole, body);
-	*copy = to;
-	*copy_size = header + body;
+	*copy_size += header + body;
+	return 0;
+}
+
+static int copy_containers(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
+{
+	void *made = NULL;
+	size_t n = 0;
+
+	for (; image; image = fatbin_next(image, size, &size)) {
+		int err = copy_container(image, size, sm, &made, &n);
+
+		if (err < 0) {
+			free(made);
+			return err;
+		}
+	}
+	*copy = made;
+	*copy_size = n;
 	return 0;
 }
 
 int cuda_image_copy(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
 {
 	if (size >= MIN_CONTAINER && get(image, 4) == FATBIN_MAGIC)
-		return copy_container(image, size, sm, copy, copy_size);
+		return copy_containers(image, size, sm, copy, copy_size);
 	*copy = malloc(size + !size);
 	if (!*copy)
 		return -ENOMEM;

@@ -42,10 +42,16 @@ struct fatbin_choice {
 };
 int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_choice *choice, const char **why);
 
+/* The container behind this one, and how much there is from it on; NULL: none. */
+const void *fatbin_next(const void *data, size_t size, size_t *rest);
+
 /* Where an image at the application's pointer begins (behind a wrapper) and how long it is, by its own account.
  * NULL: nothing that we know. */
 const void *cuda_image_bounds(const void *image, size_t *size);
-/* A copy of the image, malloc'd; of a container only what twins for `sm` are made of. 0, -EINVAL, -ENOMEM. */
+/* Where the pointer is to a program of nvcc's that was linked (-rdc): its container and, behind it, those that it
+ * was linked from, malloc'd. NULL: it is none, or they are larger than 64 MiB. */
+void *cuda_image_linked(const void *image, size_t *size);
+/* A copy of the image, malloc'd; of containers only what twins for `sm` are made of. 0, -EINVAL, -ENOMEM. */
 int cuda_image_copy(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size);
 
 #endif

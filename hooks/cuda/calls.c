@@ -102,7 +102,7 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 	struct cuda_module *m = error ? NULL : cuda_module_find(library);
 
 	if (m && m->image.data && !cuda_module_find(*module))
-		cuda_module_add(*module, false, m->image.data, false);
+		cuda_module_add_of(*module, m);
 	return error;
 }
 

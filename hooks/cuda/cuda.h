@@ -107,6 +107,8 @@ struct cuda_function {
 
 bool cuda_active(void);              /* there is a session; joins it on the first call */
 void cuda_module_add(void *handle, bool library, const void *image, bool file);
+/* The module of a library in the current context. */
+void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
 /* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. */
 void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const char **why);

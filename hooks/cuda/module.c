@@ -23,28 +23,54 @@ bool cuda_active(void)
 	return gpubpf_hook_active();
 }
 
-void cuda_module_add(void *handle, bool library, const void *image, bool file)
+static void keep(struct gpubpf_kept *kept, const void *image)
 {
-	struct cuda_module *m;
-	size_t size = 0, ptx_size;
-	char *ptx;
+	size_t size = 0, n;
+	void *linked = cuda_image_linked(image, &n);
 
-	if (!cuda_active() || !(m = calloc(1, sizeof(*m))))
-		return;
+	if (!linked) {
+		image = cuda_image_bounds(image, &size);
+		linked = cuda_link_ptx(image, size, &n);
+	}
+	if (linked)
+		*kept = (struct gpubpf_kept){ .data = linked, .size = n, .owned = true };
+	else
+		gpubpf_kept_init(kept, image, size);
+}
+
+static struct cuda_module *add_module(void *handle, bool library)
+{
+	struct cuda_module *m = cuda_active() ? calloc(1, sizeof(*m)) : NULL;
+
+	if (!m)
+		return NULL;
 	m->base.handle = handle;
 	m->library = library;
 	if (!library)
 		cuda_next.cuCtxGetCurrent(&m->context);
-	if (file) {
+	return m;
+}
+
+void cuda_module_add(void *handle, bool library, const void *image, bool file)
+{
+	struct cuda_module *m = add_module(handle, library);
+
+	if (!m)
+		return;
+	if (file)
 		gpubpf_kept_init_file(&m->image, image);
-	} else {
-		image = cuda_image_bounds(image, &size);
-		ptx = cuda_link_ptx(image, size, &ptx_size);
-		if (ptx)
-			m->image = (struct gpubpf_kept){ .data = ptx, .size = ptx_size, .owned = true };
-		else
-			gpubpf_kept_init(&m->image, image, size);
-	}
+	else
+		keep(&m->image, image);
+	gpubpf_handles_add(&modules, &m->base);
+}
+
+void cuda_module_add_of(void *handle, const struct cuda_module *library)
+{
+	struct cuda_module *m = add_module(handle, false);
+
+	if (!m)
+		return;
+	gpubpf_kept_init(&m->image, library->image.data, library->image.size);
 	gpubpf_handles_add(&modules, &m->base);
 }
 

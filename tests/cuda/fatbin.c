@@ -125,6 +125,54 @@ static void test_choice(void)
 	expect("machine code that is none", &c, c.size, 90, NULL, "cubin is cut off");
 }
 
+/* What nvcc -rdc makes, as the driver is given it: linked machine code, and the modules that it was linked from. */
+static void test_linked(void)
+{
+	static struct container program, first, second;
+	const void *parts[] = { first.bytes, second.bytes, NULL };
+	struct {
+		uint32_t magic, version;
+		const void *data;
+		const void *const *parts;
+	} wrapper = { FATBIN_WRAPPER_MAGIC, 2, program.bytes, parts };
+	char expected[256], *got = NULL;
+	struct gpubpf_diag diag;
+	void *image, *copy = NULL;
+	size_t size, copy_size, n = 0, whole = 0;
+
+	open_container(&program);
+	add_entry(&program, FATBIN_ELF, 90, "machine code", PLAIN);
+	make_all(&first);
+	open_container(&second);
+	add_entry(&second, FATBIN_PTX, 70, sm70, LZ4);
+	image = cuda_image_linked(&wrapper, &size);
+	if (!ok(image && size == program.size + first.size + second.size, "linked: all of it is kept"))
+		return;
+	snprintf(expected, sizeof(expected), "%s\n%s\n", sm90, sm70);
+	gpubpf_diag_init(&diag);
+	ok(!cuda_image_copy(guard(image, size), size, 90, &copy, &copy_size) && copy_size < size &&
+	   !cuda_image_ptx(copy, copy_size, 90, &got, &n, &diag) && n == strlen(expected) && !memcmp(got, expected, n),
+	   "linked: the texts of its modules, one behind the other");
+	free(got);
+	free(copy);
+	ok(cuda_image_ptx(image, size, 75, &got, &n, &diag) == 0 && n == 2 * strlen(sm70) + 2, "linked: for another device");
+	free(got);
+	gpubpf_diag_init(&diag);
+	ok(cuda_image_ptx(image, size, 61, &got, &n, &diag) < 0 && strstr(diag.what, "none of the modules"),
+	   "linked: no module with PTX for the device");
+	for (size_t cut = program.size + 17; cut < size; cut += 7) {
+		gpubpf_diag_init(&diag);
+		if (!cuda_image_ptx(guard(image, cut), cut, 90, &got, &n, &diag)) {
+			whole += n == strlen(expected);
+			free(got);
+		}
+	}
+	ok(!whole, "linked: cut anywhere, it is never taken for the whole");
+	wrapper.version = 1;
+	ok(!cuda_image_linked(&wrapper, &size) && !cuda_image_linked(program.bytes, &size), "not linked: nothing");
+	free(image);
+}
+
 /* Cut anywhere, the container says that it is longer than what is there. */
 static void test_truncated(void)
 {
@@ -200,6 +248,7 @@ static void test_mutations(void)
 int main(void)
 {
 	test_choice();
+	test_linked();
 	test_truncated();
 	test_lies();
 	test_mutations();
