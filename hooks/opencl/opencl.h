@@ -143,6 +143,8 @@ struct ocl_program {
 	struct ocl_code *code;        /* as created; NULL: by clLinkProgram */
 	struct ocl_build *builds;
 	struct gpubpf_hook_program *hook;
+	char *names;                  /* of the hook's kernels, separated by ';'. Asked for when one is made: Intel's
+				       * runtime does not answer when the application has let go of the program */
 	cl_device_id *devices;
 	cl_uint ndevices;
 	struct gpubpf_hook_device *only; /* where the program has one device */
@@ -154,6 +156,7 @@ void ocl_program_built(struct ocl_program *program, cl_uint ndevices, const cl_d
 		       struct ocl_code *code); /* takes the code's reference */
 struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device); /* with a reference */
 struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *program);
+char *ocl_program_names(struct ocl_program *program); /* malloc'd; NULL: not known */
 struct gpubpf_hook_device *ocl_program_device(struct ocl_program *program, cl_command_queue queue);
 
 /* binary.c */

@@ -60,6 +60,7 @@ void ocl_program_release(cl_program handle)
 	if (p->context)
 		ocl_context_put(p->context_handle);
 	free(p->devices);
+	free(p->names);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
@@ -135,13 +136,40 @@ struct ocl_code *ocl_program_code(struct ocl_program *p, cl_device_id device)
 	return code;
 }
 
+static char *kernel_names(cl_program program)
+{
+	size_t size;
+	char *names;
+
+	if (ocl->clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size) || !size)
+		return NULL;
+	names = calloc(1, size + 1);
+	if (names && ocl->clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, names, NULL)) {
+		free(names);
+		return NULL;
+	}
+	return names;
+}
+
 struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *p)
 {
 	pthread_mutex_lock(&p->lock);
-	if (!p->hook)
-		gpubpf_hook_program_create(p, &p->hook);
+	if (!p->hook && !gpubpf_hook_program_create(p, &p->hook)) {
+		free(p->names);
+		p->names = kernel_names(p->object.handle);
+	}
 	pthread_mutex_unlock(&p->lock);
 	return p->hook;
+}
+
+char *ocl_program_names(struct ocl_program *p)
+{
+	char *names;
+
+	pthread_mutex_lock(&p->lock);
+	names = p->names ? strdup(p->names) : NULL;
+	pthread_mutex_unlock(&p->lock);
+	return names;
 }
 
 struct gpubpf_hook_device *ocl_program_device(struct ocl_program *p, cl_command_queue queue)

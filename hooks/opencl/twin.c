@@ -13,21 +13,6 @@ struct module {
 	int held;
 };
 
-static char *kernel_names(cl_program program)
-{
-	size_t size;
-	char *names;
-
-	if (ocl->clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size) || !size)
-		return NULL;
-	names = calloc(1, size + 1);
-	if (names && ocl->clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, size, names, NULL)) {
-		free(names);
-		return NULL;
-	}
-	return names;
-}
-
 static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
 {
 	struct ocl_program *p = adapter_program;
@@ -39,7 +24,7 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 		return 0;
 	}
 	err = ocl_code_image(code, image);
-	image->kernels = kernel_names(p->object.handle);
+	image->kernels = ocl_program_names(p);
 	ocl_code_put(code);
 	return err;
 }

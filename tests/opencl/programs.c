@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many programs in several contexts, made and released so that handles are used again; kernels of the same
- * name that differ; programs built twice with other options. */
+ * name that differ; programs built twice with other options, and ones let go before their kernels are launched. */
 #include "app.h"
+
+#include <stdbool.h>
 
 enum { CONTEXTS = 3, PROGRAMS = 6, N = 256 };
 
@@ -19,12 +21,14 @@ static void launch(cl_command_queue queue, cl_kernel k)
 	app_count(k, 1, &global);
 }
 
-static void run_kernels(cl_program program, cl_command_queue queue, cl_mem data)
+static void run_kernels(cl_program program, bool leave, cl_command_queue queue, cl_mem data)
 {
 	cl_kernel kernels[2];
 	cl_uint n = 0;
 
 	CHECK(clCreateKernelsInProgram(program, 2, kernels, &n));
+	if (leave) /* its kernels keep it */
+		CHECK(clReleaseProgram(program));
 	for (cl_uint i = 0; i < n; i++) {
 		cl_uint args;
 
@@ -47,12 +51,13 @@ static void run_program(cl_context context, cl_command_queue queue, cl_mem data,
 	CHECK(err);
 	snprintf(options, sizeof(options), "-D STEP=%d", i + 1);
 	CHECK(clBuildProgram(p, 0, NULL, options, NULL, NULL));
-	run_kernels(p, queue, data);
+	run_kernels(p, i % 3 == 1, queue, data);
 	if (i % 3 == 0) {
 		CHECK(clBuildProgram(p, 1, &app_device, "-DSTEP=100", NULL, NULL));
-		run_kernels(p, queue, data);
+		run_kernels(p, false, queue, data);
 	}
-	CHECK(clReleaseProgram(p));
+	if (i % 3 != 1)
+		CHECK(clReleaseProgram(p));
 }
 
 static void run_context(void)
