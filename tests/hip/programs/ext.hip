@@ -41,7 +41,9 @@ int main()
 	GOOD(hipModuleGetFunction(&fold, module, "fold"));
 	GOOD(hipExtModuleLaunchKernel(fold, 128, 1, 1, 64, 1, 1, 0, nullptr, fold_args, nullptr, start, stop, 0));
 	GOOD(hipEventSynchronize(stop));
-	app::count("fold", 128);
+	GOOD(hipHccModuleLaunchKernel(fold, 128, 1, 1, 64, 1, 1, 0, nullptr, fold_args, nullptr, start, stop));
+	GOOD(hipEventSynchronize(stop));
+	app::count("fold", 128, 2);
 	data.digest();
 	return app::done();
 }

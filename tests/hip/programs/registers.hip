@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many values alive at once: a kernel that wants most of the registers there are. */
+/* Many values alive at once: a kernel that wants most of the registers there are, and one that wants every one. */
 #include "app.h"
 
 extern "C" __global__ void __launch_bounds__(64) crowd(const uint32_t *in, uint32_t *out)
@@ -18,12 +18,23 @@ extern "C" __global__ void __launch_bounds__(64) crowd(const uint32_t *in, uint3
 	out[i] = v[0];
 }
 
+/* All there are: a probe's state has none left but accumulation registers. */
+extern "C" __global__ void __launch_bounds__(64) all(const uint32_t *in, uint32_t *out)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, x = in[i];
+
+	asm volatile("v_mov_b32 v255, %0\n\tv_mov_b32 %0, v255" : "+v"(x) : : "v255");
+	out[i] ^= x;
+}
+
 int main()
 {
 	app::array<uint32_t> in(app::numbers(256)), out(256);
 
 	crowd<<<4, 64>>>(in.data, out.data);
 	app::count("crowd", 256);
+	all<<<4, 64>>>(in.data, out.data);
+	app::count("all", 256);
 	out.digest();
 	return app::done();
 }
