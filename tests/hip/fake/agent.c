@@ -117,6 +117,7 @@ int main(int argc, char **argv)
 	check(argv[3], "load", "does not take the twin", 0);
 	check_mode(argv[3], "churn", "twins 32, modules left 0, grown by little\n",
 		   "modules loaded and unloaded: nothing stays");
+	check_mode(argv[3], "race", "twins 200, modules left 0\n", "four threads load, launch and unload");
 	check_mode(argv[3], "ways", "per thread 2, 0, 2, cooperative 3, twins 6, on devices 5 and 1\n",
 		   "per-thread streams, cooperative launches, a pointer to a launch, two devices");
 	check(argv[4], "lacking", "has no hipMemcpyHtoD", 0);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An application over the fake runtime: "check" says what reached it, "launch" what a launch takes in ns, "churn" what
- * stays of modules that were unloaded, "ways" runs what the simulated GPU cannot. */
+ * stays of modules that were unloaded, "ways" runs what the simulated GPU cannot, "race" loads and
+ * unloads in threads. */
 #include <elf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +15,13 @@
 #define BATCHES 21
 #define LAUNCHES 20000
 #define CHURNS 32
+#define RACES 50
 #define CHURN_BYTES (4u << 20)
 
 extern const void *fake_image;
-extern unsigned fake_cooperative, fake_on[2];
+extern _Atomic unsigned fake_cooperative, fake_on[2];
 extern hipStream_t fake_stream;
-extern unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
+extern _Atomic unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
 
 int hipInit(unsigned flags);
 int hipModuleLoadData(hipModule_t *module, const void *image);
@@ -97,6 +100,38 @@ static int ways(void)
 	return 0;
 }
 
+static void *load_and_unload(void *arg)
+{
+	hipModule_t module;
+	hipFunction_t f;
+
+	for (int i = 0; i < RACES; i++) {
+		char *image = calloc(1, 64);
+
+		memcpy(image, "\177ELF\2\1\1", 7);
+		image[63] = i;
+		if (hipModuleLoadData(&module, image) || hipModuleGetFunction(&f, module, "tiny") ||
+		    hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL) || hipModuleUnload(module))
+			return "failed";
+		free(image);
+	}
+	return NULL;
+}
+
+/* Threads that load, launch and unload at once. */
+static int race(void)
+{
+	pthread_t thread[4];
+	void *why = NULL;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, load_and_unload, NULL);
+	for (int i = 0; i < 4 && !why; i++)
+		pthread_join(thread[i], &why);
+	printf("twins %u, modules left %u\n", fake_twins, fake_images - fake_unloaded);
+	return !!why;
+}
+
 /* Images of 4 MiB, one after the other: each has a twin, is launched and goes. */
 static int churn(void)
 {
@@ -135,6 +170,8 @@ int main(int argc, char **argv)
 	memcpy(before, image, sizeof(before));
 	if (argc > 1 && !strcmp(argv[1], "ways"))
 		return ways();
+	if (argc > 1 && !strcmp(argv[1], "race"))
+		return hipInit(0) || race();
 	if (argc > 1 && !strcmp(argv[1], "churn"))
 		return hipInit(0) || churn();
 	if (hipInit(0) || hipModuleLoadData(&module, image) || hipModuleGetFunction(&f, module, "tiny"))

@@ -13,13 +13,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT const void *fake_image;       /* the last that was loaded, and how many were */
-EXPORT unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
-EXPORT unsigned fake_cooperative, fake_on[2]; /* twins launched so, and on each device */
+EXPORT _Atomic unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
+EXPORT _Atomic unsigned fake_cooperative, fake_on[2]; /* twins launched so, and on each device */
 EXPORT hipStream_t fake_stream;      /* of the last launch of a module's function */
-static int last;
+static _Thread_local int last;
 static _Thread_local int current;
 static struct { char name[64]; } function[64];
-static unsigned functions;
+static _Atomic unsigned functions;
 
 static bool fails(const char *how)
 {
@@ -85,8 +85,10 @@ CALL(hipModuleLoadData, (hipModule_t *module, const void *image))
 
 CALL(hipModuleGetFunction, (hipFunction_t *f, hipModule_t module, const char *name))
 {
-	strncpy(function[functions].name, name, sizeof(function->name) - 1);
-	*f = (hipFunction_t)&function[functions++ % 64];
+	unsigned i = functions++ % 64;
+
+	strncpy(function[i].name, name, sizeof(function->name) - 1);
+	*f = (hipFunction_t)&function[i];
 	return 0;
 }
 
