@@ -2,7 +2,6 @@
 // SOURCES: backends/hip/bundle.c backends/hip/compressed.c backends/hip/elf.c backends/hip/meta.c
 // SOURCES: backends/hip/msgpack.c core/wire.c core/diag.c
 // LIBS: -lzstd
-// KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 /* Any bytes as a HIP image: refused with a diagnostic, or a code object comes out of which nothing is read that is
  * not in it. */
 #include "hip.h"
