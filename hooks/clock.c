@@ -2,7 +2,9 @@
 /*
  * The clock of helper 502: the arena's header says how cycles become nanoseconds of CLOCK_MONOTONIC. Two
  * readings of both clocks give the rate; the first is taken when the agent joins its session, the second
- * when the first twin is ready, so that the time in which twins compile makes the rate exact.
+ * when the first twin is ready, so that the time in which twins compile makes the rate exact. A clock that counts
+ * nanoseconds by itself, as NVIDIA's, is taken at its word: to read it takes a kernel's time, some microseconds, and
+ * of two readings a moment apart they would make a rate that is worse than any crystal's.
  */
 #include "agent.h"
 
@@ -83,28 +85,35 @@ static void stretch(uint64_t since_ns)
 		nanosleep(&(struct timespec){ .tv_nsec = BASELINE_NS - gone }, NULL);
 }
 
+static uint64_t rate(const struct reading *from, const struct reading *to)
+{
+	return ((unsigned __int128)(to->ns - from->ns) << 32) / (to->cycles - from->cycles);
+}
+
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
 	uint32_t clock = ops->caps(d->device)->clock;
 	struct gpubpf_hook_device *source = clock == GPUBPF_CLOCK_TSC ? NULL : d;
 	struct gpubpf_arena_hdr *hdr = d->host;
+	bool counts_ns = clock == GPUBPF_CLOCK_GLOBALTIMER;
 	struct reading from = tsc_start, to;
 
 	if (clock == GPUBPF_CLOCK_NONE || (!source && !HAS_TSC) ||
 	    __atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE))
 		return; /* none, or another process of the session has done it */
-	if (source && read_clock(source, &from) < 0)
+	if (counts_ns)
+		from = (struct reading){ 0 };
+	else if (source && read_clock(source, &from) < 0)
 		return;
-	stretch(from.ns);
+	if (!counts_ns)
+		stretch(from.ns);
 	if (read_clock(source, &to) < 0 || to.cycles <= from.cycles)
 		return;
 	hdr->clock_cycles = to.cycles;
 	hdr->clock_ns = to.ns;
 	hdr->clock_error_ns = from.error_ns + to.error_ns;
-	__atomic_store_n(&hdr->clock_mult,
-			 (uint64_t)(((unsigned __int128)(to.ns - from.ns) << 32) / (to.cycles - from.cycles)),
-			 __ATOMIC_RELEASE);
+	__atomic_store_n(&hdr->clock_mult, counts_ns ? 1ull << 32 : rate(&from, &to), __ATOMIC_RELEASE);
 	if (d->shared)
 		return;
 	pthread_mutex_lock(&d->lock);

@@ -109,13 +109,11 @@ const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook
 	return &device->how;
 }
 
-void gpubpf_hook_device_clock(const struct gpubpf_hook_device *d, uint64_t words[3])
+uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
 
-	words[0] = hdr->clock_cycles;
-	words[1] = hdr->clock_ns;
-	words[2] = hdr->clock_mult;
+	return hdr->clock_ns - hdr->clock_cycles;
 }
 
 uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)

@@ -43,7 +43,7 @@ struct gpubpf_env {
 	/* helper 520: bytes of the parameters that the programs read, at the offsets of the site
 	 * description; NULL if none */
 	GPUBPF_PRIVATE const u8 *arg_bytes;
-	u64 clock[3];          /* with GPUBPF_ENV_CLOCK: the clock words of the arena's header */
+	u64 clock_offset;      /* with GPUBPF_ENV_CLOCK: what cycles, which are ns, are behind CLOCK_MONOTONIC */
 };
 
 #define GPUBPF_ENV_CLOCK 1 /* in flags; else a lane waits for the header's */

@@ -14,27 +14,29 @@ GPUBPF_FN u64 gpubpf_header_word(GPUBPF_ENV, u32 offset)
 
 GPUBPF_FN u64 gpubpf_clock_word(GPUBPF_ENV, u32 i)
 {
-	return env->flags & GPUBPF_ENV_CLOCK ? env->clock[i] : gpubpf_header_word(env, GPUBPF_ARENA_CLOCK + 8 * i);
+	return gpubpf_header_word(env, GPUBPF_ARENA_CLOCK + 8 * i);
 }
 
 /*
  * ns of CLOCK_MONOTONIC: clock_ns + (cycles - clock_cycles) * clock_mult / 2^32, in 32-bit halves since the
  * product may need more than 64 bits. A counter that runs behind the calibration gives an earlier time.
  */
-GPUBPF_FN u64 gpubpf_helper_ktime_get_ns(GPUBPF_ENV)
+GPUBPF_FN u64 gpubpf_scaled_clock(GPUBPF_ENV)
 {
-#ifdef GPUBPF_CLOCK_IS_NS
-	return gpubpf_clock();
-#elif defined(GPUBPF_SCALES_CLOCK)
-	return gpubpf_clock_scale(gpubpf_clock() - gpubpf_clock_word(env, 0), gpubpf_clock_word(env, 2),
-				  gpubpf_clock_word(env, 1));
-#else
 	u64 cycles = gpubpf_clock() - gpubpf_clock_word(env, 0);
 	u64 mult = gpubpf_clock_word(env, 2);
 	u64 high = (u64)((s64)cycles >> 32), low = cycles & 0xffffffffu;
 
 	return gpubpf_clock_word(env, 1) + high * mult + low * (mult >> 32) +
 	       ((low * (mult & 0xffffffffu)) >> 32);
+}
+
+GPUBPF_FN u64 gpubpf_helper_ktime_get_ns(GPUBPF_ENV)
+{
+#ifdef GPUBPF_CLOCK_IS_NS
+	return gpubpf_clock();
+#else
+	return env->flags & GPUBPF_ENV_CLOCK ? gpubpf_clock() + env->clock_offset : gpubpf_scaled_clock(env);
 #endif
 }
 

@@ -13,8 +13,7 @@
  *                     gpubpf_global_id_at(i), gpubpf_global_size_at(i), gpubpf_dims(); with GPUBPF_KNOWS_LINE
  *                     gpubpf_is_line(): the launch has one dimension
  *   the lane          gpubpf_sm() (any number: users take it modulo their copies), gpubpf_lane(),
- *                     gpubpf_warp(), gpubpf_clock() in cycles; with GPUBPF_SCALES_CLOCK
- *                     gpubpf_clock_scale(cycles, mult, ns): ns + cycles * mult / 2^32
+ *                     gpubpf_warp(), gpubpf_clock() in cycles
  *   warps             with GPUBPF_HAS_WARP: gpubpf_warp_active(), gpubpf_warp_peers(u64 key): lanes that are
  *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that
  *                     have the key of the first lane that is here; gpubpf_warp_from(peers, u64 value, lane);

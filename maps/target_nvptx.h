@@ -158,32 +158,6 @@ GPUBPF_FN u64 gpubpf_clock(void)
 	return ns;
 }
 
-/*
- * ns + cycles * mult / 2^32. %globaltimer counts nanoseconds (PTX ISA 10), so that mult is 2^32 + a signed half f,
- * and the product cycles + cycles * f / 2^32: three multiplications by a constant of the launch.
- */
-#define GPUBPF_SCALES_CLOCK 1
-GPUBPF_FN u64 gpubpf_clock_scale(u64 cycles, u64 mult, u64 ns)
-{
-	u64 out;
-
-	__asm__("{\n\t"
-		".reg .b32 %%low, %%high, %%f, %%one, %%carry;\n\t"
-		".reg .b64 %%sum;\n\t"
-		"mov.b64 {%%low, %%high}, %1;\n\t"
-		"mov.b64 {%%f, %%one}, %2;\n\t" /* `one` is 0 where f is negative */
-		"mad.wide.u32 %%sum, %%low, %%one, %3;\n\t"
-		"mad.wide.s32 %%sum, %%high, %%f, %%sum;\n\t"
-		"mul.hi.u32 %%carry, %%low, %%f;\n\t"
-		"mov.b64 {%%low, %%f}, %%sum;\n\t"
-		"add.cc.u32 %%low, %%low, %%carry;\n\t"
-		"addc.u32 %%high, %%high, %%f;\n\t"
-		"mov.b64 %0, {%%low, %%high};\n\t"
-		"}"
-		: "=l"(out) : "l"(cycles), "l"(mult), "l"(ns));
-	return out;
-}
-
 GPUBPF_FN void gpubpf_fence_system(void)
 {
 	__nvvm_membar_sys();

@@ -42,12 +42,9 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
  * long as without, on an H200. */
 static void set_clock(struct low *l, LLVMValueRef env)
 {
-	static const char *const words[] = { "gpubpf_clock_cycles", "gpubpf_clock_ns", "gpubpf_clock_mult" };
-
 	LLVMBuildStore(l->b, low_const32(l, GPUBPF_ENV_CLOCK),
 		       low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
-	for (uint32_t i = 0; i < 3; i++)
-		low_env_set(l, env, offsetof(struct gpubpf_env, clock) + 8 * i, load_word(l, words[i]));
+	low_env_set(l, env, offsetof(struct gpubpf_env, clock_offset), load_word(l, "gpubpf_clock_offset"));
 }
 
 /* The arena's address: a sum with an offset of a map is then known not to be NULL. */

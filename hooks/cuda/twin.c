@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ARENA_WORD "gpubpf_arena"
+#define CLOCK_WORD "gpubpf_clock_offset"
 #define LAUNCH_WORD "gpubpf_launch"
 #define PID_WORD "gpubpf_pid"
 #define FUNC_REGISTERS 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */
@@ -172,15 +173,8 @@ static CUdeviceptr optional_word(CUmodule module, const char *name)
 
 static CUresult store_clock(struct module *m)
 {
-	static const char *const names[] = { "gpubpf_clock_cycles", "gpubpf_clock_ns", "gpubpf_clock_mult" };
-	uint64_t words[3];
-	CUresult error = 0;
-
-	gpubpf_hook_device_clock(m->device, words);
-	for (int i = 0; i < 3 && !error; i++)
-		if (optional_word(m->module, names[i]))
-			error = store_word(m->module, names[i], words[i]);
-	return error;
+	return optional_word(m->module, CLOCK_WORD) ?
+		store_word(m->module, CLOCK_WORD, gpubpf_hook_device_clock_offset(m->device)) : 0;
 }
 
 /* In the module's context. */
