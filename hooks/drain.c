@@ -70,6 +70,16 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 	};
 }
 
+static void note_drained(uint64_t bytes, uint64_t ns)
+{
+	struct gpubpf_board *board = gpubpf_session_board();
+
+	if (!board)
+		return;
+	gpubpf_board_add(&board->drained_bytes, bytes);
+	gpubpf_board_add(&board->drain_ns, ns);
+}
+
 struct pace {
 	uint64_t wait_ns;
 	uint32_t quiet;
@@ -80,11 +90,14 @@ static bool look(struct gpubpf_hook_device *d, struct pace *p)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
 	uint64_t left = 0;
+	uint64_t from = gpubpf_now_ns();
 	int64_t n;
 
 	if (atomic_exchange(&d->fresh, false))
 		*p = (struct pace){ BUSY_NS };
 	n = gpubpf_mirror_drain(&m, &left);
+	if (n > 0)
+		note_drained(n, gpubpf_now_ns() - from);
 	p->quiet = n || left ? 0 : p->quiet + 1;
 	p->wait_ns = n > 0 ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
 	if (p->quiet >= QUIET)

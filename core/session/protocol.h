@@ -130,7 +130,8 @@ struct gpubpf_board {
 	uint32_t version;
 	uint32_t nkernels;       /* entries handed out; may exceed the table when it overflowed */
 	uint64_t enabled;        /* twins may be chosen */
-	uint64_t pad[13];
+	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory, by all processes */
+	uint64_t pad[11];
 	struct gpubpf_board_kernel kernel[GPUBPF_BOARD_KERNELS];
 };
 

@@ -289,6 +289,8 @@ static struct json_object *list_cost(const struct gpubpf_session *s)
 	add_u64(o, "twin_load_ns", c.twin_load_ns);
 	add_u64(o, "wait_ns", c.wait_ns);
 	add_u64(o, "hook_ns", c.hook_ns);
+	add_u64(o, "drained_bytes", c.drained_bytes);
+	add_u64(o, "drain_ns", c.drain_ns);
 	add_u64(o, "twins", c.twins);
 	add_u64(o, "cached", c.cached);
 	add_u64(o, "refused", c.refused);

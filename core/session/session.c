@@ -396,6 +396,10 @@ int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stat
 	all.sz = sizeof(all);
 	gpubpf_board_times(s, &all.wait_ns, &all.twin_load_ns);
 	all.hook_ns = gpubpf_board_hook_ns(s);
+	if (s->board) {
+		all.drained_bytes = __atomic_load_n(&s->board->drained_bytes, __ATOMIC_RELAXED);
+		all.drain_ns = __atomic_load_n(&s->board->drain_ns, __ATOMIC_RELAXED);
+	}
 	*stats = all;
 	return 0;
 }

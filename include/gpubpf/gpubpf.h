@@ -212,6 +212,7 @@ struct gpubpf_cost_stats {
 	uint64_t hook_ns;          /* mean time of the launch hook, 0 without a launch */
 	uint32_t twins, cached, refused; /* requests answered: built, from the cache, with nothing */
 	uint64_t twin_load_ns;     /* time that the programs' runtimes took to compile and load twins */
+	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory: what was copied from there, and the time it took */
 };
 
 /* The i-th kernel that was launched, all processes and devices taken together, by name. 0, or -ENOENT. */
