@@ -52,7 +52,7 @@ struct gpubpf_device_ops {
 	int (*arena_attach)(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
 			    struct gpubpf_why *why);
 	/* Copy a range of the arena from or to the device; nothing to do for a shared arena. Waits for no
-	 * kernel, where the device can copy beside one. One thread at a time. */
+	 * kernel, where the device can copy beside one. */
 	int (*arena_pull)(struct gpubpf_device *device, size_t offset, void *to, size_t size);
 	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
 	/* Fill a range with zeros. NULL: push them. */

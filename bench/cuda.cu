@@ -3,7 +3,7 @@
  * The measured CUDA program: it knows nothing of gpubpf.
  *   cuda native [LAUNCHES]   four kernels as they are
  *   cuda hand [LAUNCHES]     vector_add with a probe's work written into it by hand, in the best form known
- *   cuda event [LAUNCHES]    vector_add alone, a pause between launches: time for a reader of events
+ *   cuda event [LAUNCHES [MS]]  vector_add alone, a pause between launches: time for a reader of events
  *   cuda flood [LAUNCHES]    vector_add alone, one launch after the other
  * A line for each: name, nanoseconds of the best and the median launch by CUDA events, threads launched in all.
  * tiny_call is the time of the call that launches `tiny`, load that of loading all four kernels, by the host's clock.
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "hand"))
 		by_hand(launches);
 	else if (!strcmp(what, "event"))
-		measure("vector_add", launches, VECTOR, 500, add_vectors);
+		measure("vector_add", launches, VECTOR, argc > 3 ? atoi(argv[3]) : 500, add_vectors);
 	else if (!strcmp(what, "flood"))
 		measure("flood", launches, VECTOR, 0, add_vectors);
 	else

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside the first */
+#define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside that many in the beginning */
 
 const struct gpubpf_hook_ops *gpubpf_hook_ops;
 
@@ -162,7 +162,7 @@ static uint64_t settle_timed(struct gpubpf_hook_slot *slot)
 
 static bool is_timed(const struct gpubpf_hook_launch *l)
 {
-	return !l->number || l->number % TIMED_EVERY == 1;
+	return l->number < TIMED_EVERY || l->number % TIMED_EVERY == 1;
 }
 
 /* Two system calls the first time in each thread, and again in the child of a fork. */
@@ -311,7 +311,7 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	}
 	note_shape(k, l);
 	if (is_timed(l)) {
-		uint32_t weight = l->number ? TIMED_EVERY : 1;
+		uint32_t weight = l->number < TIMED_EVERY ? 1 : TIMED_EVERY;
 
 		gpubpf_board_add(&k->hook_ns, l->spent_ns * weight);
 		__atomic_fetch_add(&k->hook_samples, weight, __ATOMIC_RELAXED);

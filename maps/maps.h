@@ -69,6 +69,7 @@ uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view);
  * return stops. Returns the records read, or -errno; -EBADMSG if the ring's words are nonsense (it is then
  * reset, and what was lost is counted as drops). One reader a ring at a time. */
 typedef int (*gpubpf_record_fn)(void *arg, uint32_t copy, const void *data, uint32_t size);
+/* fn NULL: count them, no more */
 int64_t gpubpf_ring_read(const struct gpubpf_map_view *view, gpubpf_record_fn fn, void *arg);
 /* The last read, when nothing writes any more: also steps over records that their writers never finished
  * (a killed program) and counts each gap as a drop. */

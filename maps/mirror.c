@@ -2,6 +2,7 @@
 #include "mirror.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #define BPF_RINGBUF 27           /* uapi/linux/bpf.h */
 #define BPF_PERF_EVENT_ARRAY 4
 #define GPU_RINGBUF 1527
-#define AT_ONCE (64ull << 20)    /* bytes that are pulled before the first of them are published */
+#define AT_ONCE (32ull << 20)
 
 static bool is_ring(const struct gpubpf_map_layout *l)
 {
@@ -91,10 +92,15 @@ struct drain {
 	const struct gpubpf_map_layout *l;
 	struct gpubpf_ring_copy *lines; /* as the device has them */
 	struct span *spans;
-	u64 *cons;                      /* as the device is to have them */
+	u64 *cons;                      /* as the device is to have those that have moved */
 	u64 segment, room;
 	u64 bytes;                      /* claimed and not moved before */
-	bool still, freed;
+	bool still;
+	/* of all threads */
+	u64 *lefts;                     /* what LEFT is to be, by whoever moved some copies */
+	atomic_uint_fast64_t left;      /* segments that were left, over all time */
+	atomic_uint next;               /* copy that nobody moves yet */
+	atomic_int err;
 };
 
 static u64 word_at(const struct drain *d, u64 offset)
@@ -225,7 +231,7 @@ static int settle_spans(struct drain *d, u32 first, u32 end)
 }
 
 /* The reader may have them, and the device the segments that they leave. */
-static int publish(struct drain *d, u32 copy)
+static int publish(struct drain *d, u32 copy, u64 *freed)
 {
 	const struct span *s = &d->spans[copy];
 	u64 n = ahead(at_begin(d, s->to), s->from), at = s->from >> GPUBPF_RING_SHIFT << GPUBPF_RING_SHIFT;
@@ -234,48 +240,69 @@ static int publish(struct drain *d, u32 copy)
 	if (s->from != s->to)
 		gpubpf_store_release_u64(prod_at(d, copy), s->to);
 	gpubpf_store_u64(prod_at(d, copy) + offsetof(struct gpubpf_ring_copy, drops), d->lines[copy].drops);
-	d->freed |= n != 0;
+	if (!n)
+		return 0;
+	*freed += n;
 	for (; !err && n; n--, at = gpubpf_ring_next_segment(at))
 		err = d->m->zero(d->m->arg, place(d, copy, at), d->segment + d->room);
 	d->cons[copy] = at;
-	return err;
+	return err ? err : d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
 }
 
-/* Some copies, of no more than AT_ONCE bytes if that can be. */
-static int move(struct drain *d, u32 *copy)
+/* Some copies. Lanes that found all full look again when the word has changed. */
+static int move(struct drain *d, u32 first, u32 end)
 {
-	u32 first = *copy, end = first, i;
-	u64 bytes = 0;
+	u64 bytes = 0, freed = 0;
 	int err = 0;
+	u32 i;
 
-	while (end < d->l->copies && !err && (end == first || bytes < AT_ONCE)) {
-		bytes += span_bytes(d, &d->spans[end]);
-		err = pull_span(d, end, &d->spans[end]);
-		end++;
+	for (i = first; !err && i < end; i++) {
+		bytes += span_bytes(d, &d->spans[i]);
+		err = pull_span(d, i, &d->spans[i]);
 	}
 	if (!err && bytes)
 		err = d->m->wait(d->m->arg);
 	if (!err)
 		err = settle_spans(d, first, end);
 	for (i = first; !err && i < end; i++)
-		err = publish(d, i);
-	*copy = end;
-	return err;
+		err = publish(d, i, &freed);
+	if (err || !freed)
+		return err;
+	d->lefts[first] = atomic_fetch_add(&d->left, freed) + freed;
+	return d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, (u64)d->l->copies), &d->lefts[first], 8);
 }
 
-/* Lanes that found all full look again when this word has changed: as often as a segment is left. */
-static int push_positions(const struct drain *d)
+static u64 at_once(const struct gpubpf_mirror *m)
 {
-	u64 left = 0, copies = d->l->copies;
-	int err;
-	u32 i;
+	return m->at_once ? m->at_once : AT_ONCE;
+}
 
-	for (i = 0; i < copies; i++)
-		left += GPUBPF_RING_SEGMENT(d->cons[i]);
-	err = d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, copies, 0), d->cons, 8 * copies);
-	if (!err)
-		err = d->m->push(d->m->arg, GPUBPF_RING_LEFT(d->l->ctl, copies), &left, 8);
-	return err ? err : d->m->wait(d->m->arg);
+static u32 some(const struct drain *d, u32 first)
+{
+	u64 bytes = 0;
+
+	while (first < d->l->copies && bytes < at_once(d->m))
+		bytes += span_bytes(d, &d->spans[first++]);
+	return first;
+}
+
+/* A thread's part: some copies, and again, as long as there are some. */
+static void move_all(void *on)
+{
+	struct drain *d = on;
+	unsigned first = atomic_load(&d->next);
+
+	while (first < d->l->copies && !atomic_load(&d->err)) {
+		unsigned end = some(d, first);
+		int err;
+
+		if (!atomic_compare_exchange_strong(&d->next, &first, end))
+			continue;
+		err = move(d, first, end);
+		if (err)
+			atomic_store(&d->err, err);
+		first = atomic_load(&d->next);
+	}
 }
 
 static int drain_copies(struct drain *d)
@@ -286,20 +313,27 @@ static int drain_copies(struct drain *d)
 
 	if (!err)
 		err = d->m->wait(d->m->arg);
-	for (i = 0; !err && i < copies; i++)
+	for (i = 0; !err && i < copies; i++) {
 		d->spans[i] = plan(d, i);
-	if (!err && d->bytes)
+		d->left += GPUBPF_RING_SEGMENT(d->spans[i].from);
+	}
+	if (err)
+		return err;
+	if (d->bytes)
 		d->still = d->m->still(d->m->arg, d->bytes);
-	for (i = 0; !err && i < copies;)
-		err = move(d, &i);
-	return err || !d->freed ? err : push_positions(d);
+	if (d->m->run && d->bytes > at_once(d->m))
+		d->m->run(d->m->arg, move_all, d);
+	else
+		move_all(d);
+	err = d->m->wait(d->m->arg);
+	return d->err ? d->err : err;
 }
 
 static s64 drain_ring(const struct gpubpf_mirror *m, const struct gpubpf_map_layout *l, u64 *left)
 {
 	struct drain d = { .m = m, .l = l, .segment = gpubpf_ring_segment_bytes(l), .room = gpubpf_ring_room_bytes(l) };
 	u64 copies = l->copies, moved = 0;
-	char *room = malloc(copies * (sizeof(*d.lines) + sizeof(*d.spans) + sizeof(*d.cons)));
+	char *room = malloc(copies * (sizeof(*d.lines) + sizeof(*d.spans) + sizeof(*d.cons) + sizeof(*d.lefts)));
 	int err = -ENOMEM;
 	u32 i;
 
@@ -307,6 +341,7 @@ static s64 drain_ring(const struct gpubpf_mirror *m, const struct gpubpf_map_lay
 		d.lines = (void *)room;
 		d.spans = (void *)(d.lines + copies);
 		d.cons = (void *)(d.spans + copies);
+		d.lefts = d.cons + copies;
 		err = drain_copies(&d);
 	}
 	for (i = 0; !err && i < copies; i++)

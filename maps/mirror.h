@@ -28,6 +28,10 @@ struct gpubpf_mirror {
 	/* Has all ended that had begun when it was called? Asked about so many bytes of records, which are
 	 * looked through if it has not. */
 	bool (*still)(void *arg, u64 bytes);
+	/* Call work(on) in several threads at once and return when all of them have; NULL: there is but one. The
+	 * functions above may then be called by all of them. */
+	void (*run)(void *arg, void (*work)(void *on), void *on);
+	u64 at_once;           /* bytes that one of them moves before the reader and the device have them; 0: 32 MiB */
 };
 
 bool gpubpf_mirror_has_rings(const struct gpubpf_mirror *m);

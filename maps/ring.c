@@ -81,7 +81,7 @@ static void resync(struct reader *r, struct place *p)
 static void hand_out(struct reader *r, uint32_t copy, const void *record, uint32_t size)
 {
 	r->records++;
-	r->stopped = r->fn(r->arg, copy, record, size) != 0;
+	r->stopped = r->fn && r->fn(r->arg, copy, record, size) != 0;
 }
 
 /* The lanes of a batch, from its words of bits; 0 if that cannot be. */
@@ -127,26 +127,43 @@ static enum step take_batch(struct reader *r, const struct place *p, u64 header)
 	return rank < n ? STEP_END : STEP_ON;
 }
 
+/* Nobody wants the records themselves: those of a batch that were not taken yet. */
+static enum step count_batch(struct reader *r, const struct place *p, u64 header)
+{
+	uint64_t n = GPUBPF_RING_LANES(header), done = gpubpf_load_u64(part_at(r, p->copy));
+
+	r->records += n > done ? n - done : 0;
+	return STEP_ON;
+}
+
+/* What is ready is copied out, so that nobody changes it under our hands, where somebody wants it. */
+static bool fetch(struct reader *r, u64 at, u64 header)
+{
+	uint64_t skipped = header & GPUBPF_RING_BATCH ? 0 : 8, size = gpubpf_record_bytes(header);
+
+	if (!r->fn)
+		return !(header & GPUBPF_RING_BATCH) || gpubpf_batch_arrived((const u64 *)(uintptr_t)at, size / 8);
+	if (!(header & GPUBPF_RING_DISCARD))
+		copy_out(r, at + skipped, size - skipped);
+	return !(header & GPUBPF_RING_BATCH) || complete(r, header);
+}
+
 /* What stands at the place; what it tells about its end moves the position. */
 static enum step step(struct reader *r, struct place *p)
 {
 	u64 at = header_at(r, p), header = gpubpf_load_acquire_u64(at);
-	uint64_t skipped = header & GPUBPF_RING_BATCH ? 0 : 8;
 	bool ours = gpubpf_record_is_at(header, p->position), ready = ours && !(header & GPUBPF_RING_BUSY);
 	enum step taken = STEP_ON;
 
 	if (ours && !header_fits(r, header, p))
 		return STEP_NONSENSE;
-	if (ready && !(header & GPUBPF_RING_DISCARD))
-		copy_out(r, at + skipped, gpubpf_record_bytes(header) - skipped);
-	if (ready && (header & GPUBPF_RING_BATCH))
-		ready = complete(r, header);
+	ready = ready && fetch(r, at, header);
 	if (!ready && !r->last)
 		return STEP_END;
 	if (!ready)
 		count_drops(r, ours && (header & GPUBPF_RING_BATCH) ? GPUBPF_RING_LANES(header) : 1);
 	else if (header & GPUBPF_RING_BATCH)
-		taken = take_batch(r, p, header);
+		taken = r->fn ? take_batch(r, p, header) : count_batch(r, p, header);
 	else if (!(header & GPUBPF_RING_DISCARD))
 		hand_out(r, p->copy, r->record, header & GPUBPF_RING_SIZE);
 	if (taken == STEP_ON && ours)

@@ -103,11 +103,10 @@ static void pin(struct gpubpf_device *device, size_t at, size_t size)
 {
 	size_t piece = at / PIECE, begin = piece * PIECE, left = device->arena_size - begin;
 
-	if (size < LARGE || !device->pinned || device->pinned[piece])
+	if (size < LARGE || !device->pinned || atomic_exchange(&device->pinned[piece], true))
 		return;
 	if (device->cu->host_register(device->host + begin, left < PIECE ? left : PIECE, 0))
-		return;
-	device->pinned[piece] = true;
+		atomic_store(&device->pinned[piece], false);
 }
 
 /* To the mirror, each piece by itself: it is pinned as a whole or not. */

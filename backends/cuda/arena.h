@@ -3,6 +3,7 @@
 #ifndef GPUBPF_CUDA_ARENA_H
 #define GPUBPF_CUDA_ARENA_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "backends/device.h"
@@ -21,7 +22,7 @@ struct gpubpf_device {
 	CUmemGenericAllocationHandle handle;
 	CUstream copies;         /* the arena's */
 	char *zeros;             /* pinned */
-	bool *pinned;            /* pieces of the mirror, so that copies to them need nobody's help; NULL: none can be */
+	atomic_bool *pinned;            /* pieces of the mirror, so that copies to them need nobody's help; NULL: none can be */
 	CUstream stream;         /* for the clock and launches of our own; made with the first */
 	struct waiter *waiter;   /* whose time was over before the device was still */
 	CUmodule clock_module;

@@ -35,6 +35,12 @@ static struct gpubpf_kept *keep(struct reading *rd, uint32_t copy)
 	return grown;
 }
 
+/* Does anybody want records, or only their number? */
+static bool wanted(const struct gpubpf_session *s)
+{
+	return s->opts.event || s->nkept < s->opts.max_events;
+}
+
 static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 {
 	struct reading *rd = arg;
@@ -51,7 +57,7 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 	}
 	if (rd->s->opts.event)
 		rd->s->opts.event(rd->s->opts.ctx, &event);
-	return 0;
+	return !wanted(rd->s);
 }
 
 static const char *prog_name(const struct gpubpf_session *s, uint32_t prog)
@@ -102,6 +108,15 @@ static uint64_t read_ring(struct reading *rd, const struct gpubpf_map_view *view
 	return n > 0 ? n : 0;
 }
 
+static uint64_t count_ring(struct reading *rd, const struct gpubpf_map_view *view)
+{
+	uint64_t n = read_ring(rd, view, NULL);
+
+	rd->s->nrecords += n;
+	rd->s->map_records[rd->map] += n;
+	return n;
+}
+
 static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 {
 	struct gpubpf_unit *unit = &s->loaded->unit;
@@ -112,8 +127,12 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 		struct gpubpf_map_view view = gpubpf_arena_view(s, arena, m);
 
 		rd.map = m;
-		if (unit->maps[m].type->flags & GPUBPF_MAP_RING)
+		if (!(unit->maps[m].type->flags & GPUBPF_MAP_RING))
+			continue;
+		if (wanted(s))
 			n += read_ring(&rd, &view, on_record);
+		if (!wanted(s))
+			n += count_ring(&rd, &view);
 	}
 	if (s->arenas[arena].layout.print_ring) {
 		struct gpubpf_session_arena *a = &s->arenas[arena];

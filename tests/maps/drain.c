@@ -225,6 +225,13 @@ static int zero(void *arg, u64 offset, u64 size)
 	return ask(w, w->device + offset, NULL, size);
 }
 
+/* The second comes when the first has moved all. */
+static void run_twice(void *arg, void (*work)(void *on), void *on)
+{
+	work(on);
+	work(on);
+}
+
 static bool never(void *arg, u64 bytes)
 {
 	return false;
@@ -260,7 +267,8 @@ static bool begin(struct world *w, uint64_t seed, bool batches, uint32_t bytes)
 	w->device = malloc(w->f.layout.size);
 	memcpy(w->device, w->f.arena, w->f.layout.size);
 	w->f.env.arena = (uintptr_t)w->device;
-	w->mirror = (struct gpubpf_mirror){ w->f.arena, w->f.layout.size, w, pull, push, zero, wait, never };
+	w->mirror = (struct gpubpf_mirror){ w->f.arena, w->f.layout.size, w, pull, push, zero, wait, never,
+					   .run = run_twice, .at_once = seed % 5000 };
 	return true;
 }
 
