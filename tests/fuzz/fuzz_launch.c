@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/twin.c hooks/device.c hooks/clock.c hooks/parse.c hooks/env.c maps/mirror.c
+// SOURCES: hooks/launch.c hooks/twin.c hooks/device.c hooks/drain.c hooks/clock.c hooks/parse.c hooks/env.c maps/mirror.c
 // SOURCES: core/wire.c core/session/msg.c core/session/match.c
 // LIBS: -DGPUBPF_VERSION="fuzz" -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
