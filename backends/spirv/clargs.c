@@ -7,8 +7,10 @@
 #include "clread.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options.h"
 
@@ -111,12 +113,30 @@ static int add_extensions(struct gpubpf_cl_args *args, const char *std, const ch
 	return 0;
 }
 
+/* Clang's own headers: beside this program where it brings them, else where clang was when it was built. */
+static const char *headers(struct gpubpf_pool *pool)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("clang/include"));
+	char *end;
+
+	if (n < 0)
+		return GPUBPF_CLANG_RESOURCES "/include";
+	path[n] = 0;
+	end = strrchr(path, '/');
+	strcpy(end ? end + 1 : path, "clang/include");
+	if (access(path, R_OK))
+		return GPUBPF_CLANG_RESOURCES "/include";
+	end = gpubpf_pool_strndup(pool, path, strlen(path));
+	return end ? end : GPUBPF_CLANG_RESOURCES "/include";
+}
+
 int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
 			struct gpubpf_pool *pool, struct gpubpf_cl_args *args)
 {
 	static const char *const fixed[] = {
-		"-x", "cl", "-w", "-ferror-limit=0", "-isystem", GPUBPF_CLANG_RESOURCES "/include",
-		"-Xclang", "-finclude-default-header", "-Xclang", "-fdeclare-opencl-builtins", "-target",
+		"-x", "cl", "-w", "-ferror-limit=0", "-Xclang", "-finclude-default-header", "-Xclang",
+		"-fdeclare-opencl-builtins", "-isystem",
 	};
 	const struct vendor *vendor = vendor_of(caps);
 	struct gpubpf_cl_words words;
@@ -132,6 +152,8 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		add(args, fixed[i]);
+	add(args, headers(pool));
+	add(args, "-target");
 	add(args, vendor->triple);
 	for (size_t i = 0; i < sizeof(vendor->define) / sizeof(vendor->define[0]); i++)
 		add(args, vendor->define[i]);
