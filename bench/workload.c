@@ -2,9 +2,11 @@
 /*
  * The measured program: an ordinary OpenCL application that knows nothing of gpubpf.
  *   workload VARIANT WORK-ITEMS LAUNCHES
- * VARIANT is the kernel: `native`, or the same kernel with a probe's work written into it by hand
- * (`counter`, `histogram`, `event`); `enqueue` times clEnqueueNDRangeKernel alone, of an empty kernel.
- * Prints the median time of a launch in ns, and a check of what the kernel computed and counted.
+ * VARIANT is the kernel: `native`, a vector addition, or the same with a probe's work written into it by hand
+ * (`counter`, `histogram`, `event`); `busy` computes for long, $BENCH_BUSY (16) turns of a loop; `enqueue` times
+ * clEnqueueNDRangeKernel alone, of an empty kernel. Prints the median time of a launch and the median of the
+ * processor time that one took, all threads of the process together, in ns, and a check of what the kernel computed
+ * and counted.
  */
 #include <CL/cl.h>
 #include <stdint.h>
@@ -14,13 +16,16 @@
 #include <time.h>
 
 #define GROUP 256
-#define EVENTS (1u << 20) /* room of the hand-written event ring, records */
+#define EVENTS (1u << 22) /* room of the hand-written event ring, records: 64 MiB, as the probe's */
 
 static const char source[] =
 	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 	"#define BODY size_t i = get_global_id(0); c[i] = a[i] + b[i]\n"
 	"__kernel void native(__global const float *a, __global const float *b, __global float *c,\n"
 	"		__global ulong *w) { BODY; }\n"
+	"__kernel void busy(__global const float *a, __global const float *b, __global float *c,\n"
+	"		__global ulong *w) { size_t i = get_global_id(0); float x = a[i];\n"
+	"	for (int n = 0; n < BUSY; n++) x = x * 0.9f + b[i]; c[i] = x; }\n"
 	"__kernel void counter(__global const float *a, __global const float *b, __global float *c,\n"
 	"		__global ulong *w) { BODY; atom_add(w, 1ul); }\n"
 	"__kernel void histogram(__global const float *a, __global const float *b, __global float *c,\n"
@@ -37,11 +42,11 @@ static void die(const char *what, cl_int err)
 	exit(1);
 }
 
-static uint64_t now(void)
+static uint64_t now(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
@@ -65,27 +70,38 @@ static cl_mem buffer(cl_context context, cl_kernel kernel, cl_uint arg, size_t s
 	return mem;
 }
 
-/* the median of `launches` timed ones, each waited for; `enqueue` times the call alone */
-static uint64_t measure(cl_command_queue queue, cl_kernel kernel, size_t items, unsigned launches, int call_only)
+static uint64_t median(uint64_t *times, unsigned n)
 {
-	uint64_t *times = calloc(launches, sizeof(*times)), median;
+	qsort(times, n, sizeof(*times), by_value);
+	return times[n / 2];
+}
+
+/* the median of `launches` timed ones, each waited for, and of their processor times; `enqueue` times the call
+ * alone */
+static uint64_t measure(cl_command_queue queue, cl_kernel kernel, size_t items, unsigned launches, int call_only,
+			uint64_t *cpu)
+{
+	uint64_t *times = calloc(launches, sizeof(*times)), *cpus = calloc(launches, sizeof(*cpus)), ns;
 	size_t local = GROUP;
 
 	for (unsigned i = 0; i < launches + 3; i++) {
-		uint64_t start = now(), called;
+		uint64_t start = now(CLOCK_MONOTONIC), used = now(CLOCK_PROCESS_CPUTIME_ID), called;
 		cl_int err = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, &local, 0, NULL, NULL);
 
-		called = now();
+		called = now(CLOCK_MONOTONIC);
 		if (err)
 			die("clEnqueueNDRangeKernel", err);
 		clFinish(queue);
-		if (i >= 3)
-			times[i - 3] = (call_only ? called : now()) - start;
+		if (i < 3)
+			continue;
+		times[i - 3] = (call_only ? called : now(CLOCK_MONOTONIC)) - start;
+		cpus[i - 3] = now(CLOCK_PROCESS_CPUTIME_ID) - used;
 	}
-	qsort(times, launches, sizeof(*times), by_value);
-	median = times[launches / 2];
+	ns = median(times, launches);
+	*cpu = median(cpus, launches);
 	free(times);
-	return median;
+	free(cpus);
+	return ns;
 }
 
 int main(int argc, char **argv)
@@ -93,7 +109,7 @@ int main(int argc, char **argv)
 	const char *variant = argc > 1 ? argv[1] : "native";
 	size_t items = argc > 2 ? strtoull(argv[2], NULL, 0) : 1 << 20;
 	unsigned launches = argc > 3 ? atoi(argv[3]) : 20;
-	const char *text = source;
+	const char *text = source, *busy = getenv("BENCH_BUSY");
 	char options[64];
 	cl_platform_id platform;
 	cl_device_id device;
@@ -102,7 +118,7 @@ int main(int argc, char **argv)
 	cl_program program;
 	cl_kernel kernel;
 	float *data = malloc(items * sizeof(*data));
-	uint64_t *words = calloc(16 + 2 * EVENTS, sizeof(*words)), counted = 0, ns;
+	uint64_t *words = calloc(16 + 2 * EVENTS, sizeof(*words)), counted = 0, ns, cpu;
 	cl_mem out, extra;
 	double sum = 0;
 	cl_int err;
@@ -112,7 +128,7 @@ int main(int argc, char **argv)
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
 	queue = clCreateCommandQueue(context, device, 0, &err);
 	program = clCreateProgramWithSource(context, 1, &text, NULL, &err);
-	snprintf(options, sizeof(options), "-DROOM=%uul", EVENTS);
+	snprintf(options, sizeof(options), "-DROOM=%uul -DBUSY=%s", EVENTS, busy ? busy : "16");
 	err = clBuildProgram(program, 1, &device, options, NULL, NULL);
 	if (err)
 		die("clBuildProgram", err);
@@ -125,14 +141,14 @@ int main(int argc, char **argv)
 	buffer(context, kernel, 1, items * sizeof(*data), data);
 	out = buffer(context, kernel, 2, items * sizeof(*data), data);
 	extra = buffer(context, kernel, 3, (16 + 2 * EVENTS) * sizeof(*words), words);
-	ns = measure(queue, kernel, items, launches, !strcmp(variant, "enqueue"));
+	ns = measure(queue, kernel, items, launches, !strcmp(variant, "enqueue"), &cpu);
 	clEnqueueReadBuffer(queue, out, CL_TRUE, 0, items * sizeof(*data), data, 0, NULL, NULL);
 	clEnqueueReadBuffer(queue, extra, CL_TRUE, 0, 256 * sizeof(*words), words, 0, NULL, NULL);
 	for (size_t i = 0; i < items; i++)
 		sum += data[i];
 	for (int i = 0; i < (!strcmp(variant, "histogram") ? 256 : 1); i++)
 		counted += words[i];
-	printf("%llu ns, sum %.0f, counted %llu of %llu\n", (unsigned long long)ns, sum, (unsigned long long)counted,
-	       (unsigned long long)items * (launches + 3));
+	printf("%llu ns, %llu ns of processor, sum %.0f, counted %llu of %llu\n", (unsigned long long)ns,
+	       (unsigned long long)cpu, sum, (unsigned long long)counted, (unsigned long long)items * (launches + 3));
 	return 0;
 }
