@@ -160,6 +160,16 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 	return true;
 }
 
+/* What stands in such a function takes stack at each depth, of which the application allowed for its own alone: the
+ * thread would leave it, and the kernel fail. */
+static bool is_recursive(const struct making *m, uint32_t function)
+{
+	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, &m->infos[function]), recursive = !calls || calls[function];
+
+	free(calls);
+	return recursive;
+}
+
 /* The functions that the kernel calls and programs name. */
 static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
@@ -172,6 +182,9 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 			continue;
 		if (m->infos[i].reason[0])
 			refuse_kernel(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
+		else if (is_recursive(m, i))
+			refuse_kernel(k, "function %s calls itself: a probe would take stack at each depth, which the "
+				      "program has not allowed for; name other functions", m->infos[i].name);
 		else if (++n > GPUBPF_MAX_CALLS)
 			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer", GPUBPF_MAX_CALLS);
 		if (k->reason[0] || !add_site(m, kernel, info, GPUBPF_SITE_CALL, &m->infos[i]))

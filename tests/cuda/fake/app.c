@@ -94,7 +94,10 @@ static const char text[] = HEADER
 	ENTRY(heavy, "//fake param\n//fake twin-regs 255\n")
 	ENTRY(bad, "//fake param\n//fake twin-broken\n")
 	".func _Z6helperj(.param .b32 x)\n{\n//fake calls 3\n\tret;\n}\n"
-	ENTRY(caller, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z6helperj, (p); }\n");
+	ENTRY(caller, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z6helperj, (p); }\n")
+	".func _Z5againj(.param .b32 x)\n{\n//fake calls 1\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z5againj, (p); }\n"
+	"\tret;\n}\n"
+	ENTRY(deep, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z5againj, (p); }\n");
 
 static uint32_t *to_host(CUdeviceptr at)
 {
@@ -463,21 +466,24 @@ static void enumerated(void)
 	told("other", 1, 128);
 }
 
-/* A kernel that calls a function, three times in each thread, and one that calls none. */
+/* A kernel that calls a function, three times in each thread, one that calls none, and one whose function calls
+ * itself. */
 static void functions(void)
 {
-	CUfunction caller, other;
+	CUfunction caller, other, deep;
 	CUdeviceptr word;
 	CUmodule module;
 
 	begin(0);
 	caller = load(&module, "caller");
 	GOOD(cu.cuModuleGetFunction(&other, module, "other"));
+	GOOD(cu.cuModuleGetFunction(&deep, module, "deep"));
 	word = new_word();
 	for (int i = 0; i < 5; i++) {
 		run(caller, word, 2, NULL);
 		run(other, word, 1, NULL);
 	}
+	run(deep, word, 1, NULL);
 	printf("word %u\n", *to_host(word));
 	told("caller", 5, 5 * 128);
 	told("other", 5, 5 * 64);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device functions that stay functions: recursive, called where lanes are apart, by another function, of a template,
- * of a class, of a file. "call NAME N SUM": the calls of each, as they count themselves, and the sum of the first
- * arguments.
+ * Device functions that stay functions: called where lanes are apart, by another function, of a template, of a
+ * class, of a file; and, in a kernel of its own, one that calls itself, which can have no probe. "call NAME N SUM": the
+ * calls of each, as they count themselves, and the sum of the first arguments.
  */
 #include "threads.cuh"
 
-enum { FIBONACCI, MIX, BLEND, STEP, FUNCTIONS };
+enum { TWIST, MIX, BLEND, STEP, FUNCTIONS };
 
 __device__ unsigned long long told[FUNCTIONS][2];
 
@@ -18,8 +18,13 @@ __device__ void tell(int function, unsigned argument)
 
 __device__ __noinline__ unsigned fibonacci(unsigned n)
 {
-	tell(FIBONACCI, n);
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+
+__device__ __noinline__ unsigned twist(unsigned n)
+{
+	tell(TWIST, n);
+	return n * 40503u;
 }
 
 static __device__ __noinline__ unsigned mix(unsigned a, unsigned b)
@@ -52,7 +57,7 @@ __device__ __forceinline__ unsigned inlined(unsigned a)
 __global__ void calls(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-	unsigned v = i % 5 == 0 ? fibonacci(i % 7) : inlined(i);
+	unsigned v = i % 5 == 0 ? twist(i % 7) : inlined(i);
 
 	for (unsigned k = 0; k < i % 3; k++)
 		v += mix(i + k, v);
@@ -63,14 +68,22 @@ __global__ void calls(unsigned *out)
 	out[i] = v + shape::step(i % 4, shape{ i });
 }
 
+__global__ void recursive(unsigned *out)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	out[i] += fibonacci(i % 7);
+}
+
 int main()
 {
-	static const char *const names[] = { "fibonacci", "mix", "blend", "step" };
+	static const char *const names[] = { "twist", "mix", "blend", "step" };
 	unsigned long long host[FUNCTIONS][2];
 	const unsigned n = 64 * 128;
 	device_array<unsigned> out(n);
 
 	calls<<<64, 128>>>(out.data);
+	recursive<<<64, 128>>>(out.data);
 	check(cudaMemcpyFromSymbol(host, told, sizeof(host)));
 	for (int i = 0; i < FUNCTIONS; i++)
 		printf("call %s %llu %llu\n", names[i], host[i][0], host[i][1]);
