@@ -12,6 +12,7 @@
 
 #define DEVICES 8
 #define DEPTH 16
+#define SOILED (8u << 20)  /* of new memory, from its beginning */
 
 pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -397,6 +398,18 @@ FAKE_EXPORT CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllo
 	return 0;
 }
 
+/* What was there before is nobody's to say. */
+static bool soil(int fd, size_t size)
+{
+	size_t n = size < SOILED ? size : SOILED;
+	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return false;
+	memset(at, 0xa5, n);
+	return !munmap(at, n);
+}
+
 FAKE_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
 		     unsigned long long flags)
 {
@@ -406,7 +419,7 @@ FAKE_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t si
 	if (error)
 		return error;
 	fd = memfd_create("fake-device-memory", MFD_CLOEXEC);
-	if (fd < 0 || ftruncate(fd, size) < 0)
+	if (fd < 0 || ftruncate(fd, size) < 0 || !soil(fd, size))
 		return FAKE_OUT_OF_MEMORY;
 	*handle = fd;
 	return 0;
