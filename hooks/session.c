@@ -25,6 +25,8 @@
 #define LEAVE_NS 3000000000ull
 #define SOCKET_FLOOR 700      /* descriptors of the application stay below */
 
+enum { STAYING, LEAVING, LEFT };
+
 struct gpubpf_request {
 	struct gpubpf_request *next;
 	uint32_t seq;
@@ -46,7 +48,7 @@ static struct {
 	uint32_t seq, asked;  /* twins that are not answered yet, though nobody may wait for them */
 	bool reading;
 	atomic_int reader;    /* the process that has the reader */
-	enum { STAYING, LEAVING, LEFT } _Atomic end;
+	atomic_int end;       /* of the process: STAYING, LEAVING, LEFT */
 } session = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool gpubpf_session_up(void)
@@ -300,12 +302,13 @@ void gpubpf_session_leave(void)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 	uint64_t deadline = gpubpf_now_ns() + LEAVE_NS;
+	int staying = STAYING;
 
-	if (!gpubpf_device_copied() || session.reader != getpid() || session.end != STAYING || !own_socket())
+	if (!gpubpf_device_copied() || session.reader != getpid() || !own_socket())
 		return;
-	session.end = LEAVING;
-	shutdown(session.sock, SHUT_RD); /* which wakes the reader */
-	while (session.end != LEFT && gpubpf_session_up() && gpubpf_now_ns() < deadline)
+	if (atomic_compare_exchange_strong(&session.end, &staying, LEAVING))
+		shutdown(session.sock, SHUT_RD); /* which wakes the reader */
+	while (session.end == LEAVING && gpubpf_session_up() && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
 }
 
