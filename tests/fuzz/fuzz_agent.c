@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/parse.c hooks/cache.c hooks/env.c hooks/opencl/binary.c hooks/opencl/code.c
-// SOURCES: hooks/opencl/sha256.c backends/spirv/parts.c core/wire.c core/session/msg.c core/session/match.c
+// SOURCES: hooks/opencl/sha256.c hooks/opencl/special.c backends/spirv/parts.c core/wire.c core/session/msg.c core/session/match.c
 // LIBS: -lpthread
-/* Any bytes as what a tool says to the agent, and as what the agent finds in its cache: taken or refused,
- * and nothing worse. The first byte says which. */
+/* Any bytes as what a tool says to the agent, as what the agent finds in its cache, and as a SPIR-V module whose
+ * constants are set: taken or refused, and nothing worse. The first byte says which. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +15,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* what the OpenCL layer's files want beside */
 const cl_icd_dispatch *ocl;
 
+static struct ocl_program program = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 void *ocl_table_find(enum ocl_table table, const void *handle)
 {
-	return NULL;
+	return handle == &program ? &program : NULL;
+}
+
+static cl_int CL_API_CALL take_constant(cl_program handle, cl_uint id, size_t size, const void *value)
+{
+	return CL_SUCCESS;
 }
 
 struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device)
@@ -73,6 +80,21 @@ static void stored(const uint8_t *data, size_t size)
 	ocl_code_put(code);
 }
 
+/* the constant's size, its number and value, and the module */
+static void special(const uint8_t *data, size_t size)
+{
+	static const cl_icd_dispatch table = { .clSetProgramSpecializationConstant = take_constant };
+
+	if (size < 10)
+		return;
+	ocl = &table;
+	program.code = ocl_code_new(GPUBPF_IMAGE_SPIRV, data + 10, size - 10, "");
+	ocl_clSetProgramSpecializationConstant((cl_program)&program, data[1], data[0] % 9, data + 2);
+	if (!program.code || program.code->size != size - 10)
+		abort();
+	ocl_code_put(program.code);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct gpubpf_packet packet;
@@ -97,6 +119,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 5:
 		gpubpf_msg_parse(data + 1, size - 1, &packet);
+		break;
+	case 6:
+		special(data + 1, size - 1);
 		break;
 	}
 	return 0;
