@@ -35,6 +35,33 @@ bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return seen;
 }
 
+/* Take away what nobody calls any more until nothing changes: what is left are cycles, and what they call. */
+bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
+{
+	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0, left = 0;
+
+	for (uint32_t i = 0; callers && stack && i < n; i++)
+		for (uint32_t k = 0; calls[i] && k < infos[i].ncallees; k++)
+			callers[infos[i].callees[k]]++;
+	for (uint32_t i = 0; callers && stack && i < n; i++) {
+		left += calls[i];
+		if (calls[i] && !callers[i])
+			stack[depth++] = i;
+	}
+	while (depth) {
+		const struct gpubpf_kernel_info *at = &infos[stack[--depth]];
+
+		left--;
+		for (uint32_t k = 0; k < at->ncallees; k++)
+			if (!--callers[at->callees[k]])
+				stack[depth++] = at->callees[k];
+	}
+	left += !callers || !stack;
+	free(callers);
+	free(stack);
+	return left;
+}
+
 const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)

@@ -13,6 +13,8 @@ struct gpubpf_unit;
 
 /* Those of `kernel`, which is one of infos: a mark for each info, malloc'd. NULL: out of memory. */
 bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, const struct gpubpf_kernel_info *kernel);
+/* Does some function of these, marked as found, call itself, directly or by others? True if memory is out. */
+bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls);
 /*
  * Their names, each ended by ';', malloc'd; NULL: out of memory. At most 64 KiB, which those that a program of the
  * unit names come first to fill.

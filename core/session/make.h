@@ -32,6 +32,7 @@ struct gpubpf_twin {
 		uint32_t nparams;
 		char reason[240];
 		char *functions;   /* that it calls: calls.h; NULL: not known */
+		bool recurses;     /* one of them calls itself */
 	} *kernels;
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;

@@ -90,6 +90,8 @@ enum gpubpf_twin_flags {
 	GPUBPF_TWIN_ARG_ARENA = 1 << 0,  /* extra arguments after the kernel's own, in this order */
 	GPUBPF_TWIN_ARG_LAUNCH = 1 << 1,
 	GPUBPF_TWIN_ARG_PID = 1 << 2,
+	/* the kernel recurses: the runtime does not know its stack, and the twin must have no larger frame */
+	GPUBPF_TWIN_RECURSES = 1 << 3,
 };
 
 /*

@@ -160,16 +160,6 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 	return true;
 }
 
-/* What stands in such a function takes stack at each depth, of which the application allowed for its own alone: the
- * thread would leave it, and the kernel fail. */
-static bool is_recursive(const struct making *m, uint32_t function)
-{
-	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, &m->infos[function]), recursive = !calls || calls[function];
-
-	free(calls);
-	return recursive;
-}
-
 /* The functions that the kernel calls and programs name. */
 static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
@@ -182,9 +172,9 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 			continue;
 		if (m->infos[i].reason[0])
 			refuse_kernel(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
-		else if (is_recursive(m, i))
-			refuse_kernel(k, "function %s calls itself: a probe would take stack at each depth, which the "
-				      "program has not allowed for; name other functions", m->infos[i].name);
+		else if (k->recurses)
+			refuse_kernel(k, "it calls a function that calls itself: probes of functions would take stack at "
+				      "each depth, which the program has not allowed for");
 		else if (++n > GPUBPF_MAX_CALLS)
 			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer", GPUBPF_MAX_CALLS);
 		if (k->reason[0] || !add_site(m, kernel, info, GPUBPF_SITE_CALL, &m->infos[i]))
@@ -200,8 +190,6 @@ static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf
 	const struct gpubpf_prog *prog = gpubpf_calls_program(&m->s->loaded->unit);
 	bool *calls, fits;
 
-	if (!prog && !m->s->opts.inspect)
-		return true;
 	if (!(m->req->caps.bits & GPUBPF_CAP_CALLS)) {
 		if (prog)
 			refuse_kernel(k, "program %s is for device functions (gpu/call), in which %s can have no probes",
@@ -209,6 +197,7 @@ static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf
 		return !prog;
 	}
 	calls = gpubpf_calls_find(m->infos, m->ninfos, info);
+	k->recurses = calls && gpubpf_calls_recurse(m->infos, m->ninfos, calls);
 	if (calls)
 		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->s->loaded->unit);
 	fits = calls && k->functions && (m->s->opts.inspect || add_calls(m, kernel, info, calls));
@@ -385,7 +374,8 @@ static int publish(struct making *m)
 		if (!k || k->reason[0])
 			continue;
 		snprintf(k->twin, sizeof(k->twin), "gpubpf_twin_%s", k->name);
-		k->flags = m->loads ? GPUBPF_TWIN_ARG_PID : GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH | GPUBPF_TWIN_ARG_PID;
+		k->flags = GPUBPF_TWIN_ARG_PID | (m->loads ? 0 : GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH) |
+			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0);
 	}
 	for (uint32_t i = 0; i < t->nkernels; i++)
 		if (!t->kernels[i].twin[0] && has_site(m, i))

@@ -11,6 +11,7 @@
 #define CLOCK_WORD "gpubpf_clock_offset"
 #define LAUNCH_WORD "gpubpf_launch"
 #define PID_WORD "gpubpf_pid"
+#define FUNC_LOCAL 3     /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
 #define FUNC_REGISTERS 4 /* CU_FUNC_ATTRIBUTE_NUM_REGS */
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
@@ -202,13 +203,26 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	return error;
 }
 
+/* A kernel that recurses has as much stack as the program set as a limit, and may use it up; others have what the
+ * driver finds that they need. */
+static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
+{
+	frame[0] = frame[1] = 0;
+	if (cuda_next.cuFuncGetAttribute) {
+		cuda_next.cuFuncGetAttribute(&frame[0], FUNC_LOCAL, cuda_plain_function(t->original));
+		cuda_next.cuFuncGetAttribute(&frame[1], FUNC_LOCAL, t->f);
+	}
+	return frame[1] <= frame[0];
+}
+
 static int twin_kernel(void *module, const char *name, void *adapter_kernel, uint32_t params, uint32_t twin_flags,
 		       void **twin, struct gpubpf_why *why)
 {
 	struct module *m = module;
 	struct cuda_twin_handle *t = calloc(1, sizeof(*t));
+	int mode, frame[2] = { 0, 0 };
+	bool fits = true;
 	CUresult error;
-	int mode;
 
 	if (!t)
 		return -ENOMEM;
@@ -219,7 +233,15 @@ static int twin_kernel(void *module, const char *name, void *adapter_kernel, uin
 	error = cuda_enter(&cuda_own, m->context, &mode);
 	if (!error) {
 		error = find_kernel(m, t, name);
+		if (!error && (twin_flags & GPUBPF_TWIN_RECURSES))
+			fits = frame_fits(t, frame);
 		cuda_leave(&cuda_own, &mode);
+	}
+	if (!error && !fits) {
+		free(t);
+		snprintf(why->text, sizeof(why->text), "it calls a function that calls itself, and its twin would take %d "
+			 "bytes of stack a thread in place of %d, which the program has not allowed for", frame[1], frame[0]);
+		return -EOPNOTSUPP;
 	}
 	if (error) {
 		free(t);

@@ -2,6 +2,7 @@
 /*
  * calls CASES OBJECT: device functions of the kernel "kernel" of each of CASES/calls, and probes in them. In the file:
  *   // calls NAME(N)...   what the worker lists that the kernel calls, with their number of parameters, in any order
+ *   // recurses           one of these calls itself
  *   // refused WHY        the reason that is given of a function of the list
  * Twins are made with a probe of the test in each by cuda_inject(), and with the program of OBJECT, which reads the
  * function's name and first argument, by the worker; ptxas assembles them.
@@ -39,6 +40,7 @@ struct tried {
 	uint32_t n;
 	const struct gpubpf_kernel_info *function[MOST]; /* that the kernel calls */
 	uint32_t nfunctions;
+	bool recurses;
 };
 
 static struct gpubpf_worker *worker;
@@ -73,6 +75,7 @@ static bool listed(struct tried *t, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; calls && i < t->n && t->nfunctions < MOST; i++)
 		if (calls[i])
 			t->function[t->nfunctions++] = &t->infos[i];
+	t->recurses = calls && gpubpf_calls_recurse(t->infos, t->n, calls);
 	free(calls);
 	return kernel;
 }
@@ -198,6 +201,7 @@ static void try_case(const char *path, const struct gpubpf_lower_job *job)
 	gpubpf_diag_init(&diag);
 	if (ok(listed(&t, &diag), "%s is read", t.name)) {
 		check_list(&t, expected);
+		ok(t.recurses == !!strstr(text, "// recurses"), "%s: it recurses, or not", t.name);
 		if (refused[0]) {
 			ok(t.nfunctions == 1 && strstr(t.function[0]->reason, refused), "%s: %s", t.name, refused);
 		} else if (t.nfunctions) {

@@ -97,7 +97,9 @@ static const char text[] = HEADER
 	ENTRY(caller, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z6helperj, (p); }\n")
 	".func _Z5againj(.param .b32 x)\n{\n//fake calls 1\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z5againj, (p); }\n"
 	"\tret;\n}\n"
-	ENTRY(deep, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z5againj, (p); }\n");
+	ENTRY(framed, "//fake param\n//fake counter\n//fake twin-frame 64\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni "
+	      "_Z5againj, (p); }\n")
+	ENTRY(deep, "//fake param\n//fake counter\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z5againj, (p); }\n");
 
 static uint32_t *to_host(CUdeviceptr at)
 {
@@ -550,6 +552,24 @@ static void linked(void)
 	told("linked", 2, 3 * 64);
 }
 
+/* Kernels that recurse: the twin of one has a larger frame. */
+static void recursing(void)
+{
+	CUfunction deep, framed;
+	CUdeviceptr word;
+	CUmodule module;
+
+	begin(0);
+	deep = load(&module, "deep");
+	GOOD(cu.cuModuleGetFunction(&framed, module, "framed"));
+	word = new_word();
+	run(deep, word, 2, NULL);
+	run(framed, word, 3, NULL);
+	printf("word %u\n", *to_host(word));
+	told("deep", 1, 128);
+	told("framed", 1, 0);
+}
+
 /* Nanoseconds of a launch. */
 static void cost(void)
 {
@@ -649,7 +669,7 @@ int main(int argc, char **argv)
 		{ "captured", captured }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
-		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked },
+		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "recursing", recursing },
 	};
 
 	if (argc != 3)

@@ -3,6 +3,7 @@
  * A CUDA driver that is not NVIDIA's: libcuda.so.1 for tests of the agent. Device memory is host memory; a
  * kernel does what its PTX says in comments, at the launch itself or when the graph that captured it runs:
  *   //fake regs N        before an entry: its registers (default 32), of which an SM has 65536
+ *   //fake twin-frame N  in an entry: bytes of stack that its twin takes (default 0, as it does itself)
  *   //fake param         adds the launch's threads to the u32 that its first parameter points to
  *   //fake add VAR       adds them to the module's u32 variable VAR, or to what gpubpf_bind_<i> points to
  *   //fake count I       adds them to count I of the arena that gpubpf_arena points to (tests/hooks/fake_tool.h)
