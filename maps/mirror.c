@@ -116,7 +116,8 @@ static u64 prod_at(const struct drain *d, u32 copy)
 static u64 place(const struct drain *d, u32 copy, u64 position)
 {
 	return d->l->data + copy * d->l->copy_stride +
-	       GPUBPF_RING_SEGMENT(position) % GPUBPF_RING_SEGMENTS * (d->segment + d->room) + GPUBPF_RING_OFFSET(position);
+	       GPUBPF_RING_SEGMENT(position) % GPUBPF_RING_SEGMENTS * (d->segment + d->room) +
+	       GPUBPF_RING_OFFSET(position);
 }
 
 /* A full segment is so to its end, room included, however often lanes tried it. */
@@ -139,7 +140,9 @@ static u64 ahead(u64 position, u64 of)
 /* Where the span's part in the segment of `position` ends. */
 static u64 part_end(const struct drain *d, const struct span *s, u64 position)
 {
-	return GPUBPF_RING_SEGMENT(position) == GPUBPF_RING_SEGMENT(s->to) ? GPUBPF_RING_OFFSET(s->to) : d->segment + d->room;
+	bool last = GPUBPF_RING_SEGMENT(position) == GPUBPF_RING_SEGMENT(s->to);
+
+	return last ? GPUBPF_RING_OFFSET(s->to) : d->segment + d->room;
 }
 
 static u64 span_bytes(const struct drain *d, const struct span *s)
@@ -151,7 +154,8 @@ static u64 span_bytes(const struct drain *d, const struct span *s)
 	return bytes;
 }
 
-/* Nothing, where the positions are none that a ring can have: the program wrote over them, and the reader will say so. */
+/* Nothing, where the positions are none that a ring can have: the program wrote over them, and the reader will
+ * say so. */
 static struct span plan(struct drain *d, u32 copy)
 {
 	u64 prod = gpubpf_load_u64(prod_at(d, copy)), now = d->lines[copy].prod & ~7ull;
@@ -168,8 +172,8 @@ static struct span plan(struct drain *d, u32 copy)
 	if (ahead(s.from, cons) >= GPUBPF_RING_SEGMENTS)
 		return none; /* the reader has yet to leave the segment there */
 	if (ahead(s.to, cons) >= GPUBPF_RING_SEGMENTS)
-		s.to = ((GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP) << GPUBPF_RING_SHIFT |
-		       (d->segment + d->room);
+		s.to = (GPUBPF_RING_SEGMENT(cons) + GPUBPF_RING_SEGMENTS - 1) % GPUBPF_RING_WRAP
+			       << GPUBPF_RING_SHIFT | (d->segment + d->room);
 	return s;
 }
 
@@ -246,7 +250,9 @@ static int publish(struct drain *d, u32 copy, u64 *freed)
 	for (; !err && n; n--, at = gpubpf_ring_next_segment(at))
 		err = d->m->zero(d->m->arg, place(d, copy, at), d->segment + d->room);
 	d->cons[copy] = at;
-	return err ? err : d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
+	if (err)
+		return err;
+	return d->m->push(d->m->arg, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy), &d->cons[copy], 8);
 }
 
 /* Some copies. Lanes that found all full look again when the word has changed. */

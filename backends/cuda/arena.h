@@ -22,7 +22,7 @@ struct gpubpf_device {
 	CUmemGenericAllocationHandle handle;
 	CUstream copies;         /* the arena's */
 	char *zeros;             /* pinned */
-	atomic_bool *pinned;            /* pieces of the mirror, so that copies to them need nobody's help; NULL: none can be */
+	atomic_bool *pinned;            /* pieces of the mirror, for copies without the driver's help; NULL: none */
 	CUstream stream;         /* for the clock and launches of our own; made with the first */
 	struct waiter *waiter;   /* whose time was over before the device was still */
 	CUmodule clock_module;

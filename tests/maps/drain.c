@@ -351,8 +351,8 @@ static void test_holds(uint64_t seed)
 	}
 	while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
 		;
-	ok(launches > 3 && !w.dropped && !w.bad && count(w.seen) == w.next, "a ring that holds a launch: %u records of %u "
-	   "launches, %u dropped", count(w.seen), launches, w.dropped);
+	ok(launches > 3 && !w.dropped && !w.bad && count(w.seen) == w.next,
+	   "a ring that holds a launch: %u records of %u launches, %u dropped", count(w.seen), launches, w.dropped);
 	end(&w);
 }
 
@@ -394,7 +394,8 @@ static void test_killed(uint64_t seed)
 		bad += w.bad;
 		end(&w);
 	}
-	ok(kills > 100 && !lost && !bad, "killed %u times: %u records of finished warps lost, %u bad", kills, lost, bad);
+	ok(kills > 100 && !lost && !bad, "killed %u times: %u records of finished warps lost, %u bad", kills, lost,
+	   bad);
 }
 
 int main(void)
