@@ -32,6 +32,7 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 {
 	char body[] = "mov.u32 %r, 1;", name[256];
 	struct cuda_probe probe = { .body = body, .body_size = sizeof(body) - 1 };
+	struct cuda_sites sites = { .entry = &probe, .exit = &probe };
 	uint32_t len = m->tokens[m->nodes[kernel].name].len, n;
 	struct gpubpf_param *params;
 	struct gpubpf_diag diag;
@@ -43,7 +44,7 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	if (!cuda_params(m, kernel, &params, &n))
 		free(params);
 	gpubpf_diag_init(&diag);
-	if (!cuda_inject(m, name, &probe, &probe, "", 0, 700, &twin, &diag))
+	if (!cuda_inject(m, name, &sites, "", 0, 700, &twin, &diag))
 		cuda_twin_finish(&twin);
 	else if (!diag.what[0])
 		abort();

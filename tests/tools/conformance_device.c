@@ -52,7 +52,7 @@ static void finish_case(struct runner *r, size_t i, const char *error)
 {
 	struct outcome *out = &r->shared->out[i];
 
-	snprintf(out->error, sizeof(out->error), "%s", error);
+	snprintf(out->error, sizeof(out->error), "%.*s", (int)sizeof(out->error) - 1, error);
 	out->group = 0;
 	r->shared->progress++;
 }
