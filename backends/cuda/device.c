@@ -190,7 +190,11 @@ static void *wait_context(void *arg)
 
 	error = cuda_enter(w->cu, w->context, &mode);
 	if (!error) {
-		error = w->cu->ctx_synchronize();
+		error = CUDA_ERROR_NOT_READY;
+		if (cuda_wait_begin()) {
+			error = w->cu->ctx_synchronize();
+			cuda_wait_end();
+		}
 		cuda_leave(w->cu, &mode);
 	}
 	atomic_store(&w->error, error);

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 static struct cuda_driver table;
 static char problem[200];
@@ -50,6 +52,44 @@ void cuda_leave(const struct cuda_driver *driver, int *mode)
 
 	driver->capture_mode(mode);
 	driver->ctx_pop(&old);
+}
+
+/* ---- our waits, and the application's captures ---- */
+
+#define WAIT_BEGINS_NS 50000l
+#define WAIT_BEGINS 40 /* looks: a wait that takes longer waits in the driver */
+
+static atomic_int captures, waits;
+
+bool cuda_wait_begin(void)
+{
+	atomic_fetch_add(&waits, 1);
+	if (!atomic_load(&captures))
+		return true;
+	cuda_wait_end();
+	return false;
+}
+
+void cuda_wait_end(void)
+{
+	atomic_fetch_sub(&waits, 1);
+}
+
+void cuda_capture_begin(void)
+{
+	const struct timespec nap = { .tv_nsec = WAIT_BEGINS_NS };
+
+	atomic_fetch_add(&captures, 1);
+	for (int i = 0; i < WAIT_BEGINS && atomic_load(&waits); i++)
+		nanosleep(&nap, NULL);
+}
+
+void cuda_capture_end(void)
+{
+	int n = atomic_load(&captures);
+
+	while (n > 0 && !atomic_compare_exchange_weak(&captures, &n, n - 1))
+		;
 }
 
 CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size)

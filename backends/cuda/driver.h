@@ -6,6 +6,7 @@
 #ifndef GPUBPF_CUDA_DRIVER_H
 #define GPUBPF_CUDA_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,12 @@ typedef struct CUstream_st *CUstream;
 typedef unsigned long long CUmemGenericAllocationHandle;
 
 enum {
+	CUDA_ERROR_INVALID_VALUE = 1,
+	CUDA_ERROR_ILLEGAL_STATE = 401,
 	CUDA_ERROR_NOT_FOUND = 500,
 	CUDA_ERROR_NOT_READY = 600,
+	CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903,
+	CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
 
 	CU_STREAM_NON_BLOCKING = 1,
 	CU_STREAM_CAPTURE_MODE_RELAXED = 2,
@@ -130,6 +135,15 @@ CUresult cuda_enter(const struct cuda_driver *driver, CUcontext context, int *mo
 void cuda_leave(const struct cuda_driver *driver, int *mode);
 /* Copy to the device, in a context that was entered. */
 CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size);
+
+/*
+ * To wait for a context in which a stream is captured breaks that capture. cuda_wait_begin() is false while one
+ * is, and cuda_capture_begin() gives a wait that has just begun the time to pass into the driver.
+ */
+bool cuda_wait_begin(void);
+void cuda_wait_end(void);
+void cuda_capture_begin(void);
+void cuda_capture_end(void);
 
 /* "CUDA_ERROR_INVALID_VALUE"; never NULL. */
 const char *cuda_error(const struct cuda_driver *driver, CUresult error);

@@ -214,7 +214,7 @@ static void chosen(void)
 int main(int argc, char **argv)
 {
 	static const char *const hows[] = { "link", "dlsym", "proc1", "proc2", "ptsz" };
-	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "nodes", "occupancy",
+	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy",
 						 "refused", "broken-twin", "threads", "unload", "children",
 						 "enumerated" };
 

@@ -285,6 +285,31 @@ static void captured(void)
 	told("scale", 1, 5 * 3 * 64);
 }
 
+/* A capture that takes its time, while the maps have something new that might be copied. */
+static void slowly(void)
+{
+	CUdeviceptr word;
+	CUmodule module;
+	CUgraphExec ready;
+	CUstream stream;
+	CUgraph graph;
+	CUfunction f;
+
+	begin(0);
+	f = load(&module, "scale");
+	word = new_word();
+	GOOD(cuStreamCreate(&stream, 0));
+	run(f, word, 3, stream);
+	GOOD(cuStreamBeginCapture_v2(stream, 0));
+	usleep(1500000);
+	run(f, word, 3, stream);
+	GOOD(cuStreamEndCapture(stream, &graph));
+	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 0));
+	GOOD(cuGraphLaunch(ready, stream));
+	printf("word %u\n", *to_host(word));
+	told("scale", 2, 2 * 3 * 64);
+}
+
 static void nodes(void)
 {
 	CUdeviceptr word;
@@ -666,7 +691,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
-		{ "captured", captured }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
+		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "recursing", recursing },
