@@ -25,7 +25,6 @@
 #define EXIT_WAIT_S 2
 #define LOADING_NS 5000000000ull   /* for twins that are being loaded when their context or the process ends */
 #define ASKED_MS 300   /* for kernels that run when somebody wants to see the maps */
-#define MEMORY_FLOOR 700 /* descriptors of the application stay below */
 #define DRAINS 4       /* of rings in one copy: kernels may put out as fast as they are emptied */
 #define LAST_RECORDS_NS 5000000000ull /* for a reader to make room in the mirror */
 #define SETTLE_MS 2000 /* for kernels that run when their context or the process ends */
@@ -188,7 +187,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	}
 	d->host = (void *)hdr;
 	d->size = answer->size;
-	d->memory = fcntl(packet->fds[0], F_DUPFD_CLOEXEC, MEMORY_FLOOR);
+	d->memory = gpubpf_msg_take_fd(packet, 0);
 	return 0;
 }
 

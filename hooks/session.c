@@ -23,7 +23,7 @@
 #define JOIN_NS 2000000000ull
 #define SEND_NS 2000000000ull
 #define LEAVE_NS 3000000000ull
-#define SOCKET_FLOOR 700      /* descriptors of the application stay below */
+#define FD_FLOOR 700          /* descriptors of the application stay below */
 
 enum { STAYING, LEAVING, LEFT };
 
@@ -176,6 +176,19 @@ static void lose(const char *why)
 		gpubpf_hook_note("the session is over (%s); kernels run unprobed from here on", why);
 }
 
+/* A descriptor that we keep, out of the way of those that the application opens and chooses. Where its limit does
+ * not allow that it stays, but never as one of the standard three, which the application may have closed. */
+static int raised(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, FD_FLOOR);
+
+	if (high < 0 && fd <= STDERR_FILENO)
+		high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (high >= 0)
+		close(fd);
+	return high >= 0 ? high : fd;
+}
+
 /* An answer for one who waits. The payload is copied: the reader's buffer is used again. */
 static void settle(struct gpubpf_packet *packet)
 {
@@ -192,6 +205,8 @@ static void settle(struct gpubpf_packet *packet)
 	if (r->bytes) {
 		memcpy(r->bytes, packet->payload.at, size);
 		r->packet = *packet;
+		for (uint32_t i = 0; i < packet->nfds; i++)
+			r->packet.fds[i] = raised(packet->fds[i]);
 		gpubpf_reader_init(&r->packet.payload, r->bytes, size);
 		packet->nfds = 0;
 		memset(packet->fds, -1, sizeof(packet->fds));
@@ -411,7 +426,7 @@ void gpubpf_request_drop(struct gpubpf_request *request)
 static int connect_to(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd, high, err;
+	int fd, err;
 
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
@@ -428,10 +443,7 @@ static int connect_to(const char *path)
 		close(fd);
 		return err;
 	}
-	high = fcntl(fd, F_DUPFD_CLOEXEC, SOCKET_FLOOR);
-	if (high >= 0)
-		close(fd);
-	return high >= 0 ? high : fd;
+	return raised(fd);
 }
 
 static int say_hello(int fd, const char *backend)

@@ -214,6 +214,7 @@ static int load(struct gpubpf_twin_set *set)
 	if (!any_twin(&set->answer))
 		return 0;
 	err = packet->nfds ? read_image(packet->fds[0], &data, &size) : -EPROTO;
+	gpubpf_msg_close(packet); /* a descriptor a twin would use up the application's */
 	if (err < 0)
 		return because(&set->why, err, "the session's twin could not be read: %s", strerror(-err));
 	from = gpubpf_now_ns();

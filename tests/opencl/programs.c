@@ -4,6 +4,7 @@
 #include "app.h"
 
 #include <stdbool.h>
+#include <unistd.h>
 
 enum { CONTEXTS = 3, PROGRAMS = 6, N = 256 };
 
@@ -41,6 +42,19 @@ static void run_kernels(cl_program program, bool leave, cl_command_queue queue, 
 	}
 }
 
+/* Descriptors are the program's: none stays open for a twin. */
+static int twins_open(void)
+{
+	char path[32], to[64] = "";
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n += readlink(path, to, sizeof(to) - 1) > 0 && !strncmp(to, "/memfd:gpubpf-twin", 18);
+	}
+	return n;
+}
+
 static void run_program(cl_context context, cl_command_queue queue, cl_mem data, int i)
 {
 	const char *text = source;
@@ -56,6 +70,7 @@ static void run_program(cl_context context, cl_command_queue queue, cl_mem data,
 		CHECK(clBuildProgram(p, 1, &app_device, "-DSTEP=100", NULL, NULL));
 		run_kernels(p, false, queue, data);
 	}
+	printf("left open: %d\n", twins_open());
 	if (i % 3 != 1)
 		CHECK(clReleaseProgram(p));
 }
