@@ -126,6 +126,20 @@ static bool program_fits(const struct making *m, const struct gpubpf_prog *prog,
 	return true;
 }
 
+/* Several --attach of a program make several of it: where more than one names the kernel, one is enough. */
+static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc,
+			 const struct gpubpf_prog *prog)
+{
+	for (uint32_t i = 0; i < desc->nprogs; i++) {
+		const struct gpubpf_prog *other = &unit->progs[desc->progs[i]];
+
+		if (other->object == prog->object && !strcmp(other->name, prog->name) &&
+		    !strcmp(other->section, prog->section))
+			return true;
+	}
+	return false;
+}
+
 /* Every program that names the kernel, or the function that it calls, at this site must fit: a kernel with some of
  * its probes only would count wrong. */
 static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
@@ -147,7 +161,8 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 		memcpy(desc->function, function->name, sizeof(desc->function));
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		if (unit->progs[i].site != site ||
-		    !gpubpf_pattern_matches(unit->progs[i].pattern, function ? function->name : k->name))
+		    !gpubpf_pattern_matches(unit->progs[i].pattern, function ? function->name : k->name) ||
+		    runs_already(unit, desc, &unit->progs[i]))
 			continue;
 		if (!program_fits(m, &unit->progs[i], info, k))
 			return false;
