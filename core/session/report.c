@@ -40,7 +40,7 @@ uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s)
 
 uint64_t gpubpf_report_drops(const struct gpubpf_session *s)
 {
-	uint64_t drops = gpubpf_report_print_drops(s) + gpubpf_report_thread_drops(s);
+	uint64_t drops = gpubpf_report_print_drops(s);
 	const struct gpubpf_map *map = NULL;
 
 	while ((map = gpubpf_session__next_map(s, map)))

@@ -427,7 +427,8 @@ static void show_drops(const struct gpubpf_session *s, FILE *out)
 	if (prints)
 		fprintf(out, ", prints %llu", (unsigned long long)prints);
 	if (threads)
-		fprintf(out, ", look-ups by threads without room %llu", (unsigned long long)threads);
+		fprintf(out, "; of these %llu look-ups by threads without room (--threads gives more)",
+			(unsigned long long)threads);
 	fprintf(out, "\n");
 }
 

@@ -3,11 +3,13 @@
 #include <gpubpf/probe.h>
 
 GPUBPF_ARRAY(counts, __u64, 1);
+GPUBPF_PER_THREAD(own, __u64);
 
 SEC("gpu/entry/step_on")
 int miss(struct gpubpf_ctx *ctx)
 {
 	gpubpf_add(&counts, 0, 1);
+	gpubpf_add(&own, 0, 1);
 	return 0;
 }
 

@@ -47,8 +47,9 @@ run "$GPUBPF" run -o "$p" --events 1 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "len(r['events']) + len(r['prints'])")" = 1 ] && [ "$(json "r['records']")" = 8 ]; ok $? "--events 1 keeps one record of eight"
 run "$GPUBPF" run -o "$OBJ/miss.bpf.o" -- "$LOOP" 1 0
 says 'no kernel is called step_on; launched were: step_one; did you mean --attach miss=step_one?' "no kernel matches: what was seen instead"
-run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one -j --report "$T/r" -- "$LOOP" 1 0
-[ "$(json "r['maps'][0]['entries'][0]['value']")" = 1024 ]; ok $? "--attach binds it"
+run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one --attach 'miss=*one' --threads 1000 -j --report "$T/r" -- "$LOOP" 1 0
+[ "$(json "r['maps'][0]['entries'][0]['value']")" = 1024 ]; ok $? "--attach binds it, once though two patterns match"
+[ "$(json "r['dropped'], [m['dropped'] for m in r['maps']]")" = "24 [0, 24]" ]; ok $? "threads beyond --threads are dropped, and counted once"
 run "$GPUBPF" run -o "$p" -o "$OBJ/miss.bpf.o" --attach miss='step*' -j --report "$T/r" -- "$LOOP" 1 0
 [ "$(json "sorted(m['entries'][0]['value'] for m in r['maps'] if m['name'] == 'counts')")" = "[1024, 1024]" ]; ok $? "two objects on one kernel"
 run "$GPUBPF" run -o "$OBJ/call.bpf.o" -- "$LOOP" 1 0; is 42 "gpu/call"
