@@ -62,14 +62,17 @@ static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf
 	return 0;
 }
 
-static int check_unit(const struct gpubpf_load_opts *opts, const struct gpubpf_unit *unit,
+static int check_unit(const struct gpubpf_load_opts *opts, const struct gpubpf_loaded *out,
 		      struct gpubpf_diag *diag)
 {
+	const struct gpubpf_unit *unit = &out->unit;
+	const char *note = out->nnotes ? out->notes[0] : NULL; /* why the first program was left out */
+
 	if (unit->nprogs)
 		return check_attach(opts, unit, diag);
 	gpubpf_diag_where(diag, "%s", opts->paths[0]);
-	return gpubpf_diag_set(diag, GPUBPF_E_NO_PROGRAM, GPUBPF_NOPC, "no program for a GPU in %s",
-			       opts->npaths > 1 ? "these objects" : "this object");
+	return gpubpf_diag_set(diag, GPUBPF_E_NO_PROGRAM, GPUBPF_NOPC, "no program for a GPU in %s%s%s",
+			       opts->npaths > 1 ? "these objects" : "this object", note ? ": " : "", note ? note : "");
 }
 
 int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
@@ -90,7 +93,7 @@ int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **load
 	for (uint32_t i = 0; i < opts->npaths && err >= 0; i++)
 		err = load_object(opts, i, out, diag);
 	if (err >= 0)
-		err = check_unit(opts, &out->unit, diag);
+		err = check_unit(opts, out, diag);
 	if (err < 0) {
 		gpubpf_loaded_destroy(out);
 		return err;
