@@ -158,9 +158,9 @@ bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t *valu
 		return true;
 	errno = 0;
 	*value = strtoull(text, &end, 0);
-	if (isdigit((unsigned char)text[0]) && !*end && !errno)
+	if (isdigit((unsigned char)text[0]) && !*end && !errno && *value)
 		return true;
-	cli_error("--%s %s: must be a whole number", cli_options[option].long_name, text);
+	cli_error("--%s %s: must be a whole number above 0", cli_options[option].long_name, text);
 	return false;
 }
 

@@ -232,7 +232,7 @@ static void follow(const struct cli_args *args, struct gpubpf_verify_opts *opts,
 /* CLI_OK, or CLI_USAGE with the reason told. */
 static int read_opts(const struct cli_args *args, struct gpubpf_verify_opts *opts)
 {
-	const char *target = cli_str(args, OPT_TARGET, NULL);
+	const char *target = cli_str(args, OPT_LIMITS, NULL);
 
 	*opts = (struct gpubpf_verify_opts){ .allow_exit_thread = true };
 	if (!cli_u64(args, OPT_MAX_COST, &opts->max_cost))

@@ -58,6 +58,7 @@ complete pr | grep -qx prog; ok $? "bash completes commands"
 complete prog ver | grep -qx verify; ok $? "commands of an object"
 complete run --att | grep -qx -e --attach; ok $? "options"
 complete prog dump --target sp | grep -qx spirv; ok $? "and their values"
+[ "$(complete prog verify -T cl | tr '\n' ' ')" = "clc clc32 " ]; ok $? "those of the command"
 if command -v zsh > /dev/null; then zsh -n "$root/man/_gpubpf"; ok $? "the zsh completion is zsh"
 else skip "the zsh completion is zsh" "no zsh"; fi
 if command -v man > /dev/null; then

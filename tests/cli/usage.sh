@@ -31,6 +31,7 @@ run "$GPUBPF" run --json=x -o y -- true; is 2 "a value that an option does not t
 run "$GPUBPF" run -- true; is 2 "run without an object"; says 'use -o FILE' "says what to do"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o"; is 2 "run without a program"; says 'behind --' "says what to do"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --sample many -- true; is 2 "a number that is none"; one_line "it"
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --first 0 -- true; is 2 "a number of 0"; says 'above 0' "which would mean all"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --duration -1 -- true; is 2 "a negative duration"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --attach enter -- true; is 2 "--attach without a pattern"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --backend opncl -- true
