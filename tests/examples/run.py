@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py BUILD CLANG TYPES DEVICE: each example with its workload through `gpubpf run`, on a device (pocl or
-intel): the workload's output is what it is without probes, and the maps hold the numbers that the README
+"""run.py BUILD CLANG TYPES DEVICE: each example with its workload through `gpubpf run`, on a device (pocl,
+intel, or NAME=ICD): the workload's output is what it is without probes, and the maps hold the numbers that the README
 promises. Then bpftime's own probes, from $GPUBPF_CORPUS/bpftime-examples, on the same workloads."""
 import glob
 import json
@@ -135,7 +135,9 @@ def run(name, objects, workload, options, check):
 
 
 env = dict(os.environ)
-if device == "intel":
+if "=" in device:
+    device, env["OCL_ICD_VENDORS"] = device.split("=", 1)
+elif device == "intel":
     env["OCL_ICD_VENDORS"] = env.get("GPUBPF_TEST_INTEL", "")
 else:
     env["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") + [""])[0]
