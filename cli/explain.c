@@ -106,8 +106,8 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 	const struct gpubpf_prog *prog = NULL;
 
 	if (!gpubpf_session__processes(s)) {
-		cli_note("%s never used a GPU runtime that gpubpf knows%s%s%s; is it linked statically, or "
-			 "set-user-ID?", command, backend ? " (only " : "", backend ? backend : "",
+		cli_note("%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
+			 "list), is it linked statically, or set-user-ID?", command, backend ? " (only " : "", backend ? backend : "",
 			 backend ? " was asked for)" : "");
 		return;
 	}
