@@ -265,7 +265,7 @@ static void test_hash_churn(struct gpu *gpu)
 	ok(out[2] == 0 && wrong == 0, "churn: %llu unexpected results, %u wrong values", (unsigned long long)out[2], wrong);
 	/* a CPU may take a lock's holder away for longer than anyone waits: that is counted, and cannot be usual */
 	timeouts = ((const struct gpubpf_map_ctl *)((char *)f.arena + f.layout.maps[0].ctl))->lock_timeouts;
-	ok(out[3] == timeouts && timeouts < items / 8, "churn: %llu waited for a lock in vain, %llu counted",
+	ok(out[3] <= timeouts && timeouts < items / 8, "churn: %llu waited for a lock in vain, %llu counted",
 	   (unsigned long long)out[3], (unsigned long long)timeouts);
 	ok(all_free(&f), "churn: all elements can be used again");
 	fixture_end(&f);
