@@ -289,6 +289,7 @@ uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view)
 	uint64_t drops = gpubpf_load_u64(arena + l->ctl);
 	uint32_t c;
 
+	drops += gpubpf_load_u64(arena + l->ctl + offsetof(struct gpubpf_map_ctl, lock_timeouts));
 	for (c = 0; type_flags(view) & GPUBPF_MAP_RING && c < l->copies; c++)
 		drops += gpubpf_load_u64(arena + GPUBPF_RING_COPY(l->ctl, c) + 8);
 	return drops;
