@@ -200,7 +200,7 @@ static int instruction(struct low_frame *f, uint32_t pc)
 }
 
 /* The slots from pc to the end of its block; pushes the blocks that follow. */
-static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *todo, uint32_t *ntodo)
+static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pending, uint32_t *npending)
 {
 	const struct gpubpf_prog *prog = f->p->prog;
 	struct low *l = f->p->l;
@@ -227,9 +227,9 @@ static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *to
 		if (err < 0)
 			return err;
 		if (insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND)
-			todo[(*ntodo)++] = insn->target;
+			pending[(*npending)++] = insn->target;
 		if (insn->kind == GPUBPF_INSN_JCOND)
-			todo[(*ntodo)++] = after;
+			pending[(*npending)++] = after;
 		if (ends_block(insn) || LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(l->b)))
 			return 0;
 		if (after >= prog->ninsns) {
@@ -238,7 +238,7 @@ static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *to
 		}
 		if (begins[after]) {
 			LLVMBuildBr(l->b, block_at(f, after));
-			todo[(*ntodo)++] = after;
+			pending[(*npending)++] = after;
 			return 0;
 		}
 		pc = after;
@@ -268,10 +268,10 @@ static void close_blocks(struct low_frame *f)
 static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *pool)
 {
 	struct low *l = f->p->l;
-	uint32_t n = f->p->prog->ninsns, ntodo = 0;
+	uint32_t n = f->p->prog->ninsns, npending = 0;
 	bool *begins = gpubpf_pool_alloc(pool, n, sizeof(*begins));
 	bool *seen = gpubpf_pool_alloc(pool, n, sizeof(*seen));
-	uint32_t *todo = gpubpf_pool_alloc(pool, 2 * (size_t)n + 1, sizeof(*todo));
+	uint32_t *pending = gpubpf_pool_alloc(pool, 2 * (size_t)n + 1, sizeof(*pending));
 	int err;
 
 	f->block = gpubpf_pool_alloc(pool, n, sizeof(*f->block));
@@ -280,15 +280,15 @@ static int expand_in(struct low_frame *f, uint32_t first, struct gpubpf_pool *po
 		return -ENOMEM;
 	find_begins(f->p->prog, begins);
 	LLVMBuildBr(l->b, block_at(f, first));
-	todo[ntodo++] = first;
-	while (ntodo) {
-		uint32_t pc = todo[--ntodo];
+	pending[npending++] = first;
+	while (npending) {
+		uint32_t pc = pending[--npending];
 
 		if (seen[pc])
 			continue;
 		seen[pc] = true;
 		LLVMPositionBuilderAtEnd(l->b, block_at(f, pc));
-		err = straight(f, pc, begins, todo, &ntodo);
+		err = straight(f, pc, begins, pending, &npending);
 		if (err < 0)
 			return err;
 	}
