@@ -63,8 +63,8 @@ void cli_args_finish(struct cli_args *args);
 bool cli_has(const struct cli_args *args, enum cli_option option);
 /* The last value given, or `otherwise`. */
 const char *cli_str(const struct cli_args *args, enum cli_option option, const char *otherwise);
-/* A whole number, or seconds as milliseconds; false with the reason told if it is none. */
-bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t *value);
+/* A whole number, not below `least` (0 or 1), or seconds as milliseconds; false with the reason told if it is none. */
+bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t least, uint64_t *value);
 bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms);
 
 /* help.c */

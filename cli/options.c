@@ -149,7 +149,7 @@ const char *cli_str(const struct cli_args *args, enum cli_option option, const c
 	return v->n ? v->value[v->n - 1] : otherwise;
 }
 
-bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t *value)
+bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t least, uint64_t *value)
 {
 	const char *text = cli_str(args, option, NULL);
 	char *end;
@@ -158,9 +158,9 @@ bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t *valu
 		return true;
 	errno = 0;
 	*value = strtoull(text, &end, 0);
-	if (isdigit((unsigned char)text[0]) && !*end && !errno && *value)
+	if (isdigit((unsigned char)text[0]) && !*end && !errno && *value >= least)
 		return true;
-	cli_error("--%s %s: must be a whole number above 0", cli_options[option].long_name, text);
+	cli_error("--%s %s: must be a whole number%s", cli_options[option].long_name, text, least ? " above 0" : "");
 	return false;
 }
 

@@ -235,7 +235,7 @@ static int read_opts(const struct cli_args *args, struct gpubpf_verify_opts *opt
 	const char *target = cli_str(args, OPT_LIMITS, NULL);
 
 	*opts = (struct gpubpf_verify_opts){ .allow_exit_thread = true };
-	if (!cli_u64(args, OPT_MAX_COST, &opts->max_cost))
+	if (!cli_u64(args, OPT_MAX_COST, 1, &opts->max_cost))
 		return CLI_USAGE;
 	if (!target)
 		return CLI_OK;

@@ -67,15 +67,16 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	uint64_t wait_ms = 0, duration_ms = 0, threads = 0;
 
 	if (!cli_ms(args, OPT_WAIT, &wait_ms) || !cli_ms(args, OPT_DURATION, &duration_ms) ||
-	    !cli_u64(args, OPT_SAMPLE, &o->sample) || !cli_u64(args, OPT_FIRST, &o->first) ||
-	    !cli_u64(args, OPT_EVENTS, &o->max_events) || !cli_u64(args, OPT_THREADS, &threads) ||
-	    !cli_u64(args, OPT_MAX_COST, &o->max_cost))
+	    !cli_u64(args, OPT_SAMPLE, 1, &o->sample) || !cli_u64(args, OPT_FIRST, 1, &o->first) ||
+	    !cli_u64(args, OPT_EVENTS, 0, &o->max_events) || !cli_u64(args, OPT_THREADS, 1, &threads) ||
+	    !cli_u64(args, OPT_MAX_COST, 1, &o->max_cost))
 		return false;
 	if (threads > UINT32_MAX) {
 		cli_error("--threads %llu: must be below 2^32", (unsigned long long)threads);
 		return false;
 	}
 	o->threads = threads;
+	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
 	o->wait_ms = wait_ms;
 	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect;
 	o->all_gpu = cli_has(args, OPT_GPU);

@@ -92,7 +92,9 @@ static void set_defaults(struct gpubpf_session_opts *o)
 		o->wait_ms = 60000;
 	if (!o->sample)
 		o->sample = 1;
-	if (!o->max_events)
+	if (o->no_events)
+		o->max_events = 0;
+	else if (!o->max_events)
 		o->max_events = 1000;
 }
 

@@ -82,6 +82,7 @@ struct gpubpf_session_opts {
 	uint64_t sample;           /* probe every n-th launch of a kernel; 0, 1: all */
 	uint64_t first;            /* probe the first n launches of a kernel; 0: all */
 	uint64_t max_events;       /* records kept for the report; 0: 1,000 */
+	bool no_events;            /* records are counted, none is kept */
 	uint64_t max_cost;         /* worst case of instructions a thread; 0: 1,000,000 */
 	uint32_t threads;          /* room in per-thread maps, in threads; 0: 1,048,576 */
 	bool inspect;              /* probe nothing, but ask of each kernel whether it could be */

@@ -45,6 +45,8 @@ run "$GPUBPF" run -o "$p" --sample 2 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "--sample 2 probes every other"; same 4 "--sample"
 run "$GPUBPF" run -o "$p" --events 1 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "len(r['events']) + len(r['prints'])")" = 1 ] && [ "$(json "r['records']")" = 8 ]; ok $? "--events 1 keeps one record of eight"
+run "$GPUBPF" run -o "$p" --events 0 -j --report "$T/r" -- "$LOOP" 4 0
+[ "$(json "len(r['events']) + len(r['prints'])")" = 0 ] && [ "$(json "r['records']")" = 8 ]; ok $? "--events 0 counts them alone"
 run "$GPUBPF" run -o "$OBJ/miss.bpf.o" -- "$LOOP" 1 0
 says 'no kernel is called step_on; launched were: step_one; did you mean --attach miss=step_one?' "no kernel matches: what was seen instead"
 run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one --attach 'miss=*one' --threads 1000 -j --report "$T/r" -- "$LOOP" 1 0
