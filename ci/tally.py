@@ -9,6 +9,7 @@ Up to RERUN tests that failed are run once more, alone: a busy machine can starv
 others. One that then passes is named as UNSTABLE, with what had failed; one that fails again is FAILED.
 """
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -44,9 +45,11 @@ def tally(test):
 def run(build, arguments, log):
     """Run meson test. Its exit status, the tests of its log, and its output."""
     command = ["meson", "test", "-C", build, "--no-rebuild", "--logbase", log, *arguments]
+    path = pathlib.Path(build, "meson-logs", log + ".json")
+    path.unlink(missing_ok=True)  # where no test is run meson leaves that of an earlier run
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     try:
-        with open(f"{build}/meson-logs/{log}.json", encoding="utf-8", errors="replace") as f:
+        with open(path, encoding="utf-8", errors="replace") as f:
             tests = [json.loads(line) for line in f if line.strip()]
     except OSError:
         tests = []
