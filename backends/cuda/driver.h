@@ -21,6 +21,7 @@ typedef unsigned long long CUmemGenericAllocationHandle;
 
 enum {
 	CUDA_ERROR_INVALID_VALUE = 1,
+	CUDA_ERROR_INVALID_CONTEXT = 201,
 	CUDA_ERROR_ILLEGAL_STATE = 401,
 	CUDA_ERROR_NOT_FOUND = 500,
 	CUDA_ERROR_NOT_READY = 600,

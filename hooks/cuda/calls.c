@@ -101,7 +101,7 @@ CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 	CUresult error = cuda_next_init() ? cuda_next.cuLibraryGetModule(module, library) : CUDA_ERROR_NOT_FOUND;
 	struct cuda_module *m = error ? NULL : cuda_module_find(library);
 
-	if (m && m->image.data && !cuda_module_find(*module))
+	if (m && m->image.data)
 		cuda_module_add_of(*module, m);
 	return error;
 }

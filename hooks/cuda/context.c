@@ -13,21 +13,20 @@ static struct {
 	atomic_int retained;
 } primary[DEVICES];
 
-struct gpubpf_hook_device *cuda_current_device(void)
+struct gpubpf_hook_device *cuda_device_of(CUcontext context)
 {
-	struct gpubpf_device_open how = { .runtime = &cuda_own };
-	struct gpubpf_hook_device *device;
-	CUcontext current = NULL;
+	struct gpubpf_device_open how = { .runtime = &cuda_own, .context = context };
+	struct gpubpf_hook_device *device = context ? gpubpf_hook_device_find(context) : NULL;
 	CUdevice number = 0;
+	int mode;
 
-	if (cuda_next.cuCtxGetCurrent(&current) || !current)
-		return NULL;
-	device = gpubpf_hook_device_find(current);
-	if (device)
+	if (!context || device)
 		return device;
-	how.context = current;
+	if (cuda_enter(&cuda_own, context, &mode))
+		return NULL;
 	cuda_own.ctx_device(&number);
-	return gpubpf_hook_device_add(current, &how, number);
+	cuda_leave(&cuda_own, &mode);
+	return gpubpf_hook_device_add(context, &how, number);
 }
 
 static void end(CUcontext context)

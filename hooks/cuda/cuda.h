@@ -56,6 +56,7 @@ struct cuda_next {
 	CUresult (*cuGetProcAddress)(const char *name, void **pfn, int version, uint64_t flags);
 	CUresult (*cuGetProcAddress_v2)(const char *name, void **pfn, int version, uint64_t flags, int *status);
 	CUresult (*cuCtxGetCurrent)(CUcontext *context);
+	CUresult (*cuStreamGetCtx)(CUstream stream, CUcontext *context, void **green);
 	CUresult (*cuGraphCreate)(CUgraph *graph, unsigned flags);
 	CUresult (*cuGraphDestroy)(CUgraph graph);
 	CUresult (*cuFuncGetAttribute)(int *value, int attribute, CUfunction f);
@@ -85,6 +86,7 @@ void *cuda_hook_find(const char *symbol);
 struct cuda_module {
 	struct gpubpf_handle base;   /* CUmodule or CUlibrary; dead once unloaded */
 	bool library;
+	const struct cuda_module *of; /* the library whose module in a context this is, with which it goes */
 	CUcontext context;           /* NULL: of all */
 	struct gpubpf_kept image;
 };
@@ -107,7 +109,7 @@ struct cuda_function {
 
 bool cuda_active(void);              /* there is a session; joins it on the first call */
 void cuda_module_add(void *handle, bool library, const void *image, bool file);
-/* The module of a library in the current context. */
+/* The module of a library in the current context; nothing where it is known as that. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
 /* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. */
@@ -121,8 +123,8 @@ bool cuda_function_use(struct cuda_function *f);
 void cuda_function_leave(struct cuda_function *f);
 /* The context is about to be destroyed, and with it its modules and functions. */
 void cuda_modules_end(CUcontext context);
-/* The CUfunction of a CUfunction or a CUkernel, in the current context. */
-CUfunction cuda_plain_function(const struct cuda_function *f);
+/* The CUfunction of a CUfunction, or of a CUkernel in a context. */
+CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context);
 
 /* link.c: an input of a linker that runs in the program; what came out of it, before it is destroyed */
 void cuda_link_input(const void *linker, bool ptx, const void *data, size_t size);
@@ -135,6 +137,7 @@ char *cuda_link_ptx(const void *image, size_t size, size_t *text_size);
 struct cuda_twin_handle {
 	struct gpubpf_handle base;   /* f, until it is unloaded */
 	CUfunction f;
+	CUcontext context;
 	CUdeviceptr launch, pid;     /* words that a launch writes; 0: the probes do not ask */
 	struct cuda_function *original;
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* what the twin has */
@@ -143,17 +146,18 @@ struct cuda_twin_handle {
 	int registers[2];            /* of the original and of the twin */
 };
 extern const struct gpubpf_hook_ops cuda_hook_ops;
-/* The function whose twin this is, NULL if it is none. */
-struct cuda_function *cuda_twin_original(CUfunction twin);
+/* Of a function that is a twin; NULL if it is none. */
+const struct cuda_twin_handle *cuda_twin_find(CUfunction twin);
 
-/* context.c: the device of the current context, NULL if there is none */
-struct gpubpf_hook_device *cuda_current_device(void);
+/* context.c: the device of a context, NULL if there is none */
+struct gpubpf_hook_device *cuda_device_of(CUcontext context);
 
 /* launch.c: one way for all kinds of launches; run() is done with the original or with its twin */
 struct cuda_call {
 	CUfunction f;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
+	CUcontext context;            /* of a node that names it; else NULL */
 	bool per_thread;              /* stream 0 is the thread's */
 	bool node;                    /* no launch yet, but a node of a graph: there is no stream to write to */
 	const void *arguments;        /* of run */

@@ -41,6 +41,7 @@ static CUresult with_twin(const struct node *n)
 	if (!k) /* the driver's error to give */
 		return n->next(n, k);
 	c.f = k->f || !n->v2 ? k->f : (CUfunction)k->kernel;
+	c.context = k->f || !n->v2 ? NULL : k->context;
 	c.grid[0] = k->gx;
 	c.grid[1] = k->gy;
 	c.grid[2] = k->gz;
@@ -196,13 +197,14 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec ready, CUgraphNode node, struct cu
 
 /* What the driver would say of a node of the original: a kernel of a library it names in two ways, whichever the node
  * was made by. */
-static void tell_original(struct cuda_kernel_node *kernel, const struct cuda_function *f)
+static void tell_original(struct cuda_kernel_node *kernel, const struct cuda_twin_handle *t)
 {
+	const struct cuda_function *f = t->original;
 	struct cuda_kernel_node own = *kernel, told;
 	CUgraphNode node;
 	CUgraph graph;
 
-	own.f = cuda_plain_function(f);
+	own.f = cuda_plain_function(f, t->context);
 	own.kernel = NULL;
 	kernel->f = own.f;
 	kernel->kernel = f->is_kernel ? f->base.handle : NULL;
@@ -217,19 +219,19 @@ static void tell_original(struct cuda_kernel_node *kernel, const struct cuda_fun
 	cuda_next.cuGraphDestroy(graph);
 }
 
-static struct cuda_function *original(CUresult error, const struct cuda_kernel_node *kernel)
+static const struct cuda_twin_handle *twin_of(CUresult error, const struct cuda_kernel_node *kernel)
 {
-	return error || !cuda_active() ? NULL : cuda_twin_original(kernel->f);
+	return error || !cuda_active() ? NULL : cuda_twin_find(kernel->f);
 }
 
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, struct cuda_kernel_node *kernel)
 {
 	CUresult error = cuda_next_init() && cuda_next.cuGraphKernelNodeGetParams ?
 				 cuda_next.cuGraphKernelNodeGetParams(node, kernel) : CUDA_ERROR_NOT_FOUND;
-	struct cuda_function *f = original(error, kernel);
+	const struct cuda_twin_handle *t = twin_of(error, kernel);
 
-	if (f)
-		kernel->f = cuda_plain_function(f);
+	if (t)
+		kernel->f = cuda_plain_function(t->original, t->context);
 	return error;
 }
 
@@ -237,9 +239,9 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, struct cuda_kernel_node
 {
 	CUresult error = cuda_next_init() && cuda_next.cuGraphKernelNodeGetParams_v2 ?
 				 cuda_next.cuGraphKernelNodeGetParams_v2(node, kernel) : CUDA_ERROR_NOT_FOUND;
-	struct cuda_function *f = original(error, kernel);
+	const struct cuda_twin_handle *t = twin_of(error, kernel);
 
-	if (f)
-		tell_original(kernel, f);
+	if (t)
+		tell_original(kernel, t);
 	return error;
 }

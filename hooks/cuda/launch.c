@@ -9,6 +9,7 @@
 enum {
 	FUNC_DYNAMIC_SHARED = 8,      /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 	PLAIN_SHARED = 48 * 1024,     /* dynamic shared memory that needs no attribute */
+	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: as 0, of the current context */
 };
 
 /* ---- does the twin fit? ---- */
@@ -50,8 +51,8 @@ static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 	if (c->shared <= PLAIN_SHARED ||
 	    atomic_load_explicit(&t->attribute[FUNC_DYNAMIC_SHARED], memory_order_relaxed) >= (int)c->shared)
 		return true;
-	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, cuda_plain_function(t->original)) ||
-	    allowed < (int)c->shared)
+	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED,
+					 cuda_plain_function(t->original, t->context)) || allowed < (int)c->shared)
 		return false;
 	return mirror(&t->attribute[FUNC_DYNAMIC_SHARED], allowed, cuda_next.cuFuncSetAttribute, t->f,
 		      FUNC_DYNAMIC_SHARED);
@@ -59,22 +60,29 @@ static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 
 struct fitting {
 	const struct cuda_call *call;
-	CUfunction twin;
+	const struct cuda_twin_handle *twin;
 };
 
 static int blocks(const void *arg, bool twin, int *n)
 {
 	const struct fitting *f = arg;
 	const struct cuda_call *c = f->call;
+	CUresult error;
+	int mode;
 
 	if (!cuda_next.cuOccupancy)
 		return CUDA_ERROR_NOT_FOUND;
-	return cuda_next.cuOccupancy(n, twin ? f->twin : c->f, c->block[0] * c->block[1] * c->block[2], c->shared);
+	error = cuda_enter(&cuda_own, f->twin->context, &mode);
+	if (error)
+		return error;
+	error = cuda_next.cuOccupancy(n, twin ? f->twin->f : c->f, c->block[0] * c->block[1] * c->block[2], c->shared);
+	cuda_leave(&cuda_own, &mode);
+	return error;
 }
 
 static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
-	struct fitting fitting = { c, t->f };
+	struct fitting fitting = { c, t };
 	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
 
 	return mirror_attributes(t) && allow_shared(t, c) &&
@@ -83,15 +91,38 @@ static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 
 /* ---- the launch ---- */
 
+static bool names_stream(const struct cuda_call *c)
+{
+	return !c->node && (uintptr_t)c->stream > NAMED_STREAMS;
+}
+
+/* Where the driver will run it: a function in its own context, a kernel of a library in that of the node or of the
+ * stream, else in the current one, as it does in streams of a green context. */
+static CUcontext context_of(const struct cuda_call *c, const struct cuda_function *f)
+{
+	CUcontext context = f->context ? f->context : c->context;
+	void *green = NULL;
+
+	if (!context && names_stream(c) && cuda_next.cuStreamGetCtx &&
+	    (cuda_next.cuStreamGetCtx(c->stream, &context, &green) || green))
+		context = NULL;
+	if (!context)
+		cuda_next.cuCtxGetCurrent(&context);
+	return context;
+}
+
 /* In the order of the stream, and as part of a graph where one is being captured. */
 static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l, const struct cuda_twin_handle *t)
 {
 	CUresult (*write)(CUstream, CUdeviceptr, uint64_t, unsigned) =
 		c->per_thread ? cuda_next.cuStreamWriteValue64_ptsz : cuda_next.cuStreamWriteValue64;
+	CUcontext current = NULL;
 	CUresult error = 0;
 
-	if (c->node)
+	if (c->node || !(t->launch || t->pid))
 		return 0;
+	if (!names_stream(c) && (cuda_next.cuCtxGetCurrent(&current) || current != t->context))
+		return CUDA_ERROR_INVALID_CONTEXT; /* that stream is of another */
 	if (t->launch)
 		error = write(c->stream, t->launch, l->number, 0);
 	if (!error && t->pid)
@@ -121,7 +152,7 @@ CUresult cuda_launch(const struct cuda_call *c)
 	struct gpubpf_hook_launch l = { .kernel = f ? f->kernel : NULL, .dim = 3 };
 	CUresult error;
 
-	if (!f || !(l.device = cuda_current_device()) || !cuda_function_use(f))
+	if (!f || !(l.device = cuda_device_of(context_of(c, f))) || !cuda_function_use(f))
 		return c->run(c, c->f);
 	for (int i = 0; i < 3; i++) {
 		l.grid[i] = (size_t)c->grid[i] * c->block[i];
@@ -150,7 +181,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 			unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_plain };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, false, false, &p, run_plain };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -159,7 +190,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz
 			     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_plain };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, true, false, &p, run_plain };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -182,7 +213,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
 				   unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel : NULL, params };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_cooperative };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, false, false, &p, run_cooperative };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -191,7 +222,7 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, 
 					unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel_ptsz : NULL, params };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_cooperative };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, true, false, &p, run_cooperative };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }

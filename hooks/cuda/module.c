@@ -38,42 +38,6 @@ static void keep(struct gpubpf_kept *kept, const void *image)
 		gpubpf_kept_init(kept, image, size);
 }
 
-static struct cuda_module *add_module(void *handle, bool library)
-{
-	struct cuda_module *m = cuda_active() ? calloc(1, sizeof(*m)) : NULL;
-
-	if (!m)
-		return NULL;
-	m->base.handle = handle;
-	m->library = library;
-	if (!library)
-		cuda_next.cuCtxGetCurrent(&m->context);
-	return m;
-}
-
-void cuda_module_add(void *handle, bool library, const void *image, bool file)
-{
-	struct cuda_module *m = add_module(handle, library);
-
-	if (!m)
-		return;
-	if (file)
-		gpubpf_kept_init_file(&m->image, image);
-	else
-		keep(&m->image, image);
-	gpubpf_handles_add(&modules, &m->base);
-}
-
-void cuda_module_add_of(void *handle, const struct cuda_module *library)
-{
-	struct cuda_module *m = add_module(handle, false);
-
-	if (!m)
-		return;
-	gpubpf_kept_init(&m->image, library->image.data, library->image.size);
-	gpubpf_handles_add(&modules, &m->base);
-}
-
 struct cuda_module *cuda_module_find(void *handle)
 {
 	return (struct cuda_module *)gpubpf_handles_find(&modules, handle);
@@ -120,13 +84,71 @@ static void kill_of_module(struct gpubpf_handle *record, void *module)
 
 static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER; /* of all modules: one may go while it is read */
 
+static void kill_of_library(struct gpubpf_handle *record, void *library);
+
 static void kill_module(struct cuda_module *m)
 {
 	atomic_store(&m->base.handle, NULL);
+	if (m->library)
+		gpubpf_handles_each(&modules, kill_of_library, m);
 	gpubpf_handles_each(&functions, kill_of_module, m);
 	pthread_mutex_lock(&images);
 	gpubpf_kept_finish(&m->image);
 	pthread_mutex_unlock(&images);
+}
+
+static void kill_of_library(struct gpubpf_handle *record, void *library)
+{
+	struct cuda_module *m = (struct cuda_module *)record;
+
+	if (m->of == library && atomic_load(&record->handle))
+		kill_module(m);
+}
+
+void cuda_module_remove(void *handle)
+{
+	struct cuda_module *m = cuda_module_find(handle);
+
+	if (m)
+		kill_module(m);
+}
+
+static struct cuda_module *add_module(void *handle, bool library)
+{
+	struct cuda_module *m = cuda_active() ? calloc(1, sizeof(*m)) : NULL;
+
+	if (!m)
+		return NULL;
+	cuda_module_remove(handle); /* one that went by a way that we do not watch */
+	m->base.handle = handle;
+	m->library = library;
+	if (!library)
+		cuda_next.cuCtxGetCurrent(&m->context);
+	return m;
+}
+
+void cuda_module_add(void *handle, bool library, const void *image, bool file)
+{
+	struct cuda_module *m = add_module(handle, library);
+
+	if (!m)
+		return;
+	if (file)
+		gpubpf_kept_init_file(&m->image, image);
+	else
+		keep(&m->image, image);
+	gpubpf_handles_add(&modules, &m->base);
+}
+
+void cuda_module_add_of(void *handle, const struct cuda_module *library)
+{
+	struct cuda_module *m = cuda_module_find(handle);
+
+	if ((m && m->of == library) || !(m = add_module(handle, false)))
+		return;
+	m->of = library;
+	gpubpf_kept_init(&m->image, library->image.data, library->image.size);
+	gpubpf_handles_add(&modules, &m->base);
 }
 
 void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const char **why)
@@ -144,14 +166,6 @@ void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const 
 	}
 	pthread_mutex_unlock(&images);
 	return copy;
-}
-
-void cuda_module_remove(void *handle)
-{
-	struct cuda_module *m = cuda_module_find(handle);
-
-	if (m)
-		kill_module(m);
 }
 
 static void kill_function_of_context(struct gpubpf_handle *record, void *context)
@@ -191,6 +205,8 @@ static void add_function(void *handle, struct cuda_module *module, const char *n
 	f->module = module;
 	f->is_kernel = is_kernel;
 	if (!is_kernel)
+		f->context = module->context;
+	if (!is_kernel && !f->context)
 		cuda_next.cuCtxGetCurrent(&f->context);
 	f->cache_config = CUDA_UNSET;
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
@@ -204,24 +220,42 @@ static void add_function(void *handle, struct cuda_module *module, const char *n
 	gpubpf_handles_add(&functions, &f->base);
 }
 
+/* A library and its modules in contexts give the same functions. */
+static const struct cuda_module *source(const struct cuda_module *m)
+{
+	return m->of ? m->of : m;
+}
+
 void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel)
 {
 	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+	struct cuda_function *f = module ? find(handle) : NULL;
 
-	if (!module || find(handle))
+	if (!module || (f && source(f->module) == source(module)))
 		return;
 	pthread_mutex_lock(&adding);
-	if (!find(handle))
+	f = find(handle);
+	if (f && source(f->module) != source(module)) {
+		kill_function(f); /* its module went by a way that we do not watch */
+		f = NULL;
+	}
+	if (!f)
 		add_function(handle, module, name, is_kernel);
 	pthread_mutex_unlock(&adding);
 }
 
-CUfunction cuda_plain_function(const struct cuda_function *f)
+CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context)
 {
 	CUfunction plain = f->base.handle;
+	int mode;
 
-	if (f->is_kernel && cuda_next.cuKernelGetFunction && cuda_next.cuKernelGetFunction(&plain, (CUkernel)plain))
+	if (!f->is_kernel || !cuda_next.cuKernelGetFunction)
+		return plain;
+	if (cuda_enter(&cuda_own, context, &mode))
 		return NULL;
+	if (cuda_next.cuKernelGetFunction(&plain, (CUkernel)plain))
+		plain = NULL;
+	cuda_leave(&cuda_own, &mode);
 	return plain;
 }
 

@@ -37,6 +37,7 @@ static void load(void)
 	NEXT(cuGetProcAddress, "cuGetProcAddress");
 	NEXT(cuGetProcAddress_v2, "cuGetProcAddress_v2");
 	NEXT(cuCtxGetCurrent, "cuCtxGetCurrent");
+	NEXT(cuStreamGetCtx, "cuStreamGetCtx_v2");
 	NEXT(cuGraphCreate, "cuGraphCreate");
 	NEXT(cuGraphDestroy, "cuGraphDestroy");
 	NEXT(cuFuncGetAttribute, "cuFuncGetAttribute");

@@ -23,16 +23,19 @@ struct module {
 	struct cuda_function *original;
 };
 
-/* "sm_90" as 90, of the current context's device */
-static uint32_t capability(void)
+/* "sm_90" as 90 */
+static uint32_t capability(const struct gpubpf_hook_device *of)
 {
-	int major = 0, minor = 0;
+	int major = 0, minor = 0, mode;
 	CUdevice device;
 
+	if (cuda_enter(&cuda_own, gpubpf_hook_device_how(of)->context, &mode))
+		return 0;
 	if (!cuda_own.ctx_device(&device)) {
 		cuda_own.device_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
 		cuda_own.device_attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
 	}
+	cuda_leave(&cuda_own, &mode);
 	return 10 * major + minor;
 }
 
@@ -41,7 +44,7 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	struct cuda_function *f = adapter_program;
 
 	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target looks */
-	image->data = cuda_module_image(f->module, capability(), &image->size, &image->reason);
+	image->data = cuda_module_image(f->module, capability(device), &image->size, &image->reason);
 	return 0;
 }
 
@@ -197,7 +200,8 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	if (!error)
 		error = cuda_own.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
 	if (cuda_next.cuFuncGetAttribute && !error) {
-		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS, cuda_plain_function(t->original));
+		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS,
+					     cuda_plain_function(t->original, t->context));
 		cuda_next.cuFuncGetAttribute(&t->registers[1], FUNC_REGISTERS, t->f);
 	}
 	return error;
@@ -209,7 +213,7 @@ static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 {
 	frame[0] = frame[1] = 0;
 	if (cuda_next.cuFuncGetAttribute) {
-		cuda_next.cuFuncGetAttribute(&frame[0], FUNC_LOCAL, cuda_plain_function(t->original));
+		cuda_next.cuFuncGetAttribute(&frame[0], FUNC_LOCAL, cuda_plain_function(t->original, t->context));
 		cuda_next.cuFuncGetAttribute(&frame[1], FUNC_LOCAL, t->f);
 	}
 	return frame[1] <= frame[0];
@@ -227,6 +231,7 @@ static int twin_kernel(void *module, const char *name, void *adapter_kernel, uin
 	if (!t)
 		return -ENOMEM;
 	t->original = m->original;
+	t->context = m->context;
 	t->cache_config = CUDA_UNSET;
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
 		t->attribute[i] = CUDA_UNSET;
@@ -261,11 +266,9 @@ static void twin_registers(void *twin, uint32_t *before, uint32_t *after)
 	*after = t->registers[1];
 }
 
-struct cuda_function *cuda_twin_original(CUfunction twin)
+const struct cuda_twin_handle *cuda_twin_find(CUfunction twin)
 {
-	struct cuda_twin_handle *t = (struct cuda_twin_handle *)gpubpf_handles_find(&twins, twin);
-
-	return t ? t->original : NULL;
+	return (struct cuda_twin_handle *)gpubpf_handles_find(&twins, twin);
 }
 
 /* The record stays: look-ups take no lock. */

@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	static const char *const hows[] = { "link", "dlsym", "proc1", "proc2", "ptsz" };
 	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy",
 						 "refused", "broken-twin", "threads", "unload", "children",
-						 "enumerated" };
+						 "enumerated", "libraries", "foreign" };
 
 	if (argc < 4)
 		return 2;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fake.h"
+#include "app.h"
 
 /* ---- the driver, as the program found it ---- */
 
@@ -31,14 +31,13 @@ static struct {
 	USED(MEMBER)
 } cu;
 
-static void good(CUresult error, const char *what)
+void good(CUresult error, const char *what)
 {
 	if (!error)
 		return;
 	printf("%s: error %d\n", what, error);
 	exit(1);
 }
-#define GOOD(call) good(call, #call)
 
 /* Names without their version, as cuGetProcAddress wants them. */
 static void *by_address(const char *symbol, bool second, uint64_t flags)
@@ -84,8 +83,6 @@ static void find_driver(const char *how)
 
 /* ---- kernels ---- */
 
-#define HEADER ".version 7.0\n.target sm_75\n.address_size 64\n"
-#define ENTRY(name, lines) ".visible .entry " #name "(.param .u64 to)\n{\n" lines "\tret;\n}\n"
 static const char text[] = HEADER
 	".visible .global .align 4 .u32 total;\n"
 	ENTRY(scale, "\t.reg .b32 %r;\n//fake param\n//fake add total\n//fake counter\n\tld.global.u32 %r, [total];\n")
@@ -101,7 +98,7 @@ static const char text[] = HEADER
 	      "_Z5againj, (p); }\n")
 	ENTRY(deep, "//fake param\n//fake counter\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z5againj, (p); }\n");
 
-static uint32_t *to_host(CUdeviceptr at)
+uint32_t *to_host(CUdeviceptr at)
 {
 	static uint32_t value;
 
@@ -109,7 +106,7 @@ static uint32_t *to_host(CUdeviceptr at)
 	return &value;
 }
 
-static CUdeviceptr new_word(void)
+CUdeviceptr new_word(void)
 {
 	CUdeviceptr at;
 	uint32_t zero = 0;
@@ -126,12 +123,12 @@ static void run(CUfunction f, CUdeviceptr to, unsigned blocks, CUstream stream)
 	GOOD(cu.cuLaunchKernel(f, blocks, 1, 1, 64, 1, 1, 0, stream, params, NULL));
 }
 
-static void told(const char *kernel, unsigned launches, unsigned long items)
+void told(const char *kernel, unsigned launches, unsigned long items)
 {
 	printf("kernel %s launches %u items %lu\n", kernel, launches, items);
 }
 
-static CUcontext begin(CUdevice device)
+CUcontext begin(CUdevice device)
 {
 	CUcontext context;
 
@@ -695,6 +692,7 @@ int main(int argc, char **argv)
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "recursing", recursing },
+		{ "libraries", libraries }, { "foreign", foreign },
 	};
 
 	if (argc != 3)

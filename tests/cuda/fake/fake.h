@@ -138,7 +138,7 @@ CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context);
 
 /* module.c */
 CUresult fake_open(struct fake_image *image, const void *data);
-struct CUfunc_st *fake_function(CUfunction f);  /* of a CUfunction or a CUkernel in the current context */
+struct CUfunc_st *fake_function(CUfunction f);  /* of a CUfunction, or of a CUkernel in the current context */
 void fake_modules_die(CUcontext context);
 uint64_t fake_variable(CUmodule module, const char *name);
 
@@ -170,6 +170,7 @@ CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel);
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module);
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared);
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void **green);
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
 CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);

@@ -141,6 +141,13 @@ FAKE_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 	return create(stream, !(flags & 1));
 }
 
+FAKE_EXPORT CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void **green)
+{
+	*context = stream ? stream->context : fake_current();
+	*green = NULL;
+	return *context ? 0 : FAKE_INVALID_CONTEXT;
+}
+
 FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
 {
 	free(stream);
@@ -255,7 +262,7 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	uint64_t threads = (uint64_t)shape[3] * shape[4] * shape[5];
 
 	*l = (struct fake_launch){ .f = fake_function(f) };
-	if (!l->f || threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
+	if (!l->f || l->f->module->context != fake_current() || threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
 	    (shared > 48 * 1024 && (int)shared > l->f->attribute[8]))
 		return false;
 	l->threads = threads * shape[0] * shape[1] * shape[2];
@@ -263,8 +270,8 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	return true;
 }
 
-static CUresult launch(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream, void **params,
-		       bool cooperative)
+static CUresult launch_here(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream, void **params,
+			    bool cooperative)
 {
 	struct fake_launch l;
 	CUresult error = fake_check("cuLaunchKernel");
@@ -278,6 +285,21 @@ static CUresult launch(CUfunction f, const unsigned *shape, unsigned shared, CUs
 	if (cooperative && shape[0] * shape[1] * shape[2] > (unsigned)(blocks * FAKE_SMS))
 		return 720; /* CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE */
 	return enqueue(&l, stream);
+}
+
+/* In the stream's context, whichever is current. */
+static CUresult launch(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream, void **params,
+		       bool cooperative)
+{
+	CUresult error = stream ? cuCtxPushCurrent_v2(stream->context) : 0;
+	CUcontext pushed;
+
+	if (error)
+		return error;
+	error = launch_here(f, shape, shared, stream, params, cooperative);
+	if (stream)
+		cuCtxPopCurrent_v2(&pushed);
+	return error;
 }
 
 FAKE_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -332,8 +354,18 @@ FAKE_EXPORT CUresult cuGraphDestroy(CUgraph graph)
 static CUresult set_node(CUgraphNode node, const struct cuda_kernel_node *k, bool v2)
 {
 	CUfunction f = k->f || !v2 ? k->f : (CUfunction)k->kernel;
+	CUcontext context = fake_current();
+	bool filled;
 
-	if (!fill(&node->launch, f, (unsigned[]){ k->gx, k->gy, k->gz, k->bx, k->by, k->bz }, k->shared, k->params))
+	if (f && f->kind == 'f')
+		context = f->module->context;
+	else if (v2 && k->context)
+		context = k->context;
+	if (cuCtxPushCurrent_v2(context))
+		return FAKE_INVALID_CONTEXT;
+	filled = fill(&node->launch, f, (unsigned[]){ k->gx, k->gy, k->gz, k->bx, k->by, k->bz }, k->shared, k->params);
+	cuCtxPopCurrent_v2(&context);
+	if (!filled)
 		return FAKE_INVALID_VALUE;
 	memcpy(&node->params, k, v2 ? sizeof(*k) : offsetof(struct cuda_kernel_node, kernel));
 	node->arg = node->launch.target;

@@ -326,7 +326,7 @@ struct CUfunc_st *fake_function(CUfunction f)
 
 	if (f && f->kind == 'k' && cuKernelGetFunction(&own, (CUkernel)f))
 		return NULL;
-	return own && own->entry && own->module->alive && own->module->context == fake_current() ? own : NULL;
+	return own && own->entry && own->module->alive ? own : NULL;
 }
 
 FAKE_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary library, const char *name)
