@@ -91,9 +91,10 @@ GPUBPF_FN u64 gpubpf_clock(void)
 	return __builtin_readsteadycounter();
 }
 
+/* Maps are the device's own while kernels run: the host has copies, made when they have ended. */
 GPUBPF_FN void gpubpf_fence_system(void)
 {
-	__scoped_atomic_thread_fence(__ATOMIC_ACQ_REL, __MEMORY_SCOPE_SYSTEM);
+	gpubpf_fence();
 }
 
 #endif

@@ -74,20 +74,31 @@ static int link_alone(const struct gpubpf_blob *object, struct gpubpf_blob *out,
 	return hip_link(&job, out, diag);
 }
 
+/* What is made for one processor: scratch memory of gfx90a is addressed as no other's, and never ran anywhere. */
+static struct gpubpf_llvm_target target_of(const struct hip_isa *isa)
+{
+	struct gpubpf_llvm_target t = llvm_target;
+
+	t.no_memory = isa->family == HIP_GFX90A;
+	return t;
+}
+
 static int amdgpu_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		       struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? job->caps->arch : DEFAULT_CPU;
 	const struct hip_isa *isa = hip_isa_of_name(cpu);
+	struct gpubpf_llvm_target made;
 	struct gpubpf_blob object;
 	int err;
 
 	if (!isa)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "AMD code is made for gfx90a, gfx942, gfx950, gfx11 and gfx12, not for \"%s\"", cpu);
+	made = target_of(isa);
 	if (opts->text)
-		return gpubpf_llvm_emit(&llvm_target, isa->name, job, opts, GPUBPF_LLVM_FINAL, out, diag);
-	err = gpubpf_llvm_emit(&llvm_target, isa->name, job, opts, GPUBPF_LLVM_FINAL, &object, diag);
+		return gpubpf_llvm_emit(&made, isa->name, job, opts, GPUBPF_LLVM_FINAL, out, diag);
+	err = gpubpf_llvm_emit(&made, isa->name, job, opts, GPUBPF_LLVM_FINAL, &object, diag);
 	if (err < 0)
 		return err;
 	tidy(isa, &object);
@@ -101,7 +112,7 @@ int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa
 {
 	bool launch = hip_wanted_args(job) & HIP_BIND_LAUNCH;
 	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true };
-	struct hip_emit emit = { llvm_target, offsets, end, launch ? end + 8 : end };
+	struct hip_emit emit = { target_of(isa), offsets, end, launch ? end + 8 : end };
 	int err;
 
 	emit.target.module_flag_value = 100 * version;

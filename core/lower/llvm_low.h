@@ -163,6 +163,10 @@ bool low_shared_once(LLVMValueRef fn);
 int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *passes);
 int low_optimise(struct low *l, LLVMTargetMachineRef machine);
 
+/* llvm_words.c */
+/* Arrays that are accessed at places which vary, as words that are chosen from. 0; -ENOMEM. */
+int low_words(struct low *l);
+
 /* llvm_check.c */
 void low_check_begin(struct low_prog *p);
 /* Go on only if width bytes at the address may be touched (aligned too, if `aligned`). */

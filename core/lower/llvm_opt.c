@@ -75,5 +75,7 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 		say_spaces(l);
 		err = low_run_passes(l, machine, "function(infer-address-spaces)");
 	}
+	if (!err && l->target->no_memory && level > 0)
+		err = low_words(l);
 	return err || !l->target->passes ? err : low_run_passes(l, machine, l->target->passes);
 }

@@ -130,7 +130,7 @@ GPUBPF_HELPER __u64 (*const bpf_get_globaltimer)(void) = (void *)502;
 GPUBPF_HELPER __u64 (*const bpf_get_block_idx)(__u64 *x, __u64 *y, __u64 *z) = (void *)503;
 GPUBPF_HELPER __u64 (*const bpf_get_block_dim)(__u64 *x, __u64 *y, __u64 *z) = (void *)504;
 GPUBPF_HELPER __u64 (*const bpf_get_thread_idx)(__u64 *x, __u64 *y, __u64 *z) = (void *)505;
-/* Memory fence, of system scope where the device has one. */
+/* Memory fence for all who see the maps while kernels run. */
 GPUBPF_HELPER __u64 (*const bpf_gpu_membar)(void) = (void *)506;
 /* End the thread of the probed kernel; only where the hook allows it. */
 GPUBPF_HELPER __u64 (*const bpf_exit_thread)(void) = (void *)507;

@@ -16,8 +16,6 @@ import assemble
 
 plugin, clang, where = sys.argv[1:4]
 oclgrind = '/usr/lib/oclgrind/liboclgrind-rt-icd.so'
-# on gfx90a: feasible on hardware alone
-SIMULATOR_LACKS = {'helper-membar': 'buffer_invl2', 'call-two-frames': 'memory of a thread'}
 here = os.path.dirname(os.path.abspath(__file__))
 count = 0
 
@@ -68,16 +66,11 @@ def judge(case, answer, proven):
 
 
 def run_cases(proven):
-    # what crashes it would cost its whole group a second try
-    rows = [(case['name'], case.get('mem', '').replace('\n', ' ').strip() or '-', case['hex']) for case in cases
-            if where != 'hip' or case['name'] not in SIMULATOR_LACKS]
+    rows = [(case['name'], case.get('mem', '').replace('\n', ' ').strip() or '-', case['hex']) for case in cases]
     answers = batch(rows, proven)
     if any('no OpenCL device' in a or 'OpenCL loader' in a for a in answers.values()):
         plan(f'no device {where} here')
     for case in cases:
-        if where == 'hip' and case['name'] in SIMULATOR_LACKS:
-            result(True, case['name'] + ' # SKIP the simulated gfx90a lacks ' + SIMULATOR_LACKS[case['name']])
-            continue
         answer = answers[case['name']]
         if where == 'oclgrind' and 'finding a kernel' in answer:
             result(True, case['name'] + ' # SKIP Oclgrind lacks an LLVM intrinsic (llvm.fshl) that its compiler made')

@@ -108,9 +108,10 @@ static void alu(struct gen *g)
 	emit(g, op | cls, dst, 0, off, imm);
 }
 
+static const uint8_t size[] = { 0x10, 0x08, 0x00, 0x18 }; /* 1, 2, 4, 8 bytes, as bits of the opcode */
+
 static void memory(struct gen *g, int base, int off)
 {
-	static const uint8_t size[] = { 0x10, 0x08, 0x00, 0x18 }; /* 1, 2, 4, 8 bytes, as bits of the opcode */
 	uint32_t log = pick(g, 4);
 
 	off += (int)(pick(g, SLOTS >> log) << log);
@@ -138,16 +139,18 @@ static void atomic(struct gen *g, int base, int off)
 	emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, number_reg(g), off, ops[pick(g, 10)]);
 }
 
-/* r5 = base + a number below 64, then one byte there */
-static void variable_byte(struct gen *g, int base, int off)
+/* r5 = base + a number below 64, then what is there */
+static void variable(struct gen *g, int base, int off)
 {
+	uint32_t log = pick(g, 4);
+
 	emit(g, 0xbf, 5, number_reg(g), 0, 0);
-	emit(g, 0x57, 5, 0, 0, SLOTS - 1);
+	emit(g, 0x57, 5, 0, 0, (SLOTS - 1) & -(1 << log));
 	emit(g, 0x0f, 5, base, 0, 0);
 	if (pick(g, 2))
-		emit(g, 0x71, number_reg(g), 5, off, 0);
+		emit(g, OP_LDX | size[log], number_reg(g), 5, off, 0);
 	else
-		emit(g, 0x73, 5, number_reg(g), off, 0);
+		emit(g, OP_STX | size[log], 5, number_reg(g), off, 0);
 }
 
 /* *p += x, without an atomic */
@@ -168,7 +171,7 @@ static void touch(struct gen *g, int base, int off)
 {
 	switch (pick(g, 4)) {
 	case 0: atomic(g, base, off); break;
-	case 1: variable_byte(g, base, off); break;
+	case 1: variable(g, base, off); break;
 	case 2: add_to(g, base, off); break;
 	default: memory(g, base, off);
 	}
@@ -403,7 +406,7 @@ static void statement(struct gen *g)
 	case 0: case 1: case 2: case 3: case 4: case 5: alu(g); break;
 	case 6: memory(g, 10, -SLOTS); break;
 	case 7: atomic(g, 10, -SLOTS); break;
-	case 8: variable_byte(g, 10, -SLOTS); break;
+	case 8: variable(g, 10, -SLOTS); break;
 	case 9: case 10: branch(g); break;
 	case 11: add_to(g, 10, -SLOTS); break;
 	case 12: case 13: case 14: lookup(g); break;
