@@ -25,6 +25,7 @@ enum gpubpf_kernel_flags {
 	GPUBPF_KINFO_LOCAL = 1 << 1,     /* it declares local (shared) variables itself */
 	GPUBPF_KINFO_GLOBALS = 1 << 2,   /* its program has writable program-scope variables */
 	GPUBPF_KINFO_FUNCTION = 1 << 3,  /* no kernel: a function that kernels call */
+	GPUBPF_KINFO_ENTRY_ONLY = 1 << 4, /* it can be probed at its entry alone; reason says why */
 };
 
 /* one kernel of an application's image, as inspect() reports it, or one function that can be called */

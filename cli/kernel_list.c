@@ -54,7 +54,7 @@ static void write_text(struct gpubpf_session *s, FILE *out)
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st.launches);
 		put_size(&t, st.grid, st.dim);
 		put_size(&t, st.block, st.dim);
-		gpubpf_table_cell(&t, "%s", reason[0] ? "no" : "yes");
+		gpubpf_table_cell(&t, "%s", !reason[0] ? "yes" : gpubpf_report_entry_only(s, st.name) ? "entry" : "no");
 		gpubpf_table_cell(&t, "%s", reason);
 	}
 	if (gpubpf_table_rows(&t))
@@ -91,13 +91,15 @@ static void write_json(struct gpubpf_session *s, FILE *out)
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		struct json_object *o = json_object_new_object();
 		const char *reason = gpubpf_report_reason(s, &st);
+		bool entry_only = gpubpf_report_entry_only(s, st.name);
 
 		json_object_object_add(o, "name", json_object_new_string(st.name));
 		json_object_object_add(o, "launches", json_object_new_uint64(st.launches));
 		json_object_object_add(o, "dim", json_object_new_uint64(st.dim));
 		json_object_object_add(o, "grid", three(st.grid));
 		json_object_object_add(o, "block", three(st.block));
-		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0]));
+		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0] || entry_only));
+		json_object_object_add(o, "entry_only", json_object_new_boolean(entry_only));
 		json_object_object_add(o, "reason", json_object_new_string(reason));
 		json_object_object_add(o, "functions", functions(s, st.name));
 		json_object_array_add(list, o);

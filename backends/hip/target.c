@@ -74,7 +74,7 @@ static int link_alone(const struct gpubpf_blob *object, struct gpubpf_blob *out,
 	return hip_link(&job, out, diag);
 }
 
-/* What is made for one processor: scratch memory of gfx90a is addressed as no other's, and never ran anywhere. */
+/* For one processor. Scratch memory of gfx90a is addressed as no other's here, and ran nowhere. */
 static struct gpubpf_llvm_target target_of(const struct hip_isa *isa)
 {
 	struct gpubpf_llvm_target t = llvm_target;

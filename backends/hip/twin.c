@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "assemble.h"
 #include "bind.h"
 #include "bundle.h"
 #include "code.h"
 #include "core/diag.h"
+#include "core/worker/apart.h"
 #include "descriptor.h"
 #include "emit.h"
 #include "link.h"
@@ -93,45 +95,152 @@ static int read_kernel(struct found *app, struct gpubpf_diag *diag)
 	return hip_code_read(app->isa, app->wave32, app->bytes, size, &app->code, diag);
 }
 
+/* What the kernel uses: the metadata knows it to the register, the descriptor in granules. */
+static struct hip_registers used_by(const struct found *app)
+{
+	struct hip_registers r = hip_registers_of(app->isa, &app->descriptor);
+
+	if (app->meta.vgprs && app->meta.agprs < r.accum)
+		r.accum = app->meta.agprs;
+	if (!app->isa->accum && app->meta.vgprs && app->meta.vgprs < r.vector)
+		r.vector = app->meta.vgprs;
+	return r;
+}
+
+static int refuse_full(const struct found *app, struct gpubpf_diag *diag)
+{
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the kernel uses %u vector registers, and a probe "
+			       "at its exit would need two of them for what it is told", used_by(app).vector);
+}
+
+/* Each place is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */
+static int check_reach(const struct hip_code *code, struct gpubpf_diag *diag)
+{
+	uint32_t stubs = 2048 + 64 * code->nplaces;
+
+	if (code->nplaces && code->places[code->nplaces - 1].off + stubs >= 4 * 32767)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its code is too large: %u bytes, and a branch must "
+				       "reach from its last instruction to what stands before the first", code->size);
+	return 0;
+}
+
+static int check_name(const char *name, struct gpubpf_diag *diag)
+{
+	if (strlen(name) + sizeof(HIP_TWIN_PREFIX) > sizeof(((struct hip_bind *)0)->kernel))
+		return refuse(diag, "the kernel's name is too long");
+	for (; *name; name++)
+		if (*name == '"' || *name == '\\' || (unsigned char)*name < ' ')
+			return refuse(diag, "the kernel's name has characters that no symbol of ours can have");
+	return 0;
+}
+
 /* ---- inspect ---- */
 
-static void describe(struct found *app, struct gpubpf_kernel_info *info, struct gpubpf_param *params, uint32_t nparams)
+/* Of a kernel's code, and whether a twin can be made of it. */
+static void describe_code(struct found *app, struct gpubpf_kernel_info *info)
 {
+	struct hip_registers used;
 	struct gpubpf_diag why;
+	int err;
 
 	gpubpf_diag_init(&why);
-	snprintf(info->name, sizeof(info->name), "%.*s", (int)app->meta.name_len, app->meta.name);
-	info->params = params;
-	info->nparams = nparams;
-	info->regs = app->meta.vgprs;
-	if (read_kernel(app, &why) < 0) {
-		snprintf(info->reason, sizeof(info->reason), "%.239s", why.what);
-		return;
+	err = read_kernel(app, &why);
+	if (!err) {
+		used = used_by(app);
+		info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
+		info->flags = (app->code.barrier || app->code.calls ? GPUBPF_KINFO_BARRIER : 0) |
+			      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
+		err = check_name(info->name, &why);
+		if (!err)
+			err = check_reach(&app->code, &why);
+		if (!err && used.vector + 2 > HIP_MAX_VECTOR && used.accum + 2 > (app->isa->accum ? HIP_MAX_VECTOR : 0)) {
+			err = refuse_full(app, &why);
+			info->flags |= GPUBPF_KINFO_ENTRY_ONLY;
+		}
 	}
-	info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
-	info->flags = (app->code.barrier || app->code.calls ? GPUBPF_KINFO_BARRIER : 0) |
-		      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
+	if (err < 0)
+		snprintf(info->reason, sizeof(info->reason), "%.239s", why.what);
 	hip_code_finish(&app->code);
+}
+
+/* Code is read in copies of the process, where LLVM's disassembler may die of what no compiler made. */
+struct reading {
+	struct found *app;
+	uint32_t n;
+	struct reading_shared {
+		uint32_t next;             /* kernel to read, or that the copy died of */
+		struct gpubpf_kernel_info info[];
+	} *shared;
+};
+
+static int read_codes(void *arg)
+{
+	const struct reading *r = arg;
+
+	for (; r->shared->next < r->n; r->shared->next++)
+		if (hip_meta_kernel(&r->app->elf, r->shared->next, &r->app->meta))
+			describe_code(r->app, &r->shared->info[r->shared->next]);
+	return 0;
+}
+
+static int read_apart(const struct reading *r)
+{
+	int status, err = 0;
+
+	while (!err && r->shared->next < r->n) {
+		err = gpubpf_apart(read_codes, (void *)r, &status);
+		if (!err && r->shared->next < r->n)
+			strcpy(r->shared->info[r->shared->next++].reason, "LLVM's disassembler died of its code");
+	}
+	return err;
+}
+
+static int describe_codes(struct found *app, struct gpubpf_kernel_info *list, uint32_t n)
+{
+	size_t size = sizeof(struct reading_shared) + n * sizeof(*list);
+	struct reading r = { app, n, mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
+	int err;
+
+	if (r.shared == MAP_FAILED)
+		return -ENOMEM;
+	memcpy(r.shared->info, list, n * sizeof(*list));
+	err = read_apart(&r);
+	memcpy(list, r.shared->info, n * sizeof(*list));
+	munmap(r.shared, size);
+	return err;
+}
+
+static void describe_params(const struct found *app, struct gpubpf_kernel_info *list, uint32_t n,
+			    struct gpubpf_param *room, uint32_t nroom)
+{
+	struct hip_meta meta;
+
+	for (uint32_t i = 0; i < n && hip_meta_kernel(&app->elf, i, &meta); i++) {
+		snprintf(list[i].name, sizeof(list[i].name), "%.*s", (int)meta.name_len, meta.name);
+		list[i].regs = meta.vgprs;
+		list[i].params = room;
+		list[i].nparams = hip_meta_params(&meta, room, NULL, nroom);
+		room += list[i].nparams;
+		nroom -= list[i].nparams;
+	}
 }
 
 static int describe_all(struct found *app, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
 	struct gpubpf_kernel_info *list;
-	struct gpubpf_param *room;
 	uint32_t n = 0, nparams = 0;
+	int err;
 
 	for (; hip_meta_kernel(&app->elf, n, &app->meta); n++)
 		nparams += hip_meta_params(&app->meta, NULL, NULL, 0);
-	list = calloc(1, n * sizeof(*list) + nparams * sizeof(*room) + 1);
+	list = calloc(1, n * sizeof(*list) + nparams * sizeof(*list->params) + 1);
 	if (!list)
 		return -ENOMEM;
-	room = (struct gpubpf_param *)(list + n);
-	for (uint32_t i = 0; i < n && hip_meta_kernel(&app->elf, i, &app->meta); i++) {
-		uint32_t has = hip_meta_params(&app->meta, room, NULL, nparams);
-
-		describe(app, &list[i], room, has);
-		room += has;
-		nparams -= has;
+	describe_params(app, list, n, (struct gpubpf_param *)(list + n), nparams);
+	err = describe_codes(app, list, n);
+	if (err < 0) {
+		free(list);
+		return err;
 	}
 	*kernels = list;
 	*nkernels = n;
@@ -238,18 +347,6 @@ static int join(struct hip_twin_plan *plan, const struct hip_descriptor *probe, 
 	return 0;
 }
 
-/* What the kernel uses: the metadata knows it to the register, the descriptor in granules. */
-static struct hip_registers used_by(const struct found *app)
-{
-	struct hip_registers r = hip_registers_of(app->isa, &app->descriptor);
-
-	if (app->meta.vgprs && app->meta.agprs < r.accum)
-		r.accum = app->meta.agprs;
-	if (!app->isa->accum && app->meta.vgprs && app->meta.vgprs < r.vector)
-		r.vector = app->meta.vgprs;
-	return r;
-}
-
 /*
  * Where the state at entry is kept: above all that kernel and probes use. Where the kernel has every register it
  * lies above the probes' alone, and while the kernel runs in accumulation registers, if an exit probe wants it.
@@ -271,8 +368,7 @@ static int place_state(const struct found *app, struct hip_twin_plan *plan, cons
 		all.accum += 2;
 	}
 	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &plan->twin, &all))
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the kernel uses %u vector registers, and the probe "
-				       "at its exit would need two of them for what it is told", used_by(app).vector);
+		return refuse_full(app, diag);
 	return 0;
 }
 
@@ -452,17 +548,6 @@ static int link_twin(const struct found *app, struct probes *probes, const struc
 	return err;
 }
 
-/* Each place is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */
-static int check_reach(const struct hip_code *code, struct gpubpf_diag *diag)
-{
-	uint32_t stubs = 2048 + 64 * code->nplaces;
-
-	if (code->nplaces && code->places[code->nplaces - 1].off + stubs >= 4 * 32767)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its code is too large: %u bytes, and a branch must "
-				       "reach from its last instruction to what stands before the first", code->size);
-	return 0;
-}
-
 static int build(const struct found *app, struct probes *probes, const char *name, struct gpubpf_blob *out,
 		 struct gpubpf_diag *diag)
 {
@@ -484,14 +569,6 @@ static int build(const struct found *app, struct probes *probes, const char *nam
 	return err;
 }
 
-static int check_name(const char *name, struct gpubpf_diag *diag)
-{
-	for (; *name; name++)
-		if (*name == '"' || *name == '\\' || (unsigned char)*name < ' ')
-			return refuse(diag, "the kernel's name has characters that no symbol of ours can have");
-	return 0;
-}
-
 static int make(struct found *app, const struct gpubpf_lower_job *job, struct probes *probes, struct gpubpf_blob *out,
 		struct gpubpf_diag *diag)
 {
@@ -503,9 +580,7 @@ static int make(struct found *app, const struct gpubpf_lower_job *job, struct pr
 	snprintf(name, sizeof(name), HIP_TWIN_PREFIX "%s", site->kernel);
 	if (hip_meta_params(&app->meta, NULL, offsets, MAX_PARAMS) < site->nparams || site->nparams > MAX_PARAMS)
 		return refuse(diag, "the kernel has fewer parameters in this image than the session knows");
-	err = check_name(name, diag);
-	if (!err && strlen(name) >= sizeof(((struct hip_bind *)0)->kernel))
-		err = refuse(diag, "the kernel's name is too long");
+	err = check_name(site->kernel, diag);
 	app->words = hip_wanted_args(job);
 	if (!err)
 		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), &probes->blob, diag);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays in registers, for a target whose threads have no memory of their own. What the other passes left of arrays
- * is accessed at places that only the run knows. Such an access becomes a choice among the array's words, each at a
- * place of its own, so that SROA makes registers of them. Arrays whose address goes elsewhere stay as they are, and so
- * do those that would make too much code of it.
+ * Arrays in registers, for a target whose threads have no memory of their own. What the other passes left of
+ * arrays is accessed at places that only the run knows. Such an access becomes a choice among the array's words,
+ * each at a place of its own, so that SROA makes registers of them. Arrays whose address goes elsewhere stay as
+ * they are, and so do those that would make too much code of it.
  */
 #include <errno.h>
 #include <string.h>

@@ -369,6 +369,7 @@ static void take_verdict(struct gpubpf_session *s, const struct gpubpf_twin_kern
 	grown += s->nverdicts++;
 	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
 	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
+	grown->entry_only = k->entry_only;
 	grown->functions = NULL;
 	if (!k->functions || s->function_bytes > GPUBPF_FUNCTION_BYTES)
 		return;

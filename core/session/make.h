@@ -31,6 +31,7 @@ struct gpubpf_twin {
 		uint32_t flags;    /* enum gpubpf_twin_flags */
 		uint32_t nparams;
 		char reason[240];
+		bool entry_only;   /* inspect: reason is of its exit alone */
 		char *functions;   /* that it calls: calls.h; NULL: not known */
 		bool recurses;     /* one of them calls itself */
 	} *kernels;

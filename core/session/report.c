@@ -88,6 +88,13 @@ const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gp
 	return "";
 }
 
+bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel)
+{
+	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
+
+	return verdict && verdict->entry_only;
+}
+
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel)
 {
 	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);

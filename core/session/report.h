@@ -22,6 +22,8 @@ uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s);
 const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
 /* Why some or all launches of the kernel were not probed; "" if there is nothing to say. */
 const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gpubpf_kernel_stats *stats);
+/* Of a session that inspects: it can be probed at its entry, and the reason is of its exit alone. */
+bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel);
 /* Names of the device functions that a kernel calls, as calls.h lists them; NULL where that is not known. */
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
 /* Did any program's pattern name a kernel that was launched, or a function that one calls? */

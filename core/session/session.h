@@ -131,6 +131,7 @@ struct gpubpf_session {
 	struct gpubpf_verdict {            /* what was found of a kernel in its image */
 		char name[256];
 		char reason[240];          /* inspect: why it cannot be probed; "": it can */
+		bool entry_only;           /* reason is of its exit alone */
 		char *functions;           /* that it calls: calls.h; NULL: not known */
 	} *verdicts;
 	uint32_t nverdicts;

@@ -164,7 +164,9 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 		    !gpubpf_pattern_matches(unit->progs[i].pattern, function ? function->name : k->name) ||
 		    runs_already(unit, desc, &unit->progs[i]))
 			continue;
-		if (!program_fits(m, &unit->progs[i], info, k))
+		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
+			refuse_kernel(k, "%s", info->reason);
+		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, k))
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 	}
@@ -231,10 +233,11 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 
 	if (!info)
 		refuse_kernel(k, "the program's image does not define it");
-	else if (info->reason[0])
+	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
 		refuse_kernel(k, "%s", info->reason);
 	else if (k->id == UINT32_MAX)
 		refuse_kernel(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
+	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
 	if (k->reason[0])
 		return;
 	k->nparams = info->nparams;

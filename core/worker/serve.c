@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "codec.h"
 #include "transport.h"
 
@@ -148,21 +149,27 @@ static void limit_time(const struct gpubpf_packet *packet)
 	alarm(packet->timeout_ms / 1000 + 2);
 }
 
-/* In a copy of this process, which is quicker to have than a new one. The client ends both at once. */
+struct apart {
+	struct server *server;
+	const struct gpubpf_packet *packet;
+	const struct gpubpf_request *req;
+};
+
+static int work_as(void *arg)
+{
+	const struct apart *a = arg;
+
+	return work(a->server, a->packet, a->req) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* In a copy of this process; what it dies of is what we end with. */
 static int work_apart(struct server *s, const struct gpubpf_packet *packet, const struct gpubpf_request *req)
 {
-	pid_t pid = fork();
-	int status;
+	struct apart a = { s, packet, req };
+	int status, err = gpubpf_apart(work_as, &a, &status);
 
-	if (pid < 0)
-		return -errno;
-	if (!pid) {
-		limit_time(packet);
-		_exit(work(s, packet, req) ? EXIT_FAILURE : EXIT_SUCCESS);
-	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
+	if (err < 0)
+		return err;
 	if (WIFSIGNALED(status)) {
 		signal(WTERMSIG(status), SIG_DFL);
 		raise(WTERMSIG(status));

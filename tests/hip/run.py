@@ -150,9 +150,45 @@ def bundles(folder):
         result(good, f'a compressed bundle, {gfx}: refused, {name}', '' if good else made.stdout)
 
 
+HOSTILE = '''
+kernel void bad(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0xd3d66cab, 0x9656f6ff, 0x528a5af9, 0x4a483f6c"); }
+kernel void good(global uint *out) { out[0] = 1; }
+kernel void bad_too(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0xd3d66cab, 0x9656f6ff"); }
+'''
+
+
+def hostile(folder):
+    """Words that no compiler makes, of which LLVM's disassembler dies, cost the kernel that they are in."""
+    source, image = os.path.join(folder, 'hostile.cl'), os.path.join(folder, 'hostile')
+    with open(source, 'w', encoding='utf-8') as f:
+        f.write(HOSTILE)
+    built = call(clang, '--target=amdgcn-amd-amdhsa', '-mcpu=' + gfx, '-x', 'cl', '-cl-std=CL2.0', '-nogpulib', '-O2', '-w',
+                 '-mcode-object-version=' + version, source, '-o', image)
+    listed = call(twin, gfx, image).stdout
+    reasons = {words[0]: ' '.join(words[3:]) for words in map(str.split, listed.splitlines()) if len(words) > 2}
+    good = reasons.get('good') == '' and reasons.get('bad') and reasons.get('bad_too')
+    result(bool(good), f'hostile code, {gfx}: its own kernel alone is refused', '' if good else built.stderr + listed)
+
+
+def listed(folder):
+    """What cannot be probed is known without a probe: the reason is in the list of the image's kernels."""
+    for name, words in (('far', 'its code is too large'), ('computed', 'computed address')):
+        made = call(twin, gfx, os.path.join(folder, name + '.cl')).stdout
+        result(words in made, f'{name}, {gfx}: listed, {words}', '' if words in made else made)
+    for name in ('full', 'full_accum'):
+        image = os.path.join(folder, name + '.cl')
+        made = call(twin, gfx, image).stdout if os.path.exists(image) else ''
+        want = gfx.startswith('gfx1') or name == 'full_accum'
+        if made:
+            good = ('at its exit' in made) == want
+            result(good, f'{name}, {gfx}: listed {"with" if want else "without"} a reason', '' if good else made)
+
+
 with tempfile.TemporaryDirectory() as folder:
     for path in sorted(glob.glob(os.path.join(here, 'kernels/*.cl'))):
         case(path, folder)
     if where == 'both':
         bundles(folder)
+        hostile(folder)
+        listed(folder)
 print(f'1..{count}')

@@ -17,7 +17,7 @@ import hip
 BY_HIPCC = ["rdc"]                            # what clang-19 links the old runtime does not run
 OPTIONS = {"rdc": ["-fgpu-rdc", "-B/usr/lib/llvm-15/bin"]}
 WITH = {"rdc": ["rdc_part.hip"]}
-PARTS = ["rdc_part", "module_kernels"]
+PARTS = ["rdc_part", "module_kernels", "full"]
 HIPCC_TOO = ["divergent", "lds", "symbols"]   # built by it as well, where it is not the only one
 
 simulator = hip.simulator()
@@ -139,6 +139,31 @@ def device_list():
                f"gpubpf device list on {prober.where}", text, log)
 
 
+def full():
+    """A kernel that leaves no register to a probe at its exit: told before any probe, and run as it was."""
+    program, out = make("full", first), os.path.join(folder.name, "full.json")
+    code, text, log = prober.run([f"{build}/gpubpf", "kernel", "list", "--json", "--report", out, "--"] + simulator + [program])
+    native, where = prober.native([program]), f"hip-full on {prober.where}"
+    try:
+        with open(out, encoding="utf-8") as f:
+            listed = {k["name"]: k for k in json.load(f)["kernels"]}
+        good = listed["everything"]["entry_only"] and "at its exit" in listed["everything"]["reason"] and \
+            listed["plain"]["probe"] and not listed["plain"]["reason"]
+    except (OSError, ValueError, LookupError) as e:
+        good, log = False, log + repr(e)
+    prober.tap((code, text) == native[:2] and good, f"{where}: kernel list says what cannot be probed at its exit", text, log)
+    code, text, log = prober.probe(out, [f"{build}/tests/real/count.bpf.o"], [program])
+    try:
+        with open(out, encoding="utf-8") as f:
+            k = {k["name"]: k for k in json.load(f)["kernels"]}
+        good = k["everything"]["probed"] == 0 and "at its exit" in k["everything"]["reason"] and k["plain"]["probed"] == 1
+    except (OSError, ValueError, LookupError) as e:
+        good, log = False, log + repr(e)
+    prober.tap((code, text) == native[:2] and good, f"{where}: run as it was, with the reason", text, log)
+
+
+if not sys.argv[2:] or "full" in sys.argv[2:]:
+    full()
 if not sys.argv[2:] or "device" in sys.argv[2:]:
     device_list()
 if not sys.argv[2:] or "example" in sys.argv[2:]:
