@@ -32,7 +32,11 @@ struct child {
 	bool json, reported;
 	pid_t pid;
 	int signals;                   /* signalfd */
-	sigset_t before;
+	struct inherited {             /* what the program gets as we got it */
+		sigset_t mask;
+		struct sigaction child;
+		struct rlimit files;
+	} before;
 	uint64_t deadline_ns;          /* of probing; 0: none */
 	int asked;                     /* signal that asked us to end, 0 none */
 	bool ended, leave;
@@ -186,7 +190,9 @@ static void become_program(struct child *c, char **env, int tell)
 {
 	int err;
 
-	sigprocmask(SIG_SETMASK, &c->before, NULL);
+	sigaction(SIGCHLD, &c->before.child, NULL);
+	setrlimit(RLIMIT_NOFILE, &c->before.files);
+	sigprocmask(SIG_SETMASK, &c->before.mask, NULL);
 	execvpe(c->args->rest[0], c->args->rest, env);
 	err = errno;
 	if (write(tell, &err, sizeof(err)) < 0)
@@ -221,18 +227,31 @@ static int start_program(struct child *c)
 	return err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
 }
 
+/* Ignored, as it may be inherited, SIGCHLD would never come. */
 static void take_signals(struct child *c)
 {
+	const struct sigaction normal = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
+	sigaction(SIGCHLD, &normal, &c->before.child);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGQUIT);
 	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, &c->before);
+	sigprocmask(SIG_BLOCK, &set, &c->before.mask);
 	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Processes and devices take a descriptor each. */
+static void raise_files(struct child *c)
+{
+	struct rlimit most;
+
+	getrlimit(RLIMIT_NOFILE, &c->before.files);
+	most = (struct rlimit){ c->before.files.rlim_max, c->before.files.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &most);
 }
 
 /* A signal from the terminal has reached the program by itself; one that was sent to us is passed on. Then
@@ -240,7 +259,7 @@ static void take_signals(struct child *c)
 static void on_signal(struct child *c, const struct signalfd_siginfo *info)
 {
 	if (info->ssi_signo == SIGCHLD) {
-		if (c->pid > 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		if (c->pid > 0 && waitpid(c->pid, &c->status, WNOHANG))
 			c->ended = true;
 		return;
 	}
@@ -347,6 +366,7 @@ int cli_trace_run(struct cli_trace *trace)
 		status = open_session(&c);
 	if (status == CLI_OK) {
 		take_signals(&c);
+		raise_files(&c);
 		status = start_program(&c);
 		if (status == CLI_OK)
 			serve(&c);
