@@ -133,6 +133,10 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int
 /* Start a thread that takes none of the application's signals. 0 or -errno. */
 int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
 
+/* note.c: is the descriptor still that file? The application may close what is not its own, and use the number. */
+struct stat;
+bool gpubpf_same_file(int fd, const struct stat *known);
+
 /* clock.c */
 void gpubpf_clock_start(void);                      /* the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);

@@ -2,14 +2,32 @@
 /* Lines for the user. Each text is said once, so that a kernel launched a million times does not. */
 #include "agent.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOTES_MAX 256
 
 static _Atomic uint64_t said[NOTES_MAX];
+static struct stat standard_error; /* as it was when we were loaded; no inode: it was closed */
+
+__attribute__((constructor)) static void find_standard_error(void)
+{
+	if (fstat(STDERR_FILENO, &standard_error))
+		standard_error.st_ino = 0;
+}
+
+bool gpubpf_same_file(int fd, const struct stat *known)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_ino == known->st_ino && st.st_dev == known->st_dev;
+}
 
 /* FNV-1a, 64 bits */
 static uint64_t hash(const char *text)
@@ -49,19 +67,38 @@ static bool tell(const char *text)
 	return !err;
 }
 
+/* The program itself may never write there: it has not to die because nobody reads it, nor to find our words in a
+ * file of its own that has the number now. */
+static void write_line(const char *line, size_t size)
+{
+	const struct timespec at_once = {0};
+	sigset_t pipe, pending, before;
+
+	if (!standard_error.st_ino || !gpubpf_same_file(STDERR_FILENO, &standard_error))
+		return;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	sigpending(&pending);
+	if (write(STDERR_FILENO, line, size) < 0 && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+		sigtimedwait(&pipe, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void gpubpf_hook_note(const char *fmt, ...)
 {
 	char line[512] = "gpubpf: ";
 	size_t at = strlen(line);
+	int n, error = errno;
 	va_list args;
-	int n;
 
 	va_start(args, fmt);
 	n = vsnprintf(line + at, sizeof(line) - at - 1, fmt, args);
 	va_end(args);
-	if (n < 0 || !first_time(line) || tell(line + at))
-		return;
-	n = strlen(line);
-	line[n] = '\n';
-	(void)!write(STDERR_FILENO, line, n + 1);
+	if (n >= 0 && first_time(line) && !tell(line + at)) {
+		n = strlen(line);
+		line[n] = '\n';
+		write_line(line, n + 1);
+	}
+	errno = error;
 }

@@ -106,10 +106,7 @@ bool gpubpf_session_wants(const char *kernel)
 /* Is the descriptor still our socket? */
 static bool own_socket(void)
 {
-	struct stat st;
-
-	return !fstat(session.sock, &st) && st.st_ino == session.identity.st_ino &&
-	       st.st_dev == session.identity.st_dev;
+	return gpubpf_same_file(session.sock, &session.identity);
 }
 
 static int wait_socket(int fd, short events, uint64_t deadline_ns)

@@ -27,13 +27,28 @@ static const char *agent, *device;
 
 struct how {
 	const char *app, *session;
+	bool unread;               /* standard error is a pipe that nobody reads */
 };
+
+static void unread_errors(void)
+{
+	int ends[2];
+
+	if (pipe(ends) < 0)
+		_exit(1);
+	dup2(ends[1], 2);
+	close(ends[0]);
+	close(ends[1]);
+	signal(SIGPIPE, SIG_DFL);
+}
 
 static void become(const void *arg)
 {
 	const char *preload = getenv("AGENT_TEST_PRELOAD");
 	const struct how *how = arg;
 
+	if (how->unread)
+		unread_errors();
 	if (how->session) {
 		setenv("OPENCL_LAYERS", agent, 1);
 		setenv("GPUBPF_SESSION", how->session, 1);
@@ -173,6 +188,13 @@ static void bad_tools(const char *app, const struct child *want)
 	survives(app, want, &o, "a tool that is not waited for", NULL);
 }
 
+/* What we have to say is not worth the program's life. */
+static void nobody_listens(const char *app, const struct child *want)
+{
+	child_run(&probed, TIMEOUT_S, become, &(struct how){ app, "/nonexistent", true });
+	ok(same(want, &probed), "no session, and nobody who reads standard error: output and status as without probes");
+}
+
 static void hostile_tools(const char *app, const struct child *want)
 {
 	struct fake_options o = { .mode = FAKE_HOSTILE, .pattern = "*", .wait_ms = 500, .sample = 1 };
@@ -304,6 +326,7 @@ int main(int argc, char **argv)
 		chosen_launches(argv[i]);
 		missed_launches(argv[i]);
 		bad_tools(argv[i], &native);
+		nobody_listens(argv[i], &native);
 		hostile_tools(argv[i], &native);
 	}
 	return done();
