@@ -207,7 +207,7 @@ static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	err = packet->type != GPUBPF_MSG_ARENA ? -EPROTO :
 		gpubpf_arena_parse(&packet->payload, d->number, packet->nfds, &answer);
 	if (!err && answer.reason[0]) {
-		snprintf(why->text, sizeof(why->text), "%s", answer.reason);
+		snprintf(why->text, sizeof(why->text), "%s", packet->lost ? strerror(EMFILE) : answer.reason);
 		err = -EOPNOTSUPP;
 	}
 	if (!err)

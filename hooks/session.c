@@ -465,6 +465,8 @@ static int map_board(struct gpubpf_packet *packet)
 {
 	struct gpubpf_board *board;
 
+	if (packet->lost)
+		return -EMFILE;
 	if (packet->nfds != 1 ||
 	    gpubpf_memfd_size(packet->fds[0], 2 * sizeof(*board)) < (int64_t)sizeof(*board))
 		return -EPROTO;

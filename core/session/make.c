@@ -302,10 +302,12 @@ void gpubpf_makers_destroy(struct gpubpf_makers *all)
 
 /* -- in the loop -- */
 
-static void put_kernels(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
+static void put_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
 {
-	gpubpf_put_u32(w, twin->nkernels);
-	for (uint32_t i = 0; i < twin->nkernels; i++) {
+	gpubpf_put_u32(w, twin->kind);
+	gpubpf_put_str(w, twin->options);
+	gpubpf_put_u32(w, twin->reason[0] ? 0 : twin->nkernels);
+	for (uint32_t i = 0; i < twin->nkernels && !twin->reason[0]; i++) {
 		const struct gpubpf_twin_kernel *k = &twin->kernels[i];
 
 		gpubpf_put_str(w, k->name);
@@ -315,10 +317,14 @@ static void put_kernels(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
 		gpubpf_put_u32(w, k->nparams);
 		gpubpf_put_str(w, k->reason);
 	}
+	gpubpf_put_str(w, twin->reason);
+	gpubpf_put_u64(w, twin->lower_ns + twin->build_ns);
 }
 
 static void put_refusal(struct gpubpf_writer *w, const char *reason)
 {
+	gpubpf_writer_finish(w);
+	*w = (struct gpubpf_writer){0};
 	gpubpf_put_u32(w, GPUBPF_IMAGE_NONE);
 	gpubpf_put_str(w, "");
 	gpubpf_put_u32(w, 0);
@@ -326,31 +332,30 @@ static void put_refusal(struct gpubpf_writer *w, const char *reason)
 	gpubpf_put_u64(w, 0);
 }
 
+/* The descriptor lives as long as this takes: those of all twins that were made would be too many. */
 static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 {
 	const struct gpubpf_twin *twin = req->twin;
 	struct gpubpf_peer *peer = gpubpf_peer_find(s, req->peer);
+	bool given = twin && twin->image;
 	struct gpubpf_writer w = {0};
-	bool all_refused = !twin || twin->reason[0];
+	int fd = -1;
 
 	if (!peer)
 		return;
 	peer->nrequests--;
-	gpubpf_put_u32(&w, twin ? twin->kind : GPUBPF_IMAGE_NONE);
-	gpubpf_put_str(&w, twin ? twin->options : "");
-	if (all_refused)
-		gpubpf_put_u32(&w, 0);
-	else
-		put_kernels(&w, twin);
-	gpubpf_put_str(&w, twin ? twin->reason : "out of memory");
-	gpubpf_put_u64(&w, twin ? twin->lower_ns + twin->build_ns : 0);
-	if (w.size > GPUBPF_MSG_MAX) {
-		gpubpf_writer_finish(&w);
+	if (given)
+		fd = gpubpf_memfd_image("gpubpf-twin", twin->image, twin->size);
+	if (twin)
+		put_twin(&w, twin);
+	if (!twin || (given && fd < 0))
+		put_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
+			    "out of memory");
+	else if (w.size > GPUBPF_MSG_MAX)
 		put_refusal(&w, "the program asks for too many kernels at once");
-		all_refused = true;
-	}
-	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, twin ? &twin->fd : NULL,
-			 !all_refused && twin->fd >= 0);
+	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, &fd, fd >= 0);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void take_verdict(struct gpubpf_session *s, const struct gpubpf_twin_kernel *k, const char *reason)
@@ -392,7 +397,7 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 
 	if (!twin)
 		return;
-	if (twin->fd < 0)
+	if (!twin->image)
 		s->cost.refused += !had_nothing(twin);
 	else if (req->cached)
 		s->cost.cached++;

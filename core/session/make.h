@@ -21,7 +21,8 @@ struct gpubpf_worker;
 struct gpubpf_twin {
 	uint32_t refs;
 	enum gpubpf_image_kind kind;
-	int fd;                    /* sealed image; -1: refused */
+	void *image;               /* NULL: refused */
+	size_t size;
 	char options[256];
 	char reason[240];          /* all refused: why */
 	struct gpubpf_twin_kernel {

@@ -60,6 +60,7 @@ int gpubpf_msg_recv(int sock, int flags, void *buf, struct gpubpf_packet *msg)
 		.msg_control = &control, .msg_controllen = sizeof(control),
 	};
 	ssize_t n;
+	bool bad;
 
 	*msg = (struct gpubpf_packet){ .fds = { -1, -1, -1, -1 } };
 	do
@@ -70,11 +71,12 @@ int gpubpf_msg_recv(int sock, int flags, void *buf, struct gpubpf_packet *msg)
 	collect_fds(&mh, msg);
 	if (!n && !msg->nfds)
 		return -EPIPE;
-	if ((mh.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || gpubpf_msg_parse(buf, n, msg) < 0) {
+	msg->lost = (mh.msg_flags & MSG_CTRUNC) && msg->nfds < GPUBPF_MSG_FDS;
+	bad = (mh.msg_flags & MSG_TRUNC) || ((mh.msg_flags & MSG_CTRUNC) && !msg->lost) ||
+	      gpubpf_msg_parse(buf, n, msg) < 0;
+	if (bad || msg->lost)
 		gpubpf_msg_close(msg);
-		return -EPROTO;
-	}
-	return 0;
+	return bad ? -EPROTO : 0;
 }
 
 void gpubpf_msg_close(struct gpubpf_packet *msg)

@@ -6,6 +6,7 @@
 #ifndef GPUBPF_SESSION_MSG_H
 #define GPUBPF_SESSION_MSG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct gpubpf_packet {
 	struct gpubpf_reader payload; /* into the caller's buffer */
 	int fds[GPUBPF_MSG_FDS];      /* owned by the receiver; -1 where there is none */
 	uint32_t nfds;
+	bool lost;                    /* descriptors came that this process has no room for: there are none */
 };
 
 /* Check a packet's header and point msg->payload at its payload. 0 or -EPROTO. Pure. */

@@ -43,7 +43,6 @@ struct gpubpf_twin *gpubpf_twin_new(const struct gpubpf_twin_req *req)
 	if (!twin)
 		return NULL;
 	twin->refs = 1;
-	twin->fd = -1;
 	twin->kernels = calloc(req->nkernels, sizeof(*twin->kernels));
 	if (!twin->kernels) {
 		free(twin);
@@ -61,8 +60,7 @@ void gpubpf_twin_put(struct gpubpf_twin *twin)
 {
 	if (!twin || __atomic_sub_fetch(&twin->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	if (twin->fd >= 0)
-		close(twin->fd);
+	free(twin->image);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		free(twin->kernels[i].functions);
 	free(twin->kernels);
@@ -78,9 +76,8 @@ void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(twin->reason, sizeof(twin->reason), fmt, ap);
 	va_end(ap);
-	if (twin->fd >= 0)
-		close(twin->fd);
-	twin->fd = -1;
+	free(twin->image);
+	twin->image = NULL;
 }
 
 /* Copy a memfd. The program that sent it may map it writable, so it is read once. */
@@ -89,6 +86,10 @@ static int copy_fd(int fd, void **data, size_t *size, const char *what, char *wh
 	int64_t n = gpubpf_memfd_size(fd, GPUBPF_IMAGE_MAX);
 	int64_t at = 0;
 
+	if (n < 0 && fd < 0) {
+		snprintf(why, why_size, "the %s did not arrive", what);
+		return n;
+	}
 	if (n < 0) {
 		snprintf(why, why_size, "the %s is not a sealed memfd of at most %u MiB", what,
 			 GPUBPF_IMAGE_MAX >> 20);

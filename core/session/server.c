@@ -51,7 +51,8 @@ int gpubpf_server_open(struct gpubpf_session *s)
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (!s->buffer || s->epoll < 0 || s->wake < 0 || s->timer < 0)
+	s->spare = eventfd(0, EFD_CLOEXEC);
+	if (!s->buffer || s->epoll < 0 || s->wake < 0 || s->timer < 0 || s->spare < 0)
 		return gpubpf_session_fail(s, -ENOMEM, "cannot open the session: %s", strerror(errno));
 	err = listen_at(s);
 	if (!err)
@@ -134,14 +135,34 @@ static int add_peer(struct gpubpf_session *s, int sock)
 	return 0;
 }
 
+/* One that waits at the socket and cannot be taken would wake the loop again and again: it is turned away, by means of
+ * a descriptor that is kept for that. */
+static int turn_away(struct gpubpf_session *s)
+{
+	int sock;
+
+	if (s->spare < 0)
+		return -1;
+	close(s->spare);
+	sock = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (sock >= 0)
+		close(sock);
+	s->spare = eventfd(0, EFD_CLOEXEC);
+	gpubpf_session_note(s, "a process goes on unprobed: the session has too many files open; raise the limit "
+			    "(ulimit -n)");
+	return sock;
+}
+
 static int accept_peers(struct gpubpf_session *s)
 {
 	int sock, n = 0;
 
-	while (n < PACKETS_A_TURN && (sock = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		if (add_peer(s, sock) < 0)
+	for (; n < PACKETS_A_TURN; n++) {
+		sock = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (sock < 0 && (errno != EMFILE || turn_away(s) < 0))
+			break;
+		if (sock >= 0 && add_peer(s, sock) < 0)
 			close(sock);
-		n++;
 	}
 	return n;
 }
@@ -163,6 +184,9 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 		err = gpubpf_msg_recv(peer->sock, MSG_DONTWAIT, s->buffer, &msg);
 		if (err < 0)
 			break;
+		if (msg.lost)
+			gpubpf_session_note(s, "something that %s (pid %u) sent is lost: the session has too many files "
+					    "open; raise the limit (ulimit -n)", peer_name(peer), peer->pid);
 		err = gpubpf_peer_message(s, peer, &msg);
 		gpubpf_msg_close(&msg);
 		n++;
@@ -317,6 +341,7 @@ void gpubpf_server_close(struct gpubpf_session *s)
 	close_fd(&s->timer);
 	close_fd(&s->wake);
 	close_fd(&s->epoll);
+	close_fd(&s->spare);
 	free(s->buffer);
 	s->buffer = NULL;
 }

@@ -110,7 +110,7 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	s->listener = s->epoll = s->wake = s->timer = s->board_fd = -1;
+	s->listener = s->epoll = s->wake = s->timer = s->spare = s->board_fd = -1;
 	s->enabled = true;
 	if (opts)
 		memcpy(&s->opts, opts, opts->sz < sizeof(s->opts) ? opts->sz : sizeof(s->opts));

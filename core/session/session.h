@@ -107,6 +107,7 @@ struct gpubpf_session {
 
 	char dir[256], path[280];
 	int listener, epoll, wake, timer;  /* wake: eventfd, a maker has finished */
+	int spare;                         /* for when there are no more */
 	uint64_t interval_ns;              /* of the timer */
 	struct gpubpf_peer *peers;
 	uint32_t npeers, nprocesses, ndevices;

@@ -402,8 +402,10 @@ static int publish(struct making *m)
 		return 0;
 	t->kind = piece->kind;
 	snprintf(t->options, sizeof(t->options), "%s", piece->options ? piece->options : "");
-	t->fd = gpubpf_memfd_image("gpubpf-twin", piece->blob.data, piece->blob.size);
-	return t->fd < 0 ? t->fd : 0;
+	t->image = piece->blob.data;
+	t->size = piece->blob.size;
+	*piece = (struct gpubpf_twin_piece){ 0 };
+	return 0;
 }
 
 /* -- the whole -- */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -380,6 +381,52 @@ static void test_crowd(void)
 	gpubpf_session__free(s);
 }
 
+/* No descriptor more than there are now; 0: as before. */
+static void limit_files(bool on)
+{
+	static struct rlimit before;
+	struct rlimit limit;
+
+	if (on) {
+		getrlimit(RLIMIT_NOFILE, &before);
+		limit = (struct rlimit){ dup(0), before.rlim_max };
+		close(limit.rlim_cur);
+	}
+	setrlimit(RLIMIT_NOFILE, on ? &limit : &before);
+}
+
+static void test_files(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	int image = gpubpf_memfd_image("t", "x", 1), err;
+	struct twin_answer t;
+	struct agent a, b;
+	struct pollfd p = { .fd = s->listener, .events = POLLIN };
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	gpubpf_msg_close(&a.packet);
+	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
+	gpubpf_msg_close(&a.packet);
+	agent_connect(&b, s);
+	limit_files(true);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", image);
+	t = agent_twin(&a, 2000);
+	ok(!t.failed && strstr(t.reason, "did not arrive"), "an image without a descriptor for it: %s", t.reason);
+	err = agent_wait(&b, GPUBPF_MSG_WELCOME, 1000);
+	ok(err == -EPIPE && strstr(notes, "goes on unprobed"), "no descriptor for another process: it is turned away (%d)",
+	   err);
+	ok(!poll(&p, 1, 0), "and nobody is left who would keep the loop busy");
+	limit_files(false);
+	close(b.sock);
+	agent_connect(&b, s);
+	ok(!agent_hello(&b), "the next one is served");
+	agent_close(&b);
+	agent_close(&a);
+	close(image);
+	gpubpf_session__free(s);
+}
+
 /* -- the board is writable by every process -- */
 
 static void test_board(void)
@@ -536,6 +583,7 @@ int main(int argc, char **argv)
 		test_stop();
 	test_hostile();
 	test_crowd();
+	test_files();
 	test_board();
 	test_query();
 	test_killed();
