@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Builds. What a program is made of is noted before the runtime builds it, because with a callback the
- * call returns before the build is done; where the build fails there are no kernels that would ask.
+ * Builds. What a program is made of is noted once the runtime has built it; with a callback before that, because
+ * then kernels may exist before the call has returned, and taken back if the runtime refuses to build.
  */
 #include "opencl.h"
 
@@ -21,15 +21,53 @@ static struct ocl_code *with_options(struct ocl_program *p, const char *options)
 	return code;
 }
 
+struct build {
+	struct ocl_program *program;
+	struct ocl_code *code;
+	struct ocl_build *before;
+	const cl_device_id *devices;
+	cl_uint n;
+	bool at_once;
+};
+
+/* `code` NULL: nothing to note. */
+static struct build begin(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code,
+			  bool at_once)
+{
+	struct build b = { p, code, NULL, devices, devices ? n : 0, at_once };
+
+	if (code && at_once) {
+		b.before = ocl_program_builds(p);
+		ocl_program_built(p, b.n, b.devices, code);
+	}
+	return b;
+}
+
+/* A refused build (a program that has kernels, unknown options) leaves the program's code as it was; one that failed
+ * may have succeeded for some of the devices. */
+static cl_int end(struct build *b, cl_int error)
+{
+	bool built = !error || error == CL_BUILD_PROGRAM_FAILURE || error == CL_COMPILE_PROGRAM_FAILURE;
+
+	if (b->code && b->at_once && built)
+		ocl_builds_drop(b->before);
+	else if (b->code && b->at_once)
+		ocl_program_unbuilt(b->program, b->before);
+	else if (b->code && built)
+		ocl_program_built(b->program, b->n, b->devices, b->code);
+	else if (b->code)
+		ocl_code_put(b->code);
+	return error;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 						   const char *options,
 						   void (CL_CALLBACK *notify)(cl_program, void *), void *user)
 {
 	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
+	struct build b = begin(p, n, devices, p ? with_options(p, options) : NULL, notify);
 
-	if (p && p->code)
-		ocl_program_built(p, devices ? n : 0, devices, with_options(p, options));
-	return ocl->clBuildProgram(program, n, devices, options, notify, user);
+	return end(&b, ocl->clBuildProgram(program, n, devices, options, notify, user));
 }
 
 static bool add_header(struct ocl_code *code, cl_program program, const char *name)
@@ -70,12 +108,12 @@ ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 {
 	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
 	struct ocl_code *code = p ? with_options(p, options) : NULL;
+	struct build b;
 
-	if (code) {
+	if (code)
 		add_headers(code, nheaders, headers, names);
-		ocl_program_built(p, devices ? n : 0, devices, code);
-	}
-	return ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user);
+	b = begin(p, n, devices, code, notify);
+	return end(&b, ocl->clCompileProgram(program, n, devices, options, nheaders, headers, names, notify, user));
 }
 
 /* What will come out of the link, noted before the inputs can change. */

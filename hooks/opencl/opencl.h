@@ -154,6 +154,10 @@ struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struc
 void ocl_program_release(cl_program handle);  /* one reference less */
 void ocl_program_built(struct ocl_program *program, cl_uint ndevices, const cl_device_id *devices,
 		       struct ocl_code *code); /* takes the code's reference */
+/* A copy of what is known of its builds, and to go back to it, which takes the copy. */
+struct ocl_build *ocl_program_builds(struct ocl_program *program);
+void ocl_program_unbuilt(struct ocl_program *program, struct ocl_build *builds);
+void ocl_builds_drop(struct ocl_build *builds);
 struct ocl_code *ocl_program_code(struct ocl_program *program, cl_device_id device); /* with a reference */
 struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *program);
 char *ocl_program_names(struct ocl_program *program); /* malloc'd; NULL: not known */

@@ -36,7 +36,7 @@ struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struc
 	return p;
 }
 
-static void drop_builds(struct ocl_build *b)
+void ocl_builds_drop(struct ocl_build *b)
 {
 	while (b) {
 		struct ocl_build *next = b->next;
@@ -55,7 +55,7 @@ void ocl_program_release(cl_program handle)
 	if (!p)
 		return;
 	gpubpf_hook_program_destroy(p->hook);
-	drop_builds(p->builds);
+	ocl_builds_drop(p->builds);
 	ocl_code_put(p->code);
 	if (p->context)
 		ocl_context_put(p->context_handle);
@@ -84,26 +84,35 @@ static void replace_builds(struct ocl_program *p, cl_uint n, const cl_device_id 
 		}
 		*at = b->next;
 		b->next = NULL;
-		drop_builds(b);
+		ocl_builds_drop(b);
 	}
 }
 
-void ocl_program_built(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code)
+static struct ocl_build *new_build(cl_uint n, const cl_device_id *devices, struct ocl_code *code)
 {
 	struct ocl_build *b = calloc(1, sizeof(*b));
-	struct gpubpf_hook_program *before;
 
 	if (b && n)
 		b->devices = malloc(n * sizeof(*devices));
 	if (!b || !code || (n && !b->devices)) {
 		free(b);
 		ocl_code_put(code);
-		return;
+		return NULL;
 	}
 	if (n)
 		memcpy(b->devices, devices, n * sizeof(*devices));
 	b->ndevices = n;
 	b->code = code;
+	return b;
+}
+
+void ocl_program_built(struct ocl_program *p, cl_uint n, const cl_device_id *devices, struct ocl_code *code)
+{
+	struct ocl_build *b = new_build(n, devices, code);
+	struct gpubpf_hook_program *before;
+
+	if (!b)
+		return;
 	pthread_mutex_lock(&p->lock);
 	replace_builds(p, n, devices);
 	b->next = p->builds;
@@ -112,6 +121,35 @@ void ocl_program_built(struct ocl_program *p, cl_uint n, const cl_device_id *dev
 	p->hook = NULL;
 	pthread_mutex_unlock(&p->lock);
 	gpubpf_hook_program_destroy(before);
+}
+
+struct ocl_build *ocl_program_builds(struct ocl_program *p)
+{
+	struct ocl_build *copy = NULL, **end = &copy;
+
+	pthread_mutex_lock(&p->lock);
+	for (const struct ocl_build *b = p->builds; b; b = b->next) {
+		*end = new_build(b->ndevices, b->devices, ocl_code_ref(b->code));
+		if (*end)
+			end = &(*end)->next;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return copy;
+}
+
+void ocl_program_unbuilt(struct ocl_program *p, struct ocl_build *builds)
+{
+	struct gpubpf_hook_program *hook;
+	struct ocl_build *refused;
+
+	pthread_mutex_lock(&p->lock);
+	refused = p->builds;
+	p->builds = builds;
+	hook = p->hook;
+	p->hook = NULL;
+	pthread_mutex_unlock(&p->lock);
+	ocl_builds_drop(refused);
+	gpubpf_hook_program_destroy(hook);
 }
 
 static bool has_device(const struct ocl_build *b, cl_device_id device)

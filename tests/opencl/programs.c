@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many programs in several contexts, made and released so that handles are used again; kernels of the same
- * name that differ; programs built twice with other options, and ones let go before their kernels are launched. */
+ * name that differ; programs built twice with other options, or in vain, and ones let go before their kernels are launched. */
 #include "app.h"
 
 #include <stdbool.h>
@@ -55,6 +55,27 @@ static int twins_open(void)
 	return n;
 }
 
+static void CL_CALLBACK built(cl_program program, void *called)
+{
+	*(volatile bool *)called = true;
+}
+
+/* A program that has kernels is not built again: they go on as they are. */
+static void refused_builds(cl_program program, cl_command_queue queue, cl_mem data)
+{
+	bool called = false;
+	cl_int err;
+	cl_kernel k = clCreateKernel(program, "step_it", &err);
+
+	CHECK(err);
+	printf("a program with kernels, built again: %d\n",
+	       clBuildProgram(program, 1, &app_device, "-DSTEP=1000", NULL, NULL));
+	printf("with a callback: %d\n", clBuildProgram(program, 0, NULL, "-DSTEP=1000", built, &called));
+	app_arg_mem(k, 0, data);
+	launch(queue, k);
+	CHECK(clReleaseKernel(k));
+}
+
 static void run_program(cl_context context, cl_command_queue queue, cl_mem data, int i)
 {
 	const char *text = source;
@@ -70,6 +91,8 @@ static void run_program(cl_context context, cl_command_queue queue, cl_mem data,
 		CHECK(clBuildProgram(p, 1, &app_device, "-DSTEP=100", NULL, NULL));
 		run_kernels(p, false, queue, data);
 	}
+	if (i % 3 == 2)
+		refused_builds(p, queue, data);
 	printf("left open: %d\n", twins_open());
 	if (i % 3 != 1)
 		CHECK(clReleaseProgram(p));
