@@ -148,7 +148,7 @@ static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 	start = offset_in_main(r, clang_getRangeStart(range), &first);
 	end = offset_in_main(r, clang_getRangeEnd(range), &last);
 	if (!first || !last || start + 2 > end || end > r->source->size || r->source->text[start] != '{' ||
-	    r->source->text[end - 1] != '}' || in_expansion(r, start) || in_expansion(r, end - 1))
+	    r->source->text[end - 1] != '}' || in_expansion(r, start) || in_expansion(r, end - 1) || !clread_repeats(r, range))
 		return;
 	k->body = start + 1;
 	k->body_end = end - 1;

@@ -18,7 +18,7 @@ struct gpubpf_cl_kernel {
 	const char **bare;               /* [nparams] the same without const and volatile on top */
 	size_t at;                       /* offset in the source where a wrapper may stand */
 	uint32_t line, column;           /* #line number and column of what follows there */
-	size_t body, body_end;           /* between its braces in the source; both 0: a macro or header made it */
+	size_t body, body_end;           /* between its braces in the source; both 0: it cannot be repeated */
 	uint32_t body_line, body_column; /* of the first character there */
 };
 

@@ -96,8 +96,8 @@ static const char *reason_of(const struct program *p, const struct gpubpf_cl_ker
 	if (!(caps->bits & GPUBPF_CAP_LINK))
 		return "the device cannot link programs (clCompileProgram, clLinkProgram)";
 	if ((info->flags & GPUBPF_KINFO_LOCAL) && !kernel->body)
-		return "it declares local variables, and a macro or a header makes its body, which a wrapper would "
-		       "have to repeat";
+		return "it declares local variables, and a wrapper would have to repeat its body, which a macro or a "
+		       "header makes, or which has directives that must not be read twice (#define, #include)";
 	return "";
 }
 
