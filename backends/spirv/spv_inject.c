@@ -133,6 +133,8 @@ static void store_arg(struct twin *t, uint32_t i)
 	const struct gpubpf_param *p = &t->kernel->info.params[i];
 	uint32_t slot = ENV_SLOT(arg) + i, bits = t->param[i];
 
+	if (p->size == 2) /* half alone needs no integers of its size */
+		spv_capability(&t->in->b, SpvCapabilityInt16);
 	switch (p->kind) {
 	case GPUBPF_PARAM_FLOAT:
 		bits = value(t, SpvOpBitcast, SPV_TYPE(&t->in->b, SpvOpTypeInt, 8 * p->size, 0), bits);

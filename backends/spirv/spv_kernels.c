@@ -20,13 +20,29 @@ struct calls {
 	uint32_t *flags;       /* [bound]: enum gpubpf_kernel_flags of function ids */
 };
 
-/* Section 3.42.20 and 3.42.21: all work-items of a group must reach these. */
+/* Sections 3.42.20, 3.42.21 and the extensions': all work-items of a group must reach these. */
 static bool group_op(uint16_t op)
 {
-	return op == SpvOpControlBarrier || op == SpvOpMemoryNamedBarrier ||
-	       (op >= SpvOpGroupAsyncCopy && op <= SpvOpGroupSMax) ||
-	       (op >= SpvOpGroupNonUniformElect && op <= SpvOpGroupNonUniformQuadSwap) ||
-	       (op >= SpvOpSubgroupShuffleINTEL && op <= SpvOpSubgroupImageMediaBlockWriteINTEL);
+	static const struct {
+		uint16_t first, last;
+	} ranges[] = {
+		{ SpvOpControlBarrier, SpvOpControlBarrier },
+		{ SpvOpMemoryNamedBarrier, SpvOpMemoryNamedBarrier },
+		{ SpvOpGroupAsyncCopy, SpvOpGroupSMax },
+		{ SpvOpGroupNonUniformElect, SpvOpGroupNonUniformQuadSwap },
+		{ SpvOpSubgroupBallotKHR, SpvOpSubgroupReadInvocationKHR }, /* GroupNonUniformRotateKHR among them */
+		{ 4457, 4460 },                                             /* CooperativeMatrix...KHR */
+		{ SpvOpGroupNonUniformPartitionNV, SpvOpGroupNonUniformPartitionNV },
+		{ SpvOpSubgroupShuffleINTEL, SpvOpSubgroupImageMediaBlockWriteINTEL },
+		{ SpvOpControlBarrierArriveINTEL, SpvOpControlBarrierWaitINTEL },
+		{ 6221, 6221 }, { 6231, 6237 }, /* SubgroupBlockPrefetch, Subgroup2DBlock..., SubgroupMatrix...INTEL */
+		{ SpvOpGroupIMulKHR, SpvOpGroupLogicalXorKHR },
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (op >= ranges[i].first && op <= ranges[i].last)
+			return true;
+	return false;
 }
 
 /* Functions of OpenCL.std that have but one right result; the others may round as they like (OpenCL C 7.4),
