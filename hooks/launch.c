@@ -13,6 +13,7 @@
 #define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside that many in the beginning */
 
 const struct gpubpf_hook_ops *gpubpf_hook_ops;
+_Thread_local int gpubpf_hook_callbacks;
 
 int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
 {
@@ -186,10 +187,14 @@ static uint64_t choose(struct gpubpf_hook_launch *l)
 
 	if (l->number % gpubpf_session_sample())
 		return 0;
-	if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_OPEN)
+	if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_OPEN && !gpubpf_hook_callbacks)
 		waited = settle_timed(slot);
 	switch (atomic_load_explicit(&slot->state, memory_order_acquire)) {
 	case SLOT_OPEN:
+		if (gpubpf_hook_callbacks)
+			gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
+					 "twin; it runs unprobed there until a launch elsewhere has made it",
+					 l->kernel->name);
 		l->missed = true;
 		return waited;
 	case SLOT_REFUSED:

@@ -120,6 +120,9 @@ enum gpubpf_hook_outcome {
 	GPUBPF_LAUNCH_FAILED,    /* nothing was enqueued: the application's own error */
 };
 
+/* Callbacks of the runtime's that this thread is in: their launches do not wait for twins, nor make any. */
+extern _Thread_local int gpubpf_hook_callbacks;
+
 void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *launch);
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_outcome outcome);
 

@@ -5,12 +5,40 @@
  */
 #include "opencl.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #define LAYER_NAME "gpubpf"
 
 const cl_icd_dispatch *ocl;
 static cl_icd_dispatch table;
+static const void *loader; /* where it lies: whose calls `ocl` holds */
+
+static const void *object_of(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+/* Its functions are called until the process ends, whatever the application does to it. */
+static void keep(const void *address)
+{
+	Dl_info info;
+
+	if (dladdr(address, &info) && info.dli_fname)
+		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+/* Named twice in OPENCL_LAYERS: the second time there is nothing between. Or another loader: we take one. */
+static void note_again(const void *address)
+{
+	Dl_info info;
+
+	if (gpubpf_hook_active() && object_of(address) != loader)
+		gpubpf_hook_note("the program loaded a second OpenCL loader, %s; what it launches through that one runs "
+				 "unprobed: let it use one loader", dladdr(address, &info) ? info.dli_fname : "?");
+}
 
 #pragma GCC visibility push(default)
 
@@ -48,7 +76,8 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
 
 	if (!target || !num_entries_ret || !layer)
 		return CL_INVALID_VALUE;
-	if (ocl) { /* named twice in OPENCL_LAYERS: the second time there is nothing between */
+	if (ocl) {
+		note_again(__builtin_return_address(0));
 		*layer = target;
 		*num_entries_ret = num_entries;
 		return CL_SUCCESS;
@@ -57,6 +86,8 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
 	ocl = target;
 	ocl_device_init();
 	if (!gpubpf_hook_init(&ocl_hook_ops)) {
+		loader = object_of(__builtin_return_address(0));
+		keep(__builtin_return_address(0));
 		ocl_table_init();
 #define OCL_CALL(name)                            \
 	if (table.name)                           \

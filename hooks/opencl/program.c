@@ -168,7 +168,7 @@ struct ocl_code *ocl_program_code(struct ocl_program *p, cl_device_id device)
 	for (struct ocl_build *b = p->builds; b && !code; b = b->next)
 		if (has_device(b, device))
 			code = ocl_code_ref(b->code);
-	if (!code)
+	if (!p->builds)
 		code = ocl_code_ref(p->code);
 	pthread_mutex_unlock(&p->lock);
 	return code;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Callbacks of events, which a runtime may call on the thread that runs its kernels (PoCL does): what is launched
+ * there must not wait for anything that a kernel is run for, as the look at a device is that twins begin with.
+ */
+#include "opencl.h"
+
+#include <stdlib.h>
+
+struct callback {
+	void (CL_CALLBACK *notify)(cl_event, cl_int, void *);
+	void *user;
+};
+
+static void CL_CALLBACK called(cl_event event, cl_int status, void *arg)
+{
+	struct callback c = *(struct callback *)arg;
+
+	free(arg);
+	gpubpf_hook_callbacks++;
+	c.notify(event, status, c.user);
+	gpubpf_hook_callbacks--;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clSetEventCallback(cl_event event, cl_int status,
+						       void (CL_CALLBACK *notify)(cl_event, cl_int, void *), void *user)
+{
+	struct callback *c = notify ? malloc(sizeof(*c)) : NULL;
+	cl_int error;
+
+	if (!c)
+		return ocl->clSetEventCallback(event, status, notify, user);
+	*c = (struct callback){ notify, user };
+	error = ocl->clSetEventCallback(event, status, called, c);
+	if (error)
+		free(c);
+	return error;
+}

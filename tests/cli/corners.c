@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * corners callback: a kernel launched in the callback of an event, where a runtime may have lent its only thread.
+ * corners reload: a program that loads the OpenCL loader, lets go of it, and loads it again.
+ * Prints what the kernels computed, exits with 42; 77: no device.
+ */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLS(CALL) \
+	CALL(clGetPlatformIDs) CALL(clGetDeviceIDs) CALL(clCreateContext) CALL(clReleaseContext) \
+	CALL(clCreateCommandQueue) CALL(clReleaseCommandQueue) CALL(clCreateProgramWithSource) CALL(clBuildProgram) \
+	CALL(clReleaseProgram) CALL(clCreateKernel) CALL(clReleaseKernel) CALL(clSetKernelArg) CALL(clCreateBuffer) \
+	CALL(clReleaseMemObject) CALL(clEnqueueNDRangeKernel) CALL(clEnqueueReadBuffer) CALL(clFinish) \
+	CALL(clCreateUserEvent) CALL(clSetUserEventStatus) CALL(clSetEventCallback) CALL(clEnqueueMarkerWithWaitList) \
+	CALL(clFlush)
+
+static struct {
+#define CALL(name) __typeof__(name) *name;
+	CALLS(CALL)
+#undef CALL
+} cl;
+static void *loader;
+static cl_context context;
+static cl_command_queue queue;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int called;
+
+static void open_device(void)
+{
+	cl_platform_id platform;
+	cl_device_id device;
+	cl_int err;
+
+	loader = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+#define CALL(name) cl.name = (__typeof__(name) *)dlsym(loader, #name);
+	CALLS(CALL)
+#undef CALL
+	if (cl.clGetPlatformIDs(1, &platform, NULL) || cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+		exit(77);
+	context = cl.clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+	queue = cl.clCreateCommandQueue(context, device, 0, &err);
+}
+
+static void close_device(void)
+{
+	cl.clReleaseCommandQueue(queue);
+	cl.clReleaseContext(context);
+	dlclose(loader);
+}
+
+static cl_kernel make_kernel(const char *name, cl_mem data)
+{
+	const char *text = "__kernel void step_one(__global int *v) { v[get_global_id(0)] += 1; }\n"
+			   "__kernel void step_two(__global int *v) { v[get_global_id(0)] += 2; }\n";
+	cl_program program = cl.clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+	cl_kernel kernel;
+
+	cl.clBuildProgram(program, 0, NULL, "", NULL, NULL);
+	kernel = cl.clCreateKernel(program, name, NULL);
+	cl.clReleaseProgram(program);
+	cl.clSetKernelArg(kernel, 0, sizeof(data), &data);
+	return kernel;
+}
+
+static void launch(cl_kernel kernel)
+{
+	size_t n = 64;
+
+	printf("launched: %d\n", cl.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 0, NULL, NULL));
+}
+
+static void CL_CALLBACK in_callback(cl_event event, cl_int status, void *kernel)
+{
+	launch(kernel);
+	cl.clFlush(queue);
+	pthread_mutex_lock(&lock);
+	called = 1;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void launch_in_callback(cl_kernel kernel)
+{
+	cl_event gate = cl.clCreateUserEvent(context, NULL), event;
+
+	cl.clEnqueueMarkerWithWaitList(queue, 1, &gate, &event);
+	cl.clSetEventCallback(event, CL_COMPLETE, in_callback, kernel);
+	cl.clFlush(queue);
+	cl.clSetUserEventStatus(gate, CL_COMPLETE);
+	pthread_mutex_lock(&lock);
+	while (!called)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void run(const char *name, int callback)
+{
+	int v[64] = {0};
+	cl_mem data = cl.clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(v), v, NULL);
+	cl_kernel kernel = make_kernel(name, data);
+
+	if (callback)
+		launch_in_callback(kernel);
+	else
+		launch(kernel);
+	cl.clEnqueueReadBuffer(queue, data, CL_TRUE, 0, sizeof(v), v, 0, NULL, NULL);
+	printf("%d\n", v[63]);
+	cl.clReleaseKernel(kernel);
+	cl.clReleaseMemObject(data);
+}
+
+int main(int argc, char **argv)
+{
+	int callback = argc > 1 && !strcmp(argv[1], "callback");
+
+	open_device();
+	run("step_one", callback);
+	if (!callback) {
+		close_device();
+		open_device();
+	}
+	run("step_two", 0);
+	close_device();
+	return 42;
+}
