@@ -83,11 +83,26 @@ hipError_t hipModuleGetFunction(hipFunction_t *f, hipModule_t module, const char
 	return error;
 }
 
-/* It takes all memory of the device along, our maps too. */
+/*
+ * What takes all memory of a device along, our maps too. Contexts do not: in HIP they are names of devices, and what
+ * is on one stays when they are destroyed or released. (HIP 5 drops nothing in a reset of the primary one either.)
+ */
+
 hipError_t hipDeviceReset(void)
 {
+	int device = 0;
+
 	if (!hip_next_init() || !hip_next.hipDeviceReset)
 		return hipErrorNotFound;
-	hip_device_end();
+	if (hip_active() && !hip_own.get_device(&device))
+		hip_device_end(device);
 	return hip_next.hipDeviceReset();
+}
+
+hipError_t hipDevicePrimaryCtxReset(int device)
+{
+	if (!hip_next_init() || !hip_next.hipDevicePrimaryCtxReset)
+		return hipErrorNotFound;
+	hip_device_end(device);
+	return hip_next.hipDevicePrimaryCtxReset(device);
 }

@@ -128,7 +128,7 @@ struct hip_call {
 };
 
 hipError_t hip_launch(const struct hip_call *call);
-/* The application's current device is about to be reset: copy the maps back. */
-void hip_device_end(void);
+/* A device is about to be reset: copy the maps back. */
+void hip_device_end(int number);
 
 #endif

@@ -39,11 +39,9 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 	return device ? device : gpubpf_hook_device_add(key, &how, number);
 }
 
-void hip_device_end(void)
+void hip_device_end(int number)
 {
-	int number = 0;
-
-	if (hip_active() && !hip_own.get_device(&number))
+	if (hip_active() && number >= 0)
 		gpubpf_hook_device_end((const void *)(uintptr_t)(number + 1));
 }
 

@@ -34,7 +34,8 @@ static bool run(const char *folder, const char *fails, const struct fake_tool *t
 /* A session with a probe on every kernel, and a runtime that fails so. */
 static void check(const char *folder, const char *fails, const char *reason, unsigned twins)
 {
-	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .sample = 1, .wait_ms = 60000 };
+	bool attached = strcmp(fails, "nothing-attached");
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = attached ? "*" : NULL, .sample = 1, .wait_ms = 60000 };
 	struct fake_tool tool;
 	struct fake_sum sum;
 	char line[256], want[256];
@@ -93,7 +94,7 @@ static void cost(const char *folder, const char *pattern)
 
 	fake_start(&tool, &o);
 	ns = added(folder, &tool);
-	ok(ns <= ALLOWED_NS, "%s: %.0f ns added to a launch, at most %.0f", pattern ? "a twin" : "nothing attached", ns,
+	ok(ns <= ALLOWED_NS, "%s: %.0f ns added to a launch, at most %.0f", pattern ? "a twin" : "nothing-attached", ns,
 	   ALLOWED_NS);
 	fake_stop(&tool);
 }
@@ -112,11 +113,13 @@ int main(int argc, char **argv)
 		return done();
 	}
 	ok(run(argv[3], "", NULL, "check", line, sizeof(line)), "the application runs without us");
+	check(argv[3], "nothing-attached", NULL, 0);
 	check(argv[3], "nothing", NULL, 3);
 	check(argv[3], "memory", "memory for maps", 0);
 	check(argv[3], "load", "does not take the twin", 0);
 	check_mode(argv[3], "churn", "twins 32, modules left 0, grown by little\n",
 		   "modules loaded and unloaded: nothing stays");
+	check_mode(argv[3], "resets", "twins 4, lost 0\n", "a device that is reset takes nothing of ours along");
 	check_mode(argv[3], "race", "twins 200, modules left 0\n", "four threads load, launch and unload");
 	check_mode(argv[3], "ways", "per thread 2, 0, 2, cooperative 3, twins 6, on devices 5 and 1\n",
 		   "per-thread streams, cooperative launches, a pointer to a launch, two devices");

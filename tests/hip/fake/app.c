@@ -19,7 +19,7 @@
 #define CHURN_BYTES (4u << 20)
 
 extern const void *fake_image;
-extern _Atomic unsigned fake_cooperative, fake_on[2];
+extern _Atomic unsigned fake_cooperative, fake_on[2], fake_lost;
 extern hipStream_t fake_stream;
 extern _Atomic unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
 
@@ -31,6 +31,8 @@ int hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz
 			  unsigned shared, hipStream_t stream, void **params, void **extra);
 int hipGetLastError(void);
 int hipSetDevice(int device);
+int hipDeviceReset(void);
+int hipDevicePrimaryCtxReset(int device);
 int hipGetProcAddress(const char *symbol, void **to, int version, uint64_t flags, void *status);
 int hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream);
 int hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **args, unsigned shared, hipStream_t stream);
@@ -97,6 +99,21 @@ static int ways(void)
 	if (hipSetDevice(1) || hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL) || hipSetDevice(0))
 		return 1;
 	printf("twins %u, on devices %u and %u\n", fake_twins, fake_on[0], fake_on[1]);
+	return 0;
+}
+
+/* Launches before and behind the calls that take all memory of a device along, by device 0 and by another. */
+static int resets(hipFunction_t f)
+{
+	for (int i = 0; i < 4; i++) {
+		if (hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL))
+			return 1;
+		if (i == 3)
+			hipSetDevice(1);
+		if (i == 1 ? hipDeviceReset() : hipDevicePrimaryCtxReset(0))
+			return 1;
+	}
+	printf("twins %u, lost %u\n", fake_twins, fake_lost);
 	return 0;
 }
 
@@ -184,6 +201,8 @@ int main(int argc, char **argv)
 		printf("%.1f\n", ns[BATCHES / 2]);
 		return 0;
 	}
+	if (argc > 1 && !strcmp(argv[1], "resets"))
+		return resets(f);
 	for (int i = 0; i < 3; i++)
 		if (hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL))
 			return 1;

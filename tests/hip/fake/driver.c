@@ -15,6 +15,7 @@
 EXPORT const void *fake_image;       /* the last that was loaded, and how many were */
 EXPORT _Atomic unsigned fake_images, fake_unloaded, fake_launches, fake_twins;
 EXPORT _Atomic unsigned fake_cooperative, fake_on[2]; /* twins launched so, and on each device */
+EXPORT _Atomic unsigned fake_allocated, fake_lost; /* now, and when a device was reset */
 EXPORT hipStream_t fake_stream;      /* of the last launch of a module's function */
 static _Thread_local int last;
 static _Thread_local int current;
@@ -45,8 +46,9 @@ CALL(hipSetDevice, (int device)) { current = device; return 0; }
 CALL(hipDeviceSynchronize, (void)) { return 0; }
 CALL(hipPeekAtLastError, (void)) { return last; }
 CALL(hipGetLastError, (void)) { int error = last; last = 0; return error; }
-CALL(hipMalloc, (void **at, size_t size)) { return answer(fails("memory") || !(*at = malloc(size)) ? 2 : 0); }
-CALL(hipFree, (void *at)) { free(at); return 0; }
+CALL(hipFree, (void *at)) { fake_allocated--; free(at); return 0; }
+CALL(hipDeviceReset, (void)) { fake_lost += fake_allocated; return 0; }
+CALL(hipDevicePrimaryCtxReset, (int device)) { fake_lost += fake_allocated; return 0; }
 CALL(hipHostMalloc, (void **at, size_t size, unsigned flags)) { return answer(2); }
 CALL(hipHostFree, (void *at)) { return 0; }
 CALL(hipMemcpyDtoH, (void *to, const void *from, size_t size)) { memcpy(to, from, size); return 0; }
@@ -71,6 +73,14 @@ CALL(hipGetDeviceProperties, (struct hip_properties *p, int device))
 	p->units = 4;
 	p->max_threads_per_unit = 2048;
 	p->memory = 1u << 30;
+	return 0;
+}
+
+CALL(hipMalloc, (void **at, size_t size))
+{
+	if (fails("memory") || !(*at = malloc(size)))
+		return answer(2);
+	fake_allocated++;
 	return 0;
 }
 
