@@ -184,6 +184,18 @@ def listed(folder):
             result(good, f'{name}, {gfx}: listed {"with" if want else "without"} a reason', '' if good else made)
 
 
+def decoded(folder):
+    """All twins by other decoders than LLVM's."""
+    python = os.path.join(here, '../../build/deps/python/bin/python')
+    twins = sorted(glob.glob(os.path.join(folder, '*.cl.twin')))
+    if not os.path.exists(python) or call(python, '-c', 'import tinygrad').returncode:
+        result(True, f'decoded, {gfx} # SKIP no tinygrad in build/deps/python')
+        return
+    made = call(python, os.path.join(here, 'decode.py'), gfx, *twins, timeout=200)
+    last = (made.stdout.splitlines() or ['nothing'])[-1]
+    result(made.returncode == 0, f'decoded, {gfx}: {last}', made.stdout + made.stderr if made.returncode else '')
+
+
 with tempfile.TemporaryDirectory() as folder:
     for path in sorted(glob.glob(os.path.join(here, 'kernels/*.cl'))):
         case(path, folder)
@@ -191,4 +203,5 @@ with tempfile.TemporaryDirectory() as folder:
         bundles(folder)
         hostile(folder)
         listed(folder)
+        decoded(folder)
 print(f'1..{count}')
