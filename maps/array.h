@@ -17,6 +17,10 @@ GPUBPF_FN u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index)
 {
 	if (index >= max_entries)
 		return 0;
+#ifdef GPUBPF_HIDES
+	if (!__builtin_constant_p(index))
+		index = gpubpf_hidden(index);
+#endif
 	return env->arena + data + gpubpf_copy_of(copies) * copy_stride + index * stride;
 }
 

@@ -109,9 +109,14 @@ GPUBPF_FN u64 gpubpf_offset_at(u32 i)
 	return 0;
 }
 
+/* The extent first: then ptxas multiplies by a constant of the launch, and not by a register that it reads it into
+ * each time. vectorAdd with a clock at entry and exit takes 1.09 instead of 1.12 times as long as without so, on
+ * an H200. */
 GPUBPF_FN u64 gpubpf_global_id_at(u32 i)
 {
-	return (u64)gpubpf_sreg_block_idx(i) * gpubpf_sreg_block_dim(i) + gpubpf_sreg_thread_idx(i);
+	u64 size = gpubpf_sreg_block_dim(i);
+
+	return gpubpf_sreg_block_idx(i) * size + gpubpf_sreg_thread_idx(i);
 }
 
 GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
@@ -156,6 +161,15 @@ GPUBPF_FN u64 gpubpf_clock(void)
 	/* clang 22 makes an invalid cast of __nvvm_read_ptx_sreg_globaltimer() in OpenCL C */
 	__asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
 	return ns;
+}
+
+/* A number that LLVM knows nothing more of: what it makes of shifts and products, 32 bits wide and masked, takes two
+ * instructions more than the product itself, which is one with the sum behind it. */
+#define GPUBPF_HIDES 1
+GPUBPF_FN u32 gpubpf_hidden(u32 n)
+{
+	__asm__("mov.b32 %0, %1;" : "=r"(n) : "r"(n));
+	return n;
 }
 
 GPUBPF_FN void gpubpf_fence_system(void)
