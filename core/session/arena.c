@@ -110,7 +110,7 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 		return index;
 	s->arenas[index].used = true;
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps && !s->arenas[0].used; m++)
-		if (seed_map(s, index, m) < 0)
+		if (s->map_set[m] && seed_map(s, index, m) < 0)
 			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
 					    s->loaded->unit.maps[m].name, dev->caps.name);
 	return index;
@@ -289,6 +289,7 @@ int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) ||
 	    !(map->type->flags & GPUBPF_MAP_KEYED))
 		return -EINVAL;
+	map->session->map_set[index_of(map)] = true;
 	return gpubpf_map_update(&view, key, value, flags);
 }
 

@@ -142,6 +142,7 @@ static void free_loaded(struct gpubpf_session *s)
 		gpubpf_loaded_destroy(s->loaded);
 	free(s->map_use);
 	free(s->map_records);
+	free(s->map_set);
 }
 
 void gpubpf_session__free(struct gpubpf_session *s)
@@ -254,7 +255,8 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 {
 	s->map_use = calloc(unit->nmaps + 1, sizeof(*s->map_use));
 	s->map_records = calloc(unit->nmaps + 1, sizeof(*s->map_records));
-	if (!s->map_use || !s->map_records)
+	s->map_set = calloc(unit->nmaps + 1, sizeof(*s->map_set));
+	if (!s->map_use || !s->map_records || !s->map_set)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		s->print_ring |= unit->progs[i].facts->prints;

@@ -141,6 +141,7 @@ struct gpubpf_session {
 	struct gpubpf_kept *kept;
 	uint64_t nkept, nrecords;          /* nrecords counts those past the cap too */
 	uint64_t *map_records;             /* [nmaps]: records read from rings */
+	bool *map_set;                     /* [nmaps]: something was put in by an update */
 	char **notes;
 	uint32_t nnotes;
 };
