@@ -8,6 +8,7 @@
 #ifndef GPUBPF_BACKENDS_DEVICE_H
 #define GPUBPF_BACKENDS_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,9 +58,10 @@ struct gpubpf_device_ops {
 	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
 	/* Fill a range with zeros. NULL: push them. */
 	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
-	/* Until this has returned, what the three above were asked for may be yet to come; it is done in the
-	 * order of the calls. NULL: each is done when it returns. */
-	int (*arena_wait)(struct gpubpf_device *device);
+	/* Until this has returned, what the three above were asked for may be yet to come: pulls in the order of
+	 * the calls, and the other two in theirs, which are waited for with `all`. NULL: each is done when it
+	 * returns. */
+	int (*arena_wait)(struct gpubpf_device *device, bool all);
 	void (*arena_detach)(struct gpubpf_device *device);
 	/* A descriptor of the arena's memory, by which it outlives this process. -EOPNOTSUPP; NULL: no such
 	 * memory. */
@@ -91,7 +93,7 @@ struct gpubpf_device_ops {
 
 static inline int gpubpf_arena_wait(const struct gpubpf_device_ops *ops, struct gpubpf_device *device)
 {
-	return ops->arena_wait ? ops->arena_wait(device) : 0;
+	return ops->arena_wait ? ops->arena_wait(device, true) : 0;
 }
 
 const struct gpubpf_device_ops *gpubpf_device_find(const char *backend); /* backends/registry.c */

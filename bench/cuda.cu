@@ -3,8 +3,10 @@
  * The measured CUDA program: it knows nothing of gpubpf.
  *   cuda native [LAUNCHES]   four kernels as they are
  *   cuda hand [LAUNCHES]     vector_add with a probe's work written into it by hand, in the best form known
- *   cuda event [LAUNCHES [MS]]  vector_add alone, a pause between launches: time for a reader of events
+ *   cuda event [LAUNCHES [MS]]  vector_add alone, a launch each so many ms: time for a reader of events
+ *   cuda stream [LAUNCHES [MS]]  the same after four launches half a second apart; "period": what a launch took in all
  *   cuda flood [LAUNCHES]    vector_add alone, one launch after the other
+ *   cuda copy [TIMES]        1 GiB from the device to pinned memory
  * A line for each: name, nanoseconds of the best and the median launch by CUDA events, threads launched in all.
  * tiny_call is the time of the call that launches `tiny`, load that of loading all four kernels, by the host's clock.
  */
@@ -175,8 +177,9 @@ static void print(const char *name, std::vector<double> ns, u64 threads)
 }
 
 /* The first launch is not counted among the times: it makes the twin. */
-template<typename F> static void measure(const char *name, int launches, u64 threads, int pause_ms, F launch)
+template<typename F> static void measure(const char *name, int launches, u64 threads, int period_ms, F launch)
 {
+	auto next = std::chrono::steady_clock::now();
 	std::vector<double> ns;
 	cudaEvent_t start, stop;
 
@@ -192,8 +195,9 @@ template<typename F> static void measure(const char *name, int launches, u64 thr
 		check(cudaEventElapsedTime(&ms, start, stop));
 		if (i)
 			ns.push_back(ms * 1e6);
-		if (pause_ms)
-			std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+		if (!i) /* and it may have taken longer than a period */
+			next = std::chrono::steady_clock::now();
+		std::this_thread::sleep_until(next += std::chrono::milliseconds(period_ms));
 	}
 	print(name, ns, threads);
 }
@@ -284,6 +288,25 @@ static void by_hand(int launches)
 	measure_by_hand<EVENT_WAITING>("event_waiting", launches, m);
 }
 
+static void stream(int launches, int period_ms)
+{
+	measure("warm", 3, VECTOR, 500, add_vectors);
+	auto before = std::chrono::steady_clock::now();
+
+	measure("stream", launches - 1, VECTOR, period_ms, add_vectors);
+	auto after = std::chrono::steady_clock::now();
+	print("period", { std::chrono::duration<double, std::nano>(after - before).count() / launches }, 0);
+}
+
+static void copy(int times)
+{
+	const size_t size = 1 << 30;
+	char *host, *from = device_array<char>(size);
+
+	check(cudaMallocHost(&host, size));
+	measure("copy", times, 0, 0, [&] { check(cudaMemcpyAsync(host, from, size, cudaMemcpyDeviceToHost)); });
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "native";
@@ -296,6 +319,10 @@ int main(int argc, char **argv)
 		by_hand(launches);
 	else if (!strcmp(what, "event"))
 		measure("vector_add", launches, VECTOR, argc > 3 ? atoi(argv[3]) : 500, add_vectors);
+	else if (!strcmp(what, "stream"))
+		stream(launches, argc > 3 ? atoi(argv[3]) : 50);
+	else if (!strcmp(what, "copy"))
+		copy(launches);
 	else if (!strcmp(what, "flood"))
 		measure("flood", launches, VECTOR, 0, add_vectors);
 	else

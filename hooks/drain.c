@@ -46,11 +46,12 @@ static int zero(void *arg, uint64_t offset, uint64_t size)
 	return err;
 }
 
-static int wait(void *arg)
+static int wait(void *arg, bool all)
 {
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
 	struct gpubpf_hook_device *d = arg;
 
-	return gpubpf_arena_wait(gpubpf_hook_ops->device, d->device);
+	return ops->arena_wait ? ops->arena_wait(d->device, all) : 0;
 }
 
 /* The thread never waits for kernels; where pulls do it themselves, or hooks follow launches, none runs now. */

@@ -12,7 +12,7 @@
 #define BPF_RINGBUF 27           /* uapi/linux/bpf.h */
 #define BPF_PERF_EVENT_ARRAY 4
 #define GPU_RINGBUF 1527
-#define AT_ONCE (32ull << 20)
+#define AT_ONCE (8ull << 20)
 
 static bool is_ring(const struct gpubpf_map_layout *l)
 {
@@ -76,7 +76,7 @@ int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 	/* of the header only what devices write: the rest is the host's */
 	if (!err)
 		err = pull(m, offsetof(struct gpubpf_arena_hdr, thread_drops), 8);
-	return err ? err : m->wait(m->arg);
+	return err ? err : m->wait(m->arg, false);
 }
 
 /* ---- rings ---- */
@@ -111,6 +111,16 @@ static u64 word_at(const struct drain *d, u64 offset)
 static u64 prod_at(const struct drain *d, u32 copy)
 {
 	return word_at(d, GPUBPF_RING_COPY(d->l->ctl, copy));
+}
+
+static u64 whole_at(const struct drain *d, u32 copy)
+{
+	return prod_at(d, copy) + offsetof(struct gpubpf_ring_copy, whole);
+}
+
+static u64 cons_of(const struct drain *d, u32 copy)
+{
+	return gpubpf_load_acquire_u64(word_at(d, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy)));
 }
 
 static u64 place(const struct drain *d, u32 copy, u64 position)
@@ -158,13 +168,13 @@ static u64 span_bytes(const struct drain *d, const struct span *s)
  * say so. */
 static struct span plan(struct drain *d, u32 copy)
 {
-	u64 prod = gpubpf_load_u64(prod_at(d, copy)), now = d->lines[copy].prod & ~7ull;
-	u64 cons = gpubpf_load_acquire_u64(word_at(d, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy)));
+	u64 prod = gpubpf_load_u64(prod_at(d, copy)), now = d->lines[copy].prod & ~7ull, cons = cons_of(d, copy);
 	struct span s = { at_begin(d, prod & ~7ull), at_end(d, now) }, none = { s.from, s.from };
 
 	if (at_end(d, prod) == s.to)
 		return none;
 	if (ahead(s.to, s.from) >= GPUBPF_RING_SEGMENTS || (!ahead(s.to, s.from) && s.to < s.from)) {
+		gpubpf_store_u64(whole_at(d, copy), 0);
 		gpubpf_store_release_u64(prod_at(d, copy), s.to);
 		return none;
 	}
@@ -231,7 +241,16 @@ static int settle_spans(struct drain *d, u32 first, u32 end)
 		if (s->again)
 			err = pull_span(d, i, s);
 	}
-	return err || !again ? err : d->m->wait(d->m->arg);
+	return err || !again ? err : d->m->wait(d->m->arg, false);
+}
+
+/* Whether the reader must look at each word for itself: where we did not, until it has taken all of that. */
+static void vouch(const struct drain *d, u32 copy)
+{
+	if (d->still)
+		gpubpf_store_u64(whole_at(d, copy), 0);
+	else if (at_begin(d, gpubpf_load_u64(prod_at(d, copy))) == cons_of(d, copy))
+		gpubpf_store_u64(whole_at(d, copy), 1);
 }
 
 /* The reader may have them, and the device the segments that they leave. */
@@ -241,8 +260,10 @@ static int publish(struct drain *d, u32 copy, u64 *freed)
 	u64 n = ahead(at_begin(d, s->to), s->from), at = s->from >> GPUBPF_RING_SHIFT << GPUBPF_RING_SHIFT;
 	int err = 0;
 
-	if (s->from != s->to)
+	if (s->from != s->to) {
+		vouch(d, copy);
 		gpubpf_store_release_u64(prod_at(d, copy), s->to);
+	}
 	gpubpf_store_u64(prod_at(d, copy) + offsetof(struct gpubpf_ring_copy, drops), d->lines[copy].drops);
 	if (!n)
 		return 0;
@@ -267,7 +288,7 @@ static int move(struct drain *d, u32 first, u32 end)
 		err = pull_span(d, i, &d->spans[i]);
 	}
 	if (!err && bytes)
-		err = d->m->wait(d->m->arg);
+		err = d->m->wait(d->m->arg, false);
 	if (!err)
 		err = settle_spans(d, first, end);
 	for (i = first; !err && i < end; i++)
@@ -318,7 +339,7 @@ static int drain_copies(struct drain *d)
 	u32 i;
 
 	if (!err)
-		err = d->m->wait(d->m->arg);
+		err = d->m->wait(d->m->arg, false);
 	for (i = 0; !err && i < copies; i++) {
 		d->spans[i] = plan(d, i);
 		d->left += GPUBPF_RING_SEGMENT(d->spans[i].from);
@@ -331,7 +352,7 @@ static int drain_copies(struct drain *d)
 		d->m->run(d->m->arg, move_all, d);
 	else
 		move_all(d);
-	err = d->m->wait(d->m->arg);
+	err = d->m->wait(d->m->arg, true);
 	return d->err ? d->err : err;
 }
 

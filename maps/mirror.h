@@ -16,7 +16,8 @@
 
 #include "layout.h"
 
-/* How bytes are copied; 0 or -errno. They are done in their order, and all when wait() has returned. */
+/* How bytes are copied; 0 or -errno. Pulls are done in their order and when wait() has returned, pushes and zeros in
+ * theirs, when it was called for all. */
 struct gpubpf_mirror {
 	void *arena;           /* the mirror */
 	u64 size;
@@ -24,14 +25,14 @@ struct gpubpf_mirror {
 	int (*pull)(void *arg, u64 offset, void *to, u64 size);
 	int (*push)(void *arg, u64 offset, const void *from, u64 size);
 	int (*zero)(void *arg, u64 offset, u64 size);
-	int (*wait)(void *arg);
+	int (*wait)(void *arg, bool all);
 	/* Has all ended that had begun when it was called? Asked about so many bytes of records, which are
 	 * looked through if it has not. */
 	bool (*still)(void *arg, u64 bytes);
 	/* Call work(on) in several threads at once and return when all of them have; NULL: there is but one. The
 	 * functions above may then be called by all of them. */
 	void (*run)(void *arg, void (*work)(void *on), void *on);
-	u64 at_once;           /* bytes that one of them moves before the reader and the device have them; 0: 32 MiB */
+	u64 at_once;           /* bytes that one of them moves before the reader and the device have them; 0: 8 MiB */
 };
 
 bool gpubpf_mirror_has_rings(const struct gpubpf_mirror *m);

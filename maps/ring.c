@@ -7,10 +7,13 @@
 #include "maps.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "host.h"
 #include "record.h"
+
+#define RECORDS_AHEAD 32 /* asked for before they are counted */
 
 struct reader {
 	const struct gpubpf_map_layout *layout;
@@ -21,6 +24,7 @@ struct reader {
 	uint64_t one[GPUBPF_RING_EACH_MAX / 8]; /* a record of a batch */
 	uint64_t segment, room; /* bytes of a segment, and behind it */
 	bool last;             /* nobody writes any more */
+	bool whole;            /* whoever emptied the device's ring has seen all of the copy's records arrive */
 	bool bad, stopped;
 	int64_t records;
 };
@@ -141,8 +145,11 @@ static bool fetch(struct reader *r, u64 at, u64 header)
 {
 	uint64_t skipped = header & GPUBPF_RING_BATCH ? 0 : 8, size = gpubpf_record_bytes(header);
 
-	if (!r->fn)
-		return !(header & GPUBPF_RING_BATCH) || gpubpf_batch_arrived((const u64 *)(uintptr_t)at, size / 8);
+	if (!r->fn) {
+		__builtin_prefetch((const char *)(uintptr_t)at + RECORDS_AHEAD * size);
+		return r->whole || !(header & GPUBPF_RING_BATCH) ||
+		       gpubpf_batch_arrived((const u64 *)(uintptr_t)at, size / 8);
+	}
 	if (!(header & GPUBPF_RING_DISCARD))
 		copy_out(r, at + skipped, size - skipped);
 	return !(header & GPUBPF_RING_BATCH) || complete(r, header);
@@ -215,12 +222,14 @@ static void say_left(struct reader *r)
 static void read_copy(struct reader *r, uint32_t copy)
 {
 	const struct gpubpf_map_layout *l = r->layout;
+	u64 line = r->env.arena + GPUBPF_RING_COPY(l->ctl, copy);
 	u64 cons = r->env.arena + GPUBPF_RING_CONS(l->ctl, l->copies, copy);
-	uint64_t prod = gpubpf_load_acquire_u64(r->env.arena + GPUBPF_RING_COPY(l->ctl, copy));
+	uint64_t prod = gpubpf_load_acquire_u64(line);
 	struct place p = { .copy = copy, .position = gpubpf_load_u64(cons) };
 	uint64_t from = p.position;
 	enum step what = is_sane(r, p.position, prod) ? STEP_ON : STEP_NONSENSE;
 
+	r->whole = gpubpf_load_u64(line + offsetof(struct gpubpf_ring_copy, whole));
 	while (what == STEP_ON && !r->stopped && settle(r, &p, prod)) {
 		what = step(r, &p);
 		if (what == STEP_ON)

@@ -20,7 +20,7 @@ struct gpubpf_device {
 	CUdeviceptr arena;
 	size_t arena_size, mapped;
 	CUmemGenericAllocationHandle handle;
-	CUstream copies;         /* the arena's */
+	CUstream from, to;       /* the arena's copies, each way */
 	char *zeros;             /* pinned */
 	atomic_bool *pinned;            /* pieces of the mirror, for copies without the driver's help; NULL: none */
 	CUstream stream;         /* for the clock and launches of our own; made with the first */
@@ -39,7 +39,7 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 int cuda_arena_pull(struct gpubpf_device *device, size_t offset, void *to, size_t size);
 int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
 int cuda_arena_zero(struct gpubpf_device *device, size_t offset, size_t size);
-int cuda_arena_wait(struct gpubpf_device *device);
+int cuda_arena_wait(struct gpubpf_device *device, bool all);
 void cuda_arena_detach(struct gpubpf_device *device);
 int cuda_arena_export(struct gpubpf_device *device, int *fd);
 int cuda_arena_adopt(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why);

@@ -462,8 +462,10 @@ static void cuda_close(struct gpubpf_device *device)
 		if (device->clock_word)
 			device->cu->mem_free(device->clock_word);
 		device->cu->stream_destroy(device->stream);
-		if (device->copies)
-			device->cu->stream_destroy(device->copies);
+		if (device->from)
+			device->cu->stream_destroy(device->from);
+		if (device->to)
+			device->cu->stream_destroy(device->to);
 		cuda_leave(device->cu, &mode);
 	}
 	if (device->waiter)

@@ -24,7 +24,7 @@ static int pull(void *arg, u64 offset, void *to, u64 size)
 	return r->ops->arena_pull(r->device, offset, to, size);
 }
 
-static int wait(void *arg)
+static int wait(void *arg, bool all)
 {
 	const struct rescue *r = arg;
 

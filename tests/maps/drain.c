@@ -27,6 +27,7 @@ struct asked {
 	char *to;
 	const char *from;
 	u64 size;
+	bool pull;
 };
 
 struct world {
@@ -42,6 +43,8 @@ struct world {
 	u64 budget;            /* words until the agent is killed */
 	uint32_t calm;         /* how seldom warps begin */
 	bool batches, busy, resting, slow;
+	bool counts;           /* the reader wants their number alone */
+	uint32_t counted;
 };
 
 static uint32_t pick(struct world *w, uint32_t n)
@@ -156,9 +159,14 @@ static int see(void *arg, uint32_t copy, const void *data, uint32_t size)
 	return pick(w, 50) == 0; /* a reader that stops in between */
 }
 
-static void look(struct world *w)
+/* The records that the reader took, or -errno. */
+static int64_t look(struct world *w)
 {
-	w->bad += gpubpf_ring_read(&w->f.view[0], see, w) < 0;
+	int64_t n = gpubpf_ring_read(&w->f.view[0], w->counts ? NULL : see, w);
+
+	w->bad += n < 0;
+	w->counted += n > 0 ? n : 0;
+	return n;
 }
 
 /* Word by word, from some word on and round, the world going on in between. False: killed. */
@@ -184,23 +192,34 @@ static bool copy(struct world *w, char *to, const char *from, u64 size)
 	return true;
 }
 
-static int wait(void *arg)
+/* Pulls are done before what else was asked for, or after it. */
+static int wait(void *arg, bool all)
 {
 	struct world *w = arg;
-	uint32_t n = w->nasked;
+	uint32_t n = w->nasked, first = pick(w, 2);
+	struct asked asked[ASKED];
 
+	memcpy(asked, w->asked, n * sizeof(*asked));
 	w->nasked = 0;
-	for (uint32_t i = 0; i < n; i++)
-		if (!copy(w, w->asked[i].to, w->asked[i].from, w->asked[i].size))
-			return -EIO;
+	for (uint32_t pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < n; i++) {
+			struct asked a = asked[i];
+
+			if ((pass ^ first) != a.pull)
+				continue;
+			if (!all && !a.pull)
+				w->asked[w->nasked++] = a;
+			else if (!copy(w, a.to, a.from, a.size))
+				return -EIO;
+		}
 	return 0;
 }
 
-static int ask(struct world *w, char *to, const char *from, u64 size)
+static int ask(struct world *w, char *to, const char *from, u64 size, bool pull)
 {
-	if (w->nasked == ASKED && wait(w) < 0)
+	if (w->nasked == ASKED && wait(w, true) < 0)
 		return -EIO;
-	w->asked[w->nasked++] = (struct asked){ to, from, size };
+	w->asked[w->nasked++] = (struct asked){ to, from, size, pull };
 	return 0;
 }
 
@@ -208,21 +227,21 @@ static int pull(void *arg, u64 offset, void *to, u64 size)
 {
 	struct world *w = arg;
 
-	return ask(w, to, w->device + offset, size);
+	return ask(w, to, w->device + offset, size, true);
 }
 
 static int push(void *arg, u64 offset, const void *from, u64 size)
 {
 	struct world *w = arg;
 
-	return ask(w, w->device + offset, from, size);
+	return ask(w, w->device + offset, from, size, false);
 }
 
 static int zero(void *arg, u64 offset, u64 size)
 {
 	struct world *w = arg;
 
-	return ask(w, w->device + offset, NULL, size);
+	return ask(w, w->device + offset, NULL, size, false);
 }
 
 /* The second comes when the first has moved all. */
@@ -288,6 +307,16 @@ static uint32_t count(const uint8_t *of)
 	return n;
 }
 
+static bool whole(const struct world *w)
+{
+	const struct gpubpf_map_layout *l = &w->f.layout.maps[0];
+	bool all = true;
+
+	for (uint32_t i = 0; i < l->copies; i++)
+		all &= ((const struct gpubpf_ring_copy *)((char *)w->f.arena + GPUBPF_RING_COPY(l->ctl, i)))->whole;
+	return all;
+}
+
 static bool any_running(const struct world *w)
 {
 	for (uint32_t i = 0; i < WARPS; i++)
@@ -296,31 +325,53 @@ static bool any_running(const struct world *w)
 	return false;
 }
 
-/* To the last record, kernels always running and the reader always looking; `slow`: it looks between drains alone. */
-static void test_busy(const char *name, uint64_t seed, bool batches, bool slow, uint32_t bytes, uint32_t calm)
+/* To the last record, kernels always running and the reader always looking, or between drains alone. */
+static void run_busy(struct world *w, const char *name)
 {
-	static struct world w;
 	uint32_t rounds = 0;
 	u64 left = 1;
 	s64 n = 0;
+
+	while (n >= 0 && rounds < 1000000 && (!w->resting || any_running(w) || left || n)) {
+		w->resting = w->next + 32 > RECORDS;
+		for (uint32_t i = pick(w, 600); i; i--)
+			device_step(w);
+		n = gpubpf_mirror_drain(&w->mirror, &left);
+		look(w);
+		rounds++;
+	}
+	while (look(w) > 0)
+		;
+	ok(n >= 0 && !left && !w->bad, "%s: %u bad of %u records, in %u rounds", name, w->bad, w->next, rounds);
+}
+
+static void test_busy(const char *name, uint64_t seed, bool batches, bool slow, uint32_t bytes, uint32_t calm)
+{
+	static struct world w;
 
 	if (!ok(begin(&w, seed, batches, bytes), "%s: layout", name))
 		return;
 	w.slow = slow;
 	w.calm = calm;
-	while (n >= 0 && rounds < 1000000 && (!w.resting || any_running(&w) || left || n)) {
-		w.resting = w.next + 32 > RECORDS;
-		for (uint32_t i = pick(&w, 600); i; i--)
-			device_step(&w);
-		n = gpubpf_mirror_drain(&w.mirror, &left);
-		look(&w);
-		rounds++;
-	}
-	while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
-		;
-	ok(n >= 0 && !left && !w.bad, "%s: %u bad of %u records, in %u rounds", name, w.bad, w.next, rounds);
+	run_busy(&w, name);
 	ok(count(w.seen) == w.next && gpubpf_map_drops(&w.f.view[0]) == w.dropped && w.dropped < w.next,
 	   "%s: each came out once or was counted as dropped (%u)", name, w.dropped);
+	end(&w);
+}
+
+/* A reader that counts need not look at words that the agent has looked at. */
+static void test_counted(const char *name, uint64_t seed, bool slow)
+{
+	static struct world w;
+
+	if (!ok(begin(&w, seed, true, 1 << 13), "%s: layout", name))
+		return;
+	w.slow = slow;
+	w.calm = 60;
+	w.counts = true;
+	run_busy(&w, name);
+	ok(w.counted + w.dropped == w.next && gpubpf_map_drops(&w.f.view[0]) == w.dropped && whole(&w),
+	   "%s: %u counted and %u dropped of %u", name, w.counted, w.dropped, w.next);
 	end(&w);
 }
 
@@ -346,10 +397,10 @@ static void test_holds(uint64_t seed)
 		}
 		gpubpf_mirror_drain(&w.mirror, &left);
 		if (launches++ % 2)
-			while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
+			while (look(&w) > 0)
 				;
 	}
-	while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
+	while (look(&w) > 0)
 		;
 	ok(launches > 3 && !w.dropped && !w.bad && count(w.seen) == w.next,
 	   "a ring that holds a launch: %u records of %u launches, %u dropped", count(w.seen), launches, w.dropped);
@@ -368,6 +419,7 @@ static void test_killed(uint64_t seed)
 		if (!begin(&w, seed + 2 * i, i % 3, 1 << 13))
 			return;
 		w.calm = 20;
+		w.counts = i % 4 == 1;
 		w.budget = 2000 + pick(&w, 15000);
 		for (n = 0; n >= 0;) {
 			for (k = pick(&w, 600); k; k--)
@@ -384,13 +436,14 @@ static void test_killed(uint64_t seed)
 		w.mirror.push = nothing;
 		w.mirror.zero = no_zero;
 		w.mirror.still = always;
-		while (gpubpf_ring_read(&w.f.view[0], see, &w) > 0)
+		while (look(&w) > 0)
 			;
 		bad += gpubpf_mirror_drain(&w.mirror, &left) < 0 || left;
-		while (gpubpf_ring_drain(&w.f.view[0], see, &w) > 0)
-			;
+		while ((n = gpubpf_ring_drain(&w.f.view[0], w.counts ? NULL : see, &w)) > 0)
+			w.counted += n;
+		lost += w.counts && w.counted != count(w.finished);
 		for (k = 0; k < RECORDS; k++)
-			lost += w.finished[k] && !w.seen[k];
+			lost += !w.counts && w.finished[k] && !w.seen[k];
 		bad += w.bad;
 		end(&w);
 	}
@@ -407,6 +460,8 @@ int main(void)
 	test_busy("batches, a small ring", seed + 4, true, false, 1 << 11, 0);
 	test_busy("single records", seed + 6, false, false, 1 << 12, 60);
 	test_busy("single records, a slow reader", seed + 8, false, true, 1 << 12, 20);
+	test_counted("counted", seed + 14, false);
+	test_counted("counted by a slow reader", seed + 16, true);
 	test_holds(seed + 10);
 	test_killed(seed + 12);
 	return done();

@@ -76,7 +76,7 @@ static int zero(void *arg, u64 offset, u64 size)
 	return 0;
 }
 
-static int wait(void *arg)
+static int wait(void *arg, bool all)
 {
 	return 0;
 }
