@@ -352,10 +352,12 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
 			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call)
 {
-	int error;
+	int error, refused = 0;
 
 	gpubpf_hook_launch_begin(l);
-	if (l->twin && !twin(call, l)) {
+	if (l->twin)
+		refused = twin(call, l);
+	if (l->twin && !refused) {
 		gpubpf_hook_launch_end(l, GPUBPF_LAUNCHED);
 		if (l->followed)
 			gpubpf_hook_completed(l->device);
@@ -363,27 +365,11 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
 	}
 	error = original(call);
 	gpubpf_hook_launch_end(l, error ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD : GPUBPF_LAUNCHED);
-	if (l->twin && !error)
+	if (l->twin && !error && refused == GPUBPF_TWIN_NO_ROOM)
 		gpubpf_hook_note("kernel %s: its twin needs more registers or shared memory than a launch of this "
 				 "shape has; it ran unprobed", l->kernel->name);
+	else if (l->twin && !error)
+		gpubpf_hook_note("kernel %s: the runtime refused a launch of its twin with error %d; it ran "
+				 "unprobed", l->kernel->name, refused);
 	return error;
-}
-
-bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threads, uint32_t shared,
-		      int (*blocks)(const void *call, bool twin, int *n), const void *call)
-{
-	uint64_t shape = (uint64_t)threads << 32 | shared;
-
-	if (atomic_load_explicit(&fit->shape, memory_order_acquire) != shape) {
-		int n = 0, twin_n = 0;
-
-		if (blocks(call, false, &n) || blocks(call, true, &twin_n))
-			return false;
-		atomic_store(&fit->blocks, n);
-		atomic_store(&fit->twin_blocks, twin_n);
-		atomic_store_explicit(&fit->shape, shape, memory_order_release);
-	}
-	if (!fit->twin_blocks)
-		return false;
-	return grid > (uint64_t)fit->blocks * fit->units || grid <= (uint64_t)fit->twin_blocks * fit->units;
 }

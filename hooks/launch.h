@@ -13,6 +13,7 @@
 #ifndef GPUBPF_HOOKS_LAUNCH_H
 #define GPUBPF_HOOKS_LAUNCH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -128,9 +129,11 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_
 
 /*
  * begin, what it answers, and end, for runtimes that copy arenas after waiting for the context themselves.
- * twin() enqueues l->twin, or answers with an error where it does not fit or the runtime refuses it: then
- * the original runs, whose error is the answer.
+ * twin() enqueues l->twin, or answers with GPUBPF_TWIN_NO_ROOM where it does not fit, or with the runtime's
+ * error: then the original runs, whose error is the answer.
  */
+#define GPUBPF_TWIN_NO_ROOM (-1)
+
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
 			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call);
@@ -138,16 +141,18 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
 /*
  * A grid that fits the device all at once may have been sized so, for blocks that wait for one another: the
  * twin must hold it at once too. blocks() asks the runtime how many blocks a multiprocessor holds, of the
- * original (twin: false) or of the twin; its answers are kept while the shape stays the same.
+ * original (twin: false) or of the twin; its answers are kept while the shape stays the same. part(), which
+ * is asked where it matters, says how many multiprocessors the launch has; 0: all of the device, as where part
+ * is NULL; negative: nobody knows.
  */
 struct gpubpf_hook_fit {
-	_Atomic uint64_t shape;       /* block size and shared memory that were compared last */
-	_Atomic int blocks, twin_blocks;
+	_Atomic uint64_t known;       /* what was asked last, in one word: threads ask at once */
 	int units;                    /* multiprocessors of the device */
 };
 
 bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threads, uint32_t shared,
-		      int (*blocks)(const void *call, bool twin, int *n), const void *call);
+		      int (*blocks)(const void *call, bool twin, int *n), int (*part)(const void *call),
+		      const void *call);
 
 /*
  * A launch that the runtime makes by itself later on, as often as the application likes: counted each time,

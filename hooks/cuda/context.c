@@ -5,27 +5,47 @@
  */
 #include "cuda.h"
 
+#include <stdlib.h>
+
 #define DEVICES 64
 
-/* Primary contexts are counted by the driver: destroyed with the last release, or by a reset. */
+/* Primary contexts are counted by the driver: destroyed with the last release, by the application or at the
+ * end of a green context, or by a reset. */
 static struct {
 	_Atomic(CUcontext) context;
 	atomic_int retained;
 } primary[DEVICES];
 
+/* Contexts that were attached to, deprecated as that is. */
+struct attached {
+	struct gpubpf_handle base;
+	atomic_int more;             /* than the one that made it */
+};
+
+static struct gpubpf_handles attachments = GPUBPF_HANDLES_INIT;
+
+static CUresult number_of(CUcontext context, CUdevice *number)
+{
+	int mode;
+	CUresult error = cuda_enter(&cuda_own, context, &mode);
+
+	if (error)
+		return error;
+	error = cuda_own.ctx_device(number);
+	cuda_leave(&cuda_own, &mode);
+	return error;
+}
+
 struct gpubpf_hook_device *cuda_device_of(CUcontext context)
 {
 	struct gpubpf_device_open how = { .runtime = &cuda_own, .context = context };
 	struct gpubpf_hook_device *device = context ? gpubpf_hook_device_find(context) : NULL;
-	CUdevice number = 0;
-	int mode;
+	CUdevice number;
 
 	if (!context || device)
 		return device;
-	if (cuda_enter(&cuda_own, context, &mode))
+	if (number_of(context, &number))
 		return NULL;
-	cuda_own.ctx_device(&number);
-	cuda_leave(&cuda_own, &mode);
 	return gpubpf_hook_device_add(context, &how, number);
 }
 
@@ -37,10 +57,19 @@ static void end(CUcontext context)
 	gpubpf_hook_device_end(context);
 }
 
+static struct attached *attached(CUcontext context)
+{
+	return (struct attached *)gpubpf_handles_find(&attachments, context);
+}
+
 static CUresult destroy(CUcontext context, CUresult (*next)(CUcontext))
 {
+	struct attached *a = attached(context);
+
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
+	if (a)
+		atomic_store(&a->base.handle, NULL);
 	end(context);
 	return next(context);
 }
@@ -55,6 +84,43 @@ CUresult cuCtxDestroy_v2(CUcontext context)
 	return cuda_next_init() ? destroy(context, cuda_next.cuCtxDestroy_v2) : CUDA_ERROR_NOT_FOUND;
 }
 
+static void attach(CUcontext context)
+{
+	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+	struct attached *a;
+
+	pthread_mutex_lock(&adding);
+	a = attached(context);
+	if (!a && (a = calloc(1, sizeof(*a)))) {
+		a->base.handle = context;
+		gpubpf_handles_add(&attachments, &a->base);
+	}
+	if (a)
+		atomic_fetch_add(&a->more, 1);
+	pthread_mutex_unlock(&adding);
+}
+
+CUresult cuCtxAttach(CUcontext *context, unsigned flags)
+{
+	CUresult error = cuda_next_init() && cuda_next.cuCtxAttach ? cuda_next.cuCtxAttach(context, flags) :
+								     CUDA_ERROR_NOT_FOUND;
+
+	if (!error)
+		attach(*context);
+	return error;
+}
+
+CUresult cuCtxDetach(CUcontext context)
+{
+	struct attached *a = attached(context);
+
+	if (!cuda_next_init() || !cuda_next.cuCtxDetach)
+		return CUDA_ERROR_NOT_FOUND;
+	if (!a || atomic_fetch_sub(&a->more, 1) <= 0)
+		return destroy(context, cuda_next.cuCtxDetach);
+	return cuda_next.cuCtxDetach(context);
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	CUresult error = cuda_next_init() && cuda_next.cuDevicePrimaryCtxRetain ?
@@ -67,13 +133,30 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	return error;
 }
 
+static bool counted(CUdevice device)
+{
+	return device >= 0 && device < DEVICES;
+}
+
+static void about_to_release(CUdevice device)
+{
+	if (counted(device) && atomic_fetch_sub(&primary[device].retained, 1) == 1)
+		end(atomic_load(&primary[device].context));
+}
+
+static CUresult released(CUdevice device, CUresult error)
+{
+	if (error && counted(device))
+		atomic_fetch_add(&primary[device].retained, 1);
+	return error;
+}
+
 static CUresult release(CUdevice device, CUresult (*next)(CUdevice))
 {
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
-	if (device >= 0 && device < DEVICES && atomic_fetch_sub(&primary[device].retained, 1) == 1)
-		end(atomic_load(&primary[device].context));
-	return next(device);
+	about_to_release(device);
+	return released(device, next(device));
 }
 
 /* The runtime API of CUDA 13 asks for these two by their first version. */
@@ -91,7 +174,7 @@ static CUresult reset(CUdevice device, CUresult (*next)(CUdevice))
 {
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
-	if (device >= 0 && device < DEVICES)
+	if (counted(device))
 		end(atomic_load(&primary[device].context));
 	return next(device);
 }
@@ -104,4 +187,32 @@ CUresult cuDevicePrimaryCtxReset(CUdevice device)
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
 	return cuda_next_init() ? reset(device, cuda_next.cuDevicePrimaryCtxReset_v2) : CUDA_ERROR_NOT_FOUND;
+}
+
+/* ---- green contexts ---- */
+
+CUresult cuGreenCtxCreate(CUgreenCtx *green, void *what, CUdevice device, unsigned flags)
+{
+	CUresult error = CUDA_ERROR_NOT_FOUND;
+
+	if (cuda_next_init() && cuda_next.cuGreenCtxCreate)
+		error = cuda_next.cuGreenCtxCreate(green, what, device, flags);
+	if (!error && counted(device))
+		atomic_fetch_add(&primary[device].retained, 1);
+	return error;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx green)
+{
+	CUcontext context = NULL;
+	CUdevice device = -1;
+
+	if (!cuda_next_init() || !cuda_next.cuGreenCtxDestroy)
+		return CUDA_ERROR_NOT_FOUND;
+	if (green && cuda_next.cuCtxFromGreenCtx && !cuda_next.cuCtxFromGreenCtx(&context, green) &&
+	    number_of(context, &device))
+		device = -1;
+	end(context);
+	about_to_release(device);
+	return released(device, cuda_next.cuGreenCtxDestroy(green));
 }

@@ -17,6 +17,7 @@
 typedef struct CUlib_st *CUlibrary;
 typedef struct CUkern_st *CUkernel;
 typedef struct CUlinkState_st *CUlinkState;
+typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
@@ -49,6 +50,16 @@ struct cuda_any_node {
 	long long reserved2;
 };
 
+/* CUdevResource of multiprocessors; room: for larger ones than we know */
+struct cuda_resource {
+	int type;
+	char padding[92];
+	unsigned sms;
+	unsigned room[127];
+};
+
+#define CUDA_RESOURCE_SM 1
+
 /* The driver's own functions behind the calls that we answer, and others that we need. */
 struct cuda_next {
 #define CUDA_CALL(symbol, parameters, arguments) CUresult (*symbol) parameters;
@@ -56,7 +67,12 @@ struct cuda_next {
 	CUresult (*cuGetProcAddress)(const char *name, void **pfn, int version, uint64_t flags);
 	CUresult (*cuGetProcAddress_v2)(const char *name, void **pfn, int version, uint64_t flags, int *status);
 	CUresult (*cuCtxGetCurrent)(CUcontext *context);
-	CUresult (*cuStreamGetCtx)(CUstream stream, CUcontext *context, void **green);
+	CUresult (*cuCtxFromGreenCtx)(CUcontext *context, CUgreenCtx green);
+	CUresult (*cuGreenCtxGetDevResource)(CUgreenCtx green, struct cuda_resource *resource, int type);
+	CUresult (*cuStreamGetGreenCtx)(CUstream stream, CUgreenCtx *green);
+	CUresult (*cuStreamIsCapturing)(CUstream stream, int *status);
+	CUresult (*cuStreamIsCapturing_ptsz)(CUstream stream, int *status);
+	CUresult (*cuStreamGetCtx)(CUstream stream, CUcontext *context, CUgreenCtx *green);
 	CUresult (*cuGraphCreate)(CUgraph *graph, unsigned flags);
 	CUresult (*cuGraphDestroy)(CUgraph graph);
 	CUresult (*cuFuncGetAttribute)(int *value, int attribute, CUfunction f);
@@ -138,7 +154,7 @@ struct cuda_twin_handle {
 	struct gpubpf_handle base;   /* f, until it is unloaded */
 	CUfunction f;
 	CUcontext context;
-	CUdeviceptr launch, pid;     /* words that a launch writes; 0: the probes do not ask */
+	CUdeviceptr launch, pid;     /* words that a launch in a stream writes; 0: the probes do not ask */
 	struct cuda_function *original;
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* what the twin has */
 	atomic_int cache_config;
@@ -157,11 +173,11 @@ struct cuda_call {
 	CUfunction f;
 	unsigned grid[3], block[3], shared;
 	CUstream stream;
-	CUcontext context;            /* of a node that names it; else NULL */
 	bool per_thread;              /* stream 0 is the thread's */
 	bool node;                    /* no launch yet, but a node of a graph: there is no stream to write to */
 	const void *arguments;        /* of run */
 	CUresult (*run)(const struct cuda_call *c, CUfunction f);
+	CUcontext context;            /* of a node that names it; else NULL */
 };
 CUresult cuda_launch(const struct cuda_call *call);
 

@@ -9,7 +9,7 @@
 enum {
 	FUNC_DYNAMIC_SHARED = 8,      /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 	PLAIN_SHARED = 48 * 1024,     /* dynamic shared memory that needs no attribute */
-	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: as 0, of the current context */
+	NAMED_STREAMS = 2,            /* CU_STREAM_LEGACY and _PER_THREAD: as 0, of the current context */
 };
 
 /* ---- does the twin fit? ---- */
@@ -46,13 +46,14 @@ static bool mirror_attributes(struct cuda_twin_handle *t)
 /* Shared memory beyond 48 KiB that was allowed by a way that we did not see. */
 static bool allow_shared(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
+	CUfunction original;
 	int allowed = 0;
 
 	if (c->shared <= PLAIN_SHARED ||
 	    atomic_load_explicit(&t->attribute[FUNC_DYNAMIC_SHARED], memory_order_relaxed) >= (int)c->shared)
 		return true;
-	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED,
-					 cuda_plain_function(t->original, t->context)) || allowed < (int)c->shared)
+	original = cuda_plain_function(t->original, t->context);
+	if (cuda_next.cuFuncGetAttribute(&allowed, FUNC_DYNAMIC_SHARED, original) || allowed < (int)c->shared)
 		return false;
 	return mirror(&t->attribute[FUNC_DYNAMIC_SHARED], allowed, cuda_next.cuFuncSetAttribute, t->f,
 		      FUNC_DYNAMIC_SHARED);
@@ -67,26 +68,44 @@ static int blocks(const void *arg, bool twin, int *n)
 {
 	const struct fitting *f = arg;
 	const struct cuda_call *c = f->call;
+	int mode, threads = c->block[0] * c->block[1] * c->block[2];
 	CUresult error;
-	int mode;
 
 	if (!cuda_next.cuOccupancy)
 		return CUDA_ERROR_NOT_FOUND;
 	error = cuda_enter(&cuda_own, f->twin->context, &mode);
 	if (error)
 		return error;
-	error = cuda_next.cuOccupancy(n, twin ? f->twin->f : c->f, c->block[0] * c->block[1] * c->block[2], c->shared);
+	error = cuda_next.cuOccupancy(n, twin ? f->twin->f : c->f, threads, c->shared);
 	cuda_leave(&cuda_own, &mode);
 	return error;
+}
+
+/* Multiprocessors of a green context's stream. */
+static int part(const void *arg)
+{
+	const struct fitting *f = arg;
+	struct cuda_resource r = { 0 };
+	CUgreenCtx green = NULL;
+
+	if (cuda_next.cuStreamGetGreenCtx)
+		cuda_next.cuStreamGetGreenCtx(f->call->stream, &green);
+	if (!green)
+		return 0;
+	if (!cuda_next.cuGreenCtxGetDevResource ||
+	    cuda_next.cuGreenCtxGetDevResource(green, &r, CUDA_RESOURCE_SM))
+		return -1;
+	return r.type == CUDA_RESOURCE_SM && r.sms && (int)r.sms <= f->twin->fit.units ? (int)r.sms : -1;
 }
 
 static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	struct fitting fitting = { c, t };
 	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+	uint32_t threads = c->block[0] * c->block[1] * c->block[2];
 
 	return mirror_attributes(t) && allow_shared(t, c) &&
-	       gpubpf_hook_fits(&t->fit, grid, c->block[0] * c->block[1] * c->block[2], c->shared, blocks, &fitting);
+	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks, part, &fitting);
 }
 
 /* ---- the launch ---- */
@@ -96,12 +115,12 @@ static bool names_stream(const struct cuda_call *c)
 	return !c->node && (uintptr_t)c->stream > NAMED_STREAMS;
 }
 
-/* Where the driver will run it: a function in its own context, a kernel of a library in that of the node or of the
- * stream, else in the current one, as it does in streams of a green context. */
+/* Where the driver will run it: a function in its own context, a kernel of a library in that of the node or
+ * of the stream, else in the current one, as it does in streams of a green context. */
 static CUcontext context_of(const struct cuda_call *c, const struct cuda_function *f)
 {
 	CUcontext context = f->context ? f->context : c->context;
-	void *green = NULL;
+	CUgreenCtx green = NULL;
 
 	if (!context && names_stream(c) && cuda_next.cuStreamGetCtx &&
 	    (cuda_next.cuStreamGetCtx(c->stream, &context, &green) || green))
@@ -111,7 +130,17 @@ static CUcontext context_of(const struct cuda_call *c, const struct cuda_functio
 	return context;
 }
 
-/* In the order of the stream, and as part of a graph where one is being captured. */
+static bool captured(const struct cuda_call *c)
+{
+	CUresult (*ask)(CUstream, int *) = c->per_thread ? cuda_next.cuStreamIsCapturing_ptsz :
+							    cuda_next.cuStreamIsCapturing;
+	int status = 0;
+
+	return ask && !ask(c->stream, &status) && status;
+}
+
+/* In the order of the stream. A graph shall have the program's nodes and no others: it may be one that the
+ * device launches, which takes kernels alone, or be compared with another. */
 static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l, const struct cuda_twin_handle *t)
 {
 	CUresult (*write)(CUstream, CUdeviceptr, uint64_t, unsigned) =
@@ -119,7 +148,7 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	CUcontext current = NULL;
 	CUresult error = 0;
 
-	if (c->node || !(t->launch || t->pid))
+	if (c->node || !(t->launch || t->pid) || captured(c))
 		return 0;
 	if (!names_stream(c) && (cuda_next.cuCtxGetCurrent(&current) || current != t->context))
 		return CUDA_ERROR_INVALID_CONTEXT; /* that stream is of another */
@@ -134,8 +163,11 @@ static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
 {
 	struct cuda_twin_handle *t = l->twin;
 	const struct cuda_call *c = call;
-	CUresult refused = fits(t, c) ? write_words(c, l, t) : 1;
+	CUresult refused;
 
+	if (!fits(t, c))
+		return GPUBPF_TWIN_NO_ROOM;
+	refused = write_words(c, l, t);
 	return refused ? refused : c->run(c, t->f);
 }
 
@@ -181,7 +213,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 			unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, false, false, &p, run_plain };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_plain };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -190,7 +222,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, unsigned gz
 			     unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)
 {
 	struct plain p = { cuda_next_init() ? cuda_next.cuLaunchKernel_ptsz : NULL, params, extra };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, true, false, &p, run_plain };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_plain };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -213,7 +245,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsig
 				   unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel : NULL, params };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, false, false, &p, run_cooperative };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, false, false, &p, run_cooperative };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }
@@ -222,7 +254,7 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned gx, unsigned gy, 
 					unsigned bz, unsigned shared, CUstream stream, void **params)
 {
 	struct cooperative p = { cuda_next_init() ? cuda_next.cuLaunchCooperativeKernel_ptsz : NULL, params };
-	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, NULL, true, false, &p, run_cooperative };
+	struct cuda_call c = { f, { gx, gy, gz }, { bx, by, bz }, shared, stream, true, false, &p, run_cooperative };
 
 	return p.next ? cuda_launch(&c) : CUDA_ERROR_NOT_FOUND;
 }

@@ -37,7 +37,12 @@ static void load(void)
 	NEXT(cuGetProcAddress, "cuGetProcAddress");
 	NEXT(cuGetProcAddress_v2, "cuGetProcAddress_v2");
 	NEXT(cuCtxGetCurrent, "cuCtxGetCurrent");
+	NEXT(cuCtxFromGreenCtx, "cuCtxFromGreenCtx");
 	NEXT(cuStreamGetCtx, "cuStreamGetCtx_v2");
+	NEXT(cuGreenCtxGetDevResource, "cuGreenCtxGetDevResource");
+	NEXT(cuStreamGetGreenCtx, "cuStreamGetGreenCtx");
+	NEXT(cuStreamIsCapturing, "cuStreamIsCapturing");
+	NEXT(cuStreamIsCapturing_ptsz, "cuStreamIsCapturing_ptsz");
 	NEXT(cuGraphCreate, "cuGraphCreate");
 	NEXT(cuGraphDestroy, "cuGraphDestroy");
 	NEXT(cuFuncGetAttribute, "cuFuncGetAttribute");

@@ -213,7 +213,8 @@ static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 {
 	frame[0] = frame[1] = 0;
 	if (cuda_next.cuFuncGetAttribute) {
-		cuda_next.cuFuncGetAttribute(&frame[0], FUNC_LOCAL, cuda_plain_function(t->original, t->context));
+		cuda_next.cuFuncGetAttribute(&frame[0], FUNC_LOCAL,
+					     cuda_plain_function(t->original, t->context));
 		cuda_next.cuFuncGetAttribute(&frame[1], FUNC_LOCAL, t->f);
 	}
 	return frame[1] <= frame[0];

@@ -76,7 +76,7 @@ static bool fits(struct hip_twin *t, const struct hip_call *c)
 	struct fitting fitting = { c, t };
 
 	return gpubpf_hook_fits(&t->fit, (uint64_t)c->grid[0] * c->grid[1] * c->grid[2],
-				c->block[0] * c->block[1] * c->block[2], c->shared, blocks, &fitting);
+				c->block[0] * c->block[1] * c->block[2], c->shared, blocks, NULL, &fitting);
 }
 
 /* ---- the words behind the arguments ---- */
@@ -146,10 +146,10 @@ static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
 	const struct hip_call *c = call;
 	struct hip_twin *t = l->twin;
 	struct words words = words_of(t, l);
-	hipError_t error;
+	int error;
 
 	if (!fits(t, c))
-		error = hipErrorNotFound;
+		error = GPUBPF_TWIN_NO_ROOM;
 	else if (!words.n)
 		error = c->run(c, t->f, c->params, c->extra);
 	else if (c->params || !c->extra)

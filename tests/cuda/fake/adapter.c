@@ -216,7 +216,8 @@ int main(int argc, char **argv)
 	static const char *const hows[] = { "link", "dlsym", "proc1", "proc2", "ptsz" };
 	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy",
 						 "refused", "broken-twin", "threads", "unload", "children",
-						 "enumerated", "libraries", "foreign" };
+						 "enumerated", "libraries", "foreign", "green", "part",
+						 "detached", "unbalanced" };
 
 	if (argc < 4)
 		return 2;
@@ -237,6 +238,8 @@ int main(int argc, char **argv)
 	chosen();
 	survives("basic", "no memory for maps", "cuMemCreate:1", NULL);
 	survives("basic", "a twin that finds no memory", "twin:1", "OUT_OF_MEMORY");
+	survives("basic", "a launch's number that cannot be written", "cuStreamWriteValue64_v2:1",
+		 "refused a launch of its twin with error 2");
 	survives("basic", "copies that fail", "cuMemcpyHtoDAsync_v2:1:999", "memory for maps");
 	cost();
 	return done();

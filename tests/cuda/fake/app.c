@@ -274,8 +274,8 @@ static void captured(void)
 		GOOD(cu.cuGraphKernelNodeGetParams_v2(nodes[i], &params));
 		twins += params.f && params.f != f;
 	}
-	printf("nodes with kernels that are not the program's: %d\n", twins);
-	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 0));
+	printf("%zu nodes, with kernels that are not the program's: %d\n", n, twins);
+	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 4)); /* so that the device may launch it */
 	for (int i = 0; i < 5; i++)
 		GOOD(cuGraphLaunch(ready, stream));
 	printf("word %u\n", *to_host(word));
@@ -692,7 +692,8 @@ int main(int argc, char **argv)
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "recursing", recursing },
-		{ "libraries", libraries }, { "foreign", foreign },
+		{ "libraries", libraries }, { "foreign", foreign }, { "green", green }, { "part", part },
+		{ "detached", detached }, { "unbalanced", unbalanced },
 	};
 
 	if (argc != 3)

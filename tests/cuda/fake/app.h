@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scenarios of the program share; app.c has most of them, owners.c those about what belongs to whom. */
+/* What the scenarios of the program share: app.c has most of them, owners.c those of what belongs to whom */
 #ifndef GPUBPF_TESTS_CUDA_APP_H
 #define GPUBPF_TESTS_CUDA_APP_H
 
@@ -18,5 +18,9 @@ CUcontext begin(CUdevice device);
 /* owners.c */
 void libraries(void);
 void foreign(void);
+void green(void);
+void part(void);
+void detached(void);
+void unbalanced(void);
 
 #endif

@@ -184,7 +184,7 @@ FAKE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devic
 	struct CUctx_st *c = &primary[device];
 
 	if (!c->alive)
-		*c = (struct CUctx_st){ .device = device, .alive = true, .primary = true };
+		*c = (struct CUctx_st){ .device = device, .alive = true, .life = c->life + 1, .primary = 1 };
 	c->refs++;
 	*context = c;
 	return 0;
@@ -220,16 +220,68 @@ FAKE_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags
 	return 0;
 }
 
-FAKE_EXPORT CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
+/* The first free one is given out again. */
+static struct CUctx_st *new_context(CUdevice device, int sms)
 {
-	static struct CUctx_st pool[64]; /* the first free one is given out again */
+	static struct CUctx_st pool[64];
 	struct CUctx_st *c = pool;
 
 	while (c->alive)
 		c++;
-	*c = (struct CUctx_st){ .device = device, .alive = true };
-	*context = c;
-	return cuCtxPushCurrent_v2(c);
+	*c = (struct CUctx_st){ .device = device, .refs = 1, .alive = true, .life = c->life + 1, .sms = sms };
+	return c;
+}
+
+FAKE_EXPORT CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
+{
+	*context = new_context(device, 0);
+	return cuCtxPushCurrent_v2(*context);
+}
+
+FAKE_EXPORT CUresult cuCtxAttach(CUcontext *context, unsigned flags)
+{
+	*context = fake_current();
+	if (!*context)
+		return FAKE_INVALID_CONTEXT;
+	(*context)->refs++;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuCtxDetach(CUcontext context)
+{
+	if (!context || !context->alive || context != fake_current())
+		return FAKE_INVALID_CONTEXT;
+	return --context->refs ? 0 : cuCtxDestroy_v2(context);
+}
+
+/* A green context is the context that it is converted to, and keeps the primary one. */
+FAKE_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx *green, void *desc, CUdevice device, unsigned flags)
+{
+	CUcontext kept;
+
+	*green = (CUgreenCtx)new_context(device, FAKE_SMS / 2);
+	return cuDevicePrimaryCtxRetain(&kept, device);
+}
+
+FAKE_EXPORT CUresult cuCtxFromGreenCtx(CUcontext *context, CUgreenCtx green)
+{
+	*context = (CUcontext)green;
+	return *context && (*context)->alive ? 0 : FAKE_INVALID_CONTEXT;
+}
+
+FAKE_EXPORT CUresult cuGreenCtxGetDevResource(CUgreenCtx green, struct cuda_resource *resource, int type)
+{
+	resource->type = type;
+	resource->sms = ((CUcontext)green)->sms;
+	return fake_check("cuGreenCtxGetDevResource");
+}
+
+FAKE_EXPORT CUresult cuGreenCtxDestroy(CUgreenCtx green)
+{
+	CUcontext context = (CUcontext)green;
+	CUresult error = cuCtxDestroy_v2(context);
+
+	return error ? error : cuDevicePrimaryCtxRelease_v2(context->device);
 }
 
 FAKE_EXPORT CUresult cuCtxDestroy_v2(CUcontext context)
@@ -369,6 +421,8 @@ FAKE_EXPORT CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size)
 /* The legacy stream waits for streams that are captured. */
 static CUresult stream_rule(CUstream stream)
 {
+	if (stream && (!stream->context->alive || stream->life != stream->context->life))
+		return FAKE_CONTEXT_DESTROYED;
 	return stream && !stream->blocking ? 0 : fake_capture_rule(FAKE_CAPTURE_IMPLICIT);
 }
 

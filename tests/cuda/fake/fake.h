@@ -15,6 +15,7 @@
  * Rules of the real one that it keeps: the synchronous copies, synchronisation of the context and the legacy
  * stream are not allowed while a stream is captured and break the capture; handles are given out again;
  * what belonged to a destroyed context is invalid.
+ * So is a stream of it, to copies. A graph that is instantiated for launches by the device has kernels alone.
  *   FAKE_CUDA_FAIL=WHAT:N[:CODE]  the N-th call of WHAT (a driver symbol; "twin": a load of a twin) fails
  *   FAKE_CUDA_SLOW=MS              loading a twin takes so long
  *   FAKE_CUDA_DEVICES=N           how many devices there are (2); CUDA_VISIBLE_DEVICES picks of them
@@ -35,6 +36,8 @@ enum {
 	FAKE_INVALID_HANDLE = 400,
 	FAKE_ILLEGAL_ADDRESS = 700,
 	FAKE_TOO_MANY_RESOURCES = 701,
+	FAKE_CONTEXT_DESTROYED = 709,
+	FAKE_NOT_SUPPORTED = 801,
 	FAKE_CAPTURE_UNSUPPORTED = 900,
 	FAKE_CAPTURE_INVALIDATED = 901,
 	FAKE_CAPTURE_IMPLICIT = 906,
@@ -67,6 +70,8 @@ struct fake_image {
 struct CUctx_st {
 	int device, refs;
 	bool alive, primary;
+	unsigned life;            /* of all that had this handle, the how manyth */
+	int sms;                  /* of a green context: some; 0: all */
 	CUresult broken;
 };
 
@@ -127,6 +132,7 @@ struct CUstream_st {
 	CUresult invalid;         /* the capture */
 	struct CUgraph_st *graph;
 	CUcontext context;
+	unsigned life;            /* that context's */
 };
 
 /* driver.c */
@@ -170,7 +176,17 @@ CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel);
 CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module);
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned n, CUmodule module);
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads, size_t shared);
-CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void **green);
+CUresult cuCtxAttach(CUcontext *context, unsigned flags);
+CUresult cuCtxDetach(CUcontext context);
+CUresult cuGreenCtxCreate(CUgreenCtx *green, void *desc, CUdevice device, unsigned flags);
+CUresult cuGreenCtxDestroy(CUgreenCtx green);
+CUresult cuCtxFromGreenCtx(CUcontext *context, CUgreenCtx green);
+CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green, unsigned flags, int priority);
+CUresult cuGreenCtxGetDevResource(CUgreenCtx green, struct cuda_resource *resource, int type);
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx *green);
+CUresult cuStreamIsCapturing(CUstream stream, int *status);
+CUresult cuStreamIsCapturing_ptsz(CUstream stream, int *status);
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green);
 CUresult cuStreamBeginCapture_v2(CUstream stream, int mode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
 CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);

@@ -10,6 +10,8 @@
 #include "maps/host.h"
 #include "tests/hooks/fake_tool.h"
 
+#define DEVICE_LAUNCH 4 /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */
+
 static struct CUstream_st *captured[16]; /* now */
 
 /* ---- a kernel ---- */
@@ -132,6 +134,7 @@ static CUresult create(CUstream *stream, bool blocking)
 
 	s->blocking = blocking;
 	s->context = fake_current();
+	s->life = s->context ? s->context->life : 0;
 	*stream = s;
 	return s->context ? 0 : FAKE_INVALID_CONTEXT;
 }
@@ -141,11 +144,38 @@ FAKE_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 	return create(stream, !(flags & 1));
 }
 
-FAKE_EXPORT CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void **green)
+FAKE_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *stream, CUgreenCtx green, unsigned flags, int priority)
+{
+	CUresult error = create(stream, !(flags & 1));
+
+	(*stream)->context = (CUcontext)green;
+	(*stream)->life = (*stream)->context->life;
+	return error;
+}
+
+FAKE_EXPORT CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx *green)
+{
+	CUcontext context = stream ? stream->context : fake_current();
+
+	*green = context && context->sms ? (CUgreenCtx)context : NULL;
+	return context ? 0 : FAKE_INVALID_CONTEXT;
+}
+
+FAKE_EXPORT CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green)
 {
 	*context = stream ? stream->context : fake_current();
-	*green = NULL;
-	return *context ? 0 : FAKE_INVALID_CONTEXT;
+	return cuStreamGetGreenCtx(stream, green);
+}
+
+FAKE_EXPORT CUresult cuStreamIsCapturing(CUstream stream, int *status)
+{
+	*status = stream && stream->capturing;
+	return 0;
+}
+
+FAKE_EXPORT CUresult cuStreamIsCapturing_ptsz(CUstream stream, int *status)
+{
+	return cuStreamIsCapturing(stream, status);
 }
 
 FAKE_EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
@@ -247,7 +277,10 @@ static CUresult enqueue(const struct fake_launch *launch, CUstream stream)
 
 FAKE_EXPORT CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags)
 {
-	return enqueue(&(struct fake_launch){ .write_at = address, .write_value = value }, stream);
+	struct fake_launch l = { .write_at = address, .write_value = value };
+	CUresult error = fake_check("cuStreamWriteValue64_v2");
+
+	return error ? error : enqueue(&l, stream);
 }
 
 FAKE_EXPORT CUresult cuStreamWriteValue64_v2_ptsz(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags)
@@ -262,7 +295,9 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	uint64_t threads = (uint64_t)shape[3] * shape[4] * shape[5];
 
 	*l = (struct fake_launch){ .f = fake_function(f) };
-	if (!l->f || l->f->module->context != fake_current() || threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
+	if (!l->f || l->f->module->context != fake_current())
+		return false;
+	if (threads > 1024 || threads * l->f->entry->regs > FAKE_REGISTERS ||
 	    (shared > 48 * 1024 && (int)shared > l->f->attribute[8]))
 		return false;
 	l->threads = threads * shape[0] * shape[1] * shape[2];
@@ -270,8 +305,8 @@ static bool fill(struct fake_launch *l, CUfunction f, const unsigned *shape, uns
 	return true;
 }
 
-static CUresult launch_here(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream, void **params,
-			    bool cooperative)
+static CUresult launch_here(CUfunction f, const unsigned *shape, unsigned shared, CUstream stream,
+			    void **params, bool cooperative)
 {
 	struct fake_launch l;
 	CUresult error = fake_check("cuLaunchKernel");
@@ -354,6 +389,7 @@ FAKE_EXPORT CUresult cuGraphDestroy(CUgraph graph)
 static CUresult set_node(CUgraphNode node, const struct cuda_kernel_node *k, bool v2)
 {
 	CUfunction f = k->f || !v2 ? k->f : (CUfunction)k->kernel;
+	unsigned shape[] = { k->gx, k->gy, k->gz, k->bx, k->by, k->bz };
 	CUcontext context = fake_current();
 	bool filled;
 
@@ -363,7 +399,7 @@ static CUresult set_node(CUgraphNode node, const struct cuda_kernel_node *k, boo
 		context = k->context;
 	if (cuCtxPushCurrent_v2(context))
 		return FAKE_INVALID_CONTEXT;
-	filled = fill(&node->launch, f, (unsigned[]){ k->gx, k->gy, k->gz, k->bx, k->by, k->bz }, k->shared, k->params);
+	filled = fill(&node->launch, f, shape, k->shared, k->params);
 	cuCtxPopCurrent_v2(&context);
 	if (!filled)
 		return FAKE_INVALID_VALUE;
@@ -418,6 +454,9 @@ FAKE_EXPORT CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const struct c
 FAKE_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *ready, CUgraph graph, unsigned long long flags)
 {
 	*ready = (CUgraphExec)graph;
+	for (CUgraphNode node = graph->nodes; node && flags & DEVICE_LAUNCH; node = node->next)
+		if (!node->launch.f)
+			return FAKE_NOT_SUPPORTED;
 	return 0;
 }
 

@@ -5,8 +5,10 @@
 #include "app.h"
 
 static const char plain[] = HEADER ".visible .global .align 4 .u32 total;\n"
-	ENTRY(scale, "\t.reg .b32 %r;\n//fake param\n//fake add total\n//fake counter\n\tld.global.u32 %r, [total];\n");
-static const char thrice[] = HEADER ENTRY(scale, "//fake param\n//fake param\n//fake param\n//fake counter\n");
+	ENTRY(scale, "\t.reg .b32 %r;\n//fake param\n//fake add total\n//fake counter\n"
+	      "\tld.global.u32 %r, [total];\n");
+static const char thrice[] = HEADER
+	ENTRY(scale, "//fake param\n//fake param\n//fake param\n//fake counter\n");
 
 static void launch(CUfunction f, CUdeviceptr to, CUstream stream)
 {
@@ -79,8 +81,8 @@ static unsigned total_of(CUlibrary library, CUmodule module)
 	return *to_host(total);
 }
 
-/* Launched in the second place while the first is current: a function by its stream, a kernel of a library likewise,
- * both as nodes. What a twin in the wrong place counts is added to the variable there. */
+/* Launched in the second place while the first is current: a function by its stream, a kernel of a library
+ * likewise, both as nodes. What a twin in the wrong place counts is added to the variable there. */
 void foreign(void)
 {
 	struct place first = place(0), second;
@@ -117,6 +119,105 @@ void foreign(void)
 	GOOD(cuGraphLaunch(ready, second.stream));
 	printf("there %u\n", total_of(library, NULL));
 	GOOD(cuCtxSetCurrent(second.context));
-	printf("here %u and %u, word %u\n", total_of(library, NULL), total_of(NULL, module), *to_host(second.word));
+	printf("here %u and %u\n", total_of(library, NULL), total_of(NULL, module));
+	printf("word %u\n", *to_host(second.word));
+	told("scale", 4, 4 * 64);
+}
+
+/* The kernel of one of the two texts in turn: what an earlier context left behind does not pass for it. */
+static void launch_in_turn(int i, CUstream stream)
+{
+	CUdeviceptr word = new_word();
+	CUmodule module;
+	CUfunction f;
+
+	GOOD(cuModuleLoadData(&module, i % 2 ? thrice : plain));
+	GOOD(cuModuleGetFunction(&f, module, "scale"));
+	launch(f, word, stream);
+	printf("word %u\n", *to_host(word));
+}
+
+/* Green contexts come and go, and the last of them keeps the primary one. */
+void green(void)
+{
+	CUcontext primary = begin(0), context;
+	CUgreenCtx green;
+	CUstream stream;
+
+	for (int i = 0; i < 4; i++) {
+		GOOD(cuGreenCtxCreate(&green, NULL, 0, 1));
+		GOOD(cuCtxFromGreenCtx(&context, green));
+		GOOD(cuCtxSetCurrent(context));
+		GOOD(cuGreenCtxStreamCreate(&stream, green, 1, 0));
+		launch_in_turn(i, stream);
+		GOOD(cuStreamDestroy_v2(stream));
+		if (i == 3) {
+			GOOD(cuDevicePrimaryCtxRelease_v2(0));
+			GOOD(cuCtxSetCurrent(primary));
+			launch_in_turn(i, NULL);
+			GOOD(cuCtxSetCurrent(context));
+		}
+		GOOD(cuGreenCtxDestroy(green));
+		cuCtxSetCurrent(primary);
+	}
+	begin(0);
+	launch_in_turn(0, NULL);
+	told("scale", 6, 6 * 64);
+}
+
+/* A stream of half the device, which holds 64 blocks of the original at once and 8 of the twin. */
+void part(void)
+{
+	static const char heavy[] = HEADER ENTRY(heavy, "//fake param\n//fake twin-regs 255\n");
+	CUdeviceptr word;
+	CUgreenCtx green;
+	CUcontext context;
+	CUstream stream;
+	CUmodule module;
+	CUfunction f;
+	void *params[] = { &word };
+
+	begin(0);
+	GOOD(cuGreenCtxCreate(&green, NULL, 0, 1));
+	GOOD(cuCtxFromGreenCtx(&context, green));
+	GOOD(cuCtxSetCurrent(context));
+	GOOD(cuGreenCtxStreamCreate(&stream, green, 1, 0));
+	GOOD(cuModuleLoadData(&module, heavy));
+	GOOD(cuModuleGetFunction(&f, module, "heavy"));
+	word = new_word();
+	/* the original: 16 of the twin the whole device alone would hold */
+	GOOD(cuLaunchKernel(f, 16, 1, 1, 64, 1, 1, 0, stream, params, NULL));
+	GOOD(cuLaunchKernel(f, 8, 1, 1, 64, 1, 1, 0, stream, params, NULL));
+	GOOD(cuLaunchKernel(f, 65, 1, 1, 64, 1, 1, 0, stream, params, NULL));
+	GOOD(cuLaunchKernel(f, 16, 1, 1, 64, 1, 1, 0, NULL, params, NULL)); /* the context's own stream */
+	printf("word %u\n", *to_host(word));
+	told("heavy", 4, 73 * 64);
+}
+
+/* Contexts that go with the last of those who attached. */
+void detached(void)
+{
+	CUcontext context, same;
+
+	for (int i = 0; i < 4; i++) {
+		GOOD(cuCtxCreate_v2(&context, 0, 0));
+		GOOD(cuCtxAttach(&same, 0));
+		launch_in_turn(i, NULL);
+		GOOD(cuCtxDetach(context));
+		launch_in_turn(i + 1, NULL);
+		GOOD(cuCtxDetach(context));
+	}
+	told("scale", 8, 8 * 64);
+}
+
+/* A primary context that is released once too often, which is an error, and then as it should be. */
+void unbalanced(void)
+{
+	for (int i = 0; i < 4; i++) {
+		printf("released: %d\n", cuDevicePrimaryCtxRelease_v2(0));
+		begin(0);
+		launch_in_turn(i, NULL);
+		GOOD(cuDevicePrimaryCtxRelease_v2(0));
+	}
 	told("scale", 4, 4 * 64);
 }
