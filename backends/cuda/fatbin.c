@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "core/diag.h"
+#include "cubin.h"
 
 static int bad(struct gpubpf_diag *diag, const char *what)
 {
@@ -78,44 +79,91 @@ static int copy_text(const void *data, size_t size, char **text, size_t *text_si
 	return 0;
 }
 
-/* ptxas -lineinfo keeps the PTX in the cubin: lines separated by NUL. */
-static int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, struct gpubpf_diag *diag)
-{
-	const uint8_t *image = data;
-	Elf64_Ehdr ehdr;
-	Elf64_Shdr names, section;
-	static const char wanted[] = ".nv_debug_ptx_txt";
+/* Which PTX of a container the chosen machine code was made of. */
+struct source {
+	const struct fatbin_entry *elf;
+	uint32_t arch;           /* virtual; 0: not known */
+	struct fatbin_entry ptx; /* data NULL: none */
+	bool unclear;
+};
 
-	if (size < sizeof(ehdr))
-		return bad(diag, "the cubin is cut off");
-	memcpy(&ehdr, image, sizeof(ehdr));
-	if (ehdr.e_ident[EI_CLASS] != ELFCLASS64 || ehdr.e_shentsize != sizeof(section) ||
-	    ehdr.e_shoff > size || ehdr.e_shnum > (size - ehdr.e_shoff) / sizeof(section) ||
-	    ehdr.e_shstrndx >= ehdr.e_shnum)
-		return bad(diag, "the cubin's section table is broken");
-	memcpy(&names, image + ehdr.e_shoff + ehdr.e_shstrndx * sizeof(names), sizeof(names));
-	if (names.sh_offset > size || names.sh_size > size - names.sh_offset)
-		return bad(diag, "the cubin's section names are broken");
-	for (size_t i = 0; i < ehdr.e_shnum; i++) {
-		memcpy(&section, image + ehdr.e_shoff + i * sizeof(section), sizeof(section));
-		if (section.sh_name > names.sh_size || names.sh_size - section.sh_name < sizeof(wanted) ||
-		    memcmp(image + names.sh_offset + section.sh_name, wanted, sizeof(wanted)))
-			continue;
-		if (section.sh_offset > size || section.sh_size > size - section.sh_offset)
-			return bad(diag, "the cubin's PTX section is broken");
-		*text = malloc(section.sh_size + 1);
-		if (!*text)
-			return -ENOMEM;
-		memcpy(*text, image + section.sh_offset, section.sh_size);
-		for (size_t c = 0; c < section.sh_size; c++)
-			if (!(*text)[c])
-				(*text)[c] = '\n';
-		(*text)[section.sh_size] = 0;
-		*text_size = section.sh_size;
+/*
+ * That of the same virtual architecture: of another, __CUDA_ARCH__ may have made it other code. The architecture that
+ * a cubin states has no suffix; nvcc gives machine code for the same number that of the PTX (compute_90a: sm_90a).
+ */
+static int compare_source(void *arg, const struct fatbin_entry *entry)
+{
+	struct source *s = arg;
+	uint32_t arch = s->arch ? s->arch : s->elf->arch;
+
+	if (entry->kind != FATBIN_PTX || entry->arch != arch ||
+	    (arch == s->elf->arch && fatbin_suffix(entry) != fatbin_suffix(s->elf)))
 		return 0;
+	s->unclear |= s->ptx.data && fatbin_suffix(entry) != fatbin_suffix(&s->ptx);
+	s->ptx = *entry;
+	return 0;
+}
+
+/* 'a' as a string; "" of none */
+#define SUFFIX(entry) ((const char[2]){ fatbin_suffix(entry) })
+
+static int refuse_source(const struct fatbin_choice *choice, uint32_t arch, struct gpubpf_diag *diag)
+{
+	const struct fatbin_entry *elf = &choice->elf, *ptx = &choice->ptx;
+	bool own = !arch || arch == elf->arch;
+
+	gpubpf_diag_remedy(diag, "build it with -gencode arch=compute_%u%s,code=[sm_%u%s,compute_%u%s]", elf->arch,
+			   SUFFIX(elf), elf->arch, SUFFIX(elf), elf->arch, SUFFIX(elf));
+	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: the machine code for sm_%u%s is of PTX for "
+			"compute_%u%s, and that for compute_%u%s, which is inside, may be other code", elf->arch, SUFFIX(elf),
+			own ? elf->arch : arch, own ? SUFFIX(elf) : "", ptx->arch, SUFFIX(ptx));
+	return -ENOENT;
+}
+
+/* The PTX that the machine code was made of, in the container or in itself. */
+static int source_ptx(const void *data, size_t size, const struct fatbin_choice *choice, char **text,
+		      size_t *text_size, struct gpubpf_diag *diag)
+{
+	struct source source = { .elf = &choice->elf };
+	size_t elf_size;
+	char *elf;
+	int err = fatbin_extract(&choice->elf, &elf, &elf_size, diag);
+
+	if (err < 0)
+		return err;
+	source.arch = cubin_virtual(elf, elf_size);
+	err = fatbin_walk(data, size, compare_source, &source, diag);
+	if (!err && source.ptx.data && !source.unclear)
+		err = fatbin_extract(&source.ptx, text, text_size, diag);
+	else if (!err)
+		err = cubin_ptx(elf, elf_size, text, text_size, choice->ptx.data ? NULL : diag);
+	if (err < 0 && err != -ENOMEM && choice->ptx.data)
+		err = refuse_source(choice, source.arch, diag);
+	free(elf);
+	return err;
+}
+
+/* -ENOENT with a reason: the container has none of use. */
+static int container_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
+			 struct gpubpf_diag *diag)
+{
+	struct fatbin_choice choice;
+	const char *why = NULL;
+
+	if (fatbin_choose(data, size, sm, &choice, &why) < 0)
+		return bad(diag, why);
+	if (choice.elf.data ? choice.elf_unclear : choice.ptx_unclear) {
+		gpubpf_diag_remedy(diag, "build it with one of them");
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it has code for %s_%u, once for its specific "
+				"features and once not, and which the driver runs is not known", choice.elf.data ? "sm" : "compute",
+				choice.elf.data ? choice.elf.arch : choice.ptx.arch);
+		return -ENOENT;
 	}
-	gpubpf_diag_remedy(diag, "build the program with PTX inside (-gencode code=compute_XX) or with -lineinfo");
-	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: machine code only, no PTX inside");
+	if (choice.elf.data)
+		return source_ptx(data, size, &choice, text, text_size, diag);
+	if (choice.ptx.data)
+		return fatbin_extract(&choice.ptx, text, text_size, diag);
+	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: no entry that sm_%u can run", sm);
 	return -ENOENT;
 }
 
@@ -124,34 +172,36 @@ static int cubin_ptx(const void *data, size_t size, char **text, size_t *text_si
 static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 		     struct gpubpf_diag *diag)
 {
+	struct gpubpf_diag last;
 	char *all = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&all, &n);
 	int err = f ? 0 : -ENOMEM;
 
+	gpubpf_diag_init(&last);
 	for (; data && !err; data = fatbin_next(data, size, &size)) {
-		struct fatbin_choice choice;
-		const char *why = NULL;
 		char *part;
 		size_t part_size;
 
-		if (fatbin_choose(data, size, sm, &choice, &why) < 0)
-			err = bad(diag, why);
-		if (err < 0 || !choice.ptx.data)
-			continue;
-		err = fatbin_extract(&choice.ptx, &part, &part_size, diag);
-		if (err < 0)
-			continue;
-		fprintf(f, "%.*s\n", (int)strnlen(part, part_size), part);
-		free(part);
+		err = container_ptx(data, size, sm, &part, &part_size, &last);
+		if (!err) {
+			fprintf(f, "%.*s\n", (int)strnlen(part, part_size), part);
+			free(part);
+		}
 		if (ftell(f) > CUDA_PTX_MAX)
-			err = bad(diag, "the modules that it was linked from have more than 512 MiB of PTX");
+			err = bad(&last, "the modules that it was linked from have more than 512 MiB of PTX");
+		if (err == -ENOENT)
+			err = 0;
 	}
 	if (f && fclose(f) && !err)
 		err = -ENOMEM;
-	if (!err && !n)
-		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: none of the modules that it was linked "
-				      "from (-rdc) holds PTX that sm_%u can run", sm);
+	if (err < 0 && err != -ENOMEM)
+		*diag = last;
+	if (!err && !n) {
+		gpubpf_diag_remedy(diag, last.remedy);
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "none of the modules that it was linked from (-rdc) "
+				      "has PTX for sm_%u: %s", sm, last.what);
+	}
 	if (err < 0) {
 		free(all);
 		return err;
@@ -164,32 +214,14 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 		   struct gpubpf_diag *diag)
 {
-	struct fatbin_choice choice;
 	const void *parts;
-	const char *why;
-	char *elf;
-	size_t elf_size, parts_size;
-	int err;
+	size_t parts_size;
 
 	if (size >= SELFMAG && !memcmp(data, ELFMAG, SELFMAG))
 		return cubin_ptx(data, size, text, text_size, diag);
 	if (size < 4 || get(data, 4) != FATBIN_MAGIC)
 		return copy_text(data, size, text, text_size);
-	if (fatbin_choose(data, size, sm, &choice, &why) < 0)
-		return bad(diag, why);
-	if (choice.ptx.data)
-		return fatbin_extract(&choice.ptx, text, text_size, diag);
 	parts = fatbin_next(data, size, &parts_size);
-	if (parts)
-		return parts_ptx(parts, parts_size, sm, text, text_size, diag);
-	if (!choice.elf.data) {
-		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: no entry that sm_%u can run", sm);
-		return -ENOENT;
-	}
-	err = fatbin_extract(&choice.elf, &elf, &elf_size, diag);
-	if (err < 0)
-		return err;
-	err = cubin_ptx(elf, elf_size, text, text_size, diag);
-	free(elf);
-	return err;
+	return parts ? parts_ptx(parts, parts_size, sm, text, text_size, diag) :
+		       container_ptx(data, size, sm, text, text_size, diag);
 }

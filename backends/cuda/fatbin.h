@@ -23,9 +23,10 @@ int fatbin_walk(const void *data, size_t size, int (*fn)(void *arg, const struct
 int fatbin_extract(const struct fatbin_entry *entry, char **data, size_t *size, struct gpubpf_diag *diag);
 
 /*
- * The PTX that a twin for compute capability `sm` (90 for 9.0) is best made of: from PTX text, from the
- * newest entry of a fatbin that the device can run (of a linked program, from those behind it), or from the .nv_debug_ptx_txt section of a cubin.
- * *text is malloc'd. -ENOENT with a reason for machine code alone.
+ * The PTX that a twin for compute capability `sm` (90 for 9.0) is made of: PTX text; of a fatbin the entry that the
+ * machine code for the device was made of, or without any the newest that it can run; of a linked program, that of
+ * each container behind it; of a cubin its .nv_debug_ptx_txt section. *text is malloc'd. -ENOENT with a reason for
+ * machine code alone, or of other PTX.
  */
 int cuda_image_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 		   struct gpubpf_diag *diag);

@@ -172,17 +172,39 @@ int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct
 	return 0;
 }
 
-/* PTX of an older or the same architecture can be compiled for the device; the newest is best. */
+char fatbin_suffix(const struct fatbin_entry *entry)
+{
+	return entry->flags & FATBIN_SPECIFIC ? 'a' : entry->flags & FATBIN_FAMILY ? 'f' : 0;
+}
+
+/* PTX of an older or the same architecture can be compiled for the device; machine code is for a major number. */
+static bool runs_on(const struct fatbin_entry *entry, uint32_t sm)
+{
+	bool family = entry->kind == FATBIN_ELF || fatbin_suffix(entry) == 'f';
+
+	if (entry->arch > sm || (fatbin_suffix(entry) == 'a' && entry->arch != sm))
+		return false;
+	return !family || entry->arch / 10 == sm / 10;
+}
+
+static void take_newest(struct fatbin_entry *best, bool *unclear, const struct fatbin_entry *entry)
+{
+	if (best->data && entry->arch == best->arch)
+		*unclear |= fatbin_suffix(entry) != fatbin_suffix(best);
+	if (best->data && entry->arch <= best->arch)
+		return;
+	*best = *entry;
+	*unclear = false;
+}
+
 static int consider(void *arg, const struct fatbin_entry *entry)
 {
 	struct fatbin_choice *choice = arg;
 
-	if (entry->kind == FATBIN_PTX && entry->arch <= choice->sm &&
-	    (!choice->ptx.data || entry->arch > choice->ptx.arch))
-		choice->ptx = *entry;
-	if (entry->kind == FATBIN_ELF && entry->arch <= choice->sm && entry->arch / 10 == choice->sm / 10 &&
-	    (!choice->elf.data || entry->arch > choice->elf.arch))
-		choice->elf = *entry;
+	if (entry->kind == FATBIN_PTX && runs_on(entry, choice->sm))
+		take_newest(&choice->ptx, &choice->ptx_unclear, entry);
+	if (entry->kind == FATBIN_ELF && runs_on(entry, choice->sm))
+		take_newest(&choice->elf, &choice->elf_unclear, entry);
 	return 0;
 }
 
@@ -202,49 +224,72 @@ const void *fatbin_next(const void *data, size_t size, size_t *rest)
 	return (const uint8_t *)data + n;
 }
 
-/* A container of one entry, or of none. */
-static int copy_container(const uint8_t *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
-{
+struct copied {
 	struct fatbin_choice choice;
-	const struct fatbin_entry *entry;
-	const char *why;
-	size_t header;
+	uint8_t *bytes;
+	size_t size;
 	uint64_t body;
-	uint8_t *to;
+};
 
-	if (fatbin_choose(image, size, sm, &choice, &why) < 0)
-		return -EINVAL;
-	entry = choice.ptx.data ? &choice.ptx : &choice.elf;
-	header = get(image + 6, 2);
-	body = entry->whole_size;
-	to = realloc(*copy, *copy_size + header + body);
-	if (!to)
+static int append(struct copied *to, const void *bytes, size_t n)
+{
+	uint8_t *grown = realloc(to->bytes, to->size + n);
+
+	if (!grown)
 		return -ENOMEM;
-	*copy = to;
-	to += *copy_size;
-	memcpy(to, image, header);
-	memcpy(to + 8, &body, sizeof(body));
-	if (body)
-		memcpy(to + header, entry->whole, body);
-	*copy_size += header + body;
+	memcpy(grown + to->size, bytes, n);
+	to->bytes = grown;
+	to->size += n;
 	return 0;
+}
+
+/* What the choice is made of: the newest machine code, and PTX that it may be from; without, the newest PTX. */
+static int copy_entry(void *arg, const struct fatbin_entry *entry)
+{
+	struct copied *to = arg;
+	const struct fatbin_choice *choice = &to->choice;
+
+	if (!runs_on(entry, choice->sm) ||
+	    (entry->kind == FATBIN_ELF && entry->arch != choice->elf.arch) ||
+	    (entry->kind == FATBIN_PTX && !choice->elf.data && entry->arch != choice->ptx.arch) ||
+	    (entry->kind != FATBIN_ELF && entry->kind != FATBIN_PTX))
+		return 0;
+	to->body += entry->whole_size;
+	return append(to, entry->whole, entry->whole_size);
+}
+
+/* A container of those entries alone, perhaps of none. */
+static int copy_container(const uint8_t *image, size_t size, uint32_t sm, struct copied *to)
+{
+	size_t begin = to->size;
+	const char *why;
+	int err;
+
+	if (fatbin_choose(image, size, sm, &to->choice, &why) < 0)
+		return -EINVAL;
+	to->body = 0;
+	err = append(to, image, get(image + 6, 2));
+	if (!err)
+		err = fatbin_each(image, size, copy_entry, to, &why);
+	if (!err)
+		memcpy(to->bytes + begin + 8, &to->body, sizeof(to->body));
+	return err;
 }
 
 static int copy_containers(const void *image, size_t size, uint32_t sm, void **copy, size_t *copy_size)
 {
-	void *made = NULL;
-	size_t n = 0;
+	struct copied to = {0};
 
 	for (; image; image = fatbin_next(image, size, &size)) {
-		int err = copy_container(image, size, sm, &made, &n);
+		int err = copy_container(image, size, sm, &to);
 
 		if (err < 0) {
-			free(made);
+			free(to.bytes);
 			return err;
 		}
 	}
-	*copy = made;
-	*copy_size = n;
+	*copy = to.bytes;
+	*copy_size = to.size;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #ifndef GPUBPF_CUDA_FATBIN_FORMAT_H
 #define GPUBPF_CUDA_FATBIN_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,15 +31,21 @@ struct fatbin_entry {
 
 #define FATBIN_LZ4 0x2000u               /* of flags */
 #define FATBIN_ZSTD 0x8000u
+#define FATBIN_SPECIFIC 0x100000u        /* sm_90a: for that architecture alone */
+#define FATBIN_FAMILY 0x200000u          /* sm_100f: for its family alone */
 
 /* Call fn for each entry; its non-zero return ends the walk and is returned. 0, or -EINVAL with a reason. */
 int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct fatbin_entry *entry), void *arg,
 		const char **why);
 
-/* The entries of which twins for compute capability `sm` can be made; data NULL: none. */
+/* The suffix of its architecture: 'a', 'f', or 0. */
+char fatbin_suffix(const struct fatbin_entry *entry);
+
+/* The newest entries that a device of compute capability `sm` can run; data NULL: none. */
 struct fatbin_choice {
 	uint32_t sm;
 	struct fatbin_entry ptx, elf;
+	bool ptx_unclear, elf_unclear; /* there are several, with and without a suffix */
 };
 int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_choice *choice, const char **why);
 

@@ -447,6 +447,10 @@ static int make_steps(struct making *m)
 
 static void explain(struct making *m, int err)
 {
+	const char *remedy = m->diag.remedy; /* shown where it says more than that of all such errors */
+
+	if (m->diag.code == GPUBPF_OK || !strcmp(remedy, gpubpf_error_remedy(m->diag.code)))
+		remedy = "";
 	switch (err) {
 	case -ETIMEDOUT:
 		gpubpf_twin_refuse(m->twin, "its twin was not made within %u s",
@@ -459,8 +463,8 @@ static void explain(struct making *m, int err)
 		gpubpf_twin_refuse(m->twin, "the compile worker died: %s", m->diag.what);
 		break;
 	default:
-		gpubpf_twin_refuse(m->twin, "%s%s%s", m->diag.where, m->diag.where[0] ? ": " : "",
-				   m->diag.what[0] ? m->diag.what : strerror(-err));
+		gpubpf_twin_refuse(m->twin, "%s%s%s%s%s", m->diag.where, m->diag.where[0] ? ": " : "",
+				   m->diag.what[0] ? m->diag.what : strerror(-err), remedy[0] ? "; " : "", remedy);
 	}
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fatbin: containers made by hand. Which entry is chosen, how it is packed, and lies that are refused. */
+#include <elf.h>
 #include <errno.h>
 #include <lz4.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -34,14 +36,15 @@ static void open_container(struct container *c)
 	c->size = 16;
 }
 
-static void add_entry(struct container *c, enum fatbin_kind kind, uint32_t arch, const char *text, enum packing packing)
+static void add_bytes(struct container *c, enum fatbin_kind kind, uint32_t arch, const void *text, size_t n,
+		      uint64_t packing)
 {
 	uint8_t *at = c->bytes + c->size, *data = at + HEADER;
-	size_t n = strlen(text), packed = n, length, room = sizeof(c->bytes) - c->size - HEADER;
+	size_t packed = n, length, room = sizeof(c->bytes) - c->size - HEADER;
 
-	if (packing == LZ4)
+	if (packing & LZ4)
 		packed = LZ4_compress_default(text, (char *)data, n, room);
-	else if (packing == ZSTD)
+	else if (packing & ZSTD)
 		packed = ZSTD_compress(data, room, text, n, 3);
 	else
 		memcpy(data, text, n);
@@ -50,16 +53,55 @@ static void add_entry(struct container *c, enum fatbin_kind kind, uint32_t arch,
 	put(at + 2, 0x101, 2);
 	put(at + 4, HEADER, 4);
 	put(at + 8, length, 8);
-	put(at + 16, packing == PLAIN ? 0 : packed, 4);
+	put(at + 16, packed == n ? 0 : packed, 4);
 	put(at + 28, arch, 4);
 	put(at + 40, packing, 8);
-	put(at + 56, packing == PLAIN ? 0 : n, 8);
+	put(at + 56, packed == n ? 0 : n, 8);
 	c->entry = c->size;
 	c->size += HEADER + length;
 	put(c->bytes + 8, c->size - 16, 8);
 }
 
-/* What the agent sends of an image tells the same, and is no longer than one entry. */
+static void add_entry(struct container *c, enum fatbin_kind kind, uint32_t arch, const char *text, uint64_t flags)
+{
+	add_bytes(c, kind, arch, text, strlen(text), flags);
+}
+
+/* Machine code that was made of PTX for compute_<virtual>, as ptxas writes it with that ABI version: 7 has the number in
+ * e_flags, 8 in a note, or (9 here) nowhere. `kept`: its PTX, by -lineinfo; else NULL. */
+static void add_cubin(struct container *c, uint32_t arch, uint64_t flags, int abi, uint16_t virtual, const char *kept)
+{
+	static const char names[] = "\0.shstrtab\0.note.nv.cuinfo\0.nv_debug_ptx_txt";
+	struct {
+		Elf64_Ehdr ehdr;
+		Elf64_Shdr sections[4];
+		char names[64], kept[128];
+		struct {
+			Elf64_Nhdr head;
+			char owner[12];
+			uint16_t version, virtual;
+			uint32_t toolkit;
+		} note;
+	} elf = {
+		.ehdr = { .e_ident = { [EI_CLASS] = ELFCLASS64, [EI_ABIVERSION] = abi == 7 ? 7 : 8 },
+			  .e_flags = abi == 7 ? (uint32_t)virtual << 16 | 0x500 | arch : 0x6000004 | arch << 8,
+			  .e_shoff = sizeof(Elf64_Ehdr), .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = kept ? 4 : abi == 8 ? 3 : 2,
+			  .e_shstrndx = 1 },
+		.note = { { 12, 8, 1000 }, "NVIDIA Corp", 2, virtual, 130 },
+	};
+
+	memcpy(elf.ehdr.e_ident, ELFMAG, SELFMAG);
+	memcpy(elf.names, names, sizeof(names));
+	elf.sections[1] = (Elf64_Shdr){ .sh_name = 1, .sh_offset = (char *)elf.names - (char *)&elf, .sh_size = sizeof(names) };
+	elf.sections[2] = (Elf64_Shdr){ .sh_name = abi == 8 ? 11 : 0, .sh_offset = (char *)&elf.note - (char *)&elf,
+					.sh_size = sizeof(elf.note) };
+	elf.sections[3] = (Elf64_Shdr){ .sh_name = 27, .sh_offset = (char *)elf.kept - (char *)&elf,
+					.sh_size = kept ? strlen(kept) : 0 };
+	snprintf(elf.kept, sizeof(elf.kept), "%s", kept ? kept : "");
+	add_bytes(c, FATBIN_ELF, arch, &elf, sizeof(elf), flags);
+}
+
+/* What the agent sends of an image tells the same. */
 static void expect_copy(const char *name, const struct container *c, size_t size, uint32_t sm, const char *text)
 {
 	struct gpubpf_diag diag;
@@ -71,7 +113,7 @@ static void expect_copy(const char *name, const struct container *c, size_t size
 	if (!ok(!cuda_image_copy(guard(c->bytes, size), size, sm, &copy, &copy_size), "%s: it is copied", name))
 		return;
 	ok(!cuda_image_ptx(copy, copy_size, sm, &got, &n, &diag) && n >= strlen(text) && !memcmp(got, text, strlen(text)) &&
-	   copy_size <= 16 + HEADER + strlen(text) + 8, "%s: the copy has it alone", name);
+	   copy_size <= c->size, "%s: the copy has it", name);
 	free(got);
 	free(copy);
 }
@@ -125,6 +167,64 @@ static void test_choice(void)
 	expect("machine code that is none", &c, c.size, 90, NULL, "cubin is cut off");
 }
 
+/* Only what the machine code that runs was made of: elsewhere __CUDA_ARCH__ may have chosen other code. */
+static void test_source(void)
+{
+	struct container c;
+
+	for (int abi = 7; abi <= 8; abi++) {
+		open_container(&c);
+		add_cubin(&c, 90, 0, abi, 90, NULL);
+		add_entry(&c, FATBIN_PTX, 80, sm80, PLAIN);
+		add_entry(&c, FATBIN_PTX, 90, sm70, FATBIN_SPECIFIC);
+		add_entry(&c, FATBIN_PTX, 90, sm90, ZSTD);
+		expect("sm_90 of compute_90", &c, c.size, 90, sm90, NULL);
+		open_container(&c);
+		add_entry(&c, FATBIN_PTX, 80, sm80, PLAIN);
+		add_cubin(&c, 90, 0, abi, 80, NULL);
+		add_entry(&c, FATBIN_PTX, 90, sm90, ZSTD);
+		expect("sm_90 of compute_80", &c, c.size, 90, sm80, NULL);
+		expect("sm_90 of compute_80, on another device", &c, c.size, 86, sm80, NULL);
+		open_container(&c);
+		add_entry(&c, FATBIN_PTX, 80, sm80, LZ4);
+		add_cubin(&c, 90, FATBIN_SPECIFIC, abi, 90, NULL);
+		expect("sm_90a, and PTX for compute_80", &c, c.size, 90, NULL, "for sm_90a is of PTX for compute_90a, and that for "
+		       "compute_80, which is inside, may be other code");
+		expect("that PTX on a device for which there is no machine code", &c, c.size, 80, sm80, NULL);
+		open_container(&c);
+		add_entry(&c, FATBIN_PTX, 75, sm80, LZ4);
+		add_cubin(&c, 90, 0, abi, 90, sm90);
+		expect("machine code that keeps its PTX", &c, c.size, 90, sm90, NULL);
+	}
+	open_container(&c);
+	add_cubin(&c, 100, 0, 9, 80, NULL);
+	add_entry(&c, FATBIN_PTX, 80, sm80, LZ4);
+	expect("machine code that tells nothing, PTX for another", &c, c.size, 100, NULL, "is of PTX for compute_100, and");
+	add_entry(&c, FATBIN_PTX, 100, sm90, LZ4);
+	expect("machine code that tells nothing, PTX for the same", &c, c.size, 100, sm90, NULL);
+}
+
+/* compute_90a is for 9.0 alone, compute_100f for 10.x alone (PTX ISA 11.1.2) */
+static void test_suffix(void)
+{
+	struct container c;
+
+	open_container(&c);
+	add_entry(&c, FATBIN_PTX, 80, sm80, LZ4);
+	add_entry(&c, FATBIN_PTX, 90, sm90, LZ4 | FATBIN_SPECIFIC);
+	expect("compute_90a on sm_100", &c, c.size, 100, sm80, NULL);
+	expect("compute_90a on sm_90", &c, c.size, 90, sm90, NULL);
+	add_entry(&c, FATBIN_PTX, 100, sm70, FATBIN_FAMILY);
+	expect("compute_100f on sm_103", &c, c.size, 103, sm70, NULL);
+	expect("compute_100f on sm_120", &c, c.size, 120, sm80, NULL);
+	add_cubin(&c, 90, 0, 8, 90, NULL);
+	expect("compute_90a and machine code for sm_90", &c, c.size, 90, NULL, "that for compute_90a, which is inside");
+	add_entry(&c, FATBIN_PTX, 90, sm70, LZ4);
+	expect("compute_90, compute_90a and machine code for sm_90", &c, c.size, 90, sm70, NULL);
+	add_cubin(&c, 90, FATBIN_SPECIFIC, 8, 90, NULL);
+	expect("machine code for sm_90 and for sm_90a", &c, c.size, 90, NULL, "which the driver runs is not known");
+}
+
 /* What nvcc -rdc makes, as the driver is given it: linked machine code, and the modules that it was linked from. */
 static void test_linked(void)
 {
@@ -145,6 +245,7 @@ static void test_linked(void)
 	make_all(&first);
 	open_container(&second);
 	add_entry(&second, FATBIN_PTX, 70, sm70, LZ4);
+	add_entry(&second, FATBIN_PTX, 100, sm90, PLAIN);
 	image = cuda_image_linked(&wrapper, &size);
 	if (!ok(image && size == program.size + first.size + second.size, "linked: all of it is kept"))
 		return;
@@ -248,6 +349,8 @@ static void test_mutations(void)
 int main(void)
 {
 	test_choice();
+	test_source();
+	test_suffix();
 	test_linked();
 	test_truncated();
 	test_lies();
