@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "params.h"
 #include "symbols.h"
 
 struct text {
@@ -23,6 +24,7 @@ struct injector {
 	const struct cuda_sites *sites;
 	struct gpubpf_diag *diag;
 	uint32_t nbindings, exits, calls, version; /* calls: functions that got their probe */
+	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
 	int err;
@@ -105,6 +107,14 @@ static bool word_is(const struct injector *in, uint32_t token, const char *word)
 
 /* ---- what the kernel needs ---- */
 
+static bool has_modifier(const struct injector *in, const struct ptx_node *insn, const char *modifier)
+{
+	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
+		if (word_is(in, t, modifier))
+			return true;
+	return false;
+}
+
 static bool is_runtime_function(const struct injector *in, uint32_t name)
 {
 	/* system calls that the driver resolves in any module */
@@ -136,16 +146,19 @@ static void need(struct injector *in, struct ptx_symbol *symbol, uint32_t *stack
 		refuse(in, "it calls %.*s, which its PTX only declares", len, name);
 }
 
-static void scan_insn(struct injector *in, const struct ptx_node *insn, uint32_t *stack, uint32_t *depth)
+static void scan_insn(struct injector *in, uint32_t node, uint32_t *stack, uint32_t *depth)
 {
+	const struct ptx_node *insn = &in->m->nodes[node];
 	bool call = word_is(in, insn->name, "call");
 	uint32_t target = call ? ptx_callee(in->m, insn) : PTX_NONE;
 
 	if (call && in->m->text[in->m->tokens[target].off] == '%')
 		refuse(in, "it calls through a function pointer (PTX line %u), which is valid in its own module alone",
 		       in->m->tokens[target].line);
+	if (word_is(in, insn->name, "isspacep") && has_modifier(in, insn, ".global"))
+		in->asks_global = insn->name;
 	for (uint32_t t = insn->operands; t < insn->end; t++) {
-		struct ptx_symbol *symbol = ptx_symbols_find(&in->symbols, t);
+		struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
 
 		if (!symbol)
 			continue;
@@ -154,6 +167,16 @@ static void scan_insn(struct injector *in, const struct ptx_node *insn, uint32_t
 			       in->m->tokens[t].len, ptx_token_text(in->m, t));
 		need(in, symbol, stack, depth);
 	}
+}
+
+/* Memory of the module that a function declares for itself: the twin would have its own. */
+static void scan_variable(struct injector *in, const struct ptx_node *variable)
+{
+	for (uint32_t t = variable->first; t < variable->name; t++)
+		if (word_is(in, t, ".global") || word_is(in, t, ".const"))
+			refuse(in, "a function declares the variable %.*s in %.*s (PTX line %u), which has no address outside of it",
+			       in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name), in->m->tokens[t].len,
+			       ptx_token_text(in->m, t), in->m->tokens[t].line);
 }
 
 /* Every node of a function, in text order. */
@@ -168,6 +191,15 @@ static uint32_t next_in(const struct ptx_module *m, uint32_t function, uint32_t 
 
 #define FOR_EACH_NODE(m, function, node) \
 	for (uint32_t node = (m)->nodes[function].child; node != PTX_NONE; node = next_in(m, function, node))
+
+/* The twin reads constants through global memory. */
+static void check_spaces(struct injector *in)
+{
+	for (uint32_t i = 0; in->asks_global && i < in->symbols.n; i++)
+		if (in->symbols.symbols[i].constant && in->symbols.symbols[i].binding != PTX_NONE)
+			refuse(in, "it asks whether an address is global memory (PTX line %u), and it has constants",
+			       in->m->tokens[in->asks_global].line);
+}
 
 static void find_closure(struct injector *in)
 {
@@ -190,9 +222,12 @@ static void find_closure(struct injector *in)
 
 		FOR_EACH_NODE(m, function, node)
 			if (m->nodes[node].kind == PTX_INSN)
-				scan_insn(in, &m->nodes[node], stack, &depth);
+				scan_insn(in, node, stack, &depth);
+			else if (m->nodes[node].kind == PTX_VARIABLE)
+				scan_variable(in, &m->nodes[node]);
 	}
 	free(stack);
+	check_spaces(in);
 }
 
 /* ---- edits ---- */
@@ -202,6 +237,20 @@ static void add_probe(struct injector *in, struct text *text, const struct cuda_
 	add(text, &in->err, "{\n", 2);
 	add(text, &in->err, probe->body, probe->body_size);
 	add(text, &in->err, "\n}\n", 3);
+}
+
+/* A probe that reads arguments names the kernel's parameters: at that node their names must mean them. */
+static void check_params(struct injector *in, uint32_t node)
+{
+	uint32_t param;
+
+	if (!in->sites->exit->reads_params)
+		return;
+	for (uint32_t i = 0; (param = cuda_param_node(in->m, in->kernel_node, i)) != PTX_NONE; i++)
+		if (ptx_declaration(in->m, node, in->m->nodes[param].name) != param)
+			refuse(in, "the probe reads arguments, and a block declares the parameter's name %.*s again",
+			       in->m->tokens[in->m->nodes[param].name].len,
+			       ptx_token_text(in->m, in->m->nodes[param].name));
 }
 
 /* Probe code and then the exit itself; a predicated one is jumped around. */
@@ -217,6 +266,8 @@ static void edit_exit(struct injector *in, uint32_t function, const struct ptx_n
 	if (in->sites->exit->reads_params && function != in->kernel_node)
 		refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
 		       "hand there");
+	else
+		check_params(in, insn - m->nodes);
 	if (++in->exits > CUDA_MAX_EXITS)
 		refuse(in, "it has more than %d exits", CUDA_MAX_EXITS);
 	addf(&text, &in->err, "\n");
@@ -246,23 +297,21 @@ static bool leaves_kernel(const struct injector *in, uint32_t function, const st
  * returns in one ret; lanes that leave early never meet the others there, and must not begin to for the
  * sake of a probe: such a branch gets probe code and exit of its own.
  */
-static const struct ptx_node *exit_behind(const struct injector *in, uint32_t function, const struct ptx_node *insn)
+static const struct ptx_node *exit_behind(const struct injector *in, uint32_t function, uint32_t branch)
 {
 	const struct ptx_module *m = in->m;
-	uint32_t target = insn->operands;
-	bool found = false;
+	const struct ptx_node *insn = &m->nodes[branch];
+	uint32_t label;
 
-	if (!word_is(in, insn->name, "bra") || function != in->kernel_node || m->tokens[target].kind != PTX_WORD)
+	if (!word_is(in, insn->name, "bra") || function != in->kernel_node || m->tokens[insn->operands].kind != PTX_WORD)
 		return NULL;
-	FOR_EACH_NODE(m, function, node) {
+	label = ptx_find_label(m, branch, insn->operands);
+	for (uint32_t node = label; node != PTX_NONE; node = next_in(m, function, node)) {
 		const struct ptx_node *n = &m->nodes[node];
 
-		if (n->kind == PTX_LABEL && m->tokens[n->name].len == m->tokens[target].len &&
-		    !memcmp(ptx_token_text(m, n->name), ptx_token_text(m, target), m->tokens[target].len))
-			found = true;
-		else if (found && n->kind == PTX_INSN)
+		if (n->kind == PTX_INSN)
 			return leaves_kernel(in, function, n) && n->guard == PTX_NONE ? n : NULL;
-		else if (found && n->kind != PTX_LABEL && n->kind != PTX_DIRECTIVE)
+		if (n->kind != PTX_LABEL && n->kind != PTX_DIRECTIVE)
 			return NULL;
 	}
 	return NULL;
@@ -304,17 +353,10 @@ static void edit_const_space(struct injector *in, const struct ptx_node *insn)
 		}
 }
 
-static bool has_modifier(const struct injector *in, const struct ptx_node *insn, const char *modifier)
+static void edit_insn(struct injector *in, uint32_t function, uint32_t node)
 {
-	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
-		if (word_is(in, t, modifier))
-			return true;
-	return false;
-}
-
-static void edit_insn(struct injector *in, uint32_t function, const struct ptx_node *insn)
-{
-	const struct ptx_node *exit = leaves_kernel(in, function, insn) ? insn : exit_behind(in, function, insn);
+	const struct ptx_node *insn = &in->m->nodes[node];
+	const struct ptx_node *exit = leaves_kernel(in, function, insn) ? insn : exit_behind(in, function, node);
 
 	if (exit) {
 		edit_exit(in, function, insn, exit);
@@ -323,7 +365,7 @@ static void edit_insn(struct injector *in, uint32_t function, const struct ptx_n
 	if (has_modifier(in, insn, ".const"))
 		edit_const_space(in, insn);
 	for (uint32_t t = insn->operands; t < insn->end; t++) {
-		const struct ptx_symbol *symbol = ptx_symbols_find(&in->symbols, t);
+		const struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
 
 		if (symbol && symbol->binding != PTX_NONE)
 			edit_variable(in, insn, t, symbol->binding);
@@ -359,7 +401,7 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 		if (m->nodes[node].kind != PTX_INSN)
 			continue;
 		for (uint32_t t = m->nodes[node].operands; t < m->nodes[node].end; t++) {
-			const struct ptx_symbol *symbol = ptx_symbols_find(&in->symbols, t);
+			const struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
 			uint32_t b = symbol ? symbol->binding : PTX_NONE;
 
 			if (b == PTX_NONE || used[b / 64] >> (b % 64) & 1)
@@ -392,35 +434,41 @@ static void edit_bottom(struct injector *in, uint32_t body)
 			  (word_is(in, m->nodes[last].name, "ret") || word_is(in, m->nodes[last].name, "exit") ||
 			   word_is(in, m->nodes[last].name, "bra") || word_is(in, m->nodes[last].name, "trap"))))
 		return;
+	if (last != PTX_NONE)
+		check_params(in, last);
 	add(&text, &in->err, "\n", 1);
 	add_probe(in, &text, in->sites->exit);
 	addf(&text, &in->err, "ret;\n");
 	edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
 
-/* A function of another module that is linked with this one is one of its own in the twin. */
-static void edit_declaration(struct injector *in, uint32_t function)
+/* A function of another module that is linked with this one is one of its own in the twin; so is a strong one that
+ * counts instead of this module's weak one. */
+static void edit_declaration(struct injector *in, const struct ptx_symbol *symbol, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
-	const struct ptx_symbol *symbol = ptx_symbols_find(&in->symbols, m->nodes[function].name);
-	uint32_t first = m->nodes[function].first, linkage = symbol ? m->nodes[symbol->node].first : first;
-	struct text text = { 0 };
+	uint32_t first = m->nodes[function].first, linkage = m->nodes[symbol->node].first;
+	struct text text = { 0 }, end = { 0 };
 
-	if (!symbol || !symbol->defined || !word_is(in, first, ".extern"))
+	if (!symbol->defined || (body == PTX_NONE && !word_is(in, first, ".extern")))
 		return;
 	if (!word_is(in, linkage, ".func"))
 		add(&text, &in->err, ptx_token_text(m, linkage), m->tokens[linkage].len);
 	edit(in, PTX_REPLACE, first, first + 1, text);
+	if (body == PTX_NONE)
+		return;
+	addf(&end, &in->err, ";");
+	edit(in, PTX_REPLACE, m->nodes[body].first, m->nodes[body].end, end);
 }
 
-static void edit_function(struct injector *in, uint32_t function)
+static void edit_function(struct injector *in, const struct ptx_symbol *symbol, uint32_t function)
 {
 	const struct ptx_module *m = in->m;
 	uint32_t body = ptx_child(m, function, PTX_BLOCK, 0);
 	struct text text = { 0 };
 
-	if (body == PTX_NONE) {
-		edit_declaration(in, function);
+	if (body == PTX_NONE || symbol->node != function) {
+		edit_declaration(in, symbol, function, body);
 		return;
 	}
 	if (function == in->kernel_node) {
@@ -433,7 +481,7 @@ static void edit_function(struct injector *in, uint32_t function)
 		const struct ptx_node *n = &m->nodes[node];
 
 		if (n->kind == PTX_INSN)
-			edit_insn(in, function, n);
+			edit_insn(in, function, node);
 		else if (n->kind == PTX_DIRECTIVE && word_is(in, n->name, ".loc"))
 			edit(in, PTX_REPLACE, n->first, n->end, (struct text){ 0 });
 	}
@@ -516,9 +564,26 @@ static void edit_header(struct injector *in, const struct ptx_node *node)
 			edit(in, PTX_REPLACE, t - 1, t + 1, (struct text){ 0 });
 }
 
-static bool has_body(const struct ptx_module *m, uint32_t node)
+/* Does the twin have this node for that symbol: its definition, or a declaration, also for want of one before a
+ * definition that stands further down? */
+static bool keeps(const struct injector *in, const struct ptx_symbol *symbol, uint32_t node)
 {
-	return m->nodes[node].kind != PTX_FUNCTION || ptx_child(m, node, PTX_BLOCK, 0) != PTX_NONE;
+	bool body = ptx_child(in->m, node, PTX_BLOCK, 0) != PTX_NONE;
+
+	if (!symbol || !symbol->needed || !(symbol->function || symbol->shared))
+		return false;
+	if (!symbol->function || in->m->nodes[node].entry)
+		return node == symbol->node;
+	return node == symbol->node || !body || node < symbol->node;
+}
+
+static bool edit_directive(struct injector *in, const struct ptx_node *node)
+{
+	if (!(word_is(in, node->name, ".version") || word_is(in, node->name, ".target") ||
+	      word_is(in, node->name, ".address_size")) || !is_first(in, node))
+		return false;
+	edit_header(in, node);
+	return true;
 }
 
 /* Top-level nodes that the twin does not have become nothing. */
@@ -530,25 +595,15 @@ static void drop_rest(struct injector *in)
 		const struct ptx_node *node = &m->nodes[c];
 		bool keep = false;
 
-		if (node->kind == PTX_DIRECTIVE) {
-			keep = (word_is(in, node->name, ".version") || word_is(in, node->name, ".target") ||
-				word_is(in, node->name, ".address_size")) && is_first(in, node);
-			if (word_is(in, node->name, ".alias"))
-				refuse(in, "its module has function aliases");
-			if (keep)
-				edit_header(in, node);
-		} else if (node->kind == PTX_FUNCTION || node->kind == PTX_VARIABLE) {
-			for (uint32_t t = node->name; t != PTX_NONE; t = ptx_next_name(m, c, t)) {
-				const struct ptx_symbol *symbol = ptx_symbols_find(&in->symbols, t);
-
-				keep |= symbol && symbol->needed && (symbol->function || symbol->shared) &&
-					(c == symbol->node || !has_body(m, c));
-			}
-		}
+		if (node->kind == PTX_DIRECTIVE)
+			keep = edit_directive(in, node);
+		else if (node->kind == PTX_FUNCTION || node->kind == PTX_VARIABLE)
+			for (uint32_t t = node->name; t != PTX_NONE; t = ptx_next_name(m, c, t))
+				keep |= keeps(in, ptx_symbols_find(&in->symbols, t), c);
 		if (!keep)
 			edit(in, PTX_REPLACE, node->first, node->end, (struct text){ 0 });
 		else if (node->kind == PTX_FUNCTION)
-			edit_function(in, c);
+			edit_function(in, ptx_symbols_find(&in->symbols, node->name), c);
 	}
 }
 

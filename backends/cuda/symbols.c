@@ -12,7 +12,13 @@ static int compare(const char *a, size_t na, const char *b, size_t nb)
 	return order ? order : (na > nb) - (na < nb);
 }
 
-/* by name, definitions before declarations */
+/* A strong definition counts before weak ones, of these the first, and any before declarations (PTX ISA 11.6.2). */
+static int strength(const struct ptx_symbol *symbol)
+{
+	return !symbol->defined ? 0 : symbol->weak ? 1 : 2;
+}
+
+/* by name, what counts first */
 static int by_name(const void *a, const void *b, void *arg)
 {
 	const struct ptx_symbol *x = a, *y = b;
@@ -20,43 +26,27 @@ static int by_name(const void *a, const void *b, void *arg)
 	int order = compare(ptx_token_text(m, x->name), m->tokens[x->name].len, ptx_token_text(m, y->name),
 			    m->tokens[y->name].len);
 
-	return order ? order : (int)y->defined - (int)x->defined;
+	if (!order)
+		order = strength(y) - strength(x);
+	return order ? order : (x->name > y->name) - (x->name < y->name);
 }
 
 static void classify(const struct ptx_module *m, struct ptx_symbol *symbol)
 {
 	const struct ptx_node *node = &m->nodes[symbol->node];
+	bool external = false;
 
-	symbol->function = node->kind == PTX_FUNCTION;
-	if (symbol->function) {
-		symbol->defined = ptx_child(m, symbol->node, PTX_BLOCK, 0) != PTX_NONE;
-		return;
-	}
-	symbol->defined = true;
 	for (uint32_t t = node->first; t < node->name; t++) {
-		symbol->defined &= !ptx_token_is(m, t, ".extern");
+		external |= ptx_token_is(m, t, ".extern");
+		symbol->weak |= ptx_token_is(m, t, ".weak") || ptx_token_is(m, t, ".common");
+		symbol->visible |= ptx_token_is(m, t, ".visible");
 		symbol->shared |= ptx_token_is(m, t, ".shared");
 		symbol->constant |= ptx_token_is(m, t, ".const");
 		symbol->handle |= ptx_token_is(m, t, ".texref") || ptx_token_is(m, t, ".samplerref") ||
 				  ptx_token_is(m, t, ".surfref") || ptx_token_is(m, t, ".tex");
 	}
-}
-
-uint32_t ptx_next_name(const struct ptx_module *m, uint32_t node, uint32_t token)
-{
-	uint32_t depth = 0;
-
-	if (m->nodes[node].kind != PTX_VARIABLE)
-		return PTX_NONE;
-	for (uint32_t t = token + 1; t + 1 < m->nodes[node].end; t++) {
-		if (ptx_token_is(m, t, "{") || ptx_token_is(m, t, "[") || ptx_token_is(m, t, "("))
-			depth++;
-		else if (ptx_token_is(m, t, "}") || ptx_token_is(m, t, "]") || ptx_token_is(m, t, ")"))
-			depth--;
-		else if (!depth && ptx_token_is(m, t, ",") && m->tokens[t + 1].kind == PTX_WORD)
-			return t + 1;
-	}
-	return PTX_NONE;
+	symbol->function = node->kind == PTX_FUNCTION;
+	symbol->defined = symbol->function ? ptx_child(m, symbol->node, PTX_BLOCK, 0) != PTX_NONE : !external;
 }
 
 /* It stands behind the list of results, if there is one. */
@@ -79,12 +69,28 @@ static bool is_symbol(const struct ptx_module *m, uint32_t node)
 	return m->nodes[node].kind == PTX_FUNCTION || m->nodes[node].kind == PTX_VARIABLE;
 }
 
-static bool is_weak(const struct ptx_module *m, const struct ptx_symbol *symbol)
+/* Linked modules may both define a name where one is weak; what a module keeps for itself is not for the other. */
+static bool clash(const struct ptx_symbol *first, const struct ptx_symbol *other)
 {
-	for (uint32_t t = m->nodes[symbol->node].first; t < symbol->name; t++)
-		if (ptx_token_is(m, t, ".weak") || ptx_token_is(m, t, ".common"))
-			return true;
-	return false;
+	return other->defined && (!other->weak || !(first->weak || first->visible));
+}
+
+/* Names that a declaration in a function has in common with the top level. */
+static void find_hiding(struct ptx_symbols *symbols, uint32_t node)
+{
+	const struct ptx_module *m = symbols->module;
+	uint8_t kind = m->nodes[node].kind;
+
+	if (!m->nodes[node].parent || (kind != PTX_VARIABLE && kind != PTX_PARAM && kind != PTX_LABEL))
+		return;
+	for (uint32_t t = m->nodes[node].name; t != PTX_NONE; t = ptx_next_name(m, node, t)) {
+		struct ptx_symbol *symbol = ptx_symbols_find(symbols, t);
+
+		if (symbol)
+			symbol->hidden = true;
+		for (uint32_t i = 0; ptx_name_range(m, t) && i < symbols->n; i++)
+			symbols->symbols[i].hidden |= ptx_name_means(m, t, symbols->symbols[i].name);
+	}
 }
 
 int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *module)
@@ -114,12 +120,14 @@ int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *modul
 
 		b = kept ? &module->tokens[all[kept - 1].name] : NULL;
 		if (b && !compare(module->text + a->off, a->len, module->text + b->off, b->len)) {
-			all[kept - 1].twice |= all[i].defined && !(is_weak(module, &all[i]) || is_weak(module, &all[kept - 1]));
+			all[kept - 1].twice |= clash(&all[kept - 1], &all[i]);
 			continue;
 		}
 		all[kept++] = all[i];
 	}
 	*symbols = (struct ptx_symbols){ module, all, kept };
+	for (uint32_t i = 1; i < module->nnodes; i++)
+		find_hiding(symbols, i);
 	return 0;
 }
 
@@ -157,4 +165,11 @@ struct ptx_symbol *ptx_symbols_find(const struct ptx_symbols *symbols, uint32_t 
 	if (t->kind != PTX_WORD)
 		return NULL;
 	return ptx_symbols_find_name(symbols, symbols->module->text + t->off, t->len);
+}
+
+struct ptx_symbol *ptx_symbols_find_at(const struct ptx_symbols *symbols, uint32_t node, uint32_t token)
+{
+	struct ptx_symbol *symbol = ptx_symbols_find(symbols, token);
+
+	return symbol && symbol->hidden && ptx_declaration(symbols->module, node, token) != PTX_NONE ? NULL : symbol;
 }

@@ -4,11 +4,14 @@
 #define GPUBPF_CUDA_SYMBOLS_H
 
 #include "ptx.h"
+#include "scope.h"
 
 struct ptx_symbol {
 	uint32_t node, name;     /* its definition (else a declaration), and the token of its name */
 	bool function, defined;
-	bool twice;              /* modules that were linked both define it, and neither as .weak */
+	bool weak, visible;      /* its linkage; a definition without is its module's own */
+	bool twice;              /* modules that were linked both define it, and which one is meant is not clear */
+	bool hidden;             /* a function declares the name too */
 	bool needed;             /* by the kernel */
 	bool shared;             /* a variable in .shared: the twin declares its own */
 	bool constant;           /* a variable in .const */
@@ -22,15 +25,13 @@ struct ptx_symbols {
 	uint32_t n;
 };
 
-/* The name that a declaration has behind that of `token`: ".shared .u32 a[4], b;" has two (PTX ISA 5.4.1).
- * PTX_NONE: no more. */
-uint32_t ptx_next_name(const struct ptx_module *module, uint32_t node, uint32_t token);
 int ptx_symbols_init(struct ptx_symbols *symbols, const struct ptx_module *module);
 void ptx_symbols_finish(struct ptx_symbols *symbols);
 /* The token that a call instruction calls (PTX ISA 9.7.12.4). */
 uint32_t ptx_callee(const struct ptx_module *module, const struct ptx_node *insn);
-/* The symbol that a token names, NULL if none. */
+/* The symbol that a token names, NULL if none; and one in that node, where the name may be a function's own. */
 struct ptx_symbol *ptx_symbols_find(const struct ptx_symbols *symbols, uint32_t token);
+struct ptx_symbol *ptx_symbols_find_at(const struct ptx_symbols *symbols, uint32_t node, uint32_t token);
 struct ptx_symbol *ptx_symbols_find_name(const struct ptx_symbols *symbols, const char *name, size_t size);
 
 #endif

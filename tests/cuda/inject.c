@@ -2,7 +2,7 @@
 /*
  * inject CASES OBJECT: twins of the kernels of CASES/kernels, each with what its first lines expect:
  *   // probes N       places at which the exit probe stands; // binds NAME...: variables bound, in any order
- *   // refused WHY    the reason holds these words
+ *   // without TEXT   the twin holds it here alone; // refused WHY    the reason holds these words
  * Made with a probe of the test by cuda_inject(), and with the program of OBJECT by the compile worker.
  * ptxas (GPUBPF_TEST_PTXAS, or where it is found) assembles what came out.
  */
@@ -30,7 +30,7 @@ static const struct gpubpf_device_caps caps = {
 };
 
 struct expected {
-	char probes[16], binds[256], refused[256];
+	char probes[16], binds[256], without[64], refused[256];
 };
 
 static void assemble(const char *name, const char *text, size_t size)
@@ -68,6 +68,8 @@ static void check_twin(const char *name, const struct cuda_twin *twin, const str
 	for (uint32_t i = 0; i < twin->nbindings; i++)
 		found += strstr(expected->binds, twin->bindings[i]) != NULL;
 	ok(found == twin->nbindings && found == count_words(expected->binds), "%s: bound:%s", name, expected->binds);
+	if (expected->without[0])
+		ok(count(twin->text, twin->size, expected->without) == 1, "%s: without %s", name, expected->without);
 	assemble(name, twin->text, twin->size);
 }
 
@@ -117,6 +119,7 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 
 	expect_line(text, "// probes ", expected.probes, sizeof(expected.probes));
 	expect_line(text, "// binds", expected.binds, sizeof(expected.binds));
+	expect_line(text, "// without ", expected.without, sizeof(expected.without));
 	expect_line(text, "// refused ", expected.refused, sizeof(expected.refused));
 	gpubpf_diag_init(&diag);
 	if (!ok(!ptx_parse(text, size, &m, &diag), "%s is read", name))

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scope.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t ptx_next_name(const struct ptx_module *m, uint32_t node, uint32_t token)
+{
+	uint32_t depth = 0;
+
+	if (m->nodes[node].kind != PTX_VARIABLE)
+		return PTX_NONE;
+	for (uint32_t t = token + 1; t + 1 < m->nodes[node].end; t++) {
+		if (ptx_token_is(m, t, "{") || ptx_token_is(m, t, "[") || ptx_token_is(m, t, "("))
+			depth++;
+		else if (ptx_token_is(m, t, "}") || ptx_token_is(m, t, "]") || ptx_token_is(m, t, ")"))
+			depth--;
+		else if (!depth && ptx_token_is(m, t, ",") && m->tokens[t + 1].kind == PTX_WORD)
+			return t + 1;
+	}
+	return PTX_NONE;
+}
+
+/* A token's text as a number; 0 where it is none. */
+static uint32_t number(const char *text, uint32_t len)
+{
+	char buf[12] = "";
+
+	if (len && len < sizeof(buf))
+		memcpy(buf, text, len);
+	return strtoul(buf, NULL, 10);
+}
+
+uint32_t ptx_name_range(const struct ptx_module *m, uint32_t token)
+{
+	if (token + 2 >= m->ntokens || !ptx_token_is(m, token + 1, "<") || m->tokens[token + 2].kind != PTX_NUMBER)
+		return 0;
+	return number(ptx_token_text(m, token + 2), m->tokens[token + 2].len);
+}
+
+bool ptx_name_means(const struct ptx_module *m, uint32_t declared, uint32_t token)
+{
+	const char *a = ptx_token_text(m, declared), *b = ptx_token_text(m, token);
+	uint32_t na = m->tokens[declared].len, nb = m->tokens[token].len, range = ptx_name_range(m, declared);
+
+	if (!range)
+		return na == nb && !memcmp(a, b, na);
+	return nb > na && !memcmp(a, b, na) && isdigit((unsigned char)b[na]) && number(b + na, nb - na) < range;
+}
+
+static bool declares(const struct ptx_module *m, uint32_t node, uint32_t token)
+{
+	for (uint32_t t = m->nodes[node].name; t != PTX_NONE; t = ptx_next_name(m, node, t))
+		if (ptx_name_means(m, t, token))
+			return true;
+	return false;
+}
+
+uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t token)
+{
+	for (uint32_t around = m->nodes[node].parent; around; around = m->nodes[around].parent)
+		for (uint32_t c = m->nodes[around].child; c != PTX_NONE; c = m->nodes[c].next) {
+			uint8_t kind = m->nodes[c].kind;
+			bool before = c < node;
+
+			if ((kind == PTX_LABEL || (before && (kind == PTX_VARIABLE || kind == PTX_PARAM))) && declares(m, c, token))
+				return c;
+		}
+	return PTX_NONE;
+}
+
+uint32_t ptx_find_label(const struct ptx_module *m, uint32_t node, uint32_t token)
+{
+	for (uint32_t around = m->nodes[node].parent; around; around = m->nodes[around].parent)
+		for (uint32_t c = m->nodes[around].child; c != PTX_NONE; c = m->nodes[c].next)
+			if (m->nodes[c].kind == PTX_LABEL && ptx_name_means(m, m->nodes[c].name, token))
+				return c;
+	return PTX_NONE;
+}
