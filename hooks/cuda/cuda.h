@@ -105,6 +105,7 @@ struct cuda_module {
 	const struct cuda_module *of; /* the library whose module in a context this is, with which it goes */
 	CUcontext context;           /* NULL: of all */
 	struct gpubpf_kept image;
+	pthread_mutex_t lent;        /* its handle, to driver calls of other threads than the application's */
 };
 
 #define CUDA_ATTRIBUTES 16           /* CUfunction_attribute below this are mirrored to twins */
@@ -128,6 +129,9 @@ void cuda_module_add(void *handle, bool library, const void *image, bool file);
 /* The module of a library in the current context; nothing where it is known as that. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
+/* While threads of ours give its handle to the driver: to unload it waits for them, a while. False: it is gone. */
+bool cuda_module_lend(struct cuda_module *m);
+void cuda_module_give_back(struct cuda_module *m);
 /* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. */
 void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const char **why);
 struct cuda_module *cuda_module_find(void *handle);

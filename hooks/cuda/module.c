@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backends/cuda/fatbin_format.h"
+
+#define LENT_S 5 /* for twins that are being bound to a module when it goes */
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
@@ -86,9 +89,37 @@ static pthread_mutex_t images = PTHREAD_MUTEX_INITIALIZER; /* of all modules: on
 
 static void kill_of_library(struct gpubpf_handle *record, void *library);
 
+bool cuda_module_lend(struct cuda_module *m)
+{
+	pthread_mutex_lock(&m->lent);
+	if (atomic_load(&m->base.handle))
+		return true;
+	pthread_mutex_unlock(&m->lent);
+	return false;
+}
+
+void cuda_module_give_back(struct cuda_module *m)
+{
+	pthread_mutex_unlock(&m->lent);
+}
+
+/* No wait of the application's is without a limit, whatever the driver does. */
+static void end_handle(struct cuda_module *m)
+{
+	struct timespec until;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += LENT_S;
+	err = pthread_mutex_clocklock(&m->lent, CLOCK_MONOTONIC, &until);
+	atomic_store(&m->base.handle, NULL);
+	if (!err)
+		pthread_mutex_unlock(&m->lent);
+}
+
 static void kill_module(struct cuda_module *m)
 {
-	atomic_store(&m->base.handle, NULL);
+	end_handle(m);
 	if (m->library)
 		gpubpf_handles_each(&modules, kill_of_library, m);
 	gpubpf_handles_each(&functions, kill_of_module, m);
@@ -121,6 +152,7 @@ static struct cuda_module *add_module(void *handle, bool library)
 		return NULL;
 	cuda_module_remove(handle); /* one that went by a way that we do not watch */
 	m->base.handle = handle;
+	pthread_mutex_init(&m->lent, NULL);
 	m->library = library;
 	if (!library)
 		cuda_next.cuCtxGetCurrent(&m->context);

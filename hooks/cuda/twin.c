@@ -108,6 +108,21 @@ static int bind_variables(struct module *m, const char *text, size_t size, struc
 	return 0;
 }
 
+/* The application may unload the module meanwhile, where no launch of its waits for the twin. */
+static int bind_to_module(struct module *m, const char *text, size_t size, struct gpubpf_why *why)
+{
+	struct cuda_module *original = m->original->module;
+	int err;
+
+	if (!cuda_module_lend(original)) {
+		snprintf(why->text, sizeof(why->text), "its module was unloaded before the twin was ready");
+		return -EOPNOTSUPP;
+	}
+	err = bind_variables(m, text, size, why);
+	cuda_module_give_back(original);
+	return err;
+}
+
 static void twin_unload(void *module)
 {
 	struct module *m = module;
@@ -156,7 +171,8 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 		return refuse(why, "the context", "", error);
 	}
 	error = load_text(m, data, size, log, sizeof(log));
-	err = error ? refuse(why, "the driver does not take the twin:", log, error) : bind_variables(m, data, size, why);
+	err = error ? refuse(why, "the driver does not take the twin:", log, error) :
+		      bind_to_module(m, data, size, why);
 	cuda_leave(&cuda_own, &mode);
 	if (err < 0) {
 		twin_unload(m);

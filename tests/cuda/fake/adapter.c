@@ -154,6 +154,23 @@ static void reasons(void)
 	fake_stop(&tool);
 }
 
+/* Twins are loaded beside the program, which unloads what they are bound to. */
+static void hasty(void)
+{
+	struct fake_options o = options;
+	struct fake_tool tool;
+
+	run_app("link", "hasty", NULL, &native);
+	o.wait_ms = 0;
+	fake_start(&tool, &o);
+	setenv("FAKE_CUDA_LINGER", "300", 1);
+	run_app("link", "hasty", tool.path, &probed);
+	unsetenv("FAKE_CUDA_LINGER");
+	ok(same(), "what is unloaded while its twin is bound to it: output and status as without probes");
+	ok(fake_sum(&tool, "scale").launches == 80 && tool.seen->twins, "and twins were made");
+	fake_stop(&tool);
+}
+
 static void registers(void)
 {
 	const struct gpubpf_board_kernel *k;
@@ -235,6 +252,7 @@ int main(int argc, char **argv)
 	exact("ptsz", "nodes");
 	reasons();
 	registers();
+	hasty();
 	chosen();
 	survives("basic", "no memory for maps", "cuMemCreate:1", NULL);
 	survives("basic", "a twin that finds no memory", "twin:1", "OUT_OF_MEMORY");

@@ -693,7 +693,7 @@ int main(int argc, char **argv)
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "recursing", recursing },
 		{ "libraries", libraries }, { "foreign", foreign }, { "green", green }, { "part", part },
-		{ "detached", detached }, { "unbalanced", unbalanced },
+		{ "detached", detached }, { "hasty", hasty }, { "unbalanced", unbalanced },
 	};
 
 	if (argc != 3)

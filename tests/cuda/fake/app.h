@@ -21,6 +21,7 @@ void foreign(void);
 void green(void);
 void part(void);
 void detached(void);
+void hasty(void);
 void unbalanced(void);
 
 #endif

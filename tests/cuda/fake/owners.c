@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenarios about what belongs to whom: to libraries that go, and to contexts that are not current. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "app.h"
 
@@ -220,4 +221,33 @@ void unbalanced(void)
 		GOOD(cuDevicePrimaryCtxRelease_v2(0));
 	}
 	told("scale", 4, 4 * 64);
+}
+
+/* Modules and libraries that go soon after their first launches, whatever is still made of them. */
+void hasty(void)
+{
+	CUdeviceptr word;
+	CUlibrary library;
+	CUmodule module;
+	CUkernel kernel;
+	CUfunction f;
+
+	begin(0);
+	word = new_word();
+	for (int i = 0; i < 4; i++) {
+		if (i % 2) {
+			GOOD(cuModuleLoadData(&module, plain));
+			GOOD(cuModuleGetFunction(&f, module, "scale"));
+		} else {
+			GOOD(cuLibraryLoadData(&library, plain, NULL, NULL, 0, NULL, NULL, 0));
+			GOOD(cuLibraryGetKernel(&kernel, library, "scale"));
+			f = (CUfunction)kernel;
+		}
+		for (int j = 0; j < 20; j++) {
+			launch(f, word, NULL);
+			usleep(5000);
+		}
+		GOOD(i % 2 ? cuModuleUnload(module) : cuLibraryUnload(library));
+	}
+	printf("word %u\n", *to_host(word));
 }
