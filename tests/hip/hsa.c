@@ -164,8 +164,10 @@ void hsa_run(const struct device *d, const struct kernel *k, const struct launch
 
 	must(p_hsa_signal_create(1, 0, NULL, &done), "signal");
 	packet = (hsa_kernel_dispatch_packet_t *)d->queue->base_address + index % d->queue->size;
+	/* a header of 0 would be a packet of the vendor's own to a device that looks before the real one is there */
 	*packet = (hsa_kernel_dispatch_packet_t){
-		.setup = 3, .workgroup_size_x = l->block[0], .workgroup_size_y = l->block[1], .workgroup_size_z = l->block[2],
+		.header = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE, .setup = 3,
+		.workgroup_size_x = l->block[0], .workgroup_size_y = l->block[1], .workgroup_size_z = l->block[2],
 		.grid_size_x = l->grid[0], .grid_size_y = l->grid[1], .grid_size_z = l->grid[2],
 		.private_segment_size = k->private_size, .group_segment_size = k->group_size, .kernel_object = k->object,
 		.kernarg_address = kernarg, .completion_signal = done,
