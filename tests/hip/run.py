@@ -151,7 +151,7 @@ def bundles(folder):
 
 
 HOSTILE = '''
-kernel void bad(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0xd3d66cab, 0x9656f6ff, 0x528a5af9, 0x4a483f6c"); }
+kernel void bad(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0x528a5af9, 0x4a483f6c"); }
 kernel void good(global uint *out) { out[0] = 1; }
 kernel void bad_too(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0xd3d66cab, 0x9656f6ff"); }
 '''

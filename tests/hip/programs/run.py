@@ -123,7 +123,8 @@ def example():
         try:
             with open(out, encoding="utf-8") as f:
                 report = json.load(f)
-            good = all(k["launches"] == k["probed"] == LAUNCHES for k in report["kernels"]) and right(report)
+            good = all(k["launches"] == k["probed"] == LAUNCHES and k["twin_registers"] > k["registers"] > 0
+                       for k in report["kernels"]) and right(report)
             prober.tap(code == 0 and b"right" in text and good, f"{name} on {prober.where}: exact", report["maps"], log)
         except (OSError, LookupError, TypeError, ValueError, StopIteration) as e:
             prober.tap(False, f"{name} on {prober.where}: a report", repr(e), log)
