@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PATTERN_MAX 512
-#define TWIN_ENTRY_MIN 32 /* bytes that one takes on the wire at least */
+#define TWIN_ENTRY_MIN 28 /* bytes that one takes on the wire at least, without its names */
 
 /* A string of any length, malloc'd. */
 static char *get_text(struct gpubpf_reader *r)
@@ -66,14 +66,13 @@ int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, st
 	*a = (struct gpubpf_arena_answer){0};
 	if (gpubpf_get_u32(r) != device)
 		return -EPROTO;
-	if (has_fd) {
-		a->size = gpubpf_get_u64(r);
-		a->layout_hash = gpubpf_get_u64(r);
-	} else {
-		gpubpf_get_str(r, a->reason, sizeof(a->reason));
-		if (!r->failed && !a->reason[0])
-			strcpy(a->reason, "the session gives this device no memory for maps");
-	}
+	a->size = gpubpf_get_u64(r);
+	a->layout_hash = gpubpf_get_u64(r);
+	gpubpf_get_str(r, a->reason, sizeof(a->reason));
+	if (has_fd)
+		a->reason[0] = 0;
+	else if (!r->failed && !a->reason[0])
+		strcpy(a->reason, "the session gives this device no memory for maps");
 	return r->failed ? -EPROTO : 0;
 }
 
@@ -104,8 +103,7 @@ int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer
 	a.entries = calloc(a.n + 1, sizeof(*a.entries));
 	for (uint32_t i = 0; a.entries && i < a.n && !r->failed; i++)
 		parse_entry(r, &a.entries[i]);
-	if (!a.n)
-		gpubpf_get_str(r, a.reason, sizeof(a.reason));
+	gpubpf_get_str(r, a.reason, sizeof(a.reason));
 	a.compile_ns = gpubpf_get_u64(r);
 	if (r->failed || !a.entries) {
 		gpubpf_twin_finish(&a);

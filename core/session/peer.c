@@ -107,6 +107,7 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	gpubpf_put_u32(&w, number);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.size);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.hash);
+	diag.what[GPUBPF_REASON_MAX] = 0;
 	gpubpf_put_str(&w, diag.what);
 	if (arena < 0)
 		gpubpf_session_note(s, "%s cannot be probed: %s", dev->caps.name, diag.what);

@@ -22,6 +22,7 @@
 #define GPUBPF_MSG_MINOR 0
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
+#define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
 #define GPUBPF_MAX_REQUESTS 64       /* for twins that an agent has open at a time */
 #define GPUBPF_IMAGE_MAX (256u << 20) /* bytes of an image that a tool takes */
 
@@ -51,7 +52,7 @@ enum gpubpf_msg {
 	GPUBPF_MSG_TWIN = 5,
 	/* tool -> agent, answer; fd: the vendor binary or image. u32 kind, str options, u32 n x
 	 * { str kernel, u64 kernel id, str twin (name in the image; "" if refused), u32 flags (enum
-	 * gpubpf_twin_flags), u32 nparams, str reason }, u64 compile_ns; n 0 and str reason: all refused */
+	 * gpubpf_twin_flags), u32 nparams, str reason }, str reason (n 0: all refused), u64 compile_ns */
 	GPUBPF_MSG_TWIN_DONE = 6,
 	/* agent -> tool: str text. One line for the user. */
 	GPUBPF_MSG_NOTE = 7,

@@ -71,12 +71,9 @@ static void arena(int fd, struct gpubpf_packet *p)
 	/* devices that work on host memory share one arena, each of the others has its own */
 	memory = fake.arenas[fake.caps.bits & GPUBPF_CAP_SHARED_ARENA ? 0 : fake.next_arena++ % FAKE_ARENAS];
 	gpubpf_put_u32(&w, device);
-	if (fake.o->mode == FAKE_NO_ARENA) {
-		gpubpf_put_str(&w, "no memory today");
-	} else {
-		gpubpf_put_u64(&w, ARENA_SIZE);
-		gpubpf_put_u64(&w, 0);
-	}
+	gpubpf_put_u64(&w, fake.o->mode == FAKE_NO_ARENA ? 0 : ARENA_SIZE);
+	gpubpf_put_u64(&w, 0);
+	gpubpf_put_str(&w, fake.o->mode == FAKE_NO_ARENA ? "no memory today" : "");
 	send_to(fd, GPUBPF_MSG_ARENA, p->seq, &w, fake.o->mode == FAKE_NO_ARENA ? -1 : memory);
 }
 
@@ -141,6 +138,7 @@ static void give(int fd, uint32_t seq, const struct request *r, void *binary, si
 		gpubpf_put_u32(&w, r->nparams[i] + (fake.o->mode == FAKE_WRONG_TWIN));
 		gpubpf_put_str(&w, "");
 	}
+	gpubpf_put_str(&w, "");
 	gpubpf_put_u64(&w, 1);
 	image = list ? -1 : gpubpf_memfd_image("twin", binary, size);
 	send_to(fd, GPUBPF_MSG_TWIN_DONE, seq, &w, image);
