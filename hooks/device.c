@@ -324,6 +324,21 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	return d->state == DEVICE_READY ? 0 : -EOPNOTSUPP;
 }
 
+/* Before a copy: from here on what is written makes the device dirty again. False: a twin runs, so that there is no
+ * use in a copy. A launch counts itself as running before it looks at `dirty`, and here it is the other way round: one
+ * of the two sees the other. Where kernels can be waited for, what they have written up to now is worth it. */
+static bool take_dirty(struct gpubpf_hook_device *d, uint32_t patience_ms)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	bool busy;
+
+	atomic_store(&d->dirty, false);
+	busy = ops->settle ? ops->settle(d->device, patience_ms) : atomic_load(&d->running);
+	if (busy)
+		atomic_store(&d->dirty, true);
+	return !busy || ops->settle;
+}
+
 /* Copy the device's maps back. *left: bytes of records that are still there. */
 static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
 {
@@ -340,23 +355,21 @@ static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_
  * that nobody asked for comes when this one's time is a small part of all. */
 static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
 	uint64_t from = gpubpf_now_ns(), to;
+	bool may = true;
 	int err = 0;
 
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
-		atomic_store(&d->dirty, false);
-		if (ops->settle && ops->settle(d->device, patience_ms))
-			atomic_store(&d->dirty, true);
-		err = copy_back(d, patience_ms, left);
+		may = take_dirty(d, patience_ms);
+		err = may ? copy_back(d, patience_ms, left) : 0;
 		to = gpubpf_now_ns();
 		atomic_store(&d->next_pull_ns, to + PULL_PART * (to - from));
 		if (err < 0)
 			gpubpf_device_end_kept(d, false);
 	}
 	pthread_mutex_unlock(&d->lock);
-	return !err;
+	return may && !err;
 }
 
 static void say_pulled(uint32_t number)
@@ -375,20 +388,14 @@ static bool ours(const struct gpubpf_hook_device *d)
 
 void gpubpf_device_pull(uint32_t number)
 {
-	bool found = false;
 	uint64_t left;
 
 	pthread_mutex_lock(&lock);
-	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next) {
-		if (d->number != number || !ours(d))
-			continue;
-		if (!atomic_load(&d->running))
+	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next)
+		if (d->number == number && ours(d) && !atomic_load(&d->running))
 			pull(d, ASKED_MS, &left);
-		found = true;
-	}
 	pthread_mutex_unlock(&lock);
-	if (found)
-		say_pulled(number);
+	say_pulled(number); /* of one that is gone too: the tool waits for it */
 }
 
 void gpubpf_hook_completed(struct gpubpf_hook_device *d)

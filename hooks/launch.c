@@ -285,7 +285,7 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 /* There will be something to copy from the device. */
 static void note_written(struct gpubpf_hook_device *d)
 {
-	if (!atomic_load_explicit(&d->dirty, memory_order_relaxed))
+	if (!atomic_load(&d->dirty)) /* in order with `running`, see take_dirty() */
 		atomic_store_explicit(&d->dirty, true, memory_order_relaxed);
 	if (!atomic_load_explicit(&d->fresh, memory_order_relaxed))
 		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);

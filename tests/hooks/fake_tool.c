@@ -19,6 +19,7 @@
 
 #define ARENA_SIZE 65536
 #define PEERS 64
+#define GONE 4711 /* a device that nobody has */
 
 static struct {
 	const struct fake_options *o;
@@ -168,6 +169,15 @@ static void hostile(int fd, uint32_t seq)
 	send_to(fd, roll() % 12, roll() % 4 ? seq : roll(), &w, roll() % 2 ? fake.board : -1);
 }
 
+static void pull_gone(int fd)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, GONE);
+	send_to(fd, GPUBPF_MSG_PULL, 0, &w, -1);
+	fake.seen->asked_gone++;
+}
+
 static void twin(int fd, struct gpubpf_packet *p)
 {
 	static struct request r;
@@ -179,6 +189,8 @@ static void twin(int fd, struct gpubpf_packet *p)
 		refuse(fd, p->seq, "the fake tool takes plain source only");
 		return;
 	}
+	if (fake.o->mode == FAKE_PROBE)
+		pull_gone(fd);
 	if (fake.o->mode == FAKE_DIE)
 		raise(SIGKILL);
 	if (fake.o->mode == FAKE_HOSTILE)
@@ -223,7 +235,10 @@ static void handle(int fd, struct gpubpf_packet *p)
 		gpubpf_get_str(&p->payload, fake.seen->last_note, sizeof(fake.seen->last_note));
 		break;
 	case GPUBPF_MSG_PULLED:
-		fake.seen->pulled++;
+		if (gpubpf_get_u32(&p->payload) == GONE)
+			fake.seen->pulled_gone++;
+		else
+			fake.seen->pulled++;
 		break;
 	}
 }

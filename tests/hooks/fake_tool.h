@@ -54,6 +54,7 @@ struct fake_tool {
 	struct fake_shared {           /* what the tool's process saw */
 		char names[FAKE_KERNELS][128];
 		uint32_t nnames, hellos, twins, notes, pulled;
+		uint32_t asked_gone, pulled_gone; /* PULLs for a device that is gone */
 		char last_note[256];
 	} *seen;
 };
