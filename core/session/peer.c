@@ -227,6 +227,16 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	return 0;
 }
 
+static int on_pulled(struct gpubpf_peer *peer, struct gpubpf_reader *r)
+{
+	struct gpubpf_session_device *dev = find_device(peer, gpubpf_get_u32(r));
+
+	if (!dev || r->failed)
+		return -EPROTO;
+	dev->pull_until_ns = 0;
+	return 0;
+}
+
 static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
 {
 	switch (msg->type) {
@@ -239,8 +249,7 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_KEEP:
 		return on_keep(s, peer, msg);
 	case GPUBPF_MSG_PULLED:
-		peer->pulling -= peer->pulling > 0;
-		return 0;
+		return on_pulled(peer, &msg->payload);
 	case GPUBPF_MSG_HELLO:
 	case GPUBPF_MSG_WELCOME:
 	case GPUBPF_MSG_ARENA:

@@ -83,7 +83,7 @@ void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
 
 	peer->query.asked = true; /* the mirrors are asked for right after this */
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
-		waiting |= p->pulling > 0;
+		waiting |= gpubpf_peer_pulling(p);
 	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)
 		answer(s, peer);
 }

@@ -18,6 +18,7 @@
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_PEERS };
 
 #define PACKETS_A_TURN 64          /* of one peer, so that none starves the others */
+#define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which may be lost where a process's socket is full */
 #define INTERVAL_BUSY_NS 1000000ull
 #define INTERVAL_IDLE_NS 50000000ull
 
@@ -235,18 +236,31 @@ static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
 }
 
+bool gpubpf_peer_pulling(const struct gpubpf_peer *peer)
+{
+	uint64_t now = gpubpf_now_ns();
+
+	for (uint32_t i = 0; i < peer->ndevices; i++)
+		if (peer->devices[i].pull_until_ns > now)
+			return true;
+	return false;
+}
+
 /* Ask a process for the mirrors of its devices whose maps are in memory of their own: of all, or for their rings. */
 static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, bool all)
 {
+	uint64_t now = gpubpf_now_ns();
+
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
 		struct gpubpf_session_device *dev = &peer->devices[i];
 		struct gpubpf_writer w = {0};
 
-		if (dev->arena < 0 || s->arenas[dev->arena].shared || (!all && dev->caps.bits & GPUBPF_CAP_DRAINS))
+		if (dev->arena < 0 || s->arenas[dev->arena].shared || dev->pull_until_ns > now ||
+		    (!all && dev->caps.bits & GPUBPF_CAP_DRAINS))
 			continue;
 		gpubpf_put_u32(&w, dev->number);
 		if (gpubpf_peer_send(peer, GPUBPF_MSG_PULL, 0, &w, NULL, 0) == 0)
-			peer->pulling++;
+			dev->pull_until_ns = now + PULL_WAIT_NS;
 	}
 }
 
@@ -262,8 +276,7 @@ static void serve_timer(struct gpubpf_session *s)
 		all |= peer->query.open;
 	}
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
-		if (!peer->pulling)
-			pull_mirrors(s, peer, all);
+		pull_mirrors(s, peer, all);
 }
 
 static void drain(int fd)

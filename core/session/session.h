@@ -53,6 +53,7 @@ struct gpubpf_session_device {
 	uint32_t number;           /* the agent's */
 	struct gpubpf_device_caps caps;
 	int arena;                 /* index, or -1: cannot be probed */
+	uint64_t pull_until_ns;    /* a PULL may be answered until then; 0: none is open */
 	int kept_fd;               /* the device's own memory of it, to be read when the process cannot; or -1 */
 };
 
@@ -72,7 +73,6 @@ struct gpubpf_peer {
 	char exe[256], backend[32];
 	struct gpubpf_session_device *devices;
 	uint32_t ndevices, nrequests;
-	uint32_t pulling;          /* PULLs that are not answered */
 	struct {                   /* a tool's question, waiting for mirrors */
 		bool open, asked;          /* asked: mirrors are on their way */
 		uint32_t what, flags, seq;
@@ -167,6 +167,9 @@ void gpubpf_server_close(struct gpubpf_session *s);
 struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
 int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
 		     const int *fds, uint32_t nfds);
+
+/* Are mirrors of the process on their way? */
+bool gpubpf_peer_pulling(const struct gpubpf_peer *peer);
 
 /* peer.c: handle one packet. -EPROTO: the connection must end. Takes the descriptors that it wants. */
 int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);

@@ -469,15 +469,34 @@ static void *ask(void *path)
 	return err < 0 ? NULL : text;
 }
 
-static char *ask_while_serving(struct gpubpf_session *s)
+/* Answer PULLs for device 1; 0 is one that never says anything again. How many came for it. */
+static uint32_t answer_pulls(struct agent *a)
+{
+	uint32_t n = 0, device;
+
+	while (!gpubpf_msg_recv(a->sock, MSG_DONTWAIT, a->buffer, &a->packet)) {
+		struct gpubpf_writer w = {0};
+
+		if (a->packet.type != GPUBPF_MSG_PULL || (device = gpubpf_get_u32(&a->packet.payload)) != 1)
+			continue;
+		n++;
+		gpubpf_put_u32(&w, device);
+		agent_send(a, GPUBPF_MSG_PULLED, &w, NULL, 0);
+	}
+	return n;
+}
+
+static char *ask_while_serving(struct gpubpf_session *s, struct agent *a, uint32_t *pulls)
 {
 	pthread_t thread;
 	void *text = NULL;
 	bool done = false;
 
 	pthread_create(&thread, NULL, ask, (void *)gpubpf_session__path(s));
-	for (int i = 0; i < 400 && !done; i++) {
+	for (int i = 0; i < 4000 && !done; i++) {
 		gpubpf_session__poll(s, 5);
+		if (a)
+			*pulls += answer_pulls(a);
 		done = !pthread_tryjoin_np(thread, &text);
 	}
 	return text;
@@ -486,18 +505,23 @@ static char *ask_while_serving(struct gpubpf_session *s)
 static void test_query(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
+	uint32_t pulls[2] = { 0 };
 	char path[300], *text;
 	struct agent a;
 
-	text = ask_while_serving(s);
+	text = ask_while_serving(s, NULL, NULL);
 	ok(text && strstr(text, "\"maps\""), "a running session answers another tool");
 	free(text);
 	agent_connect(&a, s);
 	agent_hello(&a);
 	agent_device(&a, 0, 0);
-	text = ask_while_serving(s);
-	ok(text != NULL, "even when a device never sends its mirror");
-	free(text);
+	agent_device(&a, 1, 0);
+	for (int i = 0; i < 2; i++) {
+		text = ask_while_serving(s, &a, &pulls[i]);
+		ok(text != NULL, "even when a device never sends its mirror");
+		free(text);
+	}
+	ok(pulls[0] && pulls[1], "and the other device is asked for its mirror each time: %u, %u", pulls[0], pulls[1]);
 	ok(gpubpf_newest_session(dir, path, sizeof(path)) == 1 && !strcmp(path, gpubpf_session__path(s)),
 	   "the newest session is found");
 	agent_close(&a);
