@@ -89,6 +89,49 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 	return err == -ENOENT ? 0 : err;
 }
 
+/* Values of summed maps with which a device begins are those of the tool's own arena, and not its to count again. */
+static int keep_page(struct gpubpf_session_arena *a, uint64_t at, uint64_t size)
+{
+	static const char zeros[GPUBPF_ARENA_ALIGN];
+
+	if (!memcmp((char *)a->base + at, zeros, size))
+		return 0;
+	if (!a->begun) {
+		a->begun = mmap(NULL, a->layout.size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (a->begun == MAP_FAILED) {
+			a->begun = NULL;
+			return -errno;
+		}
+	}
+	memcpy((char *)a->begun + at, (char *)a->base + at, size);
+	return 0;
+}
+
+/* Page by page of those that a memfd has memory for. */
+static int keep_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layout *l)
+{
+	uint64_t end = l->ctl + l->size;
+	off_t at = lseek(a->fd, l->ctl, SEEK_DATA);
+	int err = 0;
+
+	while (!err && at >= 0 && (uint64_t)at < end) {
+		uint64_t next = ((uint64_t)at / GPUBPF_ARENA_ALIGN + 1) * GPUBPF_ARENA_ALIGN;
+
+		err = keep_page(a, at, (next < end ? next : end) - at);
+		at = lseek(a->fd, next, SEEK_DATA);
+	}
+	return err;
+}
+
+static void keep_begun(struct gpubpf_session *s, struct gpubpf_session_arena *a)
+{
+	for (uint32_t m = 0; m < a->layout.nmaps; m++)
+		if (gpubpf_map_sums(s, m) && keep_map(a, &a->layout.maps[m]) < 0)
+			gpubpf_session_note(s, "map %s: what it held at first is counted for each device: no memory to "
+					    "remember it", s->loaded->unit.maps[m].name);
+}
+
 /* Helper 509 stays below the number of replicas, so a device with more compute units than the shared
  * arena has replicas is served as well: units share a replica, and its adds are atomic. */
 int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
@@ -113,6 +156,7 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 		if (s->map_set[m] && seed_map(s, index, m) < 0)
 			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
 					    s->loaded->unit.maps[m].name, dev->caps.name);
+	keep_begun(s, &s->arenas[index]);
 	return index;
 }
 
@@ -120,6 +164,8 @@ void gpubpf_arenas_close(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		munmap(s->arenas[i].base, s->arenas[i].layout.size);
+		if (s->arenas[i].begun)
+			munmap(s->arenas[i].begun, s->arenas[i].layout.size);
 		close(s->arenas[i].fd);
 		gpubpf_layout_finish(&s->arenas[i].layout);
 	}
@@ -224,19 +270,19 @@ uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
 	return drops;
 }
 
-static void add_words(void *sum, const void *value, size_t size, size_t word)
+static void add_words(void *sum, const void *value, size_t size, size_t word, bool minus)
 {
 	for (size_t at = 0; at + word <= size; at += word) {
 		uint64_t a = 0, b = 0;
 
 		memcpy(&a, (char *)sum + at, word);
 		memcpy(&b, (const char *)value + at, word);
-		a += b;
+		a = minus ? a - b : a + b;
 		memcpy((char *)sum + at, &a, word);
 	}
 }
 
-/* Add up the values of all arenas. -ENOENT if none has the key. */
+/* Add up the values of all arenas, but what those of devices began with. -ENOENT if none has the key. */
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
 	const struct gpubpf_session *s = map->session;
@@ -254,7 +300,10 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 		if (err < 0)
 			memset(value, 0, size);
 		err = 0;
-		add_words(value, one, size, word);
+		add_words(value, one, size, word, false);
+		view.arena = s->arenas[i].begun;
+		if (view.arena && !gpubpf_map_lookup(&view, key, one))
+			add_words(value, one, size, word, true);
 	}
 	free(one);
 	return err;

@@ -46,6 +46,7 @@ struct gpubpf_session_arena {
 	int fd;
 	bool shared;
 	bool used;                 /* some device was told to use it */
+	void *begun;               /* what its summed maps held at first, laid out alike; NULL: zeros */
 	uint32_t process, device;  /* whose, unless shared */
 };
 

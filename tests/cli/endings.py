@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How a traced program may end, and what of its counts is left: endings.py GPUBPF OBJECTS LOOP DISCRETE (TAP).
+"""How a traced program may end, and what of its counts is left: endings.py GPUBPF OBJECTS LOOP DISCRETE SUMS (TAP).
 Ctrl-C at a terminal, --duration in the middle, and _exit() where arenas are copied (DISCRETE: a layer that makes
 the device look like a card)."""
 import glob
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-gpubpf, objects, loop, discrete = sys.argv[1:]
+gpubpf, objects, loop, discrete, sums = sys.argv[1:]
 probe = os.path.join(objects, "probe.bpf.o")
 scratch = tempfile.TemporaryDirectory()
 count, failed = 0, False
@@ -131,6 +131,17 @@ def leaves(how, launches):
            f"{counted(report_of(path))} {ended.stderr}")
 
 
+def two():
+    """each process has an arena of its own, which began with 7 (SUMS: an object)"""
+    path = os.path.join(scratch.name, "two")
+    ended = subprocess.run([gpubpf, "run", "-o", sums, "-j", "--report", path, "--", "/bin/sh", "-c",
+                            f'export OPENCL_LAYERS="$LAYER:$OPENCL_LAYERS"; {loop} 2 0; {loop} 3 0'],
+                           env=dict(os.environ, LAYER=discrete), capture_output=True, text=True, timeout=WAIT)
+    entries = [e for m in (report_of(path) or {"maps": []})["maps"] if m["name"] == "session.data" for e in m["entries"]]
+    result([e["value"] for e in entries] == [7 + 5 * 1024], "an initial value is counted once, not for each arena",
+           f"{entries} {ended.stderr}")
+
+
 os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_CACHE_HOME"] = scratch.name
 for name in ("GPUBPF_BACKEND", "GPUBPF_SESSION", "OPENCL_LAYERS"):
     os.environ.pop(name, None)
@@ -143,4 +154,5 @@ ctrl_c_once()
 duration()
 for n in (3, 50):
     leaves(0, n)
+two()
 finish()

@@ -14,10 +14,13 @@ struct {
 	__uint(max_entries, 4096);
 } events SEC(".maps");
 
+__u64 hits = 7;
+
 SEC("gpu/entry/*")
 int count(struct gpubpf_ctx *ctx)
 {
 	gpubpf_add(&counts, 0, 1);
+	__sync_fetch_and_add(&hits, 1);
 	return 0;
 }
 
