@@ -205,10 +205,22 @@ static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct 
 	return 0;
 }
 
+/* What clang makes of `array[i & 7]` on the stack: an | that touches no bit of the address is an addition. Frames lie
+ * at multiples of 8, in every target (core/facts.h). The kernel refuses it. */
+static bool or_adds(const struct verifier *v, const struct gpubpf_insn *insn, const struct reg *ptr,
+		    const struct reg *number)
+{
+	struct tnum at = tnum_add(ptr->s.var, tnum_const((uint64_t)ptr->off));
+
+	return insn->op == GPUBPF_OR && ptr->type == R_STACK && !v->opts.any_ctx && number->s.w64.umax < 8 &&
+	       tnum_is_aligned(at, number->s.w64.umax < 4 ? 4 : 8);
+}
+
 static int ptr_alu(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *src)
 {
 	bool dptr = reg_is_ptr(dst), sptr = reg_is_ptr(src);
 	const struct reg *ptr = dptr ? dst : src;
+	struct gpubpf_insn add = *insn;
 	int err;
 
 	if (insn->width != 8 || (dptr && sptr) || insn->op == GPUBPF_NEG || insn->op == GPUBPF_END) {
@@ -225,9 +237,11 @@ static int ptr_alu(struct verifier *v, const struct gpubpf_insn *insn, struct re
 	}
 	if (insn->op == GPUBPF_SUB && !dptr)
 		return refuse(v, GPUBPF_E_PTR_ARITH, "subtracts a pointer from a number");
-	if (insn->op != GPUBPF_ADD && insn->op != GPUBPF_SUB)
+	if (or_adds(v, insn, ptr, dptr ? src : dst))
+		add.op = GPUBPF_ADD;
+	if (add.op != GPUBPF_ADD && add.op != GPUBPF_SUB)
 		return refuse(v, GPUBPF_E_PTR_ARITH, "only + and - make sense on a pointer to %s", type_name(ptr));
-	return ptr_arith(v, insn, dst, ptr, dptr ? src : dst);
+	return ptr_arith(v, &add, dst, ptr, dptr ? src : dst);
 }
 
 /* The kernel takes a quotient, a remainder and a shift by an unknown count as unknown; so do verdicts

@@ -201,7 +201,7 @@ static int branch_pointer(struct verifier *v, const struct gpubpf_insn *insn, co
 	if (insn->width == 8 && !insn->reg && !insn->imm && equality && reg_is_ptr(a)) {
 		if (a->or_null)
 			return branch_null(v, insn);
-		if (a->type != R_STACK && a->type != R_CTX)
+		if ((a->type != R_STACK && a->type != R_CTX) || !v->opts.any_ctx) /* the kernel walks both ways */
 			return go(v, insn, insn->op == GPUBPF_JNE);
 	}
 	if (insn->width == 8 && !v->opts.any_ctx && same_object(a, b))

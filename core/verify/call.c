@@ -145,7 +145,7 @@ static int check_number(struct verifier *v, const struct call *c, int i)
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
 
 	if (reg_is_ptr(r) && c->h->arg[0] == GPUBPF_ARG_FMT && !v->opts.allow_ptr_leaks)
-		gpubpf_diag_remedy(v->diag, "print numbers; a string of your own goes out by ebpf_puts() (helper 501)");
+		gpubpf_diag_remedy(v->diag, "print numbers; text of your own goes out as a record of a ring");
 	if (reg_is_ptr(r))
 		return leak(v, GPUBPF_E_PTR_LEAK, "passes r%d, a pointer to %s, as a number to %s", i + 1, type_name(r),
 			    c->h->name);
@@ -285,6 +285,30 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 	return 0;
 }
 
+/* What probes of the kernel do by helpers that no GPU has. */
+static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper *h)
+{
+	static const struct {
+		uint32_t first, last;
+		const char *remedy;
+	} instead[] = {
+		{ 4, 4, "read the context's fields as they are (ctx->launch); other memory of the device cannot be read" },
+		{ 45, 45, "copy the string of the context or a map in a bounded loop" },
+		{ 112, 113, "read the context's fields as they are (ctx->launch, without BPF_CORE_READ)" },
+		{ 114, 115, "copy the string of the context or a map in a bounded loop" },
+		{ 164, 164, "look the keys up in a bounded loop" },
+		{ 177, 177, "print three numbers at most with each bpf_printk()" },
+		{ 181, 181, "write a for loop with a constant or checked bound" },
+	};
+	int err = refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d%s%s, which does not exist on a GPU", insn->imm,
+			 h ? " " : "", h ? h->name : "");
+
+	for (size_t i = 0; i < sizeof(instead) / sizeof(instead[0]); i++)
+		if ((uint32_t)insn->imm >= instead[i].first && (uint32_t)insn->imm <= instead[i].last)
+			gpubpf_diag_remedy(v->diag, "%s", instead[i].remedy);
+	return err;
+}
+
 static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const struct gpubpf_helper **h)
 {
 	if (insn->imm == GPUBPF_CORE_POISON)
@@ -293,8 +317,7 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 	*h = gpubpf_helper_find((uint32_t)insn->imm);
 	if (!*h || (((*h)->flags & GPUBPF_HELPER_KERNEL) && !v->opts.allow_kernel_helpers) ||
 	    (v->opts.any_ctx && (*h)->id >= 500))
-		return refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d%s%s, which does not exist on a GPU", insn->imm,
-			      *h ? " " : "", *h ? (*h)->name : "");
+		return no_helper(v, insn, *h);
 	if (((*h)->flags & GPUBPF_HELPER_ENDS) && !v->opts.allow_exit_thread)
 		return refuse(v, GPUBPF_E_SIMT_EXIT, "ends the thread (helper %d) where the hook does not allow it",
 			      insn->imm);
