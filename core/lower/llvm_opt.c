@@ -49,23 +49,6 @@ static void say_spaces(struct low *l)
 }
 
 /*
- * A freeze of what a compare-and-exchange gave (instcombine moves it there from a use of one member) stops nothing
- * after the last pass, and LLVM 22 makes invalid SPIR-V of it: a structure where a number is used.
- */
-static void drop_struct_freezes(struct low *l)
-{
-	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
-		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
-			for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
-				next = LLVMGetNextInstruction(i);
-				if (!LLVMIsAFreezeInst(i) || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMStructTypeKind)
-					continue;
-				LLVMReplaceAllUsesWith(i, LLVMGetOperand(i, 0));
-				LLVMInstructionEraseFromParent(i);
-			}
-}
-
-/*
  * clang optimised the program and the build the library: what is left is to put both together. This takes
  * a quarter of the time of default<O2> and makes code of the same size (tests/lower).
  */
@@ -96,7 +79,5 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 		err = low_words(l);
 	if (!err && l->target->passes)
 		err = low_run_passes(l, machine, l->target->passes);
-	if (!err)
-		drop_struct_freezes(l);
-	return err;
+	return err ? err : low_split_members(l);
 }
