@@ -343,6 +343,15 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 	return r;
 }
 
+struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_record *record)
+{
+	struct gpubpf_hook_record *r = malloc(sizeof(*r));
+
+	if (r)
+		*r = *record;
+	return r;
+}
+
 void gpubpf_hook_record_launched(const struct gpubpf_hook_record *r)
 {
 	count_unprobed(r->entry, &r->launch, r->wanted, r->reason);

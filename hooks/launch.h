@@ -162,6 +162,7 @@ bool gpubpf_hook_fits(struct gpubpf_hook_fit *fit, uint64_t grid, uint32_t threa
 struct gpubpf_hook_record;
 
 struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_launch *l, const char *reason);
+struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_record *record);
 void gpubpf_hook_record_launched(const struct gpubpf_hook_record *record);
 
 /* A followed twin has ended; may be called from the runtime's own threads. */

@@ -59,7 +59,12 @@ typedef cl_int (CL_API_CALL *ocl_set_pointer_fn)(cl_kernel, cl_uint, const void 
 extern const char *const ocl_pointer_names[OCL_POINTER_CALLS];
 
 /* recorded.c: the calls of cl_khr_command_buffer that concern kernels */
-enum { OCL_BUFFER_CALLS = 5 };
+enum { OCL_BUFFER_CALLS = 6 };
+/* of cl_khr_command_buffer_multi_device, which Debian's headers lack */
+typedef cl_command_buffer_khr (CL_API_CALL *ocl_remap_fn)(cl_command_buffer_khr, cl_bool, cl_uint,
+							  const cl_command_queue *, cl_uint,
+							  const cl_mutable_command_khr *, cl_mutable_command_khr *,
+							  cl_int *);
 extern const struct ocl_buffer_call {
 	const char *name;
 	void *ours;
@@ -74,6 +79,7 @@ struct ocl_platform {
 	ocl_set_pointer_fn set_pointer[OCL_POINTER_CALLS];
 	cl_program (CL_API_CALL *create_il)(cl_context, const void *, size_t, cl_int *);
 	clCreateCommandBufferKHR_fn buffer_create;
+	ocl_remap_fn buffer_remap;
 	clRetainCommandBufferKHR_fn buffer_retain;
 	clReleaseCommandBufferKHR_fn buffer_release;
 	clCommandNDRangeKernelKHR_fn buffer_record;

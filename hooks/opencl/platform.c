@@ -29,6 +29,7 @@ struct ocl_platform *ocl_platform_get(cl_platform_id id)
 		*(void **)&p->set_pointer[i] = function(id, ocl_pointer_names[i]);
 	*(void **)&p->create_il = function(id, "clCreateProgramWithILKHR");
 	*(void **)&p->buffer_create = function(id, "clCreateCommandBufferKHR");
+	*(void **)&p->buffer_remap = function(id, "clRemapCommandBufferKHR");
 	*(void **)&p->buffer_retain = function(id, "clRetainCommandBufferKHR");
 	*(void **)&p->buffer_release = function(id, "clReleaseCommandBufferKHR");
 	*(void **)&p->buffer_record = function(id, "clCommandNDRangeKernelKHR");

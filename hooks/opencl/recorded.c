@@ -2,7 +2,8 @@
 /*
  * cl_khr_command_buffer: kernels are recorded once and launched with their buffer, by the runtime alone. They
  * are counted at each launch of the buffer, and not probed: their arguments are those of the recording, and
- * the number of the launch, an argument of the twin, would be too.
+ * the number of the launch, an argument of the twin, would be too. What changes them later
+ * (cl_khr_command_buffer_mutable_dispatch) goes past us.
  */
 #include "opencl.h"
 
@@ -22,6 +23,22 @@ struct ocl_buffer {
 	pthread_mutex_t lock;             /* of what follows */
 	struct recorded *kernels;
 };
+
+/* Out of memory: its launches are not counted. */
+static void add(struct ocl_buffer *b, struct gpubpf_hook_record *record)
+{
+	struct recorded *r = record ? calloc(1, sizeof(*r)) : NULL;
+
+	if (!r) {
+		free(record);
+		return;
+	}
+	r->record = record;
+	pthread_mutex_lock(&b->lock);
+	r->next = b->kernels;
+	b->kernels = r;
+	pthread_mutex_unlock(&b->lock);
+}
 
 static cl_command_buffer_khr fail(cl_int *error, cl_int with)
 {
@@ -53,6 +70,36 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queu
 	b->platform = platform;
 	b->queue = queues[0];
 	pthread_mutex_init(&b->lock, NULL);
+	ocl_table_add(OCL_BUFFERS, handle, &b->object);
+	return handle;
+}
+
+/* A copy of the buffer for other queues (cl_khr_command_buffer_multi_device): the same kernels. */
+static cl_command_buffer_khr CL_API_CALL remap(cl_command_buffer_khr from, cl_bool automatic, cl_uint n,
+					       const cl_command_queue *queues, cl_uint nhandles,
+					       const cl_mutable_command_khr *handles,
+					       cl_mutable_command_khr *copies, cl_int *error)
+{
+	struct ocl_buffer *was = ocl_table_find(OCL_BUFFERS, from), *b;
+	cl_command_buffer_khr handle;
+
+	if (!was)
+		return fail(error, CL_INVALID_COMMAND_BUFFER_KHR);
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return fail(error, CL_OUT_OF_HOST_MEMORY);
+	handle = was->platform->buffer_remap(from, automatic, n, queues, nhandles, handles, copies, error);
+	if (!handle) {
+		free(b);
+		return NULL;
+	}
+	b->platform = was->platform;
+	b->queue = n && queues ? queues[0] : was->queue;
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_mutex_lock(&was->lock);
+	for (struct recorded *r = was->kernels; r; r = r->next)
+		add(b, gpubpf_hook_record_copy(r->record));
+	pthread_mutex_unlock(&was->lock);
 	ocl_table_add(OCL_BUFFERS, handle, &b->object);
 	return handle;
 }
@@ -91,24 +138,6 @@ static cl_int CL_API_CALL release(cl_command_buffer_khr handle)
 	return platform->buffer_release(handle);
 }
 
-/* Out of memory: its launches are not counted. */
-static void add(struct ocl_buffer *b, const struct gpubpf_hook_launch *l)
-{
-	struct recorded *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return;
-	r->record = gpubpf_hook_record_create(l, REASON);
-	if (!r->record) {
-		free(r);
-		return;
-	}
-	pthread_mutex_lock(&b->lock);
-	r->next = b->kernels;
-	b->kernels = r;
-	pthread_mutex_unlock(&b->lock);
-}
-
 static cl_int CL_API_CALL record(cl_command_buffer_khr handle, cl_command_queue queue,
 				 const cl_ndrange_kernel_command_properties_khr *properties, cl_kernel kernel,
 				 cl_uint dim, const size_t *offset, const size_t *global, const size_t *local,
@@ -129,7 +158,7 @@ static cl_int CL_API_CALL record(cl_command_buffer_khr handle, cl_command_queue 
 		return err;
 	ocl_launch_describe(&l, k, queue ? queue : b->queue, dim, global, local);
 	if (l.device)
-		add(b, &l);
+		add(b, gpubpf_hook_record_create(&l, REASON));
 	return err;
 }
 
@@ -151,6 +180,7 @@ static cl_int CL_API_CALL enqueue(cl_uint n, cl_command_queue *queues, cl_comman
 
 const struct ocl_buffer_call ocl_buffer_calls[OCL_BUFFER_CALLS] = {
 	{ "clCreateCommandBufferKHR", (void *)create },
+	{ "clRemapCommandBufferKHR", (void *)remap },
 	{ "clRetainCommandBufferKHR", (void *)retain },
 	{ "clReleaseCommandBufferKHR", (void *)release },
 	{ "clCommandNDRangeKernelKHR", (void *)record },

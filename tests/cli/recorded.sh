@@ -15,4 +15,11 @@ says '^  step_one  *2  *1024  *64  yes' "beside the one that is launched by itse
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 5; is 42 "run"; same "it"
 [ "$(kernels)" = "[('step_one', 2, 2, 0, 'probed'), ('step_two', 5, 0, 5, 'refused')]" ]; ok $? "counts: $(kernels)"
 grep -q 'recorded in a command buffer' "$T/r"; ok $? "the report says why"
+
+# arguments and sizes that change between launches
+OCL_ICD_VENDORS=${GPUBPF_TEST_INTEL:-none}; export OCL_ICD_VENDORS
+timeout 60 "$LOOP" 7 change > "$T/native" 2> /dev/null
+[ $? = 42 ] || { skip "mutable command buffers" "no OpenCL device has cl_khr_command_buffer_mutable_dispatch"; finish; }
+run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 7 change; is 42 "commands that change"; same "they"
+[ "$(kernels)" = "[('step_one', 2, 2, 0, 'probed'), ('step_two', 7, 0, 7, 'refused')]" ]; ok $? "counts: $(kernels)"
 finish
