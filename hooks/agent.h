@@ -70,6 +70,7 @@ struct gpubpf_board_entry {
 	struct gpubpf_board_kernel *shared;
 	atomic_uint_fast64_t number;                /* of the next launch */
 	atomic_uint_fast64_t taken;                 /* launches chosen for --first */
+	uint64_t copying;                           /* launches that the copy of the maps in hand is good for */
 	uint32_t generation, device;
 	char name[];
 };
@@ -77,6 +78,9 @@ struct gpubpf_board_entry {
 struct gpubpf_board_entry *gpubpf_board_entry(const char *name, uint32_t device);
 void gpubpf_board_state(struct gpubpf_board_entry *entry, enum gpubpf_kernel_state state, const char *reason);
 void gpubpf_board_add(uint64_t *word, uint64_t n);
+/* The device's maps are being copied back, or have been: of how many launches they tell. */
+void gpubpf_board_copying(uint32_t device);
+void gpubpf_board_copied(uint32_t device);
 
 /* device.c */
 struct gpubpf_hook_device {

@@ -104,3 +104,35 @@ void gpubpf_board_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
+
+static void each_of(uint32_t device, void (*fn)(struct gpubpf_board_entry *))
+{
+	uint32_t generation = gpubpf_session_generation();
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct gpubpf_board_entry *entry = buckets[i]; entry; entry = entry->next)
+			if (entry->generation == generation && entry->device == device)
+				fn(entry);
+	pthread_mutex_unlock(&lock);
+}
+
+static void copying(struct gpubpf_board_entry *entry)
+{
+	entry->copying = __atomic_load_n(&entry->shared->probed, __ATOMIC_RELAXED);
+}
+
+static void copied(struct gpubpf_board_entry *entry)
+{
+	__atomic_store_n(&entry->shared->copied, entry->copying, __ATOMIC_RELAXED);
+}
+
+void gpubpf_board_copying(uint32_t device)
+{
+	each_of(device, copying);
+}
+
+void gpubpf_board_copied(uint32_t device)
+{
+	each_of(device, copied);
+}

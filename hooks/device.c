@@ -356,13 +356,17 @@ static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_
 static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *left)
 {
 	uint64_t from = gpubpf_now_ns(), to;
-	bool may = true;
+	bool may = true, whole;
 	int err = 0;
 
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
+		gpubpf_board_copying(d->ordinal);
 		may = take_dirty(d, patience_ms);
+		whole = may && !atomic_load(&d->dirty);
 		err = may ? copy_back(d, patience_ms, left) : 0;
+		if (whole && !err)
+			gpubpf_board_copied(d->ordinal);
 		to = gpubpf_now_ns();
 		atomic_store(&d->next_pull_ns, to + PULL_PART * (to - from));
 		if (err < 0)

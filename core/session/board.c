@@ -222,6 +222,17 @@ int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_ker
 	return 0;
 }
 
+uint64_t gpubpf_board_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device)
+{
+	struct gpubpf_board_kernel row;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < rows(s); i++)
+		if (read_row(s, i, &row) && row.process == process && row.device == device)
+			n += row.probed > row.copied ? row.probed - row.copied : 0;
+	return n;
+}
+
 void gpubpf_board_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint64_t *load_ns)
 {
 	struct gpubpf_board_kernel row;

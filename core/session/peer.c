@@ -222,8 +222,10 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 		close(dev->kept_fd);
 		dev->kept_fd = -1;
 	}
-	if (what == GPUBPF_KEEP)
+	if (what == GPUBPF_KEEP) {
 		dev->kept_fd = gpubpf_msg_take_fd(msg, 0);
+		dev->kept = true;
+	}
 	return 0;
 }
 
@@ -235,6 +237,18 @@ static int on_pulled(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 		return -EPROTO;
 	dev->pull_until_ns = 0;
 	return 0;
+}
+
+void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
+{
+	for (uint32_t i = 0; i < peer->ndevices; i++) {
+		const struct gpubpf_session_device *dev = &peer->devices[i];
+		uint64_t n = gpubpf_board_uncopied(s, peer->process, dev->caps.ordinal);
+
+		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->kept)
+			gpubpf_session_note(s, "%s: the program was ended before its maps were copied back: what its last "
+					    "probed launches counted, up to %llu, is lost", dev->caps.name, (unsigned long long)n);
+	}
 }
 
 static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)

@@ -125,7 +125,8 @@ struct gpubpf_board_kernel {     /* 768 bytes */
 	uint32_t dim;
 	uint32_t regs_before, regs_after;
 	uint64_t load_ns;        /* time that the runtime took to load its twin */
-	uint64_t pad[9];
+	uint64_t copied;         /* launches probed before its device's maps were last copied back */
+	uint64_t pad[8];
 };
 
 struct gpubpf_board {

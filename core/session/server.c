@@ -197,8 +197,10 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 	if (peer && err == -EPROTO)
 		gpubpf_session_note(s, "%s (pid %u) broke the session's protocol and goes on unprobed; "
 				    "use a tool and an agent of the same version", peer_name(peer), peer->pid);
-	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK)
+	if (peer && err < 0 && err != -EAGAIN && err != -EWOULDBLOCK) {
+		gpubpf_peer_lost(s, peer);
 		close_peer(s, peer);
+	}
 	return n;
 }
 

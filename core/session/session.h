@@ -56,6 +56,7 @@ struct gpubpf_session_device {
 	int arena;                 /* index, or -1: cannot be probed */
 	uint64_t pull_until_ns;    /* a PULL may be answered until then; 0: none is open */
 	int kept_fd;               /* the device's own memory of it, to be read when the process cannot; or -1 */
+	bool kept;                 /* that was given us once */
 };
 
 enum gpubpf_peer_kind {
@@ -192,7 +193,12 @@ bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
 /* reader.c: read all rings; `last`: nobody writes any more, and records that are not whole are dropped. Records read. */
 uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
 
+/* Say what a process that is gone has left uncopied. */
+void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer);
+
 /* board.c */
+/* launches whose counts are not in the mirror */
+uint64_t gpubpf_board_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device);
 int gpubpf_board_open(struct gpubpf_session *s);
 void gpubpf_board_close(struct gpubpf_session *s);
 /* Take the board's rows together by kernel name, into s->stats. */

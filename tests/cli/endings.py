@@ -7,6 +7,7 @@ import glob
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,20 @@ def two():
            f"{entries} {ended.stderr}")
 
 
+def killed(launches):
+    path = os.path.join(scratch.name, "killed")
+    env = dict(os.environ, LAYER=discrete)
+    ended = subprocess.run([gpubpf, "run", "-o", probe, "-j", "--report", path, "--", "/bin/sh", "-c",
+                            f'OPENCL_LAYERS="$LAYER:$OPENCL_LAYERS" exec {loop} {launches} 0 9'], env=env,
+                           capture_output=True, text=True, timeout=WAIT)
+    report = report_of(path)
+    counts = counted(report) or [0]
+    lost = re.search(r"its last probed launches counted, up to (\d+), is lost", ended.stderr)
+    result(ended.returncode == -signal.SIGKILL, f"kill -9 after {launches} launches ends the tool likewise", ended.stderr)
+    result(counts[0] // 1024 <= launches <= counts[0] // 1024 + int(lost[1] if lost else 0),
+           "no launch is missing but those that are said to be lost", f"{counts} {ended.stderr}")
+
+
 os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_CACHE_HOME"] = scratch.name
 for name in ("GPUBPF_BACKEND", "GPUBPF_SESSION", "OPENCL_LAYERS"):
     os.environ.pop(name, None)
@@ -155,4 +170,5 @@ duration()
 for n in (3, 50):
     leaves(0, n)
 two()
+killed(50)
 finish()
