@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/name.h"
 #include "core/session/msg.h"
 #include "launch.h"
 #include "maps/mirror.h"
@@ -175,7 +176,8 @@ struct gpubpf_hook_kernel {
 	uint32_t generation;
 	pthread_mutex_t lock;
 	_Atomic(struct gpubpf_hook_slot *) slots;
-	char name[];
+	char name[GPUBPF_NAME_SIZE];                /* as the session knows it, */
+	char whole[];                               /* and as the application */
 };
 
 /* Settle what an open slot runs; waits for the session as long as the user allows. */

@@ -67,7 +67,8 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 
 	if (!k)
 		return -ENOMEM;
-	strcpy(k->name, name);
+	gpubpf_name_short(name, strlen(name), k->name);
+	strcpy(k->whole, name);
 	k->program = program;
 	k->adapter = adapter_kernel;
 	k->generation = gpubpf_session_generation();
@@ -85,7 +86,7 @@ bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel)
 
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel)
 {
-	return kernel->name;
+	return kernel->whole;
 }
 
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)

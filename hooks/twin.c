@@ -70,7 +70,7 @@ static uint32_t wanted_names(const char *list, struct gpubpf_writer *names)
 
 	while (*list) {
 		size_t len = strcspn(list, ";");
-		char name[256];
+		char name[GPUBPF_WHOLE_NAME_SIZE];
 
 		if (len && len < sizeof(name)) {
 			memcpy(name, list, len);
@@ -159,6 +159,8 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 		err = because(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
 		err = because(&set->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
+	else if (!image.kernels && strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
+		err = because(&set->why, -E2BIG, "its name is longer than %d characters", GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
 		err = send_image(set, &image, image.kernels ? image.kernels : kernel);
 	gpubpf_hook_ops->image_put(&image);
@@ -369,7 +371,7 @@ static void bind(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 
 static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 {
-	const char *kernel = slot->kernel->name;
+	const char *kernel = slot->kernel->whole;
 
 	if (set->state == SET_NEW) {
 		gpubpf_board_state(slot->entry, GPUBPF_KERNEL_WAITING, NULL);

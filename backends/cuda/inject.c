@@ -205,7 +205,8 @@ static void find_closure(struct injector *in)
 {
 	const struct ptx_module *m = in->m;
 	uint32_t *stack = calloc(in->symbols.n + 1, sizeof(*stack)), depth = 0;
-	struct ptx_symbol *kernel = ptx_symbols_find_name(&in->symbols, in->kernel, strlen(in->kernel));
+	uint32_t function = ptx_find_function(m, in->kernel);
+	struct ptx_symbol *kernel = function == PTX_NONE ? NULL : ptx_symbols_find(&in->symbols, m->nodes[function].name);
 
 	if (!stack) {
 		in->err = -ENOMEM;
@@ -378,7 +379,7 @@ static const struct cuda_probe *probe_on_top(struct injector *in, uint32_t funct
 	if (function == in->kernel_node)
 		return in->sites->entry;
 	for (uint32_t i = 0; i < in->sites->ncalls; i++)
-		if (word_is(in, in->m->nodes[function].name, in->sites->calls[i].function)) {
+		if (ptx_token_named(in->m, in->m->nodes[function].name, in->sites->calls[i].function)) {
 			in->calls++;
 			return &in->sites->calls[i].probe;
 		}
@@ -472,8 +473,7 @@ static void edit_function(struct injector *in, const struct ptx_symbol *symbol, 
 		return;
 	}
 	if (function == in->kernel_node) {
-		addf(&text, &in->err, CUDA_TWIN_PREFIX "%.*s", m->tokens[m->nodes[function].name].len,
-		     ptx_token_text(m, m->nodes[function].name));
+		addf(&text, &in->err, CUDA_TWIN_PREFIX "%s", in->kernel);
 		edit(in, PTX_REPLACE, m->nodes[function].name, m->nodes[function].name + 1, text);
 	}
 	edit_top(in, function, body);

@@ -36,7 +36,7 @@ struct cuda_probe {
 struct cuda_sites {
 	const struct cuda_probe *entry, *exit; /* NULL: nothing runs there */
 	const struct cuda_call {
-		const char *function;  /* its name in the PTX */
+		const char *function;  /* its short name */
 		struct cuda_probe probe;
 	} *calls;
 	uint32_t ncalls;
@@ -57,7 +57,7 @@ uint32_t cuda_ptx_version(const struct ptx_module *module);
 uint32_t cuda_ptx_target(const struct ptx_module *module);
 
 /*
- * Make the twin of `kernel` (its name in the PTX). prelude is PTX for the top level of the twin's module: what
+ * Make the twin of `kernel` (its short name: core/name.h). prelude is PTX for the top level of the twin's module: what
  * the probe bodies refer to. `version` is the PTX ISA version that the probes' text needs; the twin states the
  * later of it and the module's own. -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
 #include "fatbin.h"
 #include "params.h"
 #include "symbols.h"
@@ -119,8 +120,7 @@ static int describe(struct list *l, const struct ptx_symbols *symbols, uint32_t 
 
 	if (err < 0)
 		return err;
-	if (len < sizeof(info->name))
-		memcpy(info->name, ptx_token_text(m, m->nodes[node].name), len);
+	gpubpf_name_short(ptx_token_text(m, m->nodes[node].name), len, info->name);
 	place_params(params, info->nparams);
 	memcpy(l->params, params, info->nparams * sizeof(*params));
 	free(params);

@@ -88,7 +88,9 @@ static inline const char *ptx_token_text(const struct ptx_module *m, uint32_t to
 	return m->text + m->tokens[token].off;
 }
 bool ptx_token_is(const struct ptx_module *m, uint32_t token, const char *text);
-/* The first function of that name (a definition before a declaration), PTX_NONE if there is none. */
+/* Is that its short name (core/name.h)? */
+bool ptx_token_named(const struct ptx_module *m, uint32_t token, const char *name);
+/* The first function of that short name (a definition before a declaration), PTX_NONE if there is none. */
 uint32_t ptx_find_function(const struct ptx_module *m, const char *name);
 /* The i-th child of that kind, PTX_NONE past the end. */
 uint32_t ptx_child(const struct ptx_module *m, uint32_t node, enum ptx_node_kind kind, uint32_t i);

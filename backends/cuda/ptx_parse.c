@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "core/name.h"
 #include "ptx_internal.h"
 
 struct parser {
@@ -21,6 +22,16 @@ bool ptx_token_is(const struct ptx_module *m, uint32_t token, const char *text)
 	const struct ptx_token *t = &m->tokens[token];
 
 	return t->kind != PTX_END && t->len == strlen(text) && !memcmp(m->text + t->off, text, t->len);
+}
+
+bool ptx_token_named(const struct ptx_module *m, uint32_t token, const char *name)
+{
+	char shown[GPUBPF_NAME_SIZE];
+
+	if (m->tokens[token].len < sizeof(shown))
+		return ptx_token_is(m, token, name);
+	gpubpf_name_short(ptx_token_text(m, token), m->tokens[token].len, shown);
+	return !strcmp(shown, name);
 }
 
 static bool is(const struct parser *p, const char *text)
@@ -475,7 +486,7 @@ uint32_t ptx_find_function(const struct ptx_module *m, const char *name)
 	uint32_t found = PTX_NONE;
 
 	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
-		if (m->nodes[c].kind != PTX_FUNCTION || !ptx_token_is(m, m->nodes[c].name, name))
+		if (m->nodes[c].kind != PTX_FUNCTION || !ptx_token_named(m, m->nodes[c].name, name))
 			continue;
 		if (ptx_child(m, c, PTX_BLOCK, 0) != PTX_NONE)
 			return c;

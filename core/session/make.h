@@ -56,7 +56,8 @@ struct gpubpf_twin_req {
 	} *headers;
 	uint32_t nheaders;
 	struct gpubpf_wanted {
-		char name[256];
+		char name[256];    /* short, */
+		char *whole;       /* and not */
 		uint32_t id;       /* UINT32_MAX: too many kernels */
 	} *kernels;
 	uint32_t nkernels;

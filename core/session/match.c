@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/name.h"
+
 /* <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then as many characters. The last one of
  * a nested name, or the only one, is what the programmer called the function. L: of internal linkage; behind N,
  * r, V, K, R, O: how a member function takes its object. */
@@ -40,10 +42,16 @@ static bool plain_name(const char *mangled, char *out, size_t size)
 
 bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
 {
-	char plain[256];
+	char shown[GPUBPF_NAME_SIZE], plain[256];
+	size_t len = strlen(kernel);
 
 	if (!fnmatch(pattern, kernel, 0))
 		return true;
+	if (len >= sizeof(shown)) {
+		gpubpf_name_short(kernel, len, shown);
+		if (!fnmatch(pattern, shown, 0))
+			return true;
+	}
 	return !strncmp(kernel, "_Z", 2) && plain_name(kernel, plain, sizeof(plain)) &&
 	       !fnmatch(pattern, plain, 0);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/name.h"
 #include "make.h"
 
 static void put_patterns(struct gpubpf_session *s, struct gpubpf_writer *w)
@@ -129,10 +130,16 @@ static int get_headers(struct gpubpf_twin_req *req, struct gpubpf_reader *r)
 
 static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
 {
+	char whole[GPUBPF_WHOLE_NAME_SIZE];
+
 	req->nkernels = gpubpf_get_count(r, 4);
 	req->kernels = calloc(req->nkernels + 1, sizeof(*req->kernels));
 	for (uint32_t i = 0; req->kernels && i < req->nkernels; i++) {
-		gpubpf_get_str(r, req->kernels[i].name, sizeof(req->kernels[i].name));
+		gpubpf_get_str(r, whole, sizeof(whole));
+		gpubpf_name_short(whole, strlen(whole), req->kernels[i].name);
+		req->kernels[i].whole = strdup(whole);
+		if (!req->kernels[i].whole)
+			return -ENOMEM;
 		req->kernels[i].id = gpubpf_kernel_id(s, req->kernels[i].name);
 	}
 	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;

@@ -32,6 +32,8 @@ void gpubpf_twin_req_free(struct gpubpf_twin_req *req)
 	gpubpf_twin_put(req->twin);
 	free(req->options);
 	free(req->headers);
+	for (uint32_t i = 0; req->kernels && i < req->nkernels; i++)
+		free(req->kernels[i].whole);
 	free(req->kernels);
 	free(req);
 }
@@ -187,6 +189,6 @@ void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_re
 		hash_bytes(&ctx, image->headers[i].data, image->headers[i].size);
 	}
 	for (uint32_t i = 0; i < req->nkernels; i++)
-		hash_bytes(&ctx, req->kernels[i].name, strlen(req->kernels[i].name));
+		hash_bytes(&ctx, req->kernels[i].whole, strlen(req->kernels[i].whole));
 	sha256_digest(&ctx, SHA256_DIGEST_SIZE, key);
 }

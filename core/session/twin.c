@@ -161,7 +161,8 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 		memcpy(desc->function, function->name, sizeof(desc->function));
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		if (unit->progs[i].site != site ||
-		    !gpubpf_pattern_matches(unit->progs[i].pattern, function ? function->name : k->name) ||
+		    !gpubpf_pattern_matches(unit->progs[i].pattern,
+					    function ? function->name : m->req->kernels[kernel].whole) ||
 		    runs_already(unit, desc, &unit->progs[i]))
 			continue;
 		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)

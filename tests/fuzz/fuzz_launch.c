@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/launch.c hooks/twin.c hooks/device.c hooks/drain.c hooks/clock.c hooks/parse.c hooks/env.c maps/mirror.c
-// SOURCES: core/wire.c core/session/msg.c core/session/match.c
+// SOURCES: core/name.c core/wire.c core/session/msg.c core/session/match.c
 // LIBS: -DGPUBPF_VERSION="fuzz" -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
  * its arena, or goes on by itself. An input is packets of the tool, each handed over when the agent waits for

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/ptx_lex.c backends/cuda/ptx_parse.c backends/cuda/ptx_print.c
-// SOURCES: backends/cuda/scope.c backends/cuda/symbols.c backends/cuda/inject.c backends/cuda/params.c core/diag.c
+// SOURCES: backends/cuda/scope.c backends/cuda/symbols.c backends/cuda/inject.c backends/cuda/params.c core/name.c core/diag.c
 /*
  * Any bytes as PTX: refused with a diagnostic, or printed as they were; then each of its kernels has a
  * twin, or a reason why not.

@@ -517,6 +517,36 @@ static void functions(void)
 static const char linked_kernel[] = HEADER
 	".extern .func part(.param .b32 x);\n"
 	ENTRY(linked, "//fake param\n//fake counter\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni part, (p); }\n");
+/* A kernel of a template, by its name. */
+static void launch_templated(int digits)
+{
+	char name[8192], module_text[9000];
+	CUdeviceptr word;
+	CUmodule module;
+	CUfunction f;
+
+	snprintf(name, sizeof(name), "_Z4longI%0*dinTheMiddle%0*dEvPj", digits, 0, digits, 0);
+	snprintf(module_text, sizeof(module_text), HEADER ".visible .entry %s(.param .u64 to)\n{\n//fake param\n//fake counter\n"
+		 "\tret;\n}\n", name);
+	begin(0);
+	GOOD(cu.cuModuleLoadData(&module, module_text));
+	GOOD(cu.cuModuleGetFunction(&f, module, name));
+	word = new_word();
+	for (int i = 0; i < 5; i++)
+		run(f, word, 2, NULL);
+	told(name, 5, 5 * 128);
+}
+
+static void templated(void)
+{
+	launch_templated(300);
+}
+
+static void too_long(void)
+{
+	launch_templated(3000);
+}
+
 static const char linked_part[] = HEADER ".visible .func part(.param .b32 x) { ret; }\n";
 
 static void launch_linked(const void *image, unsigned blocks)
@@ -691,7 +721,7 @@ int main(int argc, char **argv)
 		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
-		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "recursing", recursing },
+		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },
 		{ "libraries", libraries }, { "foreign", foreign }, { "green", green }, { "part", part },
 		{ "detached", detached }, { "hasty", hasty }, { "unbalanced", unbalanced },
 	};

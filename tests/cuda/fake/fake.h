@@ -55,7 +55,7 @@ struct fake_variable {
 };
 
 struct fake_entry {
-	char name[128];
+	char name[8192];
 	int regs;
 	const char *from, *to;    /* its text */
 };
