@@ -106,6 +106,7 @@ static void load(struct gpubpf_session *s)
 	s->loaded->unit.nmaps = 2;
 	s->map_use = calloc(3, sizeof(*s->map_use));
 	s->map_records = calloc(3, sizeof(*s->map_records));
+	s->map_set = calloc(3, sizeof(*s->map_set));
 	for (int i = 0; i < 2; i++) {
 		struct gpubpf_map *m = &s->loaded->unit.maps[i];
 
