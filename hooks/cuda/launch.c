@@ -139,19 +139,50 @@ static bool captured(const struct cuda_call *c)
 	return ask && !ask(c->stream, &status) && status;
 }
 
+/* A twin has one word for its launch's number (include/gpubpf/ctx.h); what that means is told once. */
+static void tell_of_graphs(void)
+{
+	static atomic_bool told;
+
+	if (!atomic_load_explicit(&told, memory_order_relaxed) && !atomic_exchange(&told, true))
+		gpubpf_hook_note("in graphs probes read the number of the kernel's last launch outside of "
+				 "graphs");
+}
+
+static void tell_of_streams(struct cuda_twin_handle *t, const struct cuda_call *c)
+{
+	static atomic_bool told;
+	uintptr_t none = 0, stream = (uintptr_t)c->stream + 1;
+
+	if (atomic_load_explicit(&told, memory_order_relaxed) ||
+	    atomic_compare_exchange_strong(&t->stream, &none, stream) || none == stream)
+		return;
+	if (!atomic_exchange(&told, true))
+		gpubpf_hook_note("kernels are launched in several streams: where launches of one kernel "
+				 "overlap, its probes may read each other's launch number");
+}
+
 /* In the order of the stream. A graph shall have the program's nodes and no others: it may be one that the
  * device launches, which takes kernels alone, or be compared with another. */
-static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l, const struct cuda_twin_handle *t)
+static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l,
+			    struct cuda_twin_handle *t)
 {
 	CUresult (*write)(CUstream, CUdeviceptr, uint64_t, unsigned) =
 		c->per_thread ? cuda_next.cuStreamWriteValue64_ptsz : cuda_next.cuStreamWriteValue64;
 	CUcontext current = NULL;
 	CUresult error = 0;
 
-	if (c->node || !(t->launch || t->pid) || captured(c))
+	if (!(t->launch || t->pid))
 		return 0;
+	if (c->node || captured(c)) {
+		if (t->launch)
+			tell_of_graphs();
+		return 0;
+	}
 	if (!names_stream(c) && (cuda_next.cuCtxGetCurrent(&current) || current != t->context))
 		return CUDA_ERROR_INVALID_CONTEXT; /* that stream is of another */
+	if (t->launch)
+		tell_of_streams(t, c);
 	if (t->launch)
 		error = write(c->stream, t->launch, l->number, 0);
 	if (!error && t->pid)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ARENA_WORD "gpubpf_arena"
 #define CLOCK_WORD "gpubpf_clock_offset"
@@ -197,6 +198,14 @@ static CUresult store_clock(struct module *m)
 		store_word(m->module, CLOCK_WORD, gpubpf_hook_device_clock_offset(m->device)) : 0;
 }
 
+/* For launches of graphs, which write nothing: this process at least. */
+static CUresult store_pid(struct cuda_twin_handle *t)
+{
+	uint64_t pid = (uint64_t)getpid() << 32 | (uint32_t)gettid();
+
+	return t->pid ? cuda_copy_to(&cuda_own, t->pid, &pid, sizeof(pid)) : 0;
+}
+
 /* In the module's context. */
 static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const char *name)
 {
@@ -211,6 +220,8 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 		error = store_word(m->module, ARENA_WORD, gpubpf_hook_device_arena(m->device));
 	if (!error)
 		error = store_clock(m);
+	if (!error)
+		error = store_pid(t);
 	if (!error)
 		error = cuda_own.ctx_device(&device);
 	if (!error)

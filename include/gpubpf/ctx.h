@@ -53,7 +53,9 @@ struct gpubpf_ctx {
 	gpubpf_u64 di;   /* arg[0] */
 	gpubpf_u64 orig_ax, ip, cs, flags, sp, ss;
 
-	gpubpf_u64 launch;         /* number of the launch, from 0, counted in the session per kernel */
+	/* Number of the launch, from 0, counted in the session per kernel. CUDA: where launches of a kernel
+	 * overlap in several streams, maybe that of another; in graphs, that of the last one outside of graphs. */
+	gpubpf_u64 launch;
 	gpubpf_u64 kernel;         /* id of the kernel in the session, from 0; stable within it */
 	gpubpf_u32 site;           /* enum gpubpf_site */
 	gpubpf_u32 nargs;          /* parameters that the kernel has */

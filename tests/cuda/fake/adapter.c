@@ -135,6 +135,17 @@ static void survives(const char *scenario, const char *what, const char *how_it_
 	fake_stop(&tool);
 }
 
+static void says(const char *scenario, const char *what, const char *text)
+{
+	struct fake_tool tool;
+
+	fake_start(&tool, &options);
+	run_app("link", scenario, tool.path, &probed);
+	if (!ok(strstr(tool.seen->last_note, text), "%s: what launch numbers are there is told", what))
+		show("note", tool.seen->last_note);
+	fake_stop(&tool);
+}
+
 static void reasons(void)
 {
 	struct fake_tool tool;
@@ -152,6 +163,9 @@ static void reasons(void)
 	ok(s.launches == 5 && s.probed == 2 && s.missed == 3 && strstr(tool.seen->last_note, "registers"),
 	   "launches that the twin has no room for are missed, and told");
 	fake_stop(&tool);
+	says("nodes", "nodes of a graph", "in graphs probes read");
+	says("captured", "a stream that is captured", "in graphs probes read");
+	says("part", "a kernel in two streams", "in several streams");
 }
 
 /* Twins are loaded beside the program, which unloads what they are bound to. */

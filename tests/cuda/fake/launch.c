@@ -55,6 +55,8 @@ static void add_count(CUmodule m, int index, uint64_t threads)
 	__atomic_fetch_add(&count->entries, threads, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&count->exits, threads, __ATOMIC_RELAXED);
 	count->last_launch = word(m, "gpubpf_launch");
+	if (!(word(m, "gpubpf_pid") >> 32))
+		abort();
 }
 
 /* What bench/probes.bpf.c's event does: 16 bytes a thread, the blocks on one multiprocessor after the other. */

@@ -191,8 +191,9 @@ void part(void)
 	GOOD(cuLaunchKernel(f, 8, 1, 1, 64, 1, 1, 0, stream, params, NULL));
 	GOOD(cuLaunchKernel(f, 65, 1, 1, 64, 1, 1, 0, stream, params, NULL));
 	GOOD(cuLaunchKernel(f, 16, 1, 1, 64, 1, 1, 0, NULL, params, NULL)); /* the context's own stream */
+	GOOD(cuLaunchKernel(f, 8, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
 	printf("word %u\n", *to_host(word));
-	told("heavy", 4, 73 * 64);
+	told("heavy", 5, (8 + 65 + 8) * 64);
 }
 
 /* Contexts that go with the last of those who attached. */
