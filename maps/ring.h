@@ -207,28 +207,54 @@ GPUBPF_FN void gpubpf_ring_batch_bits(u64 at, u64 position, u32 lanes, GPUBPF_PR
 	gpubpf_store_u64(at, header);
 }
 
-GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u32 size)
+/* Room for a batch elsewhere: the ring of one's multiprocessor is full. The same for all lanes: where, and its position,
+ * or GPUBPF_RING_FULL and drops counted. */
+GPUBPF_FN u64 gpubpf_ring_batch_slow(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, u64 bytes, u64 position,
+				     GPUBPF_PRIVATE u32 *copy)
 {
-	u32 lanes = gpubpf_warp_active(), n = gpubpf_warp_count(lanes), words = (size + 7) / 8, i;
-	u32 rank = gpubpf_warp_count(lanes & ((1u << gpubpf_lane()) - 1)), head = gpubpf_ring_batch_head(words, n), bits[32];
-	u64 at = 0, position = 0;
+	u32 first = gpubpf_warp_first(lanes);
 
 	if (rank == 0)
-		at = gpubpf_ring_claim(env, GPUBPF_MAP_PASS, head + 8 * words * n, &position);
-	if (rank == 0 && !at)
-		gpubpf_add_u64(gpubpf_ring_drops_at(env, GPUBPF_MAP_PASS), n);
-	at = gpubpf_warp_from(lanes, at, gpubpf_warp_first(lanes));
-	if (!at)
-		return gpubpf_ring_refusal(map_flags);
-	for (i = 0; i < words; i++) {
-		u64 word = gpubpf_word(data_ + 8 * i, size - 8 * i);
+		position = gpubpf_ring_claim_slow(env, GPUBPF_MAP_PASS, copy, bytes, position);
+	if (rank == 0 && position == GPUBPF_RING_FULL)
+		gpubpf_add_u64(gpubpf_ring_drops_at(env, GPUBPF_MAP_PASS), gpubpf_warp_count(lanes));
+	*copy = (u32)gpubpf_warp_from(lanes, *copy, first);
+	return gpubpf_warp_from(lanes, position, first);
+}
 
-		bits[i] = gpubpf_warp_ballot(lanes, word & 1);
-		gpubpf_store_u64(at + head + 8 * (i * n + rank), word | 1);
-	}
+/* What does not need the position stands between the add and its result. */
+GPUBPF_FN s64 gpubpf_ring_batch_of(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 lanes, u32 rank, GPUBPF_PRIVATE const u8 *data_,
+				   u32 size)
+{
+	u32 n = gpubpf_warp_count(lanes), words = (size + 7) / 8, head = gpubpf_ring_batch_head(words, n), bits[32], i;
+	u32 copy = gpubpf_copy_of(copies);
+	u64 at, position = 0, bytes = head + 8 * words * n;
+
+	if (rank == 0)
+		position = gpubpf_fetch_add_relaxed_u64(env->arena + GPUBPF_RING_COPY(ctl, copy), bytes);
+	for (i = 0; i < words; i++)
+		bits[i] = gpubpf_warp_ballot(lanes, gpubpf_word(data_ + 8 * i, size - 8 * i) & 1);
+	position = gpubpf_warp_from(lanes, position, gpubpf_warp_first(lanes));
+	if (gpubpf_ring_is_over(position, stride))
+		position = gpubpf_ring_batch_slow(env, GPUBPF_MAP_PASS, lanes, rank, bytes, position, &copy);
+	if (position == GPUBPF_RING_FULL)
+		return gpubpf_ring_refusal(map_flags);
+	at = gpubpf_ring_header_at(env, GPUBPF_MAP_PASS, copy, position);
+	for (i = 0; i < words; i++)
+		gpubpf_store_u64(at + head + 8 * (i * n + rank), gpubpf_word(data_ + 8 * i, size - 8 * i) | 1);
 	if (rank == 0)
 		gpubpf_ring_batch_bits(at, position, lanes, bits, words, size);
 	return 0;
+}
+
+/* Whole warps by themselves: of a mask that it does not know ptxas looks each time whether its lanes are together. */
+GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u32 size)
+{
+	u32 lanes = gpubpf_warp_active(), lane = gpubpf_lane();
+
+	if (lanes == 0xffffffffu)
+		return gpubpf_ring_batch_of(env, GPUBPF_MAP_PASS, 0xffffffffu, lane, data_, size);
+	return gpubpf_ring_batch_of(env, GPUBPF_MAP_PASS, lanes, gpubpf_warp_count(lanes & ((1u << lane) - 1)), data_, size);
 }
 #endif
 
