@@ -10,7 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sha256.h"
+
 #define CACHE_FILES_MAX (64u << 20)
+
+void gpubpf_cache_key(const void *data, size_t size, char key[65])
+{
+	uint8_t digest[32];
+
+	gpubpf_sha256(data, size, digest);
+	for (int i = 0; i < 32; i++)
+		snprintf(key + 2 * i, 3, "%02x", digest[i]);
+}
 
 static int make_folder(char *path)
 {

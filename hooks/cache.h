@@ -11,6 +11,8 @@
 
 bool gpubpf_env_cache(char *path, size_t size); /* $XDG_CACHE_HOME/gpubpf or ~/.cache/gpubpf */
 
+/* A key for something known by its content: its SHA-256. */
+void gpubpf_cache_key(const void *data, size_t size, char key[65]);
 int gpubpf_cache_put(const char *folder, const char *key, const void *data, size_t size);
 /* *data is malloc'd. -ENOENT: not there. */
 int gpubpf_cache_get(const char *folder, const char *key, size_t max, void **data, size_t *size);

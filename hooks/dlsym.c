@@ -3,14 +3,21 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct gpubpf_dlsym_user *const users[] = {
-	&gpubpf_dlsym_cuda, &gpubpf_dlsym_nvjitlink, &gpubpf_dlsym_hip, &gpubpf_dlsym_hip_register,
+	&gpubpf_dlsym_cuda, &gpubpf_dlsym_nvjitlink, &gpubpf_dlsym_nvjitlink_versions, &gpubpf_dlsym_nvrtc,
+	&gpubpf_dlsym_hip, &gpubpf_dlsym_hip_register,
 };
 
-void *gpubpf_dlsym_answer(void *handle, const char *name);
+struct answer {          /* two words: returned in registers */
+	void *address;
+	uint64_t given;      /* else the C library answers */
+};
+
+struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller);
 
 gpubpf_dlsym_fn gpubpf_dlsym_next(void)
 {
@@ -28,23 +35,35 @@ gpubpf_dlsym_fn gpubpf_dlsym_next(void)
 	return fn;
 }
 
-/* Our function for a name of a runtime's that the handle really has; NULL: let the C library answer. */
-void *gpubpf_dlsym_answer(void *handle, const char *name)
+/* What the handle really has under a name that we may export as well: never ours. */
+static void *real_of(void *handle, const char *name, const void *caller, bool *hidden)
+{
+	void *real = gpubpf_dlsym_next()(handle, name);
+
+	*hidden = real && gpubpf_dlsym_ours(real);
+	return *hidden ? gpubpf_dlsym_visible(name, handle == RTLD_DEFAULT ? caller : NULL) : real;
+}
+
+/* Our function for a name of a runtime's that the handle really has. */
+struct answer gpubpf_dlsym_answer(void *handle, const char *name, const void *caller)
 {
 	if (!name || handle == RTLD_NEXT)
-		return NULL;
+		return (struct answer){ 0 };
 	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++) {
 		const struct gpubpf_dlsym_user *user = users[i];
 		void *ours, *real;
+		bool hidden;
 
 		if (strncmp(name, user->prefix, strlen(user->prefix)))
 			continue;
 		ours = user->find(name);
-		real = ours ? gpubpf_dlsym_next()(handle, name) : NULL;
+		real = ours ? real_of(handle, name, caller, &hidden) : NULL;
 		if (real && user->init() && (!user->take || user->take(name, real)))
-			return ours;
+			return (struct answer){ ours, true };
+		if (ours && hidden)
+			return (struct answer){ real, true };
 	}
-	return NULL;
+	return (struct answer){ 0 };
 }
 
 /*
@@ -56,11 +75,12 @@ __asm__(".text\n"
 	".globl dlsym\n"
 	".type dlsym, @function\n"
 	"dlsym:\n"
+	"	mov (%rsp), %rdx\n"
 	"	push %rdi\n"
 	"	push %rsi\n"
 	"	sub $8, %rsp\n"
 	"	call gpubpf_dlsym_answer\n"
-	"	test %rax, %rax\n"
+	"	test %rdx, %rdx\n"
 	"	jnz 1f\n"
 	"	call gpubpf_dlsym_next\n"
 	"	add $8, %rsp\n"
@@ -73,8 +93,8 @@ __asm__(".text\n"
 #else
 __attribute__((visibility("default"), optimize("O2"))) void *dlsym(void *handle, const char *name)
 {
-	void *ours = gpubpf_dlsym_answer(handle, name);
+	struct answer answer = gpubpf_dlsym_answer(handle, name, __builtin_return_address(0));
 
-	return ours ? ours : gpubpf_dlsym_next()(handle, name);
+	return answer.given ? answer.address : gpubpf_dlsym_next()(handle, name);
 }
 #endif

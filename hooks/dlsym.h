@@ -13,6 +13,17 @@ typedef void *(*gpubpf_dlsym_fn)(void *handle, const char *name);
 /* The C library's own. */
 gpubpf_dlsym_fn gpubpf_dlsym_next(void);
 
+/*
+ * bound.c: what the object of `caller` would find under `name`, were it not for us: for functions that we export under
+ * names of a library of which several may be loaded. caller NULL: what is loaded for everybody. NULL: nothing.
+ */
+void *gpubpf_dlsym_visible(const char *name, const void *caller);
+/* The same of a caller that was bound to our function, or has its address from one that was. NULL: it cannot be told. */
+void *gpubpf_dlsym_bound(const char *name, const void *caller);
+/* The loaded library that an address belongs to, to be looked up in and closed; NULL: none. */
+void *gpubpf_dlsym_library(const void *address);
+bool gpubpf_dlsym_ours(const void *address);
+
 struct gpubpf_dlsym_user {
 	const char *prefix;                  /* of its symbols */
 	void *(*find)(const char *symbol);   /* our function, NULL where we have none */
@@ -21,7 +32,7 @@ struct gpubpf_dlsym_user {
 	bool (*take)(const char *symbol, void *real);
 };
 
-extern const struct gpubpf_dlsym_user gpubpf_dlsym_cuda, gpubpf_dlsym_nvjitlink, gpubpf_dlsym_hip,
-	gpubpf_dlsym_hip_register;
+extern const struct gpubpf_dlsym_user gpubpf_dlsym_cuda, gpubpf_dlsym_nvjitlink, gpubpf_dlsym_nvjitlink_versions,
+	gpubpf_dlsym_nvrtc, gpubpf_dlsym_hip, gpubpf_dlsym_hip_register;
 
 #endif

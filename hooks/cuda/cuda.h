@@ -146,12 +146,29 @@ void cuda_modules_end(CUcontext context);
 /* The CUfunction of a CUfunction, or of a CUkernel in a context. */
 CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context);
 
-/* link.c: an input of a linker that runs in the program; what came out of it, before it is destroyed */
-void cuda_link_input(const void *linker, bool ptx, const void *data, size_t size);
-void cuda_link_output(const void *linker, const void *image, size_t size);
+/*
+ * link.c: inputs of linkers that run in the program, kept until those end. `type` is the linker's own number; each
+ * has a NUL behind it.
+ */
+struct cuda_link_input {
+	struct cuda_link_input *next;
+	int type;
+	size_t size;
+	char data[];
+};
+
+void cuda_link_input(const void *linker, int type, const void *data, size_t size);
+void cuda_link_file(const void *linker, int type, const char *path);
+const struct cuda_link_input *cuda_link_inputs(const void *linker);
 void cuda_link_end(const void *linker);
-/* The PTX that the image was linked from, malloc'd, its NUL counted; NULL: not known. */
-char *cuda_link_ptx(const void *image, size_t size, size_t *text_size);
+/* `first`, malloc'd or NULL, and the PTX among the inputs, one text behind the other, malloc'd; NULL: no memory. */
+char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*is_ptx)(const struct cuda_link_input *));
+
+/* made.c: machine code that was made in the program, by its content */
+bool cuda_made_wanted(const void *image, size_t size); /* a pattern matches a function of it, or that cannot be told */
+void cuda_made_add(const void *image, size_t size, const char *ptx);
+/* The PTX that the image was made from, malloc'd, its NUL counted; NULL: not known. */
+char *cuda_made_ptx(const void *image, size_t size, size_t *text_size);
 
 /* twin.c */
 struct cuda_twin_handle {

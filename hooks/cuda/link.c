@@ -1,36 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs linked at run time. What a linker makes is machine code; the PTX that went in is remembered under it,
- * the texts of several modules one behind the other, so that its kernels can have twins. The application's linker
- * gets and gives what it would without us.
+ * Programs linked at run time: what goes into a linker is kept until it ends, for the PTX of what it makes. The
+ * application's linker gets and gives what it would without us.
  */
 #include "cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LINK_MAX (64u << 20) /* bytes of PTX and images that are remembered, and of one linker's inputs */
+#define INPUTS_MAX (64u << 20) /* bytes of all inputs of one linker */
 
 struct linker {
 	struct linker *next;
 	const void *handle;
-	char *text;              /* PTX of its inputs, ended by a NUL */
+	struct cuda_link_input *inputs, **end;
 	size_t size;
-	bool other;              /* some input is no PTX, or they are too large: nothing to remember */
 };
 
-/* an image that a linker made, and its inputs behind it */
-struct linked {
-	struct linked *next;
-	size_t size, text_size;  /* of the text with its NUL */
-	char bytes[];
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a linker itself is one thread's at a time */
 static struct linker *linkers;
-static struct linked *outputs;
-static size_t remembered;
 
+/* By the lock. */
 static struct linker **find(const void *handle)
 {
 	struct linker **at = &linkers;
@@ -40,91 +30,99 @@ static struct linker **find(const void *handle)
 	return at;
 }
 
-static void append(struct linker *l, const char *text, size_t size)
-{
-	char *grown;
-
-	size = strnlen(text, size);
-	grown = size < LINK_MAX - l->size ? realloc(l->text, l->size + size + 2) : NULL;
-	if (!grown) {
-		l->other = true;
-		return;
-	}
-	memcpy(grown + l->size, text, size);
-	l->size += size + 1;
-	grown[l->size - 1] = '\n';
-	grown[l->size] = 0;
-	l->text = grown;
-}
-
-void cuda_link_input(const void *linker, bool ptx, const void *data, size_t size)
+static struct linker *get(const void *handle, bool make)
 {
 	struct linker **at, *l;
 
-	if (!cuda_active())
-		return;
 	pthread_mutex_lock(&lock);
-	at = find(linker);
+	at = find(handle);
 	l = *at;
-	if (!l && (l = calloc(1, sizeof(*l)))) {
-		l->handle = linker;
+	if (!l && make && (l = calloc(1, sizeof(*l)))) {
+		l->handle = handle;
+		l->end = &l->inputs;
 		*at = l;
 	}
-	if (l && (!ptx || !data))
-		l->other = true;
-	else if (l)
-		append(l, data, size);
 	pthread_mutex_unlock(&lock);
+	return l;
 }
 
-void cuda_link_output(const void *linker, const void *image, size_t size)
+void cuda_link_input(const void *linker, int type, const void *data, size_t size)
 {
-	struct linked *o = NULL;
-	struct linker *l;
+	struct linker *l = cuda_active() ? get(linker, true) : NULL;
+	struct cuda_link_input *input = NULL;
 
-	pthread_mutex_lock(&lock);
-	l = *find(linker);
-	if (l && l->text && !l->other && image && size < LINK_MAX && remembered + size + l->size < LINK_MAX)
-		o = malloc(sizeof(*o) + size + l->size + 1);
-	if (o) {
-		o->size = size;
-		o->text_size = l->size + 1;
-		memcpy(o->bytes, image, size);
-		memcpy(o->bytes + size, l->text, l->size + 1);
-		o->next = outputs;
-		outputs = o;
-		remembered += size + l->size;
-	}
-	pthread_mutex_unlock(&lock);
+	if (l && data && size < INPUTS_MAX - l->size)
+		input = malloc(sizeof(*input) + size + 1);
+	if (!input)
+		return; /* its kernels' PTX is not there, or declares only what this input has: the injector sees */
+	input->next = NULL;
+	input->type = type;
+	input->size = size;
+	memcpy(input->data, data, size);
+	input->data[size] = 0;
+	l->size += size;
+	*l->end = input;
+	l->end = &input->next;
+}
+
+void cuda_link_file(const void *linker, int type, const char *path)
+{
+	struct gpubpf_kept kept;
+
+	if (!cuda_active() || !path)
+		return;
+	gpubpf_kept_init_file(&kept, path);
+	cuda_link_input(linker, type, kept.data, kept.size);
+	gpubpf_kept_finish(&kept);
+}
+
+const struct cuda_link_input *cuda_link_inputs(const void *linker)
+{
+	struct linker *l = get(linker, false);
+
+	return l ? l->inputs : NULL;
 }
 
 void cuda_link_end(const void *linker)
 {
+	struct cuda_link_input *input, *next;
 	struct linker **at, *l;
 
 	pthread_mutex_lock(&lock);
 	at = find(linker);
 	l = *at;
-	if (l) {
+	if (l)
 		*at = l->next;
-		free(l->text);
-		free(l);
-	}
 	pthread_mutex_unlock(&lock);
+	for (input = l ? l->inputs : NULL; input; input = next) {
+		next = input->next;
+		free(input);
+	}
+	free(l);
 }
 
-char *cuda_link_ptx(const void *image, size_t size, size_t *text_size)
+char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*is_ptx)(const struct cuda_link_input *))
 {
-	char *copy = NULL;
+	size_t size = first ? strlen(first) : 0;
+	char *text = first ? first : calloc(1, 1);
 
-	pthread_mutex_lock(&lock);
-	for (struct linked *o = outputs; o && image && size && !copy; o = o->next)
-		if (size <= o->size && !memcmp(o->bytes, image, size) && (copy = malloc(o->text_size))) {
-			memcpy(copy, o->bytes + o->size, o->text_size);
-			*text_size = o->text_size;
+	for (const struct cuda_link_input *input = inputs; text && input; input = input->next) {
+		size_t n = is_ptx(input) ? strlen(input->data) : 0;
+		char *grown = n ? realloc(text, size + n + 2) : text;
+
+		if (!grown) {
+			free(text);
+			return NULL;
 		}
-	pthread_mutex_unlock(&lock);
-	return copy;
+		text = grown;
+		if (!n)
+			continue;
+		memcpy(text + size, input->data, n);
+		size += n + 1;
+		text[size - 1] = '\n';
+		text[size] = 0;
+	}
+	return text;
 }
 
 /* ---- the driver's linker ---- */
@@ -137,8 +135,8 @@ CUresult cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t size, 
 	CUresult error = cuda_next_init() && cuda_next.cuLinkAddData_v2 ?
 			 cuda_next.cuLinkAddData_v2(state, type, data, size, name, n, options, values) : CUDA_ERROR_NOT_FOUND;
 
-	if (!error)
-		cuda_link_input(state, type == INPUT_PTX, data, size);
+	if (!error && type == INPUT_PTX)
+		cuda_link_input(state, type, data, size);
 	return error;
 }
 
@@ -147,9 +145,23 @@ CUresult cuLinkAddFile_v2(CUlinkState state, int type, const char *path, unsigne
 	CUresult error = cuda_next_init() && cuda_next.cuLinkAddFile_v2 ?
 			 cuda_next.cuLinkAddFile_v2(state, type, path, n, options, values) : CUDA_ERROR_NOT_FOUND;
 
-	if (!error)
-		cuda_link_input(state, false, NULL, 0);
+	if (!error && type == INPUT_PTX)
+		cuda_link_file(state, type, path);
 	return error;
+}
+
+static bool is_ptx(const struct cuda_link_input *input)
+{
+	return input->type == INPUT_PTX;
+}
+
+static void made(CUlinkState state, const void *image, size_t size)
+{
+	char *text = cuda_made_wanted(image, size) ? cuda_link_text(NULL, cuda_link_inputs(state), is_ptx) : NULL;
+
+	if (text)
+		cuda_made_add(image, size, text);
+	free(text);
 }
 
 CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
@@ -158,7 +170,7 @@ CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 									CUDA_ERROR_NOT_FOUND;
 
 	if (!error && image && size)
-		cuda_link_output(state, *image, *size);
+		made(state, *image, *size);
 	return error;
 }
 

@@ -33,7 +33,7 @@ static void keep(struct gpubpf_kept *kept, const void *image)
 
 	if (!linked) {
 		image = cuda_image_bounds(image, &size);
-		linked = cuda_link_ptx(image, size, &n);
+		linked = cuda_made_ptx(image, size, &n);
 	}
 	if (linked)
 		*kept = (struct gpubpf_kept){ .data = linked, .size = n, .owned = true };

@@ -1,81 +1,231 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvJitLink, the linker that is a library of the toolkit's, for programs that look its functions up (Numba and all
- * that use cuda.core). Programs that link it are left alone: where several versions of it are loaded, which of them
- * a symbol of ours would have to call cannot be told; a look-up tells.
+ * nvJitLink, the linker that is a library of the toolkit's: Numba and all that use cuda.core look its functions up;
+ * programs that link it use names that carry a version, which we export. What it is given as LTO-IR becomes PTX by a
+ * second link of the same library.
  */
 #include "cuda.h"
 #include "hooks/dlsym.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define INPUT_PTX 2 /* NVJITLINK_INPUT_PTX */
 #define PREFIX "nvJitLink"
+#define INTERNAL_ERROR 6 /* NVJITLINK_ERROR_INTERNAL */
+#define OPTIONS_MAX 64
+
+enum { INPUT_PTX = 2, INPUT_LTOIR = 3, INPUT_ANY = 10 }; /* nvJitLinkInputType */
 
 typedef void *linker;
+typedef const struct cuda_link_input input;
 
-/* CALL(function, parameters): those that we answer; GetLinkedCubinSize is one that we need */
+/* CALL(function, parameters, arguments): those that we answer */
 #define CALLS(CALL) \
-	CALL(AddData, (linker l, int type, const void *data, size_t size, const char *name)) \
-	CALL(AddFile, (linker l, int type, const char *path)) \
-	CALL(GetLinkedCubin, (linker l, void *image)) \
-	CALL(Destroy, (linker *l))
+	CALL(Create, (linker *l, uint32_t n, const char **options), (l, n, options)) \
+	CALL(AddData, (linker l, int type, const void *data, size_t size, const char *name), (l, type, data, size, name)) \
+	CALL(AddFile, (linker l, int type, const char *path), (l, type, path)) \
+	CALL(GetLinkedCubin, (linker l, void *image), (l, image)) \
+	CALL(Destroy, (linker *l), (l))
 
-/* What was looked up first under each name. */
-static struct {
-#define CALL(function, parameters) int (*_Atomic function) parameters;
+/* A library's functions, for our own calls. */
+struct library {
+#define CALL(function, parameters, arguments) int (*function) parameters;
 	CALLS(CALL)
-	CALL(GetLinkedCubinSize, (linker l, size_t *size))
 #undef CALL
-} next;
+	int (*GetLinkedCubinSize)(linker l, size_t *size);
+	int (*GetLinkedPtxSize)(linker l, size_t *size);
+	int (*GetLinkedPtx)(linker l, char *text);
+	int (*Complete)(linker l);
+};
 
-static int AddData(linker l, int type, const void *data, size_t size, const char *name)
+static bool find_library(void *handle, struct library *lib)
 {
-	int error = next.AddData(l, type, data, size, name);
+	bool all = true;
 
-	if (!error)
-		cuda_link_input(l, type == INPUT_PTX, data, size);
-	return error;
+#define CALL(function, parameters, arguments) \
+	all &= !!(lib->function = (typeof(lib->function))gpubpf_dlsym_next()(handle, PREFIX #function));
+	CALLS(CALL)
+	CALL(GetLinkedCubinSize, , )
+	CALL(GetLinkedPtxSize, , )
+	CALL(GetLinkedPtx, , )
+	CALL(Complete, , )
+#undef CALL
+	return all;
 }
 
-static int AddFile(linker l, int type, const char *path)
-{
-	int error = next.AddFile(l, type, path);
+/* ---- the PTX of what was linked ---- */
 
-	if (!error)
-		cuda_link_input(l, false, NULL, 0);
-	return error;
+/* Options are kept as a linker's first inputs. */
+enum { OPTION = -1 };
+
+static bool is_ptx(input *i)
+{
+	static const char archive[] = "!<arch>";
+
+	if (i->type == INPUT_ANY)
+		return i->size && (i->data[0] == '\t' || i->data[0] == '\n' || i->data[0] == '\r' ||
+				   (i->data[0] >= ' ' && i->data[0] <= '~')) &&
+		       strncmp(i->data, archive, strlen(archive));
+	return i->type == INPUT_PTX;
 }
 
-static int GetLinkedCubin(linker l, void *image)
+static char *linked_ptx(const struct library *lib, linker l)
 {
-	int error = next.GetLinkedCubin(l, image);
+	char *text = NULL;
 	size_t size = 0;
 
-	if (!error && next.GetLinkedCubinSize && !next.GetLinkedCubinSize(l, &size))
-		cuda_link_output(l, image, size);
+	if (lib->Complete(l) || lib->GetLinkedPtxSize(l, &size) || !size || !(text = calloc(1, size + 1)))
+		return NULL;
+	if (!lib->GetLinkedPtx(l, text))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int options_for_ptx(input *inputs, const char *options[OPTIONS_MAX])
+{
+	bool lto = false;
+	int n = 0;
+
+	for (input *i = inputs; i; i = i->next) {
+		if (i->type != OPTION)
+			continue;
+		if (n == OPTIONS_MAX - 1)
+			return 0;
+		lto |= !strcmp(i->data, "-lto");
+		options[n++] = i->data;
+	}
+	options[n++] = "-ptx";
+	return lto ? n : 0;
+}
+
+/* Link once more, to PTX: all but PTX, or what is LTO-IR by its type alone, since nvJitLink takes nothing else then. */
+static char *link_again(const struct library *lib, input *inputs, bool ltoir_alone)
+{
+	const char *options[OPTIONS_MAX];
+	int n = options_for_ptx(inputs, options), err = 0, added = 0;
+	char *text = NULL;
+	linker l;
+
+	if (!n || lib->Create(&l, n, options))
+		return NULL;
+	for (input *i = inputs; i && !err; i = i->next) {
+		if (i->type == OPTION || is_ptx(i) || (ltoir_alone && i->type != INPUT_LTOIR))
+			continue;
+		err = lib->AddData(l, i->type, i->data, i->size, "input");
+		added++;
+	}
+	if (!err && added)
+		text = linked_ptx(lib, l);
+	lib->Destroy(&l);
+	return text;
+}
+
+static void made(const struct library *lib, linker l, const void *image)
+{
+	input *inputs = cuda_link_inputs(l);
+	size_t size = 0;
+	char *text;
+
+	if (!inputs || lib->GetLinkedCubinSize(l, &size) || !cuda_made_wanted(image, size))
+		return;
+	text = link_again(lib, inputs, false);
+	if (!text)
+		text = link_again(lib, inputs, true);
+	text = cuda_link_text(text, inputs, is_ptx);
+	if (text)
+		cuda_made_add(image, size, text);
+	free(text);
+}
+
+/* ---- the calls: `next` is the library's own ---- */
+
+static int Create(int (*next)(linker *l, uint32_t n, const char **options), linker *l, uint32_t n, const char **options)
+{
+	int error = next(l, n, options);
+
+	if (!error)
+		cuda_link_end(*l); /* one of that handle, whose end we did not see */
+	for (uint32_t i = 0; !error && i < n; i++)
+		cuda_link_input(*l, OPTION, options[i], strlen(options[i]));
 	return error;
 }
 
-static int Destroy(linker *l)
+static int AddData(int (*next)(linker l, int type, const void *data, size_t size, const char *name), linker l, int type,
+		   const void *data, size_t size, const char *name)
+{
+	int error = next(l, type, data, size, name);
+
+	if (!error)
+		cuda_link_input(l, type, data, size);
+	return error;
+}
+
+static int AddFile(int (*next)(linker l, int type, const char *path), linker l, int type, const char *path)
+{
+	int error = next(l, type, path);
+
+	if (!error)
+		cuda_link_file(l, type, path);
+	return error;
+}
+
+static int GetLinkedCubin(int (*next)(linker l, void *image), linker l, void *image)
+{
+	int error = next(l, image);
+	void *handle = error || !cuda_active() ? NULL : gpubpf_dlsym_library((void *)next);
+	struct library lib;
+
+	if (handle && find_library(handle, &lib))
+		made(&lib, l, image);
+	if (handle)
+		dlclose(handle);
+	return error;
+}
+
+static int Destroy(int (*next)(linker *l), linker *l)
 {
 	if (l)
 		cuda_link_end(*l);
-	return next.Destroy(l);
+	return next(l);
 }
 
-static int GetLinkedCubinSize(linker l, size_t *size)
+#define REST(...) , __VA_ARGS__)
+
+/* ---- looked up ---- */
+
+/* What was looked up first under each name. */
+static struct {
+#define CALL(function, parameters, arguments) int (*_Atomic function) parameters;
+	CALLS(CALL)
+#undef CALL
+} first;
+
+#define CALL(function, parameters, arguments) \
+	static int found_##function parameters \
+	{ \
+		return function(first.function REST arguments; \
+	}
+CALLS(CALL)
+#undef CALL
+
+/* Is it `function`, by its name alone or as "__nvJitLink..._13_0"? */
+static bool is(const char *symbol, const char *function)
 {
-	return next.GetLinkedCubinSize(l, size);
+	size_t n = strlen(function);
+
+	symbol += symbol[0] == '_' ? strlen("__" PREFIX) : strlen(PREFIX);
+	return !strncmp(symbol, function, n) && (!symbol[n] || (symbol[n] == '_' && symbol[n + 1] >= '0' && symbol[n + 1] <= '9'));
 }
 
 static void *find(const char *symbol)
 {
-#define CALL(function, parameters) \
-	if (!strcmp(symbol, PREFIX #function)) \
-		return (void *)function;
+#define CALL(function, parameters, arguments) \
+	if (is(symbol, #function)) \
+		return (void *)found_##function;
 	CALLS(CALL)
-	CALL(GetLinkedCubinSize, )
 #undef CALL
 	return NULL;
 }
@@ -83,17 +233,46 @@ static void *find(const char *symbol)
 /* Another library of the same names keeps its own functions, all of them. */
 static bool take(const char *symbol, void *real)
 {
-#define CALL(function, parameters) \
-	if (!strcmp(symbol, PREFIX #function)) { \
+#define CALL(function, parameters, arguments) \
+	if (is(symbol, #function)) { \
 		int (*none) parameters = NULL; \
 \
-		return atomic_compare_exchange_strong(&next.function, &none, (int (*) parameters)real) || \
+		return atomic_compare_exchange_strong(&first.function, &none, (int (*) parameters)real) || \
 		       (void *)none == real; \
 	}
 	CALLS(CALL)
-	CALL(GetLinkedCubinSize, (linker l, size_t *size))
 #undef CALL
 	return false;
 }
 
 const struct gpubpf_dlsym_user gpubpf_dlsym_nvjitlink = { PREFIX, find, cuda_next_init, take };
+const struct gpubpf_dlsym_user gpubpf_dlsym_nvjitlink_versions = { "__" PREFIX, find, cuda_next_init, take };
+
+/* ---- linked: the names that the header of each version makes of its functions ---- */
+
+#define VERSIONED(function, parameters, arguments, version) \
+	__attribute__((visibility("default"))) int __##nvJitLink##function##_##version parameters; \
+	int __##nvJitLink##function##_##version parameters \
+	{ \
+		int (*next) parameters = (typeof(next))gpubpf_dlsym_bound("__" PREFIX #function "_" #version, \
+									  __builtin_return_address(0)); \
+\
+		return next ? function(next REST arguments : INTERNAL_ERROR; \
+	}
+#define VERSIONS(function, parameters, arguments) \
+	VERSIONED(function, parameters, arguments, 12_0) \
+	VERSIONED(function, parameters, arguments, 12_1) \
+	VERSIONED(function, parameters, arguments, 12_2) \
+	VERSIONED(function, parameters, arguments, 12_3) \
+	VERSIONED(function, parameters, arguments, 12_4) \
+	VERSIONED(function, parameters, arguments, 12_5) \
+	VERSIONED(function, parameters, arguments, 12_6) \
+	VERSIONED(function, parameters, arguments, 12_8) \
+	VERSIONED(function, parameters, arguments, 12_9) \
+	VERSIONED(function, parameters, arguments, 13_0) \
+	VERSIONED(function, parameters, arguments, 13_1) \
+	VERSIONED(function, parameters, arguments, 13_2) \
+	VERSIONED(function, parameters, arguments, 13_3) \
+	VERSIONED(function, parameters, arguments, 13_4) \
+	VERSIONED(function, parameters, arguments, 13_5)
+CALLS(VERSIONS)

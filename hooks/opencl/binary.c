@@ -12,19 +12,9 @@
 
 #include "core/wire.h"
 #include "hooks/cache.h"
-#include "sha256.h"
 
 #define FOLDER "sources"
 #define MAGIC 0x3165637275734c43ull /* "CLsurce1" */
-
-void ocl_binary_key(const void *data, size_t size, char key[65])
-{
-	uint8_t digest[32];
-
-	gpubpf_sha256(data, size, digest);
-	for (int i = 0; i < 32; i++)
-		snprintf(key + 2 * i, 3, "%02x", digest[i]);
-}
 
 static void put(const char *key, const struct gpubpf_hook_image *image)
 {
@@ -80,7 +70,7 @@ static void keep(struct ocl_program *p, cl_device_id device, const void *binary,
 
 	if (code && code->kind != GPUBPF_IMAGE_OPENCL_BINARY && !ocl_code_image(code, &image) &&
 	    !image.reason) {
-		ocl_binary_key(binary, size, key);
+		gpubpf_cache_key(binary, size, key);
 		put(key, &image);
 	}
 	ocl_code_image_put(&image);

@@ -170,7 +170,6 @@ char *ocl_program_names(struct ocl_program *program); /* malloc'd; NULL: not kno
 struct gpubpf_hook_device *ocl_program_device(struct ocl_program *program, cl_command_queue queue);
 
 /* binary.c */
-void ocl_binary_key(const void *data, size_t size, char key[65]);
 struct ocl_code *ocl_binary_code(const char *key); /* the source of a binary, NULL: not known */
 struct ocl_code *ocl_binary_parse(const void *bytes, size_t size); /* of a file; NULL: it is none of ours */
 

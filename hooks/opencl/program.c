@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hooks/cache.h"
+
 static void read_devices(struct ocl_program *p)
 {
 	cl_uint n = 0;
@@ -295,7 +297,7 @@ ocl_clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_device_id 
 		struct ocl_code *code = ocl_code_new(GPUBPF_IMAGE_OPENCL_BINARY, NULL, 0, "");
 
 		if (code && binaries[i])
-			ocl_binary_key(binaries[i], sizes[i], code->key);
+			gpubpf_cache_key(binaries[i], sizes[i], code->key);
 		ocl_program_built(p, 1, &devices[i], code);
 	}
 	return handle;

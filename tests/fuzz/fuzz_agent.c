@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/parse.c hooks/cache.c hooks/env.c hooks/opencl/binary.c hooks/opencl/code.c
-// SOURCES: hooks/opencl/sha256.c hooks/opencl/special.c backends/spirv/parts.c core/name.c core/wire.c core/session/msg.c core/session/match.c
+// SOURCES: hooks/sha256.c hooks/opencl/special.c backends/spirv/parts.c core/name.c core/wire.c core/session/msg.c core/session/match.c
 // LIBS: -lpthread
 /* Any bytes as what a tool says to the agent, as what the agent finds in its cache, and as a SPIR-V module whose
  * constants are set: taken or refused, and nothing worse. The first byte says which. */

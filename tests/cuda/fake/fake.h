@@ -24,7 +24,36 @@
 #ifndef GPUBPF_TESTS_CUDA_FAKE_H
 #define GPUBPF_TESTS_CUDA_FAKE_H
 
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "hooks/cuda/cuda.h"
+
+/* Machine code of the kernel, "executed" by its text: an ELF with a section of the kernel's name and no PTX that a
+ * reader of cubins would find. malloc'd. */
+static inline char *fake_cubin(const char *kernel, const char *text, size_t *size)
+{
+	Elf64_Ehdr *ehdr;
+	Elf64_Shdr *section;
+	size_t end = sizeof(*ehdr) + ((strlen(text) + 8) & ~7ull);
+	char *image;
+
+	*size = end + 3 * sizeof(*section) + 128;
+	image = calloc(1, *size);
+	ehdr = (Elf64_Ehdr *)image;
+	memcpy(ehdr->e_ident, ELFMAG "\2\1\1", 7);
+	ehdr->e_shoff = end;
+	ehdr->e_shentsize = sizeof(*section);
+	ehdr->e_shnum = 3;
+	ehdr->e_shstrndx = 2;
+	strcpy(image + sizeof(*ehdr), text);
+	section = (Elf64_Shdr *)(image + end);
+	section[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_NOBITS };
+	section[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = *size - 128, .sh_size = 128 };
+	strcpy(stpcpy(image + *size - 127, ".text."), kernel);
+	return image;
+}
 
 enum {
 	FAKE_INVALID_VALUE = 1,

@@ -78,6 +78,8 @@ static CUresult find_variables(struct fake_image *image)
 
 CUresult fake_open(struct fake_image *image, const void *data)
 {
+	if (!memcmp(data, ELFMAG, SELFMAG))
+		data = (const char *)data + sizeof(Elf64_Ehdr); /* fake_cubin() */
 	if (strncmp(data, ".version", 8) && strncmp(data, "//", 2))
 		return FAKE_INVALID_IMAGE;
 	if (strstr(data, "//fake broken"))

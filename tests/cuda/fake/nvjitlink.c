@@ -1,61 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A linker that is not NVIDIA's, by the names of nvJitLink: what it makes, only the fake driver can read. */
+/*
+ * A linker that is not NVIDIA's, by the names of nvJitLink: what it makes, only the fake driver can read. As the real
+ * one it makes PTX with "-ptx", of LTO-IR alone; here that is PTX behind the word "LTO-IR".
+ */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
+enum { CUBIN = 1, PTX, LTOIR, ANY = 10 };
+
 struct fake_linker {
-	char *text;
-	size_t size;
+	char text[1 << 16];
+	int ptx, lto, other;
 };
 
-EXPORT int nvJitLinkCreate(struct fake_linker **l, uint32_t n, const char **options);
-EXPORT int nvJitLinkAddData(struct fake_linker *l, int type, const void *data, size_t size, const char *name);
-EXPORT int nvJitLinkComplete(struct fake_linker *l);
-EXPORT int nvJitLinkGetLinkedCubinSize(struct fake_linker *l, size_t *size);
-EXPORT int nvJitLinkGetLinkedCubin(struct fake_linker *l, void *image);
-EXPORT int nvJitLinkDestroy(struct fake_linker **l);
+/* Each function has the name of its version, too. */
+#define CALL(function, parameters, arguments) \
+	EXPORT int nvJitLink##function parameters; \
+	EXPORT int __nvJitLink##function##_13_0 parameters; \
+	int __nvJitLink##function##_13_0 parameters \
+	{ \
+		return nvJitLink##function arguments; \
+	} \
+	int nvJitLink##function parameters
 
-int nvJitLinkCreate(struct fake_linker **l, uint32_t n, const char **options)
+CALL(Create, (struct fake_linker **l, uint32_t n, const char **options), (l, n, options))
 {
-	*l = calloc(1, sizeof(**l));
-	(*l)->text = strdup("//machine code\n)))\n");
-	(*l)->size = strlen((*l)->text);
+	struct fake_linker *made = calloc(1, sizeof(*made));
+
+	for (uint32_t i = 0; i < n; i++) {
+		made->ptx |= !strcmp(options[i], "-ptx");
+		made->lto |= !strcmp(options[i], "-lto");
+	}
+	if (!made->ptx)
+		strcpy(made->text, "//machine code\n)))\n");
+	*l = made;
 	return 0;
 }
 
-int nvJitLinkAddData(struct fake_linker *l, int type, const void *data, size_t size, const char *name)
+CALL(AddData, (struct fake_linker *l, int type, const void *data, size_t size, const char *name),
+     (l, type, data, size, name))
 {
-	size = strnlen(data, size);
-	l->text = realloc(l->text, l->size + size + 1);
-	memcpy(l->text + l->size, data, size);
-	l->size += size;
-	l->text[l->size] = 0;
+	size_t at = strlen(l->text), head = strlen("LTO-IR");
+
+	if (type == LTOIR && (!l->lto || strncmp(data, "LTO-IR", head)))
+		return 2; /* NVJITLINK_ERROR_MISSING_ARCH, or so */
+	head = type == LTOIR ? head : 0;
+	l->other |= type != LTOIR;
+	snprintf(l->text + at, sizeof(l->text) - at, "%.*s", (int)(strnlen(data, size) - head), (const char *)data + head);
 	return 0;
 }
 
-int nvJitLinkComplete(struct fake_linker *l)
+CALL(AddFile, (struct fake_linker *l, int type, const char *path), (l, type, path))
 {
-	return 0;
+	static char text[1 << 14];
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	if (!f)
+		return 8;
+	fclose(f);
+	return nvJitLinkAddData(l, type, text, n, path);
 }
 
-int nvJitLinkGetLinkedCubinSize(struct fake_linker *l, size_t *size)
+CALL(Complete, (struct fake_linker *l), (l))
 {
-	*size = l->size + 1;
-	return 0;
+	return l->ptx && (l->other || !l->lto) ? 12 : 0;
 }
 
-int nvJitLinkGetLinkedCubin(struct fake_linker *l, void *image)
+CALL(GetLinkedCubinSize, (struct fake_linker *l, size_t *size), (l, size))
 {
-	memcpy(image, l->text, l->size + 1);
-	return 0;
+	*size = strlen(l->text) + 1;
+	return l->ptx ? 6 : 0;
 }
 
-int nvJitLinkDestroy(struct fake_linker **l)
+CALL(GetLinkedCubin, (struct fake_linker *l, void *image), (l, image))
 {
-	free((*l)->text);
+	memcpy(image, l->text, strlen(l->text) + 1);
+	return l->ptx ? 6 : 0;
+}
+
+CALL(GetLinkedPtxSize, (struct fake_linker *l, size_t *size), (l, size))
+{
+	*size = strlen(l->text) + 1;
+	return l->ptx ? 0 : 6;
+}
+
+CALL(GetLinkedPtx, (struct fake_linker *l, char *text), (l, text))
+{
+	memcpy(text, l->text, strlen(l->text) + 1);
+	return l->ptx ? 0 : 6;
+}
+
+CALL(Destroy, (struct fake_linker **l), (l))
+{
 	free(*l);
 	*l = NULL;
 	return 0;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions that we export under names of a library which several versions of may be loaded. The loader has bound all
+ * who need the name to us; which library each of them meant follows from the order in which the loader looks: what is
+ * loaded for everybody, then what the object itself was linked with.
+ */
+#include "dlsym.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool gpubpf_dlsym_ours(const void *address)
+{
+	static const char here;
+	Dl_info theirs, ours;
+
+	return dladdr(address, &theirs) && dladdr(&here, &ours) && theirs.dli_fbase == ours.dli_fbase;
+}
+
+void *gpubpf_dlsym_library(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+/* In the object of that file and what it was linked with. */
+static void *in_file(const char *file, const char *name)
+{
+	void *object = *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *found = object ? gpubpf_dlsym_next()(object, name) : NULL;
+
+	if (object)
+		dlclose(object);
+	return found && !gpubpf_dlsym_ours(found) ? found : NULL;
+}
+
+struct files {
+	char **names;
+	size_t n;
+};
+
+static int add_file(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct files *f = arg;
+	char **grown = realloc(f->names, (f->n + 1) * sizeof(*grown));
+
+	if (!grown)
+		return 1;
+	f->names = grown;
+	f->names[f->n] = strdup(info->dlpi_name);
+	return !f->names[f->n++];
+}
+
+/* Is it the file that defines the function, and not one that needs it? */
+static bool defines(const char *file, const void *function)
+{
+	Dl_info info;
+
+	return dladdr(function, &info) && !strcmp(info.dli_fname, file);
+}
+
+/* What all who were linked with such a library mean, if it is one and the same: for a caller that has our function's
+ * address from one of them. */
+static void *in_all(const char *name)
+{
+	struct files f = { 0 };
+	void *found = NULL;
+	bool several = false;
+
+	dl_iterate_phdr(add_file, &f); /* no object may be opened in there */
+	for (size_t i = 0; i < f.n; i++) {
+		void *one = f.names[i] ? in_file(f.names[i], name) : NULL;
+
+		if (one && !defines(f.names[i], one)) {
+			several |= found && found != one;
+			found = one;
+		}
+		free(f.names[i]);
+	}
+	free(f.names);
+	return several ? NULL : found;
+}
+
+void *gpubpf_dlsym_visible(const char *name, const void *caller)
+{
+	void *found = gpubpf_dlsym_next()(RTLD_NEXT, name);
+	Dl_info info;
+
+	if (!found && caller && dladdr(caller, &info) && info.dli_fname)
+		found = in_file(info.dli_fname, name);
+	return found;
+}
+
+void *gpubpf_dlsym_bound(const char *name, const void *caller)
+{
+	void *found = gpubpf_dlsym_visible(name, caller);
+
+	return found ? found : in_all(name);
+}

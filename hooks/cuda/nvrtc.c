@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVRTC, the compiler that is a library of the toolkit's: asked for machine code (-arch=sm_...), as CuPy and PyTorch
+ * ask, it has the PTX of it too.
+ */
+#include "cuda.h"
+#include "hooks/dlsym.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME "nvrtcGetCUBIN"
+#define INTERNAL_ERROR 11 /* NVRTC_ERROR_INTERNAL_ERROR */
+
+typedef void *program;
+typedef int get_size(program p, size_t *size);
+typedef int get(program p, char *to);
+
+static void made(void *lib, program p, const void *image)
+{
+	get_size *image_size = (get_size *)gpubpf_dlsym_next()(lib, NAME "Size");
+	get_size *text_size = (get_size *)gpubpf_dlsym_next()(lib, "nvrtcGetPTXSize");
+	get *get_text = (get *)gpubpf_dlsym_next()(lib, "nvrtcGetPTX");
+	size_t size, n;
+	char *text;
+
+	if (!image_size || !text_size || !get_text || image_size(p, &size) || !cuda_made_wanted(image, size) ||
+	    text_size(p, &n) || !(text = calloc(1, n + 1)))
+		return;
+	if (!get_text(p, text))
+		cuda_made_add(image, size, text);
+	free(text);
+}
+
+static int get_cubin(get *next, program p, char *image)
+{
+	int error = next(p, image);
+	void *lib = error || !cuda_active() ? NULL : gpubpf_dlsym_library((void *)next);
+
+	if (lib) {
+		made(lib, p, image);
+		dlclose(lib);
+	}
+	return error;
+}
+
+static get *_Atomic first; /* that was looked up */
+
+static int found(program p, char *image)
+{
+	return get_cubin(first, p, image);
+}
+
+static void *find(const char *symbol)
+{
+	return strcmp(symbol, NAME) ? NULL : (void *)found;
+}
+
+/* Another library of the same names keeps its own function. */
+static bool take(const char *symbol, void *real)
+{
+	get *none = NULL;
+
+	return atomic_compare_exchange_strong(&first, &none, (get *)real) || (void *)none == real;
+}
+
+const struct gpubpf_dlsym_user gpubpf_dlsym_nvrtc = { "nvrtc", find, cuda_next_init, take };
+
+__attribute__((visibility("default"))) int nvrtcGetCUBIN(program p, char *image);
+
+int nvrtcGetCUBIN(program p, char *image)
+{
+	get *next = (get *)gpubpf_dlsym_bound(NAME, __builtin_return_address(0));
+
+	return next ? get_cubin(next, p, image) : INTERNAL_ERROR;
+}
