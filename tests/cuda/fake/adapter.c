@@ -273,6 +273,5 @@ int main(int argc, char **argv)
 	survives("basic", "a launch's number that cannot be written", "cuStreamWriteValue64_v2:1",
 		 "refused a launch of its twin with error 2");
 	survives("basic", "copies that fail", "cuMemcpyHtoDAsync_v2:1:999", "memory for maps");
-	cost();
 	return done();
 }

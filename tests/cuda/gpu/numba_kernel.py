@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Numba kernel."""
+"""Numba kernels, linked by nvJitLink: of LTO-IR, and of PTX."""
 import hashlib
 import numpy
 from numba import cuda
@@ -12,8 +12,16 @@ def squares(out):
         out[i] = i * i
 
 
+@cuda.jit(lto=False)
+def more_squares(out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] += i * i
+
+
 out = cuda.to_device(numpy.zeros(64 * 128, dtype=numpy.int64))
 for _ in range(3):
     squares[64, 128](out)
+    more_squares[64, 128](out)
 cuda.synchronize()
-print('digest', hashlib.sha256(out.copy_to_host().tobytes()).hexdigest(), 'kernel *squares* threads', 3 * 64 * 128)
+print('digest', hashlib.sha256(out.copy_to_host().tobytes()).hexdigest(), 'kernel *squares* threads', 6 * 64 * 128)

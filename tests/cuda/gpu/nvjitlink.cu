@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two PTX modules linked at run time to machine code that keeps no PTX: it runs, and the reason is told. */
+/* Modules linked at run time by a library that the program was linked with: of PTX, of LTO-IR, and of both. */
 #include <cuda.h>
 #include <nvJitLink.h>
+#include <nvrtc.h>
 #include "threads.cuh"
 
 static const char kernel[] =
@@ -17,6 +18,21 @@ static const char helper[] =
 	".visible .func (.param .b32 r) mix(.param .b32 a)\n"
 	"{ .reg .b32 %r<3>; ld.param.b32 %r1, [a]; mul.lo.u32 %r2, %r1, 77; st.param.b32 [r], %r2; ret; }\n";
 
+static const char kernel_source[] =
+	"extern \"C\" __device__ unsigned mix(unsigned a);\n"
+	"extern \"C\" __global__ void linked(unsigned *to)\n"
+	"{\n"
+	"	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+	"	to[i] = mix(i);\n"
+	"}\n";
+static const char helper_source[] =
+	"static __device__ unsigned calls;\n"
+	"extern \"C\" __device__ unsigned mix(unsigned a)\n"
+	"{\n"
+	"	atomicAdd(&calls, 1);\n"
+	"	return a * 99;\n"
+	"}\n";
+
 static void good(int error, const char *what)
 {
 	if (!error)
@@ -25,30 +41,71 @@ static void good(int error, const char *what)
 	exit(1);
 }
 
-int main()
+static char arch[32];
+
+/* LTO-IR of a source */
+static std::vector<char> compile(const char *source)
 {
+	const char *options[] = { arch, "-dlto", "-rdc=true" };
+	nvrtcProgram program;
+	size_t size;
+
+	good(nvrtcCreateProgram(&program, source, "part.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+	good(nvrtcCompileProgram(program, 3, options), "nvrtcCompileProgram");
+	good(nvrtcGetLTOIRSize(program, &size), "nvrtcGetLTOIRSize");
+	std::vector<char> ir(size);
+	good(nvrtcGetLTOIR(program, ir.data()), "nvrtcGetLTOIR");
+	good(nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+	return ir;
+}
+
+struct part {
+	nvJitLinkInputType type;
+	const void *data;
+	size_t size;
+};
+
+static uint64_t run(bool lto, const part (&parts)[2], uint64_t hash)
+{
+	const char *options[] = { arch, "-lto" };
 	device_array<unsigned> out(16 * 64);
 	void *args[] = { &out.data };
 	std::vector<char> cubin;
 	nvJitLinkHandle linker;
-	cudaDeviceProp device;
 	CUfunction function;
 	CUmodule module;
-	char arch[32];
 	size_t size;
 
-	check(cudaGetDeviceProperties(&device, 0));
-	snprintf(arch, sizeof(arch), "-arch=sm_%d%d", device.major, device.minor);
-	const char *options[] = { arch };
-	good(nvJitLinkCreate(&linker, 1, options), "nvJitLinkCreate");
-	good(nvJitLinkAddData(linker, NVJITLINK_INPUT_PTX, kernel, sizeof(kernel), "kernel"), "kernel");
-	good(nvJitLinkAddData(linker, NVJITLINK_INPUT_PTX, helper, sizeof(helper), "helper"), "helper");
+	good(nvJitLinkCreate(&linker, lto ? 2 : 1, options), "nvJitLinkCreate");
+	for (const part &p : parts)
+		good(nvJitLinkAddData(linker, p.type, p.data, p.size, "part"), "nvJitLinkAddData");
 	good(nvJitLinkComplete(linker), "nvJitLinkComplete");
 	good(nvJitLinkGetLinkedCubinSize(linker, &size), "nvJitLinkGetLinkedCubinSize");
 	cubin.resize(size);
 	good(nvJitLinkGetLinkedCubin(linker, cubin.data()), "nvJitLinkGetLinkedCubin");
+	good(nvJitLinkDestroy(&linker), "nvJitLinkDestroy");
 	good(cuModuleLoadData(&module, cubin.data()), "cuModuleLoadData");
 	good(cuModuleGetFunction(&function, module, "linked"), "cuModuleGetFunction");
 	good(cuLaunchKernel(function, 16, 1, 1, 64, 1, 1, 0, nullptr, args, nullptr), "cuLaunchKernel");
-	return report(out.digest(), 0);
+	return out.digest(hash);
+}
+
+int main()
+{
+	cudaDeviceProp device;
+	uint64_t hash;
+
+	check(cudaGetDeviceProperties(&device, 0));
+	check(cudaFree(nullptr));
+	snprintf(arch, sizeof(arch), "-arch=sm_%d%d", device.major, device.minor);
+	const std::vector<char> first = compile(kernel_source), second = compile(helper_source);
+	const part ptx[] = { { NVJITLINK_INPUT_PTX, kernel, sizeof(kernel) }, { NVJITLINK_INPUT_PTX, helper, sizeof(helper) } };
+	const part lto[] = { { NVJITLINK_INPUT_LTOIR, first.data(), first.size() },
+			     { NVJITLINK_INPUT_ANY, second.data(), second.size() } };
+	const part both[] = { { NVJITLINK_INPUT_LTOIR, first.data(), first.size() },
+			      { NVJITLINK_INPUT_PTX, helper, sizeof(helper) } };
+
+	hash = run(false, ptx, 1);
+	hash = run(true, lto, hash);
+	return report(run(true, both, hash), 3 * 16 * 64);
 }
