@@ -103,6 +103,7 @@ struct gpubpf_hook_device {
 	atomic_bool dirty;                          /* twins ran since the last pull */
 	atomic_int running;                         /* twins that have not ended */
 	atomic_uint_fast64_t next_pull_ns;
+	uint64_t next_clock_ns;                     /* when its clock may be compared with the host's again */
 	/* drain.c */
 	atomic_bool fresh;                          /* twins were launched since the thread has looked */
 	atomic_bool asleep;                         /* it does not look again soon */
@@ -145,6 +146,7 @@ bool gpubpf_same_file(int fd, const struct stat *known);
 /* clock.c */
 void gpubpf_clock_start(void);                      /* the first of two readings */
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
+void gpubpf_clock_again(struct gpubpf_hook_device *device); /* by the device's lock, while it is idle */
 
 /* twin.c */
 struct gpubpf_twin_set;                             /* the twins of a program on a device */

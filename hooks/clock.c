@@ -4,7 +4,9 @@
  * readings of both clocks give the rate; the first is taken when the agent joins its session, the second
  * when the first twin is ready, so that the time in which twins compile makes the rate exact. A clock that counts
  * nanoseconds by itself, as NVIDIA's, is taken at its word: to read it takes a kernel's time, some microseconds, and
- * of two readings a moment apart they would make a rate that is worse than any crystal's.
+ * of two readings a moment apart they would make a rate that is worse than any crystal's. Crystals drift all the same:
+ * whenever maps are copied while the device is idle both clocks are read again, at most once a second, and what they
+ * differ by is taken off by one word, so that nobody reads half of a change.
  */
 #include "agent.h"
 
@@ -15,6 +17,7 @@
 
 #define BASELINE_NS 10000000ull /* shorter ones are stretched: 50 ns of error are then 5 ppm */
 #define TRIES 8
+#define AGAIN_NS 1000000000ull
 
 struct reading {
 	uint64_t cycles, ns, error_ns;
@@ -121,4 +124,45 @@ void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 			     4 * sizeof(uint64_t)))
 		gpubpf_arena_wait(ops, d->device);
 	pthread_mutex_unlock(&d->lock);
+}
+
+/* What the device's clock, as the header says, is ahead of the host's. */
+static int64_t ahead(const struct gpubpf_arena_hdr *hdr, const struct reading *now)
+{
+	__int128 cycles = (int64_t)(now->cycles - hdr->clock_cycles);
+
+	return (int64_t)(hdr->clock_ns - now->ns) + (int64_t)(cycles * (__int128)hdr->clock_mult >> 32);
+}
+
+/* The header's clock_ns alone changes: a device reads the old one or the new one. */
+static void correct(struct gpubpf_hook_device *d, int64_t by)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	struct gpubpf_arena_hdr *hdr = d->host;
+
+	__atomic_fetch_sub(&hdr->clock_ns, by, __ATOMIC_RELAXED);
+	if (!d->shared && !ops->arena_push(d->device, offsetof(struct gpubpf_arena_hdr, clock_ns), &hdr->clock_ns,
+					   sizeof(hdr->clock_ns)))
+		gpubpf_arena_wait(ops, d->device);
+}
+
+void gpubpf_clock_again(struct gpubpf_hook_device *d)
+{
+	struct gpubpf_arena_hdr *hdr = d->host;
+	uint32_t clock = gpubpf_hook_ops->device->caps(d->device)->clock;
+	uint64_t size, started = gpubpf_now_ns();
+	struct reading now;
+	int64_t by;
+
+	if (!__atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE) || started < d->next_clock_ns)
+		return;
+	d->next_clock_ns = started + AGAIN_NS;
+	if (read_clock(clock == GPUBPF_CLOCK_TSC ? NULL : d, &now) < 0)
+		return;
+	by = ahead(hdr, &now);
+	size = by < 0 ? -(uint64_t)by : (uint64_t)by;
+	if (size + now.error_ns > hdr->clock_error_ns)
+		hdr->clock_error_ns = size + now.error_ns; /* so wrong were times until now */
+	if (size > now.error_ns)
+		correct(d, by);
 }

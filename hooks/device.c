@@ -28,6 +28,7 @@
 #define DRAINS 4       /* of rings in one copy: kernels may put out as fast as they are emptied */
 #define LAST_RECORDS_NS 5000000000ull /* for a reader to make room in the mirror */
 #define SETTLE_MS 2000 /* for kernels that run when their context or the process ends */
+#define EXIT_NS 20000000000ull     /* for all of that at exit, of which the driver may never answer */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
 static struct gpubpf_hook_device *devices;
@@ -112,7 +113,7 @@ uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
 
-	return hdr->clock_ns - hdr->clock_cycles;
+	return __atomic_load_n(&hdr->clock_ns, __ATOMIC_RELAXED) - hdr->clock_cycles;
 }
 
 uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)
@@ -364,6 +365,8 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *l
 		gpubpf_board_copying(d->ordinal);
 		may = take_dirty(d, patience_ms);
 		whole = may && !atomic_load(&d->dirty);
+		if (gpubpf_hook_ops->device->settle && whole)
+			gpubpf_clock_again(d);
 		err = may ? copy_back(d, patience_ms, left) : 0;
 		if (whole && !err)
 			gpubpf_board_copied(d->ordinal);
@@ -474,8 +477,7 @@ static bool all_ended(struct gpubpf_hook_device *d)
 	return !atomic_load(&d->running);
 }
 
-/* Registered when the first such device is made ready, so that it runs before the runtime's own handlers
- * that came earlier. Afterwards nobody of ours calls the runtime. */
+/* Afterwards nobody of ours calls the runtime. */
 void gpubpf_device_leave(void)
 {
 	struct timespec until;
@@ -497,10 +499,46 @@ void gpubpf_device_leave(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	bool left;
+} leave = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void *leave_aside(void *arg)
+{
+	gpubpf_device_leave();
+	pthread_mutex_lock(&leave.lock);
+	leave.left = true;
+	pthread_cond_signal(&leave.ended);
+	pthread_mutex_unlock(&leave.lock);
+	return NULL;
+}
+
+/* Registered when the first such device is made ready, so that it runs before the runtime's own handlers that came
+ * earlier. A driver that never answers keeps a thread of ours, not the program. */
+static void leave_in_time(void)
+{
+	uint64_t deadline = gpubpf_now_ns() + EXIT_NS;
+
+	gpubpf_cond_init(&leave.ended);
+	if (gpubpf_thread_start(leave_aside, NULL) < 0) {
+		gpubpf_device_leave();
+		return;
+	}
+	pthread_mutex_lock(&leave.lock);
+	while (!leave.left && gpubpf_now_ns() < deadline)
+		gpubpf_cond_wait_until(&leave.ended, &leave.lock, deadline);
+	if (!leave.left)
+		gpubpf_hook_note("the driver did not answer for %llu s when the program ended: maps may lack what was not "
+				 "copied yet; the program ends without us", EXIT_NS / 1000000000);
+	pthread_mutex_unlock(&leave.lock);
+}
+
 static void copied(void)
 {
 	if (!atomic_exchange(&any_copied, true))
-		atexit(gpubpf_device_leave);
+		atexit(leave_in_time);
 }
 
 bool gpubpf_device_copied(void)

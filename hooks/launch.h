@@ -83,7 +83,7 @@ struct gpubpf_hook_device *gpubpf_hook_device_add(const void *key, const struct 
 void gpubpf_hook_device_end(const void *key);
 bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device);
 const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device);
-/* What CLOCK_MONOTONIC is ahead of a device's clock that counts ns; stands once a twin is loaded. */
+/* What CLOCK_MONOTONIC is ahead of a device's clock that counts ns, as last measured; known once a twin is loaded. */
 uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *device);
 uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device); /* what twins get; 0 before */
 

@@ -34,7 +34,7 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	/* ns = clock_ns + (cycles - clock_cycles) * clock_mult / 2^32; mult 2^32 if cycles are ns, 0 until
 	 * the agent has calibrated */
 	u64 clock_cycles, clock_ns, clock_mult;
-	u64 clock_error_ns;      /* measured uncertainty */
+	u64 clock_error_ns;      /* measured uncertainty: the largest that was seen */
 	u64 thread_drops;        /* look-ups in per-thread maps by threads beyond `threads` */
 	u64 print_ring;          /* offset of the layout of the ring for prints; 0 none */
 	u64 pad[19];

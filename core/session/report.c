@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "core/facts.h"
 #include "match.h"
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
@@ -36,6 +37,21 @@ uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s)
 		drops += __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->thread_drops,
 					 __ATOMIC_RELAXED);
 	return drops;
+}
+
+uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	uint64_t error = 0, one;
+	bool asked = false;
+
+	for (uint32_t i = 0; i < unit->nprogs; i++)
+		asked |= unit->progs[i].facts && unit->progs[i].facts->clock;
+	for (uint32_t i = 0; asked && i < s->narenas; i++) {
+		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns, __ATOMIC_RELAXED);
+		error = one > error ? one : error;
+	}
+	return error;
 }
 
 uint64_t gpubpf_report_drops(const struct gpubpf_session *s)

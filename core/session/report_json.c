@@ -318,6 +318,8 @@ int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 	if (!opts->maps_only) {
 		list_kept(s, root);
 		add_u64(root, "dropped", gpubpf_report_drops(s));
+		if (gpubpf_report_clock_error(s))
+			add_u64(root, "clock_error_ns", gpubpf_report_clock_error(s));
 		add_u64(root, "processes", s->nprocesses);
 		add_u64(root, "devices", s->ndevices);
 		json_object_object_add(root, "cost", list_cost(s));

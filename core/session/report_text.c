@@ -415,6 +415,14 @@ static void show_events(const struct gpubpf_session *s, FILE *out)
 			(unsigned long long)(s->nrecords - s->nkept));
 }
 
+static void show_clock(const struct gpubpf_session *s, FILE *out)
+{
+	uint64_t error = gpubpf_report_clock_error(s);
+
+	if (error)
+		fprintf(out, "times: within %.1f us of CLOCK_MONOTONIC, as measured\n", error / 1e3);
+}
+
 static void show_drops(const struct gpubpf_session *s, FILE *out)
 {
 	uint64_t prints = gpubpf_report_print_drops(s), threads = gpubpf_report_thread_drops(s);
@@ -456,6 +464,7 @@ int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 		return err;
 	show_events(s, out);
 	show_drops(s, out);
+	show_clock(s, out);
 	show_cost(s, out);
 	return 0;
 }

@@ -176,6 +176,8 @@ struct cuda_twin_handle {
 	CUfunction f;
 	CUcontext context;
 	CUdeviceptr launch, pid;     /* words that a launch in a stream writes; 0: the probes do not ask */
+	CUdeviceptr clock;           /* and the clock's offset, which it writes when another was measured */
+	atomic_uint_fast64_t offset; /* that the word has */
 	struct cuda_function *original;
 	atomic_int attribute[CUDA_ATTRIBUTES]; /* what the twin has */
 	atomic_int cache_config;

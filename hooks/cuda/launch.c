@@ -162,31 +162,51 @@ static void tell_of_streams(struct cuda_twin_handle *t, const struct cuda_call *
 				 "overlap, its probes may read each other's launch number");
 }
 
+/* A stream that the launch does not name is the current context's, and may be another's than the twin's. */
+static bool is_own_stream(const struct cuda_call *c, const struct cuda_twin_handle *t)
+{
+	CUcontext current = NULL;
+
+	return names_stream(c) || (!cuda_next.cuCtxGetCurrent(&current) && current == t->context);
+}
+
+typedef CUresult write_word(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags);
+
+/* Where it cannot be written, times go on by the one of before. */
+static void write_offset(const struct cuda_call *c, uint64_t offset, struct cuda_twin_handle *t, write_word *write)
+{
+	atomic_store_explicit(&t->offset, offset, memory_order_relaxed);
+	if (write)
+		write(c->stream, t->clock, offset, 0);
+}
+
 /* In the order of the stream. A graph shall have the program's nodes and no others: it may be one that the
  * device launches, which takes kernels alone, or be compared with another. */
 static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_launch *l,
 			    struct cuda_twin_handle *t)
 {
-	CUresult (*write)(CUstream, CUdeviceptr, uint64_t, unsigned) =
-		c->per_thread ? cuda_next.cuStreamWriteValue64_ptsz : cuda_next.cuStreamWriteValue64;
-	CUcontext current = NULL;
+	write_word *write = c->per_thread ? cuda_next.cuStreamWriteValue64_ptsz : cuda_next.cuStreamWriteValue64;
+	uint64_t offset = t->clock ? gpubpf_hook_device_clock_offset(l->device) : 0;
+	bool stale = t->clock && atomic_load_explicit(&t->offset, memory_order_relaxed) != offset;
 	CUresult error = 0;
 
-	if (!(t->launch || t->pid))
+	if (!(t->launch || t->pid || stale))
 		return 0;
 	if (c->node || captured(c)) {
 		if (t->launch)
 			tell_of_graphs();
 		return 0;
 	}
-	if (!names_stream(c) && (cuda_next.cuCtxGetCurrent(&current) || current != t->context))
-		return CUDA_ERROR_INVALID_CONTEXT; /* that stream is of another */
+	if (!is_own_stream(c, t))
+		return t->launch || t->pid ? CUDA_ERROR_INVALID_CONTEXT : 0;
 	if (t->launch)
 		tell_of_streams(t, c);
 	if (t->launch)
 		error = write(c->stream, t->launch, l->number, 0);
 	if (!error && t->pid)
 		error = write(c->stream, t->pid, l->pid_tgid, 0);
+	if (!error && stale)
+		write_offset(c, offset, t, write);
 	return error;
 }
 

@@ -192,10 +192,11 @@ static CUdeviceptr optional_word(CUmodule module, const char *name)
 	return cuda_own.module_global(&at, &size, module, name) ? 0 : at;
 }
 
-static CUresult store_clock(struct module *m)
+static CUresult store_clock(struct module *m, struct cuda_twin_handle *t)
 {
-	return optional_word(m->module, CLOCK_WORD) ?
-		store_word(m->module, CLOCK_WORD, gpubpf_hook_device_clock_offset(m->device)) : 0;
+	t->offset = gpubpf_hook_device_clock_offset(m->device);
+	t->clock = optional_word(m->module, CLOCK_WORD);
+	return t->clock ? store_word(m->module, CLOCK_WORD, t->offset) : 0;
 }
 
 /* For launches of graphs, which write nothing: this process at least. */
@@ -219,7 +220,7 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	if (optional_word(m->module, ARENA_WORD))
 		error = store_word(m->module, ARENA_WORD, gpubpf_hook_device_arena(m->device));
 	if (!error)
-		error = store_clock(m);
+		error = store_clock(m, t);
 	if (!error)
 		error = store_pid(t);
 	if (!error)

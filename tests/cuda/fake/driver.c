@@ -40,7 +40,11 @@ CUresult fake_check(const char *symbol)
 		int at = 1, code = FAKE_OUT_OF_MEMORY;
 
 		sscanf(fail + n, ":%d:%d", &at, &code);
-		if (atomic_fetch_add(&calls, 1) + 1 == at)
+		if (atomic_fetch_add(&calls, 1) + 1 != at)
+			code = 0;
+		while (code < 0)
+			pause();
+		if (code)
 			return code;
 	}
 	return fake_current() ? fake_current()->broken : 0;

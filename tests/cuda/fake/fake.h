@@ -16,7 +16,9 @@
  * stream are not allowed while a stream is captured and break the capture; handles are given out again;
  * what belonged to a destroyed context is invalid.
  * So is a stream of it, to copies. A graph that is instantiated for launches by the device has kernels alone.
- *   FAKE_CUDA_FAIL=WHAT:N[:CODE]  the N-th call of WHAT (a driver symbol; "twin": a load of a twin) fails
+ *   FAKE_CUDA_FAIL=WHAT:N[:CODE]  the N-th call of WHAT (a driver symbol; "twin": a load of a twin) fails, or, with a
+ *                                 negative code, never returns
+ *   FAKE_CUDA_DRIFT=PPM            the device's clock is so much faster than the host's
  *   FAKE_CUDA_SLOW=MS              loading a twin takes so long
  *   FAKE_CUDA_LINGER=MS           to find a program's variable takes so long; its module must not go meanwhile
  *   FAKE_CUDA_DEVICES=N           how many devices there are (2); CUDA_VISIBLE_DEVICES picks of them

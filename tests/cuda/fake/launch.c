@@ -6,6 +6,7 @@
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "maps/host.h"
 #include "tests/hooks/fake_tool.h"
@@ -100,6 +101,18 @@ static void count_calls(CUmodule m, uint64_t threads)
 	}
 }
 
+/* The agent's kernel that reads the device's clock. */
+static void read_clock(uint64_t to)
+{
+	const char *drift = getenv("FAKE_CUDA_DRIFT");
+	struct timespec ts;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	*(uint64_t *)to = now + now / 1000000 * (drift ? atoi(drift) : 0);
+}
+
 void fake_run(const struct fake_launch *l)
 {
 	const char *at, *to;
@@ -109,6 +122,8 @@ void fake_run(const struct fake_launch *l)
 		*(uint64_t *)l->write_at = l->write_value;
 		return;
 	}
+	if (!strcmp(l->f->entry->name, "gpubpf_clock"))
+		read_clock(l->target);
 	if (!strncmp(l->f->entry->name, "gpubpf_twin_", 12))
 		count_calls(l->f->module, l->threads);
 	at = l->f->entry->from;
