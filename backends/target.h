@@ -47,7 +47,8 @@ struct gpubpf_image {
 	const char *options;       /* build options, "" if none */
 	const struct gpubpf_header *headers; /* clCompileProgram */
 	uint32_t nheaders;
-	const char *cwd;           /* the application's, for relative -I; "" unknown */
+	const char *cwd;           /* the application's when it built, for relative -I; "" unknown */
+	uint64_t built_ns;         /* then, by CLOCK_REALTIME; 0: includes no files */
 };
 
 struct gpubpf_header {

@@ -37,6 +37,8 @@ struct gpubpf_hook_image {
 		size_t size;
 	} *headers;
 	uint32_t nheaders;
+	const char *cwd;     /* both as struct gpubpf_image has them; NULL: "" */
+	uint64_t built_ns;
 	const char *kernels; /* names of all its kernels, separated by ';'; NULL: not known */
 	const char *reason;  /* not NULL: the program cannot be probed, why */
 };

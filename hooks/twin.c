@@ -118,6 +118,8 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	gpubpf_put_u32(&w, wanted_names(names, NULL));
 	wanted_names(names, &w);
 	gpubpf_put_u32(&w, 0);
+	gpubpf_put_str(&w, image->cwd ? image->cwd : "");
+	gpubpf_put_u64(&w, image->built_ns);
 	fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
 	if (fds[0] < 0 || fds[1] < 0)
 		err = fds[0] < 0 ? fds[0] : fds[1];

@@ -147,7 +147,7 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 	if (err < 0)
 		return err;
 	args->n = 0;
-	args->arg = gpubpf_pool_alloc(pool, words.n + strlen(caps->extensions) + 32, sizeof(*args->arg));
+	args->arg = gpubpf_pool_alloc(pool, words.n + strlen(caps->extensions) + 34, sizeof(*args->arg));
 	if (!args->arg)
 		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
@@ -161,6 +161,10 @@ int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpub
 	add(args, std);
 	err = add_extensions(args, std, caps->extensions, pool);
 	add_options(args, &words);
+	if (source->cwd && source->cwd[0]) { /* for relative -I */
+		add(args, "-working-directory");
+		add(args, source->cwd);
+	}
 	if (source->nheaders)
 		add(args, "-I" GPUBPF_CL_FOLDER);
 	return err;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "clread_int.h"
 #include "core/diag.h"
@@ -271,15 +272,26 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 	return r->failed ? CXChildVisit_Break : CXChildVisit_Continue;
 }
 
+static bool is_newer(const struct reader *r, const char *name)
+{
+	struct stat st;
+
+	return r->source->built_ns && stat(name, &st) == 0 &&
+	       st.st_ctim.tv_sec * 1000000000ull + st.st_ctim.tv_nsec > r->source->built_ns;
+}
+
 /* FNV-1a over what was included: a cache must miss when a header changes. */
 static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
 {
 	struct reader *r = data;
+	const char *name = depth ? clread_text(r, clang_File_tryGetRealPathName(file)) : NULL;
 	size_t size = 0;
 	const char *text = depth ? clang_getFileContents(r->tu, file, &size) : NULL;
 
 	for (size_t i = 0; text && i < size; i++)
 		r->unit->includes = (r->unit->includes ^ (uint8_t)text[i]) * 0x100000001b3ull;
+	if (name && is_newer(r, name))
+		r->newer = name;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -297,6 +309,9 @@ static int read_unit(struct reader *r, struct gpubpf_diag *diag)
 		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the program's source");
 		return -ENOMEM;
 	}
+	if (r->newer)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s, which the program includes, was changed "
+				       "after it was built: what was compiled is not known", r->newer);
 	if (r->unit->nmacros)
 		qsort(r->unit->macro, r->unit->nmacros, sizeof(*r->unit->macro), compare_names);
 	return 0;

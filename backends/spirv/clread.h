@@ -37,6 +37,7 @@ struct gpubpf_cl_source {
 	const char *options, *cwd;
 	const struct gpubpf_header *headers;
 	uint32_t nheaders;
+	uint64_t built_ns;               /* files that changed since are not what was compiled; 0: not known */
 };
 
 /* Read; everything lies in the pool. 0, -ENOMEM, or -EINVAL and a diagnostic if nothing can be read. */

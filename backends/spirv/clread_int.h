@@ -41,6 +41,7 @@ struct reader {
 	uint32_t *bucket;        /* hash of functions: index + 1 */
 	uint32_t nbuckets;
 	uint32_t current;        /* function being walked */
+	const char *newer;       /* an included file that changed after the build */
 	bool globals;            /* a writable program-scope variable was seen */
 };
 

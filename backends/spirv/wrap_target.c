@@ -50,16 +50,16 @@ static int open_parts(struct program *p, const struct gpubpf_image *image, struc
 }
 
 /* NUL bytes end a source for OpenCL's compilers; so they do here. */
-static int read_part(struct program *p, uint32_t i, const char *cwd, const struct gpubpf_device_caps *caps,
-		     struct gpubpf_diag *diag)
+static int read_part(struct program *p, uint32_t i, const struct gpubpf_image *image,
+		     const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_cl_part *part = &p->parts.part[i];
 	const char *text = gpubpf_pool_strndup(&p->pool, part->data, strnlen(part->data, part->size));
 
 	if (!text)
 		return -ENOMEM;
-	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), part->options, cwd, part->headers,
-						  part->nheaders };
+	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), part->options, image->cwd,
+						  part->headers, part->nheaders, image->built_ns };
 	return gpubpf_cl_read(&p->source[i], caps, &p->pool, &p->unit[i], diag);
 }
 
@@ -76,7 +76,7 @@ static int program_read(struct program *p, const struct gpubpf_image *image,
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->parts.nparts && err == 0; i++) {
 		if (p->parts.part[i].kind == GPUBPF_IMAGE_OPENCL_C)
-			err = read_part(p, i, image->cwd, caps, diag);
+			err = read_part(p, i, image, caps, diag);
 		for (uint32_t k = 0; k < p->unit[i].nkernels; k++)
 			p->globals |= p->unit[i].kernel[k].info.flags & GPUBPF_KINFO_GLOBALS;
 	}

@@ -48,7 +48,8 @@ struct gpubpf_twin_req {
 	uint32_t arena;            /* index in the session: its layout */
 	enum gpubpf_image_kind kind;
 	char *options;
-	char cwd[256];             /* the program's folder, for relative -I; "" unknown */
+	char cwd[256];             /* as struct gpubpf_image says */
+	uint64_t built_ns;
 	int image_fd, headers_fd;
 	struct gpubpf_twin_header {
 		char name[256];

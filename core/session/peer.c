@@ -162,17 +162,9 @@ static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	if (!err)
 		err = get_kernels(s, req, r);
 	gpubpf_get_u32(r); /* flags: none are defined */
+	gpubpf_get_str(r, req->cwd, sizeof(req->cwd));
+	req->built_ns = gpubpf_get_u64(r);
 	return !err && r->failed ? -EPROTO : err;
-}
-
-static void get_cwd(const struct gpubpf_peer *peer, char *buf, size_t size)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%u/cwd", peer->pid);
-	n = readlink(link, buf, size - 1);
-	buf[n > 0 && (size_t)n < size - 1 ? n : 0] = 0;
 }
 
 static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
@@ -191,7 +183,6 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	req->seq = msg->seq;
 	req->caps = dev->caps;
 	req->arena = dev->arena;
-	get_cwd(peer, req->cwd, sizeof(req->cwd));
 	err = get_request(s, req, &msg->payload);
 	if (err < 0) {
 		gpubpf_twin_req_free(req);

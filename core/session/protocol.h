@@ -48,7 +48,8 @@ enum gpubpf_msg {
 	GPUBPF_MSG_ARENA = 4,
 	/* agent -> tool; fds: image, then headers' container if any. u32 device, u32 kind, str options,
 	 * u32 n headers x { str name, u64 offset, u64 size in fd 1 }, u32 n kernels x { str whole name } that
-	 * are matched and wanted, u32 flags. Asks for a twin. Elsewhere names are short: core/name.h */
+	 * are matched and wanted, u32 flags, str folder that its relative paths began in, u64 when it was
+	 * built (as struct gpubpf_image says). Asks for a twin. Elsewhere names are short: core/name.h */
 	GPUBPF_MSG_TWIN = 5,
 	/* tool -> agent, answer; fd: the vendor binary or image. u32 kind, str options, u32 n x
 	 * { str kernel, u64 kernel id, str twin (name in the image; "" if refused), u32 flags (enum

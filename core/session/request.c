@@ -153,6 +153,7 @@ int gpubpf_image_copy(const struct gpubpf_twin_req *req, struct gpubpf_image_cop
 	copy->image = (struct gpubpf_image){
 		.data = copy->data, .size = size, .kind = req->kind, .options = req->options,
 		.headers = copy->headers, .nheaders = req->nheaders, .cwd = req->cwd,
+		.built_ns = req->built_ns,
 	};
 	return err;
 }
@@ -172,6 +173,13 @@ static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
 	sha256_update(ctx, size, data);
 }
 
+/* What it includes is known when it is read: only the same build is sure to have read the same. */
+static bool may_include(const struct gpubpf_image *image)
+{
+	return image->built_ns && (memmem(image->data, image->size, "include", strlen("include")) ||
+				   strstr(image->options, "include"));
+}
+
 void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req,
 		     const struct gpubpf_image *image, uint8_t key[32])
 {
@@ -184,6 +192,8 @@ void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_re
 	hash_bytes(&ctx, image->data, image->size);
 	hash_bytes(&ctx, image->options, strlen(image->options));
 	hash_bytes(&ctx, image->cwd, strlen(image->cwd));
+	if (may_include(image))
+		hash_bytes(&ctx, &image->built_ns, sizeof(image->built_ns));
 	for (uint32_t i = 0; i < image->nheaders; i++) {
 		hash_bytes(&ctx, image->headers[i].name, strlen(image->headers[i].name));
 		hash_bytes(&ctx, image->headers[i].data, image->headers[i].size);

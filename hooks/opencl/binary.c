@@ -14,16 +14,19 @@
 #include "hooks/cache.h"
 
 #define FOLDER "sources"
-#define MAGIC 0x3165637275734c43ull /* "CLsurce1" */
+#define MAGIC 0x3265637275734c43ull /* "CLsurce2" */
 
 static void put(const char *key, const struct gpubpf_hook_image *image)
 {
+	const char *cwd = image->cwd ? image->cwd : "";
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_u64(&w, MAGIC);
 	gpubpf_put_u32(&w, image->kind);
 	gpubpf_put_bytes(&w, image->options, strlen(image->options) + 1);
 	gpubpf_put_bytes(&w, image->data, image->size);
+	gpubpf_put_bytes(&w, cwd, strlen(cwd) + 1);
+	gpubpf_put_u64(&w, image->built_ns);
 	if (!w.failed)
 		gpubpf_cache_put(FOLDER, key, w.data, w.size);
 	gpubpf_writer_finish(&w);
@@ -31,9 +34,11 @@ static void put(const char *key, const struct gpubpf_hook_image *image)
 
 struct ocl_code *ocl_binary_parse(const void *bytes, size_t size)
 {
-	const char *options, *data;
+	const char *options, *data, *cwd;
 	struct gpubpf_reader r;
-	size_t noptions, ndata;
+	size_t noptions, ndata, ncwd;
+	struct ocl_code *code;
+	uint64_t built_ns;
 	uint32_t kind;
 
 	gpubpf_reader_init(&r, bytes, size);
@@ -42,11 +47,19 @@ struct ocl_code *ocl_binary_parse(const void *bytes, size_t size)
 	kind = gpubpf_get_u32(&r);
 	options = gpubpf_get_bytes(&r, &noptions);
 	data = gpubpf_get_bytes(&r, &ndata);
-	if (!gpubpf_reader_done(&r) || !noptions || options[noptions - 1] ||
+	cwd = gpubpf_get_bytes(&r, &ncwd);
+	built_ns = gpubpf_get_u64(&r);
+	if (!gpubpf_reader_done(&r) || !noptions || options[noptions - 1] || !ncwd || ncwd > OCL_CWD_MAX ||
+	    cwd[ncwd - 1] ||
 	    (kind != GPUBPF_IMAGE_OPENCL_C && kind != GPUBPF_IMAGE_SPIRV &&
 	     kind != GPUBPF_IMAGE_OPENCL_PARTS))
 		return NULL;
-	return ocl_code_new(kind, data, ndata, options);
+	code = ocl_code_new(kind, data, ndata, options);
+	if (code) {
+		code->cwd = strdup(cwd);
+		code->built_ns = built_ns;
+	}
+	return code;
 }
 
 struct ocl_code *ocl_binary_code(const char *key)

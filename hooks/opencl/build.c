@@ -16,8 +16,10 @@ static struct ocl_code *with_options(struct ocl_program *p, const char *options)
 	if (!from)
 		return NULL; /* binaries keep what they have */
 	code = ocl_code_new(from->kind, from->data, from->size, options);
-	if (code)
-		code->reason = from->reason;
+	if (!code)
+		return NULL;
+	code->reason = from->reason;
+	ocl_code_built(code);
 	return code;
 }
 

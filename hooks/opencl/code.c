@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "backends/spirv/parts.h"
 
@@ -31,6 +33,19 @@ struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, siz
 	return c;
 }
 
+void ocl_code_built(struct ocl_code *code)
+{
+	char cwd[OCL_CWD_MAX];
+	struct timespec now;
+
+	if (code->kind == GPUBPF_IMAGE_SPIRV)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	code->built_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	if (getcwd(cwd, sizeof(cwd)))
+		code->cwd = strdup(cwd);
+}
+
 struct ocl_code *ocl_code_ref(struct ocl_code *code)
 {
 	if (code)
@@ -51,6 +66,7 @@ void ocl_code_put(struct ocl_code *code)
 	free(code->headers);
 	free(code->parts);
 	free(code->options);
+	free(code->cwd);
 	free(code->data);
 	free(code);
 }
@@ -85,6 +101,20 @@ static int flatten(const struct ocl_code *code, struct gpubpf_cl_part *out, uint
 }
 
 _Static_assert(sizeof(struct gpubpf_hook_header) == sizeof(struct gpubpf_header), "the same three members");
+
+/* Parts that were compiled in several folders have no relative paths. The earliest build counts. */
+static void note_build(const struct ocl_code *code, struct gpubpf_hook_image *image, bool *several)
+{
+	for (uint32_t i = 0; i < code->nparts; i++)
+		note_build(code->parts[i], image, several);
+	if (!code->built_ns || code->parts)
+		return;
+	if (!image->built_ns || code->built_ns < image->built_ns)
+		image->built_ns = code->built_ns;
+	if (image->cwd && code->cwd && strcmp(image->cwd, code->cwd))
+		*several = true;
+	image->cwd = code->cwd ? code->cwd : image->cwd;
+}
 
 static int parts_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 {
@@ -127,6 +157,7 @@ static int plain_image(const struct ocl_code *code, struct gpubpf_hook_image *im
 int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 {
 	struct ocl_code *source;
+	bool several = false;
 	int err;
 
 	image->reason = code->reason;
@@ -142,7 +173,10 @@ int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image)
 		ocl_code_put(source);
 		return err;
 	}
-	return code->nparts || code->nheaders ? parts_image(code, image) : plain_image(code, image);
+	err = code->nparts || code->nheaders ? parts_image(code, image) : plain_image(code, image);
+	note_build(code, image, &several);
+	image->cwd = image->cwd && !several ? strdup(image->cwd) : NULL;
+	return err;
 }
 
 void ocl_code_image_put(struct gpubpf_hook_image *image)
@@ -150,4 +184,5 @@ void ocl_code_image_put(struct gpubpf_hook_image *image)
 	free((void *)image->data);
 	free((void *)image->options);
 	free((void *)image->kernels);
+	free((void *)image->cwd);
 }

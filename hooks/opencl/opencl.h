@@ -113,12 +113,16 @@ cl_uint ocl_context_references(cl_context handle);
 int ocl_context_held(struct ocl_context *context, cl_uint before);
 
 /* code.c: what a program is made of; immutable, shared */
+#define OCL_CWD_MAX 256             /* with its NUL: what the session takes */
+
 struct ocl_code {
 	atomic_uint refs;
 	enum gpubpf_image_kind kind;  /* OPENCL_C, SPIRV, OPENCL_BINARY (then: key), OPENCL_PARTS */
 	void *data;
 	size_t size;
 	char *options;
+	char *cwd;                    /* when it was built, and then; NULL, 0: not built from here */
+	uint64_t built_ns;
 	struct gpubpf_hook_header *headers;
 	uint32_t nheaders;
 	struct ocl_code **parts;      /* of clLinkProgram */
@@ -128,6 +132,7 @@ struct ocl_code {
 };
 
 struct ocl_code *ocl_code_new(enum gpubpf_image_kind kind, const void *data, size_t size, const char *options);
+void ocl_code_built(struct ocl_code *code); /* now, here: which files it may include */
 struct ocl_code *ocl_code_ref(struct ocl_code *code);
 void ocl_code_put(struct ocl_code *code);
 int ocl_code_image(const struct ocl_code *code, struct gpubpf_hook_image *image);

@@ -2,6 +2,8 @@
 /*
  * corners callback: a kernel launched in the callback of an event, where a runtime may have lent its only thread.
  * corners reload: a program that loads the OpenCL loader, lets go of it, and loads it again.
+ * corners header FOLDER: a program includes a file of FOLDER, which is on a relative path, and leaves; then one that
+ *   is changed after the build.
  * Prints what the kernels computed, exits with 42; 77: no device.
  */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CALLS(CALL) \
 	CALL(clGetPlatformIDs) CALL(clGetDeviceIDs) CALL(clCreateContext) CALL(clReleaseContext) \
@@ -55,14 +58,33 @@ static void close_device(void)
 	dlclose(loader);
 }
 
+static const char *folder; /* where the folder of the header lies that the program includes */
+static enum { STAY, LEAVE, CHANGE } after_build;
+
+static void write_header(int n)
+{
+	FILE *f = fopen("folder/step.h", "w");
+
+	fprintf(f, "#define STEP %d\n", n);
+	fclose(f);
+}
+
+static void begin_in_folder(int n)
+{
+	if (chdir(folder))
+		exit(1);
+	write_header(n);
+}
+
 static cl_kernel make_kernel(const char *name, cl_mem data)
 {
-	const char *text = "__kernel void step_one(__global int *v) { v[get_global_id(0)] += 1; }\n"
-			   "__kernel void step_two(__global int *v) { v[get_global_id(0)] += 2; }\n";
-	cl_program program = cl.clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+	const char *text[] = { folder ? "#include \"step.h\"\n" : "#define STEP 2\n",
+			       "__kernel void step_one(__global int *v) { v[get_global_id(0)] += 1; }\n"
+			       "__kernel void step_two(__global int *v) { v[get_global_id(0)] += STEP; }\n" };
+	cl_program program = cl.clCreateProgramWithSource(context, 2, text, NULL, NULL);
 	cl_kernel kernel;
 
-	cl.clBuildProgram(program, 0, NULL, "", NULL, NULL);
+	cl.clBuildProgram(program, 0, NULL, folder ? "-I folder" : "", NULL, NULL);
 	kernel = cl.clCreateKernel(program, name, NULL);
 	cl.clReleaseProgram(program);
 	cl.clSetKernelArg(kernel, 0, sizeof(data), &data);
@@ -106,6 +128,10 @@ static void run(const char *name, int callback)
 	cl_mem data = cl.clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, sizeof(v), v, NULL);
 	cl_kernel kernel = make_kernel(name, data);
 
+	if (after_build == LEAVE && chdir("/"))
+		exit(1);
+	if (after_build == CHANGE)
+		write_header(8);
 	if (callback)
 		launch_in_callback(kernel);
 	else
@@ -116,10 +142,30 @@ static void run(const char *name, int callback)
 	cl.clReleaseMemObject(data);
 }
 
+/* A relative path, left between build and launch; the file changed between two builds; and after a build. */
+static void run_in_folder(void)
+{
+	open_device();
+	begin_in_folder(2);
+	after_build = LEAVE;
+	run("step_two", 0);
+	begin_in_folder(3);
+	after_build = STAY;
+	run("step_two", 0);
+	after_build = CHANGE;
+	run("step_two", 0);
+	close_device();
+}
+
 int main(int argc, char **argv)
 {
 	int callback = argc > 1 && !strcmp(argv[1], "callback");
 
+	if (argc > 2) {
+		folder = argv[2];
+		run_in_folder();
+		return 42;
+	}
 	open_device();
 	run("step_one", callback);
 	if (!callback) {

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Launches in an event's callback, and a loader that is loaded again. corners.sh GPUBPF OBJECTS CORNERS
+# Launches in an event's callback, a loader that is loaded again, and headers that change. corners.sh GPUBPF OBJECTS CORNERS
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
 POCL_MAX_PTHREAD_COUNT=1; export POCL_MAX_PTHREAD_COUNT # the callback's thread is the one that runs kernels
 [ -x "$LOOP" ] && timeout 60 "$LOOP" reload > "$T/native" 2> /dev/null
 [ $? = 42 ] || { skip "corners" "no OpenCL device"; finish; }
-same() { timeout 60 "$LOOP" "$1" > "$T/native"; cmp -s "$T/native" "$T/out"; ok $? "$1: the output is its own"; }
+mkdir -p "$T/a/folder"
+same() { timeout 60 "$LOOP" "$@" > "$T/native"; cmp -s "$T/native" "$T/out"; ok $? "$1: the output is its own"; }
 kernels() { python3 -c "import json; print([(k['name'], k['launches'], k['probed'], k['missed']) for k in json.load(open('$T/r'))['kernels']])"; }
 
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" callback; is 42 "callback"; same callback
@@ -15,4 +16,7 @@ run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" callback; is 42 "callbac
 says 'kernel step_one: launched in a callback' "and it is told"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" reload; is 42 "reload"; same reload
 [ "$(kernels)" = "[('step_one', 1, 1, 0), ('step_two', 1, 1, 0)]" ]; ok $? "kernels of both times are probed: $(kernels)"
+run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" header "$T/a"; is 42 "header"; same header "$T/a"
+[ "$(kernels)" = "[('step_two', 3, 2, 0)]" ]; ok $? "what was compiled is what is probed: $(kernels)"
+grep -q 'step.h, which the program includes, was changed after it was built' "$T/r"; ok $? "or the reason is told"
 finish
