@@ -14,6 +14,7 @@
 #include "host.h"
 
 #define STRING_MAX 128 /* bytes of a %s */
+#define WIDTH_DIGITS 3 /* a device may ask for any */
 
 _Static_assert(sizeof(struct gpubpf_print_bytes) == GPUBPF_PRINT_HEAD, "offsets in print.h");
 
@@ -68,11 +69,11 @@ static struct spec parse_spec(const char **fmt)
 {
 	const char *p = *fmt + 1;
 	struct spec spec = { .flags = "%" };
-	size_t n = 1;
+	size_t n = 1, width;
 
 	while (*p && strchr("0+- #", *p) && n < 8)
 		spec.flags[n++] = *p++;
-	while (*p >= '0' && *p <= '9' && n < 11)
+	for (width = 0; *p >= '0' && *p <= '9' && width < WIDTH_DIGITS; width++)
 		spec.flags[n++] = *p++;
 	while (*p == 'l' && spec.longs < 2) {
 		spec.longs++;
@@ -92,13 +93,13 @@ static struct spec parse_spec(const char **fmt)
 
 static void put_number(struct out *out, const struct spec *spec, uint64_t arg)
 {
-	char format[32], text[160];
+	char format[32], text[1024];
 
 	if (!spec->longs)
 		arg = spec->conv == 'd' || spec->conv == 'i' ? (uint64_t)(int64_t)(int32_t)arg : (uint32_t)arg;
 	snprintf(format, sizeof(format), "%sll%c", spec->flags, spec->conv);
-	snprintf(text, sizeof(text), format, (unsigned long long)arg);
-	put_text(out, text, sizeof(text));
+	if (snprintf(text, sizeof(text), format, (unsigned long long)arg) > 0)
+		put_text(out, text, sizeof(text));
 }
 
 static void put_spec(struct out *out, const struct spec *spec, const struct source *source, uint64_t arg)

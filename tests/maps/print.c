@@ -64,6 +64,7 @@ static void test_formats(void)
 	format(&p, "%s", 0, 0, 0, "(null)");
 	format(&p, "%d %d %d %d", 1, 2, 3, "1 2 3 %d");
 	format(&p, "%q %5", 1, 2, 3, "%q %5");
+	format(&p, "%2147483647d %9999u", 1, 2, 3, "%2147483647d %9999u");
 	ok(p.print.launch == 42 && p.print.kernel == 17 && p.print.block[0] == 6 && p.print.block[2] == 4 &&
 	   p.print.thread[0] == 3 && p.print.thread[2] == 1, "prints: who printed");
 	gpubpf_host_thread_set(NULL);
