@@ -71,6 +71,24 @@ static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t ke
 	return NULL;
 }
 
+/* Called locked. Those who wait for it are told. */
+static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gpubpf_twin *twin)
+{
+	struct cached **at = &all->cache;
+
+	pthread_cond_broadcast(&all->made);
+	if (!twin->passing) {
+		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
+		claim->twin = twin;
+		return;
+	}
+	while (*at != claim)
+		at = &(*at)->next;
+	*at = claim->next;
+	all->ncached--;
+	free(claim);
+}
+
 /* Workers start with the first twin: a session that makes none costs no process. */
 static int open_worker(struct gpubpf_makers *all, const char *name, bool cache, uint64_t memory, bool one_job,
 		       struct gpubpf_worker **at)
@@ -114,6 +132,7 @@ static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpub
 {
 	int err = open_workers(all, maker, &req->caps);
 
+	twin->passing = err < 0;
 	if (err < 0)
 		gpubpf_twin_refuse(twin, "the compile workers could not be started: %s", strerror(-err));
 	else if (__atomic_load_n(&all->stop, __ATOMIC_SEQ_CST))
@@ -151,11 +170,8 @@ static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_
 		make_one(all, maker, req, &copy.image, req->twin);
 	}
 	pthread_mutex_lock(&all->lock);
-	if (claim) {
-		__atomic_add_fetch(&req->twin->refs, 1, __ATOMIC_RELAXED);
-		claim->twin = req->twin;
-		pthread_cond_broadcast(&all->made);
-	}
+	if (claim)
+		cache_put(all, claim, req->twin);
 	pthread_mutex_unlock(&all->lock);
 	gpubpf_image_copy_finish(&copy);
 }

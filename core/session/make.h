@@ -25,6 +25,7 @@ struct gpubpf_twin {
 	size_t size;
 	char options[256];
 	char reason[240];          /* all refused: why */
+	bool passing;              /* for what may be otherwise the next time: not to be kept */
 	struct gpubpf_twin_kernel {
 		char name[256];
 		uint32_t id;

@@ -448,6 +448,7 @@ static int make_steps(struct making *m)
 
 static void explain(struct making *m, int err)
 {
+	m->twin->passing = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
 	const char *remedy = m->diag.remedy; /* shown where it says more than that of all such errors */
 
 	if (m->diag.code == GPUBPF_OK || !strcmp(remedy, gpubpf_error_remedy(m->diag.code)))

@@ -184,18 +184,28 @@ static int converse(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const st
 	return !err && a->res.kind != kind ? -EBADMSG : err;
 }
 
+/* A worker that has answered before may have been killed since, for want of memory perhaps: a new one gets the job. */
 static int ask_worker(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const struct gpubpf_writer *bytes,
 		      struct answer *a, struct gpubpf_diag *diag)
 {
-	int err = start(w);
+	bool fresh;
+	int err;
 
-	if (err == -ECANCELED)
-		return died(w, err, diag);
-	if (err < 0) {
-		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "cannot start %s: %s", w->path, strerror(-err));
-		return err;
+	for (;;) {
+		fresh = !w->pid;
+		err = start(w);
+		if (err == -ECANCELED)
+			return died(w, err, diag);
+		if (err < 0) {
+			gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "cannot start %s: %s", w->path,
+					strerror(-err));
+			return err;
+		}
+		err = converse(w, kind, bytes, a);
+		if (fresh || (err != -EPIPE && err != -ECONNRESET))
+			break;
+		stop(w, true);
 	}
-	err = converse(w, kind, bytes, a);
 	if (!err && w->one_job)
 		stop(w, false);
 	return err < 0 ? died(w, err, diag) : 0;

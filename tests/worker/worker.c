@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -174,6 +175,10 @@ static void test_conversation(void)
 
 	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) && !strncmp(text, "p 4 ", 4), "a job is answered");
 	ok(!emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && !strcmp(text, again), "by the same process");
+	kill(atoi(strrchr(text, ' ')), SIGKILL);
+	ok(!emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && strcmp(text, again),
+	   "killed after an answer, it is replaced: %s", diag.what);
+	strcpy(text, again);
 	ok(emit(w, MISBEHAVE_REFUSE, text, sizeof(text), &diag) == -EINVAL && diag.code == GPUBPF_E_INJECT &&
 	   diag.pc == 7 && strstr(diag.what, "not to my taste"), "a refusal comes with its diagnostic");
 	ok(emit(w, MISBEHAVE_CRASH, text, sizeof(text), &diag) == -EPIPE && diag.code == GPUBPF_E_WORKER_DIED &&
