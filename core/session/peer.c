@@ -220,7 +220,7 @@ static int on_keep(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 		close(dev->kept_fd);
 		dev->kept_fd = -1;
 	}
-	if (what == GPUBPF_KEEP) {
+	if (what == GPUBPF_KEEP && !dev->rescued) {
 		dev->kept_fd = gpubpf_msg_take_fd(msg, 0);
 		dev->kept = true;
 	}

@@ -79,7 +79,7 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 
 void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
-	bool waiting = !peer->query.asked;
+	bool waiting = !peer->query.asked || s->rescues;
 
 	peer->query.asked = true; /* the mirrors are asked for right after this */
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,9 +20,16 @@
 #include "core/worker/rescue.h"
 #include "core/worker/spawn.h"
 
-#define RESCUE_MS 20000
-
 extern char **environ;
+
+struct gpubpf_rescue {
+	struct gpubpf_rescue *next;
+	int memory, arena;             /* from where, to which */
+	char name[sizeof(((struct gpubpf_device_caps *)0)->name)];
+	char backend[sizeof(((struct gpubpf_device_caps *)0)->backend)];
+	pid_t pid;                     /* of the helper; 0: its turn has not come */
+	int pidfd;
+};
 
 /* Both descriptors must be out of the way of the numbers that the helper has them at. */
 static int spawn(const char *path, const char *backend, int memory, int mirror, pid_t *pid)
@@ -46,43 +54,106 @@ static int spawn(const char *path, const char *backend, int memory, int mirror, 
 	return -err;
 }
 
-/* 0 if it ended well in time. */
-static int wait_for(pid_t pid)
-{
-	int fd = syscall(SYS_pidfd_open, pid, 0), status = -1;
-	struct pollfd p = { fd, POLLIN, 0 };
-
-	if (fd < 0 || poll(&p, 1, RESCUE_MS) != 1)
-		kill(pid, SIGKILL);
-	if (fd >= 0)
-		close(fd);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status ? -EIO : 0;
-}
-
-void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev)
+static int start(struct gpubpf_session *s, struct gpubpf_rescue *r)
 {
 	char path[512] = "";
-	pid_t pid;
 	int err;
 
-	if (dev->kept_fd < 0 || dev->arena < 0)
-		return;
 	gpubpf_reader_run(s, false); /* rings of the mirror take what the device's hold */
 	if (s->opts.worker_dir)
 		snprintf(path, sizeof(path), "%s/gpubpf-rescue", s->opts.worker_dir);
 	else
 		gpubpf_worker_find("gpubpf-rescue", path, sizeof(path));
-	err = spawn(path, dev->caps.backend, dev->kept_fd, s->arenas[dev->arena].fd, &pid);
-	if (!err)
-		err = wait_for(pid);
+	err = spawn(path, r->backend, r->memory, s->arenas[r->arena].fd, &r->pid);
+	if (err < 0)
+		return err;
+	r->pidfd = syscall(SYS_pidfd_open, r->pid, 0);
+	err = r->pidfd < 0 ? -errno : gpubpf_server_watch_rescue(s, r->pidfd);
+	if (err < 0)
+		kill(r->pid, SIGKILL);
+	return err;
+}
+
+/* Take the first one out of the queue. */
+static void end(struct gpubpf_session *s, int err)
+{
+	struct gpubpf_rescue *r = s->rescues;
+	int status = 0;
+
+	while (r->pid && waitpid(r->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			status = -1;
+	if (!err && status)
+		err = -EIO;
 	if (err < 0)
 		gpubpf_session_note(s, "%s: its program ended before its maps were copied back, and they could not be "
-				    "read afterwards (%s)", dev->caps.name, strerror(-err));
+				    "read afterwards (%s)", r->name, strerror(-err));
 	else
 		gpubpf_session_note(s, "%s: its program could not copy its maps back; they were read from the device's "
-				    "memory", dev->caps.name);
-	close(dev->kept_fd);
+				    "memory", r->name);
+	s->rescues = r->next;
+	if (r->pidfd >= 0)
+		close(r->pidfd);
+	close(r->memory);
+	free(r);
+}
+
+/* One at a time: each opens a GPU. */
+static void start_first(struct gpubpf_session *s)
+{
+	int err;
+
+	while (s->rescues && (err = start(s, s->rescues)) < 0)
+		end(s, err);
+}
+
+void gpubpf_rescue_ended(struct gpubpf_session *s)
+{
+	if (!s->rescues)
+		return;
+	end(s, 0);
+	start_first(s);
+}
+
+void gpubpf_rescues_finish(struct gpubpf_session *s)
+{
+	uint64_t until = gpubpf_now_ns() + GPUBPF_RESCUE_S * 1000000000ull;
+
+	while (s->rescues) {
+		struct pollfd p = { s->rescues->pidfd, POLLIN, 0 };
+		uint64_t now = gpubpf_now_ns();
+		int n = poll(&p, 1, now < until ? (until - now) / 1000000 + 1 : 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			kill(s->rescues->pid, SIGKILL);
+		gpubpf_rescue_ended(s);
+	}
+}
+
+void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev)
+{
+	struct gpubpf_rescue *r, **at = &s->rescues;
+
+	if (dev->kept_fd < 0 || dev->arena < 0)
+		return;
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		close(dev->kept_fd);
+		dev->kept_fd = -1;
+		return;
+	}
+	r->memory = dev->kept_fd;
+	r->arena = dev->arena;
+	r->pidfd = -1;
+	memcpy(r->name, dev->caps.name, sizeof(r->name));
+	memcpy(r->backend, dev->caps.backend, sizeof(r->backend));
 	dev->kept_fd = -1;
+	dev->rescued = true;
+	while (*at)
+		at = &(*at)->next;
+	*at = r;
+	if (s->rescues == r)
+		start_first(s);
 }

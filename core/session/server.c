@@ -15,7 +15,7 @@
 
 #include "make.h"
 
-enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_PEERS };
+enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
 #define PACKETS_A_TURN 64          /* of one peer, so that none starves the others */
 #define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which may be lost where a process's socket is full */
@@ -27,6 +27,11 @@ static int watch(struct gpubpf_session *s, int fd, uint64_t tag)
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = tag };
 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int gpubpf_server_watch_rescue(struct gpubpf_session *s, int pidfd)
+{
+	return watch(s, pidfd, TAG_RESCUE);
 }
 
 static int listen_at(struct gpubpf_session *s)
@@ -301,6 +306,9 @@ static int serve_event(struct gpubpf_session *s, uint64_t tag)
 		drain(s->timer);
 		serve_timer(s);
 		return 0;
+	case TAG_RESCUE:
+		gpubpf_rescue_ended(s);
+		return 1;
 	default:
 		return serve_peer(s, tag);
 	}
@@ -350,6 +358,7 @@ void gpubpf_server_close(struct gpubpf_session *s)
 {
 	while (s->peers)
 		close_peer(s, s->peers);
+	gpubpf_rescues_finish(s);
 	if (s->listener >= 0)
 		unlink(s->path);
 	close_fd(&s->listener);

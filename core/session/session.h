@@ -31,6 +31,7 @@
 #define GPUBPF_FUNCTION_BYTES (16u << 20) /* names of device functions that are kept */
 
 struct gpubpf_makers;
+struct gpubpf_rescue;
 
 enum gpubpf_session_state {
 	GPUBPF_SESSION_NEW,
@@ -55,6 +56,7 @@ struct gpubpf_session_device {
 	struct gpubpf_device_caps caps;
 	int arena;                 /* index, or -1: cannot be probed */
 	uint64_t pull_until_ns;    /* a PULL may be answered until then; 0: none is open */
+	bool rescued;              /* what it held there was asked for, once and for all */
 	int kept_fd;               /* the device's own memory of it, to be read when the process cannot; or -1 */
 	bool kept;                 /* that was given us once */
 };
@@ -113,6 +115,7 @@ struct gpubpf_session {
 	uint64_t interval_ns;              /* of the timer */
 	struct gpubpf_peer *peers;
 	uint32_t npeers, nprocesses, ndevices;
+	struct gpubpf_rescue *rescues;     /* the first one runs */
 	uint64_t next_peer;
 	bool enabled;
 	void *buffer;                      /* GPUBPF_MSG_BUF */
@@ -176,9 +179,14 @@ bool gpubpf_peer_pulling(const struct gpubpf_peer *peer);
 /* peer.c: handle one packet. -EPROTO: the connection must end. Takes the descriptors that it wants. */
 int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
 
-/* rescue.c: copy what a device's memory holds into the arena's mirror, since its process cannot. Takes as long as a
- * GPU takes to start, some hundred milliseconds; closes the memory. */
+/* rescue.c: copy what a device's memory holds into the arena's mirror, since its process cannot: once a device. A
+ * process does it, which takes as long as a GPU takes to start, some hundred milliseconds; takes the memory over. */
 void gpubpf_rescue(struct gpubpf_session *s, struct gpubpf_session_device *dev);
+/* The process that gpubpf_server_watch_rescue() was told of has ended. */
+void gpubpf_rescue_ended(struct gpubpf_session *s);
+/* Wait for all, a limited time. */
+void gpubpf_rescues_finish(struct gpubpf_session *s);
+int gpubpf_server_watch_rescue(struct gpubpf_session *s, int pidfd);
 
 /* arena.c: `memory` is the device's, 0 where it is not known. Index or -errno. */
 int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, uint64_t memory, uint32_t process,

@@ -2,10 +2,12 @@
 #include "rescue.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "backends/device.h"
 #include "maps/mirror.h"
@@ -83,8 +85,13 @@ int main(int argc, char **argv)
 	struct gpubpf_why why = {0};
 	struct stat st;
 	void *mirror;
+	sigset_t none;
 	int err = -EXDEV;
 
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGALRM, SIG_DFL);
+	alarm(GPUBPF_RESCUE_S);
 	if (!ops || !ops->arena_adopt) {
 		fprintf(stderr, "gpubpf-rescue: no such backend here\n");
 		return 1;

@@ -7,6 +7,7 @@
 #define GPUBPF_WORKER_RESCUE_H
 
 #define GPUBPF_RESCUE_MEMORY 3 /* descriptor of the device's memory */
+#define GPUBPF_RESCUE_S 20     /* after which it ends itself */
 #define GPUBPF_RESCUE_MIRROR 4 /* the mirror, a memfd of the arena's size */
 
 #endif

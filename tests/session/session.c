@@ -373,6 +373,42 @@ static void test_hostile(void)
 	gpubpf_session__free(s);
 }
 
+static void keep(struct agent *a, enum gpubpf_keep what, int fd)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, 0);
+	gpubpf_put_u32(&w, what);
+	agent_send(a, GPUBPF_MSG_KEEP, &w, &fd, fd >= 0);
+}
+
+/* A device that breaks again and again, and takes its time to be read. */
+static void test_rescue(void)
+{
+	struct gpubpf_session *s = start(getenv("GPUBPF_TEST_SLOW_WORKERS"));
+	struct agent a, b;
+	int memory[2][2];
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, 0);
+	for (int i = 0; i < 2 && !pipe(memory[i]); i++) {
+		keep(&a, GPUBPF_KEEP, memory[i][0]);
+		keep(&a, GPUBPF_KEEP_BROKEN, -1);
+		close(memory[i][0]);
+	}
+	agent_connect(&b, s);
+	ok(!agent_hello(&b) && s->rescues, "while a device's memory is read, others are served");
+	close(memory[0][1]);
+	for (int i = 0; i < 2000 && s->rescues; i++)
+		gpubpf_session__poll(s, 5);
+	ok(!s->rescues && strstr(notes, "read from the device's memory"), "it is read once, however often it breaks");
+	close(memory[1][1]);
+	agent_close(&a);
+	agent_close(&b);
+	gpubpf_session__free(s);
+}
+
 static void test_crowd(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
@@ -620,6 +656,8 @@ int main(int argc, char **argv)
 	test_refusals();
 	if (getenv("GPUBPF_TEST_SLOW_WORKERS"))
 		test_stop();
+	if (getenv("GPUBPF_TEST_SLOW_WORKERS"))
+		test_rescue();
 	test_hostile();
 	test_crowd();
 	test_files();
