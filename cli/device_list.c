@@ -194,10 +194,6 @@ int gpubpf_cmd_device_list(const struct cli_args *args)
 {
 	const char *only = cli_str(args, OPT_BACKEND, cli_env_backend());
 
-	if (args->nrest) {
-		cli_error("%s: device list takes no argument", args->rest[0]);
-		return CLI_USAGE;
-	}
 	if (only && !cli_backend_known(only))
 		return CLI_USAGE;
 	return cli_has(args, OPT_JSON) ? list_all_json(only) : list_text(only);

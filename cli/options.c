@@ -127,6 +127,10 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 			stop |= runs_program(command);
 		}
 	}
+	if (status == CLI_OK && !command->arguments[0] && args->nrest) {
+		cli_error("%s: this command takes no arguments", args->rest[0]);
+		status = CLI_USAGE;
+	}
 	return status;
 }
 

@@ -37,6 +37,7 @@ static int check_bounds(struct verifier *v, const struct reg *p, int64_t off, ui
 {
 	int64_t from, to;
 
+	*lo = *hi = 0;
 	if (ptr_offset(p, off, &from, &to) < 0)
 		return refuse(v, GPUBPF_E_STACK_BOUNDS, "accesses the stack at an offset without bounds");
 	if (from < -GPUBPF_STACK_SIZE || to >= 0 || to + (int64_t)size > 0)
