@@ -96,7 +96,9 @@ static const char *way(const struct gpubpf_device_caps *c, char *text, size_t si
 		uint64_t bit;
 		const char *name;
 	} ways[] = {
-		{ GPUBPF_CAP_TAKES_SPIRV, "spirv" }, { GPUBPF_CAP_TAKES_OPENCL_C, "clc" }, { GPUBPF_CAP_TAKES_PTX, "ptx" },
+		{ GPUBPF_CAP_TAKES_SPIRV, "spirv" },
+		{ GPUBPF_CAP_TAKES_OPENCL_C, "clc" },
+		{ GPUBPF_CAP_TAKES_PTX, "ptx" },
 		{ GPUBPF_CAP_TAKES_AMDGPU, "amdgpu" },
 	};
 	size_t n = 0;

@@ -65,8 +65,10 @@ static void explain_function(const struct gpubpf_prog *prog, const struct seen *
 	const char *near = nearest(seen, prog->pattern);
 
 	if (!seen->known)
-		cli_note("program %s: which functions the kernels call could not be seen; the report says why, kernel by "
-			 "kernel", prog->name);
+		cli_note("program %s: which functions the kernels call could not be seen; the report says why, kernel "
+			 "by "
+			 "kernel",
+			 prog->name);
 	else if (!seen->n)
 		cli_note("program %s: no kernel whose code was read calls a function, so none is called %s; compilers "
 			 "inline functions (__noinline__ keeps one)", prog->name, prog->pattern);
@@ -107,8 +109,8 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 
 	if (!gpubpf_session__processes(s)) {
 		cli_note("%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
-			 "list), is it linked statically, or set-user-ID?", command, backend ? " (only " : "", backend ? backend : "",
-			 backend ? " was asked for)" : "");
+			 "list), is it linked statically, or set-user-ID?",
+			 command, backend ? " (only " : "", backend ? backend : "", backend ? " was asked for)" : "");
 		return;
 	}
 	if (gpubpf_board_collect(s) < 0)

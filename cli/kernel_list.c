@@ -32,7 +32,8 @@ static void write_functions(struct gpubpf_session *s, FILE *out)
 
 	gpubpf_table_init(&t, "FUNCTION", "CALLED BY", NULL);
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++)
-		for (const char *at = gpubpf_report_functions(s, st.name); (at = gpubpf_calls_next(at, name, sizeof(name)));) {
+		for (const char *at = gpubpf_report_functions(s, st.name);
+		     (at = gpubpf_calls_next(at, name, sizeof(name)));) {
 			gpubpf_table_cell(&t, "%s", name);
 			gpubpf_table_cell(&t, "%s", st.name);
 		}

@@ -106,8 +106,8 @@ static uint32_t make_sites(const struct cli_args *args, const struct gpubpf_unit
 		sites[n] = (struct gpubpf_site_desc){
 			.site = unit->progs[i].site, .progs = &index[n], .nprogs = 1, .may_end_thread = true,
 		};
-		memcpy(unit->progs[i].site == GPUBPF_SITE_CALL ? sites[n].function : sites[n].kernel, unit->progs[i].pattern,
-		       sizeof(sites[n].kernel));
+		memcpy(unit->progs[i].site == GPUBPF_SITE_CALL ? sites[n].function : sites[n].kernel,
+		       unit->progs[i].pattern, sizeof(sites[n].kernel));
 		n++;
 	}
 	return n;

@@ -86,11 +86,13 @@ static void print_cost(const struct gpubpf_prog *p)
 	struct gpubpf_cost warp;
 
 	gpubpf_cost_warp(p, WARP, &warp);
-	printf("  at most, a thread and a warp of %d: %llu and %llu instructions, %llu and %llu loads and stores, %llu and %llu "
+	printf("  at most, a thread and a warp of %d: %llu and %llu instructions, %llu and %llu loads and stores, %llu "
+	       "and %llu "
 	       "atomics, %llu and %llu bytes of events\n",
-	       WARP, (unsigned long long)c->insns, (unsigned long long)warp.insns, (unsigned long long)(c->loads + c->stores),
-	       (unsigned long long)(warp.loads + warp.stores), (unsigned long long)c->atomics,
-	       (unsigned long long)warp.atomics, (unsigned long long)c->event_bytes, (unsigned long long)warp.event_bytes);
+	       WARP, (unsigned long long)c->insns, (unsigned long long)warp.insns,
+	       (unsigned long long)(c->loads + c->stores), (unsigned long long)(warp.loads + warp.stores),
+	       (unsigned long long)c->atomics, (unsigned long long)warp.atomics, (unsigned long long)c->event_bytes,
+	       (unsigned long long)warp.event_bytes);
 }
 
 static void tell(const struct cli_args *args, const struct gpubpf_unit *unit, const struct gpubpf_prog *p)

@@ -291,7 +291,8 @@ static int format_atomic(const struct gpubpf_insn *insn, char *buf, size_t size)
 	if (insn->op < GPUBPF_ATOMIC_FETCH_ADD)
 		return snprintf(buf, size, "lock *(%s *)(r%u %+d) %s r%u", t, insn->dst, insn->off, m + 5, insn->src);
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
-		return snprintf(buf, size, "r0 = cmpxchg((%s *)(r%u %+d), r0, r%u)", t, insn->dst, insn->off, insn->src);
+		return snprintf(buf, size, "r0 = cmpxchg((%s *)(r%u %+d), r0, r%u)", t, insn->dst, insn->off,
+				insn->src);
 	return snprintf(buf, size, "r%u = %s((%s *)(r%u %+d), r%u)", insn->src, m, t, insn->dst, insn->off, insn->src);
 }
 
@@ -325,7 +326,8 @@ int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, s
 		case GPUBPF_IMM_MAP:
 			return snprintf(buf, size, "r%u = map[%d]", insn->dst, insn->imm);
 		case GPUBPF_IMM_MAP_VALUE:
-			return snprintf(buf, size, "r%u = map[%d][0]+%lld", insn->dst, insn->imm, (long long)insn->imm64);
+			return snprintf(buf, size, "r%u = map[%d][0]+%lld", insn->dst, insn->imm,
+					(long long)insn->imm64);
 		case GPUBPF_IMM_FUNC:
 			return snprintf(buf, size, "r%u = func[%u]", insn->dst, insn->target);
 		}

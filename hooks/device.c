@@ -530,8 +530,10 @@ static void leave_in_time(void)
 	while (!leave.left && gpubpf_now_ns() < deadline)
 		gpubpf_cond_wait_until(&leave.ended, &leave.lock, deadline);
 	if (!leave.left)
-		gpubpf_hook_note("the driver did not answer for %llu s when the program ended: maps may lack what was not "
-				 "copied yet; the program ends without us", EXIT_NS / 1000000000);
+		gpubpf_hook_note(
+			"the driver did not answer for %llu s when the program ended: maps may lack what was not "
+			"copied yet; the program ends without us",
+			EXIT_NS / 1000000000);
 	pthread_mutex_unlock(&leave.lock);
 }
 

@@ -59,6 +59,7 @@ bool gpubpf_users_leave(struct gpubpf_users *users);
 bool gpubpf_users_kill(struct gpubpf_users *users);
 
 /* Call fn for each record, dead ones too. */
-void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg), void *arg);
+void gpubpf_handles_each(struct gpubpf_handles *handles, void (*fn)(struct gpubpf_handle *record, void *arg),
+			 void *arg);
 
 #endif

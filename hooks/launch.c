@@ -193,9 +193,10 @@ static uint64_t choose(struct gpubpf_hook_launch *l)
 	switch (atomic_load_explicit(&slot->state, memory_order_acquire)) {
 	case SLOT_OPEN:
 		if (gpubpf_hook_callbacks)
-			gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
-					 "twin; it runs unprobed there until a launch elsewhere has made it",
-					 l->kernel->name);
+			gpubpf_hook_note(
+				"kernel %s: launched in a callback of an event, where nothing may wait for its "
+				"twin; it runs unprobed there until a launch elsewhere has made it",
+				l->kernel->name);
 		l->missed = true;
 		return waited;
 	case SLOT_REFUSED:

@@ -78,7 +78,8 @@ GPUBPF_FN u32 gpubpf_ring_is_over(u64 position, u64 stride)
 /* Has the reader left the segment after that of `position`? */
 GPUBPF_FN u32 gpubpf_ring_next_free(u64 position, u64 cons)
 {
-	return (GPUBPF_RING_SEGMENT(position) + 1 - GPUBPF_RING_SEGMENT(cons)) % GPUBPF_RING_WRAP < GPUBPF_RING_SEGMENTS;
+	return (GPUBPF_RING_SEGMENT(position) + 1 - GPUBPF_RING_SEGMENT(cons)) % GPUBPF_RING_WRAP <
+	       GPUBPF_RING_SEGMENTS;
 }
 
 /* Open the segment after the full one of `seen`. Many may try: one succeeds, and it is open for the others too. */
@@ -104,7 +105,8 @@ GPUBPF_FN u64 gpubpf_ring_claim_in(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 copy, u64 by
 	for (tries = 0; tries < GPUBPF_RING_OPENS; tries++) {
 		position = gpubpf_load_u64(prod);
 		if (gpubpf_ring_is_over(position, stride)) {
-			if (!gpubpf_ring_next_free(position, gpubpf_load_u64(env->arena + GPUBPF_RING_CONS(ctl, copies, copy))))
+			if (!gpubpf_ring_next_free(position,
+						   gpubpf_load_u64(env->arena + GPUBPF_RING_CONS(ctl, copies, copy))))
 				break;
 			gpubpf_fence(); /* what is written there comes after the reader has read it */
 			gpubpf_ring_open(prod, position);
@@ -254,7 +256,8 @@ GPUBPF_FN s64 gpubpf_ring_batch(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 
 	if (lanes == 0xffffffffu)
 		return gpubpf_ring_batch_of(env, GPUBPF_MAP_PASS, 0xffffffffu, lane, data_, size);
-	return gpubpf_ring_batch_of(env, GPUBPF_MAP_PASS, lanes, gpubpf_warp_count(lanes & ((1u << lane) - 1)), data_, size);
+	return gpubpf_ring_batch_of(env, GPUBPF_MAP_PASS, lanes, gpubpf_warp_count(lanes & ((1u << lane) - 1)), data_,
+				    size);
 }
 #endif
 
@@ -262,8 +265,10 @@ GPUBPF_FN s64 gpubpf_ring_output(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 {
 #ifdef GPUBPF_HAS_WARP
 	/* the same for all lanes: 32 records and their head within the room behind a segment */
-	if (__builtin_constant_p(size) && size > 0 && size <= GPUBPF_RING_EACH_MAX && (value_size == 0 || size <= value_size) &&
-	    gpubpf_ring_batch_head((size + 7) / 8, 1) + 32 * ((size + 7) & ~7ul) <= GPUBPF_RING_ROOM(stride, copy_stride))
+	if (__builtin_constant_p(size) && size > 0 && size <= GPUBPF_RING_EACH_MAX &&
+	    (value_size == 0 || size <= value_size) &&
+	    gpubpf_ring_batch_head((size + 7) / 8, 1) + 32 * ((size + 7) & ~7ul) <=
+		    GPUBPF_RING_ROOM(stride, copy_stride))
 		return gpubpf_ring_batch(env, GPUBPF_MAP_PASS, data_, (u32)size);
 #endif
 	return gpubpf_ring_single(env, GPUBPF_MAP_PASS, data_, size);

@@ -31,7 +31,8 @@ static size_t whole_pages(struct gpubpf_device *device, const CUmemAllocationPro
 static CUresult map_memory(struct gpubpf_device *device, size_t room)
 {
 	const struct cuda_driver *cu = device->cu;
-	CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, device->device }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAccessDesc access = { { CU_MEM_LOCATION_TYPE_DEVICE, device->device },
+				   CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	CUresult error = cu->mem_reserve(&device->arena, room, 0, 0, 0);
 
 	if (error)
@@ -271,7 +272,8 @@ static CUresult import(struct gpubpf_device *device, int fd, size_t size, bool *
 {
 	const struct cuda_driver *cu = device->cu;
 	CUmemAllocationProp prop;
-	CUresult error = cu->mem_import(&device->handle, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	CUresult error =
+		cu->mem_import(&device->handle, (void *)(uintptr_t)fd, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 
 	if (error)
 		return error;

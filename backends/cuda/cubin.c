@@ -56,7 +56,8 @@ int cubin_ptx(const void *data, size_t size, char **text, size_t *text_size, str
 	if (!kept && why)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: %s", why);
 	if (!kept) {
-		gpubpf_diag_remedy(diag, "build the program with PTX inside (-gencode code=compute_XX) or with -lineinfo");
+		gpubpf_diag_remedy(diag,
+				   "build the program with PTX inside (-gencode code=compute_XX) or with -lineinfo");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: machine code only, no PTX inside");
 		return -ENOENT;
 	}

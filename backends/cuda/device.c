@@ -86,7 +86,8 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 
 /* The device whose name holds how->name, or of the ordinal that it is, and any if it is NULL: the how->index-th of
  * them. */
-static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_open *how, CUdevice *device, int *ordinal)
+static int find_device(const struct cuda_driver *cu, const struct gpubpf_device_open *how, CUdevice *device,
+		       int *ordinal)
 {
 	const char *wanted = how->name;
 	char name[96] = "", *end;

@@ -51,7 +51,8 @@ static void set_clock(struct low *l, LLVMValueRef env)
 static LLVMValueRef load_arena(struct low *l)
 {
 	LLVMValueRef arena = load_word(l, "gpubpf_arena");
-	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)), LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
+	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)),
+				    LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
 
 	LLVMSetMetadata(arena, LLVMGetMDKindIDInContext(l->ctx, "range", 5),
 			LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, range, 2)));

@@ -114,9 +114,10 @@ static int refuse_source(const struct fatbin_choice *choice, uint32_t arch, stru
 
 	gpubpf_diag_remedy(diag, "build it with -gencode arch=compute_%u%s,code=[sm_%u%s,compute_%u%s]", elf->arch,
 			   SUFFIX(elf), elf->arch, SUFFIX(elf), elf->arch, SUFFIX(elf));
-	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: the machine code for sm_%u%s is of PTX for "
-			"compute_%u%s, and that for compute_%u%s, which is inside, may be other code", elf->arch, SUFFIX(elf),
-			own ? elf->arch : arch, own ? SUFFIX(elf) : "", ptx->arch, SUFFIX(ptx));
+	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+			"CUDA image: the machine code for sm_%u%s is of PTX for "
+			"compute_%u%s, and that for compute_%u%s, which is inside, may be other code",
+			elf->arch, SUFFIX(elf), own ? elf->arch : arch, own ? SUFFIX(elf) : "", ptx->arch, SUFFIX(ptx));
 	return -ENOENT;
 }
 
@@ -154,8 +155,10 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 		return bad(diag, why);
 	if (choice.elf.data ? choice.elf_unclear : choice.ptx_unclear) {
 		gpubpf_diag_remedy(diag, "build it with one of them");
-		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it has code for %s_%u, once for its specific "
-				"features and once not, and which the driver runs is not known", choice.elf.data ? "sm" : "compute",
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				"CUDA image: it has code for %s_%u, once for its specific "
+				"features and once not, and which the driver runs is not known",
+				choice.elf.data ? "sm" : "compute",
 				choice.elf.data ? choice.elf.arch : choice.ptx.arch);
 		return -ENOENT;
 	}
@@ -199,8 +202,10 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 		*diag = last;
 	if (!err && !n) {
 		gpubpf_diag_remedy(diag, last.remedy);
-		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "none of the modules that it was linked from (-rdc) "
-				      "has PTX for sm_%u: %s", sm, last.what);
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "none of the modules that it was linked from (-rdc) "
+				      "has PTX for sm_%u: %s",
+				      sm, last.what);
 	}
 	if (err < 0) {
 		free(all);

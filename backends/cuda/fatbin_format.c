@@ -218,7 +218,8 @@ const void *fatbin_next(const void *data, size_t size, size_t *rest)
 {
 	size_t n = size >= MIN_CONTAINER ? container_size(data) : 0;
 
-	if (n < MIN_CONTAINER || n > size || size - n < MIN_CONTAINER || get((const uint8_t *)data + n, 4) != FATBIN_MAGIC)
+	if (n < MIN_CONTAINER || n > size || size - n < MIN_CONTAINER ||
+	    get((const uint8_t *)data + n, 4) != FATBIN_MAGIC)
 		return NULL;
 	*rest = size - n;
 	return (const uint8_t *)data + n;

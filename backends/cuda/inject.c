@@ -174,9 +174,11 @@ static void scan_variable(struct injector *in, const struct ptx_node *variable)
 {
 	for (uint32_t t = variable->first; t < variable->name; t++)
 		if (word_is(in, t, ".global") || word_is(in, t, ".const"))
-			refuse(in, "a function declares the variable %.*s in %.*s (PTX line %u), which has no address outside of it",
-			       in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name), in->m->tokens[t].len,
-			       ptx_token_text(in->m, t), in->m->tokens[t].line);
+			refuse(in,
+			       "a function declares the variable %.*s in %.*s (PTX line %u), which has no address "
+			       "outside of it",
+			       in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name),
+			       in->m->tokens[t].len, ptx_token_text(in->m, t), in->m->tokens[t].line);
 }
 
 /* Every node of a function, in text order. */
@@ -206,7 +208,8 @@ static void find_closure(struct injector *in)
 	const struct ptx_module *m = in->m;
 	uint32_t *stack = calloc(in->symbols.n + 1, sizeof(*stack)), depth = 0;
 	uint32_t function = ptx_find_function(m, in->kernel);
-	struct ptx_symbol *kernel = function == PTX_NONE ? NULL : ptx_symbols_find(&in->symbols, m->nodes[function].name);
+	struct ptx_symbol *kernel =
+		function == PTX_NONE ? NULL : ptx_symbols_find(&in->symbols, m->nodes[function].name);
 
 	if (!stack) {
 		in->err = -ENOMEM;
@@ -304,7 +307,8 @@ static const struct ptx_node *exit_behind(const struct injector *in, uint32_t fu
 	const struct ptx_node *insn = &m->nodes[branch];
 	uint32_t label;
 
-	if (!word_is(in, insn->name, "bra") || function != in->kernel_node || m->tokens[insn->operands].kind != PTX_WORD)
+	if (!word_is(in, insn->name, "bra") || function != in->kernel_node ||
+	    m->tokens[insn->operands].kind != PTX_WORD)
 		return NULL;
 	label = ptx_find_label(m, branch, insn->operands);
 	for (uint32_t node = label; node != PTX_NONE; node = next_in(m, function, node)) {
@@ -408,8 +412,9 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 			if (b == PTX_NONE || used[b / 64] >> (b % 64) & 1)
 				continue;
 			used[b / 64] |= 1ull << (b % 64);
-			addf(&text, &in->err, "\n.reg .b64 %%gpubpf_v%u;\nld.const.u64 %%gpubpf_v%u, [" CUDA_BIND_PREFIX "%u];",
-			     b, b, b);
+			addf(&text, &in->err,
+			     "\n.reg .b64 %%gpubpf_v%u;\nld.const.u64 %%gpubpf_v%u, [" CUDA_BIND_PREFIX "%u];", b, b,
+			     b);
 		}
 	}
 	free(used);
@@ -431,9 +436,10 @@ static void edit_bottom(struct injector *in, uint32_t body)
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
-	if (!in->sites->exit || (last != PTX_NONE && m->nodes[last].kind == PTX_INSN && m->nodes[last].guard == PTX_NONE &&
-			  (word_is(in, m->nodes[last].name, "ret") || word_is(in, m->nodes[last].name, "exit") ||
-			   word_is(in, m->nodes[last].name, "bra") || word_is(in, m->nodes[last].name, "trap"))))
+	if (!in->sites->exit ||
+	    (last != PTX_NONE && m->nodes[last].kind == PTX_INSN && m->nodes[last].guard == PTX_NONE &&
+	     (word_is(in, m->nodes[last].name, "ret") || word_is(in, m->nodes[last].name, "exit") ||
+	      word_is(in, m->nodes[last].name, "bra") || word_is(in, m->nodes[last].name, "trap"))))
 		return;
 	if (last != PTX_NONE)
 		check_params(in, last);
@@ -541,7 +547,8 @@ static bool is_first(const struct injector *in, const struct ptx_node *node)
 
 	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_DIRECTIVE &&
-		    !strncmp(ptx_token_text(m, m->nodes[c].name), ptx_token_text(m, node->name), m->tokens[node->name].len))
+		    !strncmp(ptx_token_text(m, m->nodes[c].name), ptx_token_text(m, node->name),
+			     m->tokens[node->name].len))
 			return &m->nodes[c] == node;
 	return false;
 }

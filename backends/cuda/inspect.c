@@ -80,7 +80,8 @@ static void place_params(struct gpubpf_param *params, uint32_t n)
 }
 
 /* The functions of the module that it calls, each once. */
-static void list_callees(struct list *l, const struct ptx_symbols *symbols, struct gpubpf_kernel_info *info, uint32_t node)
+static void list_callees(struct list *l, const struct ptx_symbols *symbols, struct gpubpf_kernel_info *info,
+			 uint32_t node)
 {
 	const struct ptx_module *m = l->m;
 
@@ -163,7 +164,8 @@ static int list_init(struct list *l, const struct ptx_module *m, bool functions)
 		if (listed)
 			l->node[l->n++] = i;
 	}
-	l->infos = calloc(1, l->n * sizeof(*l->infos) + nparams * sizeof(*l->params) + ncalls * sizeof(*l->callees) + 1);
+	l->infos =
+		calloc(1, l->n * sizeof(*l->infos) + nparams * sizeof(*l->params) + ncalls * sizeof(*l->callees) + 1);
 	if (!l->infos)
 		return -ENOMEM;
 	l->params = (struct gpubpf_param *)(l->infos + l->n);

@@ -64,7 +64,8 @@ uint32_t ptx_declaration(const struct ptx_module *m, uint32_t node, uint32_t tok
 			uint8_t kind = m->nodes[c].kind;
 			bool before = c < node;
 
-			if ((kind == PTX_LABEL || (before && (kind == PTX_VARIABLE || kind == PTX_PARAM))) && declares(m, c, token))
+			if ((kind == PTX_LABEL || (before && (kind == PTX_VARIABLE || kind == PTX_PARAM))) &&
+			    declares(m, c, token))
 				return c;
 		}
 	return PTX_NONE;

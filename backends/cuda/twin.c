@@ -119,7 +119,8 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	if (!err)
 		err = cuda_prelude_extract(probes, "gpubpf_inline_", &prelude, &prelude_size);
 	if (!err)
-		err = cuda_inject(&app->m, s.kernel, &s.at, prelude, prelude_size, cuda_ptx_version(probes), &twin, diag);
+		err = cuda_inject(&app->m, s.kernel, &s.at, prelude, prelude_size, cuda_ptx_version(probes), &twin,
+				  diag);
 	if (!err)
 		err = publish(&twin, out);
 	cuda_twin_finish(&twin);

@@ -79,8 +79,8 @@ int hip_assemble(const struct hip_isa *isa, bool wave32, const char *text, size_
 	LLVMSetTarget(module, TRIPLE);
 	LLVMSetModuleInlineAsm2(module, text, size);
 	if (!LLVMGetTargetFromTriple(TRIPLE, &target, &why))
-		machine = LLVMCreateTargetMachine(target, TRIPLE, isa->name, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
-						  LLVMCodeModelDefault);
+		machine = LLVMCreateTargetMachine(target, TRIPLE, isa->name, features, LLVMCodeGenLevelDefault,
+						  LLVMRelocPIC, LLVMCodeModelDefault);
 	err = machine ? emit(module, machine, out, diag) : failed(diag, why);
 	LLVMDisposeTargetMachine(machine);
 	LLVMDisposeModule(module);

@@ -124,7 +124,8 @@ static int straight(struct reader *r, uint32_t off)
 {
 	while (!(r->seen[off / 32] >> (off / 4 % 8) & 1)) {
 		char text[256] = "", mnemonic[64], *name = text, *operands;
-		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text, sizeof(text));
+		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
+						 sizeof(text));
 		enum flow flow;
 		uint32_t word;
 		int err;

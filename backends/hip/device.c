@@ -320,7 +320,8 @@ static int hip_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before
 {
 	char place[64] = "";
 
-	return d->hip->pci_id(place, sizeof(place), d->ordinal) ? -EIO : hip_clock_read(place, cycles, before_ns, after_ns);
+	return d->hip->pci_id(place, sizeof(place), d->ordinal) ? -EIO
+								: hip_clock_read(place, cycles, before_ns, after_ns);
 }
 
 static void hip_close(struct gpubpf_device *d)

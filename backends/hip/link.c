@@ -79,7 +79,8 @@ static int place_object(struct linker *ln, uint32_t o)
 		if (!wanted(&head))
 			continue;
 		if (head.sh_addralign > PAGE || head.sh_size > UINT32_MAX || (head.sh_type == SHT_PROGBITS && !bytes))
-			return refuse(ln, "a section makes no sense: ", hip_elf_string(elf, elf->head.e_shstrndx, head.sh_name));
+			return refuse(ln, "a section makes no sense: ",
+				      hip_elf_string(elf, elf->head.e_shstrndx, head.sh_name));
 		p->part = head.sh_flags & SHF_EXECINSTR ? TEXT : head.sh_flags & SHF_WRITE ? DATA : RODATA;
 		p->off = align_up(ln->size[p->part], head.sh_addralign ? head.sh_addralign : 1);
 		ln->size[p->part] = p->off + head.sh_size;
@@ -194,8 +195,9 @@ static void write_note(struct linker *ln)
 static void write_dynamic(struct linker *ln)
 {
 	Elf64_Dyn dynamic[] = {
-		{ DT_SYMTAB, { ln->at[DYNSYM] } }, { DT_SYMENT, { sizeof(Elf64_Sym) } }, { DT_STRTAB, { ln->at[DYNSTR] } },
-		{ DT_STRSZ, { ln->size[DYNSTR] } }, { DT_HASH, { ln->at[HASH] } }, { DT_NULL, { 0 } },
+		{ DT_SYMTAB, { ln->at[DYNSYM] } }, { DT_SYMENT, { sizeof(Elf64_Sym) } },
+		{ DT_STRTAB, { ln->at[DYNSTR] } }, { DT_STRSZ, { ln->size[DYNSTR] } },
+		{ DT_HASH, { ln->at[HASH] } },	   { DT_NULL, { 0 } },
 	};
 
 	_Static_assert(sizeof(dynamic) == 6 * sizeof(Elf64_Dyn), "lay_out() knows their number");
@@ -222,9 +224,12 @@ static void write_headers(struct linker *ln)
 		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = NPARTS + 1, .e_shstrndx = SHSTRTAB + 1,
 	};
 	Elf64_Phdr load[6] = {
-		span(ln, PT_LOAD, NOTE, RODATA, PF_R, PAGE), span(ln, PT_LOAD, TEXT, TEXT, PF_R | PF_X, PAGE),
-		span(ln, PT_LOAD, DYNAMIC, DATA, PF_R | PF_W, PAGE), span(ln, PT_DYNAMIC, DYNAMIC, DYNAMIC, PF_R | PF_W, 8),
-		span(ln, PT_NOTE, NOTE, NOTE, PF_R, 4), { .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W },
+		span(ln, PT_LOAD, NOTE, RODATA, PF_R, PAGE),
+		span(ln, PT_LOAD, TEXT, TEXT, PF_R | PF_X, PAGE),
+		span(ln, PT_LOAD, DYNAMIC, DATA, PF_R | PF_W, PAGE),
+		span(ln, PT_DYNAMIC, DYNAMIC, DYNAMIC, PF_R | PF_W, 8),
+		span(ln, PT_NOTE, NOTE, NOTE, PF_R, 4),
+		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W },
 	};
 
 	/* the first segment has the headers too */
@@ -277,7 +282,8 @@ static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, 
 	if (!hip_elf_symbol(&all, index, &symbol, name))
 		return NONE;
 	if (symbol.st_shndx && symbol.st_shndx < ln->job->object[o].head.e_shnum)
-		return ln->placed[o][symbol.st_shndx].off == NONE ? NONE : where(ln, o, symbol.st_shndx) + symbol.st_value;
+		return ln->placed[o][symbol.st_shndx].off == NONE ? NONE
+								  : where(ln, o, symbol.st_shndx) + symbol.st_value;
 	return symbol.st_shndx == SHN_UNDEF && **name ? find_named(ln, *name) : NONE;
 }
 
@@ -325,7 +331,8 @@ static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *rel
 	Elf64_Shdr head;
 	int err = 0;
 
-	if (!bytes || !hip_elf_section(elf, relocs->sh_info, &head, &target) || ln->placed[o][relocs->sh_info].off == NONE)
+	if (!bytes || !hip_elf_section(elf, relocs->sh_info, &head, &target) ||
+	    ln->placed[o][relocs->sh_info].off == NONE)
 		return 0;
 	for (uint64_t i = 0; !err && i < relocs->sh_size / sizeof(Elf64_Rela); i++) {
 		const char *name;
@@ -334,7 +341,8 @@ static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *rel
 
 		memcpy(&rela, bytes + i * sizeof(rela), sizeof(rela));
 		value = address_of(ln, o, ELF64_R_SYM(rela.r_info), &name);
-		if (head.sh_size < 8 || rela.r_offset > head.sh_size - (ELF64_R_TYPE(rela.r_info) == HIP_R_REL64 ? 8 : 4))
+		if (head.sh_size < 8 ||
+		    rela.r_offset > head.sh_size - (ELF64_R_TYPE(rela.r_info) == HIP_R_REL64 ? 8 : 4))
 			return refuse(ln, "a relocation lies outside of its section", "");
 		if (value == NONE)
 			return refuse(ln, "there is no ", name);

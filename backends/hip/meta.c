@@ -35,7 +35,8 @@ static void note_key(struct hip_meta *meta, struct gpubpf_reader *m, const char 
 		const char *key;
 		size_t off;
 	} numbers[] = {
-		{ ".vgpr_count", offsetof(struct hip_meta, vgprs) }, { ".agpr_count", offsetof(struct hip_meta, agprs) },
+		{ ".vgpr_count", offsetof(struct hip_meta, vgprs) },
+		{ ".agpr_count", offsetof(struct hip_meta, agprs) },
 		{ ".sgpr_count", offsetof(struct hip_meta, sgprs) },
 		{ ".kernarg_segment_size", offsetof(struct hip_meta, kernarg_size) },
 		{ ".wavefront_size", offsetof(struct hip_meta, wave_size) },
@@ -171,8 +172,10 @@ uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *param
 				params[n].align = 16;
 			if (params[n].kind == GPUBPF_PARAM_OPAQUE)
 				params[n].size = 0;
-			snprintf(params[n].name, sizeof(params[n].name), "%.*s", (int)arg.name_len, arg.name ? arg.name : "");
-			snprintf(params[n].type, sizeof(params[n].type), "%.*s", (int)arg.type_len, arg.type ? arg.type : "");
+			snprintf(params[n].name, sizeof(params[n].name), "%.*s", (int)arg.name_len,
+				 arg.name ? arg.name : "");
+			snprintf(params[n].type, sizeof(params[n].type), "%.*s", (int)arg.type_len,
+				 arg.type ? arg.type : "");
 		}
 		if (n < room && offsets)
 			offsets[n] = arg.offset;

@@ -19,7 +19,9 @@ static const struct spelling {
 	[HIP_GFX940] = { "\ts_nop 4\n", "\ts_waitcnt 0\n", "\ts_nop 15\n\ts_nop 15\n" },
 	[HIP_GFX11] = { "\ts_waitcnt_depctr 0\n", "\ts_waitcnt 0\n", "" },
 	[HIP_GFX12] = { "\ts_wait_alu 0\n",
-			"\ts_wait_loadcnt 0\n\ts_wait_samplecnt 0\n\ts_wait_bvhcnt 0\n\ts_wait_kmcnt 0\n\ts_wait_dscnt 0\n", "" },
+			"\ts_wait_loadcnt 0\n\ts_wait_samplecnt 0\n\ts_wait_bvhcnt 0\n\ts_wait_kmcnt 0\n\ts_wait_dscnt "
+			"0\n",
+			"" },
 };
 
 struct text {
@@ -106,7 +108,8 @@ static void write_entry(struct text *t)
 {
 	const struct hip_twin_plan *plan = t->plan;
 
-	fprintf(t->f, "\t.text\n\t.p2align 8\n\t.globl \"%s\"\n\t.protected \"%s\"\n\t.type \"%s\",@function\n\"%s\":\n",
+	fprintf(t->f,
+		"\t.text\n\t.p2align 8\n\t.globl \"%s\"\n\t.protected \"%s\"\n\t.type \"%s\",@function\n\"%s\":\n",
 		plan->name, plan->name, plan->name, plan->name);
 	keep_state(t);
 	if (plan->entry_site != UINT32_MAX) {

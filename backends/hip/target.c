@@ -94,7 +94,8 @@ static int amdgpu_emit(const struct gpubpf_lower_job *job, const struct gpubpf_t
 
 	if (!isa)
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "AMD code is made for gfx90a, gfx942, gfx950, gfx11 and gfx12, not for \"%s\"", cpu);
+				       "AMD code is made for gfx90a, gfx942, gfx950, gfx11 and gfx12, not for \"%s\"",
+				       cpu);
 	made = target_of(isa);
 	if (opts->text)
 		return gpubpf_llvm_emit(&made, isa->name, job, opts, GPUBPF_LLVM_FINAL, out, diag);

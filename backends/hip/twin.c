@@ -52,7 +52,8 @@ static int open_object(const struct gpubpf_image *image, const struct gpubpf_dev
 		return err;
 	app->isa = hip_isa_of_flags(app->elf.head.e_flags);
 	if (!app->isa)
-		return refuse(diag, "the code object is for a processor other than gfx90a, gfx942, gfx950, gfx11 and gfx12");
+		return refuse(diag,
+			      "the code object is for a processor other than gfx90a, gfx942, gfx950, gfx11 and gfx12");
 	if (app->elf.head.e_ident[EI_ABIVERSION] < 2 || app->elf.head.e_ident[EI_ABIVERSION] > 4)
 		return refuse(diag, "the code object's version is none of 4, 5 and 6");
 	return 0;
@@ -65,7 +66,8 @@ static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_
 	Elf64_Shdr head;
 
 	for (uint32_t i = 0; hip_elf_section(elf, i, &head, &bytes); i++)
-		if (head.sh_flags & SHF_EXECINSTR && bytes && address >= head.sh_addr && address - head.sh_addr < head.sh_size) {
+		if (head.sh_flags & SHF_EXECINSTR && bytes && address >= head.sh_addr &&
+		    address - head.sh_addr < head.sh_size) {
 			*size = head.sh_size - (address - head.sh_addr);
 			return bytes + (address - head.sh_addr);
 		}
@@ -84,7 +86,8 @@ static int read_kernel(struct found *app, struct gpubpf_diag *diag)
 	if (!app->meta.symbol || app->meta.symbol_len >= sizeof(name))
 		return refuse(diag, "the metadata names no descriptor");
 	snprintf(name, sizeof(name), "%.*s", (int)app->meta.symbol_len, app->meta.symbol);
-	if (!hip_elf_find(&symbols, name, &kd) || !(descriptor = hip_elf_at(&app->elf, kd.st_value, sizeof(app->descriptor))))
+	if (!hip_elf_find(&symbols, name, &kd) ||
+	    !(descriptor = hip_elf_at(&app->elf, kd.st_value, sizeof(app->descriptor))))
 		return refuse(diag, "the code object has no descriptor of the kernel");
 	memcpy(&app->descriptor, descriptor, sizeof(app->descriptor));
 	app->address = kd.st_value + app->descriptor.entry;
@@ -119,8 +122,10 @@ static int check_reach(const struct hip_code *code, struct gpubpf_diag *diag)
 	uint32_t stubs = 2048 + 64 * code->nplaces;
 
 	if (code->nplaces && code->places[code->nplaces - 1].off + stubs >= 4 * 32767)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its code is too large: %u bytes, and a branch must "
-				       "reach from its last instruction to what stands before the first", code->size);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "its code is too large: %u bytes, and a branch must "
+				       "reach from its last instruction to what stands before the first",
+				       code->size);
 	return 0;
 }
 
@@ -153,7 +158,8 @@ static void describe_code(struct found *app, struct gpubpf_kernel_info *info)
 		err = check_name(info->name, &why);
 		if (!err)
 			err = check_reach(&app->code, &why);
-		if (!err && used.vector + 2 > HIP_MAX_VECTOR && used.accum + 2 > (app->isa->accum ? HIP_MAX_VECTOR : 0)) {
+		if (!err && used.vector + 2 > HIP_MAX_VECTOR &&
+		    used.accum + 2 > (app->isa->accum ? HIP_MAX_VECTOR : 0)) {
 			err = refuse_full(app, &why);
 			info->flags |= GPUBPF_KINFO_ENTRY_ONLY;
 		}
@@ -306,8 +312,8 @@ static int read_probe(const struct probes *probes, uint32_t site, struct hip_des
 	if (!hip_elf_find(&symbols, name, &fn))
 		return refuse(diag, "LLVM made no code of the probe");
 	strcat(name, ".kd");
-	if (!hip_elf_find(&symbols, name, &kd) || !hip_elf_section(&probes->elf, kd.st_shndx, &head, &bytes) || !bytes ||
-	    kd.st_value > head.sh_size || head.sh_size - kd.st_value < sizeof(*d))
+	if (!hip_elf_find(&symbols, name, &kd) || !hip_elf_section(&probes->elf, kd.st_shndx, &head, &bytes) ||
+	    !bytes || kd.st_value > head.sh_size || head.sh_size - kd.st_value < sizeof(*d))
 		return refuse(diag, "LLVM made no descriptor of the probe");
 	memcpy(d, bytes + kd.st_value, sizeof(*d));
 	if (!hip_elf_section(&probes->elf, fn.st_shndx, &head, &bytes) || !bytes || fn.st_value > head.sh_size)
@@ -338,8 +344,10 @@ static int join(struct hip_twin_plan *plan, const struct hip_descriptor *probe, 
 	if (probe->group_size)
 		return refuse(diag, "the probe's code needs memory of the group, which belongs to the kernel");
 	if (probe->private_size && plan->isa->family == HIP_GFX90A)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the probe needs %u bytes of memory for each "
-				       "thread, and on gfx90a it must do with registers", probe->private_size);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "the probe needs %u bytes of memory for each "
+				       "thread, and on gfx90a it must do with registers",
+				       probe->private_size);
 	all->vector = max(all->vector, r.vector);
 	all->accum = max(all->accum, r.accum);
 	all->scalar = max(all->scalar, r.scalar);
@@ -583,7 +591,8 @@ static int make(struct found *app, const struct gpubpf_lower_job *job, struct pr
 	err = check_name(site->kernel, diag);
 	app->words = hip_wanted_args(job);
 	if (!err)
-		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), &probes->blob, diag);
+		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), &probes->blob,
+				     diag);
 	if (!err)
 		err = hip_elf_open(probes->blob.data, probes->blob.size, &probes->elf, diag);
 	if (!err)

@@ -51,7 +51,8 @@ static int enter_sandbox(struct gpubpf_diag *diag)
 	if (ctx)
 		seccomp_release(ctx);
 	if (err < 0)
-		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "gpubpf-build cannot load its filter (error %d)", -err);
+		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "gpubpf-build cannot load its filter (error %d)",
+				-err);
 	return err;
 }
 

@@ -149,7 +149,8 @@ static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 	start = offset_in_main(r, clang_getRangeStart(range), &first);
 	end = offset_in_main(r, clang_getRangeEnd(range), &last);
 	if (!first || !last || start + 2 > end || end > r->source->size || r->source->text[start] != '{' ||
-	    r->source->text[end - 1] != '}' || in_expansion(r, start) || in_expansion(r, end - 1) || !clread_repeats(r, range))
+	    r->source->text[end - 1] != '}' || in_expansion(r, start) || in_expansion(r, end - 1) ||
+	    !clread_repeats(r, range))
 		return;
 	k->body = start + 1;
 	k->body_end = end - 1;
@@ -310,8 +311,10 @@ static int read_unit(struct reader *r, struct gpubpf_diag *diag)
 		return -ENOMEM;
 	}
 	if (r->newer)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s, which the program includes, was changed "
-				       "after it was built: what was compiled is not known", r->newer);
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "%s, which the program includes, was changed "
+				       "after it was built: what was compiled is not known",
+				       r->newer);
 	if (r->unit->nmacros)
 		qsort(r->unit->macro, r->unit->nmacros, sizeof(*r->unit->macro), compare_names);
 	return 0;

@@ -142,7 +142,8 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 
 	if (d->arena)
 		return -EBUSY;
-	d->arena = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR),
+	d->arena = d->api.clCreateBuffer(d->context,
+					 CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR),
 					 size, host, &err);
 	if (err) {
 		d->arena = NULL;
@@ -315,8 +316,10 @@ static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 	    d->api.clEnqueueNDRangeKernel(d->queue, d->clock_kernel, 1, NULL, &one, &one, 0, NULL, NULL) ||
 	    d->api.clFinish(d->queue))
 		return -EIO;
-	return d->api.clEnqueueReadBuffer(d->queue, d->clock_word, CL_TRUE, CLOCK_WORD * sizeof(*cycles), sizeof(*cycles),
-					  cycles, 0, NULL, NULL) ? -EIO : 0;
+	return d->api.clEnqueueReadBuffer(d->queue, d->clock_word, CL_TRUE, CLOCK_WORD * sizeof(*cycles),
+					  sizeof(*cycles), cycles, 0, NULL, NULL)
+		       ? -EIO
+		       : 0;
 }
 
 /* The time-stamp counter is the host's own: no launch needed, and nanoseconds instead of microseconds. */

@@ -154,8 +154,8 @@ static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *share
 		if (!ret)
 			ret = launch(d, kernel, words, ITEMS);
 		memcpy(read + WORDS, shared, WORDS * sizeof(*shared));
-		if (!ret && d->api.clEnqueueReadBuffer(d->queue, words, CL_TRUE, 0, WORDS * sizeof(*read), read, 0, NULL,
-						       NULL))
+		if (!ret &&
+		    d->api.clEnqueueReadBuffer(d->queue, words, CL_TRUE, 0, WORDS * sizeof(*read), read, 0, NULL, NULL))
 			ret = -EIO;
 		d->api.clReleaseKernel(kernel);
 	}

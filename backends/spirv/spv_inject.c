@@ -508,7 +508,8 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 	if (!err && (failed(&in.b) || words.failed))
 		err = -ENOMEM;
 	if (!err && in.b.bound > GPUBPF_SPV_MAX_BOUND)
-		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the module has no ids left (%u)", in.b.bound);
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the module has no ids left (%u)",
+				      in.b.bound);
 	if (!err) {
 		made.words = words.data;
 		made.nwords = words.n;

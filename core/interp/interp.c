@@ -70,9 +70,9 @@ static int refuse(const struct host *h, struct gpubpf_diag *diag)
 		snprintf(text, sizeof(text), "(no instruction)");
 	switch (vm->status) {
 	case GPUBPF_VM_ACCESS:
-		return gpubpf_diag_set(diag, GPUBPF_E_MEM_BOUNDS, vm->pc, "%s: %s of %llu bytes at 0x%llx is out of bounds",
-				       text, vm->write ? "write" : "read", (unsigned long long)vm->size,
-				       (unsigned long long)vm->address);
+		return gpubpf_diag_set(
+			diag, GPUBPF_E_MEM_BOUNDS, vm->pc, "%s: %s of %llu bytes at 0x%llx is out of bounds", text,
+			vm->write ? "write" : "read", (unsigned long long)vm->size, (unsigned long long)vm->address);
 	case GPUBPF_VM_MISALIGNED:
 		return gpubpf_diag_set(diag, GPUBPF_E_MISALIGNED, vm->pc, "%s: the address 0x%llx is misaligned", text,
 				       (unsigned long long)vm->address);
@@ -144,7 +144,8 @@ int gpubpf_interp_run(const struct gpubpf_interp_job *job, struct gpubpf_interp_
 	gpubpf_host_thread_set(NULL);
 	gpubpf_interp_prove_end(&h);
 	if (h.broken)
-		return gpubpf_diag_set(diag, GPUBPF_E_FACT, h.broken_pc, "before instruction %u: %s", h.broken_pc, h.broken);
+		return gpubpf_diag_set(diag, GPUBPF_E_FACT, h.broken_pc, "before instruction %u: %s", h.broken_pc,
+				       h.broken);
 	if (h.vm.status != GPUBPF_VM_EXIT && h.vm.status != GPUBPF_VM_ENDED)
 		return refuse(&h, diag);
 	if (h.nrecords)

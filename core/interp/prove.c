@@ -50,7 +50,8 @@ static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 addr
 	map = gpubpf_interp_where(h, address, &off);
 	if (map < 0)
 		return (a->spaces & GPUBPF_SPACE_RECORD) && in_range(a, off, size);
-	return (a->spaces & GPUBPF_SPACE_MAP_VALUE) && (a->map == GPUBPF_ANY_MAP || a->map == map) && in_range(a, off, size);
+	return (a->spaces & GPUBPF_SPACE_MAP_VALUE) && (a->map == GPUBPF_ANY_MAP || a->map == map) &&
+	       in_range(a, off, size);
 }
 
 /* What is done to a map's values: a replica is made of it if they are only added to. */
@@ -59,8 +60,10 @@ static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const stru
 	const struct gpubpf_facts *facts = h->job->prog->facts;
 	bool add = insn->kind == GPUBPF_INSN_ATOMIC &&
 		   (insn->op == GPUBPF_ATOMIC_ADD || (f->flags & GPUBPF_FACT_UNUSED));
-	u32 need = insn->kind == GPUBPF_INSN_LOAD ? GPUBPF_USE_READ : insn->kind == GPUBPF_INSN_STORE ? GPUBPF_USE_WRITE :
-		   add ? GPUBPF_USE_ADD : GPUBPF_USE_ATOMIC;
+	u32 need = insn->kind == GPUBPF_INSN_LOAD    ? GPUBPF_USE_READ
+		   : insn->kind == GPUBPF_INSN_STORE ? GPUBPF_USE_WRITE
+		   : add			     ? GPUBPF_USE_ADD
+						     : GPUBPF_USE_ATOMIC;
 	s64 off;
 	int map = address < GPUBPF_PTR_LIMIT ? -1 : gpubpf_interp_where(h, address, &off);
 

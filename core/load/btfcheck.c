@@ -193,7 +193,8 @@ static int check_datasec(struct gpubpf_btf_check *c, uint32_t id)
 	const struct btf_var_secinfo *v = (const void *)(t + 1);
 
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
-		if (!gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_VAR) && !gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_FUNC))
+		if (!gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_VAR) &&
+		    !gpubpf_btf_has_kind(c, v[i].type, BTF_KIND_FUNC))
 			return bad_type(c, id, "holds what is no variable");
 	return 0;
 }
@@ -205,8 +206,8 @@ static int check_reference(struct gpubpf_btf_check *c, uint32_t id)
 
 	switch (kind_of(c, id)) {
 	case BTF_KIND_ARRAY:
-		return has_value(c, a->type) && has_value(c, a->index_type) ? 0 :
-									       bad_type(c, id, "is an array of nothing");
+		return has_value(c, a->type) && has_value(c, a->index_type) ? 0
+									    : bad_type(c, id, "is an array of nothing");
 	case BTF_KIND_FUNC:
 		return gpubpf_btf_has_kind(c, t->type, BTF_KIND_FUNC_PROTO) ?
 			       0 : bad_type(c, id, "is a function without a prototype");

@@ -87,8 +87,8 @@ static int check_info(struct gpubpf_btf_check *c, const uint8_t *at, uint32_t le
 	while (at < end) {
 		const struct btf_ext_info_sec *sec = (const void *)at;
 
-		if ((size_t)(end - at) < sizeof(*sec) || !sec->num_info || !gpubpf_btf_has_string(c, sec->sec_name_off) ||
-		    sec->num_info > (end - at - sizeof(*sec)) / size)
+		if ((size_t)(end - at) < sizeof(*sec) || !sec->num_info ||
+		    !gpubpf_btf_has_string(c, sec->sec_name_off) || sec->num_info > (end - at - sizeof(*sec)) / size)
 			return bad_ext(c, "it is cut off");
 		at += sizeof(*sec);
 		for (uint32_t i = 0; i < sec->num_info && err >= 0; i++)

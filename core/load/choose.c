@@ -46,8 +46,10 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 	if (!strncmp(name, "cuda__", 6) || is_glob(section->pattern))
 		return 1;
 	if (section->pattern[0] && gpubpf_kernel_has(&l->kallsyms, section->pattern)) {
-		gpubpf_load_note(l->out, "%s (%s) is left to the Linux kernel, which has a function of that name; "
-				 "--gpu or --attach %s=KERNEL makes it ours", name, bpf_program__section_name(prog), name);
+		gpubpf_load_note(l->out,
+				 "%s (%s) is left to the Linux kernel, which has a function of that name; "
+				 "--gpu or --attach %s=KERNEL makes it ours",
+				 name, bpf_program__section_name(prog), name);
 		return 0;
 	}
 	return 1;

@@ -33,7 +33,8 @@ static int unknown_type(uint32_t number, struct gpubpf_diag *diag)
 	for (size_t i = 0; (type = gpubpf_map_type_at(i)) && at < sizeof(list); i++)
 		at += snprintf(list + at, sizeof(list) - at, "%s%s (%u)", at ? ", " : "", type->name, type->number);
 	gpubpf_diag_remedy(diag, "use one of %s", list);
-	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map type %u is unknown; known are %s", number, list);
+	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "map type %u is unknown; known are %s", number,
+			       list);
 }
 
 /* A stream: RINGBUF counts bytes, the others records; the size of a value bounds a

@@ -83,7 +83,8 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 	const struct gpubpf_map *map;
 
 	if (!def)
-		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "refers to a map that the object does not define");
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc,
+				       "refers to a map that the object does not define");
 	if (index < 0)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc, "uses map '%.16s' of type %u, which no GPU has",
 				       def->name, def->type);
@@ -93,7 +94,8 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 		return 0;
 	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || map->type->flags & GPUBPF_MAP_COPIES || map->max_entries != 1)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc,
-				       "takes the address of map '%s'; only an array of one element has one", map->name);
+				       "takes the address of map '%s'; only an array of one element has one",
+				       map->name);
 	if (insn->imm64 >= map->value_size)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_INSN, pc, "takes byte %lld of '%s', which has %u bytes",
 				       (long long)insn->imm64, map->name, map->value_size);

@@ -14,8 +14,8 @@ static int check_maps(const struct gpubpf_prog *prog, uint32_t nmaps, struct gpu
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
 		const struct gpubpf_insn *insn = &prog->insns[pc];
 
-		if (insn->kind == GPUBPF_INSN_IMM64 && (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE) &&
-		    (uint32_t)insn->imm >= nmaps)
+		if (insn->kind == GPUBPF_INSN_IMM64 &&
+		    (insn->op == GPUBPF_IMM_MAP || insn->op == GPUBPF_IMM_MAP_VALUE) && (uint32_t)insn->imm >= nmaps)
 			return gpubpf_diag_set(diag, GPUBPF_E_BAD_INSN, pc, "refers to map %d of %u", insn->imm, nmaps);
 	}
 	return 0;

@@ -189,7 +189,8 @@ static void walk_array(struct typed_writer *w, const struct btf_type *t, const c
 	int64_t size = btf__resolve_size(w->btf, a->type);
 	size_t len;
 
-	if (size < 0 || bit % 8 || (uint64_t)size * a->nelems > w->size - bit / 8 || (!size && a->nelems > MAX_SCALARS)) {
+	if (size < 0 || bit % 8 || (uint64_t)size * a->nelems > w->size - bit / 8 ||
+	    (!size && a->nelems > MAX_SCALARS)) {
 		w->bad = true;
 		return;
 	}

@@ -33,7 +33,8 @@ static void prelude(struct text *t, const struct gpubpf_lower_job *job)
 	if (!job->checked)
 		return;
 	text_add(t, "#define GPUBPF_RUN_STATUS %zu\n#define GPUBPF_RUN_PC %zu\n#define GPUBPF_RUN_ADDRESS %zu\n",
-		 offsetof(struct gpubpf_run, status), offsetof(struct gpubpf_run, pc), offsetof(struct gpubpf_run, address));
+		 offsetof(struct gpubpf_run, status), offsetof(struct gpubpf_run, pc),
+		 offsetof(struct gpubpf_run, address));
 	text_add(t, "%s\n", gpubpf_clc_checked);
 }
 
@@ -57,7 +58,8 @@ static void site_function(struct clc *c)
 
 static void run_kernel(const struct clc *c)
 {
-	text_add(c->t, "__kernel void gpubpf_run_%u(__global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid)\n"
+	text_add(c->t,
+		 "__kernel void gpubpf_run_%u(__global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid)\n"
 		 "{\n\tstruct gpubpf_env env;\n\tu64 r0 = 0;\n\n"
 		 "\tfor (u32 i = 0; i < GPUBPF_ENV_ARGS; i++)\n\t\tenv.arg[i] = 0;\n"
 		 "\tenv.arena = (u64)gpubpf_arena;\n\tenv.launch = gpubpf_launch;\n\tenv.pid_tgid = gpubpf_pid;\n"

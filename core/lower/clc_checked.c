@@ -24,14 +24,17 @@ static void go(struct clc *c, uint32_t target)
 /* Compute the address of an access into `a`, and leave if it is not legal. */
 static void check(struct clc *c, uint32_t pc, uint32_t reg, int32_t off, uint32_t width)
 {
-	text_add(c->t, "a = r%u + 0x%llxUL; if (!gpubpf_legal(&k, a, %u))", reg, (unsigned long long)(int64_t)off, width);
+	text_add(c->t, "a = r%u + 0x%llxUL; if (!gpubpf_legal(&k, a, %u))", reg, (unsigned long long)(int64_t)off,
+		 width);
 	fail(c, " ", GPUBPF_RUN_ACCESS, pc, "a");
 	text_add(c->t, "\t\t\t");
 }
 
 static void load(struct clc *c, uint32_t pc)
 {
-	static const char *const sign[] = { [1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)" };
+	static const char *const sign[] = {
+		[1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)"
+	};
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
 	check(c, pc, insn->src, insn->off, insn->width);
@@ -46,7 +49,8 @@ static void store(struct clc *c, uint32_t pc)
 	char s[32];
 
 	check(c, pc, insn->dst, insn->off, insn->width);
-	text_add(c->t, "GPUBPF_GLOB(" CLC_MEM ", a) = (%s)%s;\n", insn->width, 1, type[insn->width], clc_source(insn, s));
+	text_add(c->t, "GPUBPF_GLOB(" CLC_MEM ", a) = (%s)%s;\n", insn->width, 1, type[insn->width],
+		 clc_source(insn, s));
 }
 
 static void atomic(struct clc *c, uint32_t pc)
@@ -64,7 +68,8 @@ static void call_local(struct clc *c, uint32_t pc)
 {
 	text_add(c->t, "if (k.depth + 1 >= %d)", GPUBPF_MAX_FRAMES);
 	fail(c, " ", GPUBPF_RUN_DEPTH, pc, "0");
-	text_add(c->t, "\t\t\tret[k.depth] = %u; save[k.depth] = (ulong4)(r6, r7, r8, r9); k.depth++; r10 += %d;\n\t\t\t",
+	text_add(c->t,
+		 "\t\t\tret[k.depth] = %u; save[k.depth] = (ulong4)(r6, r7, r8, r9); k.depth++; r10 += %d;\n\t\t\t",
 		 pc + 1, GPUBPF_STACK_SIZE);
 	go(c, c->prog->insns[pc].target);
 }

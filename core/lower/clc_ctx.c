@@ -43,8 +43,8 @@ int clc_ctx_load(struct clc *c, uint32_t pc, uint32_t off, uint32_t width)
 	index = (off - field->off) / field->size;
 	in = (off - field->off) % field->size;
 	if (in + width > field->size)
-		return gpubpf_diag_set(c->diag, GPUBPF_E_CTX_ACCESS, pc, "a read of %u bytes at %u spans two fields", width,
-				       off);
+		return gpubpf_diag_set(c->diag, GPUBPF_E_CTX_ACCESS, pc, "a read of %u bytes at %u spans two fields",
+				       width, off);
 	if (width == field->size) {
 		element(c, field, index);
 		return 0;

@@ -29,8 +29,10 @@ static int func_at(const struct clc *c, uint32_t pc)
 
 static void signature(struct clc *c, uint32_t func)
 {
-	text_add(c->t, "static u64 " CLC_PROG "_f%u(GPUBPF_ENV, GPUBPF_PRIVATE uchar *stack, GPUBPF_PRIVATE s32 *ended,\n"
-		 "\tu64 r1, u64 r2, u64 r3, u64 r4, u64 r5, const u64 r10)", CLC_PROG_ARGS(c), func);
+	text_add(c->t,
+		 "static u64 " CLC_PROG "_f%u(GPUBPF_ENV, GPUBPF_PRIVATE uchar *stack, GPUBPF_PRIVATE s32 *ended,\n"
+		 "\tu64 r1, u64 r2, u64 r3, u64 r4, u64 r5, const u64 r10)",
+		 CLC_PROG_ARGS(c), func);
 }
 
 static void call_local(struct clc *c, uint32_t pc)

@@ -19,8 +19,8 @@ static void layout(struct text *t, const struct gpubpf_map_layout *l)
 static void operation(struct text *t, const char *type, const char *prefix, const char *impl, const char *op,
 		      const struct gpubpf_map_layout *l, const char *parameters, const char *arguments)
 {
-	text_add(t, "static %s gpubpf_%s_%s(GPUBPF_ENV%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, prefix, op, parameters,
-		 impl, op);
+	text_add(t, "static %s gpubpf_%s_%s(GPUBPF_ENV%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, prefix, op,
+		 parameters, impl, op);
 	layout(t, l);
 	text_add(t, "%s);\n}\n", arguments);
 }
@@ -58,7 +58,8 @@ void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 	if (!job->print_ring)
 		return;
 	operation(t, "s64", "print", "helper", "trace_printk", &job->print_layout,
-		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c", ", prog, fmt, size, a, b, c");
+		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c",
+		  ", prog, fmt, size, a, b, c");
 	operation(t, "s64", "print", "helper", "puts", &job->print_layout,
 		  ", u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size", ", prog, text, size");
 }

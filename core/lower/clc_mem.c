@@ -58,7 +58,9 @@ static void place(struct clc *c, const struct gpubpf_access *access, uint32_t wi
 
 static void load_from(struct clc *c, uint32_t pc, bool private)
 {
-	static const char *const sign[] = { [1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)" };
+	static const char *const sign[] = {
+		[1] = "(u64)(s64)(char)", [2] = "(u64)(s64)(short)", [4] = "(u64)(s64)(s32)"
+	};
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
 	text_add(c->t, "r%u = %s", insn->dst, insn->sext ? sign[insn->width] : "");
@@ -93,7 +95,8 @@ static void atomic_on(struct clc *c, uint32_t pc, bool private)
 		clc_atomic_at(c, insn, device_address(insn->dst, insn->off, address), NULL);
 		return;
 	}
-	snprintf(pointer, sizeof(pointer), "stack + %s", clc_stack_index(c, access_of(c, pc), insn->dst, insn->off, address));
+	snprintf(pointer, sizeof(pointer), "stack + %s",
+		 clc_stack_index(c, access_of(c, pc), insn->dst, insn->off, address));
 	clc_atomic_at(c, insn, NULL, pointer);
 }
 
@@ -169,7 +172,8 @@ static void atomic_private(struct clc *c, const struct gpubpf_insn *insn, const 
 	};
 	uint32_t bits = insn->width * 8;
 
-	text_add(c->t, "{ GPUBPF_PRIVATE " CLC_MEM " *p = (GPUBPF_PRIVATE " CLC_MEM " *)(%s); u%u old = *p, s = (u%u)r%u; ",
+	text_add(c->t,
+		 "{ GPUBPF_PRIVATE " CLC_MEM " *p = (GPUBPF_PRIVATE " CLC_MEM " *)(%s); u%u old = *p, s = (u%u)r%u; ",
 		 insn->width, insn->width, insn->width, insn->width, pointer, bits, bits, insn->src);
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
 		text_add(c->t, "*p = old == (u%u)r0 ? s : old; r0 = old; }\n", bits);

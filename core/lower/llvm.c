@@ -256,7 +256,8 @@ static int write_out(struct low *l, LLVMTargetMachineRef machine, struct gpubpf_
 	char *why = NULL;
 	int err;
 
-	if (LLVMTargetMachineEmitToMemoryBuffer(machine, l->mod, object ? LLVMObjectFile : LLVMAssemblyFile, &why, &buf))
+	if (LLVMTargetMachineEmitToMemoryBuffer(machine, l->mod, object ? LLVMObjectFile : LLVMAssemblyFile, &why,
+						&buf))
 		return llvm_failed(l, "emitting", why);
 	err = l->diag->code == GPUBPF_OK ? take(LLVMGetBufferStart(buf), LLVMGetBufferSize(buf), out) : -EINVAL;
 	LLVMDisposeMemoryBuffer(buf);

@@ -123,7 +123,8 @@ static void store_known(const struct call *c, unsigned reg, const char *bytes, u
 		uint64_t word = 0;
 
 		memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
-		LLVMSetAlignment(LLVMBuildStore(l->b, low_const(l, word), low_byte_ptr(l, c->temp[reg], low_const(l, i))), 8);
+		LLVMSetAlignment(
+			LLVMBuildStore(l->b, low_const(l, word), low_byte_ptr(l, c->temp[reg], low_const(l, i))), 8);
 	}
 }
 
@@ -138,7 +139,8 @@ static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool
 	struct branch on_stack, not_null;
 
 	if (stack && (device || null))
-		on_stack = begin_if(c, LLVMBuildAnd(l->b, below_limit(c, reg), LLVMBuildIsNotNull(l->b, get(c, reg), ""), ""));
+		on_stack = begin_if(
+			c, LLVMBuildAnd(l->b, below_limit(c, reg), LLVMBuildIsNotNull(l->b, get(c, reg), ""), ""));
 	if (stack) {
 		LLVMValueRef ptr = low_stack_ptr(c->f->p, a, get(c, reg));
 

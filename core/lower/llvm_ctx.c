@@ -24,7 +24,8 @@ static LLVMValueRef member(struct low_prog *p, const struct ctx_field *field)
 	bool launch = !strcmp(field->name, "launch");
 	size_t off = launch ? offsetof(struct gpubpf_env, launch) : offsetof(struct gpubpf_env, device);
 	struct low *l = p->l;
-	LLVMValueRef v = LLVMBuildLoad2(l->b, low_int(l, launch ? 8 : 4), low_byte_ptr(l, p->env, low_const32(l, off)), "");
+	LLVMValueRef v =
+		LLVMBuildLoad2(l->b, low_int(l, launch ? 8 : 4), low_byte_ptr(l, p->env, low_const32(l, off)), "");
 
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }

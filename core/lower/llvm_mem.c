@@ -226,7 +226,8 @@ static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLV
 	if (private) {
 		private_store(l, private, v, insn->width, align);
 	} else if (!l->job->checked && low_is_atomic_add(f->p, pc)) {
-		LLVMValueRef old = LLVMBuildLoad2(l->b, low_int(l, 8), loaded_at(f, f->p->prog->facts->insn[pc].other), "");
+		LLVMValueRef old =
+			LLVMBuildLoad2(l->b, low_int(l, 8), loaded_at(f, f->p->prog->facts->insn[pc].other), "");
 
 		add[0] = address;
 		add[1] = LLVMBuildSub(l->b, v, old, "");

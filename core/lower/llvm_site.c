@@ -108,7 +108,8 @@ static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 	env = LLVMBuildAlloca(l->b, LLVMArrayType2(i64, (sizeof(struct gpubpf_env) + 7) / 8), "env");
 	LLVMSetAlignment(env, 8);
 	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, sizeof(struct gpubpf_env)), 8);
-	env_set(l, env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""),
+		8);
 	env_set(l, env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
 	env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
 	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);

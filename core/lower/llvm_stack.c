@@ -38,7 +38,8 @@ static void tie(struct plan *plan, uint32_t first, uint32_t end)
 
 static void note_access(struct plan *plan, uint32_t pc, const struct gpubpf_access *a, bool own)
 {
-	int64_t first = (int64_t)a->off_min + GPUBPF_STACK_SIZE, end = (int64_t)a->off_max + GPUBPF_STACK_SIZE + a->size_max;
+	int64_t first = (int64_t)a->off_min + GPUBPF_STACK_SIZE,
+		end = (int64_t)a->off_max + GPUBPF_STACK_SIZE + a->size_max;
 	bool mixed = a->spaces & ~(GPUBPF_SPACE_STACK | GPUBPF_SPACE_NULL);
 	uint32_t frames = plan->p->stack.frames;
 

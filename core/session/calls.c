@@ -38,7 +38,8 @@ bool *gpubpf_calls_find(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 /* Take away what nobody calls any more until nothing changes: what is left are cycles, and what they call. */
 bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, const bool *calls)
 {
-	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0, left = 0;
+	uint32_t *callers = calloc(n + 1, sizeof(*callers)), *stack = calloc(n + 1, sizeof(*stack)), depth = 0,
+		 left = 0;
 
 	for (uint32_t i = 0; callers && stack && i < n; i++)
 		for (uint32_t k = 0; calls[i] && k < infos[i].ncallees; k++)
@@ -90,7 +91,8 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 		return NULL;
 	for (int others = 0; others < 2; others++)
 		for (uint32_t i = 0; i < n; i++)
-			if (calls[i] && infos[i].name[0] && gpubpf_calls_named(unit, infos[i].name) != others && room > 0)
+			if (calls[i] && infos[i].name[0] && gpubpf_calls_named(unit, infos[i].name) != others &&
+			    room > 0)
 				room -= fprintf(f, "%s;", infos[i].name);
 	if (fclose(f)) {
 		free(text);

@@ -244,8 +244,10 @@ void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
 		uint64_t n = gpubpf_board_uncopied(s, peer->process, dev->caps.ordinal);
 
 		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->kept)
-			gpubpf_session_note(s, "%s: the program was ended before its maps were copied back: what its last "
-					    "probed launches counted, up to %llu, is lost", dev->caps.name, (unsigned long long)n);
+			gpubpf_session_note(s,
+					    "%s: the program was ended before its maps were copied back: what its last "
+					    "probed launches counted, up to %llu, is lost",
+					    dev->caps.name, (unsigned long long)n);
 	}
 }
 

@@ -48,7 +48,8 @@ uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s)
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		asked |= unit->progs[i].facts && unit->progs[i].facts->clock;
 	for (uint32_t i = 0; asked && i < s->narenas; i++) {
-		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns, __ATOMIC_RELAXED);
+		one = __atomic_load_n(&((struct gpubpf_arena_hdr *)s->arenas[i].base)->clock_error_ns,
+				      __ATOMIC_RELAXED);
 		error = one > error ? one : error;
 	}
 	return error;

@@ -446,10 +446,12 @@ static void show_cost(const struct gpubpf_session *s, FILE *out)
 	char a[24], b[24], d[24], e[24], f[24], g[24], h[24];
 
 	gpubpf_session__cost(s, &c);
-	fprintf(out, "cost: load %s, verify %s, lower %s, vendor build %s (%u twin%s, %u cached, %u refused); "
-		"twins loaded in %s, programs waited %s; launch hook %s\n", gpubpf_duration(c.load_ns, a),
-		gpubpf_duration(c.verify_ns, b), gpubpf_duration(c.lower_ns, d), gpubpf_duration(c.build_ns, e),
-		c.twins, c.twins == 1 ? "" : "s", c.cached, c.refused, gpubpf_duration(c.twin_load_ns, h), gpubpf_duration(c.wait_ns, f),
+	fprintf(out,
+		"cost: load %s, verify %s, lower %s, vendor build %s (%u twin%s, %u cached, %u refused); "
+		"twins loaded in %s, programs waited %s; launch hook %s\n",
+		gpubpf_duration(c.load_ns, a), gpubpf_duration(c.verify_ns, b), gpubpf_duration(c.lower_ns, d),
+		gpubpf_duration(c.build_ns, e), c.twins, c.twins == 1 ? "" : "s", c.cached, c.refused,
+		gpubpf_duration(c.twin_load_ns, h), gpubpf_duration(c.wait_ns, f),
 		c.hook_ns ? gpubpf_duration(c.hook_ns, g) : "was not called");
 }
 

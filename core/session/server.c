@@ -191,8 +191,10 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 		if (err < 0)
 			break;
 		if (msg.lost)
-			gpubpf_session_note(s, "something that %s (pid %u) sent is lost: the session has too many files "
-					    "open; raise the limit (ulimit -n)", peer_name(peer), peer->pid);
+			gpubpf_session_note(s,
+					    "something that %s (pid %u) sent is lost: the session has too many files "
+					    "open; raise the limit (ulimit -n)",
+					    peer_name(peer), peer->pid);
 		err = gpubpf_peer_message(s, peer, &msg);
 		gpubpf_msg_close(&msg);
 		n++;

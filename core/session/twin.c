@@ -191,10 +191,12 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 		if (m->infos[i].reason[0])
 			refuse_kernel(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
 		else if (k->recurses)
-			refuse_kernel(k, "it calls a function that calls itself: probes of functions would take stack at "
+			refuse_kernel(k,
+				      "it calls a function that calls itself: probes of functions would take stack at "
 				      "each depth, which the program has not allowed for");
 		else if (++n > GPUBPF_MAX_CALLS)
-			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer", GPUBPF_MAX_CALLS);
+			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer",
+				      GPUBPF_MAX_CALLS);
 		if (k->reason[0] || !add_site(m, kernel, info, GPUBPF_SITE_CALL, &m->infos[i]))
 			return false;
 	}
@@ -210,7 +212,8 @@ static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf
 
 	if (!(m->req->caps.bits & GPUBPF_CAP_CALLS)) {
 		if (prog)
-			refuse_kernel(k, "program %s is for device functions (gpu/call), in which %s can have no probes",
+			refuse_kernel(k,
+				      "program %s is for device functions (gpu/call), in which %s can have no probes",
 				      prog->name, m->req->caps.name);
 		return !prog;
 	}

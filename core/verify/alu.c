@@ -130,7 +130,8 @@ static int do_mov(struct verifier *v, const struct gpubpf_insn *insn)
 		return 0;
 	}
 	if (reg_is_ptr(src) && !whole) {
-		int err = leak(v, GPUBPF_E_PTR_LEAK, "copies a part of r%u, a pointer to %s", insn->src, type_name(src));
+		int err =
+			leak(v, GPUBPF_E_PTR_LEAK, "copies a part of r%u, a pointer to %s", insn->src, type_name(src));
 
 		if (err < 0)
 			return err;
@@ -161,11 +162,12 @@ static int check_sane(struct verifier *v, const struct reg *p, const struct scal
 		return refuse(v, GPUBPF_E_PTR_ARITH, "a pointer to %s has offset %d; offsets stay below 2^29",
 			      type_name(p), p->off);
 	if (s->w64.smin == INT64_MIN)
-		return refuse(v, GPUBPF_E_PTR_ARITH, "the offset of a pointer to %s %s has no lower bound", type_name(p),
-			      is_offset ? "that is added" : "after the addition");
+		return refuse(v, GPUBPF_E_PTR_ARITH, "the offset of a pointer to %s %s has no lower bound",
+			      type_name(p), is_offset ? "that is added" : "after the addition");
 	if (s->w64.smin >= MAX_OFFSET || s->w64.smin <= -MAX_OFFSET)
-		return refuse(v, GPUBPF_E_PTR_ARITH, "the offset of a pointer to %s begins at %lld; offsets stay below 2^29",
-			      type_name(p), (long long)s->w64.smin);
+		return refuse(v, GPUBPF_E_PTR_ARITH,
+			      "the offset of a pointer to %s begins at %lld; offsets stay below 2^29", type_name(p),
+			      (long long)s->w64.smin);
 	return 0;
 }
 
@@ -178,7 +180,8 @@ static int ptr_arith(struct verifier *v, const struct gpubpf_insn *insn, struct 
 	int err;
 
 	if (p.or_null)
-		return refuse(v, GPUBPF_E_NULL_DEREF, "does arithmetic on a pointer to %s that may be NULL", type_name(&p));
+		return refuse(v, GPUBPF_E_NULL_DEREF, "does arithmetic on a pointer to %s that may be NULL",
+			      type_name(&p));
 	if (p.type == R_MAP || p.type == R_FUNC) {
 		if (insn->op == GPUBPF_ADD && reg_is_zero(off)) {
 			*dst = p;
@@ -295,7 +298,8 @@ static int fork_mask(struct verifier *v, const struct gpubpf_insn *insn, struct 
 	struct state *other;
 	struct reg *zero;
 
-	if ((insn->op != GPUBPF_AND && insn->op != GPUBPF_OR) || b->smin != -1 || b->smax != 0 || !scalar_is_const(&src->s))
+	if ((insn->op != GPUBPF_AND && insn->op != GPUBPF_OR) || b->smin != -1 || b->smax != 0 ||
+	    !scalar_is_const(&src->s))
 		return 0;
 	other = state_copy(v, v->cur);
 	if (!other)

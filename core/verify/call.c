@@ -81,7 +81,8 @@ static int check_sized(struct verifier *v, struct call *c, int i, bool write)
 	if (size->type != R_SCALAR)
 		return size->type == R_UNINIT ? read_reg(v, GPUBPF_R1 + i + 1) : bad_arg(v, c, i + 1, "a size");
 	if (b->smin < 0)
-		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d may be negative (%lld)", i + 2, (long long)b->smin);
+		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d may be negative (%lld)", i + 2,
+			      (long long)b->smin);
 	if (b->umax >= MAX_OFFSET)
 		return refuse(v, GPUBPF_E_HELPER_ARG, "the size in r%d has no upper bound", i + 2);
 	if (!b->umin && c->h->arg[i + 1] == GPUBPF_ARG_SIZE)
@@ -132,8 +133,8 @@ static int check_map(struct verifier *v, struct call *c, int i)
 	c->map_index = r->map;
 	c->map = reg_map(v, r);
 	if (!map_fits(c->h->id, c->map->type))
-		return refuse(v, GPUBPF_E_HELPER_ARG, "passes map %s, of type %s, to %s", c->map->name, c->map->type->name,
-			      c->h->name);
+		return refuse(v, GPUBPF_E_HELPER_ARG, "passes map %s, of type %s, to %s", c->map->name,
+			      c->map->type->name, c->h->name);
 	if (changes_map(c->h->id) && (c->map->rdonly || (c->map->map_flags & F_RDONLY_PROG)))
 		return refuse(v, GPUBPF_E_READONLY_MEM, "changes map %s, which is read-only", c->map->name);
 	facts_map_arg(v, c->map_index);
@@ -292,7 +293,8 @@ static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const s
 		uint32_t first, last;
 		const char *remedy;
 	} instead[] = {
-		{ 4, 4, "read the context's fields as they are (ctx->launch); other memory of the device cannot be read" },
+		{ 4, 4,
+		  "read the context's fields as they are (ctx->launch); other memory of the device cannot be read" },
 		{ 45, 45, "copy the string of the context or a map in a bounded loop" },
 		{ 112, 113, "read the context's fields as they are (ctx->launch, without BPF_CORE_READ)" },
 		{ 114, 115, "copy the string of the context or a map in a bounded loop" },
@@ -331,9 +333,10 @@ static void note_call(struct verifier *v, const struct call *c)
 	static const struct {
 		uint32_t helper, use;
 	} uses[] = {
-		{ 1, GPUBPF_USE_LOOKUP }, { 2, GPUBPF_USE_UPDATE }, { 3, GPUBPF_USE_DELETE }, { 25, GPUBPF_USE_OUTPUT },
-		{ 130, GPUBPF_USE_OUTPUT }, { 131, GPUBPF_USE_OUTPUT }, { 87, GPUBPF_USE_UPDATE },
-		{ 88, GPUBPF_USE_DELETE }, { 89, GPUBPF_USE_READ }, { 164, GPUBPF_USE_LOOKUP }, { 195, GPUBPF_USE_LOOKUP },
+		{ 1, GPUBPF_USE_LOOKUP },   { 2, GPUBPF_USE_UPDATE },	{ 3, GPUBPF_USE_DELETE },
+		{ 25, GPUBPF_USE_OUTPUT },  { 130, GPUBPF_USE_OUTPUT }, { 131, GPUBPF_USE_OUTPUT },
+		{ 87, GPUBPF_USE_UPDATE },  { 88, GPUBPF_USE_DELETE },	{ 89, GPUBPF_USE_READ },
+		{ 164, GPUBPF_USE_LOOKUP }, { 195, GPUBPF_USE_LOOKUP },
 	};
 	struct gpubpf_facts *f = v->facts;
 	uint32_t id = c->h->id;
@@ -359,7 +362,8 @@ static bool surely_there(struct verifier *v, const struct call *c)
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
 	uint64_t index;
 
-	return c->h->id == 1 && !v->opts.any_ctx && (c->map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_U32KEY &&
+	return c->h->id == 1 && !v->opts.any_ctx &&
+	       (c->map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_U32KEY &&
 	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
 }
 

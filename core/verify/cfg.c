@@ -38,7 +38,8 @@ static int find_functions(struct verifier *v)
 			count++;
 		}
 	if (count > UINT16_MAX)
-		return gpubpf_diag_set(v->diag, GPUBPF_E_TOO_COMPLEX, GPUBPF_NOPC, "the program has %u functions", count);
+		return gpubpf_diag_set(v->diag, GPUBPF_E_TOO_COMPLEX, GPUBPF_NOPC, "the program has %u functions",
+				       count);
 	v->funcs = calloc(count, sizeof(*v->funcs));
 	if (!v->funcs)
 		return -ENOMEM;
@@ -184,8 +185,8 @@ int cfg_stack_depth(struct verifier *v)
 	v->facts->frames = v->funcs[0].height;
 	if (bytes > GPUBPF_STACK_SIZE)
 		return gpubpf_diag_set(v->diag, GPUBPF_E_STACK_DEPTH, GPUBPF_NOPC,
-				       "the frames of the deepest call chain take %u bytes of stack, %d are allowed", bytes,
-				       GPUBPF_STACK_SIZE);
+				       "the frames of the deepest call chain take %u bytes of stack, %d are allowed",
+				       bytes, GPUBPF_STACK_SIZE);
 	return 0;
 }
 
@@ -270,14 +271,15 @@ static int check_maps(struct verifier *v)
 		if (insn->kind != GPUBPF_INSN_IMM64 || (insn->op != GPUBPF_IMM_MAP && insn->op != GPUBPF_IMM_MAP_VALUE))
 			continue;
 		if (insn->imm < 0 || (uint32_t)insn->imm >= v->unit->nmaps || insn->imm > INT16_MAX)
-			return gpubpf_diag_set(v->diag, GPUBPF_E_BAD_MAP, pc, "names map %d; the program has %u", insn->imm,
-					       v->unit->nmaps);
+			return gpubpf_diag_set(v->diag, GPUBPF_E_BAD_MAP, pc, "names map %d; the program has %u",
+					       insn->imm, v->unit->nmaps);
 		map = &v->unit->maps[insn->imm];
 		if (insn->op == GPUBPF_IMM_MAP)
 			continue;
 		if (map->max_entries != 1 || map->type->number != 2)
 			return gpubpf_diag_set(v->diag, GPUBPF_E_BAD_MAP, pc,
-					       "takes the address of a value of map %s, which is no array of one", map->name);
+					       "takes the address of a value of map %s, which is no array of one",
+					       map->name);
 		if (insn->imm64 < 0 || insn->imm64 >= (int64_t)map->value_size || insn->imm64 >= MAX_OFFSET)
 			return gpubpf_diag_set(v->diag, GPUBPF_E_MAP_BOUNDS, pc,
 					       "takes the address of byte %lld of a value of %u bytes",

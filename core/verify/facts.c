@@ -251,7 +251,8 @@ static void find_rmws(struct verifier *v)
 		v->facts->insn[store].flags |= GPUBPF_FACT_RMW_ADD;
 		v->facts->insn[store].other = pc;
 		for (uint32_t m = 0; m < v->unit->nmaps; m++)
-			if (mem->map == (int)m || (mem->map == GPUBPF_ANY_MAP && (v->facts->map_use[m] & GPUBPF_USE_WRITE)))
+			if (mem->map == (int)m ||
+			    (mem->map == GPUBPF_ANY_MAP && (v->facts->map_use[m] & GPUBPF_USE_WRITE)))
 				v->facts->map_use[m] |= GPUBPF_USE_RMW;
 	}
 }

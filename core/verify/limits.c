@@ -33,13 +33,13 @@ int gpubpf_limits_check(const struct gpubpf_prog *prog, const struct gpubpf_limi
 
 		if (insn->kind == GPUBPF_INSN_ATOMIC && insn->width > l->atomic_bytes && on_device(&f->insn[pc]))
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_ATOMIC, pc,
-					       "does an atomic of %u bytes; those of target %s have %u at most", insn->width,
-					       l->name, l->atomic_bytes);
+					       "does an atomic of %u bytes; those of target %s have %u at most",
+					       insn->width, l->name, l->atomic_bytes);
 	}
 	if (f->stack > l->stack)
 		return gpubpf_diag_set(diag, GPUBPF_E_STACK_DEPTH, GPUBPF_NOPC,
-				       "the deepest call chain takes %u bytes of stack; a thread of target %s has %u", f->stack,
-				       l->name, l->stack);
+				       "the deepest call chain takes %u bytes of stack; a thread of target %s has %u",
+				       f->stack, l->name, l->stack);
 	if (f->frames > l->frames)
 		return gpubpf_diag_set(diag, GPUBPF_E_CALL_DEPTH, GPUBPF_NOPC,
 				       "calls nest %u frames deep; target %s has %u", f->frames, l->name, l->frames);

@@ -32,8 +32,9 @@ int check_align(struct verifier *v, const struct reg *p, int64_t off, unsigned i
 	for (*align = 8; *align > 1 && !tnum_is_aligned(t, *align); *align /= 2)
 		;
 	if (*align < size)
-		return refuse(v, GPUBPF_E_MISALIGNED, "accesses %u bytes at an offset into %s that is a multiple of %u only",
-			      size, type_name(p), *align);
+		return refuse(v, GPUBPF_E_MISALIGNED,
+			      "accesses %u bytes at an offset into %s that is a multiple of %u only", size,
+			      type_name(p), *align);
 	return 0;
 }
 
@@ -144,8 +145,10 @@ static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, str
 		if (off < f->off || at >= (uint32_t)f->count * f->size)
 			continue;
 		if (!name && (at % f->size || (f->size == 4 && size != 4)))
-			return refuse(v, GPUBPF_E_CTX_ACCESS, "reads %u bytes at offset %u, in the middle of a field of "
-				      "%u bytes of the context", size, off, f->size);
+			return refuse(v, GPUBPF_E_CTX_ACCESS,
+				      "reads %u bytes at offset %u, in the middle of a field of "
+				      "%u bytes of the context",
+				      size, off, f->size);
 		note_ctx(v, f, off);
 		reg_unknown(dst);
 		return 0;
@@ -165,7 +168,8 @@ static int load_ctx(struct verifier *v, const struct reg *p, int off, unsigned i
 		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads the context through a pointer that was moved by %lld",
 			      (long long)(at - off));
 	if (at < 0 || (v->opts.any_ctx && at + size > KPROBE_CTX_SIZE))
-		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads %u bytes at offset %lld of the context", size, (long long)at);
+		return refuse(v, GPUBPF_E_CTX_ACCESS, "reads %u bytes at offset %lld of the context", size,
+			      (long long)at);
 	*a = (struct gpubpf_access){ .spaces = GPUBPF_SPACE_CTX, .align = a->align, .map = GPUBPF_NO_MAP,
 				     .off_min = (int32_t)at, .off_max = (int32_t)at, .size_min = size, .size_max = size };
 	if (!v->opts.any_ctx)
@@ -195,8 +199,10 @@ static int check_pointer(struct verifier *v, const struct reg *p, unsigned int r
 
 		if (line)
 			gpubpf_diag_remedy(v->diag, "check the pointer returned by %s for NULL before line %u",
-					   p->type == R_RECORD ? "bpf_ringbuf_reserve" : "bpf_map_lookup_elem", line->line);
-		return refuse(v, GPUBPF_E_NULL_DEREF, "dereferences r%u, a pointer to %s that may be NULL", r, type_name(p));
+					   p->type == R_RECORD ? "bpf_ringbuf_reserve" : "bpf_map_lookup_elem",
+					   line->line);
+		return refuse(v, GPUBPF_E_NULL_DEREF, "dereferences r%u, a pointer to %s that may be NULL", r,
+			      type_name(p));
 	}
 	if (p->type == R_MAP || p->type == R_FUNC)
 		return refuse(v, GPUBPF_E_NOT_POINTER, "dereferences r%u, which is %s", r, type_name(p));
@@ -236,7 +242,8 @@ int do_load(struct verifier *v, const struct gpubpf_insn *insn)
 	int err;
 
 	if ((err = read_reg(v, insn->src)) < 0 || (err = write_reg(v, insn->dst)) < 0 ||
-	    (err = check_pointer(v, &p, insn->src)) < 0 || (err = check_align(v, &p, insn->off, insn->width, &a.align)) < 0)
+	    (err = check_pointer(v, &p, insn->src)) < 0 ||
+	    (err = check_align(v, &p, insn->off, insn->width, &a.align)) < 0)
 		return err;
 	if (p.type == R_CTX) {
 		err = load_ctx(v, &p, insn->off, insn->width, &value, &a);
@@ -268,7 +275,8 @@ int do_store(struct verifier *v, const struct gpubpf_insn *insn)
 	int err;
 
 	if ((err = read_reg(v, insn->dst)) < 0 || (insn->reg && (err = read_reg(v, insn->src)) < 0) ||
-	    (err = check_pointer(v, &p, insn->dst)) < 0 || (err = check_align(v, &p, insn->off, insn->width, &a.align)) < 0)
+	    (err = check_pointer(v, &p, insn->dst)) < 0 ||
+	    (err = check_align(v, &p, insn->off, insn->width, &a.align)) < 0)
 		return err;
 	if (insn->reg)
 		src = &cur_regs(v)[insn->src];
@@ -279,8 +287,8 @@ int do_store(struct verifier *v, const struct gpubpf_insn *insn)
 	if (p.type == R_STACK) {
 		err = stack_store(v, &p, insn->off, insn->width, src, &a);
 	} else {
-		if (reg_is_ptr(src) && (err = leak(v, GPUBPF_E_PTR_LEAK, "stores r%u, a pointer to %s, into %s", insn->src,
-						   type_name(src), type_name(&p))) < 0)
+		if (reg_is_ptr(src) && (err = leak(v, GPUBPF_E_PTR_LEAK, "stores r%u, a pointer to %s, into %s",
+						   insn->src, type_name(src), type_name(&p))) < 0)
 			return err;
 		err = check_region(v, &p, insn->off, insn->width, true, "a store", &a);
 	}

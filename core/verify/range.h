@@ -63,7 +63,8 @@ uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned in
 int scalar_taken(enum gpubpf_jmp_op op, const struct scalar *a, const struct scalar *b, unsigned int width);
 /* Tighten both, which may be the same, knowing that `a op b` is `holds`; `kernel`: with the losses of the Linux
  * kernel's verifier (range_kernel.c). False: it cannot be. */
-bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width, bool kernel);
+bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width,
+		   bool kernel);
 /* scalar_sync() with the losses of the Linux kernel's (range_kernel.c). */
 bool scalar_sync_kernel(struct scalar *s);
 /* Before scalar_alu() where no more may be known than the kernel knows. */

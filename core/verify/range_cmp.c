@@ -181,7 +181,8 @@ static bool assume_one(enum gpubpf_jmp_op op, struct scalar *a, struct scalar *b
 	}
 }
 
-bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width, bool kernel)
+bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width,
+		   bool kernel)
 {
 	bool (*sync)(struct scalar *s) = kernel ? scalar_sync_kernel : scalar_sync;
 	bool ok = true;

@@ -12,7 +12,8 @@ static int scalar_format(const struct scalar *s, char *buf, size_t size)
 
 	if (scalar_is_const(s))
 		return snprintf(buf, size, "%lld", (long long)w->smin);
-	if (!w->umin && w->umax == UINT64_MAX && w->smin == INT64_MIN && w->smax == INT64_MAX && s->var.mask == UINT64_MAX)
+	if (!w->umin && w->umax == UINT64_MAX && w->smin == INT64_MIN && w->smax == INT64_MAX &&
+	    s->var.mask == UINT64_MAX)
 		return snprintf(buf, size, "any");
 	if (s->var.mask != UINT64_MAX)
 		snprintf(bits, sizeof(bits), ", bits 0x%llx/0x%llx", (unsigned long long)s->var.value,

@@ -68,8 +68,10 @@ static int check_store(struct simt *s, uint32_t pc)
 	if (map && (map->type->flags & GPUBPF_MAP_THREAD))
 		return warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
 			    name_of(map));
-	return warn(s->v, pc, "adds to a value of map %s that other lanes add to, without an atomic: additions get lost; "
-		    "use __sync_fetch_and_add()", name_of(map));
+	return warn(s->v, pc,
+		    "adds to a value of map %s that other lanes add to, without an atomic: additions get lost; "
+		    "use __sync_fetch_and_add()",
+		    name_of(map));
 }
 
 static int check_atomic(struct simt *s, uint32_t pc)
@@ -82,7 +84,8 @@ static int check_atomic(struct simt *s, uint32_t pc)
 
 	if (!(a->spaces & GPUBPF_SPACE_MAP_VALUE) || address == VARYING || plain)
 		return 0;
-	return warn(s->v, pc, "all lanes do this atomic operation on one address of map %s: they run one after the other",
+	return warn(s->v, pc,
+		    "all lanes do this atomic operation on one address of map %s: they run one after the other",
 		    name_of(map_of(s->v, a->map)));
 }
 
@@ -91,12 +94,15 @@ static int check_delete(struct simt *s, uint32_t pc)
 	const struct gpubpf_map *map = map_of(s->v, s->v->facts->insn[pc].call->map);
 
 	if (map && (map->map_flags & F_NO_PREALLOC))
-		return gpubpf_diag_set(s->v->diag, GPUBPF_E_SIMT_FREE, pc,
-				       "deletes from map %s, whose elements are freed (BPF_F_NO_PREALLOC) while other lanes use "
-				       "them", map->name);
+		return gpubpf_diag_set(
+			s->v->diag, GPUBPF_E_SIMT_FREE, pc,
+			"deletes from map %s, whose elements are freed (BPF_F_NO_PREALLOC) while other lanes use "
+			"them",
+			map->name);
 	if (map && (map->type->flags & GPUBPF_MAP_U32KEY))
 		return warn(s->v, pc, "elements of map %s, an array, cannot be deleted: the call fails", map->name);
-	return warn(s->v, pc, "a deleted element of map %s may be used for another key while a lane still holds its address",
+	return warn(s->v, pc,
+		    "a deleted element of map %s may be used for another key while a lane still holds its address",
 		    name_of(map));
 }
 
@@ -171,7 +177,8 @@ static int check_volume(struct verifier *v)
 		 (unsigned long long)c->prints, c->prints == 1 ? "" : "s") < 0)
 		return -ENOMEM;
 	if (c->event_bytes >= MANY_BYTES && event < v->n)
-		return warn(v, event, "emits up to %llu bytes of events a thread: %llu MiB for a launch of 2^20 threads",
+		return warn(v, event,
+			    "emits up to %llu bytes of events a thread: %llu MiB for a launch of 2^20 threads",
 			    (unsigned long long)c->event_bytes, (unsigned long long)c->event_bytes);
 	return 0;
 }

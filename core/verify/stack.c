@@ -137,7 +137,8 @@ static int load_fixed(struct verifier *v, struct frame *f, int off, unsigned int
 
 	if (n && holds_ptr(s)) {
 		if (size != 8 || n != 8)
-			return refuse(v, GPUBPF_E_PTR_LEAK, "reads %u bytes of the pointer spilled at r10%+d", size, off & ~7);
+			return refuse(v, GPUBPF_E_PTR_LEAK, "reads %u bytes of the pointer spilled at r10%+d", size,
+				      off & ~7);
 		mark_precise(v, s->read);
 		*dst = s->reg;
 		return 0;
@@ -205,7 +206,8 @@ static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero
 		uint8_t *kind = &s->kind[b & 7];
 
 		if (holds_ptr(s)) {
-			int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d", b & ~7);
+			int err = leak(v, GPUBPF_E_PTR_LEAK, "overwrites a part of the pointer spilled at r10%+d",
+				       b & ~7);
 
 			if (err < 0)
 				return err;

@@ -128,7 +128,8 @@ void trace_before(struct verifier *v)
 		return;
 	line = gpubpf_prog_line(v->prog, v->pc);
 	if (line && !same_line(line, v->trace->line)) {
-		snprintf(text, sizeof(text), "; %s:%u %s", line->file ? line->file : "", line->line, line->text ? line->text : "");
+		snprintf(text, sizeof(text), "; %s:%u %s", line->file ? line->file : "", line->line,
+			 line->text ? line->text : "");
 		tell(v, text);
 	}
 	v->trace->line = line ? line : v->trace->line;

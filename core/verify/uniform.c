@@ -314,8 +314,8 @@ static void transfer(struct simt *s, uint32_t pc, const uint8_t *in, uint8_t *ou
 	memcpy(out, in, GPUBPF_NREGS);
 	switch ((enum gpubpf_insn_kind)insn->kind) {
 	case GPUBPF_INSN_ALU:
-		set_reg(out, insn->dst, insn->op == GPUBPF_MOV || insn->op == GPUBPF_MOVSX ? src : least(in[insn->dst], src),
-			control);
+		set_reg(out, insn->dst,
+			insn->op == GPUBPF_MOV || insn->op == GPUBPF_MOVSX ? src : least(in[insn->dst], src), control);
 		break;
 	case GPUBPF_INSN_IMM64:
 		set_reg(out, insn->dst, SAME_BLOCK, control);
@@ -443,8 +443,8 @@ int uniform_find(struct simt *s)
 	s->order = calloc(n, sizeof(*s->order));
 	s->work = malloc(n * sizeof(*s->work));
 	s->mark = calloc(n, sizeof(*s->mark));
-	if (!s->in || !s->control || !s->branch || !s->seen || !s->result || !s->join || !s->order || !s->work || !s->mark ||
-	    find_joins(s) < 0)
+	if (!s->in || !s->control || !s->branch || !s->seen || !s->result || !s->join || !s->order || !s->work ||
+	    !s->mark || find_joins(s) < 0)
 		return -ENOMEM;
 	memset(s->in, SAME_BLOCK, (size_t)n * GPUBPF_NREGS);
 	memset(s->control, SAME_BLOCK, n);

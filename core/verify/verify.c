@@ -188,9 +188,10 @@ static int check_cost(struct verifier *v)
 		return 0;
 	if (line)
 		snprintf(at, sizeof(at), " (line %u)", line->line);
-	return gpubpf_diag_set(v->diag, GPUBPF_E_COST, c->hot_pc,
-			       "a lane may run %llu instructions, %llu are allowed; most are spent around instruction %u%s",
-			       (unsigned long long)c->insns, (unsigned long long)v->opts.max_cost, c->hot_pc, at);
+	return gpubpf_diag_set(
+		v->diag, GPUBPF_E_COST, c->hot_pc,
+		"a lane may run %llu instructions, %llu are allowed; most are spent around instruction %u%s",
+		(unsigned long long)c->insns, (unsigned long long)v->opts.max_cost, c->hot_pc, at);
 }
 
 static int run(struct verifier *v)
@@ -206,7 +207,8 @@ static int run(struct verifier *v)
 	if (err < 0)
 		return err;
 	cfg_liveness(v);
-	if ((err = begin(v)) < 0 || (err = walk(v)) < 0 || (err = cfg_stack_depth(v)) < 0 || (err = facts_finish(v)) < 0)
+	if ((err = begin(v)) < 0 || (err = walk(v)) < 0 || (err = cfg_stack_depth(v)) < 0 ||
+	    (err = facts_finish(v)) < 0)
 		return err;
 	err = check_cost(v);
 	return err < 0 ? err : simt_check(v);

@@ -96,8 +96,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "gpubpf-rescue: no such backend here\n");
 		return 1;
 	}
-	if (fstat(GPUBPF_RESCUE_MIRROR, &st) < 0 ||
-	    (mirror = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, GPUBPF_RESCUE_MIRROR, 0)) == MAP_FAILED) {
+	if (fstat(GPUBPF_RESCUE_MIRROR, &st) < 0 || (mirror = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+								   GPUBPF_RESCUE_MIRROR, 0)) == MAP_FAILED) {
 		fprintf(stderr, "gpubpf-rescue: the mirror: %s\n", strerror(errno));
 		return 1;
 	}

@@ -217,7 +217,8 @@ static bool is(const char *symbol, const char *function)
 	size_t n = strlen(function);
 
 	symbol += symbol[0] == '_' ? strlen("__" PREFIX) : strlen(PREFIX);
-	return !strncmp(symbol, function, n) && (!symbol[n] || (symbol[n] == '_' && symbol[n + 1] >= '0' && symbol[n + 1] <= '9'));
+	return !strncmp(symbol, function, n) &&
+	       (!symbol[n] || (symbol[n] == '_' && symbol[n + 1] >= '0' && symbol[n + 1] <= '9'));
 }
 
 static void *find(const char *symbol)

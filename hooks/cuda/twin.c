@@ -273,8 +273,10 @@ static int twin_kernel(void *module, const char *name, void *adapter_kernel, uin
 	}
 	if (!error && !fits) {
 		free(t);
-		snprintf(why->text, sizeof(why->text), "it calls a function that calls itself, and its twin would take %d "
-			 "bytes of stack a thread in place of %d, which the program has not allowed for", frame[1], frame[0]);
+		snprintf(why->text, sizeof(why->text),
+			 "it calls a function that calls itself, and its twin would take %d "
+			 "bytes of stack a thread in place of %d, which the program has not allowed for",
+			 frame[1], frame[0]);
 		return -EOPNOTSUPP;
 	}
 	if (error) {

@@ -35,8 +35,9 @@ static hipError_t run_module(const struct hip_call *c, const void *f, void **par
 {
 	const struct more *m = c->more;
 
-	return hip_next.hipModuleLaunchKernel((hipFunction_t)f, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
-					      c->block[2], c->shared, m ? m->stream : c->stream, params, extra);
+	return hip_next.hipModuleLaunchKernel((hipFunction_t)f, c->grid[0], c->grid[1], c->grid[2], c->block[0],
+					      c->block[1], c->block[2], c->shared, m ? m->stream : c->stream, params,
+					      extra);
 }
 
 hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -98,8 +99,8 @@ static hipError_t launch_registered(typeof(hip_next.hipLaunchKernel) next, const
 
 hipError_t hipLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream)
 {
-	return launch_registered(hip_next_init() ? hip_next.hipLaunchKernel : NULL, f, grid, block, args, shared, stream,
-				 stream);
+	return launch_registered(hip_next_init() ? hip_next.hipLaunchKernel : NULL, f, grid, block, args, shared,
+				 stream, stream);
 }
 
 hipError_t hipLaunchKernel_spt(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream)
@@ -124,7 +125,8 @@ static hipError_t run_cooperative(const struct hip_call *c, const void *f, void 
 }
 
 static hipError_t launch_cooperative(typeof(hip_next.hipLaunchCooperativeKernel) next, const void *f, dim3 grid,
-				     dim3 block, void **args, unsigned shared, hipStream_t stream, hipStream_t of_module)
+				     dim3 block, void **args, unsigned shared, hipStream_t stream,
+				     hipStream_t of_module)
 {
 	struct more more = { .cooperative = next, .stream = of_module, .grid = grid, .block = block, .shared = shared };
 	struct hip_call c = call_of(f, grid, block, shared, stream, args, NULL);
@@ -144,12 +146,13 @@ hipError_t hipLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void
 hipError_t hipLaunchCooperativeKernel_spt(const void *f, dim3 grid, dim3 block, void **args, unsigned shared,
 					  hipStream_t stream)
 {
-	return launch_cooperative(hip_next_init() ? hip_next.hipLaunchCooperativeKernel_spt : NULL, f, grid, block, args,
-				  shared, stream, stream ? stream : PER_THREAD);
+	return launch_cooperative(hip_next_init() ? hip_next.hipLaunchCooperativeKernel_spt : NULL, f, grid, block,
+				  args, shared, stream, stream ? stream : PER_THREAD);
 }
 
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-					    unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void **params)
+					    unsigned by, unsigned bz, unsigned shared, hipStream_t stream,
+					    void **params)
 {
 	struct more more = { .stream = stream };
 	struct hip_call c = call_of(f, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, shared, stream, params, NULL);
@@ -188,10 +191,10 @@ static hipError_t launch_ext(struct more *more, hipFunction_t f, dim3 threads, d
 	if (grid.x * block.x == threads.x && grid.y * block.y == threads.y && grid.z * block.z == threads.z)
 		return hip_launch(&c);
 	/* blocks that are not whole: what that means is the runtime's matter */
-	return more->hcc ? more->hcc(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream, params,
-				     extra, more->start, more->stop) :
-			   more->ext(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream, params,
-				     extra, more->start, more->stop, more->flags);
+	return more->hcc ? more->hcc(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
+				     params, extra, more->start, more->stop)
+			 : more->ext(f, threads.x, threads.y, threads.z, block.x, block.y, block.z, shared, stream,
+				     params, extra, more->start, more->stop, more->flags);
 }
 
 hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t nz, uint32_t bx, uint32_t by,
@@ -201,8 +204,9 @@ hipError_t hipExtModuleLaunchKernel(hipFunction_t f, uint32_t nx, uint32_t ny, u
 	struct more more = { .ext = hip_next_init() ? hip_next.hipExtModuleLaunchKernel : NULL, .start = start,
 			     .stop = stop, .flags = flags };
 
-	return more.ext ? launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
-			  hipErrorNotFound;
+	return more.ext ? launch_ext(&more, f, (dim3) { nx, ny, nz }, (dim3) { bx, by, bz }, shared, stream, params,
+				     extra)
+			: hipErrorNotFound;
 }
 
 hipError_t ext_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t nz, uint32_t bx, uint32_t by,
@@ -212,8 +216,9 @@ hipError_t ext_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t
 	struct more more = { .ext = hip_next_init() ? hip_next.ext_module_launch : NULL, .start = start, .stop = stop,
 			     .flags = flags };
 
-	return more.ext ? launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
-			  hipErrorNotFound;
+	return more.ext ? launch_ext(&more, f, (dim3) { nx, ny, nz }, (dim3) { bx, by, bz }, shared, stream, params,
+				     extra)
+			: hipErrorNotFound;
 }
 
 hipError_t hcc_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t nz, uint32_t bx, uint32_t by,
@@ -222,8 +227,9 @@ hipError_t hcc_module_launch(hipFunction_t f, uint32_t nx, uint32_t ny, uint32_t
 {
 	struct more more = { .hcc = hip_next_init() ? hip_next.hcc_module_launch : NULL, .start = start, .stop = stop };
 
-	return more.hcc ? launch_ext(&more, f, (dim3){ nx, ny, nz }, (dim3){ bx, by, bz }, shared, stream, params, extra) :
-			  hipErrorNotFound;
+	return more.hcc ? launch_ext(&more, f, (dim3) { nx, ny, nz }, (dim3) { bx, by, bz }, shared, stream, params,
+				     extra)
+			: hipErrorNotFound;
 }
 
 static hipError_t run_ext_registered(const struct hip_call *c, const void *f, void **params, void **extra)
@@ -238,7 +244,9 @@ static hipError_t run_ext_registered(const struct hip_call *c, const void *f, vo
 hipError_t hipExtLaunchKernel(const void *f, dim3 grid, dim3 block, void **args, size_t shared, hipStream_t stream,
 			      hipEvent_t start, hipEvent_t stop, int flags)
 {
-	struct more more = { .grid = grid, .block = block, .shared = shared, .start = start, .stop = stop, .flags = flags };
+	struct more more = {
+		.grid = grid, .block = block, .shared = shared, .start = start, .stop = stop, .flags = flags
+	};
 	struct hip_call c = call_of(f, grid, block, shared, stream, args, NULL);
 
 	if (!hip_next_init())
@@ -307,7 +315,8 @@ hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const struct hip_ker
 	return hip_next_init() && hip_next.hipGraphKernelNodeSetParams ? set_node(&n) : hipErrorNotFound;
 }
 
-hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const struct hip_kernel_node *kernel)
+hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
+					   const struct hip_kernel_node *kernel)
 {
 	struct node n = { .of = node, .exec = exec, .kernel = kernel };
 

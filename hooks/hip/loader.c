@@ -35,7 +35,8 @@ static struct hsa {
 		hsa_status_t (*each_executable)(executable_fn fn, void *arg);
 	} loader;
 	hsa_status_t (*agent_info)(hsa_handle_t agent, int what, void *value);
-	hsa_status_t (*symbol)(hsa_handle_t executable, const char *name, const hsa_handle_t *agent, hsa_handle_t *symbol);
+	hsa_status_t (*symbol)(hsa_handle_t executable, const char *name, const hsa_handle_t *agent,
+			       hsa_handle_t *symbol);
 } hsa;
 
 static bool ready;
@@ -217,8 +218,10 @@ static void search(const struct hip_module *m, const char *name, int device, str
 		s.found.device = device;
 		*loaded = s.found;
 	} else {
-		loaded->why = s.matches ? "its code object is loaded several times, and the runtime does not tell which "
-					  "is whose" : "the runtime has no such kernel loaded";
+		loaded->why = s.matches
+				      ? "its code object is loaded several times, and the runtime does not tell which "
+					"is whose"
+				      : "the runtime has no such kernel loaded";
 	}
 }
 

@@ -36,8 +36,10 @@ static void note_again(const void *address)
 	Dl_info info;
 
 	if (gpubpf_hook_active() && object_of(address) != loader)
-		gpubpf_hook_note("the program loaded a second OpenCL loader, %s; what it launches through that one runs "
-				 "unprobed: let it use one loader", dladdr(address, &info) ? info.dli_fname : "?");
+		gpubpf_hook_note(
+			"the program loaded a second OpenCL loader, %s; what it launches through that one runs "
+			"unprobed: let it use one loader",
+			dladdr(address, &info) ? info.dli_fname : "?");
 }
 
 #pragma GCC visibility push(default)

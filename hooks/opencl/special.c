@@ -110,7 +110,8 @@ static struct ocl_code *specialized(const struct ocl_code *from, cl_uint spec, s
 	m = (struct module){ .bytes = code->data, .nwords = code->size / 4 };
 	m.swapped = m.nwords > HEADER && word(&m, 0) != SpvMagicNumber;
 	if (built) /* Intel's CPU runtime keeps the first build's values, though the standard says otherwise */
-		code->reason = "the program sets specialization constants after it was built, which runtimes take differently";
+		code->reason =
+			"the program sets specialization constants after it was built, which runtimes take differently";
 	else if (m.nwords <= HEADER || word(&m, 0) != SpvMagicNumber || !specialize(&m, spec, size, value))
 		code->reason = "the program sets a specialization constant that was not found in its SPIR-V module";
 	return code;
