@@ -418,9 +418,10 @@ static void show_events(const struct gpubpf_session *s, FILE *out)
 static void show_clock(const struct gpubpf_session *s, FILE *out)
 {
 	uint64_t error = gpubpf_report_clock_error(s);
+	char text[24];
 
 	if (error)
-		fprintf(out, "times: within %.1f us of CLOCK_MONOTONIC, as measured\n", error / 1e3);
+		fprintf(out, "times: within %s of CLOCK_MONOTONIC, as measured\n", gpubpf_duration(error, text));
 }
 
 static void show_drops(const struct gpubpf_session *s, FILE *out)
