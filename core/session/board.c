@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sized.h"
+
 int gpubpf_board_open(struct gpubpf_session *s)
 {
 	void *base;
@@ -212,14 +214,13 @@ int gpubpf_board_collect(struct gpubpf_session *s)
 
 int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats)
 {
-	if (stats->sz < sizeof(*stats))
-		return -EINVAL;
+	if (!gpubpf_sized_ok(stats, sizeof(*stats)))
+		return gpubpf_session_fail(s, -EINVAL, "struct gpubpf_kernel_stats: " GPUBPF_SIZED_WHY);
 	if (i == 0 && gpubpf_board_collect(s) < 0)
 		return -ENOMEM;
 	if (i >= s->nstats)
 		return -ENOENT;
-	*stats = s->stats[i];
-	return 0;
+	return gpubpf_sized_give(stats, sizeof(*stats), &s->stats[i]);
 }
 
 uint64_t gpubpf_board_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device)

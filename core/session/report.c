@@ -9,6 +9,7 @@
 #include "calls.h"
 #include "core/facts.h"
 #include "match.h"
+#include "sized.h"
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
 {
@@ -163,10 +164,8 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 	struct gpubpf_report_opts all = { .sz = sizeof(all) };
 	int err;
 
-	if (opts && opts->sz < sizeof(*opts))
-		return gpubpf_session_fail(s, -EINVAL, "the options are of an unknown version");
-	if (opts)
-		all = *opts;
+	if (opts && gpubpf_sized_take(&all, sizeof(all), opts) < 0)
+		return gpubpf_session_fail(s, -EINVAL, "struct gpubpf_report_opts: " GPUBPF_SIZED_WHY);
 	if (s->state == GPUBPF_SESSION_NEW)
 		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
 	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))

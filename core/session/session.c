@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "make.h"
+#include "sized.h"
 
 const char *gpubpf_version_string(void)
 {
@@ -100,10 +101,9 @@ static void set_defaults(struct gpubpf_session_opts *o)
 
 struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opts)
 {
-	size_t least = offsetof(struct gpubpf_session_opts, ctx) + sizeof(opts->ctx);
 	struct gpubpf_session *s;
 
-	if (opts && opts->sz < least) {
+	if (opts && !gpubpf_sized_ok(opts, sizeof(*opts))) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -113,7 +113,7 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 	s->listener = s->epoll = s->wake = s->timer = s->spare = s->board_fd = -1;
 	s->enabled = true;
 	if (opts)
-		memcpy(&s->opts, opts, opts->sz < sizeof(s->opts) ? opts->sz : sizeof(s->opts));
+		gpubpf_sized_take(&s->opts, sizeof(s->opts), opts);
 	set_defaults(&s->opts);
 	if (own_strings(&s->opts) < 0) {
 		gpubpf_session__free(s);
@@ -395,17 +395,13 @@ int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stat
 {
 	struct gpubpf_cost_stats all = s->cost;
 
-	if (stats->sz < sizeof(all))
-		return -EINVAL;
-	all.sz = sizeof(all);
 	gpubpf_board_times(s, &all.wait_ns, &all.twin_load_ns);
 	all.hook_ns = gpubpf_board_hook_ns(s);
 	if (s->board) {
 		all.drained_bytes = __atomic_load_n(&s->board->drained_bytes, __ATOMIC_RELAXED);
 		all.drain_ns = __atomic_load_n(&s->board->drain_ns, __ATOMIC_RELAXED);
 	}
-	*stats = all;
-	return 0;
+	return gpubpf_sized_give(stats, sizeof(all), &all);
 }
 
 const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_session *s,

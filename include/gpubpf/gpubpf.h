@@ -15,7 +15,16 @@
  *
  * A session goes new -> loaded -> started -> stopped. A call that comes too late answers -EBUSY, one that
  * comes too early -EINVAL. One thread at a time may use a session. Strings and objects that a getter
- * returns belong to the session and live until gpubpf_session__free(). The library prints nothing, reads
+ * returns belong to the session and live until gpubpf_session__free().
+ *
+ * Structs that begin with `sz` have libbpf's rule: clear the struct, set sz to its sizeof. Members are added at the
+ * end only, so a program and a library of different versions work together: members that the program's struct lacks
+ * count as zero, and those that the library does not know must be zero, else the call answers -EINVAL, as it does
+ * where sz was not set. Functions that fill such a struct fill as much of it as sz covers, and leave sz. Structs
+ * handed to callbacks grow at their end too.
+ *
+ * Errors are those named with each function, and no others; an int that is not said to fail does not. Where one is
+ * returned, gpubpf_session__error() says in words what and what to do. The library prints nothing, reads
  * no environment variable, and never ends the process. Link it (pkg-config libgpubpf): it answers
  * libbpf's system calls for GPU programs itself, and a library that comes by dlopen() is bound too late.
  */
@@ -92,11 +101,12 @@ struct gpubpf_session_opts {
 	void *ctx;                 /* handed to the three */
 };
 
-/* opts may be NULL. NULL and errno on failure: EINVAL for an opts->sz of no known version, ENOMEM. */
+/* opts may be NULL: all defaults. NULL and errno on failure: EINVAL (opts->sz, see above), ENOMEM. */
 GPUBPF_API struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opts);
 /* Stops the session if it runs. s may be NULL. */
 GPUBPF_API void gpubpf_session__free(struct gpubpf_session *s);
-/* Why the last call failed: one or several lines without trailing newline; "" if none did. */
+/* Why the last call on the session that failed did: one or several lines without trailing newline; "" if none did.
+ * Calls on maps, gpubpf_session__cost(), and -ENOMEM leave it as it was. */
 GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 
 /* Name an object file to load. Programs on one kernel run in the order of their objects, then of their
@@ -104,27 +114,31 @@ GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
-/* Load and verify everything. -EINVAL when an object or a program is refused; gpubpf_session__error()
- * then holds the whole diagnostic. There is no way to go on with a refused program. */
+/* Load and verify everything. -EINVAL when an object or a program is refused, or the maps are larger than memory;
+ * gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is no way to
+ * go on with a refused program. */
 GPUBPF_API int gpubpf_session__load(struct gpubpf_session *s);
 /* What loading decided that a user may want to know, line by line; NULL past the end. */
 GPUBPF_API const char *gpubpf_session__load_note(const struct gpubpf_session *s, size_t i);
 
-/* Open the session's socket. -EINVAL before load, -EBUSY when started, or why the socket failed:
- * -EPERM when the runtime folder is not this user's own. */
+/* Open the session's socket. -EINVAL before load; -EBUSY when started; -EPERM when the runtime folder is not this
+ * user's own and closed to others, -ENOTDIR when it is none; -ENAMETOOLONG when the socket's path would be;
+ * -ENOMEM; else what mkdir(2), socket(2), bind(2) or memfd_create(2) answered. */
 GPUBPF_API int gpubpf_session__start(struct gpubpf_session *s);
 /* Path of the socket. NULL before start. */
 GPUBPF_API const char *gpubpf_session__path(const struct gpubpf_session *s);
 /* A descriptor that polls readable when gpubpf_session__poll() has something to do. -1 before start. */
 GPUBPF_API int gpubpf_session__fd(const struct gpubpf_session *s);
 /* Serve programs and read rings for at most timeout_ms (-1: until something happened, 0: do not block).
- * The number of messages, records and results handled, or -errno: -EINVAL before start or after stop. */
+ * The number of messages, records and results handled, 0 also when a signal came; -EINVAL before start or after
+ * stop, or what epoll_wait(2) answered. */
 GPUBPF_API int gpubpf_session__poll(struct gpubpf_session *s, int timeout_ms);
 /* Environment for a program that is to join: `base` (NULL-terminated) with OPENCL_LAYERS, LD_PRELOAD,
  * GPUBPF_SESSION and GPUBPF_BACKEND set; what base had in the first two stays. *env is one malloc'd
- * block that the caller frees. -EINVAL before start, -ENOENT when the agent's file is missing. */
+ * block that the caller frees. -EINVAL before start or after stop, -ENOENT when the agent's file is missing or
+ * cannot be read, -ENOMEM. */
 GPUBPF_API int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env);
-/* Probe (again), or let programs run their own kernels from the next launch on. -EINVAL before start. */
+/* Probe (again), or let programs run their own kernels from the next launch on. -EINVAL before start or after stop. */
 GPUBPF_API int gpubpf_session__enable(struct gpubpf_session *s, bool on);
 /* Read what is left, end the connections and the workers. Programs that still run go on unprobed. The
  * maps and the report stay readable. -EINVAL before start; 0 if it was stopped already. */
@@ -166,18 +180,23 @@ GPUBPF_API size_t gpubpf_map__user_value_size(const struct gpubpf_map *map);
 GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
 
 /*
- * bpf(2)'s operations with its errors (-ENOENT, -EEXIST, -E2BIG, -EINVAL). key_sz must be the map's key
- * size and value_sz gpubpf_map__user_value_size(), else -EINVAL. Where devices keep maps of their own (not
- * in host memory), a look-up adds up values that programs only add to, and else answers for the
- * first device that has the key; updates and deletes reach the tool's copy.
+ * bpf(2)'s operations with its errors. -EINVAL for all of them: key_sz is not the map's key size, value_sz is not
+ * gpubpf_map__user_value_size(), the map has no keys (a ring buffer), or flags that the operation does not take
+ * (look-ups and deletes take none, updates BPF_ANY, BPF_NOEXIST and BPF_EXIST). Where devices keep maps of their own
+ * (not in host memory), a look-up adds up values that programs only add to, and else answers for the first device
+ * that has the key; updates and deletes reach the tool's copy.
  */
+/* -ENOENT: no such key; -EBUSY: of a hash, it was changed all the time; -ENOMEM: where several devices are added up */
 GPUBPF_API int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       void *value, size_t value_sz, uint64_t flags);
+/* -ENOENT: BPF_EXIST and no such key; -EEXIST: BPF_NOEXIST and it is there, as in an array all are; -E2BIG: no room in
+ * a hash, an index past the end of an array; -EPERM: programs may only read the map; -EBUSY: the key is being changed */
 GPUBPF_API int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       const void *value, size_t value_sz, uint64_t flags);
+/* -ENOENT: no such key; -EINVAL: elements of an array cannot be deleted; -EPERM, -EBUSY as above */
 GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       uint64_t flags);
-/* cur_key NULL: the first. -ENOENT at the end. */
+/* cur_key NULL: the first. -ENOENT at the end, -ENOMEM. Keys are in no order that would stay as the map changes. */
 GPUBPF_API int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key,
 					size_t key_sz);
 
@@ -216,8 +235,10 @@ struct gpubpf_cost_stats {
 	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory: what was copied from there, and the time it took */
 };
 
-/* The i-th kernel that was launched, all processes and devices taken together, by name. 0, or -ENOENT. */
+/* The i-th kernel that was launched, all processes and devices taken together, by name; i 0 takes the figures anew,
+ * and strings live until the next time. -ENOENT past the end, -EINVAL (stats->sz, see above), -ENOMEM. */
 GPUBPF_API int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats);
+/* -EINVAL (stats->sz, see above) */
 GPUBPF_API int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stats *stats);
 
 struct gpubpf_report_opts {
@@ -229,7 +250,8 @@ struct gpubpf_report_opts {
 };
 
 /* Write the report: kernels, maps typed through BTF, events, drops, cost. opts may be NULL: text, all.
- * 0, -EINVAL before load, -ENOENT if opts->map names none, -EIO when writing failed. */
+ * -EINVAL before load or for opts->sz (see above), -ENOENT if opts->map names none, -EIO when writing failed,
+ * -ENOMEM. */
 GPUBPF_API int gpubpf_session__report(struct gpubpf_session *s, FILE *out,
 				      const struct gpubpf_report_opts *opts);
 

@@ -97,13 +97,89 @@ static void test_report(const char *object)
 	gpubpf_session__free(s);
 }
 
-static void test_bad(void)
+/* Programs of other versions: theirs may end before a member of ours, or have members that we do not know. */
+static void test_options_size(void)
 {
-	struct gpubpf_session_opts small = { .sz = 4 };
+	struct {
+		struct gpubpf_session_opts opts;
+		uint64_t unknown[2];
+	} newer = { .opts.sz = sizeof(newer) };
+	struct gpubpf_session_opts older = { .sz = offsetof(struct gpubpf_session_opts, wait_ms) };
+	static const size_t wrong[] = { 0, 4, sizeof(size_t) - 1, 4097, SIZE_MAX };
 	struct gpubpf_session *s;
 
+	older.cache_dir = "/nonexistent";
+	older.sample = ~0ull; /* not part of it */
+	s = gpubpf_session__new(&older);
+	ok(s != NULL, "shorter options are taken");
+	gpubpf_session__free(s);
+	s = gpubpf_session__new(&newer.opts);
+	ok(s != NULL, "longer options are taken, what is unknown being zero");
+	gpubpf_session__free(s);
+	newer.unknown[1] = 1ull << 63;
 	errno = 0;
-	ok(!gpubpf_session__new(&small) && errno == EINVAL, "options of no known size are refused");
+	ok(!gpubpf_session__new(&newer.opts) && errno == EINVAL, "an unknown option is refused");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		older.sz = wrong[i];
+		errno = 0;
+		ok(!gpubpf_session__new(&older) && errno == EINVAL, "a size of %zu is refused", wrong[i]);
+	}
+}
+
+static void test_report_size(struct gpubpf_session *s, FILE *out)
+{
+	struct {
+		struct gpubpf_report_opts opts;
+		uint64_t unknown;
+	} newer = { .opts.sz = sizeof(newer) };
+	struct gpubpf_report_opts older = { .sz = offsetof(struct gpubpf_report_opts, map), .map = "not part of it" };
+
+	ok(!gpubpf_session__report(s, out, &older), "a report with shorter options: %s", gpubpf_session__error(s));
+	ok(!gpubpf_session__report(s, out, &newer.opts), "with longer ones: %s", gpubpf_session__error(s));
+	newer.unknown = 1;
+	ok(gpubpf_session__report(s, out, &newer.opts) == -EINVAL && strstr(gpubpf_session__error(s), "newer"),
+	   "an unknown option is refused: %s", gpubpf_session__error(s));
+}
+
+static void test_stats_size(struct gpubpf_session *s)
+{
+	struct {
+		struct gpubpf_cost_stats stats;
+		uint64_t unknown;
+	} newer = { .stats.sz = sizeof(newer) };
+	struct gpubpf_cost_stats older = { .sz = offsetof(struct gpubpf_cost_stats, lower_ns), .lower_ns = 77 };
+	struct gpubpf_kernel_stats kernel = { .sz = offsetof(struct gpubpf_kernel_stats, launches) };
+
+	ok(!gpubpf_session__cost(s, &older) && older.verify_ns > 0 && older.lower_ns == 77,
+	   "shorter statistics are filled as far as they go");
+	ok(older.sz == offsetof(struct gpubpf_cost_stats, lower_ns), "their size stays");
+	ok(!gpubpf_session__cost(s, &newer.stats) && newer.stats.verify_ns > 0 && newer.unknown == 0,
+	   "longer ones too; what is unknown stays zero");
+	ok(gpubpf_session__kernel(s, 0, &kernel) == -ENOENT, "shorter ones of a kernel");
+	newer.unknown = 1;
+	ok(gpubpf_session__cost(s, &newer.stats) == -EINVAL, "something in unknown members is refused");
+	kernel.sz = 0;
+	ok(gpubpf_session__kernel(s, 0, &kernel) == -EINVAL && strstr(gpubpf_session__error(s), "sz is not set"),
+	   "so is no size: %s", gpubpf_session__error(s));
+}
+
+static void test_sizes(const char *object)
+{
+	struct gpubpf_session *s = open_session(object);
+	FILE *out = fopen("/dev/null", "w");
+
+	test_options_size();
+	gpubpf_session__load(s);
+	test_report_size(s, out);
+	test_stats_size(s);
+	fclose(out);
+	gpubpf_session__free(s);
+}
+
+static void test_bad(void)
+{
+	struct gpubpf_session *s;
+
 	s = gpubpf_session__new(NULL);
 	gpubpf_session__add_object(s, "/nonexistent/x.bpf.o");
 	ok(gpubpf_session__load(s) < 0 && strstr(gpubpf_session__error(s), "/nonexistent/x.bpf.o"),
@@ -120,6 +196,7 @@ int main(int argc, char **argv)
 	test_order(object);
 	test_maps(object);
 	test_report(object);
+	test_sizes(object);
 	test_bad();
 	return done();
 }
