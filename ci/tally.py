@@ -5,8 +5,8 @@
 Prints each failed check with the output of its test, each skipped one with its reason, and last
 `N passed, N failed, N skipped`. A test that died, timed out or printed no check counts as one failure.
 
-Up to RERUN tests that failed are run once more, alone: a busy machine can starve a test that shares it with
-others. One that then passes is named as UNSTABLE, with what had failed; one that fails again is FAILED.
+A test that fails once has failed. Up to RERUN failed ones are run once more, alone, to tell what kind of failure it
+is: one that then passes is called UNSTABLE, one that fails again FAILED; both count, and the last lines name them.
 """
 import json
 import pathlib
@@ -60,30 +60,29 @@ def output(test):
     return ["    " + line for line in (test.get("stdout", "") + test.get("stderr", "")).splitlines()[-40:]]
 
 
-def rerun(build, test, failures):
-    """Run a failed test alone; what stands of it."""
+def passes_alone(build, test):
     _, again, _ = run(build, [test["name"].split(" / ")[-1]], "rerunlog")
-    if len(again) != 1 or tally(again[0])[1]:
-        return again[0] if len(again) == 1 else test
-    print(f"UNSTABLE {test['name']}: passed alone; with others: {'; '.join(failures[:10])}", *output(test), sep="\n")
-    return again[0]
+    return len(again) == 1 and not tally(again[0])[1]
 
 
 def main():
     build, arguments = sys.argv[1], sys.argv[2:]
     status, tests, text = run(build, arguments, "testlog")
-    failures = [tally(test)[1] for test in tests]
-    if 0 < sum(map(bool, failures)) <= RERUN:
-        tests = [rerun(build, test, f) if f else test for test, f in zip(tests, failures)]
+    tallies = [tally(test) for test in tests]
+    rerun = sum(bool(f) for _, f, _ in tallies) <= RERUN
     passed = failed = skipped = 0
-    for test in tests:
-        p, f, s = tally(test)
+    lines = []
+    for test, (p, f, s) in zip(tests, tallies):
         passed, failed, skipped = passed + p, failed + len(f), skipped + len(s)
         for name, reason in s:
             print(f"SKIPPED {test['name']}: {name}: {reason}")
         if f:
-            print(f"FAILED {test['name']}: {'; '.join(f[:10])}", *output(test), sep="\n")
-    if not tests or (status and not any(failures)):
+            kind = "UNSTABLE" if rerun and passes_alone(build, test) else "FAILED"
+            lines.append(f"{kind} {test['name']}: {'; '.join(f[:10])}")
+            print(lines[-1], *output(test), sep="\n")
+    if lines:
+        print("", *lines, sep="\n")
+    if not tests or (status and not failed):
         print("\n".join(text.splitlines()[-30:]))
         failed += 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
