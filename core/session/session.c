@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/worker/cache.h"
 #include "make.h"
 #include "sized.h"
 
@@ -338,6 +339,9 @@ int gpubpf_session__start(struct gpubpf_session *s)
 		gpubpf_server_close(s);
 		return err;
 	}
+	if (s->opts.cache_dir && gpubpf_cache_check(s->opts.cache_dir) < 0)
+		gpubpf_session_note(s, "%s: twins are not kept there: it must be a folder of your own with mode 0700; "
+				    "remove it or set XDG_CACHE_HOME", s->opts.cache_dir);
 	s->state = GPUBPF_SESSION_STARTED;
 	return 0;
 }

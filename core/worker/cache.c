@@ -2,12 +2,13 @@
 #include "cache.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,11 +24,13 @@ void gpubpf_cache_key(const char *identity, const void *job, size_t size, uint8_
 	sha256_digest(&ctx, GPUBPF_CACHE_KEY, key);
 }
 
-static void digest(const void *data, size_t size, uint8_t out[SHA256_DIGEST_SIZE])
+/* Of the content and of what it answers: a file that is put under another's name is none. */
+static void digest(const uint8_t key[GPUBPF_CACHE_KEY], const void *data, size_t size, uint8_t out[SHA256_DIGEST_SIZE])
 {
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
+	sha256_update(&ctx, GPUBPF_CACHE_KEY, key);
 	sha256_update(&ctx, size, data);
 	sha256_digest(&ctx, SHA256_DIGEST_SIZE, out);
 }
@@ -69,7 +72,7 @@ static bool write_all(int fd, const void *data, size_t size)
 	return true;
 }
 
-static void *read_checked(int fd, size_t *size)
+static void *read_checked(int fd, const uint8_t key[GPUBPF_CACHE_KEY], size_t *size)
 {
 	uint8_t want[SHA256_DIGEST_SIZE], got[SHA256_DIGEST_SIZE];
 	struct stat st;
@@ -84,7 +87,7 @@ static void *read_checked(int fd, size_t *size)
 	if (!data)
 		return NULL;
 	if (read_all(fd, want, sizeof(want)) && read_all(fd, data, *size)) {
-		digest(data, *size, got);
+		digest(key, data, *size, got);
 		if (!memcmp(want, got, sizeof(want)))
 			return data;
 	}
@@ -92,10 +95,34 @@ static void *read_checked(int fd, size_t *size)
 	return NULL;
 }
 
+/* Open the cache's folder; only one that is the user's own and closed to others will do. */
+static int open_folder(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+int gpubpf_cache_check(const char *dir)
+{
+	int fd = open_folder(dir);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || fd == -ENOENT ? 0 : fd;
+}
+
 void *gpubpf_cache_get(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], size_t *size)
 {
 	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)];
-	int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+	int dirfd = open_folder(dir), fd;
 	void *data = NULL;
 
 	if (dirfd < 0)
@@ -103,7 +130,7 @@ void *gpubpf_cache_get(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], siz
 	file_name(key, name);
 	fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0) {
-		data = read_checked(fd, size);
+		data = read_checked(fd, key, size);
 		if (data)
 			futimens(fd, NULL); /* recently used */
 		else
@@ -190,34 +217,45 @@ static void evict(int dirfd, uint64_t bound)
 	closedir(dir);
 }
 
-static bool write_file(int fd, const void *data, size_t size)
+static bool write_file(int fd, const uint8_t key[GPUBPF_CACHE_KEY], const void *data, size_t size)
 {
 	uint8_t sum[SHA256_DIGEST_SIZE];
 
-	digest(data, size, sum);
+	digest(key, data, size, sum);
 	return write_all(fd, sum, sizeof(sum)) && write_all(fd, data, size);
+}
+
+/* In the folder that was checked, whatever its name means by now. */
+static int open_temp(int dirfd, char *name, size_t size)
+{
+	uint64_t any;
+
+	if (getrandom(&any, sizeof(any), 0) != sizeof(any))
+		return -1;
+	snprintf(name, size, ".tmp.%016llx", (unsigned long long)any);
+	return openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 void gpubpf_cache_put(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], const void *data, size_t size,
 		      uint64_t bound)
 {
-	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)], temp[PATH_MAX];
+	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)], temp[48];
 	int fd, dirfd;
 
 	if (size > bound / 4)
 		return;
 	mkdir(dir, 0700); /* its parent is the caller's */
-	dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dirfd = open_folder(dir);
 	if (dirfd < 0)
 		return;
 	file_name(key, name);
-	if ((size_t)snprintf(temp, sizeof(temp), "%s/.tmp.XXXXXX", dir) < sizeof(temp) &&
-	    (fd = mkostemp(temp, O_CLOEXEC)) >= 0) {
-		bool written = write_file(fd, data, size);
+	fd = open_temp(dirfd, temp, sizeof(temp));
+	if (fd >= 0) {
+		bool written = write_file(fd, key, data, size);
 
 		close(fd);
-		if (!written || renameat(AT_FDCWD, temp, dirfd, name) < 0)
-			unlink(temp);
+		if (!written || renameat(dirfd, temp, dirfd, name) < 0)
+			unlinkat(dirfd, temp, 0);
 		else
 			evict(dirfd, bound);
 	}

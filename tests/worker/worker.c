@@ -300,6 +300,49 @@ static void test_eviction(void)
 	ok(kept >= 3 && kept <= 4, "the folder keeps to its bound: %zu of 8 files left", kept);
 }
 
+static bool cached(const uint8_t key[GPUBPF_CACHE_KEY], const char *want)
+{
+	size_t size;
+	char *got = gpubpf_cache_get(dir, key, &size);
+	bool is = got && size == strlen(want) && !memcmp(got, want, size);
+
+	free(got);
+	return is;
+}
+
+/* A twin that is put under another object's name must not run in its place, and nobody else may put any there. */
+static void test_cache_of_others(void)
+{
+	uint8_t one[GPUBPF_CACHE_KEY] = {1}, two[GPUBPF_CACHE_KEY] = {2};
+	char from[600], to[600], hex[2 * GPUBPF_CACHE_KEY + 1] = "";
+	struct stat st;
+
+	gpubpf_cache_put(dir, one, "first", 5, 1 << 20);
+	gpubpf_cache_put(dir, two, "second", 6, 1 << 20);
+	ok(cached(one, "first") && cached(two, "second"), "two results are kept");
+	for (int i = 1; i < GPUBPF_CACHE_KEY; i++)
+		strcat(hex, "00");
+	snprintf(from, sizeof(from), "%s/01%s.gpubpf", dir, hex);
+	snprintf(to, sizeof(to), "%s/02%s.gpubpf", dir, hex);
+	ok(!rename(from, to) && !cached(two, "first"), "one under the name of another is none");
+	chmod(dir, 0770);
+	gpubpf_cache_put(dir, one, "first", 5, 1 << 20);
+	ok(gpubpf_cache_check(dir) == -EPERM && lstat(from, &st) < 0, "nothing is put into a folder that others may write");
+	chmod(dir, 0700);
+	gpubpf_cache_put(dir, one, "first", 5, 1 << 20);
+	chmod(dir, 0755);
+	ok(!cached(one, "first"), "nor read from one that others see");
+	chmod(dir, 0700);
+	ok(!gpubpf_cache_check(dir) && cached(one, "first"), "closed again it is used");
+	if (geteuid()) {
+		skip("a folder of another user", "needs root");
+		return;
+	}
+	ok(!chown(dir, 65534, 65534) && gpubpf_cache_check(dir) == -EPERM && !cached(one, "first"),
+	   "nor is that of another user");
+	ok(!chown(dir, 0, 0) && cached(one, "first"), "ours again");
+}
+
 /* Every prefix, and every byte changed: decoding must answer, and never touch what is not there. */
 static void test_codec(void)
 {
@@ -376,6 +419,7 @@ int main(int argc, char **argv)
 	test_once();
 	test_images();
 	test_cache();
+	test_cache_of_others();
 	test_eviction();
 	test_time();
 	test_leaves_nothing();
