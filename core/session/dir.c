@@ -4,6 +4,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,6 +35,31 @@ static int check_dir(const char *dir)
 	return st.st_uid == geteuid() && !(st.st_mode & 077) ? 0 : -EPERM;
 }
 
+#define OVERFLOW_UID 65534 /* in a user namespace, owners that it does not know: the system's folders */
+
+/* Whoever may write a folder above may put another in its place: each must be ours or the system's, and writable by
+ * nobody else unless it is sticky, as /tmp. */
+static int check_above(const char *dir)
+{
+	char path[PATH_MAX], *slash;
+	struct stat st;
+
+	if (!realpath(dir, path))
+		return -errno;
+	while ((slash = strrchr(path, '/'))) {
+		slash[slash == path] = 0;
+		if (stat(path, &st) < 0)
+			return -errno;
+		if (st.st_uid != geteuid() && st.st_uid != 0 && st.st_uid != OVERFLOW_UID)
+			return -EPERM;
+		if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))
+			return -EPERM;
+		if (slash == path)
+			return 0;
+	}
+	return 0;
+}
+
 int gpubpf_session_dir(struct gpubpf_session *s)
 {
 	static unsigned int count;
@@ -50,6 +77,11 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 	if (err < 0)
 		return gpubpf_session_fail(s, err, "%s: must be a folder of your own with mode 0700: %s; "
 					   "remove it or set XDG_RUNTIME_DIR", s->dir, strerror(-err));
+	err = check_above(s->dir);
+	if (err < 0)
+		return gpubpf_session_fail(s, err, "%s: others may write a folder above it, and put their own in its "
+					   "place: %s; close it (chmod go-w) or set XDG_RUNTIME_DIR", s->dir,
+					   strerror(-err));
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%d-%u.sock", s->dir, getpid(),
 			     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED)) >= room) {
 		s->path[0] = 0;

@@ -128,6 +128,16 @@ int gpubpf_msg_send(int sock, int flags, uint16_t type, uint32_t seq, const stru
 	return n < 0 ? -errno : 0;
 }
 
+int gpubpf_msg_check_peer(int sock)
+{
+	struct ucred cred;
+	socklen_t size = sizeof(cred);
+
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &size) < 0)
+		return -errno;
+	return cred.uid == geteuid() ? 0 : -EPERM;
+}
+
 int gpubpf_memfd_shared(const char *name, size_t size)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -45,6 +45,9 @@ int gpubpf_msg_take_fd(struct gpubpf_packet *msg, uint32_t i); /* -1 if there is
 int gpubpf_msg_send(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *payload,
 		    const int *fds, uint32_t nfds);
 
+/* Is who listens at the other end, as of connect(2), a process of this user? 0 or -EPERM: another has taken the name. */
+int gpubpf_msg_check_peer(int sock);
+
 /* A memfd that holds a copy of data and can never change again. The descriptor, or -errno. */
 int gpubpf_memfd_image(const char *name, const void *data, size_t size);
 /* A zeroed memfd of `size` bytes that can be written to but neither shrink nor grow. */

@@ -101,8 +101,8 @@ static int connect_to(const char *path)
 	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return -errno;
-	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0) {
-		err = -errno;
+	err = connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : gpubpf_msg_check_peer(sock);
+	if (err < 0) {
 		close(sock);
 		return err;
 	}

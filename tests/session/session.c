@@ -620,6 +620,33 @@ static void test_folder(void)
 	rmdir(open_dir);
 }
 
+/* In a folder that others may write, they can move ours away and put another in its place. */
+static void test_folder_above(void)
+{
+	static const mode_t modes[] = { 0777, 0770, 01777, 0755 };
+	struct gpubpf_session_opts o = { .sz = sizeof(o) };
+	char above[80], below[90];
+
+	snprintf(above, sizeof(above), "%s/above", dir);
+	snprintf(below, sizeof(below), "%s/own", above);
+	mkdir(above, 0700);
+	o.runtime_dir = below;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		struct gpubpf_session *s = gpubpf_session__new(&o);
+		bool safe = i >= 2;
+		int err;
+
+		chmod(above, modes[i]);
+		gpubpf_session__load(s);
+		err = gpubpf_session__start(s);
+		ok(safe ? !err : err == -EPERM && strstr(gpubpf_session__error(s), "chmod go-w"), "a parent of mode %o: %s",
+		   (unsigned int)modes[i], safe ? "taken" : gpubpf_session__error(s));
+		gpubpf_session__free(s);
+		rmdir(below);
+	}
+	rmdir(above);
+}
+
 /* Names come from peers: the last of many costs what the first did. */
 static void test_names(void)
 {
@@ -665,6 +692,7 @@ int main(int argc, char **argv)
 	test_query();
 	test_killed();
 	test_folder();
+	test_folder_above();
 	test_names();
 	rmdir(dir);
 	return done();
