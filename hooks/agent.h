@@ -54,7 +54,7 @@ uint64_t gpubpf_session_first(void);
  * the reader thread. */
 int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
 		       uint32_t nfds, struct gpubpf_request **request);
-/* Is there room for one more request for a twin? */
+/* Is there room for one more request for a twin? Not where the tool does not read what it was sent. */
 bool gpubpf_session_may_ask(void);
 int gpubpf_session_tell(enum gpubpf_msg type, const struct gpubpf_writer *payload);
 /* With a descriptor; -1: none. */
@@ -64,6 +64,16 @@ int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns);
 bool gpubpf_request_settled(const struct gpubpf_request *request); /* one load; never waits */
 struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request);
 void gpubpf_request_drop(struct gpubpf_request *request);
+
+/*
+ * patience.c: until when this thread may wait for the session, in gpubpf_now_ns()'s time; 0 or past: not at all.
+ * Each begin() has its end(), which takes what was waited off the process's --wait.
+ */
+uint64_t gpubpf_patience_begin(void);
+void gpubpf_patience_end(void);
+void gpubpf_patience_give_up(void);                 /* a question was not answered in time: wait for none, */
+bool gpubpf_patience_gone(void);
+void gpubpf_patience_renew(void);                   /* until something has come from the tool */
 
 /* board.c: the shared counters of one kernel name on one device, and what only this process counts */
 struct gpubpf_board_entry {
@@ -94,6 +104,7 @@ struct gpubpf_hook_device {
 	atomic_bool gone;                           /* its context was destroyed */
 	struct gpubpf_why why;
 	struct gpubpf_device *device;
+	struct gpubpf_request *asked;               /* for the arena, not answered yet */
 	void *host;                                 /* mapping of the arena, */
 	int memory;                                 /* and what is mapped, until the device has it */
 	size_t size;
@@ -112,7 +123,8 @@ struct gpubpf_hook_device {
 	pthread_cond_t drained;                     /* there is something to look at, or the thread has ended */
 };
 
-/* Open the device and attach its arena, once; later calls repeat the verdict. */
+/* Open the device and attach its arena, once; later calls repeat the verdict. -EAGAIN: the session has not answered
+ * yet, and a later launch may ask again. */
 int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *why);
 /* Bring the mirror of the numbered device up to date. */
 void gpubpf_device_pull(uint32_t number);

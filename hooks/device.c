@@ -18,7 +18,7 @@
 #include "maps/layout.h"
 #include "maps/mirror.h"
 
-#define ARENA_WAIT_NS 10000000000ull
+#define ARENA_WAIT_NS 2000000000ull /* for the arena, if --wait is less: the tool has it at hand */
 #define ARENA_MAX (64ull << 30)
 #define PULL_PART 20 /* of the time, what copying back may take */
 #define LAST_TWINS_NS 500000000ull /* for the news of a twin's end, when its device goes */
@@ -192,19 +192,36 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 	return 0;
 }
 
+/* The answer to send_device(), waited for as long as the user's patience lasts, and a moment where it is short. */
+static int wait_for_arena(struct gpubpf_request *request)
+{
+	uint64_t least = gpubpf_now_ns() + ARENA_WAIT_NS, until;
+	int err;
+
+	if (gpubpf_patience_gone())
+		return gpubpf_request_settled(request) ? gpubpf_request_wait(request, 0) : -EAGAIN;
+	until = gpubpf_patience_begin();
+	err = gpubpf_request_wait(request, until > least ? until : least);
+	gpubpf_patience_end();
+	if (err != -ETIMEDOUT)
+		return err;
+	gpubpf_patience_give_up();
+	return -EAGAIN;
+}
+
 static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 {
 	struct gpubpf_arena_answer answer;
-	struct gpubpf_request *request;
 	struct gpubpf_packet *packet;
-	int err = send_device(d, &request);
+	int err = d->asked ? 0 : send_device(d, &d->asked);
 
-	if (err < 0)
+	if (!err)
+		err = wait_for_arena(d->asked);
+	if (err == -EAGAIN)
 		return err;
-	err = gpubpf_request_wait(request, gpubpf_now_ns() + ARENA_WAIT_NS);
 	if (err < 0)
 		goto out;
-	packet = gpubpf_request_answer(request);
+	packet = gpubpf_request_answer(d->asked);
 	err = packet->type != GPUBPF_MSG_ARENA ? -EPROTO :
 		gpubpf_arena_parse(&packet->payload, d->number, packet->nfds, &answer);
 	if (!err && answer.reason[0]) {
@@ -214,7 +231,8 @@ static int take_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	if (!err)
 		err = map_arena(d, packet, &answer, why);
 out:
-	gpubpf_request_drop(request);
+	gpubpf_request_drop(d->asked);
+	d->asked = NULL;
 	return err;
 }
 
@@ -288,7 +306,7 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 {
 	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
-	int err = ops->open(&d->how, &d->device, why);
+	int err = d->device ? 0 : ops->open(&d->how, &d->device, why);
 
 	if (err < 0)
 		return err;
@@ -315,6 +333,10 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	if (d->state == DEVICE_NEW) {
 		int err = make_ready(d, &d->why);
 
+		if (err == -EAGAIN) {
+			pthread_mutex_unlock(&d->lock);
+			return err;
+		}
 		if (err < 0 && !d->why.text[0])
 			snprintf(d->why.text, sizeof(d->why.text), "the device could not be made ready: %s",
 				 strerror(-err));
@@ -569,6 +591,7 @@ static bool let_go(struct gpubpf_hook_device *d)
 	if (d->device)
 		ops->close(d->device);
 	unmap_arena(d, d->host, d->size);
+	gpubpf_request_drop(d->asked);
 	return true;
 }
 

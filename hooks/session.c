@@ -128,7 +128,7 @@ static int wait_socket(int fd, short events, uint64_t deadline_ns)
 static int send_bounded(int fd, enum gpubpf_msg type, uint32_t seq, const struct gpubpf_writer *payload,
 			const int *fds, uint32_t nfds)
 {
-	uint64_t deadline = gpubpf_now_ns() + SEND_NS;
+	uint64_t deadline = gpubpf_patience_gone() ? 0 : gpubpf_now_ns() + SEND_NS;
 	int err;
 
 	for (;;) {
@@ -136,6 +136,8 @@ static int send_bounded(int fd, enum gpubpf_msg type, uint32_t seq, const struct
 		if (err != -EAGAIN && err != -EINTR)
 			return err;
 		err = wait_socket(fd, POLLOUT, deadline);
+		if (err == -ETIMEDOUT)
+			gpubpf_patience_give_up();
 		if (err < 0)
 			return err;
 	}
@@ -233,6 +235,8 @@ static int read_one(int fd, void *buf)
 		return errno == EINTR ? 0 : -errno;
 	pthread_mutex_lock(&session.lock);
 	err = session.sock == fd && own_socket() ? gpubpf_msg_recv(fd, MSG_DONTWAIT, buf, &packet) : -EBADF;
+	if (!err)
+		gpubpf_patience_renew();
 	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && session.asked)
 		session.asked--;
 	if (!err && (packet.type == GPUBPF_MSG_ARENA || packet.type == GPUBPF_MSG_TWIN_DONE))
@@ -360,6 +364,7 @@ bool gpubpf_session_may_ask(void)
 	pthread_mutex_lock(&session.lock);
 	/* half of it: threads that were let in may not have asked yet */
 	may = session.asked < GPUBPF_MAX_REQUESTS / 2 || !gpubpf_session_up();
+	may &= !gpubpf_patience_gone() || !own_socket() || !wait_socket(session.sock, POLLOUT, 0);
 	pthread_mutex_unlock(&session.lock);
 	return may;
 }
@@ -512,7 +517,9 @@ static int join(const char *path, const char *backend)
 
 	if (fd < 0)
 		return fd;
-	err = say_hello(fd, backend);
+	err = gpubpf_msg_check_peer(fd);
+	if (!err)
+		err = say_hello(fd, backend);
 	if (!err)
 		err = take_welcome(fd);
 	if (!err && fstat(fd, &session.identity) < 0)
@@ -532,10 +539,12 @@ static void before_fork(void)
 {
 	gpubpf_board_lock();
 	pthread_mutex_lock(&session.lock);
+	gpubpf_patience_lock();
 }
 
 static void after_fork_parent(void)
 {
+	gpubpf_patience_unlock(false);
 	pthread_mutex_unlock(&session.lock);
 	gpubpf_board_unlock();
 }
@@ -554,6 +563,7 @@ static void after_fork_child(void)
 	session.reader = 0;
 	session.asked = 0;
 	gpubpf_cond_init(&session.cond);
+	gpubpf_patience_unlock(true);
 	pthread_mutex_unlock(&session.lock);
 	gpubpf_board_unlock();
 	gpubpf_device_after_fork();
@@ -588,6 +598,7 @@ int gpubpf_session_join(const char *backend)
 	}
 	pthread_mutex_unlock(&session.lock);
 	if (err < 0)
-		gpubpf_hook_note("no session at %s (%s); kernels run unprobed", path, strerror(-err));
+		gpubpf_hook_note("no session at %s (%s); kernels run unprobed", path,
+				 err == -EPERM ? "another user's process listens there" : strerror(-err));
 	return gpubpf_session_up() ? 0 : -ENOENT;
 }

@@ -42,5 +42,8 @@ void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
 /* board.c, around fork */
 void gpubpf_board_lock(void);
 void gpubpf_board_unlock(void);
+/* patience.c, around fork: nobody waits in the child, which has what is left of its parent's time */
+void gpubpf_patience_lock(void);
+void gpubpf_patience_unlock(bool child);
 
 #endif

@@ -23,7 +23,6 @@ struct gpubpf_twin_set {
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
 	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* by the program's lock */
-	uint64_t deadline_ns;
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
 	void *module;
@@ -136,14 +135,19 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 static int wait_for_room(void)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
-	uint64_t deadline = gpubpf_now_ns() + gpubpf_session_wait_ms() * 1000000ull;
+	uint64_t until;
+	int err = 0;
 
-	while (!gpubpf_session_may_ask()) {
-		if (gpubpf_now_ns() >= deadline)
-			return -EAGAIN;
-		nanosleep(&nap, NULL);
+	if (gpubpf_session_may_ask())
+		return 0;
+	until = gpubpf_patience_begin();
+	while (!err && !gpubpf_session_may_ask()) {
+		err = gpubpf_now_ns() < until ? 0 : -EAGAIN;
+		if (!err)
+			nanosleep(&nap, NULL);
 	}
-	return 0;
+	gpubpf_patience_end();
+	return err;
 }
 
 static int ask(struct gpubpf_twin_set *set, const char *kernel)
@@ -155,7 +159,6 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 		err = wait_for_room();
 	if (err < 0)
 		return err;
-	set->deadline_ns = gpubpf_now_ns() + gpubpf_session_wait_ms() * 1000000ull;
 	err = gpubpf_hook_ops->image(set->program->adapter, set->device, &image);
 	if (err < 0 || image.reason)
 		err = because(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
@@ -281,23 +284,33 @@ static bool loads_aside(struct gpubpf_twin_set *set)
 /* By the program's lock. */
 static void wait_while_busy(struct gpubpf_twin_set *set)
 {
-	uint64_t deadline = gpubpf_now_ns() + gpubpf_session_wait_ms() * 1000000ull;
+	uint64_t until;
 
+	if (set->state != SET_BUSY)
+		return;
+	until = gpubpf_patience_begin();
 	while (set->state == SET_BUSY)
-		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, deadline) &&
-		    gpubpf_now_ns() >= deadline)
-			return;
+		if (!gpubpf_cond_wait_until(&set->program->cond, &set->program->lock, until) &&
+		    gpubpf_now_ns() >= until)
+			break;
+	gpubpf_patience_end();
 }
 
 /* By the program's lock, which it gives up while it waits. */
 static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 {
 	struct gpubpf_request *request = set->request;
+	uint64_t until;
 	int err = -ETIMEDOUT;
 
 	pthread_mutex_unlock(&set->program->lock);
-	if (gpubpf_request_settled(request) || gpubpf_now_ns() < set->deadline_ns)
-		err = gpubpf_request_wait(request, set->deadline_ns);
+	until = gpubpf_patience_begin();
+	if (gpubpf_request_settled(request) || gpubpf_now_ns() < until) {
+		err = gpubpf_request_wait(request, until);
+		if (err == -ETIMEDOUT)
+			gpubpf_patience_give_up();
+	}
+	gpubpf_patience_end();
 	pthread_mutex_lock(&set->program->lock);
 	if (set->state != SET_ASKED || err == -ETIMEDOUT)
 		return;

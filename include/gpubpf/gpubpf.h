@@ -79,15 +79,16 @@ typedef void (*gpubpf_note_fn)(void *ctx, const char *text);
 
 struct gpubpf_session_opts {
 	size_t sz;                 /* sizeof(struct gpubpf_session_opts) */
-	const char *runtime_dir;   /* folder for the socket, of this user and mode 0700, made if missing;
+	const char *runtime_dir;   /* folder for the socket, of this user and mode 0700, in none that others may
+				    * write, made if missing;
 				    * NULL: /run/user/UID/gpubpf, else /tmp/gpubpf-UID */
 	const char *worker_dir;    /* folder of gpubpf-compile and its like; NULL: as installed */
 	const char *agent;         /* libgpubpf-agent.so; NULL: as installed */
-	const char *cache_dir;     /* cache of twins on disk; NULL: none */
+	const char *cache_dir;     /* cache of twins on disk, of this user and mode 0700, else not used; NULL: none */
 	const char *backend;       /* "opencl", ...; NULL: the first runtime that the program loads */
 	bool all_gpu;              /* kprobe/ and kretprobe/ programs are for the GPU */
 	bool no_wait;              /* launches do not wait for their twins */
-	uint32_t wait_ms;          /* longest wait of a launch for its twin, which may come later; 0: 60,000 */
+	uint32_t wait_ms;          /* what launches of a process wait for twins in all, which may come later; 0: 60,000 */
 	uint64_t sample;           /* probe every n-th launch of a kernel; 0, 1: all */
 	uint64_t first;            /* probe the first n launches of a kernel; 0: all */
 	uint64_t max_events;       /* records kept for the report; 0: 1,000 */
@@ -122,8 +123,8 @@ GPUBPF_API int gpubpf_session__load(struct gpubpf_session *s);
 GPUBPF_API const char *gpubpf_session__load_note(const struct gpubpf_session *s, size_t i);
 
 /* Open the session's socket. -EINVAL before load; -EBUSY when started; -EPERM when the runtime folder is not this
- * user's own and closed to others, -ENOTDIR when it is none; -ENAMETOOLONG when the socket's path would be;
- * -ENOMEM; else what mkdir(2), socket(2), bind(2) or memfd_create(2) answered. */
+ * user's own and closed to others, or others may write one above it, -ENOTDIR when it is none; -ENAMETOOLONG when
+ * the socket's path would be; -ENOMEM; else what mkdir(2), socket(2), bind(2) or memfd_create(2) answered. */
 GPUBPF_API int gpubpf_session__start(struct gpubpf_session *s);
 /* Path of the socket. NULL before start. */
 GPUBPF_API const char *gpubpf_session__path(const struct gpubpf_session *s);

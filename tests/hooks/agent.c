@@ -22,6 +22,7 @@
 #include "tests/tap.h"
 
 #define TIMEOUT_S 120
+#define WAIT_MS 3000
 
 static const char *agent, *device;
 
@@ -69,6 +70,14 @@ static const char *base(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
 /* Each "kernel NAME launches L items I" of the program against what was counted. */
@@ -163,6 +172,41 @@ static void survives(const char *app, const struct child *want, const struct fak
 	       strstr(fake_sum(&tool, "scale").reason, says);
 	if (!ok(said, "%s: one line says what happened", what))
 		note_text(tool.seen->last_note, probed.err, 4000);
+	fake_stop(&tool);
+}
+
+/* --wait is for the whole program: of its several twins, only the first is waited for. */
+static void waits_once(const char *app, const struct child *want, enum fake_mode mode, const char *what)
+{
+	struct fake_options o = { .mode = mode, .pattern = "*", .wait_ms = WAIT_MS, .sample = 1 };
+	double from = seconds(), native_s, took;
+	struct fake_tool tool;
+
+	run_app(app, NULL, &probed);
+	native_s = seconds() - from;
+	fake_start(&tool, &o);
+	from = seconds();
+	run_app(app, tool.path, &probed);
+	took = seconds() - from;
+	ok(same(want, &probed), "%s, %s: output and status as without probes", base(app), what);
+	ok(took < native_s + 2 * WAIT_MS / 1e3, "%s, %s: %.1f s by itself, %.1f s with at most %.1f s of waits", base(app),
+	   what, native_s, took, WAIT_MS / 1e3);
+	fake_stop(&tool);
+}
+
+static void stranger(const char *app, const struct child *want)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 1000, .sample = 1, .other_user = true };
+	struct fake_tool tool;
+
+	if (geteuid()) {
+		skip("a session of another user", "needs root");
+		return;
+	}
+	fake_start(&tool, &o);
+	run_app(app, tool.path, &probed);
+	ok(same(want, &probed) && !tool.seen->hellos && strstr(probed.err, "another user's process listens there"),
+	   "who listens as another user is told nothing");
 	fake_stop(&tool);
 }
 
@@ -324,6 +368,12 @@ int main(int argc, char **argv)
 			continue;
 		}
 		exact(argv[i], &native);
+		if (strstr(argv[i], "cl-programs")) {
+			waits_once(argv[i], &native, FAKE_SILENT, "a tool that never answers");
+			waits_once(argv[i], &native, FAKE_STOPPED, "a tool that is stopped");
+			waits_once(argv[i], &native, FAKE_STOPPED_EARLY, "a tool that is stopped early");
+			stranger(argv[i], &native);
+		}
 		if (i > 3)
 			continue;
 		idle(argv[i], &native);

@@ -20,6 +20,7 @@
 #define ARENA_SIZE 65536
 #define PEERS 64
 #define GONE 4711 /* a device that nobody has */
+#define NOBODY 65534
 
 static struct {
 	const struct fake_options *o;
@@ -193,6 +194,8 @@ static void twin(int fd, struct gpubpf_packet *p)
 		pull_gone(fd);
 	if (fake.o->mode == FAKE_DIE)
 		raise(SIGKILL);
+	if (fake.o->mode == FAKE_STOPPED)
+		raise(SIGSTOP);
 	if (fake.o->mode == FAKE_HOSTILE)
 		hostile(fd, p->seq);
 	if (fake.o->mode == FAKE_SLOW)
@@ -225,6 +228,8 @@ static void handle(int fd, struct gpubpf_packet *p)
 			welcome(fd, p->seq);
 		break;
 	case GPUBPF_MSG_DEVICE:
+		if (fake.o->mode == FAKE_STOPPED_EARLY)
+			raise(SIGSTOP);
 		arena(fd, p);
 		break;
 	case GPUBPF_MSG_TWIN:
@@ -280,7 +285,8 @@ static int listen_at(struct fake_tool *tool)
 		abort();
 	snprintf(tool->path, sizeof(tool->path), "%s/session", tool->folder);
 	strcpy(addr.sun_path, tool->path);
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 16))
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || (fake.o->other_user && seteuid(NOBODY)) ||
+	    listen(fd, 16) || (fake.o->other_user && seteuid(0)))
 		abort();
 	return fd;
 }

@@ -26,6 +26,8 @@ enum fake_mode {
 	FAKE_WRONG_TWIN,  /* twins whose parameters do not fit */
 	FAKE_NO_BINARY,   /* twins that are no binary at all */
 	FAKE_NO_ARENA,    /* no memory for the device */
+	FAKE_STOPPED,     /* SIGSTOP itself when asked for the first twin */
+	FAKE_STOPPED_EARLY, /* when asked for the first device's arena */
 	FAKE_LIST,        /* every kernel could be probed and nothing is to be */
 };
 
@@ -35,6 +37,7 @@ struct fake_options {
 	uint32_t wait_ms;
 	uint64_t sample, first;
 	uint32_t delay_ms, seed;
+	bool other_user;       /* who listens: needs root */
 };
 
 #define FAKE_KERNELS 256

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long launches may still wait for the session: --wait is the budget of the whole process, by the clock, and
+ * runs while at least one thread waits. A question that was not answered in time is the last that is waited for,
+ * until something has come from the tool: it may be stopped, or not be scheduled.
+ */
+#include "session.h"
+
+static struct {
+	pthread_mutex_t lock;
+	uint32_t waiting;       /* threads, */
+	uint64_t since_ns;      /* the first of them since then */
+	uint64_t spent_ns;      /* by those before */
+	atomic_bool given_up;
+} patience = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+uint64_t gpubpf_patience_begin(void)
+{
+	uint64_t budget = gpubpf_session_wait_ms() * 1000000ull, now = gpubpf_now_ns(), until;
+
+	pthread_mutex_lock(&patience.lock);
+	if (!patience.waiting++)
+		patience.since_ns = now;
+	until = budget > patience.spent_ns ? patience.since_ns + (budget - patience.spent_ns) : 0;
+	pthread_mutex_unlock(&patience.lock);
+	return patience.given_up ? 0 : until;
+}
+
+void gpubpf_patience_end(void)
+{
+	pthread_mutex_lock(&patience.lock);
+	if (!--patience.waiting)
+		patience.spent_ns += gpubpf_now_ns() - patience.since_ns;
+	pthread_mutex_unlock(&patience.lock);
+}
+
+void gpubpf_patience_give_up(void)
+{
+	atomic_store(&patience.given_up, true);
+}
+
+bool gpubpf_patience_gone(void)
+{
+	return atomic_load(&patience.given_up);
+}
+
+void gpubpf_patience_renew(void)
+{
+	atomic_store(&patience.given_up, false);
+}
+
+void gpubpf_patience_lock(void)
+{
+	pthread_mutex_lock(&patience.lock);
+}
+
+void gpubpf_patience_unlock(bool child)
+{
+	if (child) {
+		patience.waiting = 0;
+		patience.given_up = false;
+	}
+	pthread_mutex_unlock(&patience.lock);
+}
