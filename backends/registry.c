@@ -6,8 +6,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "device.h"
-#include "target.h"
+#include "core/device.h"
+#include "core/target.h"
 
 #define WEAK __attribute__((weak))
 

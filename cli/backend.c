@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "backends/device.h"
+#include "core/device.h"
 
 bool cli_backend_known(const char *name)
 {

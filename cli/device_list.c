@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/device.h"
+#include "core/device.h"
 #include "core/session/report.h"
 #include "core/session/table.h"
 

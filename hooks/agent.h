@@ -13,8 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "core/name.h"
-#include "core/session/msg.h"
+#include "core/wire/name.h"
+#include "core/wire/msg.h"
 #include "launch.h"
 #include "maps/mirror.h"
 

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/device.h"
-#include "core/session/protocol.h"
+#include "core/device.h"
+#include "core/wire/protocol.h"
 
 struct gpubpf_hook_device;   /* one per (context, device) that the application uses */
 struct gpubpf_hook_program;

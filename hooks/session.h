@@ -4,7 +4,7 @@
 #define GPUBPF_HOOKS_SESSION_H
 
 #include "agent.h"
-#include "core/session/match.h"
+#include "core/wire/match.h"
 
 struct gpubpf_welcome {
 	uint32_t process, wait_ms;

@@ -3,7 +3,7 @@
 #ifndef GPUBPF_MAPS_ATOMICS_H
 #define GPUBPF_MAPS_ATOMICS_H
 
-#include "target.h"
+#include "machine.h"
 
 /*
  * One atomic for all lanes that add the same value to the same address as the first lane of those that are

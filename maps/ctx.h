@@ -3,7 +3,7 @@
 #ifndef GPUBPF_MAPS_CTX_H
 #define GPUBPF_MAPS_CTX_H
 
-#include "target.h"
+#include "machine.h"
 
 GPUBPF_FN u64 gpubpf_ctx_work_dim(u32 i)
 {

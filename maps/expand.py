@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the device library as one text: expand.py device.cl OUT.cl OUT.c [NAME HEADER]
+"""Write the device library as one text: expand.py devlib.cl OUT.cl OUT.c [NAME HEADER]
 
 Headers are put where they are first included; those of other targets and of the system are left out, and
 so are comments. OUT.c holds the text as NAME[], which HEADER declares; gpubpf_device_text[] and maps/text.h."""
@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-OTHER_TARGETS = {'target_host.h', 'target_nvptx.h', 'target_amdgcn.h', 'target_spirv.h', 'target_scoped.h'}
+OTHER_TARGETS = {'machine_host.h', 'machine_nvptx.h', 'machine_amdgcn.h', 'machine_spirv.h', 'machine_scoped.h'}
 
 
 def expand(path, seen):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device library on the host: all its functions, compiled here as static inline (device.h), and the
+ * The device library on the host: all its functions, compiled here as static inline (devlib.h), and the
  * same by map type for who has a view and not an implementation's name. The interpreter runs programs with
  * these; map and env addresses are those of this process (env->arena = the mapping).
  */

@@ -14,7 +14,7 @@
 #ifndef GPUBPF_MAPS_LAYOUT_H
 #define GPUBPF_MAPS_LAYOUT_H
 
-#include "device_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
+#include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
 #define GPUBPF_ARENA_VERSION 2

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backends/caps.h"
+#include "core/wire/caps.h"
 #include "core/prog.h"
 #include "layout.h"
 

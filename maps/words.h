@@ -6,7 +6,7 @@
 #ifndef GPUBPF_MAPS_WORDS_H
 #define GPUBPF_MAPS_WORDS_H
 
-#include "target.h"
+#include "machine.h"
 
 /* uapi/asm-generic/errno-base.h */
 #define GPUBPF_EPERM 1

@@ -4,7 +4,7 @@
 #define GPUBPF_INTERP_VM_STATE_H
 
 #include "core/facts.h"
-#include "maps/device_types.h"
+#include "maps/devlib_types.h"
 
 enum gpubpf_vm_status {
 	GPUBPF_VM_RUNNING,

@@ -8,7 +8,7 @@
 #include "core/diag.h"
 #include "maps/text.h"
 
-/* The device library's switches (maps/device.h) from what the device has. */
+/* The device library's switches (maps/devlib.h) from what the device has. */
 static void switches(struct text *t, const struct gpubpf_device_caps *caps)
 {
 	static const char *const clock[] = {

@@ -14,7 +14,7 @@
 #ifndef GPUBPF_LOWER_CLC_H
 #define GPUBPF_LOWER_CLC_H
 
-#include "backends/target.h"
+#include "core/target.h"
 #include "text.h"
 
 /* opts->kernels adds the kernels. 0; -EINVAL and a diagnostic; -ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helper calls of verified programs. The device library (maps/device.h) wants memory arguments in
+ * Helper calls of verified programs. The device library (maps/devlib.h) wants memory arguments in
  * private memory: the program's stack is passed as it is, device memory through a copy.
  */
 #include <errno.h>

@@ -24,7 +24,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "backends/target.h"
+#include "core/target.h"
 
 struct low;
 

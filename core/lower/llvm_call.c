@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers. The device library (maps/device.h) takes memory in private memory: the stack goes as it is,
+ * Helpers. The device library (maps/devlib.h) takes memory in private memory: the stack goes as it is,
  * memory of other kinds through a private copy. Which map is a constant of the call; where it is not, a
  * switch over the maps that it can be.
  */

@@ -7,9 +7,9 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "core/diag.h"
-#include "core/pool.h"
+#include "core/wire/pool.h"
 #include "llvm.h"
-#include "maps/device.h"
+#include "maps/devlib.h"
 
 /* instructions of all programs of a site, sub-programs counted at each call: above it we refuse */
 #define LOW_MAX_EXPANDED 200000

@@ -11,7 +11,7 @@
 #ifndef GPUBPF_CORE_LOWER_H
 #define GPUBPF_CORE_LOWER_H
 
-#include "backends/caps.h"
+#include "core/wire/caps.h"
 #include "core/facts.h"
 #include "core/prog.h"
 #include "maps/layout.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/prog.h"
-#include "match.h"
+#include "core/wire/match.h"
 
 #define LIST_MAX (64 * 1024)
 

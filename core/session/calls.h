@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "backends/target.h"
+#include "core/target.h"
 
 struct gpubpf_unit;
 

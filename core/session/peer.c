@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/name.h"
-#include "make.h"
+#include "core/wire/name.h"
+#include "makers.h"
 
 static void put_patterns(struct gpubpf_session *s, struct gpubpf_writer *w)
 {

@@ -8,7 +8,7 @@
 
 #include "calls.h"
 #include "core/facts.h"
-#include "match.h"
+#include "core/wire/match.h"
 #include "sized.h"
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)

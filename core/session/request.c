@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests for twins and their answers as data: life, copies of images, cache keys. */
-#include "make.h"
+#include "makers.h"
 
 #include <errno.h>
 #include <nettle/sha2.h>

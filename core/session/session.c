@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/worker/cache.h"
-#include "make.h"
+#include "makers.h"
 #include "sized.h"
 
 const char *gpubpf_version_string(void)

@@ -19,7 +19,7 @@
 #include "core/prog.h"
 #include "gpubpf/gpubpf.h"
 #include "maps/maps.h"
-#include "msg.h"
+#include "core/wire/msg.h"
 
 #define GPUBPF_MAX_PEERS 256
 #define GPUBPF_MAX_DEVICES 64     /* of a peer */

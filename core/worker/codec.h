@@ -8,10 +8,10 @@
 #ifndef GPUBPF_WORKER_CODEC_H
 #define GPUBPF_WORKER_CODEC_H
 
-#include "backends/target.h"
+#include "core/target.h"
 #include "core/diag.h"
-#include "core/pool.h"
-#include "core/wire.h"
+#include "core/wire/pool.h"
+#include "core/wire/wire.h"
 #include "job.h"
 
 /* Raised with every change of the encoding; part of the cache's key. */

@@ -2,7 +2,7 @@
 /*
  * What the tool asks of the compile worker (gpubpf-compile) and of the builder (gpubpf-build, which may
  * load a vendor's OpenCL): one job in, one result out, over a socketpair with the header of
- * core/session/protocol.h and the encoding of core/wire.h; images as memfds. The worker is a child of
+ * core/wire/protocol.h and the encoding of core/wire/wire.h; images as memfds. The worker is a child of
  * the tool, sandboxed (seccomp, no new privileges, limits of memory and time), started on demand, and
  * restarted when it dies. Results are cached by the SHA-256 of the job (core/worker/cache.c).
  *
@@ -16,7 +16,7 @@
 #ifndef GPUBPF_WORKER_JOB_H
 #define GPUBPF_WORKER_JOB_H
 
-#include "backends/target.h"
+#include "core/target.h"
 
 enum gpubpf_job_kind {
 	GPUBPF_JOB_EMIT = 1,     /* target, lower job -> blob (prog dump, conformance) */

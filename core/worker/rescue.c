@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/device.h"
+#include "core/device.h"
 #include "maps/mirror.h"
 
 #define MAX_DEVICES 64

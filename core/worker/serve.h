@@ -4,7 +4,7 @@
 #ifndef GPUBPF_WORKER_SERVE_H
 #define GPUBPF_WORKER_SERVE_H
 
-#include "backends/target.h"
+#include "core/target.h"
 
 struct gpubpf_serve_ops {
 	/* targets that this worker serves, NULL-terminated */

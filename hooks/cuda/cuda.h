@@ -9,8 +9,8 @@
 
 #include <limits.h>
 
-#include "backends/cuda/device.h"
-#include "backends/cuda/driver.h"
+#include "backends/cuda/device/device.h"
+#include "backends/cuda/device/driver.h"
 #include "hooks/handles.h"
 #include "hooks/launch.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/cuda/fatbin_format.h"
+#include "backends/cuda/wire/fatbin_format.h"
 
 #define LENT_S 5 /* for twins that are being bound to a module when it goes */
 

@@ -7,8 +7,8 @@
 #ifndef GPUBPF_HOOKS_HIP_H
 #define GPUBPF_HOOKS_HIP_H
 
-#include "backends/hip/device.h"
-#include "backends/hip/driver.h"
+#include "backends/hip/device/device.h"
+#include "backends/hip/device/driver.h"
 #include "hooks/handles.h"
 #include "hooks/launch.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hip/bind.h"
+#include "backends/hip/wire/bind.h"
 
 enum {
 	MAX_PARAMS = 1024,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/wire.h"
+#include "core/wire/wire.h"
 #include "hooks/cache.h"
 
 #define FOLDER "sources"

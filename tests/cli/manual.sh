@@ -47,7 +47,7 @@ for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/env.c" "$root/hooks/env.c" "$
 	grep -q "\`$name\`" "$root/ENV.md" || missing="$missing $name"
 done
 [ -z "$missing" ]; ok $? "every variable that is read or set is in ENV.md"; [ -z "$missing" ] || echo "# $missing"
-others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/env.c$\|^hooks/env.c$' | tr '\n' ' ')
+others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/environ.c$' | tr '\n' ' ')
 [ -z "$others" ]; ok $? "no other file reads the environment: $others"
 
 complete() { # WORD...: what bash offers for the last word

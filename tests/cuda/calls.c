@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/inject.h"
+#include "backends/cuda/ptx/splice.h"
 #include "case.h"
 #include "core/diag.h"
 #include "core/load/load.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "backends/cuda/fatbin.h"
+#include "backends/cuda/image/fatbin.h"
 #include "case.h"
 #include "core/diag.h"
 #include "tests/tap.h"

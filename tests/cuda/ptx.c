@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/cuda/ptx.h"
+#include "backends/cuda/ptx/ptx.h"
 #include "case.h"
 #include "core/diag.h"
 #include "tests/tap.h"

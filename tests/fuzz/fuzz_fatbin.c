@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/cubin.c backends/cuda/fatbin.c backends/cuda/fatbin_format.c core/diag.c
+// SOURCES: backends/cuda/image/cubin.c backends/cuda/image/fatbin.c backends/cuda/wire/fatbin_format.c core/diag.c
 // LIBS: -llz4 -lzstd
 /* Any bytes as a CUDA image: refused with a diagnostic, or PTX comes out that ends in a NUL. */
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "backends/cuda/fatbin.h"
+#include "backends/cuda/image/fatbin.h"
 #include "core/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

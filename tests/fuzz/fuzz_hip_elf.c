@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/elf.c backends/hip/meta.c backends/hip/msgpack.c backends/hip/descriptor.c
-// SOURCES: core/wire.c core/diag.c
+// SOURCES: backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/descriptor.c
+// SOURCES: core/wire/wire.c core/diag.c
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 /* Any bytes behind the head of an ELF file of AMD's: what is not in the file is not there. */
 #include "hip.h"
 
-#include "backends/hip/descriptor.h"
-#include "backends/hip/isa.h"
+#include "backends/hip/amdgpu/descriptor.h"
+#include "backends/hip/amdgpu/isa.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

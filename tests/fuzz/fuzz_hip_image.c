@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/hip/bundle.c backends/hip/compressed.c backends/hip/elf.c backends/hip/meta.c
-// SOURCES: backends/hip/msgpack.c core/wire.c core/diag.c
+// SOURCES: backends/hip/amdgpu/bundle.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c
+// SOURCES: backends/hip/amdgpu/msgpack.c core/wire/wire.c core/diag.c
 // LIBS: -lzstd
 /* Any bytes as a HIP image: refused with a diagnostic, or a code object comes out of which nothing is read that is
  * not in it. */
 #include "hip.h"
 
-#include "backends/hip/bundle.h"
-#include "backends/hip/compressed.h"
+#include "backends/hip/amdgpu/bundle.h"
+#include "backends/hip/amdgpu/compressed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/twin.c hooks/device.c hooks/drain.c hooks/clock.c hooks/parse.c hooks/env.c maps/mirror.c
-// SOURCES: core/name.c core/wire.c core/session/msg.c core/session/match.c
+// SOURCES: hooks/launch.c hooks/twin_set.c hooks/hook_device.c hooks/drain.c hooks/clock.c hooks/session_parse.c hooks/environ.c maps/mirror.c
+// SOURCES: core/wire/name.c core/wire/wire.c core/wire/msg.c core/wire/match.c
 // LIBS: -DGPUBPF_VERSION="fuzz" -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
  * its arena, or goes on by itself. An input is packets of the tool, each handed over when the agent waits for
@@ -28,7 +28,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #define pthread_create(thread, attr, run, arg) 0
 #include "hooks/session.c"
 #define lock board_mutex
-#include "hooks/board.c"
+#include "hooks/kernel_table.c"
 #undef lock
 #undef poll
 

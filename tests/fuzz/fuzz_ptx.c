@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/ptx_lex.c backends/cuda/ptx_parse.c backends/cuda/ptx_print.c
-// SOURCES: backends/cuda/scope.c backends/cuda/symbols.c backends/cuda/inject.c backends/cuda/params.c core/name.c core/diag.c
+// SOURCES: backends/cuda/ptx/lex.c backends/cuda/ptx/parse.c backends/cuda/ptx/print.c
+// SOURCES: backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c backends/cuda/ptx/params.c core/wire/name.c core/diag.c
 /*
  * Any bytes as PTX: refused with a diagnostic, or printed as they were; then each of its kernels has a
  * twin, or a reason why not.
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/inject.h"
-#include "backends/cuda/params.h"
+#include "backends/cuda/ptx/splice.h"
+#include "backends/cuda/ptx/params.h"
 #include "core/diag.h"
 
 #define KERNELS 4 /* of one text: an input stays quick */

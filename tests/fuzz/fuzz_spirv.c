@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/spirv/env_use.c backends/spirv/spv_build.c backends/spirv/spv_inject.c
-// SOURCES: backends/spirv/spv_kernels.c backends/spirv/spv_read.c backends/spirv/spv_type.c
-// SOURCES: backends/spirv/parts.c core/pool.c core/wire.c core/diag.c
+// SOURCES: backends/spirv/wire/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
+// SOURCES: backends/spirv/spirv/inspect.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
+// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/wire.c core/diag.c
 /*
  * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
  * the twin of all its kernels can be read again and has the same kernels, wrapped ones as twins. Any bytes as a container of
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/spirv/parts.h"
-#include "backends/spirv/spv.h"
+#include "backends/spirv/wire/parts.h"
+#include "backends/spirv/spirv/spv.h"
 #include "core/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hip/meta.h"
+#include "backends/hip/amdgpu/meta.h"
 #include "core/diag.h"
 
 static volatile uint8_t hip_touched;

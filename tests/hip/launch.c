@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/hip/bind.h"
+#include "backends/hip/wire/bind.h"
 #include "hsa.h"
 #include "maps/layout.h"
 

@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-#include "core/session/msg.h"
+#include "core/wire/msg.h"
 
 enum fake_mode {
 	FAKE_PROBE,       /* make twins */

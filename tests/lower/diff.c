@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "backends/device.h"
-#include "backends/target.h"
+#include "core/device.h"
+#include "core/target.h"
 #include "core/diag.h"
 #include "core/facts.h"
 #include "core/interp/interp.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What device.c launches: each kernel does one thing with map 0 (or both) of its arena, every work-item
  * once. Layouts are read from the arena here; in twins they are constants. */
-#include "../../maps/device.cl"
+#include "../../maps/devlib.cl"
 
 #define LAYOUT_PASS(l) (l)->flags, (l)->key_size, (l)->value_size, (l)->max_entries, (l)->copies, \
 	(l)->ctl, (l)->data, (l)->stride, (l)->copy_stride

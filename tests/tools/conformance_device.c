@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backends/device.h"
+#include "core/device.h"
 #include "conformance_emit.h"
 #include "core/diag.h"
 #include "maps/layout.h"

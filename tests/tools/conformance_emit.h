@@ -3,7 +3,7 @@
 #ifndef GPUBPF_TESTS_CONFORMANCE_EMIT_H
 #define GPUBPF_TESTS_CONFORMANCE_EMIT_H
 
-#include "backends/target.h"
+#include "core/target.h"
 #include "conformance.h"
 
 #define CONFORMANCE_GROUP 64        /* programs in a module at most */

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#include "core/pool.h"
+#include "core/wire/pool.h"
 
 enum { MAX_LINES = 64, MAX_ARGS = 48 };
 

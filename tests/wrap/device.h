@@ -8,7 +8,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 
-#include "backends/caps.h"
+#include "core/wire/caps.h"
 #include "case.h"
 
 #define ARENA_SIZE (1 << 20)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/spirv/spv.h"
+#include "backends/spirv/spirv/spv.h"
 
 const char *il_clang;
 

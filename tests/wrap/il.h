@@ -3,9 +3,9 @@
 #ifndef GPUBPF_TESTS_WRAP_IL_H
 #define GPUBPF_TESTS_WRAP_IL_H
 
-#include "backends/target.h"
+#include "core/target.h"
 #include "core/diag.h"
-#include "core/pool.h"
+#include "core/wire/pool.h"
 
 extern const char *il_clang;    /* NULL: no clang */
 

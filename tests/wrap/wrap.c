@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/spirv/parts.h"
+#include "backends/spirv/wire/parts.h"
 #include "case.h"
 #include "core/diag.h"
 #include "core/prog.h"

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "backends/hip/driver.h"
+#include "backends/hip/device/driver.h"
 
 #define BATCHES 21
 #define LAUNCHES 20000

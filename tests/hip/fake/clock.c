@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock: reading AMD's counter through the fake ROCr. */
-#include "backends/hip/clock.h"
+#include "backends/hip/device/clock.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hip/driver.h"
+#include "backends/hip/device/driver.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hip/bind.h"
+#include "backends/hip/wire/bind.h"
 #include "tests/hooks/fake_tool.h"
 
 const uint32_t fake_twin_takes = GPUBPF_IMAGE_AMDGPU, fake_twin_gives = GPUBPF_IMAGE_AMDGPU;

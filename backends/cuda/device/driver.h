@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of the CUDA driver API that we call, declared by ourselves: the project builds where no CUDA
+ * toolkit is. Types and numbers are those of the CUDA Driver API reference (v12, v13).
+ */
+#ifndef GPUBPF_BACKENDS_CUDA_DEVICE_DRIVER_H
+#define GPUBPF_BACKENDS_CUDA_DEVICE_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CUresult;            /* 0: success */
+typedef int CUdevice;
+typedef uint64_t CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+enum {
+	CUDA_ERROR_INVALID_VALUE = 1,
+	CUDA_ERROR_INVALID_CONTEXT = 201,
+	CUDA_ERROR_ILLEGAL_STATE = 401,
+	CUDA_ERROR_NOT_FOUND = 500,
+	CUDA_ERROR_NOT_READY = 600,
+	CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903,
+	CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
+
+	CU_STREAM_NON_BLOCKING = 1,
+	CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+
+	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+	CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+
+	CU_JIT_ERROR_LOG_BUFFER = 5,
+	CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+
+	CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+	CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+	CU_MEM_LOCATION_TYPE_DEVICE = 1,
+	CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
+	CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+};
+
+struct cu_mem_location {
+	int type, id;
+};
+
+typedef struct CUmemAllocationProp_st {
+	int type;
+	int requestedHandleTypes;
+	struct cu_mem_location location;
+	void *win32HandleMetaData;
+	struct {
+		unsigned char compressionType, gpuDirectRDMACapable;
+		unsigned short usage;
+		unsigned char reserved[4];
+	} allocFlags;
+} CUmemAllocationProp;
+
+typedef struct CUmemAccessDesc_st {
+	struct cu_mem_location location;
+	int flags;
+} CUmemAccessDesc;
+
+/* CUDA_FN(member, symbol, arguments): every function returns CUresult */
+#define CUDA_FUNCTIONS(CUDA_FN) \
+	CUDA_FN(init, cuInit, (unsigned flags)) \
+	CUDA_FN(driver_version, cuDriverGetVersion, (int *version)) \
+	CUDA_FN(error_name, cuGetErrorName, (CUresult error, const char **name)) \
+	CUDA_FN(device_count, cuDeviceGetCount, (int *count)) \
+	CUDA_FN(device_get, cuDeviceGet, (CUdevice *device, int ordinal)) \
+	CUDA_FN(device_name, cuDeviceGetName, (char *name, int size, CUdevice device)) \
+	CUDA_FN(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, CUdevice device)) \
+	CUDA_FN(device_memory, cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
+	CUDA_FN(primary_retain, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device)) \
+	CUDA_FN(primary_release, cuDevicePrimaryCtxRelease_v2, (CUdevice device)) \
+	CUDA_FN(ctx_push, cuCtxPushCurrent_v2, (CUcontext context)) \
+	CUDA_FN(ctx_pop, cuCtxPopCurrent_v2, (CUcontext *context)) \
+	CUDA_FN(ctx_device, cuCtxGetDevice, (CUdevice *device)) \
+	CUDA_FN(ctx_synchronize, cuCtxSynchronize, (void)) \
+	CUDA_FN(capture_mode, cuThreadExchangeStreamCaptureMode, (int *mode)) \
+	CUDA_FN(stream_create, cuStreamCreate, (CUstream *stream, unsigned flags)) \
+	CUDA_FN(stream_destroy, cuStreamDestroy_v2, (CUstream stream)) \
+	CUDA_FN(stream_synchronize, cuStreamSynchronize, (CUstream stream)) \
+	CUDA_FN(stream_query, cuStreamQuery, (CUstream stream)) \
+	CUDA_FN(module_load, cuModuleLoadDataEx, (CUmodule *module, const void *image, unsigned n, int *options, void **values)) \
+	CUDA_FN(module_unload, cuModuleUnload, (CUmodule module)) \
+	CUDA_FN(module_function, cuModuleGetFunction, (CUfunction *function, CUmodule module, const char *name)) \
+	CUDA_FN(module_global, cuModuleGetGlobal_v2, (CUdeviceptr *address, size_t *size, CUmodule module, const char *name)) \
+	CUDA_FN(launch, cuLaunchKernel, (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
+		unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)) \
+	CUDA_FN(mem_alloc, cuMemAlloc_v2, (CUdeviceptr *address, size_t size)) \
+	CUDA_FN(mem_free, cuMemFree_v2, (CUdeviceptr address)) \
+	CUDA_FN(host_alloc, cuMemHostAlloc, (void **address, size_t size, unsigned flags)) \
+	CUDA_FN(host_free, cuMemFreeHost, (void *address)) \
+	CUDA_FN(host_register, cuMemHostRegister_v2, (void *address, size_t size, unsigned flags)) \
+	CUDA_FN(host_unregister, cuMemHostUnregister, (void *address)) \
+	CUDA_FN(copy_to, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t size, CUstream stream)) \
+	CUDA_FN(copy_from, cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t size, CUstream stream)) \
+	CUDA_FN(mem_granularity, cuMemGetAllocationGranularity, (size_t *size, const CUmemAllocationProp *prop, int option)) \
+	CUDA_FN(mem_create, cuMemCreate, (CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop, \
+		unsigned long long flags)) \
+	CUDA_FN(mem_release, cuMemRelease, (CUmemGenericAllocationHandle handle)) \
+	CUDA_FN(mem_export, cuMemExportToShareableHandle, (void *to, CUmemGenericAllocationHandle handle, int type, \
+		unsigned long long flags)) \
+	CUDA_FN(mem_properties, cuMemGetAllocationPropertiesFromHandle, (CUmemAllocationProp *prop, \
+		CUmemGenericAllocationHandle handle)) \
+	CUDA_FN(mem_import, cuMemImportFromShareableHandle, (CUmemGenericAllocationHandle *handle, void *from, int type)) \
+	CUDA_FN(mem_reserve, cuMemAddressReserve, (CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr hint, \
+		unsigned long long flags)) \
+	CUDA_FN(mem_unreserve, cuMemAddressFree, (CUdeviceptr address, size_t size)) \
+	CUDA_FN(mem_map, cuMemMap, (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle, \
+		unsigned long long flags)) \
+	CUDA_FN(mem_unmap, cuMemUnmap, (CUdeviceptr address, size_t size)) \
+	CUDA_FN(mem_access, cuMemSetAccess, (CUdeviceptr address, size_t size, const CUmemAccessDesc *desc, size_t n))
+
+struct cuda_driver {
+#define CUDA_FN(member, symbol, arguments) CUresult (*member) arguments;
+	CUDA_FUNCTIONS(CUDA_FN)
+#undef CUDA_FN
+};
+
+/* The driver of this process, loaded on the first call and kept; NULL with one line of why. */
+const struct cuda_driver *cuda_driver_load(char *why, size_t size);
+/*
+ * Work of our own in a context, whatever the application is doing: a capture of a stream in this thread does
+ * not forbid it. cuda_leave() only after cuda_enter() gave 0. Copies and kernels of ours go to a stream of our
+ * own: the legacy stream would wait for the application's, and break what it captures.
+ */
+CUresult cuda_enter(const struct cuda_driver *driver, CUcontext context, int *mode);
+void cuda_leave(const struct cuda_driver *driver, int *mode);
+/* Copy to the device, in a context that was entered. */
+CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size);
+
+/*
+ * To wait for a context in which a stream is captured breaks that capture. cuda_wait_begin() is false while one
+ * is, and cuda_capture_begin() gives a wait that has just begun the time to pass into the driver.
+ */
+bool cuda_wait_begin(void);
+void cuda_wait_end(void);
+void cuda_capture_begin(void);
+void cuda_capture_end(void);
+
+/* "CUDA_ERROR_INVALID_VALUE"; never NULL. */
+const char *cuda_error(const struct cuda_driver *driver, CUresult error);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to the ptx target: how probes meet kernels (env.c, inspect.c, twin.c). */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_INJECT_H
+#define GPUBPF_BACKENDS_CUDA_PTX_INJECT_H
+
+#include <llvm-c/Core.h>
+
+#include "core/target.h"
+#include "ptx.h"
+
+struct low;
+
+/* struct gpubpf_llvm_target's inline_env and inline_end */
+void cuda_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
+void cuda_inline_end(struct low *l);
+
+/* an image opened: its PTX and the tree over it */
+struct cuda_opened {
+	char *text;
+	struct ptx_module m;
+};
+
+int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_opened *o,
+		    struct gpubpf_diag *diag);
+void cuda_close_image(struct cuda_opened *o);
+
+/* struct gpubpf_target's inspect and inject. The twin's text begins with a line "//gpubpf-bind NAME" for each
+ * variable of the application that it refers to, in the order of its words gpubpf_bind_<i>. */
+int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
+int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
+		       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
+
+/* target.c: the sites of the job as PTX */
+int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, struct gpubpf_blob *out,
+		    struct gpubpf_diag *diag);
+
+#endif

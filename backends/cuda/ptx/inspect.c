@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ptx target's look into images: kernels, the functions that they call, and the parameters of both. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/name.h"
+#include "backends/cuda/image/fatbin.h"
+#include "params.h"
+#include "symbols.h"
+#include "inject.h"
+
+/* "sm_90" as 90 */
+static uint32_t capability(const struct gpubpf_device_caps *caps)
+{
+	return strncmp(caps->arch, "sm_", 3) ? 0 : strtoul(caps->arch + 3, NULL, 10);
+}
+
+int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_opened *o,
+		    struct gpubpf_diag *diag)
+{
+	size_t size;
+	int err = cuda_image_ptx(image->data, image->size, capability(caps), &o->text, &size, diag);
+
+	if (err < 0)
+		return err;
+	err = ptx_parse(o->text, size, &o->m, diag);
+	if (err < 0)
+		free(o->text);
+	return err;
+}
+
+void cuda_close_image(struct cuda_opened *o)
+{
+	ptx_finish(&o->m);
+	free(o->text);
+}
+
+/* what is listed of a module */
+struct list {
+	const struct ptx_module *m;
+	struct gpubpf_kernel_info *infos;
+	uint32_t n;
+	struct gpubpf_param *params;     /* room for the next one's */
+	uint32_t *callees;               /* likewise */
+	uint32_t *node, *index;          /* of an info; of a node: its info, PTX_NONE if it has none */
+};
+
+static bool is_listed(const struct ptx_module *m, uint32_t node, bool functions)
+{
+	return m->nodes[node].kind == PTX_FUNCTION && (m->nodes[node].entry || functions) &&
+	       ptx_child(m, node, PTX_BLOCK, 0) != PTX_NONE;
+}
+
+static bool is_call(const struct ptx_module *m, uint32_t node)
+{
+	return m->nodes[node].kind == PTX_INSN && ptx_token_is(m, m->nodes[node].name, "call");
+}
+
+/* Does any of its instructions wait for other threads of the block? */
+static bool has_barrier(const struct ptx_module *m, uint32_t kernel)
+{
+	for (uint32_t n = kernel + 1; n < m->nnodes && m->nodes[n].first < m->nodes[kernel].end; n++)
+		if (m->nodes[n].kind == PTX_INSN &&
+		    (ptx_token_is(m, m->nodes[n].name, "bar") || ptx_token_is(m, m->nodes[n].name, "barrier") ||
+		     ptx_token_is(m, m->nodes[n].name, "mbarrier") || ptx_token_is(m, m->nodes[n].name, "call")))
+			return true;
+	return false;
+}
+
+static void place_params(struct gpubpf_param *params, uint32_t n)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		params[i].bytes_off = params[i].size ? at : UINT32_MAX;
+		at += (params[i].size + 15) & ~15u;
+	}
+}
+
+/* The functions of the module that it calls, each once. */
+static void list_callees(struct list *l, const struct ptx_symbols *symbols, struct gpubpf_kernel_info *info,
+			 uint32_t node)
+{
+	const struct ptx_module *m = l->m;
+
+	info->callees = l->callees;
+	for (uint32_t n = node + 1; n < m->nnodes && m->nodes[n].first < m->nodes[node].end; n++) {
+		const struct ptx_symbol *symbol;
+		uint32_t to, i = 0;
+
+		if (!is_call(m, n))
+			continue;
+		symbol = ptx_symbols_find(symbols, ptx_callee(m, &m->nodes[n]));
+		to = symbol ? l->index[symbol->node] : PTX_NONE;
+		while (i < info->ncallees && info->callees[i] != to)
+			i++;
+		if (to != PTX_NONE && i == info->ncallees)
+			info->callees[info->ncallees++] = to;
+	}
+	l->callees += info->ncallees;
+}
+
+/* A function of the ABI takes its parameters in .param (PTX ISA 7.1); what stands in .reg no probe can read. */
+static void describe_function(const struct ptx_module *m, uint32_t node, struct gpubpf_kernel_info *info)
+{
+	info->flags |= GPUBPF_KINFO_FUNCTION;
+	for (uint32_t i = 0, p; (p = cuda_param_node(m, node, i)) != PTX_NONE; i++)
+		if (ptx_token_is(m, m->nodes[p].first, ".reg"))
+			snprintf(info->reason, sizeof(info->reason), "its PTX passes arguments in registers");
+}
+
+static int describe(struct list *l, const struct ptx_symbols *symbols, uint32_t i)
+{
+	struct gpubpf_kernel_info *info = &l->infos[i];
+	uint32_t node = l->node[i], len = l->m->tokens[l->m->nodes[node].name].len;
+	const struct ptx_module *m = l->m;
+	struct gpubpf_param *params;
+	int err = cuda_params(m, node, &params, &info->nparams);
+
+	if (err < 0)
+		return err;
+	gpubpf_name_short(ptx_token_text(m, m->nodes[node].name), len, info->name);
+	place_params(params, info->nparams);
+	memcpy(l->params, params, info->nparams * sizeof(*params));
+	free(params);
+	info->params = l->params;
+	l->params += info->nparams;
+	info->flags = has_barrier(m, node) ? GPUBPF_KINFO_BARRIER : 0;
+	if (!m->nodes[node].entry)
+		describe_function(m, node, info);
+	list_callees(l, symbols, info, node);
+	return 0;
+}
+
+static int describe_all(struct list *l)
+{
+	struct ptx_symbols symbols;
+	int err = ptx_symbols_init(&symbols, l->m);
+
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; !err && i < l->n; i++)
+		err = describe(l, &symbols, i);
+	ptx_symbols_finish(&symbols);
+	return err;
+}
+
+/* Room for all that can be listed, and which nodes are. */
+static int list_init(struct list *l, const struct ptx_module *m, bool functions)
+{
+	size_t nparams = 0, ncalls = 0;
+
+	*l = (struct list){ .m = m, .node = calloc(m->nnodes, sizeof(*l->node)), .index = calloc(m->nnodes, sizeof(*l->index)) };
+	if (!l->node || !l->index)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->nnodes; i++) {
+		bool listed = is_listed(m, i, functions);
+
+		nparams += m->nodes[i].kind == PTX_PARAM;
+		ncalls += is_call(m, i);
+		l->index[i] = listed ? l->n : PTX_NONE;
+		if (listed)
+			l->node[l->n++] = i;
+	}
+	l->infos =
+		calloc(1, l->n * sizeof(*l->infos) + nparams * sizeof(*l->params) + ncalls * sizeof(*l->callees) + 1);
+	if (!l->infos)
+		return -ENOMEM;
+	l->params = (struct gpubpf_param *)(l->infos + l->n);
+	l->callees = (uint32_t *)(l->params + nparams);
+	return 0;
+}
+
+int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	struct cuda_opened o;
+	struct list l;
+	int err = cuda_open_image(image, caps, &o, diag);
+
+	if (err < 0)
+		return err;
+	err = list_init(&l, &o.m, caps->bits & GPUBPF_CAP_CALLS);
+	if (!err)
+		err = describe_all(&l);
+	free(l.node);
+	free(l.index);
+	cuda_close_image(&o);
+	if (err < 0) {
+		free(l.infos);
+		return err;
+	}
+	*kernels = l.infos;
+	*nkernels = l.n;
+	return 0;
+}

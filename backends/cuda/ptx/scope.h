@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a name means in a function: blocks have registers, variables and labels of their own (PTX ISA 4.4, 7.1). */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_SCOPE_H
+#define GPUBPF_BACKENDS_CUDA_PTX_SCOPE_H
+
+#include "ptx.h"
+
+/* The name that a declaration has behind that of `token`: ".shared .u32 a[4], b;" has two (PTX ISA 5.4.1).
+ * PTX_NONE: no more. */
+uint32_t ptx_next_name(const struct ptx_module *module, uint32_t node, uint32_t token);
+/* Of a declaration that stands for several names, how many: ".reg .b32 r<8>;" declares r0 to r7 (PTX ISA 5.4.6); else
+ * 0. And does the name declared at one token mean that of the other? */
+uint32_t ptx_name_range(const struct ptx_module *module, uint32_t token);
+bool ptx_name_means(const struct ptx_module *module, uint32_t declared, uint32_t token);
+/* The label, parameter or variable of a function or block around that node that the token's name means there;
+ * PTX_NONE: none. */
+uint32_t ptx_declaration(const struct ptx_module *module, uint32_t node, uint32_t token);
+/* The label that a branch at that node means; PTX_NONE: there is none. */
+uint32_t ptx_find_label(const struct ptx_module *module, uint32_t node, uint32_t token);
+
+#endif

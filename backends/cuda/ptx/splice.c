@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "splice.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "params.h"
+#include "symbols.h"
+
+struct text {
+	char *data;
+	size_t size, room;
+};
+
+struct injector {
+	const struct ptx_module *m;
+	struct ptx_symbols symbols;
+	const char *kernel;
+	uint32_t kernel_node;
+	const struct cuda_sites *sites;
+	struct gpubpf_diag *diag;
+	uint32_t nbindings, exits, calls, version; /* calls: functions that got their probe */
+	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
+	struct ptx_edit *edits;  /* texts are malloc'd */
+	size_t nedits, room;
+	int err;
+};
+
+static void refuse(struct injector *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void refuse(struct injector *in, const char *fmt, ...)
+{
+	char why[400];
+	va_list ap;
+
+	if (in->err)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	gpubpf_diag_where(in->diag, "kernel %s", in->kernel);
+	in->err = gpubpf_diag_set(in->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", why);
+}
+
+static void add(struct text *text, int *err, const char *data, size_t n)
+{
+	if (*err)
+		return;
+	if (text->room - text->size < n) {
+		size_t room = text->room * 2 + n + 256;
+		char *grown = realloc(text->data, room);
+
+		if (!grown) {
+			*err = -ENOMEM;
+			return;
+		}
+		text->data = grown;
+		text->room = room;
+	}
+	memcpy(text->data + text->size, data, n);
+	text->size += n;
+}
+
+static void addf(struct text *text, int *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void addf(struct text *text, int *err, const char *fmt, ...)
+{
+	char buf[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(buf, sizeof(buf), fmt, ap);
+	va_end(ap);
+	add(text, err, buf, n < (int)sizeof(buf) ? (size_t)n : sizeof(buf) - 1);
+}
+
+/* Queue an edit; it takes the text over. */
+static void edit(struct injector *in, enum ptx_edit_kind kind, uint32_t first, uint32_t end, struct text text)
+{
+	if (!in->err && in->nedits == in->room) {
+		size_t room = in->room ? 2 * in->room : 64;
+		struct ptx_edit *grown = realloc(in->edits, room * sizeof(*grown));
+
+		if (grown) {
+			in->edits = grown;
+			in->room = room;
+		} else {
+			in->err = -ENOMEM;
+		}
+	}
+	if (in->err) {
+		free(text.data);
+		return;
+	}
+	in->edits[in->nedits++] = (struct ptx_edit){ kind, first, end, text.data ? text.data : "", text.size };
+}
+
+static bool word_is(const struct injector *in, uint32_t token, const char *word)
+{
+	return ptx_token_is(in->m, token, word);
+}
+
+/* ---- what the kernel needs ---- */
+
+static bool has_modifier(const struct injector *in, const struct ptx_node *insn, const char *modifier)
+{
+	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
+		if (word_is(in, t, modifier))
+			return true;
+	return false;
+}
+
+static bool is_runtime_function(const struct injector *in, uint32_t name)
+{
+	/* system calls that the driver resolves in any module */
+	static const char *const known[] = { "vprintf", "malloc", "free", "__assertfail" };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (word_is(in, name, known[i]))
+			return true;
+	return false;
+}
+
+static void need(struct injector *in, struct ptx_symbol *symbol, uint32_t *stack, uint32_t *depth)
+{
+	const char *name = ptx_token_text(in->m, symbol->name);
+	int len = in->m->tokens[symbol->name].len;
+
+	if (symbol->needed)
+		return;
+	symbol->needed = true;
+	if (symbol->twice)
+		refuse(in, "it needs %.*s, which several of the modules that it was linked from define", len, name);
+	else if (symbol->handle)
+		refuse(in, "it uses the texture or surface reference %.*s, which belongs to its own module", len, name);
+	else if (!symbol->function && !symbol->shared)
+		symbol->binding = in->nbindings++;
+	else if (symbol->function && symbol->defined)
+		stack[(*depth)++] = symbol - in->symbols.symbols;
+	else if (symbol->function && !is_runtime_function(in, symbol->name))
+		refuse(in, "it calls %.*s, which its PTX only declares", len, name);
+}
+
+static void scan_insn(struct injector *in, uint32_t node, uint32_t *stack, uint32_t *depth)
+{
+	const struct ptx_node *insn = &in->m->nodes[node];
+	bool call = word_is(in, insn->name, "call");
+	uint32_t target = call ? ptx_callee(in->m, insn) : PTX_NONE;
+
+	if (call && in->m->text[in->m->tokens[target].off] == '%')
+		refuse(in, "it calls through a function pointer (PTX line %u), which is valid in its own module alone",
+		       in->m->tokens[target].line);
+	if (word_is(in, insn->name, "isspacep") && has_modifier(in, insn, ".global"))
+		in->asks_global = insn->name;
+	for (uint32_t t = insn->operands; t < insn->end; t++) {
+		struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
+
+		if (!symbol)
+			continue;
+		if (symbol->function && t != target)
+			refuse(in, "it takes the address of function %.*s, which is valid in its own module alone",
+			       in->m->tokens[t].len, ptx_token_text(in->m, t));
+		need(in, symbol, stack, depth);
+	}
+}
+
+/* Memory of the module that a function declares for itself: the twin would have its own. */
+static void scan_variable(struct injector *in, const struct ptx_node *variable)
+{
+	for (uint32_t t = variable->first; t < variable->name; t++)
+		if (word_is(in, t, ".global") || word_is(in, t, ".const"))
+			refuse(in,
+			       "a function declares the variable %.*s in %.*s (PTX line %u), which has no address "
+			       "outside of it",
+			       in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name),
+			       in->m->tokens[t].len, ptx_token_text(in->m, t), in->m->tokens[t].line);
+}
+
+/* Every node of a function, in text order. */
+static uint32_t next_in(const struct ptx_module *m, uint32_t function, uint32_t node)
+{
+	if (m->nodes[node].child != PTX_NONE)
+		return m->nodes[node].child;
+	while (node != function && m->nodes[node].next == PTX_NONE)
+		node = m->nodes[node].parent;
+	return node == function ? PTX_NONE : m->nodes[node].next;
+}
+
+#define FOR_EACH_NODE(m, function, node) \
+	for (uint32_t node = (m)->nodes[function].child; node != PTX_NONE; node = next_in(m, function, node))
+
+/* The twin reads constants through global memory. */
+static void check_spaces(struct injector *in)
+{
+	for (uint32_t i = 0; in->asks_global && i < in->symbols.n; i++)
+		if (in->symbols.symbols[i].constant && in->symbols.symbols[i].binding != PTX_NONE)
+			refuse(in, "it asks whether an address is global memory (PTX line %u), and it has constants",
+			       in->m->tokens[in->asks_global].line);
+}
+
+static void find_closure(struct injector *in)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t *stack = calloc(in->symbols.n + 1, sizeof(*stack)), depth = 0;
+	uint32_t function = ptx_find_function(m, in->kernel);
+	struct ptx_symbol *kernel =
+		function == PTX_NONE ? NULL : ptx_symbols_find(&in->symbols, m->nodes[function].name);
+
+	if (!stack) {
+		in->err = -ENOMEM;
+		return;
+	}
+	if (!kernel || !kernel->function || !kernel->defined || !m->nodes[kernel->node].entry)
+		refuse(in, "its PTX has no kernel of that name");
+	else
+		need(in, kernel, stack, &depth);
+	if (kernel)
+		in->kernel_node = kernel->node;
+	while (depth && !in->err) {
+		uint32_t function = in->symbols.symbols[stack[--depth]].node;
+
+		FOR_EACH_NODE(m, function, node)
+			if (m->nodes[node].kind == PTX_INSN)
+				scan_insn(in, node, stack, &depth);
+			else if (m->nodes[node].kind == PTX_VARIABLE)
+				scan_variable(in, &m->nodes[node]);
+	}
+	free(stack);
+	check_spaces(in);
+}
+
+/* ---- edits ---- */
+
+static void add_probe(struct injector *in, struct text *text, const struct cuda_probe *probe)
+{
+	add(text, &in->err, "{\n", 2);
+	add(text, &in->err, probe->body, probe->body_size);
+	add(text, &in->err, "\n}\n", 3);
+}
+
+/* A probe that reads arguments names the kernel's parameters: at that node their names must mean them. */
+static void check_params(struct injector *in, uint32_t node)
+{
+	uint32_t param;
+
+	if (!in->sites->exit->reads_params)
+		return;
+	for (uint32_t i = 0; (param = cuda_param_node(in->m, in->kernel_node, i)) != PTX_NONE; i++)
+		if (ptx_declaration(in->m, node, in->m->nodes[param].name) != param)
+			refuse(in, "the probe reads arguments, and a block declares the parameter's name %.*s again",
+			       in->m->tokens[in->m->nodes[param].name].len,
+			       ptx_token_text(in->m, in->m->nodes[param].name));
+}
+
+/* Probe code and then the exit itself; a predicated one is jumped around. */
+static void edit_exit(struct injector *in, uint32_t function, const struct ptx_node *insn,
+		      const struct ptx_node *exit)
+{
+	const struct ptx_module *m = in->m;
+	struct text text = { 0 };
+	char skip[40] = "";
+
+	if (!in->sites->exit)
+		return;
+	if (in->sites->exit->reads_params && function != in->kernel_node)
+		refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
+		       "hand there");
+	else
+		check_params(in, insn - m->nodes);
+	if (++in->exits > CUDA_MAX_EXITS)
+		refuse(in, "it has more than %d exits", CUDA_MAX_EXITS);
+	addf(&text, &in->err, "\n");
+	if (insn->guard != PTX_NONE) {
+		bool negated = word_is(in, insn->guard - 1, "!");
+
+		snprintf(skip, sizeof(skip), "$gpubpf_skip_%u", in->exits);
+		addf(&text, &in->err, "@%s", negated ? "" : "!");
+		add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
+		addf(&text, &in->err, " bra %s;\n", skip);
+	}
+	add_probe(in, &text, in->sites->exit);
+	add(&text, &in->err, ptx_token_text(m, exit->name),
+	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
+	if (skip[0])
+		addf(&text, &in->err, "\n%s:", skip);
+	edit(in, PTX_REPLACE, insn->first, insn->end, text);
+}
+
+static bool leaves_kernel(const struct injector *in, uint32_t function, const struct ptx_node *insn)
+{
+	return word_is(in, insn->name, "exit") || (word_is(in, insn->name, "ret") && function == in->kernel_node);
+}
+
+/*
+ * The exit that a branch of the kernel goes to when nothing stands before it there. Compilers gather early
+ * returns in one ret; lanes that leave early never meet the others there, and must not begin to for the
+ * sake of a probe: such a branch gets probe code and exit of its own.
+ */
+static const struct ptx_node *exit_behind(const struct injector *in, uint32_t function, uint32_t branch)
+{
+	const struct ptx_module *m = in->m;
+	const struct ptx_node *insn = &m->nodes[branch];
+	uint32_t label;
+
+	if (!word_is(in, insn->name, "bra") || function != in->kernel_node ||
+	    m->tokens[insn->operands].kind != PTX_WORD)
+		return NULL;
+	label = ptx_find_label(m, branch, insn->operands);
+	for (uint32_t node = label; node != PTX_NONE; node = next_in(m, function, node)) {
+		const struct ptx_node *n = &m->nodes[node];
+
+		if (n->kind == PTX_INSN)
+			return leaves_kernel(in, function, n) && n->guard == PTX_NONE ? n : NULL;
+		if (n->kind != PTX_LABEL && n->kind != PTX_DIRECTIVE)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* A reference to an application's variable becomes the register that holds its address. */
+static void edit_variable(struct injector *in, const struct ptx_node *insn, uint32_t t, uint32_t binding)
+{
+	struct text text = { 0 };
+
+	/* mov takes a variable plus a constant, but no register plus a constant (9.7.9.6) */
+	if (word_is(in, insn->name, "mov") && word_is(in, t + 1, "+")) {
+		addf(&text, &in->err, "add.s64");
+		edit(in, PTX_REPLACE, insn->name, insn->operands, text);
+		text = (struct text){ 0 };
+		addf(&text, &in->err, "%%gpubpf_v%u,", binding);
+		edit(in, PTX_REPLACE, t, t + 2, text);
+		return;
+	}
+	addf(&text, &in->err, "%%gpubpf_v%u", binding);
+	edit(in, PTX_REPLACE, t, t + 1, text);
+}
+
+/* A constant of the application lies in global memory for the twin. */
+static void edit_const_space(struct injector *in, const struct ptx_node *insn)
+{
+	struct text text = { 0 };
+
+	if (word_is(in, insn->name, "isspacep")) {
+		refuse(in, "it asks whether an address is constant memory (PTX line %u)",
+		       in->m->tokens[insn->name].line);
+		return;
+	}
+	for (uint32_t t = insn->name + 1; t < insn->operands; t++)
+		if (word_is(in, t, ".const")) {
+			addf(&text, &in->err, ".global");
+			edit(in, PTX_REPLACE, t, t + 1, text);
+			return;
+		}
+}
+
+static void edit_insn(struct injector *in, uint32_t function, uint32_t node)
+{
+	const struct ptx_node *insn = &in->m->nodes[node];
+	const struct ptx_node *exit = leaves_kernel(in, function, insn) ? insn : exit_behind(in, function, node);
+
+	if (exit) {
+		edit_exit(in, function, insn, exit);
+		return;
+	}
+	if (has_modifier(in, insn, ".const"))
+		edit_const_space(in, insn);
+	for (uint32_t t = insn->operands; t < insn->end; t++) {
+		const struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
+
+		if (symbol && symbol->binding != PTX_NONE)
+			edit_variable(in, insn, t, symbol->binding);
+	}
+}
+
+/* What runs before the function's first instruction; NULL: nothing. */
+static const struct cuda_probe *probe_on_top(struct injector *in, uint32_t function)
+{
+	if (function == in->kernel_node)
+		return in->sites->entry;
+	for (uint32_t i = 0; i < in->sites->ncalls; i++)
+		if (ptx_token_named(in->m, in->m->nodes[function].name, in->sites->calls[i].function)) {
+			in->calls++;
+			return &in->sites->calls[i].probe;
+		}
+	return NULL;
+}
+
+/* At the top of a body: addresses of the variables that it uses, then the probe. */
+static void edit_top(struct injector *in, uint32_t function, uint32_t body)
+{
+	const struct ptx_module *m = in->m;
+	const struct cuda_probe *probe;
+	struct text text = { 0 };
+	uint64_t *used = calloc(in->nbindings / 64 + 1, sizeof(*used));
+
+	if (!used) {
+		in->err = -ENOMEM;
+		return;
+	}
+	FOR_EACH_NODE(m, function, node) {
+		if (m->nodes[node].kind != PTX_INSN)
+			continue;
+		for (uint32_t t = m->nodes[node].operands; t < m->nodes[node].end; t++) {
+			const struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
+			uint32_t b = symbol ? symbol->binding : PTX_NONE;
+
+			if (b == PTX_NONE || used[b / 64] >> (b % 64) & 1)
+				continue;
+			used[b / 64] |= 1ull << (b % 64);
+			addf(&text, &in->err,
+			     "\n.reg .b64 %%gpubpf_v%u;\nld.const.u64 %%gpubpf_v%u, [" CUDA_BIND_PREFIX "%u];", b, b,
+			     b);
+		}
+	}
+	free(used);
+	probe = probe_on_top(in, function);
+	if (probe) {
+		add(&text, &in->err, "\n", 1);
+		add_probe(in, &text, probe);
+	}
+	edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
+}
+
+/* The kernel may also leave by running off its end. */
+static void edit_bottom(struct injector *in, uint32_t body)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t last = PTX_NONE;
+	struct text text = { 0 };
+
+	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
+		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
+			last = c;
+	if (!in->sites->exit ||
+	    (last != PTX_NONE && m->nodes[last].kind == PTX_INSN && m->nodes[last].guard == PTX_NONE &&
+	     (word_is(in, m->nodes[last].name, "ret") || word_is(in, m->nodes[last].name, "exit") ||
+	      word_is(in, m->nodes[last].name, "bra") || word_is(in, m->nodes[last].name, "trap"))))
+		return;
+	if (last != PTX_NONE)
+		check_params(in, last);
+	add(&text, &in->err, "\n", 1);
+	add_probe(in, &text, in->sites->exit);
+	addf(&text, &in->err, "ret;\n");
+	edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
+}
+
+/* A function of another module that is linked with this one is one of its own in the twin; so is a strong one that
+ * counts instead of this module's weak one. */
+static void edit_declaration(struct injector *in, const struct ptx_symbol *symbol, uint32_t function, uint32_t body)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t first = m->nodes[function].first, linkage = m->nodes[symbol->node].first;
+	struct text text = { 0 }, end = { 0 };
+
+	if (!symbol->defined || (body == PTX_NONE && !word_is(in, first, ".extern")))
+		return;
+	if (!word_is(in, linkage, ".func"))
+		add(&text, &in->err, ptx_token_text(m, linkage), m->tokens[linkage].len);
+	edit(in, PTX_REPLACE, first, first + 1, text);
+	if (body == PTX_NONE)
+		return;
+	addf(&end, &in->err, ";");
+	edit(in, PTX_REPLACE, m->nodes[body].first, m->nodes[body].end, end);
+}
+
+static void edit_function(struct injector *in, const struct ptx_symbol *symbol, uint32_t function)
+{
+	const struct ptx_module *m = in->m;
+	uint32_t body = ptx_child(m, function, PTX_BLOCK, 0);
+	struct text text = { 0 };
+
+	if (body == PTX_NONE || symbol->node != function) {
+		edit_declaration(in, symbol, function, body);
+		return;
+	}
+	if (function == in->kernel_node) {
+		addf(&text, &in->err, CUDA_TWIN_PREFIX "%s", in->kernel);
+		edit(in, PTX_REPLACE, m->nodes[function].name, m->nodes[function].name + 1, text);
+	}
+	edit_top(in, function, body);
+	FOR_EACH_NODE(m, function, node) {
+		const struct ptx_node *n = &m->nodes[node];
+
+		if (n->kind == PTX_INSN)
+			edit_insn(in, function, node);
+		else if (n->kind == PTX_DIRECTIVE && word_is(in, n->name, ".loc"))
+			edit(in, PTX_REPLACE, n->first, n->end, (struct text){ 0 });
+	}
+	if (function == in->kernel_node)
+		edit_bottom(in, body);
+}
+
+/* ---- the twin's text ---- */
+
+static uint32_t directive_version(const struct ptx_module *m, const struct ptx_node *node)
+{
+	unsigned major = 0, minor = 0;
+	char buf[16] = "";
+	uint32_t len = m->tokens[node->name + 1].len;
+
+	memcpy(buf, ptx_token_text(m, node->name + 1), len < sizeof(buf) ? len : sizeof(buf) - 1);
+	sscanf(buf, "%u.%u", &major, &minor);
+	return major * 100 + minor;
+}
+
+uint32_t cuda_ptx_version(const struct ptx_module *m)
+{
+	uint32_t version = 0;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
+		if (m->nodes[c].kind == PTX_DIRECTIVE && ptx_token_is(m, m->nodes[c].name, ".version")) {
+			uint32_t stated = directive_version(m, &m->nodes[c]);
+
+			version = stated > version ? stated : version;
+		}
+	return version;
+}
+
+uint32_t cuda_ptx_target(const struct ptx_module *m)
+{
+	uint32_t target = PTX_NONE, best = 0;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
+		uint32_t name = m->nodes[c].name, sm = 0;
+
+		if (m->nodes[c].kind != PTX_DIRECTIVE || !ptx_token_is(m, name, ".target"))
+			continue;
+		if (m->tokens[name + 1].len > 3)
+			sm = strtoul(ptx_token_text(m, name + 1) + 3, NULL, 10);
+		if (target == PTX_NONE || sm > best) {
+			target = name + 1;
+			best = sm;
+		}
+	}
+	return target;
+}
+
+/* Of a directive that each of several linked modules has, the first. */
+static bool is_first(const struct injector *in, const struct ptx_node *node)
+{
+	const struct ptx_module *m = in->m;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
+		if (m->nodes[c].kind == PTX_DIRECTIVE &&
+		    !strncmp(ptx_token_text(m, m->nodes[c].name), ptx_token_text(m, node->name),
+			     m->tokens[node->name].len))
+			return &m->nodes[c] == node;
+	return false;
+}
+
+static void edit_header(struct injector *in, const struct ptx_node *node)
+{
+	struct text text = { 0 };
+	uint32_t target = cuda_ptx_target(in->m);
+
+	if (word_is(in, node->name, ".version") && directive_version(in->m, node) < in->version) {
+		addf(&text, &in->err, "%u.%u", in->version / 100, in->version % 100);
+		edit(in, PTX_REPLACE, node->name + 1, node->name + 2, text);
+	}
+	if (word_is(in, node->name, ".target") && target != node->name + 1) {
+		add(&text, &in->err, ptx_token_text(in->m, target), in->m->tokens[target].len);
+		edit(in, PTX_REPLACE, node->name + 1, node->name + 2, text);
+	}
+	for (uint32_t t = node->first; t < node->end; t++)
+		if (word_is(in, t, "debug")) /* there is no debug information in the twin */
+			edit(in, PTX_REPLACE, t - 1, t + 1, (struct text){ 0 });
+}
+
+/* Does the twin have this node for that symbol: its definition, or a declaration, also for want of one before a
+ * definition that stands further down? */
+static bool keeps(const struct injector *in, const struct ptx_symbol *symbol, uint32_t node)
+{
+	bool body = ptx_child(in->m, node, PTX_BLOCK, 0) != PTX_NONE;
+
+	if (!symbol || !symbol->needed || !(symbol->function || symbol->shared))
+		return false;
+	if (!symbol->function || in->m->nodes[node].entry)
+		return node == symbol->node;
+	return node == symbol->node || !body || node < symbol->node;
+}
+
+static bool edit_directive(struct injector *in, const struct ptx_node *node)
+{
+	if (!(word_is(in, node->name, ".version") || word_is(in, node->name, ".target") ||
+	      word_is(in, node->name, ".address_size")) || !is_first(in, node))
+		return false;
+	edit_header(in, node);
+	return true;
+}
+
+/* Top-level nodes that the twin does not have become nothing. */
+static void drop_rest(struct injector *in)
+{
+	const struct ptx_module *m = in->m;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
+		const struct ptx_node *node = &m->nodes[c];
+		bool keep = false;
+
+		if (node->kind == PTX_DIRECTIVE)
+			keep = edit_directive(in, node);
+		else if (node->kind == PTX_FUNCTION || node->kind == PTX_VARIABLE)
+			for (uint32_t t = node->name; t != PTX_NONE; t = ptx_next_name(m, c, t))
+				keep |= keeps(in, ptx_symbols_find(&in->symbols, t), c);
+		if (!keep)
+			edit(in, PTX_REPLACE, node->first, node->end, (struct text){ 0 });
+		else if (node->kind == PTX_FUNCTION)
+			edit_function(in, ptx_symbols_find(&in->symbols, node->name), c);
+	}
+}
+
+/* The constants that hold the addresses, and the probes' own top level, behind the module's header. */
+static void add_prelude(struct injector *in, const char *prelude, size_t size)
+{
+	const struct ptx_module *m = in->m;
+	struct text text = { 0 };
+	uint32_t at = PTX_NONE;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
+		if (at == PTX_NONE && m->nodes[c].kind == PTX_DIRECTIVE &&
+		    word_is(in, m->nodes[c].name, ".address_size"))
+			at = m->nodes[c].end;
+	if (at == PTX_NONE) {
+		refuse(in, "its PTX has no .address_size");
+		return;
+	}
+	for (uint32_t i = 0; i < in->nbindings; i++)
+		addf(&text, &in->err, "\n.visible .const .align 8 .u64 " CUDA_BIND_PREFIX "%u;", i);
+	add(&text, &in->err, "\n", 1);
+	add(&text, &in->err, prelude, size);
+	add(&text, &in->err, "\n", 1);
+	edit(in, PTX_INSERT, at, 0, text);
+}
+
+static void list_bindings(struct injector *in, struct cuda_twin *twin)
+{
+	twin->bindings = calloc(in->nbindings + 1, sizeof(*twin->bindings));
+	if (!twin->bindings) {
+		in->err = -ENOMEM;
+		return;
+	}
+	twin->nbindings = in->nbindings;
+	for (uint32_t i = 0; i < in->symbols.n; i++) {
+		const struct ptx_symbol *symbol = &in->symbols.symbols[i];
+		uint32_t len = in->m->tokens[symbol->name].len;
+
+		if (symbol->binding == PTX_NONE)
+			continue;
+		if (len >= sizeof(*twin->bindings))
+			refuse(in, "the name of a variable is longer than 255 characters");
+		else
+			memcpy(twin->bindings[symbol->binding], ptx_token_text(in->m, symbol->name), len);
+	}
+}
+
+int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_sites *sites,
+		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
+		struct gpubpf_diag *diag)
+{
+	uint32_t own = cuda_ptx_version(module);
+	struct injector in = { .version = version > own ? version : own, .m = module, .kernel = kernel, .sites = sites,
+			       .diag = diag, .kernel_node = PTX_NONE };
+	struct cuda_twin made = { 0 };
+
+	in.err = ptx_symbols_init(&in.symbols, module);
+	if (!in.err)
+		find_closure(&in);
+	if (!in.err)
+		list_bindings(&in, &made);
+	if (!in.err)
+		add_prelude(&in, prelude, prelude_size);
+	if (!in.err)
+		drop_rest(&in);
+	if (in.calls != sites->ncalls)
+		refuse(&in, "its PTX has no call of a function that is to have a probe");
+	if (!in.err)
+		in.err = ptx_print(module, in.edits, in.nedits, &made.text, &made.size);
+	for (size_t i = 0; i < in.nedits; i++)
+		if (in.edits[i].size)
+			free((char *)in.edits[i].text);
+	free(in.edits);
+	ptx_symbols_finish(&in.symbols);
+	if (in.err)
+		cuda_twin_finish(&made);
+	else
+		*twin = made;
+	return in.err;
+}
+
+void cuda_twin_finish(struct cuda_twin *twin)
+{
+	free(twin->text);
+	free(twin->bindings);
+	*twin = (struct cuda_twin){ 0 };
+}

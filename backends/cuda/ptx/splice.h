@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The twin of a CUDA kernel, as PTX: that kernel and what it calls, nothing else of the module, with
+ * probe code inlined at its entry, at the top of functions that it calls, and before each of its exits
+ * (ret, predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by
+ * itself: a common exit block would be a point where early lanes wait for the others, which a barrier of the
+ * kernel could not survive.
+ *
+ * The twin is a module of its own. References to the application's variables become addresses that the
+ * agent stores into the twin's constants after loading: `bindings` names them. Constants read by address
+ * come through global memory.
+ */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_SPLICE_H
+#define GPUBPF_BACKENDS_CUDA_PTX_SPLICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ptx.h"
+
+struct gpubpf_diag;
+
+#define CUDA_TWIN_PREFIX "gpubpf_twin_"
+#define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
+#define CUDA_MAX_EXITS 64               /* exits of one kernel that get probe code inlined */
+
+/* PTX statements to put into a block of their own: registers, labels, code; it ends by falling through.
+ * `module` is text for the module's top level that the statements need (constants, functions). */
+struct cuda_probe {
+	char *body;
+	size_t body_size;
+	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
+};
+
+/* Where probes stand; a function is one that the kernel calls, itself or by others. */
+struct cuda_sites {
+	const struct cuda_probe *entry, *exit; /* NULL: nothing runs there */
+	const struct cuda_call {
+		const char *function;  /* its short name */
+		struct cuda_probe probe;
+	} *calls;
+	uint32_t ncalls;
+};
+
+struct cuda_twin {
+	char *text;              /* PTX, malloc'd */
+	size_t size;
+	char (*bindings)[256];   /* variables of the application, malloc'd */
+	uint32_t nbindings;
+};
+
+/*
+ * A module may be the text of several, one behind the other, which were linked. Its PTX ISA version: 804 for
+ * ".version 8.4"; and the token of its architecture, of several the latest; PTX_NONE: it states none.
+ */
+uint32_t cuda_ptx_version(const struct ptx_module *module);
+uint32_t cuda_ptx_target(const struct ptx_module *module);
+
+/*
+ * Make the twin of `kernel` (its short name: core/wire/name.h). prelude is PTX for the top level of the twin's module: what
+ * the probe bodies refer to. `version` is the PTX ISA version that the probes' text needs; the twin states the
+ * later of it and the module's own. -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
+ */
+int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_sites *sites,
+		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
+		struct gpubpf_diag *diag);
+void cuda_twin_finish(struct cuda_twin *twin);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ptx target: PTX text by LLVM's NVPTX. Needs sm_70 for the device library's warp operations. */
+#include "target.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Target.h>
+
+#include "core/diag.h"
+#include "core/lower/bitcode.h"
+#include "core/lower/llvm.h"
+#include "inject.h"
+
+#define DEFAULT_CPU "sm_75"
+
+static void init(void)
+{
+	LLVMInitializeNVPTXTargetInfo();
+	LLVMInitializeNVPTXTarget();
+	LLVMInitializeNVPTXTargetMC();
+	LLVMInitializeNVPTXAsmPrinter();
+}
+
+static const struct gpubpf_llvm_target llvm_target = {
+	.name = "ptx", .features = "", .library = gpubpf_bitcode_nvptx, .library_end = gpubpf_bitcode_nvptx_end,
+	.kernel_cc = 71 /* PTX_Kernel */, .site_cc = 0, .init = init, .inline_env = cuda_inline_env,
+	.inline_end = cuda_inline_end, .optimised_later = true, .thread_jumps = true, .stack_space = 5 /* local */,
+};
+
+/* "sm_75", "sm_90a" */
+static bool known_cpu(const char *cpu)
+{
+	char *end;
+	long number = strncmp(cpu, "sm_", 3) ? 0 : strtol(cpu + 3, &end, 10);
+
+	return number >= 70 && number < 1000 && (!*end || (isalpha((unsigned char)*end) && !end[1]));
+}
+
+static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+		    struct gpubpf_blob *out, struct gpubpf_diag *diag)
+{
+	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? job->caps->arch : DEFAULT_CPU;
+	struct gpubpf_llvm_target target = llvm_target;
+
+	if (!known_cpu(cpu))
+		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+				       "PTX is made for sm_70 and later, not for \"%s\"", cpu);
+	if (strtol(cpu + 3, NULL, 10) < 75)
+		target.features = "+ptx63"; /* LLVM's own choice for these, 6.0, lacks activemask */
+	return gpubpf_llvm_emit(&target, cpu, job, opts, GPUBPF_LLVM_FINAL, out, diag);
+}
+
+int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, struct gpubpf_blob *out,
+		    struct gpubpf_diag *diag)
+{
+	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .cpu = cpu };
+
+	return ptx_emit(job, &opts, out, diag);
+}
+
+const struct gpubpf_target gpubpf_target_ptx = {
+	.name = "ptx",
+	.meaning = "NVIDIA PTX text",
+	.output = GPUBPF_IMAGE_PTX,
+	.emit = ptx_emit,
+	.inspect = cuda_inspect,
+	.inject = cuda_target_inject,
+};

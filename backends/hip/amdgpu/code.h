@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A kernel's instructions, as LLVM's disassembler reads them: all that control reaches from its first one
+ * without leaving for other functions, and of these the ones that a twin must replace.
+ */
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_CODE_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "isa.h"
+
+struct gpubpf_diag;
+
+enum hip_place_kind {
+	HIP_PLACE_END,             /* s_endpgm */
+	HIP_PLACE_PC,              /* s_getpc_b64: where the code itself lies */
+	HIP_PLACE_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): gives the registers away before the end */
+};
+
+struct hip_place {
+	enum hip_place_kind kind;
+	uint32_t off;              /* from the first instruction */
+	char reg[2][8];            /* PC: the two registers that it sets */
+};
+
+struct hip_code {
+	uint32_t size;             /* bytes up to the end of the last instruction that is reached */
+	struct hip_place *places;
+	uint32_t nplaces;
+	bool calls;                /* it calls functions */
+	bool barrier;
+};
+
+void hip_code_init(void);
+/* 0; -EINVAL and the reason for which no twin can be made; -ENOMEM. */
+int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, struct hip_code *code,
+		  struct gpubpf_diag *diag);
+void hip_code_finish(struct hip_code *code);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_COMPRESSED_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_COMPRESSED_H
+
+#include <stdbool.h>
+
+#include "core/target.h"
+
+/* Compressed bundles (Clang Offload Bundler, "Compressed Bundle Format", versions 1 to 3). */
+bool hip_is_compressed(const void *image, size_t size);
+/* The bundle in one; out->data is the caller's to free. */
+int hip_decompress(const void *image, size_t size, struct gpubpf_blob *out, struct gpubpf_diag *diag);
+
+#endif

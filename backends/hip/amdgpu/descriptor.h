@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel descriptors (AMDGPU Usage, "Kernel Descriptor") and the registers in which a wave begins ("Initial
+ * Kernel Execution State"): the fields that a descriptor asks for, one after the other.
+ */
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_DESCRIPTOR_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_DESCRIPTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "isa.h"
+
+#define HIP_MAX_VECTOR 256    /* registers that code can name, of each kind */
+
+struct hip_descriptor {
+	uint32_t group_size, private_size, kernarg_size, reserved0;
+	int64_t entry;             /* bytes from the descriptor to the code */
+	uint32_t reserved1[5];
+	uint32_t rsrc3, rsrc1, rsrc2;
+	uint16_t properties, preload;
+	uint32_t reserved2;
+};
+
+enum { /* rsrc2 */
+	HIP_PRIVATE_SEGMENT = 1 << 0,
+	HIP_USER_SGPRS_SHIFT = 1, HIP_USER_SGPRS = 0x1f << 1,
+	HIP_GROUP_IDS = 0xf << 7,  /* x, y, z, and what else is known of the group */
+	HIP_ITEM_IDS_SHIFT = 11, HIP_ITEM_IDS = 3 << 11,
+};
+
+enum { /* properties */
+	HIP_USER_FIELDS = 0x7f,
+	HIP_WAVE32 = 1 << 10, HIP_DYNAMIC_STACK = 1 << 11,
+};
+
+/* in the order of their registers: first those that properties asks for, bit by bit, then rsrc2's */
+enum hip_field {
+	HIP_PRIVATE_BUFFER, HIP_DISPATCH, HIP_QUEUE, HIP_KERNARG, HIP_DISPATCH_ID, HIP_FLAT_SCRATCH, HIP_PRIVATE_SIZE,
+	HIP_GROUP_X, HIP_GROUP_Y, HIP_GROUP_Z, HIP_GROUP_INFO, HIP_SCRATCH_OFFSET, HIP_NFIELDS,
+};
+
+struct hip_start {
+	int8_t at[HIP_NFIELDS];    /* first scalar register, -1: not there */
+	uint8_t n[HIP_NFIELDS];    /* registers */
+	uint32_t end;              /* the first register after them */
+};
+
+/* registers a thread has room for, vector and accumulation, and scalar ones of a wave (those that code can
+ * name; meaningless where isa->wide_sgprs) */
+struct hip_registers {
+	uint32_t vector, accum, scalar;
+};
+
+struct hip_start hip_start_of(const struct hip_isa *isa, const struct hip_descriptor *d);
+struct hip_registers hip_registers_of(const struct hip_isa *isa, const struct hip_descriptor *d);
+/* Make room; never less than there was. false: a thread cannot have that many. */
+bool hip_registers_set(const struct hip_isa *isa, struct hip_descriptor *d, const struct hip_registers *want);
+/* Let d also ask for all that `other` asks for. */
+void hip_descriptor_join(struct hip_descriptor *d, const struct hip_descriptor *other);
+uint32_t hip_float_mode(const struct hip_descriptor *d); /* the low byte of the register MODE */
+
+#endif

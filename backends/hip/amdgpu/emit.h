@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to the amdgpu target: probes as LLVM makes them, for twins (env.c, target.c). */
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_EMIT_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_EMIT_H
+
+#include <llvm-c/Core.h>
+
+#include "core/lower/llvm.h"
+#include "isa.h"
+
+struct low;
+
+/* the target, and what lowering the probes of one kernel needs to know of it */
+struct hip_emit {
+	struct gpubpf_llvm_target target; /* first */
+	const uint32_t *offsets;   /* of the kernel's parameters in its arguments */
+	uint32_t launch, pid;      /* of the words that each launch fills */
+};
+
+/* the words that each launch of a twin fills, behind the kernel's arguments: enum hip_bind_args */
+uint32_t hip_wanted_args(const struct gpubpf_lower_job *job);
+
+static inline const struct hip_emit *hip_emit_of(const struct gpubpf_llvm_target *target)
+{
+	return (const struct hip_emit *)target;
+}
+
+/* struct gpubpf_llvm_target's inline_env and inline_end */
+void hip_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
+void hip_inline_end(struct low *l);
+
+/* The sites of the job as a relocatable object: gpubpf_inline_<site>, kernels by themselves. version: of the
+ * code object, 4 to 6. end: of the kernel's arguments, 8-byte aligned. */
+int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
+		   const uint32_t *offsets, uint32_t end, struct gpubpf_blob *out, struct gpubpf_diag *diag);
+
+#endif

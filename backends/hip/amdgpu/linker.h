@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A linker for what we make ourselves: a few relocatable objects of LLVM's to one code object that AMD's
+ * loader takes. Everything stays position-independent: a relocation that would need the loader is refused.
+ */
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_LINKER_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_LINKER_H
+
+#include "core/target.h"
+#include "elf.h"
+
+#define HIP_LINK_OBJECTS 2
+
+/* an instruction of an object's .text that becomes a branch to a symbol of any of the objects */
+struct hip_branch {
+	uint32_t object;
+	uint64_t off;              /* in the section .text */
+	const char *symbol;        /* NULL: the instruction does nothing (s_nop) */
+};
+
+/* a place that somebody wants to find again in the result */
+struct hip_spot {
+	char symbol[32];
+	uint64_t plus;             /* bytes behind the symbol */
+	uint64_t off;              /* out: in the file */
+};
+
+struct hip_link {
+	struct hip_elf object[HIP_LINK_OBJECTS];
+	uint32_t nobjects;
+	uint32_t flags;            /* e_flags */
+	uint8_t abi;               /* EI_ABIVERSION */
+	const void *metadata;      /* descriptor of the note */
+	size_t metadata_size;
+	const struct hip_branch *branches;
+	uint32_t nbranches;
+	struct hip_spot *spots;
+	uint32_t nspots;
+};
+
+/* Global symbols that are not hidden, but for gpubpf_site_* and gpubpf_inline_*, can be found in the result. */
+int hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_diag *diag);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of the HIP runtime's API that we call, declared by ourselves: the project builds where no ROCm is.
+ * Types and numbers are those of hip_runtime_api.h, ROCm 5 to 7.
+ */
+#ifndef GPUBPF_BACKENDS_HIP_DEVICE_DRIVER_H
+#define GPUBPF_BACKENDS_HIP_DEVICE_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int hipError_t;          /* 0: success */
+typedef struct ihipModule_t *hipModule_t;
+typedef struct ihipModuleSymbol_t *hipFunction_t;
+typedef struct ihipStream_t *hipStream_t;
+typedef struct ihipEvent_t *hipEvent_t;
+typedef struct ihipGraph *hipGraph_t;
+typedef struct hipGraphNode *hipGraphNode_t;
+typedef struct hipGraphExec *hipGraphExec_t;
+
+typedef struct dim3 {
+	uint32_t x, y, z;
+} dim3;
+
+enum {
+	hipErrorNotFound = 500,
+	HIP_FUNC_ATTRIBUTE_NUM_REGS = 4,
+};
+
+/* What hipGetDeviceProperties fills in all versions (newer headers call another symbol for a newer struct). */
+struct hip_properties {
+	char name[256];
+	size_t memory, shared_per_block;
+	int regs_per_block, warp_size, max_threads_per_block, max_threads[3], max_grid[3], clock_rate;
+	int memory_clock_rate, memory_bus_width;
+	size_t constant_memory;
+	int major, minor, units, l2_size, max_threads_per_unit, compute_mode, clock_instruction_rate;
+	unsigned arch;
+	int concurrent_kernels, pci_domain, pci_bus, pci_device;
+	size_t max_shared_per_unit;
+	int multi_gpu_board, maps_host_memory, gcn_arch;
+	char gcn_arch_name[256];     /* "gfx90a:sramecc+:xnack-" */
+	char rest[1024];
+};
+
+struct hip_function_attributes {
+	int binary_version, cache_mode;
+	size_t const_size, local_size;
+	int max_dynamic_shared, max_threads, regs, carveout, ptx_version;
+	size_t shared_size;
+	char rest[64];
+};
+
+/* HIP_FN(member, symbol, arguments): every function returns hipError_t */
+#define HIP_FUNCTIONS(HIP_FN) \
+	HIP_FN(init, hipInit, (unsigned flags)) \
+	HIP_FN(version, hipRuntimeGetVersion, (int *version)) \
+	HIP_FN(device_count, hipGetDeviceCount, (int *count)) \
+	HIP_FN(get_device, hipGetDevice, (int *device)) \
+	HIP_FN(set_device, hipSetDevice, (int device)) \
+	HIP_FN(properties, hipGetDeviceProperties, (struct hip_properties *p, int device)) \
+	HIP_FN(pci_id, hipDeviceGetPCIBusId, (char *id, int size, int device)) \
+	HIP_FN(synchronize, hipDeviceSynchronize, (void)) \
+	HIP_FN(mem_alloc, hipMalloc, (void **address, size_t size)) \
+	HIP_FN(mem_free, hipFree, (void *address)) \
+	HIP_FN(host_alloc, hipHostMalloc, (void **address, size_t size, unsigned flags)) \
+	HIP_FN(host_free, hipHostFree, (void *address)) \
+	HIP_FN(copy_to, hipMemcpyHtoD, (void *to, const void *from, size_t size)) \
+	HIP_FN(copy_from, hipMemcpyDtoH, (void *to, const void *from, size_t size)) \
+	HIP_FN(peek_error, hipPeekAtLastError, (void)) \
+	HIP_FN(last_error, hipGetLastError, (void)) \
+	HIP_FN(module_load, hipModuleLoadData, (hipModule_t *module, const void *image)) \
+	HIP_FN(module_unload, hipModuleUnload, (hipModule_t module)) \
+	HIP_FN(module_function, hipModuleGetFunction, (hipFunction_t *f, hipModule_t module, const char *name)) \
+	HIP_FN(function_attribute, hipFuncGetAttribute, (int *value, int attribute, hipFunction_t f)) \
+	HIP_FN(launch, hipModuleLaunchKernel, (hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
+		unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void **params, void **extra))
+
+struct hip_driver {
+#define HIP_FN(member, symbol, arguments) hipError_t (*member) arguments;
+	HIP_FUNCTIONS(HIP_FN)
+#undef HIP_FN
+	const char *(*error_name)(hipError_t error);
+	hipError_t (*capture_mode)(int *mode); /* hipThreadExchangeStreamCaptureMode; NULL: none to exchange */
+};
+
+/* The runtime's library: the one that this process has, else (load) the newest that can be loaded. */
+void *hip_library(bool load);
+/* Its functions, by the C library's own dlsym. False: one is missing, and *lacks is its name. */
+bool hip_driver_fill(struct hip_driver *driver, void *library, void *(*find)(void *library, const char *name),
+		     const char **lacks);
+/* The runtime of this process, loaded on the first call and kept; NULL with one line of why. */
+const struct hip_driver *hip_driver_load(char *why, size_t size);
+const char *hip_error(const struct hip_driver *driver, hipError_t error); /* never NULL */
+
+/*
+ * Calls of ours on the application's thread: on the wanted device, allowed though a stream is being captured,
+ * and behind them the thread's device and its last error are what they were.
+ */
+struct hip_visit {
+	int device, capture_mode;
+	bool clean;                  /* there was no error before */
+};
+
+hipError_t hip_enter(const struct hip_driver *driver, int device, struct hip_visit *visit);
+void hip_leave(const struct hip_driver *driver, int device, const struct hip_visit *visit);
+
+#endif

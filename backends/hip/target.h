@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GPUBPF_HIP_TARGET_H
-#define GPUBPF_HIP_TARGET_H
-
-#include "backends/target.h"
-
-extern const struct gpubpf_target gpubpf_target_amdgpu;
-
-#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "build.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clapi.h"
+#include "backends/spirv/wire/clock.h"
+#include "core/diag.h"
+#include "core/wire/pool.h"
+#include "backends/spirv/wire/options.h"
+#include "backends/spirv/wire/parts.h"
+#include "backends/spirv/wrap/inject.h"
+
+#define MAX_DEVICES 64
+
+/* a device that was built for, with its context */
+struct builder {
+	const struct gpubpf_clapi *cl;
+	cl_device_id device;
+	cl_context context;
+	char name[96], driver[96];
+};
+
+/* one job */
+struct job {
+	struct builder *builder;
+	struct gpubpf_pool pool;
+	const struct gpubpf_twin_image *pieces;
+	struct gpubpf_cl_parts parts;   /* of all pieces, one after the other */
+	struct gpubpf_cl_parts read[3]; /* containers to finish */
+	char *skip;                     /* [pieces->ntwins]: the twin is left out */
+	char *log;
+	size_t log_size;
+};
+
+/* Same name, as far as the caps hold it; *exact: same driver version too. */
+static bool same_device(const struct gpubpf_clapi *cl, cl_device_id device, const struct gpubpf_device_caps *caps,
+			bool *exact)
+{
+	char name[256] = "", version[256] = "";
+
+	cl->clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof(name), name, NULL);
+	cl->clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof(version), version, NULL);
+	*exact = strstr(caps->driver, version) != NULL;
+	return strncmp(name, caps->name, sizeof(caps->name) - 1) == 0;
+}
+
+/* The device of that name; of several the one whose driver is the same too. */
+static cl_device_id find_device(const struct gpubpf_clapi *cl, const struct gpubpf_device_caps *caps)
+{
+	cl_platform_id platforms[16];
+	cl_device_id devices[MAX_DEVICES], found = NULL;
+	cl_uint np = 0, nd;
+	bool exact;
+
+	if (cl->clGetPlatformIDs(16, platforms, &np) != CL_SUCCESS)
+		return NULL;
+	for (cl_uint p = 0; p < np && p < 16; p++) {
+		if (cl->clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, MAX_DEVICES, devices, &nd) != CL_SUCCESS)
+			continue;
+		for (cl_uint d = 0; d < nd && d < MAX_DEVICES; d++) {
+			if (!same_device(cl, devices[d], caps, &exact))
+				continue;
+			if (exact)
+				return devices[d];
+			if (!found)
+				found = devices[d];
+		}
+	}
+	return found;
+}
+
+static int builder_get(const struct gpubpf_device_caps *caps, struct builder **out, struct gpubpf_diag *diag)
+{
+	static struct builder builders[MAX_DEVICES];
+	static unsigned n;
+	struct builder *b = builders;
+	const char *why;
+	cl_int err;
+
+	for (; b < builders + n; b++) {
+		*out = b;
+		if (strcmp(b->name, caps->name) == 0 && strcmp(b->driver, caps->driver) == 0)
+			return 0;
+	}
+	if (n == MAX_DEVICES)
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "too many devices for one builder");
+	b->cl = gpubpf_clapi(&why);
+	if (!b->cl)
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC, "no OpenCL in the builder: %s", why);
+	b->device = find_device(b->cl, caps);
+	if (!b->device)
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
+				       "the builder sees no OpenCL device \"%s\"", caps->name);
+	b->context = b->cl->clCreateContext(NULL, 1, &b->device, NULL, NULL, &err);
+	if (!b->context)
+		return gpubpf_diag_set(diag, GPUBPF_E_BACKEND, GPUBPF_NOPC,
+				       "clCreateContext for \"%s\" failed with %d", caps->name, err);
+	snprintf(b->name, sizeof(b->name), "%.95s", caps->name);
+	snprintf(b->driver, sizeof(b->driver), "%.95s", caps->driver);
+	n++;
+	*out = b;
+	return 0;
+}
+
+static void keep_log(struct job *job, cl_program program)
+{
+	const struct builder *b = job->builder;
+	size_t size = 0;
+	char *text;
+
+	if (b->cl->clGetProgramBuildInfo(program, b->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS)
+		return;
+	text = calloc(1, size + 1);
+	if (text && b->cl->clGetProgramBuildInfo(program, b->device, CL_PROGRAM_BUILD_LOG, size, text, NULL) ==
+			    CL_SUCCESS)
+		snprintf(job->log, job->log_size, "%s", text);
+	free(text);
+}
+
+/* The part's options and a -D for each twin that is left out. */
+static char *compile_options(const struct job *job, const struct gpubpf_cl_part *part)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "%s", part->options ? part->options : "");
+	for (uint32_t i = 0; part->kind == GPUBPF_IMAGE_OPENCL_C && i < job->pieces->ntwins; i++)
+		if (job->skip[i])
+			fprintf(out, " -DGPUBPF_SKIP_%u", job->pieces->twins[i]);
+	return fclose(out) == 0 ? text : NULL;
+}
+
+static cl_program create(const struct builder *b, const struct gpubpf_cl_part *part, cl_int *err)
+{
+	const char *text = part->data;
+	const unsigned char *bytes = part->data;
+
+	switch (part->kind) {
+	case GPUBPF_IMAGE_OPENCL_C:
+		return b->cl->clCreateProgramWithSource(b->context, 1, &text, &part->size, err);
+	case GPUBPF_IMAGE_SPIRV:
+		*err = CL_INVALID_OPERATION;
+		if (!b->cl->clCreateProgramWithIL)
+			return NULL;
+		return b->cl->clCreateProgramWithIL(b->context, part->data, part->size, err);
+	default:
+		return b->cl->clCreateProgramWithBinary(b->context, 1, &b->device, &part->size, &bytes, NULL, err);
+	}
+}
+
+static cl_int compile_headers(const struct builder *b, cl_program program, const char *options,
+			      const struct gpubpf_cl_part *part)
+{
+	uint32_t n = part->nheaders, made = 0;
+	cl_program *headers = calloc(n + 1, sizeof(*headers));
+	const char **names = calloc(n + 1, sizeof(*names));
+	cl_int err = headers && names ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+
+	for (; err == CL_SUCCESS && made < n; made++) {
+		const char *text = part->headers[made].data;
+
+		names[made] = part->headers[made].name;
+		headers[made] = b->cl->clCreateProgramWithSource(b->context, 1, &text, &part->headers[made].size,
+								 &err);
+	}
+	if (err == CL_SUCCESS)
+		err = b->cl->clCompileProgram(program, 1, &b->device, options, n, n ? headers : NULL,
+					      n ? names : NULL, NULL, NULL);
+	for (uint32_t i = 0; headers && i < made; i++)
+		if (headers[i])
+			b->cl->clReleaseProgram(headers[i]);
+	free(headers);
+	free(names);
+	return err;
+}
+
+/* Compile one part. A binary that clCompileProgram made is linked as it is. */
+static cl_int compile_part(struct job *job, const struct gpubpf_cl_part *part, cl_program *out)
+{
+	const struct builder *b = job->builder;
+	char *options = compile_options(job, part);
+	cl_int err = CL_OUT_OF_HOST_MEMORY;
+
+	*out = options ? create(b, part, &err) : NULL;
+	if (*out && part->kind != GPUBPF_IMAGE_OPENCL_BINARY) {
+		err = compile_headers(b, *out, options, part);
+		if (err != CL_SUCCESS)
+			keep_log(job, *out);
+	}
+	free(options);
+	return *out ? err : err ? err : CL_OUT_OF_HOST_MEMORY;
+}
+
+/* Link with as many of the application's options as the device takes: what changes code must be the same
+ * in the twin (Intel applies -cl-fast-relaxed-math at the link; PoCL refuses it there). */
+static cl_int link_parts(struct job *job, const cl_program *programs, cl_program *out)
+{
+	const struct builder *b = job->builder;
+	const char *options[] = {
+		gpubpf_cl_link_options(job->parts.link_options, 0, &job->pool),
+		gpubpf_cl_link_options(job->parts.link_options, 1, &job->pool),
+		"",
+	};
+	cl_int err = CL_OUT_OF_HOST_MEMORY;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (!options[i] || (i && strcmp(options[i], options[i - 1]) == 0))
+			continue;
+		*out = b->cl->clLinkProgram(b->context, 1, &b->device, options[i], job->parts.nparts, programs,
+					    NULL, NULL, &err);
+		if (*out && err == CL_SUCCESS)
+			return CL_SUCCESS;
+		if (*out) {
+			keep_log(job, *out);
+			b->cl->clReleaseProgram(*out);
+			*out = NULL;
+		}
+	}
+	return err ? err : CL_OUT_OF_HOST_MEMORY;
+}
+
+/* Compile and link with the twins that skip[] leaves; *out on success. */
+static cl_int attempt(struct job *job, cl_program *out)
+{
+	const struct builder *b = job->builder;
+	cl_program *programs = calloc(job->parts.nparts + 1, sizeof(*programs));
+	cl_int err = programs ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+
+	job->log[0] = 0;
+	for (uint32_t i = 0; err == CL_SUCCESS && i < job->parts.nparts; i++)
+		err = compile_part(job, &job->parts.part[i], &programs[i]);
+	if (err == CL_SUCCESS)
+		err = link_parts(job, programs, out);
+	for (uint32_t i = 0; programs && i < job->parts.nparts; i++)
+		if (programs[i])
+			b->cl->clReleaseProgram(programs[i]);
+	free(programs);
+	return err;
+}
+
+/* The first line of the log that names an error; "" none. */
+static void error_line(const char *log, const char *from, char *line, size_t size)
+{
+	const char *at = strstr(from ? from : log, "error"), *end;
+
+	line[0] = 0;
+	if (!at)
+		return;
+	while (at > log && at[-1] != '\n')
+		at--;
+	end = strchr(at, '\n');
+	snprintf(line, size, "%.*s", (int)(end ? end - at : (long)strlen(at)), at);
+}
+
+static void refuse(struct job *job, struct gpubpf_twin_image *out, uint32_t twin, const char *where)
+{
+	struct gpubpf_twin_refusal *r = &out->refused[out->nrefused++];
+	char line[160];
+
+	job->skip[twin] = 1;
+	r->site = job->pieces->twins[twin];
+	error_line(job->log, where, line, sizeof(line));
+	snprintf(r->reason, sizeof(r->reason), "the vendor's compiler does not take its wrapper: %s",
+		 line[0] ? line : "it gives no reason");
+}
+
+/* Refuse the twins that errors of the log point into, by their line numbers. How many. */
+static uint32_t refuse_by_log(struct job *job, struct gpubpf_twin_image *out)
+{
+	uint32_t found = 0;
+
+	for (const char *at = job->log; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		size_t len = strcspn(at, "\n");
+
+		for (const char *c = at; memmem(at, len, "error", 5) && c < at + len; c++) {
+			char *end = NULL;
+			unsigned long line = *c >= '1' && *c <= '9' ? strtoul(c, &end, 10) : 0;
+			uint32_t site = line >= GPUBPF_WRAP_LINE ? (line - GPUBPF_WRAP_LINE) / GPUBPF_WRAP_LINES :
+								   UINT32_MAX;
+
+			for (uint32_t i = 0; line <= INT32_MAX && i < job->pieces->ntwins; i++)
+				if (job->pieces->twins[i] == site && !job->skip[i]) {
+					refuse(job, out, i, at);
+					found++;
+				}
+			if (end)
+				c = end - 1;
+		}
+	}
+	return found;
+}
+
+/* Nothing points at a twin: try each alone. True if some twin can be built. */
+static int refuse_one_by_one(struct job *job, struct gpubpf_twin_image *out)
+{
+	uint32_t n = job->pieces->ntwins, good = 0;
+	char *left = calloc(n + 1, 1);
+	cl_program program;
+
+	if (!left)
+		return 0;
+	memcpy(left, job->skip, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (left[i])
+			continue;
+		memset(job->skip, 1, n);
+		job->skip[i] = 0;
+		program = NULL;
+		if (attempt(job, &program) == CL_SUCCESS) {
+			job->builder->cl->clReleaseProgram(program);
+			good++;
+			continue;
+		}
+		refuse(job, out, i, NULL);
+		left[i] = 1;
+	}
+	memcpy(job->skip, left, n);
+	free(left);
+	return good > 0;
+}
+
+/* Build all twins, or those that can be. */
+static cl_int build_most(struct job *job, struct gpubpf_twin_image *out, cl_program *program)
+{
+	cl_int err = attempt(job, program);
+
+	while (err != CL_SUCCESS && out->nrefused < job->pieces->ntwins && refuse_by_log(job, out)) {
+		if (out->nrefused == job->pieces->ntwins)
+			return err;
+		err = attempt(job, program);
+	}
+	if (err != CL_SUCCESS && job->pieces->ntwins > 1 && refuse_one_by_one(job, out))
+		err = attempt(job, program);
+	return err;
+}
+
+static int take_binary(struct job *job, cl_program program, struct gpubpf_blob *blob)
+{
+	const struct builder *b = job->builder;
+	size_t size = 0;
+	unsigned char *data;
+
+	if (b->cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS ||
+	    !size)
+		return -EINVAL;
+	data = malloc(size);
+	if (!data)
+		return -ENOMEM;
+	if (b->cl->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, NULL) != CL_SUCCESS) {
+		free(data);
+		return -EINVAL;
+	}
+	blob->data = data;
+	blob->size = size;
+	return 0;
+}
+
+/* SPIR-V that reads the clock imports a function, by its name in a Linkage decoration. */
+static bool wants_clock(const struct gpubpf_cl_parts *parts)
+{
+	static const char name[] = "gpubpf_clock_read";
+
+	for (uint32_t i = 0; i < parts->nparts; i++)
+		if (parts->part[i].kind == GPUBPF_IMAGE_SPIRV &&
+		    memmem(parts->part[i].data, parts->part[i].size, name, sizeof(name)))
+			return true;
+	return false;
+}
+
+/* Take the pieces apart into job->parts, and the clock if one wants it. */
+static int open_pieces(struct job *job, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_twin_image *pieces = job->pieces;
+	const char *clock = gpubpf_cl_clock_source(caps->clock);
+	uint32_t n = 1;
+
+	for (uint32_t i = 0; i < pieces->npieces; i++) {
+		int err = 0;
+
+		if (pieces->piece[i].kind == GPUBPF_IMAGE_OPENCL_PARTS)
+			err = gpubpf_cl_parts_read(pieces->piece[i].blob.data, pieces->piece[i].blob.size,
+						   &job->read[i]);
+		if (err < 0)
+			return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "a piece of the twin is damaged");
+		n += job->read[i].nparts ? job->read[i].nparts : 1;
+	}
+	job->parts.link_options = "";
+	job->parts.part = gpubpf_pool_alloc(&job->pool, n, sizeof(*job->parts.part));
+	job->skip = gpubpf_pool_alloc(&job->pool, pieces->ntwins, 1);
+	if (!job->parts.part || !job->skip)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < pieces->npieces; i++) {
+		const struct gpubpf_twin_piece *piece = &pieces->piece[i];
+
+		if (piece->kind != GPUBPF_IMAGE_OPENCL_PARTS)
+			job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
+				piece->kind, piece->blob.data, piece->blob.size, piece->options };
+		for (uint32_t k = 0; k < job->read[i].nparts; k++)
+			job->parts.part[job->parts.nparts++] = job->read[i].part[k];
+		if (job->read[i].nparts)
+			job->parts.link_options = job->read[i].link_options;
+	}
+	if (wants_clock(&job->parts))
+		job->parts.part[job->parts.nparts++] = (struct gpubpf_cl_part){
+			GPUBPF_IMAGE_OPENCL_C, clock, strlen(clock), gpubpf_cl_clock_options(caps->clock) };
+	return 0;
+}
+
+static int list_twins(const struct job *job, struct gpubpf_twin_image *out)
+{
+	out->twins = calloc(job->pieces->ntwins + 1, sizeof(*out->twins));
+	if (!out->twins)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < job->pieces->ntwins; i++)
+		if (!job->skip[i])
+			out->twins[out->ntwins++] = job->pieces->twins[i];
+	return 0;
+}
+
+static int run_job(struct job *job, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	cl_program program = NULL;
+	char line[256];
+	cl_int status;
+	int err;
+
+	out->refused = calloc(job->pieces->ntwins + 1, sizeof(*out->refused));
+	if (!out->refused)
+		return -ENOMEM;
+	status = build_most(job, out, &program);
+	if (status != CL_SUCCESS) {
+		error_line(job->log, NULL, line, sizeof(line));
+		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC,
+				       "the device's compiler refused the twin (error %d): %s", status,
+				       line[0] ? line : "it gives no reason");
+	}
+	out->piece[0].kind = GPUBPF_IMAGE_OPENCL_BINARY;
+	out->piece[0].options = "";
+	out->npieces = 1;
+	err = list_twins(job, out);
+	if (err == 0)
+		err = take_binary(job, program, &out->piece[0].blob);
+	job->builder->cl->clReleaseProgram(program);
+	if (err == -EINVAL)
+		gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the device gives no binary of the twin");
+	return err;
+}
+
+int gpubpf_cl_build(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
+		    struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
+{
+	struct job job = { .pieces = pieces, .log = log, .log_size = log_size };
+	struct gpubpf_twin_image made = { 0 };
+	int err;
+
+	err = builder_get(caps, &job.builder, diag);
+	if (err == 0)
+		err = open_pieces(&job, caps, diag);
+	if (err == 0)
+		err = run_job(&job, &made, diag);
+	for (size_t i = 0; i < sizeof(job.read) / sizeof(job.read[0]); i++)
+		gpubpf_cl_parts_finish(&job.read[i]);
+	gpubpf_pool_finish(&job.pool);
+	if (err < 0) {
+		free(made.refused);
+		free(made.twins);
+		return err;
+	}
+	*out = made;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The few calls of OpenCL that the builder makes, taken from whatever libOpenCL the machine has. */
+#ifndef GPUBPF_BACKENDS_SPIRV_BUILD_CLAPI_H
+#define GPUBPF_BACKENDS_SPIRV_BUILD_CLAPI_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+
+#define GPUBPF_CL_CALLS(CALL)          \
+	CALL(clGetPlatformIDs)         \
+	CALL(clGetDeviceIDs)           \
+	CALL(clGetDeviceInfo)          \
+	CALL(clCreateContext)          \
+	CALL(clReleaseContext)         \
+	CALL(clCreateProgramWithSource) \
+	CALL(clCreateProgramWithBinary) \
+	CALL(clCompileProgram)         \
+	CALL(clLinkProgram)            \
+	CALL(clGetProgramInfo)         \
+	CALL(clGetProgramBuildInfo)    \
+	CALL(clReleaseProgram)
+
+struct gpubpf_clapi {
+#define CALL(name) __typeof__(&name) name;
+	GPUBPF_CL_CALLS(CALL)
+#undef CALL
+	/* OpenCL 2.1; NULL: no IL */
+	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL;
+};
+
+/* NULL when the machine has no OpenCL loader; *why then says what the dynamic linker said. */
+const struct gpubpf_clapi *gpubpf_clapi(const char **why);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an OpenCL device has. Where a driver's word is not enough (64-bit atomics, the clock, whether host
+ * memory is really shared) one small program is run at open and its results looked at. It is built as one
+ * program: runtimes cache those, and PoCL takes 0.7 s to link.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+
+#include "opencl.h"
+#include "backends/spirv/wire/clock.h"
+#include "device.h"
+
+#define GROUP 4u
+#define ITEMS 16u
+
+/* words of the buffer that the test works on */
+enum { WORD_ADDS, WORD_CLOCK, WORD_SEEN, WORD_HOST, WORDS };
+
+/* a kernel, its wrapper, and a kernel that reads the clock */
+static const char wrapping[] =
+	"int gpubpf_test_probe(__private const ulong *env);\n"
+	"ulong gpubpf_clock_read(void);\n"
+	"__kernel void gpubpf_test(__global ulong *w) {\n"
+	"	if (get_global_id(0) == 0) w[2] = w[3];\n"
+	"}\n"
+	"__kernel void gpubpf_twin_test(__global ulong *w) {\n"
+	"	ulong env[2]; env[0] = (ulong)w; env[1] = 1;\n"
+	"	gpubpf_test_probe(env); gpubpf_test(w);\n"
+	"}\n"
+	"__kernel void gpubpf_test_clock(__global ulong *w) { w[1] = gpubpf_clock_read(); }\n";
+
+/* what stands for the probe */
+static const char probing[] =
+	"#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+	"int gpubpf_test_probe(__private const ulong *env);\n"
+	"int gpubpf_test_probe(__private const ulong *env) {\n"
+	"#ifdef WITH_ATOM\n"
+	"	atom_add((volatile __global ulong *)env[0], env[1]);\n"
+	"#endif\n"
+	"	return 0;\n"
+	"}\n";
+
+static void info(struct gpubpf_device *d, cl_device_info what, void *to, size_t size)
+{
+	memset(to, 0, size);
+	d->api.clGetDeviceInfo(d->id, what, size, to, NULL);
+}
+
+static bool extension(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+		if ((at == list || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+			return true;
+	return false;
+}
+
+/* "SPIR-V_1.4 SPIR-V_1.3": the highest version as SPIR-V's header writes it */
+static uint32_t spirv_version(const char *il)
+{
+	uint32_t best = 0;
+	unsigned major, minor;
+
+	for (const char *at = strstr(il, "SPIR-V_"); at; at = strstr(at + 1, "SPIR-V_"))
+		if (sscanf(at, "SPIR-V_%u.%u", &major, &minor) == 2 && (major << 16 | minor << 8) > best)
+			best = major << 16 | minor << 8;
+	return best;
+}
+
+static void ask(struct gpubpf_device *d)
+{
+	struct gpubpf_device_caps *caps = &d->caps;
+	char text[256], vendor[128], driver[96];
+	cl_uint units, bits;
+	cl_ulong memory, alloc;
+	size_t group;
+	unsigned major, minor;
+
+	snprintf(caps->backend, sizeof(caps->backend), "opencl");
+	info(d, CL_DEVICE_NAME, caps->name, sizeof(caps->name) - 1);
+	info(d, CL_DEVICE_VENDOR, vendor, sizeof(vendor) - 1);
+	info(d, CL_DRIVER_VERSION, driver, sizeof(driver) - 1);
+	snprintf(caps->driver, sizeof(caps->driver), "%.60s %.30s", vendor, driver);
+	info(d, CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof(units));
+	info(d, CL_DEVICE_ADDRESS_BITS, &bits, sizeof(bits));
+	info(d, CL_DEVICE_GLOBAL_MEM_SIZE, &memory, sizeof(memory));
+	info(d, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &alloc, sizeof(alloc));
+	info(d, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group, sizeof(group));
+	info(d, CL_DEVICE_OPENCL_C_VERSION, text, sizeof(text) - 1);
+	if (sscanf(text, "OpenCL C %u.%u", &major, &minor) == 2)
+		caps->opencl_c_version = major * 100 + minor * 10;
+	info(d, CL_DEVICE_IL_VERSION, text, sizeof(text) - 1);
+	caps->spirv_version = d->api.clCreateProgramWithIL ? spirv_version(text) : 0;
+	caps->compute_units = units ? units : 1;
+	caps->address_bits = bits;
+	caps->memory = memory;
+	caps->max_alloc = alloc;
+	caps->max_threads_per_block = group;
+	caps->warp_size = 1;
+	caps->bits = GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_OFFSET;
+	if (caps->spirv_version)
+		caps->bits |= GPUBPF_CAP_TAKES_SPIRV;
+}
+
+/* NULL if the device refuses. */
+static cl_program test_program(struct gpubpf_device *d, bool atom, const char *clock)
+{
+	const char *texts[] = { wrapping, probing, clock };
+	struct gpubpf_why why;
+	char options[96];
+	cl_program program;
+	cl_int err;
+
+	snprintf(options, sizeof(options), "%s %s", atom ? "-DWITH_ATOM" : "",
+		 gpubpf_cl_clock_options(d->caps.clock));
+	program = d->api.clCreateProgramWithSource(d->context, 3, texts, NULL, &err);
+	return err ? NULL : ocl_build(d, program, options, &why);
+}
+
+/* Launch one kernel of the test on the buffer and wait. */
+static int launch(struct gpubpf_device *d, cl_kernel kernel, cl_mem words, size_t items)
+{
+	size_t group = items < GROUP ? items : GROUP;
+
+	if (d->api.clSetKernelArg(kernel, 0, sizeof(words), &words) ||
+	    d->api.clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &items, &group, 0, NULL, NULL) ||
+	    d->api.clFinish(d->queue))
+		return -EIO;
+	return 0;
+}
+
+/* Run the wrapper on memory that the host shares; the words as the device left them. */
+static int run_test(struct gpubpf_device *d, cl_program program, uint64_t *shared, uint64_t *read)
+{
+	cl_kernel kernel;
+	cl_int err;
+	cl_mem words = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+					     WORDS * sizeof(*shared), shared, &err);
+	int ret = -EIO;
+
+	if (err)
+		return -EIO;
+	kernel = d->api.clCreateKernel(program, "gpubpf_twin_test", &err);
+	if (!err) {
+		shared[WORD_HOST] = 41;
+		ret = launch(d, kernel, words, ITEMS);
+		shared[WORD_HOST] = 42; /* does the device see what the host writes between launches? */
+		if (!ret)
+			ret = launch(d, kernel, words, ITEMS);
+		memcpy(read + WORDS, shared, WORDS * sizeof(*shared));
+		if (!ret &&
+		    d->api.clEnqueueReadBuffer(d->queue, words, CL_TRUE, 0, WORDS * sizeof(*read), read, 0, NULL, NULL))
+			ret = -EIO;
+		d->api.clReleaseKernel(kernel);
+	}
+	d->api.clReleaseMemObject(words);
+	return ret;
+}
+
+/* What the words say. `read`: as the device reads them back; after WORDS, as the host saw them before. */
+static void judge(struct gpubpf_device *d, const uint64_t *read, bool host_side)
+{
+	const uint64_t *seen = read + WORDS;
+
+	if (read[WORD_ADDS] == 2 * ITEMS)
+		d->caps.bits |= GPUBPF_CAP_ATOMIC64;
+	if (host_side && read[WORD_SEEN] == 42 && seen[WORD_SEEN] == 42 && seen[WORD_ADDS] == read[WORD_ADDS])
+		d->caps.bits |= GPUBPF_CAP_SHARED_ARENA;
+}
+
+static void try_features(struct gpubpf_device *d, bool atom, bool host_side)
+{
+	const char *none = gpubpf_cl_clock_source(GPUBPF_CLOCK_NONE);
+	uint64_t read[2 * WORDS] = { 0 };
+	uint64_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return;
+	d->test = test_program(d, atom, d->clock_source);
+	if (!d->test && d->caps.clock != GPUBPF_CLOCK_NONE) {
+		d->caps.clock = GPUBPF_CLOCK_NONE;
+		d->caps.bits &= ~(uint64_t)GPUBPF_CAP_NVPTX_ASM;
+		d->clock_source = none;
+		d->test = test_program(d, atom, none);
+	}
+	if (d->test && !run_test(d, d->test, shared, read))
+		judge(d, read, host_side);
+	munmap(shared, 4096);
+}
+
+/* The clock counts if it runs forward. */
+static void try_clock(struct gpubpf_device *d)
+{
+	uint64_t first = 0, second = 0, before, after;
+	cl_int err;
+
+	if (d->caps.clock == GPUBPF_CLOCK_NONE || !d->test)
+		return;
+	d->clock_word = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, WORDS * sizeof(uint64_t), NULL, &err);
+	d->clock_kernel = d->clock_word ? d->api.clCreateKernel(d->test, "gpubpf_test_clock", &err) : NULL;
+	if (!d->clock_kernel || gpubpf_device_opencl.clock(d, &first, &before, &after) ||
+	    gpubpf_device_opencl.clock(d, &second, &before, &after) || !first || second <= first)
+		d->caps.clock = GPUBPF_CLOCK_NONE;
+}
+
+/* the clock to try first, and what the kind of processor tells besides */
+static void choose_clock(struct gpubpf_device *d, const char *extensions, bool cpu)
+{
+#ifdef __x86_64__
+	if (cpu)
+		d->caps.bits |= GPUBPF_CAP_X86;
+#endif
+	if (extension(extensions, "cl_khr_kernel_clock")) {
+		d->caps.clock = GPUBPF_CLOCK_KHR;
+	} else if (extension(extensions, "cl_nv_compiler_options")) {
+		d->caps.clock = GPUBPF_CLOCK_GLOBALTIMER;
+		d->caps.bits |= GPUBPF_CAP_NVPTX_ASM;
+#ifdef __x86_64__
+	} else if (cpu) {
+		d->caps.clock = GPUBPF_CLOCK_TSC;
+#endif
+	}
+}
+
+void ocl_caps_fill(struct gpubpf_device *d)
+{
+	char extensions[8192];
+	cl_device_type type;
+	cl_bool unified, linker;
+	bool cpu, atom;
+
+	ask(d);
+	info(d, CL_DEVICE_TYPE, &type, sizeof(type));
+	info(d, CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof(unified));
+	info(d, CL_DEVICE_EXTENSIONS, extensions, sizeof(extensions) - 1);
+	info(d, CL_DEVICE_LINKER_AVAILABLE, &linker, sizeof(linker));
+	if (linker)
+		d->caps.bits |= GPUBPF_CAP_LINK;
+	cpu = type & CL_DEVICE_TYPE_CPU;
+	atom = extension(extensions, "cl_khr_int64_base_atomics");
+	choose_clock(d, extensions, cpu);
+	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
+	try_features(d, atom, cpu || unified);
+	try_clock(d);
+	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_DEVICE_H
+#define GPUBPF_BACKENDS_SPIRV_DEVICE_DEVICE_H
+
+#include "core/device.h"
+
+/* how->runtime: const cl_icd_dispatch *; context and handle: cl_context and cl_device_id. The address that
+ * arena_attach() gives is the cl_mem, which twins take as their argument gpubpf_arena. */
+extern const struct gpubpf_device_ops gpubpf_device_opencl;
+
+#endif

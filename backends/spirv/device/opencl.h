@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The OpenCL device, private parts. device.c: the operations of core/device.h; opencl_api.c: the
+ * runtime's functions; opencl_caps.c: what a device has, found out by trying; opencl_module.c: programs.
+ * libc and the CL headers only: the agent includes all of it.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H
+#define GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <stdbool.h>
+
+#include "core/device.h"
+
+#define OCL_FUNCTIONS(F) \
+	F(clGetPlatformIDs) F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) \
+	F(clReleaseContext) F(clRetainContext) F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clCreateBuffer) \
+	F(clReleaseMemObject) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clCreateProgramWithSource) \
+	F(clCreateProgramWithBinary) F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) \
+	F(clGetProgramBuildInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) \
+	F(clGetKernelInfo) F(clEnqueueNDRangeKernel) F(clFinish)
+
+/* a runtime: the loader, or the next layer of the application's */
+struct ocl_api {
+#define OCL_MEMBER(name) __typeof__(&name) name;
+	OCL_FUNCTIONS(OCL_MEMBER)
+#undef OCL_MEMBER
+	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL; /* NULL before OpenCL 2.1 */
+};
+
+struct gpubpf_device {
+	struct ocl_api api;
+	struct gpubpf_device_caps caps;
+	cl_context context;
+	cl_device_id id;
+	cl_command_queue queue;
+	cl_mem arena;
+	size_t arena_size;
+	const char *clock_source;  /* gpubpf_clock_read() as OpenCL C */
+	cl_program test;           /* what the caps were found out with; its kernels read the clock */
+	cl_kernel clock_kernel;
+	cl_mem clock_word;
+};
+
+/* Fill the table from the loader, or from a layer's dispatch (const cl_icd_dispatch *). */
+int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *why);
+
+/* Fill device->caps by asking and by trying; what cannot be tried is absent. */
+void ocl_caps_fill(struct gpubpf_device *device);
+
+/* Compile pieces one by one and link them; only the last may be IL. NULL and the log in why. */
+struct ocl_piece {
+	const void *data;
+	size_t size;
+	bool il;
+	const char *options;
+};
+cl_program ocl_link(struct gpubpf_device *device, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_why *why);
+cl_program ocl_build(struct gpubpf_device *device, cl_program program, const char *options, struct gpubpf_why *why);
+int ocl_error(struct gpubpf_why *why, const char *what, cl_int code);
+
+#endif

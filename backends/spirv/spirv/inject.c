@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* IL programs: what the target "spirv" answers of them, and the two pieces of their twins. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/worker/job.h"
+#include "backends/spirv/wire/options.h"
+#include "backends/spirv/wire/parts.h"
+#include "target.h"
+#include "spv.h"
+
+/* an image being read */
+struct program {
+	struct gpubpf_pool pool;
+	struct gpubpf_spv module;
+	struct gpubpf_spv_kernel *kernels;
+	uint32_t nkernels;
+};
+
+static int program_read(struct program *p, const struct gpubpf_image *image, struct gpubpf_diag *diag)
+{
+	int err;
+
+	if (image->kind != GPUBPF_IMAGE_SPIRV)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image is no SPIR-V module");
+	err = gpubpf_spv_read(image->data, image->size, &p->pool, &p->module, diag);
+	return err ? err : gpubpf_spv_kernels(&p->module, &p->pool, &p->kernels, &p->nkernels);
+}
+
+static const char *reason_of(const struct gpubpf_kernel_info *info, const struct gpubpf_device_caps *caps)
+{
+	if (info->reason[0])
+		return info->reason;
+	if (!(caps->bits & GPUBPF_CAP_LINK))
+		return "the device cannot link programs (clCompileProgram, clLinkProgram)";
+	return "";
+}
+
+static int list_kernels(const struct program *p, const struct gpubpf_device_caps *caps,
+			struct gpubpf_kernel_info **out)
+{
+	struct gpubpf_kernel_info *list;
+	struct gpubpf_param *params;
+	size_t nparams = 0;
+
+	for (uint32_t i = 0; i < p->nkernels; i++)
+		nparams += p->kernels[i].info.nparams;
+	list = calloc(1, p->nkernels * sizeof(*list) + nparams * sizeof(*params) + 1);
+	if (!list)
+		return -ENOMEM;
+	params = (struct gpubpf_param *)(list + p->nkernels);
+	for (uint32_t i = 0; i < p->nkernels; i++) {
+		const struct gpubpf_kernel_info *info = &p->kernels[i].info;
+
+		list[i] = *info;
+		snprintf(list[i].reason, sizeof(list[i].reason), "%s", reason_of(info, caps));
+		list[i].params = params;
+		if (info->nparams)
+			memcpy(params, info->params, info->nparams * sizeof(*params));
+		params += info->nparams;
+	}
+	*out = list;
+	return 0;
+}
+
+int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	struct program p = { 0 };
+	int err = program_read(&p, image, diag);
+
+	if (err == 0)
+		err = list_kernels(&p, caps, kernels);
+	if (err == 0)
+		*nkernels = p.nkernels;
+	gpubpf_pool_finish(&p.pool);
+	return err;
+}
+
+/* -- twins -- */
+
+struct plan {
+	const struct gpubpf_lower_job *job;
+	struct gpubpf_spv_wrap *wraps;
+	uint32_t nwraps;
+	struct gpubpf_twin_image out;
+};
+
+static int refuse(struct plan *plan, uint32_t site, const char *reason)
+{
+	struct gpubpf_twin_refusal *r = &plan->out.refused[plan->out.nrefused++];
+
+	r->site = site;
+	snprintf(r->reason, sizeof(r->reason), "%s", reason);
+	return 0;
+}
+
+static int plan_site(struct plan *plan, const struct program *p, uint32_t site)
+{
+	const struct gpubpf_site_desc *desc = &plan->job->sites[site];
+	const struct gpubpf_spv_kernel *k = p->kernels;
+	struct gpubpf_spv_wrap *w = plan->wraps;
+	uint32_t *slot;
+
+	while (k < p->kernels + p->nkernels && strcmp(k->info.name, desc->kernel) != 0)
+		k++;
+	if (k == p->kernels + p->nkernels)
+		return refuse(plan, site, "the module has no such kernel");
+	if (reason_of(&k->info, plan->job->caps)[0])
+		return refuse(plan, site, reason_of(&k->info, plan->job->caps));
+	while (w < plan->wraps + plan->nwraps && w->kernel != k)
+		w++;
+	if (w == plan->wraps + plan->nwraps) {
+		*w = (struct gpubpf_spv_wrap){ k, UINT32_MAX, UINT32_MAX };
+		plan->nwraps++;
+	}
+	slot = desc->site == GPUBPF_SITE_EXIT ? &w->exit : &w->entry;
+	if (*slot != UINT32_MAX)
+		return refuse(plan, site, "the kernel has another site of this kind");
+	*slot = site;
+	return 0;
+}
+
+static int make_plan(struct plan *plan, struct program *p)
+{
+	uint32_t n = plan->job->nsites;
+
+	plan->wraps = gpubpf_pool_alloc(&p->pool, n, sizeof(*plan->wraps));
+	plan->out.refused = calloc(n + 1, sizeof(*plan->out.refused));
+	plan->out.twins = calloc(n + 1, sizeof(*plan->out.twins));
+	if (!plan->wraps || !plan->out.refused || !plan->out.twins)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		plan_site(plan, p, i);
+	for (uint32_t i = 0; i < plan->nwraps; i++) {
+		const struct gpubpf_spv_wrap *w = &plan->wraps[i];
+
+		plan->out.twins[plan->out.ntwins++] = w->entry < w->exit ? w->entry : w->exit;
+	}
+	return 0;
+}
+
+/* The twin module with the program's own options, as a container of one part. */
+static int write_module(struct plan *plan, struct program *p, const struct gpubpf_image *image,
+			struct gpubpf_diag *diag)
+{
+	const char *options = gpubpf_cl_twin_options(image->options ? image->options : "", image->cwd, &p->pool);
+	struct gpubpf_cl_part part = { .kind = GPUBPF_IMAGE_SPIRV, .options = options };
+	struct gpubpf_cl_parts parts = { &part, 1, options };
+	struct gpubpf_blob module;
+	int err;
+
+	if (!options)
+		return -ENOMEM;
+	err = gpubpf_spv_inject(&p->module, plan->job, plan->wraps, plan->nwraps, &module, diag);
+	if (err < 0)
+		return err;
+	part.data = module.data;
+	part.size = module.size;
+	err = gpubpf_cl_parts_write(&parts, &plan->out.piece[0].blob);
+	free(module.data);
+	plan->out.piece[0].kind = GPUBPF_IMAGE_OPENCL_PARTS;
+	plan->out.piece[0].options = "";
+	return err;
+}
+
+static int write_pieces(struct plan *plan, struct program *p, const struct gpubpf_image *image,
+			const struct gpubpf_target_opts *opts, struct gpubpf_diag *diag)
+{
+	struct gpubpf_twin_piece *probe = &plan->out.piece[1];
+	int err = write_module(plan, p, image, diag);
+
+	if (err < 0)
+		return err;
+	plan->out.npieces = 1;
+	err = gpubpf_target_spirv.emit(plan->job, opts, &probe->blob, diag);
+	probe->kind = GPUBPF_IMAGE_SPIRV;
+	probe->options = "";
+	plan->out.npieces += err == 0;
+	return err;
+}
+
+int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
+			const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
+			struct gpubpf_diag *diag)
+{
+	struct plan plan = { .job = job };
+	struct program p = { 0 };
+	int err = program_read(&p, image, diag);
+
+	if (err == 0)
+		err = make_plan(&plan, &p);
+	if (err == 0 && plan.nwraps)
+		err = write_pieces(&plan, &p, image, opts, diag);
+	gpubpf_pool_finish(&p.pool);
+	if (err < 0) {
+		gpubpf_twin_image_finish(&plan.out);
+		return err;
+	}
+	*out = plan.out;
+	return 0;
+}

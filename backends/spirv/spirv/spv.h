@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A SPIR-V module as its instructions, words unchanged: write(read(x)) == x. Every word that is looked
+ * at was checked to lie in the module; ids are below the bound and defined once. Nothing else is
+ * believed: whoever follows an id checks what it finds. Citations are of the SPIR-V specification 1.6.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_SPIRV_SPV_H
+#define GPUBPF_BACKENDS_SPIRV_SPIRV_SPV_H
+
+#include <spirv/unified1/spirv.h>
+#include <stdbool.h>
+
+#include "core/target.h"
+#include "core/wire/pool.h"
+
+#define GPUBPF_SPV_HEADER 5            /* words before the first instruction, section 2.3 */
+#define GPUBPF_SPV_MAX_BOUND 0x3fffffu /* section 2.17, universal limits */
+
+struct gpubpf_spv_insn {
+	uint32_t at;                   /* word of the module */
+	uint16_t op, n;                /* opcode, words */
+};
+
+struct gpubpf_spv {
+	uint32_t *words;               /* in host order */
+	uint32_t nwords;
+	bool swapped;                  /* the module came in the other byte order */
+	uint32_t version, bound;
+	struct gpubpf_spv_insn *insn;
+	uint32_t ninsns;
+	uint32_t *def;                 /* [bound]: index + 1 of the instruction that defines the id, 0 none */
+	uint8_t *packed;               /* [bound]: the id is decorated CPacked */
+	uint32_t *name;                /* [bound]: index + 1 of its OpName, 0 none */
+	uint32_t functions;            /* index of the first OpFunction, or ninsns */
+};
+
+/* 0, -ENOMEM, or -EINVAL and a diagnostic that names the word. Everything lies in the pool. */
+int gpubpf_spv_read(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_spv *m,
+		    struct gpubpf_diag *diag);
+/* The module as bytes again; out->data is malloc'd. 0 or -ENOMEM. */
+int gpubpf_spv_write(const struct gpubpf_spv *m, struct gpubpf_blob *out);
+
+/* Word i of an instruction, 0 past its end. */
+uint32_t gpubpf_spv_word(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i);
+/* The instruction that defines an id, NULL if none does. */
+const struct gpubpf_spv_insn *gpubpf_spv_def(const struct gpubpf_spv *m, uint32_t id);
+/* The literal string at word i; "" if it does not end inside the instruction. *end: the word after it. */
+const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
+			      uint32_t *end);
+
+/* Size and alignment of a type as OpenCL C lays it out (spv_type.c). False: it has none, or lies. */
+bool gpubpf_spv_layout(const struct gpubpf_spv *m, uint32_t type, uint32_t *size, uint32_t *align);
+
+/* a kernel: an entry point of the execution model Kernel */
+struct gpubpf_spv_kernel {
+	uint32_t entry;                /* index of its OpEntryPoint */
+	uint32_t function;             /* id */
+	uint32_t first_param;          /* index of the first OpFunctionParameter */
+	uint32_t *param_type;          /* [info.nparams] ids */
+	bool local;                    /* its module has local variables, or it has local parameters */
+	bool hinted;                   /* it has the execution mode VecTypeHint */
+	struct gpubpf_kernel_info info;
+};
+
+/* All kernels of a module with what a probe sees of them; those that cannot be taken have a reason
+ * (spv_kernels.c). 0 or -ENOMEM. */
+int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel **kernels,
+		       uint32_t *nkernels);
+
+/* one kernel of the twin: the sites on it as indices in the job, UINT32_MAX: none */
+struct gpubpf_spv_wrap {
+	const struct gpubpf_spv_kernel *kernel;
+	uint32_t entry, exit;
+};
+
+/* The twin module: the kernels of wraps[] as gpubpf_twin_<name>, no others (spv_inject.c). *out is
+ * malloc'd. 0, -ENOMEM, or -EINVAL and a diagnostic. */
+int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job *job,
+		      const struct gpubpf_spv_wrap *wraps, uint32_t nwraps, struct gpubpf_blob *out,
+		      struct gpubpf_diag *diag);
+
+/* What gpubpf_target_spirv does with IL (spv_target.c). */
+int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
+int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
+			const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
+			struct gpubpf_diag *diag);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The spirv target: SPIR-V 1.4 words by LLVM, for OpenCL devices that take IL. */
+#include "target.h"
+
+#include <llvm-c/Target.h>
+
+#include "core/diag.h"
+#include "core/lower/bitcode.h"
+#include "core/lower/llvm.h"
+#include "spv.h"
+
+static void init(void)
+{
+	LLVMInitializeSPIRVTargetInfo();
+	LLVMInitializeSPIRVTarget();
+	LLVMInitializeSPIRVTargetMC();
+	LLVMInitializeSPIRVAsmPrinter();
+}
+
+static const struct gpubpf_llvm_target llvm_target = {
+	.name = "spirv", .features = "", .library = gpubpf_bitcode_spirv, .library_end = gpubpf_bitcode_spirv_end,
+	.kernel_cc = 76 /* SPIR_KERNEL */, .site_cc = 75 /* SPIR_FUNC */, .init = init, .object = true,
+	.optimised_later = true,
+};
+
+static int spirv_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+		      struct gpubpf_blob *out, struct gpubpf_diag *diag)
+{
+	return gpubpf_llvm_emit(&llvm_target, NULL, job, opts, GPUBPF_LLVM_FINAL, out, diag);
+}
+
+const struct gpubpf_target gpubpf_target_spirv = {
+	.name = "spirv",
+	.meaning = "SPIR-V 1.4",
+	.output = GPUBPF_IMAGE_SPIRV,
+	.once = true, /* LLVM 22 keeps the ids of blocks by their addresses, also of modules long gone */
+	.emit = spirv_emit,
+	.inspect = gpubpf_spirv_inspect,
+	.inject = gpubpf_spirv_inject,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of struct gpubpf_env the programs of a kernel's sites need: the same for a wrapper in OpenCL C and
+ * for one in SPIR-V. */
+#ifndef GPUBPF_BACKENDS_SPIRV_WIRE_ENV_USE_H
+#define GPUBPF_BACKENDS_SPIRV_WIRE_ENV_USE_H
+
+#include "core/lower/lower.h"
+
+struct gpubpf_env_use {
+	uint64_t args;         /* bit i: arg[i] */
+	uint64_t read;         /* bit i: helper 520 reads parameter i; bit 63: any from 63 on */
+	bool ends_thread;      /* the entry site may ask to end the thread, and may do so here */
+};
+
+/* Add what the programs of a site need; UINT32_MAX: no site. */
+void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gpubpf_env_use *use);
+/* Are the bytes of parameter i needed, and does the site have a place for them? */
+bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i);
+/* Size of arg_bytes, 0: none. */
+uint32_t gpubpf_env_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line with which clang reads a program as the device's own compiler would: the same
+ * language, extensions and macros, as far as they choose between branches of #if. What only changes
+ * code generation is dropped.
+ */
+#include "inspect.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/spirv/wire/options.h"
+
+/* What a vendor's compiler predefines beyond the specification; `match` begins the device's name or its
+ * driver. The last row is for all others. */
+static const struct vendor {
+	const char *match;
+	const char *triple;
+	const char *define[3];
+} vendors[] = {
+	/* PoCL on a CPU compiles for the host */
+	{ "pthread", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
+	{ "cpu-", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
+	{ "basic", "x86_64-unknown-linux-gnu", { "-DPOCL_DEVICE_ADDRESS_BITS=64", "-D__USE_CLANG_OPENCL_C_H" } },
+	{ "NVIDIA", "nvptx64-nvidia-nvcl", { "-D__NV_CL_C_VERSION=120", "-Dcl_nv_pragma_unroll=1" } },
+	{ "Advanced Micro Devices", "amdgcn-amd-amdhsa", { "-D__AMD__=1", "-D__GPU__=1" } },
+	{ "", "spir64-unknown-unknown", { 0 } },
+};
+
+static const struct vendor *vendor_of(const struct gpubpf_device_caps *caps)
+{
+	const struct vendor *v = vendors;
+
+	while (strncmp(caps->name, v->match, strlen(v->match)) != 0 &&
+	       strncmp(caps->driver, v->match, strlen(v->match)) != 0)
+		v++;
+	return v;
+}
+
+static void add(struct gpubpf_cl_args *args, const char *arg)
+{
+	if (arg)
+		args->arg[args->n++] = arg;
+}
+
+/* Without -cl-std a program is OpenCL C 1.2, or what the device has if that is less. */
+static const char *standard(const struct gpubpf_cl_words *words, const struct gpubpf_device_caps *caps)
+{
+	static const char *const known[] = { "CL", "CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0",
+					     "CLC++", "CLC++1.0", "CLC++2021" };
+	const char *std = caps->opencl_c_version && caps->opencl_c_version < 120 ? "-cl-std=CL1.1" :
+										   "-cl-std=CL1.2";
+
+	for (uint32_t i = 0; i < words->n; i++)
+		for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
+			if (strncmp(words->word[i].text, "-cl-std=", 8) == 0 &&
+			    strcmp(words->word[i].text + 8, known[k]) == 0)
+				std = words->word[i].text;
+	return std;
+}
+
+/* Options that choose what is compiled; each with its value, joined or in the next word. */
+static void add_options(struct gpubpf_cl_args *args, const struct gpubpf_cl_words *words)
+{
+	static const char *const joined[] = { "-D", "-I", "-U" };
+	static const char *const whole[] = { "-cl-fast-relaxed-math", "-cl-finite-math-only",
+					     "-cl-unsafe-math-optimizations", "-cl-single-precision-constant" };
+
+	for (uint32_t i = 0; i < words->n; i++) {
+		const char *w = words->word[i].text;
+
+		for (size_t k = 0; k < sizeof(joined) / sizeof(joined[0]); k++) {
+			if (strncmp(w, joined[k], 2) != 0)
+				continue;
+			add(args, w);
+			if (!w[2] && i + 1 < words->n)
+				add(args, words->word[++i].text);
+			break;
+		}
+		for (size_t k = 0; k < sizeof(whole) / sizeof(whole[0]); k++)
+			if (strcmp(w, whole[k]) == 0)
+				add(args, w);
+	}
+}
+
+/* The device's extensions: all others off, and their macros. OpenCL C 3.0 ties extensions to features that
+ * the caps do not list; there clang's own choice for the triple stays. */
+static int add_extensions(struct gpubpf_cl_args *args, const char *std, const char *extensions,
+			  struct gpubpf_pool *pool)
+{
+	size_t len = strlen(extensions);
+	char *list = gpubpf_pool_alloc(pool, 2 * len + 32, 1);
+	char *names = gpubpf_pool_strndup(pool, extensions, len);
+	char *save = NULL;
+
+	if (!list || !names)
+		return -ENOMEM;
+	strcpy(list, "-cl-ext=-all");
+	for (char *e = strtok_r(names, " ", &save); e; e = strtok_r(NULL, " ", &save)) {
+		char *define = gpubpf_pool_alloc(pool, strlen(e) + 8, 1);
+
+		if (!define)
+			return -ENOMEM;
+		sprintf(define, "-D%s=1", e);
+		add(args, define);
+		strcat(strcat(list, ",+"), e);
+	}
+	if (len && strcmp(std, "-cl-std=CL3.0") != 0 && strncmp(std, "-cl-std=CLC++", 13) != 0)
+		add(args, list);
+	return 0;
+}
+
+/* Clang's own headers: beside this program where it brings them, else where clang was when it was built. */
+static const char *headers(struct gpubpf_pool *pool)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - sizeof("clang/include"));
+	char *end;
+
+	if (n < 0)
+		return GPUBPF_CLANG_RESOURCES "/include";
+	path[n] = 0;
+	end = strrchr(path, '/');
+	strcpy(end ? end + 1 : path, "clang/include");
+	if (access(path, R_OK))
+		return GPUBPF_CLANG_RESOURCES "/include";
+	end = gpubpf_pool_strndup(pool, path, strlen(path));
+	return end ? end : GPUBPF_CLANG_RESOURCES "/include";
+}
+
+int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
+			struct gpubpf_pool *pool, struct gpubpf_cl_args *args)
+{
+	static const char *const fixed[] = {
+		"-x", "cl", "-w", "-ferror-limit=0", "-Xclang", "-finclude-default-header", "-Xclang",
+		"-fdeclare-opencl-builtins", "-isystem",
+	};
+	const struct vendor *vendor = vendor_of(caps);
+	struct gpubpf_cl_words words;
+	const char *std;
+	int err;
+
+	err = gpubpf_cl_split(source->options ? source->options : "", pool, &words);
+	if (err < 0)
+		return err;
+	args->n = 0;
+	args->arg = gpubpf_pool_alloc(pool, words.n + strlen(caps->extensions) + 34, sizeof(*args->arg));
+	if (!args->arg)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		add(args, fixed[i]);
+	add(args, headers(pool));
+	add(args, "-target");
+	add(args, vendor->triple);
+	for (size_t i = 0; i < sizeof(vendor->define) / sizeof(vendor->define[0]); i++)
+		add(args, vendor->define[i]);
+	std = standard(&words, caps);
+	add(args, std);
+	err = add_extensions(args, std, caps->extensions, pool);
+	add_options(args, &words);
+	if (source->cwd && source->cwd[0]) { /* for relative -I */
+		add(args, "-working-directory");
+		add(args, source->cwd);
+	}
+	if (source->nheaders)
+		add(args, "-I" GPUBPF_CL_FOLDER);
+	return err;
+}

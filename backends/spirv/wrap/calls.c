@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a kernel does through calls: barriers and group functions, local variables, writable
+ * program-scope variables. Calls are collected while the unit is walked and spread at its end. What
+ * cannot be told counts as the worse case.
+ */
+#include <string.h>
+
+#include "reader.h"
+
+static bool rehash(struct reader *r)
+{
+	uint32_t n = r->nbuckets ? 2 * r->nbuckets : 256;
+	uint32_t *bucket = gpubpf_pool_alloc(r->pool, n, sizeof(*bucket));
+	struct function *function = gpubpf_pool_alloc(r->pool, n / 2, sizeof(*function));
+
+	if (!bucket || !function) {
+		r->failed = true;
+		return false;
+	}
+	for (uint32_t i = 0; i < r->nfunctions; i++) {
+		uint32_t at = clang_hashCursor(r->function[i].cursor) & (n - 1);
+
+		while (bucket[at])
+			at = (at + 1) & (n - 1);
+		bucket[at] = i + 1;
+		function[i] = r->function[i];
+	}
+	r->bucket = bucket;
+	r->nbuckets = n;
+	r->function = function;
+	return true;
+}
+
+/* Index of a function, made on first sight; UINT32_MAX: no memory. */
+static uint32_t function_of(struct reader *r, CXCursor c)
+{
+	CXCursor cursor = clang_getCanonicalCursor(c);
+	uint32_t at;
+
+	if (2 * (r->nfunctions + 1) > r->nbuckets && !rehash(r))
+		return UINT32_MAX;
+	at = clang_hashCursor(cursor) & (r->nbuckets - 1);
+	for (; r->bucket[at]; at = (at + 1) & (r->nbuckets - 1))
+		if (clang_equalCursors(r->function[r->bucket[at] - 1].cursor, cursor))
+			return r->bucket[at] - 1;
+	r->function[r->nfunctions] = (struct function){ .cursor = cursor, .kernel = -1 };
+	r->bucket[at] = ++r->nfunctions;
+	return r->nfunctions - 1;
+}
+
+/* OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18: functions that all work-items of a group must reach */
+static bool group_function(const char *name)
+{
+	static const char *const begin[] = { "barrier", "work_group_", "sub_group_", "intel_sub_group_",
+					     "async_work_group_", "wait_group_events", "intel_work_group_" };
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (strncmp(name, begin[i], strlen(begin[i])) == 0)
+			return true;
+	return strstr(name, "barrier") != NULL;
+}
+
+static void add_call(struct reader *r, CXCursor call)
+{
+	CXCursor callee = clang_getCursorReferenced(call);
+	struct function *f = &r->function[r->current];
+	uint32_t index, *list;
+
+	if (clang_Cursor_isNull(callee) || clang_getCursorKind(callee) != CXCursor_FunctionDecl ||
+	    (clang_Cursor_isNull(clang_getCursorDefinition(callee)) &&
+	     group_function(clread_text(r, clang_getCursorSpelling(callee))))) {
+		f->flags |= GPUBPF_KINFO_BARRIER;
+		return;
+	}
+	if (clang_Cursor_isNull(clang_getCursorDefinition(callee)))
+		return;
+	index = function_of(r, callee);
+	f = &r->function[r->current];
+	for (uint32_t i = 0; i < f->ncallees; i++)
+		if (f->callee[i] == index)
+			return;
+	list = gpubpf_pool_alloc(r->pool, f->ncallees + 1, sizeof(*list));
+	if (!list || index == UINT32_MAX)
+		return;
+	if (f->ncallees)
+		memcpy(list, f->callee, f->ncallees * sizeof(*list));
+	list[f->ncallees++] = index;
+	f->callee = list;
+}
+
+static CXType element_type(CXCursor c)
+{
+	CXType type = clang_getCursorType(c);
+
+	while (clang_getArrayElementType(type).kind != CXType_Invalid &&
+	       clang_getCanonicalType(type).kind == CXType_ConstantArray)
+		type = clang_getArrayElementType(type);
+	return type;
+}
+
+void clread_variable(struct reader *r, CXCursor c)
+{
+	CXType type = element_type(c);
+
+	if (clang_getAddressSpace(type) == CLANG_AS_GLOBAL && !clang_isConstQualifiedType(type))
+		r->globals = true;
+}
+
+static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientData data)
+{
+	struct reader *r = data;
+
+	if (clang_getCursorKind(c) == CXCursor_CallExpr)
+		add_call(r, c);
+	if (clang_getCursorKind(c) == CXCursor_VarDecl) {
+		clread_variable(r, c);
+		if (clang_getAddressSpace(element_type(c)) == CLANG_AS_LOCAL)
+			r->function[r->current].flags |= GPUBPF_KINFO_LOCAL;
+	}
+	return r->failed ? CXChildVisit_Break : CXChildVisit_Recurse;
+}
+
+void clread_function(struct reader *r, CXCursor c)
+{
+	uint32_t index = function_of(r, c);
+
+	if (index == UINT32_MAX)
+		return;
+	r->current = index;
+	clang_visitChildren(c, visit_body, r);
+}
+
+void clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
+{
+	uint32_t index = function_of(r, c);
+
+	if (index != UINT32_MAX)
+		r->function[index].kernel = kernel;
+}
+
+static bool has_errors(struct reader *r)
+{
+	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
+		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
+		bool error = clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error;
+
+		clang_disposeDiagnostic(d);
+		if (error)
+			return true;
+	}
+	return false;
+}
+
+/* Callers take over the flags of what they call, until nothing changes. A program that clang has not
+ * understood in full may hide a barrier. */
+void clread_spread(struct reader *r)
+{
+	uint32_t all = (has_errors(r) ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (uint32_t i = 0; i < r->nfunctions; i++) {
+			struct function *f = &r->function[i];
+			uint32_t flags = f->flags;
+
+			for (uint32_t k = 0; k < f->ncallees; k++)
+				flags |= r->function[f->callee[k]].flags;
+			changed |= flags != f->flags;
+			f->flags = flags;
+		}
+	}
+	for (uint32_t i = 0; i < r->nfunctions; i++)
+		if (r->function[i].kernel >= 0)
+			r->unit->kernel[r->function[i].kernel].info.flags = r->function[i].flags | all;
+}

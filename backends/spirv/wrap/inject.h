@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The twin of an OpenCL C source: the source as it is and, right after the definition of each wanted
+ * kernel K, a wrapper
+ *
+ *     kernel void gpubpf_twin_K(<the parameters of K>,
+ *                               __global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid)
+ *
+ * that fills a struct gpubpf_env (maps/devlib.h), calls gpubpf_site_<i>() for the entry site, K, and
+ * gpubpf_site_<j>() for the exit site. The site functions are defined by another piece of the program.
+ *
+ * A kernel that declares __local variables is not called: OpenCL leaves it to the implementation, and
+ * PoCL 3.1 lets work-groups that run at the same time share them. Its wrapper holds the kernel's own body
+ * once more, between the sites, with every return a jump to the exit site.
+ *
+ * Line numbers of the source stay as they were (#line); those of the wrapper of the kernel whose first
+ * site is i are GPUBPF_WRAP_LINE + i * GPUBPF_WRAP_LINES and up, so that a compiler's log tells which wrapper it
+ * does not like. Each wrapper can be left out with -DGPUBPF_SKIP_<i>.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_INJECT_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_INJECT_H
+
+#include "inspect.h"
+
+#define GPUBPF_WRAP_LINE 1000000000u
+#define GPUBPF_WRAP_LINES 1024u
+#define GPUBPF_WRAP_SITES ((INT32_MAX - GPUBPF_WRAP_LINE) / GPUBPF_WRAP_LINES)
+
+/* one kernel to wrap: the sites on it, as indices in the job; UINT32_MAX: none */
+struct gpubpf_wrap {
+	const struct gpubpf_cl_kernel *kernel;
+	uint32_t entry, exit;
+};
+
+/* Write the twin's source to *text (malloc'd), wraps in the order of their places. 0 or -ENOMEM. */
+int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
+		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps,
+		      char **text, size_t *size);
+
+extern const struct gpubpf_target gpubpf_target_wrap;
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenCL C source as clang 22's front end reads it: the kernels, what a wrapper of each must repeat, and
+ * where in the source it may stand. Lives in gpubpf-clread, the only process that has libclang. Errors
+ * in the source are not ours: the vendor's compiler is the judge; a kernel whose declaration clang does
+ * not understand gets a reason, the others are read.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_INSPECT_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_INSPECT_H
+
+#include "core/target.h"
+#include "core/wire/pool.h"
+
+struct gpubpf_cl_kernel {
+	struct gpubpf_kernel_info info;  /* name, parameters, flags, reason */
+	const char *head, *tail;         /* what stands before "void name(" and after its ")" */
+	const char **type;               /* [nparams] whole text of each type */
+	const char **bare;               /* [nparams] the same without const and volatile on top */
+	size_t at;                       /* offset in the source where a wrapper may stand */
+	uint32_t line, column;           /* #line number and column of what follows there */
+	size_t body, body_end;           /* between its braces in the source; both 0: it cannot be repeated */
+	uint32_t body_line, body_column; /* of the first character there */
+};
+
+struct gpubpf_cl_unit {
+	struct gpubpf_cl_kernel *kernel; /* in the order of their definitions */
+	uint32_t nkernels;
+	const char **macro;              /* names of all macros that the application defines, sorted */
+	uint32_t nmacros;
+	uint64_t includes;               /* hash of the content of all files that were included */
+};
+
+/* one source, as clCompileProgram gets it */
+struct gpubpf_cl_source {
+	const char *text;
+	size_t size;
+	const char *options, *cwd;
+	const struct gpubpf_header *headers;
+	uint32_t nheaders;
+	uint64_t built_ns;               /* files that changed since are not what was compiled; 0: not known */
+};
+
+/* Read; everything lies in the pool. 0, -ENOMEM, or -EINVAL and a diagnostic if nothing can be read. */
+int gpubpf_cl_read(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
+		   struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag);
+
+/* clang's command line for a source on a device: clargs.c */
+struct gpubpf_cl_args {
+	const char **arg;
+	int n;
+};
+int gpubpf_cl_make_args(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
+			struct gpubpf_pool *pool, struct gpubpf_cl_args *args);
+/* where headers of clCompileProgram seem to lie, and the source when its folder is unknown */
+#define GPUBPF_CL_FOLDER "/gpubpf-program"
+
+#endif

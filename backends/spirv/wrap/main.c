@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf-clread: reads and wraps OpenCL C with libclang. Its sandbox lets it read files (headers that -I
+ * names, clang's own) and start the thread that libclang parses in. */
+#include "core/worker/sandbox.h"
+#include "core/worker/serve.h"
+#include "core/worker/spawn.h"
+#include "inject.h"
+
+static int enter_sandbox(struct gpubpf_diag *diag)
+{
+	return gpubpf_sandbox_enter(GPUBPF_SANDBOX_READ_FILES | GPUBPF_SANDBOX_THREADS, diag);
+}
+
+int main(void)
+{
+	static const struct gpubpf_target *const targets[] = { &gpubpf_target_wrap, NULL };
+	static const struct gpubpf_serve_ops ops = { .targets = targets, .sandbox = enter_sandbox };
+
+	return gpubpf_worker_serve(GPUBPF_WORKER_FD, &ops);
+}

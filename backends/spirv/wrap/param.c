@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel parameters: what a probe sees of them, and how a wrapper declares the same type again. */
+#include <stdio.h>
+#include <string.h>
+
+#include "reader.h"
+
+static enum gpubpf_param_kind kind_of(CXType canonical)
+{
+	switch (canonical.kind) {
+	case CXType_Pointer:
+		return clang_getAddressSpace(clang_getPointeeType(canonical)) == CLANG_AS_LOCAL ?
+			       GPUBPF_PARAM_LOCAL : GPUBPF_PARAM_POINTER;
+	case CXType_Bool: case CXType_Char_U: case CXType_UChar: case CXType_Char_S: case CXType_SChar:
+	case CXType_UShort: case CXType_Short: case CXType_UInt: case CXType_Int:
+	case CXType_ULong: case CXType_Long: case CXType_ULongLong: case CXType_LongLong:
+	case CXType_Enum:
+		return GPUBPF_PARAM_INT;
+	case CXType_Half: case CXType_Float16: case CXType_BFloat16: case CXType_Float: case CXType_Double:
+		return GPUBPF_PARAM_FLOAT;
+	case CXType_Record: case CXType_Vector: case CXType_ExtVector: case CXType_ConstantArray:
+		return GPUBPF_PARAM_BYTES;
+	default:
+		return GPUBPF_PARAM_OPAQUE;
+	}
+}
+
+/* clang spells where the parameter itself lives: the last __private is that of the outermost type. */
+static char *without_private(char *text)
+{
+	static const char word[] = "__private";
+	char *last = NULL;
+
+	for (char *at = text; (at = strstr(at, word)); at++)
+		last = at;
+	if (last)
+		memmove(last, last + strlen(word), strlen(last + strlen(word)) + 1);
+	while (*text == ' ')
+		text++;
+	for (size_t n = strlen(text); n && text[n - 1] == ' ';)
+		text[--n] = 0;
+	return text;
+}
+
+static bool unnamed(CXType type)
+{
+	CXCursor declared;
+	CXType canonical = clang_getCanonicalType(type);
+
+	while (canonical.kind == CXType_Pointer)
+		canonical = clang_getCanonicalType(clang_getPointeeType(canonical));
+	declared = clang_getTypeDeclaration(canonical);
+	return clang_Cursor_isAnonymous(declared) || clang_Cursor_isAnonymousRecordDecl(declared);
+}
+
+/* A pointer to an unnamed type is passed on as a pointer to void in the same address space. */
+static const char *void_pointer(CXType canonical)
+{
+	switch (clang_getAddressSpace(clang_getPointeeType(canonical))) {
+	case CLANG_AS_GLOBAL:
+		return "__global void *";
+	case CLANG_AS_LOCAL:
+		return "__local void *";
+	default:
+		return "__constant void *";
+	}
+}
+
+static const char *type_text(struct reader *r, CXType type, CXType canonical, struct gpubpf_cl_kernel *k)
+{
+	const char *text = without_private(clread_text(r, clang_getTypeSpelling(type)));
+
+	/* "(unnamed at FILE:1:2)", unless a typedef names it */
+	if (!strstr(text, " at ") || !unnamed(type))
+		return text;
+	if (canonical.kind == CXType_Pointer)
+		return void_pointer(canonical);
+	if (!k->info.reason[0])
+		snprintf(k->info.reason, sizeof(k->info.reason), "%s",
+			 "it takes an unnamed struct by value, which a wrapper cannot declare");
+	return text;
+}
+
+static void read_param(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k, int i)
+{
+	struct gpubpf_param *p = &k->info.params[i];
+	CXType type = clang_getCursorType(c), canonical = clang_getCanonicalType(type);
+	long long size = clang_Type_getSizeOf(type), align = clang_Type_getAlignOf(type);
+
+	k->type[i] = type_text(r, type, canonical, k);
+	k->bare[i] = type_text(r, clang_getUnqualifiedType(type), canonical, k);
+	p->kind = kind_of(canonical);
+	p->size = p->kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
+	p->align = p->size && align > 0 ? align : 0;
+	snprintf(p->name, sizeof(p->name), "%s", clread_text(r, clang_getCursorSpelling(c)));
+	snprintf(p->type, sizeof(p->type), "%s", k->type[i]);
+}
+
+void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel *k)
+{
+	int n = clang_Cursor_getNumArguments(function);
+	uint32_t at = 0;
+
+	n = n < 0 ? 0 : n;
+	k->info.params = gpubpf_pool_alloc(r->pool, n, sizeof(*k->info.params));
+	k->type = gpubpf_pool_alloc(r->pool, n, sizeof(*k->type));
+	k->bare = gpubpf_pool_alloc(r->pool, n, sizeof(*k->bare));
+	if (!k->info.params || !k->type || !k->bare)
+		return;
+	k->info.nparams = n;
+	for (int i = 0; i < n; i++) {
+		struct gpubpf_param *p = &k->info.params[i];
+
+		read_param(r, clang_Cursor_getArgument(function, i), k, i);
+		p->bytes_off = p->size ? at : UINT32_MAX;
+		at += (p->size + 15) & ~15u;
+	}
+}

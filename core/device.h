@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device: memory, modules and launches of one opened device, in the process that owns it (the
+ * application through the agent, or the test tool). One const table a backend; libc and the vendor's
+ * runtime only. Handles are opaque; 0 or -errno everywhere; `diag` is a buffer for one line of why.
+ * The agent's adapters pass the application's own handles in struct gpubpf_device_open.
+ */
+#ifndef GPUBPF_CORE_DEVICE_H
+#define GPUBPF_CORE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/wire/caps.h"
+
+struct gpubpf_device;          /* one opened device (OpenCL: of one context) */
+struct gpubpf_device_module;
+struct gpubpf_device_kernel;
+
+struct gpubpf_device_open {
+	const char *name;      /* part of the device's or platform's name, NULL: the first (test tool) */
+	uint32_t index;        /* of those that match, this one, from 0 (gpubpf device list) */
+	void *runtime;         /* dispatch of the next layer or driver, NULL: load the runtime (test tool) */
+	void *context, *handle; /* the application's, NULL: make our own */
+};
+
+struct gpubpf_why {
+	char text[240];
+};
+
+struct gpubpf_device_launch {
+	uint32_t dim;
+	size_t grid[3];        /* threads in all, each dimension */
+	size_t block[3];       /* 0: the runtime chooses */
+	size_t offset[3];
+	const void *const *args; /* as many as the kernel has */
+	const size_t *arg_sizes;
+	uint32_t nargs;
+};
+
+struct gpubpf_device_ops {
+	const char *backend;   /* "opencl" */
+
+	/* Open. May take milliseconds; never called on the launch path. */
+	int (*open)(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why);
+	void (*close)(struct gpubpf_device *device);
+	const struct gpubpf_device_caps *(*caps)(const struct gpubpf_device *device);
+
+	/* Give the device an arena of `size` bytes. `host` is the shared mapping of the memfd: with
+	 * GPUBPF_CAP_SHARED_ARENA it becomes the device's memory, else it is copied, but where there is
+	 * arena_zero: then the caller fills the arena. *address is what twins get. One arena a device. */
+	int (*arena_attach)(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
+			    struct gpubpf_why *why);
+	/* Copy a range of the arena from or to the device; nothing to do for a shared arena. Waits for no
+	 * kernel, where the device can copy beside one. */
+	int (*arena_pull)(struct gpubpf_device *device, size_t offset, void *to, size_t size);
+	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
+	/* Fill a range with zeros. NULL: push them. */
+	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
+	/* Until this has returned, what the three above were asked for may be yet to come: pulls in the order of
+	 * the calls, and the other two in theirs, which are waited for with `all`. NULL: each is done when it
+	 * returns. */
+	int (*arena_wait)(struct gpubpf_device *device, bool all);
+	void (*arena_detach)(struct gpubpf_device *device);
+	/* A descriptor of the arena's memory, by which it outlives this process. -EOPNOTSUPP; NULL: no such
+	 * memory. */
+	int (*arena_export)(struct gpubpf_device *device, int *fd);
+	/* In another process, in place of arena_attach: the arena is that memory; arena_pull copies from it.
+	 * -EXDEV: it belongs to another device. The descriptor stays the caller's. */
+	int (*arena_adopt)(struct gpubpf_device *device, int fd, void *host, size_t size, struct gpubpf_why *why);
+	/* Wait until all that was launched before has ended, so that the next pull has all of it. 0;
+	 * -ETIMEDOUT; -EIO: the device is broken. NULL: pulls wait by themselves, or the hooks follow each
+	 * launch to its end. */
+	int (*settle)(struct gpubpf_device *device, uint32_t timeout_ms);
+
+	/* Load a twin: pieces as the target made them, or the vendor binary that the builder returned.
+	 * May take seconds where the vendor compiles. */
+	int (*module_load)(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image,
+			   size_t size, const char *options, struct gpubpf_device_module **module,
+			   struct gpubpf_why *why);
+	void (*module_unload)(struct gpubpf_device_module *module);
+	int (*kernel_get)(struct gpubpf_device_module *module, const char *name,
+			  struct gpubpf_device_kernel **kernel, struct gpubpf_why *why);
+	void (*kernel_put)(struct gpubpf_device_kernel *kernel);
+
+	/* Launch and wait (test tool, gpu/run); the agent's adapters enqueue twins themselves. */
+	int (*launch)(struct gpubpf_device_kernel *kernel, const struct gpubpf_device_launch *launch,
+		      struct gpubpf_why *why);
+	/* A device clock reading and CLOCK_MONOTONIC around it, for calibration. -EOPNOTSUPP: no clock. */
+	int (*clock)(struct gpubpf_device *device, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns);
+};
+
+static inline int gpubpf_arena_wait(const struct gpubpf_device_ops *ops, struct gpubpf_device *device)
+{
+	return ops->arena_wait ? ops->arena_wait(device, true) : 0;
+}
+
+const struct gpubpf_device_ops *gpubpf_device_find(const char *backend); /* backends/registry.c */
+const struct gpubpf_device_ops *gpubpf_device_at(size_t i);
+/* Names of all backends, those that are not built in too; NULL past the end. */
+const char *gpubpf_backend_at(size_t i);
+/* Why a backend of that name cannot be used (not built in, runtime missing); "" if it can. */
+const char *gpubpf_device_missing(const char *backend);
+
+#endif

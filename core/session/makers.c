@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The makers: a few threads, each with workers of its own, a queue in, a queue out, a cache between. */
+#include "makers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/worker/job.h"
+#include "session.h"
+
+#define MAX_THREADS 4
+#define MAX_CACHED 1024
+
+struct cached {
+	struct cached *next;
+	uint8_t key[32];
+	struct gpubpf_twin *twin;      /* NULL: a maker is at it */
+};
+
+struct maker {
+	struct gpubpf_makers *all;
+	pthread_t thread;
+	struct gpubpf_worker_set set;
+};
+
+struct gpubpf_makers {
+	struct gpubpf_session *s;
+	pthread_mutex_t lock;
+	pthread_cond_t work, made;     /* a request came; a twin of the cache was made */
+	struct gpubpf_twin_req *queue, **tail, *done;
+	struct cached *cache;
+	uint32_t ncached, nthreads, max_threads, idle;
+	bool stop;
+	struct maker maker[MAX_THREADS];
+};
+
+static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[32])
+{
+	struct cached *c = all->cache;
+
+	while (c && memcmp(c->key, key, 32))
+		c = c->next;
+	return c;
+}
+
+/* Called locked. The twin if it is there or comes while we wait; else NULL and *claim is ours to make. */
+static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t key[32], struct cached **claim)
+{
+	struct cached *c;
+
+	*claim = NULL;
+	while ((c = find_cached(all, key)) && !c->twin && !all->stop)
+		pthread_cond_wait(&all->made, &all->lock);
+	if (c) {
+		if (c->twin)
+			__atomic_add_fetch(&c->twin->refs, 1, __ATOMIC_RELAXED);
+		return c->twin;
+	}
+	if (all->ncached == MAX_CACHED || !(c = calloc(1, sizeof(*c))))
+		return NULL;
+	memcpy(c->key, key, 32);
+	c->next = all->cache;
+	all->cache = c;
+	all->ncached++;
+	*claim = c;
+	return NULL;
+}
+
+/* Called locked. Those who wait for it are told. */
+static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gpubpf_twin *twin)
+{
+	struct cached **at = &all->cache;
+
+	pthread_cond_broadcast(&all->made);
+	if (!twin->passing) {
+		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
+		claim->twin = twin;
+		return;
+	}
+	while (*at != claim)
+		at = &(*at)->next;
+	*at = claim->next;
+	all->ncached--;
+	free(claim);
+}
+
+/* Workers start with the first twin: a session that makes none costs no process. */
+static int open_worker(struct gpubpf_makers *all, const char *name, bool cache, uint64_t memory, bool one_job,
+		       struct gpubpf_worker **at)
+{
+	const struct gpubpf_session_opts *o = &all->s->opts;
+	struct gpubpf_worker *worker;
+	char path[512];
+	struct gpubpf_worker_opts opts = {
+		.path = path, .timeout_ms = gpubpf_session_build_ms(all->s), .memory = memory,
+		.cache_dir = cache ? o->cache_dir : NULL, .one_job = one_job,
+	};
+	int err;
+
+	if (*at)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", o->worker_dir ? o->worker_dir : GPUBPF_LIBEXECDIR, name);
+	err = gpubpf_worker_create(&opts, &worker);
+	if (!err)
+		__atomic_store_n(at, worker, __ATOMIC_SEQ_CST); /* before `stop` is read, see destroy */
+	return err;
+}
+
+/* gpubpf-clread reads files that options name, so its results depend on more than the job; a GPU's driver
+ * may reserve more address space than any limit allows. */
+static int open_workers(struct gpubpf_makers *all, struct maker *maker, const struct gpubpf_device_caps *caps)
+{
+	uint64_t memory = (caps->bits & GPUBPF_CAP_SHARED_ARENA) ? 0 : UINT64_MAX;
+	/* what a module that such a compiler chokes on leaves behind spoils the ones after it (seen with Intel's) */
+	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
+	int err = open_worker(all, "gpubpf-compile", true, 0, false, &maker->set.compile);
+
+	if (!err)
+		err = open_worker(all, "gpubpf-clread", false, 0, false, &maker->set.clread);
+	if (!err)
+		err = open_worker(all, "gpubpf-build", true, memory, one_job, &maker->set.build);
+	return err;
+}
+
+static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
+		     const struct gpubpf_image *image, struct gpubpf_twin *twin)
+{
+	int err = open_workers(all, maker, &req->caps);
+
+	twin->passing = err < 0;
+	if (err < 0)
+		gpubpf_twin_refuse(twin, "the compile workers could not be started: %s", strerror(-err));
+	else if (__atomic_load_n(&all->stop, __ATOMIC_SEQ_CST))
+		gpubpf_twin_refuse(twin, "the session has ended");
+	else
+		gpubpf_twin_make(all->s, &maker->set, req, image, twin);
+}
+
+/* Answer a request from the cache, or make its twin and put it there. */
+static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+{
+	struct gpubpf_image_copy copy;
+	struct gpubpf_twin *twin;
+	struct cached *claim;
+	uint8_t key[32];
+	char why[200];
+
+	req->twin = gpubpf_twin_new(req);
+	if (!req->twin)
+		return;
+	if (gpubpf_image_copy(req, &copy, why, sizeof(why)) < 0) {
+		gpubpf_twin_refuse(req->twin, "%s", why);
+		gpubpf_image_copy_finish(&copy);
+		return;
+	}
+	gpubpf_twin_key(all->s, req, &copy.image, key);
+	pthread_mutex_lock(&all->lock);
+	twin = cache_get(all, key, &claim);
+	pthread_mutex_unlock(&all->lock);
+	if (twin) {
+		gpubpf_twin_put(req->twin);
+		req->twin = twin;
+		req->cached = true;
+	} else {
+		make_one(all, maker, req, &copy.image, req->twin);
+	}
+	pthread_mutex_lock(&all->lock);
+	if (claim)
+		cache_put(all, claim, req->twin);
+	pthread_mutex_unlock(&all->lock);
+	gpubpf_image_copy_finish(&copy);
+}
+
+static void tell_loop(struct gpubpf_makers *all)
+{
+	uint64_t one = 1;
+
+	if (write(all->s->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is at its end: the loop is woken anyway */
+}
+
+static void *run_maker(void *arg)
+{
+	struct maker *maker = arg;
+	struct gpubpf_makers *all = maker->all;
+	struct gpubpf_twin_req *req;
+
+	pthread_mutex_lock(&all->lock);
+	while (!all->stop) {
+		req = all->queue;
+		if (!req) {
+			all->idle++;
+			pthread_cond_wait(&all->work, &all->lock);
+			all->idle--;
+			continue;
+		}
+		all->queue = req->next;
+		if (!all->queue)
+			all->tail = &all->queue;
+		pthread_mutex_unlock(&all->lock);
+		serve(all, maker, req);
+		pthread_mutex_lock(&all->lock);
+		req->next = all->done;
+		all->done = req;
+		tell_loop(all);
+	}
+	pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+/* Signals are the caller's: makers take none. */
+static void start_maker(struct gpubpf_makers *all)
+{
+	struct maker *maker = &all->maker[all->nthreads];
+	sigset_t every, before;
+
+	maker->all = all;
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &before);
+	if (!pthread_create(&maker->thread, NULL, run_maker, maker))
+		all->nthreads++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers)
+{
+	struct gpubpf_makers *all = calloc(1, sizeof(*all));
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (!all)
+		return gpubpf_session_fail(s, -ENOMEM, "out of memory");
+	all->s = s;
+	all->tail = &all->queue;
+	all->max_threads = cpus < 1 ? 1 : cpus > MAX_THREADS ? MAX_THREADS : cpus;
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->work, NULL);
+	pthread_cond_init(&all->made, NULL);
+	*makers = all;
+	return 0;
+}
+
+void gpubpf_makers_submit(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
+{
+	pthread_mutex_lock(&all->lock);
+	req->next = NULL;
+	*all->tail = req;
+	all->tail = &req->next;
+	if (!all->idle && all->nthreads < all->max_threads)
+		start_maker(all);
+	pthread_cond_signal(&all->work);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static void cancel_worker(struct gpubpf_worker **at)
+{
+	struct gpubpf_worker *worker = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+
+	if (worker)
+		gpubpf_worker_cancel(worker);
+}
+
+static void free_requests(struct gpubpf_twin_req *req)
+{
+	while (req) {
+		struct gpubpf_twin_req *next = req->next;
+
+		gpubpf_twin_req_free(req);
+		req = next;
+	}
+}
+
+static void free_cache(struct cached *c)
+{
+	while (c) {
+		struct cached *next = c->next;
+
+		gpubpf_twin_put(c->twin);
+		free(c);
+		c = next;
+	}
+}
+
+/* A maker stores a new worker and then reads `stop`; here `stop` is stored and then workers are read: a
+ * worker that is missed here is not given a job there. Jobs of cancelled workers end by -ECANCELED. */
+void gpubpf_makers_destroy(struct gpubpf_makers *all)
+{
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	__atomic_store_n(&all->stop, true, __ATOMIC_SEQ_CST);
+	pthread_cond_broadcast(&all->work);
+	pthread_cond_broadcast(&all->made);
+	pthread_mutex_unlock(&all->lock);
+	for (uint32_t i = 0; i < all->nthreads; i++) {
+		cancel_worker(&all->maker[i].set.compile);
+		cancel_worker(&all->maker[i].set.clread);
+		cancel_worker(&all->maker[i].set.build);
+	}
+	for (uint32_t i = 0; i < all->nthreads; i++) {
+		pthread_join(all->maker[i].thread, NULL);
+		gpubpf_worker_destroy(all->maker[i].set.compile);
+		gpubpf_worker_destroy(all->maker[i].set.clread);
+		gpubpf_worker_destroy(all->maker[i].set.build);
+	}
+	free_requests(all->queue);
+	free_requests(all->done);
+	free_cache(all->cache);
+	pthread_mutex_destroy(&all->lock);
+	pthread_cond_destroy(&all->work);
+	pthread_cond_destroy(&all->made);
+	free(all);
+}
+
+/* -- in the loop -- */
+
+static void put_twin(struct gpubpf_writer *w, const struct gpubpf_twin *twin)
+{
+	gpubpf_put_u32(w, twin->kind);
+	gpubpf_put_str(w, twin->options);
+	gpubpf_put_u32(w, twin->reason[0] ? 0 : twin->nkernels);
+	for (uint32_t i = 0; i < twin->nkernels && !twin->reason[0]; i++) {
+		const struct gpubpf_twin_kernel *k = &twin->kernels[i];
+
+		gpubpf_put_str(w, k->name);
+		gpubpf_put_u64(w, k->id);
+		gpubpf_put_str(w, k->twin);
+		gpubpf_put_u32(w, k->flags);
+		gpubpf_put_u32(w, k->nparams);
+		gpubpf_put_str(w, k->reason);
+	}
+	gpubpf_put_str(w, twin->reason);
+	gpubpf_put_u64(w, twin->lower_ns + twin->build_ns);
+}
+
+static void put_refusal(struct gpubpf_writer *w, const char *reason)
+{
+	gpubpf_writer_finish(w);
+	*w = (struct gpubpf_writer){0};
+	gpubpf_put_u32(w, GPUBPF_IMAGE_NONE);
+	gpubpf_put_str(w, "");
+	gpubpf_put_u32(w, 0);
+	gpubpf_put_str(w, reason);
+	gpubpf_put_u64(w, 0);
+}
+
+/* The descriptor lives as long as this takes: those of all twins that were made would be too many. */
+static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
+{
+	const struct gpubpf_twin *twin = req->twin;
+	struct gpubpf_peer *peer = gpubpf_peer_find(s, req->peer);
+	bool given = twin && twin->image;
+	struct gpubpf_writer w = {0};
+	int fd = -1;
+
+	if (!peer)
+		return;
+	peer->nrequests--;
+	if (given)
+		fd = gpubpf_memfd_image("gpubpf-twin", twin->image, twin->size);
+	if (twin)
+		put_twin(&w, twin);
+	if (!twin || (given && fd < 0))
+		put_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
+			    "out of memory");
+	else if (w.size > GPUBPF_MSG_MAX)
+		put_refusal(&w, "the program asks for too many kernels at once");
+	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, &fd, fd >= 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void take_verdict(struct gpubpf_session *s, const struct gpubpf_twin_kernel *k, const char *reason)
+{
+	struct gpubpf_verdict *grown;
+
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		if (!strcmp(s->verdicts[i].name, k->name))
+			return;
+	if (s->nverdicts == GPUBPF_MAX_KERNEL_IDS)
+		return;
+	grown = realloc(s->verdicts, (s->nverdicts + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	s->verdicts = grown;
+	grown += s->nverdicts++;
+	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
+	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
+	grown->entry_only = k->entry_only;
+	grown->functions = NULL;
+	if (!k->functions || s->function_bytes > GPUBPF_FUNCTION_BYTES)
+		return;
+	grown->functions = strdup(k->functions);
+	s->function_bytes += strlen(k->functions);
+}
+
+/* Nothing to put into any of its kernels, and nothing in the way of it. */
+static bool had_nothing(const struct gpubpf_twin *twin)
+{
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (twin->kernels[i].reason[0])
+			return false;
+	return !twin->reason[0];
+}
+
+static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
+{
+	const struct gpubpf_twin *twin = req->twin;
+
+	if (!twin)
+		return;
+	if (!twin->image)
+		s->cost.refused += !had_nothing(twin);
+	else if (req->cached)
+		s->cost.cached++;
+	else
+		s->cost.twins++;
+	if (!req->cached) {
+		s->cost.lower_ns += twin->lower_ns;
+		s->cost.build_ns += twin->build_ns;
+	}
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (s->opts.inspect || twin->kernels[i].functions)
+			take_verdict(s, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);
+}
+
+int gpubpf_makers_collect(struct gpubpf_session *s)
+{
+	struct gpubpf_twin_req *done, *next;
+	int n = 0;
+
+	pthread_mutex_lock(&s->makers->lock);
+	done = s->makers->done;
+	s->makers->done = NULL;
+	pthread_mutex_unlock(&s->makers->lock);
+	for (; done; done = next, n++) {
+		next = done->next;
+		s->pending--;
+		account(s, done);
+		answer(s, done);
+		gpubpf_twin_req_free(done);
+	}
+	return n;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twins: requests, what became of them, and the makers: threads that have them made by workers, so that
+ * the event loop never waits for a compiler. A request travels loop -> maker -> loop; whoever has it
+ * owns it. Makers read of the session only what does not change while it runs: unit, layouts, options.
+ */
+#ifndef GPUBPF_CORE_SESSION_MAKERS_H
+#define GPUBPF_CORE_SESSION_MAKERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/wire/caps.h"
+#include "core/target.h"
+
+struct gpubpf_makers;
+struct gpubpf_session;
+struct gpubpf_worker;
+
+/* an answer, shared by all requests that ask for the same */
+struct gpubpf_twin {
+	uint32_t refs;
+	enum gpubpf_image_kind kind;
+	void *image;               /* NULL: refused */
+	size_t size;
+	char options[256];
+	char reason[240];          /* all refused: why */
+	bool passing;              /* for what may be otherwise the next time: not to be kept */
+	struct gpubpf_twin_kernel {
+		char name[256];
+		uint32_t id;
+		char twin[280];    /* "" refused */
+		uint32_t flags;    /* enum gpubpf_twin_flags */
+		uint32_t nparams;
+		char reason[240];
+		bool entry_only;   /* inspect: reason is of its exit alone */
+		char *functions;   /* that it calls: calls.h; NULL: not known */
+		bool recurses;     /* one of them calls itself */
+	} *kernels;
+	uint32_t nkernels;
+	uint64_t lower_ns, build_ns;
+};
+
+struct gpubpf_twin_req {
+	struct gpubpf_twin_req *next;
+	uint64_t peer;
+	uint32_t seq;
+	struct gpubpf_device_caps caps;
+	uint32_t arena;            /* index in the session: its layout */
+	enum gpubpf_image_kind kind;
+	char *options;
+	char cwd[256];             /* as struct gpubpf_image says */
+	uint64_t built_ns;
+	int image_fd, headers_fd;
+	struct gpubpf_twin_header {
+		char name[256];
+		uint64_t offset, size;
+	} *headers;
+	uint32_t nheaders;
+	struct gpubpf_wanted {
+		char name[256];    /* short, */
+		char *whole;       /* and not */
+		uint32_t id;       /* UINT32_MAX: too many kernels */
+	} *kernels;
+	uint32_t nkernels;
+	struct gpubpf_twin *twin;  /* filled by the maker */
+	bool cached;
+};
+
+/* the workers that one maker thread uses */
+struct gpubpf_worker_set {
+	struct gpubpf_worker *compile, *clread, *build;
+};
+
+/* request.c */
+struct gpubpf_twin_req *gpubpf_twin_req_new(void);
+void gpubpf_twin_req_free(struct gpubpf_twin_req *req);
+struct gpubpf_twin *gpubpf_twin_new(const struct gpubpf_twin_req *req);
+void gpubpf_twin_put(struct gpubpf_twin *twin);
+void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The image as the application handed it over, copied out of the request's descriptors so that nobody
+ * can change it meanwhile. 0 or -errno with the reason in `why`. */
+struct gpubpf_image_copy {
+	struct gpubpf_image image;
+	void *data, *header_data;
+	struct gpubpf_header *headers;
+};
+int gpubpf_image_copy(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why,
+		      size_t why_size);
+void gpubpf_image_copy_finish(struct gpubpf_image_copy *copy);
+/* SHA-256 of all that the twin depends on. */
+void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req,
+		     const struct gpubpf_image *image, uint8_t key[32]);
+
+/* twin.c: make it. Always fills twin: an image, or reasons. */
+void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
+		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
+		      struct gpubpf_twin *twin);
+
+/* make.c */
+int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers);
+/* Cancels what is being made. makers may be NULL. */
+void gpubpf_makers_destroy(struct gpubpf_makers *makers);
+void gpubpf_makers_submit(struct gpubpf_makers *makers, struct gpubpf_twin_req *req);
+/* In the loop: answer what is done. Requests answered. */
+int gpubpf_makers_collect(struct gpubpf_session *s);
+
+#endif

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a twin is made (core/worker/job.h): read the image, choose the programs of each wanted kernel, put
+ * them in, let the vendor build it. Runs in a maker's thread. Whatever fails is a reason, for one
+ * kernel or for all; the program runs its own kernels then.
+ */
+#include "makers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "core/worker/job.h"
+#include "core/wire/match.h"
+#include "session.h"
+
+#define MAX_SITES (2 + GPUBPF_MAX_CALLS) /* of a kernel */
+
+struct making {
+	const struct gpubpf_session *s;
+	struct gpubpf_worker_set *set;
+	const struct gpubpf_twin_req *req;
+	const struct gpubpf_image *image;
+	struct gpubpf_twin *twin;
+	struct gpubpf_diag diag;
+	uint64_t start_ns;
+
+	struct gpubpf_worker *reader;        /* which worker inspects and injects, */
+	const char *target;                  /* by which target, */
+	bool separate;                       /* whether the probes are a piece of their own, */
+	bool loads;                          /* and the agent loads what the target makes: nothing to build */
+	struct gpubpf_kernel_info *infos;
+	uint32_t ninfos;
+	struct gpubpf_site_desc *sites;      /* at most MAX_SITES a kernel */
+	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
+	uint32_t *progs;                     /* what sites point into */
+	uint32_t nsites, nprogs;
+	struct gpubpf_twin_image pieces, built;
+};
+
+/* -- how the image is taken -- */
+
+static int route(struct making *m)
+{
+	switch (m->req->kind) {
+	case GPUBPF_IMAGE_OPENCL_C:
+	case GPUBPF_IMAGE_OPENCL_PARTS:
+		m->reader = m->set->clread;
+		m->target = "wrap";
+		m->separate = true;
+		return 0;
+	case GPUBPF_IMAGE_SPIRV:
+		m->reader = m->set->compile;
+		m->target = "spirv";
+		return 0;
+	case GPUBPF_IMAGE_PTX:
+	case GPUBPF_IMAGE_CUBIN:
+	case GPUBPF_IMAGE_FATBIN:
+		m->reader = m->set->compile;
+		m->target = "ptx";
+		m->loads = true;
+		return 0;
+	case GPUBPF_IMAGE_AMDGPU:
+	case GPUBPF_IMAGE_OFFLOAD_BUNDLE:
+		m->reader = m->set->compile;
+		m->target = "amdgpu";
+		m->loads = true;
+		return 0;
+	case GPUBPF_IMAGE_OPENCL_BINARY:
+		gpubpf_twin_refuse(m->twin, "the program was loaded as a vendor binary whose source was not seen; "
+				   "empty the program's cache of kernels to let it compile again");
+		return -ENOTSUP;
+	default:
+		gpubpf_twin_refuse(m->twin, "images of this kind (%u) are not supported yet", m->req->kind);
+		return -ENOTSUP;
+	}
+}
+
+static int inspect(struct making *m)
+{
+	return gpubpf_worker_inspect(m->reader, m->target, m->image, &m->req->caps, &m->infos, &m->ninfos,
+				     &m->diag);
+}
+
+static const struct gpubpf_kernel_info *find_info(const struct making *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->ninfos; i++)
+		if (!(m->infos[i].flags & GPUBPF_KINFO_FUNCTION) && !strcmp(m->infos[i].name, name))
+			return &m->infos[i];
+	return NULL;
+}
+
+/* -- which programs run where -- */
+
+__attribute__((format(printf, 2, 3)))
+static void refuse_kernel(struct gpubpf_twin_kernel *k, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (k->reason[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(k->reason, sizeof(k->reason), fmt, ap);
+	va_end(ap);
+	k->twin[0] = 0;
+}
+
+/* Does the device have what the program needs, on this kernel? */
+static bool program_fits(const struct making *m, const struct gpubpf_prog *prog,
+			 const struct gpubpf_kernel_info *info, struct gpubpf_twin_kernel *k)
+{
+	const struct gpubpf_device_caps *caps = &m->req->caps;
+
+	if (prog->facts->clock && caps->clock == GPUBPF_CLOCK_NONE) {
+		refuse_kernel(k, "program %s reads a clock and %s has none", prog->name, caps->name);
+		return false;
+	}
+	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT &&
+	    (!(caps->bits & GPUBPF_CAP_EXIT_THREAD) || (info->flags & GPUBPF_KINFO_BARRIER))) {
+		refuse_kernel(k, "program %s ends threads (helper 507), which could miss a barrier here",
+			      prog->name);
+		return false;
+	}
+	return true;
+}
+
+/* Several --attach of a program make several of it: where more than one names the kernel, one is enough. */
+static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc,
+			 const struct gpubpf_prog *prog)
+{
+	for (uint32_t i = 0; i < desc->nprogs; i++) {
+		const struct gpubpf_prog *other = &unit->progs[desc->progs[i]];
+
+		if (other->object == prog->object && !strcmp(other->name, prog->name) &&
+		    !strcmp(other->section, prog->section))
+			return true;
+	}
+	return false;
+}
+
+/* Every program that names the kernel, or the function that it calls, at this site must fit: a kernel with some of
+ * its probes only would count wrong. */
+static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
+		     enum gpubpf_site site, const struct gpubpf_kernel_info *function)
+{
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
+	const struct gpubpf_unit *unit = &m->s->loaded->unit;
+	const struct gpubpf_kernel_info *where = function ? function : info;
+
+	*desc = (struct gpubpf_site_desc){
+		.site = site, .kernel_id = k->id, .params = where->params, .nparams = where->nparams,
+		.progs = m->progs + m->nprogs,
+		.may_end_thread = site == GPUBPF_SITE_EXIT || ((m->req->caps.bits & GPUBPF_CAP_EXIT_THREAD) &&
+							      !(info->flags & GPUBPF_KINFO_BARRIER)),
+	};
+	memcpy(desc->kernel, k->name, sizeof(desc->kernel));
+	if (function)
+		memcpy(desc->function, function->name, sizeof(desc->function));
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		if (unit->progs[i].site != site ||
+		    !gpubpf_pattern_matches(unit->progs[i].pattern,
+					    function ? function->name : m->req->kernels[kernel].whole) ||
+		    runs_already(unit, desc, &unit->progs[i]))
+			continue;
+		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
+			refuse_kernel(k, "%s", info->reason);
+		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, k))
+			return false;
+		m->progs[m->nprogs + desc->nprogs++] = i;
+	}
+	if (desc->nprogs) {
+		m->nprogs += desc->nprogs;
+		m->site_kernel[m->nsites++] = kernel;
+	}
+	return true;
+}
+
+/* The functions that the kernel calls and programs name. */
+static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
+{
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	const struct gpubpf_unit *unit = &m->s->loaded->unit;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->ninfos; i++) {
+		if (!calls[i] || !m->infos[i].name[0] || !gpubpf_calls_named(unit, m->infos[i].name))
+			continue;
+		if (m->infos[i].reason[0])
+			refuse_kernel(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
+		else if (k->recurses)
+			refuse_kernel(k,
+				      "it calls a function that calls itself: probes of functions would take stack at "
+				      "each depth, which the program has not allowed for");
+		else if (++n > GPUBPF_MAX_CALLS)
+			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer",
+				      GPUBPF_MAX_CALLS);
+		if (k->reason[0] || !add_site(m, kernel, info, GPUBPF_SITE_CALL, &m->infos[i]))
+			return false;
+	}
+	return true;
+}
+
+/* A gpu/call/ program may mean any kernel of an image: only its code tells. */
+static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
+{
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	const struct gpubpf_prog *prog = gpubpf_calls_program(&m->s->loaded->unit);
+	bool *calls, fits;
+
+	if (!(m->req->caps.bits & GPUBPF_CAP_CALLS)) {
+		if (prog)
+			refuse_kernel(k,
+				      "program %s is for device functions (gpu/call), in which %s can have no probes",
+				      prog->name, m->req->caps.name);
+		return !prog;
+	}
+	calls = gpubpf_calls_find(m->infos, m->ninfos, info);
+	k->recurses = calls && gpubpf_calls_recurse(m->infos, m->ninfos, calls);
+	if (calls)
+		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->s->loaded->unit);
+	fits = calls && k->functions && (m->s->opts.inspect || add_calls(m, kernel, info, calls));
+	if (!calls || !k->functions)
+		refuse_kernel(k, "out of memory");
+	free(calls);
+	return fits;
+}
+
+static void choose_kernel(struct making *m, uint32_t kernel)
+{
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	const struct gpubpf_kernel_info *info = find_info(m, k->name);
+	uint32_t nsites = m->nsites, nprogs = m->nprogs;
+	bool fits;
+
+	if (!info)
+		refuse_kernel(k, "the program's image does not define it");
+	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
+		refuse_kernel(k, "%s", info->reason);
+	else if (k->id == UINT32_MAX)
+		refuse_kernel(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
+	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
+	if (k->reason[0])
+		return;
+	k->nparams = info->nparams;
+	fits = add_functions(m, kernel, info);
+	if (m->s->opts.inspect)
+		return;
+	if (!fits || !add_site(m, kernel, info, GPUBPF_SITE_ENTRY, NULL) ||
+	    !add_site(m, kernel, info, GPUBPF_SITE_EXIT, NULL)) {
+		m->nsites = nsites;
+		m->nprogs = nprogs;
+	} else if (m->nsites == nsites && !gpubpf_calls_program(&m->s->loaded->unit)) {
+		refuse_kernel(k, "no program names it");
+	}
+}
+
+static int choose(struct making *m)
+{
+	size_t n = m->twin->nkernels, most = gpubpf_calls_program(&m->s->loaded->unit) ? MAX_SITES : 2;
+
+	m->sites = calloc(most * n, sizeof(*m->sites));
+	m->site_kernel = calloc(most * n, sizeof(*m->site_kernel));
+	m->progs = calloc(most * n * m->s->loaded->unit.nprogs + 1, sizeof(*m->progs));
+	if (!m->sites || !m->site_kernel || !m->progs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		choose_kernel(m, i);
+	return 0;
+}
+
+/* -- putting them in -- */
+
+static struct gpubpf_lower_job lower_job(const struct making *m)
+{
+	const struct gpubpf_layout *layout = &m->s->arenas[m->req->arena].layout;
+	struct gpubpf_lower_job job = {
+		.unit = &m->s->loaded->unit, .layouts = layout->maps, .layout_hash = layout->hash,
+		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
+	};
+
+	if (layout->print_ring)
+		job.print_layout = layout->maps[layout->nmaps];
+	return job;
+}
+
+static const struct gpubpf_target_opts lower_opts = { .opt_level = 2 };
+
+/* The probes as a piece of their own, behind the others. */
+static int emit_probes(struct making *m, bool spirv)
+{
+	struct gpubpf_twin_piece *piece = &m->pieces.piece[m->pieces.npieces];
+	struct gpubpf_lower_job job = lower_job(m);
+	int err = gpubpf_worker_emit(m->set->compile, spirv ? "spirv" : "clc", &job, &lower_opts, &piece->blob,
+				     &m->diag);
+
+	if (err < 0)
+		return err;
+	piece->kind = spirv ? GPUBPF_IMAGE_SPIRV : GPUBPF_IMAGE_OPENCL_C;
+	m->pieces.npieces++;
+	return 0;
+}
+
+static int inject(struct making *m)
+{
+	struct gpubpf_lower_job job = lower_job(m);
+	int err = gpubpf_worker_inject(m->reader, m->target, m->image, &job, &lower_opts, &m->pieces, &m->diag);
+
+	if (err < 0 || !m->separate || !m->pieces.npieces)
+		return err;
+	return emit_probes(m, m->req->caps.bits & GPUBPF_CAP_TAKES_SPIRV);
+}
+
+/* The same twin with its probes as OpenCL C: what a vendor's linker does not take as SPIR-V (Intel's 2026.2
+ * calls some of its own output invalid) it may take so. */
+static int emit_probes_again(struct making *m)
+{
+	struct gpubpf_twin_piece *last = &m->pieces.piece[m->pieces.npieces - 1];
+
+	if (!m->separate || last->kind != GPUBPF_IMAGE_SPIRV || !(m->req->caps.bits & GPUBPF_CAP_TAKES_OPENCL_C))
+		return -ENOTSUP;
+	free(last->blob.data);
+	*last = (struct gpubpf_twin_piece){ 0 };
+	m->pieces.npieces--;
+	return emit_probes(m, false);
+}
+
+static void take_refusals(struct making *m, const struct gpubpf_twin_image *from)
+{
+	for (uint32_t i = 0; i < from->nrefused; i++)
+		if (from->refused[i].site < m->nsites)
+			refuse_kernel(&m->twin->kernels[m->site_kernel[from->refused[i].site]], "%s",
+				      from->refused[i].reason);
+}
+
+/* The line of a compiler's log that tells most: the first error, else the last line. */
+static void telling_line(const char *log, char *buf, size_t size)
+{
+	const char *line = strstr(log, "error:"), *end = log + strlen(log);
+	size_t n;
+
+	while (end > log && strchr(" \t\r\n", end[-1]))
+		end--;
+	if (!line)
+		for (line = end; line > log && line[-1] != '\n';)
+			line--;
+	n = strcspn(line, "\r\n");
+	snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), line);
+}
+
+static int build(struct making *m)
+{
+	char log[4096] = "", line[160];
+	int err;
+
+	if (m->loads) {
+		m->built = m->pieces;
+		m->pieces = (struct gpubpf_twin_image){ 0 };
+		return 0;
+	}
+	err = gpubpf_worker_build(m->set->build, &m->req->caps, &m->pieces, &m->built, log, sizeof(log), &m->diag);
+	if (err < 0 && err != -ECANCELED && err != -ETIMEDOUT && !emit_probes_again(m)) {
+		gpubpf_diag_init(&m->diag);
+		log[0] = 0;
+		err = gpubpf_worker_build(m->set->build, &m->req->caps, &m->pieces, &m->built, log, sizeof(log),
+					  &m->diag);
+	}
+	if (err >= 0)
+		return 0;
+	telling_line(log, line, sizeof(line));
+	if (line[0])
+		gpubpf_twin_refuse(m->twin, "the vendor's compiler refused the twin: %s", line);
+	return err;
+}
+
+/* Was there anything to put in? */
+static bool has_site(const struct making *m, uint32_t kernel)
+{
+	for (uint32_t i = 0; i < m->nsites; i++)
+		if (m->site_kernel[i] == kernel)
+			return true;
+	return false;
+}
+
+static int publish(struct making *m)
+{
+	struct gpubpf_twin *t = m->twin;
+	struct gpubpf_twin_piece *piece = &m->built.piece[0];
+
+	for (uint32_t i = 0; i < m->built.ntwins; i++) {
+		uint32_t site = m->built.twins[i];
+		struct gpubpf_twin_kernel *k = site < m->nsites ? &t->kernels[m->site_kernel[site]] : NULL;
+
+		if (!k || k->reason[0])
+			continue;
+		snprintf(k->twin, sizeof(k->twin), "gpubpf_twin_%s", k->name);
+		k->flags = GPUBPF_TWIN_ARG_PID | (m->loads ? 0 : GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH) |
+			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0);
+	}
+	for (uint32_t i = 0; i < t->nkernels; i++)
+		if (!t->kernels[i].twin[0] && has_site(m, i))
+			refuse_kernel(&t->kernels[i], "the twin was not built");
+	if (!m->built.npieces)
+		return 0;
+	t->kind = piece->kind;
+	snprintf(t->options, sizeof(t->options), "%s", piece->options ? piece->options : "");
+	t->image = piece->blob.data;
+	t->size = piece->blob.size;
+	*piece = (struct gpubpf_twin_piece){ 0 };
+	return 0;
+}
+
+/* -- the whole -- */
+
+/* The application waits as long as --wait says and runs its own kernels then; the twin that comes later is
+ * for the launches after that. */
+static bool late(struct making *m)
+{
+	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
+
+	if (spent_ms <= gpubpf_session_build_ms(m->s))
+		return false;
+	gpubpf_twin_refuse(m->twin, "its twin was not made within %u s", gpubpf_session_build_ms(m->s) / 1000);
+	return true;
+}
+
+static int make_steps(struct making *m)
+{
+	int err = route(m);
+
+	if (!err)
+		err = inspect(m);
+	if (!err)
+		err = choose(m);
+	if (!err && m->nsites && !late(m))
+		err = inject(m);
+	if (!err)
+		take_refusals(m, &m->pieces);
+	m->twin->lower_ns = gpubpf_now_ns() - m->start_ns;
+	if (err < 0 || !m->pieces.ntwins || late(m))
+		return err;
+	err = build(m);
+	m->twin->build_ns = gpubpf_now_ns() - m->start_ns - m->twin->lower_ns;
+	if (err < 0)
+		return err;
+	take_refusals(m, &m->built);
+	return publish(m);
+}
+
+static void explain(struct making *m, int err)
+{
+	m->twin->passing = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
+	const char *remedy = m->diag.remedy; /* shown where it says more than that of all such errors */
+
+	if (m->diag.code == GPUBPF_OK || !strcmp(remedy, gpubpf_error_remedy(m->diag.code)))
+		remedy = "";
+	switch (err) {
+	case -ETIMEDOUT:
+		gpubpf_twin_refuse(m->twin, "its twin was not made within %u s",
+				   gpubpf_session_build_ms(m->s) / 1000);
+		break;
+	case -ECANCELED:
+		gpubpf_twin_refuse(m->twin, "the session has ended");
+		break;
+	case -EPIPE:
+		gpubpf_twin_refuse(m->twin, "the compile worker died: %s", m->diag.what);
+		break;
+	default:
+		gpubpf_twin_refuse(m->twin, "%s%s%s%s%s", m->diag.where, m->diag.where[0] ? ": " : "",
+				   m->diag.what[0] ? m->diag.what : strerror(-err), remedy[0] ? "; " : "", remedy);
+	}
+}
+
+void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
+		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
+		      struct gpubpf_twin *twin)
+{
+	struct making m = {
+		.s = s, .set = set, .req = req, .image = image, .twin = twin, .start_ns = gpubpf_now_ns(),
+	};
+	int err;
+
+	gpubpf_diag_init(&m.diag);
+	err = make_steps(&m);
+	if (err < 0)
+		explain(&m, err);
+	gpubpf_twin_image_finish(&m.pieces);
+	gpubpf_twin_image_finish(&m.built);
+	free(m.infos);
+	free(m.sites);
+	free(m.site_kernel);
+	free(m.progs);
+}

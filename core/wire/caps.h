@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device has and lacks: data, filled once when it opens, sent over the session, read by layout,
+ * lowering and the launch path. Shared code asks these and never which vendor it is. Plain data of
+ * fixed layout: it travels in messages.
+ */
+#ifndef GPUBPF_CORE_WIRE_CAPS_H
+#define GPUBPF_CORE_WIRE_CAPS_H
+
+#include <stdint.h>
+
+enum gpubpf_image_kind {
+	GPUBPF_IMAGE_NONE,
+	GPUBPF_IMAGE_OPENCL_C,     /* source text */
+	GPUBPF_IMAGE_SPIRV,        /* IL */
+	GPUBPF_IMAGE_OPENCL_BINARY, /* what clGetProgramInfo(CL_PROGRAM_BINARIES) gave */
+	GPUBPF_IMAGE_OPENCL_PARTS, /* several of these, compiled one by one and linked: backends/spirv/wire/parts.h */
+	GPUBPF_IMAGE_PTX,          /* text */
+	GPUBPF_IMAGE_CUBIN,        /* ELF machine code */
+	GPUBPF_IMAGE_FATBIN,
+	GPUBPF_IMAGE_AMDGPU,       /* ELF code object */
+	GPUBPF_IMAGE_OFFLOAD_BUNDLE, /* __CLANG_OFFLOAD_BUNDLE__, or CCOB: the same compressed */
+	GPUBPF_IMAGE_LLVM_IR,
+};
+
+enum gpubpf_clock {
+	GPUBPF_CLOCK_NONE,
+	GPUBPF_CLOCK_TSC,          /* x86 time-stamp counter by inline assembly (PoCL) */
+	GPUBPF_CLOCK_KHR,          /* cl_khr_kernel_clock */
+	GPUBPF_CLOCK_GLOBALTIMER,  /* NVIDIA %globaltimer, ns */
+	GPUBPF_CLOCK_REALTIME,     /* AMD s_memrealtime or s_sendmsg_rtn */
+};
+
+enum gpubpf_cap_bits {
+	GPUBPF_CAP_TAKES_SPIRV = 1 << 0,    /* clCreateProgramWithIL */
+	GPUBPF_CAP_TAKES_OPENCL_C = 1 << 1,
+	GPUBPF_CAP_SHARED_ARENA = 1 << 2,   /* the arena is host memory that the tool sees live */
+	GPUBPF_CAP_ATOMIC64 = 1 << 3,
+	GPUBPF_CAP_SUBGROUPS = 1 << 4,      /* lane and warp ids are real */
+	GPUBPF_CAP_LINK = 1 << 6,           /* clCompileProgram and clLinkProgram work */
+	GPUBPF_CAP_NVPTX_ASM = 1 << 7,      /* OpenCL C takes inline PTX */
+	GPUBPF_CAP_EXIT_THREAD = 1 << 8,    /* helper 507 at entry is possible where no barrier follows */
+	GPUBPF_CAP_OFFSET = 1 << 9,         /* launches may have a global offset */
+	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: its loads and stores keep their order without fences */
+	GPUBPF_CAP_CALLS = 1 << 11,         /* functions that kernels call can have probes */
+	GPUBPF_CAP_TAKES_PTX = 1 << 12,
+	GPUBPF_CAP_TAKES_AMDGPU = 1 << 13,  /* code objects */
+	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings by itself, beside kernels */
+};
+
+struct gpubpf_device_caps {
+	char backend[16];          /* "opencl" */
+	char name[96];             /* as the runtime says */
+	char driver[96];           /* "vendor, driver version"; OpenCL: CL_DEVICE_VENDOR, CL_DRIVER_VERSION */
+	char arch[32];             /* "sm_90", "gfx90a", "" */
+	uint64_t bits;             /* enum gpubpf_cap_bits */
+	uint32_t clock;            /* enum gpubpf_clock */
+	uint32_t compute_units;    /* SMs */
+	uint32_t warp_size;        /* lanes; 1 without sub-groups */
+	uint32_t spirv_version;    /* 0x00010400 = 1.4; 0 none */
+	uint32_t opencl_c_version; /* 120, 300 */
+	uint32_t address_bits;
+	uint32_t max_threads_per_block;
+	uint64_t memory;           /* bytes of device memory */
+	uint64_t max_alloc;        /* largest single allocation */
+	uint32_t ordinal;          /* helper 512 */
+	uint32_t pad;
+	char extensions[4096];     /* OpenCL: CL_DEVICE_EXTENSIONS, cut at a blank; HIP: "sramecc+:xnack-", the
+				    * features behind arch in the device's target ID; "" unknown */
+};
+
+#endif

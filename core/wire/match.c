@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "match.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "name.h"
+
+/* <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then as many characters. The last one of
+ * a nested name, or the only one, is what the programmer called the function. L: of internal linkage; behind N,
+ * r, V, K, R, O: how a member function takes its object. */
+static bool plain_name(const char *mangled, char *out, size_t size)
+{
+	const char *at = mangled + 2;
+	bool nested = *at == 'N';
+	size_t found = 0;
+
+	at += nested;
+	if (nested)
+		at += strspn(at, "rVKRO");
+	for (;;) {
+		char *name;
+		unsigned long n;
+
+		at += *at == 'L';
+		if (*at < '1' || *at > '9')
+			break;
+		n = strtoul(at, &name, 10);
+
+		if (n >= size || strnlen(name, n) < n)
+			return false;
+		memcpy(out, name, n);
+		out[n] = 0;
+		found = n;
+		at = name + n;
+		if (!nested)
+			break;
+	}
+	return found;
+}
+
+bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
+{
+	char shown[GPUBPF_NAME_SIZE], plain[256];
+	size_t len = strlen(kernel);
+
+	if (!fnmatch(pattern, kernel, 0))
+		return true;
+	if (len >= sizeof(shown)) {
+		gpubpf_name_short(kernel, len, shown);
+		if (!fnmatch(pattern, shown, 0))
+			return true;
+	}
+	return !strncmp(kernel, "_Z", 2) && plain_name(kernel, plain, sizeof(plain)) &&
+	       !fnmatch(pattern, plain, 0);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session protocol between agent and tool, over a Unix socket of type SOCK_SEQPACKET. One packet is
+ * one message: this header, `length` bytes of payload in the encoding of core/wire/wire.h, and up to
+ * GPUBPF_MSG_FDS descriptors. Images and arenas travel as sealed memfds, never in the payload. Both
+ * sides check everything: a packet that breaks a rule ends the session, never the process.
+ *
+ * The socket is $GPUBPF_SESSION, in a folder of mode 0700 under the user's runtime folder; the tool
+ * takes peers of its own user only (SO_PEERCRED). Requests are answered in any order by `seq`.
+ * Versions: the minor may differ (unknown message types are ignored, unknown trailing payload too), the
+ * major may not.
+ */
+#ifndef GPUBPF_CORE_WIRE_PROTOCOL_H
+#define GPUBPF_CORE_WIRE_PROTOCOL_H
+
+#include <stdint.h>
+
+#include "caps.h"
+
+#define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
+#define GPUBPF_MSG_MAJOR 1
+#define GPUBPF_MSG_MINOR 0
+#define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
+#define GPUBPF_MSG_FDS 4
+#define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
+#define GPUBPF_MAX_REQUESTS 64       /* for twins that an agent has open at a time */
+#define GPUBPF_IMAGE_MAX (256u << 20) /* bytes of an image that a tool takes */
+
+struct gpubpf_msg_hdr {
+	uint32_t magic;
+	uint8_t major, minor;
+	uint16_t type;         /* enum gpubpf_msg */
+	uint32_t length;       /* of the payload */
+	uint32_t seq;          /* of a request; an answer repeats it; 0: no answer expected */
+};
+
+enum gpubpf_msg {
+	/* agent -> tool: u32 pid, u32 tid, str exe, str backend, str version */
+	GPUBPF_MSG_HELLO = 1,
+	/* tool -> agent, answer; fd: the board. u32 process (index in the session), u32 wait_ms (0: do not
+	 * wait for twins), u64 sample (every n-th launch of a kernel; 1 all), u64 first (launches of a
+	 * kernel that are probed; 0 all), u32 n, n x { str pattern, u32 site }; u32 flags */
+	GPUBPF_MSG_WELCOME = 2,
+	/* agent -> tool: u32 device (agent's number), struct gpubpf_device_caps as bytes */
+	GPUBPF_MSG_DEVICE = 3,
+	/* tool -> agent, answer; fd: the arena. u32 device, u64 size, u64 layout_hash, str reason. Without
+	 * a descriptor the device cannot be probed, reason says why */
+	GPUBPF_MSG_ARENA = 4,
+	/* agent -> tool; fds: image, then headers' container if any. u32 device, u32 kind, str options,
+	 * u32 n headers x { str name, u64 offset, u64 size in fd 1 }, u32 n kernels x { str whole name } that
+	 * are matched and wanted, u32 flags, str folder that its relative paths began in, u64 when it was
+	 * built (as struct gpubpf_image says). Asks for a twin. Elsewhere names are short: core/wire/name.h */
+	GPUBPF_MSG_TWIN = 5,
+	/* tool -> agent, answer; fd: the vendor binary or image. u32 kind, str options, u32 n x
+	 * { str kernel, u64 kernel id, str twin (name in the image; "" if refused), u32 flags (enum
+	 * gpubpf_twin_flags), u32 nparams, str reason }, str reason (n 0: all refused), u64 compile_ns */
+	GPUBPF_MSG_TWIN_DONE = 6,
+	/* agent -> tool: str text. One line for the user. */
+	GPUBPF_MSG_NOTE = 7,
+	/* agent -> tool: u32 device. Mirror is up to date (non-shared arenas), at exit or on request. */
+	GPUBPF_MSG_PULLED = 8,
+	/* tool -> agent: u32 device. Bring the mirror up to date; answered by PULLED. */
+	GPUBPF_MSG_PULL = 9,
+	/* tool -> agent: u32 on. Stop or go on choosing twins. */
+	GPUBPF_MSG_ENABLE = 10,
+	/* another tool -> tool, instead of HELLO: u32 enum gpubpf_query, u32 flags (enum
+	 * gpubpf_query_flags), str map name or "". Asks a running session for its maps or report. */
+	GPUBPF_MSG_QUERY = 11,
+	/* tool -> other tool, answer; fd: the text. s32 0 or -errno, str reason */
+	GPUBPF_MSG_ANSWER = 12,
+	/* agent -> tool: u32 device, u32 enum gpubpf_keep; fd with KEEP: memory of the device's maps, which
+	 * outlives the process. When a process ends without DONE, the tool copies from there itself. */
+	GPUBPF_MSG_KEEP = 13,
+};
+
+enum gpubpf_keep {
+	GPUBPF_KEEP = 1,
+	GPUBPF_KEEP_DONE = 2,        /* the mirror is up to date for good */
+	GPUBPF_KEEP_BROKEN = 3,      /* the process cannot copy any more: the device has failed it */
+};
+
+enum gpubpf_query {
+	GPUBPF_QUERY_REPORT = 1,
+	GPUBPF_QUERY_MAPS = 2,       /* what maps there are */
+	GPUBPF_QUERY_DUMP = 3,       /* entries of the map, or of all */
+};
+enum gpubpf_query_flags {
+	GPUBPF_QUERY_JSON = 1 << 0,
+};
+
+enum gpubpf_twin_flags {
+	GPUBPF_TWIN_ARG_ARENA = 1 << 0,  /* extra arguments after the kernel's own, in this order */
+	GPUBPF_TWIN_ARG_LAUNCH = 1 << 1,
+	GPUBPF_TWIN_ARG_PID = 1 << 2,
+	/* the kernel recurses: the runtime does not know its stack, and the twin must have no larger frame */
+	GPUBPF_TWIN_RECURSES = 1 << 3,
+};
+
+/*
+ * The board: a memfd of the tool that every agent maps, so that what was counted survives a kill.
+ * Written with atomics; the tool treats every byte as a claim of an untrusted process.
+ */
+#define GPUBPF_BOARD_MAGIC 0x6472616f62667062ull
+#define GPUBPF_BOARD_KERNELS 4096
+
+enum gpubpf_kernel_state {
+	GPUBPF_KERNEL_SEEN,      /* launched, matches no pattern */
+	GPUBPF_KERNEL_WAITING,   /* twin asked for */
+	GPUBPF_KERNEL_PROBED,
+	GPUBPF_KERNEL_REFUSED,   /* reason says why */
+};
+
+struct gpubpf_board_kernel {     /* 768 bytes */
+	uint32_t used;           /* 0 free, 1 being filled, 2 valid */
+	uint32_t state;          /* enum gpubpf_kernel_state */
+	uint32_t process, device;
+	char name[256];
+	char reason[240];
+	uint64_t launches;       /* all */
+	uint64_t probed;         /* of these, by the twin */
+	uint64_t missed;         /* matched, wanted, but the twin was not ready or did not fit */
+	uint64_t grid[3], block[3]; /* of the last launch: threads in all, threads a block */
+	uint64_t wait_ns;        /* time that the application waited for the twin */
+	uint64_t hook_ns;        /* time spent in the launch hook, waiting excluded, */
+	uint32_t hook_samples;   /* by so many launches: each that was timed stands for those around it */
+	uint32_t dim;
+	uint32_t regs_before, regs_after;
+	uint64_t load_ns;        /* time that the runtime took to load its twin */
+	uint64_t copied;         /* launches probed before its device's maps were last copied back */
+	uint64_t pad[8];
+};
+
+struct gpubpf_board {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t nkernels;       /* entries handed out; may exceed the table when it overflowed */
+	uint64_t enabled;        /* twins may be chosen */
+	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory, by all processes */
+	uint64_t pad[11];
+	struct gpubpf_board_kernel kernel[GPUBPF_BOARD_KERNELS];
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machine code that was made in the program, by a linker or a compiler of NVIDIA's. The PTX that it was made from is
+ * remembered under it, so that its kernels can have twins when it is loaded; in the user's cache as well, for programs
+ * that keep machine code in files of their own and come back with it in a later run.
+ */
+#include "cuda.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/wire/fatbin_format.h"
+#include "hooks/agent.h"
+#include "hooks/cache.h"
+
+#define MADE_MAX (64u << 20)  /* bytes of PTX and images that are remembered */
+#define FILE_MAX (4u << 20)   /* of an image that is looked up in the cache: its hash is taken first */
+#define FOLDER "ptx"
+#define CODE ".text."         /* the section of each function is called so */
+
+/* an image, and its text behind it */
+struct made {
+	struct made *next;
+	size_t size, text_size;  /* of the text with its NUL */
+	char bytes[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static struct made *all;
+static size_t remembered;
+
+static bool is_elf(const void *image, size_t size)
+{
+	return size > sizeof(Elf64_Ehdr) && !memcmp(image, ELFMAG, SELFMAG);
+}
+
+static bool within(size_t size, uint64_t offset, uint64_t length)
+{
+	return offset <= size && length <= size - offset;
+}
+
+/* Does a pattern match the name of a section's function? Names end within `names`. */
+static bool wanted_section(const char *names, size_t size, uint32_t at)
+{
+	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE, strlen(CODE)) &&
+	       gpubpf_session_wants(names + at + strlen(CODE));
+}
+
+bool cuda_made_wanted(const void *image, size_t size)
+{
+	Elf64_Shdr section, names;
+	const char *bytes = image;
+	Elf64_Ehdr ehdr;
+	bool wanted = false;
+
+	if (!cuda_active() || !image || !is_elf(image, size))
+		return cuda_active() && image;
+	memcpy(&ehdr, bytes, sizeof(ehdr));
+	if (ehdr.e_shentsize != sizeof(section) || ehdr.e_shstrndx >= ehdr.e_shnum ||
+	    !within(size, ehdr.e_shoff, ehdr.e_shnum * sizeof(section)))
+		return false;
+	memcpy(&names, bytes + ehdr.e_shoff + ehdr.e_shstrndx * sizeof(names), sizeof(names));
+	if (!within(size, names.sh_offset, names.sh_size))
+		return false;
+	for (size_t i = 0; i < ehdr.e_shnum && !wanted; i++) {
+		memcpy(&section, bytes + ehdr.e_shoff + i * sizeof(section), sizeof(section));
+		wanted = wanted_section(bytes + names.sh_offset, names.sh_size, section.sh_name);
+	}
+	return wanted;
+}
+
+/* The name of an image's file in the cache; false: such images are not kept there. Its size is what it says itself:
+ * all that is known of it when it is loaded. */
+static bool file_key(const void *image, size_t size, char key[65])
+{
+	size_t n;
+
+	if (!is_elf(image, size) || !cuda_image_bounds(image, &n) || n > size || n > FILE_MAX)
+		return false;
+	gpubpf_cache_key(image, n, key);
+	return true;
+}
+
+void cuda_made_add(const void *image, size_t size, const char *text)
+{
+	size_t text_size = strlen(text) + 1;
+	struct made *m = NULL;
+	char key[65];
+
+	if (text_size == 1 || !image)
+		return;
+	if (file_key(image, size, key))
+		gpubpf_cache_put(FOLDER, key, text, text_size - 1);
+	pthread_mutex_lock(&lock);
+	if (size < MADE_MAX && text_size < MADE_MAX && remembered + size + text_size < MADE_MAX)
+		m = malloc(sizeof(*m) + size + text_size);
+	if (m) {
+		m->size = size;
+		m->text_size = text_size;
+		memcpy(m->bytes, image, size);
+		memcpy(m->bytes + size, text, text_size);
+		m->next = all;
+		all = m;
+		remembered += size + text_size;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static char *from_file(const void *image, size_t size, size_t *text_size)
+{
+	char key[65], *text;
+	void *data;
+
+	if (!cuda_made_wanted(image, size) || !file_key(image, size, key) ||
+	    gpubpf_cache_get(FOLDER, key, MADE_MAX, &data, text_size) < 0)
+		return NULL;
+	text = realloc(data, *text_size + 1);
+	if (!text) {
+		free(data);
+		return NULL;
+	}
+	text[(*text_size)++] = 0;
+	return text;
+}
+
+char *cuda_made_ptx(const void *image, size_t size, size_t *text_size)
+{
+	char *copy = NULL;
+
+	if (!image || !size)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	for (struct made *m = all; m && !copy; m = m->next)
+		if (size <= m->size && !memcmp(m->bytes, image, size) && (copy = malloc(m->text_size))) {
+			memcpy(copy, m->bytes + m->size, m->text_size);
+			*text_size = m->text_size;
+		}
+	pthread_mutex_unlock(&lock);
+	return copy ? copy : from_file(image, size, text_size);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The backend's device, with one thing more: what it makes in the application's context holds references to
+ * that context, which the application's own queries must not show.
+ */
+#include "opencl.h"
+
+#include "backends/spirv/device/device.h"
+
+/* open and attach run one after the other in the same thread (hooks/hook_device.c) */
+static _Thread_local struct ocl_context *opening;
+
+static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device,
+		       struct gpubpf_why *why)
+{
+	cl_uint before = ocl_context_references(how->context);
+	int err = gpubpf_device_opencl.open(how, device, why);
+
+	opening = ocl_table_find(OCL_CONTEXTS, how->context);
+	if (opening && !err)
+		ocl_context_held(opening, before);
+	return err;
+}
+
+static int arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
+			struct gpubpf_why *why)
+{
+	cl_uint before = opening ? ocl_context_references(opening->object.handle) : 0;
+	int err = gpubpf_device_opencl.arena_attach(device, host, size, address, why);
+
+	if (opening && !err)
+		ocl_context_held(opening, before);
+	opening = NULL;
+	return err;
+}
+
+struct gpubpf_device_ops ocl_device_ops;
+
+void ocl_device_init(void)
+{
+	ocl_device_ops = gpubpf_device_opencl;
+	ocl_device_ops.open = device_open;
+	ocl_device_ops.arena_attach = arena_attach;
+}

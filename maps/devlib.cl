@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device library as one translation unit; see devlib.h. */
+#include "machine.h"
+#include "atomics.h"
+#include "words.h"
+#include "ctx.h"
+#include "helpers.h"
+#include "array.h"
+#include "thread_array.h"
+#include "hash.h"
+#include "ring.h"
+#include "print.h"

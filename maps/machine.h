@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the rest of the device library builds on, one file a target (target_<name>.h), each with the same
+ * functions. Addresses are u64 in all of them.
+ *
+ *   loads, stores     gpubpf_load_u32/u64 and gpubpf_store_u32/u64 (relaxed, whole words),
+ *                     gpubpf_load_acquire_*, gpubpf_store_release_*, gpubpf_fence (acquire and release
+ *                     at device scope), gpubpf_fence_system
+ *   atomics           gpubpf_rmw_<add|or|and|xor|xchg>_<type>, gpubpf_cas_<type> (acquire and release);
+ *                     gpubpf_add_<type>, gpubpf_fetch_add_relaxed_<type>, gpubpf_cas_relaxed_<type>
+ *                     (relaxed)
+ *   coordinates       gpubpf_block_idx_at(i), block_dim_at, thread_idx_at, grid_dim_at, offset_at,
+ *                     gpubpf_global_id_at(i), gpubpf_global_size_at(i), gpubpf_dims(); with GPUBPF_KNOWS_LINE
+ *                     gpubpf_is_line(): the launch has one dimension
+ *   the lane          gpubpf_sm() (any number: users take it modulo their copies), gpubpf_lane(),
+ *                     gpubpf_warp(), gpubpf_clock() in cycles
+ *   warps             with GPUBPF_HAS_WARP: gpubpf_warp_active(), gpubpf_warp_peers(u64 key): lanes that are
+ *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that
+ *                     have the key of the first lane that is here; gpubpf_warp_from(peers, u64 value, lane);
+ *                     gpubpf_warp_ballot(u32 lanes, u32 bit).
+ *                     GPUBPF_COMBINES_ADDS: the assembler makes one add of those of a constant by all lanes
+ *
+ * Only the common subset of OpenCL C 1.2 and C: no generic pointers, recursion, function pointers,
+ * varargs or program-scope variables.
+ */
+#ifndef GPUBPF_MAPS_MACHINE_H
+#define GPUBPF_MAPS_MACHINE_H
+
+#include "devlib.h"
+
+#if defined(GPUBPF_BITCODE)
+#define GPUBPF_FN __attribute__((always_inline))
+#define GPUBPF_NOUNROLL _Pragma("nounroll") /* ptxas makes a thousand instructions of a cold loop */
+#else
+#define GPUBPF_NOUNROLL
+#define GPUBPF_FN static inline __attribute__((always_inline, unused))
+#endif
+
+/* Map memory is read as words whatever a program stored there, private memory at any alignment. */
+typedef u32 gpubpf_u32a __attribute__((may_alias));
+typedef u64 gpubpf_u64a __attribute__((may_alias));
+typedef u64 gpubpf_u64u __attribute__((may_alias, aligned(1)));
+typedef u32 gpubpf_u32u __attribute__((may_alias, aligned(1)));
+typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
+
+#define GPUBPF_P32(address) ((volatile GPUBPF_GLOBAL gpubpf_u32a *)(address))
+#define GPUBPF_P64(address) ((volatile GPUBPF_GLOBAL gpubpf_u64a *)(address))
+
+#if defined(GPUBPF_BITCODE) && defined(__NVPTX__)
+#include "machine_nvptx.h"
+#elif defined(GPUBPF_BITCODE) && defined(__AMDGCN__)
+#include "machine_amdgcn.h"
+#elif defined(GPUBPF_BITCODE)
+#include "machine_spirv.h"
+#elif defined(GPUBPF_OPENCL)
+#include "machine_clc.h"
+#else
+#include "machine_host.h"
+#endif
+
+/* before a loop over the words of private memory, where an index that varies would keep it out of registers */
+#ifndef GPUBPF_UNROLL
+#define GPUBPF_UNROLL
+#define GPUBPF_UNROLLED 0 /* 1: such a loop must not end early either */
+#endif
+
+#endif

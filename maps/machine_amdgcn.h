@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AMD by LLVM. Sizes come from the dispatch packet (HSA 2.9.6), which is the same for all code object
+ * versions. Atomics of a wave to one address are combined by LLVM's own atomic optimiser.
+ */
+#ifndef GPUBPF_MAPS_MACHINE_AMDGCN_H
+#define GPUBPF_MAPS_MACHINE_AMDGCN_H
+
+#include "machine_scoped.h"
+
+#define GPUBPF_UNROLL _Pragma("clang loop unroll(full)")
+#define GPUBPF_UNROLLED 1
+
+/* the head of hsa_kernel_dispatch_packet_t */
+struct gpubpf_dispatch {
+	u16 header, setup;
+	u16 block[3], reserved;
+	u32 grid[3];
+};
+
+GPUBPF_FN __constant const struct gpubpf_dispatch *gpubpf_dispatch(void)
+{
+	return (__constant const struct gpubpf_dispatch *)__builtin_amdgcn_dispatch_ptr();
+}
+
+GPUBPF_FN u64 gpubpf_block_idx_at(u32 i)
+{
+	return i == 0 ? __builtin_amdgcn_workgroup_id_x() :
+	       i == 1 ? __builtin_amdgcn_workgroup_id_y() : __builtin_amdgcn_workgroup_id_z();
+}
+
+GPUBPF_FN u64 gpubpf_thread_idx_at(u32 i)
+{
+	return i == 0 ? __builtin_amdgcn_workitem_id_x() :
+	       i == 1 ? __builtin_amdgcn_workitem_id_y() : __builtin_amdgcn_workitem_id_z();
+}
+
+GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
+{
+	return gpubpf_dispatch()->grid[i];
+}
+
+/* the last group may be smaller */
+GPUBPF_FN u64 gpubpf_block_dim_at(u32 i)
+{
+	u32 block = gpubpf_dispatch()->block[i];
+	u64 left = gpubpf_global_size_at(i) - gpubpf_block_idx_at(i) * block;
+
+	return left < block ? left : block;
+}
+
+GPUBPF_FN u64 gpubpf_grid_dim_at(u32 i)
+{
+	return (gpubpf_dispatch()->grid[i] - 1) / gpubpf_dispatch()->block[i] + 1; /* neither is 0 */
+}
+
+GPUBPF_FN u64 gpubpf_offset_at(u32 i)
+{
+	return 0;
+}
+
+GPUBPF_FN u64 gpubpf_global_id_at(u32 i)
+{
+	return gpubpf_block_idx_at(i) * gpubpf_dispatch()->block[i] + gpubpf_thread_idx_at(i);
+}
+
+GPUBPF_FN u32 gpubpf_dims(void)
+{
+	return gpubpf_dispatch()->setup & 3;
+}
+
+/* The hardware's id lies in other registers on each generation: groups stand in, they spread alike. */
+GPUBPF_FN u32 gpubpf_sm(void)
+{
+	return (u32)(gpubpf_block_idx_at(0) + gpubpf_block_idx_at(1) * 11 + gpubpf_block_idx_at(2) * 101);
+}
+
+GPUBPF_FN u32 gpubpf_lane(void)
+{
+	return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+}
+
+GPUBPF_FN u32 gpubpf_warp(void)
+{
+	return (u32)((gpubpf_thread_idx_at(2) * gpubpf_block_dim_at(1) + gpubpf_thread_idx_at(1)) *
+			gpubpf_block_dim_at(0) + gpubpf_thread_idx_at(0)) / __builtin_amdgcn_wavefrontsize();
+}
+
+GPUBPF_FN u64 gpubpf_clock(void)
+{
+	return __builtin_readsteadycounter();
+}
+
+/* Maps are the device's own while kernels run: the host has copies, made when they have ended. */
+GPUBPF_FN void gpubpf_fence_system(void)
+{
+	gpubpf_fence();
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenCL C text for NVIDIA's compiler, which takes inline PTX: what machine_nvptx.h has, sm_70 and later. */
+#ifndef GPUBPF_MAPS_MACHINE_CLC_NVPTX_H
+#define GPUBPF_MAPS_MACHINE_CLC_NVPTX_H
+
+#define GPUBPF_HAS_WARP 1
+
+GPUBPF_FN void gpubpf_fence(void)
+{
+	__asm__ volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+GPUBPF_FN void gpubpf_fence_system(void)
+{
+	__asm__ volatile("membar.sys;" ::: "memory");
+}
+
+GPUBPF_FN u32 gpubpf_sm(void)
+{
+	u32 id;
+
+	__asm__ volatile("mov.u32 %0, %%smid;" : "=r"(id));
+	return id;
+}
+
+GPUBPF_FN u32 gpubpf_lane(void)
+{
+	u32 id;
+
+	__asm__ volatile("mov.u32 %0, %%laneid;" : "=r"(id));
+	return id;
+}
+
+GPUBPF_FN u32 gpubpf_warp(void)
+{
+	return gpubpf_item_linear() / 32;
+}
+
+GPUBPF_FN u64 gpubpf_clock(void)
+{
+	u64 ns;
+
+	__asm__ volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
+GPUBPF_FN u32 gpubpf_warp_active(void)
+{
+	u32 mask;
+
+	__asm__ volatile("activemask.b32 %0;" : "=r"(mask));
+	return mask;
+}
+
+GPUBPF_FN u32 gpubpf_warp_peers(u64 key)
+{
+	u32 peers;
+
+	__asm__ volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(peers) : "l"(key), "r"(gpubpf_warp_active()));
+	return peers;
+}
+
+GPUBPF_FN u32 gpubpf_warp_count(u32 mask)
+{
+	return popcount(mask);
+}
+
+GPUBPF_FN u32 gpubpf_warp_first(u32 mask)
+{
+	return 31 - clz(mask & (0u - mask));
+}
+
+GPUBPF_FN u64 gpubpf_warp_from(u32 peers, u64 value, u32 lane)
+{
+	u32 low = (u32)value, high = (u32)(value >> 32);
+
+	__asm__ volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(low) : "r"(lane), "r"(peers));
+	__asm__ volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(high) : "r"(lane), "r"(peers));
+	return (u64)high << 32 | low;
+}
+
+GPUBPF_FN u32 gpubpf_warp_ballot(u32 lanes, u32 bit)
+{
+	u32 set;
+
+	__asm__ volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
+			 : "=r"(set) : "r"(bit), "r"(lanes));
+	return set;
+}
+
+GPUBPF_FN u32 gpubpf_warp_same(u64 key)
+{
+	u32 active = gpubpf_warp_active();
+
+	return gpubpf_warp_ballot(active, key == gpubpf_warp_from(active, key, gpubpf_warp_first(active)));
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OpenCL C text, the lane and the order of memory on CPUs and other devices without inline PTX. */
+#ifndef GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
+#define GPUBPF_MAPS_MACHINE_CLC_PLAIN_H
+
+#if defined(GPUBPF_CLOCK_KHR)
+#pragma OPENCL EXTENSION cl_khr_kernel_clock : enable
+#if __OPENCL_C_VERSION__ < 300 /* Intel has the function in its library and declares it from 3.0 on */
+ulong __attribute__((overloadable)) clock_read_device(void);
+#endif
+#endif
+#ifdef GPUBPF_SUBGROUPS
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+
+#include "machine_lane.h"
+
+/* Between volatile accesses and atomics the hardware's order is enough on x86. */
+GPUBPF_FN void gpubpf_fence(void)
+{
+#if defined(__x86_64__) || defined(GPUBPF_X86)
+#elif __OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300
+	atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device);
+#else
+	mem_fence(CLK_GLOBAL_MEM_FENCE);
+#endif
+}
+
+GPUBPF_FN void gpubpf_fence_system(void)
+{
+	mem_fence(CLK_GLOBAL_MEM_FENCE);
+}
+
+GPUBPF_FN u64 gpubpf_clock(void)
+{
+#if defined(GPUBPF_CLOCK_TSC)
+	u32 low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (u64)high << 32 | low;
+#elif defined(GPUBPF_CLOCK_KHR)
+	return clock_read_device();
+#else
+	return 0;
+#endif
+}
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Coordinates by OpenCL's work-item functions: text for vendors' compilers, and SPIR-V. */
+#ifndef GPUBPF_MAPS_MACHINE_OPENCL_H
+#define GPUBPF_MAPS_MACHINE_OPENCL_H
+
+GPUBPF_FN u64 gpubpf_block_idx_at(u32 i)
+{
+	return get_group_id(i);
+}
+
+GPUBPF_FN u64 gpubpf_block_dim_at(u32 i)
+{
+	return get_local_size(i);
+}
+
+GPUBPF_FN u64 gpubpf_thread_idx_at(u32 i)
+{
+	return get_local_id(i);
+}
+
+GPUBPF_FN u64 gpubpf_grid_dim_at(u32 i)
+{
+	return get_num_groups(i);
+}
+
+GPUBPF_FN u64 gpubpf_offset_at(u32 i)
+{
+	return get_global_offset(i);
+}
+
+GPUBPF_FN u64 gpubpf_global_id_at(u32 i)
+{
+	return get_global_id(i);
+}
+
+GPUBPF_FN u64 gpubpf_global_size_at(u32 i)
+{
+	return get_global_size(i);
+}
+
+GPUBPF_FN u32 gpubpf_dims(void)
+{
+	return get_work_dim();
+}
+
+/* The group stands in where the device does not tell its compute unit. The sum of its coordinates spreads
+ * neighbours as well as its linear number does, and costs no multiplications. */
+GPUBPF_FN u32 gpubpf_group_sum(void)
+{
+	return (u32)get_group_id(0) + (u32)get_group_id(1) + (u32)get_group_id(2);
+}
+
+GPUBPF_FN u32 gpubpf_item_linear(void)
+{
+	return (u32)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) +
+			get_local_id(0));
+}
+
+#endif
