@@ -113,7 +113,7 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 			 command, backend ? " (only " : "", backend ? backend : "", backend ? " was asked for)" : "");
 		return;
 	}
-	if (gpubpf_board_collect(s) < 0)
+	if (gpubpf_kernel_table_collect(s) < 0)
 		return;
 	if (!s->nstats) {
 		cli_note("no launch of a kernel by %s was seen", command);

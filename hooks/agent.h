@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the launch path share: the session's client, the board, notes, the clock, devices
+ * What the files of the launch path share: the session's client, the kernel table, notes, the clock, devices
  * and twins. Adapters include launch.h alone.
  *
  * Locks, in the order in which they may nest: a program's, a kernel's, a device's, the session's. None
@@ -42,7 +42,7 @@ void gpubpf_session_leave(void);
 bool gpubpf_session_up(void);
 bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
-struct gpubpf_board *gpubpf_session_board(void);    /* NULL before the first session */
+struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);
 bool gpubpf_session_wants(const char *kernel);      /* a pattern matches */
@@ -75,10 +75,10 @@ void gpubpf_patience_give_up(void);                 /* a question was not answer
 bool gpubpf_patience_gone(void);
 void gpubpf_patience_renew(void);                   /* until something has come from the tool */
 
-/* board.c: the shared counters of one kernel name on one device, and what only this process counts */
-struct gpubpf_board_entry {
-	struct gpubpf_board_entry *next;
-	struct gpubpf_board_kernel *shared;
+/* kernel_table.c: the shared counters of one kernel name on one device, and what only this process counts */
+struct gpubpf_kernel_entry {
+	struct gpubpf_kernel_entry *next;
+	struct gpubpf_kernel_row *shared;
 	atomic_uint_fast64_t number;                /* of the next launch */
 	atomic_uint_fast64_t taken;                 /* launches chosen for --first */
 	uint64_t copying;                           /* launches that the copy of the maps in hand is good for */
@@ -86,12 +86,12 @@ struct gpubpf_board_entry {
 	char name[];
 };
 
-struct gpubpf_board_entry *gpubpf_board_entry(const char *name, uint32_t device);
-void gpubpf_board_state(struct gpubpf_board_entry *entry, enum gpubpf_kernel_state state, const char *reason);
-void gpubpf_board_add(uint64_t *word, uint64_t n);
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, uint32_t device);
+void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
+void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
 /* The device's maps are being copied back, or have been: of how many launches they tell. */
-void gpubpf_board_copying(uint32_t device);
-void gpubpf_board_copied(uint32_t device);
+void gpubpf_kernel_table_copying(uint32_t device);
+void gpubpf_kernel_table_copied(uint32_t device);
 
 /* device.c */
 struct gpubpf_hook_device {
@@ -177,7 +177,7 @@ struct gpubpf_hook_slot {                           /* a kernel on a device */
 	struct gpubpf_hook_slot *next;
 	struct gpubpf_hook_kernel *kernel;
 	struct gpubpf_hook_device *device;
-	struct gpubpf_board_entry *entry;
+	struct gpubpf_kernel_entry *entry;
 	atomic_int state;                           /* enum gpubpf_slot_state */
 	void *twin;
 	uint32_t twin_flags;

@@ -108,12 +108,12 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 
 static void note_drained(uint64_t bytes, uint64_t ns)
 {
-	struct gpubpf_board *board = gpubpf_session_board();
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 
-	if (!board)
+	if (!table)
 		return;
-	gpubpf_board_add(&board->drained_bytes, bytes);
-	gpubpf_board_add(&board->drain_ns, ns);
+	gpubpf_kernel_table_add(&table->drained_bytes, bytes);
+	gpubpf_kernel_table_add(&table->drain_ns, ns);
 }
 
 struct pace {

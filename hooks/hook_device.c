@@ -384,14 +384,14 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *l
 
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
-		gpubpf_board_copying(d->ordinal);
+		gpubpf_kernel_table_copying(d->ordinal);
 		may = take_dirty(d, patience_ms);
 		whole = may && !atomic_load(&d->dirty);
 		if (gpubpf_hook_ops->device->settle && whole)
 			gpubpf_clock_again(d);
 		err = may ? copy_back(d, patience_ms, left) : 0;
 		if (whole && !err)
-			gpubpf_board_copied(d->ordinal);
+			gpubpf_kernel_table_copied(d->ordinal);
 		to = gpubpf_now_ns();
 		atomic_store(&d->next_pull_ns, to + PULL_PART * (to - from));
 		if (err < 0)

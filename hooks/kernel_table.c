@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The board: counters in memory shared with the tool. Entries are handed out by an atomic counter, filled
- * and then declared valid; when the table is full, or there is no board, a kernel counts in private.
+ * The kernel table: counters in memory shared with the tool. Entries are handed out by an atomic counter, filled
+ * and then declared valid; when the table is full, or there is no kernel table, a kernel counts in private.
  */
 #include "session.h"
 
@@ -11,9 +11,9 @@
 #define BUCKETS 512
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct gpubpf_board_entry *buckets[BUCKETS];
+static struct gpubpf_kernel_entry *buckets[BUCKETS];
 
-void gpubpf_board_add(uint64_t *word, uint64_t n)
+void gpubpf_kernel_table_add(uint64_t *word, uint64_t n)
 {
 	__atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
@@ -27,20 +27,20 @@ static size_t bucket_of(const char *name, uint32_t device)
 	return h % BUCKETS;
 }
 
-static struct gpubpf_board_kernel *hand_out(const char *name, uint32_t device)
+static struct gpubpf_kernel_row *hand_out(const char *name, uint32_t device)
 {
-	struct gpubpf_board *board = gpubpf_session_board();
-	struct gpubpf_board_kernel *k;
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+	struct gpubpf_kernel_row *k;
 	uint32_t i;
 
-	i = board ? __atomic_fetch_add(&board->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_BOARD_KERNELS;
-	if (i >= GPUBPF_BOARD_KERNELS) {
-		if (board)
+	i = table ? __atomic_fetch_add(&table->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_KERNEL_TABLE_ROWS;
+	if (i >= GPUBPF_KERNEL_TABLE_ROWS) {
+		if (table)
 			gpubpf_hook_note("more than %d kernels: %s and later ones are not counted",
-					 GPUBPF_BOARD_KERNELS, name);
+					 GPUBPF_KERNEL_TABLE_ROWS, name);
 		return calloc(1, sizeof(*k));
 	}
-	k = &board->kernel[i];
+	k = &table->kernel[i];
 	__atomic_store_n(&k->used, 1, __ATOMIC_RELAXED);
 	k->state = GPUBPF_KERNEL_SEEN;
 	k->process = gpubpf_session_process();
@@ -50,9 +50,9 @@ static struct gpubpf_board_kernel *hand_out(const char *name, uint32_t device)
 	return k;
 }
 
-static struct gpubpf_board_entry *create(const char *name, uint32_t device)
+static struct gpubpf_kernel_entry *create(const char *name, uint32_t device)
 {
-	struct gpubpf_board_entry *entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
+	struct gpubpf_kernel_entry *entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
 
 	if (!entry)
 		return NULL;
@@ -67,9 +67,9 @@ static struct gpubpf_board_entry *create(const char *name, uint32_t device)
 	return entry;
 }
 
-struct gpubpf_board_entry *gpubpf_board_entry(const char *name, uint32_t device)
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, uint32_t device)
 {
-	struct gpubpf_board_entry **head = &buckets[bucket_of(name, device)], *entry;
+	struct gpubpf_kernel_entry **head = &buckets[bucket_of(name, device)], *entry;
 	uint32_t generation = gpubpf_session_generation();
 
 	pthread_mutex_lock(&lock);
@@ -84,9 +84,9 @@ struct gpubpf_board_entry *gpubpf_board_entry(const char *name, uint32_t device)
 	return entry;
 }
 
-void gpubpf_board_state(struct gpubpf_board_entry *entry, enum gpubpf_kernel_state state, const char *reason)
+void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason)
 {
-	struct gpubpf_board_kernel *k = entry->shared;
+	struct gpubpf_kernel_row *k = entry->shared;
 
 	pthread_mutex_lock(&lock);
 	if (reason)
@@ -95,44 +95,44 @@ void gpubpf_board_state(struct gpubpf_board_entry *entry, enum gpubpf_kernel_sta
 	pthread_mutex_unlock(&lock);
 }
 
-void gpubpf_board_lock(void)
+void gpubpf_kernel_table_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void gpubpf_board_unlock(void)
+void gpubpf_kernel_table_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
 
-static void each_of(uint32_t device, void (*fn)(struct gpubpf_board_entry *))
+static void each_of(uint32_t device, void (*fn)(struct gpubpf_kernel_entry *))
 {
 	uint32_t generation = gpubpf_session_generation();
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct gpubpf_board_entry *entry = buckets[i]; entry; entry = entry->next)
+		for (struct gpubpf_kernel_entry *entry = buckets[i]; entry; entry = entry->next)
 			if (entry->generation == generation && entry->device == device)
 				fn(entry);
 	pthread_mutex_unlock(&lock);
 }
 
-static void copying(struct gpubpf_board_entry *entry)
+static void copying(struct gpubpf_kernel_entry *entry)
 {
 	entry->copying = __atomic_load_n(&entry->shared->probed, __ATOMIC_RELAXED);
 }
 
-static void copied(struct gpubpf_board_entry *entry)
+static void copied(struct gpubpf_kernel_entry *entry)
 {
 	__atomic_store_n(&entry->shared->copied, entry->copying, __ATOMIC_RELAXED);
 }
 
-void gpubpf_board_copying(uint32_t device)
+void gpubpf_kernel_table_copying(uint32_t device)
 {
 	each_of(device, copying);
 }
 
-void gpubpf_board_copied(uint32_t device)
+void gpubpf_kernel_table_copied(uint32_t device)
 {
 	each_of(device, copied);
 }

@@ -126,7 +126,7 @@ static struct gpubpf_hook_slot *add_slot(struct gpubpf_hook_kernel *kernel, stru
 	if (!slot && (slot = calloc(1, sizeof(*slot)))) {
 		slot->kernel = kernel;
 		slot->device = device;
-		slot->entry = gpubpf_board_entry(kernel->name, device->ordinal);
+		slot->entry = gpubpf_kernel_entry(kernel->name, device->ordinal);
 		slot->next = kernel->slots;
 		if (slot->entry) {
 			atomic_store_explicit(&kernel->slots, slot, memory_order_release);
@@ -140,7 +140,7 @@ static struct gpubpf_hook_slot *add_slot(struct gpubpf_hook_kernel *kernel, stru
 }
 
 /* --first: of the launches that could be probed, the first so many. */
-static bool take_first(struct gpubpf_board_entry *entry)
+static bool take_first(struct gpubpf_kernel_entry *entry)
 {
 	uint64_t first = gpubpf_session_first();
 
@@ -158,7 +158,7 @@ static uint64_t settle_timed(struct gpubpf_hook_slot *slot)
 
 	gpubpf_twin_settle(slot);
 	spent = gpubpf_now_ns() - from;
-	gpubpf_board_add(&slot->entry->shared->wait_ns, spent);
+	gpubpf_kernel_table_add(&slot->entry->shared->wait_ns, spent);
 	return spent;
 }
 
@@ -236,7 +236,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->inherited = NULL;
 	if (inherited(l)) {
 		gpubpf_session_rejoin();
-		l->inherited = gpubpf_board_entry(k->name, l->device->ordinal);
+		l->inherited = gpubpf_kernel_entry(k->name, l->device->ordinal);
 		return;
 	}
 	l->slot = find_slot(k, l->device);
@@ -251,7 +251,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
 }
 
-static void note_shape(struct gpubpf_board_kernel *k, const struct gpubpf_hook_launch *l)
+static void note_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_launch *l)
 {
 	__atomic_store_n(&k->dim, l->dim, __ATOMIC_RELAXED);
 	for (int i = 0; i < 3; i++) {
@@ -261,19 +261,19 @@ static void note_shape(struct gpubpf_board_kernel *k, const struct gpubpf_hook_l
 }
 
 /* A launch that nobody could have probed. */
-static void count_unprobed(struct gpubpf_board_entry *entry, const struct gpubpf_hook_launch *l, bool wanted,
+static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, bool wanted,
 			   const char *reason)
 {
-	struct gpubpf_board_kernel *k = entry->shared;
+	struct gpubpf_kernel_row *k = entry->shared;
 
 	atomic_fetch_add_explicit(&entry->number, 1, memory_order_relaxed);
-	gpubpf_board_add(&k->launches, 1);
+	gpubpf_kernel_table_add(&k->launches, 1);
 	note_shape(k, l);
 	if (!wanted || !gpubpf_session_enabled())
 		return;
-	gpubpf_board_add(&k->missed, 1);
+	gpubpf_kernel_table_add(&k->missed, 1);
 	if (!k->reason[0])
-		gpubpf_board_state(entry, k->state == GPUBPF_KERNEL_SEEN ? GPUBPF_KERNEL_REFUSED : k->state, reason);
+		gpubpf_kernel_table_state(entry, k->state == GPUBPF_KERNEL_SEEN ? GPUBPF_KERNEL_REFUSED : k->state, reason);
 }
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
@@ -297,7 +297,7 @@ static void note_written(struct gpubpf_hook_device *d)
 
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
 {
-	struct gpubpf_board_kernel *k;
+	struct gpubpf_kernel_row *k;
 
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
 		atomic_fetch_sub(&l->device->running, 1); /* it never started */
@@ -308,37 +308,37 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	if (!l->slot)
 		return;
 	k = l->slot->entry->shared;
-	gpubpf_board_add(&k->launches, 1);
+	gpubpf_kernel_table_add(&k->launches, 1);
 	if (l->twin && outcome == GPUBPF_LAUNCHED) {
-		gpubpf_board_add(&k->probed, 1);
+		gpubpf_kernel_table_add(&k->probed, 1);
 		if (l->followed)
 			note_written(l->device);
 	} else if (l->twin || l->missed) {
-		gpubpf_board_add(&k->missed, 1);
+		gpubpf_kernel_table_add(&k->missed, 1);
 	}
 	note_shape(k, l);
 	if (is_timed(l)) {
 		uint32_t weight = l->number < TIMED_EVERY ? 1 : TIMED_EVERY;
 
-		gpubpf_board_add(&k->hook_ns, l->spent_ns * weight);
+		gpubpf_kernel_table_add(&k->hook_ns, l->spent_ns * weight);
 		__atomic_fetch_add(&k->hook_samples, weight, __ATOMIC_RELAXED);
 	}
 }
 
 struct gpubpf_hook_record {
-	struct gpubpf_hook_launch launch;      /* its kernel may be gone, its board's entry stays */
-	struct gpubpf_board_entry *entry;
+	struct gpubpf_hook_launch launch;      /* its kernel may be gone, its kernel table's entry stays */
+	struct gpubpf_kernel_entry *entry;
 	const char *reason;
 	bool wanted;
 };
 
 struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_launch *l, const char *reason)
 {
-	struct gpubpf_board_entry *entry = NULL;
+	struct gpubpf_kernel_entry *entry = NULL;
 	struct gpubpf_hook_record *r;
 
 	if (!inherited(l))
-		entry = gpubpf_board_entry(l->kernel->name, l->device->ordinal);
+		entry = gpubpf_kernel_entry(l->kernel->name, l->device->ordinal);
 	r = entry ? malloc(sizeof(*r)) : NULL;
 	if (r)
 		*r = (struct gpubpf_hook_record){ *l, entry, reason, l->kernel->wanted };

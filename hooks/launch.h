@@ -112,7 +112,7 @@ struct gpubpf_hook_launch {
 	bool followed;            /* call gpubpf_hook_completed() once when the twin has ended on the device */
 	/* of the launch path alone */
 	struct gpubpf_hook_slot *slot;
-	struct gpubpf_board_entry *inherited; /* made by the parent of a fork: counted there, no more */
+	struct gpubpf_kernel_entry *inherited; /* made by the parent of a fork: counted there, no more */
 	uint64_t spent_ns;
 	bool missed;
 };

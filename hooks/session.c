@@ -40,7 +40,7 @@ static struct {
 	atomic_uint generation;
 	int sock;
 	struct stat identity; /* of the socket: the application may close descriptors that are not its own */
-	struct gpubpf_board *_Atomic board;
+	struct gpubpf_kernel_table *_Atomic table;
 	struct gpubpf_welcome welcome;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t cond;
@@ -59,7 +59,7 @@ bool gpubpf_session_up(void)
 bool gpubpf_session_enabled(void)
 {
 	return gpubpf_session_up() && atomic_load_explicit(&session.enabled, memory_order_relaxed) &&
-	       __atomic_load_n(&session.board->enabled, __ATOMIC_RELAXED);
+	       __atomic_load_n(&session.table->enabled, __ATOMIC_RELAXED);
 }
 
 uint32_t gpubpf_session_generation(void)
@@ -67,9 +67,9 @@ uint32_t gpubpf_session_generation(void)
 	return atomic_load_explicit(&session.generation, memory_order_relaxed);
 }
 
-struct gpubpf_board *gpubpf_session_board(void)
+struct gpubpf_kernel_table *gpubpf_session_kernel_table(void)
 {
-	return session.board;
+	return session.table;
 }
 
 uint32_t gpubpf_session_process(void)
@@ -160,7 +160,7 @@ static int receive_bounded(int fd, void *buf, struct gpubpf_packet *packet, uint
 /* Lose the session, by the caller's lock. The descriptor is closed by the reader or the next of kin. */
 static void lose(const char *why)
 {
-	bool quiet = !atomic_load(&session.enabled) || !session.board || !session.board->enabled;
+	bool quiet = !atomic_load(&session.enabled) || !session.table || !session.table->enabled;
 
 	if (!atomic_exchange(&session.up, 0))
 		return;
@@ -466,23 +466,23 @@ static int say_hello(int fd, const char *backend)
 	return err;
 }
 
-static int map_board(struct gpubpf_packet *packet)
+static int map_table(struct gpubpf_packet *packet)
 {
-	struct gpubpf_board *board;
+	struct gpubpf_kernel_table *table;
 
 	if (packet->lost)
 		return -EMFILE;
 	if (packet->nfds != 1 ||
-	    gpubpf_memfd_size(packet->fds[0], 2 * sizeof(*board)) < (int64_t)sizeof(*board))
+	    gpubpf_memfd_size(packet->fds[0], 2 * sizeof(*table)) < (int64_t)sizeof(*table))
 		return -EPROTO;
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
-	if (board == MAP_FAILED)
+	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
+	if (table == MAP_FAILED)
 		return -errno;
-	if (board->magic != GPUBPF_BOARD_MAGIC) {
-		munmap(board, sizeof(*board));
+	if (table->magic != GPUBPF_KERNEL_TABLE_MAGIC) {
+		munmap(table, sizeof(*table));
 		return -EPROTO;
 	}
-	session.board = board; /* stays mapped: kernels count there as long as the process lives */
+	session.table = table; /* stays mapped: kernels count there as long as the process lives */
 	return 0;
 }
 
@@ -503,7 +503,7 @@ static int take_welcome(int fd)
 	if (!err) {
 		gpubpf_welcome_finish(&session.welcome); /* a parent's */
 		session.welcome = welcome;
-		err = map_board(&packet);
+		err = map_table(&packet);
 	}
 	gpubpf_msg_close(&packet);
 out:
@@ -537,7 +537,7 @@ static int join(const char *path, const char *backend)
 
 static void before_fork(void)
 {
-	gpubpf_board_lock();
+	gpubpf_kernel_table_lock();
 	pthread_mutex_lock(&session.lock);
 	gpubpf_patience_lock();
 }
@@ -546,7 +546,7 @@ static void after_fork_parent(void)
 {
 	gpubpf_patience_unlock(false);
 	pthread_mutex_unlock(&session.lock);
-	gpubpf_board_unlock();
+	gpubpf_kernel_table_unlock();
 }
 
 /* The child has no reader and must not speak on its parent's socket; what it creates belongs to a new
@@ -565,7 +565,7 @@ static void after_fork_child(void)
 	gpubpf_cond_init(&session.cond);
 	gpubpf_patience_unlock(true);
 	pthread_mutex_unlock(&session.lock);
-	gpubpf_board_unlock();
+	gpubpf_kernel_table_unlock();
 	gpubpf_device_after_fork();
 }
 

@@ -39,9 +39,9 @@ int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer
 void gpubpf_welcome_finish(struct gpubpf_welcome *welcome);
 void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
 
-/* board.c, around fork */
-void gpubpf_board_lock(void);
-void gpubpf_board_unlock(void);
+/* kernel_table.c, around fork */
+void gpubpf_kernel_table_lock(void);
+void gpubpf_kernel_table_unlock(void);
 /* patience.c, around fork: nobody waits in the child, which has what is left of its parent's time */
 void gpubpf_patience_lock(void);
 void gpubpf_patience_unlock(bool child);

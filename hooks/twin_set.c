@@ -335,7 +335,7 @@ static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_set *
 static void settle_slot(struct gpubpf_hook_slot *slot, enum gpubpf_slot_state state,
 			enum gpubpf_kernel_state shown, const char *reason)
 {
-	gpubpf_board_state(slot->entry, shown, reason);
+	gpubpf_kernel_table_state(slot->entry, shown, reason);
 	atomic_store_explicit(&slot->state, state, memory_order_release);
 }
 
@@ -380,7 +380,7 @@ static void bind(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 	}
 	slot->twin_flags = entry->flags;
 	show_registers(slot);
-	gpubpf_board_add(&slot->entry->shared->load_ns, __atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
+	gpubpf_kernel_table_add(&slot->entry->shared->load_ns, __atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
 	settle_slot(slot, SLOT_READY, GPUBPF_KERNEL_PROBED, NULL);
 }
 
@@ -389,7 +389,7 @@ static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 	const char *kernel = slot->kernel->whole;
 
 	if (set->state == SET_NEW) {
-		gpubpf_board_state(slot->entry, GPUBPF_KERNEL_WAITING, NULL);
+		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_WAITING, NULL);
 		advance(set, SET_ASKED, kernel);
 	}
 	wait_while_busy(set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The board: which kernels ran. Agents write it; every word is a claim of a process that may be hostile. */
+/* The kernel table: which kernels ran. Agents write it; every word is a claim of a process that may be hostile. */
 #include "session.h"
 
 #include <errno.h>
@@ -11,21 +11,21 @@
 
 #include "sized.h"
 
-int gpubpf_board_open(struct gpubpf_session *s)
+int gpubpf_kernel_table_open(struct gpubpf_session *s)
 {
 	void *base;
 
-	s->board_fd = gpubpf_memfd_shared("gpubpf-board", sizeof(struct gpubpf_board));
-	if (s->board_fd < 0)
-		return gpubpf_session_fail(s, s->board_fd, "no memory for the session: %s",
-					   strerror(-s->board_fd));
-	base = mmap(NULL, sizeof(struct gpubpf_board), PROT_READ | PROT_WRITE, MAP_SHARED, s->board_fd, 0);
+	s->table_fd = gpubpf_memfd_shared("gpubpf-table", sizeof(struct gpubpf_kernel_table));
+	if (s->table_fd < 0)
+		return gpubpf_session_fail(s, s->table_fd, "no memory for the session: %s",
+					   strerror(-s->table_fd));
+	base = mmap(NULL, sizeof(struct gpubpf_kernel_table), PROT_READ | PROT_WRITE, MAP_SHARED, s->table_fd, 0);
 	if (base == MAP_FAILED)
-		return gpubpf_session_fail(s, -errno, "cannot map the session's board: %s", strerror(errno));
-	s->board = base;
-	s->board->magic = GPUBPF_BOARD_MAGIC;
-	s->board->version = 1;
-	s->board->enabled = 1;
+		return gpubpf_session_fail(s, -errno, "cannot map the session's kernel table: %s", strerror(errno));
+	s->table = base;
+	s->table->magic = GPUBPF_KERNEL_TABLE_MAGIC;
+	s->table->version = 1;
+	s->table->enabled = 1;
 	return 0;
 }
 
@@ -40,15 +40,15 @@ static void clear_stats(struct gpubpf_session *s)
 	s->nstats = 0;
 }
 
-void gpubpf_board_close(struct gpubpf_session *s)
+void gpubpf_kernel_table_close(struct gpubpf_session *s)
 {
 	clear_stats(s);
-	if (s->board)
-		munmap(s->board, sizeof(*s->board));
-	s->board = NULL;
-	if (s->board_fd >= 0)
-		close(s->board_fd);
-	s->board_fd = -1;
+	if (s->table)
+		munmap(s->table, sizeof(*s->table));
+	s->table = NULL;
+	if (s->table_fd >= 0)
+		close(s->table_fd);
+	s->table_fd = -1;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -109,17 +109,17 @@ void gpubpf_kernel_ids_free(struct gpubpf_session *s)
 /* Rows that were handed out: those behind them are free, and pages that nobody touched. */
 static uint32_t rows(const struct gpubpf_session *s)
 {
-	uint32_t n = s->board ? __atomic_load_n(&s->board->nkernels, __ATOMIC_ACQUIRE) : 0;
+	uint32_t n = s->table ? __atomic_load_n(&s->table->nkernels, __ATOMIC_ACQUIRE) : 0;
 
-	return n < GPUBPF_BOARD_KERNELS ? n : GPUBPF_BOARD_KERNELS;
+	return n < GPUBPF_KERNEL_TABLE_ROWS ? n : GPUBPF_KERNEL_TABLE_ROWS;
 }
 
 /* A private copy of a row with its strings ended; false if the row is free. */
-static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_board_kernel *row)
+static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
 {
-	if (__atomic_load_n(&s->board->kernel[i].used, __ATOMIC_ACQUIRE) != 2)
+	if (__atomic_load_n(&s->table->kernel[i].used, __ATOMIC_ACQUIRE) != 2)
 		return false;
-	memcpy(row, &s->board->kernel[i], sizeof(*row));
+	memcpy(row, &s->table->kernel[i], sizeof(*row));
 	row->name[sizeof(row->name) - 1] = 0;
 	row->reason[sizeof(row->reason) - 1] = 0;
 	for (char *c = row->name; *c; c++)
@@ -170,7 +170,7 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 
 /* A kernel of that name in another process or on another device may have fared otherwise: numbers add up,
  * a refusal is told even if it was probed elsewhere. */
-static int take_row(struct gpubpf_session *s, const struct gpubpf_board_kernel *row)
+static int take_row(struct gpubpf_session *s, const struct gpubpf_kernel_row *row)
 {
 	struct gpubpf_kernel_stats *st = find_stats(s, row->name);
 	enum gpubpf_kernel_outcome outcome = outcome_of(row->state);
@@ -200,9 +200,9 @@ static int take_row(struct gpubpf_session *s, const struct gpubpf_board_kernel *
 	return st->reason ? 0 : -ENOMEM;
 }
 
-int gpubpf_board_collect(struct gpubpf_session *s)
+int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 {
-	struct gpubpf_board_kernel row;
+	struct gpubpf_kernel_row row;
 	int err = 0;
 
 	clear_stats(s);
@@ -216,16 +216,16 @@ int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_ker
 {
 	if (!gpubpf_sized_ok(stats, sizeof(*stats)))
 		return gpubpf_session_fail(s, -EINVAL, "struct gpubpf_kernel_stats: " GPUBPF_SIZED_WHY);
-	if (i == 0 && gpubpf_board_collect(s) < 0)
+	if (i == 0 && gpubpf_kernel_table_collect(s) < 0)
 		return -ENOMEM;
 	if (i >= s->nstats)
 		return -ENOENT;
 	return gpubpf_sized_give(stats, sizeof(*stats), &s->stats[i]);
 }
 
-uint64_t gpubpf_board_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device)
+uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device)
 {
-	struct gpubpf_board_kernel row;
+	struct gpubpf_kernel_row row;
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < rows(s); i++)
@@ -234,9 +234,9 @@ uint64_t gpubpf_board_uncopied(const struct gpubpf_session *s, uint32_t process,
 	return n;
 }
 
-void gpubpf_board_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint64_t *load_ns)
+void gpubpf_kernel_table_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint64_t *load_ns)
 {
-	struct gpubpf_board_kernel row;
+	struct gpubpf_kernel_row row;
 
 	*wait_ns = *load_ns = 0;
 	for (uint32_t i = 0; i < rows(s); i++)
@@ -246,9 +246,9 @@ void gpubpf_board_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint6
 		}
 }
 
-uint64_t gpubpf_board_hook_ns(const struct gpubpf_session *s)
+uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s)
 {
-	struct gpubpf_board_kernel row;
+	struct gpubpf_kernel_row row;
 	uint64_t sum = 0, n = 0;
 
 	for (uint32_t i = 0; i < rows(s); i++) {

@@ -51,7 +51,7 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 	gpubpf_put_u64(&w, s->opts.first);
 	put_patterns(s, &w);
 	gpubpf_put_u32(&w, 0);
-	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->board_fd, 1);
+	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->table_fd, 1);
 }
 
 static void end_strings(struct gpubpf_device_caps *caps)
@@ -241,7 +241,7 @@ void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
 {
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
 		const struct gpubpf_session_device *dev = &peer->devices[i];
-		uint64_t n = gpubpf_board_uncopied(s, peer->process, dev->caps.ordinal);
+		uint64_t n = gpubpf_kernel_table_uncopied(s, peer->process, dev->caps.ordinal);
 
 		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->kept)
 			gpubpf_session_note(s,

@@ -171,7 +171,7 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))
 		return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session; gpubpf map show "
 					   "lists its maps", all.map);
-	err = gpubpf_board_collect(s);
+	err = gpubpf_kernel_table_collect(s);
 	if (!err)
 		err = all.json ? gpubpf_report_json(s, out, &all) : gpubpf_report_text(s, out, &all);
 	if (!err && (fflush(out) || ferror(out)))

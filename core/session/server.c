@@ -337,7 +337,7 @@ int gpubpf_session__enable(struct gpubpf_session *s, bool on)
 	if (s->state != GPUBPF_SESSION_STARTED)
 		return -EINVAL;
 	s->enabled = on;
-	__atomic_store_n(&s->board->enabled, on, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->table->enabled, on, __ATOMIC_RELEASE);
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
 		struct gpubpf_writer w = {0};
 

@@ -111,7 +111,7 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	s->listener = s->epoll = s->wake = s->timer = s->spare = s->board_fd = -1;
+	s->listener = s->epoll = s->wake = s->timer = s->spare = s->table_fd = -1;
 	s->enabled = true;
 	if (opts)
 		gpubpf_sized_take(&s->opts, sizeof(s->opts), opts);
@@ -152,7 +152,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 		return;
 	gpubpf_session__stop(s);
 	gpubpf_arenas_close(s);
-	gpubpf_board_close(s);
+	gpubpf_kernel_table_close(s);
 	free_kept(s);
 	free_loaded(s);
 	for (uint32_t i = 0; i < s->npaths; i++)
@@ -328,7 +328,7 @@ int gpubpf_session__start(struct gpubpf_session *s)
 		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
 	if (s->state != GPUBPF_SESSION_LOADED)
 		return gpubpf_session_fail(s, -EBUSY, "the session was started already");
-	err = gpubpf_board_open(s);
+	err = gpubpf_kernel_table_open(s);
 	if (!err)
 		err = gpubpf_session_dir(s);
 	if (!err)
@@ -399,11 +399,11 @@ int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stat
 {
 	struct gpubpf_cost_stats all = s->cost;
 
-	gpubpf_board_times(s, &all.wait_ns, &all.twin_load_ns);
-	all.hook_ns = gpubpf_board_hook_ns(s);
-	if (s->board) {
-		all.drained_bytes = __atomic_load_n(&s->board->drained_bytes, __ATOMIC_RELAXED);
-		all.drain_ns = __atomic_load_n(&s->board->drain_ns, __ATOMIC_RELAXED);
+	gpubpf_kernel_table_times(s, &all.wait_ns, &all.twin_load_ns);
+	all.hook_ns = gpubpf_kernel_table_hook_ns(s);
+	if (s->table) {
+		all.drained_bytes = __atomic_load_n(&s->table->drained_bytes, __ATOMIC_RELAXED);
+		all.drain_ns = __atomic_load_n(&s->table->drain_ns, __ATOMIC_RELAXED);
 	}
 	return gpubpf_sized_give(stats, sizeof(all), &all);
 }

@@ -7,7 +7,7 @@
  *   session.c  life: load, verify, start, poll, stop        server.c   sockets and the event loop
  *   peer.c     what a peer may say                           arena.c    layouts, arenas, look-ups in all
  *   twin.c     one request for a twin, and its cache         make.c     how a twin is made, and who makes it
- *   reader.c   rings: prints and events                      board.c    which kernels ran
+ *   reader.c   rings: prints and events                      kernel_table.c    which kernels ran
  *   report*.c  what the user sees                            query.c    other tools asking
  */
 #ifndef GPUBPF_SESSION_SESSION_H
@@ -120,8 +120,8 @@ struct gpubpf_session {
 	bool enabled;
 	void *buffer;                      /* GPUBPF_MSG_BUF */
 
-	struct gpubpf_board *board;
-	int board_fd;
+	struct gpubpf_kernel_table *table;
+	int table_fd;
 	struct gpubpf_kernel_name {
 		uint32_t id;
 		char text[256];
@@ -204,16 +204,16 @@ uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
 /* Say what a process that is gone has left uncopied. */
 void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer);
 
-/* board.c */
+/* kernel_table.c */
 /* launches whose counts are not in the mirror */
-uint64_t gpubpf_board_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device);
-int gpubpf_board_open(struct gpubpf_session *s);
-void gpubpf_board_close(struct gpubpf_session *s);
-/* Take the board's rows together by kernel name, into s->stats. */
-int gpubpf_board_collect(struct gpubpf_session *s);
+uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device);
+int gpubpf_kernel_table_open(struct gpubpf_session *s);
+void gpubpf_kernel_table_close(struct gpubpf_session *s);
+/* Take the kernel table's rows together by kernel name, into s->stats. */
+int gpubpf_kernel_table_collect(struct gpubpf_session *s);
 /* What programs waited for twins, and what loading them took: all rows' sums. */
-void gpubpf_board_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint64_t *load_ns);
-uint64_t gpubpf_board_hook_ns(const struct gpubpf_session *s);
+void gpubpf_kernel_table_times(const struct gpubpf_session *s, uint64_t *wait_ns, uint64_t *load_ns);
+uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s);
 /* Id of the kernel of that name in the session; UINT32_MAX when the table is full. */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);
 const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id); /* "": nobody has it */

@@ -37,7 +37,7 @@ struct gpubpf_msg_hdr {
 enum gpubpf_msg {
 	/* agent -> tool: u32 pid, u32 tid, str exe, str backend, str version */
 	GPUBPF_MSG_HELLO = 1,
-	/* tool -> agent, answer; fd: the board. u32 process (index in the session), u32 wait_ms (0: do not
+	/* tool -> agent, answer; fd: the kernel table. u32 process (index in the session), u32 wait_ms (0: do not
 	 * wait for twins), u64 sample (every n-th launch of a kernel; 1 all), u64 first (launches of a
 	 * kernel that are probed; 0 all), u32 n, n x { str pattern, u32 site }; u32 flags */
 	GPUBPF_MSG_WELCOME = 2,
@@ -97,11 +97,11 @@ enum gpubpf_twin_flags {
 };
 
 /*
- * The board: a memfd of the tool that every agent maps, so that what was counted survives a kill.
+ * The kernel table: a memfd of the tool that every agent maps, so that what was counted survives a kill.
  * Written with atomics; the tool treats every byte as a claim of an untrusted process.
  */
-#define GPUBPF_BOARD_MAGIC 0x6472616f62667062ull
-#define GPUBPF_BOARD_KERNELS 4096
+#define GPUBPF_KERNEL_TABLE_MAGIC 0x6472616f62667062ull
+#define GPUBPF_KERNEL_TABLE_ROWS 4096
 
 enum gpubpf_kernel_state {
 	GPUBPF_KERNEL_SEEN,      /* launched, matches no pattern */
@@ -110,7 +110,7 @@ enum gpubpf_kernel_state {
 	GPUBPF_KERNEL_REFUSED,   /* reason says why */
 };
 
-struct gpubpf_board_kernel {     /* 768 bytes */
+struct gpubpf_kernel_row {     /* 768 bytes */
 	uint32_t used;           /* 0 free, 1 being filled, 2 valid */
 	uint32_t state;          /* enum gpubpf_kernel_state */
 	uint32_t process, device;
@@ -130,14 +130,14 @@ struct gpubpf_board_kernel {     /* 768 bytes */
 	uint64_t pad[8];
 };
 
-struct gpubpf_board {
+struct gpubpf_kernel_table {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t nkernels;       /* entries handed out; may exceed the table when it overflowed */
 	uint64_t enabled;        /* twins may be chosen */
 	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory, by all processes */
 	uint64_t pad[11];
-	struct gpubpf_board_kernel kernel[GPUBPF_BOARD_KERNELS];
+	struct gpubpf_kernel_row kernel[GPUBPF_KERNEL_TABLE_ROWS];
 };
 
 #endif

@@ -27,7 +27,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 #define poll(fds, n, timeout) fuzz_poll(fds, timeout)
 #define pthread_create(thread, attr, run, arg) 0
 #include "hooks/session.c"
-#define lock board_mutex
+#define lock table_mutex
 #include "hooks/kernel_table.c"
 #undef lock
 #undef poll
@@ -42,14 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* what the adapter does differently */
 enum { DISCRETE = 1, NO_LIST = 2, HEADERS = 4, REASON = 8, NO_LOAD = 16, NO_KERNEL = 32, NO_ATTACH = 64 };
 /* of a packet: which descriptors come with it (two, three bits each), and its number */
-enum { FD_NONE, FD_BOARD, FD_ARENA, FD_IMAGE, FD_OPEN, FD_NULL, FD_SHORT, FD_EMPTY };
+enum { FD_NONE, FD_TABLE, FD_ARENA, FD_IMAGE, FD_OPEN, FD_NULL, FD_SHORT, FD_EMPTY };
 enum { OTHER_SEQ = 64, RAW = 128 };
 
 static const uint8_t *input, *input_end;
 static uint8_t bits;
 static uint64_t now;
 static int tool = -1;
-static int kept_board = -1;
+static int kept_table = -1;
 
 /* -- time and waiting -- */
 
@@ -139,23 +139,23 @@ static int arena_fd(const uint8_t *data, size_t size, size_t room)
 	return fd;
 }
 
-static int board_fd(void)
+static int table_fd(void)
 {
-	uint64_t head[3] = { GPUBPF_BOARD_MAGIC, 1, 1 };
+	uint64_t head[3] = { GPUBPF_KERNEL_TABLE_MAGIC, 1, 1 };
 
-	if (kept_board >= 0)
-		close(kept_board);
-	kept_board = gpubpf_memfd_shared("b", sizeof(struct gpubpf_board));
-	if (pwrite(kept_board, head, sizeof(head), 0) < 0)
+	if (kept_table >= 0)
+		close(kept_table);
+	kept_table = gpubpf_memfd_shared("b", sizeof(struct gpubpf_kernel_table));
+	if (pwrite(kept_table, head, sizeof(head), 0) < 0)
 		abort();
-	return dup(kept_board);
+	return dup(kept_table);
 }
 
 static int descriptor(int which, const uint8_t *data, size_t size)
 {
 	switch (which) {
-	case FD_BOARD:
-		return board_fd();
+	case FD_TABLE:
+		return table_fd();
 	case FD_ARENA:
 		return arena_fd(data, size, ARENA_SIZE);
 	case FD_IMAGE:
@@ -191,8 +191,8 @@ static bool feed(void)
 		w.size = input_end - input;
 	w.data = (uint8_t *)input;
 	input += w.size;
-	if (type == 255 && kept_board >= 0) { /* while it runs, the board changes */
-		if (pwrite(kept_board, w.data, w.size < 4096 ? w.size : 4096, how * 8) < 0)
+	if (type == 255 && kept_table >= 0) { /* while it runs, the kernel table changes */
+		if (pwrite(kept_table, w.data, w.size < 4096 ? w.size : 4096, how * 8) < 0)
 			abort();
 		return feed();
 	}
@@ -377,31 +377,31 @@ static void application(void)
 /* As the child of a fork begins, but without what its parent had. */
 static void forget(void)
 {
-	struct gpubpf_board *board = session.board;
+	struct gpubpf_kernel_table *table = session.table;
 
 	before_fork();
 	after_fork_child();
 	for (size_t i = 0; i < BUCKETS; i++) {
-		struct gpubpf_board_entry *next;
+		struct gpubpf_kernel_entry *next;
 
-		for (struct gpubpf_board_entry *e = buckets[i]; e; e = next) {
+		for (struct gpubpf_kernel_entry *e = buckets[i]; e; e = next) {
 			next = e->next;
-			if (!board || (void *)e->shared < (void *)board || (void *)e->shared >= (void *)(board + 1))
+			if (!table || (void *)e->shared < (void *)table || (void *)e->shared >= (void *)(table + 1))
 				free(e->shared);
 			free(e);
 		}
 		buckets[i] = NULL;
 	}
-	if (board)
-		munmap(board, sizeof(*board));
-	session.board = NULL;
+	if (table)
+		munmap(table, sizeof(*table));
+	session.table = NULL;
 	gpubpf_welcome_finish(&session.welcome);
 	session.seq = 0;
 	if (tool >= 0)
 		close(tool);
-	if (kept_board >= 0)
-		close(kept_board);
-	tool = kept_board = -1;
+	if (kept_table >= 0)
+		close(kept_table);
+	tool = kept_table = -1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,7 +4,7 @@
 // SOURCES: core/insn.c core/diag.c core/tables.c
 // LIBS: -lbpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
 // LIBS: -DGPUBPF_VERSION="fuzz" -DGPUBPF_LIBEXECDIR="/nonexistent" -DGPUBPF_AGENT="/nonexistent"
-/* Any packets from a process, and any bytes on its board: the session serves or hangs up, reports what it
+/* Any packets from a process, and any bytes on its kernel table: the session serves or hangs up, reports what it
  * has, and goes on serving others. */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RAW, BOARD, ARENA, MESSAGE }; /* what a step does; from MESSAGE on: a well-formed header */
+enum { RAW, TABLE, ARENA, MESSAGE }; /* what a step does; from MESSAGE on: a well-formed header */
 
 static struct gpubpf_session *session;
 static char dir[64];
@@ -210,8 +210,8 @@ static void step(int sock, uint8_t op, uint8_t how, const uint8_t *data, size_t 
 	case RAW:
 		send(sock, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 		break;
-	case BOARD:
-		scribble(session->board, sizeof(*session->board), how, data, size);
+	case TABLE:
+		scribble(session->table, sizeof(*session->table), how, data, size);
 		break;
 	case ARENA:
 		scribble(session->arenas[0].base, session->arenas[0].layout.size, how, data, size);

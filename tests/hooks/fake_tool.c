@@ -25,7 +25,7 @@
 static struct {
 	const struct fake_options *o;
 	struct fake_shared *seen;
-	int board, arenas[FAKE_ARENAS];
+	int table, arenas[FAKE_ARENAS];
 	uint32_t next_arena;
 	struct gpubpf_device_caps caps;
 	uint32_t random;
@@ -57,7 +57,7 @@ static void welcome(int fd, uint32_t seq)
 		gpubpf_put_u32(&w, 1);
 	}
 	gpubpf_put_u32(&w, 0);
-	send_to(fd, GPUBPF_MSG_WELCOME, seq, &w, fake.board);
+	send_to(fd, GPUBPF_MSG_WELCOME, seq, &w, fake.table);
 }
 
 static void arena(int fd, struct gpubpf_packet *p)
@@ -167,7 +167,7 @@ static void hostile(int fd, uint32_t seq)
 	gpubpf_put_u32(&w, roll() % 5 ? roll() % 64 : roll());
 	for (size_t i = 0; i < n % 64; i++)
 		gpubpf_put_u32(&w, roll() % 8);
-	send_to(fd, roll() % 12, roll() % 4 ? seq : roll(), &w, roll() % 2 ? fake.board : -1);
+	send_to(fd, roll() % 12, roll() % 4 ? seq : roll(), &w, roll() % 2 ? fake.table : -1);
 }
 
 static void pull_gone(int fd)
@@ -323,11 +323,11 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 	fake.o = options;
 	fake.random = options->seed;
 	fd = listen_at(tool);
-	fake.board = gpubpf_memfd_shared("board", sizeof(*tool->board));
-	tool->board = map(fake.board, sizeof(*tool->board));
-	tool->board->magic = GPUBPF_BOARD_MAGIC;
-	tool->board->version = 1;
-	tool->board->enabled = 1;
+	fake.table = gpubpf_memfd_shared("table", sizeof(*tool->table));
+	tool->table = map(fake.table, sizeof(*tool->table));
+	tool->table->magic = GPUBPF_KERNEL_TABLE_MAGIC;
+	tool->table->version = 1;
+	tool->table->enabled = 1;
 	for (int i = 0; i < FAKE_ARENAS; i++) {
 		fake.arenas[i] = gpubpf_memfd_shared("arena", ARENA_SIZE);
 		tool->arenas[i] = map(fake.arenas[i], ARENA_SIZE);
@@ -342,7 +342,7 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 		_exit(0);
 	}
 	close(fd);
-	close(fake.board);
+	close(fake.table);
 	for (int i = 0; i < FAKE_ARENAS; i++)
 		close(fake.arenas[i]);
 }
@@ -353,7 +353,7 @@ void fake_stop(struct fake_tool *tool)
 	waitpid(tool->pid, NULL, 0);
 	unlink(tool->path);
 	rmdir(tool->folder);
-	munmap(tool->board, sizeof(*tool->board));
+	munmap(tool->table, sizeof(*tool->table));
 	for (int i = 0; i < FAKE_ARENAS; i++)
 		munmap(tool->arenas[i], ARENA_SIZE);
 	munmap(tool->seen, sizeof(*tool->seen));
@@ -363,8 +363,8 @@ struct fake_sum fake_sum(const struct fake_tool *tool, const char *name)
 {
 	struct fake_sum sum = {0};
 
-	for (uint32_t i = 0; i < GPUBPF_BOARD_KERNELS; i++) {
-		const struct gpubpf_board_kernel *k = &tool->board->kernel[i];
+	for (uint32_t i = 0; i < GPUBPF_KERNEL_TABLE_ROWS; i++) {
+		const struct gpubpf_kernel_row *k = &tool->table->kernel[i];
 
 		if (k->used != 2 || strcmp(k->name, name))
 			continue;

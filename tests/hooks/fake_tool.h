@@ -52,7 +52,7 @@ struct fake_count {
 struct fake_tool {
 	pid_t pid;
 	char path[108], folder[64];
-	struct gpubpf_board *board;
+	struct gpubpf_kernel_table *table;
 	char *arenas[FAKE_ARENAS];
 	struct fake_shared {           /* what the tool's process saw */
 		char names[FAKE_KERNELS][128];

@@ -59,8 +59,8 @@ static void test_join(void)
 	gpubpf_get_str(r, pattern, sizeof(pattern));
 	gpubpf_get_u32(r);
 	ok(n >= 1 && pattern[0], "%u patterns, the first is %s", n, pattern);
-	ok(a.packet.nfds == 1 && gpubpf_memfd_size(a.packet.fds[0], sizeof(struct gpubpf_board)) ==
-	   sizeof(struct gpubpf_board), "the board is a sealed memfd of its size");
+	ok(a.packet.nfds == 1 && gpubpf_memfd_size(a.packet.fds[0], sizeof(struct gpubpf_kernel_table)) ==
+	   sizeof(struct gpubpf_kernel_table), "the kernel table is a sealed memfd of its size");
 	gpubpf_msg_close(&a.packet);
 	agent_connect(&b, s);
 	agent_hello(&b);
@@ -477,13 +477,13 @@ static void test_files(void)
 	gpubpf_session__free(s);
 }
 
-/* -- the board is writable by every process -- */
+/* -- the kernel table is writable by every process -- */
 
-static void test_board(void)
+static void test_table(void)
 {
 	struct gpubpf_session *s = start("/nonexistent");
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
-	struct gpubpf_board_kernel *row = &s->board->kernel[7];
+	struct gpubpf_kernel_row *row = &s->table->kernel[7];
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -493,7 +493,7 @@ static void test_board(void)
 	row->state = 4711;
 	memset(row->name, 'A', sizeof(row->name));
 	row->name[3] = '\n';
-	s->board->nkernels = 0xffffffff;
+	s->table->nkernels = 0xffffffff;
 	ok(!gpubpf_session__kernel(s, 0, &st), "a row of nonsense is read");
 	ok(strlen(st.name) == sizeof(row->name) - 1 && st.name[3] == '?' && st.dim == 3,
 	   "its strings end, its numbers are bounded");
@@ -688,7 +688,7 @@ int main(int argc, char **argv)
 	test_hostile();
 	test_crowd();
 	test_files();
-	test_board();
+	test_table();
 	test_query();
 	test_killed();
 	test_folder();

@@ -187,13 +187,13 @@ static void hasty(void)
 
 static void registers(void)
 {
-	const struct gpubpf_board_kernel *k;
+	const struct gpubpf_kernel_row *k;
 	struct fake_tool tool;
 
 	fake_start(&tool, &options);
 	run_app("link", "basic", tool.path, &probed);
-	k = tool.board->kernel;
-	ok(k->regs_before == 32 && k->regs_after == 40, "registers before and after are on the board");
+	k = tool.table->kernel;
+	ok(k->regs_before == 32 && k->regs_after == 40, "registers before and after are on the kernel table");
 	fake_stop(&tool);
 }
 
