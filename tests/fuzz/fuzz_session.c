@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/session/*.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/load/*.c core/verify/*.c
+// SOURCES: core/session/*.c core/wire/*.c core/load/*.c core/verify/*.c
 // SOURCES: maps/arena.c maps/host.c maps/layout.c maps/maps.c maps/print.c maps/ring.c
 // SOURCES: core/insn.c core/diag.c core/tables.c
 // LIBS: -lbpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
