@@ -8,17 +8,11 @@
 #ifndef GPUBPF_CORE_TARGET_H
 #define GPUBPF_CORE_TARGET_H
 
-#include "core/wire/caps.h"
 #include "core/lower/lower.h"
+#include "core/wire/image.h"
 
 struct gpubpf_diag;
 struct gpubpf_twin_image;
-
-/* bytes that the callee allocated with malloc; the caller frees data */
-struct gpubpf_blob {
-	void *data;
-	size_t size;
-};
 
 enum gpubpf_kernel_flags {
 	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it or what it calls has a barrier or a group function */
@@ -38,23 +32,6 @@ struct gpubpf_kernel_info {
 	uint32_t *callees;         /* FUNCTIONs that it calls itself: indices in the list */
 	uint32_t ncallees;
 	char reason[240];          /* why it cannot be probed; "" if it can */
-};
-
-struct gpubpf_image {
-	const void *data;          /* as the application handed it to the runtime */
-	size_t size;
-	enum gpubpf_image_kind kind;
-	const char *options;       /* build options, "" if none */
-	const struct gpubpf_header *headers; /* clCompileProgram */
-	uint32_t nheaders;
-	const char *cwd;           /* the application's when it built, for relative -I; "" unknown */
-	uint64_t built_ns;         /* then, by CLOCK_REALTIME; 0: includes no files */
-};
-
-struct gpubpf_header {
-	const char *name;
-	const void *data;
-	size_t size;
 };
 
 struct gpubpf_target {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/spirv/wire/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
+// SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
 // SOURCES: backends/spirv/spirv/inspect.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/wire.c core/diag.c
 /*

@@ -11,7 +11,7 @@
 #include "backends/spirv/wire/clock.h"
 #include "core/diag.h"
 #include "core/wire/pool.h"
-#include "backends/spirv/wire/options.h"
+#include "backends/spirv/common/options.h"
 #include "backends/spirv/wire/parts.h"
 #include "backends/spirv/wrap/inject.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/diag.h"
 #include "core/worker/job.h"
-#include "backends/spirv/wire/options.h"
+#include "backends/spirv/common/options.h"
 #include "backends/spirv/wire/parts.h"
 #include "target.h"
 #include "spv.h"

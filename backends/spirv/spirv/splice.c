@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "core/diag.h"
-#include "backends/spirv/wire/env_use.h"
+#include "backends/spirv/common/env_use.h"
 #include "maps/devlib.h"
 #include "write.h"
 

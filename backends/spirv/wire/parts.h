@@ -8,7 +8,7 @@
 #ifndef GPUBPF_BACKENDS_SPIRV_WIRE_PARTS_H
 #define GPUBPF_BACKENDS_SPIRV_WIRE_PARTS_H
 
-#include "core/target.h"
+#include "core/wire/image.h"
 
 struct gpubpf_cl_part {
 	enum gpubpf_image_kind kind;         /* OPENCL_C, SPIRV or OPENCL_BINARY */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/spirv/wire/options.h"
+#include "backends/spirv/common/options.h"
 
 /* What a vendor's compiler predefines beyond the specification; `match` begins the device's name or its
  * driver. The last row is for all others. */

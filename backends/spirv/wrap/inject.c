@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/spirv/wire/env_use.h"
+#include "backends/spirv/common/env_use.h"
 #include "maps/devlib.h"
 
 /* struct gpubpf_env of maps/devlib.h in the names that every OpenCL C has */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/diag.h"
-#include "backends/spirv/wire/options.h"
+#include "backends/spirv/common/options.h"
 #include "backends/spirv/wire/parts.h"
 #include "inject.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of struct gpubpf_env the programs of a kernel's sites need: the same for a wrapper in OpenCL C and
  * for one in SPIR-V. */
-#ifndef GPUBPF_BACKENDS_SPIRV_WIRE_ENV_USE_H
-#define GPUBPF_BACKENDS_SPIRV_WIRE_ENV_USE_H
+#ifndef GPUBPF_BACKENDS_SPIRV_COMMON_ENV_USE_H
+#define GPUBPF_BACKENDS_SPIRV_COMMON_ENV_USE_H
 
 #include "core/lower/lower.h"
 

@@ -3,8 +3,8 @@
  * OpenCL build options as applications write them: words between blanks, with '...', "..." and
  * backslashes as a shell has them (the specification says nothing; all compilers at hand agree).
  */
-#ifndef GPUBPF_BACKENDS_SPIRV_WIRE_OPTIONS_H
-#define GPUBPF_BACKENDS_SPIRV_WIRE_OPTIONS_H
+#ifndef GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
+#define GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
