@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images: what an application hands to its runtime, and what is made of it. libc only: agent, session and workers. */
+#ifndef GPUBPF_CORE_WIRE_IMAGE_H
+#define GPUBPF_CORE_WIRE_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "caps.h"
+
+/* bytes that the callee allocated with malloc; the caller frees data */
+struct gpubpf_blob {
+	void *data;
+	size_t size;
+};
+
+struct gpubpf_header {
+	const char *name;
+	const void *data;
+	size_t size;
+};
+
+struct gpubpf_image {
+	const void *data;          /* as the application handed it to the runtime */
+	size_t size;
+	enum gpubpf_image_kind kind;
+	const char *options;       /* build options, "" if none */
+	const struct gpubpf_header *headers; /* clCompileProgram */
+	uint32_t nheaders;
+	const char *cwd;           /* the application's when it built, for relative -I; "" unknown */
+	uint64_t built_ns;         /* then, by CLOCK_REALTIME; 0: includes no files */
+};
+
+#endif
