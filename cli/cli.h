@@ -81,7 +81,7 @@ void cli_diag(const struct gpubpf_diag *diag);
 /* The nearest of n names to `name`, NULL if none is near. */
 const char *cli_nearest(const char *name, const char *const *names, size_t n);
 
-/* env.c: the only reader of the environment; "" and NULL alike mean unset */
+/* environ.c: the only reader of the environment; "" and NULL alike mean unset */
 const char *cli_env_backend(void);
 const char *cli_env_session(void);
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */

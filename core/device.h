@@ -58,9 +58,9 @@ struct gpubpf_device_ops {
 	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
 	/* Fill a range with zeros. NULL: push them. */
 	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
-	/* Until this has returned, what the three above were asked for may be yet to come: pulls in the order of
-	 * the calls, and the other two in theirs, which are waited for with `all`. NULL: each is done when it
-	 * returns. */
+	/* arena_pull, arena_push and arena_zero may return before the copy is done: pulls are done in the order of
+	 * their calls, pushes and zeros in theirs. This waits for the pulls, and with `all` for the others too.
+	 * NULL: each is done when it returns. */
 	int (*arena_wait)(struct gpubpf_device *device, bool all);
 	void (*arena_detach)(struct gpubpf_device *device);
 	/* A descriptor of the arena's memory, by which it outlives this process. -EOPNOTSUPP; NULL: no such

@@ -3,7 +3,7 @@
  * A target: pure compile work, in the compile worker, on any machine. One const table each: ptx
  * (backends/cuda), spirv and clc (backends/spirv), amdgpu (backends/hip). Operations are thread-compatible,
  * touch no global state, and treat every image as hostile: bounds-checked, and an error with a
- * diagnostic rather than a crash. (A crash would cost the probe, not the application: design.)
+ * diagnostic rather than a crash. (A crash would cost the probe, not the application.)
  */
 #ifndef GPUBPF_CORE_TARGET_H
 #define GPUBPF_CORE_TARGET_H

@@ -18,7 +18,7 @@
 #include "launch.h"
 #include "maps/mirror.h"
 
-/* env.c: the one file that reads the environment; NULL where nothing is set */
+/* environ.c: the one file that reads the environment; NULL where nothing is set */
 const char *gpubpf_env_session(void);
 const char *gpubpf_env_backend(void);
 
@@ -93,7 +93,7 @@ void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
 void gpubpf_kernel_table_copying(uint32_t device);
 void gpubpf_kernel_table_copied(uint32_t device);
 
-/* device.c */
+/* hook_device.c */
 struct gpubpf_hook_device {
 	struct gpubpf_hook_device *next, **link;    /* of all devices */
 	struct gpubpf_device_open how;
@@ -151,7 +151,7 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *device, int
 /* Start a thread that takes none of the application's signals. 0 or -errno. */
 int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
 
-/* note.c: is the descriptor still that file? The application may close what is not its own, and use the number. */
+/* say_once.c: is the descriptor still that file? The application may close what is not its own, and use the number. */
 struct stat;
 bool gpubpf_same_file(int fd, const struct stat *known);
 
@@ -160,7 +160,7 @@ void gpubpf_clock_start(void);                      /* the first of two readings
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *device);
 void gpubpf_clock_again(struct gpubpf_hook_device *device); /* by the device's lock, while it is idle */
 
-/* twin.c */
+/* twin_set.c */
 struct gpubpf_twin_set;                             /* the twins of a program on a device */
 
 struct gpubpf_hook_program {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that we export under names of a library which several versions of may be loaded. The loader has bound all
- * who need the name to us; which library each of them meant follows from the order in which the loader looks: what is
- * loaded for everybody, then what the object itself was linked with.
+ * Functions that we export under the names of a library of which several versions may be loaded at once. The loader
+ * has bound every caller to ours; which library a caller meant follows from the order in which the loader looks names
+ * up: first what is loaded for everybody, then what the caller itself was linked with.
  */
 #include "dlsym.h"
 

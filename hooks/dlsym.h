@@ -14,7 +14,7 @@ typedef void *(*gpubpf_dlsym_fn)(void *handle, const char *name);
 gpubpf_dlsym_fn gpubpf_dlsym_next(void);
 
 /*
- * bound.c: what the object of `caller` would find under `name`, were it not for us: for functions that we export under
+ * dlnext.c: what the object of `caller` would find under `name`, were it not for us: for functions that we export under
  * names of a library of which several may be loaded. caller NULL: what is loaded for everybody. NULL: nothing.
  */
 void *gpubpf_dlsym_visible(const char *name, const void *caller);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent's launch path, written once for all runtimes. An adapter (hooks/opencl.c; later cuda.c,
- * hip.c) turns its runtime's calls into these and does what they answer; it decides nothing itself.
+ * The agent's launch path, written once for all runtimes. An adapter (hooks/opencl/, hooks/cuda/,
+ * hooks/hip/) turns its runtime's calls into these and does what they answer; it decides nothing itself.
  * libc only; safe to call from any thread; no session costs one load and one branch.
  *
  *   program built   gpubpf_hook_program_create()   remembers how to get its image

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tool says, parsed: every byte is checked before it is believed (and fuzzed in tests/hooks). */
+/* session_parse.c: the tool's messages, parsed. Every byte is checked before it is believed (tests/fuzz/fuzz_agent.c). */
 #ifndef GPUBPF_HOOKS_SESSION_H
 #define GPUBPF_HOOKS_SESSION_H
 

@@ -235,7 +235,8 @@ static int load(struct gpubpf_twin_set *set)
 	return 0;
 }
 
-/* Go from `from` to what step() leads to; others see SET_BUSY meanwhile. By the program's lock. */
+/* Ask (next: SET_ASKED) or load what was answered (SET_LOADED); others see SET_BUSY meanwhile. By the program's
+ * lock, which is given up while this takes. */
 static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
 {
 	int err;

@@ -92,7 +92,7 @@ struct gpubpf_ring_copy {
 	u64 prod;                /* the position up to which room was claimed */
 	u64 drops;               /* records for which there was no room */
 	u64 full;                /* what the reader's count was, plus 1, when a lane found all rings full that it tries */
-	u64 whole;               /* a mirror's: not 0, all between the reader and prod has arrived, word by word */
+	u64 whole;               /* in a mirror: not 0, every record between the reader's position and prod is complete */
 	u64 pad[12];
 };
 #define GPUBPF_RING_COPY(layout_ctl, copy) ((layout_ctl) + 128 + 128ul * (copy))

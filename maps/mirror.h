@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An arena in a device's memory and its mirror on the host, each word from its one writer. Maps are copied as they
- * are. Rings are emptied: what was written to one since the last time goes to the same place of the mirror's, whose
- * producer's position says how far that has come and whose consumer's position is the reader's, in another process;
- * the device's consumer's position says what it may write to again. So a ring holds as much again in its mirror, and
- * a reader that is slow, or was killed, keeps the device from nothing until both are full.
+ * An arena in a device's memory and its mirror on the host. Each word has one writer: the device, the agent or the
+ * reader (the tool, in another process). Maps are copied as they are. Rings are emptied: records that the device wrote
+ * since the last time are copied to the same offsets of the mirror's ring. There the producer's position says how far
+ * that has come (agent), and the consumer's what was read (reader); the consumer's position of the device's own ring
+ * says what it may write to again (agent). So a ring and its mirror together hold twice its size, and a reader that is
+ * slow, or was killed, holds up the device only when both are full.
  *
  * What the device may write to again is zero: then a record's own words say whether it has arrived (maps/ring.h), and
  * rings can be emptied while kernels run. For the agent: libc only.

@@ -3,7 +3,7 @@
  * The interpreter: runs a program of a unit on the host, ISA v1 to v4 (RFC 9669), every access checked.
  * It is the oracle of all tests and runs host-side programs. Two layers:
  *
- *   vm.h      the core loop, in the device library's subset of C (design D9): no recursion, no function
+ *   vm.h      the core loop, in the device library's subset of C: no recursion, no function
  *             pointers, no libc; what it needs of its host are the few gpubpf_vm_* functions it names
  *   interp.c  those functions on the host: the region table, helpers over maps/, the observer
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The core loop of the interpreter, in the device library's subset (design D9): no recursion, no
+ * The core loop of the interpreter, in the device library's subset: no recursion, no
  * function pointers, no libc. A file that includes this one first defines, static inline:
  *
  *   u8 *gpubpf_vm_memory(struct gpubpf_vm *vm, u64 address, u64 size, int write)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf(2) in user space (design D3). libbpf makes its system calls through libc's syscall(); this file
+ * bpf(2) in user space. libbpf makes its system calls through libc's syscall(); this file
  * defines that function, so that the dynamic linker binds libbpf's reference to ours. While a thread is
  * inside gpubpf_sys_enter() .. gpubpf_sys_leave() its bpf(2) calls are answered here and recorded; every
  * other call goes to the kernel unchanged.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which programs of an object are loaded (design D3). Before: libbpf has opened the object and would load
+ * Which programs of an object are loaded. Before: libbpf has opened the object and would load
  * all. After: only programs for a GPU are to be loaded, as kprobes, and no map is to be pinned.
  */
 #include "parts.h"

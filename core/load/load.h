@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loading: .bpf.o files to a unit. libbpf opens and loads each object unmodified; its bpf(2) calls for
- * GPU programs are answered by core/load/bpf_syscall.c in this process (design D3), which hands over the
+ * GPU programs are answered by core/load/bpf_syscall.c in this process, which hands over the
  * relocated instructions, maps and BTF. Nothing is trusted: a hostile file gets a diagnostic.
  */
 #ifndef GPUBPF_LOAD_LOAD_H

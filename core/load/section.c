@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs are ours: the section's name, by core/sections.def and design D3's rule. */
+/* Which programs are ours: the section's name, by core/sections.def, its flags among them. */
 #include "parts.h"
 
 #include <stdio.h>

@@ -28,7 +28,7 @@
 
 struct low;
 
-/* what differs between targets of LLVM; const data of each backend's target.c */
+/* what differs between targets of LLVM; const data of each target */
 struct gpubpf_llvm_target {
 	const char *name;          /* "ptx" */
 	const char *features;      /* subtarget features */

@@ -25,7 +25,7 @@ struct gpubpf_twin {
 	size_t size;
 	char options[256];
 	char reason[240];          /* all refused: why */
-	bool passing;              /* for what may be otherwise the next time: not to be kept */
+	bool passing;              /* refused for a reason that may be gone the next time: not to be cached */
 	struct gpubpf_twin_kernel {
 		char name[256];
 		uint32_t id;
@@ -92,12 +92,12 @@ void gpubpf_image_copy_finish(struct gpubpf_image_copy *copy);
 void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req,
 		     const struct gpubpf_image *image, uint8_t key[32]);
 
-/* twin.c: make it. Always fills twin: an image, or reasons. */
+/* twin_make.c: make it. Always fills twin: an image, or reasons. */
 void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
 		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
 		      struct gpubpf_twin *twin);
 
-/* make.c */
+/* makers.c */
 int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers);
 /* Cancels what is being made. makers may be NULL. */
 void gpubpf_makers_destroy(struct gpubpf_makers *makers);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The session, inside. One thread (the caller of gpubpf_session__poll) owns everything here but what
- * make.h hands to the makers' threads. Peers are not trusted: whatever one sends costs at most its own
+ * makers.h hands to the makers' threads. Peers are not trusted: whatever one sends costs at most its own
  * connection, and every table that a peer can fill has an end.
  *
  *   session.c  life: load, verify, start, poll, stop        server.c   sockets and the event loop
  *   peer.c     what a peer may say                           arena.c    layouts, arenas, look-ups in all
- *   twin.c     one request for a twin, and its cache         make.c     how a twin is made, and who makes it
- *   reader.c   rings: prints and events                      kernel_table.c    which kernels ran
+ *   twin_make.c  how one twin is made                        makers.c   the threads that make them, and their cache
+ *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
+ *   reader.c   rings: prints and events                      rescue.c   maps of processes that were killed
  *   report*.c  what the user sees                            query.c    other tools asking
  */
 #ifndef GPUBPF_SESSION_SESSION_H
@@ -55,10 +56,10 @@ struct gpubpf_session_device {
 	uint32_t number;           /* the agent's */
 	struct gpubpf_device_caps caps;
 	int arena;                 /* index, or -1: cannot be probed */
-	uint64_t pull_until_ns;    /* a PULL may be answered until then; 0: none is open */
-	bool rescued;              /* what it held there was asked for, once and for all */
+	uint64_t pull_until_ns;    /* until when the agent may answer our GPUBPF_MSG_PULL; 0: we have not asked */
+	bool rescued;              /* its maps were copied out by gpubpf-rescue, or that was tried: not again */
 	int kept_fd;               /* the device's own memory of it, to be read when the process cannot; or -1 */
-	bool kept;                 /* that was given us once */
+	bool kept;                 /* kept_fd was set once: a second one from the agent is refused */
 };
 
 enum gpubpf_peer_kind {
@@ -222,7 +223,7 @@ void gpubpf_kernel_ids_free(struct gpubpf_session *s);
 /* query.c */
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		       struct gpubpf_reader *r);
-/* Answer the question of `peer` if its mirrors have come or its time is over. */
+/* Answer the question of `peer` if the copies of maps that it waits for have come, or it has waited long enough. */
 void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* The asking side, for a tool: text to `out`. -errno and a reason. */
 int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, const char *map, FILE *out,

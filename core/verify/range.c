@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intervals and their product with tristate numbers; arithmetic is in ranges_alu.c, comparisons in
+/* Intervals and their product with tristate numbers; arithmetic is in range_alu.c, comparisons in
  * range_cmp.c. */
 #include "range.h"
 

@@ -91,7 +91,7 @@ struct cuda_next {
 	__attribute__((visibility("default"))) CUresult symbol parameters;
 #include "calls.def"
 
-/* symbols.c: filled when the application first reaches for the driver; false: there is none */
+/* lookup.c: filled when the application first reaches for the driver; false: there is none */
 bool cuda_next_init(void);
 extern struct cuda_next cuda_next;
 extern struct cuda_driver cuda_own; /* the driver for our own work: never comes back into the hooks */
@@ -129,7 +129,8 @@ void cuda_module_add(void *handle, bool library, const void *image, bool file);
 /* The module of a library in the current context; nothing where it is known as that. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);
-/* While threads of ours give its handle to the driver: to unload it waits for them, a while. False: it is gone. */
+/* A thread of ours is about to give the module's handle to the driver, until cuda_module_give_back(): unloading waits
+ * for such threads, for a limited time. False: it is unloaded already. */
 bool cuda_module_lend(struct cuda_module *m);
 void cuda_module_give_back(struct cuda_module *m);
 /* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. */
@@ -147,7 +148,7 @@ void cuda_modules_end(CUcontext context);
 CUfunction cuda_plain_function(const struct cuda_function *f, CUcontext context);
 
 /*
- * link.c: inputs of linkers that run in the program, kept until those end. `type` is the linker's own number; each
+ * culink.c: inputs of linkers that run in the program, kept until those end. `type` is the linker's own number; each
  * has a NUL behind it.
  */
 struct cuda_link_input {
@@ -164,13 +165,13 @@ void cuda_link_end(const void *linker);
 /* `first`, malloc'd or NULL, and the PTX among the inputs, one text behind the other, malloc'd; NULL: no memory. */
 char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*is_ptx)(const struct cuda_link_input *));
 
-/* made.c: machine code that was made in the program, by its content */
+/* jit.c: machine code that was made in the program, by its content */
 bool cuda_made_wanted(const void *image, size_t size); /* a pattern matches a function of it, or that cannot be told */
 void cuda_made_add(const void *image, size_t size, const char *ptx);
 /* The PTX that the image was made from, malloc'd, its NUL counted; NULL: not known. */
 char *cuda_made_ptx(const void *image, size_t size, size_t *text_size);
 
-/* twin.c */
+/* twin_load.c */
 struct cuda_twin_handle {
 	struct gpubpf_handle base;   /* f, until it is unloaded */
 	CUfunction f;

@@ -69,7 +69,7 @@ void cuda_function_leave(struct cuda_function *f)
 		empty(f);
 }
 
-/* The record stays, and is not found by a new function of the same handle: that one is in front of it. */
+/* The record stays for those who hold it; look-ups find a later record of the same handle, which is in front of it. */
 static void kill_function(struct cuda_function *f)
 {
 	atomic_store(&f->base.handle, NULL);

@@ -41,7 +41,7 @@ struct hip_next {
 	__attribute__((visibility("default"))) result name parameters __asm__(symbol);
 #include "calls.def"
 
-/* symbols.c: filled when the application first reaches for the runtime; false: there is none */
+/* lookup.c: filled when the application first reaches for the runtime; false: there is none */
 bool hip_next_init(void);
 bool hip_next_complete(void);        /* and it has all that we need for twins; says what it lacks */
 extern struct hip_next hip_next;
@@ -99,7 +99,7 @@ void hip_loaded_forget(const void *image);
 /* Is it that of another module that is loaded? */
 bool hip_module_has(const struct hip_module *except, uint64_t code_object);
 
-/* twin.c */
+/* twin_load.c */
 struct hip_twin {
 	hipFunction_t f;
 	struct hip_function *original;

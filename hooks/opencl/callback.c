@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Callbacks of events, which a runtime may call on the thread that runs its kernels (PoCL does): what is launched
- * there must not wait for anything that a kernel is run for, as the look at a device is that twins begin with.
+ * Callbacks of events, which a runtime may call on the thread that runs its kernels (PoCL does): a launch
+ * there must not wait for anything that needs a kernel to run, such as opening a device (which tries small kernels).
  */
 #include "opencl.h"
 

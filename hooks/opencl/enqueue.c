@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. Where the launch path answers with a twin, it is given what the original has and enqueued in
- * the original's place, with the application's event; where the runtime does not take it, the original
+ * Launches. Where the launch path answers with a twin, it is given the original's arguments
+ * and enqueued in its place, with the application's event; where the runtime does not take it, the original
  * runs, and the error that the application sees is the original's own.
  */
 #include "opencl.h"

@@ -58,7 +58,7 @@ enum ocl_pointer_call {
 typedef cl_int (CL_API_CALL *ocl_set_pointer_fn)(cl_kernel, cl_uint, const void *);
 extern const char *const ocl_pointer_names[OCL_POINTER_CALLS];
 
-/* recorded.c: the calls of cl_khr_command_buffer that concern kernels */
+/* command_buffer.c: the calls of cl_khr_command_buffer that concern kernels */
 enum { OCL_BUFFER_CALLS = 6 };
 /* of cl_khr_command_buffer_multi_device, which Debian's headers lack */
 typedef cl_command_buffer_khr (CL_API_CALL *ocl_remap_fn)(cl_command_buffer_khr, cl_bool, cl_uint,
@@ -112,7 +112,7 @@ cl_uint ocl_context_references(cl_context handle);
 /* Count what our own objects added to the references since there were `before`. */
 int ocl_context_held(struct ocl_context *context, cl_uint before);
 
-/* code.c: what a program is made of; immutable, shared */
+/* image.c: what a program is made of; immutable, shared */
 #define OCL_CWD_MAX 256             /* with its NUL: what the session takes */
 
 struct ocl_code {
@@ -231,8 +231,8 @@ void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *kernel
 /* extension.c */
 cl_program CL_API_CALL ocl_create_il_khr(cl_context context, const void *il, size_t size, cl_int *error);
 
-void ocl_device_init(void);                     /* device.c */
+void ocl_device_init(void);                     /* context_refs.c */
 extern struct gpubpf_device_ops ocl_device_ops;
-extern const struct gpubpf_hook_ops ocl_hook_ops; /* twin.c */
+extern const struct gpubpf_hook_ops ocl_hook_ops; /* twin_load.c */
 
 #endif

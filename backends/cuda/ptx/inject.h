@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the ptx target: how probes meet kernels (env.c, inspect.c, twin.c). */
+/* Private to the ptx target: how probes meet kernels (env.c, inspect.c, inject.c). */
 #ifndef GPUBPF_BACKENDS_CUDA_PTX_INJECT_H
 #define GPUBPF_BACKENDS_CUDA_PTX_INJECT_H
 

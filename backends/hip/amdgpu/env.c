@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where probe code in a HIP twin finds its environment: the arena in a word of the twin's own memory, arguments
- * in the kernel's own, and behind these the launch and the thread that launched (bind.h).
+ * in the kernel's own, and behind these the launch and the thread that launched (backends/hip/wire/bind.h).
  */
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
  * Twins of HIP kernels: struct gpubpf_target's inspect and inject for code objects, alone or in a bundle.
  *
  * A twin is a code object with one kernel, gpubpf_twin_<kernel>, that takes the arguments, explicit and hidden,
- * and the memory of the original, and behind it the table of bind.h.
+ * and the memory of the original, and behind it the table of backends/hip/wire/bind.h.
  * One twin is made at a time, of the job's first kernel.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_INJECT_H

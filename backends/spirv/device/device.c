@@ -309,7 +309,7 @@ static uint64_t now_ns(void)
 
 static int read_by_kernel(struct gpubpf_device *d, uint64_t *cycles)
 {
-	enum { CLOCK_WORD = 1 }; /* of the test kernel's buffer (opencl_caps.c) */
+	enum { CLOCK_WORD = 1 }; /* of the test kernel's buffer (caps.c) */
 	size_t one = 1;
 
 	if (!d->clock_kernel || d->api.clSetKernelArg(d->clock_kernel, 0, sizeof(d->clock_word), &d->clock_word) ||

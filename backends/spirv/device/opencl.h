@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OpenCL device, private parts. device.c: the operations of core/device.h; opencl_api.c: the
- * runtime's functions; opencl_caps.c: what a device has, found out by trying; opencl_module.c: programs.
+ * The OpenCL device, private parts. device.c: the operations of core/device.h; api.c: the
+ * runtime's functions; caps.c: what a device has, found out by trying; module.c: programs.
  * libc and the CL headers only: the agent includes all of it.
  */
 #ifndef GPUBPF_BACKENDS_SPIRV_DEVICE_OPENCL_H

@@ -356,7 +356,7 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 		why = "its name cannot be used";
 	k->local = has_local(info);
 	k->hinted = is_hinted(m, k->function);
-	/* spv_inject.c keeps Intel's runtime from vectorising it */
+	/* splice.c keeps Intel's runtime from vectorising it */
 	if (k->local && !k->hinted && info->flags & BY_WIDTH)
 		why = "it has local memory, and sub-groups or inexact functions, whose results a probe would change";
 	info->flags &= ~BY_WIDTH;

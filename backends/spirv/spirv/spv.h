@@ -48,7 +48,7 @@ const struct gpubpf_spv_insn *gpubpf_spv_def(const struct gpubpf_spv *m, uint32_
 const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
 			      uint32_t *end);
 
-/* Size and alignment of a type as OpenCL C lays it out (spv_type.c). False: it has none, or lies. */
+/* Size and alignment of a type as OpenCL C lays it out (type.c). False: it has none, or lies. */
 bool gpubpf_spv_layout(const struct gpubpf_spv *m, uint32_t type, uint32_t *size, uint32_t *align);
 
 /* a kernel: an entry point of the execution model Kernel */
@@ -63,7 +63,7 @@ struct gpubpf_spv_kernel {
 };
 
 /* All kernels of a module with what a probe sees of them; those that cannot be taken have a reason
- * (spv_kernels.c). 0 or -ENOMEM. */
+ * (inspect.c). 0 or -ENOMEM. */
 int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel **kernels,
 		       uint32_t *nkernels);
 
@@ -73,13 +73,13 @@ struct gpubpf_spv_wrap {
 	uint32_t entry, exit;
 };
 
-/* The twin module: the kernels of wraps[] as gpubpf_twin_<name>, no others (spv_inject.c). *out is
+/* The twin module: the kernels of wraps[] as gpubpf_twin_<name>, no others (splice.c). *out is
  * malloc'd. 0, -ENOMEM, or -EINVAL and a diagnostic. */
 int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_spv_wrap *wraps, uint32_t nwraps, struct gpubpf_blob *out,
 		      struct gpubpf_diag *diag);
 
-/* What gpubpf_target_spirv does with IL (spv_target.c). */
+/* What gpubpf_target_spirv does with IL (inject.c). */
 int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,

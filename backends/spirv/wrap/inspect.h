@@ -44,7 +44,7 @@ struct gpubpf_cl_source {
 int gpubpf_cl_read(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
 		   struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag);
 
-/* clang's command line for a source on a device: clargs.c */
+/* clang's command line for a source on a device: args.c */
 struct gpubpf_cl_args {
 	const char **arg;
 	int n;

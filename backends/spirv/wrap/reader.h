@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader share: clread.c (walk, places), clparam.c (types), clbody.c, clcalls.c (calls). */
+/* What the files of the reader share: inspect.c (walk, places), param.c (types), body.c, calls.c (calls). */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 
@@ -47,13 +47,13 @@ struct reader {
 
 char *clread_text(struct reader *r, CXString s);
 
-/* clparam.c: fill k->info.params and k->type; a reason if the wrapper could not declare one. */
+/* param.c: fill k->info.params and k->type; a reason if the wrapper could not declare one. */
 void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel *k);
 
-/* clbody.c: is the text the same when it is read once more? */
+/* body.c: is the text the same when it is read once more? */
 bool clread_repeats(struct reader *r, CXSourceRange body);
 
-/* clcalls.c: barriers, local and program-scope variables, through calls. */
+/* calls.c: barriers, local and program-scope variables, through calls. */
 void clread_variable(struct reader *r, CXCursor c);
 void clread_function(struct reader *r, CXCursor c);
 void clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel);
