@@ -89,14 +89,6 @@ const char *cli_env_runtime_dir(char *buf, size_t size);
 /* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: none. */
 const char *cli_env_cache_dir(char *buf, size_t size);
 
-/* paths.c: our other parts, in the build tree beside the executable or as installed */
-struct cli_paths {
-	char workers[512], agent[512];
-};
-void cli_find_paths(struct cli_paths *paths);
-/* Make the folder that `path` is to be made in, if it is missing. */
-void cli_make_parent(const char *path);
-
 /* backend.c: false with the reason told for a name that no backend has; why a known one has no runtime here,
  * "" if it has. */
 bool cli_backend_known(const char *name);

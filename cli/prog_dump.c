@@ -78,14 +78,8 @@ static int emit(const struct cli_args *args, const char *target, const struct gp
 	struct gpubpf_target_opts opts = { .opt_level = 2, .text = true, .cpu = cli_str(args, OPT_CPU, NULL) };
 	struct gpubpf_worker_opts worker_opts = {0};
 	struct gpubpf_worker *worker;
-	struct cli_paths paths;
-	char path[600];
-	int err;
+	int err = gpubpf_worker_create(&worker_opts, &worker);
 
-	cli_find_paths(&paths);
-	snprintf(path, sizeof(path), "%s/gpubpf-compile", paths.workers);
-	worker_opts.path = path;
-	err = gpubpf_worker_create(&worker_opts, &worker);
 	if (err < 0)
 		return err;
 	err = gpubpf_worker_emit(worker, target, job, &opts, blob, diag);

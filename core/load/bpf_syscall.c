@@ -11,9 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
-#define BOUND_FD 0x67707562 /* a descriptor that no process has: asks "is it you?" */
 #define FIRST_ID 1          /* of maps and programs, as bpf_map_info and bpf_prog_info tell */
 
 static _Thread_local struct gpubpf_sys *active;
@@ -134,8 +131,6 @@ static int map_freeze(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
 	struct gpubpf_sys_map *map;
 
-	if (attr->map_fd == BOUND_FD)
-		return 0;
 	map = (struct gpubpf_sys_map *)gpubpf_sys_map(sys, attr->map_fd);
 	if (!map)
 		return -EBADF;
@@ -239,39 +234,9 @@ static int answer(struct gpubpf_sys *sys, int cmd, const void *from, size_t size
 	return -EOPNOTSUPP; /* pinning, links, ids: nothing that loading needs */
 }
 
-/* The kernel's own calling convention: the result, or -errno. */
-static long kernel_call(long nr, const long arg[6])
-{
-#if defined(__x86_64__)
-	register long r10 __asm__("r10") = arg[3];
-	register long r8 __asm__("r8") = arg[4];
-	register long r9 __asm__("r9") = arg[5];
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(arg[0]), "S"(arg[1]), "d"(arg[2]), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-#elif defined(__aarch64__)
-	register long x8 __asm__("x8") = nr;
-	register long x0 __asm__("x0") = arg[0];
-	register long x1 __asm__("x1") = arg[1];
-	register long x2 __asm__("x2") = arg[2];
-	register long x3 __asm__("x3") = arg[3];
-	register long x4 __asm__("x4") = arg[4];
-	register long x5 __asm__("x5") = arg[5];
-
-	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-	return x0;
-#else
-#error "syscall() is not written for this processor"
-#endif
-}
-
-/* In libc's place. A caller may pass fewer than six arguments: the rest is then whatever the registers
- * hold, which the kernel ignores, as with libc's own. */
-__attribute__((visibility("default"))) long syscall(long nr, ...)
+/* What our libbpf calls in place of libc's syscall(). A caller may pass fewer than six arguments: the rest is then
+ * whatever the registers hold, which the kernel ignores, as with libc's own. */
+long gpubpf_libbpf_syscall(long nr, ...)
 {
 	long arg[6], ret;
 	va_list ap;
@@ -285,8 +250,8 @@ __attribute__((visibility("default"))) long syscall(long nr, ...)
 	else if (active && nr == SYS_perf_event_open)
 		ret = -EOPNOTSUPP;
 	else
-		ret = kernel_call(nr, arg);
-	if ((unsigned long)ret < -4095UL)
+		return syscall(nr, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	if (ret >= 0)
 		return ret;
 	errno = -ret;
 	return -1;
@@ -300,11 +265,6 @@ void gpubpf_sys_enter(struct gpubpf_sys *sys)
 void gpubpf_sys_leave(void)
 {
 	active = NULL;
-}
-
-bool gpubpf_sys_bound(void)
-{
-	return bpf_map_freeze(BOUND_FD) == 0;
 }
 
 void gpubpf_sys_finish(struct gpubpf_sys *sys)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf(2) in user space. libbpf makes its system calls through libc's syscall(); this file
- * defines that function, so that the dynamic linker binds libbpf's reference to ours. While a thread is
- * inside gpubpf_sys_enter() .. gpubpf_sys_leave() its bpf(2) calls are answered here and recorded; every
- * other call goes to the kernel unchanged.
+ * bpf(2) in user space. libbpf makes its system calls through libc's syscall(); in the libbpf that is
+ * linked into us that name is another one (meson.build), which this file defines. While a thread is inside
+ * gpubpf_sys_enter() .. gpubpf_sys_leave() its bpf(2) calls are answered here and recorded; every other call goes
+ * to the kernel unchanged. Nothing else in the process is concerned, another libbpf neither.
  *
  * Descriptors handed to libbpf are memfds, known by their inode: dup, fcntl, mmap and close work on them,
  * and a map's memfd holds the map's content.
@@ -45,9 +45,8 @@ struct gpubpf_sys {
 /* Answer this thread's bpf(2) calls until leave. Does not nest. */
 void gpubpf_sys_enter(struct gpubpf_sys *sys);
 void gpubpf_sys_leave(void);
-/* True if libbpf's calls really arrive here (false in a process that got libgpubpf by dlopen). Only
- * between enter and leave; without it a load would talk to the Linux kernel. */
-bool gpubpf_sys_bound(void);
+/* what libbpf calls */
+long gpubpf_libbpf_syscall(long nr, ...);
 
 /* What a descriptor of libbpf stands for, NULL if not one of ours. */
 const struct gpubpf_sys_map *gpubpf_sys_map(const struct gpubpf_sys *sys, int fd);

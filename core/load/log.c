@@ -18,27 +18,29 @@ static _Thread_local struct {
 	char first[512];
 } log;
 
-static libbpf_print_fn_t outer; /* of whoever else uses libbpf in this process */
+/* Our libbpf's stderr (meson.build), which only the printer that it begins with would use. */
+FILE *gpubpf_libbpf_stderr;
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	if (!log.on)
-		return outer ? outer(level, fmt, ap) : 0;
-	if (level == LIBBPF_WARN && !log.first[0])
+	if (log.on && level == LIBBPF_WARN && !log.first[0])
 		vsnprintf(log.first, sizeof(log.first), fmt, ap);
 	return 0;
+}
+
+__attribute__((constructor)) static void take_messages(void)
+{
+	libbpf_set_print(print);
 }
 
 void gpubpf_log_begin(void)
 {
 	log.on = true;
 	log.first[0] = '\0';
-	outer = libbpf_set_print(print);
 }
 
 void gpubpf_log_end(void)
 {
-	libbpf_set_print(outer);
 	log.on = false;
 }
 

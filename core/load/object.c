@@ -125,12 +125,8 @@ static int load_object(struct gpubpf_loading *l)
 /* The way of an object; bpf(2) is ours from here to the end. */
 static int load_stages(struct gpubpf_loading *l, int btf_fd)
 {
-	int err;
+	int err = open_object(l, btf_fd);
 
-	if (!gpubpf_sys_bound())
-		return gpubpf_diag_set(l->diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC,
-				       "libbpf does not call libgpubpf: link the program with it, do not dlopen it");
-	err = open_object(l, btf_fd);
 	if (err >= 0)
 		err = gpubpf_object_choose(l);
 	if (err >= 0)

@@ -3,9 +3,12 @@
 #include "session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "core/worker/beside.h"
 
 struct variable {
 	const char *name;
@@ -71,7 +74,8 @@ static char **build(char *const *base, const struct variable *vars, size_t nvars
 
 int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env)
 {
-	const char *agent = s->opts.agent ? s->opts.agent : GPUBPF_AGENT;
+	char beside[PATH_MAX] = "";
+	const char *agent = s->opts.agent ? s->opts.agent : beside;
 	struct variable vars[] = {
 		{ "OPENCL_LAYERS", agent, true, true },
 		{ "LD_PRELOAD", agent, true, false },
@@ -81,6 +85,8 @@ int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char **
 
 	if (s->state != GPUBPF_SESSION_STARTED)
 		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
+	if (!s->opts.agent)
+		gpubpf_agent_find(beside, sizeof(beside));
 	if (access(agent, R_OK) < 0)
 		return gpubpf_session_fail(s, -ENOENT, "%s: the agent cannot be read: %s; build or install "
 					   "gpubpf completely", agent, strerror(errno));

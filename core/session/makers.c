@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/worker/beside.h"
 #include "core/worker/job.h"
 #include "session.h"
 
@@ -104,7 +105,10 @@ static int open_worker(struct gpubpf_makers *all, const char *name, bool cache, 
 
 	if (*at)
 		return 0;
-	snprintf(path, sizeof(path), "%s/%s", o->worker_dir ? o->worker_dir : GPUBPF_LIBEXECDIR, name);
+	if (o->worker_dir)
+		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, name);
+	else
+		gpubpf_worker_find(name, path, sizeof(path)); /* if it is missing, its start says so */
 	err = gpubpf_worker_create(&opts, &worker);
 	if (!err)
 		__atomic_store_n(at, worker, __ATOMIC_SEQ_CST); /* before `stop` is read, see destroy */

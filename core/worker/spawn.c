@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spawn.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,57 +13,6 @@
 #include <unistd.h>
 
 extern char **environ;
-
-/* folder of a file, "" if there is none */
-static void folder_of(const char *file, char dir[PATH_MAX])
-{
-	char *slash;
-
-	snprintf(dir, PATH_MAX, "%s", file);
-	slash = strrchr(dir, '/');
-	if (slash)
-		*slash = 0;
-	else
-		dir[0] = 0;
-}
-
-static bool try(const char *dir, const char *below, const char *name, char *path, size_t size)
-{
-	if (!dir[0] || (size_t)snprintf(path, size, "%s/%s%s", dir, below, name) >= size)
-		return false;
-	return access(path, X_OK) == 0;
-}
-
-/* next to `dir`, or, in a build tree, in core/worker of one of the folders above it */
-static bool try_around(const char *dir, const char *name, char *path, size_t size)
-{
-	static const char *const below[] = { "", "core/worker/", "../core/worker/", "../../core/worker/" };
-
-	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++)
-		if (try(dir, below[i], name, path, size))
-			return true;
-	return false;
-}
-
-int gpubpf_worker_find(const char *name, char *path, size_t size)
-{
-	char exe[PATH_MAX], dir[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	Dl_info info;
-
-	if (n > 0) {
-		exe[n] = 0;
-		folder_of(exe, dir);
-		if (try_around(dir, name, path, size))
-			return 0;
-	}
-	if (dladdr((void *)gpubpf_worker_find, &info) && info.dli_fname) {
-		folder_of(info.dli_fname, dir);
-		if (try_around(dir, name, path, size))
-			return 0;
-	}
-	return try(GPUBPF_LIBEXECDIR, "", name, path, size) ? 0 : -ENOENT;
-}
 
 void gpubpf_worker_identity(const char *path, char *buf, size_t size)
 {

@@ -8,9 +8,6 @@
 
 #define GPUBPF_WORKER_FD 3 /* where a worker finds its socket */
 
-/* Find a worker program: beside the program that runs, beside the library that this code is in, in the
- * build tree they lie in, else in libexecdir. 0 or -ENOENT. */
-int gpubpf_worker_find(const char *name, char *path, size_t size);
 /* What tells one build of a program from another: path, size, time of change. */
 void gpubpf_worker_identity(const char *path, char *buf, size_t size);
 /* Start it with its socket as descriptor 3, no other descriptors above 2, and `memory` bytes of address

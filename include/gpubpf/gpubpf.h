@@ -25,8 +25,8 @@
  *
  * Errors are those named with each function, and no others; an int that is not said to fail does not. Where one is
  * returned, gpubpf_session__error() says in words what and what to do. The library prints nothing, reads
- * no environment variable, and never ends the process. Link it (pkg-config libgpubpf): it answers
- * libbpf's system calls for GPU programs itself, and a library that comes by dlopen() is bound too late.
+ * no environment variable, and never ends the process. Link it (pkg-config libgpubpf) or load it by dlopen(); it
+ * exports the names below and no others.
  */
 #ifndef GPUBPF_GPUBPF_H
 #define GPUBPF_GPUBPF_H
@@ -82,8 +82,8 @@ struct gpubpf_session_opts {
 	const char *runtime_dir;   /* folder for the socket, of this user and mode 0700, in none that others may
 				    * write, made if missing;
 				    * NULL: /run/user/UID/gpubpf, else /tmp/gpubpf-UID */
-	const char *worker_dir;    /* folder of gpubpf-compile and its like; NULL: as installed */
-	const char *agent;         /* libgpubpf-agent.so; NULL: as installed */
+	const char *worker_dir;    /* folder of gpubpf-compile and its like; NULL: beside the library */
+	const char *agent;         /* libgpubpf-agent.so; NULL: beside the library */
 	const char *cache_dir;     /* cache of twins on disk, of this user and mode 0700, else not used; NULL: none */
 	const char *backend;       /* "opencl", ...; NULL: the first runtime that the program loads */
 	bool all_gpu;              /* kprobe/ and kretprobe/ programs are for the GPU */

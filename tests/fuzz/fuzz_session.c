@@ -2,8 +2,8 @@
 // SOURCES: core/session/*.c core/wire/*.c core/load/*.c core/verify/*.c
 // SOURCES: maps/arena.c maps/host.c maps/layout.c maps/maps.c maps/print.c maps/ring.c
 // SOURCES: core/insn.c core/diag.c core/tables.c
-// LIBS: -lbpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
-// LIBS: -DGPUBPF_VERSION="fuzz" -DGPUBPF_LIBEXECDIR="/nonexistent" -DGPUBPF_AGENT="/nonexistent"
+// LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
+// LIBS: -DGPUBPF_VERSION="fuzz"
 /* Any packets from a process, and any bytes on its kernel table: the session serves or hangs up, reports what it
  * has, and goes on serving others. */
 #include <errno.h>
@@ -18,6 +18,7 @@
 
 #include "core/session/session.h"
 #include "core/worker/job.h"
+#include "core/worker/beside.h"
 #include "core/worker/spawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,6 +40,11 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 }
 
 int gpubpf_worker_find(const char *name, char *path, size_t size)
+{
+	return -ENOENT;
+}
+
+int gpubpf_agent_find(char *path, size_t size)
 {
 	return -ENOENT;
 }

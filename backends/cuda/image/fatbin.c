@@ -201,7 +201,7 @@ static int parts_ptx(const void *data, size_t size, uint32_t sm, char **text, si
 	if (err < 0 && err != -ENOMEM)
 		*diag = last;
 	if (!err && !n) {
-		gpubpf_diag_remedy(diag, last.remedy);
+		gpubpf_diag_remedy(diag, "%s", last.remedy);
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				      "none of the modules that it was linked from (-rdc) "
 				      "has PTX for sm_%u: %s",

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "beside.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* from the folder of a library, of a program, of a test in a build tree */
+static const char *const workers[] = {
+	"", "core/worker/", "../core/worker/", "../../core/worker/",
+	"gpubpf/", "../libexec/gpubpf/", "../../libexec/gpubpf/", NULL,
+};
+static const char *const agents[] = {
+	"hooks/", "../hooks/", "../../hooks/",
+	"gpubpf/", "../" GPUBPF_LIBDIR "/gpubpf/", NULL,
+};
+
+/* The folder of the file that this code is in, with a / at its end. The main program has no name but that of the
+ * link, where a loader tells one at all. */
+static bool own_folder(char dir[PATH_MAX])
+{
+	struct link_map *map;
+	Dl_info info;
+	char *slash;
+
+	if (!dladdr1((void *)gpubpf_worker_find, &info, (void **)&map, RTLD_DL_LINKMAP) ||
+	    !realpath(map->l_name[0] ? map->l_name : "/proc/self/exe", dir))
+		return false;
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[1] = 0;
+	return slash;
+}
+
+static int find(const char *const *below, const char *name, const char *installed, char *path, size_t size)
+{
+	char dir[PATH_MAX], tried[2 * PATH_MAX], real[PATH_MAX];
+
+	for (bool known = own_folder(dir); known && *below; below++) {
+		snprintf(tried, sizeof(tried), "%s%s%s", dir, *below, name);
+		if (!access(tried, R_OK) && realpath(tried, real) && strlen(real) < size) {
+			strcpy(path, real);
+			return 0;
+		}
+	}
+	snprintf(path, size, "%s", installed);
+	return access(path, R_OK) < 0 ? -ENOENT : 0;
+}
+
+int gpubpf_worker_find(const char *name, char *path, size_t size)
+{
+	char installed[PATH_MAX];
+
+	snprintf(installed, sizeof(installed), "%s/%s", GPUBPF_LIBEXECDIR, name);
+	return find(workers, name, installed, path, size);
+}
+
+int gpubpf_agent_find(char *path, size_t size)
+{
+	return find(agents, "libgpubpf-agent.so", GPUBPF_AGENT, path, size);
+}
