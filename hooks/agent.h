@@ -34,7 +34,7 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
  */
 struct gpubpf_request;
 
-int gpubpf_session_join(const char *backend);
+int gpubpf_session_join(const char *backend);       /* for a runtime of this process, which may have several */
 void gpubpf_session_rejoin(void);                   /* in the child of a fork, once; else a load */
 /* The process is about to end without its handlers: let the reader thread do what those would have done, and wait
  * for that a while. Takes no lock and allocates nothing. */
@@ -83,19 +83,21 @@ struct gpubpf_kernel_entry {
 	atomic_uint_fast64_t taken;                 /* launches chosen for --first */
 	uint64_t copying;                           /* launches that the copy of the maps in hand is good for */
 	uint32_t generation, device;
+	const char *backend;
 	char name[];
 };
 
-struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, uint32_t device);
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device);
 void gpubpf_kernel_table_state(struct gpubpf_kernel_entry *entry, enum gpubpf_kernel_state state, const char *reason);
 void gpubpf_kernel_table_add(uint64_t *word, uint64_t n);
 /* The device's maps are being copied back, or have been: of how many launches they tell. */
-void gpubpf_kernel_table_copying(uint32_t device);
-void gpubpf_kernel_table_copied(uint32_t device);
+void gpubpf_kernel_table_copying(const struct gpubpf_hook_device *device);
+void gpubpf_kernel_table_copied(const struct gpubpf_hook_device *device);
 
 /* hook_device.c */
 struct gpubpf_hook_device {
 	struct gpubpf_hook_device *next, **link;    /* of all devices */
+	const struct gpubpf_hook_ops *ops;          /* of its runtime */
 	struct gpubpf_device_open how;
 	uint32_t number, ordinal, generation;
 	pthread_mutex_t lock;                       /* of what follows */
@@ -164,6 +166,7 @@ void gpubpf_clock_again(struct gpubpf_hook_device *device); /* by the device's l
 struct gpubpf_twin_set;                             /* the twins of a program on a device */
 
 struct gpubpf_hook_program {
+	const struct gpubpf_hook_ops *ops;
 	void *adapter;
 	atomic_uint refs;
 	pthread_mutex_t lock;
@@ -197,7 +200,5 @@ struct gpubpf_hook_kernel {
 /* Settle what an open slot runs; waits for the session as long as the user allows. */
 void gpubpf_twin_settle(struct gpubpf_hook_slot *slot);
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
-
-extern const struct gpubpf_hook_ops *gpubpf_hook_ops; /* of the backend that has this process */
 
 #endif

@@ -45,7 +45,7 @@ static int read_once(struct gpubpf_hook_device *d, struct reading *r)
 	int err = 0;
 
 	if (d) {
-		err = gpubpf_hook_ops->device->clock(d->device, &r->cycles, &before, &after);
+		err = d->ops->device->clock(d->device, &r->cycles, &before, &after);
 	} else {
 		before = gpubpf_now_ns();
 		r->cycles = tsc();
@@ -95,7 +95,7 @@ static uint64_t rate(const struct reading *from, const struct reading *to)
 
 void gpubpf_clock_calibrate(struct gpubpf_hook_device *d)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 	uint32_t clock = ops->caps(d->device)->clock;
 	struct gpubpf_hook_device *source = clock == GPUBPF_CLOCK_TSC ? NULL : d;
 	struct gpubpf_arena_hdr *hdr = d->host;
@@ -137,7 +137,7 @@ static int64_t ahead(const struct gpubpf_arena_hdr *hdr, const struct reading *n
 /* The header's clock_ns alone changes: a device reads the old one or the new one. */
 static void correct(struct gpubpf_hook_device *d, int64_t by)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 	struct gpubpf_arena_hdr *hdr = d->host;
 
 	__atomic_fetch_sub(&hdr->clock_ns, by, __ATOMIC_RELAXED);
@@ -149,7 +149,7 @@ static void correct(struct gpubpf_hook_device *d, int64_t by)
 void gpubpf_clock_again(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;
-	uint32_t clock = gpubpf_hook_ops->device->caps(d->device)->clock;
+	uint32_t clock = d->ops->device->caps(d->device)->clock;
 	uint64_t size, started = gpubpf_now_ns();
 	struct reading now;
 	int64_t by;

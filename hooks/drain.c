@@ -21,14 +21,14 @@ static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
 {
 	struct gpubpf_hook_device *d = arg;
 
-	return gpubpf_hook_ops->device->arena_pull(d->device, offset, to, size);
+	return d->ops->device->arena_pull(d->device, offset, to, size);
 }
 
 static int push(void *arg, uint64_t offset, const void *from, uint64_t size)
 {
 	struct gpubpf_hook_device *d = arg;
 
-	return gpubpf_hook_ops->device->arena_push(d->device, offset, from, size);
+	return d->ops->device->arena_push(d->device, offset, from, size);
 }
 
 static int zero(void *arg, uint64_t offset, uint64_t size)
@@ -37,8 +37,8 @@ static int zero(void *arg, uint64_t offset, uint64_t size)
 	struct gpubpf_hook_device *d = arg;
 	int err = 0;
 
-	if (gpubpf_hook_ops->device->arena_zero)
-		return gpubpf_hook_ops->device->arena_zero(d->device, offset, size);
+	if (d->ops->device->arena_zero)
+		return d->ops->device->arena_zero(d->device, offset, size);
 	for (uint64_t n; size && !err; offset += n, size -= n) {
 		n = size < ZEROS ? size : ZEROS;
 		err = push(d, offset, zeros, n);
@@ -48,8 +48,8 @@ static int zero(void *arg, uint64_t offset, uint64_t size)
 
 static int wait(void *arg, bool all)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
 	struct gpubpf_hook_device *d = arg;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 
 	return ops->arena_wait ? ops->arena_wait(d->device, all) : 0;
 }
@@ -57,8 +57,8 @@ static int wait(void *arg, bool all)
 /* The thread never waits for kernels; where pulls do it themselves, or hooks follow launches, none runs now. */
 static bool still(void *arg, uint64_t bytes)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
 	struct gpubpf_hook_device *d = arg;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 
 	if (ops->settle)
 		return d->settle_ms >= 0 && !ops->settle(d->device, d->settle_ms);
@@ -102,7 +102,7 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 	d->settle_ms = settle_ms;
 	return (struct gpubpf_mirror){
 		.arena = d->host, .size = d->size, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
-		.still = still, .run = gpubpf_hook_ops->device->arena_wait ? run : NULL,
+		.still = still, .run = d->ops->device->arena_wait ? run : NULL,
 	};
 }
 
@@ -165,7 +165,7 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
 
-	if (!(gpubpf_hook_ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) || !gpubpf_mirror_has_rings(&m))
+	if (!(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) || !gpubpf_mirror_has_rings(&m))
 		return;
 	d->draining = true;
 	if (gpubpf_thread_start(drain, d) < 0)

@@ -47,14 +47,15 @@ static _Atomic(struct keyed *) keyed;
 
 static void copied(void);
 
-int gpubpf_hook_device_create(const struct gpubpf_device_open *how, uint32_t ordinal,
-			      struct gpubpf_hook_device **device)
+int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how,
+			      uint32_t ordinal, struct gpubpf_hook_device **device)
 {
 	struct gpubpf_hook_device *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return -ENOMEM;
 	gpubpf_session_rejoin(); /* with a context of its own, the child of a fork can be probed */
+	d->ops = ops;
 	d->how = *how;
 	d->ordinal = ordinal;
 	d->generation = gpubpf_session_generation();
@@ -72,27 +73,34 @@ int gpubpf_hook_device_create(const struct gpubpf_device_open *how, uint32_t ord
 	return 0;
 }
 
-struct gpubpf_hook_device *gpubpf_hook_device_find(const void *key)
+static struct keyed *find_keyed(const struct gpubpf_hook_ops *ops, const void *key)
 {
 	struct keyed *k = atomic_load_explicit(&keyed, memory_order_acquire);
 
-	while (k && atomic_load_explicit(&k->key, memory_order_relaxed) != key)
+	while (k && (atomic_load_explicit(&k->key, memory_order_relaxed) != key || k->device->ops != ops))
 		k = k->next;
+	return k;
+}
+
+struct gpubpf_hook_device *gpubpf_hook_device_find(const struct gpubpf_hook_ops *ops, const void *key)
+{
+	struct keyed *k = find_keyed(ops, key);
+
 	return k ? k->device : NULL;
 }
 
-struct gpubpf_hook_device *gpubpf_hook_device_add(const void *key, const struct gpubpf_device_open *how,
-						  uint32_t ordinal)
+struct gpubpf_hook_device *gpubpf_hook_device_add(const struct gpubpf_hook_ops *ops, const void *key,
+						  const struct gpubpf_device_open *how, uint32_t ordinal)
 {
 	static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 	struct gpubpf_hook_device *device;
 	struct keyed *k;
 
 	pthread_mutex_lock(&adding);
-	device = gpubpf_hook_device_find(key);
+	device = gpubpf_hook_device_find(ops, key);
 	if (!device && (k = calloc(1, sizeof(*k)))) {
 		k->key = key;
-		if (gpubpf_hook_device_create(how, ordinal, &k->device) < 0) {
+		if (gpubpf_hook_device_create(ops, how, ordinal, &k->device) < 0) {
 			free(k);
 		} else {
 			device = k->device;
@@ -123,7 +131,7 @@ uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)
 
 static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **request)
 {
-	struct gpubpf_device_caps caps = *gpubpf_hook_ops->device->caps(d->device);
+	struct gpubpf_device_caps caps = *d->ops->device->caps(d->device);
 	struct gpubpf_writer w = {0};
 	int err;
 
@@ -249,7 +257,7 @@ static void tell_keep(struct gpubpf_hook_device *d, enum gpubpf_keep what, int f
 /* Let the tool have the device's memory too, where it outlives this process. */
 static void export_arena(struct gpubpf_hook_device *d)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 	int fd;
 
 	if (!ops->arena_export || ops->arena_export(d->device, &fd) < 0)
@@ -281,7 +289,7 @@ static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to
 /* What the tool has put into maps. */
 static int push_data(struct gpubpf_hook_device *d)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 	int err = ops->arena_zero(d->device, 0, d->size);
 	off_t from = 0, to;
 
@@ -298,14 +306,14 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 
 	if (err < 0) {
 		snprintf(why->text, sizeof(why->text), "memory for maps: it could not be filled: %s", strerror(-err));
-		gpubpf_hook_ops->device->arena_detach(d->device);
+		d->ops->device->arena_detach(d->device);
 	}
 	return err;
 }
 
 static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 	int err = d->device ? 0 : ops->open(&d->how, &d->device, why);
 
 	if (err < 0)
@@ -352,7 +360,7 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
  * of the two sees the other. Where kernels can be waited for, what they have written up to now is worth it. */
 static bool take_dirty(struct gpubpf_hook_device *d, uint32_t patience_ms)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 	bool busy;
 
 	atomic_store(&d->dirty, false);
@@ -384,14 +392,14 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *l
 
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && !d->shared) {
-		gpubpf_kernel_table_copying(d->ordinal);
+		gpubpf_kernel_table_copying(d);
 		may = take_dirty(d, patience_ms);
 		whole = may && !atomic_load(&d->dirty);
-		if (gpubpf_hook_ops->device->settle && whole)
+		if (d->ops->device->settle && whole)
 			gpubpf_clock_again(d);
 		err = may ? copy_back(d, patience_ms, left) : 0;
 		if (whole && !err)
-			gpubpf_kernel_table_copied(d->ordinal);
+			gpubpf_kernel_table_copied(d);
 		to = gpubpf_now_ns();
 		atomic_store(&d->next_pull_ns, to + PULL_PART * (to - from));
 		if (err < 0)
@@ -573,7 +581,7 @@ bool gpubpf_device_copied(void)
 /* Take it out of the list and give back what it has; false: that must not be touched. */
 static bool let_go(struct gpubpf_hook_device *d)
 {
-	const struct gpubpf_device_ops *ops = gpubpf_hook_ops->device;
+	const struct gpubpf_device_ops *ops = d->ops->device;
 
 	if (!ours(d))
 		return false; /* inherited over a fork: in no list, and the runtime behind it may be in any state */
@@ -606,13 +614,11 @@ void gpubpf_hook_device_destroy(struct gpubpf_hook_device *d)
 	free(d);
 }
 
-void gpubpf_hook_device_end(const void *key)
+void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key)
 {
-	struct keyed *k = atomic_load_explicit(&keyed, memory_order_acquire);
+	struct keyed *k = key ? find_keyed(ops, key) : NULL;
 
-	while (k && atomic_load_explicit(&k->key, memory_order_relaxed) != key)
-		k = k->next;
-	if (!k || !key)
+	if (!k)
 		return;
 	atomic_store(&k->key, NULL);
 	atomic_store(&k->device->gone, true);

@@ -27,7 +27,7 @@ static size_t bucket_of(const char *name, uint32_t device)
 	return h % BUCKETS;
 }
 
-static struct gpubpf_kernel_row *hand_out(const char *name, uint32_t device)
+static struct gpubpf_kernel_row *hand_out(const char *name, const struct gpubpf_hook_device *device)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 	struct gpubpf_kernel_row *k;
@@ -44,20 +44,22 @@ static struct gpubpf_kernel_row *hand_out(const char *name, uint32_t device)
 	__atomic_store_n(&k->used, 1, __ATOMIC_RELAXED);
 	k->state = GPUBPF_KERNEL_SEEN;
 	k->process = gpubpf_session_process();
-	k->device = device;
+	k->device = device->ordinal;
+	strncpy(k->backend, device->ops->backend, sizeof(k->backend) - 1);
 	strncpy(k->name, name, sizeof(k->name) - 1);
 	__atomic_store_n(&k->used, 2, __ATOMIC_RELEASE);
 	return k;
 }
 
-static struct gpubpf_kernel_entry *create(const char *name, uint32_t device)
+static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_hook_device *device)
 {
 	struct gpubpf_kernel_entry *entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
 
 	if (!entry)
 		return NULL;
 	strcpy(entry->name, name);
-	entry->device = device;
+	entry->device = device->ordinal;
+	entry->backend = device->ops->backend;
 	entry->generation = gpubpf_session_generation();
 	entry->shared = hand_out(name, device);
 	if (!entry->shared) {
@@ -67,14 +69,20 @@ static struct gpubpf_kernel_entry *create(const char *name, uint32_t device)
 	return entry;
 }
 
-struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, uint32_t device)
+static bool is_of(const struct gpubpf_kernel_entry *entry, uint32_t generation, const struct gpubpf_hook_device *device)
 {
-	struct gpubpf_kernel_entry **head = &buckets[bucket_of(name, device)], *entry;
+	return entry->generation == generation && entry->device == device->ordinal &&
+	       !strcmp(entry->backend, device->ops->backend);
+}
+
+struct gpubpf_kernel_entry *gpubpf_kernel_entry(const char *name, const struct gpubpf_hook_device *device)
+{
+	struct gpubpf_kernel_entry **head = &buckets[bucket_of(name, device->ordinal)], *entry;
 	uint32_t generation = gpubpf_session_generation();
 
 	pthread_mutex_lock(&lock);
 	for (entry = *head; entry; entry = entry->next)
-		if (entry->generation == generation && entry->device == device && !strcmp(entry->name, name))
+		if (is_of(entry, generation, device) && !strcmp(entry->name, name))
 			break;
 	if (!entry && (entry = create(name, device))) {
 		entry->next = *head;
@@ -105,14 +113,14 @@ void gpubpf_kernel_table_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void each_of(uint32_t device, void (*fn)(struct gpubpf_kernel_entry *))
+static void each_of(const struct gpubpf_hook_device *device, void (*fn)(struct gpubpf_kernel_entry *))
 {
 	uint32_t generation = gpubpf_session_generation();
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct gpubpf_kernel_entry *entry = buckets[i]; entry; entry = entry->next)
-			if (entry->generation == generation && entry->device == device)
+			if (is_of(entry, generation, device))
 				fn(entry);
 	pthread_mutex_unlock(&lock);
 }
@@ -127,12 +135,12 @@ static void copied(struct gpubpf_kernel_entry *entry)
 	__atomic_store_n(&entry->shared->copied, entry->copying, __ATOMIC_RELAXED);
 }
 
-void gpubpf_kernel_table_copying(uint32_t device)
+void gpubpf_kernel_table_copying(const struct gpubpf_hook_device *device)
 {
 	each_of(device, copying);
 }
 
-void gpubpf_kernel_table_copied(uint32_t device)
+void gpubpf_kernel_table_copied(const struct gpubpf_hook_device *device)
 {
 	each_of(device, copied);
 }

@@ -12,20 +12,15 @@
 
 #define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside that many in the beginning */
 
-const struct gpubpf_hook_ops *gpubpf_hook_ops;
 _Thread_local int gpubpf_hook_callbacks;
 
 int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
 {
 	const char *backend = gpubpf_env_backend();
-	const struct gpubpf_hook_ops *none = NULL;
 
 	if (!gpubpf_env_session())
 		return -ENOENT;
 	if (backend && strcmp(backend, ops->backend))
-		return -EBUSY;
-	if (!__atomic_compare_exchange_n(&gpubpf_hook_ops, &none, ops, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE) && none != ops)
 		return -EBUSY;
 	gpubpf_clock_start();
 	return gpubpf_session_join(ops->backend);
@@ -36,12 +31,14 @@ bool gpubpf_hook_active(void)
 	return gpubpf_session_up();
 }
 
-int gpubpf_hook_program_create(void *adapter_program, struct gpubpf_hook_program **program)
+int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_program,
+			       struct gpubpf_hook_program **program)
 {
 	struct gpubpf_hook_program *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
+	p->ops = ops;
 	p->adapter = adapter_program;
 	p->refs = 1;
 	pthread_mutex_init(&p->lock, NULL);
@@ -98,7 +95,7 @@ void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
 	for (slot = kernel->slots; slot; slot = next) {
 		next = slot->next;
 		if (slot->twin)
-			gpubpf_hook_ops->twin_kernel_put(slot->twin);
+			kernel->program->ops->twin_kernel_put(slot->twin);
 		free(slot);
 	}
 	pthread_mutex_destroy(&kernel->lock);
@@ -126,7 +123,7 @@ static struct gpubpf_hook_slot *add_slot(struct gpubpf_hook_kernel *kernel, stru
 	if (!slot && (slot = calloc(1, sizeof(*slot)))) {
 		slot->kernel = kernel;
 		slot->device = device;
-		slot->entry = gpubpf_kernel_entry(kernel->name, device->ordinal);
+		slot->entry = gpubpf_kernel_entry(kernel->name, device);
 		slot->next = kernel->slots;
 		if (slot->entry) {
 			atomic_store_explicit(&kernel->slots, slot, memory_order_release);
@@ -236,7 +233,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->inherited = NULL;
 	if (inherited(l)) {
 		gpubpf_session_rejoin();
-		l->inherited = gpubpf_kernel_entry(k->name, l->device->ordinal);
+		l->inherited = gpubpf_kernel_entry(k->name, l->device);
 		return;
 	}
 	l->slot = find_slot(k, l->device);
@@ -338,7 +335,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 	struct gpubpf_hook_record *r;
 
 	if (!inherited(l))
-		entry = gpubpf_kernel_entry(l->kernel->name, l->device->ordinal);
+		entry = gpubpf_kernel_entry(l->kernel->name, l->device);
 	r = entry ? malloc(sizeof(*r)) : NULL;
 	if (r)
 		*r = (struct gpubpf_hook_record){ *l, entry, reason, l->kernel->wanted };

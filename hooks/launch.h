@@ -64,32 +64,34 @@ struct gpubpf_hook_ops {
 	void (*twin_unload)(void *module);
 };
 
-/* Join the session that $GPUBPF_SESSION names. 0; -ENOENT: there is none, the adapter stays out of the
- * way; -EBUSY: another backend has this process or $GPUBPF_BACKEND says so. Waits 2 s at most. */
+/* Join the session that $GPUBPF_SESSION names; a process may do so with several runtimes, once each, and is one
+ * process there. 0; -ENOENT: there is none, the adapter stays out of the way; -EBUSY: $GPUBPF_BACKEND names another
+ * runtime. Waits 2 s at most. */
 int gpubpf_hook_init(const struct gpubpf_hook_ops *ops);
 bool gpubpf_hook_active(void); /* there is a session */
 
 /* `ordinal` is the number of the device as users see it (helper 512); the device itself is opened when
  * the first matched kernel is launched on it. */
-int gpubpf_hook_device_create(const struct gpubpf_device_open *how, uint32_t ordinal,
-			      struct gpubpf_hook_device **device);
+int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how,
+			      uint32_t ordinal, struct gpubpf_hook_device **device);
 void gpubpf_hook_device_destroy(struct gpubpf_hook_device *device);
-/* The device of the runtime's context `key`; created on the first call, and kept. NULL: out of memory. */
-struct gpubpf_hook_device *gpubpf_hook_device_find(const void *key);
-struct gpubpf_hook_device *gpubpf_hook_device_add(const void *key, const struct gpubpf_device_open *how,
-						  uint32_t ordinal);
+/* The device of that runtime's context `key`; created on the first call, and kept. NULL: out of memory. */
+struct gpubpf_hook_device *gpubpf_hook_device_find(const struct gpubpf_hook_ops *ops, const void *key);
+struct gpubpf_hook_device *gpubpf_hook_device_add(const struct gpubpf_hook_ops *ops, const void *key,
+						  const struct gpubpf_device_open *how, uint32_t ordinal);
 /*
  * The runtime is about to destroy context `key`: copy its maps back and let go of all that we have there. A
  * device that is added for the same key later is another one; twins of this one are never chosen again.
  */
-void gpubpf_hook_device_end(const void *key);
+void gpubpf_hook_device_end(const struct gpubpf_hook_ops *ops, const void *key);
 bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device);
 const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook_device *device);
 /* What CLOCK_MONOTONIC is ahead of a device's clock that counts ns, as last measured; known once a twin is loaded. */
 uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *device);
 uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device); /* what twins get; 0 before */
 
-int gpubpf_hook_program_create(void *adapter_program, struct gpubpf_hook_program **program);
+int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_program,
+			       struct gpubpf_hook_program **program);
 void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program);
 
 int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,

@@ -41,6 +41,7 @@ static struct {
 	int sock;
 	struct stat identity; /* of the socket: the application may close descriptors that are not its own */
 	struct gpubpf_kernel_table *_Atomic table;
+	const char *backend;  /* of the runtime that came first */
 	struct gpubpf_welcome welcome;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t cond;
@@ -578,7 +579,7 @@ static void join_once(void)
 void gpubpf_session_rejoin(void)
 {
 	if (gpubpf_session_generation() && !gpubpf_session_up())
-		gpubpf_session_join(gpubpf_hook_ops->backend);
+		gpubpf_session_join(session.backend);
 }
 
 int gpubpf_session_join(const char *backend)
@@ -594,6 +595,7 @@ int gpubpf_session_join(const char *backend)
 	pthread_mutex_lock(&session.lock);
 	if (tried != gpubpf_session_generation()) {
 		tried = gpubpf_session_generation();
+		session.backend = backend;
 		err = join(path, backend);
 	}
 	pthread_mutex_unlock(&session.lock);

@@ -152,6 +152,7 @@ static int wait_for_room(void)
 
 static int ask(struct gpubpf_twin_set *set, const char *kernel)
 {
+	const struct gpubpf_hook_ops *ops = set->program->ops;
 	struct gpubpf_hook_image image = {0};
 	int err = gpubpf_device_ready(set->device, &set->why);
 
@@ -159,7 +160,7 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 		err = wait_for_room();
 	if (err < 0)
 		return err;
-	err = gpubpf_hook_ops->image(set->program->adapter, set->device, &image);
+	err = ops->image(set->program->adapter, set->device, &image);
 	if (err < 0 || image.reason)
 		err = because(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
@@ -168,7 +169,7 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 		err = because(&set->why, -E2BIG, "its name is longer than %d characters", GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
 		err = send_image(set, &image, image.kernels ? image.kernels : kernel);
-	gpubpf_hook_ops->image_put(&image);
+	ops->image_put(&image);
 	return err;
 }
 
@@ -225,7 +226,7 @@ static int load(struct gpubpf_twin_set *set)
 	if (err < 0)
 		return because(&set->why, err, "the session's twin could not be read: %s", strerror(-err));
 	from = gpubpf_now_ns();
-	err = gpubpf_hook_ops->twin_load(set->device, set->program->adapter, set->answer.kind, data, size,
+	err = set->program->ops->twin_load(set->device, set->program->adapter, set->answer.kind, data, size,
 					 set->answer.options, &set->module, &set->why);
 	free(data);
 	set->load_ns = gpubpf_now_ns() - from;
@@ -270,7 +271,7 @@ static void *load_aside(void *arg)
  * program's lock. */
 static bool loads_aside(struct gpubpf_twin_set *set)
 {
-	if (!gpubpf_hook_ops->loads_aside || gpubpf_session_wait_ms())
+	if (!set->program->ops->loads_aside || gpubpf_session_wait_ms())
 		return false;
 	set->state = SET_BUSY;
 	atomic_fetch_add(&set->program->refs, 1);
@@ -347,11 +348,12 @@ static void refuse(struct gpubpf_hook_slot *slot, const char *reason)
 
 static void show_registers(struct gpubpf_hook_slot *slot)
 {
+	const struct gpubpf_hook_ops *ops = slot->kernel->program->ops;
 	uint32_t before = 0, after = 0;
 
-	if (!gpubpf_hook_ops->twin_registers)
+	if (!ops->twin_registers)
 		return;
-	gpubpf_hook_ops->twin_registers(slot->twin, &before, &after);
+	ops->twin_registers(slot->twin, &before, &after);
 	__atomic_store_n(&slot->entry->shared->regs_before, before, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->entry->shared->regs_after, after, __ATOMIC_RELAXED);
 }
@@ -372,7 +374,7 @@ static void bind(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 			refuse(slot, reason);
 		return;
 	}
-	err = gpubpf_hook_ops->twin_kernel(set->module, entry->twin, slot->kernel->adapter, entry->nparams,
+	err = set->program->ops->twin_kernel(set->module, entry->twin, slot->kernel->adapter, entry->nparams,
 					   entry->flags, &slot->twin, &why);
 	if (err < 0) {
 		because(&why, err, "the runtime does not make the twin: %s", strerror(-err));
@@ -431,7 +433,7 @@ void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
 		gpubpf_request_drop(set->request);
 		gpubpf_twin_finish(&set->answer);
 		if (set->module)
-			gpubpf_hook_ops->twin_unload(set->module);
+			program->ops->twin_unload(set->module);
 		free(set);
 	}
 }

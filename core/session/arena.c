@@ -151,6 +151,7 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 	index = gpubpf_arena_open(s, replicas, false, dev->caps.memory, peer->process, dev->caps.ordinal, diag);
 	if (index < 0)
 		return index;
+	memcpy(s->arenas[index].backend, dev->caps.backend, sizeof(s->arenas[index].backend));
 	s->arenas[index].used = true;
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps && !s->arenas[0].used; m++)
 		if (s->map_set[m] && seed_map(s, index, m) < 0)

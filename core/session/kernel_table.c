@@ -34,6 +34,7 @@ static void clear_stats(struct gpubpf_session *s)
 	for (uint32_t i = 0; i < s->nstats; i++) {
 		free((char *)s->stats[i].name);
 		free((char *)s->stats[i].reason);
+		free((char *)s->stats[i].backend);
 	}
 	free(s->stats);
 	s->stats = NULL;
@@ -114,6 +115,13 @@ static uint32_t rows(const struct gpubpf_session *s)
 	return n < GPUBPF_KERNEL_TABLE_ROWS ? n : GPUBPF_KERNEL_TABLE_ROWS;
 }
 
+/* No escape sequences of a stranger on the user's terminal. */
+static void plain(char *text)
+{
+	for (char *c = text; *c; c++)
+		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+}
+
 /* A private copy of a row with its strings ended; false if the row is free. */
 static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_kernel_row *row)
 {
@@ -122,10 +130,10 @@ static bool read_row(const struct gpubpf_session *s, uint32_t i, struct gpubpf_k
 	memcpy(row, &s->table->kernel[i], sizeof(*row));
 	row->name[sizeof(row->name) - 1] = 0;
 	row->reason[sizeof(row->reason) - 1] = 0;
-	for (char *c = row->name; *c; c++)
-		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
-	for (char *c = row->reason; *c; c++)
-		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+	row->backend[sizeof(row->backend) - 1] = 0;
+	plain(row->name);
+	plain(row->reason);
+	plain(row->backend);
 	if (row->dim > 3)
 		row->dim = 3;
 	return true;
@@ -145,15 +153,15 @@ static enum gpubpf_kernel_outcome outcome_of(uint32_t state)
 	}
 }
 
-static struct gpubpf_kernel_stats *find_stats(struct gpubpf_session *s, const char *name)
+static struct gpubpf_kernel_stats *find_stats(struct gpubpf_session *s, const char *name, const char *backend)
 {
 	for (uint32_t i = 0; i < s->nstats; i++)
-		if (!strcmp(s->stats[i].name, name))
+		if (!strcmp(s->stats[i].name, name) && !strcmp(s->stats[i].backend, backend))
 			return &s->stats[i];
 	return NULL;
 }
 
-static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const char *name)
+static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const char *name, const char *backend)
 {
 	struct gpubpf_kernel_stats *grown = realloc(s->stats, (s->nstats + 1) * sizeof(*grown));
 
@@ -161,22 +169,24 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 		return NULL;
 	s->stats = grown;
 	grown += s->nstats;
-	*grown = (struct gpubpf_kernel_stats){ .sz = sizeof(*grown), .name = strdup(name), .reason = strdup("") };
-	if (!grown->name || !grown->reason)
+	*grown = (struct gpubpf_kernel_stats){
+		.sz = sizeof(*grown), .name = strdup(name), .reason = strdup(""), .backend = strdup(backend),
+	};
+	if (!grown->name || !grown->reason || !grown->backend)
 		return NULL;
 	s->nstats++;
 	return grown;
 }
 
-/* A kernel of that name in another process or on another device may have fared otherwise: numbers add up,
+/* A kernel of that name in another process or on another device of the runtime may have fared otherwise: numbers add up,
  * a refusal is told even if it was probed elsewhere. */
 static int take_row(struct gpubpf_session *s, const struct gpubpf_kernel_row *row)
 {
-	struct gpubpf_kernel_stats *st = find_stats(s, row->name);
+	struct gpubpf_kernel_stats *st = find_stats(s, row->name, row->backend);
 	enum gpubpf_kernel_outcome outcome = outcome_of(row->state);
 
 	if (!st)
-		st = add_stats(s, row->name);
+		st = add_stats(s, row->name, row->backend);
 	if (!st)
 		return -ENOMEM;
 	st->launches += row->launches;
@@ -223,13 +233,15 @@ int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_ker
 	return gpubpf_sized_give(stats, sizeof(*stats), &s->stats[i]);
 }
 
-uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device)
+uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, const char *backend,
+				      uint32_t device)
 {
 	struct gpubpf_kernel_row row;
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < rows(s); i++)
-		if (read_row(s, i, &row) && row.process == process && row.device == device)
+		if (read_row(s, i, &row) && row.process == process && row.device == device &&
+		    !strcmp(row.backend, backend))
 			n += row.probed > row.copied ? row.probed - row.copied : 0;
 	return n;
 }

@@ -85,6 +85,26 @@ static struct gpubpf_session_device *add_device(struct gpubpf_peer *peer, uint32
 	return grown;
 }
 
+/* Not listed where there are too many, which the report's count tells. */
+static void list_device(struct gpubpf_session *s, const struct gpubpf_peer *peer, const struct gpubpf_device_caps *caps)
+{
+	struct gpubpf_listed_device *d, *grown;
+
+	for (d = s->listed; d < s->listed + s->nlisted; d++)
+		if (d->process == peer->process && d->ordinal == caps->ordinal && !strcmp(d->backend, caps->backend))
+			return;
+	if (s->nlisted == GPUBPF_MAX_LISTED)
+		return;
+	grown = realloc(s->listed, (s->nlisted + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	s->listed = grown;
+	d = &grown[s->nlisted++];
+	*d = (struct gpubpf_listed_device){ .process = peer->process, .ordinal = caps->ordinal };
+	memcpy(d->backend, caps->backend, sizeof(d->backend));
+	memcpy(d->name, caps->name, sizeof(d->name));
+}
+
 static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		     struct gpubpf_reader *r)
 {
@@ -105,6 +125,7 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	arena = gpubpf_arena_for(s, peer, dev, &diag);
 	dev->arena = arena;
 	s->ndevices++;
+	list_device(s, peer, &dev->caps);
 	gpubpf_put_u32(&w, number);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.size);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.hash);
@@ -241,7 +262,8 @@ void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
 {
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
 		const struct gpubpf_session_device *dev = &peer->devices[i];
-		uint64_t n = gpubpf_kernel_table_uncopied(s, peer->process, dev->caps.ordinal);
+		uint64_t n = gpubpf_kernel_table_uncopied(s, peer->process, dev->caps.backend,
+							   dev->caps.ordinal);
 
 		if (n && dev->arena >= 0 && !s->arenas[dev->arena].shared && !dev->kept)
 			gpubpf_session_note(s,

@@ -31,6 +31,7 @@ static struct gpubpf_kept *keep(struct reading *rd, uint32_t copy)
 	*grown = (struct gpubpf_kept){
 		.map = rd->map, .copy = copy,
 		.process = s->arenas[rd->arena].process, .device = s->arenas[rd->arena].device,
+		.backend = s->arenas[rd->arena].backend,
 	};
 	return grown;
 }
@@ -47,6 +48,7 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 	struct gpubpf_event event = {
 		.map = &rd->s->loaded->unit.maps[rd->map], .data = data, .size = size, .copy = copy,
 		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
+		.backend = rd->s->arenas[rd->arena].backend,
 	};
 	struct gpubpf_kept *kept = keep(rd, copy);
 
@@ -71,6 +73,7 @@ static void tell_print(const struct reading *rd, const struct gpubpf_print *p)
 		.text = p->text, .prog = prog_name(rd->s, p->prog), .kernel = gpubpf_kernel_named(rd->s, p->kernel),
 		.launch = p->launch,
 		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
+		.backend = rd->s->arenas[rd->arena].backend,
 	};
 
 	memcpy(record.block, p->block, sizeof(record.block));

@@ -66,6 +66,14 @@ uint64_t gpubpf_report_drops(const struct gpubpf_session *s)
 	return drops;
 }
 
+bool gpubpf_report_mixed(const struct gpubpf_session *s)
+{
+	for (uint32_t i = 1; i < s->nstats; i++)
+		if (strcmp(s->stats[i].backend, s->stats[0].backend))
+			return true;
+	return false;
+}
+
 const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats)
 {
 	switch (stats->outcome) {

@@ -20,6 +20,8 @@ uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s);
 uint64_t gpubpf_report_thread_drops(const struct gpubpf_session *s);
 /* How far times of a device and of the host were apart at most, as measured; 0: no probe asks for the time. */
 uint64_t gpubpf_report_clock_error(const struct gpubpf_session *s);
+/* Did kernels run on several runtimes? Then each is named with its own. */
+bool gpubpf_report_mixed(const struct gpubpf_session *s);
 /* "probed", "seen", ... */
 const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats);
 /* Why some or all launches of the kernel were not probed; "" if there is nothing to say. */

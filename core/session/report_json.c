@@ -143,6 +143,7 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 	if (entry->arena >= 0) {
 		add_u64(o, "process", l->s->arenas[entry->arena].process);
 		add_u64(o, "device", l->s->arenas[entry->arena].device);
+		add_str(o, "backend", l->s->arenas[entry->arena].backend);
 	}
 	json_object_array_add(l->entries, o);
 	return 0;
@@ -215,6 +216,7 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		struct json_object *o = json_object_new_object();
 
 		add_str(o, "name", st->name);
+		add_str(o, "backend", st->backend);
 		add_u64(o, "launches", st->launches);
 		add_u64(o, "probed", st->probed);
 		add_u64(o, "missed", st->missed);
@@ -297,6 +299,22 @@ static struct json_object *list_cost(const struct gpubpf_session *s)
 	return o;
 }
 
+static struct json_object *list_devices(const struct gpubpf_session *s)
+{
+	struct json_object *devices = json_object_new_array();
+
+	for (uint32_t i = 0; i < s->nlisted; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_u64(o, "process", s->listed[i].process);
+		add_u64(o, "device", s->listed[i].ordinal);
+		add_str(o, "backend", s->listed[i].backend);
+		add_str(o, "name", s->listed[i].name);
+		json_object_array_add(devices, o);
+	}
+	return devices;
+}
+
 static struct json_object *list_notes(const struct gpubpf_session *s)
 {
 	struct json_object *notes = json_object_new_array();
@@ -322,6 +340,7 @@ int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 			add_u64(root, "clock_error_ns", gpubpf_report_clock_error(s));
 		add_u64(root, "processes", s->nprocesses);
 		add_u64(root, "devices", s->ndevices);
+		json_object_object_add(root, "device_list", list_devices(s));
 		json_object_object_add(root, "cost", list_cost(s));
 		json_object_object_add(root, "notes", list_notes(s));
 	}

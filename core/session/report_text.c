@@ -35,6 +35,15 @@ static void text_of(const struct btf *btf, uint32_t type, const void *data, size
 		snprintf(buf, room, "(%zu bytes)", size);
 }
 
+/* Of whom: the numbers are a runtime's own, so where several are in the session it is named. */
+static void put_owner(struct shown *sh, const struct gpubpf_session_arena *a)
+{
+	if (gpubpf_report_mixed(sh->s) && a->backend[0])
+		gpubpf_table_cell(&sh->table, "%u/%s:%u", a->process, a->backend, a->device);
+	else
+		gpubpf_table_cell(&sh->table, "%u/%u", a->process, a->device);
+}
+
 static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 {
 	const struct gpubpf_map *map = map_of(sh);
@@ -49,8 +58,7 @@ static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 	}
 	gpubpf_table_cell(&sh->table, "%s", text);
 	if (sh->tagged)
-		gpubpf_table_cell(&sh->table, "%u/%u", sh->s->arenas[entry->arena < 0 ? 0 : entry->arena].process,
-				  sh->s->arenas[entry->arena < 0 ? 0 : entry->arena].device);
+		put_owner(sh, &sh->s->arenas[entry->arena < 0 ? 0 : entry->arena]);
 }
 
 static void put_int(struct shown *sh, uint64_t v)
@@ -352,9 +360,14 @@ static void size_text(const uint64_t v[3], uint32_t dim, char *buf, size_t size)
 
 static void show_kernels(struct gpubpf_session *s, FILE *out)
 {
+	bool mixed = gpubpf_report_mixed(s);
 	struct gpubpf_table t;
 
-	gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME", NULL);
+	if (mixed)
+		gpubpf_table_init(&t, "KERNEL", "BACKEND", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME",
+				  NULL);
+	else
+		gpubpf_table_init(&t, "KERNEL", "LAUNCHES", "PROBED", "MISSED", "THREADS", "BLOCK", "OUTCOME", NULL);
 	for (uint32_t i = 0; i < s->nstats; i++) {
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
 		const char *reason = gpubpf_report_reason(s, st);
@@ -366,6 +379,8 @@ static void show_kernels(struct gpubpf_session *s, FILE *out)
 		size_text(st->grid, st->dim, grid, sizeof(grid));
 		size_text(st->block, st->dim, block, sizeof(block));
 		gpubpf_table_cell(&t, "%s", st->name);
+		if (mixed)
+			gpubpf_table_cell(&t, "%s", st->backend);
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->launches);
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->probed);
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->missed);
@@ -378,6 +393,22 @@ static void show_kernels(struct gpubpf_session *s, FILE *out)
 		gpubpf_table_print(&t, out);
 	else
 		fprintf(out, "  (none was launched)\n");
+	gpubpf_table_finish(&t);
+}
+
+static void show_devices(const struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_table t;
+
+	gpubpf_table_init(&t, "DEVICE", "PROCESS", "BACKEND", "NAME", NULL);
+	for (uint32_t i = 0; i < s->nlisted; i++) {
+		gpubpf_table_cell(&t, "%u", s->listed[i].ordinal);
+		gpubpf_table_cell(&t, "%u", s->listed[i].process);
+		gpubpf_table_cell(&t, "%s", s->listed[i].backend);
+		gpubpf_table_cell(&t, "%s", s->listed[i].name);
+	}
+	fprintf(out, "devices\n");
+	gpubpf_table_print(&t, out);
 	gpubpf_table_finish(&t);
 }
 
@@ -466,6 +497,8 @@ int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 	if (opts->maps_only || err < 0)
 		return err;
 	show_events(s, out);
+	if (s->nlisted > 1)
+		show_devices(s, out);
 	show_drops(s, out);
 	show_clock(s, out);
 	show_cost(s, out);

@@ -170,6 +170,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	for (uint32_t i = 0; i < s->nverdicts; i++)
 		free(s->verdicts[i].functions);
 	free(s->verdicts);
+	free(s->listed);
 	free((char *)s->opts.runtime_dir);
 	free((char *)s->opts.worker_dir);
 	free((char *)s->opts.agent);

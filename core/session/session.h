@@ -25,6 +25,7 @@
 #define GPUBPF_MAX_PEERS 256
 #define GPUBPF_MAX_DEVICES 64     /* of a peer */
 #define GPUBPF_MAX_ARENAS 64
+#define GPUBPF_MAX_LISTED 256     /* devices that the report names */
 #define GPUBPF_MAX_NOTES 256
 #define GPUBPF_MAX_KERNEL_IDS 65536
 #define GPUBPF_BUILD_MS 300000    /* a compiler's time for a twin, if --wait is not longer: it may come late */
@@ -49,7 +50,14 @@ struct gpubpf_session_arena {
 	bool shared;
 	bool used;                 /* some device was told to use it */
 	void *begun;               /* what its summed maps held at first, laid out alike; NULL: zeros */
-	uint32_t process, device;  /* whose, unless shared */
+	uint32_t process, device;  /* whose, unless shared, */
+	char backend[16];          /* and of which runtime */
+};
+
+/* a device as the report names it: once, however many contexts a process makes of it */
+struct gpubpf_listed_device {
+	uint32_t process, ordinal;
+	char backend[16], name[96];
 };
 
 struct gpubpf_session_device {
@@ -89,6 +97,7 @@ struct gpubpf_peer {
 /* a record that is kept for the report */
 struct gpubpf_kept {
 	int map;                   /* index in the unit; -1: a print */
+	const char *backend;       /* of the device, "" where its arena is everybody's */
 	uint32_t process, device, copy, size;
 	struct gpubpf_print *print;
 	void *data;
@@ -116,6 +125,8 @@ struct gpubpf_session {
 	uint64_t interval_ns;              /* of the timer */
 	struct gpubpf_peer *peers;
 	uint32_t npeers, nprocesses, ndevices;
+	struct gpubpf_listed_device *listed; /* [nlisted] */
+	uint32_t nlisted;
 	struct gpubpf_rescue *rescues;     /* the first one runs */
 	uint64_t next_peer;
 	bool enabled;
@@ -207,7 +218,8 @@ void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer);
 
 /* kernel_table.c */
 /* launches whose counts are not in the mirror */
-uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, uint32_t device);
+uint64_t gpubpf_kernel_table_uncopied(const struct gpubpf_session *s, uint32_t process, const char *backend,
+				      uint32_t device);
 int gpubpf_kernel_table_open(struct gpubpf_session *s);
 void gpubpf_kernel_table_close(struct gpubpf_session *s);
 /* Take the kernel table's rows together by kernel name, into s->stats. */

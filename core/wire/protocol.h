@@ -35,7 +35,8 @@ struct gpubpf_msg_hdr {
 };
 
 enum gpubpf_msg {
-	/* agent -> tool: u32 pid, u32 tid, str exe, str backend, str version */
+	/* agent -> tool: u32 pid, u32 tid, str exe, str backend (of the runtime that
+	 * came first: devices tell their own), str version */
 	GPUBPF_MSG_HELLO = 1,
 	/* tool -> agent, answer; fd: the kernel table. u32 process (index in the session), u32 wait_ms (0: do not
 	 * wait for twins), u64 sample (every n-th launch of a kernel; 1 all), u64 first (launches of a
@@ -127,7 +128,8 @@ struct gpubpf_kernel_row {     /* 768 bytes */
 	uint32_t regs_before, regs_after;
 	uint64_t load_ns;        /* time that the runtime took to load its twin */
 	uint64_t copied;         /* launches probed before its device's maps were last copied back */
-	uint64_t pad[8];
+	char backend[16];        /* of its device */
+	uint64_t pad[6];
 };
 
 struct gpubpf_kernel_table {

@@ -39,14 +39,14 @@ static CUresult number_of(CUcontext context, CUdevice *number)
 struct gpubpf_hook_device *cuda_device_of(CUcontext context)
 {
 	struct gpubpf_device_open how = { .runtime = &cuda_own, .context = context };
-	struct gpubpf_hook_device *device = context ? gpubpf_hook_device_find(context) : NULL;
+	struct gpubpf_hook_device *device = context ? gpubpf_hook_device_find(&cuda_hook_ops, context) : NULL;
 	CUdevice number;
 
 	if (!context || device)
 		return device;
 	if (number_of(context, &number))
 		return NULL;
-	return gpubpf_hook_device_add(context, &how, number);
+	return gpubpf_hook_device_add(&cuda_hook_ops, context, &how, number);
 }
 
 static void end(CUcontext context)
@@ -54,7 +54,7 @@ static void end(CUcontext context)
 	if (!context || !cuda_active())
 		return;
 	cuda_modules_end(context);
-	gpubpf_hook_device_end(context);
+	gpubpf_hook_device_end(&cuda_hook_ops, context);
 }
 
 static struct attached *attached(CUcontext context)

@@ -243,7 +243,7 @@ static void add_function(void *handle, struct cuda_module *module, const char *n
 	f->cache_config = CUDA_UNSET;
 	for (int i = 0; i < CUDA_ATTRIBUTES; i++)
 		f->attribute[i] = CUDA_UNSET;
-	if (gpubpf_hook_program_create(f, &f->program) < 0 ||
+	if (gpubpf_hook_program_create(&cuda_hook_ops, f, &f->program) < 0 ||
 	    gpubpf_hook_kernel_create(f->program, f, name, &f->kernel) < 0) {
 		gpubpf_hook_program_destroy(f->program);
 		free(f);

@@ -34,15 +34,15 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 	if (number < 0)
 		return NULL;
 	key = (const void *)(uintptr_t)(number + 1);
-	device = gpubpf_hook_device_find(key);
+	device = gpubpf_hook_device_find(&hip_hook_ops, key);
 	how.index = number;
-	return device ? device : gpubpf_hook_device_add(key, &how, number);
+	return device ? device : gpubpf_hook_device_add(&hip_hook_ops, key, &how, number);
 }
 
 void hip_device_end(int number)
 {
 	if (hip_active() && number >= 0)
-		gpubpf_hook_device_end((const void *)(uintptr_t)(number + 1));
+		gpubpf_hook_device_end(&hip_hook_ops, (const void *)(uintptr_t)(number + 1));
 }
 
 /* ---- does the twin fit? ---- */

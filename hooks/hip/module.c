@@ -185,7 +185,7 @@ static void create_kernel(struct hip_function *f)
 {
 	struct gpubpf_hook_kernel *kernel;
 
-	if (gpubpf_hook_program_create(f, &f->program) < 0)
+	if (gpubpf_hook_program_create(&hip_hook_ops, f, &f->program) < 0)
 		return;
 	if (gpubpf_hook_kernel_create(f->program, f, f->name, &kernel) < 0)
 		gpubpf_hook_program_destroy(f->program);

@@ -96,7 +96,7 @@ static struct ocl_device *add_device(struct ocl_context *c, cl_device_id handle)
 	if (!d)
 		return NULL;
 	d->handle = handle;
-	if (gpubpf_hook_device_create(&how, ocl_device_ordinal(handle), &d->hook) < 0) {
+	if (gpubpf_hook_device_create(&ocl_hook_ops, &how, ocl_device_ordinal(handle), &d->hook) < 0) {
 		free(d);
 		return NULL;
 	}

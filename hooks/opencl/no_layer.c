@@ -86,8 +86,8 @@ static bool used(const struct loaded *l)
 
 static void tell(const struct loaded *l)
 {
-	if (gpubpf_hook_init(&ocl_hook_ops))
-		return; /* no session, or another runtime is meant or came first */
+	if (gpubpf_hook_active() || gpubpf_hook_init(&ocl_hook_ops))
+		return; /* another runtime's kernels were probed, and whether this one launched any is not known; or no session */
 	if (l->knows_layers)
 		gpubpf_hook_note("OpenCL kernels ran unprobed: %s loaded no layer of ours; did the program change "
 				 "OPENCL_LAYERS? It must keep what gpubpf put there", l->loader);

@@ -194,7 +194,7 @@ static char *kernel_names(cl_program program)
 struct gpubpf_hook_program *ocl_program_hook(struct ocl_program *p)
 {
 	pthread_mutex_lock(&p->lock);
-	if (!p->hook && !gpubpf_hook_program_create(p, &p->hook)) {
+	if (!p->hook && !gpubpf_hook_program_create(&ocl_hook_ops, p, &p->hook)) {
 		free(p->names);
 		p->names = kernel_names(p->object.handle);
 	}

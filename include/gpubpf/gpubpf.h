@@ -59,6 +59,7 @@ struct gpubpf_print_record {
 	uint64_t launch;           /* number of the launch, from 0 */
 	uint64_t block[3], thread[3];
 	uint32_t process, device;  /* index of the process and ordinal of the device in the session */
+	const char *backend;       /* the device's: "cuda"; "" where devices work on host memory, which they share */
 };
 
 /* a record of a ring buffer or perf event array */
@@ -68,6 +69,7 @@ struct gpubpf_event {
 	uint32_t size;             /* bytes */
 	uint32_t copy;             /* multiprocessor whose ring it came from */
 	uint32_t process, device;
+	const char *backend;       /* as above */
 };
 
 typedef void (*gpubpf_print_fn)(void *ctx, const struct gpubpf_print_record *record);
@@ -85,7 +87,7 @@ struct gpubpf_session_opts {
 	const char *worker_dir;    /* folder of gpubpf-compile and its like; NULL: beside the library */
 	const char *agent;         /* libgpubpf-agent.so; NULL: beside the library */
 	const char *cache_dir;     /* cache of twins on disk, of this user and mode 0700, else not used; NULL: none */
-	const char *backend;       /* "opencl", ...; NULL: the first runtime that the program loads */
+	const char *backend;       /* "opencl", ...: that runtime alone; NULL: all that the program uses */
 	bool all_gpu;              /* kprobe/ and kretprobe/ programs are for the GPU */
 	bool no_wait;              /* launches do not wait for their twins */
 	uint32_t wait_ms;          /* what launches of a process wait for twins in all, which may come later; 0: 60,000 */
@@ -222,6 +224,7 @@ struct gpubpf_kernel_stats {
 	uint64_t wait_ns;          /* time that launches waited for the twin */
 	uint32_t registers, twin_registers; /* a thread's, of the kernel and of its twin; 0: unknown */
 	uint64_t twin_load_ns;     /* time that the runtime took to compile and load the twin */
+	const char *backend;       /* runtime that launched it: "opencl", "cuda", "hip" */
 };
 
 struct gpubpf_cost_stats {
@@ -236,7 +239,7 @@ struct gpubpf_cost_stats {
 	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory: what was copied from there, and the time it took */
 };
 
-/* The i-th kernel that was launched, all processes and devices taken together, by name; i 0 takes the figures anew,
+/* The i-th kernel that was launched, all processes and devices of a runtime taken together, by name; i 0 takes the figures anew,
  * and strings live until the next time. -ENOENT past the end, -EINVAL (stats->sz, see above), -ENOMEM. */
 GPUBPF_API int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats);
 /* -EINVAL (stats->sz, see above) */

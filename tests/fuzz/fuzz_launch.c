@@ -356,8 +356,8 @@ static void application(void)
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
 
-	gpubpf_hook_device_create(&how, 0, &device);
-	gpubpf_hook_program_create(NULL, &program);
+	gpubpf_hook_device_create(&ops, &how, 0, &device);
+	gpubpf_hook_program_create(&ops, NULL, &program);
 	for (int i = 0; i < KERNELS; i++)
 		gpubpf_hook_kernel_create(program, NULL, names[i], &kernels[i]);
 	for (int i = 0; i < 4 * KERNELS; i++) {

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * both ROUNDS WHAT...: kernels of several runtimes in one process, launched in turn. WHAT is "cuda", or a part of the
+ * name of an OpenCL platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL
+ * applications do (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of
+ * tests/cuda/fake alike, which reads its comments.
+ */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNTIMES 8
+#define THREADS 256 /* of a launch */
+
+#define CHECK(call)                                                              \
+	do {                                                                     \
+		int err_ = (call);                                               \
+		if (err_) {                                                      \
+			fprintf(stderr, "%s: error %d\n", #call, err_);          \
+			exit(1);                                                 \
+		}                                                                \
+	} while (0)
+
+static const char ptx[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
+	".visible .entry add_cuda(.param .u64 to)\n{\n"
+	"//fake param\n//fake counter\n"
+	"\t.reg .b64 %rd<3>;\n\t.reg .b32 %r<2>;\n"
+	"\tld.param.u64 %rd1, [to];\n\tcvta.to.global.u64 %rd2, %rd1;\n"
+	"\tatom.global.add.u32 %r1, [%rd2], 1;\n\tret;\n}\n";
+static const char source[] = "__kernel void add_opencl(__global uint *to) { atomic_inc(to); }\n";
+
+/* the driver API, as its documentation has it */
+static struct {
+	int (*init)(unsigned flags);
+	int (*retain)(void **context, int device);
+	int (*set_current)(void *context);
+	int (*synchronize)(void);
+	int (*load)(void **module, const void *image);
+	int (*get)(void **function, void *module, const char *name);
+	int (*alloc)(uint64_t *address, size_t size);
+	int (*write)(uint64_t to, const void *from, size_t size);
+	int (*read)(void *to, uint64_t from, size_t size);
+	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		      unsigned shared, void *stream, void **params, void **extra);
+} cu;
+
+struct runtime {
+	bool cuda;
+	uint32_t launches;
+	void *function;
+	uint64_t word;
+	cl_command_queue queue;
+	cl_kernel kernel;
+	cl_mem to;
+};
+
+static void *find(void *driver, const char *name)
+{
+	void *found = driver ? dlsym(driver, name) : NULL;
+
+	if (!found) {
+		fprintf(stderr, "no driver of NVIDIA's with %s\n", name);
+		exit(77);
+	}
+	return found;
+}
+
+static void open_cuda(struct runtime *r)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW), *context, *module;
+	const uint32_t zero = 0;
+
+	cu.init = find(driver, "cuInit");
+	cu.retain = find(driver, "cuDevicePrimaryCtxRetain");
+	cu.set_current = find(driver, "cuCtxSetCurrent");
+	cu.synchronize = find(driver, "cuCtxSynchronize");
+	cu.load = find(driver, "cuModuleLoadData");
+	cu.get = find(driver, "cuModuleGetFunction");
+	cu.alloc = find(driver, "cuMemAlloc_v2");
+	cu.write = find(driver, "cuMemcpyHtoD_v2");
+	cu.read = find(driver, "cuMemcpyDtoH_v2");
+	cu.launch = find(driver, "cuLaunchKernel");
+	r->cuda = true;
+	CHECK(cu.init(0));
+	CHECK(cu.retain(&context, 0));
+	CHECK(cu.set_current(context));
+	CHECK(cu.load(&module, ptx));
+	CHECK(cu.get(&r->function, module, "add_cuda"));
+	CHECK(cu.alloc(&r->word, 4));
+	CHECK(cu.write(r->word, &zero, 4));
+}
+
+static cl_device_id find_device(const char *part)
+{
+	cl_platform_id platforms[16];
+	cl_uint n = 0, devices;
+
+	if (clGetPlatformIDs(16, platforms, &n))
+		n = 0;
+	for (cl_uint i = 0; i < n && i < 16; i++) {
+		cl_device_id all[16];
+		char platform[256] = "", name[256] = "";
+
+		if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 16, all, &devices))
+			continue;
+		clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(platform), platform, NULL);
+		for (cl_uint k = 0; k < devices && k < 16; k++) {
+			clGetDeviceInfo(all[k], CL_DEVICE_NAME, sizeof(name), name, NULL);
+			if (strstr(platform, part) || strstr(name, part))
+				return all[k];
+		}
+	}
+	fprintf(stderr, "no OpenCL device %s\n", part);
+	exit(77);
+}
+
+static void open_opencl(struct runtime *r, const char *part)
+{
+	cl_device_id device = find_device(part);
+	const char *text = source;
+	cl_context context;
+	cl_program program;
+	uint32_t zero = 0;
+	cl_int err;
+
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+	CHECK(err);
+	r->queue = clCreateCommandQueue(context, device, 0, &err);
+	CHECK(err);
+	program = clCreateProgramWithSource(context, 1, &text, NULL, &err);
+	CHECK(err);
+	CHECK(clBuildProgram(program, 1, &device, "", NULL, NULL));
+	r->kernel = clCreateKernel(program, "add_opencl", &err);
+	CHECK(err);
+	r->to = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, 4, &zero, &err);
+	CHECK(err);
+	CHECK(clSetKernelArg(r->kernel, 0, sizeof(r->to), &r->to));
+}
+
+static void launch(struct runtime *r)
+{
+	void *params[] = { &r->word };
+	size_t global = THREADS, local = 64;
+
+	if (r->cuda)
+		CHECK(cu.launch(r->function, THREADS / 64, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+	else
+		CHECK(clEnqueueNDRangeKernel(r->queue, r->kernel, 1, NULL, &global, &local, 0, NULL, NULL));
+	r->launches++;
+}
+
+static void tell(const struct runtime *r)
+{
+	uint32_t sum = 0;
+
+	if (r->cuda) {
+		CHECK(cu.synchronize());
+		CHECK(cu.read(&sum, r->word, 4));
+	} else {
+		CHECK(clEnqueueReadBuffer(r->queue, r->to, CL_TRUE, 0, 4, &sum, 0, NULL, NULL));
+	}
+	printf("%s %u\n", r->cuda ? "cuda" : "opencl", sum);
+	printf("kernel %s launches %u items %u\n", r->cuda ? "add_cuda" : "add_opencl", r->launches,
+	       r->launches * THREADS);
+}
+
+int main(int argc, char **argv)
+{
+	static struct runtime runtimes[RUNTIMES];
+	int n = argc - 2 < RUNTIMES ? argc - 2 : RUNTIMES;
+
+	if (argc < 3)
+		return 2;
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(argv[i + 2], "cuda"))
+			open_cuda(&runtimes[i]);
+		else
+			open_opencl(&runtimes[i], argv[i + 2]);
+	}
+	for (int round = 0; round < atoi(argv[1]); round++)
+		for (int i = 0; i < n; i++)
+			launch(&runtimes[i]);
+	for (int i = 0; i < n; i++)
+		tell(&runtimes[i]);
+	return 0;
+}
