@@ -42,7 +42,7 @@ static void write_functions(struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-static void write_text(struct gpubpf_session *s, FILE *out)
+static void write_text(struct gpubpf_session *s, FILE *out, bool demangle)
 {
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
 	struct gpubpf_table t;
@@ -51,9 +51,9 @@ static void write_text(struct gpubpf_session *s, FILE *out)
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		const char *reason = gpubpf_report_reason(s, &st);
 
-		gpubpf_table_cell(&t, "%s", st.name);
+		gpubpf_table_cell(&t, "%s", gpubpf_kernel_shown(s, st.id, demangle));
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st.launches);
-		put_size(&t, st.grid, st.dim);
+		put_size(&t, st.threads, st.dim);
 		put_size(&t, st.block, st.dim);
 		gpubpf_table_cell(&t, "%s", !reason[0] ? "yes" : gpubpf_report_entry_only(s, st.name) ? "entry" : "no");
 		gpubpf_table_cell(&t, "%s", reason);
@@ -94,10 +94,12 @@ static void write_json(struct gpubpf_session *s, FILE *out)
 		const char *reason = gpubpf_report_reason(s, &st);
 		bool entry_only = gpubpf_report_entry_only(s, st.name);
 
-		json_object_object_add(o, "name", json_object_new_string(st.name));
+		json_object_object_add(o, "id", json_object_new_uint64(st.id));
+		json_object_object_add(o, "name", json_object_new_string(gpubpf_kernel_named(s, st.id)));
 		json_object_object_add(o, "launches", json_object_new_uint64(st.launches));
 		json_object_object_add(o, "dim", json_object_new_uint64(st.dim));
 		json_object_object_add(o, "grid", three(st.grid));
+		json_object_object_add(o, "threads", three(st.threads));
 		json_object_object_add(o, "block", three(st.block));
 		json_object_object_add(o, "probe", json_object_new_boolean(!reason[0] || entry_only));
 		json_object_object_add(o, "entry_only", json_object_new_boolean(entry_only));
@@ -114,7 +116,7 @@ static int write_report(struct cli_trace *trace, struct gpubpf_session *s, FILE 
 	if (cli_has(trace->args, OPT_JSON))
 		write_json(s, out);
 	else
-		write_text(s, out);
+		write_text(s, out, cli_has(trace->args, OPT_DEMANGLE));
 	return fflush(out) ? -EIO : 0;
 }
 

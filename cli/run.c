@@ -6,7 +6,11 @@
 
 static int write_report(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
-	struct gpubpf_report_opts opts = { .sz = sizeof(opts), .json = cli_has(trace->args, OPT_JSON) };
+	struct gpubpf_report_opts opts = {
+		.sz = sizeof(opts), .json = cli_has(trace->args, OPT_JSON),
+		.demangle = cli_has(trace->args, OPT_DEMANGLE),
+		.json_strings = cli_has(trace->args, OPT_JSON_STRINGS),
+	};
 
 	return cli_has(trace->args, OPT_QUIET) ? 0 : gpubpf_session__report(s, out, &opts);
 }

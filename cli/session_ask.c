@@ -29,7 +29,9 @@ static int find_session(const struct cli_args *args, char *path, size_t size)
 
 static int ask(const struct cli_args *args, uint32_t what, const char *map)
 {
-	uint32_t flags = cli_has(args, OPT_JSON) ? GPUBPF_QUERY_JSON : 0;
+	uint32_t flags = (cli_has(args, OPT_JSON) ? GPUBPF_QUERY_JSON : 0) |
+			 (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
+			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0);
 	char path[512], why[512];
 	int status = find_session(args, path, sizeof(path));
 

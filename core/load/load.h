@@ -46,12 +46,22 @@ int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struc
 		    struct gpubpf_unit *unit, struct gpubpf_diag *diag);
 void gpubpf_unit_finish(struct gpubpf_unit *unit);
 
-/* core/load/typed.c: a key or value as text ("{ .x = 1 }", 42) or JSON through BTF; type 0: hex bytes. */
-int gpubpf_typed_text(const struct btf *btf, uint32_t type, const void *data, size_t size, char *buf, size_t room);
-struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const void *data, size_t size);
+/* What types and bytes do not tell: the names of kernels, by the ids of type gpubpf_kernel; NULL or "": nobody's. */
+struct gpubpf_typed_names {
+	const char *(*kernel)(void *ctx, uint64_t id);
+	void *ctx;
+	bool wide_as_text;             /* JSON: integers beyond 2^53 as strings */
+};
+
+/* core/load/typed.c: a key or value as text ("{ .x = 1 }", 42) or JSON through BTF; type 0: hex bytes. Text has runs
+ * of zeros in one, and the names of struct gpubpf_name and of kernels as names. names may be NULL. */
+int gpubpf_typed_text(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names, const void *data,
+		      size_t size, char *buf, size_t room);
+struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names,
+				      const void *data, size_t size);
 /* Bytes of a value of the type, -1 if it has none: records of a ring need not be of its value's size. */
 int64_t gpubpf_typed_size(const struct btf *btf, uint32_t type);
-/* True if the type is, or is a typedef of, `name`: gpubpf_log2_slot of <gpubpf/probe.h> marks a histogram. */
+/* True if the type is, or is a typedef of, `name`: gpubpf_kernel of <gpubpf/probe.h>, say. */
 bool gpubpf_typed_is(const struct btf *btf, uint32_t type, const char *name);
 
 #endif

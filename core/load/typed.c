@@ -11,10 +11,12 @@
 #include <bpf/btf.h>
 #include <json-c/json.h>
 
+#include "hist.h"
 #include "load.h"
 #include "typed.h"
 
 #define MAX_SCALARS (1u << 20)
+#define MANY_ZEROS 8    /* elements of an array: as many are told in one */
 
 static void walk(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit, int depth);
 
@@ -183,6 +185,18 @@ static bool is_text(const uint8_t *s, uint32_t n, size_t *len)
 	return i == n;
 }
 
+/* How many elements from the i-th on are all zero bytes. */
+static uint32_t zero_elements(const uint8_t *data, uint32_t n, uint64_t size, uint32_t i)
+{
+	uint32_t first = i;
+	uint64_t at = i * size, end = n * size;
+
+	while (at < end && !data[at])
+		at++;
+	i = at / size;
+	return i - first;
+}
+
 static void walk_array(struct typed_writer *w, const struct btf_type *t, const char *name, uint64_t bit, int depth)
 {
 	const struct btf_array *a = btf_array(t);
@@ -199,9 +213,69 @@ static void walk_array(struct typed_writer *w, const struct btf_type *t, const c
 		return;
 	}
 	w->ops->open(w, name, true);
-	for (uint32_t i = 0; i < a->nelems && !w->bad; i++)
+	for (uint32_t i = 0; i < a->nelems && !w->bad; i++) {
+		uint32_t n = w->ops->repeats && size ? zero_elements(w->data + bit / 8, a->nelems, size, i) : 0;
+
 		walk(w, a->type, "", bit + (uint64_t)i * size * 8, depth + 1);
+		if (n < MANY_ZEROS)
+			continue;
+		w->ops->repeats(w, n);
+		i += n - 1;
+	}
 	w->ops->close(w);
+}
+
+static void walk_hist(struct typed_writer *w, const struct gpubpf_hist_shape *shape, const char *name, uint64_t bit)
+{
+	uint64_t slot[GPUBPF_HIST_SLOTS] = {0};
+
+	gpubpf_hist_add(shape, w->data + bit / 8, slot);
+	w->ops->hist(w, name, shape, slot);
+}
+
+static void walk_kernel(struct typed_writer *w, const char *name, uint64_t id)
+{
+	const char *kernel = w->names && w->names->kernel ? w->names->kernel(w->names->ctx, id) : NULL;
+
+	if (kernel && kernel[0])
+		w->ops->word(w, name, kernel);
+	else
+		w->ops->integer(w, name, id, false);
+}
+
+/* struct gpubpf_name, where it holds a name */
+static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
+{
+	char text[256];
+	size_t len;
+
+	if (!w->ops->bare || size <= 0 || (size_t)size >= sizeof(text) || (size_t)size > w->size - bit / 8 ||
+	    !is_text(w->data + bit / 8, size, &len) || !len)
+		return false;
+	memcpy(text, w->data + bit / 8, len);
+	text[len] = '\0';
+	w->ops->bare(w, name, text);
+	return true;
+}
+
+/* What the type means, where it is one of <gpubpf/probe.h>'s: true if that has been written. */
+static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit)
+{
+	struct gpubpf_hist_shape shape;
+	uint64_t v;
+
+	if (bit % 8 || bit / 8 > w->size)
+		return false;
+	if (gpubpf_hist_type(w->btf, id, &shape) && shape.n * (uint64_t)shape.width <= w->size - bit / 8)
+		walk_hist(w, &shape, name, bit);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_kernel") && read_bits(w, bit, 64, &v))
+		walk_kernel(w, name, v);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_address") || gpubpf_typed_is(w->btf, id, "uintptr_t"))
+		walk_ptr(w, name, bit);
+	else
+		return gpubpf_typed_is(w->btf, id, "gpubpf_name") &&
+		       walk_name(w, name, bit, btf__resolve_size(w->btf, id));
+	return true;
 }
 
 /* Members of a struct or union; those of a nameless member stand among their parent's. */
@@ -226,7 +300,7 @@ static void walk_members(struct typed_writer *w, const struct btf_type *t, uint6
 		else if (bits && btf_is_any_enum(mt))
 			walk_enum(w, mt, name, at, bits);
 		else
-			walk(w, real, name, at, depth + 1);
+			walk(w, m->type, name, at, depth + 1);
 	}
 }
 
@@ -252,6 +326,8 @@ static void walk(struct typed_writer *w, uint32_t id, const char *name, uint64_t
 		w->bad = true;
 		return;
 	}
+	if (walk_meaning(w, id, name, bit))
+		return;
 	switch (btf_kind(t)) {
 	case BTF_KIND_INT:
 		walk_int(w, t, name, bit, 0);
@@ -306,10 +382,12 @@ bool gpubpf_typed_is(const struct btf *btf, uint32_t type, const char *name)
 	return false;
 }
 
-int gpubpf_typed_text(const struct btf *btf, uint32_t type, const void *data, size_t size, char *buf, size_t room)
+int gpubpf_typed_text(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names, const void *data,
+		      size_t size, char *buf, size_t room)
 {
 	struct typed_writer w = {
-		.ops = &gpubpf_typed_text_ops, .btf = btf, .data = data, .size = size, .buf = buf, .room = room, .first = true,
+		.ops = &gpubpf_typed_text_ops, .btf = btf, .names = names, .data = data, .size = size, .buf = buf,
+		.room = room, .first = true,
 	};
 
 	if (room)
@@ -325,9 +403,12 @@ int gpubpf_typed_text(const struct btf *btf, uint32_t type, const void *data, si
 	return (int)w.at;
 }
 
-struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const void *data, size_t size)
+struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names,
+				      const void *data, size_t size)
 {
-	struct typed_writer w = { .ops = &gpubpf_typed_json_ops, .btf = btf, .data = data, .size = size };
+	struct typed_writer w = {
+		.ops = &gpubpf_typed_json_ops, .btf = btf, .names = names, .data = data, .size = size,
+	};
 
 	w.bad = !btf || !type;
 	if (!w.bad)

@@ -10,6 +10,8 @@
 #define GPUBPF_TYPED_DEPTH 16 /* levels of nested values */
 
 struct btf;
+struct gpubpf_hist_shape;
+struct gpubpf_typed_names;
 struct json_object;
 struct typed_writer;
 
@@ -22,11 +24,19 @@ struct typed_ops {
 	void (*real)(struct typed_writer *w, const char *name, double v);
 	void (*string)(struct typed_writer *w, const char *name, const char *s, size_t len);
 	void (*word)(struct typed_writer *w, const char *name, const char *s); /* enumerator, address, hex bytes */
+	/* A histogram that its type declares, as slots. */
+	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
+		     const uint64_t *slot);
+	/* n elements of an array that are all zero bytes, after the first of them; NULL: each by itself */
+	void (*repeats)(struct typed_writer *w, uint32_t n);
+	/* what struct gpubpf_name holds; NULL: as the struct that it is */
+	void (*bare)(struct typed_writer *w, const char *name, const char *s);
 };
 
 struct typed_writer {
 	const struct typed_ops *ops;
 	const struct btf *btf;
+	const struct gpubpf_typed_names *names;
 	const uint8_t *data;
 	size_t size;                             /* of data in bytes */
 	uint32_t scalars;

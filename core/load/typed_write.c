@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A typed value as text, in the manner of a C initialiser, and as JSON. */
+#include "hist.h"
+#include "load.h"
 #include "typed.h"
 
 #include <inttypes.h>
@@ -83,8 +85,28 @@ static void text_word(struct typed_writer *w, const char *name, const char *s)
 	text_put(w, "%s", s);
 }
 
+static void text_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
+		      const uint64_t *slot)
+{
+	uint64_t n = gpubpf_hist_count(shape, slot);
+
+	text_name(w, name);
+	if (!n)
+		text_put(w, "<no values>");
+	else
+		text_put(w, "<%" PRIu64 " values, p50 %" PRIu64 ", p90 %" PRIu64 ", p99 %" PRIu64 ">", n,
+			 gpubpf_hist_percentile(shape, slot, 50), gpubpf_hist_percentile(shape, slot, 90),
+			 gpubpf_hist_percentile(shape, slot, 99));
+}
+
+static void text_repeats(struct typed_writer *w, uint32_t n)
+{
+	text_put(w, " <repeats %u times>", n);
+}
+
 const struct typed_ops gpubpf_typed_text_ops = {
-	text_open, text_close, text_integer, text_boolean, text_real, text_string, text_word,
+	text_open, text_close, text_integer, text_boolean, text_real, text_string, text_word, text_hist, text_repeats,
+	text_word,
 };
 
 /* --- JSON --- */
@@ -115,9 +137,21 @@ static void json_close(struct typed_writer *w)
 	w->stack[w->depth--] = NULL;
 }
 
+struct json_object *gpubpf_json_int(uint64_t v, bool is_signed, bool wide_as_text)
+{
+	bool negative = is_signed && (int64_t)v < 0;
+	uint64_t size = negative ? -v : v;
+	char text[24];
+
+	if (!wide_as_text || size <= 1ull << 53)
+		return is_signed ? json_object_new_int64((int64_t)v) : json_object_new_uint64(v);
+	snprintf(text, sizeof(text), "%s%" PRIu64, negative ? "-" : "", size);
+	return json_object_new_string(text);
+}
+
 static void json_integer(struct typed_writer *w, const char *name, uint64_t v, bool is_signed)
 {
-	json_add(w, name, is_signed ? json_object_new_int64((int64_t)v) : json_object_new_uint64(v));
+	json_add(w, name, gpubpf_json_int(v, is_signed, w->names && w->names->wide_as_text));
 }
 
 static void json_boolean(struct typed_writer *w, const char *name, bool v)
@@ -144,6 +178,54 @@ static void json_word(struct typed_writer *w, const char *name, const char *s)
 	json_add(w, name, json_object_new_string(s));
 }
 
+struct json_object *gpubpf_hist_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot, bool wide_as_text)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < shape->n; i++) {
+		struct json_object *o;
+		uint64_t low, high;
+
+		if (!slot[i])
+			continue;
+		gpubpf_hist_bounds(shape, i, &low, &high);
+		o = json_object_new_object();
+		json_object_object_add(o, "min", gpubpf_json_int(low, false, wide_as_text));
+		json_object_object_add(o, "max", gpubpf_json_int(high, false, wide_as_text));
+		json_object_object_add(o, "count", gpubpf_json_int(slot[i], false, wide_as_text));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot,
+					    bool wide_as_text)
+{
+	static const unsigned int percents[] = { 50, 90, 99 };
+	struct json_object *o = json_object_new_object();
+	char name[8];
+
+	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]) && gpubpf_hist_count(shape, slot); i++) {
+		snprintf(name, sizeof(name), "p%u", percents[i]);
+		json_object_object_add(o, name, gpubpf_json_int(gpubpf_hist_percentile(shape, slot, percents[i]), false,
+								wide_as_text));
+	}
+	return o;
+}
+
+static void json_hist(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
+		      const uint64_t *slot)
+{
+	struct json_object *o = json_object_new_object();
+	bool wide_as_text = w->names && w->names->wide_as_text;
+
+	json_object_object_add(o, "count", gpubpf_json_int(gpubpf_hist_count(shape, slot), false, wide_as_text));
+	json_object_object_add(o, "histogram", gpubpf_hist_json(shape, slot, wide_as_text));
+	json_object_object_add(o, "percentiles", gpubpf_percentiles_json(shape, slot, wide_as_text));
+	json_add(w, name, o);
+}
+
 const struct typed_ops gpubpf_typed_json_ops = {
-	json_open, json_close, json_integer, json_boolean, json_real, json_string, json_word,
+	json_open, json_close, json_integer, json_boolean, json_real, json_string, json_word, json_hist, NULL,
+	NULL,
 };

@@ -155,6 +155,12 @@ bool gpubpf_btf_int(const struct btf *btf, uint32_t type, size_t size, bool *is_
 	return true;
 }
 
+bool gpubpf_btf_meaning(const struct btf *btf, uint32_t type)
+{
+	return gpubpf_typed_is(btf, type, "gpubpf_kernel") || gpubpf_typed_is(btf, type, "gpubpf_address") ||
+	       gpubpf_typed_is(btf, type, "uintptr_t");
+}
+
 uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed)
 {
 	uint32_t shift = 64 - 8 * size;
@@ -166,117 +172,61 @@ uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed)
 
 /* -- histograms -- */
 
-static bool hist_name(const char *name)
-{
-	size_t n = strlen(name);
-
-	return !strcmp(name, "hist") || !strncmp(name, "hist_", 5) || (n > 5 && !strcmp(name + n - 5, "_hist"));
-}
-
-static bool hist_tag(const struct btf *btf, const char *name)
-{
-	uint32_t n = btf ? btf__type_cnt(btf) : 0;
-
-	for (uint32_t i = 1; i < n; i++) {
-		const struct btf_type *t = btf__type_by_id(btf, i), *var;
-
-		if (!btf_is_decl_tag(t) || strcmp(btf__name_by_offset(btf, t->name_off), "gpubpf:hist"))
-			continue;
-		var = btf__type_by_id(btf, t->type);
-		if (var && btf_is_var(var) && !strcmp(btf__name_by_offset(btf, var->name_off), name))
-			return true;
-	}
-	return false;
-}
-
-static bool slot_type(const struct btf *btf, uint32_t type, struct gpubpf_hist *hist)
-{
-	bool is_signed;
-
-	hist->zeros = gpubpf_typed_is(btf, type, "gpubpf_log2_slot");
-	for (hist->width = 4; hist->width <= 8; hist->width *= 2)
-		if (gpubpf_btf_int(btf, type, hist->width, &is_signed))
-			return !is_signed;
-	return false;
-}
-
-/* an array of 2 to 64 slots */
-static bool slot_array(const struct btf *btf, uint32_t type, struct gpubpf_hist *hist)
-{
-	const struct btf_type *t;
-
-	type = gpubpf_btf_strip(btf, type);
-	t = type ? btf__type_by_id(btf, type) : NULL;
-	if (!t || !btf_is_array(t) || btf_array(t)->nelems < 2 || btf_array(t)->nelems > 64)
-		return false;
-	hist->n = btf_array(t)->nelems;
-	return slot_type(btf, btf_array(t)->type, hist);
-}
-
-static bool slots_member(const struct btf *btf, uint32_t type, size_t size, struct gpubpf_hist *hist)
-{
-	const struct btf_type *t;
-
-	type = gpubpf_btf_strip(btf, type);
-	t = type ? btf__type_by_id(btf, type) : NULL;
-	for (uint32_t i = 0; t && btf_is_struct(t) && i < btf_vlen(t); i++) {
-		const struct btf_member *m = &btf_members(t)[i];
-
-		if (strcmp(btf__name_by_offset(btf, m->name_off), "slots") || btf_member_bitfield_size(t, i) ||
-		    !slot_array(btf, m->type, hist))
-			continue;
-		hist->offset = btf_member_bit_offset(t, i) / 8;
-		return hist->offset + hist->n * hist->width <= size;
-	}
-	return false;
-}
-
-struct gpubpf_hist gpubpf_hist_of(const struct gpubpf_session *s, uint32_t map)
+bool gpubpf_hist_map(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hist_shape *shape)
 {
 	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
 	const struct btf *btf = gpubpf_map_btf(s, map);
-	struct gpubpf_hist hist = {0};
+	bool is_signed;
 
-	if (!(m->type->flags & GPUBPF_MAP_KEYED) || (m->type->flags & GPUBPF_MAP_THREAD) || m->global_data)
-		return hist;
-	if (slots_member(btf, m->btf_value, m->value_size, &hist)) {
-		hist.kind = GPUBPF_HIST_SLOTS;
-		return hist;
+	if (!(m->type->flags & GPUBPF_MAP_KEYED) || !(m->type->flags & GPUBPF_MAP_U32KEY) ||
+	    (m->type->flags & GPUBPF_MAP_THREAD) || m->global_data || m->max_entries < 2 || m->max_entries > 64)
+		return false;
+	if (!gpubpf_hist_slot(btf, m->btf_value, shape)) {
+		if (!gpubpf_hist_tag(btf, m->name) || (m->value_size != 4 && m->value_size != 8) ||
+		    !gpubpf_btf_int(btf, m->btf_value, m->value_size, &is_signed) || is_signed)
+			return false;
+		*shape = (struct gpubpf_hist_shape){ .width = m->value_size };
 	}
-	if (!(m->type->flags & GPUBPF_MAP_U32KEY) || m->max_entries < 2 || m->max_entries > 64)
-		return hist;
-	hist.n = m->max_entries;
-	if (!m->btf_value)
-		hist.width = m->value_size == 4 || m->value_size == 8 ? m->value_size : 0;
-	else if (!slot_type(btf, m->btf_value, &hist))
-		hist.width = 0;
-	if (hist.width && (hist.zeros || hist_name(m->name) || hist_tag(btf, m->name)))
-		hist.kind = GPUBPF_HIST_ENTRIES;
-	return hist;
+	shape->n = m->max_entries;
+	return true;
 }
 
-struct gpubpf_hist gpubpf_hist_of_variable(const struct btf *btf, const char *name, uint32_t type)
+void gpubpf_hist_add_entry(const struct gpubpf_hist_shape *shape, const struct gpubpf_entry *entry, uint64_t *slot)
 {
-	struct gpubpf_hist hist = {0};
+	uint32_t key;
 
-	if (slot_array(btf, type, &hist) && (hist.zeros || hist_name(name)))
-		hist.kind = GPUBPF_HIST_SLOTS;
-	return hist;
+	memcpy(&key, entry->key, sizeof(key));
+	for (uint32_t c = 0; c < entry->copies && key < shape->n; c++)
+		slot[key] += gpubpf_int_read((const uint8_t *)entry->value + c * entry->stride, shape->width, false);
 }
 
-void gpubpf_hist_add(const struct gpubpf_hist *hist, const struct gpubpf_entry *entry, uint64_t slot[64])
+void gpubpf_hist_add_copies(const struct gpubpf_hist_shape *shape, const struct gpubpf_entry *entry, uint64_t *slot)
 {
-	for (uint32_t c = 0; c < entry->copies; c++) {
-		const uint8_t *value = (const uint8_t *)entry->value + c * entry->stride;
-		uint32_t key;
+	for (uint32_t c = 0; c < entry->copies; c++)
+		gpubpf_hist_add(shape, (const uint8_t *)entry->value + c * entry->stride, slot);
+}
 
-		if (hist->kind == GPUBPF_HIST_ENTRIES) {
-			memcpy(&key, entry->key, sizeof(key));
-			if (key < hist->n)
-				slot[key] += gpubpf_int_read(value, hist->width, false);
-			continue;
-		}
-		for (uint32_t i = 0; i < hist->n; i++)
-			slot[i] += gpubpf_int_read(value + hist->offset + i * hist->width, hist->width, false);
-	}
+void gpubpf_map_hists(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hists *hists)
+{
+	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
+	bool none = !(m->type->flags & GPUBPF_MAP_KEYED) || (m->type->flags & GPUBPF_MAP_THREAD) || m->global_data;
+
+	gpubpf_hists_find(gpubpf_map_btf(s, map), none ? 0 : m->btf_value, m->value_size, hists);
+}
+
+static const char *kernel_of(void *s, uint64_t id)
+{
+	return gpubpf_kernel_named(s, id);
+}
+
+static const char *plain_kernel_of(void *s, uint64_t id)
+{
+	return gpubpf_kernel_shown(s, id, true);
+}
+
+struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)
+{
+	return (struct gpubpf_typed_names){
+		opts->demangle && !opts->json ? plain_kernel_of : kernel_of, s, opts->json_strings,
+	};
 }

@@ -3,6 +3,7 @@
 #ifndef GPUBPF_SESSION_ENTRIES_H
 #define GPUBPF_SESSION_ENTRIES_H
 
+#include "core/load/hist.h"
 #include "session.h"
 
 struct gpubpf_entry {
@@ -32,31 +33,19 @@ bool gpubpf_btf_int(const struct btf *btf, uint32_t type, size_t size, bool *is_
 /* Read such an integer, sign- or zero-extended. */
 uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed);
 
-enum gpubpf_hist_kind {
-	GPUBPF_HIST_NONE,
-	GPUBPF_HIST_ENTRIES,     /* the map's entries are the slots */
-	GPUBPF_HIST_SLOTS,       /* each value is a struct with the slots in its member `slots` */
-};
-struct gpubpf_hist {
-	enum gpubpf_hist_kind kind;
-	uint32_t n;              /* slots, at most 64 */
-	uint32_t width;          /* bytes of one, 4 or 8 */
-	uint32_t offset;         /* SLOTS: of the first one in the value */
-	bool zeros;              /* as of gpubpf_hist_print() */
-};
-/*
- * Does the map hold log2 histograms? The rule, as in gpubpf-map(8):
- *   - an array (ARRAY, PERCPU_ARRAY, 1503) of 2 to 64 unsigned 4- or 8-byte integers is one if their type
- *     is gpubpf_log2_slot of <gpubpf/probe.h>, or the array's name is `hist`, begins with `hist_` or ends
- *     in `_hist`, or its variable carries the BTF declaration tag "gpubpf:hist";
- *   - any map has one a key if its value is a struct with a member `slots`, an array of such integers (as
- *     libbpf-tools have it).
- * Slots of type gpubpf_log2_slot count as gpubpf_log2() does (`zeros`), others as libbpf-tools do.
- */
-struct gpubpf_hist gpubpf_hist_of(const struct gpubpf_session *s, uint32_t map);
-/* Is a global variable of that name and type one? By the same rule for arrays, but for the tag. */
-struct gpubpf_hist gpubpf_hist_of_variable(const struct btf *btf, const char *name, uint32_t type);
-/* Add an entry's slots up over its copies: ENTRIES to slot[key], SLOTS to slot[0..n). */
-void gpubpf_hist_add(const struct gpubpf_hist *hist, const struct gpubpf_entry *entry, uint64_t slot[64]);
+/* How kernels' names and wide numbers are written in a report. */
+struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts);
+/* Is it an integer that is more than a number: a kernel's id, an address? */
+bool gpubpf_btf_meaning(const struct btf *btf, uint32_t type);
+
+/* An array whose entries are the slots of one histogram: its values are of type gpubpf_log2_slot, or its variable
+ * carries the declaration tag "gpubpf:hist". Others have histograms in their values (gpubpf_hists_find()). */
+bool gpubpf_hist_map(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hist_shape *shape);
+/* Add an entry's value up over its copies, to slot[its key]. */
+void gpubpf_hist_add_entry(const struct gpubpf_hist_shape *shape, const struct gpubpf_entry *entry, uint64_t *slot);
+/* The histogram of a value, added up over its copies. */
+void gpubpf_hist_add_copies(const struct gpubpf_hist_shape *shape, const struct gpubpf_entry *entry, uint64_t *slot);
+/* The histograms in a map's values; none of a map with a value a thread. */
+void gpubpf_map_hists(const struct gpubpf_session *s, uint32_t map, struct gpubpf_hists *hists);
 
 #endif

@@ -87,6 +87,7 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 	if (!have_room(s) || !(name = malloc(sizeof(*name))))
 		return UINT32_MAX;
 	*name = wanted;
+	name->whole = name->plain = NULL;
 	name->id = s->nkernel_ids;
 	if (!tsearch(name, &s->kernel_names, compare_names)) {
 		free(name);
@@ -96,14 +97,52 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 	return name->id;
 }
 
+void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whole)
+{
+	if (id < s->nkernel_ids && !s->kernel_ids[id]->whole && strcmp(whole, s->kernel_ids[id]->text))
+		s->kernel_ids[id]->whole = strdup(whole);
+}
+
 const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id)
 {
-	return id < s->nkernel_ids ? s->kernel_ids[id]->text : "";
+	if (id >= s->nkernel_ids)
+		return "";
+	return s->kernel_ids[id]->whole ? s->kernel_ids[id]->whole : s->kernel_ids[id]->text;
+}
+
+/* The C++ ABI's own reader, of the C++ library: names come from images, and one that it does not take stays. */
+char *__cxa_demangle(const char *mangled, char *buf, size_t *size, int *status);
+
+const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle)
+{
+	struct gpubpf_kernel_name *name = id < s->nkernel_ids ? s->kernel_ids[id] : NULL;
+	const char *whole = gpubpf_kernel_named(s, id);
+	int status;
+
+	if (!demangle || strncmp(whole, "_Z", 2))
+		return whole;
+	if (!name->plain)
+		name->plain = __cxa_demangle(whole, NULL, NULL, &status);
+	return name->plain ? name->plain : whole;
+}
+
+const char *gpubpf_session__kernel_name(const struct gpubpf_session *s, uint64_t id)
+{
+	return id < s->nkernel_ids ? gpubpf_kernel_named(s, id) : NULL;
+}
+
+static void free_name(void *arg)
+{
+	struct gpubpf_kernel_name *name = arg;
+
+	free(name->whole);
+	free(name->plain);
+	free(name);
 }
 
 void gpubpf_kernel_ids_free(struct gpubpf_session *s)
 {
-	tdestroy(s->kernel_names, free);
+	tdestroy(s->kernel_names, free_name);
 	free(s->kernel_ids);
 }
 
@@ -171,6 +210,7 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 	grown += s->nstats;
 	*grown = (struct gpubpf_kernel_stats){
 		.sz = sizeof(*grown), .name = strdup(name), .reason = strdup(""), .backend = strdup(backend),
+		.id = gpubpf_kernel_id(s, name),
 	};
 	if (!grown->name || !grown->reason || !grown->backend)
 		return NULL;
@@ -205,7 +245,9 @@ static int take_row(struct gpubpf_session *s, const struct gpubpf_kernel_row *ro
 		st->twin_registers = row->regs_after;
 	}
 	st->dim = row->dim;
-	memcpy(st->grid, row->grid, sizeof(st->grid));
+	memcpy(st->threads, row->grid, sizeof(st->threads));
+	for (int i = 0; i < 3; i++) /* the last one may be smaller */
+		st->grid[i] = row->block[i] ? row->grid[i] / row->block[i] + !!(row->grid[i] % row->block[i]) : 0;
 	memcpy(st->block, row->block, sizeof(st->block));
 	return st->reason ? 0 : -ENOMEM;
 }

@@ -162,6 +162,7 @@ static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 		if (!req->kernels[i].whole)
 			return -ENOMEM;
 		req->kernels[i].id = gpubpf_kernel_id(s, req->kernels[i].name);
+		gpubpf_kernel_whole(s, req->kernels[i].id, whole);
 	}
 	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;
 }

@@ -15,9 +15,12 @@ struct listing {
 	struct gpubpf_session *s;
 	uint32_t map;
 	const struct btf *btf;
+	struct gpubpf_typed_names names;
 	struct json_object *entries;
-	struct gpubpf_hist hist;
-	uint64_t slot[64];
+	bool is_hist;
+	struct gpubpf_hist_shape shape;
+	struct gpubpf_hists hists;
+	uint64_t slot[GPUBPF_HIST_SLOTS];
 };
 
 static void add_u64(struct json_object *o, const char *name, uint64_t v)
@@ -49,24 +52,15 @@ void gpubpf_json_write(struct json_object *root, FILE *out)
 
 /* -- maps -- */
 
-static struct json_object *list_hist(const uint64_t *slot, const struct gpubpf_hist *hist)
+static void add_hist(const struct listing *l, const struct gpubpf_hist_shape *shape, struct json_object *o)
 {
-	struct json_object *list = json_object_new_array();
+	json_object_object_add(o, "histogram", gpubpf_hist_json(shape, l->slot, l->names.wide_as_text));
+	json_object_object_add(o, "percentiles", gpubpf_percentiles_json(shape, l->slot, l->names.wide_as_text));
+}
 
-	for (uint32_t i = 0; i < hist->n; i++) {
-		struct json_object *o;
-		uint64_t low, high;
-
-		if (!slot[i])
-			continue;
-		gpubpf_hist_bounds(i, hist->zeros, &low, &high);
-		o = json_object_new_object();
-		add_u64(o, "min", low);
-		add_u64(o, "max", high);
-		add_u64(o, "count", slot[i]);
-		json_object_array_add(list, o);
-	}
-	return list;
+static struct json_object *typed(const struct listing *l, uint32_t type, const void *data, size_t size)
+{
+	return gpubpf_typed_json(l->btf, type, &l->names, data, size);
 }
 
 static struct json_object *list_key(const struct listing *l, const struct gpubpf_entry *entry)
@@ -78,7 +72,7 @@ static struct json_object *list_key(const struct listing *l, const struct gpubpf
 		memcpy(&index, entry->key, sizeof(index));
 		return json_object_new_uint64(index);
 	}
-	return gpubpf_typed_json(l->btf, map->btf_key, entry->key, map->key_size);
+	return typed(l, map->btf_key, entry->key, map->key_size);
 }
 
 /* One value a multiprocessor or thread: those that are not zero, and their sum if they are integers. */
@@ -87,7 +81,8 @@ static void list_copies(const struct listing *l, const struct gpubpf_entry *entr
 	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
 	struct json_object *values = json_object_new_array();
 	uint64_t sum = 0, omitted = 0;
-	bool is_signed, ints = gpubpf_btf_int(l->btf, map->btf_value, map->value_size, &is_signed);
+	bool is_signed, ints = gpubpf_btf_int(l->btf, map->btf_value, map->value_size, &is_signed) &&
+			       !gpubpf_btf_meaning(l->btf, map->btf_value);
 
 	for (uint32_t i = 0; i < entry->copies; i++) {
 		struct gpubpf_entry one = { .value = (const uint8_t *)entry->value + i * entry->stride,
@@ -104,13 +99,11 @@ static void list_copies(const struct listing *l, const struct gpubpf_entry *entr
 		}
 		v = json_object_new_object();
 		add_u64(v, "copy", i);
-		json_object_object_add(v, "value", gpubpf_typed_json(l->btf, map->btf_value, one.value,
-								     one.value_size));
+		json_object_object_add(v, "value", typed(l, map->btf_value, one.value, one.value_size));
 		json_object_array_add(values, v);
 	}
 	if (ints)
-		json_object_object_add(o, "value", is_signed ? json_object_new_int64(sum) :
-				       json_object_new_uint64(sum));
+		json_object_object_add(o, "value", gpubpf_json_int(sum, is_signed, l->names.wide_as_text));
 	json_object_object_add(o, "values", values);
 	add_u64(o, "copies", entry->copies);
 	if (omitted)
@@ -123,8 +116,8 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 	const struct gpubpf_map *map = &l->s->loaded->unit.maps[l->map];
 	struct json_object *o;
 
-	if (l->hist.kind == GPUBPF_HIST_ENTRIES)
-		gpubpf_hist_add(&l->hist, entry, l->slot);
+	if (l->is_hist)
+		gpubpf_hist_add_entry(&l->shape, entry, l->slot);
 	if ((map->type->flags & GPUBPF_MAP_U32KEY) && map->max_entries > SPARSE_FROM && gpubpf_entry_zero(entry))
 		return 0;
 	o = json_object_new_object();
@@ -132,13 +125,11 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 	if (map->type->flags & GPUBPF_MAP_COPIES)
 		list_copies(l, entry, o);
 	else
-		json_object_object_add(o, "value", gpubpf_typed_json(l->btf, map->btf_value, entry->value,
-								     map->value_size));
-	if (l->hist.kind == GPUBPF_HIST_SLOTS) {
-		uint64_t slot[64] = {0};
-
-		gpubpf_hist_add(&l->hist, entry, slot);
-		json_object_object_add(o, "histogram", list_hist(slot, &l->hist));
+		json_object_object_add(o, "value", typed(l, map->btf_value, entry->value, map->value_size));
+	if (l->hists.n == 1) {
+		memset(l->slot, 0, sizeof(l->slot));
+		gpubpf_hist_add_copies(&l->hists.shape[0], entry, l->slot);
+		add_hist(l, &l->hists.shape[0], o);
 	}
 	if (entry->arena >= 0) {
 		add_u64(o, "process", l->s->arenas[entry->arena].process);
@@ -159,9 +150,8 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 		struct json_object *o = json_object_new_object();
 
 		add_str(o, "key", var.name);
-		json_object_object_add(o, "value", gpubpf_typed_json(l->btf, var.type,
-								     (const char *)entry->value + var.offset,
-								     var.size));
+		json_object_object_add(o, "value", typed(l, var.type, (const char *)entry->value + var.offset,
+							 var.size));
 		json_object_array_add(l->entries, o);
 	}
 	return 0;
@@ -173,9 +163,12 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 	struct json_object *o = json_object_new_object();
 	struct listing l = {
-		.s = s, .map = index, .btf = gpubpf_map_btf(s, index), .hist = gpubpf_hist_of(s, index),
+		.s = s, .map = index, .btf = gpubpf_map_btf(s, index), .names = gpubpf_session_names(s, opts),
 		.entries = json_object_new_array(),
 	};
+
+	l.is_hist = gpubpf_hist_map(s, index, &l.shape);
+	gpubpf_map_hists(s, index, &l.hists);
 
 	add_str(o, "name", map->name);
 	add_str(o, "type", map->type->name);
@@ -186,8 +179,8 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables :
 				    list_entry, &l);
 	json_object_object_add(o, "entries", l.entries);
-	if (l.hist.kind == GPUBPF_HIST_ENTRIES && !opts->no_entries)
-		json_object_object_add(o, "histogram", list_hist(l.slot, &l.hist));
+	if (l.is_hist && !opts->no_entries)
+		add_hist(&l, &l.shape, o);
 	if (map->type->flags & GPUBPF_MAP_RING)
 		add_u64(o, "records", s->map_records[index]);
 	add_u64(o, "dropped", gpubpf_map__drops(map));
@@ -215,7 +208,8 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
 		struct json_object *o = json_object_new_object();
 
-		add_str(o, "name", st->name);
+		add_u64(o, "id", st->id);
+		add_str(o, "name", gpubpf_kernel_named(s, st->id));
 		add_str(o, "backend", st->backend);
 		add_u64(o, "launches", st->launches);
 		add_u64(o, "probed", st->probed);
@@ -224,6 +218,7 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		add_str(o, "reason", gpubpf_report_reason(s, st));
 		add_u64(o, "dim", st->dim);
 		json_object_object_add(o, "grid", three(st->grid));
+		json_object_object_add(o, "threads", three(st->threads));
 		json_object_object_add(o, "block", three(st->block));
 		add_u64(o, "wait_ns", st->wait_ns);
 		add_u64(o, "twin_load_ns", st->twin_load_ns);
@@ -248,20 +243,22 @@ static struct json_object *list_print(const struct gpubpf_session *s, const stru
 	return o;
 }
 
-static struct json_object *list_event(const struct gpubpf_session *s, const struct gpubpf_kept *k)
+static struct json_object *list_event(struct gpubpf_session *s, const struct gpubpf_kept *k,
+				      const struct gpubpf_report_opts *opts)
 {
+	struct gpubpf_typed_names names = gpubpf_session_names(s, opts);
 	struct json_object *o = json_object_new_object();
 
 	add_str(o, "map", s->loaded->unit.maps[k->map].name);
 	add_u64(o, "copy", k->copy);
 	add_u64(o, "size", k->size);
 	json_object_object_add(o, "value", gpubpf_typed_json(gpubpf_map_btf(s, k->map),
-							     gpubpf_event_type(s, k->map, k->size), k->data,
+							     gpubpf_event_type(s, k->map, k->size), &names, k->data,
 							     k->size));
 	return o;
 }
 
-static void list_kept(const struct gpubpf_session *s, struct json_object *root)
+static void list_kept(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
 {
 	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
 
@@ -271,7 +268,7 @@ static void list_kept(const struct gpubpf_session *s, struct json_object *root)
 		if (k->map < 0 && k->print)
 			json_object_array_add(prints, list_print(s, k));
 		else if (k->map >= 0 && k->data)
-			json_object_array_add(events, list_event(s, k));
+			json_object_array_add(events, list_event(s, k, opts));
 	}
 	json_object_object_add(root, "events", events);
 	json_object_object_add(root, "prints", prints);
@@ -334,7 +331,7 @@ int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 		json_object_object_add(root, "kernels", list_kernels(s));
 	json_object_object_add(root, "maps", list_maps(s, opts));
 	if (!opts->maps_only) {
-		list_kept(s, root);
+		list_kept(s, root, opts);
 		add_u64(root, "dropped", gpubpf_report_drops(s));
 		if (gpubpf_report_clock_error(s))
 			add_u64(root, "clock_error_ns", gpubpf_report_clock_error(s));

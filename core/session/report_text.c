@@ -10,18 +10,23 @@
 
 #define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
 #define MAX_COPIES 16          /* of a value that is no integer */
+#define KEY_ROOM 4608          /* a kernel's name may be of 4,095 bytes */
+#define VALUE_ROOM 16384
 
 struct shown {
 	struct gpubpf_session *s;
 	uint32_t map;
 	const struct btf *btf;
 	FILE *out;
+	struct gpubpf_typed_names names;
 	struct gpubpf_table table;
-	uint64_t limit, entries, omitted;
+	uint64_t limit, entries, drawn, omitted;
 	bool tagged, skip_zeros;
-	bool is_int, is_signed;    /* the value */
-	struct gpubpf_hist hist;
-	uint64_t slot[64];
+	bool is_int, is_signed;        /* the value */
+	bool is_hist;                  /* the map's entries are slots: */
+	struct gpubpf_hist_shape shape;
+	struct gpubpf_hists hists;     /* in a value */
+	uint64_t slot[GPUBPF_HIST_SLOTS];
 };
 
 static const struct gpubpf_map *map_of(const struct shown *sh)
@@ -29,9 +34,9 @@ static const struct gpubpf_map *map_of(const struct shown *sh)
 	return &sh->s->loaded->unit.maps[sh->map];
 }
 
-static void text_of(const struct btf *btf, uint32_t type, const void *data, size_t size, char *buf, size_t room)
+static void text_of(const struct shown *sh, uint32_t type, const void *data, size_t size, char *buf, size_t room)
 {
-	if (gpubpf_typed_text(btf, type, data, size, buf, room) < 0)
+	if (gpubpf_typed_text(sh->btf, type, &sh->names, data, size, buf, room) < 0)
 		snprintf(buf, room, "(%zu bytes)", size);
 }
 
@@ -44,18 +49,24 @@ static void put_owner(struct shown *sh, const struct gpubpf_session_arena *a)
 		gpubpf_table_cell(&sh->table, "%u/%u", a->process, a->device);
 }
 
-static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
+static void key_text(const struct shown *sh, const struct gpubpf_entry *entry, char *buf, size_t room)
 {
 	const struct gpubpf_map *map = map_of(sh);
-	char text[1024];
 	uint32_t index;
 
 	if (map->type->flags & GPUBPF_MAP_U32KEY && !map->btf_key) {
 		memcpy(&index, entry->key, sizeof(index));
-		snprintf(text, sizeof(text), "%u", index);
+		snprintf(buf, room, "%u", index);
 	} else {
-		text_of(sh->btf, map->btf_key, entry->key, map->key_size, text, sizeof(text));
+		text_of(sh, map->btf_key, entry->key, map->key_size, buf, room);
 	}
+}
+
+static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
+{
+	char text[KEY_ROOM];
+
+	key_text(sh, entry, text, sizeof(text));
 	gpubpf_table_cell(&sh->table, "%s", text);
 	if (sh->tagged)
 		put_owner(sh, &sh->s->arenas[entry->arena < 0 ? 0 : entry->arena]);
@@ -75,7 +86,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 	const struct gpubpf_map *map = map_of(sh);
-	char text[4096];
+	char text[VALUE_ROOM];
 
 	if (sh->skip_zeros && gpubpf_entry_zero(entry))
 		return 0;
@@ -88,7 +99,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		put_int(sh, gpubpf_int_read(entry->value, map->value_size, sh->is_signed));
 		return 0;
 	}
-	text_of(sh->btf, map->btf_value, entry->value, map->value_size, text, sizeof(text));
+	text_of(sh, map->btf_value, entry->value, map->value_size, text, sizeof(text));
 	gpubpf_table_cell(&sh->table, "%s", text);
 	return 0;
 }
@@ -141,7 +152,7 @@ static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry
 {
 	const struct gpubpf_map *map = map_of(sh);
 	uint32_t rows = 0;
-	char text[4096];
+	char text[VALUE_ROOM];
 
 	for (uint32_t i = 0; i < entry->copies; i++) {
 		struct gpubpf_entry one = *entry;
@@ -156,7 +167,7 @@ static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry
 		}
 		put_key(sh, &one);
 		gpubpf_table_cell(&sh->table, "%u", i);
-		text_of(sh->btf, map->btf_value, one.value, one.value_size, text, sizeof(text));
+		text_of(sh, map->btf_value, one.value, one.value_size, text, sizeof(text));
 		gpubpf_table_cell(&sh->table, "%s", text);
 	}
 }
@@ -178,31 +189,39 @@ static int show_copies(void *arg, const struct gpubpf_entry *entry)
 
 /* -- histograms -- */
 
-static int add_entry(void *arg, const struct gpubpf_entry *entry)
+static int add_slot(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 
-	gpubpf_hist_add(&sh->hist, entry, sh->slot);
+	gpubpf_hist_add_entry(&sh->shape, entry, sh->slot);
 	return 0;
 }
 
-static int show_slots(void *arg, const struct gpubpf_entry *entry)
+static void draw(struct shown *sh, const char *title, const char *path, const struct gpubpf_hist_shape *shape,
+		 const struct gpubpf_entry *entry)
+{
+	memset(sh->slot, 0, sizeof(sh->slot));
+	gpubpf_hist_add_copies(shape, entry, sh->slot);
+	fprintf(sh->out, "  %s%s\n", title, path);
+	gpubpf_hist_print(shape, sh->slot, sh->out);
+}
+
+/* The histograms in a value, below the table that has its other members. */
+static int draw_hists(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
-	const struct gpubpf_map *map = map_of(sh);
-	char key[1024];
+	char key[KEY_ROOM], title[KEY_ROOM + 4];
 
 	if (gpubpf_entry_zero(entry))
 		return 0;
-	if (sh->entries++ >= sh->limit) {
-		sh->omitted++;
+	if (sh->drawn++ >= sh->limit) {
+		sh->omitted += sh->hists.only;
 		return 0;
 	}
-	memset(sh->slot, 0, sizeof(sh->slot));
-	gpubpf_hist_add(&sh->hist, entry, sh->slot);
-	text_of(sh->btf, map->btf_key, entry->key, map->key_size, key, sizeof(key));
-	fprintf(sh->out, "  [%s]\n", key);
-	gpubpf_hist_print(sh->slot, sh->hist.n, sh->hist.zeros, sh->out);
+	key_text(sh, entry, key, sizeof(key));
+	snprintf(title, sizeof(title), "[%s]", key);
+	for (uint32_t i = 0; i < sh->hists.n; i++)
+		draw(sh, title, sh->hists.path[i], &sh->hists.shape[i], entry);
 	return 0;
 }
 
@@ -211,26 +230,30 @@ static int show_slots(void *arg, const struct gpubpf_entry *entry)
 static int show_variables(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
-	const struct gpubpf_map *map = map_of(sh);
 	struct gpubpf_variable var;
-	char text[4096];
+	char text[VALUE_ROOM];
 
-	for (uint32_t i = 0; gpubpf_variable_at(sh->btf, map, i, &var); i++) {
-		const uint8_t *data = (const uint8_t *)entry->value + var.offset;
-		struct gpubpf_hist hist = gpubpf_hist_of_variable(sh->btf, var.name, var.type);
-		struct gpubpf_entry one = { .value = data, .value_size = var.size, .copies = 1 };
-		uint64_t slot[64] = {0};
-
-		if (hist.kind) {
-			gpubpf_hist_add(&hist, &one, slot);
-			fprintf(sh->out, "  %s\n", var.name);
-			gpubpf_hist_print(slot, hist.n, hist.zeros, sh->out);
-			continue;
-		}
-		text_of(sh->btf, var.type, data, var.size, text, sizeof(text));
+	for (uint32_t i = 0; gpubpf_variable_at(sh->btf, map_of(sh), i, &var); i++) {
+		text_of(sh, var.type, (const uint8_t *)entry->value + var.offset, var.size, text, sizeof(text));
 		gpubpf_table_cell(&sh->table, "%s", var.name);
 		gpubpf_table_cell(&sh->table, "%s", text);
 		sh->entries++;
+	}
+	return 0;
+}
+
+static int draw_variables(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+	struct gpubpf_variable var;
+
+	for (uint32_t i = 0; gpubpf_variable_at(sh->btf, map_of(sh), i, &var); i++) {
+		const uint8_t *data = (const uint8_t *)entry->value + var.offset;
+		struct gpubpf_entry one = { .value = data, .value_size = var.size, .copies = 1 };
+
+		gpubpf_hists_find(sh->btf, var.type, var.size, &sh->hists);
+		for (uint32_t h = 0; h < sh->hists.n; h++)
+			draw(sh, var.name, sh->hists.path[h], &sh->hists.shape[h], &one);
 	}
 	return 0;
 }
@@ -260,17 +283,21 @@ static void headings(struct shown *sh)
 		gpubpf_table_init(&sh->table, "KEY", "VALUE", NULL);
 }
 
+static bool has_variables(const struct shown *sh)
+{
+	return map_of(sh)->global_data && sh->btf && map_of(sh)->btf_value;
+}
+
+/* What makes the table's rows, or only adds up; NULL: there are none. */
 static gpubpf_entry_fn how_to_show(const struct shown *sh)
 {
-	const struct gpubpf_map *map = map_of(sh);
-
-	if (map->global_data && sh->btf && map->btf_value)
+	if (has_variables(sh))
 		return show_variables;
-	if (sh->hist.kind == GPUBPF_HIST_ENTRIES)
-		return add_entry;
-	if (sh->hist.kind == GPUBPF_HIST_SLOTS)
-		return show_slots;
-	return (map->type->flags & GPUBPF_MAP_COPIES) ? show_copies : show_entry;
+	if (sh->is_hist)
+		return add_slot;
+	if (sh->hists.only)
+		return NULL;
+	return (map_of(sh)->type->flags & GPUBPF_MAP_COPIES) ? show_copies : show_entry;
 }
 
 static void show_title(const struct shown *sh)
@@ -297,35 +324,60 @@ static uint32_t used_mirrors(const struct gpubpf_session *s)
 	return n;
 }
 
+/* The bars that belong under the table. */
+static int show_bars(struct shown *sh)
+{
+	static const struct gpubpf_hist_shape threads = { .n = 64, .width = 8 };
+	const struct gpubpf_map *map = map_of(sh);
+
+	if (sh->is_hist)
+		gpubpf_hist_print(&sh->shape, sh->slot, sh->out);
+	if (gpubpf_table_rows(&sh->table) && (map->type->flags & GPUBPF_MAP_THREAD) && sh->is_int) {
+		fprintf(sh->out, "  values by thread:\n");
+		gpubpf_hist_print(&threads, sh->slot, sh->out);
+	}
+	if (has_variables(sh))
+		return gpubpf_entries_walk(sh->s, sh->map, draw_variables, sh);
+	return sh->hists.n ? gpubpf_entries_walk(sh->s, sh->map, draw_hists, sh) : 0;
+}
+
+static int show_entries(struct shown *sh)
+{
+	gpubpf_entry_fn rows = how_to_show(sh);
+	int err = rows ? gpubpf_entries_walk(sh->s, sh->map, rows, sh) : 0;
+
+	if (gpubpf_table_rows(&sh->table))
+		gpubpf_table_print(&sh->table, sh->out);
+	if (!err)
+		err = show_bars(sh);
+	if (!sh->entries && !sh->drawn && !sh->is_hist && (map_of(sh)->type->flags & GPUBPF_MAP_KEYED))
+		fprintf(sh->out, "  (empty)\n");
+	if (sh->omitted)
+		fprintf(sh->out, "  ... and %llu more (gpubpf run -j, or gpubpf map dump while it runs, shows all)\n",
+			(unsigned long long)sh->omitted);
+	return err;
+}
+
 static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const struct gpubpf_report_opts *opts)
 {
 	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
 	struct shown sh = {
-		.s = s, .map = index, .out = out, .btf = gpubpf_map_btf(s, index), .hist = gpubpf_hist_of(s, index),
+		.s = s, .map = index, .out = out, .btf = gpubpf_map_btf(s, index),
+		.names = gpubpf_session_names(s, opts),
 		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = map->max_entries > 1,
 		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_sums(s, index)),
 	};
 	int err = 0;
 
-	sh.is_int = gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed);
+	sh.is_int = gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
+		    !gpubpf_btf_meaning(sh.btf, map->btf_value);
+	sh.is_hist = gpubpf_hist_map(s, index, &sh.shape);
+	gpubpf_map_hists(s, index, &sh.hists);
 	show_title(&sh);
 	headings(&sh);
 	if (!opts->no_entries)
-		err = gpubpf_entries_walk(s, index, how_to_show(&sh), &sh);
-	if (gpubpf_table_rows(&sh.table))
-		gpubpf_table_print(&sh.table, out);
-	else if (!opts->no_entries && !sh.entries && !sh.hist.kind && (map->type->flags & GPUBPF_MAP_KEYED))
-		fprintf(out, "  (empty)\n");
-	if (!opts->no_entries && sh.hist.kind == GPUBPF_HIST_ENTRIES)
-		gpubpf_hist_print(sh.slot, sh.hist.n, sh.hist.zeros, out);
-	if (gpubpf_table_rows(&sh.table) && (map->type->flags & GPUBPF_MAP_THREAD) && sh.is_int) {
-		fprintf(out, "  values by thread:\n");
-		gpubpf_hist_print(sh.slot, 64, false, out);
-	}
-	if (sh.omitted)
-		fprintf(out, "  ... and %llu more (gpubpf run -j, or gpubpf map dump while it runs, shows all)\n",
-			(unsigned long long)sh.omitted);
+		err = show_entries(&sh);
 	gpubpf_table_finish(&sh.table);
 	return err;
 }
@@ -358,7 +410,7 @@ static void size_text(const uint64_t v[3], uint32_t dim, char *buf, size_t size)
 			 (unsigned long long)v[2]);
 }
 
-static void show_kernels(struct gpubpf_session *s, FILE *out)
+static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
 {
 	bool mixed = gpubpf_report_mixed(s);
 	struct gpubpf_table t;
@@ -371,20 +423,20 @@ static void show_kernels(struct gpubpf_session *s, FILE *out)
 	for (uint32_t i = 0; i < s->nstats; i++) {
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
 		const char *reason = gpubpf_report_reason(s, st);
-		char grid[64], block[64], registers[48] = "";
+		char threads[64], block[64], registers[48] = "";
 
 		if (st->twin_registers)
 			snprintf(registers, sizeof(registers), ", %u registers, %u before", st->twin_registers,
 				 st->registers);
-		size_text(st->grid, st->dim, grid, sizeof(grid));
+		size_text(st->threads, st->dim, threads, sizeof(threads));
 		size_text(st->block, st->dim, block, sizeof(block));
-		gpubpf_table_cell(&t, "%s", st->name);
+		gpubpf_table_cell(&t, "%s", gpubpf_kernel_shown(s, st->id, opts->demangle));
 		if (mixed)
 			gpubpf_table_cell(&t, "%s", st->backend);
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->launches);
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->probed);
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->missed);
-		gpubpf_table_cell(&t, "%s", grid);
+		gpubpf_table_cell(&t, "%s", threads);
 		gpubpf_table_cell(&t, "%s", block);
 		gpubpf_table_cell(&t, "%s%s%s%s", gpubpf_report_outcome(st), registers, reason[0] ? ": " : "", reason);
 	}
@@ -412,38 +464,41 @@ static void show_devices(const struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-static void show_event(const struct gpubpf_session *s, const struct gpubpf_kept *k, FILE *out)
+static void show_event(struct gpubpf_session *s, const struct gpubpf_kept *k, FILE *out,
+		       const struct gpubpf_report_opts *opts)
 {
+	struct shown sh = {
+		.btf = gpubpf_map_btf(s, k->map), .names = gpubpf_session_names(s, opts),
+	};
 	uint32_t type = k->data ? gpubpf_event_type(s, k->map, k->size) : 0;
-	char text[4096];
+	char text[VALUE_ROOM];
 
 	fprintf(out, "  %s: ", s->loaded->unit.maps[k->map].name);
 	if (!type) {
 		gpubpf_event_bytes(k->data, k->data ? k->size : 0, out);
 		return;
 	}
-	text_of(gpubpf_map_btf(s, k->map), type, k->data, k->size, text, sizeof(text));
+	text_of(&sh, type, k->data, k->size, text, sizeof(text));
 	fprintf(out, "%s\n", text);
 }
 
 /* Prints were shown while the programs ran; here are the records of maps. */
-static void show_events(const struct gpubpf_session *s, FILE *out)
+static void show_events(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
 {
-	uint64_t shown = 0, prints = 0;
+	uint64_t shown = 0, records = 0;
 
-	for (uint64_t i = 0; i < s->nkept; i++)
-		prints += s->kept[i].map < 0;
-	if (s->nkept > prints)
-		fprintf(out, "events\n");
+	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
+		records += s->map_records[m];
 	for (uint64_t i = 0; i < s->nkept; i++) {
 		if (s->kept[i].map < 0)
 			continue;
-		show_event(s, &s->kept[i], out);
-		shown++;
+		if (!shown++)
+			fprintf(out, "events\n");
+		show_event(s, &s->kept[i], out, opts);
 	}
-	if (s->nrecords > s->nkept)
-		fprintf(out, "  ... and %llu more records (--events raises how many are kept)\n",
-			(unsigned long long)(s->nrecords - s->nkept));
+	if (records > shown)
+		fprintf(out, "%s  ... and %llu more records (--events raises how many are kept)\n",
+			shown ? "" : "events\n", (unsigned long long)(records - shown));
 }
 
 static void show_clock(const struct gpubpf_session *s, FILE *out)
@@ -492,11 +547,11 @@ int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 	int err;
 
 	if (!opts->maps_only)
-		show_kernels(s, out);
+		show_kernels(s, out, opts);
 	err = show_maps(s, out, opts);
 	if (opts->maps_only || err < 0)
 		return err;
-	show_events(s, out);
+	show_events(s, out, opts);
 	if (s->nlisted > 1)
 		show_devices(s, out);
 	show_drops(s, out);

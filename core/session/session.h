@@ -136,7 +136,8 @@ struct gpubpf_session {
 	int table_fd;
 	struct gpubpf_kernel_name {
 		uint32_t id;
-		char text[256];
+		char text[256];            /* as the agent counts it, short */
+		char *whole, *plain;       /* the whole, where that is longer; demangled, once it was asked for */
 	} **kernel_ids;                    /* by id */
 	uint32_t nkernel_ids;
 	void *kernel_names;                /* the same by name, of tsearch(3) */
@@ -229,7 +230,11 @@ void gpubpf_kernel_table_times(const struct gpubpf_session *s, uint64_t *wait_ns
 uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s);
 /* Id of the kernel of that name in the session; UINT32_MAX when the table is full. */
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);
-const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id); /* "": nobody has it */
+/* Its whole name, if `short` is not it. */
+void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whole);
+const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id); /* whole; "": nobody has it */
+/* For people: as C++ writes it where that is asked for and it is mangled. */
+const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle);
 void gpubpf_kernel_ids_free(struct gpubpf_session *s);
 
 /* query.c */

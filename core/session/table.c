@@ -104,14 +104,6 @@ void gpubpf_table_finish(struct gpubpf_table *t)
 	*t = (struct gpubpf_table){0};
 }
 
-void gpubpf_hist_bounds(uint32_t i, bool zeros, uint64_t *low, uint64_t *high)
-{
-	uint32_t shift = i - zeros;
-
-	*low = i ? 1ull << shift : 0;
-	*high = zeros && !i ? 0 : shift >= 63 ? UINT64_MAX : (1ull << (shift + 1)) - 1;
-}
-
 /* A power of two as bpftrace writes it: 1K, 64M, 2G */
 static void power(uint32_t shift, char *buf, size_t size)
 {
@@ -121,41 +113,72 @@ static void power(uint32_t shift, char *buf, size_t size)
 	snprintf(buf, size, "%llu%.1s", 1ull << (shift % 10), &suffix[unit]);
 }
 
-static void slot_label(uint32_t i, bool zeros, char *buf, size_t size)
+static void linear_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *buf, size_t size)
+{
+	unsigned long long low = shape->min + (i - 1) * shape->step;
+
+	if (!i)
+		snprintf(buf, size, "(..., %llu)", (unsigned long long)shape->min);
+	else if (i + 1 == shape->n)
+		snprintf(buf, size, "[%llu, ...)", low);
+	else if (shape->step == 1)
+		snprintf(buf, size, "[%llu]", low);
+	else
+		snprintf(buf, size, "[%llu, %llu)", low, low + (unsigned long long)shape->step);
+}
+
+static void slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *buf, size_t size)
 {
 	char low[16], high[16];
 
-	if (zeros && i <= 1) {
+	if (shape->step) {
+		linear_label(shape, i, buf, size);
+		return;
+	}
+	if (shape->zeros && i <= 1) {
 		snprintf(buf, size, "[%u]", i);
 		return;
 	}
-	power(i - zeros, low, sizeof(low));
-	power(i - zeros + 1, high, sizeof(high));
+	power(i - shape->zeros, low, sizeof(low));
+	power(i - shape->zeros + 1, high, sizeof(high));
 	snprintf(buf, size, "[%s, %s)", i ? low : "0", high);
 }
 
-void gpubpf_hist_print(const uint64_t *slot, uint32_t n, bool zeros, FILE *out)
+static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
 {
 	static const char bar[] = "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@";
-	uint32_t first = n, last = 0;
+	uint32_t first = shape->n, last = 0;
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < shape->n; i++) {
 		if (!slot[i])
 			continue;
 		first = i < first ? i : first;
 		last = i;
 		most = slot[i] > most ? slot[i] : most;
 	}
-	for (uint32_t i = first; i < n && i <= last; i++) {
-		char label[40];
+	for (uint32_t i = first; i < shape->n && i <= last; i++) {
+		char label[64];
 		int length = (long double)slot[i] * BAR / most;
 
-		slot_label(i, zeros, label, sizeof(label));
+		slot_label(shape, i, label, sizeof(label));
 		fprintf(out, "  %-16s %10llu |%-*.*s|\n", label, (unsigned long long)slot[i], BAR, length, bar);
 	}
-	if (first == n)
+}
+
+void gpubpf_hist_print(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
+{
+	uint64_t count = gpubpf_hist_count(shape, slot);
+
+	if (!count) {
 		fprintf(out, "  (empty)\n");
+		return;
+	}
+	print_bars(shape, slot, out);
+	fprintf(out, "  %llu values, p50 %llu, p90 %llu, p99 %llu\n", (unsigned long long)count,
+		(unsigned long long)gpubpf_hist_percentile(shape, slot, 50),
+		(unsigned long long)gpubpf_hist_percentile(shape, slot, 90),
+		(unsigned long long)gpubpf_hist_percentile(shape, slot, 99));
 }
 
 const char *gpubpf_duration(uint64_t ns, char buf[24])

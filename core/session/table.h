@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/load/hist.h"
+
 #define GPUBPF_TABLE_COLUMNS 10
 
 struct gpubpf_table {
@@ -25,12 +27,8 @@ uint32_t gpubpf_table_rows(const struct gpubpf_table *t); /* without the heading
 void gpubpf_table_print(const struct gpubpf_table *t, FILE *out);
 void gpubpf_table_finish(struct gpubpf_table *t);
 
-/* A log2 histogram as bpftrace draws it, without leading and trailing empty slots. `zeros`: slot 0 counts
- * zeros and slot i values of [2^(i-1), 2^i), as gpubpf_log2() of <gpubpf/probe.h>; else slot i counts
- * values of [2^i, 2^(i+1)) and slot 0 zeros too, as log2l() of libbpf-tools. */
-void gpubpf_hist_print(const uint64_t *slot, uint32_t n, bool zeros, FILE *out);
-/* Bounds of a slot: low <= value <= high. */
-void gpubpf_hist_bounds(uint32_t i, bool zeros, uint64_t *low, uint64_t *high);
+/* A histogram as bpftrace draws it, without leading and trailing empty slots, and a line of percentiles. */
+void gpubpf_hist_print(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out);
 
 /* 1234567 ns as "1.2 ms" */
 const char *gpubpf_duration(uint64_t ns, char buf[24]);

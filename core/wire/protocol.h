@@ -87,6 +87,8 @@ enum gpubpf_query {
 };
 enum gpubpf_query_flags {
 	GPUBPF_QUERY_JSON = 1 << 0,
+	GPUBPF_QUERY_DEMANGLE = 1 << 1,
+	GPUBPF_QUERY_JSON_STRINGS = 1 << 2,
 };
 
 enum gpubpf_twin_flags {

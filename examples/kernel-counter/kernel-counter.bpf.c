@@ -5,28 +5,26 @@
 struct counts {
 	__u64 launches, blocks, threads;
 };
-GPUBPF_HASH(kernels, struct gpubpf_name, struct counts, 256);
+GPUBPF_HASH(kernels, gpubpf_kernel, struct counts, 256);
 
-static __always_inline struct counts *counts_of(struct gpubpf_name *name)
+static __always_inline struct counts *counts_of(gpubpf_kernel kernel)
 {
-	struct counts *counts = bpf_map_lookup_elem(&kernels, name), none = {};
+	struct counts *counts = bpf_map_lookup_elem(&kernels, &kernel), none = {};
 
 	if (counts)
 		return counts;
-	bpf_map_update_elem(&kernels, name, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&kernels, name);
+	bpf_map_update_elem(&kernels, &kernel, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&kernels, &kernel);
 }
 
 SEC("gpu/entry/*")
 int count_kernel(struct gpubpf_ctx *ctx)
 {
-	struct gpubpf_name name;
 	struct counts *counts;
 
 	if (ctx->thread_idx[0] || ctx->thread_idx[1] || ctx->thread_idx[2])
 		return 0;
-	gpubpf_kernel_name(ctx, &name);
-	counts = counts_of(&name);
+	counts = counts_of(gpubpf_kernel_of(ctx));
 	if (!counts)
 		return 0;
 	if (gpubpf_block_linear(ctx) == 0)

@@ -220,11 +220,13 @@ struct gpubpf_kernel_stats {
 	uint32_t dim;
 	uint64_t launches;
 	uint64_t probed, missed;   /* of these */
-	uint64_t grid[3], block[3]; /* of the last launch: threads in all, threads a block (0: unknown) */
+	uint64_t grid[3], block[3]; /* of the last launch: blocks, threads of a block (0: unknown) */
 	uint64_t wait_ns;          /* time that launches waited for the twin */
 	uint32_t registers, twin_registers; /* a thread's, of the kernel and of its twin; 0: unknown */
 	uint64_t twin_load_ns;     /* time that the runtime took to compile and load the twin */
 	const char *backend;       /* runtime that launched it: "opencl", "cuda", "hip" */
+	uint64_t threads[3];       /* of the last launch, in all */
+	uint64_t id;               /* as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> have it */
 };
 
 struct gpubpf_cost_stats {
@@ -242,6 +244,8 @@ struct gpubpf_cost_stats {
 /* The i-th kernel that was launched, all processes and devices of a runtime taken together, by name; i 0 takes the figures anew,
  * and strings live until the next time. -ENOENT past the end, -EINVAL (stats->sz, see above), -ENOMEM. */
 GPUBPF_API int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats);
+/* The whole name of the kernel with that id; NULL if there is none. It lives as long as the session. */
+GPUBPF_API const char *gpubpf_session__kernel_name(const struct gpubpf_session *s, uint64_t id);
 /* -EINVAL (stats->sz, see above) */
 GPUBPF_API int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stats *stats);
 
@@ -251,6 +255,8 @@ struct gpubpf_report_opts {
 	bool maps_only;            /* only maps[] with their entries */
 	bool no_entries;           /* maps without their entries */
 	const char *map;           /* only the map of that name; NULL: all */
+	bool demangle;             /* text: C++ names of kernels as C++ writes them */
+	bool json_strings;         /* JSON: integers beyond 2^53 as strings */
 };
 
 /* Write the report: kernels, maps typed through BTF, events, drops, cost. opts may be NULL: text, all.

@@ -113,11 +113,42 @@ typedef __s64 s64;
 		__type(value, record);              \
 	} map SEC(".maps")
 
-/* A log2 histogram: slot 0 counts zeros, slot i values of [2^(i-1), 2^i). The tool knows it by the type
- * of its values, and draws it. */
+/*
+ * Histograms: the tool knows them by their types, and by nothing else, and draws them. Of log2 ones slot 0 counts
+ * zeros and slot i values of [2^(i-1), 2^i). One that is a map by itself is filled by gpubpf_observe(); a value, or a
+ * member of one, is a struct gpubpf_hist and filled by gpubpf_observe_in():
+ *
+ *	struct stats {
+ *		__u64 calls;
+ *		struct gpubpf_hist ns;
+ *	};
+ *	GPUBPF_HASH(by_kernel, gpubpf_kernel, struct stats, 64);
+ *	...
+ *	gpubpf_observe_in(&stats->ns, elapsed);
+ */
 typedef __u64 gpubpf_log2_slot;
 #define GPUBPF_LOG2_SLOTS 64
 #define GPUBPF_HISTOGRAM(map) GPUBPF_ARRAY(map, gpubpf_log2_slot, GPUBPF_LOG2_SLOTS)
+
+/* The empty members tell tool and gpubpf_observe_in() what the slots count; a step of 0 is log2. */
+struct gpubpf_hist {
+	char gpubpf_min[0][0], gpubpf_step[0][0];
+	gpubpf_log2_slot slot[GPUBPF_LOG2_SLOTS];
+};
+
+/*
+ * Define struct `name`, a linear histogram of values from `min` to below `max` in steps of `step`, constants below 2^31:
+ * slot 0 counts values below min, the last one those from max on. At most 1024 slots.
+ *
+ *	GPUBPF_LINEAR_HIST(lanes, 0, 33, 1);
+ */
+#define GPUBPF_LINEAR_HIST(name, min, max, step)                                                                \
+	struct name {                                                                                           \
+		_Static_assert((step) > 0 && (max) > (min) && ((max) - (min)) / (step) < 1022,                  \
+			       "a linear histogram has a step, min below max, and at most 1024 slots");         \
+		char gpubpf_min[0][min], gpubpf_step[0][step];                                                  \
+		__u64 slot[((max) - (min) + (step) - 1) / (step) + 2];                                          \
+	}
 
 /* --- helpers --- */
 
@@ -257,11 +288,28 @@ static __always_inline __u32 gpubpf_log2(__u64 v)
 	return slot < GPUBPF_LOG2_SLOTS ? slot : GPUBPF_LOG2_SLOTS - 1;
 }
 
-/* Count v in a histogram made by GPUBPF_HISTOGRAM(). */
+/* Count v in a map made by GPUBPF_HISTOGRAM(). */
 static __always_inline void gpubpf_observe(void *histogram, __u64 v)
 {
 	gpubpf_add(histogram, gpubpf_log2(v), 1);
 }
+
+/* Count v in slot[n]; min and step as GPUBPF_LINEAR_HIST() has them, constants. */
+static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min, __u64 step, __u64 v)
+{
+	__u64 i = gpubpf_log2(v);
+
+	if (step)
+		i = v < min ? 0 : (v - min) / step + 1;
+	if (i >= n)
+		i = n - 1;
+	gpubpf_count(&slot[i], 1);
+}
+
+/* Count v in the histogram that h points to: a struct gpubpf_hist, or one of GPUBPF_LINEAR_HIST(). */
+#define gpubpf_observe_in(h, v)                                                          \
+	gpubpf_observe_slot((h)->slot, sizeof((h)->slot) / sizeof((h)->slot[0]),         \
+			    sizeof((h)->gpubpf_min[0]), sizeof((h)->gpubpf_step[0]), (v))
 
 /* Threads of the lane's block, and the block's linear number in the launch. */
 static __always_inline __u64 gpubpf_block_threads(const struct gpubpf_ctx *ctx)
@@ -274,7 +322,19 @@ static __always_inline __u64 gpubpf_block_linear(const struct gpubpf_ctx *ctx)
 	return (ctx->block_idx[2] * ctx->grid_dim[1] + ctx->block_idx[1]) * ctx->grid_dim[0] + ctx->block_idx[0];
 }
 
-/* The name of a kernel or function, cut to 63 bytes, as a key or a value. */
+/* A kernel, as a key or a value: its id in the session, which the tool shows as its whole name, after the program's end
+ * too. gpubpf_session__kernel_name() has it for programs. */
+typedef __u64 gpubpf_kernel;
+
+static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *ctx)
+{
+	return ctx->kernel;
+}
+
+/* An address that is no C pointer: the tool shows it in hex, as it does pointers and uintptr_t. */
+typedef __u64 gpubpf_address;
+
+/* The name of a kernel or function, cut to 63 bytes: two kernels may have the same. For keys gpubpf_kernel is better. */
 struct gpubpf_name {
 	char text[GPUBPF_CTX_NAME];
 } __attribute__((aligned(8)));

@@ -39,6 +39,19 @@ says '^    0010: 65 73 00 00 .*|es..|$' "bytes and characters, 16 a line"
 run "$GPUBPF" run -o "$OBJ/records.bpf.o" -j --report "$T/r" -- "$LOOP" 1 0
 [ "$(json "[e['value'] for e in r['events'] if e['map'] == 'perf']")" = "[{'thread': 7, 'comm': 'seven'}]" ]; ok $? "typed as JSON: $(json "r['events']")"
 [ "$(json "[str(e['value'])[:5] for e in r['events'] if e['map'] == 'ring'][1:]")" = "['04 00', '61 20']" ]; ok $? "and bytes as a string"
+run "$GPUBPF" run -o "$OBJ/shown.bpf.o" -- "$LOOP" 4 0; is 42 "what types say"
+says '^  step_one  { .calls = 4096, .threads = <4096 values, p50 511, p90 920, p99 1012>, .*, .slots = { 4, 4, 8, .* 0 <repeats 29 times> } }$' \
+	"a key that is a kernel; all members, histograms among them"
+says '^  \[step_one\].threads$' "and drawn below"; says '^  \[512, 1K)  *2048 |@@*|$' "each in its slot"
+says '^  \[256, 512)  *1024 |@@*|$' "linear ones in steps"; says '^  (\.\.\., 256)  *1024 ' "and what is below them"
+[ "$(grep -c '^  \[8, 16)' "$T/err")" = 2 ]; ok $? "what is not declared a histogram is not drawn"
+says '.kernel = step_one, .arg = 0x[0-9a-f]*, .name = step_one }$' "names as names, addresses in hex"
+says '^  step_one  *1$' "a name as a key"; says '^  zeros     { 0 <repeats 39 times>, 1 }$' "zeros folded"
+run "$GPUBPF" run -o "$OBJ/shown.bpf.o" -j --report "$T/r" -- "$LOOP" 4 0
+[ "$(json "[(e['key'], e['value']['calls'], e['value']['threads']['percentiles']['p99']) for m in r['maps'] if m['name'] == 'by_kernel' for e in m['entries']]")" = "[('step_one', 4096, 1012)]" ]
+ok $? "in JSON too: $(json "[m['entries'] for m in r['maps'] if m['name'] == 'by_kernel']" | cut -c1-200)"
+[ "$(json "[(k['id'], k['grid'], k['threads'], k['block']) for k in r['kernels']]")" = "[(0, [16, 1, 1], [1024, 1, 1], [64, 1, 1])]" ]
+ok $? "the grid is blocks, as in the context: $(json "[(k['id'], k['grid'], k['threads'], k['block']) for k in r['kernels']]")"
 run "$GPUBPF" run -o "$p" --first 2 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "--first 2 probes two launches"; same 4 "--first"
 run "$GPUBPF" run -o "$p" --sample 2 -j --report "$T/r" -- "$LOOP" 4 0

@@ -54,7 +54,7 @@ def blocktime(r):
 
 
 def kernel_counter(r):
-    kernels = {k["text"]: v for k, v in entries(r, "kernels")}
+    kernels = dict(entries(r, "kernels"))
     assert set(kernels) == {"scale", "neighbours", "reduce"}, kernels
     assert kernels["scale"]["launches"] == 8 and kernels["scale"]["threads"] == 8 * 65536, kernels
     for name in ("neighbours", "reduce"):

@@ -27,8 +27,8 @@ static void show(const struct gpubpf_loaded *loaded, const struct gpubpf_map *ma
 	const void *value = map->init ? map->init : zeros;
 	char text[256];
 
-	gpubpf_typed_text(btf, map->btf_value, value, size, text, sizeof(text));
-	json_object_put(gpubpf_typed_json(btf, map->btf_value, value, size));
+	gpubpf_typed_text(btf, map->btf_value, NULL, value, size, text, sizeof(text));
+	json_object_put(gpubpf_typed_json(btf, map->btf_value, NULL, value, size));
 	free(zeros);
 }
 

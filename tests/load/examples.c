@@ -13,7 +13,7 @@
 #include "maps/maps.h"
 #include "../tap.h"
 
-enum { GROUPS = 3, THREADS = 8, LAUNCHES = 2, PID = 4711, ANY = -1 };
+enum { KERNEL = 2, GROUPS = 3, THREADS = 8, LAUNCHES = 2, PID = 4711, ANY = -1 };
 
 struct run {
 	const char *name;
@@ -63,7 +63,7 @@ static void stop(struct run *run)
 static bool thread(struct run *run, enum gpubpf_site site, int launch, int group, int id)
 {
 	struct gpubpf_ctx ctx = {
-		.launch = launch, .kernel = 2, .site = site, .nargs = 4, .work_dim = 1,
+		.launch = launch, .kernel = KERNEL, .site = site, .nargs = 4, .work_dim = 1,
 		.grid_dim = { GROUPS, 1, 1 }, .block_dim = { THREADS, 1, 1 }, .block_idx = { group },
 		.thread_idx = { id }, .global_id = { group * THREADS + id }, .global_linear = group * THREADS + id,
 		.arg = { 1, 2, 3, 1000 }, .di = 1, .si = 2, .dx = 3, .cx = 1000, .kernel_name = "vector_add",
@@ -135,10 +135,9 @@ static void blocktime(struct run *run)
 static void kernel_counter(struct run *run)
 {
 	struct gpubpf_map_view kernels = map(run, "kernels");
-	char name[64] = "vector_add";
-	uint64_t counts[3] = { 0 };
+	uint64_t kernel = KERNEL, counts[3] = { 0 };
 
-	ok(gpubpf_map_lookup(&kernels, name, counts) == 0, "kernel-counter knows the kernel by name");
+	ok(gpubpf_map_lookup(&kernels, &kernel, counts) == 0, "kernel-counter knows the kernel by its id");
 	ok(counts[0] == LAUNCHES && counts[1] == LAUNCHES * GROUPS && counts[2] == LAUNCHES * GROUPS * THREADS,
 	   "kernel-counter counts launches, groups and threads");
 }

@@ -20,7 +20,7 @@ static void show_map(const struct gpubpf_loaded *l, uint32_t i)
 	       m->global_data ? " data" : "", m->object);
 	if (!m->init)
 		return;
-	gpubpf_typed_text(l->objects[m->object].btf, m->btf_value, m->init, m->value_size, text, sizeof(text));
+	gpubpf_typed_text(l->objects[m->object].btf, m->btf_value, NULL, m->init, m->value_size, text, sizeof(text));
 	printf("  init %s\n", text);
 }
 

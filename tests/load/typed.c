@@ -13,10 +13,10 @@ static struct btf *btf;
 
 static void is(const char *name, int type, const void *data, size_t size, const char *text, const char *json)
 {
-	struct json_object *value = gpubpf_typed_json(btf, type, data, size);
+	struct json_object *value = gpubpf_typed_json(btf, type, NULL, data, size);
 	const char *got_json = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
 	char got[512];
-	int n = gpubpf_typed_text(btf, type, data, size, got, sizeof(got));
+	int n = gpubpf_typed_text(btf, type, NULL, data, size, got, sizeof(got));
 
 	if (!ok(n == (int)strlen(text) && !strcmp(got, text), "%s as text", name))
 		note("got %s, want %s", got, text);
@@ -101,6 +101,77 @@ static void sections(void)
 	is("global data", sec, (uint64_t[]){ 1, 2 }, 16, "{ .a = 1, .b = 2 }", "{\"a\":1,\"b\":2}");
 }
 
+static const char *kernel_name(void *ctx, uint64_t id)
+{
+	return id == 7 ? ctx : "";
+}
+
+/* What says a number by a member of no bytes: char[0][n]. */
+static int number_type(int n)
+{
+	return btf__add_array(btf, u32, btf__add_array(btf, u32, character, n), 0);
+}
+
+static int hist_type(const char *name, int min, int step, int slots)
+{
+	int min_type = number_type(min), step_type = number_type(step), array = btf__add_array(btf, u32, u64, slots), id;
+
+	id = btf__add_struct(btf, name, 8 * slots);
+	btf__add_field(btf, "gpubpf_min", min_type, 0, 0);
+	btf__add_field(btf, "gpubpf_step", step_type, 0, 0);
+	btf__add_field(btf, "slot", array, 0, 0);
+	return id;
+}
+
+/* The types of <gpubpf/probe.h> that say what they hold. */
+static void meanings(void)
+{
+	char whole[300] = "_Z6gatherIfLi4EEvPKfPfi";
+	struct gpubpf_typed_names names = { kernel_name, whole, false }, wide = { kernel_name, whole, true };
+	int kernel = btf__add_typedef(btf, "gpubpf_kernel", u64), address = btf__add_typedef(btf, "gpubpf_address", u64);
+	int log2 = hist_type("gpubpf_hist", 0, 0, 64), linear = hist_type("lanes", 10, 5, 4), chars, name, both, forty;
+	uint64_t slots[64] = {0}, four[4] = { 0, 2, 2, 0 };
+	struct json_object *json;
+	char text[512];
+
+	memset(whole + strlen(whole), 'x', 299 - strlen(whole));
+	gpubpf_typed_text(btf, kernel, &names, &(uint64_t){ 7 }, 8, text, sizeof(text));
+	ok(!strcmp(text, whole), "a kernel is its whole name");
+	json = gpubpf_typed_json(btf, kernel, &names, &(uint64_t){ 7 }, 8);
+	ok(json_object_is_type(json, json_type_string) && !strcmp(json_object_get_string(json), whole), "in JSON too");
+	json_object_put(json);
+	is("a kernel that nobody has", kernel, &(uint64_t){ 9 }, 8, "9", "9");
+	is("an address", address, &(uint64_t){ 0xdeadbeef }, 8, "0xdeadbeef", "\"0xdeadbeef\"");
+	slots[13] = 90;
+	slots[14] = 10;
+	is("a log2 histogram", log2, slots, sizeof(slots), "<100 values, p50 6371, p90 8191, p99 15563>",
+	   "{\"count\":100,\"histogram\":[{\"min\":4096,\"max\":8191,\"count\":90},"
+	   "{\"min\":8192,\"max\":16383,\"count\":10}],\"percentiles\":{\"p50\":6371,\"p90\":8191,\"p99\":15563}}");
+	is("a linear one", linear, four, sizeof(four), "<4 values, p50 14, p90 18, p99 18>",
+	   "{\"count\":4,\"histogram\":[{\"min\":10,\"max\":14,\"count\":2},{\"min\":15,\"max\":19,"
+	   "\"count\":2}],\"percentiles\":{\"p50\":14,\"p90\":18,\"p99\":18}}");
+	chars = btf__add_array(btf, u32, character, 16);
+	name = btf__add_struct(btf, "gpubpf_name", 16);
+	btf__add_field(btf, "text", chars, 0, 0);
+	is("a name", name, "step_one\0\0\0\0\0\0\0\0", 16, "step_one", "{\"text\":\"step_one\"}");
+	both = btf__add_struct(btf, "both", 24);
+	btf__add_field(btf, "n", u64, 0, 0);
+	btf__add_field(btf, "name", name, 64, 0);
+	is("a name in a struct", both, "\1\0\0\0\0\0\0\0step_one\0\0\0\0\0\0\0\0", 24, "{ .n = 1, .name = step_one }",
+	   "{\"n\":1,\"name\":{\"text\":\"step_one\"}}");
+	forty = btf__add_array(btf, u32, u64, 40);
+	memset(slots, 0, sizeof(slots));
+	slots[39] = 1;
+	gpubpf_typed_text(btf, forty, NULL, slots, 40 * 8, text, sizeof(text));
+	ok(!strcmp(text, "{ 0 <repeats 39 times>, 1 }"), "zeros are folded: %s", text);
+	json = gpubpf_typed_json(btf, u64, &wide, &(uint64_t){ (1ull << 53) + 1 }, 8);
+	ok(json_object_is_type(json, json_type_string), "beyond 2^53 as a string, where that is asked for");
+	json_object_put(json);
+	json = gpubpf_typed_json(btf, u64, &wide, &(uint64_t){ 1ull << 53 }, 8);
+	ok(json_object_is_type(json, json_type_int), "up to it as a number");
+	json_object_put(json);
+}
+
 /* Structs of structs, all at offset 0: 2^16 scalars a level, were there no bound. */
 static void bombs(void)
 {
@@ -114,13 +185,13 @@ static void bombs(void)
 		btf__add_field(btf, "b", type, 0, 0);
 		type = next;
 	}
-	gpubpf_typed_text(btf, type, "\1\0\0\0", 4, text, sizeof(text));
+	gpubpf_typed_text(btf, type, NULL, "\1\0\0\0", 4, text, sizeof(text));
 	ok(!strcmp(text, "01 00 00 00"), "types nested too deep come out as bytes");
 	self = btf__add_struct(btf, "self", 4);
 	btf__add_field(btf, "self", self, 0, 0);
-	gpubpf_typed_text(btf, self, "\1\0\0\0", 4, text, sizeof(text));
+	gpubpf_typed_text(btf, self, NULL, "\1\0\0\0", 4, text, sizeof(text));
 	ok(!strcmp(text, "01 00 00 00"), "a type that holds itself comes out as bytes");
-	ok(gpubpf_typed_text(btf, u64, "\377\377\377\377\0\0\0\0", 8, text, 4) == 10 && !strcmp(text, "429"),
+	ok(gpubpf_typed_text(btf, u64, NULL, "\377\377\377\377\0\0\0\0", 8, text, 4) == 10 && !strcmp(text, "429"),
 	   "text that does not fit is cut, its length returned");
 }
 
@@ -141,10 +212,11 @@ int main(void)
 	arrays();
 	structs();
 	sections();
+	meanings();
 	bombs();
 	slot = btf__add_typedef(btf, "gpubpf_log2_slot", u64);
 	ok(gpubpf_typed_is(btf, slot, "gpubpf_log2_slot") && !gpubpf_typed_is(btf, u64, "gpubpf_log2_slot"),
-	   "a histogram is known by its typedef");
+	   "a slot is known by its typedef");
 	btf__free(btf);
 	return done();
 }

@@ -647,6 +647,38 @@ static void test_folder_above(void)
 	rmdir(above);
 }
 
+/* Kernels of templates differ behind their first 255 bytes. */
+static void test_whole_names(void)
+{
+	static const char source[] = "__kernel void k(__global int *p) { p[get_global_id(0)]++; }";
+	struct gpubpf_session *s = start("/nonexistent");
+	int image = gpubpf_memfd_image("t", source, strlen(source));
+	char name[2][401];
+	struct agent a;
+	bool kept;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
+	for (int i = 0; i < 2; i++) {
+		memset(name[i], 'k', 400);
+		name[i][350] = '0' + i;
+		name[i][400] = 0;
+		agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, name[i], image);
+		agent_twin(&a, 2000);
+	}
+	kept = !strcmp(gpubpf_session__kernel_name(s, 0), name[0]) && !strcmp(gpubpf_session__kernel_name(s, 1), name[1]);
+	agent_close(&a);
+	gpubpf_session__stop(s);
+	ok(kept && !strcmp(gpubpf_session__kernel_name(s, 1), name[1]), "kernels with long names are two, after the end too");
+	gpubpf_kernel_id(s, "_Z6gatherIfLi4EEvPKfPfi");
+	ok(!strcmp(gpubpf_kernel_shown(s, 2, true), "void gather<float, 4>(float const*, float*, int)") &&
+	   !strcmp(gpubpf_kernel_shown(s, 2, false), "_Z6gatherIfLi4EEvPKfPfi") &&
+	   !strcmp(gpubpf_kernel_shown(s, 0, true), name[0]), "C++ names as C++ has them, where that is asked for");
+	close(image);
+	gpubpf_session__free(s);
+}
+
 /* Names come from peers: the last of many costs what the first did. */
 static void test_names(void)
 {
@@ -665,6 +697,8 @@ static void test_names(void)
 		in_order &= gpubpf_kernel_id(s, name) == i && !strcmp(gpubpf_kernel_named(s, i), name);
 	}
 	ok(in_order, "and found again");
+	ok(!strcmp(gpubpf_session__kernel_name(s, 7), "kernel_7") && !gpubpf_session__kernel_name(s, UINT32_MAX),
+	   "a name by its id, for programs");
 	ok(gpubpf_kernel_id(s, "one more") == UINT32_MAX && !gpubpf_kernel_named(s, UINT32_MAX)[0], "up to a limit");
 	ok(gpubpf_now_ns() - from < 2000000000ull, "in %.0f ms", (gpubpf_now_ns() - from) / 1e6);
 	gpubpf_session__free(s);
@@ -693,6 +727,7 @@ int main(int argc, char **argv)
 	test_killed();
 	test_folder();
 	test_folder_above();
+	test_whole_names();
 	test_names();
 	rmdir(dir);
 	return done();

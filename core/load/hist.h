@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Histograms that types declare (<gpubpf/probe.h>): what their slots count, and what they tell. */
+#ifndef GPUBPF_LOAD_HIST_H
+#define GPUBPF_LOAD_HIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define GPUBPF_HIST_SLOTS 1024
+#define GPUBPF_HISTS 16            /* of a value that are drawn */
+#define GPUBPF_HIST_PATH 128
+
+struct btf;
+
+struct gpubpf_hist_shape {
+	uint32_t n;                /* slots: 2 to GPUBPF_HIST_SLOTS */
+	uint32_t width;            /* bytes of one: 4 or 8 */
+	uint32_t offset;           /* of the first one in the value */
+	uint64_t step;             /* linear: slot 0 below min, slot i from min + (i - 1) step, the last from there on; */
+	uint64_t min;
+	bool zeros;                /* log2 (step 0): as gpubpf_log2() has it; else as libbpf-tools: slot i counts values
+				    * of [2^i, 2^(i+1)), slot 0 zeros too */
+};
+
+/* Is the type of a map's value a slot: gpubpf_log2_slot? */
+bool gpubpf_hist_slot(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape);
+/* Is it a whole histogram: struct gpubpf_hist, one of GPUBPF_LINEAR_HIST(), an array of gpubpf_log2_slot? */
+bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape);
+/* Does a declaration, of that name, carry the tag "gpubpf:hist"? Slots so declared count as those of libbpf-tools. */
+bool gpubpf_hist_tag(const struct btf *btf, const char *variable);
+
+/* The histograms in a value of a type: their places and paths (".ns", "" of the value itself). How many, at most
+ * GPUBPF_HISTS; *only: there is nothing else in it. */
+struct gpubpf_hists {
+	struct gpubpf_hist_shape shape[GPUBPF_HISTS];
+	char path[GPUBPF_HISTS][GPUBPF_HIST_PATH];
+	uint32_t n;
+	bool only;
+};
+void gpubpf_hists_find(const struct btf *btf, uint32_t type, size_t size, struct gpubpf_hists *hists);
+
+/* Add a value's slots up; data is the value's. */
+void gpubpf_hist_add(const struct gpubpf_hist_shape *shape, const void *data, uint64_t *slot);
+/* What slot i counts: low <= value <= high. */
+void gpubpf_hist_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint64_t *low, uint64_t *high);
+uint64_t gpubpf_hist_count(const struct gpubpf_hist_shape *shape, const uint64_t *slot);
+/* The value that `percent` of all values reach at most, as if those of a slot lay evenly within it; of a last slot
+ * without an end, where it begins. 0 without values. */
+uint64_t gpubpf_hist_percentile(const struct gpubpf_hist_shape *shape, const uint64_t *slot, unsigned int percent);
+
+/* The same as JSON: [{min, max, count}] of slots that are not empty, {p50, p90, p99} where there are values. */
+struct json_object;
+struct json_object *gpubpf_hist_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot, bool wide_as_text);
+struct json_object *gpubpf_percentiles_json(const struct gpubpf_hist_shape *shape, const uint64_t *slot,
+					    bool wide_as_text);
+/* A number, or where that is asked for text if it is beyond 2^53, which readers that have doubles alone would round. */
+struct json_object *gpubpf_json_int(uint64_t v, bool is_signed, bool wide_as_text);
+
+#endif
