@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/wire/fields.h"
 #include "maps/layout.h"
 #include "maps/mirror.h"
 
@@ -137,7 +138,7 @@ static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **req
 
 	caps.ordinal = d->ordinal;
 	gpubpf_put_u32(&w, d->number);
-	gpubpf_put_bytes(&w, &caps, sizeof(caps));
+	gpubpf_put_caps(&w, &caps);
 	err = gpubpf_session_ask(GPUBPF_MSG_DEVICE, &w, NULL, 0, request);
 	gpubpf_writer_finish(&w);
 	return err;

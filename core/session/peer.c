@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/wire/fields.h"
 #include "core/wire/name.h"
 #include "makers.h"
 
@@ -52,14 +53,6 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 	put_patterns(s, &w);
 	gpubpf_put_u32(&w, 0);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->table_fd, 1);
-}
-
-static void end_strings(struct gpubpf_device_caps *caps)
-{
-	caps->backend[sizeof(caps->backend) - 1] = 0;
-	caps->name[sizeof(caps->name) - 1] = 0;
-	caps->driver[sizeof(caps->driver) - 1] = 0;
-	caps->arch[sizeof(caps->arch) - 1] = 0;
 }
 
 static struct gpubpf_session_device *find_device(struct gpubpf_peer *peer, uint32_t number)
@@ -112,15 +105,12 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	uint32_t number = gpubpf_get_u32(r);
 	struct gpubpf_writer w = {0};
 	struct gpubpf_diag diag;
-	const void *bytes;
-	size_t size;
+	struct gpubpf_device_caps caps;
 	int arena, fd;
 
-	bytes = gpubpf_get_bytes(r, &size);
-	if (r->failed || !(dev = add_device(peer, number)))
+	if (!gpubpf_get_caps(r, &caps) || !(dev = add_device(peer, number)))
 		return -EPROTO;
-	memcpy(&dev->caps, bytes, size < sizeof(dev->caps) ? size : sizeof(dev->caps));
-	end_strings(&dev->caps);
+	dev->caps = caps;
 	gpubpf_diag_init(&diag);
 	arena = gpubpf_arena_for(s, peer, dev, &diag);
 	dev->arena = arena;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a device has and lacks: data, filled once when it opens, sent over the session, read by layout,
- * lowering and the launch path. Shared code asks these and never which vendor it is. Plain data of
- * fixed layout: it travels in messages.
+ * lowering and the launch path. Shared code asks these and never which vendor it is. It travels field by field:
+ * what is added here is added to gpubpf_codec_caps() too.
  */
 #ifndef GPUBPF_CORE_WIRE_CAPS_H
 #define GPUBPF_CORE_WIRE_CAPS_H

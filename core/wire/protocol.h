@@ -18,7 +18,7 @@
 #include "caps.h"
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
-#define GPUBPF_MSG_MAJOR 1
+#define GPUBPF_MSG_MAJOR 2
 #define GPUBPF_MSG_MINOR 0
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
@@ -42,7 +42,7 @@ enum gpubpf_msg {
 	 * wait for twins), u64 sample (every n-th launch of a kernel; 1 all), u64 first (launches of a
 	 * kernel that are probed; 0 all), u32 n, n x { str pattern, u32 site }; u32 flags */
 	GPUBPF_MSG_WELCOME = 2,
-	/* agent -> tool: u32 device (agent's number), struct gpubpf_device_caps as bytes */
+	/* agent -> tool: u32 device (agent's number), its capabilities by gpubpf_put_caps() */
 	GPUBPF_MSG_DEVICE = 3,
 	/* tool -> agent, answer; fd: the arena. u32 device, u64 size, u64 layout_hash, str reason. Without
 	 * a descriptor the device cannot be probed, reason says why */

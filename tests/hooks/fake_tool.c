@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/wire/fields.h"
 #include "maps/layout.h"
 
 #define ARENA_SIZE 65536
@@ -64,12 +65,11 @@ static void arena(int fd, struct gpubpf_packet *p)
 {
 	uint32_t device = gpubpf_get_u32(&p->payload);
 	struct gpubpf_writer w = {0};
-	size_t size;
-	const void *caps = gpubpf_get_bytes(&p->payload, &size);
+	struct gpubpf_device_caps caps;
 	int memory;
 
-	if (caps && size == sizeof(fake.caps))
-		memcpy(&fake.caps, caps, size);
+	if (gpubpf_get_caps(&p->payload, &caps))
+		fake.caps = caps;
 	/* devices that work on host memory share one arena, each of the others has its own */
 	memory = fake.arenas[fake.caps.bits & GPUBPF_CAP_SHARED_ARENA ? 0 : fake.next_arena++ % FAKE_ARENAS];
 	gpubpf_put_u32(&w, device);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/session/session.h"
+#include "core/wire/fields.h"
 
 struct agent {
 	struct gpubpf_session *s;
@@ -85,7 +86,7 @@ static inline int agent_device(struct agent *a, uint32_t number, uint64_t bits)
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_u32(&w, number);
-	gpubpf_put_bytes(&w, &caps, sizeof(caps));
+	gpubpf_put_caps(&w, &caps);
 	agent_send(a, GPUBPF_MSG_DEVICE, &w, NULL, 0);
 	return agent_wait(a, GPUBPF_MSG_ARENA, 1000);
 }

@@ -283,6 +283,40 @@ static void cut_device(struct agent *a)
 	agent_send(a, GPUBPF_MSG_DEVICE, &w, NULL, 0);
 }
 
+/* Capabilities whose nth byte from the front is another: 0 is the length of the first string. */
+static void wrong_caps(struct agent *a, size_t cut, size_t at, uint8_t byte)
+{
+	struct gpubpf_device_caps caps = { .name = "fake", .backend = "opencl", .clock = GPUBPF_CLOCK_TSC };
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, 0);
+	gpubpf_put_caps(&w, &caps);
+	w.data[4 + at] = byte;
+	w.size -= cut;
+	agent_send(a, GPUBPF_MSG_DEVICE, &w, NULL, 0);
+}
+
+static void short_caps(struct agent *a)
+{
+	wrong_caps(a, 1, 0, sizeof("opencl") - 1);
+}
+
+static void long_string(struct agent *a)
+{
+	wrong_caps(a, 0, 0, 16); /* as many bytes as there is room for, and no end */
+}
+
+static void nul_in_string(struct agent *a)
+{
+	wrong_caps(a, 0, 4, 0);
+}
+
+static void unknown_clock(struct agent *a)
+{
+	/* behind backend, name, driver, arch and bits */
+	wrong_caps(a, 0, 4 + 6 + 4 + 4 + 4 + 4 + 8, GPUBPF_CLOCK_REALTIME + 1);
+}
+
 static void many_kernels(struct agent *a)
 {
 	struct gpubpf_writer w = {0};
@@ -302,7 +336,7 @@ static void bad_kind(struct agent *a)
 	agent_ask_twin(a, 0, 12345, "k", -1);
 }
 
-static void nul_in_string(struct agent *a)
+static void nul_in_caps(struct agent *a)
 {
 	struct gpubpf_writer w = {0};
 
@@ -336,6 +370,10 @@ static const struct hostile {
 	{ "an answer that only a tool gives", wrong_way },
 	{ "a twin for a device that it never told of", unknown_device },
 	{ "capabilities cut short", cut_device },
+	{ "capabilities cut at their end", short_caps },
+	{ "capabilities with a string that is too long", long_string },
+	{ "capabilities with a NUL in a string", nul_in_caps },
+	{ "capabilities with a clock that nobody knows", unknown_clock },
 	{ "four billion kernels", many_kernels },
 	{ "an image of no known kind", bad_kind },
 	{ "a string with NUL inside", nul_in_string },
