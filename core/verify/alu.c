@@ -6,6 +6,8 @@
 
 #include "verify.h"
 
+#define FORK_PART 4
+
 const char *type_name(const struct reg *r)
 {
 	static const char *const names[] = {
@@ -290,8 +292,11 @@ static void scalar_op(struct verifier *v, const struct gpubpf_insn *insn, struct
 	dst->off = off;
 }
 
-/* A mask made of a sign bit (s>>= 63, which compilers make of a choice), with & or | of a constant: -1 and 0 are
- * walked apart, so that what comes of each stays known (maybe_fork_scalars() of kernel/bpf/verifier.c). */
+/* A mask made of one bit (s>>= 63, or 0 - (x & 1), which compilers make of a choice), with & or | of a constant: -1
+ * and 0 are walked apart, so that what comes of each stays known (maybe_fork_scalars() of kernel/bpf/verifier.c).
+ * A fork is a branch: paths meet again behind it. It relies on nothing: what either side relies on it has from the
+ * mask, whose mark both keep. It stops when a part of all that may be walked was: where a checksum matters in the
+ * end, all that it can be would be walked. */
 static int fork_mask(struct verifier *v, const struct gpubpf_insn *insn, struct reg *dst, const struct reg *src)
 {
 	const struct bounds *b = insn->width == 4 ? &dst->s.w32 : &dst->s.w64;
@@ -299,7 +304,7 @@ static int fork_mask(struct verifier *v, const struct gpubpf_insn *insn, struct 
 	struct reg *zero;
 
 	if ((insn->op != GPUBPF_AND && insn->op != GPUBPF_OR) || b->smin != -1 || b->smax != 0 ||
-	    !scalar_is_const(&src->s))
+	    !scalar_is_const(&src->s) || v->walked > v->opts.max_states / FORK_PART)
 		return 0;
 	other = state_copy(v, v->cur);
 	if (!other)
@@ -307,9 +312,10 @@ static int fork_mask(struct verifier *v, const struct gpubpf_insn *insn, struct 
 	zero = &other->frame[other->nframes - 1]->regs[insn->dst];
 	scalar_const(&zero->s, 0);
 	scalar_const(&dst->s, insn->width == 4 ? UINT32_MAX : UINT64_MAX);
-	mark_reg(v, dst);
 	unlink_scalar(zero);
 	unlink_scalar(dst);
+	v->aux[v->pc + 1].prune = true;
+	v->jumps_since++;
 	return push_branch(v, other, v->pc);
 }
 

@@ -350,9 +350,38 @@ static void gen_link(struct gen *g)
 	gen_bound(g, chance(g, 50) ? a : b);
 }
 
+/* masks made of one bit, with constants: choices that are walked apart */
+static void gen_masks(struct gen *g)
+{
+	int reg = chance(g, 50) ? 8 : 9, mask = (int)(2 + pick(g, 4));
+
+	for (uint32_t i = 1 + pick(g, 4); i; i--) {
+		int cls = chance(g, 50) ? ALU64 : ALU32;
+
+		emit(g, cls | 0xb0 | SRC, mask, reg, 0, 0);
+		if (chance(g, 50)) {
+			emit(g, cls | 0xc0, mask, 0, 0, cls == ALU64 ? 63 : 31);
+		} else {
+			emit(g, cls | 0x50, mask, 0, 0, 1);
+			emit(g, cls | 0x80, mask, 0, 0, 0);
+		}
+		emit(g, cls | (chance(g, 80) ? 0x50 : 0x40), mask, 0, 0, chance(g, 60) ? (int32_t)pick(g, 50) : number(g));
+		if (chance(g, 30))
+			gen_bound(g, mask);
+		emit(g, cls | 0x70, reg, 0, 0, 1);
+		emit(g, cls | (chance(g, 50) ? 0xa0 : 0x00) | SRC, reg, mask, 0, 0);
+	}
+	if (chance(g, 50))
+		return;
+	emit(g, ALU64 | 0xb0 | SRC, 1, 7, 0, 0);
+	emit(g, ALU64 | SRC, 1, mask, 0, 0);
+	gen_access(g, 1, 0);
+}
+
 static void (*const chunks[])(struct gen *g) = {
 	gen_alus, gen_value, gen_plain_value, gen_stack, gen_stack_var, gen_helper, gen_relookup, gen_update, gen_global,
 	gen_atomic, gen_loop, gen_ring, gen_call, gen_link, gen_value, gen_link, gen_stack,
+	gen_masks,
 };
 
 static void gen_subprogram(struct gen *g)
