@@ -14,6 +14,9 @@
 
 #define MIN_INSNS 8                  /* walked between two checkpoints, and jumps */
 #define MIN_JUMPS 2
+#define LOOP_INSNS 64                /* the same in a loop, where few states are met again: either is enough */
+#define LOOP_JUMPS 12
+#define MANY_MISSES 64
 #define MAX_STATE_BYTES (96u << 20)
 #define MAX_IDS 256
 
@@ -166,8 +169,11 @@ static bool frame_covers(struct compare *c, const struct frame *old, const struc
 static bool state_covers(struct verifier *v, const struct state *old, const struct state *now, uint32_t pc,
 			 enum mode mode)
 {
-	struct compare c = { .v = v, .mode = mode };
+	struct compare c; /* its ids, 2 KiB, are not cleared: this runs for every stored state at every visit */
 
+	c.v = v;
+	c.mode = mode;
+	c.n = 0;
 	if (old->nframes != now->nframes || old->nrefs != now->nrefs)
 		return false;
 	for (uint32_t i = 0; i < old->nrefs; i++)
@@ -234,7 +240,7 @@ no_memory:
 /* States that are compared often and never cover anything are forgotten. */
 static bool useless(const struct checkpoint *c)
 {
-	return c->misses > 3 * c->hits + 8;
+	return c->misses > 3 * c->hits + MANY_MISSES;
 }
 
 static void forget(struct verifier *v, struct checkpoint **link)
@@ -251,7 +257,7 @@ static void forget(struct verifier *v, struct checkpoint **link)
 
 int prune_at(struct verifier *v, uint32_t pc)
 {
-	bool site = v->aux[pc].calls_back;
+	bool site = v->aux[pc].calls_back, keep = site || (v->insns_since >= MIN_INSNS && v->jumps_since >= MIN_JUMPS);
 	struct checkpoint **link = &v->aux[pc].saved, *c;
 
 	while ((c = *link)) {
@@ -266,13 +272,16 @@ int prune_at(struct verifier *v, uint32_t pc)
 		}
 		if (c->branches && !site && state_covers(v, c->state, v->cur, pc, EXACT))
 			return refuse(v, GPUBPF_E_LOOP, "a loop comes back here with nothing changed: it never ends");
-		c->misses++;
+		if (c->branches && !site && v->insns_since < LOOP_INSNS && v->jumps_since < LOOP_JUMPS)
+			keep = false;
+		if (keep)
+			c->misses++;
 		if (useless(c))
 			forget(v, link);
 		else
 			link = &c->next;
 	}
-	if (!site && (v->insns_since < MIN_INSNS || v->jumps_since < MIN_JUMPS))
+	if (!keep)
 		return 0;
 	return v->state_bytes > MAX_STATE_BYTES && !site ? 0 : save(v, pc);
 }

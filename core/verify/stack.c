@@ -183,7 +183,8 @@ int stack_load(struct verifier *v, const struct reg *p, int off, unsigned int si
 
 static int store_spill(struct verifier *v, struct slot *s, unsigned int size, const struct reg *src)
 {
-	scrub(v, s);
+	if (spill_size(s) > size)
+		scrub(v, s);
 	for (unsigned int k = 0; k < size; k++)
 		s->kind[k] = B_SPILL;
 	s->reg = *src;
