@@ -4,7 +4,8 @@
  * a word, or gives back a lock, can keep that other from running (PTX ISA, "Independent forward progress" is
  * promised by newer devices only; OpenCL C 3.0, 3.2.1 promises none between work-items). Such a loop leaves on
  * nothing but what it reads, at an address that does not change, from memory that other lanes write. A loop
- * that counts, or retries a compare-and-exchange with what it last read, goes on by itself.
+ * that counts, stores to one place after the other, or retries a compare-and-exchange with what it last read, goes
+ * on by itself.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +22,10 @@ enum {
 struct loop {
 	const struct simt *s;
 	uint32_t head, tail;
+	uint32_t first, last;       /* of the body */
 	uint8_t *body;              /* [n] */
 	uint8_t *regs;              /* [n][registers] */
+	uint32_t *work;             /* [n] */
 };
 
 static bool shared(const struct simt *s, const struct gpubpf_access *a)
@@ -80,13 +83,66 @@ static void step(const struct loop *l, uint32_t pc, uint8_t *regs)
 	}
 }
 
-/* The body: what reaches the back edge without passing the head. Compilers lay loops out in one piece; a body
- * that is not is taken as all between head and tail. */
-static void find_body(struct loop *l)
+/* 1 and 2: the instructions that may be next, but for the head; calls are stepped over. */
+static int next_of(const struct loop *l, uint32_t pc, uint32_t to[2])
 {
+	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
+	int n = 0;
+
+	if ((insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND) && insn->target != l->head)
+		to[n++] = insn->target;
+	if (insn->kind != GPUBPF_INSN_JUMP && insn->kind != GPUBPF_INSN_EXIT && insn_next(l->s->v, pc) != l->head)
+		to[n++] = insn_next(l->s->v, pc);
+	return n;
+}
+
+enum { FROM_HEAD = 1, TO_TAIL = 2 };
+
+static void reach_from_head(struct loop *l)
+{
+	uint32_t n = 0, to[2];
+
+	l->body[l->head] = FROM_HEAD;
+	l->work[n++] = l->head;
+	while (n)
+		for (uint32_t pc = l->work[--n], k = (uint32_t)next_of(l, pc, to); k > 0; k--)
+			if (!l->body[to[k - 1]]) {
+				l->body[to[k - 1]] = FROM_HEAD;
+				l->work[n++] = to[k - 1];
+			}
+}
+
+/* The body: what the head reaches, and what reaches the jump back without passing the head again. False: a jump
+ * back that is none, where the compiler put later code first. */
+static bool find_body(struct loop *l)
+{
+	bool changed = true;
+	uint32_t to[2];
+
 	memset(l->body, 0, l->s->v->n);
-	for (uint32_t pc = l->head; pc <= l->tail; pc++)
-		l->body[pc] = l->s->v->aux[pc].walked && l->s->v->insns[pc].kind != GPUBPF_INSN_HI;
+	reach_from_head(l);
+	if (!l->body[l->tail])
+		return false;
+	l->body[l->tail] |= TO_TAIL;
+	while (changed) {
+		changed = false;
+		for (uint32_t pc = l->s->v->n; pc-- > 0;)
+			for (int k = l->body[pc] == FROM_HEAD ? next_of(l, pc, to) : 0; k > 0; k--)
+				if (l->body[to[k - 1]] & TO_TAIL) {
+					l->body[pc] |= TO_TAIL;
+					changed = true;
+				}
+	}
+	l->first = l->head;
+	l->last = l->tail;
+	for (uint32_t pc = 0; pc < l->s->v->n; pc++) {
+		l->body[pc] = (l->body[pc] & TO_TAIL) && l->s->v->aux[pc].walked;
+		if (l->body[pc] && pc < l->first)
+			l->first = pc;
+		if (l->body[pc] && pc > l->last)
+			l->last = pc;
+	}
+	return true;
 }
 
 static bool join(uint8_t *to, const uint8_t *from)
@@ -104,7 +160,7 @@ static bool join(uint8_t *to, const uint8_t *from)
 static void head_regs(const struct loop *l, uint8_t *regs)
 {
 	memset(regs, 0, GPUBPF_NREGS);
-	for (uint32_t pc = l->head; pc <= l->tail; pc++) {
+	for (uint32_t pc = l->first; pc <= l->last; pc++) {
 		const struct gpubpf_insn *insn = &l->s->v->insns[pc];
 
 		if (!l->body[pc])
@@ -126,20 +182,16 @@ static void flow_round(struct loop *l)
 	head_regs(l, l->regs + (size_t)l->head * GPUBPF_NREGS);
 	while (changed) {
 		changed = false;
-		for (uint32_t pc = l->head; pc <= l->tail; pc++) {
-			const struct gpubpf_insn *insn = &l->s->v->insns[pc];
+		for (uint32_t pc = l->first; pc <= l->last; pc++) {
 			uint8_t regs[GPUBPF_NREGS];
-			bool jumps = insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND;
-			uint32_t next = insn_next(l->s->v, pc);
+			uint32_t to[2];
 
 			if (!l->body[pc])
 				continue;
 			memcpy(regs, l->regs + (size_t)pc * GPUBPF_NREGS, GPUBPF_NREGS);
 			step(l, pc, regs);
-			if (jumps && insn->target != l->head && insn->target > l->head && insn->target <= l->tail)
-				changed |= join(l->regs + (size_t)insn->target * GPUBPF_NREGS, regs);
-			if (insn->kind != GPUBPF_INSN_JUMP && insn->kind != GPUBPF_INSN_EXIT && next <= l->tail)
-				changed |= join(l->regs + (size_t)next * GPUBPF_NREGS, regs);
+			for (int k = next_of(l, pc, to); k > 0; k--)
+				changed |= join(l->regs + (size_t)to[k - 1] * GPUBPF_NREGS, regs);
 		}
 	}
 }
@@ -149,16 +201,30 @@ static bool leaves(const struct loop *l, uint32_t pc)
 	const struct gpubpf_insn *insn = &l->s->v->insns[pc];
 
 	return insn->kind == GPUBPF_INSN_JCOND && v_both_ways(l->s->v, pc) &&
-	       (insn->target < l->head || insn->target > l->tail || pc == l->tail);
+	       !(l->body[insn->target] && l->body[pc + 1]);
+}
+
+/* It stores to another place in each round: it works, and what it reads may be what it stored. */
+static bool works(const struct loop *l)
+{
+	for (uint32_t pc = l->first; pc <= l->last; pc++)
+		if (l->body[pc] && l->s->v->insns[pc].kind == GPUBPF_INSN_STORE &&
+		    shared(l->s, &l->s->v->facts->insn[pc].mem) &&
+		    (l->regs[(size_t)pc * GPUBPF_NREGS + l->s->v->insns[pc].dst] & FROM_ROUND))
+			return true;
+	return false;
 }
 
 static int check_loop(struct loop *l)
 {
 	struct verifier *v = l->s->v;
 
-	find_body(l);
+	if (!find_body(l))
+		return 0;
 	flow_round(l);
-	for (uint32_t pc = l->head; pc <= l->tail; pc++) {
+	if (works(l))
+		return 0;
+	for (uint32_t pc = l->first; pc <= l->last; pc++) {
 		const uint8_t *regs = l->regs + (size_t)pc * GPUBPF_NREGS;
 		const struct gpubpf_insn *insn = &v->insns[pc];
 
@@ -166,8 +232,8 @@ static int check_loop(struct loop *l)
 			continue;
 		if ((regs[insn->dst] | (insn->reg ? regs[insn->src] : 0)) == FROM_SHARED)
 			return gpubpf_diag_set(v->diag, GPUBPF_E_SIMT_WAIT, pc,
-					       "the loop at %u to %u leaves when another lane changes a value", l->head,
-					       l->tail);
+					       "the loop at %u to %u leaves when another lane changes a value", l->first,
+					       l->last);
 	}
 	return 0;
 }
@@ -181,7 +247,8 @@ int wait_check(struct simt *s)
 		return 0;
 	l.body = malloc(s->v->n);
 	l.regs = malloc((size_t)s->v->n * GPUBPF_NREGS);
-	if (!l.body || !l.regs)
+	l.work = malloc(s->v->n * sizeof(*l.work));
+	if (!l.body || !l.regs || !l.work)
 		err = -ENOMEM;
 	for (uint32_t pc = 0; !err && pc < s->v->n; pc++) {
 		const struct gpubpf_insn *insn = &s->v->insns[pc];
@@ -195,5 +262,6 @@ int wait_check(struct simt *s)
 	}
 	free(l.body);
 	free(l.regs);
+	free(l.work);
 	return err;
 }
