@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "asm.h"
 #include "core/diag.h"
@@ -57,17 +56,6 @@ static bool ours(struct family *f, struct gpubpf_diag *diag)
 	err = gpubpf_verify(&unit, &prog, &opts, diag);
 	gpubpf_facts_destroy(prog.facts);
 	return err == 0;
-}
-
-/* Earlier kernels deduce less. */
-static bool kernel_is_new(void)
-{
-	unsigned int major = 0, minor = 0, patch = 0;
-	struct utsname u;
-
-	if (uname(&u) < 0 || sscanf(u.release, "%u.%u.%u", &major, &minor, &patch) < 2)
-		return false;
-	return major > 6 || (major == 6 && (minor > 18 || (minor == 18 && patch >= 44)));
 }
 
 static void judge(struct family *f)

@@ -71,19 +71,21 @@ static bool in_scalar(const struct scalar *s, uint64_t value)
 	       in_bounds(&s->w32, (uint32_t)value, (int32_t)value);
 }
 
-/* the base is any element of the map */
+/* The base is any element of the map; of a part that varies widely nothing is asked. */
 static bool in_value(const struct check *r, const struct reg *reg, uint64_t address)
 {
 	const struct gpubpf_map_layout *l = &r->run.layout.maps[reg->map];
 	uint64_t first = (uintptr_t)r->run.arena + l->ctl, last = first + l->size;
+	int64_t from = reg->s.w64.smin;
+	uint64_t width = (uint64_t)reg->s.w64.smax - (uint64_t)from;
 
-	for (int64_t lo = reg->off + reg->s.w64.smin, hi = reg->off + reg->s.w64.smax; lo <= hi && lo > -4096 && hi < 4096; lo++) {
-		uint64_t base = address - (uint64_t)lo;
+	for (uint64_t i = 0; i <= width && width < 4096; i++) {
+		uint64_t varies = (uint64_t)from + i, base = address - varies - (uint64_t)(int64_t)reg->off;
 
-		if (base >= first && base < last && base % 8 == 0 && in_scalar(&reg->s, (uint64_t)(lo - reg->off)))
+		if (base >= first && base < last && base % 8 == 0 && in_scalar(&reg->s, varies))
 			return true;
 	}
-	return reg->s.w64.smax - reg->s.w64.smin >= 4096;
+	return width >= 4096;
 }
 
 static bool in_reg(const struct check *r, const struct reg *reg, uint64_t value)

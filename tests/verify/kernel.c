@@ -3,18 +3,40 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define LD_IMM64 0x18
+#define LOG_WALK 1 /* log_level: the walk; statistics alone (BPF_LOG_STATS of linux/bpf_verifier.h) */
+#define LOG_STATS 4
 
 static int bpf(int cmd, union bpf_attr *attr)
 {
 	long r = syscall(__NR_bpf, cmd, attr, sizeof(*attr));
 
 	return r < 0 ? -errno : (int)r;
+}
+
+static int fill(int fd, const struct gpubpf_map *map)
+{
+	uint32_t zero = 0;
+	union bpf_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = fd;
+	attr.key = (uintptr_t)&zero;
+	attr.value = (uintptr_t)map->init;
+	err = bpf(BPF_MAP_UPDATE_ELEM, &attr);
+	if (err < 0 || !map->rdonly)
+		return err;
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = fd;
+	return bpf(BPF_MAP_FREEZE, &attr);
 }
 
 int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps)
@@ -36,6 +58,11 @@ int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps)
 			return fd;
 		}
 		k->fds[k->nmaps++] = fd;
+		fd = maps[i].init ? fill(fd, &maps[i]) : 0;
+		if (fd < 0) {
+			kernel_close(k);
+			return fd;
+		}
 	}
 	return 0;
 }
@@ -46,7 +73,8 @@ void kernel_close(struct kernel *k)
 		close(k->fds[--k->nmaps]);
 }
 
-int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size)
+static int load(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size,
+		uint32_t level)
 {
 	struct gpubpf_raw_insn *insns = malloc(n * sizeof(*insns));
 	union bpf_attr attr;
@@ -72,11 +100,38 @@ int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint
 	attr.prog_flags = BPF_F_STRICT_ALIGNMENT;
 	attr.log_buf = (uintptr_t)log;
 	attr.log_size = log ? size : 0;
-	attr.log_level = log ? 1 : 0;
+	attr.log_level = level;
 	fd = bpf(BPF_PROG_LOAD, &attr);
 	free(insns);
 	if (fd < 0)
 		return fd;
 	close(fd);
 	return 0;
+}
+
+int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size)
+{
+	return load(k, raw, n, log, size, log ? LOG_WALK : 0);
+}
+
+int kernel_walk(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, uint32_t *walked)
+{
+	char log[4096] = "";
+	int err = load(k, raw, n, log, sizeof(log), LOG_STATS);
+	const char *line = strstr(log, "processed ");
+
+	*walked = 0;
+	if (line)
+		sscanf(line, "processed %u insns", walked);
+	return err;
+}
+
+bool kernel_is_new(void)
+{
+	unsigned int major = 0, minor = 0, patch = 0;
+	struct utsname u;
+
+	if (uname(&u) < 0 || sscanf(u.release, "%u.%u.%u", &major, &minor, &patch) < 2)
+		return false;
+	return major > 6 || (major == 6 && (minor > 18 || (minor == 18 && patch >= 44)));
 }

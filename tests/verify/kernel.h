@@ -14,11 +14,15 @@ struct kernel {
 	uint32_t nmaps;
 };
 
-/* Create the maps. 0, or -errno: bpf(2) is refused here. */
+/* Create the maps; those with content get it, those that are read-only are frozen. 0, or -errno: bpf(2) is refused here. */
 int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps);
 void kernel_close(struct kernel *k);
 /* The kernel's verdict: 0 accepted, -errno. raw refers to maps by index, as struct gpubpf_insn does.
  * log, of size bytes, may be NULL. */
 int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size);
+/* The same, and how many instructions the kernel walked for it; 0 if it did not begin. */
+int kernel_walk(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, uint32_t *walked);
+/* Linux 6.18.44 or later: what deduces less or counts otherwise is no measure. */
+bool kernel_is_new(void);
 
 #endif

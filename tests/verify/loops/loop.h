@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For the files of this folder: each LOOP is one program. What it reads and writes is global data, of which nothing is known. */
+#ifndef GPUBPF_TESTS_VERIFY_LOOPS_LOOP_H
+#define GPUBPF_TESTS_VERIFY_LOOPS_LOOP_H
+
+#include <stdbool.h>
+
+#include <gpubpf/probe.h>
+
+#define LOOP(name)                 \
+	SEC("kprobe/loop")         \
+	int name(void *ctx)
+
+u8 bytes[256];
+u16 halves[128];
+u32 words[64];
+u64 longs[32];
+u8 text[64];
+u8 made[256];
+u32 made32[64];
+u64 made64[32];
+u32 length;
+u64 result;
+
+char _license[] SEC("license") = "GPL";
+
+#endif
