@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 struct gpubpf_diag;
 struct gpubpf_loaded;
 struct gpubpf_session_opts;
 struct gpubpf_session;
+struct json_object;
 
 enum {
 	CLI_OK = 0,
@@ -76,6 +78,8 @@ void cli_help_tables(FILE *out);
 
 /* say.c: to standard error, one line each with the name in front */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* From now on the first error is kept there too; NULL: no longer. */
+void cli_keep_error(char *text, size_t size);
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_diag(const struct gpubpf_diag *diag);
 /* The nearest of n names to `name`, NULL if none is near. */
@@ -102,10 +106,38 @@ int cli_attach_of(const struct cli_args *args, const char *text, char *prog, siz
 struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
-	/* Called once when the time has come; `out` is where the report goes. */
-	int (*report)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
+	/* The report, once when the time has come: as text; or, of a session that was loaded, what it adds to the
+	 * document. 0 or -errno, told by gpubpf_session__error(). */
+	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
+	int (*json)(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document);
+	/* trace.c: for the document */
+	struct timespec started;
+	bool ended;            /* the program has, with this status of waitpid(2) */
+	int status, failed;    /* failed: our own exit status, where the program was not started */
+	char failure[4096];    /* and what was said then */
 };
 int cli_trace_run(struct cli_trace *trace);
+
+/* document.c: JSON of the run itself; s may be NULL. */
+struct json_object *cli_document(const struct cli_trace *trace, const struct gpubpf_session *s);
+
+/* report_file.c: where --report says, else standard output (JSON) or standard error. CLI_OK, or the exit status with
+ * the reason told. */
+struct cli_report {
+	const char *path;      /* NULL: a standard stream */
+	char *temp, *final;    /* what becomes the file, and its name: that of what a link names */
+	FILE *out;             /* for prints, while the program runs */
+};
+int cli_report_open(struct cli_report *r, const struct cli_args *args);
+/* Write it and put it in place, once; where that fails, say so and write it to standard error. */
+void cli_report_write(struct cli_report *r, const char *text, size_t size);
+void cli_report_close(struct cli_report *r);
+
+/* clean.c: from here on what is written to standard output and standard error holds no control characters but
+ * newlines and tabs, nothing that turns text around, and valid UTF-8 alone: names come from objects and images. */
+void cli_clean_streams(void);
+/* A stream of that kind that has the descriptor; NULL: out of memory, and it has it not. */
+FILE *cli_clean_open(int fd);
 
 /* explain.c: one clear line each for what went otherwise than the user meant */
 void cli_explain(struct gpubpf_session *s, const char *backend, const char *command);

@@ -48,35 +48,35 @@ static const char *nearest(const struct seen *seen, const char *pattern)
 	return cli_nearest(pattern, names, seen->n);
 }
 
-static void explain_kernel(const struct gpubpf_prog *prog, const struct seen *seen)
+static void explain_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct seen *seen)
 {
 	const char *near = nearest(seen, prog->pattern);
 
 	if (near)
-		cli_note("program %s: no kernel is called %s; launched were: %s; did you mean --attach %s=%s?",
+		gpubpf_session_note(s, "program %s: no kernel is called %s; launched were: %s; did you mean --attach %s=%s?",
 			 prog->name, prog->pattern, seen->text, prog->name, near);
 	else
-		cli_note("program %s: no kernel is called %s; launched were: %s; bind it with --attach %s=KERNEL",
+		gpubpf_session_note(s, "program %s: no kernel is called %s; launched were: %s; bind it with --attach %s=KERNEL",
 			 prog->name, prog->pattern, seen->text, prog->name);
 }
 
-static void explain_function(const struct gpubpf_prog *prog, const struct seen *seen)
+static void explain_function(struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct seen *seen)
 {
 	const char *near = nearest(seen, prog->pattern);
 
 	if (!seen->known)
-		cli_note("program %s: which functions the kernels call could not be seen; the report says why, kernel "
+		gpubpf_session_note(s, "program %s: which functions the kernels call could not be seen; the report says why, kernel "
 			 "by "
 			 "kernel",
 			 prog->name);
 	else if (!seen->n)
-		cli_note("program %s: no kernel whose code was read calls a function, so none is called %s; compilers "
+		gpubpf_session_note(s, "program %s: no kernel whose code was read calls a function, so none is called %s; compilers "
 			 "inline functions (__noinline__ keeps one)", prog->name, prog->pattern);
 	else if (near)
-		cli_note("program %s: no function is called %s; kernels call: %s; did you mean --attach %s=%s?",
+		gpubpf_session_note(s, "program %s: no function is called %s; kernels call: %s; did you mean --attach %s=%s?",
 			 prog->name, prog->pattern, seen->text, prog->name, near);
 	else
-		cli_note("program %s: no function is called %s, or the compiler inlined it (__noinline__ keeps one); "
+		gpubpf_session_note(s, "program %s: no function is called %s, or the compiler inlined it (__noinline__ keeps one); "
 			 "kernels call: %s", prog->name, prog->pattern, seen->text);
 }
 
@@ -97,9 +97,9 @@ static void explain_program(struct gpubpf_session *s, const struct gpubpf_prog *
 	}
 	end_seen(&seen);
 	if (call)
-		explain_function(prog, &seen);
+		explain_function(s, prog, &seen);
 	else
-		explain_kernel(prog, &seen);
+		explain_kernel(s, prog, &seen);
 	free(seen.names);
 }
 
@@ -108,7 +108,7 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 	const struct gpubpf_prog *prog = NULL;
 
 	if (!gpubpf_session__processes(s)) {
-		cli_note("%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
+		gpubpf_session_note(s, "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
 			 "list), is it linked statically, or set-user-ID?",
 			 command, backend ? " (only " : "", backend ? backend : "", backend ? " was asked for)" : "");
 		return;
@@ -116,7 +116,7 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 	if (gpubpf_kernel_table_collect(s) < 0)
 		return;
 	if (!s->nstats) {
-		cli_note("no launch of a kernel by %s was seen", command);
+		gpubpf_session_note(s, "no launch of a kernel by %s was seen", command);
 		return;
 	}
 	while ((prog = gpubpf_session__next_program(s, prog)))

@@ -42,8 +42,9 @@ static void write_functions(struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-static void write_text(struct gpubpf_session *s, FILE *out, bool demangle)
+static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
+	bool demangle = cli_has(trace->args, OPT_DEMANGLE);
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
 	struct gpubpf_table t;
 
@@ -62,6 +63,7 @@ static void write_text(struct gpubpf_session *s, FILE *out, bool demangle)
 		gpubpf_table_print(&t, out);
 	gpubpf_table_finish(&t);
 	write_functions(s, out);
+	return fflush(out) ? -EIO : 0;
 }
 
 static struct json_object *functions(struct gpubpf_session *s, const char *kernel)
@@ -84,10 +86,10 @@ static struct json_object *three(const uint64_t v[3])
 	return a;
 }
 
-static void write_json(struct gpubpf_session *s, FILE *out)
+static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document)
 {
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
-	struct json_object *root = json_object_new_object(), *list = json_object_new_array();
+	struct json_object *list = json_object_new_array(), *notes = json_object_new_array();
 
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		struct json_object *o = json_object_new_object();
@@ -107,22 +109,16 @@ static void write_json(struct gpubpf_session *s, FILE *out)
 		json_object_object_add(o, "functions", functions(s, st.name));
 		json_object_array_add(list, o);
 	}
-	json_object_object_add(root, "kernels", list);
-	gpubpf_json_write(root, out);
-}
-
-static int write_report(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
-{
-	if (cli_has(trace->args, OPT_JSON))
-		write_json(s, out);
-	else
-		write_text(s, out, cli_has(trace->args, OPT_DEMANGLE));
-	return fflush(out) ? -EIO : 0;
+	for (uint32_t i = 0; i < s->nnotes; i++)
+		json_object_array_add(notes, json_object_new_string(s->notes[i]));
+	json_object_object_add(document, "kernels", list);
+	json_object_object_add(document, "notes", notes);
+	return 0;
 }
 
 int gpubpf_cmd_kernel_list(const struct cli_args *args)
 {
-	struct cli_trace trace = { .args = args, .inspect = true, .report = write_report };
+	struct cli_trace trace = { .args = args, .inspect = true, .text = write_text, .json = add_json };
 
 	if (!args->nrest) {
 		cli_error("kernel list: no program is given; put it behind --");

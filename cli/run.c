@@ -2,22 +2,33 @@
 /* gpubpf run: a program with probes in its GPU kernels. */
 #include "cli.h"
 
-#include "gpubpf/gpubpf.h"
+#include "core/session/report.h"
 
-static int write_report(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
+static struct gpubpf_report_opts report_opts(const struct cli_args *args)
 {
-	struct gpubpf_report_opts opts = {
-		.sz = sizeof(opts), .json = cli_has(trace->args, OPT_JSON),
-		.demangle = cli_has(trace->args, OPT_DEMANGLE),
-		.json_strings = cli_has(trace->args, OPT_JSON_STRINGS),
+	return (struct gpubpf_report_opts){
+		.sz = sizeof(struct gpubpf_report_opts), .json = cli_has(args, OPT_JSON),
+		.demangle = cli_has(args, OPT_DEMANGLE), .json_strings = cli_has(args, OPT_JSON_STRINGS),
 	};
+}
+
+static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_report_opts opts = report_opts(trace->args);
 
 	return cli_has(trace->args, OPT_QUIET) ? 0 : gpubpf_session__report(s, out, &opts);
 }
 
+static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document)
+{
+	struct gpubpf_report_opts opts = report_opts(trace->args);
+
+	return gpubpf_report_document(s, document, &opts);
+}
+
 int gpubpf_cmd_run(const struct cli_args *args)
 {
-	struct cli_trace trace = { .args = args, .report = write_report };
+	struct cli_trace trace = { .args = args, .text = write_text, .json = add_json };
 
 	if (!cli_has(args, OPT_OBJECT)) {
 		cli_error("run: no object is given; use -o FILE");

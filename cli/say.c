@@ -14,10 +14,24 @@ static void say(const char *fmt, va_list ap)
 	fprintf(stderr, "gpubpf: %s\n", text); /* one write: the program may write there as well */
 }
 
+static char *kept;
+static size_t kept_size;
+
+void cli_keep_error(char *text, size_t size)
+{
+	kept = text;
+	kept_size = size;
+}
+
 void cli_error(const char *fmt, ...)
 {
 	va_list ap;
 
+	if (kept && !kept[0]) {
+		va_start(ap, fmt);
+		vsnprintf(kept, kept_size, fmt, ap);
+		va_end(ap);
+	}
 	va_start(ap, fmt);
 	say(fmt, ap);
 	va_end(ap);

@@ -14,10 +14,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/session/session.h"
+#include <json-c/json.h>
+
+#include "core/session/report.h"
 
 #define GRACE_MS 2000          /* after Ctrl-C, for the program to end by itself */
 #define EXAMINE_MS 10000       /* after its end, for kernels that are still being examined */
@@ -28,7 +31,9 @@ struct child {
 	struct cli_trace *trace;
 	const struct cli_args *args;
 	struct gpubpf_session *s;
-	FILE *out;
+	struct cli_report file;
+	char *text;                    /* of a document that waits for the program's end */
+	size_t size;
 	bool json, reported;
 	pid_t pid;
 	int signals;                   /* signalfd */
@@ -51,7 +56,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *p)
 
 	if (c->json)
 		return; /* in the report */
-	fprintf(c->out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
+	fprintf(c->file.out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
 		(unsigned long long)p->launch, (unsigned long long)p->block[0],
 		(unsigned long long)p->block[1], (unsigned long long)p->block[2],
 		(unsigned long long)p->thread[0], (unsigned long long)p->thread[1],
@@ -103,20 +108,6 @@ static bool check_backend(const char *name)
 	if (cli_backend_missing(name)[0])
 		cli_note("backend %s: %s", name, cli_backend_missing(name));
 	return true;
-}
-
-static int open_report(struct child *c)
-{
-	const char *path = cli_str(c->args, OPT_REPORT, NULL);
-
-	c->json = cli_has(c->args, OPT_JSON);
-	c->out = path ? fopen(path, "we") : stderr;
-	if (!c->out) {
-		cli_error("%s: cannot write the report: %s", path, strerror(errno));
-		return CLI_RUN_FAILED;
-	}
-	setvbuf(c->out, NULL, _IOLBF, 0);
-	return CLI_OK;
 }
 
 static int add_objects(struct child *c)
@@ -187,8 +178,8 @@ static int open_session(struct child *c)
 		cli_error("%s", gpubpf_session__error(c->s));
 		return CLI_RUN_FAILED;
 	}
-	for (size_t i = 0; gpubpf_session__load_note(c->s, i) && !cli_has(c->args, OPT_QUIET); i++)
-		cli_note("%s", gpubpf_session__load_note(c->s, i));
+	for (size_t i = 0; gpubpf_session__load_note(c->s, i); i++)
+		gpubpf_session_note(c->s, "%s", gpubpf_session__load_note(c->s, i));
 	if (cli_has(c->args, OPT_VERBOSE))
 		tell_programs(c->s);
 	return CLI_OK;
@@ -316,19 +307,64 @@ static void serve_rest(struct child *c)
 	}
 }
 
+static int write_document(struct child *c, FILE *out)
+{
+	struct json_object *document = cli_document(c->trace, c->s);
+	bool loaded = c->s && c->s->state != GPUBPF_SESSION_NEW;
+	int err = loaded ? c->trace->json(c->trace, c->s, document) : 0;
+
+	if (!loaded) {
+		json_object_object_add(document, "kernels", json_object_new_array());
+		json_object_object_add(document, "maps", json_object_new_array());
+		json_object_object_add(document, "notes", json_object_new_array());
+	}
+	gpubpf_json_write(document, out);
+	return err;
+}
+
+/* All of it, before any of it is written anywhere. */
+static void make_report(struct child *c)
+{
+	FILE *out = open_memstream(&c->text, &c->size);
+	int err = -ENOMEM;
+
+	if (out)
+		err = c->json ? write_document(c, out) : c->trace->text(c->trace, c->s, out);
+	if (out && fclose(out) == EOF)
+		err = -ENOMEM;
+	if (err < 0)
+		cli_error("%s", c->s && gpubpf_session__error(c->s)[0] ? gpubpf_session__error(c->s) : strerror(-err));
+}
+
+static void write_report(struct child *c)
+{
+	if (c->text)
+		cli_report_write(&c->file, c->text, c->size);
+	free(c->text);
+	c->text = NULL;
+}
+
+/* A document for standard output, which is the program's meanwhile, comes when that has ended. */
 static void report(struct child *c)
 {
+	const char *backend = cli_str(c->args, OPT_BACKEND, cli_env_backend());
+
 	if (c->reported)
 		return;
 	c->reported = true;
 	serve_rest(c);
 	gpubpf_session__stop(c->s);
-	if (!c->ended && !cli_has(c->args, OPT_QUIET))
-		cli_note("probing has ended; %s (pid %d) goes on unprobed", c->args->rest[0], c->pid);
-	if (c->trace->report(c->trace, c->s, c->out) < 0)
-		cli_error("%s", gpubpf_session__error(c->s));
-	if (!cli_has(c->args, OPT_QUIET))
-		cli_explain(c->s, cli_str(c->args, OPT_BACKEND, cli_env_backend()), c->args->rest[0]);
+	c->trace->ended = c->ended;
+	c->trace->status = c->status;
+	if (!c->ended)
+		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) goes on unprobed", c->args->rest[0], c->pid);
+	if (c->json)
+		cli_explain(c->s, backend, c->args->rest[0]);
+	make_report(c);
+	if (!c->json || c->file.path)
+		write_report(c);
+	if (!c->json)
+		cli_explain(c->s, backend, c->args->rest[0]);
 }
 
 static void serve(struct child *c)
@@ -348,6 +384,18 @@ static void serve(struct child *c)
 			report(c);
 	}
 	report(c);
+	write_report(c);
+}
+
+/* The program was not started: the document says why. */
+static void report_failure(struct child *c, int status)
+{
+	cli_keep_error(NULL, 0);
+	c->trace->failed = status;
+	if (!c->json || !c->file.out)
+		return;
+	make_report(c);
+	write_report(c);
 }
 
 /* End as the program ended: its status, or the same signal. */
@@ -370,8 +418,11 @@ static int end_as(int status)
 int cli_trace_run(struct cli_trace *trace)
 {
 	struct child c = { .trace = trace, .args = trace->args, .pid = -1, .signals = -1 };
-	int status = open_report(&c);
+	int status = cli_report_open(&c.file, trace->args);
 
+	c.json = cli_has(trace->args, OPT_JSON);
+	clock_gettime(CLOCK_REALTIME, &trace->started);
+	cli_keep_error(trace->failure, sizeof(trace->failure));
 	if (status == CLI_OK)
 		status = open_session(&c);
 	if (status == CLI_OK) {
@@ -381,10 +432,10 @@ int cli_trace_run(struct cli_trace *trace)
 		if (status == CLI_OK)
 			serve(&c);
 	}
+	if (status != CLI_OK)
+		report_failure(&c, status);
 	gpubpf_session__free(c.s);
-	if (c.out && c.out != stderr && fclose(c.out) == EOF)
-		cli_error("%s: the report could not be written: %s", cli_str(c.args, OPT_REPORT, ""),
-			  strerror(errno));
+	cli_report_close(&c.file);
 	if (status != CLI_OK)
 		return status;
 	return c.ended ? end_as(c.status) : end_as(c.asked);

@@ -167,6 +167,15 @@ bool gpubpf_variable_at(const struct btf *btf, const struct gpubpf_map *map, uin
 	return var->name != NULL;
 }
 
+int gpubpf_report_document(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
+{
+	int err = gpubpf_kernel_table_collect(s);
+
+	if (!err)
+		err = gpubpf_report_add_json(s, root, opts);
+	return err < 0 ? gpubpf_session_fail(s, err, "the report could not be made: %s", strerror(-err)) : 0;
+}
+
 int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
 {
 	struct gpubpf_report_opts all = { .sz = sizeof(all) };

@@ -9,7 +9,12 @@
 int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
 int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
 
+#define GPUBPF_REPORT_SCHEMA 1 /* cli/report.schema.json */
 struct json_object;
+/* What the session has for the report, as members of `root`. */
+int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
+/* The same with the kernels' figures taken anew, and a reason in gpubpf_session__error(). */
+int gpubpf_report_document(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
 /* All JSON of the tool looks like this. Releases root. */
 void gpubpf_json_write(struct json_object *root, FILE *out);
 

@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "core/utf8.h"
 #include "table.h"
 
 #define SPARSE_FROM 256        /* arrays with more elements than this are listed without their zeros */
@@ -42,11 +43,25 @@ static struct json_object *three(const uint64_t v[3])
 	return a;
 }
 
+/* Outside of strings JSON is plain: what is no UTF-8, or controls a terminal, stands in one, and is escaped there. */
 void gpubpf_json_write(struct json_object *root, FILE *out)
 {
-	int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE;
+	int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, n;
+	const char *text = json_object_to_json_string_ext(root, flags);
+	size_t left = strlen(text);
+	uint32_t code;
 
-	fprintf(out, "%s\n", json_object_to_json_string_ext(root, flags));
+	for (; left; text += n, left -= n) {
+		n = gpubpf_utf8_next(text, left, &code);
+		if (n <= 0)
+			fprintf(out, "\\\\x%02x", (unsigned char)text[0]);
+		else if (gpubpf_utf8_controls(code) && code != '\n')
+			fprintf(out, "\\u%04x", code);
+		else
+			fwrite(text, 1, n, out);
+		n = n > 0 ? n : 1;
+	}
+	fputc('\n', out);
 	json_object_put(root);
 }
 
@@ -312,6 +327,23 @@ static struct json_object *list_devices(const struct gpubpf_session *s)
 	return devices;
 }
 
+static struct json_object *list_programs(const struct gpubpf_session *s)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct json_object *programs = json_object_new_array();
+
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "name", unit->progs[i].name);
+		add_str(o, "section", unit->progs[i].section);
+		add_str(o, "pattern", unit->progs[i].pattern);
+		json_object_object_add(o, "matched", json_object_new_boolean(gpubpf_report_matched(s, &unit->progs[i])));
+		json_object_array_add(programs, o);
+	}
+	return programs;
+}
+
 static struct json_object *list_notes(const struct gpubpf_session *s)
 {
 	struct json_object *notes = json_object_new_array();
@@ -321,26 +353,37 @@ static struct json_object *list_notes(const struct gpubpf_session *s)
 	return notes;
 }
 
-int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts)
 {
-	struct json_object *root = json_object_new_object();
-
 	if (!root)
 		return -ENOMEM;
 	if (!opts->maps_only)
 		json_object_object_add(root, "kernels", list_kernels(s));
 	json_object_object_add(root, "maps", list_maps(s, opts));
-	if (!opts->maps_only) {
-		list_kept(s, root, opts);
-		add_u64(root, "dropped", gpubpf_report_drops(s));
-		if (gpubpf_report_clock_error(s))
-			add_u64(root, "clock_error_ns", gpubpf_report_clock_error(s));
-		add_u64(root, "processes", s->nprocesses);
-		add_u64(root, "devices", s->ndevices);
-		json_object_object_add(root, "device_list", list_devices(s));
-		json_object_object_add(root, "cost", list_cost(s));
-		json_object_object_add(root, "notes", list_notes(s));
-	}
-	gpubpf_json_write(root, out);
+	if (opts->maps_only)
+		return 0;
+	list_kept(s, root, opts);
+	json_object_object_add(root, "programs", list_programs(s));
+	add_u64(root, "dropped", gpubpf_report_drops(s));
+	if (gpubpf_report_clock_error(s))
+		add_u64(root, "clock_error_ns", gpubpf_report_clock_error(s));
+	add_u64(root, "processes", s->nprocesses);
+	add_u64(root, "devices", s->ndevices);
+	json_object_object_add(root, "device_list", list_devices(s));
+	json_object_object_add(root, "cost", list_cost(s));
+	json_object_object_add(root, "notes", list_notes(s));
 	return 0;
+}
+
+int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	struct json_object *root = json_object_new_object();
+	int err;
+
+	if (root)
+		json_object_object_add(root, "schema", json_object_new_int(GPUBPF_REPORT_SCHEMA));
+	err = gpubpf_report_add_json(s, root, opts);
+	if (!err)
+		gpubpf_json_write(root, out);
+	return err;
 }

@@ -43,12 +43,13 @@ int gpubpf_session_fail(struct gpubpf_session *s, int err, const char *fmt, ...)
 int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf_diag *diag)
 {
 	gpubpf_diag_format(diag, s->error, sizeof(s->error));
+	s->refusal = *diag;
 	return err;
 }
 
 void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...)
 {
-	char text[512], **grown;
+	char text[2048], **grown;
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -107,6 +107,7 @@ struct gpubpf_session {
 	enum gpubpf_session_state state;
 	struct gpubpf_session_opts opts;   /* strings owned */
 	char error[4096];
+	struct gpubpf_diag refusal;        /* of load(), GPUBPF_OK: none */
 
 	char **paths;
 	struct gpubpf_attach *attach;

@@ -13,7 +13,7 @@ run "$tool" prog verify "$OBJ/probe.bpf.o"; is 0 "verifies"
 run "$tool" prog dump --target clc "$OBJ/probe.bpf.o"; is 0 "finds its workers"
 run "$tool" run -q -o "$OBJ/probe.bpf.o" -- sh -c 'echo $LD_PRELOAD'; is 0 "runs"
 case $(cat "$T/out") in "$prefix"/*libgpubpf-agent.so) ok 0 "with the installed agent";; *) ok 1 "with the installed agent";; esac
-for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completion/completions/gpubpf include/gpubpf/probe.h; do
+for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completion/completions/gpubpf share/gpubpf/report.schema.json include/gpubpf/probe.h; do
 	[ -e "$prefix/$f" ]; ok $? "$f"
 done
 flags=$(PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$T/dest pkg-config --cflags --libs libgpubpf)

@@ -27,6 +27,7 @@ ok $? "the kernel: $(json "[(k['name'], k['launches'], k['probed'], k['missed'],
 ok $? "prints with coordinates: $(json "r['prints'][:1]")"
 [ "$(json "r['dropped']")" = 0 ]; ok $? "nothing was dropped"
 [ "$(json "0 < r['cost']['hook_ns'] < 10**8")" = True ]; ok $? "the launch hook was measured: $(json "r['cost']['hook_ns']")"
+"$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "the report is as the schema says"
 run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0
 says '^step_one#0 block 0,0,0 thread 5,0,0 enter: thread 5 of launch 0$' "prints come to standard error"
 says '^  \[512, 1K)  *2048 |@*|$' "a histogram as bpftrace draws it"; same 4 "run again"

@@ -29,8 +29,43 @@ if [ "$rc" = 0 ]; then skip "without the agent" "an installed one was found"; el
 	is 125 "without the agent"; says 'agent' "one line names it"; fi
 run "$GPUBPF" run -o "$p" --report "$T/r" -- sh -c 'exit 5'; is 5 "--report"; [ ! -s "$T/out" ] && grep -q '^dropped: 0' "$T/r"; ok $? "holds the report"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- true
-for m in kernels maps events dropped cost; do grep -q "\"$m\":" "$T/r"; ok $? "JSON has $m"; done
+for m in schema kernels maps events dropped cost; do grep -q "\"$m\":" "$T/r"; ok $? "JSON has $m"; done
 if command -v python3 > /dev/null; then python3 -m json.tool "$T/r" > /dev/null; ok $? "and is JSON"; fi
+
+# one valid document, whatever happens
+here=$(dirname "$0")
+valid() { "$here/schema.py" "$here/../../cli/report.schema.json" "$T/r" > "$T/why" 2>&1; rc=$?; [ $rc = 0 ] || sed 's/^/# /' "$T/why"; ok $rc "$1: as the schema says"; }
+json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
+value() { [ "$(json "($2)")" = "$3" ]; ok $? "$1: $(json "($2)")"; }
+valid "a run without kernels"
+run "$GPUBPF" run -o "$p" -j -- sh -c 'echo from the program; exit 3'; is 3 "-j alone"
+[ "$(head -1 "$T/out")" = "from the program" ] && sed 1d "$T/out" > "$T/r"; valid "behind the program's own output the document"
+value "of the run" "r['schema'], r['exit_status'], r['signal'], r['command'][0], len(r['objects'][0]['sha256']), r['start'] <= r['end']" "(1, 3, None, 'sh', 64, True)"
+value "remarks are notes" "'never used a GPU runtime' in r['notes'][0]" True; one_line "and on standard error"
+value "nothing was matched" "[p['matched'] for p in r['programs']]" "[False, False]"
+run "$GPUBPF" run -o "$p" -j -r - -- sh -c 'kill -TERM $$'; is 143 "-r -"; cp "$T/out" "$T/r"; valid "-r - is standard output"
+value "of a signal" "r['exit_status'], r['signal']" "(None, 15)"
+run "$GPUBPF" run -o "$OBJ/bad.bpf.o" -j --report "$T/r" -- touch "$T/started"; is 125 "a refusal"; valid "a refusal"
+value "with its rule, place and remedy" "[(e['rule'], 'bad.bpf.c:13' in e['place'], e['remedy'] != '') for e in r['errors']]" "[('NULL_DEREF', True, True)]"
+run "$GPUBPF" run -o "$T/none.o" -j --report "$T/r" -- true; is 125 "an object that is not there"; valid "it too"
+value "says so" "'none.o' in r['errors'][0]['what'] + r['errors'][0]['place']" True
+run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$T/nothing"; is 127 "a program that is not there"; valid "it too"
+value "says so" "r['exit_status'], 'nothing' in r['errors'][0]['what']" "(127, True)"
+run "$GPUBPF" run -o "$p" -q -j --report "$T/r" -- true; valid "-q silences remarks"; [ ! -s "$T/err" ]; ok $? "on standard error"
+value "not in the document" "len(r['notes'])" 1
+run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$(printf 'no\377\302\205\342\200\256name')"; valid "bytes that are no UTF-8, and controls"
+LC_ALL=C grep -q "$(printf '[\200-\237\377]')" "$T/r"; [ $? = 1 ]; ok $? "are escaped"
+value "not lost" "r['command'][0] == 'no\\\\xff\\u0085\\u202ename'" True
+LC_ALL=C grep -q "$(printf '[\200-\237\377]')" "$T/err"; [ $? = 1 ]; ok $? "nor do they come to the terminal"
+# -r FILE is replaced by a whole report, or stays
+echo before > "$T/r"; run "$GPUBPF" run -o "$OBJ/bad.bpf.o" --report "$T/r" -- true
+[ "$(cat "$T/r")" = before ]; ok $? "a refusal in text leaves the file as it was"
+"$GPUBPF" run -o "$p" --report "$T/r" -- sleep 1 > /dev/null 2>&1 & tool=$!; sleep 0.4; kill -KILL $tool; wait $tool 2> /dev/null
+[ "$(cat "$T/r")" = before ]; ok $? "so does a tool that is killed"; rm -f "$T"/r.??????
+cp "$p" "$T/own.o"; run "$GPUBPF" run -o "$T/own.o" --report "$T/own.o" -- true; is 2 "the object as the report's file"
+cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: is the object' "and is named"
+run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 0 "a full disk"
+says '/dev/full: .*No space left on device; here it is' "is told"; sed 1,2d "$T/err" > "$T/r"; valid "and the report is on standard error"
 
 run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'sleep 1; echo done; exit 6'
 is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'goes on unprobed' "as it is told"

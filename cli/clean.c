@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/utf8.h"
+
+struct cleaned {
+	int fd;
+	char part[4];          /* of a character whose end has not come yet */
+	size_t nparts;
+};
+
+static struct cleaned output = { .fd = STDOUT_FILENO }, errors = { .fd = STDERR_FILENO };
+
+static bool write_all(int fd, const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, text, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		text += n;
+		size -= n;
+	}
+	return true;
+}
+
+/* One character of `in` as it may be shown, to `out` of at least 9 bytes: bytes taken, 0 if its end is missing. */
+static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
+{
+	uint32_t code;
+	int n = gpubpf_utf8_next(in, size, &code);
+
+	if (n < 0)
+		return 0;
+	if (!n)
+		*made = sprintf(out, "\\x%02x", (unsigned char)in[0]);
+	else if (gpubpf_utf8_controls(code) && code != '\n' && code != '\t')
+		*made = sprintf(out, code < 0x100 ? "\\x%02x" : "\\u%04x", code);
+	else
+		memcpy(out, in, *made = n);
+	return n ? n : 1;
+}
+
+static ssize_t clean_write(void *cookie, const char *text, size_t size)
+{
+	struct cleaned *c = cookie;
+	size_t all = c->nparts + size, at = 0, to = 0;
+	char *in = malloc(all), *out = malloc(6 * all + 16);
+	bool written = in && out;
+
+	for (size_t made, n; written && at < all; at += n, to += made) {
+		if (!at) {
+			memcpy(in, c->part, c->nparts);
+			memcpy(in + c->nparts, text, size);
+		}
+		made = 0;
+		n = clean_one(in + at, all - at, out + to, &made);
+		if (!n)
+			break;
+	}
+	if (written) {
+		c->nparts = all - at;
+		memcpy(c->part, in + at, c->nparts);
+		written = write_all(c->fd, out, to);
+	}
+	free(in);
+	free(out);
+	return written ? (ssize_t)size : 0; /* 0: an error, with errno */
+}
+
+static int clean_close(void *cookie)
+{
+	struct cleaned *c = cookie;
+	int err = close(c->fd);
+
+	free(c);
+	return err;
+}
+
+FILE *cli_clean_open(int fd)
+{
+	static const cookie_io_functions_t functions = { .write = clean_write, .close = clean_close };
+	struct cleaned *c = calloc(1, sizeof(*c));
+	FILE *cleaned;
+
+	if (!c)
+		return NULL;
+	c->fd = fd;
+	cleaned = fopencookie(c, "w", functions);
+	if (!cleaned)
+		free(c);
+	return cleaned;
+}
+
+static void clean(FILE **stream, struct cleaned *c, int mode)
+{
+	static const cookie_io_functions_t functions = { .write = clean_write };
+	FILE *cleaned = fopencookie(c, "w", functions);
+
+	if (!cleaned)
+		return; /* without memory nothing else will work */
+	setvbuf(cleaned, NULL, mode, BUFSIZ);
+	*stream = cleaned;
+}
+
+void cli_clean_streams(void)
+{
+	clean(&stdout, &output, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+	clean(&stderr, &errors, _IOLBF);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What JSON says of the run itself, beside what the session knows: report.schema.json, gpubpf-run(1). */
+#include "cli.h"
+
+#include <json-c/json.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <bpf/libbpf.h>
+
+#include "core/session/report.h"
+
+static void add_str(struct json_object *o, const char *name, const char *v)
+{
+	json_object_object_add(o, name, json_object_new_string(v));
+}
+
+static void add_time(struct json_object *o, const char *name, const struct timespec *when)
+{
+	char text[48], day[32];
+	struct tm tm;
+
+	gmtime_r(&when->tv_sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%03ldZ", day, when->tv_nsec / 1000000);
+	add_str(o, name, text);
+}
+
+static struct json_object *one_refusal(const struct gpubpf_diag *d)
+{
+	struct json_object *o = json_object_new_object();
+	char place[420];
+
+	snprintf(place, sizeof(place), "%s%s%s", d->where, d->where[0] && d->file[0] ? ", " : "", d->file);
+	if (d->file[0])
+		snprintf(place + strlen(place), sizeof(place) - strlen(place), ":%u", d->line);
+	add_str(o, "rule", gpubpf_error_name(d->code));
+	add_str(o, "meaning", gpubpf_error_rule(d->code));
+	add_str(o, "what", d->what);
+	add_str(o, "place", place);
+	add_str(o, "remedy", d->remedy[0] ? d->remedy : gpubpf_error_remedy(d->code));
+	if (d->pc != GPUBPF_NOPC)
+		json_object_object_add(o, "instruction", json_object_new_uint64(d->pc));
+	if (d->source[0])
+		add_str(o, "source", d->source);
+	return o;
+}
+
+static struct json_object *one_failure(const char *text)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "rule", "SYSTEM");
+	add_str(o, "meaning", gpubpf_error_rule(GPUBPF_E_SYSTEM));
+	add_str(o, "what", text);
+	add_str(o, "place", "");
+	add_str(o, "remedy", "");
+	return o;
+}
+
+static struct json_object *errors(const struct cli_trace *trace, const struct gpubpf_session *s)
+{
+	struct json_object *list = json_object_new_array();
+
+	if (s && s->refusal.code != GPUBPF_OK)
+		json_object_array_add(list, one_refusal(&s->refusal));
+	else if (trace->failure[0])
+		json_object_array_add(list, one_failure(trace->failure));
+	return list;
+}
+
+static struct json_object *objects(const struct gpubpf_session *s)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; s && s->loaded && i < s->loaded->nobjects; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "path", s->loaded->objects[i].path);
+		add_str(o, "sha256", s->loaded->objects[i].sha256);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *command(const struct cli_args *args)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (int i = 0; i < args->nrest; i++)
+		json_object_array_add(list, json_object_new_string(args->rest[i]));
+	return list;
+}
+
+static struct json_object *versions(void)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "gpubpf", gpubpf_version_string());
+	add_str(o, "libbpf", libbpf_version_string());
+	return o;
+}
+
+/* A number; null while the program runs, or where a signal ended it. */
+static void add_status(struct json_object *o, const struct cli_trace *trace)
+{
+	struct json_object *status = NULL, *by = NULL;
+
+	if (trace->failed)
+		status = json_object_new_int(trace->failed);
+	else if (trace->ended && WIFSIGNALED(trace->status))
+		by = json_object_new_int(WTERMSIG(trace->status));
+	else if (trace->ended)
+		status = json_object_new_int(WEXITSTATUS(trace->status));
+	json_object_object_add(o, "exit_status", status);
+	json_object_object_add(o, "signal", by);
+}
+
+struct json_object *cli_document(const struct cli_trace *trace, const struct gpubpf_session *s)
+{
+	struct json_object *o = json_object_new_object();
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	json_object_object_add(o, "schema", json_object_new_int(GPUBPF_REPORT_SCHEMA));
+	json_object_object_add(o, "versions", versions());
+	json_object_object_add(o, "command", command(trace->args));
+	add_time(o, "start", &trace->started);
+	add_time(o, "end", &now);
+	add_status(o, trace);
+	json_object_object_add(o, "errors", errors(trace, s));
+	json_object_object_add(o, "objects", objects(s));
+	return o;
+}

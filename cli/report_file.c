@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a report goes. A file that is there is replaced when the report has been written whole, never before; what
+ * cannot be written goes to standard error, so that a run of hours is not lost to a full disk.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool same_file(const char *path, const struct stat *st)
+{
+	struct stat other;
+
+	return !stat(path, &other) && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+/* Beside the file, so that it can take its name. */
+static int open_beside(struct cli_report *r, const struct stat *st)
+{
+	mode_t mask = umask(0);
+	char real[PATH_MAX];
+	int fd;
+
+	umask(mask);
+	/* a link stays one, and what it names is replaced */
+	r->final = strdup(st && realpath(r->path, real) ? real : r->path);
+	if (!r->final || asprintf(&r->temp, "%s.XXXXXX", r->final) < 0)
+		r->temp = NULL;
+	fd = r->temp ? mkostemp(r->temp, O_CLOEXEC) : -1;
+	if (fd < 0) {
+		free(r->temp);
+		r->temp = NULL;
+		return -1;
+	}
+	fchmod(fd, st ? st->st_mode & 0777 : 0666 & ~mask);
+	return fd;
+}
+
+int cli_report_open(struct cli_report *r, const struct cli_args *args)
+{
+	const struct cli_values *objects = &args->option[OPT_OBJECT];
+	struct stat st;
+	bool there;
+	int fd;
+
+	r->path = cli_str(args, OPT_REPORT, NULL);
+	if (!r->path || !strcmp(r->path, "-")) {
+		r->out = r->path || cli_has(args, OPT_JSON) ? stdout : stderr;
+		r->path = NULL;
+		return CLI_OK;
+	}
+	there = !stat(r->path, &st);
+	for (uint32_t i = 0; there && i < objects->n; i++) {
+		if (!same_file(objects->value[i], &st))
+			continue;
+		cli_error("--report %s: is the object that is to be loaded; name another file", r->path);
+		return CLI_USAGE;
+	}
+	fd = there && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_beside(r, there ? &st : NULL);
+	r->out = fd < 0 ? NULL : cli_clean_open(fd);
+	if (!r->out) {
+		cli_error("%s: cannot write the report: %s", r->path, strerror(errno));
+		return CLI_RUN_FAILED;
+	}
+	setvbuf(r->out, NULL, _IOLBF, 0);
+	return CLI_OK;
+}
+
+static bool put(struct cli_report *r, const char *text, size_t size)
+{
+	bool written = fwrite(text, 1, size, r->out) == size && !fflush(r->out) && !ferror(r->out);
+
+	if (!r->path)
+		return written;
+	written = !fclose(r->out) && written;
+	r->out = NULL;
+	if (written && r->temp)
+		written = !rename(r->temp, r->final);
+	if (written) {
+		free(r->temp);
+		r->temp = NULL;
+	}
+	return written;
+}
+
+void cli_report_write(struct cli_report *r, const char *text, size_t size)
+{
+	if (!r->out || put(r, text, size))
+		return;
+	cli_error("%s: the report could not be written: %s%s", r->path ? r->path : "standard output", strerror(errno),
+		  r->out == stderr ? "" : "; here it is");
+	if (r->out != stderr)
+		fwrite(text, 1, size, stderr);
+}
+
+void cli_report_close(struct cli_report *r)
+{
+	if (r->path && r->out)
+		fclose(r->out);
+	if (r->temp)
+		unlink(r->temp);
+	free(r->temp);
+	free(r->final);
+	*r = (struct cli_report){0};
+}
