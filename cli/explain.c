@@ -83,7 +83,7 @@ static void explain_function(struct gpubpf_session *s, const struct gpubpf_prog 
 static void explain_program(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	struct seen seen = { .names = calloc(MOST_SEEN, sizeof(*seen.names)) };
-	bool call = prog->site == GPUBPF_SITE_CALL;
+	bool call = gpubpf_calls_wants(prog);
 	char name[256];
 
 	for (uint32_t i = 0; seen.names && i < s->nstats; i++) {

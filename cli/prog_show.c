@@ -8,16 +8,6 @@
 #include "core/session/report.h"
 #include "core/session/table.h"
 
-static const char *site_name(enum gpubpf_site site)
-{
-	static const char *const names[GPUBPF_NSITES] = {
-		[GPUBPF_SITE_NONE] = "-", [GPUBPF_SITE_ENTRY] = "entry", [GPUBPF_SITE_EXIT] = "exit",
-		[GPUBPF_SITE_CALL] = "call",
-	};
-
-	return names[site];
-}
-
 static void show_text(const struct gpubpf_loaded *l)
 {
 	struct gpubpf_table progs, maps;
@@ -30,7 +20,7 @@ static void show_text(const struct gpubpf_loaded *l)
 
 		gpubpf_table_cell(&progs, "%s", p->name);
 		gpubpf_table_cell(&progs, "%s", p->section);
-		gpubpf_table_cell(&progs, "%s", site_name(p->site));
+		gpubpf_table_cell(&progs, "%s", gpubpf_place_kind(p->site)->name);
 		gpubpf_table_cell(&progs, "%s", p->pattern);
 		gpubpf_table_cell(&progs, "%u", p->ninsns);
 	}
@@ -67,7 +57,7 @@ static struct json_object *prog_json(const struct gpubpf_prog *p)
 
 	add_str(o, "name", p->name);
 	add_str(o, "section", p->section);
-	add_str(o, "site", site_name(p->site));
+	add_str(o, "site", gpubpf_place_kind(p->site)->name);
 	add_str(o, "kernel", p->pattern);
 	add_u64(o, "insns", p->ninsns);
 	add_u64(o, "object", p->object);

@@ -12,8 +12,7 @@
 
 #include "gpubpf/ctx.h"
 #include "insn.h"
-
-#define GPUBPF_NSITES (GPUBPF_SITE_CALL + 1)
+#include "places.h"
 
 struct gpubpf_diag;
 struct gpubpf_facts;
@@ -125,7 +124,7 @@ struct gpubpf_func {
 struct gpubpf_prog {
 	char name[64];                  /* C name of the function */
 	char section[128];
-	char pattern[256];              /* name or glob of a kernel, CALL: of a function; --attach may have replaced it */
+	char pattern[256];              /* name or glob of what places of its kind name; --attach may have replaced it */
 	enum gpubpf_site site;
 	struct gpubpf_insn *insns;
 	uint32_t ninsns;

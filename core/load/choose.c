@@ -34,14 +34,14 @@ static bool is_glob(const char *pattern)
 	return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* Design D3: 1 ours, 0 the Linux kernel's. */
+/* By core/sections.def: 1 ours, 0 the Linux kernel's. */
 static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, const struct gpubpf_section *section)
 {
 	const char *name = bpf_program__name(prog);
 
-	if (section->place == GPUBPF_PLACE_GPU || gpubpf_attach_of(l, prog) || l->opts->all_gpu)
-		return section->place != GPUBPF_PLACE_HOST;
-	if (section->place == GPUBPF_PLACE_HOST)
+	if (section->of == GPUBPF_SECTION_GPU || gpubpf_attach_of(l, prog) || l->opts->all_gpu)
+		return section->of != GPUBPF_SECTION_HOST;
+	if (section->of == GPUBPF_SECTION_HOST)
 		return 0;
 	if (!strncmp(name, "cuda__", 6) || is_glob(section->pattern))
 		return 1;
@@ -65,10 +65,10 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return 0;
 	if (!gpubpf_section_parse(bpf_program__section_name(prog), &section))
 		return refuse_section(l, prog, "the section is unknown");
-	if (attach && section.place == GPUBPF_PLACE_HOST)
+	if (attach && section.of == GPUBPF_SECTION_HOST)
 		return refuse_section(l, prog, "--attach names a program of the host");
 	ours = is_ours(l, prog, &section);
-	if (section.place == GPUBPF_PLACE_HOST)
+	if (section.of == GPUBPF_SECTION_HOST)
 		gpubpf_load_note(l->out, "%s (%s) is not for a GPU and is not loaded", bpf_program__name(prog),
 				 bpf_program__section_name(prog));
 	l->mixed |= !ours;

@@ -72,15 +72,15 @@ int gpubpf_btf_ext_check(struct gpubpf_btf_check *c, const void *data, size_t si
 void gpubpf_btf_check_finish(struct gpubpf_btf_check *c);
 
 /* section.c */
-enum gpubpf_place {
-	GPUBPF_PLACE_GPU,    /* ours */
-	GPUBPF_PLACE_MAYBE,  /* ours or the Linux kernel's: gpubpf_kernel_has() decides */
-	GPUBPF_PLACE_HOST,   /* the Linux kernel's */
+enum gpubpf_section_of {
+	GPUBPF_SECTION_GPU,    /* ours */
+	GPUBPF_SECTION_MAYBE,  /* ours or the Linux kernel's: gpubpf_kernel_has() decides */
+	GPUBPF_SECTION_HOST,   /* the Linux kernel's */
 };
 struct gpubpf_section {
-	enum gpubpf_place place;
+	enum gpubpf_section_of of;
 	enum gpubpf_site site;
-	const char *pattern; /* inside the section's name; "" if it names no kernel */
+	const char *pattern; /* inside the section's name; "" if nothing is named */
 };
 bool gpubpf_section_parse(const char *name, struct gpubpf_section *section);
 /* Prefixes of all sections that hold GPU programs, for messages. */

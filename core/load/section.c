@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs are ours: the section's name, by core/sections.def, its flags among them. */
+/* Which programs are ours: the section's name, by core/places.def and core/sections.def. */
 #include "parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/places.h"
+
 static const struct {
 	const char *prefix;
-	enum gpubpf_place place;
+	enum gpubpf_section_of of;
 	enum gpubpf_site site;
 } sections[] = {
-#define GPU GPUBPF_PLACE_GPU
-#define MAYBE GPUBPF_PLACE_MAYBE
-#define HOSTPROG GPUBPF_PLACE_HOST
+#define GPU GPUBPF_SECTION_GPU
+#define MAYBE GPUBPF_SECTION_MAYBE
+#define HOSTPROG GPUBPF_SECTION_HOST
+#define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) { "gpu/" name "/", GPU, GPUBPF_SITE_##NAME },
+#include "core/places.def"
 #define GPUBPF_SECTION(prefix, site, flags, meaning) { prefix, flags, GPUBPF_SITE_##site },
 #include "core/sections.def"
 #undef GPU
@@ -31,7 +35,7 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 
 		if (strncmp(name, sections[i].prefix, bare ? len - 1 : len))
 			continue;
-		section->place = sections[i].place;
+		section->of = sections[i].of;
 		section->site = sections[i].site;
 		section->pattern = name + (bare ? len - 1 : len);
 		return true;
@@ -41,12 +45,16 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 
 void gpubpf_section_list(char *buf, size_t size)
 {
+	static const char *const names[] = {
+		[GPUBPF_NAMES_KERNEL] = "KERNEL", [GPUBPF_NAMES_FUNCTION] = "FUNCTION", [GPUBPF_NAMES_OPCODE] = "OPCODE",
+		[GPUBPF_NAMES_MARK] = "NAME",
+	};
 	size_t at = 0;
 
 	for (size_t i = 0; i < NSECTIONS; i++)
-		if (sections[i].place != GPUBPF_PLACE_HOST && at < size)
+		if (sections[i].of != GPUBPF_SECTION_HOST && at < size)
 			at += snprintf(buf + at, size - at, "%s%s%s", at ? ", " : "", sections[i].prefix,
-				       sections[i].site == GPUBPF_SITE_CALL ? "FUNCTION" : "KERNEL");
+				       names[gpubpf_place_kind(sections[i].site)->names]);
 }
 
 /* procfs makes the text anew at each read, 0.1 s of work: read it once an object, and only if asked. */

@@ -79,7 +79,7 @@ static int site(struct clc *c)
 
 		c->prog = &c->job->unit->progs[c->desc->progs[c->slot]];
 		text_add(c->t, "/* site %u, %s: program %u */\n", c->site,
-			 c->desc->site == GPUBPF_SITE_EXIT ? "exit" : "entry", c->desc->progs[c->slot]);
+			 gpubpf_place_kind(c->desc->site)->name, c->desc->progs[c->slot]);
 		err = c->job->checked ? clc_checked_program(c) : clc_program(c);
 		if (err < 0) {
 			gpubpf_diag_where(c->diag, "%s", c->prog->name);

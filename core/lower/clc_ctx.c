@@ -12,6 +12,16 @@ static const struct ctx_field *field_at(uint32_t off)
 	return NULL;
 }
 
+static void operand(struct clc *c, const struct ctx_field *field, uint32_t index)
+{
+	uint32_t word = ctx_field_word(field, index, c->desc->site);
+
+	if (word == UINT32_MAX)
+		text_add(c->t, "0UL");
+	else
+		text_add(c->t, "((GPUBPF_PRIVATE const u64 *)(env + 1))[%u]", word);
+}
+
 static void element(struct clc *c, const struct ctx_field *field, uint32_t index)
 {
 	switch (field->source) {
@@ -26,6 +36,9 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 		break;
 	case DEVICE:
 		text_add(c->t, "(u64)gpubpf_ctx_%s(%u)", field->name, index);
+		break;
+	case PLACE:
+		operand(c, field, index);
 		break;
 	}
 }

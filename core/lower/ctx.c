@@ -25,6 +25,30 @@ uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i)
 	return i;
 }
 
+static bool gives(enum gpubpf_site site, const struct ctx_field *field)
+{
+	return field->source == PLACE && gpubpf_place_kind(site)->operands >> gpubpf_operand_of(field->name) & 1;
+}
+
+static uint32_t words_before(enum gpubpf_site site, const struct ctx_field *field)
+{
+	uint32_t n = 0;
+
+	for (const struct ctx_field *f = ctx_fields; f < field; f++)
+		n += gives(site, f) ? f->count : 0;
+	return n;
+}
+
+uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_site site)
+{
+	return gives(site, field) ? words_before(site, field) + i : UINT32_MAX;
+}
+
+uint32_t ctx_words(enum gpubpf_site site)
+{
+	return words_before(site, ctx_fields + ctx_nfields);
+}
+
 uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site)
 {
 	char name[GPUBPF_CTX_NAME] = "";

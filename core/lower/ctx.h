@@ -5,13 +5,16 @@
 
 #include <stdint.h>
 
+#include "core/places.h"
+
 struct gpubpf_site_desc;
 
 struct ctx_field {
 	const char *name;
 	uint32_t off, count, size;   /* bytes; count elements of size */
-	/* an argument of the kernel; a member of struct gpubpf_env; a constant of the site; the device library's */
-	enum { ARG, ENV, CONST, DEVICE } source;
+	/* an argument of the kernel; a member of struct gpubpf_env; a constant of the site; the device library's; an
+	 * operand of the place, which stands behind struct gpubpf_env */
+	enum { ARG, ENV, CONST, DEVICE, PLACE } source;
 };
 
 extern const struct ctx_field ctx_fields[];
@@ -19,6 +22,12 @@ extern const uint32_t ctx_nfields;
 
 /* the kernel's argument that element i of an ARG field reads, from 0 */
 uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i);
+/*
+ * Operands of a place are u64 words behind struct gpubpf_env, in the order of the table, those alone that its kind
+ * gives. The word of element i of a PLACE field; UINT32_MAX: the site's places do not give it. And how many there are.
+ */
+uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_site site);
+uint32_t ctx_words(enum gpubpf_site site);
 /* the value of element i of a CONST field */
 uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site);
 

@@ -39,6 +39,17 @@ static LLVMValueRef device(struct low_prog *p, const struct ctx_field *field, ui
 	return low_call(p->l, name, &index, 1);
 }
 
+static LLVMValueRef operand(struct low_prog *p, const struct ctx_field *field, uint32_t i)
+{
+	uint32_t word = ctx_field_word(field, i, p->site->site);
+	struct low *l = p->l;
+
+	if (word == UINT32_MAX)
+		return low_const(l, 0);
+	return LLVMBuildLoad2(l->b, low_int(l, 8),
+			      low_byte_ptr(l, p->env, low_const32(l, sizeof(struct gpubpf_env) + 8 * word)), "");
+}
+
 static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	switch (field->source) {
@@ -50,6 +61,8 @@ static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, u
 		return low_const(p->l, ctx_field_constant(field, i, p->site));
 	case DEVICE:
 		return device(p, field, i);
+	case PLACE:
+		return operand(p, field, i);
 	}
 	return NULL;
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "ctx.h"
 #include "llvm_low.h"
 
 static void param_attribute(struct low *l, LLVMValueRef fn, unsigned param, const char *name)
@@ -93,6 +94,17 @@ static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v,
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
 }
 
+/* An environment of zeros, with the words of the site's places behind it. */
+static LLVMValueRef make_env(struct low *l, uint32_t site)
+{
+	uint64_t size = sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site);
+	LLVMValueRef env = LLVMBuildAlloca(l->b, LLVMArrayType2(low_int(l, 8), (size + 7) / 8), "env");
+
+	LLVMSetAlignment(env, 8);
+	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, size), 8);
+	return env;
+}
+
 /* gpubpf_run_<i>(arena, launch, pid_tgid): an environment, and the site once. */
 static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 {
@@ -105,9 +117,7 @@ static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 	kernel = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(kernel, l->target->kernel_cc);
 	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, kernel, ""));
-	env = LLVMBuildAlloca(l->b, LLVMArrayType2(i64, (sizeof(struct gpubpf_env) + 7) / 8), "env");
-	LLVMSetAlignment(env, 8);
-	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, sizeof(struct gpubpf_env)), 8);
+	env = make_env(l, site);
 	env_set(l, env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""),
 		8);
 	env_set(l, env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
@@ -145,9 +155,7 @@ static void inlined(struct low *l, uint32_t site, LLVMValueRef fn)
 	entry = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(entry, l->target->kernel_cc);
 	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, entry, ""));
-	env = LLVMBuildAlloca(l->b, LLVMArrayType2(low_int(l, 8), (sizeof(struct gpubpf_env) + 7) / 8), "env");
-	LLVMSetAlignment(env, 8);
-	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, sizeof(struct gpubpf_env)), 8);
+	env = make_env(l, site);
 	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
 	env_set(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
 	l->target->inline_env(l, site, env);

@@ -63,10 +63,15 @@ bool gpubpf_calls_recurse(const struct gpubpf_kernel_info *infos, uint32_t n, co
 	return left;
 }
 
+bool gpubpf_calls_wants(const struct gpubpf_prog *prog)
+{
+	return gpubpf_place_kind(prog->site)->where == GPUBPF_WHERE_FUNCTION;
+}
+
 const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (unit->progs[i].site == GPUBPF_SITE_CALL)
+		if (gpubpf_calls_wants(&unit->progs[i]))
 			return &unit->progs[i];
 	return NULL;
 }
@@ -74,7 +79,7 @@ const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit)
 bool gpubpf_calls_named(const struct gpubpf_unit *unit, const char *function)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		if (unit->progs[i].site == GPUBPF_SITE_CALL && gpubpf_pattern_matches(unit->progs[i].pattern, function))
+		if (gpubpf_calls_wants(&unit->progs[i]) && gpubpf_pattern_matches(unit->progs[i].pattern, function))
 			return true;
 	return false;
 }

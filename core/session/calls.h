@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device functions that a kernel calls, itself or by others: where gpu/call/ programs run. */
+/* The device functions that a kernel calls, itself or by others: where programs of functions run (core/places.def). */
 #ifndef GPUBPF_SESSION_CALLS_H
 #define GPUBPF_SESSION_CALLS_H
 
@@ -7,6 +7,7 @@
 
 #include "core/target.h"
 
+struct gpubpf_prog;
 struct gpubpf_unit;
 
 #define GPUBPF_MAX_CALLS 64 /* functions of a kernel that get probe code inlined */
@@ -24,9 +25,11 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 /* Walk such a list: the next name into buf, and where the one after it begins; NULL past the end. */
 const char *gpubpf_calls_next(const char *list, char *buf, size_t size);
 
-/* Does a gpu/call/ program of the unit name the function? */
+/* Is the program for places of functions, and not of kernels? */
+bool gpubpf_calls_wants(const struct gpubpf_prog *prog);
+/* Does such a program of the unit name the function? */
 bool gpubpf_calls_named(const struct gpubpf_unit *unit, const char *function);
-/* The unit's first gpu/call/ program; NULL if it has none. */
+/* The unit's first such program; NULL if it has none. */
 const struct gpubpf_prog *gpubpf_calls_program(const struct gpubpf_unit *unit);
 
 #endif

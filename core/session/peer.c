@@ -23,9 +23,12 @@ static void put_patterns(struct gpubpf_session *s, struct gpubpf_writer *w)
 	}
 	gpubpf_put_u32(w, unit->nprogs);
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		/* which kernels call a function, only their code tells: all of them are asked for */
-		gpubpf_put_str(w, unit->progs[i].site == GPUBPF_SITE_CALL ? "*" : unit->progs[i].pattern);
-		gpubpf_put_u32(w, unit->progs[i].site);
+		const struct gpubpf_prog *prog = &unit->progs[i];
+		bool kernel = gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL;
+
+		/* which kernels have what else is named, only their code tells: all of them are asked for */
+		gpubpf_put_str(w, kernel ? prog->pattern : "*");
+		gpubpf_put_u32(w, prog->site);
 	}
 }
 

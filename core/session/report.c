@@ -141,7 +141,7 @@ static bool matched_function(const struct gpubpf_session *s, const struct gpubpf
 
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
-	if (prog->site == GPUBPF_SITE_CALL)
+	if (gpubpf_calls_wants(prog))
 		return matched_function(s, prog);
 	for (uint32_t i = 0; i < s->nstats; i++)
 		if (gpubpf_pattern_matches(prog->pattern, s->stats[i].name))

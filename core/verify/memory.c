@@ -105,12 +105,14 @@ static const struct ctx_field ctx_fields[] = {
 #define ENV 0
 #define CONST 0
 #define DEVICE 0
+#define PLACE 0
 #define GPUBPF_CTX_FIELD(field, count, size, source) { offsetof(struct gpubpf_ctx, field), count, size, source },
 #include "core/ctx_fields.def"
 #undef ARG
 #undef ENV
 #undef CONST
 #undef DEVICE
+#undef PLACE
 };
 
 static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off)
@@ -140,7 +142,7 @@ static int load_gpu_ctx(struct verifier *v, uint32_t off, unsigned int size, str
 	for (size_t i = 0; i < sizeof(ctx_fields) / sizeof(ctx_fields[0]); i++) {
 		const struct ctx_field *f = &ctx_fields[i];
 		uint32_t at = off - f->off;
-		bool name = f->off >= offsetof(struct gpubpf_ctx, kernel_name);
+		bool name = f->off >= offsetof(struct gpubpf_ctx, kernel_name) && f->off < offsetof(struct gpubpf_ctx, result);
 
 		if (off < f->off || at >= (uint32_t)f->count * f->size)
 			continue;

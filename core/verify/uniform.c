@@ -235,13 +235,16 @@ static bool is_argument(uint32_t off)
 
 static uint8_t ctx_level(const struct simt *s, const struct gpubpf_access *a)
 {
+	enum gpubpf_where where = gpubpf_place_kind(s->v->prog->site)->where;
 	uint32_t off = (uint32_t)a->off_min;
 
 	if (off >= offsetof(struct gpubpf_ctx, thread_idx) && off < offsetof(struct gpubpf_ctx, global_offset))
 		return VARYING | LANE_ID;
 	if (off >= offsetof(struct gpubpf_ctx, global_linear) && off < offsetof(struct gpubpf_ctx, arg))
 		return VARYING | LANE_ID;
-	if (s->v->prog->site == GPUBPF_SITE_CALL && is_argument(off)) /* of the function: each lane's own */
+	if (where >= GPUBPF_WHERE_FUNCTION && is_argument(off)) /* of a function: each lane's own */
+		return VARYING;
+	if (off >= offsetof(struct gpubpf_ctx, result)) /* what the place gives */
 		return VARYING;
 	return SAME_BLOCK;
 }

@@ -16,7 +16,7 @@
  *   images, samplers, queues, pipes, events  0: they have no address
  * Parameters past the 32nd are reached by bpf_gpu_read_arg() alone. nargs counts all.
  *
- * At gpu/call/ sites the arguments are the function's, of this call; all else is the kernel's.
+ * At gpu/call/ and gpu/call_exit/ the arguments are the function's, of this call; all else is the kernel's.
  */
 #ifndef GPUBPF_CTX_H
 #define GPUBPF_CTX_H
@@ -38,6 +38,15 @@ enum gpubpf_site {
 	GPUBPF_SITE_ENTRY = 1,
 	GPUBPF_SITE_EXIT = 2,
 	GPUBPF_SITE_CALL = 3,      /* of a device function, by the kernel or by what it calls */
+	GPUBPF_SITE_MEM = 4,
+	GPUBPF_SITE_BLOCK_BEGIN = 5,
+	GPUBPF_SITE_BLOCK_END = 6,
+	GPUBPF_SITE_BARRIER = 7,
+	GPUBPF_SITE_ATOMIC = 8,
+	GPUBPF_SITE_BRANCH = 9,
+	GPUBPF_SITE_CALL_EXIT = 10,
+	GPUBPF_SITE_INSN = 11,
+	GPUBPF_SITE_MARK = 12,
 };
 
 struct gpubpf_ctx {
@@ -70,7 +79,32 @@ struct gpubpf_ctx {
 	gpubpf_u64 global_linear;  /* linear thread number in the launch, from 0, without the offset */
 	gpubpf_u64 arg[GPUBPF_CTX_ARGS];
 	char kernel_name[GPUBPF_CTX_NAME]; /* NUL-terminated, cut if longer; 8-byte aligned */
-	char function_name[GPUBPF_CTX_NAME]; /* CALL: the function's, likewise; elsewhere "" */
+	char function_name[GPUBPF_CTX_NAME]; /* CALL, CALL_EXIT: the function's, likewise; elsewhere "" */
+
+	/* What the place gives, by its kind (gpubpf-prog(8)); at other places all of it reads as 0. */
+	gpubpf_u64 result;         /* CALL_EXIT: the first 8 bytes of what is returned, as arg has arguments; void: 0 */
+	gpubpf_u32 place;          /* number of the place in its function, from 0 */
+	gpubpf_u32 line;           /* of the source; 0 unknown */
+	struct {
+		gpubpf_u64 addr;
+		gpubpf_u64 value[2];   /* what is stored, zero-padded */
+		gpubpf_u32 bytes;
+		gpubpf_u32 access;     /* 1 load, 2 store, 3 atomic */
+		gpubpf_u32 space;      /* 0 generic, 1 global, 2 shared, 3 local, 4 constant */
+		gpubpf_u32 pad;
+	} mem;
+	struct {
+		gpubpf_u64 lanes;      /* of the warp, that take it */
+		gpubpf_u64 taken;      /* 1: by this lane */
+	} branch;
+	struct {
+		gpubpf_u64 id;
+	} barrier;
+	struct {
+		gpubpf_u64 op, operand, old;
+	} atomic;
+	gpubpf_u64 operand[8];
+	gpubpf_u64 mark;
 };
 
 #endif

@@ -41,8 +41,6 @@ static void show_insns(const struct gpubpf_prog *p)
 
 static void show(const struct gpubpf_loaded *l)
 {
-	static const char *const sites[] = { "none", "entry", "exit" };
-
 	for (uint32_t i = 0; i < l->nnotes; i++)
 		printf("note: %s\n", l->notes[i]);
 	for (uint32_t i = 0; i < l->nobjects; i++)
@@ -53,7 +51,7 @@ static void show(const struct gpubpf_loaded *l)
 		const struct gpubpf_prog *p = &l->unit.progs[i];
 
 		printf("prog %u %s section %s pattern %s site %s object %d\n", i, p->name, p->section, p->pattern,
-		       sites[p->site], p->object);
+		       gpubpf_place_kind(p->site)->name, p->object);
 		for (uint32_t f = 0; f < p->nfuncs; f++)
 			printf("  func %s at %u\n", p->funcs[f].name, p->funcs[f].first);
 		show_insns(p);

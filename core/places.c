@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "places.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARG GPUBPF_GIVES_ARG
+#define RESULT GPUBPF_GIVES_RESULT
+#define PLACE GPUBPF_GIVES_PLACE
+#define LINE GPUBPF_GIVES_LINE
+#define MEM GPUBPF_GIVES_MEM
+#define BRANCH GPUBPF_GIVES_BRANCH
+#define BARRIER GPUBPF_GIVES_BARRIER
+#define ATOMIC GPUBPF_GIVES_ATOMIC
+#define OPERAND GPUBPF_GIVES_OPERAND
+#define MARK GPUBPF_GIVES_MARK
+
+static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
+	[GPUBPF_SITE_NONE] = { "-", GPUBPF_WHERE_NONE, GPUBPF_NAMES_NONE, 0, "" },
+#define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) \
+	[number] = { name, GPUBPF_WHERE_##where, GPUBPF_NAMES_##names, operands, meaning },
+#include "places.def"
+};
+
+#define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) \
+	_Static_assert(GPUBPF_SITE_##NAME == number, "include/gpubpf/ctx.h repeats it");
+#include "places.def"
+
+static const char *const operands[GPUBPF_NOPERANDS] = {
+#define GPUBPF_OPERAND(NAME, field, meaning) [GPUBPF_OPERAND_##NAME] = field,
+#include "places.def"
+};
+
+const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site)
+{
+	assert((uint32_t)site < GPUBPF_NSITES);
+	return &kinds[site];
+}
+
+const char *gpubpf_operand_name(uint32_t i)
+{
+	assert(i < GPUBPF_NOPERANDS);
+	return operands[i];
+}
+
+uint32_t gpubpf_places_of(enum gpubpf_where where)
+{
+	uint32_t places = 0;
+
+	for (uint32_t i = 1; i < GPUBPF_NSITES; i++)
+		places |= kinds[i].where == where ? 1u << i : 0;
+	return places;
+}
+
+bool gpubpf_takes(uint32_t places, enum gpubpf_site site, const char *who, char *why, size_t size)
+{
+	size_t at;
+
+	if (places >> site & 1)
+		return true;
+	at = snprintf(why, size, "gpu/%s/ cannot be probed on %s, only", kinds[site].name, who);
+	for (uint32_t i = 0; i < GPUBPF_NSITES; i++)
+		if (places >> i & 1 && at < size)
+			at += snprintf(why + at, size - at, " gpu/%s/", kinds[i].name);
+	return false;
+}
+
+uint32_t gpubpf_operand_of(const char *field)
+{
+	size_t n = strcspn(field, ".");
+	uint32_t i = 0;
+
+	while (i < GPUBPF_NOPERANDS && (strlen(operands[i]) != n || memcmp(operands[i], field, n)))
+		i++;
+	assert(i < GPUBPF_NOPERANDS);
+	return i;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Places, core/places.def as data: where in a kernel's code programs can run. A place's kind is the enum gpubpf_site of
+ * the programs that run there.
+ */
+#ifndef GPUBPF_CORE_PLACES_H
+#define GPUBPF_CORE_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpubpf/ctx.h"
+
+/* the operands as bits, GPUBPF_GIVES_ARG and so on */
+enum {
+#define GPUBPF_OPERAND(NAME, field, meaning) GPUBPF_OPERAND_##NAME,
+#include "places.def"
+	GPUBPF_NOPERANDS,
+};
+enum gpubpf_gives {
+#define GPUBPF_OPERAND(NAME, field, meaning) GPUBPF_GIVES_##NAME = 1 << GPUBPF_OPERAND_##NAME,
+#include "places.def"
+};
+
+enum {
+	GPUBPF_NSITES = 1
+#define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) + 1
+#include "places.def"
+};
+
+enum gpubpf_where { GPUBPF_WHERE_NONE, GPUBPF_WHERE_KERNEL, GPUBPF_WHERE_FUNCTION, GPUBPF_WHERE_INSN };
+enum gpubpf_names { GPUBPF_NAMES_NONE, GPUBPF_NAMES_KERNEL, GPUBPF_NAMES_FUNCTION, GPUBPF_NAMES_OPCODE, GPUBPF_NAMES_MARK };
+
+struct gpubpf_place_kind {
+	const char *name;          /* "entry" */
+	enum gpubpf_where where;   /* how many of them a kernel has */
+	enum gpubpf_names names;   /* what the pattern of such a program is matched with */
+	uint32_t operands;         /* enum gpubpf_gives */
+	const char *meaning;
+};
+
+/* Of a site below GPUBPF_NSITES; NONE is called "-". */
+const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
+/* Name of operand i, below GPUBPF_NOPERANDS: of the context's member. */
+const char *gpubpf_operand_name(uint32_t i);
+/* The operand that a field of the context belongs to: "mem.addr" to MEM. */
+uint32_t gpubpf_operand_of(const char *field);
+
+/* The places of which there are so many, as a set. */
+uint32_t gpubpf_places_of(enum gpubpf_where where);
+
+/* sets of places, by which a target says what it takes */
+#define GPUBPF_TAKES(site) (1u << GPUBPF_SITE_##site)
+
+/* Is the site one of these places? If not, why[] says so in a clause; `who` is the device or target that takes them. */
+bool gpubpf_takes(uint32_t places, enum gpubpf_site site, const char *who, char *why, size_t size);
+
+#endif
