@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only file that names backends. Each program links those that it needs (the worker targets, the
+ * The only file that names backends and targets. Each program links those that it needs (the worker targets, the
  * agent devices): the others are weak, and so exist by name and say why they cannot be used.
  */
+#include <assert.h>
 #include <dlfcn.h>
 #include <string.h>
 
@@ -16,9 +17,26 @@ extern const struct gpubpf_target gpubpf_target_ptx WEAK, gpubpf_target_spirv WE
 extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_cuda WEAK, gpubpf_device_hip WEAK,
 	gpubpf_device_level_zero WEAK;
 
-static const struct gpubpf_target *const targets[] = {
-	&gpubpf_target_ptx, &gpubpf_target_spirv, &gpubpf_target_amdgpu, &gpubpf_target_clc, &gpubpf_target_wrap,
-	&gpubpf_target_llvm,
+/* In the order of preference where an image has a choice. */
+static const struct gpubpf_target_info targets[] = {
+	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
+	  .images = GPUBPF_IMAGES(PTX) | GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
+	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(CALL) },
+	/* LLVM 22 keeps the ids of SPIR-V's blocks by their addresses, also of modules long gone */
+	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,
+	  .emits = true, .once = true, .builds = true, .images = GPUBPF_IMAGES(SPIRV),
+	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },
+	{ .name = "amdgpu", .meaning = "AMD code object", .ops = &gpubpf_target_amdgpu, .output = GPUBPF_IMAGE_AMDGPU,
+	  .emits = true, .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
+	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },
+	{ .name = "wrap", .meaning = "OpenCL C source with wrapper kernels", .ops = &gpubpf_target_wrap,
+	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_PARTS, .builds = true,
+	  .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
+	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT), .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
+	{ .name = "clc", .meaning = "OpenCL C 1.2 text", .ops = &gpubpf_target_clc, .output = GPUBPF_IMAGE_OPENCL_C,
+	  .emits = true },
+	{ .name = "llvm", .meaning = "LLVM IR before linking, to read", .ops = &gpubpf_target_llvm,
+	  .output = GPUBPF_IMAGE_LLVM_IR, .emits = true },
 };
 
 static const struct backend {
@@ -37,20 +55,37 @@ static const struct backend {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-const struct gpubpf_target *gpubpf_target_at(size_t i)
+const struct gpubpf_target_info *gpubpf_target_at(size_t i)
+{
+	return i < COUNT(targets) ? &targets[i] : NULL;
+}
+
+const struct gpubpf_target_info *gpubpf_target_find(const char *name)
 {
 	for (size_t t = 0; t < COUNT(targets); t++)
-		if (targets[t] && i-- == 0)
-			return targets[t];
+		if (!strcmp(targets[t].name, name))
+			return &targets[t];
 	return NULL;
 }
 
-const struct gpubpf_target *gpubpf_target_find(const char *name)
+const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last)
 {
-	for (size_t t = 0; t < COUNT(targets); t++)
-		if (targets[t] && !strcmp(targets[t]->name, name))
-			return targets[t];
+	for (size_t t = last ? last - targets + 1 : 0; t < COUNT(targets); t++)
+		if (targets[t].images >> kind & 1)
+			return &targets[t];
 	return NULL;
+}
+
+void gpubpf_targets_check(void)
+{
+	for (size_t t = 0; t < COUNT(targets); t++) {
+		const struct gpubpf_target *ops = targets[t].ops;
+
+		assert(!targets[t].images == !targets[t].places);
+		assert(!ops || ops->validate);
+		assert(!ops || !ops->emit == !targets[t].emits);
+		assert(!ops || (!ops->inspect == !targets[t].images && !ops->inject == !targets[t].images));
+	}
 }
 
 const struct gpubpf_device_ops *gpubpf_device_at(size_t i)

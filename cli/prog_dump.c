@@ -45,7 +45,7 @@ static struct gpubpf_device_caps any_device(const char *cpu)
 {
 	struct gpubpf_device_caps caps = {
 		.name = "any", .bits = GPUBPF_CAP_TAKES_SPIRV | GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_ATOMIC64 |
-		GPUBPF_CAP_LINK | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_OFFSET | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_CALLS,
+		GPUBPF_CAP_LINK | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_OFFSET | GPUBPF_CAP_SUBGROUPS,
 		.clock = GPUBPF_CLOCK_KHR, .compute_units = 64, .warp_size = 32, .spirv_version = 0x00010400,
 		.opencl_c_version = 300, .address_bits = 64, .max_threads_per_block = 1024,
 	};
@@ -100,7 +100,7 @@ static uint32_t make_sites(const struct cli_args *args, const struct gpubpf_unit
 		sites[n] = (struct gpubpf_site_desc){
 			.site = unit->progs[i].site, .progs = &index[n], .nprogs = 1, .may_end_thread = true,
 		};
-		memcpy(unit->progs[i].site == GPUBPF_SITE_CALL ? sites[n].function : sites[n].kernel,
+		memcpy(gpubpf_place_kind(sites[n].site)->where == GPUBPF_WHERE_FUNCTION ? sites[n].function : sites[n].kernel,
 		       unit->progs[i].pattern, sizeof(sites[n].kernel));
 		n++;
 	}
@@ -161,17 +161,25 @@ static int dump_target(const struct cli_args *args, struct gpubpf_unit *unit, co
 	return err < 0 ? CLI_FAILED : CLI_OK;
 }
 
+/* eBPF itself, and what targets emit. */
 static bool known_target(const char *name)
 {
-	static const char *const names[] = { "ebpf", "clc", "llvm", "spirv", "ptx", "amdgpu" };
-	const char *near;
+	const char *names[16] = { "ebpf" }, *near;
+	const struct gpubpf_target_info *t;
+	char known[200] = "ebpf";
+	size_t n = 1;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; (t = gpubpf_target_at(i)) && n < sizeof(names) / sizeof(names[0]); i++)
+		if (t->emits) {
+			names[n++] = t->name;
+			snprintf(known + strlen(known), sizeof(known) - strlen(known), ", %s", t->name);
+		}
+	for (size_t i = 0; i < n; i++)
 		if (!strcmp(names[i], name))
 			return true;
-	near = cli_nearest(name, names, sizeof(names) / sizeof(names[0]));
-	cli_error("--target %s: there is no such target%s%s%s; known are: ebpf, clc, llvm, spirv, ptx, amdgpu", name,
-		  near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
+	near = cli_nearest(name, names, n);
+	cli_error("--target %s: there is no such target%s%s%s; known are: %s", name, near ? ", did you mean " : "",
+		  near ? near : "", near ? "?" : "", known);
 	return false;
 }
 

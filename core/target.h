@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A target: pure compile work, in the compile worker, on any machine. One const table each: ptx
- * (backends/cuda), spirv and clc (backends/spirv), amdgpu (backends/hip). Operations are thread-compatible,
- * touch no global state, and treat every image as hostile: bounds-checked, and an error with a
- * diagnostic rather than a crash. (A crash would cost the probe, not the application.)
+ * A target: pure compile work, in a worker, on any machine. What it takes is data, the same in every process; its
+ * operations are linked where it runs. They are thread-compatible, touch no global state, and treat every image as
+ * hostile: bounds-checked, and an error with a diagnostic rather than a crash. (A crash would cost the probe, not the
+ * application.)
  */
 #ifndef GPUBPF_CORE_TARGET_H
 #define GPUBPF_CORE_TARGET_H
@@ -13,6 +13,7 @@
 
 struct gpubpf_diag;
 struct gpubpf_twin_image;
+struct gpubpf_twin_piece;
 
 enum gpubpf_kernel_flags {
 	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it or what it calls has a barrier or a group function */
@@ -34,28 +35,50 @@ struct gpubpf_kernel_info {
 	char reason[240];          /* why it cannot be probed; "" if it can */
 };
 
-struct gpubpf_target {
+enum gpubpf_worker_kind {
+	GPUBPF_WORKER_COMPILE,     /* gpubpf-compile: LLVM */
+	GPUBPF_WORKER_CLREAD,      /* gpubpf-clread: libclang */
+	GPUBPF_WORKER_BUILD,       /* gpubpf-build: a vendor's OpenCL compiler; runs no target */
+	GPUBPF_NWORKERS,
+};
+
+#define GPUBPF_IMAGES(kind) (1u << GPUBPF_IMAGE_##kind) /* sets of enum gpubpf_image_kind */
+
+struct gpubpf_target_info {
 	const char *name;          /* "ptx" */
 	const char *meaning;       /* "NVIDIA PTX text" */
-	enum gpubpf_image_kind output;
-	bool once;                 /* emit and inject leave something behind that spoils the next: one a process (core/worker/serve.c) */
+	const struct gpubpf_target *ops; /* NULL: not linked into this process */
+	enum gpubpf_worker_kind worker; /* that runs it */
+	enum gpubpf_image_kind output; /* of emit */
+	uint32_t images;           /* GPUBPF_IMAGES that inspect and inject take; where several targets take a kind, the
+				    * first of the registry that does not decline the image */
+	uint32_t places;           /* GPUBPF_TAKES of core/places.h */
+	uint32_t probes;           /* inject leaves the probes to another: emitted as a piece of one of these GPUBPF_IMAGES */
+	bool emits;                /* it has emit (gpubpf prog dump) */
+	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */
+	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
+};
 
+struct gpubpf_target {
 	/* Emit the sites of the job as a module by itself: a function for each site, no kernel; with
-	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it (conformance, gpu/run). */
+	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it (conformance). Where info.emits. */
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
-	/* List the kernels of an image with their parameters, and, where caps have GPUBPF_CAP_CALLS, the
-	 * functions that they call. *kernels is malloc'd as a whole.
-	 * Optional: a target that needs no look into images leaves it NULL and gets -EOPNOTSUPP. */
+	/* List the kernels of an image with their parameters and, where info.places has places of functions, the
+	 * functions that they call. *kernels is malloc'd as a whole. -ENOENT with a diagnostic declines the image: there
+	 * is nothing in it that this target could take, and the next that takes its kind is asked. Where info.images. */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 	/* Make the twin image: each kernel that a site of the job names, with its probes. The twin's
-	 * kernel is called gpubpf_twin_<name>. Kernels that cannot be taken get `reason` in refused[]. */
+	 * kernel is called gpubpf_twin_<name>. Kernels that cannot be taken get `reason` in refused[]. The job has no
+	 * place that info.places has not. Where info.images. */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag);
-	/* Check what emit or inject made with the vendor-neutral checker at hand; debug builds and tests. */
-	int (*validate)(const struct gpubpf_blob *blob, struct gpubpf_diag *diag);
+	/* Check a piece that emit or inject made with the checker at hand: 0, or -EINVAL and what is wrong with it, which
+	 * is our own bug. After each emit and inject in debug builds, and where opts.validate says so. Mandatory. */
+	int (*validate)(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
+			struct gpubpf_diag *diag);
 };
 
 /*
@@ -81,7 +104,15 @@ struct gpubpf_twin_image {
 	uint32_t nrefused;
 };
 
-const struct gpubpf_target *gpubpf_target_find(const char *name); /* backends/registry.c */
-const struct gpubpf_target *gpubpf_target_at(size_t i);
+/* backends/registry.c. NULL past the end; NULL if no target is called so. */
+const struct gpubpf_target_info *gpubpf_target_at(size_t i);
+const struct gpubpf_target_info *gpubpf_target_find(const char *name);
+/* The targets that take images of a kind, in the order of preference: the first after `last`, NULL: the first. */
+const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last);
+/* Assert that the targets whose operations are linked here have those that they must have. */
+void gpubpf_targets_check(void);
+
+/* core/target.c: can a device run what is of that kind? */
+bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind);
 
 #endif

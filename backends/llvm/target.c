@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The target "llvm": the lowered programs as readable IR, before the device library is linked. It takes
  * the signatures of SPIR-V's library, which names no vendor. */
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
+
+#include "core/diag.h"
 #include "core/target.h"
 #include "core/lower/bitcode.h"
 #include "core/lower/llvm.h"
@@ -21,10 +26,26 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 	return gpubpf_llvm_emit(&target, NULL, job, opts, GPUBPF_LLVM_IR, out, diag);
 }
 
+static int validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
+{
+	LLVMContextRef ctx = LLVMContextCreate();
+	LLVMMemoryBufferRef text =
+		LLVMCreateMemoryBufferWithMemoryRangeCopy(piece->blob.data, piece->blob.size, "llvm");
+	LLVMModuleRef module = NULL;
+	char *why = NULL;
+	int err = 0;
+
+	if (LLVMParseIRInContext(ctx, text, &module, &why) || LLVMVerifyModule(module, LLVMReturnStatusAction, &why))
+		err = gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "%s", why ? why : "");
+	LLVMDisposeMessage(why);
+	if (module)
+		LLVMDisposeModule(module);
+	LLVMContextDispose(ctx);
+	return err;
+}
+
 extern const struct gpubpf_target gpubpf_target_llvm;
 const struct gpubpf_target gpubpf_target_llvm = {
-	.name = "llvm",
-	.meaning = "LLVM IR before linking, to read",
-	.output = GPUBPF_IMAGE_LLVM_IR,
 	.emit = emit,
+	.validate = validate,
 };

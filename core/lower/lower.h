@@ -100,6 +100,7 @@ struct gpubpf_target_opts {
 	bool inlined;            /* for injectors of text: each site is an entry gpubpf_inline_<site>() without
 				  * parameters, which takes its environment from where the target says */
 	bool text;               /* readable form where the output is binary (prog dump) */
+	bool validate;           /* check what was made (struct gpubpf_target) */
 	const char *cpu;         /* "sm_90", "gfx90a"; NULL: from the caps */
 };
 

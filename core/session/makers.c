@@ -119,15 +119,16 @@ static int open_worker(struct gpubpf_makers *all, const char *name, bool cache, 
  * may reserve more address space than any limit allows. */
 static int open_workers(struct gpubpf_makers *all, struct maker *maker, const struct gpubpf_device_caps *caps)
 {
+	struct gpubpf_worker **set = maker->set.worker;
 	uint64_t memory = (caps->bits & GPUBPF_CAP_SHARED_ARENA) ? 0 : UINT64_MAX;
 	/* what a module that such a compiler chokes on leaves behind spoils the ones after it (seen with Intel's) */
 	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
-	int err = open_worker(all, "gpubpf-compile", true, 0, false, &maker->set.compile);
+	int err = open_worker(all, "gpubpf-compile", true, 0, false, &set[GPUBPF_WORKER_COMPILE]);
 
 	if (!err)
-		err = open_worker(all, "gpubpf-clread", false, 0, false, &maker->set.clread);
+		err = open_worker(all, "gpubpf-clread", false, 0, false, &set[GPUBPF_WORKER_CLREAD]);
 	if (!err)
-		err = open_worker(all, "gpubpf-build", true, memory, one_job, &maker->set.build);
+		err = open_worker(all, "gpubpf-build", true, memory, one_job, &set[GPUBPF_WORKER_BUILD]);
 	return err;
 }
 
@@ -300,16 +301,13 @@ void gpubpf_makers_destroy(struct gpubpf_makers *all)
 	pthread_cond_broadcast(&all->work);
 	pthread_cond_broadcast(&all->made);
 	pthread_mutex_unlock(&all->lock);
-	for (uint32_t i = 0; i < all->nthreads; i++) {
-		cancel_worker(&all->maker[i].set.compile);
-		cancel_worker(&all->maker[i].set.clread);
-		cancel_worker(&all->maker[i].set.build);
-	}
+	for (uint32_t i = 0; i < all->nthreads; i++)
+		for (int k = 0; k < GPUBPF_NWORKERS; k++)
+			cancel_worker(&all->maker[i].set.worker[k]);
 	for (uint32_t i = 0; i < all->nthreads; i++) {
 		pthread_join(all->maker[i].thread, NULL);
-		gpubpf_worker_destroy(all->maker[i].set.compile);
-		gpubpf_worker_destroy(all->maker[i].set.clread);
-		gpubpf_worker_destroy(all->maker[i].set.build);
+		for (int k = 0; k < GPUBPF_NWORKERS; k++)
+			gpubpf_worker_destroy(all->maker[i].set.worker[k]);
 	}
 	free_requests(all->queue);
 	free_requests(all->done);

@@ -69,7 +69,7 @@ struct gpubpf_twin_req {
 
 /* the workers that one maker thread uses */
 struct gpubpf_worker_set {
-	struct gpubpf_worker *compile, *clread, *build;
+	struct gpubpf_worker *worker[GPUBPF_NWORKERS]; /* by enum gpubpf_worker_kind */
 };
 
 /* request.c */

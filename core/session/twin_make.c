@@ -27,10 +27,8 @@ struct making {
 	struct gpubpf_diag diag;
 	uint64_t start_ns;
 
-	struct gpubpf_worker *reader;        /* which worker inspects and injects, */
-	const char *target;                  /* by which target, */
-	bool separate;                       /* whether the probes are a piece of their own, */
-	bool loads;                          /* and the agent loads what the target makes: nothing to build */
+	const struct gpubpf_target_info *target;  /* that takes the image, */
+	const struct gpubpf_target_info *emitter; /* and that emits the probes, where they are a piece of their own */
 	struct gpubpf_kernel_info *infos;
 	uint32_t ninfos;
 	struct gpubpf_site_desc *sites;      /* at most MAX_SITES a kernel */
@@ -42,46 +40,40 @@ struct making {
 
 /* -- how the image is taken -- */
 
-static int route(struct making *m)
+/* What images of a kind are that no target takes. */
+static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 {
-	switch (m->req->kind) {
-	case GPUBPF_IMAGE_OPENCL_C:
-	case GPUBPF_IMAGE_OPENCL_PARTS:
-		m->reader = m->set->clread;
-		m->target = "wrap";
-		m->separate = true;
-		return 0;
-	case GPUBPF_IMAGE_SPIRV:
-		m->reader = m->set->compile;
-		m->target = "spirv";
-		return 0;
-	case GPUBPF_IMAGE_PTX:
-	case GPUBPF_IMAGE_CUBIN:
-	case GPUBPF_IMAGE_FATBIN:
-		m->reader = m->set->compile;
-		m->target = "ptx";
-		m->loads = true;
-		return 0;
-	case GPUBPF_IMAGE_AMDGPU:
-	case GPUBPF_IMAGE_OFFLOAD_BUNDLE:
-		m->reader = m->set->compile;
-		m->target = "amdgpu";
-		m->loads = true;
-		return 0;
-	case GPUBPF_IMAGE_OPENCL_BINARY:
-		gpubpf_twin_refuse(m->twin, "the program was loaded as a vendor binary whose source was not seen; "
-				   "empty the program's cache of kernels to let it compile again");
-		return -ENOTSUP;
-	default:
-		gpubpf_twin_refuse(m->twin, "images of this kind (%u) are not supported yet", m->req->kind);
-		return -ENOTSUP;
-	}
+	static const char *const why[] = {
+		[GPUBPF_IMAGE_OPENCL_BINARY] = "the program was loaded as a vendor binary whose source was not seen; "
+					       "empty the program's cache of kernels to let it compile again",
+	};
+
+	if (kind < sizeof(why) / sizeof(why[0]) && why[kind])
+		gpubpf_twin_refuse(twin, "%s", why[kind]);
+	else
+		gpubpf_twin_refuse(twin, "images of this kind (%u) are not supported yet", kind);
 }
 
+static struct gpubpf_worker *reader(const struct making *m)
+{
+	return m->set->worker[m->target->worker];
+}
+
+/* By the first target that takes the image; the last one that declines says why. */
 static int inspect(struct making *m)
 {
-	return gpubpf_worker_inspect(m->reader, m->target, m->image, &m->req->caps, &m->infos, &m->ninfos,
-				     &m->diag);
+	const struct gpubpf_target_info *t = NULL;
+	int err = -ENOENT;
+
+	while (err == -ENOENT && (t = gpubpf_target_taking(m->req->kind, t))) {
+		m->target = t;
+		gpubpf_diag_init(&m->diag);
+		err = gpubpf_worker_inspect(reader(m), t->name, m->image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
+	}
+	if (m->target)
+		return err;
+	refuse_kind(m->twin, m->req->kind);
+	return -ENOTSUP;
 }
 
 static const struct gpubpf_kernel_info *find_info(const struct making *m, const char *name)
@@ -203,20 +195,14 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 	return true;
 }
 
-/* A gpu/call/ program may mean any kernel of an image: only its code tells. */
+/* A program of functions may mean any kernel of an image: only its code tells. */
 static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	const struct gpubpf_prog *prog = gpubpf_calls_program(&m->s->loaded->unit);
 	bool *calls, fits;
 
-	if (!(m->req->caps.bits & GPUBPF_CAP_CALLS)) {
-		if (prog)
-			refuse_kernel(k,
-				      "program %s is for device functions (gpu/call), in which %s can have no probes",
-				      prog->name, m->req->caps.name);
-		return !prog;
-	}
+	if (!(m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION)))
+		return true;
 	calls = gpubpf_calls_find(m->infos, m->ninfos, info);
 	k->recurses = calls && gpubpf_calls_recurse(m->infos, m->ninfos, calls);
 	if (calls)
@@ -226,6 +212,26 @@ static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf
 		refuse_kernel(k, "out of memory");
 	free(calls);
 	return fits;
+}
+
+/* Every program that may mean the kernel must be for a place that the target takes. */
+static bool places_fit(const struct making *m, uint32_t kernel)
+{
+	const struct gpubpf_unit *unit = &m->s->loaded->unit;
+	const char *name = m->req->kernels[kernel].whole;
+	char why[160];
+
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		const struct gpubpf_prog *prog = &unit->progs[i];
+
+		if (gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL && !gpubpf_pattern_matches(prog->pattern, name))
+			continue;
+		if (gpubpf_takes(m->target->places, prog->site, m->req->caps.name, why, sizeof(why)))
+			continue;
+		refuse_kernel(&m->twin->kernels[kernel], "program %s: %s", prog->name, why);
+		return false;
+	}
+	return true;
 }
 
 static void choose_kernel(struct making *m, uint32_t kernel)
@@ -245,7 +251,8 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 	if (k->reason[0])
 		return;
 	k->nparams = info->nparams;
-	fits = add_functions(m, kernel, info);
+	fits = m->s->opts.inspect || places_fit(m, kernel);
+	fits = fits && add_functions(m, kernel, info);
 	if (m->s->opts.inspect)
 		return;
 	if (!fits || !add_site(m, kernel, info, GPUBPF_SITE_ENTRY, NULL) ||
@@ -288,17 +295,34 @@ static struct gpubpf_lower_job lower_job(const struct making *m)
 
 static const struct gpubpf_target_opts lower_opts = { .opt_level = 2 };
 
+/* The first target after `last`, NULL: of all, that emits probes as a piece that goes with those of m->target. */
+static const struct gpubpf_target_info *find_emitter(const struct making *m, const struct gpubpf_target_info *last)
+{
+	const struct gpubpf_target_info *t;
+
+	for (size_t i = 0; (t = gpubpf_target_at(i)); i++) {
+		if (!last && t->emits && m->target->probes >> t->output & 1 && gpubpf_caps_take(&m->req->caps, t->output))
+			return t;
+		last = t == last ? NULL : last;
+	}
+	return NULL;
+}
+
 /* The probes as a piece of their own, behind the others. */
-static int emit_probes(struct making *m, bool spirv)
+static int emit_probes(struct making *m)
 {
 	struct gpubpf_twin_piece *piece = &m->pieces.piece[m->pieces.npieces];
 	struct gpubpf_lower_job job = lower_job(m);
-	int err = gpubpf_worker_emit(m->set->compile, spirv ? "spirv" : "clc", &job, &lower_opts, &piece->blob,
-				     &m->diag);
+	int err;
 
+	if (!m->emitter)
+		return gpubpf_diag_set(&m->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s takes probes in no form that is made",
+				       m->req->caps.name);
+	err = gpubpf_worker_emit(m->set->worker[m->emitter->worker], m->emitter->name, &job, &lower_opts, &piece->blob,
+				 &m->diag);
 	if (err < 0)
 		return err;
-	piece->kind = spirv ? GPUBPF_IMAGE_SPIRV : GPUBPF_IMAGE_OPENCL_C;
+	piece->kind = m->emitter->output;
 	m->pieces.npieces++;
 	return 0;
 }
@@ -306,25 +330,27 @@ static int emit_probes(struct making *m, bool spirv)
 static int inject(struct making *m)
 {
 	struct gpubpf_lower_job job = lower_job(m);
-	int err = gpubpf_worker_inject(m->reader, m->target, m->image, &job, &lower_opts, &m->pieces, &m->diag);
+	int err = gpubpf_worker_inject(reader(m), m->target->name, m->image, &job, &lower_opts, &m->pieces, &m->diag);
 
-	if (err < 0 || !m->separate || !m->pieces.npieces)
+	if (err < 0 || !m->target->probes || !m->pieces.npieces)
 		return err;
-	return emit_probes(m, m->req->caps.bits & GPUBPF_CAP_TAKES_SPIRV);
+	m->emitter = find_emitter(m, NULL);
+	return emit_probes(m);
 }
 
-/* The same twin with its probes as OpenCL C: what a vendor's linker does not take as SPIR-V (Intel's 2026.2
- * calls some of its own output invalid) it may take so. */
+/* The same twin with its probes in another form: what a vendor's linker does not take as SPIR-V (Intel's 2026.2
+ * calls some of its own output invalid) it may take as OpenCL C. */
 static int emit_probes_again(struct making *m)
 {
 	struct gpubpf_twin_piece *last = &m->pieces.piece[m->pieces.npieces - 1];
 
-	if (!m->separate || last->kind != GPUBPF_IMAGE_SPIRV || !(m->req->caps.bits & GPUBPF_CAP_TAKES_OPENCL_C))
+	m->emitter = m->emitter ? find_emitter(m, m->emitter) : NULL;
+	if (!m->emitter)
 		return -ENOTSUP;
 	free(last->blob.data);
 	*last = (struct gpubpf_twin_piece){ 0 };
 	m->pieces.npieces--;
-	return emit_probes(m, false);
+	return emit_probes(m);
 }
 
 static void take_refusals(struct making *m, const struct gpubpf_twin_image *from)
@@ -355,16 +381,16 @@ static int build(struct making *m)
 	char log[4096] = "", line[160];
 	int err;
 
-	if (m->loads) {
+	if (!m->target->builds) {
 		m->built = m->pieces;
 		m->pieces = (struct gpubpf_twin_image){ 0 };
 		return 0;
 	}
-	err = gpubpf_worker_build(m->set->build, &m->req->caps, &m->pieces, &m->built, log, sizeof(log), &m->diag);
+	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log, sizeof(log), &m->diag);
 	if (err < 0 && err != -ECANCELED && err != -ETIMEDOUT && !emit_probes_again(m)) {
 		gpubpf_diag_init(&m->diag);
 		log[0] = 0;
-		err = gpubpf_worker_build(m->set->build, &m->req->caps, &m->pieces, &m->built, log, sizeof(log),
+		err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_BUILD], &m->req->caps, &m->pieces, &m->built, log, sizeof(log),
 					  &m->diag);
 	}
 	if (err >= 0)
@@ -396,7 +422,7 @@ static int publish(struct making *m)
 		if (!k || k->reason[0])
 			continue;
 		snprintf(k->twin, sizeof(k->twin), "gpubpf_twin_%s", k->name);
-		k->flags = GPUBPF_TWIN_ARG_PID | (m->loads ? 0 : GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH) |
+		k->flags = GPUBPF_TWIN_ARG_PID | (m->target->builds ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
 			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0);
 	}
 	for (uint32_t i = 0; i < t->nkernels; i++)
@@ -428,10 +454,8 @@ static bool late(struct making *m)
 
 static int make_steps(struct making *m)
 {
-	int err = route(m);
+	int err = inspect(m);
 
-	if (!err)
-		err = inspect(m);
 	if (!err)
 		err = choose(m);
 	if (!err && m->nsites && !late(m))

@@ -42,7 +42,6 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_EXIT_THREAD = 1 << 8,    /* helper 507 at entry is possible where no barrier follows */
 	GPUBPF_CAP_OFFSET = 1 << 9,         /* launches may have a global offset */
 	GPUBPF_CAP_X86 = 1 << 10,           /* an x86 CPU: its loads and stores keep their order without fences */
-	GPUBPF_CAP_CALLS = 1 << 11,         /* functions that kernels call can have probes */
 	GPUBPF_CAP_TAKES_PTX = 1 << 12,
 	GPUBPF_CAP_TAKES_AMDGPU = 1 << 13,  /* code objects */
 	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings by itself, beside kernels */

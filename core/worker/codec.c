@@ -74,6 +74,7 @@ static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
 	gpubpf_codec_bool(c, &opts->kernels);
 	gpubpf_codec_bool(c, &opts->inlined);
 	gpubpf_codec_bool(c, &opts->text);
+	gpubpf_codec_bool(c, &opts->validate);
 	gpubpf_codec_text(c, &opts->cpu);
 	if (!c->w && !opts->cpu[0])
 		opts->cpu = NULL;

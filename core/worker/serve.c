@@ -23,18 +23,30 @@ struct server {
 	char log[LOG_SIZE];
 };
 
-static const struct gpubpf_target *find_target(const struct gpubpf_serve_ops *ops, const char *name)
+/* Whose operations are in this process. */
+static const struct gpubpf_target_info *find_target(const struct gpubpf_serve_ops *ops, const char *name)
 {
-	for (size_t i = 0; ops->targets && ops->targets[i]; i++)
-		if (!strcmp(ops->targets[i]->name, name))
-			return ops->targets[i];
-	return NULL;
+	const struct gpubpf_target_info *info = ops->target ? ops->target(name) : NULL;
+
+	return info && info->ops ? info : NULL;
 }
 
 static int lacks(struct gpubpf_diag *diag, const char *target, const char *op)
 {
 	gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "target %s cannot %s in this worker", target, op);
 	return -EOPNOTSUPP;
+}
+
+/* No injector sees a place that its target does not take. */
+static int check_places(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
+			struct gpubpf_diag *diag)
+{
+	char why[200];
+
+	for (uint32_t i = 0; i < job->nsites; i++)
+		if (!gpubpf_takes(target->places, job->sites[i].site, target->name, why, sizeof(why)))
+			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s", why);
+	return 0;
 }
 
 /* The programs are proven; does the device have what they need? */
@@ -46,9 +58,6 @@ static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *
 	};
 
 	for (uint32_t i = 0; i < job->nsites; i++) {
-		if (job->sites[i].site == GPUBPF_SITE_CALL && !(job->caps->bits & GPUBPF_CAP_CALLS))
-			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-					       "functions that kernels call can have no probes on %s", job->caps->name);
 		for (uint32_t k = 0; k < job->sites[i].nprogs; k++) {
 			const struct gpubpf_prog *prog = &job->unit->progs[job->sites[i].progs[k]];
 			int err = prog->facts ? gpubpf_limits_check(prog, &limits, diag) : 0;
@@ -62,36 +71,56 @@ static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *
 	return 0;
 }
 
-static int run_target(const struct gpubpf_target *target, const struct gpubpf_request *req,
+static int validate(const struct gpubpf_target_info *target, const struct gpubpf_request *req,
+		    const struct gpubpf_twin_piece *piece, struct gpubpf_diag *diag)
+{
+	if ((!GPUBPF_VALIDATE && !req->opts.validate) || req->opts.text)
+		return 0;
+	return target->ops->validate(piece, req->job.caps, diag);
+}
+
+static int emit(const struct gpubpf_target_info *target, const struct gpubpf_request *req, struct gpubpf_result *res)
+{
+	struct gpubpf_twin_piece piece = { .kind = target->output };
+	int err;
+
+	if (!target->emits)
+		return lacks(&res->diag, target->name, "emit");
+	err = target->ops->emit(&req->job, &req->opts, &res->blob, &res->diag);
+	piece.blob = res->blob;
+	return err ? err : validate(target, req, &piece, &res->diag);
+}
+
+static int inject(const struct gpubpf_target_info *target, const struct gpubpf_request *req, struct gpubpf_result *res)
+{
+	int err = check_places(target, &req->job, &res->diag);
+
+	if (!err)
+		err = check_limits(&req->job, &res->diag);
+	if (!err)
+		err = target->ops->inject(&req->image, &req->job, &req->opts, &res->twin, &res->diag);
+	for (uint32_t i = 0; !err && i < res->twin.npieces; i++)
+		err = validate(target, req, &res->twin.piece[i], &res->diag);
+	return err;
+}
+
+static int run_target(const struct gpubpf_target_info *target, const struct gpubpf_request *req,
 		      struct gpubpf_result *res)
 {
 	struct gpubpf_diag *diag = &res->diag;
-	int err = req->kind == GPUBPF_JOB_INJECT ? check_limits(&req->job, diag) : 0;
 
-	if (err < 0)
-		return err;
-	switch (req->kind) {
-	case GPUBPF_JOB_EMIT:
-		if (!target->emit)
-			return lacks(diag, target->name, "emit");
-		return target->emit(&req->job, &req->opts, &res->blob, diag);
-	case GPUBPF_JOB_INSPECT:
-		if (!target->inspect)
-			return lacks(diag, target->name, "inspect images");
-		return target->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, diag);
-	case GPUBPF_JOB_INJECT:
-		if (!target->inject)
-			return lacks(diag, target->name, "inject");
-		return target->inject(&req->image, &req->job, &req->opts, &res->twin, diag);
-	case GPUBPF_JOB_BUILD:
-		break;
-	}
-	return -EINVAL;
+	if (req->kind == GPUBPF_JOB_EMIT)
+		return emit(target, req, res);
+	if (!(target->images >> req->image.kind & 1))
+		return lacks(diag, target->name, "take images of this kind");
+	if (req->kind == GPUBPF_JOB_INSPECT)
+		return target->ops->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, diag);
+	return inject(target, req, res);
 }
 
 static int run(struct server *s, const struct gpubpf_request *req, struct gpubpf_result *res)
 {
-	const struct gpubpf_target *target;
+	const struct gpubpf_target_info *target;
 
 	if (req->kind == GPUBPF_JOB_BUILD) {
 		if (!s->ops->build)
@@ -179,7 +208,7 @@ static int work_apart(struct server *s, const struct gpubpf_packet *packet, cons
 
 static bool spoils_the_next(const struct server *s, const struct gpubpf_request *req)
 {
-	const struct gpubpf_target *target = find_target(s->ops, req->target);
+	const struct gpubpf_target_info *target = find_target(s->ops, req->target);
 
 	return target && target->once && (req->kind == GPUBPF_JOB_EMIT || req->kind == GPUBPF_JOB_INJECT);
 }

@@ -7,8 +7,8 @@
 #include "core/target.h"
 
 struct gpubpf_serve_ops {
-	/* targets that this worker serves, NULL-terminated */
-	const struct gpubpf_target *const *targets;
+	/* The target of that name, NULL: there is none; gpubpf_target_find() but for tests. */
+	const struct gpubpf_target_info *(*target)(const char *name);
 	/* GPUBPF_JOB_BUILD, NULL if it does not build */
 	int (*build)(const struct gpubpf_device_caps *caps, const struct gpubpf_twin_image *pieces,
 		     struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag);

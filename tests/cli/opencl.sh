@@ -69,7 +69,7 @@ run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one --attach 'miss=*on
 run "$GPUBPF" run -o "$p" -o "$OBJ/miss.bpf.o" --attach miss='step*' -j --report "$T/r" -- "$LOOP" 1 0
 [ "$(json "sorted(m['entries'][0]['value'] for m in r['maps'] if m['name'] == 'counts')")" = "[1024, 1024]" ]; ok $? "two objects on one kernel"
 run "$GPUBPF" run -o "$OBJ/call.bpf.o" -- "$LOOP" 1 0; is 42 "gpu/call"
-says 'program called is for device functions (gpu/call), in which .* can have no probes' "gpu/call: refused, with the reason"
+says 'program called: gpu/call/ cannot be probed on .*, only gpu/entry/ gpu/exit/' "gpu/call: refused, with the reason"
 run "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 2 0; is 42 "--no-wait"
 [ "$(json "r['kernels'][0]['probed'] + r['kernels'][0]['missed']")" = 2 ]; ok $? "what is not probed is missed: $(json "r['kernels']")"
 run "$GPUBPF" run -o "$p" --wait 0.001 --no-cache -j --report "$T/r" -- "$LOOP" 4 0; is 42 "--wait 0.001"; same 4 "--wait 0.001"

@@ -28,7 +28,7 @@ static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;
 static char body[] = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;";
 static const struct gpubpf_device_caps caps = {
 	.name = "test", .backend = "cuda", .arch = "sm_100",
-	.bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_CALLS, .clock = GPUBPF_CLOCK_GLOBALTIMER,
+	.bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS, .clock = GPUBPF_CLOCK_GLOBALTIMER,
 	.compute_units = 132, .warp_size = 32, .address_bits = 64,
 };
 
@@ -159,9 +159,8 @@ static void by_worker(const struct tried *t, const struct gpubpf_lower_job *base
 	static const uint32_t progs[] = { 0 };
 	struct gpubpf_site_desc sites[MOST];
 	struct gpubpf_lower_job job = *base;
-	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_twin_image twin;
-	struct gpubpf_device_caps lacking = caps;
 	struct gpubpf_diag diag;
 	int err;
 
@@ -181,10 +180,6 @@ static void by_worker(const struct tried *t, const struct gpubpf_lower_job *base
 	}
 	assemble(t->name, "by the worker", twin.piece[0].blob.data, twin.piece[0].blob.size);
 	gpubpf_twin_image_finish(&twin);
-	lacking.bits &= ~(uint64_t)GPUBPF_CAP_CALLS;
-	job.caps = &lacking;
-	err = gpubpf_worker_inject(worker, "ptx", &t->image, &job, &opts, &twin, &diag);
-	ok(err < 0 && strstr(diag.what, "no probes on test"), "%s: a device that lacks it has none", t->name);
 }
 
 static void try_case(const char *path, const struct gpubpf_lower_job *job)

@@ -78,7 +78,7 @@ static void by_worker(const char *name, const char *text, size_t size, struct gp
 		      const struct expected *expected)
 {
 	struct gpubpf_image image = { .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
-	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	static struct gpubpf_worker *worker;
 	struct gpubpf_worker_opts how = { 0 };
 	struct gpubpf_twin_image twin;

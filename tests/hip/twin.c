@@ -111,7 +111,7 @@ static uint32_t make_sites(struct gpubpf_site_desc *sites, const struct gpubpf_k
 static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image,
 		  const struct gpubpf_kernel_info *kernel, char **args, struct gpubpf_diag *diag)
 {
-	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_site_desc sites[2];
 	struct gpubpf_lower_job job;
 	struct gpubpf_twin_image twin;

@@ -210,7 +210,7 @@ static int load_group(struct group *g, struct gpubpf_device_module **module, con
 	}
 	gpubpf_diag_init(&diag);
 	err = o->target ? gpubpf_worker_emit(worker, o->target, &job, &opts, &blob, &diag) :
-			  gpubpf_target_find("clc")->emit(&job, &opts, &blob, &diag);
+			  gpubpf_target_find("clc")->ops->emit(&job, &opts, &blob, &diag);
 	if (err < 0) {
 		note("lowering: instruction %u: %s", diag.pc, diag.what);
 		return err;

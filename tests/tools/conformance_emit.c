@@ -48,7 +48,7 @@ int conformance_emit(const struct conformance_target *target, struct gpubpf_lowe
 	uint32_t order[CONFORMANCE_GROUP];
 	struct gpubpf_unit unit = { .progs = progs, .nprogs = n };
 	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };
-	const struct gpubpf_target *here = gpubpf_target_find(target->name);
+	const struct gpubpf_target *here = gpubpf_target_find(target->name)->ops;
 
 	for (uint32_t i = 0; i < n; i++) {
 		order[i] = i;

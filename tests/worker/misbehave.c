@@ -40,6 +40,14 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 	return 0;
 }
 
+static int validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
+		    struct gpubpf_diag *diag)
+{
+	if (piece->blob.size != MISBEHAVE_INVALID)
+		return 0;
+	return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "a piece of %zu bytes is not valid", piece->blob.size);
+}
+
 static int inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		  const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
@@ -79,12 +87,23 @@ static int sandbox(struct gpubpf_diag *diag)
 	return gpubpf_sandbox_enter(GPUBPF_SANDBOX_FORK, diag);
 }
 
+static const struct gpubpf_target_info *find(const char *name)
+{
+	static const struct gpubpf_target ops = { .emit = emit, .inject = inject, .inspect = inspect, .validate = validate };
+	static const struct gpubpf_target_info targets[] = {
+		{ .name = "t", .ops = &ops, .emits = true, .images = UINT32_MAX, .places = GPUBPF_TAKES(ENTRY) },
+		{ .name = "once", .ops = &ops, .emits = true, .once = true },
+	};
+
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (!strcmp(targets[i].name, name))
+			return &targets[i];
+	return NULL;
+}
+
 int main(void)
 {
-	static const struct gpubpf_target target = { .name = "t", .emit = emit, .inject = inject, .inspect = inspect };
-	static const struct gpubpf_target once = { .name = "once", .emit = emit, .once = true };
-	static const struct gpubpf_target *const targets[] = { &target, &once, NULL };
-	static const struct gpubpf_serve_ops ops = { .targets = targets, .sandbox = sandbox };
+	static const struct gpubpf_serve_ops ops = { .target = find, .sandbox = sandbox };
 
 	return gpubpf_worker_serve(3, &ops);
 }

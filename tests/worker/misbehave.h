@@ -11,4 +11,6 @@ enum {
 	MISBEHAVE_OPEN,     /* not a mischief of ours: shows what the sandbox refuses */
 };
 
+#define MISBEHAVE_INVALID 7 /* bytes of a piece that is not valid */
+
 #endif

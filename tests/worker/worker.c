@@ -219,6 +219,7 @@ static void test_images(void)
 	struct gpubpf_worker *w = make_worker(2000, NULL);
 	struct gpubpf_lower_job job = make_job(0);
 	struct gpubpf_target_opts opts = {0};
+	struct gpubpf_site_desc site = { .kernel = "image" };
 	struct gpubpf_image image = { .data = "image", .size = 5, .kind = GPUBPF_IMAGE_SPIRV };
 	struct gpubpf_twin_image twin = {0};
 	struct gpubpf_kernel_info *kernels;
@@ -234,6 +235,23 @@ static void test_images(void)
 	ok(!gpubpf_worker_inspect(w, "t", &image, &caps, &kernels, &n, &diag) && n == 1 &&
 	   !strcmp(kernels[0].name, "image") && !strcmp(kernels[0].params[1].name, "dev"), "kernels come back whole");
 	free(kernels);
+	image.size = MISBEHAVE_INVALID;
+	image.data = "imagine";
+	opts.validate = true;
+	gpubpf_diag_init(&diag);
+	ok(gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) == -EINVAL && strstr(diag.what, "is not valid"),
+	   "a twin that is not valid is refused where that is checked: %s", diag.what);
+	site.site = GPUBPF_SITE_CALL;
+	job.sites = &site;
+	job.nsites = 1;
+	gpubpf_diag_init(&diag);
+	ok(gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) < 0 && diag.code == GPUBPF_E_TARGET_LACKS &&
+	   strstr(diag.what, "gpu/call/ cannot be probed on t, only gpu/entry/"), "no place that the target has not: %s",
+	   diag.what);
+	gpubpf_diag_init(&diag);
+	ok(gpubpf_worker_inspect(w, "once", &image, &caps, &kernels, &n, &diag) == -EOPNOTSUPP,
+	   "no image of a kind that the target does not take: %s", diag.what);
+	gpubpf_diag_init(&diag);
 	ok(gpubpf_worker_inspect(w, "other", &image, &caps, &kernels, &n, &diag) == -EOPNOTSUPP &&
 	   diag.code == GPUBPF_E_TARGET_LACKS, "an unknown target is refused: %s", diag.what);
 	gpubpf_worker_destroy(w);

@@ -207,7 +207,7 @@ static bool read_and_wrap(struct run *r)
 	struct gpubpf_header header;
 	struct gpubpf_image image = image_of(r, &header);
 	struct gpubpf_lower_job job = { .unit = &unit, .sites = r->sites, .caps = &dev.caps };
-	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_diag diag;
 	int err;
 

@@ -47,10 +47,9 @@ struct list {
 	uint32_t *node, *index;          /* of an info; of a node: its info, PTX_NONE if it has none */
 };
 
-static bool is_listed(const struct ptx_module *m, uint32_t node, bool functions)
+static bool is_listed(const struct ptx_module *m, uint32_t node)
 {
-	return m->nodes[node].kind == PTX_FUNCTION && (m->nodes[node].entry || functions) &&
-	       ptx_child(m, node, PTX_BLOCK, 0) != PTX_NONE;
+	return m->nodes[node].kind == PTX_FUNCTION && ptx_child(m, node, PTX_BLOCK, 0) != PTX_NONE;
 }
 
 static bool is_call(const struct ptx_module *m, uint32_t node)
@@ -148,7 +147,7 @@ static int describe_all(struct list *l)
 }
 
 /* Room for all that can be listed, and which nodes are. */
-static int list_init(struct list *l, const struct ptx_module *m, bool functions)
+static int list_init(struct list *l, const struct ptx_module *m)
 {
 	size_t nparams = 0, ncalls = 0;
 
@@ -156,7 +155,7 @@ static int list_init(struct list *l, const struct ptx_module *m, bool functions)
 	if (!l->node || !l->index)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->nnodes; i++) {
-		bool listed = is_listed(m, i, functions);
+		bool listed = is_listed(m, i);
 
 		nparams += m->nodes[i].kind == PTX_PARAM;
 		ncalls += is_call(m, i);
@@ -182,7 +181,7 @@ int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 
 	if (err < 0)
 		return err;
-	err = list_init(&l, &o.m, caps->bits & GPUBPF_CAP_CALLS);
+	err = list_init(&l, &o.m);
 	if (!err)
 		err = describe_all(&l);
 	free(l.node);

@@ -61,11 +61,20 @@ int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, struct 
 	return ptx_emit(job, &opts, out, diag);
 }
 
+static int ptx_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
+			struct gpubpf_diag *diag)
+{
+	struct ptx_module m;
+	int err = ptx_parse(piece->blob.data, piece->blob.size, &m, diag);
+
+	if (!err)
+		ptx_finish(&m);
+	return err;
+}
+
 const struct gpubpf_target gpubpf_target_ptx = {
-	.name = "ptx",
-	.meaning = "NVIDIA PTX text",
-	.output = GPUBPF_IMAGE_PTX,
 	.emit = ptx_emit,
 	.inspect = cuda_inspect,
 	.inject = cuda_target_inject,
+	.validate = ptx_validate,
 };

@@ -265,6 +265,20 @@ int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_cap
 	return err;
 }
 
+int hip_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
+{
+	struct gpubpf_image image = { .data = piece->blob.data, .size = piece->blob.size, .kind = piece->kind };
+	struct found made = { 0 };
+	int err = open_object(&image, caps, &made, diag);
+
+	for (uint32_t i = 0; !err && hip_meta_kernel(&made.elf, i, &made.meta); i++) {
+		err = read_kernel(&made, diag);
+		hip_code_finish(&made.code);
+	}
+	free(made.plain);
+	return err;
+}
+
 /* ---- inject ---- */
 
 /* the probes of the twin: an object with a kernel for each site */

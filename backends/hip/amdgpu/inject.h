@@ -18,4 +18,7 @@ int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_cap
 int hip_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 	       const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
 
+/* LLVM's disassembler reads what control reaches of the kernels of a code object that was made. */
+int hip_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
+
 #endif

@@ -126,10 +126,8 @@ int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa
 }
 
 const struct gpubpf_target gpubpf_target_amdgpu = {
-	.name = "amdgpu",
-	.meaning = "AMD code object",
-	.output = GPUBPF_IMAGE_AMDGPU,
 	.emit = amdgpu_emit,
 	.inspect = hip_inspect,
 	.inject = hip_inject,
+	.validate = hip_validate,
 };

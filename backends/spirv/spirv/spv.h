@@ -79,6 +79,11 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 		      const struct gpubpf_spv_wrap *wraps, uint32_t nwraps, struct gpubpf_blob *out,
 		      struct gpubpf_diag *diag);
 
+/* What gpubpf_target_spirv says of what was made (validate.c): as SPIRV-Tools sees it, or, where they are not there, as
+ * our own reader does. */
+int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
+			  struct gpubpf_diag *diag);
+
 /* What gpubpf_target_spirv does with IL (inject.c). */
 int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);

@@ -30,11 +30,8 @@ static int spirv_emit(const struct gpubpf_lower_job *job, const struct gpubpf_ta
 }
 
 const struct gpubpf_target gpubpf_target_spirv = {
-	.name = "spirv",
-	.meaning = "SPIR-V 1.4",
-	.output = GPUBPF_IMAGE_SPIRV,
-	.once = true, /* LLVM 22 keeps the ids of blocks by their addresses, also of modules long gone */
 	.emit = spirv_emit,
 	.inspect = gpubpf_spirv_inspect,
 	.inject = gpubpf_spirv_inject,
+	.validate = gpubpf_spirv_validate,
 };

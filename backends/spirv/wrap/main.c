@@ -4,7 +4,6 @@
 #include "core/worker/sandbox.h"
 #include "core/worker/serve.h"
 #include "core/worker/spawn.h"
-#include "inject.h"
 
 static int enter_sandbox(struct gpubpf_diag *diag)
 {
@@ -13,8 +12,8 @@ static int enter_sandbox(struct gpubpf_diag *diag)
 
 int main(void)
 {
-	static const struct gpubpf_target *const targets[] = { &gpubpf_target_wrap, NULL };
-	static const struct gpubpf_serve_ops ops = { .targets = targets, .sandbox = enter_sandbox };
+	static const struct gpubpf_serve_ops ops = { .target = gpubpf_target_find, .sandbox = enter_sandbox };
 
+	gpubpf_targets_check();
 	return gpubpf_worker_serve(GPUBPF_WORKER_FD, &ops);
 }

@@ -318,28 +318,24 @@ static int wrap_inject(const struct gpubpf_image *image, const struct gpubpf_low
 	return 0;
 }
 
-static int wrap_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		     struct gpubpf_blob *out, struct gpubpf_diag *diag)
+/* libclang reads each source that was written, with its wrappers. */
+static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
+			 struct gpubpf_diag *diag)
 {
-	gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC, "the target wrap reads sources and emits nothing");
-	return -EOPNOTSUPP;
-}
+	struct gpubpf_image image = { .data = piece->blob.data, .size = piece->blob.size, .kind = piece->kind, .options = "" };
+	struct program p = { 0 };
+	int err = program_read(&p, &image, caps, diag);
 
-static int wrap_validate(const struct gpubpf_blob *blob, struct gpubpf_diag *diag)
-{
-	struct gpubpf_cl_parts parts;
-	int err = gpubpf_cl_parts_read(blob->data, blob->size, &parts);
-
-	if (err == 0)
-		gpubpf_cl_parts_finish(&parts);
+	for (uint32_t i = 0; !err && i < p.parts.nparts; i++)
+		for (uint32_t k = 0; !err && k < p.unit[i].nkernels; k++)
+			if (!strncmp(p.unit[i].kernel[k].info.name, "gpubpf_twin_", 12) && p.unit[i].kernel[k].info.reason[0])
+				err = gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the wrapper %s: %s",
+						      p.unit[i].kernel[k].info.name, p.unit[i].kernel[k].info.reason);
+	program_finish(&p);
 	return err;
 }
 
 const struct gpubpf_target gpubpf_target_wrap = {
-	.name = "wrap",
-	.meaning = "OpenCL C source with wrapper kernels",
-	.output = GPUBPF_IMAGE_OPENCL_PARTS,
-	.emit = wrap_emit,
 	.inspect = wrap_inspect,
 	.inject = wrap_inject,
 	.validate = wrap_validate,

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/spirv/wire/parts.h"
+#include "core/diag.h"
+#include "spv.h"
+
+#if GPUBPF_SPIRV_TOOLS
+#include <spirv-tools/libspirv.h>
+
+static int check(const void *data, size_t size, struct gpubpf_diag *diag)
+{
+	spv_context ctx = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
+	spv_diagnostic why = NULL;
+	int err = 0;
+
+	if (spvValidateBinary(ctx, data, size / 4, &why) != SPV_SUCCESS)
+		err = gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "SPIRV-Tools: %s", why ? why->error : "?");
+	spvDiagnosticDestroy(why);
+	spvContextDestroy(ctx);
+	return err;
+}
+#else
+static int check(const void *data, size_t size, struct gpubpf_diag *diag)
+{
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	struct gpubpf_spv module;
+	int err = gpubpf_spv_read(data, size, &pool, &module, diag);
+
+	gpubpf_pool_finish(&pool);
+	return err;
+}
+#endif
+
+int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
+			  struct gpubpf_diag *diag)
+{
+	struct gpubpf_cl_parts parts;
+	int err;
+
+	if (piece->kind == GPUBPF_IMAGE_SPIRV)
+		return check(piece->blob.data, piece->blob.size, diag);
+	err = gpubpf_cl_parts_read(piece->blob.data, piece->blob.size, &parts);
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; !err && i < parts.nparts; i++)
+		err = check(parts.part[i].data, parts.part[i].size, diag);
+	gpubpf_cl_parts_finish(&parts);
+	return err;
+}
