@@ -14,6 +14,7 @@
 #include "tests/tap.h"
 
 #define MAX_STATES 4096
+#define ENOUGH 500 /* programs, of which a part must be accepted and run */
 
 struct seen {                       /* a state that the verifier walked through */
 	struct seen *next;
@@ -26,7 +27,7 @@ struct check {
 	uint16_t live[GEN_MAX_INSNS];
 	uint32_t nseen;
 	struct verifier keeper;     /* owns the copies of states */
-	uint64_t checked;
+	uint64_t checked, contained, proven; /* instructions; programs that were run against states, and facts */
 	uint64_t before[GPUBPF_NREGS];
 	uint32_t before_pc;
 	uint64_t trail[2][GEN_MAX_INSNS]; /* what each instruction made in two threads, in order */
@@ -296,13 +297,17 @@ static bool try_program(struct check *r, struct gen *g)
 	if (gpubpf_insn_decode(g->insns, g->n, r->run.insns, &diag) < 0)
 		return true;
 	r->run.prog.ninsns = g->n;
-	if (verify(r, &watch) && r->nseen < MAX_STATES)
+	if (verify(r, &watch) && r->nseen < MAX_STATES) {
 		for (int i = 0; i < 4; i++)
 			run_once(&r->run, g, check_state, r);
+		r->contained++;
+	}
 	forget_states(r);
-	if (!r->run.problem[0] && verify(r, NULL))
+	if (!r->run.problem[0] && verify(r, NULL)) {
 		for (int i = 0; i < 4; i++)
 			run_two(r, g, i % 2 ? 37 : 5);
+		r->proven++;
+	}
 	return !r->run.problem[0];
 }
 
@@ -341,6 +346,10 @@ int main(int argc, char **argv)
 	printf("# seeds %llu to %llu, %llu instructions checked\n", (unsigned long long)first, (unsigned long long)seed,
 	       (unsigned long long)r.checked);
 	ok(!problems, "concrete runs stay inside the verifier's states and facts");
+	if (seed - first >= ENOUGH)
+		ok(r.contained >= (seed - first) / 10 && r.proven >= (seed - first) / 10,
+		   "%llu programs were run against states, %llu against facts, at least a tenth",
+		   (unsigned long long)r.contained, (unsigned long long)r.proven);
 	run_finish(&r.run);
 	return done();
 }

@@ -19,6 +19,7 @@
 #include "tests/tap.h"
 
 #define LOG_SIZE (1 << 20)
+#define ENOUGH 1000 /* programs, of which a part must be accepted */
 
 static struct {
 	uint64_t programs, both, refused, stricter, precise, unsound;
@@ -208,5 +209,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)count.precise);
 	run_finish(&witness);
 	ok(!count.unsound, "no program is accepted that the kernel refuses");
+	if (seed - first >= ENOUGH)
+		ok(count.both >= count.programs / 10, "%llu of %llu programs are accepted by both, at least a tenth",
+		   (unsigned long long)count.both, (unsigned long long)count.programs);
 	return done();
 }
