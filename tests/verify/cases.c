@@ -12,7 +12,7 @@
  *   warn text | nowarn              a piece of a warning; no warning at all
  *   fact PC NAME[=VALUE]            const=N, always, never, uniform, warp, varying, divergent, together,
  *                                   rmw, unreached, trips=N
- *   cost NAME=N                     insns, atomics, event_bytes, prints, loads, stores
+ *   cost NAME=N                     insns, atomics, event_bytes, prints, loads, stores; warp_insns of 32 lanes
  */
 #include <dirent.h>
 #include <errno.h>
@@ -231,14 +231,17 @@ static bool check_fact(struct test_case *c, const struct gpubpf_facts *facts, co
 	return holds || wrong(c, "does not hold", line);
 }
 
-static bool check_cost(struct test_case *c, const struct gpubpf_facts *f, const char *line)
+static bool check_cost(struct test_case *c, const struct gpubpf_prog *prog, const char *line)
 {
+	const struct gpubpf_facts *f = prog->facts;
+	struct gpubpf_cost warp;
 	const struct {
 		const char *name;
 		uint64_t value;
 	} costs[] = {
 		{ "insns", f->cost.insns }, { "loads", f->cost.loads }, { "stores", f->cost.stores },
 		{ "atomics", f->cost.atomics }, { "event_bytes", f->cost.event_bytes }, { "prints", f->cost.prints },
+		{ "warp_insns", (gpubpf_cost_warp(prog, 32, &warp), warp.insns) },
 	};
 	unsigned long long want;
 	char name[32], seen[64];
@@ -253,15 +256,17 @@ static bool check_cost(struct test_case *c, const struct gpubpf_facts *f, const 
 	return true;
 }
 
-static bool check_accepted(struct test_case *c, const struct gpubpf_facts *f)
+static bool check_accepted(struct test_case *c, const struct gpubpf_prog *prog)
 {
+	const struct gpubpf_facts *f = prog->facts;
+
 	if (c->nowarn && f->nwarnings)
 		return wrong(c, "an unexpected warning", f->warnings[0].text);
 	for (uint32_t i = 0; i < c->nchecks; i++) {
 		const char *line = c->checks[i];
 		bool good = !strncmp(line, "warn ", 5) ? check_warning(c, f, line + 5) :
 			    !strncmp(line, "fact ", 5) ? check_fact(c, f, line) :
-			    !strncmp(line, "cost ", 5) ? check_cost(c, f, line) : wrong(c, "what is", line);
+			    !strncmp(line, "cost ", 5) ? check_cost(c, prog, line) : wrong(c, "what is", line);
 
 		if (!good)
 			return false;
@@ -302,7 +307,7 @@ static bool run_case(struct test_case *c, const char *path)
 			return wrong(c, "another remedy", diag.remedy);
 		return strstr(diag.what, c->text) || wrong(c, "another message", diag.what);
 	}
-	good = check_accepted(c, prog.facts);
+	good = check_accepted(c, &prog);
 	gpubpf_facts_destroy(prog.facts);
 	return good;
 }
