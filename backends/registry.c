@@ -88,11 +88,26 @@ void gpubpf_targets_check(void)
 	}
 }
 
+/* What core/device.h does not call optional is there. */
+static const struct gpubpf_device_ops *whole_device(const struct backend *b)
+{
+	const struct gpubpf_device_ops *d = b->device;
+
+	if (!d)
+		return NULL;
+	assert(!strcmp(d->backend, b->name));
+	assert(d->open && d->close && d->caps && d->launch && d->clock);
+	assert(d->arena_attach && d->arena_pull && d->arena_push && d->arena_detach);
+	assert(!d->arena_export == !d->arena_adopt);
+	assert(d->module_load && d->module_unload && d->kernel_get && d->kernel_put);
+	return d;
+}
+
 const struct gpubpf_device_ops *gpubpf_device_at(size_t i)
 {
 	for (size_t b = 0; b < COUNT(backends); b++)
 		if (backends[b].device && i-- == 0)
-			return backends[b].device;
+			return whole_device(&backends[b]);
 	return NULL;
 }
 
@@ -108,7 +123,7 @@ const struct gpubpf_device_ops *gpubpf_device_find(const char *name)
 {
 	const struct backend *backend = find_backend(name);
 
-	return backend ? backend->device : NULL;
+	return backend ? whole_device(backend) : NULL;
 }
 
 const char *gpubpf_backend_at(size_t i)

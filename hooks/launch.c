@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
+
 #define TIMED_EVERY 64 /* launches of which one is timed for the report's cost, beside that many in the beginning */
 
 _Thread_local int gpubpf_hook_callbacks;
@@ -49,7 +51,7 @@ int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_
 
 void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program)
 {
-	if (!program || atomic_fetch_sub(&program->refs, 1) != 1)
+	if (!program || !gpubpf_was_last(atomic_fetch_sub(&program->refs, 1)))
 		return;
 	gpubpf_twin_sets_destroy(program);
 	pthread_mutex_destroy(&program->lock);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/diag.h"
+#include "core/wire/checks.h"
 
 struct gpubpf_twin_set {
 	struct gpubpf_twin_set *next;
@@ -242,6 +243,7 @@ static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
 {
 	int err;
 
+	gpubpf_assert_held(&set->program->lock);
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
 	err = next == SET_ASKED ? ask(set, kernel) : load(set);
@@ -271,6 +273,7 @@ static void *load_aside(void *arg)
  * program's lock. */
 static bool loads_aside(struct gpubpf_twin_set *set)
 {
+	gpubpf_assert_held(&set->program->lock);
 	if (!set->program->ops->loads_aside || gpubpf_session_wait_ms())
 		return false;
 	set->state = SET_BUSY;
@@ -288,6 +291,7 @@ static void wait_while_busy(struct gpubpf_twin_set *set)
 {
 	uint64_t until;
 
+	gpubpf_assert_held(&set->program->lock);
 	if (set->state != SET_BUSY)
 		return;
 	until = gpubpf_patience_begin();
@@ -305,6 +309,7 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 	uint64_t until;
 	int err = -ETIMEDOUT;
 
+	gpubpf_assert_held(&set->program->lock);
 	pthread_mutex_unlock(&set->program->lock);
 	until = gpubpf_patience_begin();
 	if (gpubpf_request_settled(request) || gpubpf_now_ns() < until) {

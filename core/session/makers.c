@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "core/worker/beside.h"
 #include "core/worker/job.h"
 #include "session.h"
@@ -54,6 +55,7 @@ static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t ke
 {
 	struct cached *c;
 
+	gpubpf_assert_held(&all->lock);
 	*claim = NULL;
 	while ((c = find_cached(all, key)) && !c->twin && !all->stop)
 		pthread_cond_wait(&all->made, &all->lock);
@@ -77,6 +79,7 @@ static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gp
 {
 	struct cached **at = &all->cache;
 
+	gpubpf_assert_held(&all->lock);
 	pthread_cond_broadcast(&all->made);
 	if (!twin->passing) {
 		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "session.h"
 
 struct gpubpf_twin_req *gpubpf_twin_req_new(void)
@@ -60,7 +61,7 @@ struct gpubpf_twin *gpubpf_twin_new(const struct gpubpf_twin_req *req)
 
 void gpubpf_twin_put(struct gpubpf_twin *twin)
 {
-	if (!twin || __atomic_sub_fetch(&twin->refs, 1, __ATOMIC_ACQ_REL))
+	if (!twin || !gpubpf_was_last(__atomic_fetch_sub(&twin->refs, 1, __ATOMIC_ACQ_REL)))
 		return;
 	free(twin->image);
 	for (uint32_t i = 0; i < twin->nkernels; i++)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backends/spirv/wire/parts.h"
+#include "core/wire/checks.h"
 
 #define BINARY_REASON                                                                                        \
 	"made from a binary whose source was not seen; clear the program's own cache of kernels "            \
@@ -55,7 +56,7 @@ struct ocl_code *ocl_code_ref(struct ocl_code *code)
 
 void ocl_code_put(struct ocl_code *code)
 {
-	if (!code || atomic_fetch_sub(&code->refs, 1) != 1)
+	if (!code || !gpubpf_was_last(atomic_fetch_sub(&code->refs, 1)))
 		return;
 	for (uint32_t i = 0; i < code->nheaders; i++) {
 		free((void *)code->headers[i].name);

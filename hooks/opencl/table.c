@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/wire/checks.h"
+
 #define SHARDS 64
 #define BUCKETS 64
 
@@ -79,7 +81,7 @@ void *ocl_table_release(enum ocl_table table, const void *handle)
 
 	at = find(head, handle);
 	object = *at;
-	if (object && --object->refs)
+	if (object && !gpubpf_was_last(object->refs--))
 		object = NULL;
 	else if (object)
 		*at = object->next;
