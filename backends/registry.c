@@ -21,7 +21,7 @@ extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_c
 static const struct gpubpf_target_info targets[] = {
 	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
 	  .images = GPUBPF_IMAGES(PTX) | GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
-	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(CALL) },
+	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT) },
 	/* LLVM 22 keeps the ids of SPIR-V's blocks by their addresses, also of modules long gone */
 	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,
 	  .emits = true, .once = true, .builds = true, .images = GPUBPF_IMAGES(SPIRV),

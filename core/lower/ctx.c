@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,16 @@ uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_s
 uint32_t ctx_words(enum gpubpf_site site)
 {
 	return words_before(site, ctx_fields + ctx_nfields);
+}
+
+uint32_t ctx_word_of(const char *name, enum gpubpf_site site)
+{
+	const struct ctx_field *f = ctx_fields;
+
+	while (strcmp(f->name, name))
+		f++;
+	assert(gives(site, f));
+	return words_before(site, f);
 }
 
 uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site)

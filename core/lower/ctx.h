@@ -28,6 +28,8 @@ uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i);
  */
 uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_site site);
 uint32_t ctx_words(enum gpubpf_site site);
+/* The first word of the PLACE field of that name, which the site's places give. */
+uint32_t ctx_word_of(const char *name, enum gpubpf_site site);
 /* the value of element i of a CONST field */
 uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site);
 

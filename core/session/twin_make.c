@@ -16,7 +16,7 @@
 #include "core/wire/match.h"
 #include "session.h"
 
-#define MAX_SITES (2 + GPUBPF_MAX_CALLS) /* of a kernel */
+#define MAX_SITES (2 + GPUBPF_NSITES * GPUBPF_MAX_CALLS) /* of a kernel */
 
 struct making {
 	const struct gpubpf_session *s;
@@ -174,8 +174,8 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	uint32_t places = m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
 	const struct gpubpf_unit *unit = &m->s->loaded->unit;
-	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < m->ninfos; i++) {
 		if (!calls[i] || !m->infos[i].name[0] || !gpubpf_calls_named(unit, m->infos[i].name))
@@ -189,8 +189,11 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 		else if (++n > GPUBPF_MAX_CALLS)
 			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer",
 				      GPUBPF_MAX_CALLS);
-		if (k->reason[0] || !add_site(m, kernel, info, GPUBPF_SITE_CALL, &m->infos[i]))
+		if (k->reason[0])
 			return false;
+		for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
+			if (places >> site & 1 && !add_site(m, kernel, info, site, &m->infos[i]))
+				return false;
 	}
 	return true;
 }

@@ -4,8 +4,9 @@
  *   // calls NAME(N)...   what the worker lists that the kernel calls, with their number of parameters, in any order
  *   // recurses           one of these calls itself
  *   // refused WHY        the reason that is given of a function of the list
- * Twins are made with a probe of the test in each by cuda_inject(), and with the program of OBJECT, which reads the
- * function's name and first argument, by the worker; ptxas assembles them.
+ *   // returns N          places at which probes of returns stand
+ * Twins are made with a probe of the test at the top and the returns of each by cuda_inject(), and with the programs of
+ * OBJECT, which read the function's name, first argument and result, by the worker; ptxas assembles them.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -22,10 +23,12 @@
 #include "tests/tap.h"
 
 #define MARK "// the call probe"
+#define RETURN_MARK "// the return probe"
 #define MOST 16
 
 static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;\n";
 static char body[] = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;";
+static char return_body[] = RETURN_MARK "\nred.global.add.u64 [gpubpf_test_count], " CUDA_RESULT ";";
 static const struct gpubpf_device_caps caps = {
 	.name = "test", .backend = "cuda", .arch = "sm_100",
 	.bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS, .clock = GPUBPF_CLOCK_GLOBALTIMER,
@@ -41,6 +44,7 @@ struct tried {
 	const struct gpubpf_kernel_info *function[MOST]; /* that the kernel calls */
 	uint32_t nfunctions;
 	bool recurses;
+	char returns[16];
 };
 
 static struct gpubpf_worker *worker;
@@ -107,6 +111,7 @@ static void check_marks(const struct tried *t, const struct cuda_twin *twin)
 {
 	struct gpubpf_diag diag;
 	struct ptx_module m;
+	uint32_t returns = 0;
 	bool right = true;
 
 	gpubpf_diag_init(&diag);
@@ -118,23 +123,32 @@ static void check_marks(const struct tried *t, const struct cuda_twin *twin)
 		const char *end = node == PTX_NONE ? from : ptx_token_text(&m, m.nodes[node].end - 1);
 
 		right &= count(from, end - from, MARK) == 1;
+		returns += count(from, end - from, RETURN_MARK);
+		right &= count(from, end - from, RETURN_MARK) > 0;
 	}
-	ok(right && count(twin->text, twin->size, MARK) == t->nfunctions, "%s: a probe in each function, none elsewhere",
-	   t->name);
+	ok(right && count(twin->text, twin->size, MARK) == t->nfunctions &&
+	   count(twin->text, twin->size, RETURN_MARK) == returns, "%s: probes in each function, none elsewhere", t->name);
+	if (t->returns[0])
+		ok(returns == (uint32_t)atoi(t->returns), "%s: return probes: %s, here %u", t->name, t->returns, returns);
 	ptx_finish(&m);
 }
 
 static void by_hand(const struct tried *t)
 {
-	struct cuda_call calls[MOST];
-	struct cuda_sites sites = { .calls = calls, .ncalls = t->nfunctions };
+	struct cuda_call calls[2 * MOST];
+	struct cuda_sites sites = { .calls = calls, .ncalls = 2 * t->nfunctions };
 	struct gpubpf_diag diag;
 	struct cuda_twin twin;
 	struct ptx_module m;
 	int err;
 
-	for (uint32_t i = 0; i < t->nfunctions; i++)
-		calls[i] = (struct cuda_call){ t->function[i]->name, { body, strlen(body), false } };
+	for (uint32_t i = 0; i < t->nfunctions; i++) {
+		const char *name = t->function[i]->name;
+
+		calls[2 * i] = (struct cuda_call){ name, GPUBPF_SITE_CALL, { body, strlen(body) } };
+		calls[2 * i + 1] = (struct cuda_call){ name, GPUBPF_SITE_CALL_EXIT,
+						       { return_body, strlen(return_body), .reads_result = true } };
+	}
 	gpubpf_diag_init(&diag);
 	if (ptx_parse(t->image.data, t->image.size, &m, &diag) < 0)
 		abort();
@@ -146,7 +160,7 @@ static void by_hand(const struct tried *t)
 	} else {
 		note("%s", diag.what);
 	}
-	calls[0] = (struct cuda_call){ "unused", { body, strlen(body), false } };
+	calls[0] = (struct cuda_call){ "unused", GPUBPF_SITE_CALL, { body, strlen(body) } };
 	sites.ncalls = 1;
 	gpubpf_diag_init(&diag);
 	err = cuda_inject(&m, "kernel", &sites, prelude, strlen(prelude), 700, &twin, &diag);
@@ -156,22 +170,24 @@ static void by_hand(const struct tried *t)
 
 static void by_worker(const struct tried *t, const struct gpubpf_lower_job *base)
 {
-	static const uint32_t progs[] = { 0 };
-	struct gpubpf_site_desc sites[MOST];
+	static const uint32_t progs[] = { 0, 1 };
+	struct gpubpf_site_desc sites[2 * MOST];
 	struct gpubpf_lower_job job = *base;
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_twin_image twin;
 	struct gpubpf_diag diag;
 	int err;
 
-	for (uint32_t i = 0; i < t->nfunctions; i++) {
-		sites[i] = (struct gpubpf_site_desc){ .site = GPUBPF_SITE_CALL, .kernel = "kernel", .kernel_id = 1,
-						      .params = t->function[i]->params, .nparams = t->function[i]->nparams,
-						      .progs = progs, .nprogs = 1 };
-		memcpy(sites[i].function, t->function[i]->name, sizeof(sites[i].function));
+	job.nsites = 2 * t->nfunctions;
+	for (uint32_t i = 0; i < job.nsites; i++) {
+		const struct gpubpf_kernel_info *f = t->function[i / 2];
+
+		sites[i] = (struct gpubpf_site_desc){ .site = i % 2 ? GPUBPF_SITE_CALL_EXIT : GPUBPF_SITE_CALL,
+						      .kernel = "kernel", .kernel_id = 1, .params = f->params,
+						      .nparams = f->nparams, .progs = &progs[i % 2], .nprogs = 1 };
+		memcpy(sites[i].function, f->name, sizeof(sites[i].function));
 	}
 	job.sites = sites;
-	job.nsites = t->nfunctions;
 	gpubpf_diag_init(&diag);
 	err = gpubpf_worker_inject(worker, "ptx", &t->image, &job, &opts, &twin, &diag);
 	if (!ok(!err && twin.npieces == 1 && twin.ntwins == 1, "%s: the worker makes the twin", t->name)) {
@@ -192,6 +208,7 @@ static void try_case(const char *path, const struct gpubpf_lower_job *job)
 
 	expect_line(text, "// calls", expected, sizeof(expected));
 	expect_line(text, "// refused ", refused, sizeof(refused));
+	expect_line(text, "// returns ", t.returns, sizeof(t.returns));
 	t.image = (struct gpubpf_image){ .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
 	gpubpf_diag_init(&diag);
 	if (ok(listed(&t, &diag), "%s is read", t.name)) {
@@ -238,13 +255,16 @@ static bool make_job(const char *object, struct gpubpf_lower_job *job)
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	if (gpubpf_load(&load, &loaded, &diag) < 0 ||
-	    gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, &diag) < 0) {
+	if (gpubpf_load(&load, &loaded, &diag) < 0 || loaded->unit.nprogs != 2 ||
+	    gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &how, &diag) < 0 ||
+	    gpubpf_verify(&loaded->unit, &loaded->unit.progs[1], &how, &diag) < 0) {
 		note("%s", diag.what);
 		return false;
 	}
 	check_facts(&loaded->unit);
-	place.map_use = loaded->unit.progs->facts->map_use;
+	for (uint32_t i = 0; i < loaded->unit.nmaps; i++)
+		loaded->unit.progs[0].facts->map_use[i] |= loaded->unit.progs[1].facts->map_use[i];
+	place.map_use = loaded->unit.progs[0].facts->map_use;
 	if (gpubpf_layout_compute(&loaded->unit, &place, &layout, &diag) < 0)
 		return false;
 	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,

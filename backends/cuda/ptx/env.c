@@ -3,12 +3,13 @@
  * Where inlined probe code in a CUDA twin finds its environment: the arena, the clock, the launch and the thread
  * that launched in words of the twin's constant memory, which the agent fills; arguments in the kernel's own
  * parameters. The parameter that a ld.param means is written gpubpf_param_<i> here; cuda_probe_extract()
- * puts its name there.
+ * puts its name there, and %gpubpf_result for gpubpf_result, which is what a function returns.
  */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/lower/ctx.h"
 #include "core/lower/llvm_low.h"
 #include "inject.h"
 
@@ -36,6 +37,13 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
 	snprintf(text, sizeof(text), "ld.param.u%u $0, [gpubpf_param_%u+%u];", 8 * bytes, param, off);
 	v = asm_call(l, text, bytes == 8 ? "=l" : "=r", bytes == 8 ? low_int(l, 8) : l->i32, false);
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
+}
+
+static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
+{
+	LLVMValueRef result = asm_call(l, "mov.b64 $0, gpubpf_result;", "=l", low_int(l, 8), false);
+
+	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
 /* A lane need not wait for the arena's header: that would take vectorAdd with a clock at entry and exit 1.7 times as
@@ -70,6 +78,8 @@ void cuda_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 	if (w.pid)
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), load_word(l, "gpubpf_pid"));
 	low_env_arguments(l, &l->job->sites[index], &w, env, load_param);
+	if (gpubpf_place_kind(l->job->sites[index].site)->operands & GPUBPF_GIVES_RESULT)
+		set_result(l, l->job->sites[index].site, env);
 	if (w.clock)
 		set_clock(l, env);
 }

@@ -42,7 +42,7 @@ static int extract(struct sites *s, uint32_t i, const struct ptx_module *probes,
 		   struct gpubpf_diag *diag)
 {
 	const struct gpubpf_site_desc *site = &s->job->sites[i];
-	const char *where = site->site == GPUBPF_SITE_CALL ? site->function : s->kernel;
+	const char *where = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_FUNCTION ? site->function : s->kernel;
 	uint32_t function = ptx_find_function(app, where);
 	char name[40];
 	int err;
@@ -53,13 +53,21 @@ static int extract(struct sites *s, uint32_t i, const struct ptx_module *probes,
 	err = cuda_probe_extract(probes, name, app, function, &s->probe[i], diag);
 	if (err < 0)
 		return err;
-	if (site->site == GPUBPF_SITE_ENTRY)
+	switch (site->site) {
+	case GPUBPF_SITE_ENTRY:
 		s->at.entry = &s->probe[i];
-	else if (site->site == GPUBPF_SITE_EXIT)
+		return 0;
+	case GPUBPF_SITE_EXIT:
 		s->at.exit = &s->probe[i];
-	else
-		s->calls[s->at.ncalls++] = (struct cuda_call){ site->function, s->probe[i] };
-	return 0;
+		return 0;
+	case GPUBPF_SITE_CALL:
+	case GPUBPF_SITE_CALL_EXIT:
+		s->calls[s->at.ncalls++] = (struct cuda_call){ site->function, site->site, s->probe[i] };
+		return 0;
+	default:
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "PTX has no code for gpu/%s/",
+				       gpubpf_place_kind(site->site)->name);
+	}
 }
 
 static int extract_all(struct sites *s, const struct ptx_module *probes, const struct ptx_module *app,

@@ -12,6 +12,7 @@
 #define END_LABEL "$gpubpf_end"
 #define PARAM "gpubpf_param_"
 #define PARAM_SIZE (sizeof(PARAM) - 1)
+#define RESULT "gpubpf_result"
 
 struct edits {
 	struct ptx_edit *list;
@@ -44,7 +45,7 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 struct target {
 	const struct ptx_module *app;
 	uint32_t function;
-	bool reads;
+	bool reads, reads_result;
 };
 
 /* "gpubpf_param_3" becomes the name of parameter 3. */
@@ -53,6 +54,11 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct target
 	const struct ptx_token *t = &m->tokens[token];
 	uint32_t number = 0, param;
 
+	if (ptx_token_is(m, token, RESULT)) {
+		target->reads_result = true;
+		replace(e, token, token + 1, CUDA_RESULT);
+		return;
+	}
 	if (t->kind != PTX_WORD || t->len <= PARAM_SIZE || memcmp(m->text + t->off, PARAM, PARAM_SIZE))
 		return;
 	for (uint32_t i = PARAM_SIZE; i < t->len; i++)
@@ -100,7 +106,7 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct target target = { app, function, false };
+	struct target target = { app, function, false, false };
 	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;
@@ -121,6 +127,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		probe->body = whole;
 		probe->body_size = size + sizeof(END_LABEL ":") - 1;
 		probe->reads_params = target.reads;
+		probe->reads_result = target.reads_result;
 	}
 	free(text);
 	return whole ? 0 : -ENOMEM;

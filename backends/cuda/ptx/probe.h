@@ -12,7 +12,7 @@ struct gpubpf_diag;
 
 /*
  * Statements of entry `name` of a module: its body without the braces, every ret a jump to the label
- * behind it, every gpubpf_param_<i> the name of parameter i of `function` of module `app`. The
+ * behind it, every gpubpf_param_<i> the name of parameter i of `function` of module `app`, gpubpf_result CUDA_RESULT. The
  * probe's text is malloc'd. -EINVAL when there is no such entry or it has parameters.
  */
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,

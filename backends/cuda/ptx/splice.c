@@ -23,7 +23,8 @@ struct injector {
 	uint32_t kernel_node;
 	const struct cuda_sites *sites;
 	struct gpubpf_diag *diag;
-	uint32_t nbindings, exits, calls, version; /* calls: functions that got their probe */
+	uint32_t nbindings, exits, calls, version; /* calls: those of sites->calls that have their place */
+	const struct cuda_probe *at_return;        /* of the function that is being edited; NULL: none */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
@@ -243,35 +244,41 @@ static void add_probe(struct injector *in, struct text *text, const struct cuda_
 	add(text, &in->err, "\n}\n", 3);
 }
 
-/* A probe that reads arguments names the kernel's parameters: at that node their names must mean them. */
-static void check_params(struct injector *in, uint32_t node)
+/* A probe that reads arguments names the parameters of its function: at that node their names must mean them. */
+static void check_params(struct injector *in, const struct cuda_probe *probe, uint32_t function, uint32_t node)
 {
 	uint32_t param;
 
-	if (!in->sites->exit->reads_params)
+	if (!probe->reads_params)
 		return;
-	for (uint32_t i = 0; (param = cuda_param_node(in->m, in->kernel_node, i)) != PTX_NONE; i++)
+	for (uint32_t i = 0; (param = cuda_param_node(in->m, function, i)) != PTX_NONE; i++)
 		if (ptx_declaration(in->m, node, in->m->nodes[param].name) != param)
 			refuse(in, "the probe reads arguments, and a block declares the parameter's name %.*s again",
 			       in->m->tokens[in->m->nodes[param].name].len,
 			       ptx_token_text(in->m, in->m->nodes[param].name));
 }
 
+static bool ends_kernel(const struct injector *in, uint32_t function, const struct ptx_node *insn)
+{
+	return word_is(in, insn->name, "exit") || (word_is(in, insn->name, "ret") && function == in->kernel_node);
+}
+
 /* Probe code and then the exit itself; a predicated one is jumped around. */
 static void edit_exit(struct injector *in, uint32_t function, const struct ptx_node *insn,
 		      const struct ptx_node *exit)
 {
+	const struct cuda_probe *probe = ends_kernel(in, function, exit) ? in->sites->exit : in->at_return;
 	const struct ptx_module *m = in->m;
 	struct text text = { 0 };
 	char skip[40] = "";
 
-	if (!in->sites->exit)
+	if (!probe)
 		return;
-	if (in->sites->exit->reads_params && function != in->kernel_node)
+	if (probe == in->sites->exit && probe->reads_params && function != in->kernel_node)
 		refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
 		       "hand there");
 	else
-		check_params(in, insn - m->nodes);
+		check_params(in, probe, function, insn - m->nodes);
 	if (++in->exits > CUDA_MAX_EXITS)
 		refuse(in, "it has more than %d exits", CUDA_MAX_EXITS);
 	addf(&text, &in->err, "\n");
@@ -283,7 +290,7 @@ static void edit_exit(struct injector *in, uint32_t function, const struct ptx_n
 		add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
 		addf(&text, &in->err, " bra %s;\n", skip);
 	}
-	add_probe(in, &text, in->sites->exit);
+	add_probe(in, &text, probe);
 	add(&text, &in->err, ptx_token_text(m, exit->name),
 	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
 	if (skip[0])
@@ -291,13 +298,14 @@ static void edit_exit(struct injector *in, uint32_t function, const struct ptx_n
 	edit(in, PTX_REPLACE, insn->first, insn->end, text);
 }
 
-static bool leaves_kernel(const struct injector *in, uint32_t function, const struct ptx_node *insn)
+/* Does the instruction leave the kernel, or a function for whose returns there is a probe? */
+static bool leaves(const struct injector *in, uint32_t function, const struct ptx_node *insn)
 {
-	return word_is(in, insn->name, "exit") || (word_is(in, insn->name, "ret") && function == in->kernel_node);
+	return ends_kernel(in, function, insn) || (in->at_return && word_is(in, insn->name, "ret"));
 }
 
 /*
- * The exit that a branch of the kernel goes to when nothing stands before it there. Compilers gather early
+ * The exit that a branch of the kernel, or of a function that has a probe there, goes to when nothing stands before it there. Compilers gather early
  * returns in one ret; lanes that leave early never meet the others there, and must not begin to for the
  * sake of a probe: such a branch gets probe code and exit of its own.
  */
@@ -307,7 +315,7 @@ static const struct ptx_node *exit_behind(const struct injector *in, uint32_t fu
 	const struct ptx_node *insn = &m->nodes[branch];
 	uint32_t label;
 
-	if (!word_is(in, insn->name, "bra") || function != in->kernel_node ||
+	if (!word_is(in, insn->name, "bra") || (function != in->kernel_node && !in->at_return) ||
 	    m->tokens[insn->operands].kind != PTX_WORD)
 		return NULL;
 	label = ptx_find_label(m, branch, insn->operands);
@@ -315,7 +323,7 @@ static const struct ptx_node *exit_behind(const struct injector *in, uint32_t fu
 		const struct ptx_node *n = &m->nodes[node];
 
 		if (n->kind == PTX_INSN)
-			return leaves_kernel(in, function, n) && n->guard == PTX_NONE ? n : NULL;
+			return leaves(in, function, n) && n->guard == PTX_NONE ? n : NULL;
 		if (n->kind != PTX_LABEL && n->kind != PTX_DIRECTIVE)
 			return NULL;
 	}
@@ -361,7 +369,7 @@ static void edit_const_space(struct injector *in, const struct ptx_node *insn)
 static void edit_insn(struct injector *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_node *insn = &in->m->nodes[node];
-	const struct ptx_node *exit = leaves_kernel(in, function, insn) ? insn : exit_behind(in, function, node);
+	const struct ptx_node *exit = leaves(in, function, insn) ? insn : exit_behind(in, function, node);
 
 	if (exit) {
 		edit_exit(in, function, insn, exit);
@@ -377,17 +385,22 @@ static void edit_insn(struct injector *in, uint32_t function, uint32_t node)
 	}
 }
 
-/* What runs before the function's first instruction; NULL: nothing. */
-static const struct cuda_probe *probe_on_top(struct injector *in, uint32_t function)
+/* The probe at such a place of a function that the kernel calls; NULL: none. */
+static const struct cuda_probe *probe_of(struct injector *in, uint32_t function, enum gpubpf_site at)
 {
-	if (function == in->kernel_node)
-		return in->sites->entry;
 	for (uint32_t i = 0; i < in->sites->ncalls; i++)
-		if (ptx_token_named(in->m, in->m->nodes[function].name, in->sites->calls[i].function)) {
+		if (in->sites->calls[i].at == at &&
+		    ptx_token_named(in->m, in->m->nodes[function].name, in->sites->calls[i].function)) {
 			in->calls++;
 			return &in->sites->calls[i].probe;
 		}
 	return NULL;
+}
+
+/* What runs before the function's first instruction; NULL: nothing. */
+static const struct cuda_probe *probe_on_top(struct injector *in, uint32_t function)
+{
+	return function == in->kernel_node ? in->sites->entry : probe_of(in, function, GPUBPF_SITE_CALL);
 }
 
 /* At the top of a body: addresses of the variables that it uses, then the probe. */
@@ -418,6 +431,8 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 		}
 	}
 	free(used);
+	if (in->at_return && in->at_return->reads_result)
+		addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
 	probe = probe_on_top(in, function);
 	if (probe) {
 		add(&text, &in->err, "\n", 1);
@@ -426,9 +441,10 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 	edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }
 
-/* The kernel may also leave by running off its end. */
-static void edit_bottom(struct injector *in, uint32_t body)
+/* A function may also be left by running off its end. */
+static void edit_bottom(struct injector *in, uint32_t function, uint32_t body)
 {
+	const struct cuda_probe *probe = function == in->kernel_node ? in->sites->exit : in->at_return;
 	const struct ptx_module *m = in->m;
 	uint32_t last = PTX_NONE;
 	struct text text = { 0 };
@@ -436,15 +452,15 @@ static void edit_bottom(struct injector *in, uint32_t body)
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
-	if (!in->sites->exit ||
+	if (!probe ||
 	    (last != PTX_NONE && m->nodes[last].kind == PTX_INSN && m->nodes[last].guard == PTX_NONE &&
 	     (word_is(in, m->nodes[last].name, "ret") || word_is(in, m->nodes[last].name, "exit") ||
 	      word_is(in, m->nodes[last].name, "bra") || word_is(in, m->nodes[last].name, "trap"))))
 		return;
 	if (last != PTX_NONE)
-		check_params(in, last);
+		check_params(in, probe, function, last);
 	add(&text, &in->err, "\n", 1);
-	add_probe(in, &text, in->sites->exit);
+	add_probe(in, &text, probe);
 	addf(&text, &in->err, "ret;\n");
 	edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
@@ -468,6 +484,89 @@ static void edit_declaration(struct injector *in, const struct ptx_symbol *symbo
 	edit(in, PTX_REPLACE, m->nodes[body].first, m->nodes[body].end, end);
 }
 
+/* Bytes of an element that a store stores; 0: not known. */
+static uint32_t stored_bytes(const struct injector *in, const struct ptx_node *insn)
+{
+	static const struct {
+		const char *type;
+		uint32_t bytes;
+	} types[] = {
+		{ ".b8", 1 }, { ".u8", 1 }, { ".s8", 1 }, { ".b16", 2 }, { ".u16", 2 }, { ".s16", 2 }, { ".b32", 4 },
+		{ ".u32", 4 }, { ".s32", 4 }, { ".f32", 4 }, { ".b64", 8 }, { ".u64", 8 }, { ".s64", 8 }, { ".f64", 8 },
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (has_modifier(in, insn, types[i].type))
+			return types[i].bytes;
+	return 0;
+}
+
+/* The same bytes in CUDA_RESULT. cvt takes integers of registers that are wider (PTX ISA 9.4.1), mov floats too. */
+static void keep_element(struct injector *in, struct text *text, const char *guard, uint32_t t, uint32_t off,
+			 uint32_t bytes)
+{
+	const struct ptx_token *token = &in->m->tokens[t];
+	const char *value = ptx_token_text(in->m, word_is(in, t - 1, "-") ? t - 1 : t);
+	int len = ptx_token_text(in->m, t) + token->len - value;
+	uint32_t bits = 8 * (off + bytes > 8 ? 8 - off : bytes);
+
+	addf(text, &in->err, "\n{\n.reg .b32 %%gpubpf_w;\n.reg .b64 %%gpubpf_d;\n");
+	if (bytes == 4)
+		addf(text, &in->err, "mov.b32 %%gpubpf_w, %.*s;\ncvt.u64.u32 %%gpubpf_d, %%gpubpf_w;\n", len, value);
+	else if (bytes == 8 || token->kind == PTX_NUMBER)
+		addf(text, &in->err, "mov.b64 %%gpubpf_d, %.*s;\n", len, value);
+	else
+		addf(text, &in->err, "cvt.u64.u%u %%gpubpf_d, %.*s;\n", 8 * bytes, len, value);
+	addf(text, &in->err, "%sbfi.b64 %s, %%gpubpf_d, %s, %u, %u;\n}", guard, CUDA_RESULT, CUDA_RESULT, 8 * off, bits);
+}
+
+/*
+ * st.param to what the function returns (PTX ISA 9.7.9.12), which nothing reads back there: its first 8 bytes are
+ * kept in a register too. [result+off], value or {value, ...}.
+ */
+static void keep_result(struct injector *in, uint32_t function, uint32_t node)
+{
+	const struct ptx_module *m = in->m;
+	const struct ptx_node *insn = &m->nodes[node];
+	uint32_t at = insn->operands + 1, declared, off = 0, bytes = stored_bytes(in, insn);
+	struct text text = { 0 };
+	char guard[80] = "";
+
+	if (!word_is(in, insn->name, "st") || !has_modifier(in, insn, ".param") || !word_is(in, insn->operands, "["))
+		return;
+	declared = ptx_declaration(m, node, at);
+	if (declared == PTX_NONE || m->nodes[declared].kind != PTX_PARAM || !m->nodes[declared].result)
+		return;
+	if (word_is(in, ++at, "+")) {
+		off = strtoul(ptx_token_text(m, at + 1), NULL, 0);
+		at += 2;
+	}
+	if (!bytes || !word_is(in, at, "]") || !word_is(in, at + 1, ",")) {
+		refuse(in, "the probe reads what a function returns, which PTX line %u stores in a way that is not known",
+		       m->tokens[insn->name].line);
+		return;
+	}
+	if (insn->guard != PTX_NONE)
+		snprintf(guard, sizeof(guard), "@%s%.*s ", word_is(in, insn->guard - 1, "!") ? "!" : "",
+			 (int)m->tokens[insn->guard].len, ptx_token_text(m, insn->guard));
+	for (at += 2; at < insn->end && off < 8; at++)
+		if (m->tokens[at].kind != PTX_PUNCT) {
+			keep_element(in, &text, guard, at, off, bytes);
+			off += bytes;
+		}
+	edit(in, PTX_INSERT, insn->end, 0, text);
+}
+
+/* A function that returns in registers, as PTX without the ABI does, has no st.param. */
+static void check_result(struct injector *in, uint32_t function)
+{
+	if (!in->at_return || !in->at_return->reads_result)
+		return;
+	for (uint32_t c = in->m->nodes[function].child; c != PTX_NONE; c = in->m->nodes[c].next)
+		if (in->m->nodes[c].kind == PTX_PARAM && in->m->nodes[c].result && word_is(in, in->m->nodes[c].first, ".reg"))
+			refuse(in, "the probe reads what a function returns, and its PTX returns that in registers");
+}
+
 static void edit_function(struct injector *in, const struct ptx_symbol *symbol, uint32_t function)
 {
 	const struct ptx_module *m = in->m;
@@ -482,17 +581,20 @@ static void edit_function(struct injector *in, const struct ptx_symbol *symbol, 
 		addf(&text, &in->err, CUDA_TWIN_PREFIX "%s", in->kernel);
 		edit(in, PTX_REPLACE, m->nodes[function].name, m->nodes[function].name + 1, text);
 	}
+	in->at_return = function == in->kernel_node ? NULL : probe_of(in, function, GPUBPF_SITE_CALL_EXIT);
+	check_result(in, function);
 	edit_top(in, function, body);
 	FOR_EACH_NODE(m, function, node) {
 		const struct ptx_node *n = &m->nodes[node];
 
 		if (n->kind == PTX_INSN)
 			edit_insn(in, function, node);
+		if (n->kind == PTX_INSN && in->at_return && in->at_return->reads_result)
+			keep_result(in, function, node);
 		else if (n->kind == PTX_DIRECTIVE && word_is(in, n->name, ".loc"))
 			edit(in, PTX_REPLACE, n->first, n->end, (struct text){ 0 });
 	}
-	if (function == in->kernel_node)
-		edit_bottom(in, body);
+	edit_bottom(in, function, body);
 }
 
 /* ---- the twin's text ---- */

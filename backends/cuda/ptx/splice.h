@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The twin of a CUDA kernel, as PTX: that kernel and what it calls, nothing else of the module, with
- * probe code inlined at its entry, at the top of functions that it calls, and before each of its exits
+ * probe code inlined at its entry, at the top of functions that it calls and where they return, and before each of its exits
  * (ret, predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by
  * itself: a common exit block would be a point where early lanes wait for the others, which a barrier of the
  * kernel could not survive.
@@ -16,13 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/places.h"
 #include "ptx.h"
 
 struct gpubpf_diag;
 
 #define CUDA_TWIN_PREFIX "gpubpf_twin_"
 #define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
-#define CUDA_MAX_EXITS 64               /* exits of one kernel that get probe code inlined */
+#define CUDA_MAX_EXITS 64               /* exits of one kernel, returns of its functions too, that get probe code inlined */
+#define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
 /* PTX statements to put into a block of their own: registers, labels, code; it ends by falling through.
  * `module` is text for the module's top level that the statements need (constants, functions). */
@@ -30,6 +32,7 @@ struct cuda_probe {
 	char *body;
 	size_t body_size;
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
+	bool reads_result;       /* CUDA_RESULT */
 };
 
 /* Where probes stand; a function is one that the kernel calls, itself or by others. */
@@ -37,6 +40,7 @@ struct cuda_sites {
 	const struct cuda_probe *entry, *exit; /* NULL: nothing runs there */
 	const struct cuda_call {
 		const char *function;  /* its short name */
+		enum gpubpf_site at;   /* CALL: its top; CALL_EXIT: where it returns */
 		struct cuda_probe probe;
 	} *calls;
 	uint32_t ncalls;

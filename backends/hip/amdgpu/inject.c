@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,6 +307,7 @@ static int choose_sites(const struct gpubpf_lower_job *job, struct probes *probe
 		} else if (job->sites[i].site == GPUBPF_SITE_ENTRY) {
 			probes->entry = i;
 		} else {
+			assert(job->sites[i].site == GPUBPF_SITE_EXIT); /* the worker has refused what is no place here */
 			probes->exit = i;
 		}
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IL programs: what the target "spirv" answers of them, and the two pieces of their twins. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,7 @@ static int plan_site(struct plan *plan, const struct program *p, uint32_t site)
 		*w = (struct gpubpf_spv_wrap){ k, UINT32_MAX, UINT32_MAX };
 		plan->nwraps++;
 	}
+	assert(desc->site == GPUBPF_SITE_ENTRY || desc->site == GPUBPF_SITE_EXIT); /* others the worker has refused */
 	slot = desc->site == GPUBPF_SITE_EXIT ? &w->exit : &w->entry;
 	if (*slot != UINT32_MAX)
 		return refuse(plan, site, "the kernel has another site of this kind");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The target "wrap" of gpubpf-clread: OpenCL C sources, alone or as parts of a linked program. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,7 @@ static int plan_kernel(struct plan *plan, uint32_t part, const struct gpubpf_cl_
 		plan->nwraps[part]++;
 	if (!n)
 		*w = (struct gpubpf_wrap){ kernel, UINT32_MAX, UINT32_MAX };
+	assert(plan->job->sites[site].site == GPUBPF_SITE_ENTRY || plan->job->sites[site].site == GPUBPF_SITE_EXIT); /* others the worker has refused */
 	slot = plan->job->sites[site].site == GPUBPF_SITE_EXIT ? &w->exit : &w->entry;
 	if (*slot != UINT32_MAX)
 		return refuse(plan, site, "the kernel has another site of this kind");

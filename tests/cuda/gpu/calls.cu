@@ -1,19 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Device functions that stay functions: called where lanes are apart, by another function, of a template, of a
- * class, of a file; and, in a kernel of its own, one that calls itself, which can have no probe. "call NAME N SUM": the
- * calls of each, as they count themselves, and the sum of the first arguments.
+ * class, of a file; and, in a kernel of its own, one that calls itself, which can have no probe. "call NAME N SUM RESULTS":
+ * the calls of each, as they count themselves, and the sums of the first arguments and of the low halves of the results.
  */
 #include "threads.cuh"
 
 enum { TWIST, MIX, BLEND, STEP, FUNCTIONS };
 
-__device__ unsigned long long told[FUNCTIONS][2];
+__device__ unsigned long long told[FUNCTIONS][3];
 
 __device__ void tell(int function, unsigned argument)
 {
 	atomicAdd(&told[function][0], 1);
 	atomicAdd(&told[function][1], argument);
+}
+
+__device__ unsigned low(unsigned v)
+{
+	return v;
+}
+
+__device__ unsigned low(float v)
+{
+	return __float_as_uint(v);
+}
+
+__device__ unsigned low(double v)
+{
+	return (unsigned)__double_as_longlong(v);
+}
+
+template <typename T> __device__ T back(int function, T v)
+{
+	atomicAdd(&told[function][2], low(v));
+	return v;
 }
 
 __device__ __noinline__ unsigned fibonacci(unsigned n)
@@ -24,19 +45,21 @@ __device__ __noinline__ unsigned fibonacci(unsigned n)
 __device__ __noinline__ unsigned twist(unsigned n)
 {
 	tell(TWIST, n);
-	return n * 40503u;
+	if (n == 3)
+		return back(TWIST, 1u); /* some lanes before the others */
+	return back(TWIST, n * 40503u);
 }
 
 static __device__ __noinline__ unsigned mix(unsigned a, unsigned b)
 {
 	tell(MIX, a);
-	return (a ^ b) * 2654435761u;
+	return back(MIX, (a ^ b) * 2654435761u);
 }
 
 template <typename T> __device__ __noinline__ T blend(unsigned of, T a, T b)
 {
 	tell(BLEND, of);
-	return a * (T)0.25 + b * (T)0.75 + (T)(mix(of, 7) >> 8);
+	return back(BLEND, a * (T)0.25 + b * (T)0.75 + (T)(mix(of, 7) >> 8));
 }
 
 struct shape {
@@ -45,7 +68,7 @@ struct shape {
 	__device__ __noinline__ static unsigned step(unsigned by, shape of)
 	{
 		tell(STEP, by);
-		return of.at + by;
+		return back(STEP, of.at + by);
 	}
 };
 
@@ -78,7 +101,7 @@ __global__ void recursive(unsigned *out)
 int main()
 {
 	static const char *const names[] = { "twist", "mix", "blend", "step" };
-	unsigned long long host[FUNCTIONS][2];
+	unsigned long long host[FUNCTIONS][3];
 	const unsigned n = 64 * 128;
 	device_array<unsigned> out(n);
 
@@ -86,6 +109,6 @@ int main()
 	recursive<<<64, 128>>>(out.data);
 	check(cudaMemcpyFromSymbol(host, told, sizeof(host)));
 	for (int i = 0; i < FUNCTIONS; i++)
-		printf("call %s %llu %llu\n", names[i], host[i][0], host[i][1]);
+		printf("call %s %llu %llu %llu\n", names[i], host[i][0], host[i][1], host[i][2]);
 	return report(out.digest(), n);
 }
