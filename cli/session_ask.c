@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf map show, map dump, session report: ask a running session. */
+/* gpubpf map show, map dump, session report, list, attach, detach: ask a running session. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/session/session.h"
@@ -27,7 +28,8 @@ static int find_session(const struct cli_args *args, char *path, size_t size)
 	return CLI_FAILED;
 }
 
-static int ask(const struct cli_args *args, uint32_t what, const char *map)
+/* `more` is what the query takes; finished here. */
+static int send_query(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more)
 {
 	uint32_t flags = (cli_has(args, OPT_JSON) ? GPUBPF_QUERY_JSON : 0) |
 			 (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
@@ -35,13 +37,23 @@ static int ask(const struct cli_args *args, uint32_t what, const char *map)
 	char path[512], why[512];
 	int status = find_session(args, path, sizeof(path));
 
-	if (status != CLI_OK)
+	if (status != CLI_OK) {
+		gpubpf_writer_finish(more);
 		return status;
-	if (gpubpf_query_ask(path, what, flags, map, stdout, why, sizeof(why)) < 0) {
+	}
+	if (gpubpf_query_ask(path, what, flags, more, stdout, why, sizeof(why)) < 0) {
 		cli_error("%s: %s", path, why);
 		return CLI_FAILED;
 	}
 	return CLI_OK;
+}
+
+static int ask(const struct cli_args *args, uint32_t what, const char *map)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_str(&w, map ? map : "");
+	return send_query(args, what, &w);
 }
 
 static int no_arguments(const struct cli_args *args)
@@ -73,4 +85,49 @@ int gpubpf_cmd_session_report(const struct cli_args *args)
 	int status = no_arguments(args);
 
 	return status == CLI_OK ? ask(args, GPUBPF_QUERY_REPORT, NULL) : status;
+}
+
+int gpubpf_cmd_session_list(const struct cli_args *args)
+{
+	int status = no_arguments(args);
+
+	return status == CLI_OK ? ask(args, GPUBPF_QUERY_LINKS, NULL) : status;
+}
+
+int gpubpf_cmd_session_attach(const struct cli_args *args)
+{
+	struct gpubpf_writer w = {0};
+
+	if (!args->nrest) {
+		cli_error("session attach: no program is given; gpubpf session attach PROG=PATTERN");
+		return CLI_USAGE;
+	}
+	gpubpf_put_str(&w, "");
+	gpubpf_put_u32(&w, args->nrest);
+	for (int i = 0; i < args->nrest; i++) {
+		const char *pattern = strchr(args->rest[i], '=');
+		char prog[64];
+
+		if (pattern && cli_attach_of(args, args->rest[i], prog, sizeof(prog), &pattern) != CLI_OK) {
+			gpubpf_writer_finish(&w);
+			return CLI_USAGE;
+		}
+		gpubpf_put_str(&w, pattern ? prog : args->rest[i]);
+		gpubpf_put_str(&w, pattern ? pattern : "");
+	}
+	return send_query(args, GPUBPF_QUERY_ATTACH, &w);
+}
+
+int gpubpf_cmd_session_detach(const struct cli_args *args)
+{
+	struct gpubpf_writer w = {0};
+	char *end = NULL;
+	unsigned long id = args->nrest == 1 ? strtoul(args->rest[0], &end, 10) : 0;
+
+	if (!end || end == args->rest[0] || *end || id > UINT32_MAX) {
+		cli_error("session detach: one link's number; gpubpf session list has them");
+		return CLI_USAGE;
+	}
+	gpubpf_put_u32(&w, id);
+	return send_query(args, GPUBPF_QUERY_DETACH, &w);
 }

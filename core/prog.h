@@ -134,6 +134,7 @@ struct gpubpf_prog {
 	uint32_t nlines;
 	int object;
 	struct gpubpf_facts *facts;     /* NULL until verified */
+	struct gpubpf_session *session; /* that has loaded it (libgpubpf); NULL outside of one */
 };
 
 struct gpubpf_unit {

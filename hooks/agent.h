@@ -5,7 +5,8 @@
  *
  * Locks, in the order in which they may nest: a program's, a kernel's, a device's, the session's. None
  * is held while the application's or the vendor's code runs, but a kernel's while its twin is made. No
- * wait is without a limit.
+ * wait is without a limit. A launch takes none: what it reads of a slot is a generation and a binding, which stay valid as
+ * long as the kernel.
  */
 #ifndef GPUBPF_HOOKS_AGENT_H
 #define GPUBPF_HOOKS_AGENT_H
@@ -45,7 +46,6 @@ uint32_t gpubpf_session_generation(void);           /* changes in the child of a
 struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);
-bool gpubpf_session_wants(const char *kernel);      /* a pattern matches */
 /* Which launches are probed, as the user said. */
 uint64_t gpubpf_session_sample(void);
 uint64_t gpubpf_session_first(void);
@@ -64,6 +64,27 @@ int gpubpf_request_wait(struct gpubpf_request *request, uint64_t deadline_ns);
 bool gpubpf_request_settled(const struct gpubpf_request *request); /* one load; never waits */
 struct gpubpf_packet *gpubpf_request_answer(struct gpubpf_request *request);
 void gpubpf_request_drop(struct gpubpf_request *request);
+
+/*
+ * plan.c: what is attached, as one read it. A launch reads the generation alone, and no lock is needed for any of it.
+ */
+struct gpubpf_plan {
+	uint64_t generation;                        /* even */
+	uint32_t n;
+	struct gpubpf_plan_entry entry[];
+};
+
+struct gpubpf_plan *gpubpf_plan_read(void);         /* a copy, for free(). NULL: out of memory, or it is being written */
+/* Links whose pattern matches the name, into `links` with room for all, NULL: none. How many. */
+uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links);
+bool gpubpf_plan_wants(const char *name);           /* some pattern matches it now */
+
+static inline uint64_t gpubpf_plan_generation(void)
+{
+	const struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+
+	return table ? __atomic_load_n(&table->plan, __ATOMIC_ACQUIRE) : 0;
+}
 
 /*
  * patience.c: until when this thread may wait for the session, in gpubpf_now_ns()'s time; 0 or past: not at all.
@@ -172,24 +193,39 @@ struct gpubpf_hook_program {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct gpubpf_twin_set *sets;
+	char *_Atomic kernels;                      /* names of all, separated by ';'; NULL: not asked for yet */
 };
 
-enum gpubpf_slot_state { SLOT_OPEN, SLOT_READY, SLOT_REFUSED };
+/*
+ * A kernel's twin with the programs of some links, or why there is none. Nobody changes it once it is in its slot, nor
+ * frees it before the kernel goes: a launch may use it, a graph keep it, and another plan may come back to it.
+ */
+struct gpubpf_hook_binding {
+	struct gpubpf_hook_binding *next;
+	const struct gpubpf_twin_set *set;          /* NULL: there was no memory, or were too many */
+	void *twin;                                 /* NULL: refused */
+	uint32_t twin_flags;
+	bool listed;                                /* refused without a reason: it was only to be looked at */
+	char reason[240];
+	uint32_t nlinks, links[];                   /* whose patterns match this kernel */
+};
+
+#define GPUBPF_NO_PLAN UINT64_MAX
 
 struct gpubpf_hook_slot {                           /* a kernel on a device */
 	struct gpubpf_hook_slot *next;
 	struct gpubpf_hook_kernel *kernel;
 	struct gpubpf_hook_device *device;
 	struct gpubpf_kernel_entry *entry;
-	atomic_int state;                           /* enum gpubpf_slot_state */
-	void *twin;
-	uint32_t twin_flags;
+	atomic_uint_fast64_t plan;                  /* generation that `binding` is of; GPUBPF_NO_PLAN: none yet */
+	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: nothing is attached to it */
+	struct gpubpf_hook_binding *bindings;       /* all, by the kernel's lock */
 };
 
 struct gpubpf_hook_kernel {
 	struct gpubpf_hook_program *program;
 	void *adapter;
-	bool wanted;
+	atomic_bool wanted;                         /* by some plan, now or before */
 	uint32_t generation;
 	pthread_mutex_t lock;
 	_Atomic(struct gpubpf_hook_slot *) slots;
@@ -197,8 +233,11 @@ struct gpubpf_hook_kernel {
 	char whole[];                               /* and as the application */
 };
 
-/* Settle what an open slot runs; waits for the session as long as the user allows. */
-void gpubpf_twin_settle(struct gpubpf_hook_slot *slot);
+/*
+ * Settle what a slot of another generation than the plan's runs. Waits for the session as long as the user allows, and
+ * not at all unless `may_wait`. True: kernels of the plan's want it.
+ */
+bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait);
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
 
 #endif

@@ -54,6 +54,7 @@ void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program)
 	if (!program || !gpubpf_was_last(atomic_fetch_sub(&program->refs, 1)))
 		return;
 	gpubpf_twin_sets_destroy(program);
+	free(program->kernels);
 	pthread_mutex_destroy(&program->lock);
 	pthread_cond_destroy(&program->cond);
 	free(program);
@@ -71,7 +72,6 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 	k->program = program;
 	k->adapter = adapter_kernel;
 	k->generation = gpubpf_session_generation();
-	k->wanted = gpubpf_session_wants(name);
 	pthread_mutex_init(&k->lock, NULL);
 	atomic_fetch_add(&program->refs, 1);
 	*kernel = k;
@@ -80,12 +80,24 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 
 bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel)
 {
-	return kernel->wanted;
+	return atomic_load_explicit(&kernel->wanted, memory_order_relaxed);
 }
 
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel)
 {
 	return kernel->whole;
+}
+
+static void free_bindings(const struct gpubpf_hook_ops *ops, struct gpubpf_hook_binding *b)
+{
+	while (b) {
+		struct gpubpf_hook_binding *next = b->next;
+
+		if (b->twin)
+			ops->twin_kernel_put(b->twin);
+		free(b);
+		b = next;
+	}
 }
 
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
@@ -96,8 +108,7 @@ void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
 		return;
 	for (slot = kernel->slots; slot; slot = next) {
 		next = slot->next;
-		if (slot->twin)
-			kernel->program->ops->twin_kernel_put(slot->twin);
+		free_bindings(kernel->program->ops, slot->bindings);
 		free(slot);
 	}
 	pthread_mutex_destroy(&kernel->lock);
@@ -125,6 +136,7 @@ static struct gpubpf_hook_slot *add_slot(struct gpubpf_hook_kernel *kernel, stru
 	if (!slot && (slot = calloc(1, sizeof(*slot)))) {
 		slot->kernel = kernel;
 		slot->device = device;
+		slot->plan = GPUBPF_NO_PLAN;
 		slot->entry = gpubpf_kernel_entry(kernel->name, device);
 		slot->next = kernel->slots;
 		if (slot->entry) {
@@ -150,12 +162,19 @@ static bool take_first(struct gpubpf_kernel_entry *entry)
 	return atomic_fetch_add_explicit(&entry->taken, 1, memory_order_relaxed) < first;
 }
 
+/* Is what the slot has of the plan that holds now? */
+static bool is_current(const struct gpubpf_hook_slot *slot)
+{
+	return atomic_load_explicit(&slot->plan, memory_order_acquire) == gpubpf_plan_generation();
+}
+
 /* What the application waits here for its twin is told by itself, not as time of the hook. */
 static uint64_t settle_timed(struct gpubpf_hook_slot *slot)
 {
 	uint64_t from = gpubpf_now_ns(), spent;
 
-	gpubpf_twin_settle(slot);
+	if (!gpubpf_twin_settle(slot, true))
+		return 0;
 	spent = gpubpf_now_ns() - from;
 	gpubpf_kernel_table_add(&slot->entry->shared->wait_ns, spent);
 	return spent;
@@ -179,38 +198,51 @@ static uint64_t pid_tgid(void)
 	return known;
 }
 
+/* In a callback, where nobody may wait: true if the twin is there all the same. */
+static bool settle_at_once(struct gpubpf_hook_launch *l)
+{
+	l->missed = gpubpf_twin_settle(l->slot, false) && !is_current(l->slot);
+	if (l->missed)
+		gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
+				 "twin; it runs unprobed there until a launch elsewhere has made it", l->kernel->name);
+	return is_current(l->slot);
+}
+
+static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding)
+{
+	l->binding = binding;
+	l->twin = binding->twin;
+	l->twin_flags = binding->twin_flags;
+	l->arena = l->device->arena;
+	if (binding->twin_flags & GPUBPF_TWIN_ARG_PID)
+		l->pid_tgid = pid_tgid();
+	l->followed = !l->device->shared;
+	if (l->followed)
+		atomic_fetch_add(&l->device->running, 1);
+}
+
 /* The time that it waited, in ns. */
 static uint64_t choose(struct gpubpf_hook_launch *l)
 {
+	const struct gpubpf_hook_binding *binding;
 	struct gpubpf_hook_slot *slot = l->slot;
 	uint64_t waited = 0;
 
 	if (l->number % gpubpf_session_sample())
 		return 0;
-	if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_OPEN && !gpubpf_hook_callbacks)
-		waited = settle_timed(slot);
-	switch (atomic_load_explicit(&slot->state, memory_order_acquire)) {
-	case SLOT_OPEN:
-		if (gpubpf_hook_callbacks)
-			gpubpf_hook_note(
-				"kernel %s: launched in a callback of an event, where nothing may wait for its "
-				"twin; it runs unprobed there until a launch elsewhere has made it",
-				l->kernel->name);
-		l->missed = true;
-		return waited;
-	case SLOT_REFUSED:
-		return waited;
+	if (!is_current(slot)) {
+		if (gpubpf_hook_callbacks && !settle_at_once(l))
+			return 0;
+		if (!gpubpf_hook_callbacks)
+			waited = settle_timed(slot);
+		if (!is_current(slot)) {
+			l->missed = true;
+			return waited;
+		}
 	}
-	if (!take_first(slot->entry))
-		return waited;
-	l->twin = slot->twin;
-	l->twin_flags = slot->twin_flags;
-	l->arena = l->device->arena;
-	if (slot->twin_flags & GPUBPF_TWIN_ARG_PID)
-		l->pid_tgid = pid_tgid();
-	l->followed = !l->device->shared;
-	if (l->followed)
-		atomic_fetch_add(&l->device->running, 1);
+	binding = atomic_load_explicit(&slot->binding, memory_order_acquire);
+	if (binding && binding->twin && take_first(slot->entry))
+		take_twin(l, binding);
 	return waited;
 }
 
@@ -232,6 +264,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->spent_ns = 0;
 	l->missed = false;
 	l->slot = NULL;
+	l->binding = NULL;
 	l->inherited = NULL;
 	if (inherited(l)) {
 		gpubpf_session_rejoin();
@@ -244,7 +277,8 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->number = atomic_fetch_add_explicit(&l->slot->entry->number, 1, memory_order_relaxed);
 	if (is_timed(l))
 		from = gpubpf_now_ns();
-	if (k->wanted && gpubpf_session_enabled())
+	if ((atomic_load_explicit(&l->slot->binding, memory_order_relaxed) || !is_current(l->slot)) &&
+	    gpubpf_session_enabled())
 		waited = choose(l);
 	if (from)
 		l->spent_ns = gpubpf_now_ns() - from - waited;
@@ -277,10 +311,12 @@ static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
 {
-	if (l->kernel->wanted)
+	bool wanted = gpubpf_plan_wants(l->kernel->whole);
+
+	if (wanted)
 		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run unprobed "
 				 "there: probed are those of contexts that the child makes itself", getpid());
-	count_unprobed(l->inherited, l, l->kernel->wanted, "made before the fork of the process that launches it");
+	count_unprobed(l->inherited, l, wanted, "made before the fork of the process that launches it");
 }
 
 /* There will be something to copy from the device. */
@@ -292,6 +328,14 @@ static void note_written(struct gpubpf_hook_device *d)
 		atomic_store_explicit(&d->fresh, true, memory_order_relaxed);
 	if (atomic_load_explicit(&d->asleep, memory_order_relaxed))
 		gpubpf_drain_wake(d);
+}
+
+static void count_links(const struct gpubpf_hook_binding *binding)
+{
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+
+	for (uint32_t i = 0; i < binding->nlinks; i++)
+		gpubpf_kernel_table_add(&table->link[binding->links[i]].launches, 1);
 }
 
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
@@ -310,6 +354,7 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	gpubpf_kernel_table_add(&k->launches, 1);
 	if (l->twin && outcome == GPUBPF_LAUNCHED) {
 		gpubpf_kernel_table_add(&k->probed, 1);
+		count_links(l->binding);
 		if (l->followed)
 			note_written(l->device);
 	} else if (l->twin || l->missed) {
@@ -340,7 +385,7 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 		entry = gpubpf_kernel_entry(l->kernel->name, l->device);
 	r = entry ? malloc(sizeof(*r)) : NULL;
 	if (r)
-		*r = (struct gpubpf_hook_record){ *l, entry, reason, l->kernel->wanted };
+		*r = (struct gpubpf_hook_record){ *l, entry, reason, gpubpf_plan_wants(l->kernel->whole) };
 	return r;
 }
 

@@ -5,8 +5,9 @@
  * libc only; safe to call from any thread; no session costs one load and one branch.
  *
  *   program built   gpubpf_hook_program_create()   remembers how to get its image
- *   kernel created  gpubpf_hook_kernel_create()    matches its name against the session's patterns once
- *   launch          gpubpf_hook_launch_begin()     answers "original", or a twin and its extra arguments
+ *   kernel created  gpubpf_hook_kernel_create()    remembers its name
+ *   launch          gpubpf_hook_launch_begin()     answers "original", or a twin and its extra arguments; matches the name
+ *                                                  against what is attached, again each time that this has changed
  *                   ... the adapter enqueues what it was told ...
  *                   gpubpf_hook_launch_end()       counts; asks the adapter to pull when it must
  */
@@ -39,7 +40,6 @@ struct gpubpf_hook_image {
 	uint32_t nheaders;
 	const char *cwd;     /* both as struct gpubpf_image has them; NULL: "" */
 	uint64_t built_ns;
-	const char *kernels; /* names of all its kernels, separated by ';'; NULL: not known */
 	const char *reason;  /* not NULL: the program cannot be probed, why */
 };
 
@@ -48,7 +48,10 @@ struct gpubpf_hook_ops {
 	const char *backend;
 	const struct gpubpf_device_ops *device;
 	bool loads_aside;    /* twin_load may run in a thread of ours, after its program has gone too */
-	/* Fill *image for the program on a device. Called at most once a program and device; put() after. */
+	/* Names of all kernels of the program, separated by ';', for free(); NULL: not known. Without it a program is
+	 * one kernel. */
+	char *(*kernels)(void *adapter_program);
+	/* Fill *image for the program on a device. Called once for each set of programs that is put in; put() after. */
 	int (*image)(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image);
 	void (*image_put)(struct gpubpf_hook_image *image);
 	/* Load the twin image; *twin is the adapter's own handle for one kernel of it. */
@@ -60,6 +63,8 @@ struct gpubpf_hook_ops {
 			   uint32_t twin_flags, void **twin, struct gpubpf_why *why);
 	/* Registers a thread of the kernel has, and one of the twin. NULL: the runtime does not say. */
 	void (*twin_registers)(void *twin, uint32_t *before, uint32_t *after);
+	/* May something of the runtime's run the twin later, whatever is attached then (a graph)? NULL: nothing. */
+	bool (*twin_kept)(const void *twin);
 	void (*twin_kernel_put)(void *twin);
 	void (*twin_unload)(void *module);
 };
@@ -97,7 +102,7 @@ void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program);
 int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
 			      struct gpubpf_hook_kernel **kernel);
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel);
-bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel); /* a pattern matches its name */
+bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel); /* something was attached to it once */
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel);
 
 struct gpubpf_hook_launch {
@@ -114,6 +119,7 @@ struct gpubpf_hook_launch {
 	bool followed;            /* call gpubpf_hook_completed() once when the twin has ended on the device */
 	/* of the launch path alone */
 	struct gpubpf_hook_slot *slot;
+	const struct gpubpf_hook_binding *binding; /* of the twin */
 	struct gpubpf_kernel_entry *inherited; /* made by the parent of a fork: counted there, no more */
 	uint64_t spent_ns;
 	bool missed;

@@ -93,17 +93,6 @@ uint64_t gpubpf_session_first(void)
 	return session.welcome.first;
 }
 
-bool gpubpf_session_wants(const char *kernel)
-{
-	bool wants = false;
-
-	pthread_mutex_lock(&session.lock); /* the child of a fork may be joining */
-	for (uint32_t i = 0; i < session.welcome.npatterns && !wants; i++)
-		wants = gpubpf_pattern_matches(session.welcome.patterns[i], kernel);
-	pthread_mutex_unlock(&session.lock);
-	return wants;
-}
-
 /* Is the descriptor still our socket? */
 static bool own_socket(void)
 {
@@ -479,7 +468,7 @@ static int map_table(struct gpubpf_packet *packet)
 	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
 	if (table == MAP_FAILED)
 		return -errno;
-	if (table->magic != GPUBPF_KERNEL_TABLE_MAGIC) {
+	if (table->magic != GPUBPF_KERNEL_TABLE_MAGIC || table->version != GPUBPF_KERNEL_TABLE_VERSION) {
 		munmap(table, sizeof(*table));
 		return -EPROTO;
 	}
@@ -502,7 +491,6 @@ static int take_welcome(int fd)
 	err = packet.type == GPUBPF_MSG_WELCOME && packet.seq == 1 ?
 		gpubpf_welcome_parse(&packet.payload, &welcome) : -EPROTO;
 	if (!err) {
-		gpubpf_welcome_finish(&session.welcome); /* a parent's */
 		session.welcome = welcome;
 		err = map_table(&packet);
 	}

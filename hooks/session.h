@@ -4,13 +4,10 @@
 #define GPUBPF_HOOKS_SESSION_H
 
 #include "agent.h"
-#include "core/wire/match.h"
 
 struct gpubpf_welcome {
 	uint32_t process, wait_ms;
 	uint64_t sample, first;
-	char **patterns;
-	uint32_t npatterns;
 	uint32_t flags;
 };
 
@@ -36,7 +33,6 @@ struct gpubpf_twin_answer {
 int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome);
 int gpubpf_arena_parse(struct gpubpf_reader *r, uint32_t device, bool has_fd, struct gpubpf_arena_answer *a);
 int gpubpf_twin_parse(struct gpubpf_reader *r, struct gpubpf_twin_answer *answer);
-void gpubpf_welcome_finish(struct gpubpf_welcome *welcome);
 void gpubpf_twin_finish(struct gpubpf_twin_answer *answer);
 
 /* kernel_table.c, around fork */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN_MAX 512
 #define TWIN_ENTRY_MIN 28 /* bytes that one takes on the wire at least, without its names */
 
 /* A string of any length, malloc'd. */
@@ -25,36 +24,17 @@ static char *get_text(struct gpubpf_reader *r)
 	return text;
 }
 
-void gpubpf_welcome_finish(struct gpubpf_welcome *welcome)
-{
-	for (uint32_t i = 0; i < welcome->npatterns; i++)
-		free(welcome->patterns[i]);
-	free(welcome->patterns);
-	*welcome = (struct gpubpf_welcome){0};
-}
-
 int gpubpf_welcome_parse(struct gpubpf_reader *r, struct gpubpf_welcome *welcome)
 {
 	struct gpubpf_welcome w = {0};
-	uint32_t n;
 
 	w.process = gpubpf_get_u32(r);
 	w.wait_ms = gpubpf_get_u32(r);
 	w.sample = gpubpf_get_u64(r);
 	w.first = gpubpf_get_u64(r);
-	n = gpubpf_get_count(r, 8);
-	w.patterns = calloc(n + 1, sizeof(*w.patterns));
-	if (!w.patterns)
-		return -ENOMEM;
-	for (; w.npatterns < n && !r->failed; w.npatterns++) {
-		w.patterns[w.npatterns] = get_text(r);
-		gpubpf_get_u32(r); /* the site: which one is the tool's matter */
-	}
 	w.flags = gpubpf_get_u32(r);
-	if (r->failed) {
-		gpubpf_welcome_finish(&w);
+	if (r->failed)
 		return -EPROTO;
-	}
 	if (!w.sample)
 		w.sample = 1;
 	*welcome = w;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins: a program's image goes to the session once for each device, with the names of all kernels that a
- * pattern matches; the answer is an image to load, and which kernels it holds. Before: an open slot. After:
- * a slot that is ready or refused, or still open when the user's patience has ended; then a later launch
- * looks again, without waiting.
+ * Twins: a program's image goes to the session once for each device and each set of links that match kernels of it,
+ * with the names of these; the answer is an image to load, and which kernels it holds. Before: a slot of an older plan.
+ * After: a slot of the plan, with a twin, with a reason, or with nothing attached; or still the older one, when the
+ * user's patience has ended; then a later launch looks again, without waiting. A plan that brings back what was
+ * attached before finds its twins as they were.
  */
 #include "session.h"
 
@@ -19,10 +20,14 @@
 #include "core/diag.h"
 #include "core/wire/checks.h"
 
+#define SETS_MAX 64 /* of a program on a device: ways to probe it, as what is attached changes */
+
 struct gpubpf_twin_set {
 	struct gpubpf_twin_set *next;
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
+	uint32_t nlinks, *links;   /* whose programs are in its twins */
+	char *wanted;              /* kernels that any of them matches, separated by ';' */
 	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
@@ -46,44 +51,108 @@ static int because(struct gpubpf_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
-static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device)
+static bool is_for(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device, const uint32_t *links,
+		   uint32_t nlinks)
+{
+	return set->device == device && set->nlinks == nlinks && !memcmp(set->links, links, nlinks * sizeof(*links));
+}
+
+/* Takes `links` and `wanted`, both malloc'd, unless it is NULL: no memory, or too many. By the program's lock. */
+static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device,
+				      uint32_t *links, uint32_t nlinks, char *wanted)
 {
 	struct gpubpf_twin_set *set;
+	uint32_t n = 0;
 
-	for (set = program->sets; set; set = set->next)
-		if (set->device == device)
-			return set;
-	set = calloc(1, sizeof(*set));
+	for (set = program->sets; set && !is_for(set, device, links, nlinks); set = set->next)
+		n += set->device == device;
+	if (set) {
+		free(links);
+		free(wanted);
+		return set;
+	}
+	set = n < SETS_MAX ? calloc(1, sizeof(*set)) : NULL;
 	if (!set)
 		return NULL;
 	set->program = program;
 	set->device = device;
+	set->links = links;
+	set->nlinks = nlinks;
+	set->wanted = wanted;
 	set->next = program->sets;
 	program->sets = set;
 	return set;
 }
 
-/* Names that a pattern matches, of a list separated by ';'. Fills names where it is not NULL. */
-static uint32_t wanted_names(const char *list, struct gpubpf_writer *names)
+/* The next name of a list separated by ';', malloc'd by nobody: into `name`. NULL: no more. */
+static const char *next_name(const char *list, char name[GPUBPF_WHOLE_NAME_SIZE])
 {
+	size_t len;
+
+	for (; *list; list += len + (list[len] == ';')) {
+		len = strcspn(list, ";");
+		if (!len || len >= GPUBPF_WHOLE_NAME_SIZE)
+			continue;
+		memcpy(name, list, len);
+		name[len] = 0;
+		return list + len;
+	}
+	return NULL;
+}
+
+static void put_names(const char *list, struct gpubpf_writer *w)
+{
+	char name[GPUBPF_WHOLE_NAME_SIZE];
 	uint32_t n = 0;
 
-	while (*list) {
-		size_t len = strcspn(list, ";");
-		char name[GPUBPF_WHOLE_NAME_SIZE];
+	for (const char *at = list; (at = next_name(at, name));)
+		n++;
+	gpubpf_put_u32(w, n);
+	for (const char *at = list; (at = next_name(at, name));)
+		gpubpf_put_str(w, name);
+}
 
-		if (len && len < sizeof(name)) {
-			memcpy(name, list, len);
-			name[len] = 0;
-			if (gpubpf_session_wants(name)) {
-				if (names)
-					gpubpf_put_str(names, name);
-				n++;
-			}
-		}
-		list += len + (list[len] == ';');
-	}
+/* What a plan is to a program: links in the order of the plan, and names of kernels. */
+struct part {
+	uint32_t *links, nlinks;
+	char *wanted;
+};
+
+static bool has(const uint32_t *links, uint32_t n, uint32_t link)
+{
+	while (n && links[n - 1] != link)
+		n--;
 	return n;
+}
+
+/* Links that match any of the program's kernels: those of the plan in its order, each once. 0 or -ENOMEM. */
+static int part_of(const struct gpubpf_plan *plan, const char *kernels, struct part *part)
+{
+	char name[GPUBPF_WHOLE_NAME_SIZE], *end;
+	uint32_t *matching = malloc((plan->n + 1) * sizeof(*matching)), n;
+	bool *used = calloc(plan->n + 1, sizeof(*used));
+
+	*part = (struct part){ .links = malloc((plan->n + 1) * sizeof(*matching)), .wanted = malloc(strlen(kernels) + 2) };
+	end = part->wanted;
+	for (const char *at = kernels; matching && used && part->links && end && (at = next_name(at, name));) {
+		n = gpubpf_plan_links(plan, name, matching);
+		for (uint32_t i = 0; i < plan->n; i++)
+			used[i] |= has(matching, n, plan->entry[i].link);
+		if (n)
+			end += sprintf(end, "%s%s", end == part->wanted ? "" : ";", name);
+	}
+	for (uint32_t i = 0; used && part->links && i < plan->n; i++)
+		if (used[i])
+			part->links[part->nlinks++] = plan->entry[i].link;
+	free(matching);
+	free(used);
+	if (matching && used && part->links && end) {
+		*end = 0;
+		return 0;
+	}
+	free(part->links);
+	free(part->wanted);
+	return -ENOMEM;
 }
 
 /* The headers one after the other in one memfd; their places go into the message. */
@@ -106,7 +175,7 @@ static int put_headers(const struct gpubpf_hook_image *image, struct gpubpf_writ
 	return fd;
 }
 
-static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_image *image, const char *names)
+static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_image *image)
 {
 	struct gpubpf_writer w = {0};
 	int fds[2] = { -1, -1 }, err = 0;
@@ -115,11 +184,13 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	gpubpf_put_u32(&w, image->kind);
 	gpubpf_put_str(&w, image->options ? image->options : "");
 	fds[1] = put_headers(image, &w);
-	gpubpf_put_u32(&w, wanted_names(names, NULL));
-	wanted_names(names, &w);
+	put_names(set->wanted, &w);
 	gpubpf_put_u32(&w, 0);
 	gpubpf_put_str(&w, image->cwd ? image->cwd : "");
 	gpubpf_put_u64(&w, image->built_ns);
+	gpubpf_put_u32(&w, set->nlinks);
+	for (uint32_t i = 0; i < set->nlinks; i++)
+		gpubpf_put_u32(&w, set->links[i]);
 	fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
 	if (fds[0] < 0 || fds[1] < 0)
 		err = fds[0] < 0 ? fds[0] : fds[1];
@@ -166,10 +237,10 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 		err = because(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
 		err = because(&set->why, -E2BIG, "the program is larger than %u MiB", GPUBPF_IMAGE_MAX >> 20);
-	else if (!image.kernels && strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
+	else if (strlen(kernel) >= GPUBPF_WHOLE_NAME_SIZE)
 		err = because(&set->why, -E2BIG, "its name is longer than %d characters", GPUBPF_WHOLE_NAME_SIZE - 1);
 	else
-		err = send_image(set, &image, image.kernels ? image.kernels : kernel);
+		err = send_image(set, &image);
 	ops->image_put(&image);
 	return err;
 }
@@ -339,57 +410,109 @@ static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_set *
 	return NULL;
 }
 
-static void settle_slot(struct gpubpf_hook_slot *slot, enum gpubpf_slot_state state,
-			enum gpubpf_kernel_state shown, const char *reason)
-{
-	gpubpf_kernel_table_state(slot->entry, shown, reason);
-	atomic_store_explicit(&slot->state, state, memory_order_release);
-}
-
-static void refuse(struct gpubpf_hook_slot *slot, const char *reason)
-{
-	settle_slot(slot, SLOT_REFUSED, GPUBPF_KERNEL_REFUSED, reason);
-}
-
-static void show_registers(struct gpubpf_hook_slot *slot)
+static void show_registers(struct gpubpf_hook_slot *slot, const struct gpubpf_hook_binding *binding)
 {
 	const struct gpubpf_hook_ops *ops = slot->kernel->program->ops;
 	uint32_t before = 0, after = 0;
 
 	if (!ops->twin_registers)
 		return;
-	ops->twin_registers(slot->twin, &before, &after);
+	ops->twin_registers(binding->twin, &before, &after);
 	__atomic_store_n(&slot->entry->shared->regs_before, before, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->entry->shared->regs_after, after, __ATOMIC_RELAXED);
 }
 
+static void refuse(struct gpubpf_hook_binding *b, const char *reason)
+{
+	snprintf(b->reason, sizeof(b->reason), "%s", reason);
+}
+
 /* Make this kernel's own twin out of the loaded set. */
-static void bind(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
+static void make_twin(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set, struct gpubpf_hook_binding *b)
 {
 	const struct gpubpf_twin_entry *entry = find_entry(set, slot->kernel->name);
 	struct gpubpf_why why = {0};
 	int err;
 
+	b->listed = entry && !entry->twin[0] && !entry->reason[0]; /* it could be probed, and nothing is to be */
 	if (!entry || !entry->twin[0]) {
-		const char *reason = entry ? entry->reason : "the session knows no such kernel in the program";
-
-		if (entry && !*reason) /* it could be probed, and nothing is to be: kernel list */
-			settle_slot(slot, SLOT_REFUSED, GPUBPF_KERNEL_SEEN, NULL);
-		else
-			refuse(slot, reason);
+		refuse(b, entry ? entry->reason : "the session knows no such kernel in the program");
 		return;
 	}
 	err = set->program->ops->twin_kernel(set->module, entry->twin, slot->kernel->adapter, entry->nparams,
-					   entry->flags, &slot->twin, &why);
+					     entry->flags, &b->twin, &why);
 	if (err < 0) {
 		because(&why, err, "the runtime does not make the twin: %s", strerror(-err));
-		refuse(slot, why.text);
+		b->twin = NULL;
+		refuse(b, why.text);
 		return;
 	}
-	slot->twin_flags = entry->flags;
-	show_registers(slot);
-	gpubpf_kernel_table_add(&slot->entry->shared->load_ns, __atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
-	settle_slot(slot, SLOT_READY, GPUBPF_KERNEL_PROBED, NULL);
+	b->twin_flags = entry->flags;
+	gpubpf_kernel_table_add(&slot->entry->shared->load_ns,
+				__atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
+}
+
+/* The slot's for the set, which is as it will be. By the kernel's lock. */
+static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set,
+					      const struct gpubpf_plan *plan)
+{
+	struct gpubpf_hook_binding *b = slot->bindings;
+
+	while (b && b->set != set)
+		b = b->next;
+	if (b || !(b = calloc(1, sizeof(*b) + plan->n * sizeof(*b->links))))
+		return b;
+	b->set = set;
+	b->nlinks = gpubpf_plan_links(plan, slot->kernel->whole, b->links);
+	if (!set)
+		refuse(b, "out of memory, or it was probed in too many ways before; let the program load it anew");
+	else if (set->state == SET_LOADED)
+		make_twin(slot, set, b);
+	else
+		refuse(b, set->why.text);
+	b->next = slot->bindings;
+	slot->bindings = b;
+	return b;
+}
+
+static void show(struct gpubpf_hook_slot *slot, const struct gpubpf_hook_binding *b)
+{
+	uint32_t state = __atomic_load_n(&slot->entry->shared->state, __ATOMIC_RELAXED);
+
+	if (b && b->twin) {
+		show_registers(slot, b);
+		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_PROBED, NULL);
+	} else if (b && !b->listed) {
+		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_REFUSED, b->reason);
+	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
+		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_SEEN, ""); /* what was probed once is so named */
+	}
+}
+
+/* Graphs hold the kernels that they were made of. */
+static void tell_of_kept(const struct gpubpf_hook_slot *slot, const struct gpubpf_hook_binding *before)
+{
+	const struct gpubpf_hook_ops *ops = slot->kernel->program->ops;
+
+	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
+		gpubpf_hook_note("kernel %s: what is attached has changed, and graphs that the program made before run it as it "
+				 "was then, until it makes them anew", slot->kernel->name);
+}
+
+/* By the kernel's lock: never back to what an older plan said. */
+static void enter(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
+{
+	uint64_t known = atomic_load(&slot->plan);
+	struct gpubpf_hook_binding *before = slot->binding;
+
+	if (known != GPUBPF_NO_PLAN && known >= plan->generation)
+		return;
+	if (before != b || b || known == GPUBPF_NO_PLAN)
+		show(slot, b);
+	atomic_store_explicit(&slot->binding, b, memory_order_release);
+	atomic_store_explicit(&slot->plan, plan->generation, memory_order_release);
+	if (before != b)
+		tell_of_kept(slot, before);
 }
 
 static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
@@ -406,27 +529,84 @@ static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 	wait_while_busy(set);
 }
 
-void gpubpf_twin_settle(struct gpubpf_hook_slot *slot)
+/* Names of all kernels of the program, asked for once. NULL: it is but this one, or the names are not known. */
+static const char *kernels_of(struct gpubpf_hook_program *program)
+{
+	char *names = atomic_load_explicit(&program->kernels, memory_order_acquire), *none = NULL;
+
+	if (names || !program->ops->kernels || !(names = program->ops->kernels(program->adapter)))
+		return names;
+	if (atomic_compare_exchange_strong(&program->kernels, &none, names))
+		return names;
+	free(names);
+	return none;
+}
+
+/* The set of twins with what the plan attaches to kernels of the program, as far as it is made. */
+static struct gpubpf_twin_set *find_set(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, bool may_wait)
 {
 	struct gpubpf_hook_program *program = slot->kernel->program;
+	const char *kernels = kernels_of(program);
 	struct gpubpf_twin_set *set;
-	int state = SET_REFUSED;
+	struct part part;
 
+	if (part_of(plan, kernels ? kernels : slot->kernel->whole, &part) < 0)
+		return NULL;
 	pthread_mutex_lock(&program->lock);
-	set = set_of(program, slot->device);
-	if (set) {
+	set = set_of(program, slot->device, part.links, part.nlinks, part.wanted);
+	if (set && may_wait)
 		settle(slot, set);
-		state = set->state;
-	}
 	pthread_mutex_unlock(&program->lock);
-	if (state != SET_LOADED && state != SET_REFUSED)
-		return;
+	if (!set) {
+		free(part.links);
+		free(part.wanted);
+	}
+	return set;
+}
+
+static bool is_made(struct gpubpf_twin_set *set)
+{
+	bool made;
+
+	if (!set)
+		return true; /* as much as it ever will be */
+	pthread_mutex_lock(&set->program->lock);
+	made = set->state == SET_LOADED || set->state == SET_REFUSED;
+	pthread_mutex_unlock(&set->program->lock);
+	return made;
+}
+
+static void bind(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set)
+{
+	struct gpubpf_hook_binding *b;
+
 	pthread_mutex_lock(&slot->kernel->lock);
-	if (slot->state == SLOT_OPEN && state == SET_LOADED)
-		bind(slot, set);
-	else if (slot->state == SLOT_OPEN)
-		refuse(slot, set ? set->why.text : "out of memory");
+	b = binding_of(slot, set, plan);
+	if (b)
+		enter(slot, plan, b);
 	pthread_mutex_unlock(&slot->kernel->lock);
+}
+
+bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
+{
+	struct gpubpf_plan *plan = gpubpf_plan_read();
+	struct gpubpf_hook_kernel *kernel = slot->kernel;
+	struct gpubpf_twin_set *set;
+	uint32_t links[GPUBPF_PLAN_LINKS];
+	bool wanted = !plan || gpubpf_plan_links(plan, kernel->whole, links);
+
+	if (plan && wanted) {
+		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
+		set = find_set(slot, plan, may_wait);
+		if (is_made(set))
+			bind(slot, plan, set);
+	} else if (plan) {
+		pthread_mutex_lock(&kernel->lock);
+		enter(slot, plan, NULL);
+		pthread_mutex_unlock(&kernel->lock);
+	}
+	free(plan);
+	return wanted;
 }
 
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
@@ -437,6 +617,8 @@ void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)
 		next = set->next;
 		gpubpf_request_drop(set->request);
 		gpubpf_twin_finish(&set->answer);
+		free(set->links);
+		free(set->wanted);
 		if (set->module)
 			program->ops->twin_unload(set->module);
 		free(set);

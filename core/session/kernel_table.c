@@ -24,7 +24,7 @@ int gpubpf_kernel_table_open(struct gpubpf_session *s)
 		return gpubpf_session_fail(s, -errno, "cannot map the session's kernel table: %s", strerror(errno));
 	s->table = base;
 	s->table->magic = GPUBPF_KERNEL_TABLE_MAGIC;
-	s->table->version = 1;
+	s->table->version = GPUBPF_KERNEL_TABLE_VERSION;
 	s->table->enabled = 1;
 	return 0;
 }

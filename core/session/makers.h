@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/wire/caps.h"
+#include "core/prog.h"
 #include "core/target.h"
 
 struct gpubpf_makers;
@@ -63,6 +64,8 @@ struct gpubpf_twin_req {
 		uint32_t id;       /* UINT32_MAX: too many kernels */
 	} *kernels;
 	uint32_t nkernels;
+	uint32_t *links, nlinks;   /* whose programs are to be put in, */
+	struct gpubpf_unit unit;   /* and the unit where only these are for kernels (attach.c) */
 	struct gpubpf_twin *twin;  /* filled by the maker */
 	bool cached;
 };

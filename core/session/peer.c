@@ -11,27 +11,6 @@
 #include "core/wire/name.h"
 #include "makers.h"
 
-static void put_patterns(struct gpubpf_session *s, struct gpubpf_writer *w)
-{
-	const struct gpubpf_unit *unit = &s->loaded->unit;
-
-	if (s->opts.inspect) {
-		gpubpf_put_u32(w, 1);
-		gpubpf_put_str(w, "*");
-		gpubpf_put_u32(w, GPUBPF_SITE_ENTRY);
-		return;
-	}
-	gpubpf_put_u32(w, unit->nprogs);
-	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		const struct gpubpf_prog *prog = &unit->progs[i];
-		bool kernel = gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL;
-
-		/* which kernels have what else is named, only their code tells: all of them are asked for */
-		gpubpf_put_str(w, kernel ? prog->pattern : "*");
-		gpubpf_put_u32(w, prog->site);
-	}
-}
-
 static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		    struct gpubpf_reader *r)
 {
@@ -53,7 +32,6 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 	gpubpf_put_u32(&w, s->opts.no_wait ? 0 : s->opts.wait_ms);
 	gpubpf_put_u64(&w, s->opts.sample);
 	gpubpf_put_u64(&w, s->opts.first);
-	put_patterns(s, &w);
 	gpubpf_put_u32(&w, 0);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->table_fd, 1);
 }
@@ -160,6 +138,18 @@ static int get_kernels(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	return !req->kernels ? -ENOMEM : r->failed || !req->nkernels ? -EPROTO : 0;
 }
 
+/* The programs that are to be put in, whatever is attached by now. */
+static int get_links(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
+{
+	req->nlinks = gpubpf_get_count(r, 4);
+	if (req->nlinks > GPUBPF_PLAN_LINKS)
+		return -EPROTO;
+	req->links = calloc(req->nlinks + 1, sizeof(*req->links));
+	for (uint32_t i = 0; req->links && i < req->nlinks; i++)
+		req->links[i] = gpubpf_get_u32(r);
+	return req->links ? gpubpf_links_unit(s, req->links, req->nlinks, &req->unit) : -ENOMEM;
+}
+
 static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, struct gpubpf_reader *r)
 {
 	size_t size;
@@ -179,6 +169,8 @@ static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	gpubpf_get_u32(r); /* flags: none are defined */
 	gpubpf_get_str(r, req->cwd, sizeof(req->cwd));
 	req->built_ns = gpubpf_get_u64(r);
+	if (!err)
+		err = get_links(s, req, r);
 	return !err && r->failed ? -EPROTO : err;
 }
 

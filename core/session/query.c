@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,14 @@ static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags,
 	return gpubpf_session__report(s, out, &opts);
 }
 
-static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer)
+static int write_links(struct gpubpf_session *s, uint32_t flags, FILE *out)
+{
+	gpubpf_links_list(s, flags & GPUBPF_QUERY_JSON, out);
+	return 0;
+}
+
+/* `done`: 0, or why what was asked for was not done, with the reason in s->error. */
+static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 {
 	struct gpubpf_writer w = {0};
 	char *text = NULL, before[sizeof(s->error)];
@@ -38,7 +46,12 @@ static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	memcpy(before, s->error, sizeof(before));
 	peer->query.open = false;
 	if (out) {
-		err = write_answer(s, peer->query.what, peer->query.flags, peer->query.map, out);
+		if (done < 0)
+			err = done;
+		else if (peer->query.what < GPUBPF_QUERY_LINKS)
+			err = write_answer(s, peer->query.what, peer->query.flags, peer->query.map, out);
+		else
+			err = write_links(s, peer->query.flags, out);
 		fclose(out);
 	}
 	if (!err)
@@ -60,11 +73,56 @@ static bool any_mirrors(const struct gpubpf_session *s)
 	return false;
 }
 
+/* All that were named are attached, or none. */
+static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
+{
+	char path[PATH_MAX], prog[64], pattern[256];
+	uint32_t ids[GPUBPF_PLAN_LINKS], n, done = 0;
+	int err = 0;
+
+	gpubpf_get_str(r, path, sizeof(path));
+	n = gpubpf_get_count(r, 8);
+	if (r->failed || n > GPUBPF_PLAN_LINKS)
+		return -EPROTO;
+	if (path[0])
+		return gpubpf_session_fail(s, -EOPNOTSUPP, "%s: objects cannot be added while a session runs", path);
+	for (; done < n && !err; done += !err) {
+		gpubpf_get_str(r, prog, sizeof(prog));
+		gpubpf_get_str(r, pattern, sizeof(pattern));
+		err = r->failed ? -EPROTO : gpubpf_links_attach(s, prog, pattern, &ids[done]);
+	}
+	while (err < 0 && done)
+		gpubpf_link__detach(&s->links[ids[--done]]);
+	return err;
+}
+
+/* What is done at once. */
+static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
+{
+	int err = 0;
+	uint32_t id;
+
+	peer->query.seq = seq;
+	if (peer->query.what == GPUBPF_QUERY_ATTACH) {
+		err = attach(s, r);
+	} else if (peer->query.what == GPUBPF_QUERY_DETACH) {
+		id = gpubpf_get_u32(r);
+		err = r->failed ? -EPROTO : gpubpf_links_detach(s, id);
+	}
+	if (err == -EPROTO)
+		return err;
+	answer(s, peer, err);
+	return 0;
+}
+
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		       struct gpubpf_reader *r)
 {
 	peer->query.what = gpubpf_get_u32(r);
 	peer->query.flags = gpubpf_get_u32(r);
+	if (!r->failed && !peer->query.open && peer->query.what >= GPUBPF_QUERY_LINKS &&
+	    peer->query.what <= GPUBPF_QUERY_DETACH)
+		return control(s, peer, seq, r);
 	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
 	if (r->failed || peer->query.open || peer->query.what < GPUBPF_QUERY_REPORT ||
 	    peer->query.what > GPUBPF_QUERY_DUMP)
@@ -74,7 +132,7 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 	peer->query.seq = seq;
 	peer->query.deadline_ns = gpubpf_now_ns() + MIRROR_WAIT_NS;
 	if (!any_mirrors(s))
-		answer(s, peer);
+		answer(s, peer, 0);
 	return 0;
 }
 
@@ -86,7 +144,7 @@ void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
 		waiting |= gpubpf_peer_pulling(p);
 	if (!waiting || gpubpf_now_ns() > peer->query.deadline_ns)
-		answer(s, peer);
+		answer(s, peer, 0);
 }
 
 /* -- the asking side -- */
@@ -156,7 +214,7 @@ static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
 	return err;
 }
 
-int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, const char *map, FILE *out,
+int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
 		     char *why, size_t why_size)
 {
 	struct gpubpf_writer w = {0};
@@ -165,11 +223,14 @@ int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, const char
 	if (sock < 0) {
 		snprintf(why, why_size, "no session answers there (%s); has it ended? gpubpf run -v tells where its "
 			 "own is", strerror(-sock));
+		gpubpf_writer_finish(more);
 		return sock;
 	}
 	gpubpf_put_u32(&w, what);
 	gpubpf_put_u32(&w, flags);
-	gpubpf_put_str(&w, map ? map : "");
+	gpubpf_put_raw(&w, more->data, more->size);
+	w.failed |= more->failed;
+	gpubpf_writer_finish(more);
 	err = gpubpf_msg_send(sock, 0, GPUBPF_MSG_QUERY, 1, &w, NULL, 0);
 	gpubpf_writer_finish(&w);
 	snprintf(why, why_size, "%s", strerror(-err));

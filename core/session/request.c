@@ -36,6 +36,8 @@ void gpubpf_twin_req_free(struct gpubpf_twin_req *req)
 	for (uint32_t i = 0; req->kernels && i < req->nkernels; i++)
 		free(req->kernels[i].whole);
 	free(req->kernels);
+	free(req->links);
+	free(req->unit.progs);
 	free(req);
 }
 
@@ -199,6 +201,7 @@ void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_re
 		hash_bytes(&ctx, image->headers[i].name, strlen(image->headers[i].name));
 		hash_bytes(&ctx, image->headers[i].data, image->headers[i].size);
 	}
+	hash_bytes(&ctx, req->links, req->nlinks * sizeof(*req->links));
 	for (uint32_t i = 0; i < req->nkernels; i++)
 		hash_bytes(&ctx, req->kernels[i].whole, strlen(req->kernels[i].whole));
 	sha256_digest(&ctx, SHA256_DIGEST_SIZE, key);

@@ -137,7 +137,7 @@ static void free_kept(struct gpubpf_session *s)
 static void free_loaded(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->loaded && i < s->loaded->unit.nprogs; i++) {
-		gpubpf_facts_destroy(s->loaded->unit.progs[i].facts);
+		gpubpf_facts_destroy(s->loaded->unit.progs[i].facts); /* NULL of a borrowed one */
 		s->loaded->unit.progs[i].facts = NULL;
 	}
 	if (s->loaded)
@@ -155,6 +155,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	gpubpf_arenas_close(s);
 	gpubpf_kernel_table_close(s);
 	free_kept(s);
+	gpubpf_links_close(s);
 	free_loaded(s);
 	for (uint32_t i = 0; i < s->npaths; i++)
 		free(s->paths[i]);
@@ -305,6 +306,8 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	if (!err)
 		err = verify_all(s, &s->loaded->unit, &diag);
 	if (!err)
+		err = gpubpf_links_open(s);
+	if (!err)
 		err = gather_use(s, &s->loaded->unit);
 	if (!err)
 		err = gpubpf_arena_open(s, host_replicas(), true, host_memory(), 0, 0, &diag);
@@ -344,6 +347,7 @@ int gpubpf_session__start(struct gpubpf_session *s)
 	if (s->opts.cache_dir && gpubpf_cache_check(s->opts.cache_dir) < 0)
 		gpubpf_session_note(s, "%s: twins are not kept there: it must be a folder of your own with mode 0700; "
 				    "remove it or set XDG_CACHE_HOME", s->opts.cache_dir);
+	gpubpf_links_publish(s);
 	s->state = GPUBPF_SESSION_STARTED;
 	return 0;
 }
@@ -416,6 +420,8 @@ const struct gpubpf_prog *gpubpf_session__next_program(const struct gpubpf_sessi
 	const struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
 	const struct gpubpf_prog *next = prev ? prev + 1 : unit ? unit->progs : NULL;
 
+	while (unit && next < unit->progs + unit->nprogs && s->links && s->links[next - unit->progs].borrowed)
+		next++;
 	return unit && next < unit->progs + unit->nprogs ? next : NULL;
 }
 

@@ -94,6 +94,13 @@ struct gpubpf_peer {
 	} query;
 };
 
+struct gpubpf_link {
+	struct gpubpf_session *session;
+	uint32_t id;               /* of its program in the unit, too */
+	bool attached;
+	bool borrowed;             /* what its program holds is another link's */
+};
+
 /* a record that is kept for the report */
 struct gpubpf_kept {
 	int map;                   /* index in the unit; -1: a print */
@@ -113,6 +120,8 @@ struct gpubpf_session {
 	struct gpubpf_attach *attach;
 	uint32_t npaths, nattach;
 	struct gpubpf_loaded *loaded;
+	struct gpubpf_link *links;         /* [unit.nprogs], with room for GPUBPF_PLAN_LINKS, as unit.progs has */
+	uint64_t plan;                     /* generation of what is attached, even */
 	uint32_t *map_use;                 /* union over the programs */
 	bool has_rings;
 	bool print_ring;
@@ -212,6 +221,19 @@ struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_
 /* Are the values of the map sums, so that those of several arenas may be added up? */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
 
+/* attach.c: links */
+int gpubpf_links_open(struct gpubpf_session *s);    /* of a unit just loaded. 0 or -ENOMEM */
+void gpubpf_links_close(struct gpubpf_session *s);  /* before the unit goes */
+/* Tell agents what is attached, from their next launch on. */
+void gpubpf_links_publish(struct gpubpf_session *s);
+/* The unit in which only the programs of these links are for kernels; the others keep their index. 0 or -ENOMEM;
+ * out->progs is to be freed, what it points to is not. */
+int gpubpf_links_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out);
+/* What other tools ask for; 0 or -errno with the reason in s->error. `pattern` "": as the program's section says. */
+void gpubpf_links_list(const struct gpubpf_session *s, bool json, FILE *out);
+int gpubpf_links_attach(struct gpubpf_session *s, const char *prog, const char *pattern, uint32_t *id);
+int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id);
+
 /* reader.c: read all rings; `last`: nobody writes any more, and records that are not whole are dropped. Records read. */
 uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
 
@@ -243,8 +265,8 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 		       struct gpubpf_reader *r);
 /* Answer the question of `peer` if the copies of maps that it waits for have come, or it has waited long enough. */
 void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
-/* The asking side, for a tool: text to `out`. -errno and a reason. */
-int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, const char *map, FILE *out,
+/* The asking side, for a tool: text to `out`. -errno and a reason. `more` is what the query takes, and finished. */
+int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
 		     char *why, size_t why_size);
 
 #endif

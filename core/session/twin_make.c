@@ -139,7 +139,7 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
-	const struct gpubpf_unit *unit = &m->s->loaded->unit;
+	const struct gpubpf_unit *unit = &m->req->unit;
 	const struct gpubpf_kernel_info *where = function ? function : info;
 
 	*desc = (struct gpubpf_site_desc){
@@ -175,7 +175,7 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	uint32_t places = m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
-	const struct gpubpf_unit *unit = &m->s->loaded->unit;
+	const struct gpubpf_unit *unit = &m->req->unit;
 
 	for (uint32_t i = 0; i < m->ninfos; i++) {
 		if (!calls[i] || !m->infos[i].name[0] || !gpubpf_calls_named(unit, m->infos[i].name))
@@ -209,7 +209,7 @@ static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf
 	calls = gpubpf_calls_find(m->infos, m->ninfos, info);
 	k->recurses = calls && gpubpf_calls_recurse(m->infos, m->ninfos, calls);
 	if (calls)
-		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->s->loaded->unit);
+		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->req->unit);
 	fits = calls && k->functions && (m->s->opts.inspect || add_calls(m, kernel, info, calls));
 	if (!calls || !k->functions)
 		refuse_kernel(k, "out of memory");
@@ -220,7 +220,7 @@ static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf
 /* Every program that may mean the kernel must be for a place that the target takes. */
 static bool places_fit(const struct making *m, uint32_t kernel)
 {
-	const struct gpubpf_unit *unit = &m->s->loaded->unit;
+	const struct gpubpf_unit *unit = &m->req->unit;
 	const char *name = m->req->kernels[kernel].whole;
 	char why[160];
 
@@ -262,18 +262,18 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 	    !add_site(m, kernel, info, GPUBPF_SITE_EXIT, NULL)) {
 		m->nsites = nsites;
 		m->nprogs = nprogs;
-	} else if (m->nsites == nsites && !gpubpf_calls_program(&m->s->loaded->unit)) {
+	} else if (m->nsites == nsites && !gpubpf_calls_program(&m->req->unit)) {
 		refuse_kernel(k, "no program names it");
 	}
 }
 
 static int choose(struct making *m)
 {
-	size_t n = m->twin->nkernels, most = gpubpf_calls_program(&m->s->loaded->unit) ? MAX_SITES : 2;
+	size_t n = m->twin->nkernels, most = gpubpf_calls_program(&m->req->unit) ? MAX_SITES : 2;
 
 	m->sites = calloc(most * n, sizeof(*m->sites));
 	m->site_kernel = calloc(most * n, sizeof(*m->site_kernel));
-	m->progs = calloc(most * n * m->s->loaded->unit.nprogs + 1, sizeof(*m->progs));
+	m->progs = calloc(most * n * m->req->unit.nprogs + 1, sizeof(*m->progs));
 	if (!m->sites || !m->site_kernel || !m->progs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
@@ -287,7 +287,7 @@ static struct gpubpf_lower_job lower_job(const struct making *m)
 {
 	const struct gpubpf_layout *layout = &m->s->arenas[m->req->arena].layout;
 	struct gpubpf_lower_job job = {
-		.unit = &m->s->loaded->unit, .layouts = layout->maps, .layout_hash = layout->hash,
+		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash,
 		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
 	};
 

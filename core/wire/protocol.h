@@ -40,7 +40,7 @@ enum gpubpf_msg {
 	GPUBPF_MSG_HELLO = 1,
 	/* tool -> agent, answer; fd: the kernel table. u32 process (index in the session), u32 wait_ms (0: do not
 	 * wait for twins), u64 sample (every n-th launch of a kernel; 1 all), u64 first (launches of a
-	 * kernel that are probed; 0 all), u32 n, n x { str pattern, u32 site }; u32 flags */
+	 * kernel that are probed; 0 all), u32 flags. What is attached is in the kernel table */
 	GPUBPF_MSG_WELCOME = 2,
 	/* agent -> tool: u32 device (agent's number), its capabilities by gpubpf_put_caps() */
 	GPUBPF_MSG_DEVICE = 3,
@@ -50,7 +50,7 @@ enum gpubpf_msg {
 	/* agent -> tool; fds: image, then headers' container if any. u32 device, u32 kind, str options,
 	 * u32 n headers x { str name, u64 offset, u64 size in fd 1 }, u32 n kernels x { str whole name } that
 	 * are matched and wanted, u32 flags, str folder that its relative paths began in, u64 when it was
-	 * built (as struct gpubpf_image says). Asks for a twin. Elsewhere names are short: core/wire/name.h */
+	 * built (as struct gpubpf_image says), u32 n x { u32 link }. Asks for a twin with the programs of these links. Elsewhere names are short: core/wire/name.h */
 	GPUBPF_MSG_TWIN = 5,
 	/* tool -> agent, answer; fd: the vendor binary or image. u32 kind, str options, u32 n x
 	 * { str kernel, u64 kernel id, str twin (name in the image; "" if refused), u32 flags (enum
@@ -65,7 +65,8 @@ enum gpubpf_msg {
 	/* tool -> agent: u32 on. Stop or go on choosing twins. */
 	GPUBPF_MSG_ENABLE = 10,
 	/* another tool -> tool, instead of HELLO: u32 enum gpubpf_query, u32 flags (enum
-	 * gpubpf_query_flags), str map name or "". Asks a running session for its maps or report. */
+	 * gpubpf_query_flags), str map name or "". Asks a running session for its maps, report or links; or to attach:
+	 * str object's path or "", u32 n x { str program, str pattern or "" }, or to detach: u32 link */
 	GPUBPF_MSG_QUERY = 11,
 	/* tool -> other tool, answer; fd: the text. s32 0 or -errno, str reason */
 	GPUBPF_MSG_ANSWER = 12,
@@ -84,6 +85,9 @@ enum gpubpf_query {
 	GPUBPF_QUERY_REPORT = 1,
 	GPUBPF_QUERY_MAPS = 2,       /* what maps there are */
 	GPUBPF_QUERY_DUMP = 3,       /* entries of the map, or of all */
+	GPUBPF_QUERY_LINKS = 4,      /* what is attached */
+	GPUBPF_QUERY_ATTACH = 5,     /* answered as QUERY_LINKS */
+	GPUBPF_QUERY_DETACH = 6,
 };
 enum gpubpf_query_flags {
 	GPUBPF_QUERY_JSON = 1 << 0,
@@ -104,6 +108,7 @@ enum gpubpf_twin_flags {
  * Written with atomics; the tool treats every byte as a claim of an untrusted process.
  */
 #define GPUBPF_KERNEL_TABLE_MAGIC 0x6472616f62667062ull
+#define GPUBPF_KERNEL_TABLE_VERSION 2
 #define GPUBPF_KERNEL_TABLE_ROWS 4096
 
 enum gpubpf_kernel_state {
@@ -134,14 +139,35 @@ struct gpubpf_kernel_row {     /* 768 bytes */
 	uint64_t pad[6];
 };
 
+/*
+ * What is attached. The tool alone writes it: first an odd generation, then entries, then an even one. A reader copies
+ * entries between two looks at the generation. A kernel whose name a pattern matches is wanted, with the programs of
+ * all links that do; a link's number means the same program and pattern as long as the session lives.
+ */
+#define GPUBPF_PLAN_LINKS 1024
+
+struct gpubpf_plan_entry {
+	uint32_t link, pad;
+	char pattern[256];       /* of kernels; of a program for device functions "*" */
+};
+
+struct gpubpf_link_row {         /* of the link with this number */
+	uint64_t launches;       /* of kernels whose twin has its program, all processes together */
+	uint64_t pad[7];
+};
+
 struct gpubpf_kernel_table {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t nkernels;       /* entries handed out; may exceed the table when it overflowed */
 	uint64_t enabled;        /* twins may be chosen */
 	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory, by all processes */
-	uint64_t pad[11];
+	uint64_t plan;           /* generation of what is attached, */
+	uint64_t nplan;          /* and its entries */
+	uint64_t pad[9];
 	struct gpubpf_kernel_row kernel[GPUBPF_KERNEL_TABLE_ROWS];
+	struct gpubpf_plan_entry entry[GPUBPF_PLAN_LINKS];
+	struct gpubpf_link_row link[GPUBPF_PLAN_LINKS];
 };
 
 #endif

@@ -185,6 +185,7 @@ struct cuda_twin_handle {
 	struct gpubpf_hook_fit fit;
 	int registers[2];            /* of the original and of the twin */
 	_Atomic uintptr_t stream;    /* of the first launch that wrote its number */
+	atomic_bool kept;            /* a graph may have it */
 };
 extern const struct gpubpf_hook_ops cuda_hook_ops;
 /* Of a function that is a twin; NULL if it is none. */

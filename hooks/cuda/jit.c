@@ -44,7 +44,7 @@ static bool within(size_t size, uint64_t offset, uint64_t length)
 static bool wanted_section(const char *names, size_t size, uint32_t at)
 {
 	return at < size && memchr(names + at, 0, size - at) && !strncmp(names + at, CODE, strlen(CODE)) &&
-	       gpubpf_session_wants(names + at + strlen(CODE));
+	       gpubpf_plan_wants(names + at + strlen(CODE));
 }
 
 bool cuda_made_wanted(const void *image, size_t size)

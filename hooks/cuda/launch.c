@@ -218,6 +218,8 @@ static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
 
 	if (!fits(t, c))
 		return GPUBPF_TWIN_NO_ROOM;
+	if (c->node || cuda_capture_open())
+		atomic_store_explicit(&t->kept, true, memory_order_relaxed);
 	refused = write_words(c, l, t);
 	return refused ? refused : c->run(c, t->f);
 }

@@ -297,6 +297,13 @@ static void twin_registers(void *twin, uint32_t *before, uint32_t *after)
 	*after = t->registers[1];
 }
 
+static bool twin_kept(const void *twin)
+{
+	const struct cuda_twin_handle *t = twin;
+
+	return atomic_load_explicit(&t->kept, memory_order_relaxed);
+}
+
 const struct cuda_twin_handle *cuda_twin_find(CUfunction twin)
 {
 	return (struct cuda_twin_handle *)gpubpf_handles_find(&twins, twin);
@@ -319,6 +326,7 @@ const struct gpubpf_hook_ops cuda_hook_ops = {
 	.twin_load = twin_load,
 	.twin_kernel = twin_kernel,
 	.twin_registers = twin_registers,
+	.twin_kept = twin_kept,
 	.twin_kernel_put = twin_kernel_put,
 	.twin_unload = twin_unload,
 };

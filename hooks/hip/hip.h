@@ -114,6 +114,7 @@ struct hip_twin {
 extern const struct gpubpf_hook_ops hip_hook_ops;
 /* The original's handle, where f is a twin's; else f. */
 void *hip_twin_original(void *f);
+void hip_twin_keep(void *f);         /* a graph has the twin whose handle this is */
 
 /* launch.c */
 struct hip_call {

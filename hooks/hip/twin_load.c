@@ -23,6 +23,7 @@ struct module {
 struct record {
 	struct gpubpf_handle base;
 	void *original;
+	atomic_bool kept;            /* a graph has it */
 };
 
 static struct gpubpf_handles twins = GPUBPF_HANDLES_INIT;
@@ -153,6 +154,22 @@ void *hip_twin_original(void *f)
 	return r ? r->original : f;
 }
 
+void hip_twin_keep(void *f)
+{
+	struct record *r = (struct record *)gpubpf_handles_find(&twins, f);
+
+	if (r)
+		atomic_store_explicit(&r->kept, true, memory_order_relaxed);
+}
+
+static bool twin_kept(const void *twin)
+{
+	const struct hip_twin *t = twin;
+	struct record *r = (struct record *)gpubpf_handles_find(&twins, t->f);
+
+	return r && atomic_load_explicit(&r->kept, memory_order_relaxed);
+}
+
 static int registers_of(const void *f, bool registered)
 {
 	struct hip_function_attributes all;
@@ -229,6 +246,7 @@ const struct gpubpf_hook_ops hip_hook_ops = {
 	.image_put = image_put,
 	.twin_load = twin_load,
 	.twin_kernel = twin_kernel,
+	.twin_kept = twin_kept,
 	.twin_kernel_put = twin_kernel_put,
 	.twin_registers = twin_registers,
 	.twin_unload = twin_unload,

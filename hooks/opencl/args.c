@@ -41,7 +41,7 @@ static int set_value(struct ocl_arg *arg, size_t size, const void *value)
 
 static struct ocl_arg *arg_of(struct ocl_kernel *k, cl_uint index)
 {
-	return k && k->wanted && k->args && index < k->nargs ? &k->args[index] : NULL;
+	return k && k->recorded && k->args && index < k->nargs ? &k->args[index] : NULL;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size,
@@ -52,7 +52,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelArg(cl_kernel kernel, cl_uint ind
 	struct ocl_arg *arg = arg_of(k, index);
 
 	if (arg && set_value(arg, size, value) < 0)
-		k->wanted = false; /* out of memory: the kernel runs as it is */
+		k->recorded = false; /* out of memory: the kernel runs as it is */
 	return err;
 }
 
@@ -157,8 +157,8 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetKernelExecInfo(cl_kernel kernel, cl_ker
 	cl_int err = ocl->clSetKernelExecInfo(kernel, name, size, value);
 	struct ocl_kernel *k = err ? NULL : ocl_kernel_of(kernel);
 
-	if (k && k->wanted && set_info(k, name, size, value) < 0)
-		k->wanted = false;
+	if (k && k->recorded && set_info(k, name, size, value) < 0)
+		k->recorded = false;
 	return err;
 }
 

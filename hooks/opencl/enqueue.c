@@ -124,7 +124,7 @@ static cl_int enqueue(const struct enqueue *e)
 		return run(e, e->kernel, e->local, e->event);
 	gpubpf_hook_launch_begin(&l);
 	if (l.twin) {
-		twin_err = k->wanted ? run_twin(e, k, &l) : CL_OUT_OF_HOST_MEMORY;
+		twin_err = k->recorded ? run_twin(e, k, &l) : CL_OUT_OF_HOST_MEMORY;
 		if (!twin_err) {
 			gpubpf_hook_launch_end(&l, GPUBPF_LAUNCHED);
 			return CL_SUCCESS;

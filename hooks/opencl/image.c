@@ -184,6 +184,5 @@ void ocl_code_image_put(struct gpubpf_hook_image *image)
 {
 	free((void *)image->data);
 	free((void *)image->options);
-	free((void *)image->kernels);
 	free((void *)image->cwd);
 }

@@ -36,8 +36,9 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 		destroy(k);
 		return NULL;
 	}
-	k->wanted = gpubpf_hook_kernel_wanted(k->hook);
-	if (k->wanted && !ocl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(k->nargs), &k->nargs, NULL))
+	/* what is not attached now may be later, and nobody can be asked then what arguments a kernel has */
+	k->recorded = true;
+	if (!ocl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(k->nargs), &k->nargs, NULL))
 		k->args = calloc(k->nargs + 1, sizeof(*k->args));
 	ocl_table_add(OCL_KERNELS, handle, &k->object);
 	return k;
@@ -77,7 +78,7 @@ CL_API_ENTRY cl_kernel CL_API_CALL ocl_clCloneKernel(cl_kernel kernel, cl_int *e
 	struct ocl_kernel *to = from ? create(clone, from->program->object.handle) : NULL;
 
 	if (to && ocl_args_copy(to, from) < 0)
-		to->wanted = false;
+		to->recorded = false;
 	return clone;
 }
 

@@ -202,10 +202,10 @@ struct ocl_kernel {
 	struct ocl_object object;
 	struct ocl_program *program;
 	struct gpubpf_hook_kernel *hook;
-	bool wanted;
+	bool recorded;                /* its arguments are; not where there was no memory */
 	pthread_mutex_t lock;         /* one launch of a twin at a time: its arguments are the kernel's */
 	cl_uint nargs;
-	struct ocl_arg *args;         /* recorded where the kernel is wanted */
+	struct ocl_arg *args;
 	struct ocl_exec_info *infos;
 	uint32_t info_version;
 };

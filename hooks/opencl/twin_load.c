@@ -24,9 +24,13 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 		return 0;
 	}
 	err = ocl_code_image(code, image);
-	image->kernels = ocl_program_names(p);
 	ocl_code_put(code);
 	return err;
+}
+
+static char *kernels(void *adapter_program)
+{
+	return ocl_program_names(adapter_program);
 }
 
 static int refuse(struct gpubpf_why *why, const char *what, cl_int err)
@@ -143,6 +147,7 @@ static int kernel(void *module, const char *name, void *adapter_kernel, uint32_t
 const struct gpubpf_hook_ops ocl_hook_ops = {
 	.backend = "opencl",
 	.device = &ocl_device_ops,
+	.kernels = kernels,
 	.image = image,
 	.image_put = ocl_code_image_put,
 	.twin_load = load,

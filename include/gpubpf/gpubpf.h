@@ -43,6 +43,7 @@ extern "C" {
 #define GPUBPF_API __attribute__((visibility("default")))
 
 struct gpubpf_session;
+struct gpubpf_link;
 struct gpubpf_map;
 struct gpubpf_prog;
 
@@ -102,6 +103,7 @@ struct gpubpf_session_opts {
 	gpubpf_event_fn event;
 	gpubpf_note_fn note;
 	void *ctx;                 /* handed to the three */
+	bool no_attach;            /* programs are loaded and not attached: gpubpf_program__attach() does that */
 };
 
 /* opts may be NULL: all defaults. NULL and errno on failure: EINVAL (opts->sz, see above), ENOMEM. */
@@ -162,6 +164,41 @@ GPUBPF_API const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog);
 GPUBPF_API uint32_t gpubpf_prog__insn_cnt(const struct gpubpf_prog *prog);
 /* Most instructions that one run by one thread executes, as the verifier proved; 0 before load. */
 GPUBPF_API uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog);
+
+/*
+ * -- links: programs on kernels, as many as 1,024 in a session. Loading attaches each program to the kernels that its
+ * section or gpubpf_session__attach() names, unless opts.no_attach. Attached or detached while programs run, it holds
+ * from the next launch of a kernel on, in all processes of the session: that launch waits for its twin as the first one
+ * does. Detached, a kernel runs as if nothing had been; maps stay as they are, and readable. What was launched before,
+ * and graphs that were made of a twin before (a line says so), run as they were. --
+ */
+
+struct gpubpf_attach_opts {
+	size_t sz;                 /* sizeof(struct gpubpf_attach_opts) */
+	const char *pattern;       /* kernels: a name or a glob, of 1 to 255 characters; NULL: as gpubpf_prog__pattern() */
+};
+
+/* Attach the program to the kernels that its section names. The link lives until gpubpf_session__free(). NULL and errno:
+ * EEXIST where it is attached to this pattern, EINVAL for opts->sz (see above) or the pattern, ENOSPC after 1,024
+ * programs and patterns, EBUSY when the session was stopped. */
+GPUBPF_API struct gpubpf_link *gpubpf_program__attach(const struct gpubpf_prog *prog);
+/* The same with options; opts may be NULL. */
+GPUBPF_API struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog,
+							   const struct gpubpf_attach_opts *opts);
+/* Detach it from all its kernels. -ENOENT when it was detached before. */
+GPUBPF_API int gpubpf_link__detach(struct gpubpf_link *link);
+/* Detach it if it is attached, and forget it: the pointer is not to be used again. link may be NULL. 0. */
+GPUBPF_API int gpubpf_link__destroy(struct gpubpf_link *link);
+/* What is attached; NULL ends, prev NULL begins. */
+GPUBPF_API struct gpubpf_link *gpubpf_session__next_link(const struct gpubpf_session *s,
+							 const struct gpubpf_link *prev);
+/* Its number in the session: of this program and this pattern, whenever they are attached. */
+GPUBPF_API uint32_t gpubpf_link__id(const struct gpubpf_link *link);
+/* Its program, whose gpubpf_prog__pattern() is the link's. */
+GPUBPF_API const struct gpubpf_prog *gpubpf_link__program(const struct gpubpf_link *link);
+/* Launches that were probed with its program in the twin, in all processes, as long as it was attached at any time. Each
+ * is in the maps; of a program for device functions, launches of the kernels that may call them. */
+GPUBPF_API uint64_t gpubpf_link__launches(const struct gpubpf_link *link);
 
 /* -- maps; usable from load until free, while programs run and after -- */
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/match.h"
 #include "hooks/opencl/opencl.h"
 #include "hooks/session.h"
 
@@ -40,11 +41,17 @@ static void welcome(struct gpubpf_reader *r)
 		return;
 	if (!w.sample)
 		abort(); /* launches are divided by it */
-	for (uint32_t i = 0; i < w.npatterns; i++) {
-		gpubpf_pattern_matches(w.patterns[i], "_Z9vectorAddPKfS0_Pfi");
-		gpubpf_pattern_matches("vec*", w.patterns[i]);
-	}
-	gpubpf_welcome_finish(&w);
+}
+
+static void pattern(struct gpubpf_reader *r)
+{
+	char text[sizeof(((struct gpubpf_plan_entry *)0)->pattern)];
+
+	gpubpf_get_str(r, text, sizeof(text));
+	if (r->failed)
+		return;
+	gpubpf_pattern_matches(text, "_Z9vectorAddPKfS0_Pfi");
+	gpubpf_pattern_matches("vec*", text);
 }
 
 static void arena(struct gpubpf_reader *r, bool has_fd)
@@ -122,6 +129,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 6:
 		special(data + 1, size - 1);
+		break;
+	case 7:
+		pattern(&r);
 		break;
 	}
 	return 0;

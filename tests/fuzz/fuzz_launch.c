@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/twin_set.c hooks/hook_device.c hooks/drain.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c maps/mirror.c
+// SOURCES: hooks/launch.c hooks/twin_set.c hooks/hook_device.c hooks/drain.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c maps/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c
 // LIBS: -DGPUBPF_VERSION="fuzz" -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
@@ -141,12 +141,14 @@ static int arena_fd(const uint8_t *data, size_t size, size_t room)
 
 static int table_fd(void)
 {
-	uint64_t head[3] = { GPUBPF_KERNEL_TABLE_MAGIC, 1, 1 };
+	uint64_t head[7] = { GPUBPF_KERNEL_TABLE_MAGIC, GPUBPF_KERNEL_TABLE_VERSION, 1, 0, 0, 2, 2 };
+	static const struct gpubpf_plan_entry plan[3] = { { 0, 0, "k*" }, { 7, 0, "k1" }, { 2, 0, "*" } };
 
 	if (kept_table >= 0)
 		close(kept_table);
 	kept_table = gpubpf_memfd_shared("b", sizeof(struct gpubpf_kernel_table));
-	if (pwrite(kept_table, head, sizeof(head), 0) < 0)
+	if (pwrite(kept_table, head, sizeof(head), 0) < 0 ||
+	    pwrite(kept_table, plan, sizeof(plan), offsetof(struct gpubpf_kernel_table, entry)) < 0)
 		abort();
 	return dup(kept_table);
 }
@@ -299,9 +301,13 @@ static int image(void *program, struct gpubpf_hook_device *device, struct gpubpf
 	out->options = "-w";
 	out->headers = &header;
 	out->nheaders = !!(bits & HEADERS);
-	out->kernels = bits & NO_LIST ? NULL : "k0;k1;;other";
 	out->reason = bits & REASON ? "no source" : NULL;
 	return 0;
+}
+
+static char *kernels(void *program)
+{
+	return bits & NO_LIST ? NULL : strdup("k0;k1;;other");
 }
 
 static void image_put(struct gpubpf_hook_image *image)
@@ -328,7 +334,7 @@ static int twin_kernel(void *module, const char *name, void *kernel, uint32_t pa
 }
 
 static const struct gpubpf_hook_ops ops = {
-	.backend = "fuzz", .device = &device_ops, .image = image, .image_put = image_put, .twin_load = twin_load,
+	.backend = "fuzz", .device = &device_ops, .kernels = kernels, .image = image, .image_put = image_put, .twin_load = twin_load,
 	.twin_kernel = twin_kernel, .twin_kernel_put = free, .twin_unload = free,
 };
 
@@ -395,7 +401,6 @@ static void forget(void)
 	if (table)
 		munmap(table, sizeof(*table));
 	session.table = NULL;
-	gpubpf_welcome_finish(&session.welcome);
 	session.seq = 0;
 	if (tool >= 0)
 		close(tool);

@@ -100,7 +100,25 @@ static void remove_dir(void)
 	rmdir(dir);
 }
 
-/* a session without programs but with a map and a ring, so that there is an arena to lie about */
+/* one that can be attached and detached; no worker takes it */
+static void load_program(struct gpubpf_session *s)
+{
+	struct gpubpf_prog *prog = calloc(1, sizeof(*prog));
+
+	strcpy(prog->name, "p");
+	strcpy(prog->section, "gpu/entry/k*");
+	strcpy(prog->pattern, "k*");
+	prog->facts = calloc(1, sizeof(*prog->facts));
+	prog->facts->map_use = calloc(3, sizeof(*prog->facts->map_use));
+	s->loaded->unit.progs = prog;
+	s->loaded->unit.nprogs = 1;
+	s->loaded->objects = calloc(1, sizeof(*s->loaded->objects));
+	s->loaded->nobjects = 1;
+	if (gpubpf_links_open(s) < 0)
+		abort();
+}
+
+/* a session with a program that nobody makes, a map and a ring, so that there is an arena to lie about */
 static void load(struct gpubpf_session *s)
 {
 	static const char *const names[] = { "counts", "ring" };
@@ -123,6 +141,7 @@ static void load(struct gpubpf_session *s)
 		m->max_entries = i ? 4096 : 16;
 		m->session = s;
 	}
+	load_program(s);
 	s->has_rings = s->print_ring = true;
 	gpubpf_diag_init(&diag);
 	if (gpubpf_arena_open(s, 2, true, 0, 0, 0, &diag) < 0)

@@ -52,11 +52,6 @@ static void welcome(int fd, uint32_t seq)
 	gpubpf_put_u32(&w, fake.o->wait_ms);
 	gpubpf_put_u64(&w, fake.o->sample);
 	gpubpf_put_u64(&w, fake.o->first);
-	gpubpf_put_u32(&w, fake.o->pattern ? 1 : 0);
-	if (fake.o->pattern) {
-		gpubpf_put_str(&w, fake.o->pattern);
-		gpubpf_put_u32(&w, 1);
-	}
 	gpubpf_put_u32(&w, 0);
 	send_to(fd, GPUBPF_MSG_WELCOME, seq, &w, fake.table);
 }
@@ -315,6 +310,17 @@ static void *map(int fd, size_t size)
 	return at;
 }
 
+void fake_attach(struct fake_tool *tool, const char *pattern)
+{
+	struct gpubpf_kernel_table *t = tool->table;
+
+	__atomic_store_n(&t->plan, t->plan + 1, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	t->nplan = !!pattern;
+	snprintf(t->entry[0].pattern, sizeof(t->entry[0].pattern), "%s", pattern ? pattern : "");
+	__atomic_store_n(&t->plan, t->plan + 1, __ATOMIC_RELEASE);
+}
+
 void fake_start(struct fake_tool *tool, const struct fake_options *options)
 {
 	int fd;
@@ -326,8 +332,9 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 	fake.table = gpubpf_memfd_shared("table", sizeof(*tool->table));
 	tool->table = map(fake.table, sizeof(*tool->table));
 	tool->table->magic = GPUBPF_KERNEL_TABLE_MAGIC;
-	tool->table->version = 1;
+	tool->table->version = GPUBPF_KERNEL_TABLE_VERSION;
 	tool->table->enabled = 1;
+	fake_attach(tool, options->pattern);
 	for (int i = 0; i < FAKE_ARENAS; i++) {
 		fake.arenas[i] = gpubpf_memfd_shared("arena", ARENA_SIZE);
 		tool->arenas[i] = map(fake.arenas[i], ARENA_SIZE);

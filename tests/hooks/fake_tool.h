@@ -64,6 +64,8 @@ struct fake_tool {
 
 void fake_start(struct fake_tool *tool, const struct fake_options *options);
 void fake_stop(struct fake_tool *tool);
+/* From the next launch on kernels that the pattern matches are wanted, NULL: none. */
+void fake_attach(struct fake_tool *tool, const char *pattern);
 /* What agents counted for a kernel, over all processes and programs. */
 struct fake_sum {
 	uint64_t launches, probed, missed, entries, exits;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * both ROUNDS WHAT...: kernels of several runtimes in one process, launched in turn. WHAT is "cuda", or a part of the
- * name of an OpenCL platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL
+ * both ROUNDS WHAT...: kernels of several runtimes in one process, launched in turn. ROUNDS "-": as many as each line of
+ * standard input says, with a line when they have ended. WHAT is "cuda", or a part of the name of an OpenCL platform or
+ * device. It prints what the kernels computed, and a line for each kernel as the OpenCL
  * applications do (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of
  * tests/cuda/fake alike, which reads its comments.
  */
@@ -155,6 +156,36 @@ static void launch(struct runtime *r)
 	r->launches++;
 }
 
+static void wait_for(const struct runtime *r)
+{
+	if (r->cuda)
+		CHECK(cu.synchronize());
+	else
+		CHECK(clFinish(r->queue));
+}
+
+static void rounds(struct runtime *runtimes, int n, int times)
+{
+	for (int round = 0; round < times; round++)
+		for (int i = 0; i < n; i++)
+			launch(&runtimes[i]);
+	for (int i = 0; i < n; i++)
+		wait_for(&runtimes[i]);
+}
+
+static void obey(struct runtime *runtimes, int n)
+{
+	char line[64];
+
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		rounds(runtimes, n, atoi(line));
+		printf("done\n");
+		fflush(stdout);
+	}
+}
+
 static void tell(const struct runtime *r)
 {
 	uint32_t sum = 0;
@@ -183,9 +214,10 @@ int main(int argc, char **argv)
 		else
 			open_opencl(&runtimes[i], argv[i + 2]);
 	}
-	for (int round = 0; round < atoi(argv[1]); round++)
-		for (int i = 0; i < n; i++)
-			launch(&runtimes[i]);
+	if (!strcmp(argv[1], "-"))
+		obey(runtimes, n);
+	else
+		rounds(runtimes, n, atoi(argv[1]));
 	for (int i = 0; i < n; i++)
 		tell(&runtimes[i]);
 	return 0;

@@ -92,6 +92,11 @@ void cuda_capture_end(void)
 		;
 }
 
+bool cuda_capture_open(void)
+{
+	return atomic_load_explicit(&captures, memory_order_relaxed);
+}
+
 CUresult cuda_copy_to(const struct cuda_driver *driver, CUdeviceptr to, const void *from, size_t size)
 {
 	CUstream stream;

@@ -145,6 +145,7 @@ bool cuda_wait_begin(void);
 void cuda_wait_end(void);
 void cuda_capture_begin(void);
 void cuda_capture_end(void);
+bool cuda_capture_open(void);        /* some stream may be captured now */
 
 /* "CUDA_ERROR_INVALID_VALUE"; never NULL. */
 const char *cuda_error(const struct cuda_driver *driver, CUresult error);

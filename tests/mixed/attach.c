@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs are attached and detached while a program runs, by libgpubpf: each launch is in the maps if it came when
+ * something was attached, and in none if it did not.
+ *
+ *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/both.c)
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpubpf/gpubpf.h"
+#include "tests/tap.h"
+
+#define THREADS 256 /* of a launch */
+#define PATIENCE_S 120
+
+extern char **environ;
+
+static struct {
+	struct gpubpf_session *s;
+	pid_t pid;
+	int to, from;
+	int kernels;               /* that a round launches */
+	bool copied;               /* some device has the maps in memory of its own */
+	uint64_t wanted[2];        /* what the map is to hold */
+} t;
+
+static const char *build, *object, *app;
+static char **what, folder[] = "/tmp/gpubpf-attach-XXXXXX";
+
+static const struct gpubpf_prog *program(const char *name)
+{
+	const struct gpubpf_prog *prog = NULL;
+
+	while ((prog = gpubpf_session__next_program(t.s, prog)) && strcmp(gpubpf_prog__name(prog), name))
+		;
+	return prog;
+}
+
+static uint64_t counted(uint32_t key)
+{
+	struct gpubpf_map *map = gpubpf_session__find_map_by_name(t.s, "counts");
+	uint64_t value = 0;
+
+	gpubpf_map__lookup_elem(map, &key, sizeof(key), &value, sizeof(value), 0);
+	return value;
+}
+
+/* A line of the program's, while the session serves it. False: it said nothing, or ended. */
+static bool hear(void)
+{
+	time_t until = time(NULL) + PATIENCE_S;
+	char c = 0;
+
+	while (c != '\n' && time(NULL) < until) {
+		struct pollfd fds[2] = { { t.from, POLLIN, 0 }, { gpubpf_session__fd(t.s), POLLIN, 0 } };
+
+		poll(fds, 2, 100);
+		gpubpf_session__poll(t.s, 0);
+		if (fds[0].revents && read(t.from, &c, 1) != 1)
+			return false;
+	}
+	return c == '\n';
+}
+
+/* Rounds of launches, of which the map is to have what `entered` and `left` say. */
+static bool step(int rounds, bool entered, bool left)
+{
+	bool good = dprintf(t.to, "%d\n", rounds) > 0 && hear();
+
+	t.wanted[0] += entered ? (uint64_t)rounds * t.kernels * THREADS : 0;
+	t.wanted[1] += left ? (uint64_t)rounds * t.kernels * THREADS : 0;
+	return good;
+}
+
+/* Maps of devices that are no host memory come when another tool asks. */
+static void refresh(void)
+{
+	char tool[512];
+	pid_t pid;
+
+	snprintf(tool, sizeof(tool), "%s/gpubpf", build);
+	pid = fork();
+	if (!pid) {
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(1);
+		execl(tool, tool, "map", "dump", "-S", gpubpf_session__path(t.s), (char *)NULL);
+		_exit(1);
+	}
+	while (!waitpid(pid, NULL, WNOHANG))
+		gpubpf_session__poll(t.s, 2);
+}
+
+static bool exact(const char *when)
+{
+	if (t.copied && kill(t.pid, 0) == 0)
+		refresh();
+	for (int i = 0; i < 100; i++) {
+		if (counted(0) == t.wanted[0] && counted(1) == t.wanted[1])
+			return true;
+		gpubpf_session__poll(t.s, 20);
+	}
+	note("%s: %llu and %llu are counted, %llu and %llu were launched", when, (unsigned long long)counted(0),
+	     (unsigned long long)counted(1), (unsigned long long)t.wanted[0], (unsigned long long)t.wanted[1]);
+	return false;
+}
+
+static void on_note(void *ctx, const char *text)
+{
+	note("%s", text);
+}
+
+static bool begin(bool no_wait)
+{
+	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .no_attach = true, .no_wait = no_wait, .note = on_note,
+					    .runtime_dir = folder };
+	char workers[512], agent[512], **env;
+	int in[2], out[2];
+
+	snprintf(workers, sizeof(workers), "%s/core/worker", build);
+	snprintf(agent, sizeof(agent), "%s/hooks/libgpubpf-agent.so", build);
+	opts.worker_dir = workers;
+	opts.agent = agent;
+	memset(t.wanted, 0, sizeof(t.wanted));
+	t.s = gpubpf_session__new(&opts);
+	if (!t.s || gpubpf_session__add_object(t.s, object) || gpubpf_session__load(t.s) || gpubpf_session__start(t.s) ||
+	    gpubpf_session__environ(t.s, environ, &env) || pipe(in) || pipe(out))
+		return ok(false, "a session: %s", t.s ? gpubpf_session__error(t.s) : strerror(errno));
+	t.pid = fork();
+	if (!t.pid) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		close(in[1]);
+		close(out[0]);
+		execve(app, what, env);
+		_exit(99);
+	}
+	free(env);
+	close(in[0]);
+	close(out[1]);
+	t.to = in[1];
+	t.from = out[0];
+	return hear();
+}
+
+/* The program's end, and its status. */
+static int end(void)
+{
+	int status = 0;
+
+	close(t.to);
+	while (!waitpid(t.pid, &status, WNOHANG))
+		gpubpf_session__poll(t.s, 10);
+	close(t.from);
+	return status;
+}
+
+static void test_errors(void)
+{
+	struct gpubpf_attach_opts none = { .sz = sizeof(none), .pattern = "" }, unset = { .sz = 0 };
+	const struct gpubpf_prog *prog = program("entered");
+	struct gpubpf_link *link = gpubpf_program__attach(prog);
+
+	ok(link && gpubpf_session__next_link(t.s, NULL) == link && !gpubpf_session__next_link(t.s, link),
+	   "a link is among those that are attached");
+	ok(gpubpf_link__program(link) == prog, "it knows its program");
+	ok(!gpubpf_program__attach(prog) && errno == EEXIST, "twice to the same kernels: EEXIST");
+	ok(!gpubpf_program__attach_opts(prog, &none) && errno == EINVAL, "no pattern: EINVAL");
+	ok(!gpubpf_program__attach_opts(prog, &unset) && errno == EINVAL, "options of no size: EINVAL");
+	ok(!gpubpf_link__detach(link) && gpubpf_link__detach(link) == -ENOENT, "detached twice: -ENOENT");
+	ok(!gpubpf_session__next_link(t.s, NULL), "nothing is attached");
+	ok(!gpubpf_link__destroy(link) && !gpubpf_link__destroy(NULL), "destroy takes what is detached, and NULL");
+	ok(gpubpf_program__attach(prog) == link && !gpubpf_link__destroy(link), "attached again it is the same link");
+}
+
+static bool one_round(int i)
+{
+	struct gpubpf_link *entered = gpubpf_program__attach(program("entered")), *left;
+	bool good = entered && step(1 + i % 3, true, false);
+
+	if (t.copied) { /* the driver there counts for any program that is in a twin, in the first element */
+		good = good && exact("attached") && !gpubpf_link__detach(entered) && step(2, false, false);
+		return good && exact("detached");
+	}
+	left = gpubpf_program__attach(program("left"));
+	good = good && left && step(2, true, true);
+	good = good && !gpubpf_link__detach(entered) && step(1, false, true);
+	good = good && exact("one detached of two") && !gpubpf_link__detach(left) && step(2, false, false);
+	return good && exact("detached");
+}
+
+static void test_rounds(int rounds)
+{
+	struct gpubpf_link *link;
+	int i = 0;
+
+	ok(step(3, false, false) && exact("nothing attached"), "nothing is attached, nothing is counted");
+	while (i < rounds && one_round(i))
+		i++;
+	ok(i == rounds, "%d rounds of attach and detach: each launch is counted when it should be", i);
+	link = gpubpf_program__attach(program("entered"));
+	ok(gpubpf_link__launches(link) * THREADS == t.wanted[0], "the link tells of its launches: %llu",
+	   (unsigned long long)gpubpf_link__launches(link));
+	gpubpf_link__destroy(link);
+}
+
+/* Several programs on one kernel by several patterns: a program runs once in a thread. */
+static void test_several(void)
+{
+	static const char *const patterns[] = { "*", "add_opencl", "add_c*", "no_such_kernel" };
+	struct gpubpf_link *links[4];
+	bool good = true;
+
+	for (int i = 0; i < 4; i++) {
+		struct gpubpf_attach_opts opts = { .sz = sizeof(opts), .pattern = patterns[i] };
+
+		links[i] = gpubpf_program__attach_opts(program("entered"), &opts);
+		good &= links[i] != NULL;
+	}
+	ok(good && step(2, true, false) && exact("four patterns"), "four patterns of one program: it runs once");
+	for (int i = 0; i < 4; i++)
+		gpubpf_link__destroy(links[i]);
+	ok(step(2, false, false) && exact("none of four"), "detached, all of them");
+}
+
+/* Nobody waits for twins: launches are missed, or counted, and a detached link's never are. */
+static void test_hasty(void)
+{
+	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
+	struct gpubpf_link *link;
+	uint64_t probed = 0;
+	bool good = true;
+
+	for (int i = 0; i < 10 && good; i++) {
+		link = gpubpf_program__attach(program("entered"));
+		good = step(1, false, false) && !gpubpf_link__detach(link);
+		probed = gpubpf_link__launches(link);
+		good = good && step(3, false, false) && gpubpf_link__launches(link) == probed;
+	}
+	ok(good, "detached while its twin is made: no launch has it");
+	link = gpubpf_program__attach(program("entered"));
+	for (int i = 0; i < 1000 && good && gpubpf_link__launches(link) < probed + 5 * t.kernels; i++) {
+		good = step(1, false, false);
+		gpubpf_session__poll(t.s, 10);
+	}
+	t.wanted[0] = gpubpf_link__launches(link) * THREADS;
+	ok(good && gpubpf_link__launches(link) >= probed + 5 * t.kernels && exact("made at last"),
+	   "made at last, it counts: %llu launches", (unsigned long long)gpubpf_link__launches(link));
+	good = !gpubpf_session__kernel(t.s, 0, &stats) && stats.probed + stats.missed <= stats.launches;
+	ok(good, "launches are probed, missed or neither");
+	gpubpf_link__destroy(link);
+}
+
+int main(int argc, char **argv)
+{
+	int rounds, status;
+
+	if (argc < 6 || !mkdtemp(folder))
+		return 2;
+	build = argv[1];
+	object = argv[2];
+	app = argv[3];
+	rounds = atoi(argv[4]);
+	what = argv + 3;
+	what[1] = "-";
+	t.kernels = argc - 5;
+	for (int i = 5; i < argc; i++)
+		t.copied |= !strcmp(argv[i], "cuda");
+	if (!begin(false)) {
+		if (WEXITSTATUS(end()) == 77)
+			skip("attach", "the device is not there");
+		else
+			ok(false, "the program begins");
+		return done();
+	}
+	test_errors();
+	test_rounds(rounds);
+	test_several();
+	status = end();
+	ok(WIFEXITED(status) && !WEXITSTATUS(status), "the program ends as it would have");
+	ok(exact("ended"), "maps stay readable");
+	gpubpf_session__free(t.s);
+	if (begin(true)) {
+		test_hasty();
+		end();
+	}
+	gpubpf_session__free(t.s);
+	rmdir(folder);
+	return done();
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpubpf session list, attach and detach while gpubpf run has a program: control.py GPUBPF OBJECT APP WHAT (TAP)"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+THREADS = 256
+gpubpf, obj, app, what = sys.argv[1:5]
+work = tempfile.TemporaryDirectory()
+env = dict(os.environ, XDG_CACHE_HOME=work.name, XDG_RUNTIME_DIR=work.name)
+count = failed = 0
+
+
+def tap(good, text, *why):
+    global count, failed
+    count += 1
+    failed |= not good
+    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
+    for line in why if not good else ():
+        print("# " + str(line).strip().replace("\n", "\n# "))
+
+
+def ask(*words):
+    p = subprocess.run([gpubpf, *words], env=env, capture_output=True, timeout=60)
+    return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+
+def links():
+    return {l["id"]: (l["program"], l["pattern"], l["launches"]) for l in json.loads(ask("session", "list", "-j")[1])["links"]}
+
+
+def counted():
+    entries = json.loads(ask("map", "dump", "-j")[1])["maps"][0]["entries"]
+    return [int(e["value"]) for e in entries]
+
+
+def rounds(n):
+    run.stdin.write(f"{n}\n".encode())
+    run.stdin.flush()
+    return run.stdout.readline() == b"done\n"
+
+
+report = os.path.join(work.name, "report")
+run = subprocess.Popen([gpubpf, "run", "-j", "-r", report, "-o", obj, "--", app, "-", what], env=env,
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+if run.stdout.readline() != b"ready\n":
+    print(f"1..0 # SKIP {run.stderr.read().decode().splitlines()[:1]}")
+    sys.exit(0)
+tap(rounds(2) and counted() == [2 * THREADS] * 2, "what sections name is attached from the beginning", counted())
+tap(links() == {0: ("entered", "add_*", 2), 1: ("left", "add_*", 2)}, "session list has it, with its launches", links())
+status = ask("session", "detach", "0")
+tap(status[0] == 0 and "left" in status[1] and "entered" not in status[1], "session detach prints what is left", status)
+tap(rounds(3) and counted() == [2 * THREADS, 5 * THREADS], "one is detached, one counts on", counted())
+status = ask("session", "detach", "0")
+tap(status[0] != 0 and "no link 0" in status[2], "what is detached is no link", status)
+status = ask("session", "attach", "entered=*opencl", "left=nothing*")
+tap(status[0] == 0 and len(links()) == 3, "session attach takes several", status)
+tap(rounds(1) and counted() == [3 * THREADS, 6 * THREADS], "attached, it counts on", counted())
+status = ask("session", "attach", "entered", "nobody")
+tap(status[0] != 0 and "no program 'nobody'" in status[2] and len(links()) == 3, "all or none", status)
+for link in links():
+    ask("session", "detach", str(link))
+tap(not links() and "nothing is attached" in ask("session", "list")[1], "nothing is attached")
+tap(rounds(4) and counted() == [3 * THREADS, 6 * THREADS], "nothing counts, the maps stay", counted())
+tap(ask("session", "attach", "entered")[0] == 0 and rounds(1) and counted()[0] == 4 * THREADS, "the first one again")
+os.kill(run.pid, signal.SIGKILL)
+run.wait()
+tap(rounds(5) and rounds(1), "the tool is killed while something is attached: the program goes on")
+run.stdin.close()
+out = run.stdout.read().decode()
+tap(f"opencl {17 * THREADS}\n" in out, "and its results are its own", out)
+print(f"1..{count}")
+sys.exit(failed)
