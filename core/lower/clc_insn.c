@@ -4,25 +4,25 @@
 
 #include "clc.h"
 
-/* %1$s is the destination, %2$s the source; shifts are masked, division and remainder are total */
+/* $d is the destination, $s the source; shifts are masked, division and remainder are total */
 static const struct {
 	const char *wide, *narrow;
 } alu_text[] = {
-	[GPUBPF_ADD] = { "%1$s + %2$s", "(u32)%1$s + (u32)%2$s" },
-	[GPUBPF_SUB] = { "%1$s - %2$s", "(u32)%1$s - (u32)%2$s" },
-	[GPUBPF_MUL] = { "%1$s * %2$s", "(u32)%1$s * (u32)%2$s" },
-	[GPUBPF_DIV] = { "gpubpf_div64(%1$s, %2$s)", "gpubpf_div32((u32)%1$s, (u32)%2$s)" },
-	[GPUBPF_OR] = { "%1$s | %2$s", "(u32)%1$s | (u32)%2$s" },
-	[GPUBPF_AND] = { "%1$s & %2$s", "(u32)%1$s & (u32)%2$s" },
-	[GPUBPF_LSH] = { "%1$s << (%2$s & 63)", "(u32)%1$s << ((u32)%2$s & 31)" },
-	[GPUBPF_RSH] = { "%1$s >> (%2$s & 63)", "(u32)%1$s >> ((u32)%2$s & 31)" },
-	[GPUBPF_NEG] = { "0UL - %1$s", "0U - (u32)%1$s" },
-	[GPUBPF_MOD] = { "gpubpf_mod64(%1$s, %2$s)", "gpubpf_mod32((u32)%1$s, (u32)%2$s)" },
-	[GPUBPF_XOR] = { "%1$s ^ %2$s", "(u32)%1$s ^ (u32)%2$s" },
-	[GPUBPF_MOV] = { "%2$s", "(u32)%2$s" },
-	[GPUBPF_ARSH] = { "(u64)((s64)%1$s >> (%2$s & 63))", "(u32)((s32)%1$s >> ((u32)%2$s & 31))" },
-	[GPUBPF_SDIV] = { "gpubpf_sdiv64(%1$s, %2$s)", "gpubpf_sdiv32((u32)%1$s, (u32)%2$s)" },
-	[GPUBPF_SMOD] = { "gpubpf_smod64(%1$s, %2$s)", "gpubpf_smod32((u32)%1$s, (u32)%2$s)" },
+	[GPUBPF_ADD] = { "$d + $s", "(u32)$d + (u32)$s" },
+	[GPUBPF_SUB] = { "$d - $s", "(u32)$d - (u32)$s" },
+	[GPUBPF_MUL] = { "$d * $s", "(u32)$d * (u32)$s" },
+	[GPUBPF_DIV] = { "gpubpf_div64($d, $s)", "gpubpf_div32((u32)$d, (u32)$s)" },
+	[GPUBPF_OR] = { "$d | $s", "(u32)$d | (u32)$s" },
+	[GPUBPF_AND] = { "$d & $s", "(u32)$d & (u32)$s" },
+	[GPUBPF_LSH] = { "$d << ($s & 63)", "(u32)$d << ((u32)$s & 31)" },
+	[GPUBPF_RSH] = { "$d >> ($s & 63)", "(u32)$d >> ((u32)$s & 31)" },
+	[GPUBPF_NEG] = { "0UL - $d", "0U - (u32)$d" },
+	[GPUBPF_MOD] = { "gpubpf_mod64($d, $s)", "gpubpf_mod32((u32)$d, (u32)$s)" },
+	[GPUBPF_XOR] = { "$d ^ $s", "(u32)$d ^ (u32)$s" },
+	[GPUBPF_MOV] = { "$s", "(u32)$s" },
+	[GPUBPF_ARSH] = { "(u64)((s64)$d >> ($s & 63))", "(u32)((s32)$d >> ((u32)$s & 31))" },
+	[GPUBPF_SDIV] = { "gpubpf_sdiv64($d, $s)", "gpubpf_sdiv32((u32)$d, (u32)$s)" },
+	[GPUBPF_SMOD] = { "gpubpf_smod64($d, $s)", "gpubpf_smod32((u32)$d, (u32)$s)" },
 };
 
 static const struct {
@@ -62,6 +62,15 @@ static void movsx(struct clc *c, const struct gpubpf_insn *insn)
 		 insn->ext == 8 ? "char" : insn->ext == 16 ? "short" : "int", insn->src);
 }
 
+static void expand(struct clc *c, const char *text, const char *d, const char *s)
+{
+	for (; *text; text++)
+		if (*text == '$')
+			text_add(c->t, "%s", *++text == 'd' ? d : s);
+		else
+			text_add(c->t, "%c", *text);
+}
+
 void clc_alu(struct clc *c, const struct gpubpf_insn *insn)
 {
 	char d[8], s[32];
@@ -74,7 +83,7 @@ void clc_alu(struct clc *c, const struct gpubpf_insn *insn)
 	} else {
 		snprintf(d, sizeof(d), "r%u", insn->dst);
 		clc_source(insn, s);
-		text_add(c->t, insn->width == 8 ? alu_text[insn->op].wide : alu_text[insn->op].narrow, d, s);
+		expand(c, insn->width == 8 ? alu_text[insn->op].wide : alu_text[insn->op].narrow, d, s);
 	}
 	text_add(c->t, ";\n");
 }
