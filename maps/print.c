@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records of the print ring (print.h) as text, by the rules of the kernel's bpf_trace_printk(): flags and
- * a width, then %d %i %u %x %X %c %s or %p (%pks and %pus are %s, other %p are addresses), l and ll. What
- * comes out holds no control characters but newlines and tabs: the bytes are the application's.
+ * a width, then %d %i %u %x %X %c %s or %p (%pks and %pus are %s, other %p are addresses), l and ll. Beside them
+ * %f %e %g, with a precision too, of a float's bits or a double's, as the context has arguments. What comes out holds no control characters but newlines and tabs: the bytes are the application's.
  */
 #include "maps.h"
 
@@ -15,6 +15,7 @@
 
 #define STRING_MAX 128 /* bytes of a %s */
 #define WIDTH_DIGITS 3 /* a device may ask for any */
+#define PRECISION_DIGITS 2
 
 _Static_assert(sizeof(struct gpubpf_print_bytes) == GPUBPF_PRINT_HEAD, "offsets in print.h");
 
@@ -60,7 +61,7 @@ static void put_string(struct out *out, const struct source *source, uint64_t ad
 
 /* one conversion: % is at *fmt; moves *fmt behind it */
 struct spec {
-	char flags[24];        /* %, flags, width: for printf */
+	char flags[24];        /* %, flags, width, precision: for printf */
 	unsigned longs;
 	char conv;             /* 0: none that we know */
 };
@@ -75,11 +76,19 @@ static struct spec parse_spec(const char **fmt)
 		spec.flags[n++] = *p++;
 	for (width = 0; *p >= '0' && *p <= '9' && width < WIDTH_DIGITS; width++)
 		spec.flags[n++] = *p++;
+	if (*p == '.') { /* of numbers with a point alone, below */
+		spec.flags[n++] = *p++;
+		for (width = 0; *p >= '0' && *p <= '9' && width < PRECISION_DIGITS; width++)
+			spec.flags[n++] = *p++;
+		spec.conv = *p && strchr("feg", *p) ? *p++ : 0;
+		*fmt = p;
+		return spec;
+	}
 	while (*p == 'l' && spec.longs < 2) {
 		spec.longs++;
 		p++;
 	}
-	if (*p && strchr("diuxXcsp%", *p))
+	if (*p && strchr("diuxXcspfeg%", *p))
 		spec.conv = *p++;
 	if (spec.conv == 'p' && (*p == 'k' || *p == 'u') && p[1] == 's') {
 		spec.conv = 's';
@@ -102,6 +111,21 @@ static void put_number(struct out *out, const struct spec *spec, uint64_t arg)
 		put_text(out, text, sizeof(text));
 }
 
+/* No double that a program would print is below 2^32 as bits: they are 0, or denormal and far below any float. */
+static void put_real(struct out *out, const struct spec *spec, uint64_t arg)
+{
+	union {
+		uint64_t bits;
+		float single;
+		double real;
+	} v = { .bits = arg };
+	char format[32], text[1024];
+
+	snprintf(format, sizeof(format), "%s%c", spec->flags, spec->conv);
+	if (snprintf(text, sizeof(text), format, arg >> 32 ? v.real : (double)v.single) > 0)
+		put_text(out, text, sizeof(text));
+}
+
 static void put_spec(struct out *out, const struct spec *spec, const struct source *source, uint64_t arg)
 {
 	char text[32];
@@ -112,6 +136,11 @@ static void put_spec(struct out *out, const struct spec *spec, const struct sour
 		break;
 	case 'c':
 		put_char(out, (char)arg);
+		break;
+	case 'f':
+	case 'e':
+	case 'g':
+		put_real(out, spec, arg);
 		break;
 	case 'p':
 		snprintf(text, sizeof(text), "0x%llx", (unsigned long long)arg);

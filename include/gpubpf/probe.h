@@ -177,6 +177,11 @@ GPUBPF_HELPER long (*const bpf_gpu_read_arg)(const void *ctx, __u64 i, __u64 off
 
 #undef GPUBPF_HELPER
 
+/*
+ * bpf_printk() prints at most three values: %d %i %u %x %X %c %p with l and ll, %s of strings in maps and constants, and
+ * %f %e %g of a float's or a double's bits, as ctx->arg has them: bpf_printk("%f", ctx->arg[2]).
+ */
+
 /* --- kernel arguments --- */
 
 /* Kernel parameter i, counting from 0, as a value of `type` (at most 8 bytes; i is a constant):

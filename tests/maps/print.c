@@ -59,6 +59,9 @@ static void test_formats(void)
 	format(&p, "[%08x] [%-5d] [%5d]", 0xabc, 7, 7, "[00000abc] [7    ] [    7]");
 	format(&p, "%c%c %%", 'o', 'k', 0, "ok %");
 	format(&p, "%p", 0x1234, 0, 0, "0x1234");
+	format(&p, "%f of %.2f, %g", 0x3fc00000, 0x3fc00000, 0x3fc00000, "1.500000 of 1.50, 1.5");
+	format(&p, "%.3f %6.1f|%e", 0xc010000000000000, 0x4059000000000000, 0x4059000000000000, "-4.000  100.0|1.000000e+02");
+	format(&p, "%f %f %.300f", 0, 0x7f800000, 1, "0.000000 inf %.300f");
 	format(&p, "%s and %pks", address, address, 0, "word..[2J and word..[2J");
 	format(&p, "%s", 0x1010, 0, 0, "(not in a map)");
 	format(&p, "%s", 0, 0, 0, "(null)");
