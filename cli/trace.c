@@ -206,8 +206,14 @@ static int start_program(struct child *c)
 	int tell[2], err = 0;
 	char **env;
 
-	if (gpubpf_session__environ(c->s, environ, &env) < 0 || pipe2(tell, O_CLOEXEC) < 0) {
+	if (gpubpf_session__environ(c->s, environ, &env) < 0) {
 		cli_error("%s", gpubpf_session__error(c->s));
+		return CLI_RUN_FAILED;
+	}
+	if (pipe2(tell, O_CLOEXEC) < 0) {
+		cli_error("%s: cannot be run: %s%s", c->args->rest[0], strerror(errno),
+			  errno == EMFILE ? "; raise the limit (ulimit -n)" : "");
+		free(env);
 		return CLI_RUN_FAILED;
 	}
 	c->pid = fork();

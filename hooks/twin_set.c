@@ -200,7 +200,8 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	return err < 0 ? because(&set->why, err, "the program could not be sent: %s", strerror(-err)) : 0;
+	return err < 0 ? because(&set->why, err, "the program could not be sent: %s",
+				 err == -EPIPE ? "the session is over, or the program closed our socket" : strerror(-err)) : 0;
 }
 
 /* The session takes so many requests at a time; -EAGAIN: a later launch may ask. */
@@ -308,16 +309,27 @@ static int load(struct gpubpf_twin_set *set)
 	return 0;
 }
 
+/* A launch has waited for that since `from`. */
+static void count_wait(enum gpubpf_wait_part part, uint64_t from)
+{
+	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
+
+	if (table)
+		gpubpf_kernel_table_add(&table->wait_ns[part], gpubpf_now_ns() - from);
+}
+
 /* Ask (next: SET_ASKED) or load what was answered (SET_LOADED); others see SET_BUSY meanwhile. By the program's
  * lock, which is given up while this takes. */
 static void advance(struct gpubpf_twin_set *set, int next, const char *kernel)
 {
+	uint64_t from = gpubpf_now_ns();
 	int err;
 
 	gpubpf_assert_held(&set->program->lock);
 	set->state = SET_BUSY;
 	pthread_mutex_unlock(&set->program->lock);
 	err = next == SET_ASKED ? ask(set, kernel) : load(set);
+	count_wait(next == SET_ASKED ? GPUBPF_WAIT_ASK : GPUBPF_WAIT_LOAD, from);
 	pthread_mutex_lock(&set->program->lock);
 	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : next;
 	pthread_cond_broadcast(&set->program->cond);
@@ -360,7 +372,7 @@ static bool loads_aside(struct gpubpf_twin_set *set)
 /* By the program's lock. */
 static void wait_while_busy(struct gpubpf_twin_set *set)
 {
-	uint64_t until;
+	uint64_t until, from = gpubpf_now_ns();
 
 	gpubpf_assert_held(&set->program->lock);
 	if (set->state != SET_BUSY)
@@ -371,13 +383,14 @@ static void wait_while_busy(struct gpubpf_twin_set *set)
 		    gpubpf_now_ns() >= until)
 			break;
 	gpubpf_patience_end();
+	count_wait(GPUBPF_WAIT_OTHERS, from);
 }
 
 /* By the program's lock, which it gives up while it waits. */
 static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 {
 	struct gpubpf_request *request = set->request;
-	uint64_t until;
+	uint64_t until, from = gpubpf_now_ns();
 	int err = -ETIMEDOUT;
 
 	gpubpf_assert_held(&set->program->lock);
@@ -389,6 +402,7 @@ static void wait_for_answer(struct gpubpf_twin_set *set, const char *kernel)
 			gpubpf_patience_give_up();
 	}
 	gpubpf_patience_end();
+	count_wait(GPUBPF_WAIT_ANSWER, from);
 	pthread_mutex_lock(&set->program->lock);
 	if (set->state != SET_ASKED || err == -ETIMEDOUT)
 		return;

@@ -135,6 +135,24 @@ static int open_workers(struct gpubpf_makers *all, struct maker *maker, const st
 	return err;
 }
 
+static void cache_use(const struct gpubpf_worker_set *set, uint64_t *hits, uint64_t *misses)
+{
+	for (int k = 0; k < GPUBPF_NWORKERS; k++)
+		if (set->worker[k])
+			gpubpf_worker_cache_use(set->worker[k], hits, misses);
+}
+
+static void make_counted(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
+			 const struct gpubpf_twin_req *req, const struct gpubpf_image *image, struct gpubpf_twin *twin)
+{
+	uint64_t hits[2] = {0}, misses[2] = {0};
+
+	cache_use(set, &hits[0], &misses[0]);
+	gpubpf_twin_make(s, set, req, image, twin);
+	cache_use(set, &hits[1], &misses[1]);
+	twin->from_disk = hits[1] > hits[0] && misses[1] == misses[0];
+}
+
 static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req,
 		     const struct gpubpf_image *image, struct gpubpf_twin *twin)
 {
@@ -146,7 +164,7 @@ static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpub
 	else if (__atomic_load_n(&all->stop, __ATOMIC_SEQ_CST))
 		gpubpf_twin_refuse(twin, "the session has ended");
 	else
-		gpubpf_twin_make(all->s, &maker->set, req, image, twin);
+		make_counted(all->s, &maker->set, req, image, twin);
 }
 
 /* Answer a request from the cache, or make its twin and put it there. */
@@ -158,6 +176,7 @@ static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_
 	uint8_t key[32];
 	char why[200];
 
+	req->queue_ns = gpubpf_now_ns() - req->submitted_ns;
 	req->twin = gpubpf_twin_new(req);
 	if (!req->twin)
 		return;
@@ -256,6 +275,7 @@ void gpubpf_makers_submit(struct gpubpf_makers *all, struct gpubpf_twin_req *req
 {
 	pthread_mutex_lock(&all->lock);
 	req->next = NULL;
+	req->submitted_ns = gpubpf_now_ns();
 	*all->tail = req;
 	all->tail = &req->next;
 	if (!all->idle && all->nthreads < all->max_threads)
@@ -420,10 +440,11 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 		return;
 	if (!twin->image)
 		s->cost.refused += !had_nothing(twin);
-	else if (req->cached)
+	else if (req->cached || twin->from_disk)
 		s->cost.cached++;
 	else
 		s->cost.twins++;
+	s->cost.queue_ns += req->queue_ns;
 	if (!req->cached) {
 		s->cost.lower_ns += twin->lower_ns;
 		s->cost.build_ns += twin->build_ns;

@@ -26,6 +26,7 @@ struct gpubpf_twin {
 	size_t size;
 	char options[256];
 	char reason[240];          /* all refused: why */
+	bool from_disk;            /* no worker compiled for it: all was in the cache on disk */
 	bool passing;              /* refused for a reason that may be gone the next time: not to be cached */
 	struct gpubpf_twin_kernel {
 		char name[256];
@@ -66,6 +67,7 @@ struct gpubpf_twin_req {
 	uint32_t nkernels;
 	uint32_t *links, nlinks;   /* whose programs are to be put in, */
 	struct gpubpf_unit unit;   /* and the unit where only these are for kernels (attach.c) */
+	uint64_t submitted_ns, queue_ns;
 	struct gpubpf_twin *twin;  /* filled by the maker */
 	bool cached;
 };

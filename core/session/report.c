@@ -107,10 +107,15 @@ const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gp
 	if (s->opts.inspect)
 		return verdict ? "" : "not examined";
 	if (stats->outcome == GPUBPF_OUTCOME_WAITING)
-		return "its twin was still being made when the program ended or the session did; "
-		       "let it run longer, or raise --wait";
+		return s->opts.no_wait ?
+			"its twin was still being made when the program ended or the session did; let it run longer, or "
+			"do without --no-wait" :
+			"its twin was still being made when the program ended or the session did; let it run longer, or "
+			"raise --wait";
 	if (stats->missed)
-		return "launched before its twin was ready (--wait), or with what the twin does not take";
+		return s->opts.no_wait ?
+			"launched before its twin was ready (--no-wait), or with what the twin does not take" :
+			"launched before its twin was ready (--wait), or with what the twin does not take";
 	return "";
 }
 

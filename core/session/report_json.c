@@ -302,6 +302,12 @@ static struct json_object *list_cost(const struct gpubpf_session *s)
 	add_u64(o, "build_ns", c.build_ns);
 	add_u64(o, "twin_load_ns", c.twin_load_ns);
 	add_u64(o, "wait_ns", c.wait_ns);
+	add_u64(o, "queue_ns", c.queue_ns);
+	add_u64(o, "wait_ask_ns", c.wait_ask_ns);
+	add_u64(o, "wait_answer_ns", c.wait_answer_ns);
+	add_u64(o, "wait_load_ns", c.wait_load_ns);
+	add_u64(o, "wait_others_ns", c.wait_others_ns);
+	add_u64(o, "wait_rest_ns", c.wait_rest_ns);
 	add_u64(o, "hook_ns", c.hook_ns);
 	add_u64(o, "drained_bytes", c.drained_bytes);
 	add_u64(o, "drain_ns", c.drain_ns);

@@ -527,19 +527,23 @@ static void show_drops(const struct gpubpf_session *s, FILE *out)
 	fprintf(out, "\n");
 }
 
+/* What the session did for twins, then what the programs waited, with parts that add up to it. */
 static void show_cost(const struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_cost_stats c = { .sz = sizeof(c) };
-	char a[24], b[24], d[24], e[24], f[24], g[24], h[24];
+	char a[24], b[24], d[24], e[24], f[24];
 
 	gpubpf_session__cost(s, &c);
-	fprintf(out,
-		"cost: load %s, verify %s, lower %s, vendor build %s (%u twin%s, %u cached, %u refused); "
-		"twins loaded in %s, programs waited %s; launch hook %s\n",
+	fprintf(out, "cost: load %s, verify %s, lower %s, vendor build %s, queue %s (%u twin%s, %u cached, %u refused)",
 		gpubpf_duration(c.load_ns, a), gpubpf_duration(c.verify_ns, b), gpubpf_duration(c.lower_ns, d),
-		gpubpf_duration(c.build_ns, e), c.twins, c.twins == 1 ? "" : "s", c.cached, c.refused,
-		gpubpf_duration(c.twin_load_ns, h), gpubpf_duration(c.wait_ns, f),
-		c.hook_ns ? gpubpf_duration(c.hook_ns, g) : "was not called");
+		gpubpf_duration(c.build_ns, e), gpubpf_duration(c.queue_ns, f), c.twins, c.twins == 1 ? "" : "s",
+		c.cached, c.refused);
+	fprintf(out, "; launch hook %s\n", c.hook_ns ? gpubpf_duration(c.hook_ns, a) : "was not called");
+	fprintf(out, "programs waited %s:", gpubpf_duration(c.wait_ns, a));
+	fprintf(out, " asking %s, for answers %s, loading twins %s,", gpubpf_duration(c.wait_ask_ns, b),
+		gpubpf_duration(c.wait_answer_ns, d), gpubpf_duration(c.wait_load_ns, e));
+	fprintf(out, " for other threads %s, else %s\n", gpubpf_duration(c.wait_others_ns, a),
+		gpubpf_duration(c.wait_rest_ns, b));
 }
 
 int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)

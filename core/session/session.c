@@ -401,6 +401,22 @@ uint32_t gpubpf_session__devices(const struct gpubpf_session *s)
 	return s->ndevices;
 }
 
+/* The parts that agents counted, and what is left of the wait, so that all add up; agents are not trusted. */
+static void take_waits(const struct gpubpf_session *s, struct gpubpf_cost_stats *c)
+{
+	uint64_t *const part[GPUBPF_WAIT_PARTS] = {
+		&c->wait_ask_ns, &c->wait_answer_ns, &c->wait_load_ns, &c->wait_others_ns,
+	};
+	uint64_t left = c->wait_ns;
+
+	for (int i = 0; i < GPUBPF_WAIT_PARTS; i++) {
+		*part[i] = __atomic_load_n(&s->table->wait_ns[i], __ATOMIC_RELAXED);
+		*part[i] = *part[i] < left ? *part[i] : left;
+		left -= *part[i];
+	}
+	c->wait_rest_ns = left;
+}
+
 int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stats *stats)
 {
 	struct gpubpf_cost_stats all = s->cost;
@@ -409,6 +425,7 @@ int gpubpf_session__cost(const struct gpubpf_session *s, struct gpubpf_cost_stat
 	all.hook_ns = gpubpf_kernel_table_hook_ns(s);
 	if (s->table) {
 		all.drained_bytes = __atomic_load_n(&s->table->drained_bytes, __ATOMIC_RELAXED);
+		take_waits(s, &all);
 		all.drain_ns = __atomic_load_n(&s->table->drain_ns, __ATOMIC_RELAXED);
 	}
 	return gpubpf_sized_give(stats, sizeof(all), &all);

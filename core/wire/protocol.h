@@ -156,6 +156,15 @@ struct gpubpf_link_row {         /* of the link with this number */
 	uint64_t pad[7];
 };
 
+/* What a launch that waits for its twin waits for; the rest of its wait is what lies between. */
+enum gpubpf_wait_part {
+	GPUBPF_WAIT_ASK,         /* opening the device, reading the program, sending it */
+	GPUBPF_WAIT_ANSWER,      /* the session: its queue, lowering, the vendor's compiler */
+	GPUBPF_WAIT_LOAD,        /* the runtime, that loads the twin */
+	GPUBPF_WAIT_OTHERS,      /* another thread, that does one of these */
+	GPUBPF_WAIT_PARTS,
+};
+
 struct gpubpf_kernel_table {
 	uint64_t magic;
 	uint32_t version;
@@ -164,7 +173,8 @@ struct gpubpf_kernel_table {
 	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory, by all processes */
 	uint64_t plan;           /* generation of what is attached, */
 	uint64_t nplan;          /* and its entries */
-	uint64_t pad[9];
+	uint64_t wait_ns[GPUBPF_WAIT_PARTS]; /* what the rows' wait_ns was spent on */
+	uint64_t pad[9 - GPUBPF_WAIT_PARTS];
 	struct gpubpf_kernel_row kernel[GPUBPF_KERNEL_TABLE_ROWS];
 	struct gpubpf_plan_entry entry[GPUBPF_PLAN_LINKS];
 	struct gpubpf_link_row link[GPUBPF_PLAN_LINKS];

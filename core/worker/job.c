@@ -34,6 +34,7 @@ struct gpubpf_worker {
 	pid_t pid;                    /* 0: not running */
 	int sock;
 	uint32_t seq;
+	_Atomic uint64_t hits, misses; /* of the cache, where there is one */
 };
 
 /* an answer, wherever it came from; the result points into it */
@@ -223,6 +224,12 @@ static bool from_cache(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const
 	       a->res.kind == kind && a->res.status == 0;
 }
 
+void gpubpf_worker_cache_use(const struct gpubpf_worker *w, uint64_t *hits, uint64_t *misses)
+{
+	*hits += w->hits;
+	*misses += w->misses;
+}
+
 /* Cache, else the worker. On success a->res is a checked result of this kind with status 0. */
 static int ask(struct gpubpf_worker *w, const struct gpubpf_request *req, struct answer *a,
 	       struct gpubpf_diag *diag)
@@ -240,9 +247,12 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_request *req, struct
 	gpubpf_cache_key(w->identity, bytes.data, bytes.size, key);
 	pthread_mutex_lock(&w->lock);
 	if (!from_cache(w, req->kind, key, a)) {
+		w->misses += w->cache_dir[0] != 0;
 		err = ask_worker(w, req->kind, &bytes, a, diag);
 		if (!err && a->res.status == 0 && w->cache_dir[0])
 			gpubpf_cache_put(w->cache_dir, key, a->packet.data, a->packet.size, GPUBPF_CACHE_BOUND);
+	} else {
+		w->hits++;
 	}
 	pthread_mutex_unlock(&w->lock);
 	gpubpf_writer_finish(&bytes);

@@ -37,6 +37,8 @@ struct gpubpf_worker_opts {
 
 int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_worker **worker);
 void gpubpf_worker_destroy(struct gpubpf_worker *worker);
+/* Add what its cache on disk has answered so far, and what it had not. */
+void gpubpf_worker_cache_use(const struct gpubpf_worker *worker, uint64_t *hits, uint64_t *misses);
 /* From any thread: end the process now; a job in flight, and every later one, answers -ECANCELED. */
 void gpubpf_worker_cancel(struct gpubpf_worker *worker);
 /* Free what an inject job handed out. */

@@ -271,11 +271,15 @@ struct gpubpf_cost_stats {
 	uint64_t load_ns, verify_ns;
 	uint64_t lower_ns;         /* reading kernels, lowering and injecting */
 	uint64_t build_ns;         /* the vendor's compiler */
-	uint64_t wait_ns;          /* time that the programs waited for twins */
+	uint64_t wait_ns;          /* what launches waited for twins, each thread's added up */
 	uint64_t hook_ns;          /* mean time of the launch hook, 0 without a launch */
-	uint32_t twins, cached, refused; /* requests answered: built, from the cache, with nothing */
+	uint32_t twins, cached, refused; /* requests answered: built, from the cache (of the run or on disk), with nothing */
 	uint64_t twin_load_ns;     /* time that the programs' runtimes took to compile and load twins */
 	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory: what was copied from there, and the time it took */
+	uint64_t queue_ns;         /* what requests waited in the session before lower_ns and build_ns */
+	/* What wait_ns was spent on, these five add up to it: opening devices, reading and sending programs; the
+	 * session's answers; the runtimes that load twins; other threads that do one of these; what lies between. */
+	uint64_t wait_ask_ns, wait_answer_ns, wait_load_ns, wait_others_ns, wait_rest_ns;
 };
 
 /* The i-th kernel that was launched, all processes and devices of a runtime taken together, by name; i 0 takes the figures anew,

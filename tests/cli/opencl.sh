@@ -27,6 +27,13 @@ ok $? "the kernel: $(json "[(k['name'], k['launches'], k['probed'], k['missed'],
 ok $? "prints with coordinates: $(json "r['prints'][:1]")"
 [ "$(json "r['dropped']")" = 0 ]; ok $? "nothing was dropped"
 [ "$(json "0 < r['cost']['hook_ns'] < 10**8")" = True ]; ok $? "the launch hook was measured: $(json "r['cost']['hook_ns']")"
+waits="r['cost']['wait_ns'] - sum(r['cost']['wait_%s_ns' % p] for p in ('ask', 'answer', 'load', 'others', 'rest'))"
+[ "$(json "$waits")" = 0 ]; ok $? "what the program waited for adds up: $(json "r['cost']")"
+[ "$(json "0.9 * sum(r['cost'][p] for p in ('queue_ns', 'lower_ns', 'build_ns')) <= r['cost']['wait_answer_ns']")" = True ]
+ok $? "and for answers as long as they took"
+[ "$(json "r['cost']['twins'] + r['cost']['cached']")" = 1 ]; ok $? "a twin was made"
+run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0
+[ "$(json "r['cost']['twins'], r['cost']['cached']")" = "0 1" ]; ok $? "or was on disk, and then counts as cached: $(json "r['cost']")"
 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "the report is as the schema says"
 run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0
 says '^step_one#0 block 0,0,0 thread 5,0,0 enter: thread 5 of launch 0$' "prints come to standard error"
@@ -71,6 +78,7 @@ run "$GPUBPF" run -o "$p" -o "$OBJ/miss.bpf.o" --attach miss='step*' -j --report
 run "$GPUBPF" run -o "$OBJ/call.bpf.o" -- "$LOOP" 1 0; is 42 "gpu/call"
 says 'program called: gpu/call/ cannot be probed on .*, only gpu/entry/ gpu/exit/' "gpu/call: refused, with the reason"
 run "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 2 0; is 42 "--no-wait"
+[ "$(json "'--wait)' in r['kernels'][0]['reason']")" = False ]; ok $? "does not speak of --wait: $(json "r['kernels'][0]['reason']")"
 [ "$(json "r['kernels'][0]['probed'] + r['kernels'][0]['missed']")" = 2 ]; ok $? "what is not probed is missed: $(json "r['kernels']")"
 run "$GPUBPF" run -o "$p" --wait 0.001 --no-cache -j --report "$T/r" -- "$LOOP" 4 0; is 42 "--wait 0.001"; same 4 "--wait 0.001"
 GPUBPF_BACKEND=cuda run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0

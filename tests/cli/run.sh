@@ -57,6 +57,8 @@ run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$(printf 'no\377\302\205\342\20
 LC_ALL=C grep -q "$(printf '[\200-\237\377]')" "$T/r"; [ $? = 1 ]; ok $? "are escaped"
 value "not lost" "r['command'][0] == 'no\\\\xff\\u0085\\u202ename'" True
 LC_ALL=C grep -q "$(printf '[\200-\237\377]')" "$T/err"; [ $? = 1 ]; ok $? "nor do they come to the terminal"
+(ulimit -n 12; run "$GPUBPF" run -o "$p" -- true; exit $rc); rc=$?; is 125 "12 descriptors"
+says 'true: cannot be run: Too many open files; raise the limit' "say so"
 # -r FILE is replaced by a whole report, or stays
 echo before > "$T/r"; run "$GPUBPF" run -o "$OBJ/bad.bpf.o" --report "$T/r" -- true
 [ "$(cat "$T/r")" = before ]; ok $? "a refusal in text leaves the file as it was"
