@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/hooks/fake_tool.h"
 #include "tests/tap.h"
@@ -63,6 +65,44 @@ static void check_mode(const char *folder, const char *mode, const char *want, c
 	fake_start(&tool, &o);
 	ok(run(folder, "", &tool, mode, line, sizeof(line)) && !strcmp(line, want), "%s", what);
 	note("%s", line);
+	fake_stop(&tool);
+}
+
+/* What is attached changes while the application runs: launches of twins are those, and no others, that came when
+ * something was. */
+static void check_attach(const char *folder)
+{
+	static const char *const patterns[] = { NULL, "*", NULL, "t*y", "*", NULL, "nothing", "*" };
+	struct fake_options o = { .mode = FAKE_PROBE, .sample = 1, .wait_ms = 60000 };
+	unsigned launches = 0, twins = 0, got[2] = { 0, 0 };
+	char fifo[128], command[4096], line[256];
+	struct fake_tool tool;
+	bool good = true;
+	FILE *app_out, *app_in;
+
+	fake_start(&tool, &o);
+	snprintf(fifo, sizeof(fifo), "%s/fifo", tool.folder);
+	snprintf(command, sizeof(command), "LD_LIBRARY_PATH=%s LD_PRELOAD=%s GPUBPF_SESSION=%s timeout 60 %s obey <%s", folder,
+		 agent, tool.path, app, fifo);
+	if (mkfifo(fifo, 0600) || !(app_out = popen(command, "r")) || !(app_in = fopen(fifo, "w"))) {
+		ok(false, "an application that is told what to launch");
+		return;
+	}
+	for (int round = 0; round < 100 && good; round++) {
+		const char *pattern = patterns[round % 8];
+
+		fake_attach(&tool, pattern);
+		launches += 1 + round % 3;
+		twins += pattern && strcmp(pattern, "nothing") ? 1 + round % 3 : 0;
+		good = fprintf(app_in, "%d\n", 1 + round % 3) > 0 && !fflush(app_in) && fgets(line, sizeof(line), app_out) &&
+		       sscanf(line, "launches %u, twins %u", &got[0], &got[1]) == 2 && got[0] == launches &&
+		       got[1] == twins;
+	}
+	fclose(app_in);
+	ok(good && !pclose(app_out) && fake_sum(&tool, "tiny").probed == twins,
+	   "attached and detached while it runs: %u of %u launches had a twin, %u were to", got[1], got[0], twins);
+	ok(tool.seen->twins == 1, "and one twin was made for all");
+	unlink(fifo);
 	fake_stop(&tool);
 }
 
@@ -123,6 +163,7 @@ int main(int argc, char **argv)
 	check_mode(argv[3], "race", "twins 200, modules left 0\n", "four threads load, launch and unload");
 	check_mode(argv[3], "ways", "per thread 2, 0, 2, cooperative 3, twins 6, on devices 5 and 1\n",
 		   "per-thread streams, cooperative launches, a pointer to a launch, two devices");
+	check_attach(argv[3]);
 	check(argv[4], "lacking", "has no hipMemcpyHtoD", 0);
 	return done();
 }

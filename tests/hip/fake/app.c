@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An application over the fake runtime: "check" says what reached it, "launch" what a launch takes in ns, "churn" what
- * stays of modules that were unloaded, "ways" runs what the simulated GPU cannot, "race" loads and
+ * stays of modules that were unloaded, "obey" launches as it is told, "ways" runs what the simulated GPU cannot, "race" loads and
  * unloads in threads. */
 #include <elf.h>
 #include <pthread.h>
@@ -117,6 +117,21 @@ static int resets(hipFunction_t f)
 	return 0;
 }
 
+/* As many launches as each line of standard input says; how many of all were of twins. */
+static int obey(hipFunction_t f)
+{
+	char line[64];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		for (int i = 0; i < atoi(line); i++)
+			if (hipModuleLaunchKernel(f, 4, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL))
+				return 1;
+		printf("launches %u, twins %u\n", fake_launches, fake_twins);
+		fflush(stdout);
+	}
+	return 0;
+}
+
 static void *load_and_unload(void *arg)
 {
 	hipModule_t module;
@@ -201,6 +216,8 @@ int main(int argc, char **argv)
 		printf("%.1f\n", ns[BATCHES / 2]);
 		return 0;
 	}
+	if (argc > 1 && !strcmp(argv[1], "obey"))
+		return obey(f);
 	if (argc > 1 && !strcmp(argv[1], "resets"))
 		return resets(f);
 	for (int i = 0; i < 3; i++)
