@@ -13,7 +13,7 @@
 #define WEAK __attribute__((weak))
 
 extern const struct gpubpf_target gpubpf_target_ptx WEAK, gpubpf_target_spirv WEAK, gpubpf_target_amdgpu WEAK,
-	gpubpf_target_clc WEAK, gpubpf_target_wrap WEAK, gpubpf_target_llvm WEAK;
+	gpubpf_target_clc WEAK, gpubpf_target_wrap WEAK, gpubpf_target_llvm WEAK, gpubpf_target_sass WEAK;
 extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_cuda WEAK, gpubpf_device_hip WEAK,
 	gpubpf_device_level_zero WEAK;
 
@@ -37,6 +37,9 @@ static const struct gpubpf_target_info targets[] = {
 	  .emits = true },
 	{ .name = "llvm", .meaning = "LLVM IR before linking, to read", .ops = &gpubpf_target_llvm,
 	  .output = GPUBPF_IMAGE_LLVM_IR, .emits = true },
+	{ .name = "sass", .meaning = "NVIDIA machine code", .ops = &gpubpf_target_sass, .output = GPUBPF_IMAGE_PTX, .emits = true,
+	  .by_name = true, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
+	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },
 };
 
 static const struct backend {
@@ -71,7 +74,7 @@ const struct gpubpf_target_info *gpubpf_target_find(const char *name)
 const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last)
 {
 	for (size_t t = last ? last - targets + 1 : 0; t < COUNT(targets); t++)
-		if (targets[t].images >> kind & 1)
+		if (targets[t].images >> kind & 1 && !targets[t].by_name)
 			return &targets[t];
 	return NULL;
 }

@@ -56,6 +56,7 @@ struct gpubpf_target_info {
 	uint32_t probes;           /* inject leaves the probes to another: emitted as a piece of one of these GPUBPF_IMAGES */
 	bool emits;                /* it has emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */
+	bool by_name;              /* who wants it names it: sessions do not choose it by an image's kind */
 	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
 };
 

@@ -16,7 +16,7 @@ _gpubpf()
 	elif [[ $prev = --backend || $prev = -b ]]; then
 		words="opencl cuda hip level_zero"
 	elif [[ $prev = --target || $prev = -T ]]; then
-		[[ $verb = verify ]] && words="ptx amdgpu spirv clc clc32" || words="ebpf clc llvm spirv ptx amdgpu"
+		[[ $verb = verify ]] && words="ptx amdgpu spirv clc clc32" || words="ebpf clc llvm spirv ptx amdgpu sass"
 	elif [[ $cur = -* ]]; then
 		words=$(awk -v o="$object" -v v="$verb" '
 			$1 == "command" { f = $2 == o && ($3 == "-" || $3 == v) }

@@ -102,6 +102,8 @@ struct gpubpf_target_opts {
 	bool text;               /* readable form where the output is binary (prog dump) */
 	bool validate;           /* check what was made (struct gpubpf_target) */
 	const char *cpu;         /* "sm_90", "gfx90a"; NULL: from the caps */
+	const void *probes;      /* inject, sass: what an assembler made of what emit gave for the same job; else NULL */
+	size_t probes_size;
 };
 
 #endif

@@ -78,6 +78,7 @@ static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
 	gpubpf_codec_text(c, &opts->cpu);
 	if (!c->w && !opts->cpu[0])
 		opts->cpu = NULL;
+	gpubpf_codec_bytes(c, &opts->probes, &opts->probes_size);
 }
 
 static void codec_image(struct gpubpf_codec *c, struct gpubpf_image *image)

@@ -66,6 +66,9 @@ for target in clc llvm spirv ptx amdgpu; do
 	run "$GPUBPF" prog dump --target $target "$OBJ/probe.bpf.o"; is 0 "prog dump --target $target"
 	prints 'gpubpf_site_0' "it has the site"
 done
+run "$GPUBPF" prog dump --target sass --cpu sm_90 "$OBJ/probe.bpf.o"; is 0 "prog dump --target sass"; prints 'entry gpubpf_inline_0' "it has the site"
+run "$GPUBPF" kernel inspect "$0"; is 1 "kernel inspect of a text"; says 'machine code' "and why"
+run "$GPUBPF" kernel inspect --cpu sm_90 "$GPUBPF"; is 0 "kernel inspect of a program without GPU code"; prints ': 0 kernels' "it has none"
 run "$GPUBPF" prog dump --program nope "$OBJ/probe.bpf.o"; is 1 "a program that the object does not have"
 run "$GPUBPF" version --json extra > /dev/full; ok 0 "a full device does not hang it"
 finish

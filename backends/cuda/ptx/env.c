@@ -11,6 +11,7 @@
 
 #include "core/lower/ctx.h"
 #include "core/lower/llvm_low.h"
+#include "emit.h"
 #include "inject.h"
 
 #define CONST_SPACE 4 /* NVPTX: .const */
@@ -29,12 +30,12 @@ static LLVMValueRef load_word(struct low *l, const char *name)
 	return low_env_word(l, name, CONST_SPACE, LLVMDefaultVisibility);
 }
 
-static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
+LLVMValueRef cuda_load_param(struct low *l, const char *name, uint32_t off, uint32_t bytes)
 {
-	char text[80];
+	char text[120];
 	LLVMValueRef v;
 
-	snprintf(text, sizeof(text), "ld.param.u%u $0, [gpubpf_param_%u+%u];", 8 * bytes, param, off);
+	snprintf(text, sizeof(text), "ld.param.u%u $0, [%s+%u];", 8 * bytes, name, off);
 	v = asm_call(l, text, bytes == 8 ? "=l" : "=r", bytes == 8 ? low_int(l, 8) : l->i32, false);
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
@@ -44,6 +45,14 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	LLVMValueRef result = asm_call(l, "mov.b64 $0, gpubpf_result;", "=l", low_int(l, 8), false);
 
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
+}
+
+static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
+{
+	char name[40];
+
+	snprintf(name, sizeof(name), "gpubpf_param_%u", param);
+	return cuda_load_param(l, name, off, bytes);
 }
 
 /* A lane need not wait for the arena's header: that would take vectorAdd with a clock at entry and exit 1.7 times as
@@ -67,7 +76,7 @@ static LLVMValueRef load_arena(struct low *l)
 	return arena;
 }
 
-void cuda_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
+void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load)
 {
 	struct low_wants w = { 0 };
 
@@ -77,11 +86,16 @@ void cuda_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 		low_env_set(l, env, offsetof(struct gpubpf_env, launch), load_word(l, "gpubpf_launch"));
 	if (w.pid)
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), load_word(l, "gpubpf_pid"));
-	low_env_arguments(l, &l->job->sites[index], &w, env, load_param);
+	low_env_arguments(l, &l->job->sites[index], &w, env, load);
 	if (gpubpf_place_kind(l->job->sites[index].site)->operands & GPUBPF_GIVES_RESULT)
 		set_result(l, l->job->sites[index].site, env);
 	if (w.clock)
 		set_clock(l, env);
+}
+
+void cuda_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
+{
+	cuda_inline_env_by(l, index, env, load_param);
 }
 
 void cuda_inline_end(struct low *l)

@@ -12,6 +12,7 @@
 #include "core/diag.h"
 #include "core/lower/bitcode.h"
 #include "core/lower/llvm.h"
+#include "emit.h"
 #include "inject.h"
 
 #define DEFAULT_CPU "sm_75"
@@ -24,7 +25,7 @@ static void init(void)
 	LLVMInitializeNVPTXAsmPrinter();
 }
 
-static const struct gpubpf_llvm_target llvm_target = {
+const struct gpubpf_llvm_target cuda_llvm_target = {
 	.name = "ptx", .features = "", .library = gpubpf_bitcode_nvptx, .library_end = gpubpf_bitcode_nvptx_end,
 	.kernel_cc = 71 /* PTX_Kernel */, .site_cc = 0, .init = init, .inline_env = cuda_inline_env,
 	.inline_end = cuda_inline_end, .optimised_later = true, .thread_jumps = true, .stack_space = 5 /* local */,
@@ -39,18 +40,26 @@ static bool known_cpu(const char *cpu)
 	return number >= 70 && number < 1000 && (!*end || (isalpha((unsigned char)*end) && !end[1]));
 }
 
-static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-		    struct gpubpf_blob *out, struct gpubpf_diag *diag)
+int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower_job *job,
+	      const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? job->caps->arch : DEFAULT_CPU;
-	struct gpubpf_llvm_target target = llvm_target;
 
 	if (!known_cpu(cpu))
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "PTX is made for sm_70 and later, not for \"%s\"", cpu);
-	if (strtol(cpu + 3, NULL, 10) < 75)
+	return gpubpf_llvm_emit(target, cpu, job, opts, GPUBPF_LLVM_FINAL, out, diag);
+}
+
+static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+		    struct gpubpf_blob *out, struct gpubpf_diag *diag)
+{
+	const char *cpu = opts->cpu ? opts->cpu : job->caps->arch;
+	struct gpubpf_llvm_target target = cuda_llvm_target;
+
+	if (!strncmp(cpu, "sm_7", 4) && cpu[4] < '5')
 		target.features = "+ptx63"; /* LLVM's own choice for these, 6.0, lacks activemask */
-	return gpubpf_llvm_emit(&target, cpu, job, opts, GPUBPF_LLVM_FINAL, out, diag);
+	return cuda_emit(&target, job, opts, out, diag);
 }
 
 int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, struct gpubpf_blob *out,

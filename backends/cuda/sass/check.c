@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "core/diag.h"
+#include "form.h"
+#include "place.h"
+#include "probe.h"
+
+#define PAD 8
+#define ALL_BOARDS 0x3f
+#define SETTLED 45                 /* cycles in which every result with a known time lands */
+#define COUNT_ABOVE 3
+
+struct checked {
+	const struct sass_code *code;      /* the kernel's own */
+	uint32_t regs;                     /* and its registers */
+	struct sass_cubin twin;
+	const uint8_t *bytes;
+	uint32_t n, stubs;                 /* instructions; the first that was added */
+	uint32_t new_regs, entry, exit;    /* entry, exit: SASS_NONE: none */
+	struct gpubpf_diag *diag;
+};
+
+static int wrong(struct checked *c, uint32_t at, const char *what)
+{
+	return gpubpf_diag_set(c->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the twin is not what it should be at 0x%x: %s",
+			       at * SASS_INSN, what);
+}
+
+static struct sass_insn insn_at(const struct checked *c, uint32_t i)
+{
+	return sass_read(c->bytes + (size_t)i * SASS_INSN);
+}
+
+static bool same(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* The instruction that a branch goes to, which may lie anywhere. */
+static int64_t target(const struct checked *c, uint32_t i)
+{
+	int64_t off = sass_branch(c->code->arch, insn_at(c, i));
+
+	return off % SASS_INSN ? -1 : (int64_t)i + 1 + off / SASS_INSN;
+}
+
+/* -- pass: the kernel's own instructions, but for ends, the first, and scoreboards given -- */
+
+/* The instruction, made a branch to `to`: predicates and control stay as they were. */
+static struct sass_insn turned(const struct checked *c, uint32_t i, uint32_t to)
+{
+	struct sass_insn insn = sass_with(sass_code_at(c->code, i), 0, 12, SASS_OP_BRA);
+
+	return sass_with_branch(c->code->arch, insn, ((int64_t)to - i - 1) * SASS_INSN);
+}
+
+static bool is_given_board(struct sass_insn was, struct sass_insn is)
+{
+	if (sass_write_board(was) != SASS_NO_SCOREBOARD || sass_read_board(was) != SASS_NO_SCOREBOARD)
+		return false;
+	is = sass_with(is, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
+	return same(was, sass_with(is, SASS_READ_AT, 3, SASS_NO_SCOREBOARD));
+}
+
+static int check_own(struct checked *c)
+{
+	for (uint32_t i = 0; i < c->code->n; i++) {
+		struct sass_insn was = sass_code_at(c->code, i), is = insn_at(c, i);
+
+		if (i == 0 && c->entry != SASS_NONE) {
+			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - 1) * SASS_INSN)))
+				return wrong(c, i, "the entry does not lead to its probe");
+		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
+			if (!same(is, turned(c, i, c->exit)))
+				return wrong(c, i, "an exit does not lead to its probe");
+		} else if (!same(was, is) && !is_given_board(was, is)) {
+			return wrong(c, i, "an instruction of the kernel's is another");
+		}
+	}
+	return 0;
+}
+
+/* -- pass: what was added is understood, and leaves alone what is the whole warp's -- */
+
+static bool is_first_moved(const struct checked *c, uint32_t i)
+{
+	return c->entry != SASS_NONE && i > c->entry && same(insn_at(c, i), sass_code_at(c->code, 0));
+}
+
+static int check_uniform(struct checked *c)
+{
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		if (is_first_moved(c, i))
+			continue;
+		if (!sass_form_find(sass_opcode(insn)))
+			return wrong(c, i, "an instruction of a probe's is not known");
+		if (sass_is_uniform(insn))
+			return wrong(c, i, "a probe uses what is the whole warp's");
+	}
+	return 0;
+}
+
+static int check_barriers(struct checked *c)
+{
+	unsigned used = sass_barriers_used(c->code);
+
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		uint32_t opcode = sass_opcode(insn_at(c, i));
+
+		if ((opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK) &&
+		    used >> sass_field(insn_at(c, i), 16, 4) & 1)
+			return wrong(c, i, "a probe uses a convergence barrier of the kernel's");
+	}
+	return 0;
+}
+
+/* -- pass: control stays in what was added, but for the way back -- */
+
+static int check_branches(struct checked *c)
+{
+	bool back = c->entry == SASS_NONE;
+
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		int64_t to;
+
+		if (is_first_moved(c, i) || !sass_has_target(insn_at(c, i)))
+			continue;
+		to = target(c, i);
+		if (to == 1 && i && is_first_moved(c, i - 1))
+			back = true;
+		else if (to < c->stubs || to >= c->n)
+			return wrong(c, i, "a probe leads out of its code");
+	}
+	return back ? 0 : wrong(c, c->entry, "the entry's probe does not lead back");
+}
+
+/* -- pass: registers -- */
+
+/* One above the highest, and the lowest, register that the instructions touch. */
+static void span(const struct checked *c, uint32_t from, uint32_t to, uint32_t *low, uint32_t *top)
+{
+	*low = SASS_RZ;
+	*top = 0;
+	for (uint32_t i = from; i < to; i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(c, i)));
+
+		for (unsigned o = 0; o < SASS_OPERANDS && !is_first_moved(c, i); o++) {
+			struct sass_operand x = sass_operand(form, insn_at(c, i), o);
+
+			if (!x.n)
+				continue;
+			*low = x.reg < *low ? x.reg : *low;
+			*top = (uint32_t)x.reg + x.n > *top ? (uint32_t)x.reg + x.n : *top;
+		}
+	}
+}
+
+static int check_registers(struct checked *c)
+{
+	uint32_t low, top;
+
+	span(c, c->stubs, c->n, &low, &top);
+	if (top && top + COUNT_ABOVE - 1 > c->new_regs)
+		return wrong(c, c->stubs, "probes have more registers than the twin says");
+	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
+		return wrong(c, 0, "the twin says a number of registers that cannot be");
+	if (c->code->maxreg && (top > c->code->maxreg || c->new_regs != c->regs))
+		return wrong(c, c->stubs, "probes have more registers than a warp keeps");
+	return 0;
+}
+
+/* -- pass: what of the kernel may be in flight at an exit -- */
+
+static bool writes_predicates(const struct checked *c, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (sass_predicates_written(insn_at(c, i)))
+			return true;
+	return false;
+}
+
+static bool settles(const struct checked *c)
+{
+	unsigned time = 0;
+
+	for (uint32_t i = c->exit; i < c->n && sass_opcode(insn_at(c, i)) == SASS_OP_NOP; i++)
+		time += sass_stall(insn_at(c, i));
+	return time >= SETTLED;
+}
+
+static int check_in_flight(struct checked *c)
+{
+	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
+
+	if (c->exit == SASS_NONE)
+		return 0;
+	span(c, c->exit, end, &low, &top);
+	if (low < c->regs) {
+		if (sass_waits(insn_at(c, c->exit)) != ALL_BOARDS || !settles(c))
+			return wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
+		for (uint32_t i = 0; i < c->code->n; i++) {
+			enum sass_class class = sass_op_find(sass_opcode(insn_at(c, i)))->class;
+
+			if ((class == SASS_LOAD || class == SASS_STORE) && sass_may_meet(insn_at(c, i), top) &&
+			    sass_write_board(insn_at(c, i)) == SASS_NO_SCOREBOARD &&
+			    sass_read_board(insn_at(c, i)) == SASS_NO_SCOREBOARD)
+				return wrong(c, i, "nobody can wait for an access that meets a probe's registers");
+		}
+	} else if (writes_predicates(c, c->exit, end) && sass_predicates_late(c->code) &&
+		   sass_waits(insn_at(c, c->exit)) != ALL_BOARDS) {
+		return wrong(c, c->exit, "a predicate may be written late");
+	}
+	return 0;
+}
+
+/* -- pass: what of a probe itself is in flight -- */
+
+/* of each register, the scoreboards that say when it was written and read */
+struct pending {
+	uint8_t written[256], read[256];
+};
+
+static void arrive(struct pending *p, unsigned boards)
+{
+	for (unsigned r = 0; boards && r < 256; r++) {
+		p->written[r] &= ~boards;
+		p->read[r] &= ~boards;
+	}
+}
+
+static int check_operands(struct checked *c, struct pending *p, uint32_t i)
+{
+	struct sass_insn insn = insn_at(c, i);
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	unsigned write = sass_write_board(insn), read = sass_read_board(insn);
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
+			if (p->written[r] || (x.written && p->read[r]))
+				return wrong(c, i, "a probe does not wait for a register of its own");
+	}
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
+			if (x.written && write < SASS_SCOREBOARDS)
+				p->written[r] |= 1u << write;
+			else if (!x.written && read < SASS_SCOREBOARDS)
+				p->read[r] |= 1u << read;
+		}
+	}
+	return 0;
+}
+
+/* Along the code; behind a jump nothing is known to be pending. */
+static int check_pending(struct checked *c)
+{
+	struct pending pending = { 0 };
+	int err = 0;
+
+	for (uint32_t i = c->stubs; !err && i < c->n; i++) {
+		struct sass_insn insn = insn_at(c, i);
+		uint32_t opcode = sass_opcode(insn);
+
+		if (is_first_moved(c, i) || i == c->entry)
+			pending = (struct pending){ 0 };
+		if (is_first_moved(c, i))
+			continue;
+		arrive(&pending, sass_waits(insn));
+		err = check_operands(c, &pending, i);
+		if ((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(insn))
+			pending = (struct pending){ 0 };
+	}
+	return err;
+}
+
+/* -- the whole -- */
+
+/* Behind the last end of a thread, which is the exit's probe's: an entry's probe has none. */
+static uint32_t entry_begins(const struct checked *c)
+{
+	uint32_t at = c->stubs;
+
+	for (uint32_t i = c->stubs; i < c->n; i++)
+		if (sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
+			at = i + 1;
+	return at;
+}
+
+static int open_twin(struct checked *c, const char *name, const void *twin, size_t size, bool entry, bool exit)
+{
+	const struct sass_kernel *k;
+	int err = sass_cubin_open(twin, size, &c->twin, c->diag);
+
+	if (err < 0)
+		return err;
+	k = c->twin.nkernels == 1 ? &c->twin.kernels[0] : NULL;
+	if (!k || strcmp(c->twin.symbols[k->symbol].name, name) || !k->info)
+		return wrong(c, 0, "it is not the one kernel");
+	c->bytes = c->twin.sections[k->text].data;
+	c->n = c->twin.sections[k->text].size / SASS_INSN;
+	c->stubs = (c->code->n + PAD - 1) / PAD * PAD;
+	c->new_regs = k->regs;
+	if (c->n <= c->stubs || c->twin.symbols[k->symbol].head.st_size != c->n * SASS_INSN)
+		return wrong(c, 0, "its size is not that of its code");
+	c->exit = exit ? c->stubs : SASS_NONE;
+	c->entry = entry ? entry_begins(c) : SASS_NONE;
+	return 0;
+}
+
+int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
+	       const void *twin, size_t size, bool entry, bool exit, struct gpubpf_diag *diag)
+{
+	static int (*const passes[])(struct checked *c) = {
+		check_own, check_uniform, check_barriers, check_branches, check_registers, check_in_flight, check_pending,
+	};
+	struct checked c = { .code = code, .regs = kernel->regs, .diag = diag };
+	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin, size, entry, exit);
+
+	for (size_t i = 0; !err && i < sizeof(passes) / sizeof(*passes); i++)
+		err = passes[i](&c);
+	sass_cubin_finish(&c.twin);
+	return err;
+}

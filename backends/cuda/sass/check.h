@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a twin back and proves what it may differ by, a pass for each way in which a probe could do harm. It shares the
+ * tables of instructions with those who make twins, and nothing else.
+ */
+#ifndef GPUBPF_SASS_CHECK_H
+#define GPUBPF_SASS_CHECK_H
+
+#include "code.h"
+
+struct gpubpf_diag;
+
+/* Which probes the twin of the kernel, whose code this is, has. 0, or -EINVAL and what is wrong: our own mistake. */
+int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
+	       const void *twin, size_t size, bool entry, bool exit, struct gpubpf_diag *diag);
+
+#endif

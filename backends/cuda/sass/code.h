@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The instructions of a kernel and of the functions that lie in its section: what a twin must know of them. A kernel
+ * of which anything is not understood is refused; nothing is guessed.
+ */
+#ifndef GPUBPF_SASS_CODE_H
+#define GPUBPF_SASS_CODE_H
+
+#include "cubin.h"
+#include "isa.h"
+
+struct gpubpf_diag;
+
+struct sass_code {
+	const struct sass_arch *arch;
+	const uint8_t *bytes;
+	uint32_t n;                /* instructions, padding included */
+	uint32_t *exits, nexits;   /* malloc'd: indices of EXIT */
+	uint32_t maxreg;           /* the fewest registers that USETMAXREG leaves a warp's threads, 0: there is none */
+	bool barrier;              /* it waits for other threads of its block or cluster */
+	bool entry_moves;          /* its first instruction can be carried out elsewhere, and nothing branches to it */
+};
+
+static inline struct sass_insn sass_code_at(const struct sass_code *code, uint32_t i)
+{
+	return sass_read(code->bytes + (size_t)i * SASS_INSN);
+}
+
+/* The constant bank that the instruction reads, -1 if none. */
+int sass_constant_bank(struct sass_insn insn);
+
+/* 0; -EINVAL and the reason for which the kernel cannot have a twin; -ENOMEM. */
+int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,
+		   struct gpubpf_diag *diag);
+void sass_code_finish(struct sass_code *code);
+
+/* One of the addresses in c[0x4], which the driver fills in: of the symbol that its relocation names. */
+struct sass_address {
+	uint64_t off;              /* in .nv.constant4 */
+	uint32_t symbol;
+	int64_t addend;
+};
+bool sass_address_at(const struct sass_cubin *cubin, uint64_t off, struct sass_address *address);
+
+#endif

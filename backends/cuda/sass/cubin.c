@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cubin.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/wire/name.h"
+
+#define ABI_SM_HIGH 8 /* the ABI version from which e_flags have the architecture in bits 8..15, not 0..7 */
+
+static int bad(struct gpubpf_diag *diag, const char *what)
+{
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "cubin: %s", what);
+}
+
+static bool within(const struct sass_cubin *c, uint64_t off, uint64_t size)
+{
+	return off <= c->size && size <= c->size - off;
+}
+
+/* Section i's head, before the table is known. */
+static bool read_head(const struct sass_cubin *c, uint64_t i, Elf64_Shdr *head)
+{
+	if (i >= c->size / sizeof(*head) || !within(c, c->head.e_shoff + i * sizeof(*head), sizeof(*head)))
+		return false;
+	memcpy(head, c->data + c->head.e_shoff + i * sizeof(*head), sizeof(*head));
+	return true;
+}
+
+static bool has_bytes(const Elf64_Shdr *head)
+{
+	return head->sh_type != SHT_NOBITS && head->sh_type != SHT_NULL && head->sh_size;
+}
+
+/* A string of a section that ends within it. */
+static const char *string(const struct sass_section *strings, uint32_t off)
+{
+	const char *at = (const char *)strings->data;
+
+	if (!at || off >= strings->size || !memchr(at + off, 0, strings->size - off))
+		return NULL;
+	return at + off;
+}
+
+static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
+{
+	uint32_t names = c->head.e_shstrndx;
+	Elf64_Shdr first;
+
+	if (c->head.e_shentsize != sizeof(first) || c->head.e_shoff > c->size || !read_head(c, 0, &first))
+		return bad(diag, "the table of sections is broken");
+	c->nsections = c->head.e_shnum ? c->head.e_shnum : first.sh_size; /* ELF: extended numbering */
+	names = names == SHN_XINDEX ? first.sh_link : names;
+	if (names >= c->nsections || c->nsections > (c->size - c->head.e_shoff) / sizeof(first))
+		return bad(diag, "the table of sections is broken");
+	c->sections = calloc(c->nsections, sizeof(*c->sections));
+	if (!c->sections)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->nsections; i++) {
+		struct sass_section *s = &c->sections[i];
+
+		read_head(c, i, &s->head);
+		if (has_bytes(&s->head) && !within(c, s->head.sh_offset, s->head.sh_size))
+			return bad(diag, "a section is longer than the file");
+		if (s->head.sh_link >= c->nsections)
+			return bad(diag, "a section's link is broken");
+		s->data = has_bytes(&s->head) ? c->data + s->head.sh_offset : NULL;
+		s->size = s->data ? s->head.sh_size : 0;
+	}
+	for (uint32_t i = 0; i < c->nsections; i++)
+		if (!(c->sections[i].name = string(&c->sections[names], c->sections[i].head.sh_name)))
+			return bad(diag, "a section's name is broken");
+	return 0;
+}
+
+static uint32_t find_type(const struct sass_cubin *c, uint32_t type)
+{
+	for (uint32_t i = 1; i < c->nsections; i++)
+		if (c->sections[i].head.sh_type == type)
+			return i;
+	return 0;
+}
+
+static uint32_t section_of(const struct sass_cubin *c, const struct sass_section *extended, uint32_t symbol,
+			   uint16_t index)
+{
+	uint32_t section = index;
+
+	if (index == SHN_XINDEX && extended->data && symbol < extended->size / sizeof(uint32_t))
+		section = sass_get32(extended->data + symbol * sizeof(uint32_t));
+	else if (index >= SHN_LORESERVE)
+		return SASS_NONE;
+	return section < c->nsections ? section : SASS_NONE;
+}
+
+static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
+{
+	const struct sass_section *table, *strings, *extended = &c->sections[find_type(c, SHT_SYMTAB_SHNDX)];
+
+	c->symtab = find_type(c, SHT_SYMTAB);
+	table = &c->sections[c->symtab];
+	if (!c->symtab || !table->data || table->head.sh_link >= c->nsections)
+		return bad(diag, "it has no symbols");
+	strings = &c->sections[table->head.sh_link];
+	c->nsymbols = table->size / sizeof(Elf64_Sym);
+	c->symbols = calloc(c->nsymbols + 1, sizeof(*c->symbols));
+	if (!c->symbols)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->nsymbols; i++) {
+		struct sass_symbol *s = &c->symbols[i];
+
+		memcpy(&s->head, table->data + i * sizeof(s->head), sizeof(s->head));
+		s->name = string(strings, s->head.st_name);
+		s->section = section_of(c, extended, i, s->head.st_shndx);
+		if (!s->name)
+			return bad(diag, "a symbol's name is broken");
+	}
+	return 0;
+}
+
+bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item)
+{
+	if (!data || *at > size || size - *at < 4)
+		return false;
+	*item = (struct sass_item){ data[*at], data[*at + 1], sass_get16(data + *at + 2), NULL };
+	*at += 4;
+	if (item->format != SASS_FORMAT_SIZED)
+		return true;
+	if (item->size > size - *at)
+		return false;
+	item->data = data + *at;
+	*at += item->size;
+	return true;
+}
+
+static bool is_kernel(const struct sass_cubin *c, const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && s->head.st_other & SASS_STO_ENTRY && s->section &&
+	       s->section != SASS_NONE && c->sections[s->section].head.sh_flags & SHF_EXECINSTR;
+}
+
+/* What .nv.info says of the kernels. of: of a symbol, its kernel. */
+static void read_info(struct sass_cubin *c, const uint32_t *of)
+{
+	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
+	struct sass_item item;
+	size_t at = 0;
+
+	while (sass_item_next(info->data, info->size, &at, &item)) {
+		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
+		struct sass_kernel *k = symbol < c->nsymbols && of[symbol] ? &c->kernels[of[symbol] - 1] : NULL;
+
+		if (!k)
+			continue;
+		if (item.attr == SASS_ATTR_REGCOUNT)
+			k->regs = sass_get32(item.data + 4);
+		else if (item.attr == SASS_ATTR_FRAME_SIZE)
+			k->frame = sass_get32(item.data + 4);
+		else if (item.attr == SASS_ATTR_MIN_STACK_SIZE)
+			k->stack = sass_get32(item.data + 4);
+	}
+}
+
+/* Which section .nv.info.<kernel> belongs to which text. */
+static int find_infos(struct sass_cubin *c)
+{
+	uint32_t *of = calloc(c->nsections, sizeof(*of));
+
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < c->nsections; i++)
+		if (!strncmp(c->sections[i].name, ".nv.info.", 9) && c->sections[i].head.sh_info < c->nsections)
+			of[c->sections[i].head.sh_info] = i;
+	for (uint32_t i = 0; i < c->nkernels; i++)
+		c->kernels[i].info = of[c->kernels[i].text];
+	free(of);
+	return 0;
+}
+
+static int read_kernels(struct sass_cubin *c)
+{
+	uint32_t *of = calloc(c->nsymbols + 1, sizeof(*of));
+	int err;
+
+	c->kernels = calloc(c->nsymbols + 1, sizeof(*c->kernels));
+	if (!of || !c->kernels) {
+		free(of);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < c->nsymbols; i++)
+		if (is_kernel(c, &c->symbols[i])) {
+			struct sass_kernel *k = &c->kernels[c->nkernels++];
+
+			*k = (struct sass_kernel){ .symbol = i, .text = c->symbols[i].section };
+			if (c->head.e_ident[EI_ABIVERSION] < ABI_SM_HIGH)
+				k->regs = c->sections[k->text].head.sh_info >> 24;
+			of[i] = c->nkernels;
+		}
+	read_info(c, of);
+	err = find_infos(c);
+	free(of);
+	return err;
+}
+
+static int read_head_of_file(struct sass_cubin *c, struct gpubpf_diag *diag)
+{
+	if (c->size < sizeof(c->head))
+		return bad(diag, "it is cut off");
+	memcpy(&c->head, c->data, sizeof(c->head));
+	if (memcmp(c->head.e_ident, ELFMAG, SELFMAG) || c->head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    c->head.e_ident[EI_DATA] != ELFDATA2LSB || c->head.e_machine != EM_CUDA)
+		return bad(diag, "it is no machine code of NVIDIA's");
+	c->sm = c->head.e_flags >> (c->head.e_ident[EI_ABIVERSION] < ABI_SM_HIGH ? 0 : 8) & 0xff;
+	return 0;
+}
+
+int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, struct gpubpf_diag *diag)
+{
+	int err;
+
+	*cubin = (struct sass_cubin){ .data = data, .size = size };
+	err = read_head_of_file(cubin, diag);
+	if (!err)
+		err = read_sections(cubin, diag);
+	if (!err)
+		err = read_symbols(cubin, diag);
+	if (!err)
+		err = read_kernels(cubin);
+	if (err < 0)
+		sass_cubin_finish(cubin);
+	return err;
+}
+
+void sass_cubin_finish(struct sass_cubin *cubin)
+{
+	free(cubin->sections);
+	free(cubin->symbols);
+	free(cubin->kernels);
+	*cubin = (struct sass_cubin){ 0 };
+}
+
+uint32_t sass_section_find(const struct sass_cubin *c, const char *name)
+{
+	for (uint32_t i = 1; i < c->nsections; i++)
+		if (!strcmp(c->sections[i].name, name))
+			return i;
+	return 0;
+}
+
+uint32_t sass_section_of(const struct sass_cubin *c, const char *prefix, uint32_t text)
+{
+	size_t n = strlen(prefix);
+
+	for (uint32_t i = 1; i < c->nsections; i++)
+		if (c->sections[i].head.sh_info == text && !strncmp(c->sections[i].name, prefix, n))
+			return i;
+	return 0;
+}
+
+static bool is_named(const char *symbol, const char *name)
+{
+	char known[GPUBPF_NAME_SIZE];
+
+	gpubpf_name_short(symbol, strlen(symbol), known);
+	return !strcmp(known, name);
+}
+
+const struct sass_kernel *sass_kernel_find(const struct sass_cubin *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->nkernels; i++)
+		if (is_named(c->symbols[c->kernels[i].symbol].name, name))
+			return &c->kernels[i];
+	return NULL;
+}
+
+uint32_t sass_relocations_of(const struct sass_cubin *c, uint32_t section)
+{
+	for (uint32_t i = 1; i < c->nsections; i++) {
+		const Elf64_Shdr *head = &c->sections[i].head;
+
+		if ((head->sh_type == SHT_REL || head->sh_type == SHT_RELA) && head->sh_info == section && head->sh_size)
+			return i;
+	}
+	return 0;
+}

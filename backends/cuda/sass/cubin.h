@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cubins: ELF64, EM_CUDA, of ABI version 7 (up to CUDA 12) and 8. Nothing of the bytes is trusted: what reaches outside
+ * of them is refused when the cubin is opened, so that sections, names and symbols can be used as they are.
+ */
+#ifndef GPUBPF_SASS_CUBIN_H
+#define GPUBPF_SASS_CUBIN_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gpubpf_diag;
+
+#ifndef EM_CUDA
+#define EM_CUDA 190
+#endif
+#define SASS_STO_ENTRY 0x10        /* st_other: a kernel */
+#define SASS_NONE UINT32_MAX
+
+/* attributes of .nv.info and .nv.info.<kernel>, as cuobjdump names them (EIATTR_*) */
+enum sass_attr {
+	SASS_ATTR_PARAM_CBANK = 0x0a,      /* u32 symbol, u16 offset in c[0x0], u16 size */
+	SASS_ATTR_EXTERNS = 0x0f,          /* u32 symbol each */
+	SASS_ATTR_FRAME_SIZE = 0x11,       /* u32 symbol, u32 bytes; so do the next two */
+	SASS_ATTR_MIN_STACK_SIZE = 0x12,
+	SASS_ATTR_KPARAM_INFO = 0x17,      /* 12 bytes a parameter */
+	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* u32 each */
+	SASS_ATTR_MAX_STACK_SIZE = 0x23,
+	SASS_ATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
+};
+
+/* how an item's value is stored (EIFMT_*) */
+enum sass_format {
+	SASS_FORMAT_SIZED = 4,             /* the u16 behind is the size of what follows; else the u16 is the value */
+};
+
+struct sass_item {
+	uint8_t format, attr;
+	uint16_t size;                     /* of data; or the value */
+	const uint8_t *data;               /* NULL unless SIZED */
+};
+
+struct sass_section {
+	Elf64_Shdr head;
+	const char *name;
+	const uint8_t *data;               /* NULL: NOBITS, or empty; */
+	size_t size;                       /* 0 then, whatever its head says */
+};
+
+struct sass_symbol {
+	Elf64_Sym head;
+	const char *name;
+	uint32_t section;                  /* st_shndx, extended indices resolved; 0 undefined, SASS_NONE special */
+};
+
+/* a kernel: a function of the symbol table that can be launched */
+struct sass_kernel {
+	uint32_t symbol, text;             /* index of its symbol, and of its section */
+	uint32_t info;                     /* section .nv.info.<kernel>; 0: none */
+	uint32_t regs;                     /* a thread; 0 unknown */
+	uint32_t frame, stack;             /* bytes: EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE */
+};
+
+struct sass_cubin {
+	const uint8_t *data;
+	size_t size;
+	Elf64_Ehdr head;
+	uint32_t sm;                       /* 90 for sm_90 and sm_90a */
+	struct sass_section *sections;
+	uint32_t nsections;
+	struct sass_symbol *symbols;
+	uint32_t nsymbols, symtab;         /* and the section that they come from */
+	struct sass_kernel *kernels;
+	uint32_t nkernels;
+};
+
+/* 0; -EINVAL and a reason; -ENOMEM. The bytes must outlive the cubin. */
+int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, struct gpubpf_diag *diag);
+void sass_cubin_finish(struct sass_cubin *cubin);
+
+/* The item of .nv.info bytes at *at, which moves behind it. false: the end, or what is left is broken. */
+bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item);
+/* The first section of that name, 0 if there is none; the one with the prefix that belongs to a text section. */
+uint32_t sass_section_find(const struct sass_cubin *cubin, const char *name);
+uint32_t sass_section_of(const struct sass_cubin *cubin, const char *prefix, uint32_t text);
+/* The kernel of that name, in its short form (core/wire/name.h); NULL if there is none. */
+const struct sass_kernel *sass_kernel_find(const struct sass_cubin *cubin, const char *name);
+/* The relocation section that applies to a section and is not empty; 0: none. */
+uint32_t sass_relocations_of(const struct sass_cubin *cubin, uint32_t section);
+
+/* little-endian numbers, as cubins and every host of a driver have them */
+static inline uint32_t sass_get32(const uint8_t *at)
+{
+	return at[0] | at[1] << 8 | at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static inline uint16_t sass_get16(const uint8_t *at)
+{
+	return at[0] | at[1] << 8;
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to the sass target: probes as LLVM makes them, kernels by themselves that an assembler of NVIDIA's reads. */
+#ifndef GPUBPF_SASS_EMIT_H
+#define GPUBPF_SASS_EMIT_H
+
+#include "backends/cuda/ptx/emit.h"
+#include "isa.h"
+
+struct sass_emit {
+	struct gpubpf_llvm_target target;  /* first */
+	const struct sass_arch *arch;
+	uint32_t site;                     /* whose environment is being made */
+};
+
+/* struct gpubpf_llvm_target's inline_env */
+void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where probes find their environment: words in c[0x3], as in the ptx target's twins, and arguments at the places in
+ * c[0x0] where the kernel has them. The probe, a kernel too, has one parameter, which begins where the kernel's do; what
+ * is behind it is read by it all the same.
+ */
+#include <stdio.h>
+
+#include "emit.h"
+#include "params.h"
+
+static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
+{
+	const struct sass_emit *e = (const struct sass_emit *)l->target;
+	const struct gpubpf_site_desc *site = &l->job->sites[e->site];
+	char name[48];
+
+	snprintf(name, sizeof(name), "gpubpf_inline_%u_param_0", e->site);
+	return cuda_load_param(l, name, sass_param_off(e->arch, site->params, param) + off, bytes);
+}
+
+void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
+{
+	struct sass_emit *e = (struct sass_emit *)l->target;
+
+	e->site = site;
+	cuda_inline_env_by(l, site, env, load_param);
+}

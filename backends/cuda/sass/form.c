@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "form.h"
+
+const uint8_t sass_operand_at[SASS_OPERANDS] = { 16, 24, 32, 64 };
+const uint8_t sass_up_at[SASS_UP_FIELDS] = { 12, 81, 84, 87, 68, 77 };
+
+static const struct sass_form forms[] = {
+#define SASS_FORM(opcode, operands) { opcode, operands, 0, SASS_DEMOTE_AS, 0 },
+#define SASS_UNIFORM(opcode, operands, becomes, how, predicates) { opcode, operands, becomes, SASS_DEMOTE_##how, predicates },
+#include "isa.def"
+};
+
+/* RED without a descriptor has the opcode that it has with one: sass_is_uniform(). */
+const struct sass_form *sass_form_find(uint32_t opcode)
+{
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		if (forms[i].opcode == opcode)
+			return &forms[i];
+	return NULL;
+}
+
+/* 73..75 of loads and stores: 8 and 16 bits with and without sign, 32, 64, 128 */
+static unsigned access_width(struct sass_insn insn)
+{
+	static const uint8_t registers[] = { 1, 1, 1, 1, 1, 2, 4, 4 };
+
+	return registers[sass_field(insn, 73, 3)];
+}
+
+/* of atomic operations: U32, S32, U64, F32, F16x2, S64, F64 */
+static unsigned atomic_width(struct sass_insn insn)
+{
+	static const uint8_t registers[] = { 1, 1, 2, 1, 1, 2, 2, 2 };
+
+	return registers[sass_field(insn, 73, 3)];
+}
+
+static unsigned width(char kind, struct sass_insn insn)
+{
+	switch (kind) {
+	case 'D': case 'S': case 'U': case 'V':
+		return 2;
+	case 'm': case 'w':
+		return access_width(insn);
+	case 'a':
+		return atomic_width(insn);
+	case 'p':
+		return sass_field(insn, 72, 1) ? 2 : 1;
+	default:
+		return 1;
+	}
+}
+
+struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i)
+{
+	char kind = form->operands[i];
+	bool uniform = strchr("uUvVw", kind);
+	struct sass_operand o = { .at = sass_operand_at[i], .uniform = uniform, .written = i == 0 };
+
+	if (kind == '-')
+		return o;
+	o.reg = sass_field(insn, o.at, uniform ? 6 : 8);
+	o.n = o.reg == (uniform ? SASS_URZ : SASS_RZ) ? 0 : width(kind, insn);
+	return o;
+}
+
+/* The operations of which 81..83, or also 84..86, name a predicate that is written. */
+static unsigned predicate_outputs(uint32_t operation)
+{
+	switch (operation) {
+	case 0x00c: /* ISETP */ case 0x010: /* IADD3 */ case 0x01c: /* PLOP3 */
+		return 2;
+	case 0x006: /* VOTE */ case 0x011: /* LEA */ case 0x012: /* LOP3 */ case 0x025: /* IMAD.WIDE */
+	case 0x100: /* FLO */ case 0x189: /* SHFL */ case 0x1a8: case 0x1a9: /* ATOMG */ case 0x024: /* IMAD */
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+unsigned sass_predicates_written(struct sass_insn insn)
+{
+	unsigned n = predicate_outputs(sass_opcode(insn) & 0x1ff), written = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		written |= 1u << sass_field(insn, 81 + 3 * i, 3);
+	return written & ~(1u << SASS_PT);
+}
+
+bool sass_is_slow(struct sass_insn insn)
+{
+	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+
+	return class == SASS_SLOW || class == SASS_LOAD || class == SASS_STORE;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sass target's look into images: the kernels of their machine code, and what speaks against probes in them. */
+#include "target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code.h"
+#include "core/diag.h"
+#include "core/wire/name.h"
+#include "image.h"
+#include "params.h"
+
+struct list {
+	struct gpubpf_kernel_info *infos;
+	uint32_t n, room;
+	struct gpubpf_param *params;     /* of all, one kernel's behind the other's */
+	uint32_t nparams, params_room;
+	struct gpubpf_param scratch[SASS_PARAMS_MAX];
+};
+
+static void *grow(void *array, uint32_t *room, uint32_t need, size_t size)
+{
+	void *grown = array;
+
+	if (need > *room) {
+		*room = 2 * need;
+		grown = realloc(array, *room * size);
+	}
+	return grown;
+}
+
+static int add_params(struct list *l, struct gpubpf_kernel_info *info, int n)
+{
+	struct gpubpf_param *grown = grow(l->params, &l->params_room, l->nparams + n, sizeof(*grown));
+
+	if (n && !grown)
+		return -ENOMEM;
+	l->params = grown;
+	if (n)
+		memcpy(l->params + l->nparams, l->scratch, n * sizeof(*l->params));
+	info->nparams = n;
+	l->nparams += n;
+	return 0;
+}
+
+/* Why it cannot be probed goes into the info; only a lack of memory ends the list. */
+static int describe(struct list *l, struct gpubpf_kernel_info *info, const struct sass_cubin *c,
+		    const struct sass_kernel *k)
+{
+	struct gpubpf_diag why;
+	struct sass_code code;
+	int n, err;
+
+	gpubpf_diag_init(&why);
+	gpubpf_name_short(c->symbols[k->symbol].name, strlen(c->symbols[k->symbol].name), info->name);
+	info->regs = k->regs;
+	memset(l->scratch, 0, sizeof(l->scratch));
+	n = sass_params(c, k, l->scratch, &why);
+	err = n < 0 ? n : sass_code_read(c, k, &code, &why);
+	if (!err) {
+		info->flags = code.barrier ? GPUBPF_KINFO_BARRIER : 0;
+		sass_code_finish(&code);
+	}
+	if (err == -ENOMEM)
+		return err;
+	snprintf(info->reason, sizeof(info->reason), "%.239s", why.what);
+	return add_params(l, info, n < 0 ? 0 : n);
+}
+
+static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
+{
+	struct gpubpf_kernel_info *grown;
+	struct list *l = arg;
+	struct sass_cubin c;
+	int err = sass_cubin_open(data, size, &c, diag);
+
+	if (err < 0)
+		return err;
+	grown = grow(l->infos, &l->room, l->n + c.nkernels, sizeof(*grown));
+	if (grown) {
+		l->infos = grown;
+		memset(l->infos + l->n, 0, c.nkernels * sizeof(*l->infos));
+	}
+	err = grown || !c.nkernels ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !err && i < c.nkernels; i++)
+		err = describe(l, &l->infos[l->n++], &c, &c.kernels[i]);
+	sass_cubin_finish(&c);
+	return err;
+}
+
+/* Infos and their parameters as one piece of memory. */
+static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
+{
+	struct gpubpf_kernel_info *infos = malloc(l->n * sizeof(*infos) + l->nparams * sizeof(*l->params) + 1);
+	struct gpubpf_param *params = (struct gpubpf_param *)(infos + l->n);
+
+	if (!infos)
+		return -ENOMEM;
+	if (l->n)
+		memcpy(infos, l->infos, l->n * sizeof(*infos));
+	if (l->nparams)
+		memcpy(params, l->params, l->nparams * sizeof(*params));
+	for (uint32_t i = 0; i < l->n; i++) {
+		infos[i].params = params;
+		params += infos[i].nparams;
+	}
+	*kernels = infos;
+	*nkernels = l->n;
+	return 0;
+}
+
+int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	struct list *l = calloc(1, sizeof(*l));
+	uint32_t sm = sass_image_arch(image->data, image->size, sass_capability(caps));
+	int err = l ? sass_image_each(image->data, image->size, sm, add_cubin, l, diag) : -ENOMEM;
+
+	if (!err)
+		err = hand_out(l, kernels, nkernels);
+	if (l) {
+		free(l->infos);
+		free(l->params);
+	}
+	free(l);
+	return err;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "isa.h"
+
+#include <assert.h>
+
+#define OPERATIONS 512
+
+static const struct sass_op ops[OPERATIONS] = {
+#define SASS_OP(number, name, class) [number] = { #name, SASS_##class },
+#include "isa.def"
+};
+
+static const struct sass_arch arches[] = {
+#define SASS_ARCH(sm, wide, params, descriptor) { sm, wide, params, descriptor },
+#include "isa.def"
+};
+
+const struct sass_op *sass_op_find(uint32_t opcode)
+{
+	return &ops[opcode % OPERATIONS];
+}
+
+const struct sass_arch *sass_arch_find(uint32_t sm)
+{
+	for (size_t i = 0; i < sizeof(arches) / sizeof(*arches); i++)
+		if (arches[i].sm == sm)
+			return &arches[i];
+	return NULL;
+}
+
+/* BSSY has a barrier's number there. */
+static bool is_wide(const struct sass_arch *arch, struct sass_insn i)
+{
+	return arch->wide_branch && sass_opcode(i) != SASS_OP_BSSY;
+}
+
+/* A signed number of 48 bits at 34..81, and below it 8 bits at 16..23 where the architecture has them. */
+int64_t sass_branch(const struct sass_arch *arch, struct sass_insn i)
+{
+	int64_t n = sass_field(i, 34, 30) | sass_field(i, 64, 18) << 30;
+
+	n = (int64_t)((uint64_t)n << 16) >> 16;
+	if (is_wide(arch, i))
+		n = (int64_t)((uint64_t)n << 8 | sass_field(i, 16, 8));
+	return (int64_t)((uint64_t)n << 2);
+}
+
+struct sass_insn sass_with_branch(const struct sass_arch *arch, struct sass_insn i, int64_t offset)
+{
+	uint64_t n = (uint64_t)(offset >> 2);
+
+	assert(offset % 4 == 0);
+	if (is_wide(arch, i)) {
+		i = sass_with(i, 16, 8, n);
+		n = (uint64_t)((int64_t)n >> 8);
+	}
+	return sass_with(sass_with(i, 34, 30, n), 64, 18, n >> 30);
+}
+
+static struct sass_insn with_control(struct sass_insn i, unsigned waits, unsigned stall)
+{
+	i = sass_with(i, SASS_STALL_AT, 4, stall);
+	i = sass_with(i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
+	i = sass_with(i, SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
+	return sass_with(i, SASS_WAIT_AT, 6, waits);
+}
+
+struct sass_insn sass_nop(unsigned waits, unsigned stall)
+{
+	return with_control((struct sass_insn){ SASS_OP_NOP | SASS_PT << 12, 0 }, waits, stall);
+}
+
+#define SECOND_PT ((uint64_t)SASS_PT << 23) /* bits 87..89 */
+
+struct sass_insn sass_bra(const struct sass_arch *arch, int64_t offset)
+{
+	struct sass_insn i = with_control((struct sass_insn){ SASS_OP_BRA | SASS_PT << 12, SECOND_PT }, 0, 5);
+
+	return sass_with_branch(arch, i, offset);
+}
+
+struct sass_insn sass_warpsync_all(void)
+{
+	return with_control((struct sass_insn){ SASS_OP_WARPSYNC_ALL | SASS_PT << 12, SECOND_PT }, 0, 5);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVIDIA's machine code since Volta: instructions of 128 bits. What is known of them was read off disassemblies of
+ * compiled code and checked by running on an H200; what the tables do not name is not understood, and refused.
+ *
+ *   bits 0..11    opcode: 0..8 the operation, 9..11 the form of its operands
+ *   bits 12..15   predicate, negated
+ *   bits 16..23   destination; 24..31, 32..39, 64..71: sources A, B, C; or an immediate or a constant in 32..63
+ *   bits 105..125 control, the same for all
+ */
+#ifndef GPUBPF_SASS_ISA_H
+#define GPUBPF_SASS_ISA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SASS_INSN 16               /* bytes */
+#define SASS_RZ 255                /* the register that is zero; URZ of 6 bits is 63 */
+#define SASS_URZ 63
+#define SASS_PT 7                  /* the predicate that is true */
+#define SASS_REGS_MAX 255
+
+struct sass_insn {
+	uint64_t lo, hi;
+};
+
+/* what an operation is to somebody who puts code before or behind it */
+enum sass_class {
+	SASS_UNKNOWN,
+	SASS_FIXED,                /* its result is there after a number of cycles that the compiler knows */
+	SASS_SLOW,                 /* it takes its time: a scoreboard tells when registers are read and written; what has
+				    * none is covered by one of the same unit behind it, which works in order */
+	SASS_LOAD,                 /* as SLOW, and compilers leave out the scoreboard where nobody wants the result */
+	SASS_STORE,                /* likewise where nobody writes its registers, which it reads late; writes none */
+	SASS_ASYNC,                /* goes on by itself, and its results are waited for otherwise */
+	SASS_SYNC,                 /* waits for others, orders memory, or hints: no register is written */
+	SASS_BRANCH,               /* relative */
+	SASS_INDIRECT,             /* to what registers say */
+	SASS_CALL_ABSOLUTE,
+	SASS_EXIT,
+	SASS_MAXREG,               /* USETMAXREG */
+};
+
+struct sass_op {
+	const char *name;
+	enum sass_class class;
+};
+
+/* what differs between architectures */
+struct sass_arch {
+	uint32_t sm;
+	bool wide_branch;          /* a branch's low 8 bits of offset / 4 stand in 16..23 */
+	uint32_t params;           /* where a kernel's parameters begin in c[0x0] */
+	uint32_t descriptor;       /* where there the descriptor of global memory stands */
+};
+
+/* opcodes that somebody asks for by name; all forms of their operations are in isa.def */
+enum sass_opcode {
+	SASS_OP_BRA = 0x947, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945, SASS_OP_BSYNC = 0x941,
+	SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343, SASS_OP_LDC = 0xb82,
+};
+
+const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: not known */
+const struct sass_op *sass_op_find(uint32_t opcode); /* of class SASS_UNKNOWN if it is not known */
+
+static inline struct sass_insn sass_read(const uint8_t *at)
+{
+	struct sass_insn insn;
+
+	memcpy(&insn, at, sizeof(insn)); /* cubins are little-endian, as every host of a driver is */
+	return insn;
+}
+
+static inline uint32_t sass_opcode(struct sass_insn i)
+{
+	return i.lo & 0xfff;
+}
+
+/* A field that begins at bit `at` and does not cross bit 64. */
+static inline uint64_t sass_field(struct sass_insn i, unsigned at, unsigned bits)
+{
+	return (at < 64 ? i.lo >> at : i.hi >> (at - 64)) & ((1ull << bits) - 1);
+}
+
+static inline struct sass_insn sass_with(struct sass_insn i, unsigned at, unsigned bits, uint64_t value)
+{
+	uint64_t *word = at < 64 ? &i.lo : &i.hi, mask = ((1ull << bits) - 1) << at % 64;
+
+	*word = (*word & ~mask) | (value << at % 64 & mask);
+	return i;
+}
+
+/* control: cycles until the next instruction, a hint to let others go first (not with many cycles), scoreboards that are
+ * set (7: none) and that are waited for */
+enum sass_control {
+	SASS_STALL_AT = 105, SASS_YIELD_AT = 109, SASS_WRITE_AT = 110, SASS_READ_AT = 113, SASS_WAIT_AT = 116,
+};
+#define SASS_NO_SCOREBOARD 7
+#define SASS_SCOREBOARDS 6
+#define SASS_STALL_MAX 15
+
+static inline unsigned sass_stall(struct sass_insn i)
+{
+	return sass_field(i, SASS_STALL_AT, 4);
+}
+
+static inline unsigned sass_write_board(struct sass_insn i)
+{
+	return sass_field(i, SASS_WRITE_AT, 3);
+}
+
+static inline unsigned sass_read_board(struct sass_insn i)
+{
+	return sass_field(i, SASS_READ_AT, 3);
+}
+
+static inline unsigned sass_waits(struct sass_insn i)
+{
+	return sass_field(i, SASS_WAIT_AT, 6);
+}
+
+/* Always carried out. */
+static inline bool sass_unconditional(struct sass_insn i)
+{
+	return sass_field(i, 12, 4) == SASS_PT && sass_field(i, 87, 4) == SASS_PT;
+}
+
+/* Bytes from behind a relative branch to its target. */
+int64_t sass_branch(const struct sass_arch *arch, struct sass_insn i);
+struct sass_insn sass_with_branch(const struct sass_arch *arch, struct sass_insn i, int64_t offset);
+
+/* Instructions that are put in. */
+struct sass_insn sass_nop(unsigned waits, unsigned stall);
+struct sass_insn sass_bra(const struct sass_arch *arch, int64_t offset);
+struct sass_insn sass_warpsync_all(void);
+
+#endif

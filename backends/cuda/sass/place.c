@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "place.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/diag.h"
+
+#define GRANULE 8                  /* registers are given out by so many */
+#define FREE_REGS 32               /* of 65,536 for 2,048 threads: up to here no occupancy is lost */
+#define COUNT_ABOVE 3              /* EIATTR_REGCOUNT is the highest register and this */
+#define PAD 8                      /* a section is a multiple of so many instructions */
+#define BARRIERS 16
+#define GIVEN_BOARD 5
+#define ALL_BOARDS 0x3f
+#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
+#define PREDICATE_TIME 13          /* until a predicate is written */
+#define SETTLE 3                   /* full stalls until the slowest result with a known time is there: HMMA */
+#define MOST_STUB 8                /* instructions around the probes */
+
+__attribute__((format(printf, 2, 3)))
+static int refuse(struct gpubpf_diag *diag, const char *fmt, ...)
+{
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", text);
+}
+
+static uint32_t round_up(uint32_t n, uint32_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* -- what the kernel uses -- */
+
+/* Four registers from each field on, since the widest access has so many; fields that hold something else count too. */
+bool sass_may_meet(struct sass_insn insn, uint32_t n)
+{
+	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
+		uint32_t reg = sass_field(insn, sass_operand_at[i], 8);
+
+		if (reg != SASS_RZ && reg < n)
+			return true;
+	}
+	return false;
+}
+
+unsigned sass_barriers_used(const struct sass_code *code)
+{
+	unsigned used = 0;
+
+	for (uint32_t i = 0; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		switch (sass_opcode(insn) & 0x1ff) {
+		case 0x155: case 0x156: /* BMOV: from, to */
+			used |= 1u << sass_field(insn, 24, 4);
+			/* fall through */
+		case 0x141: case 0x142: case 0x145: /* BSYNC, BREAK, BSSY */
+			used |= 1u << sass_field(insn, 16, 4);
+		}
+	}
+	return used;
+}
+
+bool sass_predicates_late(const struct sass_code *code)
+{
+	for (uint32_t i = 0; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		switch (sass_opcode(insn) & 0x1ff) {
+		case 0x02a: case 0x102: case 0x189: /* DSETP, FCHK, SHFL */
+		case 0x18a: case 0x18b: case 0x1a1: case 0x1a2: case 0x1a3: case 0x1a8: case 0x1a9: /* ATOM, MATCH, ATOMG */
+			if (sass_field(insn, 81, 3) == SASS_PT)
+				break;
+			/* fall through */
+		case 0x1a7: case 0x1aa: case 0x1b2: case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
+			return true;
+		}
+	}
+	return false;
+}
+
+/* -- where the probes' registers go -- */
+
+struct placing {
+	const struct sass_code *code;
+	const struct sass_probe *entry, *exit;
+	struct sass_placed *out;
+	bool above;
+	uint8_t barrier[BARRIERS];     /* what the probes' become */
+	struct gpubpf_diag *diag;
+};
+
+static uint32_t most(const struct placing *p, size_t member)
+{
+	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
+	uint32_t of_exit = p->exit ? *(const uint32_t *)((const char *)p->exit + member) : 0;
+
+	return of_entry > of_exit ? of_entry : of_exit;
+}
+
+static int place_registers(struct placing *p, uint32_t regs)
+{
+	uint32_t need = most(p, offsetof(struct sass_probe, regs)), base = round_up(regs, 4);
+	uint32_t above = base + need + COUNT_ABOVE - 1, kept = round_up(regs, GRANULE);
+
+	p->above = !p->code->maxreg && above <= SASS_REGS_MAX &&
+		   round_up(above, GRANULE) <= (kept > FREE_REGS ? kept : FREE_REGS);
+	p->out->base = p->above ? base : 0;
+	p->out->regs = p->above ? above : need + COUNT_ABOVE - 1 > regs ? need + COUNT_ABOVE - 1 : regs;
+	p->out->frame = most(p, offsetof(struct sass_probe, frame));
+	if (p->code->maxreg && (need > p->code->maxreg || p->out->regs > regs))
+		return refuse(p->diag, "its probes need %u registers, and warps of it have %u only", need, p->code->maxreg);
+	if (p->out->regs > SASS_REGS_MAX)
+		return refuse(p->diag, "its probes need %u registers, more than a thread can have", need);
+	return 0;
+}
+
+static int place_barriers(struct placing *p)
+{
+	unsigned used = sass_barriers_used(p->code);
+	uint32_t need = most(p, offsetof(struct sass_probe, barriers)), free = BARRIERS;
+
+	for (uint32_t b = 0; b < need; b++) {
+		while (free && used >> (free - 1) & 1)
+			free--;
+		if (!free)
+			return refuse(p->diag, "no convergence barrier is left for its probes");
+		p->barrier[b] = --free;
+	}
+	return 0;
+}
+
+/* -- the code -- */
+
+static void put(struct placing *p, struct sass_insn insn)
+{
+	p->out->insns[p->out->n++] = insn;
+}
+
+static struct sass_insn moved(const struct placing *p, struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	uint32_t opcode = sass_opcode(insn);
+
+	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
+		struct sass_operand o = sass_operand(form, insn, i);
+
+		if (o.n)
+			insn = sass_with(insn, o.at, 8, o.reg + p->out->base);
+	}
+	if (opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK)
+		insn = sass_with(insn, 16, 4, p->barrier[sass_field(insn, 16, 4)]);
+	return insn;
+}
+
+/* What the kernel does next may write the registers of a probe that lie among its own. */
+static struct sass_insn guarded(const struct placing *p, struct sass_insn insn)
+{
+	if (p->above || !sass_is_slow(insn) || sass_write_board(insn) != SASS_NO_SCOREBOARD ||
+	    sass_read_board(insn) != SASS_NO_SCOREBOARD)
+		return insn;
+	return sass_with(insn, sass_op_find(sass_opcode(insn))->class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3,
+			 GIVEN_BOARD);
+}
+
+/* Cycles from the first instruction until the first that writes a predicate. */
+static unsigned time_to_predicate(const struct sass_probe *probe)
+{
+	unsigned time = 0;
+
+	for (uint32_t i = 0; i < probe->n && time < PREDICATE_TIME; i++) {
+		if (sass_predicates_written(probe->insns[i]))
+			return time;
+		time += sass_stall(probe->insns[i]);
+	}
+	return PREDICATE_TIME;
+}
+
+/* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. */
+static void put_waits(struct placing *p)
+{
+	unsigned time = BRANCH_TIME + time_to_predicate(p->exit);
+	bool late = p->exit->predicates && sass_predicates_late(p->code);
+
+	if (!p->above) {
+		put(p, sass_nop(ALL_BOARDS, SASS_STALL_MAX));
+		for (int i = 1; i < SETTLE; i++)
+			put(p, sass_nop(0, SASS_STALL_MAX));
+	} else if (late || time < PREDICATE_TIME) {
+		put(p, sass_nop(late ? ALL_BOARDS : 0, time < PREDICATE_TIME ? PREDICATE_TIME - time : 1));
+	}
+}
+
+static void put_exit(struct placing *p)
+{
+	p->out->exit = p->out->n;
+	put_waits(p);
+	for (uint32_t i = 0; i < p->exit->n; i++)
+		put(p, moved(p, p->exit->insns[i]));
+	for (uint32_t i = 0; i < p->code->nexits; i++) {
+		uint32_t at = p->code->exits[i];
+		struct sass_insn *insn = &p->out->insns[at];
+
+		*insn = sass_with_branch(p->code->arch, sass_with(*insn, 0, 12, SASS_OP_BRA),
+					 ((int64_t)p->out->exit - at - 1) * SASS_INSN);
+	}
+}
+
+/* The kernel's own accesses that have no scoreboard, where a register of the exit's probe is among theirs. */
+static void give_boards(struct placing *p)
+{
+	for (uint32_t i = 0; i < p->code->n; i++) {
+		struct sass_insn *insn = &p->out->insns[i];
+		enum sass_class class = sass_op_find(sass_opcode(*insn))->class;
+
+		if ((class != SASS_LOAD && class != SASS_STORE) || sass_write_board(*insn) != SASS_NO_SCOREBOARD ||
+		    sass_read_board(*insn) != SASS_NO_SCOREBOARD || !sass_may_meet(*insn, p->exit->regs))
+			continue;
+		*insn = sass_with(*insn, class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3, GIVEN_BOARD);
+		p->out->given++;
+	}
+}
+
+/* An end of the probe's becomes a branch to what stands behind it. */
+static struct sass_insn entry_insn(struct placing *p, uint32_t i)
+{
+	struct sass_insn insn = guarded(p, moved(p, p->entry->insns[i]));
+
+	if (sass_opcode(insn) != SASS_OP_EXIT)
+		return insn;
+	if (i + 1 == p->entry->n && sass_unconditional(insn))
+		return sass_nop(sass_waits(insn), 1);
+	return sass_with_branch(p->code->arch, sass_with(insn, 0, 12, SASS_OP_BRA),
+				((int64_t)p->entry->n - i - 1) * SASS_INSN);
+}
+
+static int put_entry(struct placing *p)
+{
+	struct sass_insn first = sass_code_at(p->code, 0);
+
+	if (!p->code->entry_moves)
+		return refuse(p->diag, "its first instruction cannot be carried out elsewhere");
+	p->out->entry = p->out->n;
+	for (uint32_t i = 0; i < p->entry->n; i++)
+		put(p, entry_insn(p, i));
+	put(p, sass_nop(p->above ? 0 : ALL_BOARDS, PREDICATE_TIME));
+	if (p->entry->diverges)
+		put(p, sass_warpsync_all());
+	put(p, first);
+	put(p, sass_bra(p->code->arch, (1 - (int64_t)p->out->n - 1) * SASS_INSN));
+	p->out->insns[0] = sass_bra(p->code->arch, ((int64_t)p->out->entry - 1) * SASS_INSN);
+	return 0;
+}
+
+static void pad(struct placing *p)
+{
+	while (p->out->n % PAD)
+		put(p, sass_nop(0, 0));
+}
+
+static int put_all(struct placing *p)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->code->n; i++)
+		put(p, sass_code_at(p->code, i));
+	pad(p);
+	if (p->exit)
+		put_exit(p);
+	if (p->exit && !p->above)
+		give_boards(p);
+	if (p->entry)
+		err = put_entry(p);
+	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* as compilers end a section */
+	pad(p);
+	return err;
+}
+
+int sass_place(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
+	       const struct sass_probe *exit, struct sass_placed *placed, struct gpubpf_diag *diag)
+{
+	size_t n = code->n + (entry ? entry->n : 0) + (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD;
+	struct placing p = { .code = code, .entry = entry, .exit = exit, .out = placed, .diag = diag };
+	int err;
+
+	*placed = (struct sass_placed){ .end = code->n, .entry = SASS_NONE, .exit = SASS_NONE };
+	if (exit && !code->nexits)
+		return refuse(diag, "it has no EXIT");
+	err = place_registers(&p, regs);
+	if (!err)
+		err = place_barriers(&p);
+	if (err < 0)
+		return err;
+	placed->insns = calloc(n, sizeof(*placed->insns));
+	if (!placed->insns)
+		return -ENOMEM;
+	err = put_all(&p);
+	if (err < 0)
+		sass_placed_finish(placed);
+	return err;
+}
+
+void sass_placed_finish(struct sass_placed *placed)
+{
+	free(placed->insns);
+	*placed = (struct sass_placed){ 0 };
+}

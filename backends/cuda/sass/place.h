@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes in a kernel's code. What is added stands behind the kernel's own code, of which nothing moves: each EXIT becomes
+ * a branch, under the same predicates, to the probe of the exit, whose own EXITs end the thread; the first instruction
+ * becomes a branch to the probe of the entry, behind which that instruction is carried out and the kernel goes on.
+ *
+ * A probe's registers lie above the kernel's where that costs no occupancy: then nothing of the kernel that is still in
+ * flight can meet them. Else they are R0 and up, and at an exit the probe waits for all that is in flight; loads and
+ * stores of the kernel's to which the compiler gave no scoreboard get one.
+ */
+#ifndef GPUBPF_SASS_PLACE_H
+#define GPUBPF_SASS_PLACE_H
+
+#include "code.h"
+#include "probe.h"
+
+struct gpubpf_diag;
+
+struct sass_placed {
+	struct sass_insn *insns;   /* malloc'd: the section, the kernel's code first; padded to 128 bytes */
+	uint32_t n;
+	uint32_t end;              /* instructions of the kernel's own section */
+	uint32_t entry, exit;      /* index of the probes' first instruction, SASS_NONE: none */
+	uint32_t regs;             /* a thread's now, as EIATTR_REGCOUNT counts them */
+	uint32_t base;             /* the register that the probes' R0 became */
+	uint32_t frame;            /* bytes of stack that the probes need */
+	uint32_t given;            /* scoreboards given */
+};
+
+/* entry, exit: NULL: none. 0; -EINVAL and the reason for which they do not fit; -ENOMEM. */
+int sass_place(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
+	       const struct sass_probe *exit, struct sass_placed *placed, struct gpubpf_diag *diag);
+void sass_placed_finish(struct sass_placed *placed);
+
+/* Registers R0.. that the instruction, which is the kernel's and of any form, may read or write late: it meets one of
+ * the first n. */
+bool sass_may_meet(struct sass_insn insn, uint32_t n);
+/* Convergence barriers that the kernel uses, as bits. */
+unsigned sass_barriers_used(const struct sass_code *code);
+/* Whether something of the kernel may write a predicate late. */
+bool sass_predicates_late(const struct sass_code *code);
+
+#endif

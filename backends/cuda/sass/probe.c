@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probe.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "code.h"
+#include "core/diag.h"
+
+#define UNIFORM_REGS 64
+#define PREDICATES 7
+#define LATENCY 6                  /* cycles until a result of the integer units can be read, on all architectures */
+#define LATENCY_VOTE 12
+#define LATENCY_PREDICATE 13
+#define IADD3_REST 0x07ffe0ffull   /* of IADD3: no third operand, no carries */
+#define MOV_ALL 0xf00ull           /* of MOV: all four bytes */
+#define CONTROL_BITS (~((1ull << 41) - 1))
+
+/* a probe while it is worked on */
+struct work {
+	const struct sass_arch *arch;
+	struct line {
+		struct sass_insn insn;
+		uint32_t target;           /* of a branch: index; SASS_NONE: none */
+		bool dropped, demoted, entered; /* entered: a branch goes there */
+	} *lines;
+	uint32_t n;
+	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
+	uint8_t predicate[PREDICATES + 1];  /* what uniform predicates become, SASS_PT: not used */
+	unsigned predicates;               /* used, as bits */
+	unsigned board;                    /* a scoreboard for what had none */
+	struct gpubpf_diag *diag;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int refuse(struct work *w, const char *fmt, ...)
+{
+	char text[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return gpubpf_diag_set(w->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the probe's machine code %s", text);
+}
+
+bool sass_is_uniform(struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+	return form && form->becomes && (form->becomes != form->opcode || sass_field(insn, 90, 2));
+}
+
+bool sass_has_target(struct sass_insn insn)
+{
+	uint32_t opcode = sass_opcode(insn);
+
+	if (opcode == 0x348) /* WARPSYNC of lanes in a register: .COLLECTIVE has one */
+		return sass_field(insn, 86, 1);
+	return opcode == SASS_OP_BRA || opcode == SASS_OP_BSSY;
+}
+
+/* -- reading -- */
+
+static bool is_branch_to_itself(const struct sass_arch *arch, struct sass_insn insn)
+{
+	return sass_opcode(insn) == SASS_OP_BRA && sass_branch(arch, insn) == -SASS_INSN && sass_unconditional(insn);
+}
+
+/* The instructions before the branch to itself and the padding with which compilers end a section. */
+static uint32_t length(const struct sass_arch *arch, const uint8_t *bytes, uint32_t n)
+{
+	while (n && sass_opcode(sass_read(bytes + (n - 1) * SASS_INSN)) == SASS_OP_NOP)
+		n--;
+	return n && is_branch_to_itself(arch, sass_read(bytes + (n - 1) * SASS_INSN)) ? n - 1 : n;
+}
+
+static int find_target(struct work *w, uint32_t i)
+{
+	struct line *line = &w->lines[i];
+	int64_t at;
+
+	line->target = SASS_NONE;
+	if (!sass_has_target(line->insn))
+		return 0;
+	at = (int64_t)(i + 1) * SASS_INSN + sass_branch(w->arch, line->insn);
+	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
+		return refuse(w, "branches out of it");
+	line->target = at / SASS_INSN;
+	w->lines[line->target].entered = true;
+	return 0;
+}
+
+static int open_lines(struct work *w, const struct sass_section *text)
+{
+	w->n = length(w->arch, text->data, text->size / SASS_INSN);
+	w->lines = calloc(w->n + 1, sizeof(*w->lines));
+	if (!w->lines)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < w->n; i++)
+		w->lines[i].insn = sass_read(text->data + i * SASS_INSN);
+	for (uint32_t i = 0; i < w->n; i++) {
+		int err = find_target(w, i);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* Which constants a probe may read: what launches have in bank 0, the words that the agent fills in bank 3. */
+static int check_line(struct work *w, uint32_t i)
+{
+	struct sass_insn insn = w->lines[i].insn;
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	int bank = sass_constant_bank(insn);
+
+	if (!form)
+		return refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
+			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
+			      sass_opcode(insn));
+	if (bank > 0 && bank != 3)
+		return refuse(w, "reads constant bank %d", bank);
+	return 0;
+}
+
+/* -- what it uses -- */
+
+static void note_uniform_predicates(const struct sass_form *form, struct sass_insn insn, unsigned *used)
+{
+	for (unsigned f = 0; f < SASS_UP_FIELDS; f++)
+		if (form->predicates >> f & 1)
+			*used |= 1u << sass_field(insn, sass_up_at[f], 3);
+	if (sass_opcode(insn) == 0x81c && sass_field(insn, 67, 1)) /* PLOP3 whose last predicate is uniform */
+		*used |= 1u << sass_field(insn, 68, 3);
+}
+
+/* Each uniform predicate becomes one that the probe leaves alone: predicates that it names anywhere are not. */
+static int map_predicates(struct work *w, unsigned uniform)
+{
+	unsigned free = PREDICATES;
+
+	for (unsigned p = 0; p < PREDICATES; p++) {
+		w->predicate[p] = SASS_PT;
+		if (!(uniform >> p & 1))
+			continue;
+		while (free-- && w->predicates >> free & 1)
+			;
+		if (free >= PREDICATES)
+			return refuse(w, "has no predicate left");
+		w->predicate[p] = free;
+		w->predicates |= 1u << free;
+	}
+	w->predicate[SASS_PT] = SASS_PT;
+	return 0;
+}
+
+/* Predicates that the instruction names; where 87 is something else, one looks used that is not. */
+static unsigned predicates_named(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+	unsigned named = 1u << sass_field(insn, 12, 3) | 1u << sass_field(insn, 87, 3) | sass_predicates_written(insn);
+
+	if (operation == 0x010 /* IADD3 */ || operation == 0x01c /* PLOP3 */)
+		named |= 1u << sass_field(insn, 77, 3);
+	if (operation == 0x00c /* ISETP */ || (operation == 0x01c && !sass_field(insn, 67, 1)))
+		named |= 1u << sass_field(insn, 68, 3);
+	return named;
+}
+
+static int survey(struct work *w)
+{
+	uint32_t top = 0, low = UNIFORM_REGS;
+	unsigned uniform = 0, boards = 0, named = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < w->n; i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(w->lines[i].insn));
+		struct sass_insn insn = w->lines[i].insn;
+
+		err = check_line(w, i);
+		if (err < 0)
+			return err;
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, insn, o);
+
+			if (x.n && x.uniform && x.reg < low)
+				low = x.reg;
+			if (x.n && !x.uniform && x.reg + x.n > (int)top)
+				top = x.reg + x.n;
+		}
+		note_uniform_predicates(form, insn, &uniform);
+		if (!form->predicates)
+			named |= predicates_named(insn);
+		boards |= 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
+	}
+	w->predicates = named;
+	w->first_uniform = low & ~3u;
+	w->uniform_at = (top + 3) & ~3u;
+	w->board = SASS_SCOREBOARDS - 1;
+	while (w->board && boards >> w->board & 1)
+		w->board--;
+	if (boards >> w->board & 1)
+		w->board = SASS_SCOREBOARDS - 1;
+	return map_predicates(w, uniform & ~(1u << SASS_PT));
+}
+
+/* -- from uniform registers to registers -- */
+
+static uint8_t mapped(const struct work *w, uint64_t uniform)
+{
+	uniform &= UNIFORM_REGS - 1;
+	return uniform == SASS_URZ ? SASS_RZ : w->uniform_at + uniform - w->first_uniform;
+}
+
+static struct sass_insn map_fields(const struct work *w, const struct sass_form *form, struct sass_insn insn)
+{
+	for (unsigned i = 0; i < SASS_OPERANDS; i++)
+		if (form->operands[i] != '-' && strchr("uUvVw", form->operands[i]))
+			insn = sass_with(insn, sass_operand_at[i], 8, mapped(w, sass_field(insn, sass_operand_at[i], 6)));
+	for (unsigned f = 0; f < SASS_UP_FIELDS; f++)
+		if (form->predicates >> f & 1)
+			insn = sass_with(insn, sass_up_at[f], 3, w->predicate[sass_field(insn, sass_up_at[f], 3)]);
+	return insn;
+}
+
+static struct sass_insn with_rest(struct sass_insn insn, uint64_t rest)
+{
+	return (struct sass_insn){ insn.lo, (insn.hi & CONTROL_BITS) | rest };
+}
+
+/* From sm_80 on UR holds the memory descriptor, before it an address. */
+static int drop_descriptor(struct work *w, struct line *line)
+{
+	struct sass_insn i = line->insn;
+	uint32_t opcode = sass_opcode(i);
+	unsigned at = opcode == 0x981 ? 32 : 64;
+
+	if (!w->arch->descriptor) {
+		if (sass_field(i, 24, 8) != SASS_RZ)
+			return refuse(w, "has an address that is the sum of a register and a uniform register");
+		i = sass_with(i, 24, 8, mapped(w, sass_field(i, at, 6)));
+	}
+	i = sass_with(sass_with(i, 90, 2, 0), 76, 1, 0);
+	line->insn = sass_with(i, at, 8, opcode == 0x9a8 ? SASS_RZ : 0);
+	return 0;
+}
+
+/* B's field and C's change places; neither may have a sign, whose bits are elsewhere for each. */
+static int swap_operands(struct work *w, struct line *line)
+{
+	uint64_t b = sass_field(line->insn, 64, 8), c = sass_field(line->insn, 32, 8);
+
+	if (sass_field(line->insn, 40, 24) || sass_field(line->insn, 72, 1) || sass_field(line->insn, 75, 1))
+		return refuse(w, "has a sign in an operand that it may not have");
+	line->insn = sass_with(sass_with(line->insn, 32, 8, b), 64, 8, c);
+	return 0;
+}
+
+static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
+{
+	struct sass_insn *i = &line->insn;
+
+	switch (how) {
+	case SASS_DEMOTE_AS:
+		break;
+	case SASS_DEMOTE_MOV:
+		*i = with_rest(*i, MOV_ALL);
+		break;
+	case SASS_DEMOTE_FROM_A:
+		*i = with_rest(sass_with(sass_with(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
+		*i = sass_with(sass_with(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
+		break;
+	case SASS_DEMOTE_SWAP:
+		return swap_operands(w, line);
+	case SASS_DEMOTE_CONSTANT:
+		if (sass_opcode(*i) == 0x7ac && sass_field(*i, 24, 8) != SASS_RZ)
+			return refuse(w, "reads a constant by an index");
+		*i = sass_with(*i, 24, 8, SASS_RZ);
+		break;
+	case SASS_DEMOTE_MEMORY:
+		return drop_descriptor(w, line);
+	case SASS_DEMOTE_VIADD:
+		*i = with_rest(*i, IADD3_REST);
+		break;
+	}
+	return 0;
+}
+
+static bool loads_descriptor(const struct work *w, const struct sass_form *form, struct sass_insn insn)
+{
+	return form->how == SASS_DEMOTE_CONSTANT && form->becomes && w->arch->descriptor && !sass_field(insn, 54, 5) &&
+	       sass_field(insn, 38, 16) == w->arch->descriptor;
+}
+
+static int demote(struct work *w, struct line *line)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(line->insn));
+	int err;
+
+	if (sass_opcode(line->insn) == 0x81c && sass_field(line->insn, 67, 1))
+		line->insn = sass_with(sass_with(line->insn, 67, 1, 0), 68, 3,
+				       w->predicate[sass_field(line->insn, 68, 3)]);
+	if (!sass_is_uniform(line->insn))
+		return 0;
+	line->demoted = form->how != SASS_DEMOTE_MEMORY;
+	line->dropped = loads_descriptor(w, form, line->insn);
+	if (form->operands[0] == 'v' && !(form->predicates & SASS_UP_GUARD) && sass_field(line->insn, 12, 4) != SASS_PT)
+		return refuse(w, "sets a uniform register under a predicate");
+	if (form->how != SASS_DEMOTE_MEMORY)
+		line->insn = map_fields(w, form, line->insn);
+	err = demote_as(w, line, form->how);
+	line->insn = sass_with(line->insn, 0, 12, form->becomes);
+	if (form->how != SASS_DEMOTE_MEMORY)
+		line->insn = sass_with(line->insn, 91, 1, 0);
+	return err;
+}
+
+/* -- control: what was made otherwise takes another time -- */
+
+static bool touches(struct sass_insn insn, const struct sass_operand *result)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		if (x.n && x.reg < result->reg + result->n && result->reg < x.reg + x.n)
+			return true;
+	}
+	return false;
+}
+
+/* Where straight code ends, nobody knows what comes next. */
+static bool leaves(const struct line *line)
+{
+	enum sass_class class = sass_op_find(sass_opcode(line->insn))->class;
+
+	return class == SASS_BRANCH || class == SASS_EXIT || class == SASS_SYNC;
+}
+
+static uint32_t next_line(const struct work *w, uint32_t i)
+{
+	do
+		i++;
+	while (i < w->n && w->lines[i].dropped);
+	return i;
+}
+
+static void wait_in(struct line *line, unsigned board)
+{
+	line->insn = sass_with(line->insn, SASS_WAIT_AT, 6, sass_waits(line->insn) | 1u << board);
+}
+
+/* Whoever touches the result, or ends straight code, waits for it. */
+static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
+{
+	uint32_t j = next_line(w, i);
+
+	w->lines[i].insn = sass_with(w->lines[i].insn, SASS_WRITE_AT, 3, w->board);
+	while (j < w->n && !touches(w->lines[j].insn, result) && !leaves(&w->lines[j]) && !w->lines[j].entered)
+		j = next_line(w, j);
+	if (j < w->n)
+		wait_in(&w->lines[j], w->board);
+}
+
+static void at_least(struct line *line, unsigned stall)
+{
+	if (sass_stall(line->insn) >= stall)
+		return;
+	line->insn = sass_with(line->insn, SASS_STALL_AT, 4, stall > SASS_STALL_MAX ? SASS_STALL_MAX : stall);
+	line->insn = sass_with(line->insn, SASS_YIELD_AT, 1, 0);
+}
+
+/* The line before whoever touches the result lets pass what is left of the time. */
+static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
+{
+	unsigned passed = sass_stall(w->lines[i].insn), before;
+	uint32_t last = i, j = next_line(w, i);
+
+	while (j < w->n && passed < latency && !touches(w->lines[j].insn, result) && !leaves(&w->lines[j]) &&
+	       !w->lines[j].entered) {
+		passed += sass_stall(w->lines[j].insn);
+		last = j;
+		j = next_line(w, j);
+	}
+	before = sass_stall(w->lines[last].insn);
+	if (passed < latency)
+		at_least(&w->lines[last], before + latency - passed);
+}
+
+/* Whether the predicate that a sum writes is the carry of another, which comes faster than to who is guarded by it. */
+static bool carries(const struct work *w, uint32_t i)
+{
+	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = next_line(w, i);
+
+	if ((sass_opcode(w->lines[i].insn) & 0x1ff) != 0x010)
+		return false;
+	while (j < w->n && !leaves(&w->lines[j]) && !w->lines[j].entered &&
+	       !(predicates_named(w->lines[j].insn) >> carry & 1))
+		j = next_line(w, j);
+	return j < w->n && (sass_opcode(w->lines[j].insn) & 0x1ff) == 0x010 &&
+	       sass_field(w->lines[j].insn, 12, 3) != carry;
+}
+
+static void time_line(struct work *w, uint32_t i)
+{
+	struct sass_insn insn = w->lines[i].insn;
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	struct sass_operand result = sass_operand(form, insn, 0);
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	if (sass_is_slow(insn)) {
+		if (sass_write_board(insn) == SASS_NO_SCOREBOARD && result.n)
+			add_wait(w, i, &result);
+		return;
+	}
+	if (result.n)
+		add_time(w, i, &result, operation == 0x006 ? LATENCY_VOTE : LATENCY);
+	if (sass_predicates_written(insn))
+		at_least(&w->lines[i], carries(w, i) ? LATENCY : LATENCY_PREDICATE);
+}
+
+/* -- handing out -- */
+
+/* The stack pointer is loaded first; who has no stack needs none. */
+static void drop_stack_pointer(struct work *w, uint32_t frame)
+{
+	struct sass_operand one = { .reg = 1, .n = 1 };
+	struct line *first = &w->lines[0];
+
+	if (frame || !w->n || first->entered || sass_field(first->insn, 16, 8) != 1 ||
+	    sass_op_find(sass_opcode(first->insn))->class == SASS_EXIT)
+		return;
+	for (uint32_t i = 1; i < w->n; i++)
+		if (touches(w->lines[i].insn, &one))
+			return;
+	first->dropped = true;
+}
+
+static void note_use(struct sass_probe *p, struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	uint32_t opcode = sass_opcode(insn);
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		if (x.n && (uint32_t)x.reg + x.n > p->regs)
+			p->regs = x.reg + x.n;
+	}
+	if ((opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK) && sass_field(insn, 16, 4) >= p->barriers)
+		p->barriers = sass_field(insn, 16, 4) + 1;
+	p->predicates |= sass_predicates_written(insn) != 0;
+	p->diverges |= opcode == SASS_OP_BRA || opcode == SASS_OP_BSSY ||
+		       (opcode == SASS_OP_EXIT && !sass_unconditional(insn));
+}
+
+static int hand_out(struct work *w, struct sass_probe *p)
+{
+	uint32_t *index = calloc(w->n + 1, sizeof(*index));
+
+	p->insns = calloc(w->n + 1, sizeof(*p->insns));
+	if (!index || !p->insns) {
+		free(index);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0, n = 0; i <= w->n; i++) {
+		index[i] = n;
+		n += i < w->n && !w->lines[i].dropped;
+	}
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct line *line = &w->lines[i];
+
+		if (line->dropped)
+			continue;
+		if (line->target != SASS_NONE)
+			line->insn = sass_with_branch(w->arch, line->insn,
+						      ((int64_t)index[line->target] - p->n - 1) * SASS_INSN);
+		note_use(p, line->insn);
+		p->insns[p->n++] = line->insn;
+	}
+	free(index);
+	return 0;
+}
+
+static int work_through(struct work *w, const struct sass_cubin *c, const struct sass_kernel *k, struct sass_probe *p)
+{
+	int err = open_lines(w, &c->sections[k->text]);
+
+	if (!err)
+		err = survey(w);
+	for (uint32_t i = 0; !err && i < w->n; i++)
+		err = demote(w, &w->lines[i]);
+	if (err < 0)
+		return err;
+	drop_stack_pointer(w, k->frame);
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->lines[i].demoted && !w->lines[i].dropped)
+			time_line(w, i);
+	p->frame = k->frame;
+	return hand_out(w, p);
+}
+
+int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe,
+		    struct gpubpf_diag *diag)
+{
+	const struct sass_kernel *k = sass_kernel_find(probes, name);
+	struct work w = { .arch = sass_arch_find(probes->sm), .diag = diag };
+	int err;
+
+	*probe = (struct sass_probe){ 0 };
+	if (!k || !w.arch || !probes->sections[k->text].data || sass_relocations_of(probes, k->text))
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the assembler made no %s of its own", name);
+	err = work_through(&w, probes, k, probe);
+	free(w.lines);
+	if (err < 0)
+		sass_probe_finish(probe);
+	return err;
+}
+
+void sass_probe_finish(struct sass_probe *probe)
+{
+	free(probe->insns);
+	*probe = (struct sass_probe){ 0 };
+}

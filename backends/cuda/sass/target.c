@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sass target: twins of NVIDIA's machine code. LLVM makes PTX of probes, an assembler of NVIDIA's machine code of
+ * that (backends/cuda/assemble), which is put into the kernel's. */
+#include "target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/ptx/ptx.h"
+#include "core/diag.h"
+#include "cubin.h"
+#include "emit.h"
+
+#define DEFAULT_CPU "sm_90"
+
+static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+		     struct gpubpf_blob *out, struct gpubpf_diag *diag)
+{
+	struct gpubpf_target_opts how = { .opt_level = opts->opt_level, .inlined = true };
+	struct sass_emit e = { .target = cuda_llvm_target };
+
+	how.cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? job->caps->arch : DEFAULT_CPU;
+	e.arch = strncmp(how.cpu, "sm_", 3) ? NULL : sass_arch_find(strtoul(how.cpu + 3, NULL, 10));
+	if (!e.arch)
+		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+				       "machine code of NVIDIA's is known from sm_75 to sm_121, not for \"%s\"", how.cpu);
+	e.target.name = "sass";
+	e.target.inline_env = sass_inline_env;
+	e.target.inline_arguments = true;
+	e.target.inline_all = true;
+	return cuda_emit(&e.target, job, &how, out, diag);
+}
+
+/* What emit made is the ptx target's language; of a twin all has been checked but that it can be read. */
+static int sass_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
+			 struct gpubpf_diag *diag)
+{
+	struct sass_cubin cubin;
+	struct ptx_module text;
+	int err;
+
+	if (piece->kind == GPUBPF_IMAGE_CUBIN) {
+		err = sass_cubin_open(piece->blob.data, piece->blob.size, &cubin, diag);
+		if (!err)
+			sass_cubin_finish(&cubin);
+		return err;
+	}
+	err = ptx_parse(piece->blob.data, piece->blob.size, &text, diag);
+	if (!err)
+		ptx_finish(&text);
+	return err;
+}
+
+const struct gpubpf_target gpubpf_target_sass = {
+	.emit = sass_emit,
+	.inspect = sass_inspect,
+	.inject = sass_inject,
+	.validate = sass_validate,
+};

@@ -1,0 +1,723 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "twin.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+
+#define CODE_ALIGN 128
+#define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
+#define ABI_REGS_IN_INFO 7
+#define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
+#define R_CUDA_64 2
+
+enum attr_kind { ATTR_UNKNOWN, ATTR_KEPT, ATTR_SYMBOL, ATTR_SYMBOLS, ATTR_EXITS };
+
+static const uint8_t attrs[256] = {
+#define SASS_ATTR(number, kind) [number] = ATTR_##kind,
+#include "isa.def"
+};
+
+/* a section of the twin; `from` is its index in the application's cubin, 0: of the probes' or made here */
+struct out_section {
+	Elf64_Shdr head;
+	const char *name;
+	const void *data;
+	uint32_t from;
+};
+
+struct writer {
+	const struct sass_cubin *app, *probes;
+	const struct sass_kernel *kernel;
+	const struct sass_placed *placed;
+	struct gpubpf_diag *diag;
+	struct out_section *sections;
+	uint32_t nsections, constants;        /* constants: the probes' c[0x3]; 0: none */
+	uint32_t *section, *symbol;           /* of an index of the application's cubin, that in the twin; 0: none */
+	uint8_t *wanted;                      /* of a symbol: the twin has it */
+	Elf64_Sym *symbols;
+	uint32_t nsymbols;
+	char *strings, *names;
+	size_t strings_size, names_size;
+	uint8_t *info, *general, *calls;      /* .nv.info.<kernel>, .nv.info, .nv.callgraph */
+	Elf64_Rela *relocations;              /* of c[0x4] */
+	uint32_t nrelocations;
+	uint8_t *addresses;                   /* c[0x4] */
+	struct sass_twin *twin;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int refuse(struct writer *w, const char *fmt, ...)
+{
+	char text[240];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return gpubpf_diag_set(w->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", text);
+}
+
+/* -- which sections -- */
+
+static uint32_t add(struct writer *w, const char *name, const Elf64_Shdr *head, const void *data, uint32_t from)
+{
+	struct out_section *s = &w->sections[w->nsections];
+
+	*s = (struct out_section){ *head, name, data, from };
+	if (from)
+		w->section[from] = w->nsections;
+	return w->nsections++;
+}
+
+static uint32_t add_as(struct writer *w, uint32_t from)
+{
+	const struct sass_section *s = &w->app->sections[from];
+
+	return add(w, s->name, &s->head, s->data, from);
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return !strncmp(name, with, strlen(with));
+}
+
+/* What the module says of itself as a whole, and what belongs to the kernel's section. */
+static bool is_kept(const struct writer *w, uint32_t i)
+{
+	const struct sass_section *s = &w->app->sections[i];
+	static const char *const whole[] = { ".note.nv.", ".nv.compat", ".nv.rel.action", ".nv.shared.reserved." };
+	static const char *const own[] = { ".nv.info.", ".nv.constant0.", ".nv.constant2.", ".nv.shared.", ".nv.local." };
+
+	if (s->head.sh_flags & MERCURY)
+		return false;
+	if (!strcmp(s->name, ".nv.info") || !strcmp(s->name, ".nv.callgraph"))
+		return true;
+	for (size_t k = 0; k < sizeof(whole) / sizeof(*whole); k++)
+		if (begins(s->name, whole[k]))
+			return true;
+	if (s->head.sh_info != w->kernel->text)
+		return false;
+	for (size_t k = 0; k < sizeof(own) / sizeof(*own); k++)
+		if (begins(s->name, own[k]))
+			return true;
+	return false;
+}
+
+/* Loaders find segments by the order of sections: what is not loaded, constants, code, data, constants of the kernel. */
+static int rank(const struct sass_section *s)
+{
+	if (begins(s->name, ".nv.constant0.") || begins(s->name, ".nv.constant2."))
+		return 4;
+	if (s->head.sh_type == SHT_NOBITS)
+		return 3;
+	return s->head.sh_flags & SHF_ALLOC ? 1 : 0;
+}
+
+static void add_rank(struct writer *w, int wanted)
+{
+	for (uint32_t i = 1; i < w->app->nsections; i++)
+		if (i != w->kernel->text && is_kept(w, i) && rank(&w->app->sections[i]) == wanted)
+			add_as(w, i);
+}
+
+/* -- c[0x4]: addresses -- */
+
+/* Compilers' own constants, which nobody writes: a copy does. */
+static bool is_constant_data(const struct writer *w, const struct sass_symbol *s)
+{
+	return s->section && s->section != SASS_NONE && s->section == sass_section_find(w->app, ".nv.global.init") &&
+	       (begins(s->name, "$str") || begins(s->name, "__unnamed_") || begins(s->name, "__cudart_"));
+}
+
+static bool is_driver_function(const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !s->section;
+}
+
+static int bind(struct writer *w, const struct sass_address *a)
+{
+	struct sass_binding *b = &w->twin->bindings[w->twin->nbindings++];
+
+	*b = (struct sass_binding){ a->symbol, a->addend, a->off };
+	return 0;
+}
+
+static int relocate(struct writer *w, const struct sass_address *a)
+{
+	w->wanted[a->symbol] = 1;
+	w->relocations[w->nrelocations++] =
+		(Elf64_Rela){ a->off, ELF64_R_INFO((uint64_t)a->symbol, R_CUDA_64), a->addend };
+	return 0;
+}
+
+static int take_address(struct writer *w, uint64_t off)
+{
+	const struct sass_symbol *s;
+	struct sass_address a;
+
+	for (uint32_t i = 0; i < w->nrelocations; i++)
+		if (w->relocations[i].r_offset == off)
+			return 0;
+	for (uint32_t i = 0; i < w->twin->nbindings; i++)
+		if (w->twin->bindings[i].off == off)
+			return 0;
+	if (!sass_address_at(w->app, off, &a))
+		return 0; /* data: kept as it is */
+	s = &w->app->symbols[a.symbol];
+	if (is_driver_function(s) || is_constant_data(w, s))
+		return relocate(w, &a);
+	if (ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && s->section && s->section != SASS_NONE)
+		return bind(w, &a);
+	return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+}
+
+static int take_addresses(struct writer *w, uint32_t bank)
+{
+	const struct sass_section *s = &w->app->sections[bank];
+	const struct sass_section *text = &w->app->sections[w->kernel->text];
+	int err = 0;
+
+	for (size_t at = 0; !err && at < text->size; at += SASS_INSN) {
+		struct sass_insn insn = sass_read(text->data + at);
+		uint64_t off = sass_field(insn, 38, 16);
+		uint32_t op = sass_opcode(insn) & 0x1ff;
+
+		if (sass_constant_bank(insn) != 4)
+			continue;
+		if (op == 0x0bb || ((op == 0x182 || op == 0x1ac) && sass_field(insn, 24, 8) != SASS_RZ))
+			return refuse(w, "it reads addresses by an index");
+		if (!s->data || (off & ~7ull) + 8 > s->size)
+			return refuse(w, "it reads an address that the image does not have");
+		err = take_address(w, off & ~7ull);
+	}
+	return err;
+}
+
+static int add_addresses(struct writer *w)
+{
+	uint32_t bank = sass_section_find(w->app, ".nv.constant4");
+	const struct sass_section *s = &w->app->sections[bank];
+	size_t n = s->data ? s->size / 8 + 1 : 1;
+	int err;
+
+	w->relocations = calloc(n, sizeof(*w->relocations));
+	w->twin->bindings = calloc(n, sizeof(*w->twin->bindings));
+	w->addresses = malloc(s->size + 1);
+	if (!w->relocations || !w->twin->bindings || !w->addresses)
+		return -ENOMEM;
+	err = take_addresses(w, bank);
+	if (err < 0 || !(w->nrelocations || w->twin->nbindings))
+		return err;
+	memcpy(w->addresses, s->data, s->size);
+	for (uint32_t i = 0; i < w->twin->nbindings; i++)
+		memset(w->addresses + w->twin->bindings[i].off, 0, 8);
+	add(w, s->name, &s->head, w->addresses, bank);
+	return 0;
+}
+
+/* -- .nv.info -- */
+
+/* Two numbers: of the symbol, and larger where the probes need more. */
+static uint32_t value_of(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
+{
+	bool own = symbol == w->kernel->symbol;
+
+	if (own && attr == SASS_ATTR_REGCOUNT)
+		return w->placed->regs;
+	if (own && attr != SASS_ATTR_REGCOUNT && w->placed->frame > value)
+		return w->placed->frame;
+	return value;
+}
+
+static void put32(uint8_t *at, uint32_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
+/* Items of .nv.info: of the symbols that the twin has, and of none. */
+static int make_general(struct writer *w, size_t *size)
+{
+	const struct sass_section *s = &w->app->sections[sass_section_find(w->app, ".nv.info")];
+	struct sass_item item;
+	size_t at = 0, from = 0;
+
+	w->general = malloc(s->size + 1);
+	if (!w->general)
+		return -ENOMEM;
+	for (*size = 0; sass_item_next(s->data, s->size, &at, &item); from = at) {
+		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
+		bool known = item.attr == SASS_ATTR_REGCOUNT || item.attr == SASS_ATTR_FRAME_SIZE ||
+			     item.attr == SASS_ATTR_MIN_STACK_SIZE || item.attr == SASS_ATTR_MAX_STACK_SIZE;
+
+		if (item.data && !known)
+			return refuse(w, "the image says something of it that is not known (0x%02x)", item.attr);
+		if (item.data && (symbol >= w->app->nsymbols || !w->symbol[symbol]))
+			continue;
+		memcpy(w->general + *size, s->data + from, at - from);
+		if (item.data) {
+			put32(w->general + *size + 4, w->symbol[symbol]);
+			put32(w->general + *size + 8, value_of(w, item.attr, symbol, sass_get32(item.data + 4)));
+		}
+		*size += at - from;
+	}
+	return 0;
+}
+
+static int map_symbol(struct writer *w, uint8_t *at)
+{
+	uint32_t symbol = sass_get32(at);
+
+	if (symbol >= w->app->nsymbols || (symbol && !w->symbol[symbol]))
+		return refuse(w, "the image names something with it that a twin does not have");
+	put32(at, w->symbol[symbol]);
+	return 0;
+}
+
+/* Where the EXITs are: those of the probes. */
+static size_t put_exits(const struct writer *w, uint8_t *to)
+{
+	uint16_t n = 0;
+
+	for (uint32_t i = 0; i < w->placed->n; i++)
+		if (sass_opcode(w->placed->insns[i]) == SASS_OP_EXIT && n < UINT16_MAX / 4)
+			put32(to + 4 + 4 * n++, i * SASS_INSN);
+	to[0] = SASS_FORMAT_SIZED;
+	to[1] = SASS_ATTR_EXIT_OFFSETS;
+	n *= 4;
+	memcpy(to + 2, &n, sizeof(n));
+	return 4 + n;
+}
+
+static int put_item(struct writer *w, const struct sass_item *item, uint8_t *to, size_t n)
+{
+	int err = 0;
+
+	switch (attrs[item->attr]) {
+	case ATTR_KEPT:
+		return 0;
+	case ATTR_SYMBOL:
+		return n < 8 ? refuse(w, "the image's description of it is broken") : map_symbol(w, to + 4);
+	case ATTR_SYMBOLS:
+		for (size_t k = 4; !err && k + 4 <= n; k += 4)
+			err = map_symbol(w, to + k);
+		return err;
+	default:
+		return refuse(w, "the image says something of it that is not known (0x%02x)", item->attr);
+	}
+}
+
+static int make_info(struct writer *w, size_t *size)
+{
+	const struct sass_section *s = &w->app->sections[w->kernel->info];
+	struct sass_item item;
+	size_t at = 0, from = 0;
+	int err = 0;
+
+	w->info = malloc(s->size + 4 * w->placed->n + 8);
+	if (!w->info)
+		return -ENOMEM;
+	for (*size = 0; !err && sass_item_next(s->data, s->size, &at, &item); from = at) {
+		if (attrs[item.attr] == ATTR_EXITS) {
+			*size += put_exits(w, w->info + *size);
+			continue;
+		}
+		memcpy(w->info + *size, s->data + from, at - from);
+		err = put_item(w, &item, w->info + *size, at - from);
+		*size += at - from;
+	}
+	return err;
+}
+
+/* Who calls whom: pairs of symbols; 0 and a negative number are marks of the compiler's. */
+static int make_calls(struct writer *w, uint32_t section, size_t *size)
+{
+	const struct sass_section *s = &w->app->sections[section];
+
+	w->calls = malloc(s->size + 1);
+	if (!w->calls)
+		return -ENOMEM;
+	*size = 0;
+	for (size_t at = 0; s->data && at + 8 <= s->size; at += 8) {
+		uint32_t caller = sass_get32(s->data + at), callee = sass_get32(s->data + at + 4);
+		bool mark = !caller;
+
+		if (!mark && (caller >= w->app->nsymbols || callee >= w->app->nsymbols || !w->symbol[caller] ||
+			      !w->symbol[callee]))
+			continue;
+		put32(w->calls + *size, mark ? caller : w->symbol[caller]);
+		put32(w->calls + *size + 4, mark ? callee : w->symbol[callee]);
+		*size += 8;
+	}
+	return 0;
+}
+
+/* -- symbols -- */
+
+static void want_symbols(struct writer *w)
+{
+	for (uint32_t i = 1; i < w->app->nsymbols; i++) {
+		const struct sass_symbol *s = &w->app->symbols[i];
+		bool there = s->section && s->section != SASS_NONE && w->section[s->section];
+		bool data = there && ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT &&
+			    begins(w->app->sections[s->section].name, ".nv.global");
+
+		if ((there && !data) || begins(s->name, ".nv.reservedSmem"))
+			w->wanted[i] = 1;
+	}
+}
+
+static size_t add_string(char *to, size_t *size, const char *text)
+{
+	size_t at = *size, n = strlen(text) + 1;
+
+	memcpy(to + at, text, n);
+	*size += n;
+	return at;
+}
+
+static void put_symbol(struct writer *w, const struct sass_symbol *s, uint32_t section, uint64_t size, uint8_t info)
+{
+	Elf64_Sym *out = &w->symbols[w->nsymbols++];
+
+	*out = s->head;
+	out->st_name = *s->name ? add_string(w->strings, &w->strings_size, s->name) : 0;
+	out->st_shndx = section;
+	out->st_size = size;
+	out->st_info = info;
+}
+
+static void put_symbols(struct writer *w)
+{
+	for (uint32_t i = 1; i < w->app->nsymbols; i++) {
+		const struct sass_symbol *s = &w->app->symbols[i];
+
+		if (!w->wanted[i])
+			continue;
+		w->symbol[i] = w->nsymbols;
+		put_symbol(w, s, s->section && s->section != SASS_NONE ? w->section[s->section] : s->head.st_shndx,
+			   i == w->kernel->symbol ? w->placed->n * SASS_INSN : s->head.st_size, s->head.st_info);
+	}
+}
+
+/* The words of the probes, where the agent finds them, and their section. */
+static void put_words(struct writer *w, uint32_t bank)
+{
+	for (uint32_t i = 1; w->constants && i < w->probes->nsymbols; i++) {
+		const struct sass_symbol *s = &w->probes->symbols[i];
+
+		if (s->section == bank)
+			put_symbol(w, s, w->constants, s->head.st_size, s->head.st_info);
+	}
+}
+
+static int make_symbols(struct writer *w, uint32_t bank)
+{
+	size_t strings = 1;
+
+	want_symbols(w);
+	for (uint32_t i = 0; i < w->app->nsymbols; i++)
+		strings += strlen(w->app->symbols[i].name) + 1;
+	for (uint32_t i = 0; i < w->probes->nsymbols; i++)
+		strings += strlen(w->probes->symbols[i].name) + 1;
+	w->symbols = calloc(w->app->nsymbols + w->probes->nsymbols + 1, sizeof(*w->symbols));
+	w->strings = calloc(1, strings);
+	if (!w->symbols || !w->strings)
+		return -ENOMEM;
+	w->nsymbols = 1;
+	w->strings_size = 1;
+	put_symbols(w);
+	put_words(w, bank);
+	for (uint32_t i = 0; i < w->nrelocations; i++)
+		w->relocations[i].r_info = ELF64_R_INFO(
+			(uint64_t)w->symbol[ELF64_R_SYM(w->relocations[i].r_info)], R_CUDA_64);
+	return 0;
+}
+
+/* -- the file -- */
+
+enum { SECTION_NAMES = 1, SECTION_STRINGS, SECTION_SYMBOLS, FIRST_KEPT };
+
+static void add_own(struct writer *w)
+{
+	const Elf64_Shdr strings = { .sh_type = SHT_STRTAB, .sh_addralign = 1 };
+	const Elf64_Shdr symbols = { .sh_type = SHT_SYMTAB, .sh_link = SECTION_STRINGS, .sh_addralign = 8,
+				     .sh_entsize = sizeof(Elf64_Sym) };
+	const Elf64_Shdr frames = { .sh_type = SHT_PROGBITS, .sh_addralign = 1 }; /* tools expect it here */
+
+	w->nsections = 1;
+	add(w, ".shstrtab", &strings, NULL, 0);
+	add(w, ".strtab", &strings, NULL, 0);
+	add(w, ".symtab", &symbols, NULL, w->app->symtab);
+	add(w, ".debug_frame", &frames, NULL, 0);
+}
+
+static int choose_sections(struct writer *w, uint32_t bank)
+{
+	const struct sass_section *text = &w->app->sections[w->kernel->text];
+	uint32_t data = sass_section_find(w->app, ".nv.global.init");
+	const Elf64_Shdr rela = { .sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK, .sh_link = SECTION_SYMBOLS,
+				  .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Rela) };
+	int err;
+
+	add_own(w);
+	add_rank(w, 0);
+	err = add_addresses(w);
+	if (err < 0)
+		return err;
+	if (w->nrelocations) {
+		uint32_t at = add(w, ".rela.nv.constant4", &rela, w->relocations, 0);
+
+		w->sections[at].head.sh_size = w->nrelocations * sizeof(*w->relocations);
+		w->sections[at].head.sh_info = sass_section_find(w->app, ".nv.constant4");
+	}
+	if (w->probes->sections[bank].data)
+		w->constants = add(w, ".nv.constant3", &w->probes->sections[bank].head, w->probes->sections[bank].data, 0);
+	add_rank(w, 1);
+	add(w, text->name, &text->head, w->placed->insns, w->kernel->text);
+	if (w->nrelocations && data)
+		add_as(w, data);
+	add_rank(w, 3);
+	add_rank(w, 4);
+	return 0;
+}
+
+static void set_data(struct writer *w, uint32_t section, const void *data, size_t size)
+{
+	w->sections[section].data = data;
+	w->sections[section].head.sh_size = size;
+}
+
+/* Compilers mix local symbols with others: up to the last of them. */
+static uint32_t locals(const struct writer *w)
+{
+	uint32_t n = w->nsymbols;
+
+	while (n > 1 && ELF64_ST_BIND(w->symbols[n - 1].st_info) != STB_LOCAL)
+		n--;
+	return n;
+}
+
+/* Indices of sections and symbols in the heads, as the twin has them. */
+static void fix_heads(struct writer *w)
+{
+	for (uint32_t i = FIRST_KEPT; i < w->nsections; i++) {
+		struct out_section *s = &w->sections[i];
+		bool text = s->from == w->kernel->text, constants = i == w->constants;
+
+		if (constants)
+			s->head.sh_link = s->head.sh_info = 0;
+		if (s->head.sh_link && s->from)
+			s->head.sh_link = w->section[s->head.sh_link];
+		if (text)
+			s->head.sh_info = w->symbol[w->kernel->symbol];
+		else if (s->head.sh_info && !constants)
+			s->head.sh_info = s->head.sh_info < w->app->nsections ? w->section[s->head.sh_info] : 0;
+		if (text && w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO)
+			s->head.sh_info |= w->placed->regs << TOP_BYTE;
+	}
+	w->sections[SECTION_SYMBOLS].head.sh_info = locals(w);
+}
+
+static int make_contents(struct writer *w, uint32_t bank)
+{
+	uint32_t graph = sass_section_find(w->app, ".nv.callgraph");
+	size_t info = 0, general = 0, calls = 0, names = 1;
+	int err = make_symbols(w, bank);
+
+	if (!err)
+		err = make_general(w, &general);
+	if (!err)
+		err = make_info(w, &info);
+	if (!err)
+		err = make_calls(w, graph, &calls);
+	if (err < 0)
+		return err;
+	if (graph)
+		set_data(w, w->section[graph], w->calls, calls);
+	set_data(w, w->section[w->kernel->info], w->info, info);
+	set_data(w, w->section[sass_section_find(w->app, ".nv.info")], w->general, general);
+	set_data(w, w->section[w->kernel->text], w->placed->insns, w->placed->n * SASS_INSN);
+	set_data(w, SECTION_SYMBOLS, w->symbols, w->nsymbols * sizeof(*w->symbols));
+	set_data(w, SECTION_STRINGS, w->strings, w->strings_size);
+	for (uint32_t i = 1; i < w->nsections; i++)
+		names += strlen(w->sections[i].name) + 1;
+	w->names = calloc(1, names);
+	if (!w->names)
+		return -ENOMEM;
+	w->names_size = 1;
+	for (uint32_t i = 1; i < w->nsections; i++)
+		w->sections[i].head.sh_name = add_string(w->names, &w->names_size, w->sections[i].name);
+	set_data(w, SECTION_NAMES, w->names, w->names_size);
+	fix_heads(w);
+	return 0;
+}
+
+static size_t align(size_t n, size_t to)
+{
+	return to > 1 ? (n + to - 1) / to * to : n;
+}
+
+/* What stands in the file. */
+static size_t bytes_of(const struct out_section *s)
+{
+	return s->data ? s->head.sh_size : 0;
+}
+
+static size_t lay_out(struct writer *w)
+{
+	size_t at = sizeof(Elf64_Ehdr);
+
+	for (uint32_t i = 1; i < w->nsections; i++) {
+		Elf64_Shdr *h = &w->sections[i].head;
+
+		at = align(at, w->sections[i].from == w->kernel->text ? CODE_ALIGN : h->sh_addralign > 4096 ? 1 : h->sh_addralign);
+		h->sh_offset = at;
+		if (h->sh_type != SHT_NOBITS)
+			h->sh_size = bytes_of(&w->sections[i]);
+		at += bytes_of(&w->sections[i]);
+	}
+	return align(at, 8);
+}
+
+#define SEGMENT_FLAGS (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR)
+
+/* A segment for each run of sections with the same access, after one for the table itself. */
+static uint32_t make_segments(const struct writer *w, Elf64_Phdr *out)
+{
+	const struct out_section *before = NULL;
+	uint32_t n = 2;
+
+	for (uint32_t i = 1; i < w->nsections; i++) {
+		const struct out_section *s = &w->sections[i];
+		uint64_t flags = s->head.sh_flags & SEGMENT_FLAGS, bytes = bytes_of(s);
+
+		if (!(flags & SHF_ALLOC))
+			continue;
+		if (!before || (before->head.sh_flags & SEGMENT_FLAGS) != flags)
+			out[n++] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_offset = s->head.sh_offset, .p_align = 8,
+						 .p_flags = PF_R | (flags & SHF_WRITE ? PF_W : 0) |
+							    (flags & SHF_EXECINSTR ? PF_X : 0) };
+		out[n - 1].p_filesz = s->head.sh_offset + bytes - out[n - 1].p_offset;
+		out[n - 1].p_memsz = out[n - 1].p_filesz > out[n - 1].p_memsz ? out[n - 1].p_filesz : out[n - 1].p_memsz;
+		out[n - 1].p_memsz += s->head.sh_type == SHT_NOBITS ? s->head.sh_size : 0;
+		before = s;
+	}
+	return n;
+}
+
+static int write_out(struct writer *w)
+{
+	Elf64_Phdr *segments = calloc(w->nsections + 2, sizeof(*segments));
+	size_t heads = lay_out(w), table = heads + w->nsections * sizeof(Elf64_Shdr), size;
+	Elf64_Ehdr head = w->app->head;
+	uint8_t *out;
+
+	if (!segments)
+		return -ENOMEM;
+	head.e_phnum = make_segments(w, segments);
+	head.e_phoff = table;
+	head.e_phentsize = sizeof(*segments);
+	head.e_shoff = heads;
+	head.e_shnum = w->nsections;
+	head.e_shstrndx = SECTION_NAMES;
+	size = table + head.e_phnum * sizeof(*segments);
+	segments[0] = (Elf64_Phdr){ .p_type = PT_PHDR, .p_flags = PF_R, .p_offset = table, .p_align = 8,
+				    .p_filesz = size - table, .p_memsz = size - table };
+	segments[1] = segments[0];
+	segments[1].p_type = PT_LOAD;
+	out = calloc(1, size);
+	if (out) {
+		memcpy(out, &head, sizeof(head));
+		for (uint32_t i = 1; i < w->nsections; i++) {
+			const struct out_section *s = &w->sections[i];
+
+			if (bytes_of(s))
+				memcpy(out + s->head.sh_offset, s->data, bytes_of(s));
+			memcpy(out + heads + i * sizeof(s->head), &s->head, sizeof(s->head));
+		}
+		memcpy(out + table, segments, size - table);
+	}
+	free(segments);
+	w->twin->cubin = (struct gpubpf_blob){ out, size };
+	return out ? 0 : -ENOMEM;
+}
+
+/* Bindings know now where they are in the file. */
+static void place_bindings(struct writer *w)
+{
+	uint32_t bank = sass_section_find(w->app, ".nv.constant4");
+
+	for (uint32_t i = 0; i < w->twin->nbindings; i++)
+		w->twin->bindings[i].off += w->sections[w->section[bank]].head.sh_offset;
+}
+
+static int check(struct writer *w)
+{
+	uint32_t constants = sass_section_of(w->app, ".nv.constant2.", w->kernel->text);
+
+	if (w->app->nsections + 8 > SHN_LORESERVE)
+		return refuse(w, "its image has too many sections");
+	if (!sass_section_find(w->app, ".nv.info"))
+		return refuse(w, "the image does not say how many registers it has");
+	if (constants && sass_relocations_of(w->app, constants))
+		return refuse(w, "its constants have addresses in them that a linker fills in");
+	return 0;
+}
+
+static int make(struct writer *w)
+{
+	uint32_t bank = sass_section_find(w->probes, ".nv.constant3");
+	int err = check(w);
+
+	if (!err)
+		err = choose_sections(w, bank);
+	if (!err)
+		err = make_contents(w, bank);
+	if (!err)
+		err = write_out(w);
+	if (!err)
+		place_bindings(w);
+	return err;
+}
+
+int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_cubin *probes,
+		    const struct sass_placed *placed, struct sass_twin *twin, struct gpubpf_diag *diag)
+{
+	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .placed = placed, .diag = diag, .twin = twin };
+	int err = -ENOMEM;
+
+	*twin = (struct sass_twin){ 0 };
+	w.sections = calloc(app->nsections + 8, sizeof(*w.sections));
+	w.section = calloc(app->nsections, sizeof(*w.section));
+	w.symbol = calloc(app->nsymbols + 1, sizeof(*w.symbol));
+	w.wanted = calloc(app->nsymbols + 1, sizeof(*w.wanted));
+	if (w.sections && w.section && w.symbol && w.wanted)
+		err = make(&w);
+	free(w.sections);
+	free(w.section);
+	free(w.symbol);
+	free(w.wanted);
+	free(w.symbols);
+	free(w.strings);
+	free(w.names);
+	free(w.info);
+	free(w.general);
+	free(w.calls);
+	free(w.relocations);
+	free(w.addresses);
+	if (err < 0)
+		sass_twin_finish(twin);
+	return err;
+}
+
+void sass_twin_finish(struct sass_twin *twin)
+{
+	free(twin->cubin.data);
+	free(twin->bindings);
+	*twin = (struct sass_twin){ 0 };
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf kernel inspect: which kernels of a program's, a library's or an image's machine code could have probes. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/diag.h"
+#include "core/target.h"
+#include "core/worker/job.h"
+
+#define MAX_REASONS 64
+
+struct reasons {
+	struct {
+		char text[240];
+		uint32_t kernels;
+	} reason[MAX_REASONS];
+	uint32_t n, refused, kernels;
+};
+
+/* "its instruction at 0x70 is not known" is the same wherever it stands. */
+static void without_place(char *text)
+{
+	char *at = strstr(text, " at 0x"), *end = at ? at + strcspn(at + 4, " ") + 4 : NULL;
+
+	if (at)
+		memmove(at, end, strlen(end) + 1);
+}
+
+static void add_reason(struct reasons *r, const char *reason)
+{
+	char text[240];
+	uint32_t i = 0;
+
+	r->kernels++;
+	if (!reason[0])
+		return;
+	r->refused++;
+	snprintf(text, sizeof(text), "%s", reason);
+	without_place(text);
+	while (i < r->n && strcmp(r->reason[i].text, text))
+		i++;
+	if (i == MAX_REASONS)
+		return;
+	r->n = i == r->n ? i + 1 : r->n;
+	memcpy(r->reason[i].text, text, sizeof(text));
+	r->reason[i].kernels++;
+}
+
+static void write_text(const struct cli_args *args, const char *path, const struct gpubpf_kernel_info *infos, uint32_t n)
+{
+	static struct reasons r;
+
+	r = (struct reasons){ 0 };
+	for (uint32_t i = 0; i < n; i++) {
+		add_reason(&r, infos[i].reason);
+		if (cli_has(args, OPT_VERBOSE))
+			printf("%s: %s\n", infos[i].name, infos[i].reason[0] ? infos[i].reason : "yes");
+	}
+	printf("%s: %u kernels, %u can have probes (%.2f %%)\n", path, r.kernels, r.kernels - r.refused,
+	       r.kernels ? 100.0 * (r.kernels - r.refused) / r.kernels : 0);
+	for (uint32_t i = 0; i < r.n; i++)
+		printf("  %u: %s\n", r.reason[i].kernels, r.reason[i].text);
+}
+
+static void write_json(const char *path, const struct gpubpf_kernel_info *infos, uint32_t n, struct json_object *files)
+{
+	struct json_object *file = json_object_new_object(), *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "name", json_object_new_string(infos[i].name));
+		json_object_object_add(o, "probe", json_object_new_boolean(!infos[i].reason[0]));
+		json_object_object_add(o, "reason", json_object_new_string(infos[i].reason));
+		json_object_object_add(o, "registers", json_object_new_int(infos[i].regs));
+		json_object_array_add(list, o);
+	}
+	json_object_object_add(file, "file", json_object_new_string(path));
+	json_object_object_add(file, "kernels", list);
+	json_object_array_add(files, file);
+}
+
+static int open_file(const char *path, struct gpubpf_image *image)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	struct stat st;
+	void *data;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		err = -errno;
+	else if (!S_ISREG(st.st_mode) || !st.st_size)
+		err = -EINVAL;
+	data = err ? MAP_FAILED : mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (!err && data == MAP_FAILED)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (err < 0) {
+		cli_error("%s: %s", path, strerror(-err));
+		return err;
+	}
+	*image = (struct gpubpf_image){ .data = data, .size = st.st_size, .kind = GPUBPF_IMAGE_FATBIN, .options = "",
+					.cwd = "" };
+	return 0;
+}
+
+static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, const char *path,
+		   struct json_object *files)
+{
+	struct gpubpf_device_caps caps = { .backend = "cuda", .name = "any" };
+	struct gpubpf_kernel_info *infos;
+	struct gpubpf_image image;
+	struct gpubpf_diag diag;
+	uint32_t n;
+	int err = open_file(path, &image);
+
+	if (err < 0)
+		return err;
+	gpubpf_diag_init(&diag);
+	snprintf(caps.arch, sizeof(caps.arch), "%s", cli_str(args, OPT_CPU, ""));
+	err = gpubpf_worker_inspect(worker, "sass", &image, &caps, &infos, &n, &diag);
+	munmap((void *)image.data, image.size);
+	if (err < 0) {
+		gpubpf_diag_set(&diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s", strerror(-err));
+		gpubpf_diag_where(&diag, "%s", path);
+		cli_diag(&diag);
+		return err;
+	}
+	if (files)
+		write_json(path, infos, n, files);
+	else
+		write_text(args, path, infos, n);
+	free(infos);
+	return 0;
+}
+
+int gpubpf_cmd_kernel_inspect(const struct cli_args *args)
+{
+	struct json_object *files = cli_has(args, OPT_JSON) ? json_object_new_array() : NULL, *root;
+	struct gpubpf_worker_opts opts = { 0 };
+	struct gpubpf_worker *worker;
+	int failed = 0;
+
+	if (!args->nrest) {
+		cli_error("kernel inspect: no file is given");
+		return CLI_USAGE;
+	}
+	if (gpubpf_worker_create(&opts, &worker) < 0)
+		return CLI_FAILED;
+	for (int i = 0; i < args->nrest; i++)
+		failed |= inspect(args, worker, args->rest[i], files) < 0;
+	gpubpf_worker_destroy(worker);
+	if (files) {
+		root = json_object_new_object();
+		json_object_object_add(root, "files", files);
+		printf("%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(root);
+	}
+	return failed ? CLI_FAILED : CLI_OK;
+}

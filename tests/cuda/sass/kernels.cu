@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels whose ends differ: what a probe at an exit can meet. Each takes (int *out, const int *in, int n, int m), runs
+ * with any number of blocks of 256 threads, writes words of its thread alone, or sums of which the order does not matter.
+ */
+#define ME (blockIdx.x * blockDim.x + threadIdx.x)
+#define KERNEL extern "C" __global__ void
+
+KERNEL straight(int *out, const int *in, int n, int m)
+{
+	out[ME] = in[ME & 1023] * n + m;
+}
+
+/* exits under a predicate, one after the other */
+KERNEL early(int *out, const int *in, int n, int m)
+{
+	int v = in[ME & 1023];
+
+	if (v % 7 == n)
+		return;
+	out[ME] = v;
+	if ((v & 3) == m && v > 100)
+		return;
+	out[ME] = v * 3;
+}
+
+/* an exit in a loop, other lanes go on with values in uniform registers */
+KERNEL loop(int *out, const int *in, int n, int m)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		int v = in[(ME * 5 + i * m) & 1023];
+
+		sum = sum * 31 + v;
+		if ((v & 63) == (int)(ME & 63)) {
+			out[ME] = sum;
+			return;
+		}
+	}
+	out[ME] = -sum;
+}
+
+/* lanes leave, the others meet again */
+KERNEL warps(int *out, const int *in, int n, int m)
+{
+	int lane = threadIdx.x & 31, v = in[ME & 1023];
+
+	if (lane < (v & 7) + n) {
+		for (int i = 0; i < lane + m; i++)
+			v = v * 1103515245 + 12345;
+		if (v & 32) {
+			out[ME] = v;
+			return;
+		}
+	}
+	__syncwarp(__activemask());
+	v += __popc(__activemask()) > 0;
+	v += __shfl_xor_sync(__activemask(), v, 0);
+	out[ME] = v;
+}
+
+/* whole warps leave before a barrier of the block, single threads behind it */
+KERNEL block(int *out, const int *in, int n, int m)
+{
+	__shared__ int shared[256];
+	int sum = 0;
+
+	shared[threadIdx.x] = in[ME & 1023];
+	__syncthreads();
+	if ((int)threadIdx.x >= 32 * n)
+		return;
+	for (int i = 0; i < m; i++)
+		sum += shared[(threadIdx.x + i) & 255] * i;
+	__syncwarp();
+	atomicAdd(&out[threadIdx.x & 255], sum);
+	if (sum & 1)
+		return;
+	out[1024 + ME] = sum;
+}
+
+/* a function that calls itself, and one that ends the thread */
+static __device__ __noinline__ int tree(int x)
+{
+	return x < 2 ? x : tree(x - 1) + tree(x - 2);
+}
+
+static __device__ __noinline__ void leave(int *at, int v)
+{
+	if (v & 1) {
+		*at = v;
+		asm volatile("exit;");
+	}
+	*at = -v;
+}
+
+KERNEL calls(int *out, const int *in, int n, int m)
+{
+	out[ME] = tree((in[ME & 1023] & 7) + n);
+	leave(&out[ME], out[ME] + m);
+	out[ME] += 5;
+}
+
+/* loads that nobody waits for, stores right before the end */
+KERNEL volatile_tail(int *out, const int *in, int n, int m)
+{
+	(void)*(volatile int *)(out + ME);
+}
+
+KERNEL wide(int4 *out, const int *in, int n, int m)
+{
+	int4 v[8];
+
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		v[i] = make_int4(ME * i + n, ME ^ i, m - i, ~(ME + i));
+	asm volatile("" ::: "memory");
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		out[ME * 8 + i] = v[i];
+}
+
+/* many registers: probes lie among the kernel's own */
+KERNEL __launch_bounds__(256, 2) many(float *out, const int *in, int n, int m)
+{
+	float v[96];
+
+#pragma unroll
+	for (int i = 0; i < 96; i++)
+		v[i] = in[(ME + i * m) & 1023];
+	for (int k = 0; k < n; k++)
+#pragma unroll
+		for (int i = 0; i < 96; i++)
+			v[i] = v[i] * v[(i + 7) % 96] * 1e-4f + v[(i + 13) % 96];
+	float sum = 0;
+#pragma unroll
+	for (int i = 0; i < 96; i++)
+		sum += v[i];
+	if (sum < 0)
+		return;
+	out[ME] = sum;
+}
+
+__device__ int total, table[64];
+
+/* variables of the module, which a twin reaches by their addresses */
+KERNEL variables(int *out, const int *in, int n, int m)
+{
+	atomicAdd(&total, 1);
+	table[ME & 63] = n;
+	out[ME] = table[(ME + 1) & 63] >= 0;
+}
+
+KERNEL vector_add(const float *a, const float *b, float *c, int n)
+{
+	int i = ME;
+
+	if (i < n)
+		c[i] = a[i] + b[i];
+}

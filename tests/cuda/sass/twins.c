@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * twins KERNELS OBJECT: twins of KERNELS (a .cu), compiled by nvcc for each architecture and at each level of
+ * optimisation, with the program of OBJECT at the entry and the exit, made by the workers, as in a session. Each twin is
+ * read back by the target's own checker before it is handed out; then:
+ *   - a twin that is changed anywhere, the checker refuses (here, with the checker itself);
+ *   - nvdisasm, where it is at hand (GPUBPF_TEST_NVDISASM), prints the kernel's own instructions as it did before.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/cuda/sass/check.h"
+#include "backends/cuda/sass/form.h"
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "core/worker/job.h"
+#include "maps/maps.h"
+#include "tests/cuda/case.h"
+#include "tests/tap.h"
+
+static struct gpubpf_device_caps caps = {
+	.backend = "cuda", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD,
+	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 132, .warp_size = 32, .address_bits = 64,
+};
+static struct gpubpf_worker *compile, *assemble;
+static const char *source;
+
+static const struct build {
+	const char *arch, *options;
+} builds[] = {
+	{ "sm_75", "-O3" }, { "sm_80", "-O3" }, { "sm_87", "-O3" }, { "sm_90", "-O3" }, { "sm_90", "-Xptxas -O0" },
+	{ "sm_100", "-O3" }, { "sm_120", "-O3" },
+};
+
+/* The one reason for which a kernel of the source may be refused, NULL: none. sm_87's compiler begins each kernel with
+ * a workaround that writes the convergence barriers; sm_120's adds 64 bits in one instruction. */
+static const char *expected(const char *kernel, const char *arch)
+{
+	if (!strcmp(arch, "sm_87") || !strcmp(arch, "sm_120"))
+		return "instruction that probes may not have";
+	return !strcmp(kernel, "variables") ? "it uses the variable" : NULL;
+}
+
+static char *compiled(const struct build *b, size_t *size)
+{
+	static const char *const places[] = { "/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc" };
+	const char *nvcc = getenv("GPUBPF_TEST_NVCC");
+	char command[1024];
+
+	for (size_t i = 0; !nvcc && i < sizeof(places) / sizeof(*places); i++)
+		if (!access(places[i], X_OK))
+			nvcc = places[i];
+	if (!nvcc)
+		return NULL;
+	snprintf(command, sizeof(command),
+		 "f=$(mktemp) && '%s' %s -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f", nvcc, b->options,
+		 b->arch, source);
+	return read_command(command, size);
+}
+
+/* -- the workers' way -- */
+
+static int make_probes(struct gpubpf_lower_job *job, struct gpubpf_twin_image *cubin, struct gpubpf_diag *diag)
+{
+	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_twin_image ptx = { .piece[0].kind = GPUBPF_IMAGE_PTX, .npieces = 1 };
+	char log[4096] = "";
+	int err = gpubpf_worker_emit(compile, "sass", job, &opts, &ptx.piece[0].blob, diag);
+
+	if (err < 0)
+		return err;
+	err = gpubpf_worker_build(assemble, &caps, &ptx, cubin, log, sizeof(log), diag);
+	if (err < 0)
+		note("%s", log);
+	free(ptx.piece[0].blob.data);
+	return err;
+}
+
+static int make_twin(struct gpubpf_lower_job *job, const struct gpubpf_twin_image *probes, const char *image, size_t size,
+		     struct gpubpf_twin_image *twin, struct gpubpf_diag *diag)
+{
+	struct gpubpf_image app = { .data = image, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .options = "", .cwd = "" };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes->piece[0].blob.data,
+					   .probes_size = probes->piece[0].blob.size };
+
+	return gpubpf_worker_inject(compile, "sass", &app, job, &opts, twin, diag);
+}
+
+/* -- what may not pass -- */
+
+struct opened {
+	struct sass_cubin app;
+	const struct sass_kernel *kernel;
+	struct sass_code code;
+	uint8_t *twin, *text;
+	size_t size, n;
+};
+
+static bool passes(const struct opened *o)
+{
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	return !sass_check(&o->app, o->kernel, &o->code, o->twin, o->size, true, true, &diag);
+}
+
+static struct sass_insn get(const struct opened *o, uint32_t i)
+{
+	return sass_read(o->text + i * SASS_INSN);
+}
+
+static void set(struct opened *o, uint32_t i, struct sass_insn insn)
+{
+	memcpy(o->text + i * SASS_INSN, &insn, sizeof(insn));
+}
+
+/* One bit of what is carried out of the kernel's own code. */
+static void change_own(struct opened *o)
+{
+	uint32_t survived = 0;
+
+	for (uint32_t i = 0; i < o->code.n; i++) {
+		struct sass_insn was = get(o, i);
+		uint32_t bit = random_below(105);
+
+		set(o, i, sass_with(was, bit, 1, !sass_field(was, bit, 1)));
+		survived += passes(o);
+		set(o, i, was);
+	}
+	ok(!survived, "no bit of the kernel's own instructions can change unseen");
+}
+
+/* Each instruction that was added, made into one that must not be there. */
+static void change_added(struct opened *o)
+{
+	static const struct {
+		const char *what;
+		uint64_t lo, hi;
+	} bad[] = {
+		{ "a uniform register is written", 0x0000000000047882, 0x000fe20000000000 }, /* UMOV UR4, 0 */
+		{ "a register above the twin's is written", 0x0000000000fe7802, 0x000fe20000000f00 }, /* MOV R254, 0 */
+		{ "something unknown", 0x0000000000007fff, 0x000fe20000000000 },
+		{ "a branch out of it", 0x0000000000007947, 0x000fea000383fff0 }, /* BRA far back */
+	};
+	uint32_t first = (o->code.n + 7) / 8 * 8;
+
+	for (size_t k = 0; k < sizeof(bad) / sizeof(*bad); k++) {
+		struct sass_insn was = get(o, first + 1);
+
+		set(o, first + 1, (struct sass_insn){ bad[k].lo, bad[k].hi });
+		ok(!passes(o), "not in a probe: %s", bad[k].what);
+		set(o, first + 1, was);
+	}
+}
+
+/* Waits that the probes need. */
+static void drop_waits(struct opened *o)
+{
+	uint32_t waits = 0, seen = 0, first = (o->code.n + 7) / 8 * 8;
+
+	for (uint32_t i = first; i < o->n; i++) {
+		struct sass_insn was = get(o, i);
+
+		if (!sass_waits(was) || !sass_form_find(sass_opcode(was)) || sass_opcode(was) == SASS_OP_EXIT)
+			continue;
+		waits++;
+		set(o, i, sass_with(was, SASS_WAIT_AT, 6, 0));
+		seen += !passes(o);
+		set(o, i, was);
+	}
+	ok(waits && seen * 2 >= waits, "a wait that is missing is seen (%u of %u: some are for others' sake)", seen, waits);
+}
+
+static void check_the_checker(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
+{
+	struct opened o = { .size = twin->piece[0].blob.size };
+	struct sass_cubin made;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	o.twin = malloc(o.size);
+	memcpy(o.twin, twin->piece[0].blob.data, o.size);
+	if (sass_cubin_open(image, size, &o.app, &diag) < 0 || sass_cubin_open(o.twin, o.size, &made, &diag) < 0)
+		abort();
+	o.kernel = sass_kernel_find(&o.app, kernel);
+	if (sass_code_read(&o.app, o.kernel, &o.code, &diag) < 0)
+		abort();
+	o.text = (uint8_t *)made.sections[made.kernels[0].text].data;
+	o.n = made.sections[made.kernels[0].text].head.sh_size / SASS_INSN;
+	ok(passes(&o), "%s: the twin passes as it is", kernel);
+	change_own(&o);
+	change_added(&o);
+	drop_waits(&o);
+	sass_code_finish(&o.code);
+	sass_cubin_finish(&made);
+	sass_cubin_finish(&o.app);
+	free(o.twin);
+}
+
+/* -- what others say -- */
+
+/* The instructions of one kernel as nvdisasm prints them, without addresses of lines and labels. */
+static char *disassembled(const void *cubin, size_t size, const char *kernel)
+{
+	const char *nvdisasm = getenv("GPUBPF_TEST_NVDISASM");
+	char path[] = "/tmp/gpubpf-sass-XXXXXX", command[512];
+	int fd = mkstemp(path);
+	char *text;
+	size_t n;
+
+	if (fd < 0 || write(fd, cubin, size) != (ssize_t)size)
+		abort();
+	close(fd);
+	snprintf(command, sizeof(command),
+		 "'%s' -ndf -c %s | awk '/^\\.text\\.%s:/{p=1;next} /^\\/\\/---/{p=0} p && /\\/\\*[0-9a-f]+\\*\\//'"
+		 " | sed 's/`([^)]*)//'",
+		 nvdisasm, path, kernel);
+	text = read_command(command, &n);
+	unlink(path);
+	return text;
+}
+
+/* Lines that differ of the kernel's own: its ends, and its first. */
+static void compare_text(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
+{
+	char *was = disassembled(image, size, kernel), *is = disassembled(twin->piece[0].blob.data,
+									  twin->piece[0].blob.size, kernel);
+	uint32_t lines = 0, other = 0, meant = 0;
+
+	for (char *a = was, *b = is; a && b && *a; lines++) {
+		size_t na = strcspn(a, "\n"), nb = strcspn(b, "\n");
+
+		if (na != nb || memcmp(a, b, na)) {
+			other++;
+			meant += !lines || memmem(a, na, "EXIT", 4) != NULL;
+		}
+		a += na + !!a[na];
+		b += nb + !!b[nb];
+	}
+	ok(lines && other && other == meant, "%s: nvdisasm prints %u instructions as before, but %u as meant", kernel, lines,
+	   other);
+	free(was);
+	free(is);
+}
+
+/* -- one build -- */
+
+static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_image *probes, const struct build *b,
+		       const char *image, size_t size, const struct gpubpf_kernel_info *info)
+{
+	struct gpubpf_site_desc *sites = (struct gpubpf_site_desc *)job->sites;
+	const char *why = expected(info->name, b->arch);
+	struct gpubpf_twin_image twin;
+	struct gpubpf_diag diag;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	for (int i = 0; i < 2; i++)
+		snprintf(sites[i].kernel, sizeof(sites[i].kernel), "%s", info->name);
+	err = make_twin(job, probes, image, size, &twin, &diag);
+	if (why) {
+		if (!ok(err < 0 && strstr(diag.what, why), "%s %s %s: %s", b->arch, b->options, info->name, why))
+			note("%s", err < 0 ? diag.what : "it was taken");
+		if (err < 0)
+			return;
+	} else if (!ok(!err && twin.ntwins == 1 && twin.piece[0].kind == GPUBPF_IMAGE_CUBIN, "%s %s %s has a twin", b->arch,
+		       b->options, info->name)) {
+		note("%s", diag.what);
+		return;
+	}
+	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3"))
+		check_the_checker(image, size, &twin, info->name);
+	if (getenv("GPUBPF_TEST_NVDISASM") && !strcmp(b->arch, "sm_90"))
+		compare_text(image, size, &twin, info->name);
+	gpubpf_twin_image_finish(&twin);
+}
+
+static void try_build(struct gpubpf_lower_job *job, const struct build *b)
+{
+	struct gpubpf_twin_image probes = { 0 };
+	struct gpubpf_kernel_info *infos;
+	struct gpubpf_image app = { .kind = GPUBPF_IMAGE_CUBIN, .options = "", .cwd = "" };
+	struct gpubpf_diag diag;
+	uint32_t n;
+	size_t size;
+	char *image = compiled(b, &size);
+
+	gpubpf_diag_init(&diag);
+	snprintf(caps.arch, sizeof(caps.arch), "%s", b->arch);
+	if (!image) {
+		skip(b->arch, "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
+		return;
+	}
+	app.data = image;
+	app.size = size;
+	if (make_probes(job, &probes, &diag) < 0) {
+		if (strstr(diag.what, "no assembler"))
+			skip(b->arch, "no libnvJitLink.so here");
+		else
+			ok(false, "%s: the probes are assembled: %s", b->arch, diag.what);
+	} else if (ok(!gpubpf_worker_inspect(compile, "sass", &app, &caps, &infos, &n, &diag) && n == 11,
+		      "%s %s: eleven kernels are listed", b->arch, b->options)) {
+		for (uint32_t i = 0; i < n; i++) {
+			ok(!infos[i].reason[0] && infos[i].nparams == 4 && infos[i].params[3].size == 4 && infos[i].regs,
+			   "%s: four parameters, %u registers%s", infos[i].name, infos[i].regs, infos[i].reason);
+			try_kernel(job, &probes, b, image, size, &infos[i]);
+		}
+		free(infos);
+	} else {
+		note("%s", diag.what);
+	}
+	gpubpf_twin_image_finish(&probes);
+	free(image);
+}
+
+/* The object's program at the entry and the exit of a kernel. */
+static bool make_job(const char *object, struct gpubpf_lower_job *job)
+{
+	static struct gpubpf_site_desc sites[2];
+	static const uint32_t progs[] = { 0 };
+	static struct gpubpf_layout layout;
+	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
+	struct gpubpf_verify_opts how = { 0 };
+	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16 };
+	struct gpubpf_loaded *loaded;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (gpubpf_load(&load, &loaded, &diag) < 0 ||
+	    gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, &diag) < 0) {
+		note("%s", diag.what);
+		return false;
+	}
+	place.map_use = loaded->unit.progs->facts->map_use;
+	if (gpubpf_layout_compute(&loaded->unit, &place, &layout, &diag) < 0)
+		return false;
+	for (int i = 0; i < 2; i++)
+		sites[i] = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
+						      .progs = progs, .nprogs = 1 };
+	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
+					  .sites = sites, .nsites = 2, .caps = &caps };
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct gpubpf_worker_opts how = { .path = argv[3] }, with = { .path = argv[4] };
+	struct gpubpf_lower_job job;
+
+	if (argc != 5)
+		return 2;
+	source = argv[1];
+	if (!ok(make_job(argv[2], &job), "%s is verified", base_name(argv[2])))
+		return done();
+	if (gpubpf_worker_create(&how, &compile) < 0 || gpubpf_worker_create(&with, &assemble) < 0)
+		abort();
+	for (size_t i = 0; i < sizeof(builds) / sizeof(*builds); i++)
+		try_build(&job, &builds[i]);
+	gpubpf_worker_destroy(compile);
+	gpubpf_worker_destroy(assemble);
+	return done();
+}

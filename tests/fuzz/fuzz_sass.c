@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
+// SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/params.c backends/cuda/sass/place.c backends/cuda/sass/probe.c
+// SOURCES: backends/cuda/sass/twin.c core/diag.c core/wire/name.c
+/*
+ * Any bytes as a cubin, of which every kernel gets a probe at its entry and one at its exits, and is read back: a twin,
+ * or refused with a reason.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "backends/cuda/sass/check.h"
+#include "backends/cuda/sass/params.h"
+#include "backends/cuda/sass/twin.h"
+#include "core/diag.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ISETP P0, R0; @P0 MOV R2, 0; EXIT */
+static struct sass_insn insns[] = {
+	{ 0x000000ff0000720c, 0x000fe20003f05070 }, { 0x0000000000020802, 0x000fe20000000f00 },
+	{ 0x000000000000794d, 0x000fea0003800000 },
+};
+static const struct sass_probe probe = { .insns = insns, .n = 3, .regs = 3, .frame = 16, .predicates = true };
+
+static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
+{
+	static struct sass_section nothing;
+	static struct gpubpf_param params[SASS_PARAMS_MAX];
+	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
+	struct sass_placed placed = { 0 };
+	struct sass_twin twin = { 0 };
+	struct gpubpf_diag diag;
+	struct sass_code code;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	memset(params, 0, sizeof(params));
+	sass_params(app, k, params, &diag);
+	gpubpf_diag_init(&diag);
+	if (sass_code_read(app, k, &code, &diag) < 0) {
+		if (!diag.what[0])
+			abort();
+		return;
+	}
+	err = sass_place(&code, k->regs, &probe, &probe, &placed, &diag);
+	if (!err)
+		err = sass_twin_write(app, k, &probes, &placed, &twin, &diag);
+	if (!err)
+		err = sass_check(app, k, &code, twin.cubin.data, twin.cubin.size, true, true, &diag);
+	if (err == -EINVAL && !diag.what[0])
+		abort();
+	sass_twin_finish(&twin);
+	sass_placed_finish(&placed);
+	sass_code_finish(&code);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sass_cubin app;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (sass_cubin_open(data, size, &app, &diag) < 0) {
+		if (!diag.what[0])
+			abort();
+		return 0;
+	}
+	for (uint32_t i = 0; i < app.nkernels && i < 16; i++)
+		probed(&app, &app.kernels[i]);
+	sass_cubin_finish(&app);
+	return 0;
+}
