@@ -16,9 +16,25 @@
 
 struct gpubpf_diag;
 struct gpubpf_facts;
+struct gpubpf_map_impl;
 struct gpubpf_session;
 
-/* map type flags of map_types.def */
+/* what helpers do, and what map types can: the rows of core/ops.def */
+enum gpubpf_op {
+#define GPUBPF_OP(name, function, use, meaning) GPUBPF_OP_##name,
+#include "ops.def"
+	GPUBPF_OPS,
+};
+
+#define GPUBPF_OP_BIT(op) (1u << (op))
+
+struct gpubpf_op_row {
+	const char *function; /* "lookup"; "": the device library has none on maps */
+	uint32_t use;         /* of enum gpubpf_map_use */
+};
+const struct gpubpf_op_row *gpubpf_op_row(enum gpubpf_op op);
+
+/* map type flags of include/gpubpf/map_types.def */
 enum {
 	GPUBPF_MAP_KEYED = 1 << 0,
 	GPUBPF_MAP_U32KEY = 1 << 1,
@@ -26,12 +42,15 @@ enum {
 	GPUBPF_MAP_COPIES = 1 << 3,
 	GPUBPF_MAP_THREAD = 1 << 4,
 	GPUBPF_MAP_REPLICA = 1 << 5,
+	GPUBPF_MAP_BYTES = 1 << 6,
+	GPUBPF_MAP_ROOM = 1 << 7,
 };
 
 struct gpubpf_map_type {
 	uint32_t number;      /* BPF_MAP_TYPE_* or 1501.. */
 	const char *name;     /* "HASH" */
-	const char *impl;     /* "hash" */
+	const struct gpubpf_map_impl *impl; /* maps/impl.h; never NULL in the table */
+	uint32_t ops;         /* GPUBPF_OP_BIT() of what programs may do with it */
 	uint32_t flags;       /* GPUBPF_MAP_* */
 	const char *meaning;
 };
@@ -40,12 +59,22 @@ const struct gpubpf_map_type *gpubpf_map_type_find(uint32_t number);
 /* The i-th row of map_types.def, NULL past the end. */
 const struct gpubpf_map_type *gpubpf_map_type_at(size_t i);
 
-/* helper flags of helpers.def */
-enum {
-	GPUBPF_HELPER_DEV = 1 << 0,
-	GPUBPF_HELPER_HOST = 1 << 1,
-	GPUBPF_HELPER_KERNEL = 1 << 2,
-	GPUBPF_HELPER_ENDS = 1 << 4,
+/* classes of helpers.def */
+enum gpubpf_helper_class {
+	GPUBPF_CLASS_KERNEL,
+	GPUBPF_CLASS_ENV,
+	GPUBPF_CLASS_MAP,
+	GPUBPF_CLASS_PRINT,
+	GPUBPF_CLASS_ENDS,
+};
+
+/* what lanes have in common in what a helper gives them */
+enum gpubpf_level {
+	GPUBPF_LEVEL_VARY,
+	GPUBPF_LEVEL_LANE,    /* the number of the lane or thread */
+	GPUBPF_LEVEL_KEY,     /* as much as in the key, where one element is one place for all lanes */
+	GPUBPF_LEVEL_WARP,
+	GPUBPF_LEVEL_BLOCK,
 };
 
 enum gpubpf_ret {
@@ -55,44 +84,65 @@ enum gpubpf_ret {
 	GPUBPF_RET_RECORD_OR_NULL,    /* ring-buffer record of the constant size; a reference */
 };
 
-/* types of helper arguments, in the kernel's words where it has one */
+/* types of helper arguments: the rows of core/args.def */
 enum gpubpf_arg {
-	GPUBPF_ARG_NONE,
-	GPUBPF_ARG_ANY,           /* any number (ARG_ANYTHING) */
-	GPUBPF_ARG_CONST,         /* a known constant */
-	GPUBPF_ARG_MAP,           /* a map pointer (ARG_CONST_MAP_PTR) */
-	GPUBPF_ARG_MAP_KEY,       /* key_size readable bytes */
-	GPUBPF_ARG_MAP_VALUE,     /* value_size readable bytes */
-	GPUBPF_ARG_MAP_VALUE_OUT, /* value_size writable bytes, initialised by the call */
-	GPUBPF_ARG_MEM_RD,        /* readable memory; its size is the next argument */
-	GPUBPF_ARG_MEM_WR,        /* writable memory, initialised by the call; size is the next argument */
-	GPUBPF_ARG_SIZE,          /* > 0 */
-	GPUBPF_ARG_SIZE_OR_ZERO,
-	GPUBPF_ARG_ALLOC_SIZE,    /* a constant size of memory that the helper returns */
-	GPUBPF_ARG_FMT,           /* format string of trace_printk: readable; its size is the next argument */
-	GPUBPF_ARG_STR,           /* a string that ends with NUL inside its memory */
-	GPUBPF_ARG_U64_OUT,       /* 8 writable bytes, initialised by the call */
-	GPUBPF_ARG_CTX,
-	GPUBPF_ARG_CTX_OR_NULL,
-	GPUBPF_ARG_RECORD,        /* what RET_RECORD returned; the call ends the reference */
-	GPUBPF_ARG_CALLBACK,
-	GPUBPF_ARG_STACK_OR_NULL,
+#define GPUBPF_ARG(name, pass, size, shown, meaning) GPUBPF_ARG_##name,
+#include "args.def"
+	GPUBPF_ARGS,
 };
+
+/* how the device library's function gets an argument */
+enum gpubpf_pass {
+	GPUBPF_PASS_NOT,
+	GPUBPF_PASS_NUMBER,
+	GPUBPF_PASS_IN,       /* a pointer to private bytes that it reads */
+	GPUBPF_PASS_OUT,      /* that it writes */
+	GPUBPF_PASS_TEXT,     /* IN, and then their number */
+	GPUBPF_PASS_PARAM,    /* two numbers: where the parameter's bytes are (gpubpf_param.bytes_off), and how many */
+};
+
+/* how much memory is behind a pointer argument */
+enum gpubpf_arg_size {
+	GPUBPF_SIZE_NONE,
+	GPUBPF_SIZE_KEY,
+	GPUBPF_SIZE_VALUE,
+	GPUBPF_SIZE_NEXT,     /* the next argument says */
+	GPUBPF_SIZE_WORD,     /* 8 bytes */
+	GPUBPF_SIZE_KNOWN,    /* what the verifier found: size_max of its facts */
+};
+
+struct gpubpf_arg_row {
+	enum gpubpf_pass pass;
+	enum gpubpf_arg_size size;
+};
+const struct gpubpf_arg_row *gpubpf_arg_row(enum gpubpf_arg arg);
 
 struct gpubpf_helper {
 	uint32_t id;
 	const char *name;         /* "map_lookup_elem" */
+	enum gpubpf_helper_class class;
+	enum gpubpf_op op;
+	enum gpubpf_level level;
 	enum gpubpf_ret ret;
 	enum gpubpf_arg arg[5];
-	uint32_t flags;
 	const char *meaning;
 };
+/* May a program call it that is to run? */
+static inline bool gpubpf_helper_runs(const struct gpubpf_helper *helper)
+{
+	return helper->class != GPUBPF_CLASS_KERNEL;
+}
+/* The number of the map argument, from 1; 0 if there is none. */
+uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper);
 /* libbpf turns an instruction whose CO-RE relocation found nothing into a call of this number
  * (bpf_core_poison_insn in its relo_core.c); legal where no path reaches it. */
 #define GPUBPF_CORE_POISON 195896080
 /* NULL for a number that helpers.def does not have. */
 const struct gpubpf_helper *gpubpf_helper_find(uint32_t id);
+/* The i-th row of helpers.def, NULL past the end. */
 const struct gpubpf_helper *gpubpf_helper_at(size_t i);
+/* Numbers of all helpers that run, as text: "1 to 3, 5". */
+void gpubpf_helper_list(char *buf, size_t size);
 
 /* one map of a unit */
 struct gpubpf_map {

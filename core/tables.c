@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The .def tables as data. */
+#include <stdio.h>
+
+#include "facts.h"
+#include "maps/impl.h"
 #include "prog.h"
+
+static const struct gpubpf_op_row ops[] = {
+#define GPUBPF_OP(name, function, use, meaning) { function, use },
+#include "ops.def"
+};
+
+static const struct gpubpf_arg_row args[] = {
+#define GPUBPF_ARG(name, pass, size, shown, meaning) { GPUBPF_PASS_##pass, GPUBPF_SIZE_##size },
+#include "args.def"
+};
 
 static const struct gpubpf_map_type map_types[] = {
 #define KEYED GPUBPF_MAP_KEYED
@@ -9,28 +23,44 @@ static const struct gpubpf_map_type map_types[] = {
 #define COPIES GPUBPF_MAP_COPIES
 #define THREAD GPUBPF_MAP_THREAD
 #define REPLICA GPUBPF_MAP_REPLICA
-#define GPUBPF_MAP_TYPE(number, name, impl, flags, meaning) { number, #name, #impl, flags, meaning },
-#include "map_types.def"
+#define BYTES GPUBPF_MAP_BYTES
+#define ROOM GPUBPF_MAP_ROOM
+#define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
+#define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) \
+	{ number, #name, &gpubpf_##impl##_impl, operations, flags, meaning },
+#include "gpubpf/map_types.def"
 #undef KEYED
 #undef U32KEY
 #undef RING
 #undef COPIES
 #undef THREAD
 #undef REPLICA
+#undef BYTES
+#undef ROOM
+#undef OP
 };
 
 static const struct gpubpf_helper helpers[] = {
-#define DEV GPUBPF_HELPER_DEV
-#define HOST GPUBPF_HELPER_HOST
-#define KERNEL GPUBPF_HELPER_KERNEL
-#define ENDS GPUBPF_HELPER_ENDS
 #define ARG(a) GPUBPF_ARG_##a
-#define GPUBPF_HELPER(id, name, ret, a1, a2, a3, a4, a5, flags, meaning) \
-	{ id, #name, GPUBPF_RET_##ret, { ARG(a1), ARG(a2), ARG(a3), ARG(a4), ARG(a5) }, flags, meaning },
-#include "helpers.def"
+#define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) \
+	{ id, #name, GPUBPF_CLASS_##class, GPUBPF_OP_##op, GPUBPF_LEVEL_##level, GPUBPF_RET_##ret, \
+	  { ARG(a1), ARG(a2), ARG(a3), ARG(a4), ARG(a5) }, meaning },
+#include "gpubpf/helpers.def"
 };
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+_Static_assert(GPUBPF_OPS <= 32, "operations are bits of a word");
+
+const struct gpubpf_op_row *gpubpf_op_row(enum gpubpf_op op)
+{
+	return &ops[op];
+}
+
+const struct gpubpf_arg_row *gpubpf_arg_row(enum gpubpf_arg arg)
+{
+	return &args[arg];
+}
 
 const struct gpubpf_map_type *gpubpf_map_type_at(size_t i)
 {
@@ -56,6 +86,37 @@ const struct gpubpf_helper *gpubpf_helper_find(uint32_t id)
 		if (helpers[i].id == id)
 			return &helpers[i];
 	return NULL;
+}
+
+uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper)
+{
+	for (uint32_t i = 0; i < 5; i++)
+		if (helper->arg[i] == GPUBPF_ARG_MAP)
+			return i + 1;
+	return 0;
+}
+
+static bool runs(uint32_t id)
+{
+	const struct gpubpf_helper *helper = gpubpf_helper_find(id);
+
+	return helper && gpubpf_helper_runs(helper);
+}
+
+void gpubpf_helper_list(char *buf, size_t size)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < COUNT(helpers) && at < size; i++) {
+		uint32_t first = helpers[i].id, last = first;
+
+		if (!runs(first) || runs(first - 1))
+			continue;
+		while (runs(last + 1))
+			last++;
+		at += snprintf(buf + at, size - at, last == first ? "%s%u" : last == first + 1 ? "%s%u, %u" :
+			       "%s%u to %u", at ? ", " : "", first, last);
+	}
 }
 
 const struct gpubpf_line *gpubpf_prog_line(const struct gpubpf_prog *prog, uint32_t pc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first bytes of an arena: header, layouts, initial values. */
-#include "maps.h"
+#include "impl.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -30,15 +30,6 @@ static void seed_counters(char *arena)
 		memcpy(arena + GPUBPF_ARENA_RNG + i * GPUBPF_REPLICA_ALIGN, &seeds[i], sizeof(seeds[i]));
 }
 
-/* Summands: the first copy holds the value and the others 0. Values of their own all begin alike. */
-static void set_initial(char *arena, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
-{
-	uint32_t copies = l->flags & GPUBPF_LAYOUT_COPIES ? l->copies : 1, i;
-
-	for (i = 0; i < copies; i++)
-		memcpy(arena + l->data + i * l->copy_stride, map->init, map->value_size);
-}
-
 void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout)
 {
 	uint32_t n = layout->nmaps + (layout->print_ring != 0), i;
@@ -60,6 +51,6 @@ void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct
 	memcpy((char *)arena + GPUBPF_ARENA_MAPS, layout->maps, n * sizeof(*layout->maps));
 	for (i = 0; i < layout->nmaps; i++) {
 		if (unit->maps[i].init)
-			set_initial(arena, &unit->maps[i], &layout->maps[i]);
+			unit->maps[i].type->impl->init(arena, &unit->maps[i], &layout->maps[i]);
 	}
 }

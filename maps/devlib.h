@@ -13,7 +13,7 @@
  * program passes are private (its stack, or a copy that the lowering made of map memory); addresses of
  * device memory travel as u64. The map's layout is passed as constants, GPUBPF_MAP_ARGS, so that after
  * inlining nothing is looked up. Functions on maps are named gpubpf_<impl>_<op>, impl from
- * core/map_types.def; the others gpubpf_helper_<name>, name from core/helpers.def.
+ * include/gpubpf/map_types.def; the others gpubpf_helper_<name>, name from include/gpubpf/helpers.def.
  */
 #ifndef GPUBPF_MAPS_DEVLIB_H
 #define GPUBPF_MAPS_DEVLIB_H
@@ -55,20 +55,18 @@ struct gpubpf_env {
 #define GPUBPF_MAP_PASS map_flags, key_size, value_size, max_entries, copies, ctl, data, stride, copy_stride
 
 /*
- * For each impl that has them (array, thread_array, hash):
- *   u64 gpubpf_<impl>_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key);   address or 0
- *   s64 gpubpf_<impl>_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key,
- *                            GPUBPF_PRIVATE const u8 *value, u64 flags);
- *   s64 gpubpf_<impl>_delete(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key);
- * array: a value by its index, for direct addresses (global data); 0 beyond max_entries
- *   u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index);
- * ring:
+ * Operations of the kinds of maps: gpubpf_<impl>_<function of core/ops.def>(GPUBPF_ENV, GPUBPF_MAP_ARGS, ...), then what
+ * helpers.def's row hands on by the rules of core/args.def; their results are those of the helpers:
+ *   u64 gpubpf_hash_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key);   address or 0
+ *   s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key,
+ *                          GPUBPF_PRIVATE const u8 *value, u64 flags);
  *   s64 gpubpf_ring_output(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *data_, u64 size);
- *   u64 gpubpf_ring_reserve(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 size);
- *   void gpubpf_ring_submit(GPUBPF_ENV, u64 record, u64 flags);
- *   void gpubpf_ring_discard(GPUBPF_ENV, u64 record, u64 flags);
- *   s64 gpubpf_ring_query(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 flags);
- * helpers without a map, by the names of core/helpers.def; exit_thread is the lowering's own:
+ * A kind whose types can ADDRESS: a value by its index, for direct addresses (global data); 0 beyond max_entries
+ *   u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index);
+ * What becomes of a record that was reserved:
+ *   void gpubpf_helper_ringbuf_submit(GPUBPF_ENV, u64 record, u64 flags);
+ *   void gpubpf_helper_ringbuf_discard(GPUBPF_ENV, u64 record, u64 flags);
+ * helpers without a map, by the names of include/gpubpf/helpers.def; exit_thread is the lowering's own:
  *   u64 gpubpf_helper_<name>(GPUBPF_ENV)
  *   s64 gpubpf_helper_get_<block_idx|block_dim|thread_idx|grid_dim>(GPUBPF_ENV, GPUBPF_PRIVATE u64 *x, *y, *z);
  *   u64 gpubpf_helper_gpu_membar(GPUBPF_ENV);

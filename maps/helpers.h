@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers without a map (core/helpers.def). */
+/* Helpers without a map (include/gpubpf/helpers.def). */
 #ifndef GPUBPF_MAPS_HELPERS_H
 #define GPUBPF_MAPS_HELPERS_H
 

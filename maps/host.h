@@ -7,28 +7,31 @@
 #ifndef GPUBPF_MAPS_HOST_H
 #define GPUBPF_MAPS_HOST_H
 
-#include "array.h"
 #include "atomics.h"
 #include "ctx.h"
-#include "hash.h"
 #include "helpers.h"
+#include "kinds.h"
 #include "print.h"
-#include "ring.h"
-#include "thread_array.h"
 
 struct gpubpf_map_view;
-
-#define GPUBPF_MAP_GPU_RINGBUF 1527
 
 /* GPUBPF_MAP_ARGS of a struct gpubpf_map_layout */
 #define GPUBPF_LAYOUT_PASS(l) (l)->flags, (l)->key_size, (l)->value_size, (l)->max_entries, (l)->copies, \
 	(l)->ctl, (l)->data, (l)->stride, (l)->copy_stride
 
+/* An operation of a kind for its struct gpubpf_map_impl: HOST_OP(hash, delete, HOST_PTR(arg[0])) is hash_delete(). */
+#define HOST_PTR(number) ((u8 *)(uintptr_t)(number))
+#define HOST_OP(kind, function, ...) \
+	static uint64_t kind##_##function(GPUBPF_ENV, const struct gpubpf_map_layout *l, const uint64_t *arg) \
+	{ \
+		return (uint64_t)gpubpf_##kind##_##function(env, GPUBPF_LAYOUT_PASS(l), __VA_ARGS__); \
+	}
+
 /* Coordinates of what this thread of the process runs; NULL: one thread of one block. */
 void gpubpf_host_thread_set(const struct gpubpf_host_thread *thread);
 
-/* Helpers 1 to 3 by the view's map type: the address of the value or 0; 0 or -errno. The key and the value
- * must be readable for their sizes. */
+/* Helpers 1 to 3 by the view's kind of map: the address of the value or 0; 0 or -errno, -EINVAL of a kind without keys.
+ * The key and the value must be readable for their sizes. */
 u64 gpubpf_host_lookup(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key);
 s64 gpubpf_host_update(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key,
 		       const void *value, u64 flags);

@@ -17,7 +17,7 @@
 #include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
-#define GPUBPF_ARENA_VERSION 2
+#define GPUBPF_ARENA_VERSION 3
 #define GPUBPF_ARENA_ALIGN 4096
 #define GPUBPF_REPLICA_ALIGN 128 /* bytes between copies that different multiprocessors write */
 
@@ -72,6 +72,7 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_DELETES = 1 << 3, /* a device program deletes keys: updates in place must pin */
 	GPUBPF_LAYOUT_PERF = 1 << 4,    /* a full ring is -ENOSPC (helper 25), not -EAGAIN (helper 130) */
 	GPUBPF_LAYOUT_COPIES = 1 << 5,  /* the copies are values of their own (PERCPU_ARRAY), not summands */
+	GPUBPF_LAYOUT_RING = 1 << 6,    /* a ring: who mirrors an arena empties it */
 };
 
 /* Offsets of the words that every map has at the beginning of ctl. */

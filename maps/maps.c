@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bpf(2)'s map operations on an arena. Changes go through the device library, so that the tool and twins
- * on the same memory follow one protocol; reading puts the copies of a value together.
+ * bpf(2)'s map operations on an arena, by the kind of the map, and what the kinds read values with. Changes go through
+ * the device library, so that the tool and twins on the same memory follow one protocol.
  */
-#include "maps.h"
+#include "impl.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,24 +13,25 @@
 #ifndef ENOTSUPP
 #define ENOTSUPP 524 /* the kernel's own, which bpf(2) returns */
 #endif
-#define READ_TRIES 64
 
-static uint32_t type_flags(const struct gpubpf_map_view *view)
+const struct gpubpf_map_impl *gpubpf_map_impl_of(const struct gpubpf_map_view *view)
 {
-	return view->map ? view->map->type->flags : GPUBPF_MAP_RING;
+	return view->map ? view->map->type->impl : &gpubpf_ring_impl;
 }
 
-static struct gpubpf_env env_of(const struct gpubpf_map_view *view)
+bool gpubpf_map_type_complete(const struct gpubpf_map_type *type)
 {
-	return (struct gpubpf_env){ .arena = (uintptr_t)view->arena };
+	const struct gpubpf_map_impl *impl = type->impl;
+	const struct gpubpf_helper *helper;
+
+	for (size_t i = 0; (helper = gpubpf_helper_at(i)); i++)
+		if (helper->class == GPUBPF_CLASS_MAP && type->ops & GPUBPF_OP_BIT(helper->op) && !impl->op[helper->op])
+			return false;
+	return impl->name && impl->check && impl->size && (impl->where || !impl->op[GPUBPF_OP_LOOKUP]) &&
+	       (impl->init || !(type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)));
 }
 
-static uint32_t padded(uint32_t size)
-{
-	return GPUBPF_ROUND8(size);
-}
-
-static void read_bytes(u64 address, void *to, uint32_t size)
+void gpubpf_map_read_bytes(uint64_t address, void *to, uint32_t size)
 {
 	uint32_t i, n;
 	u64 word;
@@ -47,8 +48,7 @@ static u64 add_halves(u64 a, u64 b)
 	return ((a & 0xffffffff00000000u) + (b & 0xffffffff00000000u)) | (uint32_t)((uint32_t)a + (uint32_t)b);
 }
 
-/* One value out of its copies: the first, or the sum of all. */
-static void read_value(const struct gpubpf_map_layout *l, u64 first, void *to)
+void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, void *to)
 {
 	uint32_t copies = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) ? l->copies : 1, i, c, n;
 	u64 word, sum;
@@ -64,233 +64,98 @@ static void read_value(const struct gpubpf_map_layout *l, u64 first, void *to)
 	}
 }
 
-static bool has_user_copies(const struct gpubpf_map_view *view)
+int64_t gpubpf_map_in_value(uint64_t off, uint64_t size, uint64_t stride, uint64_t value_size)
 {
-	return type_flags(view) & GPUBPF_MAP_COPIES;
+	uint64_t at = off % stride;
+
+	return size <= value_size && at <= value_size - size ? (int64_t)at : -1;
 }
 
 size_t gpubpf_map_user_value_size(const struct gpubpf_map_view *view)
 {
 	const struct gpubpf_map_layout *l = view->layout;
+	bool copies = view->map && view->map->type->flags & GPUBPF_MAP_COPIES;
 
-	return has_user_copies(view) ? (size_t)l->copies * padded(l->value_size) : l->value_size;
+	return copies ? (size_t)l->copies * GPUBPF_ROUND8(l->value_size) : l->value_size;
 }
 
-static void read_index(const struct gpubpf_map_view *view, uint32_t index, void *to)
+static u64 call(const struct gpubpf_env *env, const struct gpubpf_map_view *view, enum gpubpf_op op, const u64 *arg,
+		u64 otherwise)
 {
-	const struct gpubpf_map_layout *l = view->layout;
-	u64 first = (uintptr_t)view->arena + l->data + index * l->stride;
-	uint32_t c;
+	gpubpf_map_op_fn *fn = gpubpf_map_impl_of(view)->op[op];
 
-	if (!has_user_copies(view)) {
-		read_value(l, first, to);
-		return;
-	}
-	memset(to, 0, gpubpf_map_user_value_size(view));
-	for (c = 0; c < l->copies; c++)
-		read_bytes(first + c * l->copy_stride, (char *)to + (size_t)c * padded(l->value_size), l->value_size);
+	return fn ? fn(env, view->layout, arg) : otherwise;
 }
 
-/* the element of a key as index + 1, 0 if there is none */
-static uint32_t find(const struct gpubpf_map_view *view, const void *key)
+u64 gpubpf_host_lookup(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key)
 {
-	const struct gpubpf_map_layout *l = view->layout;
-	uint32_t bucket = gpubpf_hash_bucket(key, l->key_size, l->max_entries), tries, at;
-	struct gpubpf_env env = env_of(view);
-	u64 before = 0;
-
-	for (tries = 0; tries < READ_TRIES; tries++) {
-		at = gpubpf_hash_walk(&env, GPUBPF_LAYOUT_PASS(l), key, bucket, &before);
-		if (at != GPUBPF_HASH_LOST)
-			return at;
-	}
-	return 0;
+	return call(env, view, GPUBPF_OP_LOOKUP, (u64[]){ (uintptr_t)key }, 0);
 }
 
-static u64 elem_at(const struct gpubpf_map_view *view, uint32_t at)
+s64 gpubpf_host_update(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key,
+		       const void *value, u64 flags)
 {
-	return (uintptr_t)view->arena + view->layout->data + (at - 1) * view->layout->stride;
+	const u64 arg[] = { (uintptr_t)key, (uintptr_t)value, flags };
+
+	return (s64)call(env, view, GPUBPF_OP_UPDATE, arg, (u64)-EINVAL);
 }
 
-static u64 value_at(const struct gpubpf_map_view *view, uint32_t at)
+s64 gpubpf_host_delete(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key)
 {
-	struct gpubpf_env env = env_of(view);
-
-	return gpubpf_hash_value_at(&env, GPUBPF_LAYOUT_PASS(view->layout), at, 0);
-}
-
-/* The generation is looked at before and after: an element may go to another key while it is read. */
-static int read_hash(const struct gpubpf_map_view *view, const void *key, void *to)
-{
-	uint32_t tries, at, gen, again = 0;
-	u64 elem;
-
-	for (tries = 0; tries < READ_TRIES; tries++) {
-		at = find(view, key);
-		if (!at)
-			return -ENOENT;
-		elem = elem_at(view, at);
-		gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN);
-		if (gpubpf_hash_holds(elem, key, view->layout->key_size) != 1)
-			continue;
-		read_value(view->layout, value_at(view, at), to);
-		gpubpf_fence();
-		again = gpubpf_load_u32(elem + GPUBPF_HASH_GEN);
-		if (again == gen)
-			return 0;
-	}
-	return -EBUSY;
+	return (s64)call(env, view, GPUBPF_OP_DELETE, (u64[]){ (uintptr_t)key }, (u64)-EINVAL);
 }
 
 int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value)
 {
-	uint32_t index;
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
-	if (type_flags(view) & GPUBPF_MAP_RING)
-		return -ENOTSUPP;
-	if (!(type_flags(view) & GPUBPF_MAP_U32KEY))
-		return read_hash(view, key, value);
-	memcpy(&index, key, sizeof(index));
-	if (index >= view->layout->max_entries)
-		return -ENOENT;
-	read_index(view, index, value);
-	return 0;
-}
-
-/* all copies at once, as bpf(2) sets the values of all CPUs */
-static int update_copies(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
-{
-	const struct gpubpf_map_layout *l = view->layout;
-	uint32_t index, c;
-	u64 first;
-
-	memcpy(&index, key, sizeof(index));
-	if (flags > GPUBPF_EXIST)
-		return -EINVAL;
-	if (index >= l->max_entries)
-		return -E2BIG;
-	if (flags == GPUBPF_NOEXIST)
-		return -EEXIST;
-	first = (uintptr_t)view->arena + l->data + index * l->stride;
-	for (c = 0; c < l->copies; c++)
-		gpubpf_copy_in(first + c * l->copy_stride,
-			       (const uint8_t *)value + (size_t)c * padded(l->value_size), l->value_size);
-	return 0;
+	return impl->read ? impl->read(view, key, value) : -ENOTSUPP;
 }
 
 int gpubpf_map_update(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
 {
-	struct gpubpf_env env = env_of(view);
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
-	if (type_flags(view) & GPUBPF_MAP_RING)
-		return -ENOTSUPP;
-	if (has_user_copies(view))
-		return update_copies(view, key, value, flags);
-	return (int)gpubpf_host_update(&env, view, key, value, flags);
+	return impl->write ? impl->write(view, key, value, flags) : -ENOTSUPP;
 }
 
 int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key)
 {
-	struct gpubpf_env env = env_of(view);
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
-	if (type_flags(view) & GPUBPF_MAP_RING)
+	if (!impl->erase)
 		return -ENOTSUPP;
-	if (view->layout->flags & GPUBPF_LAYOUT_RDONLY)
-		return -EPERM;
-	return (int)gpubpf_host_delete(&env, view, key);
-}
-
-/* the first element in use from index `at` on, as index + 1; 0 if there is none */
-static uint32_t next_live(const struct gpubpf_map_view *view, uint64_t at)
-{
-	const struct gpubpf_map_layout *l = view->layout;
-	uint64_t taken = gpubpf_load_u64((uintptr_t)view->arena + l->ctl + GPUBPF_HASH_TAKEN);
-
-	taken = taken < l->max_entries ? taken : l->max_entries;
-	for (; at < taken; at++) {
-		if (gpubpf_load_acquire_u32(elem_at(view, at + 1) + GPUBPF_HASH_STATE) & GPUBPF_HASH_LIVE)
-			return at + 1;
-	}
-	return 0;
-}
-
-static int next_index(const struct gpubpf_map_view *view, const void *key, void *next)
-{
-	uint32_t index = UINT32_MAX;
-
-	if (key)
-		memcpy(&index, key, sizeof(index));
-	if (index >= view->layout->max_entries)
-		index = 0;
-	else if (++index == view->layout->max_entries)
-		return -ENOENT;
-	memcpy(next, &index, sizeof(index));
-	return 0;
+	return view->layout->flags & GPUBPF_LAYOUT_RDONLY ? -EPERM : impl->erase(view, key);
 }
 
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next)
 {
-	uint32_t at = 0;
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
-	if (type_flags(view) & GPUBPF_MAP_RING)
-		return -ENOTSUPP;
-	if (type_flags(view) & GPUBPF_MAP_U32KEY)
-		return next_index(view, key, next);
-	if (key)
-		at = find(view, key);
-	at = next_live(view, at);
-	if (!at)
-		return -ENOENT;
-	read_bytes(elem_at(view, at) + GPUBPF_HASH_KEY, next, view->layout->key_size);
-	return 0;
-}
-
-static int iterate_hash(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
-{
-	uint32_t at, gen;
-	u64 elem;
-
-	while ((at = next_live(view, *cursor)) != 0) {
-		*cursor = at;
-		elem = elem_at(view, at);
-		gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN);
-		read_bytes(elem + GPUBPF_HASH_KEY, key, view->layout->key_size);
-		if (value)
-			read_value(view->layout, value_at(view, at), value);
-		gpubpf_fence();
-		/* it went to another key meanwhile: that one is new, and need not be seen */
-		if (!(gen & 1) && gpubpf_load_u32(elem + GPUBPF_HASH_GEN) == gen)
-			return 0;
-	}
-	return -ENOENT;
+	return impl->next ? impl->next(view, key, next) : -ENOTSUPP;
 }
 
 int gpubpf_map_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
-	uint32_t index = (uint32_t)*cursor;
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
-	if (type_flags(view) & GPUBPF_MAP_RING)
+	return impl->iterate ? impl->iterate(view, cursor, key, value) : -ENOTSUPP;
+}
+
+int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value)
+{
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
+
+	if (!impl->take)
 		return -ENOTSUPP;
-	if (!(type_flags(view) & GPUBPF_MAP_U32KEY))
-		return iterate_hash(view, cursor, key, value);
-	if (*cursor >= view->layout->max_entries)
-		return -ENOENT;
-	memcpy(key, &index, sizeof(index));
-	if (value)
-		read_index(view, index, value);
-	*cursor += 1;
-	return 0;
+	return view->layout->flags & GPUBPF_LAYOUT_RDONLY ? -EPERM : impl->take(view, key, value);
 }
 
 uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view)
 {
-	const struct gpubpf_map_layout *l = view->layout;
-	u64 arena = (uintptr_t)view->arena;
-	uint64_t drops = gpubpf_load_u64(arena + l->ctl);
-	uint32_t c;
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
+	u64 ctl = (uintptr_t)view->arena + view->layout->ctl;
 
-	drops += gpubpf_load_u64(arena + l->ctl + offsetof(struct gpubpf_map_ctl, lock_timeouts));
-	for (c = 0; type_flags(view) & GPUBPF_MAP_RING && c < l->copies; c++)
-		drops += gpubpf_load_u64(arena + GPUBPF_RING_COPY(l->ctl, c) + 8);
-	return drops;
+	return gpubpf_load_u64(ctl) + gpubpf_load_u64(ctl + offsetof(struct gpubpf_map_ctl, lock_timeouts)) +
+	       (impl->drops ? impl->drops(view) : 0);
 }

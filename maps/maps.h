@@ -57,6 +57,8 @@ struct gpubpf_map_view {
 int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_map_update(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);
 int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key);
+/* The value, and then it is gone; one caller gets it. What others write to it in between is lost with it. */
+int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);
 /* All entries, each once, in no order that means anything; start with *cursor 0; value may be NULL. -ENOENT
  * after the last. Ends whatever an arena holds, which a loop of next_key does not on a corrupted one. */

@@ -9,14 +9,11 @@
 
 #include "record.h"
 
-#define BPF_RINGBUF 27           /* uapi/linux/bpf.h */
-#define BPF_PERF_EVENT_ARRAY 4
-#define GPU_RINGBUF 1527
 #define AT_ONCE (8ull << 20)
 
 static bool is_ring(const struct gpubpf_map_layout *l)
 {
-	return l->type == BPF_RINGBUF || l->type == BPF_PERF_EVENT_ARRAY || l->type == GPU_RINGBUF;
+	return l->flags & GPUBPF_LAYOUT_RING;
 }
 
 static bool ring_is_sane(const struct gpubpf_map_layout *l)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of rings (ring.h). Every word of the arena is a claim: positions and sizes are checked against
+ * Rings (ring.h) on the host: their size, and their reader. Every word of the arena is a claim: positions and sizes are checked against
  * the layout before they are used, and a record is copied out before anybody looks at it, so that the
  * application cannot change it under the reader's hands.
  */
-#include "maps.h"
+#include "impl.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -14,6 +15,112 @@
 #include "record.h"
 
 #define RECORDS_AHEAD 32 /* asked for before they are counted */
+
+#define PERF_COPY (64ull << 10)     /* no copy of a ring is made smaller than this */
+#define GPU_RING_COPY (1ull << 20)
+#define RING_MIN 128ull
+#define RECORD_MAX (64ull << 10)    /* bytes of a ring's record with its header */
+#define PERF_FLAGS (BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS)
+
+/* A stream: of bytes, of records that have room for value_size, or neither. */
+static int ring_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
+{
+	bool bytes = map->type->flags & GPUBPF_MAP_BYTES, room = map->type->flags & GPUBPF_MAP_ROOM;
+
+	if ((bytes || room) && (map->map_flags & PERF_FLAGS))
+		return gpubpf_map_wrong(fault, "map_flags", map->map_flags, "0, or about who may read and write");
+	if (bytes && map->key_size)
+		return gpubpf_map_wrong(fault, "key_size", map->key_size, "0");
+	if (room && (!map->value_size || map->value_size > GPUBPF_MAP_VALUE_MAX))
+		return gpubpf_map_wrong(fault, "value_size", map->value_size, "1 to 67108864: the room of a record");
+	if (!bytes && !room && map->key_size && map->key_size != 4)
+		return gpubpf_map_wrong(fault, "key_size", map->key_size, "4");
+	if (!bytes && !room && map->value_size && map->value_size != 4)
+		return gpubpf_map_wrong(fault, "value_size", map->value_size, "4");
+	map->key_size = map->btf_key = 0;
+	if (!room)
+		map->value_size = 0;
+	if (!bytes && !room) { /* what it is an array of, are descriptors of the kernel */
+		map->max_entries = map->max_entries ? map->max_entries : 1;
+		map->btf_value = 0;
+	}
+	return 0;
+}
+
+static uint64_t pow2_at_least(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n && p < 1ull << 62)
+		p <<= 1;
+	return p;
+}
+
+/* flags: the type's */
+static uint64_t ring_bytes(const struct gpubpf_map_layout *l, uint32_t flags, const struct gpubpf_map_scale *scale)
+{
+	uint64_t bytes = l->max_entries;
+
+	if (!(flags & (GPUBPF_MAP_BYTES | GPUBPF_MAP_ROOM))) {
+		bytes = scale->perf_bytes / scale->replicas;
+		return pow2_at_least(bytes < PERF_COPY ? PERF_COPY : bytes);
+	}
+	if (flags & GPUBPF_MAP_ROOM) {
+		bytes *= GPUBPF_ROUND8(l->value_size) + 8ull;
+		if (bytes < GPU_RING_COPY && scale->budget)
+			bytes = GPU_RING_COPY;
+	}
+	return pow2_at_least(bytes < RING_MIN ? RING_MIN : bytes);
+}
+
+/* the room behind a segment for the last record, which bounds what a record may have */
+static uint64_t record_room(const struct gpubpf_map_layout *l)
+{
+	uint64_t words = GPUBPF_ROUND8(l->value_size) / 8;
+
+	if (l->value_size && l->value_size <= GPUBPF_RING_EACH_MAX) /* and 32 of them together */
+		return gpubpf_align(gpubpf_ring_batch_head(words, 1) + 32 * 8 * words, GPUBPF_REPLICA_ALIGN);
+	if (l->value_size)
+		return gpubpf_align(8 * words + 8, GPUBPF_REPLICA_ALIGN);
+	return l->stride < RECORD_MAX ? l->stride : RECORD_MAX;
+}
+
+static uint64_t ring_stride(const struct gpubpf_map_layout *l)
+{
+	return l->stride + GPUBPF_RING_SEGMENTS * record_room(l);
+}
+
+/* Every copy has all the room if the budget is enough for that, else all together have it. The print ring, which is no
+ * map, is one of bytes. */
+static void ring_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
+{
+	uint32_t flags = map ? map->type->flags : GPUBPF_MAP_BYTES;
+	uint64_t wanted = l->stride = ring_bytes(l, flags, scale), budget = 0;
+
+	l->flags |= GPUBPF_LAYOUT_RING | (flags & GPUBPF_MAP_BYTES ? 0 : GPUBPF_LAYOUT_PERF);
+	if (scale->budget) {
+		budget = 2 * wanted + scale->replicas * GPUBPF_RING_SEGMENTS * record_room(l);
+		budget = budget > scale->budget ? budget : scale->budget;
+	}
+	while (budget && l->stride > PERF_COPY && scale->replicas * ring_stride(l) > budget)
+		l->stride /= 2;
+	l->copy_stride = ring_stride(l);
+	l->copies = gpubpf_map_affordable(budget, scale->replicas, l->copy_stride);
+	l->data = gpubpf_align(GPUBPF_RING_CTL_END(l->ctl, l->copies), GPUBPF_REPLICA_ALIGN);
+	l->size = l->data - l->ctl + l->copies * l->copy_stride;
+}
+
+static uint64_t ring_drops(const struct gpubpf_map_view *view)
+{
+	const struct gpubpf_map_layout *l = view->layout;
+	uint64_t drops = 0;
+	uint32_t c;
+
+	for (c = 0; c < l->copies; c++)
+		drops += gpubpf_load_u64((uintptr_t)view->arena + GPUBPF_RING_COPY(l->ctl, c) +
+					 offsetof(struct gpubpf_ring_copy, drops));
+	return drops;
+}
 
 struct reader {
 	const struct gpubpf_map_layout *layout;
@@ -253,7 +360,7 @@ static int64_t read_all(const struct gpubpf_map_view *view, gpubpf_record_fn fn,
 			    .room = gpubpf_ring_room_bytes(view->layout) };
 	uint32_t copy;
 
-	if (view->map && !(view->map->type->flags & GPUBPF_MAP_RING))
+	if (gpubpf_map_impl_of(view) != &gpubpf_ring_impl)
 		return -EINVAL;
 	r.record = malloc(r.room);
 	if (!r.record)
@@ -281,3 +388,20 @@ bool gpubpf_print_view(void *arena, const struct gpubpf_layout *layout, struct g
 	*view = (struct gpubpf_map_view){ .arena = arena, .layout = &layout->maps[layout->nmaps] };
 	return true;
 }
+
+HOST_OP(ring, output, HOST_PTR(arg[0]), arg[1])
+HOST_OP(ring, reserve, arg[0])
+HOST_OP(ring, query, arg[0])
+
+const struct gpubpf_map_impl gpubpf_ring_impl = {
+	.name = "ring",
+	.large = true,
+	.map_flags = PERF_FLAGS,
+	.check = ring_check,
+	.size = ring_size,
+	.drops = ring_drops,
+	.op[GPUBPF_OP_OUTPUT] = ring_output,
+	.op[GPUBPF_OP_PERF_OUTPUT] = ring_output,
+	.op[GPUBPF_OP_RESERVE] = ring_reserve,
+	.op[GPUBPF_OP_QUERY] = ring_query,
+};

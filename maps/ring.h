@@ -284,12 +284,12 @@ GPUBPF_FN u64 gpubpf_ring_reserve(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 size)
 	return header + 8;
 }
 
-GPUBPF_FN void gpubpf_ring_submit(GPUBPF_ENV, u64 record, u64 flags)
+GPUBPF_FN void gpubpf_helper_ringbuf_submit(GPUBPF_ENV, u64 record, u64 flags)
 {
 	gpubpf_store_release_u64(record - 8, gpubpf_load_u64(record - 8) & ~GPUBPF_RING_BUSY);
 }
 
-GPUBPF_FN void gpubpf_ring_discard(GPUBPF_ENV, u64 record, u64 flags)
+GPUBPF_FN void gpubpf_helper_ringbuf_discard(GPUBPF_ENV, u64 record, u64 flags)
 {
 	gpubpf_store_release_u64(record - 8, (gpubpf_load_u64(record - 8) & ~GPUBPF_RING_BUSY) |
 						     GPUBPF_RING_DISCARD);

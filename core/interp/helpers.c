@@ -1,217 +1,224 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers of the interpreter: the device library, compiled for the host, behind checks of the arguments. */
+/*
+ * Helpers of the interpreter: the device library, compiled for the host. What each takes, and from where, says its row
+ * of include/gpubpf/helpers.def; arguments are checked by their kind (core/args.def), whatever the verifier said of them.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "core/lower/lower.h"
 #include "host.h"
+#include "maps/impl.h"
 
-#define ARG(h, n) ((h)->vm.reg[GPUBPF_R0 + (n)])
+/* a call: its arguments as the device library takes them, pointers as addresses of this process */
+struct call {
+	struct host *h;
+	s32 id;
+	const struct gpubpf_helper *helper;
+	struct gpubpf_map_view view;  /* the map, or the print ring */
+	u64 arg[5];
+	u64 more[5];                  /* what goes with an argument: the size of a text, that of a parameter */
+	u64 word[5];                  /* U64_OUT: written there, since the program's memory need not be aligned */
+};
 
-static u64 bad(struct host *h, s32 id, const char *why)
+static u64 reg(const struct call *c, int i)
 {
-	h->vm.status = GPUBPF_VM_HELPER;
-	h->vm.address = (u32)id;
-	h->why = why;
-	return 0;
+	return c->h->vm.reg[GPUBPF_R1 + i];
 }
 
-/* The map that argument n points to, if it is one of a kind; else the run has failed. */
-static bool map_argument(struct host *h, s32 id, int n, u32 kind, struct gpubpf_map_view *view)
+static bool bad(const struct call *c, const char *why)
 {
-	const struct gpubpf_interp_job *job = h->job;
-	u64 index = ARG(h, n) - GPUBPF_PTR_MAP;
+	c->h->vm.status = GPUBPF_VM_HELPER;
+	c->h->vm.address = (u32)c->id;
+	c->h->why = why;
+	return false;
+}
 
-	if (!job->arena || index >= job->unit->nmaps || !(job->unit->maps[index].type->flags & kind)) {
-		bad(h, id, "needs a map of another kind");
-		return false;
-	}
-	view->arena = job->arena;
-	view->map = &job->unit->maps[index];
-	view->layout = &job->layout->maps[index];
+/* The map that argument i points to, if the helper can work on it. */
+static bool take_map(struct call *c, int i)
+{
+	const struct gpubpf_interp_job *job = c->h->job;
+	u64 index = reg(c, i) - GPUBPF_PTR_MAP;
+
+	if (!job->arena || index >= job->unit->nmaps ||
+	    !(job->unit->maps[index].type->ops & GPUBPF_OP_BIT(c->helper->op)))
+		return bad(c, "needs a map of another kind");
+	c->view = (struct gpubpf_map_view){ job->arena, &job->unit->maps[index], &job->layout->maps[index] };
 	return true;
 }
 
-/* helpers 1, 2, 3 */
-static u64 keyed(struct host *h, s32 id)
+static u64 bytes_of(const struct call *c, int i, enum gpubpf_arg_size size)
 {
-	struct gpubpf_map_view view;
-	const u8 *key, *value;
-
-	if (!map_argument(h, id, 1, GPUBPF_MAP_KEYED, &view))
-		return 0;
-	key = gpubpf_interp_memory(h, ARG(h, 2), view.map->key_size, false);
-	if (!key)
-		return 0;
-	if (id == 1)
-		return gpubpf_host_lookup(&h->env, &view, key);
-	if (id == 3)
-		return (u64)gpubpf_host_delete(&h->env, &view, key);
-	value = gpubpf_interp_memory(h, ARG(h, 3), view.map->value_size, false);
-	return value ? (u64)gpubpf_host_update(&h->env, &view, key, value, ARG(h, 4)) : 0;
-}
-
-/* helpers 25 and 130: the record is argument n, its size the next */
-static u64 output(struct host *h, s32 id, int map, int n)
-{
-	struct gpubpf_map_view view;
-	const u8 *data;
-
-	if (!map_argument(h, id, map, GPUBPF_MAP_RING, &view))
-		return 0;
-	data = gpubpf_interp_memory(h, ARG(h, n), ARG(h, n + 1), false);
-	return data ? (u64)gpubpf_ring_output(&h->env, GPUBPF_LAYOUT_PASS(view.layout), data, ARG(h, n + 1)) : 0;
-}
-
-static u64 reserve(struct host *h, s32 id)
-{
-	struct gpubpf_map_view view;
-	u64 record, size = ARG(h, 2);
-
-	if (!map_argument(h, id, 1, GPUBPF_MAP_RING, &view))
-		return 0;
-	if (h->nrecords == MAX_RECORDS)
-		return bad(h, id, "holds too many records at once");
-	record = gpubpf_ring_reserve(&h->env, GPUBPF_LAYOUT_PASS(view.layout), size);
-	if (record)
-		h->records[h->nrecords++] = (struct record){ record, size };
-	return record;
-}
-
-/* helpers 132 and 133 */
-static u64 release(struct host *h, s32 id)
-{
-	u32 i = 0;
-
-	while (i < h->nrecords && h->records[i].address != ARG(h, 1))
-		i++;
-	if (i == h->nrecords)
-		return bad(h, id, "needs a record that ringbuf_reserve gave");
-	h->records[i] = h->records[--h->nrecords];
-	if (id == 132)
-		gpubpf_ring_submit(&h->env, ARG(h, 1), ARG(h, 2));
-	else
-		gpubpf_ring_discard(&h->env, ARG(h, 1), ARG(h, 2));
+	switch (size) {
+	case GPUBPF_SIZE_KEY: return c->view.map->key_size;
+	case GPUBPF_SIZE_VALUE: return c->view.map->value_size;
+	case GPUBPF_SIZE_NEXT: return reg(c, i + 1);
+	case GPUBPF_SIZE_WORD: return sizeof(u64);
+	case GPUBPF_SIZE_KNOWN: case GPUBPF_SIZE_NONE: break;
+	}
 	return 0;
 }
 
-static u64 query(struct host *h, s32 id)
+static bool take_memory(struct call *c, int i, u64 size, bool write)
 {
-	struct gpubpf_map_view view;
+	u8 *p = gpubpf_interp_memory(c->h, reg(c, i), size, write);
 
-	if (!map_argument(h, id, 1, GPUBPF_MAP_RING, &view))
-		return 0;
-	return (u64)gpubpf_ring_query(&h->env, GPUBPF_LAYOUT_PASS(view.layout), ARG(h, 2));
+	c->arg[i] = (uintptr_t)p;
+	return p != NULL;
 }
 
-static bool print_ring(const struct host *h, struct gpubpf_map_view *view)
+/* A string is what stands before its NUL, or as much of it as is printed. */
+static bool take_text(struct call *c, int i)
 {
-	return h->job->arena && gpubpf_print_view(h->job->arena, h->job->layout, view);
-}
-
-static u32 prog_index(const struct host *h)
-{
-	return (u32)(h->job->prog - h->job->unit->progs);
-}
-
-static u64 trace_printk(struct host *h)
-{
-	const u8 *fmt = gpubpf_interp_memory(h, ARG(h, 1), ARG(h, 2), false);
-	struct gpubpf_map_view view;
-
-	if (!fmt)
-		return 0;
-	if (!print_ring(h, &view))
-		return (u64)-EOPNOTSUPP;
-	return (u64)gpubpf_helper_trace_printk(&h->env, GPUBPF_LAYOUT_PASS(view.layout), prog_index(h), fmt, ARG(h, 2),
-					       ARG(h, 3), ARG(h, 4), ARG(h, 5));
-}
-
-static u64 puts_(struct host *h)
-{
-	struct gpubpf_map_view view;
-	const u8 *text, *end;
-	u64 size = 0;
+	const u8 *end;
 
 	do {
-		end = gpubpf_interp_memory(h, ARG(h, 1) + size, 1, false);
-		size++;
-	} while (end && *end && size < GPUBPF_PRINT_TEXT);
-	text = end ? gpubpf_interp_memory(h, ARG(h, 1), size, false) : NULL;
-	if (!text)
-		return 0;
-	if (!print_ring(h, &view))
-		return (u64)-EOPNOTSUPP;
-	return (u64)gpubpf_helper_puts(&h->env, GPUBPF_LAYOUT_PASS(view.layout), prog_index(h), text, size);
+		end = gpubpf_interp_memory(c->h, reg(c, i) + c->more[i], 1, false);
+		c->more[i]++;
+	} while (end && *end && c->more[i] < GPUBPF_PRINT_TEXT);
+	return end && take_memory(c, i, c->more[i], false);
 }
 
-/* helpers 503, 504, 505, 508: three numbers through three pointers */
-static u64 coordinates(struct host *h, const u64 *from)
+/* A parameter of which there are no bytes has 0. */
+static bool take_param(struct call *c, int i)
 {
-	for (int i = 0; i < 3; i++) {
-		u8 *p = gpubpf_interp_memory(h, ARG(h, 1 + i), sizeof(u64), true);
+	const struct gpubpf_interp_job *job = c->h->job;
+	const struct gpubpf_param *param = reg(c, i) < job->nparams ? &job->params[reg(c, i)] : NULL;
 
-		if (!p)
-			break;
-		memcpy(p, &from[i], sizeof(u64));
+	if (param && param->bytes_off != UINT32_MAX) {
+		c->arg[i] = param->bytes_off;
+		c->more[i] = param->size;
 	}
+	return true;
+}
+
+/* A record is given back: it is one that the program holds. */
+static bool take_record(struct call *c, int i)
+{
+	struct host *h = c->h;
+	u32 at = 0;
+
+	while (at < h->nrecords && h->records[at].address != reg(c, i))
+		at++;
+	if (at == h->nrecords)
+		return bad(c, "needs a record that ringbuf_reserve gave");
+	h->records[at] = h->records[--h->nrecords];
+	return true;
+}
+
+static bool take(struct call *c, int i)
+{
+	const struct gpubpf_arg_row *row = gpubpf_arg_row(c->helper->arg[i]);
+
+	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !take_record(c, i))
+		return false;
+	switch (row->pass) {
+	case GPUBPF_PASS_NOT: break;
+	case GPUBPF_PASS_NUMBER: c->arg[i] = reg(c, i); break;
+	case GPUBPF_PASS_IN: return take_memory(c, i, bytes_of(c, i, row->size), false);
+	case GPUBPF_PASS_OUT: return take_memory(c, i, bytes_of(c, i, row->size), true);
+	case GPUBPF_PASS_TEXT: return take_text(c, i);
+	case GPUBPF_PASS_PARAM: return take_param(c, i);
+	}
+	return true;
+}
+
+/*
+ * Calls of the device library out of the table: PASS_<kind>(i) is what goes for argument i. They get what take() made
+ * of the arguments.
+ */
+#define POINTER(i) , HOST_PTR(c->arg[i])
+#define NUMBER(i) , c->arg[i]
+#define PASS_NONE(i)
+#define PASS_CTX(i)
+#define PASS_ANY(i) NUMBER(i)
+#define PASS_CONST(i) NUMBER(i)
+#define PASS_SIZE(i) NUMBER(i)
+#define PASS_RECORD(i) NUMBER(i)
+#define PASS_MEM_RD(i) POINTER(i)
+#define PASS_MEM_WR(i) POINTER(i)
+#define PASS_FMT(i) POINTER(i)
+#define PASS_STR(i) POINTER(i), c->more[i]
+#define PASS_PARAM(i) NUMBER(i), c->more[i]
+#define PASS_U64_OUT(i) , &c->word[i]
+#define RETURN_INT(result) return (u64)(result)
+#define RETURN_VOID(nothing) nothing; return 0
+
+#define CALL_ENV(name, ret, ...) \
+	static u64 call_##name(struct call *c) { RETURN_##ret(gpubpf_helper_##name(&c->h->env __VA_ARGS__)); }
+#define CALL_PRINT(name, ret, ...) \
+	static u64 call_##name(struct call *c) \
+	{ \
+		const struct gpubpf_interp_job *job = c->h->job; \
+\
+		if (!job->arena || !gpubpf_print_view(job->arena, job->layout, &c->view)) \
+			return (u64)-EOPNOTSUPP; \
+		RETURN_##ret(gpubpf_helper_##name(&c->h->env, GPUBPF_LAYOUT_PASS(c->view.layout), \
+						  (u32)(job->prog - job->unit->progs) __VA_ARGS__)); \
+	}
+#define CALL_MAP(...)
+#define CALL_ENDS(...)
+#define CALL_KERNEL(...)
+#define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) \
+	CALL_##class(name, ret, PASS_##a1(0) PASS_##a2(1) PASS_##a3(2) PASS_##a4(3) PASS_##a5(4))
+#include "gpubpf/helpers.def"
+
+/* What is handed on, in order. */
+static u64 call_on_map(struct call *c)
+{
+	u64 arg[5], n = 0, value;
+
+	for (int i = 0; i < 5; i++)
+		if (gpubpf_arg_row(c->helper->arg[i])->pass != GPUBPF_PASS_NOT)
+			arg[n++] = c->arg[i];
+	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && c->h->nrecords == MAX_RECORDS)
+		return bad(c, "holds too many records at once");
+	value = c->view.map->type->impl->op[c->helper->op](&c->h->env, c->view.layout, arg);
+	if (c->helper->ret == GPUBPF_RET_RECORD_OR_NULL && value)
+		c->h->records[c->h->nrecords++] = (struct record){ value, arg[0] };
+	return value;
+}
+
+static u64 call_end(struct call *c)
+{
+	c->h->vm.status = GPUBPF_VM_ENDED;
 	return 0;
 }
 
-static u64 read_arg(struct host *h)
-{
-	const struct gpubpf_interp_job *job = h->job;
-	u64 index = ARG(h, 2), size = ARG(h, 5);
-	u8 *to = gpubpf_interp_memory(h, ARG(h, 4), size, true);
-	const struct gpubpf_param *param = index < job->nparams ? &job->params[index] : NULL;
+/* by the rows of the table */
+static u64 (*const calls[])(struct call *c) = {
+#define ROW_ENV(name) call_##name,
+#define ROW_PRINT(name) call_##name,
+#define ROW_MAP(name) call_on_map,
+#define ROW_ENDS(name) call_end,
+#define ROW_KERNEL(name) NULL,
+#define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) ROW_##class(name)
+#include "gpubpf/helpers.def"
+};
 
-	if (!to)
+static u64 run(struct call *c)
+{
+	u32 map;
+	u64 r0;
+
+	if (!c->helper || !gpubpf_helper_runs(c->helper))
+		return bad(c, NULL);
+	map = gpubpf_helper_map_arg(c->helper);
+	if (map && !take_map(c, map - 1))
 		return 0;
-	if (!param || param->bytes_off == UINT32_MAX)
-		return (u64)-EINVAL;
-	return (u64)gpubpf_helper_read_arg(&h->env, param->bytes_off, param->size, ARG(h, 3), to, size);
-}
-
-static u64 end_thread(struct host *h)
-{
-	h->vm.status = GPUBPF_VM_ENDED;
-	return 0;
-}
-
-static u64 call(struct host *h, s32 id)
-{
-	const struct gpubpf_env *env = &h->env;
-
-	switch (id) {
-	case 1: case 2: case 3: return keyed(h, id);
-	case 5: return gpubpf_helper_ktime_get_ns(env);
-	case 6: return trace_printk(h);
-	case 7: return gpubpf_helper_get_prandom_u32(env);
-	case 8: return gpubpf_helper_get_smp_processor_id(env);
-	case 14: return gpubpf_helper_get_current_pid_tgid(env);
-	case 25: return output(h, id, 2, 4);
-	case 130: return output(h, id, 1, 2);
-	case 131: return reserve(h, id);
-	case 132: case 133: return release(h, id);
-	case 134: return query(h, id);
-	case 501: return puts_(h);
-	case 502: return gpubpf_helper_get_globaltimer(env);
-	case 503: return coordinates(h, h->thread.block_idx);
-	case 504: return coordinates(h, h->thread.block_dim);
-	case 505: return coordinates(h, h->thread.thread_idx);
-	case 506: return gpubpf_helper_gpu_membar(env);
-	case 507: return end_thread(h);
-	case 508: return coordinates(h, h->thread.grid_dim);
-	case 509: return gpubpf_helper_get_sm_id(env);
-	case 510: return gpubpf_helper_get_warp_id(env);
-	case 511: return gpubpf_helper_get_lane_id(env);
-	case 512: return gpubpf_helper_get_device_id(env);
-	case 520: return read_arg(h);
-	}
-	return bad(h, id, NULL);
+	for (int i = 0; i < 5; i++)
+		if (!take(c, i))
+			return 0;
+	r0 = calls[c->helper - gpubpf_helper_at(0)](c);
+	for (int i = 0; i < 5; i++)
+		if (c->helper->arg[i] == GPUBPF_ARG_U64_OUT)
+			memcpy(HOST_PTR(c->arg[i]), &c->word[i], sizeof(u64));
+	return r0;
 }
 
 void gpubpf_interp_call(struct host *h, s32 id)
 {
-	h->vm.reg[GPUBPF_R0] = call(h, id);
+	struct call c = { .h = h, .id = id, .helper = gpubpf_helper_find((u32)id) };
+
+	h->vm.reg[GPUBPF_R0] = run(&c);
 }

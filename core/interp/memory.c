@@ -3,48 +3,17 @@
 #include <stddef.h>
 
 #include "host.h"
+#include "maps/impl.h"
 
 static bool within(u64 address, u64 size, u64 base, u64 room)
 {
 	return address >= base && size <= room && address - base <= room - size;
 }
 
-/* `off` bytes into an array of values: how far into one of them, not in its padding; -1: it is in none */
-static s64 in_value(u64 off, u64 size, u64 stride, u64 value_size)
-{
-	return stride && within(off % stride, size, 0, value_size) ? (s64)(off % stride) : -1;
-}
-
-/* Does [off, off + size) of the arena lie in one value of the map? How far into it, or -1. The layouts are those of
- * maps/<impl>.h. */
+/* Does [off, off + size) of the arena lie in one value of the map? How far into it, or -1. */
 static s64 in_map(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, u64 off, u64 size)
 {
-	u64 value = (l->value_size + 7u) & ~7ull, values = l->data;
-
-	if (map->type->flags & GPUBPF_MAP_RING || off < values)
-		return -1;
-	if (map->type->flags & GPUBPF_MAP_THREAD)
-		return off - values < l->stride * l->max_entries ?
-			in_value(off - values, size, l->copy_stride, l->value_size) : -1;
-	if (map->type->flags & GPUBPF_MAP_U32KEY) {
-		off -= values;
-		if (l->copies > 1 && off / l->copy_stride >= l->copies)
-			return -1;
-		if (l->copies > 1)
-			off %= l->copy_stride;
-		return off / l->stride < l->max_entries ? in_value(off, size, l->stride, l->value_size) : -1;
-	}
-	if (l->copies > 1) {
-		values += l->max_entries * l->stride;
-		if (off < values || (off - values) / l->copy_stride >= l->copies)
-			return -1;
-		off = (off - values) % l->copy_stride;
-		return off / value < l->max_entries ? in_value(off, size, value, l->value_size) : -1;
-	}
-	value = GPUBPF_HASH_KEY + ((l->key_size + 7u) & ~7ull); /* where the value begins in its element */
-	off -= values;
-	return off / l->stride < l->max_entries && within(off % l->stride, size, value, l->value_size) ?
-		(s64)(off % l->stride - value) : -1;
+	return map->type->impl->where ? map->type->impl->where(l, off, size) : -1;
 }
 
 static bool in_maps(const struct host *h, u64 address, u64 size, bool write)

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Map definitions: the rules of each type, those of bpf(2) where the type is the kernel's. */
+/* Map definitions: the rules that all types have; those of each kind are its own (maps/<kind>.c). */
 #include "parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "core/diag.h"
+#include "maps/impl.h"
 
-#define MAX_KEY 512u             /* a key fits on the stack */
-#define MAX_VALUE (64u << 20)
 #define MAX_ENTRIES (1u << 30)
 #define PAGE 4096u
-
-#define ARRAY_FLAGS (BPF_F_MMAPABLE | BPF_F_INNER_MAP | BPF_F_PRESERVE_ELEMS)
-#define HASH_FLAGS (BPF_F_NO_PREALLOC | BPF_F_NO_COMMON_LRU | BPF_F_ZERO_SEED)
 #define ANY_FLAGS \
 	(BPF_F_NUMA_NODE | BPF_F_RDONLY | BPF_F_WRONLY | BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG)
 
@@ -37,52 +33,10 @@ static int unknown_type(uint32_t number, struct gpubpf_diag *diag)
 			       list);
 }
 
-/* A stream: RINGBUF counts bytes, the others records; the size of a value bounds a
- * record in 1527 only. */
-static int check_ring(const struct gpubpf_sys_map *def, struct gpubpf_map *map, struct gpubpf_diag *diag)
-{
-	map->key_size = map->btf_key = 0;
-	switch (def->type) {
-	case BPF_MAP_TYPE_RINGBUF:
-		if (def->key_size)
-			return wrong(diag, "key_size", def->key_size, map->type, "0");
-		if (def->max_entries < PAGE || def->max_entries & (def->max_entries - 1))
-			return wrong(diag, "max_entries", def->max_entries, map->type,
-				     "a power of two of at least 4096 bytes");
-		map->value_size = 0; /* its type, if given, is that of the records */
-		return 0;
-	case BPF_MAP_TYPE_PERF_EVENT_ARRAY:
-		if (def->key_size != 0 && def->key_size != 4)
-			return wrong(diag, "key_size", def->key_size, map->type, "4");
-		if (def->value_size != 0 && def->value_size != 4)
-			return wrong(diag, "value_size", def->value_size, map->type, "4");
-		map->value_size = map->btf_value = 0;
-		return 0;
-	}
-	if (!def->value_size || def->value_size > MAX_VALUE)
-		return wrong(diag, "value_size", def->value_size, map->type, "1 to 67108864: the room of a record");
-	return 0;
-}
-
-static int check_keyed(const struct gpubpf_sys_map *def, const struct gpubpf_map *map, struct gpubpf_diag *diag)
-{
-	if (map->type->flags & GPUBPF_MAP_U32KEY ? def->key_size != 4 : !def->key_size || def->key_size > MAX_KEY)
-		return wrong(diag, "key_size", def->key_size, map->type,
-			     map->type->flags & GPUBPF_MAP_U32KEY ? "4" : "1 to 512");
-	if (!def->value_size || def->value_size > MAX_VALUE)
-		return wrong(diag, "value_size", def->value_size, map->type, "1 to 67108864");
-	return 0;
-}
-
 static int check_flags(const struct gpubpf_map *map, struct gpubpf_diag *diag)
 {
-	uint32_t allowed = ANY_FLAGS, extra;
+	uint32_t allowed = ANY_FLAGS | map->type->impl->map_flags, extra = map->map_flags & ~allowed;
 
-	if (map->type->flags & GPUBPF_MAP_U32KEY || map->type->number == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
-		allowed |= ARRAY_FLAGS;
-	else if (map->type->flags & GPUBPF_MAP_KEYED)
-		allowed |= HASH_FLAGS;
-	extra = map->map_flags & ~allowed;
 	if (!extra)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
@@ -94,6 +48,7 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 		      struct gpubpf_map *map, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(def->type);
+	struct gpubpf_map_fault fault;
 	int err;
 
 	*map = (struct gpubpf_map){
@@ -107,6 +62,11 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 		return unknown_type(def->type, diag);
 	if (!def->max_entries || def->max_entries > MAX_ENTRIES)
 		return wrong(diag, "max_entries", def->max_entries, type, "1 to 1073741824");
-	err = type->flags & GPUBPF_MAP_RING ? check_ring(def, map, diag) : check_keyed(def, map, diag);
-	return err < 0 ? err : check_flags(map, diag);
+	if (type->flags & GPUBPF_MAP_BYTES && (def->max_entries < PAGE || def->max_entries & (def->max_entries - 1)))
+		return wrong(diag, "max_entries", def->max_entries, type, "a power of two of at least 4096 bytes");
+	err = check_flags(map, diag);
+	if (err < 0)
+		return err;
+	err = type->impl->check(map, &fault);
+	return err < 0 ? wrong(diag, fault.attr, fault.is, type, fault.must) : 0;
 }

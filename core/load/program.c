@@ -92,7 +92,7 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 	insn->imm = index;
 	if (insn->op == GPUBPF_IMM_MAP)
 		return 0;
-	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || map->type->flags & GPUBPF_MAP_COPIES || map->max_entries != 1)
+	if (!(map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)) || map->max_entries != 1)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, pc,
 				       "takes the address of map '%s'; only an array of one element has one",
 				       map->name);
@@ -104,10 +104,12 @@ static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn,
 
 static int check_helper(const struct gpubpf_insn *insn, uint32_t pc, struct gpubpf_diag *diag)
 {
+	char list[160];
+
 	if (gpubpf_helper_find(insn->imm) || insn->imm == GPUBPF_CORE_POISON)
 		return 0;
-	gpubpf_diag_remedy(diag, "use one of the kernel's helpers 1, 2, 3, 5, 6, 7, 8, 14, 25, 130 to 134, or ours, "
-				 "501 to 512 and 520");
+	gpubpf_helper_list(list, sizeof(list));
+	gpubpf_diag_remedy(diag, "use one of helpers %s", list);
 	return gpubpf_diag_set(diag, GPUBPF_E_BAD_HELPER, pc, "calls helper %d, which does not exist here", insn->imm);
 }
 

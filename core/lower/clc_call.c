@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helper calls of verified programs. The device library (maps/devlib.h) wants memory arguments in
- * private memory: the program's stack is passed as it is, device memory through a copy.
+ * Helper calls of verified programs, by the rows of include/gpubpf/helpers.def. The device library (maps/devlib.h) wants memory
+ * arguments in private memory: the program's stack is passed as it is, device memory through a copy.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@ struct call {
 	uint32_t pc;
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
+	const struct gpubpf_map *map;        /* that the code being made is for */
 };
 
 static const struct gpubpf_access *argument(const struct call *call, uint32_t arg)
@@ -78,184 +79,171 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 		text_add(t, "gpubpf_clc_in((GPUBPF_PRIVATE uchar *)t%u, r%u, %s); ", arg, arg, size);
 }
 
-/* Bring an argument of a size that is known when lowering. */
-static int bring(const struct call *call, uint32_t arg, uint64_t size)
+static const struct gpubpf_arg_row *row_of(const struct call *call, uint32_t arg)
 {
-	char text[24];
-	int err = declare(call, arg, size);
+	return gpubpf_arg_row(call->helper->arg[arg - 1]);
+}
 
-	if (err < 0)
-		return err;
-	snprintf(text, sizeof(text), "%lluUL", (unsigned long long)size);
-	copy(call, arg, text, false);
+/* How many bytes are behind a pointer argument, as an expression; *room: at most so many. */
+static const char *size_of(const struct call *call, uint32_t arg, uint64_t *room, char text[24])
+{
+	*room = argument(call, arg)->size_max;
+	switch (row_of(call, arg)->size) {
+	case GPUBPF_SIZE_NEXT:
+		snprintf(text, 24, "r%u", arg + 1);
+		return text;
+	case GPUBPF_SIZE_KEY: *room = call->map->key_size; break;
+	case GPUBPF_SIZE_VALUE: *room = call->map->value_size; break;
+	case GPUBPF_SIZE_WORD: *room = 8; break;
+	case GPUBPF_SIZE_KNOWN: case GPUBPF_SIZE_NONE: break;
+	}
+	snprintf(text, 24, "%lluUL", (unsigned long long)*room);
+	return text;
+}
+
+/* A number that the helper writes goes through a word, which the program's memory need not be aligned for. */
+static bool is_word(const struct call *call, uint32_t arg)
+{
+	return row_of(call, arg)->pass == GPUBPF_PASS_OUT && row_of(call, arg)->size == GPUBPF_SIZE_WORD;
+}
+
+static int bring_all(const struct call *call)
+{
+	uint32_t words = 0;
+
+	for (uint32_t arg = 1; arg <= 5; arg++) {
+		uint64_t room;
+		char text[24];
+		const char *size;
+		int err;
+
+		words += is_word(call, arg);
+		if (row_of(call, arg)->size == GPUBPF_SIZE_NONE || is_word(call, arg))
+			continue;
+		size = size_of(call, arg, &room, text);
+		err = declare(call, arg, room);
+		if (err < 0)
+			return err;
+		copy(call, arg, size, false);
+	}
+	if (words)
+		text_add(call->c->t, "u64 x[%u]; ", words);
 	return 0;
 }
 
-/* Bring an argument whose size is in the next one. */
-static int bring_sized(const struct call *call, uint32_t arg)
+static void give_word(const struct call *call, uint32_t arg, uint32_t i)
 {
-	char text[8];
-	int err = declare(call, arg, argument(call, arg)->size_max);
-
-	if (err < 0)
-		return err;
-	snprintf(text, sizeof(text), "r%u", arg + 1);
-	copy(call, arg, text, false);
-	return 0;
-}
-
-/* Helpers 1, 2, 3 on one map. */
-static int keyed(const struct call *call, uint32_t map, const char *op)
-{
-	const struct gpubpf_map *m = &call->c->job->unit->maps[map];
-	bool update = call->helper->id == 2;
+	const struct gpubpf_access *access = argument(call, arg);
+	bool stack = access->spaces & GPUBPF_SPACE_STACK, device = access->spaces & ~GPUBPF_SPACE_STACK;
 	struct text *t = call->c->t;
-	int err = bring(call, 2, m->key_size);
+	char index[48];
 
-	if (!err && update)
-		err = bring(call, 3, m->value_size);
+	if (stack && device)
+		text_add(t, "if (r%u < 0x%xUL) ", arg, GPUBPF_PTR_LIMIT);
+	if (stack)
+		text_add(t, "GPUBPF_PRIV(gpubpf_w8a1, %s) = x[%u]; ", clc_stack_index(call->c, access, arg, 0, index),
+			 i);
+	if (stack && device)
+		text_add(t, "else ");
+	if (device)
+		text_add(t, "GPUBPF_GLOB(gpubpf_w8a1, r%u) = x[%u]; ", arg, i);
+}
+
+static void give_back(const struct call *call)
+{
+	uint32_t words = 0;
+
+	for (uint32_t arg = 1; arg <= 5; arg++) {
+		uint64_t room;
+		char text[24];
+
+		if (is_word(call, arg))
+			give_word(call, arg, words++);
+		else if (row_of(call, arg)->pass == GPUBPF_PASS_OUT)
+			copy(call, arg, size_of(call, arg, &room, text), true);
+	}
+}
+
+/* helper 520: where the parameter's bytes are, and how many; 0 of one that has none */
+static void pass_param(const struct call *call, uint32_t arg)
+{
+	const struct gpubpf_site_desc *desc = call->c->desc;
+	uint64_t index = call->facts->konst[arg - 1];
+	const struct gpubpf_param *param = index < desc->nparams ? &desc->params[index] : NULL;
+
+	if (param && param->bytes_off == UINT32_MAX)
+		param = NULL;
+	text_add(call->c->t, ", %uUL, %uUL", param ? param->bytes_off : 0, param ? param->size : 0);
+}
+
+static void pass_all(const struct call *call)
+{
+	struct text *t = call->c->t;
+	uint32_t words = 0;
+
+	for (uint32_t arg = 1; arg <= 5; arg++) {
+		enum gpubpf_pass pass = row_of(call, arg)->pass;
+
+		if (pass == GPUBPF_PASS_NUMBER) {
+			text_add(t, ", r%u", arg);
+		} else if (pass == GPUBPF_PASS_PARAM) {
+			pass_param(call, arg);
+		} else if (is_word(call, arg)) {
+			text_add(t, ", &x[%u]", words++);
+		} else if (pass != GPUBPF_PASS_NOT) {
+			text_add(t, ", ");
+			pointer(call, arg);
+		}
+		if (pass == GPUBPF_PASS_TEXT)
+			text_add(t, ", %uUL", argument(call, arg)->size_max);
+	}
+}
+
+/* One helper, on call->map if it takes one: its functions in clc_maps.c. */
+static int one(struct call *call)
+{
+	const struct gpubpf_helper *helper = call->helper;
+	struct clc *c = call->c;
+	struct text *t = c->t;
+	int err = bring_all(call);
+
 	if (err < 0)
 		return err;
-	text_add(t, "r0 = (u64)gpubpf_map%u_%s(env, ", map, op);
-	pointer(call, 2);
-	if (update) {
-		text_add(t, ", ");
-		pointer(call, 3);
-		text_add(t, ", r4");
-	}
+	if (helper->ret != GPUBPF_RET_VOID)
+		text_add(t, "r0 = (u64)");
+	if (helper->class == GPUBPF_CLASS_MAP)
+		text_add(t, "gpubpf_map%u_%s(env", (uint32_t)(call->map - c->job->unit->maps),
+			 gpubpf_op_row(helper->op)->function);
+	else if (helper->class == GPUBPF_CLASS_PRINT)
+		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->slot]);
+	else
+		text_add(t, "gpubpf_helper_%s(env", helper->name);
+	pass_all(call);
 	text_add(t, "); ");
-	return 0;
-}
-
-static int output(const struct call *call, uint32_t map, uint32_t data)
-{
-	const struct clc *c = call->c;
-	int err = bring_sized(call, data);
-
-	if (err < 0)
-		return err;
-	text_add(c->t, "r0 = (u64)gpubpf_map%u_output(env, ", map);
-	pointer(call, data);
-	text_add(c->t, ", r%u); ", data + 1);
-	return 0;
-}
-
-/* ringbuf_reserve, ringbuf_query: one number beside the map */
-static int ring_number(const struct call *call, uint32_t map, const char *op)
-{
-	text_add(call->c->t, "r0 = (u64)gpubpf_map%u_%s(env, r2); ", map, op);
-	return 0;
-}
-
-static int on_map(const struct call *call, uint32_t map)
-{
-	switch (call->helper->id) {
-	case 1: return keyed(call, map, "lookup");
-	case 2: return keyed(call, map, "update");
-	case 3: return keyed(call, map, "delete");
-	case 25: return output(call, map, 4);
-	case 130: return output(call, map, 2);
-	case 131: return ring_number(call, map, "reserve");
-	}
-	return ring_number(call, map, "query");
-}
-
-/* The register of the map argument, 0 if the helper takes none. */
-static uint32_t map_argument(const struct gpubpf_helper *helper)
-{
-	for (uint32_t i = 0; i < 5; i++)
-		if (helper->arg[i] == GPUBPF_ARG_MAP)
-			return i + 1;
+	if (helper->ret == GPUBPF_RET_VOID)
+		text_add(t, "r0 = 0; ");
+	give_back(call);
 	return 0;
 }
 
 /* A map that several paths disagree about: one branch for each map that it can be. */
-static int on_any_map(const struct call *call, uint32_t reg)
+static int any_map(struct call *call, uint32_t reg)
 {
-	uint32_t wants = call->helper->id <= 3 ? GPUBPF_MAP_KEYED : GPUBPF_MAP_RING;
 	const struct gpubpf_unit *unit = call->c->job->unit;
 
 	for (uint32_t i = 0; i < unit->nmaps; i++) {
 		int err;
 
-		if (!(unit->maps[i].type->flags & wants))
+		call->map = &unit->maps[i];
+		if (!(call->map->type->ops & GPUBPF_OP_BIT(call->helper->op)))
 			continue;
 		text_add(call->c->t, "if (r%u == 0x%xUL) { ", reg, GPUBPF_PTR_MAP + i);
-		err = on_map(call, i);
+		err = one(call);
 		text_add(call->c->t, "} else ");
 		if (err < 0)
 			return err;
 	}
 	text_add(call->c->t, "r0 = 0; ");
-	return 0;
-}
-
-/* helpers 503, 504, 505, 508 */
-static int coordinates(const struct call *call)
-{
-	struct text *t = call->c->t;
-
-	text_add(t, "u64 x[3]; ");
-	text_add(t, "r0 = (u64)gpubpf_helper_%s(env, &x[0], &x[1], &x[2]); ", call->helper->name);
-	for (uint32_t arg = 1; arg <= 3; arg++) {
-		const struct gpubpf_access *access = argument(call, arg);
-		bool stack = access->spaces & GPUBPF_SPACE_STACK, device = access->spaces & ~GPUBPF_SPACE_STACK;
-		char index[48];
-
-		if (stack && device)
-			text_add(t, "if (r%u < 0x%xUL) ", arg, GPUBPF_PTR_LIMIT);
-		if (stack)
-			text_add(t, "GPUBPF_PRIV(gpubpf_w8a1, %s) = x[%u]; ",
-				 clc_stack_index(call->c, access, arg, 0, index), arg - 1);
-		if (stack && device)
-			text_add(t, "else ");
-		if (device)
-			text_add(t, "GPUBPF_GLOB(gpubpf_w8a1, r%u) = x[%u]; ", arg, arg - 1);
-	}
-	return 0;
-}
-
-static int print(const struct call *call)
-{
-	const struct gpubpf_lower_job *job = call->c->job;
-	bool printk = call->helper->id == 6;
-	struct text *t = call->c->t;
-	uint32_t prog = call->c->desc->progs[call->c->slot];
-	int err;
-
-	if (!job->print_ring) {
-		text_add(t, "r0 = (u64)-%dL; ", EOPNOTSUPP);
-		return 0;
-	}
-	err = printk ? bring_sized(call, 1) : bring(call, 1, argument(call, 1)->size_max);
-	if (err < 0)
-		return err;
-	text_add(t, "r0 = (u64)gpubpf_print_%s(env, %u, ", call->helper->name, prog);
-	pointer(call, 1);
-	if (printk)
-		text_add(t, ", r2, r3, r4, r5); ");
-	else
-		text_add(t, ", %uUL); ", argument(call, 1)->size_max);
-	return 0;
-}
-
-static int read_arg(const struct call *call)
-{
-	const struct gpubpf_site_desc *desc = call->c->desc;
-	uint64_t index = call->facts->konst[1];
-	const struct gpubpf_param *param = index < desc->nparams ? &desc->params[index] : NULL;
-	struct text *t = call->c->t;
-	int err = declare(call, 4, argument(call, 4)->size_max);
-
-	if (err < 0)
-		return err;
-	if (param && param->bytes_off == UINT32_MAX)
-		param = NULL;
-	text_add(t, "r0 = (u64)gpubpf_helper_read_arg(env, %uUL, %uUL, r3, ", param ? param->bytes_off : 0,
-		 param ? param->size : 0);
-	pointer(call, 4);
-	text_add(t, ", r5); ");
-	copy(call, 4, "r5", true);
 	return 0;
 }
 
@@ -268,38 +256,21 @@ static int end_thread(const struct call *call)
 	return 0;
 }
 
-/* helpers without memory */
-static int plain(const struct call *call)
+static int body(struct call *call)
 {
-	struct text *t = call->c->t;
+	uint32_t reg = gpubpf_helper_map_arg(call->helper);
 
-	text_add(t, "r0 = (u64)gpubpf_helper_%s(env); ", call->helper->name);
-	return 0;
-}
-
-static int record(const struct call *call, const char *op)
-{
-	text_add(call->c->t, "gpubpf_ring_%s(env, r1, r2); r0 = 0; ", op);
-	return 0;
-}
-
-static int body(const struct call *call)
-{
-	uint32_t reg = map_argument(call->helper);
-
-	if (reg && call->facts->map >= 0)
-		return on_map(call, call->facts->map);
-	if (reg)
-		return on_any_map(call, reg);
-	switch (call->helper->id) {
-	case 6: case 501: return print(call);
-	case 132: return record(call, "submit");
-	case 133: return record(call, "discard");
-	case 503: case 504: case 505: case 508: return coordinates(call);
-	case 507: return end_thread(call);
-	case 520: return read_arg(call);
+	if (call->helper->class == GPUBPF_CLASS_ENDS)
+		return end_thread(call);
+	if (call->helper->class == GPUBPF_CLASS_PRINT && !call->c->job->print_ring) {
+		text_add(call->c->t, "r0 = (u64)-%dL; ", EOPNOTSUPP);
+		return 0;
 	}
-	return plain(call);
+	if (reg && call->facts->map < 0)
+		return any_map(call, reg);
+	if (reg)
+		call->map = &call->c->job->unit->maps[call->facts->map];
+	return one(call);
 }
 
 int clc_call(struct clc *c, uint32_t pc)
@@ -307,7 +278,7 @@ int clc_call(struct clc *c, uint32_t pc)
 	struct call call = { c, pc, gpubpf_helper_find(c->prog->insns[pc].imm), c->prog->facts->insn[pc].call };
 	int err;
 
-	if (!call.helper || !(call.helper->flags & GPUBPF_HELPER_DEV) || !call.facts)
+	if (!call.helper || !gpubpf_helper_runs(call.helper) || !call.facts)
 		return gpubpf_diag_set(c->diag, GPUBPF_E_BAD_HELPER, pc, "helper %d cannot run on a device",
 				       c->prog->insns[pc].imm);
 	text_add(c->t, "{ ");

@@ -85,7 +85,7 @@ static void leave(struct clc *c, bool calls)
 		 "\t\t\tcontinue;\n", GPUBPF_STACK_SIZE);
 }
 
-/* helpers 503, 504, 505, 508 */
+/* three numbers */
 static void coordinates(struct clc *c, uint32_t pc, const struct gpubpf_helper *helper)
 {
 	text_add(c->t, "{ u64 x[3]; r0 = (u64)gpubpf_helper_%s(env, &x[0], &x[1], &x[2]);\n", helper->name);
@@ -105,11 +105,11 @@ static void call(struct clc *c, uint32_t pc)
 	char number[16];
 
 	snprintf(number, sizeof(number), "%uU", id);
-	if (id == 507)
+	if (helper && helper->class == GPUBPF_CLASS_ENDS)
 		text_add(c->t, "*ended = 1; return 0;\n");
-	else if (helper && helper->flags & GPUBPF_HELPER_DEV && helper->arg[0] == GPUBPF_ARG_U64_OUT)
+	else if (helper && helper->class == GPUBPF_CLASS_ENV && helper->arg[0] == GPUBPF_ARG_U64_OUT)
 		coordinates(c, pc, helper);
-	else if (helper && helper->flags & GPUBPF_HELPER_DEV && helper->arg[0] == GPUBPF_ARG_NONE)
+	else if (helper && helper->class == GPUBPF_CLASS_ENV && helper->arg[0] == GPUBPF_ARG_NONE)
 		text_add(c->t, "r0 = (u64)gpubpf_helper_%s(env);\n", helper->name);
 	else
 		fail(c, "", GPUBPF_RUN_HELPER, pc, number);

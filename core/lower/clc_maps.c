@@ -4,9 +4,12 @@
  * gpubpf_map0_lookup(env, key), and a compiler may keep one copy for several places (the library's own
  * functions are always inlined; both CPU devices inline these too).
  */
+#include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "clc.h"
+#include "maps/impl.h"
 
 static void layout(struct text *t, const struct gpubpf_map_layout *l)
 {
@@ -25,36 +28,54 @@ static void operation(struct text *t, const char *type, const char *prefix, cons
 	text_add(t, "%s);\n}\n", arguments);
 }
 
-static void keyed(struct text *t, const char *prefix, const char *impl, const struct gpubpf_map_layout *l)
+/* how the functions here name and hand on what helpers take */
+static const struct {
+	const char *parameter, *argument;
+} passed[GPUBPF_ARGS] = {
+	[GPUBPF_ARG_MAP_KEY] = { ", GPUBPF_PRIVATE const u8 *key", ", key" },
+	[GPUBPF_ARG_MAP_VALUE] = { ", GPUBPF_PRIVATE const u8 *value", ", value" },
+	[GPUBPF_ARG_MAP_VALUE_OUT] = { ", GPUBPF_PRIVATE u8 *value", ", value" },
+	[GPUBPF_ARG_MEM_RD] = { ", GPUBPF_PRIVATE const u8 *data", ", data" },
+	[GPUBPF_ARG_SIZE] = { ", u64 size", ", size" },
+	[GPUBPF_ARG_SIZE_OR_ZERO] = { ", u64 size", ", size" },
+	[GPUBPF_ARG_ALLOC_SIZE] = { ", u64 size", ", size" },
+	[GPUBPF_ARG_ANY] = { ", u64 flags", ", flags" },
+};
+
+/* what the helper does, for a map of the type */
+static void helper(struct text *t, const char *prefix, const struct gpubpf_map_type *type,
+		   const struct gpubpf_map_layout *l, const struct gpubpf_helper *h)
 {
-	operation(t, "u64", prefix, impl, "lookup", l, ", GPUBPF_PRIVATE const u8 *key", ", key");
-	operation(t, "s64", prefix, impl, "update", l,
-		  ", GPUBPF_PRIVATE const u8 *key, GPUBPF_PRIVATE const u8 *value, u64 flags", ", key, value, flags");
-	operation(t, "s64", prefix, impl, "delete", l, ", GPUBPF_PRIVATE const u8 *key", ", key");
+	char parameters[160] = "", arguments[64] = "";
+
+	for (int i = 0; i < 5; i++) {
+		if (gpubpf_arg_row(h->arg[i])->pass == GPUBPF_PASS_NOT)
+			continue;
+		assert(passed[h->arg[i]].parameter);
+		strcat(parameters, passed[h->arg[i]].parameter);
+		strcat(arguments, passed[h->arg[i]].argument);
+	}
+	operation(t, h->ret == GPUBPF_RET_INT ? "s64" : "u64", prefix, type->impl->name,
+		  gpubpf_op_row(h->op)->function, l, parameters, arguments);
 }
 
-static void ring(struct text *t, const char *prefix, const char *impl, const struct gpubpf_map_layout *l)
+static void map(struct text *t, uint32_t index, const struct gpubpf_map_type *type, const struct gpubpf_map_layout *l)
 {
-	operation(t, "s64", prefix, impl, "output", l, ", GPUBPF_PRIVATE const u8 *data, u64 size", ", data, size");
-	operation(t, "u64", prefix, impl, "reserve", l, ", u64 size", ", size");
-	operation(t, "s64", prefix, impl, "query", l, ", u64 flags", ", flags");
+	const struct gpubpf_helper *h;
+	char prefix[24];
+
+	snprintf(prefix, sizeof(prefix), "map%u", index);
+	for (size_t i = 0; (h = gpubpf_helper_at(i)); i++)
+		if (h->class == GPUBPF_CLASS_MAP && type->ops & GPUBPF_OP_BIT(h->op))
+			helper(t, prefix, type, l, h);
+	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS))
+		operation(t, "u64", prefix, type->impl->name, "address", l, ", u32 index", ", index");
 }
 
 void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 {
-	for (uint32_t i = 0; i < job->unit->nmaps; i++) {
-		const struct gpubpf_map_type *type = job->unit->maps[i].type;
-		const struct gpubpf_map_layout *l = &job->layouts[i];
-		char prefix[24];
-
-		snprintf(prefix, sizeof(prefix), "map%u", i);
-		if (type->flags & GPUBPF_MAP_RING)
-			ring(t, prefix, type->impl, l);
-		else
-			keyed(t, prefix, type->impl, l);
-		if (type->flags & GPUBPF_MAP_U32KEY && !(type->flags & GPUBPF_MAP_THREAD))
-			operation(t, "u64", prefix, type->impl, "address", l, ", u32 index", ", index");
-	}
+	for (uint32_t i = 0; i < job->unit->nmaps; i++)
+		map(t, i, job->unit->maps[i].type, &job->layouts[i]);
 	if (!job->print_ring)
 		return;
 	operation(t, "s64", "print", "helper", "trace_printk", &job->print_layout,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helpers. The device library (maps/devlib.h) takes memory in private memory: the stack goes as it is,
- * memory of other kinds through a private copy. Which map is a constant of the call; where it is not, a
- * switch over the maps that it can be.
+ * Helpers, by the rows of include/gpubpf/helpers.def. The device library (maps/devlib.h) takes memory in private memory: the
+ * stack goes as it is, memory of other kinds through a private copy. Which map is a constant of the call; where it is
+ * not, a switch over the maps that it can be.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "llvm_low.h"
+#include "maps/impl.h"
 
 #define MAX_COPY 16384 /* bytes of private memory that one argument may need */
 #define DEVICE_SPACES (GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD)
@@ -195,230 +196,149 @@ static int bring(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 	return 0;
 }
 
-static int bring_fixed(struct call *c, unsigned reg, uint64_t size)
-{
-	return bring(c, reg, size, low_const(c->l, size));
-}
-
-/* the size is in the next register */
-static int bring_sized(struct call *c, unsigned reg)
-{
-	return bring(c, reg, argument(c, reg)->size_max, get(c, reg + 1));
-}
-
 /* what the library gets; after bring() */
 static LLVMValueRef pointer(const struct call *c, unsigned reg)
 {
 	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
 }
 
-/* Call the library; r0 is what it returns, 0 if nothing. */
-static int finish(struct call *c, const char *name, const LLVMValueRef *args, unsigned n)
+static const struct gpubpf_arg_row *row_of(const struct call *c, unsigned reg)
 {
-	LLVMValueRef v = low_call(c->l, name, args, n);
-
-	if (c->l->diag->code != GPUBPF_OK)
-		return -EINVAL;
-	low_set(c->f, GPUBPF_R0, v ? v : low_const(c->l, 0));
-	return 0;
+	return gpubpf_arg_row(c->helper->arg[reg - 1]);
 }
 
-static int finish_map(struct call *c, const char *op, LLVMValueRef *args, unsigned n)
+static const struct gpubpf_map *map_of(const struct call *c)
 {
-	const struct gpubpf_map_type *type = c->l->job->unit->maps[c->map].type;
-	char name[64];
-	LLVMValueRef v;
-
-	snprintf(name, sizeof(name), "gpubpf_%s_%s", type->impl, op);
-	if (!low_shares(type))
-		return finish(c, name, args, n);
-	v = low_call_shared(c->l, name, &c->l->job->layouts[c->map], args, n);
-	if (!v)
-		return -EINVAL;
-	low_set(c->f, GPUBPF_R0, v);
-	return 0;
+	return &c->l->job->unit->maps[c->map];
 }
 
-static unsigned map_head(struct call *c, LLVMValueRef *args)
+/* How many bytes are behind a pointer argument (i64); *room: at most so many. */
+static LLVMValueRef size_of(const struct call *c, unsigned reg, uint64_t *room)
 {
-	args[0] = c->f->p->env;
-	return 1 + low_map_args(c->l, &c->l->job->layouts[c->map], args + 1);
-}
-
-static int keyed(struct call *c, const char *op, bool update)
-{
-	const struct gpubpf_map *map = &c->l->job->unit->maps[c->map];
-	LLVMValueRef args[16];
-	unsigned n = map_head(c, args);
-	int err = bring_fixed(c, GPUBPF_R2, map->key_size);
-
-	if (!err && update)
-		err = bring_fixed(c, GPUBPF_R3, map->value_size);
-	if (err < 0)
-		return err;
-	args[n++] = pointer(c, GPUBPF_R2);
-	if (update) {
-		args[n++] = pointer(c, GPUBPF_R3);
-		args[n++] = get(c, GPUBPF_R4);
+	*room = argument(c, reg)->size_max;
+	switch (row_of(c, reg)->size) {
+	case GPUBPF_SIZE_NEXT: return get(c, reg + 1);
+	case GPUBPF_SIZE_KEY: *room = map_of(c)->key_size; break;
+	case GPUBPF_SIZE_VALUE: *room = map_of(c)->value_size; break;
+	case GPUBPF_SIZE_WORD: *room = 8; break;
+	case GPUBPF_SIZE_KNOWN: case GPUBPF_SIZE_NONE: break;
 	}
-	return finish_map(c, op, args, n);
+	return low_const(c->l, *room);
 }
 
-static int lookup(struct call *c)
+static bool is_pointer(const struct call *c, unsigned reg)
 {
-	return keyed(c, "lookup", false);
+	return row_of(c, reg)->size != GPUBPF_SIZE_NONE;
 }
 
-static int update(struct call *c)
+static int bring_all(struct call *c)
 {
-	return keyed(c, "update", true);
-}
-
-static int delete(struct call *c)
-{
-	return keyed(c, "delete", false);
-}
-
-static int output(struct call *c, unsigned data)
-{
-	LLVMValueRef args[16];
-	unsigned n = map_head(c, args);
-	int err = bring_sized(c, data);
-
-	if (err < 0)
-		return err;
-	args[n++] = pointer(c, data);
-	args[n++] = get(c, data + 1);
-	return finish_map(c, "output", args, n);
-}
-
-static int perf_event_output(struct call *c)
-{
-	return output(c, GPUBPF_R4);
-}
-
-static int ringbuf_output(struct call *c)
-{
-	return output(c, GPUBPF_R2);
-}
-
-static int reserve(struct call *c)
-{
-	LLVMValueRef args[16];
-	unsigned n = map_head(c, args);
-
-	args[n++] = get(c, GPUBPF_R2);
-	return finish_map(c, "reserve", args, n);
-}
-
-static int query(struct call *c)
-{
-	LLVMValueRef args[16];
-	unsigned n = map_head(c, args);
-
-	args[n++] = get(c, GPUBPF_R2);
-	return finish_map(c, "query", args, n);
-}
-
-static int record(struct call *c, const char *name)
-{
-	LLVMValueRef args[] = { c->f->p->env, get(c, GPUBPF_R1), get(c, GPUBPF_R2) };
-
-	return finish(c, name, args, 3);
-}
-
-static int submit(struct call *c)
-{
-	return record(c, "gpubpf_ring_submit");
-}
-
-static int discard(struct call *c)
-{
-	return record(c, "gpubpf_ring_discard");
-}
-
-/* helpers without arguments */
-static int plain(struct call *c)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
-	return finish(c, name, &c->f->p->env, 1);
-}
-
-/* helpers 503, 504, 505, 508 */
-static int coordinates(struct call *c)
-{
-	LLVMValueRef args[4] = { c->f->p->env }, size = low_const(c->l, 8);
-	char name[64];
 	int err = 0;
 
-	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R3 && !err; reg++) {
-		err = bring(c, reg, 8, size);
-		if (!err)
-			args[reg] = pointer(c, reg);
+	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R5 && !err; reg++) {
+		uint64_t room;
+		LLVMValueRef size;
+
+		if (!is_pointer(c, reg))
+			continue;
+		size = size_of(c, reg, &room);
+		err = bring(c, reg, room, size);
 	}
-	snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
-	if (!err)
-		err = finish(c, name, args, 4);
-	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R3 && !err; reg++)
-		if (c->temp[reg])
-			transfer(c, reg, size, true);
 	return err;
 }
 
-/* the ring, which program, the text */
-static unsigned print_head(struct call *c, LLVMValueRef *args)
+static void give_back(const struct call *c)
 {
-	unsigned n = 1 + low_map_args(c->l, &c->l->job->print_layout, args + 1);
+	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R5; reg++) {
+		uint64_t room;
 
-	args[0] = c->f->p->env;
-	args[n++] = low_const32(c->l, c->f->p->index);
-	args[n++] = pointer(c, GPUBPF_R1);
-	return n;
+		if (row_of(c, reg)->pass == GPUBPF_PASS_OUT && c->temp[reg])
+			transfer(c, reg, size_of(c, reg, &room), true);
+	}
 }
 
-static int no_ring(struct call *c)
+/* helper 520: where the parameter's bytes are, and how many; 0 of one that has none */
+static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
-	low_set(c->f, GPUBPF_R0, low_const(c->l, -EOPNOTSUPP));
+	const struct gpubpf_site_desc *site = c->f->p->site;
+	uint64_t index = c->facts->konst[reg - 1];
+	const struct gpubpf_param *param = index < site->nparams ? &site->params[index] : NULL;
+
+	if (param && param->bytes_off == UINT32_MAX)
+		param = NULL;
+	args[0] = low_const(c->l, param ? param->bytes_off : 0);
+	args[1] = low_const(c->l, param ? param->size : 0);
+	return 2;
+}
+
+static unsigned pass(const struct call *c, unsigned reg, LLVMValueRef *args)
+{
+	switch (row_of(c, reg)->pass) {
+	case GPUBPF_PASS_NOT:
+		break;
+	case GPUBPF_PASS_NUMBER:
+		args[0] = get(c, reg);
+		return 1;
+	case GPUBPF_PASS_IN:
+	case GPUBPF_PASS_OUT:
+		args[0] = pointer(c, reg);
+		return 1;
+	case GPUBPF_PASS_TEXT:
+		args[0] = pointer(c, reg);
+		args[1] = low_const(c->l, argument(c, reg)->size_max);
+		return 2;
+	case GPUBPF_PASS_PARAM:
+		return pass_param(c, reg, args);
+	}
 	return 0;
 }
 
-static int trace_printk(struct call *c)
+/* The library's function for the helper. Its result, 0 if it has none; NULL and a diagnostic. */
+static LLVMValueRef call_library(struct call *c, const LLVMValueRef *args, unsigned n)
 {
-	LLVMValueRef args[20];
-	unsigned n;
-	int err;
+	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
+	const struct gpubpf_map_impl *impl = on_map ? map_of(c)->type->impl : NULL;
+	LLVMValueRef v;
+	char name[64];
 
-	if (!c->l->job->print_ring)
-		return no_ring(c);
-	err = bring_sized(c, GPUBPF_R1);
-	if (err < 0)
-		return err;
-	n = print_head(c, args);
-	for (unsigned reg = GPUBPF_R2; reg <= GPUBPF_R5; reg++)
-		args[n++] = get(c, reg);
-	return finish(c, "gpubpf_helper_trace_printk", args, n);
+	if (on_map)
+		snprintf(name, sizeof(name), "gpubpf_%s_%s", impl->name, gpubpf_op_row(c->helper->op)->function);
+	else
+		snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
+	if (on_map && impl->large)
+		return low_call_shared(c->l, name, &c->l->job->layouts[c->map], args, n);
+	v = low_call(c->l, name, args, n);
+	if (c->l->diag->code != GPUBPF_OK)
+		return NULL;
+	return v ? v : low_const(c->l, 0);
 }
 
-static int puts_(struct call *c)
+/* One helper, on the map c->map if it takes one. */
+static int one(struct call *c)
 {
-	uint32_t size = argument(c, GPUBPF_R1)->size_max;
-	LLVMValueRef args[20];
-	unsigned n;
-	int err;
+	LLVMValueRef args[24] = { c->f->p->env }, v;
+	unsigned n = 1;
+	int err = bring_all(c);
 
-	if (!c->l->job->print_ring)
-		return no_ring(c);
-	err = bring_fixed(c, GPUBPF_R1, size);
 	if (err < 0)
 		return err;
-	n = print_head(c, args);
-	args[n++] = low_const(c->l, size);
-	return finish(c, "gpubpf_helper_puts", args, n);
+	if (c->helper->class == GPUBPF_CLASS_MAP) {
+		n += low_map_args(c->l, &c->l->job->layouts[c->map], args + n);
+	} else if (c->helper->class == GPUBPF_CLASS_PRINT) {
+		n += low_map_args(c->l, &c->l->job->print_layout, args + n);
+		args[n++] = low_const32(c->l, c->f->p->index);
+	}
+	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R5; reg++)
+		n += pass(c, reg, args + n);
+	v = call_library(c, args, n);
+	if (!v)
+		return -EINVAL;
+	low_set(c->f, GPUBPF_R0, v);
+	give_back(c);
+	return 0;
 }
 
-static int exit_thread(struct call *c)
+static int end_thread(struct call *c)
 {
 	if (!c->f->p->site->may_end_thread)
 		return gpubpf_diag_set(c->l->diag, GPUBPF_E_SIMT_EXIT, c->pc,
@@ -428,65 +348,10 @@ static int exit_thread(struct call *c)
 	return 0;
 }
 
-/* helper 520 */
-static int read_arg(struct call *c)
-{
-	const struct gpubpf_site_desc *site = c->f->p->site;
-	uint64_t index = c->facts->konst[1];
-	const struct gpubpf_param *param = index < site->nparams ? &site->params[index] : NULL;
-	LLVMValueRef args[6] = { c->f->p->env };
-	int err = bring_sized(c, GPUBPF_R4);
-
-	if (err < 0)
-		return err;
-	if (param && param->bytes_off == UINT32_MAX)
-		param = NULL;
-	args[1] = low_const(c->l, param ? param->bytes_off : 0);
-	args[2] = low_const(c->l, param ? param->size : 0);
-	args[3] = get(c, GPUBPF_R3);
-	args[4] = pointer(c, GPUBPF_R4);
-	args[5] = get(c, GPUBPF_R5);
-	err = finish(c, "gpubpf_helper_read_arg", args, 6);
-	if (!err && c->temp[GPUBPF_R4])
-		transfer(c, GPUBPF_R4, get(c, GPUBPF_R5), true);
-	return err;
-}
-
-/* how each helper is called; those that are not here take nothing but the environment */
-static const struct {
-	uint32_t id;
-	int (*call)(struct call *c);
-} calls[] = {
-	{ 1, lookup }, { 2, update }, { 3, delete },
-	{ 6, trace_printk }, { 501, puts_ },
-	{ 25, perf_event_output }, { 130, ringbuf_output }, { 131, reserve },
-	{ 132, submit }, { 133, discard }, { 134, query },
-	{ 503, coordinates }, { 504, coordinates }, { 505, coordinates }, { 508, coordinates },
-	{ 507, exit_thread }, { 520, read_arg },
-};
-
-static int one(struct call *c)
-{
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (calls[i].id == c->helper->id)
-			return calls[i].call(c);
-	return plain(c);
-}
-
-/* the register of the map argument, 0 if there is none */
-static unsigned map_register(const struct gpubpf_helper *helper)
-{
-	for (unsigned i = 0; i < 5; i++)
-		if (helper->arg[i] == GPUBPF_ARG_MAP)
-			return i + 1;
-	return 0;
-}
-
 /* paths disagree about the map: a case for each that the helper could take */
 static int any_map(struct call *c, unsigned reg)
 {
 	const struct gpubpf_unit *unit = c->l->job->unit;
-	uint32_t wants = c->helper->id <= 3 ? GPUBPF_MAP_KEYED : GPUBPF_MAP_RING;
 	LLVMBasicBlockRef none = low_block(c->f->p, "no_map"), after = low_block(c->f->p, "after");
 	LLVMValueRef which = LLVMBuildSwitch(c->l->b, get(c, reg), none, unit->nmaps);
 
@@ -494,7 +359,7 @@ static int any_map(struct call *c, unsigned reg)
 		LLVMBasicBlockRef block;
 		int err;
 
-		if (!(unit->maps[c->map].type->flags & wants))
+		if (!(unit->maps[c->map].type->ops & GPUBPF_OP_BIT(c->helper->op)))
 			continue;
 		block = low_block(c->f->p, "map");
 		LLVMAddCase(which, low_const(c->l, GPUBPF_PTR_MAP + c->map), block);
@@ -520,10 +385,16 @@ int low_helper(struct low_frame *f, uint32_t pc)
 	};
 	unsigned reg;
 
-	if (!c.helper || !(c.helper->flags & GPUBPF_HELPER_DEV) || !c.facts)
+	if (!c.helper || !gpubpf_helper_runs(c.helper) || !c.facts)
 		return gpubpf_diag_set(c.l->diag, GPUBPF_E_BAD_HELPER, pc, "helper %d cannot run on a device",
 				       prog->insns[pc].imm);
-	reg = map_register(c.helper);
+	if (c.helper->class == GPUBPF_CLASS_ENDS)
+		return end_thread(&c);
+	if (c.helper->class == GPUBPF_CLASS_PRINT && !c.l->job->print_ring) {
+		low_set(f, GPUBPF_R0, low_const(c.l, -EOPNOTSUPP));
+		return 0;
+	}
+	reg = gpubpf_helper_map_arg(c.helper);
 	if (!reg)
 		return one(&c);
 	if (c.facts->map == GPUBPF_NO_MAP)

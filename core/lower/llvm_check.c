@@ -98,7 +98,7 @@ void low_check_depth(struct low_frame *f, uint32_t depth)
 	LLVMBuildStore(f->p->l->b, low_const(f->p->l, (uint64_t)(depth + 1) * GPUBPF_STACK_SIZE), f->p->frames);
 }
 
-/* helpers 503, 504, 505, 508: through private words, then to checked addresses */
+/* three numbers through private words, then to checked addresses */
 static void coordinates(struct low_frame *f, uint32_t pc, const char *name)
 {
 	struct low *l = f->p->l;
@@ -124,11 +124,11 @@ int low_check_helper(struct low_frame *f, uint32_t pc)
 	LLVMValueRef v;
 	char name[64];
 
-	if (id == 507) {
+	if (helper && helper->class == GPUBPF_CLASS_ENDS) {
 		LLVMBuildBr(l->b, f->p->ended);
 		return 0;
 	}
-	if (!helper || !(helper->flags & GPUBPF_HELPER_DEV) ||
+	if (!helper || helper->class != GPUBPF_CLASS_ENV ||
 	    (helper->arg[0] != GPUBPF_ARG_NONE && helper->arg[0] != GPUBPF_ARG_U64_OUT)) {
 		low_check_fail(f, pc, GPUBPF_RUN_HELPER, low_const(l, id));
 		return 0;

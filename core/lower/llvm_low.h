@@ -150,8 +150,6 @@ int low_helper(struct low_frame *f, uint32_t pc);
 unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *layout, LLVMValueRef *args);
 
 /* llvm_shared.c */
-/* Is an operation on a map of this type more than a handful of instructions? */
-bool low_shares(const struct gpubpf_map_type *type);
 /* Call the library's `op` on the map of that layout through the function that maps of its shape share. args:
  * the environment, GPUBPF_MAP_ARGS, and n_more others. */
 LLVMValueRef low_call_shared(struct low *l, const char *op, const struct gpubpf_map_layout *layout,

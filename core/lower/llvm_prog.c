@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "llvm_low.h"
+#include "maps/impl.h"
 
 static int expand(struct low_frame *f, uint32_t first);
 
@@ -108,7 +109,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	if (l->job->checked)
 		return gpubpf_diag_set(l->diag, GPUBPF_E_TARGET_LACKS, insn - f->p->prog->insns,
 				       "an unverified program has no maps");
-	snprintf(name, sizeof(name), "gpubpf_%s_address", l->job->unit->maps[insn->imm].type->impl);
+	snprintf(name, sizeof(name), "gpubpf_%s_address", l->job->unit->maps[insn->imm].type->impl->name);
 	args[0] = f->p->env;
 	n = 1 + low_map_args(l, &l->job->layouts[insn->imm], args + 1);
 	args[n++] = low_const32(l, 0);

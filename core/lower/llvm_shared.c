@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations on hash maps and rings are hundreds of instructions. Where a module calls one more than once
+ * Operations on some kinds of maps (struct gpubpf_map_impl says which) are hundreds of instructions. Where a module calls one more than once
  * it becomes a function, one for all maps that differ in nothing but their place; sizes are constants in
  * it. Called once, it is inlined like the rest.
  */
@@ -13,11 +13,6 @@
 #define HEAD 10 /* arguments before the operation's own: the environment and GPUBPF_MAP_ARGS */
 #define CTL 6   /* of these the places: ctl, data */
 #define DATA 7
-
-bool low_shares(const struct gpubpf_map_type *type)
-{
-	return !strcmp(type->impl, "hash") || !strcmp(type->impl, "ring");
-}
 
 static bool same_shape(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
 {

@@ -68,23 +68,18 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
 	struct gpubpf_map_view from = gpubpf_arena_view(s, 0, map), to = gpubpf_arena_view(s, arena, map);
-	uint8_t *keys = malloc(2 * (m->key_size + 1)), *value = malloc(m->value_size + 8);
-	int err = -ENOENT;
+	uint8_t *key = malloc(m->key_size + 8), *value = malloc(m->value_size + 8);
+	uint64_t cursor = 0;
+	int err = m->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_RING) || m->rdonly ? -ENOENT : 0;
 
-	if (!keys || !value)
+	if (!key || !value)
 		err = -ENOMEM;
-	else if ((m->type->flags & GPUBPF_MAP_KEYED) && !(m->type->flags & GPUBPF_MAP_COPIES) && !m->rdonly)
-		err = gpubpf_map_next_key(&from, NULL, keys);
 	while (!err) {
-		uint8_t *next = keys + m->key_size + 1;
-
-		if (!gpubpf_map_lookup(&from, keys, value))
-			err = gpubpf_map_update(&to, keys, value, 0);
+		err = gpubpf_map_iterate(&from, &cursor, key, value);
 		if (!err)
-			err = gpubpf_map_next_key(&from, keys, next);
-		memcpy(keys, next, m->key_size);
+			err = gpubpf_map_update(&to, key, value, 0);
 	}
-	free(keys);
+	free(key);
 	free(value);
 	return err == -ENOENT ? 0 : err;
 }
@@ -310,6 +305,12 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	return err;
 }
 
+/* 524, ENOTSUPP, is the kernel's alone: it has no name and no text. */
+static int told(int err)
+{
+	return err == -524 ? -EINVAL : err;
+}
+
 int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
 			    size_t value_sz, uint64_t flags)
 {
@@ -317,8 +318,7 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
 	int err = -ENOENT;
 
-	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags ||
-	    !(map->type->flags & GPUBPF_MAP_KEYED))
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
 	if (s->narenas > 1 && !copies && gpubpf_map_sums(s, index_of(map)))
 		return lookup_sum(map, key, value, value_sz);
@@ -328,7 +328,17 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 		if (gpubpf_map_user_value_size(&view) == value_sz)
 			err = gpubpf_map_lookup(&view, key, value);
 	}
-	return err;
+	return told(err);
+}
+
+int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
+				       size_t value_sz, uint64_t flags)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
+		return -EINVAL;
+	return told(gpubpf_map_take(&view, key, value));
 }
 
 int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
@@ -336,20 +346,19 @@ int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
 
-	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) ||
-	    !(map->type->flags & GPUBPF_MAP_KEYED))
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map))
 		return -EINVAL;
 	map->session->map_set[index_of(map)] = true;
-	return gpubpf_map_update(&view, key, value, flags);
+	return told(gpubpf_map_update(&view, key, value, flags));
 }
 
 int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
 
-	if (key_sz != map->key_size || flags || !(map->type->flags & GPUBPF_MAP_KEYED))
+	if (key_sz != map->key_size || flags)
 		return -EINVAL;
-	return gpubpf_map_delete(&view, key);
+	return told(gpubpf_map_delete(&view, key));
 }
 
 /* Keys of arena i come after those of arena i - 1; a key that an earlier arena has is not told again. */
@@ -410,10 +419,10 @@ int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, 
 	void *scratch;
 	int err;
 
-	if (key_sz != map->key_size || !(map->type->flags & GPUBPF_MAP_KEYED))
+	if (key_sz != map->key_size || !key_sz)
 		return -EINVAL;
 	if (map->session->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
-		return gpubpf_map_next_key(&view, cur_key, next_key);
+		return told(gpubpf_map_next_key(&view, cur_key, next_key));
 	scratch = malloc(scratch_size(map));
 	if (!scratch)
 		return -ENOMEM;

@@ -36,21 +36,17 @@ static int hand_out(struct walk *w, const struct gpubpf_map_view *view, size_t s
 	return w->fn(w->arg, &entry);
 }
 
-/* A table that changes under the walk may send it round: it ends after as many steps as there is room. */
 static int walk_arena(struct walk *w, uint32_t arena, int tag)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(w->s, arena, w->map);
 	size_t size = gpubpf_map_user_value_size(&view);
-	int err = gpubpf_map_next_key(&view, NULL, w->key);
-	uint32_t left = view.map->max_entries;
+	uint64_t cursor = 0;
+	int err = 0;
 
-	for (; !err && left; left--) {
-		if (!gpubpf_map_lookup(&view, w->key, w->value))
+	while (!err) {
+		err = gpubpf_map_iterate(&view, &cursor, w->key, w->value);
+		if (!err)
 			err = hand_out(w, &view, size, tag);
-		if (!err)
-			err = gpubpf_map_next_key(&view, w->key, w->next);
-		if (!err)
-			memcpy(w->key, w->next, view.map->key_size);
 	}
 	return err == -ENOENT ? 0 : err;
 }
@@ -95,7 +91,7 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 	size_t most = 8;
 	int err = -ENOMEM;
 
-	if (!(m->type->flags & GPUBPF_MAP_KEYED))
+	if (m->type->flags & GPUBPF_MAP_RING)
 		return 0;
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, map);

@@ -136,7 +136,8 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 	if ((map->type->flags & GPUBPF_MAP_U32KEY) && map->max_entries > SPARSE_FROM && gpubpf_entry_zero(entry))
 		return 0;
 	o = json_object_new_object();
-	json_object_object_add(o, "key", list_key(l, entry));
+	if (map->key_size)
+		json_object_object_add(o, "key", list_key(l, entry));
 	if (map->type->flags & GPUBPF_MAP_COPIES)
 		list_copies(l, entry, o);
 	else

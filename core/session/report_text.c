@@ -67,7 +67,8 @@ static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 	char text[KEY_ROOM];
 
 	key_text(sh, entry, text, sizeof(text));
-	gpubpf_table_cell(&sh->table, "%s", text);
+	if (map_of(sh)->key_size)
+		gpubpf_table_cell(&sh->table, "%s", text);
 	if (sh->tagged)
 		put_owner(sh, &sh->s->arenas[entry->arena < 0 ? 0 : entry->arena]);
 }
@@ -277,6 +278,10 @@ static void headings(struct shown *sh)
 		gpubpf_table_init(&sh->table, "KEY", second, "COPY", "VALUE", NULL);
 	else if (copies)
 		gpubpf_table_init(&sh->table, "KEY", "COPY", "VALUE", NULL);
+	else if (!map->key_size && second)
+		gpubpf_table_init(&sh->table, second, "VALUE", NULL);
+	else if (!map->key_size)
+		gpubpf_table_init(&sh->table, "VALUE", NULL);
 	else if (second)
 		gpubpf_table_init(&sh->table, "KEY", second, "VALUE", NULL);
 	else
@@ -350,7 +355,7 @@ static int show_entries(struct shown *sh)
 		gpubpf_table_print(&sh->table, sh->out);
 	if (!err)
 		err = show_bars(sh);
-	if (!sh->entries && !sh->drawn && !sh->is_hist && (map_of(sh)->type->flags & GPUBPF_MAP_KEYED))
+	if (!sh->entries && !sh->drawn && !sh->is_hist && !(map_of(sh)->type->flags & GPUBPF_MAP_RING))
 		fprintf(sh->out, "  (empty)\n");
 	if (sh->omitted)
 		fprintf(sh->out, "  ... and %llu more (gpubpf run -j, or gpubpf map dump while it runs, shows all)\n",
@@ -365,7 +370,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	struct shown sh = {
 		.s = s, .map = index, .out = out, .btf = gpubpf_map_btf(s, index),
 		.names = gpubpf_session_names(s, opts),
-		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = map->max_entries > 1,
+		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = map->max_entries > 1 && map->key_size,
 		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_sums(s, index)),
 	};
 	int err = 0;

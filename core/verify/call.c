@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of helpers: arguments against the prototypes of core/helpers.def, as the kernel checks those of
+/* Calls of helpers: arguments against the rows of include/gpubpf/helpers.def, as the kernel checks those of
  * its own (Documentation/bpf/verifier.rst). */
 #include <string.h>
 
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
+#define CHANGES (GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE)
 
 struct call {
 	const struct gpubpf_helper *h;
@@ -93,37 +94,6 @@ static int check_sized(struct verifier *v, struct call *c, int i, bool write)
 	return check_memory(v, c, i, b->umin, b->umax, write);
 }
 
-static bool map_fits(uint32_t helper, const struct gpubpf_map_type *t)
-{
-	switch (helper) {
-	case 1: case 2: case 3:
-		return t->flags & GPUBPF_MAP_KEYED;
-	case 22: case 55:
-		return t->number == 4;
-	case 25:
-		return t->number == 4 || t->number == 1527;
-	case 130: case 131: case 134:
-		return t->number == 27;
-	case 87: case 88: case 89:
-		return t->number == 22 || t->number == 23;
-	case 12:
-		return t->number == 3;
-	case 27:
-		return t->number == 7;
-	case 164:
-		return (t->flags & GPUBPF_MAP_KEYED) && t->number < 1500;
-	case 195:
-		return t->number == 6 || t->number == 5 || t->number == 10;
-	default:
-		return true;
-	}
-}
-
-static bool changes_map(uint32_t helper)
-{
-	return helper == 2 || helper == 3 || helper == 87 || helper == 88;
-}
-
 static int check_map(struct verifier *v, struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -132,10 +102,10 @@ static int check_map(struct verifier *v, struct call *c, int i)
 		return bad_arg(v, c, i, "a map");
 	c->map_index = r->map;
 	c->map = reg_map(v, r);
-	if (!map_fits(c->h->id, c->map->type))
+	if (!(c->map->type->ops & GPUBPF_OP_BIT(c->h->op)))
 		return refuse(v, GPUBPF_E_HELPER_ARG, "passes map %s, of type %s, to %s", c->map->name,
 			      c->map->type->name, c->h->name);
-	if (changes_map(c->h->id) && (c->map->rdonly || (c->map->map_flags & F_RDONLY_PROG)))
+	if (gpubpf_op_row(c->h->op)->use & CHANGES && (c->map->rdonly || (c->map->map_flags & F_RDONLY_PROG)))
 		return refuse(v, GPUBPF_E_READONLY_MEM, "changes map %s, which is read-only", c->map->name);
 	facts_map_arg(v, c->map_index);
 	return 0;
@@ -174,7 +144,7 @@ static int check_ctx(struct verifier *v, const struct call *c, int i)
 	if (c->h->arg[i] == GPUBPF_ARG_CTX_OR_NULL && reg_is_zero(r)) {
 		const struct gpubpf_map *map = reg_map(v, &cur_regs(v)[GPUBPF_R2]);
 
-		if (!map || map->type->number != 1527)
+		if (!map || !(map->type->flags & GPUBPF_MAP_ROOM))
 			return bad_arg(v, c, i, "the context (NULL only with a map of type GPU_RINGBUF)");
 		a.spaces = GPUBPF_SPACE_NULL;
 		mark_reg(v, r);
@@ -245,10 +215,13 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 		return varargs ? 0 : read_reg(v, GPUBPF_R1 + i);
 	switch (c->h->arg[i]) {
 	case GPUBPF_ARG_NONE:
+	case GPUBPF_ARGS:
 		return 0;
 	case GPUBPF_ARG_ANY:
+	case GPUBPF_ARG_IGNORED:
 		return check_number(v, c, i);
 	case GPUBPF_ARG_CONST:
+	case GPUBPF_ARG_PARAM:
 		return check_const(v, c, i, &unused);
 	case GPUBPF_ARG_ALLOC_SIZE:
 		return check_const(v, c, i, &c->alloc);
@@ -317,43 +290,33 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 		return refuse(v, GPUBPF_E_NO_FIELD, "uses a field or type that the context does not have: its CO-RE "
 			      "relocation found nothing");
 	*h = gpubpf_helper_find((uint32_t)insn->imm);
-	if (!*h || (((*h)->flags & GPUBPF_HELPER_KERNEL) && !v->opts.allow_kernel_helpers) ||
+	if (!*h || (!gpubpf_helper_runs(*h) && !v->opts.allow_kernel_helpers) ||
 	    (v->opts.any_ctx && (*h)->id >= 500))
 		return no_helper(v, insn, *h);
-	if (((*h)->flags & GPUBPF_HELPER_ENDS) && !v->opts.allow_exit_thread)
+	if ((*h)->class == GPUBPF_CLASS_ENDS && !v->opts.allow_exit_thread)
 		return refuse(v, GPUBPF_E_SIMT_EXIT, "ends the thread (helper %d) where the hook does not allow it",
 			      insn->imm);
-	if (((*h)->flags & GPUBPF_HELPER_ENDS) && v->cur->nrefs)
+	if ((*h)->class == GPUBPF_CLASS_ENDS && v->cur->nrefs)
 		return refuse(v, GPUBPF_E_REF_LEAK, "ends the thread while it holds a reserved record");
 	return 0;
 }
 
 static void note_call(struct verifier *v, const struct call *c)
 {
-	static const struct {
-		uint32_t helper, use;
-	} uses[] = {
-		{ 1, GPUBPF_USE_LOOKUP },   { 2, GPUBPF_USE_UPDATE },	{ 3, GPUBPF_USE_DELETE },
-		{ 25, GPUBPF_USE_OUTPUT },  { 130, GPUBPF_USE_OUTPUT }, { 131, GPUBPF_USE_OUTPUT },
-		{ 87, GPUBPF_USE_UPDATE },  { 88, GPUBPF_USE_DELETE },	{ 89, GPUBPF_USE_READ },
-		{ 164, GPUBPF_USE_LOOKUP }, { 195, GPUBPF_USE_LOOKUP },
-	};
 	struct gpubpf_facts *f = v->facts;
-	uint32_t id = c->h->id;
+	uint32_t use = gpubpf_op_row(c->h->op)->use;
 
-	for (size_t i = 0; c->map && i < sizeof(uses) / sizeof(uses[0]); i++)
-		if (uses[i].helper == id) {
-			f->map_use[c->map_index] |= uses[i].use;
-			if (uses[i].use == GPUBPF_USE_OUTPUT)
-				v->cur->tally.cost.event_bytes += id == 131 ? c->alloc : c->out_bytes;
-		}
-	f->ends_thread |= (c->h->flags & GPUBPF_HELPER_ENDS) != 0;
-	if (id == 6 || id == 501) {
+	if (c->map)
+		f->map_use[c->map_index] |= use;
+	if (c->map && use & GPUBPF_USE_OUTPUT) /* the size of the one, or of the other kind */
+		v->cur->tally.cost.event_bytes += c->alloc + c->out_bytes;
+	f->ends_thread |= c->h->class == GPUBPF_CLASS_ENDS;
+	if (c->h->class == GPUBPF_CLASS_PRINT) {
 		f->prints = true;
 		v->cur->tally.cost.prints++;
 	}
-	f->clock |= id == 5 || id == 502;
-	f->pid |= id == 14;
+	f->clock |= c->h->op == GPUBPF_OP_CLOCK;
+	f->pid |= c->h->op == GPUBPF_OP_PID;
 }
 
 /* An element of an array that is there from the start is never NULL. */
@@ -362,7 +325,7 @@ static bool surely_there(struct verifier *v, const struct call *c)
 	const struct reg *key = &cur_regs(v)[GPUBPF_R2];
 	uint64_t index;
 
-	return c->h->id == 1 && !v->opts.any_ctx &&
+	return c->h->op == GPUBPF_OP_LOOKUP && !v->opts.any_ctx &&
 	       (c->map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_U32KEY &&
 	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
 }

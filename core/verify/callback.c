@@ -37,7 +37,7 @@ static void helper_returns(struct state *s)
 
 static void callback_args(const struct gpubpf_helper *h, int map, const struct frame *caller, struct frame *f)
 {
-	if (h->id == 164) {
+	if (h->op == GPUBPF_OP_FOR_EACH) {
 		for (int r = GPUBPF_R1; r <= GPUBPF_R3; r++) {
 			reg_const(&f->regs[r], 0);
 			f->regs[r].map = (int16_t)map;
@@ -57,7 +57,7 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 	struct frame *caller = cur_frame(v), *f;
 	struct state *done;
 
-	if (h->id == 181) {
+	if (h->arg[0] == GPUBPF_ARG_ANY) { /* how often */
 		mark_reg(v, &caller->regs[GPUBPF_R1]);
 		if (caller->rounds >= caller->regs[GPUBPF_R1].s.w64.umax) {
 			helper_returns(v->cur);

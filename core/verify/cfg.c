@@ -276,7 +276,7 @@ static int check_maps(struct verifier *v)
 		map = &v->unit->maps[insn->imm];
 		if (insn->op == GPUBPF_IMM_MAP)
 			continue;
-		if (map->max_entries != 1 || map->type->number != 2)
+		if (map->max_entries != 1 || !(map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)))
 			return gpubpf_diag_set(v->diag, GPUBPF_E_BAD_MAP, pc,
 					       "takes the address of a value of map %s, which is no array of one",
 					       map->name);

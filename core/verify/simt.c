@@ -110,7 +110,7 @@ static int check_call(struct simt *s, uint32_t pc)
 {
 	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)s->v->insns[pc].imm);
 
-	if (h->id == 3)
+	if (h->op == GPUBPF_OP_DELETE)
 		return check_delete(s, pc);
 	return 0;
 }
@@ -156,11 +156,11 @@ static int check_insn(struct simt *s, uint32_t pc)
 
 static bool outputs(const struct verifier *v, uint32_t pc, bool prints)
 {
-	int32_t id = v->insns[pc].imm;
+	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)v->insns[pc].imm);
 
 	if (v->insns[pc].kind != GPUBPF_INSN_CALL || !v->aux[pc].walked)
 		return false;
-	return prints ? id == 6 || id == 501 : id == 25 || id == 130 || id == 131;
+	return prints ? h->class == GPUBPF_CLASS_PRINT : gpubpf_op_row(h->op)->use & GPUBPF_USE_OUTPUT;
 }
 
 static int check_volume(struct verifier *v)

@@ -280,27 +280,32 @@ static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 	return memory_level(s, &c->arg[1]) & LEVEL;
 }
 
+/* what the helper gives all lanes: as a result, or where it writes to */
+static uint8_t given_level(struct simt *s, const struct gpubpf_helper *h, const struct gpubpf_call_facts *c)
+{
+	switch (h->level) {
+	case GPUBPF_LEVEL_VARY: break;
+	case GPUBPF_LEVEL_LANE: return VARYING | LANE_ID;
+	case GPUBPF_LEVEL_KEY: return lookup_level(s, c);
+	case GPUBPF_LEVEL_WARP: return SAME_WARP;
+	case GPUBPF_LEVEL_BLOCK: return SAME_BLOCK;
+	}
+	return VARYING;
+}
+
 static uint8_t call_level(struct simt *s, uint32_t pc, uint8_t control)
 {
 	const struct gpubpf_call_facts *c = facts_at(s, pc)->call;
-	uint32_t id = (uint32_t)s->v->insns[pc].imm;
-	bool same = id == 503 || id == 504 || id == 508;
+	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)s->v->insns[pc].imm);
+	uint8_t level = given_level(s, h, c);
+	bool writes = false;
 
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 5; i++) {
+		writes |= c->arg[i].write;
 		if (c->arg[i].write && (c->arg[i].spaces & GPUBPF_SPACE_STACK))
-			stack_lower(s, &c->arg[i], same ? control : VARYING | (id == 505 ? LANE_ID : 0));
-	switch (id) {
-	case 1:
-		return lookup_level(s, c);
-	case 8: case 14: case 509: case 512:
-		return SAME_BLOCK;
-	case 510:
-		return SAME_WARP;
-	case 511:
-		return VARYING | LANE_ID;
-	default:
-		return VARYING;
+			stack_lower(s, &c->arg[i], least(level, control));
 	}
+	return writes ? VARYING : level;
 }
 
 static void set_reg(uint8_t *out, unsigned int r, uint8_t level, uint8_t control)

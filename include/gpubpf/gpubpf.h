@@ -236,6 +236,10 @@ GPUBPF_API int gpubpf_map__update_elem(const struct gpubpf_map *map, const void 
 /* -ENOENT: no such key; -EINVAL: elements of an array cannot be deleted; -EPERM, -EBUSY as above */
 GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       uint64_t flags);
+/* The value, and then the key is gone; of several callers one gets it. Errors as for look-ups and deletes; -EINVAL of an
+ * array. */
+GPUBPF_API int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
+						  void *value, size_t value_sz, uint64_t flags);
 /* cur_key NULL: the first. -ENOENT at the end, -ENOMEM. Keys are in no order that would stay as the map changes. */
 GPUBPF_API int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key,
 					size_t key_sz);

@@ -45,11 +45,9 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 enum {
-	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
-	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
-	BPF_MAP_TYPE_RINGBUF = 27,
+#define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) BPF_MAP_TYPE_##name = number,
+#define GPUBPF_OWN_MAP_TYPE(number, name, impl, operations, flags, meaning)
+#include "map_types.def"
 };
 enum {
 	BPF_ANY = 0,
@@ -86,10 +84,11 @@ typedef __s64 s64;
 
 /* --- maps --- */
 
-/* Map types beside the kernel's. */
-#define BPF_MAP_TYPE_GPU_PERTHREAD_ARRAY 1502 /* one value a GPU thread */
-#define BPF_MAP_TYPE_GPU_ARRAY 1503           /* an array in device memory */
-#define BPF_MAP_TYPE_GPU_RINGBUF 1527         /* max_entries records of value_size for helper 25 */
+/* Map types beside the kernel's; gpubpf-map(8) tells of all. */
+enum {
+#define GPUBPF_OWN_MAP_TYPE(number, name, impl, operations, flags, meaning) BPF_MAP_TYPE_##name = number,
+#include "map_types.def"
+};
 
 #define GPUBPF_MAP(map, map_type, key_type, value_type, n) \
 	struct {                                           \
@@ -152,30 +151,16 @@ struct gpubpf_hist {
 
 /* --- helpers --- */
 
-#define GPUBPF_HELPER static __attribute__((unused))
-
-/* Print a string, with the thread's coordinates. */
-GPUBPF_HELPER long (*const ebpf_puts)(const char *s) = (void *)501;
-/* Device time in ns; the base is that of bpf_ktime_get_ns(). */
-GPUBPF_HELPER __u64 (*const bpf_get_globaltimer)(void) = (void *)502;
-GPUBPF_HELPER __u64 (*const bpf_get_block_idx)(__u64 *x, __u64 *y, __u64 *z) = (void *)503;
-GPUBPF_HELPER __u64 (*const bpf_get_block_dim)(__u64 *x, __u64 *y, __u64 *z) = (void *)504;
-GPUBPF_HELPER __u64 (*const bpf_get_thread_idx)(__u64 *x, __u64 *y, __u64 *z) = (void *)505;
-/* Memory fence for all who see the maps while kernels run. */
-GPUBPF_HELPER __u64 (*const bpf_gpu_membar)(void) = (void *)506;
-/* End the thread of the probed kernel; only where the hook allows it. */
-GPUBPF_HELPER __u64 (*const bpf_exit_thread)(void) = (void *)507;
-GPUBPF_HELPER __u64 (*const bpf_get_grid_dim)(__u64 *x, __u64 *y, __u64 *z) = (void *)508;
-/* Multiprocessor (compute unit), warp (sub-group) in the block, lane in the warp, device. */
-GPUBPF_HELPER __u64 (*const bpf_get_sm_id)(void) = (void *)509;
-GPUBPF_HELPER __u64 (*const bpf_get_warp_id)(void) = (void *)510;
-GPUBPF_HELPER __u64 (*const bpf_get_lane_id)(void) = (void *)511;
-GPUBPF_HELPER __u64 (*const bpf_get_device_id)(void) = (void *)512;
-/* Copy `size` bytes from offset `off` of kernel parameter `i`: structs and vectors by value, parameters
- * past the 32nd. i and off are constants. 0 or -errno. */
-GPUBPF_HELPER long (*const bpf_gpu_read_arg)(const void *ctx, __u64 i, __u64 off, void *to, __u32 size) = (void *)520;
-
-#undef GPUBPF_HELPER
+/* Those beside the kernel's, as gpubpf-prog(8) tells of them: ebpf_puts(), bpf_get_globaltimer(), bpf_get_block_idx()
+ * and so on. Of bpf_gpu_read_arg() the parameter and the offset are constants. */
+#define GPUBPF_DECLARE_LIBBPF(id) _Static_assert(id, "libbpf declares it")
+#define GPUBPF_DECLARE_HERE(type, name, parameters) \
+	static __attribute__((unused)) type (*const name) parameters = (void *)
+#define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) \
+	GPUBPF_DECLARE_##declared(id);
+#include "helpers.def"
+#undef GPUBPF_DECLARE_LIBBPF
+#undef GPUBPF_DECLARE_HERE
 
 /*
  * bpf_printk() prints at most three values: %d %i %u %x %X %c %p with l and ll, %s of strings in maps and constants, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: core/session/*.c core/wire/*.c core/load/*.c core/verify/*.c
-// SOURCES: maps/arena.c maps/host.c maps/layout.c maps/maps.c maps/print.c maps/ring.c
+// SOURCES: maps/*.c
 // SOURCES: core/insn.c core/diag.c core/tables.c core/worker/cache.c core/utf8.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
 // LIBS: -DGPUBPF_VERSION="fuzz"

@@ -89,7 +89,7 @@ static void use_ring(struct attack *a, const struct gpubpf_map_view *view)
 	gpubpf_ring_output(&a->f.env, GPUBPF_LAYOUT_PASS(view->layout), data, sizeof(data));
 	record = gpubpf_ring_reserve(&a->f.env, GPUBPF_LAYOUT_PASS(view->layout), 24);
 	if (record)
-		gpubpf_ring_submit(&a->f.env, record, 0);
+		gpubpf_helper_ringbuf_submit(&a->f.env, record, 0);
 	gpubpf_ring_read(view, take, a);
 	gpubpf_ring_drain(view, take, a);
 	gpubpf_map_drops(view);

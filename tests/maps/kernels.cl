@@ -125,9 +125,9 @@ __kernel void ring_reserve(__global uchar *arena, uint n, __global ulong *out)
 	}
 	gpubpf_store_u64(record, i);
 	if (i % 3 == 0)
-		gpubpf_ring_discard(env, record, 0);
+		gpubpf_helper_ringbuf_discard(env, record, 0);
 	else
-		gpubpf_ring_submit(env, record, 0);
+		gpubpf_helper_ringbuf_submit(env, record, 0);
 }
 
 __kernel void per_thread(__global uchar *arena, uint n, __global ulong *out)

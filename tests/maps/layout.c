@@ -138,7 +138,8 @@ static void test_apart(void)
 	f.opts.print_bytes = 8192;
 	f.opts.threads = 999;
 	for (i = 0; i < 7; i++)
-		fixture_map(&f, types[i], 4, 12, 33, GPUBPF_USE_ADD | GPUBPF_USE_ADD4);
+		fixture_map(&f, types[i], types[i] == BPF_MAP_TYPE_RINGBUF ? 0 : 4,
+			    types[i] == BPF_MAP_TYPE_PERF_EVENT_ARRAY ? 4 : 12, 33, GPUBPF_USE_ADD | GPUBPF_USE_ADD4);
 	if (!ok(fixture_ready(&f) == 0, "all types: layout"))
 		return;
 	for (i = 0; i <= f.layout.nmaps; i++) {

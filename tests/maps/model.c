@@ -16,6 +16,10 @@
 #define MAX_MODEL 64
 #define OPS 20000
 
+#ifndef ENOTSUPP
+#define ENOTSUPP 524 /* the kernel's own */
+#endif
+
 struct shape {
 	const char *name;
 	uint32_t type, key_size, value_size, max_entries, use, replicas;
@@ -38,6 +42,7 @@ struct subject {
 	int (*lookup)(void *self, const void *key, void *value);
 	int (*update)(void *self, const void *key, const void *value, uint64_t flags);
 	int (*delete)(void *self, const void *key);
+	int (*take)(void *self, const void *key, void *value);
 	int (*next_key)(void *self, const void *key, void *next);
 	void *self;
 };
@@ -115,6 +120,15 @@ static int model_delete(void *self, const void *key)
 	return 0;
 }
 
+static int model_take(void *self, const void *key, void *value)
+{
+	struct model *m = self;
+
+	if (is_array(m->shape))
+		return -ENOTSUPP;
+	return model_lookup(self, key, value) < 0 ? -ENOENT : model_delete(self, key);
+}
+
 /* the order is the model's own: only used to count */
 static int model_next_key(void *self, const void *key, void *next)
 {
@@ -156,6 +170,11 @@ static int ours_delete(void *self, const void *key)
 	return gpubpf_map_delete(self, key);
 }
 
+static int ours_take(void *self, const void *key, void *value)
+{
+	return gpubpf_map_take(self, key, value);
+}
+
 static int ours_next_key(void *self, const void *key, void *next)
 {
 	return gpubpf_map_next_key(self, key, next);
@@ -182,6 +201,11 @@ static int kernel_update(void *self, const void *key, const void *value, uint64_
 static int kernel_delete(void *self, const void *key)
 {
 	return kernel_call(BPF_MAP_DELETE_ELEM, self, key, NULL, 0);
+}
+
+static int kernel_take(void *self, const void *key, void *value)
+{
+	return kernel_call(BPF_MAP_LOOKUP_AND_DELETE_ELEM, self, key, value, 0);
 }
 
 static int kernel_next_key(void *self, const void *key, void *next)
@@ -214,6 +238,8 @@ static int one_op(const struct subject *s, uint32_t op, const uint8_t *key, uint
 		return s->lookup(s->self, key, value);
 	case 1:
 		return s->delete(s->self, key);
+	case 2:
+		return s->take(s->self, key, value);
 	default:
 		return s->update(s->self, key, value, flags);
 	}
@@ -257,7 +283,7 @@ static bool iterates(const struct shape *shape, struct gpubpf_map_view *view, st
 /* run the same operations on both; the first difference is printed */
 static bool agree(const struct shape *shape, const struct subject *s, struct model *m, uint64_t seed)
 {
-	const struct subject plain = { model_lookup, model_update, model_delete, model_next_key, m };
+	const struct subject plain = { model_lookup, model_update, model_delete, model_take, model_next_key, m };
 	uint8_t key[MAX_KEY], a[MAX_VALUE], b[MAX_VALUE];
 	uint32_t i, j, op;
 	uint64_t flags;
@@ -265,14 +291,14 @@ static bool agree(const struct shape *shape, const struct subject *s, struct mod
 
 	for (i = 0; i < OPS; i++) {
 		random_key(shape, &seed, key);
-		op = (uint32_t)(random_next(&seed) % 5);
+		op = (uint32_t)(random_next(&seed) % 7);
 		flags = random_next(&seed) % 16;
 		flags = flags > 3 ? 0 : flags;
 		for (j = 0; j < sizeof(a); j++)
 			a[j] = b[j] = (uint8_t)random_next(&seed);
 		ra = one_op(s, op, key, a, flags);
 		rb = one_op(&plain, op, key, b, flags);
-		if (ra != rb || (op == 0 && ra == 0 && memcmp(a, b, shape->value_size))) {
+		if (ra != rb || ((op == 0 || op == 2) && ra == 0 && memcmp(a, b, shape->value_size))) {
 			note("operation %u (%u, flags %llu): %d, wanted %d", i, op, (unsigned long long)flags, ra, rb);
 			return false;
 		}
@@ -295,7 +321,8 @@ static void test_ours(const struct shape *shape, uint64_t seed)
 	model_init(&m, shape);
 	if (!ok(fixture_ready(&f) == 0, "%s: layout", shape->name))
 		return;
-	ok(agree(shape, &(struct subject){ ours_lookup, ours_update, ours_delete, ours_next_key, &f.view[0] }, &m, seed),
+	ok(agree(shape, &(struct subject){ ours_lookup, ours_update, ours_delete, ours_take, ours_next_key, &f.view[0] },
+		 &m, seed),
 	   "%s: as the model, %u copies", shape->name, f.layout.maps[0].copies);
 	ok(iterates(shape, &f.view[0], &m), "%s: iterates over what is there", shape->name);
 	fixture_end(&f);
@@ -311,7 +338,8 @@ static void test_kernel(const struct shape *shape, uint64_t seed)
 		return;
 	}
 	model_init(&m, shape);
-	ok(agree(shape, &(struct subject){ kernel_lookup, kernel_update, kernel_delete, kernel_next_key, &fd }, &m, seed),
+	ok(agree(shape, &(struct subject){ kernel_lookup, kernel_update, kernel_delete, kernel_take, kernel_next_key,
+					   &fd }, &m, seed),
 	   "%s: the Linux kernel does the same", shape->name);
 	close(fd);
 }

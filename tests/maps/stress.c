@@ -199,9 +199,9 @@ static void emit(struct worker *w)
 		gpubpf_store_u64(record, data[0]);
 		gpubpf_store_u64(record + 8, data[0]);
 		if (i % 10)
-			gpubpf_ring_submit(&w->f->env, record, 0);
+			gpubpf_helper_ringbuf_submit(&w->f->env, record, 0);
 		else
-			gpubpf_ring_discard(&w->f->env, record, 0);
+			gpubpf_helper_ringbuf_discard(&w->f->env, record, 0);
 	}
 }
 

@@ -65,6 +65,8 @@ static void test_maps(const char *object)
 	ok(gpubpf_session__find_map_by_name(s, gpubpf_map__name(map)) == map, "it is found by its name");
 	ok(gpubpf_map__lookup_elem(map, &key, 3, got, gpubpf_map__value_size(map), 0) == -EINVAL, "wrong key size");
 	ok(gpubpf_map__lookup_elem(map, &key, 4, got, 1, 0) == -EINVAL, "wrong value size");
+	ok(gpubpf_map__lookup_and_delete_elem(map, &key, 4, got, gpubpf_map__user_value_size(map), 0) == -EINVAL,
+	   "nothing is taken out of an array");
 	ok(!gpubpf_map__update_elem(map, &key, 4, value, gpubpf_map__user_value_size(map), 0), "update");
 	ok(!gpubpf_map__lookup_elem(map, &key, 4, got, gpubpf_map__user_value_size(map), 0) && got[0] == 7,
 	   "what was put in comes out");

@@ -18,15 +18,17 @@
 #define MAX_MAPS 64
 
 /* types that no GPU has: enough of them to judge programs of the kernel */
+#define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
+#define KEYED_OPS (OP(LOOKUP) | OP(UPDATE) | OP(DELETE) | OP(FOR_EACH))
 static const struct gpubpf_map_type kernel_types[] = {
-	{ 3, "PROG_ARRAY", "", 0, "" },
-	{ 5, "PERCPU_HASH", "", GPUBPF_MAP_KEYED, "" },
-	{ 7, "STACK_TRACE", "", 0, "" },
-	{ 9, "LRU_HASH", "", GPUBPF_MAP_KEYED, "" },
-	{ 10, "LRU_PERCPU_HASH", "", GPUBPF_MAP_KEYED, "" },
-	{ 11, "LPM_TRIE", "", GPUBPF_MAP_KEYED, "" },
-	{ 22, "QUEUE", "", 0, "" },
-	{ 23, "STACK", "", 0, "" },
+	{ 3, "PROG_ARRAY", .ops = OP(TAIL_CALL) },
+	{ 5, "PERCPU_HASH", .ops = KEYED_OPS | OP(LOOKUP_PERCPU), .flags = GPUBPF_MAP_KEYED },
+	{ 7, "STACK_TRACE", .ops = OP(STACK_ID) },
+	{ 9, "LRU_HASH", .ops = KEYED_OPS, .flags = GPUBPF_MAP_KEYED },
+	{ 10, "LRU_PERCPU_HASH", .ops = KEYED_OPS | OP(LOOKUP_PERCPU), .flags = GPUBPF_MAP_KEYED },
+	{ 11, "LPM_TRIE", .ops = KEYED_OPS, .flags = GPUBPF_MAP_KEYED },
+	{ 22, "QUEUE", .ops = OP(PUSH) | OP(POP) | OP(PEEK) },
+	{ 23, "STACK", .ops = OP(PUSH) | OP(POP) | OP(PEEK) },
 };
 
 struct program {

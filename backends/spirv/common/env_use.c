@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "env_use.h"
 
-#define HELPER_READ_ARG 520 /* core/helpers.def */
+#define HELPER_READ_ARG 520 /* include/gpubpf/helpers.def */
 
 /* The number of the parameter is a constant argument of the helper (ARG_CONST). */
 static void use_call(const struct gpubpf_call_facts *call, struct gpubpf_env_use *use)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds of maps in the device library, all of them. For each, meson.build takes the .c file beside it too. */
+#ifndef GPUBPF_MAPS_KINDS_H
+#define GPUBPF_MAPS_KINDS_H
+
+#include "array.h"
+#include "thread_array.h"
+#include "hash.h"
+#include "ring.h"
+
+#endif
