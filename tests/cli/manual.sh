@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Manual pages, completions and ENV.md agree with the tables in the code. manual.sh GPUBPF SOURCE-ROOT
+# Manual pages, completions and ENV.md agree with the tables in the code. manual.sh GPUBPF SOURCE-ROOT BUILD-ROOT
 . "$(dirname "$0")/lib.sh"
 root=$2
+pages=$T/man
+mkdir "$pages" && cp "$root"/man/*.[18] "$3"/man/*.[18] "$pages"
 "$GPUBPF" help tables > "$T/tables"
 
 page=
@@ -12,7 +14,7 @@ while read -r word a b c; do
 	case $word in
 	command)
 		commands=$((commands + 1))
-		page=$root/man/$(echo "$c" | sed 's/(\(.\))/.\1/')
+		page=$pages/$(echo "$c" | sed 's/(\(.\))/.\1/')
 		[ "$b" = - ] && b=
 		grep -q "$a${b:+ $b}" "$page" || missing="$missing $a-$b";;
 	option)
@@ -25,25 +27,24 @@ done < "$T/tables"
 [ -z "$missing" ] && [ "$commands" -ge 10 ] && [ "$options" -ge 20 ]
 ok $? "$commands commands and $options options are each in a manual page"; [ -z "$missing" ] || echo "# $missing"
 
-grep -oh '\\-\\-[a-z][a-z\\-]*' "$root"/man/*.[18] | sed 's/\\//g' | sort -u > "$T/told"
+grep -oh '\\-\\-[a-z][a-z\\-]*' "$pages"/*.[18] | sed 's/\\//g' | sort -u > "$T/told"
 awk '$1 == "option" { print $2 }' "$T/tables" | sort -u > "$T/has"; echo --version >> "$T/has"; sort -o "$T/has" "$T/has"
 comm -23 "$T/told" "$T/has" > "$T/err"
 [ ! -s "$T/err" ]; ok $? "no manual page tells of an option that is not there"
 
 missing=
-for name in $(sed -n 's/^GPUBPF_HELPER([0-9]*, \([a-z_0-9]*\),.*/\1/p' "$root/core/helpers.def" |
-	while read -r h; do grep -A1 "^GPUBPF_HELPER([0-9]*, $h," "$root/core/helpers.def" | grep -q 'KERNEL, "' || echo "$h"; done); do
-	grep -q " $name\" " "$root/man/gpubpf-prog.8" || missing="$missing $name"
+for name in $(sed -n 's/^GPUBPF_HELPER([0-9]*, \([a-z_0-9]*\), \(ENV\|MAP\|PRINT\|ENDS\),.*/\1/p' "$root/include/gpubpf/helpers.def"); do
+	grep -q " $name\" " "$pages/gpubpf-prog.8" || missing="$missing $name"
 done
 [ -z "$missing" ]; ok $? "every helper is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
-for type in $(sed -n 's/^GPUBPF_MAP_TYPE([0-9]*, \([A-Z_0-9]*\),.*/\1/p' "$root/core/map_types.def"); do
-	grep -q "\"$type\"" "$root/man/gpubpf-map.8" || missing="$missing $type"
+for type in $(sed -n 's/^GPUBPF_\(OWN_\)\{0,1\}MAP_TYPE([0-9]*, \([A-Z_0-9]*\),.*/\2/p' "$root/include/gpubpf/map_types.def"); do
+	grep -q "\"$type\"" "$pages/gpubpf-map.8" || missing="$missing $type"
 done
 [ -z "$missing" ]; ok $? "every map type is in gpubpf-map(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
 for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/sections.def"); do
-	grep -q "^.BI $prefix" "$root/man/gpubpf-prog.8" || missing="$missing $prefix"
+	grep -q "^.BI $prefix" "$pages/gpubpf-prog.8" || missing="$missing $prefix"
 done
 [ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
@@ -66,7 +67,7 @@ complete prog dump --target sp | grep -qx spirv; ok $? "and their values"
 if command -v zsh > /dev/null; then zsh -n "$root/man/_gpubpf"; ok $? "the zsh completion is zsh"
 else skip "the zsh completion is zsh" "no zsh"; fi
 if command -v man > /dev/null; then
-	for f in "$root"/man/*.[18]; do man --warnings -l "$f" 2>&1 > /dev/null; done | grep -v 'can.t resolve' > "$T/err"
+	for f in "$pages"/*.[18]; do man --warnings -l "$f" 2>&1 > /dev/null; done | grep -v 'can.t resolve' > "$T/err"
 	[ ! -s "$T/err" ]; ok $? "manual pages are formatted without warnings"
 else skip "manual pages are formatted without warnings" "no man"; fi
 finish

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Put the tables of the code into a manual page: tables.py PAGE.in SOURCE-ROOT OUT
+
+@HELPERS@ and @MAP_TYPES@, each on a line of its own, become a list of what programs can call (gpubpf/helpers.def) and of
+the types of maps (gpubpf/map_types.def)."""
+import os
+import re
+import sys
+
+
+def rows(path, macro):
+    """The arguments of each use of the macro: strings without quotes, the rest as written."""
+    text = re.sub(r'/\*.*?\*/', '', open(path, encoding='ascii').read(), flags=re.S)
+    for start in re.finditer(r'^%s\(' % macro, text, flags=re.M):
+        at, depth, quoted, fields = start.end(), 0, False, ['']
+        while depth >= 0:
+            c = text[at]
+            quoted ^= c == '"' and text[at - 1] != '\\'
+            depth += 0 if quoted else (c == '(') - (c == ')')
+            if c == ',' and not quoted and depth == 0:
+                fields.append('')
+            elif depth >= 0:
+                fields[-1] += c
+            at += 1
+        yield [f.strip().strip('"') for f in fields]
+
+
+def roff(text):
+    return text.replace('-', '\\-')
+
+
+def helpers(root):
+    shown = {name: text for name, _, _, text, _ in rows(os.path.join(root, 'core/args.def'), 'GPUBPF_ARG')}
+    for f in rows(os.path.join(root, 'include/gpubpf/helpers.def'), 'GPUBPF_HELPER'):
+        if f[2] != 'KERNEL':
+            arguments = ', '.join(shown[a] for a in f[6:11] if shown[a])
+            yield f'.TP\n.BR "{f[0]} {f[1]}" "({arguments})"\n{roff(f[12])}\n'
+
+
+def map_types(root):
+    path = os.path.join(root, 'include/gpubpf/map_types.def')
+    for f in [*rows(path, 'GPUBPF_MAP_TYPE'), *rows(path, 'GPUBPF_OWN_MAP_TYPE')]:
+        yield f'.TP\n.BR "{f[1]}" " ({f[0]})"\n{roff(f[5])}\n'
+
+
+def main(page, root, out):
+    lists = {'@HELPERS@\n': helpers, '@MAP_TYPES@\n': map_types}
+    with open(page, encoding='ascii') as f, open(out, 'w', encoding='ascii') as to:
+        for line in f:
+            to.writelines(lists[line](root) if line in lists else [line])
+
+
+main(*sys.argv[1:])
