@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	for_each(argv[1], "broken/*.ptx", try_broken);
 	snprintf(source, sizeof(source), "%s/kernels.cl", argv[1]);
 	try_clang(argv[3], source, "");
-	snprintf(source, sizeof(source), "%s/maps/device.cl", argv[2]);
+	snprintf(source, sizeof(source), "%s/maps/devlib.cl", argv[2]);
 	snprintf(options, sizeof(options), "-DGPUBPF_BITCODE '-I%s'", argv[2]);
 	try_clang(argv[3], source, options);
 	return done();
