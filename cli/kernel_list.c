@@ -42,6 +42,39 @@ static void write_functions(struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
+/* "arg, result" */
+static void put_operands(struct gpubpf_table *t, uint32_t operands)
+{
+	char text[200] = "";
+
+	for (uint32_t i = 0; i < GPUBPF_NOPERANDS; i++)
+		if (operands >> i & 1)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", text[0] ? ", " : "",
+				 gpubpf_operand_name(i));
+	gpubpf_table_cell(t, "%s", text);
+}
+
+static void write_places(struct gpubpf_session *s, FILE *out, bool demangle)
+{
+	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
+	struct gpubpf_place place;
+	struct gpubpf_table t;
+
+	gpubpf_table_init(&t, "PLACE", "OF", "IN", "GIVES", NULL);
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++)
+		for (uint32_t k = 0; gpubpf_report_place(s, st.name, k, &place); k++) {
+			const char *kernel = gpubpf_kernel_shown(s, st.id, demangle);
+
+			gpubpf_table_cell(&t, "gpu/%s/", gpubpf_place_kind(place.kind)->name);
+			gpubpf_table_cell(&t, "%s", place.function[0] ? place.function : kernel);
+			gpubpf_table_cell(&t, "%s", kernel);
+			put_operands(&t, place.operands);
+		}
+	if (gpubpf_table_rows(&t))
+		gpubpf_table_print(&t, out);
+	gpubpf_table_finish(&t);
+}
+
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	bool demangle = cli_has(trace->args, OPT_DEMANGLE);
@@ -63,6 +96,8 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 		gpubpf_table_print(&t, out);
 	gpubpf_table_finish(&t);
 	write_functions(s, out);
+	if (cli_has(trace->args, OPT_PLACES))
+		write_places(s, out, demangle);
 	return fflush(out) ? -EIO : 0;
 }
 
@@ -74,6 +109,25 @@ static struct json_object *functions(struct gpubpf_session *s, const char *kerne
 
 	while ((at = gpubpf_calls_next(at, name, sizeof(name))))
 		json_object_array_add(a, json_object_new_string(name));
+	return a;
+}
+
+static struct json_object *places(struct gpubpf_session *s, const char *kernel)
+{
+	struct json_object *a = json_object_new_array();
+	struct gpubpf_place place;
+
+	for (uint32_t i = 0; gpubpf_report_place(s, kernel, i, &place); i++) {
+		struct json_object *o = json_object_new_object(), *gives = json_object_new_array();
+
+		for (uint32_t k = 0; k < GPUBPF_NOPERANDS; k++)
+			if (place.operands >> k & 1)
+				json_object_array_add(gives, json_object_new_string(gpubpf_operand_name(k)));
+		json_object_object_add(o, "place", json_object_new_string(gpubpf_place_kind(place.kind)->name));
+		json_object_object_add(o, "function", json_object_new_string(place.function));
+		json_object_object_add(o, "gives", gives);
+		json_object_array_add(a, o);
+	}
 	return a;
 }
 
@@ -107,6 +161,8 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		json_object_object_add(o, "entry_only", json_object_new_boolean(entry_only));
 		json_object_object_add(o, "reason", json_object_new_string(reason));
 		json_object_object_add(o, "functions", functions(s, st.name));
+		if (cli_has(trace->args, OPT_PLACES))
+			json_object_object_add(o, "places", places(s, st.name));
 		json_object_array_add(list, o);
 	}
 	for (uint32_t i = 0; i < s->nnotes; i++)

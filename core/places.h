@@ -40,6 +40,13 @@ struct gpubpf_place_kind {
 	const char *meaning;
 };
 
+/* one place of a kernel */
+struct gpubpf_place {
+	enum gpubpf_site kind;
+	char function[256];        /* of a kind with WHERE_FUNCTION; else "" */
+	uint32_t operands;         /* enum gpubpf_gives */
+};
+
 /* Of a site below GPUBPF_NSITES; NONE is called "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);
 /* Name of operand i, below GPUBPF_NOPERANDS: of the context's member. */

@@ -416,6 +416,7 @@ static void take_verdict(struct gpubpf_session *s, const struct gpubpf_twin_kern
 	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
 	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
 	grown->entry_only = k->entry_only;
+	grown->places = k->places;
 	grown->functions = NULL;
 	if (!k->functions || s->function_bytes > GPUBPF_FUNCTION_BYTES)
 		return;

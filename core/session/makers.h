@@ -38,6 +38,7 @@ struct gpubpf_twin {
 		bool entry_only;   /* inspect: reason is of its exit alone */
 		char *functions;   /* that it calls: calls.h; NULL: not known */
 		bool recurses;     /* one of them calls itself */
+		uint32_t places;   /* GPUBPF_TAKES: kinds that it has */
 	} *kernels;
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;

@@ -3,6 +3,7 @@
 #ifndef GPUBPF_SESSION_REPORT_H
 #define GPUBPF_SESSION_REPORT_H
 
+#include "core/places.h"
 #include "entries.h"
 
 /* report_text.c, report_json.c: opts has been checked, s->stats collected. 0 or -ENOMEM. */
@@ -35,6 +36,9 @@ const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gp
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel);
 /* Names of the device functions that a kernel calls, as calls.h lists them; NULL where that is not known. */
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
+/* Of a session that inspects: the i-th place of a kernel at which programs can run, those of the kernel itself first. False
+ * past the end. */
+bool gpubpf_report_place(const struct gpubpf_session *s, const char *kernel, uint32_t i, struct gpubpf_place *place);
 /* Did any program's pattern name a kernel that was launched, or a function that one calls? */
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 

@@ -162,6 +162,7 @@ struct gpubpf_session {
 		char reason[240];          /* inspect: why it cannot be probed; "": it can */
 		bool entry_only;           /* reason is of its exit alone */
 		char *functions;           /* that it calls: calls.h; NULL: not known */
+		uint32_t places;           /* GPUBPF_TAKES: kinds that it has */
 	} *verdicts;
 	uint32_t nverdicts;
 	size_t function_bytes;             /* of all verdicts */

@@ -251,11 +251,14 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 	else if (k->id == UINT32_MAX)
 		refuse_kernel(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
 	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
+	k->places = k->entry_only ? m->target->places & GPUBPF_TAKES(ENTRY) : k->reason[0] ? 0 : m->target->places;
 	if (k->reason[0])
 		return;
 	k->nparams = info->nparams;
 	fits = m->s->opts.inspect || places_fit(m, kernel);
 	fits = fits && add_functions(m, kernel, info);
+	if (k->recurses)
+		k->places &= ~gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
 	if (m->s->opts.inspect)
 		return;
 	if (!fits || !add_site(m, kernel, info, GPUBPF_SITE_ENTRY, NULL) ||
