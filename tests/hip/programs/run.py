@@ -78,8 +78,8 @@ def counted(report):
 
 
 def by_name(report):
-    return entries(report, "kernels") == [({"text": "vector_add"}, {"launches": LAUNCHES, "blocks": LAUNCHES * BLOCKS,
-                                                                    "threads": LAUNCHES * THREADS})]
+    return entries(report, "kernels") == [("vector_add", {"launches": LAUNCHES, "blocks": LAUNCHES * BLOCKS,
+                                                          "threads": LAUNCHES * THREADS})]
 
 
 def by_thread(report):
