@@ -161,9 +161,9 @@ static int by_offset(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-static int read_all(struct reader *r)
+static int read_all(struct reader *r, size_t start)
 {
-	int err = push(r, 0);
+	int err = push(r, start);
 
 	while (!err && r->npending) {
 		uint32_t off = r->pending[--r->npending];
@@ -182,8 +182,8 @@ void hip_code_init(void)
 	LLVMInitializeAMDGPUDisassembler();
 }
 
-int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, struct hip_code *code,
-		  struct gpubpf_diag *diag)
+int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, size_t start,
+		  struct hip_code *code, struct gpubpf_diag *diag)
 {
 	struct reader r = { .size = size < MAX_BYTES ? size & ~3ul : MAX_BYTES, .code = code, .diag = diag };
 	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
@@ -197,7 +197,7 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, 
 	if (r.bytes)
 		memcpy(r.bytes, bytes, r.size);
 	if (r.disasm && r.seen && r.bytes)
-		err = read_all(&r);
+		err = read_all(&r, start);
 	if (r.disasm)
 		LLVMDisasmDispose(r.disasm);
 	free(r.bytes);

@@ -35,9 +35,10 @@ struct hip_code {
 };
 
 void hip_code_init(void);
-/* 0; -EINVAL and the reason for which no twin can be made; -ENOMEM. */
-int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, struct hip_code *code,
-		  struct gpubpf_diag *diag);
+/* What control reaches from `start`, an offset in bytes. 0; -EINVAL and the reason for which no twin can be made;
+ * -ENOMEM. */
+int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, size_t start,
+		  struct hip_code *code, struct gpubpf_diag *diag);
 void hip_code_finish(struct hip_code *code);
 
 #endif

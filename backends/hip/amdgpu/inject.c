@@ -60,8 +60,8 @@ static int open_object(const struct gpubpf_image *image, const struct gpubpf_dev
 	return 0;
 }
 
-/* The bytes from an address to the end of the text that they are in. */
-static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_t *size)
+/* The bytes from an address to the end of the text that they are in, and how many there are before it. */
+static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_t *before, size_t *size)
 {
 	const uint8_t *bytes;
 	Elf64_Shdr head;
@@ -69,20 +69,22 @@ static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_
 	for (uint32_t i = 0; hip_elf_section(elf, i, &head, &bytes); i++)
 		if (head.sh_flags & SHF_EXECINSTR && bytes && address >= head.sh_addr &&
 		    address - head.sh_addr < head.sh_size) {
-			*size = head.sh_size - (address - head.sh_addr);
+			*before = address - head.sh_addr;
+			*size = head.sh_size - *before;
 			return bytes + (address - head.sh_addr);
 		}
 	return NULL;
 }
 
-/* Descriptor and instructions of the kernel that the metadata describes. */
-static int read_kernel(struct found *app, struct gpubpf_diag *diag)
+/* Descriptor and instructions of the kernel that the metadata describes. A kernel of the application stays behind its
+ * first instruction; control in a twin goes to stubs and probes, which lie before it too. */
+static int read_kernel(struct found *app, bool twin, struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(&app->elf, SHT_DYNSYM);
 	const uint8_t *descriptor;
 	char name[300];
 	Elf64_Sym kd;
-	size_t size;
+	size_t size, before;
 
 	if (!app->meta.symbol || app->meta.symbol_len >= sizeof(name))
 		return refuse(diag, "the metadata names no descriptor");
@@ -92,11 +94,13 @@ static int read_kernel(struct found *app, struct gpubpf_diag *diag)
 		return refuse(diag, "the code object has no descriptor of the kernel");
 	memcpy(&app->descriptor, descriptor, sizeof(app->descriptor));
 	app->address = kd.st_value + app->descriptor.entry;
-	app->bytes = text_at(&app->elf, app->address, &size);
+	app->bytes = text_at(&app->elf, app->address, &before, &size);
 	if (!app->bytes || app->address % 4)
 		return refuse(diag, "the descriptor's entry lies outside of the code");
+	if (!twin)
+		before = 0;
 	app->wave32 = app->isa->wave32 && app->descriptor.properties & HIP_WAVE32;
-	return hip_code_read(app->isa, app->wave32, app->bytes, size, &app->code, diag);
+	return hip_code_read(app->isa, app->wave32, app->bytes - before, size + before, before, &app->code, diag);
 }
 
 /* What the kernel uses: the metadata knows it to the register, the descriptor in granules. */
@@ -150,7 +154,7 @@ static void describe_code(struct found *app, struct gpubpf_kernel_info *info)
 	int err;
 
 	gpubpf_diag_init(&why);
-	err = read_kernel(app, &why);
+	err = read_kernel(app, false, &why);
 	if (!err) {
 		used = used_by(app);
 		info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
@@ -273,7 +277,7 @@ int hip_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_devi
 	int err = open_object(&image, caps, &made, diag);
 
 	for (uint32_t i = 0; !err && hip_meta_kernel(&made.elf, i, &made.meta); i++) {
-		err = read_kernel(&made, diag);
+		err = read_kernel(&made, true, diag);
 		hip_code_finish(&made.code);
 	}
 	free(made.plain);
@@ -469,7 +473,7 @@ static int find_branches(const struct found *app, struct probes *probes, const s
 	if (probes->entry != UINT32_MAX)
 		err = read_probe(probes, probes->entry, &d, &off, &code, &size, diag);
 	if (!err && probes->entry != UINT32_MAX)
-		err = hip_code_read(app->isa, app->wave32, code, size, &probes->code, diag);
+		err = hip_code_read(app->isa, app->wave32, code, size, 0, &probes->code, diag);
 	if (err < 0)
 		return err;
 	b->list = calloc(probes->code.nplaces + 2, sizeof(*b->list));
@@ -630,7 +634,7 @@ static int inject(struct found *app, const struct gpubpf_lower_job *job, struct 
 				       job->sites[0].kernel);
 	err = choose_sites(job, &probes, &made);
 	if (!err)
-		err = read_kernel(app, diag);
+		err = read_kernel(app, false, diag);
 	if (!err)
 		err = make(app, job, &probes, &blob, diag);
 	hip_code_finish(&app->code);
