@@ -143,7 +143,7 @@ static struct child native, probed; /* large */
 
 static void exact(const char *app, const struct child *want)
 {
-	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 60000, .sample = 1 };
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 600000, .sample = 1 };
 	struct fake_tool tool;
 
 	fake_start(&tool, &o);
