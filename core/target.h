@@ -113,7 +113,11 @@ const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kin
 /* Assert that the targets whose operations are linked here have those that they must have. */
 void gpubpf_targets_check(void);
 
-/* core/target.c: can a device run what is of that kind? */
+/* core/target.c. Begin *out for a target whose twins are images of one kernel each: that of the job's first site is in,
+ * sites on others are refused. 0, -ENOMEM. */
+int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out);
+
+/* Can a device run what is of that kind? */
 bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind);
 
 #endif

@@ -20,23 +20,6 @@ struct sites {
 	struct cuda_sites at;
 };
 
-/* Sites on other kernels are refused: a twin of a CUDA kernel is a module by itself. */
-static int list_refused(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out)
-{
-	out->refused = calloc(job->nsites, sizeof(*out->refused));
-	out->twins = calloc(1, sizeof(*out->twins));
-	if (!out->refused || !out->twins)
-		return -ENOMEM;
-	out->ntwins = 1; /* by the first site */
-	for (uint32_t i = 1; i < job->nsites; i++)
-		if (strcmp(job->sites[i].kernel, job->sites[0].kernel)) {
-			out->refused[out->nrefused].site = i;
-			snprintf(out->refused[out->nrefused++].reason, sizeof(out->refused->reason),
-				 "CUDA twins are asked for one by one");
-		}
-	return 0;
-}
-
 /* The probe of a site, as text for the function in which it will stand. */
 static int extract(struct sites *s, uint32_t i, const struct ptx_module *probes, const struct ptx_module *app,
 		   struct gpubpf_diag *diag)
@@ -172,7 +155,7 @@ int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_low
 	err = cuda_open_image(image, job->caps, &app, diag);
 	if (err < 0)
 		return err;
-	err = list_refused(job, &made);
+	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = make(&app, job, &made, diag);
 	cuda_close_image(&app);

@@ -21,23 +21,6 @@ struct making {
 	bool found;
 };
 
-/* Sites on other kernels are refused: a twin of a CUDA kernel is a module by itself. */
-static int list_refused(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out)
-{
-	out->refused = calloc(job->nsites, sizeof(*out->refused));
-	out->twins = calloc(1, sizeof(*out->twins));
-	if (!out->refused || !out->twins)
-		return -ENOMEM;
-	out->ntwins = 1; /* by the first site */
-	for (uint32_t i = 1; i < job->nsites; i++)
-		if (strcmp(job->sites[i].kernel, job->sites[0].kernel)) {
-			out->refused[out->nrefused].site = i;
-			snprintf(out->refused[out->nrefused++].reason, sizeof(out->refused->reason),
-				 "CUDA twins are asked for one by one");
-		}
-	return 0;
-}
-
 /* A probe at the entry cannot end the thread: its EXITs lead to the kernel. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
@@ -164,7 +147,7 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	err = sass_cubin_open(opts->probes, opts->probes_size, &m.probes, diag);
 	if (err < 0)
 		return err;
-	err = list_refused(job, &made);
+	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = make_twin(&m, image, diag);
 	sass_probe_finish(&m.entry);

@@ -295,27 +295,20 @@ struct probes {
 	uint64_t entry_off;        /* of its first instruction in .text */
 };
 
-/* The sites of the job's first kernel; others are refused. */
-static int choose_sites(const struct gpubpf_lower_job *job, struct probes *probes, struct gpubpf_twin_image *out)
+/* The sites of the job's first kernel. */
+static void choose_sites(const struct gpubpf_lower_job *job, struct probes *probes)
 {
 	probes->entry = probes->exit = UINT32_MAX;
-	out->refused = calloc(job->nsites, sizeof(*out->refused));
-	out->twins = calloc(1, sizeof(*out->twins));
-	if (!out->refused || !out->twins)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < job->nsites; i++) {
-		if (strcmp(job->sites[i].kernel, job->sites[0].kernel)) {
-			out->refused[out->nrefused].site = i;
-			snprintf(out->refused[out->nrefused++].reason, sizeof(out->refused->reason),
-				 "HIP twins are asked for one by one");
-		} else if (job->sites[i].site == GPUBPF_SITE_ENTRY) {
+		if (strcmp(job->sites[i].kernel, job->sites[0].kernel))
+			continue;
+		if (job->sites[i].site == GPUBPF_SITE_ENTRY) {
 			probes->entry = i;
 		} else {
 			assert(job->sites[i].site == GPUBPF_SITE_EXIT); /* the worker has refused what is no place here */
 			probes->exit = i;
 		}
 	}
-	return 0;
 }
 
 /* The descriptor and the code of one probe in the object that LLVM made. */
@@ -632,7 +625,8 @@ static int inject(struct found *app, const struct gpubpf_lower_job *job, struct 
 	if (!hip_meta_find(&app->elf, job->sites[0].kernel, &app->meta))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
-	err = choose_sites(job, &probes, &made);
+	choose_sites(job, &probes);
+	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = read_kernel(app, false, diag);
 	if (!err)
@@ -643,7 +637,6 @@ static int inject(struct found *app, const struct gpubpf_lower_job *job, struct 
 		free(made.twins);
 		return err;
 	}
-	made.twins[made.ntwins++] = probes.entry < probes.exit ? probes.entry : probes.exit;
 	made.piece[0] = (struct gpubpf_twin_piece){ GPUBPF_IMAGE_AMDGPU, blob, NULL };
 	made.npieces = 1;
 	*out = made;
