@@ -143,7 +143,7 @@ static void *cancel_soon(void *w)
 /* "program instructions process": each job of such a target must have a process of its own */
 static void test_once(void)
 {
-	struct gpubpf_worker *w = make_worker(2000, NULL);
+	struct gpubpf_worker *w = make_worker(60000, NULL);
 	struct gpubpf_diag diag;
 	char text[3][64];
 	pthread_t thread;
@@ -169,7 +169,7 @@ static void test_once(void)
 
 static void test_conversation(void)
 {
-	struct gpubpf_worker *w = make_worker(2000, NULL);
+	struct gpubpf_worker *w = make_worker(60000, NULL);
 	struct gpubpf_diag diag;
 	char text[64], again[64];
 
@@ -192,7 +192,7 @@ static void test_conversation(void)
 
 static void test_time(void)
 {
-	struct gpubpf_worker *w = make_worker(200, NULL);
+	struct gpubpf_worker *w = make_worker(2000, NULL); /* a busy machine needs a while to start a process */
 	struct gpubpf_diag diag;
 	pthread_t thread;
 	char text[64];
@@ -201,7 +201,7 @@ static void test_time(void)
 	   "a job that takes too long is ended: %s", diag.what);
 	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag), "and the next one is answered");
 	gpubpf_worker_destroy(w);
-	w = make_worker(20000, NULL);
+	w = make_worker(60000, NULL);
 	pthread_create(&thread, NULL, cancel_soon, w);
 	ok(emit(w, MISBEHAVE_HANG, text, sizeof(text), &diag) == -ECANCELED, "a job can be cancelled: %s", diag.what);
 	pthread_join(thread, NULL);
@@ -216,7 +216,7 @@ static void test_time(void)
 
 static void test_images(void)
 {
-	struct gpubpf_worker *w = make_worker(2000, NULL);
+	struct gpubpf_worker *w = make_worker(60000, NULL);
 	struct gpubpf_lower_job job = make_job(0);
 	struct gpubpf_target_opts opts = {0};
 	struct gpubpf_site_desc site = { .kernel = "image" };
@@ -282,13 +282,13 @@ static int damage_cache(void)
 
 static void test_cache(void)
 {
-	struct gpubpf_worker *w = make_worker(2000, dir);
+	struct gpubpf_worker *w = make_worker(60000, dir);
 	struct gpubpf_diag diag;
 	char text[64], again[64];
 
 	emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag);
 	gpubpf_worker_destroy(w);
-	w = make_worker(2000, dir);
+	w = make_worker(60000, dir);
 	ok(!emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && !strcmp(text, again), "a job answered before is cached");
 	ok(damage_cache() == 1 && !emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && strcmp(text, again),
 	   "a damaged file is a miss");
