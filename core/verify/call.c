@@ -266,11 +266,9 @@ static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const s
 		uint32_t first, last;
 		const char *remedy;
 	} instead[] = {
-		{ 4, 4,
-		  "read the context's fields as they are (ctx->launch); other memory of the device cannot be read" },
-		{ 45, 45, "copy the string of the context or a map in a bounded loop" },
-		{ 112, 113, "read the context's fields as they are (ctx->launch, without BPF_CORE_READ)" },
-		{ 114, 115, "copy the string of the context or a map in a bounded loop" },
+		{ 4, 4, NO_DEVICE_MEMORY },
+		{ 45, 45, NO_DEVICE_MEMORY },
+		{ 112, 115, NO_DEVICE_MEMORY },
 		{ 164, 164, "look the keys up in a bounded loop" },
 		{ 177, 177, "print three numbers at most with each bpf_printk()" },
 		{ 181, 181, "write a for loop with a constant or checked bound" },

@@ -194,8 +194,11 @@ static int check_kind(struct verifier *v, const struct reg *p)
 
 static int check_pointer(struct verifier *v, const struct reg *p, unsigned int r)
 {
-	if (p->type == R_SCALAR)
+	if (p->type == R_SCALAR) {
+		if (!scalar_is_const(&p->s))
+			gpubpf_diag_remedy(v->diag, "%s", NO_DEVICE_MEMORY);
 		return refuse(v, GPUBPF_E_NOT_POINTER, "uses r%u, a number, as an address", r);
+	}
 	if (p->or_null) {
 		const struct gpubpf_line *line = gpubpf_prog_line(v->prog, v->pc);
 

@@ -23,6 +23,7 @@ int warn(struct verifier *v, uint32_t pc, const char *text, ...)
 	f->warnings = w;
 	w = &w[f->nwarnings++];
 	w->pc = pc;
+	w->harmless = false;
 	if (line)
 		used = snprintf(w->text, sizeof(w->text), "line %u: ", line->line);
 	va_start(ap, text);
@@ -58,6 +59,17 @@ static void set_flags(struct simt *s, uint32_t pc)
 		*flags |= GPUBPF_FACT_SAME_ADDRESS;
 }
 
+static int warn_harmless(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
+{
+	struct gpubpf_facts *f = s->v->facts;
+	int err = warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
+		       name_of(map));
+
+	if (!err)
+		f->warnings[f->nwarnings - 1].harmless = true;
+	return err;
+}
+
 static int check_store(struct simt *s, uint32_t pc)
 {
 	const struct gpubpf_insn_facts *f = &s->v->facts->insn[pc];
@@ -66,8 +78,7 @@ static int check_store(struct simt *s, uint32_t pc)
 	if (!(f->flags & GPUBPF_FACT_RMW_ADD))
 		return 0;
 	if (map && (map->type->flags & GPUBPF_MAP_THREAD))
-		return warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
-			    name_of(map));
+		return warn_harmless(s, pc, map);
 	return warn(s->v, pc,
 		    "adds to a value of map %s that other lanes add to, without an atomic: additions get lost; "
 		    "use __sync_fetch_and_add()",
