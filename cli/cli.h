@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 #include <time.h>
 
 struct gpubpf_diag;
@@ -139,8 +140,13 @@ void cli_clean_streams(void);
 /* A stream of that kind that has the descriptor; NULL: out of memory, and it has it not. */
 FILE *cli_clean_open(int fd);
 
-/* explain.c: one clear line each for what went otherwise than the user meant */
-void cli_explain(struct gpubpf_session *s, const char *backend, const char *command);
+/* survivors.c: a process that the program of the session left behind, with its name; 0: none. */
+pid_t cli_survivor(const char *session, char *name, size_t size);
+/* Say which processes are still in the session, though the program has ended. */
+void cli_note_survivors(struct gpubpf_session *s);
+
+/* explain.c: one clear line each for what went otherwise than the user meant; ended: the command has */
+void cli_explain(struct gpubpf_session *s, const char *backend, const char *command, bool ended);
 
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
 	int gpubpf_cmd_##function(const struct cli_args *args);

@@ -103,14 +103,27 @@ static void explain_program(struct gpubpf_session *s, const struct gpubpf_prog *
 	free(seen.names);
 }
 
-void cli_explain(struct gpubpf_session *s, const char *backend, const char *command)
+static void explain_no_runtime(struct gpubpf_session *s, const char *backend, const char *command, bool ended)
+{
+	char name[64];
+	pid_t pid = ended ? cli_survivor(gpubpf_session__path(s), name, sizeof(name)) : 0;
+
+	if (pid)
+		gpubpf_session_note(s, "%s ended before it used a GPU runtime, and left %s (pid %d), which goes on unprobed: "
+				    "probing ends with the program that was run; keep it in the foreground (services have an "
+				    "option for that)", command, name, pid);
+	else
+		gpubpf_session_note(s, "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
+				    "list), is it linked statically, or set-user-ID?", command, backend ? " (only " : "",
+				    backend ? backend : "", backend ? " was asked for)" : "");
+}
+
+void cli_explain(struct gpubpf_session *s, const char *backend, const char *command, bool ended)
 {
 	const struct gpubpf_prog *prog = NULL;
 
 	if (!gpubpf_session__processes(s)) {
-		gpubpf_session_note(s, "%s never used a GPU runtime that gpubpf knows%s%s%s; did it find a device (gpubpf device "
-			 "list), is it linked statically, or set-user-ID?",
-			 command, backend ? " (only " : "", backend ? backend : "", backend ? " was asked for)" : "");
+		explain_no_runtime(s, backend, command, ended);
 		return;
 	}
 	if (gpubpf_kernel_table_collect(s) < 0)

@@ -359,18 +359,20 @@ static void report(struct child *c)
 		return;
 	c->reported = true;
 	serve_rest(c);
+	if (c->ended)
+		cli_note_survivors(c->s);
 	gpubpf_session__stop(c->s);
 	c->trace->ended = c->ended;
 	c->trace->status = c->status;
 	if (!c->ended)
 		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) goes on unprobed", c->args->rest[0], c->pid);
 	if (c->json)
-		cli_explain(c->s, backend, c->args->rest[0]);
+		cli_explain(c->s, backend, c->args->rest[0], c->ended);
 	make_report(c);
 	if (!c->json || c->file.path)
 		write_report(c);
 	if (!c->json)
-		cli_explain(c->s, backend, c->args->rest[0]);
+		cli_explain(c->s, backend, c->args->rest[0], c->ended);
 }
 
 static void serve(struct child *c)
@@ -429,11 +431,11 @@ int cli_trace_run(struct cli_trace *trace)
 	c.json = cli_has(trace->args, OPT_JSON);
 	clock_gettime(CLOCK_REALTIME, &trace->started);
 	cli_keep_error(trace->failure, sizeof(trace->failure));
+	raise_files(&c);
 	if (status == CLI_OK)
 		status = open_session(&c);
 	if (status == CLI_OK) {
 		take_signals(&c);
-		raise_files(&c);
 		status = start_program(&c);
 		if (status == CLI_OK)
 			serve(&c);

@@ -101,6 +101,7 @@ enum gpubpf_map_use {
 
 struct gpubpf_warning {
 	uint32_t pc;
+	bool harmless;                 /* to know, not to change */
 	char text[240];
 };
 

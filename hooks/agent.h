@@ -46,6 +46,7 @@ uint32_t gpubpf_session_generation(void);           /* changes in the child of a
 struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);
+const char *gpubpf_session_strerror(int err);       /* of what the functions below answer */
 /* Which launches are probed, as the user said. */
 uint64_t gpubpf_session_sample(void);
 uint64_t gpubpf_session_first(void);

@@ -348,7 +348,7 @@ int gpubpf_device_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 		}
 		if (err < 0 && !d->why.text[0])
 			snprintf(d->why.text, sizeof(d->why.text), "the device could not be made ready: %s",
-				 strerror(-err));
+				 gpubpf_session_strerror(err));
 		d->state = err < 0 ? DEVICE_REFUSED : DEVICE_READY;
 	}
 	*why = d->why;

@@ -241,6 +241,11 @@ static int read_one(int fd, void *buf)
 	return 0;
 }
 
+const char *gpubpf_session_strerror(int err)
+{
+	return err == -EPIPE ? "the session is over, or the program closed our socket" : strerror(-err);
+}
+
 static const char *why_lost(int err)
 {
 	switch (err) {

@@ -201,7 +201,7 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 		if (fds[i] >= 0)
 			close(fds[i]);
 	return err < 0 ? because(&set->why, err, "the program could not be sent: %s",
-				 err == -EPIPE ? "the session is over, or the program closed our socket" : strerror(-err)) : 0;
+				 gpubpf_session_strerror(err)) : 0;
 }
 
 /* The session takes so many requests at a time; -EAGAIN: a later launch may ask. */

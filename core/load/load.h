@@ -34,12 +34,14 @@ struct gpubpf_loaded {
 		struct btf *btf;       /* NULL if none */
 	} *objects;
 	uint32_t nobjects;
-	char (*notes)[256];            /* what was decided: programs left to the Linux kernel, ... */
+	char (*notes)[400];            /* what was decided: programs left to the Linux kernel, ...; warnings */
 	uint32_t nnotes;
 };
 
 int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
+/* Add a line to the notes. */
+void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
 
 /* A unit of one program from raw instructions, for tests: maps are given, insns refer to them by index. */
 int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,

@@ -66,6 +66,14 @@ static enum gpubpf_error classify(const char *text)
 	return GPUBPF_E_BAD_ELF;
 }
 
+int gpubpf_load_system(struct gpubpf_diag *diag, const char *what, int err)
+{
+	if (err == -EMFILE || err == -ENFILE)
+		gpubpf_diag_remedy(diag, "raise the limit on open files (ulimit -n)");
+	gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", what, strerror(-err));
+	return err;
+}
+
 int gpubpf_log_refuse(struct gpubpf_diag *diag, const char *what, int err)
 {
 	char *text = log.first;
@@ -73,7 +81,7 @@ int gpubpf_log_refuse(struct gpubpf_diag *diag, const char *what, int err)
 	if (err == -ENOMEM)
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s: out of memory", what);
 	if (err == -EMFILE || err == -ENFILE)
-		return gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", what, strerror(-err));
+		return gpubpf_load_system(diag, what, err);
 	if (!strncmp(text, "libbpf: ", 8))
 		text += 8;
 	text[strcspn(text, "\n")] = '\0';

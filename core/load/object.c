@@ -22,8 +22,7 @@ static int system_error(struct gpubpf_loading *l, const char *what, int err)
 {
 	if (err == ENOENT || err == EISDIR)
 		gpubpf_diag_remedy(l->diag, "give the path of a .bpf.o file");
-	gpubpf_diag_set(l->diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", what, strerror(err));
-	return -err;
+	return gpubpf_load_system(l->diag, what, -err);
 }
 
 static int read_all(struct gpubpf_loading *l, int fd)
@@ -109,6 +108,10 @@ static int open_object(struct gpubpf_loading *l, int btf_fd)
 
 	object_name(l->path, name, sizeof(name));
 	snprintf(btf_path, sizeof(btf_path), "/proc/self/fd/%d", btf_fd);
+	if (access(btf_path, F_OK) < 0) {
+		gpubpf_diag_remedy(l->diag, "mount it (mount -t proc proc /proc)");
+		return gpubpf_load_system(l->diag, "/proc/self/fd, which libbpf needs", -errno);
+	}
 	l->obj = bpf_object__open_mem(l->image, l->size, &opts);
 	if (l->obj)
 		return 0;

@@ -40,9 +40,6 @@ struct gpubpf_loading {
 
 enum { GPUBPF_MAP_LEFT = -1 };
 
-/* One line for the user about what was decided. */
-void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
-
 /* object.c: load one object and add what it holds to l->out. */
 int gpubpf_object_load(struct gpubpf_loading *l);
 
@@ -102,8 +99,10 @@ void gpubpf_program_finish(struct gpubpf_prog *prog);
 
 /* log.c: libbpf's messages of this thread between begin and end. */
 void gpubpf_log_begin(void);
-/* The first warning as a diagnostic; `what` if there was none. Returns -EINVAL. */
+/* The first warning as a diagnostic; `what` if there was none. Returns -EINVAL, or err of want of files. */
 int gpubpf_log_refuse(struct gpubpf_diag *diag, const char *what, int err);
+/* A system call failed with err, -errno, which it returns. */
+int gpubpf_load_system(struct gpubpf_diag *diag, const char *what, int err);
 void gpubpf_log_end(void);
 
 #endif

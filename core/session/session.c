@@ -237,6 +237,14 @@ static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 	return err;
 }
 
+/* What the verifier warns of is told with what the loader remarked. */
+static void keep_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog *prog)
+{
+	for (uint32_t i = 0; i < prog->facts->nwarnings; i++)
+		if (!prog->facts->warnings[i].harmless)
+			gpubpf_load_note(loaded, "program %s: warning: %s", prog->name, prog->facts->warnings[i].text);
+}
+
 /* Every program of the unit is proven safe, or nothing runs. */
 static int verify_all(struct gpubpf_session *s, struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
@@ -249,6 +257,8 @@ static int verify_all(struct gpubpf_session *s, struct gpubpf_unit *unit, struct
 		if (err < 0)
 			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name,
 					  unit->progs[i].section);
+		else
+			keep_warnings(s->loaded, &unit->progs[i]);
 	}
 	s->cost.verify_ns = gpubpf_now_ns() - start;
 	return err;
@@ -327,7 +337,7 @@ const char *gpubpf_session__load_note(const struct gpubpf_session *s, size_t i)
 
 int gpubpf_session__start(struct gpubpf_session *s)
 {
-	int err;
+	int err, cache;
 
 	if (s->state == GPUBPF_SESSION_NEW)
 		return gpubpf_session_fail(s, -EINVAL, "the session is not loaded");
@@ -344,9 +354,12 @@ int gpubpf_session__start(struct gpubpf_session *s)
 		gpubpf_server_close(s);
 		return err;
 	}
-	if (s->opts.cache_dir && gpubpf_cache_check(s->opts.cache_dir) < 0)
+	cache = s->opts.cache_dir ? gpubpf_cache_check(s->opts.cache_dir) : 0;
+	if (cache == -EPERM || cache == -ENOTDIR || cache == -ELOOP)
 		gpubpf_session_note(s, "%s: twins are not kept there: it must be a folder of your own with mode 0700; "
 				    "remove it or set XDG_CACHE_HOME", s->opts.cache_dir);
+	else if (cache < 0)
+		gpubpf_session_note(s, "%s: twins are not kept there: %s", s->opts.cache_dir, strerror(-cache));
 	gpubpf_links_publish(s);
 	s->state = GPUBPF_SESSION_STARTED;
 	return 0;

@@ -4,6 +4,7 @@
  * corners reload: a program that loads the OpenCL loader, lets go of it, and loads it again.
  * corners header FOLDER: a program includes a file of FOLDER, which is on a relative path, and leaves; then one that
  *   is changed after the build.
+ * corners closed: a program that closes all sockets before it launches anything.
  * Prints what the kernels computed, exits with 42; 77: no device.
  */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CALLS(CALL) \
@@ -74,6 +76,15 @@ static void begin_in_folder(int n)
 	if (chdir(folder))
 		exit(1);
 	write_header(n);
+}
+
+static void close_sockets(void)
+{
+	struct stat st;
+
+	for (int fd = 3; fd < 1024; fd++)
+		if (!fstat(fd, &st) && S_ISSOCK(st.st_mode))
+			close(fd);
 }
 
 static cl_kernel make_kernel(const char *name, cl_mem data)
@@ -167,6 +178,8 @@ int main(int argc, char **argv)
 		return 42;
 	}
 	open_device();
+	if (argc > 1 && !strcmp(argv[1], "closed"))
+		close_sockets();
 	run("step_one", callback);
 	if (!callback) {
 		close_device();

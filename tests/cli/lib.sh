@@ -23,6 +23,9 @@ says() { grep -q -e "$1" "$T/err"; ok $? "$2"; }
 prints() { grep -q -e "$1" "$T/out"; ok $? "$2"; }
 one_line() { [ "$(wc -l < "$T/err")" = 1 ]; ok $? "$1: in one line"; }
 
+# until_true CMD...: wait for it, a minute at most; its last status
+until_true() { for _ in $(seq 600); do "$@" 2> /dev/null && return 0; sleep 0.1; done; return 1; }
+
 # does a device answer? $device is its reason if not
 have_device() {
 	[ -x "$LOOP" ] || { device="the workload was not built: no OpenCL headers"; return 1; }

@@ -38,6 +38,7 @@ run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0
 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "the report is as the schema says"
 run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0
 says '^step_one#0 block 0,0,0 thread 5,0,0 enter: thread 5 of launch 0$' "prints come to standard error"
+grep -q 'more records' "$T/err"; [ $? = 1 ]; ok $? "no record is said to be missing"
 says '^  \[512, 1K)  *2048 |@*|$' "a histogram as bpftrace draws it"; same 4 "run again"
 run "$GPUBPF" run -o "$OBJ/records.bpf.o" -- "$LOOP" 1 0; is 42 "records"
 says '^  ring: { .thread = 7, .comm = "seven" }$' "a record of the struct that a variable points to"
@@ -67,6 +68,8 @@ run "$GPUBPF" run -o "$p" --sample 2 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "--sample 2 probes every other"; same 4 "--sample"
 run "$GPUBPF" run -o "$p" --events 1 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "len(r['events']) + len(r['prints'])")" = 1 ] && [ "$(json "r['records']")" = 8 ]; ok $? "--events 1 keeps one record of eight"
+run "$GPUBPF" run -o "$p" --events 0 -- "$LOOP" 4 0
+says '^  \.\.\. and 4 more records (--events raises' "in text those of maps: prints were shown"
 run "$GPUBPF" run -o "$p" --events 0 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "len(r['events']) + len(r['prints'])")" = 0 ] && [ "$(json "r['records']")" = 8 ]; ok $? "--events 0 counts them alone"
 run "$GPUBPF" run -o "$OBJ/miss.bpf.o" -- "$LOOP" 1 0

@@ -7,6 +7,13 @@ p=$OBJ/probe.bpf.o
 run "$GPUBPF" run -o "$p" -- sh -c 'echo out; echo err >&2; exit 7'
 is 7 "the program's status"; [ "$(cat "$T/out")" = out ]; ok $? "the program's output"; says '^err$' "and errors"
 says 'never used a GPU runtime' "a program without a GPU: one line says so"
+says 'program enter: warning: line 23: prints up to 1 line a thread' "what the verifier warns of is told"
+run "$GPUBPF" run -o "$p" -- sh -c 'sleep 600 > /dev/null 2>&1 & echo $! > "$0"; exit 3' "$T/pid"; is 3 "one that goes to the background"
+says "ended before it used a GPU runtime, and left s[leph]* (pid $(cat "$T/pid")).*keep it in the foreground" "is told so"; kill "$(cat "$T/pid")"
+if unshare -rm sh -c 'mount -t tmpfs none /proc' 2> /dev/null; then
+	run unshare -rm sh -c 'mount -t tmpfs none /proc; exec "$@"' sh "$GPUBPF" run -o "$p" -- true
+	is 125 "no /proc"; says 'probe.bpf.o: /proc/self/fd, which libbpf needs: No such file' "is named"; says 'try: mount it' "with what to do"
+else skip "no /proc" "no namespaces here"; fi
 run "$GPUBPF" run -o "$p" sh -c 'exit 3'; is 3 "-- may be left out"
 run "$GPUBPF" run -o "$p" -- sh -c 'kill -TERM $$'; is 143 "death by SIGTERM is passed on"
 run "$GPUBPF" run -o "$p" -- sh -c 'kill -SEGV $$'; is 139 "and by SIGSEGV"
@@ -41,7 +48,8 @@ valid "a run without kernels"
 run "$GPUBPF" run -o "$p" -j -- sh -c 'echo from the program; exit 3'; is 3 "-j alone"
 [ "$(head -1 "$T/out")" = "from the program" ] && sed 1d "$T/out" > "$T/r"; valid "behind the program's own output the document"
 value "of the run" "r['schema'], r['exit_status'], r['signal'], r['command'][0], len(r['objects'][0]['sha256']), r['start'] <= r['end']" "(1, 3, None, 'sh', 64, True)"
-value "remarks are notes" "'never used a GPU runtime' in r['notes'][0]" True; one_line "and on standard error"
+value "remarks are notes" "['warning: ' in r['notes'][0], 'never used a GPU runtime' in r['notes'][1]]" "[True, True]"
+[ "$(grep -c '^gpubpf: ' "$T/err")" = 2 ]; ok $? "and on standard error"
 value "nothing was matched" "[p['matched'] for p in r['programs']]" "[False, False]"
 run "$GPUBPF" run -o "$p" -j -r - -- sh -c 'kill -TERM $$'; is 143 "-r -"; cp "$T/out" "$T/r"; valid "-r - is standard output"
 value "of a signal" "r['exit_status'], r['signal']" "(None, 15)"
@@ -52,13 +60,16 @@ value "says so" "'none.o' in r['errors'][0]['what'] + r['errors'][0]['place']" T
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$T/nothing"; is 127 "a program that is not there"; valid "it too"
 value "says so" "r['exit_status'], 'nothing' in r['errors'][0]['what']" "(127, True)"
 run "$GPUBPF" run -o "$p" -q -j --report "$T/r" -- true; valid "-q silences remarks"; [ ! -s "$T/err" ]; ok $? "on standard error"
-value "not in the document" "len(r['notes'])" 1
+value "not in the document" "len(r['notes'])" 2
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$(printf 'no\377\302\205\342\200\256name')"; valid "bytes that are no UTF-8, and controls"
 LC_ALL=C grep -q "$(printf '[\200-\237\377]')" "$T/r"; [ $? = 1 ]; ok $? "are escaped"
 value "not lost" "r['command'][0] == 'no\\\\xff\\u0085\\u202ename'" True
 LC_ALL=C grep -q "$(printf '[\200-\237\377]')" "$T/err"; [ $? = 1 ]; ok $? "nor do they come to the terminal"
-(ulimit -n 12; run "$GPUBPF" run -o "$p" -- true; exit $rc); rc=$?; is 125 "12 descriptors"
+run prlimit --nofile=12:12 "$GPUBPF" run -o "$p" -- true; is 125 "12 descriptors"
 says 'true: cannot be run: Too many open files; raise the limit' "say so"
+run prlimit --nofile=9:9 "$GPUBPF" run -o "$p" -- true; is 125 "9 descriptors"
+says 'Too many open files' "say so"; says 'try: raise the limit on open files' "and what to do"
+run prlimit --nofile=9:100 "$GPUBPF" run -o "$p" -- sh -c 'ulimit -Sn'; is 0 "a soft limit of 9"; prints '^9$' "is the program's alone"
 # -r FILE is replaced by a whole report, or stays
 echo before > "$T/r"; run "$GPUBPF" run -o "$OBJ/bad.bpf.o" --report "$T/r" -- true
 [ "$(cat "$T/r")" = before ]; ok $? "a refusal in text leaves the file as it was"
@@ -67,7 +78,7 @@ echo before > "$T/r"; run "$GPUBPF" run -o "$OBJ/bad.bpf.o" --report "$T/r" -- t
 cp "$p" "$T/own.o"; run "$GPUBPF" run -o "$T/own.o" --report "$T/own.o" -- true; is 2 "the object as the report's file"
 cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: is the object' "and is named"
 run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 0 "a full disk"
-says '/dev/full: .*No space left on device; here it is' "is told"; sed 1,2d "$T/err" > "$T/r"; valid "and the report is on standard error"
+says '/dev/full: .*No space left on device; here it is' "is told"; grep -v "^gpubpf: " "$T/err" > "$T/r"; valid "and the report is on standard error"
 
 run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'sleep 1; echo done; exit 6'
 is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'goes on unprobed' "as it is told"
@@ -75,9 +86,9 @@ is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'goe
 env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; sleep 5 & wait' > "$T/out" 2> "$T/err" &
 tool=$!; sleep 0.7; kill -INT $tool; wait $tool; rc=$?
 is 9 "Ctrl-C reaches the program"; prints '^got$' "which ends as it likes"; says '^dropped: ' "and the report comes"
-"$GPUBPF" run -o "$p" -- sh -c 'trap "" TERM; sleep 4; echo survived' > "$T/out" 2> "$T/err" &
-tool=$!; sleep 0.5; kill -TERM $tool; sleep 2.6
-says '^dropped: ' "a program that ignores the signal: the report comes all the same"
+"$GPUBPF" run -o "$p" -- sh -c 'trap "" TERM; > '"$T/ready"'; until [ -e '"$T/reported"' ]; do sleep 0.1; done; echo survived' > "$T/out" 2> "$T/err" &
+tool=$!; until_true [ -e "$T/ready" ]; kill -TERM $tool
+until_true grep -q '^dropped: ' "$T/err"; ok $? "a program that ignores the signal: the report comes all the same"; > "$T/reported"
 wait $tool; rc=$?; is 0 "and its status counts"; prints survived "when it ends"
 "$GPUBPF" run -o "$p" -- sh -c 'sleep 1; echo finished > '"$T/finished" > /dev/null 2>&1 &
 tool=$!; sleep 0.4; kill -KILL $tool; wait $tool 2> /dev/null; sleep 1.2
