@@ -79,6 +79,8 @@ int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char **
 	struct variable vars[] = {
 		{ "OPENCL_LAYERS", agent, true, true },
 		{ "LD_PRELOAD", agent, true, false },
+		/* it refuses to start where another library comes first, and works all the same: what the user says wins */
+		{ "ASAN_OPTIONS", "verify_asan_link_order=0", true, true },
 		{ "GPUBPF_SESSION", s->path, false, false },
 		{ "GPUBPF_BACKEND", s->opts.backend, false, false },
 	};
@@ -90,6 +92,6 @@ int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char **
 	if (access(agent, R_OK) < 0)
 		return gpubpf_session_fail(s, -ENOENT, "%s: the agent cannot be read: %s; build or install "
 					   "gpubpf completely", agent, strerror(errno));
-	*env = build(base, vars, s->opts.backend ? 4 : 3);
+	*env = build(base, vars, s->opts.backend ? 5 : 4);
 	return *env ? 0 : -ENOMEM;
 }

@@ -35,10 +35,10 @@ struct gpubpf_rescue {
 /* Both descriptors must be out of the way of the numbers that the helper has them at. */
 static int spawn(const char *path, const char *backend, int memory, int mirror, pid_t *pid)
 {
-	char *argv[] = { (char *)path, (char *)backend, NULL };
+	char *argv[] = { (char *)path, (char *)backend, NULL }, **env = gpubpf_worker_environ();
 	posix_spawn_file_actions_t actions;
 	int high[2] = { fcntl(memory, F_DUPFD_CLOEXEC, 16), fcntl(mirror, F_DUPFD_CLOEXEC, 16) };
-	int err = high[0] < 0 || high[1] < 0 ? EMFILE : posix_spawn_file_actions_init(&actions);
+	int err = !env ? ENOMEM : high[0] < 0 || high[1] < 0 ? EMFILE : posix_spawn_file_actions_init(&actions);
 
 	if (!err) {
 		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -46,9 +46,10 @@ static int spawn(const char *path, const char *backend, int memory, int mirror, 
 		posix_spawn_file_actions_adddup2(&actions, high[0], GPUBPF_RESCUE_MEMORY);
 		posix_spawn_file_actions_adddup2(&actions, high[1], GPUBPF_RESCUE_MIRROR);
 		posix_spawn_file_actions_addclosefrom_np(&actions, GPUBPF_RESCUE_MIRROR + 1);
-		err = posix_spawn(pid, path, &actions, NULL, argv, environ);
+		err = posix_spawn(pid, path, &actions, NULL, argv, env);
 		posix_spawn_file_actions_destroy(&actions);
 	}
+	free(env);
 	for (int i = 0; i < 2; i++)
 		if (high[i] >= 0)
 			close(high[i]);

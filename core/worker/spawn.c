@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -35,14 +37,39 @@ static void limit_memory(pid_t pid, uint64_t memory)
 	(void)limit;
 }
 
+/* What would put other code into a process of ours, or another session's agent; where libraries are is kept. */
+static bool kept(const char *entry)
+{
+	return !strncmp(entry, "LD_LIBRARY_PATH=", 16) ||
+	       (strncmp(entry, "LD_", 3) && strncmp(entry, "OPENCL_LAYERS=", 14) && strncmp(entry, "GPUBPF_SESSION=", 15));
+}
+
+char **gpubpf_worker_environ(void)
+{
+	size_t n = 0, at = 0;
+	char **env;
+
+	while (environ[n])
+		n++;
+	env = malloc((n + 1) * sizeof(*env));
+	for (size_t i = 0; env && i < n; i++)
+		if (kept(environ[i]))
+			env[at++] = environ[i];
+	if (env)
+		env[at] = NULL;
+	return env;
+}
+
 static int spawn_with(const char *path, int sock, pid_t *pid)
 {
-	char *argv[] = { (char *)path, NULL };
+	char *argv[] = { (char *)path, NULL }, **env = gpubpf_worker_environ();
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
 	int err;
 
+	if (!env)
+		return -ENOMEM;
 	sigemptyset(&none);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
@@ -60,9 +87,10 @@ static int spawn_with(const char *path, int sock, pid_t *pid)
 	if (!err)
 		err = posix_spawn_file_actions_addclosefrom_np(&actions, GPUBPF_WORKER_FD + 1);
 	if (!err)
-		err = posix_spawn(pid, path, &actions, &attr, argv, environ);
+		err = posix_spawn(pid, path, &actions, &attr, argv, env);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
+	free(env);
 	return -err;
 }
 

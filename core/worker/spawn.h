@@ -10,7 +10,9 @@
 
 /* What tells one build of a program from another: path, size, time of change. */
 void gpubpf_worker_identity(const char *path, char *buf, size_t size);
-/* Start it with its socket as descriptor 3, no other descriptors above 2, and `memory` bytes of address
+/* Our environment without what would put other code into our processes (LD_PRELOAD, layers); to be freed. NULL: no memory. */
+char **gpubpf_worker_environ(void);
+/* Start it with that environment, its socket as descriptor 3, no other descriptors above 2, and `memory` bytes of address
  * space (UINT64_MAX: as much as it wants). 0 or -errno. */
 int gpubpf_worker_spawn(const char *path, uint64_t memory, pid_t *pid, int *sock);
 

@@ -102,6 +102,15 @@ run "$GPUBPF" run -o "$p" --duration 1 -j --report "$T/r" -- "$LOOP" 40 50; is 4
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0 9; is 137 "a program that is killed"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = 4096 ]; ok $? "its counts survive"
 
+# programs that a sanitizer's library is linked to, as they are
+for s in address thread; do
+	ASAN_OPTIONS=detect_leaks=0 timeout 60 "$LOOP-$s" 2 0 > "$T/native2" 2> /dev/null
+	[ $? = 42 ] || { skip "$s" "not built, or it does not run here"; continue; }
+	ASAN_OPTIONS=detect_leaks=0 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP-$s" 2 0
+	is 42 "a program with -fsanitize=$s"; same 2 "it"
+	[ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "it is probed"
+done
+
 # a tree beside a copy of the tool, with workers that hang or die
 fake() { # NAME COMMAND
 	mkdir -p "$T/$1/core/worker" "$T/$1/hooks"
@@ -112,6 +121,9 @@ fake() { # NAME COMMAND
 		chmod +x "$T/$1/core/worker/gpubpf-$w"
 	done
 }
+fake env "tr '\\0' '\\n' < /proc/\$\$/environ > $T/env.txt; exit 1"
+LD_PRELOAD=libm.so.6 LD_LIBRARY_PATH=$T/env run "$T/env/gpubpf" run -o "$p" --no-cache -- "$LOOP" 1 0; is 42 "a LD_PRELOAD of the user's"
+grep -q "^LD_LIBRARY_PATH=$T/env" "$T/env.txt" && ! grep -q '^LD_PRELOAD' "$T/env.txt"; ok $? "does not reach the workers, where libraries are does"
 fake slow 'exec sleep 100'
 start=$(date +%s)
 run "$T/slow/gpubpf" run -o "$p" --no-cache --wait 2 -j --report "$T/r" -- "$LOOP" 4 0
@@ -135,5 +147,5 @@ is 42 "workers that die"; same 4 "they"
 fake crash 'kill -SEGV $$'
 run "$T/crash/gpubpf" run -o "$p" --no-cache -j --report "$T/r" -- "$LOOP" 4 0
 is 42 "workers that crash"; same 4 "they"
-rm -rf "$T/slow" "$T/late" "$T/dead" "$T/crash"
+rm -rf "$T/slow" "$T/late" "$T/dead" "$T/crash" "$T/env"
 finish
