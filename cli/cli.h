@@ -140,6 +140,11 @@ void cli_clean_streams(void);
 /* A stream of that kind that has the descriptor; NULL: out of memory, and it has it not. */
 FILE *cli_clean_open(int fd);
 
+/* limits.c: raise those that bound the tool as far as it may; the program, before it is executed, gets them as they
+ * were. */
+void cli_limits_raise(void);
+void cli_limits_restore(void);
+
 /* survivors.c: a process that the program of the session left behind, with its name; 0: none. */
 pid_t cli_survivor(const char *session, char *name, size_t size);
 /* Say which processes are still in the session, though the program has ended. */

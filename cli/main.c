@@ -94,6 +94,7 @@ int main(int argc, char **argv)
 	const char *object = argc > 1 ? argv[1] : NULL, *verb = argc > 2 ? argv[2] : NULL;
 	const struct cli_command *command;
 
+	cli_limits_raise();
 	cli_clean_streams();
 	if (!object) {
 		cli_help_all(stderr);

@@ -40,7 +40,6 @@ struct child {
 	struct inherited {             /* what the program gets as we got it */
 		sigset_t mask;
 		struct sigaction child;
-		struct rlimit files;
 	} before;
 	uint64_t deadline_ns;          /* of probing; 0: none */
 	int asked;                     /* signal that asked us to end, 0 none */
@@ -192,13 +191,18 @@ static void become_program(struct child *c, char **env, int tell)
 	int err;
 
 	sigaction(SIGCHLD, &c->before.child, NULL);
-	setrlimit(RLIMIT_NOFILE, &c->before.files);
+	cli_limits_restore();
 	sigprocmask(SIG_SETMASK, &c->before.mask, NULL);
 	execvpe(c->args->rest[0], c->args->rest, env);
 	err = errno;
 	if (write(tell, &err, sizeof(err)) < 0)
 		_exit(CLI_RUN_FAILED);
 	_exit(err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT);
+}
+
+static const char *remedy(int err)
+{
+	return err == EMFILE ? "; raise the limit (ulimit -n)" : err == EAGAIN ? "; raise the limit (ulimit -u)" : "";
 }
 
 static int start_program(struct child *c)
@@ -211,8 +215,7 @@ static int start_program(struct child *c)
 		return CLI_RUN_FAILED;
 	}
 	if (pipe2(tell, O_CLOEXEC) < 0) {
-		cli_error("%s: cannot be run: %s%s", c->args->rest[0], strerror(errno),
-			  errno == EMFILE ? "; raise the limit (ulimit -n)" : "");
+		cli_error("%s: cannot be run: %s%s", c->args->rest[0], strerror(errno), remedy(errno));
 		free(env);
 		return CLI_RUN_FAILED;
 	}
@@ -230,7 +233,7 @@ static int start_program(struct child *c)
 	close(tell[0]);
 	if (!err)
 		return CLI_OK;
-	cli_error("%s: cannot be run: %s", c->args->rest[0], strerror(err));
+	cli_error("%s: cannot be run: %s%s", c->args->rest[0], strerror(err), remedy(err));
 	return err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
 }
 
@@ -249,16 +252,6 @@ static void take_signals(struct child *c)
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &c->before.mask);
 	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* Processes and devices take a descriptor each. */
-static void raise_files(struct child *c)
-{
-	struct rlimit most;
-
-	getrlimit(RLIMIT_NOFILE, &c->before.files);
-	most = (struct rlimit){ c->before.files.rlim_max, c->before.files.rlim_max };
-	setrlimit(RLIMIT_NOFILE, &most);
 }
 
 /* A signal from the terminal has reached the program by itself; one that was sent to us is passed on. Then
@@ -431,7 +424,6 @@ int cli_trace_run(struct cli_trace *trace)
 	c.json = cli_has(trace->args, OPT_JSON);
 	clock_gettime(CLOCK_REALTIME, &trace->started);
 	cli_keep_error(trace->failure, sizeof(trace->failure));
-	raise_files(&c);
 	if (status == CLI_OK)
 		status = open_session(&c);
 	if (status == CLI_OK) {

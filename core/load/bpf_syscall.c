@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/wire/file_size.h"
+
 #define FIRST_ID 1          /* of maps and programs, as bpf_map_info and bpf_prog_info tell */
 
 static _Thread_local struct gpubpf_sys *active;
@@ -19,8 +21,11 @@ static _Thread_local struct gpubpf_sys *active;
 static int handle_create(const char *name, uint64_t size, ino_t *ino)
 {
 	struct stat st;
-	int fd = memfd_create(name, MFD_CLOEXEC);
+	int fd;
 
+	if (!gpubpf_file_may_have(size))
+		return -EFBIG;
+	fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (ftruncate(fd, size) < 0 || fstat(fd, &st) < 0) {

@@ -70,6 +70,8 @@ int gpubpf_load_system(struct gpubpf_diag *diag, const char *what, int err)
 {
 	if (err == -EMFILE || err == -ENFILE)
 		gpubpf_diag_remedy(diag, "raise the limit on open files (ulimit -n)");
+	if (err == -EFBIG)
+		gpubpf_diag_remedy(diag, "raise the limit on the size of files, in memory too (ulimit -f)");
 	gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", what, strerror(-err));
 	return err;
 }
@@ -80,7 +82,7 @@ int gpubpf_log_refuse(struct gpubpf_diag *diag, const char *what, int err)
 
 	if (err == -ENOMEM)
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s: out of memory", what);
-	if (err == -EMFILE || err == -ENFILE)
+	if (err == -EMFILE || err == -ENFILE || err == -EFBIG)
 		return gpubpf_load_system(diag, what, err);
 	if (!strncmp(text, "libbpf: ", 8))
 		text += 8;

@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 #include <nettle/sha2.h>
 
+#include "core/wire/file_size.h"
 #include "core/diag.h"
 #include "ctx_btf.h"
 
@@ -82,8 +83,11 @@ static void describe(struct gpubpf_loading *l)
 /* A descriptor with the types that CO-RE relocates against: struct gpubpf_ctx and struct pt_regs. */
 static int target_btf(void)
 {
-	int fd = memfd_create("gpubpf-ctx.btf", MFD_CLOEXEC);
+	int fd;
 
+	if (!gpubpf_file_may_have(sizeof(gpubpf_ctx_btf)))
+		return -EFBIG;
+	fd = memfd_create("gpubpf-ctx.btf", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, gpubpf_ctx_btf, sizeof(gpubpf_ctx_btf)) != sizeof(gpubpf_ctx_btf)) {
 		close(fd);
 		return -EIO;

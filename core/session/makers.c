@@ -17,6 +17,7 @@
 
 #define MAX_THREADS 4
 #define MAX_CACHED 1024
+#define STACK_LEAST (1u << 20)
 
 struct cached {
 	struct cached *next;
@@ -245,13 +246,19 @@ static void start_maker(struct gpubpf_makers *all)
 {
 	struct maker *maker = &all->maker[all->nthreads];
 	sigset_t every, before;
+	pthread_attr_t attr;
+	size_t stack;
 
 	maker->all = all;
+	pthread_attr_init(&attr);
+	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST) /* as ulimit -s says */
+		pthread_attr_setstacksize(&attr, STACK_LEAST);
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
-	if (!pthread_create(&maker->thread, NULL, run_maker, maker))
+	if (!pthread_create(&maker->thread, &attr, run_maker, maker))
 		all->nthreads++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
 }
 
 int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers)

@@ -10,6 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "file_size.h"
+
 union control {
 	struct cmsghdr align;
 	char room[CMSG_SPACE(sizeof(int) * GPUBPF_MSG_FDS)];
@@ -138,13 +140,23 @@ int gpubpf_msg_check_peer(int sock)
 	return cred.uid == geteuid() ? 0 : -EPERM;
 }
 
+static int create_memfd(const char *name, size_t size)
+{
+	int fd;
+
+	if (!gpubpf_file_may_have(size))
+		return -EFBIG;
+	fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return fd < 0 ? -errno : fd;
+}
+
 int gpubpf_memfd_shared(const char *name, size_t size)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = create_memfd(name, size);
 	int err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (ftruncate(fd, size) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		err = -errno;
@@ -171,11 +183,11 @@ static int write_all(int fd, const char *data, size_t size)
 
 int gpubpf_memfd_image(const char *name, const void *data, size_t size)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = create_memfd(name, size);
 	int err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = write_all(fd, data, size);
 	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
 		err = -errno;

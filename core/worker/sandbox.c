@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -113,8 +114,14 @@ static int refuse(struct gpubpf_diag *diag, const char *what, int err)
 
 int gpubpf_sandbox_limits(struct gpubpf_diag *diag)
 {
-	struct rlimit none = { 0, 0 }, file = { FILE_LIMIT, FILE_LIMIT };
+	struct rlimit none = { 0, 0 }, file;
 
+	if (getrlimit(RLIMIT_FSIZE, &file) < 0)
+		return refuse(diag, "getrlimit", -errno);
+	if (file.rlim_max > FILE_LIMIT)
+		file.rlim_max = FILE_LIMIT;
+	file.rlim_cur = file.rlim_max;
+	signal(SIGXFSZ, SIG_IGN); /* a result that is too large is an error, no death */
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &file) < 0)
 		return refuse(diag, "setrlimit", -errno);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/wire/file_size.h"
 #include "core/wire/protocol.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
@@ -40,9 +41,11 @@ static int write_all(int fd, const void *data, size_t size)
 
 static int sealed_memfd(const void *data, size_t size)
 {
-	int fd = memfd_create("gpubpf-job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int err;
+	int fd, err;
 
+	if (!gpubpf_file_may_have(size))
+		return -EFBIG;
+	fd = memfd_create("gpubpf-job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
 	err = write_all(fd, data, size);

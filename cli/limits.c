@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user limits is meant for the program: the tool takes as much as it may, and the program gets what was said. */
+#include "cli.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+static struct {
+	int resource;
+	rlim_t enough;
+	struct rlimit before;
+} limits[] = {
+	{ RLIMIT_NOFILE, RLIM_INFINITY, {0} }, /* processes and devices take a descriptor each */
+	{ RLIMIT_FSIZE, RLIM_INFINITY, {0} },  /* memory that is shared counts as a file */
+	{ RLIMIT_STACK, 8u << 20, {0} },
+};
+static struct sigaction size_before;
+
+void cli_limits_raise(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rlimit more;
+
+		getrlimit(limits[i].resource, &limits[i].before);
+		more = limits[i].before;
+		if (more.rlim_cur >= limits[i].enough)
+			continue;
+		more.rlim_cur = more.rlim_max < limits[i].enough ? more.rlim_max : limits[i].enough;
+		setrlimit(limits[i].resource, &more);
+	}
+	sigaction(SIGXFSZ, &ignore, &size_before); /* what cannot be written is told, as on a full disk */
+}
+
+void cli_limits_restore(void)
+{
+	sigaction(SIGXFSZ, &size_before, NULL);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		setrlimit(limits[i].resource, &limits[i].before);
+}

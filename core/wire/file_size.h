@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files in memory count as files: where one grew beyond the process's limit (ulimit -f), a signal would end it. */
+#ifndef GPUBPF_WIRE_FILE_SIZE_H
+#define GPUBPF_WIRE_FILE_SIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+static inline bool gpubpf_file_may_have(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+#endif
