@@ -1,86 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf device list. A vendor's runtime may crash, hang or print when it is opened: each backend is opened
- * in a child process of its own, which sends what the devices say of themselves over a pipe.
+ * gpubpf device list: the devices of each runtime, and how probes get into their programs.
  */
 #include "cli.h"
 
 #include <json-c/json.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/device.h"
 #include "core/session/report.h"
 #include "core/session/table.h"
-
-#define OPEN_MS 30000
-#define MAX_DEVICES 64
-
-struct found {
-	struct gpubpf_device_caps caps[MAX_DEVICES];
-	uint32_t n;
-	const char *missing;   /* why there are none; "" if there are */
-};
-
-static void send_devices(const char *backend, int to)
-{
-	const struct gpubpf_device_ops *ops = gpubpf_device_find(backend);
-
-	for (uint32_t i = 0; ops && i < MAX_DEVICES; i++) {
-		struct gpubpf_device_open how = { .index = i };
-		struct gpubpf_device_caps caps;
-		struct gpubpf_device *device;
-		struct gpubpf_why why;
-
-		if (ops->open(&how, &device, &why) < 0)
-			break;
-		caps = *ops->caps(device);
-		caps.ordinal = i;
-		if (write(to, &caps, sizeof(caps)) != sizeof(caps))
-			break;
-	}
-	_exit(0); /* no vendor's exit handlers */
-}
-
-static void receive_devices(int from, struct found *f)
-{
-	struct pollfd p = { .fd = from, .events = POLLIN };
-
-	while (f->n < MAX_DEVICES && poll(&p, 1, OPEN_MS) > 0 &&
-	       read(from, &f->caps[f->n], sizeof(f->caps[0])) == sizeof(f->caps[0]))
-		f->n++;
-}
-
-static void ask_backend(const char *backend, struct found *f)
-{
-	int pipes[2], status = 0;
-	pid_t pid;
-
-	f->n = 0;
-	f->missing = gpubpf_device_missing(backend);
-	if (f->missing[0])
-		return;
-	if (pipe(pipes) < 0 || (pid = fork()) < 0) {
-		f->missing = "no process could be started for it";
-		return;
-	}
-	if (!pid) {
-		close(pipes[0]);
-		send_devices(backend, pipes[1]);
-	}
-	close(pipes[1]);
-	receive_devices(pipes[0], f);
-	close(pipes[0]);
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
-	if (!f->n)
-		f->missing = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL ? "its runtime crashed" :
-			     "its runtime has no device";
-}
+#include "devices.h"
 
 static const char *clock_name(uint32_t clock)
 {
@@ -110,7 +40,7 @@ static const char *way(const struct gpubpf_device_caps *c, char *text, size_t si
 	return text;
 }
 
-static void put_text(struct gpubpf_table *t, const char *backend, const struct found *f)
+static void put_text(struct gpubpf_table *t, const char *backend, const struct cli_devices *f)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
 		const struct gpubpf_device_caps *c = &f->caps[i];
@@ -127,7 +57,7 @@ static void put_text(struct gpubpf_table *t, const char *backend, const struct f
 	}
 }
 
-static struct json_object *list_json(const struct found *f)
+static struct json_object *list_json(const struct cli_devices *f)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -152,14 +82,14 @@ static struct json_object *list_json(const struct found *f)
 static int list_text(const char *only)
 {
 	struct gpubpf_table t;
-	struct found f;
+	struct cli_devices f;
 	const char *name;
 
 	gpubpf_table_init(&t, "BACKEND", "NR", "DEVICE", "PROBES AS", "UNITS", "WARP", "CLOCK", "MAPS", NULL);
 	for (size_t i = 0; (name = gpubpf_backend_at(i)); i++) {
 		if (only && strcmp(only, name))
 			continue;
-		ask_backend(name, &f);
+		cli_devices_ask(name, NULL, &f);
 		put_text(&t, name, &f);
 		if (f.missing[0])
 			fprintf(stderr, "gpubpf: %s: %s\n", name, f.missing);
@@ -173,7 +103,7 @@ static int list_text(const char *only)
 static int list_all_json(const char *only)
 {
 	struct json_object *root = json_object_new_array();
-	struct found f;
+	struct cli_devices f;
 	const char *name;
 
 	for (size_t i = 0; (name = gpubpf_backend_at(i)); i++) {
@@ -181,7 +111,7 @@ static int list_all_json(const char *only)
 
 		if (only && strcmp(only, name))
 			continue;
-		ask_backend(name, &f);
+		cli_devices_ask(name, NULL, &f);
 		o = json_object_new_object();
 		json_object_object_add(o, "backend", json_object_new_string(name));
 		json_object_object_add(o, "devices", list_json(&f));

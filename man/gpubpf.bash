@@ -15,6 +15,7 @@ _gpubpf()
 		words="$(awk -v o="$object" '$1 == "command" && $2 == o { print $3 }' <<< "$tables") --help"
 	elif [[ $prev = --backend || $prev = -b ]]; then
 		words="opencl cuda hip level_zero"
+		[[ $object = conformance ]] && words="host $words"
 	elif [[ $prev = --target || $prev = -T ]]; then
 		[[ $verb = verify ]] && words="ptx amdgpu spirv clc clc32" || words="ebpf clc llvm spirv ptx amdgpu sass"
 	elif [[ $cur = -* ]]; then

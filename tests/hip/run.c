@@ -11,7 +11,7 @@
 #include "core/lower/lower.h"
 #include "hsa.h"
 #include "maps/layout.h"
-#include "tests/tools/conformance_emit.h"
+#include "cli/conformance/raw_emit.h"
 
 #define MEM_SIZE 256
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenCL C that clc makes of the cases of tests/interp, before clang's eyes as OpenCL C 1.2 and 3.0:
+"""The OpenCL C that clc makes of the cases of tests/conformance, before clang's eyes as OpenCL C 1.2 and 3.0:
 no warning that is about the text itself. text.py PLUGIN CLANG"""
 import os
 import subprocess
 import sys
 import tempfile
 
-folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'interp')
+folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'conformance')
 sys.path.insert(0, folder)
 import assemble  # noqa: E402  pylint: disable=wrong-import-position
 
 plugin, clang = sys.argv[1:3]
-everything = assemble.read(folder, clang)
+everything = assemble.read(clang)
 count = failed = 0
 for proven in (False, True):
     usable = [c for c in everything if 'error' not in c and not (proven and 'reject' in c.get('verify', ''))]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowered programs through each target's own checker: validate.py EMIT CLANG INCLUDE INTERP FOLDER
 
-INTERP: the folder tests/interp, whose cases go unproven, all in one module. The cases of this folder and
+INTERP: the folder tests/conformance, whose cases go unproven, all in one module. The cases of this folder and
 the objects below FOLDER are loaded, verified and lowered. A case may hold comments that say what must be in the output:
 
     expect TARGET COUNT REGEX        COUNT: a number, or <N for fewer
@@ -139,10 +139,10 @@ def each(name, source, args, stdin=None):
 
 
 def opcodes():
-    """the programs of tests/interp as lines of hex"""
+    """the programs of tests/conformance as lines of hex"""
     sys.path.insert(0, interp)
     import assemble  # pylint: disable=import-outside-toplevel,import-error
-    return ''.join(case['hex'] + '\n' for case in assemble.read(interp, clang))
+    return ''.join(case['hex'] + '\n' for case in assemble.read(clang))
 
 
 def repeated(path):

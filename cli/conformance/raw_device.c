@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance tool on a device. Programs go to the device in groups, one module a group, since
+ * On a device. Programs go to the device in groups, one module a group, since
  * building a module costs far more than running one; a group that fails is tried again in halves, so
  * that a program that the vendor's compiler cannot take costs itself alone. All of it happens in a child
  * process: a compiler that crashes or hangs is a message too.
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "core/device.h"
-#include "conformance_emit.h"
+#include "raw_emit.h"
 #include "core/diag.h"
 #include "maps/layout.h"
 
@@ -42,7 +42,7 @@ struct runner {
 	struct shared *shared;
 	const struct gpubpf_device_ops *ops;
 	struct gpubpf_device *device;
-	const struct conformance_target *target;
+	const struct gpubpf_target_info *target;
 	uint8_t *arena;
 	size_t arena_size;
 	uint64_t address;
@@ -95,7 +95,7 @@ static void split_group(struct runner *r, const char *error)
 static int open_device(struct runner *r, struct gpubpf_why *why)
 {
 	const char *missing = gpubpf_device_missing(r->opts->backend);
-	struct gpubpf_device_open how = { .name = r->opts->device };
+	struct gpubpf_device_open how = { .name = r->opts->device, .index = r->opts->index };
 	const struct gpubpf_device_caps *caps;
 
 	if (missing[0]) {
@@ -109,7 +109,8 @@ static int open_device(struct runner *r, struct gpubpf_why *why)
 	r->target = conformance_target(r->opts->target, caps);
 	if (r->target)
 		return 0;
-	snprintf(why->text, sizeof(why->text), "device %s: there is no target %s", caps->name, r->opts->target);
+	snprintf(why->text, sizeof(why->text), "device %s: no target %s emits for it", caps->name,
+		 r->opts->target ? r->opts->target : "that it takes");
 	return -ENODEV;
 }
 
@@ -267,6 +268,16 @@ static void pause_ms(long ms)
 	nanosleep(&ts, NULL);
 }
 
+static void tell_progress(const struct runner *r)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		done += !r->shared->out[i].group;
+	if (r->opts->progress)
+		r->opts->progress(r->opts->arg, done);
+}
+
 /* Wait for the child; kill it when it has made no progress for too long. 0: it ended well. */
 static int watch(struct runner *r, pid_t child)
 {
@@ -276,6 +287,8 @@ static int watch(struct runner *r, pid_t child)
 
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		pause_ms(2);
+		if (r->shared->progress != seen)
+			tell_progress(r);
 		idle_ms = r->shared->progress == seen ? idle_ms + 2 : 0;
 		seen = r->shared->progress;
 		if (idle_ms < GROUP_SECONDS * 1000)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance tool: verify, then the host's interpreter or a device. */
+/* Verify, then the host's interpreter or a device. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "conformance.h"
+#include "raw.h"
 #include "core/diag.h"
 #include "core/facts.h"
 #include "core/interp/interp.h"
@@ -15,8 +15,10 @@ static void verify(struct conformance_case *c)
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	if (gpubpf_verify(&c->unit, c->unit.progs, &opts, &diag) < 0)
+	if (gpubpf_verify(&c->unit, c->unit.progs, &opts, &diag) < 0) {
 		conformance_fail(c, "not proven safe: instruction %u: %s", diag.pc, diag.what);
+		c->refused = true;
+	}
 }
 
 static void run_host(struct conformance_case *c)

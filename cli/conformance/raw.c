@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases of the conformance tool: from hex text to a unit. */
+/* From hex text to a unit. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "conformance.h"
+#include "raw.h"
 #include "core/diag.h"
 #include "core/load/load.h"
 
@@ -64,8 +64,10 @@ static void decode(struct conformance_case *c, const uint8_t *bytes, size_t size
 		return;
 	}
 	if (gpubpf_unit_raw((const struct gpubpf_raw_insn *)bytes, size / sizeof(struct gpubpf_raw_insn), NULL, 0,
-			    &c->unit, &diag) < 0)
+			    &c->unit, &diag) < 0) {
 		conformance_fail(c, "instruction %u: %s", diag.pc, diag.what);
+		c->refused = true;
+	}
 }
 
 void conformance_parse(struct conformance_case *c, const char *mem, const char *program)

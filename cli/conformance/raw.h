@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance tool's cases and the ways to run them. */
-#ifndef GPUBPF_TESTS_CONFORMANCE_H
-#define GPUBPF_TESTS_CONFORMANCE_H
+/* Programs of one thread, proven or with each access checked, and the ways to run many of them. */
+#ifndef GPUBPF_CLI_CONFORMANCE_H
+#define GPUBPF_CLI_CONFORMANCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,15 +16,19 @@ struct conformance_case {
 	struct gpubpf_unit unit;  /* one program, no maps */
 	uint64_t r0;
 	bool done;
+	bool refused;             /* by the decoder or the verifier, which error tells */
 	char error[400];          /* why there is no r0; "" if there is */
 };
 
 struct conformance_opts {
 	const char *backend;      /* "host", "opencl", "cuda", "hip" */
-	const char *device;       /* NULL: the first */
+	const char *device;       /* a part of its name; NULL: any */
+	uint32_t index;           /* of those, this one */
 	const char *target;       /* NULL: what suits the device best */
 	bool verify;
 	bool dump;                /* print what the device would be given */
+	void (*progress)(void *arg, size_t done); /* cases that are done on a device, now and then; may be NULL */
+	void *arg;
 };
 
 /* Fill in a case from texts of hex bytes, blanks allowed; a failure is the case's error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "conformance_emit.h"
+#include "raw_emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,22 +8,14 @@
 #include "core/diag.h"
 #include "core/worker/job.h"
 
-static const struct conformance_target targets[] = {
-	{ "clc", GPUBPF_IMAGE_OPENCL_C },
-	{ "spirv", GPUBPF_IMAGE_SPIRV },
-	{ "ptx", GPUBPF_IMAGE_PTX },
-	{ "amdgpu", GPUBPF_IMAGE_AMDGPU },
-};
-
-const struct conformance_target *conformance_target(const char *name, const struct gpubpf_device_caps *caps)
+const struct gpubpf_target_info *conformance_target(const char *name, const struct gpubpf_device_caps *caps)
 {
-	if (!name)
-		name = !strcmp(caps->backend, "cuda") ? "ptx" : !strcmp(caps->backend, "hip") ? "amdgpu" :
-		       caps->bits & GPUBPF_CAP_TAKES_SPIRV ? "spirv" : "clc";
-	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
-		if (!strcmp(targets[i].name, name))
-			return &targets[i];
-	return NULL;
+	const struct gpubpf_target_info *t = name ? gpubpf_target_find(name) : NULL;
+
+	for (size_t i = 0; !name && (t = gpubpf_target_at(i)); i++)
+		if (t->emits && !t->by_name && gpubpf_caps_take(caps, t->output))
+			return t;
+	return t && t->emits ? t : NULL;
 }
 
 static int emit_in_worker(const char *target, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
@@ -40,7 +32,7 @@ static int emit_in_worker(const char *target, const struct gpubpf_lower_job *job
 	return gpubpf_worker_emit(worker, target, job, opts, blob, diag);
 }
 
-int conformance_emit(const struct conformance_target *target, struct gpubpf_lower_job *job,
+int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lower_job *job,
 		     struct conformance_case *cases, uint32_t n, struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {
 	struct gpubpf_prog progs[CONFORMANCE_GROUP];
@@ -48,7 +40,7 @@ int conformance_emit(const struct conformance_target *target, struct gpubpf_lowe
 	uint32_t order[CONFORMANCE_GROUP];
 	struct gpubpf_unit unit = { .progs = progs, .nprogs = n };
 	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };
-	const struct gpubpf_target *here = gpubpf_target_find(target->name)->ops;
+	const struct gpubpf_target *here = target->ops;
 
 	for (uint32_t i = 0; i < n; i++) {
 		order[i] = i;
@@ -65,11 +57,11 @@ int conformance_emit(const struct conformance_target *target, struct gpubpf_lowe
 
 int conformance_dump(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
 {
-	struct gpubpf_device_caps caps = { .backend = "opencl", .bits = GPUBPF_CAP_ATOMIC64 };
+	struct gpubpf_device_caps caps = { .backend = "opencl", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_TAKES_OPENCL_C };
 	struct gpubpf_lower_job job = {
 		.caps = &caps, .run_off = CONFORMANCE_RUN_OFF, .plain_mem = true, .checked = !opts->verify,
 	};
-	const struct conformance_target *target = conformance_target(opts->target, &caps);
+	const struct gpubpf_target_info *target = conformance_target(opts->target, &caps);
 	struct gpubpf_blob blob;
 	struct gpubpf_diag diag;
 

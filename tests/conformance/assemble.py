@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases of this folder: text files with sections (run.py explains them), assembled by clang."""
+"""The cases of this folder that are written in LLVM's assembler (README.md explains them), assembled by clang."""
+import glob
 import os
 import re
 import struct
 import subprocess
 import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def read_case(path):
@@ -19,20 +22,26 @@ def read_case(path):
     return case
 
 
-def assemble(cases, clang):
-    """One object with a section a case; labels are made unique by the case's number."""
+def source(cases):
+    """The text of an object with a section a case; labels are made unique by the case's number."""
     text = []
     for i, case in enumerate(cases):
         labels = set(re.findall(r'^(\w+):$', case['asm'], re.M))
         text.append(f'.section case_{i},"ax",@progbits\n')
         text.append(re.sub(r'\b[a-zA-Z_]\w*\b', lambda m, n=i, names=labels: f'c{n}_{m[0]}' if m[0] in names else m[0],
                            case['asm']))
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = os.path.join(folder, 'cases.s'), os.path.join(folder, 'cases.o')
-        with open(source, 'w', encoding='ascii') as f:
-            f.writelines(text)
-        subprocess.run([clang, '-target', 'bpf', '-mcpu=v4', '-c', source, '-o', target], check=True)
-        elf = open(target, 'rb').read()
+    return ''.join(text)
+
+
+def assemble(text, clang, target):
+    with tempfile.NamedTemporaryFile('w', suffix='.s', encoding='ascii') as f:
+        f.write(text)
+        f.flush()
+        subprocess.run([clang, '-target', 'bpf', '-mcpu=v4', '-c', f.name, '-o', target], check=True)
+
+
+def add_code(cases, elf):
+    """Each case's program as case['hex'], from the object."""
     table, = struct.unpack_from('<Q', elf, 40)
     size, number, names = struct.unpack_from('<HHH', elf, 58)
     sections = [struct.unpack_from('<IIQQQQIIQQ', elf, table + size * i) for i in range(number)]
@@ -43,9 +52,10 @@ def assemble(cases, clang):
             cases[int(name[5:])]['hex'] = elf[section[4]:section[4] + section[5]].hex()
 
 
-def read(folder, clang):
-    """the cases of `folder`/cases in order, each with its program as case['hex']"""
-    folder = os.path.join(folder, 'cases')
-    cases = [read_case(os.path.join(folder, name)) for name in sorted(os.listdir(folder))]
-    assemble(cases, clang)
+def read(clang, group='*'):
+    """the cases of all groups in order, each with its program as case['hex']"""
+    cases = [read_case(path) for path in sorted(glob.glob(os.path.join(HERE, group, '*.data')))]
+    with tempfile.NamedTemporaryFile(suffix='.o') as f:
+        assemble(source(cases), clang, f.name)
+        add_code(cases, f.read())
     return cases

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf conformance: the suite's cases on every device that is here. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conformance/suite.h"
+#include "core/device.h"
+#include "devices.h"
+
+#define HOST "host"
+
+static int add_device(struct suite_run *run, const struct gpubpf_device_caps *caps, uint32_t index)
+{
+	struct suite_device *grown = realloc(run->devices, (run->ndevices + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	run->devices = grown;
+	grown[run->ndevices] = (struct suite_device){ .caps = *caps, .index = index };
+	grown[run->ndevices].results = calloc(run->suite.ncases, sizeof(*grown->results));
+	return grown[run->ndevices++].results ? 0 : -ENOMEM;
+}
+
+static void add_missing(struct suite_run *run, const char *backend, const char *why)
+{
+	struct suite_missing *m = &run->missing[run->nmissing];
+
+	if (run->nmissing == sizeof(run->missing) / sizeof(run->missing[0]))
+		return;
+	run->nmissing++;
+	snprintf(m->backend, sizeof(m->backend), "%s", backend);
+	snprintf(m->why, sizeof(m->why), "%s", why);
+}
+
+static int add_backend(struct suite_run *run, const char *backend)
+{
+	struct cli_devices found;
+	int err = 0;
+
+	cli_devices_ask(backend, run->device, &found);
+	if (found.missing[0])
+		add_missing(run, backend, found.missing);
+	for (uint32_t i = 0; !err && i < found.n; i++)
+		err = add_device(run, &found.caps[i], i);
+	return err;
+}
+
+/* The interpreter, and what each runtime has; or of these what the options name. */
+static int find_devices(struct suite_run *run, const char *only)
+{
+	static const struct gpubpf_device_caps host = { .backend = HOST, .name = "interpreter",
+							.driver = "gpubpf " GPUBPF_VERSION };
+	bool alone = only && !strcmp(only, HOST);
+	const char *name;
+	int err = alone || (!only && !run->device) ? add_device(run, &host, 0) : 0;
+
+	for (size_t i = 0; !err && !alone && (name = gpubpf_backend_at(i)); i++)
+		if (!only || !strcmp(only, name))
+			err = add_backend(run, name);
+	return err;
+}
+
+struct shown {
+	const struct suite_run *run;
+	const struct suite_device *device;
+	size_t done;
+};
+
+/* On a terminal, one line that grows. */
+static void show(void *arg, size_t done)
+{
+	struct shown *shown = arg;
+
+	shown->done = done;
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%s, %s: %zu of %u cases", shown->device->caps.backend, shown->device->caps.name, done,
+			shown->run->suite.ncases);
+}
+
+static void run_devices(struct suite_run *run)
+{
+	for (uint32_t i = 0; i < run->ndevices; i++) {
+		struct suite_device *d = &run->devices[i];
+		struct shown shown = { run, d, 0 };
+
+		suite_run_device(run, d, show, &shown);
+		fprintf(stderr, "%s%s, %s: %u of %u cases passed\n", isatty(STDERR_FILENO) ? "\r" : "", d->caps.backend,
+			d->caps.name, suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases);
+	}
+}
+
+/* The form of that option into its file. */
+static int write_file(const struct cli_args *args, enum cli_option option, const struct suite_run *run,
+		      void (*write)(const struct suite_run *run, FILE *out))
+{
+	const char *path = cli_str(args, option, NULL);
+	FILE *f = path ? fopen(path, "we") : NULL;
+
+	if (!path)
+		return CLI_OK;
+	if (f)
+		write(run, f);
+	if (f && !ferror(f) && fclose(f) == 0)
+		return CLI_OK;
+	cli_error("%s: %s; name a file that can be written", path, strerror(errno));
+	return CLI_FAILED;
+}
+
+static int tell(const struct cli_args *args, const struct suite_run *run)
+{
+	int status = write_file(args, OPT_JUNIT, run, suite_write_junit);
+
+	if (status == CLI_OK)
+		status = write_file(args, OPT_MARKDOWN, run, suite_write_markdown);
+	(cli_has(args, OPT_JSON) ? suite_write_json : suite_write_text)(run, stdout);
+	for (uint32_t i = 0; i < run->ndevices; i++)
+		if (suite_count(run, &run->devices[i], NULL, SUITE_FAILED))
+			status = CLI_FAILED;
+	return status;
+}
+
+static int read_suite(const struct cli_args *args, struct suite *s)
+{
+	const char *table = cli_str(args, OPT_TESTS, NULL), *glob = cli_str(args, OPT_CASE, NULL);
+	char why[512];
+	int err = table ? suite_read_table(s, table, glob, why, sizeof(why)) : suite_read(s, glob, why, sizeof(why));
+
+	if (err < 0)
+		cli_error("%s", why);
+	else if (!s->ncases)
+		cli_error("--case %s: no case is called so; gpubpf conformance --backend host -j lists all", glob ? glob : "*");
+	return err < 0 || !s->ncases ? CLI_FAILED : CLI_OK;
+}
+
+static int run_suite(const struct cli_args *args, struct suite_run *run)
+{
+	if (find_devices(run, cli_str(args, OPT_ON, NULL)) < 0) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	if (!run->ndevices) {
+		for (uint32_t i = 0; i < run->nmissing; i++)
+			cli_error("%s: %s", run->missing[i].backend, run->missing[i].why);
+		return CLI_FAILED;
+	}
+	run_devices(run);
+	return tell(args, run);
+}
+
+int gpubpf_cmd_conformance(const struct cli_args *args)
+{
+	const char *only = cli_str(args, OPT_ON, NULL);
+	struct suite_run run = { .target = cli_str(args, OPT_TARGET, NULL), .device = cli_str(args, OPT_DEVICE, NULL),
+				 .verify = !cli_has(args, OPT_NO_VERIFY) };
+	int status;
+
+	if (only && strcmp(only, HOST) && !cli_backend_known(only))
+		return CLI_USAGE;
+	status = read_suite(args, &run.suite);
+	if (status == CLI_OK)
+		status = run_suite(args, &run);
+	for (uint32_t i = 0; i < run.ndevices; i++)
+		free(run.devices[i].results);
+	free(run.devices);
+	suite_finish(&run.suite);
+	return status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A vendor's runtime may crash, hang or print when it is opened: each backend is opened in a child process of its own,
+ * which sends what the devices say of themselves over a pipe.
+ */
+#include "devices.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/device.h"
+
+#define OPEN_MS 30000
+
+static void send_devices(const char *backend, const char *named, int to)
+{
+	const struct gpubpf_device_ops *ops = gpubpf_device_find(backend);
+
+	for (uint32_t i = 0; ops && i < CLI_DEVICES; i++) {
+		struct gpubpf_device_open how = { .name = named, .index = i };
+		struct gpubpf_device_caps caps;
+		struct gpubpf_device *device;
+		struct gpubpf_why why;
+
+		if (ops->open(&how, &device, &why) < 0)
+			break;
+		caps = *ops->caps(device);
+		caps.ordinal = i;
+		if (write(to, &caps, sizeof(caps)) != sizeof(caps))
+			break;
+	}
+	_exit(0); /* no vendor's exit handlers */
+}
+
+static void receive_devices(int from, struct cli_devices *f)
+{
+	struct pollfd p = { .fd = from, .events = POLLIN };
+
+	while (f->n < CLI_DEVICES && poll(&p, 1, OPEN_MS) > 0 &&
+	       read(from, &f->caps[f->n], sizeof(f->caps[0])) == sizeof(f->caps[0]))
+		f->n++;
+}
+
+void cli_devices_ask(const char *backend, const char *named, struct cli_devices *f)
+{
+	int pipes[2], status = 0;
+	pid_t pid;
+
+	f->n = 0;
+	f->missing = gpubpf_device_missing(backend);
+	if (f->missing[0])
+		return;
+	if (pipe(pipes) < 0 || (pid = fork()) < 0) {
+		f->missing = "no process could be started for it";
+		return;
+	}
+	if (!pid) {
+		close(pipes[0]);
+		send_devices(backend, named, pipes[1]);
+	}
+	close(pipes[1]);
+	receive_devices(pipes[0], f);
+	close(pipes[0]);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	if (!f->n)
+		f->missing = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL ? "its runtime crashed" :
+			     named ? "its runtime has no device of that name" : "its runtime has no device";
+}

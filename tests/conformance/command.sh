@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What gpubpf conformance says, of what passes and of what does not. command.sh GPUBPF FOLDER
+. "$2/../cli/lib.sh"
+row() { printf '%s\tv1\tbase\t2\t0\t%s\t-\t%s\t%s\n' "$1" "$2" "$3" "$4"; }
+two=b7000000020000009500000000000000 # r0 = 2; exit
+shift=b7000000020000006700000044000000 # r0 = 2; r0 <<= 68
+{ row two 0x2 $two ''; row wrong 0x3 $two ''; row shifts 0x20 ${shift}9500000000000000 ''; } > "$T/tests.tsv"
+
+run "$GPUBPF" conformance -b host; is 0 "the whole suite on the interpreter"
+prints '^ *isa *host *interpreter *[1-9][0-9]* *0 *0$' "a row a group"
+prints "^$(sha256sum "$(dirname "$GPUBPF")/tests/conformance/isa.o" | cut -d ' ' -f 1)  isa.o$" "the object's SHA-256"
+says 'host, interpreter: [0-9]* of [0-9]* cases passed' "and how far it is"
+run "$GPUBPF" conformance -b host -c isa/add64-reg; is 0 "one case"; prints '^ *isa *host *interpreter *1 *0 *0$' "alone"
+run "$GPUBPF" conformance -b host -c 'nothing/*'; is 1 "no case"; says 'no case is called so' "is a failure"; one_line "it"
+run "$GPUBPF" conformance -b hots; is 2 "an unknown backend"
+run "$GPUBPF" conformance -b level_zero; is 1 "a backend that is not here"; says 'level_zero: ' "is named"
+run "$GPUBPF" conformance -b host --tests "$T/nowhere"; is 1 "a file that is not there"; one_line "it"
+printf 'two\t0x2\n' > "$T/short.tsv"
+run "$GPUBPF" conformance -b host --tests "$T/short.tsv"; is 1 "a line of too few fields"; says 'short.tsv:1: ' "is named"
+
+run "$GPUBPF" conformance -b host --tests "$T/tests.tsv" --junit "$T/junit" --md "$T/md"; is 1 "a case that fails"
+prints '^failed on host, interpreter: tests.tsv: base/wrong$' "its object and name"
+prints 'expected: 0x3$' "what was expected"; prints 'got:      0x2$' "and what came"
+prints '^skipped on host, interpreter: 1: .*shifts 64 bits by 68' "what the verifier refuses is skipped, with the reason"
+grep -q '<testsuite name="host interpreter" tests="3" failures="1" skipped="1">' "$T/junit"; ok $? "JUnit's XML counts it"
+grep -q 'failure message="tests.tsv: expected 0x3, got 0x2"' "$T/junit"; ok $? "and tells it"
+python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$T/junit"; ok $? "it is XML"
+grep -q '^| base | 1 passed, \*\*1 failed\*\*, 1 skipped |$' "$T/md"; ok $? "so does the matrix"
+run "$GPUBPF" conformance -b host --tests "$T/tests.tsv" --no-verify -j; is 1 "unproven"
+prints '"passed": 2' "the shift is masked"; prints '"expected": "0x3"' "in JSON too"
+run "$GPUBPF" conformance -b host -c 'isa/add*' --md "$T/no/where"; is 1 "a file that cannot be written"; says 'no/where' "is named"
+finish

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The suite on one device, as TAP: run.py GPUBPF WHERE [OPTIONS of gpubpf conformance]
+
+WHERE: host; pocl, intel or oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+gpubpf, where, options = sys.argv[1], sys.argv[2], sys.argv[3:]
+DEVICES = {'pocl': 'Portable', 'oclgrind': 'Oclgrind', 'intel': 'Intel'}
+env, command = dict(os.environ), []
+
+
+def leave(why):
+    print('1..0 # SKIP ' + why)
+    sys.exit(0)
+
+
+if where == 'intel':
+    if not env.get('GPUBPF_TEST_INTEL'):
+        leave("Intel's OpenCL CPU runtime is not installed")
+    env['OCL_ICD_VENDORS'] = env['GPUBPF_TEST_INTEL']
+if where == 'oclgrind':
+    env['OCL_ICD_VENDORS'] = '/usr/lib/oclgrind/liboclgrind-rt-icd.so'
+if where == 'hip':
+    if not env.get('GPUBPF_AMD_SIM'):
+        leave('GPUBPF_AMD_SIM names no simulator')
+    command = [env['GPUBPF_AMD_SIM'], 'gfx90a']
+command += [gpubpf, 'conformance', '-j', *options, '--backend', 'opencl' if where in DEVICES else where]
+command += ['--device', DEVICES[where]] if where in DEVICES else []
+run = subprocess.run(command, capture_output=True, env=env, text=True, timeout=1800, check=False)
+if run.returncode == 1 and not run.stdout and re.search('no device|not installed', run.stderr):
+    leave(run.stderr.splitlines()[-1])
+suite = json.loads(run.stdout)
+count = 0
+for device in suite['devices']:
+    for case in device['cases']:
+        count += 1
+        name = f'{case["group"]}/{case["case"]}'
+        if case['state'] == 'skipped':
+            print(f'ok {count} - {name} # SKIP {case["reason"]}')
+        elif case['state'] == 'passed':
+            print(f'ok {count} - {name}')
+        elif where == 'oclgrind' and 'finding a kernel' in case['got']:
+            print(f'ok {count} - {name} # SKIP Oclgrind lacks an LLVM intrinsic (llvm.fshl) that its compiler made')
+        else:
+            print(f'not ok {count} - {name}: expected {case["expected"]}, got {case["got"]}')
+told = 1 if any(device['failed'] for device in suite['devices']) else 0
+count += 1
+print(f'{"ok" if run.returncode == told else "not ok"} {count} - and the exit status is {told}')
+print(f'1..{count}')
