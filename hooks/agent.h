@@ -40,6 +40,9 @@ void gpubpf_session_rejoin(void);                   /* in the child of a fork, o
 /* The process is about to end without its handlers: let the reader thread do what those would have done, and wait
  * for that a while. Takes no lock and allocates nothing. */
 void gpubpf_session_leave(void);
+/* The program gives up system calls, the one of this number among them: end the session, and call nothing more. */
+void gpubpf_session_seal(int nr);
+bool gpubpf_session_sealed(void);
 bool gpubpf_session_up(void);
 bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */

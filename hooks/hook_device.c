@@ -552,6 +552,8 @@ static void leave_in_time(void)
 {
 	uint64_t deadline = gpubpf_now_ns() + EXIT_NS;
 
+	if (gpubpf_session_sealed())
+		return; /* what there was has been copied, and no call may be made */
 	gpubpf_cond_init(&leave.ended);
 	if (gpubpf_thread_start(leave_aside, NULL) < 0) {
 		gpubpf_device_leave();

@@ -92,6 +92,8 @@ void gpubpf_hook_note(const char *fmt, ...)
 	int n, error = errno;
 	va_list args;
 
+	if (gpubpf_session_sealed())
+		return;
 	va_start(args, fmt);
 	n = vsnprintf(line + at, sizeof(line) - at - 1, fmt, args);
 	va_end(args);

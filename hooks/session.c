@@ -50,7 +50,9 @@ static struct {
 	uint32_t seq, asked;  /* twins that are not answered yet, though nobody may wait for them */
 	bool reading;
 	atomic_int reader;    /* the process that has the reader */
+	atomic_int reader_tid;
 	atomic_int end;       /* of the process: STAYING, LEAVING, LEFT */
+	atomic_bool sealed;   /* for good, in children too */
 } session = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool gpubpf_session_up(void)
@@ -148,10 +150,10 @@ static int receive_bounded(int fd, void *buf, struct gpubpf_packet *packet, uint
 	}
 }
 
-/* Lose the session, by the caller's lock. The descriptor is closed by the reader or the next of kin. */
+/* Lose the session, by the caller's lock; why NULL: it was told. The descriptor is closed by the reader or the next of kin. */
 static void lose(const char *why)
 {
-	bool quiet = !atomic_load(&session.enabled) || !session.table || !session.table->enabled;
+	bool quiet = !why || !atomic_load(&session.enabled) || !session.table || !session.table->enabled;
 
 	if (!atomic_exchange(&session.up, 0))
 		return;
@@ -266,6 +268,7 @@ static void *read_all(void *arg)
 	int fd = (int)(intptr_t)arg, err = 0;
 	void *buf = malloc(GPUBPF_MSG_BUF);
 
+	session.reader_tid = gettid();
 	while (buf && !err)
 		err = read_one(fd, buf);
 	free(buf);
@@ -314,18 +317,47 @@ static int start_reader(void)
 	return err;
 }
 
-void gpubpf_session_leave(void)
+static const struct timespec nap = { .tv_nsec = 100000 };
+
+static void send_reader_away(uint64_t deadline)
 {
-	const struct timespec nap = { .tv_nsec = 100000 };
-	uint64_t deadline = gpubpf_now_ns() + LEAVE_NS;
 	int staying = STAYING;
 
-	if (!gpubpf_device_copied() || session.reader != getpid() || !own_socket())
+	if (session.reader != getpid() || !own_socket())
 		return;
 	if (atomic_compare_exchange_strong(&session.end, &staying, LEAVING))
 		shutdown(session.sock, SHUT_RD); /* which wakes the reader */
 	while (session.end == LEAVING && gpubpf_session_up() && gpubpf_now_ns() < deadline)
 		nanosleep(&nap, NULL);
+}
+
+void gpubpf_session_leave(void)
+{
+	if (gpubpf_device_copied())
+		send_reader_away(gpubpf_now_ns() + LEAVE_NS);
+}
+
+void gpubpf_session_seal(int nr)
+{
+	uint64_t deadline = gpubpf_now_ns() + LEAVE_NS;
+
+	if (gpubpf_session_up())
+		gpubpf_hook_note("the program locks itself up: its seccomp filter forbids system call %d, which probing needs; "
+				 "kernels run unprobed from here on", nr);
+	if (atomic_exchange(&session.sealed, true))
+		return;
+	send_reader_away(deadline);
+	pthread_mutex_lock(&session.lock);
+	lose(NULL);
+	pthread_mutex_unlock(&session.lock);
+	/* a filter may be for all threads: ours has made its last call before */
+	while (session.reader == getpid() && !tgkill(session.reader, session.reader_tid, 0) && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+}
+
+bool gpubpf_session_sealed(void)
+{
+	return session.sealed;
 }
 
 int gpubpf_session_ask(enum gpubpf_msg type, const struct gpubpf_writer *payload, const int *fds,
@@ -587,7 +619,7 @@ int gpubpf_session_join(const char *backend)
 	const char *path = gpubpf_env_session();
 	int err = 0;
 
-	if (!path)
+	if (!path || session.sealed)
 		return -ENOENT;
 	pthread_once(&once, join_once);
 	pthread_mutex_lock(&session.lock);

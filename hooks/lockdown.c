@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs that give up system calls, by seccomp(2), once they run: one that we make later would end them, and only
+ * under us. The filter is asked, before it is installed, about each call that we may make; where it forbids one, the
+ * session ends for this process, and nothing is called for it any more. What is not seen: a filter that is installed by
+ * a system call instruction of the program's own.
+ */
+#include "agent.h"
+#include "dlsym.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef __x86_64__
+#define ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCH AUDIT_ARCH_AARCH64
+#endif
+
+#define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | \
+		      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+
+/* what the agent calls by itself, with the arguments that filters look at */
+static const struct {
+	int nr;
+	uint64_t args[3];
+} calls[] = {
+	{ SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK } }, { SYS_connect }, { SYS_sendmsg },
+	{ SYS_recvmsg }, { SYS_getsockopt }, { SYS_shutdown }, { SYS_poll }, { SYS_memfd_create }, { SYS_ftruncate },
+	{ SYS_fcntl }, { SYS_newfstatat }, { SYS_close }, { SYS_write }, { SYS_pread64 },
+	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE } }, { SYS_mprotect, { 0, 0, PROT_READ | PROT_WRITE } }, { SYS_munmap },
+	{ SYS_madvise }, { SYS_futex }, { SYS_clone, { THREAD_FLAGS } }, { SYS_rt_sigprocmask }, { SYS_clock_nanosleep },
+	{ SYS_gettid }, { SYS_exit },
+};
+
+struct machine {
+	const struct sock_filter *code;
+	uint32_t n, a, x, memory[BPF_MEMWORDS];
+	struct seccomp_data data;
+};
+
+static uint32_t alu(uint16_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_ADD: return a + b;
+	case BPF_SUB: return a - b;
+	case BPF_MUL: return a * b;
+	case BPF_DIV: return b ? a / b : 0;
+	case BPF_AND: return a & b;
+	case BPF_OR: return a | b;
+	case BPF_XOR: return a ^ b;
+	case BPF_LSH: return b < 32 ? a << b : 0;
+	case BPF_RSH: return b < 32 ? a >> b : 0;
+	default: return -a;
+	}
+}
+
+static bool jumps(uint16_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_JEQ: return a == b;
+	case BPF_JGT: return a > b;
+	case BPF_JGE: return a >= b;
+	default: return a & b;
+	}
+}
+
+static uint32_t load(const struct machine *m, const struct sock_filter *i)
+{
+	uint32_t word = 0;
+
+	switch (BPF_MODE(i->code)) {
+	case BPF_IMM:
+		return i->k;
+	case BPF_MEM:
+		return i->k < BPF_MEMWORDS ? m->memory[i->k] : 0;
+	case BPF_LEN:
+		return sizeof(m->data);
+	default:
+		if (i->k <= sizeof(m->data) - sizeof(word))
+			memcpy(&word, (const char *)&m->data + i->k, sizeof(word));
+		return word;
+	}
+}
+
+/* What the filter answers; one that breaks the rules, which the kernel refuses, allows nothing. Classic BPF jumps
+ * forwards only (Documentation/networking/filter.rst). */
+static uint32_t ask(struct machine *m)
+{
+	for (uint64_t pc = 0; pc < m->n; pc++) {
+		const struct sock_filter *i = &m->code[pc];
+		uint32_t operand = BPF_SRC(i->code) == BPF_X ? m->x : i->k;
+
+		switch (BPF_CLASS(i->code)) {
+		case BPF_LD:
+			m->a = load(m, i);
+			break;
+		case BPF_LDX:
+			m->x = load(m, i);
+			break;
+		case BPF_ST:
+		case BPF_STX:
+			if (i->k < BPF_MEMWORDS)
+				m->memory[i->k] = BPF_CLASS(i->code) == BPF_ST ? m->a : m->x;
+			break;
+		case BPF_ALU:
+			m->a = alu(i->code, m->a, operand);
+			break;
+		case BPF_JMP:
+			pc += BPF_OP(i->code) == BPF_JA ? i->k : jumps(i->code, m->a, operand) ? i->jt : i->jf;
+			break;
+		case BPF_RET:
+			return BPF_RVAL(i->code) == BPF_A ? m->a : i->k;
+		case BPF_MISC:
+			*(BPF_MISCOP(i->code) == BPF_TAX ? &m->x : &m->a) = BPF_MISCOP(i->code) == BPF_TAX ? m->a : m->x;
+			break;
+		}
+	}
+	return SECCOMP_RET_KILL_PROCESS;
+}
+
+/* The number of a call that we may make and the filter forbids, -1: none. */
+static int forbidden(const struct sock_fprog *filter)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct machine m = { .code = filter->filter, .n = filter->len, .data = { .nr = calls[i].nr, .arch = ARCH } };
+		uint32_t action;
+
+		memcpy(m.data.args, calls[i].args, sizeof(calls[i].args));
+		action = ask(&m) & SECCOMP_RET_ACTION_FULL;
+		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
+			return calls[i].nr;
+	}
+	return -1;
+}
+
+/* Before the calling thread, or all, get a filter; NULL: strict mode, which allows next to nothing. */
+static void before_filter(const struct sock_fprog *filter)
+{
+	int nr = filter ? forbidden(filter) : 0, error = errno;
+
+	if (nr >= 0)
+		gpubpf_session_seal(nr);
+	errno = error;
+}
+
+/* seccomp(2)'s arguments */
+void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter);
+void gpubpf_lockdown_seccomp(unsigned long operation, unsigned long flags, const void *filter)
+{
+	if (operation == SECCOMP_SET_MODE_STRICT)
+		before_filter(NULL);
+	else if (operation == SECCOMP_SET_MODE_FILTER && filter)
+		before_filter(filter);
+}
+
+#ifdef __x86_64__
+/* Where a call goes on: the C library's, or whoever is behind us; NULL before our constructor has run. */
+long (*gpubpf_lockdown_next)(long nr, ...);
+
+/*
+ * A jump rather than a call, with the stack as our caller left it, as a call that makes a process wants it. 317 is
+ * SYS_seccomp; the rest is the kernel's convention (System V ABI for AMD64, A.2.1).
+ */
+__asm__(".text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n"
+	"	cmp $317, %rdi\n"
+	"	jne 1f\n"
+	"	push %rdi\n"
+	"	push %rsi\n"
+	"	push %rdx\n"
+	"	push %rcx\n"
+	"	push %r8\n"
+	"	push %r9\n"
+	"	sub $8, %rsp\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	mov %rcx, %rdx\n"
+	"	call gpubpf_lockdown_seccomp\n"
+	"	add $8, %rsp\n"
+	"	pop %r9\n"
+	"	pop %r8\n"
+	"	pop %rcx\n"
+	"	pop %rdx\n"
+	"	pop %rsi\n"
+	"	pop %rdi\n"
+	"1:	mov gpubpf_lockdown_next(%rip), %rax\n"
+	"	test %rax, %rax\n"
+	"	jz 2f\n"
+	"	jmp *%rax\n"
+	"2:	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	mov %rcx, %rdx\n"
+	"	mov %r8, %r10\n"
+	"	mov %r9, %r8\n"
+	"	mov 8(%rsp), %r9\n"
+	"	syscall\n"
+	"	cmp $-4095, %rax\n"
+	"	jae 3f\n"
+	"	ret\n"
+	"3:	neg %eax\n"
+	"	push %rax\n"
+	"	call __errno_location@PLT\n"
+	"	pop %rdx\n"
+	"	mov %edx, (%rax)\n"
+	"	mov $-1, %rax\n"
+	"	ret\n"
+	".size syscall, . - syscall\n");
+#endif
+
+static int (*next_prctl)(int option, ...);
+
+__attribute__((constructor)) static void find_next(void)
+{
+#ifdef __x86_64__
+	gpubpf_lockdown_next = (long (*)(long, ...))gpubpf_dlsym_next()(RTLD_NEXT, "syscall");
+#endif
+	next_prctl = (int (*)(int, ...))gpubpf_dlsym_next()(RTLD_NEXT, "prctl");
+}
+
+#pragma GCC visibility push(default)
+
+int prctl(int option, ...)
+{
+	unsigned long arg[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		arg[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP && arg[0] == SECCOMP_MODE_STRICT)
+		gpubpf_lockdown_seccomp(SECCOMP_SET_MODE_STRICT, 0, NULL);
+	else if (option == PR_SET_SECCOMP)
+		gpubpf_lockdown_seccomp(SECCOMP_SET_MODE_FILTER, 0, (const void *)arg[1]);
+	return next_prctl ? next_prctl(option, arg[0], arg[1], arg[2], arg[3]) :
+	       (int)syscall(SYS_prctl, (long)option, arg[0], arg[1], arg[2], arg[3]);
+}
+
+#pragma GCC visibility pop
