@@ -54,22 +54,35 @@ static void put_operands(struct gpubpf_table *t, uint32_t operands)
 	gpubpf_table_cell(t, "%s", text);
 }
 
+static void put_place(struct gpubpf_table *t, const struct gpubpf_place *place, const char *kernel)
+{
+	const struct gpubpf_place_kind *kind = gpubpf_place_kind(place->kind);
+	bool of_kernel = kind->where != GPUBPF_WHERE_FUNCTION;
+
+	gpubpf_table_cell(t, "gpu/%s/", kind->name);
+	gpubpf_table_cell(t, "%s", of_kernel ? kernel : place->function);
+	gpubpf_table_cell(t, "%s", of_kernel && place->function[0] ? place->function : kernel);
+	gpubpf_table_cell(t, "%u", place->id);
+	if (place->line)
+		gpubpf_table_cell(t, "%u", place->line);
+	else
+		gpubpf_table_cell(t, "-");
+	put_operands(t, place->operands);
+}
+
 static void write_places(struct gpubpf_session *s, FILE *out, bool demangle)
 {
 	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
-	struct gpubpf_place place;
 	struct gpubpf_table t;
+	uint32_t n;
 
-	gpubpf_table_init(&t, "PLACE", "OF", "IN", "GIVES", NULL);
-	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++)
-		for (uint32_t k = 0; gpubpf_report_place(s, st.name, k, &place); k++) {
-			const char *kernel = gpubpf_kernel_shown(s, st.id, demangle);
+	gpubpf_table_init(&t, "PLACE", "OF", "IN", "ID", "LINE", "GIVES", NULL);
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
+		const struct gpubpf_place *places = gpubpf_report_places(s, st.name, &n);
 
-			gpubpf_table_cell(&t, "gpu/%s/", gpubpf_place_kind(place.kind)->name);
-			gpubpf_table_cell(&t, "%s", place.function[0] ? place.function : kernel);
-			gpubpf_table_cell(&t, "%s", kernel);
-			put_operands(&t, place.operands);
-		}
+		for (uint32_t k = 0; k < n; k++)
+			put_place(&t, &places[k], gpubpf_kernel_shown(s, st.id, demangle));
+	}
 	if (gpubpf_table_rows(&t))
 		gpubpf_table_print(&t, out);
 	gpubpf_table_finish(&t);
@@ -115,16 +128,20 @@ static struct json_object *functions(struct gpubpf_session *s, const char *kerne
 static struct json_object *places(struct gpubpf_session *s, const char *kernel)
 {
 	struct json_object *a = json_object_new_array();
-	struct gpubpf_place place;
+	const struct gpubpf_place *place;
+	uint32_t n;
 
-	for (uint32_t i = 0; gpubpf_report_place(s, kernel, i, &place); i++) {
+	place = gpubpf_report_places(s, kernel, &n);
+	for (; n; n--, place++) {
 		struct json_object *o = json_object_new_object(), *gives = json_object_new_array();
 
 		for (uint32_t k = 0; k < GPUBPF_NOPERANDS; k++)
-			if (place.operands >> k & 1)
+			if (place->operands >> k & 1)
 				json_object_array_add(gives, json_object_new_string(gpubpf_operand_name(k)));
-		json_object_object_add(o, "place", json_object_new_string(gpubpf_place_kind(place.kind)->name));
-		json_object_object_add(o, "function", json_object_new_string(place.function));
+		json_object_object_add(o, "place", json_object_new_string(gpubpf_place_kind(place->kind)->name));
+		json_object_object_add(o, "function", json_object_new_string(place->function));
+		json_object_object_add(o, "id", json_object_new_uint64(place->id));
+		json_object_object_add(o, "line", json_object_new_uint64(place->line));
 		json_object_object_add(o, "gives", gives);
 		json_object_array_add(a, o);
 	}

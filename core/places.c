@@ -38,6 +38,11 @@ const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site)
 	return &kinds[site];
 }
 
+struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line)
+{
+	return (struct gpubpf_place){ .kind = kind, .id = id, .line = line, .operands = gpubpf_place_kind(kind)->operands };
+}
+
 const char *gpubpf_operand_name(uint32_t i)
 {
 	assert(i < GPUBPF_NOPERANDS);

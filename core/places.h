@@ -43,9 +43,14 @@ struct gpubpf_place_kind {
 /* one place of a kernel */
 struct gpubpf_place {
 	enum gpubpf_site kind;
-	char function[256];        /* of a kind with WHERE_FUNCTION; else "" */
+	const char *function;      /* whose code it is in, of those that the kernel calls; "": in the kernel's own */
+	uint32_t id;               /* of its kind there, from 0 in the order of the code: the same as long as the image is */
+	uint32_t line;             /* of the source; 0: the image does not say */
 	uint32_t operands;         /* enum gpubpf_gives */
 };
+
+/* With the operands of its kind, in the code of whom it is listed for. */
+struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line);
 
 /* Of a site below GPUBPF_NSITES; NONE is called "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);

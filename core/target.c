@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diag.h"
+
 int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out)
 {
 	out->refused = calloc(job->nsites, sizeof(*out->refused));
@@ -20,6 +22,57 @@ int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_im
 				 "twins of this target are asked for one by one");
 		}
 	return 0;
+}
+
+int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *info)
+{
+	for (uint32_t i = 0; i < info->nplaces; i++) {
+		if (info->places[i].kind != kind)
+			continue;
+		if (to->n == to->room) {
+			uint32_t room = to->room ? 2 * to->room : 16;
+			struct gpubpf_insertion *grown = realloc(to->list, room * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			to->list = grown;
+			to->room = room;
+		}
+		to->list[to->n] = (struct gpubpf_insertion){ info->places[i], site };
+		to->list[to->n++].place.function = info->flags & GPUBPF_KINFO_FUNCTION ? info->name : "";
+	}
+	return 0;
+}
+
+static bool is_on(const struct gpubpf_inserting *in, const struct gpubpf_insertion *i)
+{
+	return !strcmp(in->job->sites[i->site].kernel, in->kernel);
+}
+
+uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, const char *function, uint32_t id)
+{
+	for (uint32_t i = 0; i < in->job->ninsertions; i++) {
+		const struct gpubpf_insertion *at = &in->job->insertions[i];
+
+		if (at->place.id == id && at->place.kind == kind && !strcmp(at->place.function, function) && is_on(in, at)) {
+			in->met++;
+			return at->site;
+		}
+	}
+	return UINT32_MAX;
+}
+
+int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < in->job->ninsertions; i++)
+		n += is_on(in, &in->job->insertions[i]);
+	if (n == in->met)
+		return 0;
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+			       "%u of the places that are to have a program are not in its code, or are named twice",
+			       n - in->met);
 }
 
 bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind)

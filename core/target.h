@@ -32,6 +32,8 @@ struct gpubpf_kernel_info {
 	uint32_t flags;            /* enum gpubpf_kernel_flags */
 	uint32_t *callees;         /* FUNCTIONs that it calls itself: indices in the list */
 	uint32_t ncallees;
+	struct gpubpf_place *places; /* of its own code, kind by kind in the order of their ids; function is NULL */
+	uint32_t nplaces;
 	char reason[240];          /* why it cannot be probed; "" if it can */
 };
 
@@ -65,14 +67,14 @@ struct gpubpf_target {
 	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it (conformance). Where info.emits. */
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
-	/* List the kernels of an image with their parameters and, where info.places has places of functions, the
-	 * functions that they call. *kernels is malloc'd as a whole. -ENOENT with a diagnostic declines the image: there
+	/* List the kernels of an image with their parameters and places and, where info.places has places of functions,
+	 * the functions that they call. *kernels is malloc'd as a whole. -ENOENT with a diagnostic declines the image: there
 	 * is nothing in it that this target could take, and the next that takes its kind is asked. Where info.images. */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
-	/* Make the twin image: each kernel that a site of the job names, with its probes. The twin's
-	 * kernel is called gpubpf_twin_<name>. Kernels that cannot be taken get `reason` in refused[]. The job has no
-	 * place that info.places has not. Where info.images. */
+	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's insertions
+	 * say. The twin's kernel is called gpubpf_twin_<name>. Kernels that cannot be taken get `reason` in refused[]. The
+	 * job has no kind of place that info.places has not. Where info.images. */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag);
@@ -113,7 +115,28 @@ const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kin
 /* Assert that the targets whose operations are linked here have those that they must have. */
 void gpubpf_targets_check(void);
 
-/* core/target.c. Begin *out for a target whose twins are images of one kernel each: that of the job's first site is in,
+/* core/target.c */
+/* insertions being gathered; the list is malloc'd */
+struct gpubpf_insertions {
+	struct gpubpf_insertion *list;
+	uint32_t n, room;
+};
+/* Add a site at each place of that kind in what inspect listed of a kernel or function, whose name the places borrow. 0,
+ * -ENOMEM. */
+int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *info);
+
+/* the insertions of a job on one kernel, while its injector goes through the places that the code has */
+struct gpubpf_inserting {
+	const struct gpubpf_lower_job *job;
+	const char *kernel;
+	uint32_t met;              /* places that are to have a body */
+};
+/* The site whose body belongs at a place, which is asked for once; UINT32_MAX: none. */
+uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, const char *function, uint32_t id);
+/* When all places of the code were asked for: does each insertion have its own? Else -EINVAL and which has not. */
+int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *diag);
+
+/* Begin *out for a target whose twins are images of one kernel each: that of the job's first site is in,
  * sites on others are refused. 0, -ENOMEM. */
 int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out);
 

@@ -13,6 +13,7 @@
 
 #include "core/wire/caps.h"
 #include "core/facts.h"
+#include "core/places.h"
 #include "core/prog.h"
 #include "maps/layout.h"
 
@@ -35,17 +36,24 @@ struct gpubpf_param {
 	uint32_t bytes_off;      /* where its bytes lie in env->arg_bytes; UINT32_MAX: nowhere */
 };
 
-/* one place in one kernel, and what runs there; CALL: in a function that it calls, directly or not */
+/* what runs at places of one kind in one kernel, or in one function that it calls, directly or not: lowered once, as one
+ * body, which stands at as many places as the job's insertions say */
 struct gpubpf_site_desc {
 	enum gpubpf_site site;
 	char kernel[256];        /* name as the runtime knows it */
-	char function[256];      /* CALL: name in the image; else "" */
+	char function[256];      /* of a kind of functions' places: its name in the image; else "" */
 	uint64_t kernel_id;
-	const struct gpubpf_param *params; /* the kernel's; CALL: the function's */
+	const struct gpubpf_param *params; /* the kernel's, or the function's */
 	uint32_t nparams;
 	const uint32_t *progs;   /* indices in the unit, in the order in which they run */
 	uint32_t nprogs;
 	bool may_end_thread;     /* leaving early can miss no barrier */
+};
+
+/* a place of the kernel that the site names, and the site whose body is put there */
+struct gpubpf_insertion {
+	struct gpubpf_place place; /* of the site's kind; line and operands are not looked at */
+	uint32_t site;           /* in the job */
 };
 
 struct gpubpf_lower_job {
@@ -56,6 +64,8 @@ struct gpubpf_lower_job {
 	struct gpubpf_map_layout print_layout;
 	const struct gpubpf_site_desc *sites;
 	uint32_t nsites;
+	const struct gpubpf_insertion *insertions; /* inject alone: no two of one place */
+	uint32_t ninsertions;
 	const struct gpubpf_device_caps *caps;
 	/* Where a kernel gpubpf_run_<site> finds and leaves its struct gpubpf_run: arena offset, 8-byte
 	 * aligned; 0: there is none and r0 is dropped. */

@@ -106,6 +106,49 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return text;
 }
 
+/* Those of a kernel or function behind the others in list[]; list NULL: count them. */
+static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, uint32_t n, struct gpubpf_place *list,
+			   const char *function)
+{
+	for (uint32_t i = 0; i < info->nplaces && n < GPUBPF_MAX_PLACES; i++) {
+		if (!(kinds >> info->places[i].kind & 1))
+			continue;
+		if (list) {
+			list[n] = info->places[i];
+			list[n].function = function;
+		}
+		n++;
+	}
+	return n;
+}
+
+struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, uint32_t n,
+					const struct gpubpf_kernel_info *kernel, const bool *calls, uint32_t kinds,
+					uint32_t *nplaces)
+{
+	uint32_t total = add_places(kernel, kinds, 0, NULL, "");
+	struct gpubpf_place *list;
+	size_t names = 1;
+	char *name;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (calls[i]) {
+			total = add_places(&infos[i], kinds, total, NULL, "");
+			names += strlen(infos[i].name) + 1;
+		}
+	list = malloc(total * sizeof(*list) + names);
+	if (!list)
+		return NULL;
+	name = (char *)(list + total);
+	*nplaces = add_places(kernel, kinds, 0, list, strcpy(name, ""));
+	for (uint32_t i = 0; i < n; i++)
+		if (calls[i]) {
+			name += strlen(name) + 1;
+			*nplaces = add_places(&infos[i], kinds, *nplaces, list, strcpy(name, infos[i].name));
+		}
+	return list;
+}
+
 const char *gpubpf_calls_next(const char *list, char *buf, size_t size)
 {
 	size_t n = list ? strcspn(list, ";") : 0;

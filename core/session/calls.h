@@ -25,6 +25,14 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 /* Walk such a list: the next name into buf, and where the one after it begins; NULL past the end. */
 const char *gpubpf_calls_next(const char *list, char *buf, size_t size);
 
+#define GPUBPF_MAX_PLACES 65536 /* of a kernel that are listed */
+
+/* The kernel's places of these kinds (GPUBPF_TAKES), its own and those of the functions marked as found: malloc'd with
+ * the names that they point to. NULL: out of memory. */
+struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, uint32_t n,
+					const struct gpubpf_kernel_info *kernel, const bool *calls, uint32_t kinds,
+					uint32_t *nplaces);
+
 /* Is the program for places of functions, and not of kernels? */
 bool gpubpf_calls_wants(const struct gpubpf_prog *prog);
 /* Does such a program of the unit name the function? */

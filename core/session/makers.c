@@ -406,7 +406,8 @@ static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 		close(fd);
 }
 
-static void take_verdict(struct gpubpf_session *s, const struct gpubpf_twin_kernel *k, const char *reason)
+static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, const struct gpubpf_twin_kernel *k,
+			 const char *reason)
 {
 	struct gpubpf_verdict *grown;
 
@@ -420,11 +421,16 @@ static void take_verdict(struct gpubpf_session *s, const struct gpubpf_twin_kern
 		return;
 	s->verdicts = grown;
 	grown += s->nverdicts++;
+	memset(grown, 0, sizeof(*grown));
 	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
 	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
 	grown->entry_only = k->entry_only;
-	grown->places = k->places;
-	grown->functions = NULL;
+	if (k->places) {
+		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
+		grown->twin = twin;
+		grown->places = k->places;
+		grown->nplaces = k->nplaces;
+	}
 	if (!k->functions || s->function_bytes > GPUBPF_FUNCTION_BYTES)
 		return;
 	grown->functions = strdup(k->functions);
@@ -442,7 +448,7 @@ static bool had_nothing(const struct gpubpf_twin *twin)
 
 static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
-	const struct gpubpf_twin *twin = req->twin;
+	struct gpubpf_twin *twin = req->twin;
 
 	if (!twin)
 		return;
@@ -459,7 +465,7 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 	}
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (s->opts.inspect || twin->kernels[i].functions)
-			take_verdict(s, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);
+			take_verdict(s, twin, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);
 }
 
 int gpubpf_makers_collect(struct gpubpf_session *s)

@@ -38,7 +38,8 @@ struct gpubpf_twin {
 		bool entry_only;   /* inspect: reason is of its exit alone */
 		char *functions;   /* that it calls: calls.h; NULL: not known */
 		bool recurses;     /* one of them calls itself */
-		uint32_t places;   /* GPUBPF_TAKES: kinds that it has */
+		struct gpubpf_place *places; /* inspect: that programs can run at; calls.h */
+		uint32_t nplaces;
 	} *kernels;
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;

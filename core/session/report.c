@@ -133,28 +133,12 @@ const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *
 	return verdict ? verdict->functions : NULL;
 }
 
-/* The i-th of the kinds in a set; where there are fewer, NONE, and i less their number. */
-static enum gpubpf_site nth(uint32_t places, uint32_t *i)
-{
-	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
-		if (places >> kind & 1 && !(*i)--)
-			return kind;
-	return GPUBPF_SITE_NONE;
-}
-
-bool gpubpf_report_place(const struct gpubpf_session *s, const char *kernel, uint32_t i, struct gpubpf_place *place)
+const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n)
 {
 	const struct gpubpf_verdict *verdict = find_verdict(s, kernel);
-	const char *at = verdict ? verdict->functions : NULL;
-	enum gpubpf_site kind;
 
-	place->function[0] = 0;
-	kind = verdict ? nth(verdict->places & gpubpf_places_of(GPUBPF_WHERE_KERNEL), &i) : GPUBPF_SITE_NONE;
-	while (!kind && (at = gpubpf_calls_next(at, place->function, sizeof(place->function))))
-		kind = nth(verdict->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), &i);
-	place->kind = kind;
-	place->operands = gpubpf_place_kind(kind)->operands;
-	return kind;
+	*n = verdict ? verdict->nplaces : 0;
+	return verdict ? verdict->places : NULL;
 }
 
 static bool matched_function(const struct gpubpf_session *s, const struct gpubpf_prog *prog)

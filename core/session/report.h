@@ -36,9 +36,8 @@ const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gp
 bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel);
 /* Names of the device functions that a kernel calls, as calls.h lists them; NULL where that is not known. */
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
-/* Of a session that inspects: the i-th place of a kernel at which programs can run, those of the kernel itself first. False
- * past the end. */
-bool gpubpf_report_place(const struct gpubpf_session *s, const char *kernel, uint32_t i, struct gpubpf_place *place);
+/* Of a session that inspects: the places of a kernel at which programs can run, those of its own code first. */
+const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n);
 /* Did any program's pattern name a kernel that was launched, or a function that one calls? */
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 

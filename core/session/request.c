@@ -66,8 +66,10 @@ void gpubpf_twin_put(struct gpubpf_twin *twin)
 	if (!twin || !gpubpf_was_last(__atomic_fetch_sub(&twin->refs, 1, __ATOMIC_ACQ_REL)))
 		return;
 	free(twin->image);
-	for (uint32_t i = 0; i < twin->nkernels; i++)
+	for (uint32_t i = 0; i < twin->nkernels; i++) {
 		free(twin->kernels[i].functions);
+		free(twin->kernels[i].places);
+	}
 	free(twin->kernels);
 	free(twin);
 }

@@ -169,8 +169,10 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	free(s->attach);
 	free(s->notes);
 	gpubpf_kernel_ids_free(s);
-	for (uint32_t i = 0; i < s->nverdicts; i++)
+	for (uint32_t i = 0; i < s->nverdicts; i++) {
+		gpubpf_twin_put(s->verdicts[i].twin);
 		free(s->verdicts[i].functions);
+	}
 	free(s->verdicts);
 	free(s->listed);
 	free((char *)s->opts.runtime_dir);

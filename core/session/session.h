@@ -34,6 +34,7 @@
 
 struct gpubpf_makers;
 struct gpubpf_rescue;
+struct gpubpf_twin;
 
 enum gpubpf_session_state {
 	GPUBPF_SESSION_NEW,
@@ -162,7 +163,9 @@ struct gpubpf_session {
 		char reason[240];          /* inspect: why it cannot be probed; "": it can */
 		bool entry_only;           /* reason is of its exit alone */
 		char *functions;           /* that it calls: calls.h; NULL: not known */
-		uint32_t places;           /* GPUBPF_TAKES: kinds that it has */
+		struct gpubpf_twin *twin;  /* inspect: whose places[] these are; NULL: none are known */
+		const struct gpubpf_place *places;
+		uint32_t nplaces;
 	} *verdicts;
 	uint32_t nverdicts;
 	size_t function_bytes;             /* of all verdicts */

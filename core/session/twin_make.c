@@ -35,6 +35,7 @@ struct making {
 	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
 	uint32_t *progs;                     /* what sites point into */
 	uint32_t nsites, nprogs;
+	struct gpubpf_insertions puts;
 	struct gpubpf_twin_image pieces, built;
 };
 
@@ -132,10 +133,23 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 	return false;
 }
 
+/* At every place of its kind. A kernel may also be left in functions that it calls. */
+static int put_site(struct making *m, uint32_t site, const struct gpubpf_kernel_info *info,
+		    const struct gpubpf_kernel_info *where, const bool *calls)
+{
+	enum gpubpf_site kind = m->sites[site].site;
+	int err = gpubpf_insert(&m->puts, site, kind, where);
+
+	for (uint32_t i = 0; !err && where == info && i < m->ninfos; i++)
+		if (calls[i] && m->infos[i].name[0])
+			err = gpubpf_insert(&m->puts, site, kind, &m->infos[i]);
+	return err;
+}
+
 /* Every program that names the kernel, or the function that it calls, at this site must fit: a kernel with some of
  * its probes only would count wrong. */
 static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
-		     enum gpubpf_site site, const struct gpubpf_kernel_info *function)
+		     enum gpubpf_site site, const struct gpubpf_kernel_info *function, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
@@ -163,10 +177,14 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 	}
-	if (desc->nprogs) {
-		m->nprogs += desc->nprogs;
-		m->site_kernel[m->nsites++] = kernel;
+	if (!desc->nprogs)
+		return true;
+	if (put_site(m, m->nsites, info, where, calls) < 0) {
+		refuse_kernel(k, "out of memory");
+		return false;
 	}
+	m->nprogs += desc->nprogs;
+	m->site_kernel[m->nsites++] = kernel;
 	return true;
 }
 
@@ -192,27 +210,53 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 		if (k->reason[0])
 			return false;
 		for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
-			if (places >> site & 1 && !add_site(m, kernel, info, site, &m->infos[i]))
+			if (places >> site & 1 && !add_site(m, kernel, info, site, &m->infos[i], calls))
 				return false;
 	}
 	return true;
 }
 
-/* A program of functions may mean any kernel of an image: only its code tells. */
-static bool add_functions(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
+/* Sites at the kernel's own places. */
+static bool add_kernel(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
-	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	bool *calls, fits;
+	uint32_t places = m->target->places & gpubpf_places_of(GPUBPF_WHERE_KERNEL);
 
-	if (!(m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION)))
-		return true;
-	calls = gpubpf_calls_find(m->infos, m->ninfos, info);
+	for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
+		if (places >> site & 1 && !add_site(m, kernel, info, site, NULL, calls))
+			return false;
+	return true;
+}
+
+/* What there is to list of the kernel where nothing is put in. */
+static bool list_places(const struct making *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
+			const bool *calls)
+{
+	uint32_t kinds = m->target->places;
+
+	if (k->entry_only)
+		kinds &= GPUBPF_TAKES(ENTRY);
+	if (k->recurses)
+		kinds &= ~gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
+	k->places = gpubpf_places_list(m->infos, m->ninfos, info, calls, kinds, &k->nplaces);
+	return k->places;
+}
+
+/* Sites of the kernel and of the functions that it calls. A program of functions may mean any kernel of an image: only
+ * its code tells. */
+static bool add_sites(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
+{
+	bool inspect = m->s->opts.inspect, functions = m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, info);
+
 	k->recurses = calls && gpubpf_calls_recurse(m->infos, m->ninfos, calls);
-	if (calls)
+	if (calls && functions)
 		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->req->unit);
-	fits = calls && k->functions && (m->s->opts.inspect || add_calls(m, kernel, info, calls));
-	if (!calls || !k->functions)
+	fits = calls && (!functions || k->functions) && (!inspect || list_places(m, k, info, calls));
+	if (!fits)
 		refuse_kernel(k, "out of memory");
+	if (fits && !inspect)
+		fits = add_calls(m, kernel, info, calls) && add_kernel(m, kernel, info, calls);
 	free(calls);
 	return fits;
 }
@@ -241,8 +285,7 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	const struct gpubpf_kernel_info *info = find_info(m, k->name);
-	uint32_t nsites = m->nsites, nprogs = m->nprogs;
-	bool fits;
+	uint32_t nsites = m->nsites, nprogs = m->nprogs, nputs = m->puts.n;
 
 	if (!info)
 		refuse_kernel(k, "the program's image does not define it");
@@ -251,21 +294,14 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 	else if (k->id == UINT32_MAX)
 		refuse_kernel(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
 	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
-	k->places = k->entry_only ? m->target->places & GPUBPF_TAKES(ENTRY) : k->reason[0] ? 0 : m->target->places;
-	if (k->reason[0])
+	if (k->reason[0] && !(m->s->opts.inspect && k->entry_only))
 		return;
 	k->nparams = info->nparams;
-	fits = m->s->opts.inspect || places_fit(m, kernel);
-	fits = fits && add_functions(m, kernel, info);
-	if (k->recurses)
-		k->places &= ~gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
-	if (m->s->opts.inspect)
-		return;
-	if (!fits || !add_site(m, kernel, info, GPUBPF_SITE_ENTRY, NULL) ||
-	    !add_site(m, kernel, info, GPUBPF_SITE_EXIT, NULL)) {
+	if ((!m->s->opts.inspect && !places_fit(m, kernel)) || !add_sites(m, kernel, info)) {
 		m->nsites = nsites;
 		m->nprogs = nprogs;
-	} else if (m->nsites == nsites && !gpubpf_calls_program(&m->req->unit)) {
+		m->puts.n = nputs;
+	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_program(&m->req->unit)) {
 		refuse_kernel(k, "no program names it");
 	}
 }
@@ -292,6 +328,7 @@ static struct gpubpf_lower_job lower_job(const struct making *m)
 	struct gpubpf_lower_job job = {
 		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash,
 		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
+		.insertions = m->puts.list, .ninsertions = m->puts.n,
 	};
 
 	if (layout->print_ring)
@@ -521,5 +558,6 @@ void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *
 	free(m.infos);
 	free(m.sites);
 	free(m.site_kernel);
+	free(m.puts.list);
 	free(m.progs);
 }

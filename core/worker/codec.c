@@ -138,9 +138,20 @@ static void codec_callees(struct gpubpf_codec *c, const struct gpubpf_result *re
 	}
 }
 
+static void codec_places(struct gpubpf_codec *c, struct gpubpf_kernel_info *k)
+{
+	k->places = gpubpf_codec_array(c, k->places, &k->nplaces, sizeof(*k->places), 16);
+	for (uint32_t i = 0; i < k->nplaces; i++) {
+		GPUBPF_CODEC_ENUM(c, k->places[i].kind, GPUBPF_NSITES);
+		gpubpf_codec_u32(c, &k->places[i].id);
+		gpubpf_codec_u32(c, &k->places[i].line);
+		gpubpf_codec_u32(c, &k->places[i].operands);
+	}
+}
+
 static void codec_kernels(struct gpubpf_codec *c, struct gpubpf_result *res)
 {
-	res->kernels = gpubpf_codec_array(c, res->kernels, &res->nkernels, sizeof(*res->kernels), 20);
+	res->kernels = gpubpf_codec_array(c, res->kernels, &res->nkernels, sizeof(*res->kernels), 24);
 	gpubpf_codec_check(c, res->nkernels <= MAX_KERNELS);
 	for (uint32_t i = 0; i < res->nkernels && !c->failed; i++) {
 		struct gpubpf_kernel_info *k = &res->kernels[i];
@@ -150,6 +161,7 @@ static void codec_kernels(struct gpubpf_codec *c, struct gpubpf_result *res)
 		gpubpf_codec_u32(c, &k->regs);
 		gpubpf_codec_u32(c, &k->flags);
 		codec_callees(c, res, k);
+		codec_places(c, k);
 		gpubpf_codec_str(c, k->reason, sizeof(k->reason));
 	}
 }

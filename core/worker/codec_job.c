@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lower jobs: the unit, the facts, where maps lie, and the sites. Only programs that a site names are
+ * Lower jobs: the unit, the facts, where maps lie, the sites and where they are put. Only programs that a site names are
  * sent whole; the others keep their index. Lines of source stay with the tool, which adds them to
  * diagnostics by instruction.
  */
@@ -11,6 +11,7 @@
 #define MAX_MAPS 4096
 #define MAX_PROGS 4096
 #define MAX_SITES 4096
+#define MAX_INSERTIONS (1u << 20)
 
 struct job_codec {
 	struct gpubpf_codec *c;
@@ -338,6 +339,22 @@ static void codec_site(struct gpubpf_codec *c, const struct gpubpf_unit *unit, s
 	}
 }
 
+static void codec_insertions(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
+{
+	struct gpubpf_insertion *list = gpubpf_codec_array(c, job->insertions, &job->ninsertions, sizeof(*list), 16);
+
+	if (!c->w)
+		job->insertions = list;
+	gpubpf_codec_check(c, job->ninsertions <= MAX_INSERTIONS);
+	for (uint32_t i = 0; i < job->ninsertions && !c->failed; i++) {
+		GPUBPF_CODEC_ENUM(c, list[i].place.kind, GPUBPF_NSITES);
+		gpubpf_codec_text(c, &list[i].place.function);
+		gpubpf_codec_u32(c, &list[i].place.id);
+		gpubpf_codec_u32(c, &list[i].site);
+		gpubpf_codec_check(c, list[i].site < job->nsites && job->sites[list[i].site].site == list[i].place.kind);
+	}
+}
+
 static void codec_layouts(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 {
 	struct gpubpf_map_layout *layouts = (void *)job->layouts;
@@ -395,4 +412,6 @@ void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 	gpubpf_codec_check(c, job->nsites <= MAX_SITES);
 	for (uint32_t i = 0; i < job->nsites && !c->failed; i++)
 		codec_site(c, unit, &sites[i]);
+	if (!c->failed)
+		codec_insertions(c, job);
 }

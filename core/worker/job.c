@@ -310,26 +310,32 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 	return err;
 }
 
-/* One allocation: the kernels, then all their parameters, then what they call. */
+/* One allocation: the kernels, then all their places, their parameters, and what they call. */
 static int copy_kernels(const struct gpubpf_result *res, struct gpubpf_kernel_info **kernels, uint32_t *nkernels,
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_kernel_info *made;
 	struct gpubpf_param *params;
-	size_t total = 0, calls = 0;
+	struct gpubpf_place *places;
+	size_t total = 0, calls = 0, all = 0;
 	uint32_t *callees;
 
 	for (uint32_t i = 0; i < res->nkernels; i++) {
+		all += res->kernels[i].nplaces;
 		total += res->kernels[i].nparams;
 		calls += res->kernels[i].ncallees;
 	}
-	made = malloc(res->nkernels * sizeof(*made) + total * sizeof(*params) + calls * sizeof(*callees) + 1);
+	made = malloc(res->nkernels * sizeof(*made) + all * sizeof(*places) + total * sizeof(*params) +
+		      calls * sizeof(*callees) + 1);
 	if (!made)
 		return no_memory(diag);
-	params = (struct gpubpf_param *)(made + res->nkernels);
+	places = (struct gpubpf_place *)(made + res->nkernels);
+	params = (struct gpubpf_param *)(places + all);
 	callees = (uint32_t *)(params + total);
 	for (uint32_t i = 0; i < res->nkernels; i++) {
 		made[i] = res->kernels[i];
+		made[i].places = memcpy(places, res->kernels[i].places, made[i].nplaces * sizeof(*places));
+		places += made[i].nplaces;
 		made[i].params = params;
 		memcpy(params, res->kernels[i].params, made[i].nparams * sizeof(*params));
 		params += made[i].nparams;

@@ -133,53 +133,14 @@ static void check_marks(const struct tried *t, const struct cuda_twin *twin)
 	ptx_finish(&m);
 }
 
-static void by_hand(const struct tried *t)
-{
-	struct cuda_call calls[2 * MOST];
-	struct cuda_sites sites = { .calls = calls, .ncalls = 2 * t->nfunctions };
-	struct gpubpf_diag diag;
-	struct cuda_twin twin;
-	struct ptx_module m;
-	int err;
-
-	for (uint32_t i = 0; i < t->nfunctions; i++) {
-		const char *name = t->function[i]->name;
-
-		calls[2 * i] = (struct cuda_call){ name, GPUBPF_SITE_CALL, { body, strlen(body) } };
-		calls[2 * i + 1] = (struct cuda_call){ name, GPUBPF_SITE_CALL_EXIT,
-						       { return_body, strlen(return_body), .reads_result = true } };
-	}
-	gpubpf_diag_init(&diag);
-	if (ptx_parse(t->image.data, t->image.size, &m, &diag) < 0)
-		abort();
-	err = cuda_inject(&m, "kernel", &sites, prelude, strlen(prelude), 700, &twin, &diag);
-	if (ok(!err, "%s has a twin", t->name)) {
-		check_marks(t, &twin);
-		assemble(t->name, "by hand", twin.text, twin.size);
-		cuda_twin_finish(&twin);
-	} else {
-		note("%s", diag.what);
-	}
-	calls[0] = (struct cuda_call){ "unused", GPUBPF_SITE_CALL, { body, strlen(body) } };
-	sites.ncalls = 1;
-	gpubpf_diag_init(&diag);
-	err = cuda_inject(&m, "kernel", &sites, prelude, strlen(prelude), 700, &twin, &diag);
-	ok(err < 0 && strstr(diag.what, "no call of"), "%s: a function that it does not call is refused", t->name);
-	ptx_finish(&m);
-}
-
-static void by_worker(const struct tried *t, const struct gpubpf_lower_job *base)
+/* Sites at the top and at the returns of each function, inserted wherever these are listed. */
+static void make_sites(const struct tried *t, struct gpubpf_lower_job *job, struct gpubpf_site_desc sites[2 * MOST])
 {
 	static const uint32_t progs[] = { 0, 1 };
-	struct gpubpf_site_desc sites[2 * MOST];
-	struct gpubpf_lower_job job = *base;
-	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
-	struct gpubpf_twin_image twin;
-	struct gpubpf_diag diag;
-	int err;
 
-	job.nsites = 2 * t->nfunctions;
-	for (uint32_t i = 0; i < job.nsites; i++) {
+	job->sites = sites;
+	job->nsites = 2 * t->nfunctions;
+	for (uint32_t i = 0; i < job->nsites; i++) {
 		const struct gpubpf_kernel_info *f = t->function[i / 2];
 
 		sites[i] = (struct gpubpf_site_desc){ .site = i % 2 ? GPUBPF_SITE_CALL_EXIT : GPUBPF_SITE_CALL,
@@ -187,9 +148,50 @@ static void by_worker(const struct tried *t, const struct gpubpf_lower_job *base
 						      .nparams = f->nparams, .progs = &progs[i % 2], .nprogs = 1 };
 		memcpy(sites[i].function, f->name, sizeof(sites[i].function));
 	}
-	job.sites = sites;
+	insert_everywhere(job, t->infos, t->n);
+}
+
+static void by_hand(const struct tried *t, const struct gpubpf_lower_job *job)
+{
+	struct gpubpf_insertion other = { .place = { .kind = GPUBPF_SITE_CALL, .function = "unused" } };
+	struct gpubpf_lower_job unused = *job;
+	struct cuda_probe probes[2 * MOST];
+	struct gpubpf_diag diag;
+	struct cuda_twin twin;
+	struct ptx_module m;
+	int err;
+
+	for (uint32_t i = 0; i < 2 * t->nfunctions; i++)
+		probes[i] = i % 2 ? (struct cuda_probe){ return_body, strlen(return_body), .reads_result = true } :
+				    (struct cuda_probe){ body, strlen(body) };
 	gpubpf_diag_init(&diag);
-	err = gpubpf_worker_inject(worker, "ptx", &t->image, &job, &opts, &twin, &diag);
+	if (ptx_parse(t->image.data, t->image.size, &m, &diag) < 0)
+		abort();
+	err = cuda_inject(&m, job, probes, prelude, strlen(prelude), 700, &twin, &diag);
+	if (ok(!err, "%s has a twin", t->name)) {
+		check_marks(t, &twin);
+		assemble(t->name, "by hand", twin.text, twin.size);
+		cuda_twin_finish(&twin);
+	} else {
+		note("%s", diag.what);
+	}
+	unused.insertions = &other;
+	unused.ninsertions = 1;
+	gpubpf_diag_init(&diag);
+	err = cuda_inject(&m, &unused, probes, prelude, strlen(prelude), 700, &twin, &diag);
+	ok(err < 0 && strstr(diag.what, "not in its code"), "%s: a function that it does not call is refused", t->name);
+	ptx_finish(&m);
+}
+
+static void by_worker(const struct tried *t, const struct gpubpf_lower_job *job)
+{
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
+	struct gpubpf_twin_image twin;
+	struct gpubpf_diag diag;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	err = gpubpf_worker_inject(worker, "ptx", &t->image, job, &opts, &twin, &diag);
 	if (!ok(!err && twin.npieces == 1 && twin.ntwins == 1, "%s: the worker makes the twin", t->name)) {
 		note("%s", diag.what);
 		return;
@@ -198,8 +200,9 @@ static void by_worker(const struct tried *t, const struct gpubpf_lower_job *base
 	gpubpf_twin_image_finish(&twin);
 }
 
-static void try_case(const char *path, const struct gpubpf_lower_job *job)
+static void try_case(const char *path, struct gpubpf_lower_job job)
 {
+	struct gpubpf_site_desc sites[2 * MOST];
 	struct tried t = { .name = base_name(path) };
 	char expected[256], refused[256];
 	struct gpubpf_diag diag;
@@ -217,8 +220,9 @@ static void try_case(const char *path, const struct gpubpf_lower_job *job)
 		if (refused[0]) {
 			ok(t.nfunctions == 1 && strstr(t.function[0]->reason, refused), "%s: %s", t.name, refused);
 		} else if (t.nfunctions) {
-			by_hand(&t);
-			by_worker(&t, job);
+			make_sites(&t, &job, sites);
+			by_hand(&t, &job);
+			by_worker(&t, &job);
 		}
 	} else {
 		note("%s", diag.what);
@@ -288,7 +292,7 @@ int main(int argc, char **argv)
 	if (!ok(!glob(pattern, 0, NULL, &found), "there are cases"))
 		return done();
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		try_case(found.gl_pathv[i], &job);
+		try_case(found.gl_pathv[i], job);
 	globfree(&found);
 	gpubpf_worker_destroy(worker);
 	return done();

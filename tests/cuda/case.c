@@ -7,6 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "core/session/calls.h"
+#include "maps/maps.h"
+#include "tests/tap.h"
+
 #define GUARDED (16u << 20) /* bytes of the largest text */
 
 static char *read_all(FILE *f, size_t *size)
@@ -128,4 +134,71 @@ uint32_t count(const char *text, size_t size, const char *word)
 	for (const char *at = text; (at = memmem(at, text + size - at, word, strlen(word))); at += strlen(word))
 		n++;
 	return n;
+}
+
+bool job_of(const char *object, bool ends_threads, const struct gpubpf_device_caps *caps, struct gpubpf_lower_job *job)
+{
+	static struct gpubpf_site_desc sites[2];
+	static const uint32_t progs[] = { 0 };
+	static struct gpubpf_layout layout;
+	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
+	struct gpubpf_verify_opts how = { .allow_exit_thread = ends_threads };
+	struct gpubpf_layout_opts place = { .replicas = caps->compute_units, .threads = 1 << 16 };
+	struct gpubpf_loaded *loaded;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (gpubpf_load(&load, &loaded, &diag) < 0 ||
+	    gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, &diag) < 0) {
+		note("%s", diag.what);
+		return false;
+	}
+	place.map_use = loaded->unit.progs->facts->map_use;
+	if (gpubpf_layout_compute(&loaded->unit, &place, &layout, &diag) < 0)
+		return false;
+	for (int i = 0; i < 2; i++)
+		sites[i] = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel = "kernel",
+						      .kernel_id = 1, .progs = progs, .nprogs = 1 };
+	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
+					  .sites = sites, .nsites = 2, .caps = caps };
+	return true;
+}
+
+/* A kernel is left in functions that it calls, too. */
+static int insert_calls(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
+			const struct gpubpf_kernel_info *infos, uint32_t n, const struct gpubpf_kernel_info *kernel)
+{
+	bool *calls = gpubpf_calls_find(infos, n, kernel);
+	int err = calls ? 0 : -1;
+
+	for (uint32_t i = 0; !err && i < n; i++)
+		if (calls[i])
+			err = gpubpf_insert(to, site, kind, &infos[i]);
+	free(calls);
+	return err;
+}
+
+void insert_everywhere(struct gpubpf_lower_job *job, const struct gpubpf_kernel_info *infos, uint32_t n)
+{
+	static struct gpubpf_insertions to;
+	int err = 0;
+
+	to.n = 0;
+	for (uint32_t s = 0; s < job->nsites; s++) {
+		const struct gpubpf_site_desc *site = &job->sites[s];
+		bool function = site->function[0];
+
+		for (uint32_t i = 0; !err && i < n; i++) {
+			if (strcmp(infos[i].name, function ? site->function : site->kernel) ||
+			    function != !!(infos[i].flags & GPUBPF_KINFO_FUNCTION))
+				continue;
+			err = gpubpf_insert(&to, s, site->site, &infos[i]);
+			if (!err && !function)
+				err = insert_calls(&to, s, site->site, infos, n, &infos[i]);
+		}
+	}
+	if (err < 0)
+		abort();
+	job->insertions = to.list;
+	job->ninsertions = to.n;
 }

@@ -3,8 +3,11 @@
 #ifndef GPUBPF_TESTS_CUDA_CASE_H
 #define GPUBPF_TESTS_CUDA_CASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/target.h"
 
 /* A file's content, or a command's output, malloc'd and ended by a NUL that is not counted; ends the
  * test when a file cannot be read; NULL when a command fails. */
@@ -21,5 +24,10 @@ void expect_line(const char *text, const char *key, char *value, size_t size);
 uint32_t count(const char *text, size_t size, const char *word);
 /* Does ptxas (GPUBPF_TEST_PTXAS, or where it is found) take a PTX text for sm_<sm>? 1, 0; -1: it is not here. */
 int assembles(const char *text, size_t size, int sm);
+/* The object's first program, verified, at the entry and the exits of "kernel"; maps
+ * as a session has them. Once a process. False, and a note, if it cannot be. */
+bool job_of(const char *object, bool ends_threads, const struct gpubpf_device_caps *caps, struct gpubpf_lower_job *job);
+/* Let each site of the job stand at every place of its kind that was listed. Good until the next call. */
+void insert_everywhere(struct gpubpf_lower_job *job, const struct gpubpf_kernel_info *infos, uint32_t n);
 
 #endif

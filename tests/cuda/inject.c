@@ -3,6 +3,7 @@
  * inject CASES OBJECT: twins of the kernels of CASES/kernels, each with what its first lines expect:
  *   // probes N       places at which the exit probe stands; // binds NAME...: variables bound, in any order
  *   // without TEXT   the twin holds it here alone; // refused WHY    the reason holds these words
+ *   // places KIND:LINE...   what is listed of the kernel, in order
  * Made with a probe of the test by cuda_inject(), and with the program of OBJECT by the compile worker.
  * ptxas (GPUBPF_TEST_PTXAS, or where it is found) assembles what came out.
  */
@@ -13,24 +14,24 @@
 #include "backends/cuda/ptx/splice.h"
 #include "case.h"
 #include "core/diag.h"
-#include "core/load/load.h"
 #include "core/worker/job.h"
-#include "maps/maps.h"
 #include "tests/tap.h"
 
 #define MARK "// the exit probe"
 
 static const char prelude[] = ".visible .global .align 8 .u64 gpubpf_test_count;\n";
-static struct cuda_probe entry = { .body = ".reg .b32 %probe;\nmov.u32 %probe, %laneid;" };
-static struct cuda_probe exit_probe = { .body = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;" };
-static const struct cuda_sites sites = { .entry = &entry, .exit = &exit_probe };
+static struct cuda_probe by_hand[] = { /* of the job's sites: entry, exit */
+	{ .body = ".reg .b32 %probe;\nmov.u32 %probe, %laneid;" },
+	{ .body = MARK "\nred.global.add.u64 [gpubpf_test_count], 1;" },
+};
+static struct gpubpf_worker *worker;
 static const struct gpubpf_device_caps caps = {
 	.backend = "cuda", .arch = "sm_100", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD,
 	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 132, .warp_size = 32, .address_bits = 64,
 };
 
 struct expected {
-	char probes[16], binds[256], without[64], refused[256];
+	char probes[16], binds[256], without[64], refused[256], places[256];
 };
 
 static void assemble(const char *name, const char *text, size_t size)
@@ -79,16 +80,12 @@ static void by_worker(const char *name, const char *text, size_t size, struct gp
 {
 	struct gpubpf_image image = { .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
-	static struct gpubpf_worker *worker;
-	struct gpubpf_worker_opts how = { 0 };
 	struct gpubpf_twin_image twin;
 	struct gpubpf_diag diag;
 	char label[256];
 	int err;
 
 	gpubpf_diag_init(&diag);
-	if (!worker && gpubpf_worker_create(&how, &worker) < 0)
-		abort();
 	err = gpubpf_worker_inject(worker, "ptx", &image, job, &opts, &twin, &diag);
 	if (expected->refused[0]) {
 		if (!ok(err < 0 && strstr(diag.what, expected->refused), "%s, by the worker: %s", name, expected->refused))
@@ -106,6 +103,53 @@ static void by_worker(const char *name, const char *text, size_t size, struct gp
 	gpubpf_twin_image_finish(&twin);
 }
 
+/* What the worker lists of the image becomes the job's insertions. */
+static void list_places(const char *name, const char *text, size_t size, struct gpubpf_lower_job *job, const char *expected)
+{
+	struct gpubpf_image image = { .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
+	static struct gpubpf_kernel_info *infos; /* the job borrows its names */
+	struct gpubpf_diag diag;
+	char got[256] = "";
+	uint32_t n;
+
+	free(infos);
+	infos = NULL;
+	gpubpf_diag_init(&diag);
+	if (!ok(!gpubpf_worker_inspect(worker, "ptx", &image, &caps, &infos, &n, &diag), "%s is listed", name))
+		return;
+	insert_everywhere(job, infos, n);
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; !strcmp(infos[i].name, "kernel") && k < infos[i].nplaces; k++)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), " %s:%u",
+				 gpubpf_place_kind(infos[i].places[k].kind)->name, infos[i].places[k].line);
+	if (expected[0])
+		ok(!strcmp(got, expected), "%s: places:%s", name, got);
+}
+
+/* At the last of several exits alone; and at one that the code has not. */
+static void at_one_exit(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job)
+{
+	struct gpubpf_insertion one = job->insertions[job->ninsertions - 1];
+	struct gpubpf_lower_job some = *job;
+	struct gpubpf_diag diag;
+	struct cuda_twin twin;
+
+	if (one.place.kind != GPUBPF_SITE_EXIT || !one.place.id)
+		return;
+	some.insertions = &one;
+	some.ninsertions = 1;
+	gpubpf_diag_init(&diag);
+	if (ok(!cuda_inject(m, &some, by_hand, prelude, strlen(prelude), 700, &twin, &diag), "%s has a twin for one exit", name)) {
+		ok(count(twin.text, twin.size, MARK) == 1 && !count(twin.text, twin.size, "mov.u32 %probe, %laneid;"),
+		   "%s: the probe stands there alone", name);
+		cuda_twin_finish(&twin);
+	}
+	one.place.id += 1000;
+	gpubpf_diag_init(&diag);
+	ok(cuda_inject(m, &some, by_hand, prelude, strlen(prelude), 700, &twin, &diag) < 0 &&
+	   strstr(diag.what, "not in its code"), "%s: no twin for a place that it has not: %s", name, diag.what);
+}
+
 static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 {
 	const char *name = base_name(path);
@@ -121,15 +165,18 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	expect_line(text, "// binds", expected.binds, sizeof(expected.binds));
 	expect_line(text, "// without ", expected.without, sizeof(expected.without));
 	expect_line(text, "// refused ", expected.refused, sizeof(expected.refused));
+	expect_line(text, "// places", expected.places, sizeof(expected.places));
+	list_places(name, text, size, job, expected.places);
 	gpubpf_diag_init(&diag);
 	if (!ok(!ptx_parse(text, size, &m, &diag), "%s is read", name))
 		return;
-	err = cuda_inject(&m, "kernel", &sites, prelude, strlen(prelude), 700, &twin, &diag);
+	err = cuda_inject(&m, job, by_hand, prelude, strlen(prelude), 700, &twin, &diag);
 	if (expected.refused[0]) {
 		if (!ok(err < 0 && strstr(diag.what, expected.refused), "%s: %s", name, expected.refused))
 			note("%s", err < 0 ? diag.what : "it was taken");
 	} else if (ok(!err, "%s has a twin", name)) {
 		check_twin(name, &twin, &expected);
+		at_one_exit(name, &m, job);
 	} else {
 		note("%s", diag.what);
 	}
@@ -140,46 +187,20 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	free(text);
 }
 
-/* The object's program at the entry and the exit of "kernel". */
-static bool make_job(const char *object, struct gpubpf_lower_job *job)
-{
-	static struct gpubpf_site_desc sites[2];
-	static const uint32_t progs[] = { 0 };
-	static struct gpubpf_layout layout;
-	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
-	struct gpubpf_verify_opts how = { .allow_exit_thread = true };
-	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16 };
-	struct gpubpf_loaded *loaded;
-	struct gpubpf_diag diag;
-
-	gpubpf_diag_init(&diag);
-	if (gpubpf_load(&load, &loaded, &diag) < 0 ||
-	    gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, &diag) < 0) {
-		note("%s", diag.what);
-		return false;
-	}
-	place.map_use = loaded->unit.progs->facts->map_use;
-	if (gpubpf_layout_compute(&loaded->unit, &place, &layout, &diag) < 0)
-		return false;
-	for (int i = 0; i < 2; i++)
-		sites[i] = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel = "kernel",
-						      .kernel_id = 1, .progs = progs, .nprogs = 1 };
-	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
-					  .sites = sites, .nsites = 2, .caps = &caps };
-	return true;
-}
-
 int main(int argc, char **argv)
 {
+	struct gpubpf_worker_opts how = { 0 };
 	struct gpubpf_lower_job job;
 	char pattern[512];
 	glob_t found;
 
 	if (argc != 3)
 		return 2;
-	entry.body_size = strlen(entry.body);
-	exit_probe.body_size = strlen(exit_probe.body);
-	if (!ok(make_job(argv[2], &job), "%s is verified", base_name(argv[2])))
+	for (size_t i = 0; i < sizeof(by_hand) / sizeof(*by_hand); i++)
+		by_hand[i].body_size = strlen(by_hand[i].body);
+	if (gpubpf_worker_create(&how, &worker) < 0)
+		abort();
+	if (!ok(job_of(argv[2], true, &caps, &job), "%s is verified", base_name(argv[2])))
 		return done();
 	snprintf(pattern, sizeof(pattern), "%s/kernels/*.ptx", argv[1]);
 	if (!ok(!glob(pattern, 0, NULL, &found), "there are kernels"))
@@ -187,5 +208,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		try_kernel(found.gl_pathv[i], &job);
 	globfree(&found);
+	gpubpf_worker_destroy(worker);
 	return done();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/ptx/lex.c backends/cuda/ptx/parse.c backends/cuda/ptx/print.c
-// SOURCES: backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c backends/cuda/ptx/params.c core/wire/name.c core/diag.c
+// SOURCES: backends/cuda/ptx/places.c backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c
+// SOURCES: backends/cuda/ptx/params.c core/places.c core/target.c core/wire/name.c core/diag.c
 /*
  * Any bytes as PTX: refused with a diagnostic, or printed as they were; then each of its kernels has a
  * twin, or a reason why not.
@@ -12,9 +13,12 @@
 
 #include "backends/cuda/ptx/splice.h"
 #include "backends/cuda/ptx/params.h"
+#include "backends/cuda/ptx/places.h"
 #include "core/diag.h"
+#include "core/target.h"
 
 #define KERNELS 4 /* of one text: an input stays quick */
+#define PLACES 32 /* of one kernel that have a probe */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,9 +36,12 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 {
 	char body[] = "mov.u32 %r, 1;", name[256];
 	struct cuda_probe probe = { .body = body, .body_size = sizeof(body) - 1 };
-	struct cuda_sites sites = { .entry = &probe, .exit = &probe };
+	struct gpubpf_site_desc site = { .site = GPUBPF_SITE_EXIT };
+	struct gpubpf_insertion insertions[PLACES];
+	struct gpubpf_lower_job job = { .sites = &site, .nsites = 1, .insertions = insertions };
 	uint32_t len = m->tokens[m->nodes[kernel].name].len, n;
 	struct gpubpf_param *params;
+	struct ptx_place *places;
 	struct gpubpf_diag diag;
 	struct cuda_twin twin;
 
@@ -43,8 +50,15 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	snprintf(name, sizeof(name), "%.*s", (int)len, ptx_token_text(m, m->nodes[kernel].name));
 	if (!cuda_params(m, kernel, &params, &n))
 		free(params);
+	memcpy(site.kernel, name, sizeof(name));
+	if (ptx_places(m, kernel, &places, &n) < 0)
+		abort();
+	for (uint32_t i = 0; i < n && job.ninsertions < PLACES; i++)
+		insertions[job.ninsertions++] = (struct gpubpf_insertion){
+			.place = { .kind = places[i].kind, .function = "", .id = places[i].id } };
+	free(places);
 	gpubpf_diag_init(&diag);
-	if (!cuda_inject(m, name, &sites, "", 0, 700, &twin, &diag))
+	if (!cuda_inject(m, &job, &probe, "", 0, 700, &twin, &diag))
 		cuda_twin_finish(&twin);
 	else if (!diag.what[0])
 		abort();

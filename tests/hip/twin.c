@@ -89,8 +89,9 @@ static int write_arena(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	return err ? err : write_file(path, ".layout", layout->maps, sizeof(*layout->maps));
 }
 
-/* Sites of the job's first program on a kernel. */
-static uint32_t make_sites(struct gpubpf_site_desc *sites, const struct gpubpf_kernel_info *kernel, const char *where)
+/* Sites of the job's first program on a kernel, at all places of their kind. */
+static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_insertions *at,
+			   const struct gpubpf_kernel_info *kernel, const char *where)
 {
 	static const uint32_t progs[] = { 0 };
 	uint32_t n = 0;
@@ -103,7 +104,8 @@ static uint32_t make_sites(struct gpubpf_site_desc *sites, const struct gpubpf_k
 		*site = (struct gpubpf_site_desc){ .site = exit ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
 						   .params = kernel->params, .nparams = kernel->nparams, .progs = progs, .nprogs = 1 };
 		memcpy(site->kernel, kernel->name, sizeof(site->kernel));
-		n++;
+		if (gpubpf_insert(at, n++, site->site, kernel) < 0)
+			abort();
 	}
 	return n;
 }
@@ -112,6 +114,7 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 		  const struct gpubpf_kernel_info *kernel, char **args, struct gpubpf_diag *diag)
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
+	struct gpubpf_insertions at = { 0 };
 	struct gpubpf_site_desc sites[2];
 	struct gpubpf_lower_job job;
 	struct gpubpf_twin_image twin;
@@ -120,7 +123,9 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 	if (make_job(args[0], &job, &layout, diag) < 0)
 		return -1;
 	job.sites = sites;
-	job.nsites = make_sites(sites, kernel, args[2]);
+	job.nsites = make_sites(sites, &at, kernel, args[2]);
+	job.insertions = at.list;
+	job.ninsertions = at.n;
 	if (gpubpf_worker_inject(worker, "amdgpu", image, &job, &opts, &twin, diag) < 0) {
 		printf("refused %s\n", diag->what);
 		return 0;

@@ -71,9 +71,13 @@ static int inject(const struct gpubpf_image *image, const struct gpubpf_lower_jo
 static int inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		   struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
 {
-	struct gpubpf_kernel_info *k = calloc(1, sizeof(*k) + 2 * sizeof(struct gpubpf_param));
+	struct gpubpf_kernel_info *k = calloc(1, sizeof(*k) + 2 * (sizeof(*k->places) + sizeof(struct gpubpf_param)));
 
-	k->params = (struct gpubpf_param *)(k + 1);
+	k->places = (struct gpubpf_place *)(k + 1);
+	k->places[0] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, 0);
+	k->places[1] = gpubpf_place_of(GPUBPF_SITE_EXIT, 3, 40);
+	k->nplaces = 2;
+	k->params = (struct gpubpf_param *)(k->places + 2);
 	k->nparams = 2;
 	snprintf(k->name, sizeof(k->name), "%.*s", (int)image->size, (const char *)image->data);
 	snprintf(k->params[1].name, sizeof(k->params[1].name), "%.63s", caps->name);

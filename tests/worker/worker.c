@@ -48,6 +48,10 @@ static const struct gpubpf_param params[] = { { .name = "n", .type = "int", .siz
 static const struct gpubpf_site_desc site = {
 	.site = GPUBPF_SITE_ENTRY, .kernel = "k", .params = params, .nparams = 1, .progs = site_progs, .nprogs = 1,
 };
+static const struct gpubpf_insertion insertions[] = {
+	{ .place = { .kind = GPUBPF_SITE_ENTRY, .function = "" } },
+	{ .place = { .kind = GPUBPF_SITE_ENTRY, .function = "called", .id = 7 } },
+};
 static const struct gpubpf_device_caps caps = { .name = "dev", .compute_units = 4 };
 static const struct gpubpf_map_layout layout = { .type = 2, .ctl = 4096, .data = 8192, .stride = 8 };
 
@@ -56,7 +60,7 @@ static struct gpubpf_lower_job make_job(uint64_t behaviour)
 	maps[0].type = gpubpf_map_type_find(2);
 	return (struct gpubpf_lower_job){
 		.unit = &unit, .layouts = &layout, .sites = &site, .nsites = 1, .caps = &caps,
-		.print_ring = behaviour,
+		.insertions = insertions, .ninsertions = 2, .print_ring = behaviour,
 	};
 }
 
@@ -233,7 +237,9 @@ static void test_images(void)
 	   twin.nrefused == 1 && !strcmp(twin.refused[0].reason, "it is too large"), "twins come back whole");
 	gpubpf_twin_image_finish(&twin);
 	ok(!gpubpf_worker_inspect(w, "t", &image, &caps, &kernels, &n, &diag) && n == 1 &&
-	   !strcmp(kernels[0].name, "image") && !strcmp(kernels[0].params[1].name, "dev"), "kernels come back whole");
+	   !strcmp(kernels[0].name, "image") && !strcmp(kernels[0].params[1].name, "dev") && kernels[0].nplaces == 2 &&
+	   kernels[0].places[1].kind == GPUBPF_SITE_EXIT && kernels[0].places[1].id == 3 && kernels[0].places[1].line == 40 &&
+	   kernels[0].places[1].operands == GPUBPF_GIVES_ARG, "kernels come back whole");
 	free(kernels);
 	image.size = MISBEHAVE_INVALID;
 	image.data = "imagine";
@@ -244,6 +250,7 @@ static void test_images(void)
 	site.site = GPUBPF_SITE_CALL;
 	job.sites = &site;
 	job.nsites = 1;
+	job.ninsertions = 0;
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) < 0 && diag.code == GPUBPF_E_TARGET_LACKS &&
 	   strstr(diag.what, "gpu/call/ cannot be probed on t, only gpu/entry/"), "no place that the target has not: %s",
@@ -412,6 +419,34 @@ static void test_bare(void)
 	gpubpf_writer_finish(&w);
 }
 
+/* Insertions arrive as they were; one of a site that is not there, or of another kind, breaks the encoding. */
+static void test_insertions(void)
+{
+	struct gpubpf_insertion wrong[] = { insertions[0], insertions[1] };
+	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t", .job = make_job(0) }, got;
+
+	for (int i = 0; i < 3; i++) {
+		struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+		struct gpubpf_writer w = {0};
+		int err;
+
+		req.job.insertions = wrong;
+		wrong[1].site = i == 1;
+		wrong[0].place.kind = i == 2 ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY;
+		err = gpubpf_request_encode(&req, &w);
+		if (!err)
+			err = gpubpf_request_decode(w.data, w.size, &pool, &got);
+		if (i)
+			ok(err == -EBADMSG || err == -EINVAL, "an insertion of %s is refused: %d",
+			   i == 1 ? "a site that there is not" : "a site of another kind", err);
+		else
+			ok(!err && got.job.ninsertions == 2 && got.job.insertions[1].place.id == 7 &&
+			   !strcmp(got.job.insertions[1].place.function, "called"), "insertions travel");
+		gpubpf_pool_finish(&pool);
+		gpubpf_writer_finish(&w);
+	}
+}
+
 /* The cache keeps plain files, and nothing but files of its own. */
 static void test_leaves_nothing(void)
 {
@@ -433,6 +468,7 @@ int main(int argc, char **argv)
 		return 1;
 	test_codec();
 	test_bare();
+	test_insertions();
 	test_conversation();
 	test_once();
 	test_images();

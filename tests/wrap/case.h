@@ -11,6 +11,7 @@
  *   //@ refused-as-il: K inexact           K must be refused where the program is IL, for this reason
  *   //@ unbuildable: K                       K can be wrapped, but the vendor refuses its wrapper
  *   //@ build: all                           all kernels are wrapped and built, run or not
+ *   //@ places: K entry:4 exit:6           what is listed of K's source, with the lines
  *   //@ barrier: K                           K counts as one with a barrier
  *
  * In a run, global and local sizes ("-": NULL) are followed by the arguments in order. All kernels that

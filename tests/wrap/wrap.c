@@ -34,6 +34,7 @@ struct run {
 	uint32_t nkernels;
 	struct gpubpf_site_desc sites[2 * MAX_LINES];
 	uint32_t nsites;
+	struct gpubpf_insertions at;
 	struct gpubpf_twin_image twin, binary;
 	struct gpubpf_blob module;     /* the program, if it is SPIR-V */
 };
@@ -81,7 +82,8 @@ static void add_sites(struct run *r, struct gpubpf_kernel_info *k)
 		*s = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 100 + r->nsites,
 						.params = k->params, .nparams = k->nparams, .progs = site_progs, .nprogs = 1 };
 		snprintf(s->kernel, sizeof(s->kernel), "%s", k->name);
-		r->nsites++;
+		if (gpubpf_insert(&r->at, r->nsites++, s->site, k) < 0)
+			abort();
 	}
 }
 
@@ -178,6 +180,14 @@ static bool check_refusals(struct run *r)
 		if (strcmp(c->what, "refused") == 0 && !program_il)
 			good &= ok(k && strstr(k->reason, c->rest) && k->reason[0], "%s: %s is refused: %s", r->name,
 				   c->kernel, k ? k->reason : "(not listed)");
+		if (strcmp(c->what, "places") == 0 && !program_il) {
+			char lines[64] = "";
+
+			for (uint32_t p = 0; k && p < k->nplaces; p++)
+				snprintf(lines + strlen(lines), sizeof(lines) - strlen(lines), "%s%s:%u", p ? " " : "",
+					 gpubpf_place_kind(k->places[p].kind)->name, k->places[p].line);
+			good &= ok(!strcmp(lines, c->rest), "%s: %s has the places %s", r->name, c->kernel, lines);
+		}
 		if (strcmp(c->what, "barrier") == 0)
 			good &= ok(k && (k->flags & GPUBPF_KINFO_BARRIER), "%s: %s has a barrier", r->name, c->kernel);
 	}
@@ -225,6 +235,8 @@ static bool read_and_wrap(struct run *r)
 	if (!ok(choose_sites(r), "%s: all kernels that run can be wrapped", r->name))
 		return false;
 	job.nsites = r->nsites;
+	job.insertions = r->at.list;
+	job.ninsertions = r->at.n;
 	if (program_il)
 		err = il_inject(&r->module, &job, &r->twin, &diag);
 	else
@@ -388,6 +400,7 @@ static void run_case(const char *folder, const char *name)
 	if (original)
 		clReleaseProgram(original);
 	gpubpf_pool_finish(&r->pool);
+	free(r->at.list);
 	free(r->kernels);
 	free(r);
 }

@@ -11,70 +11,33 @@
 #include "splice.h"
 #include "probe.h"
 
-/* the job's sites on the kernel that its first one names, and their probes */
-struct sites {
-	const struct gpubpf_lower_job *job;
-	const char *kernel;
-	struct cuda_probe *probe; /* [job->nsites] */
-	struct cuda_call *calls;
-	struct cuda_sites at;
-};
-
-/* The probe of a site, as text for the function in which it will stand. */
-static int extract(struct sites *s, uint32_t i, const struct ptx_module *probes, const struct ptx_module *app,
-		   struct gpubpf_diag *diag)
-{
-	const struct gpubpf_site_desc *site = &s->job->sites[i];
-	const char *where = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_FUNCTION ? site->function : s->kernel;
-	uint32_t function = ptx_find_function(app, where);
-	char name[40];
-	int err;
-
-	if (function == PTX_NONE)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image's PTX has no function %s", where);
-	snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
-	err = cuda_probe_extract(probes, name, app, function, &s->probe[i], diag);
-	if (err < 0)
-		return err;
-	switch (site->site) {
-	case GPUBPF_SITE_ENTRY:
-		s->at.entry = &s->probe[i];
-		return 0;
-	case GPUBPF_SITE_EXIT:
-		s->at.exit = &s->probe[i];
-		return 0;
-	case GPUBPF_SITE_CALL:
-	case GPUBPF_SITE_CALL_EXIT:
-		s->calls[s->at.ncalls++] = (struct cuda_call){ site->function, site->site, s->probe[i] };
-		return 0;
-	default:
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "PTX has no code for gpu/%s/",
-				       gpubpf_place_kind(site->site)->name);
-	}
-}
-
-static int extract_all(struct sites *s, const struct ptx_module *probes, const struct ptx_module *app,
-		       struct gpubpf_diag *diag)
+/* The probe of each site on the kernel that the job's first one names, as text for the function in which it will stand. */
+static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_module *from, const struct ptx_module *app,
+		       struct cuda_probe *probes, struct gpubpf_diag *diag)
 {
 	int err = 0;
 
-	s->probe = calloc(s->job->nsites, sizeof(*s->probe));
-	s->calls = calloc(s->job->nsites, sizeof(*s->calls));
-	if (!s->probe || !s->calls)
-		return -ENOMEM;
-	s->at.calls = s->calls;
-	for (uint32_t i = 0; !err && i < s->job->nsites; i++)
-		if (!strcmp(s->job->sites[i].kernel, s->kernel))
-			err = extract(s, i, probes, app, diag);
+	for (uint32_t i = 0; !err && i < job->nsites; i++) {
+		const struct gpubpf_site_desc *site = &job->sites[i];
+		const char *where = site->function[0] ? site->function : site->kernel;
+		uint32_t function = ptx_find_function(app, where);
+		char name[40];
+
+		if (strcmp(site->kernel, job->sites[0].kernel))
+			continue;
+		if (function == PTX_NONE)
+			return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image's PTX has no function %s", where);
+		snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
+		err = cuda_probe_extract(from, name, app, function, &probes[i], diag);
+	}
 	return err;
 }
 
-static void sites_finish(struct sites *s)
+static void probes_finish(struct cuda_probe *probes, uint32_t n)
 {
-	for (uint32_t i = 0; s->probe && i < s->job->nsites; i++)
-		free(s->probe[i].body);
-	free(s->probe);
-	free(s->calls);
+	for (uint32_t i = 0; probes && i < n; i++)
+		free(probes[i].body);
+	free(probes);
 }
 
 /* The twin's text with the names of its bindings in front. */
@@ -98,25 +61,24 @@ static int publish(const struct cuda_twin *twin, struct gpubpf_twin_image *out)
 	return 0;
 }
 
-static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *probes,
+static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const struct ptx_module *emitted,
 		  struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
-	struct sites s = { .job = job, .kernel = job->sites[0].kernel };
+	struct cuda_probe *probes = calloc(job->nsites, sizeof(*probes));
 	struct cuda_twin twin = { 0 };
 	char *prelude = NULL;
 	size_t prelude_size;
-	int err = extract_all(&s, probes, &app->m, diag);
+	int err = probes ? extract_all(job, emitted, &app->m, probes, diag) : -ENOMEM;
 
 	if (!err)
-		err = cuda_prelude_extract(probes, "gpubpf_inline_", &prelude, &prelude_size);
+		err = cuda_prelude_extract(emitted, "gpubpf_inline_", &prelude, &prelude_size);
 	if (!err)
-		err = cuda_inject(&app->m, s.kernel, &s.at, prelude, prelude_size, cuda_ptx_version(probes), &twin,
-				  diag);
+		err = cuda_inject(&app->m, job, probes, prelude, prelude_size, cuda_ptx_version(emitted), &twin, diag);
 	if (!err)
 		err = publish(&twin, out);
 	cuda_twin_finish(&twin);
 	free(prelude);
-	sites_finish(&s);
+	probes_finish(probes, job->nsites);
 	return err;
 }
 

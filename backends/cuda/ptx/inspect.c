@@ -8,6 +8,7 @@
 #include "core/wire/name.h"
 #include "backends/cuda/image/fatbin.h"
 #include "params.h"
+#include "places.h"
 #include "symbols.h"
 #include "inject.h"
 
@@ -45,6 +46,9 @@ struct list {
 	struct gpubpf_param *params;     /* room for the next one's */
 	uint32_t *callees;               /* likewise */
 	uint32_t *node, *index;          /* of an info; of a node: its info, PTX_NONE if it has none */
+	struct ptx_place **places;       /* [n] */
+	uint32_t *nplaces;
+	struct gpubpf_place *room;       /* for the next one's */
 };
 
 static bool is_listed(const struct ptx_module *m, uint32_t node)
@@ -110,6 +114,17 @@ static void describe_function(const struct ptx_module *m, uint32_t node, struct 
 			snprintf(info->reason, sizeof(info->reason), "its PTX passes arguments in registers");
 }
 
+static void list_places(struct list *l, struct gpubpf_kernel_info *info, uint32_t i)
+{
+	info->places = l->room;
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+		for (uint32_t k = 0; k < l->nplaces[i]; k++)
+			if (l->places[i][k].kind == kind)
+				l->room[info->nplaces++] =
+					gpubpf_place_of(kind, l->places[i][k].id, l->places[i][k].line);
+	l->room += info->nplaces;
+}
+
 static int describe(struct list *l, const struct ptx_symbols *symbols, uint32_t i)
 {
 	struct gpubpf_kernel_info *info = &l->infos[i];
@@ -130,6 +145,7 @@ static int describe(struct list *l, const struct ptx_symbols *symbols, uint32_t 
 	if (!m->nodes[node].entry)
 		describe_function(m, node, info);
 	list_callees(l, symbols, info, node);
+	list_places(l, info, i);
 	return 0;
 }
 
@@ -146,10 +162,26 @@ static int describe_all(struct list *l)
 	return err;
 }
 
+static int find_places(struct list *l, size_t *total)
+{
+	int err = 0;
+
+	l->places = calloc(l->n + 1, sizeof(*l->places));
+	l->nplaces = calloc(l->n + 1, sizeof(*l->nplaces));
+	if (!l->places || !l->nplaces)
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < l->n; i++) {
+		err = ptx_places(l->m, l->node[i], &l->places[i], &l->nplaces[i]);
+		*total += l->nplaces[i];
+	}
+	return err;
+}
+
 /* Room for all that can be listed, and which nodes are. */
 static int list_init(struct list *l, const struct ptx_module *m)
 {
-	size_t nparams = 0, ncalls = 0;
+	size_t nparams = 0, ncalls = 0, nplaces = 0;
+	int err;
 
 	*l = (struct list){ .m = m, .node = calloc(m->nnodes, sizeof(*l->node)), .index = calloc(m->nnodes, sizeof(*l->index)) };
 	if (!l->node || !l->index)
@@ -163,13 +195,28 @@ static int list_init(struct list *l, const struct ptx_module *m)
 		if (listed)
 			l->node[l->n++] = i;
 	}
-	l->infos =
-		calloc(1, l->n * sizeof(*l->infos) + nparams * sizeof(*l->params) + ncalls * sizeof(*l->callees) + 1);
+	err = find_places(l, &nplaces);
+	if (err < 0)
+		return err;
+	l->infos = calloc(1, l->n * sizeof(*l->infos) + nplaces * sizeof(*l->room) + nparams * sizeof(*l->params) +
+				     ncalls * sizeof(*l->callees) + 1);
 	if (!l->infos)
 		return -ENOMEM;
-	l->params = (struct gpubpf_param *)(l->infos + l->n);
+	l->room = (struct gpubpf_place *)(l->infos + l->n);
+	l->params = (struct gpubpf_param *)(l->room + nplaces);
 	l->callees = (uint32_t *)(l->params + nparams);
 	return 0;
+}
+
+/* All but the infos. */
+static void list_finish(struct list *l)
+{
+	for (uint32_t i = 0; l->places && i < l->n; i++)
+		free(l->places[i]);
+	free(l->places);
+	free(l->nplaces);
+	free(l->node);
+	free(l->index);
 }
 
 int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
@@ -184,8 +231,7 @@ int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 	err = list_init(&l, &o.m);
 	if (!err)
 		err = describe_all(&l);
-	free(l.node);
-	free(l.index);
+	list_finish(&l);
 	cuda_close_image(&o);
 	if (err < 0) {
 		free(l.infos);

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "core/target.h"
+#include "core/wire/name.h"
 #include "params.h"
+#include "places.h"
 #include "symbols.h"
 
 struct text {
@@ -21,10 +24,16 @@ struct injector {
 	struct ptx_symbols symbols;
 	const char *kernel;
 	uint32_t kernel_node;
-	const struct cuda_sites *sites;
+	const struct cuda_probe *probes; /* by the job's sites */
+	struct gpubpf_inserting at;
 	struct gpubpf_diag *diag;
-	uint32_t nbindings, exits, calls, version; /* calls: those of sites->calls that have their place */
-	const struct cuda_probe *at_return;        /* of the function that is being edited; NULL: none */
+	uint32_t nbindings, exits, version;
+	struct placed {          /* the places of the function that is being edited, and their probes; NULL: none */
+		struct ptx_place place;
+		const struct cuda_probe *probe;
+	} *placed;
+	uint32_t nplaced, next;  /* next: the first that has not been edited */
+	bool keeps_result;       /* a probe of it reads what it returns */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
@@ -182,19 +191,6 @@ static void scan_variable(struct injector *in, const struct ptx_node *variable)
 			       in->m->tokens[t].len, ptx_token_text(in->m, t), in->m->tokens[t].line);
 }
 
-/* Every node of a function, in text order. */
-static uint32_t next_in(const struct ptx_module *m, uint32_t function, uint32_t node)
-{
-	if (m->nodes[node].child != PTX_NONE)
-		return m->nodes[node].child;
-	while (node != function && m->nodes[node].next == PTX_NONE)
-		node = m->nodes[node].parent;
-	return node == function ? PTX_NONE : m->nodes[node].next;
-}
-
-#define FOR_EACH_NODE(m, function, node) \
-	for (uint32_t node = (m)->nodes[function].child; node != PTX_NONE; node = next_in(m, function, node))
-
 /* The twin reads constants through global memory. */
 static void check_spaces(struct injector *in)
 {
@@ -225,7 +221,7 @@ static void find_closure(struct injector *in)
 	while (depth && !in->err) {
 		uint32_t function = in->symbols.symbols[stack[--depth]].node;
 
-		FOR_EACH_NODE(m, function, node)
+		PTX_FOR_EACH_NODE(m, function, node)
 			if (m->nodes[node].kind == PTX_INSN)
 				scan_insn(in, node, stack, &depth);
 			else if (m->nodes[node].kind == PTX_VARIABLE)
@@ -258,27 +254,19 @@ static void check_params(struct injector *in, const struct cuda_probe *probe, ui
 			       ptx_token_text(in->m, in->m->nodes[param].name));
 }
 
-static bool ends_kernel(const struct injector *in, uint32_t function, const struct ptx_node *insn)
-{
-	return word_is(in, insn->name, "exit") || (word_is(in, insn->name, "ret") && function == in->kernel_node);
-}
-
 /* Probe code and then the exit itself; a predicated one is jumped around. */
-static void edit_exit(struct injector *in, uint32_t function, const struct ptx_node *insn,
-		      const struct ptx_node *exit)
+static void edit_exit(struct injector *in, uint32_t function, const struct placed *at)
 {
-	const struct cuda_probe *probe = ends_kernel(in, function, exit) ? in->sites->exit : in->at_return;
 	const struct ptx_module *m = in->m;
+	const struct ptx_node *insn = &m->nodes[at->place.node], *exit = &m->nodes[at->place.exit];
 	struct text text = { 0 };
 	char skip[40] = "";
 
-	if (!probe)
-		return;
-	if (probe == in->sites->exit && probe->reads_params && function != in->kernel_node)
+	if (at->place.kind == GPUBPF_SITE_EXIT && at->probe->reads_params && function != in->kernel_node)
 		refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
 		       "hand there");
 	else
-		check_params(in, probe, function, insn - m->nodes);
+		check_params(in, at->probe, function, at->place.node);
 	if (++in->exits > CUDA_MAX_EXITS)
 		refuse(in, "it has more than %d exits", CUDA_MAX_EXITS);
 	addf(&text, &in->err, "\n");
@@ -290,44 +278,12 @@ static void edit_exit(struct injector *in, uint32_t function, const struct ptx_n
 		add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
 		addf(&text, &in->err, " bra %s;\n", skip);
 	}
-	add_probe(in, &text, probe);
+	add_probe(in, &text, at->probe);
 	add(&text, &in->err, ptx_token_text(m, exit->name),
 	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
 	if (skip[0])
 		addf(&text, &in->err, "\n%s:", skip);
 	edit(in, PTX_REPLACE, insn->first, insn->end, text);
-}
-
-/* Does the instruction leave the kernel, or a function for whose returns there is a probe? */
-static bool leaves(const struct injector *in, uint32_t function, const struct ptx_node *insn)
-{
-	return ends_kernel(in, function, insn) || (in->at_return && word_is(in, insn->name, "ret"));
-}
-
-/*
- * The exit that a branch of the kernel, or of a function that has a probe there, goes to when nothing stands before it there. Compilers gather early
- * returns in one ret; lanes that leave early never meet the others there, and must not begin to for the
- * sake of a probe: such a branch gets probe code and exit of its own.
- */
-static const struct ptx_node *exit_behind(const struct injector *in, uint32_t function, uint32_t branch)
-{
-	const struct ptx_module *m = in->m;
-	const struct ptx_node *insn = &m->nodes[branch];
-	uint32_t label;
-
-	if (!word_is(in, insn->name, "bra") || (function != in->kernel_node && !in->at_return) ||
-	    m->tokens[insn->operands].kind != PTX_WORD)
-		return NULL;
-	label = ptx_find_label(m, branch, insn->operands);
-	for (uint32_t node = label; node != PTX_NONE; node = next_in(m, function, node)) {
-		const struct ptx_node *n = &m->nodes[node];
-
-		if (n->kind == PTX_INSN)
-			return leaves(in, function, n) && n->guard == PTX_NONE ? n : NULL;
-		if (n->kind != PTX_LABEL && n->kind != PTX_DIRECTIVE)
-			return NULL;
-	}
-	return NULL;
 }
 
 /* A reference to an application's variable becomes the register that holds its address. */
@@ -369,10 +325,12 @@ static void edit_const_space(struct injector *in, const struct ptx_node *insn)
 static void edit_insn(struct injector *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_node *insn = &in->m->nodes[node];
-	const struct ptx_node *exit = leaves(in, function, insn) ? insn : exit_behind(in, function, node);
 
-	if (exit) {
-		edit_exit(in, function, insn, exit);
+	if (in->next < in->nplaced && in->placed[in->next].place.node == node) {
+		const struct placed *at = &in->placed[in->next++];
+
+		if (at->probe)
+			edit_exit(in, function, at);
 		return;
 	}
 	if (has_modifier(in, insn, ".const"))
@@ -385,22 +343,32 @@ static void edit_insn(struct injector *in, uint32_t function, uint32_t node)
 	}
 }
 
-/* The probe at such a place of a function that the kernel calls; NULL: none. */
-static const struct cuda_probe *probe_of(struct injector *in, uint32_t function, enum gpubpf_site at)
+/* The places of a function and what stands there. */
+static void find_probes(struct injector *in, uint32_t function)
 {
-	for (uint32_t i = 0; i < in->sites->ncalls; i++)
-		if (in->sites->calls[i].at == at &&
-		    ptx_token_named(in->m, in->m->nodes[function].name, in->sites->calls[i].function)) {
-			in->calls++;
-			return &in->sites->calls[i].probe;
-		}
-	return NULL;
-}
+	const struct ptx_token *name = &in->m->tokens[in->m->nodes[function].name];
+	struct ptx_place *places = NULL;
+	char words[256] = "";
 
-/* What runs before the function's first instruction; NULL: nothing. */
-static const struct cuda_probe *probe_on_top(struct injector *in, uint32_t function)
-{
-	return function == in->kernel_node ? in->sites->entry : probe_of(in, function, GPUBPF_SITE_CALL);
+	in->nplaced = in->next = 0;
+	in->keeps_result = false;
+	free(in->placed);
+	in->placed = NULL;
+	if (ptx_places(in->m, function, &places, &in->nplaced) == 0)
+		in->placed = calloc(in->nplaced + 1, sizeof(*in->placed));
+	if (!in->placed) {
+		in->err = -ENOMEM;
+		in->nplaced = 0;
+	}
+	if (function != in->kernel_node)
+		gpubpf_name_short(in->m->text + name->off, name->len, words);
+	for (uint32_t i = 0; i < in->nplaced; i++) {
+		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
+
+		in->placed[i] = (struct placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site] };
+		in->keeps_result |= in->placed[i].probe && in->placed[i].probe->reads_result;
+	}
+	free(places);
 }
 
 /* At the top of a body: addresses of the variables that it uses, then the probe. */
@@ -415,7 +383,7 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 		in->err = -ENOMEM;
 		return;
 	}
-	FOR_EACH_NODE(m, function, node) {
+	PTX_FOR_EACH_NODE(m, function, node) {
 		if (m->nodes[node].kind != PTX_INSN)
 			continue;
 		for (uint32_t t = m->nodes[node].operands; t < m->nodes[node].end; t++) {
@@ -431,9 +399,9 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 		}
 	}
 	free(used);
-	if (in->at_return && in->at_return->reads_result)
+	if (in->keeps_result)
 		addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
-	probe = probe_on_top(in, function);
+	probe = in->nplaced ? in->placed[in->next++].probe : NULL;
 	if (probe) {
 		add(&text, &in->err, "\n", 1);
 		add_probe(in, &text, probe);
@@ -441,22 +409,19 @@ static void edit_top(struct injector *in, uint32_t function, uint32_t body)
 	edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }
 
-/* A function may also be left by running off its end. */
+/* The place, if there is one more, where the function runs off its end. */
 static void edit_bottom(struct injector *in, uint32_t function, uint32_t body)
 {
-	const struct cuda_probe *probe = function == in->kernel_node ? in->sites->exit : in->at_return;
+	const struct cuda_probe *probe = in->next < in->nplaced ? in->placed[in->next].probe : NULL;
 	const struct ptx_module *m = in->m;
 	uint32_t last = PTX_NONE;
 	struct text text = { 0 };
 
+	if (!probe)
+		return;
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
-	if (!probe ||
-	    (last != PTX_NONE && m->nodes[last].kind == PTX_INSN && m->nodes[last].guard == PTX_NONE &&
-	     (word_is(in, m->nodes[last].name, "ret") || word_is(in, m->nodes[last].name, "exit") ||
-	      word_is(in, m->nodes[last].name, "bra") || word_is(in, m->nodes[last].name, "trap"))))
-		return;
 	if (last != PTX_NONE)
 		check_params(in, probe, function, last);
 	add(&text, &in->err, "\n", 1);
@@ -560,7 +525,7 @@ static void keep_result(struct injector *in, uint32_t function, uint32_t node)
 /* A function that returns in registers, as PTX without the ABI does, has no st.param. */
 static void check_result(struct injector *in, uint32_t function)
 {
-	if (!in->at_return || !in->at_return->reads_result)
+	if (!in->keeps_result)
 		return;
 	for (uint32_t c = in->m->nodes[function].child; c != PTX_NONE; c = in->m->nodes[c].next)
 		if (in->m->nodes[c].kind == PTX_PARAM && in->m->nodes[c].result && word_is(in, in->m->nodes[c].first, ".reg"))
@@ -581,15 +546,15 @@ static void edit_function(struct injector *in, const struct ptx_symbol *symbol, 
 		addf(&text, &in->err, CUDA_TWIN_PREFIX "%s", in->kernel);
 		edit(in, PTX_REPLACE, m->nodes[function].name, m->nodes[function].name + 1, text);
 	}
-	in->at_return = function == in->kernel_node ? NULL : probe_of(in, function, GPUBPF_SITE_CALL_EXIT);
+	find_probes(in, function);
 	check_result(in, function);
 	edit_top(in, function, body);
-	FOR_EACH_NODE(m, function, node) {
+	PTX_FOR_EACH_NODE(m, function, node) {
 		const struct ptx_node *n = &m->nodes[node];
 
 		if (n->kind == PTX_INSN)
 			edit_insn(in, function, node);
-		if (n->kind == PTX_INSN && in->at_return && in->at_return->reads_result)
+		if (n->kind == PTX_INSN && in->keeps_result)
 			keep_result(in, function, node);
 		else if (n->kind == PTX_DIRECTIVE && word_is(in, n->name, ".loc"))
 			edit(in, PTX_REPLACE, n->first, n->end, (struct text){ 0 });
@@ -760,13 +725,14 @@ static void list_bindings(struct injector *in, struct cuda_twin *twin)
 	}
 }
 
-int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_sites *sites,
+int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probe *probes,
 		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
 		struct gpubpf_diag *diag)
 {
 	uint32_t own = cuda_ptx_version(module);
-	struct injector in = { .version = version > own ? version : own, .m = module, .kernel = kernel, .sites = sites,
-			       .diag = diag, .kernel_node = PTX_NONE };
+	const char *kernel = job->sites[0].kernel;
+	struct injector in = { .version = version > own ? version : own, .m = module, .kernel = kernel, .probes = probes,
+			       .at = { .job = job, .kernel = kernel }, .diag = diag, .kernel_node = PTX_NONE };
 	struct cuda_twin made = { 0 };
 
 	in.err = ptx_symbols_init(&in.symbols, module);
@@ -778,14 +744,15 @@ int cuda_inject(const struct ptx_module *module, const char *kernel, const struc
 		add_prelude(&in, prelude, prelude_size);
 	if (!in.err)
 		drop_rest(&in);
-	if (in.calls != sites->ncalls)
-		refuse(&in, "its PTX has no call of a function that is to have a probe");
+	if (!in.err)
+		in.err = gpubpf_all_inserted(&in.at, diag);
 	if (!in.err)
 		in.err = ptx_print(module, in.edits, in.nedits, &made.text, &made.size);
 	for (size_t i = 0; i < in.nedits; i++)
 		if (in.edits[i].size)
 			free((char *)in.edits[i].text);
 	free(in.edits);
+	free(in.placed);
 	ptx_symbols_finish(&in.symbols);
 	if (in.err)
 		cuda_twin_finish(&made);

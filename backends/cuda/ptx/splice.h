@@ -16,10 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/places.h"
 #include "ptx.h"
 
 struct gpubpf_diag;
+struct gpubpf_lower_job;
 
 #define CUDA_TWIN_PREFIX "gpubpf_twin_"
 #define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
@@ -33,17 +33,6 @@ struct cuda_probe {
 	size_t body_size;
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
 	bool reads_result;       /* CUDA_RESULT */
-};
-
-/* Where probes stand; a function is one that the kernel calls, itself or by others. */
-struct cuda_sites {
-	const struct cuda_probe *entry, *exit; /* NULL: nothing runs there */
-	const struct cuda_call {
-		const char *function;  /* its short name */
-		enum gpubpf_site at;   /* CALL: its top; CALL_EXIT: where it returns */
-		struct cuda_probe probe;
-	} *calls;
-	uint32_t ncalls;
 };
 
 struct cuda_twin {
@@ -61,11 +50,12 @@ uint32_t cuda_ptx_version(const struct ptx_module *module);
 uint32_t cuda_ptx_target(const struct ptx_module *module);
 
 /*
- * Make the twin of `kernel` (its short name: core/wire/name.h). prelude is PTX for the top level of the twin's module: what
+ * Make the twin of the kernel of the job's first site (its short name: core/wire/name.h): probes[i], of site i of the job,
+ * stands where the job's insertions on that kernel say. prelude is PTX for the top level of the twin's module: what
  * the probe bodies refer to. `version` is the PTX ISA version that the probes' text needs; the twin states the
  * later of it and the module's own. -EINVAL with the reason when the kernel cannot be probed this way; -ENOMEM.
  */
-int cuda_inject(const struct ptx_module *module, const char *kernel, const struct cuda_sites *sites,
+int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probe *probes,
 		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
 		struct gpubpf_diag *diag);
 void cuda_twin_finish(struct cuda_twin *twin);

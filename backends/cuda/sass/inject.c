@@ -76,6 +76,22 @@ static int finish(struct making *m, const struct sass_cubin *app, const struct s
 	return 0;
 }
 
+/* Do the insertions have the places of the code, the exits all or none? */
+static int check_places(const struct making *m, const struct sass_code *code, struct gpubpf_diag *diag)
+{
+	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
+	bool entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0) != UINT32_MAX;
+	uint32_t exits = 0;
+
+	for (uint32_t i = 0; i < code->nexits; i++)
+		exits += gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", i) != UINT32_MAX;
+	if (entry != m->has_entry || exits != (m->has_exit ? code->nexits : 0))
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "%u of its %u exits are to have a probe, and machine code's have one all or none", exits,
+				       code->nexits);
+	return gpubpf_all_inserted(&at, diag);
+}
+
 static int make(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k, struct gpubpf_diag *diag)
 {
 	struct sass_placed placed = { 0 };
@@ -90,7 +106,9 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 	err = sass_code_read(app, k, &code, diag);
 	if (err < 0)
 		return err;
-	err = sass_place(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &placed, diag);
+	err = check_places(m, &code, diag);
+	if (!err)
+		err = sass_place(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &placed, diag);
 	if (!err)
 		err = sass_twin_write(app, k, &m->probes, &placed, &twin, diag);
 	if (!err)

@@ -18,6 +18,8 @@ struct list {
 	uint32_t n, room;
 	struct gpubpf_param *params;     /* of all, one kernel's behind the other's */
 	uint32_t nparams, params_room;
+	struct gpubpf_place *places;     /* likewise */
+	uint32_t nplaces, places_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
 };
 
@@ -46,6 +48,21 @@ static int add_params(struct list *l, struct gpubpf_kernel_info *info, int n)
 	return 0;
 }
 
+/* The entry, and each EXIT. */
+static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code)
+{
+	struct gpubpf_place *grown = grow(l->places, &l->places_room, l->nplaces + code->nexits + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	l->places = grown;
+	l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, 0);
+	for (uint32_t i = 0; i < code->nexits; i++)
+		l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, i, 0);
+	info->nplaces = code->nexits + 1;
+	return 0;
+}
+
 /* Why it cannot be probed goes into the info; only a lack of memory ends the list. */
 static int describe(struct list *l, struct gpubpf_kernel_info *info, const struct sass_cubin *c,
 		    const struct sass_kernel *k)
@@ -62,6 +79,7 @@ static int describe(struct list *l, struct gpubpf_kernel_info *info, const struc
 	err = n < 0 ? n : sass_code_read(c, k, &code, &why);
 	if (!err) {
 		info->flags = code.barrier ? GPUBPF_KINFO_BARRIER : 0;
+		err = add_places(l, info, &code);
 		sass_code_finish(&code);
 	}
 	if (err == -ENOMEM)
@@ -91,19 +109,25 @@ static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 	return err;
 }
 
-/* Infos and their parameters as one piece of memory. */
+/* Infos, their places and their parameters as one piece of memory. */
 static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
-	struct gpubpf_kernel_info *infos = malloc(l->n * sizeof(*infos) + l->nparams * sizeof(*l->params) + 1);
-	struct gpubpf_param *params = (struct gpubpf_param *)(infos + l->n);
+	struct gpubpf_kernel_info *infos = malloc(l->n * sizeof(*infos) + l->nplaces * sizeof(*l->places) +
+						  l->nparams * sizeof(*l->params) + 1);
+	struct gpubpf_place *places = (struct gpubpf_place *)(infos + l->n);
+	struct gpubpf_param *params = (struct gpubpf_param *)(places + l->nplaces);
 
 	if (!infos)
 		return -ENOMEM;
 	if (l->n)
 		memcpy(infos, l->infos, l->n * sizeof(*infos));
+	if (l->nplaces)
+		memcpy(places, l->places, l->nplaces * sizeof(*places));
 	if (l->nparams)
 		memcpy(params, l->params, l->nparams * sizeof(*params));
 	for (uint32_t i = 0; i < l->n; i++) {
+		infos[i].places = places;
+		places += infos[i].nplaces;
 		infos[i].params = params;
 		params += infos[i].nparams;
 	}
@@ -123,6 +147,7 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 		err = hand_out(l, kernels, nkernels);
 	if (l) {
 		free(l->infos);
+		free(l->places);
 		free(l->params);
 	}
 	free(l);

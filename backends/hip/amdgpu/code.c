@@ -57,7 +57,7 @@ static struct hip_place *add_place(struct reader *r, enum hip_place_kind kind, u
 	if (!grown)
 		return NULL;
 	code->places = grown;
-	grown[code->nplaces] = (struct hip_place){ kind, off, { "", "" } };
+	grown[code->nplaces] = (struct hip_place){ .kind = kind, .off = off };
 	return &grown[code->nplaces++];
 }
 

@@ -24,6 +24,7 @@ struct hip_place {
 	enum hip_place_kind kind;
 	uint32_t off;              /* from the first instruction */
 	char reg[2][8];            /* PC: the two registers that it sets */
+	bool probed;               /* END, in a twin: the exit probe stands here */
 };
 
 struct hip_code {

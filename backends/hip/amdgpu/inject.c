@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +145,15 @@ static int check_name(const char *name, struct gpubpf_diag *diag)
 
 /* ---- inspect ---- */
 
+static uint32_t exits_of(const struct hip_code *code)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < code->nplaces; i++)
+		n += code->places[i].kind == HIP_PLACE_END;
+	return n;
+}
+
 /* Of a kernel's code, and whether a twin can be made of it. */
 static void describe_code(struct found *app, struct gpubpf_kernel_info *info)
 {
@@ -158,6 +166,7 @@ static void describe_code(struct found *app, struct gpubpf_kernel_info *info)
 	if (!err) {
 		used = used_by(app);
 		info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
+		info->nplaces = 1 + exits_of(&app->code);
 		info->flags = (app->code.barrier || app->code.calls ? GPUBPF_KINFO_BARRIER : 0) |
 			      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
 		err = check_name(info->name, &why);
@@ -221,41 +230,65 @@ static int describe_codes(struct found *app, struct gpubpf_kernel_info *list, ui
 	return err;
 }
 
-static void describe_params(const struct found *app, struct gpubpf_kernel_info *list, uint32_t n,
-			    struct gpubpf_param *room, uint32_t nroom)
+static void describe_heads(const struct found *app, struct gpubpf_kernel_info *list, uint32_t n)
 {
 	struct hip_meta meta;
 
 	for (uint32_t i = 0; i < n && hip_meta_kernel(&app->elf, i, &meta); i++) {
 		snprintf(list[i].name, sizeof(list[i].name), "%.*s", (int)meta.name_len, meta.name);
 		list[i].regs = meta.vgprs;
-		list[i].params = room;
-		list[i].nparams = hip_meta_params(&meta, room, NULL, nroom);
-		room += list[i].nparams;
-		nroom -= list[i].nparams;
 	}
+}
+
+/* Kernels as they are listed, with their parameters and places: the entry, and each s_endpgm. */
+static int gather(const struct found *app, const struct gpubpf_kernel_info *infos, uint32_t n, uint32_t nparams,
+		  struct gpubpf_kernel_info **kernels)
+{
+	struct gpubpf_kernel_info *list;
+	struct gpubpf_param *params;
+	struct gpubpf_place *places;
+	struct hip_meta meta;
+	size_t nplaces = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		nplaces += infos[i].nplaces;
+	list = calloc(1, n * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
+	if (!list)
+		return -ENOMEM;
+	places = (struct gpubpf_place *)(list + n);
+	params = (struct gpubpf_param *)(places + nplaces);
+	for (uint32_t i = 0; i < n && hip_meta_kernel(&app->elf, i, &meta); i++) {
+		list[i] = infos[i];
+		list[i].params = params;
+		list[i].nparams = hip_meta_params(&meta, params, NULL, nparams);
+		params += list[i].nparams;
+		nparams -= list[i].nparams;
+		list[i].places = places;
+		for (uint32_t k = 0; k < list[i].nplaces; k++)
+			*places++ = k ? gpubpf_place_of(GPUBPF_SITE_EXIT, k - 1, 0) : gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, 0);
+	}
+	*kernels = list;
+	return 0;
 }
 
 static int describe_all(struct found *app, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
-	struct gpubpf_kernel_info *list;
+	struct gpubpf_kernel_info *infos;
 	uint32_t n = 0, nparams = 0;
 	int err;
 
 	for (; hip_meta_kernel(&app->elf, n, &app->meta); n++)
 		nparams += hip_meta_params(&app->meta, NULL, NULL, 0);
-	list = calloc(1, n * sizeof(*list) + nparams * sizeof(*list->params) + 1);
-	if (!list)
+	infos = calloc(n + 1, sizeof(*infos));
+	if (!infos)
 		return -ENOMEM;
-	describe_params(app, list, n, (struct gpubpf_param *)(list + n), nparams);
-	err = describe_codes(app, list, n);
-	if (err < 0) {
-		free(list);
-		return err;
-	}
-	*kernels = list;
+	describe_heads(app, infos, n);
+	err = describe_codes(app, infos, n);
+	if (!err)
+		err = gather(app, infos, n, nparams, kernels);
+	free(infos);
 	*nkernels = n;
-	return 0;
+	return err;
 }
 
 int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
@@ -295,20 +328,27 @@ struct probes {
 	uint64_t entry_off;        /* of its first instruction in .text */
 };
 
-/* The sites of the job's first kernel. */
-static void choose_sites(const struct gpubpf_lower_job *job, struct probes *probes)
+/* The sites at the places of the job's first kernel. Its exits are branches to one stub. */
+static int choose_sites(struct found *app, const struct gpubpf_lower_job *job, struct probes *probes, struct gpubpf_diag *diag)
 {
-	probes->entry = probes->exit = UINT32_MAX;
-	for (uint32_t i = 0; i < job->nsites; i++) {
-		if (strcmp(job->sites[i].kernel, job->sites[0].kernel))
+	struct gpubpf_inserting at = { .job = job, .kernel = job->sites[0].kernel };
+	uint32_t id = 0;
+
+	probes->entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
+	probes->exit = UINT32_MAX;
+	for (uint32_t i = 0; i < app->code.nplaces; i++) {
+		struct hip_place *place = &app->code.places[i];
+		uint32_t site;
+
+		if (place->kind != HIP_PLACE_END)
 			continue;
-		if (job->sites[i].site == GPUBPF_SITE_ENTRY) {
-			probes->entry = i;
-		} else {
-			assert(job->sites[i].site == GPUBPF_SITE_EXIT); /* the worker has refused what is no place here */
-			probes->exit = i;
-		}
+		site = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", id++);
+		place->probed = site != UINT32_MAX;
+		if (place->probed && probes->exit != UINT32_MAX && probes->exit != site)
+			return refuse(diag, "its exits are to have several probes, and share one");
+		probes->exit = place->probed ? site : probes->exit;
 	}
+	return gpubpf_all_inserted(&at, diag);
 }
 
 /* The descriptor and the code of one probe in the object that LLVM made. */
@@ -625,10 +665,11 @@ static int inject(struct found *app, const struct gpubpf_lower_job *job, struct 
 	if (!hip_meta_find(&app->elf, job->sites[0].kernel, &app->meta))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
-	choose_sites(job, &probes);
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = read_kernel(app, false, diag);
+	if (!err)
+		err = choose_sites(app, job, &probes, diag);
 	if (!err)
 		err = make(app, job, &probes, &blob, diag);
 	hip_code_finish(&app->code);

@@ -154,7 +154,7 @@ static bool write_place(struct text *t, uint32_t i, const struct hip_place *plac
 
 	if (place->kind == HIP_PLACE_PC)
 		fprintf(t->f, "\ts_branch gpubpf_pc_%u\ngpubpf_back_%u:\n", i, i);
-	else if (place->kind == HIP_PLACE_END && exits)
+	else if (place->kind == HIP_PLACE_END && place->probed)
 		fputs("\ts_branch gpubpf_leaving\n", t->f);
 	else if (place->kind == HIP_PLACE_FREE && exits)
 		fputs("\ts_nop 0\n", t->f);

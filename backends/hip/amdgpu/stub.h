@@ -8,7 +8,7 @@
  *   gpubpf_twin_<kernel>   keeps the state; gives the entry probe its own; the probe's end comes back to
  *   HIP_STUB_TO_ENTRY      an s_nop that the linker makes a branch to the entry probe
  *   HIP_STUB_ENTERED       where the probe's end comes back to: gives the kernel its own state
- *   gpubpf_kernel          the kernel's instructions, but for each s_endpgm, which is a branch to
+ *   gpubpf_kernel          the kernel's instructions, but for each probed s_endpgm, which is a branch to
  *   gpubpf_leaving         gives the exit probe its own state, with EXEC as it was at entry;
  *   HIP_STUB_TO_EXIT       the branch there; the end of the exit probe is the twin's
  *   gpubpf_pc_<i>          s_getpc_b64 of the kernel, place i: sets two registers to constants that the agent

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IL programs: what the target "spirv" answers of them, and the two pieces of their twins. */
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,19 +44,27 @@ static int list_kernels(const struct program *p, const struct gpubpf_device_caps
 {
 	struct gpubpf_kernel_info *list;
 	struct gpubpf_param *params;
-	size_t nparams = 0;
+	struct gpubpf_place *places;
+	size_t nparams = 0, nplaces = 0;
 
-	for (uint32_t i = 0; i < p->nkernels; i++)
+	for (uint32_t i = 0; i < p->nkernels; i++) {
 		nparams += p->kernels[i].info.nparams;
-	list = calloc(1, p->nkernels * sizeof(*list) + nparams * sizeof(*params) + 1);
+		nplaces += p->kernels[i].info.nplaces;
+	}
+	list = calloc(1, p->nkernels * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
 	if (!list)
 		return -ENOMEM;
-	params = (struct gpubpf_param *)(list + p->nkernels);
+	places = (struct gpubpf_place *)(list + p->nkernels);
+	params = (struct gpubpf_param *)(places + nplaces);
 	for (uint32_t i = 0; i < p->nkernels; i++) {
 		const struct gpubpf_kernel_info *info = &p->kernels[i].info;
 
 		list[i] = *info;
 		snprintf(list[i].reason, sizeof(list[i].reason), "%s", reason_of(info, caps));
+		list[i].places = places;
+		if (info->nplaces)
+			memcpy(places, info->places, info->nplaces * sizeof(*places));
+		places += info->nplaces;
 		list[i].params = params;
 		if (info->nparams)
 			memcpy(params, info->params, info->nparams * sizeof(*params));
@@ -95,7 +102,7 @@ static int refuse(struct plan *plan, uint32_t site, const char *reason)
 	struct gpubpf_twin_refusal *r = &plan->out.refused[plan->out.nrefused++];
 
 	r->site = site;
-	snprintf(r->reason, sizeof(r->reason), "%s", reason);
+	snprintf(r->reason, sizeof(r->reason), "%.239s", reason);
 	return 0;
 }
 
@@ -103,8 +110,9 @@ static int plan_site(struct plan *plan, const struct program *p, uint32_t site)
 {
 	const struct gpubpf_site_desc *desc = &plan->job->sites[site];
 	const struct gpubpf_spv_kernel *k = p->kernels;
+	struct gpubpf_inserting at = { .job = plan->job, .kernel = desc->kernel };
 	struct gpubpf_spv_wrap *w = plan->wraps;
-	uint32_t *slot;
+	struct gpubpf_diag why;
 
 	while (k < p->kernels + p->nkernels && strcmp(k->info.name, desc->kernel) != 0)
 		k++;
@@ -114,15 +122,14 @@ static int plan_site(struct plan *plan, const struct program *p, uint32_t site)
 		return refuse(plan, site, reason_of(&k->info, plan->job->caps));
 	while (w < plan->wraps + plan->nwraps && w->kernel != k)
 		w++;
-	if (w == plan->wraps + plan->nwraps) {
-		*w = (struct gpubpf_spv_wrap){ k, UINT32_MAX, UINT32_MAX };
-		plan->nwraps++;
-	}
-	assert(desc->site == GPUBPF_SITE_ENTRY || desc->site == GPUBPF_SITE_EXIT); /* others the worker has refused */
-	slot = desc->site == GPUBPF_SITE_EXIT ? &w->exit : &w->entry;
-	if (*slot != UINT32_MAX)
-		return refuse(plan, site, "the kernel has another site of this kind");
-	*slot = site;
+	if (w < plan->wraps + plan->nwraps)
+		return 0;
+	*w = (struct gpubpf_spv_wrap){ k, gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
+				       gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0) };
+	gpubpf_diag_init(&why);
+	if (gpubpf_all_inserted(&at, &why) < 0)
+		return refuse(plan, site, why.what);
+	plan->nwraps += at.met > 0;
 	return 0;
 }
 

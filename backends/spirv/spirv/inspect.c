@@ -336,6 +336,27 @@ static bool is_hinted(const struct gpubpf_spv *m, uint32_t function)
 	return false;
 }
 
+/* The entry, and the one block that all returns go to, with the lines of the first instruction and of the last return
+ * (OpLine, section 3.42.2: it ends with its block). */
+static void read_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
+{
+	uint32_t line = 0, first = 0, last = 0;
+
+	for (uint32_t i = m->def[k->function]; i < m->ninsns && m->insn[i].op != SpvOpFunctionEnd; i++) {
+		if (m->insn[i].op == SpvOpLine)
+			line = gpubpf_spv_word(m, &m->insn[i], 2);
+		else if (m->insn[i].op == SpvOpNoLine || m->insn[i].op == SpvOpLabel)
+			line = 0;
+		first = first ? first : line;
+		last = m->insn[i].op == SpvOpReturn ? line : last;
+	}
+	k->info.places = gpubpf_pool_alloc(pool, 2, sizeof(*k->info.places));
+	if (!k->info.places)
+		return;
+	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, first);
+	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, last);
+}
+
 static void read_kernel(const struct module *module, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv *m = module->m;
@@ -364,6 +385,8 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 		why = "its program has writable program-scope variables, which a twin would not share";
 	if (!has_body(m, k))
 		why = "its function has no body of its own";
+	else
+		read_places(m, pool, k);
 	snprintf(info->reason, sizeof(info->reason), "%s", why);
 }
 

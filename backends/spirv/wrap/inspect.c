@@ -136,6 +136,25 @@ static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientD
 	return CXChildVisit_Continue;
 }
 
+/* A wrapper calls the sites before and after the body, or a call of it: the lines of its braces. */
+static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kernel_info *info)
+{
+	uint32_t line, column;
+	CXString name;
+
+	info->places = gpubpf_pool_alloc(r->pool, 2, sizeof(*info->places));
+	if (!info->places) {
+		r->failed = true;
+		return;
+	}
+	clang_getPresumedLocation(clang_getRangeStart(body), &name, &line, &column);
+	clang_disposeString(name);
+	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, line);
+	clang_getPresumedLocation(clang_getRangeEnd(body), &name, &line, &column);
+	clang_disposeString(name);
+	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, line);
+}
+
 /* The body's text, where it stands in the source as it is compiled. */
 static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 {
@@ -146,6 +165,7 @@ static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 
 	clang_visitChildren(c, visit_body, &body);
 	range = clang_getCursorExtent(body);
+	list_places(r, range, &k->info);
 	start = offset_in_main(r, clang_getRangeStart(range), &first);
 	end = offset_in_main(r, clang_getRangeEnd(range), &last);
 	if (!first || !last || start + 2 > end || end > r->source->size || r->source->text[start] != '{' ||

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The target "wrap" of gpubpf-clread: OpenCL C sources, alone or as parts of a linked program. */
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,23 +101,27 @@ static const char *reason_of(const struct program *p, const struct gpubpf_cl_ker
 	return "";
 }
 
-static size_t count(const struct program *p, size_t *params)
+static size_t count(const struct program *p, size_t *places, size_t *params)
 {
 	size_t kernels = 0;
 
-	*params = 0;
+	*places = *params = 0;
 	for (uint32_t i = 0; i < p->parts.nparts; i++)
-		for (uint32_t k = 0; k < p->unit[i].nkernels; k++, kernels++)
+		for (uint32_t k = 0; k < p->unit[i].nkernels; k++, kernels++) {
+			*places += p->unit[i].kernel[k].info.nplaces;
 			*params += p->unit[i].kernel[k].info.nparams;
+		}
 	return kernels;
 }
 
 static int list_kernels(const struct program *p, const struct gpubpf_device_caps *caps,
 			struct gpubpf_kernel_info **out, uint32_t *nout)
 {
-	size_t nparams, n = count(p, &nparams);
-	struct gpubpf_kernel_info *list = calloc(1, n * sizeof(*list) + nparams * sizeof(struct gpubpf_param) + 1);
-	struct gpubpf_param *params = (struct gpubpf_param *)(list + n);
+	size_t nplaces, nparams, n = count(p, &nplaces, &nparams);
+	struct gpubpf_kernel_info *list = calloc(1, n * sizeof(*list) + nplaces * sizeof(struct gpubpf_place) +
+						    nparams * sizeof(struct gpubpf_param) + 1);
+	struct gpubpf_place *places = (struct gpubpf_place *)(list + n);
+	struct gpubpf_param *params = (struct gpubpf_param *)(places + nplaces);
 	uint32_t at = 0;
 
 	if (!list)
@@ -131,6 +134,8 @@ static int list_kernels(const struct program *p, const struct gpubpf_device_caps
 			*to = *info;
 			snprintf(to->reason, sizeof(to->reason), "%s",
 				 reason_of(p, &p->unit[i].kernel[k], caps));
+			to->places = memcpy(places, info->places, info->nplaces * sizeof(*places));
+			places += info->nplaces;
 			to->params = memcpy(params, info->params, info->nparams * sizeof(*params));
 			params += info->nparams;
 		}
@@ -169,28 +174,29 @@ static int refuse(struct plan *plan, uint32_t site, const char *reason)
 		return -ENOMEM;
 	out->refused = list;
 	list[out->nrefused].site = site;
-	snprintf(list[out->nrefused++].reason, sizeof(list->reason), "%s", reason);
+	snprintf(list[out->nrefused++].reason, sizeof(list->reason), "%.239s", reason);
 	return 0;
 }
 
 static int plan_kernel(struct plan *plan, uint32_t part, const struct gpubpf_cl_kernel *kernel, uint32_t site)
 {
+	struct gpubpf_inserting at = { .job = plan->job, .kernel = kernel->info.name };
 	struct gpubpf_wrap *w = plan->wraps[part];
-	uint32_t *slot, n = plan->nwraps[part];
+	uint32_t n = plan->nwraps[part];
+	struct gpubpf_diag why;
 
 	if (site >= GPUBPF_WRAP_SITES)
 		return refuse(plan, site, "the session probes too many places at once");
 	while (n && w->kernel != kernel)
 		w++, n--;
-	if (!n)
-		plan->nwraps[part]++;
-	if (!n)
-		*w = (struct gpubpf_wrap){ kernel, UINT32_MAX, UINT32_MAX };
-	assert(plan->job->sites[site].site == GPUBPF_SITE_ENTRY || plan->job->sites[site].site == GPUBPF_SITE_EXIT); /* others the worker has refused */
-	slot = plan->job->sites[site].site == GPUBPF_SITE_EXIT ? &w->exit : &w->entry;
-	if (*slot != UINT32_MAX)
-		return refuse(plan, site, "the kernel has another site of this kind");
-	*slot = site;
+	if (n)
+		return 0;
+	*w = (struct gpubpf_wrap){ kernel, gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
+				   gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0) };
+	gpubpf_diag_init(&why);
+	if (gpubpf_all_inserted(&at, &why) < 0)
+		return refuse(plan, site, why.what);
+	plan->nwraps[part] += at.met > 0;
 	return 0;
 }
 

@@ -14,9 +14,7 @@
 #include "backends/cuda/sass/check.h"
 #include "backends/cuda/sass/form.h"
 #include "core/diag.h"
-#include "core/load/load.h"
 #include "core/worker/job.h"
-#include "maps/maps.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 
@@ -259,6 +257,7 @@ static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_im
 	gpubpf_diag_init(&diag);
 	for (int i = 0; i < 2; i++)
 		snprintf(sites[i].kernel, sizeof(sites[i].kernel), "%s", info->name);
+	insert_everywhere(job, info, 1);
 	err = make_twin(job, probes, image, size, &twin, &diag);
 	if (why) {
 		if (!ok(err < 0 && strstr(diag.what, why), "%s %s %s: %s", b->arch, b->options, info->name, why))
@@ -315,35 +314,6 @@ static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 	free(image);
 }
 
-/* The object's program at the entry and the exit of a kernel. */
-static bool make_job(const char *object, struct gpubpf_lower_job *job)
-{
-	static struct gpubpf_site_desc sites[2];
-	static const uint32_t progs[] = { 0 };
-	static struct gpubpf_layout layout;
-	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
-	struct gpubpf_verify_opts how = { 0 };
-	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16 };
-	struct gpubpf_loaded *loaded;
-	struct gpubpf_diag diag;
-
-	gpubpf_diag_init(&diag);
-	if (gpubpf_load(&load, &loaded, &diag) < 0 ||
-	    gpubpf_verify(&loaded->unit, loaded->unit.progs, &how, &diag) < 0) {
-		note("%s", diag.what);
-		return false;
-	}
-	place.map_use = loaded->unit.progs->facts->map_use;
-	if (gpubpf_layout_compute(&loaded->unit, &place, &layout, &diag) < 0)
-		return false;
-	for (int i = 0; i < 2; i++)
-		sites[i] = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
-						      .progs = progs, .nprogs = 1 };
-	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
-					  .sites = sites, .nsites = 2, .caps = &caps };
-	return true;
-}
-
 int main(int argc, char **argv)
 {
 	struct gpubpf_worker_opts how = { .path = argv[3] }, with = { .path = argv[4] };
@@ -352,7 +322,7 @@ int main(int argc, char **argv)
 	if (argc != 5)
 		return 2;
 	source = argv[1];
-	if (!ok(make_job(argv[2], &job), "%s is verified", base_name(argv[2])))
+	if (!ok(job_of(argv[2], false, &caps, &job), "%s is verified", base_name(argv[2])))
 		return done();
 	if (gpubpf_worker_create(&how, &compile) < 0 || gpubpf_worker_create(&with, &assemble) < 0)
 		abort();
