@@ -6,6 +6,7 @@
 #include "array.h"
 #include "thread_array.h"
 #include "hash.h"
+#include "queue.h"
 #include "ring.h"
 
 #endif

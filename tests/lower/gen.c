@@ -285,6 +285,17 @@ static void update(struct gen *g)
 	refill(g);
 }
 
+/* push, pop or peek, from or to the slots of the stack */
+static void queue(struct gen *g)
+{
+	load_imm64(g, 1, 1, pick(g, 2) ? GEN_QUEUE : GEN_STACK, 0);
+	emit(g, 0xbf, 2, 10, 0, 0);
+	emit(g, 0x07, 2, 0, 0, -SLOTS);
+	emit(g, 0xb7, 3, 0, 0, (int32_t)pick(g, 4));
+	emit(g, 0x85, 0, 0, 0, 87 + (int32_t)pick(g, 3));
+	refill(g);
+}
+
 static void global_data(struct gen *g)
 {
 	load_imm64(g, 7, 2, GEN_DATA, 0);
@@ -402,7 +413,7 @@ static void call_local(struct gen *g)
 
 static void statement(struct gen *g)
 {
-	switch (pick(g, g->in_callee ? 12 : 25)) {
+	switch (pick(g, g->in_callee ? 12 : 27)) {
 	case 0: case 1: case 2: case 3: case 4: case 5: alu(g); break;
 	case 6: memory(g, 10, -SLOTS); break;
 	case 7: atomic(g, 10, -SLOTS); break;
@@ -419,6 +430,7 @@ static void statement(struct gen *g)
 	case 22: pick(g, 2) ? context(g) : loop(g); break;
 	case 23: call_local(g); break;
 	case 24: print(g); break;
+	case 25: case 26: queue(g); break;
 	}
 }
 
@@ -509,6 +521,8 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_THREAD] = { "thread", 1502, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
 		[GEN_GPURING] = { "gpuring", 1527, 0, GEN_VALUE, 64 },
 		[GEN_TEXT] = { "text", 2, 4, GEN_VALUE, 1 },
+		[GEN_QUEUE] = { "queue", 22, 0, GEN_VALUE, 3 },
+		[GEN_STACK] = { "stack", 23, 0, GEN_VALUE, 3 },
 	};
 
 	memset(maps, 0, GEN_NMAPS * sizeof(*maps));

@@ -271,6 +271,59 @@ static void test_hash_churn(struct gpu *gpu)
 	fixture_end(&f);
 }
 
+struct queued {
+	uint64_t item, check;
+	uint32_t odd, pad;
+};
+
+/* what is left in the queue: how many, all of them whole, and their sum */
+static uint64_t left_over(struct fixture *f, uint32_t *n, uint32_t *wrong)
+{
+	struct queued got = { 0 };
+	uint64_t cursor = 0, sum = 0;
+
+	for (*n = *wrong = 0; gpubpf_map_iterate(&f->view[0], &cursor, NULL, &got) == 0; (*n)++) {
+		*wrong += got.check != ~got.item;
+		sum += got.item;
+	}
+	return sum;
+}
+
+static void test_queue_churn(struct gpu *gpu, uint32_t type, uint32_t room, const char *kernel)
+{
+	uint64_t out[4], sum;
+	struct fixture f;
+	uint32_t n, wrong;
+
+	fixture_begin(&f);
+	fixture_map(&f, type, 0, 20, room, 0);
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, kernel, BPF_ANY, out), "%s of %u: launch", kernel, room))
+		return;
+	sum = left_over(&f, &n, &wrong);
+	ok(out[0] - out[1] == sum, "%s of %u: what went in came out, or is one of %u left", kernel, room, n);
+	ok(!out[2] && !wrong, "%s of %u: all of it whole", kernel, room);
+	ok(out[3] < items / 8, "%s of %u: %llu waited in vain", kernel, room, (unsigned long long)out[3]);
+	fixture_end(&f);
+}
+
+static void test_queue_fill(struct gpu *gpu, uint64_t flags, const char *name)
+{
+	struct fixture f;
+	uint64_t out[4];
+	uint32_t n, wrong;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_QUEUE, 0, 20, 100, 0);
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "queue_fill", (cl_uint)flags, out), "%s: launch", name))
+		return;
+	left_over(&f, &n, &wrong);
+	ok(n == 100 && !wrong && !out[2], "%s: %u values, all whole", name, n);
+	ok(flags == BPF_EXIST ? out[0] == items : out[0] == 100 && out[1] == items - 100, "%s: %llu went in, %llu not",
+	   name, (unsigned long long)out[0], (unsigned long long)out[1]);
+	ok(gpubpf_map_drops(&f.view[0]) == out[1], "%s: what was refused is counted", name);
+	fixture_end(&f);
+}
+
 /* the reader of a ring: each item once, whole */
 struct reading {
 	uint8_t *seen;
@@ -474,6 +527,12 @@ int main(int argc, char **argv)
 	test_hash_fill(&gpu, 512, 512, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE, "exactly full, pinned");
 	test_hash_fill(&gpu, 1000, 700, GPUBPF_USE_UPDATE, "overfull");
 	test_hash_churn(&gpu);
+	test_queue_churn(&gpu, BPF_MAP_TYPE_QUEUE, 50, "queue_churn");
+	test_queue_churn(&gpu, BPF_MAP_TYPE_QUEUE, 1 << 18, "queue_churn");
+	test_queue_churn(&gpu, BPF_MAP_TYPE_STACK, 50, "stack_churn");
+	test_queue_churn(&gpu, BPF_MAP_TYPE_STACK, 1 << 18, "stack_churn");
+	test_queue_fill(&gpu, BPF_ANY, "full queue");
+	test_queue_fill(&gpu, BPF_EXIST, "queue that forgets");
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 22, 0, false, "ring_output", 24, "large ring");
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, false, "ring_output", 24, "small ring");
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, true, "ring_output", 13, "small ring, read along");

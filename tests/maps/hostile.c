@@ -73,6 +73,7 @@ static void use_keyed(struct attack *a, const struct gpubpf_map_view *view)
 	memset(value, 1, gpubpf_map_user_value_size(view));
 	gpubpf_map_update(view, key, value, random_next(&a->seed) % 3);
 	gpubpf_map_delete(view, key);
+	gpubpf_map_take(view, key, value);
 	while (gpubpf_map_next_key(view, n ? key : NULL, next) == 0 && n++ < 100)
 		memcpy(key, next, sizeof(key));
 	while (gpubpf_map_iterate(view, &cursor, key, value) == 0)
@@ -121,6 +122,7 @@ static bool begin(struct attack *a, uint64_t seed)
 	fixture_map(&a->f, 1502, 4, 8, 2, 0);
 	fixture_map(&a->f, BPF_MAP_TYPE_RINGBUF, 0, 0, 1024, 0);
 	fixture_map(&a->f, 1527, 4, 40, 4, 0);
+	fixture_map(&a->f, BPF_MAP_TYPE_QUEUE, 0, 20, 5, 0);
 	a->f.opts.replicas = 3;
 	a->f.opts.threads = 64;
 	a->f.opts.print_bytes = 4096;
@@ -140,7 +142,7 @@ static bool begin(struct attack *a, uint64_t seed)
 	return true;
 }
 
-/* a lock that is held for ever costs its first waiter some time: not what is tested here */
+/* a lock that is held for ever, or a claim that never ends, costs its first waiter some time: not what is tested here */
 static void make_hasty(struct attack *a)
 {
 	for (uint32_t map = 0; map < 2; map++)
@@ -150,6 +152,7 @@ static void make_hasty(struct attack *a)
 			if (gpubpf_load_u32(lock) == GPUBPF_HASH_HELD)
 				gpubpf_store_u32(lock, GPUBPF_HASH_STUCK);
 		}
+	gpubpf_store_u32(a->f.env.arena + a->f.layout.maps[7].ctl + GPUBPF_QUEUE_STUCK, 1);
 }
 
 static bool one_round(uint64_t seed, bool racing)
@@ -169,6 +172,7 @@ static bool one_round(uint64_t seed, bool racing)
 			use_keyed(&a, &a.f.view[i]);
 		use_ring(&a, &a.f.view[5]);
 		use_ring(&a, &a.f.view[6]);
+		use_keyed(&a, &a.f.view[7]);
 		use_print(&a);
 	}
 	__atomic_store_n(&a.stop, true, __ATOMIC_RELAXED);

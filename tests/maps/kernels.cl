@@ -98,6 +98,51 @@ __kernel void hash_churn(__global uchar *arena, uint n, __global ulong *out)
 	}
 }
 
+struct queued {
+	u64 item, check;
+	u32 odd;
+};
+
+/* put one in, take one out, four times; out[0]: sum of what went in, out[1]: of what came out, out[2]: wrong, out[3]:
+ * waited in vain */
+#define QUEUE_CHURN(kind) \
+	__kernel void kind##_churn(__global uchar *arena, uint n, __global ulong *out) \
+	{ \
+		ITEM; \
+		u32 round; \
+\
+		for (round = 0; round < 4; round++) { \
+			struct queued in = { .item = i * 4 + round + 1, .check = ~(u64)(i * 4 + round + 1), .odd = i }, got; \
+			s64 put = gpubpf_##kind##_push(env, MAP(0), BYTES(in), n), took; \
+			s64 look = gpubpf_##kind##_peek(env, MAP(0), BYTES(got)); \
+\
+			if (put == 0) \
+				gpubpf_add_u64((u64)out, in.item); \
+			if (look == 0 && (got.check != ~got.item || got.odd != (u32)((got.item - 1) / 4))) \
+				gpubpf_add_u64((u64)(out + 2), 1); \
+			took = gpubpf_##kind##_pop(env, MAP(0), BYTES(got)); \
+			if (took == 0) \
+				gpubpf_add_u64((u64)(out + 1), got.item); \
+			if (took == 0 ? got.check != ~got.item || got.odd != (u32)((got.item - 1) / 4) : got.item || got.odd) \
+				gpubpf_add_u64((u64)(out + 2), 1); \
+			if (put == -GPUBPF_EBUSY || look == -GPUBPF_EBUSY || took == -GPUBPF_EBUSY) \
+				gpubpf_add_u64((u64)(out + 3), 1); \
+		} \
+	}
+
+QUEUE_CHURN(queue)
+QUEUE_CHURN(stack)
+
+/* out[0]: went in, out[1]: no room, out[2]: others */
+__kernel void queue_fill(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	struct queued in = { .item = i + 1, .check = ~(u64)(i + 1), .odd = i };
+	s64 ret = gpubpf_queue_push(env, MAP(0), BYTES(in), n);
+
+	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : 2)), 1);
+}
+
 struct event {
 	u64 item;
 	u32 check, pad;

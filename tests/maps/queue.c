@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queues and stacks: random operations against a plain model, and the model against the Linux kernel's own where bpf(2)
+ * is allowed; then many threads at once, which must lose nothing, see nothing twice, and keep the order.
+ */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "tests/tap.h"
+
+#define ROOM 17
+#define SIZE 13
+#define OPS 40000
+#define THREADS 4
+#define EACH 20000
+
+enum op { PUSH, POP, PEEK, DELETE, NEXT, NOPS };
+
+/* who answers: our map, the model, the kernel */
+struct subject {
+	int (*run)(void *self, enum op op, void *value, uint64_t flags);
+	void *self;
+};
+
+struct model {
+	bool stack;
+	uint32_t count;
+	uint8_t value[ROOM][SIZE]; /* oldest first */
+};
+
+static int model_push(struct model *m, const void *value, uint64_t flags)
+{
+	if (flags != BPF_ANY && flags != BPF_EXIST)
+		return -EINVAL;
+	if (m->count == ROOM && flags != BPF_EXIST)
+		return -E2BIG;
+	if (m->count == ROOM)
+		memmove(m->value[0], m->value[1], (--m->count) * SIZE);
+	memcpy(m->value[m->count++], value, SIZE);
+	return 0;
+}
+
+static int model_look(struct model *m, void *value, bool take)
+{
+	uint32_t at = m->stack ? m->count - 1 : 0;
+
+	memset(value, 0, SIZE);
+	if (!m->count)
+		return -ENOENT;
+	memcpy(value, m->value[at], SIZE);
+	if (take && !m->stack)
+		memmove(m->value[0], m->value[1], (m->count - 1) * SIZE);
+	m->count -= take;
+	return 0;
+}
+
+static int model_run(void *self, enum op op, void *value, uint64_t flags)
+{
+	switch (op) {
+	case PUSH: return model_push(self, value, flags);
+	case POP: case PEEK: return model_look(self, value, op == POP);
+	default: return -EINVAL;
+	}
+}
+
+static int ours_run(void *self, enum op op, void *value, uint64_t flags)
+{
+	switch (op) {
+	case PUSH: return gpubpf_map_update(self, NULL, value, flags);
+	case POP: return gpubpf_map_take(self, NULL, value);
+	case PEEK: return gpubpf_map_lookup(self, NULL, value);
+	case DELETE: return gpubpf_map_delete(self, NULL);
+	default: return gpubpf_map_next_key(self, NULL, value);
+	}
+}
+
+static int kernel_run(void *self, enum op op, void *value, uint64_t flags)
+{
+	static const int command[] = { BPF_MAP_UPDATE_ELEM, BPF_MAP_LOOKUP_AND_DELETE_ELEM, BPF_MAP_LOOKUP_ELEM,
+				       BPF_MAP_DELETE_ELEM, BPF_MAP_GET_NEXT_KEY };
+	uint8_t next[SIZE];
+	union bpf_attr attr = { .map_fd = (uint32_t)*(int *)self, .value = (uintptr_t)value, .flags = flags };
+
+	if (op == NEXT)
+		attr.next_key = (uintptr_t)next;
+	return syscall(SYS_bpf, command[op], &attr, sizeof(attr)) < 0 ? -errno : 0;
+}
+
+/* run the same operations on both; the first difference is printed */
+static bool agree(const struct subject *s, struct model *m, uint64_t seed, bool zeroed)
+{
+	uint8_t a[SIZE], b[SIZE];
+
+	for (uint32_t i = 0; i < OPS; i++) {
+		bool filling = i / 64 % 2; /* so that it is full and empty now and then */
+		enum op op = random_next(&seed) % 8 < 4 ? (filling ? PUSH : POP) : random_next(&seed) % NOPS;
+		uint64_t flags = op == PUSH && random_next(&seed) % 4 == 0 ? random_next(&seed) % 5 : 0;
+		int ra, rb;
+
+		for (uint32_t j = 0; j < SIZE; j++)
+			a[j] = b[j] = (uint8_t)random_next(&seed);
+		ra = s->run(s->self, op, a, flags);
+		rb = model_run(m, op, b, flags);
+		if (ra != rb || ((op == POP || op == PEEK) && (ra == 0 || zeroed) && memcmp(a, b, SIZE))) {
+			note("operation %u (%u, flags %llu): %d, wanted %d", i, op, (unsigned long long)flags, ra, rb);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* from the oldest to the newest */
+static bool iterates(const struct gpubpf_map_view *view, const struct model *m)
+{
+	uint8_t value[SIZE];
+	uint64_t cursor = 0;
+	uint32_t n = 0;
+
+	while (gpubpf_map_iterate(view, &cursor, NULL, value) == 0)
+		if (n == m->count || memcmp(value, m->value[n++], SIZE))
+			return false;
+	return n == m->count;
+}
+
+static void test_model(uint32_t type, uint64_t seed)
+{
+	struct model m = { .stack = type == BPF_MAP_TYPE_STACK }, again = m;
+	const char *name = gpubpf_map_type_find(type)->name;
+	union bpf_attr attr = { .map_type = type, .value_size = SIZE, .max_entries = ROOM };
+	struct fixture f;
+	int fd;
+
+	fixture_begin(&f);
+	fixture_map(&f, type, 0, SIZE, ROOM, 0);
+	if (!ok(fixture_ready(&f) == 0, "%s: layout", name))
+		return;
+	ok(agree(&(struct subject){ ours_run, &f.view[0] }, &m, seed, true), "%s: as the model", name);
+	for (uint8_t i = 0; i < 5; i++) {
+		uint8_t value[SIZE] = { i };
+
+		ours_run(&f.view[0], PUSH, value, BPF_EXIST);
+		model_push(&m, value, BPF_EXIST);
+	}
+	ok(m.count >= 5 && iterates(&f.view[0], &m), "%s: iterates over %u values", name, m.count);
+	fixture_end(&f);
+	fd = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0) {
+		skip(name, "bpf(2) is not allowed here: %s", strerror(errno));
+		return;
+	}
+	ok(agree(&(struct subject){ kernel_run, &fd }, &again, seed, false), "%s: the Linux kernel does the same", name);
+	close(fd);
+}
+
+/* -- many threads -- */
+
+struct item {
+	uint32_t thread, number;
+	uint64_t check, more;
+};
+
+struct work {
+	struct fixture *f;
+	uint32_t thread;
+	bool pushes, replaces;
+	uint32_t *pushed;          /* how many pushes have ended, of all */
+	uint64_t done, refused, wrong, unordered;
+	uint8_t *seen;             /* [THREADS * EACH] */
+};
+
+static struct item item_of(uint32_t thread, uint32_t number)
+{
+	uint64_t check = thread * 0x9e3779b97f4a7c15ull ^ number * 0xff51afd7ed558ccdull;
+
+	return (struct item){ thread, number, check, ~check };
+}
+
+static void push_all(struct work *w)
+{
+	for (uint32_t i = 0; i < EACH; i++) {
+		struct item item = item_of(w->thread, i);
+		int err = gpubpf_map_update(&w->f->view[0], NULL, &item, w->replaces ? BPF_EXIST : BPF_ANY);
+
+		while (err == -E2BIG || err == -EBUSY) {
+			w->refused++;
+			sched_yield();
+			err = gpubpf_map_update(&w->f->view[0], NULL, &item, BPF_ANY);
+		}
+		w->wrong += err != 0;
+	}
+	__atomic_fetch_add(w->pushed, 1, __ATOMIC_RELEASE);
+}
+
+static void note_item(struct work *w, const struct item *item, uint32_t *last)
+{
+	struct item wanted = item_of(item->thread, item->number);
+
+	if (item->thread >= THREADS || item->number >= EACH || memcmp(item, &wanted, sizeof(wanted))) {
+		w->wrong++;
+		return;
+	}
+	w->done++;
+	w->wrong += __atomic_fetch_add(&w->seen[item->thread * EACH + item->number], 1, __ATOMIC_RELAXED);
+	w->unordered += item->number + 1 <= last[item->thread];
+	last[item->thread] = item->number + 1;
+}
+
+/* Each thread's values come out in the order in which they went in, to whoever takes them. */
+static void pop_all(struct work *w)
+{
+	uint32_t last[THREADS] = { 0 };
+	bool over = false;
+	struct item item;
+	int err = 0;
+
+	while (!over || !err) {
+		over = __atomic_load_n(w->pushed, __ATOMIC_ACQUIRE) == THREADS;
+		if (gpubpf_map_lookup(&w->f->view[0], NULL, &item) == 0) {
+			struct item wanted = item_of(item.thread, item.number);
+
+			w->wrong += memcmp(&item, &wanted, sizeof(item)) != 0;
+		}
+		err = gpubpf_map_take(&w->f->view[0], NULL, &item);
+		if (!err)
+			note_item(w, &item, last);
+		else if (err != -ENOENT && err != -EBUSY)
+			w->wrong++;
+		else if (err == -EBUSY)
+			err = 0;
+	}
+}
+
+static void *work(void *arg)
+{
+	struct work *w = arg;
+
+	if (w->pushes)
+		push_all(w);
+	else
+		pop_all(w);
+	return NULL;
+}
+
+static void test_threads(uint32_t type, bool replaces)
+{
+	const char *name = gpubpf_map_type_find(type)->name;
+	struct work w[2 * THREADS], sum = { 0 };
+	uint8_t *seen = calloc(THREADS, EACH);
+	pthread_t thread[2 * THREADS];
+	uint32_t pushed = 0, lost = 0;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, type, 0, sizeof(struct item), 61, 0);
+	if (!ok(seen && fixture_ready(&f) == 0, "%s: layout", name))
+		return;
+	for (uint32_t i = 0; i < 2 * THREADS; i++) {
+		w[i] = (struct work){ .f = &f, .thread = i / 2, .pushes = i % 2, .replaces = replaces, .pushed = &pushed,
+				      .seen = seen };
+		pthread_create(&thread[i], NULL, work, &w[i]);
+	}
+	for (uint32_t i = 0; i < 2 * THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		sum.done += w[i].done;
+		sum.refused += w[i].refused;
+		sum.wrong += w[i].wrong;
+		sum.unordered += w[i].unordered;
+	}
+	for (uint32_t i = 0; i < THREADS * EACH; i++)
+		lost += !seen[i];
+	ok(!sum.wrong && (replaces || !lost), "%s%s: %llu values came out whole, none twice, %u %s", name,
+	   replaces ? ", replacing" : "", (unsigned long long)sum.done, lost, replaces ? "replaced" : "lost");
+	if (type == BPF_MAP_TYPE_QUEUE)
+		ok(!sum.unordered, "%s: in order", name);
+	ok(gpubpf_map_drops(&f.view[0]) >= sum.refused && gpubpf_map_lookup(&f.view[0], NULL, &w) == -ENOENT,
+	   "%s: %llu refused and counted, nothing left", name, (unsigned long long)sum.refused);
+	free(seen);
+	fixture_end(&f);
+}
+
+/* Whoever was killed with a claim costs later ones a bounded time, and nothing is broken. */
+static void test_stuck(uint32_t type)
+{
+	const char *name = gpubpf_map_type_find(type)->name;
+	struct item item = item_of(0, 1), got;
+	struct fixture f;
+	u64 slot;
+
+	fixture_begin(&f);
+	fixture_map(&f, type, 0, sizeof(item), 4, 0);
+	if (!ok(fixture_ready(&f) == 0 && gpubpf_map_update(&f.view[0], NULL, &item, 0) == 0, "%s: one value", name))
+		return;
+	slot = (uintptr_t)f.arena + f.layout.maps[0].data;
+	gpubpf_store_u32(slot, 2);
+	ok(gpubpf_map_take(&f.view[0], NULL, &got) == -EBUSY && gpubpf_map_lookup(&f.view[0], NULL, &got) == -EBUSY &&
+		   gpubpf_map_drops(&f.view[0]) == 2 && got.check == 0,
+	   "%s: a value that is never written is waited for, and told", name);
+	gpubpf_store_u32(slot, 3);
+	ok(gpubpf_map_take(&f.view[0], NULL, &got) == 0 && got.check == item.check, "%s: and comes out in the end", name);
+	fixture_end(&f);
+}
+
+int main(void)
+{
+	uint64_t seed = random_seed();
+
+	for (uint32_t type = BPF_MAP_TYPE_QUEUE; type <= BPF_MAP_TYPE_STACK; type++) {
+		test_model(type, seed + type * 2);
+		test_threads(type, false);
+		test_threads(type, true);
+		test_stuck(type);
+	}
+	return done();
+}
