@@ -94,6 +94,17 @@ GPUBPF_FN u64 gpubpf_helper_gpu_membar(GPUBPF_ENV)
 	return 0;
 }
 
+/* Bytes as unsigned numbers, as the kernel's strncmp() has them; `size2` counts the NUL of the second. */
+GPUBPF_FN s64 gpubpf_helper_strncmp(GPUBPF_ENV, GPUBPF_PRIVATE const u8 *s1, u64 size, GPUBPF_PRIVATE const u8 *s2,
+				    u64 size2)
+{
+	u64 most = size < size2 ? size : size2, i = 0;
+
+	while (i < most && s1[i] == s2[i] && s1[i])
+		i++;
+	return i == most || s1[i] == s2[i] ? 0 : s1[i] < s2[i] ? -1 : 1;
+}
+
 #define GPUBPF_HELPER3(name, source) \
 	GPUBPF_FN s64 gpubpf_helper_##name(GPUBPF_ENV, GPUBPF_PRIVATE u64 *x, GPUBPF_PRIVATE u64 *y, \
 					   GPUBPF_PRIVATE u64 *z) \

@@ -399,6 +399,21 @@ static void print(struct gen *g)
 	refill(g);
 }
 
+/* strncmp(slots of the stack, which may begin with the text, a size, text) */
+static void compare(struct gen *g)
+{
+	load_imm64(g, 3, 2, GEN_TEXT, 8 * (int32_t)pick(g, 3));
+	for (int i = (int)pick(g, 4); i-- > 0;) {
+		emit(g, OP_LDX | 0x18, 4, 3, 8 * i, 0);
+		emit(g, OP_STX | 0x18, 10, 4, 8 * i - SLOTS, 0);
+	}
+	emit(g, 0xbf, 1, 10, 0, 0);
+	emit(g, 0x07, 1, 0, 0, -SLOTS);
+	emit(g, 0xb7, 2, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+	emit(g, 0x85, 0, 0, 0, 182);
+	refill(g);
+}
+
 /* call the sub-program with two numbers and a pointer into our stack */
 static void call_local(struct gen *g)
 {
@@ -429,7 +444,7 @@ static void statement(struct gen *g)
 	case 21: helper(g); break;
 	case 22: pick(g, 2) ? context(g) : loop(g); break;
 	case 23: call_local(g); break;
-	case 24: print(g); break;
+	case 24: pick(g, 3) ? print(g) : compare(g); break;
 	case 25: case 26: queue(g); break;
 	}
 }

@@ -4,7 +4,7 @@
  * the one that is written down, and so is the running kernel's (BPF_F_STRICT_ALIGNMENT), where bpf(2) is allowed and
  * the kernel deduces what Linux 6.18.44 does:
  *
- *   map NAME TYPE KEY VALUE MAX [FLAGS]   for all programs of the file
+ *   map NAME TYPE KEY VALUE MAX [FLAGS ["TEXT"]]   for all programs of the file; with a text, which programs only read
  *   == accept|reject NAME                 a program begins
  *   @lookup MAP                           r0 is the value of key 0, or NULL; r10 - 8 holds the key
  *   @value MAP                            the same, and the program returns 0 if there is none
@@ -28,6 +28,7 @@
 struct family {
 	char name[64];
 	struct gpubpf_map maps[MAX_MAPS];
+	char text[MAX_MAPS][64];  /* what they hold at first */
 	uint32_t nmaps;
 	struct kernel kernel;
 	int no_kernel;            /* why it cannot be asked: -errno, 0 it can */
@@ -84,12 +85,18 @@ static void judge(struct family *f)
 static bool add_map(struct family *f, const char *line)
 {
 	struct gpubpf_map *m = &f->maps[f->nmaps];
+	const char *text = strchr(line, '"');
 	uint32_t type;
 
 	if (f->nmaps == MAX_MAPS || sscanf(line, "map %63s %u %u %u %u %u", m->name, &type, &m->key_size, &m->value_size,
 					   &m->max_entries, &m->map_flags) < 5)
 		return false;
 	m->type = gpubpf_map_type_find(type);
+	if (text && m->value_size <= sizeof(f->text[0])) {
+		snprintf(f->text[f->nmaps], sizeof(f->text[0]), "%.*s", (int)strcspn(text + 1, "\""), text + 1);
+		m->init = f->text[f->nmaps];
+		m->rdonly = true;
+	}
 	f->nmaps++;
 	return m->type != NULL;
 }
