@@ -5,6 +5,8 @@
  */
 #include "parts.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -85,11 +87,32 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 	return 0;
 }
 
+static int keep_types(struct gpubpf_loading *l)
+{
+	struct bpf_map *map;
+	uint32_t n = 0;
+
+	bpf_object__for_each_map(map, l->obj)
+		n++;
+	l->value_type = calloc(n + 1, sizeof(*l->value_type));
+	if (!l->value_type) {
+		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for the types of maps");
+		return -ENOMEM;
+	}
+	n = 0;
+	bpf_object__for_each_map(map, l->obj)
+		l->value_type[n++] = bpf_map__btf_value_type_id(map);
+	return 0;
+}
+
 int gpubpf_object_choose(struct gpubpf_loading *l)
 {
 	struct bpf_program *prog;
 	struct bpf_map *map;
-	int err = 0;
+	int err = keep_types(l);
+
+	if (err < 0)
+		return err;
 
 	bpf_object__for_each_program(prog, l->obj) {
 		err = choose_program(l, prog);

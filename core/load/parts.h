@@ -34,6 +34,7 @@ struct gpubpf_loading {
 	struct btf *btf;          /* a copy that outlives obj, NULL if none */
 	struct gpubpf_sys sys;    /* what libbpf created */
 	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_LEFT */
+	uint32_t *value_type;     /* of each map of obj, in order: libbpf forgets it where the kernel would not take it */
 	struct gpubpf_kallsyms kallsyms;
 	bool mixed;               /* some programs of the object are left to the Linux kernel */
 };

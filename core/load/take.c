@@ -46,7 +46,7 @@ static int read_content(const struct bpf_map *from, struct gpubpf_map *map, stru
 	return -ENOMEM;
 }
 
-static int take_map(struct gpubpf_loading *l, const struct bpf_map *from)
+static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, uint32_t value_type)
 {
 	const struct gpubpf_sys_map *def = gpubpf_sys_map(&l->sys, bpf_map__fd(from));
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -67,6 +67,7 @@ static int take_map(struct gpubpf_loading *l, const struct bpf_map *from)
 		return err;
 	}
 	map.object = l->index;
+	map.btf_value = map.btf_value ? map.btf_value : value_type;
 	if (map.global_data && (err = read_content(from, &map, diag)) < 0)
 		return err;
 	l->unit_map[def - l->sys.maps] = unit->nmaps;
@@ -84,7 +85,7 @@ static int take_maps(struct gpubpf_loading *l)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 	struct bpf_map *map;
-	uint32_t n = unit->nmaps;
+	uint32_t n = unit->nmaps, i = 0;
 	void *maps;
 	int err;
 
@@ -98,10 +99,10 @@ static int take_maps(struct gpubpf_loading *l)
 		unit->maps = maps;
 	if (!maps || !l->unit_map)
 		return no_memory(l, "maps");
-	for (uint32_t i = 0; i < l->sys.nmaps; i++)
-		l->unit_map[i] = GPUBPF_MAP_LEFT;
+	for (uint32_t left = 0; left < l->sys.nmaps; left++)
+		l->unit_map[left] = GPUBPF_MAP_LEFT;
 	bpf_object__for_each_map(map, l->obj) {
-		err = take_map(l, map);
+		err = take_map(l, map, l->value_type[i++]);
 		if (err < 0)
 			return err;
 	}

@@ -34,6 +34,16 @@ static int write_links(struct gpubpf_session *s, uint32_t flags, FILE *out)
 	return 0;
 }
 
+static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE *out)
+{
+	uint32_t what = peer->query.what, flags = peer->query.flags;
+
+	if (what >= GPUBPF_QUERY_PEEK)
+		return gpubpf_element_query(s, what, flags, peer->query.map, peer->query.value, peer->query.value_size,
+					    out);
+	return what >= GPUBPF_QUERY_LINKS ? write_links(s, flags, out) : write_answer(s, what, flags, peer->query.map, out);
+}
+
 /* `done`: 0, or why what was asked for was not done, with the reason in s->error. */
 static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 {
@@ -46,12 +56,7 @@ static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 	memcpy(before, s->error, sizeof(before));
 	peer->query.open = false;
 	if (out) {
-		if (done < 0)
-			err = done;
-		else if (peer->query.what < GPUBPF_QUERY_LINKS)
-			err = write_answer(s, peer->query.what, peer->query.flags, peer->query.map, out);
-		else
-			err = write_links(s, peer->query.flags, out);
+		err = done < 0 ? done : write_asked(s, peer, out);
 		fclose(out);
 	}
 	if (!err)
@@ -96,6 +101,22 @@ static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 	return err;
 }
 
+/* a map, and the value that is put into it */
+static int get_element(struct gpubpf_peer *peer, struct gpubpf_reader *r)
+{
+	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
+	peer->query.value = NULL;
+	peer->query.value_size = 0;
+	if (peer->query.what == GPUBPF_QUERY_PUSH)
+		peer->query.value = gpubpf_get_bytes(r, &peer->query.value_size);
+	return r->failed ? -EPROTO : 0;
+}
+
+static bool at_once(uint32_t what)
+{
+	return what >= GPUBPF_QUERY_LINKS && what <= GPUBPF_QUERY_POP && what != GPUBPF_QUERY_PEEK;
+}
+
 /* What is done at once. */
 static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
 {
@@ -108,6 +129,8 @@ static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t 
 	} else if (peer->query.what == GPUBPF_QUERY_DETACH) {
 		id = gpubpf_get_u32(r);
 		err = r->failed ? -EPROTO : gpubpf_links_detach(s, id);
+	} else if (peer->query.what >= GPUBPF_QUERY_PEEK) {
+		err = get_element(peer, r);
 	}
 	if (err == -EPROTO)
 		return err;
@@ -120,12 +143,11 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 {
 	peer->query.what = gpubpf_get_u32(r);
 	peer->query.flags = gpubpf_get_u32(r);
-	if (!r->failed && !peer->query.open && peer->query.what >= GPUBPF_QUERY_LINKS &&
-	    peer->query.what <= GPUBPF_QUERY_DETACH)
+	if (!r->failed && !peer->query.open && at_once(peer->query.what))
 		return control(s, peer, seq, r);
 	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
 	if (r->failed || peer->query.open || peer->query.what < GPUBPF_QUERY_REPORT ||
-	    peer->query.what > GPUBPF_QUERY_DUMP)
+	    peer->query.what > GPUBPF_QUERY_POP)
 		return -EPROTO;
 	peer->query.open = true;
 	peer->query.asked = false;

@@ -10,6 +10,7 @@
  *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
  *   reader.c   rings: prints and events                      rescue.c   maps of processes that were killed
  *   report*.c  what the user sees                            query.c    other tools asking
+ *   element.c  values that other tools put in and take out
  */
 #ifndef GPUBPF_SESSION_SESSION_H
 #define GPUBPF_SESSION_SESSION_H
@@ -91,6 +92,8 @@ struct gpubpf_peer {
 		bool open, asked;          /* asked: mirrors are on their way */
 		uint32_t what, flags, seq;
 		char map[64];
+		const void *value;         /* of a push, while it is done */
+		size_t value_size;
 		uint64_t deadline_ns;
 	} query;
 };
@@ -269,6 +272,9 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 		       struct gpubpf_reader *r);
 /* Answer the question of `peer` if the copies of maps that it waits for have come, or it has waited long enough. */
 void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
+/* element.c: one of GPUBPF_QUERY_PEEK, PUSH (of `size` bytes) and POP, written to `out`. -errno, told. */
+int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, const void *value,
+			 size_t size, FILE *out);
 /* The asking side, for a tool: text to `out`. -errno and a reason. `more` is what the query takes, and finished. */
 int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
 		     char *why, size_t why_size);

@@ -66,7 +66,8 @@ enum gpubpf_msg {
 	GPUBPF_MSG_ENABLE = 10,
 	/* another tool -> tool, instead of HELLO: u32 enum gpubpf_query, u32 flags (enum
 	 * gpubpf_query_flags), str map name or "". Asks a running session for its maps, report or links; or to attach:
-	 * str object's path or "", u32 n x { str program, str pattern or "" }, or to detach: u32 link */
+	 * str object's path or "", u32 n x { str program, str pattern or "" }, or to detach: u32 link; or to put a value into
+	 * a map without keys: str map, bytes value */
 	GPUBPF_MSG_QUERY = 11,
 	/* tool -> other tool, answer; fd: the text. s32 0 or -errno, str reason */
 	GPUBPF_MSG_ANSWER = 12,
@@ -88,6 +89,9 @@ enum gpubpf_query {
 	GPUBPF_QUERY_LINKS = 4,      /* what is attached */
 	GPUBPF_QUERY_ATTACH = 5,     /* answered as QUERY_LINKS */
 	GPUBPF_QUERY_DETACH = 6,
+	GPUBPF_QUERY_PEEK = 7,       /* at the value that comes out next of a map without keys */
+	GPUBPF_QUERY_PUSH = 8,       /* put one in; nothing is written */
+	GPUBPF_QUERY_POP = 9,        /* take it out */
 };
 enum gpubpf_query_flags {
 	GPUBPF_QUERY_JSON = 1 << 0,

@@ -221,8 +221,10 @@ GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
 
 /*
  * bpf(2)'s operations with its errors. -EINVAL for all of them: key_sz is not the map's key size, value_sz is not
- * gpubpf_map__user_value_size(), the map has no keys (a ring buffer), or flags that the operation does not take
- * (look-ups and deletes take none, updates BPF_ANY, BPF_NOEXIST and BPF_EXIST). Where devices keep maps of their own
+ * gpubpf_map__user_value_size(), the map has no values (a ring buffer), or flags that the operation does not take
+ * (look-ups and deletes take none, updates BPF_ANY, BPF_NOEXIST and BPF_EXIST). Queues and stacks have no keys: key is
+ * NULL and key_sz 0, an update puts a value in (BPF_EXIST: where there is no room, in place of the oldest), a look-up
+ * copies the one that comes out next, and gpubpf_map__lookup_and_delete_elem() takes it out; -ENOENT of an empty one. Where devices keep maps of their own
  * (not in host memory), a look-up adds up values that programs only add to, and else answers for the first device
  * that has the key; updates and deletes reach the tool's copy.
  */

@@ -94,6 +94,11 @@ sleep 1.5; timeout 20 "$GPUBPF" map dump > "$T/dump" 2>&1; grep -q '^counts' "$T
 grep -q '2 sessions are running; this is the newest, .*; --session names another' "$T/dump"; ok $? "it says which one it asked"
 wait $one; rc=$?; is 42 "one of two tools at once"; wait $two; rc=$?; is 42 "the other"; same 40 "two at once"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = 40960 ]; ok $? "each counts its own"
+"$GPUBPF" run -o "$OBJ/queue.bpf.o" -j --report "$T/r" -- "$LOOP" 60 50 > "$T/out" 2>&1 & tool=$!
+sleep 1; for i in 3 4 5; do timeout 20 "$GPUBPF" map push jobs value $i 0 0 0 7 0 0 0; sleep 0.3; done 2> "$T/err"
+wait $tool; rc=$?; is 42 "a program that takes work from the tool"
+[ "$(json "[[(e.get('key'), e['value']) for e in m['entries']] for m in r['maps'] if m['name'] in ('jobs', 'results')]")" = "[[], [(None, 21), (None, 28), (None, 35)]]" ]
+ok $? "all of it is done, in order: $(json "[m['entries'] for m in r['maps']]")"
 "$GPUBPF" run -o "$p" -- "$LOOP" 40 50 > "$T/out" 2> /dev/null & tool=$!
 sleep 1.5; kill -KILL $tool; wait $tool 2> /dev/null
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do grep -q launches "$T/out" && break; sleep 0.5; done

@@ -100,4 +100,26 @@ run "$GPUBPF" map show; prints '^records (RINGBUF' "map show"
 run "$GPUBPF" map dump nope; is 1 "a map that it does not have"; says 'no map nope' "is named"
 run "$GPUBPF" session report; prints '^dropped: ' "session report"
 wait
+# values that are put into maps of a running session, and taken out
+"$GPUBPF" run -o "$OBJ/queue.bpf.o" -- sleep 5 > /dev/null 2>&1 & tool=$!
+sleep 0.7; run "$GPUBPF" map peek jobs; is 1 "peek at an empty queue"; says 'map jobs is empty' "says so"
+run "$GPUBPF" map push jobs value 1 0 0 0 0xff 0 0 0; is 0 "push"
+run "$GPUBPF" map enqueue jobs value hex 02 0 0 0 10 0 0 0; is 0 "enqueue, in base 16"
+run "$GPUBPF" map peek jobs; is 0 "peek"; prints '^value: { .number = 1, .times = 255 }$' "at the oldest, by its type"
+run "$GPUBPF" map dequeue jobs -j; is 0 "dequeue"; prints '"times": 255' "the oldest, in JSON"
+run "$GPUBPF" map pop jobs; is 0 "pop"; prints '^value: { .number = 2, .times = 16 }$' "the next"
+run "$GPUBPF" map pop jobs; is 1 "pop of an empty queue"; says 'map jobs is empty' "says so"; one_line "it"
+for i in 1 2 3; do "$GPUBPF" map push results value $i 0 0 0 0 0 0 0; done
+run "$GPUBPF" map pop results; prints '^value: 3$' "a stack gives the newest"
+run "$GPUBPF" map dump results; [ "$(tr -d ' \n' < "$T/out")" = 'results(STACK,roomfor8)VALUE12' ]; ok $? "the dump has the oldest first"
+for i in 1 2 3 4; do run "$GPUBPF" map push jobs value $i 0 0 0 0 0 0 0; done; is 1 "push to a full queue"
+says 'map jobs is full' "says so"; run "$GPUBPF" map dump -j jobs; [ "$(grep -c '"times"' "$T/out")" = 3 ]; ok $? "and has three"
+prints '"dropped": 1' "and counts one that was refused"
+run "$GPUBPF" map push jobs value 1 2 3; is 1 "half a value"; says 'a value has 8 bytes, and 3 were given' "is refused"
+run "$GPUBPF" map push jobs value hex; is 1 "no bytes"; says 'and 0 were given' "are refused"
+run "$GPUBPF" map push jobs value 256; is 2 "a number that is no byte"; says '256: not a byte' "is named"
+run "$GPUBPF" map push jobs 1; is 2 "no value"; says 'gpubpf map push NAME value hex 01 02' "shows how"
+run "$GPUBPF" map pop counts; is 1 "pop of an array"; says 'map counts, of type ARRAY, cannot pop' "is refused"
+run "$GPUBPF" map peek nope; is 1 "peek at no map"; says 'no map nope' "is named"
+run "$GPUBPF" map pop; is 2 "pop of nothing"; kill $tool; wait
 finish
