@@ -94,6 +94,11 @@ const char *cli_env_runtime_dir(char *buf, size_t size);
 /* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: none. */
 const char *cli_env_cache_dir(char *buf, size_t size);
 
+/* values.c: the i-th value of an option that has a table of them, NULL past the end; and false with the reason told for
+ * one that is not in it. */
+const char *cli_value_at(enum cli_option option, size_t i);
+bool cli_value_known(enum cli_option option, const char *value);
+
 /* backend.c: false with the reason told for a name that no backend has; why a known one has no runtime here,
  * "" if it has. */
 bool cli_backend_known(const char *name);

@@ -42,6 +42,17 @@ void cli_help_object(const char *object, FILE *out)
 	fprintf(out, "\ngpubpf help %s COMMAND explains one.\n", object);
 }
 
+/* The option's text, with its values in the place of %s. */
+static void print_help(enum cli_option option, FILE *out)
+{
+	const char *help = cli_options[option].help, *at = strstr(help, "%s"), *value;
+
+	fprintf(out, "%.*s", at ? (int)(at - help) : (int)strlen(help), help);
+	for (size_t i = 0; at && (value = cli_value_at(option, i)); i++)
+		fprintf(out, "%s%s", i ? ", " : "", value);
+	fprintf(out, "%s\n", at ? at + 2 : "");
+}
+
 void cli_help_command(const struct cli_command *c, FILE *out)
 {
 	fputs("Usage: ", out);
@@ -55,13 +66,25 @@ void cli_help_command(const struct cli_command *c, FILE *out)
 			continue;
 		snprintf(name, sizeof(name), "--%s%s%s", o->long_name, o->argument ? " " : "",
 			 o->argument ? o->argument : "");
-		fprintf(out, "  %c%c%s %-21s %s\n", o->short_name ? '-' : ' ', o->short_name ? o->short_name : ' ',
-			o->short_name ? "," : " ", name, o->help);
+		fprintf(out, "  %c%c%s %-21s ", o->short_name ? '-' : ' ', o->short_name ? o->short_name : ' ',
+			o->short_name ? "," : " ", name);
+		print_help(i, out);
 	}
 }
 
-/* One line a command: object, verb or -, page; then its options, indented. Read by man/check and the
- * completions; `gpubpf help tables` prints it. */
+static void print_option(enum cli_option option, FILE *out)
+{
+	const struct cli_option_row *o = &cli_options[option];
+	const char *value;
+
+	fprintf(out, "option --%s -%c %s\n", o->long_name, o->short_name ? o->short_name : '-',
+		o->argument ? o->argument : "-");
+	for (size_t i = 0; (value = cli_value_at(option, i)); i++)
+		fprintf(out, "value %s\n", value);
+}
+
+/* Printed by `gpubpf help tables` for the completions and tests/cli/manual.sh: one line a command: object, verb or -,
+ * page; one for each of its options; and one for each value of an option that has a table of them. */
 void cli_help_tables(FILE *out)
 {
 	for (size_t i = 0; i < cli_ncommands; i++) {
@@ -70,9 +93,7 @@ void cli_help_tables(FILE *out)
 		fprintf(out, "command %s %s %s\n", c->object, c->verb ? c->verb : "-", c->page);
 		for (int o = 0; o < OPT_COUNT; o++)
 			if (c->options >> o & 1)
-				fprintf(out, "option --%s -%c %s\n", cli_options[o].long_name,
-					cli_options[o].short_name ? cli_options[o].short_name : '-',
-					cli_options[o].argument ? cli_options[o].argument : "-");
+				print_option(o, out);
 	}
 }
 

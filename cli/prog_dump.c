@@ -161,28 +161,6 @@ static int dump_target(const struct cli_args *args, struct gpubpf_unit *unit, co
 	return err < 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* eBPF itself, and what targets emit. */
-static bool known_target(const char *name)
-{
-	const char *names[16] = { "ebpf" }, *near;
-	const struct gpubpf_target_info *t;
-	char known[200] = "ebpf";
-	size_t n = 1;
-
-	for (size_t i = 0; (t = gpubpf_target_at(i)) && n < sizeof(names) / sizeof(names[0]); i++)
-		if (t->emits) {
-			names[n++] = t->name;
-			snprintf(known + strlen(known), sizeof(known) - strlen(known), ", %s", t->name);
-		}
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(names[i], name))
-			return true;
-	near = cli_nearest(name, names, n);
-	cli_error("--target %s: there is no such target%s%s%s; known are: %s", name, near ? ", did you mean " : "",
-		  near ? near : "", near ? "?" : "", known);
-	return false;
-}
-
 static bool any_wanted(const struct cli_args *args, const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
@@ -199,7 +177,7 @@ int gpubpf_cmd_prog_dump(const struct cli_args *args)
 	struct gpubpf_loaded *loaded;
 	int status;
 
-	if (!known_target(target))
+	if (!cli_value_known(OPT_TARGET, target))
 		return CLI_USAGE;
 	status = cli_load(args, &loaded);
 	if (status != CLI_OK)

@@ -241,11 +241,10 @@ static int read_opts(const struct cli_args *args, struct gpubpf_verify_opts *opt
 		return CLI_USAGE;
 	if (!target)
 		return CLI_OK;
+	if (!cli_value_known(OPT_LIMITS, target))
+		return CLI_USAGE;
 	opts->limits = gpubpf_limits_find(target);
-	if (opts->limits)
-		return CLI_OK;
-	cli_error("unknown target %s; there are ptx, amdgpu, spirv, clc and clc32", target);
-	return CLI_USAGE;
+	return CLI_OK;
 }
 
 static int verify_all(const struct cli_args *args, struct gpubpf_unit *unit, struct json_object *verdicts)

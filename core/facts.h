@@ -155,7 +155,8 @@ struct gpubpf_verify_opts {
 	void *trace_arg;
 };
 
-/* NULL: there is no target of this name. */
+/* NULL past the end; NULL: there is no target of this name. */
+const struct gpubpf_limits *gpubpf_limits_at(size_t i);
 const struct gpubpf_limits *gpubpf_limits_find(const char *name);
 /* Does a program that was proven fit a target? 0, or -EINVAL and a diagnostic. */
 int gpubpf_limits_check(const struct gpubpf_prog *prog, const struct gpubpf_limits *limits, struct gpubpf_diag *diag);

@@ -13,11 +13,11 @@ _gpubpf()
 		words="$(awk '$1 == "command" { print $2 }' <<< "$tables" | sort -u) --help --version"
 	elif ((COMP_CWORD == 2)) && awk -v o="$object" '$1 == "command" && $2 == o && $3 != "-" { f = 1 } END { exit !f }' <<< "$tables"; then
 		words="$(awk -v o="$object" '$1 == "command" && $2 == o { print $3 }' <<< "$tables") --help"
-	elif [[ $prev = --backend || $prev = -b ]]; then
-		words="opencl cuda hip level_zero"
-		[[ $object = conformance ]] && words="host $words"
-	elif [[ $prev = --target || $prev = -T ]]; then
-		[[ $verb = verify ]] && words="ptx amdgpu spirv clc clc32" || words="ebpf clc llvm spirv ptx amdgpu sass"
+	elif words=$(awk -v o="$object" -v v="$verb" -v p="$prev" '
+			$1 == "command" { f = $2 == o && ($3 == "-" || $3 == v); g = 0 }
+			$1 == "option" { g = f && ($2 == p || $3 == p) }
+			$1 == "value" && g { print $2 }' <<< "$tables") && [[ $words ]]; then
+		: # values of the option before
 	elif [[ $cur = -* ]]; then
 		words=$(awk -v o="$object" -v v="$verb" '
 			$1 == "command" { f = $2 == o && ($3 == "-" || $3 == v) }

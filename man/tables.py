@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Put the tables of the code into a manual page: tables.py PAGE.in SOURCE-ROOT OUT
 
-@HELPERS@ and @MAP_TYPES@, each on a line of its own, become a list of what programs can call (gpubpf/helpers.def) and of
-the types of maps (gpubpf/map_types.def)."""
+@HELPERS@, @MAP_TYPES@ and @SECTIONS@, each on a line of its own, become a list of what programs can call
+(gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/sections.def and, of
+core/places.def, those that some target of backends/registry.c takes)."""
 import os
 import re
 import sys
@@ -44,8 +45,37 @@ def map_types(root):
         yield f'.TP\n.BR "{f[1]}" " ({f[0]})"\n{roff(f[5])}\n'
 
 
+NAMES = {'KERNEL': 'KERNEL', 'FUNCTION': 'FUNCTION', 'OPCODE': 'OPCODE', 'MARK': 'NAME'} # gpubpf_section_list()
+
+
+def takers(root):
+    """Of each place the targets that take it, and all targets that take any."""
+    text = open(os.path.join(root, 'backends/registry.c'), encoding='ascii').read()
+    found, every = {}, []
+    for row in re.findall(r'\{ \.name = .*?\},\n', text, flags=re.S):
+        name = re.search(r'\.name = "(\w+)"', row)[1]
+        places = re.findall(r'GPUBPF_TAKES\((\w+)\)', row)
+        every += [name] if places else []
+        for place in places:
+            found.setdefault(place, []).append(name)
+    return found, every
+
+
+def sections(root):
+    found, every = takers(root)
+    names = {'NONE': 'NAME'}
+    for f in rows(os.path.join(root, 'core/places.def'), 'GPUBPF_PLACE'):
+        names[f[0]] = NAMES[f[4]]
+        if f[0] in found:
+            by = '' if found[f[0]] == every else f' ({", ".join(found[f[0]])})'
+            yield f'.TP\n.BI gpu/{f[2]}/ {names[f[0]]}\n{roff(f[6] + by)}\n'
+    for f in rows(os.path.join(root, 'core/sections.def'), 'GPUBPF_SECTION'):
+        host = '; not for a device' if f[2] == 'HOSTPROG' else ''
+        yield f'.TP\n.BI {f[0]} {names[f[1]]}\n{roff(f[3] + host)}\n'
+
+
 def main(page, root, out):
-    lists = {'@HELPERS@\n': helpers, '@MAP_TYPES@\n': map_types}
+    lists = {'@HELPERS@\n': helpers, '@MAP_TYPES@\n': map_types, '@SECTIONS@\n': sections}
     with open(page, encoding='ascii') as f, open(out, 'w', encoding='ascii') as to:
         for line in f:
             to.writelines(lists[line](root) if line in lists else [line])

@@ -6,17 +6,23 @@
 #include "core/facts.h"
 #include "core/prog.h"
 
-const struct gpubpf_limits *gpubpf_limits_find(const char *name)
+const struct gpubpf_limits *gpubpf_limits_at(size_t i)
 {
 	static const struct gpubpf_limits targets[] = {
 #define GPUBPF_LIMITS(name, atomic_bytes, stack, frames, source) { name, atomic_bytes, stack, frames },
 #include "core/limits.def"
 	};
 
-	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
-		if (!strcmp(targets[i].name, name))
-			return &targets[i];
-	return NULL;
+	return i < sizeof(targets) / sizeof(targets[0]) ? &targets[i] : NULL;
+}
+
+const struct gpubpf_limits *gpubpf_limits_find(const char *name)
+{
+	const struct gpubpf_limits *l = NULL;
+
+	for (size_t i = 0; (l = gpubpf_limits_at(i)) && strcmp(l->name, name);)
+		i++;
+	return l;
 }
 
 static bool on_device(const struct gpubpf_insn_facts *f)

@@ -9,7 +9,7 @@ mkdir "$pages" && cp "$root"/man/*.[18] "$3"/man/*.[18] "$pages"
 
 page=
 missing=
-commands=0 options=0
+commands=0 options=0 values=0
 while read -r word a b c; do
 	case $word in
 	command)
@@ -22,10 +22,14 @@ while read -r word a b c; do
 		plain=$(echo "$a" | sed 's/-/\\\\-/g')
 		grep -q -e "$plain" "$page" || missing="$missing $page:$a"
 		[ "$b" = -- ] || grep -q -e "\\\\$b[ \",)]" "$page" || missing="$missing $page:$b";;
+	value) # of --target; what a backend is other pages tell
+		[ "${page##*/}" = gpubpf-prog.8 ] || continue
+		values=$((values + 1))
+		grep -qw -e "$a" "$page" || missing="$missing $page:$a";;
 	esac
 done < "$T/tables"
-[ -z "$missing" ] && [ "$commands" -ge 10 ] && [ "$options" -ge 20 ]
-ok $? "$commands commands and $options options are each in a manual page"; [ -z "$missing" ] || echo "# $missing"
+[ -z "$missing" ] && [ "$commands" -ge 10 ] && [ "$options" -ge 20 ] && [ "$values" -ge 12 ]
+ok $? "$commands commands, $options options and $values names of targets are each in a manual page"; [ -z "$missing" ] || echo "# $missing"
 
 grep -oh '\\-\\-[a-z][a-z\\-]*' "$pages"/*.[18] | sed 's/\\//g' | sort -u > "$T/told"
 awk '$1 == "option" { print $2 }' "$T/tables" | sort -u > "$T/has"; echo --version >> "$T/has"; sort -o "$T/has" "$T/has"
@@ -44,7 +48,11 @@ done
 [ -z "$missing" ]; ok $? "every map type is in gpubpf-map(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
 for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/sections.def"); do
-	grep -q "^.BI $prefix" "$pages/gpubpf-prog.8" || missing="$missing $prefix"
+	grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $prefix"
+done
+for place in $(grep -o 'GPUBPF_TAKES([A-Z_]*)' "$root/backends/registry.c" | tr '()' '  ' | awk '{ print $2 }' | sort -u); do
+	prefix=$(sed -n "s/^GPUBPF_PLACE($place, [0-9]*, \"\([a-z_]*\)\",.*/gpu\/\1\//p" "$root/core/places.def")
+	[ -n "$prefix" ] && grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $place"
 done
 [ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
@@ -63,6 +71,9 @@ complete pr | grep -qx prog; ok $? "bash completes commands"
 complete prog ver | grep -qx verify; ok $? "commands of an object"
 complete run --att | grep -qx -e --attach; ok $? "options"
 complete prog dump --target sp | grep -qx spirv; ok $? "and their values"
+[ "$(complete prog dump -T '' | sort)" = "$("$GPUBPF" help prog dump | sed -n 's/.*--target NAME *//p' | tr -d ' ' | tr ',' '\n' | sort)" ]
+ok $? "all of them, as help has them"
+[ "$(complete conformance --backend h | tr '\n' ' ')" = "host hip " ]; ok $? "those of the registry"
 [ "$(complete prog verify -T cl | tr '\n' ' ')" = "clc clc32 " ]; ok $? "those of the command"
 if command -v zsh > /dev/null; then zsh -n "$root/man/_gpubpf"; ok $? "the zsh completion is zsh"
 else skip "the zsh completion is zsh" "no zsh"; fi
