@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <string.h>
 
 #include "host.h"
 
@@ -24,7 +25,9 @@ static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 	uint64_t values = gpubpf_align(l->max_entries * value, GPUBPF_REPLICA_ALIGN);
 	uint64_t elems, buckets = GPUBPF_HASH_BUCKETS + 8ull * gpubpf_hash_nbuckets(l->max_entries);
 
-	if (gpubpf_map_sum_copies(l, scale, values))
+	if (map->type->flags & GPUBPF_MAP_COPIES)
+		l->flags |= GPUBPF_LAYOUT_COPIES;
+	if (map->type->flags & GPUBPF_MAP_COPIES || gpubpf_map_sum_copies(l, scale, values))
 		l->copies = scale->replicas;
 	l->copy_stride = l->copies > 1 ? values : 0;
 	l->stride = GPUBPF_HASH_KEY + key + (l->copies > 1 ? 0 : value);
@@ -72,11 +75,27 @@ static u64 elem_at(const struct gpubpf_map_view *view, uint32_t at)
 	return (uintptr_t)view->arena + view->layout->data + (at - 1) * view->layout->stride;
 }
 
-static u64 value_at(const struct gpubpf_map_view *view, uint32_t at)
+static u64 value_at(const struct gpubpf_map_view *view, uint32_t at, uint32_t copy)
 {
 	struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
 
-	return gpubpf_hash_value_at(&env, GPUBPF_LAYOUT_PASS(view->layout), at, 0);
+	return gpubpf_hash_value_at(&env, GPUBPF_LAYOUT_PASS(view->layout), at, copy);
+}
+
+/* A value, summands put together, or those of all multiprocessors, one behind the other. */
+static void read_element(const struct gpubpf_map_view *view, uint32_t at, void *to)
+{
+	const struct gpubpf_map_layout *l = view->layout;
+	uint32_t c;
+
+	if (!(l->flags & GPUBPF_LAYOUT_COPIES)) {
+		gpubpf_map_read_value(l, value_at(view, at, 0), to);
+		return;
+	}
+	memset(to, 0, gpubpf_map_user_value_size(view));
+	for (c = 0; c < l->copies; c++)
+		gpubpf_map_read_bytes(value_at(view, at, c), (char *)to + (size_t)c * GPUBPF_ROUND8(l->value_size),
+				      l->value_size);
 }
 
 /* The generation is looked at before and after: an element may go to another key while it is read. */
@@ -93,7 +112,7 @@ static int hash_read(const struct gpubpf_map_view *view, const void *key, void *
 		gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN);
 		if (gpubpf_hash_holds(elem, key, view->layout->key_size) != 1)
 			continue;
-		gpubpf_map_read_value(view->layout, value_at(view, at), to);
+		read_element(view, at, to);
 		gpubpf_fence();
 		again = gpubpf_load_u32(elem + GPUBPF_HASH_GEN);
 		if (again == gen)
@@ -105,8 +124,11 @@ static int hash_read(const struct gpubpf_map_view *view, const void *key, void *
 static int hash_write(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
 {
 	struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
+	struct gpubpf_map_layout l = *view->layout;
 
-	return (int)gpubpf_host_update(&env, view, key, value, flags);
+	if (l.flags & GPUBPF_LAYOUT_COPIES)
+		l.flags |= GPUBPF_LAYOUT_EACH;
+	return (int)gpubpf_hash_update(&env, GPUBPF_LAYOUT_PASS(&l), key, value, flags);
 }
 
 static int hash_erase(const struct gpubpf_map_view *view, const void *key)
@@ -158,7 +180,7 @@ static int hash_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, vo
 		gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN);
 		gpubpf_map_read_bytes(elem + GPUBPF_HASH_KEY, key, view->layout->key_size);
 		if (value)
-			gpubpf_map_read_value(view->layout, value_at(view, at), value);
+			read_element(view, at, value);
 		gpubpf_fence();
 		/* it went to another key meanwhile: that one is new, and need not be seen */
 		if (!(gen & 1) && gpubpf_load_u32(elem + GPUBPF_HASH_GEN) == gen)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HASH: at most max_entries keys, all elements preallocated, as bpf(2) has it.
+ * HASH and PERCPU_HASH: at most max_entries keys, all elements preallocated, as bpf(2) has it.
  *
  *   ctl + 0              struct gpubpf_map_ctl; drops: updates refused because all elements were in use
  *   ctl + 128            u64 free list: changes << 32 | index + 1 of the first free element
  *   ctl + 256            u64 elements ever taken; those from there on were never used
  *   ctl + 384            buckets, a power of two of at least max_entries: u32 lock, u32 head
  *   data + i * stride    element i: struct gpubpf_hash_elem, key, value if copies is 1; each padded to 8
- *   values               with copies > 1 (summands by multiprocessor), value i of copy c lies at
+ *   values               with copies > 1, one a multiprocessor: summands of one value, or values of their own
+ *                        (GPUBPF_LAYOUT_COPIES); value i of copy c lies at
  *                        data + max_entries * stride + c * copy_stride + i * round_up(value_size, 8)
  *
  * Look-ups take no lock. They walk a chain of indices + 1 that ends in GPUBPF_HASH_END | bucket; an element
@@ -170,14 +171,26 @@ GPUBPF_FN u32 gpubpf_hash_unlock(GPUBPF_ENV, u64 bucket)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
-GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_PRIVATE const u8 *value)
+/*
+ * Set the value. Of summands the first holds it, and the others are 0. Of values of their own it is the lane's, and the
+ * others are 0 if the element is new. With GPUBPF_LAYOUT_EACH `value` is all copies one behind the other, each padded to
+ * 8 bytes: bpf(2)'s, on the host.
+ */
+GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is_new, GPUBPF_PRIVATE const u8 *value)
 {
-	u32 copy;
+	u32 own = map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : 0, copy;
 
+	if (map_flags & GPUBPF_LAYOUT_EACH) {
+		for (copy = 0; copy < copies; copy++)
+			gpubpf_copy_in(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy),
+				       value + copy * GPUBPF_ROUND8(value_size), value_size);
+		return;
+	}
 	GPUBPF_NOUNROLL
-	for (copy = 1; copy < copies; copy++)
-		gpubpf_zero(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy), value_size);
-	gpubpf_copy_in(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, 0), value, value_size);
+	for (copy = 0; copy < copies && (is_new || !(map_flags & GPUBPF_LAYOUT_COPIES)); copy++)
+		if (copy != own)
+			gpubpf_zero(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy), value_size);
+	gpubpf_copy_in(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, own), value, value_size);
 }
 
 /* Any element free? A hint that is exact while nobody inserts or deletes. */
@@ -242,7 +255,7 @@ GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_
 		valid = gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE, 1) >= GPUBPF_HASH_LIVE &&
 			gpubpf_hash_holds(elem, key, key_size) == 1;
 	if (valid)
-		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, value);
+		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, 0, value);
 	if (map_flags & GPUBPF_LAYOUT_DELETES)
 		gpubpf_hash_unpin(env, GPUBPF_MAP_PASS, at);
 	return valid;
@@ -258,7 +271,7 @@ GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucke
 
 	gpubpf_store_u32(elem + GPUBPF_HASH_GEN, gen);
 	gpubpf_fence();
-	gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, value);
+	gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, 1, value);
 	gpubpf_store_u32(elem + GPUBPF_HASH_NEXT, first ? first : GPUBPF_HASH_END | bucket);
 	gpubpf_fence();
 	gpubpf_copy_in(elem + GPUBPF_HASH_KEY, key, key_size);
@@ -279,7 +292,7 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 	if (at && flags == GPUBPF_NOEXIST)
 		return -GPUBPF_EEXIST;
 	if (at) {
-		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, value);
+		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, 0, value);
 		return 0;
 	}
 	if (flags == GPUBPF_EXIST)

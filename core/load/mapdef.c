@@ -23,7 +23,7 @@ static int wrong(struct gpubpf_diag *diag, const char *attr, uint32_t is, const 
 static int unknown_type(uint32_t number, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_map_type *type;
-	char list[240] = "";
+	char list[320] = "";
 	size_t at = 0;
 
 	for (size_t i = 0; (type = gpubpf_map_type_at(i)) && at < sizeof(list); i++)

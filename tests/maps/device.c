@@ -178,20 +178,30 @@ static void test_counter4(struct gpu *gpu)
 	fixture_end(&f);
 }
 
-static void test_hash_count(struct gpu *gpu, uint32_t use, const char *name)
+/* values of several multiprocessors, added up */
+static uint64_t sum_of(const struct fixture *f, const uint64_t *values)
 {
-	uint64_t out[4], cursor = 0, value;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < gpubpf_map_user_value_size(&f->view[0]) / sizeof(*values); i++)
+		sum += values[i];
+	return sum;
+}
+
+static void test_hash_count(struct gpu *gpu, uint32_t type, uint32_t use, const char *name)
+{
+	uint64_t out[4], cursor = 0, value[4];
 	uint32_t key, keys = 100, seen = 0, right = 0;
 	struct fixture f;
 
 	fixture_begin(&f);
-	fixture_map(&f, BPF_MAP_TYPE_HASH, 4, 8, 128, use);
+	fixture_map(&f, type, 4, 8, 128, use);
 	f.opts.replicas = 4;
 	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "hash_count", keys, out), "%s: launch", name))
 		return;
-	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0) {
+	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, value) == 0) {
 		seen++;
-		right += value == items / keys + (key < items % keys);
+		right += sum_of(&f, value) == items / keys + (key < items % keys);
 	}
 	ok(seen == keys && right == keys, "%s: %u keys, %u with exact counts (%u copies)", name, seen, right,
 	   f.layout.maps[0].copies);
@@ -521,8 +531,9 @@ int main(int argc, char **argv)
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, "replicated counter");
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, "plain counter");
 	test_counter4(&gpu);
-	test_hash_count(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8 | GPUBPF_USE_UPDATE, "replicated hash");
-	test_hash_count(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ | GPUBPF_USE_DELETE, "plain hash");
+	test_hash_count(&gpu, BPF_MAP_TYPE_HASH, GPUBPF_USE_ADD | GPUBPF_USE_ADD8 | GPUBPF_USE_UPDATE, "replicated hash");
+	test_hash_count(&gpu, BPF_MAP_TYPE_HASH, GPUBPF_USE_ADD | GPUBPF_USE_READ | GPUBPF_USE_DELETE, "plain hash");
+	test_hash_count(&gpu, BPF_MAP_TYPE_PERCPU_HASH, GPUBPF_USE_ADD | GPUBPF_USE_UPDATE, "per-CPU hash");
 	test_hash_fill(&gpu, 512, 512, GPUBPF_USE_UPDATE, "exactly full");
 	test_hash_fill(&gpu, 512, 512, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE, "exactly full, pinned");
 	test_hash_fill(&gpu, 1000, 700, GPUBPF_USE_UPDATE, "overfull");

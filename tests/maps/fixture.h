@@ -15,7 +15,7 @@
 #include "maps/host.h"
 #include "maps/maps.h"
 
-#define FIXTURE_MAPS 8
+#define FIXTURE_MAPS 12
 
 struct fixture {
 	struct gpubpf_map maps[FIXTURE_MAPS];

@@ -123,6 +123,7 @@ static bool begin(struct attack *a, uint64_t seed)
 	fixture_map(&a->f, BPF_MAP_TYPE_RINGBUF, 0, 0, 1024, 0);
 	fixture_map(&a->f, 1527, 4, 40, 4, 0);
 	fixture_map(&a->f, BPF_MAP_TYPE_QUEUE, 0, 20, 5, 0);
+	fixture_map(&a->f, BPF_MAP_TYPE_PERCPU_HASH, 4, 12, 7, GPUBPF_USE_DELETE);
 	a->f.opts.replicas = 3;
 	a->f.opts.threads = 64;
 	a->f.opts.print_bytes = 4096;
@@ -145,13 +146,16 @@ static bool begin(struct attack *a, uint64_t seed)
 /* a lock that is held for ever, or a claim that never ends, costs its first waiter some time: not what is tested here */
 static void make_hasty(struct attack *a)
 {
-	for (uint32_t map = 0; map < 2; map++)
-		for (uint32_t i = 0; i < gpubpf_hash_nbuckets(a->f.maps[map].max_entries); i++) {
+	for (uint32_t map = 0; map < a->f.unit.nmaps; map++) {
+		bool is_hash = a->f.maps[map].type->impl == gpubpf_map_type_find(BPF_MAP_TYPE_HASH)->impl;
+
+		for (uint32_t i = 0; is_hash && i < gpubpf_hash_nbuckets(a->f.maps[map].max_entries); i++) {
 			u64 lock = gpubpf_hash_bucket_at(&a->f.env, a->f.layout.maps[map].ctl, i);
 
 			if (gpubpf_load_u32(lock) == GPUBPF_HASH_HELD)
 				gpubpf_store_u32(lock, GPUBPF_HASH_STUCK);
 		}
+	}
 	gpubpf_store_u32(a->f.env.arena + a->f.layout.maps[7].ctl + GPUBPF_QUEUE_STUCK, 1);
 }
 
@@ -173,6 +177,7 @@ static bool one_round(uint64_t seed, bool racing)
 		use_ring(&a, &a.f.view[5]);
 		use_ring(&a, &a.f.view[6]);
 		use_keyed(&a, &a.f.view[7]);
+		use_keyed(&a, &a.f.view[8]);
 		use_print(&a);
 	}
 	__atomic_store_n(&a.stop, true, __ATOMIC_RELAXED);
