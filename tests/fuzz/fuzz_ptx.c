@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/ptx/lex.c backends/cuda/ptx/parse.c backends/cuda/ptx/print.c
+// SOURCES: backends/cuda/ptx/closure.c backends/cuda/ptx/edit.c backends/cuda/ptx/header.c backends/cuda/ptx/result.c
 // SOURCES: backends/cuda/ptx/places.c backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c
 // SOURCES: backends/cuda/ptx/params.c core/places.c core/target.c core/wire/name.c core/diag.c
 /*
@@ -45,7 +46,7 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	struct gpubpf_diag diag;
 	struct cuda_twin twin;
 
-	if (len >= sizeof(name))
+	if (len >= sizeof(name) || ptx_child(m, kernel, PTX_BLOCK, 0) == PTX_NONE)
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)len, ptx_token_text(m, m->nodes[kernel].name));
 	if (!cuda_params(m, kernel, &params, &n))

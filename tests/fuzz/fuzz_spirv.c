@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
-// SOURCES: backends/spirv/spirv/inspect.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
+// SOURCES: backends/spirv/spirv/kernels.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/wire.c core/diag.c core/places.c
 /*
  * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and

@@ -13,7 +13,7 @@
 #include "core/wire/pool.h"
 #include "backends/spirv/common/options.h"
 #include "backends/spirv/wire/parts.h"
-#include "backends/spirv/wrap/inject.h"
+#include "backends/spirv/wrap/write.h"
 
 #define MAX_DEVICES 64
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IL programs: what the target "spirv" answers of them, and the two pieces of their twins. */
+/* The two pieces of the twins of IL programs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,84 +11,6 @@
 #include "backends/spirv/wire/parts.h"
 #include "target.h"
 #include "spv.h"
-
-/* an image being read */
-struct program {
-	struct gpubpf_pool pool;
-	struct gpubpf_spv module;
-	struct gpubpf_spv_kernel *kernels;
-	uint32_t nkernels;
-};
-
-static int program_read(struct program *p, const struct gpubpf_image *image, struct gpubpf_diag *diag)
-{
-	int err;
-
-	if (image->kind != GPUBPF_IMAGE_SPIRV)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image is no SPIR-V module");
-	err = gpubpf_spv_read(image->data, image->size, &p->pool, &p->module, diag);
-	return err ? err : gpubpf_spv_kernels(&p->module, &p->pool, &p->kernels, &p->nkernels);
-}
-
-static const char *reason_of(const struct gpubpf_kernel_info *info, const struct gpubpf_device_caps *caps)
-{
-	if (info->reason[0])
-		return info->reason;
-	if (!(caps->bits & GPUBPF_CAP_LINK))
-		return "the device cannot link programs (clCompileProgram, clLinkProgram)";
-	return "";
-}
-
-static int list_kernels(const struct program *p, const struct gpubpf_device_caps *caps,
-			struct gpubpf_kernel_info **out)
-{
-	struct gpubpf_kernel_info *list;
-	struct gpubpf_param *params;
-	struct gpubpf_place *places;
-	size_t nparams = 0, nplaces = 0;
-
-	for (uint32_t i = 0; i < p->nkernels; i++) {
-		nparams += p->kernels[i].info.nparams;
-		nplaces += p->kernels[i].info.nplaces;
-	}
-	list = calloc(1, p->nkernels * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
-	if (!list)
-		return -ENOMEM;
-	places = (struct gpubpf_place *)(list + p->nkernels);
-	params = (struct gpubpf_param *)(places + nplaces);
-	for (uint32_t i = 0; i < p->nkernels; i++) {
-		const struct gpubpf_kernel_info *info = &p->kernels[i].info;
-
-		list[i] = *info;
-		snprintf(list[i].reason, sizeof(list[i].reason), "%s", reason_of(info, caps));
-		list[i].places = places;
-		if (info->nplaces)
-			memcpy(places, info->places, info->nplaces * sizeof(*places));
-		places += info->nplaces;
-		list[i].params = params;
-		if (info->nparams)
-			memcpy(params, info->params, info->nparams * sizeof(*params));
-		params += info->nparams;
-	}
-	*out = list;
-	return 0;
-}
-
-int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
-			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
-{
-	struct program p = { 0 };
-	int err = program_read(&p, image, diag);
-
-	if (err == 0)
-		err = list_kernels(&p, caps, kernels);
-	if (err == 0)
-		*nkernels = p.nkernels;
-	gpubpf_pool_finish(&p.pool);
-	return err;
-}
-
-/* -- twins -- */
 
 struct plan {
 	const struct gpubpf_lower_job *job;
@@ -106,7 +28,7 @@ static int refuse(struct plan *plan, uint32_t site, const char *reason)
 	return 0;
 }
 
-static int plan_site(struct plan *plan, const struct program *p, uint32_t site)
+static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32_t site)
 {
 	const struct gpubpf_site_desc *desc = &plan->job->sites[site];
 	const struct gpubpf_spv_kernel *k = p->kernels;
@@ -118,8 +40,8 @@ static int plan_site(struct plan *plan, const struct program *p, uint32_t site)
 		k++;
 	if (k == p->kernels + p->nkernels)
 		return refuse(plan, site, "the module has no such kernel");
-	if (reason_of(&k->info, plan->job->caps)[0])
-		return refuse(plan, site, reason_of(&k->info, plan->job->caps));
+	if (gpubpf_spv_reason(&k->info, plan->job->caps)[0])
+		return refuse(plan, site, gpubpf_spv_reason(&k->info, plan->job->caps));
 	while (w < plan->wraps + plan->nwraps && w->kernel != k)
 		w++;
 	if (w < plan->wraps + plan->nwraps)
@@ -133,7 +55,7 @@ static int plan_site(struct plan *plan, const struct program *p, uint32_t site)
 	return 0;
 }
 
-static int make_plan(struct plan *plan, struct program *p)
+static int make_plan(struct plan *plan, struct gpubpf_spv_image *p)
 {
 	uint32_t n = plan->job->nsites;
 
@@ -153,7 +75,7 @@ static int make_plan(struct plan *plan, struct program *p)
 }
 
 /* The twin module with the program's own options, as a container of one part. */
-static int write_module(struct plan *plan, struct program *p, const struct gpubpf_image *image,
+static int write_module(struct plan *plan, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			struct gpubpf_diag *diag)
 {
 	const char *options = gpubpf_cl_twin_options(image->options ? image->options : "", image->cwd, &p->pool);
@@ -176,7 +98,7 @@ static int write_module(struct plan *plan, struct program *p, const struct gpubp
 	return err;
 }
 
-static int write_pieces(struct plan *plan, struct program *p, const struct gpubpf_image *image,
+static int write_pieces(struct plan *plan, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			const struct gpubpf_target_opts *opts, struct gpubpf_diag *diag)
 {
 	struct gpubpf_twin_piece *probe = &plan->out.piece[1];
@@ -197,8 +119,8 @@ int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lo
 			struct gpubpf_diag *diag)
 {
 	struct plan plan = { .job = job };
-	struct program p = { 0 };
-	int err = program_read(&p, image, diag);
+	struct gpubpf_spv_image p = { 0 };
+	int err = gpubpf_spv_image_read(&p, image, diag);
 
 	if (err == 0)
 		err = make_plan(&plan, &p);

@@ -1,419 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of a module: parameters, barriers through calls, and what stands against a probe. */
-#include "spv.h"
-
+/* The target spirv's list of a module's kernels. */
 #include <errno.h>
-#include <spirv/unified1/OpenCL.std.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define MAX_PARAMS 1024
-#define MAX_ROUNDS 64 /* of spreading flags along calls; beyond them the worse case is assumed */
+#include "spv.h"
 
-/* -- barriers, and what comes out otherwise when lanes are not put in vectors -- */
-
-/* beside enum gpubpf_kernel_flags, here only: results that depend on how the runtime vectorises */
-#define BY_WIDTH (1u << 31)
-
-struct calls {
-	const struct gpubpf_spv *m;
-	uint32_t *flags;       /* [bound]: enum gpubpf_kernel_flags of function ids */
-};
-
-/* Sections 3.42.20, 3.42.21 and the extensions': all work-items of a group must reach these. */
-static bool group_op(uint16_t op)
+static int list_kernels(const struct gpubpf_spv_image *p, const struct gpubpf_device_caps *caps,
+			struct gpubpf_kernel_info **out)
 {
-	static const struct {
-		uint16_t first, last;
-	} ranges[] = {
-		{ SpvOpControlBarrier, SpvOpControlBarrier },
-		{ SpvOpMemoryNamedBarrier, SpvOpMemoryNamedBarrier },
-		{ SpvOpGroupAsyncCopy, SpvOpGroupSMax },
-		{ SpvOpGroupNonUniformElect, SpvOpGroupNonUniformQuadSwap },
-		{ SpvOpSubgroupBallotKHR, SpvOpSubgroupReadInvocationKHR }, /* GroupNonUniformRotateKHR among them */
-		{ 4457, 4460 },                                             /* CooperativeMatrix...KHR */
-		{ SpvOpGroupNonUniformPartitionNV, SpvOpGroupNonUniformPartitionNV },
-		{ SpvOpSubgroupShuffleINTEL, SpvOpSubgroupImageMediaBlockWriteINTEL },
-		{ SpvOpControlBarrierArriveINTEL, SpvOpControlBarrierWaitINTEL },
-		{ 6221, 6221 }, { 6231, 6237 }, /* SubgroupBlockPrefetch, Subgroup2DBlock..., SubgroupMatrix...INTEL */
-		{ SpvOpGroupIMulKHR, SpvOpGroupLogicalXorKHR },
-	};
+	struct gpubpf_kernel_info *list;
+	struct gpubpf_param *params;
+	struct gpubpf_place *places;
+	size_t nparams = 0, nplaces = 0;
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-		if (op >= ranges[i].first && op <= ranges[i].last)
-			return true;
-	return false;
-}
-
-/* Functions of OpenCL.std that have but one right result; the others may round as they like (OpenCL C 7.4),
- * and Intel's do so otherwise for one lane than for eight. */
-static bool exact(uint32_t function)
-{
-	switch (function) {
-	case OpenCLstd_Ceil: case OpenCLstd_Copysign: case OpenCLstd_Fabs: case OpenCLstd_Floor: case OpenCLstd_Fma:
-	case OpenCLstd_Fmax: case OpenCLstd_Fmin: case OpenCLstd_Ldexp: case OpenCLstd_Rint: case OpenCLstd_Round:
-	case OpenCLstd_Trunc: case OpenCLstd_FClamp: case OpenCLstd_FMax_common: case OpenCLstd_FMin_common:
-	case OpenCLstd_Step: case OpenCLstd_Sign:
-		return true;
-	default:
-		return function >= OpenCLstd_SAbs;
+	for (uint32_t i = 0; i < p->nkernels; i++) {
+		nparams += p->kernels[i].info.nparams;
+		nplaces += p->kernels[i].info.nplaces;
 	}
-}
-
-static bool by_width(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn)
-{
-	const struct gpubpf_spv_insn *set;
-	uint32_t end;
-
-	if (insn->op != SpvOpExtInst)
-		return group_op(insn->op) && insn->op != SpvOpControlBarrier && insn->op != SpvOpGroupAsyncCopy &&
-		       insn->op != SpvOpGroupWaitEvents;
-	set = gpubpf_spv_def(m, gpubpf_spv_word(m, insn, 3));
-	return set && set->op == SpvOpExtInstImport && strcmp(gpubpf_spv_string(m, set, 2, &end), "OpenCL.std") == 0 &&
-	       !exact(gpubpf_spv_word(m, insn, 4));
-}
-
-/* One round over all functions; true if some flag changed. */
-static bool spread(struct calls *c)
-{
-	const struct gpubpf_spv *m = c->m;
-	uint32_t function = 0;
-	bool changed = false;
-
-	for (uint32_t i = m->functions; i < m->ninsns; i++) {
-		const struct gpubpf_spv_insn *insn = &m->insn[i];
-		uint32_t callee, flags = 0;
-
-		if (insn->op == SpvOpFunction)
-			function = gpubpf_spv_word(m, insn, 2);
-		if (group_op(insn->op))
-			flags = GPUBPF_KINFO_BARRIER;
-		if (by_width(m, insn))
-			flags |= BY_WIDTH;
-		callee = insn->op == SpvOpFunctionCall ? gpubpf_spv_word(m, insn, 3) : 0;
-		if (callee && callee < m->bound)
-			flags |= c->flags[callee];
-		changed |= (c->flags[function] | flags) != c->flags[function];
-		c->flags[function] |= flags;
-	}
-	return changed;
-}
-
-static int find_flags(struct calls *c, struct gpubpf_pool *pool)
-{
-	unsigned round = 0;
-
-	c->flags = gpubpf_pool_alloc(pool, c->m->bound, sizeof(*c->flags));
-	if (!c->flags)
+	list = calloc(1, p->nkernels * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
+	if (!list)
 		return -ENOMEM;
-	while (round < MAX_ROUNDS && spread(c))
-		round++;
-	for (uint32_t i = 0; round == MAX_ROUNDS && i < c->m->bound; i++)
-		c->flags[i] |= GPUBPF_KINFO_BARRIER | BY_WIDTH;
+	places = (struct gpubpf_place *)(list + p->nkernels);
+	params = (struct gpubpf_param *)(places + nplaces);
+	for (uint32_t i = 0; i < p->nkernels; i++) {
+		const struct gpubpf_kernel_info *info = &p->kernels[i].info;
+
+		list[i] = *info;
+		snprintf(list[i].reason, sizeof(list[i].reason), "%s", gpubpf_spv_reason(info, caps));
+		list[i].places = places;
+		if (info->nplaces)
+			memcpy(places, info->places, info->nplaces * sizeof(*places));
+		places += info->nplaces;
+		list[i].params = params;
+		if (info->nparams)
+			memcpy(params, info->params, info->nparams * sizeof(*params));
+		params += info->nparams;
+	}
+	*out = list;
 	return 0;
 }
 
-/* -- the module as a whole -- */
-
-static const char *module_reason(const struct gpubpf_spv *m)
+int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
+			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
 {
-	for (uint32_t i = 0; i < m->functions; i++) {
-		const struct gpubpf_spv_insn *insn = &m->insn[i];
+	struct gpubpf_spv_image p = { 0 };
+	int err = gpubpf_spv_image_read(&p, image, diag);
 
-		if (insn->op == SpvOpMemoryModel &&
-		    (gpubpf_spv_word(m, insn, 1) != SpvAddressingModelPhysical64 ||
-		     gpubpf_spv_word(m, insn, 2) != SpvMemoryModelOpenCL))
-			return "its module is not for 64-bit OpenCL devices";
-	}
-	return "";
-}
-
-/* Built-in variables of sub-groups, and arithmetic with less than the usual precision. */
-static bool module_by_width(const struct gpubpf_spv_insn *insn, uint32_t decoration, uint32_t value)
-{
-	if (insn->op != SpvOpDecorate)
-		return false;
-	if (decoration == SpvDecorationBuiltIn)
-		return value >= SpvBuiltInSubgroupSize && value <= SpvBuiltInSubgroupLocalInvocationId;
-	return decoration == SpvDecorationFPFastMathMode &&
-	       value & (SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask);
-}
-
-static uint32_t module_flags(const struct gpubpf_spv *m)
-{
-	uint32_t flags = 0;
-
-	for (uint32_t i = 0; i < m->functions; i++) {
-		const struct gpubpf_spv_insn *insn = &m->insn[i];
-		uint32_t storage = gpubpf_spv_word(m, insn, 3);
-
-		if (insn->op == SpvOpVariable && storage == SpvStorageClassWorkgroup)
-			flags |= GPUBPF_KINFO_LOCAL;
-		if (insn->op == SpvOpVariable && storage == SpvStorageClassCrossWorkgroup)
-			flags |= GPUBPF_KINFO_GLOBALS;
-		if (module_by_width(insn, gpubpf_spv_word(m, insn, 2), storage))
-			flags |= BY_WIDTH;
-	}
-	return flags;
-}
-
-/* -- parameters -- */
-
-static void name_scalar(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, char *buf, size_t size)
-{
-	static const char *const ints[] = { "uchar", "ushort", "uint", "ulong" };
-	static const char *const floats[] = { "?", "half", "float", "double" };
-	uint32_t bits = gpubpf_spv_word(m, t, 2);
-	unsigned i = bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
-
-	snprintf(buf, size, "%s", t->op == SpvOpTypeInt ? ints[i] : floats[i]);
-}
-
-/* A type in OpenCL C's words, as far as a module keeps them. */
-static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth, char *buf, size_t size)
-{
-	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
-	char inner[96];
-
-	snprintf(buf, size, "%s", "void");
-	if (!t || depth > 4)
-		return;
-	switch (t->op) {
-	case SpvOpTypeInt:
-	case SpvOpTypeFloat:
-		name_scalar(m, t, buf, size);
-		return;
-	case SpvOpTypeVector:
-		name_type(m, gpubpf_spv_word(m, t, 2), depth + 1, inner, sizeof(inner));
-		snprintf(buf, size, "%s%u", inner, gpubpf_spv_word(m, t, 3));
-		return;
-	case SpvOpTypePointer:
-		name_type(m, gpubpf_spv_word(m, t, 3), depth + 1, inner, sizeof(inner));
-		snprintf(buf, size, "%s *", inner);
-		return;
-	case SpvOpTypeStruct:
-		snprintf(buf, size, "struct");
-		return;
-	case SpvOpTypeImage:
-		snprintf(buf, size, "image");
-		return;
-	case SpvOpTypeSampler:
-		snprintf(buf, size, "sampler_t");
-		return;
-	default:
-		return;
-	}
-}
-
-static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t)
-{
-	switch (gpubpf_spv_word(m, t, 2)) {
-	case SpvStorageClassWorkgroup:
-		return GPUBPF_PARAM_LOCAL;
-	case SpvStorageClassFunction:
-		return GPUBPF_PARAM_BYTES; /* FuncParamAttr ByVal */
-	default:
-		return GPUBPF_PARAM_POINTER;
-	}
-}
-
-static enum gpubpf_param_kind kind_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t)
-{
-	switch (t->op) {
-	case SpvOpTypeInt:
-		return GPUBPF_PARAM_INT;
-	case SpvOpTypeFloat:
-		return GPUBPF_PARAM_FLOAT;
-	case SpvOpTypePointer:
-		return pointer_kind(m, t);
-	case SpvOpTypeVector:
-	case SpvOpTypeArray:
-	case SpvOpTypeStruct:
-		return GPUBPF_PARAM_BYTES;
-	default:
-		return GPUBPF_PARAM_OPAQUE;
-	}
-}
-
-static const char *name_of(const struct gpubpf_spv *m, uint32_t id)
-{
-	uint32_t end;
-
-	return m->name[id] ? gpubpf_spv_string(m, &m->insn[m->name[id] - 1], 2, &end) : "";
-}
-
-static bool read_param(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *param, struct gpubpf_param *p)
-{
-	uint32_t type = gpubpf_spv_word(m, param, 1);
-	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
-
-	if (!t)
-		return false;
-	p->kind = kind_of(m, t);
-	name_type(m, type, 0, p->type, sizeof(p->type));
-	snprintf(p->name, sizeof(p->name), "%s", name_of(m, gpubpf_spv_word(m, param, 2)));
-	if (p->kind == GPUBPF_PARAM_OPAQUE)
-		return true;
-	if (p->kind == GPUBPF_PARAM_BYTES && t->op == SpvOpTypePointer)
-		type = gpubpf_spv_word(m, t, 3);
-	return gpubpf_spv_layout(m, type, &p->size, &p->align);
-}
-
-/* The function's parameters follow it (section 2.4, 10); they must be those of its type. */
-static bool read_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
-{
-	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function), *type;
-	uint32_t n = 0, bytes = 0;
-
-	if (!function || function->op != SpvOpFunction)
-		return false;
-	type = gpubpf_spv_def(m, gpubpf_spv_word(m, function, 4));
-	if (!type || type->op != SpvOpTypeFunction || type->n < 3)
-		return false;
-	n = type->n - 3;
-	if (n > MAX_PARAMS)
-		return false;
-	k->first_param = m->def[k->function];
-	k->info.params = gpubpf_pool_alloc(pool, n, sizeof(*k->info.params));
-	k->param_type = gpubpf_pool_alloc(pool, n, sizeof(*k->param_type));
-	if (!k->info.params || !k->param_type || n > m->ninsns - k->first_param)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct gpubpf_spv_insn *param = &m->insn[k->first_param + i];
-		struct gpubpf_param *p = &k->info.params[i];
-
-		k->param_type[i] = gpubpf_spv_word(m, param, 1);
-		if (param->op != SpvOpFunctionParameter || k->param_type[i] != gpubpf_spv_word(m, type, 3 + i) ||
-		    !read_param(m, param, p) || bytes > UINT32_MAX / 2 - p->size - 16)
-			return false;
-		p->bytes_off = p->size ? bytes : UINT32_MAX;
-		bytes += (p->size + 15) & ~15u;
-	}
-	k->info.nparams = n;
-	return true;
-}
-
-/* -- all of it -- */
-
-struct module {
-	const struct gpubpf_spv *m;
-	struct calls calls;
-	const char *reason;
-	uint32_t flags;
-};
-
-/* A twin is made of the function itself: it must return nothing, have blocks, and be this kernel's alone. */
-static bool has_body(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel *k)
-{
-	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function);
-	const struct gpubpf_spv_insn *result = function ? gpubpf_spv_def(m, gpubpf_spv_word(m, function, 1)) : NULL;
-	uint32_t i = function ? m->def[k->function] : 0;
-
-	if (!result || function->op != SpvOpFunction || result->op != SpvOpTypeVoid)
-		return false;
-	for (uint32_t e = 0; e < k->entry; e++)
-		if (m->insn[e].op == SpvOpEntryPoint && gpubpf_spv_word(m, &m->insn[e], 2) == k->function)
-			return false;
-	while (i < m->ninsns && m->insn[i].op != SpvOpLabel && m->insn[i].op != SpvOpFunctionEnd)
-		i++;
-	return i < m->ninsns && m->insn[i].op == SpvOpLabel;
-}
-
-static bool has_local(const struct gpubpf_kernel_info *info)
-{
-	for (uint32_t i = 0; i < info->nparams; i++)
-		if (info->params[i].kind == GPUBPF_PARAM_LOCAL)
-			return true;
-	return info->flags & GPUBPF_KINFO_LOCAL;
-}
-
-static bool is_hinted(const struct gpubpf_spv *m, uint32_t function)
-{
-	for (uint32_t i = 0; i < m->functions; i++)
-		if (m->insn[i].op == SpvOpExecutionMode && gpubpf_spv_word(m, &m->insn[i], 1) == function &&
-		    gpubpf_spv_word(m, &m->insn[i], 2) == SpvExecutionModeVecTypeHint)
-			return true;
-	return false;
-}
-
-/* The entry, and the one block that all returns go to, with the lines of the first instruction and of the last return
- * (OpLine, section 3.42.2: it ends with its block). */
-static void read_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
-{
-	uint32_t line = 0, first = 0, last = 0;
-
-	for (uint32_t i = m->def[k->function]; i < m->ninsns && m->insn[i].op != SpvOpFunctionEnd; i++) {
-		if (m->insn[i].op == SpvOpLine)
-			line = gpubpf_spv_word(m, &m->insn[i], 2);
-		else if (m->insn[i].op == SpvOpNoLine || m->insn[i].op == SpvOpLabel)
-			line = 0;
-		first = first ? first : line;
-		last = m->insn[i].op == SpvOpReturn ? line : last;
-	}
-	k->info.places = gpubpf_pool_alloc(pool, 2, sizeof(*k->info.places));
-	if (!k->info.places)
-		return;
-	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, first);
-	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, last);
-}
-
-static void read_kernel(const struct module *module, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
-{
-	const struct gpubpf_spv *m = module->m;
-	const struct gpubpf_spv_insn *entry = &m->insn[k->entry];
-	struct gpubpf_kernel_info *info = &k->info;
-	const char *why = module->reason, *name;
-	uint32_t end;
-
-	k->function = gpubpf_spv_word(m, entry, 2);
-	name = gpubpf_spv_string(m, entry, 3, &end);
-	snprintf(info->name, sizeof(info->name), "%s", name);
-	info->flags = module->flags | (k->function < m->bound ? module->calls.flags[k->function] : 0);
-	if (!read_params(m, pool, k)) {
-		info->nparams = 0;
-		why = "its parameters cannot be read";
-	}
-	if (!name[0] || strlen(name) >= sizeof(info->name) - strlen("gpubpf_twin_"))
-		why = "its name cannot be used";
-	k->local = has_local(info);
-	k->hinted = is_hinted(m, k->function);
-	/* splice.c keeps Intel's runtime from vectorising it */
-	if (k->local && !k->hinted && info->flags & BY_WIDTH)
-		why = "it has local memory, and sub-groups or inexact functions, whose results a probe would change";
-	info->flags &= ~BY_WIDTH;
-	if (info->flags & GPUBPF_KINFO_GLOBALS)
-		why = "its program has writable program-scope variables, which a twin would not share";
-	if (!has_body(m, k))
-		why = "its function has no body of its own";
-	else
-		read_places(m, pool, k);
-	snprintf(info->reason, sizeof(info->reason), "%s", why);
-}
-
-int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel **kernels,
-		       uint32_t *nkernels)
-{
-	struct module module = { m, { .m = m }, module_reason(m), module_flags(m) };
-	struct gpubpf_spv_kernel *list;
-	uint32_t n = 0;
-	int err;
-
-	for (uint32_t i = 0; i < m->functions; i++)
-		n += m->insn[i].op == SpvOpEntryPoint &&
-		     gpubpf_spv_word(m, &m->insn[i], 1) == SpvExecutionModelKernel;
-	list = gpubpf_pool_alloc(pool, n, sizeof(*list));
-	err = list ? find_flags(&module.calls, pool) : -ENOMEM;
-	if (err < 0)
-		return err;
-	n = 0;
-	for (uint32_t i = 0; i < m->functions; i++) {
-		if (m->insn[i].op != SpvOpEntryPoint ||
-		    gpubpf_spv_word(m, &m->insn[i], 1) != SpvExecutionModelKernel)
-			continue;
-		list[n].entry = i;
-		read_kernel(&module, pool, &list[n++]);
-	}
-	*kernels = list;
-	*nkernels = n;
-	return 0;
+	if (err == 0)
+		err = list_kernels(&p, caps, kernels);
+	if (err == 0)
+		*nkernels = p.nkernels;
+	gpubpf_pool_finish(&p.pool);
+	return err;
 }

@@ -63,7 +63,7 @@ struct gpubpf_spv_kernel {
 };
 
 /* All kernels of a module with what a probe sees of them; those that cannot be taken have a reason
- * (inspect.c). 0 or -ENOMEM. */
+ * (kernels.c). 0 or -ENOMEM. */
 int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel **kernels,
 		       uint32_t *nkernels);
 
@@ -84,7 +84,20 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			  struct gpubpf_diag *diag);
 
-/* What gpubpf_target_spirv does with IL (inject.c). */
+/* an image being read */
+struct gpubpf_spv_image {
+	struct gpubpf_pool pool;
+	struct gpubpf_spv module;
+	struct gpubpf_spv_kernel *kernels;
+	uint32_t nkernels;
+};
+
+/* 0, -ENOMEM, or -EINVAL with a diagnostic; the pool is to be finished either way (image.c). */
+int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, struct gpubpf_diag *diag);
+/* Why the kernel cannot be taken on the device; "": it can. */
+const char *gpubpf_spv_reason(const struct gpubpf_kernel_info *info, const struct gpubpf_device_caps *caps);
+
+/* What gpubpf_target_spirv does with IL (inspect.c, inject.c). */
 int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,

@@ -4,7 +4,7 @@
  * language, extensions and macros, as far as they choose between branches of #if. What only changes
  * code generation is dropped.
  */
-#include "inspect.h"
+#include "read.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,345 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject.h"
-
-#include <ctype.h>
+/* The target wrap's twins: which wrappers each part gets, and the container of all parts with them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/spirv/common/env_use.h"
-#include "maps/devlib.h"
+#include "backends/spirv/common/options.h"
+#include "core/diag.h"
+#include "image.h"
+#include "write.h"
 
-/* struct gpubpf_env of maps/devlib.h in the names that every OpenCL C has */
-static const char env_text[] =
-	"#ifndef GPUBPF_ENV_DECLARED\n"
-	"#define GPUBPF_ENV_DECLARED\n"
-	"struct gpubpf_env { ulong arena, launch, pid_tgid, kernel_id; uint device, flags;"
-	" ulong arg[32]; __private const uchar *arg_bytes; };\n"
-	"#endif\n";
-_Static_assert(GPUBPF_ENV_ARGS == 32, "env_text repeats it");
-
-/* a wrapper being written */
-struct wrapper {
-	FILE *out;
+/* the wrappers of all parts while they are being chosen */
+struct plan {
 	const struct gpubpf_lower_job *job;
-	const struct gpubpf_wrap *wrap;
-	const struct gpubpf_site_desc *site;  /* whichever it has first */
-	bool paste;                           /* the kernel's body, not a call of it */
-	struct gpubpf_env_use use;
+	struct gpubpf_wrap **wraps;     /* [part] */
+	uint32_t *nwraps;
+	struct gpubpf_twin_image *out;
 };
 
-static uint32_t first_site(const struct gpubpf_wrap *wrap)
+static int refuse(struct plan *plan, uint32_t site, const char *reason)
 {
-	return wrap->entry < wrap->exit ? wrap->entry : wrap->exit;
-}
+	struct gpubpf_twin_image *out = plan->out;
+	struct gpubpf_twin_refusal *list = realloc(out->refused, (out->nrefused + 1) * sizeof(*list));
 
-static const char *word_of(uint32_t size)
-{
-	return size == 1 ? "uchar" : size == 2 ? "ushort" : size == 4 ? "uint" : "ulong";
-}
-
-/* The first bytes of a value as env.arg has them: a union, since sizes differ and compilers assume that
- * types do not alias. */
-static void write_bits(struct wrapper *w, uint32_t i, const struct gpubpf_param *p, const char *type)
-{
-	uint32_t n = p->size < 8 ? p->size : 8;
-	bool whole = n == 1 || n == 2 || n == 4 || n == 8;
-
-	fprintf(w->out, "\tunion { %s b%s; __typeof__(%s) v; } gpubpf_u%u; gpubpf_u%u.v = gpubpf_p%u;\n",
-		whole ? word_of(n) : "uchar", whole ? "" : "[8]", type, i, i, i);
-	fprintf(w->out, "\tgpubpf_env.arg[%u] = ", i);
-	if (whole) {
-		fprintf(w->out, "gpubpf_u%u.b;\n", i);
-		return;
-	}
-	for (uint32_t k = 0; k < n; k++)
-		fprintf(w->out, "%s(ulong)gpubpf_u%u.b[%u] << %u", k ? " | " : "", i, k, 8 * k);
-	fprintf(w->out, ";\n");
-}
-
-static void write_arg(struct wrapper *w, uint32_t i)
-{
-	const struct gpubpf_param *p = &w->wrap->kernel->info.params[i];
-
-	switch (p->kind) {
-	case GPUBPF_PARAM_INT:
-		fprintf(w->out, "\tgpubpf_env.arg[%u] = (ulong)(%s)gpubpf_p%u;\n", i, word_of(p->size), i);
-		return;
-	case GPUBPF_PARAM_POINTER:
-	case GPUBPF_PARAM_LOCAL:
-		fprintf(w->out, "\tgpubpf_env.arg[%u] = (ulong)gpubpf_p%u;\n", i, i);
-		return;
-	case GPUBPF_PARAM_FLOAT:
-	case GPUBPF_PARAM_BYTES:
-		write_bits(w, i, p, w->wrap->kernel->bare[i]);
-		return;
-	case GPUBPF_PARAM_OPAQUE:
-		fprintf(w->out, "\tgpubpf_env.arg[%u] = 0;\n", i);
-		return;
-	}
-}
-
-/* Copy one parameter to where helper 520 reads it. */
-static void write_bytes(struct wrapper *w, uint32_t i, const struct gpubpf_param *p)
-{
-	bool pointer = p->kind == GPUBPF_PARAM_POINTER || p->kind == GPUBPF_PARAM_LOCAL;
-
-	fprintf(w->out, "\tunion { uchar b[%u]; %s%s%s v; } gpubpf_c%u; gpubpf_c%u.v = %sgpubpf_p%u;\n", p->size,
-		pointer ? "ulong" : "__typeof__(", pointer ? "" : w->wrap->kernel->bare[i], pointer ? "" : ")",
-		i, i, pointer ? "(ulong)" : "", i);
-	fprintf(w->out, "\tfor (uint gpubpf_i = 0; gpubpf_i < %u; gpubpf_i++)"
-		" gpubpf_bytes[%u + gpubpf_i] = gpubpf_c%u.b[gpubpf_i];\n", p->size, p->bytes_off, i);
-}
-
-/* The bytes of the parameters that helper 520 reads, at the offsets of the site. */
-static void write_arg_bytes(struct wrapper *w)
-{
-	const struct gpubpf_site_desc *site = w->site;
-	uint32_t size = gpubpf_env_bytes(&w->use, site);
-
-	if (!size) {
-		fprintf(w->out, "\tgpubpf_env.arg_bytes = 0;\n");
-		return;
-	}
-	fprintf(w->out, "\tuchar gpubpf_bytes[%u] __attribute__((aligned(16)));\n", size);
-	for (uint32_t i = 0; i < site->nparams && i < w->wrap->kernel->info.nparams; i++)
-		if (gpubpf_env_reads_bytes(&w->use, site, i))
-			write_bytes(w, i, &site->params[i]);
-	fprintf(w->out, "\tgpubpf_env.arg_bytes = gpubpf_bytes;\n");
-}
-
-static void write_env(struct wrapper *w)
-{
-	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
-
-	fprintf(w->out, "\tstruct gpubpf_env gpubpf_env;\n"
-		"\tgpubpf_env.arena = (ulong)gpubpf_arena;\n"
-		"\tgpubpf_env.launch = gpubpf_launch;\n"
-		"\tgpubpf_env.pid_tgid = gpubpf_pid;\n"
-		"\tgpubpf_env.kernel_id = %lluul;\n\tgpubpf_env.device = %uu;\n\tgpubpf_env.flags = 0;\n",
-		(unsigned long long)w->site->kernel_id, w->job->caps->ordinal);
-	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++)
-		if (w->use.args >> i & 1 && i < info->nparams)
-			write_arg(w, i);
-		else if (w->use.args >> i & 1)
-			fprintf(w->out, "\tgpubpf_env.arg[%u] = 0;\n", i);
-	write_arg_bytes(w);
-}
-
-/* A pasted body knows its parameters by their names; what we write, by number. */
-static void write_name(struct wrapper *w, uint32_t i)
-{
-	const char *name = w->wrap->kernel->info.params[i].name;
-
-	if (w->paste && *name)
-		fputs(name, w->out);
-	else
-		fprintf(w->out, "gpubpf_p%u", i);
-}
-
-/* "type name"; __typeof__ where the name would stand inside the type. */
-static void write_param(struct wrapper *w, uint32_t i)
-{
-	const char *type = w->wrap->kernel->type[i];
-
-	fprintf(w->out, strstr(type, "(*") ? "__typeof__(%s) " : "%s ", type);
-	write_name(w, i);
-	fputs(", ", w->out);
-}
-
-/* gpubpf_p<i> as other words for the parameters of a pasted body */
-static void write_aliases(struct wrapper *w, bool define)
-{
-	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
-
-	for (uint32_t i = 0; w->paste && i < info->nparams; i++)
-		if (info->params[i].name[0])
-			fprintf(w->out, define ? "#define gpubpf_p%u %s\n" : "#undef gpubpf_p%u\n", i,
-				info->params[i].name);
-}
-
-/* From the wrapper's beginning to where the kernel's work begins. */
-static void write_before(struct wrapper *w)
-{
-	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
-	const struct gpubpf_kernel_info *info = &k->info;
-
-	fputs(env_text, w->out);
-	if (w->wrap->entry != UINT32_MAX)
-		fprintf(w->out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", w->wrap->entry);
-	if (w->wrap->exit != UINT32_MAX)
-		fprintf(w->out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", w->wrap->exit);
-	fprintf(w->out, "%s void gpubpf_twin_%s(", k->head, info->name);
-	for (uint32_t i = 0; i < info->nparams; i++)
-		write_param(w, i);
-	fprintf(w->out, "__global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid)%s\n{\n", k->tail);
-	write_aliases(w, true);
-	for (uint32_t i = 0; i < info->nparams; i++)
-		if (info->params[i].size && info->params[i].kind == GPUBPF_PARAM_BYTES)
-			fprintf(w->out, "\t(void)sizeof(char[sizeof(gpubpf_p%u) == %u ? 1 : -1]);\n", i,
-				info->params[i].size);
-	write_env(w);
-	if (w->wrap->entry != UINT32_MAX)
-		fprintf(w->out, w->use.ends_thread ? "\tif (gpubpf_site_%u(&gpubpf_env)) return;\n" :
-						 "\tgpubpf_site_%u(&gpubpf_env);\n", w->wrap->entry);
-	write_aliases(w, false);
-}
-
-static void write_call(struct wrapper *w)
-{
-	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
-
-	fprintf(w->out, "\t%s(", info->name);
-	for (uint32_t i = 0; i < info->nparams; i++)
-		fprintf(w->out, "%sgpubpf_p%u", i ? ", " : "", i);
-	fprintf(w->out, ");\n");
-}
-
-/* From where the kernel's work has ended to the wrapper's end. */
-static void write_after(struct wrapper *w)
-{
-	if (w->paste)
-		fprintf(w->out, "\tgpubpf_out: ;\n");
-	if (w->wrap->exit != UINT32_MAX)
-		fprintf(w->out, "\tgpubpf_site_%u(&gpubpf_env);\n", w->wrap->exit);
-	fprintf(w->out, "}\n");
-}
-
-static int compare_name(const void *key, const void *name)
-{
-	return strcmp(key, *(const char *const *)name);
-}
-
-/*
- * The application's macros that the wrapper's words would meet, each once: what a wrapper says was read
- * after preprocessing and must not be preprocessed again.
- */
-static char **colliding(const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
-{
-	size_t n = strlen(text), found = 0;
-	char **names = gpubpf_pool_alloc(pool, n / 2 + 2, sizeof(*names));
-
-	for (const char *at = text; names && *at;) {
-		const char *word = at;
-		char *name;
-
-		while (isalnum((unsigned char)*at) || *at == '_')
-			at++;
-		if (at == word) {
-			at++;
-			continue;
-		}
-		name = gpubpf_pool_strndup(pool, word, at - word);
-		if (!name || !unit->nmacros ||
-		    !bsearch(name, unit->macro, unit->nmacros, sizeof(*unit->macro), compare_name))
-			continue;
-		for (size_t i = 0; name && i < found; i++)
-			if (strcmp(names[i], name) == 0)
-				name = NULL;
-		if (name)
-			names[found++] = name;
-	}
-	return names;
-}
-
-/* What write() writes, as a string of the pool; NULL without memory. */
-static char *text_of(struct wrapper *w, void (*write)(struct wrapper *w), struct gpubpf_pool *pool)
-{
-	char *text = NULL, *kept = NULL;
-	size_t size;
-
-	w->out = open_memstream(&text, &size);
-	if (!w->out)
-		return NULL;
-	write(w);
-	if (fclose(w->out) == 0)
-		kept = gpubpf_pool_strndup(pool, text, size);
-	free(text);
-	return kept;
-}
-
-/* Our own words, with the application's macros of the same names out of the way. */
-static int write_words(FILE *out, const char *text, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
-{
-	char **names = text ? colliding(text, unit, pool) : NULL;
-
-	if (!names)
+	if (!list)
 		return -ENOMEM;
-	for (char **name = names; *name; name++)
-		fprintf(out, "#pragma push_macro(\"%s\")\n#undef %s\n", *name, *name);
-	fputs(text, out);
-	for (char **name = names; *name; name++)
-		fprintf(out, "#pragma pop_macro(\"%s\")\n", *name);
+	out->refused = list;
+	list[out->nrefused].site = site;
+	snprintf(list[out->nrefused++].reason, sizeof(list->reason), "%.239s", reason);
 	return 0;
 }
 
-static void write_line(FILE *out, uint32_t line, uint32_t column)
+static int plan_kernel(struct plan *plan, uint32_t part, const struct gpubpf_cl_kernel *kernel, uint32_t site)
 {
-	fprintf(out, "#line %u\n%*s", line, column > 1 ? (int)column - 1 : 0, "");
+	struct gpubpf_inserting at = { .job = plan->job, .kernel = kernel->info.name };
+	struct gpubpf_wrap *w = plan->wraps[part];
+	uint32_t n = plan->nwraps[part];
+	struct gpubpf_diag why;
+
+	if (site >= GPUBPF_WRAP_SITES)
+		return refuse(plan, site, "the session probes too many places at once");
+	while (n && w->kernel != kernel)
+		w++, n--;
+	if (n)
+		return 0;
+	*w = (struct gpubpf_wrap){ kernel, gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
+				   gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0) };
+	gpubpf_diag_init(&why);
+	if (gpubpf_all_inserted(&at, &why) < 0)
+		return refuse(plan, site, why.what);
+	plan->nwraps[part] += at.met > 0;
+	return 0;
 }
 
-/* The body again, with the application's macros as they are: returns go to the exit site. */
-static void write_pasted(FILE *out, const struct gpubpf_cl_source *source, const struct gpubpf_cl_kernel *k)
+static int plan_site(struct plan *plan, const struct wrap_image *p, uint32_t site)
 {
-	fprintf(out, "#define return goto gpubpf_out\n");
-	write_line(out, k->body_line, k->body_column);
-	fwrite(source->text + k->body, 1, k->body_end - k->body, out);
-	fprintf(out, "\n#undef return\n");
-}
+	const char *name = plan->job->sites[site].kernel;
 
-static int write_guarded(FILE *out, struct wrapper *w, const struct gpubpf_cl_source *source,
-			 const struct gpubpf_cl_unit *unit)
-{
-	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
-	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
-	uint32_t index = first_site(w->wrap);
-	int err;
+	for (uint32_t i = 0; i < p->parts.nparts; i++) {
+		for (uint32_t k = 0; k < p->unit[i].nkernels; k++) {
+			const struct gpubpf_cl_kernel *kernel = &p->unit[i].kernel[k];
+			const char *reason;
 
-	w->paste = k->info.flags & GPUBPF_KINFO_LOCAL;
-	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n#line %u\n", index, GPUBPF_WRAP_LINE + index * GPUBPF_WRAP_LINES);
-	err = write_words(out, text_of(w, write_before, &pool), unit, &pool);
-	if (!err && w->paste)
-		write_pasted(out, source, k);
-	else if (!err)
-		err = write_words(out, text_of(w, write_call, &pool), unit, &pool);
-	if (!err)
-		err = write_words(out, text_of(w, write_after, &pool), unit, &pool);
-	fprintf(out, "#endif\n");
-	write_line(out, k->line, k->column);
-	if (ferror(out))
-		err = -ENOMEM;
-	gpubpf_pool_finish(&pool);
-	return err;
-}
-
-int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
-		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps,
-		      char **text, size_t *size)
-{
-	size_t at = 0;
-	int err = 0;
-	FILE *out;
-
-	out = open_memstream(text, size);
-	if (!out)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nwraps && err == 0; i++) {
-		struct wrapper w = { .job = job, .wrap = &wraps[i] };
-
-		w.site = &job->sites[first_site(&wraps[i])];
-		gpubpf_env_use(job, wraps[i].entry, &w.use);
-		gpubpf_env_use(job, wraps[i].exit, &w.use);
-		fwrite(source->text + at, 1, wraps[i].kernel->at - at, out);
-		at = wraps[i].kernel->at;
-		err = write_guarded(out, &w, source, unit);
+			if (strcmp(kernel->info.name, name) != 0)
+				continue;
+			reason = wrap_reason(p, kernel, plan->job->caps);
+			return reason[0] ? refuse(plan, site, reason) : plan_kernel(plan, i, kernel, site);
+		}
 	}
-	fwrite(source->text + at, 1, source->size - at, out);
-	/* headers that -I names are part of what is compiled: a cache by content must see them change */
-	fprintf(out, "\n/* %016llx */\n", (unsigned long long)unit->includes);
-	if (fclose(out) != 0)
-		err = -ENOMEM;
-	if (err < 0)
-		free(*text);
+	return refuse(plan, site, "its definition was not found in the program's source");
+}
+
+static int compare_place(const void *a, const void *b)
+{
+	const struct gpubpf_wrap *x = a, *y = b;
+
+	if (x->kernel->at != y->kernel->at)
+		return x->kernel->at < y->kernel->at ? -1 : 1;
+	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+static int make_plan(struct plan *plan, struct wrap_image *p)
+{
+	uint32_t nparts = p->parts.nparts;
+	int err = 0;
+
+	plan->wraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*plan->wraps));
+	plan->nwraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*plan->nwraps));
+	if (!plan->wraps || !plan->nwraps)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nparts; i++) {
+		plan->wraps[i] = gpubpf_pool_alloc(&p->pool, plan->job->nsites, sizeof(**plan->wraps));
+		if (!plan->wraps[i])
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < plan->job->nsites && err == 0; i++)
+		err = plan_site(plan, p, i);
+	for (uint32_t i = 0; i < nparts; i++)
+		if (plan->nwraps[i])
+			qsort(plan->wraps[i], plan->nwraps[i], sizeof(**plan->wraps), compare_place);
 	return err;
+}
+
+static int list_twins(const struct plan *plan, uint32_t nparts)
+{
+	struct gpubpf_twin_image *out = plan->out;
+
+	out->twins = calloc(plan->job->nsites + 1, sizeof(*out->twins));
+	if (!out->twins)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nparts; i++) {
+		for (uint32_t k = 0; k < plan->nwraps[i]; k++) {
+			const struct gpubpf_wrap *w = &plan->wraps[i][k];
+
+			out->twins[out->ntwins++] = w->entry < w->exit ? w->entry : w->exit;
+		}
+	}
+	return 0;
+}
+
+/* The container of the wrapped parts; a part that nothing is wrapped in goes as it is. */
+static int write_parts(const struct plan *plan, struct wrap_image *p, const char *cwd)
+{
+	struct gpubpf_cl_parts made = p->parts;
+	char **text;
+	int err = 0;
+
+	made.part = gpubpf_pool_alloc(&p->pool, made.nparts, sizeof(*made.part));
+	text = gpubpf_pool_alloc(&p->pool, made.nparts, sizeof(*text));
+	if (!made.part || !text)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < made.nparts && err == 0; i++) {
+		struct gpubpf_cl_part *part = &made.part[i];
+
+		*part = p->parts.part[i];
+		part->options = gpubpf_cl_twin_options(part->options, cwd, &p->pool);
+		if (!part->options)
+			err = -ENOMEM;
+		if (err < 0 || part->kind != GPUBPF_IMAGE_OPENCL_C)
+			continue;
+		err = gpubpf_wrap_write(&p->source[i], &p->unit[i], plan->job, plan->wraps[i], plan->nwraps[i],
+					&text[i], &part->size);
+		part->data = text[i];
+	}
+	if (err == 0)
+		err = gpubpf_cl_parts_write(&made, &plan->out->piece[0].blob);
+	for (uint32_t i = 0; i < made.nparts; i++)
+		free(text[i]);
+	return err;
+}
+
+int wrap_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
+		const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	struct gpubpf_twin_image made = { 0 };
+	struct plan plan = { .job = job, .out = &made };
+	struct wrap_image p = { 0 };
+	int err = wrap_image_read(&p, image, job->caps, diag);
+
+	if (err == 0)
+		err = make_plan(&plan, &p);
+	if (err == 0)
+		err = list_twins(&plan, p.parts.nparts);
+	if (err == 0 && made.ntwins) {
+		err = write_parts(&plan, &p, image->cwd);
+		made.piece[0].kind = GPUBPF_IMAGE_OPENCL_PARTS;
+		made.piece[0].options = "";
+		made.npieces = 1;
+	}
+	wrap_image_finish(&p);
+	if (err < 0) {
+		free(made.refused);
+		free(made.twins);
+		return err;
+	}
+	*out = made;
+	return 0;
 }

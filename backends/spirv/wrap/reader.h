@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader share: inspect.c (walk, places), param.c (types), body.c, calls.c (calls). */
+/* What the files of the reader share: read.c (walk, places), param.c (types), body.c, calls.c (calls). */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 
 #include <clang-c/Index.h>
 #include <stdbool.h>
 
-#include "inspect.h"
+#include "read.h"
 
 /* clang_getAddressSpace() gives enum LangAS of clang/Basic/AddressSpaces.h */
 enum {

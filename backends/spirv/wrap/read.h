@@ -5,8 +5,8 @@
  * in the source are not ours: the vendor's compiler is the judge; a kernel whose declaration clang does
  * not understand gets a reason, the others are read.
  */
-#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_INSPECT_H
-#define GPUBPF_BACKENDS_SPIRV_WRAP_INSPECT_H
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_READ_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_READ_H
 
 #include "core/target.h"
 #include "core/wire/pool.h"

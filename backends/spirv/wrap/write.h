@@ -17,10 +17,10 @@
  * site is i are GPUBPF_WRAP_LINE + i * GPUBPF_WRAP_LINES and up, so that a compiler's log tells which wrapper it
  * does not like. Each wrapper can be left out with -DGPUBPF_SKIP_<i>.
  */
-#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_INJECT_H
-#define GPUBPF_BACKENDS_SPIRV_WRAP_INJECT_H
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WRITE_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_WRITE_H
 
-#include "inspect.h"
+#include "read.h"
 
 #define GPUBPF_WRAP_LINE 1000000000u
 #define GPUBPF_WRAP_LINES 1024u
@@ -36,7 +36,5 @@ struct gpubpf_wrap {
 int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf_cl_unit *unit,
 		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps,
 		      char **text, size_t *size);
-
-extern const struct gpubpf_target gpubpf_target_wrap;
 
 #endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live.h"
+
+#include "core/diag.h"
+
+struct hip_registers hip_live_used(const struct hip_found *app)
+{
+	struct hip_registers r = hip_registers_of(app->isa, &app->descriptor);
+
+	if (app->meta.vgprs && app->meta.agprs < r.accum)
+		r.accum = app->meta.agprs;
+	if (!app->isa->accum && app->meta.vgprs && app->meta.vgprs < r.vector)
+		r.vector = app->meta.vgprs;
+	return r;
+}
+
+static int refuse(const struct hip_found *app, struct gpubpf_diag *diag)
+{
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the kernel uses %u vector registers, and a probe "
+			       "at its exit would need two of them for what it is told", hip_live_used(app).vector);
+}
+
+int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag)
+{
+	struct hip_registers used = hip_live_used(app);
+
+	if (used.vector + 2 > HIP_MAX_VECTOR && used.accum + 2 > (app->isa->accum ? HIP_MAX_VECTOR : 0))
+		return refuse(app, diag);
+	return 0;
+}
+
+static uint32_t max(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Where the state at entry is kept: above all that kernel and probes use. Where the kernel has every register it
+ * lies above the probes' alone, and while the kernel runs in accumulation registers, if an exit probe wants it.
+ */
+int hip_live_place(const struct hip_found *app, struct hip_twin_plan *plan, const struct hip_registers *probes,
+		   struct gpubpf_diag *diag)
+{
+	struct hip_registers all = hip_live_used(app);
+	bool full = max(all.vector, probes->vector) + 2 > HIP_MAX_VECTOR;
+
+	plan->state = full ? probes->vector : max(all.vector, probes->vector);
+	plan->items = plan->state + 1;
+	all.vector = max(all.vector, plan->items + 1);
+	all.accum = max(all.accum, probes->accum);
+	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STUB_SGPRS, hip_start_of(app->isa, &plan->twin).end));
+	plan->aside = UINT32_MAX;
+	if (full && plan->exit_site != UINT32_MAX) {
+		plan->aside = all.accum;
+		all.accum += 2;
+	}
+	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &plan->twin, &all))
+		return refuse(app, diag);
+	return 0;
+}

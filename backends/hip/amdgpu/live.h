@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which registers of a kernel are free at its entry, where only its initial state is live, and at s_endpgm, where nothing
+ * is: where a twin keeps that state. */
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_LIVE_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_LIVE_H
+
+#include "found.h"
+#include "stub.h"
+
+/* What the kernel uses: the metadata knows it to the register, the descriptor in granules. */
+struct hip_registers hip_live_used(const struct hip_found *app);
+/* Can a probe at an exit have what it is told? Else -EINVAL and why. */
+int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag);
+/* Choose plan->state, items and aside, and plan->twin's registers, for probes that use these. */
+int hip_live_place(const struct hip_found *app, struct hip_twin_plan *plan, const struct hip_registers *probes,
+		   struct gpubpf_diag *diag);
+
+#endif

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "reader.h"
+#include "core/diag.h"
+
+char *clread_text(struct reader *r, CXString s)
+{
+	const char *text = clang_getCString(s);
+	char *kept = gpubpf_pool_strndup(r->pool, text ? text : "", text ? strlen(text) : 0);
+
+	clang_disposeString(s);
+	return kept ? kept : "";
+}
+
+/* Room for one more element; the old array stays in the pool. */
+static void *grow(struct reader *r, void *array, uint32_t n, size_t size)
+{
+	void *bigger;
+
+	if (n & (n - 1) || (n && n < 16))
+		return array;
+	bigger = gpubpf_pool_alloc(r->pool, n ? 2 * n : 16, size);
+	if (!bigger) {
+		r->failed = true;
+		return NULL;
+	}
+	if (n)
+		memcpy(bigger, array, n * size);
+	return bigger;
+}
+
+#define APPEND(r, list, count) \
+	(((list) = grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
+
+static size_t offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	clang_getExpansionLocation(where, &file, &line, &column, &offset);
+	*in_main = file && clang_File_isEqual(file, r->main);
+	return offset;
+}
+
+static void add_span(struct reader *r, CXCursor c)
+{
+	CXSourceRange range = clang_getCursorExtent(c);
+	bool first, last;
+	size_t start = offset_in_main(r, clang_getRangeStart(range), &first);
+	size_t end = offset_in_main(r, clang_getRangeEnd(range), &last);
+	struct span *s;
+
+	if (!first || !last)
+		return;
+	s = clang_getCursorKind(c) == CXCursor_InclusionDirective ? APPEND(r, r->include, r->nincludes) :
+								     APPEND(r, r->expansion, r->nexpansions);
+	if (s)
+		*s = (struct span){ start, end, clang_getRangeStart(range) };
+}
+
+/* The application's own macros; clang's headers and predefined ones are the vendor's business. */
+static void add_macro(struct reader *r, CXCursor c)
+{
+	unsigned line, column, offset;
+	const char **name;
+	CXFile file;
+	char *path;
+
+	if (clang_Cursor_isMacroBuiltin(c))
+		return;
+	clang_getExpansionLocation(clang_getCursorLocation(c), &file, &line, &column, &offset);
+	path = file ? clread_text(r, clang_getFileName(file)) : "";
+	if (strstr(path, "/opencl-c"))
+		return;
+	name = APPEND(r, r->unit->macro, r->unit->nmacros);
+	if (name)
+		*name = clread_text(r, clang_getCursorSpelling(c));
+}
+
+/*
+ * Where a wrapper may stand: right after the definition, outside of every macro expansion; for a
+ * kernel that a header defines, after the #include that brought it in.
+ */
+static bool find_place(struct reader *r, CXCursor c, size_t *at)
+{
+	CXSourceLocation where = clang_getCursorLocation(c);
+	const char *newline;
+	bool in_main;
+
+	offset_in_main(r, where, &in_main);
+	if (in_main) {
+		*at = offset_in_main(r, clang_getRangeEnd(clang_getCursorExtent(c)), &in_main);
+		for (uint32_t i = 0; i < r->nexpansions; i++)
+			if (r->expansion[i].start <= *at && *at < r->expansion[i].end)
+				*at = r->expansion[i].end;
+		return in_main && *at <= r->source->size;
+	}
+	*at = 0;
+	for (uint32_t i = 0; i < r->nincludes; i++)
+		if (clang_isBeforeInTranslationUnit(r->include[i].where, where))
+			*at = r->include[i].end;
+	newline = *at ? memchr(r->source->text + *at, '\n', r->source->size - *at) : NULL;
+	if (newline)
+		*at = newline + 1 - r->source->text;
+	return newline != NULL;
+}
+
+static void line_of(struct reader *r, size_t at, uint32_t *line, uint32_t *column)
+{
+	CXSourceLocation where = clang_getLocationForOffset(r->tu, r->main, at);
+	CXString name;
+
+	clang_getPresumedLocation(where, &name, line, column);
+	clang_disposeString(name);
+}
+
+static bool in_expansion(const struct reader *r, size_t at)
+{
+	for (uint32_t i = 0; i < r->nexpansions; i++)
+		if (r->expansion[i].start <= at && at < r->expansion[i].end)
+			return true;
+	return false;
+}
+
+static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientData data)
+{
+	if (clang_getCursorKind(c) == CXCursor_CompoundStmt)
+		*(CXCursor *)data = c;
+	return CXChildVisit_Continue;
+}
+
+/* A wrapper calls the sites before and after the body, or a call of it: the lines of its braces. */
+static void list_places(struct reader *r, CXSourceRange body, struct gpubpf_kernel_info *info)
+{
+	uint32_t line, column;
+	CXString name;
+
+	info->places = gpubpf_pool_alloc(r->pool, 2, sizeof(*info->places));
+	if (!info->places) {
+		r->failed = true;
+		return;
+	}
+	clang_getPresumedLocation(clang_getRangeStart(body), &name, &line, &column);
+	clang_disposeString(name);
+	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, line);
+	clang_getPresumedLocation(clang_getRangeEnd(body), &name, &line, &column);
+	clang_disposeString(name);
+	info->places[info->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, line);
+}
+
+/* The body's text, where it stands in the source as it is compiled. */
+static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
+{
+	CXCursor body = clang_getNullCursor();
+	CXSourceRange range;
+	size_t start, end;
+	bool first, last;
+
+	clang_visitChildren(c, visit_body, &body);
+	range = clang_getCursorExtent(body);
+	list_places(r, range, &k->info);
+	start = offset_in_main(r, clang_getRangeStart(range), &first);
+	end = offset_in_main(r, clang_getRangeEnd(range), &last);
+	if (!first || !last || start + 2 > end || end > r->source->size || r->source->text[start] != '{' ||
+	    r->source->text[end - 1] != '}' || in_expansion(r, start) || in_expansion(r, end - 1) ||
+	    !clread_repeats(r, range))
+		return;
+	k->body = start + 1;
+	k->body_end = end - 1;
+	line_of(r, k->body, &k->body_line, &k->body_column);
+}
+
+/*
+ * Split clang's own print of the declaration at "void name(" and its closing parenthesis: what is left
+ * are the kernel keyword and the attributes. False: not a kernel.
+ */
+static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
+{
+	CXPrintingPolicy policy = clang_getCursorPrintingPolicy(c);
+	char *text, *open, *close, *word;
+	int depth = 0;
+
+	clang_PrintingPolicy_setProperty(policy, CXPrintingPolicy_TerseOutput, 1);
+	text = clread_text(r, clang_getCursorPrettyPrinted(c, policy));
+	clang_PrintingPolicy_dispose(policy);
+	word = gpubpf_pool_alloc(r->pool, strlen(k->info.name) + 8, 1);
+	if (!word)
+		return false;
+	sprintf(word, "void %s(", k->info.name);
+	open = strstr(text, word);
+	if (!open)
+		return false;
+	close = open + strlen(word) - 1;
+	do
+		depth += (*close == '(') - (*close == ')');
+	while (*close++ && depth > 0);
+	*open = 0;
+	k->head = text;
+	k->tail = depth == 0 ? close : "";
+	return strstr(text, "kernel") != NULL;
+}
+
+static const char *first_error(struct reader *r, CXCursor c)
+{
+	CXSourceRange range = clang_getCursorExtent(c);
+	bool ok;
+	size_t start = offset_in_main(r, clang_getRangeStart(range), &ok);
+	size_t end = offset_in_main(r, clang_getRangeEnd(range), &ok);
+
+	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
+		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
+		size_t at = offset_in_main(r, clang_getDiagnosticLocation(d), &ok);
+		bool hit = ok && clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error && start <= at && at < end;
+		const char *text = hit ? clread_text(r, clang_getDiagnosticSpelling(d)) : NULL;
+
+		clang_disposeDiagnostic(d);
+		if (text)
+			return text;
+	}
+	return "it has errors";
+}
+
+static void refuse(struct gpubpf_cl_kernel *k, const char *why, const char *what)
+{
+	if (!k->info.reason[0])
+		snprintf(k->info.reason, sizeof(k->info.reason), "%s%s", why, what);
+}
+
+static bool seen(const struct gpubpf_cl_unit *unit, const char *name)
+{
+	for (uint32_t i = 0; i < unit->nkernels; i++)
+		if (strcmp(unit->kernel[i].info.name, name) == 0)
+			return true;
+	return false;
+}
+
+static void add_kernel(struct reader *r, CXCursor c)
+{
+	struct gpubpf_cl_kernel k = { 0 }, *slot;
+	const char *name = clread_text(r, clang_getCursorSpelling(c));
+
+	if (strlen(name) >= sizeof(k.info.name) - strlen("gpubpf_twin_") || seen(r->unit, name))
+		return;
+	strcpy(k.info.name, name);
+	if (!split_declaration(r, c, &k))
+		return;
+	clread_params(r, c, &k);
+	if (clang_isInvalidDeclaration(c))
+		refuse(&k, "clang 22 cannot read its declaration: ", first_error(r, c));
+	if (!find_place(r, c, &k.at))
+		refuse(&k, "no wrapper can stand after its definition", "");
+	else
+		line_of(r, k.at, &k.line, &k.column);
+	find_body(r, c, &k);
+	slot = APPEND(r, r->unit->kernel, r->unit->nkernels);
+	if (!slot)
+		return;
+	*slot = k;
+	clread_note_kernel(r, c, r->unit->nkernels - 1);
+}
+
+static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientData data)
+{
+	struct reader *r = data;
+
+	switch (clang_getCursorKind(c)) {
+	case CXCursor_InclusionDirective:
+	case CXCursor_MacroExpansion:
+		add_span(r, c);
+		break;
+	case CXCursor_MacroDefinition:
+		add_macro(r, c);
+		break;
+	case CXCursor_VarDecl:
+		clread_variable(r, c);
+		break;
+	case CXCursor_FunctionDecl:
+		if (!clang_isCursorDefinition(c))
+			break;
+		clread_function(r, c);
+		add_kernel(r, c);
+		break;
+	default:
+		break;
+	}
+	return r->failed ? CXChildVisit_Break : CXChildVisit_Continue;
+}
+
+static bool is_newer(const struct reader *r, const char *name)
+{
+	struct stat st;
+
+	return r->source->built_ns && stat(name, &st) == 0 &&
+	       st.st_ctim.tv_sec * 1000000000ull + st.st_ctim.tv_nsec > r->source->built_ns;
+}
+
+/* FNV-1a over what was included: a cache must miss when a header changes. */
+static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXClientData data)
+{
+	struct reader *r = data;
+	const char *name = depth ? clread_text(r, clang_File_tryGetRealPathName(file)) : NULL;
+	size_t size = 0;
+	const char *text = depth ? clang_getFileContents(r->tu, file, &size) : NULL;
+
+	for (size_t i = 0; text && i < size; i++)
+		r->unit->includes = (r->unit->includes ^ (uint8_t)text[i]) * 0x100000001b3ull;
+	if (name && is_newer(r, name))
+		r->newer = name;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int read_unit(struct reader *r, struct gpubpf_diag *diag)
+{
+	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
+	clread_spread(r);
+	r->unit->includes = 0xcbf29ce484222325ull;
+	clang_getInclusions(r->tu, hash_file, r);
+	if (r->failed || r->pool->failed) {
+		gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "reading the program's source");
+		return -ENOMEM;
+	}
+	if (r->newer)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				       "%s, which the program includes, was changed "
+				       "after it was built: what was compiled is not known",
+				       r->newer);
+	if (r->unit->nmacros)
+		qsort(r->unit->macro, r->unit->nmacros, sizeof(*r->unit->macro), compare_names);
+	return 0;
+}
+
+static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source, const char *path,
+					   struct gpubpf_pool *pool)
+{
+	struct CXUnsavedFile *files = gpubpf_pool_alloc(pool, source->nheaders + 1, sizeof(*files));
+
+	if (!files)
+		return NULL;
+	files[0] = (struct CXUnsavedFile){ path, source->text, source->size };
+	for (uint32_t i = 0; i < source->nheaders; i++) {
+		const struct gpubpf_header *h = &source->headers[i];
+		char *name = gpubpf_pool_alloc(pool, strlen(h->name) + sizeof(GPUBPF_CL_FOLDER) + 2, 1);
+
+		if (!name)
+			return NULL;
+		sprintf(name, "%s/%s", GPUBPF_CL_FOLDER, h->name);
+		files[i + 1] = (struct CXUnsavedFile){ name, h->data, h->size };
+	}
+	return files;
+}
+
+int gpubpf_cl_read(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
+		   struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag)
+{
+	struct reader r = { .pool = pool, .unit = unit, .source = source };
+	const char *cwd = source->cwd && source->cwd[0] ? source->cwd : GPUBPF_CL_FOLDER;
+	struct CXUnsavedFile *files;
+	struct gpubpf_cl_args args;
+	CXIndex index;
+	char *path;
+	int err;
+
+	memset(unit, 0, sizeof(*unit));
+	path = gpubpf_pool_alloc(pool, strlen(cwd) + 32, 1);
+	if (!path || gpubpf_cl_make_args(source, caps, pool, &args) < 0)
+		return -ENOMEM;
+	sprintf(path, "%s/gpubpf-source.cl", cwd);
+	files = unsaved_files(source, path, pool);
+	if (!files)
+		return -ENOMEM;
+	index = clang_createIndex(0, 0);
+	err = clang_parseTranslationUnit2(index, path, args.arg, args.n, files, source->nheaders + 1,
+					  CXTranslationUnit_DetailedPreprocessingRecord |
+						  CXTranslationUnit_KeepGoing,
+					  &r.tu);
+	if (err != CXError_Success) {
+		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+				      "clang 22 could not read the program (libclang error %d)", err);
+	} else {
+		r.main = clang_getFile(r.tu, path);
+		err = read_unit(&r, diag);
+		clang_disposeTranslationUnit(r.tu);
+	}
+	clang_disposeIndex(index);
+	return err;
+}
