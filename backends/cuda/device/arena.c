@@ -139,9 +139,10 @@ static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t 
 	return error;
 }
 
-int cuda_arena_pull(struct gpubpf_device *device, size_t offset, void *to, size_t size)
+/* A copy from or to a range of the arena, in the device's context; `host` is where from or to. */
+static int copy(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size,
+		CUresult (*how)(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size))
 {
-	uintptr_t at = (uintptr_t)to - (uintptr_t)device->host;
 	CUresult error;
 	int mode;
 
@@ -149,47 +150,48 @@ int cuda_arena_pull(struct gpubpf_device *device, size_t offset, void *to, size_
 		return -EINVAL;
 	if (cuda_device_enter(device, &mode) < 0)
 		return -EIO;
-	if (outside(device, at, size))
-		error = device->cu->copy_from(to, device->arena + offset, size, device->from);
-	else
-		error = pull_pieces(device, offset, at, size);
+	error = how(device, offset, host, size);
 	cuda_leave(device->cu, &mode);
 	return error ? -EIO : 0;
+}
+
+static CUresult pull(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size)
+{
+	uintptr_t at = host - (uintptr_t)device->host;
+
+	if (outside(device, at, size))
+		return device->cu->copy_from((void *)host, device->arena + offset, size, device->from);
+	return pull_pieces(device, offset, at, size);
+}
+
+static CUresult push(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size)
+{
+	return device->cu->copy_to(device->arena + offset, (const void *)host, size, device->to);
+}
+
+int cuda_arena_pull(struct gpubpf_device *device, size_t offset, void *to, size_t size)
+{
+	return copy(device, offset, (uintptr_t)to, size, pull);
 }
 
 int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *from, size_t size)
 {
-	CUresult error;
-	int mode;
-
-	if (outside(device, offset, size))
-		return -EINVAL;
-	if (cuda_device_enter(device, &mode) < 0)
-		return -EIO;
-	error = device->cu->copy_to(device->arena + offset, from, size, device->to);
-	cuda_leave(device->cu, &mode);
-	return error ? -EIO : 0;
+	return copy(device, offset, (uintptr_t)from, size, push);
 }
 
 static CUresult make_zeros(struct gpubpf_device *device)
 {
-	CUresult error = device->zeros ? 0 : device->cu->host_alloc((void **)&device->zeros, ZEROS, 0);
+	CUresult error = device->cu->host_alloc((void **)&device->zeros, ZEROS, 0);
 
 	if (!error)
 		memset(device->zeros, 0, ZEROS);
 	return error;
 }
 
-int cuda_arena_zero(struct gpubpf_device *device, size_t offset, size_t size)
+static CUresult zero(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size)
 {
-	CUresult error;
-	int mode;
+	CUresult error = device->zeros ? 0 : make_zeros(device);
 
-	if (outside(device, offset, size))
-		return -EINVAL;
-	if (cuda_device_enter(device, &mode) < 0)
-		return -EIO;
-	error = device->zeros ? 0 : make_zeros(device);
 	while (size && !error) {
 		size_t n = size < ZEROS ? size : ZEROS;
 
@@ -197,8 +199,12 @@ int cuda_arena_zero(struct gpubpf_device *device, size_t offset, size_t size)
 		offset += n;
 		size -= n;
 	}
-	cuda_leave(device->cu, &mode);
-	return error ? -EIO : 0;
+	return error;
+}
+
+int cuda_arena_zero(struct gpubpf_device *device, size_t offset, size_t size)
+{
+	return copy(device, offset, 0, size, zero);
 }
 
 static CUresult wait_for(struct gpubpf_device *device, CUstream stream)

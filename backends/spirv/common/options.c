@@ -59,8 +59,6 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 	}
 }
 
-static const char *finish_text(FILE *out, char **text, struct gpubpf_pool *pool);
-
 /* Where the folder stands in a word that gives an include folder, NULL in any other. `before` is the word
  * in front of it. */
 static const char *folder_of(const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before)
@@ -80,9 +78,13 @@ static void write_folder(FILE *out, const char *option, const char *cwd, const c
 	fprintf(out, "%s%s%s/%s%s ", option, quote, cwd, folder, quote);
 }
 
-const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct gpubpf_pool *pool)
+/* What write() says of each word of the options, one behind the other, in the pool; NULL: no memory. */
+static const char *rewritten(const char *options, struct gpubpf_pool *pool,
+			     void (*write)(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before,
+					   const void *arg), const void *arg)
 {
 	struct gpubpf_cl_words words;
+	const char *kept = NULL;
 	char *text = NULL;
 	size_t size;
 	FILE *out;
@@ -92,18 +94,36 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 	out = open_memstream(&text, &size);
 	if (!out)
 		return NULL;
-	for (uint32_t i = 0; i < words.n; i++) {
-		const struct gpubpf_cl_word *w = &words.word[i];
-		const char *folder = folder_of(w, i ? w - 1 : NULL);
+	for (uint32_t i = 0; i < words.n; i++)
+		write(out, &words.word[i], i ? &words.word[i - 1] : NULL, arg);
+	if (fclose(out) == 0)
+		kept = gpubpf_pool_strndup(pool, text, strlen(text));
+	free(text);
+	return kept;
+}
 
-		if (strcmp(w->text, "-Werror") == 0)
-			continue;
-		if (folder && folder[0] != '/' && cwd && cwd[0])
-			write_folder(out, folder == w->text ? "" : "-I", cwd, folder);
-		else
-			fprintf(out, "%.*s ", (int)(w->end - w->start), options + w->start);
-	}
-	return finish_text(out, &text, pool);
+struct compile {
+	const char *options, *cwd;
+};
+
+static void write_compile(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before, const void *arg)
+{
+	const char *folder = folder_of(w, before);
+	const struct compile *c = arg;
+
+	if (strcmp(w->text, "-Werror") == 0)
+		return;
+	if (folder && folder[0] != '/' && c->cwd && c->cwd[0])
+		write_folder(out, folder == w->text ? "" : "-I", c->cwd, folder);
+	else
+		fprintf(out, "%.*s ", (int)(w->end - w->start), c->options + w->start);
+}
+
+const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct gpubpf_pool *pool)
+{
+	struct compile c = { options, cwd };
+
+	return rewritten(options, pool, write_compile, &c);
 }
 
 /* OpenCL 3.0 specification, 5.8.7: linker options */
@@ -123,30 +143,13 @@ static bool may_repeat(const char *word, int spec)
 	return false;
 }
 
-const char *gpubpf_cl_link_options(const char *options, int spec, struct gpubpf_pool *pool)
+static void write_link(FILE *out, const struct gpubpf_cl_word *w, const struct gpubpf_cl_word *before, const void *arg)
 {
-	struct gpubpf_cl_words words;
-	char *text = NULL;
-	size_t size;
-	FILE *out;
-
-	if (gpubpf_cl_split(options, pool, &words) < 0)
-		return NULL;
-	out = open_memstream(&text, &size);
-	if (!out)
-		return NULL;
-	for (uint32_t i = 0; i < words.n; i++)
-		if (may_repeat(words.word[i].text, spec))
-			fprintf(out, "%s ", words.word[i].text);
-	return finish_text(out, &text, pool);
+	if (may_repeat(w->text, *(const int *)arg))
+		fprintf(out, "%s ", w->text);
 }
 
-static const char *finish_text(FILE *out, char **text, struct gpubpf_pool *pool)
+const char *gpubpf_cl_link_options(const char *options, int spec, struct gpubpf_pool *pool)
 {
-	const char *kept = NULL;
-
-	if (fclose(out) == 0)
-		kept = gpubpf_pool_strndup(pool, *text, strlen(*text));
-	free(*text);
-	return kept;
+	return rewritten(options, pool, write_link, &spec);
 }
