@@ -3,7 +3,7 @@
  * Programs are attached and detached while a program runs, by libgpubpf: each launch is in the maps if it came when
  * something was attached, and in none if it did not.
  *
- *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/both.c)
+ *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/both.c; with "graph" that alone)
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,6 +29,7 @@ static struct {
 	int kernels;               /* that a round launches */
 	bool copied;               /* some device has the maps in memory of its own */
 	uint64_t wanted[2];        /* what the map is to hold */
+	bool kept;                 /* it was told that graphs keep what was attached */
 } t;
 
 static const char *build, *object, *app;
@@ -113,6 +114,7 @@ static bool exact(const char *when)
 
 static void on_note(void *ctx, const char *text)
 {
+	t.kept |= strstr(text, "graphs that the program made before run it as it was then") != NULL;
 	note("%s", text);
 }
 
@@ -257,6 +259,18 @@ static void test_hasty(void)
 	gpubpf_link__destroy(link);
 }
 
+/* A round is a launch, and one of a graph that was captured while something was attached. */
+static void test_graph(void)
+{
+	struct gpubpf_link *link = gpubpf_program__attach(program("entered"));
+
+	ok(link && step(1, true, false) && (t.wanted[0] += THREADS) && exact("captured") && !t.kept,
+	   "a launch and that of a graph are counted");
+	ok(!gpubpf_link__detach(link) && step(2, false, false) && (t.wanted[0] += 2 * THREADS) && exact("detached"),
+	   "detached, the graph alone counts on");
+	ok(t.kept, "which is told");
+}
+
 int main(int argc, char **argv)
 {
 	int rounds, status;
@@ -269,9 +283,9 @@ int main(int argc, char **argv)
 	rounds = atoi(argv[4]);
 	what = argv + 3;
 	what[1] = "-";
-	t.kernels = argc - 5;
+	t.kernels = argc - 5 - !strcmp(argv[5], "fork");
 	for (int i = 5; i < argc; i++)
-		t.copied |= !strcmp(argv[i], "cuda");
+		t.copied |= !strcmp(argv[i], "cuda") || !strcmp(argv[i], "graph");
 	if (!begin(false)) {
 		if (WEXITSTATUS(end()) == 77)
 			skip("attach", "the device is not there");
@@ -279,13 +293,19 @@ int main(int argc, char **argv)
 			ok(false, "the program begins");
 		return done();
 	}
-	test_errors();
-	test_rounds(rounds);
-	test_several();
+	if (!strcmp(argv[5], "graph")) {
+		test_graph();
+	} else {
+		test_errors();
+		test_rounds(rounds);
+		test_several();
+	}
 	status = end();
 	ok(WIFEXITED(status) && !WEXITSTATUS(status), "the program ends as it would have");
 	ok(exact("ended"), "maps stay readable");
 	gpubpf_session__free(t.s);
+	if (!strcmp(argv[5], "graph"))
+		return rmdir(folder), done();
 	if (begin(true)) {
 		test_hasty();
 		end();

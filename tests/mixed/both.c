@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * both ROUNDS WHAT...: kernels of several runtimes in one process, launched in turn. ROUNDS "-": as many as each line of
- * standard input says, with a line when they have ended. WHAT is "cuda", or a part of the name of an OpenCL platform or
- * device. It prints what the kernels computed, and a line for each kernel as the OpenCL
+ * standard input says, with a line when they have ended. WHAT is "cuda", "graph" for a kernel of CUDA's that is launched
+ * by itself and then in a graph, which was captured in the first round, or a part of the name of an OpenCL platform or
+ * device. Before all, "fork": a child of the process does it all. It prints what the kernels computed, and a line for each kernel as the OpenCL
  * applications do (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of
  * tests/cuda/fake alike, which reads its comments.
  */
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define RUNTIMES 8
 #define THREADS 256 /* of a launch */
@@ -47,13 +50,19 @@ static struct {
 	int (*alloc)(uint64_t *address, size_t size);
 	int (*write)(uint64_t to, const void *from, size_t size);
 	int (*read)(void *to, uint64_t from, size_t size);
+	int (*stream)(void **stream, unsigned flags);
+	int (*capture)(void *stream, int mode);
+	int (*captured)(void *stream, void **graph);
+	int (*instantiate)(void **ready, void *graph, uint64_t flags);
+	int (*graph)(void *ready, void *stream);
 	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		      unsigned shared, void *stream, void **params, void **extra);
 } cu;
 
 struct runtime {
-	bool cuda;
+	bool cuda, graph;
 	uint32_t launches;
+	void *stream, *ready;
 	void *function;
 	uint64_t word;
 	cl_command_queue queue;
@@ -87,6 +96,11 @@ static void open_cuda(struct runtime *r)
 	cu.write = find(driver, "cuMemcpyHtoD_v2");
 	cu.read = find(driver, "cuMemcpyDtoH_v2");
 	cu.launch = find(driver, "cuLaunchKernel");
+	cu.stream = find(driver, "cuStreamCreate");
+	cu.capture = find(driver, "cuStreamBeginCapture_v2");
+	cu.captured = find(driver, "cuStreamEndCapture");
+	cu.instantiate = find(driver, "cuGraphInstantiateWithFlags");
+	cu.graph = find(driver, "cuGraphLaunch");
 	r->cuda = true;
 	CHECK(cu.init(0));
 	CHECK(cu.retain(&context, 0));
@@ -144,16 +158,39 @@ static void open_opencl(struct runtime *r, const char *part)
 	CHECK(clSetKernelArg(r->kernel, 0, sizeof(r->to), &r->to));
 }
 
-static void launch(struct runtime *r)
+static void launch_cuda(struct runtime *r, void *stream)
 {
 	void *params[] = { &r->word };
+
+	CHECK(cu.launch(r->function, THREADS / 64, 1, 1, 64, 1, 1, 0, stream, params, NULL));
+}
+
+static void launch_graph(struct runtime *r)
+{
+	void *graph;
+
+	if (!r->ready) {
+		CHECK(cu.stream(&r->stream, 0));
+		CHECK(cu.capture(r->stream, 0));
+		launch_cuda(r, r->stream);
+		CHECK(cu.captured(r->stream, &graph));
+		CHECK(cu.instantiate(&r->ready, graph, 0));
+	}
+	CHECK(cu.graph(r->ready, r->stream));
+	r->launches++;
+}
+
+static void launch(struct runtime *r)
+{
 	size_t global = THREADS, local = 64;
 
 	if (r->cuda)
-		CHECK(cu.launch(r->function, THREADS / 64, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+		launch_cuda(r, NULL);
 	else
 		CHECK(clEnqueueNDRangeKernel(r->queue, r->kernel, 1, NULL, &global, &local, 0, NULL, NULL));
 	r->launches++;
+	if (r->graph)
+		launch_graph(r);
 }
 
 static void wait_for(const struct runtime *r)
@@ -201,15 +238,35 @@ static void tell(const struct runtime *r)
 	       r->launches * THREADS);
 }
 
+/* In the child; the parent ends as it does. */
+static void become_child(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		return;
+	waitpid(child, &status, 0);
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
 int main(int argc, char **argv)
 {
 	static struct runtime runtimes[RUNTIMES];
-	int n = argc - 2 < RUNTIMES ? argc - 2 : RUNTIMES;
+	int n;
 
+	if (argc > 3 && !strcmp(argv[2], "fork")) {
+		become_child();
+		argv[2] = argv[1];
+		argv++;
+		argc--;
+	}
+	n = argc - 2 < RUNTIMES ? argc - 2 : RUNTIMES;
 	if (argc < 3)
 		return 2;
 	for (int i = 0; i < n; i++) {
-		if (!strcmp(argv[i + 2], "cuda"))
+		runtimes[i].graph = !strcmp(argv[i + 2], "graph");
+		if (runtimes[i].graph || !strcmp(argv[i + 2], "cuda"))
 			open_cuda(&runtimes[i]);
 		else
 			open_opencl(&runtimes[i], argv[i + 2]);
