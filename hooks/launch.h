@@ -6,6 +6,7 @@
  *
  *   program built   gpubpf_hook_program_create()   remembers how to get its image
  *   kernel created  gpubpf_hook_kernel_create()    remembers its name
+ *                   gpubpf_hook_program_ahead()    asks for the program's twins, which are made meanwhile
  *   launch          gpubpf_hook_launch_begin()     answers "original", or a twin and its extra arguments; matches the name
  *                                                  against what is attached, again each time that this has changed
  *                   ... the adapter enqueues what it was told ...
@@ -98,6 +99,10 @@ uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device); /* w
 int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_program,
 			       struct gpubpf_hook_program **program);
 void gpubpf_hook_program_destroy(struct gpubpf_hook_program *program);
+
+/* The program is about to be used on the device: ask for what is attached to its kernels, so that it is made before the
+ * first is launched. Opens the device, once; waits for no twin. */
+void gpubpf_hook_program_ahead(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device);
 
 int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter_kernel, const char *name,
 			      struct gpubpf_hook_kernel **kernel);

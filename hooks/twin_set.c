@@ -533,10 +533,10 @@ static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 {
 	const char *kernel = slot->kernel->whole;
 
-	if (set->state == SET_NEW) {
+	if (set->state < SET_LOADED)
 		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_WAITING, NULL);
+	if (set->state == SET_NEW)
 		advance(set, SET_ASKED, kernel);
-	}
 	wait_while_busy(set);
 	if (set->state == SET_ASKED)
 		wait_for_answer(set, kernel);
@@ -621,6 +621,46 @@ bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
 	}
 	free(plan);
 	return wanted;
+}
+
+/* By the program's lock, which it gives up while the set is sent; what would have to wait is left to a launch. */
+static void ask_ahead(struct gpubpf_twin_set *set)
+{
+	int err = -EAGAIN;
+
+	gpubpf_assert_held(&set->program->lock);
+	if (set->state != SET_NEW)
+		return;
+	set->state = SET_BUSY;
+	pthread_mutex_unlock(&set->program->lock);
+	if (gpubpf_session_may_ask())
+		err = ask(set, "");
+	pthread_mutex_lock(&set->program->lock);
+	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_ASKED;
+	pthread_cond_broadcast(&set->program->cond);
+}
+
+void gpubpf_hook_program_ahead(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device)
+{
+	struct gpubpf_plan *plan = gpubpf_session_enabled() && !gpubpf_hook_callbacks ? gpubpf_plan_read() : NULL;
+	const char *kernels = plan ? kernels_of(program) : NULL;
+	struct gpubpf_twin_set *set = NULL;
+	struct part part = {0};
+
+	if (kernels && part_of(plan, kernels, &part) < 0)
+		part = (struct part){0};
+	if (part.nlinks) {
+		pthread_mutex_lock(&program->lock);
+		set = set_of(program, device, part.links, part.nlinks, part.wanted);
+		if (set)
+			ask_ahead(set);
+		pthread_mutex_unlock(&program->lock);
+	}
+	if (!set) {
+		free(part.links);
+		free(part.wanted);
+	}
+	free(plan);
 }
 
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program)

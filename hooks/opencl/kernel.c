@@ -41,6 +41,8 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 	if (!ocl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(k->nargs), &k->nargs, NULL))
 		k->args = calloc(k->nargs + 1, sizeof(*k->args));
 	ocl_table_add(OCL_KERNELS, handle, &k->object);
+	if (p->only) /* else only a launch tells on which device it will run */
+		gpubpf_hook_program_ahead(hook, p->only);
 	return k;
 }
 
