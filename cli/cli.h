@@ -112,6 +112,7 @@ int cli_attach_of(const struct cli_args *args, const char *text, char *prog, siz
 struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
+	bool prepare;          /* launches wait for nothing, and the end for all twins */
 	/* The report, once when the time has come: as text; or, of a session that was loaded, what it adds to the
 	 * document. 0 or -errno, told by gpubpf_session__error(). */
 	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
@@ -149,6 +150,13 @@ FILE *cli_clean_open(int fd);
  * were. */
 void cli_limits_raise(void);
 void cli_limits_restore(void);
+
+/* progress.c: what a user who waits at a terminal sees. Is something being made? Then it is to be called often. */
+struct cli_progress {
+	bool on, drawn;
+	uint64_t since_ns, before;     /* when the first twin was asked for; how many had been made then */
+};
+bool cli_progress(struct cli_progress *p, struct gpubpf_session *s);
 
 /* survivors.c: a process that the program of the session left behind, with its name; 0: none. */
 pid_t cli_survivor(const char *session, char *name, size_t size);

@@ -23,6 +23,7 @@
 #include "core/session/report.h"
 
 #define GRACE_MS 2000          /* after Ctrl-C, for the program to end by itself */
+#define DRAW_MS 250
 #define EXAMINE_MS 10000       /* after its end, for kernels that are still being examined */
 
 extern char **environ;
@@ -32,6 +33,7 @@ struct child {
 	const struct cli_args *args;
 	struct gpubpf_session *s;
 	struct cli_report file;
+	struct cli_progress progress;
 	char *text;                    /* of a document that waits for the program's end */
 	size_t size;
 	bool json, reported;
@@ -86,7 +88,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	o->threads = threads;
 	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
 	o->wait_ms = wait_ms;
-	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect;
+	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect || c->trace->prepare;
 	o->all_gpu = cli_has(args, OPT_GPU);
 	o->inspect = c->trace->inspect;
 	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());
@@ -293,17 +295,20 @@ static int time_left(const struct child *c)
 
 /* -- after -- */
 
-/* What the program said last, and, of kernels that are only looked at, what comes of it. */
+/* What the program said last, and, of kernels that are only looked at or made ready, what comes of it. */
 static void serve_rest(struct child *c)
 {
-	uint64_t until = gpubpf_now_ns() + EXAMINE_MS * 1000000ull;
+	uint64_t until = c->trace->prepare ? UINT64_MAX : gpubpf_now_ns() + EXAMINE_MS * 1000000ull;
 
 	for (int i = 0; i < 1000 && gpubpf_session__poll(c->s, 0) > 0; i++)
 		;
-	while (c->trace->inspect && !c->leave && gpubpf_session__pending(c->s) && gpubpf_now_ns() < until) {
+	while ((c->trace->inspect || c->trace->prepare) && !c->leave && gpubpf_session__pending(c->s) &&
+	       gpubpf_now_ns() < until) {
 		gpubpf_session__poll(c->s, 50);
 		read_signals(c);
+		cli_progress(&c->progress, c->s);
 	}
+	cli_progress(&c->progress, c->s);
 }
 
 static int write_document(struct child *c, FILE *out)
@@ -377,6 +382,8 @@ static void serve(struct child *c)
 		};
 		int left = time_left(c);
 
+		if (!c->reported && cli_progress(&c->progress, c->s) && (left < 0 || left > DRAW_MS))
+			left = DRAW_MS;
 		poll(p, 2, left);
 		read_signals(c);
 		if (!c->reported && p[1].revents)
@@ -422,6 +429,7 @@ int cli_trace_run(struct cli_trace *trace)
 	int status = cli_report_open(&c.file, trace->args);
 
 	c.json = cli_has(trace->args, OPT_JSON);
+	c.progress.on = !cli_has(trace->args, OPT_QUIET) && isatty(STDERR_FILENO);
 	clock_gettime(CLOCK_REALTIME, &trace->started);
 	cli_keep_error(trace->failure, sizeof(trace->failure));
 	if (status == CLI_OK)

@@ -29,6 +29,7 @@ struct maker {
 	struct gpubpf_makers *all;
 	pthread_t thread;
 	struct gpubpf_worker_set set;
+	const struct gpubpf_twin_req *now; /* by the makers' lock */
 };
 
 struct gpubpf_makers {
@@ -230,9 +231,11 @@ static void *run_maker(void *arg)
 		all->queue = req->next;
 		if (!all->queue)
 			all->tail = &all->queue;
+		maker->now = req;
 		pthread_mutex_unlock(&all->lock);
 		serve(all, maker, req);
 		pthread_mutex_lock(&all->lock);
+		maker->now = NULL;
 		req->next = all->done;
 		all->done = req;
 		tell_loop(all);
@@ -346,6 +349,25 @@ void gpubpf_makers_destroy(struct gpubpf_makers *all)
 	pthread_cond_destroy(&all->work);
 	pthread_cond_destroy(&all->made);
 	free(all);
+}
+
+bool gpubpf_makers_now(struct gpubpf_makers *all, char *kernel, size_t size, const char **stage)
+{
+	const struct gpubpf_twin_req *first = NULL;
+
+	*stage = NULL;
+	pthread_mutex_lock(&all->lock);
+	for (uint32_t i = 0; i < all->nthreads; i++) {
+		const struct gpubpf_twin_req *now = all->maker[i].now;
+
+		if (!now || (first && first->submitted_ns <= now->submitted_ns))
+			continue;
+		first = now;
+		*stage = __atomic_load_n(&all->maker[i].set.stage, __ATOMIC_RELAXED);
+	}
+	snprintf(kernel, size, "%s", first && first->nkernels ? first->kernels[0].name : "");
+	pthread_mutex_unlock(&all->lock);
+	return first;
 }
 
 /* -- in the loop -- */

@@ -77,6 +77,7 @@ struct gpubpf_twin_req {
 /* the workers that one maker thread uses */
 struct gpubpf_worker_set {
 	struct gpubpf_worker *worker[GPUBPF_NWORKERS]; /* by enum gpubpf_worker_kind */
+	const char *stage;                             /* what is being done, for a user who waits; atomic */
 };
 
 /* request.c */
@@ -109,6 +110,8 @@ int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers
 /* Cancels what is being made. makers may be NULL. */
 void gpubpf_makers_destroy(struct gpubpf_makers *makers);
 void gpubpf_makers_submit(struct gpubpf_makers *makers, struct gpubpf_twin_req *req);
+/* Of what has been made for the longest time: the first kernel, and the stage or NULL. False: nothing is. */
+bool gpubpf_makers_now(struct gpubpf_makers *makers, char *kernel, size_t size, const char **stage);
 /* In the loop: answer what is done. Requests answered. */
 int gpubpf_makers_collect(struct gpubpf_session *s);
 

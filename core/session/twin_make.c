@@ -495,12 +495,20 @@ static bool late(struct making *m)
 	return true;
 }
 
+static void enter(struct making *m, const char *stage)
+{
+	__atomic_store_n(&m->set->stage, stage, __ATOMIC_RELAXED);
+}
+
 static int make_steps(struct making *m)
 {
-	int err = inspect(m);
+	int err;
 
+	enter(m, "reading");
+	err = inspect(m);
 	if (!err)
 		err = choose(m);
+	enter(m, "lowering");
 	if (!err && m->nsites && !late(m))
 		err = inject(m);
 	if (!err)
@@ -508,6 +516,7 @@ static int make_steps(struct making *m)
 	m->twin->lower_ns = gpubpf_now_ns() - m->start_ns;
 	if (err < 0 || !m->pieces.ntwins || late(m))
 		return err;
+	enter(m, m->target->builds ? "the vendor's compiler" : "lowering");
 	err = build(m);
 	m->twin->build_ns = gpubpf_now_ns() - m->start_ns - m->twin->lower_ns;
 	if (err < 0)

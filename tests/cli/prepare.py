@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpubpf prepare, and what a user who waits sees: prepare.py GPUBPF OBJECTS COLD (TAP)."""
+import glob
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import tempfile
+
+gpubpf, objects, cold = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:])
+probe = os.path.join(objects, "probe.bpf.o")
+scratch = tempfile.TemporaryDirectory()
+count, failed = 0, False
+
+
+def result(good, name, why=""):
+    global count, failed
+    count += 1
+    failed |= not good
+    print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f"\n# {why}"), flush=True)
+
+
+def finish():
+    print(f"1..{count}")
+    sys.exit(failed)
+
+
+def folder(name):
+    path = os.path.join(scratch.name, name)
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    return path
+
+
+env = {k: v for k, v in os.environ.items() if not k.startswith("GPUBPF_") and k != "OPENCL_LAYERS"}
+env |= {"XDG_RUNTIME_DIR": folder("run"), "XDG_CACHE_HOME": folder("cache")}
+for icd in glob.glob("/etc/OpenCL/vendors/pocl*.icd"):
+    env["OCL_ICD_VENDORS"] = icd
+
+
+def run(tool, *args):
+    return subprocess.run([tool, *args], env=env, capture_output=True, text=True, timeout=300)
+
+
+def at_terminal(tool, *args):
+    """what comes on standard error, where that is a terminal"""
+    master, slave = pty.openpty()
+    child = subprocess.Popen([tool, *args], env=env, stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        text += part
+    child.wait()
+    return text.decode(errors="replace")
+
+
+def slow_tool():
+    """the tool beside a copy of its tree, with a vendor's compiler that begins late"""
+    tree, real = folder("slow"), os.path.dirname(gpubpf)
+    for name in ("core/worker", "hooks"):
+        os.makedirs(os.path.join(tree, name))
+    shutil.copy(gpubpf, tree)
+    shutil.copy(os.path.join(real, "hooks/libgpubpf-agent.so"), os.path.join(tree, "hooks"))
+    for name in ("compile", "clread", "build"):
+        worker, path = (os.path.join(d, "core/worker/gpubpf-" + name) for d in (real, tree))
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"#!/bin/sh\n{'sleep 2' if name == 'build' else ''}\nexec {worker}\n")
+        os.chmod(path, 0o755)
+    return os.path.join(tree, "gpubpf")
+
+
+native = run(cold, "3") if os.access(cold, os.X_OK) else None
+if not native or native.returncode != 42:
+    count = 1
+    print("ok 1 - prepare # SKIP no OpenCL device")
+    finish()
+
+done = run(gpubpf, "prepare", "-o", probe, "--", cold, "3")
+result(done.returncode == 42 and done.stdout == native.stdout, "the program's status and output are its own", done)
+result("3 twins made, 0 kept from before, 0 refused" in done.stderr, "three twins are made", done.stderr)
+done = run(gpubpf, "prepare", "-o", probe, "--", cold, "3")
+result("0 twins made, 3 kept from before, 0 refused" in done.stderr, "and are there the next time", done.stderr)
+report = os.path.join(scratch.name, "r")
+run(gpubpf, "run", "-o", probe, "-j", "-r", report, "--", cold, "3")
+cost = json.load(open(report, encoding="utf-8"))["cost"]
+result((cost["twins"], cost["cached"]) == (0, 3), "a run takes them", cost)
+done = run(gpubpf, "prepare", "--", cold, "3")
+result(done.returncode == 2 and "use -o FILE" in done.stderr, "without an object: what to do", done)
+
+slow = slow_tool()
+text = at_terminal(slow, "run", "-o", probe, "--no-cache", "--", cold, "3")
+result("\r\x1b[Kgpubpf: making twins, 1 of 3, " in text, "a line says what a terminal waits for", text)
+result("s: step_" in text and "the vendor's compiler\r" in text, "with kernel and stage", text)
+result("gpubpf: 3 twins in " in text, "and a summary", text)
+text = run(slow, "run", "-o", probe, "--no-cache", "--", cold, "3").stderr
+result("making" not in text and "\x1b" not in text and "twins in" not in text, "nothing of it elsewhere", text)
+text = at_terminal(slow, "run", "-q", "-o", probe, "--no-cache", "--", cold, "3")
+result("making" not in text and "twins in" not in text, "nor with -q", text)
+finish()
