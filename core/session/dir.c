@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -35,7 +36,22 @@ static int check_dir(const char *dir)
 	return st.st_uid == geteuid() && !(st.st_mode & 077) ? 0 : -EPERM;
 }
 
-#define OVERFLOW_UID 65534 /* in a user namespace, owners that it does not know: the system's folders */
+#define OVERFLOW_UID 65534
+
+/* In a user namespace an owner that it does not know, as the system's, shows as 65534 (user_namespaces(7)); where that
+ * is a user, it is a stranger. */
+static bool overflow_is_nobody(void)
+{
+	unsigned long long inside, outside, count;
+	FILE *map = fopen("/proc/self/uid_map", "re");
+	bool known = !map;
+
+	while (map && fscanf(map, "%llu %llu %llu", &inside, &outside, &count) == 3)
+		known |= inside <= OVERFLOW_UID && OVERFLOW_UID - inside < count;
+	if (map)
+		fclose(map);
+	return !known;
+}
 
 /* Whoever may write a folder above may put another in its place: each must be ours or the system's, and writable by
  * nobody else unless it is sticky, as /tmp. */
@@ -50,7 +66,7 @@ static int check_above(const char *dir)
 		slash[slash == path] = 0;
 		if (stat(path, &st) < 0)
 			return -errno;
-		if (st.st_uid != geteuid() && st.st_uid != 0 && st.st_uid != OVERFLOW_UID)
+		if (st.st_uid != geteuid() && st.st_uid != 0 && (st.st_uid != OVERFLOW_UID || !overflow_is_nobody()))
 			return -EPERM;
 		if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))
 			return -EPERM;
@@ -64,6 +80,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 {
 	static unsigned int count;
 	size_t room = sizeof(((struct sockaddr_un *)0)->sun_path);
+	char newest[512];
 	int err;
 
 	if (s->opts.runtime_dir)
@@ -82,6 +99,7 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 		return gpubpf_session_fail(s, err, "%s: others may write a folder above it, and put their own in its "
 					   "place: %s; close it (chmod go-w) or set XDG_RUNTIME_DIR", s->dir,
 					   strerror(-err));
+	gpubpf_newest_session(s->dir, newest, sizeof(newest)); /* removes what killed tools have left */
 	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%d-%u.sock", s->dir, getpid(),
 			     __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED)) >= room) {
 		s->path[0] = 0;
@@ -91,8 +109,8 @@ int gpubpf_session_dir(struct gpubpf_session *s)
 	return 0;
 }
 
-/* A tool that was killed leaves its socket behind: nobody listens there. */
-static bool abandoned(const char *path)
+/* Nobody listens there: of a tool that was killed, or does not yet. */
+static bool silent(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -140,8 +158,9 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size)
 		snprintf(path, sizeof(path), "%s/%s", chosen, entry->d_name);
 		if (!is_socket_name(entry->d_name) || lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
 			continue;
-		if (abandoned(path)) {
-			unlink(path);
+		if (silent(path)) {
+			if (kill(atoi(entry->d_name), 0) < 0 && errno == ESRCH)
+				unlink(path);
 			continue;
 		}
 		if (strlen(path) >= size)

@@ -93,6 +93,8 @@ wait $tool; rc=$?; is 0 "and its status counts"; prints survived "when it ends"
 "$GPUBPF" run -o "$p" -- sh -c 'sleep 1; echo finished > '"$T/finished" > /dev/null 2>&1 &
 tool=$!; sleep 0.4; kill -KILL $tool; wait $tool 2> /dev/null; sleep 1.2
 [ -s "$T/finished" ]; ok $? "the tool killed with -9: the program goes on"
+ls "$T/run/gpubpf/" | grep -q "^$tool-"; ok $? "and its socket stays"
+run "$GPUBPF" run -o "$p" -- true; ls "$T/run/gpubpf/" | grep -q "^$tool-"; [ $? = 1 ]; ok $? "until the next tool starts"
 run "$GPUBPF" map show; is 1 "the dead session is not found"
 "$GPUBPF" run -o "$p" -- sleep 2 > /dev/null 2>&1 &
 sleep 0.7; run "$GPUBPF" map dump -j counts; is 0 "map dump of a running session"; prints '"name": "counts"' "holds the map"

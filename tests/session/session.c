@@ -682,6 +682,14 @@ static void test_folder_above(void)
 		gpubpf_session__free(s);
 		rmdir(below);
 	}
+	if (!chown(above, 65534, -1)) { /* root's alone, and where that is a user */
+		struct gpubpf_session *s = gpubpf_session__new(&o);
+
+		gpubpf_session__load(s);
+		ok(gpubpf_session__start(s) == -EPERM, "a parent of user 65534: %s", gpubpf_session__error(s));
+		gpubpf_session__free(s);
+		rmdir(below);
+	}
 	rmdir(above);
 }
 
