@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid.h"
 #include "raw.h"
 
 static bool matches(const char *text, const char *expression)
@@ -50,25 +51,68 @@ static void judge(const struct suite_case *c, bool verify, const struct conforma
 		   c->may_be_refused && ran->refused ? SUITE_SKIPPED : SUITE_FAILED;
 }
 
-void suite_run_device(const struct suite_run *run, struct suite_device *device,
-		      void (*progress)(void *arg, size_t done), void *arg)
+/* Programs of one thread. */
+static void run_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
+		    const struct conformance_opts *opts)
 {
-	const struct suite *s = &run->suite;
-	struct conformance_case *raw = calloc(s->ncases + 1, sizeof(*raw));
-	struct conformance_opts opts = {
-		.backend = device->caps.backend, .index = device->index, .target = run->target, .verify = run->verify,
-		.progress = progress, .arg = arg,
-	};
+	struct conformance_case *raw = calloc(n + 1, sizeof(*raw));
 
-	for (uint32_t i = 0; raw && i < s->ncases; i++)
-		conformance_parse(&raw[i], s->cases[i].mem ? s->cases[i].mem : "", s->cases[i].program);
+	for (uint32_t i = 0; raw && i < n; i++) {
+		const struct suite_case *c = &run->suite.cases[cases[i]];
+
+		conformance_parse(&raw[i], c->mem ? c->mem : "", c->program);
+	}
 	if (raw)
-		conformance_run(raw, s->ncases, &opts);
-	for (uint32_t i = 0; raw && i < s->ncases; i++) {
-		judge(&s->cases[i], run->verify, &raw[i], &device->results[i]);
+		conformance_run(raw, n, opts);
+	for (uint32_t i = 0; raw && i < n; i++) {
+		judge(&run->suite.cases[cases[i]], run->verify, &raw[i], &device->results[cases[i]]);
 		conformance_finish(&raw[i]);
 	}
 	free(raw);
+}
+
+/* Objects: those that are to be refused need no device. */
+static void run_grids(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
+		      const struct conformance_opts *opts)
+{
+	uint32_t *run_these = calloc(n + 1, sizeof(*run_these)), nrun = 0;
+
+	for (uint32_t i = 0; run_these && i < n; i++) {
+		struct suite_result *r = &device->results[cases[i]];
+
+		if (!run->verify) {
+			r->state = SUITE_SKIPPED;
+			snprintf(r->got, sizeof(r->got), "needs what the verifier proves");
+		} else if (!strcmp(device->caps.backend, "host") || grid_is_refused(&run->suite.cases[cases[i]])) {
+			grid_run_host(run, cases[i], r);
+		} else {
+			run_these[nrun++] = cases[i];
+		}
+	}
+	if (nrun)
+		grid_run_device(run, device, run_these, nrun, opts);
+	free(run_these);
+}
+
+void suite_run_device(const struct suite_run *run, struct suite_device *device,
+		      void (*progress)(void *arg, size_t done), void *arg)
+{
+	uint32_t total = run->suite.ncases, n[2] = { 0, 0 };
+	uint32_t *cases[2] = { calloc(total + 1, sizeof(uint32_t)), calloc(total + 1, sizeof(uint32_t)) };
+	struct conformance_opts opts = {
+		.backend = device->caps.backend, .device = run->device, .index = device->index, .target = run->target,
+		.verify = run->verify, .progress = progress, .arg = arg,
+	};
+
+	for (uint32_t i = 0; cases[0] && cases[1] && i < total; i++) {
+		bool whole = run->suite.cases[i].expect != NULL;
+
+		cases[whole][n[whole]++] = i;
+	}
+	run_raw(run, device, cases[0], n[0], &opts);
+	run_grids(run, device, cases[1], n[1], &opts);
+	free(cases[0]);
+	free(cases[1]);
 }
 
 uint32_t suite_count(const struct suite_run *run, const struct suite_device *device, const char *group,

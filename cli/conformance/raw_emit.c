@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "raw_emit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,28 @@ const struct gpubpf_target_info *conformance_target(const char *name, const stru
 	return t && t->emits ? t : NULL;
 }
 
+int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why)
+{
+	const char *missing = gpubpf_device_missing(opts->backend);
+	struct gpubpf_device_open how = { .name = opts->device, .index = opts->index };
+	const struct gpubpf_device_caps *caps;
+
+	if (missing[0]) {
+		snprintf(why->text, sizeof(why->text), "backend %s: %s", opts->backend, missing);
+		return -ENODEV;
+	}
+	d->ops = gpubpf_device_find(opts->backend);
+	if (d->ops->open(&how, &d->device, why) < 0)
+		return -ENODEV;
+	caps = d->ops->caps(d->device);
+	d->target = conformance_target(opts->target, caps);
+	if (d->target)
+		return 0;
+	snprintf(why->text, sizeof(why->text), "device %s: no target %s emits for it", caps->name,
+		 opts->target ? opts->target : "that it takes");
+	return -ENODEV;
+}
+
 static int emit_in_worker(const char *target, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			  struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {
@@ -32,6 +55,15 @@ static int emit_in_worker(const char *target, const struct gpubpf_lower_job *job
 	return gpubpf_worker_emit(worker, target, job, opts, blob, diag);
 }
 
+int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
+		      struct gpubpf_blob *blob, struct gpubpf_diag *diag)
+{
+	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };
+
+	return target->ops ? target->ops->emit(job, &opts, blob, diag) :
+			     emit_in_worker(target->name, job, &opts, blob, diag);
+}
+
 int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lower_job *job,
 		     struct conformance_case *cases, uint32_t n, struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {
@@ -39,8 +71,6 @@ int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lowe
 	struct gpubpf_site_desc sites[CONFORMANCE_GROUP];
 	uint32_t order[CONFORMANCE_GROUP];
 	struct gpubpf_unit unit = { .progs = progs, .nprogs = n };
-	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };
-	const struct gpubpf_target *here = target->ops;
 
 	for (uint32_t i = 0; i < n; i++) {
 		order[i] = i;
@@ -52,7 +82,7 @@ int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lowe
 	job->unit = &unit;
 	job->sites = sites;
 	job->nsites = n;
-	return here ? here->emit(job, &opts, blob, diag) : emit_in_worker(target->name, job, &opts, blob, diag);
+	return conformance_lower(target, job, blob, diag);
 }
 
 int conformance_dump(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)

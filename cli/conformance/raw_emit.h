@@ -3,15 +3,28 @@
 #ifndef GPUBPF_CLI_CONFORMANCE_EMIT_H
 #define GPUBPF_CLI_CONFORMANCE_EMIT_H
 
+#include "core/device.h"
 #include "core/target.h"
 #include "raw.h"
 
 #define CONFORMANCE_GROUP 64        /* programs in a module at most */
 #define CONFORMANCE_RUN_OFF 8192u   /* past the arena's header and counters */
 
+/* a device that was opened, and what its programs are lowered to */
+struct conformance_device {
+	const struct gpubpf_device_ops *ops;
+	struct gpubpf_device *device;
+	const struct gpubpf_target_info *target;
+};
+
+/* In a process that may crash. 0 or -ENODEV. */
+int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why);
 /* The target of that name, or the one that suits the device best if name is NULL; NULL if there is none that emits. */
 const struct gpubpf_target_info *conformance_target(const char *name, const struct gpubpf_device_caps *caps);
-/* Lower the programs of n cases, one site each: here, or in the compile worker. */
+/* Lower the job's sites as kernels: here, or in the compile worker. */
+int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
+		      struct gpubpf_blob *blob, struct gpubpf_diag *diag);
+/* Lower the programs of n cases, one site each. */
 int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lower_job *job,
 		     struct conformance_case *cases, uint32_t n, struct gpubpf_blob *blob, struct gpubpf_diag *diag);
 

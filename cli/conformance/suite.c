@@ -76,6 +76,7 @@ int suite_add_object(struct suite *s, const char *path, const char *name)
 	s->objects = grown;
 	o = &grown[s->nobjects++];
 	memset(o, 0, sizeof(*o));
+	snprintf(o->path, sizeof(o->path), "%s", path);
 	snprintf(o->name, sizeof(o->name), "%s", name);
 	err = read_file(path, o);
 	if (!err)
@@ -159,7 +160,13 @@ static int add_sections(struct suite *s, const char *group, const struct section
 
 #define MAX_CASES 4096
 
-static void take_section(Elf *elf, size_t names, Elf_Scn *section, struct sections *all)
+/* what an object has: cases, or as a whole what is expected of it */
+struct found {
+	struct sections all[MAX_CASES];
+	Elf_Data *expect;
+};
+
+static void take_section(Elf *elf, size_t names, Elf_Scn *section, struct found *f)
 {
 	GElf_Shdr header;
 	const char *name;
@@ -168,16 +175,33 @@ static void take_section(Elf *elf, size_t names, Elf_Scn *section, struct sectio
 	if (!gelf_getshdr(section, &header) || !(name = elf_strptr(elf, names, header.sh_name)))
 		return;
 	if (sscanf(name, "case_%u", &i) == 1 && i < MAX_CASES)
-		all[i].program = elf_getdata(section, NULL);
+		f->all[i].program = elf_getdata(section, NULL);
 	else if (sscanf(name, "expect_%u", &i) == 1 && i < MAX_CASES)
-		all[i].expect = elf_getdata(section, NULL);
+		f->all[i].expect = elf_getdata(section, NULL);
+	else if (!strcmp(name, ".expect"))
+		f->expect = elf_getdata(section, NULL);
+}
+
+/* The last object, GROUP.NAME.bpf.o, as one case. */
+static int add_whole(struct suite *s, const char *group, const Elf_Data *expect, const char *glob)
+{
+	const char *at = s->objects[s->nobjects - 1].name + strlen(group) + 1;
+	struct suite_case *c;
+	char name[64];
+	int err;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "."), at);
+	err = suite_add_case(s, group, name, glob, &c);
+	if (c && !(c->expect = strndup(expect->d_buf, expect->d_size)))
+		err = -ENOMEM;
+	return err;
 }
 
 /* The cases of the last object. */
 static int read_cases(struct suite *s, const char *group, const char *glob)
 {
 	struct suite_object *o = &s->objects[s->nobjects - 1];
-	struct sections *all = calloc(MAX_CASES, sizeof(*all));
+	struct found *f = calloc(1, sizeof(*f));
 	Elf_Scn *section = NULL;
 	size_t names;
 	Elf *elf;
@@ -185,14 +209,16 @@ static int read_cases(struct suite *s, const char *group, const char *glob)
 
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)o->bytes, o->size);
-	if (!all || !elf || elf_getshdrstrndx(elf, &names) < 0)
-		err = all ? -EBADMSG : -ENOMEM;
+	if (!f || !elf || elf_getshdrstrndx(elf, &names) < 0)
+		err = f ? -EBADMSG : -ENOMEM;
 	while (!err && (section = elf_nextscn(elf, section)))
-		take_section(elf, names, section, all);
-	for (uint32_t i = 0; !err && i < MAX_CASES && (all[i].program || all[i].expect); i++)
-		err = add_sections(s, group, &all[i], glob);
+		take_section(elf, names, section, f);
+	if (!err && f->expect)
+		err = add_whole(s, group, f->expect, glob);
+	for (uint32_t i = 0; !err && i < MAX_CASES && (f->all[i].program || f->all[i].expect); i++)
+		err = add_sections(s, group, &f->all[i], glob);
 	elf_end(elf);
-	free(all);
+	free(f);
 	return err;
 }
 
@@ -214,6 +240,19 @@ static int read_object(struct suite *s, const char *folder, const char *name, co
 	return err ? err : read_cases(s, group, glob);
 }
 
+static int by_group(const void *a, const void *b)
+{
+	const struct suite_case *x = a, *y = b;
+	int order = strcmp(x->group, y->group);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+void suite_sort(struct suite *s)
+{
+	qsort(s->cases, s->ncases, sizeof(*s->cases), by_group);
+}
+
 int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 {
 	char folder[PATH_MAX];
@@ -232,6 +271,7 @@ int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 	}
 	if (n >= 0)
 		free(names);
+	suite_sort(s);
 	return err;
 }
 
@@ -246,6 +286,7 @@ void suite_finish(struct suite *s)
 		free(c->mem);
 		free(c->result);
 		free(c->error);
+		free(c->expect);
 	}
 	for (uint32_t i = 0; i < s->nobjects; i++)
 		free(s->objects[i].bytes);

@@ -14,13 +14,14 @@
 #include "core/wire/caps.h"
 
 struct suite_object {
-	char name[96];           /* path below the suite's folder: "isa.o" */
+	char path[512];
+	char name[96];           /* in the suite's folder: "isa.o", "maps.array.bpf.o" */
 	char sha256[65];
 	uint8_t *bytes;
 	size_t size;
 };
 
-/* one case: a program of one thread, whose r1 and r2 are address and length of mem */
+/* one case: a program of one thread, whose r1 and r2 are address and length of mem; or a whole object */
 struct suite_case {
 	char *group, *name;      /* "isa", "add32-imm" */
 	uint32_t object;
@@ -28,6 +29,7 @@ struct suite_case {
 	char *result;            /* r0, hex; NULL: it fails with */
 	char *error;             /* what matches this regular expression */
 	bool rejected;           /* by the verifier */
+	char *expect;            /* of an object: lines (grid.h); else NULL */
 	bool may_be_refused;     /* it does not say: a refusal is no failure */
 };
 

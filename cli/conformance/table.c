@@ -28,14 +28,6 @@ static int add_line(struct suite *s, char *line, const char *glob)
 	return c->result && c->program && c->mem ? err : -ENOMEM;
 }
 
-static int by_group(const void *a, const void *b)
-{
-	const struct suite_case *x = a, *y = b;
-	int order = strcmp(x->group, y->group);
-
-	return order ? order : strcmp(x->name, y->name);
-}
-
 int suite_read_table(struct suite *s, const char *path, const char *glob, char *why, size_t size)
 {
 	int err = suite_add_object(s, path, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
@@ -57,6 +49,6 @@ int suite_read_table(struct suite *s, const char *path, const char *glob, char *
 		snprintf(why, size, "%s:%u: a line must be name, version, group, instructions, flags, r0, -, program, "
 			 "memory, with tabs between", path, number);
 	free(text);
-	qsort(s->cases, s->ncases, sizeof(*s->cases), by_group);
+	suite_sort(s);
 	return err;
 }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "apart.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GROUP_SECONDS 300
+
+struct apart_shared {
+	uint32_t begin, end;     /* items of the group that the child works on */
+	uint64_t progress;
+	struct apart_item items[];
+};
+
+static size_t size_of(const struct apart *a)
+{
+	return sizeof(*a->shared) + a->n * sizeof(*a->items);
+}
+
+int apart_init(struct apart *a)
+{
+	a->shared = mmap(NULL, size_of(a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (a->shared == MAP_FAILED)
+		return -ENOMEM;
+	a->items = a->shared->items;
+	for (size_t i = 0; i < a->n; i++)
+		a->items[i].group = a->group;
+	return 0;
+}
+
+void apart_finish(struct apart *a)
+{
+	munmap(a->shared, size_of(a));
+}
+
+/* Items not done yet, from the first such one on. */
+bool apart_next(struct apart *a, uint32_t *begin, uint32_t *end)
+{
+	struct apart_item *items = a->items;
+	uint64_t weight = 0;
+	size_t i = 0;
+
+	while (i < a->n && !items[i].group)
+		i++;
+	*begin = i;
+	for (; i < a->n && items[i].group; i++) {
+		weight += items[i].weight;
+		if (i > *begin && (i - *begin >= items[i].group || i - *begin >= items[*begin].group || weight > a->weight))
+			break;
+	}
+	*end = i;
+	a->shared->begin = *begin;
+	a->shared->end = *end;
+	return *begin < *end;
+}
+
+void apart_done(struct apart *a, size_t i, const char *error)
+{
+	struct apart_item *item = &a->items[i];
+
+	snprintf(item->error, sizeof(item->error), "%.*s", (int)sizeof(item->error) - 1, error);
+	item->group = 0;
+	a->shared->progress++;
+}
+
+void apart_split(struct apart *a, const char *error)
+{
+	struct apart_shared *s = a->shared;
+	uint32_t size = s->end - s->begin;
+
+	for (size_t i = 0; !size && i < a->n; i++) /* the child came to none: nor will the next */
+		if (a->items[i].group)
+			apart_done(a, i, error);
+	if (size == 1)
+		apart_done(a, s->begin, error);
+	else
+		for (uint32_t i = s->begin; i < s->end; i++)
+			if (a->items[i].group)
+				a->items[i].group = size / 2;
+	s->progress++;
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static size_t count_done(const struct apart *a)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		done += !a->items[i].group;
+	return done;
+}
+
+/* Wait for the child; kill it when it has made no progress for too long. 0: it ended well. */
+static int watch(struct apart *a, pid_t child)
+{
+	uint64_t seen = a->shared->progress;
+	long idle_ms = 0;
+	int status;
+
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		pause_ms(2);
+		if (a->shared->progress != seen && a->progress)
+			a->progress(a->arg, count_done(a));
+		idle_ms = a->shared->progress == seen ? idle_ms + 2 : 0;
+		seen = a->shared->progress;
+		if (idle_ms < GROUP_SECONDS * 1000)
+			continue;
+		kill(child, SIGKILL);
+		waitpid(child, &status, 0);
+		return -ETIMEDOUT;
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
+}
+
+void apart_run(struct apart *a)
+{
+	while (count_done(a) < a->n) {
+		pid_t child;
+		int err;
+
+		a->shared->begin = a->shared->end = 0;
+		child = fork();
+		if (child == 0) {
+			a->work(a);
+			_exit(0);
+		}
+		err = child < 0 ? -errno : watch(a, child);
+		if (err < 0)
+			apart_split(a, err == -ETIMEDOUT ? "the device's compiler or the run took too long" :
+							   "the device's runtime crashed");
+	}
+}

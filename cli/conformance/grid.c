@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "grid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/facts.h"
+
+#define THREADS 65536u           /* room in per-thread maps */
+#define PRINT_BYTES (1u << 20)
+#define RING_BYTES (1u << 16)
+
+static int prove(struct grid *g, struct gpubpf_diag *diag)
+{
+	struct gpubpf_unit *unit = &g->loaded->unit;
+	struct gpubpf_verify_opts opts = { .allow_exit_thread = true };
+
+	g->map_use = calloc(unit->nmaps + 1, sizeof(*g->map_use));
+	if (!g->map_use)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < unit->nprogs; i++) {
+		int err = gpubpf_verify(unit, &unit->progs[i], &opts, diag);
+
+		if (err < 0)
+			return err;
+		for (uint32_t m = 0; m < unit->nmaps; m++)
+			g->map_use[m] |= unit->progs[i].facts->map_use[m];
+	}
+	return 0;
+}
+
+int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, uint32_t n, struct gpubpf_diag *diag)
+{
+	const char **paths = calloc(n, sizeof(*paths));
+	struct gpubpf_load_opts opts = { .paths = paths, .npaths = n };
+	int err;
+
+	*g = (struct grid){ .suite = suite, .cases = cases, .n = n };
+	for (uint32_t i = 0; paths && i < n; i++)
+		paths[i] = suite->objects[suite->cases[cases[i]].object].path;
+	err = paths ? gpubpf_load(&opts, &g->loaded, diag) : -ENOMEM;
+	if (!err)
+		err = prove(g, diag);
+	free(paths);
+	return err;
+}
+
+int grid_layout(struct grid *g, uint32_t replicas, struct gpubpf_diag *diag)
+{
+	struct gpubpf_layout_opts opts = { .replicas = replicas, .threads = THREADS, .print_bytes = PRINT_BYTES,
+					   .ring_bytes = RING_BYTES, .map_use = g->map_use };
+
+	return gpubpf_layout_compute(&g->loaded->unit, &opts, &g->layout, diag);
+}
+
+void grid_finish(struct grid *g)
+{
+	gpubpf_layout_finish(&g->layout);
+	free(g->map_use);
+	if (!g->loaded)
+		return;
+	for (uint32_t i = 0; i < g->loaded->unit.nprogs; i++) {
+		gpubpf_facts_destroy(g->loaded->unit.progs[i].facts);
+		g->loaded->unit.progs[i].facts = NULL;
+	}
+	gpubpf_loaded_destroy(g->loaded);
+}
+
+const char *grid_line(const struct suite_case *c, const char *word, const char **at, char *buf, size_t size)
+{
+	const char *line = *at ? *at : c->expect;
+	size_t n = strlen(word);
+
+	for (; *line; line += strcspn(line, "\n") + 1) {
+		size_t length = strcspn(line, "\n");
+
+		if (strncmp(line, word, n) || (line[n] != ' ' && line[n] != '\n'))
+			continue;
+		*at = line + length + 1;
+		snprintf(buf, size, "%.*s", (int)(length - n), line + n);
+		return buf + strspn(buf, " ");
+	}
+	return NULL;
+}
+
+void grid_launch_of(const struct suite_case *c, struct grid_launch *launch)
+{
+	const char *at = NULL, *text;
+	char buf[128];
+
+	*launch = (struct grid_launch){ 3, { 1, 1, 1 }, { 1, 1, 1 } };
+	text = grid_line(c, "launch", &at, buf, sizeof(buf));
+	if (text)
+		sscanf(text, "%u,%u,%u %u,%u,%u", &launch->grid[0], &launch->grid[1], &launch->grid[2], &launch->block[0],
+		       &launch->block[1], &launch->block[2]);
+}
+
+bool grid_is_refused(const struct suite_case *c)
+{
+	const char *at = NULL;
+	char buf[256];
+
+	return grid_line(c, "refused", &at, buf, sizeof(buf)) != NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases in C: an object with programs and maps, run by all threads of a launch. */
+#ifndef GPUBPF_CLI_CONFORMANCE_GRID_H
+#define GPUBPF_CLI_CONFORMANCE_GRID_H
+
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "maps/maps.h"
+#include "suite.h"
+
+#define GRID_KERNEL "conformance" /* what the programs see as their kernel */
+#define GRID_KERNEL_ID 7
+#define GRID_LAUNCH 5
+#define GRID_PID_TGID 0x0000123400005678ull
+
+/* the launch that a case asks for */
+struct grid_launch {
+	uint32_t dim;
+	uint32_t grid[3], block[3]; /* blocks; threads of a block */
+};
+
+/* cases, loaded together: the object i of the unit is that of cases[i] */
+struct grid {
+	const struct suite *suite;
+	const uint32_t *cases;   /* indices in the suite */
+	uint32_t n;
+	struct gpubpf_loaded *loaded;
+	uint32_t *map_use;
+	struct gpubpf_layout layout;
+};
+
+/* grid.c. Load and prove. 0, or -errno and a diagnostic. */
+int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, uint32_t n, struct gpubpf_diag *diag);
+/* Lay out the maps for a device. */
+int grid_layout(struct grid *g, uint32_t replicas, struct gpubpf_diag *diag);
+void grid_finish(struct grid *g);
+void grid_launch_of(const struct suite_case *c, struct grid_launch *launch);
+/* The first line of what the case expects that begins with the word, behind `line` (NULL: from the start); its value
+ * without the word, or NULL. */
+const char *grid_line(const struct suite_case *c, const char *word, const char **at, char *buf, size_t size);
+
+/* grid_judge.c. What the launch left in the maps of case i. */
+void grid_judge(const struct grid *g, uint32_t i, void *arena, struct suite_result *r);
+
+/* It was refused: is that what the case expects? */
+bool grid_is_refused(const struct suite_case *c);
+void grid_refused(const struct suite_case *c, const struct gpubpf_diag *diag, struct suite_result *r);
+
+/* grid_host.c: one case on the interpreter, thread after thread. */
+void grid_run_host(const struct suite_run *run, uint32_t index, struct suite_result *r);
+/* grid_device.c: on a device. */
+struct conformance_opts;
+void grid_run_device(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
+		     const struct conformance_opts *opts);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects on a device: several are loaded together, lowered to one module with a kernel each, and launched in turn. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "apart.h"
+#include "grid.h"
+#include "raw.h"
+#include "raw_emit.h"
+
+#define GROUP 16
+
+struct runner {
+	struct apart apart;      /* first: a pointer to it is one to this */
+	const struct suite_run *run;
+	const struct conformance_opts *opts;
+	const uint32_t *cases;
+	struct conformance_device opened;
+};
+
+/* a group on its way */
+struct batch {
+	struct runner *r;
+	struct grid grid;
+	void *arena;
+	uint64_t address;
+	struct gpubpf_device_module *module;
+	struct gpubpf_why why;
+	struct gpubpf_diag diag;
+};
+
+static int make_arena(struct batch *b)
+{
+	const struct conformance_device *d = &b->r->opened;
+	int err = grid_layout(&b->grid, d->ops->caps(d->device)->compute_units, &b->diag);
+
+	if (err < 0)
+		return err;
+	b->arena = mmap(NULL, b->grid.layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (b->arena == MAP_FAILED)
+		return gpubpf_diag_set(&b->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps");
+	gpubpf_arena_init(b->arena, &b->grid.loaded->unit, &b->grid.layout);
+	err = d->ops->arena_attach(d->device, b->arena, b->grid.layout.size, &b->address, &b->why);
+	if (!err)
+		err = d->ops->arena_push(d->device, 0, b->arena, b->grid.layout.size);
+	return err ? err : gpubpf_arena_wait(d->ops, d->device);
+}
+
+/* A site an object, with its programs in their order. */
+static int load_module(struct batch *b)
+{
+	const struct conformance_device *d = &b->r->opened;
+	const struct gpubpf_unit *unit = &b->grid.loaded->unit;
+	uint32_t order[unit->nprogs], at = 0;
+	struct gpubpf_site_desc sites[GROUP];
+	struct gpubpf_lower_job job = {
+		.unit = unit, .layouts = b->grid.layout.maps, .layout_hash = b->grid.layout.hash, .sites = sites,
+		.nsites = b->grid.n, .print_ring = b->grid.layout.print_ring,
+		.print_layout = b->grid.layout.maps[unit->nmaps], .caps = d->ops->caps(d->device),
+	};
+	struct gpubpf_blob blob;
+	int err;
+
+	for (uint32_t i = 0; i < b->grid.n; i++) {
+		memset(&sites[i], 0, sizeof(sites[i]));
+		sites[i].site = GPUBPF_SITE_ENTRY;
+		snprintf(sites[i].kernel, sizeof(sites[i].kernel), GRID_KERNEL);
+		sites[i].kernel_id = GRID_KERNEL_ID;
+		sites[i].progs = order + at;
+		sites[i].may_end_thread = true;
+		for (uint32_t p = 0; p < unit->nprogs; p++)
+			if ((uint32_t)unit->progs[p].object == i) {
+				order[at++] = p;
+				sites[i].nprogs++;
+			}
+	}
+	err = conformance_lower(d->target, &job, &blob, &b->diag);
+	if (err < 0)
+		return err;
+	err = d->ops->module_load(d->device, d->target->output, blob.data, blob.size, "", &b->module, &b->why);
+	free(blob.data);
+	return err;
+}
+
+static int launch(struct batch *b, uint32_t i)
+{
+	const struct conformance_device *d = &b->r->opened;
+	uint64_t number = GRID_LAUNCH, pid_tgid = GRID_PID_TGID;
+	const void *args[] = { &b->address, &number, &pid_tgid };
+	const size_t sizes[] = { sizeof(b->address), sizeof(number), sizeof(pid_tgid) };
+	struct gpubpf_device_launch launch = { .args = args, .arg_sizes = sizes, .nargs = 3 };
+	struct gpubpf_device_kernel *kernel;
+	struct grid_launch l;
+	char name[32];
+	int err;
+
+	grid_launch_of(&b->r->run->suite.cases[b->grid.cases[i]], &l);
+	launch.dim = l.dim;
+	for (int dim = 0; dim < 3; dim++) {
+		launch.block[dim] = l.block[dim];
+		launch.grid[dim] = (size_t)l.grid[dim] * l.block[dim];
+	}
+	snprintf(name, sizeof(name), "gpubpf_run_%u", i);
+	err = d->ops->kernel_get(b->module, name, &kernel, &b->why);
+	if (err < 0)
+		return err;
+	err = d->ops->launch(kernel, &launch, &b->why);
+	d->ops->kernel_put(kernel);
+	return err;
+}
+
+/* Launch each, read all maps, and judge. */
+static int run_batch(struct batch *b, uint32_t begin)
+{
+	const struct conformance_device *d = &b->r->opened;
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < b->grid.n; i++)
+		err = launch(b, i);
+	if (!err)
+		err = d->ops->arena_pull(d->device, 0, b->arena, b->grid.layout.size);
+	if (!err)
+		err = gpubpf_arena_wait(d->ops, d->device);
+	for (uint32_t i = 0; !err && i < b->grid.n; i++) {
+		struct apart_item *item = &b->r->apart.items[begin + i];
+		struct suite_result result = { 0 };
+
+		grid_judge(&b->grid, i, b->arena, &result);
+		item->value = result.state;
+		memcpy(item->expected, result.expected, sizeof(item->expected));
+		apart_done(&b->r->apart, begin + i, result.got);
+	}
+	return err;
+}
+
+static void run_group(struct runner *r, uint32_t begin, uint32_t end)
+{
+	struct batch b = { .r = r, .arena = MAP_FAILED };
+	const struct conformance_device *d = &r->opened;
+	char text[400];
+	int err;
+
+	gpubpf_diag_init(&b.diag);
+	err = grid_load(&b.grid, &r->run->suite, r->cases + begin, end - begin, &b.diag);
+	if (!err)
+		err = make_arena(&b);
+	if (!err)
+		err = load_module(&b);
+	if (!err)
+		err = run_batch(&b, begin);
+	if (err < 0) {
+		snprintf(text, sizeof(text), "%.390s", b.diag.code ? b.diag.what : b.why.text[0] ? b.why.text : strerror(-err));
+		apart_split(&r->apart, text);
+	}
+	if (b.module)
+		d->ops->module_unload(b.module);
+	if (b.arena != MAP_FAILED) {
+		d->ops->arena_detach(d->device);
+		munmap(b.arena, b.grid.layout.size);
+	}
+	grid_finish(&b.grid);
+}
+
+static void work(struct apart *apart)
+{
+	struct runner *r = (struct runner *)apart;
+	struct gpubpf_why why = { "" };
+	uint32_t begin, end;
+
+	if (conformance_open(r->opts, &r->opened, &why) < 0) {
+		while (apart_next(apart, &begin, &end))
+			for (uint32_t i = begin; i < end; i++)
+				apart_done(apart, i, why.text);
+		return;
+	}
+	while (apart_next(apart, &begin, &end)) {
+		run_group(r, begin, end);
+		if (r->opened.target->output == GPUBPF_IMAGE_SPIRV)
+			return; /* the next child goes on, as in raw_device.c */
+	}
+}
+
+void grid_run_device(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
+		     const struct conformance_opts *opts)
+{
+	struct runner r = {
+		.apart = { .n = n, .group = GROUP, .weight = UINT32_MAX, .work = work, .progress = opts->progress, .arg = opts->arg },
+		.run = run, .opts = opts, .cases = cases,
+	};
+
+	if (apart_init(&r.apart) < 0)
+		return;
+	apart_run(&r.apart);
+	for (uint32_t i = 0; i < n; i++) {
+		struct suite_result *result = &device->results[cases[i]];
+		const struct apart_item *item = &r.apart.items[i];
+
+		result->state = item->value;
+		snprintf(result->expected, sizeof(result->expected), "%s", item->expected[0] ? item->expected : "its programs run");
+		snprintf(result->got, sizeof(result->got), "%s", item->error);
+	}
+	apart_finish(&r.apart);
+}

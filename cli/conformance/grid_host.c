@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter in the place of a device: thread after thread, in the order of their numbers. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/interp/interp.h"
+#include "grid.h"
+
+/* The coordinates of a linear number. */
+static void split(uint64_t linear, const uint32_t size[3], gpubpf_u64 out[3])
+{
+	for (int d = 0; d < 3; d++) {
+		out[d] = linear % size[d];
+		linear /= size[d];
+	}
+}
+
+static void set_thread(struct gpubpf_ctx *ctx, const struct grid_launch *l, uint64_t block, uint64_t thread)
+{
+	split(block, l->grid, ctx->block_idx);
+	split(thread, l->block, ctx->thread_idx);
+	for (int d = 0; d < 3; d++)
+		ctx->global_id[d] = ctx->block_idx[d] * l->block[d] + ctx->thread_idx[d];
+	ctx->global_linear = (ctx->global_id[2] * l->grid[1] * l->block[1] + ctx->global_id[1]) * l->grid[0] * l->block[0] +
+			     ctx->global_id[0];
+}
+
+/* All programs of the case, by one thread. */
+static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, void *arena, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_unit *unit = &g->loaded->unit;
+	struct gpubpf_interp_result result = { 0 };
+	int err = 0;
+
+	for (uint32_t i = 0; !err && !result.ended_thread && i < unit->nprogs; i++) {
+		struct gpubpf_interp_job job = { .unit = unit, .prog = &unit->progs[i], .ctx = ctx, .arena = arena,
+						 .layout = &g->layout, .pid_tgid = GRID_PID_TGID };
+
+		err = gpubpf_interp_run(&job, &result, diag);
+	}
+	return err;
+}
+
+static int run_launch(struct grid *g, const struct grid_launch *l, void *arena, struct gpubpf_diag *diag)
+{
+	struct gpubpf_ctx ctx = { .launch = GRID_LAUNCH, .kernel = GRID_KERNEL_ID, .site = GPUBPF_SITE_ENTRY,
+				  .work_dim = l->dim, .kernel_name = GRID_KERNEL };
+	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+	int err = 0;
+
+	for (int d = 0; d < 3; d++) {
+		ctx.grid_dim[d] = l->grid[d];
+		ctx.block_dim[d] = l->block[d];
+	}
+	for (uint64_t b = 0; !err && b < blocks; b++)
+		for (uint64_t t = 0; !err && t < threads; t++) {
+			set_thread(&ctx, l, b, t);
+			err = run_thread(g, &ctx, arena, diag);
+		}
+	return err;
+}
+
+static int run_case(const struct suite_run *run, uint32_t index, struct suite_result *r, struct gpubpf_diag *diag)
+{
+	struct grid_launch launch;
+	void *arena = MAP_FAILED;
+	struct grid g;
+	int err = grid_load(&g, &run->suite, &index, 1, diag);
+
+	grid_launch_of(&run->suite.cases[index], &launch);
+	if (!err)
+		err = grid_layout(&g, 1, diag);
+	if (!err) {
+		arena = mmap(NULL, g.layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		err = arena == MAP_FAILED ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps") : 0;
+	}
+	if (!err) {
+		gpubpf_arena_init(arena, &g.loaded->unit, &g.layout);
+		err = run_launch(&g, &launch, arena, diag);
+	}
+	if (!err)
+		grid_judge(&g, 0, arena, r);
+	if (arena != MAP_FAILED)
+		munmap(arena, g.layout.size);
+	grid_finish(&g);
+	return err;
+}
+
+void grid_run_host(const struct suite_run *run, uint32_t index, struct suite_result *r)
+{
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (run_case(run, index, r, &diag) < 0)
+		grid_refused(&run->suite.cases[index], &diag, r);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is the launch's: its number, the kernel, what has no value here. */
+#include "../case.h"
+
+EXPECT("launch 2,1,1 8,1,1");
+EXPECT("checks 176");
+
+SEC("gpu/entry/*")
+int kernel(struct gpubpf_ctx *ctx)
+{
+	CHECK(ctx->launch, 5);
+	CHECK(ctx->kernel, 7);
+	CHECK(ctx->site, GPUBPF_SITE_ENTRY);
+	CHECK(ctx->work_dim, 3);
+	CHECK(ctx->nargs, 0);
+	CHECK(ctx->arg[0] | ctx->arg[31] | ctx->di | ctx->ax, 0);
+	CHECK(ctx->kernel_name[0], 'c');
+	CHECK(ctx->kernel_name[10], 'e');
+	CHECK(ctx->kernel_name[11], 0);
+	CHECK(ctx->function_name[0], 0);
+	CHECK(ctx->global_offset[0] | ctx->global_offset[1] | ctx->global_offset[2], 0);
+	return 0;
+}

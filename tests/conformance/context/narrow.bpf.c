@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of a field: its low bytes. */
+#include "../case.h"
+
+EXPECT("launch 1,1,1 1,1,1");
+EXPECT("checks 4");
+
+SEC("gpu/entry/*")
+int narrow(struct gpubpf_ctx *ctx)
+{
+	CHECK(*(volatile __u32 *)&ctx->launch, 5);
+	CHECK(*(volatile __u16 *)&ctx->launch, 5);
+	CHECK(*(volatile __u8 *)&ctx->kernel, 7);
+	CHECK(*(volatile __u8 *)&ctx->block_dim[2], 1);
+	return 0;
+}

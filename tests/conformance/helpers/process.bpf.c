@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Helper 14 is the process's and the thread's number that the launch came with. */
+#include "../case.h"
+
+EXPECT("launch 2,1,1 16,1,1");
+EXPECT("checks 32");
+
+SEC("gpu/entry/*")
+int process(struct gpubpf_ctx *ctx)
+{
+	CHECK(bpf_get_current_pid_tgid(), 0x0000123400005678);
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Atomics of all threads on the same words: or, and, xor, exchange, compare and exchange, each of them once. */
+#include "../case.h"
+
+EXPECT("launch 4,1,1 64,1,1");
+EXPECT("map words[0] 18446744073709551615");
+EXPECT("map words[1] 0");
+EXPECT("map words[2] 0");
+EXPECT("map words[3] 256");
+EXPECT("map words[4] 1");
+
+GPUBPF_ARRAY(words, __u64, 5);
+
+static __always_inline __u64 *word(__u32 key)
+{
+	return bpf_map_lookup_elem(&words, &key);
+}
+
+SEC("gpu/entry/*")
+int prepare(struct gpubpf_ctx *ctx)
+{
+	__u64 *w = word(1);
+
+	if (w)
+		__sync_fetch_and_or(w, 0);
+	return 0;
+}
+
+SEC("gpu/entry/*")
+int together(struct gpubpf_ctx *ctx)
+{
+	__u64 bit = 1ull << (ctx->thread_idx[0] & 63), *w;
+
+	if ((w = word(0)))
+		__sync_fetch_and_or(w, bit);
+	if ((w = word(1))) {
+		__sync_fetch_and_or(w, bit);
+		__sync_fetch_and_and(w, ~bit);
+	}
+	if ((w = word(2))) {
+		__sync_fetch_and_xor(w, bit); /* four blocks: each bit four times */
+	}
+	if ((w = word(3)))
+		__sync_fetch_and_add(w, 1);
+	if ((w = word(4)))
+		__sync_val_compare_and_swap(w, 0, 1);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring without room: what does not fit is refused and counted, and each record or its drop is there. */
+#include "../case.h"
+
+EXPECT("launch 1,1,1 1,1,1");
+EXPECT("checks 2");
+EXPECT("accounted ring 4000");
+
+struct event {
+	__u64 words[7];
+};
+GPUBPF_RINGBUF(ring, struct event, 4096);
+
+SEC("gpu/entry/*")
+int fill(struct gpubpf_ctx *ctx)
+{
+	struct event event = { { 1 } };
+
+	CHECK(bpf_ringbuf_output(&ring, &event, sizeof(event), 0), 0);
+	for (int i = 0; i < 3998; i++)
+		bpf_ringbuf_output(&ring, &event, sizeof(event), 0);
+	CHECK(bpf_ringbuf_output(&ring, &event, sizeof(event), 0), (__u64)-11);
+	return 0;
+}
