@@ -84,16 +84,19 @@ static bool used(const struct loaded *l)
 	return false;
 }
 
+/* Of a program that has other kernels it is not known whether it ran any of OpenCL's. */
 static void tell(const struct loaded *l)
 {
-	if (gpubpf_hook_active() || gpubpf_hook_init(&ocl_hook_ops))
-		return; /* another runtime's kernels were probed, and whether this one launched any is not known; or no session */
+	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" : "OpenCL kernels ran unprobed";
+
+	if (gpubpf_hook_init(&ocl_hook_ops))
+		return; /* no session, or another runtime was asked for */
 	if (l->knows_layers)
-		gpubpf_hook_note("OpenCL kernels ran unprobed: %s loaded no layer of ours; did the program change "
-				 "OPENCL_LAYERS? It must keep what gpubpf put there", l->loader);
+		gpubpf_hook_note("%s: %s loaded no layer of ours; did the program change OPENCL_LAYERS? It must keep what "
+				 "gpubpf put there", what, l->loader);
 	else
-		gpubpf_hook_note("OpenCL kernels ran unprobed: the program's loader %s ignores OPENCL_LAYERS; put "
-				 "Khronos' or Debian's ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH", l->loader);
+		gpubpf_hook_note("%s: the program's loader %s ignores OPENCL_LAYERS; put Khronos' or Debian's "
+				 "ocl-icd-libopencl1 first, as by LD_LIBRARY_PATH", what, l->loader);
 }
 
 __attribute__((destructor)) static void look_back(void)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# OpenCL that a layer cannot see is named. loader.sh GPUBPF OBJECTS LOADS
+# OpenCL that a layer cannot see is named. loader.sh GPUBPF OBJECTS LOADS CUDA-DRIVER
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o loads=$LOOP driver=$OBJ/driver.so.1
 native() { [ "$(cat "$T/out")" = "done" ]; ok $? "$1: the output is its own"; }
@@ -16,6 +16,10 @@ run "$GPUBPF" kernel list -- "$loads" "$OBJ/libOpenCL.so.1" "$driver"; is 42 "ke
 says 'ignores OPENCL_LAYERS' "kernel list names it too"
 run "$GPUBPF" run -o "$p" -- "$loads" "$T/lib/libOpenCL.so.1" "$driver"
 is 42 "a loader whose layers do not come"; says 'loaded no layer of ours; did the program change OPENCL_LAYERS' "the other reason"
+run "$GPUBPF" run -o "$p" -- "$loads" "$OBJ/libOpenCL.so.1" "$driver" "$4"
+is 42 "the same beside CUDA"; says 'OpenCL kernels, if any ran, were not probed: .* ignores OPENCL_LAYERS' "it is named there too"
+run "$GPUBPF" run -o "$p" --backend cuda -- "$loads" "$OBJ/libOpenCL.so.1" "$driver" "$4"
+is 42 "CUDA alone is asked for"; ! grep -q 'not probed\|unprobed' "$T/err"; ok $? "nothing is said of OpenCL"
 run "$GPUBPF" run -o "$p" -- "$loads" "$OBJ/libOpenCL.so.1"
 is 42 "a loader that is not used"; ! grep -q unprobed "$T/err"; ok $? "nothing is said of it"
 run "$GPUBPF" run -o "$p" --backend cuda -- "$loads" "$OBJ/libOpenCL.so.1" "$driver"
