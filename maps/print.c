@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records of the print ring (print.h) as text, by the rules of the kernel's bpf_trace_printk(): flags and
- * a width, then %d %i %u %x %X %c %s or %p (%pks and %pus are %s, other %p are addresses), l and ll. Beside them
- * %f %e %g, with a precision too, of a float's bits or a double's, as the context has arguments. What comes out holds no control characters but newlines and tabs: the bytes are the application's.
+ * Records of the print ring (print.h) as text, by the rules of core/print_spec.h. %f %e %g are of a float's bits or a
+ * double's, as the context has arguments. What comes out holds no control characters but newlines and tabs: the bytes are
+ * the application's.
  */
 #include "maps.h"
 
@@ -11,11 +11,10 @@
 #include <string.h>
 
 #include "core/facts.h"
+#include "core/print_spec.h"
 #include "host.h"
 
 #define STRING_MAX 128 /* bytes of a %s */
-#define WIDTH_DIGITS 3 /* a device may ask for any */
-#define PRECISION_DIGITS 2
 
 _Static_assert(sizeof(struct gpubpf_print_bytes) == GPUBPF_PRINT_HEAD, "offsets in print.h");
 
@@ -59,48 +58,7 @@ static void put_string(struct out *out, const struct source *source, uint64_t ad
 		put_char(out, source->arena[off + i]);
 }
 
-/* one conversion: % is at *fmt; moves *fmt behind it */
-struct spec {
-	char flags[24];        /* %, flags, width, precision: for printf */
-	unsigned longs;
-	char conv;             /* 0: none that we know */
-};
-
-static struct spec parse_spec(const char **fmt)
-{
-	const char *p = *fmt + 1;
-	struct spec spec = { .flags = "%" };
-	size_t n = 1, width;
-
-	while (*p && strchr("0+- #", *p) && n < 8)
-		spec.flags[n++] = *p++;
-	for (width = 0; *p >= '0' && *p <= '9' && width < WIDTH_DIGITS; width++)
-		spec.flags[n++] = *p++;
-	if (*p == '.') { /* of numbers with a point alone, below */
-		spec.flags[n++] = *p++;
-		for (width = 0; *p >= '0' && *p <= '9' && width < PRECISION_DIGITS; width++)
-			spec.flags[n++] = *p++;
-		spec.conv = *p && strchr("feg", *p) ? *p++ : 0;
-		*fmt = p;
-		return spec;
-	}
-	while (*p == 'l' && spec.longs < 2) {
-		spec.longs++;
-		p++;
-	}
-	if (*p && strchr("diuxXcspfeg%", *p))
-		spec.conv = *p++;
-	if (spec.conv == 'p' && (*p == 'k' || *p == 'u') && p[1] == 's') {
-		spec.conv = 's';
-		p += 2;
-	} else if (spec.conv == 'p' && *p && strchr("KxBsS", *p)) {
-		p++;
-	}
-	*fmt = p;
-	return spec;
-}
-
-static void put_number(struct out *out, const struct spec *spec, uint64_t arg)
+static void put_number(struct out *out, const struct gpubpf_print_spec *spec, uint64_t arg)
 {
 	char format[32], text[1024];
 
@@ -112,7 +70,7 @@ static void put_number(struct out *out, const struct spec *spec, uint64_t arg)
 }
 
 /* No double that a program would print is below 2^32 as bits: they are 0, or denormal and far below any float. */
-static void put_real(struct out *out, const struct spec *spec, uint64_t arg)
+static void put_real(struct out *out, const struct gpubpf_print_spec *spec, uint64_t arg)
 {
 	union {
 		uint64_t bits;
@@ -126,7 +84,7 @@ static void put_real(struct out *out, const struct spec *spec, uint64_t arg)
 		put_text(out, text, sizeof(text));
 }
 
-static void put_spec(struct out *out, const struct spec *spec, const struct source *source, uint64_t arg)
+static void put_spec(struct out *out, const struct gpubpf_print_spec *spec, const struct source *source, uint64_t arg)
 {
 	char text[32];
 
@@ -151,22 +109,22 @@ static void put_spec(struct out *out, const struct spec *spec, const struct sour
 	}
 }
 
-static void put_format(struct out *out, const char *fmt, const struct source *source, const uint64_t arg[3])
+static void put_format(struct out *out, const char *fmt, const struct source *source, const uint64_t arg[GPUBPF_PRINT_ARGS])
 {
 	unsigned used = 0;
 
 	while (*fmt) {
 		const char *begin = fmt;
-		struct spec spec;
+		struct gpubpf_print_spec spec;
 
 		if (*fmt != '%') {
 			put_char(out, *fmt++);
 			continue;
 		}
-		spec = parse_spec(&fmt);
+		spec = gpubpf_print_spec(&fmt);
 		if (spec.conv == '%')
 			put_char(out, '%');
-		else if (spec.conv && used < 3)
+		else if (spec.conv && used < GPUBPF_PRINT_ARGS)
 			put_spec(out, &spec, source, arg[used++]);
 		else
 			put_text(out, begin, (size_t)(fmt - begin)); /* as it stands, like the kernel's -EINVAL */

@@ -3,6 +3,7 @@
  * its own (Documentation/bpf/verifier.rst). */
 #include <string.h>
 
+#include "core/print_spec.h"
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
@@ -92,6 +93,39 @@ static int check_sized(struct verifier *v, struct call *c, int i, bool write)
 	if (b->umax > c->out_bytes)
 		c->out_bytes = b->umax;
 	return check_memory(v, c, i, b->umin, b->umax, write);
+}
+
+static int refuse_format(struct verifier *v, const char *what, int size, const char *text)
+{
+	gpubpf_diag_remedy(v->diag, "use %%d %%i %%u %%x %%X %%c %%s %%p, with l or ll, and %%f %%e %%g; at most %d values",
+			   GPUBPF_PRINT_ARGS);
+	return refuse(v, GPUBPF_E_HELPER_ARG, "%s: '%.*s'", what, size, text);
+}
+
+/* A format whose text is known, of a constant. */
+static int check_format(struct verifier *v, int i)
+{
+	const struct reg *p = &cur_regs(v)[GPUBPF_R1 + i], *n = p + 1;
+	const struct gpubpf_map *map = p->type == R_VALUE ? reg_map(v, p) : NULL;
+	char text[128] = "";
+	int used = 0;
+	int64_t lo, hi;
+
+	if (v->opts.any_ctx || !map || !map->rdonly || !map->init || ptr_offset(p, 0, &lo, &hi) < 0 || lo != hi ||
+	    !scalar_is_const(&n->s) || n->s.var.value >= sizeof(text))
+		return 0;
+	memcpy(text, (const char *)map->init + lo, n->s.var.value);
+	for (const char *at = text; (at = strchr(at, '%'));) {
+		const char *begin = at;
+		struct gpubpf_print_spec spec = gpubpf_print_spec(&at);
+
+		used += spec.conv && spec.conv != '%';
+		if (!spec.conv)
+			return refuse_format(v, "prints by what is no conversion", (int)(at - begin) + !!*at, begin);
+		if (used > GPUBPF_PRINT_ARGS)
+			return refuse_format(v, "prints more values than a format has", (int)sizeof(text), text);
+	}
+	return 0;
 }
 
 static int check_map(struct verifier *v, struct call *c, int i)
@@ -210,6 +244,7 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
 	bool varargs = c->h->arg[0] == GPUBPF_ARG_FMT && c->h->arg[i] == GPUBPF_ARG_ANY;
 	uint64_t unused;
+	int err;
 
 	if (r->type == R_UNINIT)
 		return varargs ? 0 : read_reg(v, GPUBPF_R1 + i);
@@ -234,6 +269,8 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 	case GPUBPF_ARG_MAP_VALUE_OUT:
 		return check_memory(v, c, i, c->map->value_size, c->map->value_size, true);
 	case GPUBPF_ARG_FMT:
+		err = check_sized(v, c, i, false);
+		return err < 0 ? err : check_format(v, i);
 	case GPUBPF_ARG_MEM_RD:
 		return check_sized(v, c, i, false);
 	case GPUBPF_ARG_MEM_WR:
