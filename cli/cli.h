@@ -127,6 +127,8 @@ int cli_trace_run(struct cli_trace *trace);
 
 /* document.c: JSON of the run itself; s may be NULL. */
 struct json_object *cli_document(const struct cli_trace *trace, const struct gpubpf_session *s);
+/* The whole document where nothing was loaded. */
+void cli_failure_document(const struct cli_trace *trace, const struct gpubpf_session *s, FILE *out);
 
 /* report_file.c: where --report says, else standard output (JSON) or standard error. CLI_OK, or the exit status with
  * the reason told. */

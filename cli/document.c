@@ -46,15 +46,16 @@ static struct json_object *one_refusal(const struct gpubpf_diag *d)
 	return o;
 }
 
-static struct json_object *one_failure(const char *text)
+static struct json_object *one_failure(const struct cli_trace *trace)
 {
+	enum gpubpf_error code = trace->failed == CLI_USAGE ? GPUBPF_E_USAGE : GPUBPF_E_SYSTEM;
 	struct json_object *o = json_object_new_object();
 
-	add_str(o, "rule", "SYSTEM");
-	add_str(o, "meaning", gpubpf_error_rule(GPUBPF_E_SYSTEM));
-	add_str(o, "what", text);
+	add_str(o, "rule", gpubpf_error_name(code));
+	add_str(o, "meaning", gpubpf_error_rule(code));
+	add_str(o, "what", trace->failure);
 	add_str(o, "place", "");
-	add_str(o, "remedy", "");
+	add_str(o, "remedy", code == GPUBPF_E_USAGE ? gpubpf_error_remedy(code) : "");
 	return o;
 }
 
@@ -65,7 +66,7 @@ static struct json_object *errors(const struct cli_trace *trace, const struct gp
 	if (s && s->refusal.code != GPUBPF_OK)
 		json_object_array_add(list, one_refusal(&s->refusal));
 	else if (trace->failure[0])
-		json_object_array_add(list, one_failure(trace->failure));
+		json_object_array_add(list, one_failure(trace));
 	return list;
 }
 
@@ -131,4 +132,14 @@ struct json_object *cli_document(const struct cli_trace *trace, const struct gpu
 	json_object_object_add(o, "errors", errors(trace, s));
 	json_object_object_add(o, "objects", objects(s));
 	return o;
+}
+
+void cli_failure_document(const struct cli_trace *trace, const struct gpubpf_session *s, FILE *out)
+{
+	struct json_object *document = cli_document(trace, s);
+
+	json_object_object_add(document, "kernels", json_object_new_array());
+	json_object_object_add(document, "maps", json_object_new_array());
+	json_object_object_add(document, "notes", json_object_new_array());
+	gpubpf_json_write(document, out);
 }

@@ -72,15 +72,42 @@ static bool is_help(const char *word)
 	return word && (!strcmp(word, "--help") || !strcmp(word, "-h"));
 }
 
+/* What could not be parsed may stand in front of it. */
+static bool asks_for_json(const struct cli_command *command, int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "-j") || !strcmp(argv[i], "--json"))
+			return command->options >> OPT_JSON & 1;
+	return false;
+}
+
+/* Commands that do not run a program have told it in words alone. */
+static void write_usage(const struct cli_args *args, const char *failure)
+{
+	struct cli_trace trace = { .args = args, .failed = CLI_USAGE };
+
+	clock_gettime(CLOCK_REALTIME, &trace.started);
+	snprintf(trace.failure, sizeof(trace.failure), "%s", failure);
+	cli_failure_document(&trace, NULL, stdout);
+}
+
 static int run_command(const struct cli_command *command, int argc, char **argv)
 {
+	bool json = asks_for_json(command, argc, argv);
 	struct cli_args args = {0};
-	int status = cli_parse(command, argc, argv, &args);
+	char failure[4096] = "";
+	int status;
+
+	cli_keep_error(failure, sizeof(failure));
+	status = cli_parse(command, argc, argv, &args);
 
 	if (status == CLI_OK && cli_has(&args, OPT_HELP))
 		cli_help_command(command, stdout);
 	else if (status == CLI_OK)
 		status = command->run(&args);
+	cli_keep_error(NULL, 0);
+	if (status == CLI_USAGE && json && failure[0])
+		write_usage(&args, failure);
 	cli_args_finish(&args);
 	if (fflush(stdout) == EOF && status == CLI_OK) {
 		cli_error("standard output could not be written");

@@ -313,15 +313,15 @@ static void serve_rest(struct child *c)
 
 static int write_document(struct child *c, FILE *out)
 {
-	struct json_object *document = cli_document(c->trace, c->s);
-	bool loaded = c->s && c->s->state != GPUBPF_SESSION_NEW;
-	int err = loaded ? c->trace->json(c->trace, c->s, document) : 0;
+	struct json_object *document;
+	int err;
 
-	if (!loaded) {
-		json_object_object_add(document, "kernels", json_object_new_array());
-		json_object_object_add(document, "maps", json_object_new_array());
-		json_object_object_add(document, "notes", json_object_new_array());
+	if (!c->s || c->s->state == GPUBPF_SESSION_NEW) {
+		cli_failure_document(c->trace, c->s, out);
+		return 0;
 	}
+	document = cli_document(c->trace, c->s);
+	err = c->trace->json(c->trace, c->s, document);
 	gpubpf_json_write(document, out);
 	return err;
 }

@@ -40,6 +40,19 @@ run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --attach enter -- true; is 2 "--attach w
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --backend opncl -- true
 is 2 "an unknown backend"; says 'did you mean opencl?.*known are' "lists the known"; one_line "it"
 GPUBPF_BACKEND=nope run "$GPUBPF" run -o "$OBJ/probe.bpf.o" -- true; is 2 "GPUBPF_BACKEND of no backend"
+usage() { # WHAT ARGUMENT...: a document with the error
+	what=$1; shift
+	run "$GPUBPF" "$@"; is 2 "$* with -j"
+	python3 -c "import json; e=json.load(open('$T/out'))['errors']; print(e[0]['rule'], e[0]['what'])" > "$T/e" 2>&1
+	grep -q "^USAGE .*$what" "$T/e"; ok $? "is a document that says so: $(cat "$T/e")"
+}
+usage 'no object is given' run -j -- true
+usage 'no such option' run --atach a=b -j -- true
+usage 'known are' run -o "$OBJ/probe.bpf.o" -b opncl -j -- true
+usage 'no such target' prog verify -T vax -j "$OBJ/probe.bpf.o"
+usage 'takes no arguments' version -j x
+run "$GPUBPF" run -o "$OBJ/probe.bpf.o" -b opncl -j -- true; "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/out" > "$T/e" 2>&1; ok $? "as the schema says"
+run "$GPUBPF" run -j -- true; "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/out" > "$T/e" 2>&1; ok $? "without an object too"
 run "$GPUBPF" map dump; is 1 "no session"; says 'no session of yours is running' "says so"; one_line "it"
 run "$GPUBPF" map dump --session "$T/nowhere"; is 1 "a session that is not there"; one_line "it"
 run "$GPUBPF" prog dump --target spriv "$OBJ/probe.bpf.o"; is 2 "an unknown target"; says 'did you mean spirv?' "suggests the nearest"
