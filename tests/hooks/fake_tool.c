@@ -25,6 +25,7 @@
 
 static struct {
 	const struct fake_options *o;
+	struct fake_tool *tool;
 	struct fake_shared *seen;
 	int table, arenas[FAKE_ARENAS];
 	uint32_t next_arena;
@@ -115,9 +116,26 @@ static void refuse(int fd, uint32_t seq, const char *reason)
 	send_to(fd, GPUBPF_MSG_TWIN_DONE, seq, &w, -1);
 }
 
+static uint64_t probed(void)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < GPUBPF_KERNEL_TABLE_ROWS; i++)
+		n += __atomic_load_n(&fake.tool->table->kernel[i].probed, __ATOMIC_RELAXED);
+	return n;
+}
+
+static void detach_soon(uint64_t before)
+{
+	for (int i = 0; i < 10000 && probed() == before; i++)
+		usleep(100);
+	fake_attach(fake.tool, NULL);
+}
+
 static void give(int fd, uint32_t seq, const struct request *r, void *binary, size_t size)
 {
 	bool list = fake.o->mode == FAKE_LIST;
+	uint64_t before = probed();
 	struct gpubpf_writer w = {0};
 	int image;
 
@@ -142,6 +160,8 @@ static void give(int fd, uint32_t seq, const struct request *r, void *binary, si
 	if (image >= 0)
 		close(image);
 	fake.seen->twins++;
+	if (fake.o->fleeting)
+		detach_soon(before);
 }
 
 /* Anything but what the protocol says, by the seed; then the truth, which the agent must not trip over. */
@@ -327,6 +347,7 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 
 	memset(tool, 0, sizeof(*tool));
 	fake.o = options;
+	fake.tool = tool;
 	fake.random = options->seed;
 	fd = listen_at(tool);
 	fake.table = gpubpf_memfd_shared("table", sizeof(*tool->table));

@@ -38,6 +38,7 @@ struct fake_options {
 	uint64_t sample, first;
 	uint32_t delay_ms, seed;
 	bool other_user;       /* who listens: needs root */
+	bool fleeting;         /* detach everything once a twin that was given was launched */
 };
 
 #define FAKE_KERNELS 256

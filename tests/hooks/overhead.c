@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the agent adds to a launch, in nanoseconds: medians of paired runs over a layer in which launches do
- * nothing. Without a session, with one that has nothing attached (200 ns at most are allowed), and with a
- * twin whose arguments stay or change.
+ * nothing. Without a session, with one that has nothing attached or from which all was detached after the first launch
+ * (200 ns at most are allowed), and with a twin whose arguments stay or change.
  *
  *   overhead AGENT.so NULL-LAYER.so       TAP, and the figures as notes
  *   overhead launch                       the launches themselves: prints ns, of launch and of set and launch
@@ -86,6 +86,7 @@ static int launches(void)
 	if (err || clSetKernelArg(kernel, 0, sizeof(data), &data) || clSetKernelArg(kernel, 1, sizeof(one), &one))
 		return 1;
 	batch(queue, kernel, true); /* the first launch waits for twins */
+	usleep(100000);             /* until what is to be detached is */
 	for (int i = 0; i < BATCHES; i++) {
 		plain[i] = batch(queue, kernel, false);
 		set[i] = batch(queue, kernel, true);
@@ -111,25 +112,33 @@ static bool measure(const char *self, const char *layers, const char *session, s
 	return f && !pclose(f) && good;
 }
 
-static struct cost bare, none, idle, probed;
+static struct cost bare, none, idle, probed, detached;
 
 static bool measure_all(const char *self, const char *agent, const char *null)
 {
 	struct fake_options o = { .mode = FAKE_PROBE, .sample = 1 }, p = { .mode = FAKE_PROBE, .pattern = "*", .sample = 1,
 									  .wait_ms = 60000 };
-	struct fake_tool idle_tool, probing;
+	struct fake_options f = p;
+	struct fake_tool idle_tool, probing, fleeting;
 	char both[2048];
 	bool good = true;
 
 	snprintf(both, sizeof(both), "%s:%s", null, agent);
 	fake_start(&idle_tool, &o);
 	fake_start(&probing, &p);
-	for (int i = 0; good && i < PAIRS; i++)
+	f.fleeting = true;
+	fake_start(&fleeting, &f);
+	for (int i = 0; good && i < PAIRS; i++) {
+		fake_attach(&fleeting, "*");
 		good = measure(self, null, NULL, &bare, i) && measure(self, both, NULL, &none, i) &&
-		       measure(self, both, idle_tool.path, &idle, i) && measure(self, both, probing.path, &probed, i);
-	good = good && fake_sum(&idle_tool, "tiny").launches && fake_sum(&probing, "tiny").probed;
+		       measure(self, both, idle_tool.path, &idle, i) && measure(self, both, probing.path, &probed, i) &&
+		       measure(self, both, fleeting.path, &detached, i);
+	}
+	good = good && fake_sum(&idle_tool, "tiny").launches && fake_sum(&probing, "tiny").probed &&
+	       fake_sum(&fleeting, "tiny").probed && fake_sum(&fleeting, "tiny").probed < fake_sum(&fleeting, "tiny").launches / 2;
 	fake_stop(&idle_tool);
 	fake_stop(&probing);
+	fake_stop(&fleeting);
 	return good;
 }
 
@@ -151,11 +160,13 @@ int main(int argc, char **argv)
 		return 2;
 	if (!ok(measure_all(argv[0], argv[1], argv[2]), "launches are measured"))
 		return done();
-	note("ns added to clEnqueueNDRangeKernel: no session %.0f, nothing attached %.0f, twin %.0f",
-	     added(none.launch, bare.launch), added(idle.launch, bare.launch), added(probed.launch, bare.launch));
-	note("with clSetKernelArg before each: no session %.0f, nothing attached %.0f, twin %.0f",
-	     added(none.set, bare.set), added(idle.set, bare.set), added(probed.set, bare.set));
+	note("ns added to clEnqueueNDRangeKernel: no session %.0f, nothing attached %.0f, twin %.0f, detached %.0f",
+	     added(none.launch, bare.launch), added(idle.launch, bare.launch), added(probed.launch, bare.launch),
+	     added(detached.launch, bare.launch));
+	note("with clSetKernelArg before each: no session %.0f, nothing attached %.0f, twin %.0f, detached %.0f",
+	     added(none.set, bare.set), added(idle.set, bare.set), added(probed.set, bare.set), added(detached.set, bare.set));
 	ok(added(none.launch, bare.launch) <= ALLOWED_NS, "no session: at most %.0f ns a launch", ALLOWED_NS);
 	ok(added(idle.launch, bare.launch) <= ALLOWED_NS, "nothing attached: at most %.0f ns a launch", ALLOWED_NS);
+	ok(added(detached.launch, bare.launch) <= ALLOWED_NS, "detached: at most %.0f ns a launch", ALLOWED_NS);
 	return done();
 }

@@ -114,27 +114,29 @@ static int compare(const void *a, const void *b)
 }
 
 /* The median of what the agent adds to a launch. */
-static double added(const char *folder, const struct fake_tool *tool)
+static double added(const char *folder, struct fake_tool *tool, const char *pattern)
 {
 	double d[PAIRS];
 	char bare[64], with[64];
 
-	for (int i = 0; i < PAIRS; i++)
+	for (int i = 0; i < PAIRS; i++) {
+		fake_attach(tool, pattern);
 		d[i] = run(folder, "", NULL, "launch", bare, sizeof(bare)) &&
 		       run(folder, "", tool, "launch", with, sizeof(with)) ? atof(with) - atof(bare) : 1e9;
+	}
 	qsort(d, PAIRS, sizeof(*d), compare);
 	return d[PAIRS / 2];
 }
 
-static void cost(const char *folder, const char *pattern)
+static void cost(const char *folder, const char *what, const char *pattern, bool fleeting)
 {
-	struct fake_options o = { .mode = FAKE_PROBE, .pattern = pattern, .sample = 1, .wait_ms = 60000 };
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = pattern, .sample = 1, .wait_ms = 60000, .fleeting = fleeting };
 	struct fake_tool tool;
 	double ns;
 
 	fake_start(&tool, &o);
-	ns = added(folder, &tool);
-	ok(ns <= ALLOWED_NS, "%s: %.0f ns added to a launch, at most %.0f", pattern ? "a twin" : "nothing-attached", ns,
+	ns = added(folder, &tool, pattern);
+	ok(ns <= ALLOWED_NS && !fake_sum(&tool, "tiny").probed == !pattern, "%s: %.0f ns added to a launch, at most %.0f", what, ns,
 	   ALLOWED_NS);
 	fake_stop(&tool);
 }
@@ -148,8 +150,9 @@ int main(int argc, char **argv)
 	agent = argv[1];
 	app = argv[2];
 	if (!strcmp(argv[4], "cost")) {
-		cost(argv[3], NULL);
-		cost(argv[3], "*");
+		cost(argv[3], "nothing-attached", NULL, false);
+		cost(argv[3], "a twin", "*", false);
+		cost(argv[3], "detached", "*", true);
 		return done();
 	}
 	ok(run(argv[3], "", NULL, "check", line, sizeof(line)), "the application runs without us");
