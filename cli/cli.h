@@ -142,6 +142,20 @@ int cli_report_open(struct cli_report *r, const struct cli_args *args);
 void cli_report_write(struct cli_report *r, const char *text, size_t size);
 void cli_report_close(struct cli_report *r);
 
+/* stream.c: --jsonl, a line for each record and print; nothing where it was not given. CLI_OK, or the exit status with the
+ * reason told. */
+struct gpubpf_event;
+struct gpubpf_print_record;
+struct cli_stream {
+	const char *path;
+	FILE *out;             /* NULL: none, or it could not be written */
+	bool strings;
+};
+int cli_stream_open(struct cli_stream *st, const struct cli_args *args);
+void cli_stream_event(struct cli_stream *st, struct gpubpf_session *s, const struct gpubpf_event *event);
+void cli_stream_print(struct cli_stream *st, const struct gpubpf_print_record *print);
+void cli_stream_close(struct cli_stream *st);
+
 /* clean.c: from here on what is written to standard output and standard error holds no control characters but
  * newlines and tabs, nothing that turns text around, and valid UTF-8 alone: names come from objects and images. */
 void cli_clean_streams(void);

@@ -34,6 +34,7 @@ struct child {
 	struct gpubpf_session *s;
 	struct cli_report file;
 	struct cli_progress progress;
+	struct cli_stream stream;
 	char *text;                    /* of a document that waits for the program's end */
 	size_t size;
 	bool json, reported;
@@ -55,6 +56,7 @@ static void on_print(void *ctx, const struct gpubpf_print_record *p)
 {
 	struct child *c = ctx;
 
+	cli_stream_print(&c->stream, p);
 	if (c->json)
 		return; /* in the report */
 	fprintf(c->file.out, "%s#%llu block %llu,%llu,%llu thread %llu,%llu,%llu %s: %s\n", p->kernel,
@@ -62,6 +64,13 @@ static void on_print(void *ctx, const struct gpubpf_print_record *p)
 		(unsigned long long)p->block[1], (unsigned long long)p->block[2],
 		(unsigned long long)p->thread[0], (unsigned long long)p->thread[1],
 		(unsigned long long)p->thread[2], p->prog, p->text);
+}
+
+static void on_event(void *ctx, const struct gpubpf_event *event)
+{
+	struct child *c = ctx;
+
+	cli_stream_event(&c->stream, c->s, event);
 }
 
 static void on_note(void *ctx, const char *text)
@@ -93,6 +102,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	o->inspect = c->trace->inspect;
 	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());
 	o->print = on_print;
+	o->event = c->stream.out ? on_event : NULL;
 	o->note = cli_has(args, OPT_QUIET) ? NULL : on_note;
 	o->ctx = c;
 	c->deadline_ns = duration_ms ? gpubpf_now_ns() + duration_ms * 1000000 : 0;
@@ -433,6 +443,8 @@ int cli_trace_run(struct cli_trace *trace)
 	clock_gettime(CLOCK_REALTIME, &trace->started);
 	cli_keep_error(trace->failure, sizeof(trace->failure));
 	if (status == CLI_OK)
+		status = cli_stream_open(&c.stream, trace->args);
+	if (status == CLI_OK)
 		status = open_session(&c);
 	if (status == CLI_OK) {
 		take_signals(&c);
@@ -443,6 +455,7 @@ int cli_trace_run(struct cli_trace *trace)
 	if (status != CLI_OK)
 		report_failure(&c, status);
 	gpubpf_session__free(c.s);
+	cli_stream_close(&c.stream);
 	cli_report_close(&c.file);
 	if (status != CLI_OK)
 		return status;

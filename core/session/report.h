@@ -18,6 +18,11 @@ int gpubpf_report_add_json(struct gpubpf_session *s, struct json_object *root, c
 int gpubpf_report_document(struct gpubpf_session *s, struct json_object *root, const struct gpubpf_report_opts *opts);
 /* All JSON of the tool looks like this. Releases root. */
 void gpubpf_json_write(struct json_object *root, FILE *out);
+void gpubpf_json_line(struct json_object *root, FILE *out); /* the same in one line */
+/* A record or a print as it comes, with the members that it has in the report, and whose it is. */
+struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
+					const struct gpubpf_report_opts *opts);
+struct json_object *gpubpf_report_print(const struct gpubpf_print_record *print);
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map);
 /* Records, updates and look-ups that found no room, in all maps and the print ring. */

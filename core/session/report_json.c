@@ -44,12 +44,12 @@ static struct json_object *three(const uint64_t v[3])
 }
 
 /* Outside of strings JSON is plain: what is no UTF-8, or controls a terminal, stands in one, and is escaped there. */
-void gpubpf_json_write(struct json_object *root, FILE *out)
+static void write_json(struct json_object *root, int flags, FILE *out)
 {
-	int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE, n;
-	const char *text = json_object_to_json_string_ext(root, flags);
+	const char *text = json_object_to_json_string_ext(root, flags | JSON_C_TO_STRING_NOSLASHESCAPE);
 	size_t left = strlen(text);
 	uint32_t code;
+	int n;
 
 	for (; left; text += n, left -= n) {
 		n = gpubpf_utf8_next(text, left, &code);
@@ -63,6 +63,16 @@ void gpubpf_json_write(struct json_object *root, FILE *out)
 	}
 	fputc('\n', out);
 	json_object_put(root);
+}
+
+void gpubpf_json_write(struct json_object *root, FILE *out)
+{
+	write_json(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED, out);
+}
+
+void gpubpf_json_line(struct json_object *root, FILE *out)
+{
+	write_json(root, JSON_C_TO_STRING_PLAIN, out);
 }
 
 /* -- maps -- */
@@ -271,6 +281,40 @@ static struct json_object *list_event(struct gpubpf_session *s, const struct gpu
 	json_object_object_add(o, "value", gpubpf_typed_json(gpubpf_map_btf(s, k->map),
 							     gpubpf_event_type(s, k->map, k->size), &names, k->data,
 							     k->size));
+	return o;
+}
+
+static void add_owner(struct json_object *o, uint32_t process, uint32_t device, const char *backend)
+{
+	add_u64(o, "process", process);
+	add_u64(o, "device", device);
+	add_str(o, "backend", backend);
+}
+
+struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
+					const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_kept k = {
+		.map = event->map - s->loaded->unit.maps, .copy = event->copy, .size = event->size,
+		.data = (void *)event->data,
+	};
+	struct json_object *o = list_event(s, &k, opts);
+
+	add_owner(o, event->process, event->device, event->backend);
+	return o;
+}
+
+struct json_object *gpubpf_report_print(const struct gpubpf_print_record *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "text", p->text);
+	add_str(o, "prog", p->prog);
+	add_str(o, "kernel", p->kernel);
+	add_u64(o, "launch", p->launch);
+	json_object_object_add(o, "block", three(p->block));
+	json_object_object_add(o, "thread", three(p->thread));
+	add_owner(o, p->process, p->device, p->backend);
 	return o;
 }
 
