@@ -16,9 +16,19 @@ case $(cat "$T/out") in "$prefix"/*libgpubpf-agent.so) ok 0 "with the installed 
 for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completion/completions/gpubpf share/gpubpf/report.schema.json include/gpubpf/probe.h; do
 	[ -e "$prefix/$f" ]; ok $? "$f"
 done
+for f in LICENSE README.md VERIFIER.md examples/threadhist/threadhist.bpf.c examples/consumer/consumer.c examples/opencl.h; do
+	[ -s "$prefix/share/doc/gpubpf/$f" ]; ok $? "share/doc/gpubpf/$f"
+done
+[ -z "$(find "$prefix/share/doc" -name meson.build)" ]; ok $? "without what only our build needs"
+agent=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-variable=libdir="$lib" --variable=agent libgpubpf)
+[ -s "$agent" ]; ok $? "libgpubpf.pc knows the agent: $agent"
 flags=$(PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$T/dest pkg-config --cflags --libs libgpubpf)
 cp "$root/tests/session/api.c" "$T/api.c"
 # shellcheck disable=SC2086
 run cc -std=gnu11 -D_GNU_SOURCE -I "$root" "$T/api.c" -o "$T/api" $flags; is 0 "a user's program builds: $flags"
 run env LD_LIBRARY_PATH="$lib" "$T/api" "$OBJ/../session/session.bpf.o"; is 0 "and runs"
+cp -r "$prefix/share/doc/gpubpf/examples/consumer" "$T/consumer"
+# shellcheck disable=SC2086
+run cc -Wall -Werror "$T/consumer/consumer.c" -o "$T/consumer/consumer" $flags; is 0 "so does an installed example"
+run env LD_LIBRARY_PATH="$lib" "$T/consumer/consumer" "$OBJ/probe.bpf.o" sh -c 'echo run; exit 3'; is 3 "which runs a program"; prints '^run$' "as it is"
 finish

@@ -12,7 +12,7 @@ export OCL_ICD_VENDORS
 if ! have_device; then skip "OpenCL" "$device"; finish; fi
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); print($1)" 2>&1; }
 same() { tail -1 "$T/native$1" > "$T/a"; tail -1 "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
-"$LOOP" 4 0 > "$T/native4"; "$LOOP" 40 50 > "$T/native40"; "$LOOP" 60 0 > "$T/native60"
+"$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"; "$LOOP" 40 50 > "$T/native40"; "$LOOP" 60 0 > "$T/native60"
 
 run "$GPUBPF" kernel list --places -- "$LOOP" 4 0; is 42 "kernel list"
 says '^  gpu/exit/  *step_one  *step_one  *0  *1  *arg$' "and the places at which programs can run"
@@ -66,6 +66,9 @@ run "$GPUBPF" run -o "$p" --first 2 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "--first 2 probes two launches"; same 4 "--first"
 run "$GPUBPF" run -o "$p" --sample 2 -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "--sample 2 probes every other"; same 4 "--sample"
+built=$(dirname "$GPUBPF")/examples/consumer
+run "$built/consumer" "$built/consumer.bpf.o" "$LOOP" 2 0; is 42 "a consumer in C"; same 2 "it"
+[ "$(grep -c '^step_one: launch [01], block [0-9]* on multiprocessor' "$T/out")" = 32 ]; ok $? "each record comes, with names: $(tail -1 "$T/out")"
 run "$GPUBPF" run -o "$p" --events 1 --jsonl "$T/lines" -q -- "$LOOP" 4 0; is 42 "--jsonl"; same 4 "--jsonl"
 lines() { python3 -c "import json; l=[json.loads(x) for x in open('$1') if x.startswith('{')]; print(sorted(e['value']['launch'] for e in l if e.get('map') == 'records'), sorted(p['launch'] for p in l if 'text' in p), {e['backend'] for e in l})"; }
 [ "$(lines "$T/lines")" = "[0, 1, 2, 3] [0, 1, 2, 3] {''}" ]; ok $? "a line for each record and print, whatever the report keeps: $(lines "$T/lines")"

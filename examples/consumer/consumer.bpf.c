@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A record for each block of each launch, from its first thread. */
+#include <gpubpf/probe.h>
+
+#include "consumer.h"
+
+GPUBPF_RINGBUF(blocks, struct block, 1 << 20);
+
+SEC("gpu/entry/*")
+int entered(struct gpubpf_ctx *ctx)
+{
+	struct block *b;
+
+	if (ctx->thread_idx[0] || ctx->thread_idx[1] || ctx->thread_idx[2])
+		return 0;
+	b = bpf_ringbuf_reserve(&blocks, sizeof(*b), 0);
+	if (!b)
+		return 0; /* counted as dropped */
+	b->kernel = gpubpf_kernel_of(ctx);
+	b->launch = ctx->launch;
+	b->x = ctx->block_idx[0];
+	b->sm = bpf_get_sm_id();
+	bpf_ringbuf_submit(b, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
