@@ -93,6 +93,11 @@ def run(name, base, sizes, text):
            f'want {want}\ngot  {lines[2]}')
 
 
+def compile_cl(source, image):
+    return call(clang, '--target=amdgcn-amd-amdhsa', '-mcpu=' + gfx, '-x', 'cl', '-cl-std=CL2.0', '-nogpulib', '-O2', '-w',
+                '-mcode-object-version=' + version, '-include', os.path.join(here, 'kernels/prelude.h'), source, '-o', image)
+
+
 def case(path, folder):
     name = f'{os.path.basename(path)[:-3]}, {gfx} v{version} {where}'
     text = open(path, encoding='utf-8').read()
@@ -101,8 +106,7 @@ def case(path, folder):
         return
     if where != 'both' and os.path.basename(path) not in ('simple.cl', 'local.cl', 'calls.cl', 'several_ends.cl', 'full.cl'):
         return
-    built = call(clang, '--target=amdgcn-amd-amdhsa', '-mcpu=' + gfx, '-x', 'cl', '-cl-std=CL2.0', '-nogpulib', '-O2', '-w',
-                 '-mcode-object-version=' + version, '-include', os.path.join(here, 'kernels/prelude.h'), path, '-o', base)
+    built = compile_cl(path, base)
     if built.returncode:
         result(False, f'{name}: clang', built.stderr)
         return
@@ -184,6 +188,38 @@ def listed(folder):
             result(good, f'{name}, {gfx}: listed {"with" if want else "without"} a reason', '' if good else made)
 
 
+TWO_ENDS = '''
+kernel void k(global uint *out, global const uint *in, uint n)
+{
+	out[ID] = in[ID] + n;
+	if (GROUP & 1)
+		__asm__ volatile("s_endpgm");
+	out[ID] += 1;
+}
+'''
+
+
+def one_exit(folder):
+    """Of a kernel with two ends, the last alone has the probe: threads that end elsewhere are seen at their entry."""
+    source, base = os.path.join(folder, 'two_ends'), os.path.join(folder, 'two_ends.o')
+    with open(source, 'w', encoding='utf-8') as f:
+        f.write(TWO_ENDS)
+    compile_cl(source, base)
+    if not sim or not launch:
+        result(True, f'one exit, {gfx} # SKIP GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
+        return
+    sizes = call(twin, gfx, base, probe, 'k', 'last', base + '.last').stdout.strip()
+    for _ in range(10):
+        ran = call(sim, gfx, launch, base, 'k', base + '.last', base + '.last.layout', base + '.last.arena', sizes,
+                   640, 1, 1, 64, 1, 1)
+        if 'Undefined queue error code' not in ran.stderr:
+            break
+    lines = ran.stdout.splitlines()
+    entered, left = (int(word) for word in lines[2].split()[:2]) if len(lines) == 3 else (0, 0)
+    result(len(lines) == 3 and lines[1] == 'same' and (entered, left) == (640, 320),
+           f'one exit, {gfx}: {entered} threads entered, {left} left there', ran.stdout + ran.stderr)
+
+
 def decoded(folder):
     """All twins by other decoders than LLVM's."""
     python = os.path.join(here, '../../build/deps/python/bin/python')
@@ -203,5 +239,6 @@ with tempfile.TemporaryDirectory() as folder:
         bundles(folder)
         hostile(folder)
         listed(folder)
+        one_exit(folder)
         decoded(folder)
 print(f'1..{count}')

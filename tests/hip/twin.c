@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the twin of a kernel in an image, made by the compile worker with
- * the first program of OBJECT at WHERE: entry, exit or both. Its map's layout goes to OUT.layout, a fresh arena
+ * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code. Its map's layout goes to OUT.layout, a fresh arena
  * to OUT.arena. Prints the sizes of the kernel's parameters, separated by commas, or "refused WHY".
  * hip-twin ARCH IMAGE: the kernels of an image, one a line: name, parameters, registers, reason.
  */
@@ -124,6 +124,10 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 		return -1;
 	job.sites = sites;
 	job.nsites = make_sites(sites, &at, kernel, args[2]);
+	if (!strcmp(args[2], "last") && at.n > 2) { /* exits stand behind the entry */
+		at.list[1] = at.list[at.n - 1];
+		at.n = 2;
+	}
 	job.insertions = at.list;
 	job.ninsertions = at.n;
 	if (gpubpf_worker_inject(worker, "amdgpu", image, &job, &opts, &twin, diag) < 0) {

@@ -87,7 +87,7 @@ static int check_places(const struct making *m, const struct sass_code *code, st
 		exits += gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", i) != UINT32_MAX;
 	if (entry != m->has_entry || exits != (m->has_exit ? code->nexits : 0))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
-				       "%u of its %u exits are to have a probe, and machine code's have one all or none", exits,
+				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
 				       code->nexits);
 	return gpubpf_all_inserted(&at, diag);
 }

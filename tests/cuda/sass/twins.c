@@ -245,6 +245,19 @@ static void compare_text(const char *image, size_t size, const struct gpubpf_twi
 
 /* -- one build -- */
 
+static void some_exits(const struct gpubpf_lower_job *job, const struct gpubpf_twin_image *probes, const char *image,
+		       size_t size, const char *kernel)
+{
+	struct gpubpf_lower_job some = *job;
+	struct gpubpf_twin_image twin;
+	struct gpubpf_diag diag;
+
+	some.ninsertions--;
+	gpubpf_diag_init(&diag);
+	ok(make_twin(&some, probes, image, size, &twin, &diag) < 0 && strstr(diag.what, "all of them or none"),
+	   "%s: no twin where an exit is left out: %s", kernel, diag.what);
+}
+
 static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_image *probes, const struct build *b,
 		       const char *image, size_t size, const struct gpubpf_kernel_info *info)
 {
@@ -269,6 +282,8 @@ static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_im
 		note("%s", diag.what);
 		return;
 	}
+	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3") && job->ninsertions > 2)
+		some_exits(job, probes, image, size, info->name);
 	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3"))
 		check_the_checker(image, size, &twin, info->name);
 	if (getenv("GPUBPF_TEST_NVDISASM") && !strcmp(b->arch, "sm_90"))
