@@ -39,7 +39,7 @@ void grid_launch_of(const struct suite_case *c, struct grid_launch *launch);
  * without the word, or NULL. */
 const char *grid_line(const struct suite_case *c, const char *word, const char **at, char *buf, size_t size);
 
-/* grid_judge.c. What the launch left in the maps of case i. */
+/* grid_judge.c. Of what the launch left in the maps of case i. */
 void grid_judge(const struct grid *g, uint32_t i, void *arena, struct suite_result *r);
 
 /* It was refused: is that what the case expects? */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "grid.h"
+#include "probe.h"
 #include "raw.h"
 
 static bool matches(const char *text, const char *expression)
@@ -71,10 +72,21 @@ static void run_raw(const struct suite_run *run, struct suite_device *device, co
 	free(raw);
 }
 
+static void run_probe(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
+{
+	if (strcmp(device->caps.backend, "host")) {
+		probe_run(run, device, index, r);
+		return;
+	}
+	r->state = SUITE_SKIPPED;
+	snprintf(r->got, sizeof(r->got), "the interpreter has no kernels to probe");
+}
+
 /* Objects: those that are to be refused need no device. */
 static void run_grids(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      const struct conformance_opts *opts)
 {
+	char line[64];
 	uint32_t *run_these = calloc(n + 1, sizeof(*run_these)), nrun = 0;
 
 	for (uint32_t i = 0; run_these && i < n; i++) {
@@ -83,6 +95,8 @@ static void run_grids(const struct suite_run *run, struct suite_device *device, 
 		if (!run->verify) {
 			r->state = SUITE_SKIPPED;
 			snprintf(r->got, sizeof(r->got), "needs what the verifier proves");
+		} else if (grid_line(&run->suite.cases[cases[i]], "workload", &(const char *){ NULL }, line, sizeof(line))) {
+			run_probe(run, device, cases[i], r);
 		} else if (!strcmp(device->caps.backend, "host") || grid_is_refused(&run->suite.cases[cases[i]])) {
 			grid_run_host(run, cases[i], r);
 		} else {

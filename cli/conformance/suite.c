@@ -255,9 +255,9 @@ void suite_sort(struct suite *s)
 
 int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 {
-	char folder[PATH_MAX];
+	char *folder = s->folder;
 	struct dirent **names;
-	int n, err = find_folder(folder, sizeof(folder));
+	int n, err = find_folder(folder, sizeof(s->folder));
 
 	if (err < 0) {
 		snprintf(why, size, "%s: %s; the package of the tool brings it", folder, strerror(-err));

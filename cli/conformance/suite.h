@@ -34,6 +34,7 @@ struct suite_case {
 };
 
 struct suite {
+	char folder[4096];       /* where it was read from; "" of a table */
 	struct suite_object *objects;
 	uint32_t nobjects;
 	struct suite_case *cases;
@@ -70,6 +71,7 @@ struct suite_run {
 	uint32_t nmissing;
 	const char *device;      /* a part of the names of those to run on; NULL: all */
 	const char *target;      /* what devices are given; NULL: what suits them best */
+	const char *runtime_dir; /* for sockets; NULL: the library's */
 	bool verify;             /* programs are proven first; else each access is checked as it is made */
 };
 

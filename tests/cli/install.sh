@@ -11,6 +11,7 @@ prefix=${tool%/bin/gpubpf}
 run "$tool" --version; is 0 "the installed tool"
 run "$tool" prog verify "$OBJ/probe.bpf.o"; is 0 "verifies"
 run "$tool" prog dump --target clc "$OBJ/probe.bpf.o"; is 0 "finds its workers"
+run "$tool" conformance --backend host; is 0 "and brings the conformance suite"; prints '^ *isa *host' "with its cases"
 run "$tool" run -q -o "$OBJ/probe.bpf.o" -- sh -c 'echo $LD_PRELOAD'; is 0 "runs"
 case $(cat "$T/out") in "$prefix"/*libgpubpf-agent.so) ok 0 "with the installed agent";; *) ok 1 "with the installed agent";; esac
 for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completion/completions/gpubpf share/gpubpf/report.schema.json include/gpubpf/probe.h; do

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a case expects of its maps, against what is there. */
+#include "judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool fail(const struct judging *j, const char *expected, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static bool fail(const struct judging *j, const char *expected, const char *fmt, ...)
+{
+	va_list ap;
+
+	snprintf(j->r->expected, sizeof(j->r->expected), "%.150s", expected);
+	va_start(ap, fmt);
+	vsnprintf(j->r->got, sizeof(j->r->got), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool find_map(const struct judging *j, const char *name, const struct gpubpf_map **map)
+{
+	*map = j->left->find(j, name);
+	return *map || fail(j, name, "there is no such map");
+}
+
+static bool tell_check(void *arg, const void *key, const void *value)
+{
+	const struct judging *j = arg;
+	const uint64_t *both = value;
+	char want[64];
+
+	snprintf(want, sizeof(want), "line %u: 0x%llx", *(const uint32_t *)key, (unsigned long long)both[1]);
+	return fail(j, want, "0x%llx", (unsigned long long)both[0]);
+}
+
+static bool add_check(void *arg, const void *key, const void *value)
+{
+	((uint64_t *)arg)[*(const uint32_t *)key & 1] = *(const uint64_t *)value;
+	return true;
+}
+
+/* CHECK() of case.h: none failed, and as many held as there should be. */
+static bool judge_checks(const struct judging *j, const char *want)
+{
+	const struct gpubpf_map *failed, *checks;
+	uint64_t n[2] = { 0, 0 };
+
+	if (!find_map(j, "conformance_failed", &failed) || !find_map(j, "conformance_checks", &checks))
+		return false;
+	j->left->walk(j, checks, add_check, n);
+	if (!n[0] && n[1] == strtoull(want, NULL, 0))
+		return true;
+	fail(j, want, "%llu checks held, %llu failed", (unsigned long long)n[1], (unsigned long long)n[0]);
+	j->left->walk(j, failed, tell_check, (void *)j);
+	return false;
+}
+
+struct wanted {
+	const struct judging *j;
+	const struct gpubpf_map *map;
+	const char *key;
+	char found[200];
+	bool is_there;
+};
+
+static bool match_entry(void *arg, const void *key, const void *value)
+{
+	struct wanted *w = arg;
+	const struct gpubpf_map *map = w->map;
+	const struct btf *btf = w->j->left->btf(w->j);
+	char text[200];
+
+	gpubpf_typed_text(btf, map->btf_key, NULL, key, map->key_size, text, sizeof(text));
+	if (strcmp(text, w->key))
+		return true;
+	gpubpf_typed_text(btf, map->btf_value, NULL, value, map->value_size, w->found, sizeof(w->found));
+	w->is_there = true;
+	return false;
+}
+
+/* NAME[KEY] VALUE, as the tool prints them; VALUE "-": there is none. */
+static bool judge_map(const struct judging *j, const char *want)
+{
+	struct wanted w = { .j = j };
+	char name[64], key[128], value[200];
+
+	if (sscanf(want, "%63[^[][%127[^]]] %199[^\n]", name, key, value) != 3)
+		return fail(j, want, "a line that is not: map NAME[KEY] VALUE");
+	if (!find_map(j, name, &w.map))
+		return false;
+	w.key = key;
+	j->left->walk(j, w.map, match_entry, &w);
+	if (!strcmp(w.is_there ? w.found : "-", value))
+		return true;
+	return fail(j, want, "%s", w.is_there ? w.found : "no such key");
+}
+
+static bool count_entry(void *arg, const void *key, const void *value)
+{
+	(void)key;
+	(void)value;
+	return ++*(uint64_t *)arg;
+}
+
+static bool judge_number(const struct judging *j, const char *want,
+			 uint64_t (*of)(const struct judging *j, const struct gpubpf_map *map))
+{
+	const struct gpubpf_map *map;
+	unsigned long long n;
+	char name[64];
+	uint64_t got;
+
+	if (sscanf(want, "%63s %llu", name, &n) != 2)
+		return fail(j, want, "a line that is not: WORD NAME N");
+	if (!find_map(j, name, &map))
+		return false;
+	got = of(j, map);
+	return got == n || fail(j, want, "%llu", (unsigned long long)got);
+}
+
+static uint64_t entries_of(const struct judging *j, const struct gpubpf_map *map)
+{
+	uint64_t n = 0;
+
+	j->left->walk(j, map, count_entry, &n);
+	return n;
+}
+
+static uint64_t accounted_of(const struct judging *j, const struct gpubpf_map *map)
+{
+	return j->left->records(j, map) + j->left->drops(j, map);
+}
+
+static bool judge_entries(const struct judging *j, const char *want)
+{
+	return judge_number(j, want, entries_of);
+}
+
+static bool judge_records(const struct judging *j, const char *want)
+{
+	return judge_number(j, want, j->left->records);
+}
+
+static bool judge_drops(const struct judging *j, const char *want)
+{
+	return judge_number(j, want, j->left->drops);
+}
+
+static bool judge_accounted(const struct judging *j, const char *want)
+{
+	return judge_number(j, want, accounted_of);
+}
+
+/* N TEXT: so many prints of this text. */
+static bool judge_print(const struct judging *j, const char *want)
+{
+	char other[200] = "", *text;
+	unsigned long long n = strtoull(want, &text, 0);
+	uint64_t got;
+
+	text += *text == ' ';
+	got = j->left->prints(j, text, other, sizeof(other));
+	return got == n || fail(j, want, "%llu; another: %s", (unsigned long long)got, other);
+}
+
+static const struct {
+	const char *word;
+	bool (*judge)(const struct judging *j, const char *want);
+} lines[] = {
+	{ "checks", judge_checks },
+	{ "map", judge_map },
+	{ "entries", judge_entries },
+	{ "records", judge_records },
+	{ "drops", judge_drops },
+	{ "accounted", judge_accounted },
+	{ "print", judge_print },
+};
+
+void grid_refused(const struct suite_case *c, const struct gpubpf_diag *diag, struct suite_result *r)
+{
+	const char *at = NULL, *want, *text;
+	char buf[256];
+
+	want = grid_line(c, "refused", &at, buf, sizeof(buf));
+	snprintf(r->expected, sizeof(r->expected), "%.150s", want ? want : "its programs run");
+	snprintf(r->got, sizeof(r->got), "%s: %.300s", gpubpf_error_name(diag->code), diag->what);
+	if (!want)
+		return;
+	text = want + strcspn(want, " ");
+	if (!strncmp(gpubpf_error_name(diag->code), want, text - want) && strstr(diag->what, text + strspn(text, " ")))
+		r->state = SUITE_PASSED;
+}
+
+void suite_judge(struct judging *j)
+{
+	uint32_t judged = 0;
+	bool good = true;
+
+	for (size_t l = 0; l < sizeof(lines) / sizeof(lines[0]); l++) {
+		const char *at = NULL, *want;
+		char buf[256];
+
+		while (good && (want = grid_line(j->c, lines[l].word, &at, buf, sizeof(buf)))) {
+			good = lines[l].judge(j, want);
+			judged++;
+		}
+	}
+	if (grid_is_refused(j->c))
+		good = fail(j, "a refusal", "it was accepted");
+	else if (!judged)
+		good = fail(j, "a line of what is to come of it", "none");
+	j->r->state = good ? SUITE_PASSED : SUITE_FAILED;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a case left behind, and whether that is what it expects. */
+#ifndef GPUBPF_CLI_CONFORMANCE_JUDGE_H
+#define GPUBPF_CLI_CONFORMANCE_JUDGE_H
+
+#include "grid.h"
+
+struct judging;
+
+/* where to look for it; all mandatory */
+struct judge_ops {
+	const struct gpubpf_map *(*find)(const struct judging *j, const char *name); /* NULL: none is called so */
+	const struct btf *(*btf)(const struct judging *j);
+	/* all entries, until fn says false */
+	void (*walk)(const struct judging *j, const struct gpubpf_map *map,
+		     bool (*fn)(void *arg, const void *key, const void *value), void *arg);
+	uint64_t (*records)(const struct judging *j, const struct gpubpf_map *map);
+	uint64_t (*drops)(const struct judging *j, const struct gpubpf_map *map);
+	/* prints of this text, and one of another in `other` */
+	uint64_t (*prints)(const struct judging *j, const char *text, char *other, size_t size);
+};
+
+struct judging {
+	const struct suite_case *c;
+	struct suite_result *r;
+	const struct judge_ops *left;
+};
+
+void suite_judge(struct judging *j);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The whole way: a session with the case's object around an application that knows nothing of it, gpubpf-workload, on the
+ * device's real runtime; then what the programs left in their maps.
+ */
+#include "probe.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/session/session.h"
+#include "core/worker/job.h"
+#include "core/worker/beside.h"
+#include "judge.h"
+
+#define MOST_MS 300000           /* of an application that hangs */
+#define STEP_MS 20
+
+extern char **environ;
+
+struct probed {
+	struct judging j;        /* first: a pointer to it is one to this */
+	struct gpubpf_session *s;
+	struct counted {
+		const struct gpubpf_map *map;
+		uint64_t n;
+	} records[8];
+	char (*prints)[128];
+	uint32_t nprints;
+};
+
+/* -- what is left in the session -- */
+
+static const struct gpubpf_map *find(const struct judging *j, const char *name)
+{
+	return gpubpf_session__find_map_by_name(((const struct probed *)j)->s, name);
+}
+
+static const struct btf *btf(const struct judging *j)
+{
+	return ((const struct probed *)j)->s->loaded->objects[0].btf;
+}
+
+static void walk(const struct judging *j, const struct gpubpf_map *map,
+		 bool (*fn)(void *arg, const void *key, const void *value), void *arg)
+{
+	size_t key_size = gpubpf_map__key_size(map), size = gpubpf_map__user_value_size(map);
+	uint8_t *key = malloc(key_size), *value = malloc(size);
+	const void *last = NULL;
+
+	(void)j;
+	while (key && value && gpubpf_map__get_next_key(map, last, key, key_size) == 0) {
+		last = key;
+		if (gpubpf_map__lookup_elem(map, key, key_size, value, size, 0) == 0 && !fn(arg, key, value))
+			break;
+	}
+	free(key);
+	free(value);
+}
+
+static uint64_t records(const struct judging *j, const struct gpubpf_map *map)
+{
+	const struct probed *p = (const struct probed *)j;
+
+	for (size_t i = 0; i < sizeof(p->records) / sizeof(p->records[0]); i++)
+		if (p->records[i].map == map)
+			return p->records[i].n;
+	return 0;
+}
+
+static uint64_t drops(const struct judging *j, const struct gpubpf_map *map)
+{
+	(void)j;
+	return gpubpf_map__drops(map);
+}
+
+static uint64_t prints(const struct judging *j, const char *text, char *other, size_t size)
+{
+	const struct probed *p = (const struct probed *)j;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < p->nprints; i++)
+		if (!strcmp(p->prints[i], text))
+			n++;
+		else
+			snprintf(other, size, "%s", p->prints[i]);
+	return n;
+}
+
+static void on_event(void *ctx, const struct gpubpf_event *event)
+{
+	struct probed *p = ctx;
+
+	for (size_t i = 0; i < sizeof(p->records) / sizeof(p->records[0]); i++)
+		if (!p->records[i].map || p->records[i].map == event->map) {
+			p->records[i].map = event->map;
+			p->records[i].n++;
+			return;
+		}
+}
+
+static void on_print(void *ctx, const struct gpubpf_print_record *record)
+{
+	struct probed *p = ctx;
+	char (*grown)[128] = realloc(p->prints, (p->nprints + 1) * sizeof(*grown));
+
+	if (!grown)
+		return;
+	p->prints = grown;
+	snprintf(grown[p->nprints++], sizeof(*grown), "%s", record->text);
+}
+
+/* -- the application -- */
+
+static int spawn_workload(const struct probed *p, const struct suite_run *run, const struct suite_device *d,
+			  const char *image, enum gpubpf_image_kind kind, pid_t *pid)
+{
+	char path[4096], index[16], number[16], kernel[64], grid[64], block[64];
+	const char *at = NULL, *name = grid_line(p->j.c, "workload", &at, kernel, sizeof(kernel));
+	const char *argv[] = { path, d->caps.backend, run->device ? run->device : "-", index, number, image, name, grid, block,
+			       NULL };
+	struct grid_launch l;
+	char **env;
+	int err = gpubpf_worker_find("gpubpf-workload", path, sizeof(path));
+
+	if (!err)
+		err = gpubpf_session__environ(p->s, environ, &env);
+	if (err < 0)
+		return err;
+	grid_launch_of(p->j.c, &l);
+	snprintf(index, sizeof(index), "%u", d->index);
+	snprintf(number, sizeof(number), "%d", kind);
+	snprintf(grid, sizeof(grid), "%u,%u,%u", l.grid[0], l.grid[1], l.grid[2]);
+	snprintf(block, sizeof(block), "%u,%u,%u", l.block[0], l.block[1], l.block[2]);
+	err = posix_spawn(pid, path, NULL, NULL, (char *const *)argv, env);
+	free(env);
+	return -err;
+}
+
+/* Serve the session until the application has ended; its status as waitpid(2) has it, or -errno. */
+static int serve(struct gpubpf_session *s, pid_t pid)
+{
+	int status, left_ms = MOST_MS;
+
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		int err = gpubpf_session__poll(s, STEP_MS);
+
+		left_ms -= err ? 0 : STEP_MS;
+		if (err >= 0 && left_ms > 0)
+			continue;
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		return err < 0 ? err : -ETIMEDOUT;
+	}
+	return status;
+}
+
+/* Why the case's kernel was not probed, if it was not. */
+static const char *unprobed(const struct probed *p, char *buf, size_t size)
+{
+	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
+	const char *at = NULL, *name = grid_line(p->j.c, "workload", &at, buf, size);
+	size_t i = 0;
+	int err;
+
+	while ((err = gpubpf_session__kernel(p->s, i, &stats)) == 0 && strcmp(stats.name, name))
+		i++;
+	if (err < 0)
+		return "its kernel was not launched";
+	if (stats.outcome == GPUBPF_OUTCOME_PROBED)
+		return NULL;
+	snprintf(buf, size, "its kernel was not probed: %s", stats.reason[0] ? stats.reason : "no program names it");
+	return buf;
+}
+
+static void tell(struct suite_result *r, const char *why)
+{
+	snprintf(r->expected, sizeof(r->expected), "its programs run");
+	snprintf(r->got, sizeof(r->got), "%.390s", why);
+}
+
+static void run_session(struct probed *p, const struct suite_run *run, const struct suite_device *d, const char *image,
+			enum gpubpf_image_kind kind)
+{
+	struct suite_result *r = p->j.r;
+	char text[400];
+	const char *why;
+	pid_t pid;
+	int err = gpubpf_session__add_object(p->s, run->suite.objects[p->j.c->object].path);
+
+	if (!err)
+		err = gpubpf_session__load(p->s);
+	if (!err)
+		err = gpubpf_session__start(p->s);
+	if (!err)
+		err = spawn_workload(p, run, d, image, kind, &pid);
+	if (err < 0) {
+		tell(r, gpubpf_session__error(p->s)[0] ? gpubpf_session__error(p->s) : strerror(-err));
+		return;
+	}
+	err = serve(p->s, pid);
+	gpubpf_session__stop(p->s);
+	why = err < 0 ? strerror(-err) : WIFSIGNALED(err) ? "the application crashed" :
+	      WEXITSTATUS(err) ? "the application failed" : unprobed(p, text, sizeof(text));
+	if (why)
+		tell(r, why);
+	else
+		suite_judge(&p->j);
+}
+
+static void run_form(const struct suite_run *run, const struct suite_device *device, uint32_t index, const char *name,
+		     enum gpubpf_image_kind kind, struct suite_result *r)
+{
+	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
+	struct probed p = { .j = { &run->suite.cases[index], r, &left } };
+	struct gpubpf_session_opts opts = {
+		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = device->caps.backend, .ctx = &p, .event = on_event,
+		.print = on_print,
+	};
+	char image[sizeof(run->suite.folder) + 32];
+
+	snprintf(image, sizeof(image), "%s/%s", run->suite.folder, name);
+	p.s = gpubpf_session__new(&opts);
+	if (p.s)
+		run_session(&p, run, device, image, kind);
+	else
+		tell(r, strerror(errno));
+	gpubpf_session__free(p.s);
+	free(p.prints);
+}
+
+void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
+{
+	static const struct {
+		enum gpubpf_image_kind kind;
+		const char *name;
+	} forms[] = {
+		{ GPUBPF_IMAGE_OPENCL_C, "workload.cl" },
+		{ GPUBPF_IMAGE_PTX, "workload.ptx" },
+	};
+	uint32_t taken = 0;
+	char text[400];
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (!gpubpf_caps_take(&device->caps, forms[i].kind))
+			continue;
+		taken++;
+		r->state = SUITE_FAILED;
+		run_form(run, device, index, forms[i].name, forms[i].kind, r);
+		if (r->state == SUITE_PASSED)
+			continue;
+		snprintf(text, sizeof(text), "%.380s", r->got);
+		snprintf(r->got, sizeof(r->got), "%s: %.380s", forms[i].name, text);
+		return;
+	}
+	if (taken)
+		return;
+	r->state = SUITE_SKIPPED;
+	snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes");
+}

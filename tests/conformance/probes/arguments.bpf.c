@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of each type, with their signs and widths; a struct by value; one past the sixth. */
+#include "../case.h"
+
+EXPECT("workload plain");
+EXPECT("launch 2,1,1 16,1,1");
+EXPECT("checks 320");
+
+SEC("gpu/entry/plain")
+int arguments(struct gpubpf_ctx *ctx)
+{
+	struct {
+		int x, y;
+	} pair = { 0, 0 };
+
+	CHECK(ctx->nargs, 8);
+	CHECK(ctx->arg[0] != 0, 1);
+	CHECK(GPUBPF_ARG(ctx, 1, signed char), (signed char)-3);
+	CHECK(GPUBPF_ARG(ctx, 2, short), (short)-1000);
+	CHECK(GPUBPF_ARG(ctx, 3, int), -100000);
+	CHECK(ctx->arg[4], -10000000000);
+	CHECK(ctx->arg[5], 0x3f200000);
+	CHECK(ctx->arg[7], 4000000000);
+	bpf_gpu_read_arg(ctx, 6, 0, &pair, sizeof(pair));
+	CHECK(pair.x, 11);
+	CHECK(pair.y, 22);
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the suite's probes are put into, in OpenCL C, and as PTX made of it. All kernels take the same parameters, and
+ * each thread leaves 3 * its linear number + 1 in the word of that number, each on a way of its own.
+ */
+#ifdef __NVPTX__
+#define OF(d, what) ((d) == 0 ? __nvvm_read_ptx_sreg_##what##_x() : (d) == 1 ? __nvvm_read_ptx_sreg_##what##_y() : \
+					__nvvm_read_ptx_sreg_##what##_z())
+#define get_local_id(d) (uint)OF(d, tid)
+#define get_global_id(d) (uint)(OF(d, ctaid) * OF(d, ntid) + OF(d, tid))
+#define get_global_size(d) (uint)(OF(d, nctaid) * OF(d, ntid))
+#define barrier(fence) __syncthreads()
+#endif
+
+struct pair {
+	int x, y;
+};
+
+#define PARAMETERS global uint *to, char c, short s, int i, long l, float f, struct pair p, uint last
+#define LINEAR ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0))
+
+kernel void plain(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = 3 * n + 1;
+}
+
+kernel void again(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = 3 * n + 1;
+}
+
+/* Some threads leave early, one from a loop. */
+kernel void early(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	if (n & 1) {
+		to[n] = 3 * n + 1;
+		return;
+	}
+	for (uint k = 0; k < 8; k++) {
+		to[n] = 3 * n + (k == 7);
+		if (k == 7)
+			return;
+	}
+	to[n] = 0;
+}
+
+kernel void loops(PARAMETERS)
+{
+	uint n = LINEAR, sum = 1;
+
+	for (uint k = 0; k < n; k++)
+		sum += 3;
+	to[n] = sum;
+}
+
+/* The neighbour in the block, through local memory; blocks of 64 threads at most, an even number. */
+kernel void meets(PARAMETERS)
+{
+	local uint words[64];
+	uint me = get_local_id(0);
+
+	words[me ^ 1] = LINEAR;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	to[words[me ^ 1]] = 3 * words[me ^ 1] + 1;
+}
+
+uint triple(uint n)
+{
+	return n * 3;
+}
+
+kernel void calls(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = triple(n) + 1;
+}
+
+/* Floating point, whose last bit counts: 1/3 as often as there are threads before. */
+kernel void floats(PARAMETERS)
+{
+	uint n = LINEAR;
+	float x = 0;
+
+	for (uint k = 0; k < 64; k++)
+		x += f / 3.0f;
+	to[n] = 3 * n + (x > 13.33f && x < 13.34f);
+}
