@@ -33,7 +33,8 @@ static int send_query(const struct cli_args *args, uint32_t what, struct gpubpf_
 {
 	uint32_t flags = (cli_has(args, OPT_JSON) ? GPUBPF_QUERY_JSON : 0) |
 			 (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
-			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0);
+			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0) |
+			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0);
 	char path[512], why[512];
 	int status = find_session(args, path, sizeof(path));
 
@@ -75,6 +76,10 @@ int gpubpf_cmd_map_dump(const struct cli_args *args)
 {
 	if (args->nrest > 1) {
 		cli_error("map dump: one map at a time, or all without a name");
+		return CLI_USAGE;
+	}
+	if (cli_has(args, OPT_CSV) && cli_has(args, OPT_JSON)) {
+		cli_error("map dump: --csv or --json, not both");
 		return CLI_USAGE;
 	}
 	return ask(args, GPUBPF_QUERY_DUMP, args->nrest ? args->rest[0] : NULL);

@@ -22,7 +22,7 @@ static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags,
 	struct gpubpf_report_opts opts = {
 		.sz = sizeof(opts), .json = flags & GPUBPF_QUERY_JSON, .map = map[0] ? map : NULL,
 		.maps_only = what != GPUBPF_QUERY_REPORT, .no_entries = what == GPUBPF_QUERY_MAPS,
-		.demangle = flags & GPUBPF_QUERY_DEMANGLE, .json_strings = flags & GPUBPF_QUERY_JSON_STRINGS,
+		.demangle = flags & GPUBPF_QUERY_DEMANGLE, .json_strings = flags & GPUBPF_QUERY_JSON_STRINGS, .csv = flags & GPUBPF_QUERY_CSV,
 	};
 
 	return gpubpf_session__report(s, out, &opts);

@@ -203,7 +203,8 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 					   "lists its maps", all.map);
 	err = gpubpf_kernel_table_collect(s);
 	if (!err)
-		err = all.json ? gpubpf_report_json(s, out, &all) : gpubpf_report_text(s, out, &all);
+		err = all.csv ? gpubpf_report_csv(s, out, &all) :
+		      all.json ? gpubpf_report_json(s, out, &all) : gpubpf_report_text(s, out, &all);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;
 	if (err < 0)

@@ -10,6 +10,9 @@
 int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
 int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
 
+/* report_csv.c: the maps alone. */
+int gpubpf_report_csv(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts);
+
 #define GPUBPF_REPORT_SCHEMA 1 /* cli/report.schema.json */
 struct json_object;
 /* What the session has for the report, as members of `root`. */

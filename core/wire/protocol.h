@@ -97,6 +97,7 @@ enum gpubpf_query_flags {
 	GPUBPF_QUERY_JSON = 1 << 0,
 	GPUBPF_QUERY_DEMANGLE = 1 << 1,
 	GPUBPF_QUERY_JSON_STRINGS = 1 << 2,
+	GPUBPF_QUERY_CSV = 1 << 3,
 };
 
 enum gpubpf_twin_flags {

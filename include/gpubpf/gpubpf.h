@@ -304,6 +304,7 @@ struct gpubpf_report_opts {
 	const char *map;           /* only the map of that name; NULL: all */
 	bool demangle;             /* text: C++ names of kernels as C++ writes them */
 	bool json_strings;         /* JSON: integers beyond 2^53 as strings */
+	bool csv;                  /* instead: the maps' entries as comma-separated values, gpubpf-map(8) */
 };
 
 /* Write the report: kernels, maps typed through BTF, events, drops, cost. opts may be NULL: text, all.

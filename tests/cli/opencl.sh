@@ -98,6 +98,10 @@ run "$GPUBPF" run -o "$p" --wait 0.001 --no-cache -j --report "$T/r" -- "$LOOP" 
 GPUBPF_BACKEND=cuda run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0
 is 42 "another backend"; same 4 "another backend"; [ "$(json "r['kernels']")" = "[]" ]; ok $? "and nothing is probed"
 
+"$GPUBPF" run -q -o "$p" -- sh -c '"$1" 4 0; until [ -e "$2" ]; do sleep 0.1; done' sh "$LOOP" "$T/dumped" > /dev/null 2>&1 & one=$!
+dumped() { timeout 20 "$GPUBPF" map dump --csv > "$T/csv" 2> /dev/null; grep -q '^counts,,,,1,,4096$' "$T/csv"; }
+until_true dumped; > "$T/dumped"; wait $one
+[ "$(head -3 "$T/csv" | tr '\n' ' ')" = "map,process,backend,device,key,copy,value counts,,,,0,,4096 counts,,,,1,,4096 " ]; ok $? "map dump --csv: $(sed -n 2p "$T/csv")"
 "$GPUBPF" run -o "$p" -j --report "$T/r1" -- "$LOOP" 40 50 > "$T/out1" 2>&1 & one=$!
 "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 40 50 > "$T/out" 2>&1 & two=$!
 sleep 1.5; timeout 20 "$GPUBPF" map dump > "$T/dump" 2>&1; grep -q '^counts' "$T/dump"; ok $? "map dump while two run"

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps as comma-separated values (RFC 4180): a line for each value of each entry, as text has it. */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM 16384
+
+struct rows {
+	struct gpubpf_session *s;
+	uint32_t map;
+	const struct btf *btf;
+	struct gpubpf_typed_names names;
+	FILE *out;
+	char key[ROOM], value[ROOM];
+};
+
+static const struct gpubpf_map *map_of(const struct rows *r)
+{
+	return &r->s->loaded->unit.maps[r->map];
+}
+
+static void put_field(FILE *out, const char *text, char end)
+{
+	bool quoted = text[strcspn(text, ",\"\r\n")];
+
+	if (quoted)
+		fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	if (quoted)
+		fputc('"', out);
+	fputc(end, out);
+}
+
+static void to_text(const struct rows *r, uint32_t type, const void *data, size_t size, char *text)
+{
+	bool is_signed;
+
+	if (gpubpf_btf_int(r->btf, type, size, &is_signed) && !gpubpf_btf_meaning(r->btf, type))
+		snprintf(text, ROOM, is_signed ? "%lld" : "%llu", (long long)gpubpf_int_read(data, size, is_signed));
+	else if (gpubpf_typed_text(r->btf, type, &r->names, data, size, text, ROOM) < 0)
+		snprintf(text, ROOM, "(%zu bytes)", size);
+}
+
+/* copy -1: there is one value alone */
+static void put_row(struct rows *r, const struct gpubpf_entry *entry, int64_t copy)
+{
+	const struct gpubpf_session_arena *a = entry->arena < 0 ? NULL : &r->s->arenas[entry->arena];
+
+	put_field(r->out, map_of(r)->name, ',');
+	if (a)
+		fprintf(r->out, "%u,%s,%u,", a->process, a->backend, a->device);
+	else
+		fprintf(r->out, ",,,");
+	put_field(r->out, r->key, ',');
+	if (copy >= 0)
+		fprintf(r->out, "%lld", (long long)copy);
+	fputc(',', r->out);
+	put_field(r->out, r->value, '\n');
+}
+
+static void put_variables(struct rows *r, const struct gpubpf_entry *entry)
+{
+	struct gpubpf_variable var;
+
+	for (uint32_t i = 0; gpubpf_variable_at(r->btf, map_of(r), i, &var); i++) {
+		snprintf(r->key, sizeof(r->key), "%s", var.name);
+		to_text(r, var.type, (const uint8_t *)entry->value + var.offset, var.size, r->value);
+		put_row(r, entry, -1);
+	}
+}
+
+static void put_key(struct rows *r, const struct gpubpf_entry *entry)
+{
+	const struct gpubpf_map *map = map_of(r);
+	uint32_t index;
+
+	r->key[0] = 0;
+	if (map->type->flags & GPUBPF_MAP_U32KEY && !map->btf_key) {
+		memcpy(&index, entry->key, sizeof(index));
+		snprintf(r->key, sizeof(r->key), "%u", index);
+	} else if (map->key_size) {
+		to_text(r, map->btf_key, entry->key, map->key_size, r->key);
+	}
+}
+
+/* Of several, those that are not zero, as in text. */
+static int put_entry(void *arg, const struct gpubpf_entry *entry)
+{
+	struct rows *r = arg;
+	const struct gpubpf_map *map = map_of(r);
+	bool several = entry->copies > 1 || (map->max_entries > 1 && map->key_size);
+
+	if (map->global_data && map->btf_value) {
+		put_variables(r, entry);
+		return 0;
+	}
+	put_key(r, entry);
+	for (uint32_t i = 0; i < entry->copies; i++) {
+		struct gpubpf_entry one = *entry;
+
+		one.value = (const uint8_t *)entry->value + i * entry->stride;
+		one.value_size = map->value_size;
+		one.copies = 1;
+		if (several && gpubpf_entry_zero(&one))
+			continue;
+		to_text(r, map->btf_value, one.value, map->value_size, r->value);
+		put_row(r, &one, map->type->flags & GPUBPF_MAP_COPIES ? (int64_t)i : -1);
+	}
+	return 0;
+}
+
+int gpubpf_report_csv(struct gpubpf_session *s, FILE *out, const struct gpubpf_report_opts *opts)
+{
+	const struct gpubpf_unit *unit = &s->loaded->unit;
+	struct rows *r = malloc(sizeof(*r));
+	int err = r ? 0 : -ENOMEM;
+
+	if (r)
+		*r = (struct rows){ .s = s, .out = out, .names = gpubpf_session_names(s, opts) };
+	if (r)
+		fprintf(out, "map,process,backend,device,key,copy,value\n");
+	for (uint32_t i = 0; i < unit->nmaps && !err; i++) {
+		r->map = i;
+		r->btf = gpubpf_map_btf(s, i);
+		if (gpubpf_report_wants(opts, &unit->maps[i]) && !(unit->maps[i].type->flags & GPUBPF_MAP_RING))
+			err = gpubpf_entries_walk(s, i, put_entry, r);
+	}
+	free(r);
+	return err;
+}
