@@ -44,7 +44,7 @@ struct gpubpf_place_kind {
 struct gpubpf_place {
 	enum gpubpf_site kind;
 	const char *function;      /* whose code it is in, of those that the kernel calls; "": in the kernel's own */
-	uint32_t id;               /* of its kind there, from 0 in the order of the code: the same as long as the image is */
+	uint32_t id;               /* of its kind there, from 0 in the order of the code: the same while the image is */
 	uint32_t line;             /* of the source; 0: the image does not say */
 	uint32_t operands;         /* enum gpubpf_gives */
 };

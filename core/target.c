@@ -24,7 +24,8 @@ int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_im
 	return 0;
 }
 
-int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *info)
+int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
+		  const struct gpubpf_kernel_info *info)
 {
 	for (uint32_t i = 0; i < info->nplaces; i++) {
 		if (info->places[i].kind != kind)
@@ -49,12 +50,17 @@ static bool is_on(const struct gpubpf_inserting *in, const struct gpubpf_inserti
 	return !strcmp(in->job->sites[i->site].kernel, in->kernel);
 }
 
+static bool is_at(const struct gpubpf_place *place, enum gpubpf_site kind, const char *function, uint32_t id)
+{
+	return place->id == id && place->kind == kind && !strcmp(place->function, function);
+}
+
 uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, const char *function, uint32_t id)
 {
 	for (uint32_t i = 0; i < in->job->ninsertions; i++) {
 		const struct gpubpf_insertion *at = &in->job->insertions[i];
 
-		if (at->place.id == id && at->place.kind == kind && !strcmp(at->place.function, function) && is_on(in, at)) {
+		if (is_at(&at->place, kind, function, id) && is_on(in, at)) {
 			in->met++;
 			return at->site;
 		}

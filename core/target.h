@@ -68,13 +68,14 @@ struct gpubpf_target {
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
 	/* List the kernels of an image with their parameters and places and, where info.places has places of functions,
-	 * the functions that they call. *kernels is malloc'd as a whole. -ENOENT with a diagnostic declines the image: there
-	 * is nothing in it that this target could take, and the next that takes its kind is asked. Where info.images. */
+	 * the functions that they call. *kernels is malloc'd as a whole. -ENOENT with a diagnostic declines the image:
+	 * there is nothing in it that this target could take, and the next that takes its kind is asked. Where
+	 * info.images. */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
-	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's insertions
-	 * say. The twin's kernel is called gpubpf_twin_<name>. Kernels that cannot be taken get `reason` in refused[]. The
-	 * job has no kind of place that info.places has not. Where info.images. */
+	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's
+	 * insertions say. The twin's kernel is called gpubpf_twin_<name>. Kernels that cannot be taken get `reason` in
+	 * refused[]. The job has no kind of place that info.places has not. Where info.images. */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag);
@@ -123,7 +124,8 @@ struct gpubpf_insertions {
 };
 /* Add a site at each place of that kind in what inspect listed of a kernel or function, whose name the places borrow. 0,
  * -ENOMEM. */
-int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *info);
+int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
+		  const struct gpubpf_kernel_info *info);
 
 /* the insertions of a job on one kernel, while its injector goes through the places that the code has */
 struct gpubpf_inserting {

@@ -87,7 +87,8 @@ static bool used(const struct loaded *l)
 /* Of a program that has other kernels it is not known whether it ran any of OpenCL's. */
 static void tell(const struct loaded *l)
 {
-	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" : "OpenCL kernels ran unprobed";
+	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" :
+						  "OpenCL kernels ran unprobed";
 
 	if (gpubpf_hook_init(&ocl_hook_ops))
 		return; /* no session, or another runtime was asked for */

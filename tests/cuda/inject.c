@@ -104,7 +104,8 @@ static void by_worker(const char *name, const char *text, size_t size, struct gp
 }
 
 /* What the worker lists of the image becomes the job's insertions. */
-static void list_places(const char *name, const char *text, size_t size, struct gpubpf_lower_job *job, const char *expected)
+static void list_places(const char *name, const char *text, size_t size, struct gpubpf_lower_job *job,
+			const char *expected)
 {
 	struct gpubpf_image image = { .data = text, .size = size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "" };
 	static struct gpubpf_kernel_info *infos; /* the job borrows its names */
@@ -139,7 +140,8 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	some.insertions = &one;
 	some.ninsertions = 1;
 	gpubpf_diag_init(&diag);
-	if (ok(!cuda_inject(m, &some, by_hand, prelude, strlen(prelude), 700, &twin, &diag), "%s has a twin for one exit", name)) {
+	if (ok(!cuda_inject(m, &some, by_hand, prelude, strlen(prelude), 700, &twin, &diag), "%s has a twin for one exit",
+	       name)) {
 		ok(count(twin.text, twin.size, MARK) == 1 && !count(twin.text, twin.size, "mov.u32 %probe, %laneid;"),
 		   "%s: the probe stands there alone", name);
 		cuda_twin_finish(&twin);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the twin of a kernel in an image, made by the compile worker with
- * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code. Its map's layout goes to OUT.layout, a fresh arena
- * to OUT.arena. Prints the sizes of the kernel's parameters, separated by commas, or "refused WHY".
+ * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code.
+ * Its map's layout goes to OUT.layout, a fresh arena to OUT.arena. Prints the sizes of the kernel's parameters,
+ * separated by commas, or "refused WHY".
  * hip-twin ARCH IMAGE: the kernels of an image, one a line: name, parameters, registers, reason.
  */
 #include <stdio.h>

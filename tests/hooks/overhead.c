@@ -135,7 +135,8 @@ static bool measure_all(const char *self, const char *agent, const char *null)
 		       measure(self, both, fleeting.path, &detached, i);
 	}
 	good = good && fake_sum(&idle_tool, "tiny").launches && fake_sum(&probing, "tiny").probed &&
-	       fake_sum(&fleeting, "tiny").probed && fake_sum(&fleeting, "tiny").probed < fake_sum(&fleeting, "tiny").launches / 2;
+	       fake_sum(&fleeting, "tiny").probed &&
+	       fake_sum(&fleeting, "tiny").probed < fake_sum(&fleeting, "tiny").launches / 2;
 	fake_stop(&idle_tool);
 	fake_stop(&probing);
 	fake_stop(&fleeting);
@@ -164,7 +165,8 @@ int main(int argc, char **argv)
 	     added(none.launch, bare.launch), added(idle.launch, bare.launch), added(probed.launch, bare.launch),
 	     added(detached.launch, bare.launch));
 	note("with clSetKernelArg before each: no session %.0f, nothing attached %.0f, twin %.0f, detached %.0f",
-	     added(none.set, bare.set), added(idle.set, bare.set), added(probed.set, bare.set), added(detached.set, bare.set));
+	     added(none.set, bare.set), added(idle.set, bare.set), added(probed.set, bare.set),
+	     added(detached.set, bare.set));
 	ok(added(none.launch, bare.launch) <= ALLOWED_NS, "no session: at most %.0f ns a launch", ALLOWED_NS);
 	ok(added(idle.launch, bare.launch) <= ALLOWED_NS, "nothing attached: at most %.0f ns a launch", ALLOWED_NS);
 	ok(added(detached.launch, bare.launch) <= ALLOWED_NS, "detached: at most %.0f ns a launch", ALLOWED_NS);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * both ROUNDS WHAT...: kernels of several runtimes in one process, launched in turn. ROUNDS "-": as many as each line of
- * standard input says, with a line when they have ended. WHAT is "cuda", "graph" for a kernel of CUDA's that is launched
- * by itself and then in a graph, which was captured in the first round, or a part of the name of an OpenCL platform or
- * device. Before all, "fork": a child of the process does it all. It prints what the kernels computed, and a line for each kernel as the OpenCL
+ * both ROUNDS [fork] WHAT...: kernels of several runtimes in one process, launched in turn; with "fork" in a child of it.
+ * ROUNDS "-": as many as each line of standard input says, with a line when they have ended. WHAT is "cuda", or "graph":
+ * a kernel of CUDA's launched by itself and then in a graph that was captured in the first round; or a part of the name
+ * of an OpenCL platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL
  * applications do (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of
  * tests/cuda/fake alike, which reads its comments.
  */

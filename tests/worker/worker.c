@@ -238,8 +238,8 @@ static void test_images(void)
 	gpubpf_twin_image_finish(&twin);
 	ok(!gpubpf_worker_inspect(w, "t", &image, &caps, &kernels, &n, &diag) && n == 1 &&
 	   !strcmp(kernels[0].name, "image") && !strcmp(kernels[0].params[1].name, "dev") && kernels[0].nplaces == 2 &&
-	   kernels[0].places[1].kind == GPUBPF_SITE_EXIT && kernels[0].places[1].id == 3 && kernels[0].places[1].line == 40 &&
-	   kernels[0].places[1].operands == GPUBPF_GIVES_ARG, "kernels come back whole");
+	   kernels[0].places[1].kind == GPUBPF_SITE_EXIT && kernels[0].places[1].id == 3 &&
+	   kernels[0].places[1].line == 40 && kernels[0].places[1].operands == GPUBPF_GIVES_ARG, "kernels come back whole");
 	free(kernels);
 	image.size = MISBEHAVE_INVALID;
 	image.data = "imagine";

@@ -11,7 +11,7 @@
 #include "splice.h"
 #include "probe.h"
 
-/* The probe of each site on the kernel that the job's first one names, as text for the function in which it will stand. */
+/* The probe of each site on the kernel that the job's first one names, as text for the function in which it stands. */
 static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_module *from, const struct ptx_module *app,
 		       struct cuda_probe *probes, struct gpubpf_diag *diag)
 {
@@ -26,7 +26,8 @@ static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_modu
 		if (strcmp(site->kernel, job->sites[0].kernel))
 			continue;
 		if (function == PTX_NONE)
-			return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image's PTX has no function %s", where);
+			return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image's PTX has no function %s",
+					       where);
 		snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
 		err = cuda_probe_extract(from, name, app, function, &probes[i], diag);
 	}

@@ -38,7 +38,8 @@ static void keep_element(struct ptx_splice *in, struct ptx_text *text, const cha
 		ptx_addf(text, &in->err, "mov.b64 %%gpubpf_d, %.*s;\n", len, value);
 	else
 		ptx_addf(text, &in->err, "cvt.u64.u%u %%gpubpf_d, %.*s;\n", 8 * bytes, len, value);
-	ptx_addf(text, &in->err, "%sbfi.b64 %s, %%gpubpf_d, %s, %u, %u;\n}", guard, CUDA_RESULT, CUDA_RESULT, 8 * off, bits);
+	ptx_addf(text, &in->err, "%sbfi.b64 %s, %%gpubpf_d, %s, %u, %u;\n}", guard, CUDA_RESULT, CUDA_RESULT, 8 * off,
+		 bits);
 }
 
 /*
@@ -53,7 +54,8 @@ void ptx_keep_result(struct ptx_splice *in, uint32_t function, uint32_t node)
 	struct ptx_text text = { 0 };
 	char guard[80] = "";
 
-	if (!ptx_word_is(in, insn->name, "st") || !ptx_has_modifier(in, insn, ".param") || !ptx_word_is(in, insn->operands, "["))
+	if (!ptx_word_is(in, insn->name, "st") || !ptx_has_modifier(in, insn, ".param") ||
+	    !ptx_word_is(in, insn->operands, "["))
 		return;
 	declared = ptx_declaration(m, node, at);
 	if (declared == PTX_NONE || m->nodes[declared].kind != PTX_PARAM || !m->nodes[declared].result)
@@ -83,7 +85,10 @@ void ptx_check_result(struct ptx_splice *in, uint32_t function)
 {
 	if (!in->keeps_result)
 		return;
-	for (uint32_t c = in->m->nodes[function].child; c != PTX_NONE; c = in->m->nodes[c].next)
-		if (in->m->nodes[c].kind == PTX_PARAM && in->m->nodes[c].result && ptx_word_is(in, in->m->nodes[c].first, ".reg"))
+	for (uint32_t c = in->m->nodes[function].child; c != PTX_NONE; c = in->m->nodes[c].next) {
+		const struct ptx_node *n = &in->m->nodes[c];
+
+		if (n->kind == PTX_PARAM && n->result && ptx_word_is(in, n->first, ".reg"))
 			ptx_refuse(in, "the probe reads what a function returns, and its PTX returns that in registers");
+	}
 }

@@ -108,7 +108,8 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 		return err;
 	err = check_places(m, &code, diag);
 	if (!err)
-		err = sass_place(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &placed, diag);
+		err = sass_place(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &placed,
+				 diag);
 	if (!err)
 		err = sass_twin_write(app, k, &m->probes, &placed, &twin, diag);
 	if (!err)

@@ -25,7 +25,8 @@ struct probes {
 };
 
 /* The sites at the places of the job's first kernel. Its exits are branches to one stub. */
-static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct probes *probes, struct gpubpf_diag *diag)
+static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct probes *probes,
+			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = job, .kernel = job->sites[0].kernel };
 	uint32_t id = 0;

@@ -126,7 +126,8 @@ static int gather(const struct hip_found *app, const struct gpubpf_kernel_info *
 		nparams -= list[i].nparams;
 		list[i].places = places;
 		for (uint32_t k = 0; k < list[i].nplaces; k++)
-			*places++ = k ? gpubpf_place_of(GPUBPF_SITE_EXIT, k - 1, 0) : gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, 0);
+			*places++ = k ? gpubpf_place_of(GPUBPF_SITE_EXIT, k - 1, 0) :
+					gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, 0);
 	}
 	*kernels = list;
 	return 0;

@@ -224,8 +224,8 @@ static void cost(void)
 	detached = cost_of(tool.path);
 	ok(fake_sum(&tool, "other").probed, "what is detached was attached");
 	fake_stop(&tool);
-	note("a launch: driver %.0f ns; more: no session %.0f, not matched %.0f, twin %.0f, detached %.0f", base, idle - base,
-	     unmatched - base, twin - base, detached - base);
+	note("a launch: driver %.0f ns; more: no session %.0f, not matched %.0f, twin %.0f, detached %.0f", base,
+	     idle - base, unmatched - base, twin - base, detached - base);
 	ok(idle - base <= HOOK_NS && unmatched - base <= HOOK_NS && detached - base <= HOOK_NS,
 	   "a launch that nothing matches, or not any more, costs at most %d ns more", HOOK_NS);
 }

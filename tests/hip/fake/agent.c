@@ -130,14 +130,15 @@ static double added(const char *folder, struct fake_tool *tool, const char *patt
 
 static void cost(const char *folder, const char *what, const char *pattern, bool fleeting)
 {
-	struct fake_options o = { .mode = FAKE_PROBE, .pattern = pattern, .sample = 1, .wait_ms = 60000, .fleeting = fleeting };
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = pattern, .sample = 1, .wait_ms = 60000,
+				  .fleeting = fleeting };
 	struct fake_tool tool;
 	double ns;
 
 	fake_start(&tool, &o);
 	ns = added(folder, &tool, pattern);
-	ok(ns <= ALLOWED_NS && !fake_sum(&tool, "tiny").probed == !pattern, "%s: %.0f ns added to a launch, at most %.0f", what, ns,
-	   ALLOWED_NS);
+	ok(ns <= ALLOWED_NS && !fake_sum(&tool, "tiny").probed == !pattern, "%s: %.0f ns added to a launch, at most %.0f",
+	   what, ns, ALLOWED_NS);
 	fake_stop(&tool);
 }
 
