@@ -237,6 +237,16 @@ static void bad_length(struct agent *a)
 	raw(a, &h, sizeof(h));
 }
 
+static void surplus(struct agent *a)
+{
+	struct {
+		struct gpubpf_msg_hdr h;
+		uint64_t more;
+	} packet = { { GPUBPF_MSG_MAGIC, GPUBPF_MSG_MAJOR, 0, 999, 0, 1 }, 0 }; /* of a type that is passed over */
+
+	raw(a, &packet, sizeof(packet));
+}
+
 static void short_packet(struct agent *a)
 {
 	raw(a, "abc", 3);
@@ -360,6 +370,7 @@ static const struct hostile {
 	{ "a wrong magic", bad_magic },
 	{ "another major version", bad_major },
 	{ "a length that lies", bad_length },
+	{ "bytes behind what the length says", surplus },
 	{ "a packet shorter than its header", short_packet },
 	{ "a packet larger than any", huge_packet },
 	{ "a second HELLO", second_hello },
