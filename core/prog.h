@@ -44,6 +44,7 @@ enum {
 	GPUBPF_MAP_REPLICA = 1 << 5,
 	GPUBPF_MAP_BYTES = 1 << 6,
 	GPUBPF_MAP_ROOM = 1 << 7,
+	GPUBPF_MAP_LRU = 1 << 8,
 };
 
 struct gpubpf_map_type {

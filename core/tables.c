@@ -21,6 +21,7 @@ static const struct gpubpf_map_type map_types[] = {
 #define U32KEY GPUBPF_MAP_U32KEY
 #define RING GPUBPF_MAP_RING
 #define COPIES GPUBPF_MAP_COPIES
+#define LRU GPUBPF_MAP_LRU
 #define THREAD GPUBPF_MAP_THREAD
 #define REPLICA GPUBPF_MAP_REPLICA
 #define BYTES GPUBPF_MAP_BYTES
@@ -33,6 +34,7 @@ static const struct gpubpf_map_type map_types[] = {
 #undef U32KEY
 #undef RING
 #undef COPIES
+#undef LRU
 #undef THREAD
 #undef REPLICA
 #undef BYTES

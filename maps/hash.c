@@ -35,6 +35,10 @@ static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 	/* the elements end where a line begins, so that copies of values do not share one */
 	l->data = gpubpf_align(l->ctl + buckets + elems, GPUBPF_REPLICA_ALIGN) - elems;
 	l->size = l->data - l->ctl + elems + l->copies * l->copy_stride;
+	if (map->type->flags & GPUBPF_MAP_LRU) {
+		l->flags |= GPUBPF_LAYOUT_LRU | GPUBPF_LAYOUT_DELETES;
+		l->size += gpubpf_align(4ull * l->max_entries, 8);
+	}
 }
 
 static int64_t hash_where(const struct gpubpf_map_layout *l, uint64_t off, uint64_t size)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HASH and PERCPU_HASH: at most max_entries keys, all elements preallocated, as bpf(2) has it.
+ * HASH, PERCPU_HASH, LRU_HASH and LRU_PERCPU_HASH: at most max_entries keys, all elements preallocated, as bpf(2) has it.
  *
  *   ctl + 0              struct gpubpf_map_ctl; drops: updates refused because all elements were in use
  *   ctl + 128            u64 free list: changes << 32 | index + 1 of the first free element
  *   ctl + 256            u64 elements ever taken; those from there on were never used
+ *   ctl + 320            u64 LRU: where the hand is, counting on round and round
  *   ctl + 384            buckets, a power of two of at least max_entries: u32 lock, u32 head
  *   data + i * stride    element i: struct gpubpf_hash_elem, key, value if copies is 1; each padded to 8
  *   values               with copies > 1, one a multiprocessor: summands of one value, or values of their own
  *                        (GPUBPF_LAYOUT_COPIES); value i of copy c lies at
  *                        data + max_entries * stride + c * copy_stride + i * round_up(value_size, 8)
+ *   marks                LRU: behind all that, a u32 an element: not 0, used since the hand came by
  *
  * Look-ups take no lock. They walk a chain of indices + 1 that ends in GPUBPF_HASH_END | bucket; an element
  * that was reused meanwhile leads into another chain, whose end tells (the kernel's "nulls" lists), and the
@@ -22,6 +24,10 @@
  * element: a deleted element is free only when the last pin is gone, whoever holds that frees it.
  * (A deletion by the host of a map that no program deletes from may meet an update of the same key; the
  * update then goes to whatever key takes the element next, as with a pointer that a program kept.)
+ *
+ * A full LRU table forgets a key for each that is inserted, under the lock of the new one's bucket, so that many lanes
+ * that insert one key forget but one. A hand goes round over the elements: it takes marks away, and the first element
+ * without a mark is forgotten, if the lock of its bucket, which its `free` tells, is to be had at once.
  */
 #ifndef GPUBPF_MAPS_HASH_H
 #define GPUBPF_MAPS_HASH_H
@@ -32,7 +38,7 @@ struct gpubpf_hash_elem {
 	u32 next;                /* index + 1, or GPUBPF_HASH_END | bucket */
 	u32 state;               /* GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE until pins are gone; pins */
 	u32 gen;                 /* odd while key and value are replaced */
-	u32 free;                /* next of the free list: index + 1 */
+	u32 free;                /* next of the free list: index + 1; of a live element of an LRU table its bucket */
 };
 
 #define GPUBPF_HASH_NEXT 0
@@ -49,15 +55,21 @@ struct gpubpf_hash_elem {
 
 #define GPUBPF_HASH_FREE_LIST 128
 #define GPUBPF_HASH_TAKEN 256
+#define GPUBPF_HASH_HAND 320
 #define GPUBPF_HASH_BUCKETS 384
 
 /* a bucket's lock: free is 0 */
 #define GPUBPF_HASH_HELD 1u
 #define GPUBPF_HASH_STUCK 2u         /* held, and someone has waited for it in vain */
 
+#define GPUBPF_HASH_STEPS 64u        /* of the hand, in one turn */
+
 /* turns of a loop that a lane waits for a lock that is held, and for one that is stuck */
 #define GPUBPF_HASH_PATIENCE (1u << 22)
 #define GPUBPF_HASH_HASTE (1u << 10)
+/* and what a turn counts for in which the hand found nothing: twice round, and a thousand more, are the end */
+#define GPUBPF_HASH_BARREN(max_entries) \
+	(GPUBPF_HASH_PATIENCE / (GPUBPF_HASH_HASTE + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
 /* the power of two at or above n, 0 < n <= 2^31 */
 GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
@@ -101,6 +113,22 @@ GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy
 		return gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_KEY + GPUBPF_ROUND8(key_size);
 	return env->arena + data + max_entries * stride + copy * copy_stride +
 	       (at - 1) * (u64)GPUBPF_ROUND8(value_size);
+}
+
+GPUBPF_FN u64 gpubpf_hash_mark_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	return env->arena + data + max_entries * stride + (copies > 1 ? copies * copy_stride : 0) + (at - 1) * 4ul;
+}
+
+GPUBPF_FN void gpubpf_hash_mark(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u64 mark;
+
+	if (!(map_flags & GPUBPF_LAYOUT_LRU))
+		return;
+	mark = gpubpf_hash_mark_at(env, GPUBPF_MAP_PASS, at);
+	if (!gpubpf_load_u32(mark))
+		gpubpf_store_u32(mark, 1);
 }
 
 /* 1: the element holds the key, 0: it does not, 2: it is being replaced */
@@ -254,11 +282,76 @@ GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_
 	if (map_flags & GPUBPF_LAYOUT_DELETES)
 		valid = gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE, 1) >= GPUBPF_HASH_LIVE &&
 			gpubpf_hash_holds(elem, key, key_size) == 1;
-	if (valid)
+	if (valid) {
 		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, 0, value);
+		gpubpf_hash_mark(env, GPUBPF_MAP_PASS, at);
+	}
 	if (map_flags & GPUBPF_LAYOUT_DELETES)
 		gpubpf_hash_unpin(env, GPUBPF_MAP_PASS, at);
 	return valid;
+}
+
+/* Take an element out of its chain, whose bucket's lock is held; `before` leads to it. 1: it is the caller's; 0: whoever
+ * has it pinned will free it. */
+GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at)
+{
+	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), state = elem + GPUBPF_HASH_STATE;
+
+	gpubpf_store_release_u32(before, gpubpf_load_u32(elem + GPUBPF_HASH_NEXT));
+	gpubpf_rmw_add_u32(state, GPUBPF_HASH_ZOMBIE - GPUBPF_HASH_LIVE);
+	return gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE;
+}
+
+/* The address of the word that leads to an element in a bucket's chain, whose lock is held; 0: it is not there. */
+GPUBPF_FN u64 gpubpf_hash_leads_to(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 wanted)
+{
+	u64 link = gpubpf_hash_bucket_at(env, ctl, bucket) + 4;
+	u32 at = gpubpf_load_u32(link), steps;
+
+	for (steps = 0; steps < max_entries && at != wanted && at - 1 < max_entries; steps++) {
+		link = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_NEXT;
+		at = gpubpf_load_u32(link);
+	}
+	return at == wanted ? link : 0;
+}
+
+/* Forget the key of an element, if that can be done at once. 1: the element is the caller's, who holds the lock of
+ * bucket `held`. */
+GPUBPF_FN u32 gpubpf_hash_forget(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
+{
+	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), lock, before;
+	u32 bucket = gpubpf_load_u32(elem + GPUBPF_HASH_FREE), mine = 0;
+
+	if (!(gpubpf_load_u32(elem + GPUBPF_HASH_STATE) & GPUBPF_HASH_LIVE) ||
+	    bucket >= gpubpf_hash_nbuckets(max_entries))
+		return 0;
+	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
+	if (bucket != held && !gpubpf_hash_trylock(lock))
+		return 0;
+	before = gpubpf_hash_leads_to(env, GPUBPF_MAP_PASS, bucket, at);
+	if (before)
+		mine = gpubpf_hash_unlink(env, GPUBPF_MAP_PASS, before, at);
+	if (bucket != held)
+		gpubpf_store_release_u32(lock, 0);
+	return mine;
+}
+
+/* An element of a full LRU table for the holder of a bucket's lock: index + 1, 0 if the hand's steps of a turn found
+ * none. */
+GPUBPF_FN u32 gpubpf_hash_evict(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 held)
+{
+	u32 at = 0, found = 0, steps;
+	u64 mark;
+
+	for (steps = 0; steps < GPUBPF_HASH_STEPS && !found; steps++) {
+		at = (u32)(gpubpf_fetch_add_relaxed_u64(env->arena + ctl + GPUBPF_HASH_HAND, 1) % max_entries) + 1;
+		mark = gpubpf_hash_mark_at(env, GPUBPF_MAP_PASS, at);
+		if (gpubpf_load_u32(mark))
+			gpubpf_store_u32(mark, 0);
+		else
+			found = gpubpf_hash_forget(env, GPUBPF_MAP_PASS, at, held);
+	}
+	return found ? at : 0;
 }
 
 /* Fill a free element and make it the first of its bucket, whose lock is held. */
@@ -275,6 +368,10 @@ GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucke
 	gpubpf_store_u32(elem + GPUBPF_HASH_NEXT, first ? first : GPUBPF_HASH_END | bucket);
 	gpubpf_fence();
 	gpubpf_copy_in(elem + GPUBPF_HASH_KEY, key, key_size);
+	if (map_flags & GPUBPF_LAYOUT_LRU) {
+		gpubpf_store_u32(elem + GPUBPF_HASH_FREE, bucket);
+		gpubpf_store_u32(gpubpf_hash_mark_at(env, GPUBPF_MAP_PASS, at), 0);
+	}
 	gpubpf_store_release_u32(elem + GPUBPF_HASH_GEN, gen + 1);
 	gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE, GPUBPF_HASH_LIVE);
 	gpubpf_store_release_u32(head, at);
@@ -293,11 +390,14 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 		return -GPUBPF_EEXIST;
 	if (at) {
 		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, 0, value);
+		gpubpf_hash_mark(env, GPUBPF_MAP_PASS, at);
 		return 0;
 	}
 	if (flags == GPUBPF_EXIST)
 		return -GPUBPF_ENOENT;
 	at = gpubpf_hash_take(env, GPUBPF_MAP_PASS);
+	if (!at && (map_flags & GPUBPF_LAYOUT_LRU))
+		at = gpubpf_hash_evict(env, GPUBPF_MAP_PASS, bucket);
 	if (!at)
 		return -GPUBPF_E2BIG;
 	gpubpf_hash_insert(env, GPUBPF_MAP_PASS, at, bucket, key, value);
@@ -315,6 +415,7 @@ GPUBPF_FN u64 gpubpf_hash_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 		gpubpf_count(env->arena + ctl + 8);
 	if (at == 0 || at == GPUBPF_HASH_LOST)
 		return 0;
+	gpubpf_hash_mark(env, GPUBPF_MAP_PASS, at);
 	return gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, gpubpf_copy_of(copies));
 }
 
@@ -337,11 +438,16 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 		} else if (at == 0 && (flags == GPUBPF_EXIST || full)) {
 			done = 1;
 			ret = flags == GPUBPF_EXIST ? -GPUBPF_ENOENT : -GPUBPF_E2BIG;
-		} else if (at == 0 && !gpubpf_hash_room(map, max_entries) && gpubpf_load_acquire_u32(lock) == 0) {
+		} else if (at == 0 && !(map_flags & GPUBPF_LAYOUT_LRU) && !gpubpf_hash_room(map, max_entries) &&
+			   gpubpf_load_acquire_u32(lock) == 0) {
 			/* nobody is inserting the key right now: if it is not there on the next walk, that was so */
 			full = 1;
 		} else if (gpubpf_hash_trylock(lock)) {
 			ret = gpubpf_hash_set_locked(env, GPUBPF_MAP_PASS, bucket, key, value, flags);
+			if ((map_flags & GPUBPF_LAYOUT_LRU) && ret == -GPUBPF_E2BIG) {
+				ret = -GPUBPF_EBUSY;
+				turns += GPUBPF_HASH_BARREN(max_entries);
+			}
 			done = gpubpf_hash_unlock(env, lock) && ret != -GPUBPF_EBUSY;
 		}
 	}
@@ -357,18 +463,14 @@ GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 /* With the lock: take the key out of its chain. */
 GPUBPF_FN s64 gpubpf_hash_delete_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GPUBPF_PRIVATE const u8 *key)
 {
-	u64 before = 0, elem, state;
+	u64 before = 0;
 	u32 at = gpubpf_hash_walk(env, GPUBPF_MAP_PASS, key, bucket, &before);
 
 	if (at == GPUBPF_HASH_LOST)
 		return -GPUBPF_EBUSY;
 	if (at == 0)
 		return -GPUBPF_ENOENT;
-	elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at);
-	state = elem + GPUBPF_HASH_STATE;
-	gpubpf_store_release_u32(before, gpubpf_load_u32(elem + GPUBPF_HASH_NEXT));
-	gpubpf_rmw_add_u32(state, GPUBPF_HASH_ZOMBIE - GPUBPF_HASH_LIVE);
-	if (gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE)
+	if (gpubpf_hash_unlink(env, GPUBPF_MAP_PASS, before, at))
 		gpubpf_hash_give(env, GPUBPF_MAP_PASS, at);
 	return 0;
 }

@@ -21,7 +21,7 @@
 #define PERF_BYTES (4ull << 20)
 #define PERF_LEAST (64ull << 10)
 #define ENTRIES_MAX 0x7ffffffeu
-#define ENTRY_HEAD 16               /* bytes that a kind adds to an entry, at most */
+#define ENTRY_HEAD 32               /* bytes that a kind adds to an entry, at most */
 #define MAX_REPLICAS 65536u
 #define MAX_SIZE (1ull << 36)       /* ring.h relies on it */
 

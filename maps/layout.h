@@ -73,6 +73,7 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_PERF = 1 << 4,    /* a full ring is -ENOSPC (helper 25), not -EAGAIN (helper 130) */
 	GPUBPF_LAYOUT_COPIES = 1 << 5,  /* the copies are values of their own (PERCPU_ARRAY), not summands */
 	GPUBPF_LAYOUT_RING = 1 << 6,    /* a ring: who mirrors an arena empties it */
+	GPUBPF_LAYOUT_LRU = 1 << 8,     /* a full table forgets what was not used lately */
 	GPUBPF_LAYOUT_EACH = 1 << 7,    /* of a call, not of a layout: the value is all copies (hash.h) */
 };
 

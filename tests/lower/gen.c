@@ -239,8 +239,8 @@ static void map_key(struct gen *g, uint32_t map, uint32_t mask)
 /* Look a key up and work on its value, to which r7 points for a while. */
 static void lookup(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD };
-	uint32_t map = maps[pick(g, 4)], jump;
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU };
+	uint32_t map = maps[pick(g, 6)], jump;
 
 	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
 	emit(g, 0x85, 0, 0, 0, 1);
@@ -274,8 +274,9 @@ static void count(struct gen *g)
 
 static void update(struct gen *g)
 {
-	uint32_t map = pick(g, 2) ? GEN_HASH : GEN_ARRAY;
-	bool del = map == GEN_HASH && pick(g, 3) == 0;
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU };
+	uint32_t map = maps[pick(g, 4)];
+	bool del = map != GEN_ARRAY && pick(g, 3) == 0;
 
 	map_key(g, map, GEN_KEYS - 1);
 	emit(g, 0xbf, 3, 10, 0, 0);
@@ -538,6 +539,8 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_TEXT] = { "text", 2, 4, GEN_VALUE, 1 },
 		[GEN_QUEUE] = { "queue", 22, 0, GEN_VALUE, 3 },
 		[GEN_STACK] = { "stack", 23, 0, GEN_VALUE, 3 },
+		[GEN_PERCPU_HASH] = { "percpuhash", 5, 4, GEN_VALUE, 6 },
+		[GEN_LRU] = { "lru", 9, 4, GEN_VALUE, 4 },
 	};
 
 	memset(maps, 0, GEN_NMAPS * sizeof(*maps));

@@ -15,7 +15,7 @@
 
 /* the maps that programs use, in this order: gen_maps() */
 enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTER, GEN_THREAD, GEN_GPURING,
-       GEN_TEXT, GEN_QUEUE, GEN_STACK, GEN_NMAPS };
+       GEN_TEXT, GEN_QUEUE, GEN_STACK, GEN_PERCPU_HASH, GEN_LRU, GEN_NMAPS };
 
 #define GEN_ARRAY_ENTRIES 4u
 #define GEN_VALUE 64u  /* bytes of values of ARRAY, HASH and DATA */

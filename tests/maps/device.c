@@ -255,6 +255,37 @@ static void test_hash_fill(struct gpu *gpu, uint32_t keys, uint32_t room, uint32
 	fixture_end(&f);
 }
 
+/* More keys than there is room for: all go in, and what is left is whole. Then no element is lost. */
+static void test_lru(struct gpu *gpu, uint32_t keys, uint32_t room)
+{
+	uint64_t out[4], cursor = 0, value = 7;
+	uint32_t seen = 0, right = 0, i;
+	struct fixture f;
+	struct wide key;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_LRU_HASH, sizeof(key), 8, room, GPUBPF_USE_UPDATE);
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "hash_fill", keys, out), "LRU of %u: launch", room))
+		return;
+	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0) {
+		seen++;
+		right += key.a == value && key.b == 77 && key.c == value << 40;
+	}
+	ok(out[1] == 0 && out[2] < items / 8, "LRU of %u: %u keys, none refused, %llu waited in vain", room, keys,
+	   (unsigned long long)out[2]);
+	ok(seen <= room && seen + 1 >= (keys < room ? keys : room) && right == seen, "LRU of %u: %u left, %u right", room,
+	   seen, right);
+	for (i = 0, key = (struct wide){ .b = 1 }; i < room; key.a = ++i)
+		gpubpf_map_update(&f.view[0], &key, &value, BPF_NOEXIST);
+	for (i = seen = 0, key = (struct wide){ .b = 1 }; i < room; key.a = ++i)
+		seen += gpubpf_map_lookup(&f.view[0], &key, &value) == 0;
+	cursor = 0;
+	for (i = 0; gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0; i++)
+		;
+	ok(i == room && seen > room / 2, "LRU of %u: all of it can be used again, %u of %u new keys are there", room, seen, i);
+	fixture_end(&f);
+}
+
 static void test_hash_churn(struct gpu *gpu)
 {
 	uint64_t out[4], cursor = 0, value, timeouts;
@@ -537,6 +568,11 @@ int main(int argc, char **argv)
 	test_hash_fill(&gpu, 512, 512, GPUBPF_USE_UPDATE, "exactly full");
 	test_hash_fill(&gpu, 512, 512, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE, "exactly full, pinned");
 	test_hash_fill(&gpu, 1000, 700, GPUBPF_USE_UPDATE, "overfull");
+	test_hash_count(&gpu, BPF_MAP_TYPE_LRU_HASH, GPUBPF_USE_ADD | GPUBPF_USE_UPDATE, "LRU hash");
+	test_hash_count(&gpu, BPF_MAP_TYPE_LRU_PERCPU_HASH, GPUBPF_USE_ADD | GPUBPF_USE_UPDATE, "LRU per-CPU hash");
+	test_lru(&gpu, 512, 512);
+	test_lru(&gpu, 1000, 700);
+	test_lru(&gpu, 5000, 64);
 	test_hash_churn(&gpu);
 	test_queue_churn(&gpu, BPF_MAP_TYPE_QUEUE, 50, "queue_churn");
 	test_queue_churn(&gpu, BPF_MAP_TYPE_QUEUE, 1 << 18, "queue_churn");

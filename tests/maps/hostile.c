@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "tests/tap.h"
 
-#define ROUNDS 10000
+#define ROUNDS 5000
 
 struct attack {
 	struct fixture f;
@@ -124,6 +124,7 @@ static bool begin(struct attack *a, uint64_t seed)
 	fixture_map(&a->f, 1527, 4, 40, 4, 0);
 	fixture_map(&a->f, BPF_MAP_TYPE_QUEUE, 0, 20, 5, 0);
 	fixture_map(&a->f, BPF_MAP_TYPE_PERCPU_HASH, 4, 12, 7, GPUBPF_USE_DELETE);
+	fixture_map(&a->f, BPF_MAP_TYPE_LRU_HASH, 4, 12, 5, 0);
 	a->f.opts.replicas = 3;
 	a->f.opts.threads = 64;
 	a->f.opts.print_bytes = 4096;
@@ -176,8 +177,8 @@ static bool one_round(uint64_t seed, bool racing)
 			use_keyed(&a, &a.f.view[i]);
 		use_ring(&a, &a.f.view[5]);
 		use_ring(&a, &a.f.view[6]);
-		use_keyed(&a, &a.f.view[7]);
-		use_keyed(&a, &a.f.view[8]);
+		for (i = 7; i < 10; i++)
+			use_keyed(&a, &a.f.view[i]);
 		use_print(&a);
 	}
 	__atomic_store_n(&a.stop, true, __ATOMIC_RELAXED);

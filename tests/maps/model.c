@@ -23,6 +23,7 @@
 struct shape {
 	const char *name;
 	uint32_t type, key_size, value_size, max_entries, use, replicas;
+	uint32_t keys;         /* that are used; 0: more than there is room for */
 };
 
 static const struct shape shapes[] = {
@@ -35,6 +36,8 @@ static const struct shape shapes[] = {
 	{ "hash of long odd keys", BPF_MAP_TYPE_HASH, 21, 3, 20, GPUBPF_USE_DELETE, 3 },
 	{ "hash of one", BPF_MAP_TYPE_HASH, 16, 16, 1, 0, 3 },
 	{ "replicated hash", BPF_MAP_TYPE_HASH, 4, 8, 12, GPUBPF_USE_ADD | GPUBPF_USE_UPDATE, 4 },
+	{ "LRU hash with room to spare", BPF_MAP_TYPE_LRU_HASH, 4, 8, 64, GPUBPF_USE_UPDATE, 3, 20 },
+	{ "LRU hash of long keys", BPF_MAP_TYPE_LRU_HASH, 21, 40, 64, GPUBPF_USE_UPDATE, 3, 20 },
 };
 
 /* who answers: our map, the model, the kernel */
@@ -223,7 +226,7 @@ static int kernel_map(const struct shape *shape)
 
 static void random_key(const struct shape *shape, uint64_t *seed, uint8_t *key)
 {
-	uint32_t which = (uint32_t)(random_next(seed) % (shape->max_entries * 2 + 1)), i;
+	uint32_t keys = shape->keys ? shape->keys : shape->max_entries * 2 + 1, which = (uint32_t)(random_next(seed) % keys), i;
 
 	memset(key, 0, MAX_KEY);
 	memcpy(key, &which, sizeof(which));

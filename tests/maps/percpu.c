@@ -15,6 +15,7 @@
 #include "tests/tap.h"
 
 #define ROOM 24
+#define LRU_ROOM 256     /* more than is used: nothing is forgotten */
 #define KEYS 40
 #define MAX_CPUS 64
 #define OPS 20000
@@ -36,7 +37,7 @@ struct subject {
 };
 
 struct model {
-	uint32_t cpus, used;
+	uint32_t room, cpus, used;
 	bool there[KEYS];
 	uint64_t value[KEYS][MAX_CPUS];
 };
@@ -51,7 +52,7 @@ static int model_update(struct model *m, uint32_t cpu, const struct args *a, con
 		return -EEXIST;
 	if (!there && a->flags == BPF_EXIST)
 		return -ENOENT;
-	if (!there && m->used == ROOM)
+	if (!there && m->used == m->room)
 		return -E2BIG;
 	if (!there)
 		memset(m->value[a->key], 0, sizeof(m->value[0]));
@@ -249,30 +250,32 @@ static bool iterates(const struct gpubpf_map_view *view, const struct model *m)
 	return n == m->used;
 }
 
-static void test_model(uint64_t seed, uint32_t cpus)
+static void test_model(uint64_t seed, uint32_t type, uint32_t room, uint32_t cpus)
 {
-	struct model m = { .cpus = cpus };
+	struct model m = { .room = room, .cpus = cpus };
+	const char *name = gpubpf_map_type_find(type)->name;
 	struct fixture f;
 
 	fixture_begin(&f);
-	fixture_map(&f, BPF_MAP_TYPE_PERCPU_HASH, 4, 8, ROOM, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
+	fixture_map(&f, type, 4, 8, room, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
 	f.opts.replicas = cpus;
-	if (!ok(fixture_ready(&f) == 0 && gpubpf_map_user_value_size(&f.view[0]) == cpus * 8, "%u copies: layout", cpus))
+	if (!ok(fixture_ready(&f) == 0 && gpubpf_map_user_value_size(&f.view[0]) == cpus * 8, "%s, %u copies: layout", name, cpus))
 		return;
-	ok(agree(&(struct subject){ ours_run, &f }, &m, seed), "%u copies: as the model", cpus);
-	ok(iterates(&f.view[0], &m), "%u copies: iterates over %u keys", cpus, m.used);
+	ok(agree(&(struct subject){ ours_run, &f }, &m, seed), "%s, %u copies: as the model", name, cpus);
+	ok(iterates(&f.view[0], &m), "%s, %u copies: iterates over %u keys", name, cpus, m.used);
 	fixture_end(&f);
 }
 
-static void test_kernel(uint64_t seed)
+static void test_kernel(uint64_t seed, uint32_t type, uint32_t room)
 {
-	struct model m = { .cpus = kernel_cpus() };
+	struct model m = { .room = room, .cpus = kernel_cpus() };
 	struct kernel k = { .args = kernel_map(BPF_MAP_TYPE_ARRAY, sizeof(struct args), 1),
-			    .map = kernel_map(BPF_MAP_TYPE_PERCPU_HASH, 8, ROOM) };
+			    .map = kernel_map(type, 8, room) };
+	const char *name = gpubpf_map_type_find(type)->name;
 	cpu_set_t before;
 
 	if (!m.cpus || k.args < 0 || k.map < 0) {
-		skip("the Linux kernel's PERCPU_HASH", "%s", m.cpus ? "bpf(2) is not allowed here" :
+		skip(name, "the Linux kernel's own: %s", m.cpus ? "bpf(2) is not allowed here" :
 		     "programs cannot run on each CPU that it has values for");
 		return;
 	}
@@ -280,7 +283,7 @@ static void test_kernel(uint64_t seed)
 	for (enum op op = PROG_UPDATE; op <= PROG_ADD; op++)
 		k.prog[op] = kernel_prog(&k, op);
 	ok(k.prog[0] >= 0 && k.prog[1] >= 0 && k.prog[2] >= 0 && agree(&(struct subject){ kernel_run, &k }, &m, seed),
-	   "the Linux kernel does the same, on %u CPUs", m.cpus);
+	   "%s: the Linux kernel does the same, on %u CPUs", name, m.cpus);
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
@@ -356,10 +359,12 @@ int main(void)
 {
 	uint64_t seed = random_seed();
 
-	test_model(seed, 1);
-	test_model(seed + 2, 3);
-	test_model(seed + 4, MAX_CPUS);
-	test_kernel(seed + 6);
+	test_model(seed, BPF_MAP_TYPE_PERCPU_HASH, ROOM, 1);
+	test_model(seed + 2, BPF_MAP_TYPE_PERCPU_HASH, ROOM, 3);
+	test_model(seed + 4, BPF_MAP_TYPE_PERCPU_HASH, ROOM, MAX_CPUS);
+	test_model(seed + 6, BPF_MAP_TYPE_LRU_PERCPU_HASH, LRU_ROOM, 3);
+	test_kernel(seed + 8, BPF_MAP_TYPE_PERCPU_HASH, ROOM);
+	test_kernel(seed + 10, BPF_MAP_TYPE_LRU_PERCPU_HASH, LRU_ROOM);
 	test_threads(seed);
 	return done();
 }
