@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The context: a load at a constant offset becomes the expression that core/ctx_fields.def names. */
+#include <string.h>
+
 #include "clc.h"
 #include "core/diag.h"
 #include "ctx.h"
@@ -29,7 +31,7 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 		text_add(c->t, "env->arg[%u]", ctx_field_argument(field, index));
 		break;
 	case ENV:
-		text_add(c->t, "(u64)env->%s", field->name);
+		text_add(c->t, "(u64)env->%s", strcmp(field->name, "kernel") ? field->name : "kernel_id");
 		break;
 	case CONST:
 		text_add(c->t, "0x%llxUL", (unsigned long long)ctx_field_constant(field, index, c->desc));

@@ -65,8 +65,6 @@ uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const str
 	char name[GPUBPF_CTX_NAME] = "";
 	uint64_t word;
 
-	if (!strcmp(field->name, "kernel"))
-		return site->kernel_id;
 	if (!strcmp(field->name, "site"))
 		return site->site;
 	if (!strcmp(field->name, "nargs"))

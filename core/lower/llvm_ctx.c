@@ -21,12 +21,20 @@ static LLVMValueRef argument(struct low_prog *p, const struct ctx_field *field, 
 
 static LLVMValueRef member(struct low_prog *p, const struct ctx_field *field)
 {
-	bool launch = !strcmp(field->name, "launch");
-	size_t off = launch ? offsetof(struct gpubpf_env, launch) : offsetof(struct gpubpf_env, device);
+	static const struct {
+		const char *name;
+		size_t off;
+	} members[] = {
+		{ "launch", offsetof(struct gpubpf_env, launch) }, { "kernel", offsetof(struct gpubpf_env, kernel_id) },
+		{ "device", offsetof(struct gpubpf_env, device) },
+	};
+	const typeof(*members) *m = members;
 	struct low *l = p->l;
-	LLVMValueRef v =
-		LLVMBuildLoad2(l->b, low_int(l, launch ? 8 : 4), low_byte_ptr(l, p->env, low_const32(l, off)), "");
+	LLVMValueRef v;
 
+	while (strcmp(m->name, field->name))
+		m++;
+	v = LLVMBuildLoad2(l->b, low_int(l, field->size), low_byte_ptr(l, p->env, low_const32(l, m->off)), "");
 	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 }
 

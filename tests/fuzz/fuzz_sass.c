@@ -46,7 +46,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 	}
 	err = sass_place(&code, k->regs, &probe, &probe, &placed, &diag);
 	if (!err)
-		err = sass_twin_write(app, k, &probes, &placed, &twin, &diag);
+		err = sass_twin_write(app, k, &code, &probes, &placed, &twin, &diag);
 	if (!err)
 		err = sass_check(app, k, &code, twin.cubin.data, twin.cubin.size, true, true, &diag);
 	if (err == -EINVAL && !diag.what[0])

@@ -16,6 +16,8 @@ int cuda_emit(const struct gpubpf_llvm_target *target, const struct gpubpf_lower
 	      const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 /* struct gpubpf_llvm_target's inline_env, arguments read by `load`; cuda_load_param() reads the parameter called name. */
 void cuda_inline_env_by(struct low *l, uint32_t site, LLVMValueRef env, low_load_param *load);
+/* What the agent stores in the twin's word of that name. */
+LLVMValueRef cuda_load_word(struct low *l, const char *name);
 LLVMValueRef cuda_load_param(struct low *l, const char *name, uint32_t off, uint32_t bytes);
 
 #endif

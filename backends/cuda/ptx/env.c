@@ -25,7 +25,7 @@ static LLVMValueRef asm_call(struct low *l, const char *text, const char *constr
 	return LLVMBuildCall2(l->b, type, code, NULL, 0, "");
 }
 
-static LLVMValueRef load_word(struct low *l, const char *name)
+LLVMValueRef cuda_load_word(struct low *l, const char *name)
 {
 	return low_env_word(l, name, CONST_SPACE, LLVMDefaultVisibility);
 }
@@ -61,13 +61,13 @@ static void set_clock(struct low *l, LLVMValueRef env)
 {
 	LLVMBuildStore(l->b, low_const32(l, GPUBPF_ENV_CLOCK),
 		       low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
-	low_env_set(l, env, offsetof(struct gpubpf_env, clock_offset), load_word(l, "gpubpf_clock_offset"));
+	low_env_set(l, env, offsetof(struct gpubpf_env, clock_offset), cuda_load_word(l, "gpubpf_clock_offset"));
 }
 
 /* The arena's address: a sum with an offset of a map is then known not to be NULL. */
 static LLVMValueRef load_arena(struct low *l)
 {
-	LLVMValueRef arena = load_word(l, "gpubpf_arena");
+	LLVMValueRef arena = cuda_load_word(l, "gpubpf_arena");
 	LLVMMetadataRef range[] = { LLVMValueAsMetadata(low_const(l, 1)),
 				    LLVMValueAsMetadata(low_const(l, 1ull << 62)) };
 
@@ -83,9 +83,9 @@ void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_loa
 	low_wants_add(&w, l->job, index);
 	low_env_set(l, env, offsetof(struct gpubpf_env, arena), load_arena(l));
 	if (w.launch)
-		low_env_set(l, env, offsetof(struct gpubpf_env, launch), load_word(l, "gpubpf_launch"));
+		low_env_set(l, env, offsetof(struct gpubpf_env, launch), cuda_load_word(l, "gpubpf_launch"));
 	if (w.pid)
-		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), load_word(l, "gpubpf_pid"));
+		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), cuda_load_word(l, "gpubpf_pid"));
 	low_env_arguments(l, &l->job->sites[index], &w, env, load);
 	if (gpubpf_place_kind(l->job->sites[index].site)->operands & GPUBPF_GIVES_RESULT)
 		set_result(l, l->job->sites[index].site, env);

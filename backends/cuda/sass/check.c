@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/diag.h"
+#include "core/target.h"
+#include "core/wire/name.h"
 #include "form.h"
 #include "place.h"
 #include "probe.h"
@@ -98,7 +101,7 @@ static int check_uniform(struct checked *c)
 
 		if (is_first_moved(c, i))
 			continue;
-		if (!sass_form_find(sass_opcode(insn)))
+		if (!sass_is_plain(insn))
 			return wrong(c, i, "an instruction of a probe's is not known");
 		if (sass_is_uniform(insn))
 			return wrong(c, i, "a probe uses what is the whole warp's");
@@ -120,11 +123,21 @@ static int check_barriers(struct checked *c)
 	return 0;
 }
 
-/* -- pass: control stays in what was added, but for the way back -- */
+/* -- pass: control stays in what was added, each probe's in its own, but for the way back -- */
+
+static bool falls_into(const struct checked *c, uint32_t at)
+{
+	uint32_t opcode = sass_opcode(insn_at(c, at - 1));
+
+	return !sass_unconditional(insn_at(c, at - 1)) || (opcode != SASS_OP_BRA && opcode != SASS_OP_EXIT);
+}
 
 static int check_branches(struct checked *c)
 {
-	bool back = c->entry == SASS_NONE;
+	bool back = c->entry == SASS_NONE, both = c->entry != SASS_NONE && c->exit != SASS_NONE;
+
+	if (both && (c->entry <= c->exit || falls_into(c, c->entry)))
+		return wrong(c, c->entry, "the exit's probe leads to the entry's");
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		int64_t to;
@@ -134,7 +147,7 @@ static int check_branches(struct checked *c)
 		to = target(c, i);
 		if (to == 1 && i && is_first_moved(c, i - 1))
 			back = true;
-		else if (to < c->stubs || to >= c->n)
+		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
 			return wrong(c, i, "a probe leads out of its code");
 	}
 	return back ? 0 : wrong(c, c->entry, "the entry's probe does not lead back");
@@ -221,16 +234,50 @@ static int check_in_flight(struct checked *c)
 
 /* -- pass: what of a probe itself is in flight -- */
 
-/* of each register, the scoreboards that say when it was written and read */
+/* of each register, the scoreboards that say when it was written and read, and by which operation it is written */
 struct pending {
 	uint8_t written[256], read[256];
+	uint16_t by[256];
+	uint32_t at[256];
+	uint32_t setter[SASS_SCOREBOARDS]; /* the last instruction that sets it */
 };
 
-static void arrive(struct pending *p, unsigned boards)
+/* Units that are slow work in order: what one of them did has been done when its later work has. */
+static void settle_before(struct checked *c, struct pending *p, uint32_t setter)
 {
+	uint32_t operation = sass_opcode(insn_at(c, setter)) & 0x1ff;
+
+	if (sass_op_find(sass_opcode(insn_at(c, setter)))->class != SASS_SLOW)
+		return;
+	for (unsigned r = 0; r < 256; r++)
+		if (p->written[r] && p->by[r] == operation && p->at[r] < setter)
+			p->written[r] = 0;
+}
+
+static void arrive(struct checked *c, struct pending *p, unsigned boards)
+{
+	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++)
+		if (boards >> b & 1 && p->setter[b])
+			settle_before(c, p, p->setter[b]);
 	for (unsigned r = 0; boards && r < 256; r++) {
 		p->written[r] &= ~boards;
 		p->read[r] &= ~boards;
+	}
+}
+
+static void note_operand(struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
+{
+	unsigned write = sass_write_board(insn), read = sass_read_board(insn);
+
+	for (unsigned r = x->reg; r < (unsigned)x->reg + x->n && r < 256; r++) {
+		if (!x->written && read < SASS_SCOREBOARDS)
+			p->read[r] |= 1u << read;
+		if (!x->written || write >= SASS_SCOREBOARDS)
+			continue;
+		p->written[r] |= 1u << write;
+		p->by[r] = sass_opcode(insn) & 0x1ff;
+		p->at[r] = i;
+		p->setter[write] = i;
 	}
 }
 
@@ -238,7 +285,6 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 {
 	struct sass_insn insn = insn_at(c, i);
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	unsigned write = sass_write_board(insn), read = sass_read_board(insn);
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
@@ -250,12 +296,7 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
 
-		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
-			if (x.written && write < SASS_SCOREBOARDS)
-				p->written[r] |= 1u << write;
-			else if (!x.written && read < SASS_SCOREBOARDS)
-				p->read[r] |= 1u << read;
-		}
+		note_operand(p, &x, insn, i);
 	}
 	return 0;
 }
@@ -274,7 +315,7 @@ static int check_pending(struct checked *c)
 			pending = (struct pending){ 0 };
 		if (is_first_moved(c, i))
 			continue;
-		arrive(&pending, sass_waits(insn));
+		arrive(c, &pending, sass_waits(insn));
 		err = check_operands(c, &pending, i);
 		if ((opcode == SASS_OP_BRA || opcode == SASS_OP_EXIT) && sass_unconditional(insn))
 			pending = (struct pending){ 0 };
@@ -284,15 +325,21 @@ static int check_pending(struct checked *c)
 
 /* -- the whole -- */
 
-/* Behind the last end of a thread, which is the exit's probe's: an entry's probe has none. */
+/* Where the first instruction leads: behind the exit's probe. */
 static uint32_t entry_begins(const struct checked *c)
 {
-	uint32_t at = c->stubs;
+	int64_t at = target(c, 0);
 
-	for (uint32_t i = c->stubs; i < c->n; i++)
-		if (sass_opcode(insn_at(c, i)) == SASS_OP_EXIT)
-			at = i + 1;
-	return at;
+	return at >= c->stubs && at < c->n ? at : c->stubs;
+}
+
+/* The kernel's name, as twins have it. */
+static bool is_twin_of(const char *twin, const char *kernel)
+{
+	char name[GPUBPF_NAME_SIZE];
+
+	gpubpf_name_short(kernel, strlen(kernel), name);
+	return !strncmp(twin, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) && !strcmp(twin + strlen(GPUBPF_TWIN_PREFIX), name);
 }
 
 static int open_twin(struct checked *c, const char *name, const void *twin, size_t size, bool entry, bool exit)
@@ -303,7 +350,7 @@ static int open_twin(struct checked *c, const char *name, const void *twin, size
 	if (err < 0)
 		return err;
 	k = c->twin.nkernels == 1 ? &c->twin.kernels[0] : NULL;
-	if (!k || strcmp(c->twin.symbols[k->symbol].name, name) || !k->info)
+	if (!k || !is_twin_of(c->twin.symbols[k->symbol].name, name) || !k->info)
 		return wrong(c, 0, "it is not the one kernel");
 	c->bytes = c->twin.sections[k->text].data;
 	c->n = c->twin.sections[k->text].size / SASS_INSN;

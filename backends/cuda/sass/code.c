@@ -17,6 +17,11 @@
 #define BANK_VARIABLES 3           /* __constant__ */
 #define BANK_ADDRESSES 4
 #define R_CUDA_64 2                /* a relocation: the address of a symbol */
+#define OP_BSSY 0x145              /* operations */
+#define OP_LEPC 0x14e
+#define OP_RET 0x150
+#define OP_LDC 0x182
+#define OP_LDCU 0x1ac
 #define LOOK_BACK 64               /* instructions between the read of a callee's address and the call */
 
 __attribute__((format(printf, 2, 3)))
@@ -36,52 +41,146 @@ int sass_constant_bank(struct sass_insn insn)
 	uint32_t op = OPERATION(sass_opcode(insn)), form = FORM(sass_opcode(insn));
 	bool operand = op <= LAST_ALU && (form == FORM_C_CONSTANT || form == FORM_B_CONSTANT);
 
-	if (!operand && op != 0x182 /* LDC */ && op != 0x1ac /* LDCU */)
+	if (!operand && op != OP_LDC && op != OP_LDCU)
 		return -1;
 	return sass_field(insn, 54, 5);
 }
 
-bool sass_address_at(const struct sass_cubin *c, uint64_t off, struct sass_address *address)
+int sass_addresses_each(const struct sass_cubin *c, int (*fn)(void *arg, const struct sass_address *address), void *arg)
 {
 	uint32_t bank = sass_section_find(c, ".nv.constant4");
 	const struct sass_section *rel = &c->sections[bank ? sass_relocations_of(c, bank) : 0];
 	size_t size = rel->head.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+	int err = 0;
 
-	for (size_t at = 0; rel->data && at + size <= rel->size; at += size) {
+	for (size_t at = 0; !err && rel->data && at + size <= rel->size; at += size) {
+		struct sass_address address;
 		Elf64_Rela r = { 0 };
 
 		memcpy(&r, rel->data + at, size);
-		if (r.r_offset != off || ELF64_R_TYPE(r.r_info) != R_CUDA_64 || ELF64_R_SYM(r.r_info) >= c->nsymbols)
+		if (ELF64_R_TYPE(r.r_info) != R_CUDA_64 || ELF64_R_SYM(r.r_info) >= c->nsymbols)
 			continue;
-		*address = (struct sass_address){ off, ELF64_R_SYM(r.r_info), r.r_addend };
+		address = (struct sass_address){ r.r_offset, ELF64_R_SYM(r.r_info), r.r_addend };
+		err = fn(arg, &address);
+	}
+	return err;
+}
+
+static int is_at(void *arg, const struct sass_address *address)
+{
+	struct sass_address *wanted = arg;
+
+	if (address->off != wanted->off)
+		return 0;
+	*wanted = *address;
+	return 1;
+}
+
+bool sass_address_at(const struct sass_cubin *c, uint64_t off, struct sass_address *address)
+{
+	address->off = off;
+	return sass_addresses_each(c, is_at, address);
+}
+
+bool sass_is_system_call(const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !s->section &&
+	       (!strcmp(s->name, "vprintf") || !strcmp(s->name, "__assertfail"));
+}
+
+/* -- which address is read -- */
+
+/* The number that the instruction puts into a register: MOV R, imm; IMAD or HFMA2 R, RZ, RZ, imm. */
+static bool is_number(struct sass_insn insn, uint64_t *number)
+{
+	uint32_t opcode = sass_opcode(insn);
+	bool product = (opcode == 0x424 || opcode == 0x435) && sass_field(insn, 24, 8) == SASS_RZ &&
+		       sass_field(insn, 64, 8) == SASS_RZ;
+
+	*number = sass_field(insn, 32, 32);
+	return (opcode == 0x802 || product) && sass_field(insn, 12, 4) == SASS_PT;
+}
+
+/* May the instruction write the register, or what follows it come from elsewhere? Four registers at most are written by
+ * what is not ASYNC, from the one on that stands in 16..23. */
+static bool may_change(struct sass_insn insn, uint32_t reg)
+{
+	uint32_t first = sass_field(insn, 16, 8);
+
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
+		return first != SASS_RZ && first <= reg && reg < first + 4;
+	default:
 		return true;
+	}
+}
+
+uint64_t sass_constant_offset(struct sass_insn insn)
+{
+	return OPERATION(sass_opcode(insn)) == OP_LDCU ? sass_field(insn, 37, 17) : sass_field(insn, 38, 16);
+}
+
+bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+	uint32_t op = OPERATION(sass_opcode(insn)), reg = sass_field(insn, 24, 8);
+	bool indexed = op == OP_LDC || op == OP_LDCU;
+	uint64_t number;
+
+	*off = sass_constant_offset(insn);
+	if (!indexed || reg == SASS_RZ)
+		return true;
+	if (op == OP_LDCU || code->jumps || code->entered[i])
+		return false;
+	for (uint32_t k = i; k-- && i - k < LOOK_BACK;) {
+		insn = sass_code_at(code, k);
+		if (sass_field(insn, 16, 8) == reg && is_number(insn, &number)) {
+			*off = (*off + number) & 0xffffffff;
+			return true;
+		}
+		if (may_change(insn, reg) || code->entered[k])
+			return false;
 	}
 	return false;
 }
 
-/* The driver's own functions that a module of its own can call as well: their state is the context's. */
-static bool is_system_call(const char *name)
+/* -- calls -- */
+
+static int is_other_function(void *arg, const struct sass_address *address)
 {
-	return !strcmp(name, "vprintf") || !strcmp(name, "__assertfail");
+	const struct sass_cubin *c = arg;
+	const struct sass_symbol *s = &c->symbols[address->symbol];
+
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !sass_is_system_call(s);
 }
 
-/* A call by address is understood where the address was read from c[0x4] a little before, and is the driver's. */
+/* The address of a callee, read by instruction i, is the driver's: that one, or any that it may be. */
+static int check_callee(const struct sass_cubin *c, const struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
+{
+	struct sass_address address;
+	uint64_t off;
+
+	if (!sass_reads_address(code, i, &off))
+		return sass_addresses_each(c, is_other_function, (void *)c) ?
+			       refuse(diag, "it calls functions by pointers, which mean nothing in another module") : 0;
+	if (!sass_address_at(c, off, &address))
+		return refuse(diag, "it calls a function at an address that the image does not have");
+	if (!sass_is_system_call(&c->symbols[address.symbol]))
+		return refuse(diag, "it calls %.80s", c->symbols[address.symbol].name);
+	return 0;
+}
+
+/* A call by address is understood where the address was read from c[0x4] a little before. */
 static int check_call(const struct sass_cubin *c, const struct sass_code *code, uint32_t at, struct gpubpf_diag *diag)
 {
 	uint32_t reg = sass_field(sass_code_at(code, at), 24, 8);
-	struct sass_address address;
 
 	for (uint32_t i = at; i-- && at - i < LOOK_BACK;) {
 		struct sass_insn insn = sass_code_at(code, i);
 
-		if (sass_opcode(insn) != SASS_OP_LDC || sass_field(insn, 16, 8) != reg ||
-		    sass_constant_bank(insn) != BANK_ADDRESSES || sass_field(insn, 24, 8) != SASS_RZ)
-			continue;
-		if (!sass_address_at(c, sass_field(insn, 38, 16), &address))
-			break;
-		if (is_system_call(c->symbols[address.symbol].name))
-			return 0;
-		return refuse(diag, "it calls %.80s", c->symbols[address.symbol].name);
+		if (sass_opcode(insn) == SASS_OP_LDC && sass_field(insn, 16, 8) == reg &&
+		    sass_constant_bank(insn) == BANK_ADDRESSES)
+			return check_callee(c, code, i, diag);
 	}
 	return refuse(diag, "it calls functions by pointers, which mean nothing in another module");
 }
@@ -106,6 +205,30 @@ static void take_maxreg(struct sass_code *code, struct sass_insn insn)
 
 	if (!code->maxreg || regs < code->maxreg)
 		code->maxreg = regs;
+}
+
+static void enter(struct sass_code *code, uint32_t i, int64_t offset)
+{
+	int64_t at = (int64_t)(i + 1) * SASS_INSN + offset;
+
+	if (at >= 0 && at % SASS_INSN == 0 && at / SASS_INSN < code->n)
+		code->entered[at / SASS_INSN] = 1;
+}
+
+/* Where control can come from elsewhere than the instruction before. */
+static void note_entered(struct sass_code *code)
+{
+	for (uint32_t i = 0; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+		uint32_t op = OPERATION(sass_opcode(insn));
+		enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+
+		if (class == SASS_BRANCH || op == OP_BSSY || op == OP_LEPC)
+			enter(code, i, sass_branch(code->arch, insn));
+		if (op == OP_LEPC)
+			enter(code, i, (int32_t)(sass_field(insn, 24, 8) | sass_field(insn, 32, 24) << 8));
+		code->jumps |= class == SASS_INDIRECT && op != OP_RET && op != OP_LEPC;
+	}
 }
 
 static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
@@ -167,7 +290,11 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	code->n = text->size / SASS_INSN;
 	code->entry_moves = can_move(sass_code_at(code, 0));
 	code->exits = calloc(code->n, sizeof(*code->exits));
-	return code->exits ? 0 : -ENOMEM;
+	code->entered = calloc(code->n, sizeof(*code->entered));
+	if (!code->exits || !code->entered)
+		return -ENOMEM;
+	note_entered(code);
+	return 0;
 }
 
 int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,
@@ -187,5 +314,6 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 void sass_code_finish(struct sass_code *code)
 {
 	free(code->exits);
+	free(code->entered);
 	*code = (struct sass_code){ 0 };
 }

@@ -16,6 +16,8 @@ struct sass_code {
 	const uint8_t *bytes;
 	uint32_t n;                /* instructions, padding included */
 	uint32_t *exits, nexits;   /* malloc'd: indices of EXIT */
+	uint8_t *entered;          /* malloc'd: control may come to the instruction from elsewhere than the one before, */
+	bool jumps;                /* and from jumps of which it is not known where they lead */
 	uint32_t maxreg;           /* the fewest registers that USETMAXREG leaves a warp's threads, 0: there is none */
 	bool barrier;              /* it waits for other threads of its block or cluster */
 	bool entry_moves;          /* its first instruction can be carried out elsewhere, and nothing branches to it */
@@ -29,10 +31,17 @@ static inline struct sass_insn sass_code_at(const struct sass_code *code, uint32
 /* The constant bank that the instruction reads, -1 if none. */
 int sass_constant_bank(struct sass_insn insn);
 
+/* And where in it, without what an index register adds: bytes. */
+uint64_t sass_constant_offset(struct sass_insn insn);
+
 /* 0; -EINVAL and the reason for which the kernel cannot have a twin; -ENOMEM. */
 int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,
 		   struct gpubpf_diag *diag);
 void sass_code_finish(struct sass_code *code);
+
+/* Where in c[0x4] instruction i reads, which reads there: what it says itself, or with the number that the code puts into
+ * its register just before. False: that is not plain to see. */
+bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off);
 
 /* One of the addresses in c[0x4], which the driver fills in: of the symbol that its relocation names. */
 struct sass_address {
@@ -41,5 +50,9 @@ struct sass_address {
 	int64_t addend;
 };
 bool sass_address_at(const struct sass_cubin *cubin, uint64_t off, struct sass_address *address);
+/* Each of them: fn's non-zero return ends the walk and is returned. */
+int sass_addresses_each(const struct sass_cubin *cubin, int (*fn)(void *arg, const struct sass_address *address), void *arg);
+/* A function of the driver's that modules of their own can call as well: its state is the context's. */
+bool sass_is_system_call(const struct sass_symbol *symbol);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where probes find their environment: words in c[0x3], as in the ptx target's twins, and arguments at the places in
- * c[0x0] where the kernel has them. The probe, a kernel too, has one parameter, which begins where the kernel's do; what
+ * c[0x0] where the kernel has them. Of which kernel it is stands in a word too: probes of many kernels are one text then,
+ * which is assembled once. The probe, a kernel too, has one parameter, which begins where the kernel's do; what
  * is behind it is read by it all the same.
  */
+#include <stddef.h>
 #include <stdio.h>
 
 #include "emit.h"
@@ -24,5 +26,6 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 	struct sass_emit *e = (struct sass_emit *)l->target;
 
 	e->site = site;
+	low_env_set(l, env, offsetof(struct gpubpf_env, kernel_id), cuda_load_word(l, "gpubpf_kernel"));
 	cuda_inline_env_by(l, site, env, load_param);
 }

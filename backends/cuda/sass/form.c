@@ -87,6 +87,22 @@ unsigned sass_predicates_written(struct sass_insn insn)
 	return written & ~(1u << SASS_PT);
 }
 
+static bool is_idle_lds(struct sass_insn insn)
+{
+	return sass_field(insn, 12, 4) == (SASS_PT | 8) && sass_field(insn, 16, 8) == SASS_RZ &&
+	       sass_field(insn, 24, 8) == SASS_RZ && !sass_field(insn, 32, 32);
+}
+
+bool sass_is_plain(struct sass_insn insn)
+{
+	if (!sass_form_find(sass_opcode(insn)))
+		return false;
+	if (sass_opcode(insn) == 0x984)
+		return is_idle_lds(insn);
+	return sass_opcode(insn) != SASS_OP_BRA ||
+	       (!sass_field(insn, 24, 10) && !sass_field(insn, 82, 5) && !sass_field(insn, 91, 14));
+}
+
 bool sass_is_slow(struct sass_insn insn)
 {
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;

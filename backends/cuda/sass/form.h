@@ -53,6 +53,9 @@ struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn 
 
 /* Predicates that an instruction of a form that probes may have writes, as bits 0..6. */
 unsigned sass_predicates_written(struct sass_insn insn);
+/* Whether it is of a form that probes may have in all of its bits: of LDS, what is never carried out; of BRA, a relative
+ * one under predicates alone, not BRA.DIV, which reads a uniform register. */
+bool sass_is_plain(struct sass_insn insn);
 /* Whether a scoreboard tells when its result is there. */
 bool sass_is_slow(struct sass_insn insn);
 

@@ -89,7 +89,7 @@ int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *
 	if (magic == FATBIN_MAGIC)
 		return containers(&w, image, size);
 	if (memcmp(head.e_ident, ELFMAG, SELFMAG))
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it holds no machine code");
+		return 0; /* PTX */
 	return head.e_machine == EM_CUDA ? fn(arg, image, size, diag) : host_file(&w, image, size);
 }
 

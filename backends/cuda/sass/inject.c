@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/wire/twin_format.h"
 #include "check.h"
 #include "core/diag.h"
 #include "image.h"
@@ -59,16 +60,32 @@ static int read_probes(struct making *m, struct gpubpf_diag *diag)
 	return err;
 }
 
+/* The addresses that are the agent's to fill in go with the cubin. */
+static int pack(const struct sass_cubin *app, struct sass_twin *twin)
+{
+	struct cuda_twin_address *addresses = calloc(twin->nbindings + 1, sizeof(*addresses));
+	int err;
+
+	if (!addresses)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < twin->nbindings; i++)
+		addresses[i] = (struct cuda_twin_address){ app->symbols[twin->bindings[i].symbol].name,
+							   twin->bindings[i].off, twin->bindings[i].addend };
+	err = cuda_twin_pack(&twin->cubin.data, &twin->cubin.size, addresses, twin->nbindings);
+	free(addresses);
+	return err;
+}
+
 /* No twin leaves that was not read back. */
 static int finish(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
 		  const struct sass_code *code, struct sass_twin *twin, struct gpubpf_diag *diag)
 {
 	int err;
 
-	if (twin->nbindings)
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "it uses the variable %.100s of its module",
-				       app->symbols[twin->bindings[0].symbol].name);
 	err = sass_check(app, k, code, twin->cubin.data, twin->cubin.size, m->has_entry, m->has_exit, diag);
+	if (err < 0)
+		return err;
+	err = pack(app, twin);
 	if (err < 0)
 		return err;
 	m->made = twin->cubin;
@@ -111,7 +128,7 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 		err = sass_place(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &placed,
 				 diag);
 	if (!err)
-		err = sass_twin_write(app, k, &m->probes, &placed, &twin, diag);
+		err = sass_twin_write(app, k, &code, &m->probes, &placed, &twin, diag);
 	if (!err)
 		err = finish(m, app, k, &code, &twin, diag);
 	sass_twin_finish(&twin);

@@ -14,6 +14,8 @@
 #include "params.h"
 
 struct list {
+	uint32_t cubins;
+	const char *wanted;              /* the only one of interest; "": all are */
 	struct gpubpf_kernel_info *infos;
 	uint32_t n, room;
 	struct gpubpf_param *params;     /* of all, one kernel's behind the other's */
@@ -88,6 +90,16 @@ static int describe(struct list *l, struct gpubpf_kernel_info *info, const struc
 	return add_params(l, info, n < 0 ? 0 : n);
 }
 
+static bool is_wanted(const struct list *l, const struct sass_cubin *c, const struct sass_kernel *k)
+{
+	char name[GPUBPF_NAME_SIZE];
+
+	if (!l->wanted[0])
+		return true;
+	gpubpf_name_short(c->symbols[k->symbol].name, strlen(c->symbols[k->symbol].name), name);
+	return !strcmp(name, l->wanted);
+}
+
 static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
 {
 	struct gpubpf_kernel_info *grown;
@@ -97,6 +109,7 @@ static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 
 	if (err < 0)
 		return err;
+	l->cubins++;
 	grown = grow(l->infos, &l->room, l->n + c.nkernels, sizeof(*grown));
 	if (grown) {
 		l->infos = grown;
@@ -104,7 +117,8 @@ static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 	}
 	err = grown || !c.nkernels ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !err && i < c.nkernels; i++)
-		err = describe(l, &l->infos[l->n++], &c, &c.kernels[i]);
+		if (is_wanted(l, &c, &c.kernels[i]))
+			err = describe(l, &l->infos[l->n++], &c, &c.kernels[i]);
 	sass_cubin_finish(&c);
 	return err;
 }
@@ -141,8 +155,16 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 {
 	struct list *l = calloc(1, sizeof(*l));
 	uint32_t sm = sass_image_arch(image->data, image->size, sass_capability(caps));
-	int err = l ? sass_image_each(image->data, image->size, sm, add_cubin, l, diag) : -ENOMEM;
+	int err = -ENOMEM;
 
+	if (l) {
+		l->wanted = image->kernel ? image->kernel : "";
+		err = sass_image_each(image->data, image->size, sm, add_cubin, l, diag);
+		if (!err && !l->cubins) {
+			gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no machine code for sm_%u", sm);
+			err = -ENOENT;
+		}
+	}
 	if (!err)
 		err = hand_out(l, kernels, nkernels);
 	if (l) {

@@ -114,10 +114,11 @@ static int open_lines(struct work *w, const struct sass_section *text)
 static int check_line(struct work *w, uint32_t i)
 {
 	struct sass_insn insn = w->lines[i].insn;
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	int bank = sass_constant_bank(insn);
 
-	if (!form)
+	if (!sass_is_plain(insn) && sass_opcode(insn) == SASS_OP_BRA)
+		return refuse(w, "asks where other lanes of its warp are (BRA.DIV), which is not understood yet");
+	if (!sass_is_plain(insn))
 		return refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
 			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
 			      sass_opcode(insn));
@@ -278,7 +279,9 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 	case SASS_DEMOTE_CONSTANT:
 		if (sass_opcode(*i) == 0x7ac && sass_field(*i, 24, 8) != SASS_RZ)
 			return refuse(w, "reads a constant by an index");
-		*i = sass_with(*i, 24, 8, SASS_RZ);
+		if (sass_constant_offset(*i) > UINT16_MAX)
+			return refuse(w, "reads a constant far off");
+		*i = sass_with(sass_with(*i, 37, 17, sass_constant_offset(*i) << 1), 24, 8, SASS_RZ);
 		break;
 	case SASS_DEMOTE_MEMORY:
 		return drop_descriptor(w, line);
@@ -292,7 +295,7 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 static bool loads_descriptor(const struct work *w, const struct sass_form *form, struct sass_insn insn)
 {
 	return form->how == SASS_DEMOTE_CONSTANT && form->becomes && w->arch->descriptor && !sass_field(insn, 54, 5) &&
-	       sass_field(insn, 38, 16) == w->arch->descriptor;
+	       sass_constant_offset(insn) == w->arch->descriptor;
 }
 
 static int demote(struct work *w, struct line *line)
@@ -314,7 +317,7 @@ static int demote(struct work *w, struct line *line)
 	err = demote_as(w, line, form->how);
 	line->insn = sass_with(line->insn, 0, 12, form->becomes);
 	if (form->how != SASS_DEMOTE_MEMORY)
-		line->insn = sass_with(line->insn, 91, 1, 0);
+		line->insn = sass_with(sass_with(line->insn, 91, 1, 0), SASS_REUSE_AT, 4, 0);
 	return err;
 }
 
@@ -354,16 +357,36 @@ static void wait_in(struct line *line, unsigned board)
 	line->insn = sass_with(line->insn, SASS_WAIT_AT, 6, sass_waits(line->insn) | 1u << board);
 }
 
-/* Whoever touches the result, or ends straight code, waits for it. */
+/* Does the instruction write what another reads? */
+static bool overwrites(struct sass_insn insn, struct sass_insn reader)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(reader));
+	struct sass_operand result = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
+
+	for (unsigned o = 1; result.n && o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, reader, o);
+
+		if (x.n && x.reg < result.reg + result.n && result.reg < x.reg + x.n)
+			return true;
+	}
+	return false;
+}
+
+/* What works slowly reads its registers late, too, which the uniform datapath does not. Whoever touches the result,
+ * writes what is read, or ends straight code, waits for it. */
 static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
 {
+	unsigned board = sass_write_board(w->lines[i].insn);
 	uint32_t j = next_line(w, i);
 
-	w->lines[i].insn = sass_with(w->lines[i].insn, SASS_WRITE_AT, 3, w->board);
-	while (j < w->n && !touches(w->lines[j].insn, result) && !leaves(&w->lines[j]) && !w->lines[j].entered)
+	if (board == SASS_NO_SCOREBOARD)
+		board = w->board;
+	w->lines[i].insn = sass_with(w->lines[i].insn, SASS_WRITE_AT, 3, board);
+	while (j < w->n && !touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
+	       !leaves(&w->lines[j]) && !w->lines[j].entered)
 		j = next_line(w, j);
 	if (j < w->n)
-		wait_in(&w->lines[j], w->board);
+		wait_in(&w->lines[j], board);
 }
 
 static void at_least(struct line *line, unsigned stall)
@@ -413,7 +436,7 @@ static void time_line(struct work *w, uint32_t i)
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
 	if (sass_is_slow(insn)) {
-		if (sass_write_board(insn) == SASS_NO_SCOREBOARD && result.n)
+		if (result.n)
 			add_wait(w, i, &result);
 		return;
 	}

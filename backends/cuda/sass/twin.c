@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "core/wire/name.h"
 
 #define CODE_ALIGN 128
 #define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
 #define R_CUDA_64 2
+#define OWN_NAMES 32               /* sections and symbols that are called after a kernel */
 
 enum attr_kind { ATTR_UNKNOWN, ATTR_KEPT, ATTR_SYMBOL, ATTR_SYMBOLS, ATTR_EXITS };
 
@@ -33,6 +35,7 @@ struct out_section {
 struct writer {
 	const struct sass_cubin *app, *probes;
 	const struct sass_kernel *kernel;
+	const struct sass_code *code;
 	const struct sass_placed *placed;
 	struct gpubpf_diag *diag;
 	struct out_section *sections;
@@ -43,6 +46,10 @@ struct writer {
 	uint32_t nsymbols;
 	char *strings, *names;
 	size_t strings_size, names_size;
+	char twin_name[GPUBPF_NAME_SIZE + sizeof(GPUBPF_TWIN_PREFIX)];
+	char *renamed[OWN_NAMES];             /* what is called after the kernel, after the twin; malloc'd */
+	uint32_t nrenamed;
+	bool failed;                          /* no memory for one */
 	uint8_t *info, *general, *calls;      /* .nv.info.<kernel>, .nv.info, .nv.callgraph */
 	Elf64_Rela *relocations;              /* of c[0x4] */
 	uint32_t nrelocations;
@@ -62,6 +69,38 @@ static int refuse(struct writer *w, const char *fmt, ...)
 	return gpubpf_diag_set(w->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", text);
 }
 
+/* -- names -- */
+
+/* A copy of `prefix` with the twin's name behind it, which lives as long as the writer. */
+static const char *renamed(struct writer *w, const char *name, size_t prefix)
+{
+	size_t size = prefix + strlen(w->twin_name) + 1;
+	char *copy = w->nrenamed < OWN_NAMES ? malloc(size) : NULL;
+
+	w->failed |= !copy;
+	if (!copy)
+		return name;
+	memcpy(copy, name, prefix);
+	strcpy(copy + prefix, w->twin_name);
+	return w->renamed[w->nrenamed++] = copy;
+}
+
+/* The kernel's name in the twin: sections are called after it, ".text.NAME". */
+static const char *section_name(struct writer *w, const char *name)
+{
+	const char *kernel = w->app->symbols[w->kernel->symbol].name;
+	size_t n = strlen(name), own = strlen(kernel);
+
+	return n > own && name[n - own - 1] == '.' && !strcmp(name + n - own, kernel) ? renamed(w, name, n - own) : name;
+}
+
+static const char *symbol_name(struct writer *w, const struct sass_symbol *s)
+{
+	if (s == &w->app->symbols[w->kernel->symbol])
+		return w->twin_name;
+	return ELF64_ST_TYPE(s->head.st_info) == STT_SECTION ? section_name(w, s->name) : s->name;
+}
+
 /* -- which sections -- */
 
 static uint32_t add(struct writer *w, const char *name, const Elf64_Shdr *head, const void *data, uint32_t from)
@@ -78,7 +117,7 @@ static uint32_t add_as(struct writer *w, uint32_t from)
 {
 	const struct sass_section *s = &w->app->sections[from];
 
-	return add(w, s->name, &s->head, s->data, from);
+	return add(w, section_name(w, s->name), &s->head, s->data, from);
 }
 
 static bool begins(const char *name, const char *with)
@@ -134,11 +173,6 @@ static bool is_constant_data(const struct writer *w, const struct sass_symbol *s
 	       (begins(s->name, "$str") || begins(s->name, "__unnamed_") || begins(s->name, "__cudart_"));
 }
 
-static bool is_driver_function(const struct sass_symbol *s)
-{
-	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && !s->section;
-}
-
 static int bind(struct writer *w, const struct sass_address *a)
 {
 	struct sass_binding *b = &w->twin->bindings[w->twin->nbindings++];
@@ -169,28 +203,34 @@ static int take_address(struct writer *w, uint64_t off)
 	if (!sass_address_at(w->app, off, &a))
 		return 0; /* data: kept as it is */
 	s = &w->app->symbols[a.symbol];
-	if (is_driver_function(s) || is_constant_data(w, s))
+	if (sass_is_system_call(s) || is_constant_data(w, s))
 		return relocate(w, &a);
 	if (ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && s->section && s->section != SASS_NONE)
 		return bind(w, &a);
 	return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
 }
 
+static int take_each(void *arg, const struct sass_address *address)
+{
+	return take_address(arg, address->off);
+}
+
+/* What the kernel reads there; all that there is, where that is not plain to see. */
 static int take_addresses(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *s = &w->app->sections[bank];
-	const struct sass_section *text = &w->app->sections[w->kernel->text];
 	int err = 0;
 
-	for (size_t at = 0; !err && at < text->size; at += SASS_INSN) {
-		struct sass_insn insn = sass_read(text->data + at);
-		uint64_t off = sass_field(insn, 38, 16);
-		uint32_t op = sass_opcode(insn) & 0x1ff;
+	for (uint32_t i = 0; !err && i < w->code->n; i++) {
+		struct sass_insn insn = sass_code_at(w->code, i);
+		uint64_t off;
 
 		if (sass_constant_bank(insn) != 4)
 			continue;
-		if (op == 0x0bb || ((op == 0x182 || op == 0x1ac) && sass_field(insn, 24, 8) != SASS_RZ))
+		if ((sass_opcode(insn) & 0x1ff) == 0x0bb)
 			return refuse(w, "it reads addresses by an index");
+		if (!sass_reads_address(w->code, i, &off))
+			return sass_addresses_each(w->app, take_each, w);
 		if (!s->data || (off & ~7ull) + 8 > s->size)
 			return refuse(w, "it reads an address that the image does not have");
 		err = take_address(w, off & ~7ull);
@@ -380,15 +420,14 @@ static size_t add_string(char *to, size_t *size, const char *text)
 	return at;
 }
 
-static void put_symbol(struct writer *w, const struct sass_symbol *s, uint32_t section, uint64_t size, uint8_t info)
+static void put_symbol(struct writer *w, const struct sass_symbol *s, uint32_t section, uint64_t size)
 {
 	Elf64_Sym *out = &w->symbols[w->nsymbols++];
 
 	*out = s->head;
-	out->st_name = *s->name ? add_string(w->strings, &w->strings_size, s->name) : 0;
+	out->st_name = *s->name ? add_string(w->strings, &w->strings_size, symbol_name(w, s)) : 0;
 	out->st_shndx = section;
 	out->st_size = size;
-	out->st_info = info;
 }
 
 static void put_symbols(struct writer *w)
@@ -400,7 +439,7 @@ static void put_symbols(struct writer *w)
 			continue;
 		w->symbol[i] = w->nsymbols;
 		put_symbol(w, s, s->section && s->section != SASS_NONE ? w->section[s->section] : s->head.st_shndx,
-			   i == w->kernel->symbol ? w->placed->n * SASS_INSN : s->head.st_size, s->head.st_info);
+			   i == w->kernel->symbol ? w->placed->n * SASS_INSN : s->head.st_size);
 	}
 }
 
@@ -411,13 +450,13 @@ static void put_words(struct writer *w, uint32_t bank)
 		const struct sass_symbol *s = &w->probes->symbols[i];
 
 		if (s->section == bank)
-			put_symbol(w, s, w->constants, s->head.st_size, s->head.st_info);
+			put_symbol(w, s, w->constants, s->head.st_size);
 	}
 }
 
 static int make_symbols(struct writer *w, uint32_t bank)
 {
-	size_t strings = 1;
+	size_t strings = 1 + OWN_NAMES * sizeof(w->twin_name);
 
 	want_symbols(w);
 	for (uint32_t i = 0; i < w->app->nsymbols; i++)
@@ -432,6 +471,8 @@ static int make_symbols(struct writer *w, uint32_t bank)
 	w->strings_size = 1;
 	put_symbols(w);
 	put_words(w, bank);
+	if (w->failed)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < w->nrelocations; i++)
 		w->relocations[i].r_info = ELF64_R_INFO(
 			(uint64_t)w->symbol[ELF64_R_SYM(w->relocations[i].r_info)], R_CUDA_64);
@@ -478,7 +519,7 @@ static int choose_sections(struct writer *w, uint32_t bank)
 	if (w->probes->sections[bank].data)
 		w->constants = add(w, ".nv.constant3", &w->probes->sections[bank].head, w->probes->sections[bank].data, 0);
 	add_rank(w, 1);
-	add(w, text->name, &text->head, w->placed->insns, w->kernel->text);
+	add(w, section_name(w, text->name), &text->head, w->placed->insns, w->kernel->text);
 	if (w->nrelocations && data)
 		add_as(w, data);
 	add_rank(w, 3);
@@ -685,13 +726,18 @@ static int make(struct writer *w)
 	return err;
 }
 
-int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_cubin *probes,
-		    const struct sass_placed *placed, struct sass_twin *twin, struct gpubpf_diag *diag)
+int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
+		    const struct sass_cubin *probes, const struct sass_placed *placed, struct sass_twin *twin,
+		    struct gpubpf_diag *diag)
 {
-	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .placed = placed, .diag = diag, .twin = twin };
+	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .code = code, .placed = placed, .diag = diag,
+			    .twin = twin };
 	int err = -ENOMEM;
 
 	*twin = (struct sass_twin){ 0 };
+	strcpy(w.twin_name, GPUBPF_TWIN_PREFIX);
+	gpubpf_name_short(app->symbols[kernel->symbol].name, strlen(app->symbols[kernel->symbol].name),
+			  w.twin_name + strlen(GPUBPF_TWIN_PREFIX));
 	w.sections = calloc(app->nsections + 8, sizeof(*w.sections));
 	w.section = calloc(app->nsections, sizeof(*w.section));
 	w.symbol = calloc(app->nsymbols + 1, sizeof(*w.symbol));
@@ -710,6 +756,8 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 	free(w.calls);
 	free(w.relocations);
 	free(w.addresses);
+	while (w.nrenamed)
+		free(w.renamed[--w.nrenamed]);
 	if (err < 0)
 		sass_twin_finish(twin);
 	return err;

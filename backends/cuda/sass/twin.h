@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The twin of a kernel as a cubin of its own: the kernel's sections, and what it needs of the others. Names stay. The
- * words of the probes' c[0x3] are the twin's, under their names; addresses of the application's variables in c[0x4] are
- * left for the agent to fill in.
+ * The twin of a kernel as a cubin of its own: the kernel's sections, called after the twin, and what it needs of the
+ * others. The words of the probes' c[0x3] are the twin's, under their names; addresses of the application's variables in
+ * c[0x4] are left for the agent to fill in.
  */
 #ifndef GPUBPF_SASS_TWIN_H
 #define GPUBPF_SASS_TWIN_H
@@ -24,8 +24,9 @@ struct sass_twin {
 };
 
 /* -EINVAL and the reason; -ENOMEM. */
-int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_cubin *probes,
-		    const struct sass_placed *placed, struct sass_twin *twin, struct gpubpf_diag *diag);
+int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
+		    const struct sass_cubin *probes, const struct sass_placed *placed, struct sass_twin *twin,
+		    struct gpubpf_diag *diag);
 void sass_twin_finish(struct sass_twin *twin);
 
 #endif

@@ -6,6 +6,7 @@
  *   - a twin that is changed anywhere, the checker refuses (here, with the checker itself);
  *   - nvdisasm, where it is at hand (GPUBPF_TEST_NVDISASM), prints the kernel's own instructions as it did before.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 
 #include "backends/cuda/sass/check.h"
 #include "backends/cuda/sass/form.h"
+#include "backends/cuda/wire/twin_format.h"
 #include "core/diag.h"
 #include "core/worker/job.h"
 #include "tests/cuda/case.h"
@@ -34,11 +36,9 @@ static const struct build {
 
 /* The one reason for which a kernel of the source may be refused, NULL: none. sm_87's compiler begins each kernel with
  * a workaround that writes the convergence barriers; sm_120's adds 64 bits in one instruction. */
-static const char *expected(const char *kernel, const char *arch)
+static const char *expected(const char *arch)
 {
-	if (!strcmp(arch, "sm_87") || !strcmp(arch, "sm_120"))
-		return "instruction that probes may not have";
-	return !strcmp(kernel, "variables") ? "it uses the variable" : NULL;
+	return !strcmp(arch, "sm_87") || !strcmp(arch, "sm_120") ? "instruction that probes may not have" : NULL;
 }
 
 static char *compiled(const struct build *b, size_t *size)
@@ -223,9 +223,11 @@ static char *disassembled(const void *cubin, size_t size, const char *kernel)
 /* Lines that differ of the kernel's own: its ends, and its first. */
 static void compare_text(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
 {
-	char *was = disassembled(image, size, kernel), *is = disassembled(twin->piece[0].blob.data,
-									  twin->piece[0].blob.size, kernel);
+	char name[300], *was = disassembled(image, size, kernel), *is;
 	uint32_t lines = 0, other = 0, meant = 0;
+
+	snprintf(name, sizeof(name), GPUBPF_TWIN_PREFIX "%s", kernel);
+	is = disassembled(twin->piece[0].blob.data, twin->piece[0].blob.size, name);
 
 	for (char *a = was, *b = is; a && b && *a; lines++) {
 		size_t na = strcspn(a, "\n"), nb = strcspn(b, "\n");
@@ -241,6 +243,46 @@ static void compare_text(const char *image, size_t size, const struct gpubpf_twi
 	   other);
 	free(was);
 	free(is);
+}
+
+/* -- the application's variables -- */
+
+#define ADDRESS 0x7f1234567800ull
+
+static int give_address(void *arg, const char *name, uint64_t *address)
+{
+	uint32_t *asked = arg;
+
+	*asked += !strcmp(name, "total") ? 1 : !strcmp(name, "table") ? 10 : 100;
+	*address = ADDRESS;
+	return 0;
+}
+
+static int give_none(void *arg, const char *name, uint64_t *address)
+{
+	return -ENOENT;
+}
+
+/* The twin asks for the addresses of the kernel's variables, and has them then. */
+static void check_variables(const struct gpubpf_twin_image *twin, const char *kernel)
+{
+	const struct gpubpf_blob *blob = &twin->piece[0].blob;
+	const uint64_t address = ADDRESS;
+	const void *before;
+	uint32_t asked = 0;
+	int err;
+
+	if (strcmp(kernel, "variables")) {
+		ok(!cuda_twin_bind(blob->data, blob->size, give_none, NULL), "%s asks for no address", kernel);
+		return;
+	}
+	ok(cuda_twin_bind(blob->data, blob->size, give_none, NULL) == -ENOENT, "a variable that is not there is an error");
+	before = memmem(blob->data, blob->size, &address, sizeof(address));
+	err = cuda_twin_bind(blob->data, blob->size, give_address, &asked);
+	ok(!before && !err && asked == 11 && memmem(blob->data, blob->size, &address, sizeof(address)),
+	   "its variables' addresses are asked for (%u) and stored (%d)", asked, err);
+	((uint8_t *)blob->data)[blob->size - 12]++; /* one more than there are */
+	ok(cuda_twin_bind(blob->data, blob->size, give_address, &asked) == -EINVAL, "a broken list is refused");
 }
 
 /* -- one build -- */
@@ -262,7 +304,7 @@ static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_im
 		       const char *image, size_t size, const struct gpubpf_kernel_info *info)
 {
 	struct gpubpf_site_desc *sites = (struct gpubpf_site_desc *)job->sites;
-	const char *why = expected(info->name, b->arch);
+	const char *why = expected(b->arch);
 	struct gpubpf_twin_image twin;
 	struct gpubpf_diag diag;
 	int err;
@@ -286,6 +328,7 @@ static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_im
 		some_exits(job, probes, image, size, info->name);
 	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3"))
 		check_the_checker(image, size, &twin, info->name);
+	check_variables(&twin, info->name);
 	if (getenv("GPUBPF_TEST_NVDISASM") && !strcmp(b->arch, "sm_90"))
 		compare_text(image, size, &twin, info->name);
 	gpubpf_twin_image_finish(&twin);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Behind the cubin: for each address u64 off, u64 addend, str name, as core/wire/wire.h writes them; then the footer,
+ * u32 size of these, u32 how many, u64 magic. Without a footer there are none.
+ */
+#include "twin_format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/wire.h"
+
+#define MAGIC 0x646e69622d6e7774ull /* "twn-bind" */
+#define FOOTER 16
+#define NAME_MAX_SIZE 4096
+
+int cuda_twin_pack(void **twin, size_t *size, const struct cuda_twin_address *addresses, uint32_t n)
+{
+	struct gpubpf_writer w = {0};
+	uint32_t table;
+
+	if (!n)
+		return 0;
+	gpubpf_put_raw(&w, *twin, *size);
+	for (uint32_t i = 0; i < n; i++) {
+		gpubpf_put_u64(&w, addresses[i].off);
+		gpubpf_put_u64(&w, addresses[i].addend);
+		gpubpf_put_str(&w, addresses[i].name);
+	}
+	table = w.size - *size;
+	gpubpf_put_u32(&w, table);
+	gpubpf_put_u32(&w, n);
+	gpubpf_put_u64(&w, MAGIC);
+	if (w.failed) {
+		gpubpf_writer_finish(&w);
+		return -ENOMEM;
+	}
+	free(*twin);
+	*twin = w.data;
+	*size = w.size;
+	return 0;
+}
+
+static int bind(uint8_t *cubin, size_t size, struct gpubpf_reader *r,
+		int (*address)(void *arg, const char *name, uint64_t *address), void *arg)
+{
+	uint64_t off = gpubpf_get_u64(r), addend = gpubpf_get_u64(r), value;
+	char name[NAME_MAX_SIZE];
+	int err;
+
+	gpubpf_get_str(r, name, sizeof(name));
+	if (r->failed || size < sizeof(value) || off > size - sizeof(value))
+		return -EINVAL;
+	err = address(arg, name, &value);
+	value += addend;
+	if (!err)
+		memcpy(cubin + off, &value, sizeof(value));
+	return err;
+}
+
+int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char *name, uint64_t *address), void *arg)
+{
+	struct gpubpf_reader footer, table;
+	uint32_t table_size, n;
+	int err = 0;
+
+	if (size < FOOTER)
+		return 0;
+	size -= FOOTER;
+	gpubpf_reader_init(&footer, (uint8_t *)twin + size, FOOTER);
+	table_size = gpubpf_get_u32(&footer);
+	n = gpubpf_get_u32(&footer);
+	if (gpubpf_get_u64(&footer) != MAGIC)
+		return 0;
+	if (table_size > size)
+		return -EINVAL;
+	size -= table_size;
+	gpubpf_reader_init(&table, (uint8_t *)twin + size, table_size);
+	while (!err && n--)
+		err = bind(twin, size, &table, address, arg);
+	return err || gpubpf_reader_done(&table) ? err : -EINVAL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twins of machine code: a cubin, and behind it the addresses of the application's variables that are to be stored into
+ * it before it is loaded. Made by the worker, read by the agent; libc only.
+ */
+#ifndef GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
+#define GPUBPF_BACKENDS_CUDA_WIRE_TWIN_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* 8 bytes of the cubin, which are to hold the address of a variable of the application's module, and addend. */
+struct cuda_twin_address {
+	const char *name;
+	uint64_t off;
+	int64_t addend;
+};
+
+/* The cubin, malloc'd, with the addresses behind it: freed and *twin the new one. 0, or -ENOMEM and it is as it was. */
+int cuda_twin_pack(void **twin, size_t *size, const struct cuda_twin_address *addresses, uint32_t n);
+
+/* Ask for each variable's address and store it. 0; -EINVAL: the twin is broken; what `address` returned, if not 0. */
+int cuda_twin_bind(void *twin, size_t size, int (*address)(void *arg, const char *name, uint64_t *address), void *arg);
+
+#endif

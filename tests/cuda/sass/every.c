@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sass-every FILE ARCH OBJECT [N]: every N-th kernel of the machine code for ARCH (sm_90) in FILE, a library, program,
+ * fatbin or cubin, gets a twin with the first two programs of OBJECT at its entry and its exit; each is read back by the
+ * target's own checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the
+ * checker refused one. Needs the assembler (libnvJitLink.so). A tool for measurements: no test runs it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backends/cuda/sass/cubin.h"
+#include "backends/cuda/sass/image.h"
+#include "backends/cuda/sass/target.h"
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "core/wire/name.h"
+#include "core/worker/beside.h"
+#include "core/worker/job.h"
+#include "maps/maps.h"
+#include "tests/cuda/case.h"
+#include "tests/tap.h"
+
+#define MAX_REASONS 64
+
+static struct gpubpf_device_caps caps = {
+	.backend = "cuda", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD,
+	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 132, .warp_size = 32, .address_bits = 64,
+};
+static struct gpubpf_lower_job job;
+static struct gpubpf_site_desc sites[2];
+static struct gpubpf_twin_image probes;
+static struct {
+	uint32_t every, seen, tried, made, wrong;
+	double seconds;
+	struct {
+		char text[240];
+		uint32_t n;
+	} reasons[MAX_REASONS];
+	uint32_t nreasons;
+} all = { .every = 1 };
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void count_reason(const char *kernel, const char *what)
+{
+	uint32_t i = 0;
+
+	if (strstr(what, "not what it should be") && !all.wrong++)
+		printf("%s: %s\n", kernel, what);
+	while (i < all.nreasons && strcmp(all.reasons[i].text, what))
+		i++;
+	if (i == MAX_REASONS)
+		return;
+	snprintf(all.reasons[i].text, sizeof(all.reasons[i].text), "%s", what);
+	all.reasons[i].n++;
+	all.nreasons += i == all.nreasons;
+}
+
+/* What a session does with one kernel of an image. */
+static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image *twin, struct gpubpf_diag *diag)
+{
+	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes.piece[0].blob.data,
+					   .probes_size = probes.piece[0].blob.size };
+	struct gpubpf_kernel_info *info;
+	uint32_t n;
+	int err = sass_inspect(image, &caps, &info, &n, diag);
+
+	if (err < 0)
+		return err;
+	err = n != 1 || info->reason[0] ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", n ? info->reason : "?") : 0;
+	if (!err) {
+		insert_everywhere(&job, info, 1);
+		err = sass_inject(image, &job, &opts, twin, diag);
+	}
+	free(info);
+	return err;
+}
+
+static void try_kernel(struct gpubpf_image *image, const char *name)
+{
+	struct gpubpf_twin_image twin = { 0 };
+	struct gpubpf_diag diag;
+	double from = now();
+	int err;
+
+	for (int i = 0; i < 2; i++)
+		gpubpf_name_short(name, strlen(name), sites[i].kernel);
+	gpubpf_diag_init(&diag);
+	image->kernel = sites[0].kernel;
+	err = make_twin(image, &twin, &diag);
+	all.tried++;
+	all.seconds += now() - from;
+	if (err < 0)
+		count_reason(name, diag.what);
+	else
+		all.made++;
+	gpubpf_twin_image_finish(&twin);
+}
+
+static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
+{
+	struct gpubpf_image image = { .data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN };
+	struct sass_cubin cubin;
+
+	if (sass_cubin_open(data, size, &cubin, diag) < 0) {
+		count_reason("a cubin", diag->what);
+		return 0;
+	}
+	for (uint32_t i = 0; i < cubin.nkernels; i++)
+		if (all.seen++ % all.every == 0)
+			try_kernel(&image, cubin.symbols[cubin.kernels[i].symbol].name);
+	sass_cubin_finish(&cubin);
+	return 0;
+}
+
+static int make_job(const char *object, struct gpubpf_diag *diag)
+{
+	static const uint32_t progs[] = { 0, 1 };
+	static struct gpubpf_layout layout;
+	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
+	struct gpubpf_verify_opts how = { 0 };
+	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16 };
+	struct gpubpf_loaded *loaded;
+	int err = gpubpf_load(&load, &loaded, diag);
+
+	for (uint32_t i = 0; !err && i < loaded->unit.nprogs; i++)
+		err = gpubpf_verify(&loaded->unit, &loaded->unit.progs[i], &how, diag);
+	if (err < 0)
+		return err;
+	place.map_use = loaded->unit.progs->facts->map_use;
+	err = gpubpf_layout_compute(&loaded->unit, &place, &layout, diag);
+	for (uint32_t i = 0; i < 2; i++)
+		sites[i] = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
+						      .progs = &progs[i % loaded->unit.nprogs], .nprogs = 1 };
+	job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
+					 .sites = sites, .nsites = 2, .caps = &caps };
+	return err;
+}
+
+static int make_probes(struct gpubpf_diag *diag)
+{
+	char assembler[512];
+	struct gpubpf_worker_opts how = { 0 }, with = { .path = assembler };
+	struct gpubpf_twin_image ptx = { .piece[0].kind = GPUBPF_IMAGE_PTX, .npieces = 1 };
+	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_worker *compile, *assemble;
+	char log[4096] = "";
+	int err = gpubpf_worker_find("gpubpf-assemble", assembler, sizeof(assembler));
+
+	if (err < 0)
+		return err;
+	if (gpubpf_worker_create(&how, &compile) < 0 || gpubpf_worker_create(&with, &assemble) < 0)
+		return -ENOMEM;
+	err = gpubpf_worker_emit(compile, "sass", &job, &opts, &ptx.piece[0].blob, diag);
+	if (!err)
+		err = gpubpf_worker_build(assemble, &caps, &ptx, &probes, log, sizeof(log), diag);
+	gpubpf_worker_destroy(compile);
+	gpubpf_worker_destroy(assemble);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct gpubpf_diag diag;
+	size_t size;
+	char *file;
+	int err;
+
+	if (argc < 4) {
+		fprintf(stderr, "Usage: %s FILE ARCH OBJECT [N]\n", argv[0]);
+		return 2;
+	}
+	gpubpf_diag_init(&diag);
+	snprintf(caps.arch, sizeof(caps.arch), "%s", argv[2]);
+	all.every = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
+	file = read_file(argv[1], &size); /* ends the tool where it cannot */
+	err = make_job(argv[3], &diag);
+	if (!err)
+		err = make_probes(&diag);
+	if (!err)
+		err = sass_image_each(file, size, strtoul(argv[2] + 3, NULL, 10), try_cubin, NULL, &diag);
+	if (err < 0) {
+		fprintf(stderr, "%s: %s\n", argv[1], diag.what);
+		return 2;
+	}
+	printf("%u kernels, %u tried, %u twins (%.2f %%), %.2f ms each\n", all.seen, all.tried, all.made,
+	       100.0 * all.made / (all.tried + !all.tried), 1e3 * all.seconds / (all.tried + !all.tried));
+	for (uint32_t i = 0; i < all.nreasons; i++)
+		printf("%7u %s\n", all.reasons[i].n, all.reasons[i].text);
+	return all.wrong != 0;
+}
