@@ -17,6 +17,12 @@ extern const struct gpubpf_target gpubpf_target_ptx WEAK, gpubpf_target_spirv WE
 extern const struct gpubpf_device_ops gpubpf_device_opencl WEAK, gpubpf_device_cuda WEAK, gpubpf_device_hip WEAK,
 	gpubpf_device_level_zero WEAK;
 
+/* NVIDIA's licence of the toolkit's libraries forbids to change them; they come as machine code. */
+static const char *const nvidia_closed[] = {
+	"libcublas*", "libcudnn*", "libcufft*", "libcurand*", "libcusolver*", "libcusparse*", "libcutensor*", "libnpp*",
+	"libnvinfer*", "libnvjpeg*", "libnvtiff*", NULL,
+};
+
 /* In the order of preference where an image has a choice. */
 static const struct gpubpf_target_info targets[] = {
 	{ .name = "ptx", .meaning = "NVIDIA PTX text", .ops = &gpubpf_target_ptx, .output = GPUBPF_IMAGE_PTX, .emits = true,
@@ -38,7 +44,7 @@ static const struct gpubpf_target_info targets[] = {
 	{ .name = "llvm", .meaning = "LLVM IR before linking, to read", .ops = &gpubpf_target_llvm,
 	  .output = GPUBPF_IMAGE_LLVM_IR, .emits = true },
 	{ .name = "sass", .meaning = "NVIDIA machine code", .ops = &gpubpf_target_sass, .output = GPUBPF_IMAGE_PTX, .emits = true,
-	  .by_name = true, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
+	  .assembled = true, .closed = nvidia_closed, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },
 };
 
@@ -74,8 +80,18 @@ const struct gpubpf_target_info *gpubpf_target_find(const char *name)
 const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last)
 {
 	for (size_t t = last ? last - targets + 1 : 0; t < COUNT(targets); t++)
-		if (targets[t].images >> kind & 1 && !targets[t].by_name)
+		if (targets[t].images >> kind & 1)
 			return &targets[t];
+	return NULL;
+}
+
+const struct gpubpf_target_info *gpubpf_target_route(const char *name)
+{
+	const struct gpubpf_target_info *named = gpubpf_target_find(name);
+
+	for (size_t t = 0; named && t < COUNT(targets); t++)
+		if (&targets[t] != named && targets[t].images & named->images)
+			return named;
 	return NULL;
 }
 

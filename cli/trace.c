@@ -21,6 +21,7 @@
 #include <json-c/json.h>
 
 #include "core/session/report.h"
+#include "core/target.h"
 
 #define GRACE_MS 2000          /* after Ctrl-C, for the program to end by itself */
 #define DRAW_MS 250
@@ -80,6 +81,20 @@ static void on_note(void *ctx, const char *text)
 
 /* -- before -- */
 
+static bool get_route(const struct cli_args *args, const char **route)
+{
+	*route = cli_str(args, OPT_ROUTE, cli_has(args, OPT_NO_SASS) ? "ptx" : NULL);
+	if (*route && !gpubpf_target_route(*route)) {
+		cli_error("--route %s: there is no such choice; ptx and sass are", *route);
+		return false;
+	}
+	if (cli_has(args, OPT_NO_SASS) && strcmp(*route, "ptx")) {
+		cli_error("--no-sass and --route %s contradict each other", *route);
+		return false;
+	}
+	return true;
+}
+
 static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 {
 	const struct cli_args *args = c->args;
@@ -94,6 +109,9 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 		cli_error("--threads %llu: must be below 2^32", (unsigned long long)threads);
 		return false;
 	}
+	if (!get_route(args, &o->route))
+		return false;
+	o->closed_libraries = cli_has(args, OPT_CLOSED_LIBRARIES);
 	o->threads = threads;
 	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
 	o->wait_ms = wait_ms;

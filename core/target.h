@@ -15,6 +15,8 @@ struct gpubpf_diag;
 struct gpubpf_twin_image;
 struct gpubpf_twin_piece;
 
+#define GPUBPF_TWIN_PREFIX "gpubpf_twin_" /* of a twin's name: the kernel's is behind it, in its short form */
+
 enum gpubpf_kernel_flags {
 	GPUBPF_KINFO_BARRIER = 1 << 0,   /* it or what it calls has a barrier or a group function */
 	GPUBPF_KINFO_LOCAL = 1 << 1,     /* it declares local (shared) variables itself */
@@ -41,6 +43,7 @@ enum gpubpf_worker_kind {
 	GPUBPF_WORKER_COMPILE,     /* gpubpf-compile: LLVM */
 	GPUBPF_WORKER_CLREAD,      /* gpubpf-clread: libclang */
 	GPUBPF_WORKER_BUILD,       /* gpubpf-build: a vendor's OpenCL compiler; runs no target */
+	GPUBPF_WORKER_ASSEMBLE,    /* gpubpf-assemble: NVIDIA's assembler; runs no target */
 	GPUBPF_NWORKERS,
 };
 
@@ -58,7 +61,8 @@ struct gpubpf_target_info {
 	uint32_t probes;           /* inject leaves the probes to another: emitted as a piece of one of these GPUBPF_IMAGES */
 	bool emits;                /* it has emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */
-	bool by_name;              /* who wants it names it: sessions do not choose it by an image's kind */
+	const char *const *closed; /* globs of files whose code is changed on the user's word alone, NULL at the end; or NULL */
+	bool assembled;            /* inject is given the probes: what GPUBPF_WORKER_ASSEMBLE makes of what emit gives */
 	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
 };
 
@@ -73,9 +77,9 @@ struct gpubpf_target {
 	 * info.images. */
 	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
-	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's
-	 * insertions say. The twin's kernel is called gpubpf_twin_<name>. Kernels that cannot be taken get `reason` in
-	 * refused[]. The job has no kind of place that info.places has not. Where info.images. */
+	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's insertions
+	 * say. The twin's kernel is called GPUBPF_TWIN_PREFIX <name>. Kernels that cannot be taken get `reason` in refused[].
+	 * The job has no kind of place that info.places has not. Where info.images. */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag);
@@ -113,6 +117,8 @@ const struct gpubpf_target_info *gpubpf_target_at(size_t i);
 const struct gpubpf_target_info *gpubpf_target_find(const char *name);
 /* The targets that take images of a kind, in the order of preference: the first after `last`, NULL: the first. */
 const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last);
+/* The target of that name, if images that it takes could go to another one as well; NULL. */
+const struct gpubpf_target_info *gpubpf_target_route(const char *name);
 /* Assert that the targets whose operations are linked here have those that they must have. */
 void gpubpf_targets_check(void);
 

@@ -41,7 +41,16 @@ struct gpubpf_hook_image {
 	uint32_t nheaders;
 	const char *cwd;     /* both as struct gpubpf_image has them; NULL: "" */
 	uint64_t built_ns;
+	const char *from;    /* the file in which the image lies, or which loaded it, at most 255 bytes; NULL: unknown */
 	const char *reason;  /* not NULL: the program cannot be probed, why */
+};
+
+/* a twin as the session describes it */
+struct gpubpf_hook_twin {
+	const char *name;
+	uint64_t kernel;     /* the id of what it is the twin of, */
+	uint32_t params;     /* which has so many */
+	uint32_t flags;      /* enum gpubpf_twin_flags */
 };
 
 /* what an adapter provides; all called outside of locks of the launch path */
@@ -59,9 +68,9 @@ struct gpubpf_hook_ops {
 	int (*twin_load)(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
 			 const void *data, size_t size, const char *options, void **module,
 			 struct gpubpf_why *why);
-	/* `params` as the session says; the adapter refuses when its runtime says otherwise. */
-	int (*twin_kernel)(void *module, const char *name, void *adapter_kernel, uint32_t params,
-			   uint32_t twin_flags, void **twin, struct gpubpf_why *why);
+	/* One kernel of the twin image; the adapter refuses when its runtime has other parameters. */
+	int (*twin_kernel)(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
+			   struct gpubpf_why *why);
 	/* Registers a thread of the kernel has, and one of the twin. NULL: the runtime does not say. */
 	void (*twin_registers)(void *twin, uint32_t *before, uint32_t *after);
 	/* May something of the runtime's run the twin later, whatever is attached then (a graph)? NULL: nothing. */

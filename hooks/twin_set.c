@@ -31,6 +31,8 @@ struct gpubpf_twin_set {
 	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* by the program's lock */
 	struct gpubpf_request *request;
 	struct gpubpf_twin_answer answer;
+	struct gpubpf_why before;  /* why the runtime did not load another form of it */
+	uint32_t unloadable;       /* kinds of twins that the runtime did not load: 1 << enum gpubpf_image_kind */
 	void *module;
 	uint64_t load_ns;  /* that the module took; told with the first kernel of it */
 	struct gpubpf_why why;
@@ -185,12 +187,13 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	gpubpf_put_str(&w, image->options ? image->options : "");
 	fds[1] = put_headers(image, &w);
 	put_names(set->wanted, &w);
-	gpubpf_put_u32(&w, 0);
+	gpubpf_put_u32(&w, set->unloadable);
 	gpubpf_put_str(&w, image->cwd ? image->cwd : "");
 	gpubpf_put_u64(&w, image->built_ns);
 	gpubpf_put_u32(&w, set->nlinks);
 	for (uint32_t i = 0; i < set->nlinks; i++)
 		gpubpf_put_u32(&w, set->links[i]);
+	gpubpf_put_str(&w, image->from ? image->from : "");
 	fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
 	if (fds[0] < 0 || fds[1] < 0)
 		err = fds[0] < 0 ? fds[0] : fds[1];
@@ -279,6 +282,22 @@ static bool any_twin(const struct gpubpf_twin_answer *answer)
 	return false;
 }
 
+/* The session can make another form of it, where it says so. */
+static bool ask_for_another(struct gpubpf_twin_set *set)
+{
+	uint32_t kind = 1u << set->answer.kind % 32;
+
+	if (!(set->answer.entries[0].flags & GPUBPF_TWIN_OTHER_FORM) || set->unloadable & kind)
+		return false;
+	set->unloadable |= kind;
+	set->before = set->why;
+	set->why.text[0] = 0;
+	gpubpf_twin_finish(&set->answer);
+	gpubpf_request_drop(set->request);
+	set->request = NULL;
+	return true;
+}
+
 static int load(struct gpubpf_twin_set *set)
 {
 	struct gpubpf_packet *packet = gpubpf_request_answer(set->request);
@@ -303,6 +322,8 @@ static int load(struct gpubpf_twin_set *set)
 					 set->answer.options, &set->module, &set->why);
 	free(data);
 	set->load_ns = gpubpf_now_ns() - from;
+	if (err < 0 && ask_for_another(set))
+		return -EAGAIN;
 	if (err < 0)
 		return because(&set->why, err, "the runtime does not load the twin: %s", strerror(-err));
 	gpubpf_clock_calibrate(set->device);
@@ -344,7 +365,7 @@ static void *load_aside(void *arg)
 	int err = load(set);
 
 	pthread_mutex_lock(&program->lock);
-	set->state = err < 0 ? SET_REFUSED : SET_LOADED;
+	set->state = err == -EAGAIN ? SET_NEW : err < 0 ? SET_REFUSED : SET_LOADED;
 	pthread_cond_broadcast(&program->cond);
 	pthread_mutex_unlock(&program->lock);
 	gpubpf_hook_program_destroy(program);
@@ -441,20 +462,30 @@ static void refuse(struct gpubpf_hook_binding *b, const char *reason)
 	snprintf(b->reason, sizeof(b->reason), "%s", reason);
 }
 
+/* What came of the first form is said first. */
+static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_set *set, const char *reason)
+{
+	if (set->before.text[0])
+		snprintf(b->reason, sizeof(b->reason), "%.120s; %.110s", set->before.text, reason);
+	else
+		refuse(b, reason);
+}
+
 /* Make this kernel's own twin out of the loaded set. */
 static void make_twin(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set, struct gpubpf_hook_binding *b)
 {
 	const struct gpubpf_twin_entry *entry = find_entry(set, slot->kernel->name);
+	struct gpubpf_hook_twin what;
 	struct gpubpf_why why = {0};
 	int err;
 
 	b->listed = entry && !entry->twin[0] && !entry->reason[0]; /* it could be probed, and nothing is to be */
 	if (!entry || !entry->twin[0]) {
-		refuse(b, entry ? entry->reason : "the session knows no such kernel in the program");
+		refuse_set(b, set, entry ? entry->reason : "the session knows no such kernel in the program");
 		return;
 	}
-	err = set->program->ops->twin_kernel(set->module, entry->twin, slot->kernel->adapter, entry->nparams,
-					     entry->flags, &b->twin, &why);
+	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
+	err = set->program->ops->twin_kernel(set->module, &what, slot->kernel->adapter, &b->twin, &why);
 	if (err < 0) {
 		because(&why, err, "the runtime does not make the twin: %s", strerror(-err));
 		b->twin = NULL;
@@ -483,7 +514,7 @@ static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_slot *slot, str
 	else if (set->state == SET_LOADED)
 		make_twin(slot, set, b);
 	else
-		refuse(b, set->why.text);
+		refuse_set(b, set, set->why.text);
 	b->next = slot->bindings;
 	slot->bindings = b;
 	return b;
@@ -529,7 +560,8 @@ static void enter(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan,
 		tell_of_kept(slot, before);
 }
 
-static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
+/* By the program's lock. */
+static void settle_once(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 {
 	const char *kernel = slot->kernel->whole;
 
@@ -541,6 +573,17 @@ static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
 	if (set->state == SET_ASKED)
 		wait_for_answer(set, kernel);
 	wait_while_busy(set);
+}
+
+/* Once more for each form of the twin that the runtime did not load. */
+static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
+{
+	uint32_t known;
+
+	do {
+		known = set->unloadable;
+		settle_once(slot, set);
+	} while (set->state == SET_NEW && set->unloadable != known);
 }
 
 /* Names of all kernels of the program, asked for once. NULL: it is but this one, or the names are not known. */

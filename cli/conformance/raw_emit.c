@@ -14,7 +14,7 @@ const struct gpubpf_target_info *conformance_target(const char *name, const stru
 	const struct gpubpf_target_info *t = name ? gpubpf_target_find(name) : NULL;
 
 	for (size_t i = 0; !name && (t = gpubpf_target_at(i)); i++)
-		if (t->emits && !t->by_name && gpubpf_caps_take(caps, t->output))
+		if (t->emits && !t->assembled && gpubpf_caps_take(caps, t->output))
 			return t;
 	return t && t->emits ? t : NULL;
 }

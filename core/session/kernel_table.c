@@ -88,6 +88,7 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 		return UINT32_MAX;
 	*name = wanted;
 	name->whole = name->plain = NULL;
+	name->route = NULL;
 	name->id = s->nkernel_ids;
 	if (!tsearch(name, &s->kernel_names, compare_names)) {
 		free(name);
@@ -101,6 +102,17 @@ void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whol
 {
 	if (id < s->nkernel_ids && !s->kernel_ids[id]->whole && strcmp(whole, s->kernel_ids[id]->text))
 		s->kernel_ids[id]->whole = strdup(whole);
+}
+
+void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route)
+{
+	if (id < s->nkernel_ids)
+		s->kernel_ids[id]->route = route;
+}
+
+static const char *route_of(const struct gpubpf_session *s, uint64_t id)
+{
+	return id < s->nkernel_ids && s->kernel_ids[id]->route ? s->kernel_ids[id]->route : "";
 }
 
 const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id)
@@ -214,6 +226,7 @@ static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const cha
 	};
 	if (!grown->name || !grown->reason || !grown->backend)
 		return NULL;
+	grown->route = route_of(s, grown->id);
 	s->nstats++;
 	return grown;
 }

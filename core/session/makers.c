@@ -134,6 +134,8 @@ static int open_workers(struct gpubpf_makers *all, struct maker *maker, const st
 		err = open_worker(all, "gpubpf-clread", false, 0, false, &set[GPUBPF_WORKER_CLREAD]);
 	if (!err)
 		err = open_worker(all, "gpubpf-build", true, memory, one_job, &set[GPUBPF_WORKER_BUILD]);
+	if (!err)
+		err = open_worker(all, "gpubpf-assemble", true, 0, false, &set[GPUBPF_WORKER_ASSEMBLE]);
 	return err;
 }
 
@@ -485,6 +487,9 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 		s->cost.lower_ns += twin->lower_ns;
 		s->cost.build_ns += twin->build_ns;
 	}
+	for (uint32_t i = 0; i < twin->nkernels; i++)
+		if (twin->kernels[i].twin[0])
+			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (s->opts.inspect || twin->kernels[i].functions)
 			take_verdict(s, twin, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);

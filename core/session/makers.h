@@ -22,6 +22,7 @@ struct gpubpf_worker;
 struct gpubpf_twin {
 	uint32_t refs;
 	enum gpubpf_image_kind kind;
+	const char *route;         /* the target that made it */
 	void *image;               /* NULL: refused */
 	size_t size;
 	char options[256];
@@ -55,6 +56,8 @@ struct gpubpf_twin_req {
 	char *options;
 	char cwd[256];             /* as struct gpubpf_image says */
 	uint64_t built_ns;
+	char from[256];            /* the file in which the application has the image, or which loaded it; "" unknown */
+	uint32_t unloadable;       /* forms of the twin that the runtime has not loaded: 1 << enum gpubpf_image_kind */
 	int image_fd, headers_fd;
 	struct gpubpf_twin_header {
 		char name[256];

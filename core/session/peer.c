@@ -166,11 +166,12 @@ static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	err = get_headers(req, r);
 	if (!err)
 		err = get_kernels(s, req, r);
-	gpubpf_get_u32(r); /* flags: none are defined */
+	req->unloadable = gpubpf_get_u32(r);
 	gpubpf_get_str(r, req->cwd, sizeof(req->cwd));
 	req->built_ns = gpubpf_get_u64(r);
 	if (!err)
 		err = get_links(s, req, r);
+	gpubpf_get_str(r, req->from, sizeof(req->from));
 	return !err && r->failed ? -EPROTO : err;
 }
 

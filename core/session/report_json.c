@@ -250,6 +250,7 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 		add_u64(o, "twin_load_ns", st->twin_load_ns);
 		add_u64(o, "registers", st->registers);
 		add_u64(o, "twin_registers", st->twin_registers);
+		add_str(o, "route", st->route);
 		json_object_array_add(kernels, o);
 	}
 	return kernels;

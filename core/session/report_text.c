@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/target.h"
 #include "table.h"
 
 #define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
@@ -429,6 +430,7 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
 		const char *reason = gpubpf_report_reason(s, st);
 		char threads[64], block[64], registers[48] = "";
+		const char *route = gpubpf_target_route(st->route) && st->probed ? st->route : "";
 
 		if (st->twin_registers)
 			snprintf(registers, sizeof(registers), ", %u registers, %u before", st->twin_registers,
@@ -443,7 +445,8 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		gpubpf_table_cell(&t, "%llu", (unsigned long long)st->missed);
 		gpubpf_table_cell(&t, "%s", threads);
 		gpubpf_table_cell(&t, "%s", block);
-		gpubpf_table_cell(&t, "%s%s%s%s", gpubpf_report_outcome(st), registers, reason[0] ? ": " : "", reason);
+		gpubpf_table_cell(&t, "%s%s%s%s%s%s", gpubpf_report_outcome(st), route[0] ? " as " : "", route, registers,
+				  reason[0] ? ": " : "", reason);
 	}
 	fprintf(out, "kernels\n");
 	if (s->nstats)

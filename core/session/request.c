@@ -158,7 +158,7 @@ int gpubpf_image_copy(const struct gpubpf_twin_req *req, struct gpubpf_image_cop
 	copy->image = (struct gpubpf_image){
 		.data = copy->data, .size = size, .kind = req->kind, .options = req->options,
 		.headers = copy->headers, .nheaders = req->nheaders, .cwd = req->cwd,
-		.built_ns = req->built_ns,
+		.built_ns = req->built_ns, .kernel = req->nkernels == 1 ? req->kernels[0].name : "",
 	};
 	return err;
 }
@@ -203,6 +203,8 @@ void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_re
 		hash_bytes(&ctx, image->headers[i].name, strlen(image->headers[i].name));
 		hash_bytes(&ctx, image->headers[i].data, image->headers[i].size);
 	}
+	hash_bytes(&ctx, req->from, strlen(req->from));
+	hash_bytes(&ctx, &req->unloadable, sizeof(req->unloadable));
 	hash_bytes(&ctx, req->links, req->nlinks * sizeof(*req->links));
 	for (uint32_t i = 0; i < req->nkernels; i++)
 		hash_bytes(&ctx, req->kernels[i].whole, strlen(req->kernels[i].whole));

@@ -76,7 +76,7 @@ void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...)
 
 static int own_strings(struct gpubpf_session_opts *o)
 {
-	const char **own[] = { &o->runtime_dir, &o->worker_dir, &o->agent, &o->cache_dir, &o->backend };
+	const char **own[] = { &o->runtime_dir, &o->worker_dir, &o->agent, &o->cache_dir, &o->backend, &o->route };
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
@@ -180,6 +180,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	free((char *)s->opts.agent);
 	free((char *)s->opts.cache_dir);
 	free((char *)s->opts.backend);
+	free((char *)s->opts.route);
 	free(s);
 }
 
@@ -309,6 +310,9 @@ int gpubpf_session__load(struct gpubpf_session *s)
 
 	if (s->state != GPUBPF_SESSION_NEW)
 		return gpubpf_session_fail(s, -EBUSY, "the session is loaded already");
+	if (s->opts.route && !gpubpf_target_route(s->opts.route))
+		return gpubpf_session_fail(s, -EINVAL, "%s is no form of code that there is a choice of; ptx and sass are",
+					   s->opts.route);
 	gpubpf_diag_init(&diag);
 	err = load_objects(s, &diag);
 	if (!err && !s->loaded) {

@@ -152,6 +152,7 @@ struct gpubpf_session {
 		uint32_t id;
 		char text[256];            /* as the agent counts it, short */
 		char *whole, *plain;       /* the whole, where that is longer; demangled, once it was asked for */
+		const char *route;         /* the target that made its twin; NULL: none did */
 	} **kernel_ids;                    /* by id */
 	uint32_t nkernel_ids;
 	void *kernel_names;                /* the same by name, of tsearch(3) */
@@ -262,6 +263,8 @@ uint64_t gpubpf_kernel_table_hook_ns(const struct gpubpf_session *s);
 uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);
 /* Its whole name, if `short` is not it. */
 void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whole);
+/* By which target its twin was made. */
+void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route);
 const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id); /* whole; "": nobody has it */
 /* For people: as C++ writes it where that is asked for and it is mangled. */
 const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle);

@@ -60,21 +60,27 @@ static struct gpubpf_worker *reader(const struct making *m)
 	return m->set->worker[m->target->worker];
 }
 
-/* By the first target that takes the image; the last one that declines says why. */
 static int inspect(struct making *m)
 {
-	const struct gpubpf_target_info *t = NULL;
-	int err = -ENOENT;
+	return gpubpf_worker_inspect(reader(m), m->target->name, m->image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
+}
 
-	while (err == -ENOENT && (t = gpubpf_target_taking(m->req->kind, t))) {
-		m->target = t;
-		gpubpf_diag_init(&m->diag);
-		err = gpubpf_worker_inspect(reader(m), t->name, m->image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
-	}
-	if (m->target)
-		return err;
-	refuse_kind(m->twin, m->req->kind);
-	return -ENOTSUP;
+/* May the session use the target? Of those that take an image, the user may have named one. */
+static bool is_on_route(const struct making *m, const struct gpubpf_target_info *t)
+{
+	const char *route = m->s->opts.route;
+	const struct gpubpf_target_info *named = route ? gpubpf_target_route(route) : NULL;
+
+	return !named || t == named || !(named->images >> m->req->kind & 1);
+}
+
+/* The next target that takes the image; of all, the first after `last`. */
+static const struct gpubpf_target_info *next_target(const struct making *m, const struct gpubpf_target_info *last)
+{
+	do
+		last = gpubpf_target_taking(m->req->kind, last);
+	while (last && !is_on_route(m, last));
+	return last;
 }
 
 static const struct gpubpf_kernel_info *find_info(const struct making *m, const char *name)
@@ -281,6 +287,16 @@ static bool places_fit(const struct making *m, uint32_t kernel)
 	return true;
 }
 
+/* Code that is changed on the user's word alone. */
+static bool is_closed(const struct making *m)
+{
+	const char *const *file = m->target->closed;
+
+	while (file && *file && !gpubpf_pattern_matches(*file, m->req->from))
+		file++;
+	return !m->s->opts.closed_libraries && m->req->from[0] && file && *file;
+}
+
 static void choose_kernel(struct making *m, uint32_t kernel)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
@@ -289,6 +305,9 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 
 	if (!info)
 		refuse_kernel(k, "the program's image does not define it");
+	else if (is_closed(m))
+		refuse_kernel(k, "it is machine code of %.60s, whose licence may not let you change it; --closed-libraries does",
+			      m->req->from);
 	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
 		refuse_kernel(k, "%s", info->reason);
 	else if (k->id == UINT32_MAX)
@@ -370,11 +389,52 @@ static int emit_probes(struct making *m)
 	return 0;
 }
 
+/* The line of a compiler's log that tells most: the first error, else the last line. */
+static void telling_line(const char *log, char *buf, size_t size)
+{
+	const char *line = strstr(log, "error:"), *end = log + strlen(log);
+	size_t n;
+
+	while (end > log && strchr(" \t\r\n", end[-1]))
+		end--;
+	if (!line)
+		for (line = end; line > log && line[-1] != '\n';)
+			line--;
+	n = strcspn(line, "\r\n");
+	snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), line);
+}
+
+/* The probes as machine code, of what the target emits. */
+static int assemble_probes(struct making *m, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *probes)
+{
+	struct gpubpf_twin_image text = { .piece[0].kind = m->target->output, .npieces = 1 };
+	char log[4096] = "", line[160];
+	int err = gpubpf_worker_emit(reader(m), m->target->name, job, &lower_opts, &text.piece[0].blob, &m->diag);
+
+	if (err < 0)
+		return err;
+	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log, sizeof(log),
+				  &m->diag);
+	free(text.piece[0].blob.data);
+	telling_line(log, line, sizeof(line));
+	if (err < 0 && line[0])
+		gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembler refused the probes: %s", line);
+	return err;
+}
+
 static int inject(struct making *m)
 {
 	struct gpubpf_lower_job job = lower_job(m);
-	int err = gpubpf_worker_inject(reader(m), m->target->name, m->image, &job, &lower_opts, &m->pieces, &m->diag);
+	struct gpubpf_twin_image probes = { 0 };
+	struct gpubpf_target_opts opts = lower_opts;
+	int err = m->target->assembled ? assemble_probes(m, &job, &probes) : 0;
 
+	if (!err) {
+		opts.probes = probes.piece[0].blob.data;
+		opts.probes_size = probes.piece[0].blob.size;
+		err = gpubpf_worker_inject(reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
+	}
+	gpubpf_twin_image_finish(&probes);
 	if (err < 0 || !m->target->probes || !m->pieces.npieces)
 		return err;
 	m->emitter = find_emitter(m, NULL);
@@ -402,21 +462,6 @@ static void take_refusals(struct making *m, const struct gpubpf_twin_image *from
 		if (from->refused[i].site < m->nsites)
 			refuse_kernel(&m->twin->kernels[m->site_kernel[from->refused[i].site]], "%s",
 				      from->refused[i].reason);
-}
-
-/* The line of a compiler's log that tells most: the first error, else the last line. */
-static void telling_line(const char *log, char *buf, size_t size)
-{
-	const char *line = strstr(log, "error:"), *end = log + strlen(log);
-	size_t n;
-
-	while (end > log && strchr(" \t\r\n", end[-1]))
-		end--;
-	if (!line)
-		for (line = end; line > log && line[-1] != '\n';)
-			line--;
-	n = strcspn(line, "\r\n");
-	snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), line);
 }
 
 static int build(struct making *m)
@@ -464,9 +509,10 @@ static int publish(struct making *m)
 
 		if (!k || k->reason[0])
 			continue;
-		snprintf(k->twin, sizeof(k->twin), "gpubpf_twin_%s", k->name);
+		snprintf(k->twin, sizeof(k->twin), GPUBPF_TWIN_PREFIX "%s", k->name);
 		k->flags = GPUBPF_TWIN_ARG_PID | (m->target->builds ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
-			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0);
+			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0) |
+			   (next_target(m, m->target) ? GPUBPF_TWIN_OTHER_FORM : 0);
 	}
 	for (uint32_t i = 0; i < t->nkernels; i++)
 		if (!t->kernels[i].twin[0] && has_site(m, i))
@@ -474,6 +520,7 @@ static int publish(struct making *m)
 	if (!m->built.npieces)
 		return 0;
 	t->kind = piece->kind;
+	t->route = m->target->name;
 	snprintf(t->options, sizeof(t->options), "%s", piece->options ? piece->options : "");
 	t->image = piece->blob.data;
 	t->size = piece->blob.size;
@@ -549,6 +596,90 @@ static void explain(struct making *m, int err)
 	}
 }
 
+/* -- by which target -- */
+
+static void finish(struct making *m)
+{
+	gpubpf_twin_image_finish(&m->pieces);
+	gpubpf_twin_image_finish(&m->built);
+	free(m->infos);
+	free(m->sites);
+	free(m->site_kernel);
+	free(m->puts.list);
+	free(m->progs);
+}
+
+/* Why nothing came of it: of the image, or of its one kernel. "": something did. */
+static const char *failure(const struct gpubpf_twin *t)
+{
+	const struct gpubpf_twin_kernel *k = &t->kernels[0];
+
+	return t->reason[0] ? t->reason : t->nkernels == 1 && !k->twin[0] ? k->reason : "";
+}
+
+/* What a target made of the twin is as if it had not been. */
+static void clear(struct gpubpf_twin *t)
+{
+	t->reason[0] = 0;
+	for (uint32_t i = 0; i < t->nkernels; i++) {
+		struct gpubpf_twin_kernel *k = &t->kernels[i];
+
+		free(k->functions);
+		k->functions = NULL;
+		k->reason[0] = 0;
+		k->entry_only = k->recurses = false;
+		k->places = 0;
+	}
+}
+
+/* what came of the target before */
+struct attempt {
+	char reason[sizeof(((struct gpubpf_twin *)0)->reason)];
+	bool declined;
+};
+
+/* The reasons of two targets as one; who declined has less to say than who tried, and the first more than the next. */
+static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, const struct gpubpf_target_info *last,
+			 bool declined)
+{
+	char *reason = t->reason[0] ? t->reason : t->kernels[0].reason, after[sizeof(t->reason)];
+
+	if (!before->reason[0] || !failure(t)[0] || !strcmp(before->reason, reason))
+		return;
+	memcpy(after, reason, sizeof(after));
+	if (declined)
+		snprintf(reason, sizeof(t->reason), "%s", before->reason);
+	else if (!before->declined)
+		snprintf(reason, sizeof(t->reason), "%.100s; as %s: %.90s", before->reason, last->meaning, after);
+}
+
+/* By the first target that takes the image and makes something of it; one that declines has nothing to say. */
+static int make_by_targets(struct making *m)
+{
+	struct attempt before = { "" };
+	const struct making begun = *m;
+	int err;
+
+	for (;;) {
+		const struct gpubpf_target_info *next = next_target(m, m->target);
+
+		err = make_steps(m);
+		if (err < 0)
+			explain(m, err);
+		if (m->twin->image && m->req->unloadable >> m->twin->kind & 1)
+			gpubpf_twin_refuse(m->twin, "the runtime did not load its twin as %s", m->target->meaning);
+		join_reasons(m->twin, &before, m->target, err == -ENOENT);
+		if (!next || !failure(m->twin)[0] || err == -ECANCELED || err == -ETIMEDOUT || err == -ENOMEM || late(m))
+			return err;
+		snprintf(before.reason, sizeof(before.reason), "%s", failure(m->twin));
+		before.declined = err == -ENOENT;
+		finish(m);
+		*m = begun;
+		m->target = next;
+		clear(m->twin);
+	}
+}
+
 void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
 		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
 		      struct gpubpf_twin *twin)
@@ -556,17 +687,12 @@ void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *
 	struct making m = {
 		.s = s, .set = set, .req = req, .image = image, .twin = twin, .start_ns = gpubpf_now_ns(),
 	};
-	int err;
 
 	gpubpf_diag_init(&m.diag);
-	err = make_steps(&m);
-	if (err < 0)
-		explain(&m, err);
-	gpubpf_twin_image_finish(&m.pieces);
-	gpubpf_twin_image_finish(&m.built);
-	free(m.infos);
-	free(m.sites);
-	free(m.site_kernel);
-	free(m.puts.list);
-	free(m.progs);
+	m.target = next_target(&m, NULL);
+	if (m.target)
+		make_by_targets(&m);
+	else
+		refuse_kind(twin, req->kind);
+	finish(&m);
 }

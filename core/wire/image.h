@@ -29,6 +29,8 @@ struct gpubpf_image {
 	uint32_t nheaders;
 	const char *cwd;           /* the application's when it built, for relative -I; "" unknown */
 	uint64_t built_ns;         /* then, by CLOCK_REALTIME; 0: includes no files */
+	const char *kernel;        /* the only one that is asked for, in its short form: inspect() may leave out the others;
+				    * "" all */
 };
 
 #endif

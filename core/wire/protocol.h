@@ -18,7 +18,7 @@
 #include "caps.h"
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
-#define GPUBPF_MSG_MAJOR 2
+#define GPUBPF_MSG_MAJOR 3
 #define GPUBPF_MSG_MINOR 0
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
@@ -49,8 +49,10 @@ enum gpubpf_msg {
 	GPUBPF_MSG_ARENA = 4,
 	/* agent -> tool; fds: image, then headers' container if any. u32 device, u32 kind, str options,
 	 * u32 n headers x { str name, u64 offset, u64 size in fd 1 }, u32 n kernels x { str whole name } that
-	 * are matched and wanted, u32 flags, str folder that its relative paths began in, u64 when it was
-	 * built (as struct gpubpf_image says), u32 n x { u32 link }. Asks for a twin with the programs of these links. Elsewhere names are short: core/wire/name.h */
+	 * are matched and wanted, u32 kinds of twins (1 << enum gpubpf_image_kind) that the runtime did not load, str folder that its relative paths began in, u64 when it was
+	 * built (as struct gpubpf_image says), u32 n x { u32 link }, str file that the
+	 * image lies in, or that loaded it; "" unknown. Asks for a twin with the programs of these links. Elsewhere names are
+	 * short: core/wire/name.h */
 	GPUBPF_MSG_TWIN = 5,
 	/* tool -> agent, answer; fd: the vendor binary or image. u32 kind, str options, u32 n x
 	 * { str kernel, u64 kernel id, str twin (name in the image; "" if refused), u32 flags (enum
@@ -106,6 +108,7 @@ enum gpubpf_twin_flags {
 	GPUBPF_TWIN_ARG_PID = 1 << 2,
 	/* the kernel recurses: the runtime does not know its stack, and the twin must have no larger frame */
 	GPUBPF_TWIN_RECURSES = 1 << 3,
+	GPUBPF_TWIN_OTHER_FORM = 1 << 4, /* where the runtime does not load it, another form may be asked for */
 };
 
 /*

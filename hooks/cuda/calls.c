@@ -7,7 +7,7 @@ CUresult cuModuleLoad(CUmodule *module, const char *path)
 	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoad(module, path) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, path, true);
+		cuda_module_add(*module, false, path, true, __builtin_return_address(0));
 	return error;
 }
 
@@ -16,7 +16,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
 	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadData(module, image) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, image, false);
+		cuda_module_add(*module, false, image, false, __builtin_return_address(0));
 	return error;
 }
 
@@ -26,7 +26,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, int
 					    CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, image, false);
+		cuda_module_add(*module, false, image, false, __builtin_return_address(0));
 	return error;
 }
 
@@ -35,7 +35,7 @@ CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image)
 	CUresult error = cuda_next_init() ? cuda_next.cuModuleLoadFatBinary(module, image) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*module, false, image, false);
+		cuda_module_add(*module, false, image, false, __builtin_return_address(0));
 	return error;
 }
 
@@ -63,7 +63,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, int *jit, void
 									 values, n) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*library, true, image, false);
+		cuda_module_add(*library, true, image, false, __builtin_return_address(0));
 	return error;
 }
 
@@ -74,7 +74,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit, v
 									     options, values, n) : CUDA_ERROR_NOT_FOUND;
 
 	if (!error)
-		cuda_module_add(*library, true, path, true);
+		cuda_module_add(*library, true, path, true, __builtin_return_address(0));
 	return error;
 }
 

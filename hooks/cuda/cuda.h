@@ -105,6 +105,7 @@ struct cuda_module {
 	const struct cuda_module *of; /* the library whose module in a context this is, with which it goes */
 	CUcontext context;           /* NULL: of all */
 	struct gpubpf_kept image;
+	char from[256];              /* the file that its image lies in, or else that loaded it; "" unknown */
 	pthread_mutex_t lent;        /* its handle, to driver calls of other threads than the application's */
 };
 
@@ -125,7 +126,8 @@ struct cuda_function {
 };
 
 bool cuda_active(void);              /* there is a session; joins it on the first call */
-void cuda_module_add(void *handle, bool library, const void *image, bool file);
+/* caller: an address in the code that loads it */
+void cuda_module_add(void *handle, bool library, const void *image, bool file, const void *caller);
 /* The module of a library in the current context; nothing where it is known as that. */
 void cuda_module_add_of(void *handle, const struct cuda_module *library);
 void cuda_module_remove(void *handle);

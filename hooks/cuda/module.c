@@ -2,7 +2,9 @@
 /* Which image each module, library and function came from. */
 #include "cuda.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -159,12 +161,32 @@ static struct cuda_module *add_module(void *handle, bool library)
 	return m;
 }
 
-void cuda_module_add(void *handle, bool library, const void *image, bool file)
+static void note_file(struct cuda_module *m, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(m->from, sizeof(m->from), "%s", slash ? slash + 1 : path);
+}
+
+/* Images that a library has in its own file, or else in memory that it has just filled. */
+static void note_origin(struct cuda_module *m, const void *image, const void *caller)
+{
+	Dl_info where;
+
+	if ((dladdr(image, &where) && where.dli_fname) || (dladdr(caller, &where) && where.dli_fname))
+		note_file(m, where.dli_fname);
+}
+
+void cuda_module_add(void *handle, bool library, const void *image, bool file, const void *caller)
 {
 	struct cuda_module *m = add_module(handle, library);
 
 	if (!m)
 		return;
+	if (file)
+		note_file(m, image);
+	else
+		note_origin(m, image, caller);
 	if (file)
 		gpubpf_kept_init_file(&m->image, image);
 	else
@@ -179,6 +201,7 @@ void cuda_module_add_of(void *handle, const struct cuda_module *library)
 	if ((m && m->of == library) || !(m = add_module(handle, false)))
 		return;
 	m->of = library;
+	memcpy(m->from, library->from, sizeof(m->from));
 	gpubpf_kept_init(&m->image, library->image.data, library->image.size);
 	gpubpf_handles_add(&modules, &m->base);
 }

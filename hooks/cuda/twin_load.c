@@ -8,8 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/cuda/wire/twin_format.h"
+
 #define ARENA_WORD "gpubpf_arena"
 #define CLOCK_WORD "gpubpf_clock_offset"
+#define KERNEL_WORD "gpubpf_kernel"
 #define LAUNCH_WORD "gpubpf_launch"
 #define PID_WORD "gpubpf_pid"
 #define FUNC_LOCAL 3     /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
@@ -45,6 +48,7 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	struct cuda_function *f = adapter_program;
 
 	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target looks */
+	image->from = f->module->from;
 	image->data = cuda_module_image(f->module, capability(device), &image->size, &image->reason);
 	return 0;
 }
@@ -110,18 +114,60 @@ static int bind_variables(struct module *m, const char *text, size_t size, struc
 }
 
 /* The application may unload the module meanwhile, where no launch of its waits for the twin. */
+static int lend(struct cuda_module *original, struct gpubpf_why *why)
+{
+	if (cuda_module_lend(original))
+		return 0;
+	snprintf(why->text, sizeof(why->text), "its module was unloaded before the twin was ready");
+	return -EOPNOTSUPP;
+}
+
 static int bind_to_module(struct module *m, const char *text, size_t size, struct gpubpf_why *why)
 {
 	struct cuda_module *original = m->original->module;
-	int err;
+	int err = lend(original, why);
 
-	if (!cuda_module_lend(original)) {
-		snprintf(why->text, sizeof(why->text), "its module was unloaded before the twin was ready");
-		return -EOPNOTSUPP;
-	}
+	if (err < 0)
+		return err;
 	err = bind_variables(m, text, size, why);
 	cuda_module_give_back(original);
 	return err;
+}
+
+struct asked {
+	struct cuda_module *of;
+	struct gpubpf_why *why;
+};
+
+static int ask_variable(void *arg, const char *name, uint64_t *address)
+{
+	struct asked *asked = arg;
+	CUdeviceptr at;
+	CUresult error = variable(asked->of, name, &at);
+
+	*address = at;
+	return error ? refuse(asked->why, "the application's variable", name, error) : 0;
+}
+
+/* Machine code gets the addresses of variables before it is loaded. */
+static int load_code(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
+{
+	struct asked asked = { m->original->module, why };
+	void *twin = malloc(size);
+	CUresult error;
+	int err;
+
+	if (!twin)
+		return -ENOMEM;
+	memcpy(twin, data, size);
+	err = lend(asked.of, why);
+	if (!err) {
+		err = cuda_twin_bind(twin, size, ask_variable, &asked);
+		cuda_module_give_back(asked.of);
+	}
+	error = err ? 0 : cuda_own.module_load(&m->module, twin, 0, NULL, NULL);
+	free(twin);
+	return error ? refuse(why, "the driver does not take the twin:", "machine code", error) : err;
 }
 
 static void twin_unload(void *module)
@@ -136,10 +182,11 @@ static void twin_unload(void *module)
 	free(m);
 }
 
-static CUresult load_text(struct module *m, const void *data, size_t size, char *log, size_t log_size)
+static int load_text(struct module *m, const void *data, size_t size, struct gpubpf_why *why)
 {
+	char log[160] = "";
 	int options[] = { CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-	void *values[] = { log, (void *)(uintptr_t)log_size };
+	void *values[] = { log, (void *)(uintptr_t)sizeof(log) };
 	char *text = malloc(size + 1);
 	CUresult error = 2; /* CUDA_ERROR_OUT_OF_MEMORY */
 
@@ -150,14 +197,13 @@ static CUresult load_text(struct module *m, const void *data, size_t size, char 
 	}
 	free(text);
 	log[strcspn(log, "\n")] = 0;
-	return error;
+	return error ? refuse(why, "the driver does not take the twin:", log, error) : bind_to_module(m, data, size, why);
 }
 
 static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
 		     const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
 {
 	struct module *m = calloc(1, sizeof(*m));
-	char log[160] = "";
 	CUresult error;
 	int err, mode;
 
@@ -171,9 +217,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 		free(m);
 		return refuse(why, "the context", "", error);
 	}
-	error = load_text(m, data, size, log, sizeof(log));
-	err = error ? refuse(why, "the driver does not take the twin:", log, error) :
-		      bind_to_module(m, data, size, why);
+	err = kind == GPUBPF_IMAGE_CUBIN ? load_code(m, data, size, why) : load_text(m, data, size, why);
 	cuda_leave(&cuda_own, &mode);
 	if (err < 0) {
 		twin_unload(m);
@@ -208,9 +252,9 @@ static CUresult store_pid(struct cuda_twin_handle *t)
 }
 
 /* In the module's context. */
-static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const char *name)
+static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const struct gpubpf_hook_twin *what)
 {
-	CUresult error = cuda_own.module_function(&t->f, m->module, name);
+	CUresult error = cuda_own.module_function(&t->f, m->module, what->name);
 	CUdevice device;
 
 	if (error)
@@ -219,6 +263,8 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	t->pid = optional_word(m->module, PID_WORD);
 	if (optional_word(m->module, ARENA_WORD))
 		error = store_word(m->module, ARENA_WORD, gpubpf_hook_device_arena(m->device));
+	if (!error && optional_word(m->module, KERNEL_WORD))
+		error = store_word(m->module, KERNEL_WORD, what->kernel);
 	if (!error)
 		error = store_clock(m, t);
 	if (!error)
@@ -248,8 +294,8 @@ static bool frame_fits(const struct cuda_twin_handle *t, int frame[2])
 	return frame[1] <= frame[0];
 }
 
-static int twin_kernel(void *module, const char *name, void *adapter_kernel, uint32_t params, uint32_t twin_flags,
-		       void **twin, struct gpubpf_why *why)
+static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
+		       struct gpubpf_why *why)
 {
 	struct module *m = module;
 	struct cuda_twin_handle *t = calloc(1, sizeof(*t));
@@ -266,8 +312,8 @@ static int twin_kernel(void *module, const char *name, void *adapter_kernel, uin
 		t->attribute[i] = CUDA_UNSET;
 	error = cuda_enter(&cuda_own, m->context, &mode);
 	if (!error) {
-		error = find_kernel(m, t, name);
-		if (!error && (twin_flags & GPUBPF_TWIN_RECURSES))
+		error = find_kernel(m, t, what);
+		if (!error && (what->flags & GPUBPF_TWIN_RECURSES))
 			fits = frame_fits(t, frame);
 		cuda_leave(&cuda_own, &mode);
 	}
@@ -281,7 +327,7 @@ static int twin_kernel(void *module, const char *name, void *adapter_kernel, uin
 	}
 	if (error) {
 		free(t);
-		return refuse(why, "the twin", name, error);
+		return refuse(why, "the twin", what->name, error);
 	}
 	t->base.handle = t->f;
 	gpubpf_handles_add(&twins, &t->base);

@@ -194,8 +194,8 @@ static void twin_registers(void *twin, uint32_t *before, uint32_t *after)
 	*after = t->regs > 0 ? t->regs : 0;
 }
 
-static int twin_kernel(void *module, const char *name, void *adapter_kernel, uint32_t params, uint32_t twin_flags,
-		       void **twin, struct gpubpf_why *why)
+static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
+		       struct gpubpf_why *why)
 {
 	struct module *m = module;
 	struct hip_twin *t = calloc(1, sizeof(*t));
@@ -206,12 +206,12 @@ static int twin_kernel(void *module, const char *name, void *adapter_kernel, uin
 	if (!t)
 		return -ENOMEM;
 	t->original = m->original;
-	t->params = params;
+	t->params = what->params;
 	t->words = m->words;
 	t->words_at = m->words_at;
 	error = hip_enter(&hip_own, m->device, &visit);
 	if (!error)
-		error = hip_own.module_function(&t->f, m->module, name);
+		error = hip_own.module_function(&t->f, m->module, what->name);
 	if (!error)
 		error = hip_own.properties(&properties, m->device);
 	if (!error)

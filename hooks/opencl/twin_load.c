@@ -118,8 +118,8 @@ static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struc
 	return -EINVAL;
 }
 
-static int kernel(void *module, const char *name, void *adapter_kernel, uint32_t params, uint32_t flags,
-		  void **twin, struct gpubpf_why *why)
+static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
+		  struct gpubpf_why *why)
 {
 	struct module *m = module;
 	struct ocl_kernel *k = adapter_kernel;
@@ -131,12 +131,12 @@ static int kernel(void *module, const char *name, void *adapter_kernel, uint32_t
 		return -ENOMEM;
 	}
 	t->kernel = k;
-	t->handle = ocl->clCreateKernel(m->program, name, &err);
+	t->handle = ocl->clCreateKernel(m->program, what->name, &err);
 	if (!t->handle) {
 		kernel_put(t);
 		return refuse(why, "the twin does not hold the kernel", err);
 	}
-	if (check_args(t, params, flags, why) < 0) {
+	if (check_args(t, what->params, what->flags, why) < 0) {
 		kernel_put(t);
 		return -EINVAL;
 	}

@@ -104,6 +104,9 @@ struct gpubpf_session_opts {
 	gpubpf_note_fn note;
 	void *ctx;                 /* handed to the three */
 	bool no_attach;            /* programs are loaded and not attached: gpubpf_program__attach() does that */
+	const char *route;         /* "ptx", "sass": where several forms of code could be probed, this one alone; NULL: the
+				    * best that can be */
+	bool closed_libraries;     /* also change machine code of libraries whose licence may forbid that (gpubpf-run(1)) */
 };
 
 /* opts may be NULL: all defaults. NULL and errno on failure: EINVAL (opts->sz, see above), ENOMEM. */
@@ -119,8 +122,8 @@ GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
-/* Load and verify everything. -EINVAL when an object or a program is refused, or the maps are larger than memory;
- * gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is no way to
+/* Load and verify everything. -EINVAL when an object or a program is refused, the maps are larger than memory, or there
+ * is no route of the name in opts->route; gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is no way to
  * go on with a refused program. */
 GPUBPF_API int gpubpf_session__load(struct gpubpf_session *s);
 /* What loading decided that a user may want to know, line by line; NULL past the end. */
@@ -270,6 +273,7 @@ struct gpubpf_kernel_stats {
 	const char *backend;       /* runtime that launched it: "opencl", "cuda", "hip" */
 	uint64_t threads[3];       /* of the last launch, in all */
 	uint64_t id;               /* as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> have it */
+	const char *route;         /* form of code that its twin was made of: "ptx", "sass", "wrap", ...; "": none was made */
 };
 
 struct gpubpf_cost_stats {

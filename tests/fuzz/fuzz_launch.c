@@ -324,12 +324,11 @@ static int twin_load(struct gpubpf_hook_device *device, void *program, enum gpub
 	return 0;
 }
 
-static int twin_kernel(void *module, const char *name, void *kernel, uint32_t params, uint32_t flags, void **twin,
-		       struct gpubpf_why *why)
+static int twin_kernel(void *module, const struct gpubpf_hook_twin *what, void *kernel, void **twin, struct gpubpf_why *why)
 {
-	if (bits & NO_KERNEL || params > 8)
+	if (bits & NO_KERNEL || what->params > 8)
 		return -EINVAL;
-	*twin = strdup(name);
+	*twin = strdup(what->name);
 	return 0;
 }
 
