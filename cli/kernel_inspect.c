@@ -116,10 +116,10 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 		   struct json_object *files)
 {
 	struct gpubpf_device_caps caps = { .backend = "cuda", .name = "any" };
-	struct gpubpf_kernel_info *infos = NULL;
+	struct gpubpf_kernel_info *infos;
 	struct gpubpf_image image;
 	struct gpubpf_diag diag;
-	uint32_t n = 0;
+	uint32_t n;
 	int err = open_file(path, &image);
 
 	if (err < 0)
@@ -128,7 +128,7 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	snprintf(caps.arch, sizeof(caps.arch), "%s", cli_str(args, OPT_CPU, ""));
 	err = gpubpf_worker_inspect(worker, "sass", &image, &caps, &infos, &n, &diag);
 	munmap((void *)image.data, image.size);
-	if (err < 0 && err != -ENOENT) { /* no machine code is none that could not have probes */
+	if (err < 0) {
 		gpubpf_diag_set(&diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s", strerror(-err));
 		gpubpf_diag_where(&diag, "%s", path);
 		cli_diag(&diag);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "image.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +89,10 @@ int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *
 	memcpy(&magic, image, sizeof(magic));
 	if (magic == FATBIN_MAGIC)
 		return containers(&w, image, size);
-	if (memcmp(head.e_ident, ELFMAG, SELFMAG))
-		return 0; /* PTX */
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG)) {
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it holds no machine code");
+		return -ENOENT;
+	}
 	return head.e_machine == EM_CUDA ? fn(arg, image, size, diag) : host_file(&w, image, size);
 }
 

@@ -160,7 +160,7 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 	if (l) {
 		l->wanted = image->kernel ? image->kernel : "";
 		err = sass_image_each(image->data, image->size, sm, add_cubin, l, diag);
-		if (!err && !l->cubins) {
+		if (!err && !l->cubins && image->kernel && image->kernel[0]) { /* somebody else may take it */
 			gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no machine code for sm_%u", sm);
 			err = -ENOENT;
 		}
