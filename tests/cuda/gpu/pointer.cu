@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel that calls through a function pointer has no twin: it runs as it was, and the reason is told. */
+/* A kernel that calls through a function pointer: no twin of its PTX, but one of its machine code. */
 #include "threads.cuh"
 
 __device__ __noinline__ unsigned twice(unsigned a) { return 2 * a; }
@@ -18,5 +18,5 @@ int main()
 	device_array<unsigned> out(16 * 64);
 
 	pointer<<<16, 64>>>(out.data);
-	return report(out.digest(), 0);
+	return report(out.digest(), 1024);
 }
