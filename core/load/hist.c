@@ -8,6 +8,8 @@
 
 #include "load.h"
 
+#define MAX_BITS 4
+
 static const struct btf_type *real_type(const struct btf *btf, uint32_t type)
 {
 	int real = btf && type ? btf__resolve_type(btf, type) : -1;
@@ -62,14 +64,20 @@ static bool number_member(const struct btf *btf, const struct btf_member *m, con
 
 static bool hist_struct(const struct btf *btf, const struct btf_type *t, struct gpubpf_hist_shape *shape)
 {
-	const struct btf_member *m = t && btf_is_struct(t) && btf_vlen(t) == 3 ? btf_members(t) : NULL;
+	const struct btf_member *m = t && btf_is_struct(t) && btf_vlen(t) >= 3 ? btf_members(t) : NULL;
+	uint32_t last = m ? btf_vlen(t) - 1 : 0;
+	uint64_t bits = 0;
 
-	if (!m || !number_member(btf, &m[0], "gpubpf_min", &shape->min) ||
-	    !number_member(btf, &m[1], "gpubpf_step", &shape->step) || btf_member_bit_offset(t, 2) ||
-	    !named(btf, m[2].name_off, "slot") || !slot_array(btf, real_type(btf, m[2].type), shape))
+	if (!m || last > 3 || !number_member(btf, &m[0], "gpubpf_min", &shape->min) ||
+	    !number_member(btf, &m[1], "gpubpf_step", &shape->step) ||
+	    (last == 3 && !number_member(btf, &m[2], "gpubpf_bits", &bits)) || btf_member_bit_offset(t, last) ||
+	    !named(btf, m[last].name_off, "slot") || !slot_array(btf, real_type(btf, m[last].type), shape))
 		return false;
 	shape->zeros = !shape->step;
-	return shape->step ? shape->n > 2 : shape->n <= 64;
+	shape->bits = bits;
+	if (bits > MAX_BITS || (bits && shape->step))
+		return false;
+	return shape->step ? shape->n > 2 : shape->n <= (bits ? (65u - bits) << bits : 64);
 }
 
 bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape)
@@ -84,14 +92,34 @@ bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_s
 	       gpubpf_typed_is(btf, btf_array(t)->type, "gpubpf_log2_slot");
 }
 
-bool gpubpf_hist_tag(const struct btf *btf, const char *variable)
+bool gpubpf_amounts_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape, bool *ns)
+{
+	const struct btf_type *t = real_type(btf, type);
+	const struct btf_member *m = t && btf_is_struct(t) && btf_vlen(t) == 3 ? btf_members(t) : NULL;
+	uint32_t width;
+
+	if (!m || !named(btf, m[0].name_off, "count") || !named(btf, m[1].name_off, "sum") ||
+	    !named(btf, m[2].name_off, "quantiles"))
+		return false;
+	for (uint32_t i = 0; i < 3; i++)
+		if (btf_member_bitfield_size(t, i) || btf_member_bit_offset(t, i) != 64 * i ||
+		    (i < 2 && (!slot_width(btf, m[i].type, &width) || width != 8)))
+			return false;
+	if (!gpubpf_hist_type(btf, m[2].type, shape))
+		return false;
+	shape->offset = 16;
+	*ns = gpubpf_typed_is(btf, m[1].type, "gpubpf_ns");
+	return true;
+}
+
+bool gpubpf_var_tagged(const struct btf *btf, const char *variable, const char *tag)
 {
 	uint32_t n = btf ? btf__type_cnt(btf) : 0;
 
 	for (uint32_t i = 1; i < n; i++) {
 		const struct btf_type *t = btf__type_by_id(btf, i), *var;
 
-		if (!btf_is_decl_tag(t) || !named(btf, t->name_off, "gpubpf:hist"))
+		if (!btf_is_decl_tag(t) || !named(btf, t->name_off, tag))
 			continue;
 		var = btf__type_by_id(btf, t->type);
 		if (var && btf_is_var(var) && named(btf, var->name_off, variable))
@@ -145,7 +173,10 @@ static void search_in(struct search *s, uint32_t type, uint64_t at, const char *
 	const struct btf_type *t = real_type(s->btf, type);
 	struct gpubpf_hist_shape shape;
 	struct gpubpf_hists *h = s->hists;
+	bool ns;
 
+	if (gpubpf_amounts_type(s->btf, type, &shape, &ns))
+		return;
 	if (!t || depth > 4 || ++s->steps > 4096 || at > s->size || h->n == GPUBPF_HISTS)
 		return;
 	if (gpubpf_hist_type(s->btf, type, &shape)) {
@@ -186,10 +217,23 @@ void gpubpf_hist_add(const struct gpubpf_hist_shape *shape, const void *data, ui
 	}
 }
 
+static void fine_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint64_t *low, uint64_t *high)
+{
+	uint32_t shift = i >> shape->bits ? (i >> shape->bits) - 1 : 0;
+	uint64_t first = (uint64_t)i - ((uint64_t)shift << shape->bits);
+
+	*low = first << shift;
+	*high = i + 1 == shape->n ? UINT64_MAX : *low + (1ull << shift) - 1;
+}
+
 void gpubpf_hist_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint64_t *low, uint64_t *high)
 {
 	uint32_t shift = i - shape->zeros;
 
+	if (shape->bits) {
+		fine_bounds(shape, i, low, high);
+		return;
+	}
 	if (shape->step) {
 		*low = i ? shape->min + (i - 1) * shape->step : 0;
 		*high = !i ? shape->min - (shape->min > 0) :

@@ -21,17 +21,22 @@ struct gpubpf_hist_shape {
 	uint64_t min;
 	bool zeros;                /* log2 (step 0): as gpubpf_log2() has it; else as libbpf-tools: slot i counts values
 				    * of [2^i, 2^(i+1)), slot 0 zeros too */
+	uint32_t bits;             /* log2, not 0: 2^bits slots to a power of two, and one each for values below 2^bits */
 };
 
 /* Is the type of a map's value a slot: gpubpf_log2_slot? */
 bool gpubpf_hist_slot(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape);
-/* Is it a whole histogram: struct gpubpf_hist, one of GPUBPF_LINEAR_HIST(), an array of gpubpf_log2_slot? */
+/* Is it a whole histogram: struct gpubpf_hist or gpubpf_quantiles, one of GPUBPF_LINEAR_HIST(), an array of
+ * gpubpf_log2_slot? */
 bool gpubpf_hist_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape);
-/* Does a declaration, of that name, carry the tag "gpubpf:hist"? Slots so declared count as those of libbpf-tools. */
-bool gpubpf_hist_tag(const struct btf *btf, const char *variable);
+/* Is it struct gpubpf_amounts or gpubpf_times: { u64 count, sum; quantiles }? *ns: the amounts are nanoseconds. */
+bool gpubpf_amounts_type(const struct btf *btf, uint32_t type, struct gpubpf_hist_shape *shape, bool *ns);
+/* Does a variable, of that name, carry that declaration tag? Slots that "gpubpf:hist" declares count as those of
+ * libbpf-tools. */
+bool gpubpf_var_tagged(const struct btf *btf, const char *variable, const char *tag);
 
-/* The histograms in a value of a type: their places and paths (".ns", "" of the value itself). How many, at most
- * GPUBPF_HISTS; *only: there is nothing else in it. */
+/* The histograms in a value of a type, but for the quantiles of amounts: their places and paths (".ns", "" of the value
+ * itself). How many, at most GPUBPF_HISTS; *only: there is nothing else in it. */
 struct gpubpf_hists {
 	struct gpubpf_hist_shape shape[GPUBPF_HISTS];
 	char path[GPUBPF_HISTS][GPUBPF_HIST_PATH];

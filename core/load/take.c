@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/diag.h"
+#include "hist.h"
 
 static int no_memory(struct gpubpf_loading *l, const char *what)
 {
@@ -67,6 +68,7 @@ static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, uint32
 		return err;
 	}
 	map.object = l->index;
+	map.scratch = gpubpf_var_tagged(l->btf, map.name, "gpubpf:scratch");
 	map.btf_value = map.btf_value ? map.btf_value : value_type;
 	if (map.global_data && (err = read_content(from, &map, diag)) < 0)
 		return err;

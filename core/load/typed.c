@@ -270,6 +270,10 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 		walk_hist(w, &shape, name, bit);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_kernel") && read_bits(w, bit, 64, &v))
 		walk_kernel(w, name, v);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_kernel_index") && read_bits(w, bit, 32, &v))
+		walk_kernel(w, name, v);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_ns") && read_bits(w, bit, 64, &v))
+		w->ops->duration(w, name, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_address") || gpubpf_typed_is(w->btf, id, "uintptr_t"))
 		walk_ptr(w, name, bit);
 	else

@@ -24,6 +24,7 @@ struct typed_ops {
 	void (*real)(struct typed_writer *w, const char *name, double v);
 	void (*string)(struct typed_writer *w, const char *name, const char *s, size_t len);
 	void (*word)(struct typed_writer *w, const char *name, const char *s); /* enumerator, address, hex bytes */
+	void (*duration)(struct typed_writer *w, const char *name, uint64_t ns);
 	/* A histogram that its type declares, as slots. */
 	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
 		     const uint64_t *slot);

@@ -10,6 +10,8 @@
 
 #include <json-c/json.h>
 
+#include "core/duration.h"
+
 /* --- text --- */
 
 __attribute__((format(printf, 2, 3))) static void text_put(struct typed_writer *w, const char *fmt, ...)
@@ -99,14 +101,21 @@ static void text_hist(struct typed_writer *w, const char *name, const struct gpu
 			 gpubpf_hist_percentile(shape, slot, 99));
 }
 
+static void text_duration(struct typed_writer *w, const char *name, uint64_t ns)
+{
+	char text[24];
+
+	text_word(w, name, gpubpf_duration(ns, text));
+}
+
 static void text_repeats(struct typed_writer *w, uint32_t n)
 {
 	text_put(w, " <repeats %u times>", n);
 }
 
 const struct typed_ops gpubpf_typed_text_ops = {
-	text_open, text_close, text_integer, text_boolean, text_real, text_string, text_word, text_hist, text_repeats,
-	text_word,
+	text_open, text_close, text_integer, text_boolean, text_real, text_string, text_word, text_duration,
+	text_hist, text_repeats, text_word,
 };
 
 /* --- JSON --- */
@@ -152,6 +161,11 @@ struct json_object *gpubpf_json_int(uint64_t v, bool is_signed, bool wide_as_tex
 static void json_integer(struct typed_writer *w, const char *name, uint64_t v, bool is_signed)
 {
 	json_add(w, name, gpubpf_json_int(v, is_signed, w->names && w->names->wide_as_text));
+}
+
+static void json_duration(struct typed_writer *w, const char *name, uint64_t ns)
+{
+	json_integer(w, name, ns, false);
 }
 
 static void json_boolean(struct typed_writer *w, const char *name, bool v)
@@ -226,6 +240,6 @@ static void json_hist(struct typed_writer *w, const char *name, const struct gpu
 }
 
 const struct typed_ops gpubpf_typed_json_ops = {
-	json_open, json_close, json_integer, json_boolean, json_real, json_string, json_word, json_hist, NULL,
-	NULL,
+	json_open, json_close, json_integer, json_boolean, json_real, json_string, json_word, json_duration,
+	json_hist, NULL, NULL,
 };

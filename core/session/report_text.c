@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/target.h"
+#include "rows.h"
 #include "table.h"
 
 #define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
@@ -23,7 +24,9 @@ struct shown {
 	struct gpubpf_table table;
 	uint64_t limit, entries, drawn, omitted;
 	bool tagged, skip_zeros;
-	bool is_int, is_signed;        /* the value */
+	bool is_int, is_signed, is_ns; /* the value */
+	bool is_rows;
+	struct gpubpf_rows rows;
 	bool is_hist;                  /* the map's entries are slots: */
 	struct gpubpf_hist_shape shape;
 	struct gpubpf_hists hists;     /* in a value */
@@ -76,10 +79,22 @@ static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 
 static void put_int(struct shown *sh, uint64_t v)
 {
-	if (sh->is_signed)
+	char text[24];
+
+	if (sh->is_ns)
+		gpubpf_table_cell(&sh->table, "%s", gpubpf_duration(v, text));
+	else if (sh->is_signed)
 		gpubpf_table_cell(&sh->table, "%lld", (long long)v);
 	else
 		gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)v);
+}
+
+static void put_mean(struct shown *sh, double v)
+{
+	if (sh->is_ns)
+		put_int(sh, v);
+	else
+		gpubpf_table_cell(&sh->table, "%.1f", v);
 }
 
 /* -- plain maps -- */
@@ -140,11 +155,12 @@ static void show_copies_int(struct shown *sh, const struct gpubpf_entry *entry)
 	if (!sum.nonzero)
 		return;
 	put_key(sh, entry);
-	gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)sum.sum);
+	put_int(sh, sum.sum);
 	gpubpf_table_cell(&sh->table, "%u", sum.nonzero);
-	gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)sum.least);
-	gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)sum.most);
-	gpubpf_table_cell(&sh->table, "%.1f", (double)sum.sum / sum.nonzero);
+	put_int(sh, sum.least);
+	put_int(sh, sum.most);
+	put_mean(sh, (double)sum.sum / sum.nonzero);
+	gpubpf_table_cell(&sh->table, "%.2f", sum.sum ? (double)sum.most * sum.nonzero / sum.sum : 1.0);
 	if (map_of(sh)->type->flags & GPUBPF_MAP_THREAD)
 		for (int i = 0; i < 64; i++)
 			sh->slot[i] += sum.slot[i];
@@ -187,6 +203,45 @@ static int show_copies(void *arg, const struct gpubpf_entry *entry)
 	else
 		show_copies_other(sh, entry);
 	return 0;
+}
+
+/* -- values that are rows of a table -- */
+
+static int keep_row(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+
+	return gpubpf_entry_zero(entry) ? 0 : gpubpf_rows_add(&sh->rows, entry);
+}
+
+/* A row's cell: of amounts several. */
+static void put_cells(struct shown *sh, const struct gpubpf_row *row, const struct gpubpf_row_column *column)
+{
+	const uint8_t *data = gpubpf_row_data(&sh->rows, row, column);
+	char text[KEY_ROOM];
+
+	if (column->amounts) {
+		gpubpf_rows_amounts(&sh->rows, row, column, &sh->table);
+		return;
+	}
+	text_of(sh, column->type, data, column->size, text, sizeof(text));
+	gpubpf_table_cell(&sh->table, "%s", text);
+}
+
+static void put_rows(struct shown *sh)
+{
+	const struct gpubpf_rows *rows = &sh->rows;
+
+	gpubpf_rows_sort(&sh->rows);
+	for (uint32_t i = 0; i < rows->n && i < sh->limit; i++) {
+		for (uint32_t c = 0; c < rows->ncolumns; c++) {
+			if (c == rows->nkeys && sh->tagged)
+				put_owner(sh, &sh->s->arenas[rows->row[i].arena < 0 ? 0 : rows->row[i].arena]);
+			put_cells(sh, &rows->row[i], &rows->column[c]);
+		}
+	}
+	sh->entries = rows->n;
+	sh->omitted += rows->n > sh->limit ? rows->n - sh->limit : 0;
 }
 
 /* -- histograms -- */
@@ -269,12 +324,14 @@ static void headings(struct shown *sh)
 	const char *copy = (map->type->flags & GPUBPF_MAP_THREAD) ? "THREADS" : "CPUS";
 	const char *second = sh->tagged ? "PROCESS/DEVICE" : NULL;
 
-	if (map->global_data)
+	if (sh->is_rows)
+		gpubpf_rows_headings(&sh->rows, second, &sh->table);
+	else if (map->global_data)
 		gpubpf_table_init(&sh->table, "VARIABLE", "VALUE", NULL);
 	else if (copies && sh->is_int && second)
-		gpubpf_table_init(&sh->table, "KEY", second, "SUM", copy, "MIN", "MAX", "MEAN", NULL);
+		gpubpf_table_init(&sh->table, "KEY", second, "SUM", copy, "MIN", "MAX", "MEAN", "MAX/MEAN", NULL);
 	else if (copies && sh->is_int)
-		gpubpf_table_init(&sh->table, "KEY", "SUM", copy, "MIN", "MAX", "MEAN", NULL);
+		gpubpf_table_init(&sh->table, "KEY", "SUM", copy, "MIN", "MAX", "MEAN", "MAX/MEAN", NULL);
 	else if (copies && second)
 		gpubpf_table_init(&sh->table, "KEY", second, "COPY", "VALUE", NULL);
 	else if (copies)
@@ -301,6 +358,8 @@ static gpubpf_entry_fn how_to_show(const struct shown *sh)
 		return show_variables;
 	if (sh->is_hist)
 		return add_slot;
+	if (sh->is_rows)
+		return keep_row;
 	if (sh->hists.only)
 		return NULL;
 	return (map_of(sh)->type->flags & GPUBPF_MAP_COPIES) ? show_copies : show_entry;
@@ -352,6 +411,8 @@ static int show_entries(struct shown *sh)
 	gpubpf_entry_fn rows = how_to_show(sh);
 	int err = rows ? gpubpf_entries_walk(sh->s, sh->map, rows, sh) : 0;
 
+	if (sh->is_rows && !err)
+		put_rows(sh);
 	if (gpubpf_table_rows(&sh->table))
 		gpubpf_table_print(&sh->table, sh->out);
 	if (!err)
@@ -378,6 +439,8 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 
 	sh.is_int = gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
 		    !gpubpf_btf_meaning(sh.btf, map->btf_value);
+	sh.is_ns = gpubpf_typed_is(sh.btf, map->btf_value, "gpubpf_ns");
+	sh.is_rows = gpubpf_rows_init(&sh.rows, sh.btf, map);
 	sh.is_hist = gpubpf_hist_map(s, index, &sh.shape);
 	gpubpf_map_hists(s, index, &sh.hists);
 	show_title(&sh);
@@ -385,6 +448,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	if (!opts->no_entries)
 		err = show_entries(&sh);
 	gpubpf_table_finish(&sh.table);
+	gpubpf_rows_finish(&sh.rows);
 	return err;
 }
 
@@ -394,7 +458,10 @@ static int show_maps(struct gpubpf_session *s, FILE *out, const struct gpubpf_re
 	int err = 0;
 
 	for (uint32_t i = 0; i < unit->nmaps && !err; i++) {
-		if (!gpubpf_report_wants(opts, &unit->maps[i]) || (unit->maps[i].rdonly && !opts->maps_only))
+		const struct gpubpf_map *map = &unit->maps[i];
+		bool aside = map->rdonly || (map->scratch && !gpubpf_map__drops(map));
+
+		if (!gpubpf_report_wants(opts, map) || (aside && !opts->maps_only))
 			continue;
 		err = show_map(s, i, out, opts);
 	}

@@ -38,11 +38,15 @@ void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...)
 
 	*t = (struct gpubpf_table){0};
 	va_start(ap, first);
-	for (const char *h = first; h; h = va_arg(ap, const char *)) {
-		add(t, strdup(h));
-		t->columns++;
-	}
+	for (const char *h = first; h; h = va_arg(ap, const char *))
+		gpubpf_table_heading(t, h);
 	va_end(ap);
+}
+
+void gpubpf_table_heading(struct gpubpf_table *t, const char *heading)
+{
+	add(t, strdup(heading));
+	t->columns++;
 }
 
 void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...)
@@ -64,9 +68,16 @@ uint32_t gpubpf_table_rows(const struct gpubpf_table *t)
 	return t->columns ? t->cells / t->columns - 1 : 0;
 }
 
+/* One, maybe with a unit. */
 static bool is_number(const char *text)
 {
-	return !text[0] || text[strspn(text, "-0123456789.")] == 0;
+	static const char *const units[] = { "", " ns", " us", " ms", " s", " %" };
+	const char *rest = text + strspn(text, "-0123456789.");
+
+	for (size_t i = 0; rest > text && i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(rest, units[i]))
+			return true;
+	return !text[0];
 }
 
 void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
@@ -166,6 +177,19 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 	}
 }
 
+/* Several slots to a power of two, drawn as one. */
+static void print_fine(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
+{
+	static const struct gpubpf_hist_shape powers = { .n = 64, .width = 8, .zeros = true };
+	uint64_t power[64] = {0}, low, high;
+
+	for (uint32_t i = 0; i < shape->n; i++) {
+		gpubpf_hist_bounds(shape, i, &low, &high);
+		power[low ? 64 - __builtin_clzll(low) : 0] += slot[i];
+	}
+	print_bars(&powers, power, out);
+}
+
 void gpubpf_hist_print(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
 {
 	uint64_t count = gpubpf_hist_count(shape, slot);
@@ -174,22 +198,12 @@ void gpubpf_hist_print(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 		fprintf(out, "  (empty)\n");
 		return;
 	}
-	print_bars(shape, slot, out);
+	if (shape->bits)
+		print_fine(shape, slot, out);
+	else
+		print_bars(shape, slot, out);
 	fprintf(out, "  %llu values, p50 %llu, p90 %llu, p99 %llu\n", (unsigned long long)count,
 		(unsigned long long)gpubpf_hist_percentile(shape, slot, 50),
 		(unsigned long long)gpubpf_hist_percentile(shape, slot, 90),
 		(unsigned long long)gpubpf_hist_percentile(shape, slot, 99));
-}
-
-const char *gpubpf_duration(uint64_t ns, char buf[24])
-{
-	if (ns < 1000)
-		snprintf(buf, 24, "%u ns", (unsigned int)ns);
-	else if (ns < 1000000)
-		snprintf(buf, 24, "%.1f us", ns / 1e3);
-	else if (ns < 1000000000)
-		snprintf(buf, 24, "%.1f ms", ns / 1e6);
-	else
-		snprintf(buf, 24, "%.2f s", ns / 1e9);
-	return buf;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/duration.h"
 #include "core/load/hist.h"
 
 #define GPUBPF_TABLE_COLUMNS 10
@@ -20,6 +21,8 @@ struct gpubpf_table {
 
 /* The heading: NULL ends. */
 void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...) __attribute__((sentinel));
+/* The same, one by one, of a table that is all zeros. */
+void gpubpf_table_heading(struct gpubpf_table *t, const char *heading);
 /* The next cell. A tab or line end in it becomes a blank. */
 void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 uint32_t gpubpf_table_rows(const struct gpubpf_table *t); /* without the heading */
@@ -29,8 +32,5 @@ void gpubpf_table_finish(struct gpubpf_table *t);
 
 /* A histogram as bpftrace draws it, without leading and trailing empty slots, and a line of percentiles. */
 void gpubpf_hist_print(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out);
-
-/* 1234567 ns as "1.2 ms" */
-const char *gpubpf_duration(uint64_t ns, char buf[24]);
 
 #endif

@@ -59,15 +59,20 @@ static void set_flags(struct simt *s, uint32_t pc)
 		*flags |= GPUBPF_FACT_SAME_ADDRESS;
 }
 
-static int warn_harmless(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
+/* What was just warned of is to know, not to change. */
+static int harmless(struct simt *s, int err)
 {
 	struct gpubpf_facts *f = s->v->facts;
-	int err = warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
-		       name_of(map));
 
 	if (!err)
 		f->warnings[f->nwarnings - 1].harmless = true;
 	return err;
+}
+
+static int warn_own(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
+{
+	return harmless(s, warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
+				name_of(map)));
 }
 
 static int check_store(struct simt *s, uint32_t pc)
@@ -78,7 +83,7 @@ static int check_store(struct simt *s, uint32_t pc)
 	if (!(f->flags & GPUBPF_FACT_RMW_ADD))
 		return 0;
 	if (map && (map->type->flags & GPUBPF_MAP_THREAD))
-		return warn_harmless(s, pc, map);
+		return warn_own(s, pc, map);
 	return warn(s->v, pc,
 		    "adds to a value of map %s that other lanes add to, without an atomic: additions get lost; "
 		    "use __sync_fetch_and_add()",
@@ -93,16 +98,20 @@ static int check_atomic(struct simt *s, uint32_t pc)
 	bool plain = insn->op == GPUBPF_ATOMIC_ADD ||
 		     (insn->op == GPUBPF_ATOMIC_FETCH_ADD && !(s->v->aux[pc + 1].live >> insn->src & 1));
 
+	const struct gpubpf_map *map = map_of(s->v, a->map);
+	int err;
+
 	if (!(a->spaces & GPUBPF_SPACE_MAP_VALUE) || address == VARYING || plain)
 		return 0;
-	return warn(s->v, pc,
-		    "all lanes do this atomic operation on one address of map %s: they run one after the other",
-		    name_of(map_of(s->v, a->map)));
+	err = warn(s->v, pc,
+		   "all lanes do this atomic operation on one address of map %s: they run one after the other", name_of(map));
+	return map && map->scratch ? harmless(s, err) : err;
 }
 
 static int check_delete(struct simt *s, uint32_t pc)
 {
 	const struct gpubpf_map *map = map_of(s->v, s->v->facts->insn[pc].call->map);
+	int err;
 
 	if (map && (map->map_flags & F_NO_PREALLOC))
 		return gpubpf_diag_set(
@@ -112,9 +121,10 @@ static int check_delete(struct simt *s, uint32_t pc)
 			map->name);
 	if (map && (map->type->flags & GPUBPF_MAP_U32KEY))
 		return warn(s->v, pc, "elements of map %s, an array, cannot be deleted: the call fails", map->name);
-	return warn(s->v, pc,
-		    "a deleted element of map %s may be used for another key while a lane still holds its address",
-		    name_of(map));
+	err = warn(s->v, pc,
+		   "a deleted element of map %s may be used for another key while a lane still holds its address",
+		   name_of(map));
+	return map && map->scratch ? harmless(s, err) : err;
 }
 
 static int check_call(struct simt *s, uint32_t pc)

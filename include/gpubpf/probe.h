@@ -149,6 +149,46 @@ struct gpubpf_hist {
 		__u64 slot[((max) - (min) + (step) - 1) / (step) + 2];                                          \
 	}
 
+/* Nanoseconds: the tool shows 1234567 as 1.2 ms. */
+typedef __u64 gpubpf_ns;
+
+/*
+ * Amounts of something, how often and how much: gpubpf_measure() adds one. The tool knows them by their types too, and
+ * tells how many there are, their sum, mean, median and 99th percentile (as exact as the slots are, eight to a power of
+ * two), and which share of the sum over all keys a key has.
+ */
+struct gpubpf_quantiles {
+	char gpubpf_min[0][0], gpubpf_step[0][0], gpubpf_bits[0][3];
+	__u64 slot[320]; /* values from 15 * 2^38 on (69 minutes of ns) are in the last one */
+};
+struct gpubpf_amounts {
+	__u64 count, sum;
+	struct gpubpf_quantiles quantiles;
+};
+struct gpubpf_times {
+	__u64 count;
+	gpubpf_ns sum;
+	struct gpubpf_quantiles quantiles;
+};
+
+/*
+ * A struct of which the tool makes a row of a table, each member a column under its name; amounts are several. Such rows
+ * are in the order of their sums, or of the first column, the largest first. A key's members are columns likewise.
+ *
+ *	struct GPUBPF_ROW row {
+ *		struct gpubpf_times launches;
+ *	};
+ *	GPUBPF_HASH(kernels, gpubpf_kernel, struct row, 256);
+ */
+#define GPUBPF_ROW __attribute__((btf_decl_tag("gpubpf:row")))
+
+/* Behind a map: of use to its programs alone. Text has it only where something was dropped; what the verifier warns of is
+ * told by `prog verify -v` alone: they know which keys are theirs, and how many lanes come there. */
+#define GPUBPF_SCRATCH __attribute__((btf_decl_tag("gpubpf:scratch")))
+
+/* Behind SEC() of a program: what the object shows, for `gpubpf probes`. */
+#define GPUBPF_ABOUT(text) __attribute__((btf_decl_tag("gpubpf:about=" text)))
+
 /* --- helpers --- */
 
 /* Those beside the kernel's, as gpubpf-prog(8) tells of them: ebpf_puts(), bpf_get_globaltimer(), bpf_get_block_idx()
@@ -301,6 +341,27 @@ static __always_inline void gpubpf_observe_slot(__u64 *slot, __u32 n, __u64 min,
 	gpubpf_observe_slot((h)->slot, sizeof((h)->slot) / sizeof((h)->slot[0]),         \
 			    sizeof((h)->gpubpf_min[0]), sizeof((h)->gpubpf_step[0]), (v))
 
+/* Add v to the amounts or times that a points to. */
+#define gpubpf_measure(a, v)                                                    \
+	({                                                                      \
+		__u64 ___v = (v);                                               \
+		gpubpf_count(&(a)->count, 1);                                   \
+		gpubpf_count(&(a)->sum, ___v);                                  \
+		gpubpf_observe_quantile(&(a)->quantiles, ___v);                 \
+	})
+
+static __always_inline void gpubpf_observe_quantile(struct gpubpf_quantiles *q, __u64 v)
+{
+	__u32 power = gpubpf_log2(v >> 3); /* 0: a slot for each value */
+	__u64 i = v;
+
+	if (power)
+		i = (power << 3) + ((v >> (power - 1)) & 7);
+	if (i >= sizeof(q->slot) / sizeof(q->slot[0]))
+		i = sizeof(q->slot) / sizeof(q->slot[0]) - 1;
+	gpubpf_count(&q->slot[i], 1);
+}
+
 /* Threads of the lane's block, and the block's linear number in the launch. */
 static __always_inline __u64 gpubpf_block_threads(const struct gpubpf_ctx *ctx)
 {
@@ -320,6 +381,9 @@ static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *c
 {
 	return ctx->kernel;
 }
+
+/* The same as an index, of arrays: they take less time than hash tables, and run where those cannot. */
+typedef __u32 gpubpf_kernel_index;
 
 /* An address that is no C pointer: the tool shows it in hex, as it does pointers and uintptr_t. */
 typedef __u64 gpubpf_address;

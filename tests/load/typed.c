@@ -123,6 +123,23 @@ static int hist_type(const char *name, int min, int step, int slots)
 	return id;
 }
 
+/* Eight slots to a power of two: the first eight values have one each, those of [48, 52) and [52, 56) the 29th and 30th. */
+static void fine(void)
+{
+	int zero = number_type(0), three = number_type(3), array = btf__add_array(btf, u32, u64, 40);
+	uint64_t slots[40] = { [5] = 1, [28] = 2, [29] = 1, [39] = 1 };
+	int type = btf__add_struct(btf, "gpubpf_quantiles", sizeof(slots));
+
+	btf__add_field(btf, "gpubpf_min", zero, 0, 0);
+	btf__add_field(btf, "gpubpf_step", zero, 0, 0);
+	btf__add_field(btf, "gpubpf_bits", three, 0, 0);
+	btf__add_field(btf, "slot", array, 0, 0);
+	is("quantiles", type, slots, sizeof(slots), "<5 values, p50 50, p90 120, p99 120>",
+	   "{\"count\":5,\"histogram\":[{\"min\":5,\"max\":5,\"count\":1},{\"min\":48,\"max\":51,\"count\":2},"
+	   "{\"min\":52,\"max\":55,\"count\":1},{\"min\":120,\"max\":18446744073709551615,\"count\":1}],"
+	   "\"percentiles\":{\"p50\":50,\"p90\":120,\"p99\":120}}");
+}
+
 /* The types of <gpubpf/probe.h> that say what they hold. */
 static void meanings(void)
 {
@@ -150,6 +167,11 @@ static void meanings(void)
 	is("a linear one", linear, four, sizeof(four), "<4 values, p50 14, p90 18, p99 18>",
 	   "{\"count\":4,\"histogram\":[{\"min\":10,\"max\":14,\"count\":2},{\"min\":15,\"max\":19,"
 	   "\"count\":2}],\"percentiles\":{\"p50\":14,\"p90\":18,\"p99\":18}}");
+	fine();
+	is("nanoseconds", btf__add_typedef(btf, "gpubpf_ns", u64), &(uint64_t){ 1234567 }, 8, "1.2 ms", "1234567");
+	gpubpf_typed_text(btf, btf__add_typedef(btf, "gpubpf_kernel_index", u32), &names, &(uint32_t){ 7 }, 4, text,
+			  sizeof(text));
+	ok(!strcmp(text, whole), "a kernel's index is its whole name");
 	chars = btf__add_array(btf, u32, character, 16);
 	name = btf__add_struct(btf, "gpubpf_name", 16);
 	btf__add_field(btf, "text", chars, 0, 0);
