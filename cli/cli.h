@@ -99,6 +99,11 @@ const char *cli_env_cache_dir(char *buf, size_t size);
 const char *cli_value_at(enum cli_option option, size_t i);
 bool cli_value_known(enum cli_option option, const char *value);
 
+/* probes.c: the i-th ready probe by name, NULL past the end; and the objects of all that --probe names, malloc'd, NULL at the
+ * end: CLI_OK, or CLI_USAGE with the reason told. */
+const char *cli_probe_at(size_t i);
+int cli_probe_objects(const struct cli_args *args, char ***paths);
+
 /* backend.c: false with the reason told for a name that no backend has; why a known one has no runtime here,
  * "" if it has. */
 bool cli_backend_known(const char *name);

@@ -30,6 +30,7 @@ void cli_help_all(FILE *out)
 	list_commands(NULL, out);
 	fputs("\nA first probe:\n"
 	      "  gpubpf kernel list -- ./app                  which kernels does it run?\n"
+	      "  gpubpf run -p kerneltime -- ./app            how long? (gpubpf probes: more)\n"
 	      "  gpubpf run -o probe.bpf.o -- ./app           run it with probes\n"
 	      "  gpubpf prog verify -v probe.bpf.o            is the probe safe, and why?\n"
 	      "gpubpf help OBJECT COMMAND explains one; so does its man page.\n", out);

@@ -27,8 +27,8 @@ int gpubpf_cmd_prepare(const struct cli_args *args)
 	struct cli_trace trace = { .args = args, .prepare = true, .text = write_text, .json = add_json };
 	char cache[512];
 
-	if (!cli_has(args, OPT_OBJECT) || !args->nrest) {
-		cli_error("prepare: %s", args->nrest ? "no object is given; use -o FILE" :
+	if ((!cli_has(args, OPT_OBJECT) && !cli_has(args, OPT_PROBE)) || !args->nrest) {
+		cli_error("prepare: %s", args->nrest ? "no object is given; use -o FILE or -p NAME" :
 			  "no program is given; put it behind --");
 		return CLI_USAGE;
 	}

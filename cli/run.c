@@ -30,8 +30,8 @@ int gpubpf_cmd_run(const struct cli_args *args)
 {
 	struct cli_trace trace = { .args = args, .text = write_text, .json = add_json };
 
-	if (!cli_has(args, OPT_OBJECT)) {
-		cli_error("run: no object is given; use -o FILE");
+	if (!cli_has(args, OPT_OBJECT) && !cli_has(args, OPT_PROBE)) {
+		cli_error("run: no object is given; use -o FILE, or -p NAME for one of those that gpubpf probes lists");
 		return CLI_USAGE;
 	}
 	if (!args->nrest) {

@@ -139,6 +139,20 @@ static bool check_backend(const char *name)
 	return true;
 }
 
+static int add_probes(struct child *c)
+{
+	char **paths;
+	int status = cli_probe_objects(c->args, &paths);
+
+	for (uint32_t i = 0; status == CLI_OK && paths[i]; i++)
+		if (gpubpf_session__add_object(c->s, paths[i]) < 0)
+			status = CLI_RUN_FAILED;
+	for (uint32_t i = 0; paths && paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+	return status;
+}
+
 static int add_objects(struct child *c)
 {
 	const struct cli_values *objects = &c->args->option[OPT_OBJECT];
@@ -156,7 +170,7 @@ static int add_objects(struct child *c)
 		if (gpubpf_session__attach(c->s, prog, pattern) < 0)
 			return CLI_RUN_FAILED;
 	}
-	return CLI_OK;
+	return add_probes(c);
 }
 
 static void tell_programs(struct gpubpf_session *s)

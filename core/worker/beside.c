@@ -16,6 +16,10 @@ static const char *const workers[] = {
 	"", "core/worker/", "../core/worker/", "../../core/worker/",
 	"gpubpf/", "../libexec/gpubpf/", "../../libexec/gpubpf/", NULL,
 };
+static const char *const probes[] = {
+	"examples/probes", "../examples/probes", "../../examples/probes",
+	"../share/gpubpf/probes", "../../share/gpubpf/probes", NULL,
+};
 static const char *const agents[] = {
 	"hooks/", "../hooks/", "../../hooks/",
 	"gpubpf/", "../" GPUBPF_LIBDIR "/gpubpf/", NULL,
@@ -59,6 +63,11 @@ int gpubpf_worker_find(const char *name, char *path, size_t size)
 
 	snprintf(installed, sizeof(installed), "%s/%s", GPUBPF_LIBEXECDIR, name);
 	return find(workers, name, installed, path, size);
+}
+
+int gpubpf_probes_find(char *path, size_t size)
+{
+	return find(probes, "", GPUBPF_PROBES, path, size);
 }
 
 int gpubpf_agent_find(char *path, size_t size)

@@ -14,10 +14,11 @@ run "$tool" prog dump --target clc "$OBJ/probe.bpf.o"; is 0 "finds its workers"
 run "$tool" conformance --backend host; is 0 "and brings the conformance suite"; prints '^ *isa *host' "with its cases"
 run "$tool" run -q -o "$OBJ/probe.bpf.o" -- sh -c 'echo $LD_PRELOAD'; is 0 "runs"
 case $(cat "$T/out") in "$prefix"/*libgpubpf-agent.so) ok 0 "with the installed agent";; *) ok 1 "with the installed agent";; esac
+run "$tool" probes -j; is 0 "ready probes"; prints "$prefix/share/gpubpf/probes/kerneltime.bpf.o" "the installed ones"
 for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completion/completions/gpubpf share/gpubpf/report.schema.json include/gpubpf/probe.h; do
 	[ -e "$prefix/$f" ]; ok $? "$f"
 done
-for f in LICENSE README.md VERIFIER.md examples/threadhist/threadhist.bpf.c examples/consumer/consumer.c examples/opencl.h; do
+for f in LICENSE README.md VERIFIER.md examples/threadhist/threadhist.bpf.c examples/probes/kerneltime.bpf.c examples/consumer/consumer.c examples/opencl.h; do
 	[ -s "$prefix/share/doc/gpubpf/$f" ]; ok $? "share/doc/gpubpf/$f"
 done
 [ -z "$(find "$prefix/share/doc" -name meson.build)" ]; ok $? "without what only our build needs"

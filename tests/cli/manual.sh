@@ -47,6 +47,11 @@ for type in $(sed -n 's/^GPUBPF_\(OWN_\)\{0,1\}MAP_TYPE([0-9]*, \([A-Z_0-9]*\),.
 done
 [ -z "$missing" ]; ok $? "every map type is in gpubpf-map(8)"; [ -z "$missing" ] || echo "# $missing"
 missing=
+for probe in $(awk '$1 == "option" { g = $2 == "--probe" } $1 == "value" && g { print $2 }' "$T/tables" | sort -u); do
+	grep -q "^.B $probe$" "$pages/gpubpf-run.1" || missing="$missing $probe"
+done
+[ -z "$missing" ]; ok $? "every ready probe is in gpubpf-run(1)"; [ -z "$missing" ] || echo "# $missing"
+missing=
 for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/sections.def"); do
 	grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $prefix"
 done
@@ -69,6 +74,7 @@ complete() { # WORD...: what bash offers for the last word
 }
 complete pr | grep -qx prog; ok $? "bash completes commands"
 complete prog ver | grep -qx verify; ok $? "commands of an object"
+complete run -p kern | grep -qx kerneltime; ok $? "ready probes"
 complete run --att | grep -qx -e --attach; ok $? "options"
 complete prog dump --target sp | grep -qx spirv; ok $? "and their values"
 [ "$(complete prog dump -T '' | sort)" = "$("$GPUBPF" help prog dump | sed -n 's/.*--target NAME *//p' | tr -d ' ' | tr ',' '\n' | sort)" ]

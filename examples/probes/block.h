@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks that are running. */
+#ifndef GPUBPF_EXAMPLES_BLOCK_H
+#define GPUBPF_EXAMPLES_BLOCK_H
+
+#include "by_kernel.h"
+
+/* More than a device has at once; one that comes while another of its place is there takes that, which then is lost. */
+#define PLACES 16384
+
+struct block {
+	__u64 number, start, sm;
+};
+GPUBPF_ARRAY(running, struct block, PLACES) GPUBPF_SCRATCH;
+
+/* Launches that overlap, of one kernel or of several, have blocks of the same number. */
+static __always_inline __u64 block_number(const struct gpubpf_ctx *ctx)
+{
+	return gpubpf_block_linear(ctx) | (ctx->launch & 0xffff) << 32 | (ctx->kernel + 1) << 48;
+}
+
+static __always_inline struct block *block_place(const struct gpubpf_ctx *ctx)
+{
+	__u32 place = (gpubpf_block_linear(ctx) + (ctx->kernel + ctx->launch) * 1021) % PLACES;
+
+	return bpf_map_lookup_elem(&running, &place);
+}
+
+static __always_inline void block_comes(const struct gpubpf_ctx *ctx)
+{
+	struct block *block = block_place(ctx);
+
+	if (!block)
+		return;
+	block->number = block_number(ctx);
+	block->sm = bpf_get_sm_id();
+	block->start = bpf_ktime_get_ns();
+}
+
+/* Where it came; NULL: it was lost. */
+static __always_inline struct block *block_goes(const struct gpubpf_ctx *ctx)
+{
+	struct block *block = block_place(ctx);
+
+	if (!block || block->number != block_number(ctx))
+		return NULL;
+	block->number = 0;
+	return block;
+}
+
+#endif

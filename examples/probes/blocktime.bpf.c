@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "block.h"
+
+struct GPUBPF_ROW times {
+	struct gpubpf_times blocks;
+	__u64 untimed;
+};
+BY_KERNEL(blocktime, struct times);
+
+SEC("gpu/entry/*")
+GPUBPF_ABOUT("how long the blocks of each kernel run: how many, sum, mean, median, p99, share")
+int block_begins(struct gpubpf_ctx *ctx)
+{
+	if (is_first_thread(ctx))
+		block_comes(ctx);
+	return 0;
+}
+
+SEC("gpu/exit/*")
+int block_ends(struct gpubpf_ctx *ctx)
+{
+	struct times *times = of_kernel(ctx, &blocktime);
+	struct block *block;
+
+	if (!times || !is_first_thread(ctx))
+		return 0;
+	block = block_goes(ctx);
+	if (block)
+		gpubpf_measure(&times->blocks, bpf_ktime_get_ns() - block->start);
+	else
+		gpubpf_count(&times->untimed, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

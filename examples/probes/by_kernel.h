@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the ready probes share. Arrays alone, so that they run wherever probes do. */
+#ifndef GPUBPF_EXAMPLES_BY_KERNEL_H
+#define GPUBPF_EXAMPLES_BY_KERNEL_H
+
+#include <gpubpf/probe.h>
+
+#define KERNELS 1024
+
+#define BY_KERNEL(map, value_type) GPUBPF_MAP(map, BPF_MAP_TYPE_ARRAY, gpubpf_kernel_index, value_type, KERNELS)
+
+/* Its value of a map by kernel. */
+static __always_inline void *of_kernel(const struct gpubpf_ctx *ctx, void *map)
+{
+	gpubpf_kernel_index kernel = ctx->kernel;
+
+	return bpf_map_lookup_elem(map, &kernel);
+}
+
+/* A block is seen through its first thread, which costs least. */
+static __always_inline int is_first_thread(const struct gpubpf_ctx *ctx)
+{
+	return !(ctx->thread_idx[0] | ctx->thread_idx[1] | ctx->thread_idx[2]);
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the time at which a launch's first block begins to that at which its last one has ended. */
+#include "by_kernel.h"
+
+#define AT_ONCE 4 /* launches of a kernel that may overlap */
+
+struct GPUBPF_ROW times {
+	struct gpubpf_times launches;
+};
+BY_KERNEL(kerneltime, struct times);
+
+struct launch {
+	__u64 came, gone; /* blocks */
+	__u64 start;
+};
+GPUBPF_ARRAY(launched, struct launch, KERNELS * AT_ONCE) GPUBPF_SCRATCH;
+
+static __always_inline struct launch *launch_of(const struct gpubpf_ctx *ctx)
+{
+	__u32 i = ctx->kernel * AT_ONCE + ctx->launch % AT_ONCE;
+
+	return bpf_map_lookup_elem(&launched, &i);
+}
+
+SEC("gpu/entry/*")
+GPUBPF_ABOUT("how long each kernel runs: launches, sum, mean, median, p99, share")
+int kernel_begins(struct gpubpf_ctx *ctx)
+{
+	struct launch *launch = launch_of(ctx);
+
+	if (!launch || !is_first_thread(ctx) || gpubpf_fetch_add(&launch->came, 1))
+		return 0;
+	launch->start = bpf_ktime_get_ns();
+	bpf_gpu_membar(); /* before this block counts as gone */
+	return 0;
+}
+
+SEC("gpu/exit/*")
+int kernel_ends(struct gpubpf_ctx *ctx)
+{
+	__u64 blocks = ctx->grid_dim[0] * ctx->grid_dim[1] * ctx->grid_dim[2];
+	struct times *times = of_kernel(ctx, &kerneltime);
+	struct launch *launch = launch_of(ctx);
+
+	if (!launch || !times || !is_first_thread(ctx) || gpubpf_fetch_add(&launch->gone, 1) + 1 < blocks)
+		return 0;
+	gpubpf_measure(&times->launches, bpf_ktime_get_ns() - launch->start);
+	launch->came = 0;
+	launch->gone = 0;
+	bpf_gpu_membar();
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time that threads of the grid are in kernels, each by itself. */
+#include <gpubpf/probe.h>
+
+GPUBPF_PER_THREAD(threads, gpubpf_ns);
+
+/* Take the time of entry away, add that of exit: what stays is what lies between. */
+static __always_inline void add(__u64 ns)
+{
+	__u64 *mine = bpf_map_lookup_elem(&threads, &(__u32){ 0 });
+
+	if (mine)
+		*mine += ns;
+}
+
+SEC("gpu/entry/*")
+GPUBPF_ABOUT("how long each thread of the grid runs, in all: a histogram")
+int thread_begins(struct gpubpf_ctx *ctx)
+{
+	add(-bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("gpu/exit/*")
+int thread_ends(struct gpubpf_ctx *ctx)
+{
+	add(bpf_ktime_get_ns());
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The ready probes: listed, found, several at once, right. probes.sh GPUBPF OBJECTS LOOP
+. "$(dirname "$0")/lib.sh"
+all=$(dirname "$GPUBPF")/examples/probes
+run "$GPUBPF" probes; is 0 "probes"; prints '^  kerneltime  how long each kernel runs' "each with what it shows"
+[ "$(awk 'NR > 1 { print $1 ".bpf.o" }' "$T/out")" = "$(cd "$all" && ls | grep '\.bpf\.o$')" ]; ok $? "all of them"
+[ "$(awk 'NF < 3' "$T/out" | wc -l)" = 1 ]; ok $? "none without"
+run "$GPUBPF" probes -j; [ "$(python3 -c "import json; print(all(p['shows'] and open(p['object'], 'rb') for p in json.load(open('$T/out'))['probes']))")" = True ]
+ok $? "probes -j"
+run "$GPUBPF" run -p kerneltim -- true; is 2 "a name that is none"; says 'did you mean kerneltime?' "is told, with the nearest"
+run "$GPUBPF" run -p launches, -- true; is 2 "an empty name"
+run "$GPUBPF" prog verify "$all"/*.bpf.o; is 0 "all verify"
+OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
+if ! have_device; then skip "with a device" "$device"; finish; fi
+json() { python3 -c "
+import json; r = json.load(open('$T/r')); m = {m['name']: {e['key']: e for e in m['entries']} for m in r['maps']}
+print($1)" 2>&1; }
+gives() { [ "$(json "$1")" = "$2" ]; ok $? "$3: $(json "$1")"; }
+run "$GPUBPF" run -p kerneltime,launches -p blocktime,balance,occupancy -j -r "$T/r" -- "$LOOP" 4 0; is 42 "five at once"
+gives "m['launches']['step_one']['value']" "{'launches': 4, 'blocks': 64, 'threads': 4096}" "launches"
+gives "m['kerneltime']['step_one']['value']['launches']['count'], m['blocktime']['step_one']['value']['blocks']['count'], m['blocktime']['step_one']['value']['untimed']" \
+	'4 64 0' "all launches and blocks are timed"
+gives "0 < m['blocktime']['step_one']['value']['blocks']['quantiles']['percentiles']['p50'] <= m['kerneltime']['step_one']['value']['launches']['sum']" True "with sense"
+gives "m['balance_blocks']['step_one']['value'], m['occupancy']['step_one']['value']['at_once']['count']" '64 64' "on all multiprocessors"
+[ -z "$(cat "$T/err")" ]; ok $? "nothing is warned of"
+run "$GPUBPF" run -p kerneltime,balance,threads,launches -- "$LOOP" 4 0; is 42 "as text"
+says '^  KERNEL    LAUNCHES  *SUM  *MEAN  *P50  *P99  *SHARE$' "a table of times"
+says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "with units, and shares"
+says '^  KERNEL    LAUNCHES  BLOCKS  THREADS$' "a row's members are columns"; says '^  step_one         4      64     4096$' "and its values"
+says '^  step_one  *[0-9.]* [num]*s  *[12]  .* [0-9]*\.[0-9][0-9]$' "spread over processors"
+grep -q '^running\|^launched' "$T/err"; [ $? = 1 ]; ok $? "what they have for themselves alone is left out"
+finish
