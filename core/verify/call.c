@@ -7,6 +7,7 @@
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
+#define FORMAT_MAX 128 /* bytes of one that is looked into */
 #define CHANGES (GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE)
 
 struct call {
@@ -102,19 +103,28 @@ static int refuse_format(struct verifier *v, const char *what, int size, const c
 	return refuse(v, GPUBPF_E_HELPER_ARG, "%s: '%.*s'", what, size, text);
 }
 
-/* A format whose text is known, of a constant. */
-static int check_format(struct verifier *v, int i)
+/* The text of a format that is a constant; false: it is not known. */
+static bool format_text(struct verifier *v, int i, char text[FORMAT_MAX])
 {
 	const struct reg *p = &cur_regs(v)[GPUBPF_R1 + i], *n = p + 1;
 	const struct gpubpf_map *map = p->type == R_VALUE ? reg_map(v, p) : NULL;
-	char text[128] = "";
-	int used = 0;
 	int64_t lo, hi;
 
+	memset(text, 0, FORMAT_MAX);
 	if (v->opts.any_ctx || !map || !map->rdonly || !map->init || ptr_offset(p, 0, &lo, &hi) < 0 || lo != hi ||
-	    !scalar_is_const(&n->s) || n->s.var.value >= sizeof(text))
-		return 0;
+	    !scalar_is_const(&n->s) || n->s.var.value >= FORMAT_MAX)
+		return false;
 	memcpy(text, (const char *)map->init + lo, n->s.var.value);
+	return true;
+}
+
+static int check_format(struct verifier *v, int i)
+{
+	char text[FORMAT_MAX];
+	int used = 0;
+
+	if (!format_text(v, i, text))
+		return 0;
 	for (const char *at = text; (at = strchr(at, '%'));) {
 		const char *begin = at;
 		struct gpubpf_print_spec spec = gpubpf_print_spec(&at);
@@ -123,9 +133,42 @@ static int check_format(struct verifier *v, int i)
 		if (!spec.conv)
 			return refuse_format(v, "prints by what is no conversion", (int)(at - begin) + !!*at, begin);
 		if (used > GPUBPF_PRINT_ARGS)
-			return refuse_format(v, "prints more values than a format has", (int)sizeof(text), text);
+			return refuse_format(v, "prints more values than a format has", FORMAT_MAX, text);
 	}
 	return 0;
+}
+
+/* Does the format have %s for a value? */
+static bool prints_text(struct verifier *v, int value)
+{
+	char text[FORMAT_MAX];
+	const char *at = text;
+
+	if (!format_text(v, 0, text))
+		return false;
+	while ((at = strchr(at, '%'))) {
+		struct gpubpf_print_spec spec = gpubpf_print_spec(&at);
+
+		if (spec.conv && spec.conv != '%' && !value--)
+			return spec.conv == 's';
+	}
+	return false;
+}
+
+/* Text in a map, which the reader of the record looks up there: the value's words must not be apart. */
+static int check_text(struct verifier *v, const struct call *c, int i)
+{
+	const struct reg p = cur_regs(v)[GPUBPF_R1 + i];
+	struct gpubpf_access a = { .align = 1, .map = GPUBPF_NO_MAP };
+	int err;
+
+	if (p.or_null)
+		return refuse(v, GPUBPF_E_NULL_DEREF, "passes a pointer to %s that may be NULL as argument %d of %s",
+			      type_name(&p), i + 1, c->h->name);
+	err = check_region(v, &p, 0, 1, false, c->h->name, &a);
+	if (err >= 0 && p.map >= 0)
+		v->facts->map_use[p.map] |= GPUBPF_USE_READ;
+	return err;
 }
 
 static int check_map(struct verifier *v, struct call *c, int i)
@@ -149,8 +192,11 @@ static int check_number(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
 
+	if (r->type == R_VALUE && c->h->arg[0] == GPUBPF_ARG_FMT && prints_text(v, i - 2))
+		return check_text(v, c, i);
 	if (reg_is_ptr(r) && c->h->arg[0] == GPUBPF_ARG_FMT && !v->opts.allow_ptr_leaks)
-		gpubpf_diag_remedy(v->diag, "print numbers; text of your own goes out as a record of a ring");
+		gpubpf_diag_remedy(v->diag, "print numbers, and text of constants and maps by %%s of a constant format; other text "
+					    "goes out as a record of a ring");
 	if (reg_is_ptr(r))
 		return leak(v, GPUBPF_E_PTR_LEAK, "passes r%d, a pointer to %s, as a number to %s", i + 1, type_name(r),
 			    c->h->name);

@@ -203,8 +203,9 @@ struct gpubpf_times {
 #undef GPUBPF_DECLARE_HERE
 
 /*
- * bpf_printk() prints at most three values: %d %i %u %x %X %c %p with l and ll, %s of strings in maps and constants, and
- * %f %e %g of a float's or a double's bits, as ctx->arg has them: bpf_printk("%f", ctx->arg[2]).
+ * bpf_printk() prints at most three values: %d %i %u %x %X %c %p with l and ll, %s of text in maps and constants, which is
+ * looked up when the record is read, and %f %e %g of a float's or a double's bits, as ctx->arg has them:
+ * bpf_printk("%f", ctx->arg[2]).
  */
 
 /* --- kernel arguments --- */

@@ -56,6 +56,7 @@ says '^  \[step_one\].threads$' "and drawn below"; says '^  \[512, 1K)  *2048 |@
 says '^  \[256, 512)  *1024 |@@*|$' "linear ones in steps"; says '^  (\.\.\., 256)  *1024 ' "and what is below them"
 [ "$(grep -c '^  \[8, 16)' "$T/err")" = 2 ]; ok $? "what is not declared a histogram is not drawn"
 says '.kernel = step_one, .arg = 0x[0-9a-f]*, .name = step_one }$' "names as names, addresses in hex"
+says 'show: text: launch even, step_one$' "text of constants and maps is printed"; says 'show: text: launch odd, step_one$' "of any element"
 says '^  step_one  *1$' "a name as a key"; says '^  zeros     { 0 <repeats 39 times>, 1 }$' "zeros folded"
 run "$GPUBPF" run -o "$OBJ/shown.bpf.o" -j --report "$T/r" -- "$LOOP" 4 0
 [ "$(json "[(e['key'], e['value']['calls'], e['value']['threads']['percentiles']['p99']) for m in r['maps'] if m['name'] == 'by_kernel' for e in m['entries']]")" = "[('step_one', 4096, 1012)]" ]

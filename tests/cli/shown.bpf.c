@@ -22,6 +22,7 @@ GPUBPF_HASH(by_name, struct gpubpf_name, __u64, 16);
 GPUBPF_ARRAY(odd_hist, __u64, 8); /* called so, and no histogram */
 struct gpubpf_hist all;
 __u64 zeros[40];
+const char parities[2][8] = { "even", "odd" };
 
 static __always_inline struct stats *stats_of(gpubpf_kernel kernel)
 {
@@ -59,6 +60,7 @@ int show(struct gpubpf_ctx *ctx)
 	gpubpf_kernel_name(ctx, &name);
 	bpf_map_update_elem(&by_name, &name, &one, BPF_ANY);
 	zeros[39] = 1;
+	bpf_printk("%s: launch %s, %s", "text", parities[ctx->launch & 1], seen->name.text);
 	return 0;
 }
 
