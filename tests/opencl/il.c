@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs from SPIR-V, by the core call and by the extension's; argv[1] is the module (il_kernels.cl). */
+/* Programs from SPIR-V, by the core call and by the extension's, built, and compiled and linked; argv[1] is the module
+ * (il_kernels.cl). */
 #include "app.h"
 
 #include <CL/cl_ext.h>
@@ -40,6 +41,28 @@ static void build_and_run(cl_program p, const char *options)
 	CHECK(clReleaseProgram(p));
 }
 
+/* Compiled and linked by itself, and with a program of source that has no kernel. */
+static void link_and_run(const void *module, size_t size)
+{
+	const char *text = "int three(void) { return 3; }\n";
+	cl_program parts[2], linked;
+	cl_int err;
+
+	parts[0] = clCreateProgramWithIL(app_context, module, size, &err);
+	CHECK(err);
+	parts[1] = clCreateProgramWithSource(app_context, 1, &text, NULL, &err);
+	CHECK(err);
+	for (cl_uint n = 1; n <= 2; n++) {
+		CHECK(clCompileProgram(parts[n - 1], 1, &app_device, "", 0, NULL, NULL, NULL, NULL));
+		linked = clLinkProgram(app_context, 1, &app_device, "", n, parts, NULL, NULL, &err);
+		CHECK(err);
+		run(linked);
+		CHECK(clReleaseProgram(linked));
+	}
+	CHECK(clReleaseProgram(parts[0]));
+	CHECK(clReleaseProgram(parts[1]));
+}
+
 int main(int argc, char **argv)
 {
 	clCreateProgramWithILKHR_fn create;
@@ -53,6 +76,7 @@ int main(int argc, char **argv)
 	p = clCreateProgramWithIL(app_context, module, size, &err);
 	CHECK(err);
 	build_and_run(p, "");
+	link_and_run(module, size);
 	create = clGetExtensionFunctionAddressForPlatform(app_platform, "clCreateProgramWithILKHR");
 	if (create) {
 		p = create(app_context, module, size, &err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two pieces of the twins of IL programs. */
+/* The two pieces of the twins of programs with IL. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "core/diag.h"
 #include "core/worker/job.h"
 #include "backends/spirv/common/options.h"
-#include "backends/spirv/wire/parts.h"
 #include "target.h"
 #include "spv.h"
 
@@ -74,23 +73,30 @@ static int make_plan(struct plan *plan, struct gpubpf_spv_image *p)
 	return 0;
 }
 
-/* The twin module with the program's own options, as a container of one part. */
+/* The twin module in its part's place, each part with the program's own options, as a container. */
 static int write_module(struct plan *plan, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			struct gpubpf_diag *diag)
 {
-	const char *options = gpubpf_cl_twin_options(image->options ? image->options : "", image->cwd, &p->pool);
-	struct gpubpf_cl_part part = { .kind = GPUBPF_IMAGE_SPIRV, .options = options };
-	struct gpubpf_cl_parts parts = { &part, 1, options };
+	struct gpubpf_cl_parts parts = p->parts;
 	struct gpubpf_blob module;
+	bool complete;
 	int err;
 
-	if (!options)
+	parts.part = gpubpf_pool_alloc(&p->pool, parts.nparts, sizeof(*parts.part));
+	parts.link_options = gpubpf_cl_twin_options(p->parts.link_options, image->cwd, &p->pool);
+	complete = parts.part && parts.link_options;
+	for (uint32_t i = 0; complete && i < parts.nparts; i++) {
+		parts.part[i] = p->parts.part[i];
+		parts.part[i].options = gpubpf_cl_twin_options(p->parts.part[i].options, image->cwd, &p->pool);
+		complete = parts.part[i].options != NULL;
+	}
+	if (!complete)
 		return -ENOMEM;
 	err = gpubpf_spv_inject(&p->module, plan->job, plan->wraps, plan->nwraps, &module, diag);
 	if (err < 0)
 		return err;
-	part.data = module.data;
-	part.size = module.size;
+	parts.part[p->part].data = module.data;
+	parts.part[p->part].size = module.size;
 	err = gpubpf_cl_parts_write(&parts, &plan->out.piece[0].blob);
 	free(module.data);
 	plan->out.piece[0].kind = GPUBPF_IMAGE_OPENCL_PARTS;
@@ -126,7 +132,7 @@ int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lo
 		err = make_plan(&plan, &p);
 	if (err == 0 && plan.nwraps)
 		err = write_pieces(&plan, &p, image, opts, diag);
-	gpubpf_pool_finish(&p.pool);
+	gpubpf_spv_image_finish(&p);
 	if (err < 0) {
 		gpubpf_twin_image_finish(&plan.out);
 		return err;

@@ -52,6 +52,6 @@ int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_d
 		err = list_kernels(&p, caps, kernels);
 	if (err == 0)
 		*nkernels = p.nkernels;
-	gpubpf_pool_finish(&p.pool);
+	gpubpf_spv_image_finish(&p);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include <spirv/unified1/spirv.h>
 #include <stdbool.h>
 
+#include "backends/spirv/wire/parts.h"
 #include "core/target.h"
 #include "core/wire/pool.h"
 
@@ -84,16 +85,22 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			  struct gpubpf_diag *diag);
 
-/* an image being read */
+/* an image being read: a module, or programs that were linked, of which one part is a module with kernels */
 struct gpubpf_spv_image {
 	struct gpubpf_pool pool;
+	struct gpubpf_cl_part single;  /* the part of an image that is a module */
+	struct gpubpf_cl_parts parts;
+	bool owned;                    /* parts is to be finished */
+	uint32_t part;                 /* the module's */
 	struct gpubpf_spv module;
 	struct gpubpf_spv_kernel *kernels;
 	uint32_t nkernels;
 };
 
-/* 0, -ENOMEM, or -EINVAL with a diagnostic; the pool is to be finished either way (image.c). */
+/* p is zeroed. 0, -ENOMEM, -ENOENT (no part has kernels in IL), -EBADMSG, or -EINVAL with a diagnostic; p is to be
+ * finished either way (image.c). */
 int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, struct gpubpf_diag *diag);
+void gpubpf_spv_image_finish(struct gpubpf_spv_image *p);
 /* Why the kernel cannot be taken on the device; "": it can. */
 const char *gpubpf_spv_reason(const struct gpubpf_kernel_info *info, const struct gpubpf_device_caps *caps);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/diag.h"
 #include "image.h"
 
 static size_t count(const struct wrap_image *p, size_t *places, size_t *params)
@@ -51,12 +52,29 @@ static int list_kernels(const struct wrap_image *p, const struct gpubpf_device_c
 	return 0;
 }
 
+/* Programs that were linked, whose kernels are all in IL. */
+static bool is_for_spirv(const struct wrap_image *p)
+{
+	bool il = false;
+
+	for (uint32_t i = 0; i < p->parts.nparts; i++) {
+		if (p->unit[i].nkernels)
+			return false;
+		il = il || p->parts.part[i].kind == GPUBPF_IMAGE_SPIRV;
+	}
+	return il;
+}
+
 int wrap_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
 {
 	struct wrap_image p = { 0 };
 	int err = wrap_image_read(&p, image, caps, diag);
 
+	if (err == 0 && is_for_spirv(&p)) {
+		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are in IL");
+		err = -ENOENT;
+	}
 	if (err == 0)
 		err = list_kernels(&p, caps, kernels, nkernels);
 	wrap_image_finish(&p);
