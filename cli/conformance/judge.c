@@ -30,6 +30,8 @@ static bool tell_check(void *arg, const void *key, const void *value)
 	const uint64_t *both = value;
 	char want[64];
 
+	if (both[0] == both[1])
+		return true;
 	snprintf(want, sizeof(want), "line %u: 0x%llx", *(const uint32_t *)key, (unsigned long long)both[1]);
 	return fail(j, want, "0x%llx", (unsigned long long)both[0]);
 }

@@ -242,6 +242,7 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 		const char *name;
 	} forms[] = {
 		{ GPUBPF_IMAGE_OPENCL_C, "workload.cl" },
+		{ GPUBPF_IMAGE_SPIRV, "workload.spv" },
 		{ GPUBPF_IMAGE_PTX, "workload.ptx" },
 	};
 	uint32_t taken = 0;

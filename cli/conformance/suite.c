@@ -91,7 +91,7 @@ int suite_add_case(struct suite *s, const char *group, const char *name, const c
 
 	*c = NULL;
 	snprintf(whole, sizeof(whole), "%s/%s", group, name);
-	if (glob && fnmatch(glob, whole, 0))
+	if (glob && fnmatch(glob, whole, FNM_EXTMATCH))
 		return 0;
 	grown = realloc(s->cases, (s->ncases + 1) * sizeof(*grown));
 	if (!grown)

@@ -81,7 +81,8 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 	struct gpubpf_device_module *module;
 	struct gpubpf_device_kernel *kernel;
 	struct gpubpf_why why = { "" };
-	char *image = read_image(argv[5], &size);
+	char *image = read_image(argv[5], &size), options[64] = "";
+	enum gpubpf_image_kind kind = strtoul(argv[4], NULL, 0);
 	uint64_t to;
 
 	if (!size)
@@ -89,7 +90,9 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 	if (words == MAP_FAILED || ops->arena_attach(device, words, bytes, &to, &why) < 0 ||
 	    ops->arena_push(device, 0, words, bytes) < 0 || gpubpf_arena_wait(ops, device) < 0)
 		return fail("memory", why.text);
-	if (ops->module_load(device, strtoul(argv[4], NULL, 0), image, size, "", &module, &why) < 0 ||
+	if (kind == GPUBPF_IMAGE_OPENCL_C)
+		snprintf(options, sizeof(options), "-DONLY_%s", argv[6]);
+	if (ops->module_load(device, kind, image, size, options, &module, &why) < 0 ||
 	    ops->kernel_get(module, argv[6], &kernel, &why) < 0)
 		return fail(argv[6], why.text);
 	if (run_kernel(ops, kernel, l, to, &why) < 0)

@@ -13,19 +13,20 @@
 struct conformance_check {
 	__u64 got, want;
 };
-GPUBPF_HASH(conformance_failed, __u32, struct conformance_check, 32); /* by line */
+GPUBPF_ARRAY(conformance_failed, struct conformance_check, 256);      /* by line; of others both are the same */
 GPUBPF_ARRAY(conformance_checks, __u64, 2);                           /* how many failed, how many held */
 
 static __always_inline void conformance_check(__u32 line, __u64 got, __u64 want)
 {
-	struct conformance_check check = { got, want };
+	struct conformance_check *failed;
 	__u32 key = got == want;
-	__u64 *n = bpf_map_lookup_elem(&conformance_checks, &key);
 
-	if (n)
-		__sync_fetch_and_add(n, 1);
-	if (got != want)
-		bpf_map_update_elem(&conformance_failed, &line, &check, BPF_ANY);
+	gpubpf_add(&conformance_checks, key, 1);
+	failed = key ? NULL : bpf_map_lookup_elem(&conformance_failed, &line);
+	if (failed) {
+		failed->got = got;
+		failed->want = want;
+	}
 }
 
 #define CHECK(got, want) conformance_check(__LINE__, (__u64)(got), (__u64)(want))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the suite's probes are put into, in OpenCL C, and as PTX made of it. All kernels take the same parameters, and
- * each thread leaves 3 * its linear number + 1 in the word of that number, each on a way of its own.
+ * What the suite's probes are put into, in OpenCL C, and as SPIR-V and PTX made of it. All kernels take the same
+ * parameters, and each thread leaves 3 * its linear number + 1 in the word of that number, each on a way of its own. Of
+ * the source an application builds one, by the option -DONLY_x: compilers take their time.
  */
 #ifdef __NVPTX__
 #define OF(d, what) ((d) == 0 ? __nvvm_read_ptx_sreg_##what##_x() : (d) == 1 ? __nvvm_read_ptx_sreg_##what##_y() : \
@@ -19,6 +20,7 @@ struct pair {
 #define PARAMETERS global uint *to, char c, short s, int i, long l, float f, struct pair p, uint last
 #define LINEAR ((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0))
 
+#if defined(ONLY_plain) || defined(ALL)
 kernel void plain(PARAMETERS)
 {
 	uint n = LINEAR;
@@ -32,7 +34,9 @@ kernel void again(PARAMETERS)
 
 	to[n] = 3 * n + 1;
 }
+#endif
 
+#if defined(ONLY_early) || defined(ALL)
 /* Some threads leave early, one from a loop. */
 kernel void early(PARAMETERS)
 {
@@ -49,7 +53,9 @@ kernel void early(PARAMETERS)
 	}
 	to[n] = 0;
 }
+#endif
 
+#if defined(ONLY_loops) || defined(ALL)
 kernel void loops(PARAMETERS)
 {
 	uint n = LINEAR, sum = 1;
@@ -58,7 +64,9 @@ kernel void loops(PARAMETERS)
 		sum += 3;
 	to[n] = sum;
 }
+#endif
 
+#if defined(ONLY_meets) || defined(ALL)
 /* The neighbour in the block, through local memory; blocks of 64 threads at most, an even number. */
 kernel void meets(PARAMETERS)
 {
@@ -69,7 +77,9 @@ kernel void meets(PARAMETERS)
 	barrier(CLK_LOCAL_MEM_FENCE);
 	to[words[me ^ 1]] = 3 * words[me ^ 1] + 1;
 }
+#endif
 
+#if defined(ONLY_calls) || defined(ALL)
 uint triple(uint n)
 {
 	return n * 3;
@@ -81,7 +91,9 @@ kernel void calls(PARAMETERS)
 
 	to[n] = triple(n) + 1;
 }
+#endif
 
+#if defined(ONLY_floats) || defined(ALL)
 /* Floating point, whose last bit counts: 1/3 as often as there are threads before. */
 kernel void floats(PARAMETERS)
 {
@@ -92,3 +104,4 @@ kernel void floats(PARAMETERS)
 		x += f / 3.0f;
 	to[n] = 3 * n + (x > 13.33f && x < 13.34f);
 }
+#endif

@@ -12,29 +12,49 @@ EXPECT("drops table 1");
 
 GPUBPF_HASH(table, __u64, __u64, 2);
 
+enum { LOOKUP, UPDATE, DELETE };
+#define NONE 0
+
+/* in a loop, so that a table's code is there once: compilers take their time for it */
+static const struct step {
+	__u32 line, what;
+	__u64 key, value, flags, want;
+} steps[] = {
+#define STEP(...) { __LINE__, __VA_ARGS__ }
+	STEP(LOOKUP, 1, 0, 0, NONE),
+	STEP(DELETE, 1, 0, 0, -2),
+	STEP(UPDATE, 1, 10, BPF_EXIST, -2),
+	STEP(UPDATE, 1, 10, BPF_NOEXIST, 0),
+	STEP(UPDATE, 1, 10, BPF_NOEXIST, -17),
+	STEP(UPDATE, 1, 10, BPF_EXIST, 0),
+	STEP(UPDATE, 2, 20, BPF_ANY, 0),
+	STEP(UPDATE, 3, 30, BPF_ANY, -7),
+	STEP(LOOKUP, 3, 0, 0, NONE),
+	STEP(LOOKUP, 1, 0, 0, 10),
+	STEP(DELETE, 1, 0, 0, 0),
+	STEP(LOOKUP, 1, 0, 0, NONE),
+	STEP(UPDATE, 3, 30, BPF_ANY, 0),
+	STEP(LOOKUP, 3, 0, 0, 30),
+	STEP(UPDATE, 4, 40, 4, -22),
+};
+
 SEC("gpu/entry/*")
 int hash(struct gpubpf_ctx *ctx)
 {
-	__u64 one = 1, two = 2, three = 3, value = 10, *found;
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		__u64 key = steps[i].key, value = steps[i].value, got = NONE, *found;
 
-	CHECK(bpf_map_lookup_elem(&table, &one) == 0, 1);
-	CHECK(bpf_map_delete_elem(&table, &one), (__u64)-2);
-	CHECK(bpf_map_update_elem(&table, &one, &value, BPF_EXIST), (__u64)-2);
-	CHECK(bpf_map_update_elem(&table, &one, &value, BPF_NOEXIST), 0);
-	CHECK(bpf_map_update_elem(&table, &one, &value, BPF_NOEXIST), (__u64)-17);
-	CHECK(bpf_map_update_elem(&table, &one, &value, BPF_EXIST), 0);
-	value = 20;
-	CHECK(bpf_map_update_elem(&table, &two, &value, BPF_ANY), 0);
-	value = 30;
-	CHECK(bpf_map_update_elem(&table, &three, &value, BPF_ANY), (__u64)-7);
-	CHECK(bpf_map_lookup_elem(&table, &three) == 0, 1);
-	found = bpf_map_lookup_elem(&table, &one);
-	CHECK(found != 0, 1);
-	CHECK(found ? *found : 0, 10);
-	CHECK(bpf_map_delete_elem(&table, &one), 0);
-	CHECK(bpf_map_lookup_elem(&table, &one) == 0, 1);
-	CHECK(bpf_map_update_elem(&table, &three, &value, BPF_ANY), 0);
-	found = bpf_map_lookup_elem(&table, &three);
-	CHECK(found ? *found : 0, 30);
+		if (steps[i].what == LOOKUP) {
+			found = bpf_map_lookup_elem(&table, &key);
+			if (found)
+				got = *found;
+		} else if (steps[i].what == UPDATE) {
+			got = bpf_map_update_elem(&table, &key, &value, steps[i].flags);
+		} else {
+			got = bpf_map_delete_elem(&table, &key);
+		}
+		conformance_check(steps[i].line, got, steps[i].want);
+	}
 	return 0;
 }

@@ -1,35 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entry and exit of kernel plain: each thread passes both once, in this order, and the kernel's results stay. */
-#include "../case.h"
-
-EXPECT("workload plain");
-EXPECT("launch 5,1,1 64,1,1");
-EXPECT("map threads[1] 320");
-EXPECT("map threads[2] 320");
-EXPECT("checks 320");
-
-GPUBPF_ARRAY(threads, __u64, 3);
-GPUBPF_PER_THREAD(place, __u64);
-
-SEC("gpu/entry/plain")
-int entry(struct gpubpf_ctx *ctx)
-{
-	__u32 key = 0;
-	__u64 *at = bpf_map_lookup_elem(&place, &key);
-
-	gpubpf_add(&threads, ctx->site & 3, 1);
-	if (at)
-		*at = ctx->global_linear + 1;
-	return 0;
-}
-
-SEC("gpu/exit/plain")
-int leave(struct gpubpf_ctx *ctx)
-{
-	__u32 key = 0;
-	__u64 *at = bpf_map_lookup_elem(&place, &key);
-
-	gpubpf_add(&threads, ctx->site & 3, 1);
-	CHECK(at ? *at : 0, ctx->global_linear + 1);
-	return 0;
-}
+#define KERNEL "plain"
+#include "both.h"

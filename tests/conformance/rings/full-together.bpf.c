@@ -15,6 +15,7 @@ int fill(struct gpubpf_ctx *ctx)
 {
 	struct event event = { { ctx->global_linear } };
 
+#pragma clang loop unroll(disable)
 	for (int i = 0; i < 16; i++)
 		bpf_ringbuf_output(&ring, &event, sizeof(event), 0);
 	return 0;
