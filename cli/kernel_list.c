@@ -88,6 +88,24 @@ static void write_places(struct gpubpf_session *s, FILE *out, bool demangle)
 	gpubpf_table_finish(&t);
 }
 
+static void write_signatures(struct gpubpf_session *s, FILE *out, bool demangle)
+{
+	struct gpubpf_kernel_stats st = { .sz = sizeof(st) };
+
+	fprintf(out, "signatures\n");
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
+		const struct gpubpf_signature *signature = gpubpf_kernel_signature(s, st.id);
+		const char *name = gpubpf_kernel_shown(s, st.id, demangle);
+
+		fprintf(out, "  ");
+		if (signature)
+			gpubpf_signature_print(signature, name, out);
+		else
+			fprintf(out, "%s: not known", name);
+		fprintf(out, "\n");
+	}
+}
+
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	bool demangle = cli_has(trace->args, OPT_DEMANGLE);
@@ -109,6 +127,8 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 		gpubpf_table_print(&t, out);
 	gpubpf_table_finish(&t);
 	write_functions(s, out);
+	if (cli_has(trace->args, OPT_SIGNATURES))
+		write_signatures(s, out, demangle);
 	if (cli_has(trace->args, OPT_PLACES))
 		write_places(s, out, demangle);
 	return fflush(out) ? -EIO : 0;
@@ -122,6 +142,26 @@ static struct json_object *functions(struct gpubpf_session *s, const char *kerne
 
 	while ((at = gpubpf_calls_next(at, name, sizeof(name))))
 		json_object_array_add(a, json_object_new_string(name));
+	return a;
+}
+
+/* null: not known */
+static struct json_object *parameters(struct gpubpf_session *s, uint64_t id)
+{
+	const struct gpubpf_signature *signature = gpubpf_kernel_signature(s, id);
+	struct json_object *a = signature ? json_object_new_array() : NULL;
+	const struct gpubpf_typed_param *p;
+	uint32_t n;
+
+	p = gpubpf_signature_params(signature, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "name", json_object_new_string(p[i].name));
+		json_object_object_add(o, "type", json_object_new_string(p[i].type));
+		json_object_object_add(o, "size", json_object_new_uint64(p[i].size));
+		json_object_array_add(a, o);
+	}
 	return a;
 }
 
@@ -178,6 +218,8 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		json_object_object_add(o, "entry_only", json_object_new_boolean(entry_only));
 		json_object_object_add(o, "reason", json_object_new_string(reason));
 		json_object_object_add(o, "functions", functions(s, st.name));
+		if (cli_has(trace->args, OPT_SIGNATURES))
+			json_object_object_add(o, "parameters", parameters(s, st.id));
 		if (cli_has(trace->args, OPT_PLACES))
 			json_object_object_add(o, "places", places(s, st.name));
 		json_object_array_add(list, o);

@@ -154,6 +154,7 @@ struct gpubpf_map {
 	uint32_t map_flags;             /* BPF_F_* as given */
 	bool rdonly;                    /* frozen .rodata: the program only reads it, `init` is its content */
 	bool scratch;                   /* GPUBPF_SCRATCH: for its programs alone */
+	bool few;                       /* GPUBPF_FEW: of a ring, by few threads */
 	bool global_data;               /* .data, .bss, .rodata: one value, addressed directly */
 	const void *init;               /* initial content: value_size bytes for global data, else NULL */
 	uint32_t btf_key, btf_value;    /* BTF type ids in the object's BTF, 0 if none */

@@ -53,7 +53,19 @@ struct gpubpf_typed_names {
 	const char *(*kernel)(void *ctx, uint64_t id);
 	void *ctx;
 	bool wide_as_text;             /* JSON: integers beyond 2^53 as strings */
+	/* The parameters of a kernel, *n of them; NULL: not known. */
+	const struct gpubpf_typed_param *(*params)(void *ctx, uint64_t id, uint32_t *n);
 };
+
+struct gpubpf_typed_param {
+	const char *name, *type;       /* "" unknown */
+	uint32_t size;                 /* bytes; 0: it has no value */
+	enum gpubpf_typed_how {
+		GPUBPF_TYPED_SIGNED, GPUBPF_TYPED_UNSIGNED, GPUBPF_TYPED_REAL, GPUBPF_TYPED_ADDRESS, GPUBPF_TYPED_BYTES,
+	} how;
+};
+/* "float *a": a parameter as it is declared, as far as that is known; i is its number. */
+void gpubpf_typed_declare(const struct gpubpf_typed_param *param, uint32_t i, char *buf, size_t size);
 
 /* core/load/typed.c: a key or value as text ("{ .x = 1 }", 42) or JSON through BTF; type 0: hex bytes. Text has runs
  * of zeros in one, and the names of struct gpubpf_name and of kernels as names. names may be NULL. */

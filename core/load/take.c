@@ -69,6 +69,7 @@ static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, uint32
 	}
 	map.object = l->index;
 	map.scratch = gpubpf_var_tagged(l->btf, map.name, "gpubpf:scratch");
+	map.few = gpubpf_var_tagged(l->btf, map.name, "gpubpf:few");
 	map.btf_value = map.btf_value ? map.btf_value : value_type;
 	if (map.global_data && (err = read_content(from, &map, diag)) < 0)
 		return err;

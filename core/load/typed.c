@@ -16,6 +16,7 @@
 #include "typed.h"
 
 #define MAX_SCALARS (1u << 20)
+#define GPUBPF_TYPED_ARGS 32 /* of struct gpubpf_args */
 #define MANY_ZEROS 8    /* elements of an array: as many are told in one */
 
 static void walk(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit, int depth);
@@ -243,6 +244,24 @@ static void walk_kernel(struct typed_writer *w, const char *name, uint64_t id)
 		w->ops->integer(w, name, id, false);
 }
 
+/* struct gpubpf_args: a kernel's id, how many arguments it has, and the first of them */
+static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
+{
+	uint64_t word[2 + GPUBPF_TYPED_ARGS];
+	const struct gpubpf_typed_param *params;
+	const struct gpubpf_typed_names *names = w->names;
+	uint32_t n = GPUBPF_TYPED_ARGS, known = 0;
+
+	if (size != sizeof(word) || bit % 8 || (size_t)size > w->size - bit / 8)
+		return false;
+	memcpy(word, w->data + bit / 8, sizeof(word));
+	params = names && names->params ? names->params(names->ctx, word[0], &known) : NULL;
+	n = word[1] < n ? word[1] : n;
+	w->ops->args(w, name, names && names->kernel ? names->kernel(names->ctx, word[0]) : "", params && known >= n ? params : NULL,
+		     word + 2, n);
+	return true;
+}
+
 /* struct gpubpf_name, where it holds a name */
 static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
@@ -276,6 +295,8 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 		w->ops->duration(w, name, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_address") || gpubpf_typed_is(w->btf, id, "uintptr_t"))
 		walk_ptr(w, name, bit);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_args"))
+		return walk_args(w, name, bit, btf__resolve_size(w->btf, id));
 	else
 		return gpubpf_typed_is(w->btf, id, "gpubpf_name") &&
 		       walk_name(w, name, bit, btf__resolve_size(w->btf, id));

@@ -12,6 +12,7 @@
 struct btf;
 struct gpubpf_hist_shape;
 struct gpubpf_typed_names;
+struct gpubpf_typed_param;
 struct json_object;
 struct typed_writer;
 
@@ -28,6 +29,9 @@ struct typed_ops {
 	/* A histogram that its type declares, as slots. */
 	void (*hist)(struct typed_writer *w, const char *name, const struct gpubpf_hist_shape *shape,
 		     const uint64_t *slot);
+	/* What struct gpubpf_args holds: n values, and the kernel's parameters, NULL if not known. */
+	void (*args)(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
+		     const uint64_t *value, uint32_t n);
 	/* n elements of an array that are all zero bytes, after the first of them; NULL: each by itself */
 	void (*repeats)(struct typed_writer *w, uint32_t n);
 	/* what struct gpubpf_name holds; NULL: as the struct that it is */
@@ -50,6 +54,12 @@ struct typed_writer {
 	struct json_object *stack[GPUBPF_TYPED_DEPTH + 2];
 	int depth;
 };
+
+/* typed_args.c */
+void typed_args_text(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
+		     const uint64_t *value, uint32_t n);
+void typed_args_json(struct typed_writer *w, const char *name, const char *kernel, const struct gpubpf_typed_param *params,
+		     const uint64_t *value, uint32_t n);
 
 extern const struct typed_ops gpubpf_typed_text_ops, gpubpf_typed_json_ops;
 

@@ -115,7 +115,7 @@ static void text_repeats(struct typed_writer *w, uint32_t n)
 
 const struct typed_ops gpubpf_typed_text_ops = {
 	text_open, text_close, text_integer, text_boolean, text_real, text_string, text_word, text_duration,
-	text_hist, text_repeats, text_word,
+	text_hist, typed_args_text, text_repeats, text_word,
 };
 
 /* --- JSON --- */
@@ -241,5 +241,5 @@ static void json_hist(struct typed_writer *w, const char *name, const struct gpu
 
 const struct typed_ops gpubpf_typed_json_ops = {
 	json_open, json_close, json_integer, json_boolean, json_real, json_string, json_word, json_duration,
-	json_hist, NULL, NULL,
+	json_hist, typed_args_json, NULL, NULL,
 };

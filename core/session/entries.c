@@ -220,9 +220,14 @@ static const char *plain_kernel_of(void *s, uint64_t id)
 	return gpubpf_kernel_shown(s, id, true);
 }
 
+static const struct gpubpf_typed_param *params_of(void *s, uint64_t id, uint32_t *n)
+{
+	return gpubpf_signature_params(gpubpf_kernel_signature(s, id), n);
+}
+
 struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)
 {
 	return (struct gpubpf_typed_names){
-		opts->demangle && !opts->json ? plain_kernel_of : kernel_of, s, opts->json_strings,
+		opts->demangle && !opts->json ? plain_kernel_of : kernel_of, s, opts->json_strings, params_of,
 	};
 }

@@ -5,6 +5,7 @@
 
 #include "core/load/hist.h"
 #include "session.h"
+#include "signature.h"
 
 struct gpubpf_entry {
 	const void *key, *value;

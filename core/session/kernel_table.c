@@ -89,6 +89,7 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *text)
 	*name = wanted;
 	name->whole = name->plain = NULL;
 	name->route = NULL;
+	name->signature = NULL;
 	name->id = s->nkernel_ids;
 	if (!tsearch(name, &s->kernel_names, compare_names)) {
 		free(name);
@@ -108,6 +109,19 @@ void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *rou
 {
 	if (id < s->nkernel_ids)
 		s->kernel_ids[id]->route = route;
+}
+
+void gpubpf_kernel_signed(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature)
+{
+	if (id >= s->nkernel_ids || s->kernel_ids[id]->signature)
+		return;
+	s->kernel_ids[id]->signature = *signature;
+	*signature = NULL;
+}
+
+const struct gpubpf_signature *gpubpf_kernel_signature(const struct gpubpf_session *s, uint64_t id)
+{
+	return id < s->nkernel_ids ? s->kernel_ids[id]->signature : NULL;
 }
 
 static const char *route_of(const struct gpubpf_session *s, uint64_t id)
@@ -149,6 +163,7 @@ static void free_name(void *arg)
 
 	free(name->whole);
 	free(name->plain);
+	free(name->signature);
 	free(name);
 }
 

@@ -488,6 +488,8 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 		s->cost.build_ns += twin->build_ns;
 	}
 	for (uint32_t i = 0; i < twin->nkernels; i++)
+		gpubpf_kernel_signed(s, twin->kernels[i].id, &twin->kernels[i].signature);
+	for (uint32_t i = 0; i < twin->nkernels; i++)
 		if (twin->kernels[i].twin[0])
 			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route);
 	for (uint32_t i = 0; i < twin->nkernels; i++)

@@ -35,6 +35,7 @@ struct gpubpf_twin {
 		char twin[280];    /* "" refused */
 		uint32_t flags;    /* enum gpubpf_twin_flags */
 		uint32_t nparams;
+		struct gpubpf_signature *signature; /* the session's from when the twin is handed over; NULL: not known */
 		char reason[240];
 		bool entry_only;   /* inspect: reason is of its exit alone */
 		char *functions;   /* that it calls: calls.h; NULL: not known */

@@ -68,6 +68,7 @@ void gpubpf_twin_put(struct gpubpf_twin *twin)
 	free(twin->image);
 	for (uint32_t i = 0; i < twin->nkernels; i++) {
 		free(twin->kernels[i].functions);
+		free(twin->kernels[i].signature);
 		free(twin->kernels[i].places);
 	}
 	free(twin->kernels);

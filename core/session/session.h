@@ -153,6 +153,7 @@ struct gpubpf_session {
 		char text[256];            /* as the agent counts it, short */
 		char *whole, *plain;       /* the whole, where that is longer; demangled, once it was asked for */
 		const char *route;         /* the target that made its twin; NULL: none did */
+		struct gpubpf_signature *signature; /* NULL: not known */
 	} **kernel_ids;                    /* by id */
 	uint32_t nkernel_ids;
 	void *kernel_names;                /* the same by name, of tsearch(3) */
@@ -265,6 +266,10 @@ uint32_t gpubpf_kernel_id(struct gpubpf_session *s, const char *name);
 void gpubpf_kernel_whole(struct gpubpf_session *s, uint32_t id, const char *whole);
 /* By which target its twin was made. */
 void gpubpf_kernel_routed(struct gpubpf_session *s, uint32_t id, const char *route);
+/* What is known of its parameters: taken from *signature, which then is NULL, unless it is known already. */
+struct gpubpf_signature;
+void gpubpf_kernel_signed(struct gpubpf_session *s, uint32_t id, struct gpubpf_signature **signature);
+const struct gpubpf_signature *gpubpf_kernel_signature(const struct gpubpf_session *s, uint64_t id);
 const char *gpubpf_kernel_named(const struct gpubpf_session *s, uint64_t id); /* whole; "": nobody has it */
 /* For people: as C++ writes it where that is asked for and it is mangled. */
 const char *gpubpf_kernel_shown(struct gpubpf_session *s, uint64_t id, bool demangle);

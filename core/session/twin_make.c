@@ -15,6 +15,7 @@
 #include "core/worker/job.h"
 #include "core/wire/match.h"
 #include "session.h"
+#include "signature.h"
 
 #define MAX_SITES (2 + GPUBPF_NSITES * GPUBPF_MAX_CALLS) /* of a kernel */
 
@@ -313,6 +314,7 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 	else if (k->id == UINT32_MAX)
 		refuse_kernel(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
 	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
+	k->signature = info ? gpubpf_signature_create(info->params, info->nparams) : NULL;
 	if (k->reason[0] && !(m->s->opts.inspect && k->entry_only))
 		return;
 	k->nparams = info->nparams;
@@ -625,7 +627,9 @@ static void clear(struct gpubpf_twin *t)
 		struct gpubpf_twin_kernel *k = &t->kernels[i];
 
 		free(k->functions);
+		free(k->signature);
 		k->functions = NULL;
+		k->signature = NULL;
 		k->reason[0] = 0;
 		k->entry_only = k->recurses = false;
 		k->places = 0;

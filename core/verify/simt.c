@@ -60,9 +60,9 @@ static void set_flags(struct simt *s, uint32_t pc)
 }
 
 /* What was just warned of is to know, not to change. */
-static int harmless(struct simt *s, int err)
+static int harmless(const struct verifier *v, int err)
 {
-	struct gpubpf_facts *f = s->v->facts;
+	struct gpubpf_facts *f = v->facts;
 
 	if (!err)
 		f->warnings[f->nwarnings - 1].harmless = true;
@@ -71,7 +71,7 @@ static int harmless(struct simt *s, int err)
 
 static int warn_own(struct simt *s, uint32_t pc, const struct gpubpf_map *map)
 {
-	return harmless(s, warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
+	return harmless(s->v, warn(s->v, pc, "adds to a value of map %s without an atomic: harmless, each thread has its own",
 				name_of(map)));
 }
 
@@ -105,7 +105,7 @@ static int check_atomic(struct simt *s, uint32_t pc)
 		return 0;
 	err = warn(s->v, pc,
 		   "all lanes do this atomic operation on one address of map %s: they run one after the other", name_of(map));
-	return map && map->scratch ? harmless(s, err) : err;
+	return map && map->scratch ? harmless(s->v, err) : err;
 }
 
 static int check_delete(struct simt *s, uint32_t pc)
@@ -124,7 +124,7 @@ static int check_delete(struct simt *s, uint32_t pc)
 	err = warn(s->v, pc,
 		   "a deleted element of map %s may be used for another key while a lane still holds its address",
 		   name_of(map));
-	return map && map->scratch ? harmless(s, err) : err;
+	return map && map->scratch ? harmless(s->v, err) : err;
 }
 
 static int check_call(struct simt *s, uint32_t pc)
@@ -188,6 +188,8 @@ static int check_volume(struct verifier *v)
 {
 	const struct gpubpf_cost *c = &v->facts->cost;
 	uint32_t print = 0, event = 0;
+	const struct gpubpf_map *map;
+	int err;
 
 	while (c->prints && print < v->n && !outputs(v, print, true))
 		print++;
@@ -197,11 +199,12 @@ static int check_volume(struct verifier *v)
 	    warn(v, print, "prints up to %llu line%s a thread: a launch of a million threads makes as many millions",
 		 (unsigned long long)c->prints, c->prints == 1 ? "" : "s") < 0)
 		return -ENOMEM;
-	if (c->event_bytes >= MANY_BYTES && event < v->n)
-		return warn(v, event,
-			    "emits up to %llu bytes of events a thread: %llu MiB for a launch of 2^20 threads",
-			    (unsigned long long)c->event_bytes, (unsigned long long)c->event_bytes);
-	return 0;
+	if (c->event_bytes < MANY_BYTES || event == v->n)
+		return 0;
+	map = map_of(v, v->facts->insn[event].call->map);
+	err = warn(v, event, "emits up to %llu bytes of events a thread: %llu MiB for a launch of 2^20 threads",
+		   (unsigned long long)c->event_bytes, (unsigned long long)c->event_bytes);
+	return map && map->few ? harmless(v, err) : err;
 }
 
 /* Asks the proven program, which has its facts from here on only. */

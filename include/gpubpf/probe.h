@@ -186,6 +186,9 @@ struct gpubpf_times {
  * told by `prog verify -v` alone: they know which keys are theirs, and how many lanes come there. */
 #define GPUBPF_SCRATCH __attribute__((btf_decl_tag("gpubpf:scratch")))
 
+/* Behind a ring: few threads of a launch emit a record, so what all of them would is told by `prog verify -v` alone. */
+#define GPUBPF_FEW __attribute__((btf_decl_tag("gpubpf:few")))
+
 /* Behind SEC() of a program: what the object shows, for `gpubpf probes`. */
 #define GPUBPF_ABOUT(text) __attribute__((btf_decl_tag("gpubpf:about=" text)))
 
@@ -385,6 +388,22 @@ static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *c
 
 /* The same as an index, of arrays: they take less time than hash tables, and run where those cannot. */
 typedef __u32 gpubpf_kernel_index;
+
+/* The arguments of a kernel: the tool shows them by its parameters, as far as those are known. */
+struct gpubpf_args {
+	gpubpf_kernel kernel;
+	__u64 n;
+	__u64 value[GPUBPF_CTX_ARGS];
+};
+
+static __always_inline void gpubpf_copy_args(const struct gpubpf_ctx *ctx, struct gpubpf_args *to)
+{
+	to->kernel = ctx->kernel;
+	to->n = ctx->nargs;
+#pragma unroll
+	for (int i = 0; i < GPUBPF_CTX_ARGS; i++)
+		to->value[i] = ctx->arg[i];
+}
 
 /* An address that is no C pointer: the tool shows it in hex, as it does pointers and uintptr_t. */
 typedef __u64 gpubpf_address;

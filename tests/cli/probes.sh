@@ -24,6 +24,13 @@ gives "m['kerneltime']['step_one']['value']['launches']['count'], m['blocktime']
 gives "0 < m['blocktime']['step_one']['value']['blocks']['quantiles']['percentiles']['p50'] <= m['kerneltime']['step_one']['value']['launches']['sum']" True "with sense"
 gives "m['balance_blocks']['step_one']['value'], m['occupancy']['step_one']['value']['at_once']['count']" '64 64' "on all multiprocessors"
 [ -z "$(cat "$T/err")" ]; ok $? "nothing is warned of"
+run "$GPUBPF" run -p args -j -r "$T/r" -- "$LOOP" 2 0; is 42 "args"; [ -z "$(cat "$T/err")" ]; ok $? "in silence"
+json2() { python3 -c "import json; r = json.load(open('$T/r')); print($1)" 2>&1; }
+calls="[(e['value']['launch'], e['value']['call']['kernel'], [(a['name'], a['type']) for a in e['value']['call']['args']]) for e in r['events']]"
+arguments="[('v', '__global int *')]"
+[ "$(json2 "$calls")" = "[(0, 'step_one', $arguments), (1, 'step_one', $arguments)]" ]; ok $? "a record for each launch, with the kernel's parameters: $(json2 "$calls")"
+[ "$(json2 "{e['value']['call']['args'][0]['value'][:2] for e in r['events']}")" = "{'0x'}" ]; ok $? "and values"
+run "$GPUBPF" kernel list --signatures -- "$LOOP" 1 0; says '^  step_one(__global int \*v)$' "kernel list --signatures"
 run "$GPUBPF" run -p kerneltime,balance,threads,launches -- "$LOOP" 4 0; is 42 "as text"
 says '^  KERNEL    LAUNCHES  *SUM  *MEAN  *P50  *P99  *SHARE$' "a table of times"
 says '^  step_one         4 .*[0-9] [um]*s  100.0 %$' "with units, and shares"

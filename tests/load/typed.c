@@ -140,6 +140,48 @@ static void fine(void)
 	   "\"percentiles\":{\"p50\":50,\"p90\":120,\"p99\":120}}");
 }
 
+static const struct gpubpf_typed_param *params_of(void *ctx, uint64_t id, uint32_t *n)
+{
+	static const struct gpubpf_typed_param params[] = {
+		{ "by", "short", 2, GPUBPF_TYPED_SIGNED },   { "", "float", 4, GPUBPF_TYPED_REAL },
+		{ "v", "int *", 8, GPUBPF_TYPED_ADDRESS },   { "", "", 4, GPUBPF_TYPED_UNSIGNED },
+		{ "s", "struct s", 24, GPUBPF_TYPED_BYTES }, { "image", "image2d_t", 0, GPUBPF_TYPED_ADDRESS },
+	};
+
+	*n = 6;
+	return id == 7 ? params : NULL;
+}
+
+/* struct gpubpf_args: by the kernel's parameters, or in hex where those are not known or fewer. */
+static void arguments(void)
+{
+	struct gpubpf_typed_names names = { .kernel = kernel_name, .ctx = "scale", .params = params_of };
+	uint64_t call[34] = { 7, 6, 0xfffd, 0x3fc00000, 0x1000, 5, 0x11, 0 };
+	int values = btf__add_array(btf, u32, u64, 32), type = btf__add_struct(btf, "gpubpf_args", sizeof(call));
+	struct json_object *json;
+	char text[512];
+
+	btf__add_field(btf, "kernel", u64, 0, 0);
+	btf__add_field(btf, "n", u64, 64, 0);
+	btf__add_field(btf, "value", values, 128, 0);
+	gpubpf_typed_text(btf, type, &names, call, sizeof(call), text, sizeof(text));
+	ok(!strcmp(text, "scale(short by = -3, float arg1 = 1.5, int *v = 0x1000, arg3 = 5, struct s s = 0x11..., "
+			 "image2d_t image = ?)"), "arguments: %s", text);
+	json = gpubpf_typed_json(btf, type, &names, call, sizeof(call));
+	ok(strstr(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN),
+		  "{\"kernel\":\"scale\",\"args\":[{\"name\":\"by\",\"type\":\"short\",\"value\":-3},"
+		  "{\"name\":\"\",\"type\":\"float\",\"value\":1.5}"), "as JSON");
+	json_object_put(json);
+	call[0] = 8;
+	call[1] = 2;
+	gpubpf_typed_text(btf, type, &names, call, sizeof(call), text, sizeof(text));
+	ok(!strcmp(text, "(arg0 = 0xfffd, arg1 = 0x3fc00000)"), "of a kernel that nobody knows: %s", text);
+	call[0] = 7;
+	call[1] = 1ull << 40;
+	gpubpf_typed_text(btf, type, &names, call, sizeof(call), text, sizeof(text));
+	ok(strstr(text, "arg31 = 0x0)"), "no more than there is room for");
+}
+
 /* The types of <gpubpf/probe.h> that say what they hold. */
 static void meanings(void)
 {
@@ -168,6 +210,7 @@ static void meanings(void)
 	   "{\"count\":4,\"histogram\":[{\"min\":10,\"max\":14,\"count\":2},{\"min\":15,\"max\":19,"
 	   "\"count\":2}],\"percentiles\":{\"p50\":14,\"p90\":18,\"p99\":18}}");
 	fine();
+	arguments();
 	is("nanoseconds", btf__add_typedef(btf, "gpubpf_ns", u64), &(uint64_t){ 1234567 }, 8, "1.2 ms", "1234567");
 	gpubpf_typed_text(btf, btf__add_typedef(btf, "gpubpf_kernel_index", u32), &names, &(uint32_t){ 7 }, 4, text,
 			  sizeof(text));

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parameters of a kernel. */
+#ifndef GPUBPF_SESSION_SIGNATURE_H
+#define GPUBPF_SESSION_SIGNATURE_H
+
+#include <stdio.h>
+
+#include "core/load/load.h"
+
+struct gpubpf_param;
+struct gpubpf_signature;   /* one piece of malloc's */
+
+/* NULL: out of memory */
+struct gpubpf_signature *gpubpf_signature_create(const struct gpubpf_param *params, uint32_t n);
+/* *n of them; NULL: not known, and s may be too */
+const struct gpubpf_typed_param *gpubpf_signature_params(const struct gpubpf_signature *s, uint32_t *n);
+/* "scale(float *x, uint n)" */
+void gpubpf_signature_print(const struct gpubpf_signature *s, const char *kernel, FILE *out);
+
+#endif
