@@ -126,8 +126,7 @@ static int lower(const struct cli_args *args, struct gpubpf_unit *unit, const ch
 		job.layouts = layout.maps;
 		job.layout_hash = layout.hash;
 		job.print_ring = layout.print_ring;
-		if (layout.print_ring)
-			job.print_layout = layout.maps[layout.nmaps];
+		job.print_layout = layout.prints;
 		job.nsites = make_sites(args, unit, index, sites);
 		err = emit(args, target, &job, blob, diag);
 	}

@@ -2,6 +2,8 @@
 /* gpubpf map show, dump, push, pop, peek, session report, list, attach, detach: ask a running session. */
 #include "cli.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +37,7 @@ static int send_query(const struct cli_args *args, uint32_t what, struct gpubpf_
 			 (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
 			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0) |
 			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0);
-	char path[512], why[512];
+	char path[512], why[4096]; /* a whole diagnostic, where an object is refused */
 	int status = find_session(args, path, sizeof(path));
 
 	if (status != CLI_OK) {
@@ -158,15 +160,36 @@ int gpubpf_cmd_session_list(const struct cli_args *args)
 	return status == CLI_OK ? ask(args, GPUBPF_QUERY_LINKS, NULL) : status;
 }
 
+/* The object that is to join, whole: the session has a folder of its own. "": none. */
+static int put_object(const struct cli_args *args, struct gpubpf_writer *w)
+{
+	const struct cli_values *v = &args->option[OPT_OBJECT];
+	char whole[PATH_MAX] = "";
+
+	if (v->n > 1) {
+		cli_error("session attach: one object at a time");
+		return CLI_USAGE;
+	}
+	if (v->n && !realpath(v->value[0], whole)) {
+		cli_error("%s: %s", v->value[0], strerror(errno));
+		return CLI_FAILED;
+	}
+	gpubpf_put_str(w, whole);
+	return CLI_OK;
+}
+
 int gpubpf_cmd_session_attach(const struct cli_args *args)
 {
 	struct gpubpf_writer w = {0};
+	int status;
 
-	if (!args->nrest) {
+	if (!args->nrest && !cli_has(args, OPT_OBJECT)) {
 		cli_error("session attach: no program is given; gpubpf session attach PROG=PATTERN");
 		return CLI_USAGE;
 	}
-	gpubpf_put_str(&w, "");
+	status = put_object(args, &w);
+	if (status != CLI_OK)
+		return status;
 	gpubpf_put_u32(&w, args->nrest);
 	for (int i = 0; i < args->nrest; i++) {
 		const char *pattern = strchr(args->rest[i], '=');

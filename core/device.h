@@ -48,8 +48,8 @@ struct gpubpf_device_ops {
 	const struct gpubpf_device_caps *(*caps)(const struct gpubpf_device *device);
 
 	/* Give the device an arena of `size` bytes. `host` is the shared mapping of the memfd: with
-	 * GPUBPF_CAP_SHARED_ARENA it becomes the device's memory, else it is copied, but where there is
-	 * arena_zero: then the caller fills the arena. *address is what twins get. One arena a device. */
+	 * GPUBPF_CAP_SHARED_ARENA it becomes the device's memory, else the device's is its own, which holds nothing
+	 * that is known until arena_push or arena_zero. *address is what twins get. One arena a device. */
 	int (*arena_attach)(struct gpubpf_device *device, void *host, size_t size, uint64_t *address,
 			    struct gpubpf_why *why);
 	/* Copy a range of the arena from or to the device; nothing to do for a shared arena. Waits for no

@@ -114,7 +114,7 @@ struct gpubpf_cost {              /* worst case of one run by one lane */
 
 struct gpubpf_facts {
 	struct gpubpf_insn_facts *insn; /* [prog->ninsns] */
-	uint32_t *map_use;              /* [unit->nmaps], enum gpubpf_map_use */
+	uint32_t *map_use;              /* [GPUBPF_MAX_MAPS], enum gpubpf_map_use: a unit may gain maps */
 	uint32_t frames;                /* frames of the deepest call chain, 1 to 8 */
 	uint32_t stack;                 /* most bytes of stack of a chain that are touched */
 	uint64_t ctx_args;              /* bit i: arg[i] of the context is read */

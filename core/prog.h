@@ -190,6 +190,8 @@ struct gpubpf_prog {
 	struct gpubpf_session *session; /* that has loaded it (libgpubpf); NULL outside of one */
 };
 
+#define GPUBPF_MAX_MAPS 256   /* of a unit: an arena has a table of as many rows */
+
 struct gpubpf_unit {
 	struct gpubpf_map *maps;
 	uint32_t nmaps;

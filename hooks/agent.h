@@ -133,8 +133,8 @@ struct gpubpf_hook_device {
 	struct gpubpf_device *device;
 	struct gpubpf_request *asked;               /* for the arena, not answered yet */
 	void *host;                                 /* mapping of the arena, */
-	int memory;                                 /* and what is mapped, until the device has it */
-	size_t size;
+	int memory;                                 /* and what is mapped, until the device has it; then -1 */
+	size_t size, filled;                        /* bytes of it, and of those that the device has */
 	uint64_t arena;                             /* what twins get */
 	bool shared;
 	bool kept;                                  /* the tool holds its memory, and must be told of the last copy */
@@ -153,6 +153,9 @@ struct gpubpf_hook_device {
 /* Open the device and attach its arena, once; later calls repeat the verdict. -EAGAIN: the session has not answered
  * yet, and a later launch may ask again. */
 int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *why);
+/* Bring to a device that is ready the maps of objects that have joined the session since. A twin that was asked for
+ * after a plan was read needs no more than the arena had then. 0 or -errno with the reason. */
+int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why);
 /* Bring the mirror of the numbered device up to date. */
 void gpubpf_device_pull(uint32_t number);
 void gpubpf_device_after_fork(void);

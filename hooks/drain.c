@@ -101,7 +101,7 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 {
 	d->settle_ms = settle_ms;
 	return (struct gpubpf_mirror){
-		.arena = d->host, .size = d->size, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
+		.arena = d->host, .size = d->filled, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
 		.still = still, .run = d->ops->device->arena_wait ? run : NULL,
 	};
 }
@@ -165,7 +165,8 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
 
-	if (!(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) || !gpubpf_mirror_has_rings(&m))
+	if (d->draining || d->stop || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) ||
+	    !gpubpf_mirror_has_rings(&m))
 		return;
 	d->draining = true;
 	if (gpubpf_thread_start(drain, d) < 0)

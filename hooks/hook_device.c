@@ -130,6 +130,11 @@ uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device)
 	return device->arena;
 }
 
+static bool ours(const struct gpubpf_hook_device *d)
+{
+	return d->generation == gpubpf_session_generation(); /* a forked child leaves its parent's alone */
+}
+
 static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **request)
 {
 	struct gpubpf_device_caps caps = *d->ops->device->caps(d->device);
@@ -190,7 +195,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 			 (unsigned long long)answer->size, strerror(errno));
 		return -errno;
 	}
-	if (hdr->magic != GPUBPF_ARENA_MAGIC || hdr->version != GPUBPF_ARENA_VERSION) {
+	if (hdr->magic != GPUBPF_ARENA_MAGIC || hdr->version != GPUBPF_ARENA_VERSION || hdr->used > answer->size) {
 		unmap_arena(d, (void *)hdr, answer->size);
 		snprintf(why->text, sizeof(why->text), "the session's memory for maps is of another version");
 		return -EPROTO;
@@ -287,28 +292,62 @@ static off_t next_data(const struct gpubpf_hook_device *d, off_t from, off_t *to
 	return data < size ? data : size;
 }
 
-/* What the tool has put into maps. */
-static int push_data(struct gpubpf_hook_device *d)
+/* What the tool has put into maps that lie up to `end`: all of it, holes included, of segments that come later. */
+static int push_data(struct gpubpf_hook_device *d, off_t end)
 {
 	const struct gpubpf_device_ops *ops = d->ops->device;
-	int err = ops->arena_zero(d->device, 0, d->size);
-	off_t from = 0, to;
+	off_t from = d->filled, to;
+	int err;
 
-	while (!err && (from = next_data(d, from, &to)) < to) {
-		err = ops->arena_push(d->device, from, (char *)d->host + from, to - from);
+	if (!ops->arena_zero || d->memory < 0)
+		return ops->arena_push(d->device, from, (char *)d->host + from, end - from);
+	err = ops->arena_zero(d->device, from, end - from);
+	while (!err && (from = next_data(d, from, &to)) < end) {
+		err = ops->arena_push(d->device, from, (char *)d->host + from, (to < end ? to : end) - from);
 		from = to;
 	}
-	return err ? err : gpubpf_arena_wait(ops, d->device);
+	return err;
 }
 
+/* The arena's table, so that what the device has describes itself. */
+static int push_rows(struct gpubpf_hook_device *d)
+{
+	return d->ops->device->arena_push(d->device, GPUBPF_ARENA_MAPS, (char *)d->host + GPUBPF_ARENA_MAPS,
+					  GPUBPF_ARENA_DATA - GPUBPF_ARENA_MAPS);
+}
+
+/* Segments of the arena that the device does not have yet. By its lock. */
 static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 {
-	int err = push_data(d);
+	struct gpubpf_arena_hdr *hdr = d->host;
+	uint64_t used = __atomic_load_n(&hdr->used, __ATOMIC_ACQUIRE);
+	int err;
 
+	if (d->shared || used <= d->filled)
+		return 0;
+	err = used > d->size ? -EPROTO : push_data(d, used);
+	if (!err && d->filled)
+		err = push_rows(d);
+	if (!err)
+		err = gpubpf_arena_wait(d->ops->device, d->device);
 	if (err < 0) {
 		snprintf(why->text, sizeof(why->text), "memory for maps: it could not be filled: %s", strerror(-err));
-		d->ops->device->arena_detach(d->device);
+		return err;
 	}
+	d->filled = used;
+	__atomic_store_n(&hdr->filled, used, __ATOMIC_RELEASE);
+	gpubpf_drain_start(d);
+	return 0;
+}
+
+int gpubpf_device_fill(struct gpubpf_hook_device *d, struct gpubpf_why *why)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&d->lock);
+	if (d->state == DEVICE_READY && ours(d))
+		err = fill_arena(d, why);
+	pthread_mutex_unlock(&d->lock);
 	return err;
 }
 
@@ -324,14 +363,13 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	if (err < 0)
 		return err;
 	err = ops->arena_attach(d->device, d->host, d->size, &d->arena, why);
-	if (!err && ops->arena_zero)
-		err = fill_arena(d, why);
-	if (d->memory >= 0)
-		close(d->memory);
+	if (!err && (err = fill_arena(d, why)))
+		ops->arena_detach(d->device);
+	close(d->memory);
+	d->memory = -1;
 	if (!err && !d->shared) {
 		copied();
 		export_arena(d);
-		gpubpf_drain_start(d);
 	}
 	return err;
 }
@@ -417,11 +455,6 @@ static void say_pulled(uint32_t number)
 	gpubpf_put_u32(&w, number);
 	gpubpf_session_tell(GPUBPF_MSG_PULLED, &w);
 	gpubpf_writer_finish(&w);
-}
-
-static bool ours(const struct gpubpf_hook_device *d)
-{
-	return d->generation == gpubpf_session_generation(); /* a forked child leaves its parent's alone */
 }
 
 void gpubpf_device_pull(uint32_t number)

@@ -313,6 +313,9 @@ static int load(struct gpubpf_twin_set *set)
 			       set->answer.reason[0] ? set->answer.reason : "the session refused the program");
 	if (!any_twin(&set->answer))
 		return 0;
+	err = gpubpf_device_fill(set->device, &set->why);
+	if (err < 0)
+		return err;
 	err = packet->nfds ? read_image(packet->fds[0], &data, &size) : packet->lost ? -EMFILE : -EPROTO;
 	gpubpf_msg_close(packet); /* a descriptor a twin would use up the application's */
 	if (err < 0)

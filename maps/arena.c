@@ -12,6 +12,7 @@ _Static_assert(offsetof(struct gpubpf_arena_hdr, replicas) == GPUBPF_ARENA_REPLI
 _Static_assert(offsetof(struct gpubpf_arena_hdr, clock_cycles) == GPUBPF_ARENA_CLOCK, "offset used by devices");
 _Static_assert(offsetof(struct gpubpf_arena_hdr, thread_drops) == GPUBPF_ARENA_THREAD_DROPS, "likewise");
 _Static_assert(sizeof(struct gpubpf_map_layout) == 64, "no padding: layouts are hashed as bytes");
+_Static_assert(GPUBPF_ARENA_ROWS == GPUBPF_MAX_MAPS + 1, "rows for all maps of a unit, and the ring for prints");
 _Static_assert(sizeof(struct gpubpf_map_ctl) == 128 && sizeof(struct gpubpf_ring_copy) == 128, "lines");
 
 /* Helper 7's counters begin anywhere; where the system gives no randomness, at the time. */
@@ -30,27 +31,45 @@ static void seed_counters(char *arena)
 		memcpy(arena + GPUBPF_ARENA_RNG + i * GPUBPF_REPLICA_ALIGN, &seeds[i], sizeof(seeds[i]));
 }
 
+/* In this order: what somebody reads who sees the header has been written before. */
+void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first)
+{
+	struct gpubpf_arena_hdr *hdr = arena;
+	struct gpubpf_map_layout *rows = (void *)((char *)arena + GPUBPF_ARENA_MAPS);
+	uint32_t i;
+
+	for (i = first; i < layout->nmaps; i++) {
+		rows[i] = layout->maps[i];
+		if (unit->maps[i].init)
+			unit->maps[i].type->impl->init(arena, &unit->maps[i], &layout->maps[i]);
+	}
+	rows[GPUBPF_ARENA_ROWS - 1] = layout->prints;
+	hdr->layout_hash = layout->hash;
+	__atomic_store_n(&hdr->print_ring, layout->print_ring, __ATOMIC_RELEASE);
+	__atomic_store_n(&hdr->nmaps, layout->nmaps, __ATOMIC_RELEASE);
+}
+
+void gpubpf_arena_use(void *arena, const struct gpubpf_layout *layout)
+{
+	struct gpubpf_arena_hdr *hdr = arena;
+
+	__atomic_store_n(&hdr->used, layout->used, __ATOMIC_RELEASE);
+}
+
 void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout)
 {
-	uint32_t n = layout->nmaps + (layout->print_ring != 0), i;
 	struct gpubpf_arena_hdr *hdr = arena;
 
 	*hdr = (struct gpubpf_arena_hdr){
 		.magic = GPUBPF_ARENA_MAGIC,
 		.version = GPUBPF_ARENA_VERSION,
-		.nmaps = layout->nmaps,
 		.size = layout->size,
-		.layout_hash = layout->hash,
 		.maps_off = GPUBPF_ARENA_MAPS,
 		.base = (uintptr_t)arena,
 		.replicas = layout->replicas,
 		.threads = layout->threads,
-		.print_ring = layout->print_ring,
 	};
 	seed_counters(arena);
-	memcpy((char *)arena + GPUBPF_ARENA_MAPS, layout->maps, n * sizeof(*layout->maps));
-	for (i = 0; i < layout->nmaps; i++) {
-		if (unit->maps[i].init)
-			unit->maps[i].type->impl->init(arena, &unit->maps[i], &layout->maps[i]);
-	}
+	gpubpf_arena_extend(arena, unit, layout, 0);
+	gpubpf_arena_use(arena, layout);
 }

@@ -114,15 +114,15 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 	gpubpf_ring_impl.size(l, NULL, &(struct gpubpf_map_scale){ .replicas = 1 });
 }
 
-/* Place everything one after the other; returns where it ends, and the first map that does not fit. */
+/* Place what the layout does not have one after the other; returns where it ends, and the first map that does not fit. */
 static uint64_t place(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 		      const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
-	uint64_t at = GPUBPF_ARENA_MAPS + (unit->nmaps + 1ull) * sizeof(*layout->maps);
+	uint64_t at = layout->used;
 	uint32_t i;
 
 	*culprit = UINT32_MAX;
-	for (i = 0; i < unit->nmaps; i++) {
+	for (i = layout->nmaps; i < unit->nmaps; i++) {
 		struct gpubpf_map_layout *l = &layout->maps[i];
 		struct gpubpf_map map = unit->maps[i];
 
@@ -139,11 +139,9 @@ static uint64_t place(const struct gpubpf_unit *unit, const struct gpubpf_layout
 			return max + 1;
 		}
 	}
-	layout->print_ring = 0;
-	if (opts->print_bytes) {
-		size_print_ring(&layout->maps[i], gpubpf_align(at, GPUBPF_REPLICA_ALIGN), opts->print_bytes);
-		layout->print_ring = GPUBPF_ARENA_MAPS + unit->nmaps * sizeof(*layout->maps);
-		at = layout->maps[i].ctl + layout->maps[i].size;
+	if (opts->print_bytes && !layout->print_ring) {
+		size_print_ring(&layout->prints, gpubpf_align(at, GPUBPF_REPLICA_ALIGN), opts->print_bytes);
+		at = layout->prints.ctl + layout->prints.size;
 	}
 	return gpubpf_align(at, GPUBPF_ARENA_ALIGN);
 }
@@ -154,9 +152,10 @@ static int too_large(const struct gpubpf_unit *unit, const struct gpubpf_layout 
 	if (diag && culprit < unit->nmaps)
 		gpubpf_diag_where(diag, "map %s", unit->maps[culprit].name);
 	gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
-			"the map needs %llu bytes on the device, and all maps together may have %llu",
+			"the map needs %llu bytes on the device, and %s may have %llu",
 			culprit < unit->nmaps ? (unsigned long long)layout->maps[culprit].size : 0ull,
-			(unsigned long long)max);
+			layout->nmaps ? "maps that come later" : "all maps together",
+			(unsigned long long)(layout->nmaps ? max - layout->used : max));
 	return -E2BIG;
 }
 
@@ -171,11 +170,11 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 
 static void seal(struct gpubpf_layout *layout)
 {
-	uint32_t n = layout->nmaps + (layout->print_ring != 0);
 	uint32_t shape[] = { GPUBPF_ARENA_VERSION, layout->nmaps, layout->replicas, layout->threads };
 
 	layout->hash = hash_bytes(0xcbf29ce484222325ull, shape, sizeof(shape));
-	layout->hash = hash_bytes(layout->hash, layout->maps, n * sizeof(*layout->maps));
+	layout->hash = hash_bytes(layout->hash, layout->maps, layout->nmaps * sizeof(*layout->maps));
+	layout->hash = hash_bytes(layout->hash, &layout->prints, sizeof(layout->prints));
 }
 
 static struct gpubpf_map_scale first_scale(const struct gpubpf_layout_opts *opts)
@@ -192,44 +191,84 @@ static struct gpubpf_map_scale first_scale(const struct gpubpf_layout_opts *opts
 	return scale;
 }
 
-int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
-			  struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+static int check_maps(const struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag)
 {
-	uint64_t max = opts->max_size ? opts->max_size : DEFAULT_SIZE, end; /* end: as placed */
-	struct gpubpf_map_scale scale = first_scale(opts);
-	struct gpubpf_layout out = { .nmaps = unit->nmaps };
-	uint32_t i, culprit;
-	int err;
+	int err = 0;
 
-	max = max < MAX_SIZE ? max : MAX_SIZE;
-	for (i = 0; i < unit->nmaps; i++) {
+	assert(unit->nmaps <= GPUBPF_MAX_MAPS);
+	for (uint32_t i = first; i < unit->nmaps && !err; i++) {
 		struct gpubpf_map map = unit->maps[i];
 
 		err = check_map(&map, diag);
-		if (err < 0)
-			return err;
 	}
-	out.maps = calloc(unit->nmaps + 1ull, sizeof(*out.maps));
-	if (!out.maps)
-		return -ENOMEM;
-	while ((end = place(unit, opts, &scale, max, &out, &culprit)) > max) {
-		if (scale.threads > FEW_THREADS) {
-			scale.threads /= 2;
-		} else if (scale.budget) {
-			scale.budget = 0;
-			scale.perf_bytes = PERF_LEAST;
+	return err;
+}
+
+/* The unit's maps that the layout has not. `fixed`: the scale has its threads for good. */
+static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+		       struct gpubpf_map_scale *scale, bool fixed, uint64_t max, struct gpubpf_layout *layout,
+		       struct gpubpf_diag *diag)
+{
+	uint32_t culprit;
+	uint64_t end;
+
+	while ((end = place(unit, opts, scale, max, layout, &culprit)) > max) {
+		if (scale->threads > FEW_THREADS && !fixed) {
+			scale->threads /= 2;
+		} else if (scale->budget) {
+			scale->budget = 0;
+			scale->perf_bytes = PERF_LEAST;
 		} else {
-			err = too_large(unit, &out, culprit, max, diag);
-			free(out.maps);
-			return err;
+			return too_large(unit, layout, culprit, max, diag);
 		}
 	}
-	out.size = end;
-	out.replicas = scale.replicas;
-	out.threads = scale.threads;
-	seal(&out);
+	layout->used = end;
+	layout->nmaps = unit->nmaps;
+	layout->print_ring = opts->print_bytes || layout->print_ring ? GPUBPF_ARENA_PRINTS : 0;
+	layout->replicas = scale->replicas;
+	layout->threads = scale->threads;
+	seal(layout);
+	return 0;
+}
+
+int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			  struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+{
+	uint64_t max = opts->max_size ? opts->max_size : DEFAULT_SIZE;
+	struct gpubpf_layout out = { .used = GPUBPF_ARENA_DATA };
+	struct gpubpf_map_scale scale = first_scale(opts);
+	int err = check_maps(unit, 0, diag);
+
+	if (err < 0)
+		return err;
+	out.maps = calloc(GPUBPF_MAX_MAPS, sizeof(*out.maps));
+	if (!out.maps)
+		return -ENOMEM;
+	err = add_segment(unit, opts, &scale, false, max < MAX_SIZE ? max : MAX_SIZE, &out, diag);
+	if (err < 0) {
+		free(out.maps);
+		return err;
+	}
+	out.size = gpubpf_align(out.used + opts->spare, GPUBPF_ARENA_ALIGN);
+	out.size = out.size < MAX_SIZE ? out.size : MAX_SIZE;
 	*layout = out;
 	return 0;
+}
+
+int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			 struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+{
+	struct gpubpf_map_scale scale = first_scale(opts);
+	struct gpubpf_layout out = *layout;
+	int err = check_maps(unit, layout->nmaps, diag);
+
+	scale.replicas = layout->replicas;
+	scale.threads = layout->threads;
+	if (!err)
+		err = add_segment(unit, opts, &scale, true, layout->size, &out, diag);
+	if (!err)
+		*layout = out;
+	return err;
 }
 
 void gpubpf_layout_finish(struct gpubpf_layout *layout)

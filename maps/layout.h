@@ -9,6 +9,9 @@
  * memory, empties rings all the time and copies maps back (maps/mirror.h), and the memfd is the mirror that the tool reads.
  * A twin reaches it by its address alone: an extra kernel argument in OpenCL, a module variable in CUDA.
  *
+ * Maps stay where they were placed. Objects that join a session later get a segment each, behind the last one, in room
+ * that was kept for that; nothing that twins were compiled with changes.
+ *
  * Also included by the device library: only fixed-width members, natural alignment, no pointers.
  */
 #ifndef GPUBPF_MAPS_LAYOUT_H
@@ -17,7 +20,7 @@
 #include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
-#define GPUBPF_ARENA_VERSION 3
+#define GPUBPF_ARENA_VERSION 4
 #define GPUBPF_ARENA_ALIGN 4096
 #define GPUBPF_REPLICA_ALIGN 128 /* bytes between copies that different multiprocessors write */
 
@@ -25,9 +28,9 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	u64 magic;
 	u32 version;
 	u32 nmaps;
-	u64 size;                /* of the arena in bytes */
+	u64 size;                /* of the arena in bytes, room for later segments included */
 	u64 layout_hash;         /* of all layouts: a twin and an arena that disagree must not meet */
-	u64 maps_off;            /* struct gpubpf_map_layout[nmaps] */
+	u64 maps_off;            /* struct gpubpf_map_layout[GPUBPF_ARENA_ROWS], of which nmaps are filled in */
 	u64 base;                /* device address of the arena, written by the agent */
 	u32 replicas;            /* copies that multiprocessors write to; > any value of helper 509 */
 	u32 threads;             /* threads that per-thread maps have room for */
@@ -37,7 +40,9 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	u64 clock_error_ns;      /* measured uncertainty: the largest that was seen */
 	u64 thread_drops;        /* look-ups in per-thread maps by threads beyond `threads` */
 	u64 print_ring;          /* offset of the layout of the ring for prints; 0 none */
-	u64 pad[19];
+	u64 used;                /* the end of the last segment; behind it there is nothing yet */
+	u64 filled;              /* the end of those that a device with memory of its own has, by the agent */
+	u64 pad[17];
 };
 
 #define GPUBPF_ARENA_IS_VERSION 8     /* offsets of members that the device library uses */
@@ -50,6 +55,9 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 #define GPUBPF_ARENA_RNG 256
 #define GPUBPF_ARENA_RNG_COPIES 32
 #define GPUBPF_ARENA_MAPS (GPUBPF_ARENA_RNG + GPUBPF_ARENA_RNG_COPIES * GPUBPF_REPLICA_ALIGN)
+#define GPUBPF_ARENA_ROWS 257 /* maps of a unit at most, and in the last one the ring for prints */
+#define GPUBPF_ARENA_PRINTS (GPUBPF_ARENA_MAPS + (GPUBPF_ARENA_ROWS - 1) * 64)
+#define GPUBPF_ARENA_DATA (GPUBPF_ARENA_MAPS + GPUBPF_ARENA_ROWS * 64) /* the first segment */
 
 /* Where a map lies. The names of ctl, data, stride and copy_stride are explained by each map type's file. */
 struct gpubpf_map_layout {

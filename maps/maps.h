@@ -21,16 +21,19 @@ struct gpubpf_diag;
 struct gpubpf_layout_opts {
 	uint32_t replicas;       /* multiprocessors (compute units), at least 1 */
 	uint32_t threads;        /* room in per-thread maps; 0: 1 << 20, less where memory asks for it */
-	uint64_t max_size;       /* of the arena; 0: 1 GiB */
+	uint64_t max_size;       /* of the maps; 0: 1 GiB */
+	uint64_t spare;          /* room behind them for segments that come later */
 	uint32_t print_bytes;    /* ring for prints, a power of two; 0: none */
 	uint32_t ring_bytes;     /* rings of a PERF_EVENT_ARRAY in all; 0: 4 MiB, more on large devices */
 	const uint32_t *map_use; /* union of the programs' facts, [unit->nmaps]; decides replication */
 };
 
 struct gpubpf_layout {
-	struct gpubpf_map_layout *maps; /* [nmaps], then the print ring's if there is one */
+	struct gpubpf_map_layout *maps; /* [nmaps], with room for GPUBPF_MAX_MAPS: it stays where it is */
 	uint32_t nmaps;
-	uint64_t size;                  /* of the arena, a multiple of GPUBPF_ARENA_ALIGN */
+	struct gpubpf_map_layout prints; /* the print ring's, if there is one */
+	uint64_t size;                  /* of the arena, a multiple of GPUBPF_ARENA_ALIGN as the next */
+	uint64_t used;                  /* the end of what is placed */
 	uint64_t hash;
 	uint64_t print_ring;            /* arena offset of its layout, 0 none */
 	uint32_t replicas, threads;
@@ -39,10 +42,18 @@ struct gpubpf_layout {
 /* Place every map of the unit. -E2BIG with a diagnostic that names the map when it cannot fit. */
 int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			  struct gpubpf_layout *layout, struct gpubpf_diag *diag);
+/* Place the maps that the unit has gained since, and a print ring if one is asked for first now, in a segment behind the
+ * others; replicas and threads stay those of the layout. -E2BIG with a diagnostic where there is no room: the layout is
+ * as it was. Rows of maps that were placed before, and their pointer, never change. */
+int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			 struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 void gpubpf_layout_finish(struct gpubpf_layout *layout);
 
 /* Initialise `arena` (layout->size zeroed bytes): header, layouts, free lists, global data. */
 void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout);
+/* The same of the maps from `first` on, while others read the arena; and then let agents take them to devices. */
+void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first);
+void gpubpf_arena_use(void *arena, const struct gpubpf_layout *layout);
 
 /* One map in one mapping of an arena. */
 struct gpubpf_map_view {

@@ -25,16 +25,16 @@ static bool ring_is_sane(const struct gpubpf_map_layout *l)
 	       l->copy_stride < 1ull << GPUBPF_RING_SHIFT && l->copy_stride <= bytes / l->copies;
 }
 
-/* layouts of all maps, then that of the print ring if there is one */
-static bool layout_at(const struct gpubpf_mirror *m, u32 i, struct gpubpf_map_layout *l)
+/* The layout in a row of the arena's table; false: there is none, it is nonsense, or of a segment behind `size`. */
+static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_layout *l)
 {
-	struct gpubpf_arena_hdr hdr;
-	u64 off = GPUBPF_ARENA_MAPS + (u64)i * sizeof(*l);
+	const struct gpubpf_arena_hdr *hdr = m->arena;
+	u64 off = GPUBPF_ARENA_MAPS + (u64)row * sizeof(*l);
 
-	if (m->size < GPUBPF_ARENA_MAPS)
+	if (m->size < GPUBPF_ARENA_DATA)
 		return false;
-	memcpy(&hdr, m->arena, sizeof(hdr));
-	if (i > hdr.nmaps || (i == hdr.nmaps && hdr.print_ring != off) || off + sizeof(*l) > m->size)
+	if (row == GPUBPF_ARENA_ROWS - 1 ? __atomic_load_n(&hdr->print_ring, __ATOMIC_ACQUIRE) != off :
+					   row >= __atomic_load_n(&hdr->nmaps, __ATOMIC_ACQUIRE))
 		return false;
 	memcpy(l, (const char *)m->arena + off, sizeof(*l));
 	return l->ctl <= m->size && l->size <= m->size - l->ctl && l->data >= l->ctl && l->data <= l->ctl + l->size &&
@@ -46,8 +46,8 @@ bool gpubpf_mirror_has_rings(const struct gpubpf_mirror *m)
 	struct gpubpf_map_layout l;
 	u32 i;
 
-	for (i = 0; layout_at(m, i, &l); i++)
-		if (is_ring(&l))
+	for (i = 0; i < GPUBPF_ARENA_ROWS; i++)
+		if (layout_at(m, i, &l) && is_ring(&l))
 			return true;
 	return false;
 }
@@ -61,14 +61,14 @@ static int pull(const struct gpubpf_mirror *m, u64 offset, u64 size)
 int gpubpf_mirror_pull(const struct gpubpf_mirror *m)
 {
 	struct gpubpf_map_layout l;
-	int err = m->size < GPUBPF_ARENA_MAPS ? -EINVAL : 0;
+	int err = m->size < GPUBPF_ARENA_DATA ? -EINVAL : 0;
 	u32 i;
 
-	for (i = 0; !err && layout_at(m, i, &l); i++)
-		if (!is_ring(&l))
+	for (i = 0; !err && i < GPUBPF_ARENA_ROWS; i++)
+		if (layout_at(m, i, &l) && !is_ring(&l))
 			err = pull(m, l.data, l.ctl + l.size - l.data);
-	for (i = 0; !err && layout_at(m, i, &l); i++)
-		if (!is_ring(&l))
+	for (i = 0; !err && i < GPUBPF_ARENA_ROWS; i++)
+		if (layout_at(m, i, &l) && !is_ring(&l))
 			err = pull(m, l.ctl, l.data - l.ctl);
 	/* of the header only what devices write: the rest is the host's */
 	if (!err)
@@ -382,8 +382,8 @@ s64 gpubpf_mirror_drain(const struct gpubpf_mirror *m, u64 *left)
 	u32 i;
 
 	*left = 0;
-	for (i = 0; n >= 0 && layout_at(m, i, &l); i++) {
-		n = is_ring(&l) ? drain_ring(m, &l, left) : 0;
+	for (i = 0; n >= 0 && i < GPUBPF_ARENA_ROWS; i++) {
+		n = layout_at(m, i, &l) && is_ring(&l) ? drain_ring(m, &l, left) : 0;
 		moved += n;
 	}
 	return n < 0 ? n : moved;

@@ -21,7 +21,7 @@
  * theirs, when it was called for all. */
 struct gpubpf_mirror {
 	void *arena;           /* the mirror */
-	u64 size;
+	u64 size;              /* of what the device has: segments behind it are left alone */
 	void *arg;
 	int (*pull)(void *arg, u64 offset, void *to, u64 size);
 	int (*push)(void *arg, u64 offset, const void *from, u64 size);

@@ -385,7 +385,7 @@ bool gpubpf_print_view(void *arena, const struct gpubpf_layout *layout, struct g
 {
 	if (!layout->print_ring)
 		return false;
-	*view = (struct gpubpf_map_view){ .arena = arena, .layout = &layout->maps[layout->nmaps] };
+	*view = (struct gpubpf_map_view){ .arena = arena, .layout = &layout->prints };
 	return true;
 }
 

@@ -57,7 +57,7 @@ static int load_module(struct batch *b)
 	struct gpubpf_lower_job job = {
 		.unit = unit, .layouts = b->grid.layout.maps, .layout_hash = b->grid.layout.hash, .sites = sites,
 		.nsites = b->grid.n, .print_ring = b->grid.layout.print_ring,
-		.print_layout = b->grid.layout.maps[unit->nmaps], .caps = d->ops->caps(d->device),
+		.print_layout = b->grid.layout.prints, .caps = d->ops->caps(d->device),
 	};
 	struct gpubpf_blob blob;
 	int err;

@@ -11,7 +11,6 @@ struct bpf_object;
 struct bpf_program;
 
 #define GPUBPF_MAX_OBJECT_SIZE (64u << 20)
-#define GPUBPF_MAX_MAPS 256   /* of a unit */
 #define GPUBPF_MAX_PROGS 256  /* of a unit */
 
 /* the Linux kernel's symbols, read when first asked for */

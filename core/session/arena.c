@@ -11,6 +11,8 @@
 #define MAX_REPLICAS 1024 /* of what a device claims: each is a ring to read a thousand times a second */
 #define DEFAULT_ROOM (1ull << 30)
 #define MOST_ROOM (16ull << 30)
+#define SPARE_LEAST (16ull << 20) /* for objects that come later: device memory that is taken whether they come or not */
+#define SPARE_MOST (256ull << 20)
 
 static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
 {
@@ -36,6 +38,13 @@ static uint64_t room_on(uint64_t memory)
 	return room < DEFAULT_ROOM ? DEFAULT_ROOM : room > MOST_ROOM ? MOST_ROOM : room;
 }
 
+static uint64_t spare_on(uint64_t memory)
+{
+	uint64_t spare = memory / 64;
+
+	return spare < SPARE_LEAST ? SPARE_LEAST : spare > SPARE_MOST ? SPARE_MOST : spare;
+}
+
 int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, uint64_t memory, uint32_t process,
 		      uint32_t device, struct gpubpf_diag *diag)
 {
@@ -43,7 +52,7 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 	struct gpubpf_layout_opts opts = {
 		.replicas = replicas ? replicas : 1, .threads = s->opts.threads,
 		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0, .map_use = s->map_use,
-		.max_size = room_on(memory),
+		.max_size = room_on(memory), .spare = spare_on(memory),
 	};
 	int err;
 
@@ -60,7 +69,16 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 		gpubpf_layout_finish(&a->layout);
 		return err;
 	}
+	a->given = a->layout.nmaps;
 	return s->narenas++;
+}
+
+int gpubpf_arena_place(const struct gpubpf_session *s, const struct gpubpf_unit *unit, const uint32_t *map_use,
+		       bool prints, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+{
+	struct gpubpf_layout_opts opts = { .print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use };
+
+	return gpubpf_layout_extend(unit, &opts, layout, diag);
 }
 
 /* What the tool put into its own copy of a map (configuration, say) goes to a device that comes later. */
@@ -119,12 +137,47 @@ static int keep_map(struct gpubpf_session_arena *a, const struct gpubpf_map_layo
 	return err;
 }
 
-static void keep_begun(struct gpubpf_session *s, struct gpubpf_session_arena *a)
+static void keep_begun(struct gpubpf_session *s, struct gpubpf_session_arena *a, uint32_t first)
 {
-	for (uint32_t m = 0; m < a->layout.nmaps; m++)
+	for (uint32_t m = first; m < a->layout.nmaps; m++)
 		if (gpubpf_map_sums(s, m) && keep_map(a, &a->layout.maps[m]) < 0)
 			gpubpf_session_note(s, "map %s: what it held at first is counted for each device: no memory to "
 					    "remember it", s->loaded->unit.maps[m].name);
+}
+
+void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout)
+{
+	struct gpubpf_session_arena *a = &s->arenas[arena];
+	uint32_t first = a->layout.nmaps;
+
+	a->layout = *layout;
+	gpubpf_arena_extend(a->base, &s->loaded->unit, layout, first);
+	if (!a->shared)
+		keep_begun(s, a, first);
+}
+
+static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, const char *device)
+{
+	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
+		if (s->map_set[m] && seed_map(s, arena, m) < 0)
+			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
+					    s->loaded->unit.maps[m].name, device);
+}
+
+void gpubpf_arenas_give(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_session_arena *a = &s->arenas[i];
+
+		if (a->given == a->layout.nmaps)
+			continue;
+		if (!a->shared) {
+			seed_maps(s, i, a->given, "all devices");
+			keep_begun(s, a, a->given);
+		}
+		a->given = a->layout.nmaps;
+		gpubpf_arena_use(a->base, &a->layout);
+	}
 }
 
 /* Helper 509 stays below the number of replicas, so a device with more compute units than the shared
@@ -148,11 +201,9 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 		return index;
 	memcpy(s->arenas[index].backend, dev->caps.backend, sizeof(s->arenas[index].backend));
 	s->arenas[index].used = true;
-	for (uint32_t m = 0; m < s->loaded->unit.nmaps && !s->arenas[0].used; m++)
-		if (s->map_set[m] && seed_map(s, index, m) < 0)
-			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
-					    s->loaded->unit.maps[m].name, dev->caps.name);
-	keep_begun(s, &s->arenas[index]);
+	if (!s->arenas[0].used)
+		seed_maps(s, index, 0, dev->caps.name);
+	keep_begun(s, &s->arenas[index], 0);
 	return index;
 }
 

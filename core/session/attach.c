@@ -21,16 +21,22 @@ int gpubpf_links_open(struct gpubpf_session *s)
 {
 	struct gpubpf_unit *unit = &s->loaded->unit;
 	struct gpubpf_prog *progs = calloc(GPUBPF_PLAN_LINKS, sizeof(*progs));
+	struct gpubpf_map *maps = calloc(GPUBPF_MAX_MAPS, sizeof(*maps));
 
 	s->links = calloc(GPUBPF_PLAN_LINKS, sizeof(*s->links));
-	if (!progs || !s->links) {
+	if (!progs || !maps || !s->links) {
 		free(progs);
+		free(maps);
 		return -ENOMEM;
 	}
 	if (unit->nprogs)
 		memcpy(progs, unit->progs, unit->nprogs * sizeof(*progs));
+	if (unit->nmaps)
+		memcpy(maps, unit->maps, unit->nmaps * sizeof(*maps));
 	free(unit->progs);
+	free(unit->maps);
 	unit->progs = progs;
+	unit->maps = maps;
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		progs[i].session = s;
 		s->links[i] = (struct gpubpf_link){ .session = s, .id = i, .attached = !s->opts.no_attach };
@@ -161,6 +167,7 @@ struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog, 
 	if (!link && !(link = add_link(s, prog, pattern)))
 		return NULL;
 	link->attached = true;
+	gpubpf_arenas_give(s);
 	gpubpf_links_publish(s);
 	return link;
 }
@@ -262,24 +269,24 @@ void gpubpf_links_list(const struct gpubpf_session *s, bool json, FILE *out)
 		list_text(s, out);
 }
 
-static const struct gpubpf_prog *find_program(const struct gpubpf_session *s, const char *name)
+static const struct gpubpf_prog *find_program(const struct gpubpf_session *s, int object, const char *name)
 {
 	const struct gpubpf_prog *prog = NULL;
 
 	while ((prog = gpubpf_session__next_program(s, prog)))
-		if (!strcmp(prog->name, name))
+		if (!strcmp(prog->name, name) && (object < 0 || prog->object == object))
 			return prog;
 	return NULL;
 }
 
-int gpubpf_links_attach(struct gpubpf_session *s, const char *name, const char *pattern, uint32_t *id)
+int gpubpf_links_attach(struct gpubpf_session *s, int object, const char *name, const char *pattern, uint32_t *id)
 {
 	const struct gpubpf_attach_opts opts = { .sz = sizeof(opts), .pattern = pattern[0] ? pattern : NULL };
-	const struct gpubpf_prog *prog = find_program(s, name);
+	const struct gpubpf_prog *prog = find_program(s, object, name);
 	struct gpubpf_link *link;
 
 	if (!prog)
-		return gpubpf_session_fail(s, -ENOENT, "the session has no program '%s'", name);
+		return gpubpf_session_fail(s, -ENOENT, "the %s has no program '%s'", object < 0 ? "session" : "object", name);
 	link = gpubpf_program__attach_opts(prog, &opts);
 	if (!link)
 		return -errno;

@@ -189,7 +189,7 @@ static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_
 		gpubpf_image_copy_finish(&copy);
 		return;
 	}
-	gpubpf_twin_key(all->s, req, &copy.image, key);
+	gpubpf_twin_key(req, &copy.image, key);
 	pthread_mutex_lock(&all->lock);
 	twin = cache_get(all, key, &claim);
 	pthread_mutex_unlock(&all->lock);

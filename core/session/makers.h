@@ -2,7 +2,8 @@
 /*
  * Twins: requests, what became of them, and the makers: threads that have them made by workers, so that
  * the event loop never waits for a compiler. A request travels loop -> maker -> loop; whoever has it
- * owns it. Makers read of the session only what does not change while it runs: unit, layouts, options.
+ * owns it. Makers read of the session only what does not change while it runs: options, maps and programs that a
+ * request has in its unit and layout.
  */
 #ifndef GPUBPF_CORE_SESSION_MAKERS_H
 #define GPUBPF_CORE_SESSION_MAKERS_H
@@ -13,6 +14,7 @@
 #include "core/wire/caps.h"
 #include "core/prog.h"
 #include "core/target.h"
+#include "maps/maps.h"
 
 struct gpubpf_makers;
 struct gpubpf_session;
@@ -52,7 +54,7 @@ struct gpubpf_twin_req {
 	uint64_t peer;
 	uint32_t seq;
 	struct gpubpf_device_caps caps;
-	uint32_t arena;            /* index in the session: its layout */
+	struct gpubpf_layout layout; /* of the device's arena, as it was when this came; the rows are the session's */
 	enum gpubpf_image_kind kind;
 	char *options;
 	char cwd[256];             /* as struct gpubpf_image says */
@@ -101,8 +103,7 @@ int gpubpf_image_copy(const struct gpubpf_twin_req *req, struct gpubpf_image_cop
 		      size_t why_size);
 void gpubpf_image_copy_finish(struct gpubpf_image_copy *copy);
 /* SHA-256 of all that the twin depends on. */
-void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req,
-		     const struct gpubpf_image *image, uint8_t key[32]);
+void gpubpf_twin_key(const struct gpubpf_twin_req *req, const struct gpubpf_image *image, uint8_t key[32]);
 
 /* twin_make.c: make it. Always fills twin: an image, or reasons. */
 void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,

@@ -190,7 +190,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	req->peer = peer->id;
 	req->seq = msg->seq;
 	req->caps = dev->caps;
-	req->arena = dev->arena;
+	req->layout = s->arenas[dev->arena].layout;
 	err = get_request(s, req, &msg->payload);
 	if (err < 0) {
 		gpubpf_twin_req_free(req);

@@ -78,23 +78,45 @@ static bool any_mirrors(const struct gpubpf_session *s)
 	return false;
 }
 
-/* All that were named are attached, or none. */
+/* Those programs of the object that are not attached as their sections say. How many were. */
+static int attach_all(struct gpubpf_session *s, int object, uint32_t ids[GPUBPF_PLAN_LINKS], uint32_t *n)
+{
+	const struct gpubpf_prog *prog = NULL;
+
+	for (*n = 0; (prog = gpubpf_session__next_program(s, prog));) {
+		struct gpubpf_link *link;
+
+		if (prog->object != object || s->links[prog - s->loaded->unit.progs].attached)
+			continue;
+		link = gpubpf_program__attach(prog);
+		if (!link)
+			return -errno;
+		ids[(*n)++] = link->id;
+	}
+	return 0;
+}
+
+/* All that were named are attached, or none; of an object of which none are, all that it has. */
 static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 {
 	char path[PATH_MAX], prog[64], pattern[256];
 	uint32_t ids[GPUBPF_PLAN_LINKS], n, done = 0;
-	int err = 0;
+	int err = 0, object = -1;
 
 	gpubpf_get_str(r, path, sizeof(path));
 	n = gpubpf_get_count(r, 8);
-	if (r->failed || n > GPUBPF_PLAN_LINKS)
+	if (r->failed || n > GPUBPF_PLAN_LINKS || (path[0] && path[0] != '/'))
 		return -EPROTO;
 	if (path[0])
-		return gpubpf_session_fail(s, -EOPNOTSUPP, "%s: objects cannot be added while a session runs", path);
+		object = gpubpf_session_join(s, path);
+	if (path[0] && object < 0)
+		return object;
+	if (path[0] && !n)
+		err = attach_all(s, object, ids, &done);
 	for (; done < n && !err; done += !err) {
 		gpubpf_get_str(r, prog, sizeof(prog));
 		gpubpf_get_str(r, pattern, sizeof(pattern));
-		err = r->failed ? -EPROTO : gpubpf_links_attach(s, prog, pattern, &ids[done]);
+		err = r->failed ? -EPROTO : gpubpf_links_attach(s, object, prog, pattern, &ids[done]);
 	}
 	while (err < 0 && done)
 		gpubpf_link__detach(&s->links[ids[--done]]);

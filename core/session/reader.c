@@ -139,7 +139,7 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 	}
 	if (s->arenas[arena].layout.print_ring) {
 		struct gpubpf_session_arena *a = &s->arenas[arena];
-		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.maps[unit->nmaps] };
+		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.prints };
 
 		rd.map = -1;
 		n += read_ring(&rd, &view, on_print);

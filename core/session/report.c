@@ -22,7 +22,7 @@ uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s)
 
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		const struct gpubpf_session_arena *a = &s->arenas[i];
-		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.maps[a->layout.nmaps] };
+		struct gpubpf_map_view view = { .arena = a->base, .layout = &a->layout.prints };
 
 		if (a->layout.print_ring)
 			drops += gpubpf_map_drops(&view);

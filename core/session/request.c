@@ -186,15 +186,14 @@ static bool may_include(const struct gpubpf_image *image)
 				   strstr(image->options, "include"));
 }
 
-void gpubpf_twin_key(const struct gpubpf_session *s, const struct gpubpf_twin_req *req,
-		     const struct gpubpf_image *image, uint8_t key[32])
+void gpubpf_twin_key(const struct gpubpf_twin_req *req, const struct gpubpf_image *image, uint8_t key[32])
 {
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
 	hash_bytes(&ctx, &req->kind, sizeof(req->kind));
 	hash_bytes(&ctx, &req->caps, sizeof(req->caps));
-	hash_bytes(&ctx, &s->arenas[req->arena].layout.hash, sizeof(uint64_t));
+	hash_bytes(&ctx, &req->layout.hash, sizeof(req->layout.hash));
 	hash_bytes(&ctx, image->data, image->size);
 	hash_bytes(&ctx, image->options, strlen(image->options));
 	hash_bytes(&ctx, image->cwd, strlen(image->cwd));

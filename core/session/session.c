@@ -193,8 +193,11 @@ int gpubpf_session__add_object(struct gpubpf_session *s, const char *path)
 {
 	char **grown, *own;
 
-	if (s->state != GPUBPF_SESSION_NEW)
-		return gpubpf_session_fail(s, -EBUSY, "%s: objects cannot be added after loading", path);
+	if (s->state != GPUBPF_SESSION_NEW) {
+		int object = gpubpf_session_join(s, path);
+
+		return object < 0 ? object : 0;
+	}
 	grown = realloc(s->paths, (s->npaths + 1) * sizeof(*grown));
 	if (grown)
 		s->paths = grown;
@@ -248,14 +251,13 @@ static void keep_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog
 			gpubpf_load_note(loaded, "program %s: warning: %s", prog->name, prog->facts->warnings[i].text);
 }
 
-/* Every program of the unit is proven safe, or nothing runs. */
-static int verify_all(struct gpubpf_session *s, struct gpubpf_unit *unit, struct gpubpf_diag *diag)
+int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { .max_cost = s->opts.max_cost, .allow_exit_thread = true };
 	uint64_t start = gpubpf_now_ns();
 	int err = 0;
 
-	for (uint32_t i = 0; i < unit->nprogs && !err; i++) {
+	for (uint32_t i = first; i < unit->nprogs && !err; i++) {
 		err = gpubpf_verify(unit, &unit->progs[i], &opts, diag);
 		if (err < 0)
 			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name,
@@ -263,16 +265,16 @@ static int verify_all(struct gpubpf_session *s, struct gpubpf_unit *unit, struct
 		else
 			keep_warnings(s->loaded, &unit->progs[i]);
 	}
-	s->cost.verify_ns = gpubpf_now_ns() - start;
+	s->cost.verify_ns += gpubpf_now_ns() - start;
 	return err;
 }
 
 /* What all programs together do to each map: this decides on replicas, and on rings being read. */
 static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 {
-	s->map_use = calloc(unit->nmaps + 1, sizeof(*s->map_use));
-	s->map_records = calloc(unit->nmaps + 1, sizeof(*s->map_records));
-	s->map_set = calloc(unit->nmaps + 1, sizeof(*s->map_set));
+	s->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_use));
+	s->map_records = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_records));
+	s->map_set = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_set));
 	if (!s->map_use || !s->map_records || !s->map_set)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
@@ -320,7 +322,7 @@ int gpubpf_session__load(struct gpubpf_session *s)
 		err = s->loaded ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = verify_all(s, &s->loaded->unit, &diag);
+		err = gpubpf_session_verify(s, &s->loaded->unit, 0, &diag);
 	if (!err)
 		err = gpubpf_links_open(s);
 	if (!err)

@@ -5,6 +5,7 @@
  * connection, and every table that a peer can fill has an end.
  *
  *   session.c  life: load, verify, start, poll, stop        server.c   sockets and the event loop
+ *   attach.c   what is attached                              join.c     objects that come later
  *   peer.c     what a peer may say                           arena.c    layouts, arenas, look-ups in all
  *   twin_make.c  how one twin is made                        makers.c   the threads that make them, and their cache
  *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
@@ -47,6 +48,7 @@ enum gpubpf_session_state {
 /* an arena and where it is used: one shared by all devices that work on host memory, else one a device */
 struct gpubpf_session_arena {
 	struct gpubpf_layout layout;
+	uint32_t given;            /* maps that devices may take: those of segments that are in use */
 	void *base;
 	int fd;
 	bool shared;
@@ -124,7 +126,8 @@ struct gpubpf_session {
 	struct gpubpf_attach *attach;
 	uint32_t npaths, nattach;
 	struct gpubpf_loaded *loaded;
-	struct gpubpf_link *links;         /* [unit.nprogs], with room for GPUBPF_PLAN_LINKS, as unit.progs has */
+	struct gpubpf_link *links;         /* [unit.nprogs], with room for GPUBPF_PLAN_LINKS, as unit.progs has; unit.maps,
+					    * and what is kept of maps below, has room for GPUBPF_MAX_MAPS */
 	uint64_t plan;                     /* generation of what is attached, even */
 	uint32_t *map_use;                 /* union over the programs */
 	bool has_rings;
@@ -191,6 +194,11 @@ int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf
 /* Tell the user, each text once; bounded. */
 void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 uint64_t gpubpf_now_ns(void);
+/* Every program of the unit from the first on is proven safe, or none is to run. */
+int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag);
+
+/* join.c: after load. The object's index, which is an earlier one's if it is of the same bytes, or -errno, told. */
+int gpubpf_session_join(struct gpubpf_session *s, const char *path);
 
 /* dir.c: the folder for sockets, made and checked. 0 or -errno with the reason in s->error. */
 int gpubpf_session_dir(struct gpubpf_session *s);
@@ -226,6 +234,12 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 		     struct gpubpf_diag *diag);
 void gpubpf_arenas_close(struct gpubpf_session *s);
+/* Place what the unit has more than the layout, which becomes as gpubpf_layout_extend() says; no arena changes. */
+int gpubpf_arena_place(const struct gpubpf_session *s, const struct gpubpf_unit *unit, const uint32_t *map_use,
+		       bool prints, struct gpubpf_layout *layout, struct gpubpf_diag *diag);
+/* The arena has the session's maps by that layout, and keeps the segments that it has gained from devices until */
+void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout);
+void gpubpf_arenas_give(struct gpubpf_session *s);
 struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 /* Are the values of the map sums, so that those of several arenas may be added up? */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
@@ -240,7 +254,8 @@ void gpubpf_links_publish(struct gpubpf_session *s);
 int gpubpf_links_unit(const struct gpubpf_session *s, const uint32_t *links, uint32_t n, struct gpubpf_unit *out);
 /* What other tools ask for; 0 or -errno with the reason in s->error. `pattern` "": as the program's section says. */
 void gpubpf_links_list(const struct gpubpf_session *s, bool json, FILE *out);
-int gpubpf_links_attach(struct gpubpf_session *s, const char *prog, const char *pattern, uint32_t *id);
+/* `object`: the one that has the program; -1: the first that has one of this name. */
+int gpubpf_links_attach(struct gpubpf_session *s, int object, const char *prog, const char *pattern, uint32_t *id);
 int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id);
 
 /* reader.c: read all rings; `last`: nobody writes any more, and records that are not whole are dropped. Records read. */

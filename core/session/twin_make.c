@@ -345,16 +345,13 @@ static int choose(struct making *m)
 
 static struct gpubpf_lower_job lower_job(const struct making *m)
 {
-	const struct gpubpf_layout *layout = &m->s->arenas[m->req->arena].layout;
-	struct gpubpf_lower_job job = {
+	const struct gpubpf_layout *layout = &m->req->layout;
+
+	return (struct gpubpf_lower_job){
 		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash,
 		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
-		.insertions = m->puts.list, .ninsertions = m->puts.n,
+		.insertions = m->puts.list, .ninsertions = m->puts.n, .print_layout = layout->prints,
 	};
-
-	if (layout->print_ring)
-		job.print_layout = layout->maps[layout->nmaps];
-	return job;
 }
 
 static const struct gpubpf_target_opts lower_opts = { .opt_level = 2 };

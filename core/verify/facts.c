@@ -26,7 +26,7 @@ int facts_init(struct verifier *v)
 	for (uint32_t pc = 0; pc < v->n; pc++)
 		ncalls += v->insns[pc].kind == GPUBPF_INSN_CALL;
 	b->facts.insn = calloc(v->n, sizeof(*b->facts.insn));
-	b->facts.map_use = calloc(v->unit->nmaps + 1, sizeof(*b->facts.map_use));
+	b->facts.map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*b->facts.map_use));
 	b->calls = calloc(ncalls + 1, sizeof(*b->calls));
 	if (!b->facts.insn || !b->facts.map_use || !b->calls)
 		return -ENOMEM;

@@ -68,7 +68,8 @@ enum gpubpf_msg {
 	GPUBPF_MSG_ENABLE = 10,
 	/* another tool -> tool, instead of HELLO: u32 enum gpubpf_query, u32 flags (enum
 	 * gpubpf_query_flags), str map name or "". Asks a running session for its maps, report or links; or to attach:
-	 * str object's path or "", u32 n x { str program, str pattern or "" }, or to detach: u32 link; or to put a value into
+	 * str whole path of an object that joins the session or "", u32 n x { str program, str pattern or "" } (none: all of
+	 * the object), or to detach: u32 link; or to put a value into
 	 * a map without keys: str map, bytes value */
 	GPUBPF_MSG_QUERY = 11,
 	/* tool -> other tool, answer; fd: the text. s32 0 or -errno, str reason */

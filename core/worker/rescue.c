@@ -49,9 +49,13 @@ static bool still(void *arg, u64 bytes)
 	return true;
 }
 
+/* Segments that the process did not bring to the device are as they were made. */
 static int copy_all(struct rescue *r, void *mirror, size_t size)
 {
-	struct gpubpf_mirror m = { mirror, size, r, pull, no_push, no_zero, wait, still };
+	const struct gpubpf_arena_hdr *hdr = mirror;
+	struct gpubpf_mirror m = {
+		mirror, hdr->filled < size ? hdr->filled : size, r, pull, no_push, no_zero, wait, still,
+	};
 	int err = gpubpf_mirror_pull(&m);
 	u64 left;
 	s64 n = err;

@@ -118,7 +118,11 @@ GPUBPF_API void gpubpf_session__free(struct gpubpf_session *s);
 GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 
 /* Name an object file to load. Programs on one kernel run in the order of their objects, then of their
- * sections. -EBUSY after load, -ENOMEM. */
+ * sections. -ENOMEM. After load it joins the session, which may run: it is loaded and verified at once, its maps are there
+ * as the others are, and its programs are attached by gpubpf_program__attach(). -EINVAL when it is refused, -E2BIG when
+ * there is no room for its maps on some device, -ENOSPC beyond 256 maps or 1,024 links, -EBUSY when the session was
+ * stopped or only inspects; gpubpf_session__error() then holds the diagnostic, and the session is as it was. 0 and nothing
+ * to do for an object of the same bytes as one that the session has. */
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);

@@ -126,7 +126,7 @@ static int arena_fd(const uint8_t *data, size_t size, size_t room)
 {
 	struct gpubpf_arena_hdr hdr = {
 		.magic = GPUBPF_ARENA_MAGIC, .version = GPUBPF_ARENA_VERSION, .nmaps = 2, .size = room,
-		.print_ring = GPUBPF_ARENA_MAPS + 2 * sizeof(struct gpubpf_map_layout),
+		.used = size > 20 && data[20] & 2 ? room / 2 : room, .print_ring = GPUBPF_ARENA_PRINTS,
 	};
 	int fd = gpubpf_memfd_shared("a", room);
 	size_t n = size > 20 ? size - 20 : 0;

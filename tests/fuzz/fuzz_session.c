@@ -114,7 +114,7 @@ static void load_program(struct gpubpf_session *s)
 	strcpy(prog->section, "gpu/entry/k*");
 	strcpy(prog->pattern, "k*");
 	prog->facts = calloc(1, 4096); /* gpubpf_facts_destroy() looks behind it, at what the verifier keeps there */
-	prog->facts->map_use = calloc(3, sizeof(*prog->facts->map_use));
+	prog->facts->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*prog->facts->map_use));
 	s->loaded->unit.progs = prog;
 	s->loaded->unit.nprogs = 1;
 	s->loaded->objects = calloc(1, sizeof(*s->loaded->objects));
@@ -133,9 +133,9 @@ static void load(struct gpubpf_session *s)
 	s->loaded = calloc(1, sizeof(*s->loaded));
 	s->loaded->unit.maps = calloc(2, sizeof(*s->loaded->unit.maps));
 	s->loaded->unit.nmaps = 2;
-	s->map_use = calloc(3, sizeof(*s->map_use));
-	s->map_records = calloc(3, sizeof(*s->map_records));
-	s->map_set = calloc(3, sizeof(*s->map_set));
+	s->map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_use));
+	s->map_records = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_records));
+	s->map_set = calloc(GPUBPF_MAX_MAPS, sizeof(*s->map_set));
 	for (int i = 0; i < 2; i++) {
 		struct gpubpf_map *m = &s->loaded->unit.maps[i];
 

@@ -193,7 +193,7 @@ static int load_group(struct group *g, struct gpubpf_device_module **module, con
 	uint32_t order[GROUP];
 	struct gpubpf_lower_job job = {
 		.unit = &g->unit, .layouts = g->layout.maps, .layout_hash = g->layout.hash, .sites = sites, .nsites = GROUP,
-		.print_ring = g->layout.print_ring, .print_layout = g->layout.maps[GEN_NMAPS],
+		.print_ring = g->layout.print_ring, .print_layout = g->layout.prints,
 		.caps = ops->caps(device), .run_off = g->run_off,
 	};
 	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };

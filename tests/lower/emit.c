@@ -148,8 +148,7 @@ static int lay_out(struct job *j, struct gpubpf_diag *diag)
 	j->lower.layouts = j->layout.maps;
 	j->lower.layout_hash = j->layout.hash;
 	j->lower.print_ring = j->layout.print_ring;
-	if (j->layout.print_ring)
-		j->lower.print_layout = j->layout.maps[j->unit->nmaps];
+	j->lower.print_layout = j->layout.prints;
 	return 0;
 }
 

@@ -98,7 +98,7 @@ static void use_ring(struct attack *a, const struct gpubpf_map_view *view)
 
 static void use_print(struct attack *a)
 {
-	const struct gpubpf_map_layout *l = &a->f.layout.maps[a->f.layout.nmaps];
+	const struct gpubpf_map_layout *l = &a->f.layout.prints;
 	uint8_t format[] = "%s %-20lx %c %q %%";
 	struct gpubpf_map_view view;
 

@@ -125,13 +125,31 @@ static void test_refused(void)
 }
 
 /* with every type at once, write to the whole of each map and see the others unchanged */
+/* All maps, and the ring for prints where there is one. */
+static bool lie_apart(const struct gpubpf_layout *layout, uint64_t from)
+{
+	uint32_t n = layout->nmaps + (layout->print_ring != 0), bad = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct gpubpf_map_layout *a = i < layout->nmaps ? &layout->maps[i] : &layout->prints;
+
+		bad += a->ctl < from || a->ctl + a->size > layout->used || layout->used > layout->size;
+		bad += a->ctl % 128 != 0 || a->data % 8 != 0;
+		for (uint32_t j = 0; j < i; j++) {
+			const struct gpubpf_map_layout *b = &layout->maps[j];
+
+			bad += a->ctl < b->ctl + b->size && b->ctl < a->ctl + a->size;
+		}
+	}
+	return !bad;
+}
+
 static void test_apart(void)
 {
 	static const uint32_t types[] = { BPF_MAP_TYPE_HASH, BPF_MAP_TYPE_ARRAY, BPF_MAP_TYPE_PERF_EVENT_ARRAY,
 					  BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_RINGBUF, 1502, 1527 };
-	const struct gpubpf_map_layout *a, *b;
 	struct fixture f;
-	uint32_t i, j, bad = 0;
+	uint32_t i;
 
 	fixture_begin(&f);
 	f.opts.replicas = 7;
@@ -142,16 +160,50 @@ static void test_apart(void)
 			    types[i] == BPF_MAP_TYPE_PERF_EVENT_ARRAY ? 4 : 12, 33, GPUBPF_USE_ADD | GPUBPF_USE_ADD4);
 	if (!ok(fixture_ready(&f) == 0, "all types: layout"))
 		return;
-	for (i = 0; i <= f.layout.nmaps; i++) {
-		a = &f.layout.maps[i];
-		bad += a->ctl < GPUBPF_ARENA_MAPS + 8 * sizeof(*a) || a->ctl + a->size > f.layout.size;
-		bad += a->ctl % 128 != 0 || a->data % 8 != 0;
-		for (j = 0; j < i; j++) {
-			b = &f.layout.maps[j];
-			bad += a->ctl < b->ctl + b->size && b->ctl < a->ctl + a->size;
-		}
-	}
-	ok(bad == 0, "all types: inside the arena, aligned, apart");
+	ok(lie_apart(&f.layout, GPUBPF_ARENA_DATA), "all types: inside the arena, aligned, apart");
+	fixture_end(&f);
+}
+
+/* An object comes to maps that are in use: its own lie behind them, and these stay. */
+static void test_segments(void)
+{
+	struct gpubpf_map_layout before[2], arena_row;
+	struct gpubpf_diag diag;
+	struct fixture f;
+	uint64_t used, hash;
+
+	fixture_begin(&f);
+	f.opts.replicas = 7;
+	f.opts.threads = 4096;
+	f.opts.spare = 4 << 20;
+	fixture_map(&f, BPF_MAP_TYPE_HASH, 4, 8, 33, 0);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 4, GPUBPF_USE_ADD | GPUBPF_USE_ADD8);
+	if (!ok(fixture_ready(&f) == 0 && f.layout.size == f.layout.used + (4 << 20) && !f.layout.print_ring,
+		"room is kept for segments"))
+		return;
+	memcpy(before, f.layout.maps, sizeof(before));
+	used = f.layout.used;
+	hash = f.layout.hash;
+	f.opts.print_bytes = 8192;
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1024, GPUBPF_USE_ADD | GPUBPF_USE_ADD8);
+	fixture_map(&f, 1502, 4, 8, 1, 0);
+	gpubpf_diag_init(&diag);
+	ok(!gpubpf_layout_extend(&f.unit, &f.opts, &f.layout, &diag) && f.layout.nmaps == 4 && f.layout.print_ring &&
+	   f.layout.hash != hash, "two maps and a ring for prints are placed");
+	ok(!memcmp(before, f.layout.maps, sizeof(before)) && f.layout.maps[2].ctl >= used && f.layout.used <= f.layout.size,
+	   "behind the others, which stay");
+	ok(lie_apart(&f.layout, GPUBPF_ARENA_DATA) && f.layout.maps[2].copies == 7 && f.layout.maps[3].copies == 4096,
+	   "with as many copies as the arena has replicas and threads");
+	gpubpf_arena_extend(f.arena, &f.unit, &f.layout, 2);
+	memcpy(&arena_row, (char *)f.arena + GPUBPF_ARENA_MAPS + 3 * sizeof(arena_row), sizeof(arena_row));
+	ok(((struct gpubpf_arena_hdr *)f.arena)->nmaps == 4 && !memcmp(&arena_row, &f.layout.maps[3], sizeof(arena_row)) &&
+	   ((struct gpubpf_arena_hdr *)f.arena)->used == used, "the arena's table has them, and nobody may use them yet");
+	gpubpf_arena_use(f.arena, &f.layout);
+	ok(((struct gpubpf_arena_hdr *)f.arena)->used == f.layout.used, "and then somebody may");
+	used = f.layout.used;
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1 << 20, 0);
+	ok(gpubpf_layout_extend(&f.unit, &f.opts, &f.layout, &diag) == -E2BIG && f.layout.used == used &&
+	   f.layout.nmaps == 4 && strstr(diag.what, "maps that come later"), "what does not fit changes nothing: %s", diag.what);
 	fixture_end(&f);
 }
 
@@ -162,5 +214,6 @@ int main(void)
 	test_shrinking();
 	test_refused();
 	test_apart();
+	test_segments();
 	return done();
 }

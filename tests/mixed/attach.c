@@ -4,6 +4,9 @@
  * something was attached, and in none if it did not.
  *
  *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/both.c; with "graph" that alone)
+ *
+ * An object joins while the program runs: $GPUBPF_TEST_JOINS. Under the agent is the layer $GPUBPF_TEST_LAYER, which makes
+ * a CPU look like a card with memory of its own (tests/hooks/discrete_layer.c).
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,8 +31,10 @@ static struct {
 	int to, from;
 	int kernels;               /* that a round launches */
 	bool copied;               /* some device has the maps in memory of its own */
+	bool fake;                 /* of tests/cuda/fake, which runs no programs */
 	uint64_t wanted[2];        /* what the map is to hold */
 	bool kept;                 /* it was told that graphs keep what was attached */
+	uint64_t events, prints;   /* of the object that joins */
 } t;
 
 static const char *build, *object, *app;
@@ -44,13 +49,18 @@ static const struct gpubpf_prog *program(const char *name)
 	return prog;
 }
 
-static uint64_t counted(uint32_t key)
+static uint64_t value_of(const char *name, uint32_t key)
 {
-	struct gpubpf_map *map = gpubpf_session__find_map_by_name(t.s, "counts");
+	struct gpubpf_map *map = gpubpf_session__find_map_by_name(t.s, name);
 	uint64_t value = 0;
 
 	gpubpf_map__lookup_elem(map, &key, sizeof(key), &value, sizeof(value), 0);
 	return value;
+}
+
+static uint64_t counted(uint32_t key)
+{
+	return value_of("counts", key);
 }
 
 /* A line of the program's, while the session serves it. False: it said nothing, or ended. */
@@ -87,6 +97,7 @@ static void refresh(void)
 	pid_t pid;
 
 	snprintf(tool, sizeof(tool), "%s/gpubpf", build);
+	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		if (!freopen("/dev/null", "w", stdout))
@@ -118,10 +129,31 @@ static void on_note(void *ctx, const char *text)
 	note("%s", text);
 }
 
+static void on_event(void *ctx, const struct gpubpf_event *event)
+{
+	t.events += !strcmp(gpubpf_map__name(event->map), "launches") && event->size == 8 && *(const uint64_t *)event->data == 42;
+}
+
+static void on_print(void *ctx, const struct gpubpf_print_record *record)
+{
+	t.prints += !strcmp(record->text, "launched by 42") && !strcmp(record->prog, "joined");
+}
+
+/* The layer comes first in the list: below the agent's. */
+static void put_layer(char **env)
+{
+	const char *layer = getenv("GPUBPF_TEST_LAYER"), *name = "OPENCL_LAYERS=";
+	char *own;
+
+	for (; layer && *env; env++)
+		if (!strncmp(*env, name, strlen(name)) && asprintf(&own, "%s%s:%s", name, layer, *env + strlen(name)) > 0)
+			*env = own;
+}
+
 static bool begin(bool no_wait)
 {
 	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .no_attach = true, .no_wait = no_wait, .note = on_note,
-					    .runtime_dir = folder };
+					    .event = on_event, .print = on_print, .runtime_dir = folder };
 	char workers[512], agent[512], **env;
 	int in[2], out[2];
 
@@ -136,6 +168,7 @@ static bool begin(bool no_wait)
 		return ok(false, "a session: %s", t.s ? gpubpf_session__error(t.s) : strerror(errno));
 	t.pid = fork();
 	if (!t.pid) {
+		put_layer(env);
 		dup2(in[0], 0);
 		dup2(out[1], 1);
 		close(in[1]);
@@ -186,7 +219,7 @@ static bool one_round(int i)
 	struct gpubpf_link *entered = gpubpf_program__attach(program("entered")), *left;
 	bool good = entered && step(1 + i % 3, true, false);
 
-	if (t.copied) { /* the driver there counts for any program that is in a twin, in the first element */
+	if (t.fake) { /* the driver there counts for any program that is in a twin, in the first element */
 		good = good && exact("attached") && !gpubpf_link__detach(entered) && step(2, false, false);
 		return good && exact("detached");
 	}
@@ -229,6 +262,73 @@ static void test_several(void)
 	for (int i = 0; i < 4; i++)
 		gpubpf_link__destroy(links[i]);
 	ok(step(2, false, false) && exact("none of four"), "detached, all of them");
+}
+
+static uint64_t blocks(void)
+{
+	struct gpubpf_map *map = gpubpf_session__find_map_by_name(t.s, "blocks");
+	uint64_t key, sum = 0, value, *last = NULL;
+
+	while (!gpubpf_map__get_next_key(map, last, &key, sizeof(key))) {
+		last = &key;
+		if (!gpubpf_map__lookup_elem(map, &key, sizeof(key), &value, sizeof(value), 0))
+			sum += value;
+	}
+	return sum;
+}
+
+/* What the object that joined counts, and what the first one does. The driver of tests/cuda/fake runs no program: it
+ * counts in the first value of each array that the twin's code names. */
+static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
+{
+	bool good = exact(when);
+
+	for (int i = 0; good && i < 100 && (value_of("later", 0) != entered || (!t.fake && t.prints * THREADS != entered)); i++)
+		gpubpf_session__poll(t.s, 20);
+	if (good && value_of("later", 0) == entered && value_of("joins.data", 0) == 1000 + entered &&
+	    (t.fake || (value_of("later", 1) == left && blocks() == entered && t.events * THREADS == entered &&
+			  t.prints * THREADS == entered)))
+		return true;
+	note("%s: later %llu %llu, begun %llu, blocks %llu, events %llu, prints %llu; of %llu %llu", when,
+	     (unsigned long long)value_of("later", 0), (unsigned long long)value_of("later", 1),
+	     (unsigned long long)value_of("joins.data", 0), (unsigned long long)blocks(), (unsigned long long)t.events,
+	     (unsigned long long)t.prints, (unsigned long long)entered, (unsigned long long)left);
+	return false;
+}
+
+/* An object joins between launches of kernels that the first one's program is in. */
+static void test_joins(const char *joins, int rounds)
+{
+	struct gpubpf_link *first = gpubpf_program__attach(program("entered")), *in, *out;
+	uint64_t entered = 0, left = 0, setting = 42;
+	bool good = step(1, true, false) && exact("before");
+	uint32_t key = 0;
+	int i = 0;
+
+	ok(good && gpubpf_session__add_object(t.s, "/nonexistent.bpf.o") < 0 && gpubpf_session__add_object(t.s, app) < 0 &&
+	   !program("joined") && step(1, true, false) && exact("refused"), "what is no object is refused, and nothing changes");
+	ok(!gpubpf_session__add_object(t.s, joins) && program("joined") && step(1, true, false) &&
+	   joined_exact("joined", 0, 0), "an object joins; nobody sees it: %s", gpubpf_session__error(t.s));
+	ok(!gpubpf_session__add_object(t.s, joins) && !gpubpf_session__add_object(t.s, object), "twice it is the same");
+	gpubpf_map__update_elem(gpubpf_session__find_map_by_name(t.s, "settings"), &key, sizeof(key), &setting,
+				sizeof(setting), 0);
+	for (good = true; i < rounds && good; i++) {
+		in = gpubpf_program__attach(program("joined"));
+		good = in && step(1 + i % 2, true, false);
+		entered += (1 + i % 2) * (uint64_t)t.kernels * THREADS;
+		if (!t.fake) {
+			out = gpubpf_program__attach(program("joined_left"));
+			good = good && out && step(1, true, false) && !gpubpf_link__detach(out);
+			entered += (uint64_t)t.kernels * THREADS;
+			left += (uint64_t)t.kernels * THREADS;
+		}
+		good = good && !gpubpf_link__detach(in) && step(1, true, false) && joined_exact("detached", entered, left);
+	}
+	ok(good, "%d rounds of attach and detach of its programs, beside the first one's", i);
+	gpubpf_link__destroy(first);
+	ok(gpubpf_program__attach(program("joined")) && step(1, false, false) &&
+	   joined_exact("alone", entered + (uint64_t)t.kernels * THREADS, left), "and alone");
+	gpubpf_link__destroy(gpubpf_session__next_link(t.s, NULL));
 }
 
 /* Nobody waits for twins: launches are missed, or counted, and a detached link's never are. */
@@ -285,7 +385,8 @@ int main(int argc, char **argv)
 	what[1] = "-";
 	t.kernels = argc - 5 - !strcmp(argv[5], "fork");
 	for (int i = 5; i < argc; i++)
-		t.copied |= !strcmp(argv[i], "cuda") || !strcmp(argv[i], "graph");
+		t.fake |= !strcmp(argv[i], "cuda") || !strcmp(argv[i], "graph");
+	t.copied = t.fake || getenv("GPUBPF_TEST_LAYER");
 	if (!begin(false)) {
 		if (WEXITSTATUS(end()) == 77)
 			skip("attach", "the device is not there");
@@ -299,6 +400,8 @@ int main(int argc, char **argv)
 		test_errors();
 		test_rounds(rounds);
 		test_several();
+		if (getenv("GPUBPF_TEST_JOINS"))
+			test_joins(getenv("GPUBPF_TEST_JOINS"), rounds < 20 ? rounds : 20);
 	}
 	status = end();
 	ok(WIFEXITED(status) && !WEXITSTATUS(status), "the program ends as it would have");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubpf session list, attach and detach while gpubpf run has a program: control.py GPUBPF OBJECT APP WHAT (TAP)"""
+"""gpubpf session list, attach and detach while gpubpf run has a program: control.py GPUBPF OBJECT APP WHAT JOINS (TAP)"""
 import json
 import os
 import signal
@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 THREADS = 256
-gpubpf, obj, app, what = sys.argv[1:5]
+gpubpf, obj, app, what, joins = sys.argv[1:6]
 work = tempfile.TemporaryDirectory()
 env = dict(os.environ, XDG_CACHE_HOME=work.name, XDG_RUNTIME_DIR=work.name)
 count = failed = 0
@@ -33,8 +33,8 @@ def links():
     return {l["id"]: (l["program"], l["pattern"], l["launches"]) for l in json.loads(ask("session", "list", "-j")[1])["links"]}
 
 
-def counted():
-    entries = json.loads(ask("map", "dump", "-j")[1])["maps"][0]["entries"]
+def counted(name="counts"):
+    entries = json.loads(ask("map", "dump", "-j", name)[1])["maps"][0]["entries"]
     return [int(e["value"]) for e in entries]
 
 
@@ -67,11 +67,29 @@ for link in links():
 tap(not links() and "nothing is attached" in ask("session", "list")[1], "nothing is attached")
 tap(rounds(4) and counted() == [3 * THREADS, 6 * THREADS], "nothing counts, the maps stay", counted())
 tap(ask("session", "attach", "entered")[0] == 0 and rounds(1) and counted()[0] == 4 * THREADS, "the first one again")
+status = ask("session", "attach", "-o", obj + ".none", "joined")
+tap(status[0] != 0 and "No such file" in status[2], "an object that is not there", status)
+status = ask("session", "attach", "-o", app)
+tap(status[0] != 0 and "ELF" in status[2] and len(links()) == 1, "what is no object is refused, with the diagnostic", status)
+status = ask("session", "attach", "-o", joins, "joined=add_opencl", "nobody")
+tap(status[0] != 0 and "no program 'nobody'" in status[2] and len(links()) == 1, "an object joins: all or none", status)
+status = ask("session", "attach", "-o", os.path.relpath(joins), "joined=add_opencl")
+tap(status[0] == 0 and joins in status[1] and rounds(2), "one of its programs", status)
+tap(counted("later") == [2 * THREADS, 0] and counted()[0] == 6 * THREADS, "counts beside the others", counted("later"))
+status = ask("session", "attach", "-o", joins)
+tap(status[0] == 0 and len(links()) == 4 and rounds(1), "all of them", status)
+tap(counted("later") == [3 * THREADS, THREADS], "each once in a thread", counted("later"))
+for link, (program, *_) in links().items():
+    if program.startswith("joined"):
+        ask("session", "detach", str(link))
+tap(rounds(1) and counted("later") == [3 * THREADS, THREADS] and counted()[0] == 8 * THREADS, "detached", counted("later"))
+shown = ask("session", "report")[1]
+tap("later (ARRAY" in shown and "launches: { .by = 0 }" in shown, "the report has its maps and records", shown)
 os.kill(run.pid, signal.SIGKILL)
 run.wait()
 tap(rounds(5) and rounds(1), "the tool is killed while something is attached: the program goes on")
 run.stdin.close()
 out = run.stdout.read().decode()
-tap(f"opencl {17 * THREADS}\n" in out, "and its results are its own", out)
+tap(f"opencl {21 * THREADS}\n" in out, "and its results are its own", out)
 print(f"1..{count}")
 sys.exit(failed)

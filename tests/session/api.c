@@ -32,7 +32,9 @@ static void test_order(const char *object)
 	if (!ok(!err, "load: %s", gpubpf_session__error(s)))
 		return;
 	ok(gpubpf_session__load(s) == -EBUSY, "load again is too late");
-	ok(gpubpf_session__add_object(s, object) == -EBUSY, "add_object after load is too late");
+	ok(!gpubpf_session__add_object(s, object), "add_object after load: it is there");
+	ok(gpubpf_session__add_object(s, "/nonexistent/x.bpf.o") < 0 && strstr(gpubpf_session__error(s), "/nonexistent/x.bpf.o"),
+	   "what is not there is refused: %s", gpubpf_session__error(s));
 	ok(gpubpf_session__attach(s, "p", "k") == -EBUSY, "attach after load is too late");
 	ok(!gpubpf_session__start(s), "start: %s", gpubpf_session__error(s));
 	ok(gpubpf_session__start(s) == -EBUSY, "start again is too late");
@@ -41,6 +43,7 @@ static void test_order(const char *object)
 	ok(!gpubpf_session__cost(s, &cost) && cost.verify_ns > 0, "verifying took time");
 	ok(!gpubpf_session__stop(s) && !gpubpf_session__stop(s), "stop, and again");
 	ok(access(gpubpf_session__path(s), F_OK) < 0, "the socket is gone");
+	ok(gpubpf_session__add_object(s, object) == -EBUSY, "add_object after stop is too late");
 	gpubpf_session__free(s);
 }
 

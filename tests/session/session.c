@@ -11,7 +11,7 @@
 #include "tests/tap.h"
 
 static char dir[64];
-static const char *object;
+static const char *object, *joins;
 static char notes[4096];
 
 static void on_note(void *ctx, const char *text)
@@ -148,6 +148,49 @@ static void test_sum(uint64_t first)
 	ok(value_of(counts, 2) == (first ? 33 : 36) && value_of(hits, 0) == (first ? 307 : 607),
 	   "onto what was there: %llu, %llu", (unsigned long long)value_of(counts, 2),
 	   (unsigned long long)value_of(hits, 0));
+	agent_close(&a);
+	gpubpf_session__free(s);
+}
+
+/* An object joins when devices have their arenas: a segment in each, which they may use from the first attachment on, with
+ * what was put in until then. */
+static void test_segments(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	const struct gpubpf_prog *prog = NULL;
+	struct gpubpf_map *later, *settings;
+	const struct gpubpf_arena_hdr *hdr;
+	uint64_t used, setting = 5, got = 0;
+	struct gpubpf_map_view view;
+	uint32_t key = 0, n = 0;
+	struct agent a;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, GPUBPF_CAP_SHARED_ARENA);
+	agent_device(&a, 1, 0);
+	hdr = s->arenas[1].base;
+	used = hdr->used;
+	ok(s->narenas == 2 && !gpubpf_session__add_object(s, joins), "an object joins: %s", gpubpf_session__error(s));
+	later = gpubpf_session__find_map_by_name(s, "later");
+	settings = gpubpf_session__find_map_by_name(s, "settings");
+	ok(later && settings && hdr->nmaps == s->loaded->unit.nmaps && hdr->used == used && hdr->used < hdr->size,
+	   "its maps are in a device's arena, which does not use them");
+	ok(value_of(gpubpf_session__find_map_by_name(s, "joins.data"), 0) == 1000 && value_of(later, 0) == 0,
+	   "they begin as the object says");
+	gpubpf_map__update_elem(settings, &key, sizeof(key), &setting, sizeof(setting), 0);
+	while ((prog = gpubpf_session__next_program(s, prog)) && strcmp(gpubpf_prog__name(prog), "joined"))
+		n++;
+	ok(prog && n == 1 && gpubpf_program__attach(prog) && hdr->used == s->arenas[1].layout.used && hdr->used > used,
+	   "attached, it does");
+	add_on(s, 1, later, 0, 3);
+	add_on(s, 0, later, 0, 4);
+	ok(value_of(later, 0) == 7, "a look-up adds up");
+	view = gpubpf_arena_view(s, 1, settings - s->loaded->unit.maps);
+	ok(!gpubpf_map_lookup(&view, &key, &got) && got == 5, "what was put in before came to the device");
+	agent_device(&a, 2, 0);
+	ok(s->narenas == 3 && ((struct gpubpf_arena_hdr *)s->arenas[2].base)->used == s->arenas[2].layout.used &&
+	   value_of(later, 0) == 7, "a device that comes later has all of it");
 	agent_close(&a);
 	gpubpf_session__free(s);
 }
@@ -628,6 +671,63 @@ static void test_query(void)
 	ok(gpubpf_newest_session(dir, path, sizeof(path)) == -ENOENT, "and not after its end");
 }
 
+struct attach_query {
+	const char *session, *path, *prog;
+	int n, err;
+};
+
+static void *ask_attach(void *arg)
+{
+	struct attach_query *q = arg;
+	struct gpubpf_writer w = {0};
+	FILE *null = fopen("/dev/null", "w");
+	char why[4096];
+
+	gpubpf_put_str(&w, q->path);
+	gpubpf_put_u32(&w, q->n);
+	for (int i = 0; i < q->n && i < 1; i++) {
+		gpubpf_put_str(&w, q->prog);
+		gpubpf_put_str(&w, "");
+	}
+	q->err = gpubpf_query_ask(q->session, GPUBPF_QUERY_ATTACH, 0, &w, null, why, sizeof(why));
+	fclose(null);
+	return NULL;
+}
+
+static int attached(struct gpubpf_session *s, const char *path, const char *prog, int n)
+{
+	struct attach_query q = { gpubpf_session__path(s), path, prog, n, 1 };
+	pthread_t thread;
+	bool done = false;
+
+	pthread_create(&thread, NULL, ask_attach, &q);
+	for (int i = 0; i < 4000 && !done; i++) {
+		gpubpf_session__poll(s, 5);
+		done = !pthread_tryjoin_np(thread, NULL);
+	}
+	return q.err;
+}
+
+/* Whatever another tool names, it is an object that joins or the session is as it was. */
+static void test_attach_queries(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	uint32_t nmaps = s->loaded->unit.nmaps;
+	char fifo[128];
+
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	ok(!mkfifo(fifo, 0600) && attached(s, fifo, "joined", 1) < 0, "a pipe that nobody writes to");
+	unlink(fifo);
+	ok(attached(s, "/dev/zero", "joined", 1) < 0 && attached(s, dir, "joined", 1) < 0, "a device and a folder");
+	ok(attached(s, "session.bpf.o", "count", 1) < 0 && strstr(notes, "broke the session's protocol"), "a path that is not whole");
+	ok(attached(s, joins, "joined", 5000) < 0, "more programs than there can be links");
+	ok(s->loaded->unit.nmaps == nmaps, "none of them has joined");
+	ok(attached(s, joins, "joined", 2) < 0 && gpubpf_session__next_link(s, NULL) &&
+	   !gpubpf_session__next_link(s, gpubpf_session__next_link(s, NULL)), "a list that is too short: none is attached");
+	ok(!attached(s, joins, "", 0) && !attached(s, joins, "", 0), "all of an object, and again");
+	gpubpf_session__free(s);
+}
+
 static void test_killed(void)
 {
 	char path[300];
@@ -764,6 +864,7 @@ static void test_names(void)
 int main(int argc, char **argv)
 {
 	object = argc > 1 ? argv[1] : "";
+	joins = argc > 2 ? argv[2] : "";
 	snprintf(dir, sizeof(dir), "/tmp/gpubpf-test-XXXXXX");
 	if (!mkdtemp(dir))
 		return 1;
@@ -771,6 +872,7 @@ int main(int argc, char **argv)
 	test_arenas();
 	test_sum(0);
 	test_sum(GPUBPF_CAP_SHARED_ARENA);
+	test_segments();
 	test_refusals();
 	if (getenv("GPUBPF_TEST_SLOW_WORKERS"))
 		test_stop();
@@ -781,6 +883,7 @@ int main(int argc, char **argv)
 	test_files();
 	test_table();
 	test_query();
+	test_attach_queries();
 	test_killed();
 	test_folder();
 	test_folder_above();

@@ -174,8 +174,6 @@ static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	error = hip_enter(d->hip, d->ordinal, &visit);
 	if (!error)
 		error = allocate(d, size);
-	if (!error && (error = copy_pieces(d, 0, NULL, host, size)))
-		release(d);
 	hip_leave(d->hip, d->ordinal, &visit);
 	if (error)
 		return fail(d, why, "memory for maps", error);

@@ -143,8 +143,8 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 	if (d->arena)
 		return -EBUSY;
 	d->arena = d->api.clCreateBuffer(d->context,
-					 CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : CL_MEM_COPY_HOST_PTR),
-					 size, host, &err);
+					 CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : 0), size,
+					 shared ? host : NULL, &err);
 	if (err) {
 		d->arena = NULL;
 		return ocl_error(why, "making a buffer of the arena", err);

@@ -2,8 +2,9 @@
 /* Streams, launches and graphs. Everything is done at once, but in a stream that is captured. */
 #include "fake.h"
 
-#include <stdio.h>
+#include <ctype.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,16 +77,32 @@ static void put_events(uint64_t arena, const struct gpubpf_map_layout *l, uint64
 	gpubpf_host_thread_set(NULL);
 }
 
-/* What bench/probes.bpf.c's programs do: the counter adds to the first value of the arena's first map. */
-static void run_probe(CUmodule m, uint64_t threads)
+/* Is the number in the text, by itself? */
+static bool has_number(const char *text, const char *end, uint64_t number)
+{
+	char digits[24];
+	size_t n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+
+	for (const char *at = text; (at = memmem(at, end - at, digits, n)); at += n)
+		if (!isdigit(at[-1]) && !isdigit(at[n]))
+			return true;
+	return false;
+}
+
+/* What bench/probes.bpf.c's programs do: the counter adds to the first value of the arena's first map, or of each array
+ * whose place in the arena the code names. */
+static void run_probe(CUmodule m, const char *text, const char *end, uint64_t threads)
 {
 	uint64_t arena = word(m, "gpubpf_arena");
 	const struct gpubpf_map_layout *l = (void *)(arena + GPUBPF_ARENA_MAPS);
 
-	if (arena && l->type == BPF_MAP_TYPE_RINGBUF)
+	if (arena && l->type == BPF_MAP_TYPE_RINGBUF) {
 		put_events(arena, l, threads);
-	else if (arena)
-		__atomic_fetch_add((uint64_t *)(arena + l->data), threads, __ATOMIC_RELAXED);
+		return;
+	}
+	for (uint32_t i = 0; arena && l[i].type; i++)
+		if (!l[1].type || (l[i].type == BPF_MAP_TYPE_ARRAY && has_number(text, end, l[i].data)))
+			__atomic_fetch_add((uint64_t *)(arena + l[i].data), threads, __ATOMIC_RELAXED);
 }
 
 /* A twin has no functions but those that its kernel calls. */
@@ -97,7 +114,7 @@ static void count_calls(CUmodule m, uint64_t threads)
 		while (strncmp(from, ".func ", 6))
 			from--;
 		if (end && memmem(from, end - from, "gpubpf_arena", 12))
-			run_probe(m, threads * atoi(at + 13));
+			run_probe(m, from, end, threads * atoi(at + 13));
 	}
 }
 
@@ -133,7 +150,7 @@ void fake_run(const struct fake_launch *l)
 		if (!strncmp(at, "param", 5))
 			add32(l->target, l->threads);
 		else if (!strncmp(at, "counter", 7) && !strstr(l->f->module->image.text, "//fake count "))
-			run_probe(l->f->module, l->threads);
+			run_probe(l->f->module, l->f->entry->from, l->f->entry->to, l->threads);
 		else if (!strncmp(at, "fault", 5))
 			l->f->module->context->broken = FAKE_ILLEGAL_ADDRESS;
 		else if (!strncmp(at, "count ", 6))

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects that come to a session which was loaded before. One is loaded, verified and placed as the first ones were, or
+ * refused as a whole, and then the session is as it was. What it holds stands behind what there is, in tables that stay
+ * where they are: its maps in a segment of each arena (maps/layout.h), its programs as links that nobody has attached.
+ * Agents see nothing of it before one of these is.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct joining {
+	struct gpubpf_session *s;
+	struct gpubpf_loaded *more;
+	struct gpubpf_unit unit;                   /* the session's, and what joins */
+	uint32_t use[GPUBPF_MAX_MAPS];
+	bool prints;
+	struct gpubpf_layout layouts[GPUBPF_MAX_ARENAS];
+};
+
+static int load(struct joining *j, const char *path, struct gpubpf_diag *diag)
+{
+	struct gpubpf_load_opts opts = { .paths = &path, .npaths = 1, .all_gpu = j->s->opts.all_gpu };
+	uint64_t start = gpubpf_now_ns();
+	int err = gpubpf_load(&opts, &j->more, diag);
+
+	j->s->cost.load_ns += gpubpf_now_ns() - start;
+	return err;
+}
+
+/* The object of these bytes, -1: none. */
+static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_object *object)
+{
+	for (uint32_t i = 0; i < s->loaded->nobjects; i++)
+		if (!strcmp(s->loaded->objects[i].sha256, object->sha256))
+			return (int)i;
+	return -1;
+}
+
+static int has_room(const struct joining *j, struct gpubpf_diag *diag)
+{
+	const struct gpubpf_unit *have = &j->s->loaded->unit, *more = &j->more->unit;
+	uint32_t maps = have->nmaps + more->nmaps, progs = have->nprogs + more->nprogs;
+
+	if (maps <= GPUBPF_MAX_MAPS && progs <= GPUBPF_PLAN_LINKS)
+		return 0;
+	gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
+			"with it the session would have %u maps and %u links; it may have up to %u and %u", maps, progs,
+			GPUBPF_MAX_MAPS, GPUBPF_PLAN_LINKS);
+	return -ENOSPC;
+}
+
+/* Behind the session's own, which know nothing of it: what it refers to is where it is now. */
+static int append(struct joining *j)
+{
+	const struct gpubpf_unit *have = &j->s->loaded->unit, *more = &j->more->unit;
+	int object = (int)j->s->loaded->nobjects;
+	void *objects = reallocarray(j->s->loaded->objects, object + 1, sizeof(*j->more->objects));
+
+	if (!objects)
+		return -ENOMEM;
+	j->s->loaded->objects = objects;
+	j->unit = (struct gpubpf_unit){ have->maps, have->nmaps + more->nmaps, have->progs, have->nprogs + more->nprogs };
+	for (uint32_t i = 0; i < more->nmaps; i++) {
+		struct gpubpf_map *map = &have->maps[have->nmaps + i];
+
+		*map = more->maps[i];
+		map->object = object;
+		map->session = j->s;
+	}
+	for (uint32_t i = 0; i < more->nprogs; i++) {
+		struct gpubpf_prog *prog = &have->progs[have->nprogs + i];
+
+		*prog = more->progs[i];
+		prog->object = object;
+		prog->session = j->s;
+		for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+			if (prog->insns[pc].kind == GPUBPF_INSN_IMM64 &&
+			    (prog->insns[pc].op == GPUBPF_IMM_MAP || prog->insns[pc].op == GPUBPF_IMM_MAP_VALUE))
+				prog->insns[pc].imm += (int32_t)have->nmaps;
+	}
+	return 0;
+}
+
+/* It sees no program of another object, and they do not see its maps. */
+static void gather(struct joining *j)
+{
+	for (uint32_t i = j->s->loaded->unit.nprogs; i < j->unit.nprogs; i++) {
+		j->prints |= j->unit.progs[i].facts->prints;
+		for (uint32_t m = 0; m < j->unit.nmaps; m++)
+			j->use[m] |= j->unit.progs[i].facts->map_use[m];
+	}
+}
+
+/* In all arenas or in none. */
+static int place(struct joining *j, struct gpubpf_diag *diag)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < j->s->narenas && !err; i++) {
+		j->layouts[i] = j->s->arenas[i].layout;
+		err = gpubpf_arena_place(j->s, &j->unit, j->use, j->prints, &j->layouts[i], diag);
+	}
+	return err;
+}
+
+static void tell_notes(struct gpubpf_session *s, const struct gpubpf_loaded *of, uint32_t first)
+{
+	for (uint32_t i = first; i < of->nnotes; i++)
+		gpubpf_session_note(s, "%s", of->notes[i]);
+}
+
+static int commit(struct joining *j)
+{
+	struct gpubpf_session *s = j->s;
+	uint32_t nmaps = s->loaded->unit.nmaps, nprogs = s->loaded->unit.nprogs;
+
+	memcpy(s->map_use + nmaps, j->use + nmaps, (j->unit.nmaps - nmaps) * sizeof(*s->map_use));
+	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
+		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
+	s->print_ring |= j->prints;
+	s->has_rings |= j->prints;
+	for (uint32_t i = nprogs; i < j->unit.nprogs; i++)
+		s->links[i] = (struct gpubpf_link){ .session = s, .id = i };
+	s->loaded->unit = j->unit;
+	s->loaded->objects[s->loaded->nobjects] = j->more->objects[0];
+	j->more->objects[0].btf = NULL;
+	for (uint32_t i = 0; i < s->narenas; i++)
+		gpubpf_arena_grow(s, i, &j->layouts[i]);
+	return (int)s->loaded->nobjects++;
+}
+
+/* What was appended is the object's again, and goes with it. */
+static void undo(struct joining *j)
+{
+	struct gpubpf_unit *have = &j->s->loaded->unit;
+
+	for (uint32_t i = have->nprogs; i < j->unit.nprogs; i++) {
+		gpubpf_facts_destroy(have->progs[i].facts);
+		have->progs[i] = (struct gpubpf_prog){0};
+	}
+}
+
+static int join(struct joining *j, struct gpubpf_diag *diag)
+{
+	uint32_t notes = j->s->loaded->nnotes;
+	int err = has_room(j, diag);
+
+	if (!err)
+		err = append(j);
+	if (!err)
+		err = gpubpf_session_verify(j->s, &j->unit, j->s->loaded->unit.nprogs, diag);
+	if (!err) {
+		gather(j);
+		err = place(j, diag);
+	}
+	if (err < 0) {
+		undo(j);
+		return err;
+	}
+	tell_notes(j->s, j->more, 0);
+	tell_notes(j->s, j->s->loaded, notes);
+	err = commit(j);
+	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* their contents are the session's */
+	return err;
+}
+
+int gpubpf_session_join(struct gpubpf_session *s, const char *path)
+{
+	struct joining *j = calloc(1, sizeof(*j));
+	struct gpubpf_diag diag;
+	int err = -ENOMEM;
+
+	if (s->opts.inspect || s->state == GPUBPF_SESSION_STOPPED) {
+		free(j);
+		return gpubpf_session_fail(s, -EBUSY, "%s: %s", path, s->opts.inspect ?
+					   "this session looks at kernels alone, and nothing can be attached in it" :
+					   "the session was stopped");
+	}
+	gpubpf_diag_init(&diag);
+	if (j) {
+		j->s = s;
+		err = load(j, path, &diag);
+	}
+	if (!err) {
+		int same = find_same(s, &j->more->objects[0]);
+
+		err = same >= 0 ? same : join(j, &diag);
+		gpubpf_loaded_destroy(j->more);
+	}
+	free(j);
+	if (err < 0 && diag.code == GPUBPF_OK)
+		return gpubpf_session_fail(s, err, "%s: %s", path, strerror(-err));
+	if (err < 0)
+		gpubpf_diag_format(&diag, s->error, sizeof(s->error));
+	return err;
+}
