@@ -196,7 +196,7 @@ __kernel void print(__global uchar *arena, uint n, __global ulong *out)
 	if (i % n == 0)
 		gpubpf_helper_trace_printk(env, MAP(GPUBPF_ARENA_ROWS - 1), 0, fmt, 16, i, 0x123456789abul, 0);
 	if (i % n == 1)
-		gpubpf_helper_puts(env, MAP(1), 0, text, 8);
+		gpubpf_helper_puts(env, MAP(GPUBPF_ARENA_ROWS - 1), 0, text, 8);
 }
 
 /* out[0..2]: sums that the host works out too; out[3]: threads whose coordinates contradict each other */
