@@ -116,8 +116,11 @@ static int check_barriers(struct checked *c)
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 
-		if ((opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK) &&
-		    used >> sass_field(insn_at(c, i), 16, 4) & 1)
+		if (opcode != SASS_OP_BSSY && opcode != SASS_OP_BSYNC && opcode != SASS_OP_BREAK)
+			continue;
+		if (c->entry == SASS_NONE || i < c->entry)
+			return wrong(c, i, "lanes wait for each other at an exit, to which they come by themselves");
+		if (used >> sass_field(insn_at(c, i), 16, 4) & 1)
 			return wrong(c, i, "a probe uses a convergence barrier of the kernel's");
 	}
 	return 0;

@@ -2,7 +2,7 @@
 #include "form.h"
 
 const uint8_t sass_operand_at[SASS_OPERANDS] = { 16, 24, 32, 64 };
-const uint8_t sass_up_at[SASS_UP_FIELDS] = { 12, 81, 84, 87, 68, 77 };
+const uint8_t sass_up_at[SASS_UP_FIELDS] = { 12, 81, 84, 87, 68, 77, 24 };
 
 static const struct sass_form forms[] = {
 #define SASS_FORM(opcode, operands) { opcode, operands, 0, SASS_DEMOTE_AS, 0 },
@@ -101,6 +101,12 @@ bool sass_is_plain(struct sass_insn insn)
 		return is_idle_lds(insn);
 	return sass_opcode(insn) != SASS_OP_BRA ||
 	       (!sass_field(insn, 24, 10) && !sass_field(insn, 82, 5) && !sass_field(insn, 91, 14));
+}
+
+bool sass_is_divergence(struct sass_insn insn)
+{
+	return sass_opcode(insn) == SASS_OP_BRA && sass_unconditional(insn) && sass_field(insn, 91, 14) == 1 &&
+	       sass_field(insn, 30, 4) == 8 && !sass_field(insn, 82, 5);
 }
 
 bool sass_is_slow(struct sass_insn insn)

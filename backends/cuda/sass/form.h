@@ -14,6 +14,7 @@ enum sass_demotion {
 	SASS_DEMOTE_CONSTANT,      /* a constant, by the unit that loads them: a scoreboard tells when it is there */
 	SASS_DEMOTE_MEMORY,        /* a memory access without its descriptor */
 	SASS_DEMOTE_VIADD,         /* a sum of two that becomes one of three */
+	SASS_DEMOTE_BRANCH,        /* its predicate stands in A's field, negated by bit 27 */
 };
 
 /* fields that may name a uniform predicate */
@@ -24,8 +25,9 @@ enum sass_uniform_predicates {
 	SASS_UP_IN = 1 << 3,       /* 87 */
 	SASS_UP_EX = 1 << 4,       /* 68 */
 	SASS_UP_CARRY = 1 << 5,    /* 77 */
+	SASS_UP_BRANCH = 1 << 6,   /* 24 */
 };
-#define SASS_UP_FIELDS 6
+#define SASS_UP_FIELDS 7
 
 struct sass_form {
 	uint16_t opcode;
@@ -56,6 +58,8 @@ unsigned sass_predicates_written(struct sass_insn insn);
 /* Whether it is of a form that probes may have in all of its bits: of LDS, what is never carried out; of BRA, a relative
  * one under predicates alone, not BRA.DIV, which reads a uniform register. */
 bool sass_is_plain(struct sass_insn insn);
+/* BRA.DIV UR, target: whether other lanes are here than a mask in a uniform register (24..29) names. */
+bool sass_is_divergence(struct sass_insn insn);
 /* Whether a scoreboard tells when its result is there. */
 bool sass_is_slow(struct sass_insn insn);
 

@@ -28,19 +28,16 @@ const struct sass_arch *sass_arch_find(uint32_t sm)
 	return NULL;
 }
 
-/* BSSY has a barrier's number there. */
-static bool is_wide(const struct sass_arch *arch, struct sass_insn i)
-{
-	return arch->wide_branch && sass_opcode(i) != SASS_OP_BSSY;
-}
-
-/* A signed number of 48 bits at 34..81, and below it 8 bits at 16..23 where the architecture has them. */
+/* A signed number of 48 bits at 34..81, and below it 8 bits at 16..23 where the architecture has them; of BSSY 30 bits,
+ * behind which stands how lanes meet. */
 int64_t sass_branch(const struct sass_arch *arch, struct sass_insn i)
 {
 	int64_t n = sass_field(i, 34, 30) | sass_field(i, 64, 18) << 30;
 
+	if (sass_opcode(i) == SASS_OP_BSSY)
+		return (int64_t)((uint64_t)sass_field(i, 34, 30) << 34) >> 32;
 	n = (int64_t)((uint64_t)n << 16) >> 16;
-	if (is_wide(arch, i))
+	if (arch->wide_branch)
 		n = (int64_t)((uint64_t)n << 8 | sass_field(i, 16, 8));
 	return (int64_t)((uint64_t)n << 2);
 }
@@ -50,14 +47,16 @@ struct sass_insn sass_with_branch(const struct sass_arch *arch, struct sass_insn
 	uint64_t n = (uint64_t)(offset >> 2);
 
 	assert(offset % 4 == 0);
-	if (is_wide(arch, i)) {
+	if (sass_opcode(i) == SASS_OP_BSSY)
+		return sass_with(i, 34, 30, n);
+	if (arch->wide_branch) {
 		i = sass_with(i, 16, 8, n);
 		n = (uint64_t)((int64_t)n >> 8);
 	}
 	return sass_with(sass_with(i, 34, 30, n), 64, 18, n >> 30);
 }
 
-static struct sass_insn with_control(struct sass_insn i, unsigned waits, unsigned stall)
+struct sass_insn sass_with_control(struct sass_insn i, unsigned waits, unsigned stall)
 {
 	i = sass_with(i, SASS_STALL_AT, 4, stall);
 	i = sass_with(i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD);
@@ -67,19 +66,24 @@ static struct sass_insn with_control(struct sass_insn i, unsigned waits, unsigne
 
 struct sass_insn sass_nop(unsigned waits, unsigned stall)
 {
-	return with_control((struct sass_insn){ SASS_OP_NOP | SASS_PT << 12, 0 }, waits, stall);
+	return sass_with_control((struct sass_insn){ SASS_OP_NOP | SASS_PT << 12, 0 }, waits, stall);
 }
 
 #define SECOND_PT ((uint64_t)SASS_PT << 23) /* bits 87..89 */
 
 struct sass_insn sass_bra(const struct sass_arch *arch, int64_t offset)
 {
-	struct sass_insn i = with_control((struct sass_insn){ SASS_OP_BRA | SASS_PT << 12, SECOND_PT }, 0, 5);
+	struct sass_insn i = sass_with_control((struct sass_insn){ SASS_OP_BRA | SASS_PT << 12, SECOND_PT }, 0, 5);
 
 	return sass_with_branch(arch, i, offset);
 }
 
 struct sass_insn sass_warpsync_all(void)
 {
-	return with_control((struct sass_insn){ SASS_OP_WARPSYNC_ALL | SASS_PT << 12, SECOND_PT }, 0, 5);
+	return sass_with_control((struct sass_insn){ SASS_OP_WARPSYNC_ALL | SASS_PT << 12, SECOND_PT }, 0, 5);
+}
+
+struct sass_insn sass_break(unsigned barrier)
+{
+	return sass_with_control((struct sass_insn){ SASS_OP_BREAK | SASS_PT << 12 | barrier << 16, SECOND_PT }, 0, 5);
 }

@@ -58,8 +58,9 @@ struct sass_arch {
 
 /* opcodes that somebody asks for by name; all forms of their operations are in isa.def */
 enum sass_opcode {
-	SASS_OP_BRA = 0x947, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945, SASS_OP_BSYNC = 0x941,
-	SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343, SASS_OP_LDC = 0xb82,
+	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
+	SASS_OP_BSYNC = 0x941, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343,
+	SASS_OP_LDC = 0xb82,
 };
 
 const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: not known */
@@ -132,9 +133,12 @@ static inline bool sass_unconditional(struct sass_insn i)
 int64_t sass_branch(const struct sass_arch *arch, struct sass_insn i);
 struct sass_insn sass_with_branch(const struct sass_arch *arch, struct sass_insn i, int64_t offset);
 
+/* With no scoreboard set and no operand kept. */
+struct sass_insn sass_with_control(struct sass_insn i, unsigned waits, unsigned stall);
 /* Instructions that are put in. */
 struct sass_insn sass_nop(unsigned waits, unsigned stall);
 struct sass_insn sass_bra(const struct sass_arch *arch, int64_t offset);
 struct sass_insn sass_warpsync_all(void);
+struct sass_insn sass_break(unsigned barrier);
 
 #endif

@@ -18,7 +18,7 @@
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
 #define PREDICATE_TIME 13          /* until a predicate is written */
 #define SETTLE 3                   /* full stalls until the slowest result with a known time is there: HMMA */
-#define MOST_STUB 8                /* instructions around the probes */
+#define MOST_STUB (8 + BARRIERS)   /* instructions around the probes */
 
 __attribute__((format(printf, 2, 3)))
 static int refuse(struct gpubpf_diag *diag, const char *fmt, ...)
@@ -126,7 +126,7 @@ static int place_registers(struct placing *p, uint32_t regs)
 static int place_barriers(struct placing *p)
 {
 	unsigned used = sass_barriers_used(p->code);
-	uint32_t need = most(p, offsetof(struct sass_probe, barriers)), free = BARRIERS;
+	uint32_t need = p->entry ? p->entry->barriers : 0, free = BARRIERS;
 
 	for (uint32_t b = 0; b < need; b++) {
 		while (free && used >> (free - 1) & 1)
@@ -199,12 +199,21 @@ static void put_waits(struct placing *p)
 	}
 }
 
+/* Lanes come to an exit's probe whenever they end, not together, as code between BSSY and BSYNC does. */
+static struct sass_insn alone(struct sass_insn insn)
+{
+	uint32_t opcode = sass_opcode(insn);
+	bool meets = opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK;
+
+	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : insn;
+}
+
 static void put_exit(struct placing *p)
 {
 	p->out->exit = p->out->n;
 	put_waits(p);
 	for (uint32_t i = 0; i < p->exit->n; i++)
-		put(p, moved(p, p->exit->insns[i]));
+		put(p, moved(p, alone(p->exit->insns[i])));
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];
@@ -242,6 +251,13 @@ static struct sass_insn entry_insn(struct placing *p, uint32_t i)
 				((int64_t)p->entry->n - i - 1) * SASS_INSN);
 }
 
+/* Lanes that left the probe early are not waited for any more. */
+static void put_breaks(struct placing *p)
+{
+	for (uint32_t b = 0; b < p->entry->barriers; b++)
+		put(p, sass_break(p->barrier[b]));
+}
+
 static int put_entry(struct placing *p)
 {
 	struct sass_insn first = sass_code_at(p->code, 0);
@@ -252,6 +268,7 @@ static int put_entry(struct placing *p)
 	for (uint32_t i = 0; i < p->entry->n; i++)
 		put(p, entry_insn(p, i));
 	put(p, sass_nop(p->above ? 0 : ALL_BOARDS, PREDICATE_TIME));
+	put_breaks(p);
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());
 	put(p, first);

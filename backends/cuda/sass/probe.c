@@ -17,6 +17,7 @@
 #define IADD3_REST 0x07ffe0ffull   /* of IADD3: no third operand, no carries */
 #define MOV_ALL 0xf00ull           /* of MOV: all four bytes */
 #define CONTROL_BITS (~((1ull << 41) - 1))
+#define DIVERGENCE 3               /* instructions that a BRA.DIV becomes */
 
 /* a probe while it is worked on */
 struct work {
@@ -24,12 +25,14 @@ struct work {
 	struct line {
 		struct sass_insn insn;
 		uint32_t target;           /* of a branch: index; SASS_NONE: none */
-		bool dropped, demoted, entered; /* entered: a branch goes there */
+		bool dropped, spare, demoted, entered; /* spare: will be dropped; entered: a branch goes there */
 	} *lines;
 	uint32_t n;
 	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
 	uint8_t predicate[PREDICATES + 1];  /* what uniform predicates become, SASS_PT: not used */
 	unsigned predicates;               /* used, as bits */
+	uint32_t divergences, mask_at;     /* BRA.DIVs; the register that holds who is there */
+	uint8_t apart;                     /* the predicate that says that not all are */
 	unsigned board;                    /* a scoreboard for what had none */
 	struct gpubpf_diag *diag;
 };
@@ -59,7 +62,7 @@ bool sass_has_target(struct sass_insn insn)
 
 	if (opcode == 0x348) /* WARPSYNC of lanes in a register: .COLLECTIVE has one */
 		return sass_field(insn, 86, 1);
-	return opcode == SASS_OP_BRA || opcode == SASS_OP_BSSY;
+	return opcode == SASS_OP_BRA || opcode == SASS_OP_BRA_U || opcode == SASS_OP_BSSY;
 }
 
 /* -- reading -- */
@@ -116,8 +119,8 @@ static int check_line(struct work *w, uint32_t i)
 	struct sass_insn insn = w->lines[i].insn;
 	int bank = sass_constant_bank(insn);
 
-	if (!sass_is_plain(insn) && sass_opcode(insn) == SASS_OP_BRA)
-		return refuse(w, "asks where other lanes of its warp are (BRA.DIV), which is not understood yet");
+	if (sass_is_divergence(insn))
+		return 0;
 	if (!sass_is_plain(insn))
 		return refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
 			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
@@ -138,24 +141,34 @@ static void note_uniform_predicates(const struct sass_form *form, struct sass_in
 		*used |= 1u << sass_field(insn, 68, 3);
 }
 
-/* Each uniform predicate becomes one that the probe leaves alone: predicates that it names anywhere are not. */
-static int map_predicates(struct work *w, unsigned uniform)
+/* One that the probe leaves alone: those that it names anywhere are not. */
+static int take_predicate(struct work *w, uint8_t *predicate)
 {
 	unsigned free = PREDICATES;
 
-	for (unsigned p = 0; p < PREDICATES; p++) {
+	while (free-- && w->predicates >> free & 1)
+		;
+	if (free >= PREDICATES)
+		return refuse(w, "has no predicate left");
+	*predicate = free;
+	w->predicates |= 1u << free;
+	return 0;
+}
+
+/* Each uniform predicate becomes one of the lanes'. */
+static int map_predicates(struct work *w, unsigned uniform)
+{
+	int err = 0;
+
+	for (unsigned p = 0; !err && p < PREDICATES; p++) {
 		w->predicate[p] = SASS_PT;
-		if (!(uniform >> p & 1))
-			continue;
-		while (free-- && w->predicates >> free & 1)
-			;
-		if (free >= PREDICATES)
-			return refuse(w, "has no predicate left");
-		w->predicate[p] = free;
-		w->predicates |= 1u << free;
+		if (uniform >> p & 1)
+			err = take_predicate(w, &w->predicate[p]);
 	}
 	w->predicate[SASS_PT] = SASS_PT;
-	return 0;
+	if (!err && w->divergences)
+		err = take_predicate(w, &w->apart);
+	return err;
 }
 
 /* Predicates that the instruction names; where 87 is something else, one looks used that is not. */
@@ -192,12 +205,19 @@ static int survey(struct work *w)
 			if (x.n && !x.uniform && x.reg + x.n > (int)top)
 				top = x.reg + x.n;
 		}
+		if (sass_is_divergence(insn)) {
+			w->divergences++;
+			if (sass_field(insn, 24, 6) < low)
+				low = sass_field(insn, 24, 6);
+		}
 		note_uniform_predicates(form, insn, &uniform);
 		if (!form->predicates)
 			named |= predicates_named(insn);
 		boards |= 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
 	}
 	w->predicates = named;
+	w->mask_at = top;
+	top += w->divergences > 0;
 	w->first_uniform = low & ~3u;
 	w->uniform_at = (top + 3) & ~3u;
 	w->board = SASS_SCOREBOARDS - 1;
@@ -232,7 +252,7 @@ static struct sass_insn with_rest(struct sass_insn insn, uint64_t rest)
 	return (struct sass_insn){ insn.lo, (insn.hi & CONTROL_BITS) | rest };
 }
 
-/* From sm_80 on UR holds the memory descriptor, before it an address. */
+/* From sm_80 on UR holds the memory descriptor, before it an address. ATOMG's operation reaches up to bit 90. */
 static int drop_descriptor(struct work *w, struct line *line)
 {
 	struct sass_insn i = line->insn;
@@ -244,7 +264,7 @@ static int drop_descriptor(struct work *w, struct line *line)
 			return refuse(w, "has an address that is the sum of a register and a uniform register");
 		i = sass_with(i, 24, 8, mapped(w, sass_field(i, at, 6)));
 	}
-	i = sass_with(sass_with(i, 90, 2, 0), 76, 1, 0);
+	i = opcode == 0x9a8 ? sass_with(i, 91, 1, 0) : sass_with(sass_with(i, 90, 2, 0), 76, 1, 0);
 	line->insn = sass_with(i, at, 8, opcode == 0x9a8 ? SASS_RZ : 0);
 	return 0;
 }
@@ -288,6 +308,12 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 	case SASS_DEMOTE_VIADD:
 		*i = with_rest(*i, IADD3_REST);
 		break;
+	case SASS_DEMOTE_BRANCH:
+		if (sass_field(*i, 87, 4) != SASS_PT)
+			return refuse(w, "branches by two predicates and a uniform one");
+		*i = sass_with(*i, 87, 4, sass_field(*i, 24, 4));
+		*i = sass_with(*i, 24, 10, 0);
+		break;
 	}
 	return 0;
 }
@@ -309,7 +335,7 @@ static int demote(struct work *w, struct line *line)
 	if (!sass_is_uniform(line->insn))
 		return 0;
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
-	line->dropped = loads_descriptor(w, form, line->insn);
+	line->spare = loads_descriptor(w, form, line->insn);
 	if (form->operands[0] == 'v' && !(form->predicates & SASS_UP_GUARD) && sass_field(line->insn, 12, 4) != SASS_PT)
 		return refuse(w, "sets a uniform register under a predicate");
 	if (form->how != SASS_DEMOTE_MEMORY)
@@ -319,6 +345,58 @@ static int demote(struct work *w, struct line *line)
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = sass_with(sass_with(line->insn, 91, 1, 0), SASS_REUSE_AT, 4, 0);
 	return err;
+}
+
+/* -- where a warp's lanes went different ways -- */
+
+/* BRA.DIV asks whether the lanes that are here are those of a mask in a uniform register: VOTE, ISETP, BRA. */
+static void put_divergence(const struct work *w, const struct line *from, struct line *to)
+{
+	struct sass_insn vote = { 0x806 | SASS_PT << 12 | (uint64_t)w->mask_at << 16, 0x038e0100 };
+	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
+				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
+	struct sass_insn branch = sass_bra(w->arch, 0);
+	unsigned waits = sass_waits(from->insn);
+
+	differs = sass_with(differs, 81, 3, w->apart);
+	branch = sass_with(branch, 12, 3, w->apart);
+	branch = sass_with(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
+	to[0].insn = sass_with_control(vote, waits, LATENCY_VOTE);
+	to[1].insn = sass_with_control(differs, 0, LATENCY_PREDICATE);
+	to[2].insn = branch;
+	to[0].target = to[1].target = SASS_NONE;
+	to[2].target = from->target;
+	to[0].entered = from->entered;
+}
+
+static int open_divergences(struct work *w)
+{
+	uint32_t n = w->n + w->divergences * (DIVERGENCE - 1), at = 0;
+	uint32_t *index = calloc(w->n + 1, sizeof(*index));
+	struct line *lines = calloc(n + 1, sizeof(*lines));
+
+	if (!index || !lines) {
+		free(index);
+		free(lines);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < w->n; i++) {
+		bool asks = sass_is_divergence(w->lines[i].insn);
+
+		index[i] = at;
+		lines[at] = w->lines[i];
+		if (asks)
+			put_divergence(w, &w->lines[i], &lines[at]);
+		at += asks ? DIVERGENCE : 1;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (lines[i].target != SASS_NONE)
+			lines[i].target = index[lines[i].target];
+	free(index);
+	free(w->lines);
+	w->lines = lines;
+	w->n = n;
+	return 0;
 }
 
 /* -- control: what was made otherwise takes another time -- */
@@ -448,6 +526,22 @@ static void time_line(struct work *w, uint32_t i)
 
 /* -- handing out -- */
 
+/* What a line that goes has waited for, the next one waits for; the time that it took passes before it. */
+static void drop(struct work *w, uint32_t i)
+{
+	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
+	uint32_t next = next_line(w, i), before = i;
+
+	w->lines[i].dropped = true;
+	if (next < w->n)
+		w->lines[next].insn = sass_with(w->lines[next].insn, SASS_WAIT_AT, 6,
+						sass_waits(w->lines[next].insn) | waits);
+	while (before && w->lines[before - 1].dropped)
+		before--;
+	if (before)
+		at_least(&w->lines[before - 1], sass_stall(w->lines[before - 1].insn) + stall);
+}
+
 /* The stack pointer is loaded first; who has no stack needs none. */
 static void drop_stack_pointer(struct work *w, uint32_t frame)
 {
@@ -460,7 +554,7 @@ static void drop_stack_pointer(struct work *w, uint32_t frame)
 	for (uint32_t i = 1; i < w->n; i++)
 		if (touches(w->lines[i].insn, &one))
 			return;
-	first->dropped = true;
+	drop(w, 0);
 }
 
 static void note_use(struct sass_probe *p, struct sass_insn insn)
@@ -515,11 +609,16 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 
 	if (!err)
 		err = survey(w);
+	if (!err && w->divergences)
+		err = open_divergences(w);
 	for (uint32_t i = 0; !err && i < w->n; i++)
 		err = demote(w, &w->lines[i]);
 	if (err < 0)
 		return err;
 	drop_stack_pointer(w, k->frame);
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->lines[i].spare)
+			drop(w, i);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->lines[i].demoted && !w->lines[i].dropped)
 			time_line(w, i);
@@ -535,8 +634,10 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 	int err;
 
 	*probe = (struct sass_probe){ 0 };
-	if (!k || !w.arch || !probes->sections[k->text].data || sass_relocations_of(probes, k->text))
-		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the assembler made no %s of its own", name);
+	if (!k || !w.arch || !probes->sections[k->text].data)
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the assembler made no %s", name);
+	if (sass_relocations_of(probes, k->text))
+		return refuse(&w, "calls functions of the assembler's, as warp-wide operations do before sm_90");
 	err = work_through(&w, probes, k, probe);
 	free(w.lines);
 	if (err < 0)
