@@ -237,50 +237,56 @@ static int check_in_flight(struct checked *c)
 
 /* -- pass: what of a probe itself is in flight -- */
 
-/* of each register, the scoreboards that say when it was written and read, and by which operation it is written */
-struct pending {
-	uint8_t written[256], read[256];
+/* what is not yet done to registers: the scoreboards that will say so, by which operation, and where */
+struct pending_kind {
+	uint8_t boards[256];
 	uint16_t by[256];
 	uint32_t at[256];
 	uint32_t setter[SASS_SCOREBOARDS]; /* the last instruction that sets it */
 };
 
+struct pending {
+	struct pending_kind written, read;
+};
+
 /* Units that are slow work in order: what one of them did has been done when its later work has. */
-static void settle_before(struct checked *c, struct pending *p, uint32_t setter)
+static void settle_before(struct checked *c, struct pending_kind *p, uint32_t setter, bool in_order)
 {
 	uint32_t operation = sass_opcode(insn_at(c, setter)) & 0x1ff;
 
-	if (sass_op_find(sass_opcode(insn_at(c, setter)))->class != SASS_SLOW)
-		return;
-	for (unsigned r = 0; r < 256; r++)
-		if (p->written[r] && p->by[r] == operation && p->at[r] < setter)
-			p->written[r] = 0;
+	for (unsigned r = 0; in_order && r < 256; r++)
+		if (p->boards[r] && p->by[r] == operation && p->at[r] < setter)
+			p->boards[r] = 0;
 }
 
 static void arrive(struct checked *c, struct pending *p, unsigned boards)
 {
-	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++)
-		if (boards >> b & 1 && p->setter[b])
-			settle_before(c, p, p->setter[b]);
+	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
+		uint32_t writer = p->written.setter[b], reader = p->read.setter[b];
+
+		if (!(boards >> b & 1))
+			continue;
+		if (writer)
+			settle_before(c, &p->written, writer, sass_op_find(sass_opcode(insn_at(c, writer)))->class == SASS_SLOW);
+		if (reader) /* loads may come back in another order; that their registers, and stores', are read is in theirs */
+			settle_before(c, &p->read, reader, true);
+	}
 	for (unsigned r = 0; boards && r < 256; r++) {
-		p->written[r] &= ~boards;
-		p->read[r] &= ~boards;
+		p->written.boards[r] &= ~boards;
+		p->read.boards[r] &= ~boards;
 	}
 }
 
 static void note_operand(struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
 {
-	unsigned write = sass_write_board(insn), read = sass_read_board(insn);
+	struct pending_kind *kind = x->written ? &p->written : &p->read;
+	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
 
-	for (unsigned r = x->reg; r < (unsigned)x->reg + x->n && r < 256; r++) {
-		if (!x->written && read < SASS_SCOREBOARDS)
-			p->read[r] |= 1u << read;
-		if (!x->written || write >= SASS_SCOREBOARDS)
-			continue;
-		p->written[r] |= 1u << write;
-		p->by[r] = sass_opcode(insn) & 0x1ff;
-		p->at[r] = i;
-		p->setter[write] = i;
+	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
+		kind->boards[r] |= 1u << board;
+		kind->by[r] = sass_opcode(insn) & 0x1ff;
+		kind->at[r] = i;
+		kind->setter[board] = i;
 	}
 }
 
@@ -293,7 +299,7 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 		struct sass_operand x = sass_operand(form, insn, o);
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
-			if (p->written[r] || (x.written && p->read[r]))
+			if (p->written.boards[r] || (x.written && p->read.boards[r]))
 				return wrong(c, i, "a probe does not wait for a register of its own");
 	}
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
