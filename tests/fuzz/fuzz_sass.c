@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/params.c backends/cuda/sass/place.c backends/cuda/sass/probe.c
+// SOURCES: backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
 // SOURCES: backends/cuda/sass/twin.c core/diag.c core/wire/name.c
 /*
  * Any bytes as a cubin, of which every kernel gets a probe at its entry and one at its exits, and is read back: a twin,

@@ -60,7 +60,7 @@ struct sass_arch {
 enum sass_opcode {
 	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
 	SASS_OP_BSYNC = 0x941, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343,
-	SASS_OP_LDC = 0xb82,
+	SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949,
 };
 
 const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: not known */

@@ -1,53 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "probe.h"
+#include "probe_work.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "code.h"
 #include "core/diag.h"
 
 #define UNIFORM_REGS 64
-#define PREDICATES 7
-#define LATENCY 6                  /* cycles until a result of the integer units can be read, on all architectures */
-#define LATENCY_VOTE 12
-#define LATENCY_PREDICATE 13
 #define IADD3_REST 0x07ffe0ffull   /* of IADD3: no third operand, no carries */
 #define MOV_ALL 0xf00ull           /* of MOV: all four bytes */
 #define CONTROL_BITS (~((1ull << 41) - 1))
-#define DIVERGENCE 3               /* instructions that a BRA.DIV becomes */
-
-/* a probe while it is worked on */
-struct work {
-	const struct sass_arch *arch;
-	struct line {
-		struct sass_insn insn;
-		uint32_t target;           /* of a branch: index; SASS_NONE: none */
-		bool dropped, spare, demoted, entered; /* spare: will be dropped; entered: a branch goes there */
-	} *lines;
-	uint32_t n;
-	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
-	uint8_t predicate[PREDICATES + 1];  /* what uniform predicates become, SASS_PT: not used */
-	unsigned predicates;               /* used, as bits */
-	uint32_t divergences, mask_at;     /* BRA.DIVs; the register that holds who is there */
-	uint8_t apart;                     /* the predicate that says that not all are */
-	unsigned board;                    /* a scoreboard for what had none */
-	struct gpubpf_diag *diag;
-};
-
-__attribute__((format(printf, 2, 3)))
-static int refuse(struct work *w, const char *fmt, ...)
-{
-	char text[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return gpubpf_diag_set(w->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the probe's machine code %s", text);
-}
 
 bool sass_is_uniform(struct sass_insn insn)
 {
@@ -90,7 +53,7 @@ static int find_target(struct work *w, uint32_t i)
 		return 0;
 	at = (int64_t)(i + 1) * SASS_INSN + sass_branch(w->arch, line->insn);
 	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
-		return refuse(w, "branches out of it");
+		return sass_work_refuse(w, "branches out of it");
 	line->target = at / SASS_INSN;
 	w->lines[line->target].entered = true;
 	return 0;
@@ -98,19 +61,20 @@ static int find_target(struct work *w, uint32_t i)
 
 static int open_lines(struct work *w, const struct sass_section *text)
 {
+	int err = 0;
+
 	w->n = length(w->arch, text->data, text->size / SASS_INSN);
 	w->lines = calloc(w->n + 1, sizeof(*w->lines));
 	if (!w->lines)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->n; i++)
-		w->lines[i].insn = sass_read(text->data + i * SASS_INSN);
-	for (uint32_t i = 0; i < w->n; i++) {
-		int err = find_target(w, i);
-
-		if (err < 0)
-			return err;
-	}
-	return 0;
+		w->lines[i] = (struct line){ .insn = sass_read(text->data + i * SASS_INSN), .from = SASS_NONE };
+	for (uint32_t i = 0; !err && i < w->n; i++)
+		err = find_target(w, i);
+	for (uint32_t i = 0; !err && i < w->n; i++)
+		if (sass_opcode(w->lines[i].insn) == SASS_OP_BRX)
+			err = sass_work_find_jump(w, i);
+	return err;
 }
 
 /* Which constants a probe may read: what launches have in bank 0, the words that the agent fills in bank 3. */
@@ -119,75 +83,23 @@ static int check_line(struct work *w, uint32_t i)
 	struct sass_insn insn = w->lines[i].insn;
 	int bank = sass_constant_bank(insn);
 
-	if (sass_is_divergence(insn))
+	if (sass_is_divergence(insn) || w->lines[i].from != SASS_NONE || w->lines[i].spare)
 		return 0;
 	if (!sass_is_plain(insn))
-		return refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
+		return sass_work_refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
 			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
 			      sass_opcode(insn));
 	if (bank > 0 && bank != 3)
-		return refuse(w, "reads constant bank %d", bank);
+		return sass_work_refuse(w, "reads constant bank %d", bank);
 	return 0;
 }
 
 /* -- what it uses -- */
 
-static void note_uniform_predicates(const struct sass_form *form, struct sass_insn insn, unsigned *used)
-{
-	for (unsigned f = 0; f < SASS_UP_FIELDS; f++)
-		if (form->predicates >> f & 1)
-			*used |= 1u << sass_field(insn, sass_up_at[f], 3);
-	if (sass_opcode(insn) == 0x81c && sass_field(insn, 67, 1)) /* PLOP3 whose last predicate is uniform */
-		*used |= 1u << sass_field(insn, 68, 3);
-}
-
-/* One that the probe leaves alone: those that it names anywhere are not. */
-static int take_predicate(struct work *w, uint8_t *predicate)
-{
-	unsigned free = PREDICATES;
-
-	while (free-- && w->predicates >> free & 1)
-		;
-	if (free >= PREDICATES)
-		return refuse(w, "has no predicate left");
-	*predicate = free;
-	w->predicates |= 1u << free;
-	return 0;
-}
-
-/* Each uniform predicate becomes one of the lanes'. */
-static int map_predicates(struct work *w, unsigned uniform)
-{
-	int err = 0;
-
-	for (unsigned p = 0; !err && p < PREDICATES; p++) {
-		w->predicate[p] = SASS_PT;
-		if (uniform >> p & 1)
-			err = take_predicate(w, &w->predicate[p]);
-	}
-	w->predicate[SASS_PT] = SASS_PT;
-	if (!err && w->divergences)
-		err = take_predicate(w, &w->apart);
-	return err;
-}
-
-/* Predicates that the instruction names; where 87 is something else, one looks used that is not. */
-static unsigned predicates_named(struct sass_insn insn)
-{
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
-	unsigned named = 1u << sass_field(insn, 12, 3) | 1u << sass_field(insn, 87, 3) | sass_predicates_written(insn);
-
-	if (operation == 0x010 /* IADD3 */ || operation == 0x01c /* PLOP3 */)
-		named |= 1u << sass_field(insn, 77, 3);
-	if (operation == 0x00c /* ISETP */ || (operation == 0x01c && !sass_field(insn, 67, 1)))
-		named |= 1u << sass_field(insn, 68, 3);
-	return named;
-}
-
 static int survey(struct work *w)
 {
 	uint32_t top = 0, low = UNIFORM_REGS;
-	unsigned uniform = 0, boards = 0, named = 0;
+	unsigned boards = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < w->n; i++) {
@@ -197,6 +109,8 @@ static int survey(struct work *w)
 		err = check_line(w, i);
 		if (err < 0)
 			return err;
+		if (!form) /* BRX, which names no register that its table's reader does not */
+			continue;
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			struct sass_operand x = sass_operand(form, insn, o);
 
@@ -210,12 +124,8 @@ static int survey(struct work *w)
 			if (sass_field(insn, 24, 6) < low)
 				low = sass_field(insn, 24, 6);
 		}
-		note_uniform_predicates(form, insn, &uniform);
-		if (!form->predicates)
-			named |= predicates_named(insn);
 		boards |= 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
 	}
-	w->predicates = named;
 	w->mask_at = top;
 	top += w->divergences > 0;
 	w->first_uniform = low & ~3u;
@@ -225,7 +135,7 @@ static int survey(struct work *w)
 		w->board--;
 	if (boards >> w->board & 1)
 		w->board = SASS_SCOREBOARDS - 1;
-	return map_predicates(w, uniform & ~(1u << SASS_PT));
+	return sass_work_map_predicates(w);
 }
 
 /* -- from uniform registers to registers -- */
@@ -261,7 +171,7 @@ static int drop_descriptor(struct work *w, struct line *line)
 
 	if (!w->arch->descriptor) {
 		if (sass_field(i, 24, 8) != SASS_RZ)
-			return refuse(w, "has an address that is the sum of a register and a uniform register");
+			return sass_work_refuse(w, "has an address that is the sum of a register and a uniform register");
 		i = sass_with(i, 24, 8, mapped(w, sass_field(i, at, 6)));
 	}
 	i = opcode == 0x9a8 ? sass_with(i, 91, 1, 0) : sass_with(sass_with(i, 90, 2, 0), 76, 1, 0);
@@ -275,7 +185,7 @@ static int swap_operands(struct work *w, struct line *line)
 	uint64_t b = sass_field(line->insn, 64, 8), c = sass_field(line->insn, 32, 8);
 
 	if (sass_field(line->insn, 40, 24) || sass_field(line->insn, 72, 1) || sass_field(line->insn, 75, 1))
-		return refuse(w, "has a sign in an operand that it may not have");
+		return sass_work_refuse(w, "has a sign in an operand that it may not have");
 	line->insn = sass_with(sass_with(line->insn, 32, 8, b), 64, 8, c);
 	return 0;
 }
@@ -298,9 +208,9 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 		return swap_operands(w, line);
 	case SASS_DEMOTE_CONSTANT:
 		if (sass_opcode(*i) == 0x7ac && sass_field(*i, 24, 8) != SASS_RZ)
-			return refuse(w, "reads a constant by an index");
+			return sass_work_refuse(w, "reads a constant by an index");
 		if (sass_constant_offset(*i) > UINT16_MAX)
-			return refuse(w, "reads a constant far off");
+			return sass_work_refuse(w, "reads a constant far off");
 		*i = sass_with(sass_with(*i, 37, 17, sass_constant_offset(*i) << 1), 24, 8, SASS_RZ);
 		break;
 	case SASS_DEMOTE_MEMORY:
@@ -310,7 +220,7 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 		break;
 	case SASS_DEMOTE_BRANCH:
 		if (sass_field(*i, 87, 4) != SASS_PT)
-			return refuse(w, "branches by two predicates and a uniform one");
+			return sass_work_refuse(w, "branches by two predicates and a uniform one");
 		*i = sass_with(*i, 87, 4, sass_field(*i, 24, 4));
 		*i = sass_with(*i, 24, 10, 0);
 		break;
@@ -335,9 +245,9 @@ static int demote(struct work *w, struct line *line)
 	if (!sass_is_uniform(line->insn))
 		return 0;
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
-	line->spare = loads_descriptor(w, form, line->insn);
+	line->spare |= loads_descriptor(w, form, line->insn);
 	if (form->operands[0] == 'v' && !(form->predicates & SASS_UP_GUARD) && sass_field(line->insn, 12, 4) != SASS_PT)
-		return refuse(w, "sets a uniform register under a predicate");
+		return sass_work_refuse(w, "sets a uniform register under a predicate");
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = map_fields(w, form, line->insn);
 	err = demote_as(w, line, form->how);
@@ -347,200 +257,7 @@ static int demote(struct work *w, struct line *line)
 	return err;
 }
 
-/* -- where a warp's lanes went different ways -- */
-
-/* BRA.DIV asks whether the lanes that are here are those of a mask in a uniform register: VOTE, ISETP, BRA. */
-static void put_divergence(const struct work *w, const struct line *from, struct line *to)
-{
-	struct sass_insn vote = { 0x806 | SASS_PT << 12 | (uint64_t)w->mask_at << 16, 0x038e0100 };
-	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
-				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
-	struct sass_insn branch = sass_bra(w->arch, 0);
-	unsigned waits = sass_waits(from->insn);
-
-	differs = sass_with(differs, 81, 3, w->apart);
-	branch = sass_with(branch, 12, 3, w->apart);
-	branch = sass_with(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
-	to[0].insn = sass_with_control(vote, waits, LATENCY_VOTE);
-	to[1].insn = sass_with_control(differs, 0, LATENCY_PREDICATE);
-	to[2].insn = branch;
-	to[0].target = to[1].target = SASS_NONE;
-	to[2].target = from->target;
-	to[0].entered = from->entered;
-}
-
-static int open_divergences(struct work *w)
-{
-	uint32_t n = w->n + w->divergences * (DIVERGENCE - 1), at = 0;
-	uint32_t *index = calloc(w->n + 1, sizeof(*index));
-	struct line *lines = calloc(n + 1, sizeof(*lines));
-
-	if (!index || !lines) {
-		free(index);
-		free(lines);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < w->n; i++) {
-		bool asks = sass_is_divergence(w->lines[i].insn);
-
-		index[i] = at;
-		lines[at] = w->lines[i];
-		if (asks)
-			put_divergence(w, &w->lines[i], &lines[at]);
-		at += asks ? DIVERGENCE : 1;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (lines[i].target != SASS_NONE)
-			lines[i].target = index[lines[i].target];
-	free(index);
-	free(w->lines);
-	w->lines = lines;
-	w->n = n;
-	return 0;
-}
-
-/* -- control: what was made otherwise takes another time -- */
-
-static bool touches(struct sass_insn insn, const struct sass_operand *result)
-{
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-
-	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
-		struct sass_operand x = sass_operand(form, insn, o);
-
-		if (x.n && x.reg < result->reg + result->n && result->reg < x.reg + x.n)
-			return true;
-	}
-	return false;
-}
-
-/* Where straight code ends, nobody knows what comes next. */
-static bool leaves(const struct line *line)
-{
-	enum sass_class class = sass_op_find(sass_opcode(line->insn))->class;
-
-	return class == SASS_BRANCH || class == SASS_EXIT || class == SASS_SYNC;
-}
-
-static uint32_t next_line(const struct work *w, uint32_t i)
-{
-	do
-		i++;
-	while (i < w->n && w->lines[i].dropped);
-	return i;
-}
-
-static void wait_in(struct line *line, unsigned board)
-{
-	line->insn = sass_with(line->insn, SASS_WAIT_AT, 6, sass_waits(line->insn) | 1u << board);
-}
-
-/* Does the instruction write what another reads? */
-static bool overwrites(struct sass_insn insn, struct sass_insn reader)
-{
-	const struct sass_form *form = sass_form_find(sass_opcode(reader));
-	struct sass_operand result = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
-
-	for (unsigned o = 1; result.n && o < SASS_OPERANDS; o++) {
-		struct sass_operand x = sass_operand(form, reader, o);
-
-		if (x.n && x.reg < result.reg + result.n && result.reg < x.reg + x.n)
-			return true;
-	}
-	return false;
-}
-
-/* What works slowly reads its registers late, too, which the uniform datapath does not. Whoever touches the result,
- * writes what is read, or ends straight code, waits for it. */
-static void add_wait(struct work *w, uint32_t i, const struct sass_operand *result)
-{
-	unsigned board = sass_write_board(w->lines[i].insn);
-	uint32_t j = next_line(w, i);
-
-	if (board == SASS_NO_SCOREBOARD)
-		board = w->board;
-	w->lines[i].insn = sass_with(w->lines[i].insn, SASS_WRITE_AT, 3, board);
-	while (j < w->n && !touches(w->lines[j].insn, result) && !overwrites(w->lines[j].insn, w->lines[i].insn) &&
-	       !leaves(&w->lines[j]) && !w->lines[j].entered)
-		j = next_line(w, j);
-	if (j < w->n)
-		wait_in(&w->lines[j], board);
-}
-
-static void at_least(struct line *line, unsigned stall)
-{
-	if (sass_stall(line->insn) >= stall)
-		return;
-	line->insn = sass_with(line->insn, SASS_STALL_AT, 4, stall > SASS_STALL_MAX ? SASS_STALL_MAX : stall);
-	line->insn = sass_with(line->insn, SASS_YIELD_AT, 1, 0);
-}
-
-/* The line before whoever touches the result lets pass what is left of the time. */
-static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
-{
-	unsigned passed = sass_stall(w->lines[i].insn), before;
-	uint32_t last = i, j = next_line(w, i);
-
-	while (j < w->n && passed < latency && !touches(w->lines[j].insn, result) && !leaves(&w->lines[j]) &&
-	       !w->lines[j].entered) {
-		passed += sass_stall(w->lines[j].insn);
-		last = j;
-		j = next_line(w, j);
-	}
-	before = sass_stall(w->lines[last].insn);
-	if (passed < latency)
-		at_least(&w->lines[last], before + latency - passed);
-}
-
-/* Whether the predicate that a sum writes is the carry of another, which comes faster than to who is guarded by it. */
-static bool carries(const struct work *w, uint32_t i)
-{
-	uint32_t carry = sass_field(w->lines[i].insn, 81, 3), j = next_line(w, i);
-
-	if ((sass_opcode(w->lines[i].insn) & 0x1ff) != 0x010)
-		return false;
-	while (j < w->n && !leaves(&w->lines[j]) && !w->lines[j].entered &&
-	       !(predicates_named(w->lines[j].insn) >> carry & 1))
-		j = next_line(w, j);
-	return j < w->n && (sass_opcode(w->lines[j].insn) & 0x1ff) == 0x010 &&
-	       sass_field(w->lines[j].insn, 12, 3) != carry;
-}
-
-static void time_line(struct work *w, uint32_t i)
-{
-	struct sass_insn insn = w->lines[i].insn;
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	struct sass_operand result = sass_operand(form, insn, 0);
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
-
-	if (sass_is_slow(insn)) {
-		if (result.n)
-			add_wait(w, i, &result);
-		return;
-	}
-	if (result.n)
-		add_time(w, i, &result, operation == 0x006 ? LATENCY_VOTE : LATENCY);
-	if (sass_predicates_written(insn))
-		at_least(&w->lines[i], carries(w, i) ? LATENCY : LATENCY_PREDICATE);
-}
-
 /* -- handing out -- */
-
-/* What a line that goes has waited for, the next one waits for; the time that it took passes before it. */
-static void drop(struct work *w, uint32_t i)
-{
-	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
-	uint32_t next = next_line(w, i), before = i;
-
-	w->lines[i].dropped = true;
-	if (next < w->n)
-		w->lines[next].insn = sass_with(w->lines[next].insn, SASS_WAIT_AT, 6,
-						sass_waits(w->lines[next].insn) | waits);
-	while (before && w->lines[before - 1].dropped)
-		before--;
-	if (before)
-		at_least(&w->lines[before - 1], sass_stall(w->lines[before - 1].insn) + stall);
-}
 
 /* The stack pointer is loaded first; who has no stack needs none. */
 static void drop_stack_pointer(struct work *w, uint32_t frame)
@@ -552,9 +269,9 @@ static void drop_stack_pointer(struct work *w, uint32_t frame)
 	    sass_op_find(sass_opcode(first->insn))->class == SASS_EXIT)
 		return;
 	for (uint32_t i = 1; i < w->n; i++)
-		if (touches(w->lines[i].insn, &one))
+		if (sass_work_touches(w->lines[i].insn, &one))
 			return;
-	drop(w, 0);
+	sass_work_drop(w, 0);
 }
 
 static void note_use(struct sass_probe *p, struct sass_insn insn)
@@ -609,8 +326,8 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 
 	if (!err)
 		err = survey(w);
-	if (!err && w->divergences)
-		err = open_divergences(w);
+	if (!err && w->divergences + w->jumps)
+		err = sass_work_open_branches(w);
 	for (uint32_t i = 0; !err && i < w->n; i++)
 		err = demote(w, &w->lines[i]);
 	if (err < 0)
@@ -618,10 +335,10 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 	drop_stack_pointer(w, k->frame);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->lines[i].spare)
-			drop(w, i);
+			sass_work_drop(w, i);
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->lines[i].demoted && !w->lines[i].dropped)
-			time_line(w, i);
+			sass_work_time(w, i);
 	p->frame = k->frame;
 	return hand_out(w, p);
 }
@@ -637,9 +354,11 @@ int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sa
 	if (!k || !w.arch || !probes->sections[k->text].data)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the assembler made no %s", name);
 	if (sass_relocations_of(probes, k->text))
-		return refuse(&w, "calls functions of the assembler's, as warp-wide operations do before sm_90");
+		return sass_work_refuse(&w, "calls functions of the assembler's, as warp-wide operations do before sm_90");
+	w.tables = &probes->sections[sass_section_of(probes, ".nv.constant2.", k->text)]; /* 0: one without data */
 	err = work_through(&w, probes, k, probe);
 	free(w.lines);
+	free(w.live);
 	if (err < 0)
 		sass_probe_finish(probe);
 	return err;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Branches that code at an exit, or of lanes alone, cannot have, as others that go the same ways. */
+#include "probe_work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "code.h"
+
+#define DIVERGENCE 3               /* instructions that a BRA.DIV becomes */
+#define TABLES 2                   /* the constant bank */
+#define MOST_ENTRIES 64
+#define NEAR 4                     /* instructions between the read and the branch */
+
+/* -- where a warp's lanes went different ways -- */
+
+/* BRA.DIV asks whether the lanes that are here are those of a mask in a uniform register: VOTE, ISETP, BRA. */
+static void put_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
+{
+	struct sass_insn vote = { 0x806 | SASS_PT << 12 | (uint64_t)w->mask_at << 16, 0x038e0100 };
+	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
+				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
+	struct sass_insn branch = sass_bra(w->arch, 0);
+	unsigned waits = sass_waits(from->insn);
+
+	differs = sass_with(differs, 81, 3, chosen);
+	branch = sass_with(branch, 12, 3, chosen);
+	branch = sass_with(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
+	to[0].insn = sass_with_control(vote, waits, LATENCY_VOTE);
+	to[1].insn = sass_with_control(differs, 0, LATENCY_PREDICATE);
+	to[2].insn = branch;
+	to[0].target = to[1].target = SASS_NONE;
+	to[0].from = to[1].from = to[2].from = SASS_NONE;
+	to[2].target = from->target;
+}
+
+/* -- computed branches: LDC of where to go from c[0x2], by an index; BRX -- */
+
+uint32_t sass_work_entry(const struct work *w, uint32_t k)
+{
+	uint32_t at = sass_get32(w->tables->data + 4 * k);
+
+	return at % SASS_INSN || at / SASS_INSN >= w->n ? SASS_NONE : at / SASS_INSN;
+}
+
+uint32_t sass_work_entries(const struct work *w)
+{
+	return w->tables->data ? w->tables->size / 4 : 0;
+}
+
+static bool writes(struct sass_insn insn, uint32_t reg)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	struct sass_operand result = { 0 };
+
+	if (form)
+		result = sass_operand(form, insn, 0);
+	return !form || (result.n && !result.uniform && result.reg <= reg && reg < (uint32_t)result.reg + result.n);
+}
+
+/* The line that reads the table of the BRX at i, with nothing between that changes the index; SASS_NONE. */
+static uint32_t find_table(const struct work *w, uint32_t i)
+{
+	uint32_t to = sass_field(w->lines[i].insn, 24, 8);
+
+	for (uint32_t j = i; j-- && i - j <= NEAR && !w->lines[j + 1].entered;) {
+		struct sass_insn insn = w->lines[j].insn;
+
+		if (sass_opcode(insn) != SASS_OP_LDC || sass_field(insn, 16, 8) != to)
+			continue;
+		for (uint32_t k = j; k < i; k++)
+			if (writes(w->lines[k].insn, sass_field(insn, 24, 8)))
+				return SASS_NONE;
+		return sass_constant_bank(insn) == TABLES && sass_field(insn, 12, 4) == SASS_PT ? j : SASS_NONE;
+	}
+	return SASS_NONE;
+}
+
+int sass_work_find_jump(struct work *w, uint32_t i)
+{
+	struct line *line = &w->lines[i];
+	bool absolute = sass_branch(w->arch, line->insn) == -(int64_t)(i + 1) * SASS_INSN; /* what was read counts from the start */
+
+	line->from = find_table(w, i);
+	if (line->from == SASS_NONE || !absolute || !sass_unconditional(line->insn) || !sass_work_entries(w) || sass_work_entries(w) > MOST_ENTRIES)
+		return sass_work_refuse(w, "jumps to where a register says");
+	for (uint32_t k = 0; k < sass_work_entries(w); k++) {
+		if (sass_work_entry(w, k) == SASS_NONE)
+			return sass_work_refuse(w, "has a table that leads out of it");
+		w->lines[sass_work_entry(w, k)].entered = true;
+	}
+	w->lines[line->from].spare = true;
+	w->jumps++;
+	return 0;
+}
+
+/* ISETP, BRA for each entry; the last needs no comparison. */
+static void put_jump(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
+{
+	struct sass_insn read = w->lines[from->from].insn;
+	uint32_t off = (uint32_t)(int16_t)sass_constant_offset(read), n = sass_work_entries(w);
+
+	for (uint32_t k = 0; k < n; k++, to += 2) {
+		struct sass_insn is = { 0x80c | SASS_PT << 12 | sass_field(read, 24, 8) << 24 | (uint64_t)(4 * k - off) << 32,
+					0x03f02070 };
+		struct sass_insn branch = sass_bra(w->arch, 0);
+		bool last = k + 1 == n;
+
+		to[0].insn = sass_with_control(sass_with(is, 81, 3, chosen), k ? 0 : sass_waits(from->insn), LATENCY_PREDICATE);
+		to[0].target = to[0].from = to[1].from = SASS_NONE;
+		to[!last].insn = last ? branch : sass_with(branch, 12, 3, chosen);
+		if (last && !k)
+			to[0].insn = sass_with(branch, SASS_WAIT_AT, 6, sass_waits(from->insn));
+		to[!last].target = sass_work_entry(w, k);
+	}
+}
+
+/* -- all of them -- */
+
+/* Lines that the line becomes. */
+static uint32_t lines_of(const struct work *w, const struct line *line)
+{
+	if (sass_is_divergence(line->insn))
+		return DIVERGENCE;
+	return line->from != SASS_NONE ? 2 * sass_work_entries(w) - 1 : 1;
+}
+
+static int put_lines(struct work *w, uint32_t i, struct line *to)
+{
+	const struct line *from = &w->lines[i];
+	int chosen = sass_work_free_predicate(w, i);
+
+	*to = *from;
+	if (!sass_is_divergence(from->insn) && from->from == SASS_NONE)
+		return 0;
+	if (chosen < 0)
+		return sass_work_refuse(w, "has no predicate left");
+	if (from->from == SASS_NONE)
+		put_divergence(w, from, to, chosen);
+	else
+		put_jump(w, from, to, chosen);
+	return 0;
+}
+
+int sass_work_open_branches(struct work *w)
+{
+	uint32_t n = w->n + w->divergences * (DIVERGENCE - 1) + w->jumps * 2 * sass_work_entries(w), at = 0;
+	uint32_t *index = calloc(w->n + 1, sizeof(*index));
+	struct line *lines = calloc(n + 1, sizeof(*lines));
+	int err = index && lines ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < w->n; i++) {
+		index[i] = at;
+		err = put_lines(w, i, &lines[at]);
+		at += lines_of(w, &w->lines[i]);
+	}
+	for (uint32_t i = 0; !err && i < at; i++)
+		if (lines[i].target != SASS_NONE)
+			lines[i].target = index[lines[i].target];
+	free(index);
+	if (err < 0) {
+		free(lines);
+		return err;
+	}
+	free(w->lines);
+	w->lines = lines;
+	w->n = at;
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to the files that read probes: one while it is worked on. */
+#ifndef GPUBPF_SASS_PROBE_WORK_H
+#define GPUBPF_SASS_PROBE_WORK_H
+
+#include "cubin.h"
+#include "form.h"
+#include "probe.h"
+
+#define PREDICATES 7
+#define LATENCY 6                  /* cycles until a result of the integer units can be read, on all architectures */
+#define LATENCY_VOTE 12
+#define LATENCY_PREDICATE 13
+
+struct work {
+	const struct sass_arch *arch;
+	const struct sass_section *tables; /* c[0x2]: where computed branches go; data NULL: none */
+	struct line {
+		struct sass_insn insn;
+		uint32_t target;           /* of a branch: index; SASS_NONE: none */
+		uint32_t from;             /* of a computed branch: the line that reads its table */
+		bool dropped, spare, demoted, entered; /* spare: will be dropped; entered: a branch goes there */
+	} *lines;
+	uint32_t n;
+	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
+	uint8_t predicate[PREDICATES + 1];  /* what uniform predicates become, SASS_PT: not used */
+	uint16_t *live;                    /* of each line as it was read, the predicates that matter before it */
+	uint32_t divergences, jumps;       /* BRA.DIVs; computed branches */
+	uint32_t mask_at;                  /* the register that holds who is there */
+	unsigned board;                    /* a scoreboard for what had none */
+	struct gpubpf_diag *diag;
+};
+
+/* -EINVAL: the probe's machine code ... */
+__attribute__((format(printf, 2, 3)))
+int sass_work_refuse(struct work *w, const char *fmt, ...);
+
+/* Lines with no use before or behind them that a dropped one has not. */
+uint32_t sass_work_next(const struct work *w, uint32_t i);
+void sass_work_drop(struct work *w, uint32_t i);
+/* The line lets at least `stall` cycles pass. */
+void sass_work_stall(struct line *line, unsigned stall);
+/* Instructions that were made otherwise take another time: those behind them wait for them. */
+void sass_work_time(struct work *w, uint32_t i);
+/* Predicates that the instruction reads, as bits. */
+unsigned sass_work_predicates_read(struct sass_insn insn);
+/* What the warp's own predicates become. -ENOMEM, -EINVAL: too many are in use. */
+int sass_work_map_predicates(struct work *w);
+/* A predicate of which nobody wants the value at the line, which was not opened yet; -1: none. */
+int sass_work_free_predicate(const struct work *w, uint32_t i);
+/* Whether the two have a register in common. */
+bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result);
+
+/* The line's computed branch, if it is one with a table that is understood: 0, and its parts are marked; -EINVAL. */
+int sass_work_find_jump(struct work *w, uint32_t i);
+/* Entries of its table, and where the k-th leads, in lines; SASS_NONE: nowhere in the probe. */
+uint32_t sass_work_entries(const struct work *w);
+uint32_t sass_work_entry(const struct work *w, uint32_t k);
+/* Branches that ask where other lanes are, and computed ones, become those that machine code of lanes has. -ENOMEM,
+ * -EINVAL: with no predicate left for them. */
+int sass_work_open_branches(struct work *w);
+
+#endif
