@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -71,9 +72,19 @@ def at_terminal(command, when):
     pid, terminal = pty.fork()
     if not pid:
         os.execv(command[0], command)
-    ready = until(when)
-    os.write(terminal, b"\x03")
     seen = b""
+
+    def read_and_ask():
+        nonlocal seen
+        while select.select([terminal], [], [], 0)[0]:  # what nobody reads stops who writes
+            try:
+                seen += os.read(terminal, 4096)
+            except OSError:
+                break
+        return when()
+
+    ready = until(read_and_ask)
+    os.write(terminal, b"\x03")
     while True:
         try:
             piece = os.read(terminal, 4096)
