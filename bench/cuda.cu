@@ -83,7 +83,7 @@ extern "C" __global__ void reduce(const float *a, float *sums, int n)
 
 /* ---- a probe's work by hand ---- */
 
-enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING };
+enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING, ACCESSES, SIZES };
 
 struct memory {
 	char *data;  /* counters, values, rings */
@@ -115,9 +115,9 @@ static __device__ u64 nanoseconds()
 	return ns;
 }
 
-static __device__ void add(char *at)
+static __device__ void add(char *at, u64 n = 1)
 {
-	asm volatile("red.relaxed.gpu.global.add.u64 [%0], 1;" : : "l"(at) : "memory");
+	asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" : : "l"(at), "l"(n) : "memory");
 }
 
 static __device__ void store16(char *at, u64 a, u64 b)
@@ -155,6 +155,12 @@ template<work W> __global__ void vector_add_by_hand(const float *a, const float 
 		*(u64 *)(m.data + i / 32 * 16) = nanoseconds();
 	if (i < n)
 		c[i] = a[i] + b[i];
+	if (W == ACCESSES && i < n) /* of three accesses, once: what they add is known where they are */
+		add(m.data + 128 * special_smid(), 3);
+	if (W == SIZES && i < n) {
+		add(m.data + 128 * special_smid(), 8);
+		add(m.data + 128 * special_smid() + 8, 4);
+	}
 	if (W == COUNTER)
 		add(m.data + 128 * special_smid());
 	if (W == HISTOGRAM)
@@ -285,6 +291,8 @@ static void by_hand(int launches)
 	measure_by_hand<VALUE>("value", launches, m);
 	measure_by_hand<CLOCK>("clock", launches, m);
 	measure_by_hand<EVENT>("event", launches, m);
+	measure_by_hand<ACCESSES>("accesses", launches, m);
+	measure_by_hand<SIZES>("sizes", launches, m);
 	measure_by_hand<EVENT_WAITING>("event_waiting", launches, m);
 }
 

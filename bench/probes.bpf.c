@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measured probes, one an object: -DEMPTY, -DCOUNTER, -DHISTOGRAM, -DVALUE, -DCLOCK, -DEVENT, -DEVENTS (the same
- * into a ring that holds 2^26 of them). */
+ * into a ring that holds 2^26 of them); at accesses of global memory -DACCESSES counts them, -DSIZES adds up their bytes by
+ * whether they read or write. */
 #include <gpubpf/probe.h>
 
 #if defined(COUNTER) || defined(HISTOGRAM)
@@ -47,7 +48,13 @@ GPUBPF_RINGBUF(events, struct event, 1 << 26);
 #endif
 #endif
 
+#if defined(ACCESSES) || defined(SIZES)
+GPUBPF_ARRAY(counts, __u64, 4);
+
+SEC("gpu/mem/*")
+#else
 SEC("gpu/exit/*")
+#endif
 int probe(struct gpubpf_ctx *ctx)
 {
 #if defined(COUNTER) || defined(HISTOGRAM)
@@ -70,6 +77,10 @@ int probe(struct gpubpf_ctx *ctx)
 
 	if (t)
 		t->left = bpf_ktime_get_ns();
+#elif defined(ACCESSES)
+	gpubpf_add(&counts, 0, 1);
+#elif defined(SIZES)
+	gpubpf_add(&counts, ctx->mem.access & 3, ctx->mem.bytes);
 #elif defined(EVENT) || defined(EVENTS)
 	struct event event = { ctx->global_id[0], ctx->block_idx[0] };
 

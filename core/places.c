@@ -17,9 +17,13 @@
 #define MARK GPUBPF_GIVES_MARK
 
 static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
-	[GPUBPF_SITE_NONE] = { "-", GPUBPF_WHERE_NONE, GPUBPF_NAMES_NONE, 0, "" },
-#define GPUBPF_PLACE(NAME, number, name, where, names, operands, meaning) \
-	[number] = { name, GPUBPF_WHERE_##where, GPUBPF_NAMES_##names, operands, meaning },
+	[GPUBPF_SITE_NONE] = { .name = "-", .meaning = "" },
+#define GPUBPF_PLACE(NAME, number, place, at, of, gives, means)                                              \
+	[number] = { .name = place, .where = GPUBPF_WHERE_##at, .names = GPUBPF_NAMES_##of, .operands = gives, \
+		     .meaning = means },
+#include "places.def"
+#define GPUBPF_ACCESSES(NAME, in, order) \
+	[GPUBPF_SITE_##NAME].spaces = in, [GPUBPF_SITE_##NAME].when = GPUBPF_WHEN_##order,
 #include "places.def"
 };
 

@@ -32,12 +32,22 @@ enum {
 enum gpubpf_where { GPUBPF_WHERE_NONE, GPUBPF_WHERE_KERNEL, GPUBPF_WHERE_FUNCTION, GPUBPF_WHERE_INSN };
 enum gpubpf_names { GPUBPF_NAMES_NONE, GPUBPF_NAMES_KERNEL, GPUBPF_NAMES_FUNCTION, GPUBPF_NAMES_OPCODE, GPUBPF_NAMES_MARK };
 
+/* sets of spaces of memory; texture and surface memory has no addresses */
+#define GPUBPF_IN(space) (1u << GPUBPF_##space)
+#define GPUBPF_IN_TEXTURE (1u << 5)
+#define GPUBPF_IN_ANY (GPUBPF_IN(GLOBAL) | GPUBPF_IN(SHARED) | GPUBPF_IN(LOCAL) | GPUBPF_IN(CONSTANT))
+#define GPUBPF_IN_ALL (GPUBPF_IN_ANY | GPUBPF_IN_TEXTURE)
+
+enum gpubpf_when { GPUBPF_WHEN_BEFORE, GPUBPF_WHEN_AFTER };
+
 struct gpubpf_place_kind {
 	const char *name;          /* "entry" */
 	enum gpubpf_where where;   /* how many of them a kernel has */
 	enum gpubpf_names names;   /* what the pattern of such a program is matched with */
 	uint32_t operands;         /* enum gpubpf_gives */
 	const char *meaning;
+	uint32_t spaces;           /* of an access of memory: GPUBPF_IN; else 0 */
+	enum gpubpf_when when;     /* likewise */
 };
 
 /* one place of a kernel */

@@ -55,13 +55,25 @@ static bool is_at(const struct gpubpf_place *place, enum gpubpf_site kind, const
 	return place->id == id && place->kind == kind && !strcmp(place->function, function);
 }
 
+static void list_kinds(struct gpubpf_inserting *in)
+{
+	for (uint32_t i = 0; !in->listed && i < in->job->ninsertions; i++)
+		in->kinds[in->job->insertions[i].place.kind] = true;
+	in->listed = true;
+}
+
 uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, const char *function, uint32_t id)
 {
-	for (uint32_t i = 0; i < in->job->ninsertions; i++) {
+	uint32_t n = in->job->ninsertions;
+
+	list_kinds(in);
+	for (uint32_t k = 0; in->kinds[kind] && k < n; k++) {
+		uint32_t i = (in->next[kind] + k) % n;
 		const struct gpubpf_insertion *at = &in->job->insertions[i];
 
 		if (is_at(&at->place, kind, function, id) && is_on(in, at)) {
 			in->met++;
+			in->next[kind] = i + 1;
 			return at->site;
 		}
 	}

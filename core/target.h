@@ -138,6 +138,10 @@ struct gpubpf_inserting {
 	const struct gpubpf_lower_job *job;
 	const char *kernel;
 	uint32_t met;              /* places that are to have a body */
+	/* of each kind, behind the insertion that was found last: in the order of the code the next one's is there */
+	uint32_t next[GPUBPF_NSITES];
+	bool listed;               /* kinds[] says of which there are any */
+	bool kinds[GPUBPF_NSITES];
 };
 /* The site whose body belongs at a place, which is asked for once; UINT32_MAX: none. */
 uint32_t gpubpf_site_at(struct gpubpf_inserting *in, enum gpubpf_site kind, const char *function, uint32_t id);

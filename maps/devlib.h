@@ -7,7 +7,7 @@
  *     the LLVM lowering links it, internalises and inlines it;
  *   - the clc lowering puts its text in front of the program's;
  *   - the host's C compiler compiles it for the interpreter and for maps/ on the host (maps/host.c),
- *     where GPUBPF_GLOBAL and GPUBPF_PRIVATE are empty.
+ *     where GPUBPF_DEVMEM and GPUBPF_PRIVATE are empty.
  *
  * Conventions. All functions are static inline there, external "gpubpf_*" in bitcode. Pointers that a
  * program passes are private (its stack, or a copy that the lowering made of map memory); addresses of
@@ -21,10 +21,10 @@
 #include "layout.h"
 
 #ifdef GPUBPF_OPENCL
-#define GPUBPF_GLOBAL __global
+#define GPUBPF_DEVMEM __global
 #define GPUBPF_PRIVATE __private
 #else
-#define GPUBPF_GLOBAL
+#define GPUBPF_DEVMEM
 #define GPUBPF_PRIVATE
 #endif
 

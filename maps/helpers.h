@@ -9,7 +9,7 @@
 /* A word of the header that stays the same while a kernel runs: it may come from any cache. */
 GPUBPF_FN u64 gpubpf_header_word(GPUBPF_ENV, u32 offset)
 {
-	return *(GPUBPF_GLOBAL const gpubpf_u64a *)(env->arena + offset);
+	return *(GPUBPF_DEVMEM const gpubpf_u64a *)(env->arena + offset);
 }
 
 GPUBPF_FN u64 gpubpf_clock_word(GPUBPF_ENV, u32 i)

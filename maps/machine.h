@@ -43,8 +43,8 @@ typedef u64 gpubpf_u64u __attribute__((may_alias, aligned(1)));
 typedef u32 gpubpf_u32u __attribute__((may_alias, aligned(1)));
 typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
 
-#define GPUBPF_P32(address) ((volatile GPUBPF_GLOBAL gpubpf_u32a *)(address))
-#define GPUBPF_P64(address) ((volatile GPUBPF_GLOBAL gpubpf_u64a *)(address))
+#define GPUBPF_P32(address) ((volatile GPUBPF_DEVMEM gpubpf_u32a *)(address))
+#define GPUBPF_P64(address) ((volatile GPUBPF_DEVMEM gpubpf_u64a *)(address))
 
 #if defined(GPUBPF_BITCODE) && defined(__NVPTX__)
 #include "machine_nvptx.h"

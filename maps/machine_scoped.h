@@ -6,13 +6,13 @@
 #define GPUBPF_SCOPED_OP(type, name, builtin) \
 	GPUBPF_FN type gpubpf_rmw_##name##_##type(u64 a, type v) \
 	{ \
-		return builtin((GPUBPF_GLOBAL gpubpf_##type##a *)a, v, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE); \
+		return builtin((GPUBPF_DEVMEM gpubpf_##type##a *)a, v, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE); \
 	}
 
 #define GPUBPF_SCOPED_CAS(type, name, order) \
 	GPUBPF_FN type gpubpf_##name##_##type(u64 a, type expected, type v) \
 	{ \
-		__scoped_atomic_compare_exchange_n((GPUBPF_GLOBAL gpubpf_##type##a *)a, &expected, v, 0, order, \
+		__scoped_atomic_compare_exchange_n((GPUBPF_DEVMEM gpubpf_##type##a *)a, &expected, v, 0, order, \
 						   __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE); \
 		return expected; \
 	}
@@ -20,32 +20,32 @@
 #define GPUBPF_SCOPED_OPS(type) \
 	GPUBPF_FN type gpubpf_load_##type(u64 a) \
 	{ \
-		return __scoped_atomic_load_n((GPUBPF_GLOBAL gpubpf_##type##a *)a, __ATOMIC_RELAXED, \
+		return __scoped_atomic_load_n((GPUBPF_DEVMEM gpubpf_##type##a *)a, __ATOMIC_RELAXED, \
 					      __MEMORY_SCOPE_DEVICE); \
 	} \
 	GPUBPF_FN type gpubpf_load_acquire_##type(u64 a) \
 	{ \
-		return __scoped_atomic_load_n((GPUBPF_GLOBAL gpubpf_##type##a *)a, __ATOMIC_ACQUIRE, \
+		return __scoped_atomic_load_n((GPUBPF_DEVMEM gpubpf_##type##a *)a, __ATOMIC_ACQUIRE, \
 					      __MEMORY_SCOPE_DEVICE); \
 	} \
 	GPUBPF_FN void gpubpf_store_##type(u64 a, type v) \
 	{ \
-		__scoped_atomic_store_n((GPUBPF_GLOBAL gpubpf_##type##a *)a, v, __ATOMIC_RELAXED, \
+		__scoped_atomic_store_n((GPUBPF_DEVMEM gpubpf_##type##a *)a, v, __ATOMIC_RELAXED, \
 					__MEMORY_SCOPE_DEVICE); \
 	} \
 	GPUBPF_FN void gpubpf_store_release_##type(u64 a, type v) \
 	{ \
-		__scoped_atomic_store_n((GPUBPF_GLOBAL gpubpf_##type##a *)a, v, __ATOMIC_RELEASE, \
+		__scoped_atomic_store_n((GPUBPF_DEVMEM gpubpf_##type##a *)a, v, __ATOMIC_RELEASE, \
 					__MEMORY_SCOPE_DEVICE); \
 	} \
 	GPUBPF_FN void gpubpf_add_##type(u64 a, type v) \
 	{ \
-		(void)__scoped_atomic_fetch_add((GPUBPF_GLOBAL gpubpf_##type##a *)a, v, __ATOMIC_RELAXED, \
+		(void)__scoped_atomic_fetch_add((GPUBPF_DEVMEM gpubpf_##type##a *)a, v, __ATOMIC_RELAXED, \
 						__MEMORY_SCOPE_DEVICE); \
 	} \
 	GPUBPF_FN type gpubpf_fetch_add_relaxed_##type(u64 a, type v) \
 	{ \
-		return __scoped_atomic_fetch_add((GPUBPF_GLOBAL gpubpf_##type##a *)a, v, __ATOMIC_RELAXED, \
+		return __scoped_atomic_fetch_add((GPUBPF_DEVMEM gpubpf_##type##a *)a, v, __ATOMIC_RELAXED, \
 						 __MEMORY_SCOPE_DEVICE); \
 	} \
 	GPUBPF_SCOPED_OP(type, add, __scoped_atomic_fetch_add) \

@@ -20,7 +20,7 @@ typedef u64 gpubpf_w8a4 __attribute__((may_alias, aligned(4)));
 typedef u64 gpubpf_w8a8 __attribute__((may_alias));
 
 #define GPUBPF_PRIV(type, index) (*(GPUBPF_PRIVATE type *)(stack + (index)))
-#define GPUBPF_GLOB(type, address) (*(GPUBPF_GLOBAL type *)(address))
+#define GPUBPF_GLOB(type, address) (*(GPUBPF_DEVMEM type *)(address))
 
 static inline void gpubpf_clc_copy(GPUBPF_PRIVATE uchar *to, GPUBPF_PRIVATE const uchar *from, u64 size)
 {

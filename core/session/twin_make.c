@@ -17,7 +17,7 @@
 #include "session.h"
 #include "signature.h"
 
-#define MAX_SITES (2 + GPUBPF_NSITES * GPUBPF_MAX_CALLS) /* of a kernel */
+#define MAX_SITES (GPUBPF_NSITES * (1 + GPUBPF_MAX_CALLS)) /* of a kernel */
 
 struct making {
 	const struct gpubpf_session *s;
@@ -61,9 +61,22 @@ static struct gpubpf_worker *reader(const struct making *m)
 	return m->set->worker[m->target->worker];
 }
 
+/* The kinds of places at which programs of the session may stand; to list what there is, all. */
+static uint32_t wanted_places(const struct making *m)
+{
+	uint32_t places = 0;
+
+	for (uint32_t i = 0; i < m->req->unit.nprogs; i++)
+		places |= 1u << m->req->unit.progs[i].site;
+	return m->target->places & (m->s->opts.inspect ? UINT32_MAX : places);
+}
+
 static int inspect(struct making *m)
 {
-	return gpubpf_worker_inspect(reader(m), m->target->name, m->image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
+	struct gpubpf_image image = *m->image;
+
+	image.places = wanted_places(m);
+	return gpubpf_worker_inspect(reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
 }
 
 /* May the session use the target? Of those that take an image, the user may have named one. */
@@ -140,6 +153,13 @@ static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_sit
 	return false;
 }
 
+/* What programs use of the stack in a function that calls itself, it uses at each depth. */
+static void refuse_recursion(struct gpubpf_twin_kernel *k)
+{
+	refuse_kernel(k, "it calls a function that calls itself: probes of functions would take stack at each depth, which the "
+		      "program has not allowed for");
+}
+
 /* At every place of its kind. A kernel may also be left in functions that it calls. */
 static int put_site(struct making *m, uint32_t site, const struct gpubpf_kernel_info *info,
 		    const struct gpubpf_kernel_info *where, const bool *calls)
@@ -186,6 +206,10 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 	}
 	if (!desc->nprogs)
 		return true;
+	if (k->recurses && gpubpf_place_kind(site)->where == GPUBPF_WHERE_INSN) {
+		refuse_recursion(k);
+		return false;
+	}
 	if (put_site(m, m->nsites, info, where, calls) < 0) {
 		refuse_kernel(k, "out of memory");
 		return false;
@@ -208,9 +232,7 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 		if (m->infos[i].reason[0])
 			refuse_kernel(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
 		else if (k->recurses)
-			refuse_kernel(k,
-				      "it calls a function that calls itself: probes of functions would take stack at "
-				      "each depth, which the program has not allowed for");
+			refuse_recursion(k);
 		else if (++n > GPUBPF_MAX_CALLS)
 			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer",
 				      GPUBPF_MAX_CALLS);
@@ -223,10 +245,10 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 	return true;
 }
 
-/* Sites at the kernel's own places. */
+/* Sites at the kernel's own places, and at its instructions. */
 static bool add_kernel(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
-	uint32_t places = m->target->places & gpubpf_places_of(GPUBPF_WHERE_KERNEL);
+	uint32_t places = m->target->places & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
 
 	for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
 		if (places >> site & 1 && !add_site(m, kernel, info, site, NULL, calls))
@@ -329,7 +351,7 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 
 static int choose(struct making *m)
 {
-	size_t n = m->twin->nkernels, most = gpubpf_calls_program(&m->req->unit) ? MAX_SITES : 2;
+	size_t n = m->twin->nkernels, most = gpubpf_calls_program(&m->req->unit) ? MAX_SITES : GPUBPF_NSITES;
 
 	m->sites = calloc(most * n, sizeof(*m->sites));
 	m->site_kernel = calloc(most * n, sizeof(*m->site_kernel));

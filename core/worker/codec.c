@@ -89,6 +89,7 @@ static void codec_image(struct gpubpf_codec *c, struct gpubpf_image *image)
 	gpubpf_codec_text(c, &image->options);
 	gpubpf_codec_text(c, &image->cwd);
 	gpubpf_codec_text(c, &image->kernel);
+	gpubpf_codec_u32(c, &image->places);
 	gpubpf_codec_u64(c, &image->built_ns);
 	gpubpf_codec_bytes(c, &image->data, &image->size);
 	headers = gpubpf_codec_array(c, image->headers, &image->nheaders, sizeof(*headers), 8);

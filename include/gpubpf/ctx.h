@@ -47,6 +47,29 @@ enum gpubpf_site {
 	GPUBPF_SITE_CALL_EXIT = 10,
 	GPUBPF_SITE_INSN = 11,
 	GPUBPF_SITE_MARK = 12,
+	GPUBPF_SITE_MEM_BEFORE = 13,
+	GPUBPF_SITE_MEM_SHARED = 14,
+	GPUBPF_SITE_MEM_LOCAL = 15,
+	GPUBPF_SITE_MEM_CONST = 16,
+	GPUBPF_SITE_MEM_ALL = 17,
+	GPUBPF_SITE_MEM_BEFORE_ALL = 18,
+};
+
+/* mem.access. What copies memory is a load and a store. */
+enum gpubpf_mem_access {
+	GPUBPF_LOAD = 1,
+	GPUBPF_STORE = 2,
+	GPUBPF_ATOMIC = 3,
+	GPUBPF_PREFETCH = 4,       /* of a cache line, and other advice to caches; mem.bytes: as far as it is said, or 0 */
+};
+
+/* mem.space, as the field's words for them: CUDA's, of OpenCL's local memory SHARED and of private memory LOCAL */
+enum gpubpf_mem_space {
+	GPUBPF_GENERIC = 0,        /* of which space the address is could not be told */
+	GPUBPF_GLOBAL = 1,
+	GPUBPF_SHARED = 2,
+	GPUBPF_LOCAL = 3,
+	GPUBPF_CONSTANT = 4,
 };
 
 struct gpubpf_ctx {
@@ -86,12 +109,13 @@ struct gpubpf_ctx {
 	gpubpf_u32 place;          /* number of the place in its function, from 0 */
 	gpubpf_u32 line;           /* of the source; 0 unknown */
 	struct {
-		gpubpf_u64 addr;
-		gpubpf_u64 value[2];   /* what is stored, zero-padded */
-		gpubpf_u32 bytes;
-		gpubpf_u32 access;     /* 1 load, 2 store, 3 atomic */
-		gpubpf_u32 space;      /* 0 generic, 1 global, 2 shared, 3 local, 4 constant */
-		gpubpf_u32 pad;
+		gpubpf_u64 addr;       /* generic: the same number for the same memory of a thread */
+		gpubpf_u64 offset;     /* SHARED, LOCAL: from where the space begins; else as addr */
+		gpubpf_u64 value[2];   /* what is stored, the first 16 bytes, zero-padded; of an atomic its operand */
+		gpubpf_u32 bytes;      /* of the whole access, 0 if it turns out to touch none */
+		gpubpf_u32 access;     /* enum gpubpf_mem_access */
+		gpubpf_u32 space;      /* enum gpubpf_mem_space */
+		gpubpf_u32 count;      /* elements of a vector; else 1 */
 	} mem;
 	struct {
 		gpubpf_u64 lanes;      /* of the warp, that take it */

@@ -56,7 +56,7 @@ for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/sectio
 	grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $prefix"
 done
 for place in $(grep -o 'GPUBPF_TAKES([A-Z_]*)' "$root/backends/registry.c" | tr '()' '  ' | awk '{ print $2 }' | sort -u); do
-	prefix=$(sed -n "s/^GPUBPF_PLACE($place, [0-9]*, \"\([a-z_]*\)\",.*/gpu\/\1\//p" "$root/core/places.def")
+	prefix=$(sed -n "s/^GPUBPF_PLACE($place, [0-9]*, \"\([a-z_.]*\)\",.*/gpu\/\1\//p" "$root/core/places.def")
 	[ -n "$prefix" ] && grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $place"
 done
 [ -z "$missing" ]; ok $? "every section is in gpubpf-prog(8)"; [ -z "$missing" ] || echo "# $missing"

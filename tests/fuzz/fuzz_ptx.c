@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/ptx/lex.c backends/cuda/ptx/parse.c backends/cuda/ptx/print.c
 // SOURCES: backends/cuda/ptx/closure.c backends/cuda/ptx/edit.c backends/cuda/ptx/header.c backends/cuda/ptx/result.c
+// SOURCES: backends/cuda/ptx/access.c backends/cuda/ptx/around.c backends/cuda/ptx/register.c core/lower/ctx.c
 // SOURCES: backends/cuda/ptx/places.c backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c
 // SOURCES: backends/cuda/ptx/params.c core/places.c core/target.c core/wire/name.c core/diag.c
 /*
@@ -19,7 +20,7 @@
 #include "core/target.h"
 
 #define KERNELS 4 /* of one text: an input stays quick */
-#define PLACES 32 /* of one kernel that have a probe */
+#define PLACES 128 /* of one kernel that have a probe */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,10 +37,10 @@ static void print_again(const struct ptx_module *m)
 static void make_twin(const struct ptx_module *m, uint32_t kernel)
 {
 	char body[] = "mov.u32 %r, 1;", name[256];
-	struct cuda_probe probe = { .body = body, .body_size = sizeof(body) - 1 };
-	struct gpubpf_site_desc site = { .site = GPUBPF_SITE_EXIT };
+	struct cuda_probe probes[GPUBPF_NSITES]; /* one a kind of place */
+	struct gpubpf_site_desc sites[GPUBPF_NSITES] = { { 0 } };
 	struct gpubpf_insertion insertions[PLACES];
-	struct gpubpf_lower_job job = { .sites = &site, .nsites = 1, .insertions = insertions };
+	struct gpubpf_lower_job job = { .sites = sites, .nsites = GPUBPF_NSITES, .insertions = insertions };
 	uint32_t len = m->tokens[m->nodes[kernel].name].len, n;
 	struct gpubpf_param *params;
 	struct ptx_place *places;
@@ -51,15 +52,20 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 	snprintf(name, sizeof(name), "%.*s", (int)len, ptx_token_text(m, m->nodes[kernel].name));
 	if (!cuda_params(m, kernel, &params, &n))
 		free(params);
-	memcpy(site.kernel, name, sizeof(name));
-	if (ptx_places(m, kernel, &places, &n) < 0)
+	for (uint32_t i = 0; i < GPUBPF_NSITES; i++) {
+		probes[i] = (struct cuda_probe){ .body = body, .body_size = sizeof(body) - 1, .reads = UINT64_MAX };
+		sites[i].site = i;
+		memcpy(sites[i].kernel, name, sizeof(name));
+	}
+	if (ptx_places(m, kernel, UINT32_MAX, &places, &n) < 0)
 		abort();
 	for (uint32_t i = 0; i < n && job.ninsertions < PLACES; i++)
 		insertions[job.ninsertions++] = (struct gpubpf_insertion){
-			.place = { .kind = places[i].kind, .function = "", .id = places[i].id } };
+			.place = { .kind = places[i].kind, .function = "", .id = places[i].id },
+			.site = places[i].kind };
 	free(places);
 	gpubpf_diag_init(&diag);
-	if (!cuda_inject(m, &job, &probe, "", 0, 700, &twin, &diag))
+	if (!cuda_inject(m, &job, probes, "", 0, 700, &twin, &diag))
 		cuda_twin_finish(&twin);
 	else if (!diag.what[0])
 		abort();

@@ -22,7 +22,7 @@ struct ptx_splice {
 	const struct cuda_probe *probes; /* by the job's sites */
 	struct gpubpf_inserting at;
 	struct gpubpf_diag *diag;
-	uint32_t nbindings, exits, version;
+	uint32_t nbindings, exits, labels, version;
 	struct ptx_placed {          /* the places of the function that is being edited, and their probes; NULL: none */
 		struct ptx_place place;
 		const struct cuda_probe *probe;

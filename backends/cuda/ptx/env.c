@@ -3,7 +3,8 @@
  * Where inlined probe code in a CUDA twin finds its environment: the arena, the clock, the launch and the thread
  * that launched in words of the twin's constant memory, which the agent fills; arguments in the kernel's own
  * parameters. The parameter that a ld.param means is written gpubpf_param_<i> here; cuda_probe_extract()
- * puts its name there, and %gpubpf_result for gpubpf_result, which is what a function returns.
+ * puts its name there, and %gpubpf_result for gpubpf_result, which is what a function returns. What other places give
+ * is in registers CUDA_OPERAND <word>, which the injector fills at each.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "core/lower/llvm_low.h"
 #include "emit.h"
 #include "inject.h"
+#include "splice.h"
 
 #define CONST_SPACE 4 /* NVPTX: .const */
 
@@ -45,6 +47,17 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	LLVMValueRef result = asm_call(l, "mov.b64 $0, gpubpf_result;", "=l", low_int(l, 8), false);
 
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
+}
+
+/* What places of the site's kind give, in registers of the place. */
+static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
+{
+	char text[60];
+
+	for (uint32_t word = 0; word < ctx_words(site); word++) {
+		snprintf(text, sizeof(text), "mov.b64 $0, %s%u;", CUDA_OPERAND, word);
+		low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, asm_call(l, text, "=l", low_int(l, 8), false));
+	}
 }
 
 static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
@@ -89,6 +102,8 @@ void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_loa
 	low_env_arguments(l, &l->job->sites[index], &w, env, load);
 	if (gpubpf_place_kind(l->job->sites[index].site)->operands & GPUBPF_GIVES_RESULT)
 		set_result(l, l->job->sites[index].site, env);
+	else
+		set_operands(l, l->job->sites[index].site, env);
 	if (w.clock)
 		set_clock(l, env);
 }

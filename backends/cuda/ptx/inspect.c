@@ -42,7 +42,7 @@ void cuda_close_image(struct cuda_opened *o)
 struct list {
 	const struct ptx_module *m;
 	struct gpubpf_kernel_info *infos;
-	uint32_t n;
+	uint32_t n, kinds;               /* kinds: of instructions' places, GPUBPF_TAKES */
 	struct gpubpf_param *params;     /* room for the next one's */
 	uint32_t *callees;               /* likewise */
 	uint32_t *node, *index;          /* of an info; of a node: its info, PTX_NONE if it has none */
@@ -171,19 +171,21 @@ static int find_places(struct list *l, size_t *total)
 	if (!l->places || !l->nplaces)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < l->n; i++) {
-		err = ptx_places(l->m, l->node[i], &l->places[i], &l->nplaces[i]);
+		err = ptx_places(l->m, l->node[i], l->kinds, &l->places[i], &l->nplaces[i]);
 		*total += l->nplaces[i];
 	}
 	return err;
 }
 
 /* Room for all that can be listed, and which nodes are. */
-static int list_init(struct list *l, const struct ptx_module *m)
+static int list_init(struct list *l, const struct ptx_module *m, uint32_t kinds)
 {
 	size_t nparams = 0, ncalls = 0, nplaces = 0;
 	int err;
 
-	*l = (struct list){ .m = m, .node = calloc(m->nnodes, sizeof(*l->node)), .index = calloc(m->nnodes, sizeof(*l->index)) };
+	*l = (struct list){ .m = m, .kinds = kinds };
+	l->node = calloc(m->nnodes, sizeof(*l->node));
+	l->index = calloc(m->nnodes, sizeof(*l->index));
 	if (!l->node || !l->index)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->nnodes; i++) {
@@ -228,7 +230,7 @@ int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 
 	if (err < 0)
 		return err;
-	err = list_init(&l, &o.m);
+	err = list_init(&l, &o.m, image->places);
 	if (!err)
 		err = describe_all(&l);
 	list_finish(&l);

@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "access.h"
 #include "scope.h"
 
 struct walk {
 	const struct ptx_module *m;
-	uint32_t function;
+	uint32_t function, kinds;
 	bool entry;                /* it is a kernel */
 	uint32_t line;
 	struct ptx_place *list;
@@ -44,7 +45,7 @@ static void add(struct walk *w, enum gpubpf_site kind, uint32_t node, uint32_t e
 		w->list = grown;
 		w->room = room;
 	}
-	w->list[w->n++] = (struct ptx_place){ kind, w->met[kind]++, node, exit, w->line };
+	w->list[w->n++] = (struct ptx_place){ kind, w->met[kind]++, node, exit, w->line, 0 };
 }
 
 /* The ret or exit that an unguarded path from a branch meets before any other instruction; PTX_NONE: there is none. */
@@ -67,6 +68,21 @@ static uint32_t exit_behind(const struct walk *w, uint32_t branch)
 	return PTX_NONE;
 }
 
+static void visit_accesses(struct walk *w, uint32_t node)
+{
+	struct ptx_access accesses[PTX_MOST_ACCESSES];
+	uint32_t n = ptx_accesses(w->m, node, accesses);
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+			if (!(w->kinds >> kind & 1) || !(gpubpf_place_kind(kind)->spaces & accesses[i].spaces))
+				continue;
+			add(w, kind, node, PTX_NONE);
+			if (!w->failed)
+				w->list[w->n - 1].access = i;
+		}
+}
+
 static void visit(struct walk *w, uint32_t node)
 {
 	const struct ptx_node *n = &w->m->nodes[node];
@@ -80,6 +96,8 @@ static void visit(struct walk *w, uint32_t node)
 	exit = is(w, node, "ret") || is(w, node, "exit") ? node : exit_behind(w, node);
 	if (exit != PTX_NONE && (exit == node || w->entry || is(w, exit, "ret")))
 		add(w, w->entry || is(w, exit, "exit") ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, node, exit);
+	else if (w->kinds)
+		visit_accesses(w, node);
 }
 
 /* A function may also be left by running off its end. */
@@ -108,11 +126,12 @@ static uint32_t first_line(struct walk *w)
 	return line;
 }
 
-int ptx_places(const struct ptx_module *m, uint32_t function, struct ptx_place **places, uint32_t *n)
+int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, struct ptx_place **places, uint32_t *n)
 {
 	struct walk w = { .m = m, .function = function, .entry = m->nodes[function].entry };
 
 	w.line = first_line(&w);
+	w.kinds = kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
 	add(&w, w.entry ? GPUBPF_SITE_ENTRY : GPUBPF_SITE_CALL, PTX_NONE, PTX_NONE);
 	PTX_FOR_EACH_NODE(m, function, node)
 		visit(&w, node);

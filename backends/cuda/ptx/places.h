@@ -16,11 +16,13 @@ struct ptx_place {
 	uint32_t node;             /* the instruction that leaves; PTX_NONE: where the body begins, or runs off its end */
 	uint32_t exit;             /* the ret or exit that it does: itself or, of a branch, the one that it goes to */
 	uint32_t line;             /* by .loc, 0: there is none */
+	uint32_t access;           /* which of the instruction's (access.h) */
 };
 
 /* Of a function that has a body, in the order of its text: *places is malloc'd. Of a kernel its entry and its exits; of
- * another function CALL, CALL_EXITs, and EXITs of the kernel that calls it. 0, -ENOMEM. */
-int ptx_places(const struct ptx_module *module, uint32_t function, struct ptx_place **places, uint32_t *n);
+ * another function CALL, CALL_EXITs, and EXITs of the kernel that calls it; of both its instructions of these `kinds`
+ * (GPUBPF_TAKES). 0, -ENOMEM. */
+int ptx_places(const struct ptx_module *module, uint32_t function, uint32_t kinds, struct ptx_place **places, uint32_t *n);
 
 /* The node after this one in a function's text, PTX_NONE past its end. */
 uint32_t ptx_next_in(const struct ptx_module *module, uint32_t function, uint32_t node);

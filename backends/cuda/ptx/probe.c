@@ -13,6 +13,7 @@
 #define PARAM "gpubpf_param_"
 #define PARAM_SIZE (sizeof(PARAM) - 1)
 #define RESULT "gpubpf_result"
+#define OPERAND_SIZE (sizeof(CUDA_OPERAND) - 1)
 
 struct edits {
 	struct ptx_edit *list;
@@ -46,24 +47,36 @@ struct target {
 	const struct ptx_module *app;
 	uint32_t function;
 	bool reads, reads_result;
+	uint64_t operands;
 };
+
+/* The number behind a name of ours; UINT32_MAX: it is another. */
+static uint32_t number_of(const struct ptx_module *m, uint32_t token, const char *name, size_t size)
+{
+	const struct ptx_token *t = &m->tokens[token];
+	uint32_t number = 0;
+
+	if (t->kind != PTX_WORD || t->len <= size || memcmp(m->text + t->off, name, size))
+		return UINT32_MAX;
+	for (uint32_t i = size; i < t->len; i++)
+		number = number * 10 + (m->text[t->off + i] - '0');
+	return number;
+}
 
 /* "gpubpf_param_3" becomes the name of parameter 3. */
 static void edit_param(const struct ptx_module *m, uint32_t token, struct target *target, struct edits *e)
 {
-	const struct ptx_token *t = &m->tokens[token];
-	uint32_t number = 0, param;
+	uint32_t number = number_of(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
 
+	if (number < 64)
+		target->operands |= 1ull << number;
 	if (ptx_token_is(m, token, RESULT)) {
 		target->reads_result = true;
 		replace(e, token, token + 1, CUDA_RESULT);
 		return;
 	}
-	if (t->kind != PTX_WORD || t->len <= PARAM_SIZE || memcmp(m->text + t->off, PARAM, PARAM_SIZE))
-		return;
-	for (uint32_t i = PARAM_SIZE; i < t->len; i++)
-		number = number * 10 + (m->text[t->off + i] - '0');
-	param = cuda_param_node(target->app, target->function, number);
+	number = number_of(m, token, PARAM, PARAM_SIZE);
+	param = number == UINT32_MAX ? PTX_NONE : cuda_param_node(target->app, target->function, number);
 	if (param == PTX_NONE)
 		return;
 	target->reads = true;
@@ -106,7 +119,7 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct target target = { app, function, false, false };
+	struct target target = { .app = app, .function = function };
 	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;
@@ -128,6 +141,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		probe->body_size = size + sizeof(END_LABEL ":") - 1;
 		probe->reads_params = target.reads;
 		probe->reads_result = target.reads_result;
+		probe->reads = target.operands;
 	}
 	free(text);
 	return whole ? 0 : -ENOMEM;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/wire/name.h"
-#include "edit.h"
+#include "around.h"
 #include "params.h"
 
 static void add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
@@ -100,14 +100,19 @@ static void edit_const_space(struct ptx_splice *in, const struct ptx_node *insn)
 static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_node *insn = &in->m->nodes[node];
+	const struct ptx_placed *at = &in->placed[in->next];
+	uint32_t n = 0;
 
-	if (in->next < in->nplaced && in->placed[in->next].place.node == node) {
-		const struct ptx_placed *at = &in->placed[in->next++];
-
+	while (in->next < in->nplaced && in->placed[in->next].place.node == node) {
+		in->next++;
+		n++;
+	}
+	if (n && at->place.exit != PTX_NONE) {
 		if (at->probe)
 			edit_exit(in, function, at);
 		return;
 	}
+	ptx_edit_around(in, function, at, n);
 	if (ptx_has_modifier(in, insn, ".const"))
 		edit_const_space(in, insn);
 	for (uint32_t t = insn->operands; t < insn->end; t++) {
@@ -116,6 +121,15 @@ static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 		if (symbol && symbol->binding != PTX_NONE)
 			edit_variable(in, insn, t, symbol->binding);
 	}
+}
+
+static uint32_t wanted_kinds(const struct ptx_splice *in)
+{
+	uint32_t kinds = 0;
+
+	for (uint32_t i = 0; i < in->at.job->nsites; i++)
+		kinds |= 1u << in->at.job->sites[i].site;
+	return kinds;
 }
 
 /* The places of a function and what stands there. */
@@ -129,7 +143,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	in->keeps_result = false;
 	free(in->placed);
 	in->placed = NULL;
-	if (ptx_places(in->m, function, &places, &in->nplaced) == 0)
+	if (ptx_places(in->m, function, wanted_kinds(in), &places, &in->nplaced) == 0)
 		in->placed = calloc(in->nplaced + 1, sizeof(*in->placed));
 	if (!in->placed) {
 		in->err = -ENOMEM;

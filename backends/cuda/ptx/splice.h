@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The twin of a CUDA kernel, as PTX: that kernel and what it calls, nothing else of the module, with
- * probe code inlined at its entry, at the top of functions that it calls and where they return, and before each of its exits
- * (ret, predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by
+ * probe code inlined at its entry, at the top of functions that it calls and where they return, around single
+ * instructions (around.h), and before each of its exits (ret, predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by
  * itself: a common exit block would be a point where early lanes wait for the others, which a barrier of the
  * kernel could not survive.
  *
@@ -26,6 +26,8 @@ struct gpubpf_lower_job;
 #define CUDA_MAX_EXITS 64               /* exits of one kernel, returns of its functions too, that get probe code inlined */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
+#define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
+
 /* PTX statements to put into a block of their own: registers, labels, code; it ends by falling through.
  * `module` is text for the module's top level that the statements need (constants, functions). */
 struct cuda_probe {
@@ -33,6 +35,7 @@ struct cuda_probe {
 	size_t body_size;
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
 	bool reads_result;       /* CUDA_RESULT */
+	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };
 
 struct cuda_twin {

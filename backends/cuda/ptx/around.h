@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUBPF_BACKENDS_CUDA_PTX_AROUND_H
+#define GPUBPF_BACKENDS_CUDA_PTX_AROUND_H
+
+#include "access.h"
+#include "edit.h"
+
+/* Put the probes of the places of one instruction before and after it. */
+void ptx_edit_around(struct ptx_splice *in, uint32_t function, const struct ptx_placed *placed, uint32_t n);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Accesses of memory that are known from the source alone. "memory GLOBAL BYTES ALL BYTES": accesses of global memory by all
+ * threads, and of all memory, and the bytes of both.
+ */
+#include "threads.cuh"
+
+enum { N = 100003, BLOCK = 128, BLOCKS = (N + BLOCK - 1) / BLOCK, THREADS = BLOCKS * BLOCK };
+
+__constant__ unsigned factors[4] = { 3, 5, 7, 11 };
+
+__global__ void add(const float *a, const float *b, float *c, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n) /* loads 2, stores 1 */
+		c[i] = a[i] + b[i];
+}
+
+__global__ void add4(const float4 *a, float4 *b, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n) { /* one of each, of 16 bytes */
+		float4 v = a[i];
+
+		b[i] = make_float4(v.w, v.z, v.y, v.x);
+	}
+}
+
+__global__ void turn(unsigned *out)
+{
+	__shared__ volatile unsigned tile[BLOCK];
+	int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+
+	tile[t] = i;
+	__syncthreads();
+	out[i] = tile[BLOCK - 1 - t] * 3;
+}
+
+/* Every third thread twice, the others once; and each block's sum in shared memory */
+__global__ void count(unsigned *counts)
+{
+	__shared__ unsigned sum;
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (!threadIdx.x)
+		*(volatile unsigned *)&sum = 0;
+	__syncthreads();
+	atomicAdd(&counts[i % 7], 1);
+	if (i % 3 == 0)
+		atomicMax(&counts[7], (unsigned)i);
+	atomicAdd(&sum, (unsigned)i);
+	__syncthreads();
+	if (!threadIdx.x)
+		counts[8 + blockIdx.x] = *(volatile unsigned *)&sum;
+}
+
+__global__ void walk(const volatile unsigned *in, unsigned *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned sum = 0;
+
+	for (int k = 0; k < i % 4; k++)
+		sum += in[i + k];
+	out[i] = sum;
+}
+
+/* a pointer of which nothing is known but at run time */
+__device__ __noinline__ void put(volatile unsigned *to, unsigned value)
+{
+	*to = value;
+}
+
+__global__ void choose(unsigned *out)
+{
+	__shared__ unsigned tile[BLOCK];
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	put(i % 2 ? &out[i] : &tile[threadIdx.x], i);
+	__syncthreads();
+	if (i % 2 == 0)
+		out[i] = ((volatile unsigned *)tile)[threadIdx.x] + 1;
+}
+
+__global__ void scatter(unsigned *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	volatile unsigned own[8];
+
+	for (int k = 0; k < 8; k++)
+		own[k] = i * k;
+	out[i] = own[i & 7] * factors[i & 3];
+}
+
+int main()
+{
+	const unsigned long long n = N, threads = THREADS, blocks = BLOCKS, thirds = (THREADS + 2) / 3, odd = THREADS / 2;
+	unsigned long long walked = 0, global, all, bytes, all_bytes;
+	device_array<float> a(4 * THREADS), b(4 * THREADS);
+	device_array<unsigned> out(THREADS + 64);
+	uint64_t digest;
+
+	for (unsigned i = 0; i < threads; i++)
+		walked += i % 4;
+	add<<<BLOCKS, BLOCK>>>(a.data, b.data, a.data, N);
+	add4<<<BLOCKS, BLOCK>>>((float4 *)a.data, (float4 *)b.data, N);
+	turn<<<BLOCKS, BLOCK>>>(out.data);
+	digest = out.digest();
+	count<<<BLOCKS, BLOCK>>>(out.data);
+	digest = out.digest(digest);
+	walk<<<BLOCKS, BLOCK>>>(out.data, (unsigned *)a.data);
+	choose<<<BLOCKS, BLOCK>>>(out.data);
+	digest = out.digest(digest);
+	scatter<<<BLOCKS, BLOCK>>>(out.data);
+	global = 3 * n + 2 * n + threads + threads + thirds + blocks + walked + threads + odd + (threads - odd) + threads;
+	bytes = 4 * (global - 2 * n) + 16 * 2 * n;
+	/* shared memory, a thread's own, constants */
+	all = global + 2 * threads + threads + 2 * blocks + 2 * (threads - odd) + 9 * threads + threads;
+	all_bytes = bytes + 4 * (all - global);
+	printf("memory %llu %llu %llu %llu\n", global, bytes, all, all_bytes);
+	return report(b.digest(a.digest(out.digest(digest))), 7 * threads);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * places-twins IMAGE DIR OBJECT: for each kernel of a PTX file and each kind of place of single instructions, the twin that has
+ * at each such place a probe which writes down all that the place gives: DIR/KERNEL.KIND.ptx, the names of its bindings in
+ * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
+ * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
+ * And the twins that the worker makes with the programs of OBJECT, one for each of their kinds: DIR/KERNEL.KIND.worker;
+ * DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/ptx/places.h"
+#include "backends/cuda/ptx/splice.h"
+#include "case.h"
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "core/lower/ctx.h"
+#include "core/lower/lower.h"
+#include "core/worker/job.h"
+#include "maps/maps.h"
+
+#define MOST 4096 /* places */
+
+static const char prelude[] = ".visible .global .align 8 .b8 gpubpf_log[1048576];\n";
+
+static void write_text(const char *dir, const char *kernel, const char *kind, const char *end, const char *text, size_t size,
+		       const struct cuda_twin *twin)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s.%s.%s", dir, kernel, kind, end);
+	f = fopen(path, "w");
+	if (!f)
+		abort();
+	for (uint32_t i = 0; twin && i < twin->nbindings; i++)
+		fprintf(f, "//gpubpf-bind %s\n", twin->bindings[i]);
+	fwrite(text, 1, size, f);
+	fclose(f);
+}
+
+/* Every word, behind the kind. */
+static char *body_of(enum gpubpf_site kind)
+{
+	uint32_t words = ctx_words(kind);
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		abort();
+	fprintf(f, ".reg .b64 %%log_a, %%log_b;\natom.global.add.u64 %%log_a, [gpubpf_log], %u;\n", 8 * (words + 1));
+	fprintf(f, "mov.u64 %%log_b, gpubpf_log;\nadd.s64 %%log_b, %%log_b, %%log_a;\n");
+	fprintf(f, "st.global.u64 [%%log_b+8], %u;\n", kind);
+	for (uint32_t i = 0; i < words; i++)
+		fprintf(f, "st.global.u64 [%%log_b+%u], " "%s%u;\n", 16 + 8 * i, CUDA_OPERAND, i);
+	fclose(f);
+	return text;
+}
+
+/* All places of the kind in the kernel and in all functions of the module that it calls: those that the twin has. */
+static uint32_t insert(const struct ptx_module *m, const char *kernel, enum gpubpf_site kind, struct gpubpf_insertion *to)
+{
+	static char names[256][256];
+	uint32_t n = 0, nplaces, nnames = 0;
+	struct ptx_place *places;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
+		bool function = m->nodes[c].kind == PTX_FUNCTION && !m->nodes[c].entry;
+
+		if (m->nodes[c].kind != PTX_FUNCTION || ptx_child(m, c, PTX_BLOCK, 0) == PTX_NONE ||
+		    (!function && !ptx_token_is(m, m->nodes[c].name, kernel)) ||
+		    (function && strncmp(kernel, "calls", 5)))
+			continue;
+		snprintf(names[nnames], sizeof(names[0]), "%.*s", (int)m->tokens[m->nodes[c].name].len,
+			 function ? ptx_token_text(m, m->nodes[c].name) : "");
+		if (!function)
+			names[nnames][0] = 0;
+		if (ptx_places(m, c, 1u << kind, &places, &nplaces) < 0)
+			abort();
+		for (uint32_t i = 0; i < nplaces && n < MOST; i++)
+			if (places[i].kind == kind) {
+				to[n] = (struct gpubpf_insertion){ gpubpf_place_of(kind, places[i].id, places[i].line), 0 };
+				to[n++].place.function = names[nnames];
+			}
+		free(places);
+		nnames++;
+	}
+	return n;
+}
+
+static void try_kind(const struct ptx_module *m, const char *kernel, enum gpubpf_site kind, const char *dir)
+{
+	static struct gpubpf_insertion insertions[MOST];
+	struct gpubpf_site_desc site = { .site = kind };
+	struct gpubpf_lower_job job = { .sites = &site, .nsites = 1, .insertions = insertions };
+	char *text = body_of(kind);
+	struct cuda_probe probe = { .body = text, .body_size = strlen(text), .reads = (1ull << ctx_words(kind)) - 1 };
+	const char *name = gpubpf_place_kind(kind)->name;
+	struct cuda_twin twin;
+	struct gpubpf_diag diag;
+
+	snprintf(site.kernel, sizeof(site.kernel), "%s", kernel);
+	job.ninsertions = insert(m, kernel, kind, insertions);
+	gpubpf_diag_init(&diag);
+	if (cuda_inject(m, &job, &probe, prelude, strlen(prelude), 700, &twin, &diag) < 0) {
+		write_text(dir, kernel, name, "refused", diag.what, strlen(diag.what), NULL);
+	} else {
+		write_text(dir, kernel, name, "ptx", twin.text, twin.size, &twin);
+		cuda_twin_finish(&twin);
+	}
+	free(text);
+}
+
+static void write_words(const char *dir)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/words", dir);
+	f = fopen(path, "w");
+	if (!f)
+		abort();
+	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
+		fprintf(f, "%u %s", kind, gpubpf_place_kind(kind)->name);
+		for (uint32_t k = 0; k < ctx_nfields; k++)
+			for (uint32_t i = 0; i < ctx_fields[k].count; i++)
+				if (ctx_field_word(&ctx_fields[k], i, kind) != UINT32_MAX)
+					fprintf(f, " %s%s", ctx_fields[k].name, i ? "+" : "");
+		fprintf(f, "\n");
+	}
+	fclose(f);
+}
+
+/* -- programs, by the worker -- */
+
+static struct gpubpf_worker *worker;
+static struct gpubpf_loaded *loaded;
+static struct gpubpf_layout layout;
+static const struct gpubpf_device_caps caps = {
+	.name = "test", .backend = "cuda", .arch = "sm_100", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS,
+	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 4, .warp_size = 32, .address_bits = 64,
+};
+
+static void open_programs(const char *object, const char *dir)
+{
+	struct gpubpf_load_opts load = { .npaths = 1, .paths = &object };
+	struct gpubpf_layout_opts place = { .replicas = caps.compute_units, .threads = 1 << 10 };
+	struct gpubpf_worker_opts how = { 0 };
+	struct gpubpf_verify_opts proof = { 0 };
+	struct gpubpf_diag diag;
+	uint32_t *use;
+	char path[512];
+	FILE *f;
+
+	gpubpf_diag_init(&diag);
+	snprintf(path, sizeof(path), "%s/maps", dir);
+	if (gpubpf_worker_create(&how, &worker) < 0 || gpubpf_load(&load, &loaded, &diag) < 0 || !(f = fopen(path, "w")))
+		abort();
+	use = calloc(loaded->unit.nmaps, sizeof(*use));
+	for (uint32_t i = 0; i < loaded->unit.nprogs; i++) {
+		if (gpubpf_verify(&loaded->unit, &loaded->unit.progs[i], &proof, &diag) < 0)
+			abort();
+		for (uint32_t k = 0; k < loaded->unit.nmaps; k++)
+			use[k] |= loaded->unit.progs[i].facts->map_use[k];
+	}
+	place.map_use = use;
+	if (gpubpf_layout_compute(&loaded->unit, &place, &layout, &diag) < 0)
+		abort();
+	free(use);
+	fprintf(f, "%llu\n", (unsigned long long)layout.size);
+	for (uint32_t k = 0; k < layout.nmaps; k++)
+		fprintf(f, "%s %llu %u %llu\n", loaded->unit.maps[k].name, (unsigned long long)layout.maps[k].data,
+			layout.maps[k].copies, (unsigned long long)layout.maps[k].copy_stride);
+	fclose(f);
+}
+
+static void by_worker(const struct ptx_module *m, const char *kernel, uint32_t prog, const char *dir)
+{
+	static struct gpubpf_insertion insertions[MOST];
+	struct gpubpf_image image = { .data = m->text, .size = m->size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "",
+				      .kernel = "" };
+	enum gpubpf_site kind = loaded->unit.progs[prog].site;
+	struct gpubpf_site_desc site = { .site = kind, .progs = &prog, .nprogs = 1 };
+	struct gpubpf_lower_job job = { .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash, .caps = &caps,
+					.sites = &site, .nsites = 1, .insertions = insertions };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
+	const char *name = gpubpf_place_kind(kind)->name;
+	struct gpubpf_twin_image twin;
+	struct gpubpf_diag diag;
+
+	snprintf(site.kernel, sizeof(site.kernel), "%s", kernel);
+	job.ninsertions = insert(m, kernel, kind, insertions);
+	gpubpf_diag_init(&diag);
+	if (gpubpf_worker_inject(worker, "ptx", &image, &job, &opts, &twin, &diag) < 0)
+		return;
+	write_text(dir, kernel, name, "worker", twin.piece[0].blob.data, twin.piece[0].blob.size, NULL);
+	gpubpf_twin_image_finish(&twin);
+}
+
+int main(int argc, char **argv)
+{
+	struct gpubpf_diag diag;
+	struct ptx_module m;
+	size_t size;
+	char *text;
+
+	if (argc != 4)
+		return 2;
+	text = read_file(argv[1], &size);
+	gpubpf_diag_init(&diag);
+	if (ptx_parse(text, size, &m, &diag) < 0) {
+		fprintf(stderr, "%s\n", diag.what);
+		return 1;
+	}
+	write_words(argv[2]);
+	open_programs(argv[3], argv[2]);
+	for (uint32_t c = m.nodes[0].child; c != PTX_NONE; c = m.nodes[c].next) {
+		char kernel[256];
+
+		if (m.nodes[c].kind != PTX_FUNCTION || !m.nodes[c].entry)
+			continue;
+		snprintf(kernel, sizeof(kernel), "%.*s", (int)m.tokens[m.nodes[c].name].len,
+			 ptx_token_text(&m, m.nodes[c].name));
+		for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
+			if (gpubpf_place_kind(kind)->spaces)
+				try_kind(&m, kernel, kind, argv[2]);
+		for (uint32_t i = 0; i < loaded->unit.nprogs; i++)
+			by_worker(&m, kernel, i, argv[2]);
+	}
+	gpubpf_worker_destroy(worker);
+	ptx_finish(&m);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""places.py TOOL OBJECT IMAGE...: the places of single instructions in PTX. Of each kernel of an image, TOOL (places.c) makes a twin
+for each kind of place, whose probe writes down what the place gives. ptxas takes it; an interpreter (ptx_run.py) runs the
+kernel and the twin: the memory is the same afterwards, and what was written down are the accesses that the interpreter saw
+in the kernel, one by one and in their order. And that many as the image's comments say, of a warp:
+    // KERNEL KIND ACCESSES:BYTES ... or KERNEL KIND refused WORDS
+And twins with the programs of OBJECT, as the worker makes them, whose maps have the sums over the same accesses."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import ptx_run
+
+SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 'mem.const': (4,),
+        'mem.all': (0, 1, 2, 3, 4), 'mem_before.all': (0, 1, 2, 3, 4)}
+PROGRAMS = {'mem': 'global', 'mem.all': 'all'}
+count = failed = 0
+
+
+def ok(right, what, note=''):
+    global count, failed
+    count += 1
+    failed += not right
+    print(f"{'ok' if right else 'not ok'} {count} - {what}")
+    if not right and note:
+        print('# ' + str(note)[:2000].replace('\n', '\n# '))
+
+
+def ptxas():
+    named = os.environ.get('GPUBPF_TEST_PTXAS')
+    for path in [named] if named else ['/usr/local/cuda/bin/ptxas', '/usr/local/bin/ptxas', '/usr/bin/ptxas']:
+        if os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def assemble(what, paths, arch):
+    if not ptxas():
+        ok(True, f'{what}: ptxas takes the twins # SKIP no ptxas here; GPUBPF_TEST_PTXAS names one')
+        return
+    bad = []
+    for path in paths:
+        run = subprocess.run([ptxas(), '-arch=' + arch, '-o', '/dev/null', path], capture_output=True, text=True)
+        if run.returncode:
+            bad.append(os.path.basename(path) + ': ' + run.stderr)
+    ok(not bad, f'{what}: ptxas takes {len(paths)} twins for {arch}', '\n'.join(bad))
+
+
+def told(machine, words):
+    """What the probes wrote down."""
+    at = machine.variables['gpubpf_log'] - ptx_run.GLOBAL
+    data, n = machine.global_, 8 * (len(words) + 1)
+    size = int.from_bytes(data[at:at + 8], 'little')
+    for first in range(at + 8, at + 8 + size, n):
+        values = [int.from_bytes(data[i:i + 8], 'little') for i in range(first, first + n, 8)]
+        yield dict(zip(words, values[1:]))
+
+
+def wanted(accesses, kind):
+    for lane, access, space, addr, offset, size, elements, value, line, insn in accesses:
+        if space in SEEN[kind]:
+            yield {'line': line, 'mem.addr': addr, 'mem.offset': offset, 'mem.value': value & (1 << 64) - 1,
+                   'mem.value+': value >> 64, 'mem.bytes': size, 'mem.access': access, 'mem.space': space,
+                   'mem.count': elements}, insn
+
+
+def compare(name, kind, text, twin, words, expected):
+    plain, probed = ptx_run.run(text, name), ptx_run.run(text, name, twin)
+    seen = list(wanted(plain.accesses, kind))
+    got = list(told(probed, words))
+    ids = {} # of places, which each function counts by itself
+    wrong = [(g, s) for g, (s, i) in zip(got, seen) if any(g[k] != v for k, v in s.items()) or
+             not name.startswith('calls') and ids.setdefault(g['place'], (i, s['mem.access'])) != (i, s['mem.access'])]
+    ok(not wrong and len(got) == len(seen), f'{name}: gpu/{kind}/ has been told of each access, {len(seen)}',
+       wrong[:2] or f'{len(got)}')
+    n = f'{len(got)}:{sum(g["mem.bytes"] for g in got)}'
+    ok(n == expected, f'{name}: gpu/{kind}/ {expected}', n)
+    ok(plain.global_[:plain.own] == probed.global_[:plain.own] and plain.const[:plain.next['const']] ==
+       probed.const[:plain.next['const']], f'{name}: with gpu/{kind}/ the results are the same')
+
+
+def programs(name, kind, text, where):
+    # tests/cuda/memory.bpf.c: a map for each of these kinds
+    path = f'{where}/{name}.{kind}.worker'
+    if not os.path.exists(path):
+        ok(False, f'{name}: the worker makes a twin for gpu/{kind}/')
+        return
+    arena, *maps = open(f'{where}/maps', encoding='ascii').read().splitlines()
+    plain = ptx_run.run(text, name)
+    probed = ptx_run.run(text, name, open(path, encoding='ascii').read(), int(arena))
+    data, copies, stride = next([int(v) for v in m.split()[1:]] for m in maps if m.split()[0] == PROGRAMS[kind])
+    first = probed.arena - ptx_run.GLOBAL + data
+    copied = [probed.global_[at:at + 24] for at in range(first, first + copies * stride, stride)]
+    got = [sum(int.from_bytes(v[i:i + 8], 'little') for v in copied) & (1 << 64) - 1 for i in range(0, 24, 8)]
+    weights = {'mem.addr': 1, 'mem.offset': 3, 'mem.value': 5, 'mem.value+': 7, 'mem.access': 11, 'mem.space': 13,
+               'mem.count': 17, 'line': 19}
+    seen = [s for s, i in wanted(plain.accesses, kind)]
+    sums = [len(seen), sum(s['mem.bytes'] for s in seen),
+            sum(s[k] * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]
+    ok(got == sums, f'{name}: gpu/{kind}/ by a program', f'{got} {sums}')
+
+
+def image(tool, object_, path):
+    text = open(path, encoding='ascii').read()
+    arch = re.search(r'\.target\s+(\w+)', text)[1]
+    with tempfile.TemporaryDirectory() as where:
+        subprocess.run([tool, path, where, object_], check=True)
+        words = {line.split()[1]: line.split()[2:] for line in open(f'{where}/words', encoding='ascii')}
+        twins = sorted(f'{where}/{f}' for f in os.listdir(where) if f.endswith('.ptx'))
+        worker = sorted(f'{where}/{f}' for f in os.listdir(where) if f.endswith('all.worker'))
+        assemble(os.path.basename(path), [t for t in twins if t.endswith('all.ptx')], arch)
+        assemble(os.path.basename(path) + ', by the worker', worker, arch)
+        for line in re.findall(r'^// (\w+ mem.*)', text, re.M):
+            name, *expected = line.split(' ', 1)[0], *re.findall(r'(mem[\w.]*) (refused [^,]*|\d+:\d+)', line)
+            for kind, value in expected:
+                base = f'{where}/{name}.{kind}'
+                if value.startswith('refused'):
+                    why = open(base + '.refused').read() if os.path.exists(base + '.refused') else 'it was taken'
+                    ok(value[8:].strip() in why, f'{name}: gpu/{kind}/ {value}', why)
+                elif os.path.exists(base + '.refused'):
+                    ok(False, f'{name}: gpu/{kind}/ {value}', open(base + '.refused').read())
+                else:
+                    try:
+                        compare(name, kind, text, open(base + '.ptx').read(), words[kind], value)
+                        if kind in PROGRAMS:
+                            programs(name, kind, text, where)
+                    except (KeyError, ValueError, AttributeError, StopIteration) as error:
+                        ok(False, f'{name}: gpu/{kind}/ is interpreted', repr(error))
+
+
+for file in sys.argv[3:]:
+    image(sys.argv[1], sys.argv[2], file)
+print(f'1..{count}')
+sys.exit(failed > 0)

@@ -1,0 +1,561 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An interpreter of PTX for tests: it runs a kernel of a module, one lane after the other up to each barrier, and writes
+down each access of memory that the lanes make, by its own reading of the PTX ISA. Integers and bits; what it does not
+know it refuses loudly. Each lane is apart from the others of its warp, as hardware may have them."""
+import re
+
+GLOBAL, CONST, LOCAL, SHARED = 0x10000000, 0x20000000, 0x7e0000000000, 0x7f0000000000
+WINDOW = 1 << 21 # of each space
+BUFFERS = bytes((i * 7 + (i >> 8)) & 0xff for i in range(1 << 19)) # what parameters point to
+BITS = {'pred': 1, 'b8': 8, 'u8': 8, 's8': 8, 'b16': 16, 'u16': 16, 's16': 16, 'f16': 16, 'bf16': 16, 'b32': 32, 'u32': 32,
+        's32': 32, 'f32': 32, 'f16x2': 32, 'bf16x2': 32, 'b64': 64, 'u64': 64, 's64': 64, 'f64': 64, 'b128': 128}
+SPACES = {'global': 1, 'shared': 2, 'local': 3, 'const': 4, 'param': 5}
+
+
+class Scope:
+    def __init__(self, up):
+        self.up, self.names, self.ranges, self.labels = up, {}, [], {}
+
+    def find(self, name):
+        at = self
+        while at:
+            if name in at.names:
+                return at.names[name]
+            for prefix, count, what in at.ranges:
+                if name.startswith(prefix) and name[len(prefix):].isdigit() and int(name[len(prefix):]) < count:
+                    at.names[name] = what + (name,)
+                    return at.names[name]
+            at = at.up
+        return None
+
+    def label(self, name):
+        at = self
+        while at and name not in at.labels:
+            at = at.up
+        return at.labels[name]
+
+
+class Insn:
+    def __init__(self, text, scope, line):
+        match = re.match(r'(?:@(!?)(\S+)\s+)?([\w.:]+)\s*(.*)', text, re.S)
+        self.text, self.scope, self.line = text, scope, line
+        self.negated, self.guard = match[1] == '!', match[2]
+        self.op, *self.mods = match[3].split('.')
+        self.args = split(match[4])
+
+    def has(self, *words):
+        return all(any(m == w or m.startswith(w + '::') for m in self.mods) for w in words)
+
+    def spaces(self):
+        return [m for m in self.mods if m.split('::')[0] in SPACES]
+
+    def type(self):
+        return next(m for m in reversed(self.mods) if m in BITS)
+
+    def count(self):
+        return 8 if self.has('v8') else 4 if self.has('v4') else 2 if self.has('v2') else 1
+
+
+def split(text):
+    out, depth, at = [], 0, ''
+    for c in text:
+        depth += (c in '[{(') - (c in ']})')
+        if c == ',' and not depth:
+            out.append(at.strip())
+            at = ''
+        else:
+            at += c
+    return out + [at.strip()] if at.strip() else out
+
+
+class Function:
+    def __init__(self, name, entry, params, results):
+        self.name, self.entry, self.params, self.results, self.code = name, entry, params, results, []
+
+
+class Module:
+    """Statements of a module, as its text has them; variables get addresses of the machine's."""
+
+    def __init__(self, text, machine):
+        self.binds = re.findall(r'^//gpubpf-bind (\S+)', text, re.M)
+        self.text = re.sub(r'//[^\n]*|/\*.*?\*/', lambda m: '\n' * m[0].count('\n'), text, flags=re.S)
+        self.machine, self.top, self.functions, self.at, self.line = machine, Scope(None), {}, 0, 0
+        while self.skip():
+            self.statement()
+
+    def skip(self):
+        self.at += re.match(r'\s*', self.text[self.at:]).end()
+        return self.at < len(self.text)
+
+    def take(self, end):
+        to = self.text.index(end, self.at)
+        got, self.at = self.text[self.at:to], to + len(end)
+        return got
+
+    def statement(self):
+        head = re.compile(r'\.(version|target|file)[^\n]*\n|\.address_size\s+\d+').match(self.text, self.at)
+        if head:
+            self.at = head.end()
+            return
+        head = re.compile(r'((?:\.(?:visible|weak|extern|entry|func)\s*)+)(\([^)]*\))?\s*([\w$]+)\s*(\([^)]*\))?([^{;]*)').match(
+            self.text, self.at)
+        if head and re.search(r'entry|func', head[1]):
+            self.at = head.end()
+            self.function(head)
+        else:
+            self.declare(self.take(';'), self.top)
+
+    def function(self, head):
+        scope = Scope(self.top)
+        names = [[self.parameter(p, scope) for p in split((part or '()')[1:-1])] for part in (head[4], head[2])]
+        f = Function(head[3], 'entry' in head[1], *names)
+        self.functions[f.name] = f
+        self.machine.next['local'] = 0
+        if self.text[self.at] == ';':
+            self.at += 1
+            return
+        self.at += 1
+        self.body(f, Scope(scope))
+        self.line = 0
+
+    def parameter(self, text, scope):
+        name = re.search(r'([\w$%]+)(?:\[(\d*)\])?$', text)
+        bits = next((BITS[t] for t in re.findall(r'\.(\w+)', text) if t in BITS), 8)
+        scope.names[name[1]] = ('param', name[1], bits // 8 * int(name[2] or 1))
+        return scope.names[name[1]]
+
+    def body(self, f, scope):
+        while True:
+            self.skip()
+            rest = self.text[self.at:self.at + 200]
+            label = re.match(r'([\w$]+):', rest)
+            if rest[0] == '{':
+                self.at += 1
+                scope = Scope(scope)
+            elif rest[0] == '}':
+                self.at += 1
+                scope = scope.up
+                if scope.up is self.top:
+                    return
+            elif label:
+                self.at += label.end()
+                scope.labels[label[1]] = len(f.code)
+            elif re.match(r'\.loc\s', rest):
+                self.line = int(self.take('\n').split()[2])
+            elif rest[0] == '.':
+                self.declare(self.take(';'), scope)
+            else:
+                f.code.append(Insn(self.take(';').strip(), scope, self.line))
+
+    def declare(self, text, scope):
+        text, _, init = text.partition('=')
+        words = re.findall(r'\.([\w:]+)', text.split('[')[0].split('<')[0])
+        bits = next((BITS[w] for w in words if w in BITS), 8)
+        space = next((w for w in words if w in ('reg', 'shared', 'local', 'param', 'global', 'const')), None)
+        names = re.sub(r'\.align\s+\d+|\.[\w:]+', '', text)
+        for name in split(names):
+            many = re.match(r'([\w$%]+)<(\d+)>', name)
+            one = re.match(r'([\w$%]+)\s*(?:\[(\d*)\])?', name)
+            if space == 'reg' and many:
+                scope.ranges.append((many[1], int(many[2]), ('reg', id(scope), bits)))
+            elif space == 'reg':
+                scope.names[one[1]] = ('reg', id(scope), bits, one[1])
+            elif space == 'param':
+                scope.names[one[1]] = ('param', one[1], bits // 8 * int(one[2] or 1))
+            elif space:
+                scope.names[one[1]] = (space, self.machine.room(space, one[1], bits // 8 * int(one[2] or 1), init,
+                                                                 bits // 8))
+
+
+class Exit(Exception):
+    pass
+
+
+class Machine:
+    """Memory, and the accesses that were made: (lane, access, space, address, offset, bytes, count, value, line, insn)."""
+
+    def __init__(self):
+        self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
+        self.next = {'global': len(BUFFERS), 'const': 0, 'shared': 0, 'local': 0}
+        self.variables, self.accesses = {}, []
+        self.global_[:len(BUFFERS)] = BUFFERS
+
+    def room(self, space, name, size, init, width):
+        at = self.next[space] = (self.next[space] + 15) & ~15
+        self.next[space] += size
+        if space == 'const' and name.startswith('gpubpf_'):
+            self.variables[name] = CONST + at
+        base = {'global': GLOBAL, 'const': CONST, 'shared': 0, 'local': 0}[space]
+        values = re.findall(r'-?\w+', init)
+        for i, value in enumerate(values):
+            memory = self.global_ if space == 'global' else self.const
+            memory[at + i * width:at + (i + 1) * width] = (int(value, 0) & (1 << 8 * width) - 1).to_bytes(width, 'little')
+        self.variables[name] = base + at
+        return base + at
+
+    def memory(self, lane, space, address):
+        """The bytes and the index of an address in a space; 0: generic."""
+        if space == 0:
+            space = self.space_of(address)
+            address -= {2: SHARED, 3: LOCAL}.get(space, 0)
+        if space == 2:
+            return self.shared, address
+        if space == 3:
+            return self.local.setdefault(lane, bytearray(1 << 12)), address
+        return (self.const, address - CONST) if CONST <= address < CONST + WINDOW else (self.global_, address - GLOBAL)
+
+    @staticmethod
+    def space_of(address):
+        for base, space in ((GLOBAL, 1), (CONST, 4), (SHARED, 2), (LOCAL, 3)):
+            if base <= address < base + WINDOW:
+                return space
+        return 0
+
+    def run(self, function, module, args, lanes=32):
+        self.shared = bytearray(1 << 16)
+        live = [(n, Lane(self, module, n).call(function, args)) for n in range(lanes)]
+        while live:
+            live = [(n, lane) for n, lane in live if next(lane, None)]
+
+
+class Lane:
+    def __init__(self, machine, module, number):
+        self.m, self.module, self.number = machine, module, number
+
+    # -- operands --
+
+    def bits(self, insn, name):
+        what = insn.scope.find(name)
+        return what[2] if what and what[0] == 'reg' else 0
+
+    def get(self, insn, text, bits=64):
+        text = text.strip()
+        minus = text.startswith('-')
+        name = text[minus:].strip()
+        if re.match(r'0[fFdD]', name):
+            value = int(name[2:], 16)
+        elif name[0].isdigit():
+            value = int(re.sub(r'[uU]$', '', name), 0)
+        elif name in ('%laneid', '%tid.x'):
+            value = self.number
+        elif name in ('%ntid.x', 'WARP_SZ'):
+            value = 32
+        elif name in ('%ctaid.x', '%tid.y', '%tid.z'):
+            value = 0
+        elif name == '%smid':
+            value = self.number % 4 # any will do
+        elif re.match(r'[\w$]+\+\d+$', name):
+            name, off = name.split('+')
+            value = insn.scope.find(name)[1] + int(off)
+        else:
+            what = insn.scope.find(name)
+            if what is None:
+                raise KeyError(f'{name} in {insn.text}')
+            value = self.frame.get(what[1:], 0) if what[0] == 'reg' else what[1]
+        return (-value if minus else value) & ((1 << bits) - 1)
+
+    def set(self, insn, name, value):
+        if name == '_':
+            return
+        what = insn.scope.find(name)
+        self.frame[what[1:]] = value & ((1 << what[2]) - 1)
+
+    def signed(self, value, bits):
+        value &= (1 << bits) - 1
+        return value - (1 << bits) if value >> bits - 1 else value
+
+    def address(self, insn, text):
+        """Of [base+n]: the address, and the parameter if that is the base."""
+        match = re.match(r'\[\s*([\w$%.]+)\s*(?:\+?\s*(-?\s*\w+))?\s*\]', text)
+        if not match:
+            raise ValueError(text)
+        what = insn.scope.find(match[1])
+        off = int(match[2].replace(' ', ''), 0) if match[2] else 0
+        if what and what[0] == 'param':
+            return off, what
+        base, bits = self.get(insn, match[1]), self.bits(insn, match[1]) or 64
+        return (base + off) & ((1 << bits) - 1), None
+
+    # -- memory --
+
+    def access(self, insn, access, space, address, size, count=1, value=0):
+        """Write it down as probes are to see it."""
+        named = space.split('::')[0] if space else None
+        where = SPACES[named] if named else self.m.space_of(address)
+        base = {2: SHARED, 3: LOCAL}.get(where, 0)
+        generic = address + base if named else address
+        offset = address if named else address - base
+        self.m.accesses.append((self.number, access, where, generic, offset, size, count, value & (1 << 128) - 1, insn.line,
+                                insn))
+        return self.m.memory(self.number, SPACES[named] if named else 0, address)
+
+    def load(self, insn, text):
+        space, width, count = (insn.spaces() or [None])[0], BITS[insn.type()] // 8, insn.count()
+        address, param = self.address(insn, text)
+        if param:
+            data, at = self.params[param[1]], address
+        else:
+            data, at = self.access(insn, 1, space, address, width * count, count)
+        return [int.from_bytes(data[at + i * width:at + (i + 1) * width], 'little') for i in range(count)]
+
+    def names(self, text):
+        return split(text[1:-1]) if text.startswith('{') else [text]
+
+    def sext(self, insn, value):
+        kind = insn.type()
+        return self.signed(value, BITS[kind]) if kind[0] == 's' else value
+
+    def do_ld(self, insn):
+        for name, value in zip(self.names(insn.args[0]), self.load(insn, insn.args[1])):
+            self.set(insn, name, self.sext(insn, value))
+
+    do_ldu = do_ld
+
+    def packed(self, insn, text, width):
+        return sum(self.get(insn, v, 8 * width) << 8 * width * i for i, v in enumerate(self.names(text)))
+
+    def store(self, insn, at, value):
+        space, width, count = (insn.spaces() or [None])[0], BITS[insn.type()] // 8, insn.count()
+        address, param = self.address(insn, at)
+        bits = self.packed(insn, value, width)
+        if param:
+            data = self.params.setdefault(param[1], bytearray(param[2]))
+        else:
+            data, address = self.access(insn, 2, space, address, width * count, count, bits)
+        data[address:address + width * count] = bits.to_bytes(width * count, 'little')
+
+    def do_st(self, insn):
+        if insn.has('bulk'):
+            size = self.get(insn, insn.args[1])
+            data, at = self.access(insn, 2, insn.spaces()[0], self.address(insn, insn.args[0])[0], size)
+            data[at:at + size] = bytes(size)
+        else:
+            self.store(insn, *insn.args[:2])
+
+    def atomic(self, insn, at, values):
+        width, count, kind = BITS[insn.type()] // 8, insn.count(), insn.type()
+        space, address = (insn.spaces() or [None])[0], self.address(insn, at)[0]
+        operand = self.packed(insn, values[-1], width)
+        data, at = self.access(insn, 3, space, address, width * count, count, operand)
+        old = int.from_bytes(data[at:at + width * count], 'little')
+        op = next(m for m in insn.mods if m in ('add', 'exch', 'cas', 'min', 'max', 'inc', 'dec', 'and', 'or', 'xor'))
+        a, b = (self.signed(v, 8 * width) if kind[0] == 's' else v for v in (old, operand))
+        new = {'add': lambda: a + b, 'exch': lambda: b, 'min': lambda: min(a, b), 'max': lambda: max(a, b),
+               'and': lambda: a & b, 'or': lambda: a | b, 'xor': lambda: a ^ b, 'inc': lambda: 0 if a >= b else a + 1,
+               'dec': lambda: b if a == 0 or a > b else a - 1,
+               'cas': lambda: b if a == self.packed(insn, values[0], width) else a}[op]()
+        data[at:at + width * count] = (new & (1 << 8 * width * count) - 1).to_bytes(width * count, 'little')
+        return old
+
+    def do_atom(self, insn):
+        old, width = self.atomic(insn, insn.args[1], insn.args[2:4] if insn.has('cas') else insn.args[2:3]), \
+            BITS[insn.type()]
+        for i, name in enumerate(self.names(insn.args[0])):
+            self.set(insn, name, old >> width * i & (1 << width) - 1)
+
+    def do_red(self, insn):
+        self.atomic(insn, insn.args[0], insn.args[1:2])
+
+    def do_multimem(self, insn):
+        if insn.has('ld_reduce'):
+            self.do_ld(insn)
+        elif insn.has('st'):
+            self.store(insn, *insn.args[:2])
+        elif insn.has('red'):
+            self.atomic(insn, insn.args[0], insn.args[1:2])
+        else:
+            self.do_cp(insn)
+
+    def do_cp(self, insn):
+        if insn.has('prefetch'):
+            self.access(insn, 4, insn.spaces()[0], self.address(insn, insn.args[0])[0], self.get(insn, insn.args[1]))
+            return
+        if insn.mods[-1] in ('commit_group', 'wait_group', 'wait_all') or insn.has('mbarrier', 'arrive'):
+            return
+        size = read = self.get(insn, insn.args[2])
+        bits = self.bits(insn, insn.args[3]) if len(insn.args) > 3 else 64
+        if not insn.has('bulk') and bits == 1:
+            read = 0 if self.get(insn, insn.args[3], 1) else size
+        elif not insn.has('bulk') and bits in (0, 32):
+            read = self.get(insn, insn.args[3], 32)
+        to, of = insn.spaces()[:2]
+        data, at = self.access(insn, 1, of, self.address(insn, insn.args[1])[0], read)
+        got = bytes(data[at:at + read]) + bytes(size - read)
+        data, at = self.access(insn, 3 if insn.has('reduce') else 2, to, self.address(insn, insn.args[0])[0], size)
+        if insn.has('reduce'):
+            got = bytes(a | b for a, b in zip(got, data[at:at + size]))
+        data[at:at + size] = got
+
+    def do_prefetch(self, insn):
+        said = self.get(insn, insn.args[1]) if len(insn.args) > 1 else 0
+        self.access(insn, 4, (insn.spaces() or [None])[0], self.address(insn, insn.args[0])[0], said)
+
+    do_prefetchu = do_applypriority = do_discard = do_prefetch
+
+    def matrix(self, insn, access, at):
+        rows = 8 if insn.has('x1') else 16 if insn.has('x2') else 32
+        if self.number < rows:
+            self.access(insn, access, (insn.spaces() or [None])[0], self.address(insn, at)[0], 16)
+
+    def do_ldmatrix(self, insn):
+        self.matrix(insn, 1, insn.args[1])
+
+    def do_stmatrix(self, insn):
+        self.matrix(insn, 2, insn.args[0])
+
+    # -- numbers --
+
+    def do_mov(self, insn):
+        if insn.args[0].startswith('{'):
+            names, whole = self.names(insn.args[0]), self.get(insn, insn.args[1], 128)
+            for i, name in enumerate(names):
+                width = self.bits(insn, name)
+                self.set(insn, name, whole >> width * i)
+        elif insn.args[1].startswith('{'):
+            names = self.names(insn.args[1])
+            width = BITS[insn.type()] // len(names)
+            self.set(insn, insn.args[0], self.packed(insn, insn.args[1], width // 8))
+        else:
+            self.set(insn, insn.args[0], self.get(insn, insn.args[1], BITS[insn.type()]))
+
+    def arithmetic(self, insn, f):
+        width = BITS[insn.type()]
+        args = [self.get(insn, a, width) for a in insn.args[1:]]
+        if insn.type()[0] == 's':
+            args = [self.signed(a, width) for a in args]
+        self.set(insn, insn.args[0], f(*args))
+
+    def do_add(self, insn): self.arithmetic(insn, lambda a, b: a + b)
+    def do_sub(self, insn): self.arithmetic(insn, lambda a, b: a - b)
+    def do_mul(self, insn): self.arithmetic(insn, lambda a, b: a * b)
+    def do_mad(self, insn): self.arithmetic(insn, lambda a, b, c: a * b + c)
+    def do_and(self, insn): self.arithmetic(insn, lambda a, b: a & b)
+    def do_or(self, insn): self.arithmetic(insn, lambda a, b: a | b)
+    def do_xor(self, insn): self.arithmetic(insn, lambda a, b: a ^ b)
+    def do_rem(self, insn): self.arithmetic(insn, lambda a, b: a % b)
+
+    def do_not(self, insn): self.arithmetic(insn, lambda a: ~a)
+    def do_popc(self, insn): self.arithmetic(insn, lambda a: bin(a).count('1'))
+
+    def do_activemask(self, insn):
+        self.set(insn, insn.args[0], 1 << self.number)
+
+    def do_vote(self, insn):
+        self.set(insn, insn.args[0], self.get(insn, insn.args[1], 1) << self.number)
+
+    def do_shfl(self, insn):
+        if self.get(insn, insn.args[2], 32) != self.number:
+            raise ValueError(insn.text)
+        self.set(insn, insn.args[0], self.get(insn, insn.args[1]))
+
+    def do_shl(self, insn):
+        self.set(insn, insn.args[0], self.get(insn, insn.args[1]) << self.get(insn, insn.args[2], 32))
+
+    def do_shr(self, insn):
+        self.set(insn, insn.args[0], self.get(insn, insn.args[1], BITS[insn.type()]) >> self.get(insn, insn.args[2], 32))
+
+    def do_setp(self, insn):
+        width, kind = BITS[insn.type()], insn.type()
+        a, b = (self.get(insn, t, width) for t in insn.args[1:3])
+        if kind[0] == 's':
+            a, b = self.signed(a, width), self.signed(b, width)
+        self.set(insn, insn.args[0], {'lt': a < b, 'le': a <= b, 'gt': a > b, 'ge': a >= b, 'eq': a == b, 'ne': a != b,
+                                      'lo': a < b, 'hs': a >= b}[insn.mods[0]])
+
+    def do_selp(self, insn):
+        self.set(insn, insn.args[0], self.get(insn, insn.args[1 if self.get(insn, insn.args[3], 1) else 2]))
+
+    def do_cvt(self, insn):
+        to, of = [m for m in insn.mods if m in BITS]
+        value = self.get(insn, insn.args[1], BITS[of])
+        value = self.signed(value, BITS[of]) if of[0] == 's' else value
+        self.set(insn, insn.args[0], value & (1 << BITS[to]) - 1)
+
+    def do_cvta(self, insn):
+        base = {'shared': SHARED, 'local': LOCAL}.get(insn.spaces()[0].split('::')[0], 0)
+        value = self.get(insn, insn.args[1])
+        self.set(insn, insn.args[0], value - base if insn.has('to') else value + base)
+
+    def do_isspacep(self, insn):
+        self.set(insn, insn.args[0], self.m.space_of(self.get(insn, insn.args[1])) ==
+                 SPACES[insn.spaces()[0].split('::')[0]])
+
+    def nothing(self, insn):
+        pass
+
+    do_membar = do_fence = do_mbarrier = do_nanosleep = do_createpolicy = do_griddepcontrol = do_wmma = do_wgmma = do_tcgen05 = nothing
+
+    # -- control --
+
+    def do_call(self, insn):
+        results = split(insn.args.pop(0)[1:-1]) if insn.args[0].startswith('(') else []
+        name, args = insn.args[0], split(insn.args[1][1:-1]) if len(insn.args) > 1 else []
+        insn.args = (['(' + ', '.join(results) + ')'] if results else []) + insn.args
+        f = self.module.functions[name]
+        mine, frame = self.params, self.frame
+        values = {p[1]: mine.get(insn.scope.find(a)[1], bytearray(8)) for p, a in zip(f.params, args)}
+        yield from self.call(f, values)
+        told = self.params
+        self.params, self.frame = mine, frame
+        for p, r in zip(f.results, results):
+            self.params[insn.scope.find(r)[1]] = told.get(p[1], bytearray(8))
+
+    def call(self, f, args):
+        if f.entry:
+            try:
+                yield from self.body(f, args)
+            except Exit:
+                pass
+        else:
+            yield from self.body(f, args)
+
+    def body(self, f, args):
+        self.params, self.frame, pc = dict(args), {}, 0
+        while pc < len(f.code):
+            insn = f.code[pc]
+            pc += 1
+            if insn.guard and bool(self.get(insn, insn.guard, 1)) == insn.negated:
+                continue
+            if insn.op == 'bra':
+                pc = insn.scope.label(insn.args[0])
+            elif insn.op == 'ret':
+                return
+            elif insn.op == 'exit':
+                raise Exit
+            elif insn.op in ('bar', 'barrier'):
+                yield True
+            elif insn.op == 'call':
+                yield from self.do_call(insn)
+            else:
+                getattr(self, 'do_' + insn.op)(insn)
+
+
+def arguments(module, kernel):
+    """Pointers to buffers of 64 KiB for parameters of 64 bits, 5 for others."""
+    args = {}
+    for i, param in enumerate(module.functions[kernel].params):
+        value = GLOBAL + (i << 16) if param[2] == 8 else 5
+        args[param[1]] = bytearray(value.to_bytes(8, 'little'))[:param[2]].ljust(param[2], b'\7')
+    return args
+
+
+def run(text, kernel, twin=None, arena=0):
+    """Run a kernel of a module, or its twin with an arena of so many bytes, once by a block of one warp: the machine, as it
+    is then."""
+    machine = Machine()
+    module = Module(text, machine)
+    args = arguments(module, kernel)
+    machine.own = machine.next['global']
+    if twin is not None:
+        machine.next.update(shared=0, local=0)
+        module = Module(twin, machine)
+        for i, name in enumerate(module.binds):
+            at = machine.variables[f'gpubpf_bind_{i}'] - CONST
+            machine.const[at:at + 8] = machine.variables[name].to_bytes(8, 'little')
+        machine.arena = machine.room('global', 'arena', arena, '', 1)
+        if arena:
+            at = machine.variables['gpubpf_arena'] - CONST
+            machine.const[at:at + 8] = machine.arena.to_bytes(8, 'little')
+        kernel = 'gpubpf_twin_' + kernel
+    machine.run(module.functions[kernel], module, args)
+    return machine
