@@ -103,7 +103,7 @@ void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *k, cl_
 		.dim = dim,
 		.grid = { 1, 1, 1 },
 	};
-	for (cl_uint i = 0; i < dim && i < 3 && global; i++) {
+	for (cl_uint i = 0; i < dim && dim <= 3 && global; i++) { /* of more dimensions the runtime makes an error */
 		l->grid[i] = global[i];
 		l->block[i] = local ? local[i] : 0;
 	}
