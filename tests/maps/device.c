@@ -394,7 +394,7 @@ static void *read_along(void *arg)
 {
 	struct reading *r = arg;
 
-	while (!r->stop) {
+	while (!__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE)) {
 		if (gpubpf_ring_read(r->view, see_event, r) < 0)
 			r->wrong++;
 		usleep(100);
@@ -419,7 +419,7 @@ static void test_ring(struct gpu *gpu, uint32_t type, uint32_t entries, uint32_t
 	if (live)
 		pthread_create(&thread, NULL, read_along, &r);
 	launch(gpu, &f, kernel, size, out);
-	r.stop = true;
+	__atomic_store_n(&r.stop, true, __ATOMIC_RELEASE);
 	if (live)
 		pthread_join(thread, NULL);
 	ok(gpubpf_ring_read(&f.view[0], see_event, &r) >= 0, "%s: the ring is sound", name);
