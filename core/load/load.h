@@ -18,9 +18,15 @@ struct gpubpf_attach {         /* --attach PROG=PATTERN */
 	const char *pattern;
 };
 
+struct gpubpf_load_image {     /* an object that is in memory */
+	const void *data;              /* NULL: it is read from its path */
+	size_t size;
+};
+
 struct gpubpf_load_opts {
 	const char *const *paths;      /* objects, in order; programs of one kernel run in this order */
 	uint32_t npaths;
+	const struct gpubpf_load_image *images; /* [npaths]; NULL: all are read */
 	const struct gpubpf_attach *attach;
 	uint32_t nattach;
 	bool all_gpu;                  /* --gpu: kprobe/ and kretprobe/ programs are ours */

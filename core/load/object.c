@@ -53,6 +53,20 @@ static int read_all(struct gpubpf_loading *l, int fd)
 	return 0;
 }
 
+static int copy_image(struct gpubpf_loading *l, const struct gpubpf_load_image *image)
+{
+	if (image->size > GPUBPF_MAX_OBJECT_SIZE)
+		return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_ELF, GPUBPF_NOPC,
+				       "the object has %zu bytes; objects may have up to %u", image->size,
+				       GPUBPF_MAX_OBJECT_SIZE);
+	l->image = malloc(image->size + 1);
+	if (!l->image)
+		return system_error(l, "cannot keep the object", ENOMEM);
+	memcpy(l->image, image->data, image->size);
+	l->size = image->size;
+	return 0;
+}
+
 static int read_image(struct gpubpf_loading *l)
 {
 	int fd = open(l->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
@@ -161,7 +175,8 @@ static int load_image(struct gpubpf_loading *l)
 
 int gpubpf_object_load(struct gpubpf_loading *l)
 {
-	int err = read_image(l);
+	const struct gpubpf_load_image *image = l->opts->images ? &l->opts->images[l->index] : NULL;
+	int err = image && image->data ? copy_image(l, image) : read_image(l);
 
 	if (err >= 0)
 		err = gpubpf_precheck(l->image, l->size, l->diag);

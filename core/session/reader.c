@@ -42,6 +42,11 @@ static bool wanted(const struct gpubpf_session *s)
 	return s->opts.event || s->nkept < s->opts.max_events;
 }
 
+bool gpubpf_map_hidden(const struct gpubpf_map *map)
+{
+	return !strncmp(map->name, "__", 2);
+}
+
 static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 {
 	struct reading *rd = arg;
@@ -50,9 +55,10 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
 		.backend = rd->s->arenas[rd->arena].backend,
 	};
-	struct gpubpf_kept *kept = keep(rd, copy);
+	bool hidden = gpubpf_map_hidden(event.map);
+	struct gpubpf_kept *kept = hidden ? NULL : keep(rd, copy);
 
-	rd->s->map_records[rd->map]++;
+	rd->s->map_records[rd->map] += !hidden;
 	if (kept && (kept->data = malloc(size ? size : 1))) {
 		memcpy(kept->data, data, size);
 		kept->size = size;

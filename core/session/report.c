@@ -13,7 +13,7 @@
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
 {
-	return !opts->map || !strcmp(opts->map, map->name);
+	return opts->map ? !strcmp(opts->map, map->name) : !gpubpf_map_hidden(map);
 }
 
 uint64_t gpubpf_report_print_drops(const struct gpubpf_session *s)

@@ -18,6 +18,7 @@
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
 #define PACKETS_A_TURN 64          /* of one peer, so that none starves the others */
+#define FRESH_WAIT_NS 1000000000ull /* for mirrors that somebody in this process wants to read */
 #define PULL_WAIT_NS 5000000000ull  /* for an answer to PULL, which may be lost where a process's socket is full */
 #define INTERVAL_BUSY_NS 1000000ull
 #define INTERVAL_IDLE_NS 50000000ull
@@ -286,6 +287,27 @@ static void serve_timer(struct gpubpf_session *s)
 	}
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
 		pull_mirrors(s, peer, all);
+}
+
+static bool is_pulling(const struct gpubpf_session *s)
+{
+	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
+		if (gpubpf_peer_pulling(peer))
+			return true;
+	return false;
+}
+
+/* An answer that was asked for before may be of a copy that had begun: that one first, then one anew. */
+void gpubpf_session_fresh(struct gpubpf_session *s)
+{
+	uint64_t until = gpubpf_now_ns() + FRESH_WAIT_NS;
+
+	for (int round = 0; round < 2 && s->state == GPUBPF_SESSION_STARTED; round++) {
+		while (is_pulling(s) && gpubpf_now_ns() < until)
+			gpubpf_server_poll(s, 10);
+		for (struct gpubpf_peer *peer = s->peers; peer && !round; peer = peer->next)
+			pull_mirrors(s, peer, true);
+	}
 }
 
 static void drain(int fd)

@@ -157,14 +157,17 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	free_kept(s);
 	gpubpf_links_close(s);
 	free_loaded(s);
-	for (uint32_t i = 0; i < s->npaths; i++)
+	for (uint32_t i = 0; i < s->npaths; i++) {
+		free((void *)s->images[i].data);
 		free(s->paths[i]);
+	}
 	for (uint32_t i = 0; i < s->nattach; i++) {
 		free((char *)s->attach[i].prog);
 		free((char *)s->attach[i].pattern);
 	}
 	for (uint32_t i = 0; i < s->nnotes; i++)
 		free(s->notes[i]);
+	free(s->images);
 	free(s->paths);
 	free(s->attach);
 	free(s->notes);
@@ -189,25 +192,55 @@ const char *gpubpf_session__error(const struct gpubpf_session *s)
 	return s->error;
 }
 
+static int grow_objects(struct gpubpf_session *s)
+{
+	char **paths = realloc(s->paths, (s->npaths + 1) * sizeof(*paths));
+	struct gpubpf_load_image *images;
+
+	if (paths)
+		s->paths = paths;
+	images = realloc(s->images, (s->npaths + 1) * sizeof(*images));
+	if (images)
+		s->images = images;
+	return paths && images ? 0 : -ENOMEM;
+}
+
+/* image: NULL, or what is taken over, failure or not. */
+static int add_object(struct gpubpf_session *s, const char *path, void *image, size_t size)
+{
+	char *own = strdup(path);
+
+	if (!own || grow_objects(s) < 0) {
+		free(own);
+		free(image);
+		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", path);
+	}
+	s->images[s->npaths] = (struct gpubpf_load_image){ image, size };
+	s->paths[s->npaths++] = own;
+	return 0;
+}
+
 int gpubpf_session__add_object(struct gpubpf_session *s, const char *path)
 {
-	char **grown, *own;
-
 	if (s->state != GPUBPF_SESSION_NEW) {
 		int object = gpubpf_session_join(s, path);
 
 		return object < 0 ? object : 0;
 	}
-	grown = realloc(s->paths, (s->npaths + 1) * sizeof(*grown));
-	if (grown)
-		s->paths = grown;
-	own = strdup(path);
-	if (!grown || !own) {
-		free(own);
-		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", path);
-	}
-	s->paths[s->npaths++] = own;
-	return 0;
+	return add_object(s, path, NULL, 0);
+}
+
+int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data, size_t size)
+{
+	void *image;
+
+	if (s->state != GPUBPF_SESSION_NEW)
+		return gpubpf_session_fail(s, -EBUSY, "%s: objects cannot be added after loading", name);
+	image = malloc(size + 1);
+	if (!image)
+		return gpubpf_session_fail(s, -ENOMEM, "%s: out of memory", name);
+	memcpy(image, data, size);
+	return add_object(s, name, image, size);
 }
 
 int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern)
@@ -233,7 +266,7 @@ int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const cha
 static int load_objects(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
 	struct gpubpf_load_opts opts = {
-		.paths = (const char *const *)s->paths, .npaths = s->npaths,
+		.paths = (const char *const *)s->paths, .npaths = s->npaths, .images = s->images,
 		.attach = s->attach, .nattach = s->nattach, .all_gpu = s->opts.all_gpu,
 	};
 	uint64_t start = gpubpf_now_ns();

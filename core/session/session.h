@@ -123,6 +123,7 @@ struct gpubpf_session {
 	struct gpubpf_diag refusal;        /* of load(), GPUBPF_OK: none */
 
 	char **paths;
+	struct gpubpf_load_image *images;  /* [npaths], data owned; NULL: read from the path */
 	struct gpubpf_attach *attach;
 	uint32_t npaths, nattach;
 	struct gpubpf_loaded *loaded;
@@ -207,6 +208,8 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size);
 
 /* server.c */
 int gpubpf_server_open(struct gpubpf_session *s);
+/* Have the mirrors of devices with memory of their own copied, and wait for that a limited time. */
+void gpubpf_session_fresh(struct gpubpf_session *s);
 int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms);
 void gpubpf_server_close(struct gpubpf_session *s);
 struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
@@ -261,6 +264,8 @@ int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id);
 /* reader.c: read all rings; `last`: nobody writes any more, and records that are not whole are dropped. Records read. */
 uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
 
+/* Of a program's own use, by two underscores before its name: reports show it, and keep its records, only when asked for. */
+bool gpubpf_map_hidden(const struct gpubpf_map *map);
 /* Say what a process that is gone has left uncopied. */
 void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer);
 

@@ -124,6 +124,8 @@ GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
  * stopped or only inspects; gpubpf_session__error() then holds the diagnostic, and the session is as it was. 0 and nothing
  * to do for an object of the same bytes as one that the session has. */
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
+/* The same of an object in memory, which is copied; diagnostics and reports call it `name`. -EBUSY after load. */
+GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data, size_t size);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
 /* Load and verify everything. -EINVAL when an object or a program is refused, the maps are larger than memory, or there
