@@ -14,6 +14,7 @@
 #include <time.h>
 
 struct gpubpf_diag;
+struct gpubpf_event;
 struct gpubpf_loaded;
 struct gpubpf_session_opts;
 struct gpubpf_session;
@@ -104,6 +105,32 @@ bool cli_value_known(enum cli_option option, const char *value);
 const char *cli_probe_at(size_t i);
 int cli_probe_objects(const struct cli_args *args, char ***paths);
 
+/* program.c: what -e and FILE.bt give; NULL where they give nothing, which all but show take for nothing to do. */
+struct cli_program;
+struct gpubpf_prog;
+bool cli_is_script(const char *path);
+/* CLI_OK, or the exit status with the reason told. */
+int cli_program_open(struct cli_program **p, const struct cli_args *args);
+void cli_program_close(struct cli_program *p);
+/* Its object to the session that is to be loaded: 0 or -errno as gpubpf_session__add_object_mem() has it. */
+int cli_program_add(const struct cli_program *p, struct gpubpf_session *s);
+/* Before the traced program starts, while it runs (true: the tracing is to end), when the session has stopped. It
+ * prints to out, or into the document. */
+int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out);
+bool cli_program_event(struct cli_program *p, const struct gpubpf_event *event);
+bool cli_program_run(struct cli_program *p);
+uint64_t cli_program_due(const struct cli_program *p); /* when it wants to run next, 0: it does not */
+void cli_program_end(struct cli_program *p);
+/* Is there nothing else to report of? */
+bool cli_program_alone(const struct cli_program *p);
+void cli_program_maps(struct cli_program *p, FILE *out);
+void cli_program_json(struct cli_program *p, struct json_object *document);
+/* --emit and --dump: an exit status. */
+int cli_program_show(const struct cli_args *args);
+
+/* prog_dump.c: the instructions of a program, with its lines, to standard output */
+void cli_dump_ebpf(const struct gpubpf_prog *prog);
+
 /* backend.c: false with the reason told for a name that no backend has; why a known one has no runtime here,
  * "" if it has. */
 bool cli_backend_known(const char *name);
@@ -123,6 +150,7 @@ struct cli_trace {
 	int (*text)(struct cli_trace *trace, struct gpubpf_session *s, FILE *out);
 	int (*json)(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document);
 	/* trace.c: for the document */
+	struct cli_program *program;   /* NULL: none was given as text */
 	struct timespec started;
 	bool ended;            /* the program has, with this status of waitpid(2) */
 	int status, failed;    /* failed: our own exit status, where the program was not started */
@@ -149,7 +177,6 @@ void cli_report_close(struct cli_report *r);
 
 /* stream.c: --jsonl, a line for each record and print; nothing where it was not given. CLI_OK, or the exit status with the
  * reason told. */
-struct gpubpf_event;
 struct gpubpf_print_record;
 struct cli_stream {
 	const char *path;

@@ -116,6 +116,22 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 	return status;
 }
 
+/* gpubpf -e PROGRAM ..., gpubpf FILE.bt ...: of bpftrace's users, and #! lines. */
+static bool is_program(int argc, char **argv)
+{
+	if (argv[1][0] != '-')
+		return cli_is_script(argv[1]);
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strncmp(argv[i], "-e", 2) || !strncmp(argv[i], "--expr", 6) || cli_is_script(argv[i]))
+			return true;
+	return false;
+}
+
+static int run_program(int argc, char **argv)
+{
+	return run_command(find("run", NULL), argc - 1, argv + 1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *object = argc > 1 ? argv[1] : NULL, *verb = argc > 2 ? argv[2] : NULL;
@@ -133,6 +149,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(object, "--version") || !strcmp(object, "-V"))
 		object = "version";
+	if (!strcmp(object, "-l"))
+		return run_command(find("kernel", "list"), argc - 2, argv + 2);
+	if (is_program(argc, argv))
+		return run_program(argc, argv);
 	if (!is_object(object))
 		return unknown_object(object);
 	command = find(object, verb);

@@ -123,6 +123,11 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 		} else if (!stop && argv[i][0] == '-' && argv[i][1]) {
 			status = parse_option(args, argc, argv, &i);
 		} else {
+			/* a script in front of the program, as if by --object */
+			if (!stop && !args->nrest && takes(command, OPT_EXPR) && cli_is_script(argv[i])) {
+				status = add_value(args, OPT_OBJECT, argv[i]);
+				continue;
+			}
 			args->rest[args->nrest++] = argv[i];
 			stop |= runs_program(command);
 		}

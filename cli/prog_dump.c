@@ -19,7 +19,7 @@ static bool wanted(const struct cli_args *args, const struct gpubpf_prog *p)
 	return !name || !strcmp(name, p->name);
 }
 
-static void dump_ebpf(const struct gpubpf_prog *p)
+void cli_dump_ebpf(const struct gpubpf_prog *p)
 {
 	const struct gpubpf_line *line = NULL, *at;
 	char text[128];
@@ -187,7 +187,7 @@ int gpubpf_cmd_prog_dump(const struct cli_args *args)
 		status = dump_target(args, &loaded->unit, target);
 	for (uint32_t i = 0; i < loaded->unit.nprogs && !strcmp(target, "ebpf"); i++)
 		if (wanted(args, &loaded->unit.progs[i]))
-			dump_ebpf(&loaded->unit.progs[i]);
+			cli_dump_ebpf(&loaded->unit.progs[i]);
 	gpubpf_loaded_destroy(loaded);
 	return status;
 }

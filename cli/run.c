@@ -15,28 +15,45 @@ static struct gpubpf_report_opts report_opts(const struct cli_args *args)
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	struct gpubpf_report_opts opts = report_opts(trace->args);
+	int err = 0;
 
-	return cli_has(trace->args, OPT_QUIET) ? 0 : gpubpf_session__report(s, out, &opts);
+	if (cli_has(trace->args, OPT_QUIET))
+		return 0;
+	if (!cli_program_alone(trace->program))
+		err = gpubpf_session__report(s, out, &opts);
+	cli_program_maps(trace->program, out);
+	return err;
 }
 
 static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document)
 {
 	struct gpubpf_report_opts opts = report_opts(trace->args);
 
+	cli_program_json(trace->program, document);
 	return gpubpf_report_document(s, document, &opts);
+}
+
+static bool has_probes(const struct cli_args *args)
+{
+	return cli_has(args, OPT_OBJECT) || cli_has(args, OPT_PROBE) || cli_has(args, OPT_EXPR);
 }
 
 int gpubpf_cmd_run(const struct cli_args *args)
 {
 	struct cli_trace trace = { .args = args, .text = write_text, .json = add_json };
+	int status;
 
-	if (!cli_has(args, OPT_OBJECT) && !cli_has(args, OPT_PROBE)) {
-		cli_error("run: no object is given; use -o FILE, or -p NAME for one of those that gpubpf probes lists");
+	if (cli_has(args, OPT_EMIT) || cli_has(args, OPT_DUMP))
+		return cli_program_show(args);
+	if (!has_probes(args)) {
+		cli_error("run: no probes are given; use -e PROGRAM, -o FILE, or -p NAME for one of those that gpubpf probes lists");
 		return CLI_USAGE;
 	}
 	if (!args->nrest) {
 		cli_error("run: no program is given; put it behind --");
 		return CLI_USAGE;
 	}
-	return cli_trace_run(&trace);
+	status = cli_trace_run(&trace);
+	cli_program_close(trace.program);
+	return status;
 }

@@ -71,7 +71,8 @@ static void on_event(void *ctx, const struct gpubpf_event *event)
 {
 	struct child *c = ctx;
 
-	cli_stream_event(&c->stream, c->s, event);
+	if (!cli_program_event(c->trace->program, event))
+		cli_stream_event(&c->stream, c->s, event);
 }
 
 static void on_note(void *ctx, const char *text)
@@ -120,7 +121,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	o->inspect = c->trace->inspect;
 	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());
 	o->print = on_print;
-	o->event = c->stream.out ? on_event : NULL;
+	o->event = c->stream.out || c->trace->program ? on_event : NULL;
 	o->note = cli_has(args, OPT_QUIET) ? NULL : on_note;
 	o->ctx = c;
 	c->deadline_ns = duration_ms ? gpubpf_now_ns() + duration_ms * 1000000 : 0;
@@ -159,8 +160,10 @@ static int add_objects(struct child *c)
 	const struct cli_values *attach = &c->args->option[OPT_ATTACH];
 
 	for (uint32_t i = 0; i < objects->n; i++)
-		if (gpubpf_session__add_object(c->s, objects->value[i]) < 0)
+		if (!cli_is_script(objects->value[i]) && gpubpf_session__add_object(c->s, objects->value[i]) < 0)
 			return CLI_RUN_FAILED;
+	if (cli_program_add(c->trace->program, c->s) < 0)
+		return CLI_RUN_FAILED;
 	for (uint32_t i = 0; i < attach->n; i++) {
 		const char *pattern;
 		char prog[64];
@@ -326,13 +329,27 @@ static void read_signals(struct child *c)
 		on_signal(c, &info);
 }
 
-static int time_left(const struct child *c)
+static int ms_until(uint64_t when)
 {
 	uint64_t now = gpubpf_now_ns();
 
-	if (!c->deadline_ns || c->reported)
-		return -1;
-	return now >= c->deadline_ns ? 0 : (int)((c->deadline_ns - now) / 1000000 + 1);
+	return now >= when ? 0 : (int)((when - now) / 1000000 + 1);
+}
+
+static int time_left(const struct child *c)
+{
+	return !c->deadline_ns || c->reported ? -1 : ms_until(c->deadline_ns);
+}
+
+/* How long poll(2) may take: up to the end of probing, the next picture of progress, the next interval of a program. */
+static int patience(struct child *c)
+{
+	uint64_t due = c->reported ? 0 : cli_program_due(c->trace->program);
+	int left = time_left(c);
+
+	if (!c->reported && cli_progress(&c->progress, c->s) && (left < 0 || left > DRAW_MS))
+		left = DRAW_MS;
+	return due && (left < 0 || left > ms_until(due)) ? ms_until(due) : left;
 }
 
 /* -- after -- */
@@ -402,6 +419,7 @@ static void report(struct child *c)
 	if (c->ended)
 		cli_note_survivors(c->s);
 	gpubpf_session__stop(c->s);
+	cli_program_end(c->trace->program);
 	c->trace->ended = c->ended;
 	c->trace->status = c->status;
 	if (!c->ended)
@@ -422,14 +440,13 @@ static void serve(struct child *c)
 			{ .fd = c->signals, .events = POLLIN },
 			{ .fd = c->reported ? -1 : gpubpf_session__fd(c->s), .events = POLLIN },
 		};
-		int left = time_left(c);
 
-		if (!c->reported && cli_progress(&c->progress, c->s) && (left < 0 || left > DRAW_MS))
-			left = DRAW_MS;
-		poll(p, 2, left);
+		poll(p, 2, patience(c));
 		read_signals(c);
 		if (!c->reported && p[1].revents)
 			gpubpf_session__poll(c->s, 0);
+		if (!c->reported && cli_program_run(c->trace->program))
+			report(c);
 		if (!c->ended && !time_left(c))
 			report(c);
 	}
@@ -477,7 +494,11 @@ int cli_trace_run(struct cli_trace *trace)
 	if (status == CLI_OK)
 		status = cli_stream_open(&c.stream, trace->args);
 	if (status == CLI_OK)
+		status = cli_program_open(&trace->program, trace->args);
+	if (status == CLI_OK)
 		status = open_session(&c);
+	if (status == CLI_OK)
+		status = cli_program_begin(trace->program, c.s, c.file.out);
 	if (status == CLI_OK) {
 		take_signals(&c);
 		status = start_program(&c);

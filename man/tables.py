@@ -4,7 +4,8 @@
 
 @HELPERS@, @MAP_TYPES@ and @SECTIONS@, each on a line of its own, become a list of what programs can call
 (gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/sections.def and, of
-core/places.def, those that some target of backends/registry.c takes)."""
+core/places.def, those that some target of backends/registry.c takes). @BUILTINS@, @FUNCTIONS@ and @REFUSED@ are the
+words of cli/lang."""
 import os
 import re
 import sys
@@ -74,8 +75,38 @@ def sections(root):
         yield f'.TP\n.BI {f[0]} {names[f[1]]}\n{roff(f[3] + host)}\n'
 
 
+LANG = 'cli/lang'
+
+
+def entry(name, text):
+    name = name.replace('"', '\\(dq')
+    return f'.TP\n.B "{roff(name)}"\n{roff(text)}\n'
+
+
+def builtins(root):
+    for f in rows(os.path.join(root, LANG, 'builtins.def'), 'LANG_BUILTIN'):
+        yield entry(f[0], f[5])
+
+
+def functions(root):
+    for f in rows(os.path.join(root, LANG, 'functions.def'), 'LANG_FUNCTION'):
+        yield entry(f[5], f[6])
+
+
+def refused(root):
+    """One paragraph a reason, with all its words."""
+    reasons = {}
+    path = os.path.join(root, LANG, 'refused.def')
+    meant = dict(re.findall(r'#define (\w+) "(.*)"', open(path, encoding='ascii').read()))
+    for word, why, _ in rows(path, 'LANG_REFUSED'):
+        reasons.setdefault(meant.get(why, why), []).append(word)
+    for why, words in reasons.items():
+        yield entry(', '.join(words), why)
+
+
 def main(page, root, out):
-    lists = {'@HELPERS@\n': helpers, '@MAP_TYPES@\n': map_types, '@SECTIONS@\n': sections}
+    lists = {'@HELPERS@\n': helpers, '@MAP_TYPES@\n': map_types, '@SECTIONS@\n': sections, '@BUILTINS@\n': builtins,
+             '@FUNCTIONS@\n': functions, '@REFUSED@\n': refused}
     with open(page, encoding='ascii') as f, open(out, 'w', encoding='ascii') as to:
         for line in f:
             to.writelines(lists[line](root) if line in lists else [line])

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 root=$2
 pages=$T/man
-mkdir "$pages" && cp "$root"/man/*.[18] "$3"/man/*.[18] "$pages"
+mkdir "$pages" && cp "$root"/man/*.[18] "$3"/man/*.[178] "$pages"
 "$GPUBPF" help tables > "$T/tables"
 
 page=
@@ -31,7 +31,7 @@ done < "$T/tables"
 [ -z "$missing" ] && [ "$commands" -ge 10 ] && [ "$options" -ge 20 ] && [ "$values" -ge 12 ]
 ok $? "$commands commands, $options options and $values names of targets are each in a manual page"; [ -z "$missing" ] || echo "# $missing"
 
-grep -oh '\\-\\-[a-z][a-z\\-]*' "$pages"/*.[18] | sed 's/\\//g' | sort -u > "$T/told"
+grep -oh '\\-\\-[a-z][a-z\\-]*' "$pages"/*.[178] | sed 's/\\//g' | sort -u > "$T/told"
 awk '$1 == "option" { print $2 }' "$T/tables" | sort -u > "$T/has"; echo --version >> "$T/has"; sort -o "$T/has" "$T/has"
 comm -23 "$T/told" "$T/has" > "$T/err"
 [ ! -s "$T/err" ]; ok $? "no manual page tells of an option that is not there"
@@ -51,6 +51,11 @@ for probe in $(awk '$1 == "option" { g = $2 == "--probe" } $1 == "value" && g { 
 	grep -q "^.B $probe$" "$pages/gpubpf-run.1" || missing="$missing $probe"
 done
 [ -z "$missing" ]; ok $? "every ready probe is in gpubpf-run(1)"; [ -z "$missing" ] || echo "# $missing"
+missing=
+for word in $(sed -n 's/^LANG_\(BUILTIN\|FUNCTION\|REFUSED\)([A-Z]*[, ]*"\([a-z_]*\)".*/\2/p' "$root"/cli/lang/*.def); do
+	grep -qw -e "$word" "$pages/gpubpf-lang.7" || missing="$missing $word"
+done
+[ -z "$missing" ]; ok $? "every word of the language is in gpubpf-lang(7)"; [ -z "$missing" ] || echo "# $missing"
 missing=
 for prefix in $(sed -n 's/^GPUBPF_SECTION("\([^"]*\)".*/\1/p' "$root/core/sections.def"); do
 	grep -q "^.BI $prefix " "$pages/gpubpf-prog.8" || missing="$missing $prefix"
@@ -84,7 +89,7 @@ ok $? "all of them, as help has them"
 if command -v zsh > /dev/null; then zsh -n "$root/man/_gpubpf"; ok $? "the zsh completion is zsh"
 else skip "the zsh completion is zsh" "no zsh"; fi
 if command -v man > /dev/null; then
-	for f in "$pages"/*.[18]; do man --warnings -l "$f" 2>&1 > /dev/null; done | grep -v 'can.t resolve' > "$T/err"
+	for f in "$pages"/*.[178]; do man --warnings -l "$f" 2>&1 > /dev/null; done | grep -v 'can.t resolve' > "$T/err"
 	[ ! -s "$T/err" ]; ok $? "manual pages are formatted without warnings"
 else skip "manual pages are formatted without warnings" "no man"; fi
 finish

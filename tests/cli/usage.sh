@@ -31,7 +31,7 @@ run "$GPUBPF" run --atach a=b -- true; is 2 "an unknown option"; says 'did you m
 run "$GPUBPF" run -o; is 2 "an option without its value"; says 'needs a value' "says so"
 run "$GPUBPF" version x; is 2 "arguments of a command that takes none"; one_line "it"
 run "$GPUBPF" run --json=x -o y -- true; is 2 "a value that an option does not take"
-run "$GPUBPF" run -- true; is 2 "run without an object"; says 'use -o FILE' "says what to do"
+run "$GPUBPF" run -- true; is 2 "run without an object"; says 'use -e PROGRAM, -o FILE' "says what to do"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o"; is 2 "run without a program"; says 'behind --' "says what to do"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --sample many -- true; is 2 "a number that is none"; one_line "it"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --first 0 -- true; is 2 "a number of 0"; says 'above 0' "which would mean all"
@@ -46,7 +46,7 @@ usage() { # WHAT ARGUMENT...: a document with the error
 	python3 -c "import json; e=json.load(open('$T/out'))['errors']; print(e[0]['rule'], e[0]['what'])" > "$T/e" 2>&1
 	grep -q "^USAGE .*$what" "$T/e"; ok $? "is a document that says so: $(cat "$T/e")"
 }
-usage 'no object is given' run -j -- true
+usage 'no probes are given' run -j -- true
 usage 'no such option' run --atach a=b -j -- true
 usage 'known are' run -o "$OBJ/probe.bpf.o" -b opncl -j -- true
 usage 'no such target' prog verify -T vax -j "$OBJ/probe.bpf.o"

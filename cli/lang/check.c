@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before: a tree. After: every node has a type, each map what it holds, its key and its sizes, each action a number, and
+ * nothing is left that gen*.c or host.c could not do. Maps may be read above the line that sets them, so the tree is gone
+ * through twice: first to learn what maps hold, then to check.
+ */
+#include "lang.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/places.h"
+#include "gpubpf/ctx.h"
+
+struct check {
+	struct lang *l;
+	struct lang_block *block;
+	bool learning;
+	bool device, host;             /* the block runs there */
+	uint32_t loops;
+};
+
+static const struct lang_type number = { LANG_INT, true };
+
+static struct lang_type check_expr(struct check *c, struct lang_node *n);
+static void check_statement(struct check *c, struct lang_node *n);
+
+static int fail(struct check *c, const struct lang_node *n, const char *remedy, const char *what)
+{
+	return lang_fail(c->l, n->pos, remedy, "%s", what);
+}
+
+uint32_t lang_size(struct lang_type type)
+{
+	return type.base == LANG_NAME ? GPUBPF_CTX_NAME : type.base == LANG_TEXT || type.base == LANG_VOID ? 0 : 8;
+}
+
+static const char *base_name(struct lang_type type)
+{
+	static const char *const names[] = {
+		[LANG_VOID] = "nothing", [LANG_INT] = "a number", [LANG_KERNEL] = "a kernel", [LANG_ADDRESS] = "an address",
+		[LANG_NAME] = "a function's name", [LANG_TEXT] = "a string", [LANG_AGGREGATE] = "an aggregation",
+	};
+
+	return names[type.base];
+}
+
+static bool is_number(struct lang_type type)
+{
+	return type.base == LANG_INT || type.base == LANG_ADDRESS;
+}
+
+static struct lang_type check_number(struct check *c, struct lang_node *n)
+{
+	struct lang_type type = check_expr(c, n);
+	char what[96];
+
+	if (is_number(type) || c->learning)
+		return type;
+	snprintf(what, sizeof(what), "this is %s where a number is needed", base_name(type));
+	fail(c, n, type.base == LANG_KERNEL ? "kernel == \"name\" compares it; as a key it is shown as its name" :
+	     "compute it from numbers", what);
+	return number;
+}
+
+/* -- words -- */
+
+/* The set of the operand that a place must give for the word to mean something. */
+static uint32_t needs(const struct lang_builtin *b)
+{
+	const char *field = b->source == LANG_SOURCE_CTX ? lang_place_field(b->at) : NULL;
+
+	return field ? 1u << gpubpf_operand_of(field) : 0;
+}
+
+/* What a place does not give reads as 0: no answer to a question. */
+static void check_place(struct check *c, const struct lang_node *n)
+{
+	const struct lang_builtin *b = &n->builtin;
+
+	for (const struct lang_probe *p = c->block->probes; p; p = p->next) {
+		const struct gpubpf_place_kind *kind = p->when == LANG_ON_DEVICE ? gpubpf_place_kind(p->site) : NULL;
+		char what[200];
+
+		if (!kind)
+			continue;
+		if (needs(b) & ~kind->operands)
+			snprintf(what, sizeof(what), "%s has no meaning at %.100s", b->name, p->section);
+		else if (b->source == LANG_SOURCE_CTX && b->base == LANG_NAME && kind->where != GPUBPF_WHERE_FUNCTION)
+			snprintf(what, sizeof(what), "func has no meaning at %.100s", p->section);
+		else if (b->source == LANG_SOURCE_DURATION && p->site != GPUBPF_SITE_EXIT)
+			snprintf(what, sizeof(what), "duration is known at gpu/exit/ alone, not at %.100s", p->section);
+		else
+			continue;
+		fail(c, n, b->source == LANG_SOURCE_DURATION ? "use nsecs, or gpu/exit/" :
+		     "gpubpf-prog(8) says what each place gives", what);
+	}
+}
+
+static struct lang_type check_builtin(struct check *c, struct lang_node *n)
+{
+	const struct lang_builtin *b = &n->builtin;
+	bool anywhere = b->source == LANG_SOURCE_PROBE || (b->source == LANG_SOURCE_HELPER && (b->at == 5 || b->at == 7));
+	char what[96];
+
+	snprintf(what, sizeof(what), "%s is for %s", b->name, b->source == LANG_SOURCE_HOST ? "BEGIN, END and interval alone" :
+		 "kernels, not for BEGIN, END and interval");
+	if (b->source == LANG_SOURCE_HOST ? c->device : c->host && !anywhere)
+		fail(c, n, b->source == LANG_SOURCE_HOST ? "use nsecs" : "use it in a gpu/ probe", what);
+	check_place(c, n);
+	if (b->source == LANG_SOURCE_DURATION)
+		c->block->duration = c->l->durations = true;
+	return (struct lang_type){ b->base, false };
+}
+
+static struct lang_type check_var(struct check *c, struct lang_node *n)
+{
+	if (n->var)
+		return n->var->type;
+	lang_fail(c->l, n->pos, "set it first, in this block or around it; maps (@x) are known everywhere",
+		  "%s is not known here", n->text);
+	return number;
+}
+
+/* -- maps -- */
+
+static void name_key(struct check *c, struct lang_map *map, uint32_t i, const struct lang_node *n)
+{
+	static const char *const part[] = { "", "_x", "_y", "_z" };
+	const char *name = NULL;
+
+	if (n->kind == LANG_N_CAST)
+		n = n->a;
+	if (n->kind == LANG_N_BUILTIN)
+		name = lang_format(c->l, "%s%s", n->text ? n->text : n->builtin.name, part[n->value & 3]);
+	else if (n->kind == LANG_N_VAR && n->text)
+		name = lang_copy(c->l, n->text + 1, strlen(n->text) - 1);
+	for (uint32_t k = 0; name && k < i; k++)
+		if (!strcmp(name, map->key_name[k]))
+			name = NULL;
+	map->key_name[i] = name && !strpbrk(name, ".[") ? name : lang_format(c->l, "key%u", i);
+}
+
+static void learn_keys(struct check *c, struct lang_map *map, const struct lang_node *n)
+{
+	const struct lang_node *k = n->list;
+
+	map->keys_known = true;
+	map->nkeys = n->value;
+	for (uint32_t i = 0; i < map->nkeys && i < LANG_KEYS && k; i++, k = k->next) {
+		map->key[i] = k->type;
+		name_key(c, map, i, k);
+	}
+}
+
+static void other_key(struct check *c, const struct lang_node *n, const char *what)
+{
+	uint32_t line, column;
+
+	lang_place(c->l, n->map->pos, &line, &column);
+	lang_fail(c->l, n->pos, "give all uses of a map the same keys, or take another map",
+		  "%s %s here than at %u:%u", n->map->name, what, line, column);
+}
+
+/* The key as this use has it, against that of the first one. */
+static void check_key(struct check *c, struct lang_node *n)
+{
+	struct lang_node *k = n->list;
+	uint32_t i = 0, size = 0;
+
+	for (; k; k = k->next) {
+		struct lang_type type = check_expr(c, k);
+
+		size += lang_size(type);
+		if (type.base == LANG_TEXT || type.base == LANG_AGGREGATE || type.base == LANG_VOID)
+			fail(c, k, "keys are numbers, kernel, func and addresses", "this cannot be in a key");
+	}
+	if (size > LANG_KEY_SIZE)
+		lang_fail(c->l, n->pos, "combine some of them", "the key has %u bytes; it may have %u", size, LANG_KEY_SIZE);
+	if (!n->map->keys_known)
+		learn_keys(c, n->map, n);
+	if (n->value != n->map->nkeys)
+		other_key(c, n, "has another number of keys");
+	for (k = n->list; k && i < n->map->nkeys; k = k->next, i++) {
+		if (k->type.base != n->map->key[i].base && !c->learning)
+			other_key(c, n, "has keys of other types");
+		n->map->key[i].is_signed |= k->type.is_signed && !k->literal;
+	}
+}
+
+static bool same(const struct lang_function *a, const struct lang_function *b)
+{
+	return (a ? a->id : LANG_FUNCTIONS) == (b ? b->id : LANG_FUNCTIONS);
+}
+
+/* The map holds this, here and everywhere. */
+static void check_holds(struct check *c, struct lang_node *n, const struct lang_function *holds, struct lang_type value)
+{
+	struct lang_map *map = n->map;
+	uint32_t line, column;
+
+	if (!map->known) {
+		map->known = true;
+		map->holds = holds;
+		map->value = value;
+		map->pos = n->pos;
+	}
+	lang_place(c->l, map->pos, &line, &column);
+	if (!same(map->holds, holds))
+		lang_fail(c->l, n->pos, "take another map", "%s holds %s at %u:%u, and %s here", map->name,
+			  map->holds ? map->holds->shown : "a number", line, column, holds ? holds->shown : "a number");
+	else if (map->value.base != value.base && !c->learning)
+		lang_fail(c->l, n->pos, "take another map", "%s holds %s at %u:%u, and %s here", map->name,
+			  base_name(map->value), line, column, base_name(value));
+	map->value.is_signed |= value.is_signed;
+}
+
+static struct lang_type check_map_read(struct check *c, struct lang_node *n)
+{
+	const struct lang_function *holds = n->map->holds;
+	bool on_device;
+
+	check_key(c, n);
+	if (!n->map->known && !c->learning)
+		lang_fail(c->l, n->pos, "set it in a probe: @x = ...", "%s is read, but nowhere set", n->map->name);
+	if (!holds)
+		return n->map->known ? n->map->value : number;
+	on_device = holds->id == LANG_F_COUNT || holds->id == LANG_F_SUM;
+	if (holds->id == LANG_F_HIST || holds->id == LANG_F_LHIST || holds->id == LANG_F_STATS)
+		lang_fail(c->l, n->pos, "print(@x) shows it", "%s is more than one number", holds->shown);
+	else if (!on_device && c->device)
+		lang_fail(c->l, n->pos, "read it in END or interval", "%s cannot be read in a kernel", holds->shown);
+	return (struct lang_type){ LANG_INT, n->map->value.is_signed };
+}
+
+/* -- what a map holds -- */
+
+/* 2^31 bounds what a type can say of a linear histogram (include/gpubpf/probe.h). */
+static void check_lhist(struct check *c, struct lang_node *map, struct lang_node *call)
+{
+	struct lang_node *arg = call->list->next;
+	uint64_t v[3] = {0}, slots;
+
+	for (uint32_t i = 0; i < 3 && arg; i++, arg = arg->next) {
+		if (arg->kind != LANG_N_NUMBER || arg->value >= 1ull << 31)
+			fail(c, arg, "lhist(n, 0, 100, 10)", "min, max and step of lhist() are numbers from 0 to 2^31 - 1");
+		v[i] = arg->value;
+	}
+	if (c->l->failed)
+		return;
+	if (!v[2] || v[1] <= v[0]) {
+		fail(c, call, "lhist(n, 0, 100, 10)", "lhist() needs min below max, and a step");
+		return;
+	}
+	slots = (v[1] - v[0] + v[2] - 1) / v[2] + 2;
+	if (slots > LANG_SLOTS)
+		lang_fail(c->l, call->pos, "take larger steps", "the histogram has %llu slots; it may have %u",
+			  (unsigned long long)slots, LANG_SLOTS);
+	if (map->map->step && (map->map->min != v[0] || map->map->max != v[1] || map->map->step != v[2]))
+		fail(c, call, "take another map", "the map has other bounds elsewhere");
+	map->map->min = v[0];
+	map->map->max = v[1];
+	map->map->step = v[2];
+}
+
+static void check_aggregate(struct check *c, struct lang_node *n)
+{
+	struct lang_node *call = n->b;
+	struct lang_type value = { LANG_INT, false };
+
+	if (n->op != LANG_T_NONE)
+		fail(c, n, "@x = count()", "what a map holds is set by = alone");
+	check_key(c, n->a);
+	if (call->list)
+		value.is_signed = check_number(c, call->list).is_signed && !call->list->literal;
+	call->type = (struct lang_type){ LANG_AGGREGATE, value.is_signed };
+	check_holds(c, n->a, call->function, value);
+	if (call->function->id == LANG_F_LHIST)
+		check_lhist(c, n->a, call);
+}
+
+/* -- operators -- */
+
+static bool compares(enum lang_token op)
+{
+	return op == LANG_T_EQ || op == LANG_T_NE || op == LANG_T_LT || op == LANG_T_LE || op == LANG_T_GT || op == LANG_T_GE;
+}
+
+static bool logical(enum lang_token op)
+{
+	return op == LANG_T_LAND || op == LANG_T_LOR;
+}
+
+/* A literal takes the other's sign; two signs make C's unsigned. */
+static bool both_signed(const struct lang_node *a, const struct lang_node *b)
+{
+	if (a->literal && a->type.is_signed && !b->literal)
+		return b->type.is_signed;
+	if (b->literal && b->type.is_signed && !a->literal)
+		return a->type.is_signed;
+	return a->type.is_signed && b->type.is_signed;
+}
+
+/* kernel == "name", func == "name" */
+static bool check_names(struct check *c, struct lang_node *n)
+{
+	struct lang_type a = n->a->type, b = n->b->type;
+
+	if (n->a->type.base == LANG_TEXT && n->b->type.base != LANG_TEXT) {
+		struct lang_node *swap = n->a;
+
+		n->a = n->b;
+		n->b = swap;
+		a = n->a->type;
+		b = n->b->type;
+	}
+	if (n->op != LANG_T_EQ && n->op != LANG_T_NE)
+		return false;
+	if (a.base == LANG_KERNEL && b.base == LANG_KERNEL)
+		return true;
+	if ((a.base != LANG_KERNEL && a.base != LANG_NAME) || b.base != LANG_TEXT || n->a->kind != LANG_N_BUILTIN)
+		return false;
+	if (n->b->kind != LANG_N_STRING || strlen(n->b->text) > GPUBPF_CTX_NAME - 2)
+		fail(c, n->b, "put it into the probe: gpu/exit/NAME", "names are compared with strings of at most 62 bytes");
+	return true;
+}
+
+static struct lang_type check_binary(struct check *c, struct lang_node *n)
+{
+	n->a->type = check_expr(c, n->a);
+	n->b->type = check_expr(c, n->b);
+	if (logical(n->op) || compares(n->op) || !n->a->literal || !n->b->literal)
+		n->literal = false;
+	if (compares(n->op) && check_names(c, n))
+		return number;
+	check_number(c, n->a);
+	check_number(c, n->b);
+	n->value = both_signed(n->a, n->b);    /* how it compares */
+	if (logical(n->op) || compares(n->op))
+		return number;
+	return (struct lang_type){ LANG_INT, n->op == LANG_T_SUB || both_signed(n->a, n->b) };
+}
+
+static struct lang_type check_unary(struct check *c, struct lang_node *n)
+{
+	struct lang_type type = check_number(c, n->a);
+
+	return n->op == LANG_T_INVERT ? (struct lang_type){ LANG_INT, type.is_signed } : number;
+}
+
+static struct lang_type check_ternary(struct check *c, struct lang_node *n)
+{
+	struct lang_type b, t;
+
+	check_number(c, n->a);
+	b = check_expr(c, n->b);
+	t = check_expr(c, n->c);
+	if ((b.base != t.base || b.base == LANG_TEXT || b.base == LANG_NAME) && !c->learning)
+		fail(c, n, "give both the same type", "the two values are of different types, or no numbers");
+	return (struct lang_type){ b.base, both_signed(n->b, n->c) };
+}
+
+static void no_writes(struct check *c, const struct lang_node *n)
+{
+	if (c->host)
+		fail(c, n, "BEGIN, END and interval may print(), clear() and zero() maps, and read them",
+		     "maps are set in kernels alone");
+}
+
+static struct lang_type check_set(struct check *c, struct lang_node *n)
+{
+	struct lang_type type;
+
+	if (n->a->kind == LANG_N_MAP)
+		no_writes(c, n);
+	if (n->a->kind == LANG_N_MAP && n->b->kind == LANG_N_CALL && n->b->function &&
+	    n->b->function->use == LANG_USE_VALUE) {
+		check_aggregate(c, n);
+		return (struct lang_type){ LANG_VOID };
+	}
+	type = n->op == LANG_T_NONE ? check_expr(c, n->b) : check_number(c, n->b);
+	if (type.base != LANG_INT && type.base != LANG_KERNEL && type.base != LANG_ADDRESS && !c->learning)
+		fail(c, n->b, "keep numbers, kernel and addresses", "this cannot be kept");
+	if (n->a->kind == LANG_N_MAP) {
+		check_key(c, n->a);
+		check_holds(c, n->a, NULL, type);
+		return n->a->type = n->a->map->value;
+	}
+	if (!n->a->var)
+		return check_var(c, n->a);
+	if (n->a->var->type.base == LANG_VOID)
+		n->a->var->type = type;
+	else if (n->a->var->type.base != type.base && !c->learning)
+		fail(c, n, "take another variable", "the variable holds values of another type");
+	n->a->var->type.is_signed |= type.is_signed;
+	return n->a->type = n->a->var->type;
+}
+
+static struct lang_type check_step(struct check *c, struct lang_node *n)
+{
+	if (n->a->kind == LANG_N_MAP) {
+		no_writes(c, n);
+		check_key(c, n->a);
+		check_holds(c, n->a, NULL, number);
+		return n->a->type = number;
+	}
+	n->a->type = check_var(c, n->a);
+	return n->a->type;
+}
+
+/* -- calls -- */
+
+static bool whole_map(struct check *c, struct lang_node *n, const char *name)
+{
+	if (n->kind == LANG_N_MAP && !n->list) {
+		if (!n->map->known && !c->learning)
+			lang_fail(c->l, n->pos, "set it in a probe: @x = ...", "%s is nowhere set", n->map->name);
+		return true;
+	}
+	lang_fail(c->l, n->pos, "leave its key out", "%s() is for a whole map", name);
+	return false;
+}
+
+static uint32_t conversions(const char *format, struct lang_node *arg, struct check *c)
+{
+	uint32_t n = 0;
+
+	for (const char *f = strchr(format, '%'); f; f = strchr(f, '%')) {
+		f++;
+		f += strspn(f, "-+ #0123456789.");
+		f += strspn(f, "hlz");
+		if (*f == '%') {
+			f++;
+			continue;
+		}
+		if (!*f || !strchr("diuxXocpsfegrk", *f))
+			fail(c, arg, "%d %i %u %x %X %o %c %s %p, %f %e %g are known", "the format has a conversion that is not known");
+		n++;
+	}
+	return n;
+}
+
+/* The i-th argument's own conversion decides whether it is a string. */
+static char conversion_at(const char *format, uint32_t i)
+{
+	for (const char *f = strchr(format, '%'); f; f = strchr(f, '%')) {
+		f++;
+		f += strspn(f, "-+ #0123456789.");
+		f += strspn(f, "hlz");
+		if (*f == '%')
+			f++;
+		else if (!i--)
+			return *f;
+	}
+	return 0;
+}
+
+static void check_printf(struct check *c, struct lang_node *n)
+{
+	struct lang_node *format = n->list, *arg = format->next;
+	uint32_t args = 0, wanted;
+
+	if (format->kind != LANG_N_STRING) {
+		fail(c, format, "printf(\"%d\\n\", x)", "the format is a string");
+		return;
+	}
+	check_expr(c, format);
+	wanted = conversions(format->text, format, c);
+	for (; arg; arg = arg->next, args++) {
+		struct lang_type type = check_expr(c, arg);
+		bool name = type.base == LANG_KERNEL || type.base == LANG_NAME || type.base == LANG_TEXT;
+		char conv = conversion_at(format->text, args);
+
+		if (type.base == LANG_VOID || type.base == LANG_AGGREGATE)
+			fail(c, arg, "print(@x) prints maps", "this is no value that could be printed");
+		else if (conv && (conv == 's') != name && !c->learning)
+			lang_fail(c->l, arg->pos, name ? "%s prints it" : "%d prints it", "%%%c does not print %s", conv,
+				  base_name(type));
+	}
+	if (args != wanted)
+		lang_fail(c->l, n->pos, "give each conversion its argument", "the format has %u conversions, and there are %u"
+			  " arguments", wanted, args);
+}
+
+static void check_print(struct check *c, struct lang_node *n)
+{
+	struct lang_node *a = n->list;
+
+	if (a->kind == LANG_N_MAP && !a->list) {
+		whole_map(c, a, "print");
+	} else if (check_expr(c, a).base == LANG_VOID) {
+		fail(c, a, "print(@x) prints a map", "this is no value that could be printed");
+	} else if (a->next) {
+		fail(c, a->next, "print(@x, top, div)", "top and div are for maps");
+	}
+	for (a = a->next; a; a = a->next)
+		if (a->kind != LANG_N_NUMBER || (!a->next && a != n->list->next && !a->value))
+			fail(c, a, "print(@x, 10, 1000)", "top and div of print() are numbers, and div not 0");
+}
+
+/* delete(@x[a]) and delete(@x, a) are one. */
+static void check_delete(struct check *c, struct lang_node *n)
+{
+	struct lang_node *map = n->list;
+
+	if (n->function->id == LANG_F_DELETE)
+		no_writes(c, n);
+	if (map->kind == LANG_N_MAP && !map->list && map->next) {
+		map->list = map->next;
+		map->value = 1;
+		map->next = NULL;
+	}
+	if (map->kind != LANG_N_MAP || !map->list || map->next) {
+		lang_fail(c->l, map->pos, n->function->id == LANG_F_DELETE ? "delete(@x[a]); clear(@x) empties a map" :
+			  "has_key(@x[a])", "%s() is for a key of a map", n->function->name);
+		return;
+	}
+	check_key(c, map);
+}
+
+static void check_time(struct check *c, struct lang_node *n)
+{
+	if (n->list && n->list->kind != LANG_N_STRING)
+		fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() is a string");
+}
+
+static void number_action(struct check *c, struct lang_node *n)
+{
+	struct lang *l = c->l;
+
+	if (c->learning)
+		return;
+	if (l->nactions == LANG_ACTIONS)
+		lang_fail(l, n->pos, "use fewer", "there are more than %u calls of printf(), print() and the like", LANG_ACTIONS);
+	else
+		l->action[n->action = l->nactions++] = n;
+	l->records |= c->device;
+}
+
+static struct lang_type check_call(struct check *c, struct lang_node *n)
+{
+	switch (n->function->id) {
+	case LANG_F_PRINTF:
+		check_printf(c, n);
+		break;
+	case LANG_F_PRINT:
+		check_print(c, n);
+		break;
+	case LANG_F_CLEAR:
+	case LANG_F_ZERO:
+	case LANG_F_LEN:
+		whole_map(c, n->list, n->function->name);
+		break;
+	case LANG_F_DELETE:
+	case LANG_F_HAS_KEY:
+		check_delete(c, n);
+		break;
+	case LANG_F_TIME:
+		check_time(c, n);
+		break;
+	default:
+		break;
+	}
+	if (n->function->use == LANG_USE_VALUE)
+		lang_fail(c->l, n->pos, "set a map to it: @x = ...", "%s() is what a map holds", n->function->name);
+	if (n->function->use == LANG_USE_HOST && c->device)
+		lang_fail(c->l, n->pos, "use it in END or interval", "%s() is for the host", n->function->name);
+	if (n->function->use == LANG_USE_ACTION)
+		number_action(c, n);
+	return n->function->id == LANG_F_HAS_KEY || n->function->id == LANG_F_LEN ? number : (struct lang_type){ LANG_VOID };
+}
+
+static struct lang_type expr_type(struct check *c, struct lang_node *n)
+{
+	switch (n->kind) {
+	case LANG_N_BUILTIN:
+		return check_builtin(c, n);
+	case LANG_N_VAR:
+		return check_var(c, n);
+	case LANG_N_MAP:
+		return check_map_read(c, n);
+	case LANG_N_UNARY:
+		return check_unary(c, n);
+	case LANG_N_BINARY:
+		return check_binary(c, n);
+	case LANG_N_TERNARY:
+		return check_ternary(c, n);
+	case LANG_N_CAST:
+		check_number(c, n->a);
+		return n->type;
+	case LANG_N_SET:
+		return check_set(c, n);
+	case LANG_N_STEP:
+		return check_step(c, n);
+	case LANG_N_CALL:
+		return check_call(c, n);
+	default:
+		return n->type;        /* literals */
+	}
+}
+
+static struct lang_type check_expr(struct check *c, struct lang_node *n)
+{
+	return n->type = expr_type(c, n);
+}
+
+/* -- statements -- */
+
+static void check_for(struct check *c, struct lang_node *n)
+{
+	check_number(c, n->a);
+	check_number(c, n->c);
+	c->loops++;
+	check_statement(c, n->b);
+	c->loops--;
+}
+
+static void check_statement(struct check *c, struct lang_node *n)
+{
+	uint32_t loops = c->loops;
+
+	switch (n->kind) {
+	case LANG_N_BLOCK:
+		for (struct lang_node *s = n->list; s; s = s->next)
+			check_statement(c, s);
+		break;
+	case LANG_N_IF:
+		check_number(c, n->a);
+		check_statement(c, n->b);
+		if (n->c)
+			check_statement(c, n->c);
+		break;
+	case LANG_N_UNROLL:
+		c->loops = 0;
+		check_statement(c, n->b);
+		c->loops = loops;
+		break;
+	case LANG_N_FOR:
+		check_for(c, n);
+		break;
+	case LANG_N_BREAK:
+	case LANG_N_CONTINUE:
+		if (!c->loops)
+			fail(c, n, "return ends the probe", "there is no for loop around this");
+		break;
+	case LANG_N_RETURN:
+		break;
+	default:
+		check_expr(c, n);
+	}
+}
+
+static void check_block(struct check *c, struct lang_block *b)
+{
+	c->block = b;
+	c->device = c->host = false;
+	for (const struct lang_probe *p = b->probes; p; p = p->next) {
+		c->device |= p->when == LANG_ON_DEVICE;
+		c->host |= p->when != LANG_ON_DEVICE;
+	}
+	if (b->filter)
+		check_number(c, b->filter);
+	check_statement(c, b->body);
+}
+
+bool lang_map_is_array(const struct lang_map *map)
+{
+	bool extreme = map->holds && (map->holds->id == LANG_F_MIN || map->holds->id == LANG_F_MAX);
+
+	return !map->nkeys && !extreme && (map->holds || map->value.base == LANG_INT);
+}
+
+static void size_map(struct lang *l, struct lang_map *map)
+{
+	static const uint32_t sizes[LANG_FUNCTIONS] = {
+		[LANG_F_COUNT] = 8, [LANG_F_SUM] = 8, [LANG_F_AVG] = 16, [LANG_F_STATS] = 16, [LANG_F_MIN] = 16,
+		[LANG_F_MAX] = 16, [LANG_F_HIST] = 512,
+	};
+
+	map->value_size = map->holds ? sizes[map->holds->id] : 8;
+	if (map->holds && map->holds->id == LANG_F_LHIST)
+		map->value_size = 8 * ((map->max - map->min + map->step - 1) / map->step + 2);
+	map->key_size = 4;
+	for (uint32_t i = 0; i < map->nkeys; i++)
+		map->key_size = (i ? map->key_size : 0) + lang_size(map->key[i]);
+	l->zeros |= map->nkeys;
+	if (map->nkeys && map->value_size > l->zeros_size)
+		l->zeros_size = map->value_size;
+}
+
+int lang_check(struct lang *l)
+{
+	struct check c = { .l = l };
+
+	for (int pass = 0; pass < 2; pass++) {
+		c.learning = !pass;
+		for (struct lang_block *b = l->blocks; b && !l->failed; b = b->next)
+			check_block(&c, b);
+	}
+	for (struct lang_map *m = l->maps; m && !l->failed; m = m->next) {
+		if (!m->known)
+			lang_fail(l, m->pos, "set it in a probe: @x = ...", "%s is nowhere set", m->name);
+		else
+			size_map(l, m);
+	}
+	return l->failed ? -EINVAL : 0;
+}

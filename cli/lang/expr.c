@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions, by precedence. Nodes are never NULL; after an error the rest is parsed as nothing. */
+#include "lang.h"
+
+#include <string.h>
+
+static const struct {
+	uint32_t precedence;
+	enum lang_token assigns;
+} operators[LANG_TOKENS] = {
+#define LANG_TOKEN(name, text, precedence, assigns) [LANG_T_##name] = { precedence, LANG_T_##assigns },
+#include "tokens.def"
+};
+
+static bool is_assignment(enum lang_token token)
+{
+	return token == LANG_T_SET || operators[token].assigns != LANG_T_NONE;
+}
+
+struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos)
+{
+	struct lang_node *n = lang_alloc(p->l, sizeof(*n));
+
+	if (!n) {
+		n = &p->l->spare;
+		memset(n, 0, sizeof(*n));
+	}
+	n->kind = kind;
+	n->pos = pos;
+	n->action = -1;
+	return n;
+}
+
+bool lang_accept(struct lang_parser *p, enum lang_token token)
+{
+	if (p->lex.token != token)
+		return false;
+	lang_next(&p->lex);
+	return true;
+}
+
+void lang_expect(struct lang_parser *p, enum lang_token token, const char *where)
+{
+	char remedy[96];
+
+	if (lang_accept(p, token))
+		return;
+	snprintf(remedy, sizeof(remedy), "put %s there", lang_token_text(token));
+	lang_fail(p->l, p->lex.pos, remedy, "%s is missing %s", lang_token_text(token), where);
+}
+
+bool lang_word_is(const struct lang_parser *p, const char *word)
+{
+	return p->lex.token == LANG_T_WORD && !strcmp(p->lex.string, word);
+}
+
+void lang_deeper(struct lang_parser *p)
+{
+	if (++p->depth > LANG_DEPTH)
+		lang_fail(p->l, p->lex.pos, "use variables for parts of it", "this is nested more than %u deep", LANG_DEPTH);
+}
+
+struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_t pos)
+{
+	struct lang_map **end = &p->l->maps, *map;
+
+	for (; *end; end = &(*end)->next)
+		if (!strcmp((*end)->name, name))
+			return *end;
+	map = lang_alloc(p->l, sizeof(*map));
+	if (!map)
+		return NULL;
+	*map = (struct lang_map){ .name = name, .pos = pos, .room = LANG_MAP_KEYS };
+	if (++p->l->nmaps > LANG_MAPS)
+		lang_fail(p->l, pos, "use keys", "there are more than %u maps", LANG_MAPS);
+	*end = map;
+	return map;
+}
+
+/* Expressions with commas between, up to `close`. */
+static struct lang_node *list(struct lang_parser *p, enum lang_token close, uint32_t *n)
+{
+	struct lang_node *first = NULL, **end = &first;
+
+	*n = 0;
+	if (p->lex.token == close)
+		return NULL;
+	do {
+		*end = lang_expression(p);
+		end = &(*end)->next;
+		++*n;
+	} while (lang_accept(p, LANG_T_COMMA) && !p->l->failed);
+	return first;
+}
+
+/* -- primary -- */
+
+static struct lang_node *map_node(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_MAP, p->lex.pos);
+	uint32_t keys;
+
+	n->map = lang_map_named(p, p->lex.string, p->lex.pos);
+	lang_next(&p->lex);
+	if (!lang_accept(p, LANG_T_LBRACKET))
+		return n;
+	n->list = list(p, LANG_T_RBRACKET, &keys);
+	n->value = keys;
+	if (!keys)
+		lang_fail(p->l, p->lex.pos, "leave the brackets out", "the key is empty");
+	if (keys > LANG_KEYS)
+		lang_fail(p->l, n->pos, "combine some of them", "the key has %u elements; it may have %u", keys, LANG_KEYS);
+	lang_expect(p, LANG_T_RBRACKET, "behind the key");
+	return n;
+}
+
+static struct lang_node *call(struct lang_parser *p, const char *name, uint32_t pos)
+{
+	struct lang_node *n = lang_node(p, LANG_N_CALL, pos);
+	uint32_t args;
+
+	n->function = lang_function_find(name);
+	n->list = list(p, LANG_T_CLOSE, &args);
+	lang_expect(p, LANG_T_CLOSE, "behind the arguments");
+	if (!n->function || (args >= n->function->least && args <= n->function->most))
+		return n;
+	lang_fail(p->l, pos, n->function->shown, "%s() with %u argument%s", name, args, args == 1 ? "" : "s");
+	return n;
+}
+
+/* .x .y .z */
+static void triple(struct lang_parser *p, struct lang_node *n)
+{
+	static const char *const names[] = { "x", "y", "z" };
+
+	if (p->lex.token != LANG_T_DOT)
+		return;
+	lang_next(&p->lex);
+	for (uint32_t i = 0; i < 3; i++)
+		if (lang_word_is(p, names[i]))
+			n->value = i + 1;
+	if (!n->value)
+		lang_fail(p->l, p->lex.pos, ".x, .y or .z", "%s has no such part", n->builtin.name);
+	lang_next(&p->lex);
+}
+
+/* ctx.FIELD.FIELD[i] */
+static struct lang_node *context(struct lang_parser *p, uint32_t pos)
+{
+	struct lang_node *n = lang_node(p, LANG_N_BUILTIN, pos);
+	char field[64] = "";
+	uint64_t index = 0;
+
+	while (lang_accept(p, LANG_T_DOT) || lang_accept(p, LANG_T_ARROW)) {
+		size_t at = strlen(field);
+
+		snprintf(field + at, sizeof(field) - at, "%s%s", at ? "." : "", p->lex.string);
+		lang_expect(p, LANG_T_WORD, "behind the point");
+	}
+	if (lang_accept(p, LANG_T_LBRACKET)) {
+		index = p->lex.number;
+		lang_expect(p, LANG_T_NUMBER, "as the index");
+		lang_expect(p, LANG_T_RBRACKET, "behind the index");
+	}
+	if (!lang_field_find(field, index, &n->builtin))
+		lang_fail(p->l, pos, "gpubpf-prog(8) lists the fields, e.g. ctx.mem.addr", "the context has no field %s%s",
+			  field, index ? " of that index" : "");
+	n->type.base = n->builtin.base;
+	return n;
+}
+
+/* args.NAME, where the probe declares the arguments */
+static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
+{
+	struct lang_node *n = lang_node(p, LANG_N_CAST, pos), *bits = lang_node(p, LANG_N_BUILTIN, pos);
+	const struct lang_block *block = p->block;
+	char word[16];
+
+	if (!lang_accept(p, LANG_T_DOT))
+		lang_expect(p, LANG_T_ARROW, "behind args");
+	for (uint32_t i = 0; i < block->nargs; i++) {
+		if (!lang_word_is(p, block->args[i].name))
+			continue;
+		snprintf(word, sizeof(word), "arg%u", i);
+		lang_builtin_find(word, &bits->builtin);
+		bits->builtin.base = block->args[i].type.base;
+		bits->type.base = block->args[i].type.base;
+		n->type = block->args[i].type;
+		n->value = block->args[i].bits ? block->args[i].bits : 64;
+		n->a = bits;
+		lang_next(&p->lex);
+		return n;
+	}
+	lang_fail(p->l, p->lex.pos, block->nargs ? "the probe names the arguments in parentheses" :
+		  "use arg0, arg1, ..., or name them behind the kernel: gpu/entry/vector_add(float *a, uint n)",
+		  "no argument is called %s", p->lex.string);
+	return n;
+}
+
+static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32_t pos)
+{
+	const char *instead, *why = lang_refused(word, &instead);
+	char near[96];
+
+	if (why)
+		lang_fail(p->l, pos, instead, "%s is not for a GPU's kernel: %s", word, why);
+	else
+		lang_fail(p->l, pos, lang_nearest_word(word, near, sizeof(near)), "%s is not known", word);
+	return lang_node(p, LANG_N_NUMBER, pos);
+}
+
+static struct lang_node *word_node(struct lang_parser *p)
+{
+	const char *word = p->lex.string;
+	uint32_t pos = p->lex.pos;
+	struct lang_node *n;
+
+	lang_next(&p->lex);
+	if (!strcmp(word, "ctx"))
+		return context(p, pos);
+	if (!strcmp(word, "args"))
+		return argument(p, pos);
+	if (lang_function_find(word)) {
+		lang_expect(p, LANG_T_OPEN, "behind the function's name");
+		return call(p, word, pos);
+	}
+	n = lang_node(p, LANG_N_BUILTIN, pos);
+	if (!lang_builtin_find(word, &n->builtin))
+		return unknown(p, word, pos);
+	n->text = word;
+	n->type.base = n->builtin.base;
+	if (n->builtin.source == LANG_SOURCE_TRIPLE)
+		triple(p, n);
+	return n;
+}
+
+static struct lang_var *find_var(struct lang_parser *p, const char *name)
+{
+	struct lang_var *found = NULL;
+
+	for (struct lang_var *v = p->block->vars; v; v = v->next)
+		if (v->scope != UINT32_MAX && !strcmp(v->name, name))
+			found = v;
+	return found;
+}
+
+/* What is not known yet becomes one by being set: lang_check() sees to that. */
+static struct lang_node *var_node(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_VAR, p->lex.pos);
+
+	n->var = find_var(p, p->lex.string);
+	n->text = p->lex.string;
+	lang_next(&p->lex);
+	return n;
+}
+
+static struct lang_node *unary(struct lang_parser *p);
+
+/* (int32)x, or an expression in parentheses */
+static struct lang_node *parenthesis(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_CAST, p->lex.pos);
+	uint32_t bits;
+
+	lang_next(&p->lex);
+	if (p->lex.token == LANG_T_WORD && lang_type_named(p->lex.string, &bits, &n->type.is_signed)) {
+		n->type.base = LANG_INT;
+		n->value = bits;
+		lang_next(&p->lex);
+		lang_expect(p, LANG_T_CLOSE, "behind the type");
+		n->a = unary(p);
+		return n;
+	}
+	n = lang_expression(p);
+	if (p->lex.token == LANG_T_COMMA)
+		lang_fail(p->l, p->lex.pos, "maps may have several keys: @x[a, b]", "there are no tuples");
+	lang_expect(p, LANG_T_CLOSE, "behind the expression");
+	return n;
+}
+
+static struct lang_node *number_node(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_NUMBER, p->lex.pos);
+
+	n->value = p->lex.number;
+	n->type = (struct lang_type){ LANG_INT, p->lex.number <= INT64_MAX };
+	n->literal = true;
+	lang_next(&p->lex);
+	return n;
+}
+
+static struct lang_node *string_node(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_STRING, p->lex.pos);
+
+	n->text = p->lex.string;
+	n->type.base = LANG_TEXT;
+	lang_next(&p->lex);
+	return n;
+}
+
+static struct lang_node *primary(struct lang_parser *p)
+{
+	switch (p->lex.token) {
+	case LANG_T_NUMBER:
+		return number_node(p);
+	case LANG_T_STRING:
+		return string_node(p);
+	case LANG_T_WORD:
+		return word_node(p);
+	case LANG_T_VAR:
+		return var_node(p);
+	case LANG_T_MAP:
+		return map_node(p);
+	case LANG_T_OPEN:
+		return parenthesis(p);
+	default:
+		lang_fail(p->l, p->lex.pos, "an expression is a number, a word, @x, $x, or made of such",
+			  "an expression is missing; here is %s", lang_token_text(p->lex.token));
+		return lang_node(p, LANG_N_NUMBER, p->lex.pos);
+	}
+}
+
+/* -- operators -- */
+
+static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum lang_token op, uint32_t pos, bool front)
+{
+	struct lang_node *n = lang_node(p, LANG_N_STEP, pos);
+
+	n->a = a;
+	n->op = op == LANG_T_INC ? LANG_T_ADD : LANG_T_SUB;
+	n->value = front;
+	if (a->kind != LANG_N_VAR && a->kind != LANG_N_MAP)
+		lang_fail(p->l, pos, "$x++ or @x++", "%s is for variables and maps", lang_token_text(op));
+	return n;
+}
+
+static struct lang_node *postfix(struct lang_parser *p)
+{
+	struct lang_node *a = primary(p);
+	enum lang_token op = p->lex.token;
+	uint32_t pos = p->lex.pos;
+
+	if (op != LANG_T_INC && op != LANG_T_DEC)
+		return a;
+	lang_next(&p->lex);
+	return step(p, a, op, pos, false);
+}
+
+static struct lang_node *unary(struct lang_parser *p)
+{
+	enum lang_token op = p->lex.token;
+	uint32_t pos = p->lex.pos;
+	struct lang_node *n;
+
+	if (op == LANG_T_INC || op == LANG_T_DEC) {
+		lang_next(&p->lex);
+		return step(p, primary(p), op, pos, true);
+	}
+	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT) {
+		if (op == LANG_T_MUL || op == LANG_T_AND)
+			lang_fail(p->l, pos, "arg0, arg1, ... are the arguments' values",
+				  "programs read no memory of the traced program");
+		return postfix(p);
+	}
+	lang_next(&p->lex);
+	lang_deeper(p);
+	n = lang_node(p, LANG_N_UNARY, pos);
+	n->op = op;
+	n->a = unary(p);
+	p->depth--;
+	return n;
+}
+
+/* The filter's own end: / and then { */
+static bool ends_filter(struct lang_parser *p)
+{
+	struct lang_lex ahead = p->lex;
+
+	if (!p->filter || p->lex.token != LANG_T_DIV)
+		return false;
+	lang_skip(&ahead);
+	return ahead.at < p->l->size && p->l->text[ahead.at] == '{';
+}
+
+static struct lang_node *binary(struct lang_parser *p, uint32_t least)
+{
+	struct lang_node *a = unary(p), *n;
+
+	while (operators[p->lex.token].precedence >= least && operators[p->lex.token].precedence && !ends_filter(p)) {
+		n = lang_node(p, LANG_N_BINARY, p->lex.pos);
+		n->op = p->lex.token;
+		lang_next(&p->lex);
+		lang_deeper(p);
+		n->a = a;
+		n->b = binary(p, operators[n->op].precedence + 1);
+		p->depth--;
+		a = n;
+	}
+	return a;
+}
+
+static struct lang_node *ternary(struct lang_parser *p)
+{
+	struct lang_node *a = binary(p, 1), *n;
+
+	if (p->lex.token != LANG_T_QUESTION)
+		return a;
+	n = lang_node(p, LANG_N_TERNARY, p->lex.pos);
+	lang_next(&p->lex);
+	n->a = a;
+	n->b = lang_expression(p);
+	lang_expect(p, LANG_T_COLON, "between the two values");
+	n->c = lang_expression(p);
+	return n;
+}
+
+/* A name that is set for the first time is a variable of the block that it stands in. */
+static void define(struct lang_parser *p, struct lang_node *n)
+{
+	struct lang_var **end = &p->block->vars;
+
+	while (*end)
+		end = &(*end)->next;
+	n->var = lang_alloc(p->l, sizeof(*n->var));
+	if (!n->var)
+		return;
+	*n->var = (struct lang_var){ .name = n->text, .slot = p->block->nvars++, .scope = p->depth };
+	*end = n->var;
+	if (p->block->nvars > LANG_VARS)
+		lang_fail(p->l, n->pos, "use fewer", "the probe has more than %u variables", LANG_VARS);
+}
+
+struct lang_node *lang_expression(struct lang_parser *p)
+{
+	struct lang_node *a, *n;
+
+	lang_deeper(p);
+	a = ternary(p);
+	p->depth--;
+	if (!is_assignment(p->lex.token))
+		return a;
+	n = lang_node(p, LANG_N_SET, p->lex.pos);
+	n->op = operators[p->lex.token].assigns;
+	n->a = a;
+	if (a->kind != LANG_N_VAR && a->kind != LANG_N_MAP)
+		lang_fail(p->l, n->pos, "$x = ... or @x = ...", "only variables and maps can be set");
+	lang_next(&p->lex);
+	lang_deeper(p);
+	n->b = lang_expression(p);
+	p->depth--;
+	if (a->kind == LANG_N_VAR && !a->var && n->op == LANG_T_NONE)
+		define(p, a);
+	return n;
+}

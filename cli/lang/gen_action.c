@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host is to do, as records of a ring; and the times of entry that `duration` needs. */
+#include <linux/bpf.h>
+
+#include "gen.h"
+#include "gpubpf/ctx.h"
+
+#define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
+
+enum { LOOKUP = 1, CLOCK = 5, RESERVE = 131, SUBMIT = 132 };
+
+struct lang_node *lang_record_args(const struct lang_node *call)
+{
+	struct lang_node *first = call->list;
+
+	if (call->function->id == LANG_F_PRINTF)
+		return first->next;
+	if (call->function->id == LANG_F_PRINT && !(first->kind == LANG_N_MAP && !first->list))
+		return first;
+	return NULL;
+}
+
+uint32_t lang_record_size(const struct lang_node *call)
+{
+	uint32_t size = 8;
+
+	for (const struct lang_node *a = lang_record_args(call); a; a = a->next)
+		size += lang_size(a->type);
+	return size;
+}
+
+static bool is_computed(const struct lang_node *a)
+{
+	return a->type.base != LANG_NAME && a->type.base != LANG_TEXT;
+}
+
+/* Arguments first, since a reserved record must not be left; names are copied from the context. */
+static uint32_t compute(struct gen *g, const struct lang_node *args)
+{
+	uint32_t n = 0;
+
+	for (const struct lang_node *a = args; a; a = a->next) {
+		int at;
+
+		if (!is_computed(a))
+			continue;
+		at = gen_push(g, 8);
+		gen_expr(g, a);
+		gen_store(g, R10, at, R0, 8);
+		n++;
+	}
+	return n;
+}
+
+static void fill(struct gen *g, const struct lang_node *args, int at)
+{
+	int to = 8;
+
+	for (const struct lang_node *a = args; a; a = a->next) {
+		for (int i = 0; a->type.base == LANG_NAME && i < GPUBPF_CTX_NAME; i += 8) {
+			gen_load(g, R1, R9, a->builtin.at + i, 8);
+			gen_store(g, R0, to + i, R1, 8);
+		}
+		if (is_computed(a)) {
+			gen_load(g, R1, R10, at, 8);
+			gen_store(g, R0, to, R1, 8);
+			at -= 8;
+		}
+		to += lang_size(a->type);
+	}
+}
+
+void gen_action(struct gen *g, const struct lang_node *call)
+{
+	const struct lang_node *args = lang_record_args(call);
+	uint32_t none = gen_label(g), n;
+	int first = -(int)g->frame - 8;
+
+	g->wanted = true;
+	n = compute(g, args);
+	gen_map_address(g, R1, gen_own(g, LANG_OWN_RECORDS));
+	gen_imm(g, R2, lang_record_size(call));
+	gen_imm(g, R3, 0);
+	gen_call(g, RESERVE);
+	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
+	gen_imm(g, R1, (uint32_t)call->action | (uint64_t)g->probe->number << 32);
+	gen_store(g, R0, 0, R1, 8);
+	fill(g, args, first);
+	gen_mov(g, R1, R0);
+	gen_imm(g, R2, 0);
+	gen_call(g, SUBMIT);
+	gen_place(g, none);
+	gen_pop(g, 8 * n);
+}
+
+/* -- duration -- */
+
+/* r6 = the thread in its launch, r7 = the launch and its kernel: both together tell a thread from all others. */
+static void who(struct gen *g)
+{
+	gen_load(g, R6, R9, FIELD(global_linear), 8);
+	gen_load(g, R7, R9, FIELD(launch), 8);
+	gen_alu_imm(g, BPF_LSH, R7, 16);
+	gen_load(g, R0, R9, FIELD(kernel), 8);
+	gen_alu(g, BPF_OR, R7, R0);
+}
+
+/* r0 = a number that threads that run at the same time seldom share: they are in blocks that follow each other. In one
+ * dimension the thread's own number, which blocks of uneven size share least. */
+static void position(struct gen *g)
+{
+	const struct lang_builtin block = { .at = FIELD(block_idx), .size = LANG_WHOLE_BLOCK };
+	const struct lang_builtin thread = { .at = FIELD(thread_idx), .size = LANG_WHOLE_THREAD };
+	uint32_t several = gen_label(g), end = gen_label(g);
+	int kept = gen_push(g, 8);
+
+	gen_load(g, R0, R9, FIELD(work_dim), 4);
+	gen_jump_imm(g, BPF_JNE, R0, 1, several);
+	gen_mov(g, R0, R6);
+	gen_goto(g, end);
+	gen_place(g, several);
+	gen_whole(g, &block);
+	gen_store(g, R10, kept, R0, 8);
+	gen_product(g, FIELD(block_dim));
+	gen_load(g, R1, R10, kept, 8);
+	gen_alu(g, BPF_MUL, R0, R1);
+	gen_store(g, R10, kept, R0, 8);
+	gen_whole(g, &thread);
+	gen_load(g, R1, R10, kept, 8);
+	gen_alu(g, BPF_ADD, R0, R1);
+	gen_place(g, end);
+	gen_pop(g, 8);
+}
+
+/* r8 = the thread's place in the array of times, each launch beginning elsewhere. */
+static void entry(struct gen *g, uint32_t none)
+{
+	int key = gen_push(g, 8);
+
+	who(g);
+	position(g);
+	gen_mov(g, R1, R7);
+	gen_alu_imm(g, BPF_MUL, R1, 0x9e3779b1 & INT32_MAX);
+	gen_alu_imm(g, BPF_RSH, R1, 8);
+	gen_alu(g, BPF_ADD, R0, R1);
+	gen_alu_imm(g, BPF_AND, R0, (int32_t)(g->l->threads - 1));
+	gen_store(g, R10, key, R0, 4);
+	gen_map_address(g, R1, gen_own(g, LANG_OWN_ENTERED));
+	gen_mov(g, R2, R10);
+	gen_alu_imm(g, BPF_ADD, R2, key);
+	gen_call(g, LOOKUP);
+	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
+	gen_mov(g, R8, R0);
+	gen_pop(g, 8);
+}
+
+void gen_entered(struct gen *g)
+{
+	entry(g, g->end);
+	gen_call(g, CLOCK);
+	gen_store(g, R8, 0, R6, 8);
+	gen_store(g, R8, 8, R7, 8);
+	gen_store(g, R8, 16, R0, 8);
+}
+
+static void lost(struct gen *g)
+{
+	int key = gen_push(g, 8);
+
+	gen_imm(g, R0, 0);
+	gen_store(g, R10, key, R0, 4);
+	gen_map_address(g, R1, gen_own(g, LANG_OWN_LOST));
+	gen_mov(g, R2, R10);
+	gen_alu_imm(g, BPF_ADD, R2, key);
+	gen_call(g, LOOKUP);
+	gen_jump_imm(g, BPF_JEQ, R0, 0, g->end);
+	gen_imm(g, R1, 1);
+	gen_atomic(g, BPF_ADD, R0, 0, R1);
+	gen_goto(g, g->end);
+	gen_pop(g, 8);
+}
+
+void gen_duration(struct gen *g)
+{
+	uint32_t other = gen_label(g), found = gen_label(g);
+	int now = gen_push(g, 8);
+
+	gen_call(g, CLOCK);
+	gen_store(g, R10, now, R0, 8);
+	entry(g, other);
+	gen_load(g, R0, R8, 0, 8);
+	gen_jump(g, BPF_JNE, R0, R6, other);
+	gen_load(g, R0, R8, 8, 8);
+	gen_jump(g, BPF_JNE, R0, R7, other);
+	gen_load(g, R1, R8, 16, 8);
+	gen_jump_imm(g, BPF_JNE, R1, 0, found);
+	gen_place(g, other);
+	lost(g);
+	gen_place(g, found);
+	gen_imm(g, R0, 0);
+	gen_store(g, R8, 16, R0, 8);
+	gen_load(g, R0, R10, now, 8);
+	gen_alu(g, BPF_SUB, R0, R1);
+	gen_pop(g, 8);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions: what is asked for is in r0 afterwards, r1 to r5 hold nothing. */
+#include <linux/bpf.h>
+#include <string.h>
+
+#include "gen.h"
+#include "gpubpf/ctx.h"
+
+#define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
+
+void gen_number(struct gen *g, int dst, const struct lang_node *n)
+{
+	gen_imm(g, dst, n->value);
+}
+
+void gen_var(struct gen *g, const struct lang_var *var, bool store)
+{
+	int off = -LANG_VARIABLE_SLOT * (int)(var->slot + 1);
+
+	if (store)
+		gen_store(g, R10, off, R0, 8);
+	else
+		gen_load(g, R0, R10, off, 8);
+}
+
+/* -- words -- */
+
+void gen_product(struct gen *g, uint32_t at)
+{
+	gen_load(g, R0, R9, at, 8);
+	for (int i = 1; i < 3; i++) {
+		gen_load(g, R1, R9, at + 8 * i, 8);
+		gen_alu(g, BPF_MUL, R0, R1);
+	}
+}
+
+/* r0 = (z * height + y) * width + x */
+static void linear(struct gen *g, uint32_t at, uint32_t dims)
+{
+	gen_load(g, R0, R9, at + 16, 8);
+	for (int i = 1; i >= 0; i--) {
+		gen_load(g, R1, R9, dims + 8 * i, 8);
+		gen_alu(g, BPF_MUL, R0, R1);
+		gen_load(g, R1, R9, at + 8 * i, 8);
+		gen_alu(g, BPF_ADD, R0, R1);
+	}
+}
+
+void gen_whole(struct gen *g, const struct lang_builtin *b)
+{
+	switch ((enum lang_whole)b->size) {
+	case LANG_WHOLE_THREAD:
+		linear(g, b->at, FIELD(block_dim));
+		break;
+	case LANG_WHOLE_BLOCK:
+		linear(g, b->at, FIELD(grid_dim));
+		break;
+	case LANG_WHOLE_GLOBAL:
+		gen_load(g, R0, R9, FIELD(global_linear), 8);
+		break;
+	case LANG_WHOLE_PRODUCT:
+		gen_product(g, b->at);
+		break;
+	}
+}
+
+static void helper(struct gen *g, const struct lang_builtin *b)
+{
+	gen_call(g, b->at);
+	if (b->size == 4)
+		gen_alu_imm(g, BPF_RSH, R0, 32);
+}
+
+static void word(struct gen *g, const struct lang_node *n)
+{
+	const struct lang_builtin *b = &n->builtin;
+
+	switch (b->source) {
+	case LANG_SOURCE_CTX:
+		gen_load(g, R0, R9, b->at, b->size);
+		break;
+	case LANG_SOURCE_TRIPLE:
+		if (n->value)
+			gen_load(g, R0, R9, b->at + 8 * (n->value - 1), 8);
+		else
+			gen_whole(g, b);
+		break;
+	case LANG_SOURCE_HELPER:
+		helper(g, b);
+		break;
+	case LANG_SOURCE_DURATION:
+		gen_load(g, R0, R10, -LANG_VARIABLE_SLOT * (int)(g->block->nvars + 1), 8);
+		break;
+	case LANG_SOURCE_PROBE:
+	case LANG_SOURCE_HOST:
+		gen_imm(g, R0, 0);     /* the host knows it */
+		break;
+	}
+}
+
+/* -- operators -- */
+
+void gen_operate(struct gen *g, enum lang_token op, bool is_signed)
+{
+	static const struct {
+		uint32_t op;
+		bool divides;
+	} rows[LANG_TOKENS] = {
+		[LANG_T_ADD] = { BPF_ADD }, [LANG_T_SUB] = { BPF_SUB }, [LANG_T_MUL] = { BPF_MUL },
+		[LANG_T_DIV] = { BPF_DIV, true }, [LANG_T_MOD] = { BPF_MOD, true }, [LANG_T_AND] = { BPF_AND },
+		[LANG_T_OR] = { BPF_OR }, [LANG_T_XOR] = { BPF_XOR }, [LANG_T_LSH] = { BPF_LSH }, [LANG_T_RSH] = { BPF_RSH },
+	};
+	uint32_t code = op == LANG_T_RSH && is_signed ? BPF_ARSH : rows[op].op;
+
+	gen_insn(g, BPF_ALU64 | code | BPF_X, R0, R1, rows[op].divides && is_signed, 0);
+}
+
+/* a to r0, b to r1 */
+static void both(struct gen *g, const struct lang_node *a, const struct lang_node *b)
+{
+	int kept;
+
+	gen_expr(g, a);
+	if (b->kind == LANG_N_NUMBER) {
+		gen_number(g, R1, b);
+		return;
+	}
+	kept = gen_push(g, 8);
+	gen_store(g, R10, kept, R0, 8);
+	gen_expr(g, b);
+	gen_mov(g, R1, R0);
+	gen_load(g, R0, R10, kept, 8);
+	gen_pop(g, 8);
+}
+
+static bool is_test(const struct lang_node *n)
+{
+	switch (n->op) {
+	case LANG_T_EQ:
+	case LANG_T_NE:
+	case LANG_T_LT:
+	case LANG_T_LE:
+	case LANG_T_GT:
+	case LANG_T_GE:
+	case LANG_T_LAND:
+	case LANG_T_LOR:
+	case LANG_T_NOT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* r0 = 1 or 0 */
+static void truth(struct gen *g, const struct lang_node *n)
+{
+	uint32_t no = gen_label(g), end = gen_label(g);
+
+	gen_branch(g, n, false, no);
+	gen_imm(g, R0, 1);
+	gen_goto(g, end);
+	gen_place(g, no);
+	gen_imm(g, R0, 0);
+	gen_place(g, end);
+}
+
+static void binary(struct gen *g, const struct lang_node *n)
+{
+	if (is_test(n)) {
+		truth(g, n);
+		return;
+	}
+	both(g, n->a, n->b);
+	gen_operate(g, n->op, n->op == LANG_T_SUB || n->type.is_signed);
+}
+
+static void unary(struct gen *g, const struct lang_node *n)
+{
+	if (is_test(n)) {
+		truth(g, n);
+		return;
+	}
+	gen_expr(g, n->a);
+	if (n->op == LANG_T_INVERT)
+		gen_alu_imm(g, BPF_XOR, R0, -1);
+	else
+		gen_insn(g, BPF_ALU64 | BPF_NEG, R0, 0, 0, 0);
+}
+
+static void ternary(struct gen *g, const struct lang_node *n)
+{
+	uint32_t no = gen_label(g), end = gen_label(g);
+
+	gen_branch(g, n->a, false, no);
+	gen_expr(g, n->b);
+	gen_goto(g, end);
+	gen_place(g, no);
+	gen_expr(g, n->c);
+	gen_place(g, end);
+}
+
+static void cast(struct gen *g, const struct lang_node *n)
+{
+	gen_expr(g, n->a);
+	if (n->value >= 64)
+		return;
+	gen_alu_imm(g, BPF_LSH, R0, 64 - n->value);
+	gen_alu_imm(g, n->type.is_signed ? BPF_ARSH : BPF_RSH, R0, 64 - n->value);
+}
+
+/* -- tests -- */
+
+struct test {
+	uint32_t yes, no, signed_yes, signed_no;
+};
+
+static const struct test tests[LANG_TOKENS] = {
+	[LANG_T_EQ] = { BPF_JEQ, BPF_JNE, BPF_JEQ, BPF_JNE }, [LANG_T_NE] = { BPF_JNE, BPF_JEQ, BPF_JNE, BPF_JEQ },
+	[LANG_T_LT] = { BPF_JLT, BPF_JGE, BPF_JSLT, BPF_JSGE }, [LANG_T_LE] = { BPF_JLE, BPF_JGT, BPF_JSLE, BPF_JSGT },
+	[LANG_T_GT] = { BPF_JGT, BPF_JLE, BPF_JSGT, BPF_JSLE }, [LANG_T_GE] = { BPF_JGE, BPF_JLT, BPF_JSGE, BPF_JSLT },
+};
+
+/* Names are compared in words; behind their end is nothing but zeros. */
+static void compare_name(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
+{
+	int at = n->a->type.base == LANG_KERNEL ? FIELD(kernel_name) : (int)n->a->builtin.at;
+	bool equal = (n->op == LANG_T_EQ) == when;
+	uint32_t other = equal ? gen_label(g) : label;
+	char text[GPUBPF_CTX_NAME] = "";
+
+	strncpy(text, n->b->text, sizeof(text) - 1);
+	for (size_t i = 0; i <= strlen(text); i += 8) {
+		uint64_t eight;
+
+		memcpy(&eight, text + i, sizeof(eight));
+		gen_load(g, R0, R9, at + i, 8);
+		gen_imm(g, R1, eight);
+		gen_jump(g, BPF_JNE, R0, R1, other);
+	}
+	if (!equal)
+		return;
+	gen_goto(g, label);
+	gen_place(g, other);
+}
+
+static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
+{
+	const struct test *t = &tests[n->op];
+	bool is_signed = n->value;     /* lang_check() has decided */
+	uint32_t op = is_signed ? (when ? t->signed_yes : t->signed_no) : when ? t->yes : t->no;
+
+	if (n->b->type.base == LANG_TEXT) {
+		compare_name(g, n, when, label);
+	} else if (n->b->kind == LANG_N_NUMBER && n->b->value <= INT32_MAX) {
+		gen_expr(g, n->a);
+		gen_jump_imm(g, op, R0, (int32_t)n->b->value, label);
+	} else {
+		both(g, n->a, n->b);
+		gen_jump(g, op, R0, R1, label);
+	}
+}
+
+/* a && b where it is to jump when true, a || b where it is to jump when false: the first decides against it alone. */
+static void chain(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
+{
+	bool decides = n->op == LANG_T_LOR;
+	uint32_t over;
+
+	if (decides == when) {
+		gen_branch(g, n->a, when, label);
+		gen_branch(g, n->b, when, label);
+		return;
+	}
+	over = gen_label(g);
+	gen_branch(g, n->a, !when, over);
+	gen_branch(g, n->b, when, label);
+	gen_place(g, over);
+}
+
+void gen_branch(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
+{
+	if (n->kind == LANG_N_BINARY && (n->op == LANG_T_LAND || n->op == LANG_T_LOR)) {
+		chain(g, n, when, label);
+	} else if (n->kind == LANG_N_BINARY && is_test(n)) {
+		compare(g, n, when, label);
+	} else if (n->kind == LANG_N_UNARY && n->op == LANG_T_NOT) {
+		gen_branch(g, n->a, !when, label);
+	} else {
+		gen_expr(g, n);
+		gen_jump_imm(g, when ? BPF_JNE : BPF_JEQ, R0, 0, label);
+	}
+}
+
+/* -- what sets -- */
+
+static void set_var(struct gen *g, const struct lang_node *n)
+{
+	struct lang_node now = { .kind = LANG_N_VAR, .var = n->a->var };
+
+	if (n->op == LANG_T_NONE) {
+		gen_expr(g, n->b);
+	} else {
+		both(g, &now, n->b);
+		gen_operate(g, n->op, n->type.is_signed && (n->b->type.is_signed || n->op == LANG_T_RSH));
+	}
+	gen_var(g, n->a->var, true);
+}
+
+void gen_step(struct gen *g, const struct lang_node *n)
+{
+	int32_t by = n->op == LANG_T_ADD ? 1 : -1;
+
+	gen_var(g, n->a->var, false);
+	gen_alu_imm(g, BPF_ADD, R0, by);
+	gen_var(g, n->a->var, true);
+	if (!n->value)
+		gen_alu_imm(g, BPF_ADD, R0, -by); /* $x++ is what it was */
+}
+
+static void set(struct gen *g, const struct lang_node *n)
+{
+	if (n->a->kind == LANG_N_VAR)
+		set_var(g, n);
+	else if (n->b->type.base == LANG_AGGREGATE)
+		gen_aggregate(g, n);
+	else
+		gen_map_set(g, n);
+}
+
+static void step(struct gen *g, const struct lang_node *n)
+{
+	static const struct lang_node one = { .kind = LANG_N_NUMBER, .value = 1 };
+
+	if (n->a->kind == LANG_N_VAR)
+		gen_step(g, n);
+	else
+		gen_map_step(g, n->a, n->op, &one, !n->value);
+}
+
+static void call(struct gen *g, const struct lang_node *n)
+{
+	if (n->function->id == LANG_F_DELETE)
+		gen_delete(g, n->list);
+	else if (n->function->id == LANG_F_HAS_KEY)
+		gen_has_key(g, n->list);
+	else
+		gen_action(g, n);
+}
+
+void gen_expr(struct gen *g, const struct lang_node *n)
+{
+	static void (*const kinds[])(struct gen *g, const struct lang_node *n) = {
+		[LANG_N_BUILTIN] = word, [LANG_N_MAP] = gen_map_read, [LANG_N_UNARY] = unary, [LANG_N_BINARY] = binary,
+		[LANG_N_TERNARY] = ternary, [LANG_N_CAST] = cast, [LANG_N_SET] = set, [LANG_N_STEP] = step,
+		[LANG_N_CALL] = call,
+	};
+
+	if (n->kind == LANG_N_NUMBER)
+		gen_number(g, R0, n);
+	else if (n->kind == LANG_N_VAR)
+		gen_var(g, n->var, false);
+	else if (n->kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[n->kind])
+		kinds[n->kind](g, n);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a map holds: count() to lhist(). Each lane adds for itself, atomically. */
+#include <linux/bpf.h>
+
+#include "gen.h"
+
+#define TRIES 64               /* of a compare-and-exchange; who finds no end says so in the value's second word */
+
+/* r0 + off += src */
+static void add(struct gen *g, int off, int src)
+{
+	gen_atomic(g, BPF_ADD, R0, off, src);
+}
+
+static void count(struct gen *g, const struct lang_map *map, int value)
+{
+	gen_imm(g, R1, 1);
+	add(g, 0, R1);
+}
+
+static void sum(struct gen *g, const struct lang_map *map, int value)
+{
+	gen_load(g, R1, R10, value, 8);
+	add(g, 0, R1);
+}
+
+static void average(struct gen *g, const struct lang_map *map, int value)
+{
+	count(g, map, value);
+	gen_load(g, R1, R10, value, 8);
+	add(g, 8, R1);
+}
+
+/* Exchange what is there for ours as long as ours is further out. Others that come first bring it further out too. */
+static void extreme(struct gen *g, uint32_t enough, int value)
+{
+	uint32_t again = gen_label(g), end = gen_label(g);
+
+	gen_mov(g, R8, R0);
+	gen_imm(g, R7, TRIES);
+	gen_load(g, R1, R10, value, 8);
+	gen_load(g, R0, R8, 0, 8);
+	gen_place(g, again);
+	gen_jump(g, enough, R0, R1, end);
+	gen_mov(g, R2, R0);
+	gen_atomic(g, BPF_CMPXCHG, R8, 0, R1);
+	gen_jump(g, BPF_JEQ, R0, R2, end);
+	gen_alu_imm(g, BPF_SUB, R7, 1);
+	gen_jump_imm(g, BPF_JNE, R7, 0, again);
+	gen_imm(g, R1, 1);
+	gen_atomic(g, BPF_ADD, R8, 8, R1);
+	gen_place(g, end);
+}
+
+static void least(struct gen *g, const struct lang_map *map, int value)
+{
+	extreme(g, map->value.is_signed ? BPF_JSLE : BPF_JLE, value);
+}
+
+static void greatest(struct gen *g, const struct lang_map *map, int value)
+{
+	extreme(g, map->value.is_signed ? BPF_JSGE : BPF_JGE, value);
+}
+
+/* r0 + 8 * r2 += 1, for r2 up to `last` */
+static void count_slot(struct gen *g, uint32_t last)
+{
+	uint32_t inside = gen_label(g);
+
+	gen_jump_imm(g, BPF_JLE, R2, last, inside);
+	gen_imm(g, R2, last);
+	gen_place(g, inside);
+	gen_alu_imm(g, BPF_LSH, R2, 3);
+	gen_alu(g, BPF_ADD, R0, R2);
+	gen_imm(g, R1, 1);
+	add(g, 0, R1);
+}
+
+/* The slot as gpubpf_log2() of <gpubpf/probe.h> has it. */
+static void histogram(struct gen *g, const struct lang_map *map, int value)
+{
+	uint32_t end = gen_label(g);
+
+	gen_load(g, R1, R10, value, 8);
+	gen_imm(g, R2, 0);
+	gen_jump_imm(g, BPF_JEQ, R1, 0, end);
+	gen_imm(g, R2, 1);
+	for (int shift = 32; shift; shift /= 2) {
+		uint32_t less = gen_label(g);
+
+		gen_imm(g, R3, 1ull << shift);
+		gen_jump(g, BPF_JLT, R1, R3, less);
+		gen_alu_imm(g, BPF_RSH, R1, shift);
+		gen_alu_imm(g, BPF_ADD, R2, shift);
+		gen_place(g, less);
+	}
+	gen_place(g, end);
+	count_slot(g, 63);
+}
+
+/* slot 0: below min; the last: from max on */
+static void linear(struct gen *g, const struct lang_map *map, int value)
+{
+	uint32_t below = gen_label(g), last = map->value_size / 8 - 1;
+
+	gen_load(g, R1, R10, value, 8);
+	gen_imm(g, R2, 0);
+	gen_jump_imm(g, map->value.is_signed ? BPF_JSLT : BPF_JLT, R1, map->min, below);
+	gen_mov(g, R2, R1);
+	gen_alu_imm(g, BPF_SUB, R2, map->min);
+	gen_alu_imm(g, BPF_DIV, R2, map->step);
+	gen_alu_imm(g, BPF_ADD, R2, 1);
+	gen_place(g, below);
+	count_slot(g, last);
+}
+
+void gen_aggregate(struct gen *g, const struct lang_node *set)
+{
+	static void (*const makes[LANG_FUNCTIONS])(struct gen *g, const struct lang_map *map, int value) = {
+		[LANG_F_COUNT] = count, [LANG_F_SUM] = sum, [LANG_F_AVG] = average, [LANG_F_STATS] = average,
+		[LANG_F_MIN] = least, [LANG_F_MAX] = greatest, [LANG_F_HIST] = histogram, [LANG_F_LHIST] = linear,
+	};
+	const struct lang_map *map = set->a->map;
+	uint32_t none = gen_label(g);
+	bool first = map->holds->id == LANG_F_MIN || map->holds->id == LANG_F_MAX;
+	int value = gen_push(g, 16);
+
+	g->wanted = true;
+	gen_imm(g, R0, 0);
+	gen_store(g, R10, value + 8, R0, 8);
+	if (set->b->list)
+		gen_expr(g, set->b->list);
+	gen_store(g, R10, value, R0, 8);
+	gen_element(g, set->a, first ? value : 0, none);
+	makes[map->holds->id](g, map, value);
+	gen_place(g, none);
+	gen_pop(g, 16);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way of a text, and what all of it shares: memory and errors. */
+#include "lang.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK 65536
+#define MOST (256u << 20)      /* bytes that the tree of the longest text may take */
+#define SHOWN 100              /* columns of a line that an error shows */
+
+struct chunk {
+	struct chunk *next;
+	size_t used, room;
+	max_align_t data[];
+};
+
+void *lang_alloc(struct lang *l, size_t size)
+{
+	struct chunk *c = l->arena;
+	void *p;
+
+	size = (size + 15) & ~(size_t)15;
+	if (!c || size > c->room - c->used) {
+		size_t room = size > CHUNK ? size : CHUNK;
+
+		c = l->used + room > MOST ? NULL : calloc(1, sizeof(*c) + room);
+		if (!c) {
+			lang_fail(l, 0, "shorten the program", "there is no memory for it");
+			return NULL;
+		}
+		c->room = room;
+		c->next = l->arena;
+		l->arena = c;
+		l->used += room;
+	}
+	p = (char *)c->data + c->used;
+	c->used += size;
+	return p;
+}
+
+char *lang_copy(struct lang *l, const char *text, size_t size)
+{
+	char *copy = lang_alloc(l, size + 1);
+
+	if (copy)
+		memcpy(copy, text, size);
+	return copy;
+}
+
+char *lang_format(struct lang *l, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return lang_copy(l, text, strlen(text));
+}
+
+/* -- errors -- */
+
+static uint32_t line_begin(const struct lang *l, uint32_t pos)
+{
+	while (pos && l->text[pos - 1] != '\n')
+		pos--;
+	return pos;
+}
+
+void lang_place(const struct lang *l, uint32_t pos, uint32_t *line, uint32_t *column)
+{
+	*line = 1;
+	for (uint32_t i = 0; i < pos; i++)
+		*line += l->text[i] == '\n';
+	*column = pos - line_begin(l, pos) + 1;
+}
+
+static char plain(char c)
+{
+	return (unsigned char)c >= ' ' && c != 0x7f ? c : c == '\t' ? ' ' : '?';
+}
+
+/* The line of the text, and a mark under the place. */
+static size_t quote(const struct lang *l, uint32_t pos, char *buf, size_t size)
+{
+	uint32_t begin = line_begin(l, pos), end = pos, from = begin;
+	size_t n = 0;
+
+	while (end < l->size && l->text[end] != '\n')
+		end++;
+	if (pos - from > SHOWN * 2 / 3)
+		from = pos - SHOWN * 2 / 3;
+	n += snprintf(buf + n, size - n, "\n  ");
+	for (uint32_t i = from; i < end && i < from + SHOWN; i++)
+		buf[n++] = plain(l->text[i]);
+	n += snprintf(buf + n, size - n, "\n  %*s^", (int)(pos - from), "");
+	return n;
+}
+
+int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt, ...)
+{
+	uint32_t line, column;
+	char what[512];
+	va_list ap;
+	size_t n;
+
+	if (l->failed)
+		return -EINVAL;
+	l->failed = true;
+	pos = pos < l->size ? pos : (uint32_t)l->size;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	lang_place(l, pos, &line, &column);
+	n = snprintf(l->why, sizeof(l->why), "%.200s:%u:%u: %s", l->name, line, column, what);
+	n += quote(l, pos, l->why + n, sizeof(l->why) - n);
+	snprintf(l->why + n, sizeof(l->why) - n, "\ntry: %s", remedy);
+	return -EINVAL;
+}
+
+const char *lang_why(const struct lang *l)
+{
+	return l->why;
+}
+
+/* -- the way -- */
+
+static uint64_t power_of_two(uint64_t n)
+{
+	uint64_t p = 1024;
+
+	while (p < n && p < 1u << 28)
+		p *= 2;
+	return p;
+}
+
+static int check_text(struct lang *l)
+{
+	const char *nul = memchr(l->text, 0, l->size);
+
+	if (l->size > LANG_TEXT_SIZE)
+		return lang_fail(l, 0, "shorten it", "the program has %zu bytes; it may have %u", l->size, LANG_TEXT_SIZE);
+	return nul ? lang_fail(l, nul - l->text, "write text", "there is a byte of zero in the program") : 0;
+}
+
+int lang_compile(const struct lang_opts *opts, struct lang **out)
+{
+	struct lang *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return -ENOMEM;
+	l->name = opts->name;
+	l->text = opts->text;
+	l->size = opts->size;
+	l->params = opts->params;
+	l->nparams = opts->nparams;
+	l->threads = power_of_two(opts->threads ? opts->threads : 1 << 20);
+	*out = l;
+	err = check_text(l);
+	if (!err)
+		err = lang_parse(l);
+	if (!err)
+		err = lang_check(l);
+	return err < 0 ? err : lang_generate(l);
+}
+
+const void *lang_object(const struct lang *l, size_t *size)
+{
+	*size = l->object_size;
+	return l->object;
+}
+
+void lang_destroy(struct lang *l)
+{
+	struct chunk *c = l ? l->arena : NULL, *next;
+
+	for (; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	if (l)
+		free(l->object);
+	free(l);
+}
+
+/* -- tables -- */
+
+const char *lang_token_text(enum lang_token token)
+{
+	static const char *const text[LANG_TOKENS] = {
+		[LANG_T_NONE] = "nothing", [LANG_T_END] = "the end", [LANG_T_NUMBER] = "a number",
+		[LANG_T_STRING] = "a string", [LANG_T_WORD] = "a word", [LANG_T_VAR] = "a variable", [LANG_T_MAP] = "a map",
+#define LANG_TOKEN(name, text, precedence, assigns) [LANG_T_##name] = text,
+#include "tokens.def"
+	};
+
+	return text[token];
+}
+
+static const struct lang_function functions[] = {
+#define LANG_FUNCTION(NAME, name, least, most, use, shown, meaning) \
+	{ LANG_F_##NAME, name, shown, least, most, LANG_USE_##use },
+#include "functions.def"
+};
+
+const struct lang_function *lang_function_at(uint32_t i)
+{
+	return i < LANG_FUNCTIONS ? &functions[i] : NULL;
+}
+
+const struct lang_function *lang_function_find(const char *name)
+{
+	for (uint32_t i = 0; i < LANG_FUNCTIONS; i++)
+		if (!strcmp(functions[i].name, name))
+			return &functions[i];
+	return NULL;
+}

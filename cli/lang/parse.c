@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements, blocks, declarations: a program is what lang_parse() reads. */
+#include "lang.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct lang_node *statement(struct lang_parser *p);
+
+/* Variables of a block end with it. */
+static void leave(struct lang_parser *p)
+{
+	for (struct lang_var *v = p->block->vars; v; v = v->next)
+		if (v->scope >= p->depth)
+			v->scope = UINT32_MAX;
+}
+
+static struct lang_node *block(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_BLOCK, p->lex.pos), **end = &n->list;
+
+	lang_expect(p, LANG_T_LBRACE, "where a block begins");
+	lang_deeper(p);
+	while (p->lex.token != LANG_T_RBRACE && p->lex.token != LANG_T_END && !p->l->failed) {
+		if (lang_accept(p, LANG_T_SEMICOLON))
+			continue;
+		*end = statement(p);
+		end = &(*end)->next;
+	}
+	leave(p);
+	p->depth--;
+	if (p->lex.token == LANG_T_END)
+		lang_fail(p->l, n->pos, "end it with }", "the block has no end");
+	return n;
+}
+
+/* Behind its end the text may go on in another way, so its } is taken by who knows. */
+static struct lang_node *inner_block(struct lang_parser *p)
+{
+	struct lang_node *n = block(p);
+
+	lang_next(&p->lex);
+	return n;
+}
+
+static struct lang_node *if_statement(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_IF, p->lex.pos);
+
+	lang_deeper(p);
+	lang_next(&p->lex);
+	n->a = lang_expression(p);
+	n->b = inner_block(p);
+	if (lang_word_is(p, "else")) {
+		lang_next(&p->lex);
+		n->c = lang_word_is(p, "if") ? if_statement(p) : inner_block(p);
+	}
+	p->depth--;
+	return n;
+}
+
+static struct lang_node *unroll(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_UNROLL, p->lex.pos);
+
+	lang_next(&p->lex);
+	lang_expect(p, LANG_T_OPEN, "behind unroll");
+	n->value = p->lex.number;
+	if (p->lex.token == LANG_T_NUMBER && (!n->value || n->value > LANG_UNROLL))
+		lang_fail(p->l, p->lex.pos, "for ($i : 0..n) repeats without copies", "unroll() takes 1 to %u", LANG_UNROLL);
+	lang_expect(p, LANG_T_NUMBER, "in unroll()");
+	lang_expect(p, LANG_T_CLOSE, "behind the number");
+	n->b = inner_block(p);
+	return n;
+}
+
+static struct lang_node *for_statement(struct lang_parser *p)
+{
+	struct lang_node *n = lang_node(p, LANG_N_FOR, p->lex.pos), *name = lang_node(p, LANG_N_VAR, p->lex.pos);
+	bool open;
+
+	lang_next(&p->lex);
+	open = lang_accept(p, LANG_T_OPEN);
+	name->text = p->lex.string;
+	lang_expect(p, LANG_T_VAR, "behind for");
+	lang_expect(p, LANG_T_COLON, "behind the variable");
+	if (p->lex.token == LANG_T_MAP)
+		lang_fail(p->l, p->lex.pos, "print(@x) prints all keys; for ($i : 0..10) counts",
+			  "there is no going through the keys of a map");
+	n->a = lang_expression(p);
+	lang_expect(p, LANG_T_RANGE, "between the bounds");
+	n->c = lang_expression(p);
+	if (open)
+		lang_expect(p, LANG_T_CLOSE, "behind the bounds");
+	lang_deeper(p);
+	n->var = lang_alloc(p->l, sizeof(*n->var));
+	if (n->var) {
+		struct lang_var **end = &p->block->vars;
+
+		while (*end)
+			end = &(*end)->next;
+		*n->var = (struct lang_var){
+			.name = name->text, .slot = p->block->nvars++, .scope = p->depth, .type = { LANG_INT, true },
+		};
+		*end = n->var;
+	}
+	if (p->block->nvars++ >= LANG_VARS)       /* and the end of the range, which is computed once */
+		lang_fail(p->l, n->pos, "use fewer", "the probe has more than %u variables", LANG_VARS);
+	n->b = inner_block(p);
+	leave(p);
+	p->depth--;
+	return n;
+}
+
+/* let $x = ...; hides what has the name further out */
+static struct lang_node *let_statement(struct lang_parser *p)
+{
+	uint32_t pos;
+
+	lang_next(&p->lex);
+	pos = p->lex.pos;
+	for (struct lang_var *v = p->block->vars; v && p->lex.token == LANG_T_VAR; v = v->next)
+		if (!strcmp(v->name, p->lex.string) && v->scope != UINT32_MAX)
+			lang_fail(p->l, pos, "choose another name, or leave let out", "%s is there already", v->name);
+	if (p->lex.token != LANG_T_VAR)
+		lang_fail(p->l, pos, "let $x = 0;", "let is for a variable here");
+	return lang_expression(p);
+}
+
+static struct lang_node *simple(struct lang_parser *p, enum lang_kind kind)
+{
+	struct lang_node *n = lang_node(p, kind, p->lex.pos);
+
+	lang_next(&p->lex);
+	return n;
+}
+
+/* An expression that does something. */
+static struct lang_node *expression_statement(struct lang_parser *p)
+{
+	struct lang_node *n = lang_expression(p);
+	bool does = n->kind == LANG_N_SET || n->kind == LANG_N_STEP ||
+		    (n->kind == LANG_N_CALL && n->function && n->function->use != LANG_USE_VALUE);
+
+	if (n->kind == LANG_N_CALL && n->function && n->function->use == LANG_USE_VALUE)
+		lang_fail(p->l, n->pos, "set a map to it: @x = ...", "%s() is what a map holds", n->function->name);
+	else if (!does)
+		lang_fail(p->l, n->pos, "print it, or set a map or a variable to it", "this value is used for nothing");
+	return n;
+}
+
+static const struct {
+	const char *word;
+	struct lang_node *(*parse)(struct lang_parser *p);
+	enum lang_kind kind;
+	bool open;                     /* no semicolon follows */
+} statements[] = {
+	{ "if", if_statement, 0, true },
+	{ "unroll", unroll, 0, true },
+	{ "for", for_statement, 0, true },
+	{ "let", let_statement, 0, false },
+	{ "break", NULL, LANG_N_BREAK, false },
+	{ "continue", NULL, LANG_N_CONTINUE, false },
+	{ "return", NULL, LANG_N_RETURN, false },
+};
+
+static struct lang_node *statement(struct lang_parser *p)
+{
+	struct lang_node *n = NULL;
+	bool open = p->lex.token == LANG_T_LBRACE;
+
+	if (lang_word_is(p, "while"))
+		lang_fail(p->l, p->lex.pos, "for ($i : 0..100) { ... if (...) { break; } } is bounded",
+			  "there is no while: kernels must not wait");
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && !n; i++) {
+		if (!lang_word_is(p, statements[i].word))
+			continue;
+		n = statements[i].parse ? statements[i].parse(p) : simple(p, statements[i].kind);
+		open = statements[i].open;
+	}
+	if (!n)
+		n = open ? inner_block(p) : expression_statement(p);
+	if (!open && p->lex.token != LANG_T_RBRACE)
+		lang_expect(p, LANG_T_SEMICOLON, "behind the statement");
+	return n;
+}
+
+/* -- top -- */
+
+/* let @x = hash(1000); */
+static void declare(struct lang_parser *p)
+{
+	struct lang_map *map;
+	uint32_t pos;
+
+	lang_next(&p->lex);
+	lang_next(&p->lex);
+	pos = p->lex.pos;
+	map = p->lex.token == LANG_T_MAP ? lang_map_named(p, p->lex.string, pos) : NULL;
+	lang_expect(p, LANG_T_MAP, "behind let");
+	lang_expect(p, LANG_T_SET, "behind the map");
+	if (!map)
+		return;
+	if (map->declared)
+		lang_fail(p->l, pos, "declare it once", "%s is declared already", map->name);
+	map->declared = true;
+	map->lru = lang_word_is(p, "lruhash");
+	if (!map->lru && !lang_word_is(p, "hash"))
+		lang_fail(p->l, p->lex.pos, "hash(4096) and lruhash(4096) are known", "maps are of no such type");
+	lang_next(&p->lex);
+	lang_expect(p, LANG_T_OPEN, "behind the type");
+	if (p->lex.token == LANG_T_NUMBER && (!p->lex.number || p->lex.number > LANG_MOST_KEYS))
+		lang_fail(p->l, p->lex.pos, "1 to 16777216", "a map cannot have room for so many keys");
+	map->room = p->lex.number;
+	lang_expect(p, LANG_T_NUMBER, "for the number of keys");
+	lang_expect(p, LANG_T_CLOSE, "behind the number");
+	if (p->lex.token != LANG_T_SEMICOLON)
+		lang_expect(p, LANG_T_SEMICOLON, "behind the declaration");
+}
+
+static bool begins_with(const struct lang_lex *x, const char *word)
+{
+	size_t n = strlen(word);
+
+	return x->l->size - x->at > n && !memcmp(x->l->text + x->at, word, n) && strchr(" \t\n@", x->l->text[x->at + n]);
+}
+
+static void filter(struct lang_parser *p, struct lang_block *b)
+{
+	lang_next(&p->lex);
+	if (p->lex.token != LANG_T_DIV)
+		return;
+	p->filter = true;
+	lang_next(&p->lex);
+	b->filter = lang_expression(p);
+	p->filter = false;
+	lang_expect(p, LANG_T_DIV, "behind the filter");
+}
+
+static struct lang_block *parse_block(struct lang_parser *p)
+{
+	struct lang_block *b = lang_alloc(p->l, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	p->block = b;
+	p->depth = 0;
+	lang_parse_probes(&p->lex, b);
+	filter(p, b);
+	if (p->lex.token != LANG_T_LBRACE)
+		lang_fail(p->l, p->lex.pos, "e.g. gpu/exit/* /lane == 0/ { @ = count(); }",
+			  "a block { ... } is missing behind the probe");
+	b->body = block(p);
+	return b;
+}
+
+int lang_parse(struct lang *l)
+{
+	struct lang_parser p = { .l = l, .lex = { .l = l } };
+	struct lang_block **end = &l->blocks;
+
+	lang_skip(&p.lex);
+	while (p.lex.at < l->size && !l->failed) {
+		if (begins_with(&p.lex, "let")) {
+			declare(&p);
+		} else if ((*end = parse_block(&p))) {
+			end = &(*end)->next;
+		}
+		lang_skip(&p.lex);
+	}
+	if (!l->failed && !l->blocks)
+		lang_fail(l, 0, "e.g. gpu/exit/* { @[kernel] = count(); }", "the program is empty");
+	return l->failed ? -EINVAL : 0;
+}

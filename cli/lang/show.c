@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps as bpftrace prints them: @[key, key]: value, in the order of the values, histograms as bars. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/load/hist.h"
+#include "core/session/table.h"
+#include "gpubpf/ctx.h"
+#include "core/session/session.h"
+#include "host.h"
+
+static uint64_t word(const uint8_t *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return v;
+}
+
+void lang_show_number(FILE *out, uint64_t v, bool is_signed)
+{
+	if (is_signed)
+		fprintf(out, "%" PRId64, (int64_t)v);
+	else
+		fprintf(out, "%" PRIu64, v);
+}
+
+static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t *at, FILE *out)
+{
+	uint64_t v = type.base == LANG_NAME ? 0 : word(at);
+	const char *name = type.base == LANG_KERNEL ? h->shown(h->ctx, v) : "";
+
+	if (type.base == LANG_NAME)
+		fprintf(out, "%.*s", GPUBPF_CTX_NAME, (const char *)at);
+	else if (type.base == LANG_ADDRESS)
+		fprintf(out, "0x%" PRIx64, v);
+	else if (name && name[0])
+		fprintf(out, "%s", name);
+	else
+		lang_show_number(out, v, type.is_signed);
+}
+
+static void show_name(struct lang_host *h, const struct lang_map *map, const struct lang_row *row, FILE *out)
+{
+	uint32_t at = 0;
+
+	fprintf(out, "%s%s", map->name, map->nkeys ? "[" : "");
+	for (uint32_t i = 0; i < map->nkeys; i++) {
+		fprintf(out, "%s", i ? ", " : "");
+		show_typed(h, map->key[i], row->key + at, out);
+		at += lang_size(map->key[i]);
+	}
+	fprintf(out, "%s", map->nkeys ? "]" : "");
+	if (row->arena > 0)
+		fprintf(out, " (process %u, device %u)", h->s->arenas[row->arena].process, h->s->arenas[row->arena].device);
+	fprintf(out, ":");
+}
+
+static uint64_t divided(uint64_t v, uint64_t div, bool is_signed)
+{
+	return is_signed ? (uint64_t)((int64_t)v / (int64_t)div) : v / div;
+}
+
+static bool is_hist(const struct lang_map *map)
+{
+	return map->holds && (map->holds->id == LANG_F_HIST || map->holds->id == LANG_F_LHIST);
+}
+
+static void show_hist(const struct lang_map *map, const struct lang_row *row, FILE *out)
+{
+	struct gpubpf_hist_shape shape = {
+		.n = map->value_size / 8, .width = 8, .step = map->step, .min = map->min, .zeros = !map->step,
+	};
+	uint64_t slot[LANG_SLOTS] = {0};
+
+	gpubpf_hist_add(&shape, row->value, slot);
+	fprintf(out, "\n");
+	gpubpf_hist_print(&shape, slot, out);
+	fprintf(out, "\n");
+}
+
+static void show_value(struct lang_host *h, const struct lang_map *map, const struct lang_row *row, uint64_t div, FILE *out)
+{
+	bool is_signed = map->value.is_signed;
+
+	fprintf(out, " ");
+	if (map->holds && map->holds->id == LANG_F_STATS) {
+		fprintf(out, "count %" PRIu64 ", average ", word(row->value));
+		lang_show_number(out, divided(lang_row_number(map, row), div, is_signed), is_signed);
+		fprintf(out, ", total ");
+		lang_show_number(out, divided(word(row->value + 8), div, is_signed), is_signed);
+	} else if (!map->holds && map->value.base != LANG_INT) {
+		show_typed(h, map->value, row->value, out);
+	} else {
+		lang_show_number(out, divided(lang_row_number(map, row), div, is_signed), is_signed);
+	}
+	if (map->holds && (map->holds->id == LANG_F_MIN || map->holds->id == LANG_F_MAX) && word(row->value + 8))
+		fprintf(out, " (%" PRIu64 " values were given up)", word(row->value + 8));
+	fprintf(out, "\n");
+}
+
+static int by_value(const void *a, const void *b, void *arg)
+{
+	const struct lang_map *map = arg;
+	uint64_t x = lang_row_number(map, a), y = lang_row_number(map, b);
+
+	if (map->value.is_signed && !is_hist(map))
+		return ((int64_t)x > (int64_t)y) - ((int64_t)x < (int64_t)y);
+	return (x > y) - (x < y);
+}
+
+/* Rows come in the order of their keys' bytes: numbers are to be in that of numbers, and the sort below is stable. */
+static int by_key(const void *a, const void *b, void *arg)
+{
+	const struct lang_map *map = arg;
+	const struct lang_row *x = a, *y = b;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < map->nkeys; i++) {
+		uint64_t k = word(x->key + at), l = word(y->key + at);
+		int order = map->key[i].base == LANG_NAME ? memcmp(x->key + at, y->key + at, GPUBPF_CTX_NAME) :
+			    map->key[i].is_signed ? ((int64_t)k > (int64_t)l) - ((int64_t)k < (int64_t)l) : (k > l) - (k < l);
+
+		if (order)
+			return order;
+		at += lang_size(map->key[i]);
+	}
+	return 0;
+}
+
+static int by_value_then_key(const void *a, const void *b, void *arg)
+{
+	int order = by_value(a, b, arg);
+
+	return order ? order : by_key(a, b, arg);
+}
+
+void lang_show_map(struct lang_host *h, const struct lang_map *map, uint64_t top, uint64_t div, FILE *out)
+{
+	struct lang_rows rows;
+	uint32_t first;
+
+	if (lang_rows_read(h, map, &rows) < 0) {
+		fprintf(out, "%s: there is no memory to show it\n", map->name);
+		lang_rows_finish(&rows);
+		return;
+	}
+	if (rows.n)
+		qsort_r(rows.row, rows.n, sizeof(*rows.row), by_value_then_key, (void *)map);
+	first = top && top < rows.n ? rows.n - top : 0;
+	for (uint32_t i = first; i < rows.n; i++) {
+		show_name(h, map, &rows.row[i], out);
+		if (is_hist(map))
+			show_hist(map, &rows.row[i], out);
+		else
+			show_value(h, map, &rows.row[i], div ? div : 1, out);
+	}
+	lang_rows_finish(&rows);
+}

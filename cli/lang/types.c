@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The types of an object: maps as libbpf reads them from .maps, and values as the tool shows them, with the names of
+ * <gpubpf/probe.h>. Maps that the program does not name begin with two underscores, which reports leave out.
+ */
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen.h"
+#include "gpubpf/ctx.h"
+
+struct types {
+	struct lang *l;
+	struct btf *btf;
+	struct lang_types *out;
+	int u32, u64, s64, character, kernel, address, slot, name, integer; /* 0: not made yet */
+	int var[LANG_MAPS + LANG_OWN_MAPS];
+};
+
+static int kept(int *id, int made)
+{
+	if (!*id)
+		*id = made;
+	return *id;
+}
+
+static int u64_type(struct types *t)
+{
+	return t->u64 ? t->u64 : kept(&t->u64, btf__add_int(t->btf, "unsigned long long", 8, 0));
+}
+
+static int s64_type(struct types *t)
+{
+	return t->s64 ? t->s64 : kept(&t->s64, btf__add_int(t->btf, "long long", 8, BTF_INT_SIGNED));
+}
+
+static int u32_type(struct types *t)
+{
+	return t->u32 ? t->u32 : kept(&t->u32, btf__add_int(t->btf, "unsigned int", 4, 0));
+}
+
+static int int_type(struct types *t)
+{
+	return t->integer ? t->integer : kept(&t->integer, btf__add_int(t->btf, "int", 4, BTF_INT_SIGNED));
+}
+
+static int char_type(struct types *t)
+{
+	return t->character ? t->character : kept(&t->character, btf__add_int(t->btf, "char", 1, BTF_INT_SIGNED));
+}
+
+static int array_type(struct types *t, int element, uint32_t n)
+{
+	return btf__add_array(t->btf, u32_type(t), element, n);
+}
+
+static int name_type(struct types *t)
+{
+	int text;
+
+	if (t->name)
+		return t->name;
+	text = array_type(t, char_type(t), GPUBPF_CTX_NAME);
+	t->name = btf__add_struct(t->btf, "gpubpf_name", GPUBPF_CTX_NAME);
+	btf__add_field(t->btf, "text", text, 0, 0);
+	return t->name;
+}
+
+static int number_type(struct types *t, struct lang_type type)
+{
+	switch (type.base) {
+	case LANG_KERNEL:
+		return t->kernel ? t->kernel : kept(&t->kernel, btf__add_typedef(t->btf, "gpubpf_kernel", u64_type(t)));
+	case LANG_ADDRESS:
+		return t->address ? t->address : kept(&t->address, btf__add_typedef(t->btf, "gpubpf_address", u64_type(t)));
+	case LANG_NAME:
+		return name_type(t);
+	default:
+		return type.is_signed ? s64_type(t) : u64_type(t);
+	}
+}
+
+static int key_type(struct types *t, const struct lang_map *map)
+{
+	int member[LANG_KEYS], id;
+	uint32_t at = 0;
+
+	if (!map->nkeys)
+		return u32_type(t);
+	for (uint32_t i = 0; i < map->nkeys; i++)
+		member[i] = number_type(t, map->key[i]);
+	if (map->nkeys == 1)
+		return member[0];
+	id = btf__add_struct(t->btf, lang_format(t->l, "key%u", map->index), map->key_size);
+	for (uint32_t i = 0; i < map->nkeys; i++) {
+		btf__add_field(t->btf, map->key_name[i], member[i], at * 8, 0);
+		at += lang_size(map->key[i]);
+	}
+	return id;
+}
+
+/* struct gpubpf_hist, or what GPUBPF_LINEAR_HIST() makes: empty members say what the slots count. */
+static int hist_type(struct types *t, const struct lang_map *map, const char *name)
+{
+	int min, step, slots, id;
+
+	if (!t->slot)
+		t->slot = btf__add_typedef(t->btf, "gpubpf_log2_slot", u64_type(t));
+	min = array_type(t, array_type(t, char_type(t), map->min), 0);
+	step = array_type(t, array_type(t, char_type(t), map->step), 0);
+	slots = array_type(t, map->step ? u64_type(t) : t->slot, map->value_size / 8);
+	id = btf__add_struct(t->btf, name, map->value_size);
+	btf__add_field(t->btf, "gpubpf_min", min, 0, 0);
+	btf__add_field(t->btf, "gpubpf_step", step, 0, 0);
+	btf__add_field(t->btf, "slot", slots, 0, 0);
+	return id;
+}
+
+static int pair_type(struct types *t, const char *name, const char *first, int first_type, const char *second, int second_type)
+{
+	int id = btf__add_struct(t->btf, name, 16);
+
+	btf__add_field(t->btf, first, first_type, 0, 0);
+	btf__add_field(t->btf, second, second_type, 64, 0);
+	return id;
+}
+
+static int value_type(struct types *t, const struct lang_map *map)
+{
+	struct lang_type plain = { LANG_INT, map->value.is_signed };
+
+	switch (map->holds ? map->holds->id : LANG_FUNCTIONS) {
+	case LANG_F_COUNT:
+		return u64_type(t);
+	case LANG_F_SUM:
+		return number_type(t, plain);
+	case LANG_F_AVG:
+	case LANG_F_STATS:
+		return pair_type(t, map->holds->name, "count", u64_type(t), "total", number_type(t, plain));
+	case LANG_F_MIN:
+	case LANG_F_MAX:
+		return pair_type(t, map->holds->name, map->holds->name, number_type(t, plain), "lost", u64_type(t));
+	case LANG_F_HIST:
+		return hist_type(t, map, "gpubpf_hist");
+	case LANG_F_LHIST:
+		return hist_type(t, map, lang_format(t->l, "lhist%u", map->index));
+	default:
+		return number_type(t, map->value);
+	}
+}
+
+/* -- map definitions -- */
+
+static int pointer(struct types *t, int to)
+{
+	return btf__add_ptr(t->btf, to);
+}
+
+static int number_member(struct types *t, uint32_t n)
+{
+	return pointer(t, array_type(t, int_type(t), n));
+}
+
+/* struct { int (*type)[..]; int (*max_entries)[..]; K *key; V *value; }; key 0: a ring, which has none */
+static void define(struct types *t, const char *name, uint32_t type, uint32_t entries, int key, int value)
+{
+	int members[4] = {
+		number_member(t, type), number_member(t, entries), key ? pointer(t, key) : 0, value ? pointer(t, value) : 0,
+	};
+	static const char *const names[4] = { "type", "max_entries", "key", "value" };
+	uint32_t i = t->out->nmaps++;
+	int id;
+
+	id = btf__add_struct(t->btf, NULL, LANG_MAP_DEFINITION);
+	for (int m = 0; m < 4; m++)
+		if (members[m])
+			btf__add_field(t->btf, names[m], members[m], 64 * m, 0);
+	t->out->map[i] = name;
+	t->var[i] = btf__add_var(t->btf, name, BTF_VAR_GLOBAL_ALLOCATED, id);
+}
+
+static void define_maps(struct types *t)
+{
+	for (const struct lang_map *m = t->l->maps; m; m = m->next) {
+		bool array = lang_map_is_array(m);
+		uint32_t hash = m->lru ? BPF_MAP_TYPE_LRU_HASH : BPF_MAP_TYPE_HASH;
+
+		define(t, m->name, array ? BPF_MAP_TYPE_ARRAY : hash, m->nkeys ? m->room : 1, key_type(t, m), value_type(t, m));
+	}
+}
+
+static int entered_type(struct types *t)
+{
+	int id = btf__add_struct(t->btf, "entered", 24);
+
+	btf__add_field(t->btf, "thread", u64_type(t), 0, 0);
+	btf__add_field(t->btf, "run", u64_type(t), 64, 0);
+	btf__add_field(t->btf, "ns", u64_type(t), 128, 0);
+	return id;
+}
+
+/* In the order of enum lang_own, each if the program needs it. */
+static void define_own(struct types *t)
+{
+	const struct lang *l = t->l;
+
+	if (l->records)
+		define(t, "__records", BPF_MAP_TYPE_RINGBUF, LANG_RING_BYTES, 0, 0);
+	if (l->zeros)
+		define(t, "__zeros", BPF_MAP_TYPE_ARRAY, 1, u32_type(t), array_type(t, char_type(t), l->zeros_size));
+	if (!l->durations)
+		return;
+	define(t, "__entered", BPF_MAP_TYPE_ARRAY, l->threads, u32_type(t), entered_type(t));
+	define(t, "__lost", BPF_MAP_TYPE_ARRAY, 1, u32_type(t), u64_type(t));
+}
+
+int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_types *out)
+{
+	struct types t = { .l = l, .btf = btf__new_empty(), .out = out };
+	int proto, func = 0;
+
+	*out = (struct lang_types){ .btf = t.btf };
+	if (!t.btf)
+		return -ENOMEM;
+	define_maps(&t);
+	define_own(&t);
+	out->maps_size = out->nmaps * LANG_MAP_DEFINITION;
+	if (out->nmaps)
+		btf__add_datasec(t.btf, ".maps", out->maps_size);
+	for (uint32_t i = 0; i < out->nmaps; i++)
+		btf__add_datasec_var_info(t.btf, t.var[i], i * LANG_MAP_DEFINITION, LANG_MAP_DEFINITION);
+	proto = pointer(&t, 0);
+	u64_type(&t);
+	int_type(&t);
+	func = btf__add_func_proto(t.btf, int_type(&t));
+	btf__add_func_param(t.btf, "ctx", proto);
+	proto = func;
+	for (out->func = 0; code; code = code->next) {
+		func = btf__add_func(t.btf, code->name, BTF_FUNC_GLOBAL, proto);
+		out->func = out->func ? out->func : func;
+	}
+	return func < 0 ? -ENOMEM : 0;
+}

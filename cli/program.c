@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program in the language of cli/lang, given as text: an object for the session, and what it does on the host. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <json-c/json.h>
+
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "core/session/report.h"
+#include "lang/host.h"
+
+struct cli_program {
+	const struct cli_args *args;
+	struct lang *l;
+	struct lang_host host;
+	char *file;                    /* its text, where it is a file's */
+	char *output;                  /* what was printed, where that is for a document */
+	size_t output_size;
+	FILE *kept;
+};
+
+bool cli_is_script(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 3 && !strcmp(path + n - 3, ".bt");
+}
+
+static const char *script_of(const struct cli_args *args, uint32_t *n)
+{
+	const struct cli_values *objects = &args->option[OPT_OBJECT];
+	const char *script = NULL;
+
+	*n = args->option[OPT_EXPR].n;
+	for (uint32_t i = 0; i < objects->n; i++)
+		if (cli_is_script(objects->value[i])) {
+			script = objects->value[i];
+			++*n;
+		}
+	return script;
+}
+
+static int read_file(const char *path, char **text, size_t *size)
+{
+	FILE *f = fopen(path, "re");
+	struct stat st;
+
+	*text = NULL;
+	*size = 0;
+	if (!f || fstat(fileno(f), &st) < 0 || !S_ISREG(st.st_mode)) {
+		cli_error("%s: cannot be read: %s; give the path of a script", path, strerror(f && !errno ? EISDIR : errno));
+		if (f)
+			fclose(f);
+		return CLI_RUN_FAILED;
+	}
+	*text = malloc(LANG_TEXT_SIZE + 2);
+	if (*text)
+		*size = fread(*text, 1, LANG_TEXT_SIZE + 1, f);
+	fclose(f);
+	if (*text)
+		return CLI_OK;
+	cli_error("%s: out of memory", path);
+	return CLI_RUN_FAILED;
+}
+
+static int compile(struct cli_program *p, const struct lang_opts *opts)
+{
+	int err = lang_compile(opts, &p->l);
+
+	if (err == -EINVAL)
+		cli_error("%s", lang_why(p->l));
+	else if (err < 0)
+		cli_error("%s: %s", opts->name, strerror(-err));
+	return err < 0 ? CLI_RUN_FAILED : CLI_OK;
+}
+
+/* -e 1000 was --events 1000 once, and is no program in any case. */
+static bool is_number(const char *text)
+{
+	return text[0] && strspn(text, "0123456789") == strlen(text);
+}
+
+static int open_text(struct cli_program *p, const char *script)
+{
+	const struct cli_values *params = &p->args->option[OPT_PARAM];
+	const char *text = cli_str(p->args, OPT_EXPR, "");
+	struct lang_opts opts = {
+		.name = script ? script : "-e", .text = text, .size = strlen(text), .params = params->value,
+		.nparams = params->n,
+	};
+	int status = CLI_OK;
+
+	if (!script && is_number(text)) {
+		cli_error("-e %s: is no program; the number of records to keep is --events %s", text, text);
+		return CLI_USAGE;
+	}
+	if (!cli_u64(p->args, OPT_THREADS, 1, &opts.threads))
+		return CLI_USAGE;
+	if (script) {
+		status = read_file(script, &p->file, &opts.size);
+		opts.text = p->file;
+	}
+	return status == CLI_OK ? compile(p, &opts) : status;
+}
+
+int cli_program_open(struct cli_program **out, const struct cli_args *args)
+{
+	struct cli_program *p;
+	const char *script;
+	uint32_t n;
+	int status;
+
+	*out = NULL;
+	script = script_of(args, &n);
+	if (!n)
+		return CLI_OK;
+	if (n > 1) {
+		cli_error("run: one program at a time: -e and scripts do not go together; put all probes into one");
+		return CLI_USAGE;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		cli_error("out of memory");
+		return CLI_RUN_FAILED;
+	}
+	p->args = args;
+	status = open_text(p, script);
+	if (status == CLI_OK)
+		*out = p;
+	else
+		cli_program_close(p);
+	return status;
+}
+
+void cli_program_close(struct cli_program *p)
+{
+	if (!p)
+		return;
+	lang_host_finish(&p->host);
+	if (p->kept)
+		fclose(p->kept);
+	free(p->output);
+	lang_destroy(p->l);
+	free(p->file);
+	free(p);
+}
+
+/* -- in a session -- */
+
+static const char *shown(void *ctx, uint64_t kernel)
+{
+	struct cli_program *p = ctx;
+
+	return gpubpf_kernel_shown(p->host.s, kernel, cli_has(p->args, OPT_DEMANGLE));
+}
+
+int cli_program_add(const struct cli_program *p, struct gpubpf_session *s)
+{
+	const void *object;
+	size_t size;
+
+	if (!p)
+		return 0;
+	object = lang_object(p->l, &size);
+	return object ? gpubpf_session__add_object_mem(s, p->l->name, object, size) : 0;
+}
+
+int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out)
+{
+	if (!p)
+		return CLI_OK;
+	if (cli_has(p->args, OPT_JSON))
+		out = p->kept = open_memstream(&p->output, &p->output_size);
+	if (!out) {
+		cli_error("out of memory");
+		return CLI_RUN_FAILED;
+	}
+	p->host.l = p->l;
+	p->host.s = s;
+	p->host.out = out;
+	p->host.shown = shown;
+	p->host.ctx = p;
+	lang_host_begin(&p->host);
+	return CLI_OK;
+}
+
+bool cli_program_event(struct cli_program *p, const struct gpubpf_event *event)
+{
+	return p && lang_host_record(&p->host, event);
+}
+
+bool cli_program_run(struct cli_program *p)
+{
+	if (!p)
+		return false;
+	lang_host_run(&p->host);
+	return p->host.exit;
+}
+
+uint64_t cli_program_due(const struct cli_program *p)
+{
+	return p ? lang_host_due(&p->host) : 0;
+}
+
+static uint64_t lost_durations(struct gpubpf_session *s)
+{
+	const struct gpubpf_map *map = gpubpf_session__find_map_by_name(s, "__lost");
+	uint32_t key = 0;
+	uint64_t n = 0;
+
+	if (map)
+		gpubpf_map__lookup_elem(map, &key, sizeof(key), &n, sizeof(n), 0);
+	return n;
+}
+
+/* What is missing in what was printed, and why. */
+static void note_losses(struct cli_program *p)
+{
+	struct gpubpf_session *s = p->host.s;
+	const struct gpubpf_map *map = NULL;
+	uint64_t lost = lost_durations(s), drops;
+
+	while ((map = gpubpf_session__next_map(s, map))) {
+		const char *name = gpubpf_map__name(map);
+
+		drops = gpubpf_map__drops(map) + (strcmp(name, "__records") ? 0 : p->host.dropped);
+		if (drops && name[0] == '@')
+			gpubpf_session_note(s, "%s: %llu updates found no room for their keys; declare more: let %s = hash(%u);",
+					    name, (unsigned long long)drops, name, 4 * gpubpf_map__max_entries(map));
+		else if (drops && !strcmp(name, "__records"))
+			gpubpf_session_note(s, "%llu calls of printf() or print() in kernels were lost: filter them, or count in maps",
+					    (unsigned long long)drops);
+	}
+	if (lost)
+		gpubpf_session_note(s, "%llu threads have no duration: too many ran at once; --threads gives more room",
+				    (unsigned long long)lost);
+}
+
+void cli_program_end(struct cli_program *p)
+{
+	if (!p)
+		return;
+	lang_host_end(&p->host);
+	note_losses(p);
+}
+
+bool cli_program_alone(const struct cli_program *p)
+{
+	return p && !cli_has(p->args, OPT_VERBOSE) && !cli_has(p->args, OPT_PROBE) &&
+	       p->args->option[OPT_OBJECT].n == (p->file != NULL);
+}
+
+void cli_program_maps(struct cli_program *p, FILE *out)
+{
+	if (p)
+		lang_host_print_maps(&p->host, out);
+}
+
+void cli_program_json(struct cli_program *p, struct json_object *document)
+{
+	if (!p || !p->kept)
+		return;
+	fflush(p->kept);
+	json_object_object_add(document, "output", json_object_new_string_len(p->output, (int)p->output_size));
+}
+
+/* -- without one -- */
+
+static int emit(const char *path, const void *object, size_t size)
+{
+	FILE *f = fopen(path, "we");
+	bool written = f && fwrite(object, 1, size, f) == size;
+
+	if (f && fclose(f) == EOF)
+		written = false;
+	if (!written)
+		cli_error("--emit %s: cannot be written: %s", path, strerror(errno));
+	return written ? CLI_OK : CLI_RUN_FAILED;
+}
+
+static int dump(const struct cli_program *p, const void *object, size_t size)
+{
+	struct gpubpf_load_image image = { object, size };
+	struct gpubpf_load_opts opts = {
+		.paths = &p->l->name, .npaths = 1, .images = &image,
+	};
+	struct gpubpf_loaded *loaded;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (gpubpf_load(&opts, &loaded, &diag) < 0) {
+		cli_diag(&diag);
+		return CLI_RUN_FAILED;
+	}
+	for (uint32_t i = 0; i < loaded->unit.nprogs; i++)
+		cli_dump_ebpf(&loaded->unit.progs[i]);
+	gpubpf_loaded_destroy(loaded);
+	return CLI_OK;
+}
+
+int cli_program_show(const struct cli_args *args)
+{
+	struct cli_program *p;
+	const void *object;
+	size_t size;
+	int status = cli_program_open(&p, args);
+
+	if (status != CLI_OK)
+		return status;
+	object = p ? lang_object(p->l, &size) : NULL;
+	if (!p)
+		cli_error("run: --emit and --dump are for programs given as text, by -e or as FILE.bt");
+	else if (!object)
+		cli_error("%s: nothing of it runs in kernels; there is no object", p->l->name);
+	if (!object)
+		status = CLI_USAGE;
+	if (status == CLI_OK && cli_has(args, OPT_EMIT))
+		status = emit(cli_str(args, OPT_EMIT, ""), object, size);
+	if (status == CLI_OK && cli_has(args, OPT_DUMP))
+		status = dump(p, object, size);
+	cli_program_close(p);
+	return status;
+}

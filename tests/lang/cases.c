@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs of cli/lang, one file each in cases/: the text, and what it prints or why it is refused. They are loaded and
+ * verified as ever, and run by the interpreter for the threads of three launches: vadd, 2 blocks of 4 threads, twice, and
+ * scale, 4 blocks of 2, once. Argument i of thread t is 100 * i + t. cases DIR
+ *
+ *	--- program     the text                   --- params    $1, $2, ... a line each
+ *	--- output      all that is printed        --- error     or the whole refusal
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/lang/host.h"
+#include "core/interp/interp.h"
+#include "core/session/session.h"
+#include "core/wire/match.h"
+#include "tests/tap.h"
+
+#define PARAMS 8
+
+struct test {
+	char *file;                    /* its text, cut into these */
+	const char *program, *output, *error;
+	const char *param[PARAMS];
+	uint32_t nparams;
+	struct lang_host host;
+	char *printed;
+	size_t size;
+};
+
+static const struct launch {
+	const char *kernel;
+	uint64_t number, blocks, threads;
+} launches[] = { { "vadd", 0, 2, 4 }, { "vadd", 1, 2, 4 }, { "scale", 0, 4, 2 } };
+
+/* -- files -- */
+
+static char *read_file(const char *dir, const char *name)
+{
+	char path[512], *text = calloc(1, 65536);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "r");
+	if (!f || !text || fread(text, 1, 65535, f) == 0)
+		abort();
+	fclose(f);
+	return text;
+}
+
+static void take_params(struct test *t, char *text)
+{
+	for (char *line = strtok(text, "\n"); line && t->nparams < PARAMS; line = strtok(NULL, "\n"))
+		t->param[t->nparams++] = line;
+}
+
+/* Cut the file at its "--- name" lines. */
+static bool cut(struct test *t)
+{
+	char *at = t->file, *params = NULL;
+
+	while (at && *at) {
+		char *body = strchr(at, '\n'), *next = body ? strstr(body, "\n--- ") : NULL;
+
+		if (strncmp(at, "--- ", 4) || !body)
+			return false;
+		*body++ = '\0';
+		if (next)
+			*next++ = '\0';
+		else if (strlen(body) && body[strlen(body) - 1] == '\n')
+			body[strlen(body) - 1] = '\0';
+		if (!strcmp(at, "--- program"))
+			t->program = body;
+		else if (!strcmp(at, "--- output"))
+			t->output = body;
+		else if (!strcmp(at, "--- error"))
+			t->error = body;
+		else if (!strcmp(at, "--- params"))
+			params = body;
+		else
+			return false;
+		at = next;
+	}
+	if (params)
+		take_params(t, params);
+	return t->program && !t->output != !t->error;
+}
+
+/* -- running -- */
+
+static const char *shown(void *s, uint64_t kernel)
+{
+	return gpubpf_kernel_named(s, kernel);
+}
+
+static void on_event(void *ctx, const struct gpubpf_event *event)
+{
+	struct test *t = ctx;
+
+	lang_host_record(&t->host, event);
+}
+
+static void run_thread(struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct launch *l, uint64_t thread)
+{
+	struct gpubpf_ctx ctx = {
+		.launch = l->number, .site = prog->site, .nargs = 4, .work_dim = 1, .grid_dim = { l->blocks, 1, 1 },
+		.block_dim = { l->threads, 1, 1 }, .block_idx = { thread / l->threads }, .thread_idx = { thread % l->threads },
+		.global_id = { thread }, .global_linear = thread, .kernel = gpubpf_kernel_id(s, l->kernel),
+	};
+	struct gpubpf_interp_job job = {
+		.unit = &s->loaded->unit, .prog = prog, .ctx = &ctx, .arena = s->arenas[0].base, .layout = &s->arenas[0].layout,
+		.pid_tgid = 77ull << 32, .sm = 0, .warp = ctx.thread_idx[0] / 2, .lane = ctx.thread_idx[0] % 2,
+	};
+	struct gpubpf_interp_result result;
+	struct gpubpf_diag diag;
+
+	for (uint32_t i = 0; i < GPUBPF_CTX_ARGS; i++)
+		ctx.arg[i] = 100 * i + thread;
+	snprintf(ctx.kernel_name, sizeof(ctx.kernel_name), "%s", l->kernel);
+	gpubpf_diag_init(&diag);
+	if (gpubpf_interp_run(&job, &result, &diag) < 0)
+		note("%s: %s", prog->name, diag.what);
+}
+
+static void run_site(struct gpubpf_session *s, const struct launch *l, enum gpubpf_site site)
+{
+	const struct gpubpf_prog *prog = NULL;
+
+	while ((prog = gpubpf_session__next_program(s, prog)))
+		for (uint64_t i = 0; prog->site == site && gpubpf_pattern_matches(prog->pattern, l->kernel) && i < l->blocks * l->threads; i++)
+			run_thread(s, prog, l, i);
+}
+
+static void run_launches(struct test *t, struct gpubpf_session *s)
+{
+	lang_host_begin(&t->host);
+	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && !t->host.exit; i++) {
+		run_site(s, &launches[i], GPUBPF_SITE_ENTRY);
+		run_site(s, &launches[i], GPUBPF_SITE_EXIT);
+		gpubpf_reader_run(s, true);
+		lang_host_run(&t->host);
+	}
+	lang_host_end(&t->host);
+	lang_host_print_maps(&t->host, t->host.out);
+}
+
+static const char *load(struct test *t, struct gpubpf_session *s)
+{
+	size_t size;
+	const void *object = lang_object(t->host.l, &size);
+
+	if (object && gpubpf_session__add_object_mem(s, "-e", object, size) < 0)
+		return gpubpf_session__error(s);
+	return gpubpf_session__load(s) < 0 ? gpubpf_session__error(s) : NULL;
+}
+
+/* What it prints, or why it does not run. */
+static char *run(struct test *t, bool *refused)
+{
+	struct lang_opts opts = {
+		.name = "-e", .text = t->program, .size = strlen(t->program), .params = t->param, .nparams = t->nparams,
+		.threads = 1024,
+	};
+	struct gpubpf_session_opts session_opts = { .sz = sizeof(session_opts), .event = on_event, .ctx = t };
+	struct gpubpf_session *s = gpubpf_session__new(&session_opts);
+	const char *why;
+	char *text;
+
+	if (!s)
+		abort();
+	why = lang_compile(&opts, &t->host.l) < 0 ? lang_why(t->host.l) : load(t, s);
+	*refused = why;
+	text = strdup(why ? why : "");
+	if (!why) {
+		t->host.s = s;
+		t->host.shown = shown;
+		t->host.ctx = s;
+		t->host.out = open_memstream(&t->printed, &t->size);
+		run_launches(t, s);
+		fclose(t->host.out);
+		free(text);
+		text = t->printed;
+	}
+	lang_host_finish(&t->host);
+	gpubpf_session__free(s);
+	lang_destroy(t->host.l);
+	return text;
+}
+
+static void show(const char *title, const char *text)
+{
+	note("%s:", title);
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+		note("|%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void run_case(const char *dir, const char *name)
+{
+	struct test t = { .file = read_file(dir, name) };
+	const char *wanted;
+	bool refused;
+	char *got;
+	size_t n;
+
+	if (!ok(cut(&t), "%s: is a case", name)) {
+		free(t.file);
+		return;
+	}
+	got = run(&t, &refused);
+	n = strlen(got);
+	while (n && got[n - 1] == '\n')
+		got[--n] = '\0';
+	wanted = t.output ? t.output : t.error;
+	if (!ok(refused == !t.output && !strcmp(got, wanted), "%s", name)) {
+		show("wanted", wanted);
+		show(refused ? "was refused" : "printed", got);
+	}
+	free(got);
+	free(t.file);
+}
+
+static int is_case(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+
+	return n > 5 && !strcmp(e->d_name + n - 5, ".case");
+}
+
+int main(int argc, char **argv)
+{
+	struct dirent **files;
+	int n = argc > 1 ? scandir(argv[1], &files, is_case, alphasort) : -1;
+
+	ok(n > 0, "there are cases");
+	for (int i = 0; i < n; i++) {
+		run_case(argv[1], files[i]->d_name);
+		free(files[i]);
+	}
+	if (n > 0)
+		free(files);
+	return done();
+}

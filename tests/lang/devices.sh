@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# One-liners on a device: exact counts of each thing that maps can hold, the same as from C. devices.sh GPUBPF OBJECTS LOOP DEVICE
+. "$(dirname "$0")/../cli/lib.sh"
+case ${4:-} in
+pocl) OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1);;
+intel) OCL_ICD_VENDORS=${GPUBPF_TEST_INTEL:-};;
+esac
+[ -e "${OCL_ICD_VENDORS:-}" ] || { skip "OpenCL" "the runtime $4 is not installed"; finish; }
+export OCL_ICD_VENDORS
+if ! have_device; then skip "OpenCL" "$device"; finish; fi
+json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
+
+# 3 launches of 16 groups of 64: each sum is that of 0 to 1023, three times
+cat > "$T/all.bt" << 'END'
+#!/usr/bin/env gpubpf
+let @few = hash(10);
+gpu/exit/step_*(int *v) { @count = count(); @sum = sum(gid); @avg = avg(gid); @min = min(gid + 5); @max = max(gid);
+	@stats = stats(gid); @signed = min((int64)gid - 900); @by[bid % 2, kernel] = sum(tid); @n += 2; @set[tid.x] = bdim; @w = lane < 1000;
+	@l = lhist(tid, 0, 64, 16); @first[kernel] = min(launch); @v = max(args.v != 0); @even[gid % 2 == 0 ? 1 : 0] = count();
+	for ($i : 0..3) { if ($i != 1) { @loops += 1; } } }
+gpu/exit/step_one /gid == 1023/ { printf("%s %d of %d, %d\n", kernel, launch, gdim, arg0 != 0); }
+gpu/exit/step_one { @few[gid] = count(); @d = count(); if (duration < 1h) { @quick = count(); } }
+gpu/entry/never* { @never[kernel] = count(); }
+BEGIN { printf("begin %s\n", $1); } END { printf("end %d %d\n", @count, @even[0]); clear(@set); clear(@few); }
+END
+cat > "$T/want" << 'END'
+begin param
+step_one 0 of 16, 1
+step_one 1 of 16, 1
+step_one 2 of 16, 1
+end 3072 1536
+@count: 3072
+@sum: 1571328
+@avg: 511
+@min: 5
+@max: 1023
+@stats: count 3072, average 511, total 1571328
+@signed: -900
+@by[0, step_one]: 48384
+@by[1, step_one]: 48384
+@n: 6144
+@w: 1
+@l:
+  [0, 16)                 768 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [16, 32)                768 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [32, 48)                768 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [48, 64)                768 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+@first[step_one]: 0
+@v: 1
+@even[0]: 1536
+@even[1]: 1536
+@loops: 6144
+@d: 3072
+@quick: 3072
+END
+run "$GPUBPF" "$T/all.bt" --param param -- "$LOOP" 3 0; is 42 "all"
+grep -v 'values, p50\|^$\|^gpubpf: ' "$T/err" > "$T/got"
+diff -u "$T/want" "$T/got" > "$T/why"; ok $? "each map holds exactly what it should"; sed 's/^/# /' "$T/why"
+says '@few: 3042 updates found no room for their keys; declare more: let @few = hash(40);' "keys without room are told"
+says 'no kernel is called never\*' "so is a probe that was never met"
+[ "$(tail -1 "$T/native")" = "1 launches: f1fc0200" ] && prints '^3 launches: ' "the output is its own"
+
+line='gpu/exit/step_* { @by[kernel, tid.x % 4] = hist(gid); @threads = count(); }'
+run "$GPUBPF" -e "$line" -j --report "$T/r" -- "$LOOP" 3 0; is 42 "a histogram"
+slots() { json "sorted((e['key']['$1'], e['value']['count'], [(h['min'], h['max'], h['count']) for h in e['value']['histogram']]) for m in r['maps'] if m['name'] == '$2' for e in m['entries']), [e['value'] for m in r['maps'] if m['name'] == '$3' for e in m['entries']]"; }
+slots key1 @by @threads > "$T/mine"; json "r['objects'][0]['sha256']" > "$T/sha"
+run "$GPUBPF" run -o "$OBJ/../lang/equal.bpf.o" -j --report "$T/r" -- "$LOOP" 3 0; is 42 "the same in C"
+slots lane by threads > "$T/theirs"; [ -s "$T/mine" ] && cmp -s "$T/mine" "$T/theirs"; ok $? "has the same counts: $(cut -c -100 "$T/theirs")"
+grep -q '\[3072\]$' "$T/mine"; ok $? "of all threads"
+"$GPUBPF" run --emit "$T/o.bpf.o" -e "$line" && [ "$(sha256sum < "$T/o.bpf.o" | cut -c -64)" = "$(cat "$T/sha")" ]
+ok $? "the object is the same on each device: $(cut -c -16 "$T/sha")"
+[ "$4" = pocl ] || finish
+
+# what is about the tool, and not the device
+line='gpu/exit/* { @n = count(); @[launch] = count(); } gpu/exit/* /gid == 0 && launch == 1/ { exit(); }'
+rm -f "$T/r"
+run "$GPUBPF" -e "$line" --report "$T/r" -- sh -c '"$1" 2 0; until [ -e "$2" ]; do sleep 0.1; done; "$1" 3 0; exit 5' sh "$LOOP" "$T/r"
+is 5 "exit(): the program goes on"; says 'goes on unprobed' "unprobed"; grep -q '^@n: 2048$' "$T/r"; ok $? "and is not counted any more"
+prints '^3 launches' "to its end"
+line='gpu/exit/* { @ = count(); } interval:ms:100 { print(@); clear(@); } END { print(@); clear(@); }'
+run "$GPUBPF" -e "$line" -- "$LOOP" 20 50; is 42 "an interval"
+[ "$(awk '/^@: / { n += $2; lines++ } END { print n, (lines > 1) }' "$T/err")" = "20480 1" ]; ok $? "what was printed and cleared adds up: $(grep -c '^@' "$T/err") lines"
+finish

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# One-liners on the command line, without a device: tool.sh GPUBPF OBJECTS
+. "$(dirname "$0")/../cli/lib.sh"
+run "$GPUBPF" -e 'gpu/exit/* { @ = cnt(); }' -- touch "$T/started"; is 125 "a wrong program"; [ ! -e "$T/started" ]; ok $? "is not run"
+says '^gpubpf: -e:1:18: cnt is not known$' "its place"; says '^                   ^$' "is marked"; says '^try: did you mean count?$' "with what to do"
+run "$GPUBPF" -e 'gpu/exit/* { for ($i : 0..arg0) { @ = count(); } }' -- true; is 125 "one that the verifier refuses"; says ' at -e:1: gpu/exit' "with its line"
+run "$GPUBPF" -j -e 'gpu/exit/* { @ = cnt(); }' -- true; is 125 "-j"; cp "$T/out" "$T/r"
+python3 -c "import json; e = json.load(open('$T/r'))['errors'][0]; assert '-e:1:18' in str(e), e" 2> "$T/err"; ok $? "has it too"
+printf 'gpu/exit/* {\n\t@ = $x;\n}\n' > "$T/s.bt"; run "$GPUBPF" run "$T/s.bt" -- true; is 125 "a script"; says "s.bt:2:6: .x is not known here" "has its name and line"
+run "$GPUBPF" run -o "$T/s.bt" -- true; is 125 "the same by -o"; run "$GPUBPF" "$T/none.bt" -- true; is 125 "one that is not there"; says 'none.bt: cannot be read: No such file' "is named"
+run "$GPUBPF" run -e 'BEGIN { exit(); }' "$T/s.bt" -- true; is 2 "two programs"
+run "$GPUBPF" run -e 1000 -- true; is 2 "a number"; says 'number of records to keep is --events 1000' "is told what it was"
+run "$GPUBPF" -e 'BEGIN { printf("%s\n", "begun"); } END { print("ended"); }' -- true; is 0 "BEGIN and END alone"; [ "$(grep -c '^begun$\|^ended$' "$T/err")" = 2 ]; ok $? "are run"
+run "$GPUBPF" -q -e 'END { printf("%d %s\n", $1, $2); }' --param 7 --param x -- true; says '^7 x$' "parameters"
+run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }'; is 2 "no program to run"
+run "$GPUBPF" run --dump -e 'gpu/exit/* { @ = count(); }'; is 0 "--dump"; prints '^exit_1 (gpu/exit/\*):$' "has the program"; prints '; -e:1 gpu/exit' "its lines"; prints 'lock .*(r0 +0) += r1' "and its eBPF"
+run "$GPUBPF" run --emit "$T/o.bpf.o" -e 'gpu/exit/a* { @x[kernel] = hist(duration); }'; is 0 "--emit"
+run "$GPUBPF" prog verify "$T/o.bpf.o"; is 0 "an object like others"; prints '^exit_1 (gpu/exit/a\*): safe' "which verifies"
+run "$GPUBPF" prog show -j "$T/o.bpf.o"; is 0 "and is shown"; prints '"@x"' "with its map"
+run "$GPUBPF" run --dump -e 'BEGIN { exit(); }'; is 2 "nothing for kernels"; run "$GPUBPF" run --dump -- true; is 2 "--dump without a program"
+run "$GPUBPF" run --emit "$T/none/x" -e 'gpu/exit/* { @ = count(); }'; is 125 "a file that cannot be written"
+run "$GPUBPF" -l -- true; is 0 "-l"; says 'never used a GPU runtime' "runs kernel list"
+finish
