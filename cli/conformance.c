@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "conformance/suite.h"
@@ -123,17 +124,40 @@ static int tell(const struct cli_args *args, const struct suite_run *run)
 	return status;
 }
 
-static int read_suite(const struct cli_args *args, struct suite *s)
+static int read_suite(const struct cli_args *args, struct suite_run *run)
 {
+	struct suite *s = &run->suite;
 	const char *table = cli_str(args, OPT_TESTS, NULL), *glob = cli_str(args, OPT_CASE, NULL);
 	char why[512];
-	int err = table ? suite_read_table(s, table, glob, why, sizeof(why)) : suite_read(s, glob, why, sizeof(why));
+	int err = run->random ? suite_make_random(s, run->seed) : table ? suite_read_table(s, table, glob, why, sizeof(why)) : suite_read(s, glob, why, sizeof(why));
 
 	if (err < 0)
 		cli_error("%s", why);
 	else if (!s->ncases)
 		cli_error("--case %s: no case is called so; gpubpf conformance --backend host -j lists all", glob ? glob : "*");
 	return err < 0 || !s->ncases ? CLI_FAILED : CLI_OK;
+}
+
+/* N or SECONDSs. */
+static int read_random(const struct cli_args *args, struct suite_run *run)
+{
+	const char *text = cli_str(args, OPT_RANDOM, NULL);
+	uint64_t *limit = &run->programs;
+	char *end;
+
+	run->random = text != NULL;
+	run->seed = (uint64_t)time(NULL);
+	if (!cli_u64(args, OPT_SEED, 0, &run->seed))
+		return CLI_USAGE;
+	if (!text)
+		return CLI_OK;
+	if (strchr(text, 's'))
+		limit = &run->seconds;
+	*limit = strtoull(text, &end, 10);
+	if (*limit && !strcmp(end, limit == &run->seconds ? "s" : "") && run->verify)
+		return CLI_OK;
+	cli_error("--random %s: give a number of programs, or seconds as in 60s; they are always proven", text);
+	return CLI_USAGE;
 }
 
 static int run_suite(const struct cli_args *args, struct suite_run *run)
@@ -162,7 +186,9 @@ int gpubpf_cmd_conformance(const struct cli_args *args)
 	run.runtime_dir = cli_env_runtime_dir(runtime_dir, sizeof(runtime_dir));
 	if (only && strcmp(only, HOST) && !cli_backend_known(only))
 		return CLI_USAGE;
-	status = read_suite(args, &run.suite);
+	status = read_random(args, &run);
+	if (status == CLI_OK)
+		status = read_suite(args, &run);
 	if (status == CLI_OK)
 		status = run_suite(args, &run);
 	for (uint32_t i = 0; i < run.ndevices; i++)

@@ -8,6 +8,7 @@
 
 #include "grid.h"
 #include "probe.h"
+#include "random.h"
 #include "raw.h"
 
 static bool matches(const char *text, const char *expression)
@@ -121,7 +122,10 @@ void suite_run_device(const struct suite_run *run, struct suite_device *device,
 	for (uint32_t i = 0; cases[0] && cases[1] && i < total; i++) {
 		bool whole = run->suite.cases[i].expect != NULL;
 
-		cases[whole][n[whole]++] = i;
+		if (run->suite.cases[i].random)
+			random_run(run, device, i, &opts);
+		else
+			cases[whole][n[whole]++] = i;
 	}
 	run_raw(run, device, cases[0], n[0], &opts);
 	run_grids(run, device, cases[1], n[1], &opts);

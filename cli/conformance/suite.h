@@ -30,6 +30,8 @@ struct suite_case {
 	char *error;             /* what matches this regular expression */
 	bool rejected;           /* by the verifier */
 	char *expect;            /* of an object: lines (grid.h); else NULL */
+	bool random;             /* run as random programs are (random.h); without a program, those of the run's seed */
+	uint64_t launch;         /* of a random program: the launch's number */
 	bool may_be_refused;     /* it does not say: a refusal is no failure */
 };
 
@@ -72,6 +74,8 @@ struct suite_run {
 	const char *device;      /* a part of the names of those to run on; NULL: all */
 	const char *target;      /* what devices are given; NULL: what suits them best */
 	const char *runtime_dir; /* for sockets; NULL: the library's */
+	bool random;             /* random programs instead of the suite */
+	uint64_t seed, programs, seconds; /* of these: so many, or for so long; 0: no limit */
 	bool verify;             /* programs are proven first; else each access is checked as it is made */
 };
 
@@ -81,6 +85,9 @@ void suite_finish(struct suite *s);
 /* table.c: the cases of a file of lines with tabs, as the public suite bpf_conformance is passed on: name, version,
  * group, instructions, flags, r0 in hex, -, program in hex, memory in hex. */
 int suite_read_table(struct suite *s, const char *path, const char *glob, char *why, size_t size);
+
+/* random.c: the one case of random programs. -ENOMEM. */
+int suite_make_random(struct suite *s, uint64_t seed);
 
 /* one.c: run all cases on a device; each gets a result. progress may be NULL. */
 void suite_run_device(const struct suite_run *run, struct suite_device *device,

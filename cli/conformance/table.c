@@ -23,7 +23,9 @@ static int add_line(struct suite *s, char *line, const char *glob)
 		return err;
 	c->result = strdup(column[RESULT]);
 	c->program = strdup(column[PROGRAM]);
-	c->may_be_refused = true;
+	c->random = !strcmp(column[GROUP], "random");
+	c->launch = strtoull(column[FLAGS], NULL, 0);
+	c->may_be_refused = !c->random;
 	c->mem = strdup(n > MEMORY ? column[MEMORY] : "");
 	return c->result && c->program && c->mem ? err : -ENOMEM;
 }

@@ -29,5 +29,13 @@ python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$T
 grep -q '^| base | 1 passed, \*\*1 failed\*\*, 1 skipped |$' "$T/md"; ok $? "so does the matrix"
 run "$GPUBPF" conformance -b host --tests "$T/tests.tsv" --no-verify -j; is 1 "unproven"
 prints '"passed": 2' "the shift is masked"; prints '"expected": "0x3"' "in JSON too"
+kept() { printf 'seed-3\tv4\trandom\t2\t0x5\t%s\t-\t%s\t\n' "$1" "$2" > "$T/kept.tsv"; }
+kept 0x2 $two; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 0 "a random program that was kept"
+kept 0x3 $two; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "of another r0"; prints 'got:      0x2$' "it"
+kept 0x2 9500000000000000; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "one that is not proven"
+run "$GPUBPF" conformance -b host --random 24 --seed 4; is 0 "random programs on the interpreter alone"
+prints '^skipped on host, interpreter: 1: the interpreter is what devices are compared with$' "have nothing to be compared with"
+for bad in 0 x 5m 10x; do run "$GPUBPF" conformance -b host --random $bad; is 2 "--random $bad"; one_line "it"; done
+run "$GPUBPF" conformance -b host --random 24 --no-verify; is 2 "unproven ones"
 run "$GPUBPF" conformance -b host -c 'isa/add*' --md "$T/no/where"; is 1 "a file that cannot be written"; says 'no/where' "is named"
 finish

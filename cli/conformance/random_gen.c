@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gen.h"
+#include "random_gen.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@ enum { OP_LDX = 0x61, OP_ST = 0x62, OP_STX = 0x63, OP_ATOMIC = 0xc3, OP_LDXSX = 
 struct gen {
 	struct gen_rng *rng;
 	struct gpubpf_raw_insn *out;
+	enum gen_kind kind;
 	uint32_t n;
 	int depth;        /* of loops */
 	int budget;       /* statements that may still come */
@@ -427,27 +428,36 @@ static void call_local(struct gen *g)
 	refill(g);
 }
 
+static void on_stack(struct gen *g)
+{
+	static void (*const all[])(struct gen *g, int base, int off) = { memory, atomic, variable, add_to };
+
+	all[pick(g, 4)](g, 10, -SLOTS);
+}
+
+static void loop_or_context(struct gen *g)
+{
+	pick(g, 2) ? context(g) : loop(g);
+}
+
+static void text(struct gen *g)
+{
+	pick(g, 3) ? print(g) : compare(g);
+}
+
+/* In sub-programs the first only, in plain programs those that call no helper. */
+static void (*const all_statements[])(struct gen *g) = {
+	alu, alu, alu, on_stack, on_stack, branch,
+	global_data, loop_or_context, call_local,
+	lookup, lookup, lookup, count, update, update, output, record, helper, text, queue, queue,
+};
+enum { IN_CALLEE = 6, PLAIN = 9 };
+
 static void statement(struct gen *g)
 {
-	switch (pick(g, g->in_callee ? 12 : 27)) {
-	case 0: case 1: case 2: case 3: case 4: case 5: alu(g); break;
-	case 6: memory(g, 10, -SLOTS); break;
-	case 7: atomic(g, 10, -SLOTS); break;
-	case 8: variable(g, 10, -SLOTS); break;
-	case 9: case 10: branch(g); break;
-	case 11: add_to(g, 10, -SLOTS); break;
-	case 12: case 13: case 14: lookup(g); break;
-	case 15: count(g); break;
-	case 16: case 17: update(g); break;
-	case 18: global_data(g); break;
-	case 19: output(g); break;
-	case 20: record(g); break;
-	case 21: helper(g); break;
-	case 22: pick(g, 2) ? context(g) : loop(g); break;
-	case 23: call_local(g); break;
-	case 24: pick(g, 3) ? print(g) : compare(g); break;
-	case 25: case 26: queue(g); break;
-	}
+	uint32_t all = sizeof(all_statements) / sizeof(all_statements[0]);
+
+	all_statements[pick(g, g->in_callee ? IN_CALLEE : g->kind == GEN_PLAIN ? PLAIN : all)](g);
 }
 
 static void statements(struct gen *g, int most)
@@ -505,9 +515,9 @@ static void callee(struct gen *g)
 	end(g);
 }
 
-uint32_t gen_program(struct gen_rng *rng, struct gpubpf_raw_insn out[GEN_INSNS])
+uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS])
 {
-	struct gen g = { .rng = rng, .out = out };
+	struct gen g = { .rng = rng, .kind = kind, .out = out };
 
 	g.budget = 6 + (int)pick(&g, 20);
 	emit(&g, 0xbf, 6, 1, 0, 0);

@@ -3,8 +3,8 @@
  * Random programs that a verifier can accept: registers and stack are written before they are read,
  * loops are counted, looked-up values are checked for NULL. What they compute is as wild as can be.
  */
-#ifndef GPUBPF_TESTS_GEN_H
-#define GPUBPF_TESTS_GEN_H
+#ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_GEN_H
+#define GPUBPF_CLI_CONFORMANCE_RANDOM_GEN_H
 
 #include <stdint.h>
 
@@ -28,7 +28,12 @@ struct gen_rng {
 };
 uint64_t gen_random(struct gen_rng *rng);
 
+enum gen_kind {
+	GEN_ALL,    /* every map and helper */
+	GEN_PLAIN,  /* arithmetic, branches, loops, calls and memory alone, for which compilers take little time */
+};
+
 /* Write a program; the slots used. */
-uint32_t gen_program(struct gen_rng *rng, struct gpubpf_raw_insn out[GEN_INSNS]);
+uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS]);
 
 #endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random programs on a device, a group after the other in processes of their own (apart.h). */
+#include "random.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "apart.h"
+#include "case.h"
+#include "core/diag.h"
+#include "core/load/load.h"
+#include "raw.h"
+
+#define GROUPS 16        /* of one opened device */
+#define ALL_EVERY 4      /* a group in four has maps and helpers, for which compilers take their time, */
+#define ALL_PROGRAMS 24  /* and fewer programs */
+
+struct runner {
+	struct apart apart;      /* first: a pointer to it is one to this */
+	const struct conformance_opts *opts;
+	const struct random_program *fixed; /* or NULL: random ones */
+	uint64_t seed;           /* of the first group; an item's value is how many programs it has */
+	time_t until;            /* 0: for ever */
+	struct conformance_device opened;
+	struct random_program programs[RANDOM_GROUP];
+};
+
+static enum gen_kind kind_of(uint64_t seed)
+{
+	return seed % ALL_EVERY ? GEN_PLAIN : GEN_ALL;
+}
+
+/* -- what differs, as a case -- */
+
+static void write_program(const struct random_program *p, uint64_t r0, uint64_t seed, FILE *f)
+{
+	struct gpubpf_insn insns[GEN_INSNS];
+	struct gpubpf_diag diag;
+	char text[96];
+
+	gpubpf_diag_init(&diag);
+	fprintf(f, "# a random program of which a device made something else; r0 is the interpreter's\n");
+	if (gpubpf_insn_decode(p->insns, p->n, insns, &diag) == 0)
+		for (uint32_t i = 0; i < p->n; i++) {
+			gpubpf_insn_format(&insns[i], i, text, sizeof(text));
+			fprintf(f, "# %3u: %s\n", i, text);
+		}
+	fprintf(f, "seed-%" PRIu64 "\tv4\trandom\t%u\t0x%" PRIx64 "\t0x%" PRIx64 "\t-\t", seed, p->n, p->launch, r0);
+	for (uint32_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < sizeof(p->insns[i]); k++)
+			fprintf(f, "%02x", ((const uint8_t *)&p->insns[i])[k]);
+	fprintf(f, "\t\n");
+}
+
+static void tell(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o, uint64_t seed)
+{
+	char text[300], path[64] = "";
+	FILE *f = NULL;
+	int n = snprintf(text, sizeof(text), "0x%" PRIx64, o->got);
+
+	if (o->at >= 0)
+		n += snprintf(text + n, sizeof(text) - n, ", and the maps differ from byte %ld of the arena on", o->at);
+	snprintf(r->apart.items[item].expected, sizeof(r->apart.items[item].expected), "0x%" PRIx64, o->want);
+	if (!r->fixed) {
+		snprintf(path, sizeof(path), "gpubpf-random-%" PRIu64 ".tsv", seed);
+		f = fopen(path, "we");
+		if (f)
+			write_program(p, o->want, seed, f);
+		snprintf(text + n, sizeof(text) - n, f && fclose(f) == 0 ? "; %u instructions, for --tests %s" :
+			 "; %u instructions; %s could not be written", p->n, path);
+	}
+	apart_done(&r->apart, item, text);
+}
+
+/* -- in the child -- */
+
+static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_why *why)
+{
+	const struct random_program *list[RANDOM_GROUP];
+	struct random_outcome outcomes[RANDOM_GROUP] = { 0 };
+	int err;
+
+	for (uint32_t i = 0; i < n; i++)
+		list[i] = r->fixed ? r->fixed : &r->programs[i];
+	err = random_run_group(&r->opened, list, n, outcomes, why);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (!outcomes[i].differs)
+			continue;
+		if (!r->fixed)
+			random_minimise(&r->opened, &r->programs[i], &outcomes[i]);
+		tell(r, item, list[i], &outcomes[i], seed);
+		return 0;
+	}
+	if (!err)
+		apart_done(&r->apart, item, "");
+	return err;
+}
+
+static void run_group(struct runner *r, size_t item)
+{
+	uint64_t seed = r->seed + item;
+	uint32_t n = (uint32_t)r->apart.items[item].value;
+	struct gen_rng rng = { seed };
+	struct gpubpf_why why = { "" };
+	char text[400];
+	int err;
+
+	for (uint32_t i = 0; !r->fixed && i < n; i++)
+		random_make(&rng, kind_of(seed), &r->programs[i]);
+	err = run_programs(r, item, seed, n, &why);
+	if (err == 0)
+		return;
+	snprintf(text, sizeof(text), "the programs of seed %" PRIu64 ": %.300s", seed, why.text[0] ? why.text : strerror(-err));
+	apart_done(&r->apart, item, text);
+}
+
+static bool is_late(const struct runner *r)
+{
+	return r->until && time(NULL) >= r->until;
+}
+
+/* The first group that fails ends the run. */
+static bool is_over(const struct runner *r)
+{
+	for (size_t i = 0; i < r->apart.n; i++)
+		if (r->apart.items[i].error[0])
+			return true;
+	return is_late(r);
+}
+
+static void work(struct apart *apart)
+{
+	struct runner *r = (struct runner *)apart;
+	struct gpubpf_why why = { "" };
+	uint32_t begin, end;
+	bool open = !is_over(r) && conformance_open(r->opts, &r->opened, &why) == 0;
+
+	while (apart_next(apart, &begin, &end)) {
+		if (!open || is_over(r)) {
+			apart->items[begin].value = 0;
+			apart_done(apart, begin, why.text);
+			continue;
+		}
+		run_group(r, begin);
+		if (r->opened.target->output == GPUBPF_IMAGE_SPIRV)
+			return; /* the next child goes on, as in raw_device.c */
+	}
+}
+
+/* -- groups until one fails, or the limit is met -- */
+
+/* Items of at most `left` programs; -ENOMEM. */
+static int plan(struct runner *r, uint64_t left)
+{
+	uint32_t size[GROUPS], n = 0;
+	int err;
+
+	for (; n < GROUPS && left; left -= size[n++]) {
+		size[n] = r->fixed ? 1 : kind_of(r->seed + n) == GEN_ALL ? ALL_PROGRAMS : RANDOM_GROUP;
+		if (size[n] > left)
+			size[n] = (uint32_t)left;
+	}
+	r->apart = (struct apart){ .n = n, .group = 1, .work = work };
+	err = apart_init(&r->apart);
+	for (uint32_t i = 0; !err && i < n; i++)
+		r->apart.items[i].value = size[i];
+	return err;
+}
+
+/* A few groups; *done grows by the programs that ran. True if all were the same. */
+static bool run_groups(struct runner *r, uint64_t left, uint64_t *done, struct suite_result *result)
+{
+	const struct apart_item *bad = NULL;
+
+	if (plan(r, left) < 0) {
+		snprintf(result->got, sizeof(result->got), "out of memory");
+		return false;
+	}
+	apart_run(&r->apart);
+	for (uint32_t i = 0; i < r->apart.n; i++) {
+		*done += r->apart.items[i].value;
+		if (!bad && r->apart.items[i].error[0])
+			bad = &r->apart.items[i];
+	}
+	if (bad) {
+		snprintf(result->expected, sizeof(result->expected), "%s", bad->expected[0] ? bad->expected : "they run");
+		snprintf(result->got, sizeof(result->got), "%.*s", (int)sizeof(result->got) - 1, bad->error);
+	}
+	r->seed += r->apart.n;
+	apart_finish(&r->apart);
+	return !bad;
+}
+
+static void run_seeds(struct runner *r, const struct suite_run *run, struct suite_result *result)
+{
+	uint64_t done = 0;
+	bool good = true;
+
+	r->seed = run->seed;
+	r->until = run->seconds ? time(NULL) + (time_t)run->seconds : 0;
+	while (good && (run->programs ? done < run->programs : !is_late(r)))
+		good = run_groups(r, run->programs ? run->programs - done : UINT64_MAX, &done, result);
+	result->state = good ? SUITE_PASSED : SUITE_FAILED;
+	if (good)
+		snprintf(result->got, sizeof(result->got), "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64, done,
+			 run->seed, r->seed - 1);
+}
+
+/* -- a case of a file -- */
+
+static int digits(const char *hex, uint8_t *bytes, size_t size)
+{
+	size_t n = strlen(hex) / 2;
+
+	if (strlen(hex) % 2 || n > size || strspn(hex, "0123456789abcdef") != 2 * n)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		sscanf(hex + 2 * i, "%2hhx", &bytes[i]);
+	return (int)n;
+}
+
+/* What the case says is the interpreter's r0. */
+static bool is_as_written(const struct random_program *p, const struct suite_case *c, struct suite_result *result)
+{
+	struct random_group *g = calloc(1, sizeof(*g));
+	uint64_t want = strtoull(c->result, NULL, 0), r0 = 0;
+	struct gpubpf_diag diag;
+	void *arena = NULL;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	err = g ? random_group_init(g, &p, 1, &diag) : -ENOMEM;
+	if (!err && !(arena = malloc(g->size)))
+		err = -ENOMEM;
+	if (!err) {
+		random_reset(g, 0, arena);
+		err = random_run_host(g, 0, arena, &r0, &diag);
+	}
+	snprintf(result->expected, sizeof(result->expected), "0x%" PRIx64, want);
+	if (err)
+		snprintf(result->got, sizeof(result->got), "%.390s", diag.code ? diag.what : strerror(-err));
+	else
+		snprintf(result->got, sizeof(result->got), "0x%" PRIx64, r0);
+	if (g)
+		random_group_finish(g);
+	free(arena);
+	free(g);
+	return !err && r0 == want;
+}
+
+static void run_fixed(struct runner *r, const struct suite_case *c, struct suite_result *result)
+{
+	bool host = !strcmp(r->opts->backend, "host");
+	struct random_program p = { .launch = c->launch };
+	int n = digits(c->program, (uint8_t *)p.insns, sizeof(p.insns));
+	uint64_t done = 0;
+
+	snprintf(result->expected, sizeof(result->expected), "a program that the verifier accepts");
+	if (n <= 0 || n % sizeof(p.insns[0])) {
+		snprintf(result->got, sizeof(result->got), "no program of at most %d instructions, in hex", GEN_INSNS);
+		return;
+	}
+	p.n = n / sizeof(p.insns[0]);
+	if (!random_is_proven(&p)) {
+		snprintf(result->got, sizeof(result->got), "it refuses this one");
+		return;
+	}
+	r->fixed = &p;
+	if (is_as_written(&p, c, result) && (host || run_groups(r, 1, &done, result)))
+		result->state = SUITE_PASSED;
+}
+
+void random_run(const struct suite_run *run, struct suite_device *device, uint32_t index,
+		const struct conformance_opts *opts)
+{
+	const struct suite_case *c = &run->suite.cases[index];
+	struct suite_result *result = &device->results[index];
+	struct runner *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		snprintf(result->got, sizeof(result->got), "out of memory");
+		return;
+	}
+	r->opts = opts;
+	if (c->program) {
+		run_fixed(r, c, result);
+	} else if (!strcmp(device->caps.backend, "host")) {
+		result->state = SUITE_SKIPPED;
+		snprintf(result->got, sizeof(result->got), "the interpreter is what devices are compared with");
+	} else {
+		run_seeds(r, run, result);
+	}
+	free(r);
+}
+
+int suite_make_random(struct suite *s, uint64_t seed)
+{
+	struct suite_case *c;
+	char name[32];
+	int err;
+
+	s->objects = calloc(1, sizeof(*s->objects));
+	if (!s->objects)
+		return -ENOMEM;
+	s->nobjects = 1;
+	snprintf(s->objects->name, sizeof(s->objects->name), "random programs");
+	snprintf(name, sizeof(name), "seed-%" PRIu64, seed);
+	err = suite_add_case(s, "random", name, NULL, &c);
+	if (c)
+		c->random = true;
+	return err;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random programs that the verifier accepts, on the interpreter and on a device: r0 and every byte of all maps must be the
+ * same. One that differs is made smaller while it does, and written down as a case.
+ */
+#ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_H
+#define GPUBPF_CLI_CONFORMANCE_RANDOM_H
+
+#include "maps/maps.h"
+#include "random_gen.h"
+#include "raw_emit.h"
+#include "suite.h"
+
+#define RANDOM_GROUP 64          /* programs in a module at most */
+
+struct random_program {
+	struct gpubpf_raw_insn insns[GEN_INSNS];
+	uint32_t n;
+	uint64_t launch;         /* the launch's number, which fills the maps and is read by programs */
+};
+
+/* what came of a program */
+struct random_outcome {
+	bool differs;
+	uint64_t want, got;      /* r0 of the interpreter, of the device */
+	long at;                 /* the first byte of the arena that differs; -1: none */
+};
+
+/* -- random_group.c: programs that are proven together -- */
+
+struct random_group {
+	struct gpubpf_unit unit; /* of all */
+	struct gpubpf_map maps[GEN_NMAPS];
+	struct gpubpf_prog progs[RANDOM_GROUP];
+	struct gpubpf_unit owners[RANDOM_GROUP];
+	uint64_t launch[RANDOM_GROUP];
+	uint32_t n;
+	uint32_t map_use[GEN_NMAPS];
+	struct gpubpf_layout layout;
+	size_t size;             /* of the arena, with the record of the run behind the maps */
+};
+
+/* Does the verifier take it? */
+bool random_is_proven(const struct random_program *program);
+/* A program that it takes. */
+void random_make(struct gen_rng *rng, enum gen_kind kind, struct random_program *program);
+/* Of proven programs. 0, or -errno with a diagnostic; to be finished either way. */
+int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
+		      struct gpubpf_diag *diag);
+void random_group_finish(struct random_group *g);
+/* The arena as program i begins with it. */
+void random_reset(struct random_group *g, uint32_t i, void *arena);
+/* 0, or -errno with a diagnostic: the interpreter stopped a proven program. */
+int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r0, struct gpubpf_diag *diag);
+/* The first byte of the maps that is not the same, or -1; address is where the device sees its arena. */
+long random_first_difference(const struct random_group *g, const void *host, const void *device, uint64_t address);
+
+/* -- random_device.c -- */
+
+/* All programs, as one module. 0, or -errno with the reason. */
+int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
+		     struct random_outcome *outcomes, struct gpubpf_why *why);
+
+/* -- random_minimise.c -- */
+
+/* Leave out of a program what it differs without; *outcome becomes that of what is left. */
+void random_minimise(const struct conformance_device *d, struct random_program *program, struct random_outcome *outcome);
+
+/* -- random.c: the case of that index on a device: its program, or as many of the run's seed as the run asks for -- */
+
+void random_run(const struct suite_run *run, struct suite_device *device, uint32_t index,
+		const struct conformance_opts *opts);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/diag.h"
+#include "random.h"
+
+#define PID_TGID 0x0000123400005678ull
+
+struct batch {
+	const struct conformance_device *d;
+	struct random_group group;
+	void *host, *device;     /* arenas */
+	uint64_t address;
+	struct gpubpf_device_module *module;
+	struct gpubpf_why *why;
+	struct gpubpf_diag diag;
+};
+
+static int load_module(struct batch *b)
+{
+	struct random_group *g = &b->group;
+	struct gpubpf_site_desc sites[RANDOM_GROUP];
+	uint32_t order[RANDOM_GROUP];
+	struct gpubpf_lower_job job = {
+		.unit = &g->unit, .layouts = g->layout.maps, .layout_hash = g->layout.hash, .sites = sites, .nsites = g->n,
+		.print_ring = g->layout.print_ring, .print_layout = g->layout.prints,
+		.caps = b->d->ops->caps(b->d->device), .run_off = g->layout.size,
+	};
+	struct gpubpf_blob blob;
+	int err;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		order[i] = i;
+		sites[i] = (struct gpubpf_site_desc){
+			.site = GPUBPF_SITE_ENTRY, .kernel = "random", .kernel_id = 7, .progs = &order[i], .nprogs = 1,
+		};
+	}
+	err = conformance_lower(b->d->target, &job, &blob, &b->diag);
+	if (err < 0)
+		return err;
+	err = b->d->ops->module_load(b->d->device, b->d->target->output, blob.data, blob.size, "", &b->module, b->why);
+	free(blob.data);
+	return err;
+}
+
+static int make_arenas(struct batch *b)
+{
+	b->host = mmap(NULL, b->group.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	b->device = mmap(NULL, b->group.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (b->host == MAP_FAILED || b->device == MAP_FAILED)
+		return -ENOMEM;
+	return b->d->ops->arena_attach(b->d->device, b->device, b->group.size, &b->address, b->why);
+}
+
+static int run_device(struct batch *b, uint32_t i, uint64_t *r0)
+{
+	const struct gpubpf_device_ops *ops = b->d->ops;
+	uint64_t pid_tgid = PID_TGID;
+	const void *args[] = { &b->address, &b->group.launch[i], &pid_tgid };
+	const size_t sizes[] = { 8, 8, 8 };
+	struct gpubpf_device_launch launch = {
+		.dim = 3, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .args = args, .arg_sizes = sizes, .nargs = 3,
+	};
+	struct gpubpf_device_kernel *kernel;
+	char name[32];
+	int err;
+
+	snprintf(name, sizeof(name), "gpubpf_run_%u", i);
+	err = ops->kernel_get(b->module, name, &kernel, b->why);
+	if (err < 0)
+		return err;
+	err = ops->arena_push(b->d->device, 0, b->device, b->group.size);
+	if (!err)
+		err = gpubpf_arena_wait(ops, b->d->device);
+	if (!err)
+		err = ops->launch(kernel, &launch, b->why);
+	if (!err)
+		err = ops->arena_pull(b->d->device, 0, b->device, b->group.size);
+	if (!err)
+		err = gpubpf_arena_wait(ops, b->d->device);
+	ops->kernel_put(kernel);
+	*r0 = ((struct gpubpf_run *)((char *)b->device + b->group.layout.size))->r0;
+	return err;
+}
+
+static int compare(struct batch *b, uint32_t i, struct random_outcome *o)
+{
+	int err;
+
+	random_reset(&b->group, i, b->host);
+	random_reset(&b->group, i, b->device);
+	err = random_run_host(&b->group, i, b->host, &o->want, &b->diag);
+	if (!err)
+		err = run_device(b, i, &o->got);
+	if (err < 0)
+		return err;
+	o->at = random_first_difference(&b->group, b->host, b->device, b->address);
+	o->differs = o->want != o->got || o->at >= 0;
+	return 0;
+}
+
+int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
+		     struct random_outcome *outcomes, struct gpubpf_why *why)
+{
+	struct batch *b = calloc(1, sizeof(*b));
+	int err;
+
+	if (!b)
+		return -ENOMEM;
+	*b = (struct batch){ .d = d, .host = MAP_FAILED, .device = MAP_FAILED, .why = why };
+	gpubpf_diag_init(&b->diag);
+	err = random_group_init(&b->group, programs, n, &b->diag);
+	if (!err)
+		err = load_module(b);
+	if (!err)
+		err = make_arenas(b);
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = compare(b, i, &outcomes[i]);
+	if (err < 0 && b->diag.code)
+		snprintf(why->text, sizeof(why->text), "instruction %u: %.200s", b->diag.pc, b->diag.what);
+	if (b->module)
+		d->ops->module_unload(b->module);
+	d->ops->arena_detach(d->device);
+	if (b->host != MAP_FAILED)
+		munmap(b->host, b->group.size);
+	if (b->device != MAP_FAILED)
+		munmap(b->device, b->group.size);
+	random_group_finish(&b->group);
+	free(b);
+	return err;
+}

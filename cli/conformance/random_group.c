@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/facts.h"
+#include "core/interp/interp.h"
+#include "core/load/load.h"
+#include "random.h"
+
+#define PID_TGID 0x0000123400005678ull
+
+/* Decode and prove; the unit is to be finished if that is 0. */
+static int prove(const struct random_program *p, struct gpubpf_map *maps, struct gpubpf_unit *unit, struct gpubpf_diag *diag)
+{
+	struct gpubpf_verify_opts opts = { 0 };
+	int err = gpubpf_unit_raw(p->insns, p->n, maps, GEN_NMAPS, unit, diag);
+
+	if (err < 0)
+		return err;
+	err = gpubpf_verify(unit, unit->progs, &opts, diag);
+	if (err < 0)
+		gpubpf_unit_finish(unit);
+	return err;
+}
+
+bool random_is_proven(const struct random_program *program)
+{
+	struct gpubpf_map maps[GEN_NMAPS];
+	struct gpubpf_unit unit;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	gen_maps(maps);
+	if (prove(program, maps, &unit, &diag) < 0)
+		return false;
+	gpubpf_unit_finish(&unit);
+	return true;
+}
+
+void random_make(struct gen_rng *rng, enum gen_kind kind, struct random_program *program)
+{
+	do {
+		program->n = gen_program(rng, kind, program->insns);
+	} while (!random_is_proven(program));
+	program->launch = gen_random(rng);
+}
+
+int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
+		      struct gpubpf_diag *diag)
+{
+	/* one replica: which of several a lane has is the device's choice */
+	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = 65536, .threads = 16, .print_bytes = 16384,
+					   .map_use = g->map_use };
+	int err = 0;
+
+	memset(g, 0, sizeof(*g));
+	gen_maps(g->maps);
+	while (!err && g->n < n) {
+		err = prove(programs[g->n], g->maps, &g->owners[g->n], diag);
+		if (err < 0)
+			break;
+		g->progs[g->n] = *g->owners[g->n].progs;
+		g->launch[g->n] = programs[g->n]->launch;
+		for (uint32_t m = 0; m < GEN_NMAPS; m++)
+			g->map_use[m] |= g->progs[g->n].facts->map_use[m];
+		g->n++;
+	}
+	g->unit = (struct gpubpf_unit){ g->maps, GEN_NMAPS, g->progs, g->n };
+	if (!err)
+		err = gpubpf_layout_compute(&g->unit, &opts, &g->layout, diag);
+	g->size = g->layout.size + GPUBPF_ARENA_ALIGN;
+	return err;
+}
+
+void random_group_finish(struct random_group *g)
+{
+	while (g->n)
+		gpubpf_unit_finish(&g->owners[--g->n]);
+	gpubpf_layout_finish(&g->layout);
+}
+
+/* Values that are not all zero, the same on both sides. */
+static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
+{
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA };
+	struct gen_rng rng = { seed };
+	uint64_t value[GEN_VALUE / 8];
+
+	for (size_t m = 0; m < sizeof(maps) / sizeof(maps[0]); m++) {
+		struct gpubpf_map_view view = { arena, &g->maps[maps[m]], &g->layout.maps[maps[m]] };
+
+		for (uint32_t key = 0; key < 3; key++) {
+			for (size_t i = 0; i < GEN_VALUE / 8; i++)
+				value[i] = gen_random(&rng);
+			gpubpf_map_update(&view, &key, value, 0);
+		}
+	}
+}
+
+void random_reset(struct random_group *g, uint32_t i, void *arena)
+{
+	memset(arena, 0, g->size);
+	gpubpf_arena_init(arena, &g->unit, &g->layout);
+	fill_maps(g, arena, g->launch[i]);
+}
+
+int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r0, struct gpubpf_diag *diag)
+{
+	struct gpubpf_ctx ctx = {
+		.launch = g->launch[i], .kernel = 7, .site = GPUBPF_SITE_ENTRY, .work_dim = 3, .grid_dim = { 1, 1, 1 },
+		.block_dim = { 1, 1, 1 }, .kernel_name = "random",
+	};
+	struct gpubpf_interp_job job = {
+		.unit = &g->unit, .prog = &g->progs[i], .ctx = &ctx, .arena = arena, .layout = &g->layout, .pid_tgid = PID_TGID,
+	};
+	struct gpubpf_interp_result result;
+	int err = gpubpf_interp_run(&job, &result, diag);
+
+	if (!err)
+		*r0 = result.r0;
+	return err;
+}
+
+/* Helper 7's counters and the header stay out; a print holds the arena's address, each its own. */
+long random_first_difference(const struct random_group *g, const void *host, const void *device, uint64_t address)
+{
+	const uint64_t *a = host, *b = device;
+
+	for (size_t i = GPUBPF_ARENA_MAPS / 8; i < g->layout.size / 8; i++)
+		if (a[i] != b[i] && !(a[i] == (uintptr_t)host && (b[i] == (uintptr_t)device || b[i] == address)))
+			return (long)i * 8;
+	return -1;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Delta debugging (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002): pieces of a program are
+ * left out, halved when none can be, as long as what is left is proven and still differs. What is left out becomes a jump to
+ * the next instruction first, so that all others stay where they are. The candidates of a round are one module.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+
+#define LDDW 0x18 /* RFC 9669 5.4: of two slots */
+#define JA 0x05
+#define JMP_CLASSES(code) (((code) & 7) == 5 || ((code) & 7) == 6)
+#define CALL 0x85
+#define EXIT 0x95
+#define LOCAL_CALL 1 /* src */
+
+static bool is_nothing(const struct gpubpf_raw_insn *insn)
+{
+	return insn->code == JA && !insn->off;
+}
+
+/* Slots of `from` from begin on become nothing; false if that changes none. Both slots of an LDDW go together. */
+static bool leave_out(const struct random_program *from, uint32_t begin, uint32_t end, struct random_program *to)
+{
+	bool changed = false;
+
+	*to = *from;
+	for (uint32_t i = 0; i < from->n && i < end;) {
+		uint32_t slots = from->insns[i].code == LDDW ? 2 : 1;
+
+		for (uint32_t k = 0; i >= begin && k < slots; k++) {
+			changed = changed || !is_nothing(&from->insns[i + k]);
+			to->insns[i + k] = (struct gpubpf_raw_insn){ .code = JA };
+		}
+		i += slots;
+	}
+	return changed;
+}
+
+/* Where a jump or local call goes, as a slot; -1: it is none. */
+static long target_of(const struct random_program *p, uint32_t i)
+{
+	const struct gpubpf_raw_insn *insn = &p->insns[i];
+
+	if (insn->code == CALL)
+		return insn->regs >> 4 == LOCAL_CALL ? (long)i + 1 + insn->imm : -1;
+	return JMP_CLASSES(insn->code) && insn->code != EXIT ? (long)i + 1 + insn->off : -1;
+}
+
+/* Take the nothings out. */
+static void squeeze(const struct random_program *from, struct random_program *to)
+{
+	uint32_t at[GEN_INSNS + 1] = { 0 };
+
+	to->launch = from->launch;
+	to->n = 0;
+	for (uint32_t i = 0; i < from->n; i++) {
+		at[i] = to->n;
+		if (!is_nothing(&from->insns[i]) || (i && from->insns[i - 1].code == LDDW))
+			to->insns[to->n++] = from->insns[i];
+	}
+	at[from->n] = to->n;
+	for (uint32_t i = 0; i < from->n; i++) {
+		struct gpubpf_raw_insn *insn = &to->insns[at[i]];
+		long target = target_of(from, i);
+
+		if (from->insns[i].code == LDDW)
+			i++; /* the second slot has code 0: no jump */
+		else if (target < 0 || target > (long)from->n || is_nothing(&from->insns[i]))
+			continue;
+		else if (insn->code == CALL)
+			insn->imm = (int32_t)at[target] - (int32_t)at[i] - 1;
+		else
+			insn->off = (int16_t)(at[target] - at[i] - 1);
+	}
+}
+
+struct round {
+	const struct conformance_device *d;
+	struct random_program *candidates;   /* [RANDOM_GROUP] */
+	const struct random_program *list[RANDOM_GROUP];
+	struct random_outcome outcomes[RANDOM_GROUP];
+	struct piece {
+		uint32_t begin, end;
+	} pieces[RANDOM_GROUP];
+	uint32_t n;
+};
+
+/* Candidates without one piece each, from *begin on; *begin becomes the first that was not looked at. */
+static void propose_pieces(struct round *r, const struct random_program *p, uint32_t size, uint32_t *begin)
+{
+	for (r->n = 0; *begin < p->n && r->n < RANDOM_GROUP; *begin += size) {
+		struct random_program *candidate = &r->candidates[r->n];
+
+		if (!leave_out(p, *begin, *begin + size, candidate) || !random_is_proven(candidate))
+			continue;
+		r->pieces[r->n++] = (struct piece){ *begin, *begin + size };
+	}
+}
+
+/* Candidates without the first of the pieces, ever fewer of them; the last without one. */
+static void propose_together(struct round *r, const struct random_program *p, const struct piece *pieces, uint32_t npieces)
+{
+	r->n = 0;
+	for (uint32_t k = npieces; k; k /= 2) {
+		struct random_program *candidate = &r->candidates[r->n];
+
+		*candidate = *p;
+		for (uint32_t i = 0; i < k; i++) {
+			struct random_program before = *candidate;
+
+			leave_out(&before, pieces[i].begin, pieces[i].end, candidate);
+		}
+		r->n += random_is_proven(candidate);
+	}
+}
+
+static bool run_candidates(struct round *r)
+{
+	struct gpubpf_why why;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		r->list[i] = &r->candidates[i];
+	return r->n && random_run_group(r->d, r->list, r->n, r->outcomes, &why) == 0;
+}
+
+/* Leave out what can be in pieces of that size; true if something was. */
+static bool leave_pieces_out(struct round *r, struct random_program *p, uint32_t size, struct random_outcome *outcome)
+{
+	uint32_t begin = 0;
+	bool taken = false;
+
+	while (begin < p->n) {
+		struct piece differing[RANDOM_GROUP];
+		uint32_t n = 0;
+
+		propose_pieces(r, p, size, &begin);
+		if (!run_candidates(r))
+			continue;
+		for (uint32_t i = 0; i < r->n; i++)
+			if (r->outcomes[i].differs)
+				differing[n++] = r->pieces[i];
+		propose_together(r, p, differing, n);
+		if (!run_candidates(r))
+			continue;
+		for (uint32_t i = 0; i < r->n; i++)
+			if (r->outcomes[i].differs) {
+				*p = r->candidates[i];
+				*outcome = r->outcomes[i];
+				taken = true;
+				break;
+			}
+	}
+	return taken;
+}
+
+void random_minimise(const struct conformance_device *d, struct random_program *program, struct random_outcome *outcome)
+{
+	struct round *r = calloc(1, sizeof(*r));
+	uint32_t size = program->n / 2;
+
+	if (r)
+		*r = (struct round){ .d = d, .candidates = calloc(RANDOM_GROUP, sizeof(*r->candidates)) };
+	while (r && r->candidates && size)
+		size = leave_pieces_out(r, program, size, outcome) && size == 1 ? 1 : size / 2;
+	if (r && r->candidates) {
+		squeeze(program, &r->candidates[0]);
+		r->n = random_is_proven(&r->candidates[0]);
+		if (run_candidates(r) && r->outcomes[0].differs) {
+			*program = r->candidates[0];
+			*outcome = r->outcomes[0];
+		}
+		free(r->candidates);
+	}
+	free(r);
+}
