@@ -245,6 +245,7 @@ static int demote(struct work *w, struct line *line)
 	if (!sass_is_uniform(line->insn))
 		return 0;
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
+	line->moved = form->how == SASS_DEMOTE_VIADD || form->how == SASS_DEMOTE_FROM_A;
 	line->spare |= loads_descriptor(w, form, line->insn);
 	if (form->operands[0] == 'v' && !(form->predicates & SASS_UP_GUARD) && sass_field(line->insn, 12, 4) != SASS_PT)
 		return sass_work_refuse(w, "sets a uniform register under a predicate");

@@ -123,13 +123,23 @@ static bool carries(const struct work *w, uint32_t i)
 	       sass_field(w->lines[j].insn, 12, 3) != carry;
 }
 
+/* The one before it that stays. */
+static uint32_t last_line(const struct work *w, uint32_t i)
+{
+	while (i && w->lines[i - 1].dropped)
+		i--;
+	return i ? i - 1 : SASS_NONE;
+}
+
 void sass_work_time(struct work *w, uint32_t i)
 {
 	struct sass_insn insn = w->lines[i].insn;
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	struct sass_operand result = sass_operand(form, insn, 0);
-	uint32_t operation = sass_opcode(insn) & 0x1ff;
+	uint32_t operation = sass_opcode(insn) & 0x1ff, before = last_line(w, i);
 
+	if (w->lines[i].moved && before != SASS_NONE)
+		sass_work_stall(&w->lines[before], sass_stall(w->lines[before].insn) + 1);
 	if (sass_is_slow(insn)) {
 		if (result.n)
 			add_wait(w, i, &result);
@@ -145,14 +155,12 @@ void sass_work_time(struct work *w, uint32_t i)
 void sass_work_drop(struct work *w, uint32_t i)
 {
 	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
-	uint32_t next = sass_work_next(w, i), before = i;
+	uint32_t next = sass_work_next(w, i), before = last_line(w, i);
 
 	w->lines[i].dropped = true;
 	if (next < w->n)
 		w->lines[next].insn = sass_with(w->lines[next].insn, SASS_WAIT_AT, 6,
 						sass_waits(w->lines[next].insn) | waits);
-	while (before && w->lines[before - 1].dropped)
-		before--;
-	if (before)
-		sass_work_stall(&w->lines[before - 1], sass_stall(w->lines[before - 1].insn) + stall);
+	if (before != SASS_NONE)
+		sass_work_stall(&w->lines[before], sass_stall(w->lines[before].insn) + stall);
 }

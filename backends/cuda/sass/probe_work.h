@@ -20,6 +20,7 @@ struct work {
 		uint32_t target;           /* of a branch: index; SASS_NONE: none */
 		uint32_t from;             /* of a computed branch: the line that reads its table */
 		bool dropped, spare, demoted, entered; /* spare: will be dropped; entered: a branch goes there */
+		bool moved;                /* to another unit, to which results come a cycle later */
 	} *lines;
 	uint32_t n;
 	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
