@@ -124,19 +124,8 @@ static bool parse_host(struct lang_lex *x, struct lang_probe *probe, const char 
 
 /* -- on devices -- */
 
-static void list_places(char *buf, size_t size)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && n < size; i++)
-		n += snprintf(buf + n, size - n, "%s%s", i ? ", " : "", places[i].name);
-}
-
 static void unknown(struct lang_lex *x, const char *word)
 {
-	char list[300];
-
-	list_places(list, sizeof(list));
 	if (!*word)
 		lang_fail(x->l, x->pos, "e.g. gpu/exit/* { @[kernel] = count(); }", "a probe is missing");
 	else if (!strncmp(word, "let", 4) || !strncmp(word, "config", 7))
@@ -145,7 +134,8 @@ static void unknown(struct lang_lex *x, const char *word)
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL and gpu/exit/KERNEL run in a GPU's kernels",
 			  "%.60s is a probe of the Linux kernel or of a program on the host", word);
 	else
-		lang_fail(x->l, x->pos, list, "%.60s is no probe", word);
+		lang_fail(x->l, x->pos, "gpu/entry/KERNEL, gpu/exit/KERNEL, gpu/call/FUNCTION; gpubpf-lang(7) lists all",
+			  "%.60s is no probe", word);
 }
 
 static void check_pattern(struct lang_lex *x, const char *pattern)
