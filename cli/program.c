@@ -241,12 +241,25 @@ static void note_losses(struct cli_program *p)
 				    (unsigned long long)lost);
 }
 
+/* The table of kernels, which a program alone does without, would say so. */
+static void note_unprobed(struct gpubpf_session *s)
+{
+	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
+
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &k); i++)
+		if (k.probed < k.launches && k.reason[0])
+			gpubpf_session_note(s, "%.200s: %llu of %llu launches were not probed: %s", k.name,
+					    (unsigned long long)(k.launches - k.probed), (unsigned long long)k.launches, k.reason);
+}
+
 void cli_program_end(struct cli_program *p)
 {
 	if (!p)
 		return;
 	lang_host_end(&p->host);
 	note_losses(p);
+	if (cli_program_alone(p))
+		note_unprobed(p->host.s);
 }
 
 bool cli_program_alone(const struct cli_program *p)

@@ -375,7 +375,7 @@ static void context(struct gen *g)
 	} fields[] = {
 		{ offsetof(struct gpubpf_ctx, launch), 0x79 },    { offsetof(struct gpubpf_ctx, launch), 0x69 },
 		{ offsetof(struct gpubpf_ctx, kernel), 0x79 },    { offsetof(struct gpubpf_ctx, site), 0x61 },
-		{ offsetof(struct gpubpf_ctx, nargs), 0x61 },     { offsetof(struct gpubpf_ctx, work_dim), 0x61 },
+		{ offsetof(struct gpubpf_ctx, nargs), 0x61 },     { offsetof(struct gpubpf_ctx, grid_dim), 0x79 },
 		{ offsetof(struct gpubpf_ctx, block_dim), 0x79 }, { offsetof(struct gpubpf_ctx, global_linear), 0x79 },
 		{ offsetof(struct gpubpf_ctx, arg), 0x79 },       { offsetof(struct gpubpf_ctx, di), 0x79 },
 		{ offsetof(struct gpubpf_ctx, kernel_name), 0x79 },

@@ -91,7 +91,7 @@ struct gpubpf_ctx {
 	gpubpf_u64 kernel;         /* id of the kernel in the session, from 0; stable within it */
 	gpubpf_u32 site;           /* enum gpubpf_site */
 	gpubpf_u32 nargs;          /* parameters that the kernel has */
-	gpubpf_u32 work_dim;       /* 1, 2 or 3 */
+	gpubpf_u32 work_dim;       /* 1, 2 or 3: as launched; on CUDA, the last with more than one thread */
 	gpubpf_u32 device;         /* ordinal of the device, as helper 512 */
 	gpubpf_u64 grid_dim[3];    /* blocks (work-groups) in each dimension */
 	gpubpf_u64 block_dim[3];   /* threads of a block; the real size in an uneven last group */

@@ -2,7 +2,7 @@
 /* What is the launch's: its number, the kernel, what has no value here. */
 #include "../case.h"
 
-EXPECT("launch 2,1,1 8,1,1");
+EXPECT("launch 1,1,2 8,1,1");
 EXPECT("checks 176");
 
 SEC("gpu/entry/*")
