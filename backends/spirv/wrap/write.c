@@ -40,13 +40,13 @@ static const char *word_of(uint32_t size)
 }
 
 /* The first bytes of a value as env.arg has them: a union, since sizes differ and compilers assume that
- * types do not alias. */
+ * types do not alias. Its type by name: NVIDIA's compiler takes __typeof__ of it for one in an address space. */
 static void write_bits(struct wrapper *w, uint32_t i, const struct gpubpf_param *p, const char *type)
 {
 	uint32_t n = p->size < 8 ? p->size : 8;
 	bool whole = n == 1 || n == 2 || n == 4 || n == 8;
 
-	fprintf(w->out, "\tunion { %s b%s; __typeof__(%s) v; } gpubpf_u%u; gpubpf_u%u.v = gpubpf_p%u;\n",
+	fprintf(w->out, "\tunion { %s b%s; %s v; } gpubpf_u%u; gpubpf_u%u.v = gpubpf_p%u;\n",
 		whole ? word_of(n) : "uchar", whole ? "" : "[8]", type, i, i, i);
 	fprintf(w->out, "\tgpubpf_env.arg[%u] = ", i);
 	if (whole) {
@@ -85,9 +85,8 @@ static void write_bytes(struct wrapper *w, uint32_t i, const struct gpubpf_param
 {
 	bool pointer = p->kind == GPUBPF_PARAM_POINTER || p->kind == GPUBPF_PARAM_LOCAL;
 
-	fprintf(w->out, "\tunion { uchar b[%u]; %s%s%s v; } gpubpf_c%u; gpubpf_c%u.v = %sgpubpf_p%u;\n", p->size,
-		pointer ? "ulong" : "__typeof__(", pointer ? "" : w->wrap->kernel->bare[i], pointer ? "" : ")",
-		i, i, pointer ? "(ulong)" : "", i);
+	fprintf(w->out, "\tunion { uchar b[%u]; %s v; } gpubpf_c%u; gpubpf_c%u.v = %sgpubpf_p%u;\n", p->size,
+		pointer ? "ulong" : w->wrap->kernel->bare[i], i, i, pointer ? "(ulong)" : "", i);
 	fprintf(w->out, "\tfor (uint gpubpf_i = 0; gpubpf_i < %u; gpubpf_i++)"
 		" gpubpf_bytes[%u + gpubpf_i] = gpubpf_c%u.b[gpubpf_i];\n", p->size, p->bytes_off, i);
 }
