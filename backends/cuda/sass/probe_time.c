@@ -151,7 +151,8 @@ void sass_work_time(struct work *w, uint32_t i)
 		sass_work_stall(&w->lines[i], carries(w, i) ? LATENCY : LATENCY_PREDICATE);
 }
 
-/* What a line that goes has waited for, the next one waits for; the time that it took passes before it. */
+/* What a line that goes has waited for, the next one waits for; the time that it took passes before it, up to the most
+ * that one line can let pass, which is longer than any result of a probe's with a known time takes. */
 void sass_work_drop(struct work *w, uint32_t i)
 {
 	unsigned waits = sass_waits(w->lines[i].insn), stall = sass_stall(w->lines[i].insn);
