@@ -57,12 +57,12 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 
 static void tell(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o, uint64_t seed)
 {
-	char text[300], path[64] = "";
+	char text[400], path[64] = "";
 	FILE *f = NULL;
 	int n = snprintf(text, sizeof(text), "0x%" PRIx64, o->got);
 
-	if (o->at >= 0)
-		n += snprintf(text + n, sizeof(text) - n, ", and the maps differ from byte %ld of the arena on", o->at);
+	if (o->what[0])
+		n += snprintf(text + n, sizeof(text) - n, ", and %s", o->what);
 	snprintf(r->apart.items[item].expected, sizeof(r->apart.items[item].expected), "0x%" PRIx64, o->want);
 	if (!r->fixed) {
 		snprintf(path, sizeof(path), "gpubpf-random-%" PRIu64 ".tsv", seed);
@@ -79,7 +79,7 @@ static void tell(struct runner *r, size_t item, const struct random_program *p, 
 
 static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_why *why)
 {
-	const struct random_program *list[RANDOM_GROUP];
+	const struct random_program *list[RANDOM_GROUP] = { NULL };
 	struct random_outcome outcomes[RANDOM_GROUP] = { 0 };
 	int err;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs that the verifier accepts, on the interpreter and on a device: r0 and every byte of all maps must be the
- * same. One that differs is made smaller while it does, and written down as a case.
+ * Random programs that the verifier accepts, on the interpreter and on a device: r0 and what readers find in all maps must
+ * be the same. One that differs is made smaller while it does, and written down as a case.
  */
 #ifndef GPUBPF_CLI_CONFORMANCE_RANDOM_H
 #define GPUBPF_CLI_CONFORMANCE_RANDOM_H
@@ -23,7 +23,7 @@ struct random_program {
 struct random_outcome {
 	bool differs;
 	uint64_t want, got;      /* r0 of the interpreter, of the device */
-	long at;                 /* the first byte of the arena that differs; -1: none */
+	char what[256];          /* the first difference in maps; "": none */
 };
 
 /* -- random_group.c: programs that are proven together -- */
@@ -52,8 +52,11 @@ void random_group_finish(struct random_group *g);
 void random_reset(struct random_group *g, uint32_t i, void *arena);
 /* 0, or -errno with a diagnostic: the interpreter stopped a proven program. */
 int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r0, struct gpubpf_diag *diag);
-/* The first byte of the maps that is not the same, or -1; address is where the device sees its arena. */
-long random_first_difference(const struct random_group *g, const void *host, const void *device, uint64_t address);
+
+/* -- random_compare.c -- */
+
+/* Do maps differ as their readers see them? The first difference then, in words. Takes what is in rings and queues. */
+bool random_differs(const struct random_group *g, void *host, void *device, char *what, size_t size);
 
 /* -- random_device.c -- */
 

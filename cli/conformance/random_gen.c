@@ -332,7 +332,7 @@ static void record(struct gen *g)
 {
 	uint32_t jump;
 
-	load_imm64(g, 1, 1, GEN_RING, 0);
+	load_imm64(g, 1, 1, pick(g, 2) ? GEN_RING : GEN_SMALL, 0);
 	emit(g, 0xb7, 2, 0, 0, SLOTS);
 	emit(g, 0xb7, 3, 0, 0, 0);
 	emit(g, 0x85, 0, 0, 0, 131);
@@ -540,7 +540,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_ARRAY] = { "array", 2, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
 		[GEN_HASH] = { "hash", 1, 4, GEN_VALUE, 6 },
 		[GEN_DATA] = { "data", 2, 4, GEN_VALUE, 1 },
-		[GEN_RING] = { "ring", 27, 0, 0, 4096 },
+		[GEN_RING] = { "ring", 27, 0, 0, GEN_ROOM },
 		[GEN_PERF] = { "perf", 4, 4, 4, 4 },
 		[GEN_PERCPU] = { "percpu", 6, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
 		[GEN_COUNTER] = { "counter", 2, 4, 8, 1 },
@@ -551,6 +551,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_STACK] = { "stack", 23, 0, GEN_VALUE, 3 },
 		[GEN_PERCPU_HASH] = { "percpuhash", 5, 4, GEN_VALUE, 6 },
 		[GEN_LRU] = { "lru", 9, 4, GEN_VALUE, 4 },
+		[GEN_SMALL] = { "small", 27, 0, 0, 512 },
 	};
 
 	memset(maps, 0, GEN_NMAPS * sizeof(*maps));

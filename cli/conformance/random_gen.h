@@ -15,11 +15,14 @@
 
 /* the maps that programs use, in this order: gen_maps() */
 enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTER, GEN_THREAD, GEN_GPURING,
-       GEN_TEXT, GEN_QUEUE, GEN_STACK, GEN_PERCPU_HASH, GEN_LRU, GEN_NMAPS };
+       GEN_TEXT, GEN_QUEUE, GEN_STACK, GEN_PERCPU_HASH, GEN_LRU, GEN_SMALL, GEN_NMAPS };
 
 #define GEN_ARRAY_ENTRIES 4u
 #define GEN_VALUE 64u  /* bytes of values of ARRAY, HASH and DATA */
 #define GEN_KEYS 8u    /* keys of the hash, of which it has room for six */
+/* bytes of rings, more than any program puts out: a device's record may need a header where another's needs none, and
+ * find no room sooner. What is reserved is one record everywhere: the small ring may be full. */
+#define GEN_ROOM 131072u
 
 void gen_maps(struct gpubpf_map maps[GEN_NMAPS]);
 

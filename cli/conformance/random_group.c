@@ -50,7 +50,7 @@ int random_group_init(struct random_group *g, const struct random_program *const
 		      struct gpubpf_diag *diag)
 {
 	/* one replica: which of several a lane has is the device's choice */
-	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = 65536, .threads = 16, .print_bytes = 16384,
+	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16, .print_bytes = 16384,
 					   .map_use = g->map_use };
 	int err = 0;
 
@@ -120,15 +120,4 @@ int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r
 	if (!err)
 		*r0 = result.r0;
 	return err;
-}
-
-/* Helper 7's counters and the header stay out; a print holds the arena's address, each its own. */
-long random_first_difference(const struct random_group *g, const void *host, const void *device, uint64_t address)
-{
-	const uint64_t *a = host, *b = device;
-
-	for (size_t i = GPUBPF_ARENA_MAPS / 8; i < g->layout.size / 8; i++)
-		if (a[i] != b[i] && !(a[i] == (uintptr_t)host && (b[i] == (uintptr_t)device || b[i] == address)))
-			return (long)i * 8;
-	return -1;
 }

@@ -57,14 +57,12 @@ static void compare(const struct random_program *p, struct random_outcome *o)
 	struct random_program other = *p;
 	void *a = NULL, *b = NULL;
 
-	*o = (struct random_outcome){ .at = -1 };
+	*o = (struct random_outcome){ 0 };
 	for (uint32_t i = 0; i < other.n; i++)
 		if (is_hit(&other.insns[i]))
 			other.insns[i].code ^= mistake->flip;
-	if (run(p, &o->want, &a, &right) && run(&other, &o->got, &b, &wrong)) {
-		o->at = random_first_difference(&right, a, b, (uintptr_t)b);
-		o->differs = o->want != o->got || o->at >= 0;
-	}
+	if (run(p, &o->want, &a, &right) && run(&other, &o->got, &b, &wrong))
+		o->differs = random_differs(&right, a, b, o->what, sizeof(o->what)) || o->want != o->got;
 	free(a);
 	free(b);
 	random_group_finish(&right);
