@@ -22,8 +22,10 @@ static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
 	[number] = { .name = place, .where = GPUBPF_WHERE_##at, .names = GPUBPF_NAMES_##of, .operands = gives, \
 		     .meaning = means },
 #include "places.def"
-#define GPUBPF_ACCESSES(NAME, in, order) \
-	[GPUBPF_SITE_##NAME].spaces = in, [GPUBPF_SITE_##NAME].when = GPUBPF_WHEN_##order,
+#define GPUBPF_ACCESSES(NAME, in, of, order)                                          \
+	[GPUBPF_SITE_##NAME].spaces = in, [GPUBPF_SITE_##NAME].accesses = of, \
+	[GPUBPF_SITE_##NAME].when = GPUBPF_WHEN_##order,
+#define GPUBPF_AROUND(NAME, order) [GPUBPF_SITE_##NAME].when = GPUBPF_WHEN_##order,
 #include "places.def"
 };
 

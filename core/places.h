@@ -38,6 +38,10 @@ enum gpubpf_names { GPUBPF_NAMES_NONE, GPUBPF_NAMES_KERNEL, GPUBPF_NAMES_FUNCTIO
 #define GPUBPF_IN_ANY (GPUBPF_IN(GLOBAL) | GPUBPF_IN(SHARED) | GPUBPF_IN(LOCAL) | GPUBPF_IN(CONSTANT))
 #define GPUBPF_IN_ALL (GPUBPF_IN_ANY | GPUBPF_IN_TEXTURE)
 
+/* sets of what an access does */
+#define GPUBPF_DOES(access) (1u << GPUBPF_##access)
+#define GPUBPF_DOES_ANY UINT32_MAX
+
 enum gpubpf_when { GPUBPF_WHEN_BEFORE, GPUBPF_WHEN_AFTER };
 
 struct gpubpf_place_kind {
@@ -47,7 +51,8 @@ struct gpubpf_place_kind {
 	uint32_t operands;         /* enum gpubpf_gives */
 	const char *meaning;
 	uint32_t spaces;           /* of an access of memory: GPUBPF_IN; else 0 */
-	enum gpubpf_when when;     /* likewise */
+	uint32_t accesses;         /* likewise: GPUBPF_DOES */
+	enum gpubpf_when when;     /* of an instruction */
 };
 
 /* one place of a kernel */

@@ -53,6 +53,7 @@ enum gpubpf_site {
 	GPUBPF_SITE_MEM_CONST = 16,
 	GPUBPF_SITE_MEM_ALL = 17,
 	GPUBPF_SITE_MEM_BEFORE_ALL = 18,
+	GPUBPF_SITE_BARRIER_EXIT = 19,
 };
 
 /* mem.access. What copies memory is a load and a store. */
@@ -70,6 +71,30 @@ enum gpubpf_mem_space {
 	GPUBPF_SHARED = 2,
 	GPUBPF_LOCAL = 3,
 	GPUBPF_CONSTANT = 4,
+};
+
+/* barrier.kind, and what barrier.id is of each */
+enum gpubpf_barrier_kind {
+	GPUBPF_BARRIER_BLOCK = 1,    /* of a block (work-group), or the part of it that is said: its number, 0 if it has none */
+	GPUBPF_BARRIER_CLUSTER = 2,  /* of a cluster of blocks: 0 */
+	GPUBPF_BARRIER_GRID = 3,     /* of all blocks: 0 */
+	GPUBPF_BARRIER_OBJECT = 4,   /* in memory (mbarrier): its generic address; each try is a wait */
+	GPUBPF_BARRIER_WARP = 5,     /* of a warp (sub-group): its lanes as bits, 0 if they are not said */
+};
+
+/* atomic.op: what is read, modified, written; integers and floating point alike */
+enum gpubpf_rmw {
+	GPUBPF_RMW_ADD = 1,
+	GPUBPF_RMW_SUB = 2,
+	GPUBPF_RMW_AND = 3,
+	GPUBPF_RMW_OR = 4,
+	GPUBPF_RMW_XOR = 5,
+	GPUBPF_RMW_MIN = 6,
+	GPUBPF_RMW_MAX = 7,
+	GPUBPF_RMW_EXCHANGE = 8,
+	GPUBPF_RMW_COMPARE = 9,   /* and exchange if equal */
+	GPUBPF_RMW_INC = 10,      /* PTX's: 0 above the operand, else one more */
+	GPUBPF_RMW_DEC = 11,      /* PTX's: the operand at 0 and above the operand, else one less */
 };
 
 struct gpubpf_ctx {
@@ -118,14 +143,18 @@ struct gpubpf_ctx {
 		gpubpf_u32 count;      /* elements of a vector; else 1 */
 	} mem;
 	struct {
-		gpubpf_u64 lanes;      /* of the warp, that take it */
+		gpubpf_u64 lanes;      /* of the active ones, those that take it; of a jump by a table, that go where this one goes */
 		gpubpf_u64 taken;      /* 1: by this lane */
+		gpubpf_u64 active;     /* lanes that come to it together */
 	} branch;
 	struct {
-		gpubpf_u64 id;
+		gpubpf_u64 id;         /* by its kind */
+		gpubpf_u64 kind;       /* enum gpubpf_barrier_kind */
 	} barrier;
 	struct {
-		gpubpf_u64 op, operand, old;
+		gpubpf_u64 op;         /* enum gpubpf_rmw */
+		gpubpf_u64 operand;    /* the first 8 bytes; of COMPARE what it is compared with, and mem.value is what is stored */
+		gpubpf_u64 old;        /* the first 8 bytes; 0 where the kernel does not take it (PTX's red) */
 	} atomic;
 	gpubpf_u64 operand[8];
 	gpubpf_u64 mark;

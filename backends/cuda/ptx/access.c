@@ -30,7 +30,8 @@ struct row {
 #define PTX_ACCESS(opcode, modifiers, access, address, space, bytes, value) \
 	ROW_OF_BYTES(opcode, modifiers, GPUBPF_##access, address, space, bytes, value)
 #define ROW_OF_BYTES(...) ROW_OF(__VA_ARGS__)
-#define PTX_UNSEEN(opcode, modifiers, spaces, why) { opcode, modifiers, sizeof(opcode) - 1, UNSEEN, why, spaces },
+#define PTX_UNSEEN(opcode, modifiers, does, spaces, why) \
+	{ opcode, modifiers, sizeof(opcode) - 1, UNSEEN, why, spaces, .access = GPUBPF_##does },
 #define PTX_NO_ACCESS(opcode, modifiers) { opcode, modifiers, sizeof(opcode) - 1, NO_ACCESS },
 
 static const struct row rows[] = {
@@ -178,7 +179,7 @@ uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_acce
 	while (first < NROWS && !matches(m, insn, &rows[first]))
 		first++;
 	if (first == NROWS) {
-		out[0] = (struct ptx_access){ .spaces = GPUBPF_IN_ALL, .unseen = "what is not known of it" };
+		out[0] = (struct ptx_access){ .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL, .unseen = "what is not known of it" };
 		return 1;
 	}
 	if (rows[first].what == NO_ACCESS)
@@ -186,7 +187,7 @@ uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_acce
 	if (rows[first].what == UNSEEN) {
 		uint32_t spaces = rows[first].spaces == STATED ? named_spaces(m, insn) : rows[first].spaces;
 
-		out[0] = (struct ptx_access){ .spaces = spaces, .unseen = rows[first].why };
+		out[0] = (struct ptx_access){ .access = rows[first].access, .spaces = spaces, .unseen = rows[first].why };
 		return 1;
 	}
 	for (size_t i = first; i < NROWS && n < PTX_MOST_ACCESSES && rows[i].what == ACCESS; i++)

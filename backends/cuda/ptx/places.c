@@ -75,7 +75,9 @@ static void visit_accesses(struct walk *w, uint32_t node)
 
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
-			if (!(w->kinds >> kind & 1) || !(gpubpf_place_kind(kind)->spaces & accesses[i].spaces))
+			const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
+
+			if (!(w->kinds >> kind & 1) || !(k->spaces & accesses[i].spaces) || !(k->accesses >> accesses[i].access & 1))
 				continue;
 			add(w, kind, node, PTX_NONE);
 			if (!w->failed)

@@ -29,7 +29,7 @@ int mem(struct gpubpf_ctx *ctx)
 SEC("gpu/branch/*")
 int branch(struct gpubpf_ctx *ctx)
 {
-	return keep(2, ctx->branch.lanes + ctx->branch.taken);
+	return keep(2, ctx->branch.lanes + ctx->branch.taken + ctx->branch.active);
 }
 
 SEC("gpu/atomic/*")
@@ -41,7 +41,7 @@ int atomic(struct gpubpf_ctx *ctx)
 SEC("gpu/barrier/*")
 int at_barrier(struct gpubpf_ctx *ctx)
 {
-	return keep(4, ctx->barrier.id);
+	return keep(4, ctx->barrier.id + ctx->barrier.kind);
 }
 
 SEC("gpu/insn/ld.global*")
