@@ -36,7 +36,8 @@ static int send_query(const struct cli_args *args, uint32_t what, struct gpubpf_
 	uint32_t flags = (cli_has(args, OPT_JSON) ? GPUBPF_QUERY_JSON : 0) |
 			 (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
 			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0) |
-			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0);
+			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0) |
+			 (cli_has(args, OPT_CONSISTENT) ? GPUBPF_QUERY_CONSISTENT : 0);
 	char path[512], why[4096]; /* a whole diagnostic, where an object is refused */
 	int status = find_session(args, path, sizeof(path));
 
@@ -48,6 +49,8 @@ static int send_query(const struct cli_args *args, uint32_t what, struct gpubpf_
 		cli_error("%s: %s", path, why);
 		return CLI_FAILED;
 	}
+	if (why[0] && !cli_has(args, OPT_JSON)) /* which says it itself */
+		cli_note("%s", why);
 	return CLI_OK;
 }
 

@@ -140,6 +140,7 @@ struct gpubpf_hook_device {
 	bool kept;                                  /* the tool holds its memory, and must be told of the last copy */
 	atomic_bool dirty;                          /* twins ran since the last pull */
 	atomic_int running;                         /* twins that have not ended */
+	atomic_bool unfollowed;                     /* there are twins beside them whose end nobody tells */
 	atomic_uint_fast64_t next_pull_ns;
 	uint64_t next_clock_ns;                     /* when its clock may be compared with the host's again */
 	/* drain.c */
@@ -184,6 +185,15 @@ int gpubpf_thread_start(void *(*run)(void *arg), void *arg);
 /* say_once.c: is the descriptor still that file? The application may close what is not its own, and use the number. */
 struct stat;
 bool gpubpf_same_file(int fd, const struct stat *known);
+
+/*
+ * hold.c: maps of one moment, for who asks the tool. Launches of twins wait a while; what runs is waited for, and then
+ * copied. A launch of a twin that is followed counts itself as running by hold_enter().
+ */
+void gpubpf_hold(uint32_t ms);
+void gpubpf_hold_enter(struct gpubpf_hook_device *device);
+/* hook_device.c: have all devices' mirrors copied while nothing runs, until the deadline. */
+enum gpubpf_held gpubpf_device_pull_held(uint64_t deadline_ns);
 
 /* clock.c */
 void gpubpf_clock_start(void);                      /* the first of two readings */

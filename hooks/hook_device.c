@@ -469,6 +469,56 @@ void gpubpf_device_pull(uint32_t number)
 	say_pulled(number); /* of one that is gone too: the tool waits for it */
 }
 
+static bool any_running(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&lock);
+	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next)
+		any |= ours(d) && atomic_load(&d->running) > 0;
+	pthread_mutex_unlock(&lock);
+	return any;
+}
+
+/* Of one device, at which no launch is under way. */
+static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadline)
+{
+	uint64_t now = gpubpf_now_ns(), left;
+
+	if (!ours(d) || d->state != DEVICE_READY)
+		return GPUBPF_HELD;
+	if (d->shared)
+		return GPUBPF_HELD_SHARED;
+	if (atomic_load(&d->unfollowed))
+		return GPUBPF_HELD_UNFOLLOWED;
+	if (!pull(d, now < deadline ? (deadline - now) / 1000000 : 0, &left))
+		return GPUBPF_HELD_BUSY;
+	return atomic_load(&d->dirty) || atomic_load(&d->running) ? GPUBPF_HELD_BUSY : GPUBPF_HELD;
+}
+
+enum gpubpf_held gpubpf_device_pull_held(uint64_t deadline)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	enum gpubpf_held held;
+
+	while (any_running() && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+	do {
+		held = GPUBPF_HELD;
+		pthread_mutex_lock(&lock);
+		for (struct gpubpf_hook_device *d = devices; d && !leaving && held == GPUBPF_HELD; d = d->next)
+			held = pull_held(d, deadline);
+		pthread_mutex_unlock(&lock);
+	} while (held == GPUBPF_HELD_BUSY && gpubpf_now_ns() < deadline);
+	return held;
+}
+
+void gpubpf_hook_unfollowed(struct gpubpf_hook_device *d)
+{
+	if (!atomic_load_explicit(&d->unfollowed, memory_order_relaxed))
+		atomic_store(&d->unfollowed, true);
+}
+
 void gpubpf_hook_completed(struct gpubpf_hook_device *d)
 {
 	atomic_fetch_sub(&d->running, 1);

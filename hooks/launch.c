@@ -218,7 +218,7 @@ static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bin
 		l->pid_tgid = pid_tgid();
 	l->followed = !l->device->shared;
 	if (l->followed)
-		atomic_fetch_add(&l->device->running, 1);
+		gpubpf_hold_enter(l->device);
 }
 
 /* The time that it waited, in ns. */
@@ -414,6 +414,8 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
 		refused = twin(call, l);
 	if (l->twin && !refused) {
 		gpubpf_hook_launch_end(l, GPUBPF_LAUNCHED);
+		if (l->followed && !l->device->ops->device->settle)
+			gpubpf_hook_unfollowed(l->device);
 		if (l->followed)
 			gpubpf_hook_completed(l->device);
 		return 0;

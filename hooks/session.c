@@ -215,6 +215,8 @@ static void handle(struct gpubpf_packet *packet)
 		atomic_store(&session.enabled, !!value);
 	else if (packet->type == GPUBPF_MSG_PULL && !packet->payload.failed)
 		gpubpf_device_pull(value);
+	else if (packet->type == GPUBPF_MSG_HOLD && !packet->payload.failed)
+		gpubpf_hold(value);
 }
 
 /* One packet from the tool: 0, or why the session is lost. */

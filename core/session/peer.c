@@ -245,6 +245,17 @@ static int on_pulled(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 	return 0;
 }
 
+static int on_held(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_reader *r)
+{
+	uint32_t held = gpubpf_get_u32(r);
+
+	if (r->failed || held == GPUBPF_HELD_NOT_YET || held >= GPUBPF_NHELD)
+		return -EPROTO;
+	peer->held = held;
+	gpubpf_query_held(s);
+	return 0;
+}
+
 void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
 {
 	for (uint32_t i = 0; i < peer->ndevices; i++) {
@@ -273,11 +284,14 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 		return on_keep(s, peer, msg);
 	case GPUBPF_MSG_PULLED:
 		return on_pulled(peer, &msg->payload);
+	case GPUBPF_MSG_HELD:
+		return on_held(s, peer, &msg->payload);
 	case GPUBPF_MSG_HELLO:
 	case GPUBPF_MSG_WELCOME:
 	case GPUBPF_MSG_ARENA:
 	case GPUBPF_MSG_TWIN_DONE:
 	case GPUBPF_MSG_PULL:
+	case GPUBPF_MSG_HOLD:
 	case GPUBPF_MSG_ENABLE:
 	case GPUBPF_MSG_QUERY:
 	case GPUBPF_MSG_ANSWER:

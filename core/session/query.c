@@ -28,6 +28,18 @@ static int write_answer(struct gpubpf_session *s, uint32_t what, uint32_t flags,
 	return gpubpf_session__report(s, out, &opts);
 }
 
+/* A dump says what it is of. */
+static int write_dump(struct gpubpf_session *s, const struct gpubpf_peer *peer, FILE *out)
+{
+	bool one = peer->query.holds || !gpubpf_session_live(s);
+	int err;
+
+	s->moment = one ? GPUBPF_MOMENT_ONE : GPUBPF_MOMENT_LIVE;
+	err = write_answer(s, peer->query.what, peer->query.flags, peer->query.map, out);
+	s->moment = GPUBPF_MOMENT_UNSAID;
+	return !err && peer->query.holds ? gpubpf_hold_check(s) : err;
+}
+
 static int write_links(struct gpubpf_session *s, uint32_t flags, FILE *out)
 {
 	gpubpf_links_list(s, flags & GPUBPF_QUERY_JSON, out);
@@ -41,7 +53,17 @@ static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE 
 	if (what >= GPUBPF_QUERY_PEEK)
 		return gpubpf_element_query(s, what, flags, peer->query.map, peer->query.value, peer->query.value_size,
 					    out);
-	return what >= GPUBPF_QUERY_LINKS ? write_links(s, flags, out) : write_answer(s, what, flags, peer->query.map, out);
+	if (what >= GPUBPF_QUERY_LINKS)
+		return write_links(s, flags, out);
+	return what == GPUBPF_QUERY_DUMP ? write_dump(s, peer, out) : write_answer(s, what, flags, peer->query.map, out);
+}
+
+/* What there is to say of what was written. */
+static const char *remark(const struct gpubpf_session *s, const struct gpubpf_peer *peer)
+{
+	bool live = peer->query.what == GPUBPF_QUERY_DUMP && !peer->query.holds && gpubpf_session_live(s);
+
+	return live ? "not a snapshot: kernels may have run while this was read; --consistent has them wait" : "";
 }
 
 /* `done`: 0, or why what was asked for was not done, with the reason in s->error. */
@@ -62,12 +84,20 @@ static void answer(struct gpubpf_session *s, struct gpubpf_peer *peer, int done)
 	if (!err)
 		fd = gpubpf_memfd_image("gpubpf-answer", text, size);
 	gpubpf_put_u32(&w, fd < 0 && !err ? (uint32_t)fd : (uint32_t)err);
-	gpubpf_put_str(&w, err < 0 ? s->error : "");
+	gpubpf_put_str(&w, err < 0 ? s->error : remark(s, peer));
 	gpubpf_peer_send(peer, GPUBPF_MSG_ANSWER, peer->query.seq, &w, &fd, fd >= 0);
+	gpubpf_query_let_go(s, peer);
 	memcpy(s->error, before, sizeof(before));
 	if (fd >= 0)
 		close(fd);
 	free(text);
+}
+
+void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	if (peer->query.holds)
+		gpubpf_hold_end(s);
+	peer->query.holds = false;
 }
 
 static bool any_mirrors(const struct gpubpf_session *s)
@@ -160,6 +190,28 @@ static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t 
 	return 0;
 }
 
+void gpubpf_query_held(struct gpubpf_session *s)
+{
+	struct gpubpf_peer *peer = s->peers;
+	int err;
+
+	while (peer && !peer->query.holds)
+		peer = peer->next;
+	if (peer && (err = gpubpf_hold_check(s)) != -EAGAIN)
+		answer(s, peer, err);
+}
+
+static void hold(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	int err = gpubpf_hold_begin(s);
+
+	peer->query.holds = !err;
+	if (err < 0)
+		answer(s, peer, err);
+	else
+		gpubpf_query_held(s);
+}
+
 int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		       struct gpubpf_reader *r)
 {
@@ -175,7 +227,9 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 	peer->query.asked = false;
 	peer->query.seq = seq;
 	peer->query.deadline_ns = gpubpf_now_ns() + MIRROR_WAIT_NS;
-	if (!any_mirrors(s))
+	if (peer->query.what == GPUBPF_QUERY_DUMP && peer->query.flags & GPUBPF_QUERY_CONSISTENT)
+		hold(s, peer);
+	else if (!any_mirrors(s))
 		answer(s, peer, 0);
 	return 0;
 }
@@ -184,6 +238,10 @@ void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer)
 {
 	bool waiting = !peer->query.asked || s->rescues;
 
+	if (peer->query.holds) {
+		gpubpf_query_held(s);
+		return;
+	}
 	peer->query.asked = true; /* the mirrors are asked for right after this */
 	for (struct gpubpf_peer *p = s->peers; p; p = p->next)
 		waiting |= gpubpf_peer_pulling(p);
@@ -244,14 +302,14 @@ static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
 		gpubpf_msg_close(&msg);
 		err = -EPROTO;
 	}
-	snprintf(why, why_size, "%s", strerror(-err));
+	snprintf(why, why_size, "%s", err ? strerror(-err) : "");
 	if (!err) {
 		err = (int32_t)gpubpf_get_u32(&msg.payload);
 		gpubpf_get_str(&msg.payload, why, why_size);
 		if (!err && msg.payload.failed)
 			err = -EPROTO;
-		if (!err)
-			err = copy_answer(msg.nfds ? msg.fds[0] : -1, out);
+		if (!err && (err = copy_answer(msg.nfds ? msg.fds[0] : -1, out)))
+			snprintf(why, why_size, "%s", strerror(-err));
 		gpubpf_msg_close(&msg);
 	}
 	free(buffer);

@@ -434,6 +434,8 @@ int gpubpf_report_json(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 
 	if (root)
 		json_object_object_add(root, "schema", json_object_new_int(GPUBPF_REPORT_SCHEMA));
+	if (root && s->moment != GPUBPF_MOMENT_UNSAID)
+		json_object_object_add(root, "snapshot", json_object_new_boolean(s->moment == GPUBPF_MOMENT_ONE));
 	err = gpubpf_report_add_json(s, root, opts);
 	if (!err)
 		gpubpf_json_write(root, out);

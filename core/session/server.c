@@ -103,6 +103,7 @@ static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		at = &(*at)->next;
 	*at = peer->next;
 	s->npeers--;
+	gpubpf_query_let_go(s, peer);
 	if (peer->sock >= 0)
 		close(peer->sock);
 	for (uint32_t i = 0; i < peer->ndevices; i++)
@@ -283,7 +284,7 @@ static void serve_timer(struct gpubpf_session *s)
 	for (peer = s->peers; peer; peer = peer->next) {
 		if (peer->query.open)
 			gpubpf_query_try(s, peer);
-		all |= peer->query.open;
+		all |= peer->query.open && !peer->query.holds;
 	}
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
 		pull_mirrors(s, peer, all);

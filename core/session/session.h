@@ -11,7 +11,7 @@
  *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
  *   reader.c   rings: prints and events                      rescue.c   maps of processes that were killed
  *   report*.c  what the user sees                            query.c    other tools asking
- *   element.c  values that other tools put in and take out
+ *   element.c  values that other tools put in and take out   hold.c     maps of one moment
  */
 #ifndef GPUBPF_SESSION_SESSION_H
 #define GPUBPF_SESSION_SESSION_H
@@ -90,8 +90,10 @@ struct gpubpf_peer {
 	char exe[256], backend[32];
 	struct gpubpf_session_device *devices;
 	uint32_t ndevices, nrequests;
+	enum gpubpf_held held;     /* of an agent that was told to hold launches */
 	struct {                   /* a tool's question, waiting for mirrors */
 		bool open, asked;          /* asked: mirrors are on their way */
+		bool holds;                /* and launches wait meanwhile */
 		uint32_t what, flags, seq;
 		char map[64];
 		const void *value;         /* of a push, while it is done */
@@ -147,6 +149,12 @@ struct gpubpf_session {
 	uint32_t nlisted;
 	struct gpubpf_rescue *rescues;     /* the first one runs */
 	uint64_t next_peer;
+	uint64_t held_ns;                  /* since when launches wait for who reads the maps; 0: they do not */
+	enum gpubpf_moment {
+		GPUBPF_MOMENT_UNSAID,      /* of other reports */
+		GPUBPF_MOMENT_LIVE,        /* kernels may have run while it was read */
+		GPUBPF_MOMENT_ONE,
+	} moment;                          /* what the dump in hand is of */
 	bool enabled;
 	void *buffer;                      /* GPUBPF_MSG_BUF */
 
@@ -300,10 +308,22 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 		       struct gpubpf_reader *r);
 /* Answer the question of `peer` if the copies of maps that it waits for have come, or it has waited long enough. */
 void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
+/* Launches that wait for the question of `peer` go on. */
+void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer);
+/* Answer the question for whose sake launches wait. */
+void gpubpf_query_held(struct gpubpf_session *s);
+/* hold.c: have launches wait and mirrors of one moment made. -EBUSY, told, while that is done for somebody else. */
+int gpubpf_hold_begin(struct gpubpf_session *s);
+/* -EAGAIN: agents have not answered; 0: the mirrors are of one moment; else why they are not, told. Asked again behind
+ * what was read, it says whether launches have waited so long. */
+int gpubpf_hold_check(struct gpubpf_session *s);
+void gpubpf_hold_end(struct gpubpf_session *s);
+/* May devices change what is read? */
+bool gpubpf_session_live(const struct gpubpf_session *s);
 /* element.c: one of GPUBPF_QUERY_PEEK, PUSH (of `size` bytes) and POP, written to `out`. -errno, told. */
 int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, const void *value,
 			 size_t size, FILE *out);
-/* The asking side, for a tool: text to `out`. -errno and a reason. `more` is what the query takes, and finished. */
+/* The asking side, for a tool: text to `out`, and what is to be said of it, or ""; -errno and a reason. `more` is what the query takes, and finished. */
 int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
 		     char *why, size_t why_size);
 

@@ -19,7 +19,7 @@
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
 #define GPUBPF_MSG_MAJOR 3
-#define GPUBPF_MSG_MINOR 0
+#define GPUBPF_MSG_MINOR 1
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
 #define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
@@ -72,11 +72,26 @@ enum gpubpf_msg {
 	 * the object), or to detach: u32 link; or to put a value into
 	 * a map without keys: str map, bytes value */
 	GPUBPF_MSG_QUERY = 11,
-	/* tool -> other tool, answer; fd: the text. s32 0 or -errno, str reason */
+	/* tool -> other tool, answer; fd: the text. s32 0 or -errno, str reason; of 0 what is to be said of the text, or "" */
 	GPUBPF_MSG_ANSWER = 12,
 	/* agent -> tool: u32 device, u32 enum gpubpf_keep; fd with KEEP: memory of the device's maps, which
 	 * outlives the process. When a process ends without DONE, the tool copies from there itself. */
 	GPUBPF_MSG_KEEP = 13,
+	/* tool -> agent: u32 ms. Launches of twins wait, so long at most; 0: no longer. What runs is waited for, mirrors are
+	 * brought up to date, and HELD is the answer; to 0 there is none */
+	GPUBPF_MSG_HOLD = 14,
+	/* agent -> tool: u32 enum gpubpf_held */
+	GPUBPF_MSG_HELD = 15,
+};
+
+/* Are the mirrors of one moment, at which no twin ran? They stay so until launches go on. */
+enum gpubpf_held {
+	GPUBPF_HELD_NOT_YET,         /* never sent */
+	GPUBPF_HELD,
+	GPUBPF_HELD_SHARED,          /* kernels write the maps where they are read */
+	GPUBPF_HELD_UNFOLLOWED,      /* a graph has twins, or the runtime does not tell when they end */
+	GPUBPF_HELD_BUSY,            /* kernels ran on, or the device did not copy */
+	GPUBPF_NHELD,
 };
 
 enum gpubpf_keep {
@@ -101,6 +116,7 @@ enum gpubpf_query_flags {
 	GPUBPF_QUERY_DEMANGLE = 1 << 1,
 	GPUBPF_QUERY_JSON_STRINGS = 1 << 2,
 	GPUBPF_QUERY_CSV = 1 << 3,
+	GPUBPF_QUERY_CONSISTENT = 1 << 4, /* of QUERY_DUMP: of one moment, or refused */
 };
 
 enum gpubpf_twin_flags {

@@ -218,8 +218,10 @@ static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
 
 	if (!fits(t, c))
 		return GPUBPF_TWIN_NO_ROOM;
-	if (c->node || cuda_capture_open())
+	if (c->node || cuda_capture_open()) {
 		atomic_store_explicit(&t->kept, true, memory_order_relaxed);
+		gpubpf_hook_unfollowed(l->device);
+	}
 	refused = write_words(c, l, t);
 	return refused ? refused : c->run(c, t->f);
 }

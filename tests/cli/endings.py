@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How a traced program may end, and what of its counts is left: endings.py GPUBPF OBJECTS LOOP DISCRETE SUMS (TAP).
+"""How a traced program may end, and what of its counts is left: endings.py GPUBPF OBJECTS LOOP DISCRETE SUMS STEADY (TAP).
 Ctrl-C at a terminal, --duration in the middle, and _exit() where arenas are copied (DISCRETE: a layer that makes
-the device look like a card)."""
+the device look like a card). And what can be read in its middle: of STEADY, which is always running kernels."""
 import glob
 import json
 import os
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-gpubpf, objects, loop, discrete, sums = sys.argv[1:]
+gpubpf, objects, loop, discrete, sums, steady = sys.argv[1:]
 probe = os.path.join(objects, "probe.bpf.o")
 scratch = tempfile.TemporaryDirectory()
 count, failed = 0, False
@@ -168,6 +168,45 @@ def killed(launches):
            "no launch is missing but those that are said to be lost", f"{counts} {ended.stderr}")
 
 
+def dump(*options):
+    """of the running session: exit status, document or text, standard error"""
+    ended = subprocess.run([gpubpf, "map", "dump", *options, "counts"], capture_output=True, text=True, timeout=WAIT)
+    return ended.returncode, json.loads(ended.stdout) if "-j" in options and ended.stdout else ended.stdout, ended.stderr
+
+
+def while_running(layers, look):
+    """look() while STEADY is being probed"""
+    with subprocess.Popen([gpubpf, "run", "-q", "-o", probe, "--", "/bin/sh", "-c",
+                           f'OPENCL_LAYERS="{layers}$OPENCL_LAYERS" exec {steady}'], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as tool:
+        result(until(probing), "a program that is always running kernels is probed")
+        look()
+        tool.send_signal(signal.SIGTERM)
+        tool.wait(timeout=WAIT)
+
+
+def snapshots():
+    taken = [dump("--consistent", "-j") for _ in range(10)]
+    counts = [counted(document) for _, document, _ in taken if document]
+    result([status for status, _, _ in taken] == [0] * 10, "--consistent: is taken while it runs", f"{taken}")
+    result(all(d and d["snapshot"] is True for _, d, _ in taken), "and says so", f"{taken}")
+    result(counts and all(a == b and a % 1024 == 0 for a, b in counts), "between two launches, each time", f"{counts}")
+    result(counts and counts[0][0] < counts[-1][0], "after which launches go on", f"{counts}")
+    status, document, errors = dump("-j")
+    result(status == 0 and document["snapshot"] is False and not errors, "a dump without it says that it is none", errors)
+    status, text, errors = dump("--csv")
+    result(status == 0 and text.startswith("map,") and errors.count("\n") == 1 and "not a snapshot" in errors,
+           "in one line where there is no place in it", errors)
+    status, text, errors = dump("--consistent", "--csv")
+    result(status == 0 and text.startswith("map,") and not errors, "and of a snapshot there is nothing to say", errors)
+
+
+def no_snapshot():
+    status, text, errors = dump("--consistent")
+    result(status == 1 and not text and errors.count("\n") == 1 and "its kernels write the maps in the memory" in errors,
+           "where kernels write what is read there is none, with the reason", f"{status} {text} {errors}")
+
+
 os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_CACHE_HOME"] = scratch.name
 for name in ("GPUBPF_BACKEND", "GPUBPF_SESSION", "OPENCL_LAYERS"):
     os.environ.pop(name, None)
@@ -182,4 +221,6 @@ for n in (3, 50):
     leaves(0, n)
 two()
 killed(50)
+while_running(discrete + ":", snapshots)
+while_running("", no_snapshot)
 finish()

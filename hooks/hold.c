@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches that wait while the maps are read. A launch counts itself as running and then looks whether it is to wait;
+ * who holds says so and then looks at what runs: one of the two sees the other. Nobody waits longer than the tool said
+ * when it asked, nor for a session that is over.
+ */
+#include "agent.h"
+
+#include <time.h>
+
+#define MOST_MS 5000
+#define BUSY_PART 2 /* of the time, what is left for the tool to read the mirrors */
+
+static atomic_uint_fast64_t until_ns; /* 0: go on */
+
+static bool held(void)
+{
+	uint64_t until = atomic_load(&until_ns);
+
+	return until && gpubpf_session_up() && gpubpf_now_ns() < until;
+}
+
+/* In a callback of the runtime's nobody waits: what is launched there is seen to run. */
+void gpubpf_hold_enter(struct gpubpf_hook_device *d)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+
+	atomic_fetch_add(&d->running, 1);
+	while (!gpubpf_hook_callbacks && held()) {
+		atomic_fetch_sub(&d->running, 1);
+		while (held())
+			nanosleep(&nap, NULL);
+		atomic_fetch_add(&d->running, 1);
+	}
+}
+
+void gpubpf_hold(uint32_t ms)
+{
+	uint64_t now = gpubpf_now_ns(), ns = (ms < MOST_MS ? ms : MOST_MS) * 1000000ull;
+	struct gpubpf_writer w = {0};
+
+	atomic_store(&until_ns, ns ? now + ns : 0);
+	if (!ns)
+		return;
+	gpubpf_put_u32(&w, gpubpf_device_pull_held(now + ns / BUSY_PART));
+	gpubpf_session_tell(GPUBPF_MSG_HELD, &w);
+	gpubpf_writer_finish(&w);
+}
