@@ -24,6 +24,7 @@ struct checked {
 	const uint8_t *bytes;
 	uint32_t n, stubs;                 /* instructions; the first that was added */
 	uint32_t new_regs, entry, exit;    /* entry, exit: SASS_NONE: none */
+	uint32_t asks, apart;              /* where lanes of a warp go that are not all at an exit, and from where; SASS_NONE */
 	struct gpubpf_diag *diag;
 };
 
@@ -109,6 +110,12 @@ static int check_uniform(struct checked *c)
 	return 0;
 }
 
+/* Code of an exit's probe to which all lanes of a warp come together. */
+static bool is_of_whole_warp(const struct checked *c, uint32_t i)
+{
+	return c->apart != SASS_NONE && i >= c->exit && i < c->apart;
+}
+
 static int check_barriers(struct checked *c)
 {
 	unsigned used = sass_barriers_used(c->code);
@@ -117,6 +124,8 @@ static int check_barriers(struct checked *c)
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 
 		if (opcode != SASS_OP_BSSY && opcode != SASS_OP_BSYNC && opcode != SASS_OP_BREAK)
+			continue;
+		if (is_of_whole_warp(c, i))
 			continue;
 		if (c->entry == SASS_NONE || i < c->entry)
 			return wrong(c, i, "lanes wait for each other at an exit, to which they come by themselves");
@@ -141,6 +150,8 @@ static int check_branches(struct checked *c)
 
 	if (both && (c->entry <= c->exit || falls_into(c, c->entry)))
 		return wrong(c, c->entry, "the exit's probe leads to the entry's");
+	if (c->apart != SASS_NONE && falls_into(c, c->apart))
+		return wrong(c, c->apart, "a whole warp comes to where lanes are apart");
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		int64_t to;
@@ -152,6 +163,8 @@ static int check_branches(struct checked *c)
 			back = true;
 		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
 			return wrong(c, i, "a probe leads out of its code");
+		else if (is_of_whole_warp(c, i) != is_of_whole_warp(c, to) && i != c->asks)
+			return wrong(c, i, "lanes that are apart and a whole warp come together");
 	}
 	return back ? 0 : wrong(c, c->entry, "the entry's probe does not lead back");
 }
@@ -342,6 +355,26 @@ static uint32_t entry_begins(const struct checked *c)
 	return at >= c->stubs && at < c->n ? at : c->stubs;
 }
 
+/* Behind its waits an exit's probe may ask whether the whole warp is there, and go elsewhere if not. */
+static void find_apart(struct checked *c)
+{
+	uint32_t i = c->exit, reg;
+	int64_t to;
+
+	c->asks = c->apart = SASS_NONE;
+	while (i < c->n && sass_opcode(insn_at(c, i)) == SASS_OP_NOP)
+		i++;
+	if (c->exit == SASS_NONE || i + 3 > c->n)
+		return;
+	reg = sass_field(insn_at(c, i), 16, 8);
+	to = target(c, i + 2);
+	if (!same(insn_at(c, i), sass_vote(reg)) || !same(insn_at(c, i + 1), sass_is(0, reg, UINT32_MAX, false)) ||
+	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i || to >= c->n)
+		return;
+	c->asks = i + 2;
+	c->apart = to;
+}
+
 /* The kernel's name, as twins have it. */
 static bool is_twin_of(const char *twin, const char *kernel)
 {
@@ -369,6 +402,7 @@ static int open_twin(struct checked *c, const char *name, const void *twin, size
 		return wrong(c, 0, "its size is not that of its code");
 	c->exit = exit ? c->stubs : SASS_NONE;
 	c->entry = entry ? entry_begins(c) : SASS_NONE;
+	find_apart(c);
 	return 0;
 }
 

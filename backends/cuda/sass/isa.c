@@ -87,3 +87,17 @@ struct sass_insn sass_break(unsigned barrier)
 {
 	return sass_with_control((struct sass_insn){ SASS_OP_BREAK | SASS_PT << 12 | barrier << 16, SECOND_PT }, 0, 5);
 }
+
+struct sass_insn sass_vote(unsigned reg)
+{
+	return sass_with_control((struct sass_insn){ 0x806 | SASS_PT << 12 | (uint64_t)reg << 16, 0x038e0100 }, 0,
+				 SASS_VOTE_TIME);
+}
+
+struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal)
+{
+	struct sass_insn i = { 0x80c | SASS_PT << 12 | (uint64_t)reg << 24 | (uint64_t)number << 32,
+			       equal ? 0x03f02070 : 0x03f05070 };
+
+	return sass_with_control(sass_with(i, 81, 3, predicate), 0, SASS_PREDICATE_TIME);
+}

@@ -140,5 +140,11 @@ struct sass_insn sass_nop(unsigned waits, unsigned stall);
 struct sass_insn sass_bra(const struct sass_arch *arch, int64_t offset);
 struct sass_insn sass_warpsync_all(void);
 struct sass_insn sass_break(unsigned barrier);
+/* The lanes that are together here, into a register that can be read SASS_VOTE_TIME cycles later. */
+struct sass_insn sass_vote(unsigned reg);
+#define SASS_VOTE_TIME 12
+/* A predicate that can be read SASS_PREDICATE_TIME cycles later: is the register the number, or is it not? */
+struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal);
+#define SASS_PREDICATE_TIME 13
 
 #endif

@@ -16,7 +16,6 @@
 #define GIVEN_BOARD 5
 #define ALL_BOARDS 0x3f
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
-#define PREDICATE_TIME 13          /* until a predicate is written */
 #define SETTLE 3                   /* full stalls until the slowest result with a known time is there: HMMA */
 #define MOST_STUB (8 + BARRIERS)   /* instructions around the probes */
 
@@ -145,7 +144,8 @@ static void put(struct placing *p, struct sass_insn insn)
 	p->out->insns[p->out->n++] = insn;
 }
 
-static struct sass_insn moved(const struct placing *p, struct sass_insn insn)
+/* barriers: what the probe's become */
+static struct sass_insn moved(const struct placing *p, struct sass_insn insn, const uint8_t barriers[BARRIERS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	uint32_t opcode = sass_opcode(insn);
@@ -157,7 +157,7 @@ static struct sass_insn moved(const struct placing *p, struct sass_insn insn)
 			insn = sass_with(insn, o.at, 8, o.reg + p->out->base);
 	}
 	if (opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK)
-		insn = sass_with(insn, 16, 4, p->barrier[sass_field(insn, 16, 4)]);
+		insn = sass_with(insn, 16, 4, barriers[sass_field(insn, 16, 4)]);
 	return insn;
 }
 
@@ -176,30 +176,30 @@ static unsigned time_to_predicate(const struct sass_probe *probe)
 {
 	unsigned time = 0;
 
-	for (uint32_t i = 0; i < probe->n && time < PREDICATE_TIME; i++) {
+	for (uint32_t i = 0; i < probe->n && time < SASS_PREDICATE_TIME; i++) {
 		if (sass_predicates_written(probe->insns[i]))
 			return time;
 		time += sass_stall(probe->insns[i]);
 	}
-	return PREDICATE_TIME;
+	return SASS_PREDICATE_TIME;
 }
 
 /* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. */
 static void put_waits(struct placing *p)
 {
-	unsigned time = BRANCH_TIME + time_to_predicate(p->exit);
+	unsigned time = BRANCH_TIME + (p->exit->barriers ? SASS_VOTE_TIME : time_to_predicate(p->exit));
 	bool late = p->exit->predicates && sass_predicates_late(p->code);
 
 	if (!p->above) {
 		put(p, sass_nop(ALL_BOARDS, SASS_STALL_MAX));
 		for (int i = 1; i < SETTLE; i++)
 			put(p, sass_nop(0, SASS_STALL_MAX));
-	} else if (late || time < PREDICATE_TIME) {
-		put(p, sass_nop(late ? ALL_BOARDS : 0, time < PREDICATE_TIME ? PREDICATE_TIME - time : 1));
+	} else if (late || time < SASS_PREDICATE_TIME) {
+		put(p, sass_nop(late ? ALL_BOARDS : 0, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
 	}
 }
 
-/* Lanes come to an exit's probe whenever they end, not together, as code between BSSY and BSYNC does. */
+/* Where other lanes may be at the same code there is no barrier to meet at, since that is the warp's. */
 static struct sass_insn alone(struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
@@ -208,12 +208,28 @@ static struct sass_insn alone(struct sass_insn insn)
 	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : insn;
 }
 
+/* A warp whose lanes come all together meets in the probe as its compiler meant it: nobody else is left who could use its
+ * barriers, and what has no mask (SHFL) may rely on that. Other lanes go to code without, behind it. */
+static void put_together(struct placing *p)
+{
+	static const uint8_t own[BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	struct sass_insn elsewhere = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
+
+	put(p, sass_vote(p->out->base));
+	put(p, sass_is(0, p->out->base, UINT32_MAX, false));
+	put(p, sass_with(elsewhere, 12, 3, 0));
+	for (uint32_t i = 0; i < p->exit->n; i++)
+		put(p, moved(p, p->exit->insns[i], own));
+}
+
 static void put_exit(struct placing *p)
 {
 	p->out->exit = p->out->n;
 	put_waits(p);
+	if (p->exit->barriers)
+		put_together(p);
 	for (uint32_t i = 0; i < p->exit->n; i++)
-		put(p, moved(p, alone(p->exit->insns[i])));
+		put(p, moved(p, alone(p->exit->insns[i]), p->barrier));
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];
@@ -241,7 +257,7 @@ static void give_boards(struct placing *p)
 /* An end of the probe's becomes a branch to what stands behind it. */
 static struct sass_insn entry_insn(struct placing *p, uint32_t i)
 {
-	struct sass_insn insn = guarded(p, moved(p, p->entry->insns[i]));
+	struct sass_insn insn = guarded(p, moved(p, p->entry->insns[i], p->barrier));
 
 	if (sass_opcode(insn) != SASS_OP_EXIT)
 		return insn;
@@ -267,7 +283,7 @@ static int put_entry(struct placing *p)
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
 		put(p, entry_insn(p, i));
-	put(p, sass_nop(p->above ? 0 : ALL_BOARDS, PREDICATE_TIME));
+	put(p, sass_nop(p->above ? 0 : ALL_BOARDS, SASS_PREDICATE_TIME));
 	put_breaks(p);
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());
@@ -304,7 +320,7 @@ static int put_all(struct placing *p)
 int sass_place(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
 	       const struct sass_probe *exit, struct sass_placed *placed, struct gpubpf_diag *diag)
 {
-	size_t n = code->n + (entry ? entry->n : 0) + (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD;
+	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD;
 	struct placing p = { .code = code, .entry = entry, .exit = exit, .out = placed, .diag = diag };
 	int err;
 

@@ -17,7 +17,6 @@
 /* BRA.DIV asks whether the lanes that are here are those of a mask in a uniform register: VOTE, ISETP, BRA. */
 static void put_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
-	struct sass_insn vote = { 0x806 | SASS_PT << 12 | (uint64_t)w->mask_at << 16, 0x038e0100 };
 	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
 				     sass_field(from->insn, 24, 6) << 32, 0x0bf05070 };
 	struct sass_insn branch = sass_bra(w->arch, 0);
@@ -26,8 +25,8 @@ static void put_divergence(const struct work *w, const struct line *from, struct
 	differs = sass_with(differs, 81, 3, chosen);
 	branch = sass_with(branch, 12, 3, chosen);
 	branch = sass_with(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
-	to[0].insn = sass_with_control(vote, waits, LATENCY_VOTE);
-	to[1].insn = sass_with_control(differs, 0, LATENCY_PREDICATE);
+	to[0].insn = sass_with(sass_vote(w->mask_at), SASS_WAIT_AT, 6, waits);
+	to[1].insn = sass_with_control(differs, 0, SASS_PREDICATE_TIME);
 	to[2].insn = branch;
 	to[0].target = to[1].target = SASS_NONE;
 	to[0].from = to[1].from = to[2].from = SASS_NONE;
@@ -101,12 +100,11 @@ static void put_jump(const struct work *w, const struct line *from, struct line 
 	uint32_t off = (uint32_t)(int16_t)sass_constant_offset(read), n = sass_work_entries(w);
 
 	for (uint32_t k = 0; k < n; k++, to += 2) {
-		struct sass_insn is = { 0x80c | SASS_PT << 12 | sass_field(read, 24, 8) << 24 | (uint64_t)(4 * k - off) << 32,
-					0x03f02070 };
 		struct sass_insn branch = sass_bra(w->arch, 0);
 		bool last = k + 1 == n;
 
-		to[0].insn = sass_with_control(sass_with(is, 81, 3, chosen), k ? 0 : sass_waits(from->insn), LATENCY_PREDICATE);
+		to[0].insn = sass_with(sass_is(chosen, sass_field(read, 24, 8), 4 * k - off, true), SASS_WAIT_AT, 6,
+				       k ? 0 : sass_waits(from->insn));
 		to[0].target = to[0].from = to[1].from = SASS_NONE;
 		to[!last].insn = last ? branch : sass_with(branch, 12, 3, chosen);
 		if (last && !k)

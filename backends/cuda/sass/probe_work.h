@@ -9,8 +9,6 @@
 
 #define PREDICATES 7
 #define LATENCY 6                  /* cycles until a result of the integer units can be read, on all architectures */
-#define LATENCY_VOTE 12
-#define LATENCY_PREDICATE 13
 
 struct work {
 	const struct sass_arch *arch;

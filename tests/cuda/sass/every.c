@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sass-every FILE ARCH OBJECT [N]: every N-th kernel of the machine code for ARCH (sm_90) in FILE, a library, program,
- * fatbin or cubin, gets a twin with the first two programs of OBJECT at its entry and its exit; each is read back by the
- * target's own checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the
- * checker refused one. Needs the assembler (libnvJitLink.so). A tool for measurements: no test runs it.
+ * sass-every FILE ARCH OBJECT [N [FOLDER]]: every N-th kernel of the machine code for ARCH (sm_90) in FILE, a library,
+ * program, fatbin or cubin, gets a twin with the first two programs of OBJECT at its entry and its exit, or with the one
+ * that it has where that belongs; each is read back by the target's own checker. Prints how many could be made, why
+ * others could not, and the time a twin; status 1 if the checker refused one. FOLDER keeps them as KERNEL.cubin, and
+ * what the assembler made as probes.cubin. Needs the assembler (libnvJitLink.so). A tool for measurements: no test runs it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ static struct gpubpf_device_caps caps = {
 static struct gpubpf_lower_job job;
 static struct gpubpf_site_desc sites[2];
 static struct gpubpf_twin_image probes;
+static const char *folder; /* to keep twins in, or NULL */
 static struct {
 	uint32_t every, seen, tried, made, wrong;
 	double seconds;
@@ -85,6 +87,18 @@ static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image 
 	return err;
 }
 
+/* With what follows the cubin: the addresses that the agent fills in. */
+static void keep(const char *name, const struct gpubpf_twin_piece *piece)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%.200s.cubin", folder, name);
+	f = fopen(path, "w");
+	if (!f || fwrite(piece->blob.data, piece->blob.size, 1, f) != 1 || fclose(f))
+		printf("%s: %s\n", path, strerror(errno));
+}
+
 static void try_kernel(struct gpubpf_image *image, const char *name)
 {
 	struct gpubpf_twin_image twin = { 0 };
@@ -103,6 +117,8 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 		count_reason(name, diag.what);
 	else
 		all.made++;
+	if (!err && folder)
+		keep(name, &twin.piece[0]);
 	gpubpf_twin_image_finish(&twin);
 }
 
@@ -141,8 +157,10 @@ static int make_job(const char *object, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; i < 2; i++)
 		sites[i] = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
 						      .progs = &progs[i % loaded->unit.nprogs], .nprogs = 1 };
+	if (loaded->unit.nprogs == 1)
+		sites[0].site = loaded->unit.progs->site;
 	job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
-					 .sites = sites, .nsites = 2, .caps = &caps };
+					 .sites = sites, .nsites = loaded->unit.nprogs == 1 ? 1 : 2, .caps = &caps };
 	return err;
 }
 
@@ -176,16 +194,19 @@ int main(int argc, char **argv)
 	int err;
 
 	if (argc < 4) {
-		fprintf(stderr, "Usage: %s FILE ARCH OBJECT [N]\n", argv[0]);
+		fprintf(stderr, "Usage: %s FILE ARCH OBJECT [N [FOLDER]]\n", argv[0]);
 		return 2;
 	}
 	gpubpf_diag_init(&diag);
 	snprintf(caps.arch, sizeof(caps.arch), "%s", argv[2]);
 	all.every = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
+	folder = argc > 5 ? argv[5] : NULL;
 	file = read_file(argv[1], &size); /* ends the tool where it cannot */
 	err = make_job(argv[3], &diag);
 	if (!err)
 		err = make_probes(&diag);
+	if (!err && folder)
+		keep("probes", &probes.piece[0]);
 	if (!err)
 		err = sass_image_each(file, size, strtoul(argv[2] + 3, NULL, 10), try_cubin, NULL, &diag);
 	if (err < 0) {

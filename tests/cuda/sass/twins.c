@@ -175,6 +175,34 @@ static void drop_waits(struct opened *o)
 	ok(waits && seen * 2 >= waits, "a wait that is missing is seen (%u of %u: some are for others' sake)", seen, waits);
 }
 
+/* Lanes of a whole warp meet in an exit's probe, those that come apart do not: the former's code stands in front. */
+static void check_meetings(struct opened *o)
+{
+	uint32_t first = (o->code.n + 7) / 8 * 8, entry = 1 + sass_branch(o->code.arch, get(o, 0)) / SASS_INSN, meetings = 0, ends = 0;
+	struct sass_insn bsync = { 0 };
+
+	for (uint32_t i = first; i < entry; i++) {
+		struct sass_insn insn = get(o, i);
+
+		if (sass_opcode(insn) != SASS_OP_BSYNC)
+			continue;
+		meetings++;
+		ends = i;
+		bsync = insn;
+	}
+	ok(meetings && ends < first + (entry - first) / 2, "lanes of a whole warp meet %u times at an exit", meetings);
+	for (uint32_t i = entry - 2; i > ends && meetings; i--) {
+		struct sass_insn was = get(o, i);
+
+		set(o, i, bsync);
+		meetings += !passes(o);
+		set(o, i, was);
+		if (sass_opcode(was) == SASS_OP_EXIT)
+			break;
+	}
+	ok(meetings > 1, "lanes that come apart may not meet");
+}
+
 static void check_the_checker(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
 {
 	struct opened o = { .size = twin->piece[0].blob.size };
@@ -195,6 +223,8 @@ static void check_the_checker(const char *image, size_t size, const struct gpubp
 	change_own(&o);
 	change_added(&o);
 	drop_waits(&o);
+	if (together)
+		check_meetings(&o);
 	sass_code_finish(&o.code);
 	sass_cubin_finish(&made);
 	sass_cubin_finish(&o.app);
