@@ -199,11 +199,15 @@ FILE *cli_clean_open(int fd);
 void cli_limits_raise(void);
 void cli_limits_restore(void);
 
-/* progress.c: what a user who waits at a terminal sees. Is something being made? Then it is to be called often. */
+/* progress.c: what a user who waits at a terminal sees. Is something being made? Then it is to be called often. Nothing is
+ * waited for: where the terminal takes nothing, nothing is shown. */
 struct cli_progress {
-	bool on, drawn;
+	int fd;                        /* of the terminal; -1: there is none, or it is not to be told */
 	uint64_t since_ns, before;     /* when the first twin was asked for; how many had been made then */
+	uint64_t drawn_ns;             /* when the line was drawn last; 0: it is not there */
 };
+void cli_progress_open(struct cli_progress *p, bool quiet);
+void cli_progress_close(struct cli_progress *p);
 bool cli_progress(struct cli_progress *p, struct gpubpf_session *s);
 
 /* survivors.c: a process that the program of the session left behind, with its name; 0: none. */

@@ -2,6 +2,7 @@
 /* One line on a terminal while twins are made, which the program waits for; a summary behind a long wait. */
 #include "cli.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,18 +10,33 @@
 #include "core/session/session.h"
 
 #define PATIENCE_NS 500000000ull       /* nothing is said of what takes less */
+#define REDRAW_NS 100000000ull
 
-/* Past the clean stream, which lets nothing move the cursor; names are printable ASCII here. */
-static void draw(const char *text)
+void cli_progress_open(struct cli_progress *p, bool quiet)
+{
+	/* opened anew: not to wait for a terminal that is stopped is for this line alone */
+	p->fd = quiet || !isatty(STDERR_FILENO) ? -1 :
+		open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+void cli_progress_close(struct cli_progress *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+}
+
+/* Past the clean stream, which lets nothing move the cursor; names are printable ASCII here. `end` follows the text. */
+static void draw(const struct cli_progress *p, const char *text, char end)
 {
 	char line[256];
-	int n = snprintf(line, sizeof(line), "\r\033[K%.200s\r", text);
+	int n = snprintf(line, sizeof(line), "\r\033[K%.200s%c", text, end);
 
-	for (char *c = line + 4; *c && *c != '\r'; c++)
+	for (char *c = line + 4; c < line + n - 1; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
-	if (write(STDERR_FILENO, line, n) < 0)
-		return; /* a terminal that has gone away */
+	if (write(p->fd, line, n) < 0)
+		return; /* a terminal that has gone away, or is stopped */
 }
 
 static uint64_t made(const struct gpubpf_session *s)
@@ -38,31 +54,32 @@ static void draw_now(const struct cli_progress *p, struct gpubpf_session *s, uin
 	snprintf(text, sizeof(text), "gpubpf: making twins, %llu of %llu, %.1f s: %.60s%s%s",
 		 (unsigned long long)(made(s) - p->before + 1), (unsigned long long)(made(s) - p->before + s->pending),
 		 (now - p->since_ns) / 1e9, kernel, stage ? ", " : "", stage ? stage : "");
-	draw(text);
+	draw(p, text, '\r');
 }
 
 static void end(struct cli_progress *p, const struct gpubpf_session *s, uint64_t now)
 {
-	if (p->drawn) {
-		draw("");
-		cli_note("%llu twins in %.1f s", (unsigned long long)(made(s) - p->before), (now - p->since_ns) / 1e9);
-	}
-	p->since_ns = 0;
-	p->drawn = false;
+	char text[64];
+
+	snprintf(text, sizeof(text), "gpubpf: %llu twins in %.1f s", (unsigned long long)(made(s) - p->before),
+		 (now - p->since_ns) / 1e9);
+	if (p->drawn_ns)
+		draw(p, text, '\n');
+	p->since_ns = p->drawn_ns = 0;
 }
 
 bool cli_progress(struct cli_progress *p, struct gpubpf_session *s)
 {
 	uint64_t now = gpubpf_now_ns();
 
-	if (!p->on)
+	if (p->fd < 0)
 		return false;
 	if (s->pending && !p->since_ns) {
 		p->since_ns = now;
 		p->before = made(s);
-	} else if (s->pending && now - p->since_ns > PATIENCE_NS) {
+	} else if (s->pending && now - p->since_ns > PATIENCE_NS && now - p->drawn_ns >= REDRAW_NS) {
 		draw_now(p, s, now);
-		p->drawn = true;
+		p->drawn_ns = now;
 	} else if (!s->pending && p->since_ns) {
 		end(p, s, now);
 	}

@@ -488,7 +488,7 @@ int cli_trace_run(struct cli_trace *trace)
 	int status = cli_report_open(&c.file, trace->args);
 
 	c.json = cli_has(trace->args, OPT_JSON);
-	c.progress.on = !cli_has(trace->args, OPT_QUIET) && isatty(STDERR_FILENO);
+	cli_progress_open(&c.progress, cli_has(trace->args, OPT_QUIET));
 	clock_gettime(CLOCK_REALTIME, &trace->started);
 	cli_keep_error(trace->failure, sizeof(trace->failure));
 	if (status == CLI_OK)
@@ -509,6 +509,7 @@ int cli_trace_run(struct cli_trace *trace)
 		report_failure(&c, status);
 	gpubpf_session__free(c.s);
 	cli_stream_close(&c.stream);
+	cli_progress_close(&c.progress);
 	cli_report_close(&c.file);
 	if (status != CLI_OK)
 		return status;

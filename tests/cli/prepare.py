@@ -62,6 +62,22 @@ def at_terminal(tool, *args):
     return text.decode(errors="replace")
 
 
+def at_stopped_terminal(tool, *args):
+    """how it ends where nothing can be written to the terminal: Ctrl-S was typed; None: it does not"""
+    master, slave = pty.openpty()
+    os.write(master, b"\x13")
+    child = subprocess.Popen([tool, *args], env=env, stdout=subprocess.DEVNULL, stderr=slave, stdin=subprocess.DEVNULL)
+    try:
+        return child.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return None
+    finally:
+        os.write(master, b"\x11")
+        os.close(slave)
+        os.close(master)
+
+
 def slow_tool():
     """the tool beside a copy of its tree, with a vendor's compiler that begins late"""
     tree, real = folder("slow"), os.path.dirname(gpubpf)
@@ -100,6 +116,11 @@ text = at_terminal(slow, "run", "-o", probe, "--no-cache", "--", cold, "3")
 result("\r\x1b[Kgpubpf: making twins, 1 of 3, " in text, "a line says what a terminal waits for", text)
 result("s: step_" in text and "the vendor's compiler\r" in text, "with kernel and stage", text)
 result("gpubpf: 3 twins in " in text, "and a summary", text)
+drawn = text.count("making twins")
+seconds = float(text.split("twins in ")[1].split()[0]) if "twins in " in text else 0
+result(1 < drawn <= 10 * seconds + 1, "drawn ten times a second at most", f"{drawn} in {seconds} s")
+status = at_stopped_terminal(slow, "run", "-e", "gpu/exit/step_* { @ = count(); }", "-r", report, "--no-cache", "--", cold, "3")
+result(status == 42, "a terminal that is stopped stops nobody", status)
 text = run(slow, "run", "-o", probe, "--no-cache", "--", cold, "3").stderr
 result("making" not in text and "\x1b" not in text and "twins in" not in text, "nothing of it elsewhere", text)
 text = at_terminal(slow, "run", "-q", "-o", probe, "--no-cache", "--", cold, "3")
