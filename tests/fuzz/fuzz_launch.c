@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/launch.c hooks/twin_set.c hooks/hook_device.c hooks/drain.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c maps/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c
-// LIBS: -DGPUBPF_VERSION="fuzz" -lpthread
+// LIBS: -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
  * its arena, or goes on by itself. An input is packets of the tool, each handed over when the agent waits for
  * one; the runtime behind the agent refuses only what it must, and checks every range that it is told. */
