@@ -11,6 +11,7 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 #include "image.h"
+#include "lines.h"
 #include "params.h"
 
 struct list {
@@ -23,6 +24,7 @@ struct list {
 	struct gpubpf_place *places;     /* likewise */
 	uint32_t nplaces, places_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
+	struct gpubpf_lines lines;       /* of the cubin at hand */
 };
 
 static void *grow(void *array, uint32_t *room, uint32_t need, size_t size)
@@ -51,16 +53,17 @@ static int add_params(struct list *l, struct gpubpf_kernel_info *info, int n)
 }
 
 /* The entry, and each EXIT. */
-static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code)
+static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
 {
 	struct gpubpf_place *grown = grow(l->places, &l->places_room, l->nplaces + code->nexits + 1, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
 	l->places = grown;
-	l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, 0);
+	l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, sass_line_at(&l->lines, text, 0));
 	for (uint32_t i = 0; i < code->nexits; i++)
-		l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, i, 0);
+		l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, i,
+							  sass_line_at(&l->lines, text, (uint64_t)code->exits[i] * SASS_INSN));
 	info->nplaces = code->nexits + 1;
 	return 0;
 }
@@ -81,7 +84,7 @@ static int describe(struct list *l, struct gpubpf_kernel_info *info, const struc
 	err = n < 0 ? n : sass_code_read(c, k, &code, &why);
 	if (!err) {
 		info->flags = code.barrier ? GPUBPF_KINFO_BARRIER : 0;
-		err = add_places(l, info, &code);
+		err = add_places(l, info, &code, k->text);
 		sass_code_finish(&code);
 	}
 	if (err == -ENOMEM)
@@ -116,9 +119,11 @@ static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 		memset(l->infos + l->n, 0, c.nkernels * sizeof(*l->infos));
 	}
 	err = grown || !c.nkernels ? 0 : -ENOMEM;
+	sass_lines_read(&c, &l->lines);
 	for (uint32_t i = 0; !err && i < c.nkernels; i++)
 		if (is_wanted(l, &c, &c.kernels[i]))
 			err = describe(l, &l->infos[l->n++], &c, &c.kernels[i]);
+	gpubpf_lines_finish(&l->lines);
 	sass_cubin_finish(&c);
 	return err;
 }

@@ -8,21 +8,49 @@
 
 #include "core/diag.h"
 #include "core/worker/apart.h"
+#include "core/worker/lines.h"
 #include "inject.h"
 #include "live.h"
 
-static uint32_t exits_of(const struct hip_code *code)
+#define MOST_LINES (1u << 20)      /* of places; those behind have none */
+
+/* Code is read in copies of the process, where LLVM's disassembler may die of what no compiler made. */
+struct reading {
+	struct hip_found *app;
+	struct gpubpf_lines lines;
+	uint32_t n;
+	struct reading_shared {
+		uint32_t next;             /* kernel to read, or that the copy died of */
+		uint32_t nplaces;          /* of the kernels before it */
+		uint32_t line[MOST_LINES]; /* of each of these places */
+		struct gpubpf_kernel_info info[];
+	} *shared;
+};
+
+static uint32_t add_line(const struct reading *r, uint32_t place, uint64_t address)
 {
-	uint32_t n = 0;
+	if (place < MOST_LINES)
+		r->shared->line[place] = gpubpf_lines_at(&r->lines, address);
+	return place + 1;
+}
+
+/* The entry, and each s_endpgm. */
+static void add_places(const struct reading *r, struct gpubpf_kernel_info *info)
+{
+	const struct hip_code *code = &r->app->code;
+	uint32_t place = add_line(r, r->shared->nplaces, r->app->address);
 
 	for (uint32_t i = 0; i < code->nplaces; i++)
-		n += code->places[i].kind == HIP_PLACE_END;
-	return n;
+		if (code->places[i].kind == HIP_PLACE_END)
+			place = add_line(r, place, r->app->address + code->places[i].off);
+	info->nplaces = place - r->shared->nplaces;
+	r->shared->nplaces = place;
 }
 
 /* Of a kernel's code, and whether a twin can be made of it. */
-static void describe_code(struct hip_found *app, struct gpubpf_kernel_info *info)
+static void describe_code(const struct reading *r, struct gpubpf_kernel_info *info)
 {
+	struct hip_found *app = r->app;
 	struct gpubpf_diag why;
 	int err;
 
@@ -30,7 +58,7 @@ static void describe_code(struct hip_found *app, struct gpubpf_kernel_info *info
 	err = hip_found_read(app, false, &why);
 	if (!err) {
 		info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
-		info->nplaces = 1 + exits_of(&app->code);
+		add_places(r, info);
 		info->flags = (app->code.barrier || app->code.calls ? GPUBPF_KINFO_BARRIER : 0) |
 			      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
 		err = hip_found_named(info->name, &why);
@@ -44,23 +72,13 @@ static void describe_code(struct hip_found *app, struct gpubpf_kernel_info *info
 	hip_code_finish(&app->code);
 }
 
-/* Code is read in copies of the process, where LLVM's disassembler may die of what no compiler made. */
-struct reading {
-	struct hip_found *app;
-	uint32_t n;
-	struct reading_shared {
-		uint32_t next;             /* kernel to read, or that the copy died of */
-		struct gpubpf_kernel_info info[];
-	} *shared;
-};
-
 static int read_codes(void *arg)
 {
 	const struct reading *r = arg;
 
 	for (; r->shared->next < r->n; r->shared->next++)
 		if (hip_meta_kernel(&r->app->elf, r->shared->next, &r->app->meta))
-			describe_code(r->app, &r->shared->info[r->shared->next]);
+			describe_code(r, &r->shared->info[r->shared->next]);
 	return 0;
 }
 
@@ -76,21 +94,6 @@ static int read_apart(const struct reading *r)
 	return err;
 }
 
-static int describe_codes(struct hip_found *app, struct gpubpf_kernel_info *list, uint32_t n)
-{
-	size_t size = sizeof(struct reading_shared) + n * sizeof(*list);
-	struct reading r = { app, n, mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) };
-	int err;
-
-	if (r.shared == MAP_FAILED)
-		return -ENOMEM;
-	memcpy(r.shared->info, list, n * sizeof(*list));
-	err = read_apart(&r);
-	memcpy(list, r.shared->info, n * sizeof(*list));
-	munmap(r.shared, size);
-	return err;
-}
-
 static void describe_heads(const struct hip_found *app, struct gpubpf_kernel_info *list, uint32_t n)
 {
 	struct hip_meta meta;
@@ -101,33 +104,30 @@ static void describe_heads(const struct hip_found *app, struct gpubpf_kernel_inf
 	}
 }
 
-/* Kernels as they are listed, with their parameters and places: the entry, and each s_endpgm. */
-static int gather(const struct hip_found *app, const struct gpubpf_kernel_info *infos, uint32_t n, uint32_t nparams,
-		  struct gpubpf_kernel_info **kernels)
+/* Kernels as they are listed, with their parameters and places. */
+static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kernel_info **kernels)
 {
 	struct gpubpf_kernel_info *list;
 	struct gpubpf_param *params;
 	struct gpubpf_place *places;
 	struct hip_meta meta;
-	size_t nplaces = 0;
+	uint32_t place = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		nplaces += infos[i].nplaces;
-	list = calloc(1, n * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
+	list = calloc(1, r->n * sizeof(*list) + r->shared->nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
 	if (!list)
 		return -ENOMEM;
-	places = (struct gpubpf_place *)(list + n);
-	params = (struct gpubpf_param *)(places + nplaces);
-	for (uint32_t i = 0; i < n && hip_meta_kernel(&app->elf, i, &meta); i++) {
-		list[i] = infos[i];
+	places = (struct gpubpf_place *)(list + r->n);
+	params = (struct gpubpf_param *)(places + r->shared->nplaces);
+	for (uint32_t i = 0; i < r->n && hip_meta_kernel(&r->app->elf, i, &meta); i++) {
+		list[i] = r->shared->info[i];
 		list[i].params = params;
 		list[i].nparams = hip_meta_params(&meta, params, NULL, nparams);
 		params += list[i].nparams;
 		nparams -= list[i].nparams;
-		list[i].places = places;
-		for (uint32_t k = 0; k < list[i].nplaces; k++)
-			*places++ = k ? gpubpf_place_of(GPUBPF_SITE_EXIT, k - 1, 0) :
-					gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, 0);
+		list[i].places = places + place;
+		for (uint32_t k = 0; k < list[i].nplaces; k++, place++)
+			places[place] = gpubpf_place_of(k ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, k ? k - 1 : 0,
+							place < MOST_LINES ? r->shared->line[place] : 0);
 	}
 	*kernels = list;
 	return 0;
@@ -135,21 +135,25 @@ static int gather(const struct hip_found *app, const struct gpubpf_kernel_info *
 
 static int describe_all(struct hip_found *app, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
-	struct gpubpf_kernel_info *infos;
-	uint32_t n = 0, nparams = 0;
+	struct reading r = { .app = app };
+	uint32_t nparams = 0;
+	size_t size;
 	int err;
 
-	for (; hip_meta_kernel(&app->elf, n, &app->meta); n++)
+	for (; hip_meta_kernel(&app->elf, r.n, &app->meta); r.n++)
 		nparams += hip_meta_params(&app->meta, NULL, NULL, 0);
-	infos = calloc(n + 1, sizeof(*infos));
-	if (!infos)
+	size = sizeof(*r.shared) + r.n * sizeof(*r.shared->info);
+	r.shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (r.shared == MAP_FAILED)
 		return -ENOMEM;
-	describe_heads(app, infos, n);
-	err = describe_codes(app, infos, n);
+	describe_heads(app, r.shared->info, r.n);
+	gpubpf_lines_read(app->elf.data, app->elf.size, &r.lines);
+	err = read_apart(&r);
 	if (!err)
-		err = gather(app, infos, n, nparams, kernels);
-	free(infos);
-	*nkernels = n;
+		err = gather(&r, nparams, kernels);
+	gpubpf_lines_finish(&r.lines);
+	munmap(r.shared, size);
+	*nkernels = r.n;
 	return err;
 }
 

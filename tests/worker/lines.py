@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Source lines of the places of machine code: lines.py PLACES CLANG (TAP)"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+places, clang = sys.argv[1:]
+source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lines_kernels.c")
+ptxas = os.environ.get("GPUBPF_TEST_PTXAS") or shutil.which("ptxas")
+count = 0
+
+
+def result(good, name, why=""):
+    global count
+    count += 1
+    print(f"{'' if good else 'not '}ok {count} - {name}")
+    for line in str(why).splitlines() if not good else ():
+        print("# " + line)
+
+
+def made(*command):
+    p = subprocess.run(command, capture_output=True, text=True, check=False)
+    if p.returncode:
+        print("# " + p.stderr.replace("\n", "\n# "))
+    return not p.returncode
+
+
+def listed(target, arch, kind, path):
+    p = subprocess.run([places, target, arch, kind, path], capture_output=True, text=True, check=False)
+    return p.stdout.splitlines() or [p.stderr]
+
+
+def wanted(target, known):
+    """as PLACES writes them; without lines where the code knows none"""
+    lines = []
+    with open(source, encoding="utf-8") as f:
+        for number, text in enumerate(f, 1):
+            lines += [f"{what} {number if known else 0}" for what in re.findall(target + r" (\w+ \w+ \d+)", text)]
+    return lines
+
+
+def check(target, arch, kind, path, known):
+    want, got = wanted(target, known), listed(target, arch, kind, path)
+    result(len(want) > 3 and sorted(want) == sorted(got), f"{target} {arch}, lines {'known' if known else 'not known'}",
+           f"wanted {want}\ngot {got}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    object_, text, cubin = (os.path.join(folder, name) for name in ("object", "text", "cubin"))
+    for gfx in ("gfx90a", "gfx1100"):
+        for debug in ("-g", "-gdwarf-4", "-g0"):
+            if made(clang, "--target=amdgcn-amd-amdhsa", "-mcpu=" + gfx, debug, "-O1", "-nogpulib", source, "-o", object_):
+                check("amdgpu", gfx, "object", object_, debug != "-g0")
+            else:
+                result(False, f"{gfx} {debug} compiles")
+    for sm in ("sm_80", "sm_90", "sm_100"):
+        for debug in ("-gline-tables-only", "-g0"):
+            if not ptxas:
+                count += 1
+                print(f"ok {count} - sass {sm} # SKIP ptxas is not installed")
+            elif made(clang, "--target=nvptx64-nvidia-cuda", "-march=sm_75", debug, "-O1", "-S", source, "-o", text) and \
+                    made(ptxas, "-arch=" + sm, "-lineinfo", text, "-o", cubin):
+                check("sass", sm, "cubin", cubin, debug != "-g0")
+            else:
+                result(False, f"{sm} {debug} compiles")
+print(f"1..{count}")

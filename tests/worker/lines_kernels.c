@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels whose places are looked for in machine code. A comment says which target's code has which place on its line. */
+#ifdef __AMDGCN__
+#define KERNEL __attribute__((amdgpu_kernel, visibility("protected")))
+#define me() __builtin_amdgcn_workitem_id_x()
+#else
+#define KERNEL __attribute__((nvptx_kernel))
+#define me() __nvvm_read_ptx_sreg_tid_x()
+#endif
+#define GLOBAL __attribute__((address_space(1)))
+
+static int thrice(int x)
+{
+	return x * 3;
+}
+
+KERNEL void leaves(int GLOBAL *p, int n)
+{ /* sass leaves entry 0 */
+	int i = me(); /* amdgpu leaves entry 0 */
+
+	if (i >= n) /* sass leaves exit 0 */
+		return;
+	p[i] = thrice(p[i]);
+} /* amdgpu leaves exit 0, sass leaves exit 1 */
+
+KERNEL void stores(int GLOBAL *p)
+{ /* sass stores entry 0 */
+	p[me()] = 1; /* amdgpu stores entry 0 */
+} /* amdgpu stores exit 0, sass stores exit 0 */
