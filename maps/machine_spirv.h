@@ -3,6 +3,9 @@
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
+/* An address that looks like the lane's own: of a compare-exchange whose address and operands are the same in all lanes,
+ * code that Intel's CPU runtime (2026.22) makes of SPIR-V runs one for a vector of lanes, and the others never succeed. */
+#define GPUBPF_CAS_ADDRESS(a) ((a) + ((u64)get_local_id(0) >> 63))
 #include "machine_scoped.h"
 #include "machine_opencl.h"
 #include "machine_lane.h"

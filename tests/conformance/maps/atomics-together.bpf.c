@@ -8,8 +8,12 @@ EXPECT("map words[1] 0");
 EXPECT("map words[2] 0");
 EXPECT("map words[3] 256");
 EXPECT("map words[4] 1");
+EXPECT("map first[0] 1"); /* who finds the 0 that was there */
+EXPECT("map first[1] 1");
+EXPECT("map first[2] 32640"); /* 0 + 1 + ... + 255 */
 
-GPUBPF_ARRAY(words, __u64, 5);
+GPUBPF_ARRAY(words, __u64, 6);
+GPUBPF_ARRAY(first, __u64, 3);
 
 static __always_inline __u64 *word(__u32 key)
 {
@@ -41,8 +45,10 @@ int together(struct gpubpf_ctx *ctx)
 		__sync_fetch_and_xor(w, bit); /* four blocks: each bit four times */
 	}
 	if ((w = word(3)))
-		__sync_fetch_and_add(w, 1);
-	if ((w = word(4)))
-		__sync_val_compare_and_swap(w, 0, 1);
+		gpubpf_add(&first, 2, __sync_fetch_and_add(w, 1));
+	if ((w = word(4)) && __sync_val_compare_and_swap(w, 0, 1) == 0)
+		gpubpf_add(&first, 0, 1);
+	if ((w = word(5)) && __sync_lock_test_and_set(w, 1) == 0)
+		gpubpf_add(&first, 1, 1);
 	return 0;
 }
