@@ -11,10 +11,20 @@
 #define PRINT_BYTES (1u << 20)
 #define RING_BYTES (1u << 16)
 
+/* What a case is refused for may be what one target lacks. */
+static const struct gpubpf_limits *limits_of(const struct grid *g)
+{
+	const char *at = NULL, *name;
+	char buf[64];
+
+	name = g->n == 1 ? grid_line(&g->suite->cases[*g->cases], "target", &at, buf, sizeof(buf)) : NULL;
+	return name ? gpubpf_limits_find(name) : NULL;
+}
+
 static int prove(struct grid *g, struct gpubpf_diag *diag)
 {
 	struct gpubpf_unit *unit = &g->loaded->unit;
-	struct gpubpf_verify_opts opts = { .allow_exit_thread = true };
+	struct gpubpf_verify_opts opts = { .allow_exit_thread = true, .limits = limits_of(g) };
 
 	g->map_use = calloc(unit->nmaps + 1, sizeof(*g->map_use));
 	if (!g->map_use)

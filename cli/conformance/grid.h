@@ -42,6 +42,8 @@ const char *grid_line(const struct suite_case *c, const char *word, const char *
 /* grid_judge.c. Of what the launch left in the maps of case i. */
 void grid_judge(const struct grid *g, uint32_t i, void *arena, struct suite_result *r);
 
+/* Is that the refusal that is wanted: a rule of core/errors.def, a blank, and text that stands in what is said? */
+bool grid_is_rule(const char *want, const char *rule, const char *what);
 /* It was refused: is that what the case expects? */
 bool grid_is_refused(const struct suite_case *c);
 void grid_refused(const struct suite_case *c, const struct gpubpf_diag *diag, struct suite_result *r);

@@ -179,18 +179,23 @@ static const struct {
 	{ "print", judge_print },
 };
 
+bool grid_is_rule(const char *want, const char *rule, const char *what)
+{
+	const char *text = want + strcspn(want, " ");
+
+	return strlen(rule) == (size_t)(text - want) && !strncmp(rule, want, text - want) &&
+	       strstr(what, text + strspn(text, " "));
+}
+
 void grid_refused(const struct suite_case *c, const struct gpubpf_diag *diag, struct suite_result *r)
 {
-	const char *at = NULL, *want, *text;
+	const char *at = NULL, *want;
 	char buf[256];
 
 	want = grid_line(c, "refused", &at, buf, sizeof(buf));
 	snprintf(r->expected, sizeof(r->expected), "%.150s", want ? want : "its programs run");
 	snprintf(r->got, sizeof(r->got), "%s: %.300s", gpubpf_error_name(diag->code), diag->what);
-	if (!want)
-		return;
-	text = want + strcspn(want, " ");
-	if (!strncmp(gpubpf_error_name(diag->code), want, text - want) && strstr(diag->what, text + strspn(text, " ")))
+	if (want && grid_is_rule(want, gpubpf_error_name(diag->code), diag->what))
 		r->state = SUITE_PASSED;
 }
 

@@ -66,7 +66,7 @@ static void decode(struct conformance_case *c, const uint8_t *bytes, size_t size
 	if (gpubpf_unit_raw((const struct gpubpf_raw_insn *)bytes, size / sizeof(struct gpubpf_raw_insn), NULL, 0,
 			    &c->unit, &diag) < 0) {
 		conformance_fail(c, "instruction %u: %s", diag.pc, diag.what);
-		c->refused = true;
+		c->rule = gpubpf_error_name(diag.code);
 	}
 }
 

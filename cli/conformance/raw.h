@@ -16,7 +16,7 @@ struct conformance_case {
 	struct gpubpf_unit unit;  /* one program, no maps */
 	uint64_t r0;
 	bool done;
-	bool refused;             /* by the decoder or the verifier, which error tells */
+	const char *rule;         /* by which the decoder or the verifier refused it, as error tells; NULL: it did not */
 	char error[400];          /* why there is no r0; "" if there is */
 };
 

@@ -129,8 +129,8 @@ static void take_expectation(struct suite_case *c, const char *line)
 		c->result = strdup(value);
 	else if ((value = value_of(line, "error")))
 		c->error = strdup(value);
-	else if ((value = value_of(line, "verify")))
-		c->rejected = strstr(value, "reject") != NULL;
+	else if ((value = value_of(line, "refused")))
+		c->refused = strdup(value);
 }
 
 struct sections {
@@ -286,6 +286,7 @@ void suite_finish(struct suite *s)
 		free(c->mem);
 		free(c->result);
 		free(c->error);
+		free(c->refused);
 		free(c->expect);
 	}
 	for (uint32_t i = 0; i < s->nobjects; i++)

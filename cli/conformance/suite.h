@@ -28,7 +28,7 @@ struct suite_case {
 	char *program, *mem;     /* hex; mem may be NULL */
 	char *result;            /* r0, hex; NULL: it fails with */
 	char *error;             /* what matches this regular expression */
-	bool rejected;           /* by the verifier */
+	char *refused;           /* before it runs: by this rule of core/errors.def, and what is said; NULL: it is not */
 	char *expect;            /* of an object: lines (grid.h); else NULL */
 	bool random;             /* run as random programs are (random.h); without a program, those of the run's seed */
 	uint64_t launch;         /* of a random program: the launch's number */

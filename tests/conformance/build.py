@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The object of one group of cases in assembler, with what each is to give: build.py CLANG GROUP-FOLDER OBJECT DEPFILE
 
-A case is two sections: case_N, its program, and expect_N, lines of `word text`: name, mem, result, error, verify."""
+A case is two sections: case_N, its program, and expect_N, lines of `word text`: name, mem, result, error, refused."""
 import glob
 import os
 import sys
@@ -14,7 +14,7 @@ paths = sorted(glob.glob(os.path.join(folder, '*.data')))
 cases = [assemble.read_case(path) for path in paths]
 text = assemble.source(cases)
 for i, case in enumerate(cases):
-    lines = [f'{word} {" ".join(case[word].split())}' for word in ('name', 'mem', 'result', 'error', 'verify') if word in case]
+    lines = [f'{word} {" ".join(case[word].split())}' for word in ('name', 'mem', 'result', 'error', 'refused') if word in case]
     quoted = '\\n'.join(line.replace('\\', '\\\\').replace('"', '\\"') for line in lines)
     text += f'.section expect_{i},"",@progbits\n.ascii "{quoted}\\n"\n'
 assemble.assemble(text, clang, target)

@@ -15,7 +15,7 @@ plugin, clang = sys.argv[1:3]
 everything = assemble.read(clang)
 count = failed = 0
 for proven in (False, True):
-    usable = [c for c in everything if 'error' not in c and not (proven and 'reject' in c.get('verify', ''))]
+    usable = [c for c in everything if 'result' in c and not (proven and 'refused' in c)]
     for first in range(0, len(usable), 64):
         rows = ''.join(f'{c["name"]}\t{c.get("mem", "").replace(chr(10), " ").strip() or "-"}\t{c["hex"]}\n' for c in usable[first:first + 64])
         run = subprocess.run([plugin, '--batch', '--dump', '--target', 'clc'] + ([] if proven else ['--no-verify']),

@@ -3,7 +3,7 @@
 #include "../case.h"
 
 EXPECT("launch 1,1,2 8,1,1");
-EXPECT("checks 176");
+EXPECT("checks 208");
 
 SEC("gpu/entry/*")
 int kernel(struct gpubpf_ctx *ctx)
@@ -18,6 +18,8 @@ int kernel(struct gpubpf_ctx *ctx)
 	CHECK(ctx->kernel_name[10], 'e');
 	CHECK(ctx->kernel_name[11], 0);
 	CHECK(ctx->function_name[0], 0);
+	CHECK(ctx->result | ctx->place | ctx->line, 0);
+	CHECK(ctx->mem.addr | ctx->mem.value[1] | ctx->mem.bytes | ctx->mem.space, 0);
 	CHECK(ctx->global_offset[0] | ctx->global_offset[1] | ctx->global_offset[2], 0);
 	return 0;
 }

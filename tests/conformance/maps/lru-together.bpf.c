@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many more keys than there is room for, by all threads: none is refused, and the table is full in the end. */
+#include "../case.h"
+
+EXPECT("launch 8,1,1 64,1,1");
+EXPECT("checks 512");
+EXPECT("entries table 32");
+EXPECT("drops table 0");
+
+GPUBPF_MAP(table, BPF_MAP_TYPE_LRU_HASH, __u64, __u64, 32);
+
+SEC("gpu/entry/*")
+int together(struct gpubpf_ctx *ctx)
+{
+	__u64 me = ctx->global_linear;
+
+	CHECK(bpf_map_update_elem(&table, &me, &me, BPF_ANY), 0);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An atomic of eight bytes, for a target that has those of four alone: the device lacks it, and it is said what. */
+#include "../case.h"
+
+EXPECT("target clc32");
+EXPECT("refused TARGET_ATOMIC those of target clc32 have 4 at most");
+
+GPUBPF_ARRAY(values, __u64, 1);
+
+SEC("gpu/entry/*")
+int atomic(struct gpubpf_ctx *ctx)
+{
+	__u32 key = 0;
+	__u64 *found = bpf_map_lookup_elem(&values, &key);
+
+	if (found)
+		__sync_fetch_and_add(found, 1);
+	return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The context at an offset that varies. */
+#include "../case.h"
+
+EXPECT("refused CTX_ACCESS");
+
+SEC("gpu/entry/*")
+int context_varies(struct gpubpf_ctx *ctx)
+{
+	__u64 i = ctx->launch & 7;
+
+	return *(__u64 *)((char *)ctx + 8 * i);
+}
