@@ -135,7 +135,7 @@ struct gpubpf_ctx {
 	gpubpf_u32 line;           /* of the source; 0 unknown */
 	struct {
 		gpubpf_u64 addr;       /* generic: the same number for the same memory of a thread */
-		gpubpf_u64 offset;     /* SHARED, LOCAL: from where the space begins; else as addr */
+		gpubpf_u64 offset;     /* SHARED, LOCAL: from where the space begins, if it does (CUDA); else as addr */
 		gpubpf_u64 value[2];   /* what is stored, the first 16 bytes, zero-padded; of an atomic its operand */
 		gpubpf_u32 bytes;      /* of the whole access, 0 if it turns out to touch none */
 		gpubpf_u32 access;     /* enum gpubpf_mem_access */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
 // SOURCES: backends/spirv/spirv/kernels.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
+// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/functions.c core/lower/ctx.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/wire.c core/diag.c core/places.c
 /*
  * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #include "backends/spirv/wire/parts.h"
-#include "backends/spirv/spirv/spv.h"
+#include "backends/spirv/spirv/access.h"
 #include "core/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,21 +54,50 @@ static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32
 	gpubpf_pool_finish(&pool);
 }
 
-static void inject_all(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel *kernels, uint32_t n)
+/* All accesses of the kernel, and of every function of the module, that can be seen. */
+static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, const struct gpubpf_spv_kernel *all, uint32_t n,
+		       uint32_t nall, struct gpubpf_spv_wrap *w, uint32_t site)
 {
-	struct gpubpf_site_desc *sites = calloc(2 * n + 1, sizeof(*sites));
+	struct spv_access accesses[SPV_MOST_ACCESSES];
+	uint32_t most = w->kernel->info.nplaces;
+
+	for (uint32_t i = n; i < nall; i++)
+		most += all[i].info.nplaces;
+	w->places = gpubpf_pool_alloc(pool, most, sizeof(*w->places));
+	for (uint32_t i = 0; w->places && i < nall; i++) {
+		struct gpubpf_spv_place *at = w->places + w->nplaces;
+		uint32_t found = 0;
+
+		if (&all[i] == w->kernel || i >= n)
+			found = gpubpf_spv_places(m, all[i].function, GPUBPF_TAKES(MEM_ALL), at);
+		for (uint32_t k = 0; k < found; k++) {
+			gpubpf_spv_accesses(m, at[k].insn, accesses);
+			at[k].site = site;
+			if (!accesses[at[k].access].unseen)
+				w->places[w->nplaces++] = at[k];
+		}
+	}
+}
+
+static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *kernels, uint32_t n)
+{
+	struct gpubpf_site_desc *sites = calloc(3 * n + 1, sizeof(*sites));
 	struct gpubpf_spv_wrap *wraps = calloc(n + 1, sizeof(*wraps));
 	struct gpubpf_lower_job job = { .unit = &unit, .sites = sites, .caps = &caps };
 	struct gpubpf_blob twin;
 	struct gpubpf_diag diag;
-	uint32_t nwraps = 0;
+	uint32_t nwraps = 0, nall = n;
 
+	if (gpubpf_spv_functions(m, pool, GPUBPF_TAKES(MEM_ALL), &kernels, n, &nall) < 0)
+		abort();
 	for (uint32_t i = 0; i < n; i++) {
 		if (kernels[i].info.reason[0])
 			continue;
-		wraps[nwraps++] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1 };
+		wraps[nwraps] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1 };
+		add_places(m, pool, kernels, n, nall, &wraps[nwraps++], job.nsites + 2);
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_ENTRY);
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_EXIT);
+		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_MEM_ALL);
 	}
 	gpubpf_diag_init(&diag);
 	if (gpubpf_spv_inject(m, &job, wraps, nwraps, &twin, &diag) == 0) {
@@ -96,7 +126,7 @@ static void try_module(const uint8_t *data, size_t size)
 			abort();
 		free(same.data);
 		if (gpubpf_spv_kernels(&m, &pool, &kernels, &n) == 0)
-			inject_all(&m, kernels, n);
+			inject_all(&m, &pool, kernels, n);
 	}
 	gpubpf_pool_finish(&pool);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/lower/ctx.h"
 #include "env_use.h"
 
 #define HELPER_READ_ARG 520 /* include/gpubpf/helpers.def */
@@ -36,6 +37,35 @@ void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gp
 		use->ends_thread |= desc->site == GPUBPF_SITE_ENTRY && desc->may_end_thread && prog->facts &&
 				    prog->facts->ends_thread;
 	}
+}
+
+static bool reads(const struct gpubpf_prog *prog, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; prog->facts && i < prog->ninsns; i++) {
+		const struct gpubpf_access *mem = &prog->facts->insn[i].mem;
+
+		if (prog->insns[i].kind == GPUBPF_INSN_LOAD && mem->spaces & GPUBPF_SPACE_CTX &&
+		    mem->off_min < (int64_t)to && (int64_t)mem->off_max + mem->size_max > from)
+			return true;
+	}
+	return !prog->facts;
+}
+
+uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site)
+{
+	const struct gpubpf_site_desc *desc = &job->sites[site];
+	uint64_t words = 0;
+
+	for (uint32_t f = 0; f < ctx_nfields; f++)
+		for (uint32_t i = 0; i < ctx_fields[f].count; i++) {
+			uint32_t word = ctx_field_word(&ctx_fields[f], i, desc->site), off = ctx_fields[f].off;
+
+			for (uint32_t p = 0; word != UINT32_MAX && p < desc->nprogs; p++)
+				if (reads(&job->unit->progs[desc->progs[p]], off + i * ctx_fields[f].size,
+					  off + (i + 1) * ctx_fields[f].size))
+					words |= 1ull << word;
+		}
+	return words;
 }
 
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i)

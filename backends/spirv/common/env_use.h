@@ -14,6 +14,8 @@ struct gpubpf_env_use {
 
 /* Add what the programs of a site need; UINT32_MAX: no site. */
 void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gpubpf_env_use *use);
+/* Bit i: a program of the site reads word i of what its places give (core/lower/ctx.h). */
+uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site);
 /* Are the bytes of parameter i needed, and does the site have a place for them? */
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i);
 /* Size of arg_bytes, 0: none. */

@@ -126,6 +126,13 @@ const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct 
 	return rewritten(options, pool, write_compile, &c);
 }
 
+/* Section 5.8.6.3 of the OpenCL 3.0 specification; the others promise what the values are, not how they come about. */
+bool gpubpf_cl_loose_math(const char *options)
+{
+	return strstr(options, "-cl-fast-relaxed-math") || strstr(options, "-cl-unsafe-math-optimizations") ||
+	       strstr(options, "-cl-mad-enable");
+}
+
 /* OpenCL 3.0 specification, 5.8.7: linker options */
 static const char *const link_words[] = {
 	"-cl-denorms-are-zero", "-cl-no-signed-zeros", "-cl-unsafe-math-optimizations",

@@ -6,6 +6,7 @@
 #ifndef GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
 #define GPUBPF_BACKENDS_SPIRV_COMMON_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ int gpubpf_cl_split(const char *options, struct gpubpf_pool *pool, struct gpubpf
 /* The options for a twin: folders of -I made absolute with cwd, and -Werror dropped (the application's
  * own build has already met it; a wrapper must not fail for a warning). NULL: no memory. */
 const char *gpubpf_cl_twin_options(const char *options, const char *cwd, struct gpubpf_pool *pool);
+
+/* Do the options let a compiler round as it likes, so that what stands beside an expression may change its value? */
+bool gpubpf_cl_loose_math(const char *options);
 
 /* Of the options those that change code and that a link may repeat: -cl-* without -cl-std and
  * -cl-kernel-arg-info; `spec`: only what the specification lists for clLinkProgram. NULL: no memory. */

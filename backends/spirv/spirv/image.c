@@ -53,7 +53,8 @@ static int read_part(struct gpubpf_spv_image *p, uint32_t i, struct gpubpf_diag 
 	return 0;
 }
 
-int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, struct gpubpf_diag *diag)
+int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, uint32_t kinds,
+			  struct gpubpf_diag *diag)
 {
 	int err = open_parts(p, image, diag);
 
@@ -64,7 +65,7 @@ int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image 
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are not in IL");
 		return -ENOENT;
 	}
-	return err;
+	return err ? err : gpubpf_spv_functions(&p->module, &p->pool, kinds, &p->kernels, p->nkernels, &p->nfunctions);
 }
 
 const char *gpubpf_spv_reason(const struct gpubpf_kernel_info *info, const struct gpubpf_device_caps *caps)

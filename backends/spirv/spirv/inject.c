@@ -5,14 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access.h"
 #include "core/diag.h"
+#include "core/lower/ctx.h"
 #include "core/worker/job.h"
+#include "backends/spirv/common/env_use.h"
 #include "backends/spirv/common/options.h"
 #include "target.h"
 #include "spv.h"
 
 struct plan {
 	const struct gpubpf_lower_job *job;
+	struct gpubpf_spv_image *p;
+	uint32_t kinds;            /* of which the job has insertions: GPUBPF_TAKES */
+	bool *reached;             /* [p->nfunctions]: by the kernel that is being planned */
 	struct gpubpf_spv_wrap *wraps;
 	uint32_t nwraps;
 	struct gpubpf_twin_image out;
@@ -27,6 +33,124 @@ static int refuse(struct plan *plan, uint32_t site, const char *reason)
 	return 0;
 }
 
+/* -- places of instructions -- */
+
+static void reach(const struct gpubpf_spv_image *p, uint32_t from, bool *reached)
+{
+	bool more = true;
+
+	memset(reached, 0, p->nfunctions);
+	reached[from] = true;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < p->nfunctions; i++)
+			for (uint32_t c = 0; reached[i] && c < p->kernels[i].info.ncallees; c++) {
+				more |= !reached[p->kernels[i].info.callees[c]];
+				reached[p->kernels[i].info.callees[c]] = true;
+			}
+	}
+}
+
+/* What the place's access is must be known, as far as a program asks. */
+static int check_access(const struct plan *plan, const struct gpubpf_spv_place *at, struct gpubpf_diag *why)
+{
+	const char *kind = gpubpf_place_kind(at->kind)->name;
+	const struct gpubpf_spv *m = &plan->p->module;
+	const struct gpubpf_spv_insn *insn = &m->insn[at->insn];
+	struct spv_access accesses[SPV_MOST_ACCESSES], *a = &accesses[at->access];
+	uint32_t value = ctx_word_of("mem.value", at->kind), line = at->line;
+	char where[32] = "";
+
+	if (line)
+		snprintf(where, sizeof(where), " (line %u)", line);
+	gpubpf_spv_accesses(m, at->insn, accesses);
+	if (a->unseen && insn->op == SpvOpFunctionCall)
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s, %.80s%s", kind, a->unseen,
+				       gpubpf_spv_linked_name(m, gpubpf_spv_word(m, insn, 3)), where);
+	if (a->unseen)
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s, by instruction %u of its SPIR-V%s",
+				       kind, a->unseen, insn->op, where);
+	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of which memory a generic address "
+				       "is%s; gpu/mem.all/ and gpu/mem_before.all/ take all", kind, where);
+	if (a->hidden && gpubpf_env_words(plan->job, at->site) >> value & 3)
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/%s/ reads mem.value, which instruction %u "
+				       "of its SPIR-V does not show%s", kind, insn->op, where);
+	return 0;
+}
+
+/* Functions whose addresses are taken cannot be given the environment. */
+static bool has_pointers(const struct gpubpf_spv *m)
+{
+	for (uint32_t i = 0; i < m->ninsns; i++)
+		if (m->insn[i].op == SpvOpConstantFunctionPointerINTEL || m->insn[i].op == SpvOpEnqueueKernel)
+			return true;
+	return false;
+}
+
+/* May the compiler make other values of the same arithmetic, by what stands beside it (section 3.15)? */
+static bool has_loose_math(const struct gpubpf_spv_image *p)
+{
+	const uint32_t loose = SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask | 0x70000; /* contract, reassoc, transform */
+	const struct gpubpf_spv *m = &p->module;
+
+	for (uint32_t i = 0; i < m->functions; i++)
+		if (m->insn[i].op == SpvOpDecorate && gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationFPFastMathMode &&
+		    gpubpf_spv_word(m, &m->insn[i], 3) & loose)
+			return true;
+	for (uint32_t i = 0; i < p->parts.nparts; i++)
+		if (gpubpf_cl_loose_math(p->parts.part[i].options))
+			return true;
+	return gpubpf_cl_loose_math(p->parts.link_options);
+}
+
+/* The places in one function's code, behind those that w has. */
+static int plan_places(struct plan *plan, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_spv_wrap *w,
+		       struct gpubpf_diag *why)
+{
+	const struct gpubpf_spv_kernel *f = &plan->p->kernels[function];
+	struct gpubpf_spv_place *place = w->places + w->nplaces;
+	uint32_t n = gpubpf_spv_places(&plan->p->module, f->function, plan->kinds, place);
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		place[i].site = gpubpf_site_at(at, place[i].kind, f->info.flags & GPUBPF_KINFO_FUNCTION ? f->info.name : "",
+					       place[i].id);
+		if (place[i].site == UINT32_MAX)
+			continue;
+		err = check_access(plan, &place[i], why);
+		w->places[w->nplaces++] = place[i];
+	}
+	return err;
+}
+
+static int plan_inside(struct plan *plan, uint32_t kernel, struct gpubpf_inserting *at, struct gpubpf_spv_wrap *w,
+		       struct gpubpf_diag *why)
+{
+	uint32_t most = 0;
+	int err = 0;
+
+	if (!(plan->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN)))
+		return 0;
+	reach(plan->p, kernel, plan->reached);
+	for (uint32_t i = 0; i < plan->p->nfunctions; i++)
+		most += plan->reached[i] ? plan->p->kernels[i].info.nplaces : 0;
+	w->places = gpubpf_pool_alloc(&plan->p->pool, most, sizeof(*w->places));
+	if (!w->places)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < plan->p->nfunctions && !err; i++)
+		if (plan->reached[i])
+			err = plan_places(plan, i, at, w, why);
+	if (!err && w->nplaces && has_pointers(&plan->p->module))
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "its module has pointers to functions");
+	if (!err && w->nplaces && has_loose_math(plan->p))
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it was compiled with relaxed arithmetic (-cl-fast-relaxed-math "
+				       "or the like), whose results a probe at instructions could change");
+	return err;
+}
+
+/* -- kernels -- */
+
 static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32_t site)
 {
 	const struct gpubpf_site_desc *desc = &plan->job->sites[site];
@@ -34,6 +158,7 @@ static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32
 	struct gpubpf_inserting at = { .job = plan->job, .kernel = desc->kernel };
 	struct gpubpf_spv_wrap *w = plan->wraps;
 	struct gpubpf_diag why;
+	int err;
 
 	while (k < p->kernels + p->nkernels && strcmp(k->info.name, desc->kernel) != 0)
 		k++;
@@ -48,7 +173,10 @@ static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32
 	*w = (struct gpubpf_spv_wrap){ k, gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				       gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0) };
 	gpubpf_diag_init(&why);
-	if (gpubpf_all_inserted(&at, &why) < 0)
+	err = plan_inside(plan, k - p->kernels, &at, w, &why);
+	if (err == -ENOMEM)
+		return err;
+	if (err < 0 || gpubpf_all_inserted(&at, &why) < 0)
 		return refuse(plan, site, why.what);
 	plan->nwraps += at.met > 0;
 	return 0;
@@ -57,20 +185,20 @@ static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32
 static int make_plan(struct plan *plan, struct gpubpf_spv_image *p)
 {
 	uint32_t n = plan->job->nsites;
+	int err = 0;
 
+	plan->p = p;
+	plan->reached = gpubpf_pool_alloc(&p->pool, p->nfunctions, sizeof(*plan->reached));
 	plan->wraps = gpubpf_pool_alloc(&p->pool, n, sizeof(*plan->wraps));
 	plan->out.refused = calloc(n + 1, sizeof(*plan->out.refused));
 	plan->out.twins = calloc(n + 1, sizeof(*plan->out.twins));
-	if (!plan->wraps || !plan->out.refused || !plan->out.twins)
+	if (!plan->reached || !plan->wraps || !plan->out.refused || !plan->out.twins)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		plan_site(plan, p, i);
-	for (uint32_t i = 0; i < plan->nwraps; i++) {
-		const struct gpubpf_spv_wrap *w = &plan->wraps[i];
-
-		plan->out.twins[plan->out.ntwins++] = w->entry < w->exit ? w->entry : w->exit;
-	}
-	return 0;
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = plan_site(plan, p, i);
+	for (uint32_t i = 0; i < plan->nwraps; i++)
+		plan->out.twins[plan->out.ntwins++] = gpubpf_spv_first_site(&plan->wraps[i]);
+	return err;
 }
 
 /* The twin module in its part's place, each part with the program's own options, as a container. */
@@ -126,8 +254,11 @@ int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lo
 {
 	struct plan plan = { .job = job };
 	struct gpubpf_spv_image p = { 0 };
-	int err = gpubpf_spv_image_read(&p, image, diag);
+	int err;
 
+	for (uint32_t i = 0; i < job->ninsertions; i++)
+		plan.kinds |= 1u << job->insertions[i].place.kind;
+	err = gpubpf_spv_image_read(&p, image, plan.kinds, diag);
 	if (err == 0)
 		err = make_plan(&plan, &p);
 	if (err == 0 && plan.nwraps)

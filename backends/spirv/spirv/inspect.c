@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The target spirv's list of a module's kernels. */
+/* The target spirv's list of a module's kernels, and of its functions where their instructions are asked for. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +13,22 @@ static int list_kernels(const struct gpubpf_spv_image *p, const struct gpubpf_de
 	struct gpubpf_kernel_info *list;
 	struct gpubpf_param *params;
 	struct gpubpf_place *places;
-	size_t nparams = 0, nplaces = 0;
+	size_t nparams = 0, nplaces = 0, ncallees = 0;
+	uint32_t *callees;
 
-	for (uint32_t i = 0; i < p->nkernels; i++) {
+	for (uint32_t i = 0; i < p->nfunctions; i++) {
 		nparams += p->kernels[i].info.nparams;
 		nplaces += p->kernels[i].info.nplaces;
+		ncallees += p->kernels[i].info.ncallees;
 	}
-	list = calloc(1, p->nkernels * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
+	list = calloc(1, p->nfunctions * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) +
+				 ncallees * sizeof(*callees) + 1);
 	if (!list)
 		return -ENOMEM;
-	places = (struct gpubpf_place *)(list + p->nkernels);
+	places = (struct gpubpf_place *)(list + p->nfunctions);
 	params = (struct gpubpf_param *)(places + nplaces);
-	for (uint32_t i = 0; i < p->nkernels; i++) {
+	callees = (uint32_t *)(params + nparams);
+	for (uint32_t i = 0; i < p->nfunctions; i++) {
 		const struct gpubpf_kernel_info *info = &p->kernels[i].info;
 
 		list[i] = *info;
@@ -37,6 +41,10 @@ static int list_kernels(const struct gpubpf_spv_image *p, const struct gpubpf_de
 		if (info->nparams)
 			memcpy(params, info->params, info->nparams * sizeof(*params));
 		params += info->nparams;
+		list[i].callees = callees;
+		if (info->ncallees)
+			memcpy(callees, info->callees, info->ncallees * sizeof(*callees));
+		callees += info->ncallees;
 	}
 	*out = list;
 	return 0;
@@ -46,12 +54,12 @@ int gpubpf_spirv_inspect(const struct gpubpf_image *image, const struct gpubpf_d
 			 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
 {
 	struct gpubpf_spv_image p = { 0 };
-	int err = gpubpf_spv_image_read(&p, image, diag);
+	int err = gpubpf_spv_image_read(&p, image, image->places, diag);
 
 	if (err == 0)
 		err = list_kernels(&p, caps, kernels);
 	if (err == 0)
-		*nkernels = p.nkernels;
+		*nkernels = p.nfunctions;
 	gpubpf_spv_image_finish(&p);
 	return err;
 }

@@ -165,6 +165,16 @@ const struct gpubpf_spv_insn *gpubpf_spv_def(const struct gpubpf_spv *m, uint32_
 	return id < m->bound && m->def[id] ? &m->insn[m->def[id] - 1] : NULL;
 }
 
+uint32_t gpubpf_spv_type_of(const struct gpubpf_spv *m, uint32_t id)
+{
+	const struct gpubpf_spv_insn *def = gpubpf_spv_def(m, id);
+	bool result = false, type = false;
+
+	if (def)
+		SpvHasResultAndType(def->op, &result, &type);
+	return type ? gpubpf_spv_word(m, def, 1) : 0;
+}
+
 /* Section 2.2.1: UTF-8 in the words from the lowest byte on, NUL-terminated. Little-endian hosts only. */
 const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
 			      uint32_t *end)

@@ -7,6 +7,7 @@
  * parameters; a block before its first one fills a struct gpubpf_env (maps/devlib.h) and calls the imported
  * gpubpf_site_<i>; before each OpReturn stands a call of the exit site. All ids stay, so execution modes,
  * decorations, interfaces and debug information hold as they are, and other kernels stay what they were.
+ * Probes at instructions: around.c.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -17,36 +18,8 @@
 #include "core/diag.h"
 #include "backends/spirv/common/env_use.h"
 #include "maps/devlib.h"
-#include "write.h"
-
-#define ENV_WORDS (sizeof(struct gpubpf_env) / 8)
-#define ENV_SLOT(member) (offsetof(struct gpubpf_env, member) / 8)
-
-struct inject {
-	struct spv_build b;
-	const struct gpubpf_lower_job *job;
-	struct twin *twins;
-	uint32_t ntwins;
-	uint32_t u8, u32, u64, p8, p64;    /* types; p: pointer to private memory */
-	uint32_t global8, site_type;
-	uint32_t none;                     /* void */
-};
-
-/* one twin being written */
-struct twin {
-	struct inject *in;
-	const struct gpubpf_spv_wrap *wrap;
-	const struct gpubpf_spv_kernel *kernel;
-	const struct gpubpf_site_desc *site;
-	char name[280];
-	struct gpubpf_env_use use;
-	struct spv_words variables, body;  /* of the block before K's first */
-	struct spv_words params;
-	uint32_t *param;                   /* ids: K's, then the three of the twin */
-	uint32_t type, out;                /* of the function; its last block, where all returns go */
-	uint32_t exit;                     /* the exit site, 0: none */
-	uint32_t env, bytes;               /* as pointers to u64 and u8 */
-};
+#include "around.h"
+#include "splice.h"
 
 static void make_types(struct inject *in)
 {
@@ -94,10 +67,7 @@ static uint32_t array_variable(struct twin *t, uint32_t element, uint32_t n)
 
 static uint32_t element(struct twin *t, uint32_t type, uint32_t base, uint32_t index)
 {
-	uint32_t id = spv_id(&t->in->b), at = spv_u64(&t->in->b, index);
-
-	SPV_OP(&t->body, SpvOpInBoundsPtrAccessChain, type, id, base, at);
-	return id;
+	return spv_element(t->in, &t->body, type, base, index);
 }
 
 static void store(struct twin *t, uint32_t slot, uint32_t what)
@@ -182,7 +152,8 @@ static void fill_env(struct twin *t)
 	struct spv_build *b = &t->in->b;
 	uint32_t n = t->kernel->info.nparams;
 
-	t->env = value(t, SpvOpBitcast, t->in->p64, array_variable(t, t->in->u64, ENV_WORDS));
+	t->env = value(t, SpvOpBitcast, t->in->p64, array_variable(t, t->in->u64, ENV_WORDS + t->in->words));
+	t->in->env[t->kernel->function] = t->env;
 	store(t, ENV_SLOT(arena), value(t, SpvOpConvertPtrToU, t->in->u64, t->param[n]));
 	store(t, ENV_SLOT(launch), t->param[n + 1]);
 	store(t, ENV_SLOT(pid_tgid), t->param[n + 2]);
@@ -195,29 +166,6 @@ static void fill_env(struct twin *t)
 		else if (t->use.args >> i & 1)
 			store(t, ENV_SLOT(arg) + i, spv_u64(b, 0));
 	store_bytes(t);
-}
-
-static uint32_t declare_site(struct twin *t, uint32_t index)
-{
-	struct spv_build *b = &t->in->b;
-	uint32_t declared = spv_id(b);
-	char name[32];
-
-	snprintf(name, sizeof(name), "gpubpf_site_%u", index);
-	spv_op_string(&b->decorations, SpvOpDecorate, (uint32_t[]){ declared, SpvDecorationLinkageAttributes }, 2, name,
-		      (uint32_t[]){ SpvLinkageTypeImport }, 1);
-	SPV_OP(&b->declarations, SpvOpFunction, t->in->u32, declared, SpvFunctionControlMaskNone, t->in->site_type);
-	SPV_OP(&b->declarations, SpvOpFunctionParameter, t->in->p64, spv_id(b));
-	spv_op(&b->declarations, SpvOpFunctionEnd, NULL, 0);
-	return declared;
-}
-
-static uint32_t call_site(struct twin *t, struct spv_words *out, uint32_t site)
-{
-	uint32_t result = spv_id(&t->in->b);
-
-	SPV_OP(out, SpvOpFunctionCall, t->in->u32, result, site, t->env);
-	return result;
 }
 
 /* Return if the site's answer asks to end the thread. */
@@ -268,22 +216,23 @@ static int make_twin(struct inject *in, const struct gpubpf_spv_wrap *w)
 
 	*t = (struct twin){ .in = in, .wrap = w, .kernel = w->kernel };
 	snprintf(t->name, sizeof(t->name), "gpubpf_twin_%s", w->kernel->info.name);
-	t->site = &in->job->sites[w->entry < w->exit ? w->entry : w->exit];
+	t->site = &in->job->sites[gpubpf_spv_first_site(w)];
 	gpubpf_env_use(in->job, w->entry, &t->use);
 	gpubpf_env_use(in->job, w->exit, &t->use);
+	for (uint32_t i = 0; i < w->nplaces; i++)
+		if (!i || w->places[i].site != w->places[i - 1].site)
+			gpubpf_env_use(in->job, w->places[i].site, &t->use);
 	t->out = spv_id(&in->b);
 	err = make_params(t);
 	if (err < 0)
 		return err;
 	fill_env(t);
 	if (w->entry != UINT32_MAX) {
-		uint32_t answer = call_site(t, &t->body, declare_site(t, w->entry));
+		uint32_t answer = spv_call_site(t->in, &t->body, w->entry, t->env);
 
 		if (t->use.ends_thread)
 			leave_if(t, answer);
 	}
-	if (w->exit != UINT32_MAX)
-		t->exit = declare_site(t, w->exit);
 	return t->params.failed || t->variables.failed || t->body.failed ? -ENOMEM : 0;
 }
 
@@ -302,16 +251,28 @@ static struct twin *twin_of(struct inject *in, uint32_t function)
 	return NULL;
 }
 
-/* The entry point of a twin: K's, with another name, and the same interface. */
+/* The entry point of a twin: K's, with another name, and the same interface, but for what we read ourselves. */
 static void write_entry(const struct twin *t, uint32_t i, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
 	const struct gpubpf_spv_insn *entry = &m->insn[i];
-	uint32_t end;
+	uint32_t end, n, *ids;
 
 	gpubpf_spv_string(m, entry, 3, &end);
+	n = entry->n - end;
+	ids = calloc(n + 1, sizeof(*ids));
+	if (!ids) {
+		out->failed = true;
+		return;
+	}
+	memcpy(ids, m->words + entry->at + end, n * sizeof(*ids));
+	ids[n] = t->in->local_id;
+	for (uint32_t k = 0; k < n; k++)
+		if (ids[k] == ids[n])
+			ids[n] = 0;
 	spv_op_string(out, SpvOpEntryPoint, (uint32_t[]){ SpvExecutionModelKernel, t->kernel->function }, 2, t->name,
-		      m->words + entry->at + end, entry->n - end);
+		      ids, n + (ids[n] != 0));
+	free(ids);
 }
 
 /* An instruction before the functions. Runtimes know a kernel by its entry point, by its OpName or by the name
@@ -326,7 +287,8 @@ static void write_global(struct inject *in, uint32_t i, struct spv_words *out)
 		write_entry(t, i, out);
 	else if (t && insn->op == SpvOpName)
 		spv_op_string(out, SpvOpName, &t->kernel->function, 1, t->name, NULL, 0);
-	else if (!t || insn->op != SpvOpDecorate || gpubpf_spv_word(m, insn, 2) != SpvDecorationLinkageAttributes)
+	else if (insn->op != SpvOpDecorate || gpubpf_spv_word(m, insn, 2) != SpvDecorationLinkageAttributes ||
+		 !(t || spv_takes_env(in, gpubpf_spv_word(m, insn, 1))))
 		copy_insn(m, i, out);
 }
 
@@ -369,29 +331,31 @@ static void write_twin(struct twin *t, uint32_t i, bool *first, struct spv_words
 		return;
 	case SpvOpFunctionEnd:
 		SPV_OP(out, SpvOpLabel, t->out);
-		if (t->exit)
-			call_site(t, out, t->exit);
+		if (t->wrap->exit != UINT32_MAX)
+			spv_call_site(t->in, out, t->wrap->exit, t->env);
 		spv_op(out, SpvOpReturn, NULL, 0);
 		break;
 	}
-	copy_insn(m, i, out);
+	spv_write_insn(t->in, i, t->kernel->function, out);
 }
 
 static void write_functions(struct inject *in, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
 	struct twin *t = NULL;
+	uint32_t function = 0;
 	bool first = true;
 
 	for (uint32_t i = m->functions; i < m->ninsns; i++) {
 		if (m->insn[i].op == SpvOpFunction) {
-			t = twin_of(in, gpubpf_spv_word(m, &m->insn[i], 2));
+			function = gpubpf_spv_word(m, &m->insn[i], 2);
+			t = twin_of(in, function);
 			first = true;
 		}
 		if (t)
 			write_twin(t, i, &first, out);
 		else
-			copy_insn(m, i, out);
+			spv_write_function(in, i, function, &first, out);
 	}
 }
 
@@ -442,9 +406,11 @@ static bool before_modes(uint16_t op)
 static void assemble(struct inject *in, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
+	struct spv_words functions = { 0 };
 	uint32_t last = 0;
 	bool hints = false;
 
+	write_functions(in, &functions);
 	for (uint32_t i = 0; i < m->functions; i++)
 		if (before_types(m->insn[i].op))
 			last = i;
@@ -461,7 +427,10 @@ static void assemble(struct inject *in, struct spv_words *out)
 	}
 	spv_append(out, in->b.types.data, in->b.types.n);
 	spv_append(out, in->b.declarations.data, in->b.declarations.n);
-	write_functions(in, out);
+	spv_append(out, functions.data, functions.n);
+	spv_append(out, in->definitions.data, in->definitions.n);
+	out->failed |= functions.failed || in->definitions.failed;
+	free(functions.data);
 	if (!out->failed)
 		out->data[3] = in->b.bound;
 }
@@ -481,6 +450,7 @@ static void finish(struct inject *in)
 	free(b->decorations.data);
 	free(b->types.data);
 	free(b->declarations.data);
+	spv_around_finish(in);
 }
 
 static bool failed(const struct spv_build *b)
@@ -501,6 +471,7 @@ int gpubpf_spv_inject(const struct gpubpf_spv *m, const struct gpubpf_lower_job 
 	if (!in.twins)
 		return -ENOMEM;
 	make_types(&in);
+	err = spv_around_init(&in, wraps, nwraps);
 	for (uint32_t i = 0; i < nwraps && !err; i++)
 		err = make_twin(&in, &wraps[i]);
 	if (!err)

@@ -45,6 +45,8 @@ int gpubpf_spv_write(const struct gpubpf_spv *m, struct gpubpf_blob *out);
 uint32_t gpubpf_spv_word(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i);
 /* The instruction that defines an id, NULL if none does. */
 const struct gpubpf_spv_insn *gpubpf_spv_def(const struct gpubpf_spv *m, uint32_t id);
+/* The type of a value; 0: it has none. */
+uint32_t gpubpf_spv_type_of(const struct gpubpf_spv *m, uint32_t id);
 /* The literal string at word i; "" if it does not end inside the instruction. *end: the word after it. */
 const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, uint32_t i,
 			      uint32_t *end);
@@ -52,9 +54,9 @@ const char *gpubpf_spv_string(const struct gpubpf_spv *m, const struct gpubpf_sp
 /* Size and alignment of a type as OpenCL C lays it out (type.c). False: it has none, or lies. */
 bool gpubpf_spv_layout(const struct gpubpf_spv *m, uint32_t type, uint32_t *size, uint32_t *align);
 
-/* a kernel: an entry point of the execution model Kernel */
+/* a kernel: an entry point of the execution model Kernel; or, by info.flags, a function that kernels may call */
 struct gpubpf_spv_kernel {
-	uint32_t entry;                /* index of its OpEntryPoint */
+	uint32_t entry;                /* index of its OpEntryPoint, of a kernel */
 	uint32_t function;             /* id */
 	uint32_t first_param;          /* index of the first OpFunctionParameter */
 	uint32_t *param_type;          /* [info.nparams] ids */
@@ -68,11 +70,38 @@ struct gpubpf_spv_kernel {
 int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel **kernels,
 		       uint32_t *nkernels);
 
+/* Of kinds of instructions' places (GPUBPF_TAKES): what kernels have in them, and behind the kernels the functions of the
+ * module, each with what it calls and its places (functions.c). 0 or -ENOMEM. */
+int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
+			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n);
+
+/* an instruction's place, of a function or kernel */
+struct gpubpf_spv_place {
+	enum gpubpf_site kind;
+	uint32_t id, line;             /* as in struct gpubpf_place */
+	uint32_t insn, access;         /* index; which of its accesses (access.h) */
+	uint32_t site;                 /* whose body stands there, when that is known */
+};
+
+/* The places of these kinds in a function, in the order of its code; returns how many. out NULL: counts them. */
+uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out);
+
 /* one kernel of the twin: the sites on it as indices in the job, UINT32_MAX: none */
 struct gpubpf_spv_wrap {
 	const struct gpubpf_spv_kernel *kernel;
 	uint32_t entry, exit;
+	struct gpubpf_spv_place *places; /* in its code and that of functions that it calls */
+	uint32_t nplaces;
 };
+
+static inline uint32_t gpubpf_spv_first_site(const struct gpubpf_spv_wrap *w)
+{
+	uint32_t first = w->entry < w->exit ? w->entry : w->exit;
+
+	for (uint32_t i = 0; i < w->nplaces; i++)
+		first = w->places[i].site < first ? w->places[i].site : first;
+	return first;
+}
 
 /* The twin module: the kernels of wraps[] as gpubpf_twin_<name>, no others (splice.c). *out is
  * malloc'd. 0, -ENOMEM, or -EINVAL and a diagnostic. */
@@ -94,12 +123,13 @@ struct gpubpf_spv_image {
 	uint32_t part;                 /* the module's */
 	struct gpubpf_spv module;
 	struct gpubpf_spv_kernel *kernels;
-	uint32_t nkernels;
+	uint32_t nkernels, nfunctions; /* functions: kernels, and what is behind them */
 };
 
-/* p is zeroed. 0, -ENOMEM, -ENOENT (no part has kernels in IL), -EBADMSG, or -EINVAL with a diagnostic; p is to be
+/* p is zeroed; kinds: GPUBPF_TAKES of places that are asked for. 0, -ENOMEM, -ENOENT (no part has kernels in IL), -EBADMSG, or -EINVAL with a diagnostic; p is to be
  * finished either way (image.c). */
-int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, struct gpubpf_diag *diag);
+int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, uint32_t kinds,
+			  struct gpubpf_diag *diag);
 void gpubpf_spv_image_finish(struct gpubpf_spv_image *p);
 /* Why the kernel cannot be taken on the device; "": it can. */
 const char *gpubpf_spv_reason(const struct gpubpf_kernel_info *info, const struct gpubpf_device_caps *caps);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The places of single instructions, and the functions that have them. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "access.h"
+#include "spv.h"
+
+/* -- places -- */
+
+static void add(struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met, struct gpubpf_spv_place place)
+{
+	place.id = met[place.kind]++;
+	place.site = UINT32_MAX;
+	if (out)
+		out[*n] = place;
+	++*n;
+}
+
+static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
+			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met)
+{
+	struct spv_access accesses[SPV_MOST_ACCESSES];
+	uint32_t count = gpubpf_spv_accesses(m, insn, accesses);
+
+	for (uint32_t a = 0; a < count; a++)
+		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+			if (kinds >> kind & 1 && gpubpf_place_kind(kind)->spaces & accesses[a].spaces)
+				add(out, n, met, (struct gpubpf_spv_place){ .kind = kind, .line = line, .insn = insn, .access = a });
+}
+
+/* Lines: section 3.52.2, OpLine ends with its block. */
+uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out)
+{
+	uint32_t met[GPUBPF_NSITES] = { 0 }, n = 0, line = 0;
+
+	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN);
+	for (uint32_t i = m->def[function]; kinds && i < m->ninsns && m->insn[i].op != SpvOpFunctionEnd; i++) {
+		if (m->insn[i].op == SpvOpLine)
+			line = gpubpf_spv_word(m, &m->insn[i], 2);
+		else if (m->insn[i].op == SpvOpNoLine || m->insn[i].op == SpvOpLabel)
+			line = 0;
+		else
+			add_accesses(m, i, line, kinds, out, &n, met);
+	}
+	return n;
+}
+
+/* -- functions -- */
+
+/* what is listed of a module */
+struct list {
+	const struct gpubpf_spv *m;
+	struct gpubpf_pool *pool;
+	struct gpubpf_spv_kernel *all;
+	uint32_t n, kinds;
+	uint32_t *index;       /* [bound]: of functions that are listed, their index + 1 */
+	uint32_t *linked;      /* [bound]: index + 1 of what decorates the id with a name to be linked by */
+	uint32_t *met;         /* [n]: index + 1 of the function that was seen last to call it */
+};
+
+static bool has_body(const struct gpubpf_spv *m, uint32_t insn)
+{
+	while (insn < m->ninsns && m->insn[insn].op != SpvOpLabel && m->insn[insn].op != SpvOpFunctionEnd)
+		insn++;
+	return insn < m->ninsns && m->insn[insn].op == SpvOpLabel;
+}
+
+/* Names that functions are linked by are one another's only; others get their id. */
+static void name_function(const struct list *l, struct gpubpf_spv_kernel *f)
+{
+	uint32_t linked = l->linked[f->function], named = l->m->name[f->function], end;
+
+	if (linked)
+		snprintf(f->info.name, sizeof(f->info.name), "%s", gpubpf_spv_string(l->m, &l->m->insn[linked - 1], 3, &end));
+	if (!f->info.name[0] || strlen(f->info.name) + 1 == sizeof(f->info.name))
+		snprintf(f->info.name, sizeof(f->info.name), "%.200s.%u",
+			 named ? gpubpf_spv_string(l->m, &l->m->insn[named - 1], 2, &end) : "function", f->function);
+}
+
+static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf_spv_kernel *kernels)
+{
+	const struct gpubpf_spv *m = l->m;
+	uint32_t most = nkernels;
+
+	for (uint32_t i = m->functions; i < m->ninsns; i++)
+		most += m->insn[i].op == SpvOpFunction;
+	l->index = gpubpf_pool_alloc(l->pool, m->bound, sizeof(*l->index));
+	l->linked = gpubpf_pool_alloc(l->pool, m->bound, sizeof(*l->linked));
+	l->met = gpubpf_pool_alloc(l->pool, most, sizeof(*l->met));
+	l->all = gpubpf_pool_alloc(l->pool, most, sizeof(*l->all));
+	if (!l->index || !l->linked || !l->met || !l->all)
+		return -ENOMEM;
+	memcpy(l->all, kernels, nkernels * sizeof(*l->all));
+	for (l->n = 0; l->n < nkernels; l->n++)
+		if (kernels[l->n].function < m->bound)
+			l->index[kernels[l->n].function] = l->n + 1;
+	for (uint32_t i = 0; i < m->functions; i++) {
+		uint32_t id = gpubpf_spv_word(m, &m->insn[i], 1);
+
+		if (m->insn[i].op == SpvOpDecorate && id < m->bound &&
+		    gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationLinkageAttributes)
+			l->linked[id] = i + 1;
+	}
+	for (uint32_t i = m->functions; i < m->ninsns; i++) {
+		uint32_t id = gpubpf_spv_word(m, &m->insn[i], 2);
+		struct gpubpf_spv_kernel *f = &l->all[l->n];
+
+		if (m->insn[i].op != SpvOpFunction || l->index[id] || !has_body(m, i))
+			continue;
+		f->function = id;
+		f->info.flags = GPUBPF_KINFO_FUNCTION;
+		name_function(l, f);
+		l->index[id] = ++l->n;
+	}
+	return 0;
+}
+
+/* Calls of what has a body, each function once. */
+static int find_callees(struct list *l, uint32_t f)
+{
+	struct gpubpf_kernel_info *info = &l->all[f].info;
+	const struct gpubpf_spv *m = l->m;
+	uint32_t first = m->def[l->all[f].function], n = 0;
+
+	for (uint32_t i = first; i < m->ninsns && m->insn[i].op != SpvOpFunctionEnd; i++)
+		n += m->insn[i].op == SpvOpFunctionCall;
+	info->callees = gpubpf_pool_alloc(l->pool, n, sizeof(*info->callees));
+	if (!info->callees)
+		return -ENOMEM;
+	for (uint32_t i = first; i < m->ninsns && m->insn[i].op != SpvOpFunctionEnd; i++) {
+		uint32_t callee = gpubpf_spv_word(m, &m->insn[i], 3), to;
+
+		if (m->insn[i].op != SpvOpFunctionCall || callee >= m->bound || !l->index[callee])
+			continue;
+		to = l->index[callee] - 1;
+		if (l->met[to] != f + 1)
+			info->callees[info->ncallees++] = to;
+		l->met[to] = f + 1;
+	}
+	return 0;
+}
+
+/* Behind the places that are listed already. */
+static int find_places(struct list *l, uint32_t f)
+{
+	struct gpubpf_kernel_info *info = &l->all[f].info;
+	uint32_t n = gpubpf_spv_places(l->m, l->all[f].function, l->kinds, NULL);
+	struct gpubpf_spv_place *found = gpubpf_pool_alloc(l->pool, n, sizeof(*found));
+	struct gpubpf_place *places = gpubpf_pool_alloc(l->pool, info->nplaces + n, sizeof(*places));
+
+	if (!found || !places)
+		return -ENOMEM;
+	gpubpf_spv_places(l->m, l->all[f].function, l->kinds, found);
+	if (info->nplaces)
+		memcpy(places, info->places, info->nplaces * sizeof(*places));
+	info->places = places;
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+		for (uint32_t i = 0; i < n && l->kinds >> kind & 1; i++)
+			if (found[i].kind == kind)
+				places[info->nplaces++] = gpubpf_place_of(kind, found[i].id, found[i].line);
+	return 0;
+}
+
+int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
+			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n)
+{
+	struct list l = { .m = m, .pool = pool, .kinds = kinds & gpubpf_places_of(GPUBPF_WHERE_INSN) };
+	int err;
+
+	*n = nkernels;
+	if (!l.kinds)
+		return 0;
+	err = find_functions(&l, nkernels, *kernels);
+	for (uint32_t f = 0; !err && f < l.n; f++) {
+		if (l.all[f].function >= m->bound || !m->def[l.all[f].function])
+			continue; /* a kernel that is refused */
+		err = find_callees(&l, f);
+		if (!err)
+			err = find_places(&l, f);
+	}
+	if (!err) {
+		*kernels = l.all;
+		*n = l.n;
+	}
+	return err;
+}

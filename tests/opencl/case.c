@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cl-case FILE.cl [MODULE.spv]: runs what a case (tests/wrap/case.h) says, of its source or of IL, and prints a digest of what
+ * its kernels wrote. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/wrap/case.h"
+#include "tests/wrap/device.h"
+
+static void *read_all(const char *path, size_t *size)
+{
+	void *data = malloc(1 << 22);
+	FILE *in = fopen(path, "rb");
+
+	*size = in && data ? fread(data, 1, 1 << 22, in) : 0;
+	if (in)
+		fclose(in);
+	return data;
+}
+
+static unsigned long long digest(const struct outcome *o)
+{
+	unsigned long long hash = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < o->size; i++)
+		hash = (hash ^ o->data[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+int main(int argc, char **argv)
+{
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	cl_program program = NULL;
+	struct case_file file;
+	struct outcome out;
+	struct device dev;
+	const char *why = "";
+	size_t size;
+	void *module;
+	int err;
+
+	if (argc < 2 || case_load(".", argv[1], &pool, &file, &why) < 0 || device_open(&dev, &why)) {
+		fprintf(stderr, "%s: %s\n", argc < 2 ? "cl-case" : argv[1], why);
+		return 2;
+	}
+	module = argc > 2 ? read_all(argv[2], &size) : NULL;
+	err = module ? device_build_il(&dev, module, size, &program, &why) : device_build(&dev, &file, &program, &why);
+	if (err) {
+		fprintf(stderr, "%s: %s (%d)\n", argv[1], why, err);
+		return 77;
+	}
+	err = device_run(&dev, &file, program, NULL, &out, &why);
+	if (err) {
+		fprintf(stderr, "%s: %s (%d)\n", argv[1], why, err);
+		return 1;
+	}
+	printf("%zu bytes %016llx\n", out.size, digest(&out));
+	clReleaseProgram(program);
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
+ * SOME: no places of all spaces, no values. */
+#include <gpubpf/probe.h>
+
+#define KERNELS 32
+
+struct told {
+	__u64 accesses, bytes, loads, stores, atomics, prefetches, elements, spaces, values, offsets, lines;
+};
+GPUBPF_ARRAY(told, struct told, 8 * KERNELS);
+
+static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
+{
+	__u32 key = ctx->kernel % KERNELS * 8 + kind;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->bytes, ctx->mem.bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->loads, ctx->mem.access == GPUBPF_LOAD, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->stores, ctx->mem.access == GPUBPF_STORE, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->atomics, ctx->mem.access == GPUBPF_ATOMIC, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->prefetches, ctx->mem.access == GPUBPF_PREFETCH, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->elements, ctx->mem.count, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->spaces, ctx->mem.space, __ATOMIC_RELAXED);
+#ifndef SOME
+	__atomic_fetch_add(&t->values, ctx->mem.value[0] + 3 * ctx->mem.value[1], __ATOMIC_RELAXED);
+#endif
+	__atomic_fetch_add(&t->offsets, ctx->mem.addr - ctx->arg[0], __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/mem/*") int mem(struct gpubpf_ctx *ctx) { return tell(ctx, 0); }
+SEC("gpu/mem_before/*") int mem_before(struct gpubpf_ctx *ctx) { return tell(ctx, 1); }
+SEC("gpu/mem.shared/*") int mem_shared(struct gpubpf_ctx *ctx) { return tell(ctx, 2); }
+SEC("gpu/mem.local/*") int mem_local(struct gpubpf_ctx *ctx) { return tell(ctx, 3); }
+SEC("gpu/mem.const/*") int mem_const(struct gpubpf_ctx *ctx) { return tell(ctx, 4); }
+#ifndef SOME
+SEC("gpu/mem.all/*") int mem_all(struct gpubpf_ctx *ctx) { return tell(ctx, 5); }
+SEC("gpu/mem_before.all/*") int mem_before_all(struct gpubpf_ctx *ctx) { return tell(ctx, 6); }
+#endif
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""places.py BUILD pocl|intel source|il CLANG CASE...: programs at accesses of memory in OpenCL kernels (TAP). Each case
+(tests/wrap/case.h) runs natively and under tests/opencl/places.bpf.c; what its kernels wrote is the same, and the programs
+were told of as many accesses, of as many bytes, as the case says, and Oclgrind where it is installed:
+    //@ mem: KERNEL KIND ACCESSES:BYTES ...    with programs at all kinds of places, or at all but .all
+    //@ told: KERNEL KIND FIELD=SUM ...        what else they were told, summed up
+    //@ assembly: all FILE                     the module, as text for spirv-as
+    //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
+A key with -il or -source behind it is for that form alone."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all"]
+build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
+cases = [os.path.abspath(c) for c in sys.argv[5:]]
+here = f"{build}/tests/opencl"
+count = failed = 0
+
+
+def tap(good, text, why=""):
+    global count, failed
+    count += 1
+    failed += not good
+    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
+    if not good:
+        print("# " + str(why)[:2000].strip().replace("\n", "\n# "))
+
+
+def run(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=env, check=False, **more)
+
+
+def compiled(path, text, where):
+    if form == "source":
+        return []
+    module = f"{where}/case.spv"
+    assembly = said(text, "assembly")
+    if assembly:
+        source = os.path.join(os.path.dirname(path), assembly[0][1])
+        subprocess.run(["spirv-as", "--target-env", "spv1.4", source, "-o", module], check=True)
+        return [module]
+    subprocess.run([clang, "--target=spirv64v1.4", "-x", "cl", "-cl-std=CL2.0", "-O1", "-w", "-Xclang", "-finclude-default-header",
+                    "-c", path, "-o", module], check=True)
+    return [module]
+
+
+def probed(app, object_, folder, where):
+    report = f"{where}/report.json"
+    tool = run([f"{build}/gpubpf", "run", "-j", "--report", report, "-o", f"{here}/{object_}.bpf.o", "--", *app],
+               cwd=folder)
+    with open(report, encoding="utf-8") as f:
+        return tool.stdout, json.load(f), tool.stderr
+
+
+def told_of(report):
+    """{kernel: {kind: sums}}"""
+    names = {k["id"]: k["name"] for k in report["kernels"] if k["probed"]}
+    told = {}
+    for m in report["maps"]:
+        for e in m["entries"]:
+            kernel, kind = divmod(e["key"], 8)
+            if kernel in names and kind < len(KINDS):
+                told.setdefault(names[kernel], {})[KINDS[kind]] = e["value"]
+    return told
+
+
+def said(text, key):
+    return re.findall(rf"^//@ (?:{key}|{key}-{form}): (\S+) (.*)$", text, re.M)
+
+
+def check_sums(name, text, kernels, told):
+    for kernel, rest in said(text, "mem"):
+        for kind, n in re.findall(r"(mem\S*) (\d+:\d+)", rest):
+            got = told.get(kernel, {}).get(kind, {"accesses": 0, "bytes": 0})
+            got = f"{got['accesses']}:{got['bytes']}"
+            tap(got == n, f"{name}: {kernel} gpu/{kind}/ {n}", f"{got} {kernels[kernel]}")
+    for kernel, rest in said(text, "told"):
+        kind, *fields = rest.split()
+        got = told.get(kernel, {}).get(kind, {})
+        tap(all(got.get(f.split("=")[0]) == int(f.split("=")[1], 0) for f in fields), f"{name}: {kernel} gpu/{rest}", got)
+
+
+def check_oclgrind(name, path, told):
+    """What Oclgrind executes: loads and stores, and calls of functions that access memory."""
+    if not shutil.which("oclgrind"):
+        return
+    out = run(["oclgrind", "--inst-counts", f"{here}/cl-case", os.path.basename(path)], cwd=os.path.dirname(path)).stdout
+    for part in out.split("Instructions executed for kernel ")[1:]:
+        kernel = part.split("'")[1]
+        want = {kind: sum(int(n) for n in re.findall(rf"(\d+) - (?:load|store) {space} ", part)) for kind, space in
+                (("mem", "global"), ("mem.shared", "local"), ("mem.local", "private"), ("mem.const", "constant"))}
+        calls = re.findall(r"(\d+) - call _Z\d+(?:vload|vstore|atom)\S*?PU3AS(\d)", part) + \
+            re.findall(r"(\d+) - call _Z\d+atom\S*?PVU3AS(\d)", part)
+        for n, space in calls:
+            kind = {"1": "mem", "2": "mem.const", "3": "mem.shared"}[space]
+            want[kind] += int(n)
+        got = {kind: told.get(kernel, {}).get(kind, {"accesses": 0})["accesses"] for kind in want}
+        tap(got == want, f"{name}: {kernel} as Oclgrind counts", f"{got} {want}")
+
+
+def check(path, where):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    if said(text, "assembly") and not shutil.which("spirv-as"):
+        tap(True, f"{os.path.basename(path)} # SKIP no spirv-as here")
+        return
+    name = f"{os.path.basename(path)} as {form} on {device}"
+    folder, file = os.path.split(path)
+    app = [f"{here}/cl-case", file, *compiled(path, text, where)]
+    native = run(app, cwd=folder)
+    if native.returncode:
+        tap(native.returncode == 77, f"{name} # SKIP {native.stderr.strip()}", native.stderr)
+        return
+    told = {}
+    objects = ["places", "places-some"] if said(text, "refuses") else ["places"]
+    for object_ in objects:
+        out, report, log = probed(app, object_, folder, where)
+        tap(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")
+        kernels = {k["name"]: (k["probed"], k["reason"]) for k in report["kernels"]}
+        refused = {k: words for k, words in said(text, "refuses") if object_ == "places" or ".all" not in words.split()[0]}
+        for kernel, words in refused.items():
+            words = words.split(" ", 1)[1]
+            tap(words in kernels[kernel][1], f"{name}: {kernel} is refused: {words}", kernels[kernel])
+        rest = {k: v for k, v in kernels.items() if k not in refused and not v[0]}
+        tap(not rest, f"{name}: all others are probed with {object_}", f"{rest} {log}")
+        told = {**told_of(report), **told}
+    check_sums(name, text, kernels, told)
+    if form == "source" or "//@ oclgrind-il" in text:
+        check_oclgrind(name, path, told)
+
+
+env = dict(os.environ)
+if device == "intel":
+    icd = os.environ.get("GPUBPF_TEST_INTEL", "")
+    if not os.path.exists(icd):
+        print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
+        sys.exit(0)
+    env["OCL_ICD_VENDORS"] = icd
+with tempfile.TemporaryDirectory() as folder:
+    env["XDG_CACHE_HOME"] = folder
+    for case in cases:
+        check(case, folder)
+print(f"1..{count}")
+sys.exit(failed > 0)
