@@ -42,14 +42,14 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) | GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) |
 		    GPUBPF_TAKES(MEM_BEFORE_ALL) },
 	{ .name = "amdgpu", .meaning = "AMD code object", .ops = &gpubpf_target_amdgpu, .output = GPUBPF_IMAGE_AMDGPU,
-	  .emits = true, .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
+	  .emits = true, .machine = true, .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },
 	{ .name = "clc", .meaning = "OpenCL C 1.2 text", .ops = &gpubpf_target_clc, .output = GPUBPF_IMAGE_OPENCL_C,
 	  .emits = true },
 	{ .name = "llvm", .meaning = "LLVM IR before linking, to read", .ops = &gpubpf_target_llvm,
 	  .output = GPUBPF_IMAGE_LLVM_IR, .emits = true },
 	{ .name = "sass", .meaning = "NVIDIA machine code", .ops = &gpubpf_target_sass, .output = GPUBPF_IMAGE_PTX, .emits = true,
-	  .assembled = true, .closed = nvidia_closed, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
+	  .assembled = true, .machine = true, .closed = nvidia_closed, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },
 };
 
@@ -108,6 +108,7 @@ void gpubpf_targets_check(void)
 		assert(!targets[t].images == !targets[t].places);
 		assert(!ops || ops->validate);
 		assert(!ops || !ops->emit == !targets[t].emits);
+		assert(!ops || !ops->live == !targets[t].machine);
 		assert(!ops || (!ops->inspect == !targets[t].images && !ops->inject == !targets[t].images));
 	}
 }

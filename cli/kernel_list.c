@@ -67,6 +67,10 @@ static void put_place(struct gpubpf_table *t, const struct gpubpf_place *place, 
 		gpubpf_table_cell(t, "%u", place->line);
 	else
 		gpubpf_table_cell(t, "-");
+	if (place->free)
+		gpubpf_table_cell(t, "%u", place->free);
+	else
+		gpubpf_table_cell(t, "-");
 	put_operands(t, place->operands);
 }
 
@@ -76,7 +80,7 @@ static void write_places(struct gpubpf_session *s, FILE *out, bool demangle)
 	struct gpubpf_table t;
 	uint32_t n;
 
-	gpubpf_table_init(&t, "PLACE", "OF", "IN", "ID", "LINE", "GIVES", NULL);
+	gpubpf_table_init(&t, "PLACE", "OF", "IN", "ID", "LINE", "FREE", "GIVES", NULL);
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		const struct gpubpf_place *places = gpubpf_report_places(s, st.name, &n);
 
@@ -182,6 +186,7 @@ static struct json_object *places(struct gpubpf_session *s, const char *kernel)
 		json_object_object_add(o, "function", json_object_new_string(place->function));
 		json_object_object_add(o, "id", json_object_new_uint64(place->id));
 		json_object_object_add(o, "line", json_object_new_uint64(place->line));
+		json_object_object_add(o, "free", json_object_new_uint64(place->free));
 		json_object_object_add(o, "gives", gives);
 		json_object_array_add(a, o);
 	}

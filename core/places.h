@@ -62,6 +62,8 @@ struct gpubpf_place {
 	uint32_t id;               /* of its kind there, from 0 in the order of the code: the same while the image is */
 	uint32_t line;             /* of the source; 0: the image does not say */
 	uint32_t operands;         /* enum gpubpf_gives */
+	uint32_t free;             /* of machine code: registers of a thread that hold nothing of the kernel's there, and of which
+				    * a probe can so use as many at no cost; else 0 */
 };
 
 /* With the operands of its kind, in the code of whom it is listed for. */

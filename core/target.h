@@ -39,6 +39,13 @@ struct gpubpf_kernel_info {
 	char reason[240];          /* why it cannot be probed; "" if it can */
 };
 
+/* a thread's registers at a place of machine code */
+struct gpubpf_live {
+	uint32_t most;             /* that code can name, of 32 bits each */
+	uint32_t from, to;         /* those from `from` below `to` hold what is needed, or may still be written by what the
+				    * kernel began: a probe that writes another one keeps nothing and waits for nothing */
+};
+
 enum gpubpf_worker_kind {
 	GPUBPF_WORKER_COMPILE,     /* gpubpf-compile: LLVM */
 	GPUBPF_WORKER_CLREAD,      /* gpubpf-clread: libclang */
@@ -63,6 +70,7 @@ struct gpubpf_target_info {
 	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */
 	const char *const *closed; /* globs of files whose code is changed on the user's word alone, NULL at the end; or NULL */
 	bool assembled;            /* inject is given the probes: what GPUBPF_WORKER_ASSEMBLE makes of what emit gives */
+	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it has live */
 	bool once;                 /* emit and inject leave something behind that spoils the next: one a process */
 };
 
@@ -83,6 +91,8 @@ struct gpubpf_target {
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag);
+	/* Which registers are live at a place of a kernel, both as inspect listed them. Where info.machine. */
+	struct gpubpf_live (*live)(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
 	/* Check a piece that emit or inject made with the checker at hand: 0, or -EINVAL and what is wrong with it, which
 	 * is our own bug. After each emit and inject in debug builds, and where opts.validate says so. Mandatory. */
 	int (*validate)(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,

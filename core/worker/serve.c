@@ -91,6 +91,20 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_req
 	return err ? err : validate(target, req, &piece, &res->diag);
 }
 
+static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_request *req, struct gpubpf_result *res)
+{
+	int err = target->ops->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, &res->diag);
+
+	for (uint32_t i = 0; !err && target->machine && i < res->nkernels; i++)
+		for (uint32_t k = 0; k < res->kernels[i].nplaces; k++) {
+			struct gpubpf_place *place = &res->kernels[i].places[k];
+			struct gpubpf_live live = target->ops->live(&res->kernels[i], place);
+
+			place->free = live.most - (live.to - live.from);
+		}
+	return err;
+}
+
 static int inject(const struct gpubpf_target_info *target, const struct gpubpf_request *req, struct gpubpf_result *res)
 {
 	int err = check_places(target, &req->job, &res->diag);
@@ -114,7 +128,7 @@ static int run_target(const struct gpubpf_target_info *target, const struct gpub
 	if (!(target->images >> req->image.kind & 1))
 		return lacks(diag, target->name, "take images of this kind");
 	if (req->kind == GPUBPF_JOB_INSPECT)
-		return target->ops->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, diag);
+		return inspect(target, req, res);
 	return inject(target, req, res);
 }
 

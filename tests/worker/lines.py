@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Source lines of the places of machine code: lines.py PLACES CLANG (TAP)"""
+"""What is known of the places of machine code, source lines and free registers: lines.py PLACES CLANG (TAP)"""
 import os
 import re
 import shutil
@@ -31,7 +31,7 @@ def made(*command):
 
 def listed(target, arch, kind, path):
     p = subprocess.run([places, target, arch, kind, path], capture_output=True, text=True, check=False)
-    return p.stdout.splitlines() or [p.stderr]
+    return p.stdout.splitlines() or [f"{p.stderr.strip()} 0"]
 
 
 def wanted(target, known):
@@ -44,7 +44,10 @@ def wanted(target, known):
 
 
 def check(target, arch, kind, path, known):
-    want, got = wanted(target, known), listed(target, arch, kind, path)
+    want, places_ = wanted(target, known), [line.rsplit(" ", 1) for line in listed(target, arch, kind, path)]
+    got = [where for where, _ in places_]
+    result(all(int(free) == 255 if "entry" in where else 200 < int(free) < 255 for where, free in places_),
+           f"{target} {arch}, free registers", places_)
     result(len(want) > 3 and sorted(want) == sorted(got), f"{target} {arch}, lines {'known' if known else 'not known'}",
            f"wanted {want}\ngot {got}")
 

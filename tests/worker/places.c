@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What inspect says of an image: places TARGET ARCH IMAGE-KIND FILE -> a line each, "KERNEL PLACE ID LINE" */
+/* What inspect says of an image: places TARGET ARCH IMAGE-KIND FILE -> a line each, "KERNEL PLACE ID LINE FREE" */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +48,8 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < kernels[i].nplaces; k++)
-			printf("%s %s %u %u\n", kernels[i].name, gpubpf_place_kind(kernels[i].places[k].kind)->name,
-			       kernels[i].places[k].id, kernels[i].places[k].line);
+			printf("%s %s %u %u %u\n", kernels[i].name, gpubpf_place_kind(kernels[i].places[k].kind)->name,
+			       kernels[i].places[k].id, kernels[i].places[k].line, kernels[i].places[k].free);
 	gpubpf_worker_destroy(worker);
 	return 0;
 }

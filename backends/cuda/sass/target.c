@@ -31,6 +31,12 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	return cuda_emit(&e.target, job, &how, out, diag);
 }
 
+/* At the entry a kernel has nothing in registers. */
+static struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
+{
+	return (struct gpubpf_live){ .most = SASS_REGS_MAX, .to = place->kind == GPUBPF_SITE_ENTRY ? 0 : kernel->regs };
+}
+
 /* What emit made is the ptx target's language; of a twin all has been checked but that it can be read. */
 static int sass_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_diag *diag)
@@ -55,5 +61,6 @@ const struct gpubpf_target gpubpf_target_sass = {
 	.emit = sass_emit,
 	.inspect = sass_inspect,
 	.inject = sass_inject,
+	.live = sass_live,
 	.validate = sass_validate,
 };

@@ -14,6 +14,14 @@ struct hip_registers hip_live_used(const struct hip_found *app)
 	return r;
 }
 
+struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
+{
+	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = place->kind == GPUBPF_SITE_ENTRY ? 1 : kernel->regs };
+
+	live.to = live.to < live.most ? live.to : live.most; /* accumulation registers are counted, too */
+	return live;
+}
+
 static int refuse(const struct hip_found *app, struct gpubpf_diag *diag)
 {
 	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the kernel uses %u vector registers, and a probe "

@@ -14,6 +14,7 @@
 #include "emit.h"
 #include "isa.h"
 #include "linker.h"
+#include "live.h"
 #include "moves.h"
 #include "inject.h"
 
@@ -129,5 +130,6 @@ const struct gpubpf_target gpubpf_target_amdgpu = {
 	.emit = amdgpu_emit,
 	.inspect = hip_inspect,
 	.inject = hip_inject,
+	.live = hip_live,
 	.validate = hip_validate,
 };
