@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/diag.h"
+#include "core/wire/match.h"
 
 const struct gpubpf_attach *gpubpf_attach_of(const struct gpubpf_loading *l, const struct bpf_program *prog)
 {
@@ -31,11 +32,6 @@ static int refuse_section(struct gpubpf_loading *l, const struct bpf_program *pr
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_SECTION, GPUBPF_NOPC, "%s; sections for a GPU are %s", why, list);
 }
 
-static bool is_glob(const char *pattern)
-{
-	return strpbrk(pattern, "*?[") != NULL;
-}
-
 /* By core/sections.def: 1 ours, 0 the Linux kernel's. */
 static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, const struct gpubpf_section *section)
 {
@@ -45,7 +41,7 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 		return section->of != GPUBPF_SECTION_HOST;
 	if (section->of == GPUBPF_SECTION_HOST)
 		return 0;
-	if (!strncmp(name, "cuda__", 6) || is_glob(section->pattern))
+	if (!strncmp(name, "cuda__", 6) || gpubpf_pattern_is_glob(section->pattern))
 		return 1;
 	if (section->pattern[0] && gpubpf_kernel_has(&l->kallsyms, section->pattern)) {
 		gpubpf_load_note(l->out,
@@ -61,6 +57,7 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 {
 	const struct gpubpf_attach *attach = gpubpf_attach_of(l, prog);
 	struct gpubpf_section section;
+	char kept[GPUBPF_NAME_SIZE];
 	int ours;
 
 	if (!bpf_program__autoload(prog) && !attach)
@@ -81,8 +78,8 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return refuse_section(l, prog, "the section names no kernel");
 	if (!strcmp(section.pattern, "__memcapture") || !strcmp(section.pattern, "__directly_run"))
 		return refuse_section(l, prog, "bpftime's special probes are not provided");
-	if (strlen(attach ? attach->pattern : section.pattern) >= sizeof(((struct gpubpf_prog *)0)->pattern))
-		return refuse_section(l, prog, "the kernel's name is longer than 255 bytes: use a glob");
+	if (!gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, kept))
+		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
 	bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/diag.h"
+#include "core/wire/match.h"
 #include "hist.h"
 
 static int no_memory(struct gpubpf_loading *l, const char *what)
@@ -132,7 +133,7 @@ static int take_program(struct gpubpf_loading *l, const struct bpf_program *from
 	*prog = (struct gpubpf_prog){ .site = section.site, .object = l->index };
 	snprintf(prog->name, sizeof(prog->name), "%s", bpf_program__name(from));
 	snprintf(prog->section, sizeof(prog->section), "%s", bpf_program__section_name(from));
-	snprintf(prog->pattern, sizeof(prog->pattern), "%s", pattern ? pattern : section.pattern);
+	gpubpf_pattern_keep(pattern ? pattern : section.pattern, prog->pattern);
 	err = gpubpf_program_take(l, sys, prog);
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s: section '%s', program '%s'", l->path, prog->section, prog->name);

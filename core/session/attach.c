@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/places.h"
+#include "core/wire/match.h"
 #include "report.h"
 #include "sized.h"
 #include "table.h"
@@ -151,16 +152,15 @@ struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog, 
 {
 	struct gpubpf_attach_opts all = { .sz = sizeof(all) };
 	struct gpubpf_session *s = prog->session;
+	char pattern[GPUBPF_NAME_SIZE];
 	struct gpubpf_link *link;
-	const char *pattern;
 
 	if (opts && gpubpf_sized_take(&all, sizeof(all), opts) < 0)
 		return refuse(s, -EINVAL, prog, "struct gpubpf_attach_opts: " GPUBPF_SIZED_WHY);
 	if (s->state == GPUBPF_SESSION_STOPPED)
 		return refuse(s, -EBUSY, prog, "the session was stopped");
-	pattern = all.pattern ? all.pattern : prog->pattern;
-	if (!pattern[0] || strlen(pattern) >= sizeof(prog->pattern))
-		return refuse(s, -EINVAL, prog, "a pattern has 1 to 255 characters; use a glob");
+	if (!gpubpf_pattern_keep(all.pattern ? all.pattern : prog->pattern, pattern))
+		return refuse(s, -EINVAL, prog, "a glob has 1 to 255 characters, a kernel's whole name 4095 at most");
 	link = find_link(s, prog, pattern);
 	if (link && link->attached)
 		return refuse(s, -EEXIST, prog, "it is attached to these kernels already");

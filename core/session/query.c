@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/wire/name.h"
+
 #define MIRROR_WAIT_NS 1000000000ull
 #define ANSWER_WAIT_MS 10000
 #define ANSWER_MAX (1u << 30)
@@ -129,7 +131,7 @@ static int attach_all(struct gpubpf_session *s, int object, uint32_t ids[GPUBPF_
 /* All that were named are attached, or none; of an object of which none are, all that it has. */
 static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 {
-	char path[PATH_MAX], prog[64], pattern[256];
+	char path[PATH_MAX], prog[64], pattern[GPUBPF_WHOLE_NAME_SIZE];
 	uint32_t ids[GPUBPF_PLAN_LINKS], n, done = 0;
 	int err = 0, object = -1;
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "name.h"
-
 /* <source-name> of the Itanium C++ ABI 5.1.2: a decimal length, then as many characters. The last one of
  * a nested name, or the only one, is what the programmer called the function. L: of internal linkage; behind N,
  * r, V, K, R, O: how a member function takes its object. */
@@ -54,4 +52,19 @@ bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
 	}
 	return !strncmp(kernel, "_Z", 2) && plain_name(kernel, plain, sizeof(plain)) &&
 	       !fnmatch(pattern, plain, 0);
+}
+
+bool gpubpf_pattern_is_glob(const char *pattern)
+{
+	return strpbrk(pattern, "*?[") != NULL;
+}
+
+bool gpubpf_pattern_keep(const char *pattern, char out[GPUBPF_NAME_SIZE])
+{
+	size_t len = strlen(pattern);
+
+	if (!len || len >= (gpubpf_pattern_is_glob(pattern) ? GPUBPF_NAME_SIZE : GPUBPF_WHOLE_NAME_SIZE))
+		return false;
+	gpubpf_name_short(pattern, len, out);
+	return true;
 }

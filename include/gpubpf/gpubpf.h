@@ -184,7 +184,7 @@ GPUBPF_API uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog);
 
 struct gpubpf_attach_opts {
 	size_t sz;                 /* sizeof(struct gpubpf_attach_opts) */
-	const char *pattern;       /* kernels: a name or a glob, of 1 to 255 characters; NULL: as gpubpf_prog__pattern() */
+	const char *pattern;       /* kernels: a name of up to 4095 characters or a glob of up to 255; NULL: as gpubpf_prog__pattern() */
 };
 
 /* Attach the program to the kernels that its section names. The link lives until gpubpf_session__free(). NULL and errno:

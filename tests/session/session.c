@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "peer.h"
+#include "core/wire/match.h"
 #include "tests/tap.h"
 
 static char dir[64];
@@ -812,6 +813,9 @@ static void test_whole_names(void)
 	int image = gpubpf_memfd_image("t", source, strlen(source));
 	char name[2][401];
 	struct agent a;
+	struct gpubpf_attach_opts opts = { .sz = sizeof(opts), .pattern = name[0] };
+	const struct gpubpf_prog *prog;
+	struct gpubpf_link *link;
 	bool kept;
 
 	agent_connect(&a, s);
@@ -824,6 +828,10 @@ static void test_whole_names(void)
 		agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, name[i], image);
 		agent_twin(&a, 2000);
 	}
+	link = gpubpf_program__attach_opts(gpubpf_session__next_program(s, NULL), &opts);
+	prog = link ? gpubpf_link__program(link) : NULL;
+	ok(prog && gpubpf_pattern_matches(gpubpf_prog__pattern(prog), name[0]) &&
+	   !gpubpf_pattern_matches(gpubpf_prog__pattern(prog), name[1]), "one of them can be named: %s", gpubpf_session__error(s));
 	kept = !strcmp(gpubpf_session__kernel_name(s, 0), name[0]) && !strcmp(gpubpf_session__kernel_name(s, 1), name[1]);
 	agent_close(&a);
 	gpubpf_session__stop(s);
