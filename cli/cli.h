@@ -100,10 +100,10 @@ const char *cli_env_cache_dir(char *buf, size_t size);
 const char *cli_value_at(enum cli_option option, size_t i);
 bool cli_value_known(enum cli_option option, const char *value);
 
-/* probes.c: the i-th ready probe by name, NULL past the end; and the objects of all that --probe names, malloc'd, NULL at the
- * end: CLI_OK, or CLI_USAGE with the reason told. */
+/* probes.c: the i-th ready probe by name, NULL past the end; and the objects of all that --probe names, and of `also` (NULL:
+ * none), malloc'd, NULL at the end: CLI_OK, or CLI_USAGE with the reason told. */
 const char *cli_probe_at(size_t i);
-int cli_probe_objects(const struct cli_args *args, char ***paths);
+int cli_probe_objects(const struct cli_args *args, const char *also, char ***paths);
 
 /* program.c: what -e and FILE.bt give; NULL where they give nothing, which all but show take for nothing to do. */
 struct cli_program;
@@ -144,6 +144,7 @@ int cli_attach_of(const struct cli_args *args, const char *text, char *prog, siz
 struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
+	const char *probe;     /* a ready probe beside what is given; NULL: none */
 	bool prepare;          /* launches wait for nothing, and the end for all twins */
 	/* The report, once when the time has come: as text; or, of a session that was loaded, what it adds to the
 	 * document. 0 or -errno, told by gpubpf_session__error(). */

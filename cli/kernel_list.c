@@ -110,6 +110,17 @@ static void write_signatures(struct gpubpf_session *s, FILE *out, bool demangle)
 	}
 }
 
+/* The table of the ready probe. */
+static const struct gpubpf_report_opts times = { .sz = sizeof(times), .maps_only = true, .map = "kerneltime" };
+
+static int write_times(struct gpubpf_session *s, FILE *out, bool demangle)
+{
+	struct gpubpf_report_opts opts = times;
+
+	opts.demangle = demangle;
+	return gpubpf_session__report(s, out, &opts);
+}
+
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
 	bool demangle = cli_has(trace->args, OPT_DEMANGLE);
@@ -130,6 +141,8 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 	if (gpubpf_table_rows(&t))
 		gpubpf_table_print(&t, out);
 	gpubpf_table_finish(&t);
+	if (cli_has(trace->args, OPT_TIMES) && write_times(s, out, demangle) < 0)
+		return -EIO;
 	write_functions(s, out);
 	if (cli_has(trace->args, OPT_SIGNATURES))
 		write_signatures(s, out, demangle);
@@ -233,7 +246,7 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 		json_object_array_add(notes, json_object_new_string(s->notes[i]));
 	json_object_object_add(document, "kernels", list);
 	json_object_object_add(document, "notes", notes);
-	return 0;
+	return cli_has(trace->args, OPT_TIMES) ? gpubpf_report_document(s, document, &times) : 0;
 }
 
 int gpubpf_cmd_kernel_list(const struct cli_args *args)
@@ -243,6 +256,14 @@ int gpubpf_cmd_kernel_list(const struct cli_args *args)
 	if (!args->nrest) {
 		cli_error("kernel list: no program is given; put it behind --");
 		return CLI_USAGE;
+	}
+	if (cli_has(args, OPT_TIMES) && cli_has(args, OPT_PLACES)) {
+		cli_error("kernel list: --times runs kernels with probes, and --places looks at them without; one at a time");
+		return CLI_USAGE;
+	}
+	if (cli_has(args, OPT_TIMES)) {
+		trace.inspect = false;
+		trace.probe = "kerneltime";
 	}
 	return cli_trace_run(&trace);
 }

@@ -106,7 +106,7 @@ static int add_objects(char ***paths, uint32_t *n, const char *names)
 	return status;
 }
 
-int cli_probe_objects(const struct cli_args *args, char ***paths)
+int cli_probe_objects(const struct cli_args *args, const char *also, char ***paths)
 {
 	const struct cli_values *v = &args->option[OPT_PROBE];
 	int status = CLI_OK;
@@ -118,12 +118,14 @@ int cli_probe_objects(const struct cli_args *args, char ***paths)
 		return CLI_RUN_FAILED;
 	}
 	read_folder();
-	if (v->n && !ready.n) {
-		cli_error("--probe %s: the ready probes are not installed: there is nothing in %s", v->value[0], ready.folder);
+	if ((v->n || also) && !ready.n) {
+		cli_error("%s: the ready probes are not installed: there is nothing in %s", v->n ? v->value[0] : also, ready.folder);
 		return CLI_USAGE;
 	}
 	for (uint32_t i = 0; i < v->n && status == CLI_OK; i++)
 		status = add_objects(paths, &n, v->value[i]);
+	if (also && status == CLI_OK)
+		status = add_objects(paths, &n, also);
 	return status;
 }
 

@@ -143,7 +143,7 @@ static bool check_backend(const char *name)
 static int add_probes(struct child *c)
 {
 	char **paths;
-	int status = cli_probe_objects(c->args, &paths);
+	int status = cli_probe_objects(c->args, c->trace->probe, &paths);
 
 	for (uint32_t i = 0; status == CLI_OK && paths[i]; i++)
 		if (gpubpf_session__add_object(c->s, paths[i]) < 0)
