@@ -31,8 +31,8 @@ struct gpubpf_image {
 	uint64_t built_ns;         /* then, by CLOCK_REALTIME; 0: includes no files */
 	const char *kernel;        /* the only one that is asked for, in its short form: inspect() may leave out the others;
 				    * "" all */
-	uint32_t places;           /* of the places of single instructions, the kinds that inspect() is to list: a set of
-				    * GPUBPF_TAKES (core/places.h) */
+	uint32_t places;           /* of the places of blocks and of single instructions, the kinds that inspect() is to
+				    * list: a set of GPUBPF_TAKES (core/places.h) */
 };
 
 #endif

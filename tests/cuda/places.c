@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places-twins IMAGE DIR OBJECT: for each kernel of a PTX file and each kind of place of single instructions, the twin that has
+ * places-twins IMAGE DIR OBJECT...: for each kernel of a PTX file and each kind of place of instructions or blocks, the twin that has
  * at each such place a probe which writes down all that the place gives: DIR/KERNEL.KIND.ptx, the names of its bindings in
  * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
  * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
- * And the twins that the worker makes with the programs of OBJECT, one for each of their kinds: DIR/KERNEL.KIND.worker;
+ * And the twins that the worker makes with the programs of the OBJECTs, one for each of their kinds: DIR/KERNEL.KIND.worker;
  * DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
  */
 #include <stdio.h>
@@ -114,6 +114,13 @@ static void try_kind(const struct ptx_module *m, const char *kernel, enum gpubpf
 	free(text);
 }
 
+/* Those of single instructions that give what is told here, and of blocks. */
+static bool has_places(enum gpubpf_site kind)
+{
+	return gpubpf_place_kind(kind)->spaces || kind == GPUBPF_SITE_BLOCK_BEGIN || kind == GPUBPF_SITE_BLOCK_END ||
+	       gpubpf_place_kind(kind)->operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
+}
+
 static void write_words(const char *dir)
 {
 	char path[512];
@@ -144,9 +151,9 @@ static const struct gpubpf_device_caps caps = {
 	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 4, .warp_size = 32, .address_bits = 64,
 };
 
-static void open_programs(const char *object, const char *dir)
+static void open_programs(const char *const *objects, size_t n, const char *dir)
 {
-	struct gpubpf_load_opts load = { .npaths = 1, .paths = &object };
+	struct gpubpf_load_opts load = { .npaths = n, .paths = objects };
 	struct gpubpf_layout_opts place = { .replicas = caps.compute_units, .threads = 1 << 10 };
 	struct gpubpf_worker_opts how = { 0 };
 	struct gpubpf_verify_opts proof = { 0 };
@@ -200,6 +207,18 @@ static void by_worker(const struct ptx_module *m, const char *kernel, uint32_t p
 	gpubpf_twin_image_finish(&twin);
 }
 
+/* Does the image's comment on the kernel speak of the kind? */
+static bool is_asked(const char *text, const char *kernel, enum gpubpf_site kind)
+{
+	char key[300], line[2048], name[40];
+
+	snprintf(key, sizeof(key), "\n// %s ", kernel);
+	snprintf(name, sizeof(name), " %s ", gpubpf_place_kind(kind)->name);
+	expect_line(text, key, line + 1, sizeof(line) - 1);
+	line[0] = ' ';
+	return strstr(line, name);
+}
+
 int main(int argc, char **argv)
 {
 	struct gpubpf_diag diag;
@@ -207,7 +226,7 @@ int main(int argc, char **argv)
 	size_t size;
 	char *text;
 
-	if (argc != 4)
+	if (argc < 4)
 		return 2;
 	text = read_file(argv[1], &size);
 	gpubpf_diag_init(&diag);
@@ -216,7 +235,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	write_words(argv[2]);
-	open_programs(argv[3], argv[2]);
+	open_programs((const char *const *)argv + 3, argc - 3, argv[2]);
 	for (uint32_t c = m.nodes[0].child; c != PTX_NONE; c = m.nodes[c].next) {
 		char kernel[256];
 
@@ -225,10 +244,11 @@ int main(int argc, char **argv)
 		snprintf(kernel, sizeof(kernel), "%.*s", (int)m.tokens[m.nodes[c].name].len,
 			 ptx_token_text(&m, m.nodes[c].name));
 		for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
-			if (gpubpf_place_kind(kind)->spaces)
+			if (has_places(kind) && is_asked(text, kernel, kind))
 				try_kind(&m, kernel, kind, argv[2]);
 		for (uint32_t i = 0; i < loaded->unit.nprogs; i++)
-			by_worker(&m, kernel, i, argv[2]);
+			if (is_asked(text, kernel, loaded->unit.progs[i].site))
+				by_worker(&m, kernel, i, argv[2]);
 	}
 	gpubpf_worker_destroy(worker);
 	ptx_finish(&m);

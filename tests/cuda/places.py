@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""places.py TOOL OBJECT IMAGE...: the places of single instructions in PTX. Of each kernel of an image, TOOL (places.c) makes a twin
+"""places.py TOOL OBJECT... -- IMAGE...: the places of single instructions in PTX. Of each kernel of an image, TOOL (places.c) makes a twin
 for each kind of place, whose probe writes down what the place gives. ptxas takes it; an interpreter (ptx_run.py) runs the
 kernel and the twin: the memory is the same afterwards, and what was written down are the accesses that the interpreter saw
-in the kernel, one by one and in their order. And that many as the image's comments say, of a warp:
-    // KERNEL KIND ACCESSES:BYTES ... or KERNEL KIND refused WORDS
-And twins with the programs of OBJECT, as the worker makes them, whose maps have the sums over the same accesses."""
+in the kernel, one by one and in their order. So are barriers, branches, and where blocks begin and end. And
+that many as the image's comments say, of a warp:
+    // KERNEL KIND ACCESSES:BYTES ... or KERNEL KIND refused WORDS; instead of bytes the sum of barriers' ids, branches taken
+And twins with the programs of the OBJECTs, as the worker makes them, whose maps have the sums over the same accesses."""
+import functools
 import os
 import re
 import subprocess
@@ -15,7 +17,12 @@ import ptx_run
 
 SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 'mem.const': (4,),
         'mem.all': (0, 1, 2, 3, 4), 'mem_before.all': (0, 1, 2, 3, 4)}
-PROGRAMS = {'mem': 'global', 'mem.all': 'all'}
+SEEN['atomic'] = SEEN['mem.all']
+PROGRAMS = {'mem': 'global', 'mem.all': 'all', 'atomic': 'atomics', 'barrier': 'barriers', 'barrier_exit': 'passed',
+            'branch': 'branches', 'block_begin': 'begun', 'block_end': 'ended'}
+SUMMED = {'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
+KIND = r'((?:mem|atomic|barrier|branch|block)[\w.]*)'
+BLOCKS = [{}, {'backwards': True}, {'shape': (8, 2, 2)}, {'shape': (4, 8, 1), 'backwards': True}]
 count = failed = 0
 
 
@@ -42,10 +49,13 @@ def assemble(what, paths, arch):
         return
     bad = []
     for path in paths:
-        run = subprocess.run([ptxas(), '-arch=' + arch, '-o', '/dev/null', path], capture_output=True, text=True)
+        run = subprocess.run([ptxas(), '-O0', '-arch=' + arch, '-o', '/dev/null', path], capture_output=True, text=True)
         if run.returncode:
             bad.append(os.path.basename(path) + ': ' + run.stderr)
     ok(not bad, f'{what}: ptxas takes {len(paths)} twins for {arch}', '\n'.join(bad))
+
+
+as_it_is = functools.lru_cache(ptx_run.run)
 
 
 def told(machine, words):
@@ -58,62 +68,79 @@ def told(machine, words):
         yield dict(zip(words, values[1:]))
 
 
-def wanted(accesses, kind):
-    for lane, access, space, addr, offset, size, elements, value, line, insn in accesses:
-        if space in SEEN[kind]:
-            yield {'line': line, 'mem.addr': addr, 'mem.offset': offset, 'mem.value': value & (1 << 64) - 1,
+def wanted(machine, kind):
+    """What the probes are to write down, and the instruction."""
+    for what, lane, told_of, line, insn in machine.others:
+        if what == kind:
+            yield {'line': line, **{f'{kind.split("_")[0]}.{k}': v for k, v in told_of.items()}}, insn
+    for lane, access, space, addr, offset, size, elements, value, line, insn, *more in machine.accesses:
+        if space in SEEN.get(kind, ()) and (kind != 'atomic' or access == 3):
+            yield {**(dict(zip(('atomic.op', 'atomic.operand', 'atomic.old'), more[0])) if kind == 'atomic' else {}),
+                   'line': line, 'mem.addr': addr, 'mem.offset': offset, 'mem.value': value & (1 << 64) - 1,
                    'mem.value+': value >> 64, 'mem.bytes': size, 'mem.access': access, 'mem.space': space,
                    'mem.count': elements}, insn
 
 
 def compare(name, kind, text, twin, words, expected):
-    plain, probed = ptx_run.run(text, name), ptx_run.run(text, name, twin)
-    seen = list(wanted(plain.accesses, kind))
+    plain, probed = as_it_is(text, name), ptx_run.run(text, name, twin)
+    seen = list(wanted(plain, kind))
     got = list(told(probed, words))
     ids = {} # of places, which each function counts by itself
     wrong = [(g, s) for g, (s, i) in zip(got, seen) if any(g[k] != v for k, v in s.items()) or
-             not name.startswith('calls') and ids.setdefault(g['place'], (i, s['mem.access'])) != (i, s['mem.access'])]
-    ok(not wrong and len(got) == len(seen), f'{name}: gpu/{kind}/ has been told of each access, {len(seen)}',
+             not name.startswith('calls') and
+             ids.setdefault(g['place'], (i, s.get('mem.access'))) != (i, s.get('mem.access'))]
+    ok(not wrong and len(got) == len(seen), f'{name}: gpu/{kind}/ has been told of each, {len(seen)}',
        wrong[:2] or f'{len(got)}')
-    n = f'{len(got)}:{sum(g["mem.bytes"] for g in got)}'
+    n = f'{len(got)}:{sum(g[SUMMED.get(kind, "mem.bytes")] for g in got)}'
     ok(n == expected, f'{name}: gpu/{kind}/ {expected}', n)
     ok(plain.global_[:plain.own] == probed.global_[:plain.own] and plain.const[:plain.next['const']] ==
        probed.const[:plain.next['const']], f'{name}: with gpu/{kind}/ the results are the same')
 
 
+def compare_blocks(name, kind, text, twin, expected):
+    """Once, by the first lane when none has left, or by the last when all others have."""
+    for how in BLOCKS:
+        plain, probed = as_it_is(text, name, **how), ptx_run.run(text, name, twin, **how)
+        begins = [probed.notes[0][0] == 0] if kind == 'block_begin' else [probed.notes[0][1] == 31] if probed.notes else []
+        ok(f'{len(probed.notes)}:0' == expected and all(begins), f'{name}: gpu/{kind}/ {how}', probed.notes[:4])
+        ok(plain.global_[:plain.own] == probed.global_[:plain.own], f'{name}: with gpu/{kind}/ {how} the results are the same')
+
+
 def programs(name, kind, text, where):
-    # tests/cuda/memory.bpf.c: a map for each of these kinds
+    # tests/cuda/memory.bpf.c and control.bpf.c: a map for each of these kinds
     path = f'{where}/{name}.{kind}.worker'
     if not os.path.exists(path):
         ok(False, f'{name}: the worker makes a twin for gpu/{kind}/')
         return
     arena, *maps = open(f'{where}/maps', encoding='ascii').read().splitlines()
-    plain = ptx_run.run(text, name)
+    plain = as_it_is(text, name)
     probed = ptx_run.run(text, name, open(path, encoding='ascii').read(), int(arena))
     data, copies, stride = next([int(v) for v in m.split()[1:]] for m in maps if m.split()[0] == PROGRAMS[kind])
     first = probed.arena - ptx_run.GLOBAL + data
     copied = [probed.global_[at:at + 24] for at in range(first, first + copies * stride, stride)]
     got = [sum(int.from_bytes(v[i:i + 8], 'little') for v in copied) & (1 << 64) - 1 for i in range(0, 24, 8)]
-    weights = {'mem.addr': 1, 'mem.offset': 3, 'mem.value': 5, 'mem.value+': 7, 'mem.access': 11, 'mem.space': 13,
+    weights = {'barrier.id': 23, 'barrier.kind': 29, 'branch.taken': 31, 'branch.lanes': 37, 'branch.active': 41,
+               'atomic.op': 43, 'atomic.operand': 47, 'atomic.old': 53, 'mem.addr': 1, 'mem.offset': 3, 'mem.value': 5, 'mem.value+': 7, 'mem.access': 11, 'mem.space': 13,
                'mem.count': 17, 'line': 19}
-    seen = [s for s, i in wanted(plain.accesses, kind)]
-    sums = [len(seen), sum(s['mem.bytes'] for s in seen),
-            sum(s[k] * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]
+    seen = [{}] if kind.startswith('block') else [s for s, i in wanted(plain, kind)]
+    sums = [len(seen), sum(s.get('mem.bytes', 0) for s in seen),
+            sum(s.get(k, 0) * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]
     ok(got == sums, f'{name}: gpu/{kind}/ by a program', f'{got} {sums}')
 
 
-def image(tool, object_, path):
+def image(tool, objects, path):
     text = open(path, encoding='ascii').read()
     arch = re.search(r'\.target\s+(\w+)', text)[1]
     with tempfile.TemporaryDirectory() as where:
-        subprocess.run([tool, path, where, object_], check=True)
+        subprocess.run([tool, path, where, *objects], check=True)
         words = {line.split()[1]: line.split()[2:] for line in open(f'{where}/words', encoding='ascii')}
-        twins = sorted(f'{where}/{f}' for f in os.listdir(where) if f.endswith('.ptx'))
-        worker = sorted(f'{where}/{f}' for f in os.listdir(where) if f.endswith('all.worker'))
-        assemble(os.path.basename(path), [t for t in twins if t.endswith('all.ptx')], arch)
-        assemble(os.path.basename(path) + ', by the worker', worker, arch)
-        for line in re.findall(r'^// (\w+ mem.*)', text, re.M):
-            name, *expected = line.split(' ', 1)[0], *re.findall(r'(mem[\w.]*) (refused [^,]*|\d+:\d+)', line)
+        said = [(line.split(' ', 1)[0], re.findall(KIND + r' (refused [^,]*|\d+:\d+)', line))
+                for line in re.findall(r'^// (\w+ (?:mem|atomic|barrier|branch|block).*)', text, re.M)]
+        for end, of in ('.ptx', ''), ('.worker', ', by the worker'):
+            taken = [f'{where}/{name}.{kind}{end}' for name, expected in said for kind, value in expected
+                     if ':' in value and (not kind.startswith('mem') or kind.endswith('all'))]
+            assemble(os.path.basename(path) + of, [t for t in taken if os.path.exists(t)], arch)
+        for name, expected in said:
             for kind, value in expected:
                 base = f'{where}/{name}.{kind}'
                 if value.startswith('refused'):
@@ -123,14 +150,19 @@ def image(tool, object_, path):
                     ok(False, f'{name}: gpu/{kind}/ {value}', open(base + '.refused').read())
                 else:
                     try:
-                        compare(name, kind, text, open(base + '.ptx').read(), words[kind], value)
+                        twin = open(base + '.ptx').read()
+                        if kind.startswith('block'):
+                            compare_blocks(name, kind, text, twin, value)
+                        else:
+                            compare(name, kind, text, twin, words[kind], value)
                         if kind in PROGRAMS:
                             programs(name, kind, text, where)
                     except (KeyError, ValueError, AttributeError, StopIteration) as error:
                         ok(False, f'{name}: gpu/{kind}/ is interpreted', repr(error))
 
 
-for file in sys.argv[3:]:
-    image(sys.argv[1], sys.argv[2], file)
+first = sys.argv.index('--')
+for file in sys.argv[first + 1:]:
+    image(sys.argv[1], sys.argv[2:first], file)
 print(f'1..{count}')
 sys.exit(failed > 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An interpreter of PTX for tests: it runs a kernel of a module, one lane after the other up to each barrier, and writes
-down each access of memory that the lanes make, by its own reading of the PTX ISA. Integers and bits; what it does not
+down each access of memory that the lanes make, each wait at a barrier and each branch, by its own reading of the PTX ISA. Integers and bits; what it does not
 know it refuses loudly. Each lane is apart from the others of its warp, as hardware may have them."""
 import re
 
@@ -14,7 +14,7 @@ SPACES = {'global': 1, 'shared': 2, 'local': 3, 'const': 4, 'param': 5}
 
 class Scope:
     def __init__(self, up):
-        self.up, self.names, self.ranges, self.labels = up, {}, [], {}
+        self.up, self.names, self.ranges, self.labels, self.tables = up, {}, [], {}, {}
 
     def find(self, name):
         at = self
@@ -27,6 +27,12 @@ class Scope:
                     return at.names[name]
             at = at.up
         return None
+
+    def targets(self, name):
+        at = self
+        while name not in at.tables:
+            at = at.up
+        return at.tables[name]
 
     def label(self, name):
         at = self
@@ -41,7 +47,7 @@ class Insn:
         self.text, self.scope, self.line = text, scope, line
         self.negated, self.guard = match[1] == '!', match[2]
         self.op, *self.mods = match[3].split('.')
-        self.args = split(match[4])
+        self.args, self.of = split(match[4]), None
 
     def has(self, *words):
         return all(any(m == w or m.startswith(w + '::') for m in self.mods) for w in words)
@@ -50,7 +56,9 @@ class Insn:
         return [m for m in self.mods if m.split('::')[0] in SPACES]
 
     def type(self):
-        return next(m for m in reversed(self.mods) if m in BITS)
+        if self.of is None:
+            self.of = next(m for m in reversed(self.mods) if m in BITS)
+        return self.of
 
     def count(self):
         return 8 if self.has('v8') else 4 if self.has('v4') else 2 if self.has('v2') else 1
@@ -137,6 +145,8 @@ class Module:
                 scope = scope.up
                 if scope.up is self.top:
                     return
+            elif label and re.match(r'\s*\.branchtargets', rest[label.end():]):
+                scope.tables[label[1]] = split(self.take(';').split('.branchtargets')[1])
             elif label:
                 self.at += label.end()
                 scope.labels[label[1]] = len(f.code)
@@ -172,12 +182,15 @@ class Exit(Exception):
 
 
 class Machine:
-    """Memory, and the accesses that were made: (lane, access, space, address, offset, bytes, count, value, line, insn)."""
+    """Memory, and the accesses that were made: (lane, access, space, address, offset, bytes, count, value, line, insn), of
+    atomics more behind that: (operation, operand, value before). Others: (what, lane, {what is told of it}, line, insn).
+    Notes: each store behind gpubpf_log, as (lane, lanes that have left by then)."""
 
-    def __init__(self):
+    def __init__(self, shape=(32, 1, 1), backwards=False):
         self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
         self.next = {'global': len(BUFFERS), 'const': 0, 'shared': 0, 'local': 0}
-        self.variables, self.accesses = {}, []
+        self.variables, self.accesses, self.others, self.notes, self.left = {}, [], [], [], 0
+        self.shape, self.backwards = shape, backwards
         self.global_[:len(BUFFERS)] = BUFFERS
 
     def room(self, space, name, size, init, width):
@@ -213,9 +226,15 @@ class Machine:
 
     def run(self, function, module, args, lanes=32):
         self.shared = bytearray(1 << 16)
-        live = [(n, Lane(self, module, n).call(function, args)) for n in range(lanes)]
+        order = range(lanes - 1, -1, -1) if self.backwards else range(lanes)
+        live = [(n, Lane(self, module, n).call(function, args)) for n in order]
         while live:
-            live = [(n, lane) for n, lane in live if next(lane, None)]
+            live = [(n, lane) for n, lane in live if self.goes_on(lane)]
+
+    def goes_on(self, lane):
+        waits = next(lane, None)
+        self.left += not waits
+        return waits
 
 
 class Lane:
@@ -230,18 +249,32 @@ class Lane:
 
     def get(self, insn, text, bits=64):
         text = text.strip()
+        what = insn.scope.find(text)
+        if what and what[0] == 'reg':
+            return self.frame.get(what[1:], 0) & ((1 << bits) - 1)
+        if text.startswith('!'):
+            return 1 - self.get(insn, text[1:], 1)
         minus = text.startswith('-')
         name = text[minus:].strip()
         if re.match(r'0[fFdD]', name):
             value = int(name[2:], 16)
         elif name[0].isdigit():
             value = int(re.sub(r'[uU]$', '', name), 0)
-        elif name in ('%laneid', '%tid.x'):
+        elif name == '%laneid':
             value = self.number
-        elif name in ('%ntid.x', 'WARP_SZ'):
+        elif name == '%lanemask_lt':
+            value = (1 << self.number) - 1
+        elif name in ('%tid.x', '%tid.y', '%tid.z'):
+            x, y, _ = self.m.shape
+            value = {'x': self.number % x, 'y': self.number // x % y, 'z': self.number // (x * y)}[name[-1]]
+        elif name in ('%ntid.x', '%ntid.y', '%ntid.z'):
+            value = self.m.shape['xyz'.index(name[-1])]
+        elif name == 'WARP_SZ':
             value = 32
-        elif name in ('%ctaid.x', '%tid.y', '%tid.z'):
+        elif name == '%ctaid.x':
             value = 0
+        elif name == '%total_smem_size':
+            value = 1 << 16
         elif name == '%smid':
             value = self.number % 4 # any will do
         elif re.match(r'[\w$]+\+\d+$', name):
@@ -321,6 +354,8 @@ class Lane:
         if param:
             data = self.params.setdefault(param[1], bytearray(param[2]))
         else:
+            if '%log_a' in insn.scope.names and '%log_b' in at:
+                self.m.notes.append((self.number, self.m.left))
             data, address = self.access(insn, 2, space, address, width * count, count, bits)
         data[address:address + width * count] = bits.to_bytes(width * count, 'little')
 
@@ -344,8 +379,12 @@ class Lane:
                'and': lambda: a & b, 'or': lambda: a | b, 'xor': lambda: a ^ b, 'inc': lambda: 0 if a >= b else a + 1,
                'dec': lambda: b if a == 0 or a > b else a - 1,
                'cas': lambda: b if a == self.packed(insn, values[0], width) else a}[op]()
+        more = (self.RMW[op], self.packed(insn, values[0], width), old if insn.op == 'atom' and insn.args[0] != '_' else 0)
+        self.m.accesses[-1] += (tuple(v & (1 << 64) - 1 for v in more),)
         data[at:at + width * count] = (new & (1 << 8 * width * count) - 1).to_bytes(width * count, 'little')
         return old
+
+    RMW = {'add': 1, 'and': 3, 'or': 4, 'xor': 5, 'min': 6, 'max': 7, 'exch': 8, 'cas': 9, 'inc': 10, 'dec': 11}
 
     def do_atom(self, insn):
         old, width = self.atomic(insn, insn.args[1], insn.args[2:4] if insn.has('cas') else insn.args[2:3]), \
@@ -384,6 +423,7 @@ class Lane:
         data, at = self.access(insn, 3 if insn.has('reduce') else 2, to, self.address(insn, insn.args[0])[0], size)
         if insn.has('reduce'):
             got = bytes(a | b for a, b in zip(got, data[at:at + size]))
+            self.m.accesses[-1] += ((self.RMW['or'], 0, 0),)
         data[at:at + size] = got
 
     def do_prefetch(self, insn):
@@ -435,6 +475,7 @@ class Lane:
     def do_rem(self, insn): self.arithmetic(insn, lambda a, b: a % b)
 
     def do_not(self, insn): self.arithmetic(insn, lambda a: ~a)
+    def do_neg(self, insn): self.arithmetic(insn, lambda a: -a)
     def do_popc(self, insn): self.arithmetic(insn, lambda a: bin(a).count('1'))
 
     def do_activemask(self, insn):
@@ -442,6 +483,9 @@ class Lane:
 
     def do_vote(self, insn):
         self.set(insn, insn.args[0], self.get(insn, insn.args[1], 1) << self.number)
+
+    def do_match(self, insn):
+        self.set(insn, insn.args[0], 1 << self.number)
 
     def do_shfl(self, insn):
         if self.get(insn, insn.args[2], 32) != self.number:
@@ -483,7 +527,41 @@ class Lane:
     def nothing(self, insn):
         pass
 
-    do_membar = do_fence = do_mbarrier = do_nanosleep = do_createpolicy = do_griddepcontrol = do_wmma = do_wgmma = do_tcgen05 = nothing
+    # -- barriers and branches --
+
+    def other(self, insn, what, **told):
+        self.m.others.append((what, self.number, told, insn.line, insn))
+
+    def barrier(self, insn):
+        """Its kind and id; None: it waits for nobody."""
+        if insn.op == 'mbarrier':
+            if not insn.has('try_wait') and not insn.has('test_wait'):
+                return None
+            at = self.address(insn, insn.args[1])[0]
+            return 4, at + (SHARED if insn.spaces() else 0)
+        if insn.has('arrive'):
+            return None
+        if insn.has('cluster'):
+            return 2, 0
+        if insn.has('warp'):
+            return 5, self.get(insn, insn.args[0], 32)
+        return 1, self.get(insn, insn.args[1 if insn.has('red') else 0], 32)
+
+    def at_barrier(self, insn):
+        found = self.barrier(insn)
+        if found:
+            self.other(insn, 'barrier', kind=found[0], id=found[1])
+        if found and found[0] != 4:
+            yield True
+        if insn.has('red') or found and found[0] == 4:
+            self.set(insn, insn.args[0], insn.op == 'mbarrier') # any will do, if it is not the predicate that was
+        if found:
+            self.other(insn, 'barrier_exit', kind=found[0], id=found[1])
+
+    def taken(self, insn, goes):
+        self.other(insn, 'branch', taken=int(goes), lanes=int(goes) << self.number, active=1 << self.number)
+
+    do_membar = do_fence = do_nanosleep = do_createpolicy = do_griddepcontrol = do_wmma = do_wgmma = do_tcgen05 = nothing
 
     # -- control --
 
@@ -514,16 +592,21 @@ class Lane:
         while pc < len(f.code):
             insn = f.code[pc]
             pc += 1
-            if insn.guard and bool(self.get(insn, insn.guard, 1)) == insn.negated:
+            goes = not insn.guard or bool(self.get(insn, insn.guard, 1)) != insn.negated
+            if insn.op == 'brx' or insn.guard and insn.op in ('bra', 'ret', 'exit', 'call'):
+                self.taken(insn, goes)
+            if not goes:
                 continue
             if insn.op == 'bra':
                 pc = insn.scope.label(insn.args[0])
+            elif insn.op == 'brx':
+                pc = insn.scope.label(insn.scope.targets(insn.args[1])[self.get(insn, insn.args[0], 32)])
             elif insn.op == 'ret':
                 return
             elif insn.op == 'exit':
                 raise Exit
-            elif insn.op in ('bar', 'barrier'):
-                yield True
+            elif insn.op in ('bar', 'barrier', 'mbarrier'):
+                yield from self.at_barrier(insn)
             elif insn.op == 'call':
                 yield from self.do_call(insn)
             else:
@@ -539,10 +622,10 @@ def arguments(module, kernel):
     return args
 
 
-def run(text, kernel, twin=None, arena=0):
+def run(text, kernel, twin=None, arena=0, **how):
     """Run a kernel of a module, or its twin with an arena of so many bytes, once by a block of one warp: the machine, as it
     is then."""
-    machine = Machine()
+    machine = Machine(**how)
     module = Module(text, machine)
     args = arguments(module, kernel)
     machine.own = machine.next['global']

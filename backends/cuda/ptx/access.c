@@ -57,20 +57,33 @@ static bool has(const struct ptx_module *m, const struct ptx_node *insn, const c
 	return false;
 }
 
-static bool matches(const struct ptx_module *m, const struct ptx_node *insn, const struct row *row)
+bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifiers)
 {
-	const struct ptx_token *name = &m->tokens[insn->name];
-
-	if (name->len != row->size || memcmp(m->text + name->off, row->opcode, row->size))
-		return false;
-	for (const char *at = row->modifiers; *at; at += strspn(at, " ")) {
+	for (const char *at = modifiers; *at; at += strspn(at, " ")) {
 		size_t n = strcspn(at, " ");
 
-		if (!has(m, insn, at, n))
+		if (!has(m, &m->nodes[node], at, n))
 			return false;
 		at += n;
 	}
 	return true;
+}
+
+/* The first row that it meets; NROWS: none. */
+static size_t row_of(const struct ptx_module *m, uint32_t node)
+{
+	const struct ptx_token *name = &m->tokens[m->nodes[node].name];
+	size_t i = 0;
+
+	while (i < NROWS && (name->len != rows[i].size || memcmp(m->text + name->off, rows[i].opcode, rows[i].size) ||
+			     !ptx_insn_has(m, node, rows[i].modifiers)))
+		i++;
+	return i;
+}
+
+bool ptx_knows(const struct ptx_module *m, uint32_t node)
+{
+	return row_of(m, node) < NROWS;
 }
 
 uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i)
@@ -170,14 +183,22 @@ static struct ptx_access access_of(const struct ptx_module *m, uint32_t node, co
 	return a;
 }
 
+struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t operand)
+{
+	struct ptx_access a = { .address = operand, .value = PTX_NONE };
+
+	a.space = named_space(m, &m->nodes[node], 0, &a.spaces);
+	if (operand == PTX_NONE || !ptx_token_is(m, operand, "["))
+		a.unseen = "an address that stands elsewhere than is known";
+	return a;
+}
+
 uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MOST_ACCESSES])
 {
 	const struct ptx_node *insn = &m->nodes[node];
-	size_t first = 0;
+	size_t first = row_of(m, node);
 	uint32_t n = 0;
 
-	while (first < NROWS && !matches(m, insn, &rows[first]))
-		first++;
 	if (first == NROWS) {
 		out[0] = (struct ptx_access){ .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL, .unseen = "what is not known of it" };
 		return 1;

@@ -25,6 +25,12 @@ struct ptx_access {
 
 /* Those of an instruction; returns how many. */
 uint32_t ptx_accesses(const struct ptx_module *m, uint32_t node, struct ptx_access out[PTX_MOST_ACCESSES]);
+/* Is its opcode one of isa.def's, with modifiers that a row has? */
+bool ptx_knows(const struct ptx_module *m, uint32_t node);
+/* Has an instruction these modifiers, parted by blanks? */
+bool ptx_insn_has(const struct ptx_module *m, uint32_t node, const char *modifiers);
+/* What lies at the address that the operand at a token says, without an access. */
+struct ptx_access ptx_object(const struct ptx_module *m, uint32_t node, uint32_t operand);
 /* Where operand i of an instruction begins; PTX_NONE: it has fewer. */
 uint32_t ptx_operand(const struct ptx_module *m, uint32_t node, uint32_t i);
 /* Bytes of the elements that an instruction's type has; 0: it has no type that is known. */

@@ -28,7 +28,9 @@ static void need(struct ptx_splice *in, struct ptx_symbol *symbol, uint32_t *sta
 		ptx_refuse(in, "it needs %.*s, which several of the modules that it was linked from define", len, name);
 	else if (symbol->handle)
 		ptx_refuse(in, "it uses the texture or surface reference %.*s, which belongs to its own module", len, name);
-	else if (!symbol->function && !symbol->shared)
+	else if (symbol->shared)
+		in->extern_shared |= !symbol->defined;
+	else if (!symbol->function)
 		symbol->binding = in->nbindings++;
 	else if (symbol->function && symbol->defined)
 		stack[(*depth)++] = symbol - in->symbols.symbols;
@@ -50,6 +52,8 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 	for (uint32_t t = insn->operands; t < insn->end; t++) {
 		struct ptx_symbol *symbol = ptx_symbols_find_at(&in->symbols, node, t);
 
+		if (ptx_word_is(in, t, "%total_smem_size") || ptx_word_is(in, t, "%aggr_smem_size"))
+			in->asks_shared = t;
 		if (!symbol)
 			continue;
 		if (symbol->function && t != target)
@@ -62,13 +66,15 @@ static void scan_insn(struct ptx_splice *in, uint32_t node, uint32_t *stack, uin
 /* Memory of the module that a function declares for itself: the twin would have its own. */
 static void scan_variable(struct ptx_splice *in, const struct ptx_node *variable)
 {
-	for (uint32_t t = variable->first; t < variable->name; t++)
+	for (uint32_t t = variable->first; t < variable->name; t++) {
+		in->extern_shared |= ptx_word_is(in, t, ".extern");
 		if (ptx_word_is(in, t, ".global") || ptx_word_is(in, t, ".const"))
 			ptx_refuse(in,
 			       "a function declares the variable %.*s in %.*s (PTX line %u), which has no address "
 			       "outside of it",
 			       in->m->tokens[variable->name].len, ptx_token_text(in->m, variable->name),
 			       in->m->tokens[t].len, ptx_token_text(in->m, t), in->m->tokens[t].line);
+	}
 }
 
 /* The twin reads constants through global memory. */

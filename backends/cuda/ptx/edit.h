@@ -30,6 +30,9 @@ struct ptx_splice {
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
 	bool keeps_result;       /* a probe of it reads what it returns */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
+	uint32_t asks_shared;    /* token of what says how much there is; 0: none */
+	bool counts_lanes;       /* a probe stands where the last lane of a block leaves */
+	bool extern_shared;      /* it uses shared memory of a launch's size */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
 	int err;
@@ -44,6 +47,18 @@ void ptx_edit(struct ptx_splice *in, enum ptx_edit_kind kind, uint32_t first, ui
 bool ptx_word_is(const struct ptx_splice *in, uint32_t token, const char *word);
 bool ptx_has_modifier(const struct ptx_splice *in, const struct ptx_node *insn, const char *modifier);
 
+/* A probe that reads arguments names the parameters of its function: refuse where at that node their names mean others. */
+void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
+/* The probe as a block. */
+void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+
+/* leave.c: the lanes of a block that have not left, in shared memory. Where it is declared; set at the kernel's top; */
+void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text);
+void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text);
+/* a probe that the first lane of a block runs, */
+void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+/* and one that the last which leaves runs; all that leave pass it. */
+void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 /* closure.c: mark what the kernel needs of its module, count the bindings, and set in->kernel_node. */
 void ptx_find_closure(struct ptx_splice *in);
 /* result.c: keep what a function returns where its probe reads it: does the function return so; and at each node. */

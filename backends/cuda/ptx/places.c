@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "access.h"
+#include "control.h"
 #include "scope.h"
 
 struct walk {
@@ -85,6 +86,23 @@ static void visit_accesses(struct walk *w, uint32_t node)
 		}
 }
 
+static void visit_control(struct walk *w, uint32_t node)
+{
+	struct ptx_control control = ptx_control(w->m, node);
+
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+		if (w->kinds >> kind & 1 && ptx_control_is(&control, kind))
+			add(w, kind, node, PTX_NONE);
+}
+
+/* Of a kernel, the places of its blocks too where they are asked for. */
+static void add_exit(struct walk *w, bool ends, uint32_t node, uint32_t exit)
+{
+	add(w, ends ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, node, exit);
+	if (ends && w->kinds >> GPUBPF_SITE_BLOCK_END & 1)
+		add(w, GPUBPF_SITE_BLOCK_END, node, exit);
+}
+
 static void visit(struct walk *w, uint32_t node)
 {
 	const struct ptx_node *n = &w->m->nodes[node];
@@ -97,9 +115,11 @@ static void visit(struct walk *w, uint32_t node)
 		return;
 	exit = is(w, node, "ret") || is(w, node, "exit") ? node : exit_behind(w, node);
 	if (exit != PTX_NONE && (exit == node || w->entry || is(w, exit, "ret")))
-		add(w, w->entry || is(w, exit, "exit") ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, node, exit);
-	else if (w->kinds)
-		visit_accesses(w, node);
+		add_exit(w, w->entry || is(w, exit, "exit"), node, exit);
+	if (!w->kinds)
+		return;
+	visit_accesses(w, node);
+	visit_control(w, node);
 }
 
 /* A function may also be left by running off its end. */
@@ -133,12 +153,14 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 	struct walk w = { .m = m, .function = function, .entry = m->nodes[function].entry };
 
 	w.line = first_line(&w);
-	w.kinds = kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
+	w.kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END));
+	if (w.entry && w.kinds & GPUBPF_TAKES(BLOCK_BEGIN))
+		add(&w, GPUBPF_SITE_BLOCK_BEGIN, PTX_NONE, PTX_NONE);
 	add(&w, w.entry ? GPUBPF_SITE_ENTRY : GPUBPF_SITE_CALL, PTX_NONE, PTX_NONE);
 	PTX_FOR_EACH_NODE(m, function, node)
 		visit(&w, node);
 	if (runs_off(&w, ptx_child(m, function, PTX_BLOCK, 0)))
-		add(&w, w.entry ? GPUBPF_SITE_EXIT : GPUBPF_SITE_CALL_EXIT, PTX_NONE, PTX_NONE);
+		add_exit(&w, w.entry, PTX_NONE, PTX_NONE);
 	if (w.failed) {
 		free(w.list);
 		return -ENOMEM;

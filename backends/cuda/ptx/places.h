@@ -20,8 +20,8 @@ struct ptx_place {
 };
 
 /* Of a function that has a body, in the order of its text: *places is malloc'd. Of a kernel its entry and its exits; of
- * another function CALL, CALL_EXITs, and EXITs of the kernel that calls it; of both its instructions of these `kinds`
- * (GPUBPF_TAKES). 0, -ENOMEM. */
+ * another function CALL, CALL_EXITs, and EXITs of the kernel that calls it; of both its instructions, and of
+ * a kernel where its blocks begin and end, of these `kinds` (GPUBPF_TAKES). 0, -ENOMEM. */
 int ptx_places(const struct ptx_module *module, uint32_t function, uint32_t kinds, struct ptx_place **places, uint32_t *n);
 
 /* The node after this one in a function's text, PTX_NONE past its end. */

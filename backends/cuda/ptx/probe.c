@@ -46,7 +46,7 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 struct target {
 	const struct ptx_module *app;
 	uint32_t function;
-	bool reads, reads_result;
+	bool reads, reads_result, ends;
 	uint64_t operands;
 };
 
@@ -96,6 +96,8 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct target *
 			replace(e, node->first, node->end, "");
 		else if (node->kind == PTX_BLOCK)
 			edit_body(m, c, target, e);
+		else if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "exit"))
+			target->ends = true;
 		else if (node->kind == PTX_INSN)
 			for (uint32_t t = node->operands; t < node->end; t++)
 				edit_param(m, t, target, e);
@@ -141,6 +143,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		probe->body_size = size + sizeof(END_LABEL ":") - 1;
 		probe->reads_params = target.reads;
 		probe->reads_result = target.reads_result;
+		probe->ends_thread = target.ends;
 		probe->reads = target.operands;
 	}
 	free(text);

@@ -8,15 +8,14 @@
 #include "around.h"
 #include "params.h"
 
-static void add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	ptx_add(text, &in->err, "{\n", 2);
 	ptx_add(text, &in->err, probe->body, probe->body_size);
 	ptx_add(text, &in->err, "\n}\n", 3);
 }
 
-/* A probe that reads arguments names the parameters of its function: at that node their names must mean them. */
-static void check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node)
+void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node)
 {
 	uint32_t param;
 
@@ -29,19 +28,35 @@ static void check_params(struct ptx_splice *in, const struct cuda_probe *probe, 
 			       ptx_token_text(in->m, in->m->nodes[param].name));
 }
 
+/* Where the kernel is left, the exit's own probe, and that of the block's last lane. */
+static void add_left(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_placed *at)
+{
+	if (at->place.kind != GPUBPF_SITE_CALL_EXIT && at->probe->reads_params && function != in->kernel_node)
+		ptx_refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
+		       "hand there");
+	else if (at->place.node != PTX_NONE)
+		ptx_check_params(in, at->probe, function, at->place.node);
+	if (at->place.kind == GPUBPF_SITE_BLOCK_END)
+		ptx_add_last(in, text, at->probe);
+	else
+		ptx_add_probe(in, text, at->probe);
+}
+
+static bool has_probe(const struct ptx_placed *at, uint32_t n)
+{
+	while (n && !at[n - 1].probe)
+		n--;
+	return n;
+}
+
 /* Probe code and then the exit itself; a predicated one is jumped around. */
-static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at)
+static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx_placed *at, uint32_t n)
 {
 	const struct ptx_module *m = in->m;
 	const struct ptx_node *insn = &m->nodes[at->place.node], *exit = &m->nodes[at->place.exit];
 	struct ptx_text text = { 0 };
 	char skip[40] = "";
 
-	if (at->place.kind == GPUBPF_SITE_EXIT && at->probe->reads_params && function != in->kernel_node)
-		ptx_refuse(in, "a function that it calls ends the thread, and the probe reads arguments, which are not at "
-		       "hand there");
-	else
-		check_params(in, at->probe, function, at->place.node);
 	if (++in->exits > CUDA_MAX_EXITS)
 		ptx_refuse(in, "it has more than %d exits", CUDA_MAX_EXITS);
 	ptx_addf(&text, &in->err, "\n");
@@ -53,7 +68,9 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 		ptx_add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
 		ptx_addf(&text, &in->err, " bra %s;\n", skip);
 	}
-	add_probe(in, &text, at->probe);
+	for (uint32_t i = 0; i < n; i++)
+		if (at[i].probe)
+			add_left(in, &text, function, &at[i]);
 	ptx_add(&text, &in->err, ptx_token_text(m, exit->name),
 	    m->tokens[exit->end - 1].off + m->tokens[exit->end - 1].len - m->tokens[exit->name].off);
 	if (skip[0])
@@ -101,18 +118,17 @@ static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 {
 	const struct ptx_node *insn = &in->m->nodes[node];
 	const struct ptx_placed *at = &in->placed[in->next];
-	uint32_t n = 0;
+	uint32_t n = 0, exits = 0;
 
 	while (in->next < in->nplaced && in->placed[in->next].place.node == node) {
-		in->next++;
+		exits += in->placed[in->next++].place.exit != PTX_NONE;
 		n++;
 	}
-	if (n && at->place.exit != PTX_NONE) {
-		if (at->probe)
-			edit_exit(in, function, at);
+	ptx_edit_around(in, function, at + exits, n - exits);
+	if (has_probe(at, exits)) {
+		edit_exit(in, function, at, exits);
 		return;
 	}
-	ptx_edit_around(in, function, at, n);
 	if (ptx_has_modifier(in, insn, ".const"))
 		edit_const_space(in, insn);
 	for (uint32_t t = insn->operands; t < insn->end; t++) {
@@ -160,11 +176,16 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	free(places);
 }
 
+static bool is_top(const struct ptx_placed *at)
+{
+	return at->place.kind == GPUBPF_SITE_ENTRY || at->place.kind == GPUBPF_SITE_CALL ||
+	       at->place.kind == GPUBPF_SITE_BLOCK_BEGIN;
+}
+
 /* At the top of a body: addresses of the variables that it uses, then the probe. */
 static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
 	const struct ptx_module *m = in->m;
-	const struct cuda_probe *probe;
 	struct ptx_text text = { 0 };
 	uint64_t *used = calloc(in->nbindings / 64 + 1, sizeof(*used));
 
@@ -190,31 +211,41 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 	free(used);
 	if (in->keeps_result)
 		ptx_addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
-	probe = in->nplaced ? in->placed[in->next++].probe : NULL;
-	if (probe) {
-		ptx_add(&text, &in->err, "\n", 1);
-		add_probe(in, &text, probe);
+	if (function == in->kernel_node)
+		ptx_begin_lanes(in, &text);
+	ptx_add(&text, &in->err, "\n", 1);
+	for (; in->next < in->nplaced && is_top(&in->placed[in->next]); in->next++) {
+		const struct ptx_placed *at = &in->placed[in->next];
+
+		if (at->probe && at->place.kind == GPUBPF_SITE_BLOCK_BEGIN)
+			ptx_add_first(in, &text, at->probe);
+		else if (at->probe)
+			ptx_add_probe(in, &text, at->probe);
 	}
 	ptx_edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }
 
-/* The place, if there is one more, where the function runs off its end. */
+/* The places, if there are more, where the function runs off its end. */
 static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
-	const struct cuda_probe *probe = in->next < in->nplaced ? in->placed[in->next].probe : NULL;
+	const struct ptx_placed *at = &in->placed[in->next];
+	uint32_t n = in->nplaced - in->next, last = PTX_NONE;
 	const struct ptx_module *m = in->m;
-	uint32_t last = PTX_NONE;
 	struct ptx_text text = { 0 };
 
-	if (!probe)
+	if (!has_probe(at, n))
 		return;
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
-	if (last != PTX_NONE)
-		check_params(in, probe, function, last);
 	ptx_add(&text, &in->err, "\n", 1);
-	add_probe(in, &text, probe);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!at[i].probe)
+			continue;
+		if (last != PTX_NONE)
+			ptx_check_params(in, at[i].probe, function, last);
+		add_left(in, &text, function, &at[i]);
+	}
 	ptx_addf(&text, &in->err, "ret;\n");
 	ptx_edit(in, PTX_INSERT, m->nodes[body].end - 1, 0, text);
 }
@@ -317,6 +348,7 @@ static void add_prelude(struct ptx_splice *in, const char *prelude, size_t size)
 		ptx_refuse(in, "its PTX has no .address_size");
 		return;
 	}
+	ptx_add_lanes(in, &text);
 	for (uint32_t i = 0; i < in->nbindings; i++)
 		ptx_addf(&text, &in->err, "\n.visible .const .align 8 .u64 " CUDA_BIND_PREFIX "%u;", i);
 	ptx_add(&text, &in->err, "\n", 1);
@@ -346,6 +378,18 @@ static void list_bindings(struct ptx_splice *in, struct cuda_twin *twin)
 	}
 }
 
+/* All lanes of a block must pass where they are counted. */
+static void check_leaving(struct ptx_splice *in)
+{
+	for (uint32_t i = 0; in->counts_lanes && i < in->at.job->nsites; i++)
+		if (in->probes[i].ends_thread)
+			ptx_refuse(in, "a program of gpu/%s/ ends threads (helper 507), which gpu/block_end/ could not count",
+				   gpubpf_place_kind(in->at.job->sites[i].site)->name);
+	if (in->counts_lanes && in->asks_shared)
+		ptx_refuse(in, "it asks how much shared memory it has (PTX line %u), and gpu/block_end/ needs some more",
+			   in->m->tokens[in->asks_shared].line);
+}
+
 int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *job, const struct cuda_probe *probes,
 		const char *prelude, size_t prelude_size, uint32_t version, struct cuda_twin *twin,
 		struct gpubpf_diag *diag)
@@ -356,9 +400,12 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 			       .at = { .job = job, .kernel = kernel }, .diag = diag, .kernel_node = PTX_NONE };
 	struct cuda_twin made = { 0 };
 
+	in.counts_lanes = wanted_kinds(&in) & GPUBPF_TAKES(BLOCK_END);
 	in.err = ptx_symbols_init(&in.symbols, module);
 	if (!in.err)
 		ptx_find_closure(&in);
+	if (!in.err)
+		check_leaving(&in);
 	if (!in.err)
 		list_bindings(&in, &made);
 	if (!in.err)

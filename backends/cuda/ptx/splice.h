@@ -2,7 +2,7 @@
 /*
  * The twin of a CUDA kernel, as PTX: that kernel and what it calls, nothing else of the module, with
  * probe code inlined at its entry, at the top of functions that it calls and where they return, around single
- * instructions (around.h), and before each of its exits (ret, predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by
+ * instructions (around.h), where the first lane of a block enters and the last leaves (leave.c), and before each of its exits (ret, predicated ret, exit, and exit in the functions that it calls). Probe code stands at every exit by
  * itself: a common exit block would be a point where early lanes wait for the others, which a barrier of the
  * kernel could not survive.
  *
@@ -35,6 +35,7 @@ struct cuda_probe {
 	size_t body_size;
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
 	bool reads_result;       /* CUDA_RESULT */
+	bool ends_thread;        /* it may (helper 507) */
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control.h"
+
+#include <string.h>
+
+#include "access.h"
+
+#define NONE PTX_NONE
+
+static const struct row {
+	const char *opcode, *modifiers;
+	struct ptx_control is;     /* operand: its number */
+} rows[] = {
+#define PTX_WAIT(opcode, modifiers, kind, operand) \
+	{ opcode, modifiers, { PTX_WAITS, GPUBPF_BARRIER_##kind, operand } },
+#define PTX_NO_WAIT(opcode, modifiers) { opcode, modifiers, { PTX_GOES_ON, 0, NONE } },
+#define PTX_BRANCH(opcode, modifiers) { opcode, modifiers, { PTX_BRANCHES, 0, NONE } },
+#define PTX_JUMP(opcode, modifiers, operand) { opcode, modifiers, { PTX_JUMPS, 0, operand } },
+#include "control.def"
+};
+
+#define NROWS (sizeof(rows) / sizeof(*rows))
+
+/* Branches without a predicate are all lanes' way; a jump with one goes two ways at once. */
+static enum ptx_control_kind by_guard(enum ptx_control_kind kind, bool guarded)
+{
+	if (kind == PTX_BRANCHES)
+		return guarded ? kind : PTX_GOES_ON;
+	return kind == PTX_JUMPS && guarded ? PTX_NOT_KNOWN : kind;
+}
+
+struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
+{
+	struct ptx_control c = { ptx_knows(m, node) ? PTX_GOES_ON : PTX_NOT_KNOWN, 0, PTX_NONE };
+
+	for (size_t i = 0; i < NROWS; i++) {
+		if (!ptx_token_is(m, m->nodes[node].name, rows[i].opcode))
+			continue;
+		c.kind = PTX_NOT_KNOWN;
+		if (!ptx_insn_has(m, node, rows[i].modifiers))
+			continue;
+		c = rows[i].is;
+		c.kind = by_guard(c.kind, m->nodes[node].guard != PTX_NONE);
+		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
+		break;
+	}
+	return c;
+}
+
+bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
+{
+	uint32_t gives = gpubpf_place_kind(kind)->operands;
+
+	switch (control->kind) {
+	case PTX_GOES_ON:
+		return false;
+	case PTX_WAITS:
+		return gives & GPUBPF_GIVES_BARRIER;
+	case PTX_BRANCHES:
+	case PTX_JUMPS:
+		return gives & GPUBPF_GIVES_BRANCH;
+	case PTX_NOT_KNOWN:
+		return gives & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
+	}
+	return false;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What places of barriers and branches give. */
+#include <stdio.h>
+
+#include "give.h"
+#include "register.h"
+
+void ptx_give_barrier_kind(struct around *a, uint32_t word, uint32_t i)
+{
+	ptx_give(a, word, a->control.barrier);
+}
+
+void ptx_give_barrier(struct around *a, uint32_t word, uint32_t i)
+{
+	char to[40];
+
+	snprintf(to, sizeof(to), PTX_GIVEN "%u", word);
+	if (a->control.operand == PTX_NONE)
+		ptx_give(a, word, 0);
+	else if (a->control.barrier == GPUBPF_BARRIER_OBJECT)
+		ptx_give_address(a, word, i);
+	else if (ptx_put_element(a->in, &a->text, a->at->place.node, a->control.operand, 4, to) < 0)
+		ptx_refuse(a->in, "PTX line %u says its barrier in a form that is not known", ptx_line_of(a));
+}
+
+static void need_active(struct around *a)
+{
+	if (!a->has_active)
+		put(a, ".reg .b32 " PTX_ACTIVE ";\nactivemask.b32 " PTX_ACTIVE ";\n");
+	a->has_active = true;
+}
+
+void ptx_give_active(struct around *a, uint32_t word, uint32_t i)
+{
+	need_active(a);
+	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, " PTX_ACTIVE ";\n", word);
+}
+
+/* The predicate of the branch, "!" in front where it goes if that is false. */
+static const char *predicate(const struct around *a, bool *negated, int *len)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t guard = m->nodes[a->at->place.node].guard;
+
+	*negated = ptx_token_is(m, guard - 1, "!");
+	*len = m->tokens[guard].len;
+	return ptx_token_text(m, guard);
+}
+
+void ptx_give_taken(struct around *a, uint32_t word, uint32_t i)
+{
+	const char *name;
+	bool negated;
+	int len;
+
+	if (a->control.kind != PTX_BRANCHES) {
+		ptx_give(a, word, 1);
+		return;
+	}
+	name = predicate(a, &negated, &len);
+	put(a, "selp.b64 " PTX_GIVEN "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
+}
+
+/* All of the active lanes stand here, so none waits for one that does not come. */
+void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t index = a->control.operand;
+	const char *name;
+	bool negated;
+	int len;
+
+	need_active(a);
+	put(a, "{\n.reg .b32 %%gpubpf_w;\n");
+	if (a->control.kind == PTX_BRANCHES) {
+		name = predicate(a, &negated, &len);
+		put(a, "vote.sync.ballot.b32 %%gpubpf_w, %s%.*s, " PTX_ACTIVE ";\n", negated ? "!" : "", len, name);
+	} else {
+		put(a, "match.any.sync.b32 %%gpubpf_w, %.*s, " PTX_ACTIVE ";\n", (int)m->tokens[index].len,
+		    ptx_token_text(m, index));
+	}
+	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, %%gpubpf_w;\n}\n", word);
+}

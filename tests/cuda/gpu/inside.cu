@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks, barriers and atomics that are known from the source alone. "inside BEGUN ENDED BARRIERS PASSED ATOMICS BYTES":
+ * blocks that begin and end, waits of all threads at barriers, before and after, and atomics and their bytes.
+ */
+#include "threads.cuh"
+
+enum { N = 100003, BLOCK = 128, BLOCKS = (N + BLOCK - 1) / BLOCK, THREADS = BLOCKS * BLOCK };
+
+/* Lanes of a warp leave at three places. */
+__global__ void part(unsigned *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	out[i] = i;
+	if (i % 5 == 0)
+		asm volatile("exit;");
+	if (i % 3 == 0) {
+		out[i] += 1;
+		return;
+	}
+	for (int k = 0; k < i % 7; k++)
+		out[i] += k;
+}
+
+/* Blocks of three dimensions, and of few threads: three barriers a thread. */
+__global__ void meet(unsigned *out)
+{
+	__shared__ unsigned tile[96];
+	int t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+	int n = blockDim.x * blockDim.y * blockDim.z;
+
+	tile[t] = t;
+	__syncthreads();
+	int left = tile[(t + 1) % n];
+	__syncthreads();
+	tile[t] = left * 2;
+	__syncthreads();
+	out[blockIdx.x * n + t] = tile[n - 1 - t];
+}
+
+/* Half of the block meets at a barrier with a number, all warps at their own. */
+__global__ void halves(unsigned *out)
+{
+	__shared__ unsigned tile[BLOCK];
+	int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
+
+	tile[t] = i;
+	__syncwarp();
+	if (t < BLOCK / 2)
+		asm volatile("bar.sync 3, 64;" ::: "memory");
+	out[i] = tile[t < BLOCK / 2 ? BLOCK / 2 - 1 - t : t ^ 1];
+}
+
+/* Five a thread, of 4, 4, 8, 4 and 4 bytes; each second thread one more of 4. */
+__global__ void tally(unsigned *counts, unsigned long long *wide)
+{
+	__shared__ unsigned sum;
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (!threadIdx.x)
+		sum = 0;
+	__syncthreads();
+	atomicAdd(&counts[i % 7], 1);
+	atomicMax(&counts[8], (unsigned)i);
+	atomicAdd(wide, (unsigned long long)i);
+	atomicAdd(&sum, 1u);
+	atomicCAS(&counts[9], (unsigned)-1, (unsigned)i);
+	if (i % 2)
+		atomicXor(&counts[10], (unsigned)i);
+	__syncthreads();
+	if (!threadIdx.x)
+		counts[16 + blockIdx.x] = sum;
+}
+
+/* Where the memory of a launch's size lies is as without a probe, as far as copies of tiles can tell. */
+__global__ void launched(unsigned *out)
+{
+	extern __shared__ unsigned tile[];
+	int t = threadIdx.x;
+
+	tile[t] = t;
+	__syncthreads();
+	out[blockIdx.x * blockDim.x + t] = tile[blockDim.x - 1 - t] + ((unsigned)__cvta_generic_to_shared(tile) & 1023);
+}
+
+int main()
+{
+	const unsigned long long threads = THREADS, blocks = BLOCKS;
+	unsigned long long begun, waits, atomics, bytes;
+	device_array<unsigned> out(THREADS + 64);
+	device_array<unsigned long long> wide(1);
+	uint64_t digest;
+
+	part<<<BLOCKS, BLOCK>>>(out.data);
+	digest = out.digest();
+	meet<<<300, dim3(8, 4, 3)>>>(out.data);
+	digest = out.digest(digest);
+	meet<<<100, 1>>>(out.data);
+	meet<<<7, dim3(1, 33)>>>(out.data);
+	digest = out.digest(digest);
+	halves<<<BLOCKS, BLOCK>>>(out.data);
+	digest = out.digest(digest);
+	tally<<<BLOCKS, BLOCK>>>(out.data, wide.data);
+	digest = wide.digest(out.digest(digest));
+	launched<<<BLOCKS, BLOCK, BLOCK * sizeof(unsigned)>>>(out.data);
+	begun = blocks + 300 + 100 + 7 + 3 * blocks;
+	waits = 3 * (300 * 96 + 100 + 7 * 33) + threads + threads / 2 + 2 * threads + threads;
+	atomics = 5 * threads + threads / 2;
+	bytes = 4 * atomics + 4 * threads;
+	printf("inside %llu %llu %llu %llu %llu %llu\n", begun, begun, waits, waits, atomics, bytes);
+	return report(out.digest(digest), 4 * threads + 300 * 96 + 100 + 7 * 33);
+}
