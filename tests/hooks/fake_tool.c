@@ -272,8 +272,10 @@ static void serve(int listener)
 	fds[0] = (struct pollfd){ listener, POLLIN, 0 };
 	for (;;) {
 		poll(fds, n, -1);
-		if (fds[0].revents && n < PEERS)
+		if (fds[0].revents && n < PEERS) {
 			fds[n++] = (struct pollfd){ accept(listener, NULL, NULL), POLLIN, 0 };
+			fake.seen->opened++;
+		}
 		for (int i = 1; i < n; i++) {
 			struct gpubpf_packet p;
 
@@ -282,6 +284,7 @@ static void serve(int listener)
 			if (gpubpf_msg_recv(fds[i].fd, MSG_DONTWAIT, buf, &p) < 0) {
 				close(fds[i].fd);
 				fds[i] = fds[--n];
+				__atomic_add_fetch(&fake.seen->closed, 1, __ATOMIC_RELEASE);
 				continue;
 			}
 			handle(fds[i].fd, &p);
@@ -373,6 +376,12 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 	close(fake.table);
 	for (int i = 0; i < FAKE_ARENAS; i++)
 		close(fake.arenas[i]);
+}
+
+void fake_settle(void)
+{
+	for (int i = 0; i < 5000 && __atomic_load_n(&fake.seen->closed, __ATOMIC_ACQUIRE) != fake.seen->opened; i++)
+		usleep(1000);
 }
 
 void fake_stop(struct fake_tool *tool)

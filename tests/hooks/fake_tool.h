@@ -58,12 +58,15 @@ struct fake_tool {
 	struct fake_shared {           /* what the tool's process saw */
 		char names[FAKE_KERNELS][128];
 		uint32_t nnames, hellos, twins, notes, pulled;
+		uint32_t opened, closed;          /* connections */
 		uint32_t asked_gone, pulled_gone; /* PULLs for a device that is gone */
 		char last_note[256];
 	} *seen;
 };
 
 void fake_start(struct fake_tool *tool, const struct fake_options *options);
+/* Until what the programs that have ended sent has been seen. */
+void fake_settle(void);
 void fake_stop(struct fake_tool *tool);
 /* From the next launch on kernels that the pattern matches are wanted, NULL: none. */
 void fake_attach(struct fake_tool *tool, const char *pattern);

@@ -49,6 +49,8 @@ static void become(const void *arg)
 static void run_app(const char *how, const char *scenario, const char *session, struct child *c)
 {
 	child_run(c, TIMEOUT_S, become, &(struct how){ how, scenario, session });
+	if (session)
+		fake_settle();
 }
 
 static void show(const char *what, const char *text)
