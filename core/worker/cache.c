@@ -192,6 +192,17 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 	return entries;
 }
 
+/* To list a folder of thousands for each file that comes would take longer than to make it. */
+static bool is_time(size_t size, uint64_t bound)
+{
+	static _Atomic uint64_t since = UINT64_MAX / 2; /* bytes that came since it was looked through; never yet */
+
+	if (__atomic_add_fetch(&since, size, __ATOMIC_RELAXED) < bound / 16)
+		return false;
+	__atomic_store_n(&since, 0, __ATOMIC_RELAXED);
+	return true;
+}
+
 static void evict(int dirfd, uint64_t bound)
 {
 	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -256,7 +267,7 @@ void gpubpf_cache_put(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], cons
 		close(fd);
 		if (!written || renameat(dirfd, temp, dirfd, name) < 0)
 			unlinkat(dirfd, temp, 0);
-		else
+		else if (is_time(size, bound))
 			evict(dirfd, bound);
 	}
 	close(dirfd);
