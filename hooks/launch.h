@@ -41,6 +41,7 @@ struct gpubpf_hook_image {
 	uint32_t nheaders;
 	const char *cwd;     /* both as struct gpubpf_image has them; NULL: "" */
 	uint64_t built_ns;
+	uint64_t identity;   /* the same for other programs of the same image, and of no other; 0: the adapter does not tell */
 	const char *from;    /* the file in which the image lies, or which loaded it, at most 255 bytes; NULL: unknown */
 	const char *reason;  /* not NULL: the program cannot be probed, why */
 };

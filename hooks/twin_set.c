@@ -194,6 +194,7 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	for (uint32_t i = 0; i < set->nlinks; i++)
 		gpubpf_put_u32(&w, set->links[i]);
 	gpubpf_put_str(&w, image->from ? image->from : "");
+	gpubpf_put_u64(&w, image->identity);
 	fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
 	if (fds[0] < 0 || fds[1] < 0)
 		err = fds[0] < 0 ? fds[0] : fds[1];

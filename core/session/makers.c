@@ -16,7 +16,7 @@
 #include "session.h"
 
 #define MAX_THREADS 4
-#define MAX_CACHED 1024
+#define MAX_CACHED 8192
 #define STACK_LEAST (1u << 20)
 
 struct cached {
@@ -36,9 +36,13 @@ struct gpubpf_makers {
 	struct gpubpf_session *s;
 	pthread_mutex_t lock;
 	pthread_cond_t work, made;     /* a request came; a twin of the cache was made */
-	struct gpubpf_twin_req *queue, **tail, *done;
+	struct gpubpf_queue {
+		struct gpubpf_twin_req *first, **tail;
+	} asked, ahead;                /* ahead: when nothing is asked for */
+	struct gpubpf_twin_req *done;
 	struct cached *cache;
-	uint32_t ncached, nthreads, max_threads, idle;
+	struct gpubpf_ahead images;    /* the loop's */
+	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: makers that are at something ahead */
 	bool stop;
 	struct maker maker[MAX_THREADS];
 };
@@ -52,20 +56,28 @@ static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[3
 	return c;
 }
 
-/* Called locked. The twin if it is there or comes while we wait; else NULL and *claim is ours to make. */
-static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t key[32], struct cached **claim)
+/* Called locked. The twin if it is there or comes while we wait; NULL: nobody makes it. */
+static struct gpubpf_twin *cache_find(struct gpubpf_makers *all, const uint8_t key[32])
 {
 	struct cached *c;
 
 	gpubpf_assert_held(&all->lock);
-	*claim = NULL;
 	while ((c = find_cached(all, key)) && !c->twin && !all->stop)
 		pthread_cond_wait(&all->made, &all->lock);
-	if (c) {
-		if (c->twin)
-			__atomic_add_fetch(&c->twin->refs, 1, __ATOMIC_RELAXED);
-		return c->twin;
-	}
+	if (c && c->twin)
+		__atomic_add_fetch(&c->twin->refs, 1, __ATOMIC_RELAXED);
+	return c ? c->twin : NULL;
+}
+
+/* Called locked. As cache_find(); if NULL, *claim is ours to make, or NULL too: there is no room, or no time. */
+static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t key[32], struct cached **claim)
+{
+	struct gpubpf_twin *twin = cache_find(all, key);
+	struct cached *c;
+
+	*claim = NULL;
+	if (twin || find_cached(all, key))
+		return twin;
 	if (all->ncached == MAX_CACHED || !(c = calloc(1, sizeof(*c))))
 		return NULL;
 	memcpy(c->key, key, 32);
@@ -171,25 +183,40 @@ static void make_one(struct gpubpf_makers *all, struct maker *maker, struct gpub
 		make_counted(all->s, &maker->set, req, image, twin);
 }
 
-/* Answer a request from the cache, or make its twin and put it there. */
-static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+static struct gpubpf_twin *look_up(struct gpubpf_makers *all, const struct gpubpf_twin_req *req, uint8_t key[32])
 {
-	struct gpubpf_image_copy copy;
+	struct gpubpf_twin *twin;
+	uint8_t family[32];
+
+	gpubpf_family_key(req, family);
+	gpubpf_twin_key(req, family, key);
+	pthread_mutex_lock(&all->lock);
+	twin = cache_find(all, key);
+	pthread_mutex_unlock(&all->lock);
+	return twin;
+}
+
+/* The image is that of an earlier request, as the peer says: if it lies, it gets a twin of that one. */
+static bool serve_known(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
+{
+	uint8_t key[32];
+
+	req->twin = req->has_digest && gpubpf_image_stands_alone(req) ? look_up(all, req, key) : NULL;
+	req->cached = req->twin;
+	return req->twin;
+}
+
+/* What is made goes into the cache under what the image was when it was read. */
+static void serve_read(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+{
+	struct gpubpf_image image = req->copy->image;
 	struct gpubpf_twin *twin;
 	struct cached *claim;
-	uint8_t key[32];
-	char why[200];
+	uint8_t family[32], key[32];
 
-	req->queue_ns = gpubpf_now_ns() - req->submitted_ns;
-	req->twin = gpubpf_twin_new(req);
-	if (!req->twin)
-		return;
-	if (gpubpf_image_copy(req, &copy, why, sizeof(why)) < 0) {
-		gpubpf_twin_refuse(req->twin, "%s", why);
-		gpubpf_image_copy_finish(&copy);
-		return;
-	}
-	gpubpf_twin_key(req, &copy.image, key);
+	image.kernel = req->nkernels == 1 ? req->kernels[0].name : "";
+	gpubpf_family_key(req, family);
+	gpubpf_twin_key(req, family, key);
 	pthread_mutex_lock(&all->lock);
 	twin = cache_get(all, key, &claim);
 	pthread_mutex_unlock(&all->lock);
@@ -197,14 +224,37 @@ static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_
 		gpubpf_twin_put(req->twin);
 		req->twin = twin;
 		req->cached = true;
-	} else {
-		make_one(all, maker, req, &copy.image, req->twin);
+	} else if (claim || !req->ahead) {
+		req->twin->ahead = req->ahead;
+		make_one(all, maker, req, &image, req->twin);
 	}
 	pthread_mutex_lock(&all->lock);
 	if (claim)
 		cache_put(all, claim, req->twin);
 	pthread_mutex_unlock(&all->lock);
-	gpubpf_image_copy_finish(&copy);
+}
+
+/* Answer a request from the cache, or make its twin and put it there. */
+static void serve(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+{
+	char why[200];
+
+	req->queue_ns = gpubpf_now_ns() - req->submitted_ns;
+	if (serve_known(all, req))
+		return;
+	req->twin = gpubpf_twin_new(req);
+	if (!req->twin)
+		return;
+	if (gpubpf_image_read(req, why, sizeof(why)) < 0)
+		gpubpf_twin_refuse(req->twin, "%s", why);
+	else
+		serve_read(all, maker, req);
+}
+
+static void list_kernels(struct gpubpf_makers *all, struct maker *maker, struct gpubpf_twin_req *req)
+{
+	if (!open_workers(all, maker, &req->caps))
+		req->names = gpubpf_twin_kernels(all->s, &maker->set, req, &req->copy->image);
 }
 
 static void tell_loop(struct gpubpf_makers *all)
@@ -215,6 +265,31 @@ static void tell_loop(struct gpubpf_makers *all)
 		return; /* the counter is at its end: the loop is woken anyway */
 }
 
+static struct gpubpf_twin_req *pop(struct gpubpf_queue *q)
+{
+	struct gpubpf_twin_req *req = q->first;
+
+	if (!req)
+		return NULL;
+	q->first = req->next;
+	if (!q->first)
+		q->tail = &q->first;
+	return req;
+}
+
+/* By the makers' lock: what is asked for; else what is not, while a maker stays for those who ask. */
+static struct gpubpf_twin_req *next_request(struct gpubpf_makers *all)
+{
+	struct gpubpf_twin_req *req = pop(&all->asked);
+
+	gpubpf_assert_held(&all->lock);
+	if (req || all->nahead + 1 >= all->max_threads)
+		return req;
+	req = pop(&all->ahead);
+	all->nahead += req != NULL;
+	return req;
+}
+
 static void *run_maker(void *arg)
 {
 	struct maker *maker = arg;
@@ -223,21 +298,22 @@ static void *run_maker(void *arg)
 
 	pthread_mutex_lock(&all->lock);
 	while (!all->stop) {
-		req = all->queue;
+		req = next_request(all);
 		if (!req) {
 			all->idle++;
 			pthread_cond_wait(&all->work, &all->lock);
 			all->idle--;
 			continue;
 		}
-		all->queue = req->next;
-		if (!all->queue)
-			all->tail = &all->queue;
 		maker->now = req;
 		pthread_mutex_unlock(&all->lock);
-		serve(all, maker, req);
+		if (req->lists)
+			list_kernels(all, maker, req);
+		else
+			serve(all, maker, req);
 		pthread_mutex_lock(&all->lock);
 		maker->now = NULL;
+		all->nahead -= req->ahead;
 		req->next = all->done;
 		all->done = req;
 		tell_loop(all);
@@ -274,7 +350,8 @@ int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers
 	if (!all)
 		return gpubpf_session_fail(s, -ENOMEM, "out of memory");
 	all->s = s;
-	all->tail = &all->queue;
+	all->asked.tail = &all->asked.first;
+	all->ahead.tail = &all->ahead.first;
 	all->max_threads = cpus < 1 ? 1 : cpus > MAX_THREADS ? MAX_THREADS : cpus;
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->work, NULL);
@@ -285,11 +362,13 @@ int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers
 
 void gpubpf_makers_submit(struct gpubpf_makers *all, struct gpubpf_twin_req *req)
 {
+	struct gpubpf_queue *q = req->ahead ? &all->ahead : &all->asked;
+
 	pthread_mutex_lock(&all->lock);
 	req->next = NULL;
 	req->submitted_ns = gpubpf_now_ns();
-	*all->tail = req;
-	all->tail = &req->next;
+	*q->tail = req;
+	q->tail = &req->next;
 	if (!all->idle && all->nthreads < all->max_threads)
 		start_maker(all);
 	pthread_cond_signal(&all->work);
@@ -344,9 +423,11 @@ void gpubpf_makers_destroy(struct gpubpf_makers *all)
 		for (int k = 0; k < GPUBPF_NWORKERS; k++)
 			gpubpf_worker_destroy(all->maker[i].set.worker[k]);
 	}
-	free_requests(all->queue);
+	free_requests(all->asked.first);
+	free_requests(all->ahead.first);
 	free_requests(all->done);
 	free_cache(all->cache);
+	gpubpf_ahead_finish(&all->images);
 	pthread_mutex_destroy(&all->lock);
 	pthread_cond_destroy(&all->work);
 	pthread_cond_destroy(&all->made);
@@ -362,7 +443,7 @@ bool gpubpf_makers_now(struct gpubpf_makers *all, char *kernel, size_t size, con
 	for (uint32_t i = 0; i < all->nthreads; i++) {
 		const struct gpubpf_twin_req *now = all->maker[i].now;
 
-		if (!now || (first && first->submitted_ns <= now->submitted_ns))
+		if (!now || now->ahead || (first && first->submitted_ns <= now->submitted_ns))
 			continue;
 		first = now;
 		*stage = __atomic_load_n(&all->maker[i].set.stage, __ATOMIC_RELAXED);
@@ -404,6 +485,22 @@ static void put_refusal(struct gpubpf_writer *w, const char *reason)
 	gpubpf_put_u64(w, 0);
 }
 
+/* What the peer calls the image by is known from now on. */
+static void remember(struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
+{
+	struct gpubpf_known_image *grown;
+
+	if (!req->identity || !req->copy || gpubpf_peer_known(peer, req->identity) || peer->nknown == GPUBPF_MAX_KNOWN)
+		return;
+	grown = realloc(peer->known, (peer->nknown + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	peer->known = grown;
+	grown += peer->nknown++;
+	grown->identity = req->identity;
+	memcpy(grown->digest, req->digest, sizeof(grown->digest));
+}
+
 /* The descriptor lives as long as this takes: those of all twins that were made would be too many. */
 static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 {
@@ -415,6 +512,7 @@ static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 
 	if (!peer)
 		return;
+	remember(peer, req);
 	peer->nrequests--;
 	if (given)
 		fd = gpubpf_memfd_image("gpubpf-twin", twin->image, twin->size);
@@ -470,20 +568,24 @@ static bool had_nothing(const struct gpubpf_twin *twin)
 	return !twin->reason[0];
 }
 
+/* Who asks first for what was made ahead is told what it took. */
 static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_twin *twin = req->twin;
+	bool ahead = twin && req->cached && __atomic_exchange_n(&twin->ahead, 0, __ATOMIC_RELAXED);
+	bool cached = req->cached && !ahead;
 
 	if (!twin)
 		return;
+	s->cost.ahead += ahead && twin->image;
 	if (!twin->image)
 		s->cost.refused += !had_nothing(twin);
-	else if (req->cached || twin->from_disk)
+	else if (cached || twin->from_disk)
 		s->cost.cached++;
 	else
 		s->cost.twins++;
 	s->cost.queue_ns += req->queue_ns;
-	if (!req->cached) {
+	if (!cached) {
 		s->cost.lower_ns += twin->lower_ns;
 		s->cost.build_ns += twin->build_ns;
 	}
@@ -508,9 +610,12 @@ int gpubpf_makers_collect(struct gpubpf_session *s)
 	pthread_mutex_unlock(&s->makers->lock);
 	for (; done; done = next, n++) {
 		next = done->next;
-		s->pending--;
-		account(s, done);
-		answer(s, done);
+		if (!done->ahead) {
+			s->pending--;
+			account(s, done);
+			answer(s, done);
+		}
+		gpubpf_ahead_of(s, &s->makers->images, done);
 		gpubpf_twin_req_free(done);
 	}
 	return n;

@@ -47,6 +47,17 @@ struct gpubpf_twin {
 	} *kernels;
 	uint32_t nkernels;
 	uint64_t lower_ns, build_ns;
+	uint32_t ahead;            /* made before it was asked for; atomic, and 0 when it has been */
+};
+
+/* An image as the application handed it over, copied out of a request's descriptors so that nobody can change it
+ * meanwhile; shared by the requests for its kernels. */
+struct gpubpf_image_copy {
+	uint32_t refs;             /* atomic */
+	struct gpubpf_image image; /* of any kernel: its `kernel` is the request's to say */
+	uint8_t digest[32];        /* SHA-256 of the data */
+	void *data, *header_data;
+	struct gpubpf_header *headers;
 };
 
 struct gpubpf_twin_req {
@@ -61,6 +72,13 @@ struct gpubpf_twin_req {
 	uint64_t built_ns;
 	char from[256];            /* the file in which the application has the image, or which loaded it; "" unknown */
 	uint32_t unloadable;       /* forms of the twin that the runtime has not loaded: 1 << enum gpubpf_image_kind */
+	uint64_t identity;         /* of the image among the peer's, which does not change; 0: it has none */
+	uint8_t digest[32];        /* of the image, if has_digest: as the peer's identity says until it has been read */
+	bool has_digest;
+	struct gpubpf_image_copy *copy; /* shared, or NULL: in image_fd */
+	bool ahead;                /* nobody has asked for it yet; */
+	bool lists;                /* it asks which kernels the image has: */
+	char *names;               /* as gpubpf_twin_kernels() gives them */
 	int image_fd, headers_fd;
 	struct gpubpf_twin_header {
 		char name[256];
@@ -92,23 +110,32 @@ void gpubpf_twin_req_free(struct gpubpf_twin_req *req);
 struct gpubpf_twin *gpubpf_twin_new(const struct gpubpf_twin_req *req);
 void gpubpf_twin_put(struct gpubpf_twin *twin);
 void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The image as the application handed it over, copied out of the request's descriptors so that nobody
- * can change it meanwhile. 0 or -errno with the reason in `why`. */
-struct gpubpf_image_copy {
-	struct gpubpf_image image;
-	void *data, *header_data;
-	struct gpubpf_header *headers;
-};
-int gpubpf_image_copy(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why,
-		      size_t why_size);
-void gpubpf_image_copy_finish(struct gpubpf_image_copy *copy);
-/* SHA-256 of all that the twin depends on. */
-void gpubpf_twin_key(const struct gpubpf_twin_req *req, const struct gpubpf_image *image, uint8_t key[32]);
+/* Fill req->copy and its digest, where it has none yet. 0 or -errno with the reason in `why`. */
+int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size);
+void gpubpf_image_copy_put(struct gpubpf_image_copy *copy);
+/* Whether twins of the request's image depend on it and its digest alone, not on files that it includes. */
+bool gpubpf_image_stands_alone(const struct gpubpf_twin_req *req);
+/* SHA-256 of all that twins of the image depend on but for the kernels, by its digest; and with the kernels. */
+void gpubpf_family_key(const struct gpubpf_twin_req *req, uint8_t key[32]);
+void gpubpf_twin_key(const struct gpubpf_twin_req *req, const uint8_t family[32], uint8_t key[32]);
 
 /* twin_make.c: make it. Always fills twin: an image, or reasons. */
 void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
 		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
 		      struct gpubpf_twin *twin);
+/* Names of all kernels of the image, separated by NULs, two at the end; malloc'd. NULL: not known. */
+char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
+			  const struct gpubpf_image *image);
+
+/* ahead.c, in the loop: images of which kernels are asked for one by one, newest first */
+struct gpubpf_ahead {
+	struct gpubpf_siblings *list;
+	uint32_t n;
+	uint64_t bytes;            /* of the images that are kept */
+};
+/* A request was answered: submit some for kernels of the same image that nobody has asked for yet. */
+void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struct gpubpf_twin_req *req);
+void gpubpf_ahead_finish(struct gpubpf_ahead *ahead);
 
 /* makers.c */
 int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers);

@@ -172,7 +172,25 @@ static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 	if (!err)
 		err = get_links(s, req, r);
 	gpubpf_get_str(r, req->from, sizeof(req->from));
+	req->identity = gpubpf_get_u64(r);
 	return !err && r->failed ? -EPROTO : err;
+}
+
+const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *peer, uint64_t identity)
+{
+	for (uint32_t i = 0; i < peer->nknown; i++)
+		if (peer->known[i].identity == identity)
+			return &peer->known[i];
+	return NULL;
+}
+
+static void recall(const struct gpubpf_peer *peer, struct gpubpf_twin_req *req)
+{
+	const struct gpubpf_known_image *known = req->identity ? gpubpf_peer_known(peer, req->identity) : NULL;
+
+	req->has_digest = known;
+	if (known)
+		memcpy(req->digest, known->digest, sizeof(req->digest));
 }
 
 static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
@@ -198,6 +216,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	}
 	req->image_fd = gpubpf_msg_take_fd(msg, 0);
 	req->headers_fd = gpubpf_msg_take_fd(msg, 1);
+	recall(peer, req);
 	peer->nrequests++;
 	s->pending++;
 	gpubpf_makers_submit(s->makers, req);

@@ -359,6 +359,7 @@ static struct json_object *list_cost(const struct gpubpf_session *s)
 	add_u64(o, "drain_ns", c.drain_ns);
 	add_u64(o, "twins", c.twins);
 	add_u64(o, "cached", c.cached);
+	add_u64(o, "ahead", c.ahead);
 	add_u64(o, "refused", c.refused);
 	return o;
 }

@@ -609,10 +609,10 @@ static void show_cost(const struct gpubpf_session *s, FILE *out)
 	char a[24], b[24], d[24], e[24], f[24];
 
 	gpubpf_session__cost(s, &c);
-	fprintf(out, "cost: load %s, verify %s, lower %s, vendor build %s, queue %s (%u twin%s, %u cached, %u refused)",
+	fprintf(out, "cost: load %s, verify %s, lower %s, vendor build %s, queue %s (%u twin%s, %u cached, %u ahead, %u refused)",
 		gpubpf_duration(c.load_ns, a), gpubpf_duration(c.verify_ns, b), gpubpf_duration(c.lower_ns, d),
 		gpubpf_duration(c.build_ns, e), gpubpf_duration(c.queue_ns, f), c.twins, c.twins == 1 ? "" : "s",
-		c.cached, c.refused);
+		c.cached, c.ahead, c.refused);
 	fprintf(out, "; launch hook %s\n", c.hook_ns ? gpubpf_duration(c.hook_ns, a) : "was not called");
 	fprintf(out, "programs waited %s:", gpubpf_duration(c.wait_ns, a));
 	fprintf(out, " asking %s, for answers %s, loading twins %s,", gpubpf_duration(c.wait_ask_ns, b),

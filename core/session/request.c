@@ -31,6 +31,8 @@ void gpubpf_twin_req_free(struct gpubpf_twin_req *req)
 	if (req->headers_fd >= 0)
 		close(req->headers_fd);
 	gpubpf_twin_put(req->twin);
+	gpubpf_image_copy_put(req->copy);
+	free(req->names);
 	free(req->options);
 	free(req->headers);
 	for (uint32_t i = 0; req->kernels && i < req->nkernels; i++)
@@ -145,30 +147,64 @@ static int copy_headers(const struct gpubpf_twin_req *req, struct gpubpf_image_c
 	return copy->headers ? 0 : -ENOMEM;
 }
 
-int gpubpf_image_copy(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why,
-		      size_t why_size)
+void gpubpf_image_copy_put(struct gpubpf_image_copy *copy)
 {
-	size_t size = 0;
-	int err;
-
-	memset(copy, 0, sizeof(*copy));
-	snprintf(why, why_size, "out of memory");
-	err = copy_fd(req->image_fd, &copy->data, &size, "program's image", why, why_size);
-	if (!err)
-		err = copy_headers(req, copy, why, why_size);
-	copy->image = (struct gpubpf_image){
-		.data = copy->data, .size = size, .kind = req->kind, .options = req->options,
-		.headers = copy->headers, .nheaders = req->nheaders, .cwd = req->cwd,
-		.built_ns = req->built_ns, .kernel = req->nkernels == 1 ? req->kernels[0].name : "",
-	};
-	return err;
-}
-
-void gpubpf_image_copy_finish(struct gpubpf_image_copy *copy)
-{
+	if (!copy || !gpubpf_was_last(__atomic_fetch_sub(&copy->refs, 1, __ATOMIC_ACQ_REL)))
+		return;
 	free(copy->data);
 	free(copy->header_data);
 	free(copy->headers);
+	free((char *)copy->image.options);
+	free((char *)copy->image.cwd);
+	free(copy);
+}
+
+static int copy_image(const struct gpubpf_twin_req *req, struct gpubpf_image_copy *copy, char *why, size_t why_size)
+{
+	size_t size = 0;
+	int err = copy_fd(req->image_fd, &copy->data, &size, "program's image", why, why_size);
+
+	if (!err)
+		err = copy_headers(req, copy, why, why_size);
+	copy->image = (struct gpubpf_image){
+		.data = copy->data, .size = size, .kind = req->kind, .options = strdup(req->options),
+		.headers = copy->headers, .nheaders = req->nheaders, .cwd = strdup(req->cwd), .built_ns = req->built_ns, .kernel = "",
+	};
+	return !err && (!copy->image.options || !copy->image.cwd) ? -ENOMEM : err;
+}
+
+static void digest(const void *data, size_t size, uint8_t out[32])
+{
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	sha256_update(&ctx, size, data);
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, out);
+}
+
+int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size)
+{
+	int err = -ENOMEM;
+
+	if (req->copy)
+		return 0;
+	snprintf(why, why_size, "out of memory");
+	req->copy = calloc(1, sizeof(*req->copy));
+	if (!req->copy)
+		return err;
+	req->copy->refs = 1;
+	err = copy_image(req, req->copy, why, why_size);
+	if (err < 0)
+		return err;
+	digest(req->copy->data, req->copy->image.size, req->copy->digest);
+	memcpy(req->digest, req->copy->digest, sizeof(req->digest));
+	req->has_digest = true;
+	return 0;
+}
+
+bool gpubpf_image_stands_alone(const struct gpubpf_twin_req *req)
+{
+	return !req->built_ns && !req->nheaders;
 }
 
 static void hash_bytes(struct sha256_ctx *ctx, const void *data, size_t size)
@@ -186,26 +222,38 @@ static bool may_include(const struct gpubpf_image *image)
 				   strstr(image->options, "include"));
 }
 
-void gpubpf_twin_key(const struct gpubpf_twin_req *req, const struct gpubpf_image *image, uint8_t key[32])
+void gpubpf_family_key(const struct gpubpf_twin_req *req, uint8_t key[32])
 {
+	const struct gpubpf_image_copy *copy = req->copy; /* NULL: it stands alone */
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
 	hash_bytes(&ctx, &req->kind, sizeof(req->kind));
 	hash_bytes(&ctx, &req->caps, sizeof(req->caps));
 	hash_bytes(&ctx, &req->layout.hash, sizeof(req->layout.hash));
-	hash_bytes(&ctx, image->data, image->size);
-	hash_bytes(&ctx, image->options, strlen(image->options));
-	hash_bytes(&ctx, image->cwd, strlen(image->cwd));
-	if (may_include(image))
-		hash_bytes(&ctx, &image->built_ns, sizeof(image->built_ns));
-	for (uint32_t i = 0; i < image->nheaders; i++) {
-		hash_bytes(&ctx, image->headers[i].name, strlen(image->headers[i].name));
-		hash_bytes(&ctx, image->headers[i].data, image->headers[i].size);
+	hash_bytes(&ctx, req->digest, sizeof(req->digest));
+	hash_bytes(&ctx, req->options, strlen(req->options));
+	hash_bytes(&ctx, req->cwd, strlen(req->cwd));
+	if (copy && may_include(&copy->image))
+		hash_bytes(&ctx, &req->built_ns, sizeof(req->built_ns));
+	for (uint32_t i = 0; copy && i < copy->image.nheaders; i++) {
+		const struct gpubpf_header *h = &copy->image.headers[i];
+
+		hash_bytes(&ctx, h->name, strlen(h->name));
+		hash_bytes(&ctx, h->data, h->size);
 	}
 	hash_bytes(&ctx, req->from, strlen(req->from));
 	hash_bytes(&ctx, &req->unloadable, sizeof(req->unloadable));
 	hash_bytes(&ctx, req->links, req->nlinks * sizeof(*req->links));
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, key);
+}
+
+void gpubpf_twin_key(const struct gpubpf_twin_req *req, const uint8_t family[32], uint8_t key[32])
+{
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	hash_bytes(&ctx, family, 32);
 	for (uint32_t i = 0; i < req->nkernels; i++)
 		hash_bytes(&ctx, req->kernels[i].whole, strlen(req->kernels[i].whole));
 	sha256_digest(&ctx, SHA256_DIGEST_SIZE, key);

@@ -109,6 +109,7 @@ static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	for (uint32_t i = 0; i < peer->ndevices; i++)
 		gpubpf_rescue(s, &peer->devices[i]);
 	free(peer->devices);
+	free(peer->known);
 	free(peer);
 }
 

@@ -90,6 +90,11 @@ struct gpubpf_peer {
 	char exe[256], backend[32];
 	struct gpubpf_session_device *devices;
 	uint32_t ndevices, nrequests;
+	struct gpubpf_known_image {
+		uint64_t identity; /* as the peer calls it */
+		uint8_t digest[32];
+	} *known;                  /* images that it has sent, at most GPUBPF_MAX_KNOWN */
+	uint32_t nknown;
 	enum gpubpf_held held;     /* of an agent that was told to hold launches */
 	struct {                   /* a tool's question, waiting for mirrors */
 		bool open, asked;          /* asked: mirrors are on their way */
@@ -221,6 +226,9 @@ void gpubpf_session_fresh(struct gpubpf_session *s);
 int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms);
 void gpubpf_server_close(struct gpubpf_session *s);
 struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
+/* NULL: it has sent no image that it calls so. */
+#define GPUBPF_MAX_KNOWN 4096
+const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *peer, uint64_t identity);
 int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
 		     const int *fds, uint32_t nfds);
 

@@ -703,6 +703,30 @@ static int make_by_targets(struct making *m)
 	}
 }
 
+char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
+			  const struct gpubpf_image *image)
+{
+	struct making m = { .s = s, .set = set, .req = req, .image = image };
+	char *names = NULL, *to;
+	size_t size = 1;
+	int err = -ENOENT;
+
+	while (err == -ENOENT && (m.target = next_target(&m, m.target))) {
+		gpubpf_diag_init(&m.diag);
+		err = gpubpf_worker_inspect(reader(&m), m.target->name, image, &req->caps, &m.infos, &m.ninfos, &m.diag);
+	}
+	for (uint32_t i = 0; !err && i < m.ninfos; i++)
+		size += strlen(m.infos[i].name) + 1;
+	to = names = err < 0 ? NULL : malloc(size);
+	for (uint32_t i = 0; names && i < m.ninfos; i++)
+		if (!(m.infos[i].flags & GPUBPF_KINFO_FUNCTION) && !m.infos[i].reason[0] && m.infos[i].name[0])
+			to = stpcpy(to, m.infos[i].name) + 1;
+	if (names)
+		*to = 0;
+	free(m.infos);
+	return names;
+}
+
 void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *set,
 		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
 		      struct gpubpf_twin *twin)

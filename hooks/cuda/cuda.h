@@ -105,6 +105,7 @@ struct cuda_module {
 	const struct cuda_module *of; /* the library whose module in a context this is, with which it goes */
 	CUcontext context;           /* NULL: of all */
 	struct gpubpf_kept image;
+	uint64_t number;             /* of its image, which no other module of the process has */
 	char from[256];              /* the file that its image lies in, or else that loaded it; "" unknown */
 	pthread_mutex_t lent;        /* its handle, to driver calls of other threads than the application's */
 };

@@ -148,12 +148,14 @@ void cuda_module_remove(void *handle)
 
 static struct cuda_module *add_module(void *handle, bool library)
 {
+	static atomic_uint_least64_t modules;
 	struct cuda_module *m = cuda_active() ? calloc(1, sizeof(*m)) : NULL;
 
 	if (!m)
 		return NULL;
 	cuda_module_remove(handle); /* one that went by a way that we do not watch */
 	m->base.handle = handle;
+	m->number = atomic_fetch_add(&modules, 1) + 1;
 	pthread_mutex_init(&m->lent, NULL);
 	m->library = library;
 	if (!library)
@@ -201,6 +203,7 @@ void cuda_module_add_of(void *handle, const struct cuda_module *library)
 	if ((m && m->of == library) || !(m = add_module(handle, false)))
 		return;
 	m->of = library;
+	m->number = library->number;
 	memcpy(m->from, library->from, sizeof(m->from));
 	gpubpf_kept_init(&m->image, library->image.data, library->image.size);
 	gpubpf_handles_add(&modules, &m->base);

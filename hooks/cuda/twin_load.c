@@ -49,6 +49,7 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 
 	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target looks */
 	image->from = f->module->from;
+	image->identity = f->module->number << 16 | capability(device); /* of a container, what there is for the device */
 	image->data = cuda_module_image(f->module, capability(device), &image->size, &image->reason);
 	return 0;
 }

@@ -296,6 +296,7 @@ struct gpubpf_cost_stats {
 	/* What wait_ns was spent on, these five add up to it: opening devices, reading and sending programs; the
 	 * session's answers; the runtimes that load twins; other threads that do one of these; what lies between. */
 	uint64_t wait_ask_ns, wait_answer_ns, wait_load_ns, wait_others_ns, wait_rest_ns;
+	uint32_t ahead;            /* of `twins` and `cached`: made before they were asked for */
 };
 
 /* The i-th kernel that was launched, all processes and devices of a runtime taken together, by name; i 0 takes the figures anew,

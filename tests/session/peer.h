@@ -107,6 +107,7 @@ static inline void agent_ask_twin(struct agent *a, uint32_t device, uint32_t kin
 	gpubpf_put_u32(&w, 1); /* what the first link says */
 	gpubpf_put_u32(&w, 0);
 	gpubpf_put_str(&w, ""); /* from no file */
+	gpubpf_put_u64(&w, 0);
 	agent_send(a, GPUBPF_MSG_TWIN, &w, &image, image >= 0);
 }
 

@@ -149,6 +149,13 @@ static CUfunction load(CUmodule *module, const char *kernel)
 
 /* ---- scenarios ---- */
 
+/* Until the file is there; NULL: not at all. */
+static void wait_for(const char *path)
+{
+	for (int i = 0; path && access(path, F_OK) && i < 6000; i++)
+		usleep(10000);
+}
+
 static void basic(void)
 {
 	CUdeviceptr word, total;
@@ -162,6 +169,7 @@ static void basic(void)
 	word = new_word();
 	for (int i = 0; i < 20; i++)
 		run(scale, word, 10, NULL);
+	wait_for(getenv("FAKE_CUDA_APP_WAITS"));
 	run(other, word, 1, NULL);
 	GOOD(cuModuleGetGlobal_v2(&total, &size, module, "total"));
 	printf("word %u\n", *to_host(word));

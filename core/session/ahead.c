@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twins ahead, where a runtime loads each kernel's twin by itself: a program that launches one kernel of an image will
+ * launch others, and each would wait for its own. So with the first kernel of an image all are listed, and with each
+ * request some more are made by makers that have nothing else to do. A program that uses three of a thousand kernels
+ * costs a few twins for nothing; one that goes through all finds them made.
+ */
+#include "makers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/match.h"
+#include "core/wire/name.h"
+#include "session.h"
+
+#define FIRST 16              /* kernels made ahead when an image is new */
+#define MORE 4                /* and with each further request */
+#define KEPT_BYTES (64u << 20)
+#define MOST 1024             /* images */
+
+/* an image, as requests for its kernels have it */
+struct gpubpf_siblings {
+	struct gpubpf_siblings *next;
+	uint8_t family[32];
+	struct gpubpf_image_copy *copy; /* NULL: there is nothing more to do */
+	char *names;               /* NULL: they are being listed */
+	const char *at;            /* the next that nobody has asked for; "" no more */
+};
+
+/* Nothing more of it is made ahead; that it was there is remembered. */
+static void close_list(struct gpubpf_ahead *ahead, struct gpubpf_siblings *l)
+{
+	if (l->copy)
+		ahead->bytes -= l->copy->image.size;
+	gpubpf_image_copy_put(l->copy);
+	free(l->names);
+	l->copy = NULL;
+	l->names = NULL;
+}
+
+void gpubpf_ahead_finish(struct gpubpf_ahead *ahead)
+{
+	while (ahead->list) {
+		struct gpubpf_siblings *l = ahead->list;
+
+		ahead->list = l->next;
+		close_list(ahead, l);
+		free(l);
+	}
+}
+
+static struct gpubpf_siblings *find(const struct gpubpf_ahead *ahead, const uint8_t family[32])
+{
+	struct gpubpf_siblings *l = ahead->list;
+
+	while (l && memcmp(l->family, family, 32))
+		l = l->next;
+	return l;
+}
+
+/* The oldest are closed where images take too much memory. */
+static struct gpubpf_siblings *open_list(struct gpubpf_ahead *ahead, const uint8_t family[32],
+					 struct gpubpf_image_copy *copy)
+{
+	struct gpubpf_siblings *l = ahead->n < MOST && copy->image.size <= KEPT_BYTES ? calloc(1, sizeof(*l)) : NULL;
+	uint64_t bytes = copy->image.size;
+
+	if (!l)
+		return NULL;
+	for (struct gpubpf_siblings *other = ahead->list; other; other = other->next) {
+		bytes += other->copy ? other->copy->image.size : 0;
+		if (bytes > KEPT_BYTES)
+			close_list(ahead, other);
+	}
+	memcpy(l->family, family, sizeof(l->family));
+	l->copy = copy;
+	__atomic_add_fetch(&copy->refs, 1, __ATOMIC_RELAXED);
+	ahead->bytes += copy->image.size;
+	ahead->n++;
+	l->next = ahead->list;
+	ahead->list = l;
+	return l;
+}
+
+/* Does any program of the unit want the kernel? A name that was shortened is not the one that would be asked for. */
+static bool is_wanted(const struct gpubpf_unit *unit, const char *name)
+{
+	for (uint32_t i = 0; i < unit->nprogs && strlen(name) < GPUBPF_NAME_SIZE - 1; i++)
+		if (gpubpf_place_kind(unit->progs[i].site)->names == GPUBPF_NAMES_KERNEL &&
+		    gpubpf_pattern_matches(unit->progs[i].pattern, name))
+			return true;
+	return false;
+}
+
+static int name_kernel(struct gpubpf_session *s, struct gpubpf_twin_req *r, const char *name)
+{
+	r->kernels = calloc(1, sizeof(*r->kernels));
+	if (!r->kernels)
+		return -ENOMEM;
+	r->nkernels = 1;
+	gpubpf_name_short(name, strlen(name), r->kernels[0].name);
+	r->kernels[0].whole = strdup(name);
+	r->kernels[0].id = gpubpf_kernel_id(s, r->kernels[0].name);
+	gpubpf_kernel_whole(s, r->kernels[0].id, name);
+	return r->kernels[0].whole && r->kernels[0].id != UINT32_MAX ? 0 : -ENOMEM;
+}
+
+/* The request that would come for a kernel of the image. */
+static struct gpubpf_twin_req *request(struct gpubpf_session *s, const struct gpubpf_twin_req *req,
+				       struct gpubpf_image_copy *copy, const char *name)
+{
+	struct gpubpf_twin_req *r = gpubpf_twin_req_new();
+
+	if (!r)
+		return NULL;
+	r->caps = req->caps;
+	r->layout = req->layout;
+	r->kind = req->kind;
+	r->unloadable = req->unloadable;
+	r->identity = req->identity;
+	memcpy(r->cwd, req->cwd, sizeof(r->cwd));
+	memcpy(r->from, req->from, sizeof(r->from));
+	memcpy(r->digest, copy->digest, sizeof(r->digest));
+	r->has_digest = r->ahead = true;
+	r->copy = copy;
+	__atomic_add_fetch(&copy->refs, 1, __ATOMIC_RELAXED);
+	r->options = strdup(req->options);
+	r->links = calloc(req->nlinks + 1, sizeof(*r->links));
+	if (r->options && r->links && !name_kernel(s, r, name)) {
+		r->nlinks = req->nlinks;
+		memcpy(r->links, req->links, req->nlinks * sizeof(*r->links));
+		if (!gpubpf_links_unit(s, r->links, r->nlinks, &r->unit))
+			return r;
+	}
+	gpubpf_twin_req_free(r);
+	return NULL;
+}
+
+static void submit_some(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req, uint32_t n)
+{
+	for (; n && *l->at; l->at += strlen(l->at) + 1) {
+		struct gpubpf_twin_req *r = is_wanted(&req->unit, l->at) && strcmp(l->at, req->kernels[0].whole) ?
+						    request(s, req, l->copy, l->at) : NULL;
+
+		if (!r)
+			continue;
+		gpubpf_makers_submit(s->makers, r);
+		n--;
+	}
+}
+
+/* Ask for the names of all kernels. */
+static void submit_list(struct gpubpf_session *s, struct gpubpf_siblings *l, const struct gpubpf_twin_req *req)
+{
+	struct gpubpf_twin_req *r = request(s, req, l->copy, req->kernels[0].whole);
+
+	if (!r)
+		return;
+	r->lists = true;
+	gpubpf_makers_submit(s->makers, r);
+}
+
+void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struct gpubpf_twin_req *req)
+{
+	struct gpubpf_siblings *l;
+	uint8_t family[32];
+
+	if (!req->identity || !req->has_digest || req->nkernels != 1 || s->opts.inspect || (req->ahead && !req->lists))
+		return;
+	gpubpf_family_key(req, family);
+	l = find(ahead, family);
+	if (!l && req->copy) {
+		l = open_list(ahead, family, req->copy);
+		if (l)
+			submit_list(s, l, req);
+	} else if (l && req->lists && req->names && l->copy && !l->names) {
+		l->names = req->names;
+		l->at = l->names;
+		req->names = NULL;
+		submit_some(s, l, req, FIRST);
+	} else if (l && l->names) {
+		submit_some(s, l, req, MORE);
+	}
+	if (l && l->names && !*l->at)
+		close_list(ahead, l);
+}
