@@ -42,7 +42,7 @@ static const struct gpubpf_target_info targets[] = {
 	  .images = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_PARTS),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) |
 		    GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) | GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) |
-		    GPUBPF_TAKES(MEM_BEFORE_ALL) },
+		    GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) },
 	{ .name = "amdgpu", .meaning = "AMD code object", .ops = &gpubpf_target_amdgpu, .output = GPUBPF_IMAGE_AMDGPU,
 	  .emits = true, .machine = true, .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
- * SOME: no places of all spaces, no values. */
+ * SOME: no places of all spaces, no values; SYNC: atomics and barriers instead. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
+#define KINDS 16
 
 struct told {
 	__u64 accesses, bytes, loads, stores, atomics, prefetches, elements, spaces, values, offsets, lines;
+	__u64 ops, operands, olds, barriers;
 };
-GPUBPF_ARRAY(told, struct told, 8 * KERNELS);
+GPUBPF_ARRAY(told, struct told, KINDS * KERNELS);
 
 static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
 {
-	__u32 key = ctx->kernel % KERNELS * 8 + kind;
+	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
 	struct told *t = bpf_map_lookup_elem(&told, &key);
 
 	if (!t)
@@ -33,6 +35,35 @@ static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
 	return 0;
 }
 
+#ifdef SYNC
+static __always_inline int wait_at(struct gpubpf_ctx *ctx, __u32 kind)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->barriers, ctx->barrier.kind + ctx->barrier.id, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/atomic/*") int at_atomic(struct gpubpf_ctx *ctx)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + 7;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->ops, ctx->atomic.op, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->operands, ctx->atomic.operand, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->olds, ctx->atomic.old, __ATOMIC_RELAXED);
+	return tell(ctx, 7);
+}
+SEC("gpu/barrier/*") int at_barrier(struct gpubpf_ctx *ctx) { return wait_at(ctx, 8); }
+SEC("gpu/barrier_exit/*") int at_barrier_exit(struct gpubpf_ctx *ctx) { return wait_at(ctx, 9); }
+#else
 SEC("gpu/mem/*") int mem(struct gpubpf_ctx *ctx) { return tell(ctx, 0); }
 SEC("gpu/mem_before/*") int mem_before(struct gpubpf_ctx *ctx) { return tell(ctx, 1); }
 SEC("gpu/mem.shared/*") int mem_shared(struct gpubpf_ctx *ctx) { return tell(ctx, 2); }
@@ -41,6 +72,7 @@ SEC("gpu/mem.const/*") int mem_const(struct gpubpf_ctx *ctx) { return tell(ctx, 
 #ifndef SOME
 SEC("gpu/mem.all/*") int mem_all(struct gpubpf_ctx *ctx) { return tell(ctx, 5); }
 SEC("gpu/mem_before.all/*") int mem_before_all(struct gpubpf_ctx *ctx) { return tell(ctx, 6); }
+#endif
 #endif
 
 char LICENSE[] SEC("license") = "GPL";

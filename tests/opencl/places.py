@@ -3,7 +3,8 @@
 """places.py BUILD pocl|intel source|il CLANG CASE...: programs at accesses of memory in OpenCL kernels (TAP). Each case
 (tests/wrap/case.h) runs natively and under tests/opencl/places.bpf.c; what its kernels wrote is the same, and the programs
 were told of as many accesses, of as many bytes, as the case says, and Oclgrind where it is installed:
-    //@ mem: KERNEL KIND ACCESSES:BYTES ...    with programs at all kinds of places, or at all but .all
+    //@ mem: KERNEL KIND ACCESSES:BYTES ...    with programs at all kinds of places, or at all but .all, and at
+                                               atomics and barriers
     //@ told: KERNEL KIND FIELD=SUM ...        what else they were told, summed up
     //@ assembly: all FILE                     the module, as text for spirv-as
     //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
@@ -16,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all"]
+KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
+         "barrier", "barrier_exit"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = [os.path.abspath(c) for c in sys.argv[5:]]
 here = f"{build}/tests/opencl"
@@ -64,10 +66,15 @@ def told_of(report):
     told = {}
     for m in report["maps"]:
         for e in m["entries"]:
-            kernel, kind = divmod(e["key"], 8)
+            kernel, kind = divmod(e["key"], 16)
             if kernel in names and kind < len(KINDS):
                 told.setdefault(names[kernel], {})[KINDS[kind]] = e["value"]
     return told
+
+
+def kinds_of(object_):
+    return {"places": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: not kind.startswith("mem"),
+            "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
 
 
 def said(text, key):
@@ -76,7 +83,7 @@ def said(text, key):
 
 def check_sums(name, text, kernels, told):
     for kernel, rest in said(text, "mem"):
-        for kind, n in re.findall(r"(mem\S*) (\d+:\d+)", rest):
+        for kind, n in re.findall(r"(\w\S*) (\d+:\d+)", rest):
             got = told.get(kernel, {}).get(kind, {"accesses": 0, "bytes": 0})
             got = f"{got['accesses']}:{got['bytes']}"
             tap(got == n, f"{name}: {kernel} gpu/{kind}/ {n}", f"{got} {kernels[kernel]}")
@@ -118,18 +125,19 @@ def check(path, where):
         tap(native.returncode == 77, f"{name} # SKIP {native.stderr.strip()}", native.stderr)
         return
     told = {}
-    objects = ["places", "places-some"] if said(text, "refuses") else ["places"]
+    objects = ["places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
     for object_ in objects:
         out, report, log = probed(app, object_, folder, where)
         tap(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")
         kernels = {k["name"]: (k["probed"], k["reason"]) for k in report["kernels"]}
-        refused = {k: words for k, words in said(text, "refuses") if object_ == "places" or ".all" not in words.split()[0]}
+        refused = {k: words for k, words in said(text, "refuses") if kinds_of(object_)(words.split()[0])}
         for kernel, words in refused.items():
             words = words.split(" ", 1)[1]
             tap(words in kernels[kernel][1], f"{name}: {kernel} is refused: {words}", kernels[kernel])
         rest = {k: v for k, v in kernels.items() if k not in refused and not v[0]}
         tap(not rest, f"{name}: all others are probed with {object_}", f"{rest} {log}")
-        told = {**told_of(report), **told}
+        for kernel, sums in told_of(report).items():
+            told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)
     if form == "source" or "//@ oclgrind-il" in text:
         check_oclgrind(name, path, told)

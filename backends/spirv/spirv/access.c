@@ -17,7 +17,8 @@ struct row {
 	enum gpubpf_mem_access access; /* 0: none */
 	uint8_t pointer;
 	uint16_t bytes;            /* enum how << 8 | word */
-	int value, index;          /* words, NONE or HIDDEN */
+	int value, index, operand; /* words, NONE, HIDDEN or ONE */
+	enum gpubpf_rmw rmw;
 	bool aligned, group;
 	uint32_t spaces;           /* of what cannot be seen */
 	const char *unseen;
@@ -25,6 +26,7 @@ struct row {
 
 #define NONE 0
 #define HIDDEN (-1)
+#define ONE (-1)
 #define TYPE(n) (HOW_TYPE << 8 | (n))
 #define OF(n) (HOW_OF << 8 | (n))
 #define AT(n) (HOW_AT << 8 | (n))
@@ -39,6 +41,8 @@ struct row {
 
 static const struct row core_rows[] = {
 #define SPV_ACCESS(op, access, pointer, bytes, value) ROW(Spv##op, access, pointer, bytes, value)
+#define SPV_ATOMIC(op, pointer, bytes, value, what, with) \
+	ROW(Spv##op, ATOMIC, pointer, bytes, value, .rmw = GPUBPF_RMW_##what, .operand = with)
 #define SPV_GROUP_ACCESS(op, access, pointer, bytes, value) ROW(Spv##op, access, pointer, bytes, value, .group = true)
 #define SPV_UNSEEN(from, to, in, why) { .first = Spv##from, .last = Spv##to, .spaces = in, .unseen = why },
 #define SPV_NO_ACCESS(from, to) { .first = Spv##from, .last = Spv##to },
@@ -54,8 +58,8 @@ static const struct row extended_rows[] = {
 };
 
 static const struct row call_rows[] = {
-#define SPV_CALL_ACCESS(function, access, pointer, bytes, value) \
-	ROW(SpvOpFunctionCall, access, pointer, bytes, value, .name = function)
+#define SPV_CALL_ATOMIC(function, pointer, bytes, value, what, with) \
+	ROW(SpvOpFunctionCall, ATOMIC, pointer, bytes, value, .name = function, .rmw = GPUBPF_RMW_##what, .operand = with)
 #include "isa.def"
 };
 
@@ -312,6 +316,10 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 		a->unseen = "an image";
 	a->hidden = row->value == HIDDEN;
 	a->value = row->value > 0 ? gpubpf_spv_word(m, insn, row->value) : 0;
+	a->rmw = row->rmw;
+	a->one = row->operand == ONE;
+	a->operand = row->operand > 0 ? gpubpf_spv_word(m, insn, row->operand) : 0;
+	a->old = row->rmw ? gpubpf_spv_word(m, insn, 2) : 0;
 	a->index = row->index ? gpubpf_spv_word(m, insn, row->index) : 0;
 	a->stride = stride_of(row, a);
 	return true;
@@ -329,4 +337,56 @@ uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t i, struct spv_
 	       next < core_rows + sizeof(core_rows) / sizeof(*core_rows) && next->first == row->first &&
 	       n < SPV_MOST_ACCESSES);
 	return n;
+}
+
+/* -- barriers -- */
+
+static const struct {
+	uint16_t op, scope;
+	const char *unseen;
+} barrier_rows[] = {
+#define SPV_BARRIER(op, scope) { Spv##op, scope, NULL },
+#define SPV_BARRIER_UNSEEN(op, why) { Spv##op, 0, why },
+#include "isa.def"
+};
+
+/* Section 3.27; of one invocation, nobody waits. */
+static enum gpubpf_barrier_kind kind_of_scope(uint32_t scope)
+{
+	switch (scope) {
+	case SpvScopeCrossDevice:
+	case SpvScopeDevice:
+		return GPUBPF_BARRIER_GRID;
+	case SpvScopeWorkgroup:
+		return GPUBPF_BARRIER_BLOCK;
+	case SpvScopeSubgroup:
+		return GPUBPF_BARRIER_WARP;
+	default:
+		return 0;
+	}
+}
+
+bool gpubpf_spv_barrier(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, enum gpubpf_barrier_kind *kind,
+			const char **unseen)
+{
+	const struct gpubpf_spv_insn *scope;
+	size_t i = 0;
+
+	while (i < sizeof(barrier_rows) / sizeof(*barrier_rows) && barrier_rows[i].op != insn->op)
+		i++;
+	if (insn->op == SpvOpFunctionPointerCallINTEL ||
+	    (insn->op == SpvOpFunctionCall && find_call(m, gpubpf_spv_word(m, insn, 3)) == &elsewhere)) {
+		*unseen = "the barriers of a function of another module";
+		return true;
+	}
+	if (i == sizeof(barrier_rows) / sizeof(*barrier_rows))
+		return false;
+	scope = gpubpf_spv_def(m, gpubpf_spv_word(m, insn, barrier_rows[i].scope));
+	*unseen = barrier_rows[i].unseen;
+	*kind = 0;
+	if (!*unseen && (!scope || scope->op != SpvOpConstant))
+		*unseen = "a barrier whose scope is not constant";
+	else if (!*unseen)
+		*kind = kind_of_scope(gpubpf_spv_word(m, scope, 3));
+	return *unseen || *kind;
 }

@@ -83,6 +83,7 @@ struct around {
 	struct spv_words *out;
 	const struct gpubpf_spv_place *place;
 	struct spv_access access;
+	enum gpubpf_barrier_kind barrier;
 	uint32_t env;
 	uint64_t reads;
 };
@@ -175,13 +176,63 @@ static void put_value(struct around *a, uint32_t word)
 	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
 }
 
+/* A number of the module, whose bits are at most 64, as memory has it. */
+static void store_bits(struct around *a, uint32_t word, uint32_t value)
+{
+	struct inject *in = a->in;
+	uint32_t type = gpubpf_spv_type_of(in->b.m, value), pointer, at = spv_id(&in->b);
+	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, type);
+
+	if (t && t->op == SpvOpTypeBool) {
+		SPV_OP(a->out, SpvOpSelect, in->u64, at, value, spv_u64(&in->b, 1), spv_u64(&in->b, 0));
+		store(a, word, at);
+		return;
+	}
+	store_number(a, word, 0);
+	pointer = SPV_TYPE(&in->b, SpvOpTypePointer, SpvStorageClassFunction, type);
+	at = spv_element(in, a->out, in->p64, a->env, ENV_WORDS + word);
+	if (pointer != in->p64)
+		at = made(in, a->out, SpvOpBitcast, pointer, at);
+	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
+}
+
+static void put_operation(struct around *a, uint32_t word)
+{
+	store_number(a, word, a->access.rmw);
+}
+
+static void put_atomic_operand(struct around *a, uint32_t word)
+{
+	if (a->access.operand)
+		store_bits(a, word, a->access.operand);
+	else
+		store_number(a, word, a->access.one);
+}
+
+static void put_old(struct around *a, uint32_t word)
+{
+	store_bits(a, word, a->access.old);
+}
+
+/* Of the whole block, the grid or a sub-group: none has a number. */
+static void put_barrier_id(struct around *a, uint32_t word)
+{
+	store_number(a, word, 0);
+}
+
+static void put_barrier_kind(struct around *a, uint32_t word)
+{
+	store_number(a, word, a->barrier);
+}
+
 static const struct {
 	const char *field;
 	void (*put)(struct around *a, uint32_t word);
 } fields[] = {
 	{ "place", put_place }, { "line", put_line }, { "mem.addr", put_address }, { "mem.offset", put_address },
 	{ "mem.value", put_value }, { "mem.bytes", put_bytes }, { "mem.access", put_access }, { "mem.space", put_space },
-	{ "mem.count", put_count },
+	{ "mem.count", put_count }, { "atomic.op", put_operation }, { "atomic.operand", put_atomic_operand },
+	{ "atomic.old", put_old }, { "barrier.id", put_barrier_id }, { "barrier.kind", put_barrier_kind },
 };
 
 static void put_operand(struct around *a, const struct ctx_field *field, uint32_t i)
@@ -327,8 +378,11 @@ static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t 
 	struct around a = { .in = in, .out = out, .place = &body->place, .env = in->env[function] };
 	struct spv_access accesses[SPV_MOST_ACCESSES];
 
-	gpubpf_spv_accesses(in->b.m, body->place.insn, accesses);
-	a.access = accesses[body->place.access];
+	const char *unseen;
+
+	if (gpubpf_spv_accesses(in->b.m, body->place.insn, accesses))
+		a.access = accesses[body->place.access];
+	gpubpf_spv_barrier(in->b.m, &in->b.m->insn[body->place.insn], &a.barrier, &unseen);
 	for (uint32_t i = 0; i < n; i++)
 		a.reads |= in->reads[body[i].place.site];
 	put_operands(&a);

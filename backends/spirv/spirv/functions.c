@@ -18,6 +18,26 @@ static void add(struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met, struct
 	++*n;
 }
 
+/* What cannot be seen in any memory may be of any kind. */
+static bool may_do(const struct spv_access *a, uint32_t accesses)
+{
+	return a->access ? accesses >> a->access & 1 :
+			   accesses == GPUBPF_DOES_ANY || (a->spaces & GPUBPF_IN_ANY) == GPUBPF_IN_ANY;
+}
+
+static void add_barriers(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
+			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met)
+{
+	static const enum gpubpf_site both[] = { GPUBPF_SITE_BARRIER, GPUBPF_SITE_BARRIER_EXIT };
+	enum gpubpf_barrier_kind kind;
+	const char *unseen;
+
+	if (gpubpf_spv_barrier(m, &m->insn[insn], &kind, &unseen))
+		for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
+			if (kinds >> both[i] & 1)
+				add(out, n, met, (struct gpubpf_spv_place){ .kind = both[i], .line = line, .insn = insn });
+}
+
 static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds,
 			 struct gpubpf_spv_place *out, uint32_t *n, uint32_t *met)
 {
@@ -26,7 +46,8 @@ static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 
 	for (uint32_t a = 0; a < count; a++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-			if (kinds >> kind & 1 && gpubpf_place_kind(kind)->spaces & accesses[a].spaces)
+			if (kinds >> kind & 1 && gpubpf_place_kind(kind)->spaces & accesses[a].spaces &&
+			    may_do(&accesses[a], gpubpf_place_kind(kind)->accesses))
 				add(out, n, met, (struct gpubpf_spv_place){ .kind = kind, .line = line, .insn = insn, .access = a });
 }
 
@@ -43,6 +64,7 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 			line = 0;
 		else
 			add_accesses(m, i, line, kinds, out, &n, met);
+		add_barriers(m, i, line, kinds, out, &n, met);
 	}
 	return n;
 }

@@ -58,11 +58,18 @@ static int check_access(const struct plan *plan, const struct gpubpf_spv_place *
 	const struct gpubpf_spv *m = &plan->p->module;
 	const struct gpubpf_spv_insn *insn = &m->insn[at->insn];
 	struct spv_access accesses[SPV_MOST_ACCESSES], *a = &accesses[at->access];
-	uint32_t value = ctx_word_of("mem.value", at->kind), line = at->line;
+	enum gpubpf_barrier_kind barrier;
+	const char *unseen = NULL;
+	uint32_t line = at->line;
 	char where[32] = "";
 
 	if (line)
 		snprintf(where, sizeof(where), " (line %u)", line);
+	if (!gpubpf_place_kind(at->kind)->spaces) {
+		gpubpf_spv_barrier(m, insn, &barrier, &unseen);
+		return !unseen ? 0 : gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of %s%s", kind, unseen,
+						     where);
+	}
 	gpubpf_spv_accesses(m, at->insn, accesses);
 	if (a->unseen && insn->op == SpvOpFunctionCall)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s, %.80s%s", kind, a->unseen,
@@ -73,7 +80,7 @@ static int check_access(const struct plan *plan, const struct gpubpf_spv_place *
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of which memory a generic address "
 				       "is%s; gpu/mem.all/ and gpu/mem_before.all/ take all", kind, where);
-	if (a->hidden && gpubpf_env_words(plan->job, at->site) >> value & 3)
+	if (a->hidden && gpubpf_env_words(plan->job, at->site) >> ctx_word_of("mem.value", at->kind) & 3)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/%s/ reads mem.value, which instruction %u "
 				       "of its SPIR-V does not show%s", kind, insn->op, where);
 	return 0;
@@ -170,15 +177,15 @@ static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32
 		w++;
 	if (w < plan->wraps + plan->nwraps)
 		return 0;
-	*w = (struct gpubpf_spv_wrap){ k, gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
-				       gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0) };
+	*w = (struct gpubpf_spv_wrap){ .kernel = k, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
+				       .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0), .site = site };
 	gpubpf_diag_init(&why);
 	err = plan_inside(plan, k - p->kernels, &at, w, &why);
 	if (err == -ENOMEM)
 		return err;
 	if (err < 0 || gpubpf_all_inserted(&at, &why) < 0)
 		return refuse(plan, site, why.what);
-	plan->nwraps += at.met > 0;
+	plan->nwraps++;
 	return 0;
 }
 

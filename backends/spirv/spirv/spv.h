@@ -92,6 +92,7 @@ struct gpubpf_spv_wrap {
 	uint32_t entry, exit;
 	struct gpubpf_spv_place *places; /* in its code and that of functions that it calls */
 	uint32_t nplaces;
+	uint32_t site;                 /* any on the kernel, which may have none of its places */
 };
 
 static inline uint32_t gpubpf_spv_first_site(const struct gpubpf_spv_wrap *w)
@@ -100,7 +101,7 @@ static inline uint32_t gpubpf_spv_first_site(const struct gpubpf_spv_wrap *w)
 
 	for (uint32_t i = 0; i < w->nplaces; i++)
 		first = w->places[i].site < first ? w->places[i].site : first;
-	return first;
+	return first == UINT32_MAX ? w->site : first;
 }
 
 /* The twin module: the kernels of wraps[] as gpubpf_twin_<name>, no others (splice.c). *out is

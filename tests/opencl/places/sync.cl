@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Atomics and barriers: what each is given. */
+//@ run: operations 256 64 buf:32768 buf:4096
+//@ mem: operations atomic 2816:11264 barrier 0:0 mem 3072:12288
+//@ told: operations atomic atomics=2816 ops=12288 operands=17101312 olds=363136 spaces=2816
+//@ run: waits 256 64 buf:4096 buf:4096
+//@ mem: waits atomic 256:1024 barrier 1024:0 barrier_exit 1024:0
+//@ told: waits barrier barriers=1024
+//@ told: waits barrier_exit barriers=1024
+//@ told: waits atomic spaces=512 operands=512
+
+/* Each of 11 atomics on an int of the lane's own, which is i + 1 before the first. */
+__kernel void operations(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+	__global int *p = a + 16 * i;
+
+	*p = i + 1;
+	atomic_add(p, 5);
+	atomic_sub(p, 5);
+	atomic_inc(p);
+	atomic_dec(p);
+	atomic_min(p, 1000);
+	atomic_max(p, 0);
+	atomic_and(p, 0xffff);
+	atomic_or(p, 0);
+	atomic_xor(p, 0);
+	atomic_xchg(p, i);
+	atomic_cmpxchg(p, i, 7);
+}
+
+void both(__local int *s, int l)
+{
+	barrier(CLK_LOCAL_MEM_FENCE);
+	atomic_add(&s[l], 2);
+	barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+__kernel void waits(__global int *a, __global int *b)
+{
+	__local int s[64];
+	int l = get_local_id(0), i = get_global_id(0);
+
+	s[l] = a[i];
+	barrier(CLK_LOCAL_MEM_FENCE);
+	both(s, 63 - l);
+	barrier(CLK_GLOBAL_MEM_FENCE);
+	b[i] = s[l];
+}
