@@ -28,8 +28,15 @@ struct runner {
 	struct random_program programs[RANDOM_GROUP];
 };
 
-static enum gen_kind kind_of(uint64_t seed)
+static bool is_host(const struct runner *r)
 {
+	return !strcmp(r->opts->backend, "host");
+}
+
+static enum gen_kind kind_of(const struct runner *r, uint64_t seed)
+{
+	if (is_host(r))
+		return GEN_KERNEL;
 	return seed % ALL_EVERY ? GEN_PLAIN : GEN_ALL;
 }
 
@@ -87,6 +94,7 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 		list[i] = r->fixed ? r->fixed : &r->programs[i];
 	err = random_run_group(&r->opened, list, n, outcomes, why);
 	for (uint32_t i = 0; !err && i < n; i++) {
+		r->apart.items[item].value -= outcomes[i].left_out;
 		if (!outcomes[i].differs)
 			continue;
 		if (!r->fixed)
@@ -109,7 +117,7 @@ static void run_group(struct runner *r, size_t item)
 	int err;
 
 	for (uint32_t i = 0; !r->fixed && i < n; i++)
-		random_make(&rng, kind_of(seed), &r->programs[i]);
+		random_make(&rng, kind_of(r, seed), &r->programs[i]);
 	err = run_programs(r, item, seed, n, &why);
 	if (err == 0)
 		return;
@@ -136,7 +144,7 @@ static void work(struct apart *apart)
 	struct runner *r = (struct runner *)apart;
 	struct gpubpf_why why = { "" };
 	uint32_t begin, end;
-	bool open = !is_over(r) && conformance_open(r->opts, &r->opened, &why) == 0;
+	bool open = is_host(r) || (!is_over(r) && conformance_open(r->opts, &r->opened, &why) == 0);
 
 	while (apart_next(apart, &begin, &end)) {
 		if (!open || is_over(r)) {
@@ -145,7 +153,7 @@ static void work(struct apart *apart)
 			continue;
 		}
 		run_group(r, begin);
-		if (r->opened.target->output == GPUBPF_IMAGE_SPIRV)
+		if (r->opened.target && r->opened.target->output == GPUBPF_IMAGE_SPIRV)
 			return; /* the next child goes on, as in raw_device.c */
 	}
 }
@@ -159,7 +167,7 @@ static int plan(struct runner *r, uint64_t left)
 	int err;
 
 	for (; n < GROUPS && left; left -= size[n++]) {
-		size[n] = r->fixed ? 1 : kind_of(r->seed + n) == GEN_ALL ? ALL_PROGRAMS : RANDOM_GROUP;
+		size[n] = r->fixed ? 1 : kind_of(r, r->seed + n) == GEN_ALL ? ALL_PROGRAMS : RANDOM_GROUP;
 		if (size[n] > left)
 			size[n] = (uint32_t)left;
 	}
@@ -253,7 +261,6 @@ static bool is_as_written(const struct random_program *p, const struct suite_cas
 
 static void run_fixed(struct runner *r, const struct suite_case *c, struct suite_result *result)
 {
-	bool host = !strcmp(r->opts->backend, "host");
 	struct random_program p = { .launch = c->launch };
 	int n = digits(c->program, (uint8_t *)p.insns, sizeof(p.insns));
 	uint64_t done = 0;
@@ -269,7 +276,7 @@ static void run_fixed(struct runner *r, const struct suite_case *c, struct suite
 		return;
 	}
 	r->fixed = &p;
-	if (is_as_written(&p, c, result) && (host || run_groups(r, 1, &done, result)))
+	if (is_as_written(&p, c, result) && (is_host(r) || run_groups(r, 1, &done, result)))
 		result->state = SUITE_PASSED;
 }
 
@@ -279,6 +286,7 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 	const struct suite_case *c = &run->suite.cases[index];
 	struct suite_result *result = &device->results[index];
 	struct runner *r = calloc(1, sizeof(*r));
+	int err;
 
 	if (!r) {
 		snprintf(result->got, sizeof(result->got), "out of memory");
@@ -287,9 +295,10 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 	r->opts = opts;
 	if (c->program) {
 		run_fixed(r, c, result);
-	} else if (!strcmp(device->caps.backend, "host")) {
+	} else if (is_host(r) && (err = random_ask_kernel()) < 0) {
 		result->state = SUITE_SKIPPED;
-		snprintf(result->got, sizeof(result->got), "the interpreter is what devices are compared with");
+		snprintf(result->got, sizeof(result->got), "the Linux kernel, which the interpreter is compared with, runs no "
+			 "program: %s", strerror(-err));
 	} else {
 		run_seeds(r, run, result);
 	}

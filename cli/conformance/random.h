@@ -22,6 +22,7 @@ struct random_program {
 /* what came of a program */
 struct random_outcome {
 	bool differs;
+	bool left_out;           /* the Linux kernel's verifier refuses it */
 	uint64_t want, got;      /* r0 of the interpreter, of the device */
 	char what[256];          /* the first difference in maps; "": none */
 };
@@ -50,17 +51,28 @@ int random_group_init(struct random_group *g, const struct random_program *const
 void random_group_finish(struct random_group *g);
 /* The arena as program i begins with it. */
 void random_reset(struct random_group *g, uint32_t i, void *arena);
+/* What a program is told of its thread. */
+void random_ctx(uint64_t launch, struct gpubpf_ctx *ctx);
 /* 0, or -errno with a diagnostic: the interpreter stopped a proven program. */
 int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r0, struct gpubpf_diag *diag);
 
 /* -- random_compare.c -- */
 
-/* Do maps differ as their readers see them? The first difference then, in words. Takes what is in rings and queues. */
-bool random_differs(const struct random_group *g, void *host, void *device, char *what, size_t size);
+/* Do maps differ as their readers see them, and `all`: in what they keep beside that? The first difference then, in words.
+ * Takes what is in rings and queues. */
+bool random_differs(const struct random_group *g, void *host, void *device, bool all, char *what, size_t size);
+
+/* -- random_kernel.c: the Linux kernel in the place of a device -- */
+
+/* Can it be asked? 0 or -errno. */
+int random_ask_kernel(void);
+/* As random_run_group(); the calling thread stays on its CPU from then on. */
+int random_run_kernel(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
+		      struct gpubpf_why *why);
 
 /* -- random_device.c -- */
 
-/* All programs, as one module. 0, or -errno with the reason. */
+/* All programs, as one module; on the Linux kernel where the device has no ops. 0, or -errno with the reason. */
 int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
 		     struct random_outcome *outcomes, struct gpubpf_why *why);
 

@@ -133,6 +133,7 @@ static const char *item_of(const struct gpubpf_map_view *view)
 struct both {
 	struct listing host, device;
 	const char *name;        /* the map's */
+	bool all;                /* what readers do not see, too */
 	char *what;
 	size_t size;
 };
@@ -222,20 +223,20 @@ static bool map_differs(struct both *b)
 	differs = b->host.bad || b->device.bad;
 	if (differs)
 		snprintf(b->what, b->size, "map %s cannot be read %s", b->name, b->host.bad ? "on the interpreter" : "on the device");
-	differs = differs || items_differ(b) || rest_differs(b);
+	differs = differs || items_differ(b) || (b->all && rest_differs(b));
 	free(b->host.items);
 	free(b->device.items);
 	return differs;
 }
 
-bool random_differs(const struct random_group *g, void *host, void *device, char *what, size_t size)
+bool random_differs(const struct random_group *g, void *host, void *device, bool all, char *what, size_t size)
 {
 	for (uint32_t m = 0; m <= GEN_NMAPS; m++) {
 		const struct gpubpf_map *map = m < GEN_NMAPS ? &g->maps[m] : NULL;
 		const struct gpubpf_map_layout *l = map ? &g->layout.maps[m] : &g->layout.prints;
 		struct both b = {
 			.host = { .group = g, .view = { host, map, l } }, .device = { .group = g, .view = { device, map, l } },
-			.name = map ? map->name : "of prints", .what = what, .size = size,
+			.name = map ? map->name : "of prints", .all = all, .what = what, .size = size,
 		};
 
 		if (map_differs(&b))

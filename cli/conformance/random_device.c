@@ -98,16 +98,19 @@ static int compare(struct batch *b, uint32_t i, struct random_outcome *o)
 	if (err < 0)
 		return err;
 	o->what[0] = 0;
-	o->differs = random_differs(&b->group, b->host, b->device, o->what, sizeof(o->what)) || o->want != o->got;
+	o->differs = random_differs(&b->group, b->host, b->device, true, o->what, sizeof(o->what)) || o->want != o->got;
 	return 0;
 }
 
 int random_run_group(const struct conformance_device *d, const struct random_program *const *programs, uint32_t n,
 		     struct random_outcome *outcomes, struct gpubpf_why *why)
 {
-	struct batch *b = calloc(1, sizeof(*b));
+	struct batch *b;
 	int err;
 
+	if (!d->ops)
+		return random_run_kernel(programs, n, outcomes, why);
+	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
 	*b = (struct batch){ .d = d, .host = MAP_FAILED, .device = MAP_FAILED, .why = why };

@@ -241,7 +241,8 @@ static void map_key(struct gen *g, uint32_t map, uint32_t mask)
 static void lookup(struct gen *g)
 {
 	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU };
-	uint32_t map = maps[pick(g, 6)], jump;
+	static const uint32_t kernels[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_PERCPU_HASH };
+	uint32_t map = g->kind == GEN_KERNEL ? kernels[pick(g, 4)] : maps[pick(g, 6)], jump;
 
 	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
 	emit(g, 0x85, 0, 0, 0, 1);
@@ -276,7 +277,7 @@ static void count(struct gen *g)
 static void update(struct gen *g)
 {
 	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU };
-	uint32_t map = maps[pick(g, 4)];
+	uint32_t map = maps[pick(g, g->kind == GEN_KERNEL ? 3 : 4)];
 	bool del = map != GEN_ARRAY && pick(g, 3) == 0;
 
 	map_key(g, map, GEN_KEYS - 1);
@@ -431,8 +432,12 @@ static void call_local(struct gen *g)
 static void on_stack(struct gen *g)
 {
 	static void (*const all[])(struct gen *g, int base, int off) = { memory, atomic, variable, add_to };
+	uint32_t which = pick(g, 4);
 
-	all[pick(g, 4)](g, 10, -SLOTS);
+	/* in a sub-program Linux 6.18's verifier takes a number plus r10 for a pointer into the caller's frame */
+	if (g->kind == GEN_KERNEL && g->in_callee && all[which] == variable)
+		which = 0;
+	all[which](g, 10, -SLOTS);
 }
 
 static void loop_or_context(struct gen *g)
@@ -453,10 +458,19 @@ static void (*const all_statements[])(struct gen *g) = {
 };
 enum { IN_CALLEE = 6, PLAIN = 9 };
 
+/* what the kernel has, beside plain ones */
+static void (*const kernel_statements[])(struct gen *g) = { lookup, lookup, lookup, count, update, update, queue, queue };
+#define KERNEL_STATEMENTS (sizeof(kernel_statements) / sizeof(kernel_statements[0]))
+
 static void statement(struct gen *g)
 {
-	uint32_t all = sizeof(all_statements) / sizeof(all_statements[0]);
+	uint32_t all = sizeof(all_statements) / sizeof(all_statements[0]), which;
 
+	if (g->kind == GEN_KERNEL && !g->in_callee) {
+		which = pick(g, PLAIN + KERNEL_STATEMENTS);
+		(which < PLAIN ? all_statements[which] : kernel_statements[which - PLAIN])(g);
+		return;
+	}
 	all_statements[pick(g, g->in_callee ? IN_CALLEE : g->kind == GEN_PLAIN ? PLAIN : all)](g);
 }
 

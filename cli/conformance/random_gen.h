@@ -33,6 +33,7 @@ uint64_t gen_random(struct gen_rng *rng);
 
 enum gen_kind {
 	GEN_ALL,    /* every map and helper */
+	GEN_KERNEL, /* maps and helpers that the Linux kernel has too, and that give the same there */
 	GEN_PLAIN,  /* arithmetic, branches, loops, calls and memory alone, for which compilers take little time */
 };
 

@@ -105,18 +105,25 @@ void random_reset(struct random_group *g, uint32_t i, void *arena)
 	fill_maps(g, arena, g->launch[i]);
 }
 
-int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r0, struct gpubpf_diag *diag)
+void random_ctx(uint64_t launch, struct gpubpf_ctx *ctx)
 {
-	struct gpubpf_ctx ctx = {
-		.launch = g->launch[i], .kernel = 7, .site = GPUBPF_SITE_ENTRY, .work_dim = 3, .grid_dim = { 1, 1, 1 },
+	*ctx = (struct gpubpf_ctx){
+		.launch = launch, .kernel = 7, .site = GPUBPF_SITE_ENTRY, .work_dim = 3, .grid_dim = { 1, 1, 1 },
 		.block_dim = { 1, 1, 1 }, .kernel_name = "random",
 	};
+}
+
+int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r0, struct gpubpf_diag *diag)
+{
+	struct gpubpf_ctx ctx;
 	struct gpubpf_interp_job job = {
 		.unit = &g->unit, .prog = &g->progs[i], .ctx = &ctx, .arena = arena, .layout = &g->layout, .pid_tgid = PID_TGID,
 	};
 	struct gpubpf_interp_result result;
-	int err = gpubpf_interp_run(&job, &result, diag);
+	int err;
 
+	random_ctx(g->launch[i], &ctx);
+	err = gpubpf_interp_run(&job, &result, diag);
 	if (!err)
 		*r0 = result.r0;
 	return err;

@@ -101,7 +101,7 @@ static void expect(const char *what)
 {
 	char got[256] = "nothing";
 
-	random_differs(&group, host, device, got, sizeof(got));
+	random_differs(&group, host, device, true, got, sizeof(got));
 	ok(!strcmp(got, what), "%s: %s", what, got);
 	begin();
 }

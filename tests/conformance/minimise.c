@@ -62,7 +62,7 @@ static void compare(const struct random_program *p, struct random_outcome *o)
 		if (is_hit(&other.insns[i]))
 			other.insns[i].code ^= mistake->flip;
 	if (run(p, &o->want, &a, &right) && run(&other, &o->got, &b, &wrong))
-		o->differs = random_differs(&right, a, b, o->what, sizeof(o->what)) || o->want != o->got;
+		o->differs = random_differs(&right, a, b, true, o->what, sizeof(o->what)) || o->want != o->got;
 	free(a);
 	free(b);
 	random_group_finish(&right);
