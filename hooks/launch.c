@@ -330,12 +330,23 @@ static void note_written(struct gpubpf_hook_device *d)
 		gpubpf_drain_wake(d);
 }
 
-static void count_links(const struct gpubpf_hook_binding *binding)
+static void count_links(const uint32_t *links, uint32_t n)
 {
 	struct gpubpf_kernel_table *table = gpubpf_session_kernel_table();
 
-	for (uint32_t i = 0; i < binding->nlinks; i++)
-		gpubpf_kernel_table_add(&table->link[binding->links[i]].launches, 1);
+	for (uint32_t i = 0; i < n; i++)
+		gpubpf_kernel_table_add(&table->link[links[i]].launches, 1);
+}
+
+static void count_time(const struct gpubpf_hook_launch *l)
+{
+	struct gpubpf_kernel_row *k = l->slot->entry->shared;
+	uint32_t weight = l->number < TIMED_EVERY ? 1 : TIMED_EVERY;
+
+	if (!is_timed(l))
+		return;
+	gpubpf_kernel_table_add(&k->hook_ns, l->spent_ns * weight);
+	__atomic_fetch_add(&k->hook_samples, weight, __ATOMIC_RELAXED);
 }
 
 void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome)
@@ -354,52 +365,105 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	gpubpf_kernel_table_add(&k->launches, 1);
 	if (l->twin && outcome == GPUBPF_LAUNCHED) {
 		gpubpf_kernel_table_add(&k->probed, 1);
-		count_links(l->binding);
+		count_links(l->binding->links, l->binding->nlinks);
 		if (l->followed)
 			note_written(l->device);
 	} else if (l->twin || l->missed) {
 		gpubpf_kernel_table_add(&k->missed, 1);
 	}
 	note_shape(k, l);
-	if (is_timed(l)) {
-		uint32_t weight = l->number < TIMED_EVERY ? 1 : TIMED_EVERY;
-
-		gpubpf_kernel_table_add(&k->hook_ns, l->spent_ns * weight);
-		__atomic_fetch_add(&k->hook_samples, weight, __ATOMIC_RELAXED);
-	}
+	count_time(l);
 }
 
 struct gpubpf_hook_record {
 	struct gpubpf_hook_launch launch;      /* its kernel may be gone, its kernel table's entry stays */
 	struct gpubpf_kernel_entry *entry;
 	const char *reason;
-	bool wanted;
+	size_t size;                           /* of all this */
+	uint64_t plan;                         /* that `wanted` is of */
+	bool wanted, probed;
+	uint32_t nlinks, links[];              /* whose programs are in the twin; behind them the kernel's whole name */
 };
+
+static char *name_of(struct gpubpf_hook_record *r)
+{
+	return (char *)&r->links[r->nlinks];
+}
+
+/* binding: of the twin that is recorded, NULL: the original is. */
+static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding,
+						const char *reason)
+{
+	uint32_t n = binding ? binding->nlinks : 0;
+	size_t size = sizeof(struct gpubpf_hook_record) + n * sizeof(uint32_t) + strlen(l->kernel->whole) + 1;
+	struct gpubpf_kernel_entry *entry = inherited(l) ? NULL : gpubpf_kernel_entry(l->kernel->name, l->device);
+	struct gpubpf_hook_record *r = entry ? calloc(1, size) : NULL;
+
+	if (!r)
+		return NULL;
+	r->launch = *l;
+	r->entry = entry;
+	r->reason = reason;
+	r->size = size;
+	r->plan = GPUBPF_NO_PLAN;
+	r->probed = binding;
+	r->nlinks = n;
+	if (n)
+		memcpy(r->links, binding->links, n * sizeof(*r->links));
+	strcpy(name_of(r), l->kernel->whole);
+	return r;
+}
 
 struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_launch *l, const char *reason)
 {
-	struct gpubpf_kernel_entry *entry = NULL;
-	struct gpubpf_hook_record *r;
+	return create_record(l, NULL, reason);
+}
 
-	if (!inherited(l))
-		entry = gpubpf_kernel_entry(l->kernel->name, l->device);
-	r = entry ? malloc(sizeof(*r)) : NULL;
-	if (r)
-		*r = (struct gpubpf_hook_record){ *l, entry, reason, gpubpf_plan_wants(l->kernel->whole) };
-	return r;
+struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome,
+						     const char *reason)
+{
+	if (l->followed)
+		atomic_fetch_sub(&l->device->running, 1); /* it starts when the record does */
+	if (outcome == GPUBPF_LAUNCH_FAILED)
+		return NULL;
+	if (l->slot)
+		count_time(l);
+	return create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
 }
 
 struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_record *record)
 {
-	struct gpubpf_hook_record *r = malloc(sizeof(*r));
+	struct gpubpf_hook_record *r = malloc(record->size);
 
 	if (r)
-		*r = *record;
+		memcpy(r, record, record->size);
 	return r;
 }
 
-void gpubpf_hook_record_launched(const struct gpubpf_hook_record *r)
+/* The twin that was recorded, with the programs that it has. */
+static void count_probed(const struct gpubpf_hook_record *r)
 {
+	struct gpubpf_kernel_row *k = r->entry->shared;
+
+	gpubpf_kernel_table_add(&k->launches, 1);
+	gpubpf_kernel_table_add(&k->probed, 1);
+	count_links(r->links, r->nlinks);
+	note_shape(k, &r->launch);
+	if (r->launch.followed)
+		note_written(r->launch.device);
+}
+
+void gpubpf_hook_record_launched(struct gpubpf_hook_record *r)
+{
+	uint64_t plan = gpubpf_plan_generation();
+
+	if (r->probed) {
+		count_probed(r);
+		return;
+	}
+	if (r->plan != plan)
+		r->wanted = gpubpf_plan_wants(name_of(r));
+	r->plan = plan;
 	count_unprobed(r->entry, &r->launch, r->wanted, r->reason);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent's launch path, written once for all runtimes. An adapter (hooks/opencl/, hooks/cuda/,
- * hooks/hip/) turns its runtime's calls into these and does what they answer; it decides nothing itself.
+ * hooks/hip/, hooks/levelzero/) turns its runtime's calls into these and does what they answer; it decides nothing itself.
  * libc only; safe to call from any thread; no session costs one load and one branch.
  *
  *   program built   gpubpf_hook_program_create()   remembers how to get its image
@@ -188,7 +188,10 @@ struct gpubpf_hook_record;
 
 struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_launch *l, const char *reason);
 struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_record *record);
-void gpubpf_hook_record_launched(const struct gpubpf_hook_record *record);
+/* In place of end(), of what begin() answered and the runtime recorded: counted as probed each time, where it is a twin. */
+struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *launch, enum gpubpf_hook_outcome outcome,
+						     const char *reason);
+void gpubpf_hook_record_launched(struct gpubpf_hook_record *record);
 
 /* A followed twin has ended; may be called from the runtime's own threads. */
 void gpubpf_hook_completed(struct gpubpf_hook_device *device);

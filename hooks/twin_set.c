@@ -544,8 +544,8 @@ static void tell_of_kept(const struct gpubpf_hook_slot *slot, const struct gpubp
 	const struct gpubpf_hook_ops *ops = slot->kernel->program->ops;
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
-		gpubpf_hook_note("kernel %s: what is attached has changed, and graphs that the program made before run it as it "
-				 "was then, until it makes them anew", slot->kernel->name);
+		gpubpf_hook_note("kernel %s: what is attached has changed, and graphs or command lists that the program made before run "
+				 "it as it was then, until it makes them anew", slot->kernel->name);
 }
 
 /* By the kernel's lock: never back to what an older plan said. */

@@ -125,7 +125,7 @@ static bool exact(const char *when)
 
 static void on_note(void *ctx, const char *text)
 {
-	t.kept |= strstr(text, "graphs that the program made before run it as it was then") != NULL;
+	t.kept |= strstr(text, "that the program made before run it as it was then") != NULL;
 	note("%s", text);
 }
 
