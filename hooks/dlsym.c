@@ -12,7 +12,7 @@
 
 static const struct gpubpf_dlsym_user *const users[] = {
 	&gpubpf_dlsym_cuda, &gpubpf_dlsym_nvjitlink, &gpubpf_dlsym_nvjitlink_versions, &gpubpf_dlsym_nvrtc,
-	&gpubpf_dlsym_hip, &gpubpf_dlsym_hip_register,
+	&gpubpf_dlsym_hip, &gpubpf_dlsym_hip_register, &gpubpf_dlsym_level_zero,
 };
 
 struct answer {          /* two words: returned in registers */
@@ -70,7 +70,9 @@ EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const vo
 			continue;
 		ours = user->find(name);
 		real = ours ? real_of(handle, name, caller, &hidden) : NULL;
-		if (real && user->init() && (!user->take || user->take(name, real)))
+		if (real && user->stand_in)
+			ours = user->stand_in(name, real);
+		if (real && ours && user->init() && (!user->take || user->take(name, real)))
 			return (struct answer){ ours, true };
 		if (ours && hidden)
 			return (struct answer){ real, true };

@@ -30,9 +30,11 @@ struct gpubpf_dlsym_user {
 	bool (*init)(void);                  /* the runtime behind it is there */
 	/* Ours is about to be given out for `real`; false: it stands for another. NULL: that cannot be. */
 	bool (*take)(const char *symbol, void *real);
+	/* Where several libraries have functions of that name at once: which of ours stands for `real`; NULL: none. */
+	void *(*stand_in)(const char *symbol, void *real);
 };
 
 extern const struct gpubpf_dlsym_user gpubpf_dlsym_cuda, gpubpf_dlsym_nvjitlink, gpubpf_dlsym_nvjitlink_versions,
-	gpubpf_dlsym_nvrtc, gpubpf_dlsym_hip, gpubpf_dlsym_hip_register;
+	gpubpf_dlsym_nvrtc, gpubpf_dlsym_hip, gpubpf_dlsym_hip_register, gpubpf_dlsym_level_zero;
 
 #endif

@@ -485,12 +485,18 @@ static void take_refusals(struct making *m, const struct gpubpf_twin_image *from
 				      from->refused[i].reason);
 }
 
+/* Must the vendor's compiler make the pieces into what the agent loads? */
+static bool builds(const struct making *m)
+{
+	return m->target->builds && !(m->req->caps.bits & GPUBPF_CAP_LINKS_PARTS);
+}
+
 static int build(struct making *m)
 {
 	char log[4096] = "", line[160];
 	int err;
 
-	if (!m->target->builds) {
+	if (!builds(m)) {
 		m->built = m->pieces;
 		m->pieces = (struct gpubpf_twin_image){ 0 };
 		return 0;
@@ -584,7 +590,7 @@ static int make_steps(struct making *m)
 	m->twin->lower_ns = gpubpf_now_ns() - m->start_ns;
 	if (err < 0 || !m->pieces.ntwins || late(m))
 		return err;
-	enter(m, m->target->builds ? "the vendor's compiler" : "lowering");
+	enter(m, builds(m) ? "the vendor's compiler" : "lowering");
 	err = build(m);
 	m->twin->build_ns = gpubpf_now_ns() - m->start_ns - m->twin->lower_ns;
 	if (err < 0)

@@ -45,6 +45,7 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_TAKES_PTX = 1 << 12,
 	GPUBPF_CAP_TAKES_AMDGPU = 1 << 13,  /* code objects */
 	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings by itself, beside kernels */
+	GPUBPF_CAP_LINKS_PARTS = 1 << 15,   /* the runtime links parts of IL as it loads them: nothing is built before */
 };
 
 struct gpubpf_device_caps {

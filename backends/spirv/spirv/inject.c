@@ -208,50 +208,54 @@ static int make_plan(struct plan *plan, struct gpubpf_spv_image *p)
 	return err;
 }
 
-/* The twin module in its part's place, each part with the program's own options, as a container. */
-static int write_module(struct plan *plan, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
-			struct gpubpf_diag *diag)
+/* The parts with the program's own options, and room for one more. */
+static int take_parts(const struct gpubpf_image *image, struct gpubpf_spv_image *p, struct gpubpf_cl_parts *parts)
 {
-	struct gpubpf_cl_parts parts = p->parts;
-	struct gpubpf_blob module;
 	bool complete;
-	int err;
 
-	parts.part = gpubpf_pool_alloc(&p->pool, parts.nparts, sizeof(*parts.part));
-	parts.link_options = gpubpf_cl_twin_options(p->parts.link_options, image->cwd, &p->pool);
-	complete = parts.part && parts.link_options;
-	for (uint32_t i = 0; complete && i < parts.nparts; i++) {
-		parts.part[i] = p->parts.part[i];
-		parts.part[i].options = gpubpf_cl_twin_options(p->parts.part[i].options, image->cwd, &p->pool);
-		complete = parts.part[i].options != NULL;
+	*parts = p->parts;
+	parts->part = gpubpf_pool_alloc(&p->pool, parts->nparts + 1, sizeof(*parts->part));
+	parts->link_options = gpubpf_cl_twin_options(p->parts.link_options, image->cwd, &p->pool);
+	complete = parts->part && parts->link_options;
+	for (uint32_t i = 0; complete && i < parts->nparts; i++) {
+		parts->part[i] = p->parts.part[i];
+		parts->part[i].options = gpubpf_cl_twin_options(p->parts.part[i].options, image->cwd, &p->pool);
+		complete = parts->part[i].options != NULL;
 	}
-	if (!complete)
-		return -ENOMEM;
-	err = gpubpf_spv_inject(&p->module, plan->job, plan->wraps, plan->nwraps, &module, diag);
-	if (err < 0)
-		return err;
-	parts.part[p->part].data = module.data;
-	parts.part[p->part].size = module.size;
-	err = gpubpf_cl_parts_write(&parts, &plan->out.piece[0].blob);
-	free(module.data);
-	plan->out.piece[0].kind = GPUBPF_IMAGE_OPENCL_PARTS;
-	plan->out.piece[0].options = "";
-	return err;
+	return complete ? 0 : -ENOMEM;
 }
 
+/* The twin module in its part's place, as a container; the probes as its last part where the runtime links parts. */
 static int write_pieces(struct plan *plan, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			const struct gpubpf_target_opts *opts, struct gpubpf_diag *diag)
 {
-	struct gpubpf_twin_piece *probe = &plan->out.piece[1];
-	int err = write_module(plan, p, image, diag);
+	struct gpubpf_twin_piece *twin = &plan->out.piece[0], *probe = &plan->out.piece[1];
+	bool joined = plan->job->caps->bits & GPUBPF_CAP_LINKS_PARTS;
+	struct gpubpf_blob module = { 0 };
+	struct gpubpf_cl_parts parts;
+	int err = take_parts(image, p, &parts);
 
-	if (err < 0)
-		return err;
-	plan->out.npieces = 1;
-	err = gpubpf_target_spirv.emit(plan->job, opts, &probe->blob, diag);
+	if (!err)
+		err = gpubpf_spv_inject(&p->module, plan->job, plan->wraps, plan->nwraps, &module, diag);
+	if (!err)
+		err = gpubpf_target_spirv.emit(plan->job, opts, &probe->blob, diag);
+	if (!err) {
+		parts.part[p->part].data = module.data;
+		parts.part[p->part].size = module.size;
+		if (joined)
+			parts.part[parts.nparts++] = (struct gpubpf_cl_part){
+				GPUBPF_IMAGE_SPIRV, probe->blob.data, probe->blob.size, "" };
+		err = gpubpf_cl_parts_write(&parts, &twin->blob);
+	}
+	free(module.data);
+	twin->kind = GPUBPF_IMAGE_OPENCL_PARTS;
 	probe->kind = GPUBPF_IMAGE_SPIRV;
-	probe->options = "";
-	plan->out.npieces += err == 0;
+	twin->options = probe->options = "";
+	if (err || joined) {
+		free(probe->blob.data);
+		*probe = (struct gpubpf_twin_piece){ 0 };
+	}
+	plan->out.npieces = err ? 0 : joined ? 1 : 2;
 	return err;
 }
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "levelzero.h"
+
+#include <stdlib.h>
+
+struct device {
+	struct device *next;
+	ze_device_handle_t handle;
+	struct gpubpf_hook_device *hook;
+};
+
+struct context {
+	struct lz_object object;
+	_Atomic(struct device *) devices;
+};
+
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+
+static struct device *find(struct context *c, ze_device_handle_t handle)
+{
+	struct device *dev = c ? atomic_load_explicit(&c->devices, memory_order_acquire) : NULL;
+
+	while (dev && dev->handle != handle)
+		dev = dev->next;
+	return dev;
+}
+
+/* By the lock. */
+static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
+{
+	struct gpubpf_device_open how = { .runtime = &d->api, .context = context, .handle = handle };
+	struct context *c = lz_table_find(LZ_CONTEXTS, context);
+	struct device *dev = find(c, handle);
+
+	if (dev || !(dev = calloc(1, sizeof(*dev))))
+		return dev;
+	if (!c && (c = calloc(1, sizeof(*c))))
+		lz_table_add(LZ_CONTEXTS, context, &c->object);
+	dev->handle = handle;
+	if (!c || gpubpf_hook_device_create(&lz_hook_ops, &how, lz_device_ordinal(d, handle), &dev->hook) < 0) {
+		free(dev);
+		return NULL;
+	}
+	dev->next = c->devices;
+	atomic_store_explicit(&c->devices, dev, memory_order_release);
+	return dev;
+}
+
+struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
+{
+	struct device *dev = find(lz_table_find(LZ_CONTEXTS, context), handle);
+
+	if (!dev) {
+		pthread_mutex_lock(&adding);
+		dev = add(d, context, handle);
+		pthread_mutex_unlock(&adding);
+	}
+	return dev ? dev->hook : NULL;
+}
+
+/* Our memory and modules lie in it: copied back and given up before. */
+ze_result_t lz_ContextDestroy(struct lz_driver *d, ze_context_handle_t context)
+{
+	struct context *c = lz_table_take(LZ_CONTEXTS, context);
+	struct device *next;
+
+	for (struct device *dev = c ? c->devices : NULL; dev; dev = next) {
+		next = dev->next;
+		gpubpf_hook_device_destroy(dev->hook);
+		free(dev);
+	}
+	free(c);
+	return d->next.ContextDestroy(context);
+}

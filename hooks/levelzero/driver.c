@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How we come into a driver's dispatch tables: the loader asks each driver's library, by dlsym, for the functions
+ * zeGet<table>ProcAddrTable that fill them, and gets ours, which let the driver's fill the table and put our functions in
+ * place of its own. Each driver has its own set of ours, since the handles do not say whose they are. The
+ * loader itself and its layers have functions of the same names; those are left alone.
+ */
+#include "levelzero.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "hooks/dlsym.h"
+
+struct lz_driver lz_drivers[LZ_DRIVERS];
+
+/* ---- what stands in the tables: a set for each driver ---- */
+
+#define LZ_CALL(table, member, parameters, arguments) \
+	static ze_result_t ZE_APICALL in0_##table##member(parameters) { return lz_##table##member(&lz_drivers[0], arguments); }
+#include "calls.def"
+#undef LZ_CALL
+#define LZ_CALL(table, member, parameters, arguments) \
+	static ze_result_t ZE_APICALL in1_##table##member(parameters) { return lz_##table##member(&lz_drivers[1], arguments); }
+#include "calls.def"
+#undef LZ_CALL
+#define LZ_CALL(table, member, parameters, arguments) \
+	static ze_result_t ZE_APICALL in2_##table##member(parameters) { return lz_##table##member(&lz_drivers[2], arguments); }
+#include "calls.def"
+#undef LZ_CALL
+#define LZ_CALL(table, member, parameters, arguments) \
+	static ze_result_t ZE_APICALL in3_##table##member(parameters) { return lz_##table##member(&lz_drivers[3], arguments); }
+#include "calls.def"
+#undef LZ_CALL
+#define OFFSET(i) \
+	static ze_result_t ZE_APICALL in##i##_KernelSetGlobalOffsetExp(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, \
+								     uint32_t z) \
+	{ \
+		return lz_KernelSetGlobalOffsetExp(&lz_drivers[i], kernel, x, y, z); \
+	}
+OFFSET(0)
+OFFSET(1)
+OFFSET(2)
+OFFSET(3)
+
+/* ---- and where ---- */
+
+typedef ze_driver_dditable_t ddi_Driver;
+typedef ze_device_dditable_t ddi_Device;
+typedef ze_context_dditable_t ddi_Context;
+typedef ze_mem_dditable_t ddi_Mem;
+typedef ze_module_dditable_t ddi_Module;
+typedef ze_module_build_log_dditable_t ddi_ModuleBuildLog;
+typedef ze_kernel_dditable_t ddi_Kernel;
+typedef ze_kernel_exp_dditable_t ddi_KernelExp;
+typedef ze_command_list_dditable_t ddi_CommandList;
+typedef ze_command_queue_dditable_t ddi_CommandQueue;
+typedef ze_fence_dditable_t ddi_Fence;
+typedef ze_event_dditable_t ddi_Event;
+
+#define TABLES(F) \
+	F(Driver) F(Device) F(Context) F(Mem) F(Module) F(ModuleBuildLog) F(Kernel) F(KernelExp) F(CommandList) \
+	F(CommandQueue) F(Fence) F(Event)
+
+enum table {
+#define T(table) T_##table,
+	TABLES(T)
+#undef T
+	NTABLES,
+};
+
+/* An entry that we read (ours: NULL), or read and replace. Those that are read come first, as the driver had them. */
+static const struct entry {
+	enum table table;
+	size_t at, driver;                 /* in the table, and in struct lz_driver */
+	void *ours[LZ_DRIVERS];
+} entries[] = {
+#define API(table, member) \
+	{ T_##table, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, api.table##member), { NULL } },
+	GPUBPF_ZE_FUNCTIONS(API)
+#undef API
+	{ T_KernelExp, offsetof(ddi_KernelExp, pfnSetGlobalOffsetExp), offsetof(struct lz_driver, api.KernelSetGlobalOffsetExp),
+	  { NULL } },
+#define LZ_CALL(table, member, parameters, arguments) \
+	{ T_##table, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, next.table##member), \
+	  { (void *)in0_##table##member, (void *)in1_##table##member, (void *)in2_##table##member, \
+	    (void *)in3_##table##member } },
+#include "calls.def"
+#undef LZ_CALL
+	{ T_KernelExp, offsetof(ddi_KernelExp, pfnSetGlobalOffsetExp), offsetof(struct lz_driver, next.KernelSetGlobalOffsetExp),
+	  { (void *)in0_KernelSetGlobalOffsetExp, (void *)in1_KernelSetGlobalOffsetExp, (void *)in2_KernelSetGlobalOffsetExp,
+	    (void *)in3_KernelSetGlobalOffsetExp } },
+};
+
+#define NENTRIES (sizeof(entries) / sizeof(*entries))
+
+typedef ze_result_t (ZE_APICALL *fill_fn)(ze_api_version_t version, void *table);
+
+static ze_result_t fill(struct lz_driver *d, enum table which, ze_api_version_t version, char *table)
+{
+	ze_result_t err = ((fill_fn)atomic_load(&d->fill[which]))(version, table);
+
+	for (size_t i = 0; !err && i < NENTRIES; i++) {
+		const struct entry *e = &entries[i];
+		void *ours = e->ours[d - lz_drivers], **at = (void **)(table + e->at);
+
+		if (e->table != which || !*at || *at == ours)
+			continue;
+		*(void **)((char *)d + e->driver) = *at;
+		if (ours)
+			*at = ours;
+	}
+	return err;
+}
+
+#define FILL(i, table) \
+	static ze_result_t ZE_APICALL fill##i##_##table(ze_api_version_t version, void *to) \
+	{ \
+		return fill(&lz_drivers[i], T_##table, version, to); \
+	}
+#define FILL_ALL(table) FILL(0, table) FILL(1, table) FILL(2, table) FILL(3, table)
+TABLES(FILL_ALL)
+
+static const struct {
+	const char *symbol;
+	fill_fn ours[LZ_DRIVERS];
+} fills[NTABLES] = {
+#define NAMED(table) \
+	[T_##table] = { "zeGet" #table "ProcAddrTable", { fill0_##table, fill1_##table, fill2_##table, fill3_##table } },
+	TABLES(NAMED)
+#undef NAMED
+};
+
+static enum table table_of(const char *symbol)
+{
+	enum table t = 0;
+
+	while (t < NTABLES && strcmp(fills[t].symbol, symbol))
+		t++;
+	return t;
+}
+
+static void *find(const char *symbol)
+{
+	enum table t = table_of(symbol);
+
+	return t < NTABLES ? (void *)fills[t].ours[0] : NULL;
+}
+
+/* Neither the loader nor one of its layers: those tell their versions. */
+static bool is_driver(const void *address)
+{
+	static const char *const versions[] = { "zelLoaderGetVersion", "zelLoaderGetVersions" };
+	void *lib = gpubpf_dlsym_library(address);
+	bool found = false;
+
+	for (size_t i = 0; lib && i < sizeof(versions) / sizeof(*versions); i++)
+		found |= gpubpf_dlsym_next()(lib, versions[i]) != NULL;
+	if (lib)
+		dlclose(lib);
+	return lib && !found;
+}
+
+static struct lz_driver *driver_of(const void *library)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct lz_driver *d = NULL;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; !d && i < LZ_DRIVERS; i++)
+		if (!lz_drivers[i].library || lz_drivers[i].library == library)
+			d = &lz_drivers[i];
+	if (d)
+		d->library = library;
+	pthread_mutex_unlock(&lock);
+	if (!d)
+		gpubpf_hook_note("the program loaded more than %d Level Zero drivers; kernels of the others run unprobed",
+				 LZ_DRIVERS);
+	return d;
+}
+
+static void *stand_in(const char *symbol, void *real)
+{
+	enum table t = table_of(symbol);
+	struct lz_driver *d = NULL;
+	Dl_info at;
+
+	if (t < NTABLES && is_driver(real) && dladdr(real, &at))
+		d = driver_of(at.dli_fbase);
+	if (!d)
+		return NULL;
+	atomic_store(&d->fill[t], real);
+	return (void *)fills[t].ours[d - lz_drivers];
+}
+
+static bool always(void)
+{
+	return true;
+}
+
+const struct gpubpf_dlsym_user gpubpf_dlsym_level_zero = { "zeGet", find, always, .stand_in = stand_in };
+
+/* ---- */
+
+static void join(void)
+{
+	gpubpf_hook_init(&lz_hook_ops);
+}
+
+bool lz_active(void)
+{
+	static pthread_once_t joined = PTHREAD_ONCE_INIT;
+
+	pthread_once(&joined, join);
+	return gpubpf_hook_active();
+}
+
+#define MAX_DEVICES 64
+
+/* Some drivers write as many handles as there is room for, even where they have fewer. */
+static uint32_t devices_of(const struct lz_driver *d, ze_driver_handle_t driver, ze_device_handle_t devices[MAX_DEVICES])
+{
+	uint32_t n = 0;
+
+	if (d->api.DeviceGet(driver, &n, NULL) || !n)
+		return 0;
+	n = n < MAX_DEVICES ? n : MAX_DEVICES;
+	return d->api.DeviceGet(driver, &n, devices) ? 0 : n;
+}
+
+static bool has_part(const struct lz_driver *d, ze_device_handle_t whole, ze_device_handle_t part)
+{
+	ze_device_handle_t parts[MAX_DEVICES];
+	uint32_t n = 0;
+
+	if (d->api.DeviceGetSubDevices(whole, &n, NULL) || !n)
+		return false;
+	n = n < MAX_DEVICES ? n : MAX_DEVICES;
+	if (d->api.DeviceGetSubDevices(whole, &n, parts))
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (parts[i] == part || has_part(d, parts[i], part))
+			return true;
+	return false;
+}
+
+/* How many devices the driver has; *at: the number of this one, if it is among them. */
+static uint32_t place(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
+{
+	ze_device_handle_t devices[MAX_DEVICES];
+	ze_driver_handle_t drivers[16];
+	uint32_t ndrivers = 0, n, count = 0;
+
+	if (!d->api.DriverGet || d->api.DriverGet(&ndrivers, NULL) || !ndrivers)
+		return 0;
+	ndrivers = ndrivers < 16 ? ndrivers : 16;
+	if (d->api.DriverGet(&ndrivers, drivers))
+		return 0;
+	for (uint32_t i = 0; i < ndrivers; i++) {
+		n = devices_of(d, drivers[i], devices);
+		for (uint32_t k = 0; at && k < n; k++)
+			if (devices[k] == device || has_part(d, devices[k], device))
+				*at = count + k;
+		count += n;
+	}
+	return count;
+}
+
+uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device)
+{
+	uint32_t base = 0, at = 0;
+
+	for (const struct lz_driver *before = lz_drivers; before < d; before++)
+		base += place(before, NULL, NULL);
+	place(d, device, &at);
+	return base + at;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels, and what they are given. The original is given it first, and what it took is recorded; a twin is given
+ * what changed just before it is launched.
+ */
+#include "levelzero.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SET_GROUP = 1, SET_OFFSET = 2, SET_INDIRECT = 4, SET_CACHE = 8 };
+
+static void clear(struct lz_arg *arg)
+{
+	if (arg->how == LZ_ARG_VALUE && arg->size > sizeof(arg->bytes))
+		free(arg->data);
+	arg->how = LZ_ARG_UNSET;
+	arg->version++;
+}
+
+static void destroy(struct lz_kernel *k)
+{
+	gpubpf_hook_kernel_destroy(k->hook);
+	for (uint32_t i = 0; k->args && i < k->nargs; i++)
+		clear(&k->args[i]);
+	free(k->args);
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+}
+
+/* A record for a kernel that the driver just made; without one it runs as it is. */
+static void add(const struct lz_driver *d, struct lz_module *m, const char *name, ze_kernel_handle_t handle)
+{
+	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
+	struct lz_kernel *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return;
+	k->module = m;
+	pthread_mutex_init(&k->lock, NULL);
+	if (d->api.KernelGetProperties(handle, &p) || !(k->args = calloc(p.numKernelArgs + 1, sizeof(*k->args))) ||
+	    gpubpf_hook_kernel_create(m->hook, k, name, &k->hook) < 0) {
+		destroy(k);
+		return;
+	}
+	k->nargs = p.numKernelArgs;
+	k->recorded = true;
+	lz_table_add(LZ_KERNELS, handle, &k->object);
+	gpubpf_hook_program_ahead(m->hook, m->hook_device);
+}
+
+ze_result_t lz_KernelCreate(struct lz_driver *d, ze_module_handle_t module, const ze_kernel_desc_t *desc,
+			    ze_kernel_handle_t *kernel)
+{
+	ze_result_t err = d->next.KernelCreate(module, desc, kernel);
+	struct lz_module *m = err ? NULL : lz_table_find(LZ_MODULES, module);
+
+	if (m)
+		add(d, m, desc->pKernelName, *kernel);
+	return err;
+}
+
+ze_result_t lz_KernelDestroy(struct lz_driver *d, ze_kernel_handle_t kernel)
+{
+	struct lz_kernel *k = lz_table_take(LZ_KERNELS, kernel);
+
+	if (k)
+		destroy(k);
+	return d->next.KernelDestroy(kernel);
+}
+
+static int set_arg(struct lz_arg *arg, size_t size, const void *value)
+{
+	void *data = NULL;
+
+	if (value && size > sizeof(arg->bytes) && !(data = malloc(size)))
+		return -ENOMEM;
+	clear(arg);
+	arg->size = size;
+	arg->how = value ? LZ_ARG_VALUE : LZ_ARG_NULL;
+	if (data)
+		arg->data = memcpy(data, value, size);
+	else if (value)
+		memcpy(arg->bytes, value, size);
+	return 0;
+}
+
+ze_result_t lz_KernelSetArgumentValue(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t index, size_t size,
+				      const void *value)
+{
+	ze_result_t err = d->next.KernelSetArgumentValue(kernel, index, size, value);
+	struct lz_kernel *k = err ? NULL : lz_table_find(LZ_KERNELS, kernel);
+
+	if (k && index < k->nargs && set_arg(&k->args[index], size, value) < 0)
+		k->recorded = false; /* out of memory: the kernel runs as it is */
+	return err;
+}
+
+/* The kernel's settings, of which one changes; NULL: nobody's. */
+static struct lz_setting *changed(ze_result_t err, ze_kernel_handle_t kernel, uint32_t which)
+{
+	struct lz_kernel *k = err ? NULL : lz_table_find(LZ_KERNELS, kernel);
+
+	if (!k)
+		return NULL;
+	k->setting.set |= which;
+	k->setting.version++;
+	return &k->setting;
+}
+
+ze_result_t lz_KernelSetGroupSize(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z)
+{
+	ze_result_t err = d->next.KernelSetGroupSize(kernel, x, y, z);
+	struct lz_setting *s = changed(err, kernel, SET_GROUP);
+
+	if (s)
+		memcpy(s->group, (uint32_t[]){ x, y, z }, sizeof(s->group));
+	return err;
+}
+
+ze_result_t lz_KernelSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z)
+{
+	ze_result_t err = d->next.KernelSetGlobalOffsetExp(kernel, x, y, z);
+	struct lz_setting *s = changed(err, kernel, SET_OFFSET);
+
+	if (s)
+		memcpy(s->offset, (uint32_t[]){ x, y, z }, sizeof(s->offset));
+	return err;
+}
+
+ze_result_t lz_KernelSetIndirectAccess(struct lz_driver *d, ze_kernel_handle_t kernel,
+				       ze_kernel_indirect_access_flags_t flags)
+{
+	ze_result_t err = d->next.KernelSetIndirectAccess(kernel, flags);
+	struct lz_setting *s = changed(err, kernel, SET_INDIRECT);
+
+	if (s)
+		s->indirect = flags;
+	return err;
+}
+
+ze_result_t lz_KernelSetCacheConfig(struct lz_driver *d, ze_kernel_handle_t kernel, ze_cache_config_flags_t flags)
+{
+	ze_result_t err = d->next.KernelSetCacheConfig(kernel, flags);
+	struct lz_setting *s = changed(err, kernel, SET_CACHE);
+
+	if (s)
+		s->cache = flags;
+	return err;
+}
+
+static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, uint32_t i, const struct lz_arg *arg)
+{
+	const void *bytes = arg->size > sizeof(arg->bytes) ? arg->data : arg->bytes;
+
+	if (arg->how == LZ_ARG_UNSET)
+		return ZE_RESULT_SUCCESS; /* what the original does without, the twin does too */
+	return d->api.KernelSetArgumentValue(twin->handle, i, arg->size, arg->how == LZ_ARG_NULL ? NULL : bytes);
+}
+
+static ze_result_t apply_setting(const struct lz_driver *d, ze_kernel_handle_t twin, const struct lz_setting *s)
+{
+	ze_result_t err = ZE_RESULT_SUCCESS;
+
+	if (s->set & SET_GROUP)
+		err = d->api.KernelSetGroupSize(twin, s->group[0], s->group[1], s->group[2]);
+	if (!err && s->set & SET_OFFSET)
+		err = d->api.KernelSetGlobalOffsetExp(twin, s->offset[0], s->offset[1], s->offset[2]);
+	if (!err && s->set & SET_INDIRECT)
+		err = d->api.KernelSetIndirectAccess(twin, s->indirect);
+	if (!err && s->set & SET_CACHE)
+		err = d->api.KernelSetCacheConfig(twin, s->cache);
+	return err;
+}
+
+ze_result_t lz_kernel_apply(struct lz_twin *twin)
+{
+	struct lz_kernel *k = twin->kernel;
+	const struct lz_driver *d = k->module->driver;
+	ze_result_t err;
+
+	for (uint32_t i = 0; i < k->nargs; i++) {
+		if (k->args[i].version == twin->applied[i])
+			continue;
+		err = apply_arg(d, twin, i, &k->args[i]);
+		if (err)
+			return err;
+		twin->applied[i] = k->args[i].version;
+	}
+	if (k->setting.version == twin->setting)
+		return ZE_RESULT_SUCCESS;
+	err = apply_setting(d, twin->handle, &k->setting);
+	if (!err)
+		twin->setting = k->setting.version;
+	return err;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches. Where the launch path answers with a twin, it is given what the original was given and is appended in its
+ * place, with the application's events; where the driver does not take it, the original is, and the error that the
+ * application sees is the original's own. What is appended to an immediate list is launched; to a regular one,
+ * recorded.
+ */
+#include "levelzero.h"
+
+#include <stdlib.h>
+
+#define REASON                                                                                                          \
+	"recorded in a command list before it was attached to, or while its twin was not made yet; it is probed from the " \
+	"list's next recording on"
+
+struct append {
+	struct lz_driver *driver;
+	__typeof__(&zeCommandListAppendLaunchKernel) next;
+	ze_command_list_handle_t list;
+	struct lz_kernel *kernel;
+	ze_kernel_handle_t original;
+	const ze_group_count_t *groups;
+	bool indirect, cooperative;
+	ze_event_handle_t event;
+	uint32_t nwait;
+	ze_event_handle_t *wait;
+};
+
+static ze_result_t append(const struct append *a, ze_kernel_handle_t kernel)
+{
+	return a->next(a->list, kernel, a->groups, a->event, a->nwait, a->wait);
+}
+
+static int append_original(const void *call)
+{
+	const struct append *a = call;
+
+	return append(a, a->original);
+}
+
+/* The arguments after the kernel's own (enum gpubpf_twin_flags). */
+static ze_result_t set_extra(const struct lz_driver *d, const struct gpubpf_hook_launch *l, const struct lz_twin *twin)
+{
+	uint32_t at = twin->kernel->nargs;
+	ze_result_t err = ZE_RESULT_SUCCESS;
+
+	if (l->twin_flags & GPUBPF_TWIN_ARG_ARENA)
+		err = d->api.KernelSetArgumentValue(twin->handle, at++, sizeof(l->arena), &l->arena);
+	if (!err && l->twin_flags & GPUBPF_TWIN_ARG_LAUNCH)
+		err = d->api.KernelSetArgumentValue(twin->handle, at++, sizeof(l->number), &l->number);
+	if (!err && l->twin_flags & GPUBPF_TWIN_ARG_PID)
+		err = d->api.KernelSetArgumentValue(twin->handle, at++, sizeof(l->pid_tgid), &l->pid_tgid);
+	return err;
+}
+
+static int prepare(const struct lz_driver *d, const struct gpubpf_hook_launch *l)
+{
+	struct lz_twin *twin = l->twin;
+	ze_result_t err;
+
+	if (!twin->kernel->recorded)
+		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+	err = lz_kernel_apply(twin);
+	return err ? err : set_extra(d, l, twin);
+}
+
+/* All groups of a cooperative launch run at once. */
+static bool fits(const struct append *a, ze_kernel_handle_t twin)
+{
+	uint32_t most = 0;
+
+	if (!a->cooperative)
+		return true;
+	return !a->driver->api.KernelSuggestMaxCooperativeGroupCount(twin, &most) && a->groups &&
+	       (uint64_t)a->groups->groupCountX * a->groups->groupCountY * a->groups->groupCountZ <= most;
+}
+
+static int append_twin(const void *call, const struct gpubpf_hook_launch *l)
+{
+	const struct append *a = call;
+	struct lz_twin *twin = l->twin;
+	int err;
+
+	pthread_mutex_lock(&a->kernel->lock);
+	err = prepare(a->driver, l);
+	if (!err)
+		err = fits(a, twin->handle) ? (int)append(a, twin->handle) : GPUBPF_TWIN_NO_ROOM;
+	pthread_mutex_unlock(&a->kernel->lock);
+	return err;
+}
+
+static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze_group_count_t *groups)
+{
+	uint32_t count[3] = { 0 }; /* of an indirect launch the device alone knows */
+
+	if (groups) {
+		count[0] = groups->groupCountX;
+		count[1] = groups->groupCountY;
+		count[2] = groups->groupCountZ;
+	}
+	*l = (struct gpubpf_hook_launch){ .kernel = k->hook, .device = k->module->hook_device, .dim = 3 };
+	for (int i = 0; i < 3; i++) {
+		l->block[i] = k->setting.group[i];
+		l->grid[i] = (size_t)count[i] * k->setting.group[i];
+	}
+}
+
+/* The list has the twin as long as it is not reset. */
+static void keep(const struct gpubpf_hook_launch *l)
+{
+	struct lz_twin *twin = l->twin;
+
+	atomic_store_explicit(&twin->kept, true, memory_order_relaxed);
+}
+
+static ze_result_t record(const struct append *a, struct lz_list *list, struct gpubpf_hook_launch *l)
+{
+	int refused = 0, err;
+
+	gpubpf_hook_launch_begin(l);
+	if (l->twin)
+		refused = append_twin(a, l);
+	if (l->twin && !refused) {
+		keep(l);
+		lz_list_add(list, gpubpf_hook_launch_record(l, GPUBPF_LAUNCHED, REASON));
+		return ZE_RESULT_SUCCESS;
+	}
+	err = append_original(a);
+	lz_list_add(list, gpubpf_hook_launch_record(l, err ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD :
+							     GPUBPF_LAUNCHED, REASON));
+	if (l->twin && !err)
+		gpubpf_hook_note("kernel %s: the runtime refused a launch of its twin with error %d; it runs unprobed",
+				 gpubpf_hook_kernel_name(a->kernel->hook), refused);
+	return err;
+}
+
+static ze_result_t launch(struct append *a)
+{
+	struct lz_list *list = lz_table_find(LZ_LISTS, a->list);
+	struct gpubpf_hook_launch l;
+
+	a->kernel = list ? lz_table_find(LZ_KERNELS, a->original) : NULL;
+	if (!a->kernel)
+		return append(a, a->original);
+	describe(&l, a->kernel, a->indirect ? NULL : a->groups);
+	return list->immediate ? (ze_result_t)gpubpf_hook_launch_run(&l, append_twin, append_original, a) :
+				 record(a, list, &l);
+}
+
+ze_result_t lz_CommandListAppendLaunchKernel(struct lz_driver *d, ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+					     const ze_group_count_t *groups, ze_event_handle_t event, uint32_t nwait,
+					     ze_event_handle_t *wait)
+{
+	return launch(&(struct append){ .driver = d, .next = d->next.CommandListAppendLaunchKernel, .list = list,
+					.original = kernel, .groups = groups, .event = event, .nwait = nwait, .wait = wait });
+}
+
+ze_result_t lz_CommandListAppendLaunchCooperativeKernel(struct lz_driver *d, ze_command_list_handle_t list,
+							ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+							ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
+{
+	return launch(&(struct append){ .driver = d, .next = d->next.CommandListAppendLaunchCooperativeKernel, .list = list,
+					.original = kernel, .groups = groups, .cooperative = true, .event = event,
+					.nwait = nwait, .wait = wait });
+}
+
+ze_result_t lz_CommandListAppendLaunchKernelIndirect(struct lz_driver *d, ze_command_list_handle_t list,
+						     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+						     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
+{
+	return launch(&(struct append){ .driver = d, .next = d->next.CommandListAppendLaunchKernelIndirect, .list = list,
+					.original = kernel, .groups = groups, .indirect = true, .event = event,
+					.nwait = nwait, .wait = wait });
+}
+
+/* ---- several kernels by one call, of which the device knows how many are launched: all are counted ---- */
+
+struct several {
+	struct lz_list *list;
+	uint32_t n;
+	ze_kernel_handle_t *chosen;
+	struct gpubpf_hook_launch *launches;  /* kernel NULL: nobody's */
+};
+
+static bool open_several(struct several *s, ze_command_list_handle_t list, uint32_t n)
+{
+	s->list = lz_table_find(LZ_LISTS, list);
+	s->n = n;
+	s->chosen = s->list ? calloc(n + 1, sizeof(*s->chosen)) : NULL;
+	s->launches = s->chosen ? calloc(n + 1, sizeof(*s->launches)) : NULL;
+	return s->launches;
+}
+
+/* The handles to append; false: the originals. */
+static bool choose_several(const struct lz_driver *d, struct several *s, const ze_kernel_handle_t *kernels)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct lz_kernel *k = lz_table_find(LZ_KERNELS, kernels[i]);
+		struct gpubpf_hook_launch *l = &s->launches[i];
+		struct lz_twin *twin;
+		int err = ZE_RESULT_ERROR_UNKNOWN;
+
+		s->chosen[i] = kernels[i];
+		if (!k)
+			continue;
+		describe(l, k, NULL);
+		gpubpf_hook_launch_begin(l);
+		twin = l->twin;
+		if (!twin)
+			continue;
+		pthread_mutex_lock(&k->lock);
+		err = prepare(d, l);
+		pthread_mutex_unlock(&k->lock);
+		if (!err)
+			s->chosen[i] = twin->handle;
+		any |= !err;
+	}
+	return any;
+}
+
+static void close_several(struct several *s, const ze_kernel_handle_t *kernels, ze_result_t err, bool twins)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct gpubpf_hook_launch *l = &s->launches[i];
+		bool is_twin = twins && s->chosen[i] != kernels[i];
+		enum gpubpf_hook_outcome outcome = err ? GPUBPF_LAUNCH_FAILED :
+			l->twin && !is_twin ? GPUBPF_LAUNCHED_INSTEAD : GPUBPF_LAUNCHED;
+
+		if (!l->kernel)
+			continue;
+		if (!s->list->immediate) {
+			if (is_twin && !err)
+				keep(l);
+			lz_list_add(s->list, gpubpf_hook_launch_record(l, outcome, REASON));
+			continue;
+		}
+		gpubpf_hook_launch_end(l, outcome);
+		if (l->followed && outcome == GPUBPF_LAUNCHED)
+			gpubpf_hook_completed(l->device);
+	}
+	free(s->chosen);
+	free(s->launches);
+}
+
+ze_result_t lz_CommandListAppendLaunchMultipleKernelsIndirect(struct lz_driver *d, ze_command_list_handle_t list, uint32_t n,
+							      ze_kernel_handle_t *kernels, const uint32_t *count,
+							      const ze_group_count_t *groups, ze_event_handle_t event,
+							      uint32_t nwait, ze_event_handle_t *wait)
+{
+	__typeof__(&zeCommandListAppendLaunchMultipleKernelsIndirect) next =
+		d->next.CommandListAppendLaunchMultipleKernelsIndirect;
+	struct several s = { 0 };
+	ze_result_t err;
+	bool twins;
+
+	if (!kernels || !open_several(&s, list, n)) {
+		free(s.chosen);
+		return next(list, n, kernels, count, groups, event, nwait, wait);
+	}
+	twins = choose_several(d, &s, kernels) && !next(list, n, s.chosen, count, groups, event, nwait, wait);
+	err = twins ? ZE_RESULT_SUCCESS : next(list, n, kernels, count, groups, event, nwait, wait);
+	close_several(&s, kernels, err, twins);
+	return err;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Level Zero adapter: what its files share. It stands in a driver's dispatch tables, below the loader and its layers:
+ * an application's own layers (tracing, validation) see the original kernels, and we the driver's own handles.
+ * Beside each context, module, kernel, command list and queue stands a record of ours, found by handle, until it is
+ * destroyed.
+ */
+#ifndef GPUBPF_HOOKS_LEVELZERO_H
+#define GPUBPF_HOOKS_LEVELZERO_H
+
+#include <level_zero/ze_ddi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backends/spirv/device/levelzero.h"
+#include "hooks/launch.h"
+
+#define LZ_DRIVERS 4 /* of one process; more are left alone */
+
+/* driver.c: a driver that the loader has loaded */
+struct lz_driver {
+	const void *library;               /* where it lies; NULL: a free slot */
+	struct gpubpf_ze_api api;          /* what we call, */
+	struct {                           /* what we stand in for, */
+#define LZ_CALL(table, member, parameters, arguments) __typeof__(&ze##table##member) table##member;
+#include "calls.def"
+#undef LZ_CALL
+		__typeof__(&zeKernelSetGlobalOffsetExp) KernelSetGlobalOffsetExp;
+	} next;
+	_Atomic(void *) fill[16];          /* and its functions that fill the tables */
+};
+
+extern struct lz_driver lz_drivers[LZ_DRIVERS];
+
+#define LZ_CALL(table, member, parameters, arguments) \
+	ze_result_t lz_##table##member(struct lz_driver *d, parameters);
+#include "calls.def"
+#undef LZ_CALL
+ze_result_t lz_KernelSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z);
+
+bool lz_active(void);                      /* there is a session; joins it on the first call */
+uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device); /* over all drivers; a part counts
+										    * as its whole */
+
+/* table.c: records by handle */
+struct lz_object {
+	struct lz_object *next;
+	const void *handle;
+};
+
+enum lz_table { LZ_CONTEXTS, LZ_MODULES, LZ_KERNELS, LZ_LISTS, LZ_QUEUES, LZ_TABLES };
+
+void lz_table_add(enum lz_table table, const void *handle, struct lz_object *object);
+void *lz_table_find(enum lz_table table, const void *handle);
+void *lz_table_take(enum lz_table table, const void *handle); /* out of it */
+/* Call fn for each, by the table's locks. */
+void lz_table_each(enum lz_table table, void (*fn)(struct lz_object *object, void *arg), void *arg);
+
+/* context.c: NULL: out of memory */
+struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device);
+
+/* code.c: what a module is made of; immutable */
+struct lz_code {
+	uint32_t nparts;                   /* 1, or those that the driver links */
+	struct lz_part {
+		void *data;
+		size_t size;
+		ze_module_constants_t constants; /* with the values' own memory, */
+		const ze_module_constants_t *given; /* or NULL */
+	} *parts;
+	char *flags;
+};
+
+struct lz_code *lz_code_new(const ze_module_desc_t *desc); /* NULL: out of memory */
+void lz_code_free(struct lz_code *code);
+int lz_code_image(const struct lz_code *code, struct gpubpf_hook_image *image);
+
+/* native.c: NULL: its IL was not seen */
+struct lz_code *lz_native_code(const void *native, size_t size);
+struct lz_code *lz_native_parse(const void *bytes, size_t size); /* of a file; NULL: it is none of ours */
+
+/* module.c */
+struct lz_module {                         /* stays when it is destroyed: a thread may be loading its twins */
+	struct lz_object object;
+	struct lz_driver *driver;
+	ze_context_handle_t context;
+	ze_device_handle_t device;
+	struct gpubpf_hook_device *hook_device;
+	struct gpubpf_hook_program *hook;
+	pthread_mutex_t lock;              /* of what follows */
+	bool dead;
+	struct lz_code *code;              /* NULL: native code alone */
+	ze_module_handle_t *peers;         /* that it was linked with */
+	uint32_t npeers;
+	char *names;                       /* of its kernels, separated by ';' */
+};
+
+/* kernel.c */
+struct lz_arg {
+	enum { LZ_ARG_UNSET, LZ_ARG_VALUE, LZ_ARG_NULL } how;
+	uint32_t version;
+	size_t size;
+	union {
+		unsigned char bytes[16];
+		void *data;                /* malloc'd, where size > 16 */
+	};
+};
+
+struct lz_kernel {
+	struct lz_object object;
+	struct lz_module *module;
+	struct gpubpf_hook_kernel *hook;
+	bool recorded;                     /* what it was given is; not where there was no memory */
+	pthread_mutex_t lock;              /* one launch of a twin at a time */
+	uint32_t nargs;
+	struct lz_arg *args;
+	struct lz_setting {                /* what is set besides; a call that was never made is 0 in `set` */
+		uint32_t set, version;
+		uint32_t group[3], offset[3];
+		ze_kernel_indirect_access_flags_t indirect;
+		ze_cache_config_flags_t cache;
+	} setting;
+};
+
+struct lz_twin {
+	ze_kernel_handle_t handle;
+	struct lz_kernel *kernel;
+	uint32_t *applied;                 /* version of each argument, */
+	uint32_t setting;                  /* and of what is set besides */
+	atomic_bool kept;                  /* a command list has it */
+};
+
+ze_result_t lz_kernel_apply(struct lz_twin *twin); /* by the kernel's lock */
+
+/* list.c */
+struct lz_list {
+	struct lz_object object;
+	bool immediate;
+	struct gpubpf_hook_record **records;
+	uint32_t n, room;
+};
+
+void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes it */
+/* Wait for what was given to the queues of a context: 0, or -ETIMEDOUT. */
+int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms);
+
+/* twin_load.c */
+extern const struct gpubpf_hook_ops lz_hook_ops;
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "levelzero.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names of all kernels, separated by ';'; NULL: not known. */
+static char *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
+{
+	uint32_t n = 0;
+	const char **names;
+	size_t size = 1;
+	char *all, *end;
+
+	if (d->api.ModuleGetKernelNames(module, &n, NULL) || !(names = calloc(n + 1, sizeof(*names))))
+		return NULL;
+	if (d->api.ModuleGetKernelNames(module, &n, names))
+		n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		size += strlen(names[i]) + 1;
+	all = end = n ? calloc(1, size) : NULL;
+	for (uint32_t i = 0; all && i < n; i++)
+		end += sprintf(end, "%s%s", i ? ";" : "", names[i]);
+	free(names);
+	return all;
+}
+
+static void add(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc,
+		ze_module_handle_t handle)
+{
+	struct gpubpf_hook_device *hook_device = lz_context_device(d, context, device);
+	struct lz_module *m = hook_device ? calloc(1, sizeof(*m)) : NULL;
+
+	if (!m || gpubpf_hook_program_create(&lz_hook_ops, m, &m->hook) < 0) {
+		free(m);
+		return;
+	}
+	m->driver = d;
+	m->context = context;
+	m->device = device;
+	m->hook_device = hook_device;
+	pthread_mutex_init(&m->lock, NULL);
+	m->code = desc->format == ZE_MODULE_FORMAT_IL_SPIRV ? lz_code_new(desc) :
+							       lz_native_code(desc->pInputModule, desc->inputSize);
+	m->names = kernel_names(d, handle);
+	lz_table_add(LZ_MODULES, handle, &m->object);
+}
+
+ze_result_t lz_ModuleCreate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
+			    const ze_module_desc_t *desc, ze_module_handle_t *module, ze_module_build_log_handle_t *log)
+{
+	ze_result_t err = d->next.ModuleCreate(context, device, desc, module, log);
+
+	if (!err && lz_active())
+		add(d, context, device, desc, *module);
+	return err;
+}
+
+ze_result_t lz_ModuleDestroy(struct lz_driver *d, ze_module_handle_t module)
+{
+	struct lz_module *m = lz_table_take(LZ_MODULES, module);
+
+	if (m) {
+		pthread_mutex_lock(&m->lock); /* a twin that is being loaded, is loaded then */
+		m->dead = true;
+		pthread_mutex_unlock(&m->lock);
+		gpubpf_hook_program_destroy(m->hook);
+		lz_code_free(m->code);
+		free(m->peers);
+		free(m->names);
+		m->code = NULL;
+		m->peers = NULL;
+		m->names = NULL;
+	}
+	return d->next.ModuleDestroy(module);
+}
+
+/* Those of the list that it does not know as its peers yet. */
+static void add_peers(struct lz_module *m, uint32_t n, const ze_module_handle_t *modules)
+{
+	ze_module_handle_t *peers = calloc(m->npeers + n + 1, sizeof(*peers));
+
+	if (!peers)
+		return; /* its twins will lack functions, and be refused by the driver */
+	if (m->npeers)
+		memcpy(peers, m->peers, m->npeers * sizeof(*peers));
+	free(m->peers);
+	m->peers = peers;
+	for (uint32_t i = 0; i < n; i++)
+		if (modules[i] != m->object.handle)
+			m->peers[m->npeers++] = modules[i];
+}
+
+ze_result_t lz_ModuleDynamicLink(struct lz_driver *d, uint32_t n, ze_module_handle_t *modules,
+				 ze_module_build_log_handle_t *log)
+{
+	ze_result_t err = d->next.ModuleDynamicLink(n, modules, log);
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		struct lz_module *m = lz_table_find(LZ_MODULES, modules[i]);
+
+		if (!m)
+			continue;
+		pthread_mutex_lock(&m->lock);
+		add_peers(m, n, modules);
+		pthread_mutex_unlock(&m->lock);
+	}
+	return err;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the launch path asks of Level Zero: images of modules, twins loaded and unloaded. */
+#include "levelzero.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NATIVE_REASON                                                                                    \
+	"made of native code whose SPIR-V was not seen; clear the program's own cache of modules so that it builds " \
+	"from SPIR-V once"
+
+struct module {
+	const struct lz_driver *driver;
+	ze_module_handle_t handle;
+};
+
+static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
+{
+	struct lz_module *m = adapter_program;
+	int err = 0;
+
+	pthread_mutex_lock(&m->lock);
+	if (m->code)
+		err = lz_code_image(m->code, image);
+	else
+		image->reason = NATIVE_REASON;
+	pthread_mutex_unlock(&m->lock);
+	return err;
+}
+
+static void image_put(struct gpubpf_hook_image *image)
+{
+	free((void *)image->data);
+}
+
+static char *kernels(void *adapter_program)
+{
+	struct lz_module *m = adapter_program;
+	char *names;
+
+	pthread_mutex_lock(&m->lock);
+	names = m->names ? strdup(m->names) : NULL;
+	pthread_mutex_unlock(&m->lock);
+	return names;
+}
+
+static void unload(void *module)
+{
+	struct module *m = module;
+
+	m->driver->api.ModuleDestroy(m->handle);
+	free(m);
+}
+
+/* What the original was linked with, the twin is too. */
+static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubpf_why *why)
+{
+	ze_module_handle_t *all = calloc(p->npeers + 1, sizeof(*all));
+	ze_result_t err;
+	uint32_t n = 0;
+
+	if (!all)
+		return -ENOMEM;
+	all[n++] = twin;
+	for (uint32_t i = 0; i < p->npeers; i++)
+		if (lz_table_find(LZ_MODULES, p->peers[i]))
+			all[n++] = p->peers[i];
+	err = n > 1 ? p->driver->api.ModuleDynamicLink(n, all, NULL) : ZE_RESULT_SUCCESS;
+	free(all);
+	return err ? gpubpf_ze_error(why, "linking the twin", err) : 0;
+}
+
+/* By the program's lock, which keeps it. */
+static int load_by(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size, struct module *m,
+		   struct gpubpf_why *why)
+{
+	const ze_module_constants_t **constants = calloc(p->code->nparts + 1, sizeof(*constants));
+	struct gpubpf_ze_build build = { p->code->flags, constants, p->code->nparts };
+	int err;
+
+	if (!constants)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->code->nparts; i++)
+		constants[i] = p->code->parts[i].given;
+	err = gpubpf_ze_module_load(&p->driver->api, p->context, p->device, kind, data, size, &build, &m->handle, why);
+	free(constants);
+	if (!err && p->npeers && (err = link_peers(p, m->handle, why)))
+		p->driver->api.ModuleDestroy(m->handle);
+	return err;
+}
+
+static int load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind, const void *data,
+		size_t size, const char *options, void **module, struct gpubpf_why *why)
+{
+	struct lz_module *p = adapter_program;
+	struct module *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->driver = p->driver;
+	pthread_mutex_lock(&p->lock);
+	if (p->dead || !p->code) {
+		snprintf(why->text, sizeof(why->text), "the program destroyed the module");
+		err = -ECANCELED;
+	} else {
+		err = load_by(p, kind, data, size, m, why);
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (err < 0) {
+		free(m);
+		return err;
+	}
+	*module = m;
+	return 0;
+}
+
+static void kernel_put(void *twin)
+{
+	struct lz_twin *t = twin;
+
+	if (t->handle)
+		t->kernel->module->driver->api.KernelDestroy(t->handle);
+	free(t->applied);
+	free(t);
+}
+
+static uint32_t extra_args(uint32_t flags)
+{
+	return !!(flags & GPUBPF_TWIN_ARG_ARENA) + !!(flags & GPUBPF_TWIN_ARG_LAUNCH) + !!(flags & GPUBPF_TWIN_ARG_PID);
+}
+
+/* The twin must take the kernel's own arguments and the extra ones, no more and no fewer. */
+static int check_args(const struct module *m, struct lz_twin *t, const struct gpubpf_hook_twin *what,
+		      struct gpubpf_why *why)
+{
+	ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
+	uint32_t want = t->kernel->nargs + extra_args(what->flags);
+
+	if (!m->driver->api.KernelGetProperties(t->handle, &p) && what->params == t->kernel->nargs && p.numKernelArgs == want)
+		return 0;
+	snprintf(why->text, sizeof(why->text), "its twin takes %u arguments instead of %u, of which %u are its own",
+		 p.numKernelArgs, want, what->params);
+	return -EINVAL;
+}
+
+static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
+		  struct gpubpf_why *why)
+{
+	ze_kernel_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = what->name };
+	struct lz_twin *t = calloc(1, sizeof(*t));
+	struct lz_kernel *k = adapter_kernel;
+	struct module *m = module;
+	ze_result_t code;
+
+	if (!t || !(t->applied = calloc(k->nargs + 1, sizeof(*t->applied)))) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->kernel = k;
+	code = m->driver->api.KernelCreate(m->handle, &desc, &t->handle);
+	if (code) {
+		t->handle = NULL;
+		kernel_put(t);
+		return gpubpf_ze_error(why, "making the twin's kernel", code);
+	}
+	if (check_args(m, t, what, why) < 0) {
+		kernel_put(t);
+		return -EINVAL;
+	}
+	*twin = t;
+	return 0;
+}
+
+static bool kept(const void *twin)
+{
+	return atomic_load_explicit(&((const struct lz_twin *)twin)->kept, memory_order_relaxed);
+}
+
+/* ---- the backend's device, which can be waited for by the queues that the application has ---- */
+
+static int settle(struct gpubpf_device *device, uint32_t timeout_ms)
+{
+	return lz_queues_wait(gpubpf_ze_context(device), timeout_ms);
+}
+
+static struct gpubpf_device_ops device_ops;
+
+__attribute__((constructor)) static void init(void)
+{
+	device_ops = gpubpf_device_level_zero;
+	device_ops.settle = settle;
+}
+
+const struct gpubpf_hook_ops lz_hook_ops = {
+	.backend = "level_zero",
+	.device = &device_ops,
+	.loads_aside = true,
+	.kernels = kernels,
+	.image = image,
+	.image_put = image_put,
+	.twin_load = load,
+	.twin_kernel = kernel,
+	.twin_kept = kept,
+	.twin_kernel_put = kernel_put,
+	.twin_unload = unload,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A Level Zero driver of our own, for tests: what its programs launch runs on a CPU, by the OpenCL runtime that is
+ * installed. Everything is done when it is asked for, in the order of the calls; nothing is done behind the program's back.
+ * GPUBPF_FAKE_ZE: what the device's memory is, "host" (an integrated device), "shared" (and it reaches all of the
+ * host's memory), "device" (memory of its own).
+ */
+#ifndef GPUBPF_TESTS_LEVELZERO_FAKE_H
+#define GPUBPF_TESTS_LEVELZERO_FAKE_H
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <level_zero/ze_ddi.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { DEVICES = 2, PARTS = 2, FAKE_MAX_ARGS = 64 };
+
+struct _ze_device_handle_t {
+	int number;                        /* of the whole */
+	int part;                          /* -1: it is whole */
+};
+
+struct _ze_context_handle_t {
+	int unused;
+};
+
+struct part {
+	void *il;
+	size_t size;
+	cl_program compiled;
+};
+
+struct _ze_module_handle_t {
+	struct part *parts;
+	uint32_t nparts;
+	char *flags;
+	cl_program program;                /* NULL: functions are missing */
+	char **names;
+	uint32_t nnames;
+};
+
+struct arg {
+	size_t size;
+	bool set, null;
+	unsigned char bytes[256];
+};
+
+struct _ze_kernel_handle_t {
+	struct _ze_module_handle_t *module;
+	cl_kernel kernel;
+	char name[256];
+	uint32_t nargs;
+	bool pointer[FAKE_MAX_ARGS];
+	struct arg args[FAKE_MAX_ARGS];
+	uint32_t group[3], offset[3];
+};
+
+struct _ze_event_pool_handle_t {
+	int unused;
+};
+
+struct _ze_event_handle_t {
+	bool signalled;
+};
+
+struct _ze_fence_handle_t {
+	bool signalled;
+};
+
+struct _ze_command_queue_handle_t {
+	int unused;
+};
+
+struct command {
+	enum { LAUNCH, COPY, FILL, SIGNAL, RESET, WAIT } what;
+	struct _ze_kernel_handle_t kernel; /* as it was */
+	ze_group_count_t count;
+	const ze_group_count_t *indirect;  /* or there */
+	const uint32_t *most;              /* launched where its number is less than that; NULL: always */
+	uint32_t number;
+	void *to;
+	const void *from;
+	size_t size, pattern;
+	unsigned char fill[16];
+	ze_event_handle_t event;
+};
+
+struct _ze_command_list_handle_t {
+	bool immediate, closed;
+	struct command *commands;
+	uint32_t n, room;
+};
+
+/* cl.c: the CPU's OpenCL runtime; of each the OpenCL error */
+extern struct fake_cl {
+	cl_device_id device;
+	cl_context context;
+	cl_command_queue queue;
+} fake_cl;
+
+bool fake_cl_init(void);
+cl_int fake_compile(struct part *part, const ze_module_constants_t *constants);
+cl_int fake_link(struct part *const *parts, uint32_t n, cl_program *program);
+cl_int fake_run(const struct _ze_kernel_handle_t *kernel, const ze_group_count_t *count);
+
+/* il.c: of a module in SPIR-V */
+/* Does one of the parts call functions that none of them has? */
+bool fake_il_lacks(const struct part *parts, uint32_t nparts, uint32_t of);
+/* Which parameters of a kernel are pointers to memory of the device; false: it has no such kernel. */
+bool fake_il_pointers(const struct part *part, const char *kernel, bool *pointer);
+
+/* module.c, list.c: their part of the tables */
+void fake_module_table(ze_module_dditable_t *t);
+void fake_kernel_table(ze_kernel_dditable_t *t);
+void fake_list_table(ze_command_list_dditable_t *t);
+void fake_queue_table(ze_command_queue_dditable_t *t);
+ze_result_t ZE_APICALL fake_offset(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z);
+
+#endif

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Our Level Zero programs, native and probed, by Intel's own driver and compiler without a GPU: intel.py BUILD APP...
+(TAP). The driver is told to write what it would launch to a file (its names for that: SetCommandStreamReceiver,
+ProductFamilyOverride); nothing is executed, so that the maps stay empty and results are not looked at. Looked at is that
+every call succeeds, and that the twin of every kernel was compiled and launched in its place."""
+import ctypes
+import json
+import os
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from probing import Prober, wanted
+
+build, apps = os.path.abspath(sys.argv[1]), [os.path.abspath(app) for app in sys.argv[2:]]
+try:
+    ctypes.CDLL("libze_intel_gpu.so.1")
+except OSError as e:
+    print(f"1..0 # SKIP Intel's Level Zero driver: {e}")
+    sys.exit(0)
+objects = [f"{build}/tests/real/count.bpf.o"]
+prober = Prober(build, "", dict(os.environ, NEOReadDebugKeys="1", SetCommandStreamReceiver="1"))
+natives = {}
+with tempfile.TemporaryDirectory() as where:
+    os.chdir(where)
+    for product in "skl", "tgllp":
+        prober.env["ProductFamilyOverride"] = product
+        for app in apps:
+            name, command = os.path.basename(app), [app, f"{build}/tests/levelzero", "compiles"]
+            if product == "skl":
+                natives[name] = prober.run(command)
+            native, probed = natives[name], prober.probe("report.json", objects, command)
+            prober.tap(native[:2] == probed[:2] and native[0] == 0, f"{name} for {product}: every call succeeds", native, probed)
+            try:
+                with open("report.json", encoding="utf-8") as f:
+                    kernels = json.load(f)["kernels"]
+                os.unlink("report.json")
+            except (OSError, ValueError) as e:
+                prober.tap(False, f"{name} for {product}: a report", e, probed[2])
+                continue
+            want, got = {k: v[0] for k, v in wanted(native[1]).items()}, {}
+            for k in kernels:
+                got[k["name"]] = got.get(k["name"], 0) + k["probed"]
+            prober.tap(want == got and want, f"{name} for {product}: every launch is a twin's", want, kernels, probed[2])
+prober.plan()
