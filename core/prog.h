@@ -45,6 +45,7 @@ enum {
 	GPUBPF_MAP_BYTES = 1 << 6,
 	GPUBPF_MAP_ROOM = 1 << 7,
 	GPUBPF_MAP_LRU = 1 << 8,
+	GPUBPF_MAP_ASKED = 1 << 9,
 };
 
 struct gpubpf_map_type {
@@ -133,6 +134,9 @@ static inline bool gpubpf_helper_runs(const struct gpubpf_helper *helper)
 {
 	return helper->class != GPUBPF_CLASS_KERNEL;
 }
+/* Argument i, from 0, of a call on a map of the type, which is NULL where there is none: kinds that are asked for a value
+ * read what others write. */
+enum gpubpf_arg gpubpf_helper_arg(const struct gpubpf_helper *helper, int i, const struct gpubpf_map_type *type);
 /* The number of the map argument, from 1; 0 if there is none. */
 uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper);
 /* libbpf turns an instruction whose CO-RE relocation found nothing into a call of this number
@@ -152,6 +156,7 @@ struct gpubpf_map {
 	uint32_t key_size, value_size;  /* bytes; a ring has key 0; 1527: value_size is the record's room */
 	uint32_t max_entries;
 	uint32_t map_flags;             /* BPF_F_* as given */
+	uint64_t map_extra;             /* as given: of a BLOOM_FILTER, hash functions */
 	bool rdonly;                    /* frozen .rodata: the program only reads it, `init` is its content */
 	bool scratch;                   /* GPUBPF_SCRATCH: for its programs alone */
 	bool few;                       /* GPUBPF_FEW: of a ring, by few threads */

@@ -25,6 +25,7 @@ static const struct gpubpf_map_type map_types[] = {
 #define THREAD GPUBPF_MAP_THREAD
 #define REPLICA GPUBPF_MAP_REPLICA
 #define BYTES GPUBPF_MAP_BYTES
+#define ASKED GPUBPF_MAP_ASKED
 #define ROOM GPUBPF_MAP_ROOM
 #define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
 #define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) \
@@ -38,6 +39,7 @@ static const struct gpubpf_map_type map_types[] = {
 #undef THREAD
 #undef REPLICA
 #undef BYTES
+#undef ASKED
 #undef ROOM
 #undef OP
 };
@@ -88,6 +90,13 @@ const struct gpubpf_helper *gpubpf_helper_find(uint32_t id)
 		if (helpers[i].id == id)
 			return &helpers[i];
 	return NULL;
+}
+
+enum gpubpf_arg gpubpf_helper_arg(const struct gpubpf_helper *helper, int i, const struct gpubpf_map_type *type)
+{
+	enum gpubpf_arg arg = helper->arg[i];
+
+	return arg == GPUBPF_ARG_MAP_VALUE_OUT && type && type->flags & GPUBPF_MAP_ASKED ? GPUBPF_ARG_MAP_VALUE : arg;
 }
 
 uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper)

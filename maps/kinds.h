@@ -8,5 +8,7 @@
 #include "hash.h"
 #include "queue.h"
 #include "ring.h"
+#include "bloom.h"
+#include "lpm.h"
 
 #endif

@@ -22,6 +22,7 @@
 #define PERF_LEAST (64ull << 10)
 #define ENTRIES_MAX 0x7ffffffeu
 #define ENTRY_HEAD 32               /* bytes that a kind adds to an entry, at most */
+#define ASKED_ENTRY 8               /* bytes that a kind without values has for an entry, at most */
 #define MAX_REPLICAS 65536u
 #define MAX_SIZE (1ull << 36)       /* ring.h relies on it */
 
@@ -103,7 +104,8 @@ static bool plausible(const struct gpubpf_map *map, const struct gpubpf_map_scal
 {
 	uint32_t type = map->type->flags;
 	uint64_t copies = type & GPUBPF_MAP_THREAD ? scale->threads : type & GPUBPF_MAP_COPIES ? scale->replicas : 1;
-	uint64_t entry = gpubpf_align(map->key_size, 8) + gpubpf_align(map->value_size, 8) + ENTRY_HEAD;
+	uint64_t entry = type & GPUBPF_MAP_ASKED ? ASKED_ENTRY :
+			 gpubpf_align(map->key_size, 8) + gpubpf_align(map->value_size, 8) + ENTRY_HEAD;
 
 	return type & GPUBPF_MAP_RING && !map->value_size ? true : map->max_entries * entry <= max / copies;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "random_gen.h"
 
+#include <linux/bpf.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -232,6 +233,8 @@ static void map_key(struct gen *g, uint32_t map, uint32_t mask)
 	emit(g, 0xbf, 5, number_reg(g), 0, 0);
 	emit(g, 0x57, 5, 0, 0, (int32_t)mask);
 	emit(g, OP_STX, 10, 5, KEY, 0);
+	if (map == GEN_LPM) /* its key begins with a length */
+		emit(g, OP_STX, 10, number_reg(g), KEY + 4, 0);
 	load_imm64(g, 1, 1, (int32_t)map, 0);
 	emit(g, 0xbf, 2, 10, 0, 0);
 	emit(g, 0x07, 2, 0, 0, KEY);
@@ -240,9 +243,10 @@ static void map_key(struct gen *g, uint32_t map, uint32_t mask)
 /* Look a key up and work on its value, to which r7 points for a while. */
 static void lookup(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU };
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU,
+					 GEN_LPM };
 	static const uint32_t kernels[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_PERCPU_HASH };
-	uint32_t map = g->kind == GEN_KERNEL ? kernels[pick(g, 4)] : maps[pick(g, 6)], jump;
+	uint32_t map = g->kind == GEN_KERNEL ? kernels[pick(g, 4)] : maps[pick(g, 7)], jump;
 
 	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
 	emit(g, 0x85, 0, 0, 0, 1);
@@ -276,8 +280,8 @@ static void count(struct gen *g)
 
 static void update(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU };
-	uint32_t map = maps[pick(g, g->kind == GEN_KERNEL ? 3 : 4)];
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU, GEN_LPM };
+	uint32_t map = maps[pick(g, g->kind == GEN_KERNEL ? 3 : 5)];
 	bool del = map != GEN_ARRAY && pick(g, 3) == 0;
 
 	map_key(g, map, GEN_KEYS - 1);
@@ -288,14 +292,18 @@ static void update(struct gen *g)
 	refill(g);
 }
 
-/* push, pop or peek, from or to the slots of the stack */
+/* push, pop or peek, from or to the slots of the stack; nothing is popped from a set */
 static void queue(struct gen *g)
 {
-	load_imm64(g, 1, 1, pick(g, 2) ? GEN_QUEUE : GEN_STACK, 0);
+	static const uint32_t maps[] = { GEN_QUEUE, GEN_STACK, GEN_BLOOM };
+	uint32_t map = maps[pick(g, 3)];
+	int32_t call = 87 + (int32_t)pick(g, 3);
+
+	load_imm64(g, 1, 1, (int32_t)map, 0);
 	emit(g, 0xbf, 2, 10, 0, 0);
 	emit(g, 0x07, 2, 0, 0, -SLOTS);
 	emit(g, 0xb7, 3, 0, 0, (int32_t)pick(g, 4));
-	emit(g, 0x85, 0, 0, 0, 87 + (int32_t)pick(g, 3));
+	emit(g, 0x85, 0, 0, 0, map == GEN_BLOOM && call == 88 ? 89 : call);
 	refill(g);
 }
 
@@ -566,6 +574,8 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_PERCPU_HASH] = { "percpuhash", 5, 4, GEN_VALUE, 6 },
 		[GEN_LRU] = { "lru", 9, 4, GEN_VALUE, 4 },
 		[GEN_SMALL] = { "small", 27, 0, 0, 512 },
+		[GEN_BLOOM] = { "bloom", 30, 0, GEN_VALUE, 16 },
+		[GEN_LPM] = { "lpm", 11, 8, GEN_VALUE, 6 },
 	};
 
 	memset(maps, 0, GEN_NMAPS * sizeof(*maps));
@@ -576,6 +586,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		maps[i].value_size = kinds[i].value;
 		maps[i].max_entries = kinds[i].entries;
 	}
+	maps[GEN_LPM].map_flags = BPF_F_NO_PREALLOC;
 	maps[GEN_DATA].global_data = true;
 	maps[GEN_TEXT].global_data = maps[GEN_TEXT].rdonly = true;
 	maps[GEN_TEXT].init = "some numbers: %d %llx %u, and what is left of the text is NUL\0";

@@ -108,7 +108,8 @@ static bool take_record(struct call *c, int i)
 
 static bool take(struct call *c, int i)
 {
-	const struct gpubpf_arg_row *row = gpubpf_arg_row(c->helper->arg[i]);
+	const struct gpubpf_map *map = c->view.map;
+	const struct gpubpf_arg_row *row = gpubpf_arg_row(gpubpf_helper_arg(c->helper, i, map ? map->type : NULL));
 
 	if (c->helper->arg[i] == GPUBPF_ARG_RECORD && !take_record(c, i))
 		return false;

@@ -109,6 +109,7 @@ static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	map->value_size = attr->value_size;
 	map->max_entries = attr->max_entries;
 	map->flags = attr->map_flags;
+	map->extra = attr->map_extra;
 	map->btf_key = attr->btf_key_type_id;
 	map->btf_value = attr->btf_value_type_id;
 	fd = handle_create("gpubpf-map", attr->map_type == BPF_MAP_TYPE_ARRAY ? attr->value_size : 0, &map->ino);
@@ -195,6 +196,7 @@ static int object_info(struct gpubpf_sys *sys, const union bpf_attr *attr)
 		m.value_size = map->value_size;
 		m.max_entries = map->max_entries;
 		m.map_flags = map->flags;
+		m.map_extra = map->extra;
 		m.btf_key_type_id = map->btf_key;
 		m.btf_value_type_id = map->btf_value;
 		memcpy(m.name, map->name, sizeof(m.name));

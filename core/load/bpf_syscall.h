@@ -20,6 +20,7 @@ struct gpubpf_sys_map {
 	ino_t ino;
 	char name[BPF_OBJ_NAME_LEN];
 	uint32_t type, key_size, value_size, max_entries, flags;
+	uint64_t extra;
 	uint32_t btf_key, btf_value;
 	bool frozen;
 };

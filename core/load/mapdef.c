@@ -53,7 +53,7 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 
 	*map = (struct gpubpf_map){
 		.type = type, .key_size = def->key_size, .value_size = def->value_size,
-		.max_entries = def->max_entries, .map_flags = def->flags, .global_data = global_data,
+		.max_entries = def->max_entries, .map_flags = def->flags, .map_extra = def->extra, .global_data = global_data,
 		.rdonly = def->frozen || (def->flags & BPF_F_RDONLY_PROG),
 		.btf_key = def->btf_key, .btf_value = def->btf_value,
 	};
@@ -64,6 +64,8 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 		return wrong(diag, "max_entries", def->max_entries, type, "1 to 1073741824");
 	if (type->flags & GPUBPF_MAP_BYTES && (def->max_entries < PAGE || def->max_entries & (def->max_entries - 1)))
 		return wrong(diag, "max_entries", def->max_entries, type, "a power of two of at least 4096 bytes");
+	if (def->extra && !(type->flags & GPUBPF_MAP_ASKED))
+		return wrong(diag, "map_extra", (uint32_t)def->extra, type, "0");
 	err = check_flags(map, diag);
 	if (err < 0)
 		return err;

@@ -81,7 +81,7 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 
 static const struct gpubpf_arg_row *row_of(const struct call *call, uint32_t arg)
 {
-	return gpubpf_arg_row(call->helper->arg[arg - 1]);
+	return gpubpf_arg_row(gpubpf_helper_arg(call->helper, (int)arg - 1, call->map ? call->map->type : NULL));
 }
 
 /* How many bytes are behind a pointer argument, as an expression; *room: at most so many. */

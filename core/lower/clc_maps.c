@@ -49,11 +49,13 @@ static void helper(struct text *t, const char *prefix, const struct gpubpf_map_t
 	char parameters[160] = "", arguments[64] = "";
 
 	for (int i = 0; i < 5; i++) {
-		if (gpubpf_arg_row(h->arg[i])->pass == GPUBPF_PASS_NOT)
+		enum gpubpf_arg arg = gpubpf_helper_arg(h, i, type);
+
+		if (gpubpf_arg_row(arg)->pass == GPUBPF_PASS_NOT)
 			continue;
-		assert(passed[h->arg[i]].parameter);
-		strcat(parameters, passed[h->arg[i]].parameter);
-		strcat(arguments, passed[h->arg[i]].argument);
+		assert(passed[arg].parameter);
+		strcat(parameters, passed[arg].parameter);
+		strcat(arguments, passed[arg].argument);
 	}
 	operation(t, h->ret == GPUBPF_RET_INT ? "s64" : "u64", prefix, type->impl->name,
 		  gpubpf_op_row(h->op)->function, l, parameters, arguments);

@@ -202,14 +202,16 @@ static LLVMValueRef pointer(const struct call *c, unsigned reg)
 	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
 }
 
-static const struct gpubpf_arg_row *row_of(const struct call *c, unsigned reg)
-{
-	return gpubpf_arg_row(c->helper->arg[reg - 1]);
-}
-
 static const struct gpubpf_map *map_of(const struct call *c)
 {
 	return &c->l->job->unit->maps[c->map];
+}
+
+static const struct gpubpf_arg_row *row_of(const struct call *c, unsigned reg)
+{
+	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
+
+	return gpubpf_arg_row(gpubpf_helper_arg(c->helper, (int)reg - 1, on_map ? map_of(c)->type : NULL));
 }
 
 /* How many bytes are behind a pointer argument (i64); *room: at most so many. */

@@ -294,7 +294,7 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 
 	if (r->type == R_UNINIT)
 		return varargs ? 0 : read_reg(v, GPUBPF_R1 + i);
-	switch (c->h->arg[i]) {
+	switch (gpubpf_helper_arg(c->h, i, c->map ? c->map->type : NULL)) {
 	case GPUBPF_ARG_NONE:
 	case GPUBPF_ARGS:
 		return 0;

@@ -389,6 +389,22 @@ static void test_queue_fill(struct gpu *gpu, uint64_t flags, const char *name)
 	fixture_end(&f);
 }
 
+static void test_bloom(struct gpu *gpu)
+{
+	struct { uint64_t item, check; uint32_t odd, pad; } value = { 7, ~7ull, 7, 0 };
+	uint64_t out[4];
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_BLOOM_FILTER, 0, 20, (uint32_t)items, 0);
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "bloom_fill", 0, out), "bloom filter: launch"))
+		return;
+	ok(!out[0] && out[1] < items / 10, "bloom filter: what was pushed is there, and %llu others",
+	   (unsigned long long)out[1]);
+	ok(gpubpf_map_lookup(&f.view[0], NULL, &value) == 0, "bloom filter: the host finds it too");
+	fixture_end(&f);
+}
+
 /* the reader of a ring: each item once, whole */
 struct reading {
 	uint8_t *seen;
@@ -604,6 +620,7 @@ int main(int argc, char **argv)
 	test_queue_churn(&gpu, BPF_MAP_TYPE_STACK, 1 << 18, "stack_churn");
 	test_queue_fill(&gpu, BPF_ANY, "full queue");
 	test_queue_fill(&gpu, BPF_EXIST, "queue that forgets");
+	test_bloom(&gpu);
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 22, 0, false, "ring_output", 24, "large ring");
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, false, "ring_output", 24, "small ring");
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, true, "ring_output", 13, "small ring, read along");

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "fixture.h"
+#include "maps/impl.h"
 #include "tests/tap.h"
 
 #define ROUNDS 2000
@@ -126,6 +127,9 @@ static bool begin(struct attack *a, uint64_t seed)
 	fixture_map(&a->f, BPF_MAP_TYPE_QUEUE, 0, 20, 5, 0);
 	fixture_map(&a->f, BPF_MAP_TYPE_PERCPU_HASH, 4, 12, 7, GPUBPF_USE_DELETE);
 	fixture_map(&a->f, BPF_MAP_TYPE_LRU_HASH, 4, 12, 5, 0);
+	fixture_map(&a->f, BPF_MAP_TYPE_BLOOM_FILTER, 0, 20, 5, 0);
+	fixture_map(&a->f, BPF_MAP_TYPE_LPM_TRIE, 20, 8, 7, GPUBPF_USE_DELETE);
+	a->f.maps[11].map_flags = BPF_F_NO_PREALLOC;
 	a->f.opts.replicas = 3;
 	a->f.opts.threads = 64;
 	a->f.opts.print_bytes = 4096;
@@ -149,7 +153,8 @@ static bool begin(struct attack *a, uint64_t seed)
 static void make_hasty(struct attack *a)
 {
 	for (uint32_t map = 0; map < a->f.unit.nmaps; map++) {
-		bool is_hash = a->f.maps[map].type->impl == gpubpf_map_type_find(BPF_MAP_TYPE_HASH)->impl;
+		const struct gpubpf_map_impl *impl = a->f.maps[map].type->impl;
+		bool is_hash = impl == &gpubpf_hash_impl || impl == &gpubpf_lpm_impl;
 
 		for (uint32_t i = 0; is_hash && i < gpubpf_hash_nbuckets(a->f.maps[map].max_entries); i++) {
 			u64 lock = gpubpf_hash_bucket_at(&a->f.env, a->f.layout.maps[map].ctl, i);
@@ -178,7 +183,7 @@ static bool one_round(uint64_t seed, bool racing)
 			use_keyed(&a, &a.f.view[i]);
 		use_ring(&a, &a.f.view[5]);
 		use_ring(&a, &a.f.view[6]);
-		for (i = 7; i < 10; i++)
+		for (i = 7; i < a.f.unit.nmaps; i++)
 			use_keyed(&a, &a.f.view[i]);
 		use_print(&a);
 	}

@@ -143,6 +143,19 @@ __kernel void queue_fill(__global uchar *arena, uint n, __global ulong *out)
 	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : 2)), 1);
 }
 
+/* out[0]: not pushed, or not there after it was; out[1]: others that seem to be there */
+__kernel void bloom_fill(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	struct queued in = { .item = i, .check = ~(u64)i, .odd = i };
+
+	if (gpubpf_bloom_push(env, MAP(0), BYTES(in), GPUBPF_ANY) || gpubpf_bloom_peek(env, MAP(0), BYTES(in)))
+		gpubpf_add_u64((u64)out, 1);
+	in.odd = i + 1;
+	if (gpubpf_bloom_peek(env, MAP(0), BYTES(in)) == 0)
+		gpubpf_add_u64((u64)(out + 1), 1);
+}
+
 struct event {
 	u64 item;
 	u32 check, pad;

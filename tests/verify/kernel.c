@@ -52,6 +52,7 @@ int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps)
 		attr.value_size = maps[i].value_size;
 		attr.max_entries = maps[i].max_entries;
 		attr.map_flags = maps[i].map_flags;
+		attr.map_extra = maps[i].map_extra;
 		fd = bpf(BPF_MAP_CREATE, &attr);
 		if (fd < 0) {
 			kernel_close(k);
