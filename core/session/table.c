@@ -141,6 +141,7 @@ static void linear_label(const struct gpubpf_hist_shape *shape, uint32_t i, char
 static void slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *buf, size_t size)
 {
 	char low[16], high[16];
+	uint64_t from, to;
 
 	if (shape->step) {
 		linear_label(shape, i, buf, size);
@@ -150,9 +151,10 @@ static void slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *
 		snprintf(buf, size, "[%u]", i);
 		return;
 	}
+	gpubpf_hist_bounds(shape, i, &from, &to);
 	power(i - shape->zeros, low, sizeof(low));
 	power(i - shape->zeros + 1, high, sizeof(high));
-	snprintf(buf, size, "[%s, %s)", i ? low : "0", high);
+	snprintf(buf, size, "[%s, %s)", i ? low : "0", to == UINT64_MAX ? "..." : high);
 }
 
 static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
