@@ -241,7 +241,7 @@ void gpubpf_hist_bounds(const struct gpubpf_hist_shape *shape, uint32_t i, uint6
 		return;
 	}
 	*low = i ? 1ull << shift : 0;
-	*high = shape->zeros && !i ? 0 : shift >= 63 || i == 63 ? UINT64_MAX : (1ull << (shift + 1)) - 1;
+	*high = shape->zeros && !i ? 0 : shift >= 63 || (i == 63 && shape->n == 64) ? UINT64_MAX : (1ull << (shift + 1)) - 1;
 }
 
 uint64_t gpubpf_hist_count(const struct gpubpf_hist_shape *shape, const uint64_t *slot)

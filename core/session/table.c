@@ -182,8 +182,8 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 /* Several slots to a power of two, drawn as one. */
 static void print_fine(const struct gpubpf_hist_shape *shape, const uint64_t *slot, FILE *out)
 {
-	static const struct gpubpf_hist_shape powers = { .n = 64, .width = 8, .zeros = true };
-	uint64_t power[64] = {0}, low, high;
+	static const struct gpubpf_hist_shape powers = { .n = 65, .width = 8, .zeros = true };
+	uint64_t power[65] = {0}, low, high;
 
 	for (uint32_t i = 0; i < shape->n; i++) {
 		gpubpf_hist_bounds(shape, i, &low, &high);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as text and JSON through BTF that libbpf builds here. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <bpf/btf.h>
 #include <json-c/json.h>
 
 #include "core/load/load.h"
+#include "core/session/table.h"
 #include "../tap.h"
 
 static struct btf *btf;
@@ -260,6 +262,22 @@ static void bombs(void)
 	   "text that does not fit is cut, its length returned");
 }
 
+/* All 64-bit values in as many slots as there can be, of which the last ones are drawn too. */
+static void largest(void)
+{
+	const struct gpubpf_hist_shape shape = { .n = (65 - 3) << 3, .width = 8, .bits = 3 };
+	uint64_t slot[(65 - 3) << 3] = { [1] = 2, [((65 - 3) << 3) - 9] = 3, [((65 - 3) << 3) - 1] = 4 };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	gpubpf_hist_print(&shape, slot, out);
+	fclose(out);
+	ok(strstr(text, "  [1]                       2 |") && strstr(text, "  [4E, 8E)                  3 |") &&
+	   strstr(text, "  [8E, ...)                 4 |"), "the largest values of a fine histogram are drawn");
+	free(text);
+}
+
 int main(void)
 {
 	int slot;
@@ -279,6 +297,7 @@ int main(void)
 	sections();
 	meanings();
 	bombs();
+	largest();
 	slot = btf__add_typedef(btf, "gpubpf_log2_slot", u64);
 	ok(gpubpf_typed_is(btf, slot, "gpubpf_log2_slot") && !gpubpf_typed_is(btf, u64, "gpubpf_log2_slot"),
 	   "a slot is known by its typedef");
