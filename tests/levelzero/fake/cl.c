@@ -17,6 +17,7 @@ static void init(void)
 	char il[256];
 
 	unsetenv("OPENCL_LAYERS");
+	fake_cl.idle = getenv("GPUBPF_FAKE_ZE_LAUNCHES");
 	if (clGetPlatformIDs(16, platforms, &n))
 		return;
 	for (cl_uint i = 0; i < n && i < 16 && !fake_cl.queue; i++) {

@@ -109,8 +109,11 @@ static ze_result_t ZE_APICALL append_launch(ze_command_list_handle_t list, ze_ke
 					    const ze_group_count_t *count, ze_event_handle_t event, uint32_t n,
 					    ze_event_handle_t *wait)
 {
-	struct command c = { .what = LAUNCH, .kernel = *kernel, .count = *count };
+	struct command c;
 
+	if (fake_cl.idle)
+		return ZE_RESULT_SUCCESS;
+	c = (struct command){ .what = LAUNCH, .kernel = *kernel, .count = *count };
 	return add_with(list, &c, event, n, wait);
 }
 

@@ -91,6 +91,24 @@ static void take(struct _ze_module_handle_t *m, const ze_module_desc_t *desc)
 		scramble(m->parts[0].il, m->parts[0].size);
 }
 
+/* For tests that look at what the driver is given. */
+static void note(const struct _ze_module_handle_t *m)
+{
+	const char *path = getenv("GPUBPF_FAKE_ZE_LOG");
+	FILE *log = path ? fopen(path, "a") : NULL;
+
+	for (uint32_t i = 0; log && i < m->nparts; i++) {
+		uint64_t digest = 14695981039346656037ull; /* FNV-1a */
+
+		for (size_t k = 0; k < m->parts[i].size; k++)
+			digest = (digest ^ ((unsigned char *)m->parts[i].il)[k]) * 1099511628211ull;
+		fprintf(log, "module %u of %u, %zu bytes, %016llx, flags '%s'\n", i, m->nparts, m->parts[i].size,
+			(unsigned long long)digest, m->flags);
+	}
+	if (log)
+		fclose(log);
+}
+
 static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc,
 				     ze_module_handle_t *module, ze_module_build_log_handle_t *log)
 {
@@ -105,6 +123,7 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
 		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	m = calloc(1, sizeof(*m));
 	take(m, desc);
+	note(m);
 	for (uint32_t i = 0; i < m->nparts && !err; i++)
 		if (fake_compile(&m->parts[i], p && p->pConstants ? p->pConstants[i] : desc->pConstants))
 			err = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;

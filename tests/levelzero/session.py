@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tool on Level Zero programs over the fake driver: what it lists, what a driver sees where nothing is attached, and a
+command list from before an attach: session.py BUILD DRIVER BASIC LATE (TAP)."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+build, driver, basic, late = (os.path.abspath(path) for path in sys.argv[1:5])
+icd = os.environ.get("GPUBPF_TEST_INTEL", "")
+if not os.path.exists(icd):
+    print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
+    sys.exit(0)
+where = tempfile.TemporaryDirectory()
+env = dict(os.environ, OCL_ICD_VENDORS=icd, ZE_ENABLE_ALT_DRIVERS=driver, XDG_CACHE_HOME=where.name)
+tool, modules, report = f"{build}/gpubpf", f"{build}/tests/levelzero", f"{where.name}/report.json"
+run = [tool, "run", "-j", "-b", "level_zero", "-r", report, "-o", f"{build}/tests/real/count.bpf.o"]
+unattached = ["-a", "entered=none", "-a", "left=none"]
+count = 0
+
+
+def tap(good, text, *why):
+    global count
+    count += 1
+    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
+    for line in why if not good else []:
+        print("# " + str(line).replace("\n", "\n# "))
+
+
+def start(command, **more):
+    p = subprocess.run(command, env=dict(env, **more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    return p.returncode, p.stdout.decode(), p.stderr.decode()
+
+
+def kernels():
+    with open(report, encoding="utf-8") as f:
+        return {k["name"]: k for k in json.load(f)["kernels"]}
+
+
+def seen(command, name):
+    """What the driver was given."""
+    log = f"{where.name}/{name}"
+    status = start(command, GPUBPF_FAKE_ZE_LOG=log)
+    with open(log, encoding="utf-8") as f:
+        return status[:2], f.read(), status
+
+
+devices = start([tool, "device", "list", "-j"])
+tap("a CPU as a Level Zero device 1" in devices[1], "device list has both devices of the driver", devices)
+listed = start([tool, "kernel", "list", "-j", "--", basic, modules])
+tap(listed[0] == 0 and '"scale"' in listed[1] and '"add"' in listed[1], "kernel list has both kernels", listed)
+native, probed = seen([basic, modules], "native"), seen(run + unattached + ["--", basic, modules], "unattached")
+tap(native[:2] == probed[:2] and native[1], "nothing attached: the driver is given what the program gives", native, probed)
+k = kernels()
+tap(k["scale"]["launches"] == 20 and not k["scale"]["probed"], "nothing attached: launches are counted", k)
+attach = f"{tool} session attach 'entered=scale' 'left=scale'"
+status = start(run + unattached + ["--", late, modules, attach])
+k = kernels().get("scale", {})
+tap(status[0] == 0 and k.get("launches") == 9 and k.get("probed") == 4 and k.get("missed") == 3,
+    "attached to later: probed from the list's next recording", k, status)
+tap("recorded in a command list" in (k.get("reason") or ""), "and the report says so", k)
+print(f"1..{count}")
