@@ -18,12 +18,15 @@ static void free_constants(ze_module_constants_t *c)
 	free((void *)c->pConstantIds);
 }
 
-/* Nothing says how large a value is: from an address on a page's last bytes no more is read than lies on it. */
-static void copy_value(unsigned char to[CONSTANT_SIZE], const void *from)
+/* Nothing says how large a value is: from an address on a page's last bytes no more is read than lies on it. Not by
+ * memcpy(), which a sanitizer in the application may watch. */
+static void copy_value(unsigned char to[CONSTANT_SIZE], const void *value)
 {
-	size_t left = 4096 - ((uintptr_t)from & 4095);
+	size_t left = 4096 - ((uintptr_t)value & 4095);
+	const volatile unsigned char *from = value;
 
-	memcpy(to, from, left < CONSTANT_SIZE ? left : CONSTANT_SIZE);
+	for (size_t i = 0; i < CONSTANT_SIZE && i < left; i++)
+		to[i] = from[i];
 }
 
 static bool copy_constants(ze_module_constants_t *to, const ze_module_constants_t *from)
