@@ -81,7 +81,7 @@ static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, con
 
 static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *kernels, uint32_t n)
 {
-	struct gpubpf_site_desc *sites = calloc(3 * n + 1, sizeof(*sites));
+	struct gpubpf_site_desc *sites = calloc(4 * n + 1, sizeof(*sites));
 	struct gpubpf_spv_wrap *wraps = calloc(n + 1, sizeof(*wraps));
 	struct gpubpf_lower_job job = { .unit = &unit, .sites = sites, .caps = &caps };
 	struct gpubpf_blob twin;
@@ -93,11 +93,12 @@ static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 	for (uint32_t i = 0; i < n; i++) {
 		if (kernels[i].info.reason[0])
 			continue;
-		wraps[nwraps] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1 };
+		wraps[nwraps] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1, job.nsites + 3 };
 		add_places(m, pool, kernels, n, nall, &wraps[nwraps++], job.nsites + 2);
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_ENTRY);
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_EXIT);
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_MEM_ALL);
+		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_BLOCK_BEGIN);
 	}
 	gpubpf_diag_init(&diag);
 	if (gpubpf_spv_inject(m, &job, wraps, nwraps, &twin, &diag) == 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
- * SOME: no places of all spaces, no values; SYNC: atomics and barriers instead. */
+ * SOME: no places of all spaces, no values; SYNC: atomics and barriers instead;
+ * END: a program that may end threads. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
@@ -35,7 +36,14 @@ static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
 	return 0;
 }
 
-#ifdef SYNC
+#ifdef END
+SEC("gpu/mem/*") int mem(struct gpubpf_ctx *ctx)
+{
+	if (ctx->mem.bytes == 3)
+		bpf_exit_thread();
+	return tell(ctx, 0);
+}
+#elif defined(SYNC)
 static __always_inline int wait_at(struct gpubpf_ctx *ctx, __u32 kind)
 {
 	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
@@ -61,6 +69,7 @@ SEC("gpu/atomic/*") int at_atomic(struct gpubpf_ctx *ctx)
 	__atomic_fetch_add(&t->olds, ctx->atomic.old, __ATOMIC_RELAXED);
 	return tell(ctx, 7);
 }
+SEC("gpu/block_begin/*") int block_begin(struct gpubpf_ctx *ctx) { return wait_at(ctx, 10); }
 SEC("gpu/barrier/*") int at_barrier(struct gpubpf_ctx *ctx) { return wait_at(ctx, 8); }
 SEC("gpu/barrier_exit/*") int at_barrier_exit(struct gpubpf_ctx *ctx) { return wait_at(ctx, 9); }
 #else

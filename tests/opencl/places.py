@@ -8,6 +8,7 @@ were told of as many accesses, of as many bytes, as the case says, and Oclgrind 
     //@ told: KERNEL KIND FIELD=SUM ...        what else they were told, summed up
     //@ assembly: all FILE                     the module, as text for spirv-as
     //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
+CASE may be random:SEED, random kernels (places_random.py), which are compared alone.
 A key with -il or -source behind it is for that form alone."""
 import json
 import os
@@ -17,10 +18,12 @@ import subprocess
 import sys
 import tempfile
 
+import places_random
+
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
-         "barrier", "barrier_exit"]
+         "barrier", "barrier_exit", "block_begin"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
-cases = [os.path.abspath(c) for c in sys.argv[5:]]
+cases = sys.argv[5:]
 here = f"{build}/tests/opencl"
 count = failed = 0
 
@@ -73,8 +76,8 @@ def told_of(report):
 
 
 def kinds_of(object_):
-    return {"places": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: not kind.startswith("mem"),
-            "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
+    return {"places": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: kind != "end" and not kind.startswith("mem"),
+            "places-end": lambda kind: kind == "end", "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
 
 
 def said(text, key):
@@ -112,6 +115,12 @@ def check_oclgrind(name, path, told):
 
 
 def check(path, where):
+    if path.startswith("random:"):
+        seed, path = path.split(":")[1], f"{where}/random.cl"
+        print(f"# seed {seed}")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(places_random.case(int(seed)))
+    path = os.path.abspath(path)
     with open(path, encoding="utf-8") as f:
         text = f.read()
     if said(text, "assembly") and not shutil.which("spirv-as"):
@@ -126,6 +135,9 @@ def check(path, where):
         return
     told = {}
     objects = ["places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
+    objects += ["places-end"] * (" end threads" in text)
+    if "fract" in text and path.startswith(where):
+        objects[0] = "places-some" # values that it does not show
     for object_ in objects:
         out, report, log = probed(app, object_, folder, where)
         tap(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")

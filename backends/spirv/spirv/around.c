@@ -360,6 +360,13 @@ static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t 
 	return id;
 }
 
+void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
+{
+	struct spv_body body = { .place.site = site };
+
+	made2(in, out, SpvOpFunctionCall, in->none, choose(in, &body, 1, true), env);
+}
+
 /* -- places -- */
 
 static bool is_after(const struct spv_body *body)

@@ -350,11 +350,12 @@ static void read_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, st
 		first = first ? first : line;
 		last = m->insn[i].op == SpvOpReturn ? line : last;
 	}
-	k->info.places = gpubpf_pool_alloc(pool, 2, sizeof(*k->info.places));
+	k->info.places = gpubpf_pool_alloc(pool, 3, sizeof(*k->info.places));
 	if (!k->info.places)
 		return;
 	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, first);
 	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, last);
+	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_BLOCK_BEGIN, 0, first);
 }
 
 static void read_kernel(const struct module *module, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)

@@ -219,6 +219,7 @@ static int make_twin(struct inject *in, const struct gpubpf_spv_wrap *w)
 	t->site = &in->job->sites[gpubpf_spv_first_site(w)];
 	gpubpf_env_use(in->job, w->entry, &t->use);
 	gpubpf_env_use(in->job, w->exit, &t->use);
+	gpubpf_env_use(in->job, w->begin, &t->use);
 	for (uint32_t i = 0; i < w->nplaces; i++)
 		if (!i || w->places[i].site != w->places[i - 1].site)
 			gpubpf_env_use(in->job, w->places[i].site, &t->use);
@@ -227,6 +228,8 @@ static int make_twin(struct inject *in, const struct gpubpf_spv_wrap *w)
 	if (err < 0)
 		return err;
 	fill_env(t);
+	if (w->begin != UINT32_MAX)
+		spv_call_first(in, &t->body, w->begin, t->env);
 	if (w->entry != UINT32_MAX) {
 		uint32_t answer = spv_call_site(t->in, &t->body, w->entry, t->env);
 

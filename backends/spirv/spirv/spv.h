@@ -89,7 +89,7 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 /* one kernel of the twin: the sites on it as indices in the job, UINT32_MAX: none */
 struct gpubpf_spv_wrap {
 	const struct gpubpf_spv_kernel *kernel;
-	uint32_t entry, exit;
+	uint32_t entry, exit, begin;   /* begin: of blocks */
 	struct gpubpf_spv_place *places; /* in its code and that of functions that it calls */
 	uint32_t nplaces;
 	uint32_t site;                 /* any on the kernel, which may have none of its places */
@@ -99,6 +99,7 @@ static inline uint32_t gpubpf_spv_first_site(const struct gpubpf_spv_wrap *w)
 {
 	uint32_t first = w->entry < w->exit ? w->entry : w->exit;
 
+	first = w->begin < first ? w->begin : first;
 	for (uint32_t i = 0; i < w->nplaces; i++)
 		first = w->places[i].site < first ? w->places[i].site : first;
 	return first == UINT32_MAX ? w->site : first;

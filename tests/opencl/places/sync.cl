@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Atomics and barriers: what each is given. */
+//@ refuses: operations end threads
+//@ refuses: squares end threads
+//@ refuses: waits end threads
 //@ run: operations 256 64 buf:32768 buf:4096
 //@ mem: operations atomic 2816:11264 barrier 0:0 mem 3072:12288
 //@ told: operations atomic atomics=2816 ops=12288 operands=17101312 olds=363136 spaces=2816
 //@ run: waits 256 64 buf:4096 buf:4096
+//@ mem: operations block_begin 4:0
+//@ run: squares 12,6,4 4,3,2 buf:4096 buf:4096
+//@ mem: squares block_begin 12:0 atomic 0:0 barrier 0:0
+//@ mem: waits block_begin 4:0
 //@ mem: waits atomic 256:1024 barrier 1024:0 barrier_exit 1024:0
 //@ told: waits barrier barriers=1024
 //@ told: waits barrier_exit barriers=1024
@@ -46,4 +53,11 @@ __kernel void waits(__global int *a, __global int *b)
 	both(s, 63 - l);
 	barrier(CLK_GLOBAL_MEM_FENCE);
 	b[i] = s[l];
+}
+
+__kernel void squares(__global int *a, __global int *b)
+{
+	int i = get_global_id(0) + 12 * (get_global_id(1) + 6 * get_global_id(2));
+
+	a[i] = b[i] * b[i];
 }
