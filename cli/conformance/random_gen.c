@@ -243,10 +243,9 @@ static void map_key(struct gen *g, uint32_t map, uint32_t mask)
 /* Look a key up and work on its value, to which r7 points for a while. */
 static void lookup(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU,
-					 GEN_LPM };
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU };
 	static const uint32_t kernels[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_PERCPU_HASH };
-	uint32_t map = g->kind == GEN_KERNEL ? kernels[pick(g, 4)] : maps[pick(g, 7)], jump;
+	uint32_t map = g->kind == GEN_KERNEL ? kernels[pick(g, 4)] : maps[pick(g, 6)], jump;
 
 	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
 	emit(g, 0x85, 0, 0, 0, 1);
@@ -280,8 +279,8 @@ static void count(struct gen *g)
 
 static void update(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU, GEN_LPM };
-	uint32_t map = maps[pick(g, g->kind == GEN_KERNEL ? 3 : 5)];
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU };
+	uint32_t map = maps[pick(g, g->kind == GEN_KERNEL ? 3 : 4)];
 	bool del = map != GEN_ARRAY && pick(g, 3) == 0;
 
 	map_key(g, map, GEN_KEYS - 1);
