@@ -23,6 +23,8 @@ struct low_shared {
 };
 
 /* one module */
+#define LOW_MAX_SUMS 4 /* of a job: each takes four registers of a lane */
+
 struct low {
 	const struct gpubpf_lower_job *job;
 	const struct gpubpf_target_opts *opts;
@@ -35,6 +37,10 @@ struct low {
 	LLVMBuilderRef b;       /* where code goes */
 	LLVMTypeRef i1, i8, i32, i64, private, global; /* pointers: to private and to device memory */
 	struct low_shared *shared;
+	struct low_sum {        /* kept in registers */
+		uint32_t map, off, width;
+	} sums[LOW_MAX_SUMS];
+	uint32_t nsums;
 };
 
 /* a run of bytes of the stack that accesses hold together: an array of its own */
@@ -139,6 +145,9 @@ int low_atomic(struct low_frame *f, uint32_t pc);
 LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width, unsigned align);
 void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width, unsigned align);
 bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
+
+/* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
+bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
 
 /* llvm_ctx.c */
 /* width bytes at offset off of the context: i64, NULL and a diagnostic */

@@ -109,6 +109,8 @@ struct gpubpf_target_opts {
 	bool kernels;            /* also emit kernels gpubpf_run_<site>(arena, launch, pid_tgid) */
 	bool inlined;            /* for injectors of text: each site is an entry gpubpf_inline_<site>() without
 				  * parameters, which takes its environment from where the target says */
+	bool keeps_sums;         /* inlined: what programs at single instructions add to values that are at one place, and
+				  * that no program reads, goes into registers of the place's function (low_keep()) */
 	bool text;               /* readable form where the output is binary (prog dump) */
 	bool validate;           /* check what was made (struct gpubpf_target) */
 	const char *cpu;         /* "sm_90", "gfx90a"; NULL: from the caps */

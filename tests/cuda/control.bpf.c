@@ -1,12 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "told.h"
 
+struct narrow {
+	__u32 accesses, bytes;
+};
+GPUBPF_ARRAY(halves, struct narrow, 1);
+GPUBPF_ARRAY(at_once, struct told, 1);
 GPUBPF_ARRAY(atomics, struct told, 1);
 GPUBPF_ARRAY(barriers, struct told, 1);
 GPUBPF_ARRAY(passed, struct told, 1);
 GPUBPF_ARRAY(branches, struct told, 1);
 GPUBPF_ARRAY(begun, struct told, 1);
 GPUBPF_ARRAY(ended, struct told, 1);
+
+SEC("gpu/mem.shared/*")
+int narrow(struct gpubpf_ctx *ctx)
+{
+	__u32 key = 0;
+	struct narrow *t = bpf_map_lookup_elem(&halves, &key);
+
+	if (t) {
+		__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&t->bytes, ctx->mem.bytes, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+/* what it adds others may see */
+SEC("gpu/mem.local/*")
+int shows(struct gpubpf_ctx *ctx)
+{
+	tell(&at_once, ctx);
+	bpf_gpu_membar();
+	return 0;
+}
 
 SEC("gpu/atomic/*") int atomic(struct gpubpf_ctx *ctx) { return tell(&atomics, ctx); }
 SEC("gpu/barrier/*") int waits(struct gpubpf_ctx *ctx) { return tell(&barriers, ctx); }

@@ -485,7 +485,8 @@ class Lane:
         self.set(insn, insn.args[0], self.get(insn, insn.args[1], 1) << self.number)
 
     def do_match(self, insn):
-        self.set(insn, insn.args[0], 1 << self.number)
+        for name, value in zip(insn.args[0].split('|'), (1 << self.number, 1)):
+            self.set(insn, name, value)
 
     def do_shfl(self, insn):
         if self.get(insn, insn.args[2], 32) != self.number:

@@ -22,12 +22,14 @@ struct ptx_splice {
 	const struct cuda_probe *probes; /* by the job's sites */
 	struct gpubpf_inserting at;
 	struct gpubpf_diag *diag;
-	uint32_t nbindings, exits, labels, version;
+	uint32_t nbindings, exits, probed_exits, labels, version;
 	struct ptx_placed {          /* the places of the function that is being edited, and their probes; NULL: none */
 		struct ptx_place place;
 		const struct cuda_probe *probe;
 	} *placed;
 	uint32_t nplaced, next;  /* next: the first that has not been edited */
+	struct cuda_sum sums[CUDA_MAX_SUMS]; /* that its probes keep */
+	uint32_t nsums;
 	bool keeps_result;       /* a probe of it reads what it returns */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	uint32_t asks_shared;    /* token of what says how much there is; 0: none */
@@ -52,6 +54,10 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 /* The probe as a block. */
 void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 
+/* sums.c: which sums the probes that are placed keep; where a function begins, and where it is left. */
+void ptx_note_sums(struct ptx_splice *in);
+void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text);
+void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text);
 /* leave.c: the lanes of a block that have not left, in shared memory. Where it is declared; set at the kernel's top; */
 void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text);
 void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text);

@@ -83,6 +83,20 @@ static int inject(const struct cuda_opened *app, const struct gpubpf_lower_job *
 	return err;
 }
 
+/* Does a function that kernels call end threads? What its caller keeps in registers would be lost. */
+static bool ends_within(const struct ptx_module *m)
+{
+	bool function = false;
+
+	for (uint32_t i = 0; i < m->nnodes; i++) {
+		if (m->nodes[i].kind == PTX_FUNCTION)
+			function = !m->nodes[i].entry;
+		if (function && m->nodes[i].kind == PTX_INSN && ptx_token_is(m, m->nodes[i].name, "exit"))
+			return true;
+	}
+	return false;
+}
+
 static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out,
 		struct gpubpf_diag *diag)
 {
@@ -94,7 +108,7 @@ static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *jo
 
 	if (target != PTX_NONE)
 		snprintf(cpu, sizeof(cpu), "%.*s", (int)app->m.tokens[target].len, ptx_token_text(&app->m, target));
-	err = cuda_emit_sites(job, cpu, &blob, diag);
+	err = cuda_emit_sites(job, cpu, !ends_within(&app->m), &blob, diag);
 	if (err < 0)
 		return err;
 	err = ptx_parse(blob.data, blob.size, &probes, diag);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "probe.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 
 /* The kernel or function whose parameters the probe means. */
 struct target {
+	struct cuda_probe *sums;   /* whose sums are noted */
 	const struct ptx_module *app;
 	uint32_t function;
 	bool reads, reads_result, ends;
@@ -63,11 +65,28 @@ static uint32_t number_of(const struct ptx_module *m, uint32_t token, const char
 	return number;
 }
 
+/* The injector declares the register. */
+static void note_sum(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe)
+{
+	const struct ptx_token *t = &m->tokens[token];
+	size_t prefix = sizeof(CUDA_SUM) - 1, size = t->len - prefix;
+	const char *name = m->text + t->off + prefix;
+
+	if (t->len <= prefix || memcmp(m->text + t->off, CUDA_SUM, prefix) || size >= sizeof(probe->sums[0].name))
+		return;
+	for (uint32_t i = 0; i < probe->nsums; i++)
+		if (strlen(probe->sums[i].name) == size && !memcmp(probe->sums[i].name, name, size))
+			return;
+	assert(probe->nsums < CUDA_MAX_SUMS);
+	memcpy(probe->sums[probe->nsums++].name, name, size);
+}
+
 /* "gpubpf_param_3" becomes the name of parameter 3. */
 static void edit_param(const struct ptx_module *m, uint32_t token, struct target *target, struct edits *e)
 {
 	uint32_t number = number_of(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
 
+	note_sum(m, token, target->sums);
 	if (number < 64)
 		target->operands |= 1ull << number;
 	if (ptx_token_is(m, token, RESULT)) {
@@ -121,7 +140,7 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct target target = { .app = app, .function = function };
+	struct target target = { .sums = probe, .app = app, .function = function };
 	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;

@@ -57,7 +57,8 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 	struct ptx_text text = { 0 };
 	char skip[40] = "";
 
-	if (++in->exits > CUDA_MAX_EXITS)
+	in->exits++;
+	if (has_probe(at, n) && ++in->probed_exits > CUDA_MAX_EXITS)
 		ptx_refuse(in, "it has more than %d exits", CUDA_MAX_EXITS);
 	ptx_addf(&text, &in->err, "\n");
 	if (insn->guard != PTX_NONE) {
@@ -68,6 +69,7 @@ static void edit_exit(struct ptx_splice *in, uint32_t function, const struct ptx
 		ptx_add(&text, &in->err, ptx_token_text(m, insn->guard), m->tokens[insn->guard].len);
 		ptx_addf(&text, &in->err, " bra %s;\n", skip);
 	}
+	ptx_end_sums(in, &text);
 	for (uint32_t i = 0; i < n; i++)
 		if (at[i].probe)
 			add_left(in, &text, function, &at[i]);
@@ -125,7 +127,7 @@ static void edit_insn(struct ptx_splice *in, uint32_t function, uint32_t node)
 		n++;
 	}
 	ptx_edit_around(in, function, at + exits, n - exits);
-	if (has_probe(at, exits)) {
+	if (has_probe(at, exits) || (exits && in->nsums)) {
 		edit_exit(in, function, at, exits);
 		return;
 	}
@@ -174,6 +176,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 		in->keeps_result |= in->placed[i].probe && in->placed[i].probe->reads_result;
 	}
 	free(places);
+	ptx_note_sums(in);
 }
 
 static bool is_top(const struct ptx_placed *at)
@@ -211,6 +214,7 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 	free(used);
 	if (in->keeps_result)
 		ptx_addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
+	ptx_begin_sums(in, &text);
 	if (function == in->kernel_node)
 		ptx_begin_lanes(in, &text);
 	ptx_add(&text, &in->err, "\n", 1);
@@ -233,12 +237,13 @@ static void edit_bottom(struct ptx_splice *in, uint32_t function, uint32_t body)
 	const struct ptx_module *m = in->m;
 	struct ptx_text text = { 0 };
 
-	if (!has_probe(at, n))
+	if (!has_probe(at, n) && !(n && in->nsums))
 		return;
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next)
 		if (m->nodes[c].kind == PTX_INSN || m->nodes[c].kind == PTX_LABEL || m->nodes[c].kind == PTX_BLOCK)
 			last = c;
 	ptx_add(&text, &in->err, "\n", 1);
+	ptx_end_sums(in, &text);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!at[i].probe)
 			continue;

@@ -24,6 +24,9 @@ struct gpubpf_lower_job;
 #define CUDA_TWIN_PREFIX "gpubpf_twin_"
 #define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
 #define CUDA_MAX_EXITS 64               /* exits of one kernel, returns of its functions too, that get probe code inlined */
+#define CUDA_MAX_SUMS 4
+#define CUDA_SUM "%gpubpf_sum" /* .b64, a sum's, and where it is to be added */
+#define CUDA_TO "%gpubpf_to"
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
 #define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
@@ -36,6 +39,10 @@ struct cuda_probe {
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
 	bool reads_result;       /* CUDA_RESULT */
 	bool ends_thread;        /* it may (helper 507) */
+	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> and CUDA_TO <name> (core/lower/llvm_sums.c) */
+		char name[32];   /* "<bytes>_<map>_<offset>" */
+	} sums[CUDA_MAX_SUMS];
+	uint32_t nsums;
 	uint64_t reads;          /* bit i: CUDA_OPERAND "<i>", word i of what places of its kind give (core/lower/ctx.h) */
 };
 
