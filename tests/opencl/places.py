@@ -6,6 +6,7 @@ were told of as many accesses, of as many bytes, as the case says, and Oclgrind 
     //@ mem: KERNEL KIND ACCESSES:BYTES ...    with programs at all kinds of places, or at all but .all, and at
                                                atomics and barriers
     //@ told: KERNEL KIND FIELD=SUM ...        what else they were told, summed up
+    //@ oclgrind: all the same                as many as Oclgrind executes, where it is installed
     //@ assembly: all FILE                     the module, as text for spirv-as
     //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
 CASE may be random:SEED, random kernels (places_random.py), which are compared alone.
@@ -151,7 +152,7 @@ def check(path, where):
         for kernel, sums in told_of(report).items():
             told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)
-    if form == "source" or "//@ oclgrind-il" in text:
+    if said(text, "oclgrind"):
         check_oclgrind(name, path, told)
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every form of access, with how many there are and of how many bytes, counted by hand. */
+//@ oclgrind: all the same
 //@ run: scalars 256 64 buf:4096 buf:4096 i32:200
 //@ mem: scalars mem 800:2600 mem_before 800:2600 mem.shared 0:0 mem.local 0:0 mem.const 0:0 mem.all 800:2600
 //@ run: vectors 128 32 buf:8192 buf:8192
