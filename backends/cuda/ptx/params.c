@@ -52,12 +52,12 @@ static void fill(const struct ptx_module *m, const struct ptx_node *node, struct
 	}
 	if (pointer)
 		param->kind = GPUBPF_PARAM_POINTER;
+	if (!param->align)
+		param->align = param->size;
 	if (node->name + 1 < node->end && ptx_token_is(m, node->name + 1, "[")) {
 		param->size *= number(m, node->name + 2);
 		param->kind = GPUBPF_PARAM_BYTES;
 	}
-	if (!param->align)
-		param->align = param->size;
 }
 
 uint32_t cuda_param_node(const struct ptx_module *m, uint32_t function, uint32_t i)
