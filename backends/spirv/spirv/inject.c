@@ -98,7 +98,8 @@ static bool has_pointers(const struct gpubpf_spv *m)
 /* May the compiler make other values of the same arithmetic, by what stands beside it (section 3.15)? */
 static bool has_loose_math(const struct gpubpf_spv_image *p)
 {
-	const uint32_t loose = SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask | 0x70000; /* contract, reassoc, transform */
+	/* with contract, reassoc and transform of later versions */
+	const uint32_t loose = SpvFPFastMathModeAllowRecipMask | SpvFPFastMathModeFastMask | 0x70000;
 	const struct gpubpf_spv *m = &p->module;
 
 	for (uint32_t i = 0; i < m->functions; i++)
@@ -151,8 +152,8 @@ static int plan_inside(struct plan *plan, uint32_t kernel, struct gpubpf_inserti
 	if (!err && w->nplaces && has_pointers(&plan->p->module))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "its module has pointers to functions");
 	if (!err && w->nplaces && has_loose_math(plan->p))
-		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it was compiled with relaxed arithmetic (-cl-fast-relaxed-math "
-				       "or the like), whose results a probe at instructions could change");
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it was compiled with relaxed arithmetic "
+				       "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");
 	return err;
 }
 

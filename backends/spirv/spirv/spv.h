@@ -128,8 +128,8 @@ struct gpubpf_spv_image {
 	uint32_t nkernels, nfunctions; /* functions: kernels, and what is behind them */
 };
 
-/* p is zeroed; kinds: GPUBPF_TAKES of places that are asked for. 0, -ENOMEM, -ENOENT (no part has kernels in IL), -EBADMSG, or -EINVAL with a diagnostic; p is to be
- * finished either way (image.c). */
+/* p is zeroed; kinds: GPUBPF_TAKES of places that are asked for. 0, -ENOMEM, -ENOENT (no part has kernels in IL), -EBADMSG,
+ * or -EINVAL with a diagnostic; p is to be finished either way (image.c). */
 int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image *image, uint32_t kinds,
 			  struct gpubpf_diag *diag);
 void gpubpf_spv_image_finish(struct gpubpf_spv_image *p);
