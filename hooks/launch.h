@@ -195,7 +195,7 @@ void gpubpf_hook_record_launched(struct gpubpf_hook_record *record);
 
 /* A followed twin has ended; may be called from the runtime's own threads. */
 void gpubpf_hook_completed(struct gpubpf_hook_device *device);
-/* Twins run whose end nobody tells, from now on: a graph has one, or the device cannot be waited for. */
+/* Twins run whose end nobody tells, from now on: a graph or list has one, or the device cannot be waited for. */
 void gpubpf_hook_unfollowed(struct gpubpf_hook_device *device);
 /* The application waits for the device here: copy back arenas that are not host memory, where no twin is
  * running and the last copy is some time ago. Else two loads. */

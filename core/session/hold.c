@@ -14,7 +14,7 @@
 static const char *const whys[GPUBPF_NHELD] = {
 	[GPUBPF_HELD_NOT_YET] = "it did not answer; it may be stopped, or of another version",
 	[GPUBPF_HELD_SHARED] = "its kernels write the maps in the memory that they are read from",
-	[GPUBPF_HELD_UNFOLLOWED] = "a graph of its has probed kernels, or its runtime does not tell when they end",
+	[GPUBPF_HELD_UNFOLLOWED] = "a graph or command list of its has probed kernels, or its runtime does not tell when they end",
 	[GPUBPF_HELD_BUSY] = "its kernels ran on for a second, or their device did not copy; try again",
 };
 

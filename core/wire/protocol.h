@@ -89,7 +89,7 @@ enum gpubpf_held {
 	GPUBPF_HELD_NOT_YET,         /* never sent */
 	GPUBPF_HELD,
 	GPUBPF_HELD_SHARED,          /* kernels write the maps where they are read */
-	GPUBPF_HELD_UNFOLLOWED,      /* a graph has twins, or the runtime does not tell when they end */
+	GPUBPF_HELD_UNFOLLOWED,      /* a graph or list has twins, or the runtime does not tell when they end */
 	GPUBPF_HELD_BUSY,            /* kernels ran on, or the device did not copy */
 	GPUBPF_NHELD,
 };

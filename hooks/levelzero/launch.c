@@ -111,6 +111,7 @@ static void keep(const struct gpubpf_hook_launch *l)
 	struct lz_twin *twin = l->twin;
 
 	atomic_store_explicit(&twin->kept, true, memory_order_relaxed);
+	gpubpf_hook_unfollowed(l->device);
 }
 
 static ze_result_t record(const struct append *a, struct lz_list *list, struct gpubpf_hook_launch *l)
