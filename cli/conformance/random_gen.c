@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "random_gen.h"
 
-#include <linux/bpf.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -233,8 +232,6 @@ static void map_key(struct gen *g, uint32_t map, uint32_t mask)
 	emit(g, 0xbf, 5, number_reg(g), 0, 0);
 	emit(g, 0x57, 5, 0, 0, (int32_t)mask);
 	emit(g, OP_STX, 10, 5, KEY, 0);
-	if (map == GEN_LPM) /* its key begins with a length */
-		emit(g, OP_STX, 10, number_reg(g), KEY + 4, 0);
 	load_imm64(g, 1, 1, (int32_t)map, 0);
 	emit(g, 0xbf, 2, 10, 0, 0);
 	emit(g, 0x07, 2, 0, 0, KEY);
@@ -574,7 +571,6 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_LRU] = { "lru", 9, 4, GEN_VALUE, 4 },
 		[GEN_SMALL] = { "small", 27, 0, 0, 512 },
 		[GEN_BLOOM] = { "bloom", 30, 0, GEN_VALUE, 16 },
-		[GEN_LPM] = { "lpm", 11, 8, GEN_VALUE, 6 },
 	};
 
 	memset(maps, 0, GEN_NMAPS * sizeof(*maps));
@@ -585,7 +581,6 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		maps[i].value_size = kinds[i].value;
 		maps[i].max_entries = kinds[i].entries;
 	}
-	maps[GEN_LPM].map_flags = BPF_F_NO_PREALLOC;
 	maps[GEN_DATA].global_data = true;
 	maps[GEN_TEXT].global_data = maps[GEN_TEXT].rdonly = true;
 	maps[GEN_TEXT].init = "some numbers: %d %llx %u, and what is left of the text is NUL\0";
