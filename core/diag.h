@@ -39,6 +39,8 @@ void gpubpf_diag_init(struct gpubpf_diag *diag);
  * stays: a later call on a filled diag changes nothing. diag may be NULL. Returns -EINVAL. */
 int gpubpf_diag_set(struct gpubpf_diag *diag, enum gpubpf_error code, uint32_t pc,
 		    const char *what, ...) __attribute__((format(printf, 4, 5)));
+/* Of what is refused as a whole, whichever its instruction: gpubpf_diag_refuse(diag, BAD_ELF, "what", ...) */
+#define gpubpf_diag_refuse(diag, error, ...) gpubpf_diag_set(diag, GPUBPF_E_##error, GPUBPF_NOPC, __VA_ARGS__)
 void gpubpf_diag_where(struct gpubpf_diag *diag, const char *where, ...)
 	__attribute__((format(printf, 2, 3)));
 void gpubpf_diag_remedy(struct gpubpf_diag *diag, const char *remedy, ...)

@@ -312,22 +312,26 @@ static void global_data(struct gen *g)
 	emit(g, 0xb7, 7, 0, 0, interesting(g));
 }
 
+/* registers reg and reg + 1: slots of the stack, and how many bytes of them */
+static void some_slots(struct gen *g, int reg)
+{
+	emit(g, 0xbf, reg, 10, 0, 0);
+	emit(g, 0x07, reg, 0, 0, -SLOTS);
+	emit(g, 0xb7, reg + 1, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+}
+
 static void output(struct gen *g)
 {
 	if (pick(g, 2)) { /* ringbuf_output(ring, stack, n, 0) */
 		load_imm64(g, 1, 1, GEN_RING, 0);
-		emit(g, 0xbf, 2, 10, 0, 0);
-		emit(g, 0x07, 2, 0, 0, -SLOTS);
-		emit(g, 0xb7, 3, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+		some_slots(g, 2);
 		emit(g, 0xb7, 4, 0, 0, 0);
 		emit(g, 0x85, 0, 0, 0, 130);
 	} else { /* perf_event_output(ctx, perf, -1, stack, n) */
 		emit(g, 0xbf, 1, 6, 0, 0);
 		load_imm64(g, 2, 1, pick(g, 2) ? GEN_PERF : GEN_GPURING, 0);
 		load_imm64(g, 3, 0, -1, 0);
-		emit(g, 0xbf, 4, 10, 0, 0);
-		emit(g, 0x07, 4, 0, 0, -SLOTS);
-		emit(g, 0xb7, 5, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+		some_slots(g, 4);
 		emit(g, 0x85, 0, 0, 0, 25);
 	}
 	refill(g);
@@ -414,9 +418,7 @@ static void compare(struct gen *g)
 		emit(g, OP_LDX | 0x18, 4, 3, 8 * i, 0);
 		emit(g, OP_STX | 0x18, 10, 4, 8 * i - SLOTS, 0);
 	}
-	emit(g, 0xbf, 1, 10, 0, 0);
-	emit(g, 0x07, 1, 0, 0, -SLOTS);
-	emit(g, 0xb7, 2, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+	some_slots(g, 1);
 	emit(g, 0x85, 0, 0, 0, 182);
 	refill(g);
 }

@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <linux/btf.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,16 +17,7 @@
 #define MAX_TYPES (1u << 18)
 #define MAX_NESTING 64        /* by value */
 
-__attribute__((format(printf, 2, 3))) static int bad(struct gpubpf_btf_check *c, const char *fmt, ...)
-{
-	char why[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	return gpubpf_diag_set(c->diag, GPUBPF_E_BAD_BTF, GPUBPF_NOPC, "%s", why);
-}
+#define bad(c, ...) gpubpf_diag_refuse((c)->diag, BAD_BTF, __VA_ARGS__)
 
 static int bad_type(struct gpubpf_btf_check *c, uint32_t id, const char *why)
 {

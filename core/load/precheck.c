@@ -13,8 +13,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,16 +36,7 @@ struct elf {
 	uint64_t insns, text_insns, bss;
 };
 
-__attribute__((format(printf, 2, 3))) static int bad(struct elf *e, const char *fmt, ...)
-{
-	char why[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	return gpubpf_diag_set(e->diag, GPUBPF_E_BAD_ELF, GPUBPF_NOPC, "%s", why);
-}
+#define bad(e, ...) gpubpf_diag_refuse((e)->diag, BAD_ELF, __VA_ARGS__)
 
 static const char *section_name(const struct elf *e, uint32_t i)
 {

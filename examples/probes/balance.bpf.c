@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A value for each multiprocessor: the least, the most and the mean of them tell how even the work is. */
-#include "block.h"
+#include "block_begins.h"
 
 GPUBPF_MAP(balance_blocks, BPF_MAP_TYPE_PERCPU_ARRAY, gpubpf_kernel_index, __u64, KERNELS);
 GPUBPF_MAP(balance_busy, BPF_MAP_TYPE_PERCPU_ARRAY, gpubpf_kernel_index, gpubpf_ns, KERNELS);
 
-SEC("gpu/entry/*")
-GPUBPF_ABOUT("how evenly each kernel's blocks, and the time in them, lie on multiprocessors")
-int block_begins(struct gpubpf_ctx *ctx)
-{
-	if (is_first_thread(ctx))
-		block_comes(ctx);
-	return 0;
-}
-
 SEC("gpu/exit/*")
+GPUBPF_ABOUT("how evenly each kernel's blocks, and the time in them, lie on multiprocessors")
 int block_ends(struct gpubpf_ctx *ctx)
 {
 	__u64 *blocks = of_kernel(ctx, &balance_blocks), *busy = of_kernel(ctx, &balance_busy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "block.h"
+#include "block_begins.h"
 
 struct GPUBPF_ROW times {
 	struct gpubpf_times blocks;
@@ -7,16 +7,8 @@ struct GPUBPF_ROW times {
 };
 BY_KERNEL(blocktime, struct times);
 
-SEC("gpu/entry/*")
-GPUBPF_ABOUT("how long the blocks of each kernel run: how many, sum, mean, median, p99, share")
-int block_begins(struct gpubpf_ctx *ctx)
-{
-	if (is_first_thread(ctx))
-		block_comes(ctx);
-	return 0;
-}
-
 SEC("gpu/exit/*")
+GPUBPF_ABOUT("how long the blocks of each kernel run: how many, sum, mean, median, p99, share")
 int block_ends(struct gpubpf_ctx *ctx)
 {
 	struct times *times = of_kernel(ctx, &blocktime);

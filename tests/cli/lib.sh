@@ -34,3 +34,14 @@ have_device() {
 	device="no OpenCL device"
 	return 1
 }
+
+# The OpenCL runtime of that name, with which the tests that follow run; all of them are skipped without it.
+use_device() { # pocl|intel
+	case $1 in
+	pocl) OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1);;
+	intel) OCL_ICD_VENDORS=${GPUBPF_TEST_INTEL:-};;
+	esac
+	[ -e "${OCL_ICD_VENDORS:-}" ] || { skip "OpenCL" "the runtime $1 is not installed"; finish; }
+	export OCL_ICD_VENDORS
+	if ! have_device; then skip "OpenCL" "$device"; finish; fi
+}

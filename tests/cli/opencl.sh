@@ -3,13 +3,7 @@
 # gpubpf with a real OpenCL program: exact counts, and output that is its own. opencl.sh GPUBPF OBJECTS LOOP DEVICE
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
-case ${4:-} in
-pocl) OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1);;
-intel) OCL_ICD_VENDORS=${GPUBPF_TEST_INTEL:-};;
-esac
-[ -e "${OCL_ICD_VENDORS:-}" ] || { skip "OpenCL" "the runtime $4 is not installed"; finish; }
-export OCL_ICD_VENDORS
-if ! have_device; then skip "OpenCL" "$device"; finish; fi
+use_device "${4:-}"
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); print($1)" 2>&1; }
 same() { tail -1 "$T/native$1" > "$T/a"; tail -1 "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
 "$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"; "$LOOP" 40 50 > "$T/native40"; "$LOOP" 60 0 > "$T/native60"

@@ -2,13 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # One-liners on a device: exact counts of each thing that maps can hold, the same as from C. devices.sh GPUBPF OBJECTS LOOP DEVICE
 . "$(dirname "$0")/../cli/lib.sh"
-case ${4:-} in
-pocl) OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1);;
-intel) OCL_ICD_VENDORS=${GPUBPF_TEST_INTEL:-};;
-esac
-[ -e "${OCL_ICD_VENDORS:-}" ] || { skip "OpenCL" "the runtime $4 is not installed"; finish; }
-export OCL_ICD_VENDORS
-if ! have_device; then skip "OpenCL" "$device"; finish; fi
+use_device "${4:-}"
 json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
 
 # 3 launches of 16 groups of 64: each sum is that of 0 to 1023, three times

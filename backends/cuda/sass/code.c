@@ -2,8 +2,6 @@
 #include "code.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,17 +22,7 @@
 #define OP_LDCU 0x1ac
 #define LOOK_BACK 64               /* instructions between the read of a callee's address and the call */
 
-__attribute__((format(printf, 2, 3)))
-static int refuse(struct gpubpf_diag *diag, const char *fmt, ...)
-{
-	char text[240];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", text);
-}
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
 int sass_constant_bank(struct sass_insn insn)
 {

@@ -2,8 +2,6 @@
 #include "place.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/diag.h"
@@ -19,17 +17,7 @@
 #define SETTLE 3                   /* full stalls until the slowest result with a known time is there: HMMA */
 #define MOST_STUB (8 + BARRIERS)   /* instructions around the probes */
 
-__attribute__((format(printf, 2, 3)))
-static int refuse(struct gpubpf_diag *diag, const char *fmt, ...)
-{
-	char text[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", text);
-}
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
 static uint32_t round_up(uint32_t n, uint32_t to)
 {

@@ -2,22 +2,6 @@
 /* What was made otherwise takes another time: control bits of what stands around it. */
 #include "probe_work.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-#include "core/diag.h"
-
-int sass_work_refuse(struct work *w, const char *fmt, ...)
-{
-	char text[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return gpubpf_diag_set(w->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the probe's machine code %s", text);
-}
-
 bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));

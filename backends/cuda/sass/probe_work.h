@@ -3,6 +3,7 @@
 #ifndef GPUBPF_SASS_PROBE_WORK_H
 #define GPUBPF_SASS_PROBE_WORK_H
 
+#include "core/diag.h"
 #include "cubin.h"
 #include "form.h"
 #include "probe.h"
@@ -31,8 +32,7 @@ struct work {
 };
 
 /* -EINVAL: the probe's machine code ... */
-__attribute__((format(printf, 2, 3)))
-int sass_work_refuse(struct work *w, const char *fmt, ...);
+#define sass_work_refuse(w, fmt, ...) gpubpf_diag_refuse((w)->diag, INJECT, "the probe's machine code " fmt, ##__VA_ARGS__)
 
 /* Lines with no use before or behind them that a dropped one has not. */
 uint32_t sass_work_next(const struct work *w, uint32_t i);

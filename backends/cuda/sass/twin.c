@@ -2,8 +2,6 @@
 #include "twin.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,17 +55,7 @@ struct writer {
 	struct sass_twin *twin;
 };
 
-__attribute__((format(printf, 2, 3)))
-static int refuse(struct writer *w, const char *fmt, ...)
-{
-	char text[240];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return gpubpf_diag_set(w->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", text);
-}
+#define refuse(w, ...) gpubpf_diag_refuse((w)->diag, INJECT, __VA_ARGS__)
 
 /* -- names -- */
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program that sees blocks come, for objects with one that sees them go. */
+#ifndef GPUBPF_EXAMPLES_BLOCK_BEGINS_H
+#define GPUBPF_EXAMPLES_BLOCK_BEGINS_H
+
+#include "block.h"
+
+SEC("gpu/entry/*")
+int block_begins(struct gpubpf_ctx *ctx)
+{
+	if (is_first_thread(ctx))
+		block_comes(ctx);
+	return 0;
+}
+
+#endif
