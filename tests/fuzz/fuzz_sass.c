@@ -2,7 +2,8 @@
 // SOURCES: backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/params.c backends/cuda/sass/place.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
-// SOURCES: backends/cuda/sass/twin.c core/diag.c core/wire/name.c
+// SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c core/diag.c core/wire/name.c core/worker/lines.c
+// LIBS: -ldw -lelf
 /*
  * Any bytes as a cubin, of which every kernel gets a probe at its entry and one at its exits, and is read back: a twin,
  * or refused with a reason.
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/sass/check.h"
+#include "backends/cuda/sass/lines.h"
 #include "backends/cuda/sass/params.h"
 #include "backends/cuda/sass/twin.h"
 #include "core/diag.h"
@@ -59,6 +61,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct gpubpf_lines lines;
 	struct sass_cubin app;
 	struct gpubpf_diag diag;
 
@@ -70,6 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (uint32_t i = 0; i < app.nkernels && i < 16; i++)
 		probed(&app, &app.kernels[i]);
+	sass_lines_read(&app, &lines);
+	sass_line_at(&lines, 1, 0);
+	gpubpf_lines_finish(&lines);
 	sass_cubin_finish(&app);
 	return 0;
 }
