@@ -49,7 +49,11 @@ GPUBPF_RINGBUF(events, struct event, 1 << 26);
 #endif
 
 #if defined(ACCESSES) || defined(SIZES)
+#ifdef ACCESSES
+GPUBPF_ARRAY(counts, __u64, 1);
+#else
 GPUBPF_ARRAY(counts, __u64, 4);
+#endif
 
 SEC("gpu/mem/*")
 #else
