@@ -3,7 +3,11 @@
 #ifndef GPUBPF_MAPS_MACHINE_NVPTX_H
 #define GPUBPF_MAPS_MACHINE_NVPTX_H
 
+/* Without: where probes are machine code that an assembler makes for sm_75 to sm_89, in which lanes that are together
+ * only now and then meet by functions of its own (backends/cuda/sass). */
+#ifndef GPUBPF_LANES_ALONE
 #define GPUBPF_HAS_WARP 1
+#endif
 #define GPUBPF_COMBINES_ADDS 1
 
 /* Inline PTX for memory: clang's scoped atomics come out with system scope here (LLVM 22), which waits for the

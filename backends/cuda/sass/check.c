@@ -116,6 +116,11 @@ static bool is_of_whole_warp(const struct checked *c, uint32_t i)
 	return c->apart != SASS_NONE && i >= c->exit && i < c->apart;
 }
 
+static bool is_apart(const struct checked *c, uint32_t i)
+{
+	return c->apart != SASS_NONE && i >= c->apart && (c->entry == SASS_NONE || i < c->entry);
+}
+
 static int check_barriers(struct checked *c)
 {
 	unsigned used = sass_barriers_used(c->code);
@@ -123,6 +128,8 @@ static int check_barriers(struct checked *c)
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 
+		if (is_apart(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_WARPSYNC_ALL))
+			return wrong(c, i, "lanes that are apart at an exit ask for each other");
 		if (opcode != SASS_OP_BSSY && opcode != SASS_OP_BSYNC && opcode != SASS_OP_BREAK)
 			continue;
 		if (is_of_whole_warp(c, i))

@@ -90,8 +90,25 @@ struct sass_insn sass_break(unsigned barrier)
 
 struct sass_insn sass_vote(unsigned reg)
 {
-	return sass_with_control((struct sass_insn){ 0x806 | SASS_PT << 12 | (uint64_t)reg << 16, 0x038e0100 }, 0,
+	return sass_with_control((struct sass_insn){ SASS_OP_VOTE | SASS_PT << 12 | (uint64_t)reg << 16, 0x038e0100 }, 0,
 				 SASS_VOTE_TIME);
+}
+
+#define SR_EQMASK 0x38
+
+struct sass_insn sass_own_lane(unsigned reg)
+{
+	struct sass_insn i = { 0x919 | SASS_PT << 12 | (uint64_t)reg << 16, SR_EQMASK << 8 };
+
+	return sass_with(sass_with_control(i, 0, 1), SASS_WRITE_AT, 3, 0);
+}
+
+struct sass_insn sass_vote_alone(struct sass_insn vote, unsigned own)
+{
+	struct sass_insn i = { 0x207 | sass_field(vote, 12, 4) << 12 | sass_field(vote, 16, 8) << 16 | (uint64_t)own << 24 |
+			       (uint64_t)SASS_RZ << 32, sass_field(vote, 87, 4) << 23 };
+
+	return sass_with_control(i, sass_waits(vote), sass_stall(vote));
 }
 
 struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal)

@@ -60,7 +60,7 @@ struct sass_arch {
 enum sass_opcode {
 	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
 	SASS_OP_BSYNC = 0x941, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343,
-	SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949,
+	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949,
 };
 
 const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: not known */
@@ -143,6 +143,10 @@ struct sass_insn sass_break(unsigned barrier);
 /* The lanes that are together here, into a register that can be read SASS_VOTE_TIME cycles later. */
 struct sass_insn sass_vote(unsigned reg);
 #define SASS_VOTE_TIME 12
+/* The lane's own bit of such a register, when scoreboard 0 says so. */
+struct sass_insn sass_own_lane(unsigned reg);
+/* What a vote of the lane alone is: `own` where its predicate holds, else 0. */
+struct sass_insn sass_vote_alone(struct sass_insn vote, unsigned own);
 /* A predicate that can be read SASS_PREDICATE_TIME cycles later: is the register the number, or is it not? */
 struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal);
 #define SASS_PREDICATE_TIME 13

@@ -85,6 +85,12 @@ struct placing {
 	struct gpubpf_diag *diag;
 };
 
+/* The register in which lanes that come to an exit apart have their own bit: above the probe's. */
+static unsigned own_lane(const struct placing *p)
+{
+	return p->out->base + p->exit->regs;
+}
+
 static uint32_t most(const struct placing *p, size_t member)
 {
 	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
@@ -95,7 +101,8 @@ static uint32_t most(const struct placing *p, size_t member)
 
 static int place_registers(struct placing *p, uint32_t regs)
 {
-	uint32_t need = most(p, offsetof(struct sass_probe, regs)), base = round_up(regs, 4);
+	uint32_t base = round_up(regs, 4), of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
+	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit;
 	uint32_t above = base + need + COUNT_ABOVE - 1, kept = round_up(regs, GRANULE);
 
 	p->above = !p->code->maxreg && above <= SASS_REGS_MAX &&
@@ -187,13 +194,17 @@ static void put_waits(struct placing *p)
 	}
 }
 
-/* Where other lanes may be at the same code there is no barrier to meet at, since that is the warp's. */
-static struct sass_insn alone(struct sass_insn insn)
+/* Where other lanes may be at the same code there is no barrier to meet at, since that is the warp's. So each lane goes
+ * through it as if it were a warp of one: who is together here is the lane alone, and nobody waits. */
+static struct sass_insn alone(const struct placing *p, struct sass_insn insn)
 {
 	uint32_t opcode = sass_opcode(insn);
-	bool meets = opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK;
+	bool meets = opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK ||
+		     opcode == SASS_OP_WARPSYNC_ALL;
 
-	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : insn;
+	if (opcode == SASS_OP_VOTE)
+		return sass_vote_alone(moved(p, insn, p->barrier), own_lane(p));
+	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : moved(p, insn, p->barrier);
 }
 
 /* A warp whose lanes come all together meets in the probe as its compiler meant it: nobody else is left who could use its
@@ -201,23 +212,37 @@ static struct sass_insn alone(struct sass_insn insn)
 static void put_together(struct placing *p)
 {
 	static const uint8_t own[BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-	struct sass_insn elsewhere = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
+	struct sass_insn apart = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
 
 	put(p, sass_vote(p->out->base));
 	put(p, sass_is(0, p->out->base, UINT32_MAX, false));
-	put(p, sass_with(elsewhere, 12, 3, 0));
+	put(p, sass_with(apart, 12, 3, 0));
 	for (uint32_t i = 0; i < p->exit->n; i++)
 		put(p, moved(p, p->exit->insns[i], own));
+	put(p, sass_own_lane(own_lane(p)));
+	put(p, sass_nop(1, 1));
 }
 
-static void put_exit(struct placing *p)
+/* Votes whose one result is a register of lanes for which the predicate holds: VOTE.ANY R, PT, P. */
+static bool can_go_alone(const struct sass_probe *probe)
 {
+	for (uint32_t i = 0; i < probe->n; i++)
+		if (sass_opcode(probe->insns[i]) == SASS_OP_VOTE &&
+		    (sass_field(probe->insns[i], 72, 2) != 1 || sass_field(probe->insns[i], 81, 3) != SASS_PT))
+			return false;
+	return true;
+}
+
+static int put_exit(struct placing *p)
+{
+	if (p->exit->barriers && !can_go_alone(p->exit))
+		return refuse(p->diag, "its probe at the exit has a vote that lanes cannot have by themselves");
 	p->out->exit = p->out->n;
 	put_waits(p);
 	if (p->exit->barriers)
 		put_together(p);
 	for (uint32_t i = 0; i < p->exit->n; i++)
-		put(p, moved(p, alone(p->exit->insns[i]), p->barrier));
+		put(p, p->exit->barriers ? alone(p, p->exit->insns[i]) : moved(p, p->exit->insns[i], p->barrier));
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];
@@ -225,6 +250,7 @@ static void put_exit(struct placing *p)
 		*insn = sass_with_branch(p->code->arch, sass_with(*insn, 0, 12, SASS_OP_BRA),
 					 ((int64_t)p->out->exit - at - 1) * SASS_INSN);
 	}
+	return 0;
 }
 
 /* The kernel's own accesses that have no scoreboard, where a register of the exit's probe is among theirs. */
@@ -235,7 +261,7 @@ static void give_boards(struct placing *p)
 		enum sass_class class = sass_op_find(sass_opcode(*insn))->class;
 
 		if ((class != SASS_LOAD && class != SASS_STORE) || sass_write_board(*insn) != SASS_NO_SCOREBOARD ||
-		    sass_read_board(*insn) != SASS_NO_SCOREBOARD || !sass_may_meet(*insn, p->exit->regs))
+		    sass_read_board(*insn) != SASS_NO_SCOREBOARD || !sass_may_meet(*insn, own_lane(p) + 1))
 			continue;
 		*insn = sass_with(*insn, class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3, GIVEN_BOARD);
 		p->out->given++;
@@ -295,10 +321,10 @@ static int put_all(struct placing *p)
 		put(p, sass_code_at(p->code, i));
 	pad(p);
 	if (p->exit)
-		put_exit(p);
-	if (p->exit && !p->above)
+		err = put_exit(p);
+	if (!err && p->exit && !p->above)
 		give_boards(p);
-	if (p->entry)
+	if (!err && p->entry)
 		err = put_entry(p);
 	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* as compilers end a section */
 	pad(p);

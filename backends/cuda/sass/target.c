@@ -8,10 +8,12 @@
 
 #include "backends/cuda/ptx/ptx.h"
 #include "core/diag.h"
+#include "core/lower/bitcode.h"
 #include "cubin.h"
 #include "emit.h"
 
 #define DEFAULT_CPU "sm_90"
+#define MEETS 90                   /* from there on lanes meet by instructions, before by functions of the assembler's */
 
 static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		     struct gpubpf_blob *out, struct gpubpf_diag *diag)
@@ -25,6 +27,10 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "machine code of NVIDIA's is known from sm_75 to sm_121, not for \"%s\"", how.cpu);
 	e.target.name = "sass";
+	if (e.arch->sm < MEETS) {
+		e.target.library = gpubpf_bitcode_nvptx_alone;
+		e.target.library_end = gpubpf_bitcode_nvptx_alone_end;
+	}
 	e.target.inline_env = sass_inline_env;
 	e.target.inline_arguments = true;
 	e.target.inline_all = true;
