@@ -26,11 +26,14 @@ static void list_commands(const char *object, FILE *out)
 void cli_help_all(FILE *out)
 {
 	fputs("Usage: gpubpf OBJECT [COMMAND] [OPTIONS]\n"
+	      "       gpubpf -e PROGRAM -- CMD [ARG]...\n"
 	      "Verified eBPF probes inside the GPU kernels of unmodified programs.\n\n", out);
 	list_commands(NULL, out);
 	fputs("\nA first probe:\n"
 	      "  gpubpf kernel list -- ./app                  which kernels does it run?\n"
 	      "  gpubpf run -p kerneltime -- ./app            how long? (gpubpf probes: more)\n"
+	      "  gpubpf -e 'gpu/exit/* { @[kernel] = hist(duration); }' -- ./app\n"
+	      "                                               bpftrace's way: gpubpf-lang(7)\n"
 	      "  gpubpf run -o probe.bpf.o -- ./app           run it with probes\n"
 	      "  gpubpf prog verify -v probe.bpf.o            is the probe safe, and why?\n"
 	      "gpubpf help OBJECT COMMAND explains one; so does its man page.\n", out);
