@@ -37,6 +37,10 @@ static int unknown_object(const char *name)
 	const char *names[64], *near;
 	size_t n = 0;
 
+	if (strchr(name, '{')) {
+		cli_error("%s is a program; put -e in front of it", name);
+		return CLI_USAGE;
+	}
 	for (size_t i = 0; i < cli_ncommands && n < 64; i++)
 		names[n++] = cli_commands[i].object;
 	near = cli_nearest(name, names, n);
@@ -132,6 +136,17 @@ static int run_program(int argc, char **argv)
 	return run_command(find("run", NULL), argc - 1, argv + 1);
 }
 
+/* gpubpf -l: bpftrace lists probes by pattern; kernels are known when a program launches them. */
+static int list_kernels(int argc, char **argv)
+{
+	if (argc && (strchr(argv[0], '*') || !strncmp(argv[0], "gpu/", 4))) {
+		cli_error("-l %s: lists the kernels that a program launches, not places; use gpubpf -l -- CMD "
+			  "(gpubpf-lang(7) has the places)", argv[0]);
+		return CLI_USAGE;
+	}
+	return run_command(find("kernel", "list"), argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	const char *object = argc > 1 ? argv[1] : NULL, *verb = argc > 2 ? argv[2] : NULL;
@@ -150,7 +165,7 @@ int main(int argc, char **argv)
 	if (!strcmp(object, "--version") || !strcmp(object, "-V"))
 		object = "version";
 	if (!strcmp(object, "-l"))
-		return run_command(find("kernel", "list"), argc - 2, argv + 2);
+		return list_kernels(argc - 2, argv + 2);
 	if (is_program(argc, argv))
 		return run_program(argc, argv);
 	if (!is_object(object))

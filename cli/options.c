@@ -48,6 +48,10 @@ static int unknown(const struct cli_command *c, const char *word)
 		if (takes(c, i))
 			names[n++] = cli_options[i].long_name;
 	name_of(c, command, sizeof(command));
+	if (!strcmp(word, "-c") && takes(c, OPT_EXPR)) { /* bpftrace's */
+		cli_error("%s: %s has no such option; put the program to run behind --", word, command);
+		return CLI_USAGE;
+	}
 	snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(word, "="), word + strspn(word, "-"));
 	near = !strncmp(word, "--", 2) ? cli_nearest(plain, names, n) : NULL;
 	cli_error("%s: %s has no such option%s%s%s; gpubpf %s --help lists them", word, command,

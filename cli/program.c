@@ -286,14 +286,11 @@ void cli_program_json(struct cli_program *p, struct json_object *document)
 
 static int emit(const char *path, const void *object, size_t size)
 {
-	FILE *f = fopen(path, "we");
-	bool written = f && fwrite(object, 1, size, f) == size;
+	int err = cli_file_replace(path, object, size);
 
-	if (f && fclose(f) == EOF)
-		written = false;
-	if (!written)
-		cli_error("--emit %s: cannot be written: %s", path, strerror(errno));
-	return written ? CLI_OK : CLI_RUN_FAILED;
+	if (err < 0)
+		cli_error("--emit %s: cannot be written: %s", path, strerror(-err));
+	return err < 0 ? CLI_RUN_FAILED : CLI_OK;
 }
 
 static int dump(const struct cli_program *p, const void *object, size_t size)

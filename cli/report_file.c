@@ -42,6 +42,14 @@ static int open_beside(struct cli_report *r, const struct stat *st)
 	return fd;
 }
 
+static int open_path(struct cli_report *r)
+{
+	struct stat st;
+	bool there = !stat(r->path, &st);
+
+	return there && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_beside(r, there ? &st : NULL);
+}
+
 int cli_report_open(struct cli_report *r, const struct cli_args *args)
 {
 	const struct cli_values *objects = &args->option[OPT_OBJECT];
@@ -62,7 +70,7 @@ int cli_report_open(struct cli_report *r, const struct cli_args *args)
 		cli_error("--report %s: is the object that is to be loaded; name another file", r->path);
 		return CLI_USAGE;
 	}
-	fd = there && !S_ISREG(st.st_mode) ? open(r->path, O_WRONLY | O_CLOEXEC) : open_beside(r, there ? &st : NULL);
+	fd = open_path(r);
 	r->out = fd < 0 ? NULL : cli_clean_open(fd);
 	if (!r->out) {
 		cli_error("%s: cannot write the report: %s", r->path, strerror(errno));
@@ -108,4 +116,17 @@ void cli_report_close(struct cli_report *r)
 	free(r->temp);
 	free(r->final);
 	*r = (struct cli_report){0};
+}
+
+int cli_file_replace(const char *path, const void *data, size_t size)
+{
+	struct cli_report r = { .path = path };
+	int fd = open_path(&r), err;
+
+	r.out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!r.out && fd >= 0)
+		close(fd);
+	err = r.out && put(&r, data, size) ? 0 : -errno;
+	cli_report_close(&r);
+	return err;
 }

@@ -50,7 +50,7 @@ int gpubpf_cmd_run(const struct cli_args *args)
 		return CLI_USAGE;
 	}
 	if (!args->nrest) {
-		cli_error("run: no program is given; put it behind --");
+		cli_error("run: no program is given; put it behind --, as in ... -- ./app");
 		return CLI_USAGE;
 	}
 	status = cli_trace_run(&trace);

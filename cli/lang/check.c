@@ -93,6 +93,7 @@ static void check_place(struct check *c, const struct lang_node *n)
 		else
 			continue;
 		fail(c, n, b->source == LANG_SOURCE_DURATION ? "use nsecs, or gpu/exit/" :
+		     b->base == LANG_NAME ? "kernel is the kernel's name" :
 		     "gpubpf-prog(8) says what each place gives", what);
 	}
 }

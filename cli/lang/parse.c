@@ -180,7 +180,7 @@ static struct lang_node *statement(struct lang_parser *p)
 	}
 	if (!n)
 		n = open ? inner_block(p) : expression_statement(p);
-	if (!open && p->lex.token != LANG_T_RBRACE)
+	if (!open && p->lex.token != LANG_T_RBRACE && p->lex.token != LANG_T_END)
 		lang_expect(p, LANG_T_SEMICOLON, "behind the statement");
 	return n;
 }

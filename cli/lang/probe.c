@@ -124,13 +124,26 @@ static bool parse_host(struct lang_lex *x, struct lang_probe *probe, const char 
 
 /* -- on devices -- */
 
+/* gpu:entry:*, entry:*, as bpftrace writes its probes */
+static bool is_place(const char *word)
+{
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		const char *name = places[i].name + strlen("gpu/");
+		size_t n = strlen(name) - 1;
+
+		if (!strncmp(word, name, n) && word[n] == ':')
+			return true;
+	}
+	return !strncmp(word, "gpu:", 4) || !strncmp(word, "kernel:", 7);
+}
+
 static void unknown(struct lang_lex *x, const char *word)
 {
 	if (!*word)
 		lang_fail(x->l, x->pos, "e.g. gpu/exit/* { @[kernel] = count(); }", "a probe is missing");
 	else if (!strncmp(word, "let", 4) || !strncmp(word, "config", 7))
 		lang_fail(x->l, x->pos, "let @x = hash(4096); or lruhash()", "this declares nothing that is known");
-	else if (strchr(word, ':'))
+	else if (strchr(word, ':') && !is_place(word))
 		lang_fail(x->l, x->pos, "gpu/entry/KERNEL and gpu/exit/KERNEL run in a GPU's kernels",
 			  "%.60s is a probe of the Linux kernel or of a program on the host", word);
 	else

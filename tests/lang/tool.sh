@@ -20,5 +20,15 @@ run "$GPUBPF" prog verify "$T/o.bpf.o"; is 0 "an object like others"; prints '^e
 run "$GPUBPF" prog show -j "$T/o.bpf.o"; is 0 "and is shown"; prints '"@x"' "with its map"
 run "$GPUBPF" run --dump -e 'BEGIN { exit(); }'; is 2 "nothing for kernels"; run "$GPUBPF" run --dump -- true; is 2 "--dump without a program"
 run "$GPUBPF" run --emit "$T/none/x" -e 'gpu/exit/* { @ = count(); }'; is 125 "a file that cannot be written"
+mkdir "$T/disk"; ask='gpu/exit/a* { @x[kernel] = hist(duration); }'
+if unshare -rm mount -t tmpfs -o size=4k none "$T/disk" 2> /dev/null; then
+	unshare -rm sh -c 'mount -t tmpfs -o size=4k none "$1"; "$2" run --emit "$1/o" -e "$3"; echo "status $?"; ls "$1"' sh "$T/disk" "$GPUBPF" "$ask" > "$T/out" 2> "$T/err"
+	says 'cannot be written: No space left on device' "--emit on a full disk"; [ "$(cat "$T/out")" = 'status 125' ]; ok $? "leaves no file"
+else
+	skip "--emit on a full disk" "no namespaces here"
+fi
+run "$GPUBPF" 'gpu/exit/* { @ = count(); }' -- true; is 2 "a program without -e"; says 'put -e in front' "says what to do"
+run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }' -c true; is 2 "-c CMD"; says 'behind --' "says what to do"
+run "$GPUBPF" -l 'gpu/exit/*'; is 2 "-l with a place"; says 'use gpubpf -l -- CMD' "says what to do"; run "$GPUBPF" -l; is 2 "-l alone"; says 'gpubpf -l -- ./app' "too"
 run "$GPUBPF" -l -- true; is 0 "-l"; says 'never used a GPU runtime' "runs kernel list"
 finish
