@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubpf prepare, and what a user who waits sees: prepare.py GPUBPF OBJECTS COLD (TAP)."""
+"""gpubpf prepare, and what a user who waits sees: prepare.py GPUBPF COLD (TAP)."""
 import glob
 import json
 import os
@@ -10,9 +10,10 @@ import subprocess
 import sys
 import tempfile
 
-gpubpf, objects, cold = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:])
-probe = os.path.join(objects, "probe.bpf.o")
+gpubpf, cold = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:])
+ONE = "gpu/exit/step_* { @ = count(); }" # whose twins PoCL makes soon
 scratch = tempfile.TemporaryDirectory()
+probe = os.path.join(scratch.name, "one.bpf.o")
 count, failed = 0, False
 
 
@@ -93,36 +94,37 @@ def slow_tool():
     return os.path.join(tree, "gpubpf")
 
 
-native = run(cold, "3") if os.access(cold, os.X_OK) else None
+native = run(cold, "2") if os.access(cold, os.X_OK) else None
 if not native or native.returncode != 42:
     count = 1
     print("ok 1 - prepare # SKIP no OpenCL device")
     finish()
 
-done = run(gpubpf, "prepare", "-o", probe, "--", cold, "3")
+run(gpubpf, "run", "--emit", probe, "-e", ONE)
+done = run(gpubpf, "prepare", "-o", probe, "--", cold, "2")
 result(done.returncode == 42 and done.stdout == native.stdout, "the program's status and output are its own", done)
-result("3 twins made, 0 kept from before, 0 refused" in done.stderr, "three twins are made", done.stderr)
-done = run(gpubpf, "prepare", "-o", probe, "--", cold, "3")
-result("0 twins made, 3 kept from before, 0 refused" in done.stderr, "and are there the next time", done.stderr)
+result("2 twins made, 0 kept from before, 0 refused" in done.stderr, "two twins are made", done.stderr)
+done = run(gpubpf, "prepare", "-o", probe, "--", cold, "2")
+result("0 twins made, 2 kept from before, 0 refused" in done.stderr, "and are there the next time", done.stderr)
 report = os.path.join(scratch.name, "r")
-run(gpubpf, "run", "-o", probe, "-j", "-r", report, "--", cold, "3")
+run(gpubpf, "run", "-o", probe, "-j", "-r", report, "--", cold, "2")
 cost = json.load(open(report, encoding="utf-8"))["cost"]
-result((cost["twins"], cost["cached"]) == (0, 3), "a run takes them", cost)
-done = run(gpubpf, "prepare", "--", cold, "3")
+result((cost["twins"], cost["cached"]) == (0, 2), "a run takes them", cost)
+done = run(gpubpf, "prepare", "--", cold, "2")
 result(done.returncode == 2 and "use -o FILE" in done.stderr, "without an object: what to do", done)
 
 slow = slow_tool()
-text = at_terminal(slow, "run", "-o", probe, "--no-cache", "--", cold, "3")
-result("\r\x1b[Kgpubpf: making twins, 1 of 3, " in text, "a line says what a terminal waits for", text)
+text = at_terminal(slow, "run", "-e", ONE, "--no-cache", "--", cold, "2")
+result("\r\x1b[Kgpubpf: making twins, 1 of 2, " in text, "a line says what a terminal waits for", text)
 result("s: step_" in text and "the vendor's compiler\r" in text, "with kernel and stage", text)
-result("gpubpf: 3 twins in " in text, "and a summary", text)
+result("gpubpf: 2 twins in " in text, "and a summary", text)
 drawn = text.count("making twins")
 seconds = float(text.split("twins in ")[1].split()[0]) if "twins in " in text else 0
 result(1 < drawn <= 10 * seconds + 1, "drawn ten times a second at most", f"{drawn} in {seconds} s")
-status = at_stopped_terminal(slow, "run", "-e", "gpu/exit/step_* { @ = count(); }", "-r", report, "--no-cache", "--", cold, "3")
+status = at_stopped_terminal(slow, "run", "-e", ONE, "-r", report, "--no-cache", "--", cold, "1")
 result(status == 42, "a terminal that is stopped stops nobody", status)
-text = run(slow, "run", "-o", probe, "--no-cache", "--", cold, "3").stderr
+text = run(slow, "run", "-e", ONE, "--no-cache", "--", cold, "1").stderr
 result("making" not in text and "\x1b" not in text and "twins in" not in text, "nothing of it elsewhere", text)
-text = at_terminal(slow, "run", "-q", "-o", probe, "--no-cache", "--", cold, "3")
+text = at_terminal(slow, "run", "-q", "-e", ONE, "--no-cache", "--", cold, "1")
 result("making" not in text and "twins in" not in text, "nor with -q", text)
 finish()
