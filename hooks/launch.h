@@ -29,6 +29,7 @@ struct gpubpf_hook_kernel;
 
 /* the application's image as the session wants it; memory belongs to the adapter until put() */
 struct gpubpf_hook_image {
+	uint32_t unloadable; /* asked for: 1 << enum gpubpf_image_kind, twins that the runtime did not load */
 	enum gpubpf_image_kind kind;
 	const void *data;
 	size_t size;

@@ -230,7 +230,7 @@ static int wait_for_room(void)
 static int ask(struct gpubpf_twin_set *set, const char *kernel)
 {
 	const struct gpubpf_hook_ops *ops = set->program->ops;
-	struct gpubpf_hook_image image = {0};
+	struct gpubpf_hook_image image = { .unloadable = set->unloadable };
 	int err = gpubpf_device_ready(set->device, &set->why);
 
 	if (!err)

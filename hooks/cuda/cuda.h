@@ -105,6 +105,7 @@ struct cuda_module {
 	const struct cuda_module *of; /* the library whose module in a context this is, with which it goes */
 	CUcontext context;           /* NULL: of all */
 	struct gpubpf_kept image;
+	struct gpubpf_kept code;     /* what was loaded, where `image` is the PTX that it was made of */
 	uint64_t number;             /* of its image, which no other module of the process has */
 	char from[256];              /* the file that its image lies in, or else that loaded it; "" unknown */
 	pthread_mutex_t lent;        /* its handle, to driver calls of other threads than the application's */
@@ -136,8 +137,9 @@ void cuda_module_remove(void *handle);
  * for such threads, for a limited time. False: it is unloaded already. */
 bool cuda_module_lend(struct cuda_module *m);
 void cuda_module_give_back(struct cuda_module *m);
-/* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. */
-void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const char **why);
+/* A copy of its image, malloc'd, as far as twins for `sm` need it; NULL with the reason. code: what was loaded, where the
+ * image is the PTX that it was made of. */
+void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why);
 struct cuda_module *cuda_module_find(void *handle);
 void cuda_function_add(void *handle, struct cuda_module *module, const char *name, bool is_kernel);
 /* The function's record; of one that we did not see come, what the driver tells. NULL: not known. */

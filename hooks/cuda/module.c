@@ -28,19 +28,17 @@ bool cuda_active(void)
 	return gpubpf_hook_active();
 }
 
-static void keep(struct gpubpf_kept *kept, const void *image)
+static void keep(struct cuda_module *m, const void *image)
 {
 	size_t size = 0, n;
 	void *linked = cuda_image_linked(image, &n);
 
-	if (!linked) {
-		image = cuda_image_bounds(image, &size);
+	image = cuda_image_bounds(image, &size);
+	if (!linked)
 		linked = cuda_made_ptx(image, size, &n);
-	}
+	gpubpf_kept_init(linked ? &m->code : &m->image, image, size);
 	if (linked)
-		*kept = (struct gpubpf_kept){ .data = linked, .size = n, .owned = true };
-	else
-		gpubpf_kept_init(kept, image, size);
+		m->image = (struct gpubpf_kept){ .data = linked, .size = n, .owned = true };
 }
 
 struct cuda_module *cuda_module_find(void *handle)
@@ -127,6 +125,7 @@ static void kill_module(struct cuda_module *m)
 	gpubpf_handles_each(&functions, kill_of_module, m);
 	pthread_mutex_lock(&images);
 	gpubpf_kept_finish(&m->image);
+	gpubpf_kept_finish(&m->code);
 	pthread_mutex_unlock(&images);
 }
 
@@ -192,7 +191,7 @@ void cuda_module_add(void *handle, bool library, const void *image, bool file, c
 	if (file)
 		gpubpf_kept_init_file(&m->image, image);
 	else
-		keep(&m->image, image);
+		keep(m, image);
 	gpubpf_handles_add(&modules, &m->base);
 }
 
@@ -206,19 +205,22 @@ void cuda_module_add_of(void *handle, const struct cuda_module *library)
 	m->number = library->number;
 	memcpy(m->from, library->from, sizeof(m->from));
 	gpubpf_kept_init(&m->image, library->image.data, library->image.size);
+	gpubpf_kept_init(&m->code, library->code.data, library->code.size);
 	gpubpf_handles_add(&modules, &m->base);
 }
 
-void *cuda_module_image(struct cuda_module *m, uint32_t sm, size_t *size, const char **why)
+void *cuda_module_image(struct cuda_module *m, bool code, uint32_t sm, size_t *size, const char **why)
 {
+	const struct gpubpf_kept *kept;
 	void *copy = NULL;
 	int err;
 
 	pthread_mutex_lock(&images);
-	if (!m->image.data) {
-		*why = m->image.why;
+	kept = code && m->code.data ? &m->code : &m->image;
+	if (!kept->data) {
+		*why = kept->why;
 	} else {
-		err = cuda_image_copy(m->image.data, m->image.size, sm, &copy, size);
+		err = cuda_image_copy(kept->data, kept->size, sm, &copy, size);
 		if (err < 0)
 			*why = err == -ENOMEM ? "out of memory" : "its image is broken";
 	}

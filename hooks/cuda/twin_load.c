@@ -46,11 +46,13 @@ static uint32_t capability(const struct gpubpf_hook_device *of)
 static int image(void *adapter_program, struct gpubpf_hook_device *device, struct gpubpf_hook_image *image)
 {
 	struct cuda_function *f = adapter_program;
+	bool code = image->unloadable >> GPUBPF_IMAGE_PTX & 1;
 
 	image->kind = GPUBPF_IMAGE_FATBIN; /* or ELF or PTX: the target looks */
 	image->from = f->module->from;
-	image->identity = f->module->number << 16 | capability(device); /* of a container, what there is for the device */
-	image->data = cuda_module_image(f->module, capability(device), &image->size, &image->reason);
+	/* of a container, what there is for the device */
+	image->identity = f->module->number << 17 | (uint64_t)code << 16 | capability(device);
+	image->data = cuda_module_image(f->module, code, capability(device), &image->size, &image->reason);
 	return 0;
 }
 
