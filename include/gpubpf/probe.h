@@ -55,6 +55,10 @@ enum {
 	BPF_EXIST = 2,
 };
 enum {
+	BPF_F_NO_PREALLOC = 1 << 0,
+	BPF_F_MMAPABLE = 1 << 10,
+};
+enum {
 	BPF_RB_AVAIL_DATA = 0,
 	BPF_RB_RING_SIZE = 1,
 	BPF_RB_CONS_POS = 2,
