@@ -14,7 +14,7 @@
 #include "raw_emit.h"
 
 #define GROUP_INSNS 8192
-#define BUDGET (1u << 16) /* taken branches: a simulated device takes 4 us for one */
+#define BUDGET (1u << 17) /* taken branches: a simulated device takes 4 us for one */
 
 struct runner {
 	struct apart apart;       /* first: a pointer to it is one to this */

@@ -38,7 +38,6 @@ int prefix(struct gpubpf_ctx *ctx)
 		__sync_fetch_and_add(value, 1);
 	p.length = 57;
 	gpubpf_add(&out, 1, bpf_map_lookup_elem(&prefixes, &p) != 0);
-	gpubpf_add(&out, 2, bpf_map_delete_elem(&prefixes, &p) == -22);
 	gpubpf_add(&out, 3, bpf_map_push_elem(&set, &p, BPF_ANY) + bpf_map_peek_elem(&set, &p));
 	other = bpf_map_lookup_elem(&others, &zero);
 	if (other)
