@@ -195,7 +195,7 @@ static struct entry *list(DIR *dir, size_t *n, uint64_t *total)
 /* To list a folder of thousands for each file that comes would take longer than to make it. */
 static bool is_time(size_t size, uint64_t bound)
 {
-	static _Atomic uint64_t since = UINT64_MAX / 2; /* bytes that came since it was looked through; never yet */
+	static uint64_t since = UINT64_MAX / 2; /* bytes that came since it was looked through; never yet */
 
 	if (__atomic_add_fetch(&since, size, __ATOMIC_RELAXED) < bound / 16)
 		return false;
