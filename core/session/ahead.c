@@ -30,10 +30,8 @@ struct gpubpf_siblings {
 };
 
 /* Nothing more of it is made ahead; that it was there is remembered. */
-static void close_list(struct gpubpf_ahead *ahead, struct gpubpf_siblings *l)
+static void close_list(struct gpubpf_siblings *l)
 {
-	if (l->copy)
-		ahead->bytes -= l->copy->image.size;
 	gpubpf_image_copy_put(l->copy);
 	free(l->names);
 	l->copy = NULL;
@@ -46,7 +44,7 @@ void gpubpf_ahead_finish(struct gpubpf_ahead *ahead)
 		struct gpubpf_siblings *l = ahead->list;
 
 		ahead->list = l->next;
-		close_list(ahead, l);
+		close_list(l);
 		free(l);
 	}
 }
@@ -72,12 +70,11 @@ static struct gpubpf_siblings *open_list(struct gpubpf_ahead *ahead, const uint8
 	for (struct gpubpf_siblings *other = ahead->list; other; other = other->next) {
 		bytes += other->copy ? other->copy->image.size : 0;
 		if (bytes > KEPT_BYTES)
-			close_list(ahead, other);
+			close_list(other);
 	}
 	memcpy(l->family, family, sizeof(l->family));
 	l->copy = copy;
 	__atomic_add_fetch(&copy->refs, 1, __ATOMIC_RELAXED);
-	ahead->bytes += copy->image.size;
 	ahead->n++;
 	l->next = ahead->list;
 	ahead->list = l;
@@ -184,5 +181,5 @@ void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struc
 		submit_some(s, l, req, MORE);
 	}
 	if (l && l->names && !*l->at)
-		close_list(ahead, l);
+		close_list(l);
 }

@@ -131,7 +131,6 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 struct gpubpf_ahead {
 	struct gpubpf_siblings *list;
 	uint32_t n;
-	uint64_t bytes;            /* of the images that are kept */
 };
 /* A request was answered: submit some for kernels of the same image that nobody has asked for yet. */
 void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struct gpubpf_twin_req *req);
