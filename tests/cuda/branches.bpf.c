@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Branches: lanes that come to one, those that take it, and how often what a lane is told of the others is wrong. */
+#include <gpubpf/probe.h>
+
+struct seen {
+	__u64 executed, taken, wrong;
+};
+GPUBPF_ARRAY(branches, struct seen, 1);
+
+SEC("gpu/branch/*")
+int branch(struct gpubpf_ctx *ctx)
+{
+	__u64 self = 1ull << (bpf_get_lane_id() & 63), lanes = ctx->branch.lanes, active = ctx->branch.active;
+	struct seen *seen = bpf_map_lookup_elem(&branches, &(__u32){ 0 });
+
+	if (!seen)
+		return 0;
+	__atomic_fetch_add(&seen->executed, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&seen->taken, ctx->branch.taken, __ATOMIC_RELAXED);
+	if (!(active & self) || lanes & ~active || !(lanes & self) != !ctx->branch.taken)
+		__atomic_fetch_add(&seen->wrong, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
