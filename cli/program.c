@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -218,8 +219,22 @@ static uint64_t lost_durations(struct gpubpf_session *s)
 	return n;
 }
 
+/* It makes the result another one: also said to who wants no remarks. */
+__attribute__((format(printf, 2, 3))) static void note_loss(const struct cli_program *p, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	gpubpf_session_note(p->host.s, "%s", text);
+	if (cli_has(p->args, OPT_QUIET))
+		cli_note("%s", text);
+}
+
 /* What is missing in what was printed, and why. */
-static void note_losses(struct cli_program *p)
+static void note_losses(const struct cli_program *p)
 {
 	struct gpubpf_session *s = p->host.s;
 	const struct gpubpf_map *map = NULL;
@@ -230,26 +245,27 @@ static void note_losses(struct cli_program *p)
 
 		drops = gpubpf_map__drops(map) + (strcmp(name, "__records") ? 0 : p->host.dropped);
 		if (drops && name[0] == '@')
-			gpubpf_session_note(s, "%s: %llu updates found no room for their keys; declare more: let %s = hash(%u);",
-					    name, (unsigned long long)drops, name, 4 * gpubpf_map__max_entries(map));
+			note_loss(p, "%s: %llu updates found no room for their keys; declare more: let %s = hash(%u);",
+				  name, (unsigned long long)drops, name, 4 * gpubpf_map__max_entries(map));
 		else if (drops && !strcmp(name, "__records"))
-			gpubpf_session_note(s, "%llu calls of printf() or print() in kernels were lost: filter them, or count in maps",
-					    (unsigned long long)drops);
+			note_loss(p, "%llu calls of printf() or print() in kernels were lost: filter them, or count in maps",
+				  (unsigned long long)drops);
 	}
 	if (lost)
-		gpubpf_session_note(s, "%llu threads have no duration: too many ran at once; --threads gives more room",
-				    (unsigned long long)lost);
+		note_loss(p, "%llu threads have no duration: too many ran at once; --threads gives more room",
+			  (unsigned long long)lost);
 }
 
 /* The table of kernels, which a program alone does without, would say so. */
-static void note_unprobed(struct gpubpf_session *s)
+static void note_unprobed(const struct cli_program *p)
 {
+	struct gpubpf_session *s = p->host.s;
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
 
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &k); i++)
 		if (k.probed < k.launches && k.reason[0])
-			gpubpf_session_note(s, "%.200s: %llu of %llu launches were not probed: %s", k.name,
-					    (unsigned long long)(k.launches - k.probed), (unsigned long long)k.launches, k.reason);
+			note_loss(p, "%.200s: %llu of %llu launches were not probed: %s", k.name,
+				  (unsigned long long)(k.launches - k.probed), (unsigned long long)k.launches, k.reason);
 }
 
 void cli_program_end(struct cli_program *p)
@@ -259,7 +275,7 @@ void cli_program_end(struct cli_program *p)
 	lang_host_end(&p->host);
 	note_losses(p);
 	if (cli_program_alone(p))
-		note_unprobed(p->host.s);
+		note_unprobed(p);
 }
 
 bool cli_program_alone(const struct cli_program *p)

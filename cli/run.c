@@ -17,8 +17,6 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 	struct gpubpf_report_opts opts = report_opts(trace->args);
 	int err = 0;
 
-	if (cli_has(trace->args, OPT_QUIET))
-		return 0;
 	if (!cli_program_alone(trace->program))
 		err = gpubpf_session__report(s, out, &opts);
 	cli_program_maps(trace->program, out);

@@ -192,8 +192,8 @@ static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 		return n;
 	}
 	lang_fail(p->l, p->lex.pos, block->nargs ? "the probe names the arguments in parentheses" :
-		  "use arg0, arg1, ..., or name them behind the kernel: gpu/entry/vector_add(float *a, uint n)",
-		  "no argument is called %s", p->lex.string);
+		  "name them behind the kernel, gpu/entry/vector_add(float *a, uint n), as gpubpf kernel list --signatures "
+		  "shows them; or use arg0, arg1, ...", "no argument is called %s", p->lex.string);
 	return n;
 }
 
@@ -231,6 +231,9 @@ static struct lang_node *word_node(struct lang_parser *p)
 	n->type.base = n->builtin.base;
 	if (n->builtin.source == LANG_SOURCE_TRIPLE)
 		triple(p, n);
+	else if (p->lex.token == LANG_T_DOT)
+		lang_fail(p->l, p->lex.pos, "lid.x counts threads in their block, gid.x in the launch; bid, bdim and gdim have parts too",
+			  "%s has no parts", word);
 	return n;
 }
 

@@ -45,6 +45,7 @@ valid() { "$here/schema.py" "$here/../../cli/report.schema.json" "$T/r" > "$T/wh
 json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
 value() { [ "$(json "($2)")" = "$3" ]; ok $? "$1: $(json "($2)")"; }
 valid "a run without kernels"
+run "$GPUBPF" run -o "$p" -q -- true; is 0 "-q"; says '^dropped: 0' "leaves the report"; ! grep -q '^gpubpf: ' "$T/err"; ok $? "without remarks"
 run "$GPUBPF" run -o "$p" -j -- sh -c 'echo from the program; exit 3'; is 3 "-j alone"
 [ "$(head -1 "$T/out")" = "from the program" ] && sed 1d "$T/out" > "$T/r"; valid "behind the program's own output the document"
 value "of the run" "r['schema'], r['exit_status'], r['signal'], r['command'][0], len(r['objects'][0]['sha256']), r['start'] <= r['end']" "(1, 3, None, 'sh', 64, True)"

@@ -10,11 +10,13 @@ cat > "$T/all.bt" << 'END'
 #!/usr/bin/env gpubpf
 let @few = hash(10);
 gpu/exit/step_*(int *v) { @count = count(); @sum = sum(gid); @avg = avg(gid); @min = min(gid + 5); @max = max(gid);
-	@stats = stats(gid); @signed = min((int64)gid - 900); @by[bid % 2, kernel] = sum(tid); @n += 2; @set[tid.x] = bdim; @w = lane < 1000;
-	@l = lhist(tid, 0, 64, 16); @first[kernel] = min(launch); @v = max(args.v != 0); @even[gid % 2 == 0 ? 1 : 0] = count();
+	@stats = stats(gid); @signed = min((int64)gid - 900); @by[bid % 2, kernel] = sum(lid); @n += 2; @set[lid.x] = bdim; @w = lane < 1000;
+	@l = lhist(lid, 0, 64, 16); @first[kernel] = min(launch); @v = max(args.v != 0); @even[gid % 2 == 0 ? 1 : 0] = count();
 	for ($i : 0..3) { if ($i != 1) { @loops += 1; } } }
 gpu/exit/step_one /gid == 1023/ { printf("%s %d of %d, %d\n", kernel, launch, gdim, arg0 != 0); }
 gpu/exit/step_one { @few[gid] = count(); @d = count(); if (duration < 1h) { @quick = count(); } }
+gpu/entry/step_one { @start[tid] = nsecs; }
+gpu/exit/step_one /@start[tid] && nsecs - @start[tid] < 1h/ { @took = count(); delete(@start[tid]); }
 gpu/entry/never* { @never[kernel] = count(); }
 BEGIN { printf("begin %s\n", $1); } END { printf("end %d %d\n", @count, @even[0]); clear(@set); clear(@few); }
 END
@@ -47,6 +49,7 @@ end 3072 1536
 @loops: 6144
 @d: 3072
 @quick: 3072
+@took: 3072
 END
 run "$GPUBPF" "$T/all.bt" --param param -- "$LOOP" 3 0; is 42 "all"
 grep -v 'values, p50\|^$\|^gpubpf: ' "$T/err" > "$T/got"
@@ -55,7 +58,7 @@ says '@few: 3042 updates found no room for their keys; declare more: let @few = 
 says 'no kernel is called never\*' "so is a probe that was never met"
 [ "$(tail -1 "$T/native")" = "1 launches: f1fc0200" ] && prints '^3 launches: ' "the output is its own"
 
-line='gpu/exit/step_* { @by[kernel, tid.x % 4] = hist(gid); @threads = count(); }'
+line='gpu/exit/step_* { @by[kernel, lid.x % 4] = hist(gid); @threads = count(); }'
 run "$GPUBPF" -e "$line" -j --report "$T/r" -- "$LOOP" 3 0; is 42 "a histogram"
 slots() { json "sorted((e['key']['$1'], e['value']['count'], [(h['min'], h['max'], h['count']) for h in e['value']['histogram']]) for m in r['maps'] if m['name'] == '$2' for e in m['entries']), [e['value'] for m in r['maps'] if m['name'] == '$3' for e in m['entries']]"; }
 slots key1 @by @threads > "$T/mine"; json "r['objects'][0]['sha256']" > "$T/sha"
@@ -72,6 +75,9 @@ rm -f "$T/r"
 run "$GPUBPF" -e "$line" --report "$T/r" -- sh -c '"$1" 2 0; until [ -e "$2" ]; do sleep 0.1; done; "$1" 3 0; exit 5' sh "$LOOP" "$T/r"
 is 5 "exit(): the program goes on"; says 'goes on unprobed' "unprobed"; grep -q '^@n: 2048$' "$T/r"; ok $? "and is not counted any more"
 prints '^3 launches' "to its end"
+run "$GPUBPF" -q -e 'gpu/exit/step_* { @ = count(); } gpu/exit/never { @ = count(); }' -- "$LOOP" 1 0
+[ "$(cat "$T/err")" = '@: 1024' ]; ok $? "-q: the result and no remarks"
+run "$GPUBPF" -q -e 'let @ = hash(1); gpu/exit/step_* { @[gid] = count(); }' -- "$LOOP" 1 0; says '1023 updates found no room' "-q: but for what it lacks"
 line='gpu/exit/* { @ = count(); } interval:ms:100 { print(@); clear(@); } END { print(@); clear(@); }'
 run "$GPUBPF" -e "$line" -- "$LOOP" 20 50; is 42 "an interval"
 [ "$(awk '/^@: / { n += $2; lines++ } END { print n, (lines > 1) }' "$T/err")" = "20480 1" ]; ok $? "what was printed and cleared adds up: $(grep -c '^@' "$T/err") lines"
