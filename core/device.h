@@ -63,6 +63,10 @@ struct gpubpf_device_ops {
 	 * NULL: each is done when it returns. */
 	int (*arena_wait)(struct gpubpf_device *device, bool all);
 	void (*arena_detach)(struct gpubpf_device *device);
+	/* Make the mirror's memory of that range and pin it, as far as it goes, so that a first pull of it is as fast as
+	 * others. A second for some GB; several threads may do it at once, beside all else. NULL: nothing would become
+	 * faster. */
+	void (*mirror_prepare)(struct gpubpf_device *device, size_t offset, size_t size);
 	/* A descriptor of the arena's memory, by which it outlives this process. -EOPNOTSUPP; NULL: no such
 	 * memory. */
 	int (*arena_export)(struct gpubpf_device *device, int *fd);

@@ -146,9 +146,12 @@ struct gpubpf_hook_device {
 	/* drain.c */
 	atomic_bool fresh;                          /* twins were launched since the thread has looked */
 	atomic_bool asleep;                         /* it does not look again soon */
-	bool draining, stop;
+	bool draining;
+	atomic_bool stop;
+	bool preparing;                             /* prepare.c: there is a thread that does */
+	size_t prepared;                            /* bytes of `filled` that it has seen to */
 	int64_t settle_ms;                          /* for kernels, or -1: their records are looked through */
-	pthread_cond_t drained;                     /* there is something to look at, or the thread has ended */
+	pthread_cond_t drained;                     /* there is something to look at, or one of the threads has ended */
 };
 
 /* Open the device and attach its arena, once; later calls repeat the verdict. -EAGAIN: the session has not answered
@@ -174,6 +177,12 @@ void gpubpf_device_end_kept(struct gpubpf_hook_device *device, bool copied);
  */
 void gpubpf_drain_start(struct gpubpf_hook_device *device);
 void gpubpf_drain_stop(struct gpubpf_hook_device *device);
+/*
+ * prepare.c: a thread a device that has the memory of its rings' mirrors made and pinned, where the device says that
+ * this helps. gpubpf_drain_stop() ends it too.
+ */
+void gpubpf_prepare_start(struct gpubpf_hook_device *device); /* by the device's lock */
+void gpubpf_prepare_wait(struct gpubpf_hook_device *device);  /* until it is done, as long as launches may wait */
 /* By nobody's lock: a launch comes after a long silence. */
 void gpubpf_drain_wake(struct gpubpf_hook_device *device);
 /* How a device's arena is copied, and how long kernels may be waited for, -1: not at all. */

@@ -165,8 +165,11 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
 
+	uint64_t offset, size;
+	uint32_t row = 0;
+
 	if (d->draining || d->stop || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_DRAINS) ||
-	    !gpubpf_mirror_has_rings(&m))
+	    !gpubpf_mirror_next_ring(&m, &row, &offset, &size))
 		return;
 	d->draining = true;
 	if (gpubpf_thread_start(drain, d) < 0)
@@ -181,8 +184,8 @@ void gpubpf_drain_wake(struct gpubpf_hook_device *d)
 
 void gpubpf_drain_stop(struct gpubpf_hook_device *d)
 {
-	d->stop = true;
+	atomic_store(&d->stop, true);
 	pthread_cond_broadcast(&d->drained);
-	while (d->draining)
+	while (d->draining || d->preparing)
 		gpubpf_cond_wait_until(&d->drained, &d->lock, gpubpf_now_ns() + IDLE_NS);
 }

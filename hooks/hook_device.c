@@ -336,6 +336,7 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	}
 	d->filled = used;
 	__atomic_store_n(&hdr->filled, used, __ATOMIC_RELEASE);
+	gpubpf_prepare_start(d);
 	gpubpf_drain_start(d);
 	return 0;
 }

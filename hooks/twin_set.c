@@ -330,6 +330,7 @@ static int load(struct gpubpf_twin_set *set)
 		return -EAGAIN;
 	if (err < 0)
 		return because(&set->why, err, "the runtime does not load the twin: %s", strerror(-err));
+	gpubpf_prepare_wait(set->device);
 	gpubpf_clock_calibrate(set->device);
 	return 0;
 }

@@ -41,14 +41,17 @@ static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_
 	       (!is_ring(l) || ring_is_sane(l));
 }
 
-bool gpubpf_mirror_has_rings(const struct gpubpf_mirror *m)
+bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offset, u64 *size)
 {
 	struct gpubpf_map_layout l;
-	u32 i;
 
-	for (i = 0; i < GPUBPF_ARENA_ROWS; i++)
-		if (layout_at(m, i, &l) && is_ring(&l))
-			return true;
+	while (*row < GPUBPF_ARENA_ROWS) {
+		if (!layout_at(m, (*row)++, &l) || !is_ring(&l))
+			continue;
+		*offset = l.data;
+		*size = l.ctl + l.size - l.data;
+		return true;
+	}
 	return false;
 }
 

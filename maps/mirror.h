@@ -36,7 +36,8 @@ struct gpubpf_mirror {
 	u64 at_once;           /* bytes that one of them moves before the reader and the device have them; 0: 8 MiB */
 };
 
-bool gpubpf_mirror_has_rings(const struct gpubpf_mirror *m);
+/* Where the records of a ring lie: of the first at or behind the arena's *row, which becomes the row behind it. */
+bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offset, u64 *size);
 /* Bring all maps of the mirror but rings up to date. */
 int gpubpf_mirror_pull(const struct gpubpf_mirror *m);
 /* Empty rings. Bytes moved, or -errno; *left: bytes that the mirror had no room for, or that have not all arrived. */

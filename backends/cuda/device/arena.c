@@ -121,6 +121,18 @@ static void pin(struct gpubpf_device *device, size_t at, size_t size)
 		atomic_store(&device->pinned[piece], false);
 }
 
+void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t size)
+{
+	size_t end = offset + size;
+	int mode;
+
+	if (outside(device, offset, size) || cuda_device_enter(device, &mode) < 0)
+		return;
+	for (size_t at = offset / PIECE * PIECE; at < end; at += PIECE)
+		pin(device, at, PIECE);
+	cuda_leave(device->cu, &mode);
+}
+
 /* To the mirror, each piece by itself: it is pinned as a whole or not. */
 static CUresult pull_pieces(struct gpubpf_device *device, size_t offset, size_t at, size_t size)
 {

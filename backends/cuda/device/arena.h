@@ -39,6 +39,7 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 int cuda_arena_pull(struct gpubpf_device *device, size_t offset, void *to, size_t size);
 int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
 int cuda_arena_zero(struct gpubpf_device *device, size_t offset, size_t size);
+void cuda_mirror_prepare(struct gpubpf_device *device, size_t offset, size_t size);
 int cuda_arena_wait(struct gpubpf_device *device, bool all);
 void cuda_arena_detach(struct gpubpf_device *device);
 int cuda_arena_export(struct gpubpf_device *device, int *fd);

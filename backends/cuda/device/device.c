@@ -487,6 +487,7 @@ const struct gpubpf_device_ops gpubpf_device_cuda = {
 	.arena_zero = cuda_arena_zero,
 	.arena_wait = cuda_arena_wait,
 	.arena_detach = cuda_arena_detach,
+	.mirror_prepare = cuda_mirror_prepare,
 	.arena_export = cuda_arena_export,
 	.arena_adopt = cuda_arena_adopt,
 	.settle = cuda_settle,

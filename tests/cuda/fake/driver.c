@@ -389,13 +389,23 @@ FAKE_EXPORT CUresult cuMemFreeHost(void *address)
 }
 
 static atomic_int pinned;
+static atomic_uint_fast64_t pinned_bytes; /* ever */
+
+bool fake_pinned_enough(void)
+{
+	const char *least = getenv("FAKE_CUDA_PINNED");
+
+	return !least || pinned_bytes >= strtoull(least, NULL, 0);
+}
 
 FAKE_EXPORT CUresult cuMemHostRegister_v2(void *address, size_t size, unsigned flags)
 {
 	CUresult error = fake_check("cuMemHostRegister_v2");
 
-	if (!error)
+	if (!error) {
 		atomic_fetch_add(&pinned, 1);
+		atomic_fetch_add(&pinned_bytes, size);
+	}
 	return error;
 }
 

@@ -21,6 +21,7 @@
  *   FAKE_CUDA_DRIFT=PPM            the device's clock is so much faster than the host's
  *   FAKE_CUDA_SLOW=MS              loading a twin takes so long
  *   FAKE_CUDA_LINGER=MS           to find a program's variable takes so long; its module must not go meanwhile
+ *   FAKE_CUDA_PINNED=BYTES        twins that are launched before so much host memory was pinned fail
  *   FAKE_CUDA_DEVICES=N           how many devices there are (2); CUDA_VISIBLE_DEVICES picks of them
  */
 #ifndef GPUBPF_TESTS_CUDA_FAKE_H
@@ -171,6 +172,7 @@ struct CUstream_st {
 extern pthread_mutex_t fake_lock;
 CUcontext fake_current(void);
 CUresult fake_check(const char *symbol);   /* FAKE_CUDA_FAIL, and the current context's state */
+bool fake_pinned_enough(void);
 CUresult fake_capture_rule(CUresult error); /* what must not be done while a blocking stream is captured */
 CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context);
 

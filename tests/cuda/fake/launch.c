@@ -350,6 +350,8 @@ static CUresult launch_here(CUfunction f, const unsigned *shape, unsigned shared
 		return error;
 	if (!fill(&l, f, shape, shared, params))
 		return fake_function(f) ? FAKE_TOO_MANY_RESOURCES : FAKE_INVALID_HANDLE;
+	if (!strncmp(l.f->entry->name, "gpubpf_twin_", 12) && !fake_pinned_enough())
+		return FAKE_NOT_SUPPORTED;
 	cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, shape[3] * shape[4] * shape[5], shared);
 	if (cooperative && shape[0] * shape[1] * shape[2] > (unsigned)(blocks * FAKE_SMS))
 		return 720; /* CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory for records, before they come. The first copy into a page of the mirror makes the page and pins it, at a tenth
+ * of what a copy takes into one that is pinned: a stream that begins at full speed would drop meanwhile. So rings'
+ * mirrors are made from when the device has them, while twins are made, and the launch of a twin waits for it.
+ */
+#include "agent.h"
+
+#include <unistd.h>
+
+#define PART (16ull << 20)       /* that a thread prepares before it looks for another */
+#define MOST (4ull << 30)        /* and a quarter of the memory that is free; what is behind comes with the first records */
+
+struct prepare {
+	struct gpubpf_hook_device *d;
+	struct gpubpf_mirror m;
+	uint64_t most;
+	atomic_uint_fast64_t next;   /* part, of all rings together, that nobody prepares yet */
+};
+
+static uint64_t most(void)
+{
+	uint64_t quarter = (uint64_t)sysconf(_SC_AVPHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
+
+	return quarter < MOST ? quarter : MOST;
+}
+
+/* Where part `i` of all rings lies. */
+static bool part_at(const struct prepare *p, uint64_t i, uint64_t *offset, uint64_t *size)
+{
+	uint32_t row = 0;
+
+	if (i * PART >= p->most)
+		return false;
+	while (gpubpf_mirror_next_ring(&p->m, &row, offset, size)) {
+		uint64_t parts = (*size + PART - 1) / PART;
+
+		if (i < parts) {
+			*offset += i * PART;
+			*size -= i * PART;
+			*size = *size < PART ? *size : PART;
+			return true;
+		}
+		i -= parts;
+	}
+	return false;
+}
+
+static void work(void *on)
+{
+	struct prepare *p = on;
+	const struct gpubpf_device_ops *ops = p->d->ops->device;
+	uint64_t offset, size;
+
+	while (!atomic_load(&p->d->stop) && part_at(p, atomic_fetch_add(&p->next, 1), &offset, &size))
+		ops->mirror_prepare(p->d->device, offset, size);
+}
+
+static void *prepare(void *arg)
+{
+	struct gpubpf_hook_device *d = arg;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->stop && d->prepared < d->filled) {
+		struct prepare p = { .d = d, .m = gpubpf_device_mirror(d, -1), .most = most() };
+
+		pthread_mutex_unlock(&d->lock);
+		if (p.m.run)
+			p.m.run(d, work, &p);
+		else
+			work(&p);
+		pthread_mutex_lock(&d->lock);
+		d->prepared = p.m.size;
+	}
+	d->preparing = false;
+	pthread_cond_broadcast(&d->drained);
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+void gpubpf_prepare_start(struct gpubpf_hook_device *d)
+{
+	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
+	uint64_t offset, size;
+	uint32_t row = 0;
+
+	if (d->preparing || d->stop || !d->ops->device->mirror_prepare ||
+	    !gpubpf_mirror_next_ring(&m, &row, &offset, &size))
+		return;
+	d->preparing = true;
+	if (gpubpf_thread_start(prepare, d) < 0)
+		d->preparing = false; /* each part when its first records come */
+}
+
+void gpubpf_prepare_wait(struct gpubpf_hook_device *d)
+{
+	uint64_t until = gpubpf_patience_begin();
+
+	pthread_mutex_lock(&d->lock);
+	while (d->preparing && !d->stop && gpubpf_now_ns() < until)
+		gpubpf_cond_wait_until(&d->drained, &d->lock, until);
+	pthread_mutex_unlock(&d->lock);
+	gpubpf_patience_end();
+}
