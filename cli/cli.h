@@ -18,6 +18,7 @@ struct gpubpf_event;
 struct gpubpf_loaded;
 struct gpubpf_session_opts;
 struct gpubpf_session;
+struct gpubpf_writer;
 struct json_object;
 
 enum {
@@ -158,6 +159,14 @@ struct cli_trace {
 	char failure[4096];    /* and what was said then */
 };
 int cli_trace_run(struct cli_trace *trace);
+
+/* session_ask.c: the socket of the session to ask: --session, $GPUBPF_SESSION, or the newest; and a query (enum
+ * gpubpf_query) of it with what the query takes, which is finished, answered to `out` or standard output. CLI_OK, or
+ * CLI_FAILED with the reason told. */
+int cli_session_find(const struct cli_args *args, char *path, size_t size);
+int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json, struct gpubpf_writer *more,
+		      FILE *out);
+int cli_session_ask(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more);
 
 /* document.c: JSON of the run itself; s may be NULL. */
 struct json_object *cli_document(const struct cli_trace *trace, const struct gpubpf_session *s);

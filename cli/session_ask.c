@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf map show, dump, push, pop, peek, session report, list, attach, detach: ask a running session. */
+/* gpubpf map show, dump, push, pop, peek (map_element.c and map_watch.c have more), session report, list, attach, detach: ask a running session. */
 #include "cli.h"
 
 #include <errno.h>
@@ -9,8 +9,7 @@
 
 #include "core/session/session.h"
 
-/* The session to ask: --session, $GPUBPF_SESSION, or the newest. */
-static int find_session(const struct cli_args *args, char *path, size_t size)
+int cli_session_find(const struct cli_args *args, char *path, size_t size)
 {
 	const char *given = cli_str(args, OPT_SESSION, cli_env_session());
 	char runtime[512];
@@ -30,28 +29,34 @@ static int find_session(const struct cli_args *args, char *path, size_t size)
 	return CLI_FAILED;
 }
 
-/* `more` is what the query takes; finished here. */
-static int send_query(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more)
+int cli_session_query(const struct cli_args *args, const char *path, uint32_t what, bool json, struct gpubpf_writer *more,
+		      FILE *out)
 {
-	uint32_t flags = (cli_has(args, OPT_JSON) ? GPUBPF_QUERY_JSON : 0) |
+	uint32_t flags = (json ? GPUBPF_QUERY_JSON : 0) |
 			 (cli_has(args, OPT_DEMANGLE) ? GPUBPF_QUERY_DEMANGLE : 0) |
 			 (cli_has(args, OPT_JSON_STRINGS) ? GPUBPF_QUERY_JSON_STRINGS : 0) |
 			 (cli_has(args, OPT_CSV) ? GPUBPF_QUERY_CSV : 0) |
 			 (cli_has(args, OPT_CONSISTENT) ? GPUBPF_QUERY_CONSISTENT : 0);
-	char path[512], why[4096]; /* a whole diagnostic, where an object is refused */
-	int status = find_session(args, path, sizeof(path));
+	char why[4096]; /* a whole diagnostic, where an object is refused */
 
-	if (status != CLI_OK) {
-		gpubpf_writer_finish(more);
-		return status;
-	}
-	if (gpubpf_query_ask(path, what, flags, more, stdout, why, sizeof(why)) < 0) {
+	if (gpubpf_query_ask(path, what, flags, more, out, why, sizeof(why)) < 0) {
 		cli_error("%s: %s", path, why);
 		return CLI_FAILED;
 	}
-	if (why[0] && !cli_has(args, OPT_JSON)) /* which says it itself */
+	if (why[0] && !json) /* which says it itself */
 		cli_note("%s", why);
 	return CLI_OK;
+}
+
+int cli_session_ask(const struct cli_args *args, uint32_t what, struct gpubpf_writer *more)
+{
+	char path[512];
+	int status = cli_session_find(args, path, sizeof(path));
+
+	if (status == CLI_OK)
+		return cli_session_query(args, path, what, cli_has(args, OPT_JSON), more, stdout);
+	gpubpf_writer_finish(more);
+	return status;
 }
 
 static int ask(const struct cli_args *args, uint32_t what, const char *map)
@@ -59,7 +64,7 @@ static int ask(const struct cli_args *args, uint32_t what, const char *map)
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_str(&w, map ? map : "");
-	return send_query(args, what, &w);
+	return cli_session_ask(args, what, &w);
 }
 
 static int no_arguments(const struct cli_args *args)
@@ -128,7 +133,7 @@ int gpubpf_cmd_map_push(const struct cli_args *args)
 		gpubpf_writer_finish(&w);
 		return CLI_USAGE;
 	}
-	return send_query(args, GPUBPF_QUERY_PUSH, &w);
+	return cli_session_ask(args, GPUBPF_QUERY_PUSH, &w);
 }
 
 static int ask_one(const struct cli_args *args, uint32_t what)
@@ -205,7 +210,7 @@ int gpubpf_cmd_session_attach(const struct cli_args *args)
 		gpubpf_put_str(&w, pattern ? prog : args->rest[i]);
 		gpubpf_put_str(&w, pattern ? pattern : "");
 	}
-	return send_query(args, GPUBPF_QUERY_ATTACH, &w);
+	return cli_session_ask(args, GPUBPF_QUERY_ATTACH, &w);
 }
 
 int gpubpf_cmd_session_detach(const struct cli_args *args)
@@ -219,5 +224,5 @@ int gpubpf_cmd_session_detach(const struct cli_args *args)
 		return CLI_USAGE;
 	}
 	gpubpf_put_u32(&w, id);
-	return send_query(args, GPUBPF_QUERY_DETACH, &w);
+	return cli_session_ask(args, GPUBPF_QUERY_DETACH, &w);
 }

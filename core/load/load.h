@@ -79,6 +79,10 @@ int gpubpf_typed_text(const struct btf *btf, uint32_t type, const struct gpubpf_
 		      size_t size, char *buf, size_t room);
 struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, const struct gpubpf_typed_names *names,
 				      const void *data, size_t size);
+/* core/load/typed_read.c: words of a command line as a key or value of `size` bytes, by their type (0: as bytes). -EINVAL and
+ * why, in words. */
+int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
+		      char *why, size_t why_size);
 /* Bytes of a value of the type, -1 if it has none: records of a ring need not be of its value's size. */
 int64_t gpubpf_typed_size(const struct btf *btf, uint32_t type);
 /* True if the type is, or is a typedef of, `name`: gpubpf_kernel of <gpubpf/probe.h>, say. */

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of maps without keys, for other tools: put in, taken out, looked at. */
-#include "entries.h"
+#include "element.h"
 
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "entries.h"
 #include "report.h"
 
-static const struct {
-	const char *verb;
-	enum gpubpf_op op;
-	bool changes;
-} queries[] = {
+static const struct gpubpf_element_verb verbs[] = {
 	[GPUBPF_QUERY_PEEK] = { "peek", GPUBPF_OP_PEEK, false },
 	[GPUBPF_QUERY_PUSH] = { "push", GPUBPF_OP_PUSH, true },
 	[GPUBPF_QUERY_POP] = { "pop", GPUBPF_OP_POP, true },
+	[GPUBPF_QUERY_LOOKUP] = { "lookup", GPUBPF_OP_LOOKUP, false },
+	[GPUBPF_QUERY_UPDATE] = { "update", GPUBPF_OP_UPDATE, true },
+	[GPUBPF_QUERY_DELETE] = { "delete", GPUBPF_OP_DELETE, true },
+	[GPUBPF_QUERY_NEXT] = { "getnext", GPUBPF_OP_LOOKUP, false },
 };
+
+const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what)
+{
+	return &verbs[what];
+}
 
 /* Is what programs work on in memory that only devices have? */
 static bool elsewhere(const struct gpubpf_session *s)
@@ -29,18 +35,21 @@ static bool elsewhere(const struct gpubpf_session *s)
 	return used && !s->arenas[0].used;
 }
 
-static int find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map)
+int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map)
 {
+	const struct gpubpf_element_verb *verb = &verbs[what];
+
 	*map = gpubpf_session__find_map_by_name(s, name);
 	if (!*map)
 		return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session; gpubpf map show lists them",
 					   name);
-	if (!((*map)->type->ops & GPUBPF_OP_BIT(queries[what].op)))
+	if (!((*map)->type->ops & GPUBPF_OP_BIT(verb->op)))
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
-					   (*map)->type->name, queries[what].verb);
-	if (queries[what].changes && elsewhere(s))
+					   (*map)->type->name, verb->name);
+	if (verb->changes && elsewhere(s))
 		return gpubpf_session_fail(s, -EOPNOTSUPP, "map %s is in a device's own memory, where only its programs "
-					   "%s; peek and dump show it", name, queries[what].verb);
+					   "%s; %s", name, verb->name, (*map)->type->flags & GPUBPF_MAP_KEYED ?
+					   "lookup and dump show it" : "peek and dump show it");
 	return 0;
 }
 
@@ -60,31 +69,52 @@ static int told(struct gpubpf_session *s, const struct gpubpf_map *map, const ch
 	return err ? gpubpf_session_fail(s, err, "map %s: %s: %s", map->name, verb, strerror(-err)) : 0;
 }
 
-static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, const void *value, uint32_t flags,
-			FILE *out)
+static struct gpubpf_typed_names names_of(struct gpubpf_session *s, uint32_t flags)
 {
 	const struct gpubpf_report_opts opts = {
 		.json = flags & GPUBPF_QUERY_JSON, .demangle = flags & GPUBPF_QUERY_DEMANGLE,
 		.json_strings = flags & GPUBPF_QUERY_JSON_STRINGS,
 	};
-	struct gpubpf_typed_names names = gpubpf_session_names(s, &opts);
-	const struct btf *btf = gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps));
-	size_t room = 64 + 8 * (size_t)map->value_size;
-	struct json_object *o;
-	char *text;
 
-	if (opts.json) {
-		o = json_object_new_object();
-		json_object_object_add(o, "value", gpubpf_typed_json(btf, map->btf_value, &names, value, map->value_size));
-		gpubpf_json_write(o, out);
+	return gpubpf_session_names(s, &opts);
+}
+
+void gpubpf_element_text(struct gpubpf_session *s, const struct gpubpf_map *map, const char *label, uint32_t type,
+			 const void *data, size_t size, uint32_t flags, FILE *out)
+{
+	struct gpubpf_typed_names names = names_of(s, flags);
+	const struct btf *btf = gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps));
+	size_t room = 64 + 8 * size;
+	char *text = malloc(room);
+
+	if (text && gpubpf_typed_text(btf, type, &names, data, size, text, room) >= 0)
+		fprintf(out, "%s: %s", label, text);
+	else
+		fprintf(out, "%s: (%zu bytes)", label, size);
+	free(text);
+}
+
+struct json_object *gpubpf_element_json(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t type,
+					const void *data, size_t size, uint32_t flags)
+{
+	struct gpubpf_typed_names names = names_of(s, flags);
+
+	return gpubpf_typed_json(gpubpf_map_btf(s, (uint32_t)(map - s->loaded->unit.maps)), type, &names, data, size);
+}
+
+static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, const void *value, uint32_t flags,
+			FILE *out)
+{
+	struct json_object *o;
+
+	if (!(flags & GPUBPF_QUERY_JSON)) {
+		gpubpf_element_text(s, map, "value", map->btf_value, value, map->value_size, flags, out);
+		fputc('\n', out);
 		return;
 	}
-	text = malloc(room);
-	if (text && gpubpf_typed_text(btf, map->btf_value, &names, value, map->value_size, text, room) >= 0)
-		fprintf(out, "value: %s\n", text);
-	else
-		fprintf(out, "value: (%u bytes)\n", map->value_size);
-	free(text);
+	o = json_object_new_object();
+	json_object_object_add(o, "value", gpubpf_element_json(s, map, map->btf_value, value, map->value_size, flags));
+	gpubpf_json_write(o, out);
 }
 
 static int take(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, uint32_t flags, FILE *out)
@@ -96,7 +126,7 @@ static int take(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t
 		return -ENOMEM;
 	err = what == GPUBPF_QUERY_POP ? gpubpf_map__lookup_and_delete_elem(map, NULL, 0, value, map->value_size, 0) :
 					 gpubpf_map__lookup_elem(map, NULL, 0, value, map->value_size, 0);
-	err = told(s, map, queries[what].verb, err);
+	err = told(s, map, verbs[what].name, err);
 	if (!err)
 		write_value(s, map, value, flags, out);
 	free(value);
@@ -107,7 +137,7 @@ int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags
 			 size_t size, FILE *out)
 {
 	struct gpubpf_map *map;
-	int err = find(s, what, name, &map);
+	int err = gpubpf_element_find(s, what, name, &map);
 
 	if (err < 0)
 		return err;

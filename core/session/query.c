@@ -52,6 +52,8 @@ static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE 
 {
 	uint32_t what = peer->query.what, flags = peer->query.flags;
 
+	if (what >= GPUBPF_QUERY_LOOKUP)
+		return gpubpf_keyed_query(s, what, flags, peer->query.map, peer->query.words, peer->query.nwords, out);
 	if (what >= GPUBPF_QUERY_PEEK)
 		return gpubpf_element_query(s, what, flags, peer->query.map, peer->query.value, peer->query.value_size,
 					    out);
@@ -100,6 +102,8 @@ void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	if (peer->query.holds)
 		gpubpf_hold_end(s);
 	peer->query.holds = false;
+	free(peer->query.words);
+	peer->query.words = NULL;
 }
 
 static bool any_mirrors(const struct gpubpf_session *s)
@@ -155,7 +159,26 @@ static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 	return err;
 }
 
-/* a map, and the value that is put into it */
+/* Words and the pointers to them, in one block; all of a packet are no longer than it. */
+static int get_words(struct gpubpf_peer *peer, struct gpubpf_reader *r)
+{
+	uint32_t n = gpubpf_get_count(r, 4);
+	size_t left = r->end - r->at;
+	char **words = malloc(n * sizeof(*words) + left + n + 1), *at = (char *)(words + n);
+
+	if (!words)
+		return -EPROTO;
+	for (uint32_t i = 0; i < n; i++) {
+		words[i] = at;
+		gpubpf_get_str(r, at, left + 1);
+		at += strlen(at) + 1;
+	}
+	peer->query.words = words;
+	peer->query.nwords = n;
+	return r->failed ? -EPROTO : 0;
+}
+
+/* a map, and the value that is put into it, or the words that tell of an element */
 static int get_element(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
@@ -163,12 +186,20 @@ static int get_element(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 	peer->query.value_size = 0;
 	if (peer->query.what == GPUBPF_QUERY_PUSH)
 		peer->query.value = gpubpf_get_bytes(r, &peer->query.value_size);
+	if (peer->query.what >= GPUBPF_QUERY_LOOKUP)
+		return get_words(peer, r);
 	return r->failed ? -EPROTO : 0;
 }
 
 static bool at_once(uint32_t what)
 {
-	return what >= GPUBPF_QUERY_LINKS && what <= GPUBPF_QUERY_POP && what != GPUBPF_QUERY_PEEK;
+	static const bool yes[GPUBPF_NQUERIES] = {
+		[GPUBPF_QUERY_LINKS] = true, [GPUBPF_QUERY_ATTACH] = true, [GPUBPF_QUERY_DETACH] = true,
+		[GPUBPF_QUERY_PUSH] = true, [GPUBPF_QUERY_POP] = true, [GPUBPF_QUERY_UPDATE] = true,
+		[GPUBPF_QUERY_DELETE] = true,
+	};
+
+	return what < GPUBPF_NQUERIES && yes[what];
 }
 
 /* What is done at once. */
@@ -190,6 +221,14 @@ static int control(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t 
 		return err;
 	answer(s, peer, err);
 	return 0;
+}
+
+/* What is read of maps, once their mirrors are there. */
+static int get_question(struct gpubpf_peer *peer, struct gpubpf_reader *r)
+{
+	if (r->failed || peer->query.what < GPUBPF_QUERY_REPORT || peer->query.what >= GPUBPF_NQUERIES)
+		return -EPROTO;
+	return get_element(peer, r);
 }
 
 void gpubpf_query_held(struct gpubpf_session *s)
@@ -221,9 +260,7 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 	peer->query.flags = gpubpf_get_u32(r);
 	if (!r->failed && !peer->query.open && at_once(peer->query.what))
 		return control(s, peer, seq, r);
-	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
-	if (r->failed || peer->query.open || peer->query.what < GPUBPF_QUERY_REPORT ||
-	    peer->query.what > GPUBPF_QUERY_POP)
+	if (peer->query.open || get_question(peer, r) < 0)
 		return -EPROTO;
 	peer->query.open = true;
 	peer->query.asked = false;

@@ -11,7 +11,8 @@
  *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
  *   reader.c   rings: prints and events                      rescue.c   maps of processes that were killed
  *   report*.c  what the user sees                            query.c    other tools asking
- *   element.c  values that other tools put in and take out   hold.c     maps of one moment
+ *   element.c  values that other tools put in and take out   keyed.c    elements by their keys, the same
+ *   hold.c     maps of one moment
  */
 #ifndef GPUBPF_SESSION_SESSION_H
 #define GPUBPF_SESSION_SESSION_H
@@ -103,6 +104,8 @@ struct gpubpf_peer {
 		char map[64];
 		const void *value;         /* of a push, while it is done */
 		size_t value_size;
+		char **words;              /* of an element by its key: one block, owned */
+		uint32_t nwords;
 		uint64_t deadline_ns;
 	} query;
 };
@@ -316,7 +319,7 @@ int gpubpf_query_start(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 		       struct gpubpf_reader *r);
 /* Answer the question of `peer` if the copies of maps that it waits for have come, or it has waited long enough. */
 void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
-/* Launches that wait for the question of `peer` go on. */
+/* Launches that wait for the question of `peer` go on, and what it brought is freed. */
 void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* Answer the question for whose sake launches wait. */
 void gpubpf_query_held(struct gpubpf_session *s);
@@ -331,6 +334,9 @@ bool gpubpf_session_live(const struct gpubpf_session *s);
 /* element.c: one of GPUBPF_QUERY_PEEK, PUSH (of `size` bytes) and POP, written to `out`. -errno, told. */
 int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, const void *value,
 			 size_t size, FILE *out);
+/* keyed.c: one of GPUBPF_QUERY_LOOKUP, UPDATE, DELETE and NEXT by the words of a command line, the same way. */
+int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
+		       uint32_t nwords, FILE *out);
 /* The asking side, for a tool: text to `out`, and what is to be said of it, or ""; -errno and a reason. `more` is what the query takes, and finished. */
 int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpubpf_writer *more, FILE *out,
 		     char *why, size_t why_size);

@@ -70,7 +70,8 @@ enum gpubpf_msg {
 	 * gpubpf_query_flags), str map name or "". Asks a running session for its maps, report or links; or to attach:
 	 * str whole path of an object that joins the session or "", u32 n x { str program, str pattern or "" } (none: all of
 	 * the object), or to detach: u32 link; or to put a value into
-	 * a map without keys: str map, bytes value */
+	 * a map without keys: str map, bytes value; or for an element by its key: str map, u32 n x { str word }, as
+	 * gpubpf-map(8) has them: key, DATA, value, DATA, flags */
 	GPUBPF_MSG_QUERY = 11,
 	/* tool -> other tool, answer; fd: the text. s32 0 or -errno, str reason; of 0 what is to be said of the text, or "" */
 	GPUBPF_MSG_ANSWER = 12,
@@ -110,6 +111,11 @@ enum gpubpf_query {
 	GPUBPF_QUERY_PEEK = 7,       /* at the value that comes out next of a map without keys */
 	GPUBPF_QUERY_PUSH = 8,       /* put one in; nothing is written */
 	GPUBPF_QUERY_POP = 9,        /* take it out */
+	GPUBPF_QUERY_LOOKUP = 10,    /* the element of a key */
+	GPUBPF_QUERY_UPDATE = 11,    /* nothing is written, as of the next one */
+	GPUBPF_QUERY_DELETE = 12,
+	GPUBPF_QUERY_NEXT = 13,      /* the key behind that one, or the first */
+	GPUBPF_NQUERIES,
 };
 enum gpubpf_query_flags {
 	GPUBPF_QUERY_JSON = 1 << 0,

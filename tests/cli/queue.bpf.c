@@ -17,6 +17,7 @@ struct {
 	__type(value, __u64);
 } results SEC(".maps");
 GPUBPF_ARRAY(counts, __u64, 1);
+GPUBPF_HASH(paid, struct job, __u32, 2);
 
 SEC("gpu/entry/step_*")
 int work(struct gpubpf_ctx *ctx)

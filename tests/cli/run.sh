@@ -104,7 +104,7 @@ run "$GPUBPF" map dump nope; is 1 "a map that it does not have"; says 'no map no
 run "$GPUBPF" session report; prints '^dropped: ' "session report"
 wait
 # values that are put into maps of a running session, and taken out
-"$GPUBPF" run -o "$OBJ/queue.bpf.o" -- sleep 5 > /dev/null 2>&1 & tool=$!
+"$GPUBPF" run -o "$OBJ/queue.bpf.o" -- sleep 60 > /dev/null 2>&1 & tool=$!
 sleep 0.7; run "$GPUBPF" map peek jobs; is 1 "peek at an empty queue"; says 'map jobs is empty' "says so"
 run "$GPUBPF" map push jobs value 1 0 0 0 0xff 0 0 0; is 0 "push"
 run "$GPUBPF" map enqueue jobs value hex 02 0 0 0 10 0 0 0; is 0 "enqueue, in base 16"
@@ -124,5 +124,32 @@ run "$GPUBPF" map push jobs value 256; is 2 "a number that is no byte"; says '25
 run "$GPUBPF" map push jobs 1; is 2 "no value"; says 'gpubpf map push NAME value hex 01 02' "shows how"
 run "$GPUBPF" map pop counts; is 1 "pop of an array"; says 'map counts, of type ARRAY, cannot pop' "is refused"
 run "$GPUBPF" map peek nope; is 1 "peek at no map"; says 'no map nope' "is named"
-run "$GPUBPF" map pop; is 2 "pop of nothing"; kill $tool; wait
+run "$GPUBPF" map pop; is 2 "pop of nothing"
+# elements by their keys
+run "$GPUBPF" map update counts key 0 value 18446744073709551615; is 0 "an element is set"
+run "$GPUBPF" map lookup counts key 0 0 0 0; prints '^key: 0  value: 18446744073709551615$' "and looked up, by bytes"
+run "$GPUBPF" map lookup counts key 0 -j; [ "$(tr -d ' \n' < "$T/out")" = '{"key":0,"value":18446744073709551615}' ]; ok $? "in JSON"
+run "$GPUBPF" map update counts key 0 value 18446744073709551616; is 1 "a number that is too large"
+says 'map counts: update: value: 18446744073709551616 does not fit into unsigned 64 bits' "is named"; one_line "it"
+run "$GPUBPF" map update counts key 1 value 1; is 1 "an index behind the end"; says 'map counts has no element of that index' "is told"
+run "$GPUBPF" map delete counts key 0; is 1 "an element of an array is not deleted"; says 'cannot be deleted' "says so"
+run "$GPUBPF" map lookup paid key .number=1 .times=2; is 1 "a key that is not there"; says 'map paid has no such key' "says so"
+run "$GPUBPF" map update paid key .times=2 .number=1 value 7 exist; is 1 "is not set where it must be"
+run "$GPUBPF" map update paid key .times=2 .number=1 value 7 noexist; is 0 "a key by its members"
+run "$GPUBPF" map update paid key .times=2 .number=1 value 7 noexist; is 1 "once"; says 'map paid has that key' "says so"
+run "$GPUBPF" map lookup paid key hex 1 0 0 0 2 0 0 0; prints '^key: { .number = 1, .times = 2 }  value: 7$' "the same by its bytes"
+run "$GPUBPF" map getnext paid; prints '^next key: { .number = 1, .times = 2 }$' "the first key"
+run "$GPUBPF" map getnext paid key .number=1 .times=2; is 1 "behind which there is none"
+"$GPUBPF" map watch paid -i 0.05 -j > "$T/watched" 2>&1 & watch=$!
+until_true grep -q '"value":7}' "$T/watched"; ok $? "watch has what is there"
+"$GPUBPF" map update paid key .number=3 value 9; until_true grep -q '"value":9}' "$T/watched"; ok $? "what comes"
+"$GPUBPF" map delete paid key .number=1 .times=2; until_true grep -q '{"key":{"number":1,"times":2},"value":null}' "$T/watched"
+ok $? "and what goes"; "$GPUBPF" map update paid key .number=4 value 20
+run "$GPUBPF" map top paid -n 1; [ "$(awk 'NR > 1 && NF { printf $1 " " }' "$T/out")" = '20 9 ' ]; ok $? "top has the largest first"
+run "$GPUBPF" map top nope; is 1 "of a map that is there"; says 'no map nope' "which is named"
+run "$GPUBPF" map lookup paid; is 2 "no key"; says 'gpubpf map lookup NAME key DATA' "shows how"
+run "$GPUBPF" map lookup jobs key 1; is 1 "a queue has no keys"; says 'map jobs, of type QUEUE, cannot lookup' "says so"
+run "$GPUBPF" map update paid key .number=5 value 1; is 1 "a full one"; says 'map paid is full' "says so"
+kill $tool; wait $tool; wait $watch; ok $? "watch ends with the session"; [ "$(wc -l < "$T/watched")" = 4 ]; ok $? "having told each change once"
+wait
 finish

@@ -278,6 +278,79 @@ static void largest(void)
 	free(text);
 }
 
+/* Words to bytes: `text` is what they are as text again, or why they are none. */
+static void reads(int type, size_t size, const char *words, const char *text)
+{
+	char copy[128], data[64], why[200] = "", got[256];
+	const char *list[16];
+	uint32_t n = 0;
+	int err;
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (char *at = NULL, *word = strtok_r(copy, " ", &at); word; word = strtok_r(NULL, " ", &at))
+		list[n++] = word;
+	err = gpubpf_typed_read(btf, type, list, n, data, size, why, sizeof(why));
+	if (!err)
+		gpubpf_typed_text(btf, type, NULL, data, size, got, sizeof(got));
+	if (!ok(!strcmp(err ? why : got, text), "%s: %s", words, text))
+		note("got %s", err ? why : got);
+}
+
+static int job_type(void)
+{
+	int text = btf__add_array(btf, u32, character, 4), pair = btf__add_array(btf, u32, s32, 2), colour, inner, job;
+
+	colour = btf__add_enum(btf, "paint", 4);
+	btf__add_enum_value(btf, "RED", 1);
+	btf__add_enum_value(btf, "BLUE", 7);
+	inner = btf__add_struct(btf, NULL, 8);
+	btf__add_field(btf, "low", u32, 0, 0);
+	btf__add_field(btf, "bits", u32, 32, 3);
+	job = btf__add_struct(btf, "job", 32);
+	btf__add_field(btf, "number", u64, 0, 0);
+	btf__add_field(btf, "paint", colour, 64, 0);
+	btf__add_field(btf, "name", text, 96, 0);
+	btf__add_field(btf, NULL, inner, 128, 0);
+	btf__add_field(btf, "pair", pair, 192, 0);
+	return job;
+}
+
+static void read_words(void)
+{
+	int job = job_type();
+	int three = btf__add_array(btf, u32, u32, 3);
+
+	reads(u64, 8, "18446744073709551615", "18446744073709551615");
+	reads(u64, 8, "18446744073709551616", "18446744073709551616 does not fit into unsigned 64 bits");
+	reads(u64, 8, "-1", "-1 does not fit into unsigned 64 bits");
+	reads(u64, 8, "hex ff 0 0 0 0 0 0 0", "255");
+	reads(u64, 8, "1 2 3", "a value has 8 bytes, and 3 were given");
+	reads(u64, 8, "0x10", "16");
+	reads(u64, 8, "seven", "seven is no number");
+	reads(u64, 8, "", "a value has 8 bytes, and 0 were given");
+	reads(s32, 4, "-2147483648", "-2147483648");
+	reads(s32, 4, "2147483648", "2147483648 does not fit into 32 bits");
+	reads(s32, 4, "1 0 0 300", "300 is no byte");
+	reads(boolean, 1, "true", "true");
+	reads(f64, 8, "-2.5", "-2.5");
+	reads(f32, 4, "1e3", "1000");
+	reads(three, 12, "1 2 3", "{ 1, 2, 3 }");
+	reads(three, 12, "[2]=7", "{ 0, 0, 7 }");
+	reads(three, 12, "[3]=7", "there is no element [3]");
+	reads(0, 2, "1 2", "01 02");
+	reads(0, 2, "7", "7: it has no type; give it as bytes");
+	reads(job, 32, ".number=5 .paint=BLUE .name=ab .bits=5 .pair[1]=-3",
+	      "{ .number = 5, .paint = BLUE, .name = \"ab\", .low = 0, .bits = 5, .pair = { 0, -3 } }");
+	reads(job, 32, ".bits=8", "8 does not fit into unsigned 3 bits");
+	reads(job, 32, ".paint=GREEN", "GREEN is no enumerator of its type");
+	reads(job, 32, ".name=abcde", "\"abcde\" has 5 characters, and there is room for 4");
+	reads(job, 32, ".nothing=1", "there is no member nothing");
+	reads(job, 32, ".number.more=1", "there is no member more");
+	reads(job, 32, ".number", ".number: a member and its value are .NAME=VALUE");
+	reads(job, 32, "5", "5: it is a struct; name its members, as in .x=1");
+	reads(job, 16, ".pair[0]=1", "its type does not fit into 16 bytes");
+}
+
 int main(void)
 {
 	int slot;
@@ -296,6 +369,7 @@ int main(void)
 	structs();
 	sections();
 	meanings();
+	read_words();
 	bombs();
 	largest();
 	slot = btf__add_typedef(btf, "gpubpf_log2_slot", u64);

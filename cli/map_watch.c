@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpubpf map watch, map top: a map of a running session again and again, until the session ends. Both read what
+ * `map dump --json` has of it.
+ */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "core/session/session.h"
+
+#define DEFAULT_MS 1000
+#define TOP_ROWS 20                    /* of a terminal that does not tell its height */
+
+struct row {
+	const char *key;               /* as JSON; of the document */
+	const char *value;
+	double number;                 /* what the value is sorted by */
+};
+
+struct picture {
+	struct json_object *document;
+	struct row *rows;
+	size_t n;
+};
+
+struct watch {
+	const struct cli_args *args;
+	char path[512];                /* of the session, which stays the same one */
+	uint64_t interval_ms, rounds;  /* rounds 0: until the session ends */
+	bool json;
+};
+
+static void forget(struct picture *p)
+{
+	json_object_put(p->document);
+	free(p->rows);
+	*p = (struct picture){0};
+}
+
+static struct json_object *member(struct json_object *o, const char *name)
+{
+	struct json_object *v = NULL;
+
+	json_object_object_get_ex(o, name, &v);
+	return v;
+}
+
+static const char *plain(struct json_object *o)
+{
+	return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+static bool number_of(struct json_object *o, double *number)
+{
+	if (!json_object_is_type(o, json_type_int) && !json_object_is_type(o, json_type_double))
+		return false;
+	*number = json_object_get_double(o);
+	return true;
+}
+
+/* Of a struct's members the first that is a number counts. */
+static double number_in(struct json_object *o)
+{
+	double number = 0;
+
+	if (number_of(o, &number) || !json_object_is_type(o, json_type_object))
+		return number;
+	for (struct json_object_iterator i = json_object_iter_begin(o), end = json_object_iter_end(o);
+	     !json_object_iter_equal(&i, &end); json_object_iter_next(&i))
+		if (number_of(json_object_iter_peek_value(&i), &number))
+			break;
+	return number;
+}
+
+/* What tells an entry from the others: its key, and where devices have maps of their own, the device. */
+static const char *identity(struct json_object *entry)
+{
+	static const char *const names[] = { "key", "process", "device", "backend" };
+	struct json_object *id;
+
+	if (!member(entry, "device"))
+		return plain(member(entry, "key"));
+	id = json_object_new_object();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		json_object_object_add(id, names[i], json_object_get(member(entry, names[i])));
+	json_object_object_add(entry, "identity", id);
+	return plain(id);
+}
+
+static void read_row(struct json_object *entry, struct row *row)
+{
+	struct json_object *sum = member(entry, "sum"), *value = sum ? sum : member(entry, "value");
+
+	if (!value)
+		value = member(entry, "values");
+	row->key = identity(entry);
+	row->value = plain(value);
+	row->number = number_in(value);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->key, ((const struct row *)b)->key);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->number != y->number ? (x->number < y->number) - (x->number > y->number) : by_key(a, b);
+}
+
+/* The rows of the only map in the document. */
+static bool read_rows(struct picture *p)
+{
+	struct json_object *maps = member(p->document, "maps"), *entries;
+
+	maps = maps && json_object_is_type(maps, json_type_array) ? json_object_array_get_idx(maps, 0) : NULL;
+	entries = maps ? member(maps, "entries") : NULL;
+	if (!entries || !json_object_is_type(entries, json_type_array))
+		return false;
+	p->n = json_object_array_length(entries);
+	p->rows = calloc(p->n + 1, sizeof(*p->rows));
+	for (size_t i = 0; p->rows && i < p->n; i++)
+		read_row(json_object_array_get_idx(entries, i), &p->rows[i]);
+	return p->rows;
+}
+
+static int take(const struct watch *w, struct picture *p)
+{
+	struct gpubpf_writer more = {0};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int status = CLI_FAILED;
+
+	gpubpf_put_str(&more, w->args->rest[0]);
+	if (out) {
+		status = cli_session_query(w->args, w->path, GPUBPF_QUERY_DUMP, true, &more, out);
+		fclose(out);
+	} else {
+		gpubpf_writer_finish(&more);
+	}
+	*p = (struct picture){ .document = status == CLI_OK && text ? json_tokener_parse(text) : NULL };
+	free(text);
+	if (status == CLI_OK && !read_rows(p)) {
+		cli_error("map %s: what the session answered cannot be read", w->args->rest[0]);
+		forget(p);
+		status = CLI_FAILED;
+	}
+	return status;
+}
+
+/* -- watch -- */
+
+static void tell(const struct watch *w, const char *key, const char *value)
+{
+	if (w->json)
+		printf("{\"key\":%s,\"value\":%s}\n", key, value ? value : "null");
+	else if (value)
+		printf("key: %s  value: %s\n", key, value);
+	else
+		printf("key: %s  is gone\n", key);
+}
+
+/* What is new or another, and what is gone, of two pictures in the order of their keys. */
+static void tell_changes(const struct watch *w, const struct picture *was, const struct picture *is)
+{
+	size_t a = 0, b = 0;
+
+	while (a < was->n || b < is->n) {
+		int order = a == was->n ? 1 : b == is->n ? -1 : strcmp(was->rows[a].key, is->rows[b].key);
+
+		if (order < 0)
+			tell(w, was->rows[a].key, NULL);
+		else if (order > 0 || strcmp(was->rows[a].value, is->rows[b].value))
+			tell(w, is->rows[b].key, is->rows[b].value);
+		a += order <= 0;
+		b += order >= 0;
+	}
+}
+
+static void show_changes(const struct watch *w, struct picture *was, struct picture *is)
+{
+	qsort(is->rows, is->n, sizeof(*is->rows), by_key);
+	tell_changes(w, was, is);
+}
+
+/* -- top -- */
+
+static void show_json(const struct picture *p)
+{
+	printf("[");
+	for (size_t i = 0; i < p->n; i++)
+		printf("%s{\"key\":%s,\"value\":%s}", i ? "," : "", p->rows[i].key, p->rows[i].value);
+	printf("]\n");
+}
+
+/* A terminal is drawn anew; into a file or a pipe one list follows the other. */
+static void show_top(const struct watch *w, struct picture *was, struct picture *p)
+{
+	bool drawn = isatty(STDOUT_FILENO);
+	size_t n = drawn && p->n > TOP_ROWS ? TOP_ROWS : p->n;
+
+	qsort(p->rows, p->n, sizeof(*p->rows), by_number);
+	if (w->json) {
+		show_json(p);
+		return;
+	}
+	if (drawn && (fflush(stdout) || write(STDOUT_FILENO, "\033[H\033[J", 6) != 6))
+		return;
+	printf("%-24s %s\n", "VALUE", "KEY");
+	for (size_t i = 0; i < n; i++)
+		printf("%-24s %s\n", p->rows[i].value, p->rows[i].key);
+	if (!drawn)
+		printf("\n");
+}
+
+/* -- both -- */
+
+static int read_options(struct watch *w, const struct cli_args *args)
+{
+	*w = (struct watch){ .args = args, .interval_ms = DEFAULT_MS, .json = cli_has(args, OPT_JSON) };
+	if (args->nrest != 1) {
+		cli_error("map %s: the name of one map; gpubpf map show lists them", args->command->verb);
+		return CLI_USAGE;
+	}
+	if (!cli_ms(args, OPT_INTERVAL, &w->interval_ms) || !cli_u64(args, OPT_ROUNDS, 1, &w->rounds))
+		return CLI_USAGE;
+	return cli_session_find(args, w->path, sizeof(w->path));
+}
+
+static int look(const struct cli_args *args, void (*show)(const struct watch *w, struct picture *was, struct picture *is))
+{
+	struct picture was = {0}, is;
+	struct watch w;
+	int status = read_options(&w, args);
+
+	for (uint64_t round = 0; status == CLI_OK && (!w.rounds || round < w.rounds); round++) {
+		if (round)
+			nanosleep(&(struct timespec){ w.interval_ms / 1000, w.interval_ms % 1000 * 1000000 }, NULL);
+		if (round && access(w.path, F_OK) < 0)
+			break; /* the session has ended */
+		status = take(&w, &is);
+		if (status != CLI_OK)
+			break;
+		show(&w, &was, &is);
+		fflush(stdout);
+		forget(&was);
+		was = is;
+	}
+	forget(&was);
+	return status;
+}
+
+int gpubpf_cmd_map_watch(const struct cli_args *args)
+{
+	return look(args, show_changes);
+}
+
+int gpubpf_cmd_map_top(const struct cli_args *args)
+{
+	return look(args, show_top);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elements by their keys, for other tools, as the words of a command line tell them: [key DATA] [value DATA]
+ * [any | noexist | exist]. DATA is told by the map's types (core/load/typed_read.c).
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "element.h"
+#include "entries.h"
+#include "report.h"
+
+struct request {
+	struct gpubpf_session *s;
+	struct gpubpf_map *map;
+	const char *verb;
+	uint32_t what, flags;          /* of the query */
+	uint64_t update;               /* BPF_ANY, ... */
+	uint8_t *key, *value;          /* NULL: none was given */
+	size_t value_size;             /* of all copies */
+	FILE *out;
+	struct json_object *list;      /* of a look-up: entries */
+	uint32_t found;
+};
+
+static const struct {
+	const char *name;
+	uint64_t flags;
+} updates[] = { { "any", BPF_ANY }, { "noexist", BPF_NOEXIST }, { "exist", BPF_EXIST } };
+
+static int refuse(struct request *q, const char *why)
+{
+	return gpubpf_session_fail(q->s, -EINVAL, "map %s: %s: %s", q->map->name, q->verb, why);
+}
+
+static bool is_update(const char *word, uint64_t *flags)
+{
+	for (size_t i = 0; i < sizeof(updates) / sizeof(updates[0]); i++)
+		if (!strcmp(word, updates[i].name)) {
+			*flags = updates[i].flags;
+			return true;
+		}
+	return false;
+}
+
+static int read_data(struct request *q, const char *what, uint32_t type, char *const *words, uint32_t n, void *data,
+		     size_t size)
+{
+	const struct btf *btf = gpubpf_map_btf(q->s, (uint32_t)(q->map - q->s->loaded->unit.maps));
+	char why[400], text[480];
+
+	if (!gpubpf_typed_read(btf, type, (const char *const *)words, n, data, size, why, sizeof(why)))
+		return 0;
+	snprintf(text, sizeof(text), "%s: %s", what, why);
+	return refuse(q, text);
+}
+
+static int read_key(struct request *q, char *const *words, uint32_t n)
+{
+	q->key = calloc(1, q->map->key_size + 8);
+	return q->key ? read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size) : -ENOMEM;
+}
+
+/* One value for all copies, where the map has several, or the bytes of each. */
+static int read_value(struct request *q, char *const *words, uint32_t n)
+{
+	size_t one = q->map->value_size, stride = (one + 7) & ~7ul;
+	int err;
+
+	q->value = calloc(1, q->value_size + 8);
+	if (!q->value)
+		return -ENOMEM;
+	if (n - (n && !strcmp(words[0], "hex")) == q->value_size && q->value_size != one)
+		return read_data(q, "value", 0, words, n, q->value, q->value_size);
+	err = read_data(q, "value", q->map->btf_value, words, n, q->value, one);
+	for (size_t at = stride; !err && at + one <= q->value_size; at += stride)
+		memcpy(q->value + at, q->value, one);
+	return err;
+}
+
+static int read_words(struct request *q, char *const *words, uint32_t n)
+{
+	bool takes_value = q->what == GPUBPF_QUERY_UPDATE;
+	uint32_t value = 0;
+	int err;
+
+	if (!n && q->what == GPUBPF_QUERY_NEXT)
+		return 0;
+	if (!n || strcmp(words[0], "key"))
+		return refuse(q, "a key is missing; key DATA");
+	if (takes_value && is_update(words[n - 1], &q->update))
+		n--;
+	for (uint32_t i = 1; i < n && takes_value && !value; i++)
+		value = !strcmp(words[i], "value") ? i : 0;
+	if (takes_value && !value)
+		return refuse(q, "a value is missing; key DATA value DATA");
+	err = read_key(q, words + 1, (takes_value ? value : n) - 1);
+	return err || !takes_value ? err : read_value(q, words + value + 1, n - value - 1);
+}
+
+/* -- what is answered -- */
+
+static int told(struct request *q, int err)
+{
+	bool index = q->map->type->flags & GPUBPF_MAP_U32KEY;
+	const struct {
+		int err;
+		const char *why;
+	} whys[] = {
+		{ -ENOENT, index ? "has no element of that index" : "has no such key" },
+		{ -EEXIST, index ? "has all its elements from the start" : "has that key" },
+		{ -E2BIG, index ? "has no element of that index" : "is full" },
+		{ -EPERM, "can only be read" },
+		{ -EINVAL, index ? "has elements that cannot be deleted" : "does not take that" },
+		{ -EBUSY, "is busy: what others began did not end; try again" },
+	};
+
+	for (size_t i = 0; err && i < sizeof(whys) / sizeof(whys[0]); i++)
+		if (err == whys[i].err)
+			return gpubpf_session_fail(q->s, err, "map %s %s", q->map->name, whys[i].why);
+	return err ? gpubpf_session_fail(q->s, err, "map %s: %s: %s", q->map->name, q->verb, strerror(-err)) : 0;
+}
+
+static void copies_text(struct request *q, const struct gpubpf_entry *e)
+{
+	char label[32];
+
+	for (uint32_t c = 0; c < e->copies; c++) {
+		snprintf(label, sizeof(label), "value (copy %u)", c);
+		gpubpf_element_text(q->s, q->map, label, q->map->btf_value, (const char *)e->value + c * e->stride,
+				    q->map->value_size, q->flags, q->out);
+		fputc('\n', q->out);
+	}
+}
+
+static void entry_text(struct request *q, const struct gpubpf_entry *e)
+{
+	bool several = q->map->type->flags & GPUBPF_MAP_COPIES;
+
+	gpubpf_element_text(q->s, q->map, "key", q->map->btf_key, e->key, q->map->key_size, q->flags, q->out);
+	fputs(several ? "\n" : "  ", q->out);
+	if (several) {
+		copies_text(q, e);
+		return;
+	}
+	gpubpf_element_text(q->s, q->map, "value", q->map->btf_value, e->value, q->map->value_size, q->flags, q->out);
+	fputc('\n', q->out);
+}
+
+static void entry_json(struct request *q, const struct gpubpf_entry *e)
+{
+	bool several = q->map->type->flags & GPUBPF_MAP_COPIES;
+	struct json_object *o = json_object_new_object(), *values = several ? json_object_new_array() : NULL;
+
+	json_object_object_add(o, "key", gpubpf_element_json(q->s, q->map, q->map->btf_key, e->key, q->map->key_size,
+							     q->flags));
+	for (uint32_t c = 0; several && c < e->copies; c++)
+		json_object_array_add(values, gpubpf_element_json(q->s, q->map, q->map->btf_value,
+								  (const char *)e->value + c * e->stride,
+								  q->map->value_size, q->flags));
+	json_object_object_add(o, several ? "values" : "value", several ? values :
+			       gpubpf_element_json(q->s, q->map, q->map->btf_value, e->value, q->map->value_size, q->flags));
+	json_object_array_add(q->list, o);
+}
+
+static void show(struct request *q, const struct gpubpf_entry *e)
+{
+	q->found++;
+	if (q->list)
+		entry_json(q, e);
+	else
+		entry_text(q, e);
+}
+
+static int show_same(void *arg, const struct gpubpf_entry *e)
+{
+	struct request *q = arg;
+
+	if (!memcmp(e->key, q->key, q->map->key_size))
+		show(q, e);
+	return 0;
+}
+
+/* Copies are each device's own: those of all devices are shown. */
+static int look_up(struct request *q)
+{
+	uint32_t index = (uint32_t)(q->map - q->s->loaded->unit.maps);
+	struct gpubpf_entry e = { .key = q->key, .copies = 1, .arena = -1, .value_size = q->map->value_size };
+	int err;
+
+	if (q->map->type->flags & GPUBPF_MAP_COPIES) {
+		err = gpubpf_entries_walk(q->s, index, show_same, q);
+		return told(q, err ? err : q->found ? 0 : -ENOENT);
+	}
+	q->value = calloc(1, q->value_size + 8);
+	if (!q->value)
+		return -ENOMEM;
+	err = gpubpf_map__lookup_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, 0);
+	e.value = q->value;
+	if (!err)
+		show(q, &e);
+	return told(q, err);
+}
+
+static int look_up_all(struct request *q)
+{
+	int err;
+
+	if (!(q->flags & GPUBPF_QUERY_JSON))
+		return look_up(q);
+	q->list = json_object_new_array();
+	err = look_up(q);
+	if (!err && json_object_array_length(q->list) == 1)
+		gpubpf_json_write(json_object_get(json_object_array_get_idx(q->list, 0)), q->out);
+	else if (!err)
+		gpubpf_json_write(json_object_get(q->list), q->out);
+	json_object_put(q->list);
+	return err;
+}
+
+static int next(struct request *q)
+{
+	uint8_t *key = calloc(1, q->map->key_size + 8);
+	struct json_object *o;
+	int err = key ? gpubpf_map__get_next_key(q->map, q->key, key, q->map->key_size) : -ENOMEM;
+
+	if (err == -ENOENT) {
+		err = gpubpf_session_fail(q->s, err, "map %s has no key behind that one", q->map->name);
+	} else if (!err && q->flags & GPUBPF_QUERY_JSON) {
+		o = json_object_new_object();
+		json_object_object_add(o, "key", q->key ? gpubpf_element_json(q->s, q->map, q->map->btf_key, q->key,
+									      q->map->key_size, q->flags) : NULL);
+		json_object_object_add(o, "next_key", gpubpf_element_json(q->s, q->map, q->map->btf_key, key,
+									  q->map->key_size, q->flags));
+		gpubpf_json_write(o, q->out);
+	} else if (!err) {
+		gpubpf_element_text(q->s, q->map, "next key", q->map->btf_key, key, q->map->key_size, q->flags, q->out);
+		fputc('\n', q->out);
+	}
+	free(key);
+	return err;
+}
+
+static int update(struct request *q)
+{
+	return told(q, gpubpf_map__update_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, q->update));
+}
+
+static int delete(struct request *q)
+{
+	return told(q, gpubpf_map__delete_elem(q->map, q->key, q->map->key_size, 0));
+}
+
+int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
+		       uint32_t nwords, FILE *out)
+{
+	static int (*const run[])(struct request *q) = {
+		[GPUBPF_QUERY_LOOKUP] = look_up_all, [GPUBPF_QUERY_UPDATE] = update,
+		[GPUBPF_QUERY_DELETE] = delete, [GPUBPF_QUERY_NEXT] = next,
+	};
+	struct request q = { .s = s, .what = what, .flags = flags, .out = out, .verb = gpubpf_element_verb(what)->name };
+	int err = gpubpf_element_find(s, what, name, &q.map);
+
+	if (err < 0)
+		return err;
+	q.value_size = gpubpf_map__user_value_size(q.map);
+	err = read_words(&q, words, nwords);
+	if (!err)
+		err = run[what](&q);
+	if (err == -ENOMEM)
+		gpubpf_session_fail(s, err, "map %s: no memory for an element", q.map->name);
+	free(q.key);
+	free(q.value);
+	return err;
+}
