@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training and inference in PyTorch, whose kernels are machine code alone: torch_models.py [PART]...
 
-Prints a digest of each part's results, which must not depend on what looks on.
+Prints a digest of each part's results, which must not depend on what looks on. TIMES=FILE: there, as JSON, the time that
+each kernel took (microseconds by name, by CUPTI).
 """
+import ctypes
 import hashlib
+import json
+import os
 import sys
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 torch.manual_seed(1)
 torch.use_deterministic_algorithms(True, warn_only=True)
@@ -105,6 +110,35 @@ def pointwise():
                   F.conv2d(x.view(1, 4, 512, 512), x[:144].view(4, 4, 3, 3)))
 
 
+def attention():
+    """Tokens one by one, each attending to pages of keys and values that lie in any order."""
+    heads, width, page, pages, batch = 8, 64, 16, 32, 4
+    cache = torch.randn(2, batch * pages, page, heads, width, device='cuda', dtype=torch.half)
+    table = torch.randperm(batch * pages, device='cuda').view(batch, pages)
+    out = []
+    with torch.no_grad(), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        prompt = torch.randn(batch, heads, 256, width, device='cuda', dtype=torch.half)
+        out.append(F.scaled_dot_product_attention(prompt, prompt, prompt, is_causal=True))
+        for token in range(8):
+            k, v = (kept[table].view(batch, pages * page, heads, width)[:, :256 + token].transpose(1, 2) for kept in cache)
+            q = torch.randn(batch, heads, 1, width, device='cuda', dtype=torch.half)
+            out.append(F.scaled_dot_product_attention(q, k, v))
+            cache[:, table[:, (256 + token) // page], (256 + token) % page] += out[-1][:, :, 0].half()
+    return digest(*out, cache)
+
+
+def compiled():
+    model = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.LayerNorm(256), nn.Linear(256, 10)).cuda()
+    return train(torch.compile(model), torch.randn(32, 8, 64, device='cuda'), torch.randint(10, (32, 8), device='cuda'))
+
+
+def linalg():
+    x = torch.randn(96, 96, device='cuda', dtype=torch.double)
+    return digest(torch.linalg.eigvalsh(x + x.t()), torch.linalg.svdvals(x), torch.linalg.solve(x, x[:, :4]),
+                  torch.linalg.qr(x)[1].abs(), torch.fft.fft2(x).abs(), torch.fft.irfft(torch.fft.rfft(x, 210), 210),
+                  torch.linalg.det(x), (x * (x > 1)).to_sparse_csr() @ x)
+
+
 PARTS = {
     'transformer-fp32': lambda: transformer(torch.float32),
     'transformer-tf32': tf32,
@@ -114,7 +148,32 @@ PARTS = {
     'resnet-fp16-last': lambda: resnet(torch.float16, torch.channels_last),
     'graph': graph,
     'pointwise': pointwise,
+    'attention': attention,
+    'compiled': compiled,
+    'linalg': linalg,
 }
 
-for part in sys.argv[1:] or PARTS:
-    print(part, PARTS[part]())
+
+def demangled(name):
+    cxx = ctypes.CDLL('libstdc++.so.6').__cxa_demangle
+    cxx.restype = ctypes.c_char_p
+    return (cxx(name.encode(), None, None, None) or name.encode()).decode()
+
+
+def run(parts):
+    for part in parts:
+        print(part, PARTS[part]())
+
+
+if 'TIMES' in os.environ:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run(sys.argv[1:])
+        torch.cuda.synchronize()
+    times = {}
+    for event in profile.events():
+        if event.device_type == torch.autograd.DeviceType.CUDA and not event.name.startswith(('Memcpy', 'Memset')):
+            times[demangled(event.name)] = times.get(demangled(event.name), 0) + event.device_time
+    with open(os.environ['TIMES'], 'w', encoding='utf-8') as out:
+        json.dump(times, out)
+else:
+    run(sys.argv[1:] or PARTS)
