@@ -21,7 +21,8 @@ GPUBPF_FN u64 gpubpf_array_address(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 index)
 	if (!__builtin_constant_p(index))
 		index = gpubpf_hidden(index);
 #endif
-	return env->arena + data + gpubpf_copy_of(copies) * copy_stride + index * stride;
+	return env->arena + data + index * stride +
+	       (map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies)) * copy_stride;
 }
 
 GPUBPF_FN u64 gpubpf_array_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)

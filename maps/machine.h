@@ -12,7 +12,8 @@
  *   coordinates       gpubpf_block_idx_at(i), block_dim_at, thread_idx_at, grid_dim_at, offset_at,
  *                     gpubpf_global_id_at(i), gpubpf_global_size_at(i), gpubpf_dims(); with GPUBPF_KNOWS_LINE
  *                     gpubpf_is_line(): the launch has one dimension
- *   the lane          gpubpf_sm() (any number: users take it modulo their copies), gpubpf_lane(),
+ *   the lane          gpubpf_sm() (any number: users take it modulo their copies; with GPUBPF_NUMBERS_SMS seldom one
+ *                     that is not below the number of multiprocessors), gpubpf_lane(),
  *                     gpubpf_warp(), gpubpf_clock() in cycles
  *   warps             with GPUBPF_HAS_WARP: gpubpf_warp_active(), gpubpf_warp_peers(u64 key): lanes that are
  *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that

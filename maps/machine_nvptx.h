@@ -141,6 +141,7 @@ GPUBPF_FN u32 gpubpf_dims(void)
 	return gpubpf_global_size_at(2) > 1 ? 3 : gpubpf_global_size_at(1) > 1 ? 2 : 1;
 }
 
+#define GPUBPF_NUMBERS_SMS 1
 GPUBPF_FN u32 gpubpf_sm(void)
 {
 	return __nvvm_read_ptx_sreg_smid();

@@ -69,6 +69,19 @@ GPUBPF_FN u32 gpubpf_copy_of(u32 copies)
 	return copies > 1 ? gpubpf_sm() % copies : 0;
 }
 
+/* Of as many as there are multiprocessors, where it does not matter which one a lane has to itself: the slow remainder is
+ * left out on machines that number them from 0 on. */
+GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
+{
+#ifdef GPUBPF_NUMBERS_SMS
+	u32 sm = gpubpf_sm();
+
+	return sm < copies ? sm : copies - 1;
+#else
+	return gpubpf_copy_of(copies);
+#endif
+}
+
 /* One more in a counter of refused work, the same one for all lanes that are here. */
 GPUBPF_FN void gpubpf_count(u64 address)
 {

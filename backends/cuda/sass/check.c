@@ -22,7 +22,8 @@ struct checked {
 	uint32_t regs;                     /* and its registers */
 	struct sass_cubin twin;
 	const uint8_t *bytes;
-	uint32_t n, stubs;                 /* instructions; the first that was added */
+	uint32_t n, stubs;                 /* instructions; the first that was added, behind the kernel's or at its last EXIT */
+	uint32_t at, moved;                /* the kernel's own that leads to the entry's probe, and where it is carried out */
 	uint32_t new_regs, entry, exit;    /* entry, exit: SASS_NONE: none */
 	uint32_t asks, apart;              /* where lanes of a warp go that are not all at an exit, and from where; SASS_NONE */
 	struct gpubpf_diag *diag;
@@ -72,11 +73,11 @@ static bool is_given_board(struct sass_insn was, struct sass_insn is)
 
 static int check_own(struct checked *c)
 {
-	for (uint32_t i = 0; i < c->code->n; i++) {
+	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++) {
 		struct sass_insn was = sass_code_at(c->code, i), is = insn_at(c, i);
 
-		if (i == 0 && c->entry != SASS_NONE) {
-			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - 1) * SASS_INSN)))
+		if (i == c->at && c->entry != SASS_NONE) {
+			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - i - 1) * SASS_INSN)))
 				return wrong(c, i, "the entry does not lead to its probe");
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
 			if (!same(is, turned(c, i, c->exit)))
@@ -92,7 +93,7 @@ static int check_own(struct checked *c)
 
 static bool is_first_moved(const struct checked *c, uint32_t i)
 {
-	return c->entry != SASS_NONE && i > c->entry && same(insn_at(c, i), sass_code_at(c->code, 0));
+	return c->entry != SASS_NONE && i == c->moved;
 }
 
 static int check_uniform(struct checked *c)
@@ -166,8 +167,8 @@ static int check_branches(struct checked *c)
 		if (is_first_moved(c, i) || !sass_has_target(insn_at(c, i)))
 			continue;
 		to = target(c, i);
-		if (to == 1 && i && is_first_moved(c, i - 1))
-			back = true;
+		if (i && is_first_moved(c, i - 1) && to == (int64_t)c->at + 1)
+			back = sass_unconditional(insn_at(c, i));
 		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
 			return wrong(c, i, "a probe leads out of its code");
 		else if (is_of_whole_warp(c, i) != is_of_whole_warp(c, to) && i != c->asks)
@@ -211,6 +212,25 @@ static int check_registers(struct checked *c)
 	return 0;
 }
 
+/* -- pass: what the kernel has already where the entry's probe stands -- */
+
+static int check_entry(struct checked *c)
+{
+	uint32_t low, top;
+
+	if (c->entry == SASS_NONE)
+		return 0;
+	if (!same(insn_at(c, c->moved), sass_code_at(c->code, c->at)))
+		return wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
+	for (uint32_t i = 0; i < c->at; i++)
+		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
+			return wrong(c, i, "the kernel has begun before its entry's probe");
+	span(c, c->entry, c->n, &low, &top);
+	if (c->at && low < c->regs)
+		return wrong(c, c->entry, "an entry's probe writes what the kernel has read");
+	return 0;
+}
+
 /* -- pass: what of the kernel may be in flight at an exit -- */
 
 static bool writes_predicates(const struct checked *c, uint32_t from, uint32_t to)
@@ -236,6 +256,8 @@ static int check_in_flight(struct checked *c)
 
 	if (c->exit == SASS_NONE)
 		return 0;
+	if (c->stubs == c->code->tail && sass_waits(sass_code_at(c->code, c->stubs)) & ~sass_waits(insn_at(c, c->exit)))
+		return wrong(c, c->exit, "the last exit does not wait for what it did");
 	span(c, c->exit, end, &low, &top);
 	if (low < c->regs) {
 		if (sass_waits(insn_at(c, c->exit)) != ALL_BOARDS || !settles(c))
@@ -354,12 +376,18 @@ static int check_pending(struct checked *c)
 
 /* -- the whole -- */
 
-/* Where the first instruction leads: behind the exit's probe. */
-static uint32_t entry_begins(const struct checked *c)
+/* Which of the first instructions leads to the entry's probe: behind the exit's. */
+static void find_entry(struct checked *c)
 {
-	int64_t at = target(c, 0);
+	int64_t to;
 
-	return at >= c->stubs && at < c->n ? at : c->stubs;
+	c->at = sass_opcode(insn_at(c, 0)) == SASS_OP_BRA ? 0 : c->code->late_entry;
+	to = target(c, c->at);
+	c->entry = to >= c->stubs && to < c->n ? to : c->stubs;
+	c->moved = c->n - 1;
+	while (c->moved > c->entry && (sass_opcode(insn_at(c, c->moved)) != SASS_OP_BRA || target(c, c->moved) != (int64_t)c->at + 1))
+		c->moved--;
+	c->moved -= c->moved > c->entry;
 }
 
 /* Behind its waits an exit's probe may ask whether the whole warp is there, and go elsewhere if not. */
@@ -403,12 +431,14 @@ static int open_twin(struct checked *c, const char *name, const void *twin, size
 		return wrong(c, 0, "it is not the one kernel");
 	c->bytes = c->twin.sections[k->text].data;
 	c->n = c->twin.sections[k->text].size / SASS_INSN;
-	c->stubs = (c->code->n + PAD - 1) / PAD * PAD;
+	c->stubs = exit && c->code->tail != SASS_NONE ? c->code->tail : (c->code->n + PAD - 1) / PAD * PAD;
 	c->new_regs = k->regs;
 	if (c->n <= c->stubs || c->twin.symbols[k->symbol].head.st_size != c->n * SASS_INSN)
 		return wrong(c, 0, "its size is not that of its code");
 	c->exit = exit ? c->stubs : SASS_NONE;
-	c->entry = entry ? entry_begins(c) : SASS_NONE;
+	c->entry = SASS_NONE;
+	if (entry)
+		find_entry(c);
 	find_apart(c);
 	return 0;
 }
@@ -417,7 +447,8 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 	       const void *twin, size_t size, bool entry, bool exit, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		check_own, check_uniform, check_barriers, check_branches, check_registers, check_in_flight, check_pending,
+		check_own, check_uniform, check_barriers, check_branches, check_registers, check_entry,
+		check_in_flight, check_pending,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .diag = diag };
 	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin, size, entry, exit);

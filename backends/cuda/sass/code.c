@@ -249,12 +249,60 @@ static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_
 /* What compilers put first reads a constant or a special register. */
 static bool can_move(struct sass_insn first)
 {
-	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1c3 };
+	static const uint16_t known[] = { 0x002, 0x005, 0x024, 0x0b9, 0x119, 0x182, 0x1ac, 0x1c3 };
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (OPERATION(sass_opcode(first)) == known[i])
 			return true;
 	return false;
+}
+
+bool sass_may_precede(struct sass_insn insn)
+{
+	bool carry = OPERATION(sass_opcode(insn)) == 0x024 /* IMAD */ && sass_field(insn, 81, 3) != SASS_PT;
+
+	return can_move(insn) && !carry && !sass_field(insn, SASS_REUSE_AT, 4);
+}
+
+/* How far an entry's probe can go up, so that what kernels read first, slowly, comes while it runs: to whoever waits. */
+static uint32_t find_late_entry(const struct sass_code *code)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < code->n && sass_may_precede(sass_code_at(code, i)) && !sass_waits(sass_code_at(code, i)) &&
+	       !code->entered[i + 1])
+		i++;
+	if (i && (!can_move(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
+		i--;
+	return code->jumps ? 0 : i;
+}
+
+static bool is_end(const struct sass_code *code, uint32_t i)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+
+	return sass_opcode(insn) == SASS_OP_NOP ||
+	       (sass_opcode(insn) == SASS_OP_BRA && sass_branch(code->arch, insn) == -SASS_INSN);
+}
+
+/* Behind it compilers put a branch to itself and fill up. */
+static uint32_t find_tail(const struct sass_code *code)
+{
+	uint32_t last = code->nexits ? code->exits[code->nexits - 1] : SASS_NONE;
+
+	if (last == SASS_NONE || !sass_unconditional(sass_code_at(code, last)) || code->jumps)
+		return SASS_NONE;
+	for (uint32_t i = last + 1; i < code->n; i++)
+		if (!is_end(code, i))
+			return SASS_NONE;
+	for (uint32_t i = 0; i <= last; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		if (sass_op_find(sass_opcode(insn))->class == SASS_BRANCH &&
+		    (int64_t)(i + 1) * SASS_INSN + sass_branch(code->arch, insn) > (int64_t)last * SASS_INSN)
+			return SASS_NONE;
+	}
+	return last;
 }
 
 /* What is to be read of the kernel at all. */
@@ -282,6 +330,7 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	if (!code->exits || !code->entered)
 		return -ENOMEM;
 	note_entered(code);
+	code->late_entry = find_late_entry(code);
 	return 0;
 }
 
@@ -294,6 +343,8 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 	err = open_code(cubin, kernel, code, diag);
 	for (uint32_t i = 0; !err && i < code->n; i++)
 		err = take_insn(cubin, code, i, diag);
+	if (!err)
+		code->tail = find_tail(code);
 	if (err < 0)
 		sass_code_finish(code);
 	return err;

@@ -21,12 +21,19 @@ struct sass_code {
 	uint32_t maxreg;           /* the fewest registers that USETMAXREG leaves a warp's threads, 0: there is none */
 	bool barrier;              /* it waits for other threads of its block or cluster */
 	bool entry_moves;          /* its first instruction can be carried out elsewhere, and nothing branches to it */
+	uint32_t late_entry;       /* another that can, with nothing but slow reads before it, which write no predicate: 0 if none */
+	uint32_t tail;             /* its last EXIT, if that always ends a thread and nothing behind it is ever carried out;
+				    * SASS_NONE */
 };
 
 static inline struct sass_insn sass_code_at(const struct sass_code *code, uint32_t i)
 {
 	return sass_read(code->bytes + (size_t)i * SASS_INSN);
 }
+
+/* Whether an entry's probe can stand behind the instruction, with which a kernel begins: a slow read or a move, which
+ * writes no predicate and keeps no operand for the next one. */
+bool sass_may_precede(struct sass_insn insn);
 
 /* The constant bank that the instruction reads, -1 if none. */
 int sass_constant_bank(struct sass_insn insn);

@@ -182,15 +182,18 @@ static unsigned time_to_predicate(const struct sass_probe *probe)
 /* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. */
 static void put_waits(struct placing *p)
 {
-	unsigned time = BRANCH_TIME + (p->exit->barriers ? SASS_VOTE_TIME : time_to_predicate(p->exit));
-	bool late = p->exit->predicates && sass_predicates_late(p->code);
+	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : time_to_predicate(p->exit);
+	bool late = p->exit->predicates && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
+	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
+	waits |= late ? ALL_BOARDS : 0;
+	time += falls ? 0 : BRANCH_TIME;
 	if (!p->above) {
 		put(p, sass_nop(ALL_BOARDS, SASS_STALL_MAX));
 		for (int i = 1; i < SETTLE; i++)
 			put(p, sass_nop(0, SASS_STALL_MAX));
-	} else if (late || time < SASS_PREDICATE_TIME) {
-		put(p, sass_nop(late ? ALL_BOARDS : 0, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
+	} else if (waits || time < SASS_PREDICATE_TIME) {
+		put(p, sass_nop(waits, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
 	}
 }
 
@@ -237,6 +240,8 @@ static int put_exit(struct placing *p)
 {
 	if (p->exit->barriers && !can_go_alone(p->exit))
 		return refuse(p->diag, "its probe at the exit has a vote that lanes cannot have by themselves");
+	if (p->code->tail != SASS_NONE)
+		p->out->n = p->code->tail;
 	p->out->exit = p->out->n;
 	put_waits(p);
 	if (p->exit->barriers)
@@ -247,6 +252,8 @@ static int put_exit(struct placing *p)
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];
 
+		if (at == p->code->tail)
+			continue;
 		*insn = sass_with_branch(p->code->arch, sass_with(*insn, 0, 12, SASS_OP_BRA),
 					 ((int64_t)p->out->exit - at - 1) * SASS_INSN);
 	}
@@ -290,7 +297,7 @@ static void put_breaks(struct placing *p)
 
 static int put_entry(struct placing *p)
 {
-	struct sass_insn first = sass_code_at(p->code, 0);
+	uint32_t at = p->above ? p->code->late_entry : 0;
 
 	if (!p->code->entry_moves)
 		return refuse(p->diag, "its first instruction cannot be carried out elsewhere");
@@ -301,9 +308,9 @@ static int put_entry(struct placing *p)
 	put_breaks(p);
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());
-	put(p, first);
-	put(p, sass_bra(p->code->arch, (1 - (int64_t)p->out->n - 1) * SASS_INSN));
-	p->out->insns[0] = sass_bra(p->code->arch, ((int64_t)p->out->entry - 1) * SASS_INSN);
+	put(p, sass_code_at(p->code, at));
+	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
+	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
 	return 0;
 }
 
@@ -338,7 +345,7 @@ int sass_place(const struct sass_code *code, uint32_t regs, const struct sass_pr
 	struct placing p = { .code = code, .entry = entry, .exit = exit, .out = placed, .diag = diag };
 	int err;
 
-	*placed = (struct sass_placed){ .end = code->n, .entry = SASS_NONE, .exit = SASS_NONE };
+	*placed = (struct sass_placed){ .entry = SASS_NONE, .exit = SASS_NONE };
 	if (exit && !code->nexits)
 		return refuse(diag, "it has no EXIT");
 	err = place_registers(&p, regs);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Probes in a kernel's code. What is added stands behind the kernel's own code, of which nothing moves: each EXIT becomes
- * a branch, under the same predicates, to the probe of the exit, whose own EXITs end the thread; the first instruction
- * becomes a branch to the probe of the entry, behind which that instruction is carried out and the kernel goes on.
+ * a branch, under the same predicates, to the probe of the exit, whose own EXITs end the thread; where nothing behind the
+ * last EXIT is ever carried out, the probe stands there itself. The first instruction becomes a branch to the probe of the
+ * entry, behind which that instruction is carried out and the kernel goes on; where the probe's registers lie above the
+ * kernel's it can be the first that waits, so that what the kernel reads comes meanwhile.
  *
  * A probe's registers lie above the kernel's where that costs no occupancy: then nothing of the kernel that is still in
  * flight can meet them. Else they are R0 and up, and at an exit the probe waits for all that is in flight; loads and
@@ -19,7 +21,6 @@ struct gpubpf_diag;
 struct sass_placed {
 	struct sass_insn *insns;   /* malloc'd: the section, the kernel's code first; padded to 128 bytes */
 	uint32_t n;
-	uint32_t end;              /* instructions of the kernel's own section */
 	uint32_t entry, exit;      /* index of the probes' first instruction, SASS_NONE: none */
 	uint32_t regs;             /* a thread's now, as EIATTR_REGCOUNT counts them */
 	uint32_t base;             /* the register that the probes' R0 became */
