@@ -54,7 +54,7 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 	*map = (struct gpubpf_map){
 		.type = type, .key_size = def->key_size, .value_size = def->value_size,
 		.max_entries = def->max_entries, .map_flags = def->flags, .map_extra = def->extra, .global_data = global_data,
-		.rdonly = def->frozen || (def->flags & BPF_F_RDONLY_PROG),
+		.rdonly = def->flags & BPF_F_RDONLY_PROG,
 		.btf_key = def->btf_key, .btf_value = def->btf_value,
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);

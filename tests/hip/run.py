@@ -72,6 +72,13 @@ def check_twin(name, path):
     good = notes.returncode == 0 and 'gpubpf_twin_k.kd' in notes.stdout and 'Error' not in notes.stdout + notes.stderr
     good = good and text.returncode == 0 and '<unknown>' not in text.stdout and 'warning' not in text.stderr
     result(good, f'{name}: llvm-readelf and llvm-objdump read the twin', '' if good else notes.stderr + text.stderr)
+    if where == 'entry' or not good:
+        return
+    symbols = call('llvm-readelf-22', '--symbols', path).stdout
+    at, size = re.search(r'([0-9a-f]{16}) +(\d+) FUNC .* gpubpf_twin_k$', symbols, re.M).groups()
+    ends = [int(end, 16) for end in re.findall(r's_endpgm.*// ([0-9A-F]{12}):', text.stdout)]
+    left = [hex(end) for end in ends if int(at, 16) <= end < int(at, 16) + int(size)]
+    result(ends and not left, f'{name}: each end of the kernel goes to the probe', ' '.join(left))
 
 
 def run(name, base, sizes, text):

@@ -135,6 +135,7 @@ static bool lie_apart(const struct gpubpf_layout *layout, uint64_t from)
 
 		bad += a->ctl < from || a->ctl + a->size > layout->used || layout->used > layout->size;
 		bad += a->ctl % 128 != 0 || a->data % 8 != 0;
+		bad += a->data + a->copies * a->copy_stride > a->ctl + a->size;
 		for (uint32_t j = 0; j < i; j++) {
 			const struct gpubpf_map_layout *b = &layout->maps[j];
 

@@ -11,7 +11,8 @@
  *   remedy text                     a piece of what it says to do
  *   warn text | nowarn              a piece of a warning; no warning at all
  *   fact PC NAME[=VALUE]            const=N, always, never, uniform, warp, varying, divergent, together,
- *                                   rmw, unreached, trips=N, frame=N of an access (255: any)
+ *                                   rmw, unreached, trips=N, of an access frame=N (255: any) and map=N
+ *                                   (65535: any)
  *   cost NAME=N                     insns, atomics, event_bytes, prints, loads, stores; warp_insns of 32 lanes
  */
 #include <dirent.h>
@@ -208,6 +209,8 @@ static bool check_fact(struct test_case *c, const struct gpubpf_facts *facts, co
 		holds = f->trips == (uint32_t)value;
 	else if (!strcmp(name, "frame"))
 		holds = f->mem.frame == (uint8_t)value;
+	else if (!strcmp(name, "map"))
+		holds = f->mem.map == (int16_t)value;
 	else if (!strcmp(name, "always"))
 		holds = f->flags & GPUBPF_FACT_ALWAYS;
 	else if (!strcmp(name, "never"))
