@@ -214,6 +214,24 @@ static int check_registers(struct checked *c)
 
 /* -- pass: what the kernel has already where the entry's probe stands -- */
 
+/* What the entry's probe leaves in flight, the exit's, whose registers are the same, waits for. */
+static int check_left(struct checked *c)
+{
+	unsigned left = 0;
+
+	for (uint32_t i = c->entry; i < c->moved; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		if (sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
+		    sass_read_board(insn) == SASS_NO_SCOREBOARD)
+			return wrong(c, i, "nobody can wait for what an entry's probe leaves");
+		left = sass_boards_left(left, insn);
+	}
+	if (left & ~sass_waits(insn_at(c, c->exit)))
+		return wrong(c, c->exit, "an exit's probe does not wait for what the entry's left");
+	return 0;
+}
+
 static int check_entry(struct checked *c)
 {
 	uint32_t low, top;
@@ -228,7 +246,7 @@ static int check_entry(struct checked *c)
 	span(c, c->entry, c->n, &low, &top);
 	if (c->at && low < c->regs)
 		return wrong(c, c->entry, "an entry's probe writes what the kernel has read");
-	return 0;
+	return c->exit == SASS_NONE ? 0 : check_left(c);
 }
 
 /* -- pass: what of the kernel may be in flight at an exit -- */
@@ -374,6 +392,46 @@ static int check_pending(struct checked *c)
 	return err;
 }
 
+/* -- pass: what of a probe takes a known time -- */
+
+/* Cycles until a result can be read at all, a predicate that guards later: the fewest that compilers keep anywhere. */
+#define SOONEST_GUARD 12
+
+static unsigned soonest(struct sass_insn insn)
+{
+	return (sass_opcode(insn) & 0x1ff) == 0x025 /* IMAD.WIDE, of which the low half comes first */ ? 3 : 4;
+}
+
+static int check_times(struct checked *c)
+{
+	uint32_t reg[256] = { 0 }, predicate[8] = { 0 }, now = 0;
+
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		struct sass_insn insn = insn_at(c, i);
+		const struct sass_form *form = sass_form_find(sass_opcode(insn));
+		bool fixed = !sass_is_slow(insn);
+
+		if (is_first_moved(c, i))
+			continue;
+		for (unsigned o = 1; o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, insn, o);
+
+			for (unsigned k = 0; k < x.n; k++)
+				if (now < reg[(x.reg + k) & 255])
+					return wrong(c, i, "a probe reads a register of its own too soon");
+		}
+		if (now < predicate[sass_field(insn, 12, 3)])
+			return wrong(c, i, "a probe reads a predicate of its own too soon");
+		for (unsigned k = 0; k < sass_operand(form, insn, 0).n; k++)
+			reg[(sass_operand(form, insn, 0).reg + k) & 255] = fixed ? now + soonest(insn) : 0;
+		for (unsigned p = 0; p < SASS_PT; p++)
+			if (fixed && sass_predicates_written(insn) >> p & 1)
+				predicate[p] = now + SOONEST_GUARD;
+		now += sass_stall(insn);
+	}
+	return 0;
+}
+
 /* -- the whole -- */
 
 /* Which of the first instructions leads to the entry's probe: behind the exit's. */
@@ -448,7 +506,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 {
 	static int (*const passes[])(struct checked *c) = {
 		check_own, check_uniform, check_barriers, check_branches, check_registers, check_entry,
-		check_in_flight, check_pending,
+		check_in_flight, check_pending, check_times,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .diag = diag };
 	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin, size, entry, exit);

@@ -156,11 +156,29 @@ static struct sass_insn moved(const struct placing *p, struct sass_insn insn, co
 	return insn;
 }
 
-/* What the kernel does next may write the registers of a probe that lie among its own. */
+/* From the last that writes a predicate to the end, where lanes may come from elsewhere: none then. */
+static unsigned time_behind_predicate(const struct sass_probe *probe)
+{
+	unsigned time = 0;
+
+	if (probe->diverges)
+		return 0;
+	for (uint32_t i = 0; i + 1 < probe->n && time < SASS_PREDICATE_TIME; i++)
+		time = sass_predicates_written(probe->insns[i]) ? sass_stall(probe->insns[i]) : time + sass_stall(probe->insns[i]);
+	return time < SASS_PREDICATE_TIME ? time : SASS_PREDICATE_TIME;
+}
+
+static bool has_no_board(struct sass_insn insn)
+{
+	return sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
+	       sass_read_board(insn) == SASS_NO_SCOREBOARD;
+}
+
+/* What the kernel does next may write the registers of an entry's probe that lie among its own, and the probe of its
+ * exit those that it has too. */
 static struct sass_insn guarded(const struct placing *p, struct sass_insn insn)
 {
-	if (p->above || !sass_is_slow(insn) || sass_write_board(insn) != SASS_NO_SCOREBOARD ||
-	    sass_read_board(insn) != SASS_NO_SCOREBOARD)
+	if ((p->above && !p->exit) || !has_no_board(insn))
 		return insn;
 	return sass_with(insn, sass_op_find(sass_opcode(insn))->class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3,
 			 GIVEN_BOARD);
@@ -179,22 +197,43 @@ static unsigned time_to_predicate(const struct sass_probe *probe)
 	return SASS_PREDICATE_TIME;
 }
 
-/* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. */
-static void put_waits(struct placing *p)
+unsigned sass_boards_left(unsigned left, struct sass_insn insn)
+{
+	unsigned set = 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
+
+	return (left & ~sass_waits(insn)) | (sass_is_slow(insn) ? set & ALL_BOARDS : 0);
+}
+
+/* The scoreboards by which what the entry's probe leaves in flight tells that it is done. */
+static unsigned left_by_entry(const struct placing *p)
+{
+	unsigned left = 0;
+
+	for (uint32_t i = 0; p->above && p->entry && i < p->entry->n; i++)
+		left = sass_boards_left(left, guarded(p, p->entry->insns[i]));
+	return left;
+}
+
+/* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. The scoreboards for
+ * which its first instruction is to wait. */
+static unsigned put_waits(struct placing *p)
 {
 	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : time_to_predicate(p->exit);
 	bool late = p->exit->predicates && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
-	waits |= late ? ALL_BOARDS : 0;
+	waits |= late ? ALL_BOARDS : left_by_entry(p);
 	time += falls ? 0 : BRANCH_TIME;
 	if (!p->above) {
 		put(p, sass_nop(ALL_BOARDS, SASS_STALL_MAX));
 		for (int i = 1; i < SETTLE; i++)
 			put(p, sass_nop(0, SASS_STALL_MAX));
-	} else if (waits || time < SASS_PREDICATE_TIME) {
+	} else if (time < SASS_PREDICATE_TIME || (waits && p->exit->barriers)) {
 		put(p, sass_nop(waits, time < SASS_PREDICATE_TIME ? SASS_PREDICATE_TIME - time : 1));
+	} else {
+		return waits;
 	}
+	return 0;
 }
 
 /* Where other lanes may be at the same code there is no barrier to meet at, since that is the warp's. So each lane goes
@@ -238,16 +277,21 @@ static bool can_go_alone(const struct sass_probe *probe)
 
 static int put_exit(struct placing *p)
 {
+	uint32_t first;
+	unsigned waits;
+
 	if (p->exit->barriers && !can_go_alone(p->exit))
 		return refuse(p->diag, "its probe at the exit has a vote that lanes cannot have by themselves");
 	if (p->code->tail != SASS_NONE)
 		p->out->n = p->code->tail;
 	p->out->exit = p->out->n;
-	put_waits(p);
+	waits = put_waits(p);
+	first = p->out->n;
 	if (p->exit->barriers)
 		put_together(p);
 	for (uint32_t i = 0; i < p->exit->n; i++)
 		put(p, p->exit->barriers ? alone(p, p->exit->insns[i]) : moved(p, p->exit->insns[i], p->barrier));
+	p->out->insns[first] = sass_with(p->out->insns[first], SASS_WAIT_AT, 6, sass_waits(p->out->insns[first]) | waits);
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
 		struct sass_insn *insn = &p->out->insns[at];
@@ -298,13 +342,16 @@ static void put_breaks(struct placing *p)
 static int put_entry(struct placing *p)
 {
 	uint32_t at = p->above ? p->code->late_entry : 0;
+	unsigned time;
 
 	if (!p->code->entry_moves)
 		return refuse(p->diag, "its first instruction cannot be carried out elsewhere");
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
 		put(p, entry_insn(p, i));
-	put(p, sass_nop(p->above ? 0 : ALL_BOARDS, SASS_PREDICATE_TIME));
+	time = time_behind_predicate(p->entry);
+	if (!p->above || time < SASS_PREDICATE_TIME)
+		put(p, sass_nop(p->above ? 0 : ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
 	put_breaks(p);
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());

@@ -6,6 +6,7 @@
 
 #include "code.h"
 #include "core/diag.h"
+#include "schedule.h"
 
 #define UNIFORM_REGS 64
 #define IADD3_REST 0x07ffe0ffull   /* of IADD3: no third operand, no carries */
@@ -293,6 +294,13 @@ static void note_use(struct sass_probe *p, struct sass_insn insn)
 		       (opcode == SASS_OP_EXIT && !sass_unconditional(insn));
 }
 
+static void note_uses(struct sass_probe *p)
+{
+	*p = (struct sass_probe){ .insns = p->insns, .n = p->n };
+	for (uint32_t i = 0; i < p->n; i++)
+		note_use(p, p->insns[i]);
+}
+
 static int hand_out(struct work *w, struct sass_probe *p)
 {
 	uint32_t *index = calloc(w->n + 1, sizeof(*index));
@@ -314,7 +322,6 @@ static int hand_out(struct work *w, struct sass_probe *p)
 		if (line->target != SASS_NONE)
 			line->insn = sass_with_branch(w->arch, line->insn,
 						      ((int64_t)index[line->target] - p->n - 1) * SASS_INSN);
-		note_use(p, line->insn);
 		p->insns[p->n++] = line->insn;
 	}
 	free(index);
@@ -340,8 +347,14 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->lines[i].demoted && !w->lines[i].dropped)
 			sass_work_time(w, i);
+	err = hand_out(w, p);
+	if (err < 0)
+		return err;
+	note_uses(p);
+	err = sass_schedule(w->arch, p);
+	note_uses(p);
 	p->frame = k->frame;
-	return hand_out(w, p);
+	return err;
 }
 
 int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe,

@@ -14,6 +14,7 @@
 
 #include "backends/cuda/sass/check.h"
 #include "backends/cuda/sass/form.h"
+#include "backends/cuda/sass/schedule.h"
 #include "backends/cuda/wire/twin_format.h"
 #include "core/diag.h"
 #include "core/worker/job.h"
@@ -187,6 +188,49 @@ static void drop_waits(struct opened *o)
 	ok(waits && seen * 2 >= waits, "a wait that is missing is seen (%u of %u: some are for others' sake)", seen, waits);
 }
 
+/* Cycles that the probes need. */
+static void drop_times(struct opened *o)
+{
+	uint32_t times = 0, seen = 0;
+
+	for (uint32_t i = first_added(o); i < o->n; i++) {
+		struct sass_insn was = get(o, i);
+
+		if (sass_stall(was) < 4 || sass_is_slow(was) || sass_op_find(sass_opcode(was))->class != SASS_FIXED)
+			continue;
+		times++;
+		set(o, i, sass_with(was, SASS_STALL_AT, 4, 1));
+		seen += !passes(o);
+		set(o, i, was);
+	}
+	ok(times && seen * 3 >= times, "a time that is too short is seen (%u of %u: of what nobody waits for, none)", seen, times);
+}
+
+/* Another order of a probe's instructions does the same; a probe in which one field of one is another does not. */
+static void number_values(struct opened *o)
+{
+	static const uint8_t fields[] = { 12, 16, 24, 32, 64 };
+	uint32_t first = first_added(o), n = 0, changed = 0, same = 0;
+	struct sass_insn insns[64];
+
+	while (n < 64 && !(n && sass_opcode(insns[n - 1]) == SASS_OP_EXIT && sass_unconditional(insns[n - 1]))) {
+		insns[n] = get(o, first + n);
+		n++;
+	}
+	if (!ok(sass_does_same(insns, n, insns, n), "an exit's probe of %u instructions does what it does", n))
+		return;
+	for (uint32_t i = 0; i + 1 < n; i++)
+		for (size_t f = 0; f < sizeof(fields); f++) {
+			struct sass_insn other[64];
+
+			memcpy(other, insns, sizeof(other));
+			other[i] = sass_with(other[i], fields[f], 3, sass_field(other[i], fields[f], 3) ^ 5);
+			changed++;
+			same += sass_does_same(insns, n, other, n);
+		}
+	ok(same * 5 < changed, "%u changes of a field make another probe of it, %u are of what is not used", changed - same, same);
+}
+
 /* Lanes of a whole warp meet in an exit's probe, those that come apart do not: the former's code stands in front. */
 static void check_meetings(struct opened *o)
 {
@@ -241,6 +285,9 @@ static void check_the_checker(const char *image, size_t size, const struct gpubp
 	change_own(&o);
 	change_added(&o);
 	drop_waits(&o);
+	drop_times(&o);
+	if (!together && !strcmp(kernel, "straight"))
+		number_values(&o);
 	if (together)
 		check_meetings(&o);
 	sass_code_finish(&o.code);

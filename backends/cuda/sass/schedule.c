@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schedule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MOST 96                    /* instructions; of a longer probe the reads are little */
+#define MOST_VALUES 320
+#define NONE UINT16_MAX
+#define PREDICATES 7
+#define SOON 2                     /* cycles until a scoreboard that was set can be waited for */
+#define SLOWEST 15                 /* cycles: more than any result with a known time takes */
+
+const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS] = { 12, 87, 77, 68, 81, 84 };
+
+/* -- what is known of single instructions -- */
+
+int sass_predicate_fields(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x00c: /* ISETP */
+		return SASS_P_GUARD | SASS_P_IN | SASS_P_EX | SASS_P_OUT | SASS_P_SECOND;
+	case 0x010: /* IADD3 */
+		return SASS_P_GUARD | SASS_P_IN | SASS_P_CARRY | SASS_P_OUT | SASS_P_SECOND;
+	case 0x01c: /* PLOP3 */
+		return SASS_P_GUARD | SASS_P_IN | SASS_P_CARRY | SASS_P_EX | SASS_P_OUT | SASS_P_SECOND;
+	case 0x006: case 0x011: case 0x012: case 0x024: case 0x025: /* VOTE, LEA, LOP3, IMAD, IMAD.WIDE */
+		return SASS_P_GUARD | SASS_P_IN | SASS_P_OUT;
+	case 0x007: case 0x017: case 0x048: case 0x14d: /* SEL, IMNMX, VIMNMX, EXIT */
+		return SASS_P_GUARD | SASS_P_IN;
+	case 0x002: case 0x005: case 0x016: case 0x019: case 0x031: case 0x035: /* MOV, CS2R, PRMT, SHF, HFMA2 */
+	case 0x109: case 0x118: case 0x119: case 0x182: case 0x183: /* POPC, NOP, S2R, LDC, LDL */
+	case 0x186: case 0x187: case 0x18e: /* STG, STL, RED */
+		return SASS_P_GUARD;
+	case 0x100: case 0x181: case 0x189: case 0x1a8: case 0x1a9: /* FLO, LDG, SHFL, ATOMG: of a predicate they may write */
+		return sass_field(insn, 81, 3) == SASS_PT ? SASS_P_GUARD : -1;
+	default:
+		return -1;
+	}
+}
+
+static unsigned special(struct sass_insn insn)
+{
+	return sass_field(insn, 72, 8);
+}
+
+#define SR_ZERO 0xff
+
+bool sass_reads_clock(struct sass_insn insn)
+{
+	return (sass_opcode(insn) & 0x1ff) == 0x005 && special(insn) != SR_ZERO;
+}
+
+/* of special registers, what stays as it is while a thread runs: lane, thread, block, multiprocessor, masks of lanes */
+static bool is_constant(struct sass_insn insn)
+{
+	static const uint8_t constant[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x43 };
+
+	for (size_t i = 0; i < sizeof(constant); i++)
+		if (constant[i] == special(insn))
+			return true;
+	return false;
+}
+
+bool sass_is_ordered(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x005: /* CS2R */
+		return sass_reads_clock(insn);
+	case 0x119: /* S2R */
+		return !is_constant(insn);
+	case 0x182: /* LDC, by an index: what is there depends on who goes on */
+		return sass_field(insn, 24, 8) != SASS_RZ;
+	case 0x100: case 0x109: /* FLO, POPC */
+		return false;
+	default:
+		return (sass_opcode(insn) & 0x1ff) >= 0x100 || (sass_opcode(insn) & 0x1ff) == 0x006 /* VOTE */;
+	}
+}
+
+/* MOV of all bytes; IMAD.MOV.U32 */
+unsigned sass_copied_from(struct sass_insn insn)
+{
+	uint64_t rest = insn.hi & ((1ull << 41) - 1);
+
+	if (sass_opcode(insn) == 0x202 && rest == 0xf00 && sass_field(insn, 32, 8) != SASS_RZ)
+		return 32;
+	if (sass_opcode(insn) == 0x224 && sass_field(insn, 24, 8) == SASS_RZ && sass_field(insn, 32, 8) == SASS_RZ &&
+	    (rest & ~0xffull) == 0x078e0000 && sass_field(insn, 64, 8) != SASS_RZ)
+		return 64;
+	return 0;
+}
+
+/* -- values -- */
+
+struct node {
+	struct sass_insn insn;
+	uint16_t value[SASS_OPERANDS][4];
+	uint8_t n[SASS_OPERANDS];
+	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
+	bool gone, ordered, slow;
+	uint32_t height;           /* cycles, about, from it to the end */
+	uint32_t waited;           /* where in the order its scoreboard was waited for first; 0: not yet */
+	uint8_t board;
+};
+
+/* A value is what one instruction writes into a register, or into a predicate. Those that instructions have side by side
+ * lie in one group, each at its place. */
+struct values {
+	uint16_t group[MOST_VALUES], same[MOST_VALUES]; /* same: whose copy it is */
+	int8_t at[MOST_VALUES];
+	uint8_t writers[MOST_VALUES];
+	uint16_t n;
+};
+
+struct schedule {
+	const struct sass_arch *arch;
+	struct node nodes[MOST];
+	uint16_t order[MOST];
+	uint32_t n, norder;
+	struct values v;
+	uint16_t apart[MOST][MOST];    /* cycles from one to another behind it, about; 0: they do not depend on each other */
+	uint8_t wide[MOST_VALUES];     /* of a group: what its registers are a multiple of, how many, and where it lies */
+	uint8_t size[MOST_VALUES], reg[MOST_VALUES];
+	uint32_t over[MOST_VALUES];    /* where in the order its registers can be others', UINT32_MAX: nowhere */
+	uint32_t last[MOST_VALUES];    /* of a value: where in the order it is used last */
+	uint32_t regs;
+	bool failed;
+};
+
+static uint16_t new_value(struct schedule *s)
+{
+	uint16_t v = s->v.n;
+
+	if (v == MOST_VALUES) {
+		s->failed = true;
+		return 0;
+	}
+	s->v.n++;
+	s->v.group[v] = s->v.same[v] = v;
+	s->v.at[v] = 0;
+	s->v.writers[v] = 0;
+	return v;
+}
+
+/* b lies `off` registers behind a. */
+static void join(struct schedule *s, uint16_t a, uint16_t b, int off)
+{
+	uint16_t from = s->v.group[b], to = s->v.group[a];
+	int move = s->v.at[a] + off - s->v.at[b];
+
+	if (from == to) {
+		s->failed |= move != 0;
+		return;
+	}
+	for (uint16_t i = 0; i < s->v.n; i++) {
+		if (s->v.group[i] != from)
+			continue;
+		s->failed |= s->v.at[i] + move > 7 || s->v.at[i] + move < -7;
+		s->v.at[i] += move;
+		s->v.group[i] = to;
+	}
+}
+
+/* Do two values that differ have one register? */
+static bool meet(const struct values *v)
+{
+	for (uint16_t a = 0; a < v->n; a++)
+		for (uint16_t b = 0; b < a; b++)
+			if (v->group[a] == v->group[b] && v->at[a] == v->at[b] && v->same[a] != v->same[b])
+				return true;
+	return false;
+}
+
+static void read_operand(struct schedule *s, struct node *node, unsigned o, uint16_t cur[256])
+{
+	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(node->insn)), node->insn, o);
+	bool writes = o == 0, whole = sass_field(node->insn, 12, 3) == SASS_PT;
+
+	node->n[o] = x.n;
+	for (unsigned k = 0; k < x.n; k++) {
+		uint16_t *at = &cur[(x.reg + k) & 255];
+
+		if (*at == NONE || (writes && whole))
+			*at = new_value(s);
+		s->v.writers[*at] += writes;
+		node->value[o][k] = *at;
+		if (k)
+			join(s, node->value[o][0], *at, k);
+	}
+}
+
+static void read_predicates(struct schedule *s, struct node *node, uint16_t cur[PREDICATES], bool written)
+{
+	int fields = sass_predicate_fields(node->insn);
+	bool whole = sass_field(node->insn, 12, 3) == SASS_PT;
+
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
+		unsigned p = sass_field(node->insn, sass_predicate_at[f], 3);
+
+		if (!!(1 << f & (SASS_P_OUT | SASS_P_SECOND)) != written)
+			continue;
+		node->predicate[f] = NONE;
+		if (!(fields >> f & 1) || p == SASS_PT)
+			continue;
+		if (cur[p] == NONE || (written && whole))
+			cur[p] = new_value(s);
+		s->v.writers[cur[p]] += written;
+		node->predicate[f] = cur[p];
+	}
+}
+
+/* Straight, of instructions that are known in all that they read and write, which end at the last one at the latest? */
+static bool is_straight(const struct sass_probe *p)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct sass_insn insn = p->insns[i];
+		bool end = sass_opcode(insn) == SASS_OP_EXIT, last = i + 1 == p->n;
+		bool never = sass_field(insn, 12, 4) == (SASS_PT | 8);
+
+		if (!sass_form_find(sass_opcode(insn)) || sass_predicate_fields(insn) < 0 || never ||
+		    (end && sass_field(insn, 87, 4) != SASS_PT) || (end && sass_unconditional(insn)) != last)
+			return false;
+	}
+	return p->n && p->n <= MOST;
+}
+
+static void read_all(struct schedule *s, const struct sass_probe *p)
+{
+	uint16_t cur[256], curp[PREDICATES];
+
+	memset(cur, 0xff, sizeof(cur));
+	memset(curp, 0xff, sizeof(curp));
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct node *node = &s->nodes[s->n];
+
+		if (sass_opcode(p->insns[i]) == SASS_OP_NOP)
+			continue;
+		*node = (struct node){ .insn = p->insns[i], .ordered = sass_is_ordered(p->insns[i]),
+				       .slow = sass_is_slow(p->insns[i]) };
+		for (unsigned o = SASS_OPERANDS; o--;)
+			read_operand(s, node, o, cur);
+		read_predicates(s, node, curp, false);
+		read_predicates(s, node, curp, true);
+		s->n++;
+	}
+	for (uint16_t v = 0; v < s->v.n; v++)
+		s->failed |= s->v.writers[v] > 1;
+	s->failed |= meet(&s->v);
+}
+
+/* -- less to do -- */
+
+/* A copy is what it is a copy of, if that can lie where it is wanted. */
+static void join_copies(struct schedule *s)
+{
+	for (uint32_t i = 0; i < s->n && !s->failed; i++) {
+		struct node *node = &s->nodes[i];
+		unsigned from = sass_copied_from(node->insn);
+		struct values before = s->v;
+		uint16_t a, b;
+
+		if (!from || node->predicate[0] != NONE)
+			continue;
+		a = node->value[from == 32 ? 2 : 3][0];
+		b = node->value[0][0];
+		join(s, a, b, 0);
+		for (uint16_t v = 0; v < s->v.n; v++)
+			if (s->v.same[v] == before.same[b])
+				s->v.same[v] = before.same[a];
+		node->gone = !s->failed && !meet(&s->v);
+		if (!node->gone)
+			s->v = before;
+		s->failed = false;
+	}
+}
+
+static bool reads(const struct schedule *s, const struct node *node, uint16_t v)
+{
+	for (unsigned o = 1; o < SASS_OPERANDS; o++)
+		for (unsigned k = 0; k < node->n[o]; k++)
+			if (s->v.same[node->value[o][k]] == v)
+				return true;
+	for (unsigned f = 0; f < 4; f++)
+		if (node->predicate[f] != NONE && s->v.same[node->predicate[f]] == v)
+			return true;
+	return false;
+}
+
+static bool is_read(const struct schedule *s, uint16_t v)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!s->nodes[i].gone && reads(s, &s->nodes[i], s->v.same[v]))
+			return true;
+	return false;
+}
+
+/* What nobody reads is not computed; predicates that nobody reads are not written. */
+static void drop_dead(struct schedule *s)
+{
+	for (uint32_t i = s->n; i--;) {
+		struct node *node = &s->nodes[i];
+		bool used = node->ordered || node->gone;
+
+		for (unsigned k = 0; k < node->n[0]; k++)
+			used |= is_read(s, node->value[0][k]);
+		for (unsigned f = 4; f < SASS_PREDICATE_FIELDS; f++) {
+			bool read = node->predicate[f] != NONE && is_read(s, node->predicate[f]);
+
+			used |= read;
+			node->predicate[f] = read ? node->predicate[f] : NONE;
+		}
+		node->gone |= !used;
+	}
+}
+
+/* Lanes that end before the others' last stores store nothing instead: nobody waits for anybody then. */
+static void end_together(struct schedule *s)
+{
+	struct node *end = NULL;
+
+	for (uint32_t i = 0; i + 1 < s->n; i++) {
+		struct node *node = &s->nodes[i];
+		enum sass_class class = sass_op_find(sass_opcode(node->insn))->class;
+
+		if (node->gone)
+			continue;
+		if (class == SASS_EXIT && end)
+			return;
+		if (class == SASS_EXIT)
+			end = node;
+		else if (end && node->ordered && !sass_reads_clock(node->insn) &&
+			 ((class != SASS_STORE && class != SASS_LOAD) || node->predicate[0] != NONE))
+			return;
+	}
+	for (struct node *node = end + 1; end && node + 1 < s->nodes + s->n; node++) {
+		if (!node->ordered || sass_reads_clock(node->insn))
+			continue;
+		node->predicate[0] = end->predicate[0];
+		node->insn = sass_with(node->insn, 15, 1, !sass_field(end->insn, 15, 1));
+	}
+	if (end)
+		end->gone = true;
+}
+
+/* -- the order -- */
+
+/* Cycles after which a result with a known time can be read, of all architectures the most that compilers keep. */
+static unsigned result_time(const struct schedule *s, const struct node *writer, const struct node *reader)
+{
+	switch (sass_opcode(writer->insn) & 0x1ff) {
+	case 0x005: /* CS2R */
+		return s->arch->sm < 90 ? SLOWEST : 10;
+	case 0x031: case 0x035: /* HFMA2 */
+		return 10;
+	default:
+		return reader->slow ? 8 : 6;
+	}
+}
+
+static unsigned predicate_time(const struct schedule *s, const struct node *writer, const struct node *reader,
+			       unsigned field)
+{
+	uint32_t of = sass_opcode(writer->insn) & 0x1ff, by = sass_opcode(reader->insn) & 0x1ff;
+	bool sum = (of == 0x010 || of == 0x011) && (by == 0x010 || by == 0x011 || by == 0x024);
+
+	if (field && sum)
+		return 6;
+	return field && s->arch->sm >= 90 ? 8 : SASS_PREDICATE_TIME;
+}
+
+/* Of slow ones about: nobody knows. */
+static unsigned slow_time(const struct node *node)
+{
+	switch (sass_op_find(sass_opcode(node->insn))->class) {
+	case SASS_LOAD: case SASS_STORE:
+		return 600;
+	default:
+		return (sass_opcode(node->insn) & 0x1ff) < 0x110 ? 18 : 30;
+	}
+}
+
+/* Cycles that must pass from a to b, which stands behind it; 0: none. real: without guessing what slow ones take. */
+static unsigned distance(const struct schedule *s, const struct node *a, const struct node *b, bool real)
+{
+	bool clock = sass_reads_clock(a->insn) || sass_reads_clock(b->insn);
+	bool end = sass_opcode(a->insn) == SASS_OP_EXIT || sass_opcode(b->insn) == SASS_OP_EXIT;
+	bool last = b == &s->nodes[s->n - 1];
+	unsigned most = last || (a->ordered && b->ordered && !(clock && end)) ? 1 : 0;
+
+	for (unsigned k = 0; k < a->n[0]; k++) {
+		unsigned time = a->slow ? (real ? SOON : slow_time(a)) : result_time(s, a, b);
+
+		if (reads(s, b, s->v.same[a->value[0][k]]) && time > most)
+			most = time;
+	}
+	for (unsigned out = 4; out < SASS_PREDICATE_FIELDS; out++)
+		for (unsigned in = 0; in < 4; in++)
+			if (a->predicate[out] != NONE && a->predicate[out] == b->predicate[in] &&
+			    predicate_time(s, a, b, in) > most)
+				most = predicate_time(s, a, b, in);
+	return most;
+}
+
+static void find_heights(struct schedule *s)
+{
+	for (uint32_t i = s->n; i--;)
+		for (uint32_t j = i + 1; j < s->n; j++) {
+			unsigned d = s->nodes[i].gone || s->nodes[j].gone ? 0 : distance(s, &s->nodes[i], &s->nodes[j], false);
+
+			s->apart[i][j] = d;
+			if (d && s->nodes[j].height + d > s->nodes[i].height)
+				s->nodes[i].height = s->nodes[j].height + d;
+		}
+}
+
+/* The first cycle in which the node could begin, as far as is known; UINT32_MAX: something before it has not begun. */
+static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32_t j)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < j; i++) {
+		unsigned d = s->apart[i][j];
+
+		if (d && began[i] == UINT32_MAX)
+			return UINT32_MAX;
+		if (d && began[i] + d > at)
+			at = began[i] + d;
+	}
+	return at;
+}
+
+/* The one that can begin now and has the longest way before it; else the one that can soonest. */
+static uint32_t choose(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
+{
+	uint32_t best = MOST, best_at = UINT32_MAX;
+
+	for (uint32_t j = 0; j < s->n; j++) {
+		uint32_t at = s->nodes[j].gone || began[j] != UINT32_MAX ? UINT32_MAX : ready_at(s, began, j);
+
+		if (at == UINT32_MAX)
+			continue;
+		at = at < now ? now : at;
+		if (best == MOST || at < best_at || (at == best_at && s->nodes[j].height > s->nodes[best].height)) {
+			best = j;
+			best_at = at;
+		}
+	}
+	*when = best_at;
+	return best;
+}
+
+static void find_order(struct schedule *s)
+{
+	uint32_t began[MOST], now = 0, j;
+
+	memset(began, 0xff, sizeof(began));
+	find_heights(s);
+	while ((j = choose(s, began, now, &now)) < MOST) {
+		began[j] = now++;
+		s->order[s->norder++] = j;
+	}
+}
+
+static struct node *at(struct schedule *s, uint32_t place)
+{
+	return &s->nodes[s->order[place]];
+}
+
+/* -- registers -- */
+
+static void find_groups(struct schedule *s)
+{
+	int8_t low[MOST_VALUES];
+
+	memset(low, 0x7f, sizeof(low));
+	for (uint16_t v = 0; v < s->v.n; v++)
+		if (s->v.at[v] < low[s->v.group[v]])
+			low[s->v.group[v]] = s->v.at[v];
+	for (uint16_t v = 0; v < s->v.n; v++) {
+		s->v.at[v] -= low[s->v.group[v]];
+		s->failed |= s->v.at[v] > 3;
+		s->wide[v] = 1;
+	}
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			uint16_t first = at(s, i)->value[o][0];
+			unsigned n = at(s, i)->n[o];
+
+			if (!n)
+				continue;
+			s->failed |= n == 3 || s->v.at[first] % n;
+			if (n > s->wide[s->v.group[first]])
+				s->wide[s->v.group[first]] = n;
+		}
+}
+
+static bool uses(const struct schedule *s, const struct node *node, uint16_t group)
+{
+	for (unsigned o = 0; o < SASS_OPERANDS; o++)
+		for (unsigned k = 0; k < node->n[o]; k++)
+			if (s->v.group[node->value[o][k]] == group)
+				return true;
+	return false;
+}
+
+/* Behind that place nobody reads or writes the group any more, nor is late with it: who is slow has been waited for, and
+ * what was computed was read. */
+static uint32_t over_at(struct schedule *s, uint16_t group)
+{
+	uint32_t over = 0;
+
+	for (uint32_t i = 0; i < s->norder; i++) {
+		struct node *node = at(s, i);
+
+		if (!uses(s, node, group))
+			continue;
+		if (node->slow && !node->waited)
+			return UINT32_MAX;
+		over = node->slow && node->waited > i ? (node->waited > over ? node->waited : over) : i > over ? i : over;
+	}
+	for (uint16_t v = 0; v < s->v.n; v++)
+		if (s->v.group[v] == group && !is_read(s, v))
+			return UINT32_MAX;
+	return over;
+}
+
+static void measure_groups(struct schedule *s)
+{
+	for (uint16_t v = 0; v < s->v.n; v++) {
+		uint16_t g = s->v.group[v];
+
+		if (s->v.at[v] + 1 > s->size[g])
+			s->size[g] = s->v.at[v] + 1;
+		s->over[v] = g == v ? over_at(s, g) : 0;
+	}
+}
+
+static bool lies_free(const struct schedule *s, unsigned reg, unsigned size, uint32_t place, const bool *placed)
+{
+	for (uint16_t g = 0; g < s->v.n; g++)
+		if (placed[g] && s->reg[g] < reg + size && reg < (unsigned)s->reg[g] + s->size[g] && s->over[g] >= place)
+			return false;
+	return true;
+}
+
+static void give_registers(struct schedule *s)
+{
+	bool placed[MOST_VALUES] = { false };
+
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			uint16_t g = s->v.group[at(s, i)->value[o][0]];
+			unsigned size = s->size[g], reg = 0;
+
+			if (!at(s, i)->n[o] || placed[g])
+				continue;
+			while (reg + size < SASS_RZ && !lies_free(s, reg, size, i, placed))
+				reg += s->wide[g];
+			s->reg[g] = reg;
+			placed[g] = true;
+			if (reg + size > s->regs)
+				s->regs = reg + size;
+		}
+}
+
+/* One after the other, so that what is written to one is long there when it is written again. */
+static void give_predicates(struct schedule *s)
+{
+	uint16_t held[PREDICATES];
+	unsigned next = 0;
+
+	memset(held, 0xff, sizeof(held));
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned f = 4; f < SASS_PREDICATE_FIELDS; f++) {
+			uint16_t v = at(s, i)->predicate[f];
+			unsigned tried = 0;
+
+			if (v == NONE)
+				continue;
+			for (; tried < PREDICATES; tried++, next = (next + 1) % PREDICATES)
+				if (held[next] == NONE || s->last[held[next]] < i)
+					break;
+			s->failed |= tried == PREDICATES;
+			held[next] = v;
+			s->reg[v] = next;
+			next = (next + 1) % PREDICATES;
+		}
+}
+
+static void find_last(struct schedule *s)
+{
+	for (uint32_t i = 0; i < s->norder; i++)
+		for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
+			if (at(s, i)->predicate[f] != NONE)
+				s->last[at(s, i)->predicate[f]] = i;
+}
+
+/* -- control -- */
+
+static bool needs(const struct schedule *s, const struct node *reader, const struct node *writer)
+{
+	for (unsigned k = 0; k < writer->n[0]; k++)
+		if (reads(s, reader, s->v.same[writer->value[0][k]]))
+			return true;
+	return false;
+}
+
+/* Whose results are wanted first at the same place have one scoreboard. */
+static void give_boards(struct schedule *s)
+{
+	unsigned boards = 0;
+
+	for (uint32_t i = 0; i < s->norder; i++)
+		at(s, i)->board = SASS_NO_SCOREBOARD;
+	for (uint32_t j = 1; j < s->norder; j++) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < j; i++) {
+			struct node *writer = at(s, i);
+
+			if (!writer->slow || writer->waited || !needs(s, at(s, j), writer))
+				continue;
+			writer->waited = j;
+			writer->board = boards % SASS_SCOREBOARDS;
+			any = true;
+		}
+		boards += any;
+	}
+}
+
+static unsigned waits_of(struct schedule *s, uint32_t place)
+{
+	unsigned waits = 0;
+
+	for (uint32_t i = 0; i < place; i++)
+		if (at(s, i)->waited == place && at(s, i)->board != SASS_NO_SCOREBOARD)
+			waits |= 1u << at(s, i)->board;
+	return waits;
+}
+
+/* The cycle in which it begins at the soonest, if those before it begin when they can. */
+static uint32_t begins(struct schedule *s, const uint32_t *began, uint32_t place)
+{
+	uint32_t time = place ? began[place - 1] + 1 : 0;
+
+	for (uint32_t i = 0; i < place; i++) {
+		struct node *a = at(s, i), *b = at(s, place);
+		unsigned d = a < b ? distance(s, a, b, true) : 0;
+
+		if (d && began[i] + d > time)
+			time = began[i] + d;
+	}
+	return time;
+}
+
+static struct sass_insn written(const struct schedule *s, const struct node *node)
+{
+	struct sass_insn insn = sass_with(node->insn, SASS_REUSE_AT, 4, 0);
+	int fields = sass_predicate_fields(insn);
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++)
+		if (node->n[o])
+			insn = sass_with(insn, sass_operand_at[o], 8,
+					 s->reg[s->v.group[node->value[o][0]]] + s->v.at[node->value[o][0]]);
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
+		if (fields >> f & 1 && (node->predicate[f] != NONE || sass_field(insn, sass_predicate_at[f], 3) != SASS_PT))
+			insn = sass_with(insn, sass_predicate_at[f], 3,
+					 node->predicate[f] != NONE ? s->reg[node->predicate[f]] : SASS_PT);
+	return insn;
+}
+
+static void write_all(struct schedule *s, struct sass_insn *to)
+{
+	uint32_t began[MOST + 1];
+
+	for (uint32_t i = 0; i < s->norder; i++)
+		began[i] = begins(s, began, i);
+	for (uint32_t i = 0; i < s->norder; i++) {
+		unsigned stall = i + 1 < s->norder ? began[i + 1] - began[i] : 5;
+
+		s->failed |= stall > SASS_STALL_MAX;
+		to[i] = sass_with_control(written(s, at(s, i)), waits_of(s, i), stall);
+		to[i] = sass_with(to[i], SASS_YIELD_AT, 1, stall < 4);
+		to[i] = sass_with(to[i], SASS_WRITE_AT, 3, at(s, i)->board);
+	}
+}
+
+/* -- the whole -- */
+
+static void schedule(struct schedule *s, const struct sass_probe *probe, struct sass_insn *to)
+{
+	read_all(s, probe);
+	if (s->failed)
+		return;
+	join_copies(s);
+	end_together(s);
+	drop_dead(s);
+	find_order(s);
+	give_boards(s);
+	find_groups(s);
+	find_last(s);
+	if (s->failed)
+		return;
+	measure_groups(s);
+	give_registers(s);
+	give_predicates(s);
+	write_all(s, to);
+}
+
+int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe)
+{
+	struct sass_insn *to;
+	struct schedule *s;
+
+	if (!is_straight(probe))
+		return 0;
+	s = calloc(1, sizeof(*s));
+	to = calloc(probe->n, sizeof(*to));
+	if (!s || !to) {
+		free(s);
+		free(to);
+		return -ENOMEM;
+	}
+	s->arch = arch;
+	schedule(s, probe, to);
+	if (!s->failed && s->regs <= probe->regs && sass_does_same(probe->insns, probe->n, to, s->norder)) {
+		memcpy(probe->insns, to, s->norder * sizeof(*to));
+		probe->n = s->norder;
+	}
+	free(s);
+	free(to);
+	return 0;
+}
