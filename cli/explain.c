@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/session/calls.h"
+#include "core/session/named.h"
 #include "core/session/report.h"
 
 #define LISTED 8
@@ -80,6 +81,13 @@ static void explain_function(struct gpubpf_session *s, const struct gpubpf_prog 
 			 "kernels call: %s", prog->name, prog->pattern, seen->text);
 }
 
+static void explain_place(struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	gpubpf_session_note(s, "program %s: no kernel whose code was read has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
+			    "lists marks and lines, the latter of code compiled with them (nvcc -lineinfo)", prog->name,
+			    gpubpf_place_kind(prog->site)->name, prog->pattern);
+}
+
 static void explain_program(struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
 	struct seen seen = { .names = calloc(MOST_SEEN, sizeof(*seen.names)) };
@@ -133,6 +141,10 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 		return;
 	}
 	while ((prog = gpubpf_session__next_program(s, prog)))
-		if (!gpubpf_report_matched(s, prog))
+		if (gpubpf_report_matched(s, prog))
+			continue;
+		else if (gpubpf_named_wants(prog))
+			explain_place(s, prog);
+		else
 			explain_program(s, prog);
 }

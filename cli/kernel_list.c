@@ -63,6 +63,7 @@ static void put_place(struct gpubpf_table *t, const struct gpubpf_place *place, 
 	gpubpf_table_cell(t, "%s", of_kernel ? kernel : place->function);
 	gpubpf_table_cell(t, "%s", of_kernel && place->function[0] ? place->function : kernel);
 	gpubpf_table_cell(t, "%u", place->id);
+	gpubpf_table_cell(t, "%s", place->name[0] ? place->name : "-");
 	if (place->line)
 		gpubpf_table_cell(t, "%u", place->line);
 	else
@@ -80,7 +81,7 @@ static void write_places(struct gpubpf_session *s, FILE *out, bool demangle)
 	struct gpubpf_table t;
 	uint32_t n;
 
-	gpubpf_table_init(&t, "PLACE", "OF", "IN", "ID", "LINE", "FREE", "GIVES", NULL);
+	gpubpf_table_init(&t, "PLACE", "OF", "IN", "ID", "NAME", "LINE", "FREE", "GIVES", NULL);
 	for (size_t i = 0; !gpubpf_session__kernel(s, i, &st); i++) {
 		const struct gpubpf_place *places = gpubpf_report_places(s, st.name, &n);
 
@@ -198,6 +199,8 @@ static struct json_object *places(struct gpubpf_session *s, const char *kernel)
 		json_object_object_add(o, "place", json_object_new_string(gpubpf_place_kind(place->kind)->name));
 		json_object_object_add(o, "function", json_object_new_string(place->function));
 		json_object_object_add(o, "id", json_object_new_uint64(place->id));
+		if (gpubpf_place_has_name(place->kind))
+			json_object_object_add(o, "name", json_object_new_string(place->name));
 		json_object_object_add(o, "line", json_object_new_uint64(place->line));
 		json_object_object_add(o, "free", json_object_new_uint64(place->free));
 		json_object_object_add(o, "gives", gives);

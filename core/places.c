@@ -2,6 +2,7 @@
 #include "places.h"
 
 #include <assert.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,26 @@ const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site)
 
 struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line)
 {
-	return (struct gpubpf_place){ .kind = kind, .id = id, .line = line, .operands = gpubpf_place_kind(kind)->operands };
+	return (struct gpubpf_place){ .kind = kind, .id = id, .line = line, .name = "",
+				      .operands = gpubpf_place_kind(kind)->operands };
+}
+
+bool gpubpf_place_has_name(enum gpubpf_site kind)
+{
+	return gpubpf_place_kind(kind)->names >= GPUBPF_NAMES_OPCODE;
+}
+
+bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern)
+{
+	const char *at = place->name;
+
+	if (gpubpf_place_kind(place->kind)->names != GPUBPF_NAMES_LINE)
+		return !fnmatch(pattern, at, 0);
+	while (at && fnmatch(pattern, at, 0)) {
+		at = strchr(at, '/');
+		at += at != NULL;
+	}
+	return at;
 }
 
 const char *gpubpf_operand_name(uint32_t i)

@@ -30,7 +30,14 @@ enum {
 };
 
 enum gpubpf_where { GPUBPF_WHERE_NONE, GPUBPF_WHERE_KERNEL, GPUBPF_WHERE_FUNCTION, GPUBPF_WHERE_INSN };
-enum gpubpf_names { GPUBPF_NAMES_NONE, GPUBPF_NAMES_KERNEL, GPUBPF_NAMES_FUNCTION, GPUBPF_NAMES_OPCODE, GPUBPF_NAMES_MARK };
+enum gpubpf_names {
+	GPUBPF_NAMES_NONE,
+	GPUBPF_NAMES_KERNEL,
+	GPUBPF_NAMES_FUNCTION,
+	GPUBPF_NAMES_OPCODE,       /* these three: places have names of their own */
+	GPUBPF_NAMES_MARK,
+	GPUBPF_NAMES_LINE,
+};
 
 /* sets of spaces of memory; texture and surface memory has no addresses */
 #define GPUBPF_IN(space) (1u << GPUBPF_##space)
@@ -61,6 +68,7 @@ struct gpubpf_place {
 	const char *function;      /* whose code it is in, of those that the kernel calls; "": in the kernel's own */
 	uint32_t id;               /* of its kind there, from 0 in the order of the code: the same while the image is */
 	uint32_t line;             /* of the source; 0: the image does not say */
+	const char *name;          /* of places with names: its opcode, its mark, FILE:LINE, as far as 255 bytes go; else "" */
 	uint32_t operands;         /* enum gpubpf_gives */
 	uint32_t free;             /* of machine code: registers of a thread that hold nothing of the kernel's there, and of which
 				    * a probe can so use as many at no cost; else 0 */
@@ -68,6 +76,11 @@ struct gpubpf_place {
 
 /* With the operands of its kind, in the code of whom it is listed for. */
 struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t line);
+
+/* Have such places names of their own, which only the code tells? And does the pattern (core/wire/match.h) name this one?
+ * Of a file's path it may leave out the folders. */
+bool gpubpf_place_has_name(enum gpubpf_site kind);
+bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern);
 
 /* Of a site below GPUBPF_NSITES; NONE is called "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);

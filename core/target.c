@@ -24,25 +24,31 @@ int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_im
 	return 0;
 }
 
+int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct gpubpf_kernel_info *info, uint32_t i)
+{
+	if (to->n == to->room) {
+		uint32_t room = to->room ? 2 * to->room : 16;
+		struct gpubpf_insertion *grown = realloc(to->list, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		to->list = grown;
+		to->room = room;
+	}
+	to->list[to->n] = (struct gpubpf_insertion){ info->places[i], site };
+	to->list[to->n++].place.function = info->flags & GPUBPF_KINFO_FUNCTION ? info->name : "";
+	return 0;
+}
+
 int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
 		  const struct gpubpf_kernel_info *info)
 {
-	for (uint32_t i = 0; i < info->nplaces; i++) {
-		if (info->places[i].kind != kind)
-			continue;
-		if (to->n == to->room) {
-			uint32_t room = to->room ? 2 * to->room : 16;
-			struct gpubpf_insertion *grown = realloc(to->list, room * sizeof(*grown));
+	int err = 0;
 
-			if (!grown)
-				return -ENOMEM;
-			to->list = grown;
-			to->room = room;
-		}
-		to->list[to->n] = (struct gpubpf_insertion){ info->places[i], site };
-		to->list[to->n++].place.function = info->flags & GPUBPF_KINFO_FUNCTION ? info->name : "";
-	}
-	return 0;
+	for (uint32_t i = 0; !err && i < info->nplaces; i++)
+		if (info->places[i].kind == kind)
+			err = gpubpf_insert_at(to, site, info, i);
+	return err;
 }
 
 static bool is_on(const struct gpubpf_inserting *in, const struct gpubpf_insertion *i)

@@ -142,6 +142,8 @@ struct gpubpf_insertions {
  * -ENOMEM. */
 int gpubpf_insert(struct gpubpf_insertions *to, uint32_t site, enum gpubpf_site kind,
 		  const struct gpubpf_kernel_info *info);
+/* At place i of these alone. */
+int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct gpubpf_kernel_info *info, uint32_t i);
 
 /* the insertions of a job on one kernel, while its injector goes through the places that the code has */
 struct gpubpf_inserting {

@@ -46,7 +46,7 @@ def map_types(root):
         yield f'.TP\n.BR "{f[1]}" " ({f[0]})"\n{roff(f[5])}\n'
 
 
-NAMES = {'KERNEL': 'KERNEL', 'FUNCTION': 'FUNCTION', 'OPCODE': 'OPCODE', 'MARK': 'NAME'} # gpubpf_section_list()
+NAMES = {'KERNEL': 'KERNEL', 'FUNCTION': 'FUNCTION', 'OPCODE': 'OPCODE', 'MARK': 'NAME', 'LINE': 'FILE:LINE'} # gpubpf_section_list()
 
 
 def takers(root):

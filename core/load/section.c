@@ -47,7 +47,7 @@ void gpubpf_section_list(char *buf, size_t size)
 {
 	static const char *const names[] = {
 		[GPUBPF_NAMES_KERNEL] = "KERNEL", [GPUBPF_NAMES_FUNCTION] = "FUNCTION", [GPUBPF_NAMES_OPCODE] = "OPCODE",
-		[GPUBPF_NAMES_MARK] = "NAME",
+		[GPUBPF_NAMES_MARK] = "NAME", [GPUBPF_NAMES_LINE] = "FILE:LINE",
 	};
 	size_t at = 0;
 

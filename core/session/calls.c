@@ -106,17 +106,30 @@ char *gpubpf_calls_list(const struct gpubpf_kernel_info *infos, uint32_t n, cons
 	return text;
 }
 
-/* Those of a kernel or function behind the others in list[]; list NULL: count them. */
-static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, uint32_t n, struct gpubpf_place *list,
-			   const char *function)
+/* A copy behind the *bytes that text has; text NULL: count it. */
+static const char *keep(char *text, size_t *bytes, const char *name)
 {
+	char *at = text ? strcpy(text + *bytes, name) : NULL;
+
+	*bytes += strlen(name) + 1;
+	return at;
+}
+
+/* Those of a kernel or function behind the others in list[], names in the text behind it; list NULL: count them. */
+static uint32_t add_places(const struct gpubpf_kernel_info *info, uint32_t kinds, const char *function, struct gpubpf_place *list,
+			   uint32_t n, char *text, size_t *bytes)
+{
+	const char *in = keep(text, bytes, function);
+
 	for (uint32_t i = 0; i < info->nplaces && n < GPUBPF_MAX_PLACES; i++) {
 		if (!(kinds >> info->places[i].kind & 1))
 			continue;
 		if (list) {
 			list[n] = info->places[i];
-			list[n].function = function;
+			list[n].function = in;
+			list[n].name = text + *bytes;
 		}
+		keep(text, bytes, info->places[i].name);
 		n++;
 	}
 	return n;
@@ -126,26 +139,22 @@ struct gpubpf_place *gpubpf_places_list(const struct gpubpf_kernel_info *infos, 
 					const struct gpubpf_kernel_info *kernel, const bool *calls, uint32_t kinds,
 					uint32_t *nplaces)
 {
-	uint32_t total = add_places(kernel, kinds, 0, NULL, "");
-	struct gpubpf_place *list;
-	size_t names = 1;
-	char *name;
+	struct gpubpf_place *list = NULL;
+	uint32_t total = 0;
+	char *text = NULL;
+	size_t bytes = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		if (calls[i]) {
-			total = add_places(&infos[i], kinds, total, NULL, "");
-			names += strlen(infos[i].name) + 1;
-		}
-	list = malloc(total * sizeof(*list) + names);
-	if (!list)
-		return NULL;
-	name = (char *)(list + total);
-	*nplaces = add_places(kernel, kinds, 0, list, strcpy(name, ""));
-	for (uint32_t i = 0; i < n; i++)
-		if (calls[i]) {
-			name += strlen(name) + 1;
-			*nplaces = add_places(&infos[i], kinds, *nplaces, list, strcpy(name, infos[i].name));
-		}
+	for (int fill = 0; fill < 2; fill++) {
+		if (fill && !(list = malloc(total * sizeof(*list) + bytes)))
+			return NULL;
+		text = fill ? (char *)(list + total) : NULL;
+		bytes = 0;
+		total = add_places(kernel, kinds, "", list, 0, text, &bytes);
+		for (uint32_t i = 0; i < n; i++)
+			if (calls[i])
+				total = add_places(&infos[i], kinds, infos[i].name, list, total, text, &bytes);
+	}
+	*nplaces = total;
 	return list;
 }
 

@@ -13,6 +13,7 @@
 #include "core/wire/checks.h"
 #include "core/worker/beside.h"
 #include "core/worker/job.h"
+#include "named.h"
 #include "session.h"
 
 #define MAX_THREADS 4
@@ -547,6 +548,7 @@ static void take_verdict(struct gpubpf_session *s, struct gpubpf_twin *twin, con
 	snprintf(grown->name, sizeof(grown->name), "%s", k->name);
 	snprintf(grown->reason, sizeof(grown->reason), "%s", reason);
 	grown->entry_only = k->entry_only;
+	memcpy(grown->named, k->named, sizeof(grown->named));
 	if (k->places) {
 		__atomic_add_fetch(&twin->refs, 1, __ATOMIC_RELAXED);
 		grown->twin = twin;
@@ -595,7 +597,7 @@ static void account(struct gpubpf_session *s, const struct gpubpf_twin_req *req)
 		if (twin->kernels[i].twin[0])
 			gpubpf_kernel_routed(s, twin->kernels[i].id, twin->route);
 	for (uint32_t i = 0; i < twin->nkernels; i++)
-		if (s->opts.inspect || twin->kernels[i].functions)
+		if (s->opts.inspect || twin->kernels[i].functions || gpubpf_named_program(&s->loaded->unit))
 			take_verdict(s, twin, &twin->kernels[i], twin->reason[0] ? twin->reason : twin->kernels[i].reason);
 }
 

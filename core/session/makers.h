@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/wire/protocol.h"
 #include "core/wire/caps.h"
 #include "core/prog.h"
 #include "core/target.h"
@@ -42,6 +43,7 @@ struct gpubpf_twin {
 		bool entry_only;   /* inspect: reason is of its exit alone */
 		char *functions;   /* that it calls: calls.h; NULL: not known */
 		bool recurses;     /* one of them calls itself */
+		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named.h */
 		struct gpubpf_place *places; /* inspect: that programs can run at; calls.h */
 		uint32_t nplaces;
 	} *kernels;

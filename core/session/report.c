@@ -9,6 +9,7 @@
 #include "calls.h"
 #include "core/facts.h"
 #include "core/wire/match.h"
+#include "named.h"
 #include "sized.h"
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
@@ -152,8 +153,21 @@ static bool matched_function(const struct gpubpf_session *s, const struct gpubpf
 	return false;
 }
 
+/* The unit's programs are the session's, in their order. */
+static bool matched_place(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	uint32_t at = prog - s->loaded->unit.progs;
+
+	for (uint32_t i = 0; i < s->nverdicts; i++)
+		if (s->verdicts[i].named[at / 8] >> at % 8 & 1)
+			return true;
+	return false;
+}
+
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog)
 {
+	if (gpubpf_named_wants(prog))
+		return matched_place(s, prog);
 	if (gpubpf_calls_wants(prog))
 		return matched_function(s, prog);
 	for (uint32_t i = 0; i < s->nstats; i++)

@@ -46,7 +46,7 @@ bool gpubpf_report_entry_only(const struct gpubpf_session *s, const char *kernel
 const char *gpubpf_report_functions(const struct gpubpf_session *s, const char *kernel);
 /* Of a session that inspects: the places of a kernel at which programs can run, those of its own code first. */
 const struct gpubpf_place *gpubpf_report_places(const struct gpubpf_session *s, const char *kernel, uint32_t *n);
-/* Did any program's pattern name a kernel that was launched, or a function that one calls? */
+/* Did any program's pattern name a kernel that was launched, a function that one calls, or a place that one has? */
 bool gpubpf_report_matched(const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 
 /* The i-th variable of global data: its name, type, and place in the value. False past the end. */

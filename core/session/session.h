@@ -188,6 +188,7 @@ struct gpubpf_session {
 		char reason[240];          /* inspect: why it cannot be probed; "": it can */
 		bool entry_only;           /* reason is of its exit alone */
 		char *functions;           /* that it calls: calls.h; NULL: not known */
+		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named.h */
 		struct gpubpf_twin *twin;  /* inspect: whose places[] these are; NULL: none are known */
 		const struct gpubpf_place *places;
 		uint32_t nplaces;

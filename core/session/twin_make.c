@@ -14,10 +14,11 @@
 #include "calls.h"
 #include "core/worker/job.h"
 #include "core/wire/match.h"
+#include "named.h"
 #include "session.h"
 #include "signature.h"
 
-#define MAX_SITES (GPUBPF_NSITES * (1 + GPUBPF_MAX_CALLS)) /* of a kernel */
+#define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
 
 struct making {
 	const struct gpubpf_session *s;
@@ -68,7 +69,7 @@ static uint32_t wanted_places(const struct making *m)
 
 	for (uint32_t i = 0; i < m->req->unit.nprogs; i++)
 		places |= 1u << m->req->unit.progs[i].site;
-	return m->target->places & (m->s->opts.inspect ? UINT32_MAX : places);
+	return m->target->places & (m->s->opts.inspect ? ~GPUBPF_TAKES(INSN) : places);
 }
 
 static int inspect(struct making *m)
@@ -160,12 +161,22 @@ static void refuse_recursion(struct gpubpf_twin_kernel *k)
 		      "program has not allowed for");
 }
 
-/* At every place of its kind. A kernel may also be left in functions that it calls. */
-static int put_site(struct making *m, uint32_t site, const struct gpubpf_kernel_info *info,
-		    const struct gpubpf_kernel_info *where, const bool *calls)
+static struct gpubpf_named_in named_in(const struct making *m, const struct gpubpf_kernel_info *info, const bool *calls)
 {
+	return (struct gpubpf_named_in){ m->infos, info, calls, m->ninfos };
+}
+
+/* At every place of its kind, of those with names where the set is. A kernel may also be left in functions that it calls. */
+static int put_site(struct making *m, uint32_t site, const struct gpubpf_kernel_info *info,
+		    const struct gpubpf_kernel_info *where, const bool *calls, uint64_t set)
+{
+	struct gpubpf_named_in in = named_in(m, info, calls);
 	enum gpubpf_site kind = m->sites[site].site;
-	int err = gpubpf_insert(&m->puts, site, kind, where);
+	int err;
+
+	if (set)
+		return gpubpf_named_insert(&m->req->unit, &in, kind, set, site, &m->puts);
+	err = gpubpf_insert(&m->puts, site, kind, where);
 
 	for (uint32_t i = 0; !err && where == info && i < m->ninfos; i++)
 		if (calls[i] && m->infos[i].name[0])
@@ -173,15 +184,27 @@ static int put_site(struct making *m, uint32_t site, const struct gpubpf_kernel_
 	return err;
 }
 
-/* Every program that names the kernel, or the function that it calls, at this site must fit: a kernel with some of
- * its probes only would count wrong. */
-static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info,
-		     enum gpubpf_site site, const struct gpubpf_kernel_info *function, const bool *calls)
+/* Does a program name the kernel, or the function that it calls, at the site, or is it of the set? `bit` counts those of
+ * the site. */
+static bool is_meant(const struct making *m, uint32_t kernel, const struct gpubpf_prog *prog, enum gpubpf_site site,
+		     const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
+{
+	if (prog->site != site)
+		return false;
+	if (set)
+		return *bit < GPUBPF_MAX_NAMED && set >> (*bit)++ & 1;
+	return gpubpf_pattern_matches(prog->pattern, function ? function->name : m->req->kernels[kernel].whole);
+}
+
+/* Every program that is meant at this site must fit: a kernel with some of its probes only would count wrong. */
+static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
+		     const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
 	const struct gpubpf_unit *unit = &m->req->unit;
 	const struct gpubpf_kernel_info *where = function ? function : info;
+	uint32_t bit = 0;
 
 	*desc = (struct gpubpf_site_desc){
 		.site = site, .kernel_id = k->id, .params = where->params, .nparams = where->nparams,
@@ -193,10 +216,7 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 	if (function)
 		memcpy(desc->function, function->name, sizeof(desc->function));
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		if (unit->progs[i].site != site ||
-		    !gpubpf_pattern_matches(unit->progs[i].pattern,
-					    function ? function->name : m->req->kernels[kernel].whole) ||
-		    runs_already(unit, desc, &unit->progs[i]))
+		if (!is_meant(m, kernel, &unit->progs[i], site, function, set, &bit) || runs_already(unit, desc, &unit->progs[i]))
 			continue;
 		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
 			refuse_kernel(k, "%s", info->reason);
@@ -210,7 +230,7 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 		refuse_recursion(k);
 		return false;
 	}
-	if (put_site(m, m->nsites, info, where, calls) < 0) {
+	if (put_site(m, m->nsites, info, where, calls, set) < 0) {
 		refuse_kernel(k, "out of memory");
 		return false;
 	}
@@ -239,9 +259,29 @@ static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_ker
 		if (k->reason[0])
 			return false;
 		for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
-			if (places >> site & 1 && !add_site(m, kernel, info, site, &m->infos[i], calls))
+			if (places >> site & 1 && !add_site(m, kernel, info, site, &m->infos[i], calls, 0))
 				return false;
 	}
+	return true;
+}
+
+/* A site for each set of programs that stands at places of a kind with names. */
+static bool add_named(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
+		      const bool *calls)
+{
+	struct gpubpf_named_in in = named_in(m, info, calls);
+	uint64_t sets[GPUBPF_MAX_SETS];
+	uint32_t n = gpubpf_named_sets(&m->req->unit, &in, site, sets);
+
+	if (n > GPUBPF_MAX_SETS) {
+		refuse_kernel(&m->twin->kernels[kernel], "more than %d different sets of programs name its places of gpu/%s/; name "
+			      "fewer", GPUBPF_MAX_SETS, gpubpf_place_kind(site)->name);
+		return false;
+	}
+	gpubpf_named_note(&m->req->unit, site, sets, n, m->twin->kernels[kernel].named);
+	for (uint32_t i = 0; i < n; i++)
+		if (!add_site(m, kernel, info, site, NULL, calls, sets[i]))
+			return false;
 	return true;
 }
 
@@ -251,16 +291,17 @@ static bool add_kernel(struct making *m, uint32_t kernel, const struct gpubpf_ke
 	uint32_t places = m->target->places & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
 
 	for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
-		if (places >> site & 1 && !add_site(m, kernel, info, site, NULL, calls))
+		if (places >> site & 1 && !(gpubpf_place_has_name(site) ? add_named(m, kernel, info, site, calls) :
+					     add_site(m, kernel, info, site, NULL, calls, 0)))
 			return false;
 	return true;
 }
 
-/* What there is to list of the kernel where nothing is put in. */
+/* What there is to list of the kernel where nothing is put in: of instructions by their names there are too many. */
 static bool list_places(const struct making *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
 			const bool *calls)
 {
-	uint32_t kinds = m->target->places;
+	uint32_t kinds = m->target->places & ~GPUBPF_TAKES(INSN);
 
 	if (k->entry_only)
 		kinds &= GPUBPF_TAKES(ENTRY);
@@ -344,15 +385,18 @@ static void choose_kernel(struct making *m, uint32_t kernel)
 		m->nsites = nsites;
 		m->nprogs = nprogs;
 		m->puts.n = nputs;
-	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_program(&m->req->unit)) {
+	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_program(&m->req->unit) &&
+		   !gpubpf_named_program(&m->req->unit)) {
 		refuse_kernel(k, "no program names it");
 	}
 }
 
 static int choose(struct making *m)
 {
-	size_t n = m->twin->nkernels, most = gpubpf_calls_program(&m->req->unit) ? MAX_SITES : GPUBPF_NSITES;
+	size_t n = m->twin->nkernels, most = GPUBPF_NSITES;
 
+	if (gpubpf_calls_program(&m->req->unit) || gpubpf_named_program(&m->req->unit))
+		most = MAX_SITES;
 	m->sites = calloc(most * n, sizeof(*m->sites));
 	m->site_kernel = calloc(most * n, sizeof(*m->site_kernel));
 	m->progs = calloc(most * n * m->req->unit.nprogs + 1, sizeof(*m->progs));

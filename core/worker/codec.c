@@ -142,11 +142,12 @@ static void codec_callees(struct gpubpf_codec *c, const struct gpubpf_result *re
 
 static void codec_places(struct gpubpf_codec *c, struct gpubpf_kernel_info *k)
 {
-	k->places = gpubpf_codec_array(c, k->places, &k->nplaces, sizeof(*k->places), 20);
+	k->places = gpubpf_codec_array(c, k->places, &k->nplaces, sizeof(*k->places), 24);
 	for (uint32_t i = 0; i < k->nplaces; i++) {
 		GPUBPF_CODEC_ENUM(c, k->places[i].kind, GPUBPF_NSITES);
 		gpubpf_codec_u32(c, &k->places[i].id);
 		gpubpf_codec_u32(c, &k->places[i].line);
+		gpubpf_codec_text(c, &k->places[i].name);
 		gpubpf_codec_u32(c, &k->places[i].operands);
 		gpubpf_codec_u32(c, &k->places[i].free);
 	}

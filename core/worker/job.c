@@ -310,31 +310,41 @@ int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const s
 	return err;
 }
 
-/* One allocation: the kernels, then all their places, their parameters, and what they call. */
+/* One allocation: the kernels, then all their places, their parameters, what they call, and names of places. */
 static int copy_kernels(const struct gpubpf_result *res, struct gpubpf_kernel_info **kernels, uint32_t *nkernels,
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_kernel_info *made;
 	struct gpubpf_param *params;
 	struct gpubpf_place *places;
-	size_t total = 0, calls = 0, all = 0;
+	size_t total = 0, calls = 0, all = 0, names = 0;
 	uint32_t *callees;
+	char *name;
 
 	for (uint32_t i = 0; i < res->nkernels; i++) {
 		all += res->kernels[i].nplaces;
+		for (uint32_t k = 0; k < res->kernels[i].nplaces; k++)
+			names += strlen(res->kernels[i].places[k].name) + 1;
 		total += res->kernels[i].nparams;
 		calls += res->kernels[i].ncallees;
 	}
 	made = malloc(res->nkernels * sizeof(*made) + all * sizeof(*places) + total * sizeof(*params) +
-		      calls * sizeof(*callees) + 1);
+		      calls * sizeof(*callees) + names + 1);
 	if (!made)
 		return no_memory(diag);
 	places = (struct gpubpf_place *)(made + res->nkernels);
 	params = (struct gpubpf_param *)(places + all);
 	callees = (uint32_t *)(params + total);
+	name = (char *)(callees + calls);
 	for (uint32_t i = 0; i < res->nkernels; i++) {
 		made[i] = res->kernels[i];
 		made[i].places = memcpy(places, res->kernels[i].places, made[i].nplaces * sizeof(*places));
+		for (uint32_t k = 0; k < made[i].nplaces; k++) {
+			const char *from = places[k].name;
+
+			places[k].name = name;
+			name = stpcpy(name, from) + 1;
+		}
 		places += made[i].nplaces;
 		made[i].params = params;
 		memcpy(params, res->kernels[i].params, made[i].nparams * sizeof(*params));

@@ -54,6 +54,7 @@ enum gpubpf_site {
 	GPUBPF_SITE_MEM_ALL = 17,
 	GPUBPF_SITE_MEM_BEFORE_ALL = 18,
 	GPUBPF_SITE_BARRIER_EXIT = 19,
+	GPUBPF_SITE_LINE = 20,
 };
 
 /* mem.access. What copies memory is a load and a store. */
@@ -156,8 +157,8 @@ struct gpubpf_ctx {
 		gpubpf_u64 operand;    /* the first 8 bytes; of COMPARE what it is compared with, and mem.value is what is stored */
 		gpubpf_u64 old;        /* the first 8 bytes; 0 where the kernel does not take it (PTX's red) */
 	} atomic;
-	gpubpf_u64 operand[8];
-	gpubpf_u64 mark;
+	gpubpf_u64 operand[8];     /* INSN: the registers that it names, in its order, before it; of a predicate 0 or 1 */
+	gpubpf_u64 mark;           /* MARK: its value */
 };
 
 #endif

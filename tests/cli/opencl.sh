@@ -9,7 +9,7 @@ same() { tail -1 "$T/native$1" > "$T/a"; tail -1 "$T/out" > "$T/b"; cmp -s "$T/a
 "$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"; "$LOOP" 40 50 > "$T/native40"; "$LOOP" 60 0 > "$T/native60"
 
 run "$GPUBPF" kernel list --places -- "$LOOP" 4 0; is 42 "kernel list"
-says '^  gpu/exit/  *step_one  *step_one  *0  *1  *-  *arg$' "and the places at which programs can run"
+says '^  gpu/exit/  *step_one  *step_one  *0  *-  *1  *-  *arg$' "and the places at which programs can run"
 says '^  step_one  *4  *1024  *64  yes' "lists the kernel, its launches and its sizes"; same 4 "kernel list"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0; is 42 "run"; same 4 "run"
 [ "$(json "[e['value'] for m in r['maps'] if m['name'] == 'counts' for e in m['entries']]")" = "[4096, 4096]" ]

@@ -12,6 +12,9 @@ GPUBPF_ARRAY(passed, struct told, 1);
 GPUBPF_ARRAY(branches, struct told, 1);
 GPUBPF_ARRAY(begun, struct told, 1);
 GPUBPF_ARRAY(ended, struct told, 1);
+GPUBPF_ARRAY(insns, struct told, 1);
+GPUBPF_ARRAY(lines, struct told, 1);
+GPUBPF_ARRAY(marks, struct told, 1);
 
 SEC("gpu/mem.shared/*")
 int narrow(struct gpubpf_ctx *ctx)
@@ -41,5 +44,8 @@ SEC("gpu/barrier_exit/*") int goes_on(struct gpubpf_ctx *ctx) { return tell(&pas
 SEC("gpu/branch/*") int branch(struct gpubpf_ctx *ctx) { return tell(&branches, ctx); }
 SEC("gpu/block_begin/*") int begins(struct gpubpf_ctx *ctx) { return tell(&begun, ctx); }
 SEC("gpu/block_end/*") int ends(struct gpubpf_ctx *ctx) { return tell(&ended, ctx); }
+SEC("gpu/insn/*") int insn(struct gpubpf_ctx *ctx) { return tell(&insns, ctx); }
+SEC("gpu/line/*") int line(struct gpubpf_ctx *ctx) { return tell(&lines, ctx); }
+SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx) { return tell(&marks, ctx); }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -5,7 +5,7 @@
  * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
  * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
  * And the twins that the worker makes with the programs of the OBJECTs, one for each of their kinds: DIR/KERNEL.KIND.worker;
- * DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
+ * DIR/names: KERNEL KIND ID LINE NAME of each place that has a name. DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static void try_kind(const struct ptx_module *m, const char *kernel, enum gpubpf
 static bool has_places(enum gpubpf_site kind)
 {
 	return gpubpf_place_kind(kind)->spaces || kind == GPUBPF_SITE_BLOCK_BEGIN || kind == GPUBPF_SITE_BLOCK_END ||
-	       gpubpf_place_kind(kind)->operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
+	       gpubpf_place_has_name(kind) || gpubpf_place_kind(kind)->operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
 }
 
 static void write_words(const char *dir)
@@ -134,7 +134,11 @@ static void write_words(const char *dir)
 		fprintf(f, "%u %s", kind, gpubpf_place_kind(kind)->name);
 		for (uint32_t k = 0; k < ctx_nfields; k++)
 			for (uint32_t i = 0; i < ctx_fields[k].count; i++)
-				if (ctx_field_word(&ctx_fields[k], i, kind) != UINT32_MAX)
+				if (ctx_field_word(&ctx_fields[k], i, kind) == UINT32_MAX)
+					continue;
+				else if (i > 1)
+					fprintf(f, " %s+%u", ctx_fields[k].name, i);
+				else
 					fprintf(f, " %s%s", ctx_fields[k].name, i ? "+" : "");
 		fprintf(f, "\n");
 	}
@@ -207,6 +211,33 @@ static void by_worker(const struct ptx_module *m, const char *kernel, uint32_t p
 	gpubpf_twin_image_finish(&twin);
 }
 
+/* What inspect lists of places that have names: DIR/names. */
+static void write_names(const struct ptx_module *m, const char *dir)
+{
+	struct gpubpf_image image = { .data = m->text, .size = m->size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "",
+				      .kernel = "", .places = gpubpf_places_of(GPUBPF_WHERE_INSN) };
+	struct gpubpf_kernel_info *infos;
+	struct gpubpf_diag diag;
+	char path[512];
+	uint32_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/names", dir);
+	gpubpf_diag_init(&diag);
+	if (gpubpf_worker_inspect(worker, "ptx", &image, &caps, &infos, &n, &diag) < 0 || !(f = fopen(path, "w")))
+		abort();
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < infos[i].nplaces; k++) {
+			const struct gpubpf_place *p = &infos[i].places[k];
+
+			if (gpubpf_place_has_name(p->kind))
+				fprintf(f, "%s %s %u %u %s\n", infos[i].name, gpubpf_place_kind(p->kind)->name, p->id, p->line,
+					p->name);
+		}
+	fclose(f);
+	free(infos);
+}
+
 /* Does the image's comment on the kernel speak of the kind? */
 static bool is_asked(const char *text, const char *kernel, enum gpubpf_site kind)
 {
@@ -236,6 +267,7 @@ int main(int argc, char **argv)
 	}
 	write_words(argv[2]);
 	open_programs((const char *const *)argv + 3, argc - 3, argv[2]);
+	write_names(&m, argv[2]);
 	for (uint32_t c = m.nodes[0].child; c != PTX_NONE; c = m.nodes[c].next) {
 		char kernel[256];
 

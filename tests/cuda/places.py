@@ -5,6 +5,7 @@ kernel and the twin: the memory is the same afterwards, and what was written dow
 in the kernel, one by one and in their order. So are barriers, branches, and where blocks begin and end. And
 that many as the image's comments say, of a warp:
     // KERNEL KIND ACCESSES:BYTES ... or KERNEL KIND refused WORDS; instead of bytes the sum of barriers' ids, branches taken
+The names of its places of lines and marks, and of some instructions, stand in lines "//= KERNEL KIND ID LINE NAME".
 And twins with the programs of the OBJECTs, as the worker makes them, whose maps have the sums over the same accesses."""
 import functools
 import os
@@ -20,9 +21,10 @@ SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 
 SEEN['atomic'] = SEEN['mem.all']
 PROGRAMS = {'mem': 'global', 'mem.all': 'all', 'atomic': 'atomics', 'barrier': 'barriers', 'barrier_exit': 'passed',
             'branch': 'branches', 'block_begin': 'begun', 'block_end': 'ended', 'mem.shared': 'halves',
-            'mem.local': 'at_once'}
-SUMMED = {'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
-KIND = r'((?:mem|atomic|barrier|branch|block)[\w.]*)'
+            'mem.local': 'at_once', 'insn': 'insns', 'line': 'lines', 'mark': 'marks'}
+SUMMED = {'insn': 'operand', 'mark': 'mark', 'line': 'line', 'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
+NAMED = 'insn', 'line', 'mark'
+KIND = r'((?:mem|atomic|barrier|branch|block|insn|line|mark)[\w.]*)'
 BLOCKS = [{}, {'backwards': True}, {'shape': (8, 2, 2)}, {'shape': (4, 8, 1), 'backwards': True}]
 count = failed = 0
 
@@ -72,7 +74,9 @@ def told(machine, words):
 def wanted(machine, kind):
     """What the probes are to write down, and the instruction."""
     for what, lane, told_of, line, insn in machine.others:
-        if what == kind:
+        if what == kind and kind in NAMED:
+            yield {'line': line, **told_of}, insn
+        elif what == kind:
             yield {'line': line, **{f'{kind.split("_")[0]}.{k}': v for k, v in told_of.items()}}, insn
     for lane, access, space, addr, offset, size, elements, value, line, insn, *more in machine.accesses:
         if space in SEEN.get(kind, ()) and (kind != 'atomic' or access == 3):
@@ -83,15 +87,21 @@ def wanted(machine, kind):
 
 
 def compare(name, kind, text, twin, words, expected):
-    plain, probed = as_it_is(text, name), ptx_run.run(text, name, twin)
+    plain, probed = as_it_is(text, name, named=kind in NAMED), ptx_run.run(text, name, twin)
     seen = list(wanted(plain, kind))
     got = list(told(probed, words))
+    if name.startswith('calls') and kind == 'insn': # what takes results stands before the call
+        seen.sort(key=lambda s: str(sorted(s[0].items())))
+        got.sort(key=lambda g: str(sorted((k, v) for k, v in g.items() if k != 'place')))
     ids = {} # of places, which each function counts by itself
     wrong = [(g, s) for g, (s, i) in zip(got, seen) if any(g[k] != v for k, v in s.items()) or
              not name.startswith('calls') and
              ids.setdefault(g['place'], (i, s.get('mem.access'))) != (i, s.get('mem.access'))]
     ok(not wrong and len(got) == len(seen), f'{name}: gpu/{kind}/ has been told of each, {len(seen)}',
        wrong[:2] or f'{len(got)}')
+    if name.startswith('calls') and kind == 'insn':
+        within = re.search(r'st\.param\.b32 \[given\].*ld\.param\.b32 %r2', twin, re.S)
+        ok(within and '%gpubpf_' not in within[0], f'{name}: no code stands within a call', within and within[0])
     n = f'{len(got)}:{sum(g[SUMMED.get(kind, "mem.bytes")] for g in got)}'
     ok(n == expected, f'{name}: gpu/{kind}/ {expected}', n)
     ok(plain.global_[:plain.own] == probed.global_[:plain.own] and plain.const[:plain.next['const']] ==
@@ -114,7 +124,7 @@ def programs(name, kind, text, where):
         ok(False, f'{name}: the worker makes a twin for gpu/{kind}/')
         return
     arena, *maps = open(f'{where}/maps', encoding='ascii').read().splitlines()
-    plain = as_it_is(text, name)
+    plain = as_it_is(text, name, named=kind in NAMED)
     twin = open(path, encoding='ascii').read()
     probed = ptx_run.run(text, name, twin, int(arena))
     data, copies, stride = next([int(v) for v in m.split()[1:]] for m in maps if m.split()[0] == PROGRAMS[kind])
@@ -125,7 +135,7 @@ def programs(name, kind, text, where):
            for i in range(0, n * width, width)]
     weights = {'barrier.id': 23, 'barrier.kind': 29, 'branch.taken': 31, 'branch.lanes': 37, 'branch.active': 41,
                'atomic.op': 43, 'atomic.operand': 47, 'atomic.old': 53, 'mem.addr': 1, 'mem.offset': 3, 'mem.value': 5, 'mem.value+': 7, 'mem.access': 11, 'mem.space': 13,
-               'mem.count': 17, 'line': 19}
+               'mem.count': 17, 'line': 19, 'operand': 59, 'operand+7': 61, 'mark': 67}
     seen = [{}] if kind.startswith('block') else [s for s, i in wanted(plain, kind)]
     sums = [len(seen), sum(s.get('mem.bytes', 0) for s in seen),
             sum(s.get(k, 0) * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]
@@ -141,7 +151,11 @@ def image(tool, objects, path):
         subprocess.run([tool, path, where, *objects], check=True)
         words = {line.split()[1]: line.split()[2:] for line in open(f'{where}/words', encoding='ascii')}
         said = [(line.split(' ', 1)[0], re.findall(KIND + r' (refused [^,]*|\d+:\d+)', line))
-                for line in re.findall(r'^// (\w+ (?:mem|atomic|barrier|branch|block).*)', text, re.M)]
+                for line in re.findall(r'^// (\w+ (?:mem|atomic|barrier|branch|block|insn|line|mark).*)', text, re.M)]
+        names = re.findall(r'^//= (.*)', text, re.M)
+        listed = open(f'{where}/names', encoding='ascii').read().splitlines()
+        ok(not names or names == [n for n in listed if n.split()[1] != 'insn' or n in names],
+           f'{os.path.basename(path)}: names of places', '\n'.join(listed))
         for end, of in ('.ptx', ''), ('.worker', ', by the worker'):
             taken = [f'{where}/{name}.{kind}{end}' for name, expected in said for kind, value in expected
                      if ':' in value and (not kind.startswith('mem') or kind.endswith('all'))]

@@ -47,7 +47,7 @@ class Insn:
         self.text, self.scope, self.line = text, scope, line
         self.negated, self.guard = match[1] == '!', match[2]
         self.op, *self.mods = match[3].split('.')
-        self.args, self.of = split(match[4]), None
+        self.args, self.of, self.rest, self.begins = split(match[4]), None, match[4], False
 
     def has(self, *words):
         return all(any(m == w or m.startswith(w + '::') for m in self.mods) for w in words)
@@ -79,6 +79,7 @@ def split(text):
 class Function:
     def __init__(self, name, entry, params, results):
         self.name, self.entry, self.params, self.results, self.code = name, entry, params, results, []
+        self.locs, self.loc = set(), None
 
 
 class Module:
@@ -86,6 +87,7 @@ class Module:
 
     def __init__(self, text, machine):
         self.binds = re.findall(r'^//gpubpf-bind (\S+)', text, re.M)
+        text = re.sub(r'/\*gpubpf_mark (\w+) (\S+?)\*/', r'gpubpf_mark \1, \2;', text)
         self.text = re.sub(r'//[^\n]*|/\*.*?\*/', lambda m: '\n' * m[0].count('\n'), text, flags=re.S)
         self.machine, self.top, self.functions, self.at, self.line = machine, Scope(None), {}, 0, 0
         while self.skip():
@@ -151,11 +153,17 @@ class Module:
                 self.at += label.end()
                 scope.labels[label[1]] = len(f.code)
             elif re.match(r'\.loc\s', rest):
-                self.line = int(self.take('\n').split()[2])
+                loc = self.take('\n').split(None, 4)
+                self.line = int(loc[2])
+                f.loc = (loc[1], loc[2], *re.findall(r',.*', ' '.join(loc[3:])))
             elif rest[0] == '.':
                 self.declare(self.take(';'), scope)
             else:
                 f.code.append(Insn(self.take(';').strip(), scope, self.line))
+                if f.code[-1].op != 'gpubpf_mark':
+                    f.code[-1].begins = f.loc is not None and self.line > 0 and f.loc not in f.locs
+                    f.locs.add(f.loc)
+                    f.loc = None
 
     def declare(self, text, scope):
         text, _, init = text.partition('=')
@@ -186,11 +194,11 @@ class Machine:
     atomics more behind that: (operation, operand, value before). Others: (what, lane, {what is told of it}, line, insn).
     Notes: each store behind gpubpf_log, as (lane, lanes that have left by then)."""
 
-    def __init__(self, shape=(32, 1, 1), backwards=False):
+    def __init__(self, shape=(32, 1, 1), backwards=False, named=False):
         self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
         self.next = {'global': len(BUFFERS), 'const': 0, 'shared': 0, 'local': 0}
         self.variables, self.accesses, self.others, self.notes, self.left = {}, [], [], [], 0
-        self.shape, self.backwards = shape, backwards
+        self.shape, self.backwards, self.named = shape, backwards, named
         self.global_[:len(BUFFERS)] = BUFFERS
 
     def room(self, space, name, size, init, width):
@@ -562,6 +570,18 @@ class Lane:
     def taken(self, insn, goes):
         self.other(insn, 'branch', taken=int(goes), lanes=int(goes) << self.number, active=1 << self.number)
 
+    def named(self, insn):
+        """Instructions, the first ones of lines, and marks: what is known before them."""
+        if insn.op == 'gpubpf_mark':
+            self.other(insn, 'mark', mark=self.get(insn, insn.args[1]))
+            return
+        found = [self.get(insn, w) for w in re.findall(r'[%\w$]+', insn.rest) if self.bits(insn, w)][:8]
+        told = {f'operand{("", "+")[i] if i < 2 else f"+{i}"}': v for i, v in enumerate(found + [0] * (8 - len(found)))}
+        if insn.begins:
+            self.other(insn, 'line')
+        self.other(insn, 'insn', **told)
+
+    do_gpubpf_mark = nothing
     do_membar = do_fence = do_nanosleep = do_createpolicy = do_griddepcontrol = do_wmma = do_wgmma = do_tcgen05 = nothing
 
     # -- control --
@@ -598,6 +618,8 @@ class Lane:
                 self.taken(insn, goes)
             if not goes:
                 continue
+            if self.m.named:
+                self.named(insn)
             if insn.op == 'bra':
                 pc = insn.scope.label(insn.args[0])
             elif insn.op == 'brx':

@@ -21,7 +21,8 @@ static __always_inline int tell(void *map, struct gpubpf_ctx *ctx)
 	__atomic_fetch_add(&t->sum, ctx->mem.addr + 3 * ctx->mem.offset + 5 * ctx->mem.value[0] + 7 * ctx->mem.value[1] +
 			   11 * ctx->mem.access + 13 * ctx->mem.space + 17 * ctx->mem.count + 19 * ctx->line +
 			   23 * ctx->barrier.id + 29 * ctx->barrier.kind + 31 * ctx->branch.taken + 37 * ctx->branch.lanes +
-			   41 * ctx->branch.active + 43 * ctx->atomic.op + 47 * ctx->atomic.operand + 53 * ctx->atomic.old, __ATOMIC_RELAXED);
+			   41 * ctx->branch.active + 43 * ctx->atomic.op + 47 * ctx->atomic.operand + 53 * ctx->atomic.old +
+			   59 * ctx->operand[0] + 61 * ctx->operand[7] + 67 * ctx->mark, __ATOMIC_RELAXED);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ static const struct {
 	{ "mem.space", ptx_give_space }, { "mem.count", ptx_give_count }, { "branch.lanes", ptx_give_lanes },
 	{ "branch.taken", ptx_give_taken }, { "branch.active", ptx_give_active }, { "barrier.id", ptx_give_barrier },
 	{ "barrier.kind", ptx_give_barrier_kind }, { "atomic.op", ptx_give_rmw }, { "atomic.operand", ptx_give_operand },
-	{ "atomic.old", ptx_give_old, GPUBPF_WHEN_AFTER },
+	{ "atomic.old", ptx_give_old, GPUBPF_WHEN_AFTER }, { "operand", ptx_give_register }, { "mark", ptx_give_mark },
 };
 
 /* -- lanes that take part -- */
@@ -165,6 +165,8 @@ static void look(struct around *a)
 		a->access = accesses[a->at->place.access];
 		return;
 	}
+	if (!(a->kind->operands & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH)))
+		return;
 	a->control = ptx_control(a->in->m, node);
 	if (a->control.kind == PTX_WAITS && a->control.barrier == GPUBPF_BARRIER_OBJECT)
 		a->access = ptx_object(a->in->m, node, a->control.operand);
@@ -176,6 +178,7 @@ static void around(struct ptx_splice *in, uint32_t function, const struct ptx_pl
 {
 	struct around a = { .in = in, .at = at, .kind = gpubpf_place_kind(at->place.kind) };
 	const struct ptx_node *insn = &in->m->nodes[at->place.node];
+	uint32_t before = ptx_call_begin(in->m, at->place.node);
 
 	look(&a);
 	check(&a, function);
@@ -189,7 +192,7 @@ static void around(struct ptx_splice *in, uint32_t function, const struct ptx_pl
 	put_operands(&a, after ? GPUBPF_WHEN_AFTER : GPUBPF_WHEN_BEFORE);
 	if (after || !is_after(at))
 		put_probe(&a);
-	ptx_edit(in, PTX_INSERT, after ? insn->end : insn->first, 0, a.text);
+	ptx_edit(in, PTX_INSERT, after || insn->kind == PTX_MARK ? insn->end : in->m->nodes[before].first, 0, a.text);
 }
 
 /* Behind the instruction in the places' order; so the blocks that are open around it were opened in the other one. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "scope.h"
 
 #define NONE PTX_NONE
 
@@ -63,4 +64,44 @@ bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind)
 		return gives & (GPUBPF_GIVES_BARRIER | GPUBPF_GIVES_BRANCH);
 	}
 	return false;
+}
+
+enum step { STEP_NONE, STEP_ARGUMENT, STEP_CALL, STEP_RESULT };
+
+/* Parameters of calls are variables; those of the function itself are none (PTX ISA 7.1). */
+static enum step step_of(const struct ptx_module *m, uint32_t node)
+{
+	bool store = ptx_token_is(m, m->nodes[node].name, "st");
+	uint32_t address, declared;
+
+	if (ptx_token_is(m, m->nodes[node].name, "call"))
+		return STEP_CALL;
+	if (m->nodes[node].kind != PTX_INSN || !ptx_insn_has(m, node, ".param") ||
+	    (!store && !ptx_token_is(m, m->nodes[node].name, "ld")))
+		return STEP_NONE;
+	address = ptx_operand(m, node, store ? 0 : 1);
+	declared = address == PTX_NONE ? PTX_NONE : ptx_declaration(m, node, address + 1);
+	if (declared == PTX_NONE || m->nodes[declared].kind != PTX_VARIABLE)
+		return STEP_NONE;
+	return store ? STEP_ARGUMENT : STEP_RESULT;
+}
+
+uint32_t ptx_call_begin(const struct ptx_module *m, uint32_t node)
+{
+	enum step step = m->nodes[node].kind == PTX_INSN ? step_of(m, node) : STEP_NONE, last = STEP_NONE;
+	uint32_t begin = node;
+
+	if (step == STEP_NONE)
+		return node;
+	for (uint32_t c = m->nodes[m->nodes[node].parent].child; c != PTX_NONE; c = m->nodes[c].next) {
+		if (m->nodes[c].kind == PTX_VARIABLE || m->nodes[c].kind == PTX_DIRECTIVE)
+			continue;
+		step = m->nodes[c].kind == PTX_INSN ? step_of(m, c) : STEP_NONE;
+		if (step < last || last == STEP_NONE || (step == last && step == STEP_CALL))
+			begin = c;
+		last = step;
+		if (c == node)
+			break;
+	}
+	return begin;
 }

@@ -23,5 +23,8 @@ struct ptx_control {
 struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node);
 /* Is that one of the places of this kind, which is none of accesses? */
 bool ptx_control_is(const struct ptx_control *control, enum gpubpf_site kind);
+/* The node before which code for a place before that one may stand: no branch may between the instructions that store a
+ * call's arguments, the call, and those that load what it returns (PTX ISA 7.1.1). */
+uint32_t ptx_call_begin(const struct ptx_module *m, uint32_t node);
 
 #endif

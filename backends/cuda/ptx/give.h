@@ -53,4 +53,8 @@ void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_taken(struct around *a, uint32_t word, uint32_t i);
 void ptx_give_active(struct around *a, uint32_t word, uint32_t i);
 
+/* give_named.c */
+void ptx_give_register(struct around *a, uint32_t word, uint32_t i);
+void ptx_give_mark(struct around *a, uint32_t word, uint32_t i);
+
 #endif

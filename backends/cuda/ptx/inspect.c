@@ -43,12 +43,14 @@ struct list {
 	const struct ptx_module *m;
 	struct gpubpf_kernel_info *infos;
 	uint32_t n, kinds;               /* kinds: of instructions' places, GPUBPF_TAKES */
+	const char *kernel;              /* whose instructions are; "" all */
 	struct gpubpf_param *params;     /* room for the next one's */
 	uint32_t *callees;               /* likewise */
 	uint32_t *node, *index;          /* of an info; of a node: its info, PTX_NONE if it has none */
 	struct ptx_place **places;       /* [n] */
 	uint32_t *nplaces;
 	struct gpubpf_place *room;       /* for the next one's */
+	char *names;                     /* likewise */
 };
 
 static bool is_listed(const struct ptx_module *m, uint32_t node)
@@ -118,10 +120,20 @@ static void list_places(struct list *l, struct gpubpf_kernel_info *info, uint32_
 {
 	info->places = l->room;
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		for (uint32_t k = 0; k < l->nplaces[i]; k++)
-			if (l->places[i][k].kind == kind)
-				l->room[info->nplaces++] =
-					gpubpf_place_of(kind, l->places[i][k].id, l->places[i][k].line);
+		for (uint32_t k = 0; k < l->nplaces[i]; k++) {
+			const struct ptx_place *from = &l->places[i][k];
+			struct gpubpf_place *to = &l->room[info->nplaces];
+
+			if (from->kind != kind)
+				continue;
+			*to = gpubpf_place_of(kind, from->id, from->line);
+			info->nplaces++;
+			if (!gpubpf_place_has_name(kind))
+				continue;
+			ptx_place_name(l->m, from, l->names, PTX_NAME_SIZE);
+			to->name = l->names;
+			l->names += strlen(l->names) + 1;
+		}
 	l->room += info->nplaces;
 }
 
@@ -162,7 +174,27 @@ static int describe_all(struct list *l)
 	return err;
 }
 
-static int find_places(struct list *l, size_t *total)
+static size_t name_bytes(const struct list *l, uint32_t i)
+{
+	char name[PTX_NAME_SIZE];
+	size_t bytes = 0;
+
+	for (uint32_t k = 0; k < l->nplaces[i]; k++) {
+		ptx_place_name(l->m, &l->places[i][k], name, sizeof(name));
+		bytes += strlen(name) + 1;
+	}
+	return bytes;
+}
+
+/* Of the kernels that nobody asked for instructions are not wanted. */
+static uint32_t wanted_kinds(const struct list *l, uint32_t node)
+{
+	bool other = l->m->nodes[node].entry && l->kernel[0] && !ptx_token_named(l->m, l->m->nodes[node].name, l->kernel);
+
+	return other ? 0 : l->kinds;
+}
+
+static int find_places(struct list *l, size_t *total, size_t *names)
 {
 	int err = 0;
 
@@ -171,19 +203,20 @@ static int find_places(struct list *l, size_t *total)
 	if (!l->places || !l->nplaces)
 		return -ENOMEM;
 	for (uint32_t i = 0; !err && i < l->n; i++) {
-		err = ptx_places(l->m, l->node[i], l->kinds, &l->places[i], &l->nplaces[i]);
+		err = ptx_places(l->m, l->node[i], wanted_kinds(l, l->node[i]), &l->places[i], &l->nplaces[i]);
 		*total += l->nplaces[i];
+		*names += err < 0 ? 0 : name_bytes(l, i);
 	}
 	return err;
 }
 
 /* Room for all that can be listed, and which nodes are. */
-static int list_init(struct list *l, const struct ptx_module *m, uint32_t kinds)
+static int list_init(struct list *l, const struct ptx_module *m, const struct gpubpf_image *image)
 {
-	size_t nparams = 0, ncalls = 0, nplaces = 0;
+	size_t nparams = 0, ncalls = 0, nplaces = 0, names = 0;
 	int err;
 
-	*l = (struct list){ .m = m, .kinds = kinds };
+	*l = (struct list){ .m = m, .kinds = image->places, .kernel = image->kernel };
 	l->node = calloc(m->nnodes, sizeof(*l->node));
 	l->index = calloc(m->nnodes, sizeof(*l->index));
 	if (!l->node || !l->index)
@@ -197,16 +230,17 @@ static int list_init(struct list *l, const struct ptx_module *m, uint32_t kinds)
 		if (listed)
 			l->node[l->n++] = i;
 	}
-	err = find_places(l, &nplaces);
+	err = find_places(l, &nplaces, &names);
 	if (err < 0)
 		return err;
 	l->infos = calloc(1, l->n * sizeof(*l->infos) + nplaces * sizeof(*l->room) + nparams * sizeof(*l->params) +
-				     ncalls * sizeof(*l->callees) + 1);
+				     ncalls * sizeof(*l->callees) + names + 1);
 	if (!l->infos)
 		return -ENOMEM;
 	l->room = (struct gpubpf_place *)(l->infos + l->n);
 	l->params = (struct gpubpf_param *)(l->room + nplaces);
 	l->callees = (uint32_t *)(l->params + nparams);
+	l->names = (char *)(l->callees + ncalls);
 	return 0;
 }
 
@@ -230,7 +264,7 @@ int cuda_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 
 	if (err < 0)
 		return err;
-	err = list_init(&l, &o.m, image->places);
+	err = list_init(&l, &o.m, image);
 	if (!err)
 		err = describe_all(&l);
 	list_finish(&l);

@@ -335,6 +335,22 @@ static void parse_label(struct parser *p, uint32_t parent)
 	close_node(p, node);
 }
 
+/* The lexer has seen that it is whole. */
+static void parse_mark(struct parser *p, uint32_t parent)
+{
+	uint32_t node = open_node(p, parent, PTX_MARK);
+
+	advance(p);
+	if (!p->err) {
+		p->m->nodes[node].name = p->at;
+		p->m->nodes[node].operands = p->at + 1;
+	}
+	while (!stopped(p) && !is(p, "*/"))
+		advance(p);
+	advance(p);
+	close_node(p, node);
+}
+
 static bool at_label(const struct parser *p)
 {
 	const struct ptx_token *next = &p->m->tokens[p->at + 1];
@@ -363,6 +379,8 @@ static void parse_block(struct parser *p, uint32_t parent)
 			parse_variable(p, node);
 		} else if (kind(p) == PTX_DOT) {
 			parse_directive(p, node);
+		} else if (kind(p) == PTX_MARKED) {
+			parse_mark(p, node);
 		} else if (at_label(p)) {
 			parse_label(p, node);
 		} else {
@@ -439,6 +457,8 @@ static void parse_top(struct parser *p)
 		parse_variable(p, 0);
 	else if (kind(p) == PTX_DOT)
 		parse_directive(p, 0);
+	else if (kind(p) == PTX_MARKED)
+		parse_mark(p, 0);
 	else if (punct(p, ';'))
 		skip_statement(p);
 	else

@@ -2,7 +2,9 @@
 #include "places.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "access.h"
 #include "control.h"
@@ -13,6 +15,8 @@ struct walk {
 	uint32_t function, kinds;
 	bool entry;                /* it is a kernel */
 	uint32_t line;
+	uint32_t loc;              /* whose instructions have not begun; PTX_NONE */
+	uint32_t *locs;            /* of the LINEs that were met */
 	struct ptx_place *list;
 	uint32_t n, room;
 	uint32_t met[GPUBPF_NSITES]; /* of each kind */
@@ -46,7 +50,7 @@ static void add(struct walk *w, enum gpubpf_site kind, uint32_t node, uint32_t e
 		w->list = grown;
 		w->room = room;
 	}
-	w->list[w->n++] = (struct ptx_place){ kind, w->met[kind]++, node, exit, w->line, 0 };
+	w->list[w->n++] = (struct ptx_place){ kind, w->met[kind]++, node, exit, w->line, 0, w->loc };
 }
 
 /* The ret or exit that an unguarded path from a branch meets before any other instruction; PTX_NONE: there is none. */
@@ -95,6 +99,42 @@ static void visit_control(struct walk *w, uint32_t node)
 			add(w, kind, node, PTX_NONE);
 }
 
+/* The same file and line, of the same copy of an inlined function: all but the column. */
+static bool same_line(const struct ptx_module *m, uint32_t a, uint32_t b)
+{
+	uint32_t n = m->nodes[a].end - m->nodes[a].first;
+
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t s = m->nodes[a].first + i, t = m->nodes[b].first + i;
+
+		if (i != 3 && (m->tokens[s].len != m->tokens[t].len ||
+			       memcmp(ptx_token_text(m, s), ptx_token_text(m, t), m->tokens[s].len)))
+			return false;
+	}
+	return n == m->nodes[b].end - m->nodes[b].first;
+}
+
+/* A place where the first instruction of a line stands; what no line made has line 0. */
+static void visit_line(struct walk *w, uint32_t node)
+{
+	uint32_t loc = w->loc, n = w->met[GPUBPF_SITE_LINE], *grown;
+
+	w->loc = PTX_NONE;
+	if (loc == PTX_NONE || !w->line || !(w->kinds & GPUBPF_TAKES(LINE)))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (same_line(w->m, w->locs[i], loc))
+			return;
+	grown = n & (n - 1) ? w->locs : realloc(w->locs, (2 * n + 1) * sizeof(*grown));
+	w->failed |= !grown;
+	if (!grown)
+		return;
+	w->locs = grown;
+	grown[n] = w->loc = loc;
+	add(w, GPUBPF_SITE_LINE, node, PTX_NONE);
+	w->loc = PTX_NONE;
+}
+
 /* Of a kernel, the places of its blocks too where they are asked for. */
 static void add_exit(struct walk *w, bool ends, uint32_t node, uint32_t exit)
 {
@@ -109,8 +149,12 @@ static void visit(struct walk *w, uint32_t node)
 	uint32_t exit;
 
 	/* .loc file line column (PTX ISA 11.5.3) */
-	if (n->kind == PTX_DIRECTIVE && is(w, node, ".loc") && n->name + 2 < n->end)
+	if (n->kind == PTX_DIRECTIVE && is(w, node, ".loc") && n->name + 2 < n->end) {
 		w->line = strtoul(ptx_token_text(w->m, n->name + 2), NULL, 10);
+		w->loc = node;
+	}
+	if (n->kind == PTX_MARK && w->kinds & GPUBPF_TAKES(MARK))
+		add(w, GPUBPF_SITE_MARK, node, PTX_NONE);
 	if (n->kind != PTX_INSN)
 		return;
 	exit = is(w, node, "ret") || is(w, node, "exit") ? node : exit_behind(w, node);
@@ -118,6 +162,9 @@ static void visit(struct walk *w, uint32_t node)
 		add_exit(w, w->entry || is(w, exit, "exit"), node, exit);
 	if (!w->kinds)
 		return;
+	visit_line(w, node);
+	if (w->kinds & GPUBPF_TAKES(INSN))
+		add(w, GPUBPF_SITE_INSN, node, PTX_NONE);
 	visit_accesses(w, node);
 	visit_control(w, node);
 }
@@ -145,12 +192,13 @@ static uint32_t first_line(struct walk *w)
 			visit(w, node);
 	line = w->line;
 	w->line = 0;
+	w->loc = PTX_NONE;
 	return line;
 }
 
 int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, struct ptx_place **places, uint32_t *n)
 {
-	struct walk w = { .m = m, .function = function, .entry = m->nodes[function].entry };
+	struct walk w = { .m = m, .function = function, .entry = m->nodes[function].entry, .loc = PTX_NONE };
 
 	w.line = first_line(&w);
 	w.kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END));
@@ -161,6 +209,7 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 		visit(&w, node);
 	if (runs_off(&w, ptx_child(m, function, PTX_BLOCK, 0)))
 		add_exit(&w, w.entry, PTX_NONE, PTX_NONE);
+	free(w.locs);
 	if (w.failed) {
 		free(w.list);
 		return -ENOMEM;
@@ -168,4 +217,45 @@ int ptx_places(const struct ptx_module *m, uint32_t function, uint32_t kinds, st
 	*places = w.list;
 	*n = w.n;
 	return 0;
+}
+
+/* Of .file index "path" ..., where the index is that of the .loc (PTX ISA 11.5.2), without the quotes. */
+static const char *file_of(const struct ptx_module *m, uint32_t loc, int *len)
+{
+	uint32_t index = m->nodes[loc].name + 1;
+
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next) {
+		uint32_t t = m->nodes[c].name + 1;
+
+		if (m->nodes[c].kind != PTX_DIRECTIVE || !ptx_token_is(m, t - 1, ".file") || m->tokens[t].len != m->tokens[index].len ||
+		    memcmp(ptx_token_text(m, t), ptx_token_text(m, index), m->tokens[t].len) || m->tokens[t + 1].kind != PTX_STRING)
+			continue;
+		*len = m->tokens[t + 1].len - 2;
+		return ptx_token_text(m, t + 1) + 1;
+	}
+	*len = 0;
+	return "";
+}
+
+void ptx_place_name(const struct ptx_module *m, const struct ptx_place *place, char *name, size_t size)
+{
+	const struct ptx_node *n = &m->nodes[place->node == PTX_NONE ? 0 : place->node];
+	char line[16] = "";
+	const char *from;
+	int len, most;
+
+	name[0] = 0;
+	if (!gpubpf_place_has_name(place->kind))
+		return;
+	if (place->kind == GPUBPF_SITE_LINE) {
+		from = file_of(m, place->loc, &len);
+		snprintf(line, sizeof(line), ":%u", place->line);
+	} else {
+		uint32_t last = n->kind == PTX_MARK ? n->name : n->operands - 1;
+
+		from = ptx_token_text(m, n->name);
+		len = ptx_token_text(m, last) + m->tokens[last].len - from;
+	}
+	most = (int)(size - 1 - strlen(line));
+	snprintf(name, size, "%.*s%s", len < most ? len : most, len < most ? from : from + len - most, line);
 }

@@ -19,7 +19,8 @@ enum ptx_token_kind {
 	PTX_DOT,     /* .word: directive or modifier, with any ::parts */
 	PTX_NUMBER,
 	PTX_STRING,
-	PTX_PUNCT,   /* one character */
+	PTX_PUNCT,   /* one character; two that end a mark */
+	PTX_MARKED,  /* the comment of a mark begins: the name, a value and its end are tokens too */
 	PTX_END,
 };
 
@@ -39,6 +40,7 @@ enum ptx_node_kind {
 	PTX_BLOCK,           /* { ... }; children: statements */
 	PTX_LABEL,           /* name: */
 	PTX_INSN,            /* [@[!]p] opcode.modifiers operands ; */
+	PTX_MARK,            /* a comment of gpubpf/mark.h: name, value */
 };
 
 #define PTX_NONE UINT32_MAX
@@ -50,7 +52,7 @@ struct ptx_node {
 	uint32_t first, end; /* tokens [first, end) of the whole node */
 	uint32_t name;       /* token: label, function, (first) variable, parameter, opcode; PTX_NONE */
 	uint32_t guard;      /* INSN: token of the predicate's name, PTX_NONE if unguarded */
-	uint32_t operands;   /* INSN: first token after opcode and modifiers */
+	uint32_t operands;   /* INSN: first token after opcode and modifiers; MARK: of its value */
 	uint32_t parent, child, next; /* nodes, PTX_NONE: none */
 };
 

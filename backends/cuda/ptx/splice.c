@@ -294,7 +294,7 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 	PTX_FOR_EACH_NODE(m, function, node) {
 		const struct ptx_node *n = &m->nodes[node];
 
-		if (n->kind == PTX_INSN)
+		if (n->kind == PTX_INSN || n->kind == PTX_MARK)
 			edit_insn(in, function, node);
 		if (n->kind == PTX_INSN && in->keeps_result)
 			ptx_keep_result(in, function, node);

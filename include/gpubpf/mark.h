@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Marks for applications: places in the source of kernels where programs of gpu/mark/NAME can run. Nothing else of gpubpf
+ * is needed to build or to run what has them; they cost nothing when nobody looks.
+ *
+ *	#include <gpubpf/mark.h>
+ *
+ *	for (int step = 0; step < n; step++) {
+ *		GPUBPF_MARK(step, step);
+ *		...
+ *	}
+ *
+ * GPUBPF_MARK(name, value): name is an identifier that stands in the macro as it is, value an integer, which programs find
+ * in ctx->mark as 64 bits, sign-extended if its type has a sign. Several marks may have one name. It is a statement.
+ *
+ * CUDA (nvcc, clang, NVRTC): a comment in the PTX that the compiler hands its assembler; the assembler drops it, and what
+ * computes the value for it alone. In host code it is nothing, and the value is not evaluated.
+ * Triton: the same by tl.inline_asm_elementwise("/" "*gpubpf_mark NAME $1*" "/ mov.b32 $0, $1;", "=r,r", [x], dtype=tl.int32,
+ * is_pure=False, pack=1), of a value x of 32 bits.
+ * OpenCL C: a variable that nobody reads; the value is evaluated where the compiler does not see that it need not be. A
+ * definition of GPUBPF_MARK in front of the source takes its place: so a twin of the source has its programs.
+ * HIP: nothing; machine code of AMD's GPUs has no marks.
+ */
+#ifndef GPUBPF_MARK_H
+#define GPUBPF_MARK_H
+
+#ifndef GPUBPF_MARK
+#if defined(__CUDA_ARCH__) || defined(__NVPTX__)
+#define GPUBPF_MARK(name, value) __asm__ volatile("/*gpubpf_mark " #name " %0*/" : : "l"((unsigned long long)(value)))
+#elif defined(__OPENCL_C_VERSION__)
+#define GPUBPF_MARK(name, value)                                \
+	do {                                                    \
+		const ulong gpubpf_mark_##name = (ulong)(value); \
+		(void)gpubpf_mark_##name;                       \
+	} while (0)
+#else
+#define GPUBPF_MARK(name, value) ((void)0)
+#endif
+#endif
+
+#endif
