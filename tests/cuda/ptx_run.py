@@ -481,6 +481,8 @@ class Lane:
     def do_or(self, insn): self.arithmetic(insn, lambda a, b: a | b)
     def do_xor(self, insn): self.arithmetic(insn, lambda a, b: a ^ b)
     def do_rem(self, insn): self.arithmetic(insn, lambda a, b: a % b)
+    def do_min(self, insn): self.arithmetic(insn, min)
+    def do_max(self, insn): self.arithmetic(insn, max)
 
     def do_not(self, insn): self.arithmetic(insn, lambda a: ~a)
     def do_neg(self, insn): self.arithmetic(insn, lambda a: -a)
