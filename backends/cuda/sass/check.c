@@ -397,9 +397,12 @@ static int check_pending(struct checked *c)
 /* Cycles until a result can be read at all, a predicate that guards later: the fewest that compilers keep anywhere. */
 #define SOONEST_GUARD 12
 
-static unsigned soonest(struct sass_insn insn)
+#define SOONEST 4
+#define HALF_EARLIER 2             /* IMAD.WIDE writes its low half, and reads the high one, by so much before and after */
+
+static unsigned half_earlier(struct sass_insn insn)
 {
-	return (sass_opcode(insn) & 0x1ff) == 0x025 /* IMAD.WIDE, of which the low half comes first */ ? 3 : 4;
+	return (sass_opcode(insn) & 0x1ff) == 0x025 ? HALF_EARLIER : 0;
 }
 
 static int check_times(struct checked *c)
@@ -417,13 +420,13 @@ static int check_times(struct checked *c)
 			struct sass_operand x = sass_operand(form, insn, o);
 
 			for (unsigned k = 0; k < x.n; k++)
-				if (now < reg[(x.reg + k) & 255])
+				if (now + half_earlier(insn) < reg[(x.reg + k) & 255])
 					return wrong(c, i, "a probe reads a register of its own too soon");
 		}
 		if (now < predicate[sass_field(insn, 12, 3)])
 			return wrong(c, i, "a probe reads a predicate of its own too soon");
 		for (unsigned k = 0; k < sass_operand(form, insn, 0).n; k++)
-			reg[(sass_operand(form, insn, 0).reg + k) & 255] = fixed ? now + soonest(insn) : 0;
+			reg[(sass_operand(form, insn, 0).reg + k) & 255] = fixed ? now + SOONEST - half_earlier(insn) : 0;
 		for (unsigned p = 0; p < SASS_PT; p++)
 			if (fixed && sass_predicates_written(insn) >> p & 1)
 				predicate[p] = now + SOONEST_GUARD;
