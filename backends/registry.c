@@ -32,7 +32,7 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) | GPUBPF_TAKES(MEM_BEFORE_ALL) |
 		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END) | GPUBPF_TAKES(BARRIER) |
 		    GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(INSN) |
-		    GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK) },
+		    GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(MEM_CAPTURE) },
 	{ .name = "wrap", .meaning = "OpenCL C source with wrapper kernels", .ops = &gpubpf_target_wrap,
 	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_PARTS, .builds = true,
 	  .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
@@ -44,7 +44,7 @@ static const struct gpubpf_target_info targets[] = {
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) |
 		    GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) | GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) |
 		    GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) |
-		    GPUBPF_TAKES(BLOCK_BEGIN) },
+		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(MEM_CAPTURE) },
 	{ .name = "amdgpu", .meaning = "AMD code object", .ops = &gpubpf_target_amdgpu, .output = GPUBPF_IMAGE_AMDGPU,
 	  .emits = true, .machine = true, .images = GPUBPF_IMAGES(AMDGPU) | GPUBPF_IMAGES(OFFLOAD_BUNDLE),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) },

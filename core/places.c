@@ -16,6 +16,7 @@
 #define ATOMIC GPUBPF_GIVES_ATOMIC
 #define OPERAND GPUBPF_GIVES_OPERAND
 #define MARK GPUBPF_GIVES_MARK
+#define CAPTURE GPUBPF_GIVES_CAPTURE
 
 static const struct gpubpf_place_kind kinds[GPUBPF_NSITES] = {
 	[GPUBPF_SITE_NONE] = { .name = "-", .meaning = "" },

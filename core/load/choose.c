@@ -76,8 +76,8 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return 0;
 	if (!attach && !section.pattern[0])
 		return refuse_section(l, prog, "the section names no kernel");
-	if (!strcmp(section.pattern, "__memcapture") || !strcmp(section.pattern, "__directly_run"))
-		return refuse_section(l, prog, "bpftime's special probes are not provided");
+	if (!strcmp(section.pattern, "__directly_run"))
+		return refuse_section(l, prog, "bpftime's programs that run by themselves are not provided");
 	if (!gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, kept))
 		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
 	bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);

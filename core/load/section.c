@@ -37,7 +37,7 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 			continue;
 		section->of = sections[i].of;
 		section->site = sections[i].site;
-		section->pattern = name + (bare ? len - 1 : len);
+		section->pattern = bare && section->site == GPUBPF_SITE_MEM_CAPTURE ? "*" : name + (bare ? len - 1 : len);
 		return true;
 	}
 	return false;

@@ -14,10 +14,9 @@ static const struct ctx_field *field_at(uint32_t off)
 	return NULL;
 }
 
-static void operand(struct clc *c, const struct ctx_field *field, uint32_t index)
+/* A word of what the place gives. */
+static void given(struct clc *c, uint32_t word)
 {
-	uint32_t word = ctx_field_word(field, index, c->desc->site);
-
 	if (word == UINT32_MAX)
 		text_add(c->t, "0UL");
 	else
@@ -28,7 +27,11 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 {
 	switch (field->source) {
 	case ARG:
-		text_add(c->t, "env->arg[%u]", ctx_field_argument(field, index));
+		index = ctx_field_argument(field, index);
+		if (ctx_captures(c->desc->site))
+			given(c, ctx_argument_word(index, c->desc->site));
+		else
+			text_add(c->t, "env->arg[%u]", index);
 		break;
 	case ENV:
 		text_add(c->t, "(u64)env->%s", strcmp(field->name, "kernel") ? field->name : "kernel_id");
@@ -40,7 +43,7 @@ static void element(struct clc *c, const struct ctx_field *field, uint32_t index
 		text_add(c->t, "(u64)gpubpf_ctx_%s(%u)", field->name, index);
 		break;
 	case PLACE:
-		operand(c, field, index);
+		given(c, ctx_field_word(field, index, c->desc->site));
 		break;
 	}
 }

@@ -60,6 +60,18 @@ uint32_t ctx_word_of(const char *name, enum gpubpf_site site)
 	return words_before(site, f);
 }
 
+bool ctx_captures(enum gpubpf_site site)
+{
+	return gpubpf_place_kind(site)->operands & GPUBPF_GIVES_CAPTURE;
+}
+
+uint32_t ctx_argument_word(uint32_t i, enum gpubpf_site site)
+{
+	static const char *const captured[] = { "mem.addr", "mem.bytes", "mem.access" };
+
+	return ctx_captures(site) && i < sizeof(captured) / sizeof(captured[0]) ? ctx_word_of(captured[i], site) : UINT32_MAX;
+}
+
 uint64_t ctx_field_constant(const struct ctx_field *field, uint32_t i, const struct gpubpf_site_desc *site)
 {
 	char name[GPUBPF_CTX_NAME] = "";

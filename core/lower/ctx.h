@@ -3,6 +3,7 @@
 #ifndef GPUBPF_CORE_LOWER_CTX_H
 #define GPUBPF_CORE_LOWER_CTX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/places.h"
@@ -28,6 +29,10 @@ uint32_t ctx_field_argument(const struct ctx_field *field, uint32_t i);
  */
 uint32_t ctx_field_word(const struct ctx_field *field, uint32_t i, enum gpubpf_site site);
 uint32_t ctx_words(enum gpubpf_site site);
+/* The word that argument i is where places give it instead of the kernel's (GPUBPF_GIVES_CAPTURE); UINT32_MAX: no word; 0 is
+ * read then, at such places. */
+bool ctx_captures(enum gpubpf_site site);
+uint32_t ctx_argument_word(uint32_t i, enum gpubpf_site site);
 /* The first word of the PLACE field of that name, which the site's places give. */
 uint32_t ctx_word_of(const char *name, enum gpubpf_site site);
 /* the value of element i of a CONST field */

@@ -7,12 +7,25 @@
 #include "ctx.h"
 #include "llvm_low.h"
 
+/* A word of what the place gives. */
+static LLVMValueRef given(struct low_prog *p, uint32_t word)
+{
+	struct low *l = p->l;
+
+	if (word == UINT32_MAX)
+		return low_const(l, 0);
+	return LLVMBuildLoad2(l->b, low_int(l, 8),
+			      low_byte_ptr(l, p->env, low_const32(l, sizeof(struct gpubpf_env) + 8 * word)), "");
+}
+
 static LLVMValueRef argument(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
 	struct low *l = p->l;
 	size_t off;
 
 	i = ctx_field_argument(field, i);
+	if (ctx_captures(p->site->site))
+		return given(p, ctx_argument_word(i, p->site->site));
 	if (i >= p->site->nparams)
 		return low_const(l, 0);
 	off = offsetof(struct gpubpf_env, arg) + 8 * i;
@@ -49,13 +62,7 @@ static LLVMValueRef device(struct low_prog *p, const struct ctx_field *field, ui
 
 static LLVMValueRef operand(struct low_prog *p, const struct ctx_field *field, uint32_t i)
 {
-	uint32_t word = ctx_field_word(field, i, p->site->site);
-	struct low *l = p->l;
-
-	if (word == UINT32_MAX)
-		return low_const(l, 0);
-	return LLVMBuildLoad2(l->b, low_int(l, 8),
-			      low_byte_ptr(l, p->env, low_const32(l, sizeof(struct gpubpf_env) + 8 * word)), "");
+	return given(p, ctx_field_word(field, i, p->site->site));
 }
 
 static LLVMValueRef element(struct low_prog *p, const struct ctx_field *field, uint32_t i)

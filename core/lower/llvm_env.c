@@ -2,6 +2,7 @@
 /* What inlined probe code of any target finds in its environment (struct gpubpf_llvm_target's inline_env). */
 #include <stddef.h>
 
+#include "ctx.h"
 #include "llvm_low.h"
 
 void low_env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v)
@@ -40,6 +41,8 @@ void low_wants_add(struct low_wants *w, const struct gpubpf_lower_job *job, uint
 {
 	for (uint32_t i = 0; i < job->sites[site].nprogs; i++)
 		note_program(w, &job->unit->progs[job->sites[site].progs[i]]);
+	if (ctx_captures(job->sites[site].site))
+		w->args = 0;
 }
 
 /* The largest access that the alignment and what is left allow. */

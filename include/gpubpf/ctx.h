@@ -55,6 +55,7 @@ enum gpubpf_site {
 	GPUBPF_SITE_MEM_BEFORE_ALL = 18,
 	GPUBPF_SITE_BARRIER_EXIT = 19,
 	GPUBPF_SITE_LINE = 20,
+	GPUBPF_SITE_MEM_CAPTURE = 21,
 };
 
 /* mem.access. What copies memory is a load and a store. */

@@ -12,6 +12,7 @@ GPUBPF_ARRAY(passed, struct told, 1);
 GPUBPF_ARRAY(branches, struct told, 1);
 GPUBPF_ARRAY(begun, struct told, 1);
 GPUBPF_ARRAY(ended, struct told, 1);
+GPUBPF_ARRAY(captured, struct told, 1);
 GPUBPF_ARRAY(insns, struct told, 1);
 GPUBPF_ARRAY(lines, struct told, 1);
 GPUBPF_ARRAY(marks, struct told, 1);
@@ -44,6 +45,21 @@ SEC("gpu/barrier_exit/*") int goes_on(struct gpubpf_ctx *ctx) { return tell(&pas
 SEC("gpu/branch/*") int branch(struct gpubpf_ctx *ctx) { return tell(&branches, ctx); }
 SEC("gpu/block_begin/*") int begins(struct gpubpf_ctx *ctx) { return tell(&begun, ctx); }
 SEC("gpu/block_end/*") int ends(struct gpubpf_ctx *ctx) { return tell(&ended, ctx); }
+/* as bpftime's programs have it */
+SEC("kprobe/__memcapture")
+int capture(struct pt_regs *ctx)
+{
+	__u32 key = 0;
+	struct told *t = bpf_map_lookup_elem(&captured, &key);
+
+	if (t) {
+		__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&t->bytes, PT_REGS_PARM2(ctx), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&t->sum, PT_REGS_PARM1(ctx) + 11 * PT_REGS_PARM3(ctx) + PT_REGS_PARM4(ctx), __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
 SEC("gpu/insn/*") int insn(struct gpubpf_ctx *ctx) { return tell(&insns, ctx); }
 SEC("gpu/line/*") int line(struct gpubpf_ctx *ctx) { return tell(&lines, ctx); }
 SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx) { return tell(&marks, ctx); }

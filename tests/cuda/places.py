@@ -18,10 +18,11 @@ import ptx_run
 
 SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 'mem.const': (4,),
         'mem.all': (0, 1, 2, 3, 4), 'mem_before.all': (0, 1, 2, 3, 4)}
+SEEN['mem.capture'] = SEEN['mem']
 SEEN['atomic'] = SEEN['mem.all']
 PROGRAMS = {'mem': 'global', 'mem.all': 'all', 'atomic': 'atomics', 'barrier': 'barriers', 'barrier_exit': 'passed',
             'branch': 'branches', 'block_begin': 'begun', 'block_end': 'ended', 'mem.shared': 'halves',
-            'mem.local': 'at_once', 'insn': 'insns', 'line': 'lines', 'mark': 'marks'}
+            'mem.local': 'at_once', 'insn': 'insns', 'line': 'lines', 'mark': 'marks', 'mem.capture': 'captured'}
 SUMMED = {'insn': 'operand', 'mark': 'mark', 'line': 'line', 'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
 NAMED = 'insn', 'line', 'mark'
 KIND = r'((?:mem|atomic|barrier|branch|block|insn|line|mark)[\w.]*)'
@@ -136,6 +137,8 @@ def programs(name, kind, text, where):
     weights = {'barrier.id': 23, 'barrier.kind': 29, 'branch.taken': 31, 'branch.lanes': 37, 'branch.active': 41,
                'atomic.op': 43, 'atomic.operand': 47, 'atomic.old': 53, 'mem.addr': 1, 'mem.offset': 3, 'mem.value': 5, 'mem.value+': 7, 'mem.access': 11, 'mem.space': 13,
                'mem.count': 17, 'line': 19, 'operand': 59, 'operand+7': 61, 'mark': 67}
+    if kind == 'mem.capture':
+        weights = {'mem.addr': 1, 'mem.access': 11}
     seen = [{}] if kind.startswith('block') else [s for s, i in wanted(plain, kind)]
     sums = [len(seen), sum(s.get('mem.bytes', 0) for s in seen),
             sum(s.get(k, 0) * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]

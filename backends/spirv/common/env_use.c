@@ -13,11 +13,12 @@ static void use_call(const struct gpubpf_call_facts *call, struct gpubpf_env_use
 		use->read = UINT64_MAX;
 }
 
-static void use_program(const struct gpubpf_prog *prog, struct gpubpf_env_use *use)
+static void use_program(const struct gpubpf_prog *prog, bool captures, struct gpubpf_env_use *use)
 {
 	const struct gpubpf_facts *facts = prog->facts;
 
-	use->args |= facts ? facts->ctx_args : UINT64_MAX;
+	if (!captures)
+		use->args |= facts ? facts->ctx_args : UINT64_MAX;
 	for (uint32_t i = 0; i < prog->ninsns; i++)
 		if (prog->insns[i].kind == GPUBPF_INSN_CALL && prog->insns[i].imm == HELPER_READ_ARG)
 			use_call(facts ? facts->insn[i].call : NULL, use);
@@ -33,7 +34,7 @@ void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gp
 	for (uint32_t i = 0; i < desc->nprogs; i++) {
 		const struct gpubpf_prog *prog = &job->unit->progs[desc->progs[i]];
 
-		use_program(prog, use);
+		use_program(prog, ctx_captures(desc->site), use);
 		use->ends_thread |= desc->site == GPUBPF_SITE_ENTRY && desc->may_end_thread && prog->facts &&
 				    prog->facts->ends_thread;
 	}
@@ -54,8 +55,13 @@ static bool reads(const struct gpubpf_prog *prog, uint32_t from, uint32_t to)
 uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site)
 {
 	const struct gpubpf_site_desc *desc = &job->sites[site];
-	uint64_t words = 0;
+	uint64_t words = 0, args = 0;
 
+	for (uint32_t p = 0; ctx_captures(desc->site) && p < desc->nprogs; p++)
+		args |= job->unit->progs[desc->progs[p]].facts ? job->unit->progs[desc->progs[p]].facts->ctx_args : UINT64_MAX;
+	for (uint32_t i = 0; i < GPUBPF_CTX_ARGS; i++)
+		if (args >> i & 1 && ctx_argument_word(i, desc->site) != UINT32_MAX)
+			words |= 1ull << ctx_argument_word(i, desc->site);
 	for (uint32_t f = 0; f < ctx_nfields; f++)
 		for (uint32_t i = 0; i < ctx_fields[f].count; i++) {
 			uint32_t word = ctx_field_word(&ctx_fields[f], i, desc->site), off = ctx_fields[f].off;

@@ -1,4 +1,4 @@
-// >>> section 'kprobe/__memcapture', program 'cuda__on': bpftime's special probes are not provided
+// >>> section 'kprobe/__directly_run', program 'cuda__on': bpftime's programs that run by themselves are not provided
 #include <gpubpf/probe.h>
 
-SEC("kprobe/__memcapture") int cuda__on(void *ctx) { return 0; }
+SEC("kprobe/__directly_run") int cuda__on(void *ctx) { return 0; }
