@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The measured CUDA program: it knows nothing of gpubpf.
- *   cuda native [LAUNCHES]   four kernels as they are
- *   cuda hand [LAUNCHES]     vector_add with a probe's work written into it by hand, in the best form known
+ *   cuda native [LAUNCHES]   the kernels as they are
+ *   cuda hand [LAUNCHES]     vector_add with a probe's work written into it by hand, in the best form known; waits at barriers
+ *                            in reduce, branches in divergent
  *   cuda event [LAUNCHES [MS]]  vector_add alone, a launch each so many ms: time for a reader of events
  *   cuda stream [LAUNCHES [MS]]  the same after four launches half a second apart; "period": what a launch took in all
  *   cuda flood [LAUNCHES]    vector_add alone, one launch after the other
@@ -21,7 +22,7 @@
 
 typedef unsigned long long u64;
 
-enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056 };
+enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056, DIVERGENT = 1 << 24 };
 static const int VECTOR = 1 << 26;
 
 static void check(cudaError_t error)
@@ -81,9 +82,22 @@ extern "C" __global__ void reduce(const float *a, float *sums, int n)
 		sums[blockIdx.x] = part[0];
 }
 
+/* Lanes part at most of the inner loop's branches. */
+extern "C" __global__ void divergent(unsigned *out)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, x = i;
+
+#pragma unroll 1
+	for (int k = 0; k < 32; k++)
+#pragma unroll 1
+		for (unsigned n = x >> 16 & 7; n; n--)
+			x = x * 1664525 + 1013904223;
+	out[i] = x;
+}
+
 /* ---- a probe's work by hand ---- */
 
-enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING, ACCESSES, SIZES };
+enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING, ACCESSES, SIZES, SECTORS, BLOCKS };
 
 struct memory {
 	char *data;  /* counters, values, rings */
@@ -147,14 +161,36 @@ static __device__ void put_event(const struct memory &m, int i, bool wait)
 		store16(at, position, n);
 }
 
+/* The sectors of a warp's access, by the first of its lanes. */
+static __device__ void put_sectors(const struct memory &m, const float *at)
+{
+	unsigned lanes = __activemask(), below = (1u << special_laneid()) - 1;
+	unsigned first = __ballot_sync(lanes, !(__match_any_sync(lanes, (u64)at >> 5) & below));
+
+	if (!(first & below))
+		add(m.data + 2048 * special_smid() + 8 * __popc(first));
+}
+
 template<work W> __global__ void vector_add_by_hand(const float *a, const float *b, float *c, int n, memory m)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 
 	if (W == CLOCK && !special_laneid())
 		*(u64 *)(m.data + i / 32 * 16) = nanoseconds();
+	if (W == BLOCKS && !threadIdx.x)
+		*(u64 *)(m.data + 16ull * blockIdx.x) = nanoseconds();
 	if (i < n)
 		c[i] = a[i] + b[i];
+	if (W == BLOCKS) {
+		__syncthreads();
+		if (!threadIdx.x)
+			*(u64 *)(m.data + 16ull * blockIdx.x + 8) = nanoseconds();
+	}
+	if (W == SECTORS && i < n) {
+		put_sectors(m, a + i);
+		put_sectors(m, b + i);
+		put_sectors(m, c + i);
+	}
 	if (W == ACCESSES && i < n) /* of three accesses, once: what they add is known where they are */
 		add(m.data + 128 * special_smid(), 3);
 	if (W == SIZES && i < n) {
@@ -171,6 +207,66 @@ template<work W> __global__ void vector_add_by_hand(const float *a, const float 
 		*(u64 *)(m.data + i / 32 * 16 + 8) = nanoseconds();
 	if (W == EVENT || W == EVENT_WAITING)
 		put_event(m, i, W == EVENT_WAITING);
+}
+
+/* What the first lane of each warp waits, added up as it leaves. */
+extern "C" __global__ void reduce_by_hand(const float *a, float *sums, int n, memory m)
+{
+	__shared__ float part[256];
+	u64 waits = 0, waited = 0;
+	bool looks = !special_laneid();
+	float sum = 0;
+
+	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+		sum += a[i];
+	part[threadIdx.x] = sum;
+	for (int step = 128; step; step /= 2) {
+		u64 began = looks ? nanoseconds() : 0;
+
+		__syncthreads();
+		if (looks) {
+			waited += nanoseconds() - began;
+			waits++;
+		}
+		if (threadIdx.x < step)
+			part[threadIdx.x] += part[threadIdx.x + step];
+	}
+	if (!threadIdx.x)
+		sums[blockIdx.x] = part[0];
+	if (looks) {
+		add(m.data + 128 * special_smid(), waits);
+		add(m.data + 128 * special_smid() + 8, waited);
+	}
+}
+
+/* Does the branch part those who come to it? */
+static __device__ unsigned parts(bool goes)
+{
+	unsigned active = __activemask(), lanes = __ballot_sync(active, goes);
+
+	return lanes && lanes != active;
+}
+
+extern "C" __global__ void divergent_by_hand(unsigned *out, memory m)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, x = i, executed = 0, parted = 0;
+
+#pragma unroll 1
+	for (int k = 0; k < 32; k++) {
+		unsigned n = x >> 16 & 7;
+
+		executed += 2;
+		parted += parts(k < 31) + parts(!n);
+#pragma unroll 1
+		for (; n; n--) {
+			x = x * 1664525 + 1013904223;
+			executed++;
+			parted += parts(n > 1);
+		}
+	}
+	out[i] = x;
+	add(m.data + 128 * special_smid(), executed);
+	add(m.data + 128 * special_smid() + 8, parted);
 }
 
 /* ---- measuring ---- */
@@ -224,6 +320,16 @@ static void add_vectors()
 	vector_add<<<VECTOR / 256, 256>>>(a, b, c, VECTOR);
 }
 
+static void measure_reduce(int launches)
+{
+	measure("reduce", launches, REDUCE_BLOCKS * 256, 0, [] { reduce<<<REDUCE_BLOCKS, 256>>>(a, c, VECTOR); });
+}
+
+static void measure_divergent(int launches)
+{
+	measure("divergent", launches, DIVERGENT, 0, [] { divergent<<<DIVERGENT / 256, 256>>>((unsigned *)c); });
+}
+
 static void measure_tiny(int launches)
 {
 	std::vector<double> calls;
@@ -265,7 +371,8 @@ static void native(int launches)
 	measure("sgemm", launches / 4 + 1, SGEMM * SGEMM, 0, [] {
 		sgemm<<<dim3(SGEMM / TILE, SGEMM / TILE), dim3(TILE, TILE)>>>(a, b, c, SGEMM);
 	});
-	measure("reduce", launches, REDUCE_BLOCKS * 256, 0, [] { reduce<<<REDUCE_BLOCKS, 256>>>(a, c, VECTOR); });
+	measure_reduce(launches);
+	measure_divergent(launches);
 	measure_tiny(launches);
 }
 
@@ -294,6 +401,12 @@ static void by_hand(int launches)
 	measure_by_hand<ACCESSES>("accesses", launches, m);
 	measure_by_hand<SIZES>("sizes", launches, m);
 	measure_by_hand<EVENT_WAITING>("event_waiting", launches, m);
+	measure_by_hand<SECTORS>("sectors", launches, m);
+	measure_by_hand<BLOCKS>("blocks", launches, m);
+	measure_reduce(launches);
+	measure("waits", launches, 0, 0, [&] { reduce_by_hand<<<REDUCE_BLOCKS, 256>>>(a, c, VECTOR, m); });
+	measure_divergent(launches);
+	measure("branches", launches, 0, 0, [&] { divergent_by_hand<<<DIVERGENT / 256, 256>>>((unsigned *)c, m); });
 }
 
 static void stream(int launches, int period_ms)

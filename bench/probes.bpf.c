@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measured probes, one an object: -DEMPTY, -DCOUNTER, -DHISTOGRAM, -DVALUE, -DCLOCK, -DEVENT, -DEVENTS (the same
  * into a ring that holds 2^26 of them); at accesses of global memory -DACCESSES counts them, -DSIZES adds up their bytes by
- * whether they read or write. */
+ * whether they read or write, -DSECTORS how many 32-byte sectors the lanes of a warp touch by one; -DBLOCKS when each block
+ * begins and ends; -DWAITS how long the first lanes of warps wait at barriers; -DBRANCHES conditional branches, and those at
+ * which lanes part. */
 #include <gpubpf/probe.h>
 
 #if defined(COUNTER) || defined(HISTOGRAM)
@@ -48,14 +50,67 @@ GPUBPF_RINGBUF(events, struct event, 1 << 26);
 #endif
 #endif
 
-#if defined(ACCESSES) || defined(SIZES)
-#ifdef ACCESSES
+#if defined(ACCESSES)
 GPUBPF_ARRAY(counts, __u64, 1);
-#else
+#elif defined(SIZES)
 GPUBPF_ARRAY(counts, __u64, 4);
+#elif defined(SECTORS)
+GPUBPF_ARRAY(counts, __u64, 64);
+#elif defined(BLOCKS)
+struct times {
+	__u64 begun, ended;
+};
+GPUBPF_ARRAY(blocks, struct times, 1 << 19);
+
+SEC("gpu/block_begin/*")
+int begin(struct gpubpf_ctx *ctx)
+{
+	__u32 block = gpubpf_block_linear(ctx);
+	struct times *t = bpf_map_lookup_elem(&blocks, &block);
+
+	if (t)
+		t->begun = bpf_ktime_get_ns();
+	return 0;
+}
+#elif defined(WAITS)
+struct waited {
+	__u64 waits, ns;
+};
+GPUBPF_ARRAY(waited, struct waited, 1);
+GPUBPF_ARRAY(began, __u64, 1 << 20);
+
+/* of a lane that stands for its warp; NULL for the others */
+static __always_inline __u64 *began_of_warp(struct gpubpf_ctx *ctx)
+{
+	__u32 warp = gpubpf_block_linear(ctx) * (__u32)(gpubpf_block_threads(ctx) / 32) + bpf_get_warp_id();
+
+	return bpf_get_lane_id() ? NULL : bpf_map_lookup_elem(&began, &warp);
+}
+
+SEC("gpu/barrier/*")
+int comes(struct gpubpf_ctx *ctx)
+{
+	__u64 *began = began_of_warp(ctx);
+
+	if (began)
+		*began = bpf_ktime_get_ns();
+	return 0;
+}
+#elif defined(BRANCHES)
+struct seen {
+	__u64 executed, parted;
+};
+GPUBPF_ARRAY(branches, struct seen, 1);
 #endif
 
+#if defined(ACCESSES) || defined(SIZES) || defined(SECTORS)
 SEC("gpu/mem/*")
+#elif defined(BLOCKS)
+SEC("gpu/block_end/*")
+#elif defined(WAITS)
+SEC("gpu/barrier_exit/*")
+#elif defined(BRANCHES)
+SEC("gpu/branch/*")
 #else
 SEC("gpu/exit/*")
 #endif
@@ -85,6 +140,33 @@ int probe(struct gpubpf_ctx *ctx)
 	gpubpf_add(&counts, 0, 1);
 #elif defined(SIZES)
 	gpubpf_add(&counts, ctx->mem.access & 3, ctx->mem.bytes);
+#elif defined(SECTORS)
+	__u64 self = 1ull << (bpf_get_lane_id() & 63), below = self - 1;
+	__u64 first = bpf_warp_ballot(!(bpf_warp_match(ctx->mem.addr >> 5) & below));
+
+	if (!(first & below)) /* the first of all is the first of its sector */
+		gpubpf_add(&counts, __builtin_popcountll(first) & 63, 1);
+#elif defined(BLOCKS)
+	__u32 block = gpubpf_block_linear(ctx);
+	struct times *t = bpf_map_lookup_elem(&blocks, &block);
+
+	if (t)
+		t->ended = bpf_ktime_get_ns();
+#elif defined(WAITS)
+	struct waited *w = bpf_map_lookup_elem(&waited, &(__u32){ 0 });
+	__u64 *began = began_of_warp(ctx);
+
+	if (w && began) {
+		gpubpf_count(&w->waits, 1);
+		gpubpf_count(&w->ns, bpf_ktime_get_ns() - *began);
+	}
+#elif defined(BRANCHES)
+	struct seen *s = bpf_map_lookup_elem(&branches, &(__u32){ 0 });
+
+	if (s) {
+		gpubpf_count(&s->executed, 1);
+		gpubpf_count(&s->parted, ctx->branch.lanes && ctx->branch.lanes != ctx->branch.active);
+	}
 #elif defined(EVENT) || defined(EVENTS)
 	struct event event = { ctx->global_id[0], ctx->block_idx[0] };
 

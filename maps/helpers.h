@@ -78,6 +78,24 @@ GPUBPF_FN u64 gpubpf_helper_get_lane_id(GPUBPF_ENV)
 	return gpubpf_lane();
 }
 
+GPUBPF_FN u64 gpubpf_helper_warp_ballot(GPUBPF_ENV, u64 condition)
+{
+#ifdef GPUBPF_HAS_WARP
+	return gpubpf_warp_ballot(gpubpf_warp_active(), condition != 0);
+#else
+	return (u64)(condition != 0) << (gpubpf_lane() & 63);
+#endif
+}
+
+GPUBPF_FN u64 gpubpf_helper_warp_match(GPUBPF_ENV, u64 value)
+{
+#ifdef GPUBPF_HAS_WARP
+	return gpubpf_warp_peers(value);
+#else
+	return (u64)1 << (gpubpf_lane() & 63);
+#endif
+}
+
 GPUBPF_FN u64 gpubpf_helper_get_device_id(GPUBPF_ENV)
 {
 	return env->device;
