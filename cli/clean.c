@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@ struct cleaned {
 	size_t nparts;
 };
 
+static bool missing[STDERR_FILENO + 1]; /* closed when we were started */
 static struct cleaned output = { .fd = STDOUT_FILENO }, errors = { .fd = STDERR_FILENO };
 
 static bool write_all(int fd, const char *text, size_t size)
@@ -110,8 +112,25 @@ static void clean(FILE **stream, struct cleaned *c, int mode)
 	*stream = cleaned;
 }
 
+/* The first descriptors that we make would be these, of memory or sockets, and have what is printed written into them.
+ * Reading and writing fail as they would have. */
+static void fill_missing(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			missing[fd] = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) == fd;
+}
+
+void cli_streams_restore(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (missing[fd])
+			close(fd);
+}
+
 void cli_clean_streams(void)
 {
+	fill_missing();
 	clean(&stdout, &output, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
 	clean(&stderr, &errors, _IOLBF);
 }

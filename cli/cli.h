@@ -201,8 +201,10 @@ void cli_stream_print(struct cli_stream *st, const struct gpubpf_print_record *p
 void cli_stream_close(struct cli_stream *st);
 
 /* clean.c: from here on what is written to standard output and standard error holds no control characters but
- * newlines and tabs, nothing that turns text around, and valid UTF-8 alone: names come from objects and images. */
+ * newlines and tabs, nothing that turns text around, and valid UTF-8 alone: names come from objects and images. Standard streams that are closed stay of no use. */
 void cli_clean_streams(void);
+/* In a program that is to be started: they are closed again. */
+void cli_streams_restore(void);
 /* A stream of that kind that has the descriptor; NULL: out of memory, and it has it not. */
 FILE *cli_clean_open(int fd);
 

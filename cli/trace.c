@@ -239,6 +239,7 @@ static void become_program(struct child *c, char **env, int tell)
 
 	sigaction(SIGCHLD, &c->before.child, NULL);
 	cli_limits_restore();
+	cli_streams_restore();
 	sigprocmask(SIG_SETMASK, &c->before.mask, NULL);
 	execvpe(c->args->rest[0], c->args->rest, env);
 	err = errno;

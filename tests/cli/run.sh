@@ -45,6 +45,8 @@ valid() { "$here/schema.py" "$here/../../cli/report.schema.json" "$T/r" > "$T/wh
 json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
 value() { [ "$(json "($2)")" = "$3" ]; ok $? "$1: $(json "($2)")"; }
 valid "a run without kernels"
+"$GPUBPF" run -o "$p" -j -- sh -c '[ -e /proc/$$/fd/1 ]; exit $((8 + $?))' 2> "$T/err" >&-; rc=$?; is 9 "standard output closed: it is for the program too"
+says 'standard output: the report could not be written: Bad file descriptor' "and a document is told as lost"; sed '1,/here it is/d' "$T/err" > "$T/r"; valid "with what it was"
 run "$GPUBPF" run -o "$p" -q -- true; is 0 "-q"; says '^dropped: 0' "leaves the report"; ! grep -q '^gpubpf: ' "$T/err"; ok $? "without remarks"
 run "$GPUBPF" run -o "$p" -j -- sh -c 'echo from the program; exit 3'; is 3 "-j alone"
 [ "$(head -1 "$T/out")" = "from the program" ] && sed 1d "$T/out" > "$T/r"; valid "behind the program's own output the document"
