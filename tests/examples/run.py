@@ -6,11 +6,15 @@ promises. Then bpftime's own probes, from $GPUBPF_CORPUS/bpftime-examples, on th
 import glob
 import json
 import os
+import re
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 build, clang, types, device = sys.argv[1:]
+sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples")
 tmp = tempfile.TemporaryDirectory()
 count = 0
 failed = False
@@ -93,6 +97,42 @@ def threadtime(r):
     assert all(v["block"] < 512 for v in classes.values()), classes
 
 
+def mem_trace(r):
+    accesses = [e["value"] for e in r["events"] if e["map"] == "accesses"]
+    assert map_of(r, "accesses")["dropped"] == 0 and len(accesses) == 8192, len(accesses)
+    for kind in 1, 2:
+        addresses = {int(str(a["addr"]), 0) for a in accesses if a["kind"] == kind}
+        assert len(addresses) == 4096 and max(addresses) - min(addresses) == 4 * 4095, (kind, len(addresses))
+    reader = subprocess.run([sys.executable, f"{sources}/mem_trace/mem_trace.py", "--png", f"{tmp.name}/map.png",
+                             f"{tmp.name}/report.json"], capture_output=True, text=True, check=True)
+    assert "8192 accesses read, 0 dropped" in reader.stdout, reader.stdout
+    said = re.findall(r": (\d+) loads, (\d+) stores", reader.stdout)
+    assert sum(int(n) for n, _ in said) == sum(int(n) for _, n in said) == 4096, said
+    image = open(f"{tmp.name}/map.png", "rb").read()
+    width, height = struct.unpack(">II", image[16:24])
+    lines = zlib.decompress(image[image.index(b"IDAT") + 4:-16])
+    assert width == 512 and len(lines) == height * (1 + 3 * width) and height == 130 * len(said), (width, height)
+
+
+def memcapture(r):
+    (_, c), = entries(r, "captured")
+    # of two matrices of 16 KiB, each word once; they begin where a page does
+    assert c == {"accesses": 8192, "bytes": 4 * 8192, "stores": 4096, "lowest": 8 * sum(range(0, 4096, 4)),
+                 "lanes": 4096 + 8192}, c # each work-item by itself: half of the words have the bit, and all are like themselves
+
+
+def barrierwait(r):
+    waits = {k["place"]: v["waits"] for k, v in entries(r, "barriers")}
+    assert {p: w["count"] for p, w in waits.items()} == {0: 4096, 1: 6 * 4096}, waits
+    assert all(w["sum"] > 0 for w in waits.values()), waits
+
+
+def atomichot(r):
+    spots = [v for _, v in entries(r, "spots")]
+    assert sorted(s["atomics"] for s in spots) == [128] * 15 + [2176], spots
+    assert all(s["bytes"] == 4 and s["space"] == 1 for s in spots) and entries(r, "missed")[0][1] == 0, spots
+
+
 def bpftime_cuda_probe(r):
     # the probe itself loses counts when two lanes are first at once
     (_, calls), = entries(r, "call_count")
@@ -144,16 +184,21 @@ else:
 
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
             ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter)]
+# of SPIR-V, which PoCL 3.1 does not take
+INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot)]
 BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
            ("threadhist", bpftime_threadhist, ["cuda__retprobe"]),
            ("kernelretsnoop", bpftime_kernelretsnoop, ["cuda__retprobe"])]
 corpus = os.path.join(os.environ.get("GPUBPF_CORPUS", ""), "bpftime-examples")
 
-for name, check in EXAMPLES:
+for name, check in EXAMPLES + (INSIDE if device == "intel" else []):
     if not env["OCL_ICD_VENDORS"]:
         skip(f"{name} on {device}", f"no OpenCL runtime of {device} here")
         continue
-    run(f"{name} on {device}", [f"{build}/examples/{name}/{name}.bpf.o"], name, [], check)
+    run(f"{name} on {device}", [f"{build}/examples/{name}/{name}.bpf.o"], name, ["--events", "9000"], check)
+
+if device == "intel" and env["OCL_ICD_VENDORS"]:
+    run("kprobe/__memcapture on intel", [f"{build}/tests/examples/memcapture.bpf.o"], "mem_trace", [], memcapture)
 
 for name, check, programs in BPFTIME:
     source = os.path.join(corpus, f"{name}.bpf.c")

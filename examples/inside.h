@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The workload of the examples that look inside kernels, and nothing of gpubpf: one kernel of a module of SPIR-V that lies
+ * beside the program, or of a file that is named, over `threads` work-items in groups of `block`. It prints a sum of what the
+ * kernel wrote. */
+#ifndef EXAMPLES_INSIDE_H
+#define EXAMPLES_INSIDE_H
+
+#include <string.h>
+
+#include "opencl.h"
+
+static void *inside_read(const char *program, const char *name, const char *named, size_t *size)
+{
+	char path[4096];
+	const char *slash = strrchr(program, '/');
+	void *data = malloc(1 << 20);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%.*s%s", slash ? (int)(slash - program + 1) : 0, program, name);
+	f = fopen(named ? named : path, "rb");
+	if (!f || !data) {
+		perror(named ? named : path);
+		exit(1);
+	}
+	*size = fread(data, 1, 1 << 20, f);
+	fclose(f);
+	return data;
+}
+
+/* kernel(from, to), buffers of `words` 32-bit numbers, of which the first has 0, 1, 2, ... */
+static int inside_run(int argc, char **argv, const char *file, const char *name, size_t words, size_t threads, size_t block)
+{
+	struct opencl cl = { .device = first_device() };
+	unsigned *data = calloc(words, sizeof(*data)), sum = 0;
+	cl_mem from, to;
+	cl_kernel kernel;
+	size_t size;
+	void *il = inside_read(argv[0], file, argc > 1 ? argv[1] : NULL, &size);
+	cl_int err;
+
+	cl.context = clCreateContext(NULL, 1, &cl.device, NULL, NULL, &err);
+	check(err, "clCreateContext");
+	cl.queue = clCreateCommandQueue(cl.context, cl.device, 0, &err);
+	check(err, "clCreateCommandQueue");
+	cl.program = clCreateProgramWithIL(cl.context, il, size, &err);
+	check(err, "clCreateProgramWithIL");
+	check(clBuildProgram(cl.program, 1, &cl.device, "", NULL, NULL), "clBuildProgram");
+	kernel = opencl_kernel(&cl, name);
+	for (size_t i = 0; i < words; i++)
+		data[i] = i;
+	from = opencl_buffer(&cl, data, words * sizeof(*data));
+	to = opencl_buffer(&cl, NULL, words * sizeof(*data));
+	check(clSetKernelArg(kernel, 0, sizeof(from), &from), "clSetKernelArg");
+	check(clSetKernelArg(kernel, 1, sizeof(to), &to), "clSetKernelArg");
+	opencl_run(&cl, kernel, threads, block);
+	opencl_read(&cl, to, data, words * sizeof(*data));
+	for (size_t i = 0; i < words; i++)
+		sum = sum * 31 + data[i];
+	printf("%s: %u\n", name, sum);
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+	clReleaseKernel(kernel);
+	opencl_stop(&cl);
+	free(data);
+	free(il);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An event for every access of global memory: where, how many bytes, what for, by which kernel's launch, and when. */
+#include <gpubpf/probe.h>
+
+struct access {
+	gpubpf_address addr;
+	gpubpf_kernel kernel;
+	__u64 ns, launch;
+	__u32 bytes, kind; /* kind: 1 load, 2 store, 3 atomic, 4 prefetch */
+};
+GPUBPF_RINGBUF(accesses, struct access, 1 << 22);
+
+SEC("gpu/mem/*")
+int trace(struct gpubpf_ctx *ctx)
+{
+	struct access *a = bpf_ringbuf_reserve(&accesses, sizeof(*a), 0);
+
+	if (!a)
+		return 0; /* no room: the ring counts it as dropped */
+	a->addr = ctx->mem.addr;
+	a->kernel = gpubpf_kernel_of(ctx);
+	a->ns = bpf_ktime_get_ns();
+	a->launch = ctx->launch;
+	a->bytes = ctx->mem.bytes;
+	a->kind = ctx->mem.access;
+	bpf_ringbuf_submit(a, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""mem_trace.py [--png FILE] REPORT: heat maps of the accesses in a report of mem_trace.bpf.o (gpubpf run -j -r REPORT).
+
+A map for each region: pages that were touched in the same way (read, written, both) and lie together, as those of one
+allocation mostly do. Left to right are its
+addresses, top to bottom the order of all accesses in time; a place is the darker the more bytes were accessed there. The PNG has the same maps one
+below the other: loads are blue, stores and atomics red."""
+import argparse
+import json
+import struct
+import zlib
+
+PAGE, GAP, COLUMNS, ROWS = 4096, 1 << 16, 64, 16
+SHADES = " .:-=+*#%@"
+
+
+def regions(accesses):
+    """(first address, end), by the pages that were touched; those that are loaded and those that are written alone are apart."""
+    found = []
+    writes = {}
+    for a in accesses:
+        writes.setdefault(a["addr"] // PAGE, set()).add(a["kind"] in (2, 3))
+    for page, kinds in sorted(writes.items()):
+        at = page * PAGE
+        if found and at - found[-1][1] < GAP and found[-1][2] == kinds:
+            found[-1][1] = at + PAGE
+        else:
+            found.append([at, at + PAGE, kinds])
+    return [(first, end) for first, end, _ in found]
+
+
+def cells(accesses, first, end, n):
+    """Bytes by row, column and whether they are written; of n accesses in all, each with its number."""
+    grid = [[[0, 0] for _ in range(COLUMNS)] for _ in range(ROWS)]
+    for a in accesses:
+        row = a["number"] * ROWS // n
+        column = (a["addr"] - first) * COLUMNS // (end - first)
+        grid[row][column][a["kind"] in (2, 3)] += a["bytes"]
+    return grid
+
+
+def text(grid):
+    most = max(sum(cell) for row in grid for cell in row) or 1
+    for row in grid:
+        yield "  |" + "".join(SHADES[-(-sum(cell) * (len(SHADES) - 1) // most)] for cell in row) + "|"
+
+
+def pixels(grid, scale=8):
+    """Rows of RGB, white where nothing is."""
+    most = max(max(cell) for row in grid for cell in row) or 1
+    for row in grid:
+        line = b""
+        for loads, stores in row:
+            red, blue = 255 - 255 * loads // most, 255 - 255 * stores // most
+            line += bytes((red, min(red, blue), blue)) * scale
+        yield from [line] * scale
+    yield from [b"\0" * 3 * COLUMNS * scale] * 2
+
+
+def png(lines, width):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    head = struct.pack(">IIBBBBB", width, len(lines), 8, 2, 0, 0, 0)
+    data = zlib.compress(b"".join(b"\0" + line for line in lines))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--png", metavar="FILE")
+    arguments.add_argument("report")
+    chosen = arguments.parse_args()
+    with open(chosen.report, encoding="utf-8") as f:
+        report = json.load(f)
+    accesses = [e["value"] for e in report["events"] if e["map"] == "accesses"]
+    for a in accesses:
+        a["addr"] = int(str(a["addr"]), 0)
+    told = next(m for m in report["maps"] if m["name"] == "accesses")
+    print(f"{len(accesses)} accesses read, {told['dropped']} dropped")
+    if not accesses:
+        return
+    accesses.sort(key=lambda a: a["ns"])
+    for number, a in enumerate(accesses):
+        a["number"] = number
+    lines = []
+    for first, end in regions(accesses):
+        here = [a for a in accesses if first <= a["addr"] < end]
+        loads = sum(a["kind"] == 1 for a in here)
+        print(f"\n{first:#x}, {(end - first) // 1024} KiB: {loads} loads, {len(here) - loads} stores and others, "
+              f"in {(here[-1]['ns'] - here[0]['ns']) / 1e6:.1f} ms")
+        grid = cells(here, first, end, len(accesses))
+        print("\n".join(text(grid)))
+        lines += pixels(grid)
+    if chosen.png:
+        with open(chosen.png, "wb") as f:
+            f.write(png(lines, COLUMNS * 8))
+
+
+if __name__ == "__main__":
+    main()
