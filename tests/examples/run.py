@@ -133,6 +133,13 @@ def atomichot(r):
     assert all(s["bytes"] == 4 and s["space"] == 1 for s in spots) and entries(r, "missed")[0][1] == 0, spots
 
 
+def coalescing(r):
+    # a CPU's work-items are each by themselves
+    found = {(k["place"], k["kind"]): v for k, v in entries(r, "accesses")}
+    alone = {"sectors": 4096, "bytes": 4 * 4096, "warps": 4096, "lanes": 4096}
+    assert found == {(0, 1): alone, (1, 2): alone}, found
+
+
 def bpftime_cuda_probe(r):
     # the probe itself loses counts when two lanes are first at once
     (_, calls), = entries(r, "call_count")
@@ -185,7 +192,7 @@ else:
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
             ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter)]
 # of SPIR-V, which PoCL 3.1 does not take
-INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot)]
+INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot), ("coalescing", coalescing)]
 BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
            ("threadhist", bpftime_threadhist, ["cuda__retprobe"]),
            ("kernelretsnoop", bpftime_kernelretsnoop, ["cuda__retprobe"])]

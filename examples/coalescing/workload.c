@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inside.h"
+
+int main(int argc, char **argv)
+{
+	return inside_run(argc, argv, "workload.spv", "strided", 4096, 4096, 64);
+}

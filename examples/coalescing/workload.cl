@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Each eighth number of 4096, again and again, to neighbours. */
+kernel void strided(global const uint *from, global uint *to)
+{
+	size_t i = get_global_id(0);
+
+	to[i] = from[i * 8 % 4096];
+}
