@@ -53,8 +53,8 @@ def check(name, runtimes, backends, options=(), vendors=None, probed=None):
         skip(name, native.stderr.decode().strip())
         return
     report = os.path.join(work.name, "report")
-    run = subprocess.run([gpubpf, "run", "-j", "-r", report, "-o", obj, *options, "--"] + command, env=env,
-                         capture_output=True, timeout=300)
+    run = subprocess.run([gpubpf, "run", "-j", "-r", report, "--wait", "1200", "-o", obj, *options, "--"] + command, env=env,
+                         capture_output=True, timeout=1500)
     tap((native.returncode, native.stdout) == (run.returncode, run.stdout) and not run.returncode,
         f"{name}: output and status as without probes", native, run)
     with open(report, encoding="utf-8") as f:
