@@ -16,6 +16,7 @@
 #define ALL_BOARDS 0x3f
 #define SETTLED 45                 /* cycles in which every result with a known time lands */
 #define COUNT_ABOVE 3
+#define SEEN 2                     /* cycles after which a scoreboard that was set can be waited for */
 
 struct checked {
 	const struct sass_code *code;      /* the kernel's own */
@@ -214,6 +215,13 @@ static int check_registers(struct checked *c)
 
 /* -- pass: what the kernel has already where the entry's probe stands -- */
 
+/* The instruction of an exit's probe that waits for what the kernel has in flight. Where the kernel falls into the probe
+ * that is not the first: what the kernel has set just before, the next instruction does not see yet. */
+static uint32_t waits_at(const struct checked *c)
+{
+	return c->exit + (c->stubs == c->code->tail);
+}
+
 /* What the entry's probe leaves in flight, the exit's, whose registers are the same, waits for. */
 static int check_left(struct checked *c)
 {
@@ -227,7 +235,7 @@ static int check_left(struct checked *c)
 			return wrong(c, i, "nobody can wait for what an entry's probe leaves");
 		left = sass_boards_left(left, insn);
 	}
-	if (left & ~sass_waits(insn_at(c, c->exit)))
+	if (left & ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)))))
 		return wrong(c, c->exit, "an exit's probe does not wait for what the entry's left");
 	return 0;
 }
@@ -268,17 +276,27 @@ static bool settles(const struct checked *c)
 	return time >= SETTLED;
 }
 
+static bool waits_for_all(const struct checked *c)
+{
+	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, waits_at(c));
+
+	if (waits_at(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SEEN))
+		return false;
+	return sass_waits(waits) == ALL_BOARDS;
+}
+
 static int check_in_flight(struct checked *c)
 {
 	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
 
 	if (c->exit == SASS_NONE)
 		return 0;
-	if (c->stubs == c->code->tail && sass_waits(sass_code_at(c->code, c->stubs)) & ~sass_waits(insn_at(c, c->exit)))
+	if (c->stubs == c->code->tail && sass_waits(sass_code_at(c->code, c->stubs)) &
+						 ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)))))
 		return wrong(c, c->exit, "the last exit does not wait for what it did");
 	span(c, c->exit, end, &low, &top);
 	if (low < c->regs) {
-		if (sass_waits(insn_at(c, c->exit)) != ALL_BOARDS || !settles(c))
+		if (!waits_for_all(c) || !settles(c))
 			return wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
 		for (uint32_t i = 0; i < c->code->n; i++) {
 			enum sass_class class = sass_op_find(sass_opcode(insn_at(c, i)))->class;
@@ -289,7 +307,7 @@ static int check_in_flight(struct checked *c)
 				return wrong(c, i, "nobody can wait for an access that meets a probe's registers");
 		}
 	} else if (writes_predicates(c, c->exit, end) && sass_predicates_late(c->code) &&
-		   sass_waits(insn_at(c, c->exit)) != ALL_BOARDS) {
+		   !waits_for_all(c)) {
 		return wrong(c, c->exit, "a predicate may be written late");
 	}
 	return 0;

@@ -224,6 +224,8 @@ static unsigned put_waits(struct placing *p)
 
 	waits |= late ? ALL_BOARDS : left_by_entry(p);
 	time += falls ? 0 : BRANCH_TIME;
+	if (falls && (late || !p->above)) /* a scoreboard that the instruction before sets is not seen by the next one yet */
+		put(p, sass_nop(0, BRANCH_TIME));
 	if (!p->above) {
 		put(p, sass_nop(ALL_BOARDS, SASS_STALL_MAX));
 		for (int i = 1; i < SETTLE; i++)

@@ -188,6 +188,23 @@ static void drop_waits(struct opened *o)
 	ok(waits && seen * 2 >= waits, "a wait that is missing is seen (%u of %u: some are for others' sake)", seen, waits);
 }
 
+/* Where the kernel falls into an exit's probe that waits for it, not at once: a scoreboard just set is not seen yet. */
+static void wait_at_once(struct opened *o)
+{
+	struct sass_insn was = get(o, first_added(o)), waits = get(o, first_added(o) + 1);
+
+	if (o->code.tail == SASS_NONE || sass_opcode(was) != SASS_OP_NOP)
+		return;
+	ok(sass_stall(was) >= 2 && !sass_waits(was) && sass_waits(waits), "an exit's probe waits for the kernel, but not at once");
+	set(o, first_added(o), waits);
+	set(o, first_added(o) + 1, was);
+	ok(!passes(o), "a wait for what was set just before is seen");
+	set(o, first_added(o) + 1, waits);
+	set(o, first_added(o), sass_with(was, SASS_STALL_AT, 4, 1));
+	ok(!passes(o), "and one a cycle later");
+	set(o, first_added(o), was);
+}
+
 /* Cycles that the probes need. */
 static void drop_times(struct opened *o)
 {
@@ -286,6 +303,7 @@ static void check_the_checker(const char *image, size_t size, const struct gpubp
 	change_added(&o);
 	drop_waits(&o);
 	drop_times(&o);
+	wait_at_once(&o);
 	if (!together && !strcmp(kernel, "straight"))
 		number_values(&o);
 	if (together)
