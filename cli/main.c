@@ -41,6 +41,10 @@ static int unknown_object(const char *name)
 		cli_error("%s is a program; put -e in front of it", name);
 		return CLI_USAGE;
 	}
+	if (name[0] == '-') {
+		cli_error("%s: options stand behind a command: gpubpf run %s ...; gpubpf help lists the commands", name, name);
+		return CLI_USAGE;
+	}
 	for (size_t i = 0; i < cli_ncommands && n < 64; i++)
 		names[n++] = cli_commands[i].object;
 	near = cli_nearest(name, names, n);

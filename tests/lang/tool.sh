@@ -29,6 +29,7 @@ else
 fi
 run "$GPUBPF" 'gpu/exit/* { @ = count(); }' -- true; is 2 "a program without -e"; says 'put -e in front' "says what to do"
 run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }' -c true; is 2 "-c CMD"; says 'behind --' "says what to do"
+run "$GPUBPF" -p launches -- true; is 2 "an option without a command"; says "gpubpf run -p" "says what to do"
 run "$GPUBPF" -l 'gpu/exit/*'; is 2 "-l with a place"; says 'use gpubpf -l -- CMD' "says what to do"; run "$GPUBPF" -l; is 2 "-l alone"; says 'gpubpf -l -- ./app' "too"
 run "$GPUBPF" -l -- true; is 0 "-l"; says 'never used a GPU runtime' "runs kernel list"
 finish
