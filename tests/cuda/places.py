@@ -6,6 +6,7 @@ in the kernel, one by one and in their order. So are barriers, branches, and whe
 that many as the image's comments say, of a warp:
     // KERNEL KIND ACCESSES:BYTES ... or KERNEL KIND refused WORDS; instead of bytes the sum of barriers' ids, branches taken
 The names of its places of lines and marks, and of some instructions, stand in lines "//= KERNEL KIND ID LINE NAME".
+An IMAGE may be random:SEED (places_random.py).
 And twins with the programs of the OBJECTs, as the worker makes them, whose maps have the sums over the same accesses."""
 import functools
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import places_random
 import ptx_run
 
 SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 'mem.const': (4,),
@@ -100,7 +102,7 @@ def compare(name, kind, text, twin, words, expected):
              ids.setdefault(g['place'], (i, s.get('mem.access'))) != (i, s.get('mem.access'))]
     ok(not wrong and len(got) == len(seen), f'{name}: gpu/{kind}/ has been told of each, {len(seen)}',
        wrong[:2] or f'{len(got)}')
-    if name.startswith('calls') and kind == 'insn':
+    if name == 'calls_insns' and kind == 'insn':
         within = re.search(r'st\.param\.b32 \[given\].*ld\.param\.b32 %r2', twin, re.S)
         ok(within and '%gpubpf_' not in within[0], f'{name}: no code stands within a call', within and within[0])
     n = f'{len(got)}:{sum(g[SUMMED.get(kind, "mem.bytes")] for g in got)}'
@@ -184,8 +186,26 @@ def image(tool, objects, path):
                         ok(False, f'{name}: gpu/{kind}/ is interpreted', repr(error))
 
 
+def expected_of(machine, kind):
+    if kind.startswith('block'):
+        return '1:0'
+    seen = [s for s, _ in wanted(machine, kind)]
+    return f'{len(seen)}:{sum(s[SUMMED.get(kind, "mem.bytes")] for s in seen)}'
+
+
+def random_image(tool, objects, seed):
+    with tempfile.TemporaryDirectory() as made:
+        path = f'{made}/random-{seed}.ptx'
+        with open(path, 'w', encoding='ascii') as out:
+            out.write(places_random.image(int(seed), expected_of))
+        image(tool, objects, path)
+
+
 first = sys.argv.index('--')
 for file in sys.argv[first + 1:]:
-    image(sys.argv[1], sys.argv[2:first], file)
+    if file.startswith('random:'):
+        random_image(sys.argv[1], sys.argv[2:first], file.split(':')[1])
+    else:
+        image(sys.argv[1], sys.argv[2:first], file)
 print(f'1..{count}')
 sys.exit(failed > 0)
