@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
- * SOME: no places of all spaces, no values; SYNC: atomics and barriers instead;
- * END: a program that may end threads. */
+ * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
+ * BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
@@ -28,6 +28,9 @@ static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
 	__atomic_fetch_add(&t->prefetches, ctx->mem.access == GPUBPF_PREFETCH, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&t->elements, ctx->mem.count, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&t->spaces, ctx->mem.space, __ATOMIC_RELAXED);
+#ifdef LATE
+	if (kind != 1 && kind != 6)
+#endif
 #ifndef SOME
 	__atomic_fetch_add(&t->values, ctx->mem.value[0] + 3 * ctx->mem.value[1], __ATOMIC_RELAXED);
 #endif
@@ -69,6 +72,18 @@ SEC("gpu/atomic/*") int at_atomic(struct gpubpf_ctx *ctx)
 	__atomic_fetch_add(&t->olds, ctx->atomic.old, __ATOMIC_RELAXED);
 	return tell(ctx, 7);
 }
+#ifdef BRANCH
+SEC("gpu/branch/*") int at_branch(struct gpubpf_ctx *ctx)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + 11;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->barriers, ctx->branch.taken, __ATOMIC_RELAXED);
+	return wait_at(ctx, 11);
+}
+#endif
 SEC("gpu/block_begin/*") int block_begin(struct gpubpf_ctx *ctx) { return wait_at(ctx, 10); }
 SEC("gpu/barrier/*") int at_barrier(struct gpubpf_ctx *ctx) { return wait_at(ctx, 8); }
 SEC("gpu/barrier_exit/*") int at_barrier_exit(struct gpubpf_ctx *ctx) { return wait_at(ctx, 9); }

@@ -22,7 +22,7 @@ import tempfile
 import places_random
 
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
-         "barrier", "barrier_exit", "block_begin"]
+         "barrier", "barrier_exit", "block_begin", "branch"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
 here = f"{build}/tests/opencl"
@@ -39,7 +39,7 @@ def tap(good, text, why=""):
 
 
 def run(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=env, check=False, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=800, env=env, check=False, **more)
 
 
 def compiled(path, text, where):
@@ -58,7 +58,7 @@ def compiled(path, text, where):
 
 def probed(app, object_, folder, where):
     report = f"{where}/report.json"
-    tool = run([f"{build}/gpubpf", "run", "-j", "--report", report, "-o", f"{here}/{object_}.bpf.o", "--", *app],
+    tool = run([f"{build}/gpubpf", "run", "-j", "--report", report, "--wait", "240", "-o", f"{here}/{object_}.bpf.o", "--", *app],
                cwd=folder)
     with open(report, encoding="utf-8") as f:
         return tool.stdout, json.load(f), tool.stderr
@@ -77,8 +77,8 @@ def told_of(report):
 
 
 def kinds_of(object_):
-    return {"places": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: kind != "end" and not kind.startswith("mem"),
-            "places-end": lambda kind: kind == "end", "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
+    return {"places": lambda kind: kind.startswith("mem"), "places-late": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: kind != "end" and not kind.startswith("mem"),
+            "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
 
 
 def said(text, key):
@@ -135,7 +135,8 @@ def check(path, where):
         tap(native.returncode == 77, f"{name} # SKIP {native.stderr.strip()}", native.stderr)
         return
     told = {}
-    objects = ["places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
+    objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
+    objects += ["places-branch"] * (" branch " in text)
     objects += ["places-end"] * (" end threads" in text)
     if "fract" in text and path.startswith(where):
         objects[0] = "places-some" # values that it does not show

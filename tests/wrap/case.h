@@ -12,6 +12,7 @@
  *   //@ unbuildable: K                       K can be wrapped, but the vendor refuses its wrapper
  *   //@ build: all                           all kernels are wrapped and built, run or not
  *   //@ places: K entry:4 exit:6           what is listed of K's source, with the lines
+ *   //@ inside: F mem:4 branch:5         the places of instructions in kernel or function F, kind by kind
  *   //@ barrier: K                           K counts as one with a barrier
  *
  * In a run, global and local sizes ("-": NULL) are followed by the arguments in order. All kernels that

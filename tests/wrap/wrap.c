@@ -212,6 +212,42 @@ static bool refused_as_il(struct run *r)
 	return any;
 }
 
+static void list_inside(const struct gpubpf_kernel_info *k, char *out, size_t size)
+{
+	out[0] = 0;
+	for (uint32_t p = 0; p < k->nplaces; p++)
+		if (gpubpf_place_kind(k->places[p].kind)->where == GPUBPF_WHERE_INSN)
+			snprintf(out + strlen(out), size - strlen(out), "%s%s:%u", *out ? " " : "",
+				 gpubpf_place_kind(k->places[p].kind)->name, k->places[p].line);
+}
+
+/* The places of instructions, of kernels and functions, with the lines. */
+static void check_inside(struct run *r, struct gpubpf_image image)
+{
+	struct gpubpf_kernel_info *infos = NULL;
+	struct gpubpf_diag diag;
+	uint32_t n = 0;
+	char lines[1024];
+
+	image.places = GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
+		       GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BRANCH);
+	gpubpf_diag_init(&diag);
+	for (uint32_t i = 0; i < r->file.nchecks; i++) {
+		const struct case_check *c = &r->file.check[i];
+
+		if (strcmp(c->what, "inside") || program_il)
+			continue;
+		if (!infos && gpubpf_worker_inspect(clread, "wrap", &image, &dev.caps, &infos, &n, &diag) < 0)
+			n = 0;
+		lines[0] = 0;
+		for (uint32_t k = 0; k < n; k++)
+			if (!strcmp(infos[k].name, c->kernel))
+				list_inside(&infos[k], lines, sizeof(lines));
+		ok(!strcmp(lines, c->rest), "%s: in %s are %s", r->name, c->kernel, lines);
+	}
+	free(infos);
+}
+
 static bool read_and_wrap(struct run *r)
 {
 	struct gpubpf_header header;
@@ -230,6 +266,7 @@ static bool read_and_wrap(struct run *r)
 	if (!ok(err == 0, "%s: read, %u kernels %s", r->name, r->nkernels, diag.what))
 		return false;
 	check_refusals(r);
+	check_inside(r, image);
 	if (program_il && refused_as_il(r))
 		return false;
 	if (!ok(choose_sites(r), "%s: all kernels that run can be wrapped", r->name))

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "core/lower/ctx.h"
 #include "env_use.h"
 
@@ -92,4 +94,18 @@ uint32_t gpubpf_env_bytes(const struct gpubpf_env_use *use, const struct gpubpf_
 			size = p->bytes_off + p->size;
 	}
 	return size;
+}
+
+bool gpubpf_env_ends_inside(const struct gpubpf_lower_job *job, const char *kernel)
+{
+	for (uint32_t i = 0; i < job->nsites; i++) {
+		const struct gpubpf_site_desc *site = &job->sites[i];
+
+		if (strcmp(site->kernel, kernel) || site->site == GPUBPF_SITE_ENTRY || site->site == GPUBPF_SITE_EXIT)
+			continue;
+		for (uint32_t p = 0; p < site->nprogs; p++)
+			if (job->unit->progs[site->progs[p]].facts->ends_thread)
+				return true;
+	}
+	return false;
 }

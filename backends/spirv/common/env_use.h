@@ -18,6 +18,8 @@ void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gp
 uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site);
 /* Are the bytes of parameter i needed, and does the site have a place for them? */
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i);
+/* Does a program at the kernel's places end threads elsewhere than at its entry? There a lane can leave alone. */
+bool gpubpf_env_ends_inside(const struct gpubpf_lower_job *job, const char *kernel);
 /* Size of arg_bytes, 0: none. */
 uint32_t gpubpf_env_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site);
 

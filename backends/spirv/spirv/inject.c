@@ -157,21 +157,6 @@ static int plan_inside(struct plan *plan, uint32_t kernel, struct gpubpf_inserti
 	return err;
 }
 
-/* A lane can leave where the kernel begins alone. */
-static bool ends_threads_inside(const struct gpubpf_lower_job *job, const char *kernel)
-{
-	for (uint32_t i = 0; i < job->nsites; i++) {
-		const struct gpubpf_site_desc *site = &job->sites[i];
-
-		if (strcmp(site->kernel, kernel) || site->site == GPUBPF_SITE_ENTRY || site->site == GPUBPF_SITE_EXIT)
-			continue;
-		for (uint32_t p = 0; p < site->nprogs; p++)
-			if (job->unit->progs[site->progs[p]].facts->ends_thread)
-				return true;
-	}
-	return false;
-}
-
 /* -- kernels -- */
 
 static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32_t site)
@@ -189,7 +174,7 @@ static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32
 		return refuse(plan, site, "the module has no such kernel");
 	if (gpubpf_spv_reason(&k->info, plan->job->caps)[0])
 		return refuse(plan, site, gpubpf_spv_reason(&k->info, plan->job->caps));
-	if (ends_threads_inside(plan->job, desc->kernel))
+	if (gpubpf_env_ends_inside(plan->job, desc->kernel))
 		return refuse(plan, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
 	while (w < plan->wraps + plan->nwraps && w->kernel != k)
 		w++;

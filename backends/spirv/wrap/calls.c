@@ -32,21 +32,34 @@ static bool rehash(struct reader *r)
 	return true;
 }
 
-/* Index of a function, made on first sight; UINT32_MAX: no memory. */
-static uint32_t function_of(struct reader *r, CXCursor c)
+/* The bucket of a function, or the one where it would be. */
+static uint32_t bucket_of(const struct reader *r, CXCursor canonical)
+{
+	uint32_t at = clang_hashCursor(canonical) & (r->nbuckets - 1);
+
+	while (r->bucket[at] && !clang_equalCursors(r->function[r->bucket[at] - 1].cursor, canonical))
+		at = (at + 1) & (r->nbuckets - 1);
+	return at;
+}
+
+uint32_t clread_function_of(struct reader *r, CXCursor c)
 {
 	CXCursor cursor = clang_getCanonicalCursor(c);
 	uint32_t at;
 
 	if (2 * (r->nfunctions + 1) > r->nbuckets && !rehash(r))
 		return UINT32_MAX;
-	at = clang_hashCursor(cursor) & (r->nbuckets - 1);
-	for (; r->bucket[at]; at = (at + 1) & (r->nbuckets - 1))
-		if (clang_equalCursors(r->function[r->bucket[at] - 1].cursor, cursor))
-			return r->bucket[at] - 1;
+	at = bucket_of(r, cursor);
+	if (r->bucket[at])
+		return r->bucket[at] - 1;
 	r->function[r->nfunctions] = (struct function){ .cursor = cursor, .kernel = -1 };
 	r->bucket[at] = ++r->nfunctions;
 	return r->nfunctions - 1;
+}
+
+bool clread_is_declared(const struct reader *r, CXCursor c)
+{
+	return r->nbuckets && r->bucket[bucket_of(r, clang_getCanonicalCursor(c))];
 }
 
 /* OpenCL C 3.0, 6.15.8 and 6.15.16 to 6.15.18: functions that all work-items of a group must reach */
@@ -75,7 +88,7 @@ static void add_call(struct reader *r, CXCursor call)
 	}
 	if (clang_Cursor_isNull(clang_getCursorDefinition(callee)))
 		return;
-	index = function_of(r, callee);
+	index = clread_function_of(r, callee);
 	f = &r->function[r->current];
 	for (uint32_t i = 0; i < f->ncallees; i++)
 		if (f->callee[i] == index)
@@ -123,20 +136,25 @@ static enum CXChildVisitResult visit_body(CXCursor c, CXCursor parent, CXClientD
 
 void clread_function(struct reader *r, CXCursor c)
 {
-	uint32_t index = function_of(r, c);
+	uint32_t index = clread_function_of(r, c);
 
 	if (index == UINT32_MAX)
 		return;
 	r->current = index;
 	clang_visitChildren(c, visit_body, r);
+	if (r->source->places)
+		clread_source(r, c, index);
 }
 
-void clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
+uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
 {
-	uint32_t index = function_of(r, c);
+	uint32_t index = clread_function_of(r, c);
 
-	if (index != UINT32_MAX)
+	if (index != UINT32_MAX) {
 		r->function[index].kernel = kernel;
+		r->function[index].source.kernel = true;
+	}
+	return index;
 }
 
 static bool has_errors(struct reader *r)
@@ -156,9 +174,11 @@ static bool has_errors(struct reader *r)
  * understood in full may hide a barrier. */
 void clread_spread(struct reader *r)
 {
-	uint32_t all = (has_errors(r) ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);
+	uint32_t all;
 	bool changed = true;
 
+	r->unit->errors = has_errors(r);
+	all = (r->unit->errors ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < r->nfunctions; i++) {
@@ -174,4 +194,15 @@ void clread_spread(struct reader *r)
 	for (uint32_t i = 0; i < r->nfunctions; i++)
 		if (r->function[i].kernel >= 0)
 			r->unit->kernel[r->function[i].kernel].info.flags = r->function[i].flags | all;
+}
+
+void clread_list_functions(struct reader *r)
+{
+	r->unit->function = gpubpf_pool_alloc(r->pool, r->nfunctions, sizeof(*r->unit->function));
+	for (uint32_t i = 0; r->unit->function && i < r->nfunctions; i++) {
+		r->unit->function[i] = r->function[i].source;
+		r->unit->function[i].callee = r->function[i].callee;
+		r->unit->function[i].ncallees = r->function[i].ncallees;
+		r->unit->nfunctions++;
+	}
 }

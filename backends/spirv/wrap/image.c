@@ -35,7 +35,7 @@ static int open_parts(struct wrap_image *p, const struct gpubpf_image *image, st
 }
 
 /* NUL bytes end a source for OpenCL's compilers; so they do here. */
-static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image *image,
+static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image *image, uint32_t places,
 		     const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_cl_part *part = &p->parts.part[i];
@@ -44,12 +44,13 @@ static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image
 	if (!text)
 		return -ENOMEM;
 	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), part->options, image->cwd,
-						  part->headers, part->nheaders, image->built_ns };
+						  part->headers, part->nheaders,
+						  places & gpubpf_places_of(GPUBPF_WHERE_INSN), image->built_ns };
 	return gpubpf_cl_read(&p->source[i], caps, &p->pool, &p->unit[i], diag);
 }
 
-int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
-		    struct gpubpf_diag *diag)
+int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint32_t places,
+		    const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag)
 {
 	int err = open_parts(p, image, diag);
 
@@ -61,7 +62,7 @@ int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, cons
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->parts.nparts && err == 0; i++) {
 		if (p->parts.part[i].kind == GPUBPF_IMAGE_OPENCL_C)
-			err = read_part(p, i, image, caps, diag);
+			err = read_part(p, i, image, places, caps, diag);
 		for (uint32_t k = 0; k < p->unit[i].nkernels; k++)
 			p->globals |= p->unit[i].kernel[k].info.flags & GPUBPF_KINFO_GLOBALS;
 	}

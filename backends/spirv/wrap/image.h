@@ -17,9 +17,10 @@ struct wrap_image {
 	bool globals;                   /* in any part */
 };
 
-/* 0, -ENOMEM or -EINVAL with a diagnostic; to be finished either way. */
-int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, const struct gpubpf_device_caps *caps,
-		    struct gpubpf_diag *diag);
+/* With the functions of the source if places of instructions are asked for (GPUBPF_TAKES). 0, -ENOMEM or -EINVAL with a
+ * diagnostic; to be finished either way. */
+int wrap_image_read(struct wrap_image *p, const struct gpubpf_image *image, uint32_t places,
+		    const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
 void wrap_image_finish(struct wrap_image *p);
 /* Why the kernel cannot be taken, with what the unit alone cannot know: the device, and the other parts; "": it can. */
 const char *wrap_reason(const struct wrap_image *p, const struct gpubpf_cl_kernel *kernel,

@@ -5,14 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/spirv/common/env_use.h"
 #include "backends/spirv/common/options.h"
 #include "core/diag.h"
+#include "core/lower/ctx.h"
 #include "image.h"
 #include "write.h"
 
 /* the wrappers of all parts while they are being chosen */
 struct plan {
 	const struct gpubpf_lower_job *job;
+	struct wrap_image *p;
+	uint32_t kinds;                 /* of which the job has insertions: GPUBPF_TAKES */
 	struct gpubpf_wrap **wraps;     /* [part] */
 	uint32_t *nwraps;
 	struct gpubpf_twin_image *out;
@@ -31,12 +35,182 @@ static int refuse(struct plan *plan, uint32_t site, const char *reason)
 	return 0;
 }
 
+/* -- places of instructions -- */
+
+/* What a program reads there must be known. */
+static bool reads(const struct gpubpf_lower_job *job, const struct cl_place *at, const char *field)
+{
+	return gpubpf_env_words(job, at->site) >> ctx_word_of(field, at->kind) & 1;
+}
+
+static bool hides_value(const struct gpubpf_lower_job *job, const struct cl_place *at, const struct cl_access *a)
+{
+	bool late = a->value == CLREAD_RESULT || a->value == CLREAD_STEP_UP || a->value == CLREAD_STEP_DOWN;
+	bool before = gpubpf_place_kind(at->kind)->when == GPUBPF_WHEN_BEFORE;
+
+	if (a->value != CLREAD_HIDDEN && !(late && before))
+		return false;
+	return reads(job, at, "mem.value") || gpubpf_env_words(job, at->site) >> (ctx_word_of("mem.value", at->kind) + 1) & 1;
+}
+
+static int check_place(const struct plan *plan, const struct cl_event *e, const struct cl_place *at, struct gpubpf_diag *why)
+{
+	const char *kind = gpubpf_place_kind(at->kind)->name;
+	const struct cl_access *a = &e->access[at->access];
+
+	if (e->unseen)
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s (line %u)", kind, e->unseen,
+				       at->line);
+	if (at->kind == GPUBPF_SITE_BRANCH)
+		return !reads(plan->job, at, "branch.lanes") && !reads(plan->job, at, "branch.active") ? 0 :
+		       gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/branch/ reads branch.lanes or "
+				       "branch.active, which OpenCL C does not say");
+	if (!gpubpf_place_kind(at->kind)->spaces)
+		return 0;
+	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of which memory a generic address "
+				       "is (line %u); gpu/mem.all/ and gpu/mem_before.all/ take all", kind, at->line);
+	if (hides_value(plan->job, at, a))
+		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/%s/ reads mem.value, which the source "
+				       "does not say (line %u)", kind, at->line);
+	return 0;
+}
+
+/* The places in one function that are to have a program. */
+static int plan_function(struct plan *plan, const struct gpubpf_cl_unit *unit, uint32_t function, bool kernel,
+			 struct gpubpf_inserting *at, struct gpubpf_wrap *w, struct gpubpf_diag *why)
+{
+	const struct gpubpf_cl_function *f = &unit->function[function];
+	struct cl_place *places = gpubpf_pool_alloc(&plan->p->pool, gpubpf_cl_places(f, plan->kinds, NULL), sizeof(*places));
+	uint32_t n = places ? gpubpf_cl_places(f, plan->kinds, places) : 0;
+	int err = places ? 0 : -ENOMEM;
+
+	w->places[function] = places;
+	for (uint32_t i = 0; i < n && !err; i++) {
+		struct cl_place place = places[i];
+
+		place.site = gpubpf_site_at(at, place.kind, kernel ? "" : f->name, place.id);
+		if (place.site == UINT32_MAX)
+			continue;
+		err = check_place(plan, &f->event[place.event], &place, why);
+		places[w->nplaces[function]++] = place;
+	}
+	return err;
+}
+
+static void reach(const struct gpubpf_cl_unit *unit, uint32_t from, bool *reached)
+{
+	bool more = true;
+
+	reached[from] = true;
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < unit->nfunctions; i++)
+			for (uint32_t c = 0; reached[i] && c < unit->function[i].ncallees; c++) {
+				more |= !reached[unit->function[i].callee[c]];
+				reached[unit->function[i].callee[c]] = true;
+			}
+	}
+}
+
+/* Functions with places in them, or in what they call, until nothing changes. */
+static void spread(const struct gpubpf_cl_unit *unit, const bool *reached, struct gpubpf_wrap *w)
+{
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < unit->nfunctions; i++) {
+			bool copied = w->nplaces[i];
+
+			for (uint32_t c = 0; c < unit->function[i].ncallees; c++)
+				copied |= w->copied[unit->function[i].callee[c]];
+			more |= reached[i] && copied && !w->copied[i];
+			w->copied[i] |= reached[i] && copied;
+		}
+	}
+}
+
+/* Each function with places must be one whose text can be copied, and whose calls can be renamed. */
+static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_wrap *w, struct gpubpf_diag *why)
+{
+	for (uint32_t i = 0; i < unit->nfunctions; i++) {
+		const struct gpubpf_cl_function *f = &unit->function[i];
+
+		if (!w->copied[i])
+			continue;
+		if (!f->end)
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places in %.80s would need its text once more, "
+					       "which a macro or a header makes, or which has directives that must not be "
+					       "read twice (#define, #include)", f->name);
+		if (f->kernel && i != w->kernel->function)
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it calls %.80s, which is a kernel with places "
+					       "of its own", f->name);
+		for (uint32_t e = 0; e < f->nevents; e++)
+			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen && w->copied[f->event[e].function])
+				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a call of %.80s, which has places, "
+						       "cannot be followed: %s (line %u)",
+						       unit->function[f->event[e].function].name, f->event[e].unseen,
+						       f->event[e].line);
+	}
+	return 0;
+}
+
+/* May the compiler make other values of the same arithmetic, by what stands beside it? */
+static bool has_loose_math(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->p->parts.nparts; i++)
+		if (gpubpf_cl_loose_math(plan->p->parts.part[i].options))
+			return true;
+	return gpubpf_cl_loose_math(plan->p->parts.link_options);
+}
+
+static int plan_inside(struct plan *plan, const struct gpubpf_cl_unit *unit, struct gpubpf_inserting *at,
+		       struct gpubpf_wrap *w, struct gpubpf_diag *why)
+{
+	uint32_t n = unit->nfunctions, function = w->kernel->function;
+	bool *reached = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*reached));
+	int err = 0;
+
+	w->places = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*w->places));
+	w->nplaces = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*w->nplaces));
+	w->copied = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*w->copied));
+	if (!reached || !w->places || !w->nplaces || !w->copied)
+		return -ENOMEM;
+	reach(unit, function, reached);
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (reached[i])
+			err = plan_function(plan, unit, i, i == function, at, w, why);
+	spread(unit, reached, w);
+	if (!err && !w->copied[function]) {
+		w->places = NULL;
+		w->copied = NULL;
+		return 0;
+	}
+	if (!err)
+		err = check_copies(unit, w, why);
+	w->copied[function] = false;
+	if (!err && unit->errors)
+		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program, which may so "
+				      "have places that are not seen");
+	if (!err && !(plan->job->caps->bits & GPUBPF_CAP_X86))
+		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places of instructions in OpenCL C are for CPUs: a GPU's "
+				      "compiler could make other values of the arithmetic around a probe");
+	if (!err && has_loose_math(plan))
+		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it is compiled with relaxed arithmetic "
+				      "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");
+	return err;
+}
+
+/* -- kernels -- */
+
 static int plan_kernel(struct plan *plan, uint32_t part, const struct gpubpf_cl_kernel *kernel, uint32_t site)
 {
 	struct gpubpf_inserting at = { .job = plan->job, .kernel = kernel->info.name };
 	struct gpubpf_wrap *w = plan->wraps[part];
 	uint32_t n = plan->nwraps[part];
 	struct gpubpf_diag why;
+	int err = 0;
 
 	if (site >= GPUBPF_WRAP_SITES)
 		return refuse(plan, site, "the session probes too many places at once");
@@ -44,10 +218,17 @@ static int plan_kernel(struct plan *plan, uint32_t part, const struct gpubpf_cl_
 		w++, n--;
 	if (n)
 		return 0;
-	*w = (struct gpubpf_wrap){ kernel, gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
-				   gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0) };
+	if (gpubpf_env_ends_inside(plan->job, kernel->info.name))
+		return refuse(plan, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
+	*w = (struct gpubpf_wrap){ .kernel = kernel, .first = site, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
+				   .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
+				   .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0) };
 	gpubpf_diag_init(&why);
-	if (gpubpf_all_inserted(&at, &why) < 0)
+	if (plan->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN))
+		err = plan_inside(plan, &plan->p->unit[part], &at, w, &why);
+	if (err == -ENOMEM)
+		return err;
+	if (err < 0 || gpubpf_all_inserted(&at, &why) < 0)
 		return refuse(plan, site, why.what);
 	plan->nwraps[part] += at.met > 0;
 	return 0;
@@ -85,6 +266,7 @@ static int make_plan(struct plan *plan, struct wrap_image *p)
 	uint32_t nparts = p->parts.nparts;
 	int err = 0;
 
+	plan->p = p;
 	plan->wraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*plan->wraps));
 	plan->nwraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*plan->nwraps));
 	if (!plan->wraps || !plan->nwraps)
@@ -110,11 +292,8 @@ static int list_twins(const struct plan *plan, uint32_t nparts)
 	if (!out->twins)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nparts; i++) {
-		for (uint32_t k = 0; k < plan->nwraps[i]; k++) {
-			const struct gpubpf_wrap *w = &plan->wraps[i][k];
-
-			out->twins[out->ntwins++] = w->entry < w->exit ? w->entry : w->exit;
-		}
+		for (uint32_t k = 0; k < plan->nwraps[i]; k++)
+			out->twins[out->ntwins++] = plan->wraps[i][k].first;
 	}
 	return 0;
 }
@@ -156,8 +335,11 @@ int wrap_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	struct gpubpf_twin_image made = { 0 };
 	struct plan plan = { .job = job, .out = &made };
 	struct wrap_image p = { 0 };
-	int err = wrap_image_read(&p, image, job->caps, diag);
+	int err;
 
+	for (uint32_t i = 0; i < job->ninsertions; i++)
+		plan.kinds |= 1u << job->insertions[i].place.kind;
+	err = wrap_image_read(&p, image, plan.kinds, job->caps, diag);
 	if (err == 0)
 		err = make_plan(&plan, &p);
 	if (err == 0)

@@ -8,47 +8,160 @@
 #include "core/diag.h"
 #include "image.h"
 
-static size_t count(const struct wrap_image *p, size_t *places, size_t *params)
-{
-	size_t kernels = 0;
+/* what is listed: kernels, and behind them functions with code that kernels may call, of one part after the other */
+struct list {
+	const struct wrap_image *p;
+	const struct gpubpf_device_caps *caps;
+	uint32_t places;
+	struct gpubpf_kernel_info *infos;
+	uint32_t n;
+	struct gpubpf_place *place;
+	struct gpubpf_param *param;
+	uint32_t *callee;
+};
 
-	*places = *params = 0;
-	for (uint32_t i = 0; i < p->parts.nparts; i++)
-		for (uint32_t k = 0; k < p->unit[i].nkernels; k++, kernels++) {
-			*places += p->unit[i].kernel[k].info.nplaces;
-			*params += p->unit[i].kernel[k].info.nparams;
-		}
-	return kernels;
+static bool is_listed(const struct gpubpf_cl_function *f)
+{
+	return !f->kernel && f->name && f->name[0];
 }
 
-static int list_kernels(const struct wrap_image *p, const struct gpubpf_device_caps *caps,
-			struct gpubpf_kernel_info **out, uint32_t *nout)
+/* With room for what add_function() may say of each. */
+static int make_room(struct list *l)
 {
-	size_t nplaces, nparams, n = count(p, &nplaces, &nparams);
-	struct gpubpf_kernel_info *list = calloc(1, n * sizeof(*list) + nplaces * sizeof(struct gpubpf_place) +
-						    nparams * sizeof(struct gpubpf_param) + 1);
-	struct gpubpf_place *places = (struct gpubpf_place *)(list + n);
-	struct gpubpf_param *params = (struct gpubpf_param *)(places + nplaces);
-	uint32_t at = 0;
+	size_t kernels = 0, places = 0, params = 0, callees = 0;
 
-	if (!list)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->parts.nparts; i++) {
-		for (uint32_t k = 0; k < p->unit[i].nkernels; k++) {
-			const struct gpubpf_kernel_info *info = &p->unit[i].kernel[k].info;
-			struct gpubpf_kernel_info *to = &list[at++];
+	for (uint32_t i = 0; i < l->p->parts.nparts; i++) {
+		const struct gpubpf_cl_unit *unit = &l->p->unit[i];
 
-			*to = *info;
-			snprintf(to->reason, sizeof(to->reason), "%s",
-				 wrap_reason(p, &p->unit[i].kernel[k], caps));
-			to->places = memcpy(places, info->places, info->nplaces * sizeof(*places));
-			places += info->nplaces;
-			to->params = memcpy(params, info->params, info->nparams * sizeof(*params));
-			params += info->nparams;
+		kernels += unit->nkernels + unit->nfunctions;
+		for (uint32_t k = 0; k < unit->nkernels; k++) {
+			places += unit->kernel[k].info.nplaces + 1;
+			params += unit->kernel[k].info.nparams;
+		}
+		for (uint32_t f = 0; f < unit->nfunctions; f++) {
+			places += gpubpf_cl_places(&unit->function[f], l->places, NULL);
+			callees += unit->function[f].ncallees;
 		}
 	}
-	*out = list;
-	*nout = n;
+	l->infos = calloc(1, kernels * sizeof(*l->infos) + places * sizeof(*l->place) + params * sizeof(*l->param) +
+				     callees * sizeof(*l->callee) + 1);
+	if (!l->infos)
+		return -ENOMEM;
+	l->place = (struct gpubpf_place *)(l->infos + kernels);
+	l->param = (struct gpubpf_param *)(l->place + places);
+	l->callee = (uint32_t *)(l->param + params);
+	return 0;
+}
+
+static int add_places(struct list *l, const struct gpubpf_cl_function *f, struct gpubpf_kernel_info *to)
+{
+	uint32_t n = gpubpf_cl_places(f, l->places, NULL);
+	struct cl_place *places = calloc(n + 1, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	gpubpf_cl_places(f, l->places, places);
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+		for (uint32_t i = 0; i < n; i++)
+			if (places[i].kind == kind)
+				to->places[to->nplaces++] = gpubpf_place_of(kind, places[i].id, places[i].line);
+	free(places);
+	l->place += to->nplaces;
+	return 0;
+}
+
+static int add_kernel(struct list *l, uint32_t part, const struct gpubpf_cl_kernel *k)
+{
+	const struct gpubpf_cl_unit *unit = &l->p->unit[part];
+	struct gpubpf_kernel_info *to = &l->infos[l->n++];
+
+	*to = k->info;
+	snprintf(to->reason, sizeof(to->reason), "%s", wrap_reason(l->p, k, l->caps));
+	to->params = l->param;
+	if (to->nparams)
+		memcpy(to->params, k->info.params, to->nparams * sizeof(*to->params));
+	l->param += to->nparams;
+	to->places = l->place;
+	if (to->nplaces)
+		memcpy(to->places, k->info.places, to->nplaces * sizeof(*to->places));
+	if (l->places >> GPUBPF_SITE_BLOCK_BEGIN & 1 && to->nplaces)
+		to->places[to->nplaces++] = gpubpf_place_of(GPUBPF_SITE_BLOCK_BEGIN, 0, to->places[0].line);
+	if (k->function < unit->nfunctions)
+		return add_places(l, &unit->function[k->function], to);
+	l->place += to->nplaces;
+	return 0;
+}
+
+static int add_function(struct list *l, const struct gpubpf_cl_function *f)
+{
+	struct gpubpf_kernel_info *to = &l->infos[l->n++];
+
+	snprintf(to->name, sizeof(to->name), "%s", f->name);
+	to->flags = GPUBPF_KINFO_FUNCTION;
+	to->places = l->place;
+	return add_places(l, f, to);
+}
+
+/* Where in the list a unit's function is, whose first is kernels' `base`; UINT32_MAX: it is not in it. */
+static uint32_t index_of(const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
+{
+	uint32_t at = base + unit->nkernels;
+
+	for (uint32_t k = 0; k < unit->nkernels; k++)
+		if (unit->kernel[k].function == function)
+			return base + k;
+	if (!is_listed(&unit->function[function]))
+		return UINT32_MAX;
+	for (uint32_t f = 0; f < function; f++)
+		at += is_listed(&unit->function[f]);
+	return at;
+}
+
+static void add_callees(struct list *l, const struct gpubpf_cl_unit *unit, uint32_t function, uint32_t base)
+{
+	const struct gpubpf_cl_function *f = &unit->function[function];
+	uint32_t at = index_of(unit, function, base);
+
+	if (at == UINT32_MAX)
+		return;
+	l->infos[at].callees = l->callee;
+	for (uint32_t c = 0; c < f->ncallees; c++) {
+		uint32_t callee = index_of(unit, f->callee[c], base);
+
+		if (callee != UINT32_MAX)
+			l->infos[at].callees[l->infos[at].ncallees++] = callee;
+	}
+	l->callee += l->infos[at].ncallees;
+}
+
+static int list_unit(struct list *l, uint32_t part)
+{
+	const struct gpubpf_cl_unit *unit = &l->p->unit[part];
+	uint32_t base = l->n;
+	int err = 0;
+
+	for (uint32_t k = 0; k < unit->nkernels && !err; k++)
+		err = add_kernel(l, part, &unit->kernel[k]);
+	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)
+		if (is_listed(&unit->function[f]))
+			err = add_function(l, &unit->function[f]);
+	for (uint32_t f = 0; f < unit->nfunctions && !err; f++)
+		add_callees(l, unit, f, base);
+	return err;
+}
+
+static int list_kernels(struct list *l, struct gpubpf_kernel_info **out, uint32_t *nout)
+{
+	int err = make_room(l);
+
+	for (uint32_t i = 0; i < l->p->parts.nparts && !err; i++)
+		err = list_unit(l, i);
+	if (err) {
+		free(l->infos);
+		return err;
+	}
+	*out = l->infos;
+	*nout = l->n;
 	return 0;
 }
 
@@ -69,14 +182,15 @@ int wrap_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 		 struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag)
 {
 	struct wrap_image p = { 0 };
-	int err = wrap_image_read(&p, image, caps, diag);
+	struct list list = { .p = &p, .caps = caps, .places = image->places };
+	int err = wrap_image_read(&p, image, image->places, caps, diag);
 
 	if (err == 0 && is_for_spirv(&p)) {
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are in IL");
 		err = -ENOENT;
 	}
 	if (err == 0)
-		err = list_kernels(&p, caps, kernels, nkernels);
+		err = list_kernels(&list, kernels, nkernels);
 	wrap_image_finish(&p);
 	return err;
 }

@@ -20,7 +20,7 @@ char *clread_text(struct reader *r, CXString s)
 }
 
 /* Room for one more element; the old array stays in the pool. */
-static void *grow(struct reader *r, void *array, uint32_t n, size_t size)
+void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size)
 {
 	void *bigger;
 
@@ -35,9 +35,6 @@ static void *grow(struct reader *r, void *array, uint32_t n, size_t size)
 		memcpy(bigger, array, n * size);
 	return bigger;
 }
-
-#define APPEND(r, list, count) \
-	(((list) = grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
 
 static size_t offset_in_main(struct reader *r, CXSourceLocation where, bool *in_main)
 {
@@ -62,22 +59,25 @@ static void add_span(struct reader *r, CXCursor c)
 	s = clang_getCursorKind(c) == CXCursor_InclusionDirective ? APPEND(r, r->include, r->nincludes) :
 								     APPEND(r, r->expansion, r->nexpansions);
 	if (s)
-		*s = (struct span){ start, end, clang_getRangeStart(range) };
+		*s = (struct span){ start, end, clang_getRangeStart(range), c };
+}
+
+/* Is it in clang's headers of OpenCL C? */
+static bool is_of_clang(struct reader *r, CXCursor c)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	clang_getExpansionLocation(clang_getCursorLocation(c), &file, &line, &column, &offset);
+	return strstr(file ? clread_text(r, clang_getFileName(file)) : "", "/opencl-c");
 }
 
 /* The application's own macros; clang's headers and predefined ones are the vendor's business. */
 static void add_macro(struct reader *r, CXCursor c)
 {
-	unsigned line, column, offset;
 	const char **name;
-	CXFile file;
-	char *path;
 
-	if (clang_Cursor_isMacroBuiltin(c))
-		return;
-	clang_getExpansionLocation(clang_getCursorLocation(c), &file, &line, &column, &offset);
-	path = file ? clread_text(r, clang_getFileName(file)) : "";
-	if (strstr(path, "/opencl-c"))
+	if (clang_Cursor_isMacroBuiltin(c) || is_of_clang(r, c))
 		return;
 	name = APPEND(r, r->unit->macro, r->unit->nmacros);
 	if (name)
@@ -88,7 +88,7 @@ static void add_macro(struct reader *r, CXCursor c)
  * Where a wrapper may stand: right after the definition, outside of every macro expansion; for a
  * kernel that a header defines, after the #include that brought it in.
  */
-static bool find_place(struct reader *r, CXCursor c, size_t *at)
+bool clread_place(struct reader *r, CXCursor c, size_t *at)
 {
 	CXSourceLocation where = clang_getCursorLocation(c);
 	const char *newline;
@@ -112,7 +112,7 @@ static bool find_place(struct reader *r, CXCursor c, size_t *at)
 	return newline != NULL;
 }
 
-static void line_of(struct reader *r, size_t at, uint32_t *line, uint32_t *column)
+void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column)
 {
 	CXSourceLocation where = clang_getLocationForOffset(r->tu, r->main, at);
 	CXString name;
@@ -121,7 +121,7 @@ static void line_of(struct reader *r, size_t at, uint32_t *line, uint32_t *colum
 	clang_disposeString(name);
 }
 
-static bool in_expansion(const struct reader *r, size_t at)
+bool clread_in_expansion(const struct reader *r, size_t at)
 {
 	for (uint32_t i = 0; i < r->nexpansions; i++)
 		if (r->expansion[i].start <= at && at < r->expansion[i].end)
@@ -169,12 +169,12 @@ static void find_body(struct reader *r, CXCursor c, struct gpubpf_cl_kernel *k)
 	start = offset_in_main(r, clang_getRangeStart(range), &first);
 	end = offset_in_main(r, clang_getRangeEnd(range), &last);
 	if (!first || !last || start + 2 > end || end > r->source->size || r->source->text[start] != '{' ||
-	    r->source->text[end - 1] != '}' || in_expansion(r, start) || in_expansion(r, end - 1) ||
+	    r->source->text[end - 1] != '}' || clread_in_expansion(r, start) || clread_in_expansion(r, end - 1) ||
 	    !clread_repeats(r, range))
 		return;
 	k->body = start + 1;
 	k->body_end = end - 1;
-	line_of(r, k->body, &k->body_line, &k->body_column);
+	clread_line(r, k->body, &k->body_line, &k->body_column);
 }
 
 /*
@@ -254,16 +254,16 @@ static void add_kernel(struct reader *r, CXCursor c)
 	clread_params(r, c, &k);
 	if (clang_isInvalidDeclaration(c))
 		refuse(&k, "clang 22 cannot read its declaration: ", first_error(r, c));
-	if (!find_place(r, c, &k.at))
+	if (!clread_place(r, c, &k.at))
 		refuse(&k, "no wrapper can stand after its definition", "");
 	else
-		line_of(r, k.at, &k.line, &k.column);
+		clread_line(r, k.at, &k.line, &k.column);
 	find_body(r, c, &k);
 	slot = APPEND(r, r->unit->kernel, r->unit->nkernels);
 	if (!slot)
 		return;
 	*slot = k;
-	clread_note_kernel(r, c, r->unit->nkernels - 1);
+	slot->function = clread_note_kernel(r, c, r->unit->nkernels - 1);
 }
 
 static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientData data)
@@ -282,8 +282,11 @@ static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientDa
 		clread_variable(r, c);
 		break;
 	case CXCursor_FunctionDecl:
-		if (!clang_isCursorDefinition(c))
+		if (!clang_isCursorDefinition(c)) {
+			if (r->source->places && !is_of_clang(r, c))
+				clread_function_of(r, c);
 			break;
+		}
 		clread_function(r, c);
 		add_kernel(r, c);
 		break;
@@ -324,6 +327,8 @@ static int read_unit(struct reader *r, struct gpubpf_diag *diag)
 {
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
 	clread_spread(r);
+	if (r->source->places)
+		clread_list_functions(r);
 	r->unit->includes = 0xcbf29ce484222325ull;
 	clang_getInclusions(r->tu, hash_file, r);
 	if (r->failed || r->pool->failed) {

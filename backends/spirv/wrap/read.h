@@ -10,6 +10,7 @@
 
 #include "core/target.h"
 #include "core/wire/pool.h"
+#include "event.h"
 
 struct gpubpf_cl_kernel {
 	struct gpubpf_kernel_info info;  /* name, parameters, flags, reason */
@@ -20,6 +21,7 @@ struct gpubpf_cl_kernel {
 	uint32_t line, column;           /* #line number and column of what follows there */
 	size_t body, body_end;           /* between its braces in the source; both 0: it cannot be repeated */
 	uint32_t body_line, body_column; /* of the first character there */
+	uint32_t function;               /* index in the unit */
 };
 
 struct gpubpf_cl_unit {
@@ -27,6 +29,9 @@ struct gpubpf_cl_unit {
 	uint32_t nkernels;
 	const char **macro;              /* names of all macros that the application defines, sorted */
 	uint32_t nmacros;
+	struct gpubpf_cl_function *function; /* where places are asked for: event.h */
+	uint32_t nfunctions;
+	bool errors;                     /* clang has not understood all of it */
 	uint64_t includes;               /* hash of the content of all files that were included */
 };
 
@@ -37,6 +42,7 @@ struct gpubpf_cl_source {
 	const char *options, *cwd;
 	const struct gpubpf_header *headers;
 	uint32_t nheaders;
+	uint32_t places;                 /* GPUBPF_TAKES: the places of instructions that are asked for */
 	uint64_t built_ns;               /* files that changed since are not what was compiled; 0: not known */
 };
 

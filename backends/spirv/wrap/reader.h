@@ -10,13 +10,26 @@
 
 /* clang_getAddressSpace() gives enum LangAS of clang/Basic/AddressSpaces.h */
 enum {
-	CLANG_AS_GLOBAL = 1,
-	CLANG_AS_LOCAL = 2,
+	CLANG_AS_DEFAULT,
+	CLANG_AS_GLOBAL,
+	CLANG_AS_LOCAL,
+	CLANG_AS_CONSTANT,
+	CLANG_AS_PRIVATE,
+	CLANG_AS_GENERIC,
 };
 
 struct span {                    /* in the main file */
 	size_t start, end;
 	CXSourceLocation where;
+	CXCursor cursor;
+	bool known, keeps;       /* of a macro's use: the rest is known; its arguments may be written differently */
+	int shape;               /* what its text is, range.c */
+};
+
+/* the text of an expression */
+struct cl_range {
+	size_t start, end;       /* both 0: not in the main file */
+	bool exact;              /* it stands for the expression, and for nothing else */
 };
 
 struct function {
@@ -25,6 +38,7 @@ struct function {
 	uint32_t *callee;        /* indices in reader.function */
 	uint32_t ncallees;
 	int32_t kernel;          /* index in the unit, or -1 */
+	struct gpubpf_cl_function source; /* where places are asked for */
 };
 
 struct reader {
@@ -53,10 +67,41 @@ void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel 
 /* body.c: is the text the same when it is read once more? */
 bool clread_repeats(struct reader *r, CXSourceRange body);
 
+/* range.c. `around`: of what the expression stands in, NULL: a statement; transparent: that says nothing more than it, as
+ * parentheses do. */
+struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent);
+
+/* type.c: a type's name where the source has it at file scope, "": it has none there. With what qualifies what a pointer
+ * points to, if `pointer`: of a pointer to it. */
+const char *clread_type_name(struct reader *r, CXType type);
+const char *clread_pointer_name(struct reader *r, CXType type);
+/* Memory that a type lies in, GPUBPF_IN; 0: it does not say. Elements: of a vector, else 1. */
+uint32_t clread_spaces(CXType type);
+uint32_t clread_elements(CXType type);
+
+/* event.c: of the function's body. */
+void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
+/* function.c: of a definition whose index is known, its text and events. */
+void clread_source(struct reader *r, CXCursor c, uint32_t index);
+/* read.c. clread_place(): the offset at which something may stand behind a definition. */
+bool clread_place(struct reader *r, CXCursor c, size_t *at);
+bool clread_in_expansion(const struct reader *r, size_t at);
+void clread_line(struct reader *r, size_t at, uint32_t *line, uint32_t *column);
+void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
+#define APPEND(r, list, count) \
+	(((list) = clread_grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
+
 /* calls.c: barriers, local and program-scope variables, through calls. */
 void clread_variable(struct reader *r, CXCursor c);
+/* Index of a function, made on first sight; UINT32_MAX: no memory. */
+uint32_t clread_function_of(struct reader *r, CXCursor c);
+/* Does the source declare it? Clang makes OpenCL C's own functions where they are called. */
+bool clread_is_declared(const struct reader *r, CXCursor c);
 void clread_function(struct reader *r, CXCursor c);
-void clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel);
+/* Returns its function's index. */
+uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel);
 void clread_spread(struct reader *r);
+/* At the end: all functions, as the unit has them. */
+void clread_list_functions(struct reader *r);
 
 #endif

@@ -12,7 +12,7 @@ static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpu
 {
 	struct gpubpf_image image = { .data = piece->blob.data, .size = piece->blob.size, .kind = piece->kind, .options = "" };
 	struct wrap_image p = { 0 };
-	int err = wrap_image_read(&p, &image, caps, diag);
+	int err = wrap_image_read(&p, &image, 0, caps, diag);
 
 	for (uint32_t i = 0; !err && i < p.parts.nparts; i++)
 		for (uint32_t k = 0; !err && k < p.unit[i].nkernels; k++)

@@ -9,30 +9,27 @@
 
 #include "backends/spirv/common/env_use.h"
 #include "maps/devlib.h"
+#include "weave.h"
 
 /* struct gpubpf_env of maps/devlib.h in the names that every OpenCL C has */
 static const char env_text[] =
 	"#ifndef GPUBPF_ENV_DECLARED\n"
 	"#define GPUBPF_ENV_DECLARED\n"
 	"struct gpubpf_env { ulong arena, launch, pid_tgid, kernel_id; uint device, flags;"
-	" ulong arg[32]; __private const uchar *arg_bytes; };\n"
+	" ulong arg[32]; __private const uchar *arg_bytes; ulong clock_offset; };\n"
 	"#endif\n";
-_Static_assert(GPUBPF_ENV_ARGS == 32, "env_text repeats it");
+_Static_assert(GPUBPF_ENV_ARGS == 32 && sizeof(struct gpubpf_env) == 8 * (5 + 32 + 2), "env_text repeats it");
 
 /* a wrapper being written */
 struct wrapper {
 	FILE *out;
 	const struct gpubpf_lower_job *job;
 	const struct gpubpf_wrap *wrap;
-	const struct gpubpf_site_desc *site;  /* whichever it has first */
+	const struct gpubpf_site_desc *site;  /* the first that it has */
 	bool paste;                           /* the kernel's body, not a call of it */
 	struct gpubpf_env_use use;
+	struct gpubpf_weave weave;            /* the text with places, of the kernel or of a function that it calls */
 };
-
-static uint32_t first_site(const struct gpubpf_wrap *wrap)
-{
-	return wrap->entry < wrap->exit ? wrap->entry : wrap->exit;
-}
 
 static const char *word_of(uint32_t size)
 {
@@ -163,12 +160,12 @@ static void write_before(struct wrapper *w)
 {
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
 	const struct gpubpf_kernel_info *info = &k->info;
+	const uint32_t sites[] = { w->wrap->entry, w->wrap->exit, w->wrap->begin };
 
 	fputs(env_text, w->out);
-	if (w->wrap->entry != UINT32_MAX)
-		fprintf(w->out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", w->wrap->entry);
-	if (w->wrap->exit != UINT32_MAX)
-		fprintf(w->out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", w->wrap->exit);
+	for (size_t i = 0; i < sizeof(sites) / sizeof(*sites); i++)
+		if (sites[i] != UINT32_MAX)
+			fprintf(w->out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", sites[i]);
 	fprintf(w->out, "%s void gpubpf_twin_%s(", k->head, info->name);
 	for (uint32_t i = 0; i < info->nparams; i++)
 		write_param(w, i);
@@ -179,9 +176,17 @@ static void write_before(struct wrapper *w)
 			fprintf(w->out, "\t(void)sizeof(char[sizeof(gpubpf_p%u) == %u ? 1 : -1]);\n", i,
 				info->params[i].size);
 	write_env(w);
+	if (w->wrap->begin != UINT32_MAX)
+		fprintf(w->out, "\tif (!(get_local_id(0) | get_local_id(1) | get_local_id(2))) gpubpf_site_%u(&gpubpf_env);\n",
+			w->wrap->begin);
 	if (w->wrap->entry != UINT32_MAX)
 		fprintf(w->out, w->use.ends_thread ? "\tif (gpubpf_site_%u(&gpubpf_env)) return;\n" :
 						 "\tgpubpf_site_%u(&gpubpf_env);\n", w->wrap->entry);
+	if (w->wrap->places) {
+		fprintf(w->out, "\tstruct gpubpf_at gpubpf_here;\n\t__private struct gpubpf_at *gpubpf_at = &gpubpf_here;\n"
+			"\tgpubpf_here.env = gpubpf_env;\n");
+		gpubpf_weave_variables(&w->weave, w->out);
+	}
 	write_aliases(w, false);
 }
 
@@ -279,34 +284,149 @@ static void write_line(FILE *out, uint32_t line, uint32_t column)
 }
 
 /* The body again, with the application's macros as they are: returns go to the exit site. */
-static void write_pasted(FILE *out, const struct gpubpf_cl_source *source, const struct gpubpf_cl_kernel *k)
+static void write_pasted(FILE *out, const struct wrapper *w, const struct gpubpf_cl_source *source)
 {
+	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
+
 	fprintf(out, "#define return goto gpubpf_out\n");
 	write_line(out, k->body_line, k->body_column);
-	fwrite(source->text + k->body, 1, k->body_end - k->body, out);
+	if (w->wrap->places)
+		gpubpf_weave_body(&w->weave, out);
+	else
+		fwrite(source->text + k->body, 1, k->body_end - k->body, out);
 	fprintf(out, "\n#undef return\n");
 }
 
-static int write_guarded(FILE *out, struct wrapper *w, const struct gpubpf_cl_source *source,
-			 const struct gpubpf_cl_unit *unit)
+/* -- places of instructions -- */
+
+static void write_types(struct wrapper *w)
 {
-	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
+	fputs(env_text, w->out);
+	gpubpf_weave_type(w->out);
+}
+
+static void write_helpers(struct wrapper *w)
+{
+	gpubpf_weave_helpers(&w->weave, w->out);
+}
+
+static void write_variables(struct wrapper *w)
+{
+	gpubpf_weave_variables(&w->weave, w->out);
+}
+
+static void number_lines(FILE *out, const struct gpubpf_wrap *wrap)
+{
+	fprintf(out, "#line %u\n", GPUBPF_WRAP_LINE + wrap->first * GPUBPF_WRAP_LINES);
+}
+
+/* What the text with places needs before it. */
+static int write_around(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
+{
+	const struct gpubpf_cl_function *f = &unit->function[w->weave.function];
+	int err = write_words(out, text_of(w, write_types, pool), unit, pool);
+
+	for (uint32_t i = 0; i < f->ncallees; i++)
+		if (w->wrap->copied[f->callee[i]]) {
+			gpubpf_weave_head(&w->weave, f->callee[i], out);
+			fprintf(out, ";\n");
+			number_lines(out, w->wrap);
+		}
+	return err ? err : write_words(out, text_of(w, write_helpers, pool), unit, pool);
+}
+
+static int write_copy(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
+{
+	const struct gpubpf_cl_function *f = &unit->function[w->weave.function];
+	int err = write_around(out, w, unit, pool);
+
+	gpubpf_weave_head(&w->weave, w->weave.function, out);
+	fprintf(out, "\n{\n");
+	err = err ? err : write_words(out, text_of(w, write_variables, pool), unit, pool);
+	write_line(out, f->body_line, f->body_column);
+	gpubpf_weave_body(&w->weave, out);
+	fprintf(out, "\n}\n");
+	return err;
+}
+
+static int write_wrapper(FILE *out, struct wrapper *w, const struct gpubpf_cl_source *source,
+			 const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
+{
+	int err = w->wrap->places ? write_around(out, w, unit, pool) : 0;
+
+	number_lines(out, w->wrap);
+	err = err ? err : write_words(out, text_of(w, write_before, pool), unit, pool);
+	if (!err && w->paste)
+		write_pasted(out, w, source);
+	else if (!err)
+		err = write_words(out, text_of(w, write_call, pool), unit, pool);
+	return err ? err : write_words(out, text_of(w, write_after, pool), unit, pool);
+}
+
+/* -- the source with all of it -- */
+
+/* a wrapper, or a copy of a function for one */
+struct piece {
+	size_t at;
+	uint32_t line, column;         /* of what follows there */
+	const struct gpubpf_wrap *wrap;
+	uint32_t function;             /* in the unit; UINT32_MAX: the wrapper */
+};
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	return x->wrap < y->wrap ? -1 : x->wrap > y->wrap;
+}
+
+static struct piece *list_pieces(const struct gpubpf_cl_unit *unit, const struct gpubpf_wrap *wraps, uint32_t nwraps,
+				 struct gpubpf_pool *pool, size_t *n)
+{
+	struct piece *list = gpubpf_pool_alloc(pool, (size_t)nwraps * (unit->nfunctions + 1), sizeof(*list));
+
+	*n = 0;
+	for (uint32_t i = 0; list && i < nwraps; i++) {
+		const struct gpubpf_cl_kernel *k = wraps[i].kernel;
+
+		list[(*n)++] = (struct piece){ k->at, k->line, k->column, &wraps[i], UINT32_MAX };
+		for (uint32_t f = 0; wraps[i].copied && f < unit->nfunctions; f++)
+			if (wraps[i].copied[f])
+				list[(*n)++] = (struct piece){ unit->function[f].at, unit->function[f].line,
+							       unit->function[f].column, &wraps[i], f };
+	}
+	if (list && *n)
+		qsort(list, *n, sizeof(*list), compare_pieces);
+	return list;
+}
+
+static int write_piece(FILE *out, const struct piece *piece, const struct gpubpf_cl_source *source,
+		       const struct gpubpf_cl_unit *unit, const struct gpubpf_lower_job *job)
+{
+	const struct gpubpf_wrap *wrap = piece->wrap;
+	struct wrapper w = { .job = job, .wrap = wrap, .site = &job->sites[wrap->first] };
+	uint32_t function = piece->function == UINT32_MAX ? wrap->kernel->function : piece->function;
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
-	uint32_t index = first_site(w->wrap);
 	int err;
 
-	w->paste = k->info.flags & GPUBPF_KINFO_LOCAL;
-	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n#line %u\n", index, GPUBPF_WRAP_LINE + index * GPUBPF_WRAP_LINES);
-	err = write_words(out, text_of(w, write_before, &pool), unit, &pool);
-	if (!err && w->paste)
-		write_pasted(out, source, k);
-	else if (!err)
-		err = write_words(out, text_of(w, write_call, &pool), unit, &pool);
-	if (!err)
-		err = write_words(out, text_of(w, write_after, &pool), unit, &pool);
+	w.paste = wrap->kernel->info.flags & GPUBPF_KINFO_LOCAL || wrap->places;
+	for (uint32_t i = 0; i < job->nsites; i++)
+		if (!strcmp(job->sites[i].kernel, w.site->kernel))
+			gpubpf_env_use(job, i, &w.use);
+	if (wrap->places)
+		w.weave = (struct gpubpf_weave){ source, unit, job, function, wrap->first, wrap->places[function],
+						 wrap->nplaces[function], wrap->copied };
+	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n", wrap->first);
+	number_lines(out, wrap);
+	err = piece->function == UINT32_MAX ? write_wrapper(out, &w, source, unit, &pool) :
+					      write_copy(out, &w, unit, &pool);
 	fprintf(out, "#endif\n");
-	write_line(out, k->line, k->column);
-	if (ferror(out))
+	write_line(out, piece->line, piece->column);
+	if (ferror(out) || pool.failed)
 		err = -ENOMEM;
 	gpubpf_pool_finish(&pool);
 	return err;
@@ -316,23 +436,24 @@ int gpubpf_wrap_write(const struct gpubpf_cl_source *source, const struct gpubpf
 		      const struct gpubpf_lower_job *job, const struct gpubpf_wrap *wraps, uint32_t nwraps,
 		      char **text, size_t *size)
 {
-	size_t at = 0;
+	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
+	struct piece *pieces;
+	size_t at = 0, n;
 	int err = 0;
 	FILE *out;
 
 	out = open_memstream(text, size);
+	pieces = list_pieces(unit, wraps, nwraps, &pool, &n);
+	if (!out || !pieces)
+		err = -ENOMEM;
+	for (size_t i = 0; i < n && err == 0; i++) {
+		fwrite(source->text + at, 1, pieces[i].at - at, out);
+		at = pieces[i].at;
+		err = write_piece(out, &pieces[i], source, unit, job);
+	}
+	gpubpf_pool_finish(&pool);
 	if (!out)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nwraps && err == 0; i++) {
-		struct wrapper w = { .job = job, .wrap = &wraps[i] };
-
-		w.site = &job->sites[first_site(&wraps[i])];
-		gpubpf_env_use(job, wraps[i].entry, &w.use);
-		gpubpf_env_use(job, wraps[i].exit, &w.use);
-		fwrite(source->text + at, 1, wraps[i].kernel->at - at, out);
-		at = wraps[i].kernel->at;
-		err = write_guarded(out, &w, source, unit);
-	}
 	fwrite(source->text + at, 1, source->size - at, out);
 	/* headers that -I names are part of what is compiled: a cache by content must see them change */
 	fprintf(out, "\n/* %016llx */\n", (unsigned long long)unit->includes);

@@ -1,0 +1,747 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk over a function's tree that finds its events. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "walk.h"
+
+/* -- the tree -- */
+
+struct children {
+	struct reader *r;
+	CXCursor *list;
+	uint32_t n;
+};
+
+static enum CXChildVisitResult add_child(CXCursor c, CXCursor parent, CXClientData data)
+{
+	struct children *children = data;
+	CXCursor *child = APPEND(children->r, children->list, children->n);
+
+	if (!child)
+		return CXChildVisit_Break;
+	*child = c;
+	return CXChildVisit_Continue;
+}
+
+static void children_of(struct walk *w, CXCursor c, struct children *children)
+{
+	*children = (struct children){ .r = w->r };
+	clang_visitChildren(c, add_child, children);
+	if (!children->list)
+		children->n = 0;
+}
+
+static enum CXChildVisitResult keep_child(CXCursor c, CXCursor parent, CXClientData data)
+{
+	CXCursor *only = data;
+
+	*only = clang_Cursor_isNull(*only) ? c : clang_getTranslationUnitCursor(clang_Cursor_getTranslationUnit(c));
+	return CXChildVisit_Continue;
+}
+
+/* The null cursor: it has none, or more. */
+static CXCursor only_child(CXCursor c)
+{
+	CXCursor only = clang_getNullCursor();
+
+	clang_visitChildren(c, keep_child, &only);
+	return clang_isTranslationUnit(clang_getCursorKind(only)) ? clang_getNullCursor() : only;
+}
+
+static CXType type_of(CXCursor c)
+{
+	return clang_getCursorType(c);
+}
+
+static enum CXTypeKind kind_of(CXCursor c)
+{
+	return clang_getCanonicalType(type_of(c)).kind;
+}
+
+static bool is_array(CXCursor c)
+{
+	enum CXTypeKind kind = kind_of(c);
+
+	return kind == CXType_ConstantArray || kind == CXType_IncompleteArray || kind == CXType_VariableArray;
+}
+
+static bool is_vector(CXCursor c)
+{
+	return kind_of(c) == CXType_ExtVector;
+}
+
+/* libclang shows an element of a vector, v.x, as an expression without a kind, whose text ends behind its child's. */
+static bool is_element(const struct node *n, CXCursor child, const struct cl_range *of)
+{
+	return (is_vector(child) || kind_of(child) == CXType_Pointer) && of->end && n->range.end > of->end &&
+	       n->range.start == of->start;
+}
+
+/* -- events -- */
+
+static bool has_directive(const char *text, size_t from, size_t to)
+{
+	for (size_t at = from; at < to; at++) {
+		if (text[at] != '\n')
+			continue;
+		while (at + 1 < to && isspace((unsigned char)text[at + 1]))
+			at++;
+		if (at + 1 < to && text[at + 1] == '#')
+			return true;
+	}
+	return false;
+}
+
+struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struct node *n)
+{
+	struct cl_event *e = APPEND(w->r, w->f->event, w->f->nevents);
+	CXString file;
+	unsigned line, column;
+
+	if (!e)
+		return NULL;
+	*e = (struct cl_event){ .form = form, .start = n->range.start, .end = n->range.end, .order = w->f->nevents,
+				.member = "", .unseen = w->unseen };
+	clang_getPresumedLocation(clang_getRangeStart(clang_getCursorExtent(n->cursor)), &file, &line, &column);
+	clang_disposeString(file);
+	e->line = line;
+	if (!e->unseen && !n->range.exact)
+		e->unseen = "what a macro makes a part of";
+	if (!e->unseen && has_directive(w->r->source->text, e->start, e->end))
+		e->unseen = "what directives split";
+	return e;
+}
+
+void clread_add_part(struct cl_event *e, const struct cl_range *range, const char *type)
+{
+	struct cl_part *part = &e->part[e->nparts++];
+
+	*part = (struct cl_part){ range->start, range->end, type };
+	if (!e->unseen && !range->exact)
+		e->unseen = "what a macro makes a part of";
+	if (!e->unseen && type && !*type)
+		e->unseen = "a type that has no name outside of the function";
+}
+
+void clread_set_type(struct cl_event *e, const char *type)
+{
+	e->type = type;
+	if (!e->unseen && !*type)
+		e->unseen = "a type that has no name outside of the function";
+}
+
+struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value)
+{
+	long long bytes = clang_Type_getSizeOf(type);
+
+	return (struct cl_access){ .access = access, .spaces = clread_spaces(type), .index = CLREAD_NONE, .many = CLREAD_NONE,
+				   .bytes = bytes > 0 ? bytes : 0, .count = clread_elements(type), .value = value,
+				   .operand = CLREAD_NONE };
+}
+
+/* -- memory -- */
+
+/* Does an lvalue lie in memory, as far as the source says: behind an address, or in a variable that is not private? */
+static bool is_memory(CXCursor c)
+{
+	CXCursor base;
+
+	switch (clang_getCursorKind(c)) {
+	case CXCursor_DeclRefExpr:
+		return clread_spaces(type_of(c)) & ~GPUBPF_IN(LOCAL) && kind_of(c) != CXType_OCLSampler;
+	case CXCursor_ArraySubscriptExpr:
+		return true;
+	case CXCursor_UnaryOperator:
+		return clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_Deref;
+	case CXCursor_MemberRefExpr:
+		base = only_child(c);
+		return kind_of(base) == CXType_Pointer || is_memory(base);
+	case CXCursor_ParenExpr: case CXCursor_UnexposedExpr:
+		base = only_child(c);
+		return !clang_Cursor_isNull(base) && is_memory(base);
+	default:
+		return false;
+	}
+}
+
+/* Bits of a struct, and elements of vectors by a number, have no address. */
+static const char *why_unseen(CXCursor c)
+{
+	CXCursor field = clang_getCursorKind(c) == CXCursor_MemberRefExpr ? clang_getCursorReferenced(c) : clang_getNullCursor();
+
+	if (!clang_Cursor_isNull(field) && clang_Cursor_isBitField(field))
+		return "bits of a struct";
+	if (kind_of(c) == CXType_Atomic)
+		return "an operator on an atomic";
+	return NULL;
+}
+
+/* The elements that ".xy" names, as a range; false: they are none. */
+static bool read_member(const char *name, size_t n, uint32_t elements, uint32_t *first, uint32_t *count)
+{
+	static const char xyzw[] = "xyzw", digits[] = "0123456789abcdef";
+	uint32_t half = (elements + 1) / 2;
+
+	if (n == 2 && !strncmp(name, "lo", 2) && elements != 3)
+		return *first = 0, *count = half, true;
+	if (n == 2 && !strncmp(name, "hi", 2) && elements != 3)
+		return *first = half, *count = half, true;
+	for (size_t i = name[0] == 's' || name[0] == 'S'; i < n; i++) {
+		const char *set = name[0] == 's' || name[0] == 'S' ? digits : xyzw;
+		const char *at = strchr(set, tolower((unsigned char)name[i]));
+		uint32_t element = at ? at - set : UINT32_MAX;
+
+		if (!at || element >= elements)
+			return false;
+		if (set == xyzw ? !i : i == 1)
+			*first = element, *count = 0;
+		if (element != *first + (*count)++)
+			return false;
+	}
+	return n > (name[0] == 's' || name[0] == 'S');
+}
+
+/* a vector of which elements are meant, or a whole lvalue */
+struct target {
+	CXCursor cursor;           /* the lvalue that has an address */
+	const struct node *node;
+	struct cl_range range;
+	const char *member;        /* "" or ".xy" */
+	CXType type;               /* of what is accessed */
+	uint32_t offset, count, bytes;
+	const char *unseen;
+};
+
+static void whole_target(const struct node *n, struct target *t)
+{
+	struct cl_access a = clread_access_of(type_of(n->cursor), GPUBPF_LOAD, CLREAD_NONE);
+
+	*t = (struct target){ n->cursor, n, n->range, "", type_of(n->cursor), 0, a.count, a.bytes, why_unseen(n->cursor) };
+}
+
+/* `at`: where the base's text, with its parentheses, ends. */
+static void element_target(struct walk *w, const struct node *n, const struct node *base, size_t at, struct target *t)
+{
+	CXType vector = type_of(base->cursor);
+	uint32_t elements = clread_elements(vector), first = 0, count = 0;
+	const char *text = w->r->source->text;
+	size_t end;
+
+	whole_target(base, t);
+	t->type = type_of(n->cursor);
+	t->unseen = "some elements of a vector";
+	while (at < n->range.end && isspace((unsigned char)text[at]))
+		at++;
+	for (end = at + 1; end < n->range.end && isalnum((unsigned char)text[end]);)
+		end++;
+	if (!is_vector(base->cursor) || text[at] != '.' || end != n->range.end ||
+	    !read_member(text + at + 1, end - at - 1, elements, &first, &count))
+		return;
+	t->unseen = NULL;
+	t->member = gpubpf_pool_strndup(w->r->pool, text + at, end - at);
+	t->bytes = t->bytes / (elements == 3 ? 4 : elements);
+	t->offset = first * t->bytes;
+	t->bytes *= count;
+	t->count = count;
+}
+
+static struct cl_access target_access(const struct target *t, enum gpubpf_mem_access access, int value)
+{
+	struct cl_access a = clread_access_of(type_of(t->cursor), access, value);
+
+	a.offset = t->offset;
+	a.count = t->count;
+	a.bytes = t->bytes;
+	return a;
+}
+
+static void note_target(struct cl_event *e, const struct target *t)
+{
+	if (!e->unseen)
+		e->unseen = t->unseen;
+}
+
+static void add_load(struct walk *w, const struct target *t)
+{
+	struct cl_event *e = clread_add_event(w, CLREAD_LOAD, t->node);
+
+	if (!e)
+		return;
+	clread_add_part(e, &t->range, clread_pointer_name(w->r, type_of(t->cursor)));
+	clread_set_type(e, clread_type_name(w->r, type_of(t->cursor)));
+	note_target(e, t);
+	e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
+}
+
+/* n: the whole of it, an assignment or an update, of which nobody asks for the value if it is `dropped`. */
+static void add_store(struct walk *w, const struct node *n, const struct target *t, const struct cl_range *from, bool dropped)
+{
+	enum cl_form form = from ? CLREAD_ASSIGN : CLREAD_UPDATE;
+	struct cl_event *e = clread_add_event(w, form, n);
+	const char *type = clread_type_name(w->r, t->type);
+	int value = from ? 1 : CLREAD_RESULT;
+	bool is_volatile = clang_isVolatileQualifiedType(type_of(t->cursor));
+	enum CXUnaryOperatorKind op = clang_getCursorKind(n->cursor) == CXCursor_UnaryOperator ?
+				      clang_getCursorUnaryOperatorKind(n->cursor) : CXUnaryOperator_Invalid;
+
+	if (!e)
+		return;
+	clread_add_part(e, &t->range, clread_pointer_name(w->r, type_of(t->cursor)));
+	note_target(e, t);
+	if (from) {
+		clread_add_part(e, from, type);
+		e->member = t->member;
+	} else if (op == CXUnaryOperator_Invalid && is_volatile) {
+		/* its value would be read once more */
+		value = CLREAD_HIDDEN;
+		if (!dropped && !e->unseen)
+			e->unseen = "the value of an assignment to volatile memory";
+	} else {
+		clread_set_type(e, type);
+	}
+	if (op == CXUnaryOperator_PostInc || op == CXUnaryOperator_PostDec)
+		value = op == CXUnaryOperator_PostInc ? CLREAD_STEP_UP : CLREAD_STEP_DOWN;
+	if (!from)
+		e->access[e->naccesses++] = target_access(t, GPUBPF_LOAD, CLREAD_NONE);
+	e->access[e->naccesses++] = target_access(t, GPUBPF_STORE, value);
+}
+
+/* -- lvalues -- */
+
+struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want)
+{
+	enum CXCursorKind kind = around ? clang_getCursorKind(around->cursor) : CXCursor_InvalidFile;
+	bool transparent = kind == CXCursor_ParenExpr || kind == CXCursor_UnexposedExpr;
+
+	return (struct node){ cursor, want,
+			      clread_range(w->r, clang_getCursorExtent(cursor), around ? &around->range : NULL, transparent) };
+}
+
+static struct node without_parentheses(struct walk *w, struct node n)
+{
+	while (clang_getCursorKind(n.cursor) == CXCursor_ParenExpr) {
+		struct node outer = n;
+
+		n = clread_node_of(w, only_child(outer.cursor), &outer, n.want);
+	}
+	return n;
+}
+
+/* What is accessed where an lvalue is meant, with the nodes that stand for it; false: it is no memory. */
+static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct target *t)
+{
+	struct node child;
+
+	if (!is_memory(lvalue->cursor))
+		return false;
+	nodes[0] = without_parentheses(w, *lvalue);
+	if (clang_getCursorKind(nodes[0].cursor) != CXCursor_UnexposedExpr) {
+		whole_target(&nodes[0], t);
+		return true;
+	}
+	child = clread_node_of(w, only_child(nodes[0].cursor), &nodes[0], ADDRESS);
+	nodes[1] = without_parentheses(w, child);
+	element_target(w, &nodes[0], &nodes[1], child.range.end, t);
+	if (clang_getCursorKind(nodes[1].cursor) == CXCursor_UnexposedExpr)
+		t->unseen = "some elements of a vector";
+	return true;
+}
+
+static void walk_children(struct walk *w, const struct node *n, enum want want)
+{
+	struct children children;
+
+	children_of(w, n->cursor, &children);
+	for (uint32_t i = 0; i < children.n; i++)
+		clread_walk(w, children.list[i], n, want);
+}
+
+/* An lvalue's own parts: what is read to find its address. */
+static void walk_inside(struct walk *w, const struct node *n)
+{
+	CXCursor base = only_child(n->cursor);
+
+	if (clang_getCursorKind(n->cursor) == CXCursor_MemberRefExpr && kind_of(base) != CXType_Pointer)
+		clread_walk(w, base, n, is_memory(base) ? ADDRESS : VALUE);
+	else
+		walk_children(w, n, VALUE);
+}
+
+/* An lvalue of memory whose value is read. */
+static void walk_load(struct walk *w, const struct node *n)
+{
+	struct node nodes[2];
+	struct target t;
+
+	if (!find_target(w, n, nodes, &t)) {
+		walk_inside(w, n);
+		return;
+	}
+	add_load(w, &t);
+	walk_inside(w, t.node);
+}
+
+static void walk_lvalue(struct walk *w, const struct node *n)
+{
+	if ((n->want == VALUE || n->want == NOTHING) && !is_array(n->cursor))
+		walk_load(w, n);
+	else
+		walk_inside(w, n);
+}
+
+static void walk_store(struct walk *w, const struct node *n, CXCursor to, const CXCursor *from)
+{
+	struct node left = clread_node_of(w, to, n, ADDRESS), right, nodes[2];
+	struct target t;
+
+	if (from)
+		right = clread_node_of(w, *from, n, VALUE);
+	if (find_target(w, &left, nodes, &t)) {
+		add_store(w, n, &t, from ? &right.range : NULL, n->want == NOTHING);
+		walk_inside(w, t.node);
+	} else {
+		clread_walk(w, to, n, ADDRESS);
+	}
+}
+
+/* -- operators -- */
+
+static void add_condition(struct walk *w, CXCursor c, const struct node *n, enum cl_form form)
+{
+	struct node condition = clread_node_of(w, c, n, VALUE);
+	struct cl_event *e;
+
+	if (is_vector(c))
+		return;
+	e = clread_add_event(w, form, &condition);
+	if (e)
+		clread_add_part(e, &condition.range, form == CLREAD_CHOICE ? clread_type_name(w->r, type_of(c)) : "int");
+}
+
+static void add_unseen_condition(struct walk *w, const struct node *n, const char *why)
+{
+	struct cl_event *e = clread_add_event(w, CLREAD_CONDITION, n);
+
+	if (e)
+		e->unseen = why;
+}
+
+/* GNU C's a ?: b, which libclang has no kind for; what has it inside is taken for one too. */
+static bool has_no_middle(const char *text, const struct cl_range *range)
+{
+	for (size_t at = range->start; at < range->end; at++) {
+		size_t next = at + 1;
+
+		while (next < range->end && isspace((unsigned char)text[next]))
+			next++;
+		if (text[at] == '?' && next < range->end && text[next] == ':')
+			return true;
+	}
+	return !range->exact;
+}
+
+static void walk_binary(struct walk *w, const struct node *n)
+{
+	enum CXBinaryOperatorKind op = clang_getCursorBinaryOperatorKind(n->cursor);
+	struct children children;
+
+	children_of(w, n->cursor, &children);
+	if (children.n != 2)
+		return;
+	if (op == CXBinaryOperator_LAnd || op == CXBinaryOperator_LOr)
+		add_condition(w, children.list[0], n, CLREAD_CONDITION);
+	if (op == CXBinaryOperator_Assign)
+		walk_store(w, n, children.list[0], &children.list[1]);
+	else if (clang_getCursorKind(n->cursor) == CXCursor_CompoundAssignOperator)
+		walk_store(w, n, children.list[0], NULL);
+	else
+		clread_walk(w, children.list[0], n, op == CXBinaryOperator_Comma ? NOTHING : VALUE);
+	clread_walk(w, children.list[1], n, op == CXBinaryOperator_Comma ? n->want : VALUE);
+}
+
+static void walk_unary(struct walk *w, const struct node *n)
+{
+	switch (clang_getCursorUnaryOperatorKind(n->cursor)) {
+	case CXUnaryOperator_Deref:
+		walk_lvalue(w, n);
+		return;
+	case CXUnaryOperator_AddrOf:
+		walk_children(w, n, ADDRESS);
+		return;
+	case CXUnaryOperator_PostInc: case CXUnaryOperator_PostDec:
+	case CXUnaryOperator_PreInc: case CXUnaryOperator_PreDec:
+		walk_store(w, n, only_child(n->cursor), NULL);
+		return;
+	default:
+		walk_children(w, n, VALUE);
+	}
+}
+
+static void walk_chosen(struct walk *w, const struct node *n)
+{
+	struct children children;
+
+	children_of(w, n->cursor, &children);
+	if (children.n)
+		add_condition(w, children.list[0], n, CLREAD_CONDITION);
+	for (uint32_t i = 0; i < children.n; i++)
+		clread_walk(w, children.list[i], n, i ? n->want : VALUE);
+}
+
+/* p->x of a pointer to a vector */
+static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
+{
+	struct cl_event *e = clread_add_event(w, CLREAD_UNSEEN, n);
+
+	if (!e)
+		return;
+	e->unseen = "elements of a vector behind an arrow";
+	e->access[e->naccesses++].spaces = clread_spaces(clang_getPointeeType(clang_getCanonicalType(type_of(pointer))));
+}
+
+/* libclang's expressions without a kind: conversions, elements of vectors, and what OpenCL C has alone. */
+static void walk_unexposed(struct walk *w, const struct node *n)
+{
+	CXCursor child = only_child(n->cursor);
+	struct node of;
+
+	if (clang_Cursor_isNull(child)) {
+		if (has_no_middle(w->r->source->text, &n->range))
+			add_unseen_condition(w, n, "a condition without a middle");
+		walk_children(w, n, VALUE);
+		return;
+	}
+	of = clread_node_of(w, child, n, VALUE);
+	if (is_element(n, child, &of.range) && kind_of(child) == CXType_Pointer) {
+		add_elements(w, n, child);
+		clread_walk(w, child, n, VALUE);
+		return;
+	}
+	if (is_element(n, child, &of.range)) {
+		if (is_memory(child))
+			walk_lvalue(w, n);
+		else
+			clread_walk(w, child, n, n->want == ADDRESS ? ADDRESS : VALUE);
+		return;
+	}
+	clread_walk(w, child, n, is_array(child) ? ADDRESS : n->want);
+}
+
+/* -- statements -- */
+
+/* Where the semicolons of a for are; false: a macro makes them. */
+static bool find_semicolons(struct walk *w, const struct node *n, size_t at[2])
+{
+	CXToken *tokens = NULL;
+	unsigned count = 0, line, column, offset, found = 0;
+	int depth = 0;
+
+	clang_tokenize(w->r->tu, clang_getCursorExtent(n->cursor), &tokens, &count);
+	for (unsigned i = 0; i < count && found < 2; i++) {
+		const char *text = clread_text(w->r, clang_getTokenSpelling(w->r->tu, tokens[i]));
+		CXFile file;
+
+		depth += !strcmp(text, "(") - !strcmp(text, ")");
+		if (strcmp(text, ";") || depth != 1)
+			continue;
+		clang_getFileLocation(clang_getTokenLocation(w->r->tu, tokens[i]), &file, &line, &column, &offset);
+		at[found++] = offset;
+	}
+	clang_disposeTokens(w->r->tu, tokens, count);
+	return found == 2 && n->range.exact;
+}
+
+/* What stands between its semicolons is its condition, if anything does. */
+static void walk_for(struct walk *w, const struct node *n)
+{
+	struct children children;
+	size_t at[2];
+	bool known = find_semicolons(w, n, at);
+
+	if (!known)
+		add_unseen_condition(w, n, "the condition of a loop that a macro makes");
+	children_of(w, n->cursor, &children);
+	for (uint32_t i = 0; i < children.n; i++) {
+		struct cl_range range = clread_range(w->r, clang_getCursorExtent(children.list[i]), &n->range, false);
+		bool condition = known && range.start > at[0] && range.end <= at[1];
+
+		if (condition)
+			add_condition(w, children.list[i], n, CLREAD_CONDITION);
+		clread_walk(w, children.list[i], n, condition ? VALUE : NOTHING);
+	}
+}
+
+/* The first, or of do the last, of its parts is its condition. */
+static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorKind kind)
+{
+	struct children children;
+	uint32_t which;
+
+	children_of(w, n->cursor, &children);
+	which = kind == CXCursor_DoStmt ? children.n - 1 : 0;
+	for (uint32_t i = 0; i < children.n; i++) {
+		if (i == which)
+			add_condition(w, children.list[i], n, kind == CXCursor_SwitchStmt ? CLREAD_CHOICE : CLREAD_CONDITION);
+		clread_walk(w, children.list[i], n, i == which ? VALUE : NOTHING);
+	}
+}
+
+/* Nothing of a case's number is evaluated. */
+static void walk_case(struct walk *w, const struct node *n)
+{
+	struct children children;
+
+	children_of(w, n->cursor, &children);
+	if (children.n)
+		clread_walk(w, children.list[children.n - 1], n, NOTHING);
+}
+
+static void walk_variable(struct walk *w, const struct node *n)
+{
+	CXCursor value = clang_Cursor_getVarDeclInitializer(n->cursor);
+
+	if (!clang_Cursor_isNull(value) && !(clread_spaces(type_of(n->cursor)) & GPUBPF_IN(CONSTANT)))
+		clread_walk(w, value, n, VALUE);
+}
+
+static void walk_block(struct walk *w, const struct node *n)
+{
+	const char *unseen = w->unseen;
+
+	w->unseen = unseen ? unseen : "the code of a block";
+	walk_children(w, n, NOTHING);
+	w->unseen = unseen;
+}
+
+void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want)
+{
+	struct node n = clread_node_of(w, cursor, around, want);
+	enum CXCursorKind kind = clang_getCursorKind(cursor);
+
+	switch (kind) {
+	case CXCursor_DeclRefExpr:
+		if (is_memory(cursor))
+			walk_lvalue(w, &n);
+		return;
+	case CXCursor_ArraySubscriptExpr: case CXCursor_MemberRefExpr:
+		walk_lvalue(w, &n);
+		return;
+	case CXCursor_UnaryOperator:
+		walk_unary(w, &n);
+		return;
+	case CXCursor_BinaryOperator: case CXCursor_CompoundAssignOperator:
+		walk_binary(w, &n);
+		return;
+	case CXCursor_ConditionalOperator:
+		walk_chosen(w, &n);
+		return;
+	case CXCursor_ParenExpr:
+		walk_children(w, &n, want);
+		return;
+	case CXCursor_UnexposedExpr:
+		walk_unexposed(w, &n);
+		return;
+	case CXCursor_CallExpr:
+		clread_walk_call(w, &n);
+		return;
+	case CXCursor_UnaryExpr: /* sizeof and the like */
+		return;
+	case CXCursor_BlockExpr:
+		walk_block(w, &n);
+		return;
+	case CXCursor_GCCAsmStmt: case CXCursor_MSAsmStmt:
+		clread_add_elsewhere(w, &n, "text of an assembler");
+		return;
+	case CXCursor_VarDecl:
+		walk_variable(w, &n);
+		return;
+	case CXCursor_ForStmt:
+		walk_for(w, &n);
+		return;
+	case CXCursor_IfStmt: case CXCursor_WhileStmt: case CXCursor_DoStmt: case CXCursor_SwitchStmt:
+		walk_controlled(w, &n, kind);
+		return;
+	case CXCursor_CaseStmt:
+		walk_case(w, &n);
+		return;
+	case CXCursor_CompoundStmt: case CXCursor_DefaultStmt: case CXCursor_LabelStmt:
+		walk_children(w, &n, NOTHING);
+		return;
+	default:
+		walk_children(w, &n, VALUE);
+	}
+}
+
+/* -- a function -- */
+
+/* In the order of the text; what is around something before it. */
+static int compare(const void *a, const void *b)
+{
+	const struct cl_event *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool is_same(const struct cl_event *a, const struct cl_event *b)
+{
+	bool same = a->form == b->form && a->start == b->start && a->end == b->end && a->nparts == b->nparts &&
+		    !a->type == !b->type && a->function == b->function && a->naccesses == b->naccesses;
+
+	for (uint32_t i = 0; same && i < a->nparts; i++)
+		same = !a->part[i].type == !b->part[i].type &&
+		       (!a->part[i].type || !strcmp(a->part[i].type, b->part[i].type));
+	return same && (!a->type || !strcmp(a->type, b->type));
+}
+
+/* What a macro repeats of its arguments is one text, and one event, unless it means different things. */
+static void join_repeated(struct gpubpf_cl_function *f)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->nevents; i++) {
+		uint32_t k = n;
+
+		while (k && f->event[k - 1].start == f->event[i].start && f->event[k - 1].end == f->event[i].end &&
+		       (f->event[k - 1].unseen || !is_same(&f->event[k - 1], &f->event[i])))
+			k--;
+		if (!f->event[i].unseen && k && is_same(&f->event[k - 1], &f->event[i]))
+			continue;
+		f->event[n++] = f->event[i];
+	}
+	f->nevents = n;
+}
+
+/* A condition has the text of what it is the value of; else one text is one thing. */
+static void refuse_different(struct gpubpf_cl_function *f)
+{
+	for (uint32_t i = 1; i < f->nevents; i++) {
+		struct cl_event *a = &f->event[i - 1], *b = &f->event[i];
+		bool condition = a->form == CLREAD_CONDITION || a->form == CLREAD_CHOICE;
+
+		if (a->start == b->start && a->end == b->end && !condition && !a->unseen && !b->unseen)
+			a->unseen = b->unseen = "what a macro repeats";
+	}
+}
+
+void clread_events(struct reader *r, CXCursor function, struct gpubpf_cl_function *f)
+{
+	struct walk w = { .r = r, .f = f };
+	struct children children;
+
+	if (!f->end)
+		w.unseen = "code that a macro or a header makes";
+	children_of(&w, function, &children);
+	for (uint32_t i = 0; i < children.n; i++)
+		if (clang_getCursorKind(children.list[i]) == CXCursor_CompoundStmt)
+			clread_walk(&w, children.list[i], NULL, NOTHING);
+	if (f->nevents)
+		qsort(f->event, f->nevents, sizeof(*f->event), compare);
+	join_repeated(f);
+	refuse_different(f);
+}

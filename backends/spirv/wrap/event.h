@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the text of a function does at places of instructions, as libclang's tree says it: accesses of memory by
+ * subscripts, dereferences, members and named variables of memory; calls of OpenCL C's functions by builtin.def; barriers;
+ * conditions; calls of functions that the source has. Private variables that are named, with their members, are no memory:
+ * compilers keep them in registers. Each event is an expression, whose text a probed copy of the function replaces; what
+ * no text stands for alone is an event too, with the reason.
+ */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_EVENT_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/places.h"
+#include "core/wire/pool.h"
+
+enum { CLREAD_MOST_PARTS = 6, CLREAD_MOST_ACCESSES = 2 };
+enum { CLREAD_NONE = -1, CLREAD_HIDDEN = -2, CLREAD_RESULT = -3, CLREAD_STEP_UP = -4, CLREAD_STEP_DOWN = -5, CLREAD_ONE = -6 };
+
+enum cl_form {
+	CLREAD_LOAD,       /* of the lvalue that is part 0 */
+	CLREAD_ASSIGN,     /* of part 1 to part 0, with `member` behind it */
+	CLREAD_UPDATE,     /* += and the like, ++, -- of part 0 */
+	CLREAD_CALL,       /* of a function of OpenCL C: its arguments are the parts */
+	CLREAD_BARRIER,
+	CLREAD_CONDITION,  /* part 0 is compared with 0 */
+	CLREAD_CHOICE,     /* switch (part 0) */
+	CLREAD_FUNCTION,   /* a call of a function of the source: its name is part 0, its parenthesis is behind part 1 */
+	CLREAD_UNSEEN,
+};
+
+struct cl_part {
+	size_t start, end;
+	const char *type;          /* of a variable that keeps its value, of an lvalue its address; NULL: none does */
+};
+
+/* numbers of parts, or one of CLREAD_NONE and so on */
+struct cl_access {
+	enum gpubpf_mem_access access; /* 0: what cannot be seen may be any */
+	uint32_t spaces;           /* GPUBPF_IN */
+	int pointer, index, many;  /* from `index` times `stride` bytes behind the pointer on; `many` times `bytes` */
+	uint32_t stride, offset;
+	uint32_t bytes, count;
+	int value;                 /* CLREAD_RESULT: of the expression; CLREAD_STEP_UP, CLREAD_STEP_DOWN: one more, one less than that */
+	enum gpubpf_rmw rmw;
+	int operand;
+	bool group;                /* by its block: its first lane makes it */
+};
+
+struct cl_event {
+	enum cl_form form;
+	uint32_t line;
+	size_t start, end;         /* its text in the source */
+	uint32_t order;            /* its place in the walk: what is around it comes before it */
+	struct cl_part part[CLREAD_MOST_PARTS];
+	uint32_t nparts;
+	const char *type;          /* of its value; NULL: it has none, or nobody asks for it */
+	const char *member;        /* ASSIGN: "", or ".x" */
+	struct cl_access access[CLREAD_MOST_ACCESSES];
+	uint32_t naccesses;
+	enum gpubpf_barrier_kind barrier; /* 0: no barrier */
+	uint32_t function;         /* FUNCTION: index in the unit */
+	const char *unseen;        /* what it is that cannot be told exactly, NULL: it can */
+};
+
+/* a function of the source, kernels too */
+struct gpubpf_cl_function {
+	const char *name;
+	bool kernel;
+	struct cl_event *event;    /* in the order of the text */
+	uint32_t nevents;
+	uint32_t *callee;          /* indices in the unit */
+	uint32_t ncallees;
+	/* its text, if it can be repeated: from its head to its body's closing brace; else end is 0 */
+	size_t start, name_at, params, params_end, body, end;
+	size_t at;                 /* where a copy may stand */
+	uint32_t line, column;     /* of what follows there */
+	uint32_t body_line, body_column;
+};
+
+/* a place of one function; several at one access, of each kind that it is of */
+struct cl_place {
+	enum gpubpf_site kind;
+	uint32_t id, line;
+	uint32_t event, access;
+	uint32_t site;             /* in the job */
+};
+
+/* an argument of a function of OpenCL C */
+struct cl_argument {
+	uint32_t spaces;           /* a pointer's; else 0 */
+	uint32_t bytes, count;     /* of what it points to, or of itself */
+	bool image;
+};
+/* builtin.c: fill in what a call of a function of OpenCL C of that name does. */
+void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t nargs, struct cl_event *e);
+
+/* The places of these kinds in a function, in the order of its text; `out` NULL: how many. */
+uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, struct cl_place *out);
+
+#endif

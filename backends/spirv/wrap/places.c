@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The places of a function's events, by kind. */
+#include "event.h"
+
+static void add_place(struct cl_place *out, uint32_t *n, uint32_t *met, struct cl_place place)
+{
+	place.id = met[place.kind]++;
+	place.site = UINT32_MAX;
+	if (out)
+		out[*n] = place;
+	++*n;
+}
+
+/* What cannot be seen in any memory may be of any kind. */
+static bool is_of(const struct gpubpf_place_kind *kind, const struct cl_access *a)
+{
+	return kind->spaces & a->spaces &&
+	       (a->access ? kind->accesses >> a->access & 1 :
+			    kind->accesses == GPUBPF_DOES_ANY || (a->spaces & GPUBPF_IN_ANY) == GPUBPF_IN_ANY);
+}
+
+uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, struct cl_place *out)
+{
+	uint32_t met[GPUBPF_NSITES] = { 0 }, n = 0;
+
+	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN);
+	for (uint32_t i = 0; kinds && i < f->nevents; i++) {
+		const struct cl_event *e = &f->event[i];
+		struct cl_place place = { .line = e->line, .event = i };
+
+		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+			place.kind = kind;
+			if (!(kinds >> kind & 1))
+				continue;
+			if ((e->barrier || (e->form == CLREAD_BARRIER && e->unseen)) &&
+			    (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT))
+				add_place(out, &n, met, place);
+			if ((e->form == CLREAD_CONDITION || e->form == CLREAD_CHOICE) && kind == GPUBPF_SITE_BRANCH)
+				add_place(out, &n, met, place);
+			for (place.access = 0; place.access < e->naccesses; place.access++)
+				if (is_of(gpubpf_place_kind(kind), &e->access[place.access]))
+					add_place(out, &n, met, place);
+			place.access = 0;
+		}
+	}
+	return n;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which text of the source stands for an expression, and for it alone. Tokens that a macro's definition makes lie, for
+ * libclang, where the macro is used; those of its arguments, where they are written.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "reader.h"
+
+enum { OPEN, BALANCED, SIGNED, POSTFIX, ATOM };
+
+static size_t offset_of(struct reader *r, CXSourceLocation where, bool *in_main)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	clang_getFileLocation(where, &file, &line, &column, &offset);
+	*in_main = file && clang_File_isEqual(file, r->main);
+	return offset;
+}
+
+static bool is_macro(const struct reader *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->unit->nmacros; i++)
+		if (!strcmp(r->unit->macro[i], name))
+			return true;
+	return false;
+}
+
+/* -- what a macro's tokens are -- */
+
+/* a macro's definition */
+struct body {
+	char **token;
+	CXTokenKind *kind;
+	unsigned n, first, params;   /* the text's first token; parameters are those from 2 below `params` */
+};
+
+static bool is_name(const struct body *b, unsigned i)
+{
+	return b->kind[i] == CXToken_Identifier;
+}
+
+static bool is_param(const struct body *b, unsigned i)
+{
+	for (unsigned k = 2; k < b->params; k++)
+		if (!strcmp(b->token[k], b->token[i]))
+			return true;
+	return false;
+}
+
+/* What a token by itself can be replaced by is not to be known here. */
+static bool is_plain(const struct reader *r, const struct body *b, unsigned i)
+{
+	return b->kind[i] == CXToken_Literal || (is_name(b, i) && !is_param(b, i) && !is_macro(r, b->token[i]));
+}
+
+static int depth_of(const char *token)
+{
+	return strchr("([{", token[0]) && !token[1] ? 1 : strchr(")]}", token[0]) && !token[1] ? -1 : 0;
+}
+
+/* The token behind the bracket that token i opens; n: it is not closed. */
+static unsigned skip(const struct body *b, unsigned i)
+{
+	int depth = 0;
+
+	do
+		depth += depth_of(b->token[i]);
+	while (++i < b->n && depth > 0);
+	return depth ? b->n + 1 : i;
+}
+
+static bool is_balanced(const struct reader *r, const struct body *b)
+{
+	int depth = 0;
+
+	for (unsigned i = b->first; i < b->n; i++) {
+		const char *t = b->token[i];
+
+		depth += depth_of(t);
+		if (depth < 0 || (!depth && (!strcmp(t, ",") || !strcmp(t, ";") || !strcmp(t, "=") || !strcmp(t, "{"))))
+			return false;
+		if (is_name(b, i) && (is_param(b, i) || is_macro(r, t)) && !depth)
+			return false;
+	}
+	return !depth && b->n > b->first;
+}
+
+static int shape_of(const struct reader *r, const struct body *b)
+{
+	unsigned i = b->first;
+
+	if (i < b->n && !strcmp(b->token[i], "(") && skip(b, i) == b->n)
+		return ATOM;
+	if (i + 1 == b->n && is_plain(r, b, i))
+		return ATOM;
+	if (i + 2 == b->n && !strcmp(b->token[i], "-") && is_plain(r, b, i + 1))
+		return SIGNED;
+	if (i < b->n && !strcmp(b->token[i], "("))
+		i = skip(b, i);
+	else if (i < b->n && is_plain(r, b, i))
+		i++;
+	else
+		return is_balanced(r, b) ? BALANCED : OPEN;
+	while (i < b->n && i > b->first)
+		if (!strcmp(b->token[i], "[") || !strcmp(b->token[i], "("))
+			i = skip(b, i);
+		else if ((!strcmp(b->token[i], ".") || !strcmp(b->token[i], "->")) && i + 1 < b->n && is_plain(r, b, i + 1))
+			i += 2;
+		else
+			return is_balanced(r, b) ? BALANCED : OPEN;
+	return i == b->n ? POSTFIX : OPEN;
+}
+
+/* Do its arguments stay what they are written as, whatever stands in them? */
+static bool keeps_arguments(const struct reader *r, const struct body *b)
+{
+	for (unsigned i = b->first; i < b->n; i++)
+		if (b->token[i][0] == '#' || (is_name(b, i) && is_macro(r, b->token[i])))
+			return false;
+	return true;
+}
+
+static void read_macro(struct reader *r, struct span *s)
+{
+	CXCursor definition = clang_getCursorReferenced(s->cursor);
+	struct body b = { 0 };
+	CXToken *tokens = NULL;
+
+	s->known = true;
+	s->keeps = true;
+	s->shape = ATOM; /* of clang's own, such as __LINE__ */
+	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
+		return;
+	clang_tokenize(r->tu, clang_getCursorExtent(definition), &tokens, &b.n);
+	b.token = gpubpf_pool_alloc(r->pool, b.n, sizeof(*b.token));
+	b.kind = gpubpf_pool_alloc(r->pool, b.n, sizeof(*b.kind));
+	for (unsigned i = 0; b.token && b.kind && i < b.n; i++) {
+		b.token[i] = clread_text(r, clang_getTokenSpelling(r->tu, tokens[i]));
+		b.kind[i] = clang_getTokenKind(tokens[i]);
+	}
+	clang_disposeTokens(r->tu, tokens, b.n);
+	if (!b.token || !b.kind)
+		return;
+	b.first = 1;
+	if (clang_Cursor_isMacroFunctionLike(definition))
+		b.first = b.params = skip(&b, 1);
+	s->shape = shape_of(r, &b);
+	s->keeps = keeps_arguments(r, &b);
+}
+
+/* -- what stands around a text -- */
+
+static bool delimits_left(const char *text, size_t at)
+{
+	while (at && isspace((unsigned char)text[at - 1]))
+		at--;
+	if (!at)
+		return false;
+	if (text[at - 1] == '=')
+		return at > 1 && !strchr("=!<>", text[at - 2]);
+	return strchr("(,;{}[", text[at - 1]) != NULL;
+}
+
+static bool delimits_right(const char *text, size_t at, size_t size)
+{
+	while (at < size && isspace((unsigned char)text[at]))
+		at++;
+	return at < size && strchr("),;]}", text[at]) != NULL;
+}
+
+static bool is_selected(const char *text, size_t at)
+{
+	while (at && isspace((unsigned char)text[at - 1]))
+		at--;
+	return at && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
+}
+
+/* One macro's use, which touches the text. *edge: it makes the text's first or last token. */
+static int shape_at(struct reader *r, struct span *s, const struct cl_range *range, bool *edge)
+{
+	bool left = range->start == s->start, right = range->end == s->end;
+
+	if (range->start <= s->start && s->end <= range->end && !left && !right)
+		return ATOM; /* within */
+	if (!s->known)
+		read_macro(r, s);
+	if (s->start < range->start && range->end < s->end)
+		return s->keeps ? ATOM : OPEN;
+	if (range->start > s->start || range->end < s->end)
+		return OPEN;
+	*edge = true;
+	if (s->shape == SIGNED && left && !right)
+		return BALANCED;
+	if (s->shape >= SIGNED && !left && is_selected(r->source->text, s->start))
+		return s->shape == ATOM ? ATOM : OPEN;
+	return s->shape;
+}
+
+struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent)
+{
+	struct cl_range range = { 0 };
+	bool first, last, edge = false, same;
+	int shape = ATOM;
+
+	range.start = offset_of(r, clang_getRangeStart(extent), &first);
+	range.end = offset_of(r, clang_getRangeEnd(extent), &last);
+	if (!first || !last || range.start >= range.end || range.end > r->source->size)
+		return range;
+	for (uint32_t i = 0; i < r->nexpansions; i++) {
+		struct span *s = &r->expansion[i];
+		int one = s->start < range.end && range.start < s->end ? shape_at(r, s, &range, &edge) : ATOM;
+
+		shape = one < shape ? one : shape;
+	}
+	same = around && around->start == range.start && around->end == range.end;
+	if (edge && same)
+		range.exact = transparent && around->exact;
+	else
+		range.exact = shape > BALANCED || (shape == BALANCED && delimits_left(r->source->text, range.start) &&
+						   delimits_right(r->source->text, range.end, r->source->size));
+	return range;
+}

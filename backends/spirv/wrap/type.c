@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types as a declaration can name them anywhere in the source, and what memory they lie in. */
+#include <stdio.h>
+#include <string.h>
+
+#include "reader.h"
+
+static const struct {
+	unsigned clang;
+	const char *name;
+	uint32_t spaces;
+} address_spaces[] = {
+	{ CLANG_AS_GLOBAL, "__global", GPUBPF_IN(GLOBAL) },
+	{ CLANG_AS_LOCAL, "__local", GPUBPF_IN(SHARED) },
+	{ CLANG_AS_CONSTANT, "__constant", GPUBPF_IN(CONSTANT) },
+	{ CLANG_AS_PRIVATE, "__private", GPUBPF_IN(LOCAL) },
+	{ CLANG_AS_GENERIC, "__generic", GPUBPF_IN(GLOBAL) | GPUBPF_IN(SHARED) | GPUBPF_IN(LOCAL) },
+};
+
+#define NSPACES (sizeof(address_spaces) / sizeof(*address_spaces))
+
+/* Its row; NSPACES: it has none. libclang takes no invalid types. */
+static size_t space_of(CXType type)
+{
+	unsigned space = type.kind == CXType_Invalid ? CLANG_AS_DEFAULT : clang_getAddressSpace(type);
+	size_t i = 0;
+
+	while (i < NSPACES && address_spaces[i].clang != space)
+		i++;
+	return i;
+}
+
+uint32_t clread_spaces(CXType type)
+{
+	size_t i = space_of(type);
+
+	return i < NSPACES ? address_spaces[i].spaces : 0;
+}
+
+static bool is_vector(CXType canonical)
+{
+	return canonical.kind == CXType_ExtVector || canonical.kind == CXType_Vector;
+}
+
+uint32_t clread_elements(CXType type)
+{
+	CXType canonical = clang_getCanonicalType(type);
+
+	return is_vector(canonical) ? clang_getNumElements(canonical) : 1;
+}
+
+static const char *number_name(enum CXTypeKind kind)
+{
+	switch (kind) {
+	case CXType_Bool:
+		return "bool";
+	case CXType_Char_S: case CXType_SChar:
+		return "char";
+	case CXType_Char_U: case CXType_UChar:
+		return "uchar";
+	case CXType_Short:
+		return "short";
+	case CXType_UShort:
+		return "ushort";
+	case CXType_Int:
+		return "int";
+	case CXType_UInt:
+		return "uint";
+	case CXType_Long: case CXType_LongLong:
+		return "long";
+	case CXType_ULong: case CXType_ULongLong:
+		return "ulong";
+	case CXType_Half:
+		return "half";
+	case CXType_Float:
+		return "float";
+	case CXType_Double:
+		return "double";
+	default:
+		return "";
+	}
+}
+
+static bool is_at_file_scope(CXType type)
+{
+	CXCursor declared = clang_getTypeDeclaration(type);
+
+	return clang_getCursorKind(declared) != CXCursor_NoDeclFound &&
+	       clang_getCursorKind(clang_getCursorSemanticParent(declared)) == CXCursor_TranslationUnit;
+}
+
+/* As it is declared: a typedef, struct, union or enum. */
+static const char *declared_name(struct reader *r, CXType type)
+{
+	CXType bare = clang_getUnqualifiedType(type);
+	const char *name = clread_text(r, clang_getTypeSpelling(bare));
+
+	while (bare.kind == CXType_Elaborated)
+		bare = clang_Type_getNamedType(bare);
+	return is_at_file_scope(bare) && !strchr(name, '(') ? name : "";
+}
+
+static const char *joined(struct reader *r, const char *a, const char *b, const char *c)
+{
+	char *text = gpubpf_pool_alloc(r->pool, strlen(a) + strlen(b) + strlen(c) + 1, 1);
+
+	if (!text)
+		return "";
+	strcpy(stpcpy(stpcpy(text, a), b), c);
+	return text;
+}
+
+const char *clread_pointer_name(struct reader *r, CXType type)
+{
+	const char *name = clread_type_name(r, type), *space;
+	size_t i = space_of(type);
+
+	if (!*name || i == NSPACES)
+		return "";
+	/* of C++ for OpenCL and OpenCL C 2.0, which nobody writes out */
+	space = address_spaces[i].clang == CLANG_AS_GENERIC ? "" : address_spaces[i].name;
+	name = joined(r, name, " ", space);
+	if (clang_isConstQualifiedType(type))
+		name = joined(r, name, " const", "");
+	if (clang_isVolatileQualifiedType(type))
+		name = joined(r, name, " volatile", "");
+	return joined(r, name, " *", "");
+}
+
+const char *clread_type_name(struct reader *r, CXType type)
+{
+	CXType canonical = clang_getCanonicalType(type);
+	char number[16];
+
+	switch (canonical.kind) {
+	case CXType_ExtVector: case CXType_Vector:
+		snprintf(number, sizeof(number), "%lld", clang_getNumElements(canonical));
+		return joined(r, number_name(clang_getCanonicalType(clang_getElementType(canonical)).kind), number, "");
+	case CXType_Pointer:
+		return clread_pointer_name(r, clang_getPointeeType(canonical));
+	case CXType_Record: case CXType_Enum: case CXType_Atomic:
+		return declared_name(r, type);
+	default:
+		return number_name(canonical.kind);
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk over a function's tree that finds its events: what event.c and call.c share. */
+#ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
+#define GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
+
+#include "reader.h"
+
+/* what is wanted of an expression */
+enum want { VALUE, NOTHING, ADDRESS };
+
+/* one expression or statement on the way down */
+struct node {
+	CXCursor cursor;
+	enum want want;
+	struct cl_range range;
+};
+
+struct walk {
+	struct reader *r;
+	struct gpubpf_cl_function *f;
+	const char *unseen;        /* what all of the code is in, NULL: nothing */
+};
+
+void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+/* An expression, and which text is its own. */
+struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
+/* An event of that text, unseen if no text is its own; NULL: no memory. */
+struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struct node *n);
+/* One more part, with the type of the variable that keeps it, NULL: none does. "": it cannot be named. */
+void clread_add_part(struct cl_event *e, const struct cl_range *range, const char *type);
+void clread_set_type(struct cl_event *e, const char *type);
+/* An access of an lvalue of that type. */
+struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
+/* What might touch any memory, and be a barrier. */
+void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
+/* call.c */
+void clread_walk_call(struct walk *w, const struct node *n);
+
+#endif

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "weave.h"
+
+#include <string.h>
+
+#include "backends/spirv/common/env_use.h"
+#include "core/lower/ctx.h"
+
+/* -- places of an event -- */
+
+static enum gpubpf_when when_of(const struct cl_place *place)
+{
+	return gpubpf_place_kind(place->kind)->when;
+}
+
+/* The first place of an event at that time; NULL: it has none. */
+static const struct cl_place *first_place(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when)
+{
+	uint32_t low = 0, high = w->nplaces;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (w->places[middle].event < event)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low < w->nplaces && w->places[low].event == event && when_of(&w->places[low]) != when)
+		low++;
+	return low < w->nplaces && w->places[low].event == event ? &w->places[low] : NULL;
+}
+
+static const struct cl_event *event_of(const struct gpubpf_weave *w, uint32_t i)
+{
+	return &w->unit->function[w->function].event[i];
+}
+
+static bool is_copied_call(const struct gpubpf_weave *w, const struct cl_event *e)
+{
+	return e->form == CLREAD_FUNCTION && w->copied[e->function];
+}
+
+static bool is_woven(const struct gpubpf_weave *w, uint32_t event)
+{
+	return is_copied_call(w, event_of(w, event)) || first_place(w, event, GPUBPF_WHEN_BEFORE) ||
+	       first_place(w, event, GPUBPF_WHEN_AFTER);
+}
+
+/* -- what a place gives -- */
+
+/* one place's text being made, in a function of the event's variables */
+struct giving {
+	const struct cl_place *place;
+	const struct cl_event *event;
+	const struct cl_access *access;
+	FILE *out;
+	uint64_t reads;
+};
+
+static void give(struct giving *g, uint32_t word, unsigned long long n)
+{
+	fprintf(g->out, " gpubpf_at->word[%u] = %lluul;", word, n);
+}
+
+static void give_place(struct giving *g, uint32_t word)
+{
+	give(g, word, g->place->id);
+}
+
+static void give_line(struct giving *g, uint32_t word)
+{
+	give(g, word, g->place->line);
+}
+
+static void give_address(struct giving *g, uint32_t word)
+{
+	const struct cl_access *a = g->access;
+
+	fprintf(g->out, " gpubpf_at->word[%u] = (ulong)gpubpf_x%d + %uul", word, a->pointer, a->offset);
+	if (a->index != CLREAD_NONE)
+		fprintf(g->out, " + (ulong)gpubpf_x%d * %uul", a->index, a->stride);
+	fprintf(g->out, ";");
+}
+
+static void give_bytes(struct giving *g, uint32_t word)
+{
+	if (g->access->many == CLREAD_NONE)
+		give(g, word, g->access->bytes);
+	else
+		fprintf(g->out, " gpubpf_at->word[%u] = (ulong)gpubpf_x%d * %uul;", word, g->access->many, g->access->bytes);
+}
+
+static void give_access(struct giving *g, uint32_t word)
+{
+	give(g, word, g->access->access);
+}
+
+static void give_space(struct giving *g, uint32_t word)
+{
+	uint32_t spaces = g->access->spaces;
+
+	give(g, word, __builtin_popcount(spaces) == 1 ? __builtin_ctz(spaces) : GPUBPF_GENERIC);
+}
+
+static void give_count(struct giving *g, uint32_t word)
+{
+	give(g, word, g->access->count);
+}
+
+static uint64_t first_bytes(uint32_t n)
+{
+	return n < 8 ? (1ull << 8 * n) - 1 : UINT64_MAX;
+}
+
+/* A value as memory has it, in one or two words; compilers assume that types do not alias. */
+static void give_bits(struct giving *g, uint32_t word, uint32_t words, int value)
+{
+	const struct cl_event *e = g->event;
+	const char *type = value >= 0 ? e->part[value].type : e->type;
+	uint32_t bytes = g->access->bytes;
+
+	fprintf(g->out, " { union { ulong w[2]; %s v; } gpubpf_u; gpubpf_u.w[0] = gpubpf_u.w[1] = 0; gpubpf_u.v = ", type);
+	if (value >= 0)
+		fprintf(g->out, "gpubpf_x%d;", value);
+	else if (value == CLREAD_RESULT)
+		fprintf(g->out, "gpubpf_v;");
+	else
+		fprintf(g->out, "gpubpf_v %c 1;", value == CLREAD_STEP_UP ? '+' : '-');
+	for (uint32_t i = 0; i < words; i++)
+		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_u.w[%u] & %lluul;", word + i, i,
+			(unsigned long long)(bytes <= 8 * i ? 0 : first_bytes(bytes - 8 * i)));
+	fprintf(g->out, " }");
+}
+
+/* Both words at once, with the first that is read. */
+static void give_value(struct giving *g, uint32_t word)
+{
+	uint32_t first = ctx_word_of("mem.value", g->place->kind);
+
+	if (word != first && g->reads >> first & 1)
+		return;
+	if (g->access->value == CLREAD_NONE || g->access->value == CLREAD_HIDDEN) {
+		give(g, first, 0);
+		give(g, first + 1, 0);
+	} else {
+		give_bits(g, first, 2, g->access->value);
+	}
+}
+
+static void give_operation(struct giving *g, uint32_t word)
+{
+	give(g, word, g->access->rmw);
+}
+
+static void give_operand(struct giving *g, uint32_t word)
+{
+	if (g->access->operand >= 0)
+		give_bits(g, word, 1, g->access->operand);
+	else
+		give(g, word, g->access->operand == CLREAD_ONE);
+}
+
+static void give_old(struct giving *g, uint32_t word)
+{
+	give_bits(g, word, 1, CLREAD_RESULT);
+}
+
+/* Of the whole block or a sub-group: none has a number. */
+static void give_barrier_id(struct giving *g, uint32_t word)
+{
+	give(g, word, 0);
+}
+
+static void give_barrier_kind(struct giving *g, uint32_t word)
+{
+	give(g, word, g->event->barrier);
+}
+
+static void give_taken(struct giving *g, uint32_t word)
+{
+	if (g->event->form == CLREAD_CHOICE)
+		give(g, word, 1);
+	else
+		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
+}
+
+static const struct {
+	const char *field;
+	void (*give)(struct giving *g, uint32_t word);
+} fields[] = {
+	{ "place", give_place }, { "line", give_line }, { "mem.addr", give_address }, { "mem.offset", give_address },
+	{ "mem.value", give_value }, { "mem.bytes", give_bytes }, { "mem.access", give_access }, { "mem.space", give_space },
+	{ "mem.count", give_count }, { "atomic.op", give_operation }, { "atomic.operand", give_operand },
+	{ "atomic.old", give_old }, { "barrier.id", give_barrier_id }, { "barrier.kind", give_barrier_kind },
+	{ "branch.taken", give_taken },
+};
+
+#define NFIELDS (sizeof(fields) / sizeof(*fields))
+
+/* Fields of the kind that no row has are refused before. */
+static void give_field(struct giving *g, const struct ctx_field *field, uint32_t i)
+{
+	uint32_t word = ctx_field_word(field, i, g->place->kind), f = 0;
+
+	if (word == UINT32_MAX || !(g->reads >> word & 1))
+		return;
+	while (f < NFIELDS && strcmp(fields[f].field, field->name))
+		f++;
+	if (f < NFIELDS)
+		fields[f].give(g, word);
+}
+
+static void give_all(const struct gpubpf_weave *w, const struct cl_place *place, FILE *out)
+{
+	const struct cl_event *e = event_of(w, place->event);
+	struct giving g = { place, e, &e->access[place->access], out, gpubpf_env_words(w->job, place->site) };
+
+	fprintf(out, g.access->group ? " if (!(get_local_id(0) | get_local_id(1) | get_local_id(2))) {" : " {");
+	for (uint32_t k = 0; k < ctx_nfields; k++)
+		for (uint32_t i = 0; i < ctx_fields[k].count; i++)
+			give_field(&g, &ctx_fields[k], i);
+	fprintf(out, " gpubpf_site_%u(&gpubpf_at->env); }", place->site);
+}
+
+/* -- functions that fill the words -- */
+
+void gpubpf_weave_type(FILE *out)
+{
+	uint32_t words = 1;
+
+	for (uint32_t i = 0; i < GPUBPF_NSITES; i++)
+		words = ctx_words(i) > words ? ctx_words(i) : words;
+	fprintf(out, "#ifndef GPUBPF_AT_DECLARED\n#define GPUBPF_AT_DECLARED\n"
+		     "struct gpubpf_at { struct gpubpf_env env; ulong word[%u]; };\n#endif\n", words);
+}
+
+static const char *name_of(enum gpubpf_when when)
+{
+	return when == GPUBPF_WHEN_BEFORE ? "by" : "on";
+}
+
+/* An event's value is there after it. */
+static bool has_value(const struct cl_event *e, enum gpubpf_when when)
+{
+	return when == GPUBPF_WHEN_AFTER && e->type;
+}
+
+static void put_helper(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when, FILE *out)
+{
+	const struct cl_place *place = first_place(w, event, when);
+	const struct cl_event *e = event_of(w, event);
+
+	if (!place)
+		return;
+	fprintf(out, "static void gpubpf_%s_%u_%u_%u(__private struct gpubpf_at *gpubpf_at", name_of(when), w->twin,
+		w->function, event);
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->part[i].type)
+			fprintf(out, ", %s gpubpf_x%u", e->part[i].type, i);
+	if (has_value(e, when))
+		fprintf(out, ", %s gpubpf_v", e->type);
+	fprintf(out, ") {");
+	for (; place < w->places + w->nplaces && place->event == event; place++)
+		if (when_of(place) == when)
+			give_all(w, place, out);
+	fprintf(out, " }\n");
+}
+
+void gpubpf_weave_helpers(const struct gpubpf_weave *w, FILE *out)
+{
+	const struct gpubpf_cl_function *f = &w->unit->function[w->function];
+
+	for (uint32_t i = 0; i < w->nplaces; i++)
+		fprintf(out, "int gpubpf_site_%u(__private const struct gpubpf_env *);\n", w->places[i].site);
+	for (uint32_t i = 0; i < f->nevents; i++) {
+		put_helper(w, i, GPUBPF_WHEN_BEFORE, out);
+		put_helper(w, i, GPUBPF_WHEN_AFTER, out);
+	}
+}
+
+void gpubpf_weave_variables(const struct gpubpf_weave *w, FILE *out)
+{
+	const struct gpubpf_cl_function *f = &w->unit->function[w->function];
+
+	for (uint32_t i = 0; i < f->nevents; i++) {
+		const struct cl_event *e = &f->event[i];
+
+		if (!is_woven(w, i))
+			continue;
+		for (uint32_t k = 0; k < e->nparts; k++)
+			if (e->part[k].type)
+				fprintf(out, "%s gpubpf_x%u_%u;\n", e->part[k].type, i, k);
+		if (e->type)
+			fprintf(out, "%s gpubpf_v%u;\n", e->type, i);
+	}
+}
+
+/* -- text -- */
+
+static void put_text(const struct gpubpf_weave *w, size_t from, size_t to, uint32_t next, FILE *out);
+
+static void put_lines(const struct gpubpf_weave *w, size_t from, size_t to, FILE *out)
+{
+	for (; from < to; from++)
+		if (w->source->text[from] == '\n')
+			fputc('\n', out);
+}
+
+static void put_part(const struct gpubpf_weave *w, uint32_t event, uint32_t part, FILE *out)
+{
+	const struct cl_part *p = &event_of(w, event)->part[part];
+
+	put_text(w, p->start, p->end, event + 1, out);
+}
+
+/* "gpubpf_by_..(gpubpf_at, ..), ", nothing where there is no such place. */
+static void put_call(const struct gpubpf_weave *w, uint32_t event, enum gpubpf_when when, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	if (!first_place(w, event, when))
+		return;
+	fprintf(out, "gpubpf_%s_%u_%u_%u(gpubpf_at", name_of(when), w->twin, w->function, event);
+	for (uint32_t i = 0; i < e->nparts; i++)
+		if (e->part[i].type)
+			fprintf(out, ", gpubpf_x%u_%u", event, i);
+	if (has_value(e, when))
+		fprintf(out, ", gpubpf_v%u", event);
+	fprintf(out, ")");
+}
+
+static void put_before(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	put_call(w, event, GPUBPF_WHEN_BEFORE, out);
+	if (first_place(w, event, GPUBPF_WHEN_BEFORE))
+		fprintf(out, ", ");
+}
+
+static void put_after(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	if (first_place(w, event, GPUBPF_WHEN_AFTER))
+		fprintf(out, ", ");
+	put_call(w, event, GPUBPF_WHEN_AFTER, out);
+}
+
+/* Part 0 as an lvalue, behind whose address the program before it stands. */
+static void put_lvalue(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	fprintf(out, "(*(gpubpf_x%u_0 = &(", event);
+	put_part(w, event, 0, out);
+	fprintf(out, ")");
+	if (first_place(w, event, GPUBPF_WHEN_BEFORE)) {
+		fprintf(out, ", ");
+		put_before(w, event, out);
+		fprintf(out, "gpubpf_x%u_0", event);
+	}
+	fprintf(out, "))");
+}
+
+static void put_load(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	fprintf(out, "(gpubpf_v%u = ", event);
+	put_lvalue(w, event, out);
+	put_after(w, event, out);
+	fprintf(out, ", gpubpf_v%u)", event);
+}
+
+static void put_assign(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	fprintf(out, "(gpubpf_x%u_0 = &(", event);
+	put_part(w, event, 0, out);
+	put_lines(w, e->part[0].end, e->part[1].start, out);
+	fprintf(out, "), gpubpf_x%u_1 = (", event);
+	put_part(w, event, 1, out);
+	fprintf(out, "), ");
+	put_before(w, event, out);
+	fprintf(out, "(*gpubpf_x%u_0)%s = gpubpf_x%u_1", event, e->member, event);
+	put_after(w, event, out);
+	fprintf(out, ", gpubpf_x%u_1)", event);
+}
+
+static void put_update(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	fprintf(out, "(");
+	if (e->type)
+		fprintf(out, "gpubpf_v%u = ", event);
+	fprintf(out, "(");
+	put_text(w, e->start, e->part[0].start, event + 1, out);
+	put_lvalue(w, event, out);
+	put_text(w, e->part[0].end, e->end, event + 1, out);
+	fprintf(out, ")");
+	put_after(w, event, out);
+	if (e->type)
+		fprintf(out, ", gpubpf_v%u", event);
+	fprintf(out, ")");
+}
+
+static void put_arguments(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		if (i)
+			fprintf(out, ", ");
+		if (e->part[i].type)
+			fprintf(out, "gpubpf_x%u_%u", event, i);
+		else
+			put_part(w, event, i, out);
+	}
+}
+
+static void put_builtin(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	fprintf(out, "(");
+	for (uint32_t i = 0; i < e->nparts; i++) {
+		if (e->part[i].type) {
+			fprintf(out, "gpubpf_x%u_%u = (", event, i);
+			put_part(w, event, i, out);
+			fprintf(out, "), ");
+		}
+		put_lines(w, e->part[i].end, i + 1 < e->nparts ? e->part[i + 1].start : e->end, out);
+	}
+	put_before(w, event, out);
+	if (e->type)
+		fprintf(out, "gpubpf_v%u = ", event);
+	fwrite(w->source->text + e->start, 1, e->part[0].start - e->start, out);
+	put_arguments(w, event, out);
+	fprintf(out, ")");
+	put_after(w, event, out);
+	fprintf(out, e->type ? ", gpubpf_v%u)" : ")", event);
+}
+
+static void put_barrier(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	fprintf(out, "(");
+	put_before(w, event, out);
+	put_text(w, e->start, e->end, event + 1, out);
+	put_after(w, event, out);
+	fprintf(out, ")");
+}
+
+static void put_condition(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	bool choice = event_of(w, event)->form == CLREAD_CHOICE;
+
+	fprintf(out, choice ? "(gpubpf_x%u_0 = (" : "(gpubpf_x%u_0 = ((", event);
+	put_part(w, event, 0, out);
+	fprintf(out, choice ? "), " : ") != 0), ");
+	put_before(w, event, out);
+	fprintf(out, "gpubpf_x%u_0)", event);
+}
+
+static void put_function_name(const struct gpubpf_weave *w, uint32_t function, FILE *out)
+{
+	fprintf(out, "gpubpf_call_%u_%s", w->twin, w->unit->function[function].name);
+}
+
+/* A comma too, where an argument or a parameter follows. */
+static bool is_empty(const struct gpubpf_weave *w, size_t from)
+{
+	const char *at = w->source->text + from;
+
+	at += strspn(at, " \t\r\n");
+	return *at == ')';
+}
+
+static void put_function(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	put_function_name(w, e->function, out);
+	put_lines(w, e->part[0].end, e->part[1].start, out);
+	fprintf(out, is_empty(w, e->part[1].end) ? "(gpubpf_at" : "(gpubpf_at, ");
+	put_text(w, e->part[1].end, e->end, event + 1, out);
+}
+
+static void put_event(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	static void (*const put[])(const struct gpubpf_weave *w, uint32_t event, FILE *out) = {
+		[CLREAD_LOAD] = put_load, [CLREAD_ASSIGN] = put_assign, [CLREAD_UPDATE] = put_update, [CLREAD_CALL] = put_builtin,
+		[CLREAD_BARRIER] = put_barrier, [CLREAD_CONDITION] = put_condition, [CLREAD_CHOICE] = put_condition,
+		[CLREAD_FUNCTION] = put_function,
+	};
+
+	put[event_of(w, event)->form](w, event, out);
+}
+
+/* From the event `next` on, whose text begins there or later. */
+static void put_text(const struct gpubpf_weave *w, size_t from, size_t to, uint32_t next, FILE *out)
+{
+	const struct gpubpf_cl_function *f = &w->unit->function[w->function];
+
+	for (; next < f->nevents && f->event[next].start < to; next++) {
+		const struct cl_event *e = &f->event[next];
+
+		if (e->start < from || e->end > to || !is_woven(w, next))
+			continue;
+		fwrite(w->source->text + from, 1, e->start - from, out);
+		put_event(w, next, out);
+		from = e->end;
+	}
+	fwrite(w->source->text + from, 1, to - from, out);
+}
+
+void gpubpf_weave_body(const struct gpubpf_weave *w, FILE *out)
+{
+	const struct gpubpf_cl_function *f = &w->unit->function[w->function];
+
+	put_text(w, f->body, f->end, 0, out);
+}
+
+static bool takes_nothing(const char *text, size_t from, size_t to)
+{
+	from += strspn(text + from, " \t\r\n");
+	if (to - from >= 4 && !strncmp(text + from, "void", 4)) {
+		from += 4;
+		from += strspn(text + from, " \t\r\n");
+	}
+	return from >= to;
+}
+
+void gpubpf_weave_head(const struct gpubpf_weave *w, uint32_t function, FILE *out)
+{
+	const struct gpubpf_cl_function *f = &w->unit->function[function];
+	const char *text = w->source->text;
+
+	fwrite(text + f->start, 1, f->name_at - f->start, out);
+	put_function_name(w, function, out);
+	fprintf(out, "(__private struct gpubpf_at *gpubpf_at");
+	if (!takes_nothing(text, f->params, f->params_end)) {
+		fprintf(out, ", ");
+		fwrite(text + f->params, 1, f->params_end - f->params, out);
+	}
+	fprintf(out, ")");
+}
