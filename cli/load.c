@@ -35,6 +35,14 @@ static int fill_attach(const struct cli_args *args, struct gpubpf_attach *attach
 	return CLI_OK;
 }
 
+static void tell_others(const struct gpubpf_loaded *loaded)
+{
+	for (uint32_t i = 0; i < loaded->nobjects; i++)
+		for (uint32_t p = 0; p < loaded->objects[i].nhost; p++)
+			cli_note("%s is for the Linux kernel, whose verifier is asked when a session starts",
+				 loaded->objects[i].host[p]);
+}
+
 int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded)
 {
 	uint32_t nattach = args->option[OPT_ATTACH].n;
@@ -61,6 +69,8 @@ int cli_load(const struct cli_args *args, struct gpubpf_loaded **loaded)
 		if (err < 0)
 			cli_diag(&diag);
 		status = err < 0 ? CLI_FAILED : CLI_OK;
+		if (!err)
+			tell_others(*loaded);
 	}
 	free(attach);
 	free(names);

@@ -117,6 +117,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	o->no_events = cli_has(args, OPT_EVENTS) && !o->max_events;
 	o->wait_ms = wait_ms;
 	o->no_wait = cli_has(args, OPT_NO_WAIT) || c->trace->inspect || c->trace->prepare;
+	o->no_kernel = c->trace->prepare || cli_has(args, OPT_NO_KERNEL);
 	o->all_gpu = cli_has(args, OPT_GPU);
 	o->inspect = c->trace->inspect;
 	o->backend = cli_str(args, OPT_BACKEND, cli_env_backend());

@@ -163,6 +163,7 @@ struct gpubpf_map {
 	bool global_data;               /* .data, .bss, .rodata: one value, addressed directly */
 	const void *init;               /* initial content: value_size bytes for global data, else NULL */
 	uint32_t btf_key, btf_value;    /* BTF type ids in the object's BTF, 0 if none */
+	int kernel;                     /* the Linux kernel's array that holds its values, by descriptor + 1; 0: none */
 	int object;                     /* which object of the session it came from: index */
 	struct gpubpf_session *session; /* that holds its values (libgpubpf); NULL outside of one */
 };

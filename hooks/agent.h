@@ -160,6 +160,11 @@ int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *wh
 /* Bring to a device that is ready the maps of objects that have joined the session since. A twin that was asked for
  * after a plan was read needs no more than the arena had then. 0 or -errno with the reason. */
 int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why);
+/* shared_arena.c: the arena of that memfd, for all devices on host memory; MAP_FAILED and errno. And these pages of it are
+ * those of `fd`, which is taken over, whenever it is mapped; false and errno. */
+void *gpubpf_shared_arena(int fd, size_t size);
+bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
+void gpubpf_shared_arena_after_fork(void);
 /* Bring the mirror of the numbered device up to date. */
 void gpubpf_device_pull(uint32_t number);
 void gpubpf_device_after_fork(void);

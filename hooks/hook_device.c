@@ -33,7 +33,6 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
 static struct gpubpf_hook_device *devices;
-static pthread_mutex_t mapping = PTHREAD_MUTEX_INITIALIZER; /* of the shared arena */
 static uint32_t next_number;
 static atomic_bool any_copied; /* an arena that is not host memory */
 static bool leaving;           /* the process ends: the runtime may be gone */
@@ -149,29 +148,6 @@ static int send_device(struct gpubpf_hook_device *d, struct gpubpf_request **req
 	return err;
 }
 
-/* The arena that devices on host memory share is mapped once and for good: the application may let its context
- * go while a twin still runs, and nobody tells when that one ends. */
-static void *map_shared(int fd, size_t size)
-{
-	static struct stat known;
-	static void *base = MAP_FAILED;
-	static size_t mapped;
-	struct stat st;
-	void *at;
-
-	if (fstat(fd, &st) < 0)
-		return MAP_FAILED;
-	pthread_mutex_lock(&mapping);
-	if (base == MAP_FAILED || st.st_ino != known.st_ino || st.st_dev != known.st_dev || size != mapped) {
-		base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		known = st;
-		mapped = size;
-	}
-	at = base;
-	pthread_mutex_unlock(&mapping);
-	return at;
-}
-
 static void unmap_arena(struct gpubpf_hook_device *d, void *host, size_t size)
 {
 	if (host && !d->shared)
@@ -188,7 +164,7 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 		snprintf(why->text, sizeof(why->text), "the session's memory for maps is not as it says");
 		return -EPROTO;
 	}
-	hdr = d->shared ? map_shared(packet->fds[0], answer->size) :
+	hdr = d->shared ? gpubpf_shared_arena(packet->fds[0], answer->size) :
 		mmap(NULL, answer->size, PROT_READ | PROT_WRITE, MAP_SHARED, packet->fds[0], 0);
 	if (hdr == MAP_FAILED) {
 		snprintf(why->text, sizeof(why->text), "cannot map the session's %llu bytes for maps: %s",
@@ -723,6 +699,6 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 void gpubpf_device_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	pthread_mutex_init(&mapping, NULL);
+	gpubpf_shared_arena_after_fork();
 	devices = NULL;
 }

@@ -207,6 +207,15 @@ static void settle(struct gpubpf_packet *packet)
 	pthread_cond_broadcast(&session.cond);
 }
 
+static void share(struct gpubpf_packet *packet)
+{
+	uint64_t offset = gpubpf_get_u64(&packet->payload), size = gpubpf_get_u64(&packet->payload);
+
+	if (!packet->payload.failed && packet->nfds &&
+	    !gpubpf_shared_arena_part(raised(gpubpf_msg_take_fd(packet, 0)), offset, size))
+		gpubpf_hook_note("a map of the Linux kernel cannot be shared: %s", strerror(errno));
+}
+
 static void handle(struct gpubpf_packet *packet)
 {
 	uint32_t value = gpubpf_get_u32(&packet->payload);
@@ -217,6 +226,8 @@ static void handle(struct gpubpf_packet *packet)
 		gpubpf_device_pull(value);
 	else if (packet->type == GPUBPF_MSG_HOLD && !packet->payload.failed)
 		gpubpf_hold(value);
+	else if (packet->type == GPUBPF_MSG_SHARE)
+		share(packet);
 }
 
 /* One packet from the tool: 0, or why the session is lost. */

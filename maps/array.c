@@ -17,12 +17,25 @@ int gpubpf_array_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 	return 0;
 }
 
+/* The values lie as in the Linux kernel's array, 8-byte aligned one behind the other, on pages of their own, which are
+ * mapped from there. */
+static void array_share(struct gpubpf_map_layout *l, uint64_t bytes)
+{
+	l->data = gpubpf_align(l->ctl + sizeof(struct gpubpf_map_ctl), GPUBPF_ARENA_ALIGN);
+	l->copy_stride = gpubpf_align(bytes, GPUBPF_ARENA_ALIGN);
+	l->size = l->data - l->ctl + l->copy_stride;
+}
+
 static void array_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	uint64_t bytes;
 
 	l->stride = gpubpf_align(l->value_size, 8);
 	bytes = gpubpf_align(l->max_entries * l->stride, GPUBPF_REPLICA_ALIGN);
+	if (map->kernel) {
+		array_share(l, bytes);
+		return;
+	}
 	if (map->type->flags & GPUBPF_MAP_COPIES) {
 		l->flags |= GPUBPF_LAYOUT_COPIES;
 		l->copies = scale->replicas;

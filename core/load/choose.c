@@ -6,6 +6,7 @@
 #include "parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,19 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 	return 1;
 }
 
+static int keep_host(struct gpubpf_loading *l, const struct bpf_program *prog)
+{
+	void *grown = reallocarray(l->host, l->nhost + 1, sizeof(*l->host));
+
+	if (!grown) {
+		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for the names of programs");
+		return -ENOMEM;
+	}
+	l->host = grown;
+	snprintf(l->host[l->nhost++], sizeof(*l->host), "%s", bpf_program__name(prog));
+	return 0;
+}
+
 static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 {
 	const struct gpubpf_attach *attach = gpubpf_attach_of(l, prog);
@@ -64,16 +78,14 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 		return 0;
 	if (!gpubpf_section_parse(bpf_program__section_name(prog), &section))
 		return refuse_section(l, prog, "the section is unknown");
-	if (attach && section.of == GPUBPF_SECTION_HOST)
-		return refuse_section(l, prog, "--attach names a program of the host");
+	if (attach && section.of == GPUBPF_SECTION_HOST && strncmp(bpf_program__section_name(prog), "uprobe", 6) &&
+	    strncmp(bpf_program__section_name(prog), "uretprobe", 9))
+		return refuse_section(l, prog, "--attach names a program of the Linux kernel, which goes where its section says");
 	ours = is_ours(l, prog, &section);
-	if (section.of == GPUBPF_SECTION_HOST)
-		gpubpf_load_note(l->out, "%s (%s) is not for a GPU and is not loaded", bpf_program__name(prog),
-				 bpf_program__section_name(prog));
 	l->mixed |= !ours;
 	bpf_program__set_autoload(prog, ours);
 	if (!ours)
-		return 0;
+		return keep_host(l, prog);
 	if (!attach && !section.pattern[0])
 		return refuse_section(l, prog, "the section names no kernel");
 	if (!strcmp(section.pattern, "__directly_run"))

@@ -29,6 +29,18 @@ void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...)
 	va_end(ap);
 }
 
+void gpubpf_libbpf_lock(void)
+{
+	pthread_mutex_lock(&libbpf_lock);
+	gpubpf_log_begin();
+}
+
+void gpubpf_libbpf_unlock(void)
+{
+	gpubpf_log_end();
+	pthread_mutex_unlock(&libbpf_lock);
+}
+
 static int load_object(const struct gpubpf_load_opts *opts, uint32_t i, struct gpubpf_loaded *out,
 		       struct gpubpf_diag *diag)
 {
@@ -43,17 +55,25 @@ static int load_object(const struct gpubpf_load_opts *opts, uint32_t i, struct g
 	return err;
 }
 
+static bool has_program(const struct gpubpf_loaded *out, const char *name)
+{
+	for (uint32_t p = 0; p < out->unit.nprogs; p++)
+		if (!strcmp(out->unit.progs[p].name, name))
+			return true;
+	for (uint32_t i = 0; i < out->nobjects; i++)
+		for (uint32_t p = 0; p < out->objects[i].nhost; p++)
+			if (!strcmp(out->objects[i].host[p], name))
+				return true;
+	return false;
+}
+
 /* Every --attach must have found its program. */
-static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf_unit *unit,
-			struct gpubpf_diag *diag)
+static int check_attach(const struct gpubpf_load_opts *opts, const struct gpubpf_loaded *out, struct gpubpf_diag *diag)
 {
 	for (uint32_t i = 0; i < opts->nattach; i++) {
 		const struct gpubpf_attach *a = &opts->attach[i];
-		bool found = false;
 
-		for (uint32_t p = 0; p < unit->nprogs; p++)
-			found |= !strcmp(unit->progs[p].name, a->prog);
-		if (found)
+		if (has_program(out, a->prog))
 			continue;
 		gpubpf_diag_where(diag, "--attach %s=%s", a->prog, a->pattern);
 		gpubpf_diag_remedy(diag, "see gpubpf prog show for the programs' names");
@@ -69,7 +89,7 @@ static int check_unit(const struct gpubpf_load_opts *opts, const struct gpubpf_l
 	const char *note = out->nnotes ? out->notes[0] : NULL; /* why the first program was left out */
 
 	if (unit->nprogs)
-		return check_attach(opts, unit, diag);
+		return check_attach(opts, out, diag);
 	gpubpf_diag_where(diag, "%s", opts->paths[0]);
 	return gpubpf_diag_set(diag, GPUBPF_E_NO_PROGRAM, GPUBPF_NOPC, "no program for a GPU in %s%s%s",
 			       opts->npaths > 1 ? "these objects" : "this object", note ? ": " : "", note ? note : "");
@@ -113,13 +133,20 @@ void gpubpf_unit_finish(struct gpubpf_unit *unit)
 	memset(unit, 0, sizeof(*unit));
 }
 
+void gpubpf_loaded_object_finish(struct gpubpf_loaded_object *object)
+{
+	btf__free(object->btf);
+	free(object->host);
+	free(object->image);
+}
+
 void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded)
 {
 	if (!loaded)
 		return;
 	gpubpf_unit_finish(&loaded->unit);
 	for (uint32_t i = 0; i < loaded->nobjects; i++)
-		btf__free(loaded->objects[i].btf);
+		gpubpf_loaded_object_finish(&loaded->objects[i]);
 	free(loaded->objects);
 	free(loaded->notes);
 	free(loaded);

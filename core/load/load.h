@@ -38,6 +38,10 @@ struct gpubpf_loaded {
 		char path[256];
 		char sha256[65];
 		struct btf *btf;       /* NULL if none */
+		char (*host)[64];      /* programs for the Linux kernel, by name */
+		uint32_t nhost;
+		void *image;           /* the file's bytes */
+		size_t size;
 	} *objects;
 	uint32_t nobjects;
 	char (*notes)[400];            /* what was decided: programs left to the Linux kernel, ...; warnings */
@@ -45,6 +49,7 @@ struct gpubpf_loaded {
 };
 
 int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+void gpubpf_loaded_object_finish(struct gpubpf_loaded_object *object);
 void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
 /* Add a line to the notes. */
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));

@@ -109,8 +109,7 @@ static int target_btf(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* libbpf names global data after the object: "probe.bpf.o" gives "probe.bss". */
-static void object_name(const char *path, char *name, size_t size)
+void gpubpf_object_name(const char *path, char *name, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -124,7 +123,7 @@ static int open_object(struct gpubpf_loading *l, int btf_fd)
 	char name[64], btf_path[64];
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = name, .btf_custom_path = btf_path);
 
-	object_name(l->path, name, sizeof(name));
+	gpubpf_object_name(l->path, name, sizeof(name));
 	snprintf(btf_path, sizeof(btf_path), "/proc/self/fd/%d", btf_fd);
 	if (access(btf_path, F_OK) < 0) {
 		gpubpf_diag_remedy(l->diag, "mount it (mount -t proc proc /proc)");
@@ -158,6 +157,19 @@ static int load_stages(struct gpubpf_loading *l, int btf_fd)
 	return err;
 }
 
+/* For who loads the others into the Linux kernel, or writes it elsewhere. */
+static void keep_image(struct gpubpf_loading *l)
+{
+	struct gpubpf_loaded_object *o = &l->out->objects[l->index];
+
+	o->host = l->host;
+	o->nhost = l->nhost;
+	o->image = l->image;
+	o->size = l->size;
+	l->host = NULL;
+	l->image = NULL;
+}
+
 static int load_image(struct gpubpf_loading *l)
 {
 	int err, btf_fd = target_btf();
@@ -186,6 +198,9 @@ int gpubpf_object_load(struct gpubpf_loading *l)
 	}
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s", l->path);
+	else
+		keep_image(l);
+	free(l->host);
 	gpubpf_sys_finish(&l->sys);
 	gpubpf_kallsyms_finish(&l->kallsyms);
 	free(l->unit_map);

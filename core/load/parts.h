@@ -35,6 +35,8 @@ struct gpubpf_loading {
 	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_LEFT */
 	uint32_t *value_type;     /* of each map of obj, in order: libbpf forgets it where the kernel would not take it */
 	struct gpubpf_kallsyms kallsyms;
+	char (*host)[64];         /* these, by name */
+	uint32_t nhost;
 	bool mixed;               /* some programs of the object are left to the Linux kernel */
 };
 
@@ -96,6 +98,17 @@ int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_
 /* Functions of a program by the targets of its calls. */
 int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag);
 void gpubpf_program_finish(struct gpubpf_prog *prog);
+
+/* load.c: libbpf is this thread's alone, and its messages are kept, until */
+void gpubpf_libbpf_lock(void);
+void gpubpf_libbpf_unlock(void);
+
+/* object.c: what libbpf calls global data after: "probe.bpf.o" gives "probe", and "probe.bss". */
+void gpubpf_object_name(const char *path, char *name, size_t size);
+
+/* map types that the Linux kernel does not have; of these the arrays that it is to share */
+#define GPUBPF_FIRST_OWN_TYPE 1500
+#define GPUBPF_SHARED_ARRAY 1504
 
 /* log.c: libbpf's messages of this thread between begin and end. */
 void gpubpf_log_begin(void);

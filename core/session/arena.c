@@ -14,6 +14,15 @@
 #define SPARE_LEAST (16ull << 20) /* for objects that come later: device memory that is taken whether they come or not */
 #define SPARE_MOST (256ull << 20)
 
+static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first,
+			    struct gpubpf_diag *diag)
+{
+	int err = gpubpf_kernel_map_pages(s, a, first);
+
+	return err < 0 ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "cannot map the Linux kernel's arrays: %s",
+					 strerror(-err)) : 0;
+}
+
 static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, struct gpubpf_diag *diag)
 {
 	a->fd = gpubpf_memfd_shared("gpubpf-arena", a->layout.size);
@@ -27,7 +36,16 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 				       (unsigned long long)a->layout.size, strerror(errno));
 	}
 	gpubpf_arena_init(a->base, &s->loaded->unit, &a->layout);
-	return 0;
+	return a->shared ? map_kernel_pages(s, a, 0, diag) : 0;
+}
+
+/* A device's own memory has copies of what the kernel's programs had written when it came. */
+static void tell_apart(struct gpubpf_session *s, const char *device)
+{
+	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
+		if (s->loaded->unit.maps[m].kernel && !gpubpf_map_sums(s, m))
+			gpubpf_session_note(s, "map %s: %s has memory of its own, and what programs of the Linux kernel write "
+					    "from now on does not reach it", s->loaded->unit.maps[m].name, device);
 }
 
 /* Maps may have a part of a device's own memory; the mirror takes host memory only where something was written. */
@@ -201,6 +219,7 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 		return index;
 	memcpy(s->arenas[index].backend, dev->caps.backend, sizeof(s->arenas[index].backend));
 	s->arenas[index].used = true;
+	tell_apart(s, dev->caps.name);
 	if (!s->arenas[0].used)
 		seed_maps(s, index, 0, dev->caps.name);
 	keep_begun(s, &s->arenas[index], 0);

@@ -126,7 +126,7 @@ static int commit(struct joining *j)
 		s->links[i] = (struct gpubpf_link){ .session = s, .id = i };
 	s->loaded->unit = j->unit;
 	s->loaded->objects[s->loaded->nobjects] = j->more->objects[0];
-	j->more->objects[0].btf = NULL;
+	j->more->objects[0] = (struct gpubpf_loaded_object){0};
 	for (uint32_t i = 0; i < s->narenas; i++)
 		gpubpf_arena_grow(s, i, &j->layouts[i]);
 	return (int)s->loaded->nobjects++;
@@ -162,6 +162,9 @@ static int join(struct joining *j, struct gpubpf_diag *diag)
 	}
 	tell_notes(j->s, j->more, 0);
 	tell_notes(j->s, j->s->loaded, notes);
+	for (uint32_t i = 0; i < j->more->objects[0].nhost; i++)
+		gpubpf_session_note(j->s, "program %s is not attached: of an object that joins, none is loaded into the Linux "
+				    "kernel", j->more->objects[0].host[i]);
 	err = commit(j);
 	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* their contents are the session's */
 	return err;

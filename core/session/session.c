@@ -153,6 +153,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 		return;
 	gpubpf_session__stop(s);
 	gpubpf_arenas_close(s);
+	gpubpf_kernel_progs_close(s);
 	gpubpf_kernel_table_close(s);
 	free_kept(s);
 	gpubpf_links_close(s);
@@ -316,6 +317,7 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 			s->map_use[m] |= unit->progs[i].facts->map_use[m];
 	}
 	for (uint32_t m = 0; m < unit->nmaps; m++) {
+		s->map_set[m] = unit->maps[m].kernel;
 		s->has_rings |= unit->maps[m].type->flags & GPUBPF_MAP_RING;
 		unit->maps[m].session = s;
 	}
@@ -356,6 +358,8 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	}
 	if (!err)
 		err = gpubpf_session_verify(s, &s->loaded->unit, 0, &diag);
+	if (!err && !s->opts.inspect)
+		err = gpubpf_kernel_progs_load(s);
 	if (!err)
 		err = gpubpf_links_open(s);
 	if (!err)
@@ -402,6 +406,8 @@ int gpubpf_session__start(struct gpubpf_session *s)
 	else if (cache < 0)
 		gpubpf_session_note(s, "%s: twins are not kept there: %s", s->opts.cache_dir, strerror(-cache));
 	gpubpf_links_publish(s);
+	if (!s->opts.no_attach)
+		gpubpf_kernel_progs_attach(s);
 	s->state = GPUBPF_SESSION_STARTED;
 	return 0;
 }
@@ -430,6 +436,7 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	if (s->state != GPUBPF_SESSION_STARTED)
 		return -EINVAL;
 	gpubpf_session__enable(s, false);
+	gpubpf_kernel_progs_detach(s);
 	gpubpf_server_poll(s, 0);
 	gpubpf_makers_destroy(s->makers);
 	s->makers = NULL;

@@ -6,6 +6,7 @@
  *
  *   session.c  life: load, verify, start, poll, stop        server.c   sockets and the event loop
  *   attach.c   what is attached                              join.c     objects that come later
+ *   kernel_progs.c  programs for the Linux kernel, and arrays that they share
  *   peer.c     what a peer may say                           arena.c    layouts, arenas, look-ups in all
  *   twin_make.c  how one twin is made                        makers.c   the threads that make them, and their cache
  *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
@@ -35,6 +36,7 @@
 #define GPUBPF_PRINT_BYTES (1u << 20)
 #define GPUBPF_FUNCTION_BYTES (16u << 20) /* names of device functions that are kept */
 
+struct gpubpf_kernel;
 struct gpubpf_makers;
 struct gpubpf_rescue;
 struct gpubpf_twin;
@@ -137,6 +139,8 @@ struct gpubpf_session {
 	struct gpubpf_attach *attach;
 	uint32_t npaths, nattach;
 	struct gpubpf_loaded *loaded;
+	struct gpubpf_kernel **kernel;     /* [nkernel] of objects, by index; NULL: nothing of it is in the kernel */
+	uint32_t nkernel;
 	struct gpubpf_link *links;         /* [unit.nprogs], with room for GPUBPF_PLAN_LINKS, as unit.progs has; unit.maps,
 					    * and what is kept of maps below, has room for GPUBPF_MAX_MAPS */
 	uint64_t plan;                     /* generation of what is attached, even */
@@ -214,6 +218,15 @@ void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...) __attri
 uint64_t gpubpf_now_ns(void);
 /* Every program of the unit from the first on is proven safe, or none is to run. */
 int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag);
+
+/* kernel_progs.c. 0 or -ENOMEM; after it, maps of the unit may be the kernel's. */
+int gpubpf_kernel_progs_load(struct gpubpf_session *s);
+void gpubpf_kernel_progs_attach(struct gpubpf_session *s);
+void gpubpf_kernel_progs_detach(struct gpubpf_session *s);
+void gpubpf_kernel_progs_close(struct gpubpf_session *s);
+/* The kernel's arrays, from the map `first` on, in our arena, and in that of an agent which has the same memory. */
+int gpubpf_kernel_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first);
+int gpubpf_kernel_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first);
 
 /* join.c: after load. The object's index, which is an earlier one's if it is of the same bytes, or -errno, told. */
 int gpubpf_session_join(struct gpubpf_session *s, const char *path);

@@ -19,7 +19,7 @@
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
 #define GPUBPF_MSG_MAJOR 3
-#define GPUBPF_MSG_MINOR 1
+#define GPUBPF_MSG_MINOR 2
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
 #define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
@@ -83,6 +83,9 @@ enum gpubpf_msg {
 	GPUBPF_MSG_HOLD = 14,
 	/* agent -> tool: u32 enum gpubpf_held */
 	GPUBPF_MSG_HELD = 15,
+	/* tool -> agent, before the arena that devices on host memory share, and when objects join; fd: an array of the
+	 * Linux kernel. u32 map, u64 offset, u64 size: these pages of the arena are the array's */
+	GPUBPF_MSG_SHARE = 16,
 };
 
 /* Are the mirrors of one moment, at which no twin ran? They stay so until launches go on. */

@@ -107,6 +107,7 @@ struct gpubpf_session_opts {
 	const char *route;         /* "ptx", "sass": where several forms of code could be probed, this one alone; NULL: the
 				    * best that can be */
 	bool closed_libraries;     /* also change machine code of libraries whose licence may forbid that (gpubpf-run(1)) */
+	bool no_kernel;            /* programs for the Linux kernel (uprobe/, tracepoint/, ...) are left out */
 };
 
 /* opts may be NULL: all defaults. NULL and errno on failure: EINVAL (opts->sz, see above), ENOMEM. */

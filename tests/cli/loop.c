@@ -12,6 +12,13 @@ static const char source[] =
 	"__kernel void step_one(__global int *v) { size_t i = get_global_id(0); v[i] = v[i] * 3 + (int)i; }\n"
 	"__kernel void never_launched(__global int *v) { v[0] = 0; }\n";
 
+/* for uprobes: once a launch, before it */
+void host_step(void);
+__attribute__((noinline)) void host_step(void)
+{
+	__asm__ volatile("");
+}
+
 int main(int argc, char **argv)
 {
 	int launches = argc > 1 ? atoi(argv[1]) : 1, ms = argc > 2 ? atoi(argv[2]) : 0;
@@ -23,6 +30,7 @@ int main(int argc, char **argv)
 
 	clSetKernelArg(kernel, 0, sizeof(mem), &mem);
 	for (int i = 0; i < launches; i++) {
+		host_step();
 		opencl_run(&cl, kernel, N, 64);
 		usleep(1000 * ms);
 	}

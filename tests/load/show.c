@@ -45,6 +45,9 @@ static void show(const struct gpubpf_loaded *l)
 		printf("note: %s\n", l->notes[i]);
 	for (uint32_t i = 0; i < l->nobjects; i++)
 		printf("object %u sha256 %s btf %s\n", i, l->objects[i].sha256, l->objects[i].btf ? "yes" : "no");
+	for (uint32_t i = 0; i < l->nobjects; i++)
+		for (uint32_t p = 0; p < l->objects[i].nhost; p++)
+			printf("host: %s\n", l->objects[i].host[p]);
 	for (uint32_t i = 0; i < l->unit.nmaps; i++)
 		show_map(l, i);
 	for (uint32_t i = 0; i < l->unit.nprogs; i++) {

@@ -1,5 +1,5 @@
 // ARGS: --attach on=x
-// >>> section 'uprobe/x:y', program 'on': --attach names a program of the host
+// >>> section 'tracepoint/sched/sched_switch', program 'on': --attach names a program of the Linux kernel
 #include <gpubpf/probe.h>
 
-SEC("uprobe/x:y") int on(void *ctx) { return 0; }
+SEC("tracepoint/sched/sched_switch") int on(void *ctx) { return 0; }

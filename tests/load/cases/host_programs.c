@@ -1,7 +1,8 @@
 // Programs of the host and of the Linux kernel stay out, and so do their maps of types that no GPU has.
-// >>> note: on_malloc (uprobe/libc.so.6:malloc) is not for a GPU and is not loaded
 // >>> note: on_exit (kprobe/do_exit) is left to the Linux kernel
 // >>> note: map stacks is of type 7
+// >>> host: on_malloc
+// >>> host: on_exit
 // >>> map 0 counts ARRAY
 // >>> prog 0 ours
 // !!! prog 1

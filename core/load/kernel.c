@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "core/diag.h"
+#include "parts.h"
+
+#define MAX_TARGET 4096                /* bytes of a place in a program */
+#define MAX_USED 256                   /* maps that a program is asked for */
+
+struct gpubpf_kernel {
+	struct bpf_object *obj;
+	struct bpf_link **links;       /* [nlinks], NULL: not attached */
+	uint32_t nlinks;
+	uint32_t *used;                /* ids of the maps that loaded programs use */
+	uint32_t nused;
+};
+
+/* One line: what was tried, why it failed, and where rights are missing, which. */
+static int told(int err, const char *what, char *why, size_t size)
+{
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (err == -EPERM || err == -EACCES)
+		snprintf(why, size, "%s takes root, or CAP_BPF and CAP_PERFMON", what);
+	else {
+		gpubpf_log_refuse(&diag, what, err);
+		snprintf(why, size, "%s", diag.what);
+	}
+	return err;
+}
+
+static bool is_ours(const struct gpubpf_loaded_object *object, const char *program)
+{
+	for (uint32_t i = 0; i < object->nhost; i++)
+		if (!strcmp(object->host[i], program))
+			return true;
+	return false;
+}
+
+static const struct gpubpf_map *unit_map(const struct gpubpf_unit *unit, int index, const char *name)
+{
+	for (uint32_t i = 0; i < unit->nmaps; i++)
+		if (unit->maps[i].object == index && !strcmp(unit->maps[i].name, name))
+			return &unit->maps[i];
+	return NULL;
+}
+
+/* Arrays that a GPU has too are made so that their memory can be mapped; types that the kernel lacks are left out. */
+static void choose_map(struct bpf_map *map, const struct gpubpf_map *other)
+{
+	uint32_t type = bpf_map__type(map);
+
+	if (type == GPUBPF_SHARED_ARRAY)
+		bpf_map__set_type(map, BPF_MAP_TYPE_ARRAY);
+	else if (type >= GPUBPF_FIRST_OWN_TYPE)
+		bpf_map__set_autocreate(map, false);
+	if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY)
+		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
+	bpf_map__set_pin_path(map, NULL);
+}
+
+static void choose(struct bpf_object *obj, const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit,
+		   int index)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program(prog, obj)
+		bpf_program__set_autoload(prog, is_ours(object, bpf_program__name(prog)));
+	bpf_object__for_each_map(map, obj)
+		choose_map(map, unit_map(unit, index, bpf_map__name(map)));
+}
+
+static int add_used(struct gpubpf_kernel *k, int fd)
+{
+	uint32_t ids[MAX_USED], *grown;
+	struct bpf_prog_info info = { .nr_map_ids = MAX_USED, .map_ids = (uintptr_t)ids };
+	uint32_t size = sizeof(info), n;
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+		return -errno;
+	n = info.nr_map_ids < MAX_USED ? info.nr_map_ids : MAX_USED;
+	grown = reallocarray(k->used, k->nused + n + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memcpy(grown + k->nused, ids, n * sizeof(*ids));
+	k->used = grown;
+	k->nused += n;
+	return 0;
+}
+
+static int find_used(struct gpubpf_kernel *k)
+{
+	struct bpf_program *prog;
+	int err = 0;
+
+	bpf_object__for_each_program(prog, k->obj)
+		if (!err && bpf_program__autoload(prog))
+			err = add_used(k, bpf_program__fd(prog));
+	return err;
+}
+
+static int load(struct gpubpf_kernel *k, const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
+		char *why, size_t size)
+{
+	char name[64];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = name);
+	int err;
+
+	gpubpf_object_name(object->path, name, sizeof(name));
+	k->links = calloc(object->nhost, sizeof(*k->links));
+	k->nlinks = object->nhost;
+	if (!k->links)
+		return told(-ENOMEM, "loading it", why, size);
+	k->obj = bpf_object__open_mem(object->image, object->size, &opts);
+	if (!k->obj)
+		return told(-errno, "opening it for the Linux kernel", why, size);
+	choose(k->obj, object, unit, index);
+	err = bpf_object__load(k->obj);
+	if (!err)
+		err = find_used(k);
+	return err < 0 ? told(err, "loading it into the Linux kernel", why, size) : 0;
+}
+
+int gpubpf_kernel_load(const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
+		       struct gpubpf_kernel **kernel, char *why, size_t size)
+{
+	struct gpubpf_kernel *k = calloc(1, sizeof(*k));
+	int err = -ENOMEM;
+
+	gpubpf_libbpf_lock();
+	if (k)
+		err = load(k, object, unit, index, why, size);
+	else
+		told(err, "loading it", why, size);
+	gpubpf_libbpf_unlock();
+	if (err < 0)
+		gpubpf_kernel_destroy(k);
+	else
+		*kernel = k;
+	return err;
+}
+
+static const struct bpf_map *find_used_map(const struct gpubpf_kernel *k, const char *name)
+{
+	struct bpf_map *map;
+	struct bpf_map_info info;
+	uint32_t size;
+
+	bpf_object__for_each_map(map, k->obj) {
+		size = sizeof(info);
+		memset(&info, 0, sizeof(info));
+		if (strcmp(bpf_map__name(map), name) || bpf_map__fd(map) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_map__fd(map), &info, &size) < 0)
+			continue;
+		for (uint32_t i = 0; i < k->nused; i++)
+			if (k->used[i] == info.id)
+				return map;
+	}
+	return NULL;
+}
+
+int gpubpf_kernel_map(const struct gpubpf_kernel *k, const char *name)
+{
+	const struct bpf_map *map = find_used_map(k, name);
+
+	return map ? bpf_map__fd(map) : -1;
+}
+
+bool gpubpf_kernel_mappable(const struct gpubpf_kernel *k, const char *name)
+{
+	const struct bpf_map *map = find_used_map(k, name);
+
+	return map && bpf_map__map_flags(map) & BPF_F_MMAPABLE;
+}
+
+static bool is_place(const char *target)
+{
+	const char *colon = strrchr(target, ':');
+
+	return colon && colon != target && colon[1] && strlen(target) < MAX_TARGET;
+}
+
+/* BINARY:FUNCTION[+OFFSET] */
+static struct bpf_link *attach_at(const struct bpf_program *prog, const char *target)
+{
+	char binary[MAX_TARGET], function[MAX_TARGET];
+	const char *colon = strrchr(target, ':'), *section = bpf_program__section_name(prog);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = function, .retprobe = !strncmp(section, "uretprobe", 9));
+	unsigned long offset = 0;
+	char *plus;
+
+	snprintf(binary, sizeof(binary), "%.*s", (int)(colon - target), target);
+	snprintf(function, sizeof(function), "%s", colon + 1);
+	plus = strrchr(function, '+');
+	if (plus) {
+		*plus = '\0';
+		offset = strtoul(plus + 1, NULL, 0);
+	}
+	return bpf_program__attach_uprobe_opts(prog, -1, binary, offset, &opts);
+}
+
+static int attach(struct gpubpf_kernel *k, const char *name, uint32_t i, const char *target, char *why, size_t size)
+{
+	struct bpf_program *prog = bpf_object__find_program_by_name(k->obj, name);
+
+	if (!prog)
+		return told(-ENOENT, "attaching it", why, size);
+	if (target && !is_place(target)) {
+		snprintf(why, size, "%s is no place in a program; --attach %s=BINARY:FUNCTION names one", target, name);
+		return -EINVAL;
+	}
+	k->links[i] = target ? attach_at(prog, target) : bpf_program__attach(prog);
+	if (k->links[i])
+		return 0;
+	if (errno == EOPNOTSUPP && !target) {
+		snprintf(why, size, "its section says not where; --attach %s=BINARY:FUNCTION does", name);
+		return -EOPNOTSUPP;
+	}
+	return told(-errno, "attaching it", why, size);
+}
+
+int gpubpf_kernel_attach(struct gpubpf_kernel *k, const struct gpubpf_loaded_object *object, uint32_t i, const char *target,
+			 char *why, size_t size)
+{
+	int err;
+
+	gpubpf_libbpf_lock();
+	err = attach(k, object->host[i], i, target, why, size);
+	gpubpf_libbpf_unlock();
+	return err;
+}
+
+void gpubpf_kernel_detach(struct gpubpf_kernel *k)
+{
+	for (uint32_t i = 0; k && k->links && i < k->nlinks; i++) {
+		bpf_link__destroy(k->links[i]);
+		k->links[i] = NULL;
+	}
+}
+
+void gpubpf_kernel_destroy(struct gpubpf_kernel *k)
+{
+	if (!k)
+		return;
+	gpubpf_kernel_detach(k);
+	bpf_object__close(k->obj);
+	free(k->links);
+	free(k->used);
+	free(k);
+}

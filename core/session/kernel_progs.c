@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs of the session's objects that are for the Linux kernel (core/load/kernel.h): loaded there before the maps are
+ * placed, since arrays that they use lie in the kernel's memory, attached when the session starts. What cannot be loaded
+ * or attached is told, and the programs for a GPU run without it.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/load/kernel.h"
+
+static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object *object, const char *why)
+{
+	for (uint32_t i = 0; i < object->nhost; i++)
+		gpubpf_load_note(s->loaded, "program %s is not attached: %s", object->host[i], why);
+}
+
+static void take_map(struct gpubpf_session *s, struct gpubpf_kernel *kernel, struct gpubpf_map *map)
+{
+	int fd = gpubpf_kernel_map(kernel, map->name);
+
+	if (fd < 0 || map->rdonly)
+		return;
+	if (gpubpf_kernel_mappable(kernel, map->name) && map->type->flags & GPUBPF_MAP_U32KEY)
+		map->kernel = fd + 1;
+	else
+		gpubpf_load_note(s->loaded, "map %s is not shared: the Linux kernel's programs and those for a GPU have one "
+				 "each; an array is shared", map->name);
+}
+
+static void load_object(struct gpubpf_session *s, uint32_t index)
+{
+	struct gpubpf_loaded_object *object = &s->loaded->objects[index];
+	struct gpubpf_unit *unit = &s->loaded->unit;
+	char why[600];
+
+	if (gpubpf_kernel_load(object, unit, (int)index, &s->kernel[index], why, sizeof(why)) < 0) {
+		note_all(s, object, why);
+		return;
+	}
+	for (uint32_t i = 0; i < unit->nmaps; i++)
+		if (unit->maps[i].object == (int)index)
+			take_map(s, s->kernel[index], &unit->maps[i]);
+}
+
+int gpubpf_kernel_progs_load(struct gpubpf_session *s)
+{
+	s->nkernel = s->loaded->nobjects;
+	s->kernel = calloc(s->nkernel + 1, sizeof(*s->kernel));
+	if (!s->kernel)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->nkernel; i++)
+		if (s->loaded->objects[i].nhost && s->opts.no_kernel)
+			note_all(s, &s->loaded->objects[i], "this session leaves the Linux kernel alone");
+		else if (s->loaded->objects[i].nhost)
+			load_object(s, i);
+	return 0;
+}
+
+static const char *target_of(const struct gpubpf_session *s, const char *prog)
+{
+	for (uint32_t i = 0; i < s->nattach; i++)
+		if (!strcmp(s->attach[i].prog, prog))
+			return s->attach[i].pattern;
+	return NULL;
+}
+
+void gpubpf_kernel_progs_attach(struct gpubpf_session *s)
+{
+	char why[600];
+
+	for (uint32_t i = 0; i < s->nkernel; i++) {
+		const struct gpubpf_loaded_object *object = &s->loaded->objects[i];
+
+		for (uint32_t p = 0; s->kernel[i] && p < object->nhost; p++)
+			if (gpubpf_kernel_attach(s->kernel[i], object, p, target_of(s, object->host[p]), why, sizeof(why)) < 0)
+				gpubpf_session_note(s, "program %s is not attached: %s", object->host[p], why);
+	}
+}
+
+void gpubpf_kernel_progs_detach(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->nkernel; i++)
+		gpubpf_kernel_detach(s->kernel[i]);
+}
+
+void gpubpf_kernel_progs_close(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->nkernel; i++)
+		gpubpf_kernel_destroy(s->kernel[i]);
+	free(s->kernel);
+	s->nkernel = 0;
+}
+
+/* -- their arrays in arenas that devices read as they are -- */
+
+int gpubpf_kernel_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first)
+{
+	for (uint32_t m = first; m < a->layout.nmaps; m++) {
+		const struct gpubpf_map *map = &s->loaded->unit.maps[m];
+		const struct gpubpf_map_layout *l = &a->layout.maps[m];
+
+		if (map->kernel && mmap((char *)a->base + l->data, l->copy_stride, PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_FIXED, map->kernel - 1, 0) == MAP_FAILED)
+			return -errno;
+	}
+	return 0;
+}
+
+int gpubpf_kernel_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first)
+{
+	const struct gpubpf_session_arena *a = &s->arenas[0];
+	int err = 0;
+
+	for (uint32_t m = first; m < a->layout.nmaps && !err; m++) {
+		int fd = s->loaded->unit.maps[m].kernel - 1;
+		struct gpubpf_writer w = {0};
+
+		if (fd < 0)
+			continue;
+		gpubpf_put_u32(&w, m);
+		gpubpf_put_u64(&w, a->layout.maps[m].data);
+		gpubpf_put_u64(&w, a->layout.maps[m].copy_stride);
+		err = gpubpf_peer_send(peer, GPUBPF_MSG_SHARE, 0, &w, &fd, 1);
+	}
+	return err;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arena that devices on host memory share. It is mapped once and for good: the application may let its context go
+ * while a twin still runs, and nobody tells when that one ends. Some of its pages may be arrays of the Linux kernel, which
+ * the tool sends before the arena, or later when an object joins.
+ */
+#include "session.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_PARTS 256                  /* maps of a session */
+#define BPF_MAP "anon_inode:bpf-map"   /* what procfs calls one of the Linux kernel's */
+
+struct part {
+	int fd;
+	uint64_t offset, size;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stat known;
+static char *base;                     /* NULL: not mapped */
+static size_t mapped;
+static struct part parts[MAX_PARTS];
+static uint32_t nparts;
+
+static bool map_part(const struct part *p)
+{
+	return p->offset < mapped && p->size <= mapped - p->offset &&
+	       mmap(base + p->offset, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, p->fd, 0) != MAP_FAILED;
+}
+
+/* All of it or nothing: kernels that counted beside a part would count for nobody. */
+static void *map_all(int fd, size_t size, const struct stat *st)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return at;
+	base = at;
+	mapped = size;
+	known = *st;
+	for (uint32_t i = 0; i < nparts; i++)
+		if (!map_part(&parts[i])) {
+			base = NULL;
+			munmap(at, size);
+			return MAP_FAILED;
+		}
+	return at;
+}
+
+void *gpubpf_shared_arena(int fd, size_t size)
+{
+	struct stat st;
+	void *at;
+
+	if (fstat(fd, &st) < 0)
+		return MAP_FAILED;
+	pthread_mutex_lock(&lock);
+	if (base && st.st_ino == known.st_ino && st.st_dev == known.st_dev && size == mapped)
+		at = base;
+	else
+		at = map_all(fd, size, &st);
+	pthread_mutex_unlock(&lock);
+	return at;
+}
+
+static void forget(uint64_t offset)
+{
+	for (uint32_t i = 0; i < nparts; i++)
+		if (parts[i].offset == offset) {
+			close(parts[i].fd);
+			parts[i] = parts[--nparts];
+			return;
+		}
+}
+
+/* Others' memory may become shorter while it is mapped. */
+static bool is_bpf_map(int fd)
+{
+	char link[48], is[48];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, is, sizeof(is));
+	return n == (ssize_t)strlen(BPF_MAP) && !memcmp(is, BPF_MAP, n);
+}
+
+bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
+{
+	struct part part = { fd, offset, size };
+	bool fits;
+
+	pthread_mutex_lock(&lock);
+	forget(offset); /* each device that is announced is told of it */
+	fits = fd >= 0 && nparts < MAX_PARTS && is_bpf_map(fd) && (!base || map_part(&part));
+	if (fits)
+		parts[nparts++] = part;
+	else if (fd >= 0)
+		close(fd);
+	pthread_mutex_unlock(&lock);
+	return fits;
+}
+
+void gpubpf_shared_arena_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Objects with programs for the Linux kernel and for a GPU: one array for both, on a CPU device. Root alone may load the
+# former. both.sh GPUBPF OBJECTS LOOP CLANG TYPES
+. "$(dirname "$0")/lib.sh"
+clang=$4 types=$5 o=$OBJ/both.bpf.o
+json() { python3 -c "import json,sys; r=json.load(open('$T/r')); v=lambda n: [e['value'] for m in r['maps'] if m['name'] == n for e in m['entries']]; print($1)" 2>&1; }
+
+run "$GPUBPF" prog verify "$o"; is 0 "the programs for the GPU are proven"
+says 'on_host is for the Linux kernel, whose verifier is asked when a session starts' "and the others named"
+use_device pocl
+cp "$LOOP" "$T/app"
+
+# without the right to load programs the others run
+if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
+	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" 2 0
+	is 42 "without the right to load programs into the kernel"
+	says 'program on_host is not attached: loading it into the Linux kernel takes root, or CAP_BPF and CAP_PERFMON' "one line says so"
+	[ "$(json "v('counts')[0]")" = 2048 ]; ok $? "and the GPU's programs count: $(json "v('counts')")"
+else skip "without the right to load programs into the kernel" "no setpriv, or not root"; fi
+
+# can this machine load and attach a uprobe?
+"$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -- true > /dev/null 2> "$T/err"
+if grep -q 'on_host is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
+
+run "$GPUBPF" run -o "$o" -- true; says "on_host is not attached: its section says not where; --attach on_host=BINARY:FUNCTION does" "a section without a place"
+run "$GPUBPF" run -o "$o" --no-kernel -- true; says "on_host is not attached: this session leaves the Linux kernel alone" "none where none is wanted"
+run "$GPUBPF" run -o "$o" -a on_host=nowhere -- true; says "on_host is not attached: nowhere is no place in a program" "no place"
+run "$GPUBPF" run -o "$o" -a on_host="$T/app:nowhere" -- true; says "on_host is not attached: attaching it: .*'nowhere'" "no such function"
+run "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" 5 0; is 42 "a uprobe and programs in kernels"
+[ "$(json "v('counts')")" = "[10240, 5, 0]" ]; ok $? "add to one array, and nothing is lost: $(json "v('counts')")"
+[ "$(json "v('seen')[0]")" = 5 ]; ok $? "the GPU sees what the kernel counts: $(json "v('seen')")"
+[ "$(json "v('alone') + v('both.bss')")" = "[5120, 5120]" ]; ok $? "maps of the GPU alone are as ever"
+says 'map apart is not shared: .*; an array is shared' "a hash is not shared, and that is told"; [ "$(grep -c 'not shared' "$T/err")" = 1 ]; ok $? "of it alone"
+"$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -- "$T/app" 200 50 > /dev/null 2>&1 & tool=$!
+until_true sh -c "'$GPUBPF' map lookup counts key 1 | grep -q 'value: [1-9]'"; ok $? "what the kernel counts is seen while it runs"
+"$GPUBPF" map update counts key 1 value 1000000; until_true sh -c "'$GPUBPF' map lookup counts key 1 | grep -q 'value: 100000[1-9]'"
+ok $? "and it counts on from what is put in"; kill $tool; wait $tool 2> /dev/null
+bpftool prog show 2> /dev/null | grep -q on_host; [ $? != 0 ]; ok $? "nothing stays in the kernel"
+
+# a peer's own probes: when a kernel runs, seen from the launch on
+{ cat "$types"; echo 'struct pt_regs { unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss; };'
+  echo 'enum { BPF_F_MMAPABLE = 1024 }; typedef __s64 s64;'; } > "$T/vmlinux.h"
+for name in launchlate launchlate-kernel-gpu-shared-map; do
+	source=${GPUBPF_CORPUS:-}/bpftime-examples/$name/launchlate.bpf.c
+	if [ ! -f "$source" ]; then skip "$name" "GPUBPF_CORPUS has no bpftime-examples/$name"; continue; fi
+	"$clang" -g -O2 -target bpf -D__TARGET_ARCH_x86 -I "$T" -c "$source" -o "$T/launchlate.bpf.o" 2> "$T/err"; ok $? "$name compiles"
+	run "$GPUBPF" run -o "$T/launchlate.bpf.o" -a uprobe_cuda_launch="$T/app:host_step" -a cuda__probe=step_one -j -r "$T/r" -- "$T/app" 3 0
+	is 42 "$name"
+	[ "$(json "sum(v('time_histogram'))")" = 3072 ]; ok $? "each thread came after a launch: $(json "v('time_histogram')")"
+	[ "$(json "v('time_histogram')[0]")" = 0 ]; ok $? "and none at its very time, which a clock that lags would say"
+done
+finish
