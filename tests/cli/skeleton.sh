@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# gpubpf gen skeleton: what it prints compiles and runs. skeleton.sh GPUBPF OBJECTS LOOP CC SOURCES BUILD
+. "$(dirname "$0")/lib.sh"
+cc=$4 source=$5 build=$6
+
+run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o"; is 0 "a skeleton"; cp "$T/out" "$T/probe.skel.h"
+prints 'struct gpubpf_map \*counts;' "with the maps"; prints 'struct gpubpf_link \*leave;' "and the links"
+run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o" name other; prints '^struct other {$' "of another name"
+run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o" name 1st; is 2 "one that C has not"; says "'1st' is no name of C's" "says so"
+run "$GPUBPF" gen skeleton "$OBJ/probe.bpf.o" nome x; is 2 "no name"; says 'gpubpf gen skeleton FILE \[name NAME\]' "shows how"
+run "$GPUBPF" gen skeleton /nowhere.bpf.o; is 1 "no object"; says 'nowhere.bpf.o: cannot open the file' "says so"
+run "$GPUBPF" gen skeleton "$OBJ/bad.bpf.o"; is 0 "what the verifier refuses has one too"
+
+run $cc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror -I "$T" -I "$source/include" "$source/tests/cli/skeleton.c" -o "$T/tool" -L "$build" -lgpubpf
+is 0 "a program that uses it is compiled without a warning"
+printf '#include "probe.skel.h"\nint main(void) { return !probe__open_and_load(); }\n' > "$T/plain.cc"
+run $cc -x c++ -std=c++11 -Wall -Wextra -Werror -I "$T" -I "$source/include" "$T/plain.cc" -o "$T/plain" -L "$build" -lgpubpf
+if grep -q 'cc1plus\|not found' "$T/err"; then skip "a program in C++" "no compiler"; else
+	is 0 "one in C++ too"; LD_LIBRARY_PATH=$build run "$T/plain"; is 0 "and it loads"
+fi
+use_device pocl
+mkdir -m 700 "$T/sockets"
+LD_LIBRARY_PATH=$build run "$T/tool" "$T/sockets" "$build/core/worker" "$build/hooks/libgpubpf-agent.so" "$LOOP" 3 0; is 0 "it runs"
+prints '^status 42 entries 3072 exits 0 rodata probe.rodata rings RINGBUF$' "programs count where they are attached, exactly"
+finish
