@@ -4,8 +4,8 @@
 
 A map for each region: pages that were touched in the same way (read, written, both) and lie together, as those of one
 allocation mostly do. Left to right are its
-addresses, top to bottom the order of all accesses in time; a place is the darker the more bytes were accessed there. The PNG has the same maps one
-below the other: loads are blue, stores and atomics red."""
+addresses, top to bottom the order of all accesses in time; a place is the darker the more bytes were accessed there. The PNG
+has the same maps one below the other: loads are blue, stores and atomics red."""
 import argparse
 import json
 import struct

@@ -48,7 +48,8 @@ BEGIN = """.visible .entry NAME(.param .u64 a, .param .u64 b)
 	setp.lt.u32 %p1, %r1, 13;
 	setp.ge.u32 %p2, %r1, 20;
 """
-BASES = [(".global", "%rd1"), (".global", "%rd2"), (".shared", "%rd3"), (".shared", "%s1"), (".local", "%rd4"), ("", "%rd1"), ("", "%rd5")]
+BASES = [(".global", "%rd1"), (".global", "%rd2"), (".shared", "%rd3"), (".shared", "%s1"), (".local", "%rd4"), ("", "%rd1"),
+         ("", "%rd5")]
 TYPES = {"u8": ("%r3", 1), "s16": ("%r4", 2), "b16": ("%h1", 2), "u32": ("%r3", 4), "f32": ("%f1", 4), "b64": ("%x2", 8)}
 KINDS = ("mem", "mem_before", "mem.shared", "mem.local", "mem.all", "mem.capture", "atomic", "barrier", "barrier_exit", "branch",
          "insn", "line", "mark", "block_begin", "block_end")

@@ -44,7 +44,7 @@ static size_t words(const struct lexer *l, size_t ahead)
 	return n;
 }
 
-/* A mark of gpubpf/mark.h as it stands in PTX: a comment of a name and a register or number. */
+/* A mark of include/gpubpf/mark.h as it stands in PTX: a comment of a name and a register or number. */
 static bool at_mark(const struct lexer *l)
 {
 	size_t at = sizeof(MARK) - 1, n;

@@ -40,7 +40,7 @@ enum ptx_node_kind {
 	PTX_BLOCK,           /* { ... }; children: statements */
 	PTX_LABEL,           /* name: */
 	PTX_INSN,            /* [@[!]p] opcode.modifiers operands ; */
-	PTX_MARK,            /* a comment of gpubpf/mark.h: name, value */
+	PTX_MARK,            /* a comment of include/gpubpf/mark.h: name, value */
 };
 
 #define PTX_NONE UINT32_MAX
