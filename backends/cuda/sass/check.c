@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "callees.h"
 #include "core/diag.h"
 #include "core/target.h"
 #include "core/wire/name.h"
@@ -522,6 +523,92 @@ static int open_twin(struct checked *c, const char *name, const void *twin, size
 	return 0;
 }
 
+/* -- pass: what the driver fills into code, and the functions that are copied -- */
+
+struct filled {
+	struct checked *c;
+	const struct sass_cubin *app;
+	const struct sass_kernel *kernel;
+	uint32_t text;                     /* section of the twin; its relocations; those of the application's that it has to have */
+	uint32_t n, expected;
+	const struct sass_relocation *wanted;
+	bool found;
+};
+
+/* Is the twin's symbol of code, or of the driver, that of the application's? */
+static bool is_that(const struct filled *f, const struct sass_symbol *is, const struct sass_symbol *was)
+{
+	if (was->section == f->kernel->text)
+		return is->section == f->c->twin.kernels[0].text;
+	if (!was->section || was->section == SASS_NONE)
+		return is->section == was->section && !strcmp(is->name, was->name);
+	return is->section && is->section != SASS_NONE &&
+	       !strcmp(f->c->twin.sections[is->section].name, f->app->sections[was->section].name);
+}
+
+static int look(void *arg, const struct sass_relocation *r)
+{
+	struct filled *f = arg;
+	const struct sass_cubin *twin = &f->c->twin;
+	const struct sass_symbol *s, *was = &f->app->symbols[f->wanted->symbol];
+
+	if (r->symbol >= twin->nsymbols || r->off != f->wanted->off || r->type != f->wanted->type ||
+	    r->addend != f->wanted->addend)
+		return 0;
+	s = &twin->symbols[r->symbol];
+	f->found |= s->head.st_value == was->head.st_value && is_that(f, s, was);
+	return 0;
+}
+
+static int count(void *arg, const struct sass_relocation *r)
+{
+	(void)r;
+	((struct filled *)arg)->n++;
+	return 0;
+}
+
+/* An address of code is that of the twin's; one of a variable is the agent's to fill in. */
+static int check_relocation(void *arg, const struct sass_relocation *r)
+{
+	struct filled *f = arg;
+
+	if (ELF64_ST_TYPE(f->app->symbols[r->symbol].head.st_info) == STT_OBJECT)
+		return 0;
+	f->wanted = r;
+	f->found = false;
+	f->expected++;
+	sass_relocations_each(&f->c->twin, f->text, look, f);
+	return f->found ? 0 : wrong(f->c, r->off / SASS_INSN, "an address of code is not the twin's");
+}
+
+static int check_text(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel, uint32_t section)
+{
+	bool own = section == kernel->text;
+	uint32_t text = own ? c->twin.kernels[0].text : sass_section_find(&c->twin, app->sections[section].name);
+	struct filled f = { .c = c, .app = app, .kernel = kernel, .text = text };
+	const struct sass_section *was = &app->sections[section], *is = &c->twin.sections[text];
+	int err;
+
+	if (!own && (!text || is->size != was->size || memcmp(is->data, was->data, was->size)))
+		return wrong(c, 0, "a function that it calls is another");
+	err = sass_relocations_each(app, section, check_relocation, &f);
+	sass_relocations_each(&c->twin, text, count, &f);
+	return !err && f.n != f.expected ? wrong(c, 0, "it has addresses that the kernel has not") : err;
+}
+
+static int check_texts(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel)
+{
+	struct sass_texts texts;
+	int err = sass_texts_find(app, kernel, &texts, c->diag);
+
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; !err && i < texts.n; i++)
+		err = check_text(c, app, kernel, texts.section[i]);
+	sass_texts_finish(&texts);
+	return err;
+}
+
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
 	       const void *twin, size_t size, bool entry, bool exit, struct gpubpf_diag *diag)
 {
@@ -534,6 +621,8 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 
 	for (size_t i = 0; !err && i < sizeof(passes) / sizeof(*passes); i++)
 		err = passes[i](&c);
+	if (!err)
+		err = check_texts(&c, app, kernel);
 	sass_cubin_finish(&c.twin);
 	return err;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callees.h"
 #include "core/diag.h"
 
 #define OPERATION(opcode) ((opcode) & 0x1ff)
@@ -14,10 +15,11 @@
 #define LAST_ALU 0x117             /* operations up to here take a constant as an operand in those forms */
 #define BANK_VARIABLES 3           /* __constant__ */
 #define BANK_ADDRESSES 4
-#define R_CUDA_64 2                /* a relocation: the address of a symbol */
 #define OP_BSSY 0x145              /* operations */
 #define OP_LEPC 0x14e
 #define OP_RET 0x150
+#define OP_CALL_NAMED 0x943        /* whole opcodes: CALL.ABS of an address in it, CALL.REL of a register's, which is */
+#define OP_CALL_REGISTER 0x344     /* counted from the section's begin */
 #define OP_LDC 0x182
 #define OP_LDCU 0x1ac
 #define LOOK_BACK 64               /* instructions between the read of a callee's address and the call */
@@ -34,29 +36,29 @@ int sass_constant_bank(struct sass_insn insn)
 	return sass_field(insn, 54, 5);
 }
 
-int sass_addresses_each(const struct sass_cubin *c, int (*fn)(void *arg, const struct sass_address *address), void *arg)
+struct addresses {
+	const struct sass_cubin *cubin;
+	int (*fn)(void *arg, const struct sass_relocation *address);
+	void *arg;
+};
+
+static int is_address(void *arg, const struct sass_relocation *r)
 {
-	uint32_t bank = sass_section_find(c, ".nv.constant4");
-	const struct sass_section *rel = &c->sections[bank ? sass_relocations_of(c, bank) : 0];
-	size_t size = rel->head.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-	int err = 0;
+	const struct addresses *a = arg;
 
-	for (size_t at = 0; !err && rel->data && at + size <= rel->size; at += size) {
-		struct sass_address address;
-		Elf64_Rela r = { 0 };
-
-		memcpy(&r, rel->data + at, size);
-		if (ELF64_R_TYPE(r.r_info) != R_CUDA_64 || ELF64_R_SYM(r.r_info) >= c->nsymbols)
-			continue;
-		address = (struct sass_address){ r.r_offset, ELF64_R_SYM(r.r_info), r.r_addend };
-		err = fn(arg, &address);
-	}
-	return err;
+	return r->type == SASS_RELOCATION_64 && r->symbol < a->cubin->nsymbols ? a->fn(a->arg, r) : 0;
 }
 
-static int is_at(void *arg, const struct sass_address *address)
+int sass_addresses_each(const struct sass_cubin *c, int (*fn)(void *arg, const struct sass_relocation *address), void *arg)
 {
-	struct sass_address *wanted = arg;
+	struct addresses addresses = { c, fn, arg };
+
+	return sass_relocations_each(c, sass_section_find(c, ".nv.constant4"), is_address, &addresses);
+}
+
+static int is_at(void *arg, const struct sass_relocation *address)
+{
+	struct sass_relocation *wanted = arg;
 
 	if (address->off != wanted->off)
 		return 0;
@@ -64,7 +66,7 @@ static int is_at(void *arg, const struct sass_address *address)
 	return 1;
 }
 
-bool sass_address_at(const struct sass_cubin *c, uint64_t off, struct sass_address *address)
+bool sass_address_at(const struct sass_cubin *c, uint64_t off, struct sass_relocation *address)
 {
 	address->off = off;
 	return sass_addresses_each(c, is_at, address);
@@ -134,7 +136,7 @@ bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off)
 
 /* -- calls -- */
 
-static int is_other_function(void *arg, const struct sass_address *address)
+static int is_other_function(void *arg, const struct sass_relocation *address)
 {
 	const struct sass_cubin *c = arg;
 	const struct sass_symbol *s = &c->symbols[address->symbol];
@@ -145,7 +147,7 @@ static int is_other_function(void *arg, const struct sass_address *address)
 /* The address of a callee, read by instruction i, is the driver's: that one, or any that it may be. */
 static int check_callee(const struct sass_cubin *c, const struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
-	struct sass_address address;
+	struct sass_relocation address;
 	uint64_t off;
 
 	if (!sass_reads_address(code, i, &off))
@@ -158,11 +160,16 @@ static int check_callee(const struct sass_cubin *c, const struct sass_code *code
 	return 0;
 }
 
-/* A call by address is understood where the address was read from c[0x4] a little before. */
-static int check_call(const struct sass_cubin *c, const struct sass_code *code, uint32_t at, struct gpubpf_diag *diag)
+/* A call by address is of what the driver wrote into c[0x4], where it was read there a little before; else by a pointer. */
+static int check_call(const struct sass_cubin *c, struct sass_code *code, uint32_t at, struct gpubpf_diag *diag)
 {
+	bool named = sass_opcode(sass_code_at(code, at)) == OP_CALL_NAMED;
 	uint32_t reg = sass_field(sass_code_at(code, at), 24, 8);
 
+	if (named && code->entered[at] & SASS_FILLED)
+		return 0;
+	if (named)
+		return refuse(diag, "it calls an address that stands in its code");
 	for (uint32_t i = at; i-- && at - i < LOOK_BACK;) {
 		struct sass_insn insn = sass_code_at(code, i);
 
@@ -170,7 +177,8 @@ static int check_call(const struct sass_cubin *c, const struct sass_code *code, 
 		    sass_constant_bank(insn) == BANK_ADDRESSES)
 			return check_callee(c, code, i, diag);
 	}
-	return refuse(diag, "it calls functions by pointers, which mean nothing in another module");
+	code->calls = code->by_pointer = true;
+	return 0;
 }
 
 /* EXIT with its predicates and without any other bit that is not control. */
@@ -200,7 +208,7 @@ static void enter(struct sass_code *code, uint32_t i, int64_t offset)
 	int64_t at = (int64_t)(i + 1) * SASS_INSN + offset;
 
 	if (at >= 0 && at % SASS_INSN == 0 && at / SASS_INSN < code->n)
-		code->entered[at / SASS_INSN] = 1;
+		code->entered[at / SASS_INSN] |= SASS_ENTERED;
 }
 
 /* Where control can come from elsewhere than the instruction before. */
@@ -216,6 +224,7 @@ static void note_entered(struct sass_code *code)
 		if (op == OP_LEPC)
 			enter(code, i, (int32_t)(sass_field(insn, 24, 8) | sass_field(insn, 32, 24) << 8));
 		code->jumps |= class == SASS_INDIRECT && op != OP_RET && op != OP_LEPC;
+		code->jumps |= sass_opcode(insn) == OP_CALL_REGISTER;
 	}
 }
 
@@ -238,6 +247,8 @@ static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_
 		take_maxreg(code, insn);
 		break;
 	case SASS_BRANCH:
+		if (sass_opcode(insn) == OP_CALL_REGISTER)
+			break;
 		code->entry_moves &= (int64_t)(i + 1) * SASS_INSN + sass_branch(code->arch, insn) != 0;
 		break;
 	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC: case SASS_INDIRECT:
@@ -305,6 +316,33 @@ static uint32_t find_tail(const struct sass_code *code)
 	return last;
 }
 
+/* -- what a linker fills in -- */
+
+struct filled {
+	const struct sass_cubin *cubin;
+	uint32_t text;
+	struct sass_code *code;
+	struct gpubpf_diag *diag;
+};
+
+/* What the driver fills in stays where it is; where it is told an address of the code's own, control may come. */
+static int take_relocation(void *arg, const struct sass_relocation *r)
+{
+	const struct filled *f = arg;
+	const struct sass_symbol *s = r->symbol < f->cubin->nsymbols ? &f->cubin->symbols[r->symbol] : NULL;
+	struct sass_code *code = f->code;
+	uint64_t i = r->off / SASS_INSN, to = r->addend / SASS_INSN;
+
+	if (!s || i >= code->n || r->off % SASS_INSN)
+		return refuse(f->diag, "the relocations of its code are broken");
+	code->entered[i] |= SASS_FILLED;
+	code->entry_moves &= i != 0;
+	if (s->section == f->text && to < code->n)
+		code->entered[to] |= SASS_ENTERED;
+	code->calls |= r->type == SASS_RELOCATION_CALL;
+	return 0;
+}
+
 /* What is to be read of the kernel at all. */
 static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code,
 		     struct gpubpf_diag *diag)
@@ -318,8 +356,6 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 		return refuse(diag, "its code is cut off");
 	if (c->symbols[k->symbol].head.st_value)
 		return refuse(diag, "its code does not begin its section");
-	if (sass_relocations_of(c, k->text))
-		return refuse(diag, "its code has addresses in it that a linker fills in");
 	if (!k->info || !k->regs)
 		return refuse(diag, "the image does not say how many registers it has");
 	code->bytes = text->data;
@@ -330,8 +366,7 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	if (!code->exits || !code->entered)
 		return -ENOMEM;
 	note_entered(code);
-	code->late_entry = find_late_entry(code);
-	return 0;
+	return sass_relocations_each(c, k->text, take_relocation, &(struct filled){ c, k->text, code, diag });
 }
 
 int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,
@@ -343,8 +378,14 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 	err = open_code(cubin, kernel, code, diag);
 	for (uint32_t i = 0; !err && i < code->n; i++)
 		err = take_insn(cubin, code, i, diag);
-	if (!err)
+	if (!err && code->calls)
+		err = sass_callees_check(cubin, kernel, code->by_pointer, diag);
+	code->jumps |= code->calls;
+	code->barrier |= code->calls;
+	if (!err) {
 		code->tail = find_tail(code);
+		code->late_entry = find_late_entry(code);
+	}
 	if (err < 0)
 		sass_code_finish(code);
 	return err;

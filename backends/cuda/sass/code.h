@@ -11,14 +11,18 @@
 
 struct gpubpf_diag;
 
+/* of an instruction: control may come from elsewhere than the one before; the driver fills something into it */
+enum sass_entered { SASS_ENTERED = 1, SASS_FILLED = 2 };
+
 struct sass_code {
 	const struct sass_arch *arch;
 	const uint8_t *bytes;
 	uint32_t n;                /* instructions, padding included */
 	uint32_t *exits, nexits;   /* malloc'd: indices of EXIT */
-	uint8_t *entered;          /* malloc'd: control may come to the instruction from elsewhere than the one before, */
-	bool jumps;                /* and from jumps of which it is not known where they lead */
+	uint8_t *entered;          /* malloc'd: bits of enum sass_entered */
+	bool jumps;                /* control may come anywhere: of some jumps it is not known where they lead */
 	uint32_t maxreg;           /* the fewest registers that USETMAXREG leaves a warp's threads, 0: there is none */
+	bool calls, by_pointer;    /* it calls functions of other sections (callees.h), by pointers */
 	bool barrier;              /* it waits for other threads of its block or cluster */
 	bool entry_moves;          /* its first instruction can be carried out elsewhere, and nothing branches to it */
 	uint32_t late_entry;       /* another that can, with nothing but slow reads before it, which write no predicate: 0 if none */
@@ -50,15 +54,10 @@ void sass_code_finish(struct sass_code *code);
  * its register just before. False: that is not plain to see. */
 bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off);
 
-/* One of the addresses in c[0x4], which the driver fills in: of the symbol that its relocation names. */
-struct sass_address {
-	uint64_t off;              /* in .nv.constant4 */
-	uint32_t symbol;
-	int64_t addend;
-};
-bool sass_address_at(const struct sass_cubin *cubin, uint64_t off, struct sass_address *address);
+/* One of the addresses in c[0x4], which the driver fills in; its symbol is there. */
+bool sass_address_at(const struct sass_cubin *cubin, uint64_t off, struct sass_relocation *address);
 /* Each of them: fn's non-zero return ends the walk and is returned. */
-int sass_addresses_each(const struct sass_cubin *cubin, int (*fn)(void *arg, const struct sass_address *address), void *arg);
+int sass_addresses_each(const struct sass_cubin *cubin, int (*fn)(void *arg, const struct sass_relocation *address), void *arg);
 /* A function of the driver's that modules of their own can call as well: its state is the context's. */
 bool sass_is_system_call(const struct sass_symbol *symbol);
 

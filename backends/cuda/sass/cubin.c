@@ -285,3 +285,19 @@ uint32_t sass_relocations_of(const struct sass_cubin *c, uint32_t section)
 	}
 	return 0;
 }
+
+int sass_relocations_each(const struct sass_cubin *c, uint32_t section,
+			  int (*fn)(void *arg, const struct sass_relocation *relocation), void *arg)
+{
+	const struct sass_section *table = &c->sections[section ? sass_relocations_of(c, section) : 0];
+	size_t size = table->head.sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+	int err = 0;
+
+	for (size_t at = 0; !err && table->data && at + size <= table->size; at += size) {
+		Elf64_Rela r = { 0 };
+
+		memcpy(&r, table->data + at, size);
+		err = fn(arg, &(struct sass_relocation){ r.r_offset, ELF64_R_SYM(r.r_info), ELF64_R_TYPE(r.r_info), r.r_addend });
+	}
+	return err;
+}

@@ -90,6 +90,22 @@ const struct sass_kernel *sass_kernel_find(const struct sass_cubin *cubin, const
 /* The relocation section that applies to a section and is not empty; 0: none. */
 uint32_t sass_relocations_of(const struct sass_cubin *cubin, uint32_t section);
 
+/* what the driver fills into a section: of which symbol, and how (the R_CUDA_* of enum sass_relocation_type) */
+struct sass_relocation {
+	uint64_t off;
+	uint32_t symbol, type;             /* symbol: any number */
+	int64_t addend;
+};
+enum sass_relocation_type {
+	SASS_RELOCATION_64 = 2,            /* an address: 8 bytes */
+	SASS_RELOCATION_LOW = 0x38,        /* half of an address, in bits 32 to 63 of an instruction */
+	SASS_RELOCATION_HIGH = 0x39,
+	SASS_RELOCATION_CALL = 0x4b,       /* where an instruction calls */
+};
+/* Each relocation of a section, in the order of the table: fn's non-zero return ends the walk and is returned. */
+int sass_relocations_each(const struct sass_cubin *cubin, uint32_t section,
+			  int (*fn)(void *arg, const struct sass_relocation *relocation), void *arg);
+
 /* little-endian numbers, as cubins and every host of a driver have them */
 static inline uint32_t sass_get32(const uint8_t *at)
 {

@@ -70,7 +70,8 @@ static int pack(const struct sass_cubin *app, struct sass_twin *twin)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < twin->nbindings; i++)
 		addresses[i] = (struct cuda_twin_address){ app->symbols[twin->bindings[i].symbol].name,
-							   twin->bindings[i].off, twin->bindings[i].addend };
+							   twin->bindings[i].off, twin->bindings[i].addend,
+							   twin->bindings[i].part };
 	err = cuda_twin_pack(&twin->cubin.data, &twin->cubin.size, addresses, twin->nbindings);
 	free(addresses);
 	return err;

@@ -58,6 +58,8 @@ unsigned sass_barriers_used(const struct sass_code *code)
 
 bool sass_predicates_late(const struct sass_code *code)
 {
+	if (code->calls)
+		return true;
 	for (uint32_t i = 0; i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
 

@@ -40,7 +40,7 @@ bool sass_may_meet(struct sass_insn insn, uint32_t n);
 unsigned sass_barriers_used(const struct sass_code *code);
 /* Scoreboards that are still to be waited for behind an instruction of a probe's, of those that were before it. */
 unsigned sass_boards_left(unsigned left, struct sass_insn insn);
-/* Whether something of the kernel may write a predicate late. */
+/* Whether something of the kernel, or of what it calls, may write a predicate late. */
 bool sass_predicates_late(const struct sass_code *code);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callees.h"
 #include "core/diag.h"
 #include "core/wire/name.h"
 
@@ -12,7 +13,8 @@
 #define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
-#define R_CUDA_64 2
+#define IMMEDIATE_AT 4             /* bytes from an instruction to the number in its bits 32 to 63 */
+#define CALLS_BY_POINTER 0xfffffffd
 #define OWN_NAMES 32               /* sections and symbols that are called after a kernel */
 
 enum attr_kind { ATTR_UNKNOWN, ATTR_KEPT, ATTR_SYMBOL, ATTR_SYMBOLS, ATTR_EXITS };
@@ -49,8 +51,10 @@ struct writer {
 	uint32_t nrenamed;
 	bool failed;                          /* no memory for one */
 	uint8_t *info, *general, *calls;      /* .nv.info.<kernel>, .nv.info, .nv.callgraph */
-	Elf64_Rela *relocations;              /* of c[0x4] */
-	uint32_t nrelocations;
+	struct sass_texts texts;              /* the application's sections of code that it has */
+	Elf64_Rela *relocations, *of_code;    /* of c[0x4], of code; symbols of the application's cubin at first */
+	uint32_t nrelocations, nof_code;
+	uint32_t text;                        /* while those of code are taken: of which section */
 	uint8_t *addresses;                   /* c[0x4] */
 	struct sass_twin *twin;
 };
@@ -161,26 +165,30 @@ static bool is_constant_data(const struct writer *w, const struct sass_symbol *s
 	       (begins(s->name, "$str") || begins(s->name, "__unnamed_") || begins(s->name, "__cudart_"));
 }
 
-static int bind(struct writer *w, const struct sass_address *a)
+static void bind(struct writer *w, const struct sass_relocation *a, enum cuda_twin_part part)
 {
 	struct sass_binding *b = &w->twin->bindings[w->twin->nbindings++];
+	bool code = part != CUDA_TWIN_WHOLE;
 
-	*b = (struct sass_binding){ a->symbol, a->addend, a->off };
-	return 0;
+	*b = (struct sass_binding){ a->symbol, a->addend, a->off + (code ? IMMEDIATE_AT : 0), part,
+				    code ? w->text : sass_section_find(w->app, ".nv.constant4") };
 }
 
-static int relocate(struct writer *w, const struct sass_address *a)
+static bool is_variable(const struct sass_symbol *s)
 {
-	w->wanted[a->symbol] = 1;
-	w->relocations[w->nrelocations++] =
-		(Elf64_Rela){ a->off, ELF64_R_INFO((uint64_t)a->symbol, R_CUDA_64), a->addend };
-	return 0;
+	return ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && s->section && s->section != SASS_NONE;
+}
+
+static Elf64_Rela relocation(struct writer *w, const struct sass_relocation *r)
+{
+	w->wanted[r->symbol] = 1;
+	return (Elf64_Rela){ r->off, ELF64_R_INFO((uint64_t)r->symbol, r->type), r->addend };
 }
 
 static int take_address(struct writer *w, uint64_t off)
 {
 	const struct sass_symbol *s;
-	struct sass_address a;
+	struct sass_relocation a;
 
 	for (uint32_t i = 0; i < w->nrelocations; i++)
 		if (w->relocations[i].r_offset == off)
@@ -192,13 +200,15 @@ static int take_address(struct writer *w, uint64_t off)
 		return 0; /* data: kept as it is */
 	s = &w->app->symbols[a.symbol];
 	if (sass_is_system_call(s) || is_constant_data(w, s))
-		return relocate(w, &a);
-	if (ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && s->section && s->section != SASS_NONE)
-		return bind(w, &a);
-	return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+		w->relocations[w->nrelocations++] = relocation(w, &a);
+	else if (is_variable(s))
+		bind(w, &a, CUDA_TWIN_WHOLE);
+	else
+		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+	return 0;
 }
 
-static int take_each(void *arg, const struct sass_address *address)
+static int take_each(void *arg, const struct sass_relocation *address)
 {
 	return take_address(arg, address->off);
 }
@@ -228,15 +238,16 @@ static int take_addresses(struct writer *w, uint32_t bank)
 
 static int add_addresses(struct writer *w)
 {
-	uint32_t bank = sass_section_find(w->app, ".nv.constant4");
+	uint32_t bank = sass_section_find(w->app, ".nv.constant4"), of_code = w->texts.relocations;
 	const struct sass_section *s = &w->app->sections[bank];
 	size_t n = s->data ? s->size / 8 + 1 : 1;
 	int err;
 
 	w->relocations = calloc(n, sizeof(*w->relocations));
-	w->twin->bindings = calloc(n, sizeof(*w->twin->bindings));
+	w->of_code = calloc(of_code + 1, sizeof(*w->of_code));
+	w->twin->bindings = calloc(n + of_code, sizeof(*w->twin->bindings));
 	w->addresses = malloc(s->size + 1);
-	if (!w->relocations || !w->twin->bindings || !w->addresses)
+	if (!w->relocations || !w->of_code || !w->twin->bindings || !w->addresses)
 		return -ENOMEM;
 	err = take_addresses(w, bank);
 	if (err < 0 || !(w->nrelocations || w->twin->nbindings))
@@ -245,6 +256,22 @@ static int add_addresses(struct writer *w)
 	for (uint32_t i = 0; i < w->twin->nbindings; i++)
 		memset(w->addresses + w->twin->bindings[i].off, 0, 8);
 	add(w, s->name, &s->head, w->addresses, bank);
+	return 0;
+}
+
+/* -- addresses in the code: of itself, and of variables -- */
+
+static int take_of_code(void *arg, const struct sass_relocation *r)
+{
+	struct writer *w = arg;
+	const struct sass_symbol *s = &w->app->symbols[r->symbol]; /* it is there: sass_texts_find() */
+
+	if (s->section == w->text || r->type == SASS_RELOCATION_CALL)
+		w->of_code[w->nof_code++] = relocation(w, r);
+	else if (is_variable(s))
+		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
+	else
+		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
 	return 0;
 }
 
@@ -361,20 +388,24 @@ static int make_info(struct writer *w, size_t *size)
 	return err;
 }
 
-/* Who calls whom: pairs of symbols; 0 and a negative number are marks of the compiler's. */
+/* Who calls whom: pairs of symbols. 0 and a negative number begin another list: from CALLS_BY_POINTER on of prototypes,
+ * which the twin has none of. */
 static int make_calls(struct writer *w, uint32_t section, size_t *size)
 {
 	const struct sass_section *s = &w->app->sections[section];
+	bool by_pointer;
 
 	w->calls = malloc(s->size + 1);
 	if (!w->calls)
 		return -ENOMEM;
 	*size = 0;
+	by_pointer = false;
 	for (size_t at = 0; s->data && at + 8 <= s->size; at += 8) {
 		uint32_t caller = sass_get32(s->data + at), callee = sass_get32(s->data + at + 4);
 		bool mark = !caller;
 
-		if (!mark && (caller >= w->app->nsymbols || callee >= w->app->nsymbols || !w->symbol[caller] ||
+		by_pointer |= mark && callee <= CALLS_BY_POINTER;
+		if (!mark && (by_pointer || caller >= w->app->nsymbols || callee >= w->app->nsymbols || !w->symbol[caller] ||
 			      !w->symbol[callee]))
 			continue;
 		put32(w->calls + *size, mark ? caller : w->symbol[caller]);
@@ -386,8 +417,25 @@ static int make_calls(struct writer *w, uint32_t section, size_t *size)
 
 /* -- symbols -- */
 
+/* Functions of the driver that the kernel, or what it calls, may call. */
+static void want_externs(struct writer *w)
+{
+	const struct sass_section *s = &w->app->sections[w->kernel->info];
+	struct sass_item item;
+	size_t at = 0;
+
+	while (sass_item_next(s->data, s->size, &at, &item))
+		for (size_t k = 0; item.attr == SASS_ATTR_EXTERNS && k + 4 <= item.size && item.data; k += 4) {
+			uint32_t symbol = sass_get32(item.data + k);
+
+			if (symbol < w->app->nsymbols && sass_is_system_call(&w->app->symbols[symbol]))
+				w->wanted[symbol] = 1;
+		}
+}
+
 static void want_symbols(struct writer *w)
 {
+	want_externs(w);
 	for (uint32_t i = 1; i < w->app->nsymbols; i++) {
 		const struct sass_symbol *s = &w->app->symbols[i];
 		bool there = s->section && s->section != SASS_NONE && w->section[s->section];
@@ -442,6 +490,15 @@ static void put_words(struct writer *w, uint32_t bank)
 	}
 }
 
+static void map_relocations(const struct writer *w, Elf64_Rela *relocations, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t info = relocations[i].r_info;
+
+		relocations[i].r_info = ELF64_R_INFO((uint64_t)w->symbol[ELF64_R_SYM(info)], ELF64_R_TYPE(info));
+	}
+}
+
 static int make_symbols(struct writer *w, uint32_t bank)
 {
 	size_t strings = 1 + OWN_NAMES * sizeof(w->twin_name);
@@ -461,9 +518,8 @@ static int make_symbols(struct writer *w, uint32_t bank)
 	put_words(w, bank);
 	if (w->failed)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < w->nrelocations; i++)
-		w->relocations[i].r_info = ELF64_R_INFO(
-			(uint64_t)w->symbol[ELF64_R_SYM(w->relocations[i].r_info)], R_CUDA_64);
+	map_relocations(w, w->relocations, w->nrelocations);
+	map_relocations(w, w->of_code, w->nof_code);
 	return 0;
 }
 
@@ -485,12 +541,35 @@ static void add_own(struct writer *w)
 	add(w, ".debug_frame", &frames, NULL, 0);
 }
 
+/* of: the section of the application's cubin that they are of. */
+static void add_relocations(struct writer *w, const char *name, const Elf64_Rela *relocations, uint32_t n, uint32_t of)
+{
+	const Elf64_Shdr head = { .sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK, .sh_link = SECTION_SYMBOLS, .sh_info = of,
+				  .sh_size = n * sizeof(*relocations), .sh_addralign = 8, .sh_entsize = sizeof(*relocations) };
+
+	if (n)
+		add(w, name, &head, relocations, 0);
+}
+
+static int add_of_code(struct writer *w)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < w->texts.n; i++) {
+		uint32_t before = w->nof_code;
+
+		w->text = w->texts.section[i];
+		err = sass_relocations_each(w->app, w->text, take_of_code, w);
+		add_relocations(w, section_name(w, w->app->sections[sass_relocations_of(w->app, w->text)].name),
+				w->of_code + before, w->nof_code - before, w->text);
+	}
+	return err;
+}
+
 static int choose_sections(struct writer *w, uint32_t bank)
 {
 	const struct sass_section *text = &w->app->sections[w->kernel->text];
-	uint32_t data = sass_section_find(w->app, ".nv.global.init");
-	const Elf64_Shdr rela = { .sh_type = SHT_RELA, .sh_flags = SHF_INFO_LINK, .sh_link = SECTION_SYMBOLS,
-				  .sh_addralign = 8, .sh_entsize = sizeof(Elf64_Rela) };
+	uint32_t data = sass_section_find(w->app, ".nv.global.init"), addresses = sass_section_find(w->app, ".nv.constant4");
 	int err;
 
 	add_own(w);
@@ -498,16 +577,16 @@ static int choose_sections(struct writer *w, uint32_t bank)
 	err = add_addresses(w);
 	if (err < 0)
 		return err;
-	if (w->nrelocations) {
-		uint32_t at = add(w, ".rela.nv.constant4", &rela, w->relocations, 0);
-
-		w->sections[at].head.sh_size = w->nrelocations * sizeof(*w->relocations);
-		w->sections[at].head.sh_info = sass_section_find(w->app, ".nv.constant4");
-	}
+	add_relocations(w, ".rela.nv.constant4", w->relocations, w->nrelocations, addresses);
+	err = add_of_code(w);
+	if (err < 0)
+		return err;
 	if (w->probes->sections[bank].data)
 		w->constants = add(w, ".nv.constant3", &w->probes->sections[bank].head, w->probes->sections[bank].data, 0);
 	add_rank(w, 1);
 	add(w, section_name(w, text->name), &text->head, w->placed->insns, w->kernel->text);
+	for (uint32_t i = 1; i < w->texts.n; i++)
+		add_as(w, w->texts.section[i]);
 	if (w->nrelocations && data)
 		add_as(w, data);
 	add_rank(w, 3);
@@ -531,12 +610,21 @@ static uint32_t locals(const struct writer *w)
 	return n;
 }
 
+/* The head of a function's section: its symbol and, with ABI version 7, its registers. */
+static uint32_t of_function(const struct writer *w, uint32_t info)
+{
+	uint32_t mask = w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO ? (1u << TOP_BYTE) - 1 : UINT32_MAX;
+
+	return (info & ~mask) | ((info & mask) < w->app->nsymbols ? w->symbol[info & mask] : 0);
+}
+
 /* Indices of sections and symbols in the heads, as the twin has them. */
 static void fix_heads(struct writer *w)
 {
 	for (uint32_t i = FIRST_KEPT; i < w->nsections; i++) {
 		struct out_section *s = &w->sections[i];
 		bool text = s->from == w->kernel->text, constants = i == w->constants;
+		bool other = s->from && !text && s->head.sh_flags & SHF_EXECINSTR;
 
 		if (constants)
 			s->head.sh_link = s->head.sh_info = 0;
@@ -544,6 +632,8 @@ static void fix_heads(struct writer *w)
 			s->head.sh_link = w->section[s->head.sh_link];
 		if (text)
 			s->head.sh_info = w->symbol[w->kernel->symbol];
+		else if (other)
+			s->head.sh_info = of_function(w, s->head.sh_info);
 		else if (s->head.sh_info && !constants)
 			s->head.sh_info = s->head.sh_info < w->app->nsections ? w->section[s->head.sh_info] : 0;
 		if (text && w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO)
@@ -679,10 +769,11 @@ static int write_out(struct writer *w)
 /* Bindings know now where they are in the file. */
 static void place_bindings(struct writer *w)
 {
-	uint32_t bank = sass_section_find(w->app, ".nv.constant4");
+	for (uint32_t i = 0; i < w->twin->nbindings; i++) {
+		struct sass_binding *b = &w->twin->bindings[i];
 
-	for (uint32_t i = 0; i < w->twin->nbindings; i++)
-		w->twin->bindings[i].off += w->sections[w->section[bank]].head.sh_offset;
+		b->off += w->sections[w->section[b->section]].head.sh_offset;
+	}
 }
 
 static int check(struct writer *w)
@@ -703,6 +794,8 @@ static int make(struct writer *w)
 	uint32_t bank = sass_section_find(w->probes, ".nv.constant3");
 	int err = check(w);
 
+	if (!err)
+		err = sass_texts_find(w->app, w->kernel, &w->texts, w->diag);
 	if (!err)
 		err = choose_sections(w, bank);
 	if (!err)
@@ -726,7 +819,7 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 	strcpy(w.twin_name, GPUBPF_TWIN_PREFIX);
 	gpubpf_name_short(app->symbols[kernel->symbol].name, strlen(app->symbols[kernel->symbol].name),
 			  w.twin_name + strlen(GPUBPF_TWIN_PREFIX));
-	w.sections = calloc(app->nsections + 8, sizeof(*w.sections));
+	w.sections = calloc(2 * app->nsections + 8, sizeof(*w.sections));
 	w.section = calloc(app->nsections, sizeof(*w.section));
 	w.symbol = calloc(app->nsymbols + 1, sizeof(*w.symbol));
 	w.wanted = calloc(app->nsymbols + 1, sizeof(*w.wanted));
@@ -743,6 +836,8 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 	free(w.general);
 	free(w.calls);
 	free(w.relocations);
+	free(w.of_code);
+	sass_texts_finish(&w.texts);
 	free(w.addresses);
 	while (w.nrenamed)
 		free(w.renamed[--w.nrenamed]);

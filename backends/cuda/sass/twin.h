@@ -2,11 +2,12 @@
 /*
  * The twin of a kernel as a cubin of its own: the kernel's sections, called after the twin, and what it needs of the
  * others. The words of the probes' c[0x3] are the twin's, under their names; addresses of the application's variables in
- * c[0x4] are left for the agent to fill in.
+ * c[0x4] and in code are left for the agent to fill in.
  */
 #ifndef GPUBPF_SASS_TWIN_H
 #define GPUBPF_SASS_TWIN_H
 
+#include "backends/cuda/wire/twin_format.h"
 #include "core/target.h"
 #include "place.h"
 
@@ -14,7 +15,9 @@
 struct sass_binding {
 	uint32_t symbol;           /* in the application's cubin: a variable */
 	int64_t addend;
-	uint64_t off;              /* of the 8 bytes, in the twin */
+	uint64_t off;              /* of the bytes, in the twin */
+	enum cuda_twin_part part;  /* and how many */
+	uint32_t section;          /* of the application's cubin, that they are of */
 };
 
 struct sass_twin {

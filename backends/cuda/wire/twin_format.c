@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Behind the cubin: for each address u64 off, u64 addend, str name, as core/wire/wire.h writes them; then the footer,
+ * Behind the cubin: for each address u64 off, u64 addend, u32 part, str name, as core/wire/wire.h writes them; then the footer,
  * u32 size of these, u32 how many, u64 magic. Without a footer there are none.
  */
 #include "twin_format.h"
@@ -26,6 +26,7 @@ int cuda_twin_pack(void **twin, size_t *size, const struct cuda_twin_address *ad
 	for (uint32_t i = 0; i < n; i++) {
 		gpubpf_put_u64(&w, addresses[i].off);
 		gpubpf_put_u64(&w, addresses[i].addend);
+		gpubpf_put_u32(&w, addresses[i].part);
 		gpubpf_put_str(&w, addresses[i].name);
 	}
 	table = w.size - *size;
@@ -46,16 +47,18 @@ static int bind(uint8_t *cubin, size_t size, struct gpubpf_reader *r,
 		int (*address)(void *arg, const char *name, uint64_t *address), void *arg)
 {
 	uint64_t off = gpubpf_get_u64(r), addend = gpubpf_get_u64(r), value;
+	uint32_t part = gpubpf_get_u32(r);
+	size_t bytes = part == CUDA_TWIN_WHOLE ? sizeof(value) : sizeof(uint32_t);
 	char name[NAME_MAX_SIZE];
 	int err;
 
 	gpubpf_get_str(r, name, sizeof(name));
-	if (r->failed || size < sizeof(value) || off > size - sizeof(value))
+	if (r->failed || part > CUDA_TWIN_HIGH || size < bytes || off > size - bytes)
 		return -EINVAL;
 	err = address(arg, name, &value);
-	value += addend;
+	value = (value + addend) >> (part == CUDA_TWIN_HIGH ? 32 : 0);
 	if (!err)
-		memcpy(cubin + off, &value, sizeof(value));
+		memcpy(cubin + off, &value, bytes); /* little-endian, as all hosts of the driver are */
 	return err;
 }
 

@@ -9,11 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 8 bytes of the cubin, which are to hold the address of a variable of the application's module, and addend. */
+enum cuda_twin_part { CUDA_TWIN_WHOLE, CUDA_TWIN_LOW, CUDA_TWIN_HIGH };
+
+/* Bytes of the cubin that are to hold the address of a variable of the application's module, and addend: 8, or 4 with one
+ * half of it. */
 struct cuda_twin_address {
 	const char *name;
 	uint64_t off;
 	int64_t addend;
+	enum cuda_twin_part part;
 };
 
 /* The cubin, malloc'd, with the addresses behind it: freed and *twin the new one. 0, or -ENOMEM and it is as it was. */

@@ -101,6 +101,42 @@ KERNEL calls(int *out, const int *in, int n, int m)
 	out[ME] += 5;
 }
 
+/* functions that have sections of their own where parts are linked: called by name, and by pointers */
+extern __device__ int counted;
+__device__ int counted;
+
+static __device__ __noinline__ int add(int x)
+{
+	return x + atomicAdd(&counted, 1);
+}
+
+static __device__ __noinline__ int subtract(int x)
+{
+	return add(-x);
+}
+
+KERNEL named(int *out, const int *in, int n, int m)
+{
+	out[ME] = add(subtract(in[ME & 1023] + n) + m);
+}
+
+static __device__ __noinline__ int square(int x)
+{
+	return x * x;
+}
+
+static __device__ __noinline__ int negate(int x)
+{
+	return -x;
+}
+
+__device__ int (*pointers[2])(int) = { square, negate };
+
+KERNEL pointed(int *out, const int *in, int n, int m)
+{
+	out[ME] = pointers[in[ME & 1023] & 1](n) + pointers[m & 1](in[0]);
+}
+
 /* loads that nobody waits for, stores right before the end */
 KERNEL volatile_tail(int *out, const int *in, int n, int m)
 {

@@ -29,10 +29,13 @@ static struct gpubpf_worker *compile, *assemble;
 static const char *source;
 static bool together;              /* the program has lanes that meet */
 
+#define LINKED "-O3 -rdc=true -dlink" /* functions in sections of their own */
+
 static const struct build {
 	const char *arch, *options;
 } builds[] = {
 	{ "sm_75", "-O3" }, { "sm_80", "-O3" }, { "sm_87", "-O3" }, { "sm_90", "-O3" }, { "sm_90", "-Xptxas -O0" },
+	{ "sm_90", LINKED },
 	{ "sm_100", "-O3" }, { "sm_120", "-O3" },
 };
 
@@ -282,6 +285,25 @@ static void check_meetings(struct opened *o)
 	set(o, last, bsync);
 }
 
+/* A bit of each relocation of the code, and of a function that is copied. */
+static void change_copies(struct opened *o, struct sass_cubin *made)
+{
+	uint32_t seen = 0, changed = 0;
+
+	for (uint32_t i = 1; i < made->nsections; i++) {
+		const struct sass_section *s = &made->sections[i];
+		bool text = s->head.sh_flags & SHF_EXECINSTR && i != made->kernels[0].text;
+		uint8_t *bytes = (uint8_t *)s->data;
+
+		for (size_t at = 0; (text || !strncmp(s->name, ".rela.text.", 11)) && at < s->size; at += 8, changed++) {
+			bytes[at] ^= 0x10;
+			seen += !passes(o);
+			bytes[at] ^= 0x10;
+		}
+	}
+	ok(seen == changed, "%u of %u changes of what is copied are seen", seen, changed);
+}
+
 static void check_the_checker(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
 {
 	struct opened o = { .size = twin->piece[0].blob.size };
@@ -299,6 +321,8 @@ static void check_the_checker(const char *image, size_t size, const struct gpubp
 	o.text = (uint8_t *)made.sections[made.kernels[0].text].data;
 	o.n = made.sections[made.kernels[0].text].head.sh_size / SASS_INSN;
 	ok(passes(&o), "%s: the twin passes as it is", kernel);
+	if (!strcmp(kernel, "named"))
+		change_copies(&o, &made);
 	change_own(&o);
 	change_added(&o);
 	drop_waits(&o);
@@ -382,24 +406,35 @@ static int give_none(void *arg, const char *name, uint64_t *address)
 	return -ENOENT;
 }
 
-/* The twin asks for the addresses of the kernel's variables, and has them then. */
-static void check_variables(const struct gpubpf_twin_image *twin, const char *kernel)
+/* Has the twin the address, or both halves of it? */
+static bool has_address(const struct gpubpf_blob *blob, bool halves)
+{
+	const uint64_t address = ADDRESS;
+	const uint8_t *half = (const uint8_t *)&address;
+
+	if (!halves)
+		return memmem(blob->data, blob->size, &address, sizeof(address));
+	return memmem(blob->data, blob->size, half, 4) && memmem(blob->data, blob->size, half + 4, 4);
+}
+
+/* The twin asks for the addresses of the kernel's variables, and has them then: in c[0x4], or in linked code. */
+static void check_variables(const struct gpubpf_twin_image *twin, const char *kernel, bool linked)
 {
 	const struct gpubpf_blob *blob = &twin->piece[0].blob;
-	const uint64_t address = ADDRESS;
-	const void *before;
-	uint32_t asked = 0;
+	uint32_t asked = 0, expected = !strcmp(kernel, "variables") ? 11 : !strcmp(kernel, "named") ? 100 : 0;
+	bool before;
 	int err;
 
-	if (strcmp(kernel, "variables")) {
+	expected += !strcmp(kernel, "pointed") ? 100 : 0;
+	if (!expected) {
 		ok(!cuda_twin_bind(blob->data, blob->size, give_none, NULL), "%s asks for no address", kernel);
 		return;
 	}
 	ok(cuda_twin_bind(blob->data, blob->size, give_none, NULL) == -ENOENT, "a variable that is not there is an error");
-	before = memmem(blob->data, blob->size, &address, sizeof(address));
+	before = has_address(blob, linked);
 	err = cuda_twin_bind(blob->data, blob->size, give_address, &asked);
-	ok(!before && !err && asked == 11 && memmem(blob->data, blob->size, &address, sizeof(address)),
-	   "its variables' addresses are asked for (%u) and stored (%d)", asked, err);
+	ok(!before && !err && asked == (linked ? 2 * expected : expected) && has_address(blob, linked),
+	   "%s: its variables' addresses are asked for (%u) and stored (%d)", kernel, asked, err);
 	((uint8_t *)blob->data)[blob->size - 12]++; /* one more than there are */
 	ok(cuda_twin_bind(blob->data, blob->size, give_address, &asked) == -EINVAL, "a broken list is refused");
 }
@@ -447,10 +482,21 @@ static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_im
 		some_exits(job, probes, image, size, info->name);
 	if (!strcmp(b->arch, "sm_90") && !strcmp(b->options, "-O3"))
 		check_the_checker(image, size, &twin, info->name);
-	check_variables(&twin, info->name);
-	if (getenv("GPUBPF_TEST_NVDISASM") && !strcmp(b->arch, "sm_90"))
+	if (!strcmp(b->options, LINKED) && !strcmp(info->name, "named"))
+		check_the_checker(image, size, &twin, info->name);
+	check_variables(&twin, info->name, !strcmp(b->options, LINKED));
+	if (getenv("GPUBPF_TEST_NVDISASM") && !strcmp(b->arch, "sm_90") && strcmp(b->options, LINKED)) /* has names in code */
 		compare_text(image, size, &twin, info->name);
 	gpubpf_twin_image_finish(&twin);
+}
+
+/* Functions that end threads are not called by twins, nor any by pointers where one of the module ends them. */
+static bool may_be_taken(const struct build *b, const struct gpubpf_kernel_info *info)
+{
+	if (strcmp(b->options, LINKED) || (strcmp(info->name, "calls") && strcmp(info->name, "pointed")))
+		return true;
+	ok(strstr(info->reason, "ends threads"), "%s: %s", info->name, info->reason);
+	return false;
 }
 
 static void try_build(struct gpubpf_lower_job *job, const struct build *b)
@@ -476,9 +522,11 @@ static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 			skip(b->arch, "no libnvJitLink.so here");
 		else
 			ok(false, "%s: the probes are assembled: %s", b->arch, diag.what);
-	} else if (ok(!gpubpf_worker_inspect(compile, "sass", &app, &caps, &infos, &n, &diag) && n == 12,
-		      "%s %s: twelve kernels are listed", b->arch, b->options)) {
+	} else if (ok(!gpubpf_worker_inspect(compile, "sass", &app, &caps, &infos, &n, &diag) && n == 14,
+		      "%s %s: fourteen kernels are listed", b->arch, b->options)) {
 		for (uint32_t i = 0; i < n; i++) {
+			if (!may_be_taken(b, &infos[i]))
+				continue;
 			ok(!infos[i].reason[0] && infos[i].nparams == 4 && infos[i].params[3].size == 4 && infos[i].regs,
 			   "%s: four parameters, %u registers%s", infos[i].name, infos[i].regs, infos[i].reason);
 			try_kernel(job, &probes, b, image, size, &infos[i]);

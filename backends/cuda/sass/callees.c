@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "callees.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "code.h"
+#include "core/diag.h"
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
+
+/* -- which are named -- */
+
+struct finding {
+	const struct sass_cubin *cubin;
+	struct sass_texts *texts;
+	uint8_t *found;                    /* of a section */
+	struct gpubpf_diag *diag;
+};
+
+static void find(struct finding *f, uint32_t section)
+{
+	if (!f->found[section])
+		f->texts->section[f->texts->n++] = section;
+	f->found[section] = 1;
+}
+
+static int follow(void *arg, const struct sass_relocation *r)
+{
+	struct finding *f = arg;
+	const struct sass_symbol *s = r->symbol < f->cubin->nsymbols ? &f->cubin->symbols[r->symbol] : NULL;
+
+	f->texts->relocations++;
+	if (!s || r->off % SASS_INSN)
+		return refuse(f->diag, "the relocations of its code are broken");
+	if (r->type == SASS_RELOCATION_LOW || r->type == SASS_RELOCATION_HIGH)
+		return 0;
+	if (r->type != SASS_RELOCATION_CALL)
+		return refuse(f->diag, "its code has addresses in it that are filled in in a way that is not known (%u)", r->type);
+	if (sass_is_system_call(s))
+		return 0;
+	if (!s->section || s->section == SASS_NONE || !(f->cubin->sections[s->section].head.sh_flags & SHF_EXECINSTR))
+		return refuse(f->diag, "it calls %.100s, which the image does not have", s->name);
+	find(f, s->section);
+	return 0;
+}
+
+int sass_texts_find(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_texts *texts,
+		    struct gpubpf_diag *diag)
+{
+	struct finding f = { c, texts, calloc(c->nsections, 1), diag };
+	int err = 0;
+
+	*texts = (struct sass_texts){ .section = calloc(c->nsections, sizeof(*texts->section)) };
+	if (!f.found || !texts->section)
+		err = -ENOMEM;
+	else
+		find(&f, k->text);
+	for (uint32_t i = 0; !err && i < texts->n; i++)
+		err = sass_relocations_each(c, texts->section[i], follow, &f);
+	free(f.found);
+	if (err < 0)
+		sass_texts_finish(texts);
+	return err;
+}
+
+void sass_texts_finish(struct sass_texts *texts)
+{
+	free(texts->section);
+	*texts = (struct sass_texts){ 0 };
+}
+
+/* -- what they may do -- */
+
+/* The twin has constants of its own, and its threads' ends are the kernel's alone. */
+static const char *hindrance(struct sass_insn insn)
+{
+	int bank = sass_constant_bank(insn);
+
+	if (bank == 3 || bank == 4)
+		return "reads constants of its module";
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_UNKNOWN:
+		return "has an instruction that is not known";
+	case SASS_EXIT:
+		return "ends threads";
+	case SASS_MAXREG:
+		return "changes how many registers its warp has";
+	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC:
+	case SASS_INDIRECT: case SASS_BRANCH: case SASS_CALL_ABSOLUTE:
+		break;
+	}
+	return NULL;
+}
+
+static int check_code(const struct sass_section *text, struct gpubpf_diag *diag)
+{
+	if (!text->data || text->size % SASS_INSN)
+		return refuse(diag, "it calls functions, and the code of %.100s is cut off", text->name);
+	for (size_t at = 0; at < text->size; at += SASS_INSN) {
+		const char *what = hindrance(sass_read(text->data + at));
+
+		if (what)
+			return refuse(diag, "it calls functions, of which %.100s %s", text->name, what);
+	}
+	return 0;
+}
+
+static bool is_function(const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_FUNC && s->section && s->section != SASS_NONE;
+}
+
+/* A linker gave the kernel the registers and the stack of what it may call; a loader that sees the twin alone cannot. */
+static int check_needs(const struct sass_cubin *c, const struct sass_kernel *k, const uint8_t *called,
+		       struct gpubpf_diag *diag)
+{
+	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
+	struct sass_item item;
+	size_t at = 0;
+
+	while (sass_item_next(info->data, info->size, &at, &item)) {
+		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
+		const struct sass_symbol *s = symbol < c->nsymbols ? &c->symbols[symbol] : NULL;
+		bool stack = item.attr == SASS_ATTR_FRAME_SIZE || item.attr == SASS_ATTR_MIN_STACK_SIZE;
+
+		if (!s || !is_function(s) || !called[s->section])
+			continue;
+		if ((item.attr == SASS_ATTR_REGCOUNT && sass_get32(item.data + 4) > k->regs) ||
+		    (stack && sass_get32(item.data + 4) > k->stack))
+			return refuse(diag, "it calls functions, of which %.100s needs more than it has itself", s->name);
+	}
+	return 0;
+}
+
+/* By a pointer, any function that is no kernel. */
+static void add_all(const struct sass_cubin *c, uint8_t *called)
+{
+	for (uint32_t i = 1; i < c->nsections; i++)
+		called[i] |= (c->sections[i].head.sh_flags & SHF_EXECINSTR) != 0;
+	for (uint32_t i = 0; i < c->nkernels; i++)
+		called[c->kernels[i].text] = 0;
+}
+
+int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
+{
+	uint8_t *called = calloc(c->nsections, 1);
+	struct sass_texts texts;
+	int err = called ? sass_texts_find(c, k, &texts, diag) : -ENOMEM;
+
+	if (err < 0) {
+		free(called);
+		return err;
+	}
+	for (uint32_t i = 1; i < texts.n; i++)
+		called[texts.section[i]] = 1;
+	if (by_pointer)
+		add_all(c, called);
+	for (uint32_t i = 1; !err && i < c->nsections; i++)
+		if (called[i])
+			err = check_code(&c->sections[i], diag);
+	if (!err)
+		err = check_needs(c, k, called, diag);
+	sass_texts_finish(&texts);
+	free(called);
+	return err;
+}
