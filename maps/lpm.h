@@ -81,11 +81,14 @@ GPUBPF_FN u64 gpubpf_lpm_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 	u32 n = (u32)gpubpf_word(key, GPUBPF_LPM_HEAD);
 	u64 prefix[GPUBPF_LPM_WORDS], address = 0;
 
-	n = n > gpubpf_lpm_most(key_size) ? 0 : gpubpf_lpm_next(env, GPUBPF_MAP_PASS, n + 1);
+	n = n > gpubpf_lpm_most(key_size) ? 0 : n + 1;
+	/* one place of each call: they are put in line */
 	while (n && !address) {
-		gpubpf_lpm_cut(prefix, key, key_size, n - 1);
-		address = gpubpf_hash_lookup(env, GPUBPF_MAP_PASS, (GPUBPF_PRIVATE const u8 *)prefix);
-		n = address ? 0 : gpubpf_lpm_next(env, GPUBPF_MAP_PASS, n - 1);
+		n = gpubpf_lpm_next(env, GPUBPF_MAP_PASS, n);
+		if (n) {
+			gpubpf_lpm_cut(prefix, key, key_size, --n);
+			address = gpubpf_hash_lookup(env, GPUBPF_MAP_PASS, (GPUBPF_PRIVATE const u8 *)prefix);
+		}
 	}
 	return address;
 }

@@ -405,6 +405,28 @@ static void test_bloom(struct gpu *gpu)
 	fixture_end(&f);
 }
 
+/* What is left: 16 prefixes of 4 bits, and those of the 128 even whole ones. */
+static void test_lpm(struct gpu *gpu)
+{
+	struct { uint32_t length; uint8_t bits[16]; } key;
+	uint32_t seen = 0, right = 0;
+	uint64_t out[4], cursor = 0, value;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_LPM_TRIE, sizeof(key), 8, 300, GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE);
+	f.maps[0].map_flags = BPF_F_NO_PREALLOC;
+	if (!ok(fixture_ready(&f) == 0 && launch(gpu, &f, "lpm_churn", 0, out), "prefixes: launch"))
+		return;
+	while (gpubpf_map_iterate(&f.view[0], &cursor, &key, &value) == 0) {
+		seen++;
+		right += value == key.bits[0] && (key.length == 4 ? value % 16 == 0 : key.length == 128 && value % 2 == 0);
+	}
+	ok(!out[0] && out[1] < items / 8, "prefixes: %llu results wrong, %llu waited in vain", (unsigned long long)out[0], (unsigned long long)out[1]);
+	ok(out[1] || (seen == 16 + 128 && right == seen), "prefixes: %u left, %u right", seen, right);
+	fixture_end(&f);
+}
+
 /* the reader of a ring: each item once, whole */
 struct reading {
 	uint8_t *seen;
@@ -621,6 +643,7 @@ int main(int argc, char **argv)
 	test_queue_fill(&gpu, BPF_ANY, "full queue");
 	test_queue_fill(&gpu, BPF_EXIST, "queue that forgets");
 	test_bloom(&gpu);
+	test_lpm(&gpu);
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 22, 0, false, "ring_output", 24, "large ring");
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, false, "ring_output", 24, "small ring");
 	test_ring(&gpu, BPF_MAP_TYPE_RINGBUF, 1 << 12, 0, true, "ring_output", 13, "small ring, read along");

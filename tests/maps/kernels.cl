@@ -156,6 +156,45 @@ __kernel void bloom_fill(__global uchar *arena, uint n, __global ulong *out)
 		gpubpf_add_u64((u64)(out + 1), 1);
 }
 
+struct prefix {
+	u32 length;
+	u8 bits[16];
+};
+
+/* Every item sets two prefixes that begin with its number's low byte, of 4 and 128 bits, looks both up, and deletes the
+ * longer one again if it is odd. out[0]: results that are wrong, out[1]: waited, or walked, in vain */
+__kernel void lpm_churn(__global uchar *arena, uint n, __global ulong *out)
+{
+	ITEM;
+	struct prefix key = { .length = 4, .bits = { (u8)i } };
+	u64 value = i & 0xf0, address;
+	u32 round, wrong = 0, busy = 0;
+	s64 ret;
+
+	for (round = 0; round < 2; round++) {
+		ret = gpubpf_lpm_update(env, MAP(0), BYTES(key), BYTES(value), GPUBPF_ANY);
+		busy += ret == -GPUBPF_EBUSY;
+		wrong += ret != 0 && ret != -GPUBPF_EBUSY;
+		key.length = 128;
+		value = i & 0xff;
+	}
+	address = gpubpf_lpm_lookup(env, MAP(0), BYTES(key));
+	busy += !address;
+	wrong += address && !(i & 1) && gpubpf_load_u64(address) != value; /* of odd ones another may have the element */
+	key.bits[15] = 1;
+	address = gpubpf_lpm_lookup(env, MAP(0), BYTES(key));
+	busy += !address;
+	wrong += address && gpubpf_load_u64(address) != (i & 0xf0);
+	key.bits[15] = 0;
+	ret = i & 1 ? gpubpf_lpm_delete(env, MAP(0), BYTES(key)) : 0;
+	busy += ret == -GPUBPF_EBUSY;
+	wrong += ret != 0 && ret != -GPUBPF_EBUSY && ret != -GPUBPF_ENOENT;
+	key.length = 129;
+	wrong += gpubpf_lpm_lookup(env, MAP(0), BYTES(key)) != 0;
+	gpubpf_add_u64((u64)out, wrong);
+	gpubpf_add_u64((u64)(out + 1), busy);
+}
+
 struct event {
 	u64 item;
 	u32 check, pad;
