@@ -15,7 +15,7 @@
 #include "random.h"
 
 struct item {
-	uint32_t key;            /* of an entry; otherwise which it is */
+	uint64_t key;            /* of an entry; otherwise which it is */
 	uint32_t copy;           /* of the entry's value */
 	uint32_t size;
 	uint8_t bytes[256];      /* the rest is 0 */
@@ -30,7 +30,7 @@ struct listing {
 	bool bad;                /* out of memory, or the ring's words are nonsense */
 };
 
-static void append(struct listing *l, uint32_t key, uint32_t copy, const void *bytes, uint32_t size)
+static void append(struct listing *l, uint64_t key, uint32_t copy, const void *bytes, uint32_t size)
 {
 	if (l->n == l->room) {
 		uint32_t room = l->room ? 2 * l->room : 64;
@@ -56,9 +56,9 @@ static int by_key(const void *a, const void *b)
 
 static void list_entries(struct listing *l)
 {
-	uint32_t size = l->view.map->value_size, all = (uint32_t)gpubpf_map_user_value_size(&l->view), key;
+	uint32_t size = l->view.map->value_size, all = (uint32_t)gpubpf_map_user_value_size(&l->view);
 	uint8_t *values = malloc(all);
-	uint64_t cursor = 0;
+	uint64_t cursor = 0, key = 0;
 
 	l->bad = !values;
 	while (values && gpubpf_map_iterate(&l->view, &cursor, &key, values) == 0)
@@ -148,7 +148,7 @@ static uint64_t word_at(const struct item *item, uint32_t at)
 
 static void tell_key(const struct both *b, const struct item *item, bool of_host)
 {
-	snprintf(b->what, b->size, "map %s has key %u only on the %s", b->name, item->key, of_host ? "interpreter" : "device");
+	snprintf(b->what, b->size, "map %s has key %" PRIu64 " only on the %s", b->name, item->key, of_host ? "interpreter" : "device");
 }
 
 /* Two items that are not the same. */
@@ -163,14 +163,14 @@ static void tell_items(const struct both *b, const struct item *x, const struct 
 	if (x->copy)
 		snprintf(copy, sizeof(copy), ", copy %u", x->copy);
 	if (!b->host.view.map)
-		snprintf(b->what, b->size, "print %u is '%.100s', not '%.100s'", x->key, (const char *)y->bytes,
+		snprintf(b->what, b->size, "print %" PRIu64 " is '%.100s', not '%.100s'", x->key, (const char *)y->bytes,
 			 (const char *)x->bytes);
 	else if (x->key != y->key)
 		tell_key(b, x->key < y->key ? x : y, x->key < y->key);
 	else if (x->size != y->size)
-		snprintf(b->what, b->size, "map %s, %s %u: %u bytes, not %u", b->name, of, x->key, y->size, x->size);
+		snprintf(b->what, b->size, "map %s, %s %" PRIu64 ": %u bytes, not %u", b->name, of, x->key, y->size, x->size);
 	else
-		snprintf(b->what, b->size, "map %s, %s %u%s, byte %u: 0x%" PRIx64 ", not 0x%" PRIx64, b->name, of, x->key, copy, at,
+		snprintf(b->what, b->size, "map %s, %s %" PRIu64 "%s, byte %u: 0x%" PRIx64 ", not 0x%" PRIx64, b->name, of, x->key, copy, at,
 			 word_at(y, at), word_at(x, at));
 }
 

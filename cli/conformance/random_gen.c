@@ -15,6 +15,7 @@
 #define SLOTS 64
 #define COUNTER(depth) (-72 - 8 * (depth))
 #define KEY (-96)
+#define PREFIXES 2 /* uses in a program */
 
 enum { OP_LDX = 0x61, OP_ST = 0x62, OP_STX = 0x63, OP_ATOMIC = 0xc3, OP_LDXSX = 0x81 }; /* of 4 bytes */
 
@@ -25,6 +26,7 @@ struct gen {
 	uint32_t n;
 	int depth;        /* of loops */
 	int budget;       /* statements that may still come */
+	int prefixes;     /* uses of GEN_PREFIXES that may: compilers put each in line */
 	bool in_callee;
 	bool r7_points;   /* r7 is no number for a while */
 	uint32_t calls[32], ncalls; /* local calls to be pointed at the sub-program */
@@ -227,22 +229,39 @@ static void loop(struct gen *g)
 	g->depth--;
 }
 
-static void map_key(struct gen *g, uint32_t map, uint32_t mask)
+static void key_word(struct gen *g, int off, uint32_t mask)
 {
 	emit(g, 0xbf, 5, number_reg(g), 0, 0);
 	emit(g, 0x57, 5, 0, 0, (int32_t)mask);
-	emit(g, OP_STX, 10, 5, KEY, 0);
+	emit(g, OP_STX, 10, 5, KEY + off, 0);
+}
+
+/* Prefixes have 0 to 3 or all 32 bits, of which the first three vary; some are too long. */
+static void map_key(struct gen *g, uint32_t map, uint32_t mask)
+{
+	key_word(g, 0, map == GEN_PREFIXES ? 35 : mask);
+	if (map == GEN_PREFIXES)
+		key_word(g, 4, 0xe0);
 	load_imm64(g, 1, 1, (int32_t)map, 0);
 	emit(g, 0xbf, 2, 10, 0, 0);
 	emit(g, 0x07, 2, 0, 0, KEY);
 }
 
+/* One of these, or in place of prefixes that would be too many the hash. */
+static uint32_t pick_map(struct gen *g, const uint32_t *maps, uint32_t n)
+{
+	uint32_t map = maps[pick(g, n)];
+
+	return map != GEN_PREFIXES || g->prefixes-- > 0 ? map : GEN_HASH;
+}
+
 /* Look a key up and work on its value, to which r7 points for a while. */
 static void lookup(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU };
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU,
+					 GEN_PREFIXES };
 	static const uint32_t kernels[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_PERCPU_HASH };
-	uint32_t map = g->kind == GEN_KERNEL ? kernels[pick(g, 4)] : maps[pick(g, 6)], jump;
+	uint32_t map = pick_map(g, g->kind == GEN_KERNEL ? kernels : maps, g->kind == GEN_KERNEL ? 4 : 7), jump;
 
 	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
 	emit(g, 0x85, 0, 0, 0, 1);
@@ -276,8 +295,8 @@ static void count(struct gen *g)
 
 static void update(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU };
-	uint32_t map = maps[pick(g, g->kind == GEN_KERNEL ? 3 : 4)];
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU_HASH, GEN_LRU, GEN_PREFIXES };
+	uint32_t map = pick_map(g, maps, g->kind == GEN_KERNEL ? 3 : 5);
 	bool del = map != GEN_ARRAY && pick(g, 3) == 0;
 
 	map_key(g, map, GEN_KEYS - 1);
@@ -537,7 +556,7 @@ static void callee(struct gen *g)
 
 uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS])
 {
-	struct gen g = { .rng = rng, .kind = kind, .out = out };
+	struct gen g = { .rng = rng, .kind = kind, .out = out, .prefixes = PREFIXES };
 
 	g.budget = 6 + (int)pick(&g, 20);
 	emit(&g, 0xbf, 6, 1, 0, 0);
@@ -573,6 +592,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_LRU] = { "lru", 9, 4, GEN_VALUE, 4 },
 		[GEN_SMALL] = { "small", 27, 0, 0, 512 },
 		[GEN_BLOOM] = { "bloom", 30, 0, GEN_VALUE, 16 },
+		[GEN_PREFIXES] = { "prefixes", 11, 8, GEN_VALUE, 6 },
 	};
 
 	memset(maps, 0, GEN_NMAPS * sizeof(*maps));
@@ -584,6 +604,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		maps[i].max_entries = kinds[i].entries;
 	}
 	maps[GEN_DATA].global_data = true;
+	maps[GEN_PREFIXES].map_flags = 1; /* BPF_F_NO_PREALLOC */
 	maps[GEN_TEXT].global_data = maps[GEN_TEXT].rdonly = true;
 	maps[GEN_TEXT].init = "some numbers: %d %llx %u, and what is left of the text is NUL\0";
 }
