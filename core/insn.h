@@ -23,6 +23,7 @@ enum gpubpf_reg {
 #define GPUBPF_STACK_SIZE 512  /* bytes of stack a frame has, as in the kernel */
 #define GPUBPF_MAX_FRAMES 8    /* depth of calls between sub-programs, as in the kernel */
 #define GPUBPF_MAX_INSNS 1000000
+#define GPUBPF_LOOP_MAX (8u << 20) /* rounds of helper loop: BPF_MAX_LOOPS */
 
 enum gpubpf_insn_kind {
 	GPUBPF_INSN_ALU,        /* dst = dst op (src or imm) */

@@ -158,6 +158,7 @@ static bool take(struct call *c, int i)
 						  (u32)(job->prog - job->unit->progs) __VA_ARGS__)); \
 	}
 #define CALL_MAP(...)
+#define CALL_LOOP(...)
 #define CALL_ENDS(...)
 #define CALL_KERNEL(...)
 #define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) \
@@ -180,6 +181,21 @@ static u64 call_on_map(struct call *c)
 	return value;
 }
 
+/* bpf_loop(): uapi/linux/bpf.h */
+static u64 call_loop(struct call *c)
+{
+	u64 n = reg(c, 0), target = reg(c, 1);
+
+	if (reg(c, 3))
+		return (u64)-EINVAL;
+	if (n > GPUBPF_LOOP_MAX)
+		return (u64)-E2BIG;
+	if (target >= c->h->vm.ninsns)
+		return bad(c, "needs a function of the program");
+	c->h->vm.rounds = (struct gpubpf_vm_rounds){ .n = n, .arg = reg(c, 2), .target = (u32)target };
+	return 0;
+}
+
 static u64 call_end(struct call *c)
 {
 	c->h->vm.status = GPUBPF_VM_ENDED;
@@ -191,6 +207,7 @@ static u64 (*const calls[])(struct call *c) = {
 #define ROW_ENV(name) call_##name,
 #define ROW_PRINT(name) call_##name,
 #define ROW_MAP(name) call_on_map,
+#define ROW_LOOP(name) call_loop,
 #define ROW_ENDS(name) call_end,
 #define ROW_KERNEL(name) NULL,
 #define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) ROW_##class(name)

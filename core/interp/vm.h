@@ -6,7 +6,8 @@
  *   u8 *gpubpf_vm_memory(struct gpubpf_vm *vm, u64 address, u64 size, int write)
  *       the bytes at an address, or NULL (0) after setting vm->status
  *   void gpubpf_vm_call(struct gpubpf_vm *vm, s32 helper)
- *       run a helper on vm->reg[1..5]; r0 is its result; may set vm->status
+ *       run a helper on vm->reg[1..5]; r0 is its result; may set vm->status, or vm->rounds for calls of a function,
+ *       of which r0 will be how many there were
  *   void gpubpf_vm_imm64(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
  *       load a map, map value or function
  *   void gpubpf_vm_step(struct gpubpf_vm *vm)
@@ -213,20 +214,36 @@ static inline void gpubpf_vm_enter(struct gpubpf_vm *vm, u32 target)
 	frame->ret = vm->pc;
 	for (int i = 0; i < 4; i++)
 		frame->saved[i] = vm->reg[GPUBPF_R6 + i];
+	frame->rounds = vm->rounds;
+	vm->rounds.n = 0;
 	vm->depth++;
 	vm->reg[GPUBPF_R10] += GPUBPF_STACK_SIZE;
 	vm->pc = target;
 }
 
+static inline void gpubpf_vm_round(struct gpubpf_vm *vm, const struct gpubpf_vm_rounds *rounds)
+{
+	vm->reg[GPUBPF_R1] = rounds->i;
+	vm->reg[GPUBPF_R2] = rounds->arg;
+	vm->pc = rounds->target;
+}
+
 static inline void gpubpf_vm_leave(struct gpubpf_vm *vm)
 {
-	const struct gpubpf_vm_frame *frame;
+	struct gpubpf_vm_frame *frame;
 
 	if (!vm->depth) {
 		vm->status = GPUBPF_VM_EXIT;
 		return;
 	}
-	frame = &vm->frame[--vm->depth];
+	frame = &vm->frame[vm->depth - 1];
+	if (frame->rounds.n && ++frame->rounds.i < frame->rounds.n && !vm->reg[GPUBPF_R0]) {
+		gpubpf_vm_round(vm, &frame->rounds);
+		return;
+	}
+	if (frame->rounds.n)
+		vm->reg[GPUBPF_R0] = frame->rounds.i;
+	vm->depth--;
 	for (int i = 0; i < 4; i++)
 		vm->reg[GPUBPF_R6 + i] = frame->saved[i];
 	vm->reg[GPUBPF_R10] -= GPUBPF_STACK_SIZE;
@@ -261,6 +278,10 @@ static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_i
 		break;
 	case GPUBPF_INSN_CALL:
 		gpubpf_vm_call(vm, insn->imm);
+		if (vm->rounds.n) {
+			gpubpf_vm_enter(vm, vm->rounds.target);
+			gpubpf_vm_round(vm, &vm->frame[vm->depth - 1].rounds);
+		}
 		break;
 	case GPUBPF_INSN_CALL_LOCAL:
 		gpubpf_vm_enter(vm, insn->target);

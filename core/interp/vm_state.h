@@ -18,9 +18,17 @@ enum gpubpf_vm_status {
 	GPUBPF_VM_FELL_OFF,   /* control left the program's end */
 };
 
+/* calls of a function by a helper, one after the other */
+struct gpubpf_vm_rounds {
+	u64 n, i;             /* how many at most, and which one this is; n is 0: it was called once, by the program */
+	u64 arg;              /* r2 of each */
+	u32 target;
+};
+
 struct gpubpf_vm_frame {
 	u32 ret;              /* slot to go on at */
 	u64 saved[4];         /* r6 to r9 of the caller */
+	struct gpubpf_vm_rounds rounds;
 };
 
 struct gpubpf_vm {
@@ -33,6 +41,7 @@ struct gpubpf_vm {
 	u64 address, size;    /* what a failing access touched */
 	int write;
 	u64 reg[GPUBPF_NREGS];
+	struct gpubpf_vm_rounds rounds; /* that a helper has asked for */
 	struct gpubpf_vm_frame frame[GPUBPF_MAX_FRAMES];
 	u8 stack[GPUBPF_MAX_FRAMES * GPUBPF_STACK_SIZE] __attribute__((aligned(16)));
 };

@@ -256,12 +256,24 @@ static int end_thread(const struct call *call)
 	return 0;
 }
 
+static int loop(const struct call *call)
+{
+	uint64_t target = call->facts->konst[1];
+
+	if (!(call->facts->konst_mask >> 1 & 1) || target >= call->c->prog->ninsns)
+		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
+				       "calls back one of several functions: call the helper with one in each place");
+	return clc_loop(call->c, (uint32_t)target);
+}
+
 static int body(struct call *call)
 {
 	uint32_t reg = gpubpf_helper_map_arg(call->helper);
 
 	if (call->helper->class == GPUBPF_CLASS_ENDS)
 		return end_thread(call);
+	if (call->helper->class == GPUBPF_CLASS_LOOP)
+		return loop(call);
 	if (call->helper->class == GPUBPF_CLASS_PRINT && !call->c->job->print_ring) {
 		text_add(call->c->t, "r0 = (u64)-%dL; ", EOPNOTSUPP);
 		return 0;

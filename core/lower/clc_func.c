@@ -43,6 +43,19 @@ static void call_local(struct clc *c, uint32_t pc)
 		text_add(c->t, "\tif (*ended) return 0;\n");
 }
 
+int clc_loop(struct clc *c, uint32_t target)
+{
+	const char *leave = c->prog->facts->ends_thread ? "if (*ended) return 0; " : "";
+	int func = func_at(c, target);
+
+	if (func < 0)
+		return func;
+	text_add(c->t, "u64 i = 0; if (r4) r0 = (u64)-%dL; else if (r1 > %uUL) r0 = (u64)-%dL; else { while (i < r1) { r0 = "
+		 CLC_PROG "_f%d(env, stack, ended, i++, r3, 0, 0, 0, r10 + %uUL); %sif (r0) break; } r0 = i; } ",
+		 EINVAL, GPUBPF_LOOP_MAX, E2BIG, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE, leave);
+	return 0;
+}
+
 static void jump_if(struct clc *c, uint32_t pc)
 {
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];

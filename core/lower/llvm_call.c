@@ -378,6 +378,16 @@ static int any_map(struct call *c, unsigned reg)
 	return 0;
 }
 
+static int loop(const struct call *c)
+{
+	uint64_t target = c->facts->konst[1];
+
+	if (!(c->facts->konst_mask >> 1 & 1) || target >= c->f->p->prog->ninsns)
+		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
+				       "calls back one of several functions: call the helper with one in each place");
+	return low_loop(c->f, c->pc, (uint32_t)target);
+}
+
 int low_helper(struct low_frame *f, uint32_t pc)
 {
 	const struct gpubpf_prog *prog = f->p->prog;
@@ -392,6 +402,8 @@ int low_helper(struct low_frame *f, uint32_t pc)
 				       prog->insns[pc].imm);
 	if (c.helper->class == GPUBPF_CLASS_ENDS)
 		return end_thread(&c);
+	if (c.helper->class == GPUBPF_CLASS_LOOP)
+		return loop(&c);
 	if (c.helper->class == GPUBPF_CLASS_PRINT && !c.l->job->print_ring) {
 		low_set(f, GPUBPF_R0, low_const(c.l, -EOPNOTSUPP));
 		return 0;

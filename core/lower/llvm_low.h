@@ -155,6 +155,8 @@ LLVMValueRef low_ctx(struct low_prog *p, uint32_t off, unsigned width);
 
 /* llvm_call.c */
 int low_helper(struct low_frame *f, uint32_t pc);
+/* Calls of the function at `target` by helper loop. */
+int low_loop(struct low_frame *f, uint32_t pc, uint32_t target);
 /* the layout as the arguments GPUBPF_MAP_ARGS; returns how many */
 unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *layout, LLVMValueRef *args);
 

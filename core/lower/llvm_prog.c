@@ -102,7 +102,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	case GPUBPF_IMM_MAP:
 		low_set(f, insn->dst, low_const(l, GPUBPF_PTR_MAP + insn->imm));
 		return 0;
-	case GPUBPF_IMM_FUNC: /* only helpers that no device has take one */
+	case GPUBPF_IMM_FUNC: /* its slot, as in the facts of the call that it goes to */
 		low_set(f, insn->dst, low_const(l, insn->target));
 		return 0;
 	}
@@ -120,6 +120,67 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	return 0;
 }
 
+static int too_deep(struct low_frame *f, uint32_t pc)
+{
+	return gpubpf_diag_set(f->p->l->diag, GPUBPF_E_CALL_DEPTH, pc, "calls nest more than %d deep", GPUBPF_MAX_FRAMES);
+}
+
+/* Registers of its own, which know nothing but where its stack is. */
+static void begin_frame(const struct low_frame *f, struct low_frame *callee, LLVMBasicBlockRef ret)
+{
+	struct low *l = f->p->l;
+
+	callee->ret = ret;
+	for (unsigned r = 0; r < GPUBPF_NREGS; r++) {
+		callee->reg[r] = low_alloca(f->p, low_int(l, 8), 8, "");
+		low_set(callee, r, low_const(l, 0));
+	}
+	low_set(callee, GPUBPF_R10,
+		LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, low_int(l, 8), f->reg[GPUBPF_R10], ""),
+			     low_const(l, GPUBPF_STACK_SIZE), ""));
+}
+
+/* The helper's result where it calls nobody back: -errno, else 0. As the kernel's bpf_loop(). */
+static LLVMValueRef loop_error(struct low_frame *f)
+{
+	struct low *l = f->p->l;
+	LLVMValueRef flags = LLVMBuildIsNotNull(l->b, low_get(f, GPUBPF_R4), "");
+	LLVMValueRef many = LLVMBuildICmp(l->b, LLVMIntUGT, low_get(f, GPUBPF_R1), low_const(l, GPUBPF_LOOP_MAX), "");
+
+	many = LLVMBuildSelect(l->b, many, low_const(l, -E2BIG), low_const(l, 0), "");
+	return LLVMBuildSelect(l->b, flags, low_const(l, -EINVAL), many, "");
+}
+
+int low_loop(struct low_frame *f, uint32_t pc, uint32_t target)
+{
+	struct low *l = f->p->l;
+	struct low_frame callee = { .p = f->p, .depth = f->depth + 1 };
+	LLVMBasicBlockRef ask = low_block(f->p, "ask"), round = low_block(f->p, "round");
+	LLVMBasicBlockRef back = low_block(f->p, "back"), done = low_block(f->p, "done");
+	LLVMValueRef error = loop_error(f), n, i = low_alloca(f->p, low_int(l, 8), 8, "i"), at;
+	int err;
+
+	if (callee.depth >= GPUBPF_MAX_FRAMES)
+		return too_deep(f, pc);
+	n = LLVMBuildSelect(l->b, LLVMBuildIsNull(l->b, error, ""), low_get(f, GPUBPF_R1), low_const(l, 0), "");
+	LLVMBuildStore(l->b, low_const(l, 0), i);
+	LLVMBuildBr(l->b, ask);
+	LLVMPositionBuilderAtEnd(l->b, ask);
+	at = LLVMBuildLoad2(l->b, low_int(l, 8), i, "");
+	LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, at, n, ""), round, done);
+	LLVMPositionBuilderAtEnd(l->b, round);
+	begin_frame(f, &callee, back);
+	low_set(&callee, GPUBPF_R1, at);
+	low_set(&callee, GPUBPF_R2, low_get(f, GPUBPF_R3));
+	LLVMBuildStore(l->b, LLVMBuildAdd(l->b, at, low_const(l, 1), ""), i);
+	err = expand(&callee, target);
+	LLVMPositionBuilderAtEnd(l->b, back);
+	LLVMBuildCondBr(l->b, LLVMBuildIsNull(l->b, low_get(&callee, GPUBPF_R0), ""), ask, done);
+	LLVMPositionBuilderAtEnd(l->b, done);
+	low_set(f, GPUBPF_R0, LLVMBuildAdd(l->b, error, LLVMBuildLoad2(l->b, low_int(l, 8), i, ""), ""));
+	return err;
+}
+
 /* r1 to r5 go in, r0 comes out; r6 to r9 stay because the callee has its own. */
 static int call_local(struct low_frame *f, uint32_t pc)
 {
@@ -132,19 +193,14 @@ static int call_local(struct low_frame *f, uint32_t pc)
 		low_check_branch(f, pc);
 	if (callee.depth >= GPUBPF_MAX_FRAMES) {
 		if (!l->job->checked)
-			return gpubpf_diag_set(l->diag, GPUBPF_E_CALL_DEPTH, pc, "calls nest more than %d deep",
-					       GPUBPF_MAX_FRAMES);
+			return too_deep(f, pc);
 		low_check_fail(f, pc, GPUBPF_RUN_DEPTH, low_const(l, 0));
 		return 0;
 	}
 	after = low_block(f->p, "after");
-	callee.ret = after;
-	for (unsigned r = 0; r < GPUBPF_NREGS; r++)
-		callee.reg[r] = low_alloca(f->p, low_int(l, 8), 8, "");
-	for (unsigned r = 0; r < GPUBPF_NREGS; r++)
-		low_set(&callee, r, r >= GPUBPF_R1 && r <= GPUBPF_R5 ? low_get(f, r) : low_const(l, 0));
-	low_set(&callee, GPUBPF_R10,
-		LLVMBuildAdd(l->b, low_get(f, GPUBPF_R10), low_const(l, GPUBPF_STACK_SIZE), ""));
+	begin_frame(f, &callee, after);
+	for (unsigned r = GPUBPF_R1; r <= GPUBPF_R5; r++)
+		low_set(&callee, r, low_get(f, r));
 	if (l->job->checked)
 		low_check_depth(f, callee.depth);
 	err = expand(&callee, f->p->prog->insns[pc].target);

@@ -278,10 +278,13 @@ static int check_string(struct verifier *v, const struct call *c, int i)
 static int check_callback(struct verifier *v, struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+	struct reg slot = { .type = R_UNINIT };
 
 	if (r->type != R_FUNC)
 		return bad_arg(v, c, i, "a function");
 	c->callback = r->size;
+	reg_const(&slot, r->size);
+	facts_konst(v, i, &slot);
 	return 0;
 }
 
@@ -354,7 +357,6 @@ static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const s
 		{ 112, 115, NO_DEVICE_MEMORY },
 		{ 164, 164, "look the keys up in a bounded loop" },
 		{ 177, 177, "print three numbers at most with each bpf_printk()" },
-		{ 181, 181, "write a for loop with a constant or checked bound" },
 	};
 	int err = refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d%s%s, which does not exist on a GPU", insn->imm,
 			 h ? " " : "", h ? h->name : "");

@@ -57,8 +57,11 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 	struct frame *caller = cur_frame(v), *f;
 	struct state *done;
 
-	if (h->arg[0] == GPUBPF_ARG_ANY) { /* how often */
+	if (h->arg[0] == GPUBPF_ARG_MAP) {
+		rounds_begin(v, v->unit->maps[map].max_entries);
+	} else { /* how often */
 		mark_reg(v, &caller->regs[GPUBPF_R1]);
+		rounds_begin(v, caller->regs[GPUBPF_R1].s.w64.umin > GPUBPF_LOOP_MAX ? 0 : caller->regs[GPUBPF_R1].s.w64.umax);
 		if (caller->rounds >= caller->regs[GPUBPF_R1].s.w64.umax) {
 			helper_returns(v->cur);
 			v->pc++;
@@ -125,6 +128,7 @@ static int callback_return(struct verifier *v)
 	mark_reg(v, r0);
 	if (v->cur->nrefs != f->nrefs)
 		return refuse(v, GPUBPF_E_REF_LEAK, "a callback leaves a record reserved, or gives back its caller's");
+	round_end(v);
 	frame_pop(v, v->cur);
 	cur_frame(v)->rounds++;
 	widen_state(v, v->cur, site);

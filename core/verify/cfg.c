@@ -296,8 +296,11 @@ static void find_callers_back(struct verifier *v)
 
 		if (v->insns[pc].kind == GPUBPF_INSN_CALL)
 			h = gpubpf_helper_find((uint32_t)v->insns[pc].imm);
-		if (h && h->arg[1] == GPUBPF_ARG_CALLBACK)
-			v->compare_all = v->aux[pc].calls_back = v->aux[pc].prune = true;
+		if (!h || h->arg[1] != GPUBPF_ARG_CALLBACK)
+			continue;
+		v->compare_all = v->aux[pc].calls_back = v->aux[pc].prune = true;
+		if (v->nsites++ < MAX_SITES)
+			v->aux[pc].site = (uint8_t)v->nsites;
 	}
 }
 

@@ -2,8 +2,14 @@
 /*
  * Worst cases. Checkpoints form a tree: each remembers what the path from the one before cost, and the most
  * that any path from it to the end does. A path that stops at a covering state takes over the rest of that.
+ *
+ * A helper that calls back is walked until its rounds bring nothing new, not as often as it calls. So what a round
+ * costs, at most, is found in the same way, from the helper's own checkpoint to the callback's return; paths count how
+ * often they come to the helper; and in the end each of these calls is taken for as many rounds as it may have.
  */
 #include "verify.h"
+
+#include <stdlib.h>
 
 static uint64_t sum(uint64_t a, uint64_t b)
 {
@@ -19,6 +25,8 @@ void tally_add(struct tally *to, const struct tally *t)
 #undef ADD
 	for (int i = 0; i < MAX_LOOPS; i++)
 		to->trips[i] += t->trips[i];
+	for (int i = 0; i < MAX_SITES; i++)
+		to->calls[i] += t->calls[i];
 }
 
 void tally_max(struct tally *max, const struct tally *t)
@@ -28,6 +36,8 @@ void tally_max(struct tally *max, const struct tally *t)
 #undef MAX
 	for (int i = 0; i < MAX_LOOPS; i++)
 		max->trips[i] = t->trips[i] > max->trips[i] ? t->trips[i] : max->trips[i];
+	for (int i = 0; i < MAX_SITES; i++)
+		max->calls[i] = t->calls[i] > max->calls[i] ? t->calls[i] : max->calls[i];
 }
 
 void tally_jump(struct verifier *v, struct state *st, uint32_t pc)
@@ -56,7 +66,89 @@ void path_done(struct verifier *v, const struct tally *rest)
 
 static uint64_t times(uint64_t a, uint64_t n)
 {
-	return a > UINT64_MAX / n ? UINT64_MAX : a * n;
+	return n && a > UINT64_MAX / n ? UINT64_MAX : a * n;
+}
+
+void rounds_begin(struct verifier *v, uint64_t most)
+{
+	uint8_t number = v->aux[v->pc].site;
+
+	if (!number || cur_frame(v)->rounds)
+		return;
+	most = most < GPUBPF_LOOP_MAX ? most : GPUBPF_LOOP_MAX;
+	v->cur->tally.calls[number - 1]++;
+	if (most > v->sites[number - 1].rounds)
+		v->sites[number - 1].rounds = most;
+}
+
+/* The round that frame `depth` is in ends `rest` behind the last checkpoint: for all back to where it began. */
+static void hand_back(struct verifier *v, uint32_t depth, const struct tally *rest)
+{
+	uint32_t site = v->cur->frame[depth]->callsite;
+	struct tally tail = *rest;
+
+	for (struct checkpoint *c = v->cur->parent; c; c = c->parent) {
+		bool begins = c->pc == site && c->state && c->state->nframes == depth;
+
+		if (!c->round && !(c->round = calloc(GPUBPF_MAX_FRAMES, sizeof(*c->round)))) {
+			v->no_memory = true;
+			return;
+		}
+		if (begins && v->aux[site].site) {
+			tail.calls[v->aux[site].site - 1] = 0; /* the one that this is a round of */
+			tally_max(&v->sites[v->aux[site].site - 1].round, &tail);
+		}
+		if (begins)
+			return;
+		tally_max(&c->round[depth], &tail);
+		tail = c->round[depth];
+		tally_add(&tail, &c->from_parent);
+	}
+}
+
+void round_end(struct verifier *v)
+{
+	hand_back(v, v->cur->nframes - 1, &v->cur->tally);
+}
+
+void round_covered(struct verifier *v, const struct checkpoint *c)
+{
+	for (uint32_t depth = 1; c->round && depth < v->cur->nframes; depth++) {
+		struct tally tail = v->cur->tally;
+
+		tally_add(&tail, &c->round[depth]);
+		if (v->cur->frame[depth]->called_back)
+			hand_back(v, depth, &tail);
+	}
+}
+
+/* Each site's calls in `t` as rounds of their own. Functions do not call themselves: this ends. */
+static void multiply(const struct verifier *v, struct tally *t)
+{
+	for (uint32_t i = 0; i < v->nsites && i < MAX_SITES; i++) {
+		uint64_t n = times(t->calls[i], v->sites[i].rounds);
+		struct tally round = v->sites[i].round;
+
+		if (!n)
+			continue;
+		t->calls[i] = 0;
+		multiply(v, &round);
+#define TIMES(field) t->cost.field = sum(t->cost.field, times(round.cost.field, n));
+		EACH_COST(TIMES)
+#undef TIMES
+		for (int k = 0; k < MAX_LOOPS; k++) {
+			uint64_t trips = sum(t->trips[k], times(round.trips[k], n));
+
+			t->trips[k] = trips < UINT32_MAX ? (uint32_t)trips : UINT32_MAX;
+		}
+	}
+}
+
+void rounds_add(struct verifier *v)
+{
+	multiply(v, &v->worst);
+	if (v->nsites > MAX_SITES)
+		v->worst.cost.insns = UINT64_MAX;
 }
 
 void gpubpf_cost_warp(const struct gpubpf_prog *prog, uint32_t lanes, struct gpubpf_cost *warp)

@@ -267,6 +267,7 @@ int prune_at(struct verifier *v, uint32_t pc)
 			c->hits++;
 			if (!c->branches)
 				inherit_marks(v, c->state, v->cur, pc);
+			round_covered(v, c);
 			path_done(v, &c->rest);
 			return 1;
 		}

@@ -207,8 +207,11 @@ static int run(struct verifier *v)
 	if (err < 0)
 		return err;
 	cfg_liveness(v);
-	if ((err = begin(v)) < 0 || (err = walk(v)) < 0 || (err = cfg_stack_depth(v)) < 0 ||
-	    (err = facts_finish(v)) < 0)
+	if ((err = begin(v)) < 0 || (err = walk(v)) < 0 || (err = cfg_stack_depth(v)) < 0)
+		return err;
+	rounds_add(v);
+	err = facts_finish(v);
+	if (err < 0)
 		return err;
 	err = check_cost(v);
 	return err < 0 ? err : simt_check(v);
@@ -224,6 +227,7 @@ static void finish(struct verifier *v)
 
 		v->checkpoints = c->all;
 		state_free(v, c->state);
+		free(c->round);
 		free(c);
 	}
 	free(v->pending);

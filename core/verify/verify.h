@@ -26,6 +26,7 @@
 #define MAX_PENDING 8192          /* branches waiting to be walked */
 #define MAX_REFS 16
 #define MAX_LOOPS 8               /* back edges whose trips are counted */
+#define MAX_SITES 8               /* calls of helpers that call back, whose rounds are counted */
 
 /* what to do where a program would read what a kernel's argument points to */
 #define NO_DEVICE_MEMORY \
@@ -85,10 +86,17 @@ struct frame {
 	uint32_t rounds;    /* of the helper that this frame is calling */
 };
 
-/* What a stretch of a path costs, and how often it takes each back edge. */
+/* What a stretch of a path costs, and how often it takes each back edge and comes to each helper that calls back. */
 struct tally {
 	struct gpubpf_cost cost;
 	uint32_t trips[MAX_LOOPS];
+	uint32_t calls[MAX_SITES];
+};
+
+/* A helper that calls back: the most rounds of one call, and what one of them costs. */
+struct site {
+	uint64_t rounds;
+	struct tally round;
 };
 
 struct state {
@@ -106,7 +114,8 @@ struct checkpoint {
 	struct checkpoint *all;      /* of the program, to free them */
 	struct checkpoint *parent;
 	struct state *state;         /* NULL once forgotten */
-	struct tally rest;           /* worst case from here to the end */
+	struct tally rest;           /* worst case from here to the end, */
+	struct tally *round;         /* and to the end of the round that each frame is in; NULL: of none yet */
 	struct tally from_parent;
 	uint32_t pc;
 	uint32_t branches;           /* paths from here that are not finished; 0: complete */
@@ -132,7 +141,8 @@ struct insn_aux {
 	bool prune;                  /* paths meet here */
 	bool leader;                 /* first of a basic block */
 	uint8_t seen;                /* JCOND: bit 0 fell through, bit 1 taken */
-	bool calls_back;             /* a helper that calls back */
+	bool calls_back;             /* a helper that calls back: */
+	uint8_t site;                /* its number from 1; 0: too many */
 	uint8_t ptr_kind;            /* what memory it was used with: 1 the context, 2 other */
 	uint8_t value_state;         /* 0 none yet, 1 known so far, 2 varies */
 	uint8_t arg_state[5];
@@ -179,6 +189,8 @@ struct verifier {
 	struct checkpoint *checkpoints;
 	struct tally worst;
 	uint32_t nloops;
+	uint32_t nsites;
+	struct site sites[MAX_SITES];
 	struct mark *marks;
 	uint32_t nmarks, cap_marks;
 	uint32_t *mark_work;
@@ -252,6 +264,12 @@ int prune_at(struct verifier *v, uint32_t pc);
 void path_done(struct verifier *v, const struct tally *rest);
 void tally_add(struct tally *sum, const struct tally *t);
 void tally_max(struct tally *max, const struct tally *t);
+/* Rounds of helpers that call back: the helper at the current slot is called, a round of it ends, a path ends in one
+ * because the checkpoint covers the rest; in the end, what all rounds take beside those that were walked. */
+void rounds_begin(struct verifier *v, uint64_t most);
+void round_end(struct verifier *v);
+void round_covered(struct verifier *v, const struct checkpoint *c);
+void rounds_add(struct verifier *v);
 /* The jump at pc was taken by this state. */
 void tally_jump(struct verifier *v, struct state *st, uint32_t pc);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel.h"
 
+#include <bpf/btf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #define LD_IMM64 0x18
+#define MAX_FUNCTIONS 8
 #define LOG_WALK 1 /* log_level: the walk; statistics alone (BPF_LOG_STATS of linux/bpf_verifier.h) */
 #define LOG_STATS 4
 
@@ -74,12 +76,56 @@ void kernel_close(struct kernel *k)
 		close(k->fds[--k->nmaps]);
 }
 
+/* Slots at which functions begin, in order; 0 of them: nobody is called back, and the kernel asks for no types. */
+static uint32_t find_functions(const struct gpubpf_raw_insn *raw, uint32_t n, struct bpf_func_info *info)
+{
+	uint32_t found = 0;
+	bool called_back = false;
+
+	for (uint32_t at = 0; at < n; at++) {
+		bool begins = !at;
+
+		for (uint32_t i = 0; i < n; i += raw[i].code == LD_IMM64 ? 2 : 1) {
+			bool back = raw[i].code == LD_IMM64 && raw[i].regs >> 4 == BPF_PSEUDO_FUNC;
+			bool call = raw[i].code == (BPF_JMP | BPF_CALL) && raw[i].regs >> 4 == BPF_PSEUDO_CALL;
+
+			begins |= (back || call) && at == i + 1 + (uint32_t)raw[i].imm;
+			called_back |= back;
+		}
+		if (begins && found < MAX_FUNCTIONS)
+			info[found++].insn_off = at;
+	}
+	return called_back ? found : 0;
+}
+
+/* Types of functions, all static: a function that is called back must be one. A descriptor or -errno. */
+static int load_types(struct bpf_func_info *info, uint32_t n)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED), proto = btf__add_func_proto(btf, number), fd;
+	union bpf_attr attr = { .btf_log_level = 0 };
+	char name[16];
+	uint32_t size;
+
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "f%u", i);
+		info[i].type_id = (uint32_t)btf__add_func(btf, name, BTF_FUNC_STATIC, proto);
+	}
+	attr.btf = (uintptr_t)btf__raw_data(btf, &size);
+	attr.btf_size = size;
+	fd = bpf(BPF_BTF_LOAD, &attr);
+	btf__free(btf);
+	return fd;
+}
+
 static int load(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size,
 		uint32_t level)
 {
 	struct gpubpf_raw_insn *insns = malloc(n * sizeof(*insns));
+	struct bpf_func_info info[MAX_FUNCTIONS] = {0};
+	uint32_t nfuncs = find_functions(raw, n, info);
+	int fd, types = nfuncs ? load_types(info, nfuncs) : 0;
 	union bpf_attr attr;
-	int fd;
 
 	if (!insns)
 		return -ENOMEM;
@@ -102,7 +148,15 @@ static int load(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint3
 	attr.log_buf = (uintptr_t)log;
 	attr.log_size = log ? size : 0;
 	attr.log_level = level;
+	if (nfuncs) {
+		attr.prog_btf_fd = (uint32_t)types;
+		attr.func_info = (uintptr_t)info;
+		attr.func_info_cnt = nfuncs;
+		attr.func_info_rec_size = sizeof(*info);
+	}
 	fd = bpf(BPF_PROG_LOAD, &attr);
+	if (nfuncs && types >= 0)
+		close(types);
 	free(insns);
 	if (fd < 0)
 		return fd;
