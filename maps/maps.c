@@ -6,6 +6,7 @@
 #include "impl.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
@@ -126,6 +127,55 @@ int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key)
 	if (!impl->erase)
 		return -ENOTSUPP;
 	return view->layout->flags & GPUBPF_LAYOUT_RDONLY ? -EPERM : impl->erase(view, key);
+}
+
+/* May words of that size be added to? Summands of another size would carry into each other. */
+static bool adds(const struct gpubpf_map_view *view, uint32_t offset, uint32_t width)
+{
+	const struct gpubpf_map_layout *l = view->layout;
+	uint32_t summed = l->flags & GPUBPF_LAYOUT_SUM8 ? 8 : l->flags & GPUBPF_LAYOUT_SUM4 ? 4 : width;
+
+	return gpubpf_map_impl_of(view)->op[GPUBPF_OP_LOOKUP] && !(view->map->type->flags & GPUBPF_MAP_COPIES) &&
+	       (width == 4 || width == 8) && width == summed && !(offset % width) && offset < l->value_size &&
+	       width <= l->value_size - offset;
+}
+
+/* The value of a key, made of zeros if it is not there. */
+static int find_or_make(const struct gpubpf_env *env, const struct gpubpf_map_view *view, const void *key, u64 *address)
+{
+	void *zeros;
+	s64 err = 0;
+
+	*address = gpubpf_host_lookup(env, view, key);
+	if (*address)
+		return 0;
+	zeros = calloc(1, view->layout->value_size);
+	if (!zeros)
+		return -ENOMEM;
+	err = gpubpf_host_update(env, view, key, zeros, GPUBPF_NOEXIST);
+	free(zeros);
+	if (err && err != -EEXIST)
+		return (int)err;
+	*address = gpubpf_host_lookup(env, view, key);
+	return *address ? 0 : -ENOENT;
+}
+
+int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t n)
+{
+	const struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
+	u64 address;
+	int err;
+
+	if (!adds(view, offset, width))
+		return -EINVAL;
+	if (view->layout->flags & GPUBPF_LAYOUT_RDONLY)
+		return -EPERM;
+	err = find_or_make(&env, view, key, &address);
+	if (!err && width == 8)
+		gpubpf_add_u64(address + offset, n);
+	else if (!err)
+		gpubpf_add_u32(address + offset, (u32)n);
+	return err;
 }
 
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next)

@@ -68,6 +68,10 @@ struct gpubpf_map_view {
 int gpubpf_map_lookup(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_map_update(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags);
 int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key);
+/* Add to a word of 4 or 8 bytes at `offset` of the value that a look-up of programs finds, atomically for all who have
+ * the memory; where there is none, of a new one of zeros. -EINVAL also of maps with a value a multiprocessor or thread,
+ * and of a word of another size than those that programs add to. */
+int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t n);
 /* The value, and then it is gone; one caller gets it. What others write to it in between is lost with it. */
 int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);

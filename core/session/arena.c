@@ -263,7 +263,7 @@ bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map)
 
 /* -- the public operations -- */
 
-static uint32_t index_of(const struct gpubpf_map *map)
+uint32_t gpubpf_map_index(const struct gpubpf_map *map)
 {
 	return map - map->session->loaded->unit.maps;
 }
@@ -271,7 +271,7 @@ static uint32_t index_of(const struct gpubpf_map *map)
 struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, const struct gpubpf_map *prev)
 {
 	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
-	uint32_t next = prev ? index_of(prev) + 1 : 0;
+	uint32_t next = prev ? gpubpf_map_index(prev) + 1 : 0;
 
 	return unit && next < unit->nmaps ? &unit->maps[next] : NULL;
 }
@@ -319,7 +319,7 @@ uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
 
 size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
 {
-	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
 
 	return gpubpf_map_user_value_size(&view);
 }
@@ -329,7 +329,7 @@ uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
 	uint64_t drops = 0;
 
 	for (uint32_t i = 0; i < map->session->narenas; i++) {
-		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, index_of(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 
 		drops += gpubpf_map_drops(&view);
 	}
@@ -352,14 +352,14 @@ static void add_words(void *sum, const void *value, size_t size, size_t word, bo
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
 	const struct gpubpf_session *s = map->session;
-	size_t word = (s->map_use[index_of(map)] & GPUBPF_USE_ADD4) ? 4 : 8;
+	size_t word = (s->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4) ? 4 : 8;
 	void *one = malloc(size);
 	int err = -ENOENT;
 
 	if (!one)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->narenas; i++) {
-		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 
 		if (gpubpf_map_lookup(&view, key, one) < 0)
 			continue;
@@ -375,8 +375,7 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	return err;
 }
 
-/* 524, ENOTSUPP, is the kernel's alone: it has no name and no text. */
-static int told(int err)
+int gpubpf_map_told(int err)
 {
 	return err == -524 ? -EINVAL : err;
 }
@@ -390,52 +389,52 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
-	if (s->narenas > 1 && !copies && gpubpf_map_sums(s, index_of(map)))
+	if (s->narenas > 1 && !copies && gpubpf_map_sums(s, gpubpf_map_index(map)))
 		return lookup_sum(map, key, value, value_sz);
 	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
-		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 
 		if (gpubpf_map_user_value_size(&view) == value_sz)
 			err = gpubpf_map_lookup(&view, key, value);
 	}
-	return told(err);
+	return gpubpf_map_told(err);
 }
 
 int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, void *value,
 				       size_t value_sz, uint64_t flags)
 {
-	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
-	return told(gpubpf_map_take(&view, key, value));
+	return gpubpf_map_told(gpubpf_map_take(&view, key, value));
 }
 
 int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
 			    size_t value_sz, uint64_t flags)
 {
-	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map))
 		return -EINVAL;
-	map->session->map_set[index_of(map)] = true;
-	return told(gpubpf_map_update(&view, key, value, flags));
+	map->session->map_set[gpubpf_map_index(map)] = true;
+	return gpubpf_map_told(gpubpf_map_update(&view, key, value, flags));
 }
 
 int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
 {
-	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
 
 	if (key_sz != map->key_size || flags)
 		return -EINVAL;
-	return told(gpubpf_map_delete(&view, key));
+	return gpubpf_map_told(gpubpf_map_delete(&view, key));
 }
 
 /* Keys of arena i come after those of arena i - 1; a key that an earlier arena has is not told again. */
-static bool earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
+bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch)
 {
 	for (uint32_t i = 0; i < arena; i++) {
-		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, index_of(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 
 		if (!gpubpf_map_lookup(&view, key, scratch))
 			return true;
@@ -449,17 +448,17 @@ static int next_in_all(const struct gpubpf_map *map, const void *key, void *next
 	uint32_t i = 0;
 
 	while (key && i + 1 < s->narenas) {
-		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 
 		if (!gpubpf_map_lookup(&view, key, scratch))
 			break;
 		i++;
 	}
 	for (; i < s->narenas; i++, key = NULL) {
-		struct gpubpf_map_view view = gpubpf_arena_view(s, i, index_of(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
 		int err = gpubpf_map_next_key(&view, key, next);
 
-		while (!err && earlier_has(map, i, next, scratch)) {
+		while (!err && gpubpf_map_earlier_has(map, i, next, scratch)) {
 			memcpy(scratch, next, map->key_size);
 			err = gpubpf_map_next_key(&view, scratch, next);
 		}
@@ -470,12 +469,12 @@ static int next_in_all(const struct gpubpf_map *map, const void *key, void *next
 }
 
 /* room for a key and for the largest value that any arena has */
-static size_t scratch_size(const struct gpubpf_map *map)
+size_t gpubpf_map_scratch(const struct gpubpf_map *map)
 {
 	size_t most = map->key_size + 8;
 
 	for (uint32_t i = 0; i < map->session->narenas; i++) {
-		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, index_of(map));
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 		size_t size = gpubpf_map_user_value_size(&view);
 
 		most = size > most ? size : most;
@@ -485,15 +484,15 @@ static size_t scratch_size(const struct gpubpf_map *map)
 
 int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key, size_t key_sz)
 {
-	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, index_of(map));
+	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
 	void *scratch;
 	int err;
 
 	if (key_sz != map->key_size || !key_sz)
 		return -EINVAL;
 	if (map->session->narenas == 1 || (map->type->flags & GPUBPF_MAP_U32KEY))
-		return told(gpubpf_map_next_key(&view, cur_key, next_key));
-	scratch = malloc(scratch_size(map));
+		return gpubpf_map_told(gpubpf_map_next_key(&view, cur_key, next_key));
+	scratch = malloc(gpubpf_map_scratch(map));
 	if (!scratch)
 		return -ENOMEM;
 	err = next_in_all(map, cur_key, next_key, scratch);

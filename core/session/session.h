@@ -279,6 +279,12 @@ void gpubpf_arenas_give(struct gpubpf_session *s);
 struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 /* Are the values of the map sums, so that those of several arenas may be added up? */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
+uint32_t gpubpf_map_index(const struct gpubpf_map *map);
+/* Has some arena before that one the key? scratch: gpubpf_map_scratch() bytes, a value of any of them. */
+bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch);
+size_t gpubpf_map_scratch(const struct gpubpf_map *map);
+/* 524, ENOTSUPP, is the kernel's alone: users are told -EINVAL. */
+int gpubpf_map_told(int err);
 
 /* attach.c: links */
 int gpubpf_links_open(struct gpubpf_session *s);    /* of a unit just loaded. 0 or -ENOMEM */

@@ -252,6 +252,32 @@ GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void 
  * array. */
 GPUBPF_API int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 						  void *value, size_t value_sz, uint64_t flags);
+/*
+ * Add n to the word of size 4 or 8 at `offset` of a key's value: nothing gets lost, whoever adds to it meanwhile, other
+ * threads, and programs on devices that only add to values of the map (or share the host's memory: CPU devices). A key
+ * that is not there gets a value of zeros first. -EINVAL also of an offset that is no multiple of size or past the
+ * value, of another size than what programs add, and of maps with a value a multiprocessor or thread; -EOPNOTSUPP:
+ * devices have memory of their own, and their programs do more with values than add to them; -ENOENT: the key was
+ * deleted at once; errors of updates.
+ */
+GPUBPF_API int gpubpf_map__add(const struct gpubpf_map *map, const void *key, size_t key_sz, size_t offset, size_t size,
+			       uint64_t n);
+/*
+ * As many elements as *count, and on return how many those were, in arrays of keys and of values, of
+ * gpubpf_map__user_value_size() each. in_batch NULL: from the first; then what out_batch was given. -ENOENT: there were
+ * no more, *count may not be 0. An element that stays in the map comes once, whatever is written meanwhile. -EINVAL of
+ * maps without keys; -ENOMEM; errors of look-ups.
+ */
+GPUBPF_API int gpubpf_map__lookup_batch(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch,
+					void *keys, void *values, uint32_t *count);
+/* The same of the tool's copy, and each is then gone. -EINVAL also of arrays. */
+GPUBPF_API int gpubpf_map__lookup_and_delete_batch(const struct gpubpf_map *map, const uint64_t *in_batch,
+						   uint64_t *out_batch, void *keys, void *values, uint32_t *count);
+/* One after the other until one fails, with the error of that one; *count: how many were done. -EINVAL of maps without
+ * keys. */
+GPUBPF_API int gpubpf_map__update_batch(const struct gpubpf_map *map, const void *keys, const void *values,
+					uint32_t *count, uint64_t flags);
+GPUBPF_API int gpubpf_map__delete_batch(const struct gpubpf_map *map, const void *keys, uint32_t *count);
 /* cur_key NULL: the first. -ENOENT at the end, -ENOMEM. Keys are in no order that would stay as the map changes. */
 GPUBPF_API int gpubpf_map__get_next_key(const struct gpubpf_map *map, const void *cur_key, void *next_key,
 					size_t key_sz);

@@ -157,6 +157,40 @@ static void test_counter(struct gpu *gpu, uint32_t use, const char *name)
 	fixture_end(&f);
 }
 
+#define HOST_ADDS 10000000ull
+
+static void *add_along(void *arg)
+{
+	struct fixture *f = arg;
+	uint32_t key = 0;
+	uint64_t failed = 0;
+
+	for (uint64_t i = 0; i < HOST_ADDS; i++)
+		failed += gpubpf_map_add(&f->view[0], &key, 0, 8, 1) != 0;
+	return (void *)(uintptr_t)failed;
+}
+
+/* A host thread and all work-items add to one element at once. */
+static void test_host_adds(struct gpu *gpu, uint32_t use, uint64_t adds, const char *name)
+{
+	struct fixture f;
+	uint64_t out[4], launched = 0;
+	pthread_t thread;
+	void *failed;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, use);
+	f.opts.replicas = 4;
+	if (!ok(fixture_ready(&f) == 0 && !pthread_create(&thread, NULL, add_along, &f), "%s: layout", name))
+		return;
+	while (launched < adds && launch(gpu, &f, "count", 0, out))
+		launched += items;
+	pthread_join(thread, &failed);
+	ok(!failed && launched >= adds && value_of(&f, 0) == HOST_ADDS + launched, "%s: %llu adds of a device, 10^7 of a "
+	   "thread: %llu", name, (unsigned long long)launched, (unsigned long long)value_of(&f, 0));
+	fixture_end(&f);
+}
+
 static void test_counter4(struct gpu *gpu)
 {
 	struct fixture f;
@@ -624,6 +658,8 @@ int main(int argc, char **argv)
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, "replicated counter");
 	test_counter(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, "plain counter");
 	test_counter4(&gpu);
+	test_host_adds(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, 153 * items, "sums that the host adds to");
+	test_host_adds(&gpu, GPUBPF_USE_ADD | GPUBPF_USE_READ, 153 * items, "values that the host adds to");
 	test_hash_count(&gpu, BPF_MAP_TYPE_HASH, GPUBPF_USE_ADD | GPUBPF_USE_ADD8 | GPUBPF_USE_UPDATE, "replicated hash");
 	test_hash_count(&gpu, BPF_MAP_TYPE_HASH, GPUBPF_USE_ADD | GPUBPF_USE_READ | GPUBPF_USE_DELETE, "plain hash");
 	test_hash_count(&gpu, BPF_MAP_TYPE_PERCPU_HASH, GPUBPF_USE_ADD | GPUBPF_USE_UPDATE, "per-CPU hash");

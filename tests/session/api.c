@@ -81,6 +81,98 @@ static void test_maps(const char *object)
 	gpubpf_session__free(s);
 }
 
+static struct gpubpf_map *map_of_type(struct gpubpf_session *s, const char *type)
+{
+	struct gpubpf_map *map = NULL;
+
+	while ((map = gpubpf_session__next_map(s, map)))
+		if (!strcmp(gpubpf_map__type_str(map), type) && gpubpf_map__name(map)[0] != '.')
+			break;
+	return map;
+}
+
+static void test_add(struct gpubpf_map *map)
+{
+	uint32_t key = 0, past = gpubpf_map__max_entries(map);
+	size_t size = gpubpf_map__user_value_size(map);
+	uint64_t value[64] = { 1000 };
+
+	gpubpf_map__update_elem(map, &key, 4, value, size, 0);
+	ok(!gpubpf_map__add(map, &key, 4, 0, 8, 5) && !gpubpf_map__add(map, &key, 4, 0, 8, -1ull), "add");
+	ok(!gpubpf_map__lookup_elem(map, &key, 4, value, size, 0) && value[0] == 1004, "what was added is there");
+	ok(gpubpf_map__add(map, &past, 4, 0, 8, 1) == -E2BIG, "nothing is added past the end");
+	ok(gpubpf_map__add(map, &key, 3, 0, 8, 1) == -EINVAL && gpubpf_map__add(map, &key, 4, 4, 8, 1) == -EINVAL &&
+	   gpubpf_map__add(map, &key, 4, 0, 2, 1) == -EINVAL && gpubpf_map__add(map, &key, 4, size, 8, 1) == -EINVAL,
+	   "nor to what is no word of a value");
+}
+
+#define KEYS 1000
+
+/* All of a hash table by several calls, each key once. */
+static bool walk_batches(const struct gpubpf_map *map, bool take, uint32_t wanted)
+{
+	uint64_t keys[96], values[96], place = 0, sum = 0, *from = NULL;
+	uint32_t n, found = 0;
+	int err;
+
+	do {
+		n = 96;
+		err = take ? gpubpf_map__lookup_and_delete_batch(map, from, &place, keys, values, &n) :
+			     gpubpf_map__lookup_batch(map, from, &place, keys, values, &n);
+		for (uint32_t i = 0; i < n; i++)
+			sum += values[i] == 3 * keys[i] ? keys[i] : 1ull << 40;
+		found += n;
+		from = &place;
+	} while (!err);
+	return err == -ENOENT && found == wanted && sum == (uint64_t)wanted * (wanted - 1) / 2;
+}
+
+static void test_batches(struct gpubpf_map *map)
+{
+	static uint64_t keys[KEYS], values[KEYS];
+	uint64_t place;
+	uint32_t n = KEYS;
+
+	for (uint32_t i = 0; i < KEYS; i++)
+		values[i] = 3 * (keys[i] = i);
+	ok(!gpubpf_map__update_batch(map, keys, values, &n, 1) && n == KEYS, "update a batch");
+	ok(gpubpf_map__update_batch(map, keys, values, &n, 1) == -EEXIST && !n, "what is there is not put in anew");
+	ok(walk_batches(map, false, KEYS), "look batches up: each key once, with its value");
+	n = KEYS - 900;
+	ok(!gpubpf_map__delete_batch(map, keys + 900, &n) && n == 100, "delete a batch");
+	n = 2;
+	ok(gpubpf_map__delete_batch(map, keys + 899, &n) == -ENOENT && n == 1, "up to what is not there");
+	ok(walk_batches(map, true, 899) && walk_batches(map, false, 0), "take all out: it is empty");
+	n = 1;
+	ok(gpubpf_map__lookup_batch(map, &(uint64_t){ ~0ull }, &place, keys, values, &n) == -ENOENT && !n,
+	   "a place that is none");
+	ok(!gpubpf_map__add(map, keys, 8, 0, 8, 7) && !gpubpf_map__add(map, keys, 8, 0, 8, 7) &&
+	   !gpubpf_map__lookup_elem(map, keys, 8, values, 8, 0) && values[0] == 14, "an add makes what is not there");
+}
+
+static void test_many(const char *object)
+{
+	struct gpubpf_session *s = open_session(object);
+	struct gpubpf_map *array = NULL, *hash = NULL;
+	uint64_t place, value[64];
+	uint32_t key, n = 1;
+
+	if (!ok(!gpubpf_session__load(s) && (array = map_of_type(s, "ARRAY")) && (hash = map_of_type(s, "HASH")) &&
+		gpubpf_map__key_size(hash) == 8 && gpubpf_map__value_size(hash) == 8 && gpubpf_map__max_entries(hash) >= KEYS,
+		"an array and a hash table")) {
+		gpubpf_session__free(s);
+		return;
+	}
+	test_add(array);
+	ok(!gpubpf_map__lookup_batch(array, NULL, &place, &key, value, &n) && n == 1 && !key && value[0] == 1004,
+	   "a batch of an array");
+	n = 1;
+	ok(gpubpf_map__lookup_and_delete_batch(array, NULL, &place, &key, value, &n) == -EINVAL && !n,
+	   "nothing is taken out of an array");
+	test_batches(hash);
+	gpubpf_session__free(s);
+}
+
 static void test_report(const char *object)
 {
 	struct gpubpf_report_opts opts = { .sz = sizeof(opts), .json = true };
@@ -201,6 +293,7 @@ int main(int argc, char **argv)
 	test_order(object);
 	test_maps(object);
 	test_report(object);
+	test_many(argc > 2 ? argv[2] : "");
 	test_sizes(object);
 	test_bad();
 	return done();

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many elements by one call, as bpf(2)'s batches, and additions that do not lose those of others. */
+#include "session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ARENA_SHIFT 56 /* of a place in a map: above are arenas, below what gpubpf_map_iterate() counts */
+
+/* where a batch goes on, and where it puts what it finds */
+struct batch {
+	const struct gpubpf_map *map;
+	uint64_t place;
+	uint8_t *keys, *values;
+	uint32_t n;
+	void *scratch;
+};
+
+static uint8_t *key_at(const struct batch *b, uint32_t i)
+{
+	return b->keys + (size_t)i * b->map->key_size;
+}
+
+static uint8_t *value_at(const struct batch *b, uint32_t i)
+{
+	return b->values + (size_t)i * gpubpf_map__user_value_size(b->map);
+}
+
+static bool keyed(const struct gpubpf_map *map)
+{
+	return map->type->flags & GPUBPF_MAP_KEYED;
+}
+
+/* The key of the next element, each once: of arena 0, then those that it lacks of the next. -ENOENT: that was all. */
+static int next_key(struct batch *b, bool all, void *key)
+{
+	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->narenas : 1;
+	int err = -ENOENT;
+
+	for (uint32_t i = b->place >> ARENA_SHIFT; i < arenas && err == -ENOENT; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(b->map->session, i, gpubpf_map_index(b->map));
+		uint64_t cursor = i == b->place >> ARENA_SHIFT ? b->place & ((1ull << ARENA_SHIFT) - 1) : 0;
+
+		do
+			err = gpubpf_map_iterate(&view, &cursor, key, NULL);
+		while (!err && gpubpf_map_earlier_has(b->map, i, key, b->scratch));
+		b->place = (uint64_t)i << ARENA_SHIFT | cursor;
+	}
+	return err;
+}
+
+/* Fill the batch; what goes while it is asked for is passed over. */
+static int fill(struct batch *b, uint32_t most, bool take)
+{
+	size_t size = gpubpf_map__user_value_size(b->map);
+	int err = 0;
+
+	while (b->n < most && !err) {
+		uint8_t *key = key_at(b, b->n), *value = value_at(b, b->n);
+
+		err = next_key(b, !take, key);
+		if (err)
+			break;
+		err = take ? gpubpf_map__lookup_and_delete_elem(b->map, key, b->map->key_size, value, size, 0) :
+			     gpubpf_map__lookup_elem(b->map, key, b->map->key_size, value, size, 0);
+		b->n += !err;
+		if (err == -ENOENT)
+			err = 0;
+	}
+	return err;
+}
+
+static int look(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch, void *keys, void *values,
+		uint32_t *count, bool take)
+{
+	struct batch b = { .map = map, .place = in_batch ? *in_batch : 0, .keys = keys, .values = values };
+	uint32_t most = *count;
+	int err;
+
+	*count = 0;
+	if (!keyed(map) || (take && map->type->flags & GPUBPF_MAP_U32KEY))
+		return -EINVAL;
+	b.scratch = malloc(gpubpf_map_scratch(map));
+	if (!b.scratch)
+		return -ENOMEM;
+	err = fill(&b, most, take);
+	free(b.scratch);
+	*count = b.n;
+	*out_batch = b.place;
+	return gpubpf_map_told(err);
+}
+
+int gpubpf_map__lookup_batch(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch, void *keys,
+			     void *values, uint32_t *count)
+{
+	return look(map, in_batch, out_batch, keys, values, count, false);
+}
+
+int gpubpf_map__lookup_and_delete_batch(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch,
+					void *keys, void *values, uint32_t *count)
+{
+	return look(map, in_batch, out_batch, keys, values, count, true);
+}
+
+int gpubpf_map__update_batch(const struct gpubpf_map *map, const void *keys, const void *values, uint32_t *count,
+			     uint64_t flags)
+{
+	const struct batch b = { .map = map, .keys = (uint8_t *)keys, .values = (uint8_t *)values };
+	uint32_t most = *count;
+	int err = keyed(map) ? 0 : -EINVAL;
+
+	for (*count = 0; *count < most && !err; *count += !err)
+		err = gpubpf_map__update_elem(map, key_at(&b, *count), map->key_size, value_at(&b, *count),
+					      gpubpf_map__user_value_size(map), flags);
+	return err;
+}
+
+int gpubpf_map__delete_batch(const struct gpubpf_map *map, const void *keys, uint32_t *count)
+{
+	const struct batch b = { .map = map, .keys = (uint8_t *)keys };
+	uint32_t most = *count;
+	int err = keyed(map) ? 0 : -EINVAL;
+
+	for (*count = 0; *count < most && !err; *count += !err)
+		err = gpubpf_map__delete_elem(map, key_at(&b, *count), map->key_size, 0);
+	return err;
+}
+
+int gpubpf_map__add(const struct gpubpf_map *map, const void *key, size_t key_sz, size_t offset, size_t size, uint64_t n)
+{
+	const struct gpubpf_session *s = map->session;
+	uint32_t index = gpubpf_map_index(map);
+	struct gpubpf_map_view view = gpubpf_arena_view(s, 0, index);
+
+	if (key_sz != map->key_size || !keyed(map) || offset > map->value_size || size > sizeof(n))
+		return -EINVAL;
+	if (s->narenas > 1 && !gpubpf_map_sums(s, index))
+		return -EOPNOTSUPP;
+	map->session->map_set[index] = true;
+	return gpubpf_map_add(&view, key, (uint32_t)offset, (uint32_t)size, n);
+}
