@@ -14,7 +14,7 @@
 
 static const char *clock_name(uint32_t clock)
 {
-	static const char *const names[] = { "none", "tsc", "khr", "globaltimer", "realtime" };
+	static const char *const names[] = { "none", "tsc", "khr", "globaltimer", "realtime", "cycles" };
 
 	return clock < sizeof(names) / sizeof(names[0]) ? names[clock] : "?";
 }

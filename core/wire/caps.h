@@ -29,6 +29,8 @@ enum gpubpf_clock {
 	GPUBPF_CLOCK_KHR,          /* cl_khr_kernel_clock */
 	GPUBPF_CLOCK_GLOBALTIMER,  /* NVIDIA %globaltimer, ns */
 	GPUBPF_CLOCK_REALTIME,     /* AMD s_memrealtime or s_sendmsg_rtn */
+	GPUBPF_CLOCK_CYCLES,       /* Intel GPUs' timestamp register: cycles of the core, at whatever rate it runs */
+	GPUBPF_CLOCKS,
 };
 
 enum gpubpf_cap_bits {

@@ -56,7 +56,7 @@ void gpubpf_codec_caps(struct gpubpf_codec *c, struct gpubpf_device_caps *caps)
 	gpubpf_codec_str(c, caps->driver, sizeof(caps->driver));
 	gpubpf_codec_str(c, caps->arch, sizeof(caps->arch));
 	gpubpf_codec_u64(c, &caps->bits);
-	GPUBPF_CODEC_ENUM(c, caps->clock, GPUBPF_CLOCK_REALTIME + 1);
+	GPUBPF_CODEC_ENUM(c, caps->clock, GPUBPF_CLOCKS);
 	gpubpf_codec_u32(c, &caps->compute_units);
 	gpubpf_codec_u32(c, &caps->warp_size);
 	gpubpf_codec_u32(c, &caps->spirv_version);

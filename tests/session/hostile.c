@@ -115,7 +115,7 @@ static void nul_in_string(struct agent *a)
 static void unknown_clock(struct agent *a)
 {
 	/* behind backend, name, driver, arch and bits */
-	wrong_caps(a, 0, 4 + 6 + 4 + 4 + 4 + 4 + 8, GPUBPF_CLOCK_REALTIME + 1);
+	wrong_caps(a, 0, 4 + 6 + 4 + 4 + 4 + 4 + 8, GPUBPF_CLOCKS);
 }
 
 static void many_kernels(struct agent *a)

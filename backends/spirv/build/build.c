@@ -363,14 +363,11 @@ static int take_binary(struct job *job, cl_program program, struct gpubpf_blob *
 	return 0;
 }
 
-/* SPIR-V that reads the clock imports a function, by its name in a Linkage decoration. */
 static bool wants_clock(const struct gpubpf_cl_parts *parts)
 {
-	static const char name[] = "gpubpf_clock_read";
-
 	for (uint32_t i = 0; i < parts->nparts; i++)
 		if (parts->part[i].kind == GPUBPF_IMAGE_SPIRV &&
-		    memmem(parts->part[i].data, parts->part[i].size, name, sizeof(name)))
+		    gpubpf_spv_reads_clock(parts->part[i].data, parts->part[i].size))
 			return true;
 	return false;
 }

@@ -4,10 +4,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+
+#include "backends/spirv/wire/clock.h"
 
 #define MAX_DRIVERS 16
 #define MAX_DEVICES 64
@@ -20,10 +24,14 @@ struct gpubpf_device {
 	ze_context_handle_t context;
 	bool own;                          /* the context is */
 	ze_device_handle_t id;
-	ze_command_list_handle_t list;     /* immediate, synchronous */
+	ze_command_list_handle_t list;     /* immediate, synchronous, */
+	pthread_mutex_t lock;              /* for one thread at a time */
 	enum { ARENA_DEVICE, ARENA_HOST, ARENA_SYSTEM } where;
 	char *arena;
 	size_t arena_size;
+	struct gpubpf_device_module *clock_module;
+	struct gpubpf_device_kernel *clock_kernel;
+	void *clock_word;                  /* what it writes, in the device's memory */
 };
 
 struct gpubpf_device_module {
@@ -218,7 +226,6 @@ static void fill_caps(struct gpubpf_device *d)
 	if (p.type == ZE_DEVICE_TYPE_CPU)
 		caps->bits |= GPUBPF_CAP_X86;
 #endif
-	caps->clock = GPUBPF_CLOCK_NONE;
 	caps->compute_units = p.numSlices * p.numSubslicesPerSlice;
 	caps->compute_units += !caps->compute_units;
 	caps->warp_size = 1;
@@ -235,39 +242,6 @@ static void lz_arena_detach(struct gpubpf_device *d)
 	if (d->arena && d->where != ARENA_SYSTEM)
 		d->api.MemFree(d->context, d->arena);
 	d->arena = NULL;
-}
-
-static void lz_close(struct gpubpf_device *d)
-{
-	if (!d)
-		return;
-	lz_arena_detach(d);
-	if (d->list)
-		d->api.CommandListDestroy(d->list);
-	if (d->own)
-		d->api.ContextDestroy(d->context);
-	free(d);
-}
-
-static int lz_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
-{
-	struct gpubpf_device *d = calloc(1, sizeof(*d));
-	int err;
-
-	if (!d)
-		return -ENOMEM;
-	err = api_load(&d->api, how->runtime, why);
-	if (!err)
-		err = open_context(d, how, why);
-	if (!err)
-		err = open_list(d, why);
-	if (err < 0) {
-		lz_close(d);
-		return err;
-	}
-	fill_caps(d);
-	*device = d;
-	return 0;
 }
 
 static const struct gpubpf_device_caps *lz_caps(const struct gpubpf_device *d)
@@ -301,10 +275,20 @@ static bool outside(const struct gpubpf_device *d, size_t offset, size_t size)
 	return !d->arena || offset > d->arena_size || size > d->arena_size - offset;
 }
 
+static int copy_by_device(struct gpubpf_device *d, void *to, const void *from, size_t size)
+{
+	ze_result_t code;
+
+	pthread_mutex_lock(&d->lock);
+	code = d->api.CommandListAppendMemoryCopy(d->list, to, from, size, NULL, 0, NULL);
+	pthread_mutex_unlock(&d->lock);
+	return code ? -EIO : 0;
+}
+
 static int copy(struct gpubpf_device *d, void *to, const void *from, size_t size)
 {
 	if (d->where == ARENA_DEVICE)
-		return d->api.CommandListAppendMemoryCopy(d->list, to, from, size, NULL, 0, NULL) ? -EIO : 0;
+		return copy_by_device(d, to, from, size);
 	if (d->where == ARENA_HOST)
 		memcpy(to, from, size);
 	return 0;
@@ -402,16 +386,13 @@ static ze_result_t set_shape(struct gpubpf_device_kernel *k, const struct gpubpf
 	return code;
 }
 
-static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+/* By the lock. */
+static int launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
 {
 	const struct gpubpf_ze_api *api = &k->device->api;
 	ze_group_count_t count;
 	ze_result_t code = ZE_RESULT_SUCCESS;
 
-	if (l->nargs != k->nargs) {
-		snprintf(why->text, sizeof(why->text), "the kernel has %u arguments, not %u", k->nargs, l->nargs);
-		return -EINVAL;
-	}
 	for (uint32_t i = 0; i < l->nargs && !code; i++)
 		code = api->KernelSetArgumentValue(k->kernel, i, l->arg_sizes[i], l->args[i]);
 	if (code)
@@ -422,10 +403,102 @@ static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_
 	return code ? gpubpf_ze_error(why, "launching", code) : 0;
 }
 
-/* Timestamps of the device are not what a kernel could read. */
+static int lz_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_launch *l, struct gpubpf_why *why)
+{
+	int err;
+
+	if (l->nargs != k->nargs) {
+		snprintf(why->text, sizeof(why->text), "the kernel has %u arguments, not %u", k->nargs, l->nargs);
+		return -EINVAL;
+	}
+	pthread_mutex_lock(&k->device->lock);
+	err = launch(k, l, why);
+	pthread_mutex_unlock(&k->device->lock);
+	return err;
+}
+
+/* ---- the clock: zeDeviceGetGlobalTimestamps() tells of another one than kernels can read ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static int lz_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
-	return -EOPNOTSUPP;
+	const struct gpubpf_device_launch one = {
+		.dim = 1, .grid = { 1 }, .block = { 1 }, .args = (const void *const[]){ &d->clock_word },
+		.arg_sizes = (const size_t[]){ sizeof(d->clock_word) }, .nargs = 1,
+	};
+	struct gpubpf_why why;
+	int err;
+
+	if (!d->clock_kernel)
+		return -EOPNOTSUPP;
+	*before_ns = now_ns();
+	err = lz_launch(d->clock_kernel, &one, &why);
+	*after_ns = now_ns();
+	return err ? err : copy_by_device(d, cycles, d->clock_word, sizeof(*cycles));
+}
+
+/* It counts if it runs forward. */
+static void try_clock(struct gpubpf_device *d)
+{
+	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	uint64_t first = 0, second = 0, before, after;
+	struct gpubpf_why why;
+	size_t size;
+	const void *il = gpubpf_spv_clock(&size);
+
+	if (!d->api.MemAllocDevice(d->context, &desc, sizeof(first), sizeof(first), d->id, &d->clock_word) &&
+	    !copy_by_device(d, d->clock_word, &first, sizeof(first)) &&
+	    !lz_module_load(d, GPUBPF_IMAGE_SPIRV, il, size, "", &d->clock_module, &why) &&
+	    !lz_kernel_get(d->clock_module, GPUBPF_SPV_CLOCK_KERNEL, &d->clock_kernel, &why) &&
+	    !lz_clock(d, &first, &before, &after) && first && !lz_clock(d, &second, &before, &after) && second > first)
+		d->caps.clock = GPUBPF_CLOCK_CYCLES;
+}
+
+static void lz_close(struct gpubpf_device *d)
+{
+	if (!d)
+		return;
+	lz_arena_detach(d);
+	lz_kernel_put(d->clock_kernel);
+	lz_module_unload(d->clock_module);
+	if (d->clock_word)
+		d->api.MemFree(d->context, d->clock_word);
+	if (d->list)
+		d->api.CommandListDestroy(d->list);
+	if (d->own)
+		d->api.ContextDestroy(d->context);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+static int lz_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
+{
+	struct gpubpf_device *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	pthread_mutex_init(&d->lock, NULL);
+	err = api_load(&d->api, how->runtime, why);
+	if (!err)
+		err = open_context(d, how, why);
+	if (!err)
+		err = open_list(d, why);
+	if (err < 0) {
+		lz_close(d);
+		return err;
+	}
+	fill_caps(d);
+	try_clock(d);
+	*device = d;
+	return 0;
 }
 
 const struct gpubpf_device_ops gpubpf_device_level_zero = {

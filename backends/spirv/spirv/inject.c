@@ -11,6 +11,7 @@
 #include "core/worker/job.h"
 #include "backends/spirv/common/env_use.h"
 #include "backends/spirv/common/options.h"
+#include "backends/spirv/wire/clock.h"
 #include "target.h"
 #include "spv.h"
 
@@ -212,13 +213,13 @@ static int make_plan(struct plan *plan, struct gpubpf_spv_image *p)
 	return err;
 }
 
-/* The parts with the program's own options, and room for one more. */
+/* The parts with the program's own options, and room for two more. */
 static int take_parts(const struct gpubpf_image *image, struct gpubpf_spv_image *p, struct gpubpf_cl_parts *parts)
 {
 	bool complete;
 
 	*parts = p->parts;
-	parts->part = gpubpf_pool_alloc(&p->pool, parts->nparts + 1, sizeof(*parts->part));
+	parts->part = gpubpf_pool_alloc(&p->pool, parts->nparts + 2, sizeof(*parts->part));
 	parts->link_options = gpubpf_cl_twin_options(p->parts.link_options, image->cwd, &p->pool);
 	complete = parts->part && parts->link_options;
 	for (uint32_t i = 0; complete && i < parts->nparts; i++) {
@@ -229,7 +230,19 @@ static int take_parts(const struct gpubpf_image *image, struct gpubpf_spv_image 
 	return complete ? 0 : -ENOMEM;
 }
 
-/* The twin module in its part's place, as a container; the probes as its last part where the runtime links parts. */
+/* The probes as one more part, and the clock if they read it. */
+static void join(struct gpubpf_cl_parts *parts, const struct gpubpf_twin_piece *probe)
+{
+	struct gpubpf_cl_part clock = { .kind = GPUBPF_IMAGE_SPIRV, .options = "" };
+
+	parts->part[parts->nparts++] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_SPIRV, probe->blob.data, probe->blob.size, "" };
+	if (!gpubpf_spv_reads_clock(probe->blob.data, probe->blob.size))
+		return;
+	clock.data = gpubpf_spv_clock(&clock.size);
+	parts->part[parts->nparts++] = clock;
+}
+
+/* The twin module in its part's place, as a container; the probes as its last parts where the runtime links parts. */
 static int write_pieces(struct plan *plan, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			const struct gpubpf_target_opts *opts, struct gpubpf_diag *diag)
 {
@@ -247,8 +260,7 @@ static int write_pieces(struct plan *plan, struct gpubpf_spv_image *p, const str
 		parts.part[p->part].data = module.data;
 		parts.part[p->part].size = module.size;
 		if (joined)
-			parts.part[parts.nparts++] = (struct gpubpf_cl_part){
-				GPUBPF_IMAGE_SPIRV, probe->blob.data, probe->blob.size, "" };
+			join(&parts, probe);
 		err = gpubpf_cl_parts_write(&parts, &twin->blob);
 	}
 	free(module.data);

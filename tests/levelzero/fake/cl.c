@@ -64,14 +64,31 @@ cl_int fake_compile(struct part *part, const ze_module_constants_t *constants)
 	return err;
 }
 
+/* What the compiler's library for GPUs has, the CPU's has by another name. */
+static cl_program compile_clock(void)
+{
+	static const char *source = "#pragma OPENCL EXTENSION cl_khr_kernel_clock : enable\n"
+				    "ulong " FAKE_CLOCK "(void) { return clock_read_device(); }\n";
+	cl_program program = clCreateProgramWithSource(fake_cl.context, 1, &source, NULL, NULL);
+
+	clCompileProgram(program, 1, &fake_cl.device, "-cl-std=CL3.0", 0, NULL, NULL, NULL, NULL);
+	return program;
+}
+
 cl_int fake_link(struct part *const *parts, uint32_t n, cl_program *program)
 {
-	cl_program *all = calloc(n + 1, sizeof(*all));
+	cl_program *all = calloc(n + 1, sizeof(*all)), clock = NULL;
 	cl_int err;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		all[i] = parts[i]->compiled;
-	*program = clLinkProgram(fake_cl.context, 1, &fake_cl.device, "", n, all, NULL, NULL, &err);
+		if (!clock && fake_il_reads_clock(parts[i]))
+			clock = compile_clock();
+	}
+	all[n] = clock;
+	*program = clLinkProgram(fake_cl.context, 1, &fake_cl.device, "", n + !!clock, all, NULL, NULL, &err);
+	if (clock)
+		clReleaseProgram(clock);
 	free(all);
 	if (err && *program) {
 		char log[2000] = "";

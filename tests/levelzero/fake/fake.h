@@ -18,6 +18,8 @@
 
 enum { DEVICES = 2, PARTS = 2, FAKE_MAX_ARGS = 64 };
 
+#define FAKE_CLOCK "__builtin_IB_read_cycle_counter" /* of the library of Intel's compiler for GPUs */
+
 struct _ze_device_handle_t {
 	int number;                        /* of the whole */
 	int part;                          /* -1: it is whole */
@@ -110,6 +112,8 @@ cl_int fake_run(const struct _ze_kernel_handle_t *kernel, const ze_group_count_t
 /* il.c: of a module in SPIR-V */
 /* Does one of the parts call functions that none of them has? */
 bool fake_il_lacks(const struct part *parts, uint32_t nparts, uint32_t of);
+/* Does it read the clock by FAKE_CLOCK()? */
+bool fake_il_reads_clock(const struct part *part);
 /* Which parameters of a kernel are pointers to memory of the device; false: it has no such kernel. */
 bool fake_il_pointers(const struct part *part, const char *kernel, bool *pointer);
 

@@ -39,6 +39,25 @@ static bool exports(const struct part *part, const char *name)
 	return false;
 }
 
+static bool imports(const struct part *part, const char *name)
+{
+	const uint32_t *w = part->il;
+	uint32_t at = 5, n;
+
+	for (; (n = find(part, &at, SpvOpDecorate)); at += n) {
+		const char *wants = linked(&w[at], n, SpvLinkageTypeImport);
+
+		if (wants && !strcmp(wants, name))
+			return true;
+	}
+	return false;
+}
+
+bool fake_il_reads_clock(const struct part *part)
+{
+	return imports(part, FAKE_CLOCK);
+}
+
 bool fake_il_lacks(const struct part *parts, uint32_t nparts, uint32_t of)
 {
 	const uint32_t *w = parts[of].il;
@@ -48,7 +67,7 @@ bool fake_il_lacks(const struct part *parts, uint32_t nparts, uint32_t of)
 		const char *name = linked(&w[at], n, SpvLinkageTypeImport);
 
 		/* what the compiler's own library has is no module's */
-		if (!name || !strncmp(name, "__spirv_", 8) || !strncmp(name, "_Z", 2))
+		if (!name || !strncmp(name, "__spirv_", 8) || !strncmp(name, "_Z", 2) || !strcmp(name, FAKE_CLOCK))
 			continue;
 		for (i = 0; i < nparts && !exports(&parts[i], name); i++)
 			;

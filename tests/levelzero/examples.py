@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""All examples, and places within kernels, on Level Zero: examples.py BUILD DRIVER OBJECT... (TAP). The examples' probes run
+together in each kernel: output as without, every launch probed, and the clock counts. The programs of each
+tests/opencl/OBJECT are told of as many accesses and barriers as the kernel's text has."""
+import glob
+import json
+import os
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from probing import Prober
+
+OTHERS = ["cuda-counter", "rocm-counter"] # for kernels in another language
+KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
+         "barrier", "barrier_exit", "block_begin"]
+build, driver = (os.path.abspath(path) for path in sys.argv[1:3])
+icd = os.environ.get("GPUBPF_TEST_INTEL", "")
+if not os.path.exists(icd):
+    print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
+    sys.exit(0)
+prober = Prober(build, "", dict(os.environ, OCL_ICD_VENDORS=icd, ZE_ENABLE_ALT_DRIVERS=driver, GPUBPF_FAKE_ZE="device"))
+
+
+def probed(what, app, objects, kernels):
+    """The report of a run that went as without probes, with each launch of the kernels probed."""
+    command, report = [f"{build}/tests/levelzero/{app}", f"{build}/tests/levelzero"], f"{prober.cache.name}/report.json"
+    native, run = prober.run(command), prober.probe(report, objects, command, ["-b", "level_zero"])
+    prober.tap(native[:2] == run[:2] and native[0] == 0, f"{what}: {app} as without probes", native, run)
+    with open(report, encoding="utf-8") as f:
+        r = json.load(f)
+    ran = {k["name"]: k for k in r["kernels"]}
+    prober.tap(all(ran[k]["launches"] == ran[k]["probed"] > 0 for k in kernels),
+               f"{what}: every launch of {' and '.join(kernels)} was probed", ran, run[2])
+    return r
+
+
+examples = [o for o in sorted(glob.glob(f"{build}/examples/*/*.bpf.o")) if not any(name in o for name in OTHERS)]
+report = probed(f"{len(examples)} examples", "ze-basic", examples, ["scale", "add"])
+prober.tap(len(examples) > 10 and report.get("clock_error_ns", 0) > 0, "the clock was related to the host's", report)
+
+# kernel totals of kernels.cl in groups of 8, 16, 32 and 64 of 512 threads: log2(group) rounds, each of a barrier, and in each
+# round half of those before it read two words and write one; the first thread writes the sum
+totals = {"mem": 0, "mem.shared": 0, "barrier": 0}
+for group in (8, 16, 32, 64):
+    rounds = group.bit_length() - 1
+    totals["mem"] += 512 + 512 // group
+    totals["mem.shared"] += 512 + 512 // group * (3 * (group - 1) + 1)
+    totals["barrier"] += 512 * rounds
+totals["barrier_exit"] = totals["barrier"]
+totals["mem.all"] = totals["mem"] + totals["mem.shared"]
+told = {"places": ["mem", "mem_before", "mem.shared", "mem.all", "mem_before.all"], "places-some": ["mem", "mem_before", "mem.shared"],
+        "places-sync": ["barrier", "barrier_exit"]}
+for name in sys.argv[3:]:
+    report = probed(name, "ze-arguments", [f"{build}/tests/opencl/{name}.bpf.o"], ["totals"])
+    names, got = {k["id"]: k["name"] for k in report["kernels"]}, {}
+    for m in report["maps"]:
+        for e in m["entries"]:
+            kernel, kind = divmod(e["key"], 16)
+            if names.get(kernel) == "totals" and kind < len(KINDS):
+                got[KINDS[kind]] = e["value"]["accesses"]
+    for kind in told[name]:
+        want = totals[kind.replace("_before", "")]
+        prober.tap(got.get(kind) == want, f"{name}: kernel totals at gpu/{kind}/: {want}", got)
+prober.plan()
