@@ -9,6 +9,7 @@ A test that fails once has failed. Up to RERUN failed ones are run once more, al
 is: one that then passes is called UNSTABLE, one that fails again FAILED; both count, and the last lines name them.
 """
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -44,7 +45,9 @@ def tally(test):
 
 def run(build, arguments, log):
     """Run meson test. Its exit status, the tests of its log, and its output."""
-    command = ["meson", "test", "-C", build, "--no-rebuild", "--logbase", log, *arguments]
+    # tests wait a good part of their time: for tools that do not answer, for other processes
+    threads = (os.cpu_count() or 1) * 3 // 2 + 1
+    command = ["meson", "test", "-C", build, "--no-rebuild", "--num-processes", str(threads), "--logbase", log, *arguments]
     path = pathlib.Path(build, "meson-logs", log + ".json")
     path.unlink(missing_ok=True)  # where no test is run meson leaves that of an earlier run
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
