@@ -42,6 +42,41 @@ static void note_again(const void *address)
 			dladdr(address, &info) ? info.dli_fname : "?");
 }
 
+static cl_int init_layer(cl_uint num_entries, const cl_icd_dispatch *target, cl_uint *num_entries_ret,
+			 const cl_icd_dispatch **layer, const void *caller)
+{
+	size_t entries = sizeof(table) / sizeof(void *);
+
+	if (!target || !num_entries_ret || !layer)
+		return CL_INVALID_VALUE;
+	if (ocl) {
+		note_again(caller);
+		*layer = target;
+		*num_entries_ret = num_entries;
+		return CL_SUCCESS;
+	}
+	memcpy(&table, target, (num_entries < entries ? num_entries : entries) * sizeof(void *));
+	ocl = target;
+	ocl_device_init();
+	if (!gpubpf_hook_init(&ocl_hook_ops)) {
+		loader = object_of(caller);
+		keep(caller);
+		ocl_table_init();
+#define OCL_CALL(name)                            \
+	if (table.name)                           \
+		table.name = ocl_##name;
+#include "calls.def"
+#undef OCL_CALL
+	}
+	*layer = &table;
+	*num_entries_ret = entries;
+	return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target,
+							  cl_uint *num_entries_ret, const cl_icd_dispatch **layer,
+							  const void *properties);
+
 #pragma GCC visibility push(default)
 
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value, size_t *size_ret)
@@ -74,32 +109,15 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_dispatch *target,
 					    cl_uint *num_entries_ret, const cl_icd_dispatch **layer)
 {
-	size_t entries = sizeof(table) / sizeof(void *);
+	return init_layer(num_entries, target, num_entries_ret, layer, __builtin_return_address(0));
+}
 
-	if (!target || !num_entries_ret || !layer)
-		return CL_INVALID_VALUE;
-	if (ocl) {
-		note_again(__builtin_return_address(0));
-		*layer = target;
-		*num_entries_ret = num_entries;
-		return CL_SUCCESS;
-	}
-	memcpy(&table, target, (num_entries < entries ? num_entries : entries) * sizeof(void *));
-	ocl = target;
-	ocl_device_init();
-	if (!gpubpf_hook_init(&ocl_hook_ops)) {
-		loader = object_of(__builtin_return_address(0));
-		keep(__builtin_return_address(0));
-		ocl_table_init();
-#define OCL_CALL(name)                            \
-	if (table.name)                           \
-		table.name = ocl_##name;
-#include "calls.def"
-#undef OCL_CALL
-	}
-	*layer = &table;
-	*num_entries_ret = entries;
-	return CL_SUCCESS;
+/* What Khronos's loader asks for from v2026.05.29 on, as do those of Intel's wheels. The properties are none so far. */
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint num_entries, const cl_icd_dispatch *target,
+							  cl_uint *num_entries_ret, const cl_icd_dispatch **layer,
+							  const void *properties)
+{
+	return init_layer(num_entries, target, num_entries_ret, layer, __builtin_return_address(0));
 }
 
 #pragma GCC visibility pop

@@ -107,3 +107,11 @@ clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret, const cl_i
 	*layer_ret = &table;
 	return CL_SUCCESS;
 }
+
+/* What newer loaders ask for. */
+__attribute__((visibility("default"))) cl_int CL_API_CALL
+clInitLayerWithProperties(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret, const cl_icd_dispatch **layer_ret,
+			  const void *properties)
+{
+	return clInitLayer(n, target, n_ret, layer_ret);
+}
