@@ -138,8 +138,11 @@ static inline bool gpubpf_helper_runs(const struct gpubpf_helper *helper)
 /* Argument i, from 0, of a call on a map of the type, which is NULL where there is none: kinds that are asked for a value
  * read what others write. */
 enum gpubpf_arg gpubpf_helper_arg(const struct gpubpf_helper *helper, int i, const struct gpubpf_map_type *type);
-/* The number of the map argument, from 1; 0 if there is none. */
+/* The number of the argument that is a map, or a parameter of the kernel, from 1; 0 if there is none. */
 uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper);
+uint32_t gpubpf_helper_param_arg(const struct gpubpf_helper *helper);
+/* The helper that an instruction calls; NULL: it calls none, or one that helpers.def does not have. */
+const struct gpubpf_helper *gpubpf_insn_helper(const struct gpubpf_insn *insn);
 /* libbpf turns an instruction whose CO-RE relocation found nothing into a call of this number
  * (bpf_core_poison_insn in its relo_core.c); legal where no path reaches it. */
 #define GPUBPF_CORE_POISON 195896080

@@ -99,12 +99,27 @@ enum gpubpf_arg gpubpf_helper_arg(const struct gpubpf_helper *helper, int i, con
 	return arg == GPUBPF_ARG_MAP_VALUE_OUT && type && type->flags & GPUBPF_MAP_ASKED ? GPUBPF_ARG_MAP_VALUE : arg;
 }
 
-uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper)
+static uint32_t find_arg(const struct gpubpf_helper *helper, enum gpubpf_arg arg)
 {
 	for (uint32_t i = 0; i < 5; i++)
-		if (helper->arg[i] == GPUBPF_ARG_MAP)
+		if (helper->arg[i] == arg)
 			return i + 1;
 	return 0;
+}
+
+uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper)
+{
+	return find_arg(helper, GPUBPF_ARG_MAP);
+}
+
+uint32_t gpubpf_helper_param_arg(const struct gpubpf_helper *helper)
+{
+	return find_arg(helper, GPUBPF_ARG_PARAM);
+}
+
+const struct gpubpf_helper *gpubpf_insn_helper(const struct gpubpf_insn *insn)
+{
+	return insn->kind == GPUBPF_INSN_CALL ? gpubpf_helper_find((uint32_t)insn->imm) : NULL;
 }
 
 static bool runs(uint32_t id)

@@ -3,6 +3,7 @@
  * Helper calls of verified programs, by the rows of include/gpubpf/helpers.def. The device library (maps/devlib.h) wants memory
  * arguments in private memory: the program's stack is passed as it is, device memory through a copy.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -211,13 +212,22 @@ static int one(struct call *call)
 		return err;
 	if (helper->ret != GPUBPF_RET_VOID)
 		text_add(t, "r0 = (u64)");
-	if (helper->class == GPUBPF_CLASS_MAP)
+	switch (helper->class) {
+	case GPUBPF_CLASS_MAP:
 		text_add(t, "gpubpf_map%u_%s(env", (uint32_t)(call->map - c->job->unit->maps),
 			 gpubpf_op_row(helper->op)->function);
-	else if (helper->class == GPUBPF_CLASS_PRINT)
+		break;
+	case GPUBPF_CLASS_PRINT:
 		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->slot]);
-	else
+		break;
+	case GPUBPF_CLASS_ENV:
 		text_add(t, "gpubpf_helper_%s(env", helper->name);
+		break;
+	case GPUBPF_CLASS_LOOP:
+	case GPUBPF_CLASS_ENDS:
+	case GPUBPF_CLASS_KERNEL:
+		assert(!"no function of the device library");
+	}
 	pass_all(call);
 	text_add(t, "); ");
 	if (helper->ret == GPUBPF_RET_VOID)

@@ -4,6 +4,7 @@
  * stack goes as it is, memory of other kinds through a private copy. Which map is a constant of the call; where it is
  * not, a switch over the maps that it can be.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -324,11 +325,20 @@ static int one(struct call *c)
 
 	if (err < 0)
 		return err;
-	if (c->helper->class == GPUBPF_CLASS_MAP) {
+	switch (c->helper->class) {
+	case GPUBPF_CLASS_MAP:
 		n += low_map_args(c->l, &c->l->job->layouts[c->map], args + n);
-	} else if (c->helper->class == GPUBPF_CLASS_PRINT) {
+		break;
+	case GPUBPF_CLASS_PRINT:
 		n += low_map_args(c->l, &c->l->job->print_layout, args + n);
 		args[n++] = low_const32(c->l, c->f->p->index);
+		break;
+	case GPUBPF_CLASS_ENV:
+		break;
+	case GPUBPF_CLASS_LOOP:
+	case GPUBPF_CLASS_ENDS:
+	case GPUBPF_CLASS_KERNEL:
+		assert(!"no function of the device library");
 	}
 	for (unsigned reg = GPUBPF_R1; reg <= GPUBPF_R5; reg++)
 		n += pass(c, reg, args + n);

@@ -33,8 +33,11 @@ static void note_program(struct low_wants *w, const struct gpubpf_prog *prog)
 	w->launch |= !facts || facts->ctx_launch;
 	w->pid |= !facts || facts->pid;
 	w->clock |= !facts || facts->clock;
-	for (uint32_t i = 0; i < prog->ninsns; i++)
-		w->bytes |= prog->insns[i].kind == GPUBPF_INSN_CALL && prog->insns[i].imm == 520;
+	for (uint32_t i = 0; i < prog->ninsns; i++) {
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
+
+		w->bytes |= helper && gpubpf_helper_param_arg(helper);
+	}
 }
 
 void low_wants_add(struct low_wants *w, const struct gpubpf_lower_job *job, uint32_t site)

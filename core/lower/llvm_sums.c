@@ -10,15 +10,18 @@
 
 #include "llvm_low.h"
 
-/* A program that asks that others see what it did (helper 506) does not wait with it; one that ends threads does not pass
- * where functions are left. */
+/* A program that asks that others see what it did does not wait with it; one that ends threads does not pass where
+ * functions are left. */
 static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
 {
 	if (prog->facts->ends_thread || prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
 		return false;
-	for (uint32_t i = 0; i < prog->ninsns; i++)
-		if (prog->insns[i].kind == GPUBPF_INSN_CALL && prog->insns[i].imm == 506)
+	for (uint32_t i = 0; i < prog->ninsns; i++) {
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
+
+		if (helper && helper->op == GPUBPF_OP_FENCE)
 			return false;
+	}
 	return true;
 }
 

@@ -74,10 +74,13 @@ static void step(const struct loop *l, uint32_t pc, uint8_t *regs)
 		break;
 	}
 	case GPUBPF_INSN_CALL:
-	case GPUBPF_INSN_CALL_LOCAL:
+	case GPUBPF_INSN_CALL_LOCAL: {
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
+
 		/* the element that a key names is the same in every round */
-		regs[GPUBPF_R0] = insn->kind == GPUBPF_INSN_CALL && insn->imm == 1 ? 0 : FROM_ROUND;
+		regs[GPUBPF_R0] = helper && helper->op == GPUBPF_OP_LOOKUP ? 0 : FROM_ROUND;
 		break;
+	}
 	default:
 		break;
 	}

@@ -4,13 +4,11 @@
 #include "core/lower/ctx.h"
 #include "env_use.h"
 
-#define HELPER_READ_ARG 520 /* include/gpubpf/helpers.def */
-
-/* The number of the parameter is a constant argument of the helper (ARG_CONST). */
-static void use_call(const struct gpubpf_call_facts *call, struct gpubpf_env_use *use)
+/* A helper's argument is the number of a parameter, a constant. */
+static void use_call(const struct gpubpf_call_facts *call, uint32_t arg, struct gpubpf_env_use *use)
 {
-	if (call && (call->konst_mask & 2))
-		use->read |= 1ull << (call->konst[1] < 63 ? call->konst[1] : 63);
+	if (call && call->konst_mask >> (arg - 1) & 1)
+		use->read |= 1ull << (call->konst[arg - 1] < 63 ? call->konst[arg - 1] : 63);
 	else
 		use->read = UINT64_MAX;
 }
@@ -21,9 +19,12 @@ static void use_program(const struct gpubpf_prog *prog, bool captures, struct gp
 
 	if (!captures)
 		use->args |= facts ? facts->ctx_args : UINT64_MAX;
-	for (uint32_t i = 0; i < prog->ninsns; i++)
-		if (prog->insns[i].kind == GPUBPF_INSN_CALL && prog->insns[i].imm == HELPER_READ_ARG)
-			use_call(facts ? facts->insn[i].call : NULL, use);
+	for (uint32_t i = 0; i < prog->ninsns; i++) {
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
+
+		if (helper && gpubpf_helper_param_arg(helper))
+			use_call(facts ? facts->insn[i].call : NULL, gpubpf_helper_param_arg(helper), use);
+	}
 }
 
 void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gpubpf_env_use *use)
