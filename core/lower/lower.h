@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lowering: verified programs and their facts to a target's language. Two ways in, one semantics: LLVM
- * IR (core/lower/llvm.c) for ptx, spirv and amdgpu, and OpenCL C text (core/lower/clc.c) for clc.
+ * IR (core/lower/llvm.c) for all targets but clc, which is OpenCL C text (core/lower/clc.c).
  *
  * Out comes one function for each site:
  *     s32 gpubpf_site_<index>(GPUBPF_PRIVATE const struct gpubpf_env *env)
@@ -26,6 +26,7 @@ enum gpubpf_param_kind {
 	GPUBPF_PARAM_BYTES,      /* struct, union, vector by value */
 	GPUBPF_PARAM_OPAQUE,     /* image, sampler, queue, pipe, event */
 };
+#define GPUBPF_NPARAM_KINDS (GPUBPF_PARAM_OPAQUE + 1)
 
 struct gpubpf_param {
 	char name[64];           /* "" unknown */

@@ -160,7 +160,7 @@ static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 
 	req->kind = gpubpf_get_u32(r);
 	options = gpubpf_get_bytes(r, &size);
-	if (r->failed || req->kind > GPUBPF_IMAGE_LLVM_IR || memchr(options, 0, size))
+	if (r->failed || req->kind >= GPUBPF_NIMAGES || memchr(options, 0, size))
 		return -EPROTO;
 	req->options = strndup(options, size);
 	if (!req->options)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both forms of the report ask of the session. */
+/* What the forms of the report ask of the session. */
 #include "report.h"
 
 #include <bpf/btf.h>
@@ -84,9 +84,10 @@ const char *gpubpf_report_outcome(const struct gpubpf_kernel_stats *stats)
 		return "probed";
 	case GPUBPF_OUTCOME_REFUSED:
 		return "refused";
-	default:
-		return "seen";
+	case GPUBPF_OUTCOME_SEEN:
+		break;
 	}
+	return "seen";
 }
 
 static const struct gpubpf_verdict *find_verdict(const struct gpubpf_session *s, const char *name)

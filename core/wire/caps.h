@@ -21,6 +21,7 @@ enum gpubpf_image_kind {
 	GPUBPF_IMAGE_AMDGPU,       /* ELF code object */
 	GPUBPF_IMAGE_OFFLOAD_BUNDLE, /* __CLANG_OFFLOAD_BUNDLE__, or CCOB: the same compressed */
 	GPUBPF_IMAGE_LLVM_IR,
+	GPUBPF_NIMAGES,
 };
 
 enum gpubpf_clock {

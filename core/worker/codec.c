@@ -57,7 +57,7 @@ void gpubpf_codec_params(struct gpubpf_codec *c, struct gpubpf_param **params, u
 	for (uint32_t i = 0; i < *n; i++, p++) {
 		gpubpf_codec_str(c, p->name, sizeof(p->name));
 		gpubpf_codec_str(c, p->type, sizeof(p->type));
-		GPUBPF_CODEC_ENUM(c, p->kind, GPUBPF_PARAM_OPAQUE + 1);
+		GPUBPF_CODEC_ENUM(c, p->kind, GPUBPF_NPARAM_KINDS);
 		gpubpf_codec_u32(c, &p->size);
 		gpubpf_codec_u32(c, &p->align);
 		gpubpf_codec_u32(c, &p->bytes_off);
@@ -85,7 +85,7 @@ static void codec_image(struct gpubpf_codec *c, struct gpubpf_image *image)
 {
 	struct gpubpf_header *headers;
 
-	GPUBPF_CODEC_ENUM(c, image->kind, GPUBPF_IMAGE_LLVM_IR + 1);
+	GPUBPF_CODEC_ENUM(c, image->kind, GPUBPF_NIMAGES);
 	gpubpf_codec_text(c, &image->options);
 	gpubpf_codec_text(c, &image->cwd);
 	gpubpf_codec_text(c, &image->kernel);
@@ -117,7 +117,7 @@ static void codec_twin(struct gpubpf_codec *c, struct gpubpf_twin_image *twin)
 	for (uint32_t i = 0; i < twin->npieces; i++) {
 		struct gpubpf_twin_piece *piece = &twin->piece[i];
 
-		GPUBPF_CODEC_ENUM(c, piece->kind, GPUBPF_IMAGE_LLVM_IR + 1);
+		GPUBPF_CODEC_ENUM(c, piece->kind, GPUBPF_NIMAGES);
 		gpubpf_codec_text(c, &piece->options);
 		codec_blob(c, &piece->blob);
 	}

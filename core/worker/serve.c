@@ -3,6 +3,7 @@
  * encoding ends the process: its sender is broken, and restarts us if it wants. */
 #include "serve.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -129,6 +130,7 @@ static int run_target(const struct gpubpf_target_info *target, const struct gpub
 		return lacks(diag, target->name, "take images of this kind");
 	if (req->kind == GPUBPF_JOB_INSPECT)
 		return inspect(target, req, res);
+	assert(req->kind == GPUBPF_JOB_INJECT);
 	return inject(target, req, res);
 }
 

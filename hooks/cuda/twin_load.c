@@ -203,6 +203,16 @@ static int load_text(struct module *m, const void *data, size_t size, struct gpu
 	return error ? refuse(why, "the driver does not take the twin:", log, error) : bind_to_module(m, data, size, why);
 }
 
+static int load(struct module *m, enum gpubpf_image_kind kind, const void *data, size_t size, struct gpubpf_why *why)
+{
+	if (kind == GPUBPF_IMAGE_PTX)
+		return load_text(m, data, size, why);
+	if (kind == GPUBPF_IMAGE_CUBIN)
+		return load_code(m, data, size, why);
+	snprintf(why->text, sizeof(why->text), "the tool made a twin that is neither PTX nor a cubin");
+	return -EINVAL;
+}
+
 static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, enum gpubpf_image_kind kind,
 		     const void *data, size_t size, const char *options, void **module, struct gpubpf_why *why)
 {
@@ -220,7 +230,7 @@ static int twin_load(struct gpubpf_hook_device *device, void *adapter_program, e
 		free(m);
 		return refuse(why, "the context", "", error);
 	}
-	err = kind == GPUBPF_IMAGE_CUBIN ? load_code(m, data, size, why) : load_text(m, data, size, why);
+	err = load(m, kind, data, size, why);
 	cuda_leave(&cuda_own, &mode);
 	if (err < 0) {
 		twin_unload(m);

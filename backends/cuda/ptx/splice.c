@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,19 @@ void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uin
 			       ptx_token_text(in->m, in->m->nodes[param].name));
 }
 
+/* How a probe stands at the top of a body, or where it is left; at single instructions it is put by around.c. */
+static const struct way {
+	bool top, left;
+	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+} ways[GPUBPF_NSITES] = {
+	[GPUBPF_SITE_ENTRY] = { .top = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_CALL] = { .top = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_BLOCK_BEGIN] = { .top = true, .add = ptx_add_first },
+	[GPUBPF_SITE_EXIT] = { .left = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_add_last },
+};
+
 /* Where the kernel is left, the exit's own probe, and that of the block's last lane. */
 static void add_left(struct ptx_splice *in, struct ptx_text *text, uint32_t function, const struct ptx_placed *at)
 {
@@ -36,10 +50,8 @@ static void add_left(struct ptx_splice *in, struct ptx_text *text, uint32_t func
 		       "hand there");
 	else if (at->place.node != PTX_NONE)
 		ptx_check_params(in, at->probe, function, at->place.node);
-	if (at->place.kind == GPUBPF_SITE_BLOCK_END)
-		ptx_add_last(in, text, at->probe);
-	else
-		ptx_add_probe(in, text, at->probe);
+	assert(ways[at->place.kind].left);
+	ways[at->place.kind].add(in, text, at->probe);
 }
 
 static bool has_probe(const struct ptx_placed *at, uint32_t n)
@@ -179,12 +191,6 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	ptx_note_sums(in);
 }
 
-static bool is_top(const struct ptx_placed *at)
-{
-	return at->place.kind == GPUBPF_SITE_ENTRY || at->place.kind == GPUBPF_SITE_CALL ||
-	       at->place.kind == GPUBPF_SITE_BLOCK_BEGIN;
-}
-
 /* At the top of a body: addresses of the variables that it uses, then the probe. */
 static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 {
@@ -218,13 +224,11 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 	if (function == in->kernel_node)
 		ptx_begin_lanes(in, &text);
 	ptx_add(&text, &in->err, "\n", 1);
-	for (; in->next < in->nplaced && is_top(&in->placed[in->next]); in->next++) {
+	for (; in->next < in->nplaced && ways[in->placed[in->next].place.kind].top; in->next++) {
 		const struct ptx_placed *at = &in->placed[in->next];
 
-		if (at->probe && at->place.kind == GPUBPF_SITE_BLOCK_BEGIN)
-			ptx_add_first(in, &text, at->probe);
-		else if (at->probe)
-			ptx_add_probe(in, &text, at->probe);
+		if (at->probe)
+			ways[at->place.kind].add(in, &text, at->probe);
 	}
 	ptx_edit(in, PTX_INSERT, m->nodes[body].first + 1, 0, text);
 }

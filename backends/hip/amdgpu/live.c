@@ -16,7 +16,10 @@ struct hip_registers hip_live_used(const struct hip_found *app)
 
 struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
 {
-	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = place->kind == GPUBPF_SITE_ENTRY ? 1 : kernel->regs };
+	struct gpubpf_live live = { .most = HIP_MAX_VECTOR, .to = kernel->regs }; /* at worst all that it has */
+
+	if (place->kind == GPUBPF_SITE_ENTRY)
+		live.to = 1;
 
 	live.to = live.to < live.most ? live.to : live.most; /* accumulation registers are counted, too */
 	return live;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
 #include "backends/spirv/wire/parts.h"
 #include "core/diag.h"
 #include "spv.h"
@@ -38,9 +40,9 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 
 	if (piece->kind == GPUBPF_IMAGE_SPIRV)
 		return check(piece->blob.data, piece->blob.size, diag);
-	err = gpubpf_cl_parts_read(piece->blob.data, piece->blob.size, &parts);
+	err = piece->kind == GPUBPF_IMAGE_OPENCL_PARTS ? gpubpf_cl_parts_read(piece->blob.data, piece->blob.size, &parts) : -EINVAL;
 	if (err < 0)
-		return err;
+		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "a piece is neither SPIR-V nor parts of it");
 	for (uint32_t i = 0; !err && i < parts.nparts; i++)
 		err = check(parts.part[i].data, parts.part[i].size, diag);
 	gpubpf_cl_parts_finish(&parts);
