@@ -4,39 +4,37 @@
  */
 #include "cli.h"
 
+#include <assert.h>
 #include <json-c/json.h>
 #include <string.h>
 
 #include "core/device.h"
 #include "core/session/report.h"
 #include "core/session/table.h"
+#include "core/target.h"
 #include "devices.h"
 
 static const char *clock_name(uint32_t clock)
 {
-	static const char *const names[] = { "none", "tsc", "khr", "globaltimer", "realtime", "cycles" };
+	static const char *const names[GPUBPF_CLOCKS] = {
+		[GPUBPF_CLOCK_NONE] = "none", [GPUBPF_CLOCK_TSC] = "tsc", [GPUBPF_CLOCK_KHR] = "khr",
+		[GPUBPF_CLOCK_GLOBALTIMER] = "globaltimer", [GPUBPF_CLOCK_REALTIME] = "realtime", [GPUBPF_CLOCK_CYCLES] = "cycles",
+	};
 
-	return clock < sizeof(names) / sizeof(names[0]) ? names[clock] : "?";
+	assert(clock < GPUBPF_CLOCKS && names[clock]);
+	return names[clock];
 }
 
 /* how a probe gets into its programs */
 static const char *way(const struct gpubpf_device_caps *c, char *text, size_t size)
 {
-	static const struct {
-		uint64_t bit;
-		const char *name;
-	} ways[] = {
-		{ GPUBPF_CAP_TAKES_SPIRV, "spirv" },
-		{ GPUBPF_CAP_TAKES_OPENCL_C, "clc" },
-		{ GPUBPF_CAP_TAKES_PTX, "ptx" },
-		{ GPUBPF_CAP_TAKES_AMDGPU, "amdgpu" },
-	};
+	const struct gpubpf_target_info *t;
 	size_t n = 0;
 
 	snprintf(text, size, "-");
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways) && n < size; i++)
-		if (c->bits & ways[i].bit)
-			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", ways[i].name);
+	for (size_t i = 0; (t = gpubpf_target_at(i)) && n < size; i++)
+		if (t->emits && !t->assembled && gpubpf_caps_take(c, t->output))
+			n += snprintf(text + n, size - n, "%s%s", n ? ", " : "", t->name);
 	return text;
 }
 

@@ -2,6 +2,7 @@
 /* gpubpf kernel inspect: which kernels of a program's, a library's or an image's machine code could have probes. */
 #include "cli.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -115,7 +116,8 @@ static int open_file(const char *path, struct gpubpf_image *image)
 static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, const char *path,
 		   struct json_object *files)
 {
-	struct gpubpf_device_caps caps = { .backend = "cuda", .name = "any" };
+	const struct gpubpf_target_info *target = gpubpf_target_taking(GPUBPF_IMAGE_FATBIN, NULL);
+	struct gpubpf_device_caps caps = { .name = "any" };
 	struct gpubpf_kernel_info *infos;
 	struct gpubpf_image image;
 	struct gpubpf_diag diag;
@@ -125,8 +127,11 @@ static int inspect(const struct cli_args *args, struct gpubpf_worker *worker, co
 	if (err < 0)
 		return err;
 	gpubpf_diag_init(&diag);
+	while (target && !target->machine)
+		target = gpubpf_target_taking(GPUBPF_IMAGE_FATBIN, target);
+	assert(target);
 	snprintf(caps.arch, sizeof(caps.arch), "%s", cli_str(args, OPT_CPU, ""));
-	err = gpubpf_worker_inspect(worker, "sass", &image, &caps, &infos, &n, &diag);
+	err = gpubpf_worker_inspect(worker, target->name, &image, &caps, &infos, &n, &diag);
 	munmap((void *)image.data, image.size);
 	if (err < 0) {
 		gpubpf_diag_set(&diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s", strerror(-err));
