@@ -171,10 +171,10 @@ void cuda_link_end(const void *linker);
 char *cuda_link_text(char *first, const struct cuda_link_input *inputs, bool (*is_ptx)(const struct cuda_link_input *));
 
 /* jit.c: machine code that was made in the program, by its content */
-bool cuda_made_wanted(const void *image, size_t size); /* a pattern matches a function of it, or that cannot be told */
-void cuda_made_add(const void *image, size_t size, const char *ptx);
+bool cuda_jit_wanted(const void *image, size_t size); /* a pattern matches a function of it, or that cannot be told */
+void cuda_jit_add(const void *image, size_t size, const char *ptx);
 /* The PTX that the image was made from, malloc'd, its NUL counted; NULL: not known. */
-char *cuda_made_ptx(const void *image, size_t size, size_t *text_size);
+char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size);
 
 /* twin_load.c */
 struct cuda_twin_handle {

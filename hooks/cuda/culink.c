@@ -156,12 +156,12 @@ static bool is_ptx(const struct cuda_link_input *input)
 	return input->type == INPUT_PTX;
 }
 
-static void made(CUlinkState state, const void *image, size_t size)
+static void remember(CUlinkState state, const void *image, size_t size)
 {
-	char *text = cuda_made_wanted(image, size) ? cuda_link_text(NULL, cuda_link_inputs(state), is_ptx) : NULL;
+	char *text = cuda_jit_wanted(image, size) ? cuda_link_text(NULL, cuda_link_inputs(state), is_ptx) : NULL;
 
 	if (text)
-		cuda_made_add(image, size, text);
+		cuda_jit_add(image, size, text);
 	free(text);
 }
 
@@ -171,7 +171,7 @@ CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 									CUDA_ERROR_NOT_FOUND;
 
 	if (!error && image && size)
-		made(state, *image, *size);
+		remember(state, *image, *size);
 	return error;
 }
 

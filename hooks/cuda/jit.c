@@ -14,20 +14,20 @@
 #include "hooks/agent.h"
 #include "hooks/cache.h"
 
-#define MADE_MAX (64u << 20)  /* bytes of PTX and images that are remembered */
+#define JIT_MAX (64u << 20)  /* bytes of PTX and images that are remembered */
 #define FILE_MAX (4u << 20)   /* of an image that is looked up in the cache: its hash is taken first */
 #define FOLDER "ptx"
 #define CODE ".text."         /* the section of each function is called so */
 
 /* an image, and its text behind it */
-struct made {
-	struct made *next;
+struct jit {
+	struct jit *next;
 	size_t size, text_size;  /* of the text with its NUL */
 	char bytes[];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
-static struct made *all;
+static struct jit *all;
 static size_t remembered;
 
 static bool is_elf(const void *image, size_t size)
@@ -47,7 +47,7 @@ static bool wanted_section(const char *names, size_t size, uint32_t at)
 	       gpubpf_plan_wants(names + at + strlen(CODE));
 }
 
-bool cuda_made_wanted(const void *image, size_t size)
+bool cuda_jit_wanted(const void *image, size_t size)
 {
 	Elf64_Shdr section, names;
 	const char *bytes = image;
@@ -82,10 +82,10 @@ static bool file_key(const void *image, size_t size, char key[65])
 	return true;
 }
 
-void cuda_made_add(const void *image, size_t size, const char *text)
+void cuda_jit_add(const void *image, size_t size, const char *text)
 {
 	size_t text_size = strlen(text) + 1;
-	struct made *m = NULL;
+	struct jit *m = NULL;
 	char key[65];
 
 	if (text_size == 1 || !image)
@@ -93,7 +93,7 @@ void cuda_made_add(const void *image, size_t size, const char *text)
 	if (file_key(image, size, key))
 		gpubpf_cache_put(FOLDER, key, text, text_size - 1);
 	pthread_mutex_lock(&lock);
-	if (size < MADE_MAX && text_size < MADE_MAX && remembered + size + text_size < MADE_MAX)
+	if (size < JIT_MAX && text_size < JIT_MAX && remembered + size + text_size < JIT_MAX)
 		m = malloc(sizeof(*m) + size + text_size);
 	if (m) {
 		m->size = size;
@@ -112,8 +112,8 @@ static char *from_file(const void *image, size_t size, size_t *text_size)
 	char key[65], *text;
 	void *data;
 
-	if (!cuda_made_wanted(image, size) || !file_key(image, size, key) ||
-	    gpubpf_cache_get(FOLDER, key, MADE_MAX, &data, text_size) < 0)
+	if (!cuda_jit_wanted(image, size) || !file_key(image, size, key) ||
+	    gpubpf_cache_get(FOLDER, key, JIT_MAX, &data, text_size) < 0)
 		return NULL;
 	text = realloc(data, *text_size + 1);
 	if (!text) {
@@ -124,14 +124,14 @@ static char *from_file(const void *image, size_t size, size_t *text_size)
 	return text;
 }
 
-char *cuda_made_ptx(const void *image, size_t size, size_t *text_size)
+char *cuda_jit_ptx(const void *image, size_t size, size_t *text_size)
 {
 	char *copy = NULL;
 
 	if (!image || !size)
 		return NULL;
 	pthread_mutex_lock(&lock);
-	for (struct made *m = all; m && !copy; m = m->next)
+	for (struct jit *m = all; m && !copy; m = m->next)
 		if (size <= m->size && !memcmp(m->bytes, image, size) && (copy = malloc(m->text_size))) {
 			memcpy(copy, m->bytes + m->size, m->text_size);
 			*text_size = m->text_size;

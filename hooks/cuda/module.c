@@ -35,7 +35,7 @@ static void keep(struct cuda_module *m, const void *image)
 
 	image = cuda_image_bounds(image, &size);
 	if (!linked)
-		linked = cuda_made_ptx(image, size, &n);
+		linked = cuda_jit_ptx(image, size, &n);
 	gpubpf_kept_init(linked ? &m->code : &m->image, image, size);
 	if (linked)
 		m->image = (struct gpubpf_kept){ .data = linked, .size = n, .owned = true };

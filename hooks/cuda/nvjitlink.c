@@ -123,20 +123,20 @@ static char *link_again(const struct library *lib, input *inputs, bool ltoir_alo
 	return text;
 }
 
-static void made(const struct library *lib, linker l, const void *image)
+static void remember(const struct library *lib, linker l, const void *image)
 {
 	input *inputs = cuda_link_inputs(l);
 	size_t size = 0;
 	char *text;
 
-	if (!inputs || lib->GetLinkedCubinSize(l, &size) || !cuda_made_wanted(image, size))
+	if (!inputs || lib->GetLinkedCubinSize(l, &size) || !cuda_jit_wanted(image, size))
 		return;
 	text = link_again(lib, inputs, false);
 	if (!text)
 		text = link_again(lib, inputs, true);
 	text = cuda_link_text(text, inputs, is_ptx);
 	if (text)
-		cuda_made_add(image, size, text);
+		cuda_jit_add(image, size, text);
 	free(text);
 }
 
@@ -179,7 +179,7 @@ static int GetLinkedCubin(int (*next)(linker l, void *image), linker l, void *im
 	struct library lib;
 
 	if (handle && find_library(handle, &lib))
-		made(&lib, l, image);
+		remember(&lib, l, image);
 	if (handle)
 		dlclose(handle);
 	return error;

@@ -17,7 +17,7 @@ typedef void *program;
 typedef int get_size(program p, size_t *size);
 typedef int get(program p, char *to);
 
-static void made(void *lib, program p, const void *image)
+static void remember(void *lib, program p, const void *image)
 {
 	get_size *image_size = (get_size *)gpubpf_dlsym_next()(lib, NAME "Size");
 	get_size *text_size = (get_size *)gpubpf_dlsym_next()(lib, "nvrtcGetPTXSize");
@@ -25,11 +25,11 @@ static void made(void *lib, program p, const void *image)
 	size_t size, n;
 	char *text;
 
-	if (!image_size || !text_size || !get_text || image_size(p, &size) || !cuda_made_wanted(image, size) ||
+	if (!image_size || !text_size || !get_text || image_size(p, &size) || !cuda_jit_wanted(image, size) ||
 	    text_size(p, &n) || !(text = calloc(1, n + 1)))
 		return;
 	if (!get_text(p, text))
-		cuda_made_add(image, size, text);
+		cuda_jit_add(image, size, text);
 	free(text);
 }
 
@@ -39,7 +39,7 @@ static int get_cubin(get *next, program p, char *image)
 	void *lib = error || !cuda_active() ? NULL : gpubpf_dlsym_library((void *)next);
 
 	if (lib) {
-		made(lib, p, image);
+		remember(lib, p, image);
 		dlclose(lib);
 	}
 	return error;
