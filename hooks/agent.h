@@ -202,7 +202,7 @@ bool gpubpf_same_file(int fd, const struct stat *known);
 
 /*
  * hold.c: maps of one moment, for who asks the tool. Launches of twins wait a while; what runs is waited for, and then
- * copied. A launch of a twin that is followed counts itself as running by hold_enter().
+ * copied. A launch of a twin that is followed counts itself as running by gpubpf_hold_enter().
  */
 void gpubpf_hold(uint32_t ms);
 void gpubpf_hold_enter(struct gpubpf_hook_device *device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device library on the host: all its functions, compiled here as static inline (devlib.h), and the
- * same by map type for who has a view and not an implementation's name. The interpreter runs programs with
+ * The device library on the host: all its functions, compiled here as static inline (devlib.h), and look-up, update and
+ * delete for callers who have a view of a map and do not know its kind. The interpreter runs programs with
  * these; map and env addresses are those of this process (env->arena = the mapping).
  */
 #ifndef GPUBPF_MAPS_HOST_H

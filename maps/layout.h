@@ -7,7 +7,8 @@
  * The tool creates it as a memfd and initialises it. Where the device can work on host memory (CPU
  * devices, fine-grained memory) it *is* the device's memory; elsewhere the agent keeps a copy in device
  * memory, empties rings all the time and copies maps back (maps/mirror.h), and the memfd is the mirror that the tool reads.
- * A twin reaches it by its address alone: an extra kernel argument in OpenCL, a module variable in CUDA.
+ * A twin reaches it by its address alone: an extra kernel argument in OpenCL and Level Zero, a variable of the twin's in
+ * CUDA and HIP.
  *
  * Maps stay where they were placed. Objects that join a session later get a segment each, behind the last one, in room
  * that was kept for that; nothing that twins were compiled with changes.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rest of the device library builds on, one file a target (target_<name>.h), each with the same
- * functions. Addresses are u64 in all of them.
+ * What the rest of the device library builds on, one file for each that it is compiled for
+ * (machine_<name>.h), with the same functions. Addresses are u64 in all of them.
  *
  *   loads, stores     gpubpf_load_u32/u64 and gpubpf_store_u32/u64 (relaxed, whole words),
  *                     gpubpf_load_acquire_*, gpubpf_store_release_*, gpubpf_fence (acquire and release

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's two forms over the same data. */
+/* The report's forms over the same data. */
 #ifndef GPUBPF_SESSION_REPORT_H
 #define GPUBPF_SESSION_REPORT_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tool asks of the compile worker (gpubpf-compile) and of the builder (gpubpf-build, which may
- * load a vendor's OpenCL): one job in, one result out, over a socketpair with the header of
- * core/wire/protocol.h and the encoding of core/wire/wire.h; images as memfds. The worker is a child of
+ * What the tool asks of its workers (enum gpubpf_worker_kind): one job in, one result out, over a socketpair with the
+ * header of core/wire/protocol.h and the encoding of core/wire/wire.h; images as memfds. A worker is a child of
  * the tool, sandboxed (seccomp, no new privileges, limits of memory and time), started on demand, and
  * restarted when it dies. Results are cached by the SHA-256 of the job (core/worker/cache.c).
  *
@@ -22,7 +21,7 @@ enum gpubpf_job_kind {
 	GPUBPF_JOB_EMIT = 1,     /* target, lower job -> blob (prog dump, conformance) */
 	GPUBPF_JOB_INSPECT = 2,  /* target, image -> kernels */
 	GPUBPF_JOB_INJECT = 3,   /* target, image, lower job -> twin pieces */
-	GPUBPF_JOB_BUILD = 4,    /* builder: device name, pieces, options -> vendor binary */
+	GPUBPF_JOB_BUILD = 4,    /* a vendor's compiler or assembler: device name, pieces, options -> vendor binary */
 };
 
 struct gpubpf_worker;        /* a worker or builder process, started lazily */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The worker's side of core/worker/job.h: gpubpf-compile (LLVM), gpubpf-clread (libclang: reads and wraps
- * OpenCL C) and gpubpf-build (a vendor's OpenCL compiler) are the same loop over different tables. */
+/* The worker's side of core/worker/job.h: the workers (enum gpubpf_worker_kind) are the same loop over different tables. */
 #ifndef GPUBPF_WORKER_SERVE_H
 #define GPUBPF_WORKER_SERVE_H
 
