@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/utf8.h"
+#include "core/wire/write_all.h"
 
 struct cleaned {
 	int fd;
@@ -17,21 +18,6 @@ struct cleaned {
 
 static bool missing[STDERR_FILENO + 1]; /* closed when we were started */
 static struct cleaned output = { .fd = STDOUT_FILENO }, errors = { .fd = STDERR_FILENO };
-
-static bool write_all(int fd, const char *text, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, text, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return false;
-		text += n;
-		size -= n;
-	}
-	return true;
-}
 
 /* One character of `in` as it may be shown, to `out` of at least 9 bytes: bytes taken, 0 if its end is missing. */
 static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
@@ -70,7 +56,7 @@ static ssize_t clean_write(void *cookie, const char *text, size_t size)
 	if (written) {
 		c->nparts = all - at;
 		memcpy(c->part, in + at, c->nparts);
-		written = write_all(c->fd, out, to);
+		written = !gpubpf_write_all(c->fd, out, to);
 	}
 	free(in);
 	free(out);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/wire/write_all.h"
 #include "sha256.h"
 
 #define CACHE_FILES_MAX (64u << 20)
@@ -57,23 +58,6 @@ static int open_folder(const char *folder, bool make)
 	return fd;
 }
 
-static int write_all(int fd, const void *data, size_t size)
-{
-	const char *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EIO;
-		at += n;
-		size -= n;
-	}
-	return 0;
-}
-
 int gpubpf_cache_put(const char *folder, const char *key, const void *data, size_t size)
 {
 	int dir = open_folder(folder, true), fd, err;
@@ -87,7 +71,7 @@ int gpubpf_cache_put(const char *folder, const char *key, const void *data, size
 	}
 	snprintf(temp, sizeof(temp), ".%.64s.%d", key, (int)getpid());
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	err = fd < 0 ? -errno : write_all(fd, data, size);
+	err = fd < 0 ? -errno : gpubpf_write_all(fd, data, size);
 	if (fd >= 0)
 		close(fd);
 	if (!err && renameat(dir, temp, dir, key) < 0)

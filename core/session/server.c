@@ -348,7 +348,7 @@ int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
 	uint64_t records;
 
 	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
+		return errno == EINTR ? 0 : gpubpf_session_fail(s, -errno, "epoll_wait: %s", strerror(errno));
 	for (int i = 0; i < n; i++)
 		handled += serve_event(s, events[i].data.u64);
 	records = gpubpf_reader_run(s, false);
@@ -359,7 +359,7 @@ int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
 int gpubpf_session__enable(struct gpubpf_session *s, bool on)
 {
 	if (s->state != GPUBPF_SESSION_STARTED)
-		return -EINVAL;
+		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
 	s->enabled = on;
 	__atomic_store_n(&s->table->enabled, on, __ATOMIC_RELEASE);
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {

@@ -434,7 +434,7 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	if (s->state == GPUBPF_SESSION_STOPPED)
 		return 0;
 	if (s->state != GPUBPF_SESSION_STARTED)
-		return -EINVAL;
+		return gpubpf_session_fail(s, -EINVAL, "the session was not started");
 	gpubpf_session__enable(s, false);
 	gpubpf_kernel_progs_detach(s);
 	gpubpf_server_poll(s, 0);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "file_size.h"
+#include "write_all.h"
 
 union control {
 	struct cmsghdr align;
@@ -166,21 +167,6 @@ int gpubpf_memfd_shared(const char *name, size_t size)
 	return fd;
 }
 
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		size -= n;
-	}
-	return 0;
-}
-
 int gpubpf_memfd_image(const char *name, const void *data, size_t size)
 {
 	int fd = create_memfd(name, size);
@@ -188,7 +174,7 @@ int gpubpf_memfd_image(const char *name, const void *data, size_t size)
 
 	if (fd < 0)
 		return fd;
-	err = write_all(fd, data, size);
+	err = gpubpf_write_all(fd, data, size);
 	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
 		err = -errno;
 	if (err < 0) {

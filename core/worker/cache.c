@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/wire/write_all.h"
+
 #define SUFFIX ".gpubpf"
 
 void gpubpf_cache_key(const char *identity, const void *job, size_t size, uint8_t key[GPUBPF_CACHE_KEY])
@@ -48,21 +50,6 @@ static bool read_all(int fd, void *data, size_t size)
 
 	while (size) {
 		ssize_t n = read(fd, at, size);
-
-		if (n <= 0)
-			return false;
-		at += n;
-		size -= n;
-	}
-	return true;
-}
-
-static bool write_all(int fd, const void *data, size_t size)
-{
-	const char *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
 
 		if (n <= 0)
 			return false;
@@ -233,7 +220,7 @@ static bool write_file(int fd, const uint8_t key[GPUBPF_CACHE_KEY], const void *
 	uint8_t sum[SHA256_DIGEST_SIZE];
 
 	digest(key, data, size, sum);
-	return write_all(fd, sum, sizeof(sum)) && write_all(fd, data, size);
+	return !gpubpf_write_all(fd, sum, sizeof(sum)) && !gpubpf_write_all(fd, data, size);
 }
 
 /* In the folder that was checked, whatever its name means by now. */

@@ -14,6 +14,7 @@
 
 #include "core/wire/file_size.h"
 #include "core/wire/protocol.h"
+#include "core/wire/write_all.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
@@ -21,23 +22,6 @@ struct wire_packet {
 	struct gpubpf_msg_hdr hdr;
 	uint32_t timeout_ms;
 };
-
-static int write_all(int fd, const void *data, size_t size)
-{
-	const char *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		size -= n;
-	}
-	return 0;
-}
 
 static int sealed_memfd(const void *data, size_t size)
 {
@@ -48,7 +32,7 @@ static int sealed_memfd(const void *data, size_t size)
 	fd = memfd_create("gpubpf-job", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, data, size);
+	err = gpubpf_write_all(fd, data, size);
 	if (!err && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
 		err = -errno;
 	if (err < 0) {

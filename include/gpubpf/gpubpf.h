@@ -115,7 +115,7 @@ GPUBPF_API struct gpubpf_session *gpubpf_session__new(const struct gpubpf_sessio
 /* Stops the session if it runs. s may be NULL. */
 GPUBPF_API void gpubpf_session__free(struct gpubpf_session *s);
 /* Why the last call on the session that failed did: one or several lines without trailing newline; "" if none did.
- * Calls on maps, gpubpf_session__cost(), and -ENOMEM leave it as it was. */
+ * Calls on maps, gpubpf_session__cost(), the end of gpubpf_session__kernel() and -ENOMEM may leave it as it was. */
 GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 
 /* Name an object file to load. Programs on one kernel run in the order of their objects, then of their
@@ -149,8 +149,8 @@ GPUBPF_API int gpubpf_session__fd(const struct gpubpf_session *s);
  * stop, or what epoll_wait(2) answered. */
 GPUBPF_API int gpubpf_session__poll(struct gpubpf_session *s, int timeout_ms);
 /* Environment for a program that is to join: `base` (NULL-terminated) with OPENCL_LAYERS, LD_PRELOAD,
- * GPUBPF_SESSION and GPUBPF_BACKEND set; what base had in the first two stays. *env is one malloc'd
- * block that the caller frees. -EINVAL before start or after stop, -ENOENT when the agent's file is missing or
+ * ASAN_OPTIONS and GPUBPF_SESSION set, and GPUBPF_BACKEND where opts.backend names one; what base had in the first three
+ * stays. *env is one malloc'd block that the caller frees. -EINVAL before start or after stop, -ENOENT when the agent's file is missing or
  * cannot be read, -ENOMEM. */
 GPUBPF_API int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env);
 /* Probe (again), or let programs run their own kernels from the next launch on. -EINVAL before start or after stop. */
