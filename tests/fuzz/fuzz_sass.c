@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
+// SOURCES: backends/cuda/sass/callees.c backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/params.c backends/cuda/sass/place.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
 // SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c
