@@ -13,7 +13,6 @@
 
 #define WITHIN "%%gpubpf_in" /* the lane's access is one of the place's */
 #define GUARD "%%gpubpf_g"   /* the predicate as it was before the instruction */
-#define HERE "%%gpubpf_here" /* the lanes that come to the probe together */
 
 uint32_t ptx_line_of(const struct around *a)
 {
@@ -124,22 +123,19 @@ static void put_operands(struct around *a, enum gpubpf_when when)
 			put_operand(a, &ctx_fields[k], i, when);
 }
 
-/* The probe, by the lanes that execute the instruction and take part. Those that look for each other come out of it
- * together, as they came: else they would be apart at the next place. */
+/* The probe, by the lanes that execute the instruction and take part. */
 static void put_probe(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
 	uint32_t label = ++a->in->labels, guard = guard_of(a);
-	bool together = a->at->probe->looks_around && !a->at->probe->ends_thread;
 
 	if (guard != PTX_NONE)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (asks_space(a) || rows_of(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
-	put(a, together ? "{\n.reg .b32 " HERE ";\nactivemask.b32 " HERE ";\n" : "{\n");
+	put(a, "{\n");
 	ptx_add(&a->text, &a->in->err, a->at->probe->body, a->at->probe->body_size);
-	put(a, together ? "\nbar.warp.sync " HERE ";\n" : "\n");
-	put(a, "}\n$gpubpf_over_%u:\n}\n", label);
+	put(a, "\n}\n$gpubpf_over_%u:\n}\n", label);
 }
 
 static void check(struct around *a, uint32_t function)

@@ -48,7 +48,7 @@ struct target {
 	struct cuda_probe *sums;   /* whose sums are noted */
 	const struct ptx_module *app;
 	uint32_t function;
-	bool reads, reads_result, ends, looks_around;
+	bool reads, reads_result, ends;
 	uint64_t operands;
 };
 
@@ -117,8 +117,6 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct target *
 			edit_body(m, c, target, e);
 		else if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "exit"))
 			target->ends = true;
-		else if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "activemask"))
-			target->looks_around = true;
 		else if (node->kind == PTX_INSN)
 			for (uint32_t t = node->operands; t < node->end; t++)
 				edit_param(m, t, target, e);
@@ -165,7 +163,6 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		probe->reads_params = target.reads;
 		probe->reads_result = target.reads_result;
 		probe->ends_thread = target.ends;
-		probe->looks_around = target.looks_around;
 		probe->reads = target.operands;
 	}
 	free(text);
