@@ -1,65 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "twin.h"
+#include "twin_work.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "callees.h"
-#include "core/diag.h"
-#include "core/wire/name.h"
 
 #define CODE_ALIGN 128
 #define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
 #define IMMEDIATE_AT 4             /* bytes from an instruction to the number in its bits 32 to 63 */
-#define CALLS_BY_POINTER 0xfffffffd
-#define OWN_NAMES 32               /* sections and symbols that are called after a kernel */
-
-enum attr_kind { ATTR_UNKNOWN, ATTR_KEPT, ATTR_SYMBOL, ATTR_SYMBOLS, ATTR_EXITS };
-
-static const uint8_t attrs[256] = {
-#define SASS_ATTR(number, kind) [number] = ATTR_##kind,
-#include "isa.def"
-};
-
-/* a section of the twin; `from` is its index in the application's cubin, 0: of the probes' or made here */
-struct out_section {
-	Elf64_Shdr head;
-	const char *name;
-	const void *data;
-	uint32_t from;
-};
-
-struct writer {
-	const struct sass_cubin *app, *probes;
-	const struct sass_kernel *kernel;
-	const struct sass_code *code;
-	const struct sass_placed *placed;
-	struct gpubpf_diag *diag;
-	struct out_section *sections;
-	uint32_t nsections, constants;        /* constants: the probes' c[0x3]; 0: none */
-	uint32_t *section, *symbol;           /* of an index of the application's cubin, that in the twin; 0: none */
-	uint8_t *wanted;                      /* of a symbol: the twin has it */
-	Elf64_Sym *symbols;
-	uint32_t nsymbols;
-	char *strings, *names;
-	size_t strings_size, names_size;
-	char twin_name[GPUBPF_NAME_SIZE + sizeof(GPUBPF_TWIN_PREFIX)];
-	char *renamed[OWN_NAMES];             /* what is called after the kernel, after the twin; malloc'd */
-	uint32_t nrenamed;
-	bool failed;                          /* no memory for one */
-	uint8_t *info, *general, *calls;      /* .nv.info.<kernel>, .nv.info, .nv.callgraph */
-	struct sass_texts texts;              /* the application's sections of code that it has */
-	Elf64_Rela *relocations, *of_code;    /* of c[0x4], of code; symbols of the application's cubin at first */
-	uint32_t nrelocations, nof_code;
-	uint32_t text;                        /* while those of code are taken: of which section */
-	uint8_t *addresses;                   /* c[0x4] */
-	struct sass_twin *twin;
-};
-
-#define refuse(w, ...) gpubpf_diag_refuse((w)->diag, INJECT, __VA_ARGS__)
 
 /* -- names -- */
 
@@ -272,146 +222,6 @@ static int take_of_code(void *arg, const struct sass_relocation *r)
 		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
 	else
 		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
-	return 0;
-}
-
-/* -- .nv.info -- */
-
-/* Two numbers: of the symbol, and larger where the probes need more. */
-static uint32_t value_of(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
-{
-	bool own = symbol == w->kernel->symbol;
-
-	if (own && attr == SASS_ATTR_REGCOUNT)
-		return w->placed->regs;
-	if (own && attr != SASS_ATTR_REGCOUNT && w->placed->frame > value)
-		return w->placed->frame;
-	return value;
-}
-
-static void put32(uint8_t *at, uint32_t v)
-{
-	memcpy(at, &v, sizeof(v));
-}
-
-/* Items of .nv.info: of the symbols that the twin has, and of none. */
-static int make_general(struct writer *w, size_t *size)
-{
-	const struct sass_section *s = &w->app->sections[sass_section_find(w->app, ".nv.info")];
-	struct sass_item item;
-	size_t at = 0, from = 0;
-
-	w->general = malloc(s->size + 1);
-	if (!w->general)
-		return -ENOMEM;
-	for (*size = 0; sass_item_next(s->data, s->size, &at, &item); from = at) {
-		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
-		bool known = item.attr == SASS_ATTR_REGCOUNT || item.attr == SASS_ATTR_FRAME_SIZE ||
-			     item.attr == SASS_ATTR_MIN_STACK_SIZE || item.attr == SASS_ATTR_MAX_STACK_SIZE;
-
-		if (item.data && !known)
-			return refuse(w, "the image says something of it that is not known (0x%02x)", item.attr);
-		if (item.data && (symbol >= w->app->nsymbols || !w->symbol[symbol]))
-			continue;
-		memcpy(w->general + *size, s->data + from, at - from);
-		if (item.data) {
-			put32(w->general + *size + 4, w->symbol[symbol]);
-			put32(w->general + *size + 8, value_of(w, item.attr, symbol, sass_get32(item.data + 4)));
-		}
-		*size += at - from;
-	}
-	return 0;
-}
-
-static int map_symbol(struct writer *w, uint8_t *at)
-{
-	uint32_t symbol = sass_get32(at);
-
-	if (symbol >= w->app->nsymbols || (symbol && !w->symbol[symbol]))
-		return refuse(w, "the image names something with it that a twin does not have");
-	put32(at, w->symbol[symbol]);
-	return 0;
-}
-
-/* Where the EXITs are: those of the probes. */
-static size_t put_exits(const struct writer *w, uint8_t *to)
-{
-	uint16_t n = 0;
-
-	for (uint32_t i = 0; i < w->placed->n; i++)
-		if (sass_opcode(w->placed->insns[i]) == SASS_OP_EXIT && n < UINT16_MAX / 4)
-			put32(to + 4 + 4 * n++, i * SASS_INSN);
-	to[0] = SASS_FORMAT_SIZED;
-	to[1] = SASS_ATTR_EXIT_OFFSETS;
-	n *= 4;
-	memcpy(to + 2, &n, sizeof(n));
-	return 4 + n;
-}
-
-static int put_item(struct writer *w, const struct sass_item *item, uint8_t *to, size_t n)
-{
-	int err = 0;
-
-	switch (attrs[item->attr]) {
-	case ATTR_KEPT:
-		return 0;
-	case ATTR_SYMBOL:
-		return n < 8 ? refuse(w, "the image's description of it is broken") : map_symbol(w, to + 4);
-	case ATTR_SYMBOLS:
-		for (size_t k = 4; !err && k + 4 <= n; k += 4)
-			err = map_symbol(w, to + k);
-		return err;
-	default:
-		return refuse(w, "the image says something of it that is not known (0x%02x)", item->attr);
-	}
-}
-
-static int make_info(struct writer *w, size_t *size)
-{
-	const struct sass_section *s = &w->app->sections[w->kernel->info];
-	struct sass_item item;
-	size_t at = 0, from = 0;
-	int err = 0;
-
-	w->info = malloc(s->size + 4 * w->placed->n + 8);
-	if (!w->info)
-		return -ENOMEM;
-	for (*size = 0; !err && sass_item_next(s->data, s->size, &at, &item); from = at) {
-		if (attrs[item.attr] == ATTR_EXITS) {
-			*size += put_exits(w, w->info + *size);
-			continue;
-		}
-		memcpy(w->info + *size, s->data + from, at - from);
-		err = put_item(w, &item, w->info + *size, at - from);
-		*size += at - from;
-	}
-	return err;
-}
-
-/* Who calls whom: pairs of symbols. 0 and a negative number begin another list: from CALLS_BY_POINTER on of prototypes,
- * which the twin has none of. */
-static int make_calls(struct writer *w, uint32_t section, size_t *size)
-{
-	const struct sass_section *s = &w->app->sections[section];
-	bool by_pointer;
-
-	w->calls = malloc(s->size + 1);
-	if (!w->calls)
-		return -ENOMEM;
-	*size = 0;
-	by_pointer = false;
-	for (size_t at = 0; s->data && at + 8 <= s->size; at += 8) {
-		uint32_t caller = sass_get32(s->data + at), callee = sass_get32(s->data + at + 4);
-		bool mark = !caller;
-
-		by_pointer |= mark && callee <= CALLS_BY_POINTER;
-		if (!mark && (by_pointer || caller >= w->app->nsymbols || callee >= w->app->nsymbols || !w->symbol[caller] ||
-			      !w->symbol[callee]))
-			continue;
-		put32(w->calls + *size, mark ? caller : w->symbol[caller]);
-		put32(w->calls + *size + 4, mark ? callee : w->symbol[callee]);
-		*size += 8;
-	}
 	return 0;
 }
 
@@ -649,11 +459,11 @@ static int make_contents(struct writer *w, uint32_t bank)
 	int err = make_symbols(w, bank);
 
 	if (!err)
-		err = make_general(w, &general);
+		err = sass_twin_general(w, &general);
 	if (!err)
-		err = make_info(w, &info);
+		err = sass_twin_info(w, &info);
 	if (!err)
-		err = make_calls(w, graph, &calls);
+		err = sass_twin_calls(w, graph, &calls);
 	if (err < 0)
 		return err;
 	if (graph)
