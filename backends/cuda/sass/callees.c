@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "code.h"
 #include "core/diag.h"
+
+#define TEXT ".text."                 /* and the function's name: a section */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -95,13 +98,15 @@ static const char *hindrance(struct sass_insn insn)
 
 static int check_code(const struct sass_section *text, struct gpubpf_diag *diag)
 {
+	const char *name = text->name + (strncmp(text->name, TEXT, strlen(TEXT)) ? 0 : strlen(TEXT));
+
 	if (!text->data || text->size % SASS_INSN)
-		return refuse(diag, "it calls functions, and the code of %.100s is cut off", text->name);
+		return refuse(diag, "it calls functions, and the code of %.100s is cut off", name);
 	for (size_t at = 0; at < text->size; at += SASS_INSN) {
 		const char *what = hindrance(sass_read(text->data + at));
 
 		if (what)
-			return refuse(diag, "it calls functions, of which %.100s %s", text->name, what);
+			return refuse(diag, "it calls functions, of which %.100s %s", name, what);
 	}
 	return 0;
 }
