@@ -467,6 +467,16 @@ void gpubpf_hook_record_launched(struct gpubpf_hook_record *r)
 	count_unprobed(r->entry, &r->launch, r->wanted, r->reason);
 }
 
+void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
+{
+	if (error == GPUBPF_TWIN_NO_ROOM)
+		gpubpf_hook_note("kernel %s: its twin needs more registers or shared memory than a launch of this "
+				 "shape has; it ran unprobed", l->kernel->name);
+	else if (error != GPUBPF_TWIN_TOLD)
+		gpubpf_hook_note("kernel %s: the runtime refused a launch of its twin with error %d; it ran "
+				 "unprobed", l->kernel->name, error);
+}
+
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
 			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call)
@@ -486,11 +496,7 @@ int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
 	}
 	error = original(call);
 	gpubpf_hook_launch_end(l, error ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD : GPUBPF_LAUNCHED);
-	if (l->twin && !error && refused == GPUBPF_TWIN_NO_ROOM)
-		gpubpf_hook_note("kernel %s: its twin needs more registers or shared memory than a launch of this "
-				 "shape has; it ran unprobed", l->kernel->name);
-	else if (l->twin && !error)
-		gpubpf_hook_note("kernel %s: the runtime refused a launch of its twin with error %d; it ran "
-				 "unprobed", l->kernel->name, refused);
+	if (l->twin && !error)
+		gpubpf_hook_twin_refused(l, refused);
 	return error;
 }

@@ -159,10 +159,14 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_
  * error: then the original runs, whose error is the answer.
  */
 #define GPUBPF_TWIN_NO_ROOM (-1)
+#define GPUBPF_TWIN_TOLD (-2) /* the adapter has said why */
 
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
 			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call);
+
+/* Tell the user that the original ran instead, and why. */
+void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *launch, int error);
 
 /*
  * A grid that fits the device all at once may have been sized so, for blocks that wait for one another: the

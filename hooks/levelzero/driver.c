@@ -32,16 +32,6 @@ struct lz_driver lz_drivers[LZ_DRIVERS];
 	static ze_result_t ZE_APICALL in3_##table##member(parameters) { return lz_##table##member(&lz_drivers[3], arguments); }
 #include "calls.def"
 #undef LZ_CALL
-#define OFFSET(i) \
-	static ze_result_t ZE_APICALL in##i##_KernelSetGlobalOffsetExp(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, \
-								     uint32_t z) \
-	{ \
-		return lz_KernelSetGlobalOffsetExp(&lz_drivers[i], kernel, x, y, z); \
-	}
-OFFSET(0)
-OFFSET(1)
-OFFSET(2)
-OFFSET(3)
 
 /* ---- and where ---- */
 
@@ -60,7 +50,9 @@ typedef ze_event_dditable_t ddi_Event;
 
 #define TABLES(F) \
 	F(Driver) F(Device) F(Context) F(Mem) F(Module) F(ModuleBuildLog) F(Kernel) F(KernelExp) F(CommandList) \
-	F(CommandQueue) F(Fence) F(Event)
+	F(CommandListExp) F(CommandQueue) F(Fence) F(Event)
+
+#define V(major, minor) ZE_MAKE_VERSION(major, minor)
 
 enum table {
 #define T(table) T_##table,
@@ -72,24 +64,24 @@ enum table {
 /* An entry that we read (ours: NULL), or read and replace. Those that are read come first, as the driver had them. */
 static const struct entry {
 	enum table table;
+	uint32_t since;                    /* which version of the table has it */
 	size_t at, driver;                 /* in the table, and in struct lz_driver */
 	void *ours[LZ_DRIVERS];
 } entries[] = {
 #define API(table, member) \
-	{ T_##table, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, api.table##member), { NULL } },
+	{ T_##table, 0, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, api.table##member), { NULL } },
 	GPUBPF_ZE_FUNCTIONS(API)
 #undef API
-	{ T_KernelExp, offsetof(ddi_KernelExp, pfnSetGlobalOffsetExp), offsetof(struct lz_driver, api.KernelSetGlobalOffsetExp),
-	  { NULL } },
+	{ T_KernelExp, V(1, 1), offsetof(ddi_KernelExp, pfnSetGlobalOffsetExp),
+	  offsetof(struct lz_driver, api.KernelSetGlobalOffsetExp), { NULL } },
+#define OURS(name) { (void *)in0_##name, (void *)in1_##name, (void *)in2_##name, (void *)in3_##name }
 #define LZ_CALL(table, member, parameters, arguments) \
-	{ T_##table, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, next.table##member), \
-	  { (void *)in0_##table##member, (void *)in1_##table##member, (void *)in2_##table##member, \
-	    (void *)in3_##table##member } },
+	{ T_##table, 0, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, next.table##member), \
+	  OURS(table##member) },
+#define LZ_LATER(table, member, since, slot, parameters, arguments) \
+	{ T_##table, since, slot * sizeof(void *), offsetof(struct lz_driver, next.table##member), OURS(table##member) },
 #include "calls.def"
 #undef LZ_CALL
-	{ T_KernelExp, offsetof(ddi_KernelExp, pfnSetGlobalOffsetExp), offsetof(struct lz_driver, next.KernelSetGlobalOffsetExp),
-	  { (void *)in0_KernelSetGlobalOffsetExp, (void *)in1_KernelSetGlobalOffsetExp, (void *)in2_KernelSetGlobalOffsetExp,
-	    (void *)in3_KernelSetGlobalOffsetExp } },
 };
 
 #define NENTRIES (sizeof(entries) / sizeof(*entries))
@@ -104,7 +96,7 @@ static ze_result_t fill(struct lz_driver *d, enum table which, ze_api_version_t 
 		const struct entry *e = &entries[i];
 		void *ours = e->ours[d - lz_drivers], **at = (void **)(table + e->at);
 
-		if (e->table != which || !*at || *at == ours)
+		if (e->table != which || version < e->since || !*at || *at == ours)
 			continue;
 		*(void **)((char *)d + e->driver) = *at;
 		if (ours)
@@ -199,6 +191,30 @@ static bool always(void)
 }
 
 const struct gpubpf_dlsym_user gpubpf_dlsym_level_zero = { "zeGet", find, always, .stand_in = stand_in };
+
+/* ---- a way past the tables ---- */
+
+#define DIRECT_HANDLES 0x00020027 /* ZE_STRUCTURE_TYPE_DRIVER_DDI_HANDLES_EXT_PROPERTIES */
+
+struct direct_handles {
+	ze_structure_type_t stype;
+	void *next;
+	uint32_t flags;                    /* bit 0: it has */
+};
+
+/* Handles of newer drivers can begin with tables, by which a loader of several drivers calls them, and not by those that it
+ * asked for, unless it is told that they do not. */
+ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t driver, ze_driver_properties_t *properties)
+{
+	ze_result_t err = d->next.DriverGetProperties(driver, properties);
+	struct direct_handles *p = err || !properties ? NULL : properties->pNext;
+
+	while (p && p->stype != DIRECT_HANDLES)
+		p = p->next;
+	if (p && lz_active())
+		p->flags &= ~1u;
+	return err;
+}
 
 /* ---- */
 

@@ -119,9 +119,9 @@ ze_result_t lz_KernelSetGroupSize(struct lz_driver *d, ze_kernel_handle_t kernel
 	return err;
 }
 
-ze_result_t lz_KernelSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z)
+ze_result_t lz_KernelExpSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z)
 {
-	ze_result_t err = d->next.KernelSetGlobalOffsetExp(kernel, x, y, z);
+	ze_result_t err = d->next.KernelExpSetGlobalOffsetExp(kernel, x, y, z);
 	struct lz_setting *s = changed(err, kernel, SET_OFFSET);
 
 	if (s)
@@ -156,6 +156,12 @@ static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, ui
 
 	if (arg->how == LZ_ARG_UNSET)
 		return ZE_RESULT_SUCCESS; /* what the original does without, the twin does too */
+	if (arg->how == LZ_ARG_UNKNOWN) {
+		gpubpf_hook_note("kernel %s: launched by zeCommandListAppendLaunchKernelWithArguments() and then plainly, with "
+				 "arguments that its twin was not given; it ran unprobed until all are set again",
+				 gpubpf_hook_kernel_name(twin->kernel->hook));
+		return GPUBPF_TWIN_TOLD;
+	}
 	return d->api.KernelSetArgumentValue(twin->handle, i, arg->size, arg->how == LZ_ARG_NULL ? NULL : bytes);
 }
 
@@ -188,10 +194,31 @@ ze_result_t lz_kernel_apply(struct lz_twin *twin)
 			return err;
 		twin->applied[i] = k->args[i].version;
 	}
-	if (k->setting.version == twin->setting)
+	return lz_kernel_apply_setting(twin);
+}
+
+ze_result_t lz_kernel_apply_setting(struct lz_twin *twin)
+{
+	const struct lz_setting *s = &twin->kernel->setting;
+	ze_result_t err;
+
+	if (s->version == twin->setting)
 		return ZE_RESULT_SUCCESS;
-	err = apply_setting(d, twin->handle, &k->setting);
+	err = apply_setting(twin->kernel->module->driver, twin->handle, s);
 	if (!err)
-		twin->setting = k->setting.version;
+		twin->setting = s->version;
 	return err;
+}
+
+void lz_kernel_given(struct lz_kernel *k, const struct lz_group_size *size)
+{
+	struct lz_setting *s = &k->setting;
+
+	for (uint32_t i = 0; i < k->nargs; i++) {
+		clear(&k->args[i]);
+		k->args[i].how = LZ_ARG_UNKNOWN;
+	}
+	s->set |= SET_GROUP;
+	s->version++;
+	memcpy(s->group, (uint32_t[]){ size->x, size->y, size->z }, sizeof(s->group));
 }

@@ -13,27 +13,19 @@
 	"recorded in a command list before it was attached to, or while its twin was not made yet; it is probed from the " \
 	"list's next recording on"
 
-struct append {
-	struct lz_driver *driver;
-	__typeof__(&zeCommandListAppendLaunchKernel) next;
-	ze_command_list_handle_t list;
-	struct lz_kernel *kernel;
-	ze_kernel_handle_t original;
-	const ze_group_count_t *groups;
-	bool indirect, cooperative;
-	ze_event_handle_t event;
-	uint32_t nwait;
-	ze_event_handle_t *wait;
-};
-
-static ze_result_t append(const struct append *a, ze_kernel_handle_t kernel)
+static ze_result_t append(const struct lz_append *a, ze_kernel_handle_t kernel)
 {
-	return a->next(a->list, kernel, a->groups, a->event, a->nwait, a->wait);
+	if (a->plain)
+		return a->plain(a->list, kernel, a->groups, a->event, a->nwait, a->wait);
+	if (a->size)
+		return lz_append_values(a, kernel, a->values);
+	return a->driver->next.CommandListAppendLaunchKernelWithParameters(a->list, kernel, a->groups, a->more, a->event,
+									   a->nwait, a->wait);
 }
 
 static int append_original(const void *call)
 {
-	const struct append *a = call;
+	const struct lz_append *a = call;
 
 	return append(a, a->original);
 }
@@ -61,11 +53,11 @@ static int prepare(const struct lz_driver *d, const struct gpubpf_hook_launch *l
 	if (!twin->kernel->recorded)
 		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 	err = lz_kernel_apply(twin);
-	return err ? err : set_extra(d, l, twin);
+	return err ? (int)err : (int)set_extra(d, l, twin);
 }
 
 /* All groups of a cooperative launch run at once. */
-static bool fits(const struct append *a, ze_kernel_handle_t twin)
+static bool fits(const struct lz_append *a, ze_kernel_handle_t twin)
 {
 	uint32_t most = 0;
 
@@ -77,20 +69,24 @@ static bool fits(const struct append *a, ze_kernel_handle_t twin)
 
 static int append_twin(const void *call, const struct gpubpf_hook_launch *l)
 {
-	const struct append *a = call;
+	const struct lz_append *a = call;
 	struct lz_twin *twin = l->twin;
 	int err;
 
 	pthread_mutex_lock(&a->kernel->lock);
-	err = prepare(a->driver, l);
+	err = a->size ? (int)lz_kernel_apply_setting(twin) : prepare(a->driver, l);
+	if (!err && !fits(a, twin->handle))
+		err = GPUBPF_TWIN_NO_ROOM;
 	if (!err)
-		err = fits(a, twin->handle) ? (int)append(a, twin->handle) : GPUBPF_TWIN_NO_ROOM;
+		err = a->size ? (int)lz_append_values_twin(a, l) : (int)append(a, twin->handle);
 	pthread_mutex_unlock(&a->kernel->lock);
 	return err;
 }
 
-static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze_group_count_t *groups)
+static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze_group_count_t *groups,
+		     const struct lz_group_size *size)
 {
+	const uint32_t *group = size ? &size->x : k->setting.group;
 	uint32_t count[3] = { 0 }; /* of an indirect launch the device alone knows */
 
 	if (groups) {
@@ -100,8 +96,8 @@ static void describe(struct gpubpf_hook_launch *l, struct lz_kernel *k, const ze
 	}
 	*l = (struct gpubpf_hook_launch){ .kernel = k->hook, .device = k->module->hook_device, .dim = 3 };
 	for (int i = 0; i < 3; i++) {
-		l->block[i] = k->setting.group[i];
-		l->grid[i] = (size_t)count[i] * k->setting.group[i];
+		l->block[i] = group[i];
+		l->grid[i] = (size_t)count[i] * group[i];
 	}
 }
 
@@ -114,7 +110,7 @@ static void keep(const struct gpubpf_hook_launch *l)
 	gpubpf_hook_unfollowed(l->device);
 }
 
-static ze_result_t record(const struct append *a, struct lz_list *list, struct gpubpf_hook_launch *l)
+static ze_result_t record(const struct lz_append *a, struct lz_list *list, struct gpubpf_hook_launch *l)
 {
 	int refused = 0, err;
 
@@ -130,29 +126,41 @@ static ze_result_t record(const struct append *a, struct lz_list *list, struct g
 	lz_list_add(list, gpubpf_hook_launch_record(l, err ? GPUBPF_LAUNCH_FAILED : l->twin ? GPUBPF_LAUNCHED_INSTEAD :
 							     GPUBPF_LAUNCHED, REASON));
 	if (l->twin && !err)
-		gpubpf_hook_note("kernel %s: the runtime refused a launch of its twin with error %d; it runs unprobed",
-				 gpubpf_hook_kernel_name(a->kernel->hook), refused);
+		gpubpf_hook_twin_refused(l, refused);
 	return err;
 }
 
-static ze_result_t launch(struct append *a)
+static void given(const struct lz_append *a)
+{
+	pthread_mutex_lock(&a->kernel->lock);
+	lz_kernel_given(a->kernel, a->size);
+	pthread_mutex_unlock(&a->kernel->lock);
+}
+
+static ze_result_t launch(struct lz_append *a)
 {
 	struct lz_list *list = lz_table_find(LZ_LISTS, a->list);
 	struct gpubpf_hook_launch l;
+	ze_result_t err;
 
+	a->in = list;
 	a->kernel = list ? lz_table_find(LZ_KERNELS, a->original) : NULL;
 	if (!a->kernel)
 		return append(a, a->original);
-	describe(&l, a->kernel, a->indirect ? NULL : a->groups);
-	return list->immediate ? (ze_result_t)gpubpf_hook_launch_run(&l, append_twin, append_original, a) :
-				 record(a, list, &l);
+	describe(&l, a->kernel, a->indirect ? NULL : a->groups, a->size);
+	err = list->immediate ? (ze_result_t)gpubpf_hook_launch_run(&l, append_twin, append_original, a) : record(a, list, &l);
+	if (l.twin && !lz_list_settles(list))
+		gpubpf_hook_unfollowed(l.device);
+	if (!err && a->size)
+		given(a);
+	return err;
 }
 
 ze_result_t lz_CommandListAppendLaunchKernel(struct lz_driver *d, ze_command_list_handle_t list, ze_kernel_handle_t kernel,
 					     const ze_group_count_t *groups, ze_event_handle_t event, uint32_t nwait,
 					     ze_event_handle_t *wait)
 {
-	return launch(&(struct append){ .driver = d, .next = d->next.CommandListAppendLaunchKernel, .list = list,
+	return launch(&(struct lz_append){ .driver = d, .plain = d->next.CommandListAppendLaunchKernel, .list = list,
 					.original = kernel, .groups = groups, .event = event, .nwait = nwait, .wait = wait });
 }
 
@@ -160,7 +168,7 @@ ze_result_t lz_CommandListAppendLaunchCooperativeKernel(struct lz_driver *d, ze_
 							ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 							ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct append){ .driver = d, .next = d->next.CommandListAppendLaunchCooperativeKernel, .list = list,
+	return launch(&(struct lz_append){ .driver = d, .plain = d->next.CommandListAppendLaunchCooperativeKernel, .list = list,
 					.original = kernel, .groups = groups, .cooperative = true, .event = event,
 					.nwait = nwait, .wait = wait });
 }
@@ -169,9 +177,29 @@ ze_result_t lz_CommandListAppendLaunchKernelIndirect(struct lz_driver *d, ze_com
 						     ze_kernel_handle_t kernel, const ze_group_count_t *groups,
 						     ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
 {
-	return launch(&(struct append){ .driver = d, .next = d->next.CommandListAppendLaunchKernelIndirect, .list = list,
+	return launch(&(struct lz_append){ .driver = d, .plain = d->next.CommandListAppendLaunchKernelIndirect, .list = list,
 					.original = kernel, .groups = groups, .indirect = true, .event = event,
 					.nwait = nwait, .wait = wait });
+}
+
+ze_result_t lz_CommandListAppendLaunchKernelWithParameters(struct lz_driver *d, ze_command_list_handle_t list,
+							   ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+							   const void *more, ze_event_handle_t event, uint32_t nwait,
+							   ze_event_handle_t *wait)
+{
+	return launch(&(struct lz_append){ .driver = d, .list = list, .original = kernel, .groups = groups,
+					   .cooperative = lz_append_cooperative(more), .more = more, .event = event,
+					   .nwait = nwait, .wait = wait });
+}
+
+ze_result_t lz_CommandListAppendLaunchKernelWithArguments(struct lz_driver *d, ze_command_list_handle_t list,
+							  ze_kernel_handle_t kernel, ze_group_count_t groups,
+							  struct lz_group_size size, void **values, const void *more,
+							  ze_event_handle_t event, uint32_t nwait, ze_event_handle_t *wait)
+{
+	return launch(&(struct lz_append){ .driver = d, .list = list, .original = kernel, .groups = &groups, .size = &size,
+					   .values = values, .cooperative = lz_append_cooperative(more), .more = more,
+					   .event = event, .nwait = nwait, .wait = wait });
 }
 
 /* ---- several kernels by one call, of which the device knows how many are launched: all are counted ---- */
@@ -206,7 +234,7 @@ static bool choose_several(const struct lz_driver *d, struct several *s, const z
 		s->chosen[i] = kernels[i];
 		if (!k)
 			continue;
-		describe(l, k, NULL);
+		describe(l, k, NULL, NULL);
 		gpubpf_hook_launch_begin(l);
 		twin = l->twin;
 		if (!twin)
@@ -240,6 +268,8 @@ static void close_several(struct several *s, const ze_kernel_handle_t *kernels, 
 		gpubpf_hook_launch_end(l, outcome);
 		if (l->followed && outcome == GPUBPF_LAUNCHED)
 			gpubpf_hook_completed(l->device);
+		if (is_twin && !lz_list_settles(s->list))
+			gpubpf_hook_unfollowed(l->device);
 	}
 	free(s->chosen);
 	free(s->launches);

@@ -17,15 +17,18 @@
 
 #define LZ_DRIVERS 4 /* of one process; more are left alone */
 
+struct lz_group_size { /* the specification's ze_group_size_t, since 1.14 */
+	uint32_t x, y, z;
+};
+
 /* driver.c: a driver that the loader has loaded */
 struct lz_driver {
 	const void *library;               /* where it lies; NULL: a free slot */
 	struct gpubpf_ze_api api;          /* what we call, */
-	struct {                           /* what we stand in for, */
-#define LZ_CALL(table, member, parameters, arguments) __typeof__(&ze##table##member) table##member;
+	struct {                           /* what we stand in for, NULL where the driver or its loader has it not, */
+#define LZ_CALL(table, member, parameters, arguments) ze_result_t (ZE_APICALL *table##member)(parameters);
 #include "calls.def"
 #undef LZ_CALL
-		__typeof__(&zeKernelSetGlobalOffsetExp) KernelSetGlobalOffsetExp;
 	} next;
 	_Atomic(void *) fill[16];          /* and its functions that fill the tables */
 };
@@ -36,7 +39,6 @@ extern struct lz_driver lz_drivers[LZ_DRIVERS];
 	ze_result_t lz_##table##member(struct lz_driver *d, parameters);
 #include "calls.def"
 #undef LZ_CALL
-ze_result_t lz_KernelSetGlobalOffsetExp(struct lz_driver *d, ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z);
 
 bool lz_active(void);                      /* there is a session; joins it on the first call */
 uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device); /* over all drivers; a part counts
@@ -97,7 +99,7 @@ struct lz_module {                         /* stays when it is destroyed: a thre
 
 /* kernel.c */
 struct lz_arg {
-	enum { LZ_ARG_UNSET, LZ_ARG_VALUE, LZ_ARG_NULL } how;
+	enum { LZ_ARG_UNSET, LZ_ARG_VALUE, LZ_ARG_NULL, LZ_ARG_UNKNOWN } how;
 	uint32_t version;
 	size_t size;
 	union {
@@ -130,19 +132,56 @@ struct lz_twin {
 	atomic_bool kept;                  /* a command list has it */
 };
 
-ze_result_t lz_kernel_apply(struct lz_twin *twin); /* by the kernel's lock */
+/* By the kernel's lock: */
+ze_result_t lz_kernel_apply(struct lz_twin *twin);          /* 0, GPUBPF_TWIN_TOLD, or the driver's error */
+ze_result_t lz_kernel_apply_setting(struct lz_twin *twin);
+/* The kernel was launched with arguments that the driver alone knows the sizes of. */
+void lz_kernel_given(struct lz_kernel *kernel, const struct lz_group_size *size);
 
 /* list.c */
 struct lz_list {
 	struct lz_object object;
-	bool immediate;
+	struct lz_driver *driver;
+	ze_context_handle_t context;
+	ze_device_handle_t device;
+	uint32_t ordinal;                  /* of its queue group */
+	bool immediate, waits;             /* what is appended is launched; and has ended when the call returns */
+	ze_command_list_handle_t aside;    /* arguments.c; NULL: none yet */
 	struct gpubpf_hook_record **records;
 	uint32_t n, room;
 };
 
 void lz_list_add(struct lz_list *list, struct gpubpf_hook_record *record); /* takes it */
-/* Wait for what was given to the queues of a context: 0, or -ETIMEDOUT. */
+/* What is launched there has ended behind lz_queues_wait(): not in an asynchronous list of a driver before 1.6. */
+bool lz_list_settles(const struct lz_list *list);
+/* Wait for what was given to the queues and immediate lists of a context: 0, or -ETIMEDOUT. */
 int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms);
+
+/* launch.c */
+struct lz_append {
+	struct lz_driver *driver;
+	/* AppendLaunchKernel and those like it; NULL: WithParameters, or, where there is a size, WithArguments */
+	ze_result_t (ZE_APICALL *plain)(ze_command_list_handle_t, ze_kernel_handle_t, const ze_group_count_t *,
+					ze_event_handle_t, uint32_t, ze_event_handle_t *);
+	ze_command_list_handle_t list;
+	struct lz_list *in;
+	struct lz_kernel *kernel;
+	ze_kernel_handle_t original;
+	const ze_group_count_t *groups;
+	bool indirect, cooperative;
+	const struct lz_group_size *size;
+	void **values;
+	const void *more;
+	ze_event_handle_t event;
+	uint32_t nwait;
+	ze_event_handle_t *wait;
+};
+
+/* arguments.c: launches that bring their arguments along */
+ze_result_t lz_append_values(const struct lz_append *a, ze_kernel_handle_t kernel, void **values);
+/* By the kernel's lock. */
+ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf_hook_launch *l);
+bool lz_append_cooperative(const void *more);
 
 /* twin_load.c */
 extern const struct gpubpf_hook_ops lz_hook_ops;

@@ -14,13 +14,14 @@ struct queue {
 	ze_context_handle_t context;
 };
 
-static void add_list(ze_command_list_handle_t handle, bool immediate)
+/* A record for a list that the driver just made; without one what is launched there runs as it is. */
+static void add_list(ze_command_list_handle_t handle, const struct lz_list *as)
 {
 	struct lz_list *list = lz_active() ? calloc(1, sizeof(*list)) : NULL;
 
 	if (!list)
-		return; /* what is launched there runs as it is */
-	list->immediate = immediate;
+		return;
+	*list = *as;
 	lz_table_add(LZ_LISTS, handle, &list->object);
 }
 
@@ -54,7 +55,8 @@ ze_result_t lz_CommandListCreate(struct lz_driver *d, ze_context_handle_t contex
 	ze_result_t err = d->next.CommandListCreate(context, device, desc, list);
 
 	if (!err)
-		add_list(*list, false);
+		add_list(*list, &(struct lz_list){ .driver = d, .context = context, .device = device,
+						   .ordinal = desc->commandQueueGroupOrdinal });
 	return err;
 }
 
@@ -64,7 +66,9 @@ ze_result_t lz_CommandListCreateImmediate(struct lz_driver *d, ze_context_handle
 	ze_result_t err = d->next.CommandListCreateImmediate(context, device, desc, list);
 
 	if (!err)
-		add_list(*list, true);
+		add_list(*list, &(struct lz_list){ .driver = d, .context = context, .device = device,
+						   .ordinal = desc->ordinal, .immediate = true,
+						   .waits = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS });
 	return err;
 }
 
@@ -73,6 +77,8 @@ ze_result_t lz_CommandListDestroy(struct lz_driver *d, ze_command_list_handle_t 
 	struct lz_list *list = lz_table_take(LZ_LISTS, handle);
 
 	if (list) {
+		if (list->aside)
+			d->next.CommandListDestroy(list->aside);
 		empty(list);
 		free(list->records);
 		free(list);
@@ -110,11 +116,8 @@ ze_result_t lz_CommandQueueDestroy(struct lz_driver *d, ze_command_queue_handle_
 	return d->next.CommandQueueDestroy(queue);
 }
 
-ze_result_t lz_CommandQueueExecuteCommandLists(struct lz_driver *d, ze_command_queue_handle_t queue, uint32_t n,
-					       ze_command_list_handle_t *lists, ze_fence_handle_t fence)
+static ze_result_t executed(ze_result_t err, uint32_t n, const ze_command_list_handle_t *lists)
 {
-	ze_result_t err = d->next.CommandQueueExecuteCommandLists(queue, n, lists, fence);
-
 	for (uint32_t i = 0; !err && i < n; i++) {
 		struct lz_list *list = lz_table_find(LZ_LISTS, lists[i]);
 
@@ -122,6 +125,55 @@ ze_result_t lz_CommandQueueExecuteCommandLists(struct lz_driver *d, ze_command_q
 			gpubpf_hook_record_launched(list->records[k]);
 	}
 	return err;
+}
+
+ze_result_t lz_CommandQueueExecuteCommandLists(struct lz_driver *d, ze_command_queue_handle_t queue, uint32_t n,
+					       ze_command_list_handle_t *lists, ze_fence_handle_t fence)
+{
+	ze_result_t err = d->next.CommandQueueExecuteCommandLists(queue, n, lists, fence);
+
+	return executed(err, n, lists);
+}
+
+ze_result_t lz_CommandListExpImmediateAppendCommandListsExp(struct lz_driver *d, ze_command_list_handle_t list, uint32_t n,
+							    ze_command_list_handle_t *lists, ze_event_handle_t event,
+							    uint32_t nwait, ze_event_handle_t *wait)
+{
+	ze_result_t err = d->next.CommandListExpImmediateAppendCommandListsExp(list, n, lists, event, nwait, wait);
+
+	return executed(err, n, lists);
+}
+
+ze_result_t lz_CommandListImmediateAppendCommandListsWithParameters(struct lz_driver *d, ze_command_list_handle_t list,
+								    uint32_t n, ze_command_list_handle_t *lists,
+								    const void *more, ze_event_handle_t event,
+								    uint32_t nwait, ze_event_handle_t *wait)
+{
+	ze_result_t err = d->next.CommandListImmediateAppendCommandListsWithParameters(list, n, lists, more, event, nwait,
+										       wait);
+
+	return executed(err, n, lists);
+}
+
+ze_result_t lz_CommandListExpCreateCloneExp(struct lz_driver *d, ze_command_list_handle_t handle,
+					    ze_command_list_handle_t *clone)
+{
+	ze_result_t err = d->next.CommandListExpCreateCloneExp(handle, clone);
+	struct lz_list *from = err ? NULL : lz_table_find(LZ_LISTS, handle), *to;
+
+	if (!from)
+		return err;
+	add_list(*clone, &(struct lz_list){ .driver = d, .context = from->context, .device = from->device,
+					    .ordinal = from->ordinal });
+	to = lz_table_find(LZ_LISTS, *clone);
+	for (uint32_t i = 0; to && i < from->n; i++)
+		lz_list_add(to, gpubpf_hook_record_copy(from->records[i]));
+	return err;
+}
+
+bool lz_list_settles(const struct lz_list *list)
+{
+	return !list->immediate || list->waits || list->driver->next.CommandListHostSynchronize;
 }
 
 struct waiting {
@@ -140,10 +192,21 @@ static void wait_for(struct lz_object *object, void *arg)
 			  ZE_RESULT_NOT_READY;
 }
 
+static void wait_for_list(struct lz_object *object, void *arg)
+{
+	struct lz_list *list = (struct lz_list *)object;
+	struct waiting *w = arg;
+
+	if (list->context == w->context && list->immediate && list->driver->next.CommandListHostSynchronize && !w->late)
+		w->late = list->driver->next.CommandListHostSynchronize((ze_command_list_handle_t)object->handle,
+									w->timeout_ns) == ZE_RESULT_NOT_READY;
+}
+
 int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms)
 {
 	struct waiting w = { context, timeout_ms * 1000000ull, false };
 
 	lz_table_each(LZ_QUEUES, wait_for, &w);
+	lz_table_each(LZ_LISTS, wait_for_list, &w);
 	return w.late ? -ETIMEDOUT : 0;
 }

@@ -14,6 +14,11 @@ ze_result_t lz_CommandQueueSynchronize(struct lz_driver *d, ze_command_queue_han
 	return waited(d->next.CommandQueueSynchronize(queue, timeout));
 }
 
+ze_result_t lz_CommandListHostSynchronize(struct lz_driver *d, ze_command_list_handle_t list, uint64_t timeout)
+{
+	return waited(d->next.CommandListHostSynchronize(list, timeout));
+}
+
 ze_result_t lz_FenceHostSynchronize(struct lz_driver *d, ze_fence_handle_t fence, uint64_t timeout)
 {
 	return waited(d->next.FenceHostSynchronize(fence, timeout));

@@ -2,8 +2,9 @@
 // SOURCES: hooks/levelzero/code.c hooks/levelzero/native.c backends/spirv/device/levelzero_module.c backends/spirv/wire/parts.c
 // SOURCES: hooks/cache.c hooks/environ.c hooks/sha256.c core/wire/wire.c core/wire/name.c
 // LIBS: -lpthread
-/* Any bytes as what the agent finds beside native code in its cache, and as a twin that it is to load: taken or refused, and
- * what a driver would be given lies in memory. The first byte says which. */
+/* Any bytes as what the agent finds beside native code in its cache, as a twin that it is to load, and as a module of the
+ * application's with flags and specialization constants, in parts or not: taken or refused, and what a driver would be given lies
+ * in memory. The first byte says which. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,15 +64,71 @@ static void stored(const uint8_t *data, size_t size)
 	lz_code_free(code);
 }
 
+#define PARTS 3
+
+/* What the application gives, each in memory of its own that ends where it ends. */
+static void *apart(const uint8_t **data, size_t *size, size_t want)
+{
+	size_t n = want < *size ? want : *size;
+	void *to = malloc(n + !n);
+
+	memcpy(to, *data, n);
+	*data += n;
+	*size -= n;
+	return to;
+}
+
+static void created(const uint8_t *data, size_t size)
+{
+	size_t left = size - 2, nflags = data[1] % 64 < left ? data[1] % 64 : left, sizes[PARTS];
+	const uint8_t *bytes = data + 2 + nflags, *il[PARTS];
+	char *text = strndup((const char *)data + 2, nflags);
+	const void *values[8];
+	uint32_t ids[8] = { 0 };
+	const ze_module_constants_t constants = { data[0] % 9, ids, values }, *of[PARTS] = { &constants, NULL };
+	const char *given[PARTS] = { text, text, text };
+	ze_module_program_exp_desc_t program = { .stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC, .count = PARTS,
+						 .inputSizes = sizes, .pInputModules = il, .pBuildFlags = given,
+						 .pConstants = of };
+	ze_module_desc_t desc = { .pNext = data[0] & 16 ? &program : NULL, .pBuildFlags = text, .pConstants = &constants };
+	struct gpubpf_hook_image image = { 0 };
+	struct lz_code *code;
+
+	left -= nflags;
+	for (size_t i = 0; i < 8; i++)
+		values[i] = memcpy(aligned_alloc(8, 8), &(uint64_t){ i * size }, 8);
+	for (size_t i = 0; i < PARTS; i++) {
+		sizes[i] = i + 1 < PARTS ? left / 2 : left;
+		il[i] = apart(&bytes, &left, sizes[i]);
+	}
+	desc.pInputModule = il[0];
+	desc.inputSize = sizes[0];
+	code = lz_code_new(&desc);
+	if (!code || lz_code_image(code, &image) || strcmp(code->flags, text) || code->nparts != (desc.pNext ? PARTS : 1) ||
+	    memcmp(code->parts[0].data, il[0], sizes[0]) ||
+	    (constants.numConstants && memcmp(code->parts[0].given->pConstantValues[0], values[0], 8)))
+		abort();
+	loaded(image.kind, image.data, image.size);
+	free((void *)image.data);
+	lz_code_free(code);
+	for (size_t i = 0; i < 8; i++)
+		free((void *)values[i]);
+	for (size_t i = 0; i < PARTS; i++)
+		free((void *)il[i]);
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum gpubpf_image_kind kinds[] = { GPUBPF_IMAGE_OPENCL_PARTS, GPUBPF_IMAGE_SPIRV, GPUBPF_IMAGE_PTX };
 
 	if (!size)
 		return 0;
-	if (data[0] % 4 == 3)
+	if (data[0] % 5 == 3)
 		stored(data + 1, size - 1);
-	else
-		loaded(kinds[data[0] % 4], data + 1, size - 1);
+	else if (data[0] % 5 == 4 && size > 2)
+		created(data + 1, size - 1);
+	else if (data[0] % 5 < 3)
+		loaded(kinds[data[0] % 5], data + 1, size - 1);
 	return 0;
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tool on Level Zero programs over the fake driver: what it lists, what a driver sees where nothing is attached, and a
-command list from before an attach: session.py BUILD DRIVER BASIC LATE (TAP)."""
+command list from before an attach, and what newer loaders call: session.py BUILD DRIVER BASIC LATE NEWER (TAP)."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-build, driver, basic, late = (os.path.abspath(path) for path in sys.argv[1:5])
+build, driver, basic, late, newer = (os.path.abspath(path) for path in sys.argv[1:6])
 icd = os.environ.get("GPUBPF_TEST_INTEL", "")
 if not os.path.exists(icd):
     print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
@@ -61,4 +61,13 @@ k = kernels().get("scale", {})
 tap(status[0] == 0 and k.get("launches") == 9 and k.get("probed") == 4 and k.get("missed") == 3,
     "attached to later: probed from the list's next recording", k, status)
 tap("recorded in a command list" in (k.get("reason") or ""), "and the report says so", k)
+
+native, probed = start([newer, modules, "mixed"]), start(run + ["--", newer, modules, "mixed"])
+k = kernels()["scale"]
+tap(native[0] == 0 and native[:2] == probed[:2], "launches that bring arguments, and plain ones: as without probes", native, probed)
+tap(k["launches"] == 4 and k["probed"] == 2 and "with arguments that its twin was not given" in probed[2],
+    "a plain launch with the last one's arguments is the original's, and said so", k, probed)
+native, probed = start([newer, modules, "direct"]), start(run + ["--", newer, modules, "direct"])
+tap(native[0] == 0 and native[:2] == probed[:2] and kernels().get("scale", {}).get("probed") == 1,
+    "a loader that calls by the tables of handles", native, probed, kernels())
 print(f"1..{count}")

@@ -115,6 +115,16 @@ static cl_int set_arg(const struct _ze_kernel_handle_t *k, uint32_t i)
 	return clSetKernelArgSVMPointer(k->kernel, i, pointer);
 }
 
+size_t fake_value_size(const struct _ze_kernel_handle_t *k, uint32_t index)
+{
+	static const unsigned char zeros[sizeof(k->args->bytes)];
+
+	for (size_t size = 1; size <= sizeof(zeros); size++)
+		if (!clSetKernelArg(k->kernel, index, size, zeros))
+			return size;
+	return 0;
+}
+
 cl_int fake_run(const struct _ze_kernel_handle_t *k, const ze_group_count_t *count)
 {
 	const uint32_t counts[] = { count->groupCountX, count->groupCountY, count->groupCountZ };

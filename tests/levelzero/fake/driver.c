@@ -37,6 +37,7 @@ static ze_result_t ZE_APICALL driver_version(ze_driver_handle_t driver, ze_api_v
 static ze_result_t ZE_APICALL driver_properties(ze_driver_handle_t driver, ze_driver_properties_t *p)
 {
 	p->driverVersion = 1;
+	fake_direct_handles(p->pNext);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -269,11 +270,11 @@ static ze_result_t ZE_APICALL fence_reset(ze_fence_handle_t fence)
 		*t = (type){ __VA_ARGS__ }; \
 		return ZE_RESULT_SUCCESS; \
 	}
-#define TABLE_BY(Name, type, fill) \
+#define TABLE_BY(Name, type, ...) \
 	__attribute__((visibility("default"))) ze_result_t ZE_APICALL zeGet##Name##ProcAddrTable(ze_api_version_t version, \
 												 type *t) \
 	{ \
-		fill(t); \
+		__VA_ARGS__; \
 		return ZE_RESULT_SUCCESS; \
 	}
 
@@ -295,10 +296,10 @@ TABLE(Event, ze_event_dditable_t, .pfnCreate = event_create, .pfnDestroy = event
 TABLE(Fence, ze_fence_dditable_t, .pfnCreate = fence_create, .pfnDestroy = fence_destroy,
       .pfnHostSynchronize = fence_wait, .pfnQueryStatus = fence_query, .pfnReset = fence_reset)
 TABLE(KernelExp, ze_kernel_exp_dditable_t, .pfnSetGlobalOffsetExp = fake_offset)
-TABLE_BY(Module, ze_module_dditable_t, fake_module_table)
-TABLE_BY(Kernel, ze_kernel_dditable_t, fake_kernel_table)
-TABLE_BY(CommandList, ze_command_list_dditable_t, fake_list_table)
-TABLE_BY(CommandQueue, ze_command_queue_dditable_t, fake_queue_table)
+TABLE_BY(Module, ze_module_dditable_t, fake_module_table(t))
+TABLE_BY(Kernel, ze_kernel_dditable_t, fake_kernel_table(t))
+TABLE_BY(CommandList, ze_command_list_dditable_t, fake_list_table(t), fake_newer_lists(version, (void **)t))
+TABLE_BY(CommandQueue, ze_command_queue_dditable_t, fake_queue_table(t))
 TABLE(DeviceExp, ze_device_exp_dditable_t, NULL)
 TABLE(Image, ze_image_dditable_t, NULL)
 TABLE(ImageExp, ze_image_exp_dditable_t, NULL)

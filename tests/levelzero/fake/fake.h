@@ -91,6 +91,7 @@ struct command {
 };
 
 struct _ze_command_list_handle_t {
+	const void *tables;                /* by which newer loaders call it */
 	bool immediate, closed;
 	struct command *commands;
 	uint32_t n, room;
@@ -108,6 +109,7 @@ bool fake_cl_init(void);
 cl_int fake_compile(struct part *part, const ze_module_constants_t *constants);
 cl_int fake_link(struct part *const *parts, uint32_t n, cl_program *program);
 cl_int fake_run(const struct _ze_kernel_handle_t *kernel, const ze_group_count_t *count);
+size_t fake_value_size(const struct _ze_kernel_handle_t *kernel, uint32_t index); /* 0: local memory */
 
 /* il.c: of a module in SPIR-V */
 /* Does one of the parts call functions that none of them has? */
@@ -123,5 +125,14 @@ void fake_kernel_table(ze_kernel_dditable_t *t);
 void fake_list_table(ze_command_list_dditable_t *t);
 void fake_queue_table(ze_command_queue_dditable_t *t);
 ze_result_t ZE_APICALL fake_offset(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z);
+ze_result_t ZE_APICALL fake_set_value(ze_kernel_handle_t kernel, uint32_t index, size_t size, const void *value);
+ze_result_t ZE_APICALL fake_append(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *count,
+				   ze_event_handle_t event, uint32_t n, ze_event_handle_t *wait);
+ze_result_t fake_execute(uint32_t n, ze_command_list_handle_t *lists);
+
+/* newer.c: of later versions than the headers */
+void fake_newer_lists(ze_api_version_t version, void **table);
+const void *fake_tables(void);
+void fake_direct_handles(void *next); /* what is asked of a driver's properties: it has them */
 
 #endif

@@ -207,7 +207,7 @@ static ze_result_t ZE_APICALL kernel_destroy(ze_kernel_handle_t k)
 	return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t ZE_APICALL set_value(ze_kernel_handle_t k, uint32_t i, size_t size, const void *value)
+ze_result_t ZE_APICALL fake_set_value(ze_kernel_handle_t k, uint32_t i, size_t size, const void *value)
 {
 	if (i >= k->nargs)
 		return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
@@ -283,7 +283,7 @@ void fake_module_table(ze_module_dditable_t *t)
 void fake_kernel_table(ze_kernel_dditable_t *t)
 {
 	*t = (ze_kernel_dditable_t){
-		.pfnCreate = kernel_create, .pfnDestroy = kernel_destroy, .pfnSetArgumentValue = set_value,
+		.pfnCreate = kernel_create, .pfnDestroy = kernel_destroy, .pfnSetArgumentValue = fake_set_value,
 		.pfnSetGroupSize = set_group, .pfnSuggestGroupSize = suggest,
 		.pfnSuggestMaxCooperativeGroupCount = suggest_most, .pfnSetIndirectAccess = set_indirect,
 		.pfnSetCacheConfig = set_cache, .pfnGetProperties = kernel_properties, .pfnGetName = kernel_name,
