@@ -214,7 +214,7 @@ static void run_session(struct probed *p, const struct suite_run *run, const str
 		suite_judge(&p->j);
 }
 
-static void run_form(const struct suite_run *run, const struct suite_device *device, uint32_t index, const char *name,
+static void run_form(const struct suite_run *run, const struct suite_device *device, uint32_t index, const char *image,
 		     enum gpubpf_image_kind kind, struct suite_result *r)
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
@@ -223,9 +223,7 @@ static void run_form(const struct suite_run *run, const struct suite_device *dev
 		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = device->caps.backend, .ctx = &p, .event = on_event,
 		.print = on_print,
 	};
-	char image[sizeof(run->suite.folder) + 32];
 
-	snprintf(image, sizeof(image), "%s/%s", run->suite.folder, name);
 	p.s = gpubpf_session__new(&opts);
 	if (p.s)
 		run_session(&p, run, device, image, kind);
@@ -235,33 +233,48 @@ static void run_form(const struct suite_run *run, const struct suite_device *dev
 	free(p.prints);
 }
 
+/* the application in each vendor's form: workload.ENDING, or for machine code workload.ARCHITECTURE.ENDING */
+static const struct form {
+	enum gpubpf_image_kind kind;
+	const char *ending;
+	bool by_arch;
+} forms[] = {
+	{ GPUBPF_IMAGE_OPENCL_C, "cl" },
+	{ GPUBPF_IMAGE_SPIRV, "spv" },
+	{ GPUBPF_IMAGE_PTX, "ptx" },
+	{ GPUBPF_IMAGE_AMDGPU, "co", true },
+};
+
+/* Its file; false: the device does not take the form, or the suite has none for its architecture. */
+static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form, char *path,
+		      size_t size)
+{
+	if (!gpubpf_caps_take(caps, form->kind))
+		return false;
+	snprintf(path, size, "%s/workload%s%s.%s", run->suite.folder, form->by_arch ? "." : "",
+		 form->by_arch ? caps->arch : "", form->ending);
+	return !form->by_arch || access(path, R_OK) == 0;
+}
+
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
-	static const struct {
-		enum gpubpf_image_kind kind;
-		const char *name;
-	} forms[] = {
-		{ GPUBPF_IMAGE_OPENCL_C, "workload.cl" },
-		{ GPUBPF_IMAGE_SPIRV, "workload.spv" },
-		{ GPUBPF_IMAGE_PTX, "workload.ptx" },
-	};
+	char path[sizeof(run->suite.folder) + 64], text[400];
 	uint32_t taken = 0;
-	char text[400];
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (!gpubpf_caps_take(&device->caps, forms[i].kind))
+		if (!find_form(run, &device->caps, &forms[i], path, sizeof(path)))
 			continue;
 		taken++;
 		r->state = SUITE_FAILED;
-		run_form(run, device, index, forms[i].name, forms[i].kind, r);
+		run_form(run, device, index, path, forms[i].kind, r);
 		if (r->state == SUITE_PASSED)
 			continue;
 		snprintf(text, sizeof(text), "%.380s", r->got);
-		snprintf(r->got, sizeof(r->got), "%s: %.380s", forms[i].name, text);
+		snprintf(r->got, sizeof(r->got), "%s: %.350s", strrchr(path, '/') + 1, text);
 		return;
 	}
 	if (taken)
 		return;
 	r->state = SUITE_SKIPPED;
-	snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes");
+	snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes: %.40s", device->caps.arch);
 }

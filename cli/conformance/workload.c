@@ -12,7 +12,7 @@
 
 #include "core/device.h"
 
-#define WORDS (1u << 20)
+#define PAGE 4096
 
 struct pair {
 	int32_t x, y;
@@ -62,13 +62,18 @@ static int run_kernel(const struct gpubpf_device_ops *ops, struct gpubpf_device_
 	return ops->launch(kernel, &launch, why);
 }
 
-static bool is_right(const uint32_t *words, const struct launch *l)
+static uint32_t count_threads(const struct launch *l)
 {
 	uint32_t threads = 1;
 
 	for (int d = 0; d < 3; d++)
 		threads *= l->grid[d] * l->block[d];
-	for (uint32_t i = 0; i < threads && i < WORDS; i++)
+	return threads;
+}
+
+static bool is_right(const uint32_t *words, uint32_t threads)
+{
+	for (uint32_t i = 0; i < threads; i++)
 		if (words[i] != 3 * i + 1)
 			return false;
 	return true;
@@ -76,7 +81,7 @@ static bool is_right(const uint32_t *words, const struct launch *l)
 
 static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device, char **argv, const struct launch *l)
 {
-	size_t bytes = WORDS * sizeof(uint32_t), size;
+	size_t bytes = (count_threads(l) * sizeof(uint32_t) + PAGE - 1) / PAGE * PAGE, size;
 	uint32_t *words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct gpubpf_device_module *module;
 	struct gpubpf_device_kernel *kernel;
@@ -99,7 +104,7 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 		return fail(argv[6], why.text);
 	if (ops->arena_pull(device, 0, words, bytes) < 0 || gpubpf_arena_wait(ops, device) < 0)
 		return fail("memory", "cannot be read back");
-	if (!is_right(words, l))
+	if (!is_right(words, count_threads(l)))
 		return fail(argv[6], "its results are wrong");
 	ops->kernel_put(kernel);
 	ops->module_unload(module);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suite on one device, as TAP: run.py GPUBPF WHERE [OPTIONS of gpubpf conformance]
 
-Options that begin with $GPUBPF_CORPUS are files there: where it is not set, nothing runs. WHERE: host; pocl, intel or oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates."""
+Options that begin with $GPUBPF_CORPUS are files there: where it is not set, nothing runs. WHERE: host; pocl, intel or
+oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV (tests/hip/brev.c) in the tool."""
 import json
 import os
 import re
@@ -31,7 +32,7 @@ if where == 'oclgrind':
 if where == 'hip':
     if not env.get('GPUBPF_AMD_SIM'):
         leave('GPUBPF_AMD_SIM names no simulator')
-    command = [env['GPUBPF_AMD_SIM'], 'gfx90a']
+    command, env['LD_PRELOAD'] = [env['GPUBPF_AMD_SIM'], 'gfx90a'], env['BREV']
 command += [gpubpf, 'conformance', '-j', *options, '--backend', 'opencl' if where in DEVICES else where]
 command += ['--device', DEVICES[where]] if where in DEVICES else []
 if any(word.startswith('$GPUBPF_CORPUS') for word in command) and not env.get('GPUBPF_CORPUS'):

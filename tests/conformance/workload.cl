@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the suite's probes are put into, in OpenCL C, and as SPIR-V and PTX made of it. All kernels take the same
+ * What the suite's probes are put into, in OpenCL C, and as SPIR-V, PTX and machine code made of it. All kernels take the same
  * parameters, and each thread leaves 3 * its linear number + 1 in the word of that number, each on a way of its own. Of
  * the source an application builds one, by the option -DONLY_x: compilers take their time.
  */
@@ -11,6 +11,19 @@
 #define get_global_id(d) (uint)(OF(d, ctaid) * OF(d, ntid) + OF(d, tid))
 #define get_global_size(d) (uint)(OF(d, nctaid) * OF(d, ntid))
 #define barrier(fence) __syncthreads()
+#elif defined(__AMDGCN__)
+/* a launch as the processor is told of it: hsa_kernel_dispatch_packet_t */
+#define PACKET ((constant ushort *)__builtin_amdgcn_dispatch_ptr())
+#define OF(d, what) ((d) == 0 ? __builtin_amdgcn_##what##_x() : (d) == 1 ? __builtin_amdgcn_##what##_y() : \
+					__builtin_amdgcn_##what##_z())
+#define get_local_id(d) (uint)OF(d, workitem_id)
+#define get_global_id(d) (uint)(OF(d, workgroup_id) * PACKET[2 + (d)] + OF(d, workitem_id))
+#define get_global_size(d) ((constant uint *)PACKET)[3 + (d)]
+#define barrier(fence) do { \
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); \
+	__builtin_amdgcn_s_barrier(); \
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"); \
+} while (0)
 #endif
 
 struct pair {

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For programs on the simulated gfx90a, by LD_PRELOAD: its s_brev_b32 sets SCC, which the instruction leaves alone (CDNA2
+ * ISA, 16.3), so that an addition loses its carry where LLVM put one in between. LLVM makes constants of it; those with one
+ * run of bits, as flags are, become s_bfm_b32, which is the same value in as many bytes.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define S_BREV_B32 0xbe800800u   /* | destination << 16 | source */
+#define S_BFM_B32 0x91000000u    /* | destination << 16 | first bit << 8 | number of bits */
+#define CONST(n) (128u + (n))    /* operand: the integer n, up to 64 */
+
+static uint32_t as_bfm(uint32_t word)
+{
+	uint32_t n = (word & 0xff) - CONST(0), first, bits;
+
+	if ((word & 0xff80ff00u) != S_BREV_B32 || n - 1 >= 64)
+		return word;
+	first = (uint32_t)__builtin_ctz(n);
+	bits = (uint32_t)__builtin_popcount(n);
+	if (n >> first != (1u << bits) - 1)
+		return word;
+	return S_BFM_B32 | (word & 0x7f0000u) | CONST(32 - first - bits) << 8 | CONST(bits);
+}
+
+static void mend(uint8_t *image, size_t size)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)image;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(image + e->e_phoff);
+
+	for (uint16_t i = 0; i < e->e_phnum; i++)
+		for (uint64_t at = p[i].p_offset; p[i].p_flags & PF_X && at + 4 <= p[i].p_offset + p[i].p_filesz && at + 4 <= size;
+		     at += 4)
+			*(uint32_t *)(image + at) = as_bfm(*(uint32_t *)(image + at));
+}
+
+int hsa_code_object_reader_create_from_memory(const void *image, size_t size, uint64_t *reader);
+
+/* Of libhsa-runtime64.so.1, which HIP calls; the copy is kept: it is to outlive the reader. */
+__attribute__((visibility("default"))) int hsa_code_object_reader_create_from_memory(const void *image, size_t size, uint64_t *reader)
+{
+	void *runtime = dlopen("libhsa-runtime64.so.1", RTLD_NOW | RTLD_NOLOAD);
+	int (*real)(const void *, size_t, uint64_t *) =
+		(int (*)(const void *, size_t, uint64_t *))dlsym(runtime, __func__);
+	uint8_t *copy = malloc(size);
+
+	memcpy(copy, image, size);
+	mend(copy, size);
+	return real(copy, size, reader);
+}
