@@ -21,4 +21,7 @@ if device == "intel":
 prober = Prober(build, device, env, MAY_REFUSE)
 for app in apps:
     prober.check(os.path.basename(app), [app])
+if device == "pocl":
+    prober.before, prober.where = ["env", f"OPENCL_LAYERS={build}/tests/hooks/libproperties-layer.so"], "a newer loader"
+    prober.check(os.path.basename(apps[0]), apps[:1])
 prober.plan()
