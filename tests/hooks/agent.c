@@ -3,9 +3,10 @@
  * The agent in ordinary programs, against a tool that is not ours: what the program prints and its exit
  * status are its own, whatever the tool does; what is counted is exact.
  *
- *   agent AGENT.so pocl|intel APP...
+ *   agent AGENT.so pocl|intel all|failures|device APP...
  *
- * AGENT.so may be a list for OPENCL_LAYERS with the agent last, which is on top.
+ * AGENT.so may be a list for OPENCL_LAYERS with the agent last, which is on top. Most of what a tool can do wrong has
+ * nothing to do with the device: `device` is the rest, `failures` all of it but for how long programs wait.
  */
 #include "fake_tool.h"
 
@@ -24,6 +25,7 @@
 #define WAIT_MS 2000
 
 static const char *agent, *device;
+static bool failures, waits;
 
 struct how {
 	const char *app, *session;
@@ -199,30 +201,33 @@ static void stranger(const char *app, const struct child *want)
 	fake_stop(&tool);
 }
 
-static void bad_tools(const char *app, const struct child *want)
-{
-	struct fake_options o = { .mode = FAKE_REFUSE, .pattern = "*", .wait_ms = 60000, .sample = 1 };
+static const struct bad_tool {
+	enum fake_mode mode;
+	uint32_t wait_ms, delay_ms;
+	bool device;               /* the device has a part in it */
+	const char *what, *says;
+} bad_tools[] = {
+	{ FAKE_REFUSE, 60000, 0, false, "a tool that refuses", "refused for the test" },
+	{ FAKE_DIE, 60000, 0, false, "a tool killed while a twin is made", "the session is over" },
+	{ FAKE_DIE_LATER, 60000, 0, true, "a tool killed after a twin was given", NULL },
+	{ FAKE_STALL, 60000, 0, false, "a tool that never greets", "no session" },
+	{ FAKE_WRONG_TWIN, 60000, 0, false, "twins with other parameters", "arguments" },
+	{ FAKE_NO_BINARY, 60000, 0, true, "a twin that is no binary", "does not take the twin's binary" },
+	{ FAKE_NO_ARENA, 60000, 0, true, "no memory for maps", "no memory today" },
+	{ FAKE_SILENT, 300, 0, false, "a tool that never answers", NULL },
+	{ FAKE_SLOW, 0, 50, false, "a tool that is not waited for", NULL },
+};
 
-	survives(app, want, &o, "a tool that refuses", "refused for the test");
-	o.mode = FAKE_DIE;
-	survives(app, want, &o, "a tool killed while a twin is made", "the session is over");
-	o.mode = FAKE_DIE_LATER;
-	survives(app, want, &o, "a tool killed after a twin was given", NULL);
-	o.mode = FAKE_STALL;
-	survives(app, want, &o, "a tool that never greets", "no session");
-	o.mode = FAKE_WRONG_TWIN;
-	survives(app, want, &o, "twins with other parameters", "arguments");
-	o.mode = FAKE_NO_BINARY;
-	survives(app, want, &o, "a twin that is no binary", "does not take the twin's binary");
-	o.mode = FAKE_NO_ARENA;
-	survives(app, want, &o, "no memory for maps", "no memory today");
-	o.wait_ms = 300;
-	o.mode = FAKE_SILENT;
-	survives(app, want, &o, "a tool that never answers", NULL);
-	o.wait_ms = 0;
-	o.delay_ms = 50;
-	o.mode = FAKE_SLOW;
-	survives(app, want, &o, "a tool that is not waited for", NULL);
+static void try_bad_tools(const char *app, const struct child *want)
+{
+	for (size_t i = 0; i < sizeof(bad_tools) / sizeof(bad_tools[0]); i++) {
+		const struct bad_tool *bad = &bad_tools[i];
+		struct fake_options o = { .mode = bad->mode, .pattern = "*", .wait_ms = bad->wait_ms, .delay_ms = bad->delay_ms,
+					  .sample = 1 };
+
+		if (failures || bad->device)
+			survives(app, want, &o, bad->what, bad->says);
+	}
 }
 
 /* What we have to say is not worth the program's life. */
@@ -339,14 +344,16 @@ static void run_native(const char *app)
 
 int main(int argc, char **argv)
 {
-	if (argc < 4)
+	if (argc < 5)
 		return 2;
 	agent = argv[1];
+	waits = !strcmp(argv[3], "all");
+	failures = waits || !strcmp(argv[3], "failures");
 	if (!choose_device(argv[2])) {
 		skip("the agent on Intel's CPU runtime", "GPUBPF_TEST_INTEL names no libintelocl.so");
 		return done();
 	}
-	for (int i = 3; i < argc; i++) {
+	for (int i = 4; i < argc; i++) {
 		run_native(argv[i]);
 		if (WIFEXITED(native.status) && WEXITSTATUS(native.status) == 77) {
 			skip(base(argv[i]), "%s", strtok(native.err, "\n"));
@@ -357,18 +364,20 @@ int main(int argc, char **argv)
 			continue;
 		}
 		exact(argv[i], &native);
-		if (strstr(argv[i], "cl-programs")) {
+		if (waits && strstr(argv[i], "cl-programs")) {
 			waits_once(argv[i], &native, FAKE_SILENT, "a tool that never answers");
 			waits_once(argv[i], &native, FAKE_STOPPED, "a tool that is stopped");
 			waits_once(argv[i], &native, FAKE_STOPPED_EARLY, "a tool that is stopped early");
-			stranger(argv[i], &native);
 		}
-		if (i > 3)
+		if (i > 4)
 			continue;
+		try_bad_tools(argv[i], &native);
+		if (!failures)
+			continue;
+		stranger(argv[i], &native);
 		idle(argv[i], &native);
 		chosen_launches(argv[i]);
 		missed_launches(argv[i]);
-		bad_tools(argv[i], &native);
 		nobody_listens(argv[i], &native);
 		hostile_tools(argv[i], &native);
 	}
