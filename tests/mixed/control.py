@@ -45,7 +45,7 @@ def rounds(n):
 
 
 report = os.path.join(work.name, "report")
-run = subprocess.Popen([gpubpf, "run", "-j", "-r", report, "-o", obj, "--", app, "-", what], env=env,
+run = subprocess.Popen([gpubpf, "run", "-j", "-r", report, "--wait", "1200", "-o", obj, "--", app, "-", what], env=env,
                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 if run.stdout.readline() != b"ready\n":
     print(f"1..0 # SKIP {run.stderr.read().decode().splitlines()[:1]}")
