@@ -115,7 +115,7 @@ int cli_program_open(struct cli_program **p, const struct cli_args *args);
 void cli_program_close(struct cli_program *p);
 /* Its object to the session that is to be loaded: 0 or -errno as gpubpf_session__add_object_mem() has it. */
 int cli_program_add(const struct cli_program *p, struct gpubpf_session *s);
-/* Before the traced program starts, while it runs (true: the tracing is to end), when the session has stopped. It
+/* If it is to do anything on the host: before the traced program starts, while it runs (true: the tracing is to end), when the session has stopped. It
  * prints to out, or into the document. */
 int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out);
 bool cli_program_event(struct cli_program *p, const struct gpubpf_event *event);

@@ -103,6 +103,8 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 		}
 		value = argv[++*i];
 	}
+	if (option == OPT_EVENTS && !strcmp(value, "jsonl") && *i + 1 < argc) /* where they go to is another question */
+		return add_value(args, OPT_JSONL, argv[++*i]);
 	return add_value(args, option, value);
 }
 

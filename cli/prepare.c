@@ -27,8 +27,10 @@ int gpubpf_cmd_prepare(const struct cli_args *args)
 	struct cli_trace trace = { .args = args, .prepare = true, .text = write_text, .json = add_json };
 	char cache[512];
 
-	if ((!cli_has(args, OPT_OBJECT) && !cli_has(args, OPT_PROBE)) || !args->nrest) {
-		cli_error("prepare: %s", args->nrest ? "no object is given; use -o FILE or -p NAME" :
+	int status;
+
+	if ((!cli_has(args, OPT_OBJECT) && !cli_has(args, OPT_PROBE) && !cli_has(args, OPT_EXPR)) || !args->nrest) {
+		cli_error("prepare: %s", args->nrest ? "no object is given; use -o FILE, -p NAME or -e PROGRAM" :
 			  "no program is given; put it behind --");
 		return CLI_USAGE;
 	}
@@ -36,5 +38,7 @@ int gpubpf_cmd_prepare(const struct cli_args *args)
 		cli_error("prepare: there is no folder to keep twins in; set XDG_CACHE_HOME or HOME");
 		return CLI_RUN_FAILED;
 	}
-	return cli_trace_run(&trace);
+	status = cli_trace_run(&trace);
+	cli_program_close(trace.program);
+	return status;
 }

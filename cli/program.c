@@ -190,14 +190,20 @@ int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out
 	return CLI_OK;
 }
 
+/* Where twins are only made nothing of it runs on the host. */
+static bool runs(const struct cli_program *p)
+{
+	return p && p->host.l;
+}
+
 bool cli_program_event(struct cli_program *p, const struct gpubpf_event *event)
 {
-	return p && lang_host_record(&p->host, event);
+	return runs(p) && lang_host_record(&p->host, event);
 }
 
 bool cli_program_run(struct cli_program *p)
 {
-	if (!p)
+	if (!runs(p))
 		return false;
 	lang_host_run(&p->host);
 	return p->host.exit;
@@ -205,7 +211,7 @@ bool cli_program_run(struct cli_program *p)
 
 uint64_t cli_program_due(const struct cli_program *p)
 {
-	return p ? lang_host_due(&p->host) : 0;
+	return runs(p) ? lang_host_due(&p->host) : 0;
 }
 
 static uint64_t lost_durations(struct gpubpf_session *s)
@@ -270,7 +276,7 @@ static void note_unprobed(const struct cli_program *p)
 
 void cli_program_end(struct cli_program *p)
 {
-	if (!p)
+	if (!runs(p))
 		return;
 	lang_host_end(&p->host);
 	note_losses(p);

@@ -499,7 +499,7 @@ int cli_trace_run(struct cli_trace *trace)
 		status = cli_program_open(&trace->program, trace->args);
 	if (status == CLI_OK)
 		status = open_session(&c);
-	if (status == CLI_OK)
+	if (status == CLI_OK && !trace->prepare)
 		status = cli_program_begin(trace->program, c.s, c.file.out);
 	if (status == CLI_OK) {
 		take_signals(&c);

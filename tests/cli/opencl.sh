@@ -67,7 +67,7 @@ run "$built/consumer" "$built/consumer.bpf.o" "$LOOP" 2 0; is 42 "a consumer in 
 run "$GPUBPF" run -o "$p" --events 1 --jsonl "$T/lines" -q -- "$LOOP" 4 0; is 42 "--jsonl"; same 4 "--jsonl"
 lines() { python3 -c "import json; l=[json.loads(x) for x in open('$1') if x.startswith('{')]; print(sorted(e['value']['launch'] for e in l if e.get('map') == 'records'), sorted(p['launch'] for p in l if 'text' in p), {e['backend'] for e in l})"; }
 [ "$(lines "$T/lines")" = "[0, 1, 2, 3] [0, 1, 2, 3] {''}" ]; ok $? "a line for each record and print, whatever the report keeps: $(lines "$T/lines")"
-run "$GPUBPF" run -o "$p" --jsonl - -q -- "$LOOP" 4 0; [ "$(lines "$T/out")" = "[0, 1, 2, 3] [0, 1, 2, 3] {''}" ]; ok $? "on standard output, beside the program's own"
+run "$GPUBPF" run -o "$p" --events jsonl - -q -- "$LOOP" 4 0; [ "$(lines "$T/out")" = "[0, 1, 2, 3] [0, 1, 2, 3] {''}" ]; ok $? "on standard output, beside the program's own"
 run "$GPUBPF" run -o "$p" --jsonl /dev/full -q -- "$LOOP" 4 0; is 42 "--jsonl: a full disk"
 [ "$(grep -c 'events are no longer written: No space' "$T/err")" = 1 ]; ok $? "--jsonl: it is told once"
 run "$GPUBPF" run -o "$p" --jsonl "$T/none/x" -- touch "$T/started"; is 125 "--jsonl: a file that cannot be written"; says 'none/x: cannot write events' "is told before the program starts"

@@ -110,6 +110,9 @@ report = os.path.join(scratch.name, "r")
 run(gpubpf, "run", "-o", probe, "-j", "-r", report, "--", cold, "2")
 cost = json.load(open(report, encoding="utf-8"))["cost"]
 result((cost["twins"], cost["cached"]) == (0, 2), "a run takes them", cost)
+done = run(gpubpf, "prepare", "-e", ONE + ' BEGIN { printf("begun\\n"); } END { printf("ended\\n"); }', "--", cold, "2")
+result("0 twins made, 2 kept from before, 0 refused" in done.stderr and "begun" not in done.stderr and "ended" not in done.stderr and
+       "@" not in done.stderr, "of text too, which says nothing then", done.stderr)
 done = run(gpubpf, "prepare", "--", cold, "2")
 result(done.returncode == 2 and "use -o FILE" in done.stderr, "without an object: what to do", done)
 
