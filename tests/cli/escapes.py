@@ -48,7 +48,11 @@ def check(name, said, results):
         print(f"# {bad[0] if bad else 'nothing of it was shown'}".encode("unicode_escape").decode(), flush=True)
 
 
+called = set()
+
+
 def run(*args):
+    called.update((args[:1], args[:2]))
     done = subprocess.run([os.fsencode(gpubpf), *[os.fsencode(a) for a in args]], env=env, capture_output=True, timeout=120,
                           check=False)
     return args, done.stdout + b"\n" + done.stderr
@@ -58,7 +62,7 @@ def commands(path):
     yield from (["prog", "show", path], ["prog", "show", "-j", path], ["prog", "verify", path],
                 ["prog", "verify", "-j", "-v", path], ["prog", "verify", "-v", path], ["prog", "dump", path],
                 ["prog", "dump", "-T", "clc", path], ["run", "-o", path, "--", "true"], ["run", "-j", "-o", path, "--", "true"],
-                ["run", "-v", "-o", path, "--", "true"], ["kernel", "inspect", path], ["kernel", "inspect", "-j", path])
+                ["run", "-v", "-o", path, "--", "true"], ["gen", "skeleton", path], ["kernel", "inspect", path], ["kernel", "inspect", "-j", path])
 
 
 def write(name, data):
@@ -95,7 +99,11 @@ check("arguments", True, [run(*args) for args in (
     ["map", "dump", "-S", word], ["session", "attach", word], ["help", word], ["version", word],
     ["run", "-o", os.path.join(objects, "probe.bpf.o"), "-a", word + b"=" + word, "--", "true"],
     ["run", "-o", os.path.join(objects, "probe.bpf.o"), "--", word],
-    ["kernel", "list", "--", word], ["prepare", "-o", word, "--", word])])
+    ["kernel", "list", "--", word], ["prepare", "-o", word, "--", word], ["probes", word], ["run", "-p", word, "--", "true"],
+    ["gen", "skeleton", word], ["conformance", "--backend", word], ["conformance", "--tests", word],
+    ["run", "-e", b"gpu/exit/* { @ = " + word + b"; }", "--", "true"], ["run", "-e", word, "--", "true"],
+    ["run", "--param", word, "-e", b'END { printf("%s", $1); }', "--", "true"],
+    ["run", "--dump", "-e", b'gpu/exit/"' + word + b'" { @ = count(); }'])])
 
 session = subprocess.Popen([gpubpf, "run", "-q", "-o", os.path.join(objects, "probe.bpf.o"), "--", "sleep", "600"], env=env)
 sockets = os.path.join(env["XDG_RUNTIME_DIR"], "gpubpf")
@@ -104,10 +112,20 @@ for _ in range(600):
         break
     time.sleep(0.1)
 check("questions to a session", True, [run(*args) for args in (
+    ["map", "show"], ["map", "lookup", word, "key", word], ["map", "lookup", "counts", "key", word],
+    ["map", "update", "counts", "key", "0", "value", word], ["map", "update", word, "key", "0", "value", "1", word],
+    ["map", "delete", word, "key", "0"], ["map", "getnext", word], ["map", "watch", "-n", "1", word],
+    ["map", "top", "-n", "1", word], ["map", "push", word, "value", "1"], ["map", "enqueue", word, "value", "1"],
+    ["map", "pop", word], ["map", "dequeue", word], ["map", "peek", word], ["map", "dump", "--csv", word],
     ["map", "dump", word], ["map", "dump", "-j", word], ["session", "attach", word + b"=" + word], ["session", "list"],
     ["session", "attach", b"enter=" + word], ["session", "list"], ["session", "list", "-j"], ["session", "report"],
     ["session", "report", "-j"], ["session", "detach", word])])
 session.terminate()
 session.wait()
+listed = [line.split()[1:3] for line in run("help", "tables")[1].decode().splitlines() if line.startswith("command ")]
+missing = [c for c in listed if tuple(w for w in c if w != "-") not in called]
+count += 1
+failed |= bool(missing) or not listed
+print(f"{'not ok' if missing or not listed else 'ok'} {count} - each of {len(listed)} commands was asked: {missing}")
 print(f"1..{count}")
 sys.exit(failed)
