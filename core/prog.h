@@ -102,6 +102,7 @@ enum gpubpf_pass {
 	GPUBPF_PASS_OUT,      /* that it writes */
 	GPUBPF_PASS_TEXT,     /* IN, and then their number */
 	GPUBPF_PASS_PARAM,    /* two numbers: where the parameter's bytes are (gpubpf_param.bytes_off), and how many */
+	GPUBPF_PASS_NAMED,    /* two numbers: struct gpubpf_param_read of the parameter (core/param.h) */
 };
 
 /* how much memory is behind a pointer argument */
@@ -138,9 +139,10 @@ static inline bool gpubpf_helper_runs(const struct gpubpf_helper *helper)
 /* Argument i, from 0, of a call on a map of the type, which is NULL where there is none: kinds that are asked for a value
  * read what others write. */
 enum gpubpf_arg gpubpf_helper_arg(const struct gpubpf_helper *helper, int i, const struct gpubpf_map_type *type);
-/* The number of the argument that is a map, or a parameter of the kernel, from 1; 0 if there is none. */
+/* The number of the argument that is a map, a parameter of the kernel, or its name, from 1; 0 if there is none. */
 uint32_t gpubpf_helper_map_arg(const struct gpubpf_helper *helper);
 uint32_t gpubpf_helper_param_arg(const struct gpubpf_helper *helper);
+uint32_t gpubpf_helper_name_arg(const struct gpubpf_helper *helper);
 /* The helper that an instruction calls; NULL: it calls none, or one that helpers.def does not have. */
 const struct gpubpf_helper *gpubpf_insn_helper(const struct gpubpf_insn *insn);
 /* libbpf turns an instruction whose CO-RE relocation found nothing into a call of this number

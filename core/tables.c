@@ -117,6 +117,11 @@ uint32_t gpubpf_helper_param_arg(const struct gpubpf_helper *helper)
 	return find_arg(helper, GPUBPF_ARG_PARAM);
 }
 
+uint32_t gpubpf_helper_name_arg(const struct gpubpf_helper *helper)
+{
+	return find_arg(helper, GPUBPF_ARG_NAME);
+}
+
 const struct gpubpf_helper *gpubpf_insn_helper(const struct gpubpf_insn *insn)
 {
 	return insn->kind == GPUBPF_INSN_CALL ? gpubpf_helper_find((uint32_t)insn->imm) : NULL;

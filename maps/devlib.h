@@ -73,6 +73,7 @@ struct gpubpf_env {
  *   s64 gpubpf_helper_read_arg(GPUBPF_ENV, u64 param_off, u64 param_size, u64 offset,
  *                              GPUBPF_PRIVATE u8 *to, u64 size);
  *           param_off, param_size: where the lowering put the parameter's bytes in env->arg_bytes
+ *   u64 gpubpf_helper_named_arg(GPUBPF_ENV, u64 index, u64 bits);   struct gpubpf_param_read
  * prints: the layout is that of the print ring; prog the program's index in the unit; the format or the
  * string lies in private memory (size: with its NUL if there is one, at most GPUBPF_PRINT_TEXT are taken)
  *   s64 gpubpf_helper_trace_printk(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 prog, GPUBPF_PRIVATE const u8 *fmt,

@@ -138,6 +138,16 @@ GPUBPF_HELPER3(get_block_dim, gpubpf_block_dim_at)
 GPUBPF_HELPER3(get_thread_idx, gpubpf_thread_idx_at)
 GPUBPF_HELPER3(get_grid_dim, gpubpf_grid_dim_at)
 
+/* bits: of the parameter, whose rest is 0; < 0: its last is a sign; 0: there is none */
+GPUBPF_FN u64 gpubpf_helper_named_arg(GPUBPF_ENV, u64 index, u64 bits)
+{
+	s64 size = (s64)bits;
+
+	if (size < 0)
+		return (u64)((s64)(env->arg[index] << (64 + size)) >> (64 + size));
+	return size ? env->arg[index] : 0;
+}
+
 GPUBPF_FN s64 gpubpf_helper_read_arg(GPUBPF_ENV, u64 param_off, u64 param_size, u64 offset, GPUBPF_PRIVATE u8 *to,
 				     u64 size)
 {

@@ -57,6 +57,22 @@ bool lang_builtin_find(const char *word, struct lang_builtin *builtin)
 	return argument(word, builtin);
 }
 
+bool lang_builtin_named(struct lang *l, const char *name, struct lang_builtin *builtin)
+{
+	uint32_t at = 0, size = strlen(name) + 1;
+
+	while (at < l->names_size && strcmp(l->names + at, name))
+		at += strlen(l->names + at) + 1;
+	if (size > sizeof(l->names) - at)
+		return false;
+	*builtin = (struct lang_builtin){ "args", LANG_INT, LANG_SOURCE_NAMED, at, 0 };
+	if (at < l->names_size)
+		return true;
+	memcpy(l->names + at, name, size);
+	l->names_size += size;
+	return true;
+}
+
 bool lang_field_find(const char *field, uint64_t index, struct lang_builtin *builtin)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {

@@ -111,7 +111,7 @@ static struct lang_type check_builtin(struct check *c, struct lang_node *n)
 	check_place(c, n);
 	if (b->source == LANG_SOURCE_DURATION)
 		c->block->duration = c->l->durations = true;
-	return (struct lang_type){ b->base, false };
+	return (struct lang_type){ b->base, b->source == LANG_SOURCE_NAMED };
 }
 
 static struct lang_type check_var(struct check *c, struct lang_node *n)

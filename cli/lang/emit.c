@@ -93,14 +93,24 @@ void gen_atomic(struct gen *g, uint32_t op, int base, int off, int src)
 	gen_insn(g, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, off, op);
 }
 
-void gen_map_address(struct gen *g, int dst, uint32_t map)
+static void address(struct gen *g, int dst, uint32_t map, uint32_t at)
 {
 	struct lang_code *code = g->code;
 
 	if (grow(g, (void **)&code->reloc, &g->rooms[0], code->nrelocs, sizeof(*code->reloc)))
 		code->reloc[code->nrelocs++] = (struct lang_reloc){ code->n, map };
-	gen_insn(g, BPF_LD | BPF_IMM | BPF_DW, dst, 0, 0, 0);
+	gen_insn(g, BPF_LD | BPF_IMM | BPF_DW, dst, 0, 0, at);
 	gen_insn(g, 0, 0, 0, 0, 0);
+}
+
+void gen_map_address(struct gen *g, int dst, uint32_t map)
+{
+	address(g, dst, map, 0);
+}
+
+void gen_name_address(struct gen *g, int dst, uint32_t at)
+{
+	address(g, dst, gen_own(g, LANG_OWN_MAPS), at);
 }
 
 void gen_call(struct gen *g, uint32_t helper)

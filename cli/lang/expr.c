@@ -169,6 +169,21 @@ static struct lang_node *context(struct lang_parser *p, uint32_t pos)
 	return n;
 }
 
+/* args.NAME, which each kernel is asked for when it is probed */
+static struct lang_node *named(struct lang_parser *p, uint32_t pos)
+{
+	struct lang_node *n = lang_node(p, LANG_N_BUILTIN, pos);
+
+	n->text = p->lex.string;
+	if (p->lex.token != LANG_T_WORD)
+		lang_fail(p->l, p->lex.pos, "args.n is what the kernel calls n", "the name of an argument is missing");
+	else if (!lang_builtin_named(p->l, n->text, &n->builtin))
+		lang_fail(p->l, p->lex.pos, "use arg0, arg1, ... for some", "the names of arguments have more than %u bytes",
+			  LANG_NAMES_SIZE);
+	lang_next(&p->lex);
+	return n;
+}
+
 /* args.NAME, where the probe declares the arguments */
 static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 {
@@ -178,6 +193,8 @@ static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 
 	if (!lang_accept(p, LANG_T_DOT))
 		lang_expect(p, LANG_T_ARROW, "behind args");
+	if (!block->nargs)
+		return named(p, pos);
 	for (uint32_t i = 0; i < block->nargs; i++) {
 		if (!lang_word_is(p, block->args[i].name))
 			continue;
@@ -191,9 +208,7 @@ static struct lang_node *argument(struct lang_parser *p, uint32_t pos)
 		lang_next(&p->lex);
 		return n;
 	}
-	lang_fail(p->l, p->lex.pos, block->nargs ? "the probe names the arguments in parentheses" :
-		  "name them behind the kernel, gpu/entry/vector_add(float *a, uint n), as gpubpf kernel list --signatures "
-		  "shows them; or use arg0, arg1, ...", "no argument is called %s", p->lex.string);
+	lang_fail(p->l, p->lex.pos, "the probe names the arguments in parentheses", "no argument is called %s", p->lex.string);
 	return n;
 }
 

@@ -26,7 +26,7 @@ struct lang_code {
 	struct gpubpf_raw_insn *insn;
 	uint32_t n;
 	struct lang_reloc {
-		uint32_t insn, map;
+		uint32_t insn, map;    /* LANG_OWN_MAPS behind the last one: .rodata */
 	} *reloc;
 	uint32_t nrelocs;
 	struct lang_line {
@@ -64,6 +64,7 @@ void gen_load(struct gen *g, int dst, int base, int off, uint32_t size);
 void gen_store(struct gen *g, int base, int off, int src, uint32_t size);
 void gen_atomic(struct gen *g, uint32_t op, int base, int off, int src);
 void gen_map_address(struct gen *g, int dst, uint32_t map);
+void gen_name_address(struct gen *g, int dst, uint32_t at);
 void gen_call(struct gen *g, uint32_t helper);
 uint32_t gen_label(struct gen *g);
 void gen_place(struct gen *g, uint32_t label);

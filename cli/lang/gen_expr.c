@@ -6,6 +6,7 @@
 #include "gen.h"
 #include "gpubpf/ctx.h"
 
+#define NAMED_ARG 530 /* include/gpubpf/helpers.def */
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
 void gen_number(struct gen *g, int dst, const struct lang_node *n)
@@ -87,6 +88,11 @@ static void word(struct gen *g, const struct lang_node *n)
 		break;
 	case LANG_SOURCE_HELPER:
 		helper(g, b);
+		break;
+	case LANG_SOURCE_NAMED:
+		gen_mov(g, R1, R9);
+		gen_name_address(g, R2, b->at);
+		gen_call(g, NAMED_ARG);
 		break;
 	case LANG_SOURCE_DURATION:
 		gen_load(g, R0, R10, -LANG_VARIABLE_SLOT * (int)(g->block->nvars + 1), 8);

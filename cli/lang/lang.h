@@ -33,6 +33,7 @@
 #define LANG_MAP_KEYS 4096             /* of a map, if `let` does not say otherwise */
 #define LANG_MOST_KEYS (1u << 24)
 #define LANG_RING_BYTES (1u << 20)
+#define LANG_NAMES_SIZE 4096           /* of kernels' arguments that no probe declares: bytes of their names */
 #define LANG_ACTIONS 1024              /* calls of printf(), print(), ... */
 
 enum lang_token {
@@ -67,6 +68,7 @@ enum lang_source {
 	LANG_SOURCE_CTX,
 	LANG_SOURCE_TRIPLE,
 	LANG_SOURCE_HELPER,
+	LANG_SOURCE_NAMED,
 	LANG_SOURCE_DURATION,
 	LANG_SOURCE_PROBE,
 	LANG_SOURCE_HOST,
@@ -209,11 +211,6 @@ struct lang_block {
 	bool duration;                 /* uses it */
 };
 
-struct lang_text {
-	char *data;
-	size_t size, room;
-};
-
 struct lang {
 	const char *name;              /* "-e", or the file */
 	const char *text;
@@ -235,6 +232,9 @@ struct lang {
 	const struct lang_probe *probe[LANG_PROBES];
 	bool records, zeros, durations; /* the object has a ring; a value of zeros; places for times of entry */
 	uint32_t zeros_size;
+
+	char names[LANG_NAMES_SIZE];   /* the object's .rodata: one behind the other, each with its NUL */
+	uint32_t names_size;
 
 	void *object;
 	size_t object_size;
@@ -306,6 +306,8 @@ void lang_deeper(struct lang_parser *p);
 bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed);
 /* builtin.c: the row of a word, argN included; false: it is none. */
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin);
+/* args.NAME that no probe declares; false: there are too many names. */
+bool lang_builtin_named(struct lang *l, const char *name, struct lang_builtin *builtin);
 /* ctx.FIELD and ctx.FIELD[i], by core/ctx_fields.def. */
 bool lang_field_find(const char *field, uint64_t index, struct lang_builtin *builtin);
 /* The name of the field at that place of the context, if it is one that places give; NULL: it is not. */

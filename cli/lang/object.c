@@ -97,7 +97,7 @@ static void symbol(struct object *o, const char *name, uint32_t section, int typ
 	put(&o->symbols, &sym, sizeof(sym));
 }
 
-/* Symbols: none, the maps, then the programs. */
+/* Symbols: none, the maps, the names of arguments if there are any, then the programs. */
 static void add_program(struct object *o, const struct lang_code *code)
 {
 	struct section *s = section_of(o, code->section);
@@ -230,8 +230,8 @@ static void link_section(struct object *o, Elf_Scn *scn, uint32_t link, uint32_t
 	h->sh_entsize = entsize;
 }
 
-/* Sections: 1 the strings, 2 the symbols, 3 license, 4 .BTF, 5 .BTF.ext, 6 .maps if there are any, then programs and their
- * relocations. */
+/* Sections: 1 the strings, 2 the symbols, 3 license, 4 .BTF, 5 .BTF.ext, 6 .maps if there are any, .rodata if there are
+ * names, then programs and their relocations. */
 enum { STRINGS = 1, SYMBOLS, LICENSE, BTF, EXT, MAPS };
 
 static void write_sections(struct object *o, const void *maps)
@@ -249,6 +249,8 @@ static void write_sections(struct object *o, const void *maps)
 	section(o, ".BTF.ext", SHT_PROGBITS, 0, o->ext.data, o->ext.size);
 	if (o->types.nmaps)
 		section(o, ".maps", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, maps, o->types.maps_size);
+	if (o->l->names_size)
+		section(o, ".rodata", SHT_PROGBITS, SHF_ALLOC, o->l->names, o->l->names_size);
 	for (uint32_t i = 0; i < o->nsections; i++)
 		section(o, o->section[i].name, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, o->section[i].code.data,
 			o->section[i].code.size);
@@ -303,6 +305,7 @@ static int write_file(struct object *o, const void *maps)
 static int make(struct object *o, const struct lang_code *code)
 {
 	Elf64_Sym none = {0};
+	uint32_t names = MAPS + (o->types.nmaps != 0), programs = names + (o->l->names_size != 0);
 	void *maps = calloc(1, o->types.maps_size + 1);
 	int err = -ENOMEM;
 
@@ -310,10 +313,12 @@ static int make(struct object *o, const struct lang_code *code)
 	put(&o->symbols, &none, sizeof(none));
 	for (uint32_t i = 0; i < o->types.nmaps; i++)
 		symbol(o, o->types.map[i], MAPS, STT_OBJECT, i * LANG_MAP_DEFINITION, LANG_MAP_DEFINITION);
+	if (o->l->names_size)
+		symbol(o, "__names", names, STT_OBJECT, 0, o->l->names_size);
 	for (const struct lang_code *c = code; c; c = c->next)
 		section_of(o, c->section);
 	for (uint32_t i = 0; i < o->nsections; i++)
-		o->section[i].index = MAPS + (o->types.nmaps != 0) + i;
+		o->section[i].index = programs + i;
 	for (const struct lang_code *c = code; c; c = c->next)
 		add_program(o, c);
 	add_ext(o, code);

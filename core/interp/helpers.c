@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/lower/lower.h"
+#include "core/param.h"
 #include "host.h"
 #include "maps/impl.h"
 
@@ -92,6 +93,22 @@ static bool take_param(struct call *c, int i)
 	return true;
 }
 
+/* What has no such parameter has 0, as has a run without a kernel. */
+static bool take_named(struct call *c, int i)
+{
+	const struct gpubpf_interp_job *job = c->h->job;
+	struct gpubpf_param_read read = { 0, 0 };
+	char why[240];
+
+	if (!take_text(c, i))
+		return false;
+	if (job->nparams && gpubpf_param_find(job->params, job->nparams, (const char *)HOST_PTR(c->arg[i]), &read, why, sizeof(why)) < 0)
+		return bad(c, "asks for a parameter that the kernel does not have");
+	c->arg[i] = read.index;
+	c->more[i] = (u64)read.bits;
+	return true;
+}
+
 /* A record is given back: it is one that the program holds. */
 static bool take_record(struct call *c, int i)
 {
@@ -120,6 +137,7 @@ static bool take(struct call *c, int i)
 	case GPUBPF_PASS_OUT: return take_memory(c, i, bytes_of(c, i, row->size), true);
 	case GPUBPF_PASS_TEXT: return take_text(c, i);
 	case GPUBPF_PASS_PARAM: return take_param(c, i);
+	case GPUBPF_PASS_NAMED: return take_named(c, i);
 	}
 	return true;
 }
@@ -140,6 +158,7 @@ static bool take(struct call *c, int i)
 #define PASS_MEM_WR(i) POINTER(i)
 #define PASS_FMT(i) POINTER(i)
 #define PASS_STR(i) POINTER(i), c->more[i]
+#define PASS_NAME(i) NUMBER(i), c->more[i]
 #define PASS_PARAM(i) NUMBER(i), c->more[i]
 #define PASS_U64_OUT(i) , &c->word[i]
 #define RETURN_INT(result) return (u64)(result)

@@ -9,6 +9,7 @@
 
 #include "clc.h"
 #include "core/diag.h"
+#include "core/param.h"
 
 #define MAX_COPY 16384 /* bytes of private memory that one argument may need */
 
@@ -177,18 +178,35 @@ static void pass_param(const struct call *call, uint32_t arg)
 	text_add(call->c->t, ", %uUL, %uUL", param ? param->bytes_off : 0, param ? param->size : 0);
 }
 
-static void pass_all(const struct call *call)
+/* helper 530; who makes the job has looked whether it is there: gpubpf_params_fit() */
+static int pass_named(const struct call *call, uint32_t arg)
+{
+	const struct gpubpf_site_desc *desc = call->c->desc;
+	const char *name = gpubpf_param_name(call->c->job->unit, argument(call, arg));
+	struct gpubpf_param_read read = { 0 };
+	char why[240] = "one of several names";
+
+	if (!name || gpubpf_param_find(desc->params, desc->nparams, name, &read, why, sizeof(why)) < 0)
+		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, "helper %s: %s", call->helper->name, why);
+	text_add(call->c->t, ", %uUL, (u64)%lldL", read.index, (long long)read.bits);
+	return 0;
+}
+
+static int pass_all(const struct call *call)
 {
 	struct text *t = call->c->t;
 	uint32_t words = 0;
+	int err = 0;
 
-	for (uint32_t arg = 1; arg <= 5; arg++) {
+	for (uint32_t arg = 1; !err && arg <= 5; arg++) {
 		enum gpubpf_pass pass = row_of(call, arg)->pass;
 
 		if (pass == GPUBPF_PASS_NUMBER) {
 			text_add(t, ", r%u", arg);
 		} else if (pass == GPUBPF_PASS_PARAM) {
 			pass_param(call, arg);
+		} else if (pass == GPUBPF_PASS_NAMED) {
+			err = pass_named(call, arg);
 		} else if (is_word(call, arg)) {
 			text_add(t, ", &x[%u]", words++);
 		} else if (pass != GPUBPF_PASS_NOT) {
@@ -198,6 +216,7 @@ static void pass_all(const struct call *call)
 		if (pass == GPUBPF_PASS_TEXT)
 			text_add(t, ", %uUL", argument(call, arg)->size_max);
 	}
+	return err;
 }
 
 /* One helper, on call->map if it takes one: its functions in clc_maps.c. */
@@ -228,7 +247,9 @@ static int one(struct call *call)
 	case GPUBPF_CLASS_KERNEL:
 		assert(!"no function of the device library");
 	}
-	pass_all(call);
+	err = pass_all(call);
+	if (err < 0)
+		return err;
 	text_add(t, "); ");
 	if (helper->ret == GPUBPF_RET_VOID)
 		text_add(t, "r0 = 0; ");

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/param.h"
 #include "llvm_low.h"
 #include "maps/impl.h"
 
@@ -274,6 +275,21 @@ static unsigned pass_param(const struct call *c, unsigned reg, LLVMValueRef *arg
 	return 2;
 }
 
+/* helper 530; who makes the job has looked whether it is there: gpubpf_params_fit() */
+static unsigned pass_named(const struct call *c, unsigned reg, LLVMValueRef *args)
+{
+	const struct gpubpf_site_desc *site = c->f->p->site;
+	const char *name = gpubpf_param_name(c->l->job->unit, argument(c, reg));
+	struct gpubpf_param_read read = { 0 };
+	char why[240] = "one of several names";
+
+	if (!name || gpubpf_param_find(site->params, site->nparams, name, &read, why, sizeof(why)) < 0)
+		gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc, "helper %s: %s", c->helper->name, why);
+	args[0] = low_const(c->l, read.index);
+	args[1] = low_const(c->l, (uint64_t)read.bits);
+	return 2;
+}
+
 static unsigned pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 {
 	switch (row_of(c, reg)->pass) {
@@ -292,6 +308,8 @@ static unsigned pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 		return 2;
 	case GPUBPF_PASS_PARAM:
 		return pass_param(c, reg, args);
+	case GPUBPF_PASS_NAMED:
+		return pass_named(c, reg, args);
 	}
 	return 0;
 }

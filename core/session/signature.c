@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/param.h"
 #include "core/target.h"
 
 struct gpubpf_signature {
@@ -13,26 +14,12 @@ struct gpubpf_signature {
 	struct gpubpf_typed_param param[]; /* behind them the texts */
 };
 
-/* Of a type as the source says it; one that is not known is a number of bits. */
-static bool is_signed(const char *type)
-{
-	static const char *const names[] = { "int", "long", "short", "char", "signed", "ptrdiff_t", "intptr_t", "int8_t", "int16_t",
-					     "int32_t", "int64_t" };
-	const char *first = strncmp(type, "const ", 6) ? type : type + 6;
-	size_t n = strcspn(first, " ");
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == n && !strncmp(names[i], first, n))
-			return true;
-	return false;
-}
-
 static enum gpubpf_typed_how how(const struct gpubpf_param *p)
 {
 	switch (p->kind) {
 	case GPUBPF_PARAM_INT:
 		/* eight bytes that may be an address too */
-		return is_signed(p->type) ? GPUBPF_TYPED_SIGNED :
+		return gpubpf_param_is_signed(p) ? GPUBPF_TYPED_SIGNED :
 		       p->size == 8 && !p->type[0] ? GPUBPF_TYPED_ADDRESS : GPUBPF_TYPED_UNSIGNED;
 	case GPUBPF_PARAM_FLOAT:
 		return GPUBPF_TYPED_REAL;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "core/param.h"
 #include "core/worker/job.h"
 #include "core/wire/match.h"
 #include "named.h"
@@ -121,11 +122,12 @@ static void refuse_kernel(struct gpubpf_twin_kernel *k, const char *fmt, ...)
 	k->twin[0] = 0;
 }
 
-/* Does the device have what the program needs, on this kernel? */
-static bool program_fits(const struct making *m, const struct gpubpf_prog *prog,
-			 const struct gpubpf_kernel_info *info, struct gpubpf_twin_kernel *k)
+/* Does the device have what the program needs, on this kernel, and `where` it stands the parameters that it names? */
+static bool program_fits(const struct making *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
+			 const struct gpubpf_kernel_info *where, struct gpubpf_twin_kernel *k)
 {
 	const struct gpubpf_device_caps *caps = &m->req->caps;
+	char why[200];
 
 	if (prog->facts->clock && caps->clock == GPUBPF_CLOCK_NONE) {
 		refuse_kernel(k, "program %s reads a clock and %s has none", prog->name, caps->name);
@@ -135,6 +137,10 @@ static bool program_fits(const struct making *m, const struct gpubpf_prog *prog,
 	    (!(caps->bits & GPUBPF_CAP_EXIT_THREAD) || (info->flags & GPUBPF_KINFO_BARRIER))) {
 		refuse_kernel(k, "program %s ends threads (helper 507), which could miss a barrier here",
 			      prog->name);
+		return false;
+	}
+	if (gpubpf_params_fit(&m->req->unit, prog, where->params, where->nparams, why, sizeof(why)) < 0) {
+		refuse_kernel(k, "program %.30s: %s", prog->name, why);
 		return false;
 	}
 	return true;
@@ -220,7 +226,7 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 			continue;
 		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
 			refuse_kernel(k, "%s", info->reason);
-		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, k))
+		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, where, k))
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
 	}

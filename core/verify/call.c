@@ -275,6 +275,18 @@ static int check_string(struct verifier *v, const struct call *c, int i)
 	return bad_arg(v, c, i, "a string that ends with NUL");
 }
 
+/* A name is looked up in each kernel that is probed: it must be known by then, and any parameter may be meant. */
+static int check_name(struct verifier *v, const struct call *c, int i)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+	const struct gpubpf_map *map = reg_map(v, r);
+
+	if (r->type != R_VALUE || !map || !map->rdonly || !map->init)
+		return bad_arg(v, c, i, "a constant string");
+	v->facts->ctx_args = UINT64_MAX;
+	return check_string(v, c, i);
+}
+
 static int check_callback(struct verifier *v, struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -330,6 +342,8 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 		return 0;
 	case GPUBPF_ARG_STR:
 		return check_string(v, c, i);
+	case GPUBPF_ARG_NAME:
+		return check_name(v, c, i);
 	case GPUBPF_ARG_U64_OUT:
 		return check_memory(v, c, i, 8, 8, true);
 	case GPUBPF_ARG_CTX:

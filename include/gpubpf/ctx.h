@@ -14,6 +14,7 @@
  *   pointers              the device address, `__local` and `__private` ones too (their numeric value)
  *   struct, union, vector the first 8 bytes, zero-padded; all bytes through bpf_gpu_read_arg()
  *   images, samplers, queues, pipes, events  0: they have no address
+ * bpf_gpu_named_arg() finds one by its name, where the kernel's code has names, with its sign.
  * Parameters past the 32nd are reached by bpf_gpu_read_arg() alone. nargs counts all.
  *
  * At gpu/call/ and gpu/call_exit/ the arguments are the function's, of this call; all else is the kernel's.

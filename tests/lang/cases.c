@@ -14,6 +14,7 @@
 
 #include "cli/lang/host.h"
 #include "core/interp/interp.h"
+#include "core/lower/lower.h"
 #include "core/session/session.h"
 #include "core/wire/match.h"
 #include "tests/tap.h"
@@ -102,6 +103,12 @@ static void on_event(void *ctx, const struct gpubpf_event *event)
 	lang_host_record(&t->host, event);
 }
 
+/* arg0 is pointer, arg1 has a sign, of arg3 nothing is known */
+static const struct gpubpf_param params[] = {
+	{ "a", "__global float *", GPUBPF_PARAM_POINTER, 8, 8, UINT32_MAX }, { "b", "const char", GPUBPF_PARAM_INT, 1, 1, UINT32_MAX },
+	{ "c", "uint", GPUBPF_PARAM_INT, 4, 4, UINT32_MAX }, { "", "", GPUBPF_PARAM_INT, 8, 8, UINT32_MAX },
+};
+
 static void run_thread(struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct launch *l, uint64_t thread)
 {
 	struct gpubpf_ctx ctx = {
@@ -111,7 +118,7 @@ static void run_thread(struct gpubpf_session *s, const struct gpubpf_prog *prog,
 	};
 	struct gpubpf_interp_job job = {
 		.unit = &s->loaded->unit, .prog = prog, .ctx = &ctx, .arena = s->arenas[0].base, .layout = &s->arenas[0].layout,
-		.pid_tgid = 77ull << 32, .sm = 0, .warp = ctx.thread_idx[0] / 2, .lane = ctx.thread_idx[0] % 2,
+		.params = params, .nparams = sizeof(params) / sizeof(params[0]), .pid_tgid = 77ull << 32, .sm = 0, .warp = ctx.thread_idx[0] / 2, .lane = ctx.thread_idx[0] % 2,
 	};
 	struct gpubpf_interp_result result;
 	struct gpubpf_diag diag;

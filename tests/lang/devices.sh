@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# One-liners on a device: exact counts of each thing that maps can hold, the same as from C. devices.sh GPUBPF OBJECTS LOOP DEVICE
+# One-liners on a device: exact counts of each thing that maps can hold, the same as from C. devices.sh GPUBPF OBJECTS LOOP DEVICE ARGUMENTS
 . "$(dirname "$0")/../cli/lib.sh"
 use_device "${4:-}"
 json() { python3 -c "import json; r=json.load(open('$T/r')); print($1)" 2>&1; }
@@ -67,6 +67,15 @@ slots lane by threads > "$T/theirs"; [ -s "$T/mine" ] && cmp -s "$T/mine" "$T/th
 grep -q '\[3072\]$' "$T/mine"; ok $? "of all threads"
 "$GPUBPF" run --emit "$T/o.bpf.o" -e "$line" && [ "$(sha256sum < "$T/o.bpf.o" | cut -c -64)" = "$(cat "$T/sha")" ]
 ok $? "the object is the same on each device: $(cut -c -16 "$T/sha")"
+
+# arguments by the names that each kernel has for them
+line='gpu/entry/* /gid == 0/ { @n[kernel, args.n] = count(); } gpu/entry/mixed /gid == 0/
+{ printf("%d %d %u %d %f\n", args.tiny, args.mid, args.large, args->wide, args.f); @signed = min(args.n); @v[args.v != 0] = count(); }'
+run "$GPUBPF" -e "$line" -v -- "$5"; is 42 "arguments by name"
+says '^-3 65000 4000000000 -10000000000 1.500000$' "by size and sign"; says '^@signed: -100000$' "as numbers with a sign"; says '^@v\[1\]: 1$' "addresses"
+says '^@n\[mixed, -100000\]: 1$' "where each kernel has it"; says '^@n\[other, 7\]: 1$' "two of one name"
+says '^  none .*program entry_1: it has no parameter n: its parameters are v$' "who has none is told, with what there is"
+run "$GPUBPF" -e 'gpu/entry/mixed { @ = sum(args.both); }' -v -- "$5"; is 42 "a struct"; says 'its parameter both (pair) is no number' "is no number"
 [ "$4" = pocl ] || finish
 
 # what is about the tool, and not the device

@@ -55,13 +55,16 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
-/* 34 parameters: integers, then a pointer and a struct of 24 bytes past what the context holds */
+/* 34 parameters: integers, of which one has a name, then a pointer and a struct of 24 bytes past what the context holds */
 static void make_params(struct job *j)
 {
 	for (uint32_t i = 0; i < 34; i++)
 		j->params[i] = (struct gpubpf_param){
 			.kind = GPUBPF_PARAM_INT, .size = 8, .align = 8, .bytes_off = UINT32_MAX,
 		};
+	snprintf(j->params[3].name, sizeof(j->params[3].name), "delta");
+	snprintf(j->params[3].type, sizeof(j->params[3].type), "short");
+	j->params[3].size = 2;
 	j->params[1].kind = j->params[33].kind = GPUBPF_PARAM_BYTES;
 	j->params[1].size = j->params[33].size = 24;
 	j->params[1].bytes_off = 0;

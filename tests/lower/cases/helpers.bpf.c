@@ -73,7 +73,7 @@ int arguments(struct gpubpf_ctx *ctx)
 	bpf_gpu_read_arg(ctx, 33, 16, late, sizeof(late));
 	value = bpf_map_lookup_elem(&array, &key);
 	if (value) {
-		value->a[0] = whole[0] + whole[23] + late[7];
+		value->a[0] = whole[0] + whole[23] + late[7] + bpf_gpu_named_arg(ctx, "delta");
 		bpf_gpu_read_arg(ctx, 1, 8, &value->a[1], 16); /* into map memory */
 	}
 	return 0;
