@@ -57,9 +57,9 @@ def kernel(report):
     return report["kernels"][0] if report and report["kernels"] else {"launches": 0, "probed": 0}
 
 
-def probing():
+def probing(*options):
     """has the running session counted anything?"""
-    dump = subprocess.run([gpubpf, "map", "dump", "-j", "counts"], capture_output=True, text=True, timeout=WAIT)
+    dump = subprocess.run([gpubpf, "map", "dump", "-j", *options, "counts"], capture_output=True, text=True, timeout=WAIT)
     try:
         maps = json.loads(dump.stdout)
     except ValueError:
@@ -174,12 +174,12 @@ def dump(*options):
     return ended.returncode, json.loads(ended.stdout) if "-j" in options and ended.stdout else ended.stdout, ended.stderr
 
 
-def while_running(layers, look):
-    """look() while STEADY is being probed"""
+def while_running(layers, look, *options):
+    """look() while STEADY is being probed, as a dump with these options says"""
     with subprocess.Popen([gpubpf, "run", "-q", "-o", probe, "--", "/bin/sh", "-c",
                            f'OPENCL_LAYERS="{layers}$OPENCL_LAYERS" exec {steady}'], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as tool:
-        result(until(probing), "a program that is always running kernels is probed")
+        result(until(lambda: probing(*options)), "a program that is always running kernels is probed")
         look()
         tool.send_signal(signal.SIGTERM)
         tool.wait(timeout=WAIT)
@@ -221,6 +221,6 @@ for n in (3, 50):
     leaves(0, n)
 two()
 killed(50)
-while_running(discrete + ":", snapshots)
+while_running(discrete + ":", snapshots, "--consistent")  # without a pause nothing is copied
 while_running("", no_snapshot)
 finish()

@@ -16,6 +16,7 @@ int main(void)
 	size_t global = N, local = 64;
 	cl_event ahead[AHEAD] = { NULL };
 
+	clSetKernelArg(kernel, 0, sizeof(mem), &mem);
 	for (size_t i = 0;; i = (i + 1) % AHEAD) {
 		if (ahead[i]) {
 			clWaitForEvents(1, &ahead[i]);
