@@ -129,10 +129,8 @@ static const struct gpubpf_device_ops *whole_device(const struct backend *b)
 	if (!d)
 		return NULL;
 	assert(!strcmp(d->backend, b->name));
-	assert(d->open && d->close && d->caps && d->launch && d->clock);
-	assert(d->arena_attach && d->arena_pull && d->arena_push && d->arena_detach);
-	assert(!d->arena_export == !d->arena_adopt);
-	assert(d->module_load && d->module_unload && d->kernel_get && d->kernel_put);
+	gpubpf_device_check(d);
+	gpubpf_device_check_launch(d);
 	return d;
 }
 

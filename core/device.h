@@ -8,6 +8,7 @@
 #ifndef GPUBPF_CORE_DEVICE_H
 #define GPUBPF_CORE_DEVICE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -94,6 +95,19 @@ struct gpubpf_device_ops {
 	/* A device clock reading and CLOCK_MONOTONIC around it, for calibration. -EOPNOTSUPP: no clock. */
 	int (*clock)(struct gpubpf_device *device, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns);
 };
+
+/* What is not called optional above is there: of what runs programs need, and of what our own tools need to launch. */
+static inline void gpubpf_device_check(const struct gpubpf_device_ops *d)
+{
+	assert(d->backend && d->open && d->close && d->caps && d->clock);
+	assert(d->arena_attach && d->arena_pull && d->arena_push && d->arena_detach);
+	assert(!d->arena_export == !d->arena_adopt);
+}
+
+static inline void gpubpf_device_check_launch(const struct gpubpf_device_ops *d)
+{
+	assert(d->module_load && d->module_unload && d->kernel_get && d->kernel_put && d->launch);
+}
 
 static inline int gpubpf_arena_wait(const struct gpubpf_device_ops *ops, struct gpubpf_device *device)
 {

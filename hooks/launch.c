@@ -20,6 +20,7 @@ int gpubpf_hook_init(const struct gpubpf_hook_ops *ops)
 {
 	const char *backend = gpubpf_env_backend();
 
+	gpubpf_hook_check(ops);
 	if (!gpubpf_env_session())
 		return -ENOENT;
 	if (backend && strcmp(backend, ops->backend))

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/device.h"
 #include "core/wire/protocol.h"
@@ -80,6 +81,15 @@ struct gpubpf_hook_ops {
 	void (*twin_kernel_put)(void *twin);
 	void (*twin_unload)(void *module);
 };
+
+/* What is not called optional above is there, and of the device what the launch path calls. */
+static inline void gpubpf_hook_check(const struct gpubpf_hook_ops *ops)
+{
+	gpubpf_device_check(ops->device);
+	assert(ops->backend && !strcmp(ops->backend, ops->device->backend));
+	assert(ops->image && ops->image_put && ops->twin_load && ops->twin_unload);
+	assert(ops->twin_kernel && ops->twin_kernel_put);
+}
 
 /* Join the session that $GPUBPF_SESSION names; a process may do so with several runtimes, once each, and is one
  * process there. 0; -ENOENT: there is none, the adapter stays out of the way; -EBUSY: $GPUBPF_BACKEND names another

@@ -220,6 +220,7 @@ ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t drive
 
 static void join(void)
 {
+	lz_device_init();
 	gpubpf_hook_init(&lz_hook_ops);
 }
 

@@ -184,6 +184,7 @@ ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf
 bool lz_append_cooperative(const void *more);
 
 /* twin_load.c */
+void lz_device_init(void);
 extern const struct gpubpf_hook_ops lz_hook_ops;
 
 #endif

@@ -188,7 +188,7 @@ static int settle(struct gpubpf_device *device, uint32_t timeout_ms)
 
 static struct gpubpf_device_ops device_ops;
 
-__attribute__((constructor)) static void init(void)
+void lz_device_init(void)
 {
 	device_ops = gpubpf_device_level_zero;
 	device_ops.settle = settle;

@@ -90,6 +90,7 @@ static void tell(const struct loaded *l)
 	const char *what = gpubpf_hook_active() ? "OpenCL kernels, if any ran, were not probed" :
 						  "OpenCL kernels ran unprobed";
 
+	ocl_device_init();
 	if (gpubpf_hook_init(&ocl_hook_ops))
 		return; /* no session, or another runtime was asked for */
 	if (l->knows_layers)

@@ -6,7 +6,14 @@
 #include <sys/wait.h>
 
 #include "core/wire/checks.h"
+#include "hooks/launch.h"
 #include "tests/tap.h"
+
+#ifdef NDEBUG
+enum { OFF = true };
+#else
+enum { OFF = false };
+#endif
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -47,6 +54,35 @@ static void none_left(void)
 	gpubpf_was_last(0);
 }
 
+/* Of a runtime's tables each operation that launch.h and device.h do not call optional, and of the others none. */
+static int lacks; /* the word that is missing */
+
+static void fill(void *table, size_t size, int without)
+{
+	for (size_t at = 0; at < size / sizeof(void *); at++)
+		((const void **)table)[at] = (int)at == without ? NULL : "a runtime";
+}
+
+static void hook_lacks(void)
+{
+	struct gpubpf_device_ops device;
+	struct gpubpf_hook_ops hook;
+
+	fill(&device, sizeof(device), -1);
+	fill(&hook, sizeof(hook), lacks);
+	hook.device = &device;
+	gpubpf_hook_check(&hook);
+}
+
+static void device_lacks(void)
+{
+	struct gpubpf_device_ops device;
+
+	fill(&device, sizeof(device), lacks);
+	gpubpf_device_check(&device);
+	gpubpf_device_check_launch(&device);
+}
+
 static int ends(void (*fn)(void))
 {
 	int status;
@@ -63,6 +99,36 @@ static int ends(void (*fn)(void))
 	return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+#define WORD(type, member) (1ull << (offsetof(struct type, member) / sizeof(void *)))
+
+/* Those of `optional` may be missing, each by itself, and no other. */
+static void check_table(const char *name, void (*fn)(void), size_t size, uint64_t optional)
+{
+	uint64_t wrong = 0;
+
+	if (OFF) {
+		skip(name, "built without asserts (b_ndebug)");
+		return;
+	}
+	for (lacks = 0; lacks < (int)(size / sizeof(void *)); lacks++)
+		if (ends(fn) != (optional >> lacks & 1 ? 0 : SIGABRT))
+			wrong |= 1ull << lacks;
+	ok(!wrong, "%s of which an operation is missing", name);
+	if (wrong)
+		note("words %llx", (unsigned long long)wrong);
+}
+
+static void check_tables(void)
+{
+	uint64_t hook = WORD(gpubpf_hook_ops, device) | WORD(gpubpf_hook_ops, loads_aside) | WORD(gpubpf_hook_ops, kernels) |
+			WORD(gpubpf_hook_ops, twin_registers) | WORD(gpubpf_hook_ops, twin_kept);
+	uint64_t device = WORD(gpubpf_device_ops, arena_zero) | WORD(gpubpf_device_ops, arena_wait) |
+			  WORD(gpubpf_device_ops, mirror_prepare) | WORD(gpubpf_device_ops, settle);
+
+	check_table("a table of hooks", hook_lacks, sizeof(struct gpubpf_hook_ops), hook);
+	check_table("a device's table", device_lacks, sizeof(struct gpubpf_device_ops), device);
+}
+
 int main(void)
 {
 	static const struct {
@@ -77,12 +143,11 @@ int main(void)
 		{ "one more than there were", none_left, SIGABRT },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-#ifdef NDEBUG
-		skip(cases[i].name, "built without asserts (b_ndebug)");
-#else
-		ok(ends(cases[i].fn) == cases[i].end, "%s", cases[i].name);
-#endif
-	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (OFF)
+			skip(cases[i].name, "built without asserts (b_ndebug)");
+		else
+			ok(ends(cases[i].fn) == cases[i].end, "%s", cases[i].name);
+	check_tables();
 	return done();
 }

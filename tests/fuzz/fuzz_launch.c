@@ -286,8 +286,13 @@ static void arena_detach(struct gpubpf_device *device)
 	device->host = NULL;
 }
 
+static int no_clock(struct gpubpf_device *device, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
+{
+	return -EOPNOTSUPP;
+}
+
 static const struct gpubpf_device_ops device_ops = {
-	.backend = "fuzz", .open = device_open, .close = device_close, .caps = device_caps,
+	.backend = "fuzz", .clock = no_clock, .open = device_open, .close = device_close, .caps = device_caps,
 	.arena_attach = arena_attach, .arena_pull = pull, .arena_push = push, .arena_detach = arena_detach,
 };
 
