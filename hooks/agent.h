@@ -165,8 +165,8 @@ int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why
 void *gpubpf_shared_arena(int fd, size_t size);
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
 void gpubpf_shared_arena_after_fork(void);
-/* Bring the mirror of the numbered device up to date. */
-void gpubpf_device_pull(uint32_t number);
+/* Bring the mirror of the numbered device up to date, as the tool has `asked` by this number. */
+void gpubpf_device_pull(uint32_t number, uint32_t asked);
 void gpubpf_device_after_fork(void);
 /* The last copies of arenas that are not host memory, when the process ends. Waits 2 s at most for others. */
 void gpubpf_device_leave(void);

@@ -425,16 +425,17 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *l
 	return may && !err;
 }
 
-static void say_pulled(uint32_t number)
+static void say_pulled(uint32_t number, uint32_t asked)
 {
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_u32(&w, number);
+	gpubpf_put_u32(&w, asked);
 	gpubpf_session_tell(GPUBPF_MSG_PULLED, &w);
 	gpubpf_writer_finish(&w);
 }
 
-void gpubpf_device_pull(uint32_t number)
+void gpubpf_device_pull(uint32_t number, uint32_t asked)
 {
 	uint64_t left;
 
@@ -443,7 +444,7 @@ void gpubpf_device_pull(uint32_t number)
 		if (d->number == number && ours(d) && !atomic_load(&d->running))
 			pull(d, ASKED_MS, &left);
 	pthread_mutex_unlock(&lock);
-	say_pulled(number); /* of one that is gone too: the tool waits for it */
+	say_pulled(number, asked); /* of one that is gone too: the tool waits for it */
 }
 
 static bool any_running(void)
@@ -516,7 +517,7 @@ static void pull_last(struct gpubpf_hook_device *d)
 			good = pull(d, 0, &left);
 		}
 		if (good)
-			say_pulled(d->number);
+			say_pulled(d->number, 0);
 	}
 	pthread_mutex_lock(&d->lock);
 	gpubpf_drain_stop(d);
@@ -535,7 +536,7 @@ static void pull_idle(void)
 		    gpubpf_now_ns() < atomic_load(&d->next_pull_ns))
 			continue;
 		pull(d, ASKED_MS, &left);
-		say_pulled(d->number);
+		say_pulled(d->number, 0);
 	}
 }
 

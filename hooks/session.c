@@ -223,7 +223,7 @@ static void handle(struct gpubpf_packet *packet)
 	if (packet->type == GPUBPF_MSG_ENABLE && !packet->payload.failed)
 		atomic_store(&session.enabled, !!value);
 	else if (packet->type == GPUBPF_MSG_PULL && !packet->payload.failed)
-		gpubpf_device_pull(value);
+		gpubpf_device_pull(value, gpubpf_get_u32(&packet->payload));
 	else if (packet->type == GPUBPF_MSG_HOLD && !packet->payload.failed)
 		gpubpf_hold(value);
 	else if (packet->type == GPUBPF_MSG_SHARE)

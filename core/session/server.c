@@ -258,8 +258,9 @@ bool gpubpf_peer_pulling(const struct gpubpf_peer *peer)
 	return false;
 }
 
-/* Ask a process for the mirrors of its devices whose maps are in memory of their own: of all, or for their rings. */
-static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, bool all)
+/* Ask a process for the mirrors of its devices whose maps are in memory of their own: of all, or for their rings. Also
+ * where an answer is still to come, which may be of a copy that has begun, if it is to be `anew`. */
+static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, bool all, bool anew)
 {
 	uint64_t now = gpubpf_now_ns();
 
@@ -267,28 +268,32 @@ static void pull_mirrors(struct gpubpf_session *s, struct gpubpf_peer *peer, boo
 		struct gpubpf_session_device *dev = &peer->devices[i];
 		struct gpubpf_writer w = {0};
 
-		if (dev->arena < 0 || s->arenas[dev->arena].shared || dev->pull_until_ns > now ||
+		if (dev->arena < 0 || s->arenas[dev->arena].shared || (dev->pull_until_ns > now && !anew) ||
 		    (!all && dev->caps.bits & GPUBPF_CAP_DRAINS))
 			continue;
 		gpubpf_put_u32(&w, dev->number);
-		if (gpubpf_peer_send(peer, GPUBPF_MSG_PULL, 0, &w, NULL, 0) == 0)
-			dev->pull_until_ns = now + PULL_WAIT_NS;
+		gpubpf_put_u32(&w, dev->pulls + 1);
+		if (gpubpf_peer_send(peer, GPUBPF_MSG_PULL, 0, &w, NULL, 0) < 0)
+			continue;
+		dev->pulls++;
+		dev->pull_until_ns = now + PULL_WAIT_NS;
 	}
 }
 
 /* Mirrors are copied whole: only when somebody reads them. */
 static void serve_timer(struct gpubpf_session *s)
 {
-	bool all = false;
+	bool all = false, anew = false;
 	struct gpubpf_peer *peer;
 
 	for (peer = s->peers; peer; peer = peer->next) {
+		anew |= peer->query.open && !peer->query.holds && !peer->query.asked;
 		if (peer->query.open)
 			gpubpf_query_try(s, peer);
 		all |= peer->query.open && !peer->query.holds;
 	}
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
-		pull_mirrors(s, peer, all);
+		pull_mirrors(s, peer, all, anew);
 }
 
 static bool is_pulling(const struct gpubpf_session *s)
@@ -299,17 +304,14 @@ static bool is_pulling(const struct gpubpf_session *s)
 	return false;
 }
 
-/* An answer that was asked for before may be of a copy that had begun: that one first, then one anew. */
 void gpubpf_session_fresh(struct gpubpf_session *s)
 {
 	uint64_t until = gpubpf_now_ns() + FRESH_WAIT_NS;
 
-	for (int round = 0; round < 2 && s->state == GPUBPF_SESSION_STARTED; round++) {
-		while (is_pulling(s) && gpubpf_now_ns() < until)
-			gpubpf_server_poll(s, 10);
-		for (struct gpubpf_peer *peer = s->peers; peer && !round; peer = peer->next)
-			pull_mirrors(s, peer, true);
-	}
+	for (struct gpubpf_peer *peer = s->peers; peer && s->state == GPUBPF_SESSION_STARTED; peer = peer->next)
+		pull_mirrors(s, peer, true, true);
+	while (s->state == GPUBPF_SESSION_STARTED && is_pulling(s) && gpubpf_now_ns() < until)
+		gpubpf_server_poll(s, 10);
 }
 
 static void drain(int fd)

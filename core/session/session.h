@@ -71,7 +71,8 @@ struct gpubpf_session_device {
 	uint32_t number;           /* the agent's */
 	struct gpubpf_device_caps caps;
 	int arena;                 /* index, or -1: cannot be probed */
-	uint64_t pull_until_ns;    /* until when the agent may answer our GPUBPF_MSG_PULL; 0: we have not asked */
+	uint64_t pull_until_ns;    /* until when the agent may answer our last GPUBPF_MSG_PULL; 0: we wait for none */
+	uint32_t pulls;            /* its number */
 	bool rescued;              /* its maps were copied out by gpubpf-rescue, or that was tried: not again */
 	int kept_fd;               /* the device's own memory of it, to be read when the process cannot; or -1 */
 	bool kept;                 /* kept_fd was set once: a second one from the agent is refused */

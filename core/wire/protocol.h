@@ -19,7 +19,7 @@
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
 #define GPUBPF_MSG_MAJOR 3
-#define GPUBPF_MSG_MINOR 2
+#define GPUBPF_MSG_MINOR 3
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
 #define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
@@ -60,9 +60,10 @@ enum gpubpf_msg {
 	GPUBPF_MSG_TWIN_DONE = 6,
 	/* agent -> tool: str text. One line for the user. */
 	GPUBPF_MSG_NOTE = 7,
-	/* agent -> tool: u32 device. Mirror is up to date (non-shared arenas), at exit or on request. */
+	/* agent -> tool: u32 device, u32 number of the PULL that it answers; 0: none, at exit or while nothing ran. The mirror
+	 * is up to date (non-shared arenas). */
 	GPUBPF_MSG_PULLED = 8,
-	/* tool -> agent: u32 device. Bring the mirror up to date; answered by PULLED. */
+	/* tool -> agent: u32 device, u32 number, from 1. Bring the mirror up to date; answered by PULLED. */
 	GPUBPF_MSG_PULL = 9,
 	/* tool -> agent: u32 on. Stop or go on choosing twins. */
 	GPUBPF_MSG_ENABLE = 10,

@@ -24,21 +24,64 @@ static void *ask(void *path)
 	return err < 0 ? NULL : text;
 }
 
+static void agent_pulled(struct agent *a, uint32_t device, uint32_t number)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, device);
+	gpubpf_put_u32(&w, number);
+	agent_send(a, GPUBPF_MSG_PULLED, &w, NULL, 0);
+}
+
 /* Answer PULLs for device 1; 0 is one that never says anything again. How many came for it. */
 static uint32_t answer_pulls(struct agent *a)
 {
 	uint32_t n = 0, device;
 
 	while (!gpubpf_msg_recv(a->sock, MSG_DONTWAIT, a->buffer, &a->packet)) {
-		struct gpubpf_writer w = {0};
-
 		if (a->packet.type != GPUBPF_MSG_PULL || (device = gpubpf_get_u32(&a->packet.payload)) != 1)
 			continue;
 		n++;
-		gpubpf_put_u32(&w, device);
-		agent_send(a, GPUBPF_MSG_PULLED, &w, NULL, 0);
+		agent_pulled(a, device, gpubpf_get_u32(&a->packet.payload));
 	}
 	return n;
+}
+
+/* An answer that nobody waits for, and one to what was asked before, are of copies that may have begun before the question. */
+static void test_fresh(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	uint32_t number = 0;
+	pthread_t thread;
+	void *text = NULL;
+	struct agent a;
+	bool early = false;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 1, 0);
+	pthread_create(&thread, NULL, ask, (void *)gpubpf_session__path(s));
+	for (int i = 0; i < 100; i++) { /* for its rings the device is asked too */
+		gpubpf_session__poll(s, 5);
+		if (!gpubpf_msg_recv(a.sock, MSG_DONTWAIT, a.buffer, &a.packet) && a.packet.type == GPUBPF_MSG_PULL) {
+			gpubpf_get_u32(&a.packet.payload);
+			number = gpubpf_get_u32(&a.packet.payload);
+		}
+	}
+	for (uint32_t unasked = 0; unasked < number; unasked++)
+		agent_pulled(&a, 1, unasked);
+	for (int i = 0; i < 40 && !early; i++) {
+		gpubpf_session__poll(s, 5);
+		early = !pthread_tryjoin_np(thread, &text);
+	}
+	ok(number && !early, "a copy that was not made for a question does not answer it");
+	agent_pulled(&a, 1, number);
+	for (int i = 0; i < 1000 && !early && pthread_tryjoin_np(thread, &text); i++)
+		gpubpf_session__poll(s, 5);
+	ok(text && strstr(text, "\"maps\""), "and one that was does");
+	free(text);
+	agent_close(&a);
+	gpubpf_session__free(s);
 }
 
 static char *ask_while_serving(struct gpubpf_session *s, struct agent *a, uint32_t *pulls)
@@ -224,6 +267,7 @@ int main(int argc, char **argv)
 	if (!fixture(argc, argv))
 		return 1;
 	test_query();
+	test_fresh();
 	test_attach_queries();
 	test_killed();
 	test_folder();
