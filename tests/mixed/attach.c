@@ -387,9 +387,11 @@ int main(int argc, char **argv)
 	what = argv + 3;
 	what[1] = "-";
 	t.kernels = argc - 5 - !strcmp(argv[5], "fork");
-	for (int i = 5; i < argc; i++)
+	t.copied = getenv("GPUBPF_TEST_LAYER");
+	for (int i = 5; i < argc; i++) {
 		t.fake |= !strcmp(argv[i], "cuda") || !strcmp(argv[i], "graph");
-	t.copied = t.fake || getenv("GPUBPF_TEST_LAYER");
+		t.copied |= t.fake || !strncmp(argv[i], "hip:", 4);
+	}
 	if (!begin(false)) {
 		if (WEXITSTATUS(end()) == 77)
 			skip("attach", "the device is not there");

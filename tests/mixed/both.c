@@ -2,10 +2,11 @@
 /*
  * both ROUNDS [fork] WHAT...: kernels of several runtimes in one process, launched in turn; with "fork" in a child of it.
  * ROUNDS "-": as many as each line of standard input says, with a line when they have ended. WHAT is "cuda", or "graph":
- * a kernel of CUDA's launched by itself and then in a graph that was captured in the first round; or a part of the name
- * of an OpenCL platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL
- * applications do (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of
- * tests/cuda/fake alike, which reads its comments.
+ * a kernel of CUDA's launched by itself and then in a graph that was captured in the first round; "hip:FILE", with the
+ * code object in FILE (add_hip.cl), on the simulated AMD GPU of $GPUBPF_AMD_SIM; or a part of the name of an OpenCL
+ * platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL applications do
+ * (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of tests/cuda/fake alike,
+ * which reads its comments.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -59,8 +60,17 @@ static struct {
 		      unsigned shared, void *stream, void **params, void **extra);
 } cu;
 
+/* of HIP's, those that are not called as CUDA's driver calls them */
+static struct {
+	int (*synchronize)(void);
+	int (*read)(void *to, const void *from, size_t size);
+	int (*launch)(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+		      unsigned shared, void *stream, void **params, void **extra);
+} hip;
+
 struct runtime {
-	bool cuda, graph;
+	enum { OPENCL, CUDA, HIP } api;
+	bool graph;
 	uint32_t launches;
 	void *stream, *ready;
 	void *function;
@@ -70,12 +80,14 @@ struct runtime {
 	cl_mem to;
 };
 
+static const char *const names[] = { [OPENCL] = "opencl", [CUDA] = "cuda", [HIP] = "hip" };
+
 static void *find(void *driver, const char *name)
 {
 	void *found = driver ? dlsym(driver, name) : NULL;
 
 	if (!found) {
-		fprintf(stderr, "no driver of NVIDIA's with %s\n", name);
+		fprintf(stderr, "no driver with %s\n", name);
 		exit(77);
 	}
 	return found;
@@ -101,7 +113,7 @@ static void open_cuda(struct runtime *r)
 	cu.captured = find(driver, "cuStreamEndCapture");
 	cu.instantiate = find(driver, "cuGraphInstantiateWithFlags");
 	cu.graph = find(driver, "cuGraphLaunch");
-	r->cuda = true;
+	r->api = CUDA;
 	CHECK(cu.init(0));
 	CHECK(cu.retain(&context, 0));
 	CHECK(cu.set_current(context));
@@ -109,6 +121,29 @@ static void open_cuda(struct runtime *r)
 	CHECK(cu.get(&r->function, module, "add_cuda"));
 	CHECK(cu.alloc(&r->word, 4));
 	CHECK(cu.write(r->word, &zero, 4));
+}
+
+static void open_hip(struct runtime *r, const char *path)
+{
+	void *driver = dlopen("libamdhip64.so.5", RTLD_NOW), *module;
+	int (*init)(unsigned flags) = find(driver, "hipInit");
+	int (*load)(void **module, const char *path) = find(driver, "hipModuleLoad");
+	int (*get)(void **function, void *module, const char *name) = find(driver, "hipModuleGetFunction");
+	int (*alloc)(void **at, size_t size) = find(driver, "hipMalloc");
+	int (*write)(void *to, const void *from, size_t size) = find(driver, "hipMemcpyHtoD");
+	const uint32_t zero = 0;
+	void *word;
+
+	hip.synchronize = find(driver, "hipDeviceSynchronize");
+	hip.read = find(driver, "hipMemcpyDtoH");
+	hip.launch = find(driver, "hipModuleLaunchKernel");
+	r->api = HIP;
+	CHECK(init(0));
+	CHECK(load(&module, path));
+	CHECK(get(&r->function, module, "add_hip"));
+	CHECK(alloc(&word, sizeof(zero)));
+	CHECK(write(word, &zero, sizeof(zero)));
+	r->word = (uintptr_t)word;
 }
 
 static cl_device_id find_device(const char *part)
@@ -165,6 +200,13 @@ static void launch_cuda(struct runtime *r, void *stream)
 	CHECK(cu.launch(r->function, THREADS / 64, 1, 1, 64, 1, 1, 0, stream, params, NULL));
 }
 
+static void launch_hip(struct runtime *r)
+{
+	void *params[] = { &r->word };
+
+	CHECK(hip.launch(r->function, THREADS / 64, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+}
+
 static void launch_graph(struct runtime *r)
 {
 	void *graph;
@@ -180,14 +222,20 @@ static void launch_graph(struct runtime *r)
 	r->launches++;
 }
 
-static void launch(struct runtime *r)
+static void launch_opencl(struct runtime *r)
 {
 	size_t global = THREADS, local = 64;
 
-	if (r->cuda)
-		launch_cuda(r, NULL);
-	else
-		CHECK(clEnqueueNDRangeKernel(r->queue, r->kernel, 1, NULL, &global, &local, 0, NULL, NULL));
+	CHECK(clEnqueueNDRangeKernel(r->queue, r->kernel, 1, NULL, &global, &local, 0, NULL, NULL));
+}
+
+static void launch(struct runtime *r)
+{
+	switch (r->api) {
+	case OPENCL: launch_opencl(r); break;
+	case CUDA: launch_cuda(r, NULL); break;
+	case HIP: launch_hip(r); break;
+	}
 	r->launches++;
 	if (r->graph)
 		launch_graph(r);
@@ -195,10 +243,11 @@ static void launch(struct runtime *r)
 
 static void wait_for(const struct runtime *r)
 {
-	if (r->cuda)
-		CHECK(cu.synchronize());
-	else
-		CHECK(clFinish(r->queue));
+	switch (r->api) {
+	case OPENCL: CHECK(clFinish(r->queue)); break;
+	case CUDA: CHECK(cu.synchronize()); break;
+	case HIP: CHECK(hip.synchronize()); break;
+	}
 }
 
 static void rounds(struct runtime *runtimes, int n, int times)
@@ -227,15 +276,34 @@ static void tell(const struct runtime *r)
 {
 	uint32_t sum = 0;
 
-	if (r->cuda) {
-		CHECK(cu.synchronize());
-		CHECK(cu.read(&sum, r->word, 4));
-	} else {
-		CHECK(clEnqueueReadBuffer(r->queue, r->to, CL_TRUE, 0, 4, &sum, 0, NULL, NULL));
+	wait_for(r);
+	switch (r->api) {
+	case OPENCL: CHECK(clEnqueueReadBuffer(r->queue, r->to, CL_TRUE, 0, 4, &sum, 0, NULL, NULL)); break;
+	case CUDA: CHECK(cu.read(&sum, r->word, 4)); break;
+	case HIP: CHECK(hip.read(&sum, (void *)(uintptr_t)r->word, 4)); break;
 	}
-	printf("%s %u\n", r->cuda ? "cuda" : "opencl", sum);
-	printf("kernel %s launches %u items %u\n", r->cuda ? "add_cuda" : "add_opencl", r->launches,
-	       r->launches * THREADS);
+	printf("%s %u\n", names[r->api], sum);
+	printf("kernel add_%s launches %u items %u\n", names[r->api], r->launches, r->launches * THREADS);
+}
+
+/* Once again, with a GPU of AMD's. */
+static void enter_simulator(char **argv)
+{
+	const char *simulator = getenv("GPUBPF_AMD_SIM");
+	char *words[16] = { (char *)simulator, "gfx90a" };
+
+	if (getenv("GPUBPF_TEST_SIMULATED"))
+		return;
+	if (!simulator || !*simulator) {
+		fprintf(stderr, "no simulated AMD GPU: GPUBPF_AMD_SIM names no launcher\n");
+		exit(77);
+	}
+	for (int i = 0; i < 13 && argv[i]; i++)
+		words[i + 2] = argv[i];
+	setenv("GPUBPF_TEST_SIMULATED", "1", 1);
+	execv(simulator, words);
+	perror(simulator);
+	exit(1);
 }
 
 /* In the child; the parent ends as it does. */
@@ -255,6 +323,9 @@ int main(int argc, char **argv)
 	static struct runtime runtimes[RUNTIMES];
 	int n;
 
+	for (int i = 2; i < argc; i++)
+		if (!strncmp(argv[i], "hip:", 4))
+			enter_simulator(argv);
 	if (argc > 3 && !strcmp(argv[2], "fork")) {
 		become_child();
 		argv[2] = argv[1];
@@ -268,6 +339,8 @@ int main(int argc, char **argv)
 		runtimes[i].graph = !strcmp(argv[i + 2], "graph");
 		if (runtimes[i].graph || !strcmp(argv[i + 2], "cuda"))
 			open_cuda(&runtimes[i]);
+		else if (!strncmp(argv[i + 2], "hip:", 4))
+			open_hip(&runtimes[i], argv[i + 2] + 4);
 		else
 			open_opencl(&runtimes[i], argv[i + 2]);
 	}
