@@ -10,29 +10,18 @@ import re
 import subprocess
 import tempfile
 
+from tap import ok, plan, skip
+
 
 class Prober:
     def __init__(self, build, where, env, may_refuse=(), before=()):
         """`where` names the device in the tests' names; `before` are words in front of each application."""
         self.build, self.where, self.env, self.may_refuse = build, where, env, may_refuse
         self.before = list(before)
-        self.count = 0
         self.cache = tempfile.TemporaryDirectory()
         self.env["XDG_CACHE_HOME"] = self.cache.name
 
-    def tap(self, good, text, *why):
-        self.count += 1
-        print(f"{'ok' if good else 'not ok'} {self.count} - {text}", flush=True)
-        if not good:
-            for line in why:
-                print("# " + str(line).strip().replace("\n", "\n# "))
-
-    def skip(self, text, why):
-        self.count += 1
-        print(f"ok {self.count} - {text} # SKIP {why}", flush=True)
-
-    def plan(self):
-        print(f"1..{self.count}")
+    tap, skip, plan = staticmethod(ok), staticmethod(skip), staticmethod(plan)
 
     def run(self, command):
         try:

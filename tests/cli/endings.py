@@ -15,23 +15,13 @@ import sys
 import tempfile
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan, skip_all
+
 gpubpf, objects, loop, discrete, sums, steady = sys.argv[1:]
 probe = os.path.join(objects, "probe.bpf.o")
 scratch = tempfile.TemporaryDirectory()
-count, failed = 0, False
 WAIT = 90
-
-
-def result(good, name, why=""):
-    global count, failed
-    count += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f"\n# {why}"), flush=True)
-
-
-def finish():
-    print(f"1..{count}")
-    sys.exit(failed)
 
 
 def until(done):
@@ -101,10 +91,10 @@ def ctrl_c():
     ready, status, seen = at_terminal([gpubpf, "run", "-o", probe, "-j", "--report", path, "--", loop, "100000", "5"],
                                       probing)
     report = report_of(path)
-    result(ready, "a program at a terminal is probed", seen)
-    result(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, "Ctrl-C ends it and the tool",
-           f"wait status {status}: {seen}")
-    result(bool(report) and kernel(report)["probed"] > 0 and counted(report)[0] > 0, "the report comes", seen)
+    ok(ready, "a program at a terminal is probed", seen)
+    ok(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, "Ctrl-C ends it and the tool",
+       f"wait status {status}: {seen}")
+    ok(bool(report) and kernel(report)["probed"] > 0 and counted(report)[0] > 0, "the report comes", seen)
 
 
 def ctrl_c_once():
@@ -112,10 +102,10 @@ def ctrl_c_once():
     script = f'trap "echo got >> {got}" INT; : > {got}.ready; while [ ! -s {got} ]; do sleep 0.1; done; sleep 0.5; exit 9'
     _, status, seen = at_terminal([gpubpf, "run", "-o", probe, "-j", "--report", path, "--", "/bin/sh", "-c", script],
                                   lambda: os.path.exists(got + ".ready"))
-    result(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 9, "a program that handles it ends as it likes",
-           f"wait status {status}: {seen}")
-    result(open(got, encoding="utf-8").read() == "got\n", "and has got it once", seen)
-    result(bool(report_of(path)), "the report comes")
+    ok(os.WIFEXITED(status) and os.WEXITSTATUS(status) == 9, "a program that handles it ends as it likes",
+       f"wait status {status}: {seen}")
+    ok(open(got, encoding="utf-8").read() == "got\n", "and has got it once", seen)
+    ok(bool(report_of(path)), "the report comes")
 
 
 def duration():
@@ -123,13 +113,13 @@ def duration():
     with subprocess.Popen([gpubpf, "run", "-o", probe, "-j", "--report", path, "--duration", "2", "--", loop, "100000",
                            "5"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as tool:
         report = until(lambda: report_of(path))
-        result(bool(report) and tool.poll() is None, "--duration: the report comes while the program runs")
+        ok(bool(report) and tool.poll() is None, "--duration: the report comes while the program runs")
         tool.send_signal(signal.SIGTERM)
         errors = tool.communicate(timeout=WAIT)[1]
     k = kernel(report)
-    result("goes on unprobed" in errors, "it is told that the program goes on", errors)
-    result(k["probed"] == 0 or counted(report)[0] >= 1024 * (k["probed"] - 1), "the counts are of the launches probed",
-           f"{k} {counted(report)}")
+    ok("goes on unprobed" in errors, "it is told that the program goes on", errors)
+    ok(k["probed"] == 0 or counted(report)[0] >= 1024 * (k["probed"] - 1), "the counts are of the launches probed",
+       f"{k} {counted(report)}")
 
 
 def leaves(how, launches):
@@ -138,9 +128,9 @@ def leaves(how, launches):
     ended = subprocess.run([gpubpf, "run", "-o", probe, "-j", "--report", path, "--", "/bin/sh", "-c",
                             f'OPENCL_LAYERS="$LAYER:$OPENCL_LAYERS" exec {loop} {launches} 0 {how}'], env=env,
                            capture_output=True, text=True, timeout=WAIT)
-    result(ended.returncode == 42, f"_exit() after {launches} launches: the status is the program's", ended.stderr)
-    result(counted(report_of(path)) == [1024 * launches] * 2, "copied maps hold what finished kernels wrote",
-           f"{counted(report_of(path))} {ended.stderr}")
+    ok(ended.returncode == 42, f"_exit() after {launches} launches: the status is the program's", ended.stderr)
+    ok(counted(report_of(path)) == [1024 * launches] * 2, "copied maps hold what finished kernels wrote",
+       f"{counted(report_of(path))} {ended.stderr}")
 
 
 def two():
@@ -150,8 +140,8 @@ def two():
                             f'export OPENCL_LAYERS="$LAYER:$OPENCL_LAYERS"; {loop} 2 0; {loop} 3 0'],
                            env=dict(os.environ, LAYER=discrete), capture_output=True, text=True, timeout=WAIT)
     entries = [e for m in (report_of(path) or {"maps": []})["maps"] if m["name"] == "session.data" for e in m["entries"]]
-    result([e["value"] for e in entries] == [7 + 5 * 1024], "an initial value is counted once, not for each arena",
-           f"{entries} {ended.stderr}")
+    ok([e["value"] for e in entries] == [7 + 5 * 1024], "an initial value is counted once, not for each arena",
+       f"{entries} {ended.stderr}")
 
 
 def killed(launches):
@@ -163,9 +153,9 @@ def killed(launches):
     report = report_of(path)
     counts = counted(report) or [0]
     lost = re.search(r"its last probed launches counted, up to (\d+), is lost", ended.stderr)
-    result(ended.returncode == -signal.SIGKILL, f"kill -9 after {launches} launches ends the tool likewise", ended.stderr)
-    result(counts[0] // 1024 <= launches <= counts[0] // 1024 + int(lost[1] if lost else 0),
-           "no launch is missing but those that are said to be lost", f"{counts} {ended.stderr}")
+    ok(ended.returncode == -signal.SIGKILL, f"kill -9 after {launches} launches ends the tool likewise", ended.stderr)
+    ok(counts[0] // 1024 <= launches <= counts[0] // 1024 + int(lost[1] if lost else 0),
+       "no launch is missing but those that are said to be lost", f"{counts} {ended.stderr}")
 
 
 def dump(*options):
@@ -179,7 +169,7 @@ def while_running(layers, look, *options):
     with subprocess.Popen([gpubpf, "run", "-q", "-o", probe, "--", "/bin/sh", "-c",
                            f'OPENCL_LAYERS="{layers}$OPENCL_LAYERS" exec {steady}'], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as tool:
-        result(until(lambda: probing(*options)), "a program that is always running kernels is probed")
+        ok(until(lambda: probing(*options)), "a program that is always running kernels is probed")
         look()
         tool.send_signal(signal.SIGTERM)
         tool.wait(timeout=WAIT)
@@ -188,23 +178,23 @@ def while_running(layers, look, *options):
 def snapshots():
     taken = [dump("--consistent", "-j") for _ in range(10)]
     counts = [counted(document) for _, document, _ in taken if document]
-    result([status for status, _, _ in taken] == [0] * 10, "--consistent: is taken while it runs", f"{taken}")
-    result(all(d and d["snapshot"] is True for _, d, _ in taken), "and says so", f"{taken}")
-    result(counts and all(a == b and a % 1024 == 0 for a, b in counts), "between two launches, each time", f"{counts}")
-    result(counts and counts[0][0] < counts[-1][0], "after which launches go on", f"{counts}")
+    ok([status for status, _, _ in taken] == [0] * 10, "--consistent: is taken while it runs", f"{taken}")
+    ok(all(d and d["snapshot"] is True for _, d, _ in taken), "and says so", f"{taken}")
+    ok(counts and all(a == b and a % 1024 == 0 for a, b in counts), "between two launches, each time", f"{counts}")
+    ok(counts and counts[0][0] < counts[-1][0], "after which launches go on", f"{counts}")
     status, document, errors = dump("-j")
-    result(status == 0 and document["snapshot"] is False and not errors, "a dump without it says that it is none", errors)
+    ok(status == 0 and document["snapshot"] is False and not errors, "a dump without it says that it is none", errors)
     status, text, errors = dump("--csv")
-    result(status == 0 and text.startswith("map,") and errors.count("\n") == 1 and "not a snapshot" in errors,
-           "in one line where there is no place in it", errors)
+    ok(status == 0 and text.startswith("map,") and errors.count("\n") == 1 and "not a snapshot" in errors,
+       "in one line where there is no place in it", errors)
     status, text, errors = dump("--consistent", "--csv")
-    result(status == 0 and text.startswith("map,") and not errors, "and of a snapshot there is nothing to say", errors)
+    ok(status == 0 and text.startswith("map,") and not errors, "and of a snapshot there is nothing to say", errors)
 
 
 def no_snapshot():
     status, text, errors = dump("--consistent")
-    result(status == 1 and not text and errors.count("\n") == 1 and "its kernels write the maps in the memory" in errors,
-           "where kernels write what is read there is none, with the reason", f"{status} {text} {errors}")
+    ok(status == 1 and not text and errors.count("\n") == 1 and "its kernels write the maps in the memory" in errors,
+       "where kernels write what is read there is none, with the reason", f"{status} {text} {errors}")
 
 
 os.environ["XDG_RUNTIME_DIR"] = os.environ["XDG_CACHE_HOME"] = scratch.name
@@ -212,8 +202,7 @@ for name in ("GPUBPF_BACKEND", "GPUBPF_SESSION", "OPENCL_LAYERS"):
     os.environ.pop(name, None)
 os.environ["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") or [""])[0]
 if loop == "-" or subprocess.run([loop, "1", "0"], capture_output=True, timeout=WAIT).returncode != 42:
-    print("1..0 # SKIP no OpenCL device")
-    sys.exit(0)
+    skip_all("no OpenCL device")
 ctrl_c()
 ctrl_c_once()
 duration()
@@ -223,4 +212,4 @@ two()
 killed(50)
 while_running(discrete + ":", snapshots, "--consistent")  # without a pause nothing is copied
 while_running("", no_snapshot)
-finish()
+plan()

@@ -10,23 +10,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan
+
 gpubpf, cold = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:])
 ONE = "gpu/exit/step_* { @ = count(); }" # whose twins PoCL makes soon
 scratch = tempfile.TemporaryDirectory()
 probe = os.path.join(scratch.name, "one.bpf.o")
-count, failed = 0, False
-
-
-def result(good, name, why=""):
-    global count, failed
-    count += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f"\n# {why}"), flush=True)
-
-
-def finish():
-    print(f"1..{count}")
-    sys.exit(failed)
 
 
 def folder(name):
@@ -98,36 +88,36 @@ native = run(cold, "2") if os.access(cold, os.X_OK) else None
 if not native or native.returncode != 42:
     count = 1
     print("ok 1 - prepare # SKIP no OpenCL device")
-    finish()
+    plan()
 
 run(gpubpf, "run", "--emit", probe, "-e", ONE)
 done = run(gpubpf, "prepare", "-o", probe, "--", cold, "2")
-result(done.returncode == 42 and done.stdout == native.stdout, "the program's status and output are its own", done)
-result("2 twins made, 0 kept from before, 0 refused" in done.stderr, "two twins are made", done.stderr)
+ok(done.returncode == 42 and done.stdout == native.stdout, "the program's status and output are its own", done)
+ok("2 twins made, 0 kept from before, 0 refused" in done.stderr, "two twins are made", done.stderr)
 done = run(gpubpf, "prepare", "-o", probe, "--", cold, "2")
-result("0 twins made, 2 kept from before, 0 refused" in done.stderr, "and are there the next time", done.stderr)
+ok("0 twins made, 2 kept from before, 0 refused" in done.stderr, "and are there the next time", done.stderr)
 report = os.path.join(scratch.name, "r")
 run(gpubpf, "run", "-o", probe, "-j", "-r", report, "--", cold, "2")
 cost = json.load(open(report, encoding="utf-8"))["cost"]
-result((cost["twins"], cost["cached"]) == (0, 2), "a run takes them", cost)
+ok((cost["twins"], cost["cached"]) == (0, 2), "a run takes them", cost)
 done = run(gpubpf, "prepare", "-e", ONE + ' BEGIN { printf("begun\\n"); } END { printf("ended\\n"); }', "--", cold, "2")
-result("0 twins made, 2 kept from before, 0 refused" in done.stderr and "begun" not in done.stderr and "ended" not in done.stderr and
-       "@" not in done.stderr, "of text too, which says nothing then", done.stderr)
+ok("0 twins made, 2 kept from before, 0 refused" in done.stderr and "begun" not in done.stderr and "ended" not in done.stderr and
+   "@" not in done.stderr, "of text too, which says nothing then", done.stderr)
 done = run(gpubpf, "prepare", "--", cold, "2")
-result(done.returncode == 2 and "use -o FILE" in done.stderr, "without an object: what to do", done)
+ok(done.returncode == 2 and "use -o FILE" in done.stderr, "without an object: what to do", done)
 
 slow = slow_tool()
 text = at_terminal(slow, "run", "-e", ONE, "--no-cache", "--", cold, "2")
-result("\r\x1b[Kgpubpf: making twins, 1 of 2, " in text, "a line says what a terminal waits for", text)
-result("s: step_" in text and "the vendor's compiler\r" in text, "with kernel and stage", text)
-result("gpubpf: 2 twins in " in text, "and a summary", text)
+ok("\r\x1b[Kgpubpf: making twins, 1 of 2, " in text, "a line says what a terminal waits for", text)
+ok("s: step_" in text and "the vendor's compiler\r" in text, "with kernel and stage", text)
+ok("gpubpf: 2 twins in " in text, "and a summary", text)
 drawn = text.count("making twins")
 seconds = float(text.split("twins in ")[1].split()[0]) if "twins in " in text else 0
-result(1 < drawn <= 10 * seconds + 1, "drawn ten times a second at most", f"{drawn} in {seconds} s")
+ok(1 < drawn <= 10 * seconds + 1, "drawn ten times a second at most", f"{drawn} in {seconds} s")
 status = at_stopped_terminal(slow, "run", "-e", ONE, "-r", report, "--no-cache", "--", cold, "1")
-result(status == 42, "a terminal that is stopped stops nobody", status)
+ok(status == 42, "a terminal that is stopped stops nobody", status)
 text = run(slow, "run", "-e", ONE, "--no-cache", "--", cold, "1").stderr
-result("making" not in text and "\x1b" not in text and "twins in" not in text, "nothing of it elsewhere", text)
+ok("making" not in text and "\x1b" not in text and "twins in" not in text, "nothing of it elsewhere", text)
 text = at_terminal(slow, "run", "-q", "-e", ONE, "--no-cache", "--", cold, "1")
-result("making" not in text and "twins in" not in text, "nor with -q", text)
-finish()
+ok("making" not in text and "twins in" not in text, "nor with -q", text)
+plan()

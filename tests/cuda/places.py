@@ -18,6 +18,9 @@ import tempfile
 import places_random
 import ptx_run
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import ok, plan, skip
+
 SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 'mem.const': (4,),
         'mem.all': (0, 1, 2, 3, 4), 'mem_before.all': (0, 1, 2, 3, 4)}
 SEEN['mem.capture'] = SEEN['mem']
@@ -29,16 +32,6 @@ SUMMED = {'insn': 'operand', 'mark': 'mark', 'line': 'line', 'barrier': 'barrier
 NAMED = 'insn', 'line', 'mark'
 KIND = r'((?:mem|atomic|barrier|branch|block|insn|line|mark)[\w.]*)'
 BLOCKS = [{}, {'backwards': True}, {'shape': (8, 2, 2)}, {'shape': (4, 8, 1), 'backwards': True}]
-count = failed = 0
-
-
-def ok(right, what, note=''):
-    global count, failed
-    count += 1
-    failed += not right
-    print(f"{'ok' if right else 'not ok'} {count} - {what}")
-    if not right and note:
-        print('# ' + str(note)[:2000].replace('\n', '\n# '))
 
 
 def ptxas():
@@ -51,7 +44,7 @@ def ptxas():
 
 def assemble(what, paths, arch):
     if not ptxas():
-        ok(True, f'{what}: ptxas takes the twins # SKIP no ptxas here; GPUBPF_TEST_PTXAS names one')
+        skip(f'{what}: ptxas takes the twins', 'no ptxas here; GPUBPF_TEST_PTXAS names one')
         return
     bad = []
     for path in paths:
@@ -207,5 +200,4 @@ for file in sys.argv[first + 1:]:
         random_image(sys.argv[1], sys.argv[2:first], file.split(':')[1])
     else:
         image(sys.argv[1], sys.argv[2:first], file)
-print(f'1..{count}')
-sys.exit(failed > 0)
+plan()

@@ -19,20 +19,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import ok, plan, skip
+
 twin, launch, clang, probe, gfx = sys.argv[1:6]
 version = sys.argv[6] if len(sys.argv) > 6 else '4'
 where = sys.argv[7] if len(sys.argv) > 7 else 'both'
 here = os.path.dirname(os.path.abspath(__file__))
 sim = os.environ.get('GPUBPF_AMD_SIM')
-count = 0
-
-
-def result(good, name, note=''):
-    global count
-    count += 1
-    print(f'{"" if good else "not "}ok {count} - {name}')
-    for line in note.splitlines():
-        print('# ' + line)
 
 
 def call(*args, timeout=60):
@@ -71,20 +65,20 @@ def check_twin(name, path):
     text = call('llvm-objdump-22', '-d', path)
     good = notes.returncode == 0 and 'gpubpf_twin_k.kd' in notes.stdout and 'Error' not in notes.stdout + notes.stderr
     good = good and text.returncode == 0 and '<unknown>' not in text.stdout and 'warning' not in text.stderr
-    result(good, f'{name}: llvm-readelf and llvm-objdump read the twin', '' if good else notes.stderr + text.stderr)
+    ok(good, f'{name}: llvm-readelf and llvm-objdump read the twin', '' if good else notes.stderr + text.stderr)
     if where == 'entry' or not good:
         return
     symbols = call('llvm-readelf-22', '--symbols', path).stdout
     at, size = re.search(r'([0-9a-f]{16}) +(\d+) FUNC .* gpubpf_twin_k$', symbols, re.M).groups()
     ends = [int(end, 16) for end in re.findall(r's_endpgm.*// ([0-9A-F]{12}):', text.stdout)]
     left = [hex(end) for end in ends if int(at, 16) <= end < int(at, 16) + int(size)]
-    result(ends and not left, f'{name}: each end of the kernel goes to the probe', ' '.join(left))
+    ok(ends and not left, f'{name}: each end of the kernel goes to the probe', ' '.join(left))
 
 
 def run(name, base, sizes, text):
     shape = [int(word) for word in line(text, 'launch').split()]
     if not sim or not launch:
-        result(True, f'{name}: runs # SKIP GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
+        skip(f'{name}: runs', 'GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
         return
     for _ in range(10):  # ROCr 5.2.3 over the simulator stops on an assertion of its own, one run in six under load
         ran = call(sim, gfx, launch, base, 'k', base + '.twin', base + '.twin.layout', base + '.twin.arena', sizes, *shape)
@@ -92,12 +86,12 @@ def run(name, base, sizes, text):
             break
     lines = ran.stdout.splitlines()
     if ran.returncode or len(lines) != 3:
-        result(False, f'{name}: runs', ran.stdout + ran.stderr)
+        ok(False, f'{name}: runs', ran.stdout + ran.stderr)
         return
-    result((lines[1] == 'same') == (line(text, 'differs') is None), f'{name}: {lines[1]} words')
+    ok((lines[1] == 'same') == (line(text, 'differs') is None), f'{name}: {lines[1]} words')
     want = ' '.join(str(v) for v in sums(shape[:3], shape[3:]))
-    result(lines[2].strip() == want, f'{name}: every thread is seen', '' if lines[2].strip() == want else
-           f'want {want}\ngot  {lines[2]}')
+    ok(lines[2].strip() == want, f'{name}: every thread is seen', '' if lines[2].strip() == want else
+       f'want {want}\ngot  {lines[2]}')
 
 
 def compile_cl(source, image):
@@ -115,7 +109,7 @@ def case(path, folder):
         return
     built = compile_cl(path, base)
     if built.returncode:
-        result(False, f'{name}: clang', built.stderr)
+        ok(False, f'{name}: clang', built.stderr)
         return
     made = call(twin, gfx, base, probe, 'k', where, base + '.twin')
     refused, _, there = (line(text, 'refused') or '').partition(': ')
@@ -123,7 +117,7 @@ def case(path, folder):
         refused = ''
     if refused or made.returncode or made.stdout.startswith('refused'):
         good = bool(refused) and made.stdout.startswith('refused') and refused in made.stdout
-        result(good, f'{name}: refused, {refused}', '' if good else made.stdout + made.stderr)
+        ok(good, f'{name}: refused, {refused}', '' if good else made.stdout + made.stderr)
         return
     check_twin(name, base + '.twin')
     run(name, base, made.stdout.strip(), text)
@@ -133,7 +127,7 @@ def bundles(folder):
     """An object in a bundle, and in compressed ones of all versions, gives the twin that it gives by itself."""
     bundler = shutil.which('clang-offload-bundler-19')
     if not bundler:
-        result(True, f'bundles, {gfx} # SKIP no clang-offload-bundler-19')
+        skip(f'bundles, {gfx}', 'no clang-offload-bundler-19')
         return
     base, raw = os.path.join(folder, 'simple.cl'), os.path.join(folder, 'bundle')
     words = [bundler, '-type=o', f'-targets=host-x86_64-unknown-linux-gnu,hipv4-amdgcn-amd-amdhsa--{gfx}', '-input=/dev/null',
@@ -150,7 +144,7 @@ def bundles(folder):
             f.write(data)
         made, out = call(twin, gfx, raw, probe, 'k', where, f'{raw}.twin{i}'), f'{raw}.twin{i}'
         good = os.path.exists(out) and open(out, 'rb').read() == want
-        result(good, f'{name}, {gfx}: the same twin', '' if good else made.stdout + made.stderr)
+        ok(good, f'{name}, {gfx}: the same twin', '' if good else made.stdout + made.stderr)
     short = packed[:8] + struct.pack('<I', len(packed) - 9) + packed[12:-9]
     for name, data in {'is damaged': short, 'by method 0': packed[:6] + b'\0\0' + packed[8:],
                        'head makes no sense': packed[:20]}.items():
@@ -158,7 +152,7 @@ def bundles(folder):
             f.write(data)
         made = call(twin, gfx, raw)
         good = made.stdout.startswith('refused') and name in made.stdout
-        result(good, f'a compressed bundle, {gfx}: refused, {name}', '' if good else made.stdout)
+        ok(good, f'a compressed bundle, {gfx}: refused, {name}', '' if good else made.stdout)
 
 
 HOSTILE = '''
@@ -178,21 +172,21 @@ def hostile(folder):
     listed = call(twin, gfx, image).stdout
     reasons = {words[0]: ' '.join(words[3:]) for words in map(str.split, listed.splitlines()) if len(words) > 2}
     good = reasons.get('good') == '' and reasons.get('bad') and reasons.get('bad_too')
-    result(bool(good), f'hostile code, {gfx}: its own kernel alone is refused', '' if good else built.stderr + listed)
+    ok(bool(good), f'hostile code, {gfx}: its own kernel alone is refused', '' if good else built.stderr + listed)
 
 
 def listed(folder):
     """What cannot be probed is known without a probe: the reason is in the list of the image's kernels."""
     for name, words in (('far', 'its code is too large'), ('computed', 'computed address')):
         made = call(twin, gfx, os.path.join(folder, name + '.cl')).stdout
-        result(words in made, f'{name}, {gfx}: listed, {words}', '' if words in made else made)
+        ok(words in made, f'{name}, {gfx}: listed, {words}', '' if words in made else made)
     for name in ('full', 'full_accum'):
         image = os.path.join(folder, name + '.cl')
         made = call(twin, gfx, image).stdout if os.path.exists(image) else ''
         want = gfx.startswith('gfx1') or name == 'full_accum'
         if made:
             good = ('at its exit' in made) == want
-            result(good, f'{name}, {gfx}: listed {"with" if want else "without"} a reason', '' if good else made)
+            ok(good, f'{name}, {gfx}: listed {"with" if want else "without"} a reason', '' if good else made)
 
 
 TWO_ENDS = '''
@@ -213,7 +207,7 @@ def one_exit(folder):
         f.write(TWO_ENDS)
     compile_cl(source, base)
     if not sim or not launch:
-        result(True, f'one exit, {gfx} # SKIP GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
+        skip(f'one exit, {gfx}', 'GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
         return
     sizes = call(twin, gfx, base, probe, 'k', 'last', base + '.last').stdout.strip()
     for _ in range(10):
@@ -223,8 +217,8 @@ def one_exit(folder):
             break
     lines = ran.stdout.splitlines()
     entered, left = (int(word) for word in lines[2].split()[:2]) if len(lines) == 3 else (0, 0)
-    result(len(lines) == 3 and lines[1] == 'same' and (entered, left) == (640, 320),
-           f'one exit, {gfx}: {entered} threads entered, {left} left there', ran.stdout + ran.stderr)
+    ok(len(lines) == 3 and lines[1] == 'same' and (entered, left) == (640, 320),
+       f'one exit, {gfx}: {entered} threads entered, {left} left there', ran.stdout + ran.stderr)
 
 
 def decoded(folder):
@@ -232,11 +226,11 @@ def decoded(folder):
     python = os.path.join(here, '../../build/deps/python/bin/python')
     twins = sorted(glob.glob(os.path.join(folder, '*.cl.twin')))
     if not os.path.exists(python) or call(python, '-c', 'import tinygrad').returncode:
-        result(True, f'decoded, {gfx} # SKIP no tinygrad in build/deps/python')
+        skip(f'decoded, {gfx}', 'no tinygrad in build/deps/python')
         return
     made = call(python, os.path.join(here, 'decode.py'), gfx, *twins, timeout=200)
     last = (made.stdout.splitlines() or ['nothing'])[-1]
-    result(made.returncode == 0, f'decoded, {gfx}: {last}', made.stdout + made.stderr if made.returncode else '')
+    ok(made.returncode == 0, f'decoded, {gfx}: {last}', made.stdout + made.stderr if made.returncode else '')
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -248,4 +242,4 @@ with tempfile.TemporaryDirectory() as folder:
         listed(folder)
         one_exit(folder)
         decoded(folder)
-print(f'1..{count}')
+plan()

@@ -8,25 +8,18 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan, skip_all
+
 build, driver, basic, late, newer = (os.path.abspath(path) for path in sys.argv[1:6])
 icd = os.environ.get("GPUBPF_TEST_INTEL", "")
 if not os.path.exists(icd):
-    print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
-    sys.exit(0)
+    skip_all("Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
 where = tempfile.TemporaryDirectory()
 env = dict(os.environ, OCL_ICD_VENDORS=icd, ZE_ENABLE_ALT_DRIVERS=driver, XDG_CACHE_HOME=where.name)
 tool, modules, report = f"{build}/gpubpf", f"{build}/tests/levelzero", f"{where.name}/report.json"
 run = [tool, "run", "-j", "-b", "level_zero", "-r", report, "-o", f"{build}/tests/real/count.bpf.o"]
 unattached = ["-a", "entered=none", "-a", "left=none"]
-count = 0
-
-
-def tap(good, text, *why):
-    global count
-    count += 1
-    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
-    for line in why if not good else []:
-        print("# " + str(line).replace("\n", "\n# "))
 
 
 def start(command, **more):
@@ -48,26 +41,26 @@ def seen(command, name):
 
 
 devices = start([tool, "device", "list", "-j"])
-tap("a CPU as a Level Zero device 1" in devices[1], "device list has both devices of the driver", devices)
+ok("a CPU as a Level Zero device 1" in devices[1], "device list has both devices of the driver", devices)
 listed = start([tool, "kernel", "list", "-j", "--", basic, modules])
-tap(listed[0] == 0 and '"scale"' in listed[1] and '"add"' in listed[1], "kernel list has both kernels", listed)
+ok(listed[0] == 0 and '"scale"' in listed[1] and '"add"' in listed[1], "kernel list has both kernels", listed)
 native, probed = seen([basic, modules], "native"), seen(run + unattached + ["--", basic, modules], "unattached")
-tap(native[:2] == probed[:2] and native[1], "nothing attached: the driver is given what the program gives", native, probed)
+ok(native[:2] == probed[:2] and native[1], "nothing attached: the driver is given what the program gives", native, probed)
 k = kernels()
-tap(k["scale"]["launches"] == 20 and not k["scale"]["probed"], "nothing attached: launches are counted", k)
+ok(k["scale"]["launches"] == 20 and not k["scale"]["probed"], "nothing attached: launches are counted", k)
 attach = f"{tool} session attach 'entered=scale' 'left=scale'"
 status = start(run + unattached + ["--", late, modules, attach])
 k = kernels().get("scale", {})
-tap(status[0] == 0 and k.get("launches") == 9 and k.get("probed") == 4 and k.get("missed") == 3,
-    "attached to later: probed from the list's next recording", k, status)
-tap("recorded in a command list" in (k.get("reason") or ""), "and the report says so", k)
+ok(status[0] == 0 and k.get("launches") == 9 and k.get("probed") == 4 and k.get("missed") == 3,
+   "attached to later: probed from the list's next recording", k, status)
+ok("recorded in a command list" in (k.get("reason") or ""), "and the report says so", k)
 
 native, probed = start([newer, modules, "mixed"]), start(run + ["--", newer, modules, "mixed"])
 k = kernels()["scale"]
-tap(native[0] == 0 and native[:2] == probed[:2], "launches that bring arguments, and plain ones: as without probes", native, probed)
-tap(k["launches"] == 4 and k["probed"] == 2 and "with arguments that its twin was not given" in probed[2],
-    "a plain launch with the last one's arguments is the original's, and said so", k, probed)
+ok(native[0] == 0 and native[:2] == probed[:2], "launches that bring arguments, and plain ones: as without probes", native, probed)
+ok(k["launches"] == 4 and k["probed"] == 2 and "with arguments that its twin was not given" in probed[2],
+   "a plain launch with the last one's arguments is the original's, and said so", k, probed)
 native, probed = start([newer, modules, "direct"]), start(run + ["--", newer, modules, "direct"])
-tap(native[0] == 0 and native[:2] == probed[:2] and kernels().get("scale", {}).get("probed") == 1,
-    "a loader that calls by the tables of handles", native, probed, kernels())
-print(f"1..{count}")
+ok(native[0] == 0 and native[:2] == probed[:2] and kernels().get("scale", {}).get("probed") == 1,
+   "a loader that calls by the tables of handles", native, probed, kernels())
+plan()

@@ -15,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from tap import ok, plan, skip
+
 emit, clang, include, interp, objects = sys.argv[1:6]
 here = os.path.dirname(os.path.abspath(__file__))
-count = 0
 
 ptxas = shutil.which('ptxas') or ('/usr/local/cuda/bin/ptxas' if os.path.exists('/usr/local/cuda/bin/ptxas') else None)
 readelf = shutil.which('llvm-readelf-22')
@@ -33,20 +35,6 @@ TARGETS += [('amdgpu', cpu, readelf and objdump) for cpu in ('gfx90a', 'gfx942',
 
 # the oldest and the newest of each family: what differs between all is in the cases, and in every instruction
 ENDS = [t for t in TARGETS if t[1] in ('-', 'sm_75', 'sm_100', 'gfx90a', 'gfx1201')]
-
-
-def result(good, name, note=''):
-    global count
-    count += 1
-    print(f'{"" if good else "not "}ok {count} - {name}')
-    for line in note.splitlines()[:20]:
-        print('# ' + line)
-
-
-def skip(name, why):
-    global count
-    count += 1
-    print(f'ok {count} - {name} # SKIP {why}')
 
 
 def call(*args, **more):
@@ -122,17 +110,17 @@ def one(name, target, cpu, source, args, stdin=None):
     expects, refuse = wanted(source, target)
     run = call(emit, '-k', target, cpu, out, *args, input=stdin)
     if refuse:
-        result(run.returncode == 2 and re.search(refuse, run.stderr), title + ' is refused', run.stderr)
+        ok(run.returncode == 2 and re.search(refuse, run.stderr), title + ' is refused', run.stderr)
         return
     if run.returncode:
-        result(False, title, run.stderr)
+        ok(False, title, run.stderr)
         return
     wrong = check(target, cpu, out)
     if not wrong and expects:
         wrong = call(emit, target, cpu, out, *args).stderr
         text = readable(target, out)
         wrong = wrong or (compare(text, expects) if text is not None else None)
-    result(not wrong, title, wrong or '')
+    ok(not wrong, title, wrong or '')
 
 
 def each(name, source, args, stdin=None, targets=TARGETS):
@@ -157,7 +145,7 @@ def repeated(path):
         runs = [call(emit, '-r', '0', target, '-', outs[0], path), call(emit, '-r', '10', target, '-', outs[1], path)]
         good = all(run.returncode == 0 for run in runs)
         good = good and open(outs[0], 'rb').read() == open(outs[1], 'rb').read()
-        result(good, f'{os.path.basename(path)}: {target}, again and again', ''.join(run.stderr for run in runs))
+        ok(good, f'{os.path.basename(path)}: {target}, again and again', ''.join(run.stderr for run in runs))
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +155,7 @@ with tempfile.TemporaryDirectory() as folder:
         run = call(clang, '-g', '-O2', '-Wall', '-Werror', '-target', 'bpf', '-mcpu=v3', '-I', include, '-c', path, '-o',
                    compiled)
         if run.returncode:
-            result(False, case, run.stderr)
+            ok(False, case, run.stderr)
             continue
         each(case.split('.')[0], open(path, encoding='utf-8').read(), [compiled])
     for path in sorted(glob.glob(os.path.join(objects, '*', '*.bpf.o'))):
@@ -175,4 +163,4 @@ with tempfile.TemporaryDirectory() as folder:
     for name in REPEATED:
         repeated(os.path.join(objects, name, name + '.bpf.o'))
     each('every instruction', '', ['-'], opcodes())
-print(f'1..{count}')
+plan()

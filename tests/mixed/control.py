@@ -8,20 +8,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan, skip_all
+
 THREADS = 256
 gpubpf, obj, app, what, joins = sys.argv[1:6]
 work = tempfile.TemporaryDirectory()
 env = dict(os.environ, XDG_CACHE_HOME=work.name, XDG_RUNTIME_DIR=work.name)
-count = failed = 0
-
-
-def tap(good, text, *why):
-    global count, failed
-    count += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
-    for line in why if not good else ():
-        print("# " + str(line).strip().replace("\n", "\n# "))
 
 
 def ask(*words):
@@ -48,48 +41,46 @@ report = os.path.join(work.name, "report")
 run = subprocess.Popen([gpubpf, "run", "-j", "-r", report, "--wait", "1200", "-o", obj, "--", app, "-", what], env=env,
                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 if run.stdout.readline() != b"ready\n":
-    print(f"1..0 # SKIP {run.stderr.read().decode().splitlines()[:1]}")
-    sys.exit(0)
-tap(rounds(2) and counted() == [2 * THREADS] * 2, "what sections name is attached from the beginning", counted())
-tap(links() == {0: ("entered", "add_*", 2), 1: ("left", "add_*", 2)}, "session list has it, with its launches", links())
+    skip_all(run.stderr.read().decode().splitlines()[:1])
+ok(rounds(2) and counted() == [2 * THREADS] * 2, "what sections name is attached from the beginning", counted())
+ok(links() == {0: ("entered", "add_*", 2), 1: ("left", "add_*", 2)}, "session list has it, with its launches", links())
 status = ask("session", "detach", "0")
-tap(status[0] == 0 and "left" in status[1] and "entered" not in status[1], "session detach prints what is left", status)
-tap(rounds(3) and counted() == [2 * THREADS, 5 * THREADS], "one is detached, one counts on", counted())
+ok(status[0] == 0 and "left" in status[1] and "entered" not in status[1], "session detach prints what is left", status)
+ok(rounds(3) and counted() == [2 * THREADS, 5 * THREADS], "one is detached, one counts on", counted())
 status = ask("session", "detach", "0")
-tap(status[0] != 0 and "no link 0" in status[2], "what is detached is no link", status)
+ok(status[0] != 0 and "no link 0" in status[2], "what is detached is no link", status)
 status = ask("session", "attach", "entered=*opencl", "left=nothing*")
-tap(status[0] == 0 and len(links()) == 3, "session attach takes several", status)
-tap(rounds(1) and counted() == [3 * THREADS, 6 * THREADS], "attached, it counts on", counted())
+ok(status[0] == 0 and len(links()) == 3, "session attach takes several", status)
+ok(rounds(1) and counted() == [3 * THREADS, 6 * THREADS], "attached, it counts on", counted())
 status = ask("session", "attach", "entered", "nobody")
-tap(status[0] != 0 and "no program 'nobody'" in status[2] and len(links()) == 3, "all or none", status)
+ok(status[0] != 0 and "no program 'nobody'" in status[2] and len(links()) == 3, "all or none", status)
 for link in links():
     ask("session", "detach", str(link))
-tap(not links() and "nothing is attached" in ask("session", "list")[1], "nothing is attached")
-tap(rounds(4) and counted() == [3 * THREADS, 6 * THREADS], "nothing counts, the maps stay", counted())
-tap(ask("session", "attach", "entered")[0] == 0 and rounds(1) and counted()[0] == 4 * THREADS, "the first one again")
+ok(not links() and "nothing is attached" in ask("session", "list")[1], "nothing is attached")
+ok(rounds(4) and counted() == [3 * THREADS, 6 * THREADS], "nothing counts, the maps stay", counted())
+ok(ask("session", "attach", "entered")[0] == 0 and rounds(1) and counted()[0] == 4 * THREADS, "the first one again")
 status = ask("session", "attach", "-o", obj + ".none", "joined")
-tap(status[0] != 0 and "No such file" in status[2], "an object that is not there", status)
+ok(status[0] != 0 and "No such file" in status[2], "an object that is not there", status)
 status = ask("session", "attach", "-o", app)
-tap(status[0] != 0 and "ELF" in status[2] and len(links()) == 1, "what is no object is refused, with the diagnostic", status)
+ok(status[0] != 0 and "ELF" in status[2] and len(links()) == 1, "what is no object is refused, with the diagnostic", status)
 status = ask("session", "attach", "-o", joins, "joined=add_opencl", "nobody")
-tap(status[0] != 0 and "no program 'nobody'" in status[2] and len(links()) == 1, "an object joins: all or none", status)
+ok(status[0] != 0 and "no program 'nobody'" in status[2] and len(links()) == 1, "an object joins: all or none", status)
 status = ask("session", "attach", "-o", os.path.relpath(joins), "joined=add_opencl")
-tap(status[0] == 0 and joins in status[1] and rounds(2), "one of its programs", status)
-tap(counted("later") == [2 * THREADS, 0] and counted()[0] == 6 * THREADS, "counts beside the others", counted("later"))
+ok(status[0] == 0 and joins in status[1] and rounds(2), "one of its programs", status)
+ok(counted("later") == [2 * THREADS, 0] and counted()[0] == 6 * THREADS, "counts beside the others", counted("later"))
 status = ask("session", "attach", "-o", joins)
-tap(status[0] == 0 and len(links()) == 4 and rounds(1), "all of them", status)
-tap(counted("later") == [3 * THREADS, THREADS], "each once in a thread", counted("later"))
+ok(status[0] == 0 and len(links()) == 4 and rounds(1), "all of them", status)
+ok(counted("later") == [3 * THREADS, THREADS], "each once in a thread", counted("later"))
 for link, (program, *_) in links().items():
     if program.startswith("joined"):
         ask("session", "detach", str(link))
-tap(rounds(1) and counted("later") == [3 * THREADS, THREADS] and counted()[0] == 8 * THREADS, "detached", counted("later"))
+ok(rounds(1) and counted("later") == [3 * THREADS, THREADS] and counted()[0] == 8 * THREADS, "detached", counted("later"))
 shown = ask("session", "report")[1]
-tap("later (ARRAY" in shown and "launches: { .by = 0 }" in shown, "the report has its maps and records", shown)
+ok("later (ARRAY" in shown and "launches: { .by = 0 }" in shown, "the report has its maps and records", shown)
 os.kill(run.pid, signal.SIGKILL)
 run.wait()
-tap(rounds(5) and rounds(1), "the tool is killed while something is attached: the program goes on")
+ok(rounds(5) and rounds(1), "the tool is killed while something is attached: the program goes on")
 run.stdin.close()
 out = run.stdout.read().decode()
-tap(f"opencl {21 * THREADS}\n" in out, "and its results are its own", out)
-print(f"1..{count}")
-sys.exit(failed)
+ok(f"opencl {21 * THREADS}\n" in out, "and its results are its own", out)
+plan()

@@ -1,38 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One process, several runtimes, one session: run.py GPUBPF OBJECT APP [DRIVER-FOLDER] (TAP)
+"""One process, several runtimes, one session: run.py GPUBPF OBJECT APP [DRIVER-FOLDER HIP-CODE] (TAP)
 
 OBJECT counts threads in its first map. DRIVER-FOLDER holds the CUDA driver of tests/cuda/fake; without it NVIDIA's own
-is meant. Intel's CPU runtime is the second OpenCL driver, where GPUBPF_TEST_INTEL names it, beside what
-GPUBPF_TEST_OPENCL names (a part of its name; PoCL's)."""
+is meant. HIP-CODE is run on a simulated GPU (tests/mixed/both.c), beside Intel's runtime alone: AMD's brings the LLVM
+that Debian's PoCL has too, and which takes one user in a process. Intel's CPU runtime, where GPUBPF_TEST_INTEL names it,
+is the second OpenCL driver, beside what GPUBPF_TEST_OPENCL names (a part of its name; PoCL's)."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan, skip
+
 THREADS, ROUNDS = 256, 50
+INTEL = "Intel(R) OpenCL"
 gpubpf, obj, app = sys.argv[1:4]
-fake = sys.argv[4] if len(sys.argv) > 4 else None
+fake, hip_code = sys.argv[4:6] if len(sys.argv) > 5 else (None, None)
 first = os.environ.get("GPUBPF_TEST_OPENCL", "Portable")
 intel = os.environ.get("GPUBPF_TEST_INTEL", "")
 work = tempfile.TemporaryDirectory()
-count = failed = 0
-
-
-def tap(good, text, *why):
-    global count, failed
-    count += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
-    for line in why if not good else ():
-        print("# " + str(line).strip().replace("\n", "\n# "))
-
-
-def skip(text, why):
-    global count
-    count += 1
-    print(f"ok {count} - {text} # SKIP {why}", flush=True)
 
 
 def environment(vendors):
@@ -55,26 +44,25 @@ def check(name, runtimes, backends, options=(), vendors=None, probed=None):
     report = os.path.join(work.name, "report")
     run = subprocess.run([gpubpf, "run", "-j", "-r", report, "--wait", "1200", "-o", obj, *options, "--"] + command, env=env,
                          capture_output=True, timeout=1500)
-    tap((native.returncode, native.stdout) == (run.returncode, run.stdout) and not run.returncode,
-        f"{name}: output and status as without probes", native, run)
+    ok((native.returncode, native.stdout) == (run.returncode, run.stdout) and not run.returncode,
+       f"{name}: output and status as without probes", native, run)
     with open(report, encoding="utf-8") as f:
         r = json.load(f)
     launches = {b: backends.count(b) * ROUNDS for b in backends}
     got = {k["backend"]: (k["launches"], k["probed"]) for k in r["kernels"]}
     want = {b: (n, n if probed is None or b in probed else 0) for b, n in launches.items()
             if probed is None or b in probed}
-    tap(got == want, f"{name}: every launch is counted where it was made", want, r["kernels"], run.stderr.decode())
+    ok(got == want, f"{name}: every launch is counted where it was made", want, r["kernels"], run.stderr.decode())
     counted = sum(int(e["value"]) for e in r["maps"][0]["entries"])
-    tap(counted == THREADS * sum(n for _, n in want.values()), f"{name}: one map has the threads of all", counted)
-    tap(sorted(d["backend"] for d in r["device_list"]) == sorted(b for b in backends if b in want) and
-        r["processes"] == 1, f"{name}: one process, its devices named with their runtimes", r["device_list"])
+    ok(counted == THREADS * sum(n for _, n in want.values()), f"{name}: one map has the threads of all", counted)
+    ok(sorted(d["backend"] for d in r["device_list"]) == sorted(b for b in backends if b in want) and
+       r["processes"] == 1, f"{name}: one process, its devices named with their runtimes", r["device_list"])
 
 
-def both_vendors():
-    """A folder that names PoCL and Intel's runtime."""
-    folder = os.path.join(work.name, "vendors")
-    os.mkdir(folder)
-    for name in os.listdir("/etc/OpenCL/vendors"):
+def vendors(others):
+    """A folder that names Intel's runtime, and the installed ones."""
+    folder = tempfile.mkdtemp(dir=work.name)
+    for name in os.listdir("/etc/OpenCL/vendors") if others else ():
         with open(os.path.join("/etc/OpenCL/vendors", name), encoding="utf-8") as f:
             text = f.read()
         with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
@@ -91,10 +79,13 @@ for only in "cuda", "opencl":
 if not fake:
     pass
 elif os.path.exists(intel):
-    vendors = both_vendors()
-    check("OpenCL on two drivers", [first, "Intel(R) OpenCL"], ["opencl", "opencl"], vendors=vendors)
-    check("OpenCL on two drivers, and CUDA", [first, "cuda", "Intel(R) OpenCL"], ["opencl", "cuda", "opencl"], vendors=vendors)
+    both, alone = vendors(True), vendors(False)
+    check("OpenCL on two drivers", [first, INTEL], ["opencl", "opencl"], vendors=both)
+    check("OpenCL on two drivers, and CUDA", [first, "cuda", INTEL], ["opencl", "cuda", "opencl"], vendors=both)
+    check("HIP and OpenCL", [f"hip:{hip_code}", INTEL], ["hip", "opencl"], vendors=alone)
+    check("OpenCL, CUDA and HIP", [INTEL, "cuda", f"hip:{hip_code}"], ["opencl", "cuda", "hip"], vendors=alone)
+    check("HIP and OpenCL, hip alone", [f"hip:{hip_code}", INTEL], ["hip", "opencl"], ["-b", "hip"], vendors=alone,
+          probed=["hip"])
 else:
-    skip("OpenCL on two drivers", "GPUBPF_TEST_INTEL names no libintelocl.so")
-print(f"1..{count}")
-sys.exit(failed)
+    skip("OpenCL on two drivers, HIP and OpenCL", "GPUBPF_TEST_INTEL names no libintelocl.so")
+plan()

@@ -21,21 +21,14 @@ import tempfile
 
 import places_random
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan, skip, skip_all
+
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin", "branch"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
 here = f"{build}/tests/opencl"
-count = failed = 0
-
-
-def tap(good, text, why=""):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
-    if not good:
-        print("# " + str(why)[:2000].strip().replace("\n", "\n# "))
 
 
 def run(command, **more):
@@ -90,11 +83,11 @@ def check_sums(name, text, kernels, told):
         for kind, n in re.findall(r"(\w\S*) (\d+:\d+)", rest):
             got = told.get(kernel, {}).get(kind, {"accesses": 0, "bytes": 0})
             got = f"{got['accesses']}:{got['bytes']}"
-            tap(got == n, f"{name}: {kernel} gpu/{kind}/ {n}", f"{got} {kernels[kernel]}")
+            ok(got == n, f"{name}: {kernel} gpu/{kind}/ {n}", f"{got} {kernels[kernel]}")
     for kernel, rest in said(text, "told"):
         kind, *fields = rest.split()
         got = told.get(kernel, {}).get(kind, {})
-        tap(all(got.get(f.split("=")[0]) == int(f.split("=")[1], 0) for f in fields), f"{name}: {kernel} gpu/{rest}", got)
+        ok(all(got.get(f.split("=")[0]) == int(f.split("=")[1], 0) for f in fields), f"{name}: {kernel} gpu/{rest}", got)
 
 
 def check_oclgrind(name, path, told):
@@ -112,7 +105,7 @@ def check_oclgrind(name, path, told):
             kind = {"1": "mem", "2": "mem.const", "3": "mem.shared"}[space]
             want[kind] += int(n)
         got = {kind: told.get(kernel, {}).get(kind, {"accesses": 0})["accesses"] for kind in want}
-        tap(got == want, f"{name}: {kernel} as Oclgrind counts", f"{got} {want}")
+        ok(got == want, f"{name}: {kernel} as Oclgrind counts", f"{got} {want}")
 
 
 def check(path, where):
@@ -125,14 +118,17 @@ def check(path, where):
     with open(path, encoding="utf-8") as f:
         text = f.read()
     if said(text, "assembly") and not shutil.which("spirv-as"):
-        tap(True, f"{os.path.basename(path)} # SKIP no spirv-as here")
+        skip(os.path.basename(path), "no spirv-as here")
         return
     name = f"{os.path.basename(path)} as {form} on {device}"
     folder, file = os.path.split(path)
     app = [f"{here}/cl-case", file, *compiled(path, text, where)]
     native = run(app, cwd=folder)
     if native.returncode:
-        tap(native.returncode == 77, f"{name} # SKIP {native.stderr.strip()}", native.stderr)
+        if native.returncode == 77:
+            skip(name, native.stderr.strip())
+        else:
+            ok(False, name, native.stderr)
         return
     told = {}
     objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
@@ -142,14 +138,14 @@ def check(path, where):
         objects[0] = "places-some" # values that it does not show
     for object_ in objects:
         out, report, log = probed(app, object_, folder, where)
-        tap(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")
+        ok(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")
         kernels = {k["name"]: (k["probed"], k["reason"]) for k in report["kernels"]}
         refused = {k: words for k, words in said(text, "refuses") if kinds_of(object_)(words.split()[0])}
         for kernel, words in refused.items():
             words = words.split(" ", 1)[1]
-            tap(words in kernels[kernel][1], f"{name}: {kernel} is refused: {words}", kernels[kernel])
+            ok(words in kernels[kernel][1], f"{name}: {kernel} is refused: {words}", kernels[kernel])
         rest = {k: v for k, v in kernels.items() if k not in refused and not v[0]}
-        tap(not rest, f"{name}: all others are probed with {object_}", f"{rest} {log}")
+        ok(not rest, f"{name}: all others are probed with {object_}", f"{rest} {log}")
         for kernel, sums in told_of(report).items():
             told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)
@@ -161,12 +157,10 @@ env = dict(os.environ)
 if device == "intel":
     icd = os.environ.get("GPUBPF_TEST_INTEL", "")
     if not os.path.exists(icd):
-        print("1..0 # SKIP Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
-        sys.exit(0)
+        skip_all("Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
     env["OCL_ICD_VENDORS"] = icd
 with tempfile.TemporaryDirectory() as folder:
     env["XDG_CACHE_HOME"] = folder
     for case in cases:
         check(case, folder)
-print(f"1..{count}")
-sys.exit(failed > 0)
+plan()

@@ -11,20 +11,14 @@ import tempfile
 
 root, build = (os.path.abspath(a) for a in sys.argv[1:3])
 sys.path.insert(0, os.path.join(root, "python"))
+sys.path.append(os.path.join(root, "tests"))
 import gpubpf  # noqa: E402
+from tap import ok, plan, skip  # noqa: E402
 
 probe = os.path.join(build, "tests/cli/probe.bpf.o")
 loop = os.path.join(build, "tests/cli/loop")
 scratch = tempfile.TemporaryDirectory()
 common = {"library": os.path.join(build, "libgpubpf.so"), "runtime_dir": os.path.join(scratch.name, "run")}
-count, failed = 0, False
-
-
-def ok(good, name, why=""):
-    global count, failed
-    count += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f"\n# {why!r}"), flush=True)
 
 
 def raised(kind, call, *args, **settings):
@@ -62,8 +56,8 @@ ok("closed" in raised(ValueError, session.poll), "a closed session")
 
 icds = glob.glob("/etc/OpenCL/vendors/pocl*.icd")
 if not icds or not os.path.exists(loop):
-    print(f"ok {count + 1} - kernels # SKIP no OpenCL device\n1..{count + 1}")
-    sys.exit(failed)
+    skip("kernels", "no OpenCL device")
+    plan()
 os.environ["OCL_ICD_VENDORS"] = icds[0]
 events, prints = [], []
 with gpubpf.Session([probe], on_event=events.append, on_print=prints.append, **common) as session:
@@ -85,5 +79,4 @@ def fails(_):
 with gpubpf.Session([probe], on_event=fails, **common) as session:
     ok(raised(RuntimeError, session.run, [loop, "1", "0"], stdout=subprocess.DEVNULL) == "of the caller",
        "what a callback raises comes out of run()")
-print(f"1..{count}")
-sys.exit(failed)
+plan()

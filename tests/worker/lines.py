@@ -8,18 +8,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import ok, plan, skip
+
 places, clang = sys.argv[1:]
 source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lines_kernels.c")
 ptxas = os.environ.get("GPUBPF_TEST_PTXAS") or shutil.which("ptxas")
-count = 0
-
-
-def result(good, name, why=""):
-    global count
-    count += 1
-    print(f"{'' if good else 'not '}ok {count} - {name}")
-    for line in str(why).splitlines() if not good else ():
-        print("# " + line)
 
 
 def made(*command):
@@ -46,10 +40,10 @@ def wanted(target, known):
 def check(target, arch, kind, path, known):
     want, places_ = wanted(target, known), [line.rsplit(" ", 1) for line in listed(target, arch, kind, path)]
     got = [where for where, _ in places_]
-    result(all(int(free) == 255 if "entry" in where else 200 < int(free) < 255 for where, free in places_),
-           f"{target} {arch}, free registers", places_)
-    result(len(want) > 3 and sorted(want) == sorted(got), f"{target} {arch}, lines {'known' if known else 'not known'}",
-           f"wanted {want}\ngot {got}")
+    ok(all(int(free) == 255 if "entry" in where else 200 < int(free) < 255 for where, free in places_),
+       f"{target} {arch}, free registers", places_)
+    ok(len(want) > 3 and sorted(want) == sorted(got), f"{target} {arch}, lines {'known' if known else 'not known'}",
+       f"wanted {want}\ngot {got}")
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -59,15 +53,14 @@ with tempfile.TemporaryDirectory() as folder:
             if made(clang, "--target=amdgcn-amd-amdhsa", "-mcpu=" + gfx, debug, "-O1", "-nogpulib", source, "-o", object_):
                 check("amdgpu", gfx, "object", object_, debug != "-g0")
             else:
-                result(False, f"{gfx} {debug} compiles")
+                ok(False, f"{gfx} {debug} compiles")
     for sm in ("sm_80", "sm_90", "sm_100"):
         for debug in ("-gline-tables-only", "-g0"):
             if not ptxas:
-                count += 1
-                print(f"ok {count} - sass {sm} # SKIP ptxas is not installed")
+                skip(f"sass {sm}", "ptxas is not installed")
             elif made(clang, "--target=nvptx64-nvidia-cuda", "-march=sm_75", debug, "-O1", "-S", source, "-o", text) and \
                     made(ptxas, "-arch=" + sm, "-lineinfo", text, "-o", cubin):
                 check("sass", sm, "cubin", cubin, debug != "-g0")
             else:
-                result(False, f"{sm} {debug} compiles")
-print(f"1..{count}")
+                ok(False, f"{sm} {debug} compiles")
+plan()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Test Anything Protocol for our tests in Python, as tests/tap.h for those in C."""
+import sys
+
+count = failed = 0
+
+
+def ok(good, text, *why):
+    """One test; `why` is for the reader of a failure."""
+    global count, failed
+    count += 1
+    failed += not good
+    print(f"{'ok' if good else 'not ok'} {count} - {text}", flush=True)
+    for line in why if not good else ():
+        print("# " + str(line)[:4000].strip().replace("\n", "\n# "), flush=True)
+
+
+def skip(text, why):
+    global count
+    count += 1
+    print(f"ok {count} - {text} # SKIP {why}", flush=True)
+
+
+def skip_all(why):
+    print(f"1..0 # SKIP {why}")
+    sys.exit(0)
+
+
+def plan():
+    print(f"1..{count}")
+    sys.exit(failed > 0)
