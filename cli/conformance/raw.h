@@ -21,7 +21,7 @@ struct conformance_case {
 };
 
 struct conformance_opts {
-	const char *backend;      /* "host", "opencl", "cuda", "hip" */
+	const char *backend;      /* "host", "opencl", ... */
 	const char *device;       /* a part of its name; NULL: any */
 	uint32_t index;           /* of those, this one */
 	const char *target;       /* NULL: what suits the device best */

@@ -87,7 +87,7 @@ int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lowe
 
 int conformance_dump(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
 {
-	struct gpubpf_device_caps caps = { .backend = "opencl", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_TAKES_OPENCL_C };
+	struct gpubpf_device_caps caps = { .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_TAKES_OPENCL_C };
 	struct gpubpf_lower_job job = {
 		.caps = &caps, .run_off = CONFORMANCE_RUN_OFF, .plain_mem = true, .checked = !opts->verify,
 	};
