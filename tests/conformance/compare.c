@@ -3,47 +3,14 @@
  * What random programs leave on a device is compared as readers see it: a record that a warp put out (one lane of which is
  * emulated) is the same as one without a header of a batch. What differs is told by map, key and value.
  */
-#include <stdint.h>
-
-#define GPUBPF_HAS_WARP
-
-static inline uint32_t gpubpf_warp_count(uint32_t mask)
-{
-	return (uint32_t)__builtin_popcount(mask);
-}
-
-static inline uint32_t gpubpf_warp_first(uint32_t mask)
-{
-	return (uint32_t)__builtin_ctz(mask);
-}
-
-static inline uint32_t gpubpf_warp_ballot(uint32_t lanes, uint32_t bit)
-{
-	return bit ? lanes : 0;
-}
+#define LANES 1u
+#include "tests/maps/lanes.h"
 
 static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t lane)
 {
 	(void)peers;
 	(void)lane;
 	return value;
-}
-
-static inline uint32_t gpubpf_warp_active(void)
-{
-	return 1;
-}
-
-static inline uint32_t gpubpf_warp_peers(uint64_t key)
-{
-	(void)key;
-	return 1;
-}
-
-static inline uint32_t gpubpf_warp_same(uint64_t key)
-{
-	(void)key;
-	return 1;
 }
 
 #include <stdlib.h>

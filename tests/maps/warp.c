@@ -3,28 +3,11 @@
  * What devices with warps write into rings (maps/ring.h), by a warp that is emulated: its lanes run one after the other
  * with the same data; the first one's answers are what the others get from it.
  */
-#include <stdint.h>
-
-#define GPUBPF_HAS_WARP
 #define LANES 0x00ff0f00u /* here are these */
+#include "lanes.h"
 
 static uint64_t told[16];
 static uint32_t ntold, next_told, rank;
-
-static inline uint32_t gpubpf_warp_count(uint32_t mask)
-{
-	return (uint32_t)__builtin_popcount(mask);
-}
-
-static inline uint32_t gpubpf_warp_first(uint32_t mask)
-{
-	return (uint32_t)__builtin_ctz(mask);
-}
-
-static inline uint32_t gpubpf_warp_ballot(uint32_t lanes, uint32_t bit)
-{
-	return bit ? lanes : 0;
-}
 
 /* Of the first lane. */
 static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t lane)
@@ -34,23 +17,6 @@ static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t
 	if (rank == 0)
 		told[ntold++] = value;
 	return told[next_told++];
-}
-
-static inline uint32_t gpubpf_warp_active(void)
-{
-	return LANES;
-}
-
-static inline uint32_t gpubpf_warp_peers(uint64_t key)
-{
-	(void)key;
-	return LANES;
-}
-
-static inline uint32_t gpubpf_warp_same(uint64_t key)
-{
-	(void)key;
-	return LANES;
 }
 
 #include <errno.h>

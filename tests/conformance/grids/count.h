@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that counts threads, and adds up their numbers: that each thread of a launch runs it once. */
+#include "../case.h"
+
+GPUBPF_ARRAY(threads, __u64, 1);
+GPUBPF_ARRAY(linear, __u64, 1);
+
+SEC("gpu/entry/*")
+int count(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&threads, 0, 1);
+	gpubpf_add(&linear, 0, ctx->global_linear);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A warp that is emulated, for what maps/ does by lanes: those of LANES are here, and all have the same data. */
+#ifndef GPUBPF_TESTS_MAPS_LANES_H
+#define GPUBPF_TESTS_MAPS_LANES_H
+
+#include <stdint.h>
+
+#define GPUBPF_HAS_WARP
+
+static inline uint32_t gpubpf_warp_count(uint32_t mask)
+{
+	return (uint32_t)__builtin_popcount(mask);
+}
+
+static inline uint32_t gpubpf_warp_first(uint32_t mask)
+{
+	return (uint32_t)__builtin_ctz(mask);
+}
+
+static inline uint32_t gpubpf_warp_ballot(uint32_t lanes, uint32_t bit)
+{
+	return bit ? lanes : 0;
+}
+
+static inline uint32_t gpubpf_warp_active(void)
+{
+	return LANES;
+}
+
+static inline uint32_t gpubpf_warp_peers(uint64_t key)
+{
+	(void)key;
+	return LANES;
+}
+
+static inline uint32_t gpubpf_warp_same(uint64_t key)
+{
+	(void)key;
+	return LANES;
+}
+
+#endif
