@@ -12,7 +12,8 @@ import sys
 
 
 def rows(path, macro):
-    """The arguments of each use of the macro: strings without quotes, the rest as written."""
+    """The arguments of each use of the macro: strings without quotes, joined where several stand side by side, the rest as
+    written."""
     text = re.sub(r'/\*.*?\*/', '', open(path, encoding='ascii').read(), flags=re.S)
     for start in re.finditer(r'^%s\(' % macro, text, flags=re.M):
         at, depth, quoted, fields = start.end(), 0, False, ['']
@@ -25,7 +26,7 @@ def rows(path, macro):
             elif depth >= 0:
                 fields[-1] += c
             at += 1
-        yield [f.strip().strip('"') for f in fields]
+        yield [re.sub(r'"\s+"', '', f.strip()).strip('"') for f in fields]
 
 
 def roff(text):

@@ -112,7 +112,7 @@ static int told(struct request *q, int err)
 	} whys[] = {
 		{ -ENOENT, index ? "has no element of that index" : "has no such key" },
 		{ -EEXIST, index ? "has all its elements from the start" : "has that key" },
-		{ -E2BIG, index ? "has no element of that index" : "is full" },
+		{ -E2BIG, index ? "has no element of that index" : "is full" }, { -ENOSPC, "is full" },
 		{ -EPERM, "can only be read" },
 		{ -EINVAL, index ? "has elements that cannot be deleted" : "does not take that" },
 		{ -EBUSY, "is busy: what others began did not end; try again" },

@@ -238,14 +238,17 @@ GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
  * (not in host memory), a look-up adds up values that programs only add to, and else answers for the first device
  * that has the key; updates and deletes reach the tool's copy.
  */
-/* -ENOENT: no such key; -EBUSY: of a hash, it was changed all the time; -ENOMEM: where several devices are added up */
+/* -ENOENT: no such key, or the value that a bloom filter was asked for; -EBUSY: it was changed all the time;
+ * -ENOMEM: where several devices are added up */
 GPUBPF_API int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       void *value, size_t value_sz, uint64_t flags);
 /* -ENOENT: BPF_EXIST and no such key; -EEXIST: BPF_NOEXIST and it is there, as in an array all are; -E2BIG: no room in
- * a hash, an index past the end of an array; -EPERM: programs may only read the map; -EBUSY: the key is being changed */
+ * a hash, a queue or a stack, an index past the end of an array; -ENOSPC: no room in an LPM_TRIE; -EPERM: programs may only
+ * read the map; -EBUSY: the key, the queue or the stack is being changed */
 GPUBPF_API int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       const void *value, size_t value_sz, uint64_t flags);
-/* -ENOENT: no such key; -EINVAL: elements of an array cannot be deleted; -EPERM, -EBUSY as above */
+/* -ENOENT: no such key; -EINVAL: elements of an array cannot be deleted; -EOPNOTSUPP: nor what a bloom filter has; -EPERM,
+ * -EBUSY as above */
 GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       uint64_t flags);
 /* The value, and then the key is gone; of several callers one gets it. Errors as for look-ups and deletes; -EINVAL of an
@@ -303,7 +306,7 @@ struct gpubpf_kernel_stats {
 	uint64_t wait_ns;          /* time that launches waited for the twin */
 	uint32_t registers, twin_registers; /* a thread's, of the kernel and of its twin; 0: unknown */
 	uint64_t twin_load_ns;     /* time that the runtime took to compile and load the twin */
-	const char *backend;       /* runtime that launched it: "opencl", "cuda", "hip" */
+	const char *backend;       /* runtime that launched it: "opencl", "cuda", ... */
 	uint64_t threads[3];       /* of the last launch, in all */
 	uint64_t id;               /* as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> have it */
 	const char *route;         /* form of code that its twin was made of: "ptx", "sass", "wrap", ...; "": none was made */
