@@ -11,7 +11,7 @@
 #include "raw_emit.h"
 #include "suite.h"
 
-#define RANDOM_GROUP 128         /* programs in a module at most */
+#define RANDOM_GROUP 64          /* programs in a module at most */
 
 struct random_program {
 	struct gpubpf_raw_insn insns[GEN_INSNS];
