@@ -101,20 +101,6 @@ cl_int fake_link(struct part *const *parts, uint32_t n, cl_program *program)
 	return err;
 }
 
-static cl_int set_arg(const struct _ze_kernel_handle_t *k, uint32_t i)
-{
-	const struct arg *a = &k->args[i];
-	const void *pointer = NULL;
-
-	if (!a->set)
-		return CL_INVALID_KERNEL_ARGS;
-	if (!k->pointer[i])
-		return clSetKernelArg(k->kernel, i, a->size, a->null ? NULL : a->bytes);
-	if (!a->null)
-		memcpy(&pointer, a->bytes, sizeof(pointer));
-	return clSetKernelArgSVMPointer(k->kernel, i, pointer);
-}
-
 size_t fake_value_size(const struct _ze_kernel_handle_t *k, uint32_t index)
 {
 	static const unsigned char zeros[sizeof(k->args->bytes)];
@@ -123,6 +109,20 @@ size_t fake_value_size(const struct _ze_kernel_handle_t *k, uint32_t index)
 		if (!clSetKernelArg(k->kernel, index, size, zeros))
 			return size;
 	return 0;
+}
+
+static cl_int set_arg(const struct _ze_kernel_handle_t *k, uint32_t i)
+{
+	const struct arg *a = &k->args[i];
+	const void *pointer = NULL;
+
+	if (!a->set)
+		return CL_INVALID_KERNEL_ARGS;
+	if (!k->pointer[i])
+		return clSetKernelArg(k->kernel, i, a->size, a->null && !fake_value_size(k, i) ? NULL : a->bytes);
+	if (!a->null)
+		memcpy(&pointer, a->bytes, sizeof(pointer));
+	return clSetKernelArgSVMPointer(k->kernel, i, pointer);
 }
 
 cl_int fake_run(const struct _ze_kernel_handle_t *k, const ze_group_count_t *count)

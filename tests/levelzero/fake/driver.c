@@ -2,6 +2,7 @@
 /* Devices, contexts, memory, events; and the tables, by which the loader knows a driver. */
 #include "fake.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static ze_result_t ZE_APICALL driver_version(ze_driver_handle_t driver, ze_api_v
 static ze_result_t ZE_APICALL driver_properties(ze_driver_handle_t driver, ze_driver_properties_t *p)
 {
 	p->driverVersion = 1;
-	fake_direct_handles(p->pNext);
+	if (getenv("GPUBPF_FAKE_ZE_HANDLES"))
+		fake_direct_handles(p->pNext);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -107,8 +109,10 @@ static ze_result_t ZE_APICALL device_modules(ze_device_handle_t d, ze_device_mod
 
 static ze_result_t ZE_APICALL device_memory(ze_device_handle_t d, uint32_t *n, ze_device_memory_properties_t *p)
 {
-	if (p && *n)
+	if (p && *n) {
 		p->totalSize = 8ull << 30;
+		p->maxClockRate = p->maxBusWidth = 64;
+	}
 	*n = 1;
 	return ZE_RESULT_SUCCESS;
 }
@@ -152,33 +156,86 @@ static ze_result_t ZE_APICALL context_destroy(ze_context_handle_t context)
 	return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t allocate(size_t size, size_t alignment, void **at)
+static struct allocation {
+	struct allocation *next;
+	char *at;
+	size_t size;
+	ze_memory_type_t type;
+	ze_device_handle_t device;
+} *allocations;
+
+static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER;
+
+static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type, ze_device_handle_t device, void **at)
 {
-	return posix_memalign(at, alignment < 64 ? 64 : alignment, size) ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY :
-									  ZE_RESULT_SUCCESS;
+	struct allocation *a = malloc(sizeof(*a));
+
+	if (posix_memalign(at, alignment < 64 ? 64 : alignment, size)) {
+		free(a);
+		return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+	}
+	pthread_mutex_lock(&allocating);
+	*a = (struct allocation){ allocations, *at, size, type, device };
+	allocations = a;
+	pthread_mutex_unlock(&allocating);
+	return ZE_RESULT_SUCCESS;
+}
+
+/* By the lock: where the allocation is linked that has the address; of NULL, the end. */
+static struct allocation **find_allocation(const char *at)
+{
+	struct allocation **a = &allocations;
+
+	while (*a && (at < (*a)->at || at >= (*a)->at + (*a)->size))
+		a = &(*a)->next;
+	return a;
+}
+
+static ze_result_t ZE_APICALL mem_properties(ze_context_handle_t context, const void *at, ze_memory_allocation_properties_t *p,
+					     ze_device_handle_t *device)
+{
+	struct allocation *a;
+
+	pthread_mutex_lock(&allocating);
+	a = *find_allocation(at);
+	p->type = a ? a->type : ZE_MEMORY_TYPE_UNKNOWN;
+	p->id = a ? (uintptr_t)a->at : 0;
+	if (device)
+		*device = a ? a->device : NULL;
+	pthread_mutex_unlock(&allocating);
+	return ZE_RESULT_SUCCESS;
 }
 
 static ze_result_t ZE_APICALL alloc_shared(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *device_desc,
 					   const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment,
 					   ze_device_handle_t device, void **at)
 {
-	return allocate(size, alignment, at);
+	return allocate(size, alignment, ZE_MEMORY_TYPE_SHARED, device, at);
 }
 
 static ze_result_t ZE_APICALL alloc_device(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc, size_t size,
 					   size_t alignment, ze_device_handle_t device, void **at)
 {
-	return allocate(size, alignment, at);
+	return allocate(size, alignment, ZE_MEMORY_TYPE_DEVICE, device, at);
 }
 
 static ze_result_t ZE_APICALL alloc_host(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc, size_t size,
 					 size_t alignment, void **at)
 {
-	return allocate(size, alignment, at);
+	return allocate(size, alignment, ZE_MEMORY_TYPE_HOST, NULL, at);
 }
 
 static ze_result_t ZE_APICALL mem_free(ze_context_handle_t context, void *at)
 {
+	struct allocation **link, *a;
+
+	pthread_mutex_lock(&allocating);
+	link = find_allocation(at);
+	a = *link;
+	if (a)
+		*link = a->next;
+	pthread_mutex_unlock(&allocating);
+	free(a);
 	free(at);
 	return ZE_RESULT_SUCCESS;
 }
@@ -278,7 +335,20 @@ static ze_result_t ZE_APICALL fence_reset(ze_fence_handle_t fence)
 		return ZE_RESULT_SUCCESS; \
 	}
 
-TABLE(Global, ze_global_dditable_t, .pfnInit = init)
+static ze_result_t ZE_APICALL init_drivers(uint32_t *n, ze_driver_handle_t *drivers, const void *desc)
+{
+	return fake_cl_init() ? driver_get(n, drivers) : ZE_RESULT_ERROR_UNINITIALIZED;
+}
+
+__attribute__((visibility("default"))) ze_result_t ZE_APICALL zeGetGlobalProcAddrTable(ze_api_version_t version,
+										       ze_global_dditable_t *t)
+{
+	t->pfnInit = init;
+	if (version >= ZE_MAKE_VERSION(1, 10))
+		((void **)t)[1] = init_drivers;
+	return ZE_RESULT_SUCCESS;
+}
+
 TABLE(Driver, ze_driver_dditable_t, .pfnGet = driver_get, .pfnGetApiVersion = driver_version,
       .pfnGetProperties = driver_properties, .pfnGetExtensionProperties = driver_extensions,
       .pfnGetExtensionFunctionAddress = driver_function)
@@ -289,7 +359,7 @@ TABLE(Device, ze_device_dditable_t, .pfnGet = device_get, .pfnGetSubDevices = de
 TABLE(Context, ze_context_dditable_t, .pfnCreate = context_create, .pfnDestroy = context_destroy,
       .pfnCreateEx = context_create_ex)
 TABLE(Mem, ze_mem_dditable_t, .pfnAllocShared = alloc_shared, .pfnAllocDevice = alloc_device, .pfnAllocHost = alloc_host,
-      .pfnFree = mem_free)
+      .pfnFree = mem_free, .pfnGetAllocProperties = mem_properties)
 TABLE(EventPool, ze_event_pool_dditable_t, .pfnCreate = pool_create, .pfnDestroy = pool_destroy)
 TABLE(Event, ze_event_dditable_t, .pfnCreate = event_create, .pfnDestroy = event_destroy, .pfnHostSignal = event_signal,
       .pfnHostSynchronize = event_wait, .pfnQueryStatus = event_query, .pfnHostReset = event_reset)

@@ -3,8 +3,8 @@
  * A Level Zero driver of our own, for tests: what its programs launch runs on a CPU, by the OpenCL runtime that is
  * installed. Everything is done when it is asked for, in the order of the calls; nothing is done behind the program's back.
  * GPUBPF_FAKE_ZE: what the device's memory is, "host" (an integrated device), "shared" (and it reaches all of the
- * host's memory), "device" (memory of its own). GPUBPF_FAKE_ZE_LAUNCHES=none: launches do nothing, for who measures. GPUBPF_FAKE_ZE_LOG: a file that
- * gets a line for each module.
+ * host's memory), "device" (memory of its own). GPUBPF_FAKE_ZE_LAUNCHES=none: launches do nothing, for who measures. GPUBPF_FAKE_ZE_LOG: a
+ * file that gets a line for each module. GPUBPF_FAKE_ZE_HANDLES: handles of command lists have tables, and it says so.
  */
 #ifndef GPUBPF_TESTS_LEVELZERO_FAKE_H
 #define GPUBPF_TESTS_LEVELZERO_FAKE_H

@@ -166,6 +166,12 @@ static ze_result_t ZE_APICALL native(ze_module_handle_t m, size_t *size, uint8_t
 	return ZE_RESULT_SUCCESS;
 }
 
+static ze_result_t ZE_APICALL module_properties(ze_module_handle_t m, ze_module_properties_t *p)
+{
+	p->flags = m->program ? 0 : ZE_MODULE_PROPERTY_FLAG_IMPORTS;
+	return ZE_RESULT_SUCCESS;
+}
+
 static ze_result_t ZE_APICALL kernel_names(ze_module_handle_t m, uint32_t *n, const char **names)
 {
 	for (uint32_t i = 0; names && i < *n && i < m->nnames; i++)
@@ -216,6 +222,7 @@ ze_result_t ZE_APICALL fake_set_value(ze_kernel_handle_t k, uint32_t i, size_t s
 	k->args[i].set = true;
 	k->args[i].null = !value;
 	k->args[i].size = size;
+	memset(k->args[i].bytes, 0, sizeof(k->args[i].bytes)); /* no value: zeros, where it is not local memory */
 	if (value)
 		memcpy(k->args[i].bytes, value, size);
 	return ZE_RESULT_SUCCESS;
@@ -277,7 +284,8 @@ ze_result_t ZE_APICALL fake_offset(ze_kernel_handle_t k, uint32_t x, uint32_t y,
 void fake_module_table(ze_module_dditable_t *t)
 {
 	*t = (ze_module_dditable_t){ .pfnCreate = create, .pfnDestroy = destroy, .pfnDynamicLink = link_modules,
-				     .pfnGetNativeBinary = native, .pfnGetKernelNames = kernel_names };
+				     .pfnGetNativeBinary = native, .pfnGetKernelNames = kernel_names,
+				     .pfnGetProperties = module_properties };
 }
 
 void fake_kernel_table(ze_kernel_dditable_t *t)
