@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The making of twins out of machine code and probes. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,7 @@ struct making {
 /* A probe at the entry cannot end the thread: its EXITs lead to the kernel. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
-	if (site->site != GPUBPF_SITE_ENTRY && site->site != GPUBPF_SITE_EXIT)
-		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-				       "machine code has no names of the functions that kernels call");
+	assert(site->site == GPUBPF_SITE_ENTRY || site->site == GPUBPF_SITE_EXIT); /* no other is in the target's mask */
 	for (uint32_t i = 0; site->site == GPUBPF_SITE_ENTRY && i < site->nprogs; i++) {
 		const struct gpubpf_prog *prog = &job->unit->progs[site->progs[i]];
 
