@@ -30,7 +30,7 @@ static void limit_memory(pid_t pid, uint64_t memory)
 {
 	struct rlimit limit = { memory, memory };
 
-#ifndef __SANITIZE_ADDRESS__ /* which maps terabytes */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which map terabytes */
 	if (memory != UINT64_MAX)
 		prlimit(pid, RLIMIT_AS, &limit, NULL);
 #endif

@@ -5,16 +5,16 @@
 
 #include "core/wire/checks.h"
 
-#define SHARDS 64
-#define BUCKETS 64
+#define SHARDS 16 /* a fork takes all their locks, and of those ThreadSanitizer knows 64 a thread */
+#define BUCKETS 256
 
-/* A shard's lock is held for a look-up and never while anything else is called. */
+/* A shard's lock, of all tables, is held for a look-up and never while anything else is called. */
 struct shard {
 	pthread_mutex_t lock;
-	struct ocl_object *buckets[BUCKETS];
+	struct ocl_object *buckets[OCL_TABLES][BUCKETS];
 };
 
-static struct shard shards[OCL_TABLES][SHARDS];
+static struct shard shards[SHARDS];
 
 static uint64_t mix(const void *handle)
 {
@@ -27,10 +27,10 @@ static uint64_t mix(const void *handle)
 static struct shard *lock_shard(enum ocl_table table, const void *handle, struct ocl_object ***head)
 {
 	uint64_t h = mix(handle);
-	struct shard *s = &shards[table][h % SHARDS];
+	struct shard *s = &shards[h % SHARDS];
 
 	pthread_mutex_lock(&s->lock);
-	*head = &s->buckets[h / SHARDS % BUCKETS];
+	*head = &s->buckets[table][h / SHARDS % BUCKETS];
 	return s;
 }
 
@@ -91,16 +91,14 @@ void *ocl_table_release(enum ocl_table table, const void *handle)
 
 static void lock_all(void)
 {
-	for (int t = 0; t < OCL_TABLES; t++)
-		for (int i = 0; i < SHARDS; i++)
-			pthread_mutex_lock(&shards[t][i].lock);
+	for (int i = 0; i < SHARDS; i++)
+		pthread_mutex_lock(&shards[i].lock);
 }
 
 static void unlock_all(void)
 {
-	for (int t = 0; t < OCL_TABLES; t++)
-		for (int i = 0; i < SHARDS; i++)
-			pthread_mutex_unlock(&shards[t][i].lock);
+	for (int i = 0; i < SHARDS; i++)
+		pthread_mutex_unlock(&shards[i].lock);
 }
 
 void ocl_table_init(void)

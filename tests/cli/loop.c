@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loop LAUNCHES MS: a kernel, again and again, with pauses; prints what it computed. With a third argument
- * it ends by that signal, and where that is 0 by _exit(). */
+ * it ends by that signal, and where that is 0 by _exit(). With LOOP_FORKS it has a child before it launches. */
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "opencl.h"
@@ -28,6 +29,13 @@ int main(int argc, char **argv)
 	unsigned int sum = 0;
 	cl_mem mem = opencl_buffer(&cl, NULL, sizeof(v));
 
+	if (getenv("LOOP_FORKS")) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
 	clSetKernelArg(kernel, 0, sizeof(mem), &mem);
 	for (int i = 0; i < launches; i++) {
 		host_step();

@@ -122,8 +122,8 @@ export TSAN_OPTIONS=ignore_noninstrumented_modules=1
 for s in address thread; do
 	ASAN_OPTIONS=detect_leaks=0 timeout 60 "$LOOP-$s" 2 0 > "$T/native2" 2> /dev/null
 	[ $? = 42 ] || { skip "$s" "not built, or it does not run here"; continue; }
-	ASAN_OPTIONS=detect_leaks=0 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP-$s" 2 0
-	is 42 "a program with -fsanitize=$s"; same 2 "it"
+	ASAN_OPTIONS=detect_leaks=0 LOOP_FORKS=1 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP-$s" 2 0
+	is 42 "a program with -fsanitize=$s, which forks"; same 2 "it"
 	[ "$(json "r['kernels'][0]['probed']")" = 2 ]; ok $? "it is probed"
 done
 

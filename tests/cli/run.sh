@@ -131,6 +131,8 @@ run "$GPUBPF" map pop; is 2 "pop of nothing"
 run "$GPUBPF" map update counts key 0 value 18446744073709551615; is 0 "an element is set"
 run "$GPUBPF" map lookup counts key 0 0 0 0; prints '^key: 0  value: 18446744073709551615$' "and looked up, by bytes"
 run "$GPUBPF" map lookup counts key 0 -j; [ "$(tr -d ' \n' < "$T/out")" = '{"key":0,"value":18446744073709551615}' ]; ok $? "in JSON"
+run "$GPUBPF" map lookup counts key 0 -j --json-strings; [ "$(tr -d ' \n' < "$T/out")" = '{"key":0,"value":"18446744073709551615"}' ]
+ok $? "beyond 2^53 as a string with --json-strings"
 run "$GPUBPF" map update counts key 0 value 18446744073709551616; is 1 "a number that is too large"
 says 'map counts: update: value: 18446744073709551616 does not fit into unsigned 64 bits' "is named"; one_line "it"
 run "$GPUBPF" map update counts key 1 value 1; is 1 "an index behind the end"; says 'map counts has no element of that index' "is told"
