@@ -28,6 +28,8 @@ uint64_t gpubpf_now_ns(void);                       /* CLOCK_MONOTONIC */
 void gpubpf_cond_init(pthread_cond_t *cond);        /* one that waits by CLOCK_MONOTONIC */
 /* True if the condition may hold, false when the deadline has passed. */
 bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
+/* False when the deadline has passed. By calls that ThreadSanitizer sees, that of the program too. */
+bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns);
 
 /*
  * session.c: one connection a process. Joined once; lost for good when the tool goes away or breaks a

@@ -23,7 +23,7 @@
 #define ARENA_MAX (64ull << 30)
 #define PULL_PART 20 /* of the time, what copying back may take */
 #define LAST_TWINS_NS 500000000ull /* for the news of a twin's end, when its device goes */
-#define EXIT_WAIT_S 2
+#define EXIT_WAIT_NS 2000000000ull
 #define LOADING_NS 5000000000ull   /* for twins that are being loaded when their context or the process ends */
 #define ASKED_MS 300   /* for kernels that run when somebody wants to see the maps */
 #define DRAINS 4       /* of rings in one copy: kernels may put out as fast as they are emptied */
@@ -572,11 +572,7 @@ static bool all_ended(struct gpubpf_hook_device *d)
 /* Afterwards nobody of ours calls the runtime. */
 void gpubpf_device_leave(void)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += EXIT_WAIT_S;
-	if (pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until))
+	if (!gpubpf_mutex_lock_until(&lock, gpubpf_now_ns() + EXIT_WAIT_NS))
 		return;
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
 		if (ours(d))

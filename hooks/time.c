@@ -30,3 +30,15 @@ bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_
 
 	return !pthread_cond_timedwait(cond, lock, &ts);
 }
+
+bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+
+	while (pthread_mutex_trylock(lock)) {
+		if (gpubpf_now_ns() >= deadline_ns)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
+}

@@ -11,7 +11,7 @@
 
 #include "backends/cuda/wire/fatbin_format.h"
 
-#define LENT_S 5 /* for twins that are being bound to a module when it goes */
+#define LENT_NS 5000000000ull /* for twins that are being bound to a module when it goes */
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
@@ -106,14 +106,10 @@ void cuda_module_give_back(struct cuda_module *m)
 /* No wait of the application's is without a limit, whatever the driver does. */
 static void end_handle(struct cuda_module *m)
 {
-	struct timespec until;
-	int err;
+	bool locked = gpubpf_mutex_lock_until(&m->lent, gpubpf_now_ns() + LENT_NS);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += LENT_S;
-	err = pthread_mutex_clocklock(&m->lent, CLOCK_MONOTONIC, &until);
 	atomic_store(&m->base.handle, NULL);
-	if (!err)
+	if (locked)
 		pthread_mutex_unlock(&m->lent);
 }
 

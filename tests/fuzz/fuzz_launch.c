@@ -72,6 +72,11 @@ void gpubpf_cond_init(pthread_cond_t *cond)
 {
 }
 
+bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns)
+{
+	return !pthread_mutex_trylock(lock);
+}
+
 static bool feed(void);
 
 bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns)
