@@ -146,6 +146,7 @@ struct cli_trace {
 	const struct cli_args *args;
 	bool inspect;
 	const char *probe;     /* a ready probe beside what is given; NULL: none */
+	bool loaders;          /* what is to be attached comes from loaders' bpf(2) calls */
 	bool prepare;          /* launches wait for nothing, and the end for all twins */
 	/* The report, once when the time has come: as text; or, of a session that was loaded, what it adds to the
 	 * document. 0 or -errno, told by gpubpf_session__error(). */

@@ -218,6 +218,7 @@ static int open_session(struct child *c)
 		cli_error("cannot make a session: %s", strerror(errno));
 		return CLI_RUN_FAILED;
 	}
+	c->s->loaders = c->trace->loaders;
 	status = add_objects(c);
 	if (status == CLI_USAGE)
 		return status;
@@ -426,12 +427,12 @@ static void report(struct child *c)
 	c->trace->status = c->status;
 	if (!c->ended)
 		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) goes on unprobed", c->args->rest[0], c->pid);
-	if (c->json)
+	if (c->json && !c->trace->loaders)
 		cli_explain(c->s, backend, c->args->rest[0], c->ended);
 	make_report(c);
 	if (!c->json || c->file.path)
 		write_report(c);
-	if (!c->json)
+	if (!c->json && !c->trace->loaders)
 		cli_explain(c->s, backend, c->args->rest[0], c->ended);
 }
 

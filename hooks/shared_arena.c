@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/wire/msg.h"
+
 #define MAX_PARTS 256                  /* maps of a session */
 #define BPF_MAP "anon_inode:bpf-map"   /* what procfs calls one of the Linux kernel's */
 
@@ -78,7 +80,6 @@ static void forget(uint64_t offset)
 		}
 }
 
-/* Others' memory may become shorter while it is mapped. */
 static bool is_bpf_map(int fd)
 {
 	char link[48], is[48];
@@ -89,6 +90,14 @@ static bool is_bpf_map(int fd)
 	return n == (ssize_t)strlen(BPF_MAP) && !memcmp(is, BPF_MAP, n);
 }
 
+/* Others' memory may become shorter while it is mapped, unless it is sealed. */
+static bool keeps_its_size(int fd, uint64_t size)
+{
+	int64_t sealed = gpubpf_memfd_size(fd, SIZE_MAX);
+
+	return is_bpf_map(fd) || (sealed > 0 && (uint64_t)sealed >= size);
+}
+
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
 {
 	struct part part = { fd, offset, size };
@@ -96,7 +105,7 @@ bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size)
 
 	pthread_mutex_lock(&lock);
 	forget(offset); /* each device that is announced is told of it */
-	fits = fd >= 0 && nparts < MAX_PARTS && is_bpf_map(fd) && (!base || map_part(&part));
+	fits = fd >= 0 && nparts < MAX_PARTS && keeps_its_size(fd, size) && (!base || map_part(&part));
 	if (fits)
 		parts[nparts++] = part;
 	else if (fd >= 0)

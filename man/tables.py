@@ -5,7 +5,7 @@
 @HELPERS@, @MAP_TYPES@ and @SECTIONS@, each on a line of its own, become a list of what programs can call
 (gpubpf/helpers.def), of the types of maps (gpubpf/map_types.def) and of the sections of programs (core/sections.def and, of
 core/places.def, those that some target of backends/registry.c takes). @BUILTINS@, @FUNCTIONS@ and @REFUSED@ are the
-words of cli/lang."""
+words of cli/lang. @BPF_COMMANDS@ are those of bpf(2) by hooks/bpf."""
 import os
 import re
 import sys
@@ -76,6 +76,11 @@ def sections(root):
         yield f'.TP\n.BI {f[0]} {names[f[1]]}\n{roff(f[3] + host)}\n'
 
 
+def bpf_commands(root):
+    for f in rows(os.path.join(root, 'hooks/bpf/commands.def'), 'GPUBPF_COMMAND'):
+        yield f'.TP\n.BR "{f[0]} {f[1]}"\n{roff(f[3])}\n'
+
+
 LANG = 'cli/lang'
 
 
@@ -107,7 +112,7 @@ def refused(root):
 
 def main(page, root, out):
     lists = {'@HELPERS@\n': helpers, '@MAP_TYPES@\n': map_types, '@SECTIONS@\n': sections, '@BUILTINS@\n': builtins,
-             '@FUNCTIONS@\n': functions, '@REFUSED@\n': refused}
+             '@FUNCTIONS@\n': functions, '@REFUSED@\n': refused, '@BPF_COMMANDS@\n': bpf_commands}
     with open(page, encoding='ascii') as f, open(out, 'w', encoding='ascii') as to:
         for line in f:
             to.writelines(lists[line](root) if line in lists else [line])

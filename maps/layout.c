@@ -92,6 +92,13 @@ static void describe(const struct gpubpf_map *map, uint32_t use, struct gpubpf_m
 		l->flags |= GPUBPF_LAYOUT_DELETES;
 }
 
+bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use)
+{
+	uint32_t sums = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
+
+	return (!sums || sums & sum_flag(map, use)) && (l->flags & GPUBPF_LAYOUT_DELETES || !(use & GPUBPF_USE_DELETE));
+}
+
 static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	map->type->impl->size(l, map, scale);

@@ -48,6 +48,8 @@ int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_la
 int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			 struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 void gpubpf_layout_finish(struct gpubpf_layout *layout);
+/* Does the place of a map, chosen by what was done to it then, do for programs that do all this to it? */
+bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
 
 /* Initialise `arena` (layout->size zeroed bytes): header, layouts, free lists, global data. */
 void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout);

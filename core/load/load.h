@@ -11,6 +11,7 @@
 
 struct btf;
 struct gpubpf_diag;
+struct gpubpf_sys_prog;
 struct json_object;
 
 struct gpubpf_attach {         /* --attach PROG=PATTERN */
@@ -53,6 +54,20 @@ void gpubpf_loaded_object_finish(struct gpubpf_loaded_object *object);
 void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
 /* Add a line to the notes. */
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
+
+/* A program as bpf(2) is given it, and the maps that it names by their numbers here. */
+struct gpubpf_load_given {
+	const char *from;              /* who gave it, for reports */
+	const char *name, *pattern;
+	enum gpubpf_site site;
+	struct gpubpf_sys_prog *prog;  /* core/load/bpf_syscall.h */
+	const void *btf;               /* NULL: none */
+	size_t btf_size;
+	const struct gpubpf_map *maps;
+	uint32_t nmaps;
+};
+/* One object of it, with that program, or with its maps alone where `prog` is NULL. */
+int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 
 /* A unit of one program from raw instructions, for tests: maps are given, insns refer to them by index. */
 int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,

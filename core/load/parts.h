@@ -38,6 +38,7 @@ struct gpubpf_loading {
 	char (*host)[64];         /* these, by name */
 	uint32_t nhost;
 	bool mixed;               /* some programs of the object are left to the Linux kernel */
+	bool numbered;            /* instructions name maps by their place in sys.maps, not by descriptor */
 };
 
 enum { GPUBPF_MAP_LEFT = -1 };

@@ -75,10 +75,17 @@ static void point_at(const struct gpubpf_prog *prog, struct gpubpf_diag *diag)
 	snprintf(diag->source, sizeof(diag->source), "%s", line->text);
 }
 
+static const struct gpubpf_sys_map *named_map(const struct gpubpf_loading *l, int32_t name)
+{
+	if (!l->numbered)
+		return gpubpf_sys_map(&l->sys, name);
+	return name >= 0 && (uint32_t)name < l->sys.nmaps ? &l->sys.maps[name] : NULL;
+}
+
 /* From libbpf's descriptor to the map's index in the unit. */
 static int resolve_map(const struct gpubpf_loading *l, struct gpubpf_insn *insn, uint32_t pc)
 {
-	const struct gpubpf_sys_map *def = gpubpf_sys_map(&l->sys, insn->imm);
+	const struct gpubpf_sys_map *def = named_map(l, insn->imm);
 	int32_t index = def ? l->unit_map[def - l->sys.maps] : GPUBPF_MAP_LEFT;
 	const struct gpubpf_map *map;
 

@@ -43,9 +43,9 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 static void tell_apart(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
-		if (s->loaded->unit.maps[m].kernel && !gpubpf_map_sums(s, m))
-			gpubpf_session_note(s, "map %s: %s has memory of its own, and what programs of the Linux kernel write "
-					    "from now on does not reach it", s->loaded->unit.maps[m].name, device);
+		if (s->loaded->unit.maps[m].kernel && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_sums(s, m))
+			gpubpf_session_note(s, "map %s: %s has memory of its own, and what programs of the Linux kernel, or a loader "
+					    "that maps it, write from now on does not reach it", s->loaded->unit.maps[m].name, device);
 }
 
 /* Maps may have a part of a device's own memory; the mirror takes host memory only where something was written. */
@@ -172,6 +172,9 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 	gpubpf_arena_extend(a->base, &s->loaded->unit, layout, first);
 	if (!a->shared)
 		keep_begun(s, a, first);
+	else if (gpubpf_kernel_map_pages(s, a, first) < 0)
+		gpubpf_session_note(s, "arrays that loaders map, or the Linux kernel has, are apart from those of devices: %s",
+				    strerror(errno));
 }
 
 static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, const char *device)
@@ -192,6 +195,8 @@ void gpubpf_arenas_give(struct gpubpf_session *s)
 		if (!a->shared) {
 			seed_maps(s, i, a->given, "all devices");
 			keep_begun(s, a, a->given);
+		} else {
+			gpubpf_kernel_share_all(s, a->given);
 		}
 		a->given = a->layout.nmaps;
 		gpubpf_arena_use(a->base, &a->layout);

@@ -72,26 +72,49 @@ static char **build(char *const *base, const struct variable *vars, size_t nvars
 	return env;
 }
 
-int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env)
+static int readable(char *why, size_t size, const char *what, const char *path)
 {
-	char beside[PATH_MAX] = "";
-	const char *agent = s->opts.agent ? s->opts.agent : beside;
+	if (!access(path, R_OK))
+		return 0;
+	snprintf(why, size, "%s: the %s cannot be read: %s; build or install gpubpf completely", path, what, strerror(errno));
+	return -ENOENT;
+}
+
+int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char ***env, char *why, size_t size)
+{
+	char agent[PATH_MAX], bpf[PATH_MAX], preload[2 * PATH_MAX + 1];
 	struct variable vars[] = {
 		{ "OPENCL_LAYERS", agent, true, true },
-		{ "LD_PRELOAD", agent, true, false },
+		{ "LD_PRELOAD", preload, true, false },
 		/* it refuses to start where another library comes first, and works all the same: what the user says wins */
 		{ "ASAN_OPTIONS", "verify_asan_link_order=0", true, true },
-		{ "GPUBPF_SESSION", s->path, false, false },
-		{ "GPUBPF_BACKEND", s->opts.backend, false, false },
+		{ "GPUBPF_SESSION", o->session, false, false },
+		{ "GPUBPF_BACKEND", o->backend, false, false },
+	};
+	int err;
+
+	if (o->agent)
+		snprintf(agent, sizeof(agent), "%s", o->agent);
+	else
+		gpubpf_agent_find(agent, sizeof(agent));
+	gpubpf_bpf_preload_find(bpf, sizeof(bpf));
+	snprintf(preload, sizeof(preload), "%s%s%s", agent, o->loaders ? ":" : "", o->loaders ? bpf : "");
+	err = readable(why, size, "agent", agent);
+	if (!err && o->loaders)
+		err = readable(why, size, "preload for loaders", bpf);
+	if (err < 0)
+		return err;
+	*env = build(base, vars, o->backend ? 5 : 4);
+	return *env ? 0 : -ENOMEM;
+}
+
+int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env)
+{
+	struct gpubpf_environ_opts o = {
+		.session = s->path, .agent = s->opts.agent, .backend = s->opts.backend, .loaders = s->loaders,
 	};
 
 	if (s->state != GPUBPF_SESSION_STARTED)
 		return gpubpf_session_fail(s, -EINVAL, "the session does not run");
-	if (!s->opts.agent)
-		gpubpf_agent_find(beside, sizeof(beside));
-	if (access(agent, R_OK) < 0)
-		return gpubpf_session_fail(s, -ENOENT, "%s: the agent cannot be read: %s; build or install "
-					   "gpubpf completely", agent, strerror(errno));
-	*env = build(base, vars, s->opts.backend ? 5 : 4);
-	return *env ? 0 : -ENOMEM;
+	return gpubpf_environ(&o, base, env, s->error, sizeof(s->error));
 }

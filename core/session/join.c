@@ -14,6 +14,7 @@
 struct joining {
 	struct gpubpf_session *s;
 	struct gpubpf_loaded *more;
+	int32_t at[GPUBPF_MAX_MAPS];               /* the number in the session of each map of `more` */
 	struct gpubpf_unit unit;                   /* the session's, and what joins */
 	uint32_t use[GPUBPF_MAX_MAPS];
 	bool prints;
@@ -39,10 +40,20 @@ static int find_same(const struct gpubpf_session *s, const struct gpubpf_loaded_
 	return -1;
 }
 
-static int has_room(const struct joining *j, struct gpubpf_diag *diag)
+/* Those whose number is -1 come behind what there is. How many maps there are then. */
+static uint32_t number_maps(const struct joining *j, int32_t *at)
 {
-	const struct gpubpf_unit *have = &j->s->loaded->unit, *more = &j->more->unit;
-	uint32_t maps = have->nmaps + more->nmaps, progs = have->nprogs + more->nprogs;
+	uint32_t n = j->s->loaded->unit.nmaps;
+
+	for (uint32_t i = 0; i < j->more->unit.nmaps; i++)
+		if (at[i] < 0)
+			at[i] = (int32_t)n++;
+	return n;
+}
+
+static int has_room(const struct joining *j, uint32_t maps, struct gpubpf_diag *diag)
+{
+	uint32_t progs = j->s->loaded->unit.nprogs + j->more->unit.nprogs;
 
 	if (maps <= GPUBPF_MAX_MAPS && progs <= GPUBPF_PLAN_LINKS)
 		return 0;
@@ -52,8 +63,16 @@ static int has_room(const struct joining *j, struct gpubpf_diag *diag)
 	return -ENOSPC;
 }
 
+static void name_maps(struct gpubpf_prog *prog, const int32_t *at)
+{
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+		if (prog->insns[pc].kind == GPUBPF_INSN_IMM64 &&
+		    (prog->insns[pc].op == GPUBPF_IMM_MAP || prog->insns[pc].op == GPUBPF_IMM_MAP_VALUE))
+			prog->insns[pc].imm = at[prog->insns[pc].imm];
+}
+
 /* Behind the session's own, which know nothing of it: what it refers to is where it is now. */
-static int append(struct joining *j)
+static int append(struct joining *j, uint32_t nmaps)
 {
 	const struct gpubpf_unit *have = &j->s->loaded->unit, *more = &j->more->unit;
 	int object = (int)j->s->loaded->nobjects;
@@ -62,10 +81,12 @@ static int append(struct joining *j)
 	if (!objects)
 		return -ENOMEM;
 	j->s->loaded->objects = objects;
-	j->unit = (struct gpubpf_unit){ have->maps, have->nmaps + more->nmaps, have->progs, have->nprogs + more->nprogs };
+	j->unit = (struct gpubpf_unit){ have->maps, nmaps, have->progs, have->nprogs + more->nprogs };
 	for (uint32_t i = 0; i < more->nmaps; i++) {
-		struct gpubpf_map *map = &have->maps[have->nmaps + i];
+		struct gpubpf_map *map = &have->maps[j->at[i]];
 
+		if ((uint32_t)j->at[i] < have->nmaps)
+			continue;
 		*map = more->maps[i];
 		map->object = object;
 		map->session = j->s;
@@ -76,22 +97,33 @@ static int append(struct joining *j)
 		*prog = more->progs[i];
 		prog->object = object;
 		prog->session = j->s;
-		for (uint32_t pc = 0; pc < prog->ninsns; pc++)
-			if (prog->insns[pc].kind == GPUBPF_INSN_IMM64 &&
-			    (prog->insns[pc].op == GPUBPF_IMM_MAP || prog->insns[pc].op == GPUBPF_IMM_MAP_VALUE))
-				prog->insns[pc].imm += (int32_t)have->nmaps;
+		name_maps(prog, j->at);
 	}
 	return 0;
 }
 
-/* It sees no program of another object, and they do not see its maps. */
-static void gather(struct joining *j)
+static void gather(struct joining *j, const uint32_t *use)
 {
+	for (uint32_t i = 0; use && i < j->more->unit.nmaps; i++)
+		j->use[j->at[i]] |= use[i];
 	for (uint32_t i = j->s->loaded->unit.nprogs; i < j->unit.nprogs; i++) {
 		j->prints |= j->unit.progs[i].facts->prints;
 		for (uint32_t m = 0; m < j->unit.nmaps; m++)
 			j->use[m] |= j->unit.progs[i].facts->map_use[m];
 	}
+}
+
+/* Where a map was placed by what its programs did to it, one that does more would not find what they did. */
+static int agree(const struct joining *j, struct gpubpf_diag *diag)
+{
+	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
+		for (uint32_t i = 0; i < j->s->narenas; i++)
+			if (!gpubpf_layout_serves(&j->unit.maps[m], &j->s->arenas[i].layout.maps[m], j->s->map_use[m] | j->use[m]))
+				return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
+						       "map %s has a copy for each multiprocessor, or no room for keys that go, since "
+						       "programs that were attached before only add to it; load this one before they "
+						       "are attached", j->unit.maps[m].name);
+	return 0;
 }
 
 /* In all arenas or in none. */
@@ -117,7 +149,8 @@ static int commit(struct joining *j)
 	struct gpubpf_session *s = j->s;
 	uint32_t nmaps = s->loaded->unit.nmaps, nprogs = s->loaded->unit.nprogs;
 
-	memcpy(s->map_use + nmaps, j->use + nmaps, (j->unit.nmaps - nmaps) * sizeof(*s->map_use));
+	for (uint32_t m = 0; m < j->unit.nmaps; m++)
+		s->map_use[m] |= j->use[m];
 	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
 		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
 	s->print_ring |= j->prints;
@@ -143,19 +176,21 @@ static void undo(struct joining *j)
 	}
 }
 
-static int join(struct joining *j, struct gpubpf_diag *diag)
+static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag)
 {
-	uint32_t notes = j->s->loaded->nnotes;
-	int err = has_room(j, diag);
+	uint32_t notes = j->s->loaded->nnotes, nmaps = number_maps(j, j->at);
+	int err = has_room(j, nmaps, diag);
 
 	if (!err)
-		err = append(j);
+		err = append(j, nmaps);
 	if (!err)
 		err = gpubpf_session_verify(j->s, &j->unit, j->s->loaded->unit.nprogs, diag);
 	if (!err) {
-		gather(j);
-		err = place(j, diag);
+		gather(j, use);
+		err = agree(j, diag);
 	}
+	if (!err)
+		err = place(j, diag);
 	if (err < 0) {
 		undo(j);
 		return err;
@@ -167,6 +202,27 @@ static int join(struct joining *j, struct gpubpf_diag *diag)
 				    "kernel", j->more->objects[0].host[i]);
 	err = commit(j);
 	j->more->unit.nmaps = j->more->unit.nprogs = 0; /* their contents are the session's */
+	return err;
+}
+
+int gpubpf_session_join_loaded(struct gpubpf_session *s, struct gpubpf_loaded *more, int32_t *at, const uint32_t *use,
+			       struct gpubpf_diag *diag)
+{
+	uint32_t nmaps = more->unit.nmaps;
+	struct joining *j = nmaps <= GPUBPF_MAX_MAPS ? calloc(1, sizeof(*j)) : NULL;
+	int err = -ENOMEM;
+
+	if (j) {
+		j->s = s;
+		j->more = more;
+		memcpy(j->at, at, nmaps * sizeof(*at));
+		err = join(j, use, diag);
+	}
+	if (err >= 0) {
+		memcpy(at, j->at, nmaps * sizeof(*at));
+		gpubpf_loaded_destroy(more);
+	}
+	free(j);
 	return err;
 }
 
@@ -190,7 +246,8 @@ int gpubpf_session_join(struct gpubpf_session *s, const char *path)
 	if (!err) {
 		int same = find_same(s, &j->more->objects[0]);
 
-		err = same >= 0 ? same : join(j, &diag);
+		memset(j->at, -1, sizeof(j->at));
+		err = same >= 0 ? same : join(j, NULL, &diag);
 		gpubpf_loaded_destroy(j->more);
 	}
 	free(j);

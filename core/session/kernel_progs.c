@@ -129,3 +129,13 @@ int gpubpf_kernel_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint
 	}
 	return err;
 }
+
+void gpubpf_kernel_share_all(struct gpubpf_session *s, uint32_t first)
+{
+	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
+		for (uint32_t i = 0; i < peer->ndevices; i++)
+			if (peer->devices[i].arena == 0) {
+				gpubpf_kernel_share(s, peer, first);
+				break;
+			}
+}

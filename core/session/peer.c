@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/bpf/bpf.h"
 #include "core/wire/fields.h"
 #include "core/wire/name.h"
 #include "makers.h"
@@ -319,6 +320,8 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_ENABLE:
 	case GPUBPF_MSG_QUERY:
 	case GPUBPF_MSG_ANSWER:
+	case GPUBPF_MSG_BPF:
+	case GPUBPF_MSG_BPF_DONE:
 		return -EPROTO;
 	default:
 		return 0; /* of a newer minor version */
@@ -334,6 +337,10 @@ int gpubpf_peer_message(struct gpubpf_session *s, struct gpubpf_peer *peer, stru
 	if (msg->type == GPUBPF_MSG_QUERY) {
 		peer->kind = GPUBPF_PEER_TOOL;
 		return gpubpf_query_start(s, peer, msg->seq, &msg->payload);
+	}
+	if (msg->type == GPUBPF_MSG_BPF && (peer->kind == GPUBPF_PEER_NEW || peer->kind == GPUBPF_PEER_LOADER)) {
+		peer->kind = GPUBPF_PEER_LOADER;
+		return gpubpf_bpf_message(s, peer, msg);
 	}
 	return -EPROTO;
 }

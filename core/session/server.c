@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/bpf/bpf.h"
 #include "makers.h"
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
@@ -110,6 +111,7 @@ static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		gpubpf_rescue(s, &peer->devices[i]);
 	free(peer->devices);
 	free(peer->known);
+	free(peer->parked.data);
 	free(peer);
 }
 
@@ -214,7 +216,7 @@ static int serve_peer(struct gpubpf_session *s, uint64_t id)
 	return n;
 }
 
-static bool has_mirrors(const struct gpubpf_session *s)
+bool gpubpf_session_mirrored(const struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; i < s->narenas; i++)
 		if (!s->arenas[i].shared)
@@ -239,7 +241,7 @@ static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 {
 	uint64_t ns = s->interval_ns ? s->interval_ns : INTERVAL_IDLE_NS;
 
-	if (!s->npeers || !(s->has_rings || has_mirrors(s)))
+	if (!s->bpf && (!s->npeers || !(s->has_rings || gpubpf_session_mirrored(s))))
 		ns = 0;
 	else if (records)
 		ns = INTERVAL_BUSY_NS;
@@ -296,7 +298,7 @@ static void serve_timer(struct gpubpf_session *s)
 		pull_mirrors(s, peer, all, anew);
 }
 
-static bool is_pulling(const struct gpubpf_session *s)
+bool gpubpf_session_pulling(const struct gpubpf_session *s)
 {
 	for (const struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
 		if (gpubpf_peer_pulling(peer))
@@ -304,13 +306,19 @@ static bool is_pulling(const struct gpubpf_session *s)
 	return false;
 }
 
+void gpubpf_session_pull(struct gpubpf_session *s)
+{
+	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
+		pull_mirrors(s, peer, true, true);
+}
+
 void gpubpf_session_fresh(struct gpubpf_session *s)
 {
 	uint64_t until = gpubpf_now_ns() + FRESH_WAIT_NS;
 
-	for (struct gpubpf_peer *peer = s->peers; peer && s->state == GPUBPF_SESSION_STARTED; peer = peer->next)
-		pull_mirrors(s, peer, true, true);
-	while (s->state == GPUBPF_SESSION_STARTED && is_pulling(s) && gpubpf_now_ns() < until)
+	if (s->state == GPUBPF_SESSION_STARTED)
+		gpubpf_session_pull(s);
+	while (s->state == GPUBPF_SESSION_STARTED && gpubpf_session_pulling(s) && gpubpf_now_ns() < until)
 		gpubpf_server_poll(s, 10);
 }
 
@@ -332,6 +340,7 @@ static int serve_event(struct gpubpf_session *s, uint64_t tag)
 		return gpubpf_makers_collect(s);
 	case TAG_TIMER:
 		drain(s->timer);
+		gpubpf_bpf_sweep(s);
 		serve_timer(s);
 		return 0;
 	case TAG_RESCUE:
@@ -353,6 +362,7 @@ int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
 		return errno == EINTR ? 0 : gpubpf_session_fail(s, -errno, "epoll_wait: %s", strerror(errno));
 	for (int i = 0; i < n; i++)
 		handled += serve_event(s, events[i].data.u64);
+	gpubpf_bpf_resume(s);
 	records = gpubpf_reader_run(s, false);
 	adapt_interval(s, records);
 	return handled + (int)records;

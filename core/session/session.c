@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/bpf/bpf.h"
 #include "core/worker/cache.h"
 #include "makers.h"
 #include "sized.h"
@@ -152,6 +153,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	if (!s)
 		return;
 	gpubpf_session__stop(s);
+	gpubpf_bpf_finish(s);
 	gpubpf_arenas_close(s);
 	gpubpf_kernel_progs_close(s);
 	gpubpf_kernel_table_close(s);
@@ -340,6 +342,33 @@ static uint32_t host_replicas(void)
 	return n > 0 ? n : 1;
 }
 
+/* What was loaded becomes the session's: proven, and its maps placed. */
+static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
+{
+	int err = gpubpf_session_verify(s, &s->loaded->unit, 0, diag);
+
+	if (!err && !s->opts.inspect)
+		err = gpubpf_kernel_progs_load(s);
+	if (!err)
+		err = gpubpf_links_open(s);
+	if (!err)
+		err = gather_use(s, &s->loaded->unit);
+	if (!err)
+		err = gpubpf_arena_open(s, host_replicas(), true, host_memory(), 0, 0, diag);
+	return err < 0 ? err : 0;
+}
+
+int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag)
+{
+	int err;
+
+	s->loaded = loaded;
+	err = take_loaded(s, diag);
+	if (!err)
+		s->state = GPUBPF_SESSION_LOADED;
+	return err;
+}
+
 int gpubpf_session__load(struct gpubpf_session *s)
 {
 	struct gpubpf_diag diag;
@@ -353,25 +382,16 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	gpubpf_diag_init(&diag);
 	err = load_objects(s, &diag);
 	if (!err && !s->loaded) {
-		s->loaded = calloc(1, sizeof(*s->loaded)); /* no objects: a session that only looks */
+		s->loaded = calloc(1, sizeof(*s->loaded)); /* no objects: a session that only looks, or what loaders give comes */
 		err = s->loaded ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = gpubpf_session_verify(s, &s->loaded->unit, 0, &diag);
-	if (!err && !s->opts.inspect)
-		err = gpubpf_kernel_progs_load(s);
-	if (!err)
-		err = gpubpf_links_open(s);
-	if (!err)
-		err = gather_use(s, &s->loaded->unit);
-	if (!err)
-		err = gpubpf_arena_open(s, host_replicas(), true, host_memory(), 0, 0, &diag);
+		err = gpubpf_session_take(s, s->loaded, &diag);
 	if (err < 0) {
 		if (diag.code == GPUBPF_OK)
 			gpubpf_diag_set(&diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "%s", strerror(-err));
 		return gpubpf_session_refuse(s, err, &diag);
 	}
-	s->state = GPUBPF_SESSION_LOADED;
 	return 0;
 }
 

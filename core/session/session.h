@@ -36,6 +36,7 @@
 #define GPUBPF_PRINT_BYTES (1u << 20)
 #define GPUBPF_FUNCTION_BYTES (16u << 20) /* names of device functions that are kept */
 
+struct gpubpf_bpf;
 struct gpubpf_kernel;
 struct gpubpf_makers;
 struct gpubpf_rescue;
@@ -82,6 +83,7 @@ enum gpubpf_peer_kind {
 	GPUBPF_PEER_NEW,           /* has not said HELLO */
 	GPUBPF_PEER_AGENT,
 	GPUBPF_PEER_TOOL,
+	GPUBPF_PEER_LOADER,
 };
 
 struct gpubpf_peer {
@@ -100,6 +102,12 @@ struct gpubpf_peer {
 	} *known;                  /* images that it has sent, at most GPUBPF_MAX_KNOWN */
 	uint32_t nknown;
 	enum gpubpf_held held;     /* of an agent that was told to hold launches */
+	struct {                   /* a loader's, the same */
+		void *data;                /* NULL: none */
+		size_t size;
+		uint32_t seq;
+		uint64_t until_ns;
+	} parked;
 	struct {                   /* a tool's question, waiting for mirrors */
 		bool open, asked;          /* asked: mirrors are on their way */
 		bool holds;                /* and launches wait meanwhile */
@@ -162,6 +170,7 @@ struct gpubpf_session {
 	uint32_t nlisted;
 	struct gpubpf_rescue *rescues;     /* the first one runs */
 	uint64_t next_peer;
+	uint64_t fresh_ns;                 /* when mirrors last came for loaders */
 	uint64_t held_ns;                  /* since when launches wait for who reads the maps; 0: they do not */
 	enum gpubpf_moment {
 		GPUBPF_MOMENT_UNSAID,      /* of other reports */
@@ -169,6 +178,7 @@ struct gpubpf_session {
 		GPUBPF_MOMENT_ONE,
 	} moment;                          /* what the dump in hand is of */
 	bool enabled;
+	bool loaders;                      /* programs that join may be loaders: libgpubpf-bpf.so comes with them */
 	void *buffer;                      /* GPUBPF_MSG_BUF */
 
 	struct gpubpf_kernel_table *table;
@@ -185,6 +195,7 @@ struct gpubpf_session {
 	struct gpubpf_kernel_stats *stats; /* cache of gpubpf_session__kernel */
 	uint32_t nstats;
 
+	struct gpubpf_bpf *bpf;            /* what loaders have made; NULL: nothing */
 	struct gpubpf_makers *makers;
 	uint32_t pending;
 	struct gpubpf_cost_stats cost;
@@ -217,6 +228,8 @@ int gpubpf_session_refuse(struct gpubpf_session *s, int err, const struct gpubpf
 /* Tell the user, each text once; bounded. */
 void gpubpf_session_note(struct gpubpf_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 uint64_t gpubpf_now_ns(void);
+/* A new session has what is loaded in place of objects, and owns it from here on. */
+int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, struct gpubpf_diag *diag);
 /* Every program of the unit from the first on is proven safe, or none is to run. */
 int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag);
 
@@ -228,19 +241,37 @@ void gpubpf_kernel_progs_close(struct gpubpf_session *s);
 /* The kernel's arrays, from the map `first` on, in our arena, and in that of an agent which has the same memory. */
 int gpubpf_kernel_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first);
 int gpubpf_kernel_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first);
+void gpubpf_kernel_share_all(struct gpubpf_session *s, uint32_t first); /* with all agents that have that arena */
 
 /* join.c: after load. The object's index, which is an earlier one's if it is of the same bytes, or -errno, told. */
 int gpubpf_session_join(struct gpubpf_session *s, const char *path);
+/* The same of what is loaded already, of one object: its maps become the session's by the numbers that at[] tells on return,
+ * and those whose at[] is not -1 are the session's by that number before. use[]: what others than its programs will do to
+ * each. Finishes `more` where it succeeds. */
+int gpubpf_session_join_loaded(struct gpubpf_session *s, struct gpubpf_loaded *more, int32_t *at, const uint32_t *use,
+			       struct gpubpf_diag *diag);
 
 /* dir.c: the folder for sockets, made and checked. 0 or -errno with the reason in s->error. */
 int gpubpf_session_dir(struct gpubpf_session *s);
 /* Fill buf with the path of the newest session's socket in `dir` (NULL: default). How many there are, or -ENOENT. */
 int gpubpf_newest_session(const char *dir, char *buf, size_t size);
 
+/* environ.c: of a program that is to join the session at that socket; *env is one block. 0, or -errno and why, but of
+ * -ENOMEM. */
+struct gpubpf_environ_opts {
+	const char *session, *agent, *backend; /* agent NULL: ours; backend NULL: all */
+	bool loaders;
+};
+int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char ***env, char *why, size_t size);
+
 /* server.c */
 int gpubpf_server_open(struct gpubpf_session *s);
 /* Have the mirrors of devices with memory of their own copied, and wait for that a limited time. */
 void gpubpf_session_fresh(struct gpubpf_session *s);
+/* Does some device's memory have mirrors; are some on their way; and have all be on it anew. */
+bool gpubpf_session_mirrored(const struct gpubpf_session *s);
+bool gpubpf_session_pulling(const struct gpubpf_session *s);
+void gpubpf_session_pull(struct gpubpf_session *s);
 int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms);
 void gpubpf_server_close(struct gpubpf_session *s);
 struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);

@@ -87,6 +87,10 @@ enum gpubpf_msg {
 	/* tool -> agent, before the arena that devices on host memory share, and when objects join; fd: an array of the
 	 * Linux kernel. u32 map, u64 offset, u64 size: these pages of the arena are the array's */
 	GPUBPF_MSG_SHARE = 16,
+	/* loader -> tool, instead of HELLO: a bpf(2) call that is the session's (core/wire/loader.h), */
+	GPUBPF_MSG_BPF = 17,
+	/* tool -> loader: and its answer */
+	GPUBPF_MSG_BPF_DONE = 18,
 };
 
 /* Are the mirrors of one moment, at which no twin ran? They stay so until launches go on. */

@@ -74,3 +74,8 @@ int gpubpf_agent_find(char *path, size_t size)
 {
 	return find(agents, "libgpubpf-agent.so", GPUBPF_AGENT, path, size);
 }
+
+int gpubpf_bpf_preload_find(char *path, size_t size)
+{
+	return find(agents, "libgpubpf-bpf.so", GPUBPF_BPF_PRELOAD, path, size);
+}

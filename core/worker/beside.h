@@ -11,6 +11,8 @@
  */
 int gpubpf_worker_find(const char *name, char *path, size_t size);
 int gpubpf_agent_find(char *path, size_t size);
+/* What loaders have preloaded. */
+int gpubpf_bpf_preload_find(char *path, size_t size);
 /* The folder of the ready probes. */
 int gpubpf_probes_find(char *path, size_t size);
 

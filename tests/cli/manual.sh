@@ -70,8 +70,14 @@ for name in $(grep -ho '"[A-Z_]*[A-Z]"' "$root/cli/env.c" "$root/hooks/env.c" "$
 	grep -q "\`$name\`" "$root/ENV.md" || missing="$missing $name"
 done
 [ -z "$missing" ]; ok $? "every variable that is read or set is in ENV.md"; [ -z "$missing" ] || echo "# $missing"
-others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/environ.c$' | tr '\n' ' ')
+others=$(cd "$root" && grep -lE '\b(secure_)?getenv\(' $(find cli core maps backends hooks -name '*.c') | grep -v '^cli/environ.c$\|^hooks/environ.c$\|^hooks/bpf/environ.c$' | tr '\n' ' ')
 [ -z "$others" ]; ok $? "no other file reads the environment: $others"
+
+missing=
+for command in $(sed -n '/^enum bpf_cmd {/,/^}/s/^\tBPF_\([A-Z_]*\),.*/\1/p' /usr/include/linux/bpf.h); do
+	grep -q "^\.BR \"[0-9]* $command\"" "$pages/gpubpf-bpf.1" || missing="$missing $command"
+done
+[ -z "$missing" ]; ok $? "every command of bpf(2) that this machine's headers have is in gpubpf-bpf(1)"; [ -z "$missing" ] || echo "# $missing"
 
 complete() { # WORD...: what bash offers for the last word
 	bash -c 'GPUBPF=$1; shift; . "$1"; shift; COMP_WORDS=("$GPUBPF" "$@"); COMP_CWORD=$#; _gpubpf; printf "%s\n" "${COMPREPLY[@]}"' \

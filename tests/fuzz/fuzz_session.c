@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: core/session/*.c core/wire/*.c core/load/*.c core/verify/*.c
+// SOURCES: core/session/*.c core/bpf/*.c core/wire/*.c core/load/*.c core/verify/*.c
 // SOURCES: maps/*.c
 // SOURCES: core/insn.c core/param.c core/diag.c core/duration.c core/tables.c core/places.c core/print_spec.c core/target.c backends/registry.c core/worker/cache.c core/worker/spawn.c core/utf8.c
 // LIBS: -lgpubpf-bpf -lelf -lz -ljson-c -lnettle -lpthread -ldl
@@ -44,6 +44,11 @@ int gpubpf_worker_find(const char *name, char *path, size_t size)
 }
 
 int gpubpf_agent_find(char *path, size_t size)
+{
+	return -ENOENT;
+}
+
+int gpubpf_bpf_preload_find(char *path, size_t size)
 {
 	return -ENOENT;
 }

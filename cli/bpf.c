@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubpf bpf: loaders that know nothing of us, and the programs that they probe, in one session. */
+#include "cli.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/session/report.h"
+
+extern char **environ;
+
+static struct gpubpf_report_opts report_opts(const struct cli_args *args)
+{
+	return (struct gpubpf_report_opts){
+		.sz = sizeof(struct gpubpf_report_opts), .json = cli_has(args, OPT_JSON),
+		.demangle = cli_has(args, OPT_DEMANGLE), .json_strings = cli_has(args, OPT_JSON_STRINGS),
+	};
+}
+
+/* The loader is who reports, unless ours is asked for. */
+static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_report_opts opts = report_opts(trace->args);
+
+	return cli_has(trace->args, OPT_REPORT) || cli_has(trace->args, OPT_VERBOSE) ? gpubpf_session__report(s, out, &opts) : 0;
+}
+
+static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document)
+{
+	struct gpubpf_report_opts opts = report_opts(trace->args);
+
+	return gpubpf_report_document(s, document, &opts);
+}
+
+/* In a session that runs. */
+static int join(const struct cli_args *args)
+{
+	struct gpubpf_environ_opts o = { .backend = cli_str(args, OPT_BACKEND, cli_env_backend()), .loaders = true };
+	char path[512], why[600] = "out of memory", **env;
+	int status = cli_session_find(args, path, sizeof(path));
+
+	if (status != CLI_OK)
+		return CLI_RUN_FAILED;
+	o.session = path;
+	if (gpubpf_environ(&o, environ, &env, why, sizeof(why)) < 0) {
+		cli_error("%s", why);
+		return CLI_RUN_FAILED;
+	}
+	cli_limits_restore();
+	cli_streams_restore();
+	execvpe(args->rest[0], args->rest, env);
+	cli_error("%s: cannot be run: %s", args->rest[0], strerror(errno));
+	return errno == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
+}
+
+int gpubpf_cmd_bpf(const struct cli_args *args)
+{
+	struct cli_trace trace = { .args = args, .loaders = true, .text = write_text, .json = add_json };
+
+	if (!args->nrest) {
+		cli_error("bpf: no loader is given; put it behind --, as in gpubpf bpf -- ./loader");
+		return CLI_USAGE;
+	}
+	return cli_has(args, OPT_SESSION) ? join(args) : cli_trace_run(&trace);
+}

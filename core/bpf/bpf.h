@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session's side of bpf(2) for loaders that know nothing of it: the maps, programs, links and BTF that their calls make
+ * (core/wire/loader.h), beside those that the session's objects brought.
+ *
+ *   serve.c   a question and its answer        object.c  handles, numbers, and when nobody holds one any more
+ *   map.c     maps and their elements          prog.c    programs, proven when they are loaded
+ *   link.c    programs on kernels              info.c    what each is
+ *
+ * A map is on a shelf (a session of its own that is never started) until a program that names it is attached: how it is
+ * placed depends on what all programs do to it. From then on it is the session's.
+ */
+#ifndef GPUBPF_BPF_BPF_H
+#define GPUBPF_BPF_BPF_H
+
+#include <linux/bpf.h>
+
+#include "core/load/bpf_syscall.h"
+#include "core/session/session.h"
+#include "core/wire/loader.h"
+#include "core/wire/name.h"
+
+#define GPUBPF_BPF_MOST 4096      /* objects of a session */
+#define GPUBPF_BPF_PLACES 16      /* patterns that --attach names for a program */
+#define GPUBPF_BPF_LOG 4096       /* bytes of what is said of a program */
+
+struct sys_attached {
+	uint32_t links[GPUBPF_BPF_PLACES], n; /* of the session */
+};
+
+struct sys_object {
+	uint32_t id;
+	enum gpubpf_bpf_kind kind;
+	int fd;                        /* the file of its handles */
+	bool live;                     /* during a sweep */
+	uint32_t btf;                  /* number of its BTF, 0: none */
+	union {
+		struct {
+			struct gpubpf_map def;
+			struct gpubpf_session *shelf; /* NULL: it is the session's, */
+			uint32_t index;        /* by this number */
+			bool frozen;
+		} map;
+		struct {
+			uint32_t type;
+			char name[64];         /* whole, as its BTF has it */
+			struct gpubpf_sys_prog raw; /* names maps by their place in */
+			uint32_t *maps, nmaps;
+			uint32_t *use;         /* what it does to each */
+			int object[2];         /* of the session, as entry's and as exit's program; -1: not yet */
+			uint64_t loaded_ns;    /* since boot */
+		} prog;
+		struct {
+			uint32_t prog;
+			struct sys_attached at;
+		} link;
+		struct {
+			void *data;
+			size_t size;
+		} btf_data;
+		struct {
+			char function[GPUBPF_NAME_SIZE];
+			bool returns;
+			uint32_t prog;         /* 0: none */
+			struct sys_attached at;
+		} perf;
+	};
+};
+
+struct gpubpf_bpf {
+	struct sys_object **objects;   /* [n], by number */
+	uint32_t n, next;              /* number */
+};
+
+/* The question of a peer, answered. -EPROTO or -errno of the connection. */
+int gpubpf_bpf_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg);
+/* Answer those that waited for mirrors, if these have come. */
+void gpubpf_bpf_resume(struct gpubpf_session *s);
+/* Let go what no descriptor holds; to be called now and then. */
+void gpubpf_bpf_sweep(struct gpubpf_session *s);
+void gpubpf_bpf_finish(struct gpubpf_session *s);
+
+/* object.c. A new one, NULL and *err; and its handles' file, of a map with its sizes and of `size` bytes. 0 or -errno. */
+struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err);
+int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
+struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id);
+/* Of that kind; NULL: there is none. */
+struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id);
+/* A descriptor for a process that asked, whose file is made if there is none. -errno */
+int sys_object_handle(struct sys_object *o);
+/* One that was just made and is of no use. */
+void sys_object_drop(struct gpubpf_session *s, struct sys_object *o);
+
+/* one question; what answers it reads `r`, writes `out`, and may set fd */
+struct sys_call {
+	struct gpubpf_session *s;
+	struct gpubpf_reader *r;
+	struct gpubpf_writer *out;
+	int fd;                        /* the answer's, owned; -1: none */
+};
+
+/* What answers enum gpubpf_bpf_op: 0 or -errno, as bpf(2) has it; a question that breaks its form is -EPROTO. */
+int sys_wants(struct sys_call *c);
+int sys_map_create(struct sys_call *c);
+int sys_map_elem(struct sys_call *c);
+int sys_map_batch(struct sys_call *c);
+int sys_map_freeze(struct sys_call *c);
+int sys_prog_load(struct sys_call *c);
+int sys_btf_load(struct sys_call *c);
+int sys_info(struct sys_call *c);
+int sys_next_id(struct sys_call *c);
+int sys_fd_by_id(struct sys_call *c);
+int sys_perf_open(struct sys_call *c);
+int sys_link_create(struct sys_call *c);
+int sys_perf_set(struct sys_call *c);
+
+/* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
+struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
+int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def);
+/* It is the session's from now on, with what it holds. */
+void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
+void sys_map_finish(struct sys_object *o);
+
+/* prog.c: the program at a site, and its maps, as one object to be joined. */
+int sys_prog_given(const struct gpubpf_session *s, const struct sys_object *o, enum gpubpf_site site, const char *pattern,
+		   struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+void sys_prog_finish(struct sys_object *o);
+/* --attach names it: the i-th pattern, NULL past the last. */
+const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, uint32_t i);
+
+/* link.c */
+void sys_detach(struct gpubpf_session *s, struct sys_attached *at);
+
+#endif

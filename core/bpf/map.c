@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps that loaders make, and the elements of all maps of the session. */
+#include "bpf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/load/parts.h"
+
+#define PAGE 4096ull
+
+/* The array's values lie in the file of its handles, which loaders map. */
+static uint64_t pages_of(const struct gpubpf_map *def)
+{
+	uint64_t stride = ((uint64_t)def->value_size + 7) & ~7ull;
+
+	if (!(def->map_flags & BPF_F_MMAPABLE) || !(def->type->flags & GPUBPF_MAP_U32KEY))
+		return 0;
+	return (stride * def->max_entries + PAGE - 1) & ~(PAGE - 1);
+}
+
+static bool is_global_data(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot && (!strncmp(dot, ".data", 5) || !strncmp(dot, ".bss", 4) || !strncmp(dot, ".rodata", 7));
+}
+
+/* -- the shelf -- */
+
+static int put_on_shelf(const struct gpubpf_session *s, struct sys_object *o)
+{
+	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .threads = s->opts.threads, .no_attach = true };
+	struct gpubpf_map def = o->map.def;
+	struct gpubpf_load_given given = { .from = "a loader", .maps = &def, .nmaps = 1 };
+	struct gpubpf_loaded *loaded;
+	struct gpubpf_diag diag;
+	int err;
+
+	def.rdonly = false; /* it is filled before it is frozen */
+	gpubpf_diag_init(&diag);
+	o->map.shelf = gpubpf_session__new(&opts);
+	if (!o->map.shelf)
+		return -ENOMEM;
+	err = gpubpf_load_given(&given, &loaded, &diag);
+	return err < 0 ? err : gpubpf_session_take(o->map.shelf, loaded, &diag);
+}
+
+struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o)
+{
+	return o->map.shelf ? &o->map.shelf->loaded->unit.maps[0] : &s->loaded->unit.maps[o->map.index];
+}
+
+void sys_map_finish(struct sys_object *o)
+{
+	gpubpf_session__free(o->map.shelf);
+}
+
+int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def)
+{
+	const struct gpubpf_map *map = sys_map_of(s, o);
+	uint32_t first = 0;
+	void *init;
+	int err;
+
+	*def = o->map.def;
+	def->rdonly = def->rdonly && o->map.frozen;
+	if (!def->rdonly || !o->map.shelf || def->max_entries != 1)
+		return 0;
+	init = malloc(gpubpf_map__user_value_size(map));
+	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
+	if (err < 0)
+		free(init);
+	else
+		def->init = init;
+	return err;
+}
+
+static void copy_elements(const struct gpubpf_map *from, const struct gpubpf_map *to)
+{
+	size_t size = gpubpf_map__user_value_size(from);
+	uint8_t *keys = calloc(2, from->key_size + 8), *value = calloc(1, size + 8), *key = NULL;
+
+	while (keys && value && !gpubpf_map__get_next_key(from, key, keys + from->key_size, from->key_size)) {
+		key = keys;
+		memcpy(key, keys + from->key_size, from->key_size);
+		if (!gpubpf_map__lookup_elem(from, key, from->key_size, value, size, 0))
+			gpubpf_map__update_elem(to, key, from->key_size, value, size, 0);
+	}
+	free(keys);
+	free(value);
+}
+
+static void copy_queue(const struct gpubpf_map *from, const struct gpubpf_map *to)
+{
+	size_t size = gpubpf_map__user_value_size(from);
+	uint8_t *value = calloc(1, size + 8);
+
+	while (value && !gpubpf_map__lookup_and_delete_elem(from, NULL, 0, value, size, 0) &&
+	       !gpubpf_map__update_elem(to, NULL, 0, value, size, 0))
+		;
+	free(value);
+}
+
+void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
+{
+	const struct gpubpf_map *to = &s->loaded->unit.maps[index], *from;
+
+	if (!o->map.shelf)
+		return;
+	from = sys_map_of(s, o);
+	if (!to->rdonly && !to->kernel && from->key_size)
+		copy_elements(from, to);
+	else if (!to->rdonly && !to->kernel && from->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
+		copy_queue(from, to);
+	gpubpf_session__free(o->map.shelf);
+	o->map.shelf = NULL;
+	o->map.index = index;
+}
+
+/* -- made -- */
+
+static int get_definition(struct sys_call *c, struct gpubpf_sys_map *def)
+{
+	memset(def, 0, sizeof(*def));
+	def->type = gpubpf_get_u32(c->r);
+	def->key_size = gpubpf_get_u32(c->r);
+	def->value_size = gpubpf_get_u32(c->r);
+	def->max_entries = gpubpf_get_u32(c->r);
+	def->flags = gpubpf_get_u32(c->r);
+	def->extra = gpubpf_get_u64(c->r);
+	gpubpf_get_str(c->r, def->name, sizeof(def->name));
+	return c->r->failed ? -EPROTO : 0;
+}
+
+static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
+{
+	uint64_t pages = pages_of(def);
+	int err;
+
+	o->map.def = *def;
+	o->btf = gpubpf_get_u32(c->r);
+	o->map.def.btf_key = gpubpf_get_u32(c->r);
+	o->map.def.btf_value = gpubpf_get_u32(c->r);
+	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
+		return -EINVAL;
+	err = pages ? sys_object_file(o, pages, def->key_size, def->value_size) : 0;
+	o->map.def.kernel = pages && !err ? o->fd + 1 : 0;
+	if (!err)
+		err = put_on_shelf(c->s, o);
+	if (!err && !pages)
+		err = sys_object_file(o, 0, def->key_size, (uint32_t)gpubpf_map__user_value_size(sys_map_of(c->s, o)));
+	if (!err)
+		c->fd = sys_object_handle(o);
+	return err ? err : c->fd < 0 ? c->fd : 0;
+}
+
+int sys_map_create(struct sys_call *c)
+{
+	struct gpubpf_sys_map sys;
+	struct sys_object *o;
+	struct gpubpf_map def;
+	int err = get_definition(c, &sys);
+
+	if (err < 0)
+		return err;
+	sys.flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
+	err = gpubpf_map_define(&sys, sys.name, is_global_data(sys.name), &def, NULL);
+	if (err < 0)
+		return -EINVAL;
+	if (def.type->flags & GPUBPF_MAP_RING) {
+		gpubpf_session_note(c->s, "map %s: a loader cannot read a GPU's ring yet; gpubpf run -o loads its object, and reports "
+				    "the records", sys.name);
+		return -EOPNOTSUPP;
+	}
+	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &err);
+	if (!o)
+		return err;
+	err = make_map(c, o, &def);
+	if (err < 0)
+		sys_object_drop(c->s, o);
+	return err;
+}
+
+int sys_map_freeze(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+
+	if (!o)
+		return -EBADF;
+	if (o->map.frozen)
+		return -EBUSY;
+	o->map.frozen = true;
+	return 0;
+}
+
+/* -- elements -- */
+
+struct elem {
+	const struct gpubpf_map *map;
+	uint32_t cmd;
+	const uint8_t *key, *value;    /* NULL: none */
+	size_t key_size, value_size;
+	uint64_t flags;
+	void *back;                    /* what is given back, of */
+	size_t size;
+};
+
+static int run_elem(struct elem *e)
+{
+	const struct gpubpf_map *map = e->map;
+
+	switch (e->cmd) {
+	case BPF_MAP_LOOKUP_ELEM:
+		return gpubpf_map__lookup_elem(map, e->key, e->key_size, e->back, e->size, e->flags);
+	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
+		return gpubpf_map__lookup_and_delete_elem(map, e->key, e->key_size, e->back, e->size, e->flags);
+	case BPF_MAP_UPDATE_ELEM:
+		return gpubpf_map__update_elem(map, e->key, e->key_size, e->value, e->value_size, e->flags);
+	case BPF_MAP_DELETE_ELEM:
+		return gpubpf_map__delete_elem(map, e->key, e->key_size, e->flags);
+	case BPF_MAP_GET_NEXT_KEY:
+		return gpubpf_map__get_next_key(map, e->key_size ? e->key : NULL, e->back, map->key_size);
+	}
+	return -EINVAL;
+}
+
+static bool writes(uint32_t cmd)
+{
+	return cmd != BPF_MAP_LOOKUP_ELEM && cmd != BPF_MAP_GET_NEXT_KEY && cmd != BPF_MAP_LOOKUP_BATCH;
+}
+
+int sys_map_elem(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct elem e = { .cmd = gpubpf_get_u32(c->r) };
+	int err;
+
+	e.key = gpubpf_get_bytes(c->r, &e.key_size);
+	e.value = gpubpf_get_bytes(c->r, &e.value_size);
+	e.flags = gpubpf_get_u64(c->r);
+	if (c->r->failed)
+		return -EPROTO;
+	if (!o)
+		return -EBADF;
+	if (o->map.frozen && writes(e.cmd))
+		return -EPERM;
+	e.map = sys_map_of(c->s, o);
+	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : gpubpf_map__user_value_size(e.map);
+	e.back = calloc(1, e.size + 8);
+	err = e.back ? run_elem(&e) : -ENOMEM;
+	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
+		gpubpf_put_bytes(c->out, e.back, e.size);
+	free(e.back);
+	return err;
+}
+
+struct batch {
+	const struct gpubpf_map *map;
+	uint32_t cmd, count;
+	uint64_t place, flags;
+	const uint8_t *keys, *values;
+	size_t keys_size, values_size;
+	uint8_t *back_keys, *back_values;
+};
+
+static int run_batch(struct batch *b)
+{
+	const uint64_t *from = b->place ? &b->place : NULL;
+	uint64_t to = 0;
+	int err = -EINVAL;
+
+	switch (b->cmd) {
+	case BPF_MAP_LOOKUP_BATCH:
+		err = gpubpf_map__lookup_batch(b->map, from, &to, b->back_keys, b->back_values, &b->count);
+		break;
+	case BPF_MAP_LOOKUP_AND_DELETE_BATCH:
+		err = gpubpf_map__lookup_and_delete_batch(b->map, from, &to, b->back_keys, b->back_values, &b->count);
+		break;
+	case BPF_MAP_UPDATE_BATCH:
+		err = gpubpf_map__update_batch(b->map, b->keys, b->values, &b->count, b->flags);
+		break;
+	case BPF_MAP_DELETE_BATCH:
+		err = gpubpf_map__delete_batch(b->map, b->keys, &b->count);
+		break;
+	default:
+		b->count = 0;
+	}
+	b->place = to;
+	return err;
+}
+
+static int make_room(struct batch *b)
+{
+	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map);
+
+	if (b->count > b->map->max_entries)
+		b->count = b->map->max_entries;
+	if ((key + value) * b->count > GPUBPF_BPF_MAX - 4096)
+		b->count = (uint32_t)((GPUBPF_BPF_MAX - 4096) / (key + value));
+	if (writes(b->cmd) && b->cmd != BPF_MAP_LOOKUP_AND_DELETE_BATCH &&
+	    (b->keys_size < key * b->count || (b->cmd == BPF_MAP_UPDATE_BATCH && b->values_size < value * b->count)))
+		return -EPROTO;
+	b->back_keys = calloc(b->count + 1, key + 8);
+	b->back_values = calloc(b->count + 1, value + 8);
+	return b->back_keys && b->back_values ? 0 : -ENOMEM;
+}
+
+int sys_map_batch(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct batch b = { .cmd = gpubpf_get_u32(c->r), .place = gpubpf_get_u64(c->r) };
+	bool gives;
+	int err;
+
+	b.count = gpubpf_get_u32(c->r);
+	b.keys = gpubpf_get_bytes(c->r, &b.keys_size);
+	b.values = gpubpf_get_bytes(c->r, &b.values_size);
+	b.flags = gpubpf_get_u64(c->r);
+	if (c->r->failed)
+		return -EPROTO;
+	if (!o)
+		return -EBADF;
+	if (o->map.frozen && writes(b.cmd))
+		return -EPERM;
+	b.map = sys_map_of(c->s, o);
+	gives = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
+	err = make_room(&b);
+	if (!err)
+		err = run_batch(&b);
+	if (err != -EPROTO && err != -ENOMEM) {
+		gpubpf_put_u32(c->out, b.count);
+		gpubpf_put_u64(c->out, b.place);
+		gpubpf_put_bytes(c->out, b.back_keys, gives ? (size_t)b.map->key_size * b.count : 0);
+		gpubpf_put_bytes(c->out, b.back_values, gives ? gpubpf_map__user_value_size(b.map) * b.count : 0);
+	}
+	free(b.back_keys);
+	free(b.back_values);
+	return err;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects and their handles. A handle is a memfd of which each process that asks gets an open file description of its
+ * own, with a shared lock on it (flock(2)), which goes when the last descriptor of that description is closed, whatever
+ * dup(2), fork(2) and SCM_RIGHTS have made of it: where an exclusive lock can be had, nobody has the object open.
+ */
+#include "bpf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static int open_bpf(struct gpubpf_session *s)
+{
+	if (!s->bpf)
+		s->bpf = calloc(1, sizeof(*s->bpf));
+	if (!s->bpf)
+		return -ENOMEM;
+	if (!s->bpf->next)
+		s->bpf->next = GPUBPF_BPF_FIRST_ID;
+	return s->bpf->n < GPUBPF_BPF_MOST && s->bpf->next ? 0 : -ENOSPC;
+}
+
+struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err)
+{
+	struct sys_object **grown, *o;
+
+	*err = open_bpf(s);
+	if (*err < 0)
+		return NULL;
+	grown = reallocarray(s->bpf->objects, s->bpf->n + 1, sizeof(*grown));
+	if (grown)
+		s->bpf->objects = grown;
+	o = grown ? calloc(1, sizeof(*o)) : NULL;
+	if (!o) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	*o = (struct sys_object){ .id = s->bpf->next++, .kind = kind, .fd = -1 };
+	s->bpf->objects[s->bpf->n++] = o;
+	return o;
+}
+
+int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value);
+	o->fd = gpubpf_memfd_shared(name, size);
+	return o->fd < 0 ? o->fd : 0;
+}
+
+struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id)
+{
+	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++)
+		if (s->bpf->objects[i]->id == id)
+			return s->bpf->objects[i];
+	return NULL;
+}
+
+struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id)
+{
+	struct sys_object *o = sys_object_find(s, id);
+
+	return o && o->kind == kind ? o : NULL;
+}
+
+int sys_object_handle(struct sys_object *o)
+{
+	int fd = o->fd < 0 ? sys_object_file(o, 0, 0, 0) : 0;
+	char path[64];
+
+	if (fd < 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", o->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_SH) < 0) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static bool is_open(const struct sys_object *o)
+{
+	if (flock(o->fd, LOCK_EX | LOCK_NB) < 0)
+		return true;
+	flock(o->fd, LOCK_UN);
+	return false;
+}
+
+static void finish(struct gpubpf_session *s, struct sys_object *o)
+{
+	switch (o->kind) {
+	case GPUBPF_BPF_MAP:
+		sys_map_finish(o);
+		break;
+	case GPUBPF_BPF_PROG:
+		sys_prog_finish(o);
+		break;
+	case GPUBPF_BPF_LINK:
+		sys_detach(s, &o->link.at);
+		break;
+	case GPUBPF_BPF_PERF:
+		sys_detach(s, &o->perf.at);
+		break;
+	case GPUBPF_BPF_BTF:
+		free(o->btf_data.data);
+		break;
+	case GPUBPF_BPF_KINDS:
+		break;
+	}
+	if (o->fd >= 0)
+		close(o->fd);
+	free(o);
+}
+
+void sys_object_drop(struct gpubpf_session *s, struct sys_object *o)
+{
+	struct gpubpf_bpf *bpf = s->bpf;
+
+	for (uint32_t i = 0; i < bpf->n; i++)
+		if (bpf->objects[i] == o) {
+			memmove(&bpf->objects[i], &bpf->objects[i + 1], (--bpf->n - i) * sizeof(o));
+			finish(s, o);
+			return;
+		}
+}
+
+static void keep(struct gpubpf_session *s, uint32_t id);
+
+/* An object is there as long as what refers to it. */
+static void keep_object(struct gpubpf_session *s, struct sys_object *o)
+{
+	if (o->live)
+		return;
+	o->live = true;
+	keep(s, o->btf);
+	if (o->kind == GPUBPF_BPF_LINK)
+		keep(s, o->link.prog);
+	else if (o->kind == GPUBPF_BPF_PERF)
+		keep(s, o->perf.prog);
+	for (uint32_t i = 0; o->kind == GPUBPF_BPF_PROG && i < o->prog.nmaps; i++)
+		keep(s, o->prog.maps[i]);
+}
+
+static void keep(struct gpubpf_session *s, uint32_t id)
+{
+	struct sys_object *o = id ? sys_object_find(s, id) : NULL;
+
+	if (o)
+		keep_object(s, o);
+}
+
+void gpubpf_bpf_sweep(struct gpubpf_session *s)
+{
+	struct gpubpf_bpf *bpf = s->bpf;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; bpf && i < bpf->n; i++)
+		bpf->objects[i]->live = false;
+	for (uint32_t i = 0; bpf && i < bpf->n; i++)
+		if (is_open(bpf->objects[i]))
+			keep_object(s, bpf->objects[i]);
+	for (uint32_t i = 0; bpf && i < bpf->n; i++)
+		if (bpf->objects[i]->live)
+			bpf->objects[n++] = bpf->objects[i];
+		else
+			finish(s, bpf->objects[i]);
+	if (bpf)
+		bpf->n = n;
+}
+
+void gpubpf_bpf_finish(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++)
+		finish(s, s->bpf->objects[i]);
+	if (s->bpf)
+		free(s->bpf->objects);
+	free(s->bpf);
+	s->bpf = NULL;
+}

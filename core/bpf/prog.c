@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that loaders load: proven at once, so that who loads them has the verdict, and joined when they are attached. */
+#include "bpf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/btf.h>
+
+#define MAX_INSNS 1000000u     /* the Linux kernel's */
+
+/* bpf(2) cuts names. */
+static bool same_name(const char *whole, const char *name)
+{
+	size_t n = strlen(name);
+
+	return !strcmp(whole, name) || (n == BPF_OBJ_NAME_LEN - 1 && !strncmp(whole, name, n));
+}
+
+const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, uint32_t i)
+{
+	for (uint32_t a = 0; a < s->nattach; a++)
+		if (same_name(s->attach[a].prog, name) && !i--)
+			return s->attach[a].pattern;
+	return NULL;
+}
+
+int sys_wants(struct sys_call *c)
+{
+	char name[64];
+	uint32_t type;
+
+	gpubpf_get_str(c->r, name, sizeof(name));
+	type = gpubpf_get_u32(c->r);
+	if (c->r->failed)
+		return -EPROTO;
+	gpubpf_put_u32(c->out, type == BPF_PROG_TYPE_KPROBE && (!strncmp(name, "cuda__", 6) || c->s->opts.all_gpu ||
+								 sys_prog_pattern(c->s, name, 0)));
+	return 0;
+}
+
+/* -- what was given -- */
+
+static int get_records(struct gpubpf_reader *r, size_t each, void **records, uint32_t *n)
+{
+	size_t size;
+	const void *data = gpubpf_get_bytes(r, &size);
+
+	if (r->failed || size % each || size / each > MAX_INSNS)
+		return -EPROTO;
+	*records = malloc(size + 1);
+	if (!*records)
+		return -ENOMEM;
+	if (size)
+		memcpy(*records, data, size);
+	*n = (uint32_t)(size / each);
+	return 0;
+}
+
+static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_t id, int32_t *place)
+{
+	uint32_t *grown;
+
+	for (uint32_t i = 0; i < o->prog.nmaps; i++)
+		if (o->prog.maps[i] == id) {
+			*place = (int32_t)i;
+			return 0;
+		}
+	if (!sys_object_of(s, GPUBPF_BPF_MAP, id))
+		return -EBADF;
+	if (o->prog.nmaps == GPUBPF_MAX_MAPS)
+		return -E2BIG;
+	grown = reallocarray(o->prog.maps, o->prog.nmaps + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	o->prog.maps = grown;
+	grown[o->prog.nmaps] = id;
+	*place = (int32_t)o->prog.nmaps++;
+	return 0;
+}
+
+/* From numbers of objects to places in maps[]. */
+static int name_maps(const struct gpubpf_session *s, struct sys_object *o)
+{
+	struct bpf_insn *insns = o->prog.raw.insns;
+	int err = 0;
+
+	for (uint32_t i = 0; i < o->prog.raw.ninsns && !err; i++) {
+		bool wide = insns[i].code == (BPF_LD | BPF_IMM | BPF_DW);
+
+		if (wide && (insns[i].src_reg == BPF_PSEUDO_MAP_FD || insns[i].src_reg == BPF_PSEUDO_MAP_VALUE))
+			err = add_map(s, o, (uint32_t)insns[i].imm, &insns[i].imm);
+		i += wide;
+	}
+	return err;
+}
+
+/* The name of its first function, which is whole. */
+static void name_whole(const struct gpubpf_session *s, struct sys_object *o)
+{
+	const struct sys_object *data = o->btf ? sys_object_find(s, o->btf) : NULL;
+	struct btf *btf = data && o->prog.raw.nfuncs ? btf__new(data->btf_data.data, data->btf_data.size) : NULL;
+	const struct btf_type *t = btf ? btf__type_by_id(btf, o->prog.raw.funcs[0].type_id) : NULL;
+	const char *name = t && btf_is_func(t) ? btf__name_by_offset(btf, t->name_off) : NULL;
+
+	if (name && same_name(name, o->prog.name))
+		snprintf(o->prog.name, sizeof(o->prog.name), "%s", name);
+	btf__free(btf);
+}
+
+static int get_program(struct sys_call *c, struct sys_object *o)
+{
+	struct gpubpf_sys_prog *raw = &o->prog.raw;
+	struct timespec now;
+	int err;
+
+	o->prog.object[0] = o->prog.object[1] = -1;
+	o->prog.type = gpubpf_get_u32(c->r);
+	gpubpf_get_str(c->r, o->prog.name, BPF_OBJ_NAME_LEN);
+	err = get_records(c->r, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
+	if (!err)
+		err = get_records(c->r, sizeof(*raw->funcs), (void **)&raw->funcs, &raw->nfuncs);
+	if (!err)
+		err = get_records(c->r, sizeof(*raw->lines), (void **)&raw->lines, &raw->nlines);
+	o->btf = gpubpf_get_u32(c->r);
+	if (!err && (c->r->failed || !raw->ninsns))
+		err = -EPROTO;
+	if (!err && o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
+		err = -EBADF;
+	if (!err)
+		err = name_maps(c->s, o);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	o->prog.loaded_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	return err;
+}
+
+void sys_prog_finish(struct sys_object *o)
+{
+	free(o->prog.raw.insns);
+	free(o->prog.raw.funcs);
+	free(o->prog.raw.lines);
+	free(o->prog.maps);
+	free(o->prog.use);
+}
+
+/* -- what becomes of it -- */
+
+static int define_maps(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *maps)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < o->prog.nmaps && !err; i++)
+		err = sys_map_define(s, sys_object_find(s, o->prog.maps[i]), &maps[i]);
+	return err;
+}
+
+int sys_prog_given(const struct gpubpf_session *s, const struct sys_object *o, enum gpubpf_site site, const char *pattern,
+		   struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+{
+	const struct sys_object *btf = o->btf ? sys_object_find(s, o->btf) : NULL;
+	struct gpubpf_map *maps = calloc(o->prog.nmaps + 1, sizeof(*maps));
+	struct gpubpf_load_given given = {
+		.from = "a loader", .name = o->prog.name, .pattern = pattern, .site = site,
+		.prog = (struct gpubpf_sys_prog *)&o->prog.raw, .maps = maps, .nmaps = o->prog.nmaps,
+		.btf = btf ? btf->btf_data.data : NULL, .btf_size = btf ? btf->btf_data.size : 0,
+	};
+	int err = maps ? define_maps(s, o, maps) : -ENOMEM;
+
+	if (!err)
+		err = gpubpf_load_given(&given, loaded, diag);
+	else
+		for (uint32_t i = 0; maps && i < o->prog.nmaps; i++)
+			free((void *)maps[i].init);
+	free(maps);
+	return err;
+}
+
+/* Entry and exit of a kernel give a program the same. */
+static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
+{
+	struct gpubpf_verify_opts opts = { .max_cost = c->s->opts.max_cost, .allow_exit_thread = true };
+	struct gpubpf_loaded *loaded;
+	int err = sys_prog_given(c->s, o, GPUBPF_SITE_ENTRY, "*", &loaded, diag);
+
+	if (err < 0)
+		return err;
+	o->prog.use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.use));
+	err = o->prog.use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
+	for (uint32_t i = 0; i < o->prog.nmaps && !err; i++)
+		o->prog.use[i] = loaded->unit.progs[0].facts->map_use[i];
+	gpubpf_loaded_destroy(loaded);
+	return err == -EINVAL ? -EACCES : err; /* as the Linux kernel's verifier */
+}
+
+int sys_prog_load(struct sys_call *c)
+{
+	char log[GPUBPF_BPF_LOG] = "";
+	struct gpubpf_diag diag;
+	struct sys_object *o;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	o = sys_object_new(c->s, GPUBPF_BPF_PROG, &err);
+	if (!o)
+		return err;
+	err = get_program(c, o);
+	if (!err) {
+		name_whole(c->s, o);
+		err = prove(c, o, &diag);
+	}
+	if (err < 0 && diag.code != GPUBPF_OK)
+		gpubpf_diag_format(&diag, log, sizeof(log) - 1);
+	if (log[0])
+		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n"); /* libbpf's frame goes on behind it */
+	gpubpf_put_str(c->out, log);
+	c->fd = err ? -1 : sys_object_handle(o);
+	if (!err && c->fd < 0)
+		err = c->fd;
+	if (err < 0)
+		sys_object_drop(c->s, o);
+	return err;
+}
+
+/* One blob is one object, however often the maps and programs of a loader bring it. */
+static struct sys_object *find_btf(const struct gpubpf_session *s, const void *data, size_t size)
+{
+	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
+		struct sys_object *o = s->bpf->objects[i];
+
+		if (o->kind == GPUBPF_BPF_BTF && o->btf_data.size == size && !memcmp(o->btf_data.data, data, size))
+			return o;
+	}
+	return NULL;
+}
+
+static struct sys_object *add_btf(struct gpubpf_session *s, const void *data, size_t size, int *err)
+{
+	struct sys_object *o = sys_object_new(s, GPUBPF_BPF_BTF, err);
+
+	if (o && (o->btf_data.data = malloc(size + 1))) {
+		memcpy(o->btf_data.data, data, size);
+		o->btf_data.size = size;
+		return o;
+	}
+	if (o) {
+		*err = -ENOMEM;
+		sys_object_drop(s, o);
+	}
+	return NULL;
+}
+
+int sys_btf_load(struct sys_call *c)
+{
+	struct sys_object *o;
+	size_t size;
+	const void *data = gpubpf_get_bytes(c->r, &size);
+	int err = 0;
+
+	if (c->r->failed)
+		return -EPROTO;
+	o = find_btf(c->s, data, size);
+	if (!o)
+		o = add_btf(c->s, data, size, &err);
+	c->fd = o ? sys_object_handle(o) : err;
+	return c->fd < 0 ? c->fd : 0;
+}

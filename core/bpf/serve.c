@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A question of a loader's process, and its answer. */
+#include "bpf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STALE_NS 20000000ull       /* what was copied is as it is now, to a loader */
+#define WAIT_NS 1000000000ull
+
+static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
+	[GPUBPF_BPF_WANTS] = sys_wants,
+	[GPUBPF_BPF_MAP_CREATE] = sys_map_create,
+	[GPUBPF_BPF_MAP_ELEM] = sys_map_elem,
+	[GPUBPF_BPF_MAP_BATCH] = sys_map_batch,
+	[GPUBPF_BPF_MAP_FREEZE] = sys_map_freeze,
+	[GPUBPF_BPF_PROG_LOAD] = sys_prog_load,
+	[GPUBPF_BPF_BTF_LOAD] = sys_btf_load,
+	[GPUBPF_BPF_INFO] = sys_info,
+	[GPUBPF_BPF_NEXT_ID] = sys_next_id,
+	[GPUBPF_BPF_FD_BY_ID] = sys_fd_by_id,
+	[GPUBPF_BPF_PERF_OPEN] = sys_perf_open,
+	[GPUBPF_BPF_LINK_CREATE] = sys_link_create,
+	[GPUBPF_BPF_PERF_SET] = sys_perf_set,
+};
+
+static int run(struct sys_call *c)
+{
+	uint32_t op = gpubpf_get_u32(c->r);
+	int err = op < GPUBPF_BPF_OPS && answers[op] ? answers[op](c) : -EPROTO;
+
+	return c->r->failed ? -EPROTO : err;
+}
+
+static int reply(struct gpubpf_peer *peer, uint32_t seq, const struct sys_call *c, int err)
+{
+	struct gpubpf_writer w = {0};
+	int sent;
+
+	gpubpf_put_u32(&w, (uint32_t)err);
+	gpubpf_put_raw(&w, c->out->data, c->out->size);
+	w.failed |= c->out->failed;
+	sent = gpubpf_payload_send(peer->sock, MSG_DONTWAIT, GPUBPF_MSG_BPF_DONE, seq, &w, c->fd);
+	gpubpf_writer_finish(&w);
+	return sent;
+}
+
+static int answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
+{
+	struct gpubpf_writer out = {0};
+	struct sys_call c = { .s = s, .r = r, .out = &out, .fd = -1 };
+	int err = run(&c);
+
+	if (err != -EPROTO)
+		err = reply(peer, seq, &c, err);
+	gpubpf_writer_finish(&out);
+	if (c.fd >= 0)
+		close(c.fd);
+	return err;
+}
+
+/* What devices with memory of their own hold is copied before it is looked at, once for a walk over it. */
+static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r)
+{
+	uint32_t op = gpubpf_get_u32(&r);
+
+	return (op == GPUBPF_BPF_MAP_ELEM || op == GPUBPF_BPF_MAP_BATCH) && gpubpf_session_mirrored(s) &&
+	       gpubpf_now_ns() - s->fresh_ns > STALE_NS;
+}
+
+static int park(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_reader *r)
+{
+	size_t size = r->end - r->at;
+
+	if (peer->parked.data)
+		return -EPROTO; /* one question at a time */
+	peer->parked.data = malloc(size + 1);
+	if (!peer->parked.data)
+		return -ENOMEM;
+	memcpy(peer->parked.data, r->at, size);
+	peer->parked.size = size;
+	peer->parked.seq = seq;
+	peer->parked.until_ns = gpubpf_now_ns() + WAIT_NS;
+	return 0;
+}
+
+static void resume(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	struct gpubpf_reader r;
+	void *data = peer->parked.data;
+
+	gpubpf_reader_init(&r, data, peer->parked.size);
+	peer->parked.data = NULL;
+	if (answer(s, peer, peer->parked.seq, &r) < 0)
+		shutdown(peer->sock, SHUT_RDWR);
+	free(data);
+}
+
+void gpubpf_bpf_resume(struct gpubpf_session *s)
+{
+	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next) {
+		bool late = gpubpf_now_ns() > peer->parked.until_ns;
+
+		if (!peer->parked.data || (!late && gpubpf_session_pulling(s)))
+			continue;
+		s->fresh_ns = gpubpf_now_ns();
+		resume(s, peer);
+	}
+}
+
+int gpubpf_bpf_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
+{
+	struct gpubpf_payload payload;
+	int err = gpubpf_payload_open(msg, &payload);
+
+	if (err < 0)
+		return err;
+	if (!needs_mirrors(s, payload.r)) {
+		err = answer(s, peer, msg->seq, &payload.r);
+	} else {
+		err = park(peer, msg->seq, &payload.r);
+		gpubpf_session_pull(s);
+	}
+	gpubpf_payload_close(&payload);
+	return err;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that comes without its object, as bpf(2) is given it: what the object's loading would have made of it. */
+#include "parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <nettle/sha2.h>
+
+#include "core/diag.h"
+#include "core/places.h"
+
+static int take_btf(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+{
+	struct gpubpf_btf_check check = { .diag = l->diag };
+	int err = given->btf ? gpubpf_btf_check(&check, given->btf, given->btf_size) : 0;
+
+	gpubpf_btf_check_finish(&check);
+	if (err < 0 || !given->btf)
+		return err;
+	gpubpf_libbpf_lock();
+	l->btf = btf__new(given->btf, given->btf_size);
+	err = l->btf ? 0 : gpubpf_log_refuse(l->diag, "its BTF cannot be read", -errno);
+	gpubpf_libbpf_unlock();
+	l->out->objects[0].btf = l->btf;
+	return err;
+}
+
+static int take_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+{
+	struct gpubpf_unit *unit = &l->out->unit;
+
+	unit->maps = calloc(given->nmaps + 1, sizeof(*unit->maps));
+	l->sys.maps = calloc(given->nmaps + 1, sizeof(*l->sys.maps));
+	l->unit_map = calloc(given->nmaps + 1, sizeof(*l->unit_map));
+	if (!unit->maps || !l->sys.maps || !l->unit_map)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < given->nmaps; i++) {
+		unit->maps[i] = given->maps[i];
+		unit->maps[i].object = 0;
+		l->unit_map[i] = (int32_t)i;
+	}
+	unit->nmaps = l->sys.nmaps = given->nmaps;
+	return 0;
+}
+
+static int take_program(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+{
+	struct gpubpf_prog *prog = l->out->unit.progs = calloc(1, sizeof(*prog));
+
+	if (!prog)
+		return -ENOMEM;
+	l->out->unit.nprogs = 1;
+	prog->site = given->site;
+	snprintf(prog->name, sizeof(prog->name), "%s", given->name);
+	snprintf(prog->pattern, sizeof(prog->pattern), "%s", given->pattern);
+	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(given->site)->name, given->pattern);
+	return gpubpf_program_take(l, given->prog, prog);
+}
+
+/* Given twice it is two objects: each has maps of its own. */
+static void describe(struct gpubpf_loaded_object *o, const struct gpubpf_load_given *given)
+{
+	static uint64_t count;
+	uint64_t number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx sha;
+
+	snprintf(o->path, sizeof(o->path), "%s", given->from);
+	sha256_init(&sha);
+	sha256_update(&sha, sizeof(number), (const uint8_t *)&number);
+	sha256_digest(&sha, sizeof(digest), digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(o->sha256 + 2 * i, 3, "%02x", digest[i]);
+}
+
+int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+{
+	struct gpubpf_loading l = { .diag = diag, .path = given->from, .numbered = true };
+	int err = -ENOMEM;
+
+	l.out = calloc(1, sizeof(*l.out));
+	if (l.out)
+		l.out->objects = calloc(1, sizeof(*l.out->objects));
+	if (l.out && l.out->objects) {
+		l.out->nobjects = 1;
+		describe(&l.out->objects[0], given);
+		err = take_btf(&l, given);
+	}
+	if (!err)
+		err = take_maps(&l, given);
+	if (!err && given->prog)
+		err = take_program(&l, given);
+	free(l.unit_map);
+	free(l.sys.maps);
+	if (err < 0)
+		gpubpf_loaded_destroy(l.out);
+	else
+		*loaded = l.out;
+	return err;
+}

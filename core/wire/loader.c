@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS] = { "map", "prog", "link", "btf", "perf" };
+
+enum { INLINE, APART };            /* where the payload is: in the packet, or in its first descriptor */
+
+static int send_apart(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
+{
+	struct gpubpf_writer head = {0};
+	int fds[2] = { gpubpf_memfd_image("gpubpf-payload", w->data, w->size), fd }, err = fds[0];
+
+	gpubpf_put_u8(&head, APART);
+	if (err >= 0)
+		err = gpubpf_msg_send(sock, flags, type, seq, &head, fds, fd < 0 ? 1 : 2);
+	gpubpf_writer_finish(&head);
+	if (fds[0] >= 0)
+		close(fds[0]);
+	return err;
+}
+
+int gpubpf_payload_send(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd)
+{
+	struct gpubpf_writer whole = {0};
+	int err;
+
+	if (w->failed)
+		return -ENOMEM;
+	if (w->size > GPUBPF_BPF_MAX)
+		return -E2BIG;
+	if (w->size >= GPUBPF_MSG_MAX)
+		return send_apart(sock, flags, type, seq, w, fd);
+	gpubpf_put_u8(&whole, INLINE);
+	gpubpf_put_raw(&whole, w->data, w->size);
+	err = gpubpf_msg_send(sock, flags, type, seq, &whole, &fd, fd >= 0);
+	gpubpf_writer_finish(&whole);
+	return err;
+}
+
+int gpubpf_payload_open(struct gpubpf_packet *msg, struct gpubpf_payload *p)
+{
+	uint8_t where = gpubpf_get_u8(&msg->payload);
+	int64_t size;
+	int fd;
+
+	*p = (struct gpubpf_payload){ .r = msg->payload, .fd = -1 };
+	if (msg->payload.failed || where > APART)
+		return -EPROTO;
+	if (where == APART) {
+		fd = gpubpf_msg_take_fd(msg, 0);
+		size = gpubpf_memfd_size(fd, GPUBPF_BPF_MAX);
+		p->mapped = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+		if (fd >= 0)
+			close(fd);
+		if (p->mapped == MAP_FAILED) {
+			p->mapped = NULL;
+			return -EPROTO;
+		}
+		p->size = size;
+		gpubpf_reader_init(&p->r, p->mapped, p->size);
+	}
+	p->fd = gpubpf_msg_take_fd(msg, where == APART);
+	return 0;
+}
+
+void gpubpf_payload_close(struct gpubpf_payload *p)
+{
+	if (p->mapped)
+		munmap(p->mapped, p->size);
+	if (p->fd >= 0)
+		close(p->fd);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connection to the session: one a process, made when it is first needed, and again after fork(2). */
+#include "loader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "environ.h"
+
+#define HIGH_FD 200                /* programs count on small numbers, and close those that they do not know */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int connection = -1;
+static pid_t owner;
+
+long kernel_call(long nr, const long arg[6])
+{
+	register long r10 __asm__("r10") = arg[3];
+	register long r8 __asm__("r8") = arg[4];
+	register long r9 __asm__("r9") = arg[5];
+	long ret;
+
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(arg[0]), "S"(arg[1]), "d"(arg[2]), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+long kernel_bpf(int cmd, const void *attr, size_t size)
+{
+	return kernel_call(SYS_bpf, (const long[6]){ cmd, (long)attr, (long)size });
+}
+
+bool have_session(void)
+{
+	return loader_env_session();
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), high;
+
+	if (sock < 0 || strlen(path) >= sizeof(addr.sun_path))
+		return -1;
+	strcpy(addr.sun_path, path);
+	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0 || gpubpf_msg_check_peer(sock) < 0) {
+		close(sock);
+		return -1;
+	}
+	high = fcntl(sock, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (high < 0)
+		return sock;
+	close(sock);
+	return high;
+}
+
+static bool connected(void)
+{
+	const char *path = loader_env_session();
+
+	if (connection >= 0 && owner == getpid())
+		return true;
+	if (connection >= 0)
+		close(connection);
+	owner = getpid();
+	connection = path ? connect_to(path) : -1;
+	return connection >= 0;
+}
+
+static int transact(uint32_t op, const struct gpubpf_writer *w, struct answer *a)
+{
+	struct gpubpf_writer whole = {0};
+	int err;
+
+	gpubpf_put_u32(&whole, op);
+	gpubpf_put_raw(&whole, w->data, w->size);
+	whole.failed |= w->failed;
+	err = gpubpf_payload_send(connection, 0, GPUBPF_MSG_BPF, 1, &whole, -1);
+	gpubpf_writer_finish(&whole);
+	while (!err) {
+		err = gpubpf_msg_recv(connection, 0, a->buffer, &a->packet);
+		if (err == -EINTR)
+			err = 0;
+		else if (!err && a->packet.type == GPUBPF_MSG_BPF_DONE)
+			break;
+		else if (!err)
+			gpubpf_msg_close(&a->packet);
+	}
+	if (!err) {
+		err = gpubpf_payload_open(&a->packet, &a->payload);
+		gpubpf_msg_close(&a->packet);
+	}
+	if (err < 0 && err != -ENOMEM && err != -E2BIG) {
+		close(connection);
+		connection = -1;
+	}
+	return err;
+}
+
+int ask(uint32_t op, struct gpubpf_writer *w, struct answer *a)
+{
+	int err = -EOPNOTSUPP;
+
+	*a = (struct answer){ .buffer = malloc(GPUBPF_MSG_BUF), .payload.fd = -1 };
+	pthread_mutex_lock(&lock);
+	if (a->buffer && connected())
+		err = transact(op, w, a);
+	pthread_mutex_unlock(&lock);
+	gpubpf_writer_finish(w);
+	return err ? err : (int)gpubpf_get_u32(&a->payload.r);
+}
+
+void answer_close(struct answer *a)
+{
+	gpubpf_payload_close(&a->payload);
+	free(a->buffer);
+}
+
+int ask_handle(uint32_t op, struct gpubpf_writer *w)
+{
+	struct answer a;
+	int err = ask(op, w, &a), fd = a.payload.fd;
+
+	if (!err) {
+		a.payload.fd = -1;
+		err = fd < 0 ? -EMFILE : fd;
+	}
+	answer_close(&a);
+	return err;
+}
+
+struct handle handle_of(int fd, enum gpubpf_bpf_kind kind)
+{
+	char path[64], is[80], kinds[16];
+	struct handle h = {0};
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = fd < 0 ? -1 : readlink(path, is, sizeof(is) - 1);
+	if (n < 0)
+		return h;
+	is[n] = 0;
+	if (sscanf(is, "/memfd:gpubpf-%15[a-z]:%u:%u:%u", kinds, &h.id, &h.key, &h.value) != 4 ||
+	    strcmp(kinds, gpubpf_bpf_kinds[kind]))
+		return (struct handle){0};
+	return h;
+}

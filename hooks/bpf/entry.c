@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of libc that we stand before. */
+#undef _FILE_OFFSET_BITS /* fopen is fopen64 elsewhere */
+#include "loader.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+long syscall(long nr, ...);
+int ioctl(int fd, unsigned long request, ...);
+FILE *fopen(const char *path, const char *mode);
+FILE *fopen64(const char *path, const char *mode);
+
+static long told(long ret)
+{
+	if (ret >= 0 || ret < -4095)
+		return ret;
+	errno = (int)-ret;
+	return -1;
+}
+
+/* A caller may pass fewer than six arguments: the rest is then whatever the registers hold, as with libc's own. */
+EXPORT long syscall(long nr, ...)
+{
+	long arg[6];
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (nr == SYS_bpf && have_session())
+		return told(bpf_call((int)arg[0], (void *)arg[1], (unsigned int)arg[2]));
+	if (nr == SYS_perf_event_open && have_session())
+		return told(perf_event_open_call(arg));
+	return told(kernel_call(nr, arg));
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	int result;
+	va_list ap;
+	long arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, long);
+	va_end(ap);
+	if (perf_ioctl(fd, request, arg, &result))
+		return (int)told(result);
+	return (int)told(kernel_call(SYS_ioctl, (const long[6]){ fd, (long)request, arg }));
+}
+
+/* As of the kernel's maps that have no memory to map: it would be there, and end whoever looks. */
+static bool has_no_memory(int fd)
+{
+	struct stat st;
+
+	return handle_of(fd, GPUBPF_BPF_MAP).id && !fstat(fd, &st) && !st.st_size;
+}
+
+EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	if (fd >= 0 && !(flags & MAP_ANONYMOUS) && has_no_memory(fd))
+		return (void *)told(-EINVAL);
+	return (void *)told(kernel_call(SYS_mmap, (const long[6]){ (long)at, (long)size, prot, flags, fd, offset }));
+}
+
+EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd, off64_t offset)
+{
+	return mmap(at, size, prot, flags, fd, offset);
+}
+
+typedef FILE *(*fopen_fn)(const char *path, const char *mode);
+
+static FILE *open_file(const char *name, const char *path, const char *mode)
+{
+	fopen_fn next = (fopen_fn)dlsym(RTLD_NEXT, name);
+	FILE *f = next(path, mode);
+
+	return f || errno != ENOENT ? f : own_file(path);
+}
+
+EXPORT FILE *fopen(const char *path, const char *mode)
+{
+	return open_file("fopen", path, mode);
+}
+
+EXPORT FILE *fopen64(const char *path, const char *mode)
+{
+	return open_file("fopen64", path, mode);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps: the kernel's until a program for a GPU names them. */
+#include "loader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_OWN_TYPE 1500    /* of include/gpubpf/map_types.def */
+
+#define FIELD(attr, field) (offsetof(union bpf_attr, field) + sizeof((attr)->field))
+
+static void *at(uint64_t pointer)
+{
+	return (void *)(uintptr_t)pointer;
+}
+
+static int create(const union bpf_attr *attr)
+{
+	struct gpubpf_writer w = {0};
+	char name[BPF_OBJ_NAME_LEN + 1] = "";
+	int own_btf = -1, fd;
+	int64_t btf = attr->btf_fd ? btf_taken((int)attr->btf_fd, &own_btf) : 0;
+
+	if (btf < 0)
+		return (int)btf;
+	memcpy(name, attr->map_name, BPF_OBJ_NAME_LEN);
+	name[BPF_OBJ_NAME_LEN - 1] = 0;
+	gpubpf_put_u32(&w, attr->map_type);
+	gpubpf_put_u32(&w, attr->key_size);
+	gpubpf_put_u32(&w, attr->value_size);
+	gpubpf_put_u32(&w, attr->max_entries);
+	gpubpf_put_u32(&w, attr->map_flags);
+	gpubpf_put_u64(&w, attr->map_extra);
+	gpubpf_put_str(&w, name);
+	gpubpf_put_u32(&w, (uint32_t)btf);
+	gpubpf_put_u32(&w, btf ? attr->btf_key_type_id : 0);
+	gpubpf_put_u32(&w, btf ? attr->btf_value_type_id : 0);
+	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w);
+	if (own_btf >= 0)
+		close(own_btf);
+	return fd;
+}
+
+long map_create(struct call *c)
+{
+	long ret = -EPERM, ours;
+
+	if (c->attr.map_type < FIRST_OWN_TYPE)
+		ret = pass(c);
+	if (ret != -EPERM)
+		return ret;
+	ours = create(&c->attr);
+	return ours == -EOPNOTSUPP ? ret : ours;
+}
+
+/* What an answer gives back, to the caller's pointer. */
+static int give(struct answer *a, uint64_t pointer, size_t room)
+{
+	size_t size;
+	const void *data = gpubpf_get_bytes(&a->payload.r, &size);
+
+	if (a->payload.r.failed)
+		return -EIO;
+	if (size && !pointer)
+		return -EFAULT;
+	if (size)
+		memcpy(at(pointer), data, size < room ? size : room);
+	return 0;
+}
+
+static int elem(struct handle map, uint32_t cmd, const void *key, uint64_t value, uint64_t flags)
+{
+	struct gpubpf_writer w = {0};
+	struct answer a;
+	int err;
+
+	if ((map.key && !key && cmd != BPF_MAP_GET_NEXT_KEY) || (cmd == BPF_MAP_UPDATE_ELEM && !value))
+		return -EFAULT;
+	gpubpf_put_u32(&w, map.id);
+	gpubpf_put_u32(&w, cmd);
+	gpubpf_put_bytes(&w, key, key ? map.key : 0);
+	gpubpf_put_bytes(&w, cmd == BPF_MAP_UPDATE_ELEM ? at(value) : NULL, cmd == BPF_MAP_UPDATE_ELEM ? map.value : 0);
+	gpubpf_put_u64(&w, flags);
+	err = ask(GPUBPF_BPF_MAP_ELEM, &w, &a);
+	if (!err && cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM)
+		err = give(&a, value, cmd == BPF_MAP_GET_NEXT_KEY ? map.key : map.value);
+	answer_close(&a);
+	return err;
+}
+
+long map_elem(struct call *c)
+{
+	struct handle map = handle_of((int)c->attr.map_fd, GPUBPF_BPF_MAP);
+
+	return map.id ? elem(map, (uint32_t)c->cmd, at(c->attr.key), c->attr.value, c->attr.flags) : pass(c);
+}
+
+static int freeze(uint32_t map)
+{
+	struct gpubpf_writer w = {0};
+	struct answer a;
+	int err;
+
+	gpubpf_put_u32(&w, map);
+	err = ask(GPUBPF_BPF_MAP_FREEZE, &w, &a);
+	answer_close(&a);
+	return err;
+}
+
+long map_freeze(struct call *c)
+{
+	struct handle map = handle_of((int)c->attr.map_fd, GPUBPF_BPF_MAP);
+
+	return map.id ? freeze(map.id) : pass(c);
+}
+
+/* Where a batch goes on is 8 bytes of ours; a caller's buffer has room for a key, of 4 at least. */
+static uint64_t place_of(uint64_t pointer, uint32_t key)
+{
+	uint64_t place = 0;
+
+	if (pointer)
+		memcpy(&place, at(pointer), key < sizeof(place) ? 4 : sizeof(place));
+	return place;
+}
+
+static int take_batch(struct call *c, struct answer *a, struct handle map, int err)
+{
+	union bpf_attr *user = c->user;
+	uint32_t count = gpubpf_get_u32(&a->payload.r);
+	uint64_t place = gpubpf_get_u64(&a->payload.r);
+	int given;
+
+	if (a->payload.r.failed)
+		return err ? err : -EIO;
+	user->batch.count = count;
+	if (c->attr.batch.out_batch)
+		memcpy(at(c->attr.batch.out_batch), &place, map.key < sizeof(place) ? 4 : sizeof(place));
+	given = give(a, c->attr.batch.keys, (size_t)c->attr.batch.count * map.key);
+	if (!given)
+		given = give(a, c->attr.batch.values, (size_t)c->attr.batch.count * map.value);
+	return given ? given : err;
+}
+
+long map_batch(struct call *c)
+{
+	struct handle map = handle_of((int)c->attr.batch.map_fd, GPUBPF_BPF_MAP);
+	uint32_t n = c->attr.batch.count;
+	bool puts = c->cmd == BPF_MAP_UPDATE_BATCH, keys = puts || c->cmd == BPF_MAP_DELETE_BATCH;
+	struct gpubpf_writer w = {0};
+	struct answer a;
+	int err;
+
+	if (!map.id)
+		return pass(c);
+	if (!n)
+		return 0;
+	gpubpf_put_u32(&w, map.id);
+	gpubpf_put_u32(&w, (uint32_t)c->cmd);
+	gpubpf_put_u64(&w, place_of(c->attr.batch.in_batch, map.key));
+	gpubpf_put_u32(&w, n);
+	gpubpf_put_bytes(&w, keys ? at(c->attr.batch.keys) : NULL, keys ? (size_t)n * map.key : 0);
+	gpubpf_put_bytes(&w, puts ? at(c->attr.batch.values) : NULL, puts ? (size_t)n * map.value : 0);
+	gpubpf_put_u64(&w, c->attr.batch.elem_flags);
+	err = take_batch(c, &a, map, ask(GPUBPF_BPF_MAP_BATCH, &w, &a));
+	answer_close(&a);
+	return err;
+}
+
+/* -- one of the kernel's becomes ours -- */
+
+static bool is_frozen(int fd)
+{
+	char path[64], line[128];
+	int frozen = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "frozen: %d", &frozen) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return frozen;
+}
+
+static int copy_one(int from, struct handle to, const void *key, void *value)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)from, .key = (uintptr_t)key, .value = (uintptr_t)value };
+
+	if (kernel_bpf(BPF_MAP_LOOKUP_ELEM, &attr, FIELD(&attr, flags)) < 0)
+		return 0;
+	return elem(to, BPF_MAP_UPDATE_ELEM, key, (uintptr_t)value, 0);
+}
+
+static int copy_all(int from, struct handle to)
+{
+	uint8_t *keys = calloc(2, to.key + 8), *value = calloc(1, to.value + 8);
+	union bpf_attr attr = { .map_fd = (uint32_t)from, .next_key = (uintptr_t)keys };
+	int err = keys && value ? 0 : -ENOMEM;
+
+	while (!err && to.key && !kernel_bpf(BPF_MAP_GET_NEXT_KEY, &attr, FIELD(&attr, flags))) {
+		memcpy(keys + to.key, keys, to.key);
+		attr.key = (uintptr_t)(keys + to.key);
+		err = copy_one(from, to, keys, value);
+	}
+	free(keys);
+	free(value);
+	return err;
+}
+
+/* A value for each of the machine's CPUs, of which the kernel and the session need not count as many: they begin with zeros. */
+static bool has_copies(uint32_t type)
+{
+	return type == BPF_MAP_TYPE_PERCPU_ARRAY || type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+static int fill(int from, int to, uint32_t type)
+{
+	struct handle map = handle_of(to, GPUBPF_BPF_MAP);
+	int err = has_copies(type) ? 0 : copy_all(from, map);
+
+	return err || !is_frozen(from) ? err : freeze(map.id);
+}
+
+static int take(int fd, const struct bpf_map_info *info)
+{
+	union bpf_attr attr = {
+		.map_type = info->type, .key_size = info->key_size, .value_size = info->value_size,
+		.max_entries = info->max_entries, .map_flags = info->map_flags, .map_extra = info->map_extra,
+		.btf_key_type_id = info->btf_key_type_id, .btf_value_type_id = info->btf_value_type_id,
+	}, id = { .btf_id = info->btf_id };
+	long btf = info->btf_id ? kernel_bpf(BPF_BTF_GET_FD_BY_ID, &id, FIELD(&id, open_flags)) : 0;
+	int ours, err;
+
+	memcpy(attr.map_name, info->name, sizeof(attr.map_name));
+	attr.btf_fd = btf > 0 ? (uint32_t)btf : 0;
+	ours = create(&attr);
+	if (btf > 0)
+		close((int)btf);
+	if (ours < 0)
+		return ours;
+	err = fill(fd, ours, info->type);
+	if (!err && dup3(ours, fd, O_CLOEXEC) < 0)
+		err = -errno;
+	close(ours);
+	return err;
+}
+
+int64_t map_taken(int fd)
+{
+	struct bpf_map_info info = { 0 };
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = sizeof(info), .info = (uintptr_t)&info } };
+	int64_t map = handle_of(fd, GPUBPF_BPF_MAP).id;
+	long err;
+
+	if (map)
+		return map;
+	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD(&attr, info));
+	if (!err && !info.max_entries)
+		err = -EBADF; /* a program, say */
+	if (!err)
+		err = take(fd, &info);
+	return err < 0 ? err : handle_of(fd, GPUBPF_BPF_MAP).id;
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A peer's examples with their own loaders, unmodified, on an OpenCL kernel. bpftime.sh GPUBPF OBJECTS LOOP CLANG TYPES CC
+. "$(dirname "$0")/../cli/lib.sh"
+clang=$4 types=$5 cc=$6
+use_device pocl
+if ! command -v bpftool > /dev/null; then skip "bpftime's loaders" "no bpftool, which makes their skeletons"; finish; fi
+
+{ cat "$types"; echo 'struct pt_regs { unsigned long ax; };'; } > "$T/vmlinux.h"
+for name in gpu_shared_map threadscheduling; do
+	from=${GPUBPF_CORPUS:-}/bpftime-examples/$name
+	if [ ! -f "$from/$name.c" ]; then skip "$name" "GPUBPF_CORPUS has no bpftime-examples/$name"; continue; fi
+	mkdir -p "$T/$name/.output"; cp "$from/$name.c" "$T/$name"
+	"$clang" -g -O2 -target bpf -D__TARGET_ARCH_x86 -I "$T" -c "$from/$name.bpf.c" -o "$T/$name/$name.bpf.o" 2> "$T/err" &&
+		bpftool gen skeleton "$T/$name/$name.bpf.o" > "$T/$name/.output/$name.skel.h" &&
+		$cc -w -I "$T/$name" "$T/$name/$name.c" -o "$T/$name/$name" -lbpf -lelf 2> "$T/err"
+	ok $? "$name compiles as it is"
+	printf '"%s" & it=$!; sleep 1; "%s" 3 0; sleep 2.2; kill -TERM $it; wait $it\n' "$T/$name/$name" "$LOOP" > "$T/go"
+	set --; for p in $(grep -o '^int cuda__[a-z_]*' "$from/$name.bpf.c" | cut -c5-); do set -- "$@" -a "$p=step_one"; done
+	run "$GPUBPF" bpf "$@" -- sh "$T/go"; is 0 "$name runs with its own loader"
+	case $name in
+	gpu_shared_map) prints '^counter\[0\]=[1-9]' "and shows what GPU and host share"; prints 'pid=[0-9]* *calls: [1-9]' "and who";;
+	threadscheduling) prints 'SM  *[0-9]*: .* [1-9][0-9]* threads' "and shows where threads ran";;
+	esac
+done
+finish

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Loaders that know nothing of gpubpf. loader.sh GPUBPF OBJECTS LOOP CLANG TYPES CC
+. "$(dirname "$0")/../cli/lib.sh"
+clang=$4 types=$5 cc=$6 o=$OBJ/count.bpf.o load=$OBJ/load
+use_device pocl
+quiet() { sed '/^device: /d; /launches: /d' "$T/out" > "$T/out2" && mv "$T/out2" "$T/out"; }
+
+run "$GPUBPF" bpf -- "$load" "$o" "$LOOP 3 0"; quiet; is 42 "a loader, and the program that it probes"
+prints '^counts 9216 3072 0 0 seen 0=1 total 3072 batch 1 missing No such file or directory$' "each thread is counted, data and maps are as a loader has them"
+[ ! -s "$T/err" ]; ok $? "and nobody says anything"
+run "$GPUBPF" bpf -a cuda__enter=nothing -a cuda__leave_with_a_long_name='step_*' -- "$load" "$o" "$LOOP 1 0"
+prints '^counts 0 1024 0 0 total 0' "--attach binds programs to other kernels"
+run "$GPUBPF" bpf -- "$load" "$o" true cuda__refused; is 2 "a program that the verifier refuses is the loader's error"
+says "prog 'cuda__refused': BPF program load failed: Permission denied" "as libbpf tells it"
+says "PROG LOAD LOG" "with a log"; says 'counts' "which names the map"; says 'count.bpf.c:' "and the line of the source"
+
+# one session, and who comes and goes
+printf '"%s" "%s" true > /dev/null || exit 1\nfor i in 1 2 3 4 5 6 7 8 9 10; do "%s" session list | grep -q "nothing is attached" && exit 0; sleep 0.1; done; exit 1\n' \
+	"$load" "$o" "$GPUBPF" > "$T/ends"
+run "$GPUBPF" bpf -- sh "$T/ends"; is 0 "a loader that has ended has nothing attached"
+printf '"%s" 200 20 > /dev/null & app=$!; sleep 1; "%s" "%s" "sleep 1"; kill $app\n' "$LOOP" "$load" "$o" > "$T/later"
+run "$GPUBPF" bpf -- sh "$T/later"; prints '^counts [1-9][0-9]* [1-9][0-9]* 0 0 seen 0=1' "a program that ran before its loader came"
+# a loader that stays until the fifo is written to
+mkfifo "$T/end"
+printf 'rm -f "%s/up"; "%s" "%s" "touch %s/up; cat %s/end" > "%s/said" &\nwhile [ ! -e "%s/up" ]; do sleep 0.05; done\n' \
+	"$T" "$load" "$o" "$T" "$T" "$T" "$T" > "$T/stays"
+{ cat "$T/stays"; printf '"%s" bpf -S "$GPUBPF_SESSION" -- "%s" 2 0; echo > "%s/end"; wait; cat "%s/said"\n' "$GPUBPF" "$LOOP" "$T" "$T"; } > "$T/joins"
+run "$GPUBPF" bpf -- sh "$T/joins"; prints '^counts 6144 2048 0 0' "and one that joins by the session's socket"
+
+# bpftool as it is
+if command -v bpftool > /dev/null; then
+	cat - > "$T/tools" <<-E
+		for what in map prog link btf; do bpftool \$what list; done
+		bpftool map update name counts key 3 0 0 0 value 7 0 0 0 0 0 0 0
+		bpftool map update name seen key 9 0 0 0 value 5 0 0 0 0 0 0 0 noexist
+		bpftool map update name seen key 9 0 0 0 value 5 0 0 0 0 0 0 0 noexist 2>&1
+		bpftool map lookup name counts key 3 0 0 0; bpftool map dump name seen
+		bpftool map delete name seen key 9 0 0 0; bpftool map getnext name counts key 2 0 0 0
+		bpftool prog dump xlated name cuda__enter
+		echo > "$T/end"; wait; bpftool map list | grep -c counts
+	E
+	cat "$T/stays" "$T/tools" > "$T/tool"; run "$GPUBPF" bpf -- sh "$T/tool"
+	prints '^1073[0-9]*: array  name counts  flags 0x0' "bpftool lists maps"; prints '^1073[0-9]*: kprobe  name cuda__enter' "programs"
+	prints '^1073[0-9]*: perf_event  prog 1073' "links"; prints '^1073[0-9]*: .*map_ids 1073' "BTF, and who uses it"
+	prints '"key": 3,' "looks up"; prints '"value": 7' "what it has updated, by its types"
+	prints 'File exists' "a key that is there is the error that it is of the kernel's"; prints '"key": 9,' "dumps"
+	prints '^03 00 00 00' "walks"; prints 'r1 = map\[id:1073' "and shows instructions"
+	[ "$(tail -n 1 "$T/out")" = 0 ]; ok $? "what its loader had goes with it"
+else skip "bpftool" "it is not installed"; fi
+
+# all that is not for a GPU is the kernel's
+"$OBJ/same" > "$T/theirs" < /dev/null; run "$GPUBPF" bpf -- "$OBJ/same" < /dev/null
+diff "$T/theirs" "$T/out" > "$T/err"; ok $? "what libbpf asks to learn what the kernel can do has the kernel's answers, $(grep -c . "$T/theirs") of them"
+if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
+	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf -- "$load" "$o" "$LOOP 3 0"; quiet
+	is 42 "without the right to load programs into the kernel"; prints '^counts 9216 3072 0 0 seen 0=1 total 3072' "the same is counted"
+else skip "without the right to load programs into the kernel" "no setpriv, or not root"; fi
+preload=$(dirname "$GPUBPF")/hooks/libgpubpf-bpf.so
+LD_PRELOAD=$preload "$OBJ/same" > "$T/out" < /dev/null; cmp -s "$T/theirs" "$T/out"; ok $? "without a session the preload does nothing"
+LD_PRELOAD=$preload GPUBPF_SESSION=$T/nowhere "$OBJ/same" > "$T/out" < /dev/null; cmp -s "$T/theirs" "$T/out"; ok $? "nor with one that has ended"
+run "$GPUBPF" bpf; is 2 "no loader"; one_line "it is told"
+
+finish
