@@ -38,6 +38,14 @@ static void put_failures(const struct suite_run *run, const struct suite_device 
 	}
 }
 
+/* How many random programs, and which. */
+static void put_random(const struct suite_run *run, const struct suite_device *d, FILE *out)
+{
+	for (uint32_t i = 0; i < run->suite.ncases; i++)
+		if (run->random && d->results[i].state == SUITE_PASSED)
+			fprintf(out, "ran on %s, %s: %s\n", d->caps.backend, d->caps.name, d->results[i].got);
+}
+
 /* Each reason once. */
 static void put_skipped(const struct suite_run *run, const struct suite_device *d, FILE *out)
 {
@@ -62,6 +70,7 @@ void suite_write_text(const struct suite_run *run, FILE *out)
 	for (uint32_t i = 0; i < run->ndevices; i++) {
 		put_failures(run, &run->devices[i], out);
 		put_skipped(run, &run->devices[i], out);
+		put_random(run, &run->devices[i], out);
 	}
 	for (uint32_t i = 0; i < run->nmissing; i++)
 		fprintf(out, "not here: %s: %s\n", run->missing[i].backend, run->missing[i].why);

@@ -35,6 +35,7 @@ kept 0x3 $two; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "of
 kept 0x2 9500000000000000; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "one that is not proven"
 run "$GPUBPF" conformance -b host --random 24 --seed 4; is 0 "random programs on the interpreter"
 prints '^ *random *host *interpreter *\(1 *0 *0\|0 *0 *1\)$' "are compared with the kernel, or skipped where it may not be asked"
+prints '^ran on host, interpreter: 24 programs of the seeds 4 to \|^skipped on host' "how many, and of which seeds"
 for bad in 0 x 5m 10x; do run "$GPUBPF" conformance -b host --random $bad; is 2 "--random $bad"; one_line "it"; done
 run "$GPUBPF" conformance -b host --random 24 --no-verify; is 2 "unproven ones"
 run "$GPUBPF" conformance -b host -c 'isa/add*' --md "$T/no/where"; is 1 "a file that cannot be written"; says 'no/where' "is named"
