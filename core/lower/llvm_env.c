@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What inlined probe code of any target finds in its environment (struct gpubpf_llvm_target's inline_env). */
+/* The environment, and what inlined probe code of any target finds in it (struct gpubpf_llvm_target's inline_env). */
 #include <stddef.h>
 
 #include "ctx.h"
 #include "llvm_low.h"
+
+LLVMValueRef low_env(struct low *l, uint64_t size)
+{
+	LLVMValueRef env = LLVMBuildAlloca(l->b, LLVMArrayType2(low_int(l, 8), (size + 7) / 8), "env");
+
+	LLVMSetAlignment(env, 8);
+	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, size), 8);
+	return env;
+}
 
 void low_env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v)
 {

@@ -100,7 +100,10 @@ LLVMBasicBlockRef low_block(struct low_prog *p, const char *name);
 /* llvm_site.c */
 int low_site(struct low *l, uint32_t site);
 
-/* llvm_env.c: for the targets' inline_env */
+/* llvm_env.c */
+/* `size` bytes of zeros, on the stack of the function that is being built: a struct gpubpf_env, and what is behind it */
+LLVMValueRef low_env(struct low *l, uint64_t size);
+/* for the targets' inline_env: */
 /* what the programs of a site ask for; args: a bit each */
 struct low_wants {
 	uint64_t args;

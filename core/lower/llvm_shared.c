@@ -4,6 +4,7 @@
  * it becomes a function, one for all maps that differ in nothing but their place; sizes are constants in
  * it. Called once, it is inlined like the rest.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,16 @@
 #define HEAD 10 /* arguments before the operation's own: the environment and GPUBPF_MAP_ARGS */
 #define CTL 6   /* of these the places: ctl, data */
 #define DATA 7
+#define OWN (NWORDS + 2) /* parameters before the operation's own */
+
+/* What operations may read of the environment, handed on by value: its address would keep it, with a place's operands
+ * behind it, in memory wherever a probe stands. Parameters that nothing reads are LLVM's to leave out. */
+static const size_t words[] = {
+	offsetof(struct gpubpf_env, arena), offsetof(struct gpubpf_env, launch), offsetof(struct gpubpf_env, pid_tgid),
+	offsetof(struct gpubpf_env, kernel_id), offsetof(struct gpubpf_env, device), offsetof(struct gpubpf_env, clock_offset),
+};
+#define NWORDS (sizeof(words) / sizeof(words[0]))
+_Static_assert(offsetof(struct gpubpf_env, flags) == offsetof(struct gpubpf_env, device) + 4, "one word");
 
 static bool same_shape(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
 {
@@ -21,17 +32,19 @@ static bool same_shape(const struct gpubpf_map_layout *a, const struct gpubpf_ma
 	       a->copy_stride == b->copy_stride;
 }
 
-/* fn(env, ctl, data, the operation's own arguments) */
+/* fn(words of the environment, ctl, data, the operation's own arguments) */
 static LLVMValueRef declare(struct low *l, const char *op, const LLVMValueRef *args, unsigned n)
 {
-	LLVMTypeRef params[24] = { l->private, low_int(l, 8), low_int(l, 8) };
+	LLVMTypeRef params[32];
 	char name[96];
 	LLVMValueRef fn;
 
+	for (unsigned i = 0; i < OWN; i++)
+		params[i] = low_int(l, 8);
 	for (unsigned i = HEAD; i < n; i++)
-		params[i - HEAD + 3] = LLVMTypeOf(args[i]);
+		params[i - HEAD + OWN] = LLVMTypeOf(args[i]);
 	snprintf(name, sizeof(name), PREFIX "%s", op);
-	fn = LLVMAddFunction(l->mod, name, LLVMFunctionType(low_int(l, 8), params, n - HEAD + 3, false));
+	fn = LLVMAddFunction(l->mod, name, LLVMFunctionType(low_int(l, 8), params, n - HEAD + OWN, false));
 	LLVMSetLinkage(fn, LLVMInternalLinkage);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
 	return fn;
@@ -43,9 +56,12 @@ static bool define(struct low *l, const char *op, LLVMValueRef fn, const LLVMVal
 	LLVMValueRef inner[24], v;
 
 	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, fn, ""));
-	for (unsigned i = 0; i < n; i++)
-		inner[i] = i == 0 ? LLVMGetParam(fn, 0) : i == CTL ? LLVMGetParam(fn, 1) :
-			   i == DATA ? LLVMGetParam(fn, 2) : i < HEAD ? args[i] : LLVMGetParam(fn, i - HEAD + 3);
+	inner[0] = low_env(l, sizeof(struct gpubpf_env));
+	for (unsigned i = 0; i < NWORDS; i++)
+		low_env_set(l, inner[0], words[i], LLVMGetParam(fn, i));
+	for (unsigned i = 1; i < n; i++)
+		inner[i] = i == CTL ? LLVMGetParam(fn, NWORDS) : i == DATA ? LLVMGetParam(fn, NWORDS + 1) :
+			   i < HEAD ? args[i] : LLVMGetParam(fn, i - HEAD + OWN);
 	v = low_call(l, op, inner, n);
 	LLVMBuildRet(l->b, v ? v : low_const(l, 0));
 	LLVMPositionBuilderAtEnd(l->b, at);
@@ -74,13 +90,17 @@ static LLVMValueRef find(struct low *l, const char *op, const struct gpubpf_map_
 LLVMValueRef low_call_shared(struct low *l, const char *op, const struct gpubpf_map_layout *layout,
 			     const LLVMValueRef *args, unsigned n)
 {
-	LLVMValueRef fn = find(l, op, layout, args, n), passed[24] = { args[0], args[CTL], args[DATA] }, v;
+	LLVMValueRef fn = find(l, op, layout, args, n), passed[32], v;
 
 	if (!fn)
 		return NULL;
+	for (unsigned i = 0; i < NWORDS; i++)
+		passed[i] = LLVMBuildLoad2(l->b, low_int(l, 8), low_byte_ptr(l, args[0], low_const32(l, words[i])), "");
+	passed[NWORDS] = args[CTL];
+	passed[NWORDS + 1] = args[DATA];
 	for (unsigned i = HEAD; i < n; i++)
-		passed[i - HEAD + 3] = args[i];
-	v = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, passed, n - HEAD + 3, "");
+		passed[i - HEAD + OWN] = args[i];
+	v = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, passed, n - HEAD + OWN, "");
 	LLVMSetInstructionCallConv(v, l->target->site_cc);
 	return v;
 }

@@ -94,15 +94,10 @@ static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v,
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
 }
 
-/* An environment of zeros, with the words of the site's places behind it. */
+/* With the words of the site's place behind it. */
 static LLVMValueRef make_env(struct low *l, uint32_t site)
 {
-	uint64_t size = sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site);
-	LLVMValueRef env = LLVMBuildAlloca(l->b, LLVMArrayType2(low_int(l, 8), (size + 7) / 8), "env");
-
-	LLVMSetAlignment(env, 8);
-	LLVMBuildMemSet(l->b, env, LLVMConstInt(l->i8, 0, false), low_const(l, size), 8);
-	return env;
+	return low_env(l, sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site));
 }
 
 /* gpubpf_run_<i>(arena, launch, pid_tgid): an environment, and the site once. */
