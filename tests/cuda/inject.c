@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/ptx/probe.h"
 #include "backends/cuda/ptx/splice.h"
 #include "case.h"
 #include "core/diag.h"
@@ -189,6 +190,66 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	free(text);
 }
 
+/* -- lanes that a probe may part -- */
+
+static const char loops[] =
+	".version 7.4\n.target sm_75\n.address_size 64\n"
+	".visible .entry again()\n{\n.reg .pred %p;\n$a:\nsetp.eq.u32 %p, 1, 2;\n@%p bra $a;\nret;\n}\n"
+	".visible .entry forward()\n{\n.reg .pred %p;\nsetp.eq.u32 %p, 1, 2;\n@%p bra $a;\n$a:\nret;\n}\n"
+	".func f()\n{\nret;\n}\n.visible .entry calls()\n{\ncall f;\nret;\n}\n";
+
+static void try_loops(void)
+{
+	static const struct { const char *name; bool parts; } entries[] = { { "again", true }, { "forward", false }, { "calls", true } };
+	struct cuda_probe probe;
+	struct gpubpf_diag diag;
+	struct ptx_module m;
+
+	gpubpf_diag_init(&diag);
+	if (!ok(!ptx_parse(loops, strlen(loops), &m, &diag), "loops are read"))
+		return;
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		memset(&probe, 0, sizeof(probe));
+		ok(!cuda_probe_extract(&m, entries[i].name, &m, ptx_find_function(&m, entries[i].name), &probe, &diag) &&
+		   probe.parts_lanes == entries[i].parts, "a probe that %s%s", entries[i].name,
+		   entries[i].parts ? " may part lanes" : " does not");
+		free(probe.body);
+	}
+	ptx_finish(&m);
+}
+
+/* They meet behind the entry's probe; behind the exit's there is nobody. */
+static void try_meeting(const char *path, struct gpubpf_lower_job *job)
+{
+	static const char meets[] = "bar.warp.sync %gpubpf_here;";
+	struct cuda_probe probes[] = { by_hand[0], by_hand[1] };
+	struct cuda_twin twin;
+	struct gpubpf_diag diag;
+	struct ptx_module m;
+	const char *at;
+	size_t size;
+	char *text = read_file(path, &size);
+
+	probes[0].parts_lanes = probes[1].parts_lanes = true;
+	list_places("meets", text, size, job, "");
+	gpubpf_diag_init(&diag);
+	if (ptx_parse(text, size, &m, &diag) < 0)
+		abort();
+	if (ok(!cuda_inject(&m, job, probes, prelude, strlen(prelude), 700, &twin, &diag), "a twin whose probes part lanes")) {
+		ok(count(twin.text, twin.size, meets) == 1 && (at = strstr(twin.text, meets)) &&
+		   strstr(twin.text, "mov.u32 %probe, %laneid;") < at && at < strstr(twin.text, MARK),
+		   "they meet behind the entry's probe alone");
+		assemble("parted", twin.text, twin.size);
+		probes[0].ends_thread = true;
+		cuda_twin_finish(&twin);
+		ok(!cuda_inject(&m, job, probes, prelude, strlen(prelude), 700, &twin, &diag) && !count(twin.text, twin.size, meets),
+		   "nobody waits for a thread that may have ended");
+		cuda_twin_finish(&twin);
+	}
+	ptx_finish(&m);
+	free(text);
+}
+
 int main(int argc, char **argv)
 {
 	struct gpubpf_worker_opts how = { 0 };
@@ -210,6 +271,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		try_kernel(found.gl_pathv[i], &job);
 	globfree(&found);
+	try_loops();
+	snprintf(pattern, sizeof(pattern), "%s/kernels/early.ptx", argv[1]);
+	try_meeting(pattern, &job);
 	gpubpf_worker_destroy(worker);
 	return done();
 }

@@ -127,15 +127,16 @@ static void put_operands(struct around *a, enum gpubpf_when when)
 static void put_probe(struct around *a)
 {
 	const struct ptx_module *m = a->in->m;
-	uint32_t label = ++a->in->labels, guard = guard_of(a);
+	uint32_t meeting = ptx_begin_meeting(a->in, &a->text, a->at->probe), label = ++a->in->labels, guard = guard_of(a);
 
 	if (guard != PTX_NONE)
 		put(a, "@%s" GUARD " bra $gpubpf_over_%u;\n", ptx_token_is(m, guard - 1, "!") ? "" : "!", label);
 	if (asks_space(a) || rows_of(a) < 32)
 		put(a, "@!" WITHIN " bra $gpubpf_over_%u;\n", label);
-	put(a, "{\n");
-	ptx_add(&a->text, &a->in->err, a->at->probe->body, a->at->probe->body_size);
-	put(a, "\n}\n$gpubpf_over_%u:\n}\n", label);
+	ptx_add_probe(a->in, &a->text, a->at->probe);
+	put(a, "$gpubpf_over_%u:\n", label);
+	ptx_end_meeting(a->in, &a->text, meeting);
+	put(a, "}\n");
 }
 
 static void check(struct around *a, uint32_t function)

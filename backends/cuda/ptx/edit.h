@@ -51,6 +51,9 @@ bool ptx_has_modifier(const struct ptx_splice *in, const struct ptx_node *insn, 
 
 /* A probe that reads arguments names the parameters of its function: refuse where at that node their names mean others. */
 void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node);
+/* A block that lanes leave as they came, together, whatever the probe does in it; a number for its end. */
+uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
+void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting);
 /* The probe as a block. */
 void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 

@@ -45,12 +45,13 @@ void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
 
 void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
-	uint32_t label = ++in->labels;
+	uint32_t meeting = ptx_begin_meeting(in, text, probe), label = ++in->labels;
 
 	add_is_first(in, text);
 	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_over_%u;\n", label);
 	ptx_add_probe(in, text, probe);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
+	ptx_end_meeting(in, text, meeting);
 }
 
 /* The lanes that come here together leave together: the lowest of them says so for all. */

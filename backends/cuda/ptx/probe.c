@@ -9,6 +9,7 @@
 
 #include "core/diag.h"
 #include "params.h"
+#include "scope.h"
 
 #define END_LABEL "$gpubpf_end"
 #define PARAM "gpubpf_param_"
@@ -48,7 +49,7 @@ struct target {
 	struct cuda_probe *sums;   /* whose sums are noted */
 	const struct ptx_module *app;
 	uint32_t function;
-	bool reads, reads_result, ends;
+	bool reads, reads_result, ends, parts;
 	uint64_t operands;
 };
 
@@ -103,6 +104,16 @@ static void edit_param(const struct ptx_module *m, uint32_t token, struct target
 	replace_by(e, token, token + 1, ptx_token_text(target->app, param), target->app->tokens[param].len);
 }
 
+/* Does it go back, or where loops may be? */
+static bool may_loop(const struct ptx_module *m, uint32_t insn)
+{
+	const struct ptx_node *n = &m->nodes[insn];
+
+	if (ptx_token_is(m, n->name, "call"))
+		return true;
+	return ptx_token_is(m, n->name, "bra") && ptx_find_label(m, insn, n->operands) < insn;
+}
+
 /* Leaving the probe is going to its end: "@p ret;" becomes "@p bra $gpubpf_end;" */
 static void edit_body(const struct ptx_module *m, uint32_t body, struct target *target, struct edits *e)
 {
@@ -120,6 +131,7 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct target *
 		else if (node->kind == PTX_INSN)
 			for (uint32_t t = node->operands; t < node->end; t++)
 				edit_param(m, t, target, e);
+		target->parts |= node->kind == PTX_INSN && may_loop(m, c);
 	}
 }
 
@@ -163,6 +175,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		probe->reads_params = target.reads;
 		probe->reads_result = target.reads_result;
 		probe->ends_thread = target.ends;
+		probe->parts_lanes = target.parts;
 		probe->reads = target.operands;
 	}
 	free(text);

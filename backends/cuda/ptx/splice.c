@@ -9,11 +9,45 @@
 #include "around.h"
 #include "params.h"
 
+#define HERE "%%gpubpf_here" /* the lanes that come to the probe together */
+
+/* Lanes that wait behind a loop for others go on as soon as one of these yields, as ptxas has loops do that read what
+ * other threads write (seen on an H200: BSYNC lets go at YIELD), and do apart what follows. So they wait for each other
+ * once more. Nor does that take them together, but they are within a branch that ptxas knows nothing of, where nobody
+ * yields any more: at its end they are one again. */
+uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+{
+	ptx_addf(text, &in->err, "{\n");
+	if (!probe->parts_lanes || probe->ends_thread)
+		return 0;
+	ptx_addf(text, &in->err, ".reg .b32 " HERE ", %%gpubpf_below;\n.reg .pred %%gpubpf_none;\n");
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_below, %%lanemask_lt;\nmov.u32 " HERE ", %%lanemask_gt;\n");
+	ptx_addf(text, &in->err, "setp.eq.u32 %%gpubpf_none, " HERE ", %%gpubpf_below;\n");
+	ptx_addf(text, &in->err, "@%%gpubpf_none bra $gpubpf_met_%u;\nactivemask.b32 " HERE ";\n", ++in->labels);
+	return in->labels;
+}
+
+void ptx_end_meeting(struct ptx_splice *in, struct ptx_text *text, uint32_t meeting)
+{
+	if (meeting)
+		ptx_addf(text, &in->err, "bar.warp.sync " HERE ";\n$gpubpf_met_%u:\n", meeting);
+	ptx_addf(text, &in->err, "}\n");
+}
+
 void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	ptx_add(text, &in->err, "{\n", 2);
 	ptx_add(text, &in->err, probe->body, probe->body_size);
 	ptx_add(text, &in->err, "\n}\n", 3);
+}
+
+/* Where the lanes have more to do. */
+static void add_between(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
+{
+	uint32_t meeting = ptx_begin_meeting(in, text, probe);
+
+	ptx_add_probe(in, text, probe);
+	ptx_end_meeting(in, text, meeting);
 }
 
 void ptx_check_params(struct ptx_splice *in, const struct cuda_probe *probe, uint32_t function, uint32_t node)
@@ -34,11 +68,11 @@ static const struct way {
 	bool top, left;
 	void (*add)(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe);
 } ways[GPUBPF_NSITES] = {
-	[GPUBPF_SITE_ENTRY] = { .top = true, .add = ptx_add_probe },
-	[GPUBPF_SITE_CALL] = { .top = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_ENTRY] = { .top = true, .add = add_between },
+	[GPUBPF_SITE_CALL] = { .top = true, .add = add_between },
 	[GPUBPF_SITE_BLOCK_BEGIN] = { .top = true, .add = ptx_add_first },
 	[GPUBPF_SITE_EXIT] = { .left = true, .add = ptx_add_probe },
-	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = ptx_add_probe },
+	[GPUBPF_SITE_CALL_EXIT] = { .left = true, .add = add_between },
 	[GPUBPF_SITE_BLOCK_END] = { .left = true, .add = ptx_add_last },
 };
 

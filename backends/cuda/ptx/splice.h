@@ -39,6 +39,7 @@ struct cuda_probe {
 	bool reads_params;       /* of the kernel: it cannot stand in the functions that the kernel calls */
 	bool reads_result;       /* CUDA_RESULT */
 	bool ends_thread;        /* it may (helper 507) */
+	bool parts_lanes;        /* it may: it has loops */
 	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> and CUDA_TO <name> (core/lower/llvm_sums.c) */
 		char name[32];   /* "<bytes>_<map>_<offset>" */
 	} sums[CUDA_MAX_SUMS];
