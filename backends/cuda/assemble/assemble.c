@@ -96,7 +96,8 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 		  struct gpubpf_twin_image *out, char *log, size_t log_size, struct gpubpf_diag *diag)
 {
 	char arch[48];
-	const char *options[] = { arch };
+	/* literals stay in the code: their constant bank would be the kernel's; older linkers do not know of it */
+	const char *options[] = { arch, "-Xptxas=--disable-optimizer-constants" };
 	void *handle = NULL;
 	int err;
 
@@ -106,7 +107,9 @@ int cuda_assemble(const struct gpubpf_device_caps *caps, const struct gpubpf_twi
 	if (pieces->npieces != 1 || pieces->piece[0].kind != GPUBPF_IMAGE_PTX)
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "an assembler takes one piece of PTX");
 	snprintf(arch, sizeof(arch), "-arch=%s", caps->arch);
-	err = link.create(&handle, 1, options);
+	err = link.create(&handle, 2, options);
+	if (err)
+		err = link.create(&handle, 1, options);
 	if (!err)
 		err = link.add(handle, INPUT_PTX, pieces->piece[0].blob.data, pieces->piece[0].blob.size, "probes");
 	if (!err)
