@@ -79,6 +79,10 @@ struct gpubpf_device_ops {
 	 * launch to its end. */
 	int (*settle)(struct gpubpf_device *device, uint32_t timeout_ms);
 
+	/* Where a kernel sees the application's buffer (OpenCL: a cl_mem), which keeps its address as long as it lives.
+	 * Runs a kernel and waits for it. NULL: allocations are addresses as they are. */
+	int (*buffer_address)(struct gpubpf_device *device, void *buffer, uint64_t *address);
+
 	/* Load a twin: pieces as the target made them, or the vendor binary that the builder returned.
 	 * May take seconds where the vendor compiles. */
 	int (*module_load)(struct gpubpf_device *device, enum gpubpf_image_kind kind, const void *image,

@@ -122,7 +122,8 @@ struct gpubpf_facts {
 	bool ends_thread;               /* helper 507 is called */
 	bool prints;                    /* helpers 6, 501 */
 	bool clock;                     /* helpers 5, 502 */
-	bool pid;                       /* helper 14 */
+	bool pid;                       /* helper 14, and those of allocations */
+	bool allocations;               /* helpers 4, 45, 112 to 115, 523 */
 	bool leaks_ptr;                 /* returns or stores a pointer, or compares pointers of two objects:
 					 * the kernel allows it to the privileged only (verify-corpus) */
 	struct gpubpf_cost cost;

@@ -138,6 +138,10 @@ struct gpubpf_hook_device {
 	int memory;                                 /* and what is mapped, until the device has it; then -1 */
 	size_t size, filled;                        /* bytes of it, and of those that the device has */
 	uint64_t arena;                             /* what twins get */
+	/* allocations.c */
+	struct gpubpf_hook_device *next_table;
+	atomic_uint_fast64_t allocations;           /* offset in the arena of the process's table; 0: nobody asks for it */
+	uint64_t allocations_version;
 	bool shared;
 	bool kept;                                  /* the tool holds its memory, and must be told of the last copy */
 	atomic_bool dirty;                          /* twins ran since the last pull */
@@ -167,6 +171,14 @@ int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why
 void *gpubpf_shared_arena(int fd, size_t size);
 bool gpubpf_shared_arena_part(int fd, uint64_t offset, uint64_t size);
 void gpubpf_shared_arena_after_fork(void);
+/*
+ * allocations.c: a device is ready, or has maps more: if its arena has tables of allocations, one is for this process's
+ * from now on. By the device's lock. And until it goes, or the process does.
+ */
+void gpubpf_allocations_attach(struct gpubpf_hook_device *device);
+void gpubpf_allocations_detach(struct gpubpf_hook_device *device);
+void gpubpf_allocations_leave(void);
+void gpubpf_allocations_after_fork(void);
 /* Bring the mirror of the numbered device up to date, as the tool has `asked` by this number. */
 void gpubpf_device_pull(uint32_t number, uint32_t asked);
 void gpubpf_device_after_fork(void);

@@ -324,6 +324,8 @@ int gpubpf_device_fill(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	pthread_mutex_lock(&d->lock);
 	if (d->state == DEVICE_READY && ours(d))
 		err = fill_arena(d, why);
+	if (d->state == DEVICE_READY && ours(d) && !err)
+		gpubpf_allocations_attach(d);
 	pthread_mutex_unlock(&d->lock);
 	return err;
 }
@@ -344,6 +346,8 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 		ops->arena_detach(d->device);
 	close(d->memory);
 	d->memory = -1;
+	if (!err)
+		gpubpf_allocations_attach(d);
 	if (!err && !d->shared) {
 		copied();
 		export_arena(d);
@@ -583,6 +587,7 @@ void gpubpf_device_leave(void)
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next)
 		if (ours(d))
 			pull_last(d);
+	gpubpf_allocations_leave();
 	leaving = true;
 	pthread_mutex_unlock(&lock);
 }
@@ -654,6 +659,7 @@ static bool let_go(struct gpubpf_hook_device *d)
 	if (!all_ended(d))
 		return false; /* released while a twin runs; its end will still be counted here */
 	pull_last(d);
+	gpubpf_allocations_detach(d);
 	if (d->state == DEVICE_READY)
 		ops->arena_detach(d->device);
 	if (d->device)
@@ -697,5 +703,6 @@ void gpubpf_device_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	gpubpf_shared_arena_after_fork();
+	gpubpf_allocations_after_fork();
 	devices = NULL;
 }

@@ -23,6 +23,7 @@
 
 #include "core/device.h"
 #include "core/wire/protocol.h"
+#include "gpubpf/allocation.h"
 
 struct gpubpf_hook_device;   /* one per (context, device) that the application uses */
 struct gpubpf_hook_program;
@@ -215,6 +216,20 @@ void gpubpf_hook_unfollowed(struct gpubpf_hook_device *device);
 /* The application waits for the device here: copy back arenas that are not host memory, where no twin is
  * running and the last copy is some time ago. Else two loads. */
 void gpubpf_hook_quiet(void);
+
+/*
+ * allocations.c: memory that the application has, for helpers that ask for it. `key`: the context that reaches it, as
+ * gpubpf_hook_device_add() has it; NULL: all devices of the process do. What is known of the same base goes. What lies from
+ * base on within `size` bytes is no more, and is told so before the runtime frees it: `size` 0 is the one at base.
+ */
+uint32_t gpubpf_allocation_number(void); /* of one that was made just now */
+void gpubpf_allocation_add(const void *key, const struct gpubpf_allocation *allocation);
+void gpubpf_allocation_remove(uint64_t base, uint64_t size);
+void gpubpf_allocations_end(const void *key); /* the context goes, and with it what is its own */
+/* Of runtimes that do not tell where buffers lie: does a program on the device ask, and where is this one, as kernels see
+ * it? Waits for the device. 0 or -errno. */
+bool gpubpf_allocations_asked(const struct gpubpf_hook_device *device);
+int gpubpf_buffer_address(struct gpubpf_hook_device *device, void *buffer, uint64_t *address);
 
 /* One line for the user, through the session if there is one, else standard error; each text once. */
 void gpubpf_hook_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -6,11 +6,19 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "gpubpf/allocation.h"
+
 _Static_assert(sizeof(struct gpubpf_arena_hdr) == GPUBPF_ARENA_RNG, "the header ends where the counters begin");
 _Static_assert(offsetof(struct gpubpf_arena_hdr, version) == GPUBPF_ARENA_IS_VERSION, "offset used by devices");
 _Static_assert(offsetof(struct gpubpf_arena_hdr, replicas) == GPUBPF_ARENA_REPLICAS, "offset used by devices");
 _Static_assert(offsetof(struct gpubpf_arena_hdr, clock_cycles) == GPUBPF_ARENA_CLOCK, "offset used by devices");
 _Static_assert(offsetof(struct gpubpf_arena_hdr, thread_drops) == GPUBPF_ARENA_THREAD_DROPS, "likewise");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, allocations) == GPUBPF_ARENA_ALLOCATIONS, "likewise");
+_Static_assert(offsetof(struct gpubpf_arena_hdr, allocation_tables) == GPUBPF_ARENA_ALLOCATION_TABLES, "likewise");
+_Static_assert(offsetof(struct gpubpf_allocation_head, version) == GPUBPF_ALLOCATION_VERSION, "likewise");
+_Static_assert(offsetof(struct gpubpf_allocation_head, rows) == GPUBPF_ALLOCATION_COUNTS, "likewise");
+_Static_assert(sizeof(struct gpubpf_allocation_head) == GPUBPF_ALLOCATION_ROWS, "rows begin behind the head");
+_Static_assert(sizeof(struct gpubpf_allocation) == GPUBPF_ALLOCATION_ROW, "what helper 523 gives is a row");
 _Static_assert(sizeof(struct gpubpf_map_layout) == 64, "no padding: layouts are hashed as bytes");
 _Static_assert(GPUBPF_ARENA_ROWS == GPUBPF_MAX_MAPS + 1, "rows for all maps of a unit, and the ring for prints");
 _Static_assert(sizeof(struct gpubpf_map_ctl) == 128 && sizeof(struct gpubpf_ring_copy) == 128, "lines");
@@ -45,6 +53,8 @@ void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const stru
 	}
 	rows[GPUBPF_ARENA_ROWS - 1] = layout->prints;
 	hdr->layout_hash = layout->hash;
+	hdr->allocations = layout->allocations;
+	__atomic_store_n(&hdr->allocation_tables, layout->allocation_tables, __ATOMIC_RELEASE);
 	__atomic_store_n(&hdr->print_ring, layout->print_ring, __ATOMIC_RELEASE);
 	__atomic_store_n(&hdr->nmaps, layout->nmaps, __ATOMIC_RELEASE);
 }

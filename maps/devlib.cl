@@ -5,5 +5,6 @@
 #include "words.h"
 #include "ctx.h"
 #include "helpers.h"
+#include "allocations.h"
 #include "kinds.h"
 #include "print.h"

@@ -7,9 +7,12 @@
 #ifndef GPUBPF_MAPS_HOST_H
 #define GPUBPF_MAPS_HOST_H
 
+#include <stdbool.h>
+
 #include "atomics.h"
 #include "ctx.h"
 #include "helpers.h"
+#include "allocations.h"
 #include "kinds.h"
 #include "print.h"
 

@@ -152,6 +152,11 @@ static uint64_t place(const struct gpubpf_unit *unit, const struct gpubpf_layout
 		size_print_ring(&layout->prints, gpubpf_align(at, GPUBPF_REPLICA_ALIGN), opts->print_bytes);
 		at = layout->prints.ctl + layout->prints.size;
 	}
+	if (opts->allocation_tables && !layout->allocations) {
+		layout->allocations = gpubpf_align(at, GPUBPF_REPLICA_ALIGN);
+		layout->allocation_tables = opts->allocation_tables;
+		at = layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE;
+	}
 	return gpubpf_align(at, GPUBPF_ARENA_ALIGN);
 }
 
@@ -184,6 +189,7 @@ static void seal(struct gpubpf_layout *layout)
 	layout->hash = hash_bytes(0xcbf29ce484222325ull, shape, sizeof(shape));
 	layout->hash = hash_bytes(layout->hash, layout->maps, layout->nmaps * sizeof(*layout->maps));
 	layout->hash = hash_bytes(layout->hash, &layout->prints, sizeof(layout->prints));
+	layout->hash = hash_bytes(layout->hash, &layout->allocations, sizeof(layout->allocations));
 }
 
 static struct gpubpf_map_scale first_scale(const struct gpubpf_layout_opts *opts)

@@ -21,7 +21,7 @@
 #include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
-#define GPUBPF_ARENA_VERSION 4
+#define GPUBPF_ARENA_VERSION 5
 #define GPUBPF_ARENA_ALIGN 4096
 #define GPUBPF_REPLICA_ALIGN 128 /* bytes between copies that different multiprocessors write */
 
@@ -43,13 +43,17 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	u64 print_ring;          /* offset of the layout of the ring for prints; 0 none */
 	u64 used;                /* the end of the last segment; behind it there is nothing yet */
 	u64 filled;              /* the end of those that a device with memory of its own has, by the agent */
-	u64 pad[17];
+	u64 allocations;         /* offset of the first table of the application's allocations; 0: nobody asks for them */
+	u64 allocation_tables;   /* how many there are */
+	u64 pad[15];
 };
 
 #define GPUBPF_ARENA_IS_VERSION 8     /* offsets of members that the device library uses */
 #define GPUBPF_ARENA_REPLICAS 48
 #define GPUBPF_ARENA_CLOCK 56
 #define GPUBPF_ARENA_THREAD_DROPS 88
+#define GPUBPF_ARENA_ALLOCATIONS 120
+#define GPUBPF_ARENA_ALLOCATION_TABLES 128
 
 /* After the header: counters that helper 7 draws numbers from, one a line, a multiprocessor takes the
  * line of its id modulo their number. */
@@ -121,5 +125,27 @@ struct gpubpf_ring_copy {
 #define GPUBPF_RING_OFFSET(position) ((position) & ((1ul << GPUBPF_RING_SHIFT) - 1))
 /* bytes behind each segment for the record that begins in it */
 #define GPUBPF_RING_ROOM(stride, copy_stride) (((copy_stride) - (stride)) / GPUBPF_RING_SEGMENTS)
+
+/*
+ * The application's allocations, where a program asks for them: a table for each process, of which an arena that devices
+ * on host memory share has several. After the head two sets of rows, which are in the order of their bases; `version` % 2
+ * is the one that holds. Its process writes the other one, then its count, then the version: a reader that finds the same
+ * version before and after has read rows of one moment.
+ */
+struct gpubpf_allocation_head { /* 64 bytes */
+	u64 owner;               /* process; 0: nobody's yet */
+	u64 version;
+	u64 rows[2];             /* of each set */
+	u64 untold;              /* allocations that found no room, or whose address is not known */
+	u64 pad[3];
+};
+#define GPUBPF_ALLOCATION_VERSION 8   /* offsets of members that the device library uses */
+#define GPUBPF_ALLOCATION_COUNTS 16
+#define GPUBPF_ALLOCATION_ROWS 64
+#define GPUBPF_ALLOCATION_ROW 24      /* bytes of a row: struct gpubpf_allocation (include/gpubpf/allocation.h) */
+#define GPUBPF_ALLOCATION_MOST 4096   /* rows of a set */
+#define GPUBPF_ALLOCATION_SET (GPUBPF_ALLOCATION_MOST * GPUBPF_ALLOCATION_ROW)
+#define GPUBPF_ALLOCATION_TABLE (GPUBPF_ALLOCATION_ROWS + 2 * GPUBPF_ALLOCATION_SET)
+#define GPUBPF_ALLOCATION_TABLES 16   /* processes whose devices share an arena */
 
 #endif

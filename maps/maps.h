@@ -24,6 +24,7 @@ struct gpubpf_layout_opts {
 	uint64_t max_size;       /* of the maps; 0: 1 GiB */
 	uint64_t spare;          /* room behind them for segments that come later */
 	uint32_t print_bytes;    /* ring for prints, a power of two; 0: none */
+	uint32_t allocation_tables; /* of the application's allocations; 0: none */
 	uint32_t ring_bytes;     /* rings of a PERF_EVENT_ARRAY in all; 0: 4 MiB, more on large devices */
 	const uint32_t *map_use; /* union of the programs' facts, [unit->nmaps]; decides replication */
 };
@@ -36,13 +37,15 @@ struct gpubpf_layout {
 	uint64_t used;                  /* the end of what is placed */
 	uint64_t hash;
 	uint64_t print_ring;            /* arena offset of its layout, 0 none */
+	uint64_t allocations;           /* arena offset of their tables, 0 none */
+	uint32_t allocation_tables;
 	uint32_t replicas, threads;
 };
 
 /* Place every map of the unit. -E2BIG with a diagnostic that names the map when it cannot fit. */
 int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			  struct gpubpf_layout *layout, struct gpubpf_diag *diag);
-/* Place the maps that the unit has gained since, and a print ring if one is asked for first now, in a segment behind the
+/* Place the maps that the unit has gained since, and what else is asked for first now, in a segment behind the
  * others; replicas and threads stay those of the layout. -E2BIG with a diagnostic where there is no room: the layout is
  * as it was. Rows of maps that were placed before, and their pointer, never change. */
 int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,

@@ -256,11 +256,27 @@ static bool find_form(const struct suite_run *run, const struct gpubpf_device_ca
 	return !form->by_arch || access(path, R_OK) == 0;
 }
 
+/* Skipped is a case that needs what the device does not have. */
+static bool lacks(const struct suite_case *c, const struct gpubpf_device_caps *caps, struct suite_result *r)
+{
+	const char *at = NULL, *what;
+	char line[64];
+
+	what = grid_line(c, "needs", &at, line, sizeof(line));
+	if (!what || strcmp(what, "ALLOCATIONS") || caps->bits & GPUBPF_CAP_ALLOCATIONS)
+		return false;
+	r->state = SUITE_SKIPPED;
+	snprintf(r->got, sizeof(r->got), "the device lacks the capability ALLOCATIONS");
+	return true;
+}
+
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
 	char path[sizeof(run->suite.folder) + 64], text[400];
 	uint32_t taken = 0;
 
+	if (lacks(&run->suite.cases[index], &device->caps, r))
+		return;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (!find_form(run, &device->caps, &forms[i], path, sizeof(path)))
 			continue;

@@ -63,6 +63,12 @@ static uint64_t spare_on(uint64_t memory)
 	return spare < SPARE_LEAST ? SPARE_LEAST : spare > SPARE_MOST ? SPARE_MOST : spare;
 }
 
+/* Processes whose allocations an arena has tables of. */
+static uint32_t tables_of(bool shared)
+{
+	return shared ? GPUBPF_ALLOCATION_TABLES : 1;
+}
+
 int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, uint64_t memory, uint32_t process,
 		      uint32_t device, struct gpubpf_diag *diag)
 {
@@ -70,6 +76,7 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 	struct gpubpf_layout_opts opts = {
 		.replicas = replicas ? replicas : 1, .threads = s->opts.threads,
 		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0, .map_use = s->map_use,
+		.allocation_tables = s->allocations ? tables_of(shared) : 0,
 		.max_size = room_on(memory), .spare = spare_on(memory),
 	};
 	int err;
@@ -91,10 +98,13 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 	return s->narenas++;
 }
 
-int gpubpf_arena_place(const struct gpubpf_session *s, const struct gpubpf_unit *unit, const uint32_t *map_use,
-		       bool prints, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+int gpubpf_arena_place(const struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, const uint32_t *map_use,
+		       bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
 {
-	struct gpubpf_layout_opts opts = { .print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use };
+	struct gpubpf_layout_opts opts = {
+		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use,
+		.allocation_tables = allocations ? tables_of(a->shared) : 0,
+	};
 
 	return gpubpf_layout_extend(unit, &opts, layout, diag);
 }

@@ -17,7 +17,7 @@ struct joining {
 	int32_t at[GPUBPF_MAX_MAPS];               /* the number in the session of each map of `more` */
 	struct gpubpf_unit unit;                   /* the session's, and what joins */
 	uint32_t use[GPUBPF_MAX_MAPS];
-	bool prints;
+	bool prints, allocations;
 	struct gpubpf_layout layouts[GPUBPF_MAX_ARENAS];
 };
 
@@ -108,6 +108,7 @@ static void gather(struct joining *j, const uint32_t *use)
 		j->use[j->at[i]] |= use[i];
 	for (uint32_t i = j->s->loaded->unit.nprogs; i < j->unit.nprogs; i++) {
 		j->prints |= j->unit.progs[i].facts->prints;
+		j->allocations |= j->unit.progs[i].facts->allocations;
 		for (uint32_t m = 0; m < j->unit.nmaps; m++)
 			j->use[m] |= j->unit.progs[i].facts->map_use[m];
 	}
@@ -133,7 +134,7 @@ static int place(struct joining *j, struct gpubpf_diag *diag)
 
 	for (uint32_t i = 0; i < j->s->narenas && !err; i++) {
 		j->layouts[i] = j->s->arenas[i].layout;
-		err = gpubpf_arena_place(j->s, &j->unit, j->use, j->prints, &j->layouts[i], diag);
+		err = gpubpf_arena_place(&j->s->arenas[i], &j->unit, j->use, j->prints, j->allocations, &j->layouts[i], diag);
 	}
 	return err;
 }
@@ -154,6 +155,7 @@ static int commit(struct joining *j)
 	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
 		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
 	s->print_ring |= j->prints;
+	s->allocations |= j->allocations;
 	s->has_rings |= j->prints;
 	for (uint32_t i = nprogs; i < j->unit.nprogs; i++)
 		s->links[i] = (struct gpubpf_link){ .session = s, .id = i };

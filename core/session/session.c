@@ -315,6 +315,7 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		s->print_ring |= unit->progs[i].facts->prints;
+		s->allocations |= unit->progs[i].facts->allocations;
 		for (uint32_t m = 0; m < unit->nmaps; m++)
 			s->map_use[m] |= unit->progs[i].facts->map_use[m];
 	}

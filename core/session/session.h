@@ -156,6 +156,7 @@ struct gpubpf_session {
 	uint32_t *map_use;                 /* union over the programs */
 	bool has_rings;
 	bool print_ring;
+	bool allocations;              /* some program looks into their table */
 
 	struct gpubpf_session_arena arenas[GPUBPF_MAX_ARENAS];
 	uint32_t narenas;
@@ -303,8 +304,8 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 		     struct gpubpf_diag *diag);
 void gpubpf_arenas_close(struct gpubpf_session *s);
 /* Place what the unit has more than the layout, which becomes as gpubpf_layout_extend() says; no arena changes. */
-int gpubpf_arena_place(const struct gpubpf_session *s, const struct gpubpf_unit *unit, const uint32_t *map_use,
-		       bool prints, struct gpubpf_layout *layout, struct gpubpf_diag *diag);
+int gpubpf_arena_place(const struct gpubpf_session_arena *arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
+		       bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 /* The arena has the session's maps by that layout, and keeps the segments that it has gained from devices until */
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout);
 void gpubpf_arenas_give(struct gpubpf_session *s);

@@ -133,6 +133,11 @@ static bool program_fits(const struct making *m, const struct gpubpf_prog *prog,
 		refuse_kernel(k, "program %s reads a clock and %s has none", prog->name, caps->name);
 		return false;
 	}
+	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
+		refuse_kernel(k, "program %s asks for the application's allocations (helpers 4, 45, 112 to 115, 523), and where they "
+			      "lie on %s is not known (capability ALLOCATIONS)", prog->name, caps->name);
+		return false;
+	}
 	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT &&
 	    (!(caps->bits & GPUBPF_CAP_EXIT_THREAD) || (info->flags & GPUBPF_KINFO_BARRIER))) {
 		refuse_kernel(k, "program %s ends threads (helper 507), which could miss a barrier here",

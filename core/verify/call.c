@@ -216,6 +216,24 @@ static int check_const(struct verifier *v, const struct call *c, int i, uint64_t
 	return 0;
 }
 
+/* What the helper costs beside the call itself, at most. */
+static int check_cost(struct verifier *v, const struct call *c, int i)
+{
+	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
+
+	if (r->type != R_SCALAR)
+		return bad_arg(v, c, i, "a number");
+	if (r->s.w64.umax > GPUBPF_MAX_INSNS) {
+		gpubpf_diag_remedy(v->diag, "bound it, as by if (ns > 1000) ns = 1000; the call counts as that many instructions");
+		return refuse(v, GPUBPF_E_HELPER_ARG, "the number in r%d, which is what %s costs, has no bound below %d", i + 1,
+			      c->h->name, GPUBPF_MAX_INSNS);
+	}
+	mark_reg(v, r);
+	facts_konst(v, i, r);
+	v->cur->tally.cost.insns += r->s.w64.umax;
+	return 0;
+}
+
 static int check_ctx(struct verifier *v, const struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
@@ -316,6 +334,8 @@ static int check_arg(struct verifier *v, struct call *c, int i)
 	case GPUBPF_ARG_ANY:
 	case GPUBPF_ARG_IGNORED:
 		return check_number(v, c, i);
+	case GPUBPF_ARG_COST:
+		return check_cost(v, c, i);
 	case GPUBPF_ARG_CONST:
 	case GPUBPF_ARG_PARAM:
 		return check_const(v, c, i, &unused);
@@ -366,9 +386,6 @@ static int no_helper(struct verifier *v, const struct gpubpf_insn *insn, const s
 		uint32_t first, last;
 		const char *remedy;
 	} instead[] = {
-		{ 4, 4, NO_DEVICE_MEMORY },
-		{ 45, 45, NO_DEVICE_MEMORY },
-		{ 112, 115, NO_DEVICE_MEMORY },
 		{ 164, 164, "look the keys up in a bounded loop" },
 		{ 177, 177, "print three numbers at most with each bpf_printk()" },
 	};
@@ -413,7 +430,8 @@ static void note_call(struct verifier *v, const struct call *c)
 		v->cur->tally.cost.prints++;
 	}
 	f->clock |= c->h->op == GPUBPF_OP_CLOCK;
-	f->pid |= c->h->op == GPUBPF_OP_PID;
+	f->pid |= c->h->op == GPUBPF_OP_PID || c->h->op == GPUBPF_OP_ALLOCATION; /* a table is a process's */
+	f->allocations |= c->h->op == GPUBPF_OP_ALLOCATION;
 }
 
 /* An element of an array that is there from the start is never NULL. */

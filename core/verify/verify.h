@@ -30,8 +30,8 @@
 
 /* what to do where a program would read what a kernel's argument points to */
 #define NO_DEVICE_MEMORY \
-	"a kernel's arguments are numbers, and memory that they point to cannot be read: record ctx->arg[i], or the bytes of a " \
-	"struct that is passed by value (bpf_gpu_read_arg); the context's fields are read as they are (ctx->launch)"
+	"a kernel's arguments are numbers; memory that they point to is read by bpf_probe_read_kernel(&to, size, ctx->arg[i]), the " \
+	"bytes of a struct that is passed by value by bpf_gpu_read_arg(); the context's fields are read as they are (ctx->launch)"
 
 enum reg_type {
 	R_UNINIT,

@@ -49,6 +49,7 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_TAKES_AMDGPU = 1 << 13,  /* code objects */
 	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings by itself, beside kernels */
 	GPUBPF_CAP_LINKS_PARTS = 1 << 15,   /* the runtime links parts of IL as it loads them: nothing is built before */
+	GPUBPF_CAP_ALLOCATIONS = 1 << 16,   /* the hooks know where the application's allocations lie (hooks/allocations.c) */
 };
 
 struct gpubpf_device_caps {

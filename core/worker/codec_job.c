@@ -184,6 +184,7 @@ static void codec_facts(struct job_codec *j, struct gpubpf_facts **facts)
 	gpubpf_codec_bool(c, &f->prints);
 	gpubpf_codec_bool(c, &f->clock);
 	gpubpf_codec_bool(c, &f->pid);
+	gpubpf_codec_bool(c, &f->allocations);
 	gpubpf_codec_check(c, f->frames <= GPUBPF_MAX_FRAMES);
 }
 

@@ -55,6 +55,7 @@ static void end(CUcontext context)
 		return;
 	cuda_modules_end(context);
 	gpubpf_hook_device_end(&cuda_hook_ops, context);
+	gpubpf_allocations_end(context);
 }
 
 static struct attached *attached(CUcontext context)

@@ -178,7 +178,7 @@ static cl_int CL_API_CALL enqueue(cl_uint n, cl_command_queue *queues, cl_comman
 	return err;
 }
 
-const struct ocl_buffer_call ocl_buffer_calls[OCL_BUFFER_CALLS] = {
+const struct ocl_extension_call ocl_buffer_calls[OCL_BUFFER_CALLS] = {
 	{ "clCreateCommandBufferKHR", (void *)create },
 	{ "clRemapCommandBufferKHR", (void *)remap },
 	{ "clRetainCommandBufferKHR", (void *)retain },

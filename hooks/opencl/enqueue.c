@@ -84,6 +84,7 @@ static cl_int run_twin(const struct enqueue *e, struct ocl_kernel *k, struct gpu
 	cl_int err;
 
 	local = local_size(e, k, chosen);
+	ocl_memory_find(k->program->context, l->device);
 	pthread_mutex_lock(&k->lock);
 	err = ocl_args_apply(twin);
 	if (!err)

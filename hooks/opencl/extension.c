@@ -22,6 +22,9 @@ static void *ours(const char *name, void *theirs)
 	for (int i = 0; theirs && i < OCL_BUFFER_CALLS; i++)
 		if (!strcmp(name, ocl_buffer_calls[i].name))
 			return ocl_buffer_calls[i].ours;
+	for (int i = 0; theirs && i < OCL_USM_CALLS; i++)
+		if (!strcmp(name, ocl_usm_calls[i].name))
+			return ocl_usm_calls[i].ours;
 	for (size_t i = 0; theirs && i < sizeof(taken) / sizeof(*taken); i++)
 		if (!strcmp(name, taken[i].name))
 			return taken[i].function;

@@ -65,10 +65,21 @@ typedef cl_command_buffer_khr (CL_API_CALL *ocl_remap_fn)(cl_command_buffer_khr,
 							  const cl_command_queue *, cl_uint,
 							  const cl_mutable_command_khr *, cl_mutable_command_khr *,
 							  cl_int *);
-extern const struct ocl_buffer_call {
+extern const struct ocl_extension_call {
 	const char *name;
 	void *ours;
 } ocl_buffer_calls[OCL_BUFFER_CALLS];
+
+/* memory.c: those of cl_intel_unified_shared_memory that make memory and free it */
+enum { OCL_USM_CALLS = 5 };
+extern const struct ocl_extension_call ocl_usm_calls[OCL_USM_CALLS];
+struct ocl_usm {
+	void *(CL_API_CALL *host)(cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
+	void *(CL_API_CALL *device)(cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
+	void *(CL_API_CALL *shared)(cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
+	cl_int (CL_API_CALL *free)(cl_context, void *);
+	cl_int (CL_API_CALL *blocking_free)(cl_context, void *);
+};
 
 /* platform.c: functions that are not in the dispatch table */
 struct ocl_platform {
@@ -77,6 +88,7 @@ struct ocl_platform {
 	cl_int (CL_API_CALL *suggested)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
 					size_t *);
 	ocl_set_pointer_fn set_pointer[OCL_POINTER_CALLS];
+	struct ocl_usm usm;
 	cl_program (CL_API_CALL *create_il)(cl_context, const void *, size_t, cl_int *);
 	clCreateCommandBufferKHR_fn buffer_create;
 	ocl_remap_fn buffer_remap;
@@ -223,6 +235,9 @@ int ocl_args_copy(struct ocl_kernel *to, struct ocl_kernel *from);
 void ocl_args_free(struct ocl_kernel *kernel);
 cl_int ocl_args_apply(struct ocl_twin *twin); /* by the kernel's lock */
 extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* ours */
+
+/* memory.c: learn where buffers lie, where a program on the device asks; before a twin is launched there */
+void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device);
 
 /* enqueue.c */
 void ocl_launch_describe(struct gpubpf_hook_launch *l, struct ocl_kernel *kernel, cl_command_queue queue,

@@ -27,6 +27,11 @@ struct ocl_platform *ocl_platform_get(cl_platform_id id)
 	*(void **)&p->suggested = function(id, "clGetKernelSuggestedLocalWorkSizeKHR");
 	for (int i = 0; i < OCL_POINTER_CALLS; i++)
 		*(void **)&p->set_pointer[i] = function(id, ocl_pointer_names[i]);
+	*(void **)&p->usm.host = function(id, "clHostMemAllocINTEL");
+	*(void **)&p->usm.device = function(id, "clDeviceMemAllocINTEL");
+	*(void **)&p->usm.shared = function(id, "clSharedMemAllocINTEL");
+	*(void **)&p->usm.free = function(id, "clMemFreeINTEL");
+	*(void **)&p->usm.blocking_free = function(id, "clMemBlockingFreeINTEL");
 	*(void **)&p->create_il = function(id, "clCreateProgramWithILKHR");
 	*(void **)&p->buffer_create = function(id, "clCreateCommandBufferKHR");
 	*(void **)&p->buffer_remap = function(id, "clRemapCommandBufferKHR");

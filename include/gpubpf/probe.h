@@ -85,6 +85,7 @@ typedef __s64 s64;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 #include "ctx.h"
 #pragma clang attribute pop
+#include "allocation.h"
 
 /* --- maps --- */
 
@@ -208,6 +209,20 @@ struct gpubpf_times {
 #include "helpers.def"
 #undef GPUBPF_DECLARE_LIBBPF
 #undef GPUBPF_DECLARE_HERE
+
+/*
+ * The application's memory. A program reads it by bpf_probe_read_kernel() and its likes (4, 45, 112 to 115), each of which
+ * first looks for an allocation that has all of the bytes, and by its number, size and kind it is told in reports:
+ *
+ *	struct gpubpf_allocation of;
+ *	if (!gpubpf_allocation(ctx->mem.addr, &of))
+ *		... of.number, of.base, of.size, of.kind ...
+ *
+ * 0; -ENOENT of gpubpf_allocation(), -EFAULT of the reads: the address lies in none that is known, and what was to be
+ * filled holds zeros. Known is what the application allocated by calls that the hooks see (SUPPORT.md), 4096 at a time at
+ * most; not variables of modules, local and shared memory, nor what is freed. Each look costs some ten reads of memory.
+ */
+#define gpubpf_allocation(addr, info) bpf_gpu_allocation(addr, info, sizeof(*(info)))
 
 /*
  * bpf_printk() prints at most three values: %d %i %u %x %X %c %p with l and ll, %s of text in maps and constants, which is

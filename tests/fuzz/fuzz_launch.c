@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/twin_set.c hooks/hook_device.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
+// SOURCES: hooks/launch.c hooks/allocations.c hooks/twin_set.c hooks/hook_device.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c
 // LIBS: -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
@@ -34,7 +34,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 
 #include "maps/layout.h"
 
-#define ARENA_SIZE 65536u
+#define ARENA_SIZE (512u << 10) /* two tables of allocations fit */
 #define KERNELS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -138,6 +138,10 @@ static int arena_fd(const uint8_t *data, size_t size, size_t room)
 
 	if (n && data[20] & 1)
 		hdr.nmaps = data[20];
+	if (n && data[20] & 4) {
+		hdr.allocation_tables = data[20] >> 4;
+		hdr.allocations = data[20] & 8 ? UINT64_MAX - 7 : GPUBPF_ARENA_DATA;
+	}
 	if (pwrite(fd, &hdr, sizeof(hdr), 0) < 0 ||
 	    (n > 1 && room == ARENA_SIZE && pwrite(fd, data + 21, n - 1 < room / 4 ? n - 1 : room / 4, GPUBPF_ARENA_MAPS) < 0))
 		abort();
@@ -236,7 +240,7 @@ struct gpubpf_device {
 static int device_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
 {
 	*device = calloc(1, sizeof(**device));
-	(*device)->caps.bits = bits & DISCRETE ? 0 : GPUBPF_CAP_SHARED_ARENA;
+	(*device)->caps.bits = (bits & DISCRETE ? 0 : GPUBPF_CAP_SHARED_ARENA) | GPUBPF_CAP_ALLOCATIONS;
 	(*device)->caps.clock = GPUBPF_CLOCK_NONE;
 	return 0;
 }
@@ -353,7 +357,9 @@ static void launch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device 
 {
 	struct gpubpf_hook_launch l = { .kernel = kernel, .device = device, .dim = 1, .grid = { 64, 1, 1 } };
 
+	gpubpf_allocation_add(NULL, &(struct gpubpf_allocation){ now, 64, GPUBPF_ALLOCATION_DEVICE, gpubpf_allocation_number() });
 	gpubpf_hook_launch_begin(&l);
+	gpubpf_allocation_remove(now - 4096, 4096);
 	if (l.twin && !l.arena)
 		abort();
 	gpubpf_hook_launch_end(&l, GPUBPF_LAUNCHED);

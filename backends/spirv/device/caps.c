@@ -32,6 +32,7 @@ static const char wrapping[] =
 	"	ulong env[2]; env[0] = (ulong)w; env[1] = 1;\n"
 	"	gpubpf_test_probe(env); gpubpf_test(w);\n"
 	"}\n"
+	"__kernel void gpubpf_test_where(__global uchar *p, __global ulong *w) { w[0] = (ulong)p; }\n"
 	"__kernel void gpubpf_test_clock(__global ulong *w) { w[1] = gpubpf_clock_read(); }\n";
 
 /* what stands for the probe */
@@ -247,6 +248,8 @@ void ocl_caps_fill(struct gpubpf_device *d)
 	choose_clock(d, extensions, cpu);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
 	try_features(d, atom, cpu || unified);
+	if (d->test && d->caps.bits & (GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_NVPTX_ASM))
+		d->caps.bits |= GPUBPF_CAP_ALLOCATIONS; /* host memory, and NVIDIA's, stays where it is */
 	try_clock(d);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
 }

@@ -120,6 +120,10 @@ static void ocl_close(struct gpubpf_device *d)
 		d->api.clReleaseKernel(d->clock_kernel);
 	if (d->clock_word)
 		d->api.clReleaseMemObject(d->clock_word);
+	if (d->where_kernel)
+		d->api.clReleaseKernel(d->where_kernel);
+	if (d->where_word)
+		d->api.clReleaseMemObject(d->where_word);
 	if (d->test)
 		d->api.clReleaseProgram(d->test);
 	if (d->queue)
@@ -175,6 +179,32 @@ static int ocl_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 	if (d->caps.bits & GPUBPF_CAP_SHARED_ARENA)
 		return 0;
 	return d->api.clEnqueueWriteBuffer(d->queue, d->arena, CL_TRUE, offset, size, from, 0, NULL, NULL) ? -EIO : 0;
+}
+
+static bool can_ask_where(struct gpubpf_device *d)
+{
+	cl_int err = 0;
+
+	if (!d->where_word)
+		d->where_word = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_ulong), NULL, &err);
+	if (!err && !d->where_kernel)
+		d->where_kernel = d->api.clCreateKernel(d->test, "gpubpf_test_where", &err);
+	return !err;
+}
+
+static int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
+{
+	cl_mem memory = buffer;
+	size_t one = 1;
+	cl_ulong where;
+
+	if (!can_ask_where(d) || d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory) ||
+	    d->api.clSetKernelArg(d->where_kernel, 1, sizeof(d->where_word), &d->where_word) ||
+	    d->api.clEnqueueNDRangeKernel(d->queue, d->where_kernel, 1, NULL, &one, &one, 0, NULL, NULL) ||
+	    d->api.clEnqueueReadBuffer(d->queue, d->where_word, CL_TRUE, 0, sizeof(where), &where, 0, NULL, NULL))
+		return -EIO;
+	*address = where;
+	return 0;
 }
 
 /* SPIR-V pieces call gpubpf_clock_read(), which stands beside as OpenCL C (maps/devlib.h). */
@@ -349,6 +379,7 @@ const struct gpubpf_device_ops gpubpf_device_opencl = {
 	.arena_pull = ocl_arena_pull,
 	.arena_push = ocl_arena_push,
 	.arena_detach = ocl_arena_detach,
+	.buffer_address = ocl_buffer_address,
 	.module_load = ocl_module_load,
 	.module_unload = ocl_module_unload,
 	.kernel_get = ocl_kernel_get,

@@ -42,6 +42,8 @@ struct gpubpf_device {
 	cl_program test;           /* what the caps were found out with; its kernels read the clock */
 	cl_kernel clock_kernel;
 	cl_mem clock_word;
+	cl_kernel where_kernel;    /* writes the address of a buffer there; made when it is first asked */
+	cl_mem where_word;
 };
 
 /* Fill the table from the loader, or from a layer's dispatch (const cl_icd_dispatch *). */

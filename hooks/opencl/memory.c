@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The application's memory. SVM and Intel's USM are addresses; where a buffer lies is asked of the device when a twin is
+ * launched whose programs want to know, in contexts of one device: among several it may lie in another place on each.
+ */
+#include "opencl.h"
+
+#include <stdlib.h>
+
+struct buffer {
+	struct buffer *next, **link;
+	cl_context context;
+	cl_mem handle;
+	struct gpubpf_allocation row;  /* base 0: not known, */
+	bool asked;                    /* nor will it be */
+};
+
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* one question at a time */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* of the list; never held while the runtime runs */
+static struct buffer *buffers, **last = &buffers; /* the oldest first */
+static atomic_uint unknown;
+
+/* Of another buffer in the same host memory: it is known again. */
+static void know_other(uint64_t address)
+{
+	for (struct buffer *b = buffers; b; b = b->next)
+		if (b->row.base == address) {
+			gpubpf_allocation_add(NULL, &b->row);
+			return;
+		}
+}
+
+static void CL_CALLBACK gone(cl_mem handle, void *buffer)
+{
+	struct buffer *b = buffer;
+
+	pthread_mutex_lock(&lock);
+	*b->link = b->next;
+	*(b->next ? &b->next->link : &last) = b->link;
+	if (b->row.base) {
+		gpubpf_allocation_remove(b->row.base, 0);
+		know_other(b->row.base);
+	} else if (!b->asked) {
+		atomic_fetch_sub(&unknown, 1);
+	}
+	pthread_mutex_unlock(&lock);
+	free(b);
+}
+
+static void remember(cl_context context, cl_mem handle, size_t size)
+{
+	struct buffer *b = handle && ocl->clSetMemObjectDestructorCallback ? calloc(1, sizeof(*b)) : NULL;
+
+	if (!b)
+		return;
+	*b = (struct buffer){
+		.context = context, .handle = handle,
+		.row = { .size = size, .kind = GPUBPF_ALLOCATION_DEVICE, .number = gpubpf_allocation_number() },
+	};
+	pthread_mutex_lock(&lock);
+	b->link = last;
+	*last = b;
+	last = &b->next;
+	atomic_fetch_add(&unknown, 1);
+	pthread_mutex_unlock(&lock);
+	if (ocl->clSetMemObjectDestructorCallback(handle, gone, b))
+		gone(handle, b);
+}
+
+static bool has_one_device(cl_context context)
+{
+	cl_uint n = 0;
+
+	return !ocl->clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL) && n == 1;
+}
+
+/* A buffer of the context that was not asked for yet; it stays until it is let go. */
+static struct buffer *next_unknown(cl_context context)
+{
+	struct buffer *b;
+
+	pthread_mutex_lock(&lock);
+	for (b = buffers; b && (b->context != context || b->asked);)
+		b = b->next;
+	if (b && ocl->clRetainMemObject(b->handle))
+		b = NULL;
+	if (b) {
+		b->asked = true;
+		atomic_fetch_sub(&unknown, 1);
+	}
+	pthread_mutex_unlock(&lock);
+	return b;
+}
+
+static void find(struct buffer *b, struct gpubpf_hook_device *device)
+{
+	struct gpubpf_allocation row = b->row;
+
+	if (gpubpf_buffer_address(device, b->handle, &row.base) < 0)
+		return;
+	pthread_mutex_lock(&lock);
+	b->row.base = row.base;
+	pthread_mutex_unlock(&lock);
+	gpubpf_allocation_add(NULL, &row);
+}
+
+void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
+{
+	cl_context handle = context->object.handle;
+	struct buffer *b;
+	bool alone;
+
+	if (!atomic_load_explicit(&unknown, memory_order_relaxed) || !gpubpf_allocations_asked(device) ||
+	    gpubpf_hook_callbacks)
+		return;
+	alone = has_one_device(handle);
+	pthread_mutex_lock(&asking);
+	while ((b = next_unknown(handle))) {
+		cl_mem kept = b->handle;
+
+		if (alone)
+			find(b, device);
+		ocl->clReleaseMemObject(kept);
+	}
+	pthread_mutex_unlock(&asking);
+	if (!alone)
+		gpubpf_hook_note("where buffers of a context with several devices lie is not known: probes find no allocation "
+				 "there");
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+						   cl_int *error)
+{
+	cl_mem buffer = ocl->clCreateBuffer(context, flags, size, host, error);
+
+	remember(context, buffer, size);
+	return buffer;
+}
+
+CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
+								 cl_mem_flags flags, size_t size, void *host,
+								 cl_int *error)
+{
+	cl_mem buffer = ocl->clCreateBufferWithProperties(context, properties, flags, size, host, error);
+
+	remember(context, buffer, size);
+	return buffer;
+}
+
+static void *made(void *memory, size_t size, enum gpubpf_allocation_kind kind)
+{
+	gpubpf_allocation_add(NULL, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind, gpubpf_allocation_number() });
+	return memory;
+}
+
+CL_API_ENTRY void *CL_API_CALL ocl_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
+{
+	return made(ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
+}
+
+CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
+{
+	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	ocl->clSVMFree(context, memory);
+}
+
+/* From here on, since nobody says when the queue has come to it. */
+CL_API_ENTRY cl_int CL_API_CALL
+ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
+		     void (CL_CALLBACK *done)(cl_command_queue, cl_uint, void *[], void *), void *user, cl_uint nwait,
+		     const cl_event *wait, cl_event *event)
+{
+	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a function of its own the program frees it itself */
+		gpubpf_allocation_remove((uintptr_t)memory[i], 0);
+	return ocl->clEnqueueSVMFree(queue, n, memory, done, user, nwait, wait, event);
+}
+
+static const struct ocl_usm *usm_of(cl_context context)
+{
+	struct ocl_context *c = ocl_table_find(OCL_CONTEXTS, context);
+
+	return c && c->platform ? &c->platform->usm : NULL;
+}
+
+static void *refuse(cl_int *error)
+{
+	if (error)
+		*error = CL_INVALID_CONTEXT;
+	return NULL;
+}
+
+static void *CL_API_CALL host_alloc(cl_context context, const cl_bitfield *properties, size_t size, cl_uint alignment,
+				    cl_int *error)
+{
+	const struct ocl_usm *usm = usm_of(context);
+
+	return usm && usm->host ? made(usm->host(context, properties, size, alignment, error), size,
+				       GPUBPF_ALLOCATION_HOST) : refuse(error);
+}
+
+static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
+				      cl_uint alignment, cl_int *error)
+{
+	const struct ocl_usm *usm = usm_of(context);
+
+	return usm && usm->device ? made(usm->device(context, device, properties, size, alignment, error), size,
+					 GPUBPF_ALLOCATION_DEVICE) : refuse(error);
+}
+
+static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size,
+				      cl_uint alignment, cl_int *error)
+{
+	const struct ocl_usm *usm = usm_of(context);
+
+	return usm && usm->shared ? made(usm->shared(context, device, properties, size, alignment, error), size,
+					 GPUBPF_ALLOCATION_MANAGED) : refuse(error);
+}
+
+static cl_int CL_API_CALL mem_free(cl_context context, void *memory)
+{
+	const struct ocl_usm *usm = usm_of(context);
+
+	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	return usm && usm->free ? usm->free(context, memory) : CL_INVALID_CONTEXT;
+}
+
+static cl_int CL_API_CALL mem_blocking_free(cl_context context, void *memory)
+{
+	const struct ocl_usm *usm = usm_of(context);
+
+	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	return usm && usm->blocking_free ? usm->blocking_free(context, memory) : CL_INVALID_CONTEXT;
+}
+
+const struct ocl_extension_call ocl_usm_calls[OCL_USM_CALLS] = {
+	{ "clHostMemAllocINTEL", host_alloc },
+	{ "clDeviceMemAllocINTEL", device_alloc },
+	{ "clSharedMemAllocINTEL", shared_alloc },
+	{ "clMemFreeINTEL", mem_free },
+	{ "clMemBlockingFreeINTEL", mem_blocking_free },
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that the application has allocated, as gpubpf_allocation() tells of it. Included by probes and by the agent that
+ * keeps the table; later members come at the end.
+ */
+#ifndef GPUBPF_ALLOCATION_H
+#define GPUBPF_ALLOCATION_H
+
+#include "ctx.h"
+
+enum gpubpf_allocation_kind {
+	GPUBPF_ALLOCATION_DEVICE = 1,  /* of a device, an OpenCL buffer whatever it was made of */
+	GPUBPF_ALLOCATION_MANAGED = 2, /* of device and host alike: managed, shared USM, SVM */
+	GPUBPF_ALLOCATION_HOST = 3,    /* of the host, that devices reach: pinned, registered, host USM */
+};
+
+struct gpubpf_allocation {
+	gpubpf_u64 base, size;     /* the address that kernels see, bytes */
+	gpubpf_u32 kind;           /* enum gpubpf_allocation_kind */
+	gpubpf_u32 number;         /* from 0 in the order in which the process made them; never used again */
+};
+
+#endif

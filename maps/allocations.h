@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Helpers that look into the table of the application's allocations (layout.h), which hooks/allocations.c keeps. Memory is
+ * read only where the table has it.
+ */
+#ifndef GPUBPF_MAPS_ALLOCATIONS_H
+#define GPUBPF_MAPS_ALLOCATIONS_H
+
+#include "helpers.h"
+
+#define GPUBPF_ALLOCATION_TRIES 4 /* of which each fails only where an allocation came or went meanwhile */
+
+struct gpubpf_allocation_words {
+	u64 base, size, kind_number;
+};
+
+/* The address of the process's table; 0: it has none. */
+GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
+{
+	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES), owner = env->pid_tgid >> 32, i;
+	u64 table = env->arena + gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATIONS);
+
+	GPUBPF_NOUNROLL
+	for (i = 0; i < tables && i < GPUBPF_ALLOCATION_TABLES; i++, table += GPUBPF_ALLOCATION_TABLE)
+		if (gpubpf_load_u64(table) == owner)
+			return table;
+	return 0;
+}
+
+/* The last of n rows that begins at or before the address. */
+GPUBPF_FN u64 gpubpf_allocation_row(u64 rows, u64 n, u64 address)
+{
+	u64 below = 0;
+
+	n = n < GPUBPF_ALLOCATION_MOST ? n : GPUBPF_ALLOCATION_MOST;
+	GPUBPF_NOUNROLL
+	while (n) {
+		u64 middle = n >> 1;
+
+		if (gpubpf_load_u64(rows + (below + middle) * GPUBPF_ALLOCATION_ROW) <= address) {
+			below += middle + 1;
+			n -= middle + 1;
+		} else {
+			n = middle;
+		}
+	}
+	return below ? rows + (below - 1) * GPUBPF_ALLOCATION_ROW : 0;
+}
+
+/* The allocation that the address lies in. */
+GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE struct gpubpf_allocation_words *found)
+{
+	u64 table = gpubpf_allocations(env), version, set, row;
+	u32 tries;
+
+	GPUBPF_NOUNROLL
+	for (tries = 0; table && tries < GPUBPF_ALLOCATION_TRIES; tries++) {
+		version = gpubpf_load_acquire_u64(table + GPUBPF_ALLOCATION_VERSION);
+		set = version & 1;
+		row = gpubpf_allocation_row(table + GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET,
+					    gpubpf_load_u64(table + GPUBPF_ALLOCATION_COUNTS + 8 * set), address);
+		found->base = row ? gpubpf_load_u64(row) : 0;
+		found->size = row ? gpubpf_load_u64(row + 8) : 0;
+		found->kind_number = row ? gpubpf_load_acquire_u64(row + 16) : 0; /* the version is read behind it */
+		if (gpubpf_load_u64(table + GPUBPF_ALLOCATION_VERSION) == version)
+			return address - found->base < found->size;
+	}
+	return false;
+}
+
+/* helper 523: as many bytes of the row as the program has room for */
+GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u8 *to, u64 size)
+{
+	struct gpubpf_allocation_words found;
+	bool known = gpubpf_allocation_find(env, address, &found);
+	u64 i;
+
+	for (i = 0; i < size; i++) {
+		u64 word = i < 8 ? found.base : i < 16 ? found.size : found.kind_number;
+
+		to[i] = known && i < GPUBPF_ALLOCATION_ROW ? word >> (i % 8 * 8) : 0;
+	}
+	return known ? 0 : -GPUBPF_ENOENT;
+}
+
+/* How many bytes from the address on are of its allocation. */
+GPUBPF_FN u64 gpubpf_readable(GPUBPF_ENV, u64 address)
+{
+	struct gpubpf_allocation_words found;
+
+	return gpubpf_allocation_find(env, address, &found) ? found.size - (address - found.base) : 0;
+}
+
+GPUBPF_FN u8 gpubpf_read_byte(u64 address)
+{
+	return *(volatile GPUBPF_DEVMEM const u8 *)address;
+}
+
+/* uapi/linux/bpf.h, bpf_probe_read(): where not all can be read there are zeros, and -EFAULT */
+GPUBPF_FN s64 gpubpf_helper_probe_read(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
+{
+	bool all = !size || gpubpf_readable(env, address) >= size;
+	u64 i;
+
+	for (i = 0; i < size; i++)
+		to[i] = all ? gpubpf_read_byte(address + i) : 0;
+	return all ? 0 : -GPUBPF_EFAULT;
+}
+
+/* bpf_probe_read_str(): up to the NUL, which is put there where there is none; the bytes, NUL included */
+GPUBPF_FN s64 gpubpf_helper_probe_read_str(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address)
+{
+	u64 room = size ? gpubpf_readable(env, address) : 0, i;
+	bool ended = false;
+
+	for (i = 0; i < size && i < room && !ended; i++) {
+		to[i] = i + 1 < size ? gpubpf_read_byte(address + i) : 0;
+		ended = !to[i];
+	}
+	if (!size || ended)
+		return i;
+	for (i = 0; i < size; i++)
+		to[i] = 0;
+	return -GPUBPF_EFAULT;
+}
+
+/* helper 524; each look at the clock takes longer than the ns that it stands for where the clock does not go on */
+GPUBPF_FN u64 gpubpf_helper_delay(GPUBPF_ENV, u64 ns)
+{
+	u64 from = gpubpf_helper_ktime_get_ns(env), passed = 0, looks;
+
+	GPUBPF_NOUNROLL
+	for (looks = 0; passed < ns && looks < ns; looks++)
+		passed = gpubpf_helper_ktime_get_ns(env) - from;
+	return passed;
+}
+
+#define GPUBPF_SAME_READ(name, as) \
+	GPUBPF_FN s64 gpubpf_helper_##name(GPUBPF_ENV, GPUBPF_PRIVATE u8 *to, u64 size, u64 address) \
+	{ \
+		return gpubpf_helper_##as(env, to, size, address); \
+	}
+
+GPUBPF_SAME_READ(probe_read_user, probe_read)
+GPUBPF_SAME_READ(probe_read_kernel, probe_read)
+GPUBPF_SAME_READ(probe_read_user_str, probe_read_str)
+GPUBPF_SAME_READ(probe_read_kernel_str, probe_read_str)
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The application's buffer of 4 MiB is known, and read where it is and nowhere else. */
+#include "../case.h"
+
+EXPECT("workload plain");
+EXPECT("needs ALLOCATIONS");
+EXPECT("launch 4,1,1 32,1,1");
+EXPECT("checks 1664");
+
+#define EFAULT 14
+#define ENOENT 2
+
+SEC("gpu/exit/plain")
+int known(struct gpubpf_ctx *ctx)
+{
+	__u64 to = ctx->arg[0], mine = to + 4 * ctx->global_linear;
+	struct gpubpf_allocation of;
+	__u32 word = 0;
+	__u64 two = ~0ull;
+	char text[8];
+
+	CHECK(bpf_probe_read_kernel(&word, sizeof(word), (void *)mine), 0);
+	CHECK(word, 3 * ctx->global_linear + 1);
+	CHECK(gpubpf_allocation(mine, &of), 0);
+	CHECK(of.base, to);
+	CHECK(of.size >= 4 << 20, 1);
+	CHECK(of.kind, GPUBPF_ALLOCATION_DEVICE);
+	CHECK(gpubpf_allocation(of.base + of.size - 1, &of), 0);
+	CHECK(bpf_probe_read(&two, sizeof(two), (void *)(of.base + of.size - 8)), 0);
+	CHECK(two, 0);
+	CHECK(bpf_probe_read(&two, sizeof(two), (void *)(of.base + of.size - 4)), -EFAULT); /* half of it */
+	CHECK(gpubpf_allocation(of.base - 1, &of), -ENOENT);
+	CHECK(bpf_probe_read_kernel_str(text, sizeof(text), (void *)to), 2); /* the first thread's 1, 0, 0, 0 */
+	CHECK(text[0], 1);
+	return 0;
+}
