@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workload of the examples that look inside kernels, and nothing of gpubpf: one kernel of a module of SPIR-V that lies
- * beside the program, or of a file that is named, over `threads` work-items in groups of `block`. It prints a sum of what the
- * kernel wrote. */
+/* The workload of the examples that look inside kernels, and nothing of gpubpf: one kernel, of OpenCL C or of a module of
+ * SPIR-V that lies beside the program, or of a file that is named, over `threads` work-items in groups of `block`. It prints a
+ * sum of what the kernel wrote. */
 #ifndef EXAMPLES_INSIDE_H
 #define EXAMPLES_INSIDE_H
 
@@ -9,7 +9,7 @@
 
 #include "opencl.h"
 
-static void *inside_read(const char *program, const char *name, const char *named, size_t *size)
+static inline void *inside_read(const char *program, const char *name, const char *named, size_t *size)
 {
 	char path[4096];
 	const char *slash = strrchr(program, '/');
@@ -28,12 +28,36 @@ static void *inside_read(const char *program, const char *name, const char *name
 }
 
 /* kernel(from, to), buffers of `words` 32-bit numbers, of which the first has 0, 1, 2, ... */
-static int inside_run(int argc, char **argv, const char *file, const char *name, size_t words, size_t threads, size_t block)
+static inline int inside_launch(struct opencl *cl, const char *name, size_t words, size_t threads, size_t block)
 {
-	struct opencl cl = { .device = first_device() };
+	cl_kernel kernel = opencl_kernel(cl, name);
 	unsigned *data = calloc(words, sizeof(*data)), sum = 0;
 	cl_mem from, to;
-	cl_kernel kernel;
+
+	for (size_t i = 0; i < words; i++)
+		data[i] = i;
+	from = opencl_buffer(cl, data, words * sizeof(*data));
+	to = opencl_buffer(cl, NULL, words * sizeof(*data));
+	check(clSetKernelArg(kernel, 0, sizeof(from), &from), "clSetKernelArg");
+	check(clSetKernelArg(kernel, 1, sizeof(to), &to), "clSetKernelArg");
+	opencl_run(cl, kernel, threads, block);
+	opencl_read(cl, to, data, words * sizeof(*data));
+	for (size_t i = 0; i < words; i++)
+		sum = sum * 31 + data[i];
+	printf("%s: %u\n", name, sum);
+	clReleaseMemObject(from);
+	clReleaseMemObject(to);
+	clReleaseKernel(kernel);
+	opencl_stop(cl);
+	free(data);
+	return 0;
+}
+
+#ifdef CL_VERSION_2_1
+static inline int inside_run(int argc, char **argv, const char *file, const char *name, size_t words, size_t threads,
+			     size_t block)
+{
+	struct opencl cl = { .device = first_device() };
 	size_t size;
 	void *il = inside_read(argv[0], file, argc > 1 ? argv[1] : NULL, &size);
 	cl_int err;
@@ -45,25 +69,18 @@ static int inside_run(int argc, char **argv, const char *file, const char *name,
 	cl.program = clCreateProgramWithIL(cl.context, il, size, &err);
 	check(err, "clCreateProgramWithIL");
 	check(clBuildProgram(cl.program, 1, &cl.device, "", NULL, NULL), "clBuildProgram");
-	kernel = opencl_kernel(&cl, name);
-	for (size_t i = 0; i < words; i++)
-		data[i] = i;
-	from = opencl_buffer(&cl, data, words * sizeof(*data));
-	to = opencl_buffer(&cl, NULL, words * sizeof(*data));
-	check(clSetKernelArg(kernel, 0, sizeof(from), &from), "clSetKernelArg");
-	check(clSetKernelArg(kernel, 1, sizeof(to), &to), "clSetKernelArg");
-	opencl_run(&cl, kernel, threads, block);
-	opencl_read(&cl, to, data, words * sizeof(*data));
-	for (size_t i = 0; i < words; i++)
-		sum = sum * 31 + data[i];
-	printf("%s: %u\n", name, sum);
-	clReleaseMemObject(from);
-	clReleaseMemObject(to);
-	clReleaseKernel(kernel);
-	opencl_stop(&cl);
-	free(data);
+	inside_launch(&cl, name, words, threads, block);
 	free(il);
 	return 0;
+}
+#endif
+
+/* The same of OpenCL C. */
+static inline int inside_source(const char *source, const char *name, size_t words, size_t threads, size_t block)
+{
+	struct opencl cl = opencl_start(source);
+
+	return inside_launch(&cl, name, words, threads, block);
 }
 
 #endif

@@ -140,6 +140,51 @@ def coalescing(r):
     assert found == {(0, 1): alone, (1, 2): alone}, found
 
 
+def divergence(r):
+    # the halves, every second one, one of 32; a loop of as many rounds as i & 7 has bits: 17 for eight, and one look more each
+    want = {0: (4096, 2048), 1: (4096, 2048), 2: (4096, 128), 3: (4096 + 17 * 512, 17 * 512)}
+    found = {k["place"]: v for k, v in entries(r, "branches")}
+    assert {p: (v["lanes"], v["taken"]) for p, v in found.items()} == want, found
+    assert all(v["warps"] == v["lanes"] and not v["splits"] and not v["lost"] for v in found.values()), found
+
+
+def bankconflict(r):
+    alone = {"needed": 4096, "rounds": 4096, "lanes": 4096}
+    assert sorted((k["kind"], v) for k, v in entries(r, "accesses")) == [(1, alone), (2, alone)], entries(r, "accesses")
+
+
+def guard(r):
+    (_, stray), = entries(r, "strays")
+    assert entries(r, "checked")[0][1] == 3 * 4095
+    first = {k: stray[k] for k in ("accesses", "past", "bytes", "kind", "launch", "block", "thread")}
+    assert first == {"accesses": 1, "past": 0, "bytes": 4, "kind": 1, "launch": 0, "block": [64, 0, 0],
+                     "thread": [62, 0, 0]}, stray
+
+
+def membw(r):
+    found = {(k["number"], k["kind"], k["size"]): v for k, v in entries(r, "memories")}
+    assert found == {(0, 1, 16384): {"loaded": 16 * 16384, "stored": 0},
+                     (1, 1, 16384): {"loaded": 0, "stored": 16384}}, found
+
+
+def watch(r):
+    found = {(k["what"], k["place"]): v for k, v in entries(r, "places")}
+    came = {(1, 0): 8 * 64, (1, 1): 4096, (2, 0): 4096} # looks of one of 64, stores, the barrier
+    assert {k: (v["here"], v["came"]) for k, v in found.items()} == {k: (0, n) for k, n in came.items()}, found
+
+
+def delay(r):
+    # of work-items whose number 8 divides; the others wait for nothing
+    assert entries(r, "delayed")[0][1] == {"delays": 4096, "kept": 4096, "told": 4096}, entries(r, "delayed")
+
+
+def allocations(r):
+    unknown = {"looks": 1, "known": 0, "size": 0, "kind": 0, "begins": 0}
+    buffer = {"looks": 1, "known": 1, "size": 8192, "kind": 1, "begins": 1}
+    svm = {"looks": 1, "known": 1, "size": 12288, "kind": 2, "begins": 1}
+    assert dict(entries(r, "looks")) == {0: unknown, 1: buffer, 2: unknown, 3: svm, 4: unknown}, entries(r, "looks")
+
+
 def bpftime_cuda_probe(r):
     # the probe itself loses counts when two lanes are first at once
     (_, calls), = entries(r, "call_count")
@@ -190,9 +235,10 @@ else:
     env["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") + [""])[0]
 
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
-            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter)]
-# of SPIR-V, which PoCL 3.1 does not take
-INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot), ("coalescing", coalescing)]
+            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("divergence", divergence), ("guard", guard)]
+# of SPIR-V, which PoCL 3.1 does not take, and others of OpenCL C, whose probes it takes long to compile
+INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot), ("coalescing", coalescing),
+          ("bankconflict", bankconflict), ("membw", membw), ("watch", watch)]
 BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
            ("threadhist", bpftime_threadhist, ["cuda__retprobe"]),
            ("kernelretsnoop", bpftime_kernelretsnoop, ["cuda__retprobe"])]
@@ -204,6 +250,9 @@ for name, check in EXAMPLES + (INSIDE if device == "intel" else []):
         continue
     run(f"{name} on {device}", [f"{build}/examples/{name}/{name}.bpf.o"], name, ["--events", "9000"], check)
 
+if env["OCL_ICD_VENDORS"]:
+    run(f"allocations on {device}", [f"{build}/tests/examples/allocations.bpf.o"], "../tests/examples", [], allocations)
+    run(f"gpubpf_delay() on {device}", [f"{build}/tests/examples/delay.bpf.o"], "membw", [], delay)
 if device == "intel" and env["OCL_ICD_VENDORS"]:
     run("kprobe/__memcapture on intel", [f"{build}/tests/examples/memcapture.bpf.o"], "mem_trace", [], memcapture)
 

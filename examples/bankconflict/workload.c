@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inside.h"
+
+/* A tile of 16 by 16 numbers is turned: written by rows, read by columns. */
+static const char source[] =
+	"kernel void turn(global const uint *from, global uint *to)\n"
+	"{\n"
+	"	local uint tile[256];\n"
+	"	uint i = get_local_id(0), x = i % 16, y = i / 16;\n"
+	"\n"
+	"	tile[y * 16 + x] = from[get_global_id(0)];\n"
+	"	barrier(CLK_LOCAL_MEM_FENCE);\n"
+	"	to[get_global_id(0)] = tile[x * 16 + y];\n"
+	"}\n";
+
+int main(void)
+{
+	return inside_source(source, "turn", 4096, 4096, 256);
+}

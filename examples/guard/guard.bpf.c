@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accesses of global memory that are not all in one of the application's allocations: of each place the first one, as it was
+ * about to happen, and how many there were. The maps outlive the fault. */
+#include <gpubpf/probe.h>
+
+struct place {
+	gpubpf_kernel kernel;
+	__u32 place; /* number of the access in its function, in the order of the code */
+	__u32 line;  /* of the source, 0 unknown */
+};
+struct stray {
+	__u64 accesses;
+	/* of the first: */
+	gpubpf_address addr;
+	__u64 past; /* bytes from the end of the allocation before it on, ~0 if there is none that is near */
+	__u32 bytes, kind; /* 1 load, 2 store, 3 atomic, 4 prefetch */
+	__u64 launch, block[3], thread[3];
+};
+GPUBPF_HASH(strays, struct place, struct stray, 1024);
+GPUBPF_ARRAY(checked, __u64, 1);
+
+#define NEAR 4096 /* bytes behind an allocation in which an access is told by where it should have ended */
+
+static __always_inline int is_inside(__u64 addr, __u64 bytes)
+{
+	struct gpubpf_allocation of;
+
+	return !gpubpf_allocation(addr, &of) && addr - of.base + bytes <= of.size;
+}
+
+/* Of an access that leaves an allocation, or begins a bit behind one. */
+static __always_inline __u64 past(__u64 addr)
+{
+	struct gpubpf_allocation of;
+
+	if (!gpubpf_allocation(addr, &of))
+		return 0;
+#pragma clang loop unroll(disable)
+	for (__u64 back = 1; back <= NEAR; back *= 4)
+		if (!gpubpf_allocation(addr - back, &of))
+			return addr - (of.base + of.size);
+	return ~0ull;
+}
+
+static __always_inline void tell(struct gpubpf_ctx *ctx, struct stray *s)
+{
+	s->addr = ctx->mem.addr;
+	s->past = past(ctx->mem.addr);
+	s->bytes = ctx->mem.bytes;
+	s->kind = ctx->mem.access;
+	s->launch = ctx->launch;
+	s->block[0] = ctx->block_idx[0];
+	s->block[1] = ctx->block_idx[1];
+	s->block[2] = ctx->block_idx[2];
+	s->thread[0] = ctx->thread_idx[0];
+	s->thread[1] = ctx->thread_idx[1];
+	s->thread[2] = ctx->thread_idx[2];
+}
+
+SEC("gpu/mem_before/*")
+int access(struct gpubpf_ctx *ctx)
+{
+	struct place key = { gpubpf_kernel_of(ctx), ctx->place, ctx->line };
+	static const struct stray none;
+	struct stray *s;
+
+	gpubpf_add(&checked, 0, 1);
+	if (!ctx->mem.bytes || is_inside(ctx->mem.addr, ctx->mem.bytes))
+		return 0;
+	s = bpf_map_lookup_elem(&strays, &key);
+	if (!s) {
+		bpf_map_update_elem(&strays, &key, (void *)&none, BPF_NOEXIST); /* another lane may be first: also fine */
+		s = bpf_map_lookup_elem(&strays, &key);
+	}
+	if (s && !gpubpf_fetch_add(&s->accesses, 1))
+		tell(ctx, s);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of the address that each launch is given as a number. */
+#include <gpubpf/probe.h>
+
+struct look {
+	__u64 looks, known, size, kind, begins; /* begins: the allocation does, at this address */
+};
+GPUBPF_HASH(looks, __u64, struct look, 64); /* by launch */
+
+SEC("gpu/entry/look")
+int look(struct gpubpf_ctx *ctx)
+{
+	struct gpubpf_allocation of;
+	__u64 launch = ctx->launch;
+	struct look l = { .looks = 1, .known = !gpubpf_allocation(ctx->arg[1], &of) };
+
+	l.size = of.size;
+	l.kind = of.kind;
+	l.begins = l.known && of.base == ctx->arg[1];
+	bpf_map_update_elem(&looks, &launch, &l, BPF_ANY);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
