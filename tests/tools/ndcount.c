@@ -108,7 +108,9 @@ clInitLayer(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret, const cl_i
 	return CL_SUCCESS;
 }
 
-/* What newer loaders ask for. */
+/* What newer loaders ask for; the headers here may be older. */
+cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret,
+					     const cl_icd_dispatch **layer_ret, const void *properties);
 __attribute__((visibility("default"))) cl_int CL_API_CALL
 clInitLayerWithProperties(cl_uint n, const cl_icd_dispatch *target, cl_uint *n_ret, const cl_icd_dispatch **layer_ret,
 			  const void *properties)
