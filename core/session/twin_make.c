@@ -218,7 +218,7 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 	uint32_t bit = 0;
 
 	*desc = (struct gpubpf_site_desc){
-		.site = site, .kernel_id = k->id, .params = where->params, .nparams = where->nparams,
+		.site = site, .params = where->params, .nparams = where->nparams,
 		.progs = m->progs + m->nprogs,
 		.may_end_thread = site == GPUBPF_SITE_EXIT || ((m->req->caps.bits & GPUBPF_CAP_EXIT_THREAD) &&
 							      !(info->flags & GPUBPF_KINFO_BARRIER)),
@@ -234,6 +234,8 @@ static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kern
 		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, where, k))
 			return false;
 		m->progs[m->nprogs + desc->nprogs++] = i;
+		if (unit->progs[i].facts->ctx_kernel || unit->progs[i].facts->prints)
+			desc->kernel_id = k->id; /* which depends on what came before: for others the cache knows a twin without */
 	}
 	if (!desc->nprogs)
 		return true;

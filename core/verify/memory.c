@@ -126,6 +126,8 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 		v->facts->ctx_name = true;
 	if (f->off == offsetof(struct gpubpf_ctx, launch))
 		v->facts->ctx_launch = true;
+	if (f->off == offsetof(struct gpubpf_ctx, kernel))
+		v->facts->ctx_kernel = true;
 	if (f->off == offsetof(struct gpubpf_ctx, arg))
 		v->facts->ctx_args |= 1ull << ((off - f->off) / 8);
 	for (int i = 0; i < 6; i++)
