@@ -71,7 +71,7 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 /* helper 523: as many bytes of the row as the program has room for */
 GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u8 *to, u64 size)
 {
-	struct gpubpf_allocation_words found;
+	struct gpubpf_allocation_words found = { 0 };
 	bool known = gpubpf_allocation_find(env, address, &found);
 	u64 i;
 
