@@ -97,6 +97,7 @@ check("arguments", True, [run(*args) for args in (
     [word], ["prog", word], ["run", b"--" + word], ["run", "-o", word, "--", "true"], ["run", "-j", "-o", word, "--", word],
     ["prog", "verify", "-T", word, path], ["device", "list", "-b", word], ["device", "list", "-j", "-b", word],
     ["map", "dump", "-S", word], ["session", "attach", word], ["help", word], ["version", word],
+    ["bpf", "--", word], ["bpf", "-S", word, "--", "true"], ["bpf", "-a", word + b"=" + word, "--", "true"], ["bpf", word],
     ["run", "-o", os.path.join(objects, "probe.bpf.o"), "-a", word + b"=" + word, "--", "true"],
     ["run", "-o", os.path.join(objects, "probe.bpf.o"), "--", word],
     ["kernel", "list", "--", word], ["prepare", "-o", word, "--", word], ["probes", word], ["run", "-p", word, "--", "true"],
