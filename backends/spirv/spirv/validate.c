@@ -44,7 +44,8 @@ int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gp
 	if (err < 0)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "a piece is neither SPIR-V nor parts of it");
 	for (uint32_t i = 0; !err && i < parts.nparts; i++)
-		err = check(parts.part[i].data, parts.part[i].size, diag);
+		if (parts.part[i].kind == GPUBPF_IMAGE_SPIRV) /* of others the program's own stay as they came */
+			err = check(parts.part[i].data, parts.part[i].size, diag);
 	gpubpf_cl_parts_finish(&parts);
 	return err;
 }

@@ -86,7 +86,7 @@ static int make_twin(struct gpubpf_lower_job *job, const struct gpubpf_twin_imag
 		     struct gpubpf_twin_image *twin, struct gpubpf_diag *diag)
 {
 	struct gpubpf_image app = { .data = image, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .options = "", .cwd = "" };
-	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes->piece[0].blob.data,
+	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true, .probes = probes->piece[0].blob.data,
 					   .probes_size = probes->piece[0].blob.size };
 
 	return gpubpf_worker_inject(compile, "sass", &app, job, &opts, twin, diag);
