@@ -21,7 +21,6 @@
 #include <json-c/json.h>
 
 #include "core/session/report.h"
-#include "core/target.h"
 
 #define GRACE_MS 2000          /* after Ctrl-C, for the program to end by itself */
 #define DRAW_MS 250
@@ -85,10 +84,8 @@ static void on_note(void *ctx, const char *text)
 static bool get_route(const struct cli_args *args, const char **route)
 {
 	*route = cli_str(args, OPT_ROUTE, cli_has(args, OPT_NO_SASS) ? "ptx" : NULL);
-	if (*route && !gpubpf_target_route(*route)) {
-		cli_error("--route %s: there is no such choice; ptx and sass are", *route);
+	if (*route && !cli_value_known(OPT_ROUTE, *route))
 		return false;
-	}
 	if (cli_has(args, OPT_NO_SASS) && strcmp(*route, "ptx")) {
 		cli_error("--no-sass and --route %s contradict each other", *route);
 		return false;

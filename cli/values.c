@@ -36,9 +36,20 @@ static const char *hosts_and_backends(size_t i)
 	return i ? gpubpf_backend_at(i - 1) : "host";
 }
 
+/* Targets of whose images another takes some, too. */
+static const char *routes(size_t i)
+{
+	const struct gpubpf_target_info *t;
+
+	for (size_t k = 0; (t = gpubpf_target_at(k)); k++)
+		if (gpubpf_target_route(t->name) && !i--)
+			return t->name;
+	return NULL;
+}
+
 static const char *(*const values[OPT_COUNT])(size_t i) = {
 	[OPT_BACKEND] = gpubpf_backend_at, [OPT_ON] = hosts_and_backends, [OPT_TARGET] = targets, [OPT_LIMITS] = limits,
-	[OPT_PROBE] = cli_probe_at,
+	[OPT_PROBE] = cli_probe_at, [OPT_ROUTE] = routes,
 };
 
 const char *cli_value_at(enum cli_option option, size_t i)

@@ -370,6 +370,18 @@ int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, 
 	return err;
 }
 
+static int refuse_route(struct gpubpf_session *s)
+{
+	const struct gpubpf_target_info *t;
+	char list[160] = "";
+
+	for (size_t i = 0; (t = gpubpf_target_at(i)); i++)
+		if (gpubpf_target_route(t->name))
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", t->name);
+	return gpubpf_session_fail(s, -EINVAL, "%s is no form of code that there is a choice of; known are:%s", s->opts.route,
+				   list);
+}
+
 int gpubpf_session__load(struct gpubpf_session *s)
 {
 	struct gpubpf_diag diag;
@@ -378,8 +390,7 @@ int gpubpf_session__load(struct gpubpf_session *s)
 	if (s->state != GPUBPF_SESSION_NEW)
 		return gpubpf_session_fail(s, -EBUSY, "the session is loaded already");
 	if (s->opts.route && !gpubpf_target_route(s->opts.route))
-		return gpubpf_session_fail(s, -EINVAL, "%s is no form of code that there is a choice of; ptx and sass are",
-					   s->opts.route);
+		return refuse_route(s);
 	gpubpf_diag_init(&diag);
 	err = load_objects(s, &diag);
 	if (!err && !s->loaded) {

@@ -104,8 +104,8 @@ struct gpubpf_session_opts {
 	gpubpf_note_fn note;
 	void *ctx;                 /* handed to the three */
 	bool no_attach;            /* programs are loaded and not attached: gpubpf_program__attach() does that */
-	const char *route;         /* "ptx", "sass": where several forms of code could be probed, this one alone; NULL: the
-				    * best that can be */
+	const char *route;         /* "ptx", "sass", ...: where several forms of code could be probed, this one alone; NULL:
+				    * the best that can be */
 	bool closed_libraries;     /* also change machine code of libraries whose licence may forbid that (gpubpf-run(1)) */
 	bool no_kernel;            /* programs for the Linux kernel (uprobe/, tracepoint/, ...) are left out */
 };
@@ -122,16 +122,18 @@ GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
  * sections. -ENOMEM. After load it joins the session, which may run: it is loaded and verified at once, its maps are there
  * as the others are, and its programs are attached by gpubpf_program__attach(). -EINVAL when it is refused, -E2BIG when
  * there is no room for its maps on some device, -ENOSPC beyond 256 maps or 1,024 links, -EBUSY when the session was
- * stopped or only inspects; gpubpf_session__error() then holds the diagnostic, and the session is as it was. 0 and nothing
- * to do for an object of the same bytes as one that the session has. */
+ * stopped or only inspects, else what open(2), read(2) or memfd_create(2) answered, -ENOENT say; gpubpf_session__error()
+ * then holds the diagnostic, and the session is as it was. 0 and nothing to do for an object of the same bytes as one that
+ * the session has. */
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
 /* The same of an object in memory, which is copied; diagnostics and reports call it `name`. -EBUSY after load. */
 GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data, size_t size);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
 /* Load and verify everything. -EINVAL when an object or a program is refused, the maps are larger than memory, or there
- * is no route of the name in opts->route; gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is no way to
- * go on with a refused program. */
+ * is no route of the name in opts->route; what open(2), read(2) or memfd_create(2) answered, -ENOENT say;
+ * gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is no way to go on
+ * with a refused program. */
 GPUBPF_API int gpubpf_session__load(struct gpubpf_session *s);
 /* What loading decided that a user may want to know, line by line; NULL past the end. */
 GPUBPF_API const char *gpubpf_session__load_note(const struct gpubpf_session *s, size_t i);

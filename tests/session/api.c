@@ -35,8 +35,8 @@ static void test_order(const char *object)
 		return;
 	ok(gpubpf_session__load(s) == -EBUSY, "load again is too late");
 	ok(!gpubpf_session__add_object(s, object), "add_object after load: it is there");
-	ok(gpubpf_session__add_object(s, "/nonexistent/x.bpf.o") < 0 && strstr(gpubpf_session__error(s), "/nonexistent/x.bpf.o"),
-	   "what is not there is refused: %s", gpubpf_session__error(s));
+	ok(gpubpf_session__add_object(s, "/nonexistent/x.bpf.o") == -ENOENT &&
+	   strstr(gpubpf_session__error(s), "/nonexistent/x.bpf.o"), "what is not there is refused: %s", gpubpf_session__error(s));
 	ok(gpubpf_session__attach(s, "p", "k") == -EBUSY, "attach after load is too late");
 	ok(!gpubpf_session__start(s), "start: %s", gpubpf_session__error(s));
 	ok(gpubpf_session__start(s) == -EBUSY, "start again is too late");
@@ -277,12 +277,17 @@ static void test_sizes(const char *object)
 
 static void test_bad(void)
 {
+	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .route = "nowhere" };
 	struct gpubpf_session *s;
 
 	s = gpubpf_session__new(NULL);
 	gpubpf_session__add_object(s, "/nonexistent/x.bpf.o");
-	ok(gpubpf_session__load(s) < 0 && strstr(gpubpf_session__error(s), "/nonexistent/x.bpf.o"),
+	ok(gpubpf_session__load(s) == -ENOENT && strstr(gpubpf_session__error(s), "/nonexistent/x.bpf.o"),
 	   "a missing object is named: %s", gpubpf_session__error(s));
+	gpubpf_session__free(s);
+	s = gpubpf_session__new(&opts);
+	ok(gpubpf_session__load(s) == -EINVAL && strstr(gpubpf_session__error(s), "known are: ptx wrap spirv sass"),
+	   "and a route that is none: %s", gpubpf_session__error(s));
 	gpubpf_session__free(s);
 	gpubpf_session__free(NULL);
 	ok(!strncmp(gpubpf_version_string(), "0.", 2), "version %s", gpubpf_version_string());
