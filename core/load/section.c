@@ -37,7 +37,9 @@ bool gpubpf_section_parse(const char *name, struct gpubpf_section *section)
 			continue;
 		section->of = sections[i].of;
 		section->site = sections[i].site;
-		section->pattern = bare && section->site == GPUBPF_SITE_MEM_CAPTURE ? "*" : name + (bare ? len - 1 : len);
+		section->pattern = name + (bare ? len - 1 : len);
+		if (bare && gpubpf_place_kind(section->site)->operands & GPUBPF_GIVES_CAPTURE)
+			section->pattern = "*"; /* bpftime's has no name */
 		return true;
 	}
 	return false;

@@ -13,7 +13,9 @@
  *   reader.c   rings: prints and events                      rescue.c   maps of processes that were killed
  *   report*.c  what the user sees                            query.c    other tools asking
  *   element.c  values that other tools put in and take out   keyed.c    elements by their keys, the same
- *   hold.c     maps of one moment
+ *   hold.c     maps of one moment                            batch.c    many elements by one call
+ *   ahead.c    twins before they are asked for               event.c    what records are
+ * and by headers of their own: calls, element, entries, named, rows, signature, sized, table.
  */
 #ifndef GPUBPF_SESSION_SESSION_H
 #define GPUBPF_SESSION_SESSION_H

@@ -214,9 +214,19 @@ static int copy_all(int from, struct handle to)
 }
 
 /* A value for each of the machine's CPUs, of which the kernel and the session need not count as many: they begin with zeros. */
-static bool has_copies(uint32_t type)
+static bool has_copies(uint32_t asked)
 {
-	return type == BPF_MAP_TYPE_PERCPU_ARRAY || type == BPF_MAP_TYPE_PERCPU_HASH || type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+	enum { KEYED = 0, U32KEY = 0, RING = 0, BYTES = 0, ROOM = 0, COPIES = 1, THREAD = 0, LRU = 0, ASKED = 0, REPLICA = 0 };
+	static const struct { uint32_t type; bool copies; } types[] = {
+#define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) { number, ((flags) & COPIES) != 0 },
+#define GPUBPF_OWN_MAP_TYPE(...)
+#include "gpubpf/map_types.def"
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].type == asked)
+			return types[i].copies;
+	return false;
 }
 
 static int fill(int from, int to, uint32_t type)
