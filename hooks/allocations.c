@@ -13,7 +13,8 @@
 #include "maps/layout.h"
 
 struct known {
-	const void *key;                     /* the context that reaches it; NULL: all do */
+	const void *context;                 /* whose it is, and with which it goes */
+	bool everywhere;                     /* all devices of the process reach it, not that context's alone */
 	struct gpubpf_allocation row;
 };
 
@@ -38,13 +39,23 @@ static int put(struct gpubpf_hook_device *d, uint64_t offset, const void *from, 
 	return 0;
 }
 
-/* Those that the device reaches, as rows. */
+/* Devices on host memory reach each other's, and have one table. */
+static bool reaches(const struct gpubpf_hook_device *d, const struct known *k)
+{
+	if (k->everywhere || k->context == d->how.context)
+		return true;
+	for (const struct gpubpf_hook_device *other = tables; d->shared && other; other = other->next_table)
+		if (other->shared && other->how.context == k->context)
+			return true;
+	return false;
+}
+
 static uint64_t choose(const struct gpubpf_hook_device *d)
 {
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < nknown; i++)
-		if (!known[i].key || known[i].key == d->how.context)
+		if (reaches(d, &known[i]))
 			told[n++] = known[i].row;
 	return n;
 }
@@ -102,13 +113,32 @@ static uint32_t place(uint64_t base)
 	return from;
 }
 
-static void insert(uint32_t i, const void *key, const struct gpubpf_allocation *row)
+static bool is_same(uint32_t i, const struct known *k)
 {
-	if (i == nknown || known[i].row.base != row->base) {
+	return i < nknown && known[i].row.base == k->row.base && known[i].context == k->context;
+}
+
+/* False: there is no room. */
+static bool insert(const struct known *k)
+{
+	uint32_t i = place(k->row.base);
+
+	while (i < nknown && known[i].row.base == k->row.base && known[i].context != k->context)
+		i++;
+	if (!is_same(i, k)) {
+		if (nknown == GPUBPF_ALLOCATION_MOST)
+			return false;
 		memmove(&known[i + 1], &known[i], (nknown - i) * sizeof(*known));
 		nknown++;
 	}
-	known[i] = (struct known){ key, *row };
+	known[i] = *k;
+	return true;
+}
+
+static void take(uint32_t i, uint32_t end)
+{
+	memmove(&known[i], &known[end], (nknown - end) * sizeof(*known));
+	nknown -= end - i;
 }
 
 uint32_t gpubpf_allocation_number(void)
@@ -116,19 +146,16 @@ uint32_t gpubpf_allocation_number(void)
 	return atomic_fetch_add(&made, 1);
 }
 
-void gpubpf_allocation_add(const void *key, const struct gpubpf_allocation *row)
+void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)
 {
+	struct known k = { context, everywhere, *row };
 	bool full;
-	uint32_t i;
 
 	if (!row->base || !row->size)
 		return;
 	pthread_mutex_lock(&lock);
-	i = place(row->base);
-	full = nknown == GPUBPF_ALLOCATION_MOST && (i == nknown || known[i].row.base != row->base);
+	full = !insert(&k);
 	untold += full;
-	if (!full)
-		insert(i, key, row);
 	tell_all();
 	full &= tables != NULL;
 	pthread_mutex_unlock(&lock);
@@ -137,34 +164,74 @@ void gpubpf_allocation_add(const void *key, const struct gpubpf_allocation *row)
 				 GPUBPF_ALLOCATION_MOST);
 }
 
-void gpubpf_allocation_remove(uint64_t base, uint64_t size)
+void gpubpf_allocation_remove(uint64_t base)
 {
 	uint32_t i, end;
 
 	pthread_mutex_lock(&lock);
 	i = place(base);
-	end = place(base + (size ? size : 1));
+	end = place(base + 1);
 	if (end > i) {
-		memmove(&known[i], &known[end], (nknown - end) * sizeof(*known));
-		nknown -= end - i;
+		take(i, end);
 		tell_all();
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-void gpubpf_allocations_end(const void *key)
+/* What a row has before the range, and what it has behind it, stays. */
+static void cut(uint32_t i, uint64_t base, uint64_t end)
+{
+	struct known before = known[i], behind = known[i];
+	uint64_t last = before.row.base + before.row.size;
+
+	take(i, i + 1);
+	before.row.size = base - before.row.base;
+	behind.row.size = last - end;
+	behind.row.base = end;
+	if (last > end)
+		untold += !insert(&behind);
+	if (before.row.base < base)
+		insert(&before);
+}
+
+void gpubpf_allocation_cut(uint64_t base, uint64_t size)
+{
+	uint64_t end = base + size < base ? UINT64_MAX : base + size;
+	bool any = false;
+
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = place(end); i-- > 0;) /* what comes in begins at `end`, or ends at `base` */
+		if (known[i].row.base + known[i].row.size > base && known[i].row.base < end) {
+			cut(i, base, end);
+			any = true;
+		}
+	if (any)
+		tell_all();
+	pthread_mutex_unlock(&lock);
+}
+
+void gpubpf_allocations_end(const void *context)
 {
 	uint32_t n = 0;
 
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < nknown; i++)
-		if (known[i].key != key)
+		if (known[i].context != context)
 			known[n++] = known[i];
-	nknown = n;
+	if (n != nknown) {
+		nknown = n;
+		tell_all();
+	}
 	pthread_mutex_unlock(&lock);
 }
 
-/* A table of the arena for this process: its own, nobody's, or that of one which is no more. */
+static uint64_t *owner_at(const struct gpubpf_hook_device *d, uint64_t tables_at, uint64_t i)
+{
+	return (uint64_t *)((char *)d->host + tables_at + i * GPUBPF_ALLOCATION_TABLE);
+}
+
+/* A table of the arena for this process: its own, nobody's, or that of one which is no more. By the lock, so that all of its
+ * devices on host memory find the same one: lanes look no further than the first that is their process's. */
 static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
 	uint64_t n = __atomic_load_n(&hdr->allocation_tables, __ATOMIC_ACQUIRE), offset = hdr->allocations;
@@ -172,19 +239,16 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 	if (n > GPUBPF_ALLOCATION_TABLES || offset % 8 || offset > d->size ||
 	    n * GPUBPF_ALLOCATION_TABLE > d->size - offset)
 		return 0;
-	for (; n; n--, offset += GPUBPF_ALLOCATION_TABLE) {
-		struct gpubpf_allocation_head *head = (void *)((char *)d->host + offset);
-		uint64_t owner = __atomic_load_n(&head->owner, __ATOMIC_ACQUIRE), self = getpid();
+	for (uint64_t i = 0; i < n; i++)
+		if (__atomic_load_n(owner_at(d, offset, i), __ATOMIC_ACQUIRE) == (uint64_t)getpid())
+			return offset + i * GPUBPF_ALLOCATION_TABLE;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t *at = owner_at(d, offset, i), owner = __atomic_load_n(at, __ATOMIC_ACQUIRE);
 
-		if (owner && owner != self && (!kill(owner, 0) || errno != ESRCH))
-			continue;
-		if (owner == self || __atomic_compare_exchange_n(&head->owner, &owner, self, false, __ATOMIC_ACQ_REL,
-								 __ATOMIC_ACQUIRE))
-			return offset;
+		if ((!owner || (kill(owner, 0) && errno == ESRCH)) &&
+		    __atomic_compare_exchange_n(at, &owner, getpid(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return offset + i * GPUBPF_ALLOCATION_TABLE;
 	}
-	if (hdr->allocation_tables)
-		gpubpf_hook_note("no table is left for the allocations of process %d: %d processes have one each; its probes find "
-				 "none", getpid(), GPUBPF_ALLOCATION_TABLES);
 	return 0;
 }
 
@@ -204,16 +268,19 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 
 	if (d->allocations || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_ALLOCATIONS))
 		return;
-	offset = claim(d, hdr);
-	if (!offset)
-		return;
 	pthread_mutex_lock(&lock);
+	offset = gpubpf_hook_device_gone(d) ? 0 : claim(d, hdr);
 	atomic_store(&d->allocations, offset);
-	if (!introduce(d, hdr) && !tell(d)) {
+	if (offset) {
 		d->next_table = tables;
 		tables = d;
+		if (introduce(d, hdr) || tell(d))
+			tables = d->next_table;
 	}
 	pthread_mutex_unlock(&lock);
+	if (!offset && hdr->allocation_tables)
+		gpubpf_hook_note("no table is left for the allocations of process %d: %d processes have one each; its probes find "
+				 "none", getpid(), GPUBPF_ALLOCATION_TABLES);
 }
 
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device)

@@ -656,10 +656,10 @@ static bool let_go(struct gpubpf_hook_device *d)
 		d->next->link = d->link;
 	pthread_mutex_unlock(&lock);
 	all_loaded(d);
+	gpubpf_allocations_detach(d); /* whatever comes of it, its context is about to go */
 	if (!all_ended(d))
 		return false; /* released while a twin runs; its end will still be counted here */
 	pull_last(d);
-	gpubpf_allocations_detach(d);
 	if (d->state == DEVICE_READY)
 		ops->arena_detach(d->device);
 	if (d->device)

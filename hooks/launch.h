@@ -218,14 +218,15 @@ void gpubpf_hook_unfollowed(struct gpubpf_hook_device *device);
 void gpubpf_hook_quiet(void);
 
 /*
- * allocations.c: memory that the application has, for helpers that ask for it. `key`: the context that reaches it, as
- * gpubpf_hook_device_add() has it; NULL: all devices of the process do. What is known of the same base goes. What lies from
- * base on within `size` bytes is no more, and is told so before the runtime frees it: `size` 0 is the one at base.
+ * allocations.c: memory that the application has, for helpers that ask for it. `context`: whose it is, as the device's `how`
+ * has it; its devices reach it, and `everywhere` all of the process. What is known there of the same base goes. What is no
+ * more is told before the runtime frees it.
  */
 uint32_t gpubpf_allocation_number(void); /* of one that was made just now */
-void gpubpf_allocation_add(const void *key, const struct gpubpf_allocation *allocation);
-void gpubpf_allocation_remove(uint64_t base, uint64_t size);
-void gpubpf_allocations_end(const void *key); /* the context goes, and with it what is its own */
+void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *allocation);
+void gpubpf_allocation_remove(uint64_t base);
+void gpubpf_allocation_cut(uint64_t base, uint64_t size); /* of these bytes, whatever they are part of */
+void gpubpf_allocations_end(const void *context); /* it goes, and all that is its own */
 /* Of runtimes that do not tell where buffers lie: does a program on the device ask, and where is this one, as kernels see
  * it? Waits for the device. 0 or -errno. */
 bool gpubpf_allocations_asked(const struct gpubpf_hook_device *device);

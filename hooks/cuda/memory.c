@@ -13,14 +13,19 @@ static CUresult in_context(CUdeviceptr address, size_t size)
 	CUcontext context = NULL;
 
 	if (!cuda_next.cuCtxGetCurrent(&context) && context)
-		gpubpf_allocation_add(context, &(struct gpubpf_allocation){ address, size, GPUBPF_ALLOCATION_DEVICE,
-									    gpubpf_allocation_number() });
+		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ address, size, GPUBPF_ALLOCATION_DEVICE,
+										   gpubpf_allocation_number() });
 	return 0;
 }
 
+/* It goes with the context that made it all the same. */
 static CUresult in_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
-	gpubpf_allocation_add(NULL, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind, gpubpf_allocation_number() });
+	CUcontext context = NULL;
+
+	cuda_next.cuCtxGetCurrent(&context);
+	gpubpf_allocation_add(context, true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
+									  gpubpf_allocation_number() });
 	return 0;
 }
 
@@ -101,42 +106,42 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc 
 
 	if (error || !n)
 		return error;
-	gpubpf_allocation_remove(address, size);
+	gpubpf_allocation_cut(address, size);
 	return access->flags ? in_context(address, size) : 0;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
-	gpubpf_allocation_remove(address, 0);
+	gpubpf_allocation_remove(address);
 	return NEXT(cuMemFree_v2, address);
 }
 
 CUresult cuMemFreeHost(void *memory)
 {
-	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	gpubpf_allocation_remove((uintptr_t)memory);
 	return NEXT(cuMemFreeHost, memory);
 }
 
 CUresult cuMemHostUnregister(void *memory)
 {
-	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	gpubpf_allocation_remove((uintptr_t)memory);
 	return NEXT(cuMemHostUnregister, memory);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 {
-	gpubpf_allocation_remove(address, 0);
+	gpubpf_allocation_remove(address);
 	return NEXT(cuMemFreeAsync, address, stream);
 }
 
 CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream)
 {
-	gpubpf_allocation_remove(address, 0);
+	gpubpf_allocation_remove(address);
 	return NEXT(cuMemFreeAsync_ptsz, address, stream);
 }
 
 CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
-	gpubpf_allocation_remove(address, size);
+	gpubpf_allocation_cut(address, size);
 	return NEXT(cuMemUnmap, address, size);
 }

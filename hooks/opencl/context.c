@@ -53,6 +53,7 @@ static void destroy(struct ocl_context *c)
 		gpubpf_hook_device_destroy(d->hook);
 		free(d);
 	}
+	gpubpf_allocations_end(c->object.handle);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

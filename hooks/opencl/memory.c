@@ -20,14 +20,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* of the list; never
 static struct buffer *buffers, **last = &buffers; /* the oldest first */
 static atomic_uint unknown;
 
-/* Of another buffer in the same host memory: it is known again. */
-static void know_other(uint64_t address)
+/* Of others in the same host memory: they are known again. */
+static void know_others(uint64_t address)
 {
 	for (struct buffer *b = buffers; b; b = b->next)
-		if (b->row.base == address) {
-			gpubpf_allocation_add(NULL, &b->row);
-			return;
-		}
+		if (b->row.base == address)
+			gpubpf_allocation_add(b->context, false, &b->row);
 }
 
 static void CL_CALLBACK gone(cl_mem handle, void *buffer)
@@ -38,8 +36,8 @@ static void CL_CALLBACK gone(cl_mem handle, void *buffer)
 	*b->link = b->next;
 	*(b->next ? &b->next->link : &last) = b->link;
 	if (b->row.base) {
-		gpubpf_allocation_remove(b->row.base, 0);
-		know_other(b->row.base);
+		gpubpf_allocation_remove(b->row.base);
+		know_others(b->row.base);
 	} else if (!b->asked) {
 		atomic_fetch_sub(&unknown, 1);
 	}
@@ -101,7 +99,7 @@ static void find(struct buffer *b, struct gpubpf_hook_device *device)
 	pthread_mutex_lock(&lock);
 	b->row.base = row.base;
 	pthread_mutex_unlock(&lock);
-	gpubpf_allocation_add(NULL, &row);
+	gpubpf_allocation_add(b->context, false, &row);
 }
 
 void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
@@ -147,20 +145,22 @@ CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBufferWithProperties(cl_context cont
 	return buffer;
 }
 
-static void *made(void *memory, size_t size, enum gpubpf_allocation_kind kind)
+static void *made(cl_context context, void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
-	gpubpf_allocation_add(NULL, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind, gpubpf_allocation_number() });
+	if (memory)
+		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
+										   gpubpf_allocation_number() });
 	return memory;
 }
 
 CL_API_ENTRY void *CL_API_CALL ocl_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
 {
-	return made(ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
+	return made(context, ocl->clSVMAlloc(context, flags, size, alignment), size, GPUBPF_ALLOCATION_MANAGED);
 }
 
 CL_API_ENTRY void CL_API_CALL ocl_clSVMFree(cl_context context, void *memory)
 {
-	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	gpubpf_allocation_remove((uintptr_t)memory);
 	ocl->clSVMFree(context, memory);
 }
 
@@ -171,7 +171,7 @@ ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
 		     const cl_event *wait, cl_event *event)
 {
 	for (cl_uint i = 0; i < n && memory && !done; i++) /* with a function of its own the program frees it itself */
-		gpubpf_allocation_remove((uintptr_t)memory[i], 0);
+		gpubpf_allocation_remove((uintptr_t)memory[i]);
 	return ocl->clEnqueueSVMFree(queue, n, memory, done, user, nwait, wait, event);
 }
 
@@ -194,7 +194,7 @@ static void *CL_API_CALL host_alloc(cl_context context, const cl_bitfield *prope
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->host ? made(usm->host(context, properties, size, alignment, error), size,
+	return usm && usm->host ? made(context, usm->host(context, properties, size, alignment, error), size,
 				       GPUBPF_ALLOCATION_HOST) : refuse(error);
 }
 
@@ -203,7 +203,7 @@ static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->device ? made(usm->device(context, device, properties, size, alignment, error), size,
+	return usm && usm->device ? made(context, usm->device(context, device, properties, size, alignment, error), size,
 					 GPUBPF_ALLOCATION_DEVICE) : refuse(error);
 }
 
@@ -212,7 +212,7 @@ static void *CL_API_CALL shared_alloc(cl_context context, cl_device_id device, c
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	return usm && usm->shared ? made(usm->shared(context, device, properties, size, alignment, error), size,
+	return usm && usm->shared ? made(context, usm->shared(context, device, properties, size, alignment, error), size,
 					 GPUBPF_ALLOCATION_MANAGED) : refuse(error);
 }
 
@@ -220,7 +220,7 @@ static cl_int CL_API_CALL mem_free(cl_context context, void *memory)
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	gpubpf_allocation_remove((uintptr_t)memory);
 	return usm && usm->free ? usm->free(context, memory) : CL_INVALID_CONTEXT;
 }
 
@@ -228,7 +228,7 @@ static cl_int CL_API_CALL mem_blocking_free(cl_context context, void *memory)
 {
 	const struct ocl_usm *usm = usm_of(context);
 
-	gpubpf_allocation_remove((uintptr_t)memory, 0);
+	gpubpf_allocation_remove((uintptr_t)memory);
 	return usm && usm->blocking_free ? usm->blocking_free(context, memory) : CL_INVALID_CONTEXT;
 }
 

@@ -357,9 +357,9 @@ static void launch(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device 
 {
 	struct gpubpf_hook_launch l = { .kernel = kernel, .device = device, .dim = 1, .grid = { 64, 1, 1 } };
 
-	gpubpf_allocation_add(NULL, &(struct gpubpf_allocation){ now, 64, GPUBPF_ALLOCATION_DEVICE, gpubpf_allocation_number() });
+	gpubpf_allocation_add(NULL, true, &(struct gpubpf_allocation){ now, 64, GPUBPF_ALLOCATION_DEVICE, gpubpf_allocation_number() });
 	gpubpf_hook_launch_begin(&l);
-	gpubpf_allocation_remove(now - 4096, 4096);
+	gpubpf_allocation_cut(now - 4096, 4096);
 	if (l.twin && !l.arena)
 		abort();
 	gpubpf_hook_launch_end(&l, GPUBPF_LAUNCHED);
