@@ -73,6 +73,8 @@ struct cuda_next {
 	CUresult (*cuStreamIsCapturing)(CUstream stream, int *status);
 	CUresult (*cuStreamIsCapturing_ptsz)(CUstream stream, int *status);
 	CUresult (*cuStreamGetCtx)(CUstream stream, CUcontext *context, CUgreenCtx *green);
+	CUresult (*cuMemHostGetDevicePointer)(CUdeviceptr *address, void *memory, unsigned flags);
+	CUresult (*cuPointerGetAttribute)(void *value, int attribute, CUdeviceptr address);
 	CUresult (*cuGraphCreate)(CUgraph *graph, unsigned flags);
 	CUresult (*cuGraphDestroy)(CUgraph graph);
 	CUresult (*cuFuncGetAttribute)(int *value, int attribute, CUfunction f);

@@ -39,6 +39,8 @@ static void load(void)
 	NEXT(cuCtxGetCurrent, "cuCtxGetCurrent");
 	NEXT(cuCtxFromGreenCtx, "cuCtxFromGreenCtx");
 	NEXT(cuStreamGetCtx, "cuStreamGetCtx_v2");
+	NEXT(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2");
+	NEXT(cuPointerGetAttribute, "cuPointerGetAttribute");
 	NEXT(cuGreenCtxGetDevResource, "cuGreenCtxGetDevResource");
 	NEXT(cuStreamGetGreenCtx, "cuStreamGetGreenCtx");
 	NEXT(cuStreamIsCapturing, "cuStreamIsCapturing");

@@ -8,25 +8,71 @@
 
 #define NEXT(symbol, ...) (cuda_next_init() && cuda_next.symbol ? cuda_next.symbol(__VA_ARGS__) : CUDA_ERROR_NOT_FOUND)
 
-static CUresult in_context(CUdeviceptr address, size_t size)
+#define NAMED_STREAMS 2 /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD: of the current context, as 0 is */
+#define WRITE_COMBINED 4 /* CU_MEMHOSTALLOC_WRITECOMBINED */
+#define REGISTER_IO 4 /* CU_MEMHOSTREGISTER_IOMEMORY */
+#define ORDINAL 9 /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+
+static CUcontext current(void)
 {
 	CUcontext context = NULL;
 
-	if (!cuda_next.cuCtxGetCurrent(&context) && context)
+	return cuda_next.cuCtxGetCurrent(&context) ? NULL : context;
+}
+
+static CUresult of_context(CUcontext context, CUdeviceptr address, size_t size)
+{
+	if (context)
 		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ address, size, GPUBPF_ALLOCATION_DEVICE,
 										   gpubpf_allocation_number() });
 	return 0;
 }
 
+static CUresult in_context(CUdeviceptr address, size_t size)
+{
+	return of_context(current(), address, size);
+}
+
 /* It goes with the context that made it all the same. */
 static CUresult in_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
-	CUcontext context = NULL;
-
-	cuda_next.cuCtxGetCurrent(&context);
-	gpubpf_allocation_add(context, true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
-									  gpubpf_allocation_number() });
+	gpubpf_allocation_add(current(), true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
+									    gpubpf_allocation_number() });
 	return 0;
+}
+
+/* Memory of the host that kernels may see elsewhere (Unified Addressing, exceptional disjoint addressing): told where they see
+ * it at the same address. */
+static CUresult if_same(void *memory, size_t size)
+{
+	CUdeviceptr seen = 0;
+
+	if (!cuda_next.cuMemHostGetDevicePointer || cuda_next.cuMemHostGetDevicePointer(&seen, memory, 0) ||
+	    seen != (uintptr_t)memory)
+		return 0;
+	return in_all(memory, size, GPUBPF_ALLOCATION_HOST);
+}
+
+/* Of a stream that is being captured it is not there before the graph runs, nor when that frees it: it is not told. */
+static CUresult in_stream(CUdeviceptr address, size_t size, CUstream stream, CUresult (*capturing)(CUstream, int *), bool pool)
+{
+	CUcontext context = NULL;
+	CUgreenCtx green = NULL;
+	CUdevice device = -1;
+	int status = 0, ordinal = -2;
+
+	if (!capturing || capturing(stream, &status) || status)
+		return 0;
+	if ((uintptr_t)stream > NAMED_STREAMS && cuda_next.cuStreamGetCtx &&
+	    (cuda_next.cuStreamGetCtx(stream, &context, &green) || green))
+		context = NULL;
+	if (!context)
+		context = current();
+	/* a pool may be of another device than the stream, which reaches it or not */
+	if (pool && (context != current() || cuda_own.ctx_device(&device) || !cuda_next.cuPointerGetAttribute ||
+		     cuda_next.cuPointerGetAttribute(&ordinal, ORDINAL, address) || ordinal != device))
+		return 0;
+	return of_context(context, address, size);
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
@@ -61,53 +107,68 @@ CUresult cuMemHostAlloc(void **memory, size_t size, unsigned flags)
 {
 	CUresult error = NEXT(cuMemHostAlloc, memory, size, flags);
 
-	return error ? error : in_all(*memory, size, GPUBPF_ALLOCATION_HOST);
+	if (error || flags & WRITE_COMBINED)
+		return error ? error : if_same(*memory, size);
+	return in_all(*memory, size, GPUBPF_ALLOCATION_HOST);
 }
 
 CUresult cuMemHostRegister_v2(void *memory, size_t size, unsigned flags)
 {
 	CUresult error = NEXT(cuMemHostRegister_v2, memory, size, flags);
 
-	return error ? error : in_all(memory, size, GPUBPF_ALLOCATION_HOST);
+	return error || flags & REGISTER_IO ? error : if_same(memory, size); /* to read a device's registers does things */
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocAsync, address, size, stream);
 
-	return error ? error : in_context(*address, size);
+	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, false);
 }
 
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr *address, size_t size, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocAsync_ptsz, address, size, stream);
 
-	return error ? error : in_context(*address, size);
+	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, false);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t size, void *pool, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocFromPoolAsync, address, size, pool, stream);
 
-	return error ? error : in_context(*address, size);
+	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing, true);
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *address, size_t size, void *pool, CUstream stream)
 {
 	CUresult error = NEXT(cuMemAllocFromPoolAsync_ptsz, address, size, pool, stream);
 
-	return error ? error : in_context(*address, size);
+	return error ? error : in_stream(*address, size, stream, cuda_next.cuStreamIsCapturing_ptsz, true);
 }
 
-/* Memory that was mapped to addresses can be read from now on, or no longer. */
+/* Memory that was mapped to addresses can be read by a device from now on, or no longer. Of other devices than the current
+ * context's nobody says which contexts they have. */
 CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t n)
 {
-	CUresult error = NEXT(cuMemSetAccess, address, size, access, n);
+	bool has_current = false, none = false;
+	CUdevice device = -1;
+	CUresult error;
 
-	if (error || !n)
+	if (cuda_next_init() && cuda_own.ctx_device(&device))
+		device = -1;
+	for (size_t i = 0; access && i < n; i++) {
+		has_current |= access[i].flags && access[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+			       access[i].location.id == device;
+		none |= !access[i].flags;
+	}
+	if (none)
+		gpubpf_allocation_cut(address, size);
+	error = NEXT(cuMemSetAccess, address, size, access, n);
+	if (error || !has_current)
 		return error;
 	gpubpf_allocation_cut(address, size);
-	return access->flags ? in_context(address, size) : 0;
+	return in_context(address, size);
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address)
