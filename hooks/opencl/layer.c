@@ -62,6 +62,7 @@ static cl_int init_layer(cl_uint num_entries, const cl_icd_dispatch *target, cl_
 		loader = object_of(caller);
 		keep(caller);
 		ocl_table_init();
+		ocl_memory_init();
 #define OCL_CALL(name)                            \
 	if (table.name)                           \
 		table.name = ocl_##name;

@@ -5,18 +5,21 @@
  */
 #include "opencl.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 struct buffer {
+	struct ocl_object object;      /* until the application lets go of it: kernels may have it longer */
 	struct buffer *next, **link;
 	cl_context context;
-	cl_mem handle;
 	struct gpubpf_allocation row;  /* base 0: not known, */
 	bool asked;                    /* nor will it be */
+	bool busy;                     /* it is being asked for, and must stay */
 };
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER; /* one question at a time */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* of the list; never held while the runtime runs */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;   /* of the list */
+static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
 static struct buffer *buffers, **last = &buffers; /* the oldest first */
 static atomic_uint unknown;
 
@@ -52,17 +55,50 @@ static void remember(cl_context context, cl_mem handle, size_t size)
 	if (!b)
 		return;
 	*b = (struct buffer){
-		.context = context, .handle = handle,
+		.context = context,
 		.row = { .size = size, .kind = GPUBPF_ALLOCATION_DEVICE, .number = gpubpf_allocation_number() },
 	};
+	ocl_table_add(OCL_MEMORIES, handle, &b->object);
 	pthread_mutex_lock(&lock);
 	b->link = last;
 	*last = b;
 	last = &b->next;
 	atomic_fetch_add(&unknown, 1);
 	pthread_mutex_unlock(&lock);
-	if (ocl->clSetMemObjectDestructorCallback(handle, gone, b))
+	if (ocl->clSetMemObjectDestructorCallback(handle, gone, b)) {
+		ocl_table_release(OCL_MEMORIES, handle);
 		gone(handle, b);
+	}
+}
+
+/* The application's last reference is about to go: nobody asks for it from now on. */
+static void let_go(struct buffer *b)
+{
+	pthread_mutex_lock(&lock);
+	while (b->busy)
+		pthread_cond_wait(&answered, &lock);
+	if (!b->asked)
+		atomic_fetch_sub(&unknown, 1);
+	b->asked = true;
+	pthread_mutex_unlock(&lock);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainMemObject(cl_mem memory)
+{
+	cl_int err = ocl->clRetainMemObject(memory);
+
+	if (!err)
+		ocl_table_retain(OCL_MEMORIES, memory);
+	return err;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseMemObject(cl_mem memory)
+{
+	struct buffer *b = ocl_table_release(OCL_MEMORIES, memory);
+
+	if (b)
+		let_go(b);
+	return ocl->clReleaseMemObject(memory);
 }
 
 static bool has_one_device(cl_context context)
@@ -72,7 +108,7 @@ static bool has_one_device(cl_context context)
 	return !ocl->clGetContextInfo(context, CL_CONTEXT_NUM_DEVICES, sizeof(n), &n, NULL) && n == 1;
 }
 
-/* A buffer of the context that was not asked for yet; it stays until it is let go. */
+/* A buffer of the context that was not asked for yet; it stays until it was. */
 static struct buffer *next_unknown(cl_context context)
 {
 	struct buffer *b;
@@ -80,26 +116,33 @@ static struct buffer *next_unknown(cl_context context)
 	pthread_mutex_lock(&lock);
 	for (b = buffers; b && (b->context != context || b->asked);)
 		b = b->next;
-	if (b && ocl->clRetainMemObject(b->handle))
-		b = NULL;
 	if (b) {
-		b->asked = true;
+		b->asked = b->busy = true;
 		atomic_fetch_sub(&unknown, 1);
 	}
 	pthread_mutex_unlock(&lock);
 	return b;
 }
 
-static void find(struct buffer *b, struct gpubpf_hook_device *device)
+/* False: the device had no time to answer. It is asked again at another launch. */
+static bool find(struct buffer *b, struct gpubpf_hook_device *device)
 {
 	struct gpubpf_allocation row = b->row;
+	int err = device ? gpubpf_buffer_address(device, b->object.handle, &row.base) : -EOPNOTSUPP;
 
-	if (gpubpf_buffer_address(device, b->handle, &row.base) < 0)
-		return;
+	if (!err)
+		gpubpf_allocation_add(b->context, false, &row);
 	pthread_mutex_lock(&lock);
-	b->row.base = row.base;
+	if (!err)
+		b->row.base = row.base;
+	if (err == -EBUSY) {
+		b->asked = false;
+		atomic_fetch_add(&unknown, 1);
+	}
+	b->busy = false;
+	pthread_cond_broadcast(&answered);
 	pthread_mutex_unlock(&lock);
-	gpubpf_allocation_add(b->context, false, &row);
+	return err != -EBUSY;
 }
 
 void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device)
@@ -113,17 +156,40 @@ void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *dev
 		return;
 	alone = has_one_device(handle);
 	pthread_mutex_lock(&asking);
-	while ((b = next_unknown(handle))) {
-		cl_mem kept = b->handle;
-
-		if (alone)
-			find(b, device);
-		ocl->clReleaseMemObject(kept);
-	}
+	while ((b = next_unknown(handle)) && find(b, alone ? device : NULL))
+		;
 	pthread_mutex_unlock(&asking);
+	if (b)
+		gpubpf_hook_note("a kernel ran for long when another was launched: where buffers lie that came meanwhile is "
+				 "not known until it ends, and probes do not find them");
 	if (!alone)
 		gpubpf_hook_note("where buffers of a context with several devices lie is not known: probes find no allocation "
 				 "there");
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* Who asked is not there. */
+static void in_child(void)
+{
+	for (struct buffer *b = buffers; b; b = b->next)
+		b->busy = false;
+	pthread_mutex_init(&asking, NULL);
+	pthread_cond_init(&answered, NULL);
+	pthread_mutex_unlock(&lock);
+}
+
+void ocl_memory_init(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
 }
 
 CL_API_ENTRY cl_mem CL_API_CALL ocl_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,

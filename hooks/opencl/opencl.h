@@ -39,7 +39,7 @@ struct ocl_object {
 	uint32_t refs;
 };
 
-enum ocl_table { OCL_CONTEXTS, OCL_PROGRAMS, OCL_KERNELS, OCL_BUFFERS, OCL_TABLES };
+enum ocl_table { OCL_CONTEXTS, OCL_PROGRAMS, OCL_KERNELS, OCL_BUFFERS, OCL_MEMORIES, OCL_TABLES };
 
 void ocl_table_init(void);
 void ocl_table_add(enum ocl_table table, void *handle, struct ocl_object *object); /* with one reference */
@@ -237,6 +237,7 @@ cl_int ocl_args_apply(struct ocl_twin *twin); /* by the kernel's lock */
 extern const ocl_set_pointer_fn ocl_pointer_calls[OCL_POINTER_CALLS]; /* ours */
 
 /* memory.c: learn where buffers lie, where a program on the device asks; before a twin is launched there */
+void ocl_memory_init(void);
 void ocl_memory_find(struct ocl_context *context, struct gpubpf_hook_device *device);
 
 /* enqueue.c */

@@ -1,10 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches that are given addresses as numbers: of nothing, of a buffer, of the same when it is freed, of shared virtual
- * memory, of the same when it is freed. */
+ * memory, of the same when it is freed;
+ * and one while a kernel runs that ends when the host says so, for which the launch must not wait. */
 #include "opencl.h"
 
+#include <unistd.h>
+
 static const char source[] =
-	"kernel void look(global uint *data, ulong address, global ulong *out) { data[0] += 1; out[0] = (ulong)data; }\n";
+	"kernel void look(global uint *data, ulong address, global ulong *out) { data[0] += 1; out[0] = (ulong)data; }\n"
+	"kernel void until(global const volatile uint *word) { while (!*word) ; }\n";
+
+/* Of more groups than the device has processors. */
+static void look_beside(const struct opencl *cl, cl_kernel kernel, cl_mem out)
+{
+	static volatile cl_uint word[1024] __attribute__((aligned(4096)));
+	size_t groups = 1024, one = 1;
+	cl_int err;
+	cl_mem flag = clCreateBuffer(cl->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, sizeof(word), (void *)word, &err);
+	cl_command_queue queue = clCreateCommandQueue(cl->context, cl->device, 0, &err);
+	cl_kernel until = opencl_kernel(cl, "until");
+	cl_mem data = opencl_buffer(cl, NULL, 4096);
+	cl_ulong nothing = 0;
+
+	check(clSetKernelArg(until, 0, sizeof(flag), &flag), "clSetKernelArg");
+	check(clEnqueueNDRangeKernel(queue, until, 1, NULL, &groups, &one, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+	check(clFlush(queue), "clFlush");
+	usleep(100000); /* it runs on all of them */
+	check(clSetKernelArg(kernel, 0, sizeof(data), &data), "clSetKernelArg");
+	check(clSetKernelArg(kernel, 1, sizeof(nothing), &nothing), "clSetKernelArg");
+	check(clSetKernelArg(kernel, 2, sizeof(out), &out), "clSetKernelArg");
+	check(clEnqueueNDRangeKernel(cl->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+	check(clFlush(cl->queue), "clFlush");
+	*word = 1;
+	check(clFinish(queue), "clFinish");
+	check(clFinish(cl->queue), "clFinish");
+	clReleaseMemObject(data);
+	clReleaseKernel(until);
+	clReleaseCommandQueue(queue);
+	clReleaseMemObject(flag);
+}
 
 static cl_ulong look(const struct opencl *cl, cl_kernel kernel, cl_mem data, cl_ulong address, cl_mem out)
 {
@@ -32,6 +66,7 @@ int main(void)
 	look(&cl, kernel, first, (cl_ulong)shared, out);
 	clSVMFree(cl.context, shared);
 	look(&cl, kernel, first, (cl_ulong)shared, out);
+	look_beside(&cl, kernel, out);
 	printf("%s\n", shared ? "all" : "no shared virtual memory");
 	clReleaseMemObject(first);
 	clReleaseMemObject(out);

@@ -60,6 +60,30 @@ static int find_device(struct gpubpf_device *d, const char *name, uint32_t index
 	return -ENODEV;
 }
 
+#define WHERE_NAP_NS 50000l
+#define WHERE_NAPS 400 /* with what a timer adds some 50 ms */
+
+static bool has_ended(struct gpubpf_device *d, cl_event event)
+{
+	cl_int status = CL_COMPLETE;
+
+	return d->api.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) ||
+	       status <= CL_COMPLETE;
+}
+
+/* No question of where a buffer lies is on its way: one may begin. */
+static bool where_answered(struct gpubpf_device *d)
+{
+	if (d->where_event && !has_ended(d, d->where_event))
+		return false;
+	if (d->where_event)
+		d->api.clReleaseEvent(d->where_event);
+	free(d->where_answer);
+	d->where_event = NULL;
+	d->where_answer = NULL;
+	return true;
+}
+
 static void ocl_close(struct gpubpf_device *d);
 
 static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open *how, struct gpubpf_why *why)
@@ -120,6 +144,7 @@ static void ocl_close(struct gpubpf_device *d)
 		d->api.clReleaseKernel(d->clock_kernel);
 	if (d->clock_word)
 		d->api.clReleaseMemObject(d->clock_word);
+	where_answered(d);
 	if (d->where_kernel)
 		d->api.clReleaseKernel(d->where_kernel);
 	if (d->where_word)
@@ -192,19 +217,41 @@ static bool can_ask_where(struct gpubpf_device *d)
 	return !err;
 }
 
+static cl_int ask_where(struct gpubpf_device *d, cl_mem memory)
+{
+	size_t one = 1;
+	cl_int err = d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory);
+
+	if (!err)
+		err = d->api.clSetKernelArg(d->where_kernel, 1, sizeof(d->where_word), &d->where_word);
+	if (!err)
+		err = d->api.clEnqueueNDRangeKernel(d->queue, d->where_kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+	if (!err)
+		err = d->api.clEnqueueReadBuffer(d->queue, d->where_word, CL_FALSE, 0, sizeof(*d->where_answer),
+						 d->where_answer, 0, NULL, &d->where_event);
+	return err ? err : d->api.clFlush(d->queue);
+}
+
+/* A kernel of the application may run until its host says otherwise, and ours not before it ends: nobody waits for that. */
 static int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
 {
-	cl_mem memory = buffer;
-	size_t one = 1;
-	cl_ulong where;
+	const struct timespec nap = { .tv_nsec = WHERE_NAP_NS };
+	cl_int err;
 
-	if (!can_ask_where(d) || d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory) ||
-	    d->api.clSetKernelArg(d->where_kernel, 1, sizeof(d->where_word), &d->where_word) ||
-	    d->api.clEnqueueNDRangeKernel(d->queue, d->where_kernel, 1, NULL, &one, &one, 0, NULL, NULL) ||
-	    d->api.clEnqueueReadBuffer(d->queue, d->where_word, CL_TRUE, 0, sizeof(where), &where, 0, NULL, NULL))
+	if (!where_answered(d))
+		return -EBUSY;
+	d->where_answer = can_ask_where(d) ? calloc(1, sizeof(*d->where_answer)) : NULL;
+	if (!d->where_answer)
 		return -EIO;
-	*address = where;
-	return 0;
+	err = ask_where(d, buffer);
+	for (int i = 0; d->where_event && !has_ended(d, d->where_event) && i < WHERE_NAPS; i++)
+		nanosleep(&nap, NULL);
+	if (d->where_event && !has_ended(d, d->where_event))
+		return -EBUSY;
+	*address = *d->where_answer;
+	err |= !*d->where_answer;
+	where_answered(d);
+	return err ? -EIO : 0;
 }
 
 /* SPIR-V pieces call gpubpf_clock_read(), which stands beside as OpenCL C (maps/devlib.h). */

@@ -19,7 +19,7 @@
 	F(clReleaseContext) F(clRetainContext) F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clCreateBuffer) \
 	F(clReleaseMemObject) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clCreateProgramWithSource) \
 	F(clCreateProgramWithBinary) F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) \
-	F(clGetProgramBuildInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) \
+	F(clGetProgramBuildInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) F(clFlush) F(clGetEventInfo) F(clReleaseEvent) \
 	F(clGetKernelInfo) F(clEnqueueNDRangeKernel) F(clFinish)
 
 /* a runtime: the loader, or the next layer of the application's */
@@ -44,6 +44,8 @@ struct gpubpf_device {
 	cl_mem clock_word;
 	cl_kernel where_kernel;    /* writes the address of a buffer there; made when it is first asked */
 	cl_mem where_word;
+	cl_event where_event;      /* of a question that was not answered in time: */
+	cl_ulong *where_answer;    /* the device may still write there */
 };
 
 /* Fill the table from the loader, or from a layer's dispatch (const cl_icd_dispatch *). */
