@@ -20,6 +20,8 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES), owner = env->pid_tgid >> 32, i;
 	u64 table = env->arena + gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATIONS);
 
+	if (tables == 1) /* of one process: kernels of a graph are not told which that is */
+		return table;
 	GPUBPF_NOUNROLL
 	for (i = 0; i < tables && i < GPUBPF_ALLOCATION_TABLES; i++, table += GPUBPF_ALLOCATION_TABLE)
 		if (gpubpf_load_u64(table) == owner)
