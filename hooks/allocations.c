@@ -87,10 +87,19 @@ static int tell(struct gpubpf_hook_device *d)
 	return err ? err : say_version(d, version);
 }
 
+/* Its table is that of a device before it. */
+static bool is_told(const struct gpubpf_hook_device *d)
+{
+	for (const struct gpubpf_hook_device *other = tables; d->shared && other != d; other = other->next_table)
+		if (other->shared && at(other, 0) == at(d, 0))
+			return true;
+	return false;
+}
+
 static void tell_all(void)
 {
 	for (struct gpubpf_hook_device **d = &tables; *d && !gpubpf_session_sealed();) {
-		if (tell(*d) < 0)
+		if (!is_told(*d) && tell(*d) < 0)
 			*d = (*d)->next_table; /* its context is broken */
 		else
 			d = &(*d)->next_table;

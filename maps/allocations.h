@@ -8,7 +8,7 @@
 
 #include "helpers.h"
 
-#define GPUBPF_ALLOCATION_TRIES 4 /* of which each fails only where an allocation came or went meanwhile */
+#define GPUBPF_ALLOCATION_TRIES 64 /* of which each fails only where an allocation came or went meanwhile */
 
 struct gpubpf_allocation_words {
 	u64 base, size, kind_number;
