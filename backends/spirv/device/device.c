@@ -109,6 +109,19 @@ static int open_context(struct gpubpf_device *d, const struct gpubpf_device_open
 	return err ? ocl_error(why, "creating a queue", err) : 0;
 }
 
+/* What it takes to ask where buffers lie; made with the rest, since its references to the context are counted. */
+static void prepare_where(struct gpubpf_device *d)
+{
+	cl_int err;
+
+	if (!(d->caps.bits & GPUBPF_CAP_ALLOCATIONS))
+		return;
+	d->where_word = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_ulong), NULL, &err);
+	d->where_kernel = d->api.clCreateKernel(d->test, "gpubpf_test_where", &err);
+	if (!d->where_word || !d->where_kernel)
+		d->caps.bits &= ~GPUBPF_CAP_ALLOCATIONS;
+}
+
 static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device **device, struct gpubpf_why *why)
 {
 	struct gpubpf_device *d = calloc(1, sizeof(*d));
@@ -124,6 +137,7 @@ static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 		return err;
 	}
 	ocl_caps_fill(d);
+	prepare_where(d);
 	*device = d;
 	return 0;
 }
@@ -206,17 +220,6 @@ static int ocl_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 	return d->api.clEnqueueWriteBuffer(d->queue, d->arena, CL_TRUE, offset, size, from, 0, NULL, NULL) ? -EIO : 0;
 }
 
-static bool can_ask_where(struct gpubpf_device *d)
-{
-	cl_int err = 0;
-
-	if (!d->where_word)
-		d->where_word = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_ulong), NULL, &err);
-	if (!err && !d->where_kernel)
-		d->where_kernel = d->api.clCreateKernel(d->test, "gpubpf_test_where", &err);
-	return !err;
-}
-
 static cl_int ask_where(struct gpubpf_device *d, cl_mem memory)
 {
 	size_t one = 1;
@@ -240,7 +243,7 @@ static int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *a
 
 	if (!where_answered(d))
 		return -EBUSY;
-	d->where_answer = can_ask_where(d) ? calloc(1, sizeof(*d->where_answer)) : NULL;
+	d->where_answer = d->where_kernel && d->where_word ? calloc(1, sizeof(*d->where_answer)) : NULL;
 	if (!d->where_answer)
 		return -EIO;
 	err = ask_where(d, buffer);

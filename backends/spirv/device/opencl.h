@@ -42,7 +42,7 @@ struct gpubpf_device {
 	cl_program test;           /* what the caps were found out with; its kernels read the clock */
 	cl_kernel clock_kernel;
 	cl_mem clock_word;
-	cl_kernel where_kernel;    /* writes the address of a buffer there; made when it is first asked */
+	cl_kernel where_kernel;    /* writes the address of a buffer there */
 	cl_mem where_word;
 	cl_event where_event;      /* of a question that was not answered in time: */
 	cl_ulong *where_answer;    /* the device may still write there */
