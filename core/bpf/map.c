@@ -59,6 +59,14 @@ void sys_map_finish(struct sys_object *o)
 	gpubpf_session__free(o->map.shelf);
 }
 
+/* One value that programs know beforehand, as of .rodata; what else they may only read is filled as other maps are. */
+static bool is_constant(const struct sys_object *o)
+{
+	const struct gpubpf_map *def = &o->map.def;
+
+	return def->rdonly && o->map.frozen && def->max_entries == 1 && def->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS);
+}
+
 int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def)
 {
 	const struct gpubpf_map *map = sys_map_of(s, o);
@@ -67,9 +75,10 @@ int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, s
 	int err;
 
 	*def = o->map.def;
-	def->rdonly = def->rdonly && o->map.frozen;
-	if (!def->rdonly || !o->map.shelf || def->max_entries != 1)
+	def->rdonly = is_constant(o);
+	if (!def->rdonly || !o->map.shelf)
 		return 0;
+	def->kernel = 0; /* who maps it could change what was proven of it */
 	init = malloc(gpubpf_map__user_value_size(map));
 	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
 	if (err < 0)
