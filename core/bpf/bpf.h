@@ -37,7 +37,8 @@ struct sys_object {
 	union {
 		struct {
 			struct gpubpf_map def;
-			struct gpubpf_session *shelf; /* NULL: it is the session's, */
+			struct gpubpf_session *shelf; /* where it is until */
+			bool placed;           /* it is the session's, */
 			uint32_t index;        /* by this number */
 			bool frozen;
 		} map;
@@ -70,6 +71,8 @@ struct sys_object {
 struct gpubpf_bpf {
 	struct sys_object **objects;   /* [n], by number */
 	uint32_t n, next;              /* number */
+	int kept[GPUBPF_MAX_MAPS];     /* [nkept]: memory of the session's maps whose handles are closed */
+	uint32_t nkept;
 };
 
 /* The question of a peer, answered. -EPROTO or -errno of the connection. */

@@ -127,6 +127,7 @@ void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t ind
 		copy_queue(from, to);
 	gpubpf_session__free(o->map.shelf);
 	o->map.shelf = NULL;
+	o->map.placed = true;
 	o->map.index = index;
 }
 

@@ -97,8 +97,19 @@ static bool is_open(const struct sys_object *o)
 	return false;
 }
 
+/* Memory that the session's map has is its own as long as the session lasts: devices that come later are given it. */
+static bool is_kept(struct gpubpf_session *s, const struct sys_object *o)
+{
+	if (o->kind != GPUBPF_BPF_MAP || !o->map.placed || s->loaded->unit.maps[o->map.index].kernel != o->fd + 1)
+		return false;
+	s->bpf->kept[s->bpf->nkept++] = o->fd;
+	return true;
+}
+
 static void finish(struct gpubpf_session *s, struct sys_object *o)
 {
+	bool kept = is_kept(s, o);
+
 	switch (o->kind) {
 	case GPUBPF_BPF_MAP:
 		sys_map_finish(o);
@@ -118,7 +129,7 @@ static void finish(struct gpubpf_session *s, struct sys_object *o)
 	case GPUBPF_BPF_KINDS:
 		break;
 	}
-	if (o->fd >= 0)
+	if (o->fd >= 0 && !kept)
 		close(o->fd);
 	free(o);
 }
@@ -183,6 +194,8 @@ void gpubpf_bpf_finish(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++)
 		finish(s, s->bpf->objects[i]);
+	for (uint32_t i = 0; s->bpf && i < s->bpf->nkept; i++)
+		close(s->bpf->kept[i]);
 	if (s->bpf)
 		free(s->bpf->objects);
 	free(s->bpf);
