@@ -54,12 +54,20 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 	return o->fd < 0 ? o->fd : 0;
 }
 
+static int by_number(const void *key, const void *element)
+{
+	const uint32_t id = *(const uint32_t *)key, has = (*(struct sys_object *const *)element)->id;
+
+	return (id > has) - (id < has);
+}
+
 struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id)
 {
-	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++)
-		if (s->bpf->objects[i]->id == id)
-			return s->bpf->objects[i];
-	return NULL;
+	struct sys_object **at = NULL;
+
+	if (s->bpf && s->bpf->n)
+		at = bsearch(&id, s->bpf->objects, s->bpf->n, sizeof(struct sys_object *), by_number);
+	return at ? *at : NULL;
 }
 
 struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id)
@@ -80,7 +88,7 @@ int sys_object_handle(struct sys_object *o)
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_SH) < 0) {
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* who has it may have locked it as well, and would stop us */
 		int err = -errno;
 
 		close(fd);
