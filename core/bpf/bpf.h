@@ -21,6 +21,8 @@
 #include "core/wire/name.h"
 
 #define GPUBPF_BPF_MOST 4096      /* objects of a session */
+#define GPUBPF_BPF_HELD (256u << 20) /* bytes of programs and BTF that they are */
+#define GPUBPF_BPF_BTF_MAX (16u << 20) /* bytes of one, the Linux kernel's */
 #define GPUBPF_BPF_PLACES 16      /* patterns that --attach names for a program */
 #define GPUBPF_BPF_LOG 4096       /* bytes of what is said of a program */
 
@@ -33,6 +35,7 @@ struct sys_object {
 	enum gpubpf_bpf_kind kind;
 	int fd;                        /* the file of its handles */
 	bool live;                     /* during a sweep */
+	size_t held;                   /* bytes of GPUBPF_BPF_HELD */
 	uint32_t btf;                  /* number of its BTF, 0: none */
 	union {
 		struct {
@@ -89,6 +92,8 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id);
 /* Of that kind; NULL: there is none. */
 struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id);
+/* It is to have so many bytes more: 0, or -ENOMEM where all have too many. */
+int sys_object_hold(struct gpubpf_session *s, struct sys_object *o, size_t size);
 /* A descriptor for a process that asked, whose file is made if there is none. -errno */
 int sys_object_handle(struct sys_object *o);
 /* One that was just made and is of no use. */

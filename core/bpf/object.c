@@ -77,6 +77,18 @@ struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf
 	return o && o->kind == kind ? o : NULL;
 }
 
+int sys_object_hold(struct gpubpf_session *s, struct sys_object *o, size_t size)
+{
+	size_t all = size;
+
+	for (uint32_t i = 0; i < s->bpf->n; i++)
+		all += s->bpf->objects[i]->held;
+	if (all > GPUBPF_BPF_HELD)
+		return -ENOMEM;
+	o->held += size;
+	return 0;
+}
+
 int sys_object_handle(struct sys_object *o)
 {
 	int fd = o->fd < 0 ? sys_object_file(o, 0, 0, 0) : 0;

@@ -44,14 +44,14 @@ int sys_wants(struct sys_call *c)
 
 /* -- what was given -- */
 
-static int get_records(struct gpubpf_reader *r, size_t each, void **records, uint32_t *n)
+static int get_records(struct sys_call *c, struct sys_object *o, size_t each, void **records, uint32_t *n)
 {
 	size_t size;
-	const void *data = gpubpf_get_bytes(r, &size);
+	const void *data = gpubpf_get_bytes(c->r, &size);
 
-	if (r->failed || size % each || size / each > MAX_INSNS)
+	if (c->r->failed || size % each || size / each > MAX_INSNS)
 		return -EPROTO;
-	*records = malloc(size + 1);
+	*records = sys_object_hold(c->s, o, size) ? NULL : malloc(size + 1);
 	if (!*records)
 		return -ENOMEM;
 	if (size)
@@ -98,17 +98,14 @@ static int name_maps(const struct gpubpf_session *s, struct sys_object *o)
 	return err;
 }
 
-/* The name of its first function, which is whole. */
-static void name_whole(const struct gpubpf_session *s, struct sys_object *o)
+/* The name of its first function, which is whole. Its BTF was checked. */
+static void name_whole(struct sys_object *o, const struct btf *btf)
 {
-	const struct sys_object *data = o->btf ? sys_object_find(s, o->btf) : NULL;
-	struct btf *btf = data && o->prog.raw.nfuncs ? btf__new(data->btf_data.data, data->btf_data.size) : NULL;
-	const struct btf_type *t = btf ? btf__type_by_id(btf, o->prog.raw.funcs[0].type_id) : NULL;
+	const struct btf_type *t = btf && o->prog.raw.nfuncs ? btf__type_by_id(btf, o->prog.raw.funcs[0].type_id) : NULL;
 	const char *name = t && btf_is_func(t) ? btf__name_by_offset(btf, t->name_off) : NULL;
 
 	if (name && same_name(name, o->prog.name))
 		snprintf(o->prog.name, sizeof(o->prog.name), "%s", name);
-	btf__free(btf);
 }
 
 static int get_program(struct sys_call *c, struct sys_object *o)
@@ -120,11 +117,11 @@ static int get_program(struct sys_call *c, struct sys_object *o)
 	o->prog.object[0] = o->prog.object[1] = -1;
 	o->prog.type = gpubpf_get_u32(c->r);
 	gpubpf_get_str(c->r, o->prog.name, BPF_OBJ_NAME_LEN);
-	err = get_records(c->r, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
+	err = get_records(c, o, sizeof(*raw->insns), (void **)&raw->insns, &raw->ninsns);
 	if (!err)
-		err = get_records(c->r, sizeof(*raw->funcs), (void **)&raw->funcs, &raw->nfuncs);
+		err = get_records(c, o, sizeof(*raw->funcs), (void **)&raw->funcs, &raw->nfuncs);
 	if (!err)
-		err = get_records(c->r, sizeof(*raw->lines), (void **)&raw->lines, &raw->nlines);
+		err = get_records(c, o, sizeof(*raw->lines), (void **)&raw->lines, &raw->nlines);
 	o->btf = gpubpf_get_u32(c->r);
 	if (!err && (c->r->failed || !raw->ninsns))
 		err = -EPROTO;
@@ -152,8 +149,13 @@ static int define_maps(const struct gpubpf_session *s, const struct sys_object *
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < o->prog.nmaps && !err; i++)
-		err = sys_map_define(s, sys_object_find(s, o->prog.maps[i]), &maps[i]);
+	for (uint32_t i = 0; i < o->prog.nmaps && !err; i++) {
+		const struct sys_object *map = sys_object_find(s, o->prog.maps[i]);
+
+		err = sys_map_define(s, map, &maps[i]);
+		if (map->btf != o->btf)
+			maps[i].btf_key = maps[i].btf_value = 0; /* they are types of another */
+	}
 	return err;
 }
 
@@ -187,6 +189,7 @@ static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *d
 
 	if (err < 0)
 		return err;
+	name_whole(o, loaded->objects[0].btf);
 	o->prog.use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.use));
 	err = o->prog.use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
 	for (uint32_t i = 0; i < o->prog.nmaps && !err; i++)
@@ -207,10 +210,8 @@ int sys_prog_load(struct sys_call *c)
 	if (!o)
 		return err;
 	err = get_program(c, o);
-	if (!err) {
-		name_whole(c->s, o);
+	if (!err)
 		err = prove(c, o, &diag);
-	}
 	if (err < 0 && diag.code != GPUBPF_OK)
 		gpubpf_diag_format(&diag, log, sizeof(log) - 1);
 	if (log[0])
@@ -240,7 +241,7 @@ static struct sys_object *add_btf(struct gpubpf_session *s, const void *data, si
 {
 	struct sys_object *o = sys_object_new(s, GPUBPF_BPF_BTF, err);
 
-	if (o && (o->btf_data.data = malloc(size + 1))) {
+	if (o && !sys_object_hold(s, o, size) && (o->btf_data.data = malloc(size + 1))) {
 		memcpy(o->btf_data.data, data, size);
 		o->btf_data.size = size;
 		return o;
@@ -261,6 +262,8 @@ int sys_btf_load(struct sys_call *c)
 
 	if (c->r->failed)
 		return -EPROTO;
+	if (size > GPUBPF_BPF_BTF_MAX)
+		return -E2BIG;
 	o = find_btf(c->s, data, size);
 	if (!o)
 		o = add_btf(c->s, data, size, &err);

@@ -88,10 +88,10 @@ int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loade
 	if (l.out && l.out->objects) {
 		l.out->nobjects = 1;
 		describe(&l.out->objects[0], given);
-		err = take_btf(&l, given);
+		err = take_maps(&l, given);
 	}
 	if (!err)
-		err = take_maps(&l, given);
+		err = take_btf(&l, given);
 	if (!err && given->prog)
 		err = take_program(&l, given);
 	free(l.unit_map);
