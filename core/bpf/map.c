@@ -271,16 +271,32 @@ int sys_map_elem(struct sys_call *c)
 struct batch {
 	const struct gpubpf_map *map;
 	uint32_t cmd, count;
-	uint64_t place, flags;
+	uint32_t place;
+	uint64_t flags;
 	const uint8_t *keys, *values;
 	size_t keys_size, values_size;
 	uint8_t *back_keys, *back_values;
 };
 
+/* A loader's buffer for a place has 4 bytes, if the map is a hash: the elements of all arenas, one after the other. */
+static uint64_t place_here(const struct gpubpf_map *map, uint32_t place)
+{
+	uint64_t each = map->max_entries + 1ull;
+
+	return place / each << GPUBPF_PLACE_ARENA | place % each;
+}
+
+static uint32_t place_there(const struct gpubpf_map *map, uint64_t place)
+{
+	uint64_t each = map->max_entries + 1ull, at = place & ((1ull << GPUBPF_PLACE_ARENA) - 1);
+
+	at += (place >> GPUBPF_PLACE_ARENA) * each;
+	return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX;
+}
+
 static int run_batch(struct batch *b)
 {
-	const uint64_t *from = b->place ? &b->place : NULL;
-	uint64_t to = 0;
+	uint64_t place = place_here(b->map, b->place), *from = b->place ? &place : NULL, to = 0;
 	int err = -EINVAL;
 
 	switch (b->cmd) {
@@ -299,21 +315,31 @@ static int run_batch(struct batch *b)
 	default:
 		b->count = 0;
 	}
-	b->place = to;
+	b->place = place_there(b->map, to);
 	return err;
 }
 
-static int make_room(struct batch *b)
+/* Is all there that is to be put in or deleted? */
+static bool is_whole(const struct batch *b)
 {
-	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map);
+	return b->keys_size >= (uint64_t)b->map->key_size * b->count &&
+	       (b->cmd != BPF_MAP_UPDATE_BATCH || b->values_size >= gpubpf_map__user_value_size(b->map) * b->count);
+}
 
+static int make_room(struct batch *b, bool gives)
+{
+	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map), most = GPUBPF_BPF_MAX - 4096;
+
+	if (!(b->map->type->flags & GPUBPF_MAP_KEYED))
+		return -EINVAL;
+	if (!gives)
+		return is_whole(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
 		b->count = b->map->max_entries;
-	if ((key + value) * b->count > GPUBPF_BPF_MAX - 4096)
-		b->count = (uint32_t)((GPUBPF_BPF_MAX - 4096) / (key + value));
-	if (writes(b->cmd) && b->cmd != BPF_MAP_LOOKUP_AND_DELETE_BATCH &&
-	    (b->keys_size < key * b->count || (b->cmd == BPF_MAP_UPDATE_BATCH && b->values_size < value * b->count)))
-		return -EPROTO;
+	if (b->count > most / (key + value))
+		b->count = (uint32_t)(most / (key + value));
+	if (!b->count)
+		return -E2BIG;
 	b->back_keys = calloc(b->count + 1, key + 8);
 	b->back_values = calloc(b->count + 1, value + 8);
 	return b->back_keys && b->back_values ? 0 : -ENOMEM;
@@ -322,7 +348,7 @@ static int make_room(struct batch *b)
 int sys_map_batch(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
-	struct batch b = { .cmd = gpubpf_get_u32(c->r), .place = gpubpf_get_u64(c->r) };
+	struct batch b = { .cmd = gpubpf_get_u32(c->r), .place = gpubpf_get_u32(c->r) };
 	bool gives;
 	int err;
 
@@ -338,12 +364,14 @@ int sys_map_batch(struct sys_call *c)
 		return -EPERM;
 	b.map = sys_map_of(c->s, o);
 	gives = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
-	err = make_room(&b);
-	if (!err)
+	err = make_room(&b, gives);
+	if (err)
+		b.count = 0;
+	else
 		err = run_batch(&b);
 	if (err != -EPROTO && err != -ENOMEM) {
 		gpubpf_put_u32(c->out, b.count);
-		gpubpf_put_u64(c->out, b.place);
+		gpubpf_put_u32(c->out, b.place);
 		gpubpf_put_bytes(c->out, b.back_keys, gives ? (size_t)b.map->key_size * b.count : 0);
 		gpubpf_put_bytes(c->out, b.back_values, gives ? gpubpf_map__user_value_size(b.map) * b.count : 0);
 	}

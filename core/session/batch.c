@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ARENA_SHIFT 56 /* of a place in a map: above are arenas, below what gpubpf_map_iterate() counts */
-
 /* where a batch goes on, and where it puts what it finds */
 struct batch {
 	const struct gpubpf_map *map;
@@ -37,14 +35,14 @@ static int next_key(struct batch *b, bool all, void *key)
 	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->narenas : 1;
 	int err = -ENOENT;
 
-	for (uint32_t i = b->place >> ARENA_SHIFT; i < arenas && err == -ENOENT; i++) {
+	for (uint32_t i = b->place >> GPUBPF_PLACE_ARENA; i < arenas && err == -ENOENT; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(b->map->session, i, gpubpf_map_index(b->map));
-		uint64_t cursor = i == b->place >> ARENA_SHIFT ? b->place & ((1ull << ARENA_SHIFT) - 1) : 0;
+		uint64_t cursor = i == b->place >> GPUBPF_PLACE_ARENA ? b->place & ((1ull << GPUBPF_PLACE_ARENA) - 1) : 0;
 
 		do
 			err = gpubpf_map_iterate(&view, &cursor, key, NULL);
 		while (!err && gpubpf_map_earlier_has(b->map, i, key, b->scratch));
-		b->place = (uint64_t)i << ARENA_SHIFT | cursor;
+		b->place = (uint64_t)i << GPUBPF_PLACE_ARENA | cursor;
 	}
 	return err;
 }

@@ -31,6 +31,7 @@
 #define GPUBPF_MAX_PEERS 256
 #define GPUBPF_MAX_DEVICES 64     /* of a peer */
 #define GPUBPF_MAX_ARENAS 64
+#define GPUBPF_PLACE_ARENA 56      /* of where a batch goes on: arenas from this bit on, below what was iterated over */
 #define GPUBPF_MAX_LISTED 256     /* devices that the report names */
 #define GPUBPF_MAX_NOTES 256
 #define GPUBPF_MAX_KERNEL_IDS 65536

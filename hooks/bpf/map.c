@@ -117,28 +117,27 @@ long map_freeze(struct call *c)
 	return map.id ? freeze(map.id) : pass(c);
 }
 
-/* Where a batch goes on is 8 bytes of ours; a caller's buffer has room for a key, of 4 at least. */
-static uint64_t place_of(uint64_t pointer, uint32_t key)
+/* Where a batch goes on: a caller's buffer has room for 4 bytes, whatever the key of a hash has. */
+static uint32_t place_of(uint64_t pointer)
 {
-	uint64_t place = 0;
+	uint32_t place = 0;
 
 	if (pointer)
-		memcpy(&place, at(pointer), key < sizeof(place) ? 4 : sizeof(place));
+		memcpy(&place, at(pointer), sizeof(place));
 	return place;
 }
 
 static int take_batch(struct call *c, struct answer *a, struct handle map, int err)
 {
 	union bpf_attr *user = c->user;
-	uint32_t count = gpubpf_get_u32(&a->payload.r);
-	uint64_t place = gpubpf_get_u64(&a->payload.r);
+	uint32_t count = gpubpf_get_u32(&a->payload.r), place = gpubpf_get_u32(&a->payload.r);
 	int given;
 
 	if (a->payload.r.failed)
 		return err ? err : -EIO;
 	user->batch.count = count;
 	if (c->attr.batch.out_batch)
-		memcpy(at(c->attr.batch.out_batch), &place, map.key < sizeof(place) ? 4 : sizeof(place));
+		memcpy(at(c->attr.batch.out_batch), &place, sizeof(place));
 	given = give(a, c->attr.batch.keys, (size_t)c->attr.batch.count * map.key);
 	if (!given)
 		given = give(a, c->attr.batch.values, (size_t)c->attr.batch.count * map.value);
@@ -158,9 +157,11 @@ long map_batch(struct call *c)
 		return pass(c);
 	if (!n)
 		return 0;
+	if ((keys && map.key && !c->attr.batch.keys) || (puts && !c->attr.batch.values))
+		return -EFAULT;
 	gpubpf_put_u32(&w, map.id);
 	gpubpf_put_u32(&w, (uint32_t)c->cmd);
-	gpubpf_put_u64(&w, place_of(c->attr.batch.in_batch, map.key));
+	gpubpf_put_u32(&w, place_of(c->attr.batch.in_batch));
 	gpubpf_put_u32(&w, n);
 	gpubpf_put_bytes(&w, keys ? at(c->attr.batch.keys) : NULL, keys ? (size_t)n * map.key : 0);
 	gpubpf_put_bytes(&w, puts ? at(c->attr.batch.values) : NULL, puts ? (size_t)n * map.value : 0);
