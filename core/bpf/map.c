@@ -233,6 +233,8 @@ static int run_elem(struct elem *e)
 	case BPF_MAP_DELETE_ELEM:
 		return gpubpf_map__delete_elem(map, e->key, e->key_size, e->flags);
 	case BPF_MAP_GET_NEXT_KEY:
+		if (e->key_size && e->key_size != map->key_size)
+			return -EINVAL;
 		return gpubpf_map__get_next_key(map, e->key_size ? e->key : NULL, e->back, map->key_size);
 	}
 	return -EINVAL;

@@ -40,9 +40,12 @@ static int reply(struct gpubpf_peer *peer, uint32_t seq, const struct sys_call *
 	struct gpubpf_writer w = {0};
 	int sent;
 
-	gpubpf_put_u32(&w, (uint32_t)err);
-	gpubpf_put_raw(&w, c->out->data, c->out->size);
-	w.failed |= c->out->failed;
+	if (c->out->failed || c->out->size > GPUBPF_BPF_MAX - sizeof(uint32_t)) {
+		gpubpf_put_u32(&w, (uint32_t)(c->out->failed ? -ENOMEM : -E2BIG));
+	} else {
+		gpubpf_put_u32(&w, (uint32_t)err);
+		gpubpf_put_raw(&w, c->out->data, c->out->size);
+	}
 	sent = gpubpf_payload_send(peer->sock, MSG_DONTWAIT, GPUBPF_MSG_BPF_DONE, seq, &w, c->fd);
 	gpubpf_writer_finish(&w);
 	return sent;

@@ -73,8 +73,8 @@ static bool wanted(const struct call *c)
 
 static bool is_for_gpu(const struct call *c)
 {
-	return c->attr.prog_type == BPF_PROG_TYPE_KPROBE && insns_of(c) && c->attr.insn_cnt <= MAX_INSNS &&
-	       (calls_own_helper(c) || wanted(c));
+	return c->attr.prog_type == BPF_PROG_TYPE_KPROBE && insns_of(c) && c->attr.insn_cnt &&
+	       c->attr.insn_cnt <= MAX_INSNS && (calls_own_helper(c) || wanted(c));
 }
 
 /* A descriptor of a map in an instruction, or its place in fd_array, becomes the map's number. */
