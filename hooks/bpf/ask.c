@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = -1;
+static struct stat identity;       /* its file: a program may close what it does not know, and use the number */
 static pid_t owner;
 
 long kernel_call(long nr, const long arg[6])
@@ -45,9 +48,9 @@ bool have_session(void)
 static int connect_to(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), high;
+	int sock = strlen(path) < sizeof(addr.sun_path) ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1, high;
 
-	if (sock < 0 || strlen(path) >= sizeof(addr.sun_path))
+	if (sock < 0)
 		return -1;
 	strcpy(addr.sun_path, path);
 	if (connect(sock, (struct sockaddr *)&addr, sizeof(addr)) < 0 || gpubpf_msg_check_peer(sock) < 0) {
@@ -61,17 +64,71 @@ static int connect_to(const char *path)
 	return high;
 }
 
+static bool is_ours(void)
+{
+	struct stat st;
+
+	return connection >= 0 && !fstat(connection, &st) && st.st_ino == identity.st_ino && st.st_dev == identity.st_dev;
+}
+
+static void disconnect(void)
+{
+	if (is_ours())
+		close(connection);
+	connection = -1;
+}
+
 static bool connected(void)
 {
 	const char *path = loader_env_session();
 
-	if (connection >= 0 && owner == getpid())
+	if (owner == getpid() && is_ours())
 		return true;
-	if (connection >= 0)
-		close(connection);
+	disconnect();
 	owner = getpid();
 	connection = path ? connect_to(path) : -1;
+	if (connection >= 0 && fstat(connection, &identity) < 0) {
+		close(connection);
+		connection = -1;
+	}
 	return connection >= 0;
+}
+
+/* The thread that had it is the parent's, and has not come with us. */
+static void free_lock(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, free_lock);
+}
+
+/* While a question is on its way no signal comes, whose handler may ask one too, and the thread is not cancelled:
+ * libc's syscall() is no point of that. */
+struct quiet {
+	sigset_t signals;
+	int cancel;
+};
+
+static void be_quiet(struct quiet *q)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->cancel);
+	pthread_sigmask(SIG_SETMASK, &all, &q->signals);
+	pthread_once(&once, watch_forks);
+	pthread_mutex_lock(&lock);
+}
+
+static void be_loud(const struct quiet *q)
+{
+	pthread_mutex_unlock(&lock);
+	pthread_sigmask(SIG_SETMASK, &q->signals, NULL);
+	pthread_setcancelstate(q->cancel, NULL);
 }
 
 static int transact(uint32_t op, const struct gpubpf_writer *w, struct answer *a)
@@ -84,35 +141,33 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, struct answer *a
 	whole.failed |= w->failed;
 	err = gpubpf_payload_send(connection, 0, GPUBPF_MSG_BPF, 1, &whole, -1);
 	gpubpf_writer_finish(&whole);
+	if (err == -ENOMEM || err == -E2BIG)
+		return err; /* it was not sent */
 	while (!err) {
 		err = gpubpf_msg_recv(connection, 0, a->buffer, &a->packet);
-		if (err == -EINTR)
-			err = 0;
-		else if (!err && a->packet.type == GPUBPF_MSG_BPF_DONE)
+		if (err || a->packet.type == GPUBPF_MSG_BPF_DONE)
 			break;
-		else if (!err)
-			gpubpf_msg_close(&a->packet);
+		gpubpf_msg_close(&a->packet);
 	}
 	if (!err) {
 		err = gpubpf_payload_open(&a->packet, &a->payload);
 		gpubpf_msg_close(&a->packet);
 	}
-	if (err < 0 && err != -ENOMEM && err != -E2BIG) {
-		close(connection);
-		connection = -1;
-	}
-	return err;
+	if (err < 0)
+		disconnect();
+	return err == -EPIPE || err == -ECONNRESET ? -EOPNOTSUPP : err; /* it has ended */
 }
 
 int ask(uint32_t op, struct gpubpf_writer *w, struct answer *a)
 {
 	int err = -EOPNOTSUPP;
+	struct quiet q;
 
 	*a = (struct answer){ .buffer = malloc(GPUBPF_MSG_BUF), .payload.fd = -1 };
-	pthread_mutex_lock(&lock);
+	be_quiet(&q);
 	if (a->buffer && connected())
 		err = transact(op, w, a);
-	pthread_mutex_unlock(&lock);
+	be_loud(&q);
 	gpubpf_writer_finish(w);
 	return err ? err : (int)gpubpf_get_u32(&a->payload.r);
 }
