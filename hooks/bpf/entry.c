@@ -26,9 +26,17 @@ static long told(long ret)
 	return -1;
 }
 
+/* Of a call that we have a part in: errno is of failures alone. */
+static long told_quietly(long ret, int before)
+{
+	errno = before;
+	return told(ret);
+}
+
 /* A caller may pass fewer than six arguments: the rest is then whatever the registers hold, as with libc's own. */
 EXPORT long syscall(long nr, ...)
 {
+	int before = errno;
 	long arg[6];
 	va_list ap;
 
@@ -37,15 +45,15 @@ EXPORT long syscall(long nr, ...)
 		arg[i] = va_arg(ap, long);
 	va_end(ap);
 	if (nr == SYS_bpf && have_session())
-		return told(bpf_call((int)arg[0], (void *)arg[1], (unsigned int)arg[2]));
+		return told_quietly(bpf_call((int)arg[0], (void *)arg[1], (unsigned int)arg[2]), before);
 	if (nr == SYS_perf_event_open && have_session())
-		return told(perf_event_open_call(arg));
+		return told_quietly(perf_event_open_call(arg), before);
 	return told(kernel_call(nr, arg));
 }
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
-	int result;
+	int before = errno, result;
 	va_list ap;
 	long arg;
 
@@ -53,7 +61,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	arg = va_arg(ap, long);
 	va_end(ap);
 	if (perf_ioctl(fd, request, arg, &result))
-		return (int)told(result);
+		return (int)told_quietly(result, before);
 	return (int)told(kernel_call(SYS_ioctl, (const long[6]){ fd, (long)request, arg }));
 }
 
@@ -67,7 +75,7 @@ static bool has_no_memory(int fd)
 
 EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	if (fd >= 0 && !(flags & MAP_ANONYMOUS) && has_no_memory(fd))
+	if (fd >= 0 && !(flags & MAP_ANONYMOUS) && have_session() && has_no_memory(fd))
 		return (void *)told(-EINVAL);
 	return (void *)told(kernel_call(SYS_mmap, (const long[6]){ (long)at, (long)size, prot, flags, fd, offset }));
 }
