@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loader that does what few do, and what none should: a line each of what is not as the Linux kernel has it. */
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int wrong;
+
+static void check(const char *what, int is)
+{
+	if (!is)
+		printf("%s\n", what);
+	wrong |= !is;
+}
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	return (int)syscall(__NR_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int make(unsigned int type, unsigned int key, unsigned int n, unsigned int flags)
+{
+	union bpf_attr attr = { .map_type = type, .key_size = key, .value_size = 8, .max_entries = n, .map_flags = flags };
+
+	return bpf(BPF_MAP_CREATE, &attr);
+}
+
+static int element(int cmd, int map, const void *key, void *value)
+{
+	union bpf_attr attr = { .map_fd = map, .key = (unsigned long)key, .value = (unsigned long)value };
+
+	return bpf(cmd, &attr);
+}
+
+static int freeze(int map)
+{
+	union bpf_attr attr = { .map_fd = map };
+
+	return bpf(BPF_MAP_FREEZE, &attr);
+}
+
+/* A program for a GPU that names the map, so that it is the session's. */
+static int load(int map)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map }, { 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_KPROBE, .insns = (unsigned long)insns, .insn_cnt = 4, .license = (unsigned long)"GPL",
+		.prog_name = "cuda__wild",
+	};
+
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+static int attach(int prog)
+{
+	struct perf_event_attr event = { .size = sizeof(event), .kprobe_func = (unsigned long)"cuda__nothing" };
+	FILE *f = fopen("/sys/bus/event_source/devices/kprobe/type", "r");
+	union bpf_attr attr = { .link_create = { .prog_fd = prog, .attach_type = BPF_PERF_EVENT } };
+
+	if (f && fscanf(f, "%u", &event.type) == 1)
+		attr.link_create.target_fd = (int)syscall(SYS_perf_event_open, &event, -1, 0, -1, 0);
+	if (f)
+		fclose(f);
+	return bpf(BPF_LINK_CREATE, &attr);
+}
+
+/* Maps that programs may only read, frozen: of one key, and of more than one value. */
+static void constants(void)
+{
+	int hash = make(BPF_MAP_TYPE_HASH, 4, 1, BPF_F_RDONLY_PROG), array = make(BPF_MAP_TYPE_ARRAY, 4, 4, BPF_F_RDONLY_PROG);
+	unsigned int key = 0, last = 3;
+	unsigned long long value = 5, is = 0;
+
+	element(BPF_MAP_UPDATE_ELEM, hash, &key, &value);
+	element(BPF_MAP_UPDATE_ELEM, array, &last, &value);
+	check("maps are frozen", !freeze(hash) && !freeze(array));
+	check("a program with a frozen hash is attached", attach(load(hash)) >= 0);
+	check("which has its value", !element(BPF_MAP_LOOKUP_ELEM, hash, &key, &is) && is == 5);
+	check("one with a frozen array is attached", attach(load(array)) >= 0);
+	check("which has its values", !element(BPF_MAP_LOOKUP_ELEM, array, &last, &is) && is == 5);
+	check("which are not written to", element(BPF_MAP_UPDATE_ELEM, array, &last, &value) < 0 && errno == EPERM);
+}
+
+static void batches(void)
+{
+	int map = make(BPF_MAP_TYPE_HASH, 16, 8, 0), prog = load(map);
+	struct {
+		unsigned int place, behind;
+	} at = { 0, 77 };
+	char keys[8][16] = { { 1 }, { 2 }, { 3 } };
+	unsigned long long values[8] = { 1, 2, 3 };
+	union bpf_attr attr = {
+		.batch = { .map_fd = map, .keys = (unsigned long)keys, .values = (unsigned long)values, .count = 3 },
+	};
+
+	check("a program is loaded", prog >= 0);
+	check("a batch is put in", !bpf(BPF_MAP_UPDATE_BATCH, &attr) && attr.batch.count == 3);
+	attr.batch.out_batch = (unsigned long)&at;
+	attr.batch.count = 2;
+	check("a batch is looked up", !bpf(BPF_MAP_LOOKUP_BATCH, &attr) && attr.batch.count == 2);
+	check("its place has 4 bytes", at.behind == 77);
+	attr.batch.in_batch = (unsigned long)&at;
+	check("and goes on", bpf(BPF_MAP_LOOKUP_BATCH, &attr) < 0 && errno == ENOENT && attr.batch.count == 1);
+	attr.batch.keys = 0;
+	attr.batch.count = 3;
+	check("a batch of no keys is refused", bpf(BPF_MAP_UPDATE_BATCH, &attr) < 0 && errno == EFAULT);
+	attr.batch.keys = (unsigned long)keys;
+	attr.batch.values = 0;
+	check("and one of no values", bpf(BPF_MAP_UPDATE_BATCH, &attr) < 0 && errno == EFAULT);
+}
+
+static int shared;
+
+static void ask(int signal)
+{
+	unsigned long long value;
+	unsigned int key = 0;
+
+	(void)signal;
+	element(BPF_MAP_LOOKUP_ELEM, shared, &key, &value);
+}
+
+static void *ask_much(void *arg)
+{
+	for (int i = 0; i < 2000; i++)
+		ask(0);
+	return arg;
+}
+
+/* Signals, threads and forks while questions are on their way. */
+static void at_once(void)
+{
+	struct itimerval often = { { 0, 500 }, { 0, 500 } }, never = { { 0, 0 }, { 0, 0 } };
+	pthread_t thread;
+	int status, well = 1;
+
+	signal(SIGALRM, ask);
+	setitimer(ITIMER_REAL, &often, NULL);
+	ask_much(NULL);
+	setitimer(ITIMER_REAL, &never, NULL);
+	pthread_create(&thread, NULL, ask_much, NULL);
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			ask(0);
+			_exit(0);
+		}
+		well &= waitpid(child, &status, 0) == child && !status;
+	}
+	pthread_join(thread, NULL);
+	check("children ask too", well);
+}
+
+/* Who has a handle has its file, and may lock it. */
+static void locks(void)
+{
+	struct bpf_map_info info = { 0 };
+	union bpf_attr attr = { .info = { .bpf_fd = shared, .info = (unsigned long)&info, .info_len = sizeof(info) } };
+
+	check("a map tells what it is", !bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) && info.id);
+	attr = (union bpf_attr){ .map_id = info.id };
+	flock(shared, LOCK_EX);
+	check("another is refused meanwhile", bpf(BPF_MAP_GET_FD_BY_ID, &attr) < 0 && errno == EAGAIN);
+	flock(shared, LOCK_SH);
+	check("and given then", bpf(BPF_MAP_GET_FD_BY_ID, &attr) >= 0);
+}
+
+int main(void)
+{
+	unsigned long long value = 3;
+	unsigned int key = 0;
+
+	shared = make(BPF_MAP_TYPE_ARRAY, 4, 1, 0);
+	check("a program is loaded", load(shared) >= 0);
+	errno = 77;
+	check("an element is put in", !element(BPF_MAP_UPDATE_ELEM, shared, &key, &value) && errno == 77);
+	constants();
+	batches();
+	at_once();
+	locks();
+	if (!wrong)
+		printf("all as it should be\n");
+	return wrong;
+}
