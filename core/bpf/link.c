@@ -140,12 +140,15 @@ void sys_detach(struct gpubpf_session *s, struct sys_attached *at)
 
 int sys_link_create(struct sys_call *c)
 {
-	struct sys_object *prog = sys_object_of(c->s, GPUBPF_BPF_PROG, gpubpf_get_u32(c->r));
-	struct sys_object *perf = sys_object_of(c->s, GPUBPF_BPF_PERF, gpubpf_get_u32(c->r)), *o;
+	uint32_t prog_id = gpubpf_get_u32(c->r), perf_id = gpubpf_get_u32(c->r);
+	struct sys_object *prog, *perf, *o;
 	int err;
 
 	if (c->r->failed)
 		return -EPROTO;
+	gpubpf_bpf_sweep(c->s); /* what was closed just now is attached no more */
+	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
+	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
 	if (!prog || !perf)
 		return -EBADF;
 	o = sys_object_new(c->s, GPUBPF_BPF_LINK, &err);
@@ -163,12 +166,15 @@ int sys_link_create(struct sys_call *c)
 
 int sys_perf_set(struct sys_call *c)
 {
-	struct sys_object *perf = sys_object_of(c->s, GPUBPF_BPF_PERF, gpubpf_get_u32(c->r));
-	struct sys_object *prog = sys_object_of(c->s, GPUBPF_BPF_PROG, gpubpf_get_u32(c->r));
+	uint32_t perf_id = gpubpf_get_u32(c->r), prog_id = gpubpf_get_u32(c->r);
+	struct sys_object *perf, *prog;
 	int err;
 
 	if (c->r->failed)
 		return -EPROTO;
+	gpubpf_bpf_sweep(c->s);
+	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
+	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
 	if (!prog || !perf)
 		return -EBADF;
 	if (perf->perf.prog)

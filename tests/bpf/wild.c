@@ -164,6 +164,16 @@ static void at_once(void)
 	check("children ask too", well);
 }
 
+/* Detached by close(2), and attached again at once. */
+static void again(void)
+{
+	int prog = load(shared), link = attach(prog);
+
+	check("a program is attached", link >= 0);
+	close(link);
+	check("and again", attach(prog) >= 0);
+}
+
 /* Who has a handle has its file, and may lock it. */
 static void locks(void)
 {
@@ -187,6 +197,7 @@ int main(void)
 	check("a program is loaded", load(shared) >= 0);
 	errno = 77;
 	check("an element is put in", !element(BPF_MAP_UPDATE_ELEM, shared, &key, &value) && errno == 77);
+	again();
 	constants();
 	batches();
 	at_once();
