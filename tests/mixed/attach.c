@@ -5,7 +5,7 @@
  *
  *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/both.c; with "graph" that alone)
  *
- * An object joins while the program runs: $GPUBPF_TEST_JOINS. Under the agent is the layer $GPUBPF_TEST_LAYER, which makes
+ * With $GPUBPF_TEST_GPU set CUDA is that of a GPU. An object joins while the program runs: $GPUBPF_TEST_JOINS. Under the agent is the layer $GPUBPF_TEST_LAYER, which makes
  * a CPU look like a card with memory of its own (tests/hooks/discrete_layer.c).
  */
 #include <errno.h>
@@ -389,8 +389,10 @@ int main(int argc, char **argv)
 	t.kernels = argc - 5 - !strcmp(argv[5], "fork");
 	t.copied = getenv("GPUBPF_TEST_LAYER");
 	for (int i = 5; i < argc; i++) {
-		t.fake |= !strcmp(argv[i], "cuda") || !strcmp(argv[i], "graph");
-		t.copied |= t.fake || !strncmp(argv[i], "hip:", 4);
+		bool cuda = !strcmp(argv[i], "cuda") || !strcmp(argv[i], "graph");
+
+		t.fake |= cuda && !getenv("GPUBPF_TEST_GPU");
+		t.copied |= cuda || !strncmp(argv[i], "hip:", 4);
 	}
 	if (!begin(false)) {
 		if (WEXITSTATUS(end()) == 77)
