@@ -203,7 +203,7 @@ static void test_time(void)
 
 	ok(emit(w, MISBEHAVE_HANG, text, sizeof(text), &diag) == -ETIMEDOUT && diag.code == GPUBPF_E_TIMEOUT,
 	   "a job that takes too long is ended: %s", diag.what);
-	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag), "and the next one is answered");
+	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag), "and the next one is answered: %s", diag.what);
 	gpubpf_worker_destroy(w);
 	w = make_worker(60000, NULL);
 	pthread_create(&thread, NULL, cancel_soon, w);
