@@ -10,25 +10,17 @@
 
 extern char **environ;
 
-static struct gpubpf_report_opts report_opts(const struct cli_args *args)
-{
-	return (struct gpubpf_report_opts){
-		.sz = sizeof(struct gpubpf_report_opts), .json = cli_has(args, OPT_JSON),
-		.demangle = cli_has(args, OPT_DEMANGLE), .json_strings = cli_has(args, OPT_JSON_STRINGS),
-	};
-}
-
 /* The loader is who reports, unless ours is asked for. */
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
-	struct gpubpf_report_opts opts = report_opts(trace->args);
+	struct gpubpf_report_opts opts = cli_report_opts(trace->args);
 
 	return cli_has(trace->args, OPT_REPORT) || cli_has(trace->args, OPT_VERBOSE) ? gpubpf_session__report(s, out, &opts) : 0;
 }
 
 static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document)
 {
-	struct gpubpf_report_opts opts = report_opts(trace->args);
+	struct gpubpf_report_opts opts = cli_report_opts(trace->args);
 
 	return gpubpf_report_document(s, document, &opts);
 }

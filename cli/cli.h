@@ -160,6 +160,8 @@ struct cli_trace {
 	char failure[4096];    /* and what was said then */
 };
 int cli_trace_run(struct cli_trace *trace);
+/* What the options say of a report. */
+struct gpubpf_report_opts cli_report_opts(const struct cli_args *args);
 
 /* session_ask.c: the socket of the session to ask: --session, $GPUBPF_SESSION, or the newest; and a query (enum
  * gpubpf_query) of it with what the query takes, which is finished, answered to `out` or standard output. CLI_OK, or

@@ -4,17 +4,9 @@
 
 #include "core/session/report.h"
 
-static struct gpubpf_report_opts report_opts(const struct cli_args *args)
-{
-	return (struct gpubpf_report_opts){
-		.sz = sizeof(struct gpubpf_report_opts), .json = cli_has(args, OPT_JSON),
-		.demangle = cli_has(args, OPT_DEMANGLE), .json_strings = cli_has(args, OPT_JSON_STRINGS),
-	};
-}
-
 static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *out)
 {
-	struct gpubpf_report_opts opts = report_opts(trace->args);
+	struct gpubpf_report_opts opts = cli_report_opts(trace->args);
 	int err = 0;
 
 	if (!cli_program_alone(trace->program))
@@ -25,7 +17,7 @@ static int write_text(struct cli_trace *trace, struct gpubpf_session *s, FILE *o
 
 static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct json_object *document)
 {
-	struct gpubpf_report_opts opts = report_opts(trace->args);
+	struct gpubpf_report_opts opts = cli_report_opts(trace->args);
 
 	cli_program_json(trace->program, document);
 	return gpubpf_report_document(s, document, &opts);

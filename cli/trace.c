@@ -28,6 +28,14 @@
 
 extern char **environ;
 
+struct gpubpf_report_opts cli_report_opts(const struct cli_args *args)
+{
+	return (struct gpubpf_report_opts){
+		.sz = sizeof(struct gpubpf_report_opts), .json = cli_has(args, OPT_JSON),
+		.demangle = cli_has(args, OPT_DEMANGLE), .json_strings = cli_has(args, OPT_JSON_STRINGS),
+	};
+}
+
 struct child {
 	struct cli_trace *trace;
 	const struct cli_args *args;

@@ -107,6 +107,8 @@ struct sys_call {
 	int fd;                        /* the answer's, owned; -1: none */
 };
 
+/* What a call that made an object answers: its handle, or the error, with which the object goes. */
+int sys_object_give(struct sys_call *c, struct sys_object *o, int err);
 /* What answers enum gpubpf_bpf_op: 0 or -errno, as bpf(2) has it; a question that breaks its form is -EPROTO. */
 int sys_wants(struct sys_call *c);
 int sys_map_create(struct sys_call *c);

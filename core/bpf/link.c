@@ -36,11 +36,7 @@ int sys_perf_open(struct sys_call *c)
 		return err;
 	kernel_of(function, o->perf.function);
 	o->perf.returns = returns;
-	c->fd = sys_object_handle(o);
-	err = c->fd < 0 ? c->fd : 0;
-	if (err < 0)
-		sys_object_drop(c->s, o);
-	return err;
+	return sys_object_give(c, o, 0);
 }
 
 /* What all programs that are loaded do to the maps of this one, which are placed by it. */
@@ -156,12 +152,7 @@ int sys_link_create(struct sys_call *c)
 		return err;
 	o->link.prog = prog->id;
 	err = attach(c->s, prog, perf, &o->link.at);
-	c->fd = err ? -1 : sys_object_handle(o);
-	if (!err && c->fd < 0)
-		err = c->fd;
-	if (err < 0)
-		sys_object_drop(c->s, o);
-	return err;
+	return sys_object_give(c, o, err);
 }
 
 int sys_perf_set(struct sys_call *c)

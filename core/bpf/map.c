@@ -163,9 +163,7 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 		err = put_on_shelf(c->s, o);
 	if (!err && !pages)
 		err = sys_object_file(o, 0, def->key_size, (uint32_t)gpubpf_map__user_value_size(sys_map_of(c->s, o)));
-	if (!err)
-		c->fd = sys_object_handle(o);
-	return err ? err : c->fd < 0 ? c->fd : 0;
+	return err;
 }
 
 int sys_map_create(struct sys_call *c)
@@ -189,10 +187,7 @@ int sys_map_create(struct sys_call *c)
 	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &err);
 	if (!o)
 		return err;
-	err = make_map(c, o, &def);
-	if (err < 0)
-		sys_object_drop(c->s, o);
-	return err;
+	return sys_object_give(c, o, make_map(c, o, &def));
 }
 
 int sys_map_freeze(struct sys_call *c)

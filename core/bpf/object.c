@@ -166,6 +166,17 @@ void sys_object_drop(struct gpubpf_session *s, struct sys_object *o)
 		}
 }
 
+int sys_object_give(struct sys_call *c, struct sys_object *o, int err)
+{
+	int fd = err < 0 ? err : sys_object_handle(o);
+
+	c->fd = fd < 0 ? -1 : fd;
+	if (fd >= 0)
+		return 0;
+	sys_object_drop(c->s, o);
+	return fd;
+}
+
 static void keep(struct gpubpf_session *s, uint32_t id);
 
 /* An object is there as long as what refers to it. */

@@ -217,12 +217,7 @@ int sys_prog_load(struct sys_call *c)
 	if (log[0])
 		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n"); /* libbpf's frame goes on behind it */
 	gpubpf_put_str(c->out, log);
-	c->fd = err ? -1 : sys_object_handle(o);
-	if (!err && c->fd < 0)
-		err = c->fd;
-	if (err < 0)
-		sys_object_drop(c->s, o);
-	return err;
+	return sys_object_give(c, o, err);
 }
 
 /* One blob is one object, however often the maps and programs of a loader bring it. */
