@@ -148,7 +148,7 @@ run "$GPUBPF" map getnext paid key .number=1 .times=2; is 1 "behind which there 
 until_true grep -q '"value":7}' "$T/watched"; ok $? "watch has what is there"
 "$GPUBPF" map update paid key .number=3 value 9; until_true grep -q '"value":9}' "$T/watched"; ok $? "what comes"
 "$GPUBPF" map delete paid key .number=1 .times=2; until_true grep -q '{"key":{"number":1,"times":2},"value":null}' "$T/watched"
-ok $? "and what goes"; "$GPUBPF" map update paid key .number=4 value 20
+ok $? "and what goes"; "$GPUBPF" map update paid key .number=4 value 20; until_true grep -q '"value":20}' "$T/watched"
 run "$GPUBPF" map top paid -n 1; [ "$(awk 'NR > 1 && NF { printf $1 " " }' "$T/out")" = '20 9 ' ]; ok $? "top has the largest first"
 run "$GPUBPF" map top nope; is 1 "of a map that is there"; says 'no map nope' "which is named"
 run "$GPUBPF" map lookup paid; is 2 "no key"; says 'gpubpf map lookup NAME key DATA' "shows how"
