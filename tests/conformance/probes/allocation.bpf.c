@@ -30,7 +30,7 @@ int known(struct gpubpf_ctx *ctx)
 	CHECK(two, 0);
 	CHECK(bpf_probe_read(&two, sizeof(two), (void *)(of.base + of.size - 4)), -EFAULT); /* half of it */
 	CHECK(gpubpf_allocation(of.base - 1, &of), -ENOENT);
-	CHECK(bpf_probe_read_kernel_str(text, sizeof(text), (void *)to), 2); /* the first thread's 1, 0, 0, 0 */
-	CHECK(text[0], 1);
+	CHECK(bpf_probe_read_kernel_str(text, sizeof(text), (void *)mine), !(word & 255) ? 1 : word < 256 ? 2 : 3);
+	CHECK((__u8)text[0], word & 255);
 	return 0;
 }
