@@ -173,6 +173,19 @@ def watch(r):
     assert {k: (v["here"], v["came"]) for k, v in found.items()} == {k: (0, n) for k, n in came.items()}, found
 
 
+def racer(r):
+    def mix(x):
+        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+        x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
+        return x ^ x >> 31
+
+    # the load, then the atomic: the seed, 0, says who waits
+    waits = sum(mix((mix((mix(0) + (i << 32 | place)) % 2**64) + place + 1) % 2**64) % 16 == 0
+                for i in range(16384) for place in range(2))
+    (_, w), = entries(r, "kernels")
+    assert (w["visits"], w["delays"]) == (2 * 16384, waits) and w["waited"] > 0, (w, waits)
+
+
 def delay(r):
     # of work-items whose number 8 divides; the others wait for nothing
     assert entries(r, "delayed")[0][1] == {"delays": 4096, "kept": 4096, "told": 4096}, entries(r, "delayed")
@@ -238,7 +251,7 @@ EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-count
             ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("divergence", divergence), ("guard", guard)]
 # of SPIR-V, which PoCL 3.1 does not take, and others of OpenCL C, whose probes it takes long to compile
 INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot), ("coalescing", coalescing),
-          ("bankconflict", bankconflict), ("membw", membw), ("watch", watch)]
+          ("bankconflict", bankconflict), ("membw", membw), ("watch", watch), ("racer", racer)]
 BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
            ("threadhist", bpftime_threadhist, ["cuda__retprobe"]),
            ("kernelretsnoop", bpftime_kernelretsnoop, ["cuda__retprobe"])]

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Delays before accesses of memory and behind barriers, by a seed: which lanes wait where and how long is the same for
+ * the same seed and launches, and another for another. What depends on who comes first shows.
+ */
+#include <gpubpf/probe.h>
+
+#define MOST_NS 20000
+#ifndef SEED
+#define SEED 0
+#endif
+
+struct settings {
+	__u64 seed;   /* besides SEED */
+	__u64 one_in; /* of so many visits one waits; 0: 16 */
+	__u64 ns;     /* at most so long; 0: 2000; never more than 20000 */
+};
+GPUBPF_ARRAY(settings, struct settings, 1);
+
+struct GPUBPF_ROW waits {
+	__u64 visits, delays;
+	gpubpf_ns waited;
+};
+GPUBPF_HASH(kernels, gpubpf_kernel, struct waits, 256);
+GPUBPF_PER_THREAD(visits, __u64) GPUBPF_SCRATCH;
+
+/* splitmix64's last step */
+static __always_inline __u64 mix(__u64 x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
+static __always_inline struct waits *find_or_create(gpubpf_kernel *key)
+{
+	struct waits *w = bpf_map_lookup_elem(&kernels, key), none = {};
+
+	if (w)
+		return w;
+	bpf_map_update_elem(&kernels, key, &none, BPF_NOEXIST); /* another lane may be first: also fine */
+	return bpf_map_lookup_elem(&kernels, key);
+}
+
+static __always_inline void shake(struct gpubpf_ctx *ctx, __u64 kind)
+{
+	struct settings *s = bpf_map_lookup_elem(&settings, &(__u32){ 0 });
+	__u64 *visit = bpf_map_lookup_elem(&visits, &(__u32){ 0 });
+	gpubpf_kernel key = gpubpf_kernel_of(ctx);
+	struct waits *w = find_or_create(&key);
+	__u64 chance, one_in, most, ns;
+
+	if (!s || !visit || !w)
+		return;
+	one_in = s->one_in ? s->one_in : 16;
+	most = s->ns ? s->ns : 2000;
+	most = most < MOST_NS ? most : MOST_NS;
+	chance = mix(mix(mix(SEED + s->seed) + (ctx->global_linear << 32 | kind << 24 | ctx->place)) + ++*visit);
+	gpubpf_count(&w->visits, 1);
+	if (chance % one_in)
+		return;
+	ns = (chance >> 32) % (most + 1);
+	barrier_var(ns); /* which the compiler knows to be small, and the verifier does not */
+	ns = ns < MOST_NS ? ns : MOST_NS;
+	gpubpf_count(&w->delays, 1);
+	gpubpf_count(&w->waited, gpubpf_delay(ns));
+}
+
+SEC("gpu/mem_before.all/*")
+int access(struct gpubpf_ctx *ctx)
+{
+	shake(ctx, 0);
+	return 0;
+}
+
+SEC("gpu/barrier_exit/*")
+int goes_on(struct gpubpf_ctx *ctx)
+{
+	shake(ctx, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
