@@ -248,7 +248,9 @@ else:
     env["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") + [""])[0]
 
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
-            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("divergence", divergence), ("guard", guard)]
+            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter)]
+# places of instructions, which OpenCL C has on CPUs
+OF_CPUS = [("divergence", divergence), ("guard", guard)]
 # of SPIR-V, which PoCL 3.1 does not take, and others of OpenCL C, whose probes it takes long to compile
 INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot), ("coalescing", coalescing),
           ("bankconflict", bankconflict), ("membw", membw), ("watch", watch), ("racer", racer)]
@@ -257,7 +259,7 @@ BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"])
            ("kernelretsnoop", bpftime_kernelretsnoop, ["cuda__retprobe"])]
 corpus = os.path.join(os.environ.get("GPUBPF_CORPUS", ""), "bpftime-examples")
 
-for name, check in EXAMPLES + (INSIDE if device == "intel" else []):
+for name, check in EXAMPLES + {"pocl": OF_CPUS, "intel": OF_CPUS + INSIDE}.get(device, []):
     if not env["OCL_ICD_VENDORS"]:
         skip(f"{name} on {device}", f"no OpenCL runtime of {device} here")
         continue
