@@ -186,6 +186,19 @@ def racer(r):
     assert (w["visits"], w["delays"]) == (2 * 16384, waits) and w["waited"] > 0, (w, waits)
 
 
+def early(r):
+    # how often the numbers of a block change: those of a room as often as they are far from its end
+    walls, at, far, moves = [], 0, 0, [0] * 258
+    for i in range(16384):
+        walls.append(at == 0)
+        at = at + 1 if at < 8 + i // 128 else 0
+    for i in reversed(range(16384)):
+        far = 0 if i == 16383 or walls[i] or walls[i + 1] else far + 1
+        moves[i // 64 + 1] = max(moves[i // 64 + 1], far)
+    ran = 64 * sum(min(200, max(moves[b - 1:b + 2]) + 2) for b in range(1, 257))
+    assert entries(r, "threads")[0][1] == {"ran": ran, "settled": 200 * 16384 - ran, "stopped": 0}, (entries(r, "threads"), ran)
+
+
 def delay(r):
     # of work-items whose number 8 divides; the others wait for nothing
     assert entries(r, "delayed")[0][1] == {"delays": 4096, "kept": 4096, "told": 4096}, entries(r, "delayed")
@@ -248,7 +261,7 @@ else:
     env["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") + [""])[0]
 
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
-            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter)]
+            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("early", early)]
 # places of instructions, which OpenCL C has on CPUs
 OF_CPUS = [("divergence", divergence), ("guard", guard)]
 # of SPIR-V, which PoCL 3.1 does not take, and others of OpenCL C, whose probes it takes long to compile

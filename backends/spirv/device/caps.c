@@ -104,7 +104,7 @@ static void ask(struct gpubpf_device *d)
 	caps->max_alloc = alloc;
 	caps->max_threads_per_block = group;
 	caps->warp_size = 1;
-	caps->bits = GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_OFFSET;
+	caps->bits = GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_OFFSET | GPUBPF_CAP_EXIT_THREAD;
 	if (caps->spirv_version)
 		caps->bits |= GPUBPF_CAP_TAKES_SPIRV;
 }

@@ -217,7 +217,7 @@ static void fill_caps(struct gpubpf_device *d)
 	snprintf(caps->backend, sizeof(caps->backend), "level_zero");
 	snprintf(caps->name, sizeof(caps->name), "%.95s", p.name);
 	snprintf(caps->driver, sizeof(caps->driver), "Level Zero, device %04x:%04x", p.vendorId, p.deviceId);
-	caps->bits = GPUBPF_CAP_TAKES_SPIRV | GPUBPF_CAP_LINK | GPUBPF_CAP_LINKS_PARTS;
+	caps->bits = GPUBPF_CAP_TAKES_SPIRV | GPUBPF_CAP_LINK | GPUBPF_CAP_LINKS_PARTS | GPUBPF_CAP_EXIT_THREAD;
 	if (module.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS)
 		caps->bits |= GPUBPF_CAP_ATOMIC64;
 	if (d->api.KernelSetGlobalOffsetExp)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A kernel that is launched again and again, relax(from, to, ...), to[i] of the numbers around from[i], with the buffers
+ * changed about each time: what its blocks do decides what of it still runs. A block that has changed none of its numbers in
+ * two launches, nor has one beside it, would write what is there already: it ends at its entry. When none changes any more,
+ * all of them do. Anybody may end what is left of it, or have all blocks run, by the map `control`.
+ */
+#include <gpubpf/probe.h>
+
+#define BLOCKS 4096 /* those behind are never skipped */
+
+struct control {
+	__u64 stop; /* 1: no block runs any more */
+	__u64 all;  /* 1: every block runs */
+};
+GPUBPF_ARRAY(control, struct control, 1);
+
+struct GPUBPF_ROW threads {
+	__u64 ran, settled, stopped;
+};
+GPUBPF_ARRAY(threads, struct threads, 1);
+GPUBPF_ARRAY(changed, __u64, BLOCKS) GPUBPF_SCRATCH; /* the last launch in which a block changed a number, and 1 */
+
+/* Has block b changed something in one of the last two launches? */
+static __always_inline int moves(struct gpubpf_ctx *ctx, __u32 b)
+{
+	__u64 *last = bpf_map_lookup_elem(&changed, &b);
+
+	return last && *last + 2 > ctx->launch;
+}
+
+SEC("gpu/entry/relax")
+int begins(struct gpubpf_ctx *ctx)
+{
+	struct control *c = bpf_map_lookup_elem(&control, &(__u32){ 0 });
+	struct threads *t = bpf_map_lookup_elem(&threads, &(__u32){ 0 });
+	__u32 b = ctx->block_idx[0];
+
+	if (!c || !t)
+		return 0;
+	if (c->stop) {
+		gpubpf_count(&t->stopped, 1);
+		bpf_exit_thread();
+	} else if (!c->all && ctx->launch >= 2 && b < BLOCKS && !moves(ctx, b - 1) && !moves(ctx, b) && !moves(ctx, b + 1)) {
+		gpubpf_count(&t->settled, 1);
+		bpf_exit_thread();
+	}
+	gpubpf_count(&t->ran, 1);
+	return 0;
+}
+
+/* Threads that ended at their entry do not come here. */
+SEC("gpu/exit/relax")
+int GPUBPF_PROBE(ends, const __u32 *from, const __u32 *to)
+{
+	__u32 was = 0, is = 1, b = ctx->block_idx[0];
+	__u64 *last;
+
+	bpf_probe_read_kernel(&was, sizeof(was), from + ctx->global_linear);
+	bpf_probe_read_kernel(&is, sizeof(is), to + ctx->global_linear);
+	last = bpf_map_lookup_elem(&changed, &b);
+	if (last && was != is)
+		*last = ctx->launch + 1;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
