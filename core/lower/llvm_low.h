@@ -23,7 +23,8 @@ struct low_shared {
 };
 
 /* one module */
-#define LOW_MAX_SUMS 4 /* of a job: each takes four registers of a lane */
+#define LOW_MAX_SUMS 8   /* of a job: each takes four registers of a lane */
+#define LOW_MAX_VALUES 4 /* of an array: each has a sum */
 
 struct low {
 	const struct gpubpf_lower_job *job;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that lanes keep. What a program adds at many places to a value that lies at one place, whatever the lane, and that
- * no program reads, goes into a register of the function that the place is in: low_keep() adds v to
- * %gpubpf_sum<bytes>_<map>_<offset> and leaves the address in %gpubpf_to<bytes>_<map>_<offset>. The injector declares both, 0 at
- * the function's top, and adds the one to the other wherever the function is left.
+ * Sums that lanes keep. What a program adds at many places to a value that lies at one place, whatever the lane, or to one
+ * of a few in an array, and that no program reads, goes into a register of the function that the place is in: low_keep()
+ * adds v to %gpubpf_sum<bytes>_<map>_<offset> and leaves the address in %gpubpf_to<bytes>_<map>_<offset>. The injector
+ * declares both, 0 at the function's top, and adds the one to the other wherever the function is left. Where the index is
+ * a constant of the place, as what an access does is, the assembler leaves the others' registers out.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "llvm_low.h"
+#include "maps/impl.h"
 
 /* A program that asks that others see what it did does not wait with it; one that ends threads does not pass where
  * functions are left. */
@@ -25,21 +27,25 @@ static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
 	return true;
 }
 
-/* One value, of which each multiprocessor has a summand. (Programs of no site of the job have no facts here.) */
-static bool is_sum(const struct low *l, uint32_t map)
+/* How many values, of each of which every multiprocessor has a summand; 0: they cannot be kept. (Programs of no site of the
+ * job have no facts here.) */
+static uint32_t values_of(const struct low *l, uint32_t map)
 {
 	const struct gpubpf_unit *unit = l->job->unit;
+	const struct gpubpf_map *m = &unit->maps[map];
 
-	if (!(l->job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) || unit->maps[map].max_entries != 1)
-		return false;
+	if (!(l->job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)))
+		return 0;
+	if (m->max_entries != 1 && (m->type->impl != &gpubpf_array_impl || m->max_entries > LOW_MAX_VALUES))
+		return 0;
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (unit->progs[i].facts && !may_wait(&unit->progs[i], map))
-			return false;
-	return true;
+			return 0;
+	return m->max_entries;
 }
 
-/* Its number among those of the job; LOW_MAX_SUMS: there are too many. */
-static uint32_t number_of(struct low *l, const struct low_sum *sum)
+/* Is there room for the sum's register? */
+static bool has_room(struct low *l, const struct low_sum *sum)
 {
 	uint32_t i = 0;
 
@@ -47,37 +53,60 @@ static uint32_t number_of(struct low *l, const struct low_sum *sum)
 		i++;
 	if (i == l->nsums && i < LOW_MAX_SUMS)
 		l->sums[l->nsums++] = *sum;
-	return i;
+	return i < LOW_MAX_SUMS;
 }
 
-static void add(struct low *l, const struct low_sum *sum, LLVMValueRef address, LLVMValueRef v)
+/* Where the lane's multiprocessor has the array's first value. */
+static LLVMValueRef first_value(struct low_frame *f, uint32_t map)
 {
-	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
-	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, 2, false);
-	LLVMValueRef args[] = { v, address };
-	char name[40], text[200];
+	LLVMValueRef args[16] = { f->p->env };
+	struct low *l = f->p->l;
+	unsigned n = 1 + low_map_args(l, &l->job->layouts[map], args + 1);
+
+	args[n++] = low_const32(l, 0);
+	return low_call(l, "gpubpf_array_address", args, n);
+}
+
+/* Adds v to the sum; at: only where that is the sum's offset in the map; NULL: always. */
+static void add(struct low *l, const struct low_sum *sum, LLVMValueRef address, LLVMValueRef v, LLVMValueRef at)
+{
+	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8), low_int(l, 8) };
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, at ? 3 : 2, false);
+	const char *only = at ? "@%gpubpf_p " : "", *constraints = at ? "l,l,l" : "l,l";
+	LLVMValueRef args[] = { v, address, at };
+	char name[40], text[320];
+	size_t n;
 
 	snprintf(name, sizeof(name), "%u_%u_%u", sum->width, sum->map, sum->off);
-	snprintf(text, sizeof(text), "add.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;\nmov.b64 %%gpubpf_to%s, $1;", name, name, name);
-	LLVMBuildCall2(l->b, type,
-		       LLVMGetInlineAsm(type, text, strlen(text), "l,l", 3, true, false, LLVMInlineAsmDialectATT, false), args, 2,
-		       "");
+	n = at ? snprintf(text, sizeof(text), "{\n.reg .pred %%gpubpf_p;\nsetp.eq.s64 %%gpubpf_p, $2, %u;\n", sum->off) : 0;
+	n += snprintf(text + n, sizeof(text) - n, "%sadd.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;\n%smov.b64 %%gpubpf_to%s, $1;%s",
+		      only, name, name, only, name, at ? "\n}" : "");
+	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
+						    LLVMInlineAsmDialectATT, false), args, at ? 3 : 2, "");
 }
 
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
 {
+	struct low_sum sums[LOW_MAX_VALUES];
 	const struct gpubpf_access *a;
 	struct low *l = f->p->l;
-	struct low_sum sum;
+	LLVMValueRef at = NULL;
+	uint32_t n;
 
 	if (!l->opts->keeps_sums || l->job->checked || gpubpf_place_kind(f->p->site->site)->where != GPUBPF_WHERE_INSN)
 		return false;
 	a = &f->p->prog->facts->insn[pc].mem;
 	if (a->spaces != GPUBPF_SPACE_MAP_VALUE || a->map < 0 || a->off_min < 0 || a->off_min != a->off_max)
 		return false;
-	sum = (struct low_sum){ a->map, a->off_min, f->p->prog->insns[pc].width };
-	if (!is_sum(l, sum.map) || number_of(l, &sum) == LOW_MAX_SUMS)
-		return false;
-	add(l, &sum, address, v);
-	return true;
+	n = values_of(l, a->map);
+	for (uint32_t i = 0; i < n; i++) {
+		sums[i] = (struct low_sum){ a->map, i * l->job->layouts[a->map].stride + a->off_min, f->p->prog->insns[pc].width };
+		if (!has_room(l, &sums[i]))
+			return false;
+	}
+	if (n > 1)
+		at = LLVMBuildSub(l->b, address, first_value(f, a->map), "");
+	for (uint32_t i = 0; i < n; i++)
+		add(l, &sums[i], address, v, at);
+	return n;
 }

@@ -25,7 +25,7 @@ SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 
         'mem.all': (0, 1, 2, 3, 4), 'mem_before.all': (0, 1, 2, 3, 4)}
 SEEN['mem.capture'] = SEEN['mem']
 SEEN['atomic'] = SEEN['mem.all']
-PROGRAMS = {'mem': 'global', 'mem.all': 'all', 'atomic': 'atomics', 'barrier': 'barriers', 'barrier_exit': 'passed',
+PROGRAMS = {'mem': 'global', 'mem_before': 'by_access', 'mem.all': 'all', 'atomic': 'atomics', 'barrier': 'barriers', 'barrier_exit': 'passed',
             'branch': 'branches', 'block_begin': 'begun', 'block_end': 'ended', 'mem.shared': 'halves',
             'mem.local': 'at_once', 'insn': 'insns', 'line': 'lines', 'mark': 'marks', 'mem.capture': 'captured'}
 SUMMED = {'insn': 'operand', 'mark': 'mark', 'line': 'line', 'barrier': 'barrier.id', 'barrier_exit': 'barrier.id', 'branch': 'branch.taken'}
@@ -125,8 +125,8 @@ def programs(name, kind, text, where):
     probed = ptx_run.run(text, name, twin, int(arena))
     data, copies, stride = next([int(v) for v in m.split()[1:]] for m in maps if m.split()[0] == PROGRAMS[kind])
     first = probed.arena - ptx_run.GLOBAL + data
-    width, n = (4, 2) if kind == 'mem.shared' else (8, 3)
-    copied = [probed.global_[at:at + 24] for at in range(first, first + copies * stride, stride)]
+    width, n = {'mem.shared': (4, 2), 'mem_before': (8, 4)}.get(kind, (8, 3))
+    copied = [probed.global_[at:at + width * n] for at in range(first, first + copies * stride, stride)]
     got = [sum(int.from_bytes(v[i:i + width], 'little') for v in copied) & (1 << 8 * width) - 1
            for i in range(0, n * width, width)]
     weights = {'barrier.id': 23, 'barrier.kind': 29, 'branch.taken': 31, 'branch.lanes': 37, 'branch.active': 41,
@@ -137,9 +137,11 @@ def programs(name, kind, text, where):
     seen = [{}] if kind.startswith('block') else [s for s, i in wanted(plain, kind)]
     sums = [len(seen), sum(s.get('mem.bytes', 0) for s in seen),
             sum(s.get(k, 0) * weight for s in seen for k, weight in weights.items()) & (1 << 64) - 1]
+    if kind == 'mem_before':
+        sums = [sum(s['mem.bytes'] for s in seen if s['mem.access'] == access) for access in range(4)]
     ok(got == sums[:n], f'{name}: gpu/{kind}/ by a program', f'{got} {sums}')
     kept = not kind.startswith('block') and kind != 'mem.local' and '.func ends(' not in text
-    ok(('%gpubpf_sum' in twin) == kept or sums[0] == 0, f'{name}: gpu/{kind}/ its sums are{"" if kept else " not"} kept')
+    ok(('%gpubpf_sum' in twin) == kept or not seen, f'{name}: gpu/{kind}/ its sums are{"" if kept else " not"} kept')
 
 
 def image(tool, objects, path):

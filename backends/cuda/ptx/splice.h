@@ -24,7 +24,7 @@ struct gpubpf_lower_job;
 #define CUDA_TWIN_PREFIX "gpubpf_twin_"
 #define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
 #define CUDA_MAX_EXITS 64               /* exits of one kernel, returns of its functions too, that get probe code inlined */
-#define CUDA_MAX_SUMS 4
+#define CUDA_MAX_SUMS 8
 #define CUDA_SUM "%gpubpf_sum" /* .b64, a sum's, and where it is to be added */
 #define CUDA_TO "%gpubpf_to"
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
