@@ -16,10 +16,12 @@ says "prog 'cuda__refused': BPF program load failed: Permission denied" "as libb
 says "PROG LOAD LOG" "with a log"; says 'counts' "which names the map"; says 'count.bpf.c:' "and the line of the source"
 
 # one session, and who comes and goes
-printf '"%s" "%s" true > /dev/null || exit 1\nfor i in 1 2 3 4 5 6 7 8 9 10; do "%s" session list | grep -q "nothing is attached" && exit 0; sleep 0.1; done; exit 1\n' \
+printf '"%s" "%s" true > /dev/null || exit 1\nfor _ in $(seq 600); do "%s" session list | grep -q "nothing is attached" && exit 0; sleep 0.1; done; exit 1\n' \
 	"$load" "$o" "$GPUBPF" > "$T/ends"
 run "$GPUBPF" bpf -- sh "$T/ends"; is 0 "a loader that has ended has nothing attached"
-printf '"%s" 1000 20 > /dev/null & app=$!; sleep 1; "%s" "%s" "sleep 4"; kill $app\n' "$LOOP" "$load" "$o" > "$T/later"
+printf 'until "%s" session report -j | grep -q "\"$1\": *[1-9]"; do sleep 0.1; done\n' "$GPUBPF" > "$T/until"
+printf 'LOOP_UNTIL="%s/told" "%s" 1 20 > /dev/null & sh "%s/until" launches; "%s" "%s" "sh %s/until probed"; > "%s/told"; wait\n' \
+	"$T" "$LOOP" "$T" "$load" "$o" "$T" "$T" > "$T/later"
 run "$GPUBPF" bpf -- sh "$T/later"; prints '^counts [1-9][0-9]* [1-9][0-9]* 0 0 seen 0=1' "a program that ran before its loader came"
 printf '"%s" "%s" true > /dev/null; sleep 0.3; "%s" 1 0 > /dev/null; exit 0\n' "$load" "$o" "$LOOP" > "$T/after"
 run "$GPUBPF" bpf -- sh "$T/after"; is 0 "a program that comes when a loader has ended"

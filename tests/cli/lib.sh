@@ -23,8 +23,17 @@ says() { grep -q -e "$1" "$T/err"; ok $? "$2"; }
 prints() { grep -q -e "$1" "$T/out"; ok $? "$2"; }
 one_line() { [ "$(grep -cv ': warning: ' "$T/err")" = 1 ]; ok $? "$1: in one line"; }
 
-# until_true CMD...: wait for it, a minute at most; its last status
-until_true() { for _ in $(seq 600); do "$@" 2> /dev/null && return 0; sleep 0.1; done; return 1; }
+# until_true CMD...: wait for it, longer than any machine needs; its last status
+until_true() { for _ in $(seq 2000); do "$@" 2> /dev/null && return 0; sleep 0.1; done; return 1; }
+# hold ARG...: run with them, as $tool in the background, a program that has started and stays until let_go
+hold() {
+	rm -f "$T/up" "$T/go"
+	"$GPUBPF" run "$@" -- sh -c '> "$0"; until [ -e "$1" ]; do sleep 0.1; done; echo finished > "$1"' "$T/up" "$T/go" > /dev/null 2>&1 & tool=$!
+	until_true [ -e "$T/up" ]
+}
+let_go() { > "$T/go"; }
+# has the session that runs probed a launch?
+probing() { timeout 60 "$GPUBPF" session report -j | grep -q '"probed": *[1-9]'; }
 
 # does a device answer? $device is its reason if not
 have_device() {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loop LAUNCHES MS: a kernel, again and again, with pauses; prints what it computed. With a third argument
- * it ends by that signal, and where that is 0 by _exit(). With LOOP_FORKS it has a child before it launches. */
+ * it ends by that signal, and where that is 0 by _exit(). With LOOP_FORKS it has a child before it launches; with
+ * LOOP_UNTIL it goes on until there is a file of that name. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +23,8 @@ __attribute__((noinline)) void host_step(void)
 
 int main(int argc, char **argv)
 {
-	int launches = argc > 1 ? atoi(argv[1]) : 1, ms = argc > 2 ? atoi(argv[2]) : 0;
+	int launches = argc > 1 ? atoi(argv[1]) : 1, ms = argc > 2 ? atoi(argv[2]) : 0, i;
+	const char *until = getenv("LOOP_UNTIL");
 	struct opencl cl = opencl_start(source);
 	cl_kernel kernel = opencl_kernel(&cl, "step_one");
 	static cl_int v[N];
@@ -37,15 +39,15 @@ int main(int argc, char **argv)
 		waitpid(child, NULL, 0);
 	}
 	clSetKernelArg(kernel, 0, sizeof(mem), &mem);
-	for (int i = 0; i < launches; i++) {
+	for (i = 0; i < launches || (until && access(until, F_OK)); i++) {
 		host_step();
 		opencl_run(&cl, kernel, N, 64);
 		usleep(1000 * ms);
 	}
 	opencl_read(&cl, mem, v, sizeof(v));
-	for (int i = 0; i < N; i++)
-		sum = sum * 31 + v[i];
-	printf("%d launches: %08x\n", launches, sum);
+	for (int k = 0; k < N; k++)
+		sum = sum * 31 + v[k];
+	printf("%d launches: %08x\n", i, sum);
 	fflush(stdout);
 	if (argc > 3 && !atoi(argv[3]))
 		_exit(42);

@@ -5,8 +5,8 @@
 p=$OBJ/probe.bpf.o
 use_device "${4:-}"
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); print($1)" 2>&1; }
-same() { tail -1 "$T/native$1" > "$T/a"; tail -1 "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
-"$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"; "$LOOP" 40 50 > "$T/native40"; "$LOOP" 60 0 > "$T/native60"
+same() { [ -e "$T/native$1" ] || "$LOOP" "$1" 0 > "$T/native$1"; tail -1 "$T/native$1" > "$T/a"; tail -1 "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
+"$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"
 
 run "$GPUBPF" kernel list --places -- "$LOOP" 4 0; is 42 "kernel list"
 says '^  gpu/exit/  *step_one  *step_one  *0  *-  *1  *-  *arg$' "and the places at which programs can run"
@@ -21,7 +21,7 @@ ok $? "the kernel: $(json "[(k['name'], k['launches'], k['probed'], k['missed'],
 [ "$(json "[(p['text'], p['thread'][0], p['kernel']) for p in r['prints']][:1]")" = "[('thread 5 of launch 0', 5, 'step_one')]" ]
 ok $? "prints with coordinates: $(json "r['prints'][:1]")"
 [ "$(json "r['dropped']")" = 0 ]; ok $? "nothing was dropped"
-[ "$(json "0 < r['cost']['hook_ns'] < 10**8")" = True ]; ok $? "the launch hook was measured: $(json "r['cost']['hook_ns']")"
+[ "$(json "0 < r['cost']['hook_ns'] < 10**10")" = True ]; ok $? "the launch hook was measured: $(json "r['cost']['hook_ns']")"
 waits="r['cost']['wait_ns'] - sum(r['cost']['wait_%s_ns' % p] for p in ('ask', 'answer', 'load', 'others', 'rest'))"
 [ "$(json "$waits")" = 0 ]; ok $? "what the program waited for adds up: $(json "r['cost']")"
 [ "$(json "0.9 * sum(r['cost'][p] for p in ('queue_ns', 'lower_ns', 'build_ns')) <= r['cost']['wait_answer_ns']")" = True ]
@@ -97,21 +97,23 @@ is 42 "another backend"; same 4 "another backend"; [ "$(json "r['kernels']")" = 
 dumped() { timeout 20 "$GPUBPF" map dump --csv > "$T/csv" 2> /dev/null; grep -q '^counts,,,,1,,4096$' "$T/csv"; }
 until_true dumped; > "$T/dumped"; wait $one
 [ "$(head -3 "$T/csv" | tr '\n' ' ')" = "map,process,backend,device,key,copy,value counts,,,,0,,4096 counts,,,,1,,4096 " ]; ok $? "map dump --csv: $(sed -n 2p "$T/csv")"
-"$GPUBPF" run -o "$p" -j --report "$T/r1" -- "$LOOP" 40 50 > "$T/out1" 2>&1 & one=$!
-"$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 40 50 > "$T/out" 2>&1 & two=$!
-sleep 1.5; timeout 20 "$GPUBPF" map dump > "$T/dump" 2>&1; grep -q '^counts' "$T/dump"; ok $? "map dump while two run"
-grep -q '2 sessions are running; this is the newest, .*; --session names another' "$T/dump"; ok $? "it says which one it asked"
-wait $one; rc=$?; is 42 "one of two tools at once"; wait $two; rc=$?; is 42 "the other"; same 40 "two at once"
-[ "$(json "r['maps'][0]['entries'][0]['value']")" = 40960 ]; ok $? "each counts its own"
-"$GPUBPF" run -o "$OBJ/queue.bpf.o" -j --report "$T/r" -- "$LOOP" 60 50 > "$T/out" 2>&1 & tool=$!
-sleep 1; for i in 3 4 5; do timeout 20 "$GPUBPF" map push jobs value $i 0 0 0 7 0 0 0; sleep 0.3; done 2> "$T/err"
-wait $tool; rc=$?; is 42 "a program that takes work from the tool"
+# lasting ARG...: run with them, in the background, a program that launches until let_go
+lasting() { rm -f "$T/go"; LOOP_UNTIL=$T/go "$GPUBPF" run "$@" -- "$LOOP" 1 20 > "$T/out" 2>&1 & }
+launches() { sed -n 's/ launches: .*//p' "$T/out"; }
+rm -f "$T/go"; LOOP_UNTIL=$T/go "$GPUBPF" run -o "$p" -j --report "$T/r1" -- "$LOOP" 1 20 > "$T/out1" 2>&1 & one=$!
+lasting -o "$p" -j --report "$T/r"; two=$!
+both() { timeout 20 "$GPUBPF" map dump > "$T/dump" 2>&1; grep -q '2 sessions are running; this is the newest, .*; --session names another' "$T/dump"; }
+until_true both; ok $? "map dump while two run says which one it asked"; grep -q '^counts' "$T/dump"; ok $? "and dumps"; let_go
+wait $one; rc=$?; is 42 "one of two tools at once"; wait $two; rc=$?; is 42 "the other"; same "$(launches)" "two at once"
+[ "$(json "r['maps'][0]['entries'][0]['value']")" = $(($(launches) * 1024)) ]; ok $? "each counts its own"
+lasting -o "$OBJ/queue.bpf.o" -j --report "$T/r"; tool=$!; until_true probing
+for i in 3 4 5; do timeout 20 "$GPUBPF" map push jobs value $i 0 0 0 7 0 0 0; done 2> "$T/err"
+taken() { timeout 20 "$GPUBPF" map dump results | grep -q 35; }
+until_true taken; let_go; wait $tool; rc=$?; is 42 "a program that takes work from the tool"
 [ "$(json "[[(e.get('key'), e['value']) for e in m['entries']] for m in r['maps'] if m['name'] in ('jobs', 'results')]")" = "[[], [(None, 21), (None, 28), (None, 35)]]" ]
 ok $? "all of it is done, in order: $(json "[m['entries'] for m in r['maps']]")"
-"$GPUBPF" run -o "$p" -- "$LOOP" 40 50 > "$T/out" 2> /dev/null & tool=$!
-sleep 1.5; kill -KILL $tool; wait $tool 2> /dev/null
-for i in 1 2 3 4 5 6 7 8 9 10 11 12; do grep -q launches "$T/out" && break; sleep 0.5; done
-same 40 "the tool killed with -9 in the middle"
+lasting -o "$p"; tool=$!; until_true probing; kill -KILL $tool; wait $tool 2> /dev/null; let_go
+until_true grep -q launches "$T/out"; same "$(launches)" "the tool killed with -9 in the middle"
 run "$GPUBPF" run -o "$p" --duration 1 -j --report "$T/r" -- "$LOOP" 40 50; is 42 "--duration in the middle"; same 40 "--duration"
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0 9; is 137 "a program that is killed"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = 4096 ]; ok $? "its counts survive"
@@ -140,20 +142,20 @@ fake() { # NAME COMMAND
 fake env "tr '\\0' '\\n' < /proc/\$\$/environ > $T/env.txt; exit 1"
 LD_PRELOAD=libm.so.6 LD_LIBRARY_PATH=$T/env run "$T/env/gpubpf" run -o "$p" --no-cache -- "$LOOP" 1 0; is 42 "a LD_PRELOAD of the user's"
 grep -q "^LD_LIBRARY_PATH=$T/env" "$T/env.txt" && ! grep -q '^LD_PRELOAD' "$T/env.txt"; ok $? "does not reach the workers, where libraries are does"
-fake slow 'exec sleep 100'
+fake slow 'exec sleep 1000'
 start=$(date +%s)
 run "$T/slow/gpubpf" run -o "$p" --no-cache --wait 2 -j --report "$T/r" -- "$LOOP" 4 0
 is 42 "a compile that takes for ever"; same 4 "it"
-[ $(($(date +%s) - start)) -lt 30 ]; ok $? "the program waited as long as --wait says, not longer"
+[ $(($(date +%s) - start)) -lt 90 ]; ok $? "the program waited as long as --wait says, not longer"
 [ "$(json "r['kernels'][0]['probed']")" = 0 ] && [ -n "$(json "r['kernels'][0]['reason']")" ]; ok $? "the reason: $(json "r['kernels'][0]['reason']")"
 [ "$(json "'still being made' in r['kernels'][0]['reason'] and '--wait' in r['kernels'][0]['reason']")" = True ]; ok $? "it says what to do"
 WORKERS=$(realpath "$(dirname "$GPUBPF")/core/worker")
 fake late "sleep 3; exec $WORKERS/gpubpf-build"
 for w in compile clread; do ln -sf "$WORKERS/gpubpf-$w" "$T/late/core/worker/gpubpf-$w"; done
-run "$T/late/gpubpf" run -o "$p" --no-cache --wait 0.5 -j --report "$T/r" -- "$LOOP" 60 200
-is 42 "a twin that comes late"; same 60 "it"
+rm -f "$T/go"; LOOP_UNTIL=$T/go "$T/late/gpubpf" run -o "$p" --no-cache --wait 0.5 -j --report "$T/r" -- "$LOOP" 1 20 > "$T/out" 2> "$T/err" & tool=$!
+until_true probing; let_go; wait $tool; rc=$?; is 42 "a twin that comes late"; same "$(launches)" "it"
 late=$(json "r['kernels'][0]['probed']"); missed=$(json "r['kernels'][0]['missed']")
-[ "$late" -gt 0 ] && [ "$missed" -gt 0 ] && [ $((late + missed)) = 60 ]; ok $? "is used from then on: $late launches, $missed missed"
+[ "$late" -gt 0 ] && [ "$missed" -gt 0 ] && [ $((late + missed)) = "$(launches)" ]; ok $? "is used from then on: $late launches, $missed missed"
 [ "$(json "r['maps'][0]['entries'][0]['value']")" = $((late * 1024)) ]; ok $? "and counts those"
 [ "$(json "'before its twin was ready' in r['kernels'][0]['reason']")" = True ]; ok $? "the others are told"
 fake dead 'exit 1'

@@ -76,38 +76,35 @@ run prlimit --nofile=9:100 "$GPUBPF" run -o "$p" -- sh -c 'ulimit -Sn'; is 0 "a 
 # -r FILE is replaced by a whole report, or stays
 echo before > "$T/r"; run "$GPUBPF" run -o "$OBJ/bad.bpf.o" --report "$T/r" -- true
 [ "$(cat "$T/r")" = before ]; ok $? "a refusal in text leaves the file as it was"
-"$GPUBPF" run -o "$p" --report "$T/r" -- sleep 1 > /dev/null 2>&1 & tool=$!; sleep 0.4; kill -KILL $tool; wait $tool 2> /dev/null
+hold -o "$p" --report "$T/r"; kill -KILL $tool; wait $tool 2> /dev/null; let_go
 [ "$(cat "$T/r")" = before ]; ok $? "so does a tool that is killed"; rm -f "$T"/r.??????
 cp "$p" "$T/own.o"; run "$GPUBPF" run -o "$T/own.o" --report "$T/own.o" -- true; is 2 "the object as the report's file"
 cmp -s "$p" "$T/own.o"; ok $? "which stays as it was"; says 'own.o: is the object' "and is named"
 run "$GPUBPF" run -o "$p" -j --report /dev/full -- true; is 0 "a full disk"
 says '/dev/full: .*No space left on device; here it is' "is told"; grep -v "^gpubpf: " "$T/err" > "$T/r"; valid "and the report is on standard error"
 
-run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'sleep 1; echo done; exit 6'
+run "$GPUBPF" run -o "$p" --duration 0.3 -- sh -c 'until grep -q "goes on" "$0"; do sleep 0.1; done; echo done; exit 6' "$T/err"
 is 6 "--duration: the program's status"; prints '^done$' "it goes on"; says 'goes on unprobed' "as it is told"
 # a shell's background jobs ignore SIGINT, unless somebody takes that back
-env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; sleep 5 & wait' > "$T/out" 2> "$T/err" &
-tool=$!; sleep 0.7; kill -INT $tool; wait $tool; rc=$?
+env --default-signal=INT "$GPUBPF" run -o "$p" -- sh -c 'trap "echo got; exit 9" INT; > "$0"; for _ in $(seq 3000); do sleep 0.1; done' "$T/traps" > "$T/out" 2> "$T/err" &
+tool=$!; until_true [ -e "$T/traps" ]; kill -INT $tool; wait $tool; rc=$?
 is 9 "Ctrl-C reaches the program"; prints '^got$' "which ends as it likes"; says '^dropped: ' "and the report comes"
 "$GPUBPF" run -o "$p" -- sh -c 'trap "" TERM; > '"$T/ready"'; until [ -e '"$T/reported"' ]; do sleep 0.1; done; echo survived' > "$T/out" 2> "$T/err" &
 tool=$!; until_true [ -e "$T/ready" ]; kill -TERM $tool
 until_true grep -q '^dropped: ' "$T/err"; ok $? "a program that ignores the signal: the report comes all the same"; > "$T/reported"
 wait $tool; rc=$?; is 0 "and its status counts"; prints survived "when it ends"
-"$GPUBPF" run -o "$p" -- sh -c 'sleep 1; echo finished > '"$T/finished" > /dev/null 2>&1 &
-tool=$!; sleep 0.4; kill -KILL $tool; wait $tool 2> /dev/null; sleep 1.2
-[ -s "$T/finished" ]; ok $? "the tool killed with -9: the program goes on"
+hold -o "$p"; kill -KILL $tool; wait $tool 2> /dev/null; let_go
+until_true [ -s "$T/go" ]; ok $? "the tool killed with -9: the program goes on"
 ls "$T/run/gpubpf/" | grep -q "^$tool-"; ok $? "and its socket stays"
 run "$GPUBPF" run -o "$p" -- true; ls "$T/run/gpubpf/" | grep -q "^$tool-"; [ $? = 1 ]; ok $? "until the next tool starts"
 run "$GPUBPF" map show; is 1 "the dead session is not found"
-"$GPUBPF" run -o "$p" -- sleep 2 > /dev/null 2>&1 &
-sleep 0.7; run "$GPUBPF" map dump -j counts; is 0 "map dump of a running session"; prints '"name": "counts"' "holds the map"
+hold -o "$p"; run "$GPUBPF" map dump -j counts; is 0 "map dump of a running session"; prints '"name": "counts"' "holds the map"
 run "$GPUBPF" map show; prints '^records (RINGBUF' "map show"
 run "$GPUBPF" map dump nope; is 1 "a map that it does not have"; says 'no map nope' "is named"
 run "$GPUBPF" session report; prints '^dropped: ' "session report"
-wait
+let_go; wait
 # values that are put into maps of a running session, and taken out
-"$GPUBPF" run -o "$OBJ/queue.bpf.o" -- sleep 60 > /dev/null 2>&1 & tool=$!
-sleep 0.7; run "$GPUBPF" map peek jobs; is 1 "peek at an empty queue"; says 'map jobs is empty' "says so"
+hold -o "$OBJ/queue.bpf.o"; run "$GPUBPF" map peek jobs; is 1 "peek at an empty queue"; says 'map jobs is empty' "says so"
 run "$GPUBPF" map push jobs value 1 0 0 0 0xff 0 0 0; is 0 "push"
 run "$GPUBPF" map enqueue jobs value hex 02 0 0 0 10 0 0 0; is 0 "enqueue, in base 16"
 run "$GPUBPF" map peek jobs; is 0 "peek"; prints '^value: { .number = 1, .times = 255 }$' "at the oldest, by its type"
@@ -154,6 +151,6 @@ run "$GPUBPF" map top nope; is 1 "of a map that is there"; says 'no map nope' "w
 run "$GPUBPF" map lookup paid; is 2 "no key"; says 'gpubpf map lookup NAME key DATA' "shows how"
 run "$GPUBPF" map lookup jobs key 1; is 1 "a queue has no keys"; says 'map jobs, of type QUEUE, cannot lookup' "says so"
 run "$GPUBPF" map update paid key .number=5 value 1; is 1 "a full one"; says 'map paid is full' "says so"
-kill $tool; wait $tool; wait $watch; ok $? "watch ends with the session"; [ "$(wc -l < "$T/watched")" = 4 ]; ok $? "having told each change once"
+let_go; wait $tool; wait $watch; ok $? "watch ends with the session"; [ "$(wc -l < "$T/watched")" = 4 ]; ok $? "having told each change once"
 wait
 finish

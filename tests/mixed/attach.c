@@ -113,7 +113,7 @@ static bool exact(const char *when)
 {
 	if (t.copied && kill(t.pid, 0) == 0)
 		refresh();
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 50 * PATIENCE_S; i++) {
 		if (counted(0) == t.wanted[0] && counted(1) == t.wanted[1])
 			return true;
 		gpubpf_session__poll(t.s, 20);
@@ -284,7 +284,7 @@ static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 {
 	bool good = exact(when);
 
-	for (int i = 0; good && i < 100 && (value_of("later", 0) != entered || (!t.fake && t.prints * THREADS != entered)); i++)
+	for (int i = 0; good && i < 50 * PATIENCE_S && (value_of("later", 0) != entered || (!t.fake && t.prints * THREADS != entered)); i++)
 		gpubpf_session__poll(t.s, 20);
 	if (good && value_of("later", 0) == entered && value_of("joins.data", 0) == 1000 + entered &&
 	    (t.fake || (value_of("later", 1) == left && blocks() == entered && t.events * THREADS == entered &&
