@@ -14,6 +14,15 @@
 
 #define HOST "host"
 
+/* What it is called in the result: by whose route, if by one alone. */
+static void name_device(struct suite_device *d, const struct gpubpf_target_info *route)
+{
+	size_t n = strlen(d->caps.name);
+
+	if (route)
+		snprintf(d->caps.name + n, sizeof(d->caps.name) - n, " by %s", route->name);
+}
+
 static int add_device(struct suite_run *run, const struct gpubpf_device_caps *caps, uint32_t index)
 {
 	struct suite_device *grown = realloc(run->devices, (run->ndevices + 1) * sizeof(*grown));
@@ -22,6 +31,7 @@ static int add_device(struct suite_run *run, const struct gpubpf_device_caps *ca
 		return -ENOMEM;
 	run->devices = grown;
 	grown[run->ndevices] = (struct suite_device){ .caps = *caps, .index = index };
+	name_device(&grown[run->ndevices], run->route);
 	grown[run->ndevices].results = calloc(run->suite.ncases, sizeof(*grown->results));
 	return grown[run->ndevices++].results ? 0 : -ENOMEM;
 }
@@ -57,7 +67,7 @@ static int find_devices(struct suite_run *run, const char *only)
 							.driver = "gpubpf " GPUBPF_VERSION };
 	bool alone = only && !strcmp(only, HOST);
 	const char *name;
-	int err = alone || (!only && !run->device) ? add_device(run, &host, 0) : 0;
+	int err = alone || (!only && !run->device && !run->route) ? add_device(run, &host, 0) : 0;
 
 	for (size_t i = 0; !err && !alone && (name = gpubpf_backend_at(i)); i++)
 		if (!only || !strcmp(only, name))
@@ -160,6 +170,20 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
+/* The suite's objects alone can go into kernels. */
+static int read_route(const struct cli_args *args, struct suite_run *run)
+{
+	const char *name = cli_str(args, OPT_ROUTE, NULL);
+
+	if (name && !cli_value_known(OPT_ROUTE, name))
+		return CLI_USAGE;
+	run->route = name ? gpubpf_target_route(name) : NULL;
+	if (!name || (!run->random && !cli_has(args, OPT_TESTS) && run->verify))
+		return CLI_OK;
+	cli_error("--route %s: puts proven cases of the suite into kernels; leave --random, --tests and --no-verify out", name);
+	return CLI_USAGE;
+}
+
 static int run_suite(const struct cli_args *args, struct suite_run *run)
 {
 	if (find_devices(run, cli_str(args, OPT_ON, NULL)) < 0) {
@@ -187,6 +211,8 @@ int gpubpf_cmd_conformance(const struct cli_args *args)
 	if (only && strcmp(only, HOST) && !cli_backend_known(only))
 		return CLI_USAGE;
 	status = read_random(args, &run);
+	if (status == CLI_OK)
+		status = read_route(args, &run);
 	if (status == CLI_OK)
 		status = read_suite(args, &run);
 	if (status == CLI_OK)

@@ -94,6 +94,11 @@ const char *grid_line(const struct suite_case *c, const char *word, const char *
 	return NULL;
 }
 
+const char *grid_workload(const struct suite_case *c, char *buf, size_t size)
+{
+	return grid_line(c, "workload", &(const char *){ NULL }, buf, size);
+}
+
 void grid_launch_of(const struct suite_case *c, struct grid_launch *launch)
 {
 	const char *at = NULL, *text;

@@ -35,6 +35,8 @@ int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, 
 int grid_layout(struct grid *g, uint32_t replicas, struct gpubpf_diag *diag);
 void grid_finish(struct grid *g);
 void grid_launch_of(const struct suite_case *c, struct grid_launch *launch);
+/* The kernel of tests/conformance/workload.cl that the case is put into; NULL: none. */
+const char *grid_workload(const struct suite_case *c, char *buf, size_t size);
 /* The first line of what the case expects that begins with the word, behind `line` (NULL: from the start); its value
  * without the word, or NULL. */
 const char *grid_line(const struct suite_case *c, const char *word, const char **at, char *buf, size_t size);

@@ -12,6 +12,14 @@
 #include "raw.h"
 
 #define UNPROVEN "needs what the verifier proves"
+#define NO_PROBE "is put into no kernel, by whatever route"
+#define OWN_LAUNCH "is told what only the suite's own launch has"
+
+static void skip(struct suite_result *r, const char *why)
+{
+	r->state = SUITE_SKIPPED;
+	snprintf(r->got, sizeof(r->got), "%s", why);
+}
 
 static bool matches(const char *text, const char *expression)
 {
@@ -53,8 +61,7 @@ static bool only_proven(const struct suite_case *c, bool verify)
 static void judge(const struct suite_case *c, bool verify, const struct conformance_case *ran, struct suite_result *r)
 {
 	if (only_proven(c, verify)) {
-		r->state = SUITE_SKIPPED;
-		snprintf(r->got, sizeof(r->got), UNPROVEN);
+		skip(r, UNPROVEN);
 		return;
 	}
 	expect(c, verify, r);
@@ -90,30 +97,39 @@ static void run_raw(const struct suite_run *run, struct suite_device *device, co
 
 static void run_probe(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
-	if (strcmp(device->caps.backend, "host")) {
+	if (strcmp(device->caps.backend, "host"))
 		probe_run(run, device, index, r);
-		return;
-	}
-	r->state = SUITE_SKIPPED;
-	snprintf(r->got, sizeof(r->got), "the interpreter has no kernels to probe");
+	else
+		skip(r, "the interpreter has no kernels to probe");
+}
+
+/* Not put into a kernel: why, or NULL. */
+static const char *no_probe(const struct suite_case *c)
+{
+	char line[64];
+
+	if (grid_is_refused(c))
+		return NO_PROBE;
+	return grid_line(c, "alone", &(const char *){ NULL }, line, sizeof(line)) ? OWN_LAUNCH : NULL;
 }
 
 /* Objects: those that are to be refused need no device. */
 static void run_grids(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      const struct conformance_opts *opts)
 {
-	char line[64];
 	uint32_t *run_these = calloc(n + 1, sizeof(*run_these)), nrun = 0;
+	char name[64];
 
 	for (uint32_t i = 0; run_these && i < n; i++) {
+		const struct suite_case *c = &run->suite.cases[cases[i]];
 		struct suite_result *r = &device->results[cases[i]];
+		const char *why = !run->verify ? UNPROVEN : run->route ? no_probe(c) : NULL;
 
-		if (!run->verify) {
-			r->state = SUITE_SKIPPED;
-			snprintf(r->got, sizeof(r->got), UNPROVEN);
-		} else if (grid_line(&run->suite.cases[cases[i]], "workload", &(const char *){ NULL }, line, sizeof(line))) {
+		if (why) {
+			skip(r, why);
+		} else if (run->route || grid_workload(c, name, sizeof(name))) {
 			run_probe(run, device, cases[i], r);
-		} else if (!strcmp(device->caps.backend, "host") || grid_is_refused(&run->suite.cases[cases[i]])) {
+		} else if (!strcmp(device->caps.backend, "host") || grid_is_refused(c)) {
 			grid_run_host(run, cases[i], r);
 		} else {
 			run_these[nrun++] = cases[i];
@@ -142,7 +158,10 @@ void suite_run_device(const struct suite_run *run, struct suite_device *device,
 		else
 			cases[whole][n[whole]++] = i;
 	}
-	run_raw(run, device, cases[0], n[0], &opts);
+	for (uint32_t i = 0; run->route && cases[0] && i < n[0]; i++)
+		skip(&device->results[cases[0][i]], NO_PROBE);
+	if (!run->route)
+		run_raw(run, device, cases[0], n[0], &opts);
 	run_grids(run, device, cases[1], n[1], &opts);
 	free(cases[0]);
 	free(cases[1]);

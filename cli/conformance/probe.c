@@ -118,13 +118,20 @@ static void on_print(void *ctx, const struct gpubpf_print_record *record)
 
 /* -- the application -- */
 
+/* The kernel that a case names, or into which it is put as well. */
+static const char *kernel_of(const struct suite_case *c, char *buf, size_t size)
+{
+	const char *name = grid_workload(c, buf, size);
+
+	return name ? name : "plain";
+}
+
 static int spawn_workload(const struct probed *p, const struct suite_run *run, const struct suite_device *d,
 			  const char *image, enum gpubpf_image_kind kind, pid_t *pid)
 {
 	char path[4096], index[16], number[16], kernel[64], grid[64], block[64];
-	const char *at = NULL, *name = grid_line(p->j.c, "workload", &at, kernel, sizeof(kernel));
-	const char *argv[] = { path, d->caps.backend, run->device ? run->device : "-", index, number, image, name, grid, block,
-			       NULL };
+	const char *argv[] = { path, d->caps.backend, run->device ? run->device : "-", index, number, image,
+			       kernel_of(p->j.c, kernel, sizeof(kernel)), grid, block, NULL };
 	struct grid_launch l;
 	char **env;
 	int err = gpubpf_worker_find("gpubpf-workload", path, sizeof(path));
@@ -165,7 +172,7 @@ static int serve(struct gpubpf_session *s, pid_t pid)
 static const char *unprobed(const struct probed *p, char *buf, size_t size)
 {
 	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
-	const char *at = NULL, *name = grid_line(p->j.c, "workload", &at, buf, size);
+	const char *name = kernel_of(p->j.c, buf, size);
 	size_t i = 0;
 	int err;
 
@@ -185,6 +192,22 @@ static void tell(struct suite_result *r, const char *why)
 	snprintf(r->got, sizeof(r->got), "%.390s", why);
 }
 
+/* What names no kernel is put into one: not into those that the device's runtime launches beside it. */
+static int attach(const struct probed *p)
+{
+	struct gpubpf_attach_opts to = { .sz = sizeof(to) };
+	const struct gpubpf_prog *prog = NULL;
+	char name[64];
+
+	if (grid_workload(p->j.c, name, sizeof(name)))
+		return 0;
+	to.pattern = kernel_of(p->j.c, name, sizeof(name));
+	while ((prog = gpubpf_session__next_program(p->s, prog)))
+		if (!gpubpf_program__attach_opts(prog, &to))
+			return -errno;
+	return 0;
+}
+
 static void run_session(struct probed *p, const struct suite_run *run, const struct suite_device *d, const char *image,
 			enum gpubpf_image_kind kind)
 {
@@ -196,6 +219,8 @@ static void run_session(struct probed *p, const struct suite_run *run, const str
 
 	if (!err)
 		err = gpubpf_session__load(p->s);
+	if (!err)
+		err = attach(p);
 	if (!err)
 		err = gpubpf_session__start(p->s);
 	if (!err)
@@ -219,9 +244,11 @@ static void run_form(const struct suite_run *run, const struct suite_device *dev
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
 	struct probed p = { .j = { &run->suite.cases[index], r, &left } };
+	char name[64];
 	struct gpubpf_session_opts opts = {
 		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = device->caps.backend, .ctx = &p, .event = on_event,
-		.print = on_print,
+		.print = on_print, .route = run->route ? run->route->name : NULL,
+		.no_attach = !grid_workload(&run->suite.cases[index], name, sizeof(name)),
 	};
 
 	p.s = gpubpf_session__new(&opts);
@@ -237,37 +264,46 @@ static void run_form(const struct suite_run *run, const struct suite_device *dev
 static const struct form {
 	enum gpubpf_image_kind kind;
 	const char *ending;
-	bool by_arch;
+	bool machine;
 } forms[] = {
 	{ GPUBPF_IMAGE_OPENCL_C, "cl" },
 	{ GPUBPF_IMAGE_SPIRV, "spv" },
 	{ GPUBPF_IMAGE_PTX, "ptx" },
 	{ GPUBPF_IMAGE_AMDGPU, "co", true },
+	{ GPUBPF_IMAGE_CUBIN, "cubin", true },
 };
 
-/* Its file; false: the device does not take the form, or the suite has none for its architecture. */
+/* Its file; false: the device does not take the form, nor the run's route, or the suite has none for its architecture. */
 static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form, char *path,
 		      size_t size)
 {
-	if (!gpubpf_caps_take(caps, form->kind))
+	const struct gpubpf_target_info *route = run->route;
+
+	if (!gpubpf_caps_take(caps, form->kind) || (route && (!(route->images >> form->kind & 1) || route->machine != form->machine)))
 		return false;
-	snprintf(path, size, "%s/workload%s%s.%s", run->suite.folder, form->by_arch ? "." : "",
-		 form->by_arch ? caps->arch : "", form->ending);
-	return !form->by_arch || access(path, R_OK) == 0;
+	snprintf(path, size, "%s/workload%s%s.%s", run->suite.folder, form->machine ? "." : "",
+		 form->machine ? caps->arch : "", form->ending);
+	return !form->machine || access(path, R_OK) == 0;
 }
 
 /* Skipped is a case that needs what the device does not have. */
 static bool lacks(const struct suite_case *c, const struct gpubpf_device_caps *caps, struct suite_result *r)
 {
-	const char *at = NULL, *what;
+	static const struct {
+		const char *name;
+		uint64_t bit;
+	} all[] = { { "ALLOCATIONS", GPUBPF_CAP_ALLOCATIONS }, { "EXIT_THREAD", GPUBPF_CAP_EXIT_THREAD } };
 	char line[64];
+	const char *what = grid_line(c, "needs", &(const char *){ NULL }, line, sizeof(line));
 
-	what = grid_line(c, "needs", &at, line, sizeof(line));
-	if (!what || strcmp(what, "ALLOCATIONS") || caps->bits & GPUBPF_CAP_ALLOCATIONS)
-		return false;
-	r->state = SUITE_SKIPPED;
-	snprintf(r->got, sizeof(r->got), "the device lacks the capability ALLOCATIONS");
-	return true;
+	for (size_t i = 0; what && i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(what, all[i].name) || caps->bits & all[i].bit)
+			continue;
+		r->state = SUITE_SKIPPED;
+		snprintf(r->got, sizeof(r->got), "the device lacks the capability %s", what);
+		return true;
+	}
+	return false;
 }
 
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
@@ -278,6 +314,8 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 	if (lacks(&run->suite.cases[index], &device->caps, r))
 		return;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (forms[i].machine && taken) /* which a device that takes another form has by --route */
+			break;
 		if (!find_form(run, &device->caps, &forms[i], path, sizeof(path)))
 			continue;
 		taken++;
@@ -292,5 +330,6 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 	if (taken)
 		return;
 	r->state = SUITE_SKIPPED;
-	snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes: %.40s", device->caps.arch);
+	snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes%s%s: %.40s",
+		 run->route ? " by the route " : "", run->route ? run->route->name : "", device->caps.arch);
 }

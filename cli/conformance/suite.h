@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/wire/caps.h"
+#include "core/target.h"
 
 struct suite_object {
 	char path[512];
@@ -73,6 +73,7 @@ struct suite_run {
 	uint32_t nmissing;
 	const char *device;      /* a part of the names of those to run on; NULL: all */
 	const char *target;      /* what devices are given; NULL: what suits them best */
+	const struct gpubpf_target_info *route; /* NULL, or objects are probes, put into kernels by this target alone */
 	const char *runtime_dir; /* for sockets; NULL: the library's */
 	bool random;             /* random programs instead of the suite */
 	uint64_t seed, programs, seconds; /* of these: so many, or for so long; 0: no limit */

@@ -38,5 +38,11 @@ prints '^ *random *host *interpreter *\(1 *0 *0\|0 *0 *1\)$' "are compared with 
 prints '^ran on host, interpreter: 24 programs of the seeds 4 to \|^skipped on host' "how many, and of which seeds"
 for bad in 0 x 5m 10x; do run "$GPUBPF" conformance -b host --random $bad; is 2 "--random $bad"; one_line "it"; done
 run "$GPUBPF" conformance -b host --random 24 --no-verify; is 2 "unproven ones"
+run "$GPUBPF" conformance --route sas; is 2 "an unknown route"; says 'did you mean sass' "is told the next"; one_line "it"
+for more in "--random 24" "--tests $T/tests.tsv" --no-verify; do
+	run "$GPUBPF" conformance --route sass $more; is 2 "--route with $more"; says 'leave --random, --tests and --no-verify out' "it"
+done
+run "$GPUBPF" conformance -b host --route sass -c isa/add64-reg; is 0 "a route on the interpreter"
+prints '^skipped on host, interpreter by sass: 1: is put into no kernel' "puts nothing into a kernel"
 run "$GPUBPF" conformance -b host -c 'isa/add*' --md "$T/no/where"; is 1 "a file that cannot be written"; says 'no/where' "is named"
 finish

@@ -3,6 +3,7 @@
 #include "../case.h"
 
 EXPECT("launch 1,1,2 8,1,1");
+EXPECT("alone");
 EXPECT("checks 208");
 
 SEC("gpu/entry/*")

@@ -3,6 +3,7 @@
 #include "../case.h"
 
 EXPECT("launch 1,1,1 1,1,1");
+EXPECT("alone");
 EXPECT("checks 4");
 
 SEC("gpu/entry/*")

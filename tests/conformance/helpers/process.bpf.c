@@ -3,6 +3,7 @@
 #include "../case.h"
 
 EXPECT("launch 2,1,1 16,1,1");
+EXPECT("alone");
 EXPECT("checks 32");
 
 SEC("gpu/entry/*")

@@ -3,6 +3,7 @@
 #include "../case.h"
 
 EXPECT("launch 4,1,1 32,1,1");
+EXPECT("alone");
 EXPECT("print 128 launch 5");
 
 SEC("gpu/entry/*")
