@@ -6,12 +6,9 @@
 #include <gpubpf/probe.h>
 
 #define MOST_NS 20000
-#ifndef SEED
-#define SEED 0
-#endif
 
 struct settings {
-	__u64 seed;   /* besides SEED */
+	__u64 seed;
 	__u64 one_in; /* of so many visits one waits; 0: 16 */
 	__u64 ns;     /* at most so long; 0: 2000; never more than 20000 */
 };
@@ -55,7 +52,7 @@ static __always_inline void shake(struct gpubpf_ctx *ctx, __u64 kind)
 	one_in = s->one_in ? s->one_in : 16;
 	most = s->ns ? s->ns : 2000;
 	most = most < MOST_NS ? most : MOST_NS;
-	chance = mix(mix(mix(SEED + s->seed) + (ctx->global_linear << 32 | kind << 24 | ctx->place)) + ++*visit);
+	chance = mix(mix(mix(s->seed) + (ctx->global_linear << 32 | kind << 24 | ctx->place)) + ++*visit);
 	gpubpf_count(&w->visits, 1);
 	if (chance % one_in)
 		return;

@@ -199,6 +199,13 @@ def early(r):
     assert entries(r, "threads")[0][1] == {"ran": ran, "settled": 200 * 16384 - ran, "stopped": 0}, (entries(r, "threads"), ran)
 
 
+def cxlmem(r):
+    (number, a), = entries(r, "far")
+    # 100 launches: 500 steps, and four loads of 64 bytes by each of 256, of which two are like those before them; the first
+    # step is, too
+    assert number == 0 and (a["accesses"], a["random"], a["bytes"]) == (152400, 101199, 6753600) and a["waited"] > 0, (number, a)
+
+
 def delay(r):
     # of work-items whose number 8 divides; the others wait for nothing
     assert entries(r, "delayed")[0][1] == {"delays": 4096, "kept": 4096, "told": 4096}, entries(r, "delayed")
@@ -266,7 +273,7 @@ EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-count
 OF_CPUS = [("divergence", divergence), ("guard", guard)]
 # of SPIR-V, which PoCL 3.1 does not take, and others of OpenCL C, whose probes it takes long to compile
 INSIDE = [("mem_trace", mem_trace), ("barrierwait", barrierwait), ("atomichot", atomichot), ("coalescing", coalescing),
-          ("bankconflict", bankconflict), ("membw", membw), ("watch", watch), ("racer", racer)]
+          ("bankconflict", bankconflict), ("membw", membw), ("watch", watch), ("racer", racer), ("cxlmem", cxlmem)]
 BPFTIME = [("cuda_probe", bpftime_cuda_probe, ["cuda__probe", "cuda__retprobe"]),
            ("threadhist", bpftime_threadhist, ["cuda__retprobe"]),
            ("kernelretsnoop", bpftime_kernelretsnoop, ["cuda__retprobe"])]
