@@ -6,6 +6,7 @@
  *   serve.c   a question and its answer        object.c  handles, numbers, and when nobody holds one any more
  *   map.c     maps and their elements          prog.c    programs, proven when they are loaded
  *   link.c    programs on kernels              info.c    what each is
+ *   ring.c    records, as loaders read them
  *
  * A map is on a shelf (a session of its own that is never started) until a program that names it is attached: how it is
  * placed depends on what all programs do to it. From then on it is the session's.
@@ -30,6 +31,23 @@ struct sys_attached {
 	uint32_t links[GPUBPF_BPF_PLACES], n; /* of the session */
 };
 
+/* Memory that a loader maps, to which records come. */
+struct sys_ring {
+	int fd;
+	void *base;                    /* of fd; NULL: there is none yet */
+	uint8_t *data;
+	uint64_t size;                 /* of data, a power of two */
+	uint64_t *head, *tail;         /* in it, by whoever maps it: how far we are, of which we go by */
+	uint64_t at;                   /* , and how far the loader is */
+};
+
+struct sys_stream {
+	struct sys_ring ring;          /* of a ring buffer; */
+	uint32_t *buffers;             /* of a PERF_EVENT_ARRAY [max_entries], numbers, 0: none */
+	void *late;                    /* a record that found no room, NULL: none, of */
+	uint32_t size, copy;
+};
+
 struct sys_object {
 	uint32_t id;
 	enum gpubpf_bpf_kind kind;
@@ -44,6 +62,7 @@ struct sys_object {
 			bool placed;           /* it is the session's, */
 			uint32_t index;        /* by this number */
 			bool frozen;
+			struct sys_stream *stream; /* NULL: it is none */
 		} map;
 		struct {
 			uint32_t type;
@@ -68,6 +87,7 @@ struct sys_object {
 			uint32_t prog;         /* 0: none */
 			struct sys_attached at;
 		} perf;
+		struct sys_ring ring;          /* of a buffer */
 	};
 };
 
@@ -86,9 +106,18 @@ void gpubpf_bpf_resume(struct gpubpf_session *s);
 void gpubpf_bpf_sweep(struct gpubpf_session *s);
 void gpubpf_bpf_finish(struct gpubpf_session *s);
 
+/* ring.c. Who reads the records of this map, by its number in the session; NULL: no loader. Then: has it room, and here is
+ * one, after which it has no more where that is false; and wake all for whom there is something. */
+struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t map);
+bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map);
+bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);
+void gpubpf_bpf_wake(struct gpubpf_session *s);
+
 /* object.c. A new one, NULL and *err; and its handles' file, of a map with its sizes and of `size` bytes. 0 or -errno. */
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err);
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
+/* The same, which can be waited for: a pipe. */
+int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value);
 struct sys_object *sys_object_find(const struct gpubpf_session *s, uint32_t id);
 /* Of that kind; NULL: there is none. */
 struct sys_object *sys_object_of(const struct gpubpf_session *s, enum gpubpf_bpf_kind kind, uint32_t id);
@@ -123,6 +152,8 @@ int sys_fd_by_id(struct sys_call *c);
 int sys_perf_open(struct sys_call *c);
 int sys_link_create(struct sys_call *c);
 int sys_perf_set(struct sys_call *c);
+int sys_memory(struct sys_call *c);
+int sys_buffer_open(struct sys_call *c);
 
 /* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
@@ -130,6 +161,14 @@ int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, s
 /* It is the session's from now on, with what it holds. */
 void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 void sys_map_finish(struct sys_object *o);
+
+/* ring.c */
+int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
+void sys_stream_destroy(struct sys_stream *stream);
+void sys_ring_finish(struct sys_ring *ring);
+uint32_t sys_stream_words(const struct sys_object *map); /* bytes of a key, and of a value */
+/* A command of bpf(2) for an element: 0 or -errno. */
+int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
 
 /* prog.c: the program at a site, and its maps, as one object to be joined. */
 int sys_prog_given(const struct gpubpf_session *s, const struct sys_object *o, enum gpubpf_site site, const char *pattern,

@@ -17,6 +17,8 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 	};
 
 	memcpy(info.name, map->name, sizeof(info.name) - 1);
+	if (o->map.stream)
+		info.key_size = info.value_size = sys_stream_words(o);
 	gpubpf_put_bytes(c->out, &info, sizeof(info));
 	gpubpf_put_bytes(c->out, NULL, 0);
 	gpubpf_put_bytes(c->out, NULL, 0);

@@ -57,6 +57,7 @@ struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_o
 void sys_map_finish(struct sys_object *o)
 {
 	gpubpf_session__free(o->map.shelf);
+	sys_stream_destroy(o->map.stream);
 }
 
 /* One value that programs know beforehand, as of .rodata; what else they may only read is filled as other maps are. */
@@ -161,6 +162,8 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 	o->map.def.kernel = pages && !err ? o->fd + 1 : 0;
 	if (!err)
 		err = put_on_shelf(c->s, o);
+	if (!err && def->type->flags & GPUBPF_MAP_RING)
+		return sys_stream_create(c->s, o);
 	if (!err && !pages)
 		err = sys_object_file(o, 0, def->key_size, (uint32_t)gpubpf_map__user_value_size(sys_map_of(c->s, o)));
 	return err;
@@ -179,9 +182,9 @@ int sys_map_create(struct sys_call *c)
 	err = gpubpf_map_define(&sys, sys.name, is_global_data(sys.name), &def, NULL);
 	if (err < 0)
 		return -EINVAL;
-	if (def.type->flags & GPUBPF_MAP_RING) {
-		gpubpf_session_note(c->s, "map %s: a loader cannot read a GPU's ring yet; gpubpf run -o loads its object, and reports "
-				    "the records", sys.name);
+	if (def.type->flags & GPUBPF_MAP_ROOM) {
+		gpubpf_session_note(c->s, "map %s: a loader cannot read a %s; use a RINGBUF, or gpubpf run -o, which reports the records",
+				    sys.name, def.type->name);
 		return -EOPNOTSUPP;
 	}
 	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &err);
@@ -240,6 +243,14 @@ static bool writes(uint32_t cmd)
 	return cmd != BPF_MAP_LOOKUP_ELEM && cmd != BPF_MAP_GET_NEXT_KEY && cmd != BPF_MAP_LOOKUP_BATCH;
 }
 
+static uint32_t word(const void *data, size_t size)
+{
+	uint32_t w = 0;
+
+	memcpy(&w, data, size < sizeof(w) ? size : sizeof(w));
+	return w;
+}
+
 int sys_map_elem(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
@@ -255,6 +266,8 @@ int sys_map_elem(struct sys_call *c)
 		return -EBADF;
 	if (o->map.frozen && writes(e.cmd))
 		return -EPERM;
+	if (o->map.stream)
+		return sys_stream_elem(c->s, o, e.cmd, word(e.key, e.key_size), word(e.value, e.value_size));
 	e.map = sys_map_of(c->s, o);
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : gpubpf_map__user_value_size(e.map);
 	e.back = calloc(1, e.size + 8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects and their handles. A handle is a memfd of which each process that asks gets an open file description of its
+ * Objects and their handles. A handle is a memfd, or a pipe where it can be waited for, of which each process that asks gets an open file description of its
  * own, with a shared lock on it (flock(2)), which goes when the last descriptor of that description is closed, whatever
  * dup(2), fork(2) and SCM_RIGHTS have made of it: where an exclusive lock can be had, nobody has the object open.
  */
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int open_bpf(struct gpubpf_session *s)
@@ -52,6 +53,22 @@ int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t va
 	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value);
 	o->fd = gpubpf_memfd_shared(name, size);
 	return o->fd < 0 ? o->fd : 0;
+}
+
+/* What polls it opens it anew from /proc, so its name may go at once. */
+int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32_t key, uint32_t value)
+{
+	char path[sizeof(s->dir) + 64];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, s->dir, gpubpf_bpf_kinds[o->kind], o->id, key, value);
+	unlink(path);
+	if (mkfifo(path, 0600) < 0)
+		return -errno;
+	o->fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	err = o->fd < 0 ? -errno : 0;
+	unlink(path);
+	return err;
 }
 
 static int by_number(const void *key, const void *element)
@@ -97,7 +114,7 @@ int sys_object_handle(struct sys_object *o)
 	if (fd < 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", o->fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0) { /* who has it may have locked it as well, and would stop us */
@@ -146,6 +163,9 @@ static void finish(struct gpubpf_session *s, struct sys_object *o)
 	case GPUBPF_BPF_BTF:
 		free(o->btf_data.data);
 		break;
+	case GPUBPF_BPF_BUFFER:
+		sys_ring_finish(&o->ring);
+		break;
 	case GPUBPF_BPF_KINDS:
 		break;
 	}
@@ -179,6 +199,14 @@ int sys_object_give(struct sys_call *c, struct sys_object *o, int err)
 
 static void keep(struct gpubpf_session *s, uint32_t id);
 
+static void keep_buffers(struct gpubpf_session *s, const struct sys_object *map)
+{
+	const uint32_t *buffers = map->map.stream ? map->map.stream->buffers : NULL;
+
+	for (uint32_t i = 0; buffers && i < map->map.def.max_entries; i++)
+		keep(s, buffers[i]);
+}
+
 /* An object is there as long as what refers to it. */
 static void keep_object(struct gpubpf_session *s, struct sys_object *o)
 {
@@ -186,7 +214,9 @@ static void keep_object(struct gpubpf_session *s, struct sys_object *o)
 		return;
 	o->live = true;
 	keep(s, o->btf);
-	if (o->kind == GPUBPF_BPF_LINK)
+	if (o->kind == GPUBPF_BPF_MAP)
+		keep_buffers(s, o);
+	else if (o->kind == GPUBPF_BPF_LINK)
 		keep(s, o->link.prog);
 	else if (o->kind == GPUBPF_BPF_PERF)
 		keep(s, o->perf.prog);

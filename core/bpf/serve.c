@@ -25,6 +25,8 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_PERF_OPEN] = sys_perf_open,
 	[GPUBPF_BPF_LINK_CREATE] = sys_link_create,
 	[GPUBPF_BPF_PERF_SET] = sys_perf_set,
+	[GPUBPF_BPF_MEMORY] = sys_memory,
+	[GPUBPF_BPF_BUFFER_OPEN] = sys_buffer_open,
 };
 
 static int run(struct sys_call *c)

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bpf/bpf.h"
+
 struct reading {
 	struct gpubpf_session *s;
 	uint32_t arena;
 	int map;               /* index in the unit, -1: prints */
 	bool last;
+	struct sys_object *loader; /* who reads the records as well, NULL: nobody */
 };
 
 /* Keep a record for the report, as long as there are not too many. */
@@ -65,6 +68,8 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 	}
 	if (rd->s->opts.event)
 		rd->s->opts.event(rd->s->opts.ctx, &event);
+	if (rd->loader)
+		return !gpubpf_bpf_record(rd->s, rd->loader, copy, data, size);
 	return !wanted(rd->s);
 }
 
@@ -138,9 +143,12 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 		rd.map = m;
 		if (!(unit->maps[m].type->flags & GPUBPF_MAP_RING))
 			continue;
-		if (wanted(s))
+		rd.loader = gpubpf_bpf_stream(s, m);
+		if (rd.loader && !gpubpf_bpf_has_room(s, rd.loader))
+			continue;
+		if (rd.loader || wanted(s))
 			n += read_ring(&rd, &view, on_record);
-		if (!wanted(s))
+		if (!rd.loader && !wanted(s))
 			n += count_ring(&rd, &view);
 	}
 	if (s->arenas[arena].layout.print_ring) {
@@ -159,5 +167,6 @@ uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last)
 
 	for (uint32_t i = 0; s->has_rings && i < s->narenas; i++)
 		n += read_arena(s, i, last);
+	gpubpf_bpf_wake(s);
 	return n;
 }

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS] = { "map", "prog", "link", "btf", "perf" };
+const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS] = { "map", "prog", "link", "btf", "perf", "buffer" };
 
 enum { INLINE, APART };            /* where the payload is: in the packet, or in its first descriptor */
 

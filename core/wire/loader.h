@@ -3,7 +3,7 @@
  * What a loader's process asks of a session: the bpf(2) calls that are the session's to answer (hooks/bpf), one question
  * at a time on a connection of its own. GPUBPF_MSG_BPF is u32 enum gpubpf_bpf_op and what it takes; GPUBPF_MSG_BPF_DONE
  * is s32 0 or -errno, as bpf(2) has it, and what the answer has. A payload of any size: what is too long for a packet is
- * in a memfd. Handles are memfds whose name tells what they are; the session knows by a lock on each (core/bpf/object.c)
+ * in a memfd. Handles are memfds, and pipes where they are polled, whose name tells what they are; the session knows by a lock on each (core/bpf/object.c)
  * when the last descriptor of one is closed, in whatever process.
  */
 #ifndef GPUBPF_CORE_WIRE_LOADER_H
@@ -24,6 +24,7 @@ enum gpubpf_bpf_kind {
 	GPUBPF_BPF_LINK,
 	GPUBPF_BPF_BTF,
 	GPUBPF_BPF_PERF,           /* a descriptor of perf_event_open(2) */
+	GPUBPF_BPF_BUFFER,         /* one of PERF_COUNT_SW_BPF_OUTPUT */
 	GPUBPF_BPF_KINDS,
 };
 extern const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS]; /* "map", ... */
@@ -50,6 +51,9 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 is it its return -> fd */
 	GPUBPF_BPF_LINK_CREATE = 12,   /* u32 program, u32 perf -> fd */
 	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attached as long as perf is open */
+	/* u32 map or buffer, u64 bytes that a buffer is to have -> u64 bytes at its end that are mapped twice in a row, fd */
+	GPUBPF_BPF_MEMORY = 14,
+	GPUBPF_BPF_BUFFER_OPEN = 15,   /* -> fd */
 	GPUBPF_BPF_OPS,
 };
 

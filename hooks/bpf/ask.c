@@ -193,7 +193,8 @@ int ask_handle(uint32_t op, struct gpubpf_writer *w)
 
 struct handle handle_of(int fd, enum gpubpf_bpf_kind kind)
 {
-	char path[64], is[80], kinds[16];
+	char path[64], is[512], kinds[16];
+	const char *name;
 	struct handle h = {0};
 	ssize_t n;
 
@@ -202,7 +203,9 @@ struct handle handle_of(int fd, enum gpubpf_bpf_kind kind)
 	if (n < 0)
 		return h;
 	is[n] = 0;
-	if (sscanf(is, "/memfd:gpubpf-%15[a-z]:%u:%u:%u", kinds, &h.id, &h.key, &h.value) != 4 ||
+	name = strrchr(is, '/');
+	h.pipe = name && strncmp(name, "/memfd:", 7);
+	if (!name || sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u", kinds, &h.id, &h.key, &h.value) != 4 ||
 	    strcmp(kinds, gpubpf_bpf_kinds[kind]))
 		return (struct handle){0};
 	return h;

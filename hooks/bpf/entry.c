@@ -6,8 +6,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -65,24 +65,30 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	return (int)told(kernel_call(SYS_ioctl, (const long[6]){ fd, (long)request, arg }));
 }
 
-/* As of the kernel's maps that have no memory to map: it would be there, and end whoever looks. */
-static bool has_no_memory(int fd)
-{
-	struct stat st;
-
-	return handle_of(fd, GPUBPF_BPF_MAP).id && !fstat(fd, &st) && !st.st_size;
-}
-
 EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	if (fd >= 0 && !(flags & MAP_ANONYMOUS) && have_session() && has_no_memory(fd))
-		return (void *)told(-EINVAL);
+	long result;
+
+	if (own_mmap(at, size, prot, flags, fd, (uint64_t)offset, &result))
+		return (void *)told(result);
 	return (void *)told(kernel_call(SYS_mmap, (const long[6]){ (long)at, (long)size, prot, flags, fd, offset }));
 }
 
 EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd, off64_t offset)
 {
 	return mmap(at, size, prot, flags, fd, offset);
+}
+
+EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
+{
+	struct epoll_event ours;
+
+	if (event && op != EPOLL_CTL_DEL) {
+		ours = *event;
+		ours.events = own_epoll_events(fd, ours.events);
+		event = &ours;
+	}
+	return (int)told(kernel_call(SYS_epoll_ctl, (const long[6]){ epoll, op, fd, (long)event }));
 }
 
 typedef FILE *(*fopen_fn)(const char *path, const char *mode);

@@ -8,6 +8,7 @@
  *   entry.c    what we export         ask.c   the connection, handles
  *   bpf.c      bpf(2) by commands.def, but for: map.c, prog.c, object.c
  *   perf.c     perf_event_open(2), ioctl(2)   file.c  what libbpf reads before it calls these
+ *   memory.c   what is mapped and waited for
  */
 #ifndef GPUBPF_HOOKS_BPF_LOADER_H
 #define GPUBPF_HOOKS_BPF_LOADER_H
@@ -48,9 +49,11 @@ void answer_close(struct answer *a);
 /* Ask for a handle: its descriptor or -errno. */
 int ask_handle(uint32_t op, struct gpubpf_writer *w);
 bool have_session(void);
-/* What a descriptor of ours is: its number, 0: it is none of that kind; and of a map the bytes of a key and a value. */
+/* What a descriptor of ours is: its number, 0: it is none of that kind; and of a map the bytes of a key and a value. A pipe
+ * can be waited for; values of a map that is one are descriptors. */
 struct handle {
 	uint32_t id, key, value;
+	bool pipe;
 };
 struct handle handle_of(int fd, enum gpubpf_bpf_kind kind);
 
@@ -68,8 +71,13 @@ int64_t btf_taken(int fd, int *own);
 bool has_programs(void);
 
 /* perf.c */
+void perf_array_named(bool ours);  /* whose a PERF_EVENT_ARRAY is, whose buffers are opened next */
 long perf_event_open_call(const long arg[6]);
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
+
+/* memory.c */
+bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offset, long *result);
+uint32_t own_epoll_events(int fd, uint32_t events);
 
 /* file.c: NULL: it is not ours. */
 FILE *own_file(const char *path);

@@ -39,6 +39,8 @@ static int create(const union bpf_attr *attr)
 	gpubpf_put_u32(&w, btf ? attr->btf_key_type_id : 0);
 	gpubpf_put_u32(&w, btf ? attr->btf_value_type_id : 0);
 	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w);
+	if (fd >= 0 && attr->map_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+		perf_array_named(true);
 	if (own_btf >= 0)
 		close(own_btf);
 	return fd;
@@ -71,14 +73,28 @@ static int give(struct answer *a, uint64_t pointer, size_t room)
 	return 0;
 }
 
+/* The number of what a descriptor in a value is, 0: none of ours. */
+static uint32_t number_in(uint64_t value)
+{
+	int fd;
+
+	memcpy(&fd, at(value), sizeof(fd));
+	return handle_of(fd, GPUBPF_BPF_BUFFER).id;
+}
+
 static int elem(struct handle map, uint32_t cmd, const void *key, uint64_t value, uint64_t flags)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
+	uint32_t number;
 	int err;
 
 	if ((map.key && !key && cmd != BPF_MAP_GET_NEXT_KEY) || (cmd == BPF_MAP_UPDATE_ELEM && !value))
 		return -EFAULT;
+	if (cmd == BPF_MAP_UPDATE_ELEM && map.pipe && map.value == sizeof(number)) {
+		number = number_in(value);
+		value = (uintptr_t)&number;
+	}
 	gpubpf_put_u32(&w, map.id);
 	gpubpf_put_u32(&w, cmd);
 	gpubpf_put_bytes(&w, key, key ? map.key : 0);

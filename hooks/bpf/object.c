@@ -124,6 +124,28 @@ static int read_info(struct call *c, struct gpubpf_reader *r)
 	return 0;
 }
 
+static bool is_kernel_map(int fd)
+{
+	char path[64], is[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, is, sizeof(is) - 1);
+	is[n < 0 ? 0 : n] = 0;
+	return !strcmp(is, "anon_inode:bpf-map");
+}
+
+/* Whoever is about to open buffers for one, as libbpf, asks what it is first. */
+static long name_perf_array(const struct call *c, long ret, bool ours)
+{
+	const struct bpf_map_info *info = (const void *)(uintptr_t)c->attr.info.info;
+
+	if (!ret && info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY &&
+	    (ours || is_kernel_map((int)c->attr.info.bpf_fd)))
+		perf_array_named(ours);
+	return ret;
+}
+
 long object_info(struct call *c)
 {
 	struct gpubpf_writer w = {0};
@@ -134,13 +156,13 @@ long object_info(struct call *c)
 	for (int kind = 0; kind < GPUBPF_BPF_KINDS && !h.id; kind++)
 		h = handle_of((int)c->attr.info.bpf_fd, kind);
 	if (!h.id)
-		return pass(c);
+		return name_perf_array(c, pass(c), false);
 	gpubpf_put_u32(&w, h.id);
 	err = ask(GPUBPF_BPF_INFO, &w, &a);
 	if (!err)
 		err = read_info(c, &a.payload.r);
 	answer_close(&a);
-	return err;
+	return h.pipe ? name_perf_array(c, err, true) : err;
 }
 
 /* -- BTF -- */

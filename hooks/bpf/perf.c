@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -40,12 +41,28 @@ static bool is_refusal(long ret)
 	return ret == -ENOENT || ret == -EINVAL || ret == -EPERM || ret == -EACCES || ret == -EADDRNOTAVAIL;
 }
 
+static atomic_bool array_is_ours;
+
+void perf_array_named(bool ours)
+{
+	atomic_store(&array_is_ours, ours);
+}
+
+/* A buffer for records, before anybody says whose: of the array that was spoken of last. */
+static bool is_buffer(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT &&
+	       attr->sample_type == PERF_SAMPLE_RAW && atomic_load(&array_is_ours);
+}
+
 long perf_event_open_call(const long arg[6])
 {
 	const struct perf_event_attr *attr = (const void *)arg[0];
 	const char *function;
 	long ret;
 
+	if (attr && is_buffer(attr))
+		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &(struct gpubpf_writer){0});
 	if (!attr || attr->type < PERF_TYPE_MAX || attr->type != kprobe_type())
 		return kernel_call(SYS_perf_event_open, arg);
 	function = (const char *)(uintptr_t)attr->kprobe_func;
@@ -73,13 +90,13 @@ static int set_program(uint32_t perf, int fd)
 
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result)
 {
-	struct handle perf;
+	uint32_t perf;
 
 	if (request != PERF_EVENT_IOC_SET_BPF && request != PERF_EVENT_IOC_ENABLE && request != PERF_EVENT_IOC_DISABLE)
 		return false;
-	perf = handle_of(fd, GPUBPF_BPF_PERF);
-	if (!perf.id)
+	perf = handle_of(fd, GPUBPF_BPF_PERF).id;
+	if (!perf && !handle_of(fd, GPUBPF_BPF_BUFFER).id)
 		return false;
-	*result = request == PERF_EVENT_IOC_SET_BPF ? set_program(perf.id, (int)arg) : 0;
+	*result = request != PERF_EVENT_IOC_SET_BPF ? 0 : perf ? set_program(perf, (int)arg) : -EINVAL;
 	return true;
 }

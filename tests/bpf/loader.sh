@@ -15,6 +15,11 @@ run "$GPUBPF" bpf -- "$load" "$o" true cuda__refused; is 2 "a program that the v
 says "prog 'cuda__refused': BPF program load failed: Permission denied" "as libbpf tells it"
 says "PROG LOAD LOG" "with a log"; says 'counts' "which names the map"; says 'count.bpf.c:' "and the line of the source"
 
+# rings, as libbpf reads them; the perf buffers have room for a part of what comes
+run "$GPUBPF" bpf -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 3 0" 3072; is 0 "a loader that reads records"
+prints '^ring 3072 sum 4717056 wrong 0 lost 0$' "has each of a ring buffer"; prints '^perf 3072 sum 4717056 wrong 0 lost 0$' "and of perf buffers"
+[ "$(sed -n 's/^waits //p' "$T/err")" -lt 2000 ]; ok $? "and waits for them"
+
 # one session, and who comes and goes
 printf '"%s" "%s" true > /dev/null || exit 1\nfor _ in $(seq 600); do "%s" session list | grep -q "nothing is attached" && exit 0; sleep 0.1; done; exit 1\n' \
 	"$load" "$o" "$GPUBPF" > "$T/ends"
@@ -63,6 +68,8 @@ else skip "$what" "the kernel lets us load nothing, and the session does"; fi
 if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
 	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf -- "$load" "$o" "$LOOP 3 0"; quiet
 	is 42 "without the right to load programs into the kernel"; prints '^counts 9216 3072 0 0 seen 0=1 total 3072' "the same is counted"
+	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 1 0" 1024
+	prints '^ring 1024 sum 523776 wrong 0 lost 0$' "and the same records come"
 else skip "without the right to load programs into the kernel" "no setpriv, or not root"; fi
 preload=$(dirname "$GPUBPF")/hooks/libgpubpf-bpf.so
 LD_PRELOAD=$preload "$OBJ/same" > "$T/out" < /dev/null; cmp -s "$T/theirs" "$T/out"; ok $? "without a session the preload does nothing"

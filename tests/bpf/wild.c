@@ -7,7 +7,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -27,11 +29,16 @@ static int bpf(int cmd, union bpf_attr *attr)
 	return (int)syscall(__NR_bpf, cmd, attr, sizeof(*attr));
 }
 
-static int make(unsigned int type, unsigned int key, unsigned int n, unsigned int flags)
+static int make_of(unsigned int type, unsigned int key, unsigned int value, unsigned int n, unsigned int flags)
 {
-	union bpf_attr attr = { .map_type = type, .key_size = key, .value_size = 8, .max_entries = n, .map_flags = flags };
+	union bpf_attr attr = { .map_type = type, .key_size = key, .value_size = value, .max_entries = n, .map_flags = flags };
 
 	return bpf(BPF_MAP_CREATE, &attr);
+}
+
+static int make(unsigned int type, unsigned int key, unsigned int n, unsigned int flags)
+{
+	return make_of(type, key, 8, n, flags);
 }
 
 static int element(int cmd, int map, const void *key, void *value)
@@ -188,6 +195,33 @@ static void locks(void)
 	check("and given then", bpf(BPF_MAP_GET_FD_BY_ID, &attr) >= 0);
 }
 
+/* A ring's memory is mapped as the kernel's is, and no other way; what is written to it costs its own records alone. */
+static void rings(void)
+{
+	int map = make_of(BPF_MAP_TYPE_RINGBUF, 0, 0, 8192, 0), hash = make(BPF_MAP_TYPE_HASH, 4, 8, 0), perf;
+	unsigned int one = 1, value;
+	unsigned long *tail, *data;
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(0);
+
+	check("a ring's program is loaded", load(map) >= 0 && load(hash) >= 0);
+	tail = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	data = mmap(NULL, 4096 + 2 * 8192, PROT_READ, MAP_SHARED, map, 4096);
+	check("its memory is mapped", tail != MAP_FAILED && data != MAP_FAILED && !data[0] && !data[512 + 3 * 512]);
+	*tail = ~0ul;
+	check("no more than there is", mmap(NULL, 4096 + 3 * 8192, PROT_READ, MAP_SHARED, map, 4096) == MAP_FAILED && errno == EINVAL);
+	check("and to read", mmap(NULL, 8192, PROT_WRITE, MAP_SHARED, map, 4096) == MAP_FAILED && errno == EPERM);
+	check("a hash has none", mmap(NULL, 4096, PROT_READ, MAP_SHARED, hash, 0) == MAP_FAILED && errno == EINVAL);
+	check("it can be waited for", !epoll_ctl(epoll, EPOLL_CTL_ADD, map, &event) && !epoll_wait(epoll, &event, 1, 0));
+	check("and let go", !epoll_ctl(epoll, EPOLL_CTL_DEL, map, &event));
+	check("a ring has no elements", element(BPF_MAP_LOOKUP_ELEM, map, &one, &value) < 0 && errno == 524);
+	perf = make_of(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, 4, 2, 0);
+	check("an array of buffers is loaded", load(perf) >= 0);
+	check("it takes no other descriptor", element(BPF_MAP_UPDATE_ELEM, perf, &one, &hash) < 0 && errno == EBADF);
+	check("and has none", element(BPF_MAP_DELETE_ELEM, perf, &one, NULL) < 0 && errno == ENOENT);
+	check("no ring of that size", make_of(BPF_MAP_TYPE_RINGBUF, 0, 0, 12288, 0) < 0 && errno == EINVAL);
+}
+
 int main(void)
 {
 	unsigned long long value = 3;
@@ -200,6 +234,7 @@ int main(void)
 	again();
 	constants();
 	batches();
+	rings();
 	at_once();
 	locks();
 	if (!wrong)

@@ -22,10 +22,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { RAW, TABLE, ARENA, MESSAGE }; /* what a step does; from MESSAGE on: a well-formed header */
+enum { RAW, TABLE, ARENA, MESSAGE, STEPS = 32 }; /* what a step does; from MESSAGE on: a well-formed header */
 
 static struct gpubpf_session *session;
 static char dir[64];
+static int kept[64];
+static unsigned int nkept;
 
 /* Workers would cost a fork an input; here every job dies. */
 struct gpubpf_worker {
@@ -196,13 +198,23 @@ static int join(void)
 	return sock;
 }
 
+/* What is answered, with descriptors, that are kept until the input ends: a loader's objects live as long. */
 static void hear(int sock)
 {
 	static uint8_t buffer[GPUBPF_MSG_BUF];
 	struct gpubpf_packet packet;
 
-	while (!gpubpf_msg_recv(sock, MSG_DONTWAIT, buffer, &packet))
+	while (!gpubpf_msg_recv(sock, MSG_DONTWAIT, buffer, &packet)) {
+		if (nkept < sizeof(kept) / sizeof(kept[0]) && packet.nfds)
+			kept[nkept++] = gpubpf_msg_take_fd(&packet, packet.nfds - 1);
 		gpubpf_msg_close(&packet);
+	}
+}
+
+static void let_go(void)
+{
+	while (nkept)
+		close(kept[--nkept]);
 }
 
 static int descriptor(uint8_t how)
@@ -240,7 +252,7 @@ static void scribble(void *to, size_t room, uint8_t where, const void *data, siz
 
 static void step(int sock, uint8_t op, uint8_t how, const uint8_t *data, size_t size)
 {
-	switch (op % 16) {
+	switch (op % STEPS) {
 	case RAW:
 		send(sock, data, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 		break;
@@ -251,7 +263,7 @@ static void step(int sock, uint8_t op, uint8_t how, const uint8_t *data, size_t 
 		scribble(session->arenas[0].base, session->arenas[0].layout.size, how, data, size);
 		break;
 	default:
-		message(sock, op % 16 - MESSAGE + 1, how, data, size);
+		message(sock, op % STEPS - MESSAGE + 1, how, data, size);
 	}
 	settle();
 	hear(sock);
@@ -284,6 +296,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	report(whole);
 	close(sock);
+	let_go();
 	gpubpf_session__poll(session, 0);
 	gpubpf_session__free(session);
 	return 0;

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records for loaders: what programs put into rings of the session comes, as it is read there, into memory that a loader
+ * maps, in the form in which the Linux kernel has it: of a ring buffer, or of a buffer of perf_event_open(2) that an
+ * update put into a PERF_EVENT_ARRAY. A loader that is late loses nothing here: what has no room stays in the device's
+ * ring, which counts what finds none there.
+ */
+#include "bpf.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+#define BUFFERS_MAX 65536u         /* of one array */
+#define BUFFER_MAX (64ull << 20)   /* bytes of one of perf_event_open(2) */
+#define SAMPLE_MAX 65528ull        /* bytes of a record there with its header, a multiple of 8 that 16 bits have */
+
+static bool is_perf(const struct sys_object *map)
+{
+	return !(map->map.def.type->flags & (GPUBPF_MAP_BYTES | GPUBPF_MAP_ROOM));
+}
+
+uint32_t sys_stream_words(const struct sys_object *map)
+{
+	return is_perf(map) ? sizeof(uint32_t) : 0;
+}
+
+/* -- their memory -- */
+
+static int open_memory(struct gpubpf_session *s, struct sys_object *o, struct sys_ring *ring, uint64_t head, uint64_t size)
+{
+	int err = sys_object_hold(s, o, head + size);
+
+	if (err < 0)
+		return err;
+	ring->fd = gpubpf_memfd_shared("gpubpf-ring", head + size);
+	if (ring->fd < 0)
+		return ring->fd;
+	ring->base = mmap(NULL, head + size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	if (ring->base == MAP_FAILED) {
+		ring->base = NULL;
+		return -errno;
+	}
+	ring->data = (uint8_t *)ring->base + head;
+	ring->size = size;
+	return 0;
+}
+
+/* A page with how far the loader is, one with how far we are, and the data. */
+static int open_ringbuf(struct gpubpf_session *s, struct sys_object *map)
+{
+	struct sys_ring *ring = &map->map.stream->ring;
+	uint64_t size = map->map.def.max_entries;
+	int err = size % PAGE || size & (size - 1) ? -EINVAL : open_memory(s, map, ring, 2 * PAGE, size);
+
+	ring->tail = ring->base;
+	ring->head = err ? NULL : (void *)((uint8_t *)ring->base + PAGE);
+	return err;
+}
+
+static int open_buffer(struct gpubpf_session *s, struct sys_object *o, uint64_t bytes)
+{
+	uint64_t size = bytes - PAGE;
+	struct perf_event_mmap_page *page;
+	int err;
+
+	if (bytes <= PAGE || size > BUFFER_MAX || size % PAGE || size & (size - 1))
+		return -EINVAL;
+	err = open_memory(s, o, &o->ring, PAGE, size);
+	if (err < 0)
+		return err;
+	page = o->ring.base;
+	page->data_offset = PAGE;
+	page->data_size = size;
+	o->ring.head = (uint64_t *)&page->data_head;
+	o->ring.tail = (uint64_t *)&page->data_tail;
+	return 0;
+}
+
+void sys_ring_finish(struct sys_ring *ring)
+{
+	if (ring->base)
+		munmap(ring->base, (size_t)(ring->data - (uint8_t *)ring->base) + ring->size);
+	if (ring->fd >= 0)
+		close(ring->fd);
+}
+
+int sys_stream_create(struct gpubpf_session *s, struct sys_object *map)
+{
+	struct sys_stream *stream = calloc(1, sizeof(*stream));
+	int err;
+
+	if (!stream)
+		return -ENOMEM;
+	if (is_perf(map) && map->map.def.max_entries > BUFFERS_MAX) {
+		free(stream);
+		return -E2BIG;
+	}
+	stream->ring.fd = -1;
+	map->map.stream = stream;
+	if (is_perf(map) && !(stream->buffers = calloc(map->map.def.max_entries, sizeof(*stream->buffers))))
+		return -ENOMEM;
+	err = is_perf(map) ? 0 : open_ringbuf(s, map);
+	return err ? err : sys_object_fifo(s, map, sys_stream_words(map), sys_stream_words(map));
+}
+
+void sys_stream_destroy(struct sys_stream *stream)
+{
+	if (!stream)
+		return;
+	sys_ring_finish(&stream->ring);
+	free(stream->buffers);
+	free(stream->late);
+	free(stream);
+}
+
+int sys_buffer_open(struct sys_call *c)
+{
+	struct sys_object *o;
+	int err;
+
+	o = sys_object_new(c->s, GPUBPF_BPF_BUFFER, &err);
+	if (!o)
+		return err;
+	o->ring.fd = -1;
+	return sys_object_give(c, o, sys_object_fifo(c->s, o, 0, 0));
+}
+
+static int give_memory(struct sys_call *c, int fd, uint64_t twice)
+{
+	c->fd = fd < 0 ? -1 : dup(fd);
+	gpubpf_put_u64(c->out, twice);
+	return c->fd < 0 ? -EINVAL : 0;
+}
+
+int sys_memory(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_find(c->s, gpubpf_get_u32(c->r));
+	uint64_t bytes = gpubpf_get_u64(c->r);
+	int err = 0;
+
+	if (c->r->failed)
+		return -EPROTO;
+	if (!o)
+		return -EBADF;
+	if (o->kind == GPUBPF_BPF_MAP && o->map.stream)
+		return give_memory(c, o->map.stream->ring.fd, o->map.stream->ring.size);
+	if (o->kind != GPUBPF_BPF_BUFFER)
+		return -EINVAL;
+	if (!o->ring.base)
+		err = open_buffer(c->s, o, bytes);
+	else if (bytes != PAGE + o->ring.size)
+		err = -EINVAL;
+	return err ? err : give_memory(c, o->ring.fd, 0);
+}
+
+/* -- a PERF_EVENT_ARRAY's buffers -- */
+
+int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value)
+{
+	if (!is_perf(map) || (cmd != BPF_MAP_UPDATE_ELEM && cmd != BPF_MAP_DELETE_ELEM))
+		return -524; /* ENOTSUPP, the kernel's alone */
+	if (key >= map->map.def.max_entries)
+		return -E2BIG;
+	if (cmd == BPF_MAP_UPDATE_ELEM && !sys_object_of(s, GPUBPF_BPF_BUFFER, value))
+		return -EBADF;
+	if (cmd == BPF_MAP_DELETE_ELEM && !map->map.stream->buffers[key])
+		return -ENOENT;
+	map->map.stream->buffers[key] = cmd == BPF_MAP_UPDATE_ELEM ? value : 0;
+	return 0;
+}
+
+/* That of the multiprocessor, which are as many as there are; NULL: there is none. */
+static struct sys_object *buffer_of(const struct gpubpf_session *s, const struct sys_object *map, uint32_t copy)
+{
+	const uint32_t *ids = map->map.stream->buffers;
+	uint32_t n = 0, max = map->map.def.max_entries;
+
+	for (uint32_t i = 0; i < max; i++)
+		n += ids[i] != 0;
+	copy = n ? copy % n : 0;
+	for (uint32_t i = 0; i < max && n; i++)
+		if (ids[i] && !copy--)
+			return sys_object_of(s, GPUBPF_BPF_BUFFER, ids[i]);
+	return NULL;
+}
+
+/* -- records -- */
+
+static void put_bytes(struct sys_ring *ring, uint64_t *at, const void *data, size_t size)
+{
+	size_t from = *at & (ring->size - 1), first = ring->size - from < size ? ring->size - from : size;
+
+	memcpy(ring->data + from, data, first);
+	memcpy(ring->data, (const uint8_t *)data + first, size - first);
+	*at += size;
+}
+
+/* Whoever maps the ring may write anything to it: what it says of itself costs its own records alone. */
+static bool has_room(const struct sys_ring *ring, uint64_t size)
+{
+	uint64_t used = ring->at - __atomic_load_n(ring->tail, __ATOMIC_ACQUIRE);
+
+	return used <= ring->size && ring->size - used >= size;
+}
+
+static int put(struct sys_ring *ring, const void *head, size_t head_size, const void *data, size_t size, size_t whole)
+{
+	static const uint8_t zeros[16];
+	uint64_t at = ring->at;
+
+	if (whole > ring->size)
+		return -E2BIG;
+	if (!has_room(ring, whole))
+		return -EAGAIN;
+	put_bytes(ring, &at, head, head_size);
+	put_bytes(ring, &at, data, size);
+	put_bytes(ring, &at, zeros, whole - head_size - size);
+	ring->at = at;
+	__atomic_store_n(ring->head, at, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* linux: struct bpf_ringbuf_hdr */
+static int put_record(struct sys_ring *ring, const void *data, uint32_t size)
+{
+	const uint32_t head[2] = { size, 0 };
+
+	return put(ring, head, sizeof(head), data, size, sizeof(head) + ((size + 7ull) & ~7ull));
+}
+
+/* perf_event_open(2), PERF_RECORD_SAMPLE of PERF_SAMPLE_RAW, whose bytes end where the record does; a full buffer would look
+ * as an empty one does. */
+static int put_sample(struct sys_ring *ring, const void *data, uint32_t size)
+{
+	uint64_t whole = (sizeof(struct perf_event_header) + sizeof(uint32_t) + size + 7ull) & ~7ull;
+	struct {
+		struct perf_event_header header;
+		uint32_t size;
+	} head = { { .type = PERF_RECORD_SAMPLE, .size = (uint16_t)whole }, (uint32_t)(whole - sizeof(head)) };
+
+	if (whole > SAMPLE_MAX || whole >= ring->size)
+		return -E2BIG;
+	return has_room(ring, whole + 8) ? put(ring, &head, sizeof(head), data, size, whole) : -EAGAIN;
+}
+
+static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size)
+{
+	struct sys_object *buffer;
+
+	if (!is_perf(map))
+		return put_record(&map->map.stream->ring, data, size);
+	buffer = buffer_of(s, map, copy);
+	return buffer && buffer->ring.base ? put_sample(&buffer->ring, data, size) : -ENOENT;
+}
+
+struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t map)
+{
+	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
+		struct sys_object *o = s->bpf->objects[i];
+
+		if (o->kind == GPUBPF_BPF_MAP && o->map.placed && o->map.index == map)
+			return o->map.stream ? o : NULL;
+	}
+	return NULL;
+}
+
+bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map)
+{
+	struct sys_stream *stream = map->map.stream;
+
+	if (stream->late && deliver(s, map, stream->copy, stream->late, stream->size) == -EAGAIN)
+		return false;
+	free(stream->late);
+	stream->late = NULL;
+	return true;
+}
+
+bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size)
+{
+	struct sys_stream *stream = map->map.stream;
+	int err = deliver(s, map, copy, data, size);
+
+	if (err == -E2BIG)
+		gpubpf_session_note(s, "map %s: a record of %u bytes is longer than its loader's buffer, and dropped; give it more pages",
+				    map->map.def.name, size);
+	if (err != -EAGAIN)
+		return true;
+	stream->late = malloc(size + 1);
+	if (!stream->late)
+		return true;
+	memcpy(stream->late, data, size);
+	stream->size = size;
+	stream->copy = copy;
+	return false;
+}
+
+/* A byte comes into the pipe as long as something is unread: who waits for edges, as hooks/bpf has epoll(7) do, wakes once
+ * for each, and who has read all sees an empty pipe. */
+static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
+{
+	char byte;
+
+	if (!ring->base)
+		return;
+	while (read(o->fd, &byte, sizeof(byte)) > 0)
+		;
+	if (__atomic_load_n(ring->tail, __ATOMIC_ACQUIRE) != ring->at && write(o->fd, "", 1) < 0)
+		return; /* it is full: whoever waits is awake */
+}
+
+void gpubpf_bpf_wake(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
+		const struct sys_object *o = s->bpf->objects[i];
+
+		if (o->kind == GPUBPF_BPF_BUFFER)
+			ring_bell(o, &o->ring);
+		else if (o->kind == GPUBPF_BPF_MAP && o->map.stream)
+			ring_bell(o, &o->map.stream->ring);
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rings OBJECT COMMAND RECORDS: a loader as libbpf's users write them, that reads so many records of a ring buffer and of perf
+ * buffers by epoll(7), of buffers which have room for some of them alone, while a command runs, and prints what came. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#define SECONDS 60 /* at most */
+
+struct record {
+	__u64 number, kind;
+};
+
+static struct seen {
+	unsigned long long n, sum, wrong, lost;
+} seen[2];
+
+static void see(int which, const struct record *r, size_t size)
+{
+	seen[which].n++;
+	seen[which].sum += r->number;
+	seen[which].wrong += size < sizeof(*r) || r->kind != which + 1ull;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	see(0, data, size);
+	return 0;
+}
+
+static void on_sample(void *ctx, int cpu, void *data, __u32 size)
+{
+	see(1, data, size);
+}
+
+static void on_lost(void *ctx, int cpu, __u64 n)
+{
+	seen[1].lost += n;
+}
+
+static int read_all(struct ring_buffer *ring, struct perf_buffer *perf, unsigned long long n)
+{
+	time_t end = time(NULL) + SECONDS;
+	int waits = 0;
+
+	while ((seen[0].n < n || seen[1].n < n) && time(NULL) < end) {
+		if (ring_buffer__poll(ring, 5) < 0 || perf_buffer__poll(perf, 5) < 0)
+			return -1;
+		waits++;
+	}
+	return waits;
+}
+
+int main(int argc, char **argv)
+{
+	struct bpf_object *obj = argc > 3 ? bpf_object__open_file(argv[1], NULL) : NULL;
+	struct ring_buffer *ring;
+	struct perf_buffer *perf;
+	struct bpf_program *prog;
+	FILE *command;
+	int waits;
+
+	if (!obj || bpf_object__load(obj))
+		return 2;
+	ring = ring_buffer__new(bpf_object__find_map_fd_by_name(obj, "ring"), on_record, NULL, NULL);
+	perf = perf_buffer__new(bpf_object__find_map_fd_by_name(obj, "perf"), 1, on_sample, on_lost, NULL, NULL);
+	if (!ring || !perf)
+		return 3;
+	bpf_object__for_each_program(prog, obj)
+		if (!bpf_program__attach(prog))
+			return 4;
+	command = popen(argv[2], "r");
+	waits = read_all(ring, perf, strtoull(argv[3], NULL, 10));
+	if (ring_buffer__poll(ring, 0) || perf_buffer__poll(perf, 0))
+		printf("more came\n");
+	for (int i = 0; i < 2; i++)
+		printf("%s %llu sum %llu wrong %llu lost %llu\n", i ? "perf" : "ring", seen[i].n, seen[i].sum, seen[i].wrong,
+		       seen[i].lost);
+	fprintf(stderr, "waits %d\n", waits);
+	perf_buffer__free(perf);
+	ring_buffer__free(ring);
+	bpf_object__close(obj);
+	return command ? pclose(command) : 5;
+}
