@@ -63,6 +63,7 @@ struct sys_object {
 			uint32_t index;        /* by this number */
 			bool frozen;
 			struct sys_stream *stream; /* NULL: it is none */
+			int pages;             /* the file of its values, which may be fd or an array of the kernel's; 0: none */
 		} map;
 		struct {
 			uint32_t type;
@@ -134,6 +135,7 @@ struct sys_call {
 	struct gpubpf_reader *r;
 	struct gpubpf_writer *out;
 	int fd;                        /* the answer's, owned; -1: none */
+	int given;                     /* the question's */
 };
 
 /* What a call that made an object answers: its handle, or the error, with which the object goes. */

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/load/parts.h"
 
 #define PAGE 4096ull
 
-/* The array's values lie in the file of its handles, which loaders map. */
+/* Bytes of an array's values, where loaders map them; 0: they do not. */
 static uint64_t pages_of(const struct gpubpf_map *def)
 {
 	uint64_t stride = ((uint64_t)def->value_size + 7) & ~7ull;
@@ -58,6 +59,8 @@ void sys_map_finish(struct sys_object *o)
 {
 	gpubpf_session__free(o->map.shelf);
 	sys_stream_destroy(o->map.stream);
+	if (o->map.pages > 0 && o->map.pages != o->fd)
+		close(o->map.pages);
 }
 
 /* One value that programs know beforehand, as of .rodata; what else they may only read is filled as other maps are. */
@@ -147,9 +150,42 @@ static int get_definition(struct sys_call *c, struct gpubpf_sys_map *def)
 	return c->r->failed ? -EPROTO : 0;
 }
 
-static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
+/* Is it an array of the kernel's of that definition, and can it be written to? Another file might shrink while it is mapped. */
+static int check_array(int fd, const struct gpubpf_map *def, uint64_t pages)
+{
+	struct bpf_map_info info = { 0 };
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = sizeof(info), .info = (uintptr_t)&info } };
+	void *values;
+
+	if (syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0)
+		return -errno;
+	if (info.type != BPF_MAP_TYPE_ARRAY || info.value_size != def->value_size || info.max_entries != def->max_entries)
+		return -EINVAL;
+	values = mmap(NULL, pages, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (values == MAP_FAILED)
+		return -errno;
+	munmap(values, pages);
+	return 0;
+}
+
+/* Its values lie in the file of its handles, which loaders map, or in an array of the kernel's that was given. */
+static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
 {
 	uint64_t pages = pages_of(def);
+	int err;
+
+	if (!pages)
+		return c->given < 0 ? 0 : -EINVAL;
+	err = c->given < 0 ? sys_object_file(o, pages, def->key_size, def->value_size) : check_array(c->given, def, pages);
+	if (err < 0)
+		return err;
+	o->map.pages = c->given < 0 ? o->fd : dup(c->given);
+	o->map.def.kernel = o->map.pages + 1;
+	return o->map.pages < 0 ? -EMFILE : 0;
+}
+
+static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
+{
 	int err;
 
 	o->map.def = *def;
@@ -158,13 +194,12 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 	o->map.def.btf_value = gpubpf_get_u32(c->r);
 	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
 		return -EINVAL;
-	err = pages ? sys_object_file(o, pages, def->key_size, def->value_size) : 0;
-	o->map.def.kernel = pages && !err ? o->fd + 1 : 0;
+	err = find_pages(c, o, def);
 	if (!err)
 		err = put_on_shelf(c->s, o);
 	if (!err && def->type->flags & GPUBPF_MAP_RING)
 		return sys_stream_create(c->s, o);
-	if (!err && !pages)
+	if (!err && o->fd < 0)
 		err = sys_object_file(o, 0, def->key_size, (uint32_t)gpubpf_map__user_value_size(sys_map_of(c->s, o)));
 	return err;
 }

@@ -135,18 +135,19 @@ static bool is_open(const struct sys_object *o)
 }
 
 /* Memory that the session's map has is its own as long as the session lasts: devices that come later are given it. */
-static bool is_kept(struct gpubpf_session *s, const struct sys_object *o)
+static void keep_pages(struct gpubpf_session *s, struct sys_object *o)
 {
-	if (o->kind != GPUBPF_BPF_MAP || !o->map.placed || s->loaded->unit.maps[o->map.index].kernel != o->fd + 1)
-		return false;
-	s->bpf->kept[s->bpf->nkept++] = o->fd;
-	return true;
+	if (o->kind != GPUBPF_BPF_MAP || !o->map.placed || s->loaded->unit.maps[o->map.index].kernel != o->map.pages + 1)
+		return;
+	s->bpf->kept[s->bpf->nkept++] = o->map.pages;
+	if (o->fd == o->map.pages)
+		o->fd = -1;
+	o->map.pages = 0;
 }
 
 static void finish(struct gpubpf_session *s, struct sys_object *o)
 {
-	bool kept = is_kept(s, o);
-
+	keep_pages(s, o);
 	switch (o->kind) {
 	case GPUBPF_BPF_MAP:
 		sys_map_finish(o);
@@ -169,7 +170,7 @@ static void finish(struct gpubpf_session *s, struct sys_object *o)
 	case GPUBPF_BPF_KINDS:
 		break;
 	}
-	if (o->fd >= 0 && !kept)
+	if (o->fd >= 0)
 		close(o->fd);
 	free(o);
 }

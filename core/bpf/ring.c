@@ -147,6 +147,8 @@ int sys_memory(struct sys_call *c)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
+	if (o->kind == GPUBPF_BPF_MAP && o->map.pages > 0 && o->map.pages != o->fd)
+		return give_memory(c, o->map.pages, 0);
 	if (o->kind == GPUBPF_BPF_MAP && o->map.stream)
 		return give_memory(c, o->map.stream->ring.fd, o->map.stream->ring.size);
 	if (o->kind != GPUBPF_BPF_BUFFER)

@@ -53,10 +53,10 @@ static int reply(struct gpubpf_peer *peer, uint32_t seq, const struct sys_call *
 	return sent;
 }
 
-static int answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r)
+static int answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r, int given)
 {
 	struct gpubpf_writer out = {0};
-	struct sys_call c = { .s = s, .r = r, .out = &out, .fd = -1 };
+	struct sys_call c = { .s = s, .r = r, .out = &out, .fd = -1, .given = given };
 	int err = run(&c);
 
 	if (err != -EPROTO)
@@ -99,7 +99,7 @@ static void resume(struct gpubpf_session *s, struct gpubpf_peer *peer)
 
 	gpubpf_reader_init(&r, data, peer->parked.size);
 	peer->parked.data = NULL;
-	if (answer(s, peer, peer->parked.seq, &r) < 0)
+	if (answer(s, peer, peer->parked.seq, &r, -1) < 0)
 		shutdown(peer->sock, SHUT_RDWR);
 	free(data);
 }
@@ -124,7 +124,7 @@ int gpubpf_bpf_message(struct gpubpf_session *s, struct gpubpf_peer *peer, struc
 	if (err < 0)
 		return err;
 	if (!needs_mirrors(s, payload.r)) {
-		err = answer(s, peer, msg->seq, &payload.r);
+		err = answer(s, peer, msg->seq, &payload.r, payload.fd);
 	} else {
 		err = park(peer, msg->seq, &payload.r);
 		gpubpf_session_pull(s);

@@ -33,7 +33,7 @@ enum gpubpf_bpf_op {
 	/* str program, u32 type of program -> u32: is it for a GPU, by its name and what the session was told? */
 	GPUBPF_BPF_WANTS = 1,
 	/* u32 type, key_size, value_size, max_entries, flags; u64 extra; str name; u32 number of its BTF or 0, types of key
-	 * and value -> fd */
+	 * and value; fd of an array of the kernel's whose values it has, or none -> fd */
 	GPUBPF_BPF_MAP_CREATE = 2,
 	/* u32 map, u32 command of bpf(2), bytes key (none: 0), bytes value, u64 flags -> bytes that are given back */
 	GPUBPF_BPF_MAP_ELEM = 3,
@@ -51,7 +51,8 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_PERF_OPEN = 11,     /* str function, u32 is it its return -> fd */
 	GPUBPF_BPF_LINK_CREATE = 12,   /* u32 program, u32 perf -> fd */
 	GPUBPF_BPF_PERF_SET = 13,      /* u32 perf, u32 program: attached as long as perf is open */
-	/* u32 map or buffer, u64 bytes that a buffer is to have -> u64 bytes at its end that are mapped twice in a row, fd */
+	/* u32 map or buffer, u64 bytes that a buffer is to have -> u64 bytes at its end that are mapped twice in a row, fd of what
+	 * is mapped: an array of the kernel's where it has the values */
 	GPUBPF_BPF_MEMORY = 14,
 	GPUBPF_BPF_BUFFER_OPEN = 15,   /* -> fd */
 	GPUBPF_BPF_OPS,

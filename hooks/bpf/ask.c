@@ -131,7 +131,7 @@ static void be_loud(const struct quiet *q)
 	pthread_setcancelstate(q->cancel, NULL);
 }
 
-static int transact(uint32_t op, const struct gpubpf_writer *w, struct answer *a)
+static int transact(uint32_t op, const struct gpubpf_writer *w, int fd, struct answer *a)
 {
 	struct gpubpf_writer whole = {0};
 	int err;
@@ -139,7 +139,7 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, struct answer *a
 	gpubpf_put_u32(&whole, op);
 	gpubpf_put_raw(&whole, w->data, w->size);
 	whole.failed |= w->failed;
-	err = gpubpf_payload_send(connection, 0, GPUBPF_MSG_BPF, 1, &whole, -1);
+	err = gpubpf_payload_send(connection, 0, GPUBPF_MSG_BPF, 1, &whole, fd);
 	gpubpf_writer_finish(&whole);
 	if (err == -ENOMEM || err == -E2BIG)
 		return err; /* it was not sent */
@@ -158,7 +158,7 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, struct answer *a
 	return err == -EPIPE || err == -ECONNRESET ? -EOPNOTSUPP : err; /* it has ended */
 }
 
-int ask(uint32_t op, struct gpubpf_writer *w, struct answer *a)
+static int ask_with(uint32_t op, struct gpubpf_writer *w, int fd, struct answer *a)
 {
 	int err = -EOPNOTSUPP;
 	struct quiet q;
@@ -166,10 +166,15 @@ int ask(uint32_t op, struct gpubpf_writer *w, struct answer *a)
 	*a = (struct answer){ .buffer = malloc(GPUBPF_MSG_BUF), .payload.fd = -1 };
 	be_quiet(&q);
 	if (a->buffer && connected())
-		err = transact(op, w, a);
+		err = transact(op, w, fd, a);
 	be_loud(&q);
 	gpubpf_writer_finish(w);
 	return err ? err : (int)gpubpf_get_u32(&a->payload.r);
+}
+
+int ask(uint32_t op, struct gpubpf_writer *w, struct answer *a)
+{
+	return ask_with(op, w, -1, a);
 }
 
 void answer_close(struct answer *a)
@@ -178,10 +183,10 @@ void answer_close(struct answer *a)
 	free(a->buffer);
 }
 
-int ask_handle(uint32_t op, struct gpubpf_writer *w)
+int ask_handle(uint32_t op, struct gpubpf_writer *w, int given)
 {
 	struct answer a;
-	int err = ask(op, w, &a), fd = a.payload.fd;
+	int err = ask_with(op, w, given, &a), fd = a.payload.fd;
 
 	if (!err) {
 		a.payload.fd = -1;

@@ -46,8 +46,8 @@ struct answer {
 /* 0 or -errno as the session answered; -EOPNOTSUPP: there is none. What it says is in a->payload, to be closed. w is finished. */
 int ask(uint32_t op, struct gpubpf_writer *w, struct answer *a);
 void answer_close(struct answer *a);
-/* Ask for a handle: its descriptor or -errno. */
-int ask_handle(uint32_t op, struct gpubpf_writer *w);
+/* Ask for a handle, with a descriptor (-1: none): its descriptor or -errno. */
+int ask_handle(uint32_t op, struct gpubpf_writer *w, int given);
 bool have_session(void);
 /* What a descriptor of ours is: its number, 0: it is none of that kind; and of a map the bytes of a key and a value. A pipe
  * can be waited for; values of a map that is one are descriptors. */
@@ -78,6 +78,7 @@ bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
 /* memory.c */
 bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offset, long *result);
 uint32_t own_epoll_events(int fd, uint32_t events);
+int kernel_array(int fd);          /* the kernel's that has the values of this map of ours, owned; or -errno */
 
 /* file.c: NULL: it is not ours. */
 FILE *own_file(const char *path);

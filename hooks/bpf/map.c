@@ -10,6 +10,8 @@
 
 #define FIRST_OWN_TYPE 1500    /* of include/gpubpf/map_types.def */
 
+#define SHARED_TYPE 1504
+
 #define FIELD(attr, field) (offsetof(union bpf_attr, field) + sizeof((attr)->field))
 
 static void *at(uint64_t pointer)
@@ -17,7 +19,8 @@ static void *at(uint64_t pointer)
 	return (void *)(uintptr_t)pointer;
 }
 
-static int create(const union bpf_attr *attr)
+/* With the values of one of the kernel's, -1: its own. */
+static int create(const union bpf_attr *attr, int values)
 {
 	struct gpubpf_writer w = {0};
 	char name[BPF_OBJ_NAME_LEN + 1] = "";
@@ -38,12 +41,24 @@ static int create(const union bpf_attr *attr)
 	gpubpf_put_u32(&w, (uint32_t)btf);
 	gpubpf_put_u32(&w, btf ? attr->btf_key_type_id : 0);
 	gpubpf_put_u32(&w, btf ? attr->btf_value_type_id : 0);
-	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w);
+	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w, values);
 	if (fd >= 0 && attr->map_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
 		perf_array_named(true);
 	if (own_btf >= 0)
 		close(own_btf);
 	return fd;
+}
+
+/* An array that programs of the Linux kernel may share is the kernel's, as all that is until a program for a GPU names it. */
+static long create_shared(const struct call *c)
+{
+	union bpf_attr attr = c->attr;
+	long ret;
+
+	attr.map_type = BPF_MAP_TYPE_ARRAY;
+	attr.map_flags |= BPF_F_MMAPABLE;
+	ret = kernel_bpf(BPF_MAP_CREATE, &attr, c->size < sizeof(attr) ? c->size : sizeof(attr));
+	return ret < 0 ? -EPERM : ret;
 }
 
 long map_create(struct call *c)
@@ -52,9 +67,11 @@ long map_create(struct call *c)
 
 	if (c->attr.map_type < FIRST_OWN_TYPE)
 		ret = pass(c);
+	else if (c->attr.map_type == SHARED_TYPE)
+		ret = create_shared(c);
 	if (ret != -EPERM)
 		return ret;
-	ours = create(&c->attr);
+	ours = create(&c->attr, -1);
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
@@ -246,6 +263,13 @@ static bool has_copies(uint32_t asked)
 	return false;
 }
 
+/* Its pages can be the session's too, so that the kernel's programs, the loader and the GPU's work on one memory. */
+static bool is_shareable(int fd, const struct bpf_map_info *info)
+{
+	return info->type == BPF_MAP_TYPE_ARRAY && info->map_flags & BPF_F_MMAPABLE && !(info->map_flags & BPF_F_RDONLY_PROG) &&
+	       !is_frozen(fd);
+}
+
 static int fill(int from, int to, uint32_t type)
 {
 	struct handle map = handle_of(to, GPUBPF_BPF_MAP);
@@ -262,16 +286,21 @@ static int take(int fd, const struct bpf_map_info *info)
 		.btf_key_type_id = info->btf_key_type_id, .btf_value_type_id = info->btf_value_type_id,
 	}, id = { .btf_id = info->btf_id };
 	long btf = info->btf_id ? kernel_bpf(BPF_BTF_GET_FD_BY_ID, &id, FIELD(&id, open_flags)) : 0;
-	int ours, err;
+	int ours = -EINVAL, err;
+	bool shared;
 
 	memcpy(attr.map_name, info->name, sizeof(attr.map_name));
 	attr.btf_fd = btf > 0 ? (uint32_t)btf : 0;
-	ours = create(&attr);
+	if (is_shareable(fd, info))
+		ours = create(&attr, fd);
+	shared = ours >= 0;
+	if (!shared)
+		ours = create(&attr, -1);
 	if (btf > 0)
 		close((int)btf);
 	if (ours < 0)
 		return ours;
-	err = fill(fd, ours, info->type);
+	err = shared ? 0 : fill(fd, ours, info->type);
 	if (!err && dup3(ours, fd, O_CLOEXEC) < 0)
 		err = -errno;
 	close(ours);

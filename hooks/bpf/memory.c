@@ -72,6 +72,18 @@ static uint32_t given_by_session(int fd)
 	return fstat(fd, &st) || st.st_size ? 0 : h.id;
 }
 
+int kernel_array(int fd)
+{
+	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
+	struct gpubpf_writer w = {0};
+
+	if (!h.id || h.pipe)
+		return -EINVAL;
+	gpubpf_put_u32(&w, h.id);
+	gpubpf_put_u64(&w, 0);
+	return ask_handle(GPUBPF_BPF_MEMORY, &w, -1);
+}
+
 bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offset, long *result)
 {
 	uint32_t id = fd >= 0 && !(flags & MAP_ANONYMOUS) && have_session() ? given_by_session(fd) : 0;

@@ -63,7 +63,7 @@ long fd_by_id(struct call *c)
 		return pass(c);
 	gpubpf_put_u32(&w, kind_of(c->cmd));
 	gpubpf_put_u32(&w, c->attr.start_id);
-	return ask_handle(GPUBPF_BPF_FD_BY_ID, &w);
+	return ask_handle(GPUBPF_BPF_FD_BY_ID, &w, -1);
 }
 
 /* -- what they are -- */
@@ -172,7 +172,7 @@ static int load_btf(const void *data, size_t size)
 	struct gpubpf_writer w = {0};
 
 	gpubpf_put_bytes(&w, data, size);
-	return ask_handle(GPUBPF_BPF_BTF_LOAD, &w);
+	return ask_handle(GPUBPF_BPF_BTF_LOAD, &w, -1);
 }
 
 long btf_load(struct call *c)
@@ -232,5 +232,5 @@ long link_create(struct call *c)
 		return fcntl(target, F_GETFD) < 0 ? -EBADF : -EINVAL;
 	gpubpf_put_u32(&w, prog);
 	gpubpf_put_u32(&w, perf);
-	return ask_handle(GPUBPF_BPF_LINK_CREATE, &w);
+	return ask_handle(GPUBPF_BPF_LINK_CREATE, &w, -1);
 }

@@ -32,7 +32,7 @@ static int open_ours(const char *function, bool returns)
 		return -EINVAL;
 	gpubpf_put_str(&w, function);
 	gpubpf_put_u32(&w, returns);
-	return ask_handle(GPUBPF_BPF_PERF_OPEN, &w);
+	return ask_handle(GPUBPF_BPF_PERF_OPEN, &w, -1);
 }
 
 /* The kernel knows no such function, or may not be asked. */
@@ -62,7 +62,7 @@ long perf_event_open_call(const long arg[6])
 	long ret;
 
 	if (attr && is_buffer(attr))
-		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &(struct gpubpf_writer){0});
+		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &(struct gpubpf_writer){0}, -1);
 	if (!attr || attr->type < PERF_TYPE_MAX || attr->type != kprobe_type())
 		return kernel_call(SYS_perf_event_open, arg);
 	function = (const char *)(uintptr_t)attr->kprobe_func;

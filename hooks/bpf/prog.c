@@ -11,6 +11,7 @@
 #define MAX_INSNS 1000000u         /* the Linux kernel's */
 #define MAX_RECORD 256u            /* bytes */
 #define FIRST_OWN_HELPER 501       /* of include/gpubpf/helpers.def */
+#define KERNEL_MAPS 1024           /* instructions of a kernel's program that name maps of ours */
 #define TRIVIAL 6                  /* instructions of programs by which libbpf learns what the kernel can do */
 
 static atomic_bool loaded;
@@ -194,10 +195,77 @@ static long load(const struct call *c)
 	return err;
 }
 
+/* -- the kernel's programs, which may name maps that have become ours -- */
+
+struct borrowed {
+	int fd[KERNEL_MAPS];
+	uint32_t n;
+};
+
+/* The descriptor that a map's instruction names, -1: it is none. */
+static int map_fd_of(const struct call *c, const struct bpf_insn *insn)
+{
+	const int *fds = (const int *)(uintptr_t)c->attr.fd_array;
+
+	if (insn->code != (BPF_LD | BPF_IMM | BPF_DW))
+		return -1;
+	if (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE)
+		return insn->imm;
+	if (insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE)
+		return fds && insn->imm >= 0 ? fds[insn->imm] : -1;
+	return -1;
+}
+
+static bool names_ours(const struct call *c)
+{
+	const struct bpf_insn *insn = insns_of(c);
+
+	for (uint32_t i = 0; insn && i < c->attr.insn_cnt && c->attr.insn_cnt <= MAX_INSNS; i++)
+		if (handle_of(map_fd_of(c, &insn[i]), GPUBPF_BPF_MAP).id)
+			return true;
+	return false;
+}
+
+/* Those of ours that have the kernel's pages, by the kernel's descriptors; what else is ours is the kernel's to refuse. */
+static void name_kernel_maps(const struct call *c, struct bpf_insn *insns, struct borrowed *b)
+{
+	for (uint32_t i = 0; i < c->attr.insn_cnt && b->n < KERNEL_MAPS; i++) {
+		int theirs = kernel_array(map_fd_of(c, &insns[i]));
+		bool value = insns[i].src_reg == BPF_PSEUDO_MAP_VALUE || insns[i].src_reg == BPF_PSEUDO_MAP_IDX_VALUE;
+
+		if (theirs < 0)
+			continue;
+		b->fd[b->n++] = insns[i].imm = theirs;
+		insns[i].src_reg = value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
+	}
+}
+
+static long pass_program(struct call *c)
+{
+	size_t size = c->attr.insn_cnt * sizeof(struct bpf_insn), known = c->size < sizeof(c->attr) ? c->size : sizeof(c->attr);
+	struct bpf_insn *insns = names_ours(c) ? malloc(size) : NULL;
+	struct borrowed b = {0};
+	union bpf_attr attr = c->attr;
+	long ret;
+
+	if (!insns)
+		return pass(c);
+	memcpy(insns, insns_of(c), size);
+	name_kernel_maps(c, insns, &b);
+	attr.insns = (uintptr_t)insns;
+	ret = kernel_bpf(BPF_PROG_LOAD, &attr, known);
+	attr.insns = c->attr.insns;
+	memcpy(c->user, &attr, known); /* it tells how long its log is */
+	while (b.n)
+		close(b.fd[--b.n]);
+	free(insns);
+	return ret;
+}
+
 long prog_load(struct call *c)
 {
 	bool ours = is_for_gpu(c);
-	long ret = ours ? load(c) : pass(c);
+	long ret = ours ? load(c) : pass_program(c);
 
 	if (ours && ret >= 0)
 		atomic_store(&loaded, true);

@@ -2,29 +2,57 @@
 # SPDX-License-Identifier: Apache-2.0
 # A peer's examples with their own loaders, unmodified, on an OpenCL kernel. bpftime.sh GPUBPF OBJECTS LOOP CLANG TYPES CC
 . "$(dirname "$0")/../cli/lib.sh"
-clang=$4 types=$5 cc=$6
+clang=$4 types=$5 cc=$6 GPUBPF=$(realpath "$GPUBPF") LOOP=$(realpath "$LOOP")
 use_device pocl
 if ! command -v bpftool > /dev/null; then skip "bpftime's loaders" "no bpftool, which makes their skeletons"; finish; fi
 
-{ cat "$types"; echo 'struct pt_regs { unsigned long ax; };'; } > "$T/vmlinux.h"
-for name in gpu_shared_map threadscheduling; do
-	from=${GPUBPF_CORPUS:-}/bpftime-examples/$name
-	if [ ! -f "$from/$name.c" ]; then skip "$name" "GPUBPF_CORPUS has no bpftime-examples/$name"; continue; fi
-	mkdir -p "$T/$name/.output"; cp "$from/$name.c" "$T/$name"
-	"$clang" -g -O2 -target bpf -D__TARGET_ARCH_x86 -I "$T" -c "$from/$name.bpf.c" -o "$T/$name/$name.bpf.o" 2> "$T/err" &&
-		bpftool gen skeleton "$T/$name/$name.bpf.o" > "$T/$name/.output/$name.skel.h" &&
-		$cc -w -I "$T/$name" "$T/$name/$name.c" -o "$T/$name/$name" -lbpf -lelf 2> "$T/err"
-	ok $? "$name compiles as it is"
-	case $name in gpu_shared_map) shown='^counter\[0\]=[1-9]';; *) shown='SM  *[0-9]*: .* [1-9][0-9]* threads';; esac
+{ cat "$types"; echo 'struct pt_regs { unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss; };'
+  echo 'enum { BPF_F_MMAPABLE = 1024 }; typedef __s64 s64;'; } > "$T/vmlinux.h"
+# compile FOLDER NAME: the object, its skeleton and its loader, as they are
+compile() {
+	from=${GPUBPF_CORPUS:-}/bpftime-examples/$1 to=$T/$1
+	if [ ! -f "$from/$2.c" ]; then skip "$1" "GPUBPF_CORPUS has no bpftime-examples/$1"; return 1; fi
+	mkdir -p "$to/.output"; cp "$from/$2.c" "$to"
+	"$clang" -g -O2 -target bpf -D__TARGET_ARCH_x86 -I "$T" -c "$from/$2.bpf.c" -o "$to/$2.bpf.o" 2> "$T/err" &&
+		bpftool gen skeleton "$to/$2.bpf.o" > "$to/.output/$2.skel.h" &&
+		$cc -w -I "$to" "$to/$2.c" -o "$to/$2" -lbpf -lelf 2> "$T/err"
+	ok $? "$1 compiles as it is"
+	set --; for p in $(grep -o '^int cuda__[a-z_]*' "$from"/*.bpf.c | cut -c5-); do set -- "$@" -a "$p=step_one"; done
+	attach=$*
+}
+# go PATTERN APP LOADER [ARG]...: the loader, and when it is attached a program of three launches, in its folder, until it prints this
+go() {
 	cat > "$T/go" <<-E
-		stdbuf -oL "$T/$name/$name" > "$T/shown" & it=\$!
+		cd "$to"; stdbuf -oL "$3" "${4:-}" > "$T/shown" & it=\$!
 		until "$GPUBPF" session list | grep -q step_one; do sleep 0.1; done
-		"$LOOP" 3 0; until grep -q '$shown' "$T/shown"; do sleep 0.1; done
+		"$2" 3 0; until grep -q '$1' "$T/shown"; do sleep 0.1; done
 		kill -TERM \$it; wait \$it; status=\$?; cat "$T/shown"; exit \$status
 	E
-	set --; for p in $(grep -o '^int cuda__[a-z_]*' "$from/$name.bpf.c" | cut -c5-); do set -- "$@" -a "$p=step_one"; done
-	run "$GPUBPF" bpf "$@" -- sh "$T/go"; is 0 "$name runs with its own loader"
-	prints "$shown" "and shows what is on the GPU"
-	[ $name != gpu_shared_map ] || { prints 'pid=[0-9]* *calls: [1-9]' "and who"; }
-done
+	# shellcheck disable=SC2086
+	run "$GPUBPF" bpf $attach -- sh "$T/go"
+}
+
+if compile gpu_shared_map gpu_shared_map; then
+	go "^counter.0.=[1-9]" "$LOOP" "$to/gpu_shared_map"; is 0 "it runs with its own loader"
+	prints '^counter\[0\]=[1-9]' "and shows what GPU and host share"; prints 'pid=[0-9]* *calls: [1-9]' "and who"
+fi
+if compile threadscheduling threadscheduling; then
+	go "SM  *[0-9]*: .* [1-9][0-9]* threads" "$LOOP" "$to/threadscheduling"; is 0 "it runs with its own loader"
+	prints 'SM  *[0-9]*: .* [1-9][0-9]* threads' "and shows where threads ran"
+fi
+
+# these share arrays with uprobes, which are the Linux kernel's
+cp "$LOOP" "$T/app"
+"$GPUBPF" run -o "$OBJ/../cli/both.bpf.o" -a on_host="$T/app:host_step" -- true > /dev/null 2> "$T/err"
+if grep -q 'on_host is not attached' "$T/err"; then skip "arrays shared with the Linux kernel's programs" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
+if compile threadhist-gpu-kernel-shared-map threadhist; then
+	launch=$(sed -n 's/^SEC("uretprobe.*:\(.*\)")/\1/p' "$from/threadhist.bpf.c")
+	objcopy --redefine-sym "host_step=$launch" "$LOOP" "$to/vec_add"
+	go "^value(1)=3" "$to/vec_add" "$to/threadhist"; is 0 "it runs with its own loader"
+	prints '^value(0)=3072$' "the threads of the GPU are counted"; prints '^value(1)=3$' "and what the kernel's uprobe saw, in one array"
+fi
+if compile launchlate-kernel-gpu-shared-map launchlate; then
+	go "^Total samples: 3072" "$T/app" "$to/launchlate" "$T/app:host_step"; is 0 "it runs with its own loader"
+	prints '^Total samples: 3072$' "each thread came after a launch that the kernel's uprobe saw"
+fi
 finish

@@ -20,7 +20,7 @@ static int wrong;
 static void check(const char *what, int is)
 {
 	if (!is)
-		printf("%s\n", what);
+		printf("%s: %m\n", what);
 	wrong |= !is;
 }
 
@@ -222,6 +222,25 @@ static void rings(void)
 	check("no ring of that size", make_of(BPF_MAP_TYPE_RINGBUF, 0, 0, 12288, 0) < 0 && errno == EINVAL);
 }
 
+/* As libbpf from 1.5 on maps global data: before any program is loaded. */
+static void early(void)
+{
+	int map = make_of(BPF_MAP_TYPE_ARRAY, 4, 8, 1, BPF_F_MMAPABLE), other;
+	unsigned long long *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0), value = 7;
+	unsigned int key = 0;
+
+	check("an array is mapped", mapped != MAP_FAILED);
+	*mapped = 5;
+	check("and attached", attach(load(map)) >= 0);
+	check("with what is in it", !element(BPF_MAP_LOOKUP_ELEM, map, &key, &value) && value == 5);
+	value = 9;
+	check("and is the same memory", !element(BPF_MAP_UPDATE_ELEM, map, &key, &value) && *mapped == 9);
+	mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	check("for who maps it now", mapped != MAP_FAILED && *mapped == 9);
+	other = memfd_create("shrinks", 0);
+	check("what is no map is refused", load(other) < 0);
+}
+
 int main(void)
 {
 	unsigned long long value = 3;
@@ -235,6 +254,7 @@ int main(void)
 	constants();
 	batches();
 	rings();
+	early();
 	at_once();
 	locks();
 	if (!wrong)
