@@ -236,18 +236,14 @@ static uint32_t spaces_of(const struct gpubpf_spv *m, uint32_t pointer)
 	}
 }
 
-/* Work-item functions read variables that are no memory; some translators have them in constant memory. */
+/* Work-item functions read variables that are no memory; some translators have them in constant or global memory. */
 static bool is_built_in(const struct gpubpf_spv *m, uint32_t pointer)
 {
 	uint32_t base = pointer, next;
 
 	for (unsigned i = 0; i < MAX_STEPS && (next = origin(m, base)); i++)
 		base = next;
-	for (uint32_t i = 0; i < m->functions; i++)
-		if (m->insn[i].op == SpvOpDecorate && gpubpf_spv_word(m, &m->insn[i], 1) == base &&
-		    gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationBuiltIn)
-			return true;
-	return false;
+	return base < m->bound && m->built_in[base];
 }
 
 /* -- accesses -- */
@@ -310,7 +306,7 @@ static bool read_access(const struct gpubpf_spv *m, const struct gpubpf_spv_insn
 	a->spaces = spaces_of(m, a->pointer);
 	if (!read_bytes(m, insn, row, a, &type))
 		a->unseen = "memory of a type whose size is not known";
-	if (!a->spaces || is_opaque(m, type) || (a->spaces == GPUBPF_IN(CONSTANT) && is_built_in(m, a->pointer)))
+	if (!a->spaces || is_opaque(m, type) || is_built_in(m, a->pointer))
 		return false;
 	if (a->spaces & GPUBPF_IN_TEXTURE)
 		a->unseen = "an image";

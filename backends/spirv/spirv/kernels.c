@@ -149,7 +149,8 @@ static uint32_t module_flags(const struct gpubpf_spv *m)
 
 		if (insn->op == SpvOpVariable && storage == SpvStorageClassWorkgroup)
 			flags |= GPUBPF_KINFO_LOCAL;
-		if (insn->op == SpvOpVariable && storage == SpvStorageClassCrossWorkgroup)
+		if (insn->op == SpvOpVariable && storage == SpvStorageClassCrossWorkgroup &&
+		    !m->built_in[gpubpf_spv_word(m, insn, 2)])
 			flags |= GPUBPF_KINFO_GLOBALS;
 		if (module_by_width(insn, gpubpf_spv_word(m, insn, 2), storage))
 			flags |= BY_WIDTH;
@@ -319,6 +320,22 @@ static bool has_body(const struct gpubpf_spv *m, const struct gpubpf_spv_kernel 
 	return i < m->ninsns && m->insn[i].op == SpvOpLabel;
 }
 
+/* A function of the module's own that has the twin's name where modules are linked. */
+static bool name_is_taken(const struct gpubpf_spv *m, const char *kernel)
+{
+	uint32_t end;
+
+	for (uint32_t i = 0; i < m->functions; i++) {
+		const struct gpubpf_spv_insn *insn = &m->insn[i];
+		const char *name = insn->op == SpvOpDecorate && gpubpf_spv_word(m, insn, 2) == SpvDecorationLinkageAttributes ?
+			gpubpf_spv_string(m, insn, 3, &end) : "";
+
+		if (!strncmp(name, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) && !strcmp(name + strlen(GPUBPF_TWIN_PREFIX), kernel))
+			return true;
+	}
+	return false;
+}
+
 static bool has_local(const struct gpubpf_kernel_info *info)
 {
 	for (uint32_t i = 0; i < info->nparams; i++)
@@ -374,8 +391,10 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 		info->nparams = 0;
 		why = "its parameters cannot be read";
 	}
-	if (!name[0] || strlen(name) >= sizeof(info->name) - strlen("gpubpf_twin_"))
+	if (!name[0] || strlen(name) >= sizeof(info->name) - strlen(GPUBPF_TWIN_PREFIX))
 		why = "its name cannot be used";
+	if (name_is_taken(m, name))
+		why = "its module has a function that is called as its twin would be, " GPUBPF_TWIN_PREFIX " and the kernel's name";
 	k->local = has_local(info);
 	k->hinted = is_hinted(m, k->function);
 	/* splice.c keeps Intel's runtime from vectorising it */

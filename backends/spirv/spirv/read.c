@@ -103,9 +103,10 @@ static void note_ids(struct gpubpf_spv *m)
 
 		if (m->insn[i].op == SpvOpName && id < m->bound)
 			m->name[id] = i + 1;
-		if (m->insn[i].op == SpvOpDecorate && id < m->bound &&
-		    gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationCPacked)
-			m->packed[id] = 1;
+		if (m->insn[i].op == SpvOpDecorate && id < m->bound) {
+			m->packed[id] |= gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationCPacked;
+			m->built_in[id] |= gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationBuiltIn;
+		}
 	}
 }
 
@@ -124,8 +125,9 @@ int gpubpf_spv_read(const void *data, size_t size, struct gpubpf_pool *pool, str
 	m->insn = gpubpf_pool_alloc(pool, m->ninsns, sizeof(*m->insn));
 	m->def = gpubpf_pool_alloc(pool, m->bound, sizeof(*m->def));
 	m->packed = gpubpf_pool_alloc(pool, m->bound, 1);
+	m->built_in = gpubpf_pool_alloc(pool, m->bound, 1);
 	m->name = gpubpf_pool_alloc(pool, m->bound, sizeof(*m->name));
-	if (!m->insn || !m->def || !m->packed || !m->name)
+	if (!m->insn || !m->def || !m->packed || !m->built_in || !m->name)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->ninsns && err == 0; i++) {
 		uint32_t first = m->words[at];

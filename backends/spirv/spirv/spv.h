@@ -31,6 +31,7 @@ struct gpubpf_spv {
 	uint32_t ninsns;
 	uint32_t *def;                 /* [bound]: index + 1 of the instruction that defines the id, 0 none */
 	uint8_t *packed;               /* [bound]: the id is decorated CPacked */
+	uint8_t *built_in;             /* [bound]: BuiltIn: a variable that no memory is behind, whatever its storage class */
 	uint32_t *name;                /* [bound]: index + 1 of its OpName, 0 none */
 	uint32_t functions;            /* index of the first OpFunction, or ninsns */
 };

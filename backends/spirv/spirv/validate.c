@@ -8,7 +8,7 @@
 #if GPUBPF_SPIRV_TOOLS
 #include <spirv-tools/libspirv.h>
 
-static int check(const void *data, size_t size, struct gpubpf_diag *diag)
+static int check_module(const void *data, size_t size, struct gpubpf_diag *diag)
 {
 	spv_context ctx = spvContextCreate(SPV_ENV_UNIVERSAL_1_6);
 	spv_diagnostic why = NULL;
@@ -21,16 +21,32 @@ static int check(const void *data, size_t size, struct gpubpf_diag *diag)
 	return err;
 }
 #else
+static int check_module(const void *data, size_t size, struct gpubpf_diag *diag)
+{
+	return 0;
+}
+#endif
+
+/* Declarations of SPV_INTEL_memory_access_aliasing, which DPC++ makes: SPIRV-Tools of 2023 has no place for them. */
+static bool is_beyond_tools(const struct gpubpf_spv *m)
+{
+	for (uint32_t i = 0; i < m->functions; i++)
+		if (m->insn[i].op >= SpvOpAliasDomainDeclINTEL && m->insn[i].op <= SpvOpAliasScopeListDeclINTEL)
+			return true;
+	return false;
+}
+
 static int check(const void *data, size_t size, struct gpubpf_diag *diag)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
 	struct gpubpf_spv module;
 	int err = gpubpf_spv_read(data, size, &pool, &module, diag);
 
+	if (!err && !is_beyond_tools(&module))
+		err = check_module(data, size, diag);
 	gpubpf_pool_finish(&pool);
 	return err;
 }
-#endif
 
 int gpubpf_spirv_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			  struct gpubpf_diag *diag)
