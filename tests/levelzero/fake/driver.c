@@ -16,6 +16,13 @@ static bool memory_is(const char *what)
 	return !strcmp(memory ? memory : "host", what);
 }
 
+FILE *fake_log(void)
+{
+	const char *path = getenv("GPUBPF_FAKE_ZE_LOG");
+
+	return path ? fopen(path, "a") : NULL;
+}
+
 static ze_result_t ZE_APICALL init(ze_init_flags_t flags)
 {
 	return fake_cl_init() ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNINITIALIZED;

@@ -4,7 +4,8 @@
  * installed. Everything is done when it is asked for, in the order of the calls; nothing is done behind the program's back.
  * GPUBPF_FAKE_ZE: what the device's memory is, "host" (an integrated device), "shared" (and it reaches all of the
  * host's memory), "device" (memory of its own). GPUBPF_FAKE_ZE_LAUNCHES=none: launches do nothing, for who measures. GPUBPF_FAKE_ZE_LOG: a
- * file that gets a line for each module. GPUBPF_FAKE_ZE_HANDLES: handles of command lists have tables, and it says so.
+ * file that gets a line for each module and each launch. GPUBPF_FAKE_ZE_MODULES: a folder that gets each module's parts. GPUBPF_FAKE_ZE_HANDLES: handles
+ * of command lists have tables, and it says so.
  */
 #ifndef GPUBPF_TESTS_LEVELZERO_FAKE_H
 #define GPUBPF_TESTS_LEVELZERO_FAKE_H
@@ -14,6 +15,7 @@
 #include <CL/cl.h>
 #include <level_zero/ze_ddi.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { DEVICES = 2, PARTS = 2, FAKE_MAX_ARGS = 64 };
@@ -118,6 +120,9 @@ bool fake_il_lacks(const struct part *parts, uint32_t nparts, uint32_t of);
 bool fake_il_reads_clock(const struct part *part);
 /* Which parameters of a kernel are pointers to memory of the device; false: it has no such kernel. */
 bool fake_il_pointers(const struct part *part, const char *kernel, bool *pointer);
+
+/* driver.c: to append to; NULL: none */
+FILE *fake_log(void);
 
 /* module.c, list.c: their part of the tables */
 void fake_module_table(ze_module_dditable_t *t);

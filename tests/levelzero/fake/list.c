@@ -5,13 +5,26 @@
 #include <stdio.h>
 #include <string.h>
 
+static void note(const struct _ze_kernel_handle_t *k, const ze_group_count_t *count)
+{
+	FILE *log = fake_log();
+
+	if (!log)
+		return;
+	fprintf(log, "kernel %s launches 1 items %llu\n", k->name, (unsigned long long)k->group[0] * k->group[1] * k->group[2] *
+		count->groupCountX * count->groupCountY * count->groupCountZ);
+	fclose(log);
+}
+
 static ze_result_t launch(const struct command *c)
 {
+	const ze_group_count_t *count = c->indirect ? c->indirect : &c->count;
 	cl_int err;
 
 	if (c->most && c->number >= *c->most)
 		return ZE_RESULT_SUCCESS;
-	err = fake_run(&c->kernel, c->indirect ? c->indirect : &c->count);
+	note(&c->kernel, count);
+	err = fake_run(&c->kernel, count);
 	if (err)
 		fprintf(stderr, "fake driver: kernel %s: OpenCL error %d\n", c->kernel.name, err);
 	return err ? ZE_RESULT_ERROR_UNKNOWN : ZE_RESULT_SUCCESS;

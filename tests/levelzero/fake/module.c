@@ -2,6 +2,7 @@
 /* Modules and kernels. What is called native code is the IL in other bytes, which say so and cannot be taken for IL. */
 #include "fake.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,8 +95,7 @@ static void take(struct _ze_module_handle_t *m, const ze_module_desc_t *desc)
 /* For tests that look at what the driver is given. */
 static void note(const struct _ze_module_handle_t *m)
 {
-	const char *path = getenv("GPUBPF_FAKE_ZE_LOG");
-	FILE *log = path ? fopen(path, "a") : NULL;
+	FILE *log = fake_log();
 
 	for (uint32_t i = 0; log && i < m->nparts; i++) {
 		uint64_t digest = 14695981039346656037ull; /* FNV-1a */
@@ -107,6 +107,26 @@ static void note(const struct _ze_module_handle_t *m)
 	}
 	if (log)
 		fclose(log);
+}
+
+/* For tests that have what the driver is given compiled by others: a file for each part. */
+static void save(const struct _ze_module_handle_t *m)
+{
+	const char *folder = getenv("GPUBPF_FAKE_ZE_MODULES");
+	static atomic_uint modules;
+	unsigned number = modules++;
+
+	for (uint32_t i = 0; folder && i < m->nparts; i++) {
+		char path[4096];
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/%u.%u.spv", folder, number, i);
+		file = fopen(path, "wb");
+		if (file) {
+			fwrite(m->parts[i].il, 1, m->parts[i].size, file);
+			fclose(file);
+		}
+	}
 }
 
 static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_handle_t device, const ze_module_desc_t *desc,
@@ -124,6 +144,7 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
 	m = calloc(1, sizeof(*m));
 	take(m, desc);
 	note(m);
+	save(m);
 	for (uint32_t i = 0; i < m->nparts && !err; i++)
 		if (fake_compile(&m->parts[i], p && p->pConstants ? p->pConstants[i] : desc->pConstants))
 			err = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;

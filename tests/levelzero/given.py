@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments that reach twins under Intel's own driver: given.py BUILD APP PRODUCT... (TAP). The driver writes all that a GPU would see to
+a file (see intel.py): memory by its physical addresses, page tables, and among it each launch's arguments, as the compiled kernel
+reads them. Of each launch, what the application says it gave lies there together with our own: the arena's address, by which the
+page tables lead to the arena, the launch's number, the process and thread. Where in a kernel's block each lies is for the compiler
+to choose, but is the same in all launches of a kernel."""
+import ctypes
+import json
+import os
+import re
+import struct
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from probing import Prober
+from tap import skip_all
+
+MEMORY_WRITE = 0xf706  # of the file's packets: 4 words behind the head, of which 2 the address and the last the size
+NOTHING = bytes(4096)
+BLOCK = 128            # of a kernel's arguments, at most
+build, app = (os.path.abspath(path) for path in sys.argv[1:3])
+try:
+    ctypes.CDLL("libze_intel_gpu.so.1")
+except OSError as e:
+    skip_all(f"Intel's Level Zero driver: {e}")
+
+
+def writes(path):
+    """[address, bytes]"""
+    with open(path, "rb") as f:
+        data = f.read()
+    at, found = 0, []
+    while at < len(data):
+        (head,) = struct.unpack_from("<I", data, at)
+        if head >> 16 == MEMORY_WRITE:
+            low, high, _, size = struct.unpack_from("<4I", data, at + 4)
+            what = data[at + 20:at + 20 + size]
+            if what != NOTHING[:size]:
+                found.append((low | high << 32, what))
+        at += 4 * ((head & 0xffff) + 1)
+    return found
+
+
+def virtual(page, entries):
+    """The addresses that four levels of tables lead from to the page: entries has who points to it."""
+    found = {(page, 0)}
+    for shift in (12, 21, 30, 39):
+        found = {(at & ~0xfff, address | (at & 0xfff) // 8 << shift) for table, address in found for at in entries.get(table, [])}
+    return {address for _, address in found}
+
+
+def offsets(block, value):
+    """Where in a block a value may lie."""
+    return {m.start() for m in re.finditer(b"(?=" + re.escape(value) + b")", block)}
+
+
+def where(memory, launches, ours):
+    """For each of a kernel's arguments, and ours, the places where all its launches have it, from that of the longest one."""
+    places = None
+    for number, given in enumerate(launches):
+        values = given + [value(number) for value in ours]
+        anchor = max(given, key=lambda v: (len(v), v not in launches[number - 1]))
+        found = [(data, at) for data in memory for at in offsets(data, anchor)]
+        blocks = [data[max(at - BLOCK, 0):at].rjust(BLOCK, b"\xff") + data[at:at + BLOCK] for data, at in found]
+        here = [{at for block in blocks for at in offsets(block, value)} for value in values]
+        places = here if places is None else [a & b for a, b in zip(places, here)]
+    return places
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    prober = Prober(build, "", dict(os.environ, NEOReadDebugKeys="1", SetCommandStreamReceiver="1", AUBDumpCaptureFileName="file"))
+    for product in sys.argv[3:]:
+        prober.env["ProductFamilyOverride"] = product
+        out = prober.probe("report.json", [f"{build}/tests/real/count.bpf.o"], [app, f"{build}/tests/levelzero", "compiles"])
+        said = out[1].decode()
+        with open("report.json", encoding="utf-8") as f:
+            probed = {k["name"]: k["probed"] for k in json.load(f)["kernels"]}
+        memory = writes("file")
+        os.unlink("file")
+        tables = {}
+        for at, data in memory:
+            if len(data) == 8 and data[0] & 1: # an entry that is there
+                tables.setdefault(struct.unpack("<Q", data)[0] & 0xfffffffff000, set()).add(at)
+        arenas = {a for at, data in memory if data.startswith(b"bpfarena") for a in virtual(at, tables)}
+        prober.tap(len(arenas) == 1, f"{product}: the arena is in the file, by one address", arenas, out)
+        pid, tid = map(int, re.search(r"^by (\d+) (\d+)$", said, re.M).groups())
+        ours = [lambda _: struct.pack("<Q", min(arenas, default=0)), lambda n: struct.pack("<Q", n), lambda _: struct.pack("<II", tid, pid)]
+        given = {}
+        for name, values in re.findall(r"^given (\S+) (.*)$", said, re.M):
+            given.setdefault(name, []).append([bytes.fromhex(v) for v in values.split()])
+        for name, launches in given.items():
+            places = where([data for _, data in memory if len(data) == 4096], launches, ours)
+            n = len(places) - len(ours)
+            prober.tap(probed.get(name) == len(launches) and all(places),
+                       f"{product}: {len(launches)} launches of {name} have the {n} arguments that it was given, the arena, the number, the thread",
+                       launches, places, probed, out[2])
+prober.plan()

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""ocloc, Intel's compiler for GPUs by itself, takes each module that we give a driver: ocloc.py some|all BUILD SOURCE CLANG DRIVER
+ACCEPTS APP... (TAP). The fake driver keeps what it is given, by our Level Zero programs and of corpus.py's modules. What it is given with probes and not without,
+twins and our own modules, ocloc links of their parts and compiles for Skylake and Tiger Lake, as it does the program's own; a
+module that it does not take by itself is printed. some: a few of both."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import corpus
+from probing import Prober
+
+DEVICES = ["skl", "tgllp"]
+FEW = ["ze-basic", "ze-linked"]
+few = sys.argv[1] == "some"
+build, source, clang, driver, accepts = (os.path.abspath(path) for path in sys.argv[2:7])
+apps = [os.path.abspath(app) for app in sys.argv[7:] if not few or os.path.basename(app) in FEW]
+icd = os.environ.get("GPUBPF_TEST_INTEL", "")
+if not shutil.which("ocloc") or not os.path.exists(icd):
+    print("1..0 # SKIP ocloc (Debian's intel-opencl-icd) is not here, or GPUBPF_TEST_INTEL names no libintelocl.so")
+    sys.exit(0)
+where = tempfile.TemporaryDirectory()
+modules = corpus.make(source, clang, where.name, few)
+prober = Prober(build, "", dict(os.environ, OCL_ICD_VENDORS=icd, ZE_ENABLE_ALT_DRIVERS=driver))
+prober.tap(len(modules) > (2 if few else 30), f"a corpus: SPIR-V of {len(modules)} sources", modules)
+
+
+def given(run):
+    """What a run answers, and the modules that the driver was given meanwhile, each of its parts."""
+    with tempfile.TemporaryDirectory() as folder:
+        prober.env["GPUBPF_FAKE_ZE_MODULES"] = folder
+        answer, got = run(), {}
+        for path in sorted(glob.glob(f"{folder}/*.spv")):
+            with open(path, "rb") as f:
+                got.setdefault(os.path.basename(path).split(".")[0], []).append(f.read())
+        return answer, {tuple(parts) for parts in got.values()}
+
+
+def compiled(parts, device):
+    """ocloc's product, None where it takes them not, and what it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{i}.spv" for i in range(len(parts))]
+        for name, part in zip(names, parts):
+            with open(f"{folder}/{name}", "wb") as f:
+                f.write(part)
+        steps = [["compile", "-spirv_input", "-file", names[0]]] if len(parts) == 1 else [
+            ["link", *(word for name in names for word in ("-file", name)), "-out", "all.bc", "-out_format", "LLVM_BC"],
+            ["compile", "-llvm_input", "-file", "all.bc"]]
+        steps[-1] += ["-device", device, "-out_dir", "out"]
+        for step in steps:
+            p = subprocess.run(["ocloc", *step], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+            if p.returncode:
+                return None, p.stdout.decode(errors="replace")
+        with open(glob.glob(f"{folder}/out/*.bin")[0], "rb") as f:
+            return f.read(), p.stdout.decode(errors="replace")
+
+
+def check(name, command, pool):
+    """Says how many kernels have a twin that each device takes."""
+    native, own = given(lambda: prober.run(command))
+    if native[0] or b"refused" in native[1]:
+        print(f"# {name} is not taken by the fake driver itself")
+        return {}
+    probed, ours = given(lambda: prober.probe("report.json", [f"{build}/tests/real/count.bpf.o"], command))
+    ours -= own
+    with open("report.json", encoding="utf-8") as f:
+        kernels = json.load(f)["kernels"]
+    want = {k["name"] for k in kernels if k["probed"]}
+    for k in kernels:
+        if not k["probed"]:
+            print(f"# {name}: kernel {k['name']} is refused: {k['reason']}")
+    prober.tap(native[:2] == probed[:2] and all(any(reason in (k["reason"] or "") for reason in corpus.OURS)
+                                                for k in kernels if not k["probed"]), f"{name}: all that we take is given to the driver",
+               native, probed, kernels)
+    taken = {}
+    for device in DEVICES:
+        if any(not binary for binary, _ in pool.map(lambda parts: compiled(parts, device), own)):
+            print(f"# {name} is not taken by ocloc itself for {device}")
+            continue
+        products = list(pool.map(lambda parts: compiled(parts, device), ours))
+        lacks = [k for k in want if not any(binary and f"gpubpf_twin_{k}".encode() in binary for binary, _ in products)]
+        taken[device] = len(want)
+        prober.tap(all(binary for binary, _ in products) and not lacks,
+                   f"{name}: {len(products)} modules of ours for {device}, with twins of {', '.join(sorted(want))}", lacks,
+                   [said for binary, said in products if not binary])
+    return taken
+
+
+def tell(what, taken):
+    for device in DEVICES:
+        have = [t[device] for t in taken if t.get(device)]
+        print(f"# {device}: twins of {sum(have)} kernels of {len(have)} {what}")
+
+
+os.chdir(where.name)
+with ThreadPoolExecutor(2) as two:
+    tell("programs", [check(os.path.basename(app), [app, f"{build}/tests/levelzero"], two) for app in apps])
+    prober.env["GPUBPF_FAKE_ZE_LAUNCHES"] = "none" # of kernels that have no arguments
+    tell("modules", [check(module, [accepts, where.name, module], two) for module in modules])
+prober.plan()
