@@ -105,7 +105,7 @@ static int check_uniform(struct checked *c)
 
 		if (is_first_moved(c, i))
 			continue;
-		if (!sass_is_plain(insn))
+		if (!sass_is_plain(c->code->arch, insn))
 			return wrong(c, i, "an instruction of a probe's is not known");
 		if (sass_is_uniform(insn))
 			return wrong(c, i, "a probe uses what is the whole warp's");
@@ -124,22 +124,38 @@ static bool is_apart(const struct checked *c, uint32_t i)
 	return c->apart != SASS_NONE && i >= c->apart && (c->entry == SASS_NONE || i < c->entry);
 }
 
+/* Barriers of the kernel's that no lane waits at when the entry's probe is over, to whose end all come: as bits. */
+static unsigned left_at_entry(const struct checked *c)
+{
+	unsigned left = 0;
+
+	for (uint32_t i = c->moved; c->entry != SASS_NONE && i-- > c->entry;) {
+		uint32_t opcode = sass_opcode(insn_at(c, i));
+
+		if (!sass_unconditional(insn_at(c, i)) || (opcode != SASS_OP_BREAK && opcode != SASS_OP_WARPSYNC_ALL))
+			break;
+		left |= opcode == SASS_OP_BREAK ? 1u << sass_field(insn_at(c, i), 16, 4) : 0;
+	}
+	return left;
+}
+
 static int check_barriers(struct checked *c)
 {
-	unsigned used = sass_barriers_used(c->code);
+	unsigned used = sass_barriers_used(c->code) & ~left_at_entry(c);
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		uint32_t opcode = sass_opcode(insn_at(c, i));
+		unsigned field = sass_barrier_at(insn_at(c, i));
 
 		if (is_apart(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_WARPSYNC_ALL))
 			return wrong(c, i, "lanes that are apart at an exit ask for each other");
-		if (opcode != SASS_OP_BSSY && opcode != SASS_OP_BSYNC && opcode != SASS_OP_BREAK)
+		if (!field)
 			continue;
 		if (is_of_whole_warp(c, i))
 			continue;
 		if (c->entry == SASS_NONE || i < c->entry)
 			return wrong(c, i, "lanes wait for each other at an exit, to which they come by themselves");
-		if (used >> sass_field(insn_at(c, i), 16, 4) & 1)
+		if (used >> sass_field(insn_at(c, i), field, 4) & 1)
 			return wrong(c, i, "a probe uses a convergence barrier of the kernel's");
 	}
 	return 0;
@@ -249,11 +265,11 @@ static int check_entry(struct checked *c)
 		return 0;
 	if (!same(insn_at(c, c->moved), sass_code_at(c->code, c->at)))
 		return wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
-	for (uint32_t i = 0; i < c->at; i++)
+	for (uint32_t i = c->code->begin; i < c->at; i++)
 		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
 			return wrong(c, i, "the kernel has begun before its entry's probe");
 	span(c, c->entry, c->n, &low, &top);
-	if (c->at && low < c->regs)
+	if (c->at > c->code->begin && low < c->regs)
 		return wrong(c, c->entry, "an entry's probe writes what the kernel has read");
 	return c->exit == SASS_NONE ? 0 : check_left(c);
 }
@@ -321,6 +337,7 @@ struct pending_kind {
 	uint8_t boards[256];
 	uint16_t by[256];
 	uint32_t at[256];
+	bool again[256];                   /* others before that one have not told either */
 	uint32_t setter[SASS_SCOREBOARDS]; /* the last instruction that sets it */
 };
 
@@ -338,8 +355,17 @@ static void settle_before(struct checked *c, struct pending_kind *p, uint32_t se
 			p->boards[r] = 0;
 }
 
+/* Who has written its result has read what it needed. */
+static void settle_reads(struct checked *c, struct pending_kind *read, unsigned boards)
+{
+	for (unsigned r = 0; r < 256; r++)
+		if (read->boards[r] && !read->again[r] && boards >> sass_write_board(insn_at(c, read->at[r])) & 1)
+			read->boards[r] = 0;
+}
+
 static void arrive(struct checked *c, struct pending *p, unsigned boards)
 {
+	settle_reads(c, &p->read, boards);
 	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
 		uint32_t writer = p->written.setter[b], reader = p->read.setter[b];
 
@@ -362,6 +388,7 @@ static void note_operand(struct pending *p, const struct sass_operand *x, struct
 	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
 
 	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
+		kind->again[r] = kind->boards[r];
 		kind->boards[r] |= 1u << board;
 		kind->by[r] = sass_opcode(insn) & 0x1ff;
 		kind->at[r] = i;
@@ -461,7 +488,7 @@ static void find_entry(struct checked *c)
 {
 	int64_t to;
 
-	c->at = sass_opcode(insn_at(c, 0)) == SASS_OP_BRA ? 0 : c->code->late_entry;
+	c->at = sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->late_entry;
 	to = target(c, c->at);
 	c->entry = to >= c->stubs && to < c->n ? to : c->stubs;
 	c->moved = c->n - 1;

@@ -228,6 +228,12 @@ static void note_entered(struct sass_code *code)
 	}
 }
 
+/* The instruction to which a relative branch goes. */
+static int64_t branches_to(const struct sass_code *code, uint32_t i)
+{
+	return (int64_t)i + 1 + sass_branch(code->arch, sass_code_at(code, i)) / SASS_INSN;
+}
+
 static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct sass_insn insn = sass_code_at(code, i);
@@ -249,7 +255,7 @@ static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_
 	case SASS_BRANCH:
 		if (sass_opcode(insn) == OP_CALL_REGISTER)
 			break;
-		code->entry_moves &= (int64_t)(i + 1) * SASS_INSN + sass_branch(code->arch, insn) != 0;
+		code->entry_moves &= i < code->begin || branches_to(code, i) != code->begin;
 		break;
 	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_SYNC: case SASS_INDIRECT:
 		break;
@@ -278,14 +284,14 @@ bool sass_may_precede(struct sass_insn insn)
 /* How far an entry's probe can go up, so that what kernels read first, slowly, comes while it runs: to whoever waits. */
 static uint32_t find_late_entry(const struct sass_code *code)
 {
-	uint32_t i = 0;
+	uint32_t i = code->begin;
 
 	while (i + 1 < code->n && sass_may_precede(sass_code_at(code, i)) && !sass_waits(sass_code_at(code, i)) &&
 	       !code->entered[i + 1])
 		i++;
-	if (i && (!can_move(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
+	if (i > code->begin && (!can_move(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
 		i--;
-	return code->jumps ? 0 : i;
+	return code->jumps ? code->begin : i;
 }
 
 static bool is_end(const struct sass_code *code, uint32_t i)
@@ -336,7 +342,7 @@ static int take_relocation(void *arg, const struct sass_relocation *r)
 	if (!s || i >= code->n || r->off % SASS_INSN)
 		return refuse(f->diag, "the relocations of its code are broken");
 	code->entered[i] |= SASS_FILLED;
-	code->entry_moves &= i != 0;
+	code->entry_moves &= i != code->begin;
 	if (s->section == f->text && to < code->n)
 		code->entered[to] |= SASS_ENTERED;
 	code->calls |= r->type == SASS_RELOCATION_CALL;
@@ -360,7 +366,8 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 		return refuse(diag, "the image does not say how many registers it has");
 	code->bytes = text->data;
 	code->n = text->size / SASS_INSN;
-	code->entry_moves = can_move(sass_code_at(code, 0));
+	code->begin = sass_preamble(code->arch, code->bytes, code->n);
+	code->entry_moves = can_move(sass_code_at(code, code->begin));
 	code->exits = calloc(code->n, sizeof(*code->exits));
 	code->entered = calloc(code->n, sizeof(*code->entered));
 	if (!code->exits || !code->entered)

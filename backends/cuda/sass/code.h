@@ -24,8 +24,9 @@ struct sass_code {
 	uint32_t maxreg;           /* the fewest registers that USETMAXREG leaves a warp's threads, 0: there is none */
 	bool calls, by_pointer;    /* it calls functions of other sections (callees.h), by pointers */
 	bool barrier;              /* it waits for other threads of its block or cluster */
-	bool entry_moves;          /* its first instruction can be carried out elsewhere, and nothing branches to it */
-	uint32_t late_entry;       /* another that can, with nothing but slow reads before it, which write no predicate: 0 if none */
+	uint32_t begin;            /* its first instruction, behind what all code for an architecture begins with */
+	bool entry_moves;          /* that can be carried out elsewhere, and nothing branches to it */
+	uint32_t late_entry;       /* another that can, with nothing but slow reads before it, which write no predicate; or that */
 	uint32_t tail;             /* its last EXIT, if that always ends a thread and nothing behind it is ever carried out;
 				    * SASS_NONE */
 };

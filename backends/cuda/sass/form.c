@@ -10,6 +10,35 @@ static const struct sass_form forms[] = {
 #include "isa.def"
 };
 
+static const struct wide {
+	uint16_t opcode;
+	uint32_t known_by, value, either;
+} wides[] = {
+#define SASS_WIDE(opcode, known_by, value, either) { opcode, known_by, value, either },
+#include "isa.def"
+};
+
+#define FIRST_WIDE 120             /* the first architecture that has them */
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+
+static const struct wide *find_wide(struct sass_insn insn)
+{
+	for (size_t i = 0; i < sizeof(wides) / sizeof(*wides); i++)
+		if (wides[i].opcode == sass_opcode(insn) && (insn.hi & wides[i].known_by) == wides[i].known_by)
+			return &wides[i];
+	return NULL;
+}
+
+bool sass_is_wide(struct sass_insn insn)
+{
+	return find_wide(insn);
+}
+
+unsigned sass_predicate_time(struct sass_insn insn)
+{
+	return SASS_PREDICATE_TIME + sass_is_wide(insn);
+}
+
 /* RED without a descriptor has the opcode that it has with one: sass_is_uniform(). */
 const struct sass_form *sass_form_find(uint32_t opcode)
 {
@@ -44,6 +73,8 @@ static unsigned width(char kind, struct sass_insn insn)
 		return access_width(insn);
 	case 'a':
 		return atomic_width(insn);
+	case 'q': case 'n':
+		return sass_is_wide(insn) ? 2 : 1;
 	case 'p':
 		return sass_field(insn, 72, 1) ? 2 : 1;
 	default:
@@ -54,7 +85,7 @@ static unsigned width(char kind, struct sass_insn insn)
 struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i)
 {
 	char kind = form->operands[i];
-	bool uniform = strchr("uUvVw", kind);
+	bool uniform = strchr("uUvVwn", kind);
 	struct sass_operand o = { .at = sass_operand_at[i], .uniform = uniform, .written = i == 0 };
 
 	if (kind == '-')
@@ -93,14 +124,24 @@ static bool is_idle_lds(struct sass_insn insn)
 	       sass_field(insn, 24, 8) == SASS_RZ && !sass_field(insn, 32, 32);
 }
 
-bool sass_is_plain(struct sass_insn insn)
+bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 {
+	const struct wide *wide = find_wide(insn);
+
 	if (!sass_form_find(sass_opcode(insn)))
 		return false;
-	if (sass_opcode(insn) == 0x984)
+	if (wide && (arch->sm < FIRST_WIDE || (insn.hi & REST & ~(uint64_t)wide->either) != wide->value))
+		return false;
+	switch (sass_opcode(insn)) {
+	case 0x984:
 		return is_idle_lds(insn);
-	return sass_opcode(insn) != SASS_OP_BRA ||
-	       (!sass_field(insn, 24, 10) && !sass_field(insn, 82, 5) && !sass_field(insn, 91, 14));
+	case SASS_OP_BMOV_CLEAR:
+		return sass_field(insn, 16, 8) == SASS_RZ && (insn.hi & REST) == 0x100000;
+	case SASS_OP_BRA:
+		return !sass_field(insn, 24, 10) && !sass_field(insn, 82, 5) && !sass_field(insn, 91, 14);
+	default:
+		return true;
+	}
 }
 
 bool sass_is_divergence(struct sass_insn insn)
@@ -113,5 +154,5 @@ bool sass_is_slow(struct sass_insn insn)
 {
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 
-	return class == SASS_SLOW || class == SASS_LOAD || class == SASS_STORE;
+	return (class == SASS_SLOW && sass_opcode(insn) != SASS_OP_BMOV_CLEAR) || class == SASS_LOAD || class == SASS_STORE;
 }

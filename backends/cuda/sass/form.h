@@ -13,7 +13,9 @@ enum sass_demotion {
 	SASS_DEMOTE_SWAP,          /* the uniform operand is C, and stands in B's field */
 	SASS_DEMOTE_CONSTANT,      /* a constant, by the unit that loads them: a scoreboard tells when it is there */
 	SASS_DEMOTE_MEMORY,        /* a memory access without its descriptor */
+	SASS_DEMOTE_LOCAL,         /* an access to local memory at an address that is the warp's */
 	SASS_DEMOTE_VIADD,         /* a sum of two that becomes one of three */
+	SASS_DEMOTE_SUM_64,        /* a sum of three, of which the last is zero, that becomes one of two */
 	SASS_DEMOTE_BRANCH,        /* its predicate stands in A's field, negated by bit 27 */
 };
 
@@ -55,9 +57,13 @@ struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn 
 
 /* Predicates that an instruction of a form that probes may have writes, as bits 0..6. */
 unsigned sass_predicates_written(struct sass_insn insn);
+/* Whether it works on 64 bits at once, as some do from sm_120 on. */
+bool sass_is_wide(struct sass_insn insn);
+/* Cycles until a predicate that it writes can be read by whoever it guards. */
+unsigned sass_predicate_time(struct sass_insn insn);
 /* Whether it is of a form that probes may have in all of its bits: of LDS, what is never carried out; of BRA, a relative
- * one under predicates alone, not BRA.DIV, which reads a uniform register. */
-bool sass_is_plain(struct sass_insn insn);
+ * one under predicates alone, not BRA.DIV, which reads a uniform register; of BMOV, what empties a barrier. */
+bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn);
 /* BRA.DIV UR, target: whether other lanes are here than a mask in a uniform register (24..29) names. */
 bool sass_is_divergence(struct sass_insn insn);
 /* Whether a scoreboard tells when its result is there. */

@@ -56,6 +56,33 @@ struct sass_insn sass_with_branch(const struct sass_arch *arch, struct sass_insn
 	return sass_with(sass_with(i, 34, 30, n), 64, 18, n >> 30);
 }
 
+/* ISETP P0, UR2 != 0; @P0 BRA; B0 = ~0; B1..B15 of the one before, each; B15 = 0; UR2 = 1 */
+#define PREAMBLE 20
+#define OP_BMOV_MOVE 0xf55
+#define OP_BMOV_SET 0x956
+
+static uint64_t preamble_at(uint32_t i)
+{
+	static const uint64_t first[] = { 0x00000002ff007c0c, 0x0000012000000947, 0xffffffff00007956 };
+
+	if (i < 3)
+		return first[i];
+	if (i == PREAMBLE - 2)
+		return 0x7000 | OP_BMOV_SET | 15 << 24;
+	if (i == PREAMBLE - 1)
+		return 0x100027882;
+	return 0x7000 | OP_BMOV_MOVE | (i - 2) << 16 | (uint64_t)(i - 3) << 24;
+}
+
+uint32_t sass_preamble(const struct sass_arch *arch, const uint8_t *bytes, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (arch->sm == 87 && i < PREAMBLE && i < n && sass_read(bytes + i * SASS_INSN).lo == preamble_at(i))
+		i++;
+	return i == PREAMBLE && i < n ? PREAMBLE : 0;
+}
+
 struct sass_insn sass_with_control(struct sass_insn i, unsigned waits, unsigned stall)
 {
 	i = sass_with(i, SASS_STALL_AT, 4, stall);

@@ -60,7 +60,7 @@ struct sass_arch {
 enum sass_opcode {
 	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
 	SASS_OP_BSYNC = 0x941, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343,
-	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949,
+	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BMOV_CLEAR = 0x355,
 };
 
 const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: not known */
@@ -123,11 +123,30 @@ static inline unsigned sass_waits(struct sass_insn i)
 	return sass_field(i, SASS_WAIT_AT, 6);
 }
 
+/* Where the instruction names a convergence barrier, of BSSY, BSYNC, BREAK and what empties one; 0: nowhere. */
+static inline unsigned sass_barrier_at(struct sass_insn i)
+{
+	switch (sass_opcode(i)) {
+	case SASS_OP_BSSY: case SASS_OP_BSYNC: case SASS_OP_BREAK:
+		return 16;
+	case SASS_OP_BMOV_CLEAR:
+		return 24;
+	default:
+		return 0;
+	}
+}
+
 /* Always carried out. */
 static inline bool sass_unconditional(struct sass_insn i)
 {
 	return sass_field(i, 12, 4) == SASS_PT && sass_field(i, 87, 4) == SASS_PT;
 }
+
+/* Instructions with which all code for sm_87 begins: they set its barriers, once a warp. 0: others stand there. */
+uint32_t sass_preamble(const struct sass_arch *arch, const uint8_t *bytes, uint32_t n);
+
+/* of BRA: a promise that all lanes go the same way */
+#define SASS_UNIFORM_AT 32
 
 /* Bytes from behind a relative branch to its target. */
 int64_t sass_branch(const struct sass_arch *arch, struct sass_insn i);

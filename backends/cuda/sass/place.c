@@ -42,7 +42,7 @@ unsigned sass_barriers_used(const struct sass_code *code)
 {
 	unsigned used = 0;
 
-	for (uint32_t i = 0; i < code->n; i++) {
+	for (uint32_t i = code->begin; i < code->n; i++) {
 		struct sass_insn insn = sass_code_at(code, i);
 
 		switch (sass_opcode(insn) & 0x1ff) {
@@ -119,19 +119,16 @@ static int place_registers(struct placing *p, uint32_t regs)
 	return 0;
 }
 
-static int place_barriers(struct placing *p)
+/* From the highest on, first those that the kernel has not, then its own: where it begins it waits at none yet, and behind
+ * the probe nobody does any more. */
+static void place_barriers(struct placing *p)
 {
-	unsigned used = sass_barriers_used(p->code);
-	uint32_t need = p->entry ? p->entry->barriers : 0, free = BARRIERS;
+	unsigned used = sass_barriers_used(p->code), n = 0;
 
-	for (uint32_t b = 0; b < need; b++) {
-		while (free && used >> (free - 1) & 1)
-			free--;
-		if (!free)
-			return refuse(p->diag, "no convergence barrier is left for its probes");
-		p->barrier[b] = --free;
-	}
-	return 0;
+	for (int own = 0; own < 2; own++)
+		for (unsigned b = BARRIERS; b--;)
+			if ((used >> b & 1) == (unsigned)own)
+				p->barrier[n++] = b;
 }
 
 /* -- the code -- */
@@ -145,7 +142,7 @@ static void put(struct placing *p, struct sass_insn insn)
 static struct sass_insn moved(const struct placing *p, struct sass_insn insn, const uint8_t barriers[BARRIERS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	uint32_t opcode = sass_opcode(insn);
+	unsigned field = sass_barrier_at(insn);
 
 	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
 		struct sass_operand o = sass_operand(form, insn, i);
@@ -153,9 +150,7 @@ static struct sass_insn moved(const struct placing *p, struct sass_insn insn, co
 		if (o.n)
 			insn = sass_with(insn, o.at, 8, o.reg + p->out->base);
 	}
-	if (opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK)
-		insn = sass_with(insn, 16, 4, barriers[sass_field(insn, 16, 4)]);
-	return insn;
+	return field ? sass_with(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
 }
 
 /* From the last that writes a predicate to the end, where lanes may come from elsewhere: none then. */
@@ -244,11 +239,9 @@ static unsigned put_waits(struct placing *p)
  * through it as if it were a warp of one: who is together here is the lane alone, and nobody waits. */
 static struct sass_insn alone(const struct placing *p, struct sass_insn insn)
 {
-	uint32_t opcode = sass_opcode(insn);
-	bool meets = opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK ||
-		     opcode == SASS_OP_WARPSYNC_ALL;
+	bool meets = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
 
-	if (opcode == SASS_OP_VOTE)
+	if (sass_opcode(insn) == SASS_OP_VOTE)
 		return sass_vote_alone(moved(p, insn, p->barrier), own_lane(p));
 	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : moved(p, insn, p->barrier);
 }
@@ -345,7 +338,7 @@ static void put_breaks(struct placing *p)
 
 static int put_entry(struct placing *p)
 {
-	uint32_t at = p->above ? p->code->late_entry : 0;
+	uint32_t at = p->above ? p->code->late_entry : p->code->begin;
 	unsigned time;
 
 	if (!p->code->entry_moves)
@@ -400,10 +393,9 @@ int sass_place(const struct sass_code *code, uint32_t regs, const struct sass_pr
 	if (exit && !code->nexits)
 		return refuse(diag, "it has no EXIT");
 	err = place_registers(&p, regs);
-	if (!err)
-		err = place_barriers(&p);
 	if (err < 0)
 		return err;
+	place_barriers(&p);
 	placed->insns = calloc(n, sizeof(*placed->insns));
 	if (!placed->insns)
 		return -ENOMEM;

@@ -11,6 +11,8 @@
 #define UNIFORM_REGS 64
 #define IADD3_REST 0x07ffe0ffull   /* of IADD3: no third operand, no carries */
 #define MOV_ALL 0xf00ull           /* of MOV: all four bytes */
+#define MOV_64 0x10f00ull
+#define SUM_64_REST 0x078e0200ull  /* of IADD.64: no sign, no carries */
 #define CONTROL_BITS (~((1ull << 41) - 1))
 
 bool sass_is_uniform(struct sass_insn insn)
@@ -49,9 +51,10 @@ static int find_target(struct work *w, uint32_t i)
 	struct line *line = &w->lines[i];
 	int64_t at;
 
-	line->target = SASS_NONE;
 	if (!sass_has_target(line->insn))
 		return 0;
+	if (sass_opcode(line->insn) == SASS_OP_BRA) /* that all lanes go the same way holds no longer where they are alone */
+		line->insn = sass_with(line->insn, SASS_UNIFORM_AT, 1, 0);
 	at = (int64_t)(i + 1) * SASS_INSN + sass_branch(w->arch, line->insn);
 	if (at < 0 || at % SASS_INSN || at / SASS_INSN >= w->n)
 		return sass_work_refuse(w, "branches out of it");
@@ -65,12 +68,14 @@ static int open_lines(struct work *w, const struct sass_section *text)
 	int err = 0;
 
 	w->n = length(w->arch, text->data, text->size / SASS_INSN);
+	w->begin = sass_preamble(w->arch, text->data, w->n);
 	w->lines = calloc(w->n + 1, sizeof(*w->lines));
 	if (!w->lines)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->n; i++)
-		w->lines[i] = (struct line){ .insn = sass_read(text->data + i * SASS_INSN), .from = SASS_NONE };
-	for (uint32_t i = 0; !err && i < w->n; i++)
+		w->lines[i] = (struct line){ .insn = sass_read(text->data + i * SASS_INSN), .target = SASS_NONE,
+					     .from = SASS_NONE, .spare = i < w->begin };
+	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = find_target(w, i);
 	for (uint32_t i = 0; !err && i < w->n; i++)
 		if (sass_opcode(w->lines[i].insn) == SASS_OP_BRX)
@@ -86,7 +91,7 @@ static int check_line(struct work *w, uint32_t i)
 
 	if (sass_is_divergence(insn) || w->lines[i].from != SASS_NONE || w->lines[i].spare)
 		return 0;
-	if (!sass_is_plain(insn))
+	if (!sass_is_plain(w->arch, insn))
 		return sass_work_refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
 			      sass_op_find(sass_opcode(insn))->name ? sass_op_find(sass_opcode(insn))->name : "?",
 			      sass_opcode(insn));
@@ -103,7 +108,7 @@ static int survey(struct work *w)
 	unsigned boards = 0;
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < w->n; i++) {
+	for (uint32_t i = w->begin; !err && i < w->n; i++) {
 		const struct sass_form *form = sass_form_find(sass_opcode(w->lines[i].insn));
 		struct sass_insn insn = w->lines[i].insn;
 
@@ -150,7 +155,7 @@ static uint8_t mapped(const struct work *w, uint64_t uniform)
 static struct sass_insn map_fields(const struct work *w, const struct sass_form *form, struct sass_insn insn)
 {
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
-		if (form->operands[i] != '-' && strchr("uUvVw", form->operands[i]))
+		if (form->operands[i] != '-' && strchr("uUvVwn", form->operands[i]))
 			insn = sass_with(insn, sass_operand_at[i], 8, mapped(w, sass_field(insn, sass_operand_at[i], 6)));
 	for (unsigned f = 0; f < SASS_UP_FIELDS; f++)
 		if (form->predicates >> f & 1)
@@ -199,7 +204,7 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 	case SASS_DEMOTE_AS:
 		break;
 	case SASS_DEMOTE_MOV:
-		*i = with_rest(*i, MOV_ALL);
+		*i = with_rest(*i, sass_is_wide(*i) ? MOV_64 : MOV_ALL);
 		break;
 	case SASS_DEMOTE_FROM_A:
 		*i = with_rest(sass_with(sass_with(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
@@ -216,6 +221,14 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 		break;
 	case SASS_DEMOTE_MEMORY:
 		return drop_descriptor(w, line);
+	case SASS_DEMOTE_LOCAL:
+		if (sass_field(*i, 24, 8) != SASS_RZ)
+			return sass_work_refuse(w, "has an address that is the sum of a register and a uniform register");
+		*i = sass_with(sass_with(*i, 24, 8, sass_field(*i, 64, 8)), 64, 8, 0);
+		break;
+	case SASS_DEMOTE_SUM_64:
+		*i = with_rest(*i, SUM_64_REST);
+		break;
 	case SASS_DEMOTE_VIADD:
 		*i = with_rest(*i, IADD3_REST);
 		break;
@@ -248,7 +261,7 @@ static int demote(struct work *w, struct line *line)
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
 	line->moved = form->how == SASS_DEMOTE_VIADD || form->how == SASS_DEMOTE_FROM_A;
 	line->spare |= loads_descriptor(w, form, line->insn);
-	if (form->operands[0] == 'v' && !(form->predicates & SASS_UP_GUARD) && sass_field(line->insn, 12, 4) != SASS_PT)
+	if (strchr("vVwn", form->operands[0]) && !(form->predicates & SASS_UP_GUARD) && sass_field(line->insn, 12, 4) != SASS_PT)
 		return sass_work_refuse(w, "sets a uniform register under a predicate");
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = map_fields(w, form, line->insn);
@@ -265,21 +278,22 @@ static int demote(struct work *w, struct line *line)
 static void drop_stack_pointer(struct work *w, uint32_t frame)
 {
 	struct sass_operand one = { .reg = 1, .n = 1 };
-	struct line *first = &w->lines[0];
+	struct line *first = &w->lines[w->begin];
 
-	if (frame || !w->n || first->entered || sass_field(first->insn, 16, 8) != 1 ||
+	if (frame || w->begin == w->n || first->entered || sass_field(first->insn, 16, 8) != 1 ||
 	    sass_op_find(sass_opcode(first->insn))->class == SASS_EXIT)
 		return;
-	for (uint32_t i = 1; i < w->n; i++)
+	for (uint32_t i = w->begin + 1; i < w->n; i++)
 		if (sass_work_touches(w->lines[i].insn, &one))
 			return;
-	sass_work_drop(w, 0);
+	sass_work_drop(w, w->begin);
 }
 
 static void note_use(struct sass_probe *p, struct sass_insn insn)
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	uint32_t opcode = sass_opcode(insn);
+	unsigned barrier = sass_barrier_at(insn);
 
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
@@ -287,8 +301,8 @@ static void note_use(struct sass_probe *p, struct sass_insn insn)
 		if (x.n && (uint32_t)x.reg + x.n > p->regs)
 			p->regs = x.reg + x.n;
 	}
-	if ((opcode == SASS_OP_BSSY || opcode == SASS_OP_BSYNC || opcode == SASS_OP_BREAK) && sass_field(insn, 16, 4) >= p->barriers)
-		p->barriers = sass_field(insn, 16, 4) + 1;
+	if (barrier && sass_field(insn, barrier, 4) >= p->barriers)
+		p->barriers = sass_field(insn, barrier, 4) + 1;
 	p->predicates |= sass_predicates_written(insn) != 0;
 	p->diverges |= opcode == SASS_OP_BRA || opcode == SASS_OP_BSSY ||
 		       (opcode == SASS_OP_EXIT && !sass_unconditional(insn));
@@ -336,7 +350,7 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 		err = survey(w);
 	if (!err && w->divergences + w->jumps)
 		err = sass_work_open_branches(w);
-	for (uint32_t i = 0; !err && i < w->n; i++)
+	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = demote(w, &w->lines[i]);
 	if (err < 0)
 		return err;

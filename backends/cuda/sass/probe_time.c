@@ -132,7 +132,7 @@ void sass_work_time(struct work *w, uint32_t i)
 	if (result.n)
 		add_time(w, i, &result, operation == 0x006 ? SASS_VOTE_TIME : LATENCY);
 	if (sass_predicates_written(insn))
-		sass_work_stall(&w->lines[i], carries(w, i) ? LATENCY : SASS_PREDICATE_TIME);
+		sass_work_stall(&w->lines[i], carries(w, i) ? LATENCY : sass_predicate_time(insn));
 }
 
 /* What a line that goes has waited for, the next one waits for; the time that it took passes before it, up to the most

@@ -21,7 +21,7 @@ struct work {
 		bool dropped, spare, demoted, entered; /* spare: will be dropped; entered: a branch goes there */
 		bool moved;                /* to another unit, to which results come a cycle later */
 	} *lines;
-	uint32_t n;
+	uint32_t n, begin;                 /* the first that is not the preamble's, which goes */
 	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
 	uint8_t predicate[PREDICATES + 1];  /* what uniform predicates become, SASS_PT: not used */
 	uint16_t *live;                    /* of each line as it was read, the predicates that matter before it */

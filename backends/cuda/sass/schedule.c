@@ -366,7 +366,7 @@ static unsigned predicate_time(const struct schedule *s, const struct node *writ
 
 	if (field && sum)
 		return 6;
-	return field && s->arch->sm >= 90 ? 8 : SASS_PREDICATE_TIME;
+	return field && s->arch->sm >= 90 ? 8 : sass_predicate_time(writer->insn);
 }
 
 /* Of slow ones about: nobody knows. */

@@ -177,6 +177,23 @@ KERNEL __launch_bounds__(256, 2) many(float *out, const int *in, int n, int m)
 	out[ME] = sum;
 }
 
+#define DEEPER(k, inside) \
+	for (int i##k = in[(sum + k) & 1023] & 1; i##k; i##k--) { \
+		sum += in[(i##k + sum) & n]; \
+		inside \
+		sum = sum * 5 ^ in[(sum * k) & 1023]; \
+	}
+#define DEEPER_4(k, inside) DEEPER(k##0, DEEPER(k##1, DEEPER(k##2, DEEPER(k##3, inside))))
+
+/* lanes part so often that nearly all convergence barriers are the kernel's own */
+KERNEL nested(int *out, const int *in, int n, int m)
+{
+	int sum = ME;
+
+	DEEPER_4(1, DEEPER_4(2, DEEPER_4(3, DEEPER(40, DEEPER(41, )))))
+	out[ME] = sum + m;
+}
+
 __device__ int total, table[64];
 
 /* variables of the module, which a twin reaches by their addresses */
