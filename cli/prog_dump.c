@@ -77,7 +77,7 @@ static int emit(const struct cli_args *args, const char *target, const struct gp
 		struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .text = true, .cpu = cli_str(args, OPT_CPU, NULL) };
-	struct gpubpf_worker_opts worker_opts = {0};
+	struct gpubpf_worker_opts worker_opts = { .kind = gpubpf_target_find(target)->worker };
 	struct gpubpf_worker *worker;
 	int err = gpubpf_worker_create(&worker_opts, &worker);
 

@@ -99,6 +99,16 @@ int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *d
 			       n - in->met);
 }
 
+const char *gpubpf_worker_program(enum gpubpf_worker_kind kind)
+{
+	static const char *const programs[GPUBPF_NWORKERS] = {
+		[GPUBPF_WORKER_COMPILE] = "gpubpf-compile", [GPUBPF_WORKER_CLREAD] = "gpubpf-clread",
+		[GPUBPF_WORKER_BUILD] = "gpubpf-build", [GPUBPF_WORKER_ASSEMBLE] = "gpubpf-assemble",
+	};
+
+	return programs[kind];
+}
+
 bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind)
 {
 	static const uint64_t bits[] = {

@@ -47,10 +47,10 @@ struct gpubpf_live {
 };
 
 enum gpubpf_worker_kind {
-	GPUBPF_WORKER_COMPILE,     /* gpubpf-compile: LLVM */
-	GPUBPF_WORKER_CLREAD,      /* gpubpf-clread: libclang */
-	GPUBPF_WORKER_BUILD,       /* gpubpf-build: a vendor's OpenCL compiler; runs no target */
-	GPUBPF_WORKER_ASSEMBLE,    /* gpubpf-assemble: NVIDIA's assembler; runs no target */
+	GPUBPF_WORKER_COMPILE,     /* LLVM */
+	GPUBPF_WORKER_CLREAD,      /* libclang */
+	GPUBPF_WORKER_BUILD,       /* a vendor's OpenCL compiler; runs no target */
+	GPUBPF_WORKER_ASSEMBLE,    /* NVIDIA's assembler; runs no target */
 	GPUBPF_NWORKERS,
 };
 
@@ -163,6 +163,9 @@ int gpubpf_all_inserted(const struct gpubpf_inserting *in, struct gpubpf_diag *d
 /* Begin *out for a target whose twins are images of one kernel each: that of the job's first site is in,
  * sites on others are refused. 0, -ENOMEM. */
 int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out);
+
+/* The program: "gpubpf-compile" and so on. */
+const char *gpubpf_worker_program(enum gpubpf_worker_kind kind);
 
 /* Can a device run what is of that kind? */
 bool gpubpf_caps_take(const struct gpubpf_device_caps *caps, enum gpubpf_image_kind kind);

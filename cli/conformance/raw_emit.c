@@ -41,27 +41,20 @@ int conformance_open(const struct conformance_opts *opts, struct conformance_dev
 	return -ENODEV;
 }
 
-static int emit_in_worker(const char *target, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
-			  struct gpubpf_blob *blob, struct gpubpf_diag *diag)
-{
-	static struct gpubpf_worker *worker;
-	struct gpubpf_worker_opts how = { .timeout_ms = 60000 };
-	int err = worker ? 0 : gpubpf_worker_create(&how, &worker);
-
-	if (err < 0) {
-		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "gpubpf-compile was not found: %s", strerror(-err));
-		return err;
-	}
-	return gpubpf_worker_emit(worker, target, job, opts, blob, diag);
-}
-
 int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
 		      struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {
+	static struct gpubpf_worker *workers[GPUBPF_NWORKERS];
+	struct gpubpf_worker **worker = &workers[target->worker];
+	struct gpubpf_worker_opts how = { .kind = target->worker, .timeout_ms = 60000 };
 	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };
+	int err = *worker ? 0 : gpubpf_worker_create(&how, worker);
 
-	return target->ops ? target->ops->emit(job, &opts, blob, diag) :
-			     emit_in_worker(target->name, job, &opts, blob, diag);
+	if (err < 0) {
+		gpubpf_diag_set(diag, GPUBPF_E_SYSTEM, GPUBPF_NOPC, "%s: %s", gpubpf_worker_program(target->worker), strerror(-err));
+		return err;
+	}
+	return gpubpf_worker_emit(*worker, target->name, job, &opts, blob, diag);
 }
 
 int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lower_job *job,

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/wire/checks.h"
-#include "core/worker/beside.h"
 #include "core/worker/job.h"
 #include "named.h"
 #include "session.h"
@@ -109,27 +108,25 @@ static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gp
 }
 
 /* Workers start with the first twin: a session that makes none costs no process. */
-static int open_worker(struct gpubpf_makers *all, const char *name, bool cache, uint64_t memory, bool one_job,
-		       struct gpubpf_worker **at)
+static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set, enum gpubpf_worker_kind kind, bool cache,
+		       uint64_t memory, bool one_job)
 {
 	const struct gpubpf_session_opts *o = &all->s->opts;
 	struct gpubpf_worker *worker;
 	char path[512];
 	struct gpubpf_worker_opts opts = {
-		.path = path, .timeout_ms = gpubpf_session_build_ms(all->s), .memory = memory,
+		.kind = kind, .path = o->worker_dir ? path : NULL, .timeout_ms = gpubpf_session_build_ms(all->s), .memory = memory,
 		.cache_dir = cache ? o->cache_dir : NULL, .one_job = one_job,
 	};
 	int err;
 
-	if (*at)
+	if (set->worker[kind])
 		return 0;
 	if (o->worker_dir)
-		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, name);
-	else
-		gpubpf_worker_find(name, path, sizeof(path)); /* if it is missing, its start says so */
+		snprintf(path, sizeof(path), "%s/%s", o->worker_dir, gpubpf_worker_program(kind));
 	err = gpubpf_worker_create(&opts, &worker);
 	if (!err)
-		__atomic_store_n(at, worker, __ATOMIC_SEQ_CST); /* before `stop` is read, see destroy */
+		__atomic_store_n(&set->worker[kind], worker, __ATOMIC_SEQ_CST); /* before `stop` is read, see destroy */
 	return err;
 }
 
@@ -137,18 +134,18 @@ static int open_worker(struct gpubpf_makers *all, const char *name, bool cache, 
  * may reserve more address space than any limit allows. */
 static int open_workers(struct gpubpf_makers *all, struct maker *maker, const struct gpubpf_device_caps *caps)
 {
-	struct gpubpf_worker **set = maker->set.worker;
+	struct gpubpf_worker_set *set = &maker->set;
 	uint64_t memory = (caps->bits & GPUBPF_CAP_SHARED_ARENA) ? 0 : UINT64_MAX;
 	/* what a module that such a compiler chokes on leaves behind spoils the ones after it (seen with Intel's) */
 	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
-	int err = open_worker(all, "gpubpf-compile", true, 0, false, &set[GPUBPF_WORKER_COMPILE]);
+	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
 
 	if (!err)
-		err = open_worker(all, "gpubpf-clread", false, 0, false, &set[GPUBPF_WORKER_CLREAD]);
+		err = open_worker(all, set, GPUBPF_WORKER_CLREAD, false, 0, false);
 	if (!err)
-		err = open_worker(all, "gpubpf-build", true, memory, one_job, &set[GPUBPF_WORKER_BUILD]);
+		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, memory, one_job);
 	if (!err)
-		err = open_worker(all, "gpubpf-assemble", true, 0, false, &set[GPUBPF_WORKER_ASSEMBLE]);
+		err = open_worker(all, set, GPUBPF_WORKER_ASSEMBLE, true, 0, false);
 	return err;
 }
 

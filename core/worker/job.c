@@ -53,7 +53,7 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	if (!w)
 		return -ENOMEM;
 	if (!opts->path)
-		gpubpf_worker_find("gpubpf-compile", w->path, sizeof(w->path)); /* its start says if it is missing */
+		gpubpf_worker_find(gpubpf_worker_program(opts->kind), w->path, sizeof(w->path)); /* its start says if it is missing */
 	else if ((size_t)snprintf(w->path, sizeof(w->path), "%s", opts->path) >= sizeof(w->path))
 		err = -ENAMETOOLONG;
 	if (!err && opts->cache_dir &&

@@ -5,9 +5,9 @@
  * the tool, sandboxed (seccomp, no new privileges, limits of memory and time), started on demand, and
  * restarted when it dies. Results are cached by the SHA-256 of the job (core/worker/cache.c).
  *
- * An OpenCL program goes through three workers. Source (OPENCL_C, OPENCL_PARTS): gpubpf-clread, target
- * "wrap", inspects it and injects, which gives one piece, the wrapped source as OPENCL_PARTS;
- * gpubpf-compile emits the same job's sites for "spirv" or "clc", appended as the second piece;
+ * An OpenCL program goes through two or three workers. Source (OPENCL_C, OPENCL_PARTS): gpubpf-clread, target
+ * "wrap", inspects it and injects, which gives one piece, the wrapped source as OPENCL_PARTS; the same job's sites
+ * are emitted for "spirv" by gpubpf-compile or for "clc" by gpubpf-clread, appended as the second piece;
  * gpubpf-build makes the binary of both. IL: gpubpf-compile's target "spirv" inspects and injects, then
  * gpubpf-build. (clread reads what -I names: give its worker no cache folder. A vendor's driver may
  * reserve more address space than any limit allows: give the builder memory UINT64_MAX on GPUs.)
@@ -27,7 +27,8 @@ enum gpubpf_job_kind {
 struct gpubpf_worker;        /* a worker or builder process, started lazily */
 
 struct gpubpf_worker_opts {
-	const char *path;        /* program; NULL: gpubpf-compile beside the tool, or libexecdir */
+	enum gpubpf_worker_kind kind; /* which program, as gpubpf_worker_find() finds it; */
+	const char *path;        /* not NULL: this one */
 	uint32_t timeout_ms;     /* of one job; 0: 60,000 */
 	uint64_t memory;         /* bytes of address space; 0: 4 GiB */
 	const char *cache_dir;   /* NULL: no cache on disk */

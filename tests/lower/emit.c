@@ -3,7 +3,7 @@
  * emit [-k] [-r N] TARGET CPU OUT OBJECT    the object's programs, verified, a site each
  * emit [-k] TARGET CPU OUT -                programs as lines of hex on standard input, unproven
  *
- * Writes what gpubpf-compile emits and prints the milliseconds that verifying and emitting took: the least
+ * Writes what the target's worker emits and prints the milliseconds that verifying and emitting took: the least
  * and the median of N when asked, after one run that starts the worker; then the median of verifying alone. CPU "-": the target's default. -k: kernels
  * too. Exit status 2: refused, with the diagnostic on standard error.
  */
@@ -173,7 +173,8 @@ static int write_file(const char *path, const struct gpubpf_blob *blob)
 
 static int run(struct job *j, const char *target, const struct gpubpf_target_opts *opts, int runs, const char *out)
 {
-	struct gpubpf_worker_opts worker_opts = {0};
+	const struct gpubpf_target_info *info = gpubpf_target_find(target);
+	struct gpubpf_worker_opts worker_opts = { .kind = info ? info->worker : 0 };
 	struct gpubpf_blob blob = {0};
 	struct gpubpf_worker *worker;
 	struct gpubpf_diag diag;

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clc target: the text of core/lower/clc.h. Wrapping a source around it is the target wrap's. */
+/* The target "clc" of gpubpf-clread: the text of core/lower/clc.h. Wrapping a source around it is the target wrap's. */
 #include "target.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "backends/spirv/wrap/read.h"
 #include "core/diag.h"
 #include "core/lower/clc.h"
 
-/* Text without NULs that ends its last line; compilers are the real judges (tests/lower). */
+/* The reader of OpenCL C reads it as the device's compiler would, and finds nothing that it does not understand. */
 static int clc_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			struct gpubpf_diag *diag)
 {
-	const char *text = piece->blob.data;
-	size_t size = piece->blob.size;
+	struct gpubpf_pool pool = { 0 };
+	struct gpubpf_cl_source source = { .size = piece->blob.size, .options = piece->options };
+	struct gpubpf_cl_unit unit;
+	int err;
 
-	if (!size || memchr(text, '\0', size) || text[size - 1] != '\n')
+	if (!source.size || memchr(piece->blob.data, '\0', source.size))
 		return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the OpenCL C text is cut off");
-	return 0;
+	source.text = gpubpf_pool_strndup(&pool, piece->blob.data, source.size);
+	err = source.text ? gpubpf_cl_read(&source, caps, &pool, &unit, diag) : -ENOMEM;
+	if (!err && unit.error)
+		err = gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the OpenCL C text, %s", unit.error);
+	gpubpf_pool_finish(&pool);
+	return err;
 }
 
 const struct gpubpf_target gpubpf_target_clc = {

@@ -157,28 +157,13 @@ uint32_t clread_note_kernel(struct reader *r, CXCursor c, uint32_t kernel)
 	return index;
 }
 
-static bool has_errors(struct reader *r)
-{
-	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
-		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
-		bool error = clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error;
-
-		clang_disposeDiagnostic(d);
-		if (error)
-			return true;
-	}
-	return false;
-}
-
 /* Callers take over the flags of what they call, until nothing changes. A program that clang has not
  * understood in full may hide a barrier. */
 void clread_spread(struct reader *r)
 {
-	uint32_t all;
+	uint32_t all = (r->unit->error ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);
 	bool changed = true;
 
-	r->unit->errors = has_errors(r);
-	all = (r->unit->errors ? GPUBPF_KINFO_BARRIER : 0) | (r->globals ? GPUBPF_KINFO_GLOBALS : 0);
 	while (changed) {
 		changed = false;
 		for (uint32_t i = 0; i < r->nfunctions; i++) {

@@ -190,7 +190,7 @@ static int plan_inside(struct plan *plan, const struct gpubpf_cl_unit *unit, str
 	if (!err)
 		err = check_copies(unit, w, why);
 	w->copied[function] = false;
-	if (!err && unit->errors)
+	if (!err && unit->error)
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program, which may so "
 				      "have places that are not seen");
 	if (!err && !(plan->job->caps->bits & GPUBPF_CAP_X86))

@@ -318,6 +318,25 @@ static void hash_file(CXFile file, CXSourceLocation *stack, unsigned depth, CXCl
 		r->newer = name;
 }
 
+/* The first error anywhere, as "line 12: what". */
+static const char *any_error(struct reader *r)
+{
+	for (unsigned i = 0; i < clang_getNumDiagnostics(r->tu); i++) {
+		CXDiagnostic d = clang_getDiagnostic(r->tu, i);
+		const char *what = clang_getDiagnosticSeverity(d) >= CXDiagnostic_Error ? clread_text(r, clang_getDiagnosticSpelling(d)) : NULL;
+		char *text = what ? gpubpf_pool_alloc(r->pool, strlen(what) + 32, 1) : NULL;
+		unsigned line;
+
+		clang_getExpansionLocation(clang_getDiagnosticLocation(d), NULL, &line, NULL, NULL);
+		clang_disposeDiagnostic(d);
+		if (text)
+			sprintf(text, "line %u: %s", line, what);
+		if (what)
+			return text ? text : what;
+	}
+	return NULL;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -326,6 +345,7 @@ static int compare_names(const void *a, const void *b)
 static int read_unit(struct reader *r, struct gpubpf_diag *diag)
 {
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
+	r->unit->error = any_error(r);
 	clread_spread(r);
 	if (r->source->places)
 		clread_list_functions(r);

@@ -31,7 +31,7 @@ struct gpubpf_cl_unit {
 	uint32_t nmacros;
 	struct gpubpf_cl_function *function; /* where places are asked for: event.h */
 	uint32_t nfunctions;
-	bool errors;                     /* clang has not understood all of it */
+	const char *error;               /* the first that clang found, with its line; NULL: it has understood all of it */
 	uint64_t includes;               /* hash of the content of all files that were included */
 };
 
