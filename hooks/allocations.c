@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "maps/layout.h"
 
 struct known {
@@ -80,6 +81,7 @@ static int tell(struct gpubpf_hook_device *d)
 	uint64_t version = (d->shared ? *has : d->allocations_version) + 1, set = version & 1, n = choose(d);
 	int err = put(d, at(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), told, n * sizeof(*told));
 
+	gpubpf_assert_held(&lock);
 	if (!err)
 		err = put(d, at(d, GPUBPF_ALLOCATION_COUNTS + 8 * set), &n, sizeof(n));
 	if (!err)
@@ -132,6 +134,7 @@ static bool insert(const struct known *k)
 {
 	uint32_t i = place(k->row.base);
 
+	gpubpf_assert_held(&lock);
 	while (i < nknown && known[i].row.base == k->row.base && known[i].context != k->context)
 		i++;
 	if (!is_same(i, k)) {
@@ -146,6 +149,7 @@ static bool insert(const struct known *k)
 
 static void take(uint32_t i, uint32_t end)
 {
+	gpubpf_assert_held(&lock);
 	memmove(&known[i], &known[end], (nknown - end) * sizeof(*known));
 	nknown -= end - i;
 }
@@ -193,6 +197,7 @@ static void cut(uint32_t i, uint64_t base, uint64_t end)
 	struct known before = known[i], behind = known[i];
 	uint64_t last = before.row.base + before.row.size;
 
+	gpubpf_assert_held(&lock);
 	take(i, i + 1);
 	before.row.size = base - before.row.base;
 	behind.row.size = last - end;
@@ -245,6 +250,7 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 {
 	uint64_t n = __atomic_load_n(&hdr->allocation_tables, __ATOMIC_ACQUIRE), offset = hdr->allocations;
 
+	gpubpf_assert_held(&lock);
 	if (n > GPUBPF_ALLOCATION_TABLES || offset % 8 || offset > d->size ||
 	    n * GPUBPF_ALLOCATION_TABLE > d->size - offset)
 		return 0;
@@ -275,6 +281,7 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 	const struct gpubpf_arena_hdr *hdr = d->host;
 	uint64_t offset;
 
+	gpubpf_assert_held(&d->lock);
 	if (d->allocations || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_ALLOCATIONS))
 		return;
 	pthread_mutex_lock(&lock);

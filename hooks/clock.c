@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "core/wire/checks.h"
 #include "maps/layout.h"
 
 #define BASELINE_NS 10000000ull /* shorter ones are stretched: 50 ns of error are then 5 ppm */
@@ -154,6 +155,7 @@ void gpubpf_clock_again(struct gpubpf_hook_device *d)
 	struct reading now;
 	int64_t by;
 
+	gpubpf_assert_held(&d->lock);
 	if (!__atomic_load_n(&hdr->clock_mult, __ATOMIC_ACQUIRE) || started < d->next_clock_ns)
 		return;
 	d->next_clock_ns = started + AGAIN_NS;

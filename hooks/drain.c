@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
+
 #define BUSY_NS 1000000ull    /* between two looks */
 #define IDLE_NS 20000000ull
 #define ASLEEP_NS 250000000ull /* a kernel may run for ever and put something out only now and then */
@@ -165,6 +167,7 @@ void gpubpf_drain_start(struct gpubpf_hook_device *d)
 {
 	struct gpubpf_mirror m = gpubpf_device_mirror(d, -1);
 
+	gpubpf_assert_held(&d->lock);
 	uint64_t offset, size;
 	uint32_t row = 0;
 
@@ -184,6 +187,7 @@ void gpubpf_drain_wake(struct gpubpf_hook_device *d)
 
 void gpubpf_drain_stop(struct gpubpf_hook_device *d)
 {
+	gpubpf_assert_held(&d->lock);
 	atomic_store(&d->stop, true);
 	pthread_cond_broadcast(&d->drained);
 	while (d->draining || d->preparing)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 #define DEAD 0x80000000u
 #define COPY_MAX (64u << 20) /* bytes of an image in memory that may go away: copied up to here */
 
@@ -126,7 +128,9 @@ bool gpubpf_users_enter(struct gpubpf_users *users)
 
 bool gpubpf_users_leave(struct gpubpf_users *users)
 {
-	return atomic_fetch_sub(&users->n, 1) == (DEAD | 1) && !atomic_exchange(&users->let_go, true);
+	uint32_t had = atomic_fetch_sub(&users->n, 1);
+
+	return gpubpf_was_last(had & ~DEAD) && had & DEAD && !atomic_exchange(&users->let_go, true);
 }
 
 bool gpubpf_users_kill(struct gpubpf_users *users)

@@ -8,6 +8,8 @@
 
 #include <time.h>
 
+#include "core/wire/checks.h"
+
 #define MOST_MS 5000
 #define BUSY_PART 2 /* of the time, what is left for the tool to read the mirrors */
 
@@ -27,7 +29,7 @@ void gpubpf_hold_enter(struct gpubpf_hook_device *d)
 
 	atomic_fetch_add(&d->running, 1);
 	while (!gpubpf_hook_callbacks && held()) {
-		atomic_fetch_sub(&d->running, 1);
+		gpubpf_was_counted(atomic_fetch_sub(&d->running, 1));
 		while (held())
 			nanosleep(&nap, NULL);
 		atomic_fetch_add(&d->running, 1);

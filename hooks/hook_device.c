@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "core/wire/fields.h"
 #include "maps/layout.h"
 #include "maps/mirror.h"
@@ -251,6 +252,7 @@ static void export_arena(struct gpubpf_hook_device *d)
 
 void gpubpf_device_end_kept(struct gpubpf_hook_device *d, bool copied)
 {
+	gpubpf_assert_held(&d->lock);
 	if (d->kept)
 		tell_keep(d, copied ? GPUBPF_KEEP_DONE : GPUBPF_KEEP_BROKEN, -1);
 	d->kept = false;
@@ -299,6 +301,7 @@ static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	uint64_t used = __atomic_load_n(&hdr->used, __ATOMIC_ACQUIRE);
 	int err;
 
+	gpubpf_assert_held(&d->lock);
 	if (d->shared || used <= d->filled)
 		return 0;
 	err = used > d->size ? -EPROTO : push_data(d, used);
@@ -335,6 +338,7 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	const struct gpubpf_device_ops *ops = d->ops->device;
 	int err = d->device ? 0 : ops->open(&d->how, &d->device, why);
 
+	gpubpf_assert_held(&d->lock);
 	if (err < 0)
 		return err;
 	d->shared = ops->caps(d->device)->bits & GPUBPF_CAP_SHARED_ARENA;
@@ -397,6 +401,7 @@ static int copy_back(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_
 	int err = gpubpf_mirror_pull(&m);
 	int64_t n = 1;
 
+	gpubpf_assert_held(&d->lock);
 	for (int i = 0; !err && n > 0 && i < DRAINS; i++)
 		n = gpubpf_mirror_drain(&m, left);
 	return err ? err : n < 0 ? n : 0;
@@ -467,6 +472,7 @@ static enum gpubpf_held pull_held(struct gpubpf_hook_device *d, uint64_t deadlin
 {
 	uint64_t now = gpubpf_now_ns(), left;
 
+	gpubpf_assert_held(&lock);
 	if (!ours(d) || d->state != DEVICE_READY)
 		return GPUBPF_HELD;
 	if (d->shared)
@@ -503,7 +509,7 @@ void gpubpf_hook_unfollowed(struct gpubpf_hook_device *d)
 
 void gpubpf_hook_completed(struct gpubpf_hook_device *d)
 {
-	atomic_fetch_sub(&d->running, 1);
+	gpubpf_was_counted(atomic_fetch_sub(&d->running, 1));
 }
 
 /* The last copy of all; a kernel that never ends is not waited for. While records are more than the mirror holds the
@@ -535,6 +541,7 @@ static void pull_idle(void)
 {
 	uint64_t left;
 
+	gpubpf_assert_held(&lock);
 	for (struct gpubpf_hook_device *d = devices; d; d = d->next) {
 		if (!atomic_load(&d->dirty) || atomic_load(&d->running) || !ours(d) ||
 		    gpubpf_now_ns() < atomic_load(&d->next_pull_ns))

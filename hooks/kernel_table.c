@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 #define BUCKETS 512
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -55,6 +57,7 @@ static struct gpubpf_kernel_entry *create(const char *name, const struct gpubpf_
 {
 	struct gpubpf_kernel_entry *entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
 
+	gpubpf_assert_held(&lock);
 	if (!entry)
 		return NULL;
 	strcpy(entry->name, name);

@@ -355,7 +355,7 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 	struct gpubpf_kernel_row *k;
 
 	if (l->followed && outcome != GPUBPF_LAUNCHED)
-		atomic_fetch_sub(&l->device->running, 1); /* it never started */
+		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it never started */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return;
 	if (l->inherited)
@@ -424,7 +424,7 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 						     const char *reason)
 {
 	if (l->followed)
-		atomic_fetch_sub(&l->device->running, 1); /* it starts when the record does */
+		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record does */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
 	if (l->slot)

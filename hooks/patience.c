@@ -6,6 +6,8 @@
  */
 #include "session.h"
 
+#include "core/wire/checks.h"
+
 static struct {
 	pthread_mutex_t lock;
 	uint32_t waiting;       /* threads, */
@@ -29,7 +31,7 @@ uint64_t gpubpf_patience_begin(void)
 void gpubpf_patience_end(void)
 {
 	pthread_mutex_lock(&patience.lock);
-	if (!--patience.waiting)
+	if (gpubpf_was_last(patience.waiting--))
 		patience.spent_ns += gpubpf_now_ns() - patience.since_ns;
 	pthread_mutex_unlock(&patience.lock);
 }

@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include "core/wire/checks.h"
+
 #define PART (16ull << 20)       /* that a thread prepares before it looks for another */
 #define MOST (4ull << 30)        /* and a quarter of the memory that is free; what is behind comes with the first records */
 
@@ -84,6 +86,7 @@ void gpubpf_prepare_start(struct gpubpf_hook_device *d)
 	uint64_t offset, size;
 	uint32_t row = 0;
 
+	gpubpf_assert_held(&d->lock);
 	if (d->preparing || d->stop || !d->ops->device->mirror_prepare ||
 	    !gpubpf_mirror_next_ring(&m, &row, &offset, &size))
 		return;

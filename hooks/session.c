@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
+
 #define JOIN_NS 2000000000ull
 #define SEND_NS 2000000000ull
 #define LEAVE_NS 3000000000ull
@@ -155,6 +157,7 @@ static void lose(const char *why)
 {
 	bool quiet = !why || !atomic_load(&session.enabled) || !session.table || !session.table->enabled;
 
+	gpubpf_assert_held(&session.lock);
 	if (!atomic_exchange(&session.up, 0))
 		return;
 	for (struct gpubpf_request *r = session.waiting; r; r = r->next)
@@ -187,6 +190,7 @@ static void settle(struct gpubpf_packet *packet)
 	struct gpubpf_request **at = &session.waiting, *r;
 	size_t size = packet->payload.end - packet->payload.at;
 
+	gpubpf_assert_held(&session.lock);
 	while (*at && (*at)->seq != packet->seq)
 		at = &(*at)->next;
 	r = *at;
@@ -322,6 +326,7 @@ static int start_reader(void)
 {
 	int err;
 
+	gpubpf_assert_held(&session.lock);
 	if (session.reading)
 		return 0;
 	err = gpubpf_thread_start(read_all, (void *)(intptr_t)session.sock);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "core/wire/msg.h"
 
 #define MAX_PARTS 256                  /* maps of a session */
@@ -31,6 +32,7 @@ static uint32_t nparts;
 
 static bool map_part(const struct part *p)
 {
+	gpubpf_assert_held(&lock);
 	return p->offset < mapped && p->size <= mapped - p->offset &&
 	       mmap(base + p->offset, p->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, p->fd, 0) != MAP_FAILED;
 }
@@ -40,6 +42,7 @@ static void *map_all(int fd, size_t size, const struct stat *st)
 {
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
+	gpubpf_assert_held(&lock);
 	if (at == MAP_FAILED)
 		return at;
 	base = at;
@@ -72,6 +75,7 @@ void *gpubpf_shared_arena(int fd, size_t size)
 
 static void forget(uint64_t offset)
 {
+	gpubpf_assert_held(&lock);
 	for (uint32_t i = 0; i < nparts; i++)
 		if (parts[i].offset == offset) {
 			close(parts[i].fd);

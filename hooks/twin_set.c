@@ -66,6 +66,7 @@ static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struc
 	struct gpubpf_twin_set *set;
 	uint32_t n = 0;
 
+	gpubpf_assert_held(&program->lock);
 	for (set = program->sets; set && !is_for(set, device, links, nlinks); set = set->next)
 		n += set->device == device;
 	if (set) {
@@ -374,7 +375,7 @@ static void *load_aside(void *arg)
 	pthread_cond_broadcast(&program->cond);
 	pthread_mutex_unlock(&program->lock);
 	gpubpf_hook_program_destroy(program);
-	atomic_fetch_sub(&device->loading, 1);
+	gpubpf_was_counted(atomic_fetch_sub(&device->loading, 1));
 	return NULL;
 }
 
@@ -390,8 +391,8 @@ static bool loads_aside(struct gpubpf_twin_set *set)
 	atomic_fetch_add(&set->device->loading, 1);
 	if (!gpubpf_thread_start(load_aside, set))
 		return true;
-	atomic_fetch_sub(&set->program->refs, 1);
-	atomic_fetch_sub(&set->device->loading, 1);
+	gpubpf_was_counted(atomic_fetch_sub(&set->program->refs, 1) - 1); /* the caller has one */
+	gpubpf_was_counted(atomic_fetch_sub(&set->device->loading, 1));
 	return false;
 }
 
@@ -508,6 +509,7 @@ static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_slot *slot, str
 {
 	struct gpubpf_hook_binding *b = slot->bindings;
 
+	gpubpf_assert_held(&slot->kernel->lock);
 	while (b && b->set != set)
 		b = b->next;
 	if (b || !(b = calloc(1, sizeof(*b) + plan->n * sizeof(*b->links))))
@@ -555,6 +557,7 @@ static void enter(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan,
 	uint64_t known = atomic_load(&slot->plan);
 	struct gpubpf_hook_binding *before = slot->binding;
 
+	gpubpf_assert_held(&slot->kernel->lock);
 	if (known != GPUBPF_NO_PLAN && known >= plan->generation)
 		return;
 	if (before != b || b || known == GPUBPF_NO_PLAN)
@@ -570,6 +573,7 @@ static void settle_once(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *s
 {
 	const char *kernel = slot->kernel->whole;
 
+	gpubpf_assert_held(&set->program->lock);
 	if (set->state < SET_LOADED)
 		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (set->state == SET_NEW)

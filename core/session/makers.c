@@ -328,6 +328,7 @@ static void start_maker(struct gpubpf_makers *all)
 	pthread_attr_t attr;
 	size_t stack;
 
+	gpubpf_assert_held(&all->lock);
 	maker->all = all;
 	pthread_attr_init(&attr);
 	if (!pthread_attr_getstacksize(&attr, &stack) && stack < STACK_LEAST) /* as ulimit -s says */

@@ -19,4 +19,10 @@ static inline bool gpubpf_was_last(uint32_t had)
 	return had == 1;
 }
 
+/* The same where somebody else looks whether it was. */
+static inline void gpubpf_was_counted(int had)
+{
+	assert(had > 0);
+}
+
 #endif

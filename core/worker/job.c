@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "beside.h"
 #include "cache.h"
 #include "codec.h"
@@ -193,6 +194,7 @@ static int ask_worker(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const 
 	bool fresh;
 	int err;
 
+	gpubpf_assert_held(&w->lock);
 	for (;;) {
 		fresh = !w->pid;
 		err = start(w);

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/wire/checks.h"
 #include "environ.h"
 
 #define HIGH_FD 200                /* programs count on small numbers, and close those that they do not know */
@@ -82,6 +83,7 @@ static bool connected(void)
 {
 	const char *path = loader_env_session();
 
+	gpubpf_assert_held(&lock);
 	if (owner == getpid() && is_ours())
 		return true;
 	disconnect();
@@ -136,6 +138,7 @@ static int transact(uint32_t op, const struct gpubpf_writer *w, int fd, struct a
 	struct gpubpf_writer whole = {0};
 	int err;
 
+	gpubpf_assert_held(&lock);
 	gpubpf_put_u32(&whole, op);
 	gpubpf_put_raw(&whole, w->data, w->size);
 	whole.failed |= w->failed;

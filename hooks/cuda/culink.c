@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 #define INPUTS_MAX (64u << 20) /* bytes of all inputs of one linker */
 
 struct linker {
@@ -25,6 +27,7 @@ static struct linker **find(const void *handle)
 {
 	struct linker **at = &linkers;
 
+	gpubpf_assert_held(&lock);
 	while (*at && (*at)->handle != handle)
 		at = &(*at)->next;
 	return at;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 typedef int hsa_status_t;
 typedef struct { uint64_t handle; } hsa_handle_t; /* executables, agents, symbols, loaded code objects */
 
@@ -112,6 +114,8 @@ static bool is_ours(const char *at)
 
 /* ---- the search ---- */
 
+static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
+
 struct search {
 	const struct hip_module *module;
 	char symbol[1024];           /* the kernel's descriptor; "": none is named */
@@ -203,6 +207,7 @@ static void search(const struct hip_module *m, const char *name, int device, str
 	unsigned domain = 0, bus = 0, slot = 0, function = 0;
 	char id[32] = "";
 
+	gpubpf_assert_held(&searching);
 	if (!loader_ready()) {
 		loaded->why = "AMD's runtime does not tell where it loads code (ROCr's loader extension 1.3)";
 		return;
@@ -246,8 +251,6 @@ static void add(struct hip_module *m, const struct hip_loaded *loaded)
 	m->loaded = l;
 	pthread_mutex_unlock(&m->lock);
 }
-
-static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
 
 const struct hip_loaded *hip_loaded_find(struct hip_function *f, int device)
 {

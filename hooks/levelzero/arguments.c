@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 #define COOPERATIVE 0x00020036 /* ZE_STRUCTURE_TYPE_COMMAND_LIST_APPEND_PARAM_COOPERATIVE_DESC */
 
 struct cooperative {
@@ -54,6 +56,7 @@ ze_result_t lz_append_values_twin(const struct lz_append *a, const struct gpubpf
 	void **values = n && !a->values ? NULL : calloc(n + 3, sizeof(*values));
 	ze_result_t err;
 
+	gpubpf_assert_held(&a->kernel->lock);
 	if (!values)
 		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; /* or the driver's to say */
 	if (n)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/wire/checks.h"
+
 struct device {
 	struct device *next;
 	ze_device_handle_t handle;
@@ -32,6 +34,7 @@ static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_d
 	struct context *c = lz_table_find(LZ_CONTEXTS, context);
 	struct device *dev = find(c, handle);
 
+	gpubpf_assert_held(&adding);
 	if (dev || !(dev = calloc(1, sizeof(*dev))))
 		return dev;
 	if (!c && (c = calloc(1, sizeof(*c))))

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 enum { SET_GROUP = 1, SET_OFFSET = 2, SET_INDIRECT = 4, SET_CACHE = 8 };
 
 static void clear(struct lz_arg *arg)
@@ -186,6 +188,7 @@ ze_result_t lz_kernel_apply(struct lz_twin *twin)
 	const struct lz_driver *d = k->module->driver;
 	ze_result_t err;
 
+	gpubpf_assert_held(&k->lock);
 	for (uint32_t i = 0; i < k->nargs; i++) {
 		if (k->args[i].version == twin->applied[i])
 			continue;
@@ -202,6 +205,7 @@ ze_result_t lz_kernel_apply_setting(struct lz_twin *twin)
 	const struct lz_setting *s = &twin->kernel->setting;
 	ze_result_t err;
 
+	gpubpf_assert_held(&twin->kernel->lock);
 	if (s->version == twin->setting)
 		return ZE_RESULT_SUCCESS;
 	err = apply_setting(twin->kernel->module->driver, twin->handle, s);
@@ -214,6 +218,7 @@ void lz_kernel_given(struct lz_kernel *k, const struct lz_group_size *size)
 {
 	struct lz_setting *s = &k->setting;
 
+	gpubpf_assert_held(&k->lock);
 	for (uint32_t i = 0; i < k->nargs; i++) {
 		clear(&k->args[i]);
 		k->args[i].how = LZ_ARG_UNKNOWN;

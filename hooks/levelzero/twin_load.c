@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 #define NATIVE_REASON                                                                                    \
 	"made of native code whose SPIR-V was not seen; clear the program's own cache of modules so that it builds " \
 	"from SPIR-V once"
@@ -80,6 +82,7 @@ static int load_by(struct lz_module *p, enum gpubpf_image_kind kind, const void 
 	struct gpubpf_ze_build build = { p->code->flags, constants, p->code->nparts };
 	int err;
 
+	gpubpf_assert_held(&p->lock);
 	if (!constants)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->code->nparts; i++)

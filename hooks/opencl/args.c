@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
+
 static const void *bytes_of(const struct ocl_arg *arg)
 {
 	return arg->size > sizeof(arg->bytes) ? arg->data : arg->bytes;
@@ -228,6 +230,7 @@ cl_int ocl_args_apply(struct ocl_twin *twin)
 {
 	struct ocl_kernel *k = twin->kernel;
 
+	gpubpf_assert_held(&twin->kernel->lock);
 	for (cl_uint i = 0; i < k->nargs; i++) {
 		cl_int err;
 

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/wire/checks.h"
+
 cl_uint ocl_context_references(cl_context handle)
 {
 	cl_uint n = 0;
@@ -94,6 +96,7 @@ static struct ocl_device *add_device(struct ocl_context *c, cl_device_id handle)
 		.handle = handle,
 	};
 
+	gpubpf_assert_held(&c->lock);
 	if (!d)
 		return NULL;
 	d->handle = handle;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/wire/checks.h"
+
 struct buffer {
 	struct ocl_object object;      /* until the application lets go of it: kernels may have it longer */
 	struct buffer *next, **link;
@@ -26,6 +28,7 @@ static atomic_uint unknown;
 /* Of others in the same host memory: they are known again. */
 static void know_others(uint64_t address)
 {
+	gpubpf_assert_held(&lock);
 	for (struct buffer *b = buffers; b; b = b->next)
 		if (b->row.base == address)
 			gpubpf_allocation_add(b->context, false, &b->row);
@@ -42,7 +45,7 @@ static void CL_CALLBACK gone(cl_mem handle, void *buffer)
 		gpubpf_allocation_remove(b->row.base);
 		know_others(b->row.base);
 	} else if (!b->asked) {
-		atomic_fetch_sub(&unknown, 1);
+		gpubpf_was_counted(atomic_fetch_sub(&unknown, 1));
 	}
 	pthread_mutex_unlock(&lock);
 	free(b);
@@ -78,7 +81,7 @@ static void let_go(struct buffer *b)
 	while (b->busy)
 		pthread_cond_wait(&answered, &lock);
 	if (!b->asked)
-		atomic_fetch_sub(&unknown, 1);
+		gpubpf_was_counted(atomic_fetch_sub(&unknown, 1));
 	b->asked = true;
 	pthread_mutex_unlock(&lock);
 }
@@ -118,7 +121,7 @@ static struct buffer *next_unknown(cl_context context)
 		b = b->next;
 	if (b) {
 		b->asked = b->busy = true;
-		atomic_fetch_sub(&unknown, 1);
+		gpubpf_was_counted(atomic_fetch_sub(&unknown, 1));
 	}
 	pthread_mutex_unlock(&lock);
 	return b;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/checks.h"
 #include "hooks/cache.h"
 
 static void read_devices(struct ocl_program *p)
@@ -77,6 +78,7 @@ static void replace_builds(struct ocl_program *p, cl_uint n, const cl_device_id 
 {
 	struct ocl_build **at = &p->builds;
 
+	gpubpf_assert_held(&p->lock);
 	while (*at) {
 		struct ocl_build *b = *at;
 

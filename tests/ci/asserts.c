@@ -54,6 +54,16 @@ static void none_left(void)
 	gpubpf_was_last(0);
 }
 
+static void counted(void)
+{
+	gpubpf_was_counted(1);
+}
+
+static void not_counted(void)
+{
+	gpubpf_was_counted(0);
+}
+
 /* Of a runtime's tables each operation that launch.h and device.h do not call optional, and of the others none. */
 static int lacks; /* the word that is missing */
 
@@ -142,6 +152,8 @@ int main(void)
 		{ "one that another thread holds", held_by_another, SIGABRT },
 		{ "references: two, then the last", last, 0 },
 		{ "one more than there were", none_left, SIGABRT },
+		{ "a count that goes down", counted, 0 },
+		{ "below nothing", not_counted, SIGABRT },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "arena.h"
+#include "core/wire/checks.h"
 
 #define CLOCK_WAIT_NS 50000000ull
 
@@ -177,7 +178,7 @@ struct waiter {
 
 static void put_waiter(struct waiter *w)
 {
-	if (atomic_fetch_sub(&w->users, 1) == 1) {
+	if (gpubpf_was_last(atomic_fetch_sub(&w->users, 1))) {
 		sem_destroy(&w->ended);
 		free(w);
 	}

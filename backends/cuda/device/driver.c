@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "core/wire/checks.h"
+
 static struct cuda_driver table;
 static char problem[200];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -72,7 +74,7 @@ bool cuda_wait_begin(void)
 
 void cuda_wait_end(void)
 {
-	atomic_fetch_sub(&waits, 1);
+	gpubpf_was_counted(atomic_fetch_sub(&waits, 1));
 }
 
 void cuda_capture_begin(void)

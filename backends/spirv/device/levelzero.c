@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "backends/spirv/wire/clock.h"
+#include "core/wire/checks.h"
 
 #define MAX_DRIVERS 16
 #define MAX_DEVICES 64
@@ -393,6 +394,7 @@ static int launch(struct gpubpf_device_kernel *k, const struct gpubpf_device_lau
 	ze_group_count_t count;
 	ze_result_t code = ZE_RESULT_SUCCESS;
 
+	gpubpf_assert_held(&k->device->lock);
 	for (uint32_t i = 0; i < l->nargs && !code; i++)
 		code = api->KernelSetArgumentValue(k->kernel, i, l->arg_sizes[i], l->args[i]);
 	if (code)
