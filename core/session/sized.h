@@ -2,7 +2,8 @@
 /*
  * The public structs that begin with their own size, as size_t. Caller and library may be of different versions, and
  * members are only ever added at the end (the rule of libbpf's option structs): a shorter one lacks members, which
- * are then zero; a longer one is fine as long as what this library does not know is zero.
+ * are then zero; a longer one is fine as long as what this library does not know is zero. None has padding, which a
+ * program need not have cleared: members called unused stand there (tests/session/exports compiles with -Wpadded).
  */
 #ifndef GPUBPF_SESSION_SIZED_H
 #define GPUBPF_SESSION_SIZED_H

@@ -21,7 +21,8 @@
  * end only, so a program and a library of different versions work together: members that the program's struct lacks
  * count as zero, and those that the library does not know must be zero, else the call answers -EINVAL, as it does
  * where sz was not set. Functions that fill such a struct fill as much of it as sz covers, and leave sz. Structs
- * handed to callbacks grow at their end too.
+ * handed to callbacks grow at their end too. Members called unused stay so: they are what a compiler would leave between
+ * two members or at the end, where nobody says what is in it, and what is added begins behind them.
  *
  * Errors are those named with each function, and no others; an int that is not said to fail does not. Where one is
  * returned, gpubpf_session__error() says in words what and what to do. The library prints nothing, reads
@@ -91,23 +92,28 @@ struct gpubpf_session_opts {
 	const char *backend;       /* "opencl", ...: that runtime alone; NULL: all that the program uses */
 	bool all_gpu;              /* kprobe/ and kretprobe/ programs are for the GPU */
 	bool no_wait;              /* launches do not wait for their twins */
+	uint8_t unused1[2];
 	uint32_t wait_ms;          /* what launches of a process wait for twins in all, which may come later; 0: 60,000 */
 	uint64_t sample;           /* probe every n-th launch of a kernel; 0, 1: all */
 	uint64_t first;            /* probe the first n launches of a kernel; 0: all */
 	uint64_t max_events;       /* records kept for the report; 0: 1,000 */
 	bool no_events;            /* records are counted, none is kept */
+	uint8_t unused2[7];
 	uint64_t max_cost;         /* worst case of instructions a thread; 0: 1,000,000 */
 	uint32_t threads;          /* room in per-thread maps, in threads; 0: 1,048,576 */
 	bool inspect;              /* probe nothing, but ask of each kernel whether it could be */
+	uint8_t unused3[3];
 	gpubpf_print_fn print;     /* may be NULL, as the two below */
 	gpubpf_event_fn event;
 	gpubpf_note_fn note;
 	void *ctx;                 /* handed to the three */
 	bool no_attach;            /* programs are loaded and not attached: gpubpf_program__attach() does that */
+	uint8_t unused4[7];
 	const char *route;         /* "ptx", "sass", ...: where several forms of code could be probed, this one alone; NULL:
 				    * the best that can be */
 	bool closed_libraries;     /* also change machine code of libraries whose licence may forbid that (gpubpf-run(1)) */
 	bool no_kernel;            /* programs for the Linux kernel (uprobe/, tracepoint/, ...) are left out */
+	uint8_t unused5[6];
 };
 
 /* opts may be NULL: all defaults. NULL and errno on failure: EINVAL (opts->sz, see above), ENOMEM. */
@@ -322,6 +328,7 @@ struct gpubpf_cost_stats {
 	uint64_t wait_ns;          /* what launches waited for twins, each thread's added up */
 	uint64_t hook_ns;          /* mean time of the launch hook, 0 without a launch */
 	uint32_t twins, cached, refused; /* requests answered: built, from the cache (of the run or on disk), with nothing */
+	uint8_t unused1[4];
 	uint64_t twin_load_ns;     /* time that the programs' runtimes took to compile and load twins */
 	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory: what was copied from there, and the time it took */
 	uint64_t queue_ns;         /* what requests waited in the session before lower_ns and build_ns */
@@ -329,6 +336,7 @@ struct gpubpf_cost_stats {
 	 * session's answers; the runtimes that load twins; other threads that do one of these; what lies between. */
 	uint64_t wait_ask_ns, wait_answer_ns, wait_load_ns, wait_others_ns, wait_rest_ns;
 	uint32_t ahead;            /* of `twins` and `cached`: made before they were asked for */
+	uint8_t unused2[4];
 };
 
 /* The i-th kernel that was launched, all processes and devices of a runtime taken together, by name; i 0 takes the figures anew,
@@ -344,10 +352,12 @@ struct gpubpf_report_opts {
 	bool json;                 /* one JSON object, documented in gpubpf-run(1) */
 	bool maps_only;            /* only maps[] with their entries */
 	bool no_entries;           /* maps without their entries */
+	uint8_t unused1[5];
 	const char *map;           /* only the map of that name; NULL: all */
 	bool demangle;             /* text: C++ names of kernels as C++ writes them */
 	bool json_strings;         /* JSON: integers beyond 2^53 as strings */
 	bool csv;                  /* instead: the maps' entries as comma-separated values, gpubpf-map(8) */
+	uint8_t unused2[5];
 };
 
 /* Write the report: kernels, maps typed through BTF, events, drops, cost. opts may be NULL: text, all.
