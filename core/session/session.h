@@ -8,7 +8,8 @@
  *   attach.c   what is attached                              join.c     objects that come later
  *   kernel_progs.c  programs for the Linux kernel, and arrays that they share
  *   peer.c     what a peer may say                           arena.c    layouts, arenas, look-ups in all
- *   twin_make.c  how one twin is made                        makers.c   the threads that make them, and their cache
+ *   twin_make.c  how one twin is made                        twin_sites.c  which programs stand where in its kernels
+ *   makers.c   the threads that make twins, and their cache
  *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
  *   reader.c   rings: prints and events                      rescue.c   maps of processes that were killed
  *   report*.c  what the user sees                            query.c    other tools asking

@@ -4,43 +4,15 @@
  * them in, let the vendor build it. Runs in a maker's thread. Whatever fails is a reason, for one
  * kernel or for all; the program runs its own kernels then.
  */
-#include "makers.h"
+#include "twin_make.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
-#include "core/param.h"
 #include "core/worker/job.h"
-#include "core/wire/match.h"
-#include "named.h"
 #include "session.h"
-#include "signature.h"
-
-#define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
-
-struct making {
-	const struct gpubpf_session *s;
-	struct gpubpf_worker_set *set;
-	const struct gpubpf_twin_req *req;
-	const struct gpubpf_image *image;
-	struct gpubpf_twin *twin;
-	struct gpubpf_diag diag;
-	uint64_t start_ns;
-
-	const struct gpubpf_target_info *target;  /* that takes the image, */
-	const struct gpubpf_target_info *emitter; /* and that emits the probes, where they are a piece of their own */
-	struct gpubpf_kernel_info *infos;
-	uint32_t ninfos;
-	struct gpubpf_site_desc *sites;      /* at most MAX_SITES a kernel */
-	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
-	uint32_t *progs;                     /* what sites point into */
-	uint32_t nsites, nprogs;
-	struct gpubpf_insertions puts;
-	struct gpubpf_twin_image pieces, built;
-};
 
 /* -- how the image is taken -- */
 
@@ -58,13 +30,13 @@ static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 		gpubpf_twin_refuse(twin, "images of this kind (%u) are not supported yet", kind);
 }
 
-static struct gpubpf_worker *reader(const struct making *m)
+static struct gpubpf_worker *reader(const struct gpubpf_making *m)
 {
 	return m->set->worker[m->target->worker];
 }
 
 /* The kinds of places at which programs of the session may stand; to list what there is, all. */
-static uint32_t wanted_places(const struct making *m)
+static uint32_t wanted_places(const struct gpubpf_making *m)
 {
 	uint32_t places = 0;
 
@@ -73,7 +45,7 @@ static uint32_t wanted_places(const struct making *m)
 	return m->target->places & (m->s->opts.inspect ? ~GPUBPF_TAKES(INSN) : places);
 }
 
-static int inspect(struct making *m)
+static int inspect(struct gpubpf_making *m)
 {
 	struct gpubpf_image image = *m->image;
 
@@ -82,7 +54,7 @@ static int inspect(struct making *m)
 }
 
 /* May the session use the target? Of those that take an image, the user may have named one. */
-static bool is_on_route(const struct making *m, const struct gpubpf_target_info *t)
+static bool is_on_route(const struct gpubpf_making *m, const struct gpubpf_target_info *t)
 {
 	const char *route = m->s->opts.route;
 	const struct gpubpf_target_info *named = route ? gpubpf_target_route(route) : NULL;
@@ -91,7 +63,7 @@ static bool is_on_route(const struct making *m, const struct gpubpf_target_info 
 }
 
 /* The next target that takes the image; of all, the first after `last`. */
-static const struct gpubpf_target_info *next_target(const struct making *m, const struct gpubpf_target_info *last)
+static const struct gpubpf_target_info *next_target(const struct gpubpf_making *m, const struct gpubpf_target_info *last)
 {
 	do
 		last = gpubpf_target_taking(m->req->kind, last);
@@ -99,330 +71,9 @@ static const struct gpubpf_target_info *next_target(const struct making *m, cons
 	return last;
 }
 
-static const struct gpubpf_kernel_info *find_info(const struct making *m, const char *name)
-{
-	for (uint32_t i = 0; i < m->ninfos; i++)
-		if (!(m->infos[i].flags & GPUBPF_KINFO_FUNCTION) && !strcmp(m->infos[i].name, name))
-			return &m->infos[i];
-	return NULL;
-}
-
-/* -- which programs run where -- */
-
-__attribute__((format(printf, 2, 3)))
-static void refuse_kernel(struct gpubpf_twin_kernel *k, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (k->reason[0])
-		return;
-	va_start(ap, fmt);
-	vsnprintf(k->reason, sizeof(k->reason), fmt, ap);
-	va_end(ap);
-	k->twin[0] = 0;
-}
-
-/* Does the device have what the program needs, on this kernel, and `where` it stands the parameters that it names? */
-static bool program_fits(const struct making *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
-			 const struct gpubpf_kernel_info *where, struct gpubpf_twin_kernel *k)
-{
-	const struct gpubpf_device_caps *caps = &m->req->caps;
-	char why[200];
-
-	if (prog->facts->clock && caps->clock == GPUBPF_CLOCK_NONE) {
-		refuse_kernel(k, "program %s reads a clock and %s has none", prog->name, caps->name);
-		return false;
-	}
-	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
-		refuse_kernel(k, "program %s asks for the application's allocations (helpers 4, 45, 112 to 115, 523), and where they "
-			      "lie on %s is not known (capability ALLOCATIONS)", prog->name, caps->name);
-		return false;
-	}
-	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT &&
-	    (!(caps->bits & GPUBPF_CAP_EXIT_THREAD) || (info->flags & GPUBPF_KINFO_BARRIER))) {
-		refuse_kernel(k, "program %s ends threads (helper 507), which could miss a barrier here",
-			      prog->name);
-		return false;
-	}
-	if (gpubpf_params_fit(&m->req->unit, prog, where->params, where->nparams, why, sizeof(why)) < 0) {
-		refuse_kernel(k, "program %.30s: %s", prog->name, why);
-		return false;
-	}
-	return true;
-}
-
-/* Several --attach of a program make several of it: where more than one names the kernel, one is enough. */
-static bool runs_already(const struct gpubpf_unit *unit, const struct gpubpf_site_desc *desc,
-			 const struct gpubpf_prog *prog)
-{
-	for (uint32_t i = 0; i < desc->nprogs; i++) {
-		const struct gpubpf_prog *other = &unit->progs[desc->progs[i]];
-
-		if (other->object == prog->object && !strcmp(other->name, prog->name) &&
-		    !strcmp(other->section, prog->section))
-			return true;
-	}
-	return false;
-}
-
-/* What programs use of the stack in a function that calls itself, it uses at each depth. */
-static void refuse_recursion(struct gpubpf_twin_kernel *k)
-{
-	refuse_kernel(k, "it calls a function that calls itself: probes of functions would take stack at each depth, which the "
-		      "program has not allowed for");
-}
-
-static struct gpubpf_named_in named_in(const struct making *m, const struct gpubpf_kernel_info *info, const bool *calls)
-{
-	return (struct gpubpf_named_in){ m->infos, info, calls, m->ninfos };
-}
-
-/* At every place of its kind, of those with names where the set is. A kernel may also be left in functions that it calls. */
-static int put_site(struct making *m, uint32_t site, const struct gpubpf_kernel_info *info,
-		    const struct gpubpf_kernel_info *where, const bool *calls, uint64_t set)
-{
-	struct gpubpf_named_in in = named_in(m, info, calls);
-	enum gpubpf_site kind = m->sites[site].site;
-	int err;
-
-	if (set)
-		return gpubpf_named_insert(&m->req->unit, &in, kind, set, site, &m->puts);
-	err = gpubpf_insert(&m->puts, site, kind, where);
-
-	for (uint32_t i = 0; !err && where == info && i < m->ninfos; i++)
-		if (calls[i] && m->infos[i].name[0])
-			err = gpubpf_insert(&m->puts, site, kind, &m->infos[i]);
-	return err;
-}
-
-/* Does a program name the kernel, or the function that it calls, at the site, or is it of the set? `bit` counts those of
- * the site. */
-static bool is_meant(const struct making *m, uint32_t kernel, const struct gpubpf_prog *prog, enum gpubpf_site site,
-		     const struct gpubpf_kernel_info *function, uint64_t set, uint32_t *bit)
-{
-	if (prog->site != site)
-		return false;
-	if (set)
-		return *bit < GPUBPF_MAX_NAMED && set >> (*bit)++ & 1;
-	return gpubpf_pattern_matches(prog->pattern, function ? function->name : m->req->kernels[kernel].whole);
-}
-
-/* Every program that is meant at this site must fit: a kernel with some of its probes only would count wrong. */
-static bool add_site(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
-		     const struct gpubpf_kernel_info *function, const bool *calls, uint64_t set)
-{
-	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	struct gpubpf_site_desc *desc = &m->sites[m->nsites];
-	const struct gpubpf_unit *unit = &m->req->unit;
-	const struct gpubpf_kernel_info *where = function ? function : info;
-	uint32_t bit = 0;
-
-	*desc = (struct gpubpf_site_desc){
-		.site = site, .params = where->params, .nparams = where->nparams,
-		.progs = m->progs + m->nprogs,
-		.may_end_thread = site == GPUBPF_SITE_EXIT || ((m->req->caps.bits & GPUBPF_CAP_EXIT_THREAD) &&
-							      !(info->flags & GPUBPF_KINFO_BARRIER)),
-	};
-	memcpy(desc->kernel, k->name, sizeof(desc->kernel));
-	if (function)
-		memcpy(desc->function, function->name, sizeof(desc->function));
-	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		if (!is_meant(m, kernel, &unit->progs[i], site, function, set, &bit) || runs_already(unit, desc, &unit->progs[i]))
-			continue;
-		if (site == GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_ENTRY_ONLY)
-			refuse_kernel(k, "%s", info->reason);
-		if (k->reason[0] || !program_fits(m, &unit->progs[i], info, where, k))
-			return false;
-		m->progs[m->nprogs + desc->nprogs++] = i;
-		if (unit->progs[i].facts->ctx_kernel || unit->progs[i].facts->prints)
-			desc->kernel_id = k->id; /* which depends on what came before: for others the cache knows a twin without */
-	}
-	if (!desc->nprogs)
-		return true;
-	if (k->recurses && gpubpf_place_kind(site)->where == GPUBPF_WHERE_INSN) {
-		refuse_recursion(k);
-		return false;
-	}
-	if (put_site(m, m->nsites, info, where, calls, set) < 0) {
-		refuse_kernel(k, "out of memory");
-		return false;
-	}
-	m->nprogs += desc->nprogs;
-	m->site_kernel[m->nsites++] = kernel;
-	return true;
-}
-
-/* The functions that the kernel calls and programs name. */
-static bool add_calls(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
-{
-	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	uint32_t places = m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
-	const struct gpubpf_unit *unit = &m->req->unit;
-
-	for (uint32_t i = 0; i < m->ninfos; i++) {
-		if (!calls[i] || !m->infos[i].name[0] || !gpubpf_calls_named(unit, m->infos[i].name))
-			continue;
-		if (m->infos[i].reason[0])
-			refuse_kernel(k, "function %s: %s", m->infos[i].name, m->infos[i].reason);
-		else if (k->recurses)
-			refuse_recursion(k);
-		else if (++n > GPUBPF_MAX_CALLS)
-			refuse_kernel(k, "it calls more than %d functions that programs name; name fewer",
-				      GPUBPF_MAX_CALLS);
-		if (k->reason[0])
-			return false;
-		for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
-			if (places >> site & 1 && !add_site(m, kernel, info, site, &m->infos[i], calls, 0))
-				return false;
-	}
-	return true;
-}
-
-/* A site for each set of programs that stands at places of a kind with names. */
-static bool add_named(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, enum gpubpf_site site,
-		      const bool *calls)
-{
-	struct gpubpf_named_in in = named_in(m, info, calls);
-	uint64_t sets[GPUBPF_MAX_SETS];
-	uint32_t n = gpubpf_named_sets(&m->req->unit, &in, site, sets);
-
-	if (n > GPUBPF_MAX_SETS) {
-		refuse_kernel(&m->twin->kernels[kernel], "more than %d different sets of programs name its places of gpu/%s/; name "
-			      "fewer", GPUBPF_MAX_SETS, gpubpf_place_kind(site)->name);
-		return false;
-	}
-	gpubpf_named_note(&m->req->unit, site, sets, n, m->twin->kernels[kernel].named);
-	for (uint32_t i = 0; i < n; i++)
-		if (!add_site(m, kernel, info, site, NULL, calls, sets[i]))
-			return false;
-	return true;
-}
-
-/* Sites at the kernel's own places, and at its instructions. */
-static bool add_kernel(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
-{
-	uint32_t places = m->target->places & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
-
-	for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
-		if (places >> site & 1 && !(gpubpf_place_has_name(site) ? add_named(m, kernel, info, site, calls) :
-					     add_site(m, kernel, info, site, NULL, calls, 0)))
-			return false;
-	return true;
-}
-
-/* What there is to list of the kernel where nothing is put in: of instructions by their names there are too many. */
-static bool list_places(const struct making *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
-			const bool *calls)
-{
-	uint32_t kinds = m->target->places & ~GPUBPF_TAKES(INSN);
-
-	if (k->entry_only)
-		kinds &= GPUBPF_TAKES(ENTRY);
-	if (k->recurses)
-		kinds &= ~gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
-	k->places = gpubpf_places_list(m->infos, m->ninfos, info, calls, kinds, &k->nplaces);
-	return k->places;
-}
-
-/* Sites of the kernel and of the functions that it calls. A program of functions may mean any kernel of an image: only
- * its code tells. */
-static bool add_sites(struct making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
-{
-	bool inspect = m->s->opts.inspect, functions = m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
-	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, info);
-
-	k->recurses = calls && gpubpf_calls_recurse(m->infos, m->ninfos, calls);
-	if (calls && functions)
-		k->functions = gpubpf_calls_list(m->infos, m->ninfos, calls, &m->req->unit);
-	fits = calls && (!functions || k->functions) && (!inspect || list_places(m, k, info, calls));
-	if (!fits)
-		refuse_kernel(k, "out of memory");
-	if (fits && !inspect)
-		fits = add_calls(m, kernel, info, calls) && add_kernel(m, kernel, info, calls);
-	free(calls);
-	return fits;
-}
-
-/* Every program that may mean the kernel must be for a place that the target takes. */
-static bool places_fit(const struct making *m, uint32_t kernel)
-{
-	const struct gpubpf_unit *unit = &m->req->unit;
-	const char *name = m->req->kernels[kernel].whole;
-	char why[160];
-
-	for (uint32_t i = 0; i < unit->nprogs; i++) {
-		const struct gpubpf_prog *prog = &unit->progs[i];
-
-		if (gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL && !gpubpf_pattern_matches(prog->pattern, name))
-			continue;
-		if (gpubpf_takes(m->target->places, prog->site, m->req->caps.name, why, sizeof(why)))
-			continue;
-		refuse_kernel(&m->twin->kernels[kernel], "program %s: %s", prog->name, why);
-		return false;
-	}
-	return true;
-}
-
-/* Code that is changed on the user's word alone. */
-static bool is_closed(const struct making *m)
-{
-	const char *const *file = m->target->closed;
-
-	while (file && *file && !gpubpf_pattern_matches(*file, m->req->from))
-		file++;
-	return !m->s->opts.closed_libraries && m->req->from[0] && file && *file;
-}
-
-static void choose_kernel(struct making *m, uint32_t kernel)
-{
-	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	const struct gpubpf_kernel_info *info = find_info(m, k->name);
-	uint32_t nsites = m->nsites, nprogs = m->nprogs, nputs = m->puts.n;
-
-	if (!info)
-		refuse_kernel(k, "the program's image does not define it");
-	else if (is_closed(m))
-		refuse_kernel(k, "it is machine code of %.60s, whose licence may not let you change it; --closed-libraries does",
-			      m->req->from);
-	else if (info->reason[0] && (m->s->opts.inspect || !(info->flags & GPUBPF_KINFO_ENTRY_ONLY)))
-		refuse_kernel(k, "%s", info->reason);
-	else if (k->id == UINT32_MAX)
-		refuse_kernel(k, "the session knows %u kernels already", GPUBPF_MAX_KERNEL_IDS);
-	k->entry_only = info && info->flags & GPUBPF_KINFO_ENTRY_ONLY;
-	k->signature = info ? gpubpf_signature_create(info->params, info->nparams) : NULL;
-	if (k->reason[0] && !(m->s->opts.inspect && k->entry_only))
-		return;
-	k->nparams = info->nparams;
-	if ((!m->s->opts.inspect && !places_fit(m, kernel)) || !add_sites(m, kernel, info)) {
-		m->nsites = nsites;
-		m->nprogs = nprogs;
-		m->puts.n = nputs;
-	} else if (!m->s->opts.inspect && m->nsites == nsites && !gpubpf_calls_program(&m->req->unit) &&
-		   !gpubpf_named_program(&m->req->unit)) {
-		refuse_kernel(k, "no program names it");
-	}
-}
-
-static int choose(struct making *m)
-{
-	size_t n = m->twin->nkernels, most = GPUBPF_NSITES;
-
-	if (gpubpf_calls_program(&m->req->unit) || gpubpf_named_program(&m->req->unit))
-		most = MAX_SITES;
-	m->sites = calloc(most * n, sizeof(*m->sites));
-	m->site_kernel = calloc(most * n, sizeof(*m->site_kernel));
-	m->progs = calloc(most * n * m->req->unit.nprogs + 1, sizeof(*m->progs));
-	if (!m->sites || !m->site_kernel || !m->progs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		choose_kernel(m, i);
-	return 0;
-}
-
 /* -- putting them in -- */
 
-static struct gpubpf_lower_job lower_job(const struct making *m)
+static struct gpubpf_lower_job lower_job(const struct gpubpf_making *m)
 {
 	const struct gpubpf_layout *layout = &m->req->layout;
 
@@ -436,7 +87,7 @@ static struct gpubpf_lower_job lower_job(const struct making *m)
 static const struct gpubpf_target_opts lower_opts = { .opt_level = 2 };
 
 /* The first target after `last`, NULL: of all, that emits probes as a piece that goes with those of m->target. */
-static const struct gpubpf_target_info *find_emitter(const struct making *m, const struct gpubpf_target_info *last)
+static const struct gpubpf_target_info *find_emitter(const struct gpubpf_making *m, const struct gpubpf_target_info *last)
 {
 	const struct gpubpf_target_info *t;
 
@@ -449,7 +100,7 @@ static const struct gpubpf_target_info *find_emitter(const struct making *m, con
 }
 
 /* The probes as a piece of their own, behind the others. */
-static int emit_probes(struct making *m)
+static int emit_probes(struct gpubpf_making *m)
 {
 	struct gpubpf_twin_piece *piece = &m->pieces.piece[m->pieces.npieces];
 	struct gpubpf_lower_job job = lower_job(m);
@@ -483,7 +134,7 @@ static void telling_line(const char *log, char *buf, size_t size)
 }
 
 /* The probes as machine code, of what the target emits. */
-static int assemble_probes(struct making *m, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *probes)
+static int assemble_probes(struct gpubpf_making *m, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *probes)
 {
 	struct gpubpf_twin_image text = { .piece[0].kind = m->target->output, .npieces = 1 };
 	char log[4096] = "", line[160];
@@ -500,7 +151,7 @@ static int assemble_probes(struct making *m, const struct gpubpf_lower_job *job,
 	return err;
 }
 
-static int inject(struct making *m)
+static int inject(struct gpubpf_making *m)
 {
 	struct gpubpf_lower_job job = lower_job(m);
 	struct gpubpf_twin_image probes = { 0 };
@@ -521,7 +172,7 @@ static int inject(struct making *m)
 
 /* The same twin with its probes in another form: what a vendor's linker does not take as SPIR-V (Intel's 2026.2
  * calls some of its own output invalid) it may take as OpenCL C. */
-static int emit_probes_again(struct making *m)
+static int emit_probes_again(struct gpubpf_making *m)
 {
 	struct gpubpf_twin_piece *last = &m->pieces.piece[m->pieces.npieces - 1];
 
@@ -534,21 +185,21 @@ static int emit_probes_again(struct making *m)
 	return emit_probes(m);
 }
 
-static void take_refusals(struct making *m, const struct gpubpf_twin_image *from)
+static void take_refusals(struct gpubpf_making *m, const struct gpubpf_twin_image *from)
 {
 	for (uint32_t i = 0; i < from->nrefused; i++)
 		if (from->refused[i].site < m->nsites)
-			refuse_kernel(&m->twin->kernels[m->site_kernel[from->refused[i].site]], "%s",
+			gpubpf_making_refuse(&m->twin->kernels[m->site_kernel[from->refused[i].site]], "%s",
 				      from->refused[i].reason);
 }
 
 /* Must the vendor's compiler make the pieces into what the agent loads? */
-static bool builds(const struct making *m)
+static bool builds(const struct gpubpf_making *m)
 {
 	return m->target->builds && !(m->req->caps.bits & GPUBPF_CAP_LINKS_PARTS);
 }
 
-static int build(struct making *m)
+static int build(struct gpubpf_making *m)
 {
 	char log[4096] = "", line[160];
 	int err;
@@ -574,7 +225,7 @@ static int build(struct making *m)
 }
 
 /* Was there anything to put in? */
-static bool has_site(const struct making *m, uint32_t kernel)
+static bool has_site(const struct gpubpf_making *m, uint32_t kernel)
 {
 	for (uint32_t i = 0; i < m->nsites; i++)
 		if (m->site_kernel[i] == kernel)
@@ -582,7 +233,7 @@ static bool has_site(const struct making *m, uint32_t kernel)
 	return false;
 }
 
-static int publish(struct making *m)
+static int publish(struct gpubpf_making *m)
 {
 	struct gpubpf_twin *t = m->twin;
 	struct gpubpf_twin_piece *piece = &m->built.piece[0];
@@ -600,7 +251,7 @@ static int publish(struct making *m)
 	}
 	for (uint32_t i = 0; i < t->nkernels; i++)
 		if (!t->kernels[i].twin[0] && has_site(m, i))
-			refuse_kernel(&t->kernels[i], "the twin was not built");
+			gpubpf_making_refuse(&t->kernels[i], "the twin was not built");
 	if (!m->built.npieces)
 		return 0;
 	t->kind = piece->kind;
@@ -616,7 +267,7 @@ static int publish(struct making *m)
 
 /* The application waits as long as --wait says and runs its own kernels then; the twin that comes later is
  * for the launches after that. */
-static bool late(struct making *m)
+static bool late(struct gpubpf_making *m)
 {
 	uint64_t spent_ms = (gpubpf_now_ns() - m->start_ns) / 1000000;
 
@@ -626,19 +277,19 @@ static bool late(struct making *m)
 	return true;
 }
 
-static void enter(struct making *m, const char *stage)
+static void enter(struct gpubpf_making *m, const char *stage)
 {
 	__atomic_store_n(&m->set->stage, stage, __ATOMIC_RELAXED);
 }
 
-static int make_steps(struct making *m)
+static int make_steps(struct gpubpf_making *m)
 {
 	int err;
 
 	enter(m, "reading");
 	err = inspect(m);
 	if (!err)
-		err = choose(m);
+		err = gpubpf_making_choose(m);
 	enter(m, "lowering");
 	if (!err && m->nsites && !late(m))
 		err = inject(m);
@@ -656,7 +307,7 @@ static int make_steps(struct making *m)
 	return publish(m);
 }
 
-static void explain(struct making *m, int err)
+static void explain(struct gpubpf_making *m, int err)
 {
 	m->twin->passing = err == -EPIPE || m->diag.code == GPUBPF_E_SYSTEM;
 	const char *remedy = m->diag.remedy; /* shown where it says more than that of all such errors */
@@ -682,7 +333,7 @@ static void explain(struct making *m, int err)
 
 /* -- by which target -- */
 
-static void finish(struct making *m)
+static void finish(struct gpubpf_making *m)
 {
 	gpubpf_twin_image_finish(&m->pieces);
 	gpubpf_twin_image_finish(&m->built);
@@ -740,10 +391,10 @@ static void join_reasons(struct gpubpf_twin *t, const struct attempt *before, co
 }
 
 /* By the first target that takes the image and makes something of it; one that declines has nothing to say. */
-static int make_by_targets(struct making *m)
+static int make_by_targets(struct gpubpf_making *m)
 {
 	struct attempt before = { "" };
-	const struct making begun = *m;
+	const struct gpubpf_making begun = *m;
 	int err;
 
 	for (;;) {
@@ -769,7 +420,7 @@ static int make_by_targets(struct making *m)
 char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
 			  const struct gpubpf_image *image)
 {
-	struct making m = { .s = s, .set = set, .req = req, .image = image };
+	struct gpubpf_making m = { .s = s, .set = set, .req = req, .image = image };
 	char *names = NULL, *to;
 	size_t size = 1;
 	int err = -ENOENT;
@@ -794,7 +445,7 @@ void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *
 		      const struct gpubpf_twin_req *req, const struct gpubpf_image *image,
 		      struct gpubpf_twin *twin)
 {
-	struct making m = {
+	struct gpubpf_making m = {
 		.s = s, .set = set, .req = req, .image = image, .twin = twin, .start_ns = gpubpf_now_ns(),
 	};
 

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A twin while it is made, in a maker's thread: what the steps of twin_make.c hand on. */
+#ifndef GPUBPF_CORE_SESSION_TWIN_MAKE_H
+#define GPUBPF_CORE_SESSION_TWIN_MAKE_H
+
+#include "core/diag.h"
+#include "makers.h"
+
+struct gpubpf_making {
+	const struct gpubpf_session *s;
+	struct gpubpf_worker_set *set;
+	const struct gpubpf_twin_req *req;
+	const struct gpubpf_image *image;
+	struct gpubpf_twin *twin;
+	struct gpubpf_diag diag;
+	uint64_t start_ns;
+
+	const struct gpubpf_target_info *target;  /* that takes the image, */
+	const struct gpubpf_target_info *emitter; /* and that emits the probes, where they are a piece of their own */
+	struct gpubpf_kernel_info *infos;
+	uint32_t ninfos;
+	/* which programs stand where: gpubpf_making_choose() */
+	struct gpubpf_site_desc *sites;
+	uint32_t *site_kernel;               /* [nsites]: index in twin->kernels */
+	uint32_t *progs;                     /* what sites point into */
+	uint32_t nsites, nprogs;
+	struct gpubpf_insertions puts;
+
+	struct gpubpf_twin_image pieces, built;
+};
+
+/* twin_sites.c: the sites of each kernel of the twin and where they stand; for kernels that have none, why. 0, -ENOMEM. */
+int gpubpf_making_choose(struct gpubpf_making *m);
+/* No twin of this kernel; the first reason stays. */
+void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
