@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/session/calls.h"
-#include "core/session/named.h"
+#include "core/session/called_functions.h"
+#include "core/session/named_places.h"
 #include "core/session/report.h"
 
 #define LISTED 8

@@ -6,7 +6,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "core/session/calls.h"
+#include "core/session/called_functions.h"
 #include "core/session/report.h"
 #include "core/session/table.h"
 

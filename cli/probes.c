@@ -15,7 +15,7 @@
 #include "core/load/load.h"
 #include "core/session/report.h"
 #include "core/session/table.h"
-#include "core/worker/beside.h"
+#include "core/worker/installed.h"
 
 #define MOST 64
 #define SUFFIX ".bpf.o"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "apart.h"
+#include "isolate.h"
 #include "grid.h"
 #include "raw.h"
 #include "raw_emit.h"
@@ -12,7 +12,7 @@
 #define GROUP 16
 
 struct runner {
-	struct apart apart;      /* first: a pointer to it is one to this */
+	struct isolate isolate;      /* first: a pointer to it is one to this */
 	const struct suite_run *run;
 	const struct conformance_opts *opts;
 	const uint32_t *cases;
@@ -123,13 +123,13 @@ static int run_batch(struct batch *b, uint32_t begin)
 	if (!err)
 		err = gpubpf_arena_wait(d->ops, d->device);
 	for (uint32_t i = 0; !err && i < b->grid.n; i++) {
-		struct apart_item *item = &b->r->apart.items[begin + i];
+		struct isolate_item *item = &b->r->isolate.items[begin + i];
 		struct suite_result result = { 0 };
 
 		grid_judge(&b->grid, i, b->arena, &result);
 		item->value = result.state;
 		memcpy(item->expected, result.expected, sizeof(item->expected));
-		apart_done(&b->r->apart, begin + i, result.got);
+		isolate_done(&b->r->isolate, begin + i, result.got);
 	}
 	return err;
 }
@@ -151,7 +151,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 		err = run_batch(&b, begin);
 	if (err < 0) {
 		snprintf(text, sizeof(text), "%.390s", b.diag.code ? b.diag.what : b.why.text[0] ? b.why.text : strerror(-err));
-		apart_split(&r->apart, text);
+		isolate_split(&r->isolate, text);
 	}
 	if (b.module)
 		d->ops->module_unload(b.module);
@@ -162,19 +162,19 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	grid_finish(&b.grid);
 }
 
-static void work(struct apart *apart)
+static void work(struct isolate *isolate)
 {
-	struct runner *r = (struct runner *)apart;
+	struct runner *r = (struct runner *)isolate;
 	struct gpubpf_why why = { "" };
 	uint32_t begin, end;
 
 	if (conformance_open(r->opts, &r->opened, &why) < 0) {
-		while (apart_next(apart, &begin, &end))
+		while (isolate_next(isolate, &begin, &end))
 			for (uint32_t i = begin; i < end; i++)
-				apart_done(apart, i, why.text);
+				isolate_done(isolate, i, why.text);
 		return;
 	}
-	while (apart_next(apart, &begin, &end)) {
+	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (r->opened.target->output == GPUBPF_IMAGE_SPIRV)
 			return; /* the next child goes on, as in raw_device.c */
@@ -185,20 +185,20 @@ void grid_run_device(const struct suite_run *run, struct suite_device *device, c
 		     const struct conformance_opts *opts)
 {
 	struct runner r = {
-		.apart = { .n = n, .group = GROUP, .weight = UINT32_MAX, .work = work, .progress = opts->progress, .arg = opts->arg },
+		.isolate = { .n = n, .group = GROUP, .weight = UINT32_MAX, .work = work, .progress = opts->progress, .arg = opts->arg },
 		.run = run, .opts = opts, .cases = cases,
 	};
 
-	if (apart_init(&r.apart) < 0)
+	if (isolate_init(&r.isolate) < 0)
 		return;
-	apart_run(&r.apart);
+	isolate_run(&r.isolate);
 	for (uint32_t i = 0; i < n; i++) {
 		struct suite_result *result = &device->results[cases[i]];
-		const struct apart_item *item = &r.apart.items[i];
+		const struct isolate_item *item = &r.isolate.items[i];
 
 		result->state = item->value;
 		snprintf(result->expected, sizeof(result->expected), "%s", item->expected[0] ? item->expected : "its programs run");
 		snprintf(result->got, sizeof(result->got), "%s", item->error);
 	}
-	apart_finish(&r.apart);
+	isolate_finish(&r.isolate);
 }

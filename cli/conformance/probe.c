@@ -16,7 +16,7 @@
 
 #include "core/session/session.h"
 #include "core/worker/job.h"
-#include "core/worker/beside.h"
+#include "core/worker/installed.h"
 #include "judge.h"
 
 #define MOST_MS 300000           /* of an application that hangs */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs on a device, a group after the other in processes of their own (apart.h). */
+/* Random programs on a device, a group after the other in processes of their own (isolate.h). */
 #include "random.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "apart.h"
+#include "isolate.h"
 #include "case.h"
 #include "core/diag.h"
 #include "core/load/load.h"
@@ -19,7 +19,7 @@
 #define ALL_PROGRAMS 24  /* and fewer programs */
 
 struct runner {
-	struct apart apart;      /* first: a pointer to it is one to this */
+	struct isolate isolate;      /* first: a pointer to it is one to this */
 	const struct conformance_opts *opts;
 	const struct random_program *fixed; /* or NULL: random ones */
 	uint64_t seed;           /* of the first group; an item's value is how many programs it has */
@@ -70,7 +70,7 @@ static void tell(struct runner *r, size_t item, const struct random_program *p, 
 
 	if (o->what[0])
 		n += snprintf(text + n, sizeof(text) - n, ", and %s", o->what);
-	snprintf(r->apart.items[item].expected, sizeof(r->apart.items[item].expected), "0x%" PRIx64, o->want);
+	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "0x%" PRIx64, o->want);
 	if (!r->fixed) {
 		snprintf(path, sizeof(path), "gpubpf-random-%" PRIu64 ".tsv", seed);
 		f = fopen(path, "we");
@@ -79,7 +79,7 @@ static void tell(struct runner *r, size_t item, const struct random_program *p, 
 		snprintf(text + n, sizeof(text) - n, f && fclose(f) == 0 ? "; %u instructions, for --tests %s" :
 			 "; %u instructions; %s could not be written", p->n, path);
 	}
-	apart_done(&r->apart, item, text);
+	isolate_done(&r->isolate, item, text);
 }
 
 /* -- in the child -- */
@@ -94,7 +94,7 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 		list[i] = r->fixed ? r->fixed : &r->programs[i];
 	err = random_run_group(&r->opened, list, n, outcomes, why);
 	for (uint32_t i = 0; !err && i < n; i++) {
-		r->apart.items[item].value -= outcomes[i].left_out;
+		r->isolate.items[item].value -= outcomes[i].left_out;
 		if (!outcomes[i].differs)
 			continue;
 		if (!r->fixed)
@@ -103,14 +103,14 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 		return 0;
 	}
 	if (!err)
-		apart_done(&r->apart, item, "");
+		isolate_done(&r->isolate, item, "");
 	return err;
 }
 
 static void run_group(struct runner *r, size_t item)
 {
 	uint64_t seed = r->seed + item;
-	uint32_t n = (uint32_t)r->apart.items[item].value;
+	uint32_t n = (uint32_t)r->isolate.items[item].value;
 	struct gen_rng rng = { seed };
 	struct gpubpf_why why = { "" };
 	char text[400];
@@ -122,7 +122,7 @@ static void run_group(struct runner *r, size_t item)
 	if (err == 0)
 		return;
 	snprintf(text, sizeof(text), "the programs of seed %" PRIu64 ": %.300s", seed, why.text[0] ? why.text : strerror(-err));
-	apart_done(&r->apart, item, text);
+	isolate_done(&r->isolate, item, text);
 }
 
 static bool is_late(const struct runner *r)
@@ -133,23 +133,23 @@ static bool is_late(const struct runner *r)
 /* The first group that fails ends the run. */
 static bool is_over(const struct runner *r)
 {
-	for (size_t i = 0; i < r->apart.n; i++)
-		if (r->apart.items[i].error[0])
+	for (size_t i = 0; i < r->isolate.n; i++)
+		if (r->isolate.items[i].error[0])
 			return true;
 	return is_late(r);
 }
 
-static void work(struct apart *apart)
+static void work(struct isolate *isolate)
 {
-	struct runner *r = (struct runner *)apart;
+	struct runner *r = (struct runner *)isolate;
 	struct gpubpf_why why = { "" };
 	uint32_t begin, end;
 	bool open = is_host(r) || (!is_over(r) && conformance_open(r->opts, &r->opened, &why) == 0);
 
-	while (apart_next(apart, &begin, &end)) {
+	while (isolate_next(isolate, &begin, &end)) {
 		if (!open || is_over(r)) {
-			apart->items[begin].value = 0;
-			apart_done(apart, begin, why.text);
+			isolate->items[begin].value = 0;
+			isolate_done(isolate, begin, why.text);
 			continue;
 		}
 		run_group(r, begin);
@@ -171,34 +171,34 @@ static int plan(struct runner *r, uint64_t left)
 		if (size[n] > left)
 			size[n] = (uint32_t)left;
 	}
-	r->apart = (struct apart){ .n = n, .group = 1, .work = work };
-	err = apart_init(&r->apart);
+	r->isolate = (struct isolate){ .n = n, .group = 1, .work = work };
+	err = isolate_init(&r->isolate);
 	for (uint32_t i = 0; !err && i < n; i++)
-		r->apart.items[i].value = size[i];
+		r->isolate.items[i].value = size[i];
 	return err;
 }
 
 /* A few groups; *done grows by the programs that ran. True if all were the same. */
 static bool run_groups(struct runner *r, uint64_t left, uint64_t *done, struct suite_result *result)
 {
-	const struct apart_item *bad = NULL;
+	const struct isolate_item *bad = NULL;
 
 	if (plan(r, left) < 0) {
 		snprintf(result->got, sizeof(result->got), "out of memory");
 		return false;
 	}
-	apart_run(&r->apart);
-	for (uint32_t i = 0; i < r->apart.n; i++) {
-		*done += r->apart.items[i].value;
-		if (!bad && r->apart.items[i].error[0])
-			bad = &r->apart.items[i];
+	isolate_run(&r->isolate);
+	for (uint32_t i = 0; i < r->isolate.n; i++) {
+		*done += r->isolate.items[i].value;
+		if (!bad && r->isolate.items[i].error[0])
+			bad = &r->isolate.items[i];
 	}
 	if (bad) {
 		snprintf(result->expected, sizeof(result->expected), "%s", bad->expected[0] ? bad->expected : "they run");
 		snprintf(result->got, sizeof(result->got), "%.*s", (int)sizeof(result->got) - 1, bad->error);
 	}
-	r->seed += r->apart.n;
-	apart_finish(&r->apart);
+	r->seed += r->isolate.n;
+	isolate_finish(&r->isolate);
 	return !bad;
 }
 

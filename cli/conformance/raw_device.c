@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On a device: a group of programs is one module (apart.h). */
+/* On a device: a group of programs is one module (isolate.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "apart.h"
+#include "isolate.h"
 #include "core/device.h"
 #include "core/diag.h"
 #include "maps/layout.h"
@@ -17,7 +17,7 @@
 #define BUDGET (1u << 17) /* taken branches: a simulated device takes 4 us for one */
 
 struct runner {
-	struct apart apart;       /* first: a pointer to it is one to this */
+	struct isolate isolate;       /* first: a pointer to it is one to this */
 	struct conformance_case *cases;
 	size_t n;
 	const struct conformance_opts *opts;
@@ -64,14 +64,14 @@ static void judge(struct runner *r, size_t i, const struct gpubpf_run *run)
 	char text[160], error[200];
 
 	if (run->status == GPUBPF_RUN_OK) {
-		r->apart.items[i].value = run->r0;
-		apart_done(&r->apart, i, "");
+		r->isolate.items[i].value = run->r0;
+		isolate_done(&r->isolate, i, "");
 		return;
 	}
 	snprintf(text, sizeof(text), run->status < sizeof(what) / sizeof(what[0]) ? what[run->status] : "it failed",
 		 (unsigned long long)(run->status == GPUBPF_RUN_HELPER ? (uint32_t)run->address : run->address));
 	snprintf(error, sizeof(error), "instruction %llu: %s", (unsigned long long)run->pc, text);
-	apart_done(&r->apart, i, error);
+	isolate_done(&r->isolate, i, error);
 }
 
 static int launch(struct runner *r, struct gpubpf_device_kernel *kernel, struct gpubpf_why *why)
@@ -103,7 +103,7 @@ static void run_case(struct runner *r, struct gpubpf_device_module *module, uint
 	snprintf(name, sizeof(name), "gpubpf_run_%u", (unsigned)(i - begin));
 	err = r->opened.ops->kernel_get(module, name, &kernel, &why);
 	if (err < 0) {
-		apart_done(&r->apart, i, why.text);
+		isolate_done(&r->isolate, i, why.text);
 		return;
 	}
 	err = r->opened.ops->arena_push(r->opened.device, CONFORMANCE_RUN_OFF, run, size);
@@ -117,7 +117,7 @@ static void run_case(struct runner *r, struct gpubpf_device_module *module, uint
 		err = gpubpf_arena_wait(r->opened.ops, r->opened.device);
 	r->opened.ops->kernel_put(kernel);
 	if (err < 0)
-		apart_done(&r->apart, i, why.text[0] ? why.text : strerror(-err));
+		isolate_done(&r->isolate, i, why.text[0] ? why.text : strerror(-err));
 	else
 		judge(r, i, run);
 }
@@ -138,13 +138,13 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	err = conformance_emit(r->opened.target, &job, &r->cases[begin], end - begin, &blob, &diag);
 	if (err < 0) {
 		snprintf(text, sizeof(text), "instruction %u: %s", diag.pc, diag.what);
-		apart_split(&r->apart, text);
+		isolate_split(&r->isolate, text);
 		return;
 	}
 	err = r->opened.ops->module_load(r->opened.device, r->opened.target->output, blob.data, blob.size, "", &module, &why);
 	free(blob.data);
 	if (err < 0) {
-		apart_split(&r->apart, why.text);
+		isolate_split(&r->isolate, why.text);
 		return;
 	}
 	for (uint32_t i = begin; i < end; i++)
@@ -156,19 +156,19 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
  * The child: open the device once and work until nothing is left; of SPIR-V, one group. Intel's runtime 2026.2
  * was seen to fail at good modules after a damaged one (one that spirv-val refuses) in the same process.
  */
-static void work(struct apart *apart)
+static void work(struct isolate *isolate)
 {
-	struct runner *r = (struct runner *)apart;
+	struct runner *r = (struct runner *)isolate;
 	struct gpubpf_why why = { "" };
 	uint32_t begin, end;
 
 	if (conformance_open(r->opts, &r->opened, &why) < 0 || make_arena(r, &why) < 0) {
 		for (size_t i = 0; i < r->n; i++)
-			if (r->apart.items[i].group)
-				apart_done(&r->apart, i, why.text);
+			if (r->isolate.items[i].group)
+				isolate_done(&r->isolate, i, why.text);
 		return;
 	}
-	while (apart_next(apart, &begin, &end)) {
+	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
 		if (r->opened.target->output == GPUBPF_IMAGE_SPIRV)
 			return; /* the next child goes on */
@@ -178,27 +178,27 @@ static void work(struct apart *apart)
 void conformance_run_device(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
 {
 	struct runner r = {
-		.apart = { .n = n, .group = CONFORMANCE_GROUP, .weight = GROUP_INSNS, .work = work,
+		.isolate = { .n = n, .group = CONFORMANCE_GROUP, .weight = GROUP_INSNS, .work = work,
 			   .progress = opts->progress, .arg = opts->arg },
 		.cases = cases, .n = n, .opts = opts,
 	};
 
-	if (apart_init(&r.apart) < 0)
+	if (isolate_init(&r.isolate) < 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		if (cases[i].error[0])
-			r.apart.items[i].group = 0;
+			r.isolate.items[i].group = 0;
 		else
-			r.apart.items[i].weight = cases[i].unit.progs->ninsns;
+			r.isolate.items[i].weight = cases[i].unit.progs->ninsns;
 	}
-	apart_run(&r.apart);
+	isolate_run(&r.isolate);
 	for (size_t i = 0; i < n; i++) {
-		const struct apart_item *item = &r.apart.items[i];
+		const struct isolate_item *item = &r.isolate.items[i];
 
 		if (item->error[0])
 			conformance_fail(&cases[i], "%s", item->error);
 		cases[i].r0 = item->value;
 		cases[i].done = !cases[i].error[0];
 	}
-	apart_finish(&r.apart);
+	isolate_finish(&r.isolate);
 }

@@ -90,7 +90,7 @@ int suite_read_table(struct suite *s, const char *path, const char *glob, char *
 /* random.c: the one case of random programs. -ENOMEM. */
 int suite_make_random(struct suite *s, uint64_t seed);
 
-/* one.c: run all cases on a device; each gets a result. progress may be NULL. */
+/* one_device.c: run all cases on a device; each gets a result. progress may be NULL. */
 void suite_run_device(const struct suite_run *run, struct suite_device *device,
 		      void (*progress)(void *arg, size_t done), void *arg);
 

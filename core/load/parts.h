@@ -51,7 +51,7 @@ int gpubpf_object_choose(struct gpubpf_loading *l);
 /* The first --attach of a program, NULL if none. */
 const struct gpubpf_attach *gpubpf_attach_of(const struct gpubpf_loading *l, const struct bpf_program *prog);
 
-/* take.c: add what libbpf loaded to l->out. */
+/* from_libbpf.c: add what libbpf loaded to l->out. */
 int gpubpf_object_take(struct gpubpf_loading *l);
 
 /* precheck.c: refuse what libbpf could not survive. Everything that it reads afterwards lies in the image. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One element of a map, for other tools: what element.c (maps without keys) and keyed.c have in common. */
+/* One element of a map, for other tools: what element.c (maps without keys) and element_keyed.c have in common. */
 #ifndef GPUBPF_SESSION_ELEMENT_H
 #define GPUBPF_SESSION_ELEMENT_H
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/worker/beside.h"
+#include "core/worker/installed.h"
 
 struct variable {
 	const char *name;

@@ -12,7 +12,7 @@
 
 #include "core/wire/checks.h"
 #include "core/worker/job.h"
-#include "named.h"
+#include "named_places.h"
 #include "session.h"
 
 #define MAX_THREADS 4

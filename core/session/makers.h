@@ -41,10 +41,10 @@ struct gpubpf_twin {
 		struct gpubpf_signature *signature; /* the session's from when the twin is handed over; NULL: not known */
 		char reason[240];
 		bool entry_only;   /* inspect: reason is of its exit alone */
-		char *functions;   /* that it calls: calls.h; NULL: not known */
+		char *functions;   /* that it calls: called_functions.h; NULL: not known */
 		bool recurses;     /* one of them calls itself */
-		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named.h */
-		struct gpubpf_place *places; /* inspect: that programs can run at; calls.h */
+		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named_places.h */
+		struct gpubpf_place *places; /* inspect: that programs can run at; called_functions.h */
 		uint32_t nplaces;
 	} *kernels;
 	uint32_t nkernels;
@@ -129,7 +129,7 @@ void gpubpf_twin_make(const struct gpubpf_session *s, struct gpubpf_worker_set *
 char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_set *set, const struct gpubpf_twin_req *req,
 			  const struct gpubpf_image *image);
 
-/* ahead.c, in the loop: images of which kernels are asked for one by one, newest first */
+/* twin_ahead.c, in the loop: images of which kernels are asked for one by one, newest first */
 struct gpubpf_ahead {
 	struct gpubpf_siblings *list;
 	uint32_t n;

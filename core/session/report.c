@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "calls.h"
+#include "called_functions.h"
 #include "core/facts.h"
 #include "core/wire/match.h"
-#include "named.h"
+#include "named_places.h"
 #include "sized.h"
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)

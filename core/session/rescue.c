@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/worker/beside.h"
+#include "core/worker/installed.h"
 #include "core/worker/rescue.h"
 #include "core/worker/spawn.h"
 

@@ -4,19 +4,21 @@
  * makers.h hands to the makers' threads. Peers are not trusted: whatever one sends costs at most its own
  * connection, and every table that a peer can fill has an end.
  *
- *   session.c  life: load, verify, start, poll, stop        server.c   sockets and the event loop
- *   attach.c   what is attached                              join.c     objects that come later
- *   kernel_progs.c  programs for the Linux kernel, and arrays that they share
- *   peer.c     what a peer may say                           arena.c    layouts, arenas, look-ups in all
- *   twin_make.c  how one twin is made                        twin_sites.c  which programs stand where in its kernels
- *   makers.c   the threads that make twins, and their cache
- *   request.c  a request for a twin and its answer as data   kernel_table.c  which kernels ran, and how
- *   reader.c   rings: prints and events                      rescue.c   maps of processes that were killed
- *   report*.c  what the user sees                            query.c    other tools asking
- *   element.c  values that other tools put in and take out   keyed.c    elements by their keys, the same
- *   hold.c     maps of one moment                            batch.c    many elements by one call
- *   ahead.c    twins before they are asked for               event.c    what records are
- * and by headers of their own: calls, element, entries, named, rows, signature, sized, table.
+ *   session.c           life: load, verify, start, poll, stop
+ *   server.c            sockets and the event loop           runtime_dir.c      the folder where they lie
+ *   attach.c            what is attached                     join.c             objects that come later
+ *   kernel_progs.c      programs for the Linux kernel, and arrays that they share
+ *   peer.c              what a peer may say                  arena.c            layouts, arenas, look-ups in all
+ *   request.c           a request for a twin and its answer  kernel_table.c     which kernels ran, and how
+ *   twin_make.c         how one twin is made                 twin_sites.c       which programs stand where in it
+ *   twin_ahead.c        twins before they are asked for      makers.c           threads that make them, their cache
+ *   named_places.c      programs at places with names        called_functions.c  what a kernel calls
+ *   reader.c, event.c   rings: prints and records            rescue.c           maps of processes that were killed
+ *   report*.c           what the user sees                   query.c            other tools asking
+ *   element.c, element_keyed.c  values that other tools put in and take out
+ *   snapshot.c          maps of one moment                   batch.c            many elements by one call
+ * and by headers of their own: entries (what a map holds), rows (values that are tables), signature, sized (public
+ * structs that grow), table (text).
  */
 #ifndef GPUBPF_SESSION_SESSION_H
 #define GPUBPF_SESSION_SESSION_H
@@ -208,8 +210,8 @@ struct gpubpf_session {
 		char name[256];
 		char reason[240];          /* inspect: why it cannot be probed; "": it can */
 		bool entry_only;           /* reason is of its exit alone */
-		char *functions;           /* that it calls: calls.h; NULL: not known */
-		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named.h */
+		char *functions;           /* that it calls: called_functions.h; NULL: not known */
+		uint8_t named[GPUBPF_PLAN_LINKS / 8]; /* programs that name places of it: named_places.h */
 		struct gpubpf_twin *twin;  /* inspect: whose places[] these are; NULL: none are known */
 		const struct gpubpf_place *places;
 		uint32_t nplaces;
@@ -256,7 +258,7 @@ int gpubpf_session_join(struct gpubpf_session *s, const char *path);
 int gpubpf_session_join_loaded(struct gpubpf_session *s, struct gpubpf_loaded *more, int32_t *at, const uint32_t *use,
 			       struct gpubpf_diag *diag);
 
-/* dir.c: the folder for sockets, made and checked. 0 or -errno with the reason in s->error. */
+/* runtime_dir.c: the folder for sockets, made and checked. 0 or -errno with the reason in s->error. */
 int gpubpf_session_dir(struct gpubpf_session *s);
 /* Fill buf with the path of the newest session's socket in `dir` (NULL: default). How many there are, or -ENOENT. */
 int gpubpf_newest_session(const char *dir, char *buf, size_t size);
@@ -380,7 +382,7 @@ void gpubpf_query_try(struct gpubpf_session *s, struct gpubpf_peer *peer);
 void gpubpf_query_let_go(struct gpubpf_session *s, struct gpubpf_peer *peer);
 /* Answer the question for whose sake launches wait. */
 void gpubpf_query_held(struct gpubpf_session *s);
-/* hold.c: have launches wait and mirrors of one moment made. -EBUSY, told, while that is done for somebody else. */
+/* snapshot.c: have launches wait and mirrors of one moment made. -EBUSY, told, while that is done for somebody else. */
 int gpubpf_hold_begin(struct gpubpf_session *s);
 /* -EAGAIN: agents have not answered; 0: the mirrors are of one moment; else why they are not, told. Asked again behind
  * what was read, it says whether launches have waited so long. */
@@ -391,7 +393,7 @@ bool gpubpf_session_live(const struct gpubpf_session *s);
 /* element.c: one of GPUBPF_QUERY_PEEK, PUSH (of `size` bytes) and POP, written to `out`. -errno, told. */
 int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, const void *value,
 			 size_t size, FILE *out);
-/* keyed.c: one of GPUBPF_QUERY_LOOKUP, UPDATE, DELETE and NEXT by the words of a command line, the same way. */
+/* element_keyed.c: one of GPUBPF_QUERY_LOOKUP, UPDATE, DELETE and NEXT by the words of a command line, the same way. */
 int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
 		       uint32_t nwords, FILE *out);
 /* The asking side, for a tool: text to `out`, and what is to be said of it, or ""; -errno and a reason. `more` is what the query takes, and finished. */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
+#include "called_functions.h"
 #include "core/param.h"
 #include "core/wire/match.h"
-#include "named.h"
+#include "named_places.h"
 #include "session.h"
 #include "signature.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/wire/checks.h"
-#include "beside.h"
+#include "installed.h"
 #include "cache.h"
 #include "codec.h"
 #include "spawn.h"

@@ -11,7 +11,7 @@ struct gpubpf_diag;
 enum gpubpf_sandbox_allow {
 	GPUBPF_SANDBOX_READ_FILES = 1 << 0, /* open files for reading (libclang's headers) */
 	GPUBPF_SANDBOX_THREADS = 1 << 1,    /* start threads (libclang) */
-	GPUBPF_SANDBOX_FORK = 1 << 2,       /* work in copies of itself (apart.h) */
+	GPUBPF_SANDBOX_FORK = 1 << 2,       /* work in copies of itself (in_fork.h) */
 };
 
 /* Limits, no_new_privs, and the seccomp filter. 0, or -errno and a diagnostic. */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "apart.h"
+#include "in_fork.h"
 #include "codec.h"
 #include "transport.h"
 
@@ -203,24 +203,24 @@ static void limit_time(const struct gpubpf_packet *packet)
 	alarm(packet->timeout_ms / 1000 + 2);
 }
 
-struct apart {
+struct forked {
 	struct server *server;
 	const struct gpubpf_packet *packet;
 	const struct gpubpf_request *req;
 };
 
-static int work_as(void *arg)
+static int work_forked(void *arg)
 {
-	const struct apart *a = arg;
+	const struct forked *a = arg;
 
 	return work(a->server, a->packet, a->req) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* In a copy of this process; what it dies of is what we end with. */
-static int work_apart(struct server *s, const struct gpubpf_packet *packet, const struct gpubpf_request *req)
+static int work_in_fork(struct server *s, const struct gpubpf_packet *packet, const struct gpubpf_request *req)
 {
-	struct apart a = { s, packet, req };
-	int status, err = gpubpf_apart(work_as, &a, &status);
+	struct forked a = { s, packet, req };
+	int status, err = gpubpf_in_fork(work_forked, &a, &status);
 
 	if (err < 0)
 		return err;
@@ -248,7 +248,7 @@ static int serve_one(struct server *s, const struct gpubpf_packet *packet)
 	if (!err && req.kind != packet->type)
 		err = -EBADMSG;
 	if (!err)
-		err = (spoils_the_next(s, &req) ? work_apart : work)(s, packet, &req);
+		err = (spoils_the_next(s, &req) ? work_in_fork : work)(s, packet, &req);
 	gpubpf_pool_finish(&pool);
 	return err;
 }

@@ -17,7 +17,7 @@
 #include "case.h"
 #include "core/diag.h"
 #include "core/load/load.h"
-#include "core/session/calls.h"
+#include "core/session/called_functions.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"
 #include "tests/tap.h"

@@ -9,7 +9,7 @@
 
 #include "core/diag.h"
 #include "core/load/load.h"
-#include "core/session/calls.h"
+#include "core/session/called_functions.h"
 #include "maps/maps.h"
 #include "tests/tap.h"
 

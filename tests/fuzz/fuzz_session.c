@@ -17,7 +17,7 @@
 
 #include "core/session/session.h"
 #include "core/worker/job.h"
-#include "core/worker/beside.h"
+#include "core/worker/installed.h"
 #include "core/worker/spawn.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/prog.h"
-#include "core/session/named.h"
+#include "core/session/named_places.h"
 #include "tests/tap.h"
 
 static struct gpubpf_place place(enum gpubpf_site kind, uint32_t id, const char *name)

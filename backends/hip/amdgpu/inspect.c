@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/diag.h"
-#include "core/worker/apart.h"
+#include "core/worker/in_fork.h"
 #include "core/worker/lines.h"
 #include "inject.h"
 #include "live.h"
@@ -87,7 +87,7 @@ static int read_apart(const struct reading *r)
 	int status, err = 0;
 
 	while (!err && r->shared->next < r->n) {
-		err = gpubpf_apart(read_codes, (void *)r, &status);
+		err = gpubpf_in_fork(read_codes, (void *)r, &status);
 		if (!err && r->shared->next < r->n)
 			strcpy(r->shared->info[r->shared->next++].reason, "LLVM's disassembler died of its code");
 	}

@@ -4,7 +4,7 @@
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_LIVE_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_LIVE_H
 
-#include "found.h"
+#include "found_kernel.h"
 #include "stub.h"
 
 /* The target's live: at the entry v0, in which are the work-item's ids. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader share: read.c (walk, places), param.c (types), body.c, calls.c (calls). */
+/* What the files of the reader share: read.c (walk, places), param.c (types), body_repeats.c, call_graph.c (calls). */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_READER_H
 
@@ -64,7 +64,7 @@ char *clread_text(struct reader *r, CXString s);
 /* param.c: fill k->info.params and k->type; a reason if the wrapper could not declare one. */
 void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel *k);
 
-/* body.c: is the text the same when it is read once more? */
+/* body_repeats.c: is the text the same when it is read once more? */
 bool clread_repeats(struct reader *r, CXSourceRange body);
 
 /* range.c. `around`: of what the expression stands in, NULL: a statement; transparent: that says nothing more than it, as
@@ -91,7 +91,7 @@ void *clread_grow(struct reader *r, void *array, uint32_t n, size_t size);
 #define APPEND(r, list, count) \
 	(((list) = clread_grow((r), (list), (count), sizeof(*(list)))) ? &(list)[(count)++] : NULL)
 
-/* calls.c: barriers, local and program-scope variables, through calls. */
+/* call_graph.c: barriers, local and program-scope variables, through calls. */
 void clread_variable(struct reader *r, CXCursor c);
 /* Index of a function, made on first sight; UINT32_MAX: no memory. */
 uint32_t clread_function_of(struct reader *r, CXCursor c);

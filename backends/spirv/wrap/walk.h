@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The walk over a function's tree that finds its events: what event.c and call.c share. */
+/* The walk over a function's tree that finds its events: what event.c and event_call.c share. */
 #ifndef GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
 #define GPUBPF_BACKENDS_SPIRV_WRAP_WALK_H
 
@@ -33,7 +33,7 @@ void clread_set_type(struct cl_event *e, const char *type);
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
 /* What might touch any memory, and be a barrier. */
 void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
-/* call.c */
+/* event_call.c */
 void clread_walk_call(struct walk *w, const struct node *n);
 
 #endif

@@ -18,7 +18,7 @@
 #include "core/diag.h"
 #include "core/load/load.h"
 #include "core/wire/name.h"
-#include "core/worker/beside.h"
+#include "core/worker/installed.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"
 #include "tests/cuda/case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "beside.h"
+#include "installed.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apart.h"
+#include "isolate.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,18 +12,18 @@
 
 #define GROUP_SECONDS 300
 
-struct apart_shared {
+struct isolate_shared {
 	uint32_t begin, end;     /* items of the group that the child works on */
 	uint64_t progress;
-	struct apart_item items[];
+	struct isolate_item items[];
 };
 
-static size_t size_of(const struct apart *a)
+static size_t size_of(const struct isolate *a)
 {
 	return sizeof(*a->shared) + a->n * sizeof(*a->items);
 }
 
-int apart_init(struct apart *a)
+int isolate_init(struct isolate *a)
 {
 	a->shared = mmap(NULL, size_of(a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a->shared == MAP_FAILED)
@@ -34,15 +34,15 @@ int apart_init(struct apart *a)
 	return 0;
 }
 
-void apart_finish(struct apart *a)
+void isolate_finish(struct isolate *a)
 {
 	munmap(a->shared, size_of(a));
 }
 
 /* Items not done yet, from the first such one on. */
-bool apart_next(struct apart *a, uint32_t *begin, uint32_t *end)
+bool isolate_next(struct isolate *a, uint32_t *begin, uint32_t *end)
 {
-	struct apart_item *items = a->items;
+	struct isolate_item *items = a->items;
 	uint64_t weight = 0;
 	size_t i = 0;
 
@@ -60,25 +60,25 @@ bool apart_next(struct apart *a, uint32_t *begin, uint32_t *end)
 	return *begin < *end;
 }
 
-void apart_done(struct apart *a, size_t i, const char *error)
+void isolate_done(struct isolate *a, size_t i, const char *error)
 {
-	struct apart_item *item = &a->items[i];
+	struct isolate_item *item = &a->items[i];
 
 	snprintf(item->error, sizeof(item->error), "%.*s", (int)sizeof(item->error) - 1, error);
 	item->group = 0;
 	a->shared->progress++;
 }
 
-void apart_split(struct apart *a, const char *error)
+void isolate_split(struct isolate *a, const char *error)
 {
-	struct apart_shared *s = a->shared;
+	struct isolate_shared *s = a->shared;
 	uint32_t size = s->end - s->begin;
 
 	for (size_t i = 0; !size && i < a->n; i++) /* the child came to none: nor will the next */
 		if (a->items[i].group)
-			apart_done(a, i, error);
+			isolate_done(a, i, error);
 	if (size == 1)
-		apart_done(a, s->begin, error);
+		isolate_done(a, s->begin, error);
 	else
 		for (uint32_t i = s->begin; i < s->end; i++)
 			if (a->items[i].group)
@@ -93,7 +93,7 @@ static void pause_ms(long ms)
 	nanosleep(&ts, NULL);
 }
 
-static size_t count_done(const struct apart *a)
+static size_t count_done(const struct isolate *a)
 {
 	size_t done = 0;
 
@@ -103,7 +103,7 @@ static size_t count_done(const struct apart *a)
 }
 
 /* Wait for the child; kill it when it has made no progress for too long. 0: it ended well. */
-static int watch(struct apart *a, pid_t child)
+static int watch(struct isolate *a, pid_t child)
 {
 	uint64_t seen = a->shared->progress;
 	long idle_ms = 0;
@@ -124,7 +124,7 @@ static int watch(struct apart *a, pid_t child)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECHILD;
 }
 
-void apart_run(struct apart *a)
+void isolate_run(struct isolate *a)
 {
 	while (count_done(a) < a->n) {
 		pid_t child;
@@ -138,7 +138,7 @@ void apart_run(struct apart *a)
 		}
 		err = child < 0 ? -errno : watch(a, child);
 		if (err < 0)
-			apart_split(a, err == -ETIMEDOUT ? "the device's compiler or the run took too long" :
+			isolate_split(a, err == -ETIMEDOUT ? "the device's compiler or the run took too long" :
 							   "the device's runtime crashed");
 	}
 }

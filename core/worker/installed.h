@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where our other parts are: beside this one, in a build tree as where it was installed. */
-#ifndef GPUBPF_WORKER_BESIDE_H
-#define GPUBPF_WORKER_BESIDE_H
+#ifndef GPUBPF_WORKER_INSTALLED_H
+#define GPUBPF_WORKER_INSTALLED_H
 
 #include <stddef.h>
 

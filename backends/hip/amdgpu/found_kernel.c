@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "found.h"
+#include "found_kernel.h"
 
 #include <stdio.h>
 #include <string.h>

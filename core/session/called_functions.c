@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calls.h"
+#include "called_functions.h"
 
 #include <stdio.h>
 #include <stdlib.h>

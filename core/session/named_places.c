@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "named.h"
+#include "named_places.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs at places that have names of their own (core/places.h): which stand where, only the code tells. */
-#ifndef GPUBPF_SESSION_NAMED_H
-#define GPUBPF_SESSION_NAMED_H
+#ifndef GPUBPF_SESSION_NAMED_PLACES_H
+#define GPUBPF_SESSION_NAMED_PLACES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "apart.h"
+#include "in_fork.h"
 
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-int gpubpf_apart(int (*fn)(void *arg), void *arg, int *status)
+int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
 {
 	unsigned left = alarm(0);
 	pid_t pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device functions that a kernel calls, itself or by others: where programs of functions run (core/places.def). */
-#ifndef GPUBPF_SESSION_CALLS_H
-#define GPUBPF_SESSION_CALLS_H
+#ifndef GPUBPF_SESSION_CALLED_FUNCTIONS_H
+#define GPUBPF_SESSION_CALLED_FUNCTIONS_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel found in an image: its code object, what the metadata and the descriptor say of it, and its code. */
-#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_H
-#define GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_H
+#ifndef GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_KERNEL_H
+#define GPUBPF_BACKENDS_HIP_AMDGPU_FOUND_KERNEL_H
 
 #include "code.h"
 #include "core/target.h"
