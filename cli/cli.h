@@ -108,6 +108,7 @@ int cli_probe_objects(const struct cli_args *args, const char *also, char ***pat
 
 /* program.c: what -e and FILE.bt give; NULL where they give nothing, which all but show take for nothing to do. */
 struct cli_program;
+struct gpubpf_line;
 struct gpubpf_prog;
 bool cli_is_script(const char *path);
 /* CLI_OK, or the exit status with the reason told. */
@@ -129,8 +130,10 @@ void cli_program_json(struct cli_program *p, struct json_object *document);
 /* --emit and --dump: an exit status. */
 int cli_program_show(const struct cli_args *args);
 
-/* prog_dump.c: the instructions of a program, with its lines, to standard output */
+/* prog_dump.c: the instructions of a program, with its lines, to standard output; and one, of that width, without the
+ * line's end, below its source line where that is not *line, which it becomes */
 void cli_dump_ebpf(const struct gpubpf_prog *prog);
+void cli_print_insn(const struct gpubpf_prog *prog, uint32_t pc, int width, const struct gpubpf_line **line);
 
 /* backend.c: false with the reason told for a name that no backend has; why a known one has no runtime here,
  * "" if it has. */

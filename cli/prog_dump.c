@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf prog dump: a program as each stage sees it. Targets are worked in the compile worker. */
+/* gpubpf prog dump: a program as each stage sees it. A target is worked in its worker. */
 #include "cli.h"
 
 #include <errno.h>
@@ -19,10 +19,21 @@ static bool wanted(const struct cli_args *args, const struct gpubpf_prog *p)
 	return !name || !strcmp(name, p->name);
 }
 
+void cli_print_insn(const struct gpubpf_prog *p, uint32_t pc, int width, const struct gpubpf_line **line)
+{
+	const struct gpubpf_line *at = gpubpf_prog_line(p, pc);
+	char text[128];
+
+	if (at && at != *line)
+		printf("  ; %s:%u %s\n", at->file, at->line, at->text);
+	*line = at;
+	gpubpf_insn_format(&p->insns[pc], pc, text, sizeof(text));
+	printf("  %5u: %-*s", pc, width, text);
+}
+
 void cli_dump_ebpf(const struct gpubpf_prog *p)
 {
-	const struct gpubpf_line *line = NULL, *at;
-	char text[128];
+	const struct gpubpf_line *line = NULL;
 
 	printf("%s (%s):\n", p->name, p->section);
 	for (uint32_t pc = 0; pc < p->ninsns; pc++) {
@@ -31,12 +42,8 @@ void cli_dump_ebpf(const struct gpubpf_prog *p)
 				printf("%s:\n", p->funcs[f].name);
 		if (p->insns[pc].kind == GPUBPF_INSN_HI)
 			continue;
-		at = gpubpf_prog_line(p, pc);
-		if (at && at != line)
-			printf("  ; %s:%u %s\n", at->file, at->line, at->text);
-		line = at;
-		gpubpf_insn_format(&p->insns[pc], pc, text, sizeof(text));
-		printf("  %5u: %s\n", pc, text);
+		cli_print_insn(p, pc, 0, &line);
+		printf("\n");
 	}
 }
 

@@ -63,18 +63,12 @@ static void print_facts(const struct gpubpf_unit *unit, const struct gpubpf_insn
 /* Every instruction with its source line above it and what was proven of it beside it. */
 static void print_facts_of(const struct gpubpf_unit *unit, const struct gpubpf_prog *p)
 {
-	const struct gpubpf_line *line = NULL, *at;
-	char text[128];
+	const struct gpubpf_line *line = NULL;
 
 	for (uint32_t pc = 0; pc < p->ninsns; pc++) {
 		if (p->insns[pc].kind == GPUBPF_INSN_HI)
 			continue;
-		at = gpubpf_prog_line(p, pc);
-		if (at && at != line)
-			printf("  ; %s:%u %s\n", at->file, at->line, at->text);
-		line = at;
-		gpubpf_insn_format(&p->insns[pc], pc, text, sizeof(text));
-		printf("  %5u: %-40s", pc, text);
+		cli_print_insn(p, pc, 40, &line);
 		print_facts(unit, &p->facts->insn[pc]);
 		printf("\n");
 	}

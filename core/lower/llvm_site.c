@@ -94,10 +94,22 @@ static void env_set(struct low *l, LLVMValueRef env, size_t off, LLVMValueRef v,
 	LLVMSetAlignment(LLVMBuildStore(l->b, v, low_byte_ptr(l, env, low_const32(l, off))), align);
 }
 
-/* With the words of the site's place behind it. */
+/* With the words of the site's place behind it, and what is known of both already. */
 static LLVMValueRef make_env(struct low *l, uint32_t site)
 {
-	return low_env(l, sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site));
+	LLVMValueRef env = low_env(l, sizeof(struct gpubpf_env) + 8 * ctx_words(l->job->sites[site].site));
+
+	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
+	env_set(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
+	return env;
+}
+
+static LLVMValueRef call_site(struct low *l, LLVMValueRef fn, LLVMValueRef env)
+{
+	LLVMValueRef call = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, &env, 1, "");
+
+	LLVMSetInstructionCallConv(call, l->target->site_cc);
+	return call;
 }
 
 /* gpubpf_run_<i>(arena, launch, pid_tgid): an environment, and the site once. */
@@ -105,7 +117,7 @@ static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 {
 	LLVMTypeRef i64 = low_int(l, 8), params[] = { l->global, i64, i64 };
 	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, 3, false);
-	LLVMValueRef kernel, env, call;
+	LLVMValueRef kernel, env;
 	char name[32];
 
 	snprintf(name, sizeof(name), "gpubpf_run_%u", site);
@@ -117,10 +129,7 @@ static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 		8);
 	env_set(l, env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
 	env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
-	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
-	env_set(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
-	call = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, &env, 1, "");
-	LLVMSetInstructionCallConv(call, l->target->site_cc);
+	call_site(l, fn, env);
 	LLVMBuildRetVoid(l->b);
 }
 
@@ -151,11 +160,8 @@ static void inlined(struct low *l, uint32_t site, LLVMValueRef fn)
 	LLVMSetFunctionCallConv(entry, l->target->kernel_cc);
 	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, entry, ""));
 	env = make_env(l, site);
-	env_set(l, env, offsetof(struct gpubpf_env, kernel_id), low_const(l, l->job->sites[site].kernel_id), 8);
-	env_set(l, env, offsetof(struct gpubpf_env, device), low_const32(l, l->job->caps->ordinal), 4);
 	l->target->inline_env(l, site, env);
-	call = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, &env, 1, "");
-	LLVMSetInstructionCallConv(call, l->target->site_cc);
+	call = call_site(l, fn, env);
 	if (ends_threads(l, site)) {
 		end = LLVMAppendBasicBlockInContext(l->ctx, entry, "end");
 		out = LLVMAppendBasicBlockInContext(l->ctx, entry, "out");
