@@ -478,14 +478,38 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 				 "unprobed", l->kernel->name, error);
 }
 
+/* A twin of no more registers than the launch has room for, in place of the one that it took. */
+static bool take_narrow(struct gpubpf_hook_launch *l)
+{
+	const struct gpubpf_hook_binding *binding;
+
+	if (!l->registers || gpubpf_hook_callbacks || !gpubpf_twin_narrow(l->slot, l->registers))
+		return false;
+	if (l->followed)
+		atomic_fetch_sub(&l->device->running, 1); /* the other never started, and this one is waited for */
+	l->followed = false;
+	if (!is_current(l->slot))
+		l->spent_ns += settle_timed(l->slot);
+	binding = atomic_load_explicit(&l->slot->binding, memory_order_acquire);
+	if (!is_current(l->slot) || !binding || !binding->twin)
+		return false;
+	take_twin(l, binding);
+	gpubpf_hook_note("kernel %s: launched with as many blocks as fit the device at once; so that they still do, its twin was "
+			 "made again for %u registers a thread", l->kernel->name, l->registers);
+	return true;
+}
+
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *l,
-			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
+			   int (*twin)(const void *call, struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call)
 {
 	int error, refused = 0;
 
+	l->registers = 0;
 	gpubpf_hook_launch_begin(l);
 	if (l->twin)
+		refused = twin(call, l);
+	if (l->twin && refused == GPUBPF_TWIN_NO_ROOM && take_narrow(l))
 		refused = twin(call, l);
 	if (l->twin && !refused) {
 		gpubpf_hook_launch_end(l, GPUBPF_LAUNCHED);

@@ -144,6 +144,7 @@ struct gpubpf_hook_launch {
 	uint64_t number;
 	uint64_t pid_tgid;
 	bool followed;            /* call gpubpf_hook_completed() once when the twin has ended on the device */
+	uint32_t registers;       /* answered by twin() with GPUBPF_TWIN_NO_ROOM: with so many a thread it would fit; 0: never */
 	/* of the launch path alone */
 	struct gpubpf_hook_slot *slot;
 	const struct gpubpf_hook_binding *binding; /* of the twin */
@@ -167,13 +168,14 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *launch, enum gpubpf_hook_
 /*
  * begin, what it answers, and end, for runtimes that copy arenas after waiting for the context themselves.
  * twin() enqueues l->twin, or answers with GPUBPF_TWIN_NO_ROOM where it does not fit, or with the runtime's
- * error: then the original runs, whose error is the answer.
+ * error: then the original runs, whose error is the answer. Where fewer registers would do, a twin that has no more is made
+ * first, which the launch waits for as for any, and later ones of the kernel have.
  */
 #define GPUBPF_TWIN_NO_ROOM (-1)
 #define GPUBPF_TWIN_TOLD (-2) /* the adapter has said why */
 
 int gpubpf_hook_launch_run(struct gpubpf_hook_launch *launch,
-			   int (*twin)(const void *call, const struct gpubpf_hook_launch *launch),
+			   int (*twin)(const void *call, struct gpubpf_hook_launch *launch),
 			   int (*original)(const void *call), const void *call);
 
 /* Tell the user that the original ran instead, and why. */

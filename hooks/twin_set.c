@@ -27,6 +27,7 @@ struct gpubpf_twin_set {
 	struct gpubpf_hook_program *program;
 	struct gpubpf_hook_device *device;
 	uint32_t nlinks, *links;   /* whose programs are in its twins */
+	uint32_t registers;        /* that a thread of them may have; 0: as many as they take */
 	char *wanted;              /* kernels that any of them matches, separated by ';' */
 	enum { SET_NEW, SET_BUSY, SET_ASKED, SET_LOADED, SET_REFUSED } state; /* by the program's lock */
 	struct gpubpf_request *request;
@@ -53,21 +54,22 @@ static int because(struct gpubpf_why *why, int err, const char *fmt, ...)
 	return err;
 }
 
-static bool is_for(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device, const uint32_t *links,
-		   uint32_t nlinks)
+static bool is_for(const struct gpubpf_twin_set *set, const struct gpubpf_hook_device *device, uint32_t registers,
+		   const uint32_t *links, uint32_t nlinks)
 {
-	return set->device == device && set->nlinks == nlinks && !memcmp(set->links, links, nlinks * sizeof(*links));
+	return set->device == device && set->registers == registers && set->nlinks == nlinks &&
+	       !memcmp(set->links, links, nlinks * sizeof(*links));
 }
 
 /* Takes `links` and `wanted`, both malloc'd, unless it is NULL: no memory, or too many. By the program's lock. */
 static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struct gpubpf_hook_device *device,
-				      uint32_t *links, uint32_t nlinks, char *wanted)
+				      uint32_t registers, uint32_t *links, uint32_t nlinks, char *wanted)
 {
 	struct gpubpf_twin_set *set;
 	uint32_t n = 0;
 
 	gpubpf_assert_held(&program->lock);
-	for (set = program->sets; set && !is_for(set, device, links, nlinks); set = set->next)
+	for (set = program->sets; set && !is_for(set, device, registers, links, nlinks); set = set->next)
 		n += set->device == device;
 	if (set) {
 		free(links);
@@ -79,6 +81,7 @@ static struct gpubpf_twin_set *set_of(struct gpubpf_hook_program *program, struc
 		return NULL;
 	set->program = program;
 	set->device = device;
+	set->registers = registers;
 	set->links = links;
 	set->nlinks = nlinks;
 	set->wanted = wanted;
@@ -196,6 +199,7 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 		gpubpf_put_u32(&w, set->links[i]);
 	gpubpf_put_str(&w, image->from ? image->from : "");
 	gpubpf_put_u64(&w, image->identity);
+	gpubpf_put_u32(&w, set->registers);
 	fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
 	if (fds[0] < 0 || fds[1] < 0)
 		err = fds[0] < 0 ? fds[0] : fds[1];
@@ -564,7 +568,7 @@ static void enter(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan,
 		show(slot, b);
 	atomic_store_explicit(&slot->binding, b, memory_order_release);
 	atomic_store_explicit(&slot->plan, plan->generation, memory_order_release);
-	if (before != b)
+	if (before != b && known != GPUBPF_NO_PLAN)
 		tell_of_kept(slot, before);
 }
 
@@ -609,7 +613,8 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 }
 
 /* The set of twins with what the plan attaches to kernels of the program, as far as it is made. */
-static struct gpubpf_twin_set *find_set(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, bool may_wait)
+static struct gpubpf_twin_set *find_set(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, uint32_t registers,
+					bool may_wait)
 {
 	struct gpubpf_hook_program *program = slot->kernel->program;
 	const char *kernels = kernels_of(program);
@@ -619,7 +624,7 @@ static struct gpubpf_twin_set *find_set(struct gpubpf_hook_slot *slot, const str
 	if (part_of(plan, kernels ? kernels : slot->kernel->whole, &part) < 0)
 		return NULL;
 	pthread_mutex_lock(&program->lock);
-	set = set_of(program, slot->device, part.links, part.nlinks, part.wanted);
+	set = set_of(program, slot->device, registers, part.links, part.nlinks, part.wanted);
 	if (set && may_wait)
 		settle(slot, set);
 	pthread_mutex_unlock(&program->lock);
@@ -640,6 +645,19 @@ static bool is_made(struct gpubpf_twin_set *set)
 	made = set->state == SET_LOADED || set->state == SET_REFUSED;
 	pthread_mutex_unlock(&set->program->lock);
 	return made;
+}
+
+/* The twin of as many registers as it takes stays where none of fewer can be made. */
+static struct gpubpf_twin_set *find_narrowest(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, bool may_wait)
+{
+	uint32_t registers = atomic_load(&slot->registers);
+	struct gpubpf_twin_set *set = find_set(slot, plan, registers, may_wait);
+
+	if (!registers || (set && (!is_made(set) || set->state == SET_LOADED)))
+		return set;
+	atomic_store(&slot->wide, true);
+	atomic_store(&slot->registers, 0);
+	return find_set(slot, plan, 0, may_wait);
 }
 
 static void bind(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set)
@@ -663,7 +681,7 @@ bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
 
 	if (plan && wanted) {
 		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
-		set = find_set(slot, plan, may_wait);
+		set = find_narrowest(slot, plan, may_wait);
 		if (is_made(set))
 			bind(slot, plan, set);
 	} else if (plan) {
@@ -673,6 +691,20 @@ bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
 	}
 	free(plan);
 	return wanted;
+}
+
+bool gpubpf_twin_narrow(struct gpubpf_hook_slot *slot, uint32_t registers)
+{
+	bool narrow;
+
+	pthread_mutex_lock(&slot->kernel->lock);
+	narrow = !atomic_load(&slot->wide) && (!atomic_load(&slot->registers) || registers < atomic_load(&slot->registers));
+	if (narrow) {
+		atomic_store(&slot->registers, registers);
+		atomic_store_explicit(&slot->plan, GPUBPF_NO_PLAN, memory_order_release);
+	}
+	pthread_mutex_unlock(&slot->kernel->lock);
+	return narrow;
 }
 
 /* By the program's lock, which it gives up while the set is sent; what would have to wait is left to a launch. */
@@ -703,7 +735,7 @@ void gpubpf_hook_program_ahead(struct gpubpf_hook_program *program, struct gpubp
 		part = (struct part){0};
 	if (part.nlinks) {
 		pthread_mutex_lock(&program->lock);
-		set = set_of(program, device, part.links, part.nlinks, part.wanted);
+		set = set_of(program, device, 0, part.links, part.nlinks, part.wanted);
 		if (set)
 			ask_ahead(set);
 		pthread_mutex_unlock(&program->lock);

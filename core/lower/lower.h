@@ -68,6 +68,7 @@ struct gpubpf_lower_job {
 	const struct gpubpf_insertion *insertions; /* inject alone: no two of one place */
 	uint32_t ninsertions;
 	const struct gpubpf_device_caps *caps;
+	uint32_t registers;                        /* that a thread of a twin may have; 0: as many as it takes */
 	/* Where a kernel gpubpf_run_<site> finds and leaves its struct gpubpf_run: arena offset, 8-byte
 	 * aligned; 0: there is none and r0 is dropped. */
 	uint64_t run_off;

@@ -74,6 +74,7 @@ struct gpubpf_twin_req {
 	uint64_t built_ns;
 	char from[256];            /* the file in which the application has the image, or which loaded it; "" unknown */
 	uint32_t unloadable;       /* forms of the twin that the runtime has not loaded: 1 << enum gpubpf_image_kind */
+	uint32_t registers;        /* that a thread of the twin may have, since launches need many blocks at once; 0: all it takes */
 	uint64_t identity;         /* of the image among the peer's, which does not change; 0: it has none */
 	uint8_t digest[32];        /* of the image, if has_digest: as the peer's identity says until it has been read */
 	bool has_digest;

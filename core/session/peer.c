@@ -176,6 +176,7 @@ static int get_request(struct gpubpf_session *s, struct gpubpf_twin_req *req, st
 		err = get_links(s, req, r);
 	gpubpf_get_str(r, req->from, sizeof(req->from));
 	req->identity = gpubpf_get_u64(r);
+	req->registers = gpubpf_get_u32(r);
 	return !err && r->failed ? -EPROTO : err;
 }
 

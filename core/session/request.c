@@ -244,6 +244,7 @@ void gpubpf_family_key(const struct gpubpf_twin_req *req, uint8_t key[32])
 	}
 	hash_bytes(&ctx, req->from, strlen(req->from));
 	hash_bytes(&ctx, &req->unloadable, sizeof(req->unloadable));
+	hash_bytes(&ctx, &req->registers, sizeof(req->registers));
 	hash_bytes(&ctx, req->links, req->nlinks * sizeof(*req->links));
 	sha256_digest(&ctx, SHA256_DIGEST_SIZE, key);
 }

@@ -51,8 +51,8 @@ enum gpubpf_msg {
 	 * u32 n headers x { str name, u64 offset, u64 size in fd 1 }, u32 n kernels x { str whole name } that
 	 * are matched and wanted, u32 kinds of twins (1 << enum gpubpf_image_kind) that the runtime did not load, str folder that its relative paths began in, u64 when it was
 	 * built (as struct gpubpf_image says), u32 n x { u32 link }, str file that the
-	 * image lies in, or that loaded it; "" unknown, u64 by which the agent will know the same image again; 0: not. Asks
-	 * for a twin with the programs of these links. Elsewhere names are short: core/wire/name.h */
+	 * image lies in, or that loaded it; "" unknown, u64 by which the agent will know the same image again; 0: not, u32 registers
+	 * that a thread of the twin may have; 0: any. Asks for a twin with the programs of these links. Elsewhere names are short: core/wire/name.h */
 	GPUBPF_MSG_TWIN = 5,
 	/* tool -> agent, answer; fd: the vendor binary or image. u32 kind, str options, u32 n x
 	 * { str kernel, u64 kernel id, str twin (name in the image; "" if refused), u32 flags (enum

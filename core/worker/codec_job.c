@@ -403,6 +403,7 @@ void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 	gpubpf_codec_u64(c, &job->layout_hash);
 	gpubpf_codec_u64(c, &job->print_ring);
 	codec_layout(c, &job->print_layout);
+	gpubpf_codec_u32(c, &job->registers);
 	gpubpf_codec_u64(c, &job->run_off);
 	gpubpf_codec_bool(c, &job->plain_mem);
 	gpubpf_codec_bool(c, &job->checked);

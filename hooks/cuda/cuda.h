@@ -191,6 +191,7 @@ struct cuda_twin_handle {
 	atomic_int cache_config;
 	struct gpubpf_hook_fit fit;
 	int registers[2];            /* of the original and of the twin */
+	int all_registers;           /* of a multiprocessor */
 	_Atomic uintptr_t stream;    /* of the first launch that wrote its number */
 	atomic_bool kept;            /* a graph may have it */
 };

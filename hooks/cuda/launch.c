@@ -64,7 +64,7 @@ struct fitting {
 	const struct cuda_twin_handle *twin;
 };
 
-static int blocks(const void *arg, bool twin, int *n)
+static int blocks_held(const void *arg, bool twin, int *n)
 {
 	const struct fitting *f = arg;
 	const struct cuda_call *c = f->call;
@@ -105,7 +105,26 @@ static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 	uint32_t threads = c->block[0] * c->block[1] * c->block[2];
 
 	return mirror_attributes(t) && allow_shared(t, c) &&
-	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks, part, &fitting);
+	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks_held, part, &fitting);
+}
+
+/* Registers are given out to warps, by 256: so many a thread of the twin has room for as many blocks of the launch as the
+ * original has of it at once. 0: it has no more, and lacks something else. */
+static uint32_t room(const struct cuda_twin_handle *t, const struct cuda_call *c)
+{
+	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+	uint32_t warps = (c->block[0] * c->block[1] * c->block[2] + 31) / 32;
+	struct fitting fitting = { c, t };
+	int held = 0, units = part(&fitting);
+	uint64_t blocks, registers;
+
+	units = units ? units : t->fit.units;
+	if (!warps || units < 0 || blocks_held(&fitting, false, &held) || held <= 0)
+		return 0;
+	blocks = (grid + units - 1) / units;
+	blocks = blocks < (uint64_t)held ? blocks : (uint64_t)held;
+	registers = blocks ? t->all_registers / (blocks * warps * 32) & ~7ull : 0;
+	return registers < (uint64_t)t->registers[1] ? registers : 0;
 }
 
 /* ---- the launch ---- */
@@ -210,14 +229,16 @@ static CUresult write_words(const struct cuda_call *c, const struct gpubpf_hook_
 	return error;
 }
 
-static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
+static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 {
 	struct cuda_twin_handle *t = l->twin;
 	const struct cuda_call *c = call;
 	CUresult refused;
 
-	if (!fits(t, c))
+	if (!fits(t, c)) {
+		l->registers = room(t, c);
 		return GPUBPF_TWIN_NO_ROOM;
+	}
 	if (c->node || cuda_capture_open()) {
 		atomic_store_explicit(&t->kept, true, memory_order_relaxed);
 		gpubpf_hook_unfollowed(l->device);

@@ -285,6 +285,8 @@ static CUresult find_kernel(struct module *m, struct cuda_twin_handle *t, const 
 	if (!error)
 		error = cuda_own.ctx_device(&device);
 	if (!error)
+		error = cuda_own.device_attribute(&t->all_registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device);
+	if (!error)
 		error = cuda_own.device_attribute(&t->fit.units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
 	if (cuda_next.cuFuncGetAttribute && !error) {
 		cuda_next.cuFuncGetAttribute(&t->registers[0], FUNC_REGISTERS,

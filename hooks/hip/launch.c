@@ -141,7 +141,7 @@ static hipError_t run_buffer(const struct hip_call *c, const struct hip_twin *t,
 	return error;
 }
 
-static int launch_twin(const void *call, const struct gpubpf_hook_launch *l)
+static int launch_twin(const void *call, struct gpubpf_hook_launch *l)
 {
 	const struct hip_call *c = call;
 	struct hip_twin *t = l->twin;

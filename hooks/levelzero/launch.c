@@ -67,7 +67,7 @@ static bool fits(const struct lz_append *a, ze_kernel_handle_t twin)
 	       (uint64_t)a->groups->groupCountX * a->groups->groupCountY * a->groups->groupCountZ <= most;
 }
 
-static int append_twin(const void *call, const struct gpubpf_hook_launch *l)
+static int append_twin(const void *call, struct gpubpf_hook_launch *l)
 {
 	const struct lz_append *a = call;
 	struct lz_twin *twin = l->twin;

@@ -250,6 +250,38 @@ static void try_meeting(const char *path, struct gpubpf_lower_job *job)
 	free(text);
 }
 
+/* A launch may have room for few registers: the whole twin has no more, nor what is made for machine code. */
+static void try_few(const char *path, struct gpubpf_lower_job *job)
+{
+	struct gpubpf_target_opts opts = { .opt_level = 2 };
+	struct gpubpf_lower_job few;
+	struct gpubpf_blob probes;
+	struct cuda_twin twin;
+	struct gpubpf_diag diag;
+	struct ptx_module m;
+	size_t size;
+	char *text = read_file(path, &size);
+
+	list_places("few", text, size, job, "");
+	few = *job;
+	few.registers = 32;
+	gpubpf_diag_init(&diag);
+	if (ptx_parse(text, size, &m, &diag) < 0)
+		abort();
+	if (ok(!cuda_inject(&m, &few, by_hand, prelude, strlen(prelude), 700, &twin, &diag), "a twin of 32 registers")) {
+		ok(count(twin.text, twin.size, ".maxnreg 32\n") == 1, "it says so, once");
+		assemble("few", twin.text, twin.size);
+		cuda_twin_finish(&twin);
+	}
+	if (ok(!gpubpf_worker_emit(worker, "sass", &few, &opts, &probes, &diag), "probes for machine code")) {
+		ok(count(probes.data, probes.size, ".entry gpubpf_inline_") == count(probes.data, probes.size, ".maxnreg 28"),
+		   "each leaves four of them to what the twin has besides");
+		free((void *)probes.data);
+	}
+	ptx_finish(&m);
+	free(text);
+}
+
 int main(int argc, char **argv)
 {
 	struct gpubpf_worker_opts how = { 0 };
@@ -274,6 +306,7 @@ int main(int argc, char **argv)
 	try_loops();
 	snprintf(pattern, sizeof(pattern), "%s/kernels/early.ptx", argv[1]);
 	try_meeting(pattern, &job);
+	try_few(pattern, &job);
 	gpubpf_worker_destroy(worker);
 	return done();
 }

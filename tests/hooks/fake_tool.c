@@ -75,9 +75,11 @@ static void arena(int fd, struct gpubpf_packet *p)
 	send_to(fd, GPUBPF_MSG_ARENA, p->seq, &w, fake.o->mode == FAKE_NO_ARENA ? -1 : memory);
 }
 
+uint32_t fake_twin_registers;
+
 struct request {
 	uint32_t kind, n;
-	char options[4096], names[FAKE_KERNELS][128];
+	char options[4096], ignored[256], names[FAKE_KERNELS][128];
 	uint32_t index[FAKE_KERNELS], nparams[FAKE_KERNELS];
 	void *source;
 	size_t size;
@@ -97,6 +99,14 @@ static int read_request(struct gpubpf_packet *p, struct request *r)
 		r->index[i] = fake.seen->nnames;
 		strcpy(fake.seen->names[fake.seen->nnames++], r->names[i]);
 	}
+	gpubpf_get_u32(&p->payload);
+	gpubpf_get_str(&p->payload, r->ignored, sizeof(r->ignored));
+	gpubpf_get_u64(&p->payload);
+	for (uint32_t n = gpubpf_get_count(&p->payload, 4); n; n--)
+		gpubpf_get_u32(&p->payload);
+	gpubpf_get_str(&p->payload, r->ignored, sizeof(r->ignored));
+	gpubpf_get_u64(&p->payload);
+	fake_twin_registers = gpubpf_get_u32(&p->payload);
 	r->size = gpubpf_memfd_size(p->fds[0], GPUBPF_IMAGE_MAX);
 	r->source = calloc(1, r->size + 1);
 	if (headers || p->payload.failed || pread(p->fds[0], r->source, r->size, 0) != (ssize_t)r->size)

@@ -82,6 +82,7 @@ struct fake_sum fake_sum(const struct fake_tool *tool, const char *name);
 /* fake_twin.c, in the tool's process: a binary of the source with a counting twin for each kernel. Which kind of
  * image it takes and which it gives. */
 extern const uint32_t fake_twin_takes, fake_twin_gives;
+extern uint32_t fake_twin_registers; /* that the twin may have; 0: any */
 int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, size_t size, const char *options,
 		    char names[][128], const uint32_t *index, uint32_t *nparams, uint32_t n, void **binary,
 		    size_t *binary_size);

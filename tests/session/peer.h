@@ -108,6 +108,7 @@ static inline void agent_ask_twin(struct agent *a, uint32_t device, uint32_t kin
 	gpubpf_put_u32(&w, 0);
 	gpubpf_put_str(&w, ""); /* from no file */
 	gpubpf_put_u64(&w, 0);
+	gpubpf_put_u32(&w, 0); /* of any registers */
 	agent_send(a, GPUBPF_MSG_TWIN, &w, &image, image >= 0);
 }
 

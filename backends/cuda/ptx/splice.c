@@ -326,6 +326,12 @@ static void edit_function(struct ptx_splice *in, const struct ptx_symbol *symbol
 		ptx_addf(&text, &in->err, CUDA_TWIN_PREFIX "%s", in->kernel);
 		ptx_edit(in, PTX_REPLACE, m->nodes[function].name, m->nodes[function].name + 1, text);
 	}
+	if (function == in->kernel_node && in->at.job->registers) {
+		struct ptx_text most = { 0 };
+
+		ptx_addf(&most, &in->err, ".maxnreg %u\n", in->at.job->registers); /* the last counts, if it has others */
+		ptx_edit(in, PTX_INSERT, m->nodes[body].first, 0, most);
+	}
 	find_probes(in, function);
 	ptx_check_result(in, function);
 	edit_top(in, function, body);

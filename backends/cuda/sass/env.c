@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "emit.h"
 #include "params.h"
@@ -21,11 +22,27 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
 	return cuda_load_param(l, name, sass_param_off(e->arch, site->params, param) + off, bytes);
 }
 
+/* What the twin has besides: two that the hardware counts, and one of lanes that come apart (place.c). */
+#define BESIDES 4
+
+/* The assembler keeps the rest of what the probe's values need in memory of the lane. */
+static void limit_registers(struct low *l, uint32_t registers)
+{
+	LLVMValueRef entry = LLVMGetBasicBlockParent(LLVMGetInsertBlock(l->b));
+	char most[16];
+
+	snprintf(most, sizeof(most), "%u", registers - BESIDES);
+	LLVMAddAttributeAtIndex(entry, LLVMAttributeFunctionIndex,
+				LLVMCreateStringAttribute(l->ctx, "nvvm.maxnreg", 12, most, strlen(most)));
+}
+
 void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 {
 	struct sass_emit *e = (struct sass_emit *)l->target;
 
 	e->site = site;
+	if (l->job->registers > BESIDES)
+		limit_registers(l, l->job->registers);
 	low_env_set(l, env, offsetof(struct gpubpf_env, kernel_id), cuda_load_word(l, "gpubpf_kernel"));
 	cuda_inline_env_by(l, site, env, load_param);
 }

@@ -162,8 +162,14 @@ static void reasons(void)
 	fake_start(&tool, &options);
 	run_app("link", "occupancy", tool.path, &probed);
 	s = fake_sum(&tool, "heavy");
-	ok(s.launches == 5 && s.probed == 2 && s.missed == 3 && strstr(tool.seen->last_note, "registers"),
-	   "launches that the twin has no room for are missed, and told");
+	ok(s.launches == 5 && s.probed == 5 && strstr(tool.seen->last_note, "made again for 32 registers"),
+	   "for launches that the twin has no room for it is made again with fewer registers, which is told");
+	fake_stop(&tool);
+	fake_start(&tool, &options);
+	run_app("link", "stubborn", tool.path, &probed);
+	s = fake_sum(&tool, "stubborn");
+	ok(s.launches == 5 && s.probed == 2 && s.missed == 3 && strstr(tool.seen->last_note, "more registers"),
+	   "where it has no fewer they are missed, and told");
 	fake_stop(&tool);
 	says("nodes", "nodes of a graph", "in graphs probes read");
 	says("captured", "a stream that is captured", "in graphs probes read");
@@ -253,7 +259,7 @@ static void chosen(void)
 int main(int argc, char **argv)
 {
 	static const char *const hows[] = { "link", "dlsym", "proc1", "proc2", "ptsz" };
-	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy",
+	static const char *const scenarios[] = { "library", "contexts", "reload", "captured", "slowly", "nodes", "occupancy", "stubborn",
 						 "refused", "broken-twin", "threads", "unload", "children",
 						 "enumerated", "libraries", "foreign", "green", "part",
 						 "detached", "unbalanced" };

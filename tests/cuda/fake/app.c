@@ -89,6 +89,7 @@ static const char text[] = HEADER
 	ENTRY(other, "//fake param\n//fake counter\n")
 	ENTRY(faulty, "//fake fault\n")
 	ENTRY(heavy, "//fake param\n//fake twin-regs 255\n")
+	ENTRY(stubborn, "//fake param\n//fake twin-regs 255\n//fake twin-wide\n")
 	ENTRY(bad, "//fake param\n//fake twin-broken\n")
 	".func _Z6helperj(.param .b32 x)\n{\n//fake calls 3\n\tret;\n}\n"
 	ENTRY(caller, "//fake param\n\t{ .param .b32 p; st.param.b32 [p], 1; call.uni _Z6helperj, (p); }\n")
@@ -350,8 +351,9 @@ static void nodes(void)
 	told("other", 2, 128 + 256);
 }
 
-/* Grids that fit the device all at once, with the twin's registers only half of it, or not at all. */
-static void occupancy(void)
+/* Grids that fit the device all at once, with the twin's registers only an eighth of it, or not at all: the original runs
+ * where no twin of fewer can be made. */
+static void launch_at_once(const char *name, unsigned long probed)
 {
 	CUdeviceptr word;
 	CUfunction f;
@@ -359,15 +361,25 @@ static void occupancy(void)
 	void *params[] = { &word };
 
 	begin(0);
-	f = load(&module, "heavy");
+	f = load(&module, name);
 	word = new_word();
-	run(f, word, 128, NULL);  /* 4 SMs hold 128 blocks of the original at once, 16 of the twin: the original */
-	run(f, word, 129, NULL);  /* more than at once: the twin */
+	run(f, word, 128, NULL);  /* 4 SMs hold 128 blocks of the original at once, 16 of the twin */
+	run(f, word, 129, NULL);  /* more than at once: any twin */
 	run(f, word, 16, NULL);   /* the twin holds them too */
 	GOOD(cu.cuLaunchKernel(f, 1000, 1, 1, 1024, 1, 1, 0, NULL, params, NULL)); /* no block of the twin fits */
 	GOOD(cu.cuLaunchCooperativeKernel(f, 128, 1, 1, 64, 1, 1, 0, NULL, params));
 	printf("word %u\n", *to_host(word));
-	told("heavy", 5, 129 * 64 + 16 * 64);
+	told(name, 5, probed);
+}
+
+static void occupancy(void)
+{
+	launch_at_once("heavy", (128 + 129 + 16 + 128) * 64 + 1000 * 1024);
+}
+
+static void stubborn(void)
+{
+	launch_at_once("stubborn", (129 + 16) * 64);
 }
 
 /* Launches that the driver refuses are the program's own to see. */
@@ -726,7 +738,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
-		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "refused", refused },
+		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },

@@ -110,6 +110,7 @@ FAKE_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice de
 {
 	*value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? FAKE_SMS :
 		 attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 :
+		 attribute == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR ? FAKE_REGISTERS :
 		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
 	return 0;
 }

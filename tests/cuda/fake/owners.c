@@ -169,7 +169,7 @@ void green(void)
 /* A stream of half the device, which holds 64 blocks of the original at once and 8 of the twin. */
 void part(void)
 {
-	static const char heavy[] = HEADER ENTRY(heavy, "//fake param\n//fake twin-regs 255\n");
+	static const char heavy[] = HEADER ENTRY(heavy, "//fake param\n//fake twin-regs 255\n//fake twin-wide\n");
 	CUdeviceptr word;
 	CUgreenCtx green;
 	CUcontext context;

@@ -30,6 +30,7 @@ int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, s
 {
 	char entry[160], *text = NULL;
 	const char *at, *body, *regs, *end;
+	int needs, most;
 	FILE *f = open_memstream(&text, binary_size);
 
 	snprintf(entry, sizeof(entry), ".entry %s(", names[0]);
@@ -46,8 +47,10 @@ int fake_twin_build(const struct gpubpf_device_caps *caps, const char *source, s
 		   ".visible .global .align 8 .u64 gpubpf_launch;\n.visible .global .align 8 .u64 gpubpf_pid;\n");
 	bind(f, source, true);
 	regs = memmem(body, end - body, "//fake twin-regs ", 17);
+	needs = regs ? atoi(regs + 17) : 40;
+	most = fake_twin_registers && !memmem(body, end - body, "//fake twin-wide", 16) ? fake_twin_registers : 255;
 	fprintf(f, "//fake regs %d\n.visible .entry gpubpf_twin_%s%.*s\n//fake count %u\n}\n",
-		regs ? atoi(regs + 17) : 40, names[0], (int)(end - body), body, index[0]);
+		needs < most ? needs : most, names[0], (int)(end - body), body, index[0]);
 	if (memmem(body, end - body, "//fake twin-broken", 18))
 		fprintf(f, "//fake broken\n");
 	fclose(f);
