@@ -14,7 +14,7 @@
 #include "maps/layout.h"
 
 struct known {
-	const void *context;                 /* whose it is, and with which it goes */
+	const void *context;                 /* whose it is, and with which it goes: a context, or a device of ours */
 	bool everywhere;                     /* all devices of the process reach it, not that context's alone */
 	struct gpubpf_allocation row;
 };
@@ -43,10 +43,10 @@ static int put(struct gpubpf_hook_device *d, uint64_t offset, const void *from, 
 /* Devices on host memory reach each other's, and have one table. */
 static bool reaches(const struct gpubpf_hook_device *d, const struct known *k)
 {
-	if (k->everywhere || k->context == d->how.context)
+	if (k->everywhere || k->context == d->how.context || k->context == d)
 		return true;
 	for (const struct gpubpf_hook_device *other = tables; d->shared && other; other = other->next_table)
-		if (other->shared && other->how.context == k->context)
+		if (other->shared && (other->how.context == k->context || other == k->context))
 			return true;
 	return false;
 }

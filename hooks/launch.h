@@ -221,7 +221,7 @@ void gpubpf_hook_quiet(void);
 
 /*
  * allocations.c: memory that the application has, for helpers that ask for it. `context`: whose it is, as the device's `how`
- * has it; its devices reach it, and `everywhere` all of the process. What is known there of the same base goes. What is no
+ * has it; its devices reach it, and `everywhere` all of the process. Or a struct gpubpf_hook_device, which alone does. What is known there of the same base goes. What is no
  * more is told before the runtime frees it.
  */
 uint32_t gpubpf_allocation_number(void); /* of one that was made just now */

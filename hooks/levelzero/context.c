@@ -67,8 +67,10 @@ ze_result_t lz_ContextDestroy(struct lz_driver *d, ze_context_handle_t context)
 	struct context *c = lz_table_take(LZ_CONTEXTS, context);
 	struct device *next;
 
+	gpubpf_allocations_end(context);
 	for (struct device *dev = c ? c->devices : NULL; dev; dev = next) {
 		next = dev->next;
+		gpubpf_allocations_end(dev->hook);
 		gpubpf_hook_device_destroy(dev->hook);
 		free(dev);
 	}

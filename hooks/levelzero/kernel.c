@@ -167,8 +167,9 @@ static ze_result_t apply_arg(const struct lz_driver *d, struct lz_twin *twin, ui
 	return d->api.KernelSetArgumentValue(twin->handle, i, arg->size, arg->how == LZ_ARG_NULL ? NULL : bytes);
 }
 
-static ze_result_t apply_setting(const struct lz_driver *d, ze_kernel_handle_t twin, const struct lz_setting *s)
+static ze_result_t apply_setting(const struct lz_driver *d, const struct lz_twin *t, const struct lz_setting *s)
 {
+	ze_kernel_handle_t twin = t->handle;
 	ze_result_t err = ZE_RESULT_SUCCESS;
 
 	if (s->set & SET_GROUP)
@@ -176,7 +177,7 @@ static ze_result_t apply_setting(const struct lz_driver *d, ze_kernel_handle_t t
 	if (!err && s->set & SET_OFFSET)
 		err = d->api.KernelSetGlobalOffsetExp(twin, s->offset[0], s->offset[1], s->offset[2]);
 	if (!err && s->set & SET_INDIRECT)
-		err = d->api.KernelSetIndirectAccess(twin, s->indirect);
+		err = d->api.KernelSetIndirectAccess(twin, s->indirect | t->indirect);
 	if (!err && s->set & SET_CACHE)
 		err = d->api.KernelSetCacheConfig(twin, s->cache);
 	return err;
@@ -208,7 +209,7 @@ ze_result_t lz_kernel_apply_setting(struct lz_twin *twin)
 	gpubpf_assert_held(&twin->kernel->lock);
 	if (s->version == twin->setting)
 		return ZE_RESULT_SUCCESS;
-	err = apply_setting(twin->kernel->module->driver, twin->handle, s);
+	err = apply_setting(twin->kernel->module->driver, twin, s);
 	if (!err)
 		twin->setting = s->version;
 	return err;

@@ -129,6 +129,7 @@ struct lz_twin {
 	struct lz_kernel *kernel;
 	uint32_t *applied;                 /* version of each argument, */
 	uint32_t setting;                  /* and of what is set besides */
+	ze_kernel_indirect_access_flags_t indirect; /* that its programs want, whatever the kernel's own */
 	atomic_bool kept;                  /* a command list has it */
 };
 

@@ -149,6 +149,16 @@ static int check_args(const struct module *m, struct lz_twin *t, const struct gp
 	return -EINVAL;
 }
 
+/* What programs read of the application's memory is no argument. */
+static ze_result_t reach_memory(const struct module *m, struct lz_twin *t)
+{
+	if (!gpubpf_allocations_asked(t->kernel->module->hook_device))
+		return ZE_RESULT_SUCCESS;
+	t->indirect = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
+		      ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
+	return m->driver->api.KernelSetIndirectAccess(t->handle, t->indirect);
+}
+
 static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
 		  struct gpubpf_why *why)
 {
@@ -172,6 +182,11 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 	if (check_args(m, t, what, why) < 0) {
 		kernel_put(t);
 		return -EINVAL;
+	}
+	code = reach_memory(m, t);
+	if (code) {
+		kernel_put(t);
+		return gpubpf_ze_error(why, "letting the twin reach all memory", code);
 	}
 	*twin = t;
 	return 0;

@@ -12,7 +12,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from probing import Prober
 
 OTHERS = ["cuda-counter", "rocm-counter"] # for kernels in another language
-LACKS = ["divergence", "guard", "membw"] # want branches, allocations: refused here, by name
+LACKS = ["divergence"] # wants branches: refused here, by name
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin"]
 build, driver = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -40,7 +40,18 @@ def probed(what, app, objects, kernels):
 
 examples = [o for o in sorted(glob.glob(f"{build}/examples/*/*.bpf.o")) if not any(name in o for name in OTHERS + LACKS)]
 report = probed(f"{len(examples)} examples", "ze-basic", examples, ["scale", "add"])
+maps = {m["name"]: m["entries"] for m in report["maps"]}
+rows = sorted((e["key"]["kind"], e["key"]["size"], e["value"]["loaded"], e["value"]["stored"]) for e in maps["memories"])
+want = [(1, 16384, 0, 16384)] + 2 * [(1, 16384, 11 * 16384, 10 * 16384)] # sum, and what each of 10 launches scales
+prober.tap(rows == want, "ze-basic: bytes of each of its allocations", rows, want)
+prober.tap(not maps["strays"] and [e["value"] for e in maps["checked"]] == [(20 * 2 + 3) * 4096], "ze-basic: no access is outside of them",
+           maps["strays"], maps["checked"])
 prober.tap(len(examples) > 10 and report.get("clock_error_ns", 0) > 0, "the clock was related to the host's", report)
+
+report = probed("membw", "ze-pointers", [f"{build}/examples/membw/membw.bpf.o"], ["walk"])
+nodes = sorted(e["key"]["kind"] for m in report["maps"] if m["name"] == "memories" for e in m["entries"]
+               if e["key"]["size"] == 16 and e["value"] == {"loaded": 3 * 128 * 12, "stored": 0})
+prober.tap(nodes == [1, 1, 1, 2, 2, 2, 3, 3, 3], "ze-pointers: bytes of memory of each kind, by pointers in memory", report["maps"])
 
 # kernel totals of kernels.cl in groups of 8, 16, 32 and 64 of 512 threads: log2(group) rounds, each of a barrier, and in each
 # round half of those before it read two words and write one; the first thread writes the sum

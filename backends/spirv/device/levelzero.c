@@ -236,6 +236,8 @@ static void fill_caps(struct gpubpf_device *d)
 	caps->memory = memory_of(d);
 	caps->max_alloc = p.maxMemAllocSize;
 	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);
+	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA)) /* there CPUs would be told of the device's memory too */
+		caps->bits |= GPUBPF_CAP_ALLOCATIONS;
 }
 
 static void lz_arena_detach(struct gpubpf_device *d)
