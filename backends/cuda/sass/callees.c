@@ -138,11 +138,32 @@ static int check_needs(const struct sass_cubin *c, const struct sass_kernel *k, 
 	return 0;
 }
 
-/* By a pointer, any function that is no kernel. */
-static void add_all(const struct sass_cubin *c, uint8_t *called)
+struct pointed {
+	const struct sass_cubin *cubin;
+	uint32_t section;                  /* whose relocations are looked at */
+	uint8_t *called;
+};
+
+/* A function that names a place in its own middle comes back there from a call. */
+static int add_pointed(void *arg, const struct sass_relocation *r)
 {
-	for (uint32_t i = 1; i < c->nsections; i++)
-		called[i] |= (c->sections[i].head.sh_flags & SHF_EXECINSTR) != 0;
+	const struct pointed *p = arg;
+	const struct sass_symbol *s = r->symbol < p->cubin->nsymbols ? &p->cubin->symbols[r->symbol] : NULL;
+
+	if (r->type != SASS_RELOCATION_CALL && s && s->section && s->section != SASS_NONE &&
+	    (s->section != p->section || !r->addend))
+		p->called[s->section] |= (p->cubin->sections[s->section].head.sh_flags & SHF_EXECINSTR) != 0;
+	return 0;
+}
+
+/* By a pointer, any function that is no kernel and of which code or data have the address. */
+static void add_all_pointed(const struct sass_cubin *c, uint8_t *called)
+{
+	struct pointed p = { .cubin = c, .called = called };
+
+	for (p.section = 1; p.section < c->nsections; p.section++)
+		if (c->sections[p.section].head.sh_flags & SHF_ALLOC)
+			sass_relocations_each(c, p.section, add_pointed, &p);
 	for (uint32_t i = 0; i < c->nkernels; i++)
 		called[c->kernels[i].text] = 0;
 }
@@ -160,7 +181,7 @@ int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, 
 	for (uint32_t i = 1; i < texts.n; i++)
 		called[texts.section[i]] = 1;
 	if (by_pointer)
-		add_all(c, called);
+		add_all_pointed(c, called);
 	for (uint32_t i = 1; !err && i < c->nsections; i++)
 		if (called[i])
 			err = check_code(&c->sections[i], diag);

@@ -13,6 +13,7 @@
 #include "image.h"
 #include "lines.h"
 #include "params.h"
+#include "twin.h"
 
 struct list {
 	uint32_t cubins;
@@ -81,7 +82,8 @@ static int describe(struct list *l, struct gpubpf_kernel_info *info, const struc
 	info->regs = k->regs;
 	memset(l->scratch, 0, sizeof(l->scratch));
 	n = sass_params(c, k, l->scratch, &why);
-	err = n < 0 ? n : sass_code_read(c, k, &code, &why);
+	err = n < 0 ? n : sass_twin_can_say(c, k, &why);
+	err = err < 0 ? err : sass_code_read(c, k, &code, &why);
 	if (!err) {
 		info->flags = code.barrier ? GPUBPF_KINFO_BARRIER : 0;
 		err = add_places(l, info, &code, k->text);

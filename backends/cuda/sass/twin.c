@@ -605,6 +605,8 @@ static int make(struct writer *w)
 	int err = check(w);
 
 	if (!err)
+		err = sass_twin_can_say(w->app, w->kernel, w->diag);
+	if (!err)
 		err = sass_texts_find(w->app, w->kernel, &w->texts, w->diag);
 	if (!err)
 		err = choose_sections(w, bank);

@@ -26,6 +26,8 @@ struct sass_twin {
 	uint32_t nbindings;
 };
 
+/* Is all known that the image says of the kernel? 0; -EINVAL and the reason. */
+int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag);
 /* -EINVAL and the reason; -ENOMEM. */
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
 		    const struct sass_cubin *probes, const struct sass_placed *placed, struct sass_twin *twin,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "twin_work.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,31 @@ static const uint8_t attrs[256] = {
 #define SASS_ATTR(number, kind) [number] = ATTR_##kind,
 #include "isa.def"
 };
+
+static bool is_known_of_all(uint8_t attr)
+{
+	return attr == SASS_ATTR_REGCOUNT || attr == SASS_ATTR_FRAME_SIZE || attr == SASS_ATTR_MIN_STACK_SIZE ||
+	       attr == SASS_ATTR_MAX_STACK_SIZE;
+}
+
+static int check_items(const struct sass_section *s, bool of_all, struct gpubpf_diag *diag)
+{
+	struct sass_item item;
+	size_t at = 0;
+
+	while (sass_item_next(s->data, s->size, &at, &item))
+		if (of_all ? item.data && !is_known_of_all(item.attr) : attrs[item.attr] == ATTR_UNKNOWN)
+			return gpubpf_diag_refuse(diag, INJECT, "the image says something of it that is not known (0x%02x)",
+						  item.attr);
+	return 0;
+}
+
+int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag)
+{
+	int err = check_items(&app->sections[sass_section_find(app, ".nv.info")], true, diag);
+
+	return err < 0 ? err : check_items(&app->sections[kernel->info], false, diag);
+}
 
 /* Two numbers: of the symbol, and larger where the probes need more. */
 static uint32_t value_of(const struct writer *w, uint8_t attr, uint32_t symbol, uint32_t value)
@@ -43,11 +69,7 @@ int sass_twin_general(struct writer *w, size_t *size)
 		return -ENOMEM;
 	for (*size = 0; sass_item_next(s->data, s->size, &at, &item); from = at) {
 		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
-		bool known = item.attr == SASS_ATTR_REGCOUNT || item.attr == SASS_ATTR_FRAME_SIZE ||
-			     item.attr == SASS_ATTR_MIN_STACK_SIZE || item.attr == SASS_ATTR_MAX_STACK_SIZE;
 
-		if (item.data && !known)
-			return refuse(w, "the image says something of it that is not known (0x%02x)", item.attr);
 		if (item.data && (symbol >= w->app->nsymbols || !w->symbol[symbol]))
 			continue;
 		memcpy(w->general + *size, s->data + from, at - from);
@@ -90,8 +112,6 @@ static int put_item(struct writer *w, const struct sass_item *item, uint8_t *to,
 	int err = 0;
 
 	switch (attrs[item->attr]) {
-	case ATTR_KEPT:
-		return 0;
 	case ATTR_SYMBOL:
 		return n < 8 ? refuse(w, "the image's description of it is broken") : map_symbol(w, to + 4);
 	case ATTR_SYMBOLS:
@@ -99,7 +119,8 @@ static int put_item(struct writer *w, const struct sass_item *item, uint8_t *to,
 			err = map_symbol(w, to + k);
 		return err;
 	default:
-		return refuse(w, "the image says something of it that is not known (0x%02x)", item->attr);
+		assert(attrs[item->attr] == ATTR_KEPT); /* sass_twin_can_say() */
+		return 0;
 	}
 }
 

@@ -496,10 +496,46 @@ static void try_kernel(struct gpubpf_lower_job *job, const struct gpubpf_twin_im
 	gpubpf_twin_image_finish(&twin);
 }
 
-/* Functions that end threads are not called by twins, nor any by pointers where one of the module ends them. */
+/* The function called so in the middle of its name. */
+static uint32_t function_called(const struct sass_cubin *c, const char *part)
+{
+	for (uint32_t i = 1; i < c->nsymbols; i++)
+		if (ELF64_ST_TYPE(c->symbols[i].head.st_info) == STT_FUNC && strstr(c->symbols[i].name, part))
+			return i;
+	return 0;
+}
+
+/* Of the functions that pointers are of, none may end threads: one of them becomes another function. */
+static void check_pointers(char *image, size_t size)
+{
+	struct gpubpf_diag diag;
+	struct sass_cubin c;
+	struct sass_code code;
+	uint32_t square, leaves;
+	Elf64_Rela *r = NULL;
+
+	gpubpf_diag_init(&diag);
+	if (sass_cubin_open(image, size, &c, &diag) < 0)
+		abort();
+	square = function_called(&c, "square");
+	leaves = function_called(&c, "leave");
+	for (uint32_t i = 1; i < c.nsections; i++)
+		if (!strcmp(c.sections[i].name, ".rela.nv.global.init"))
+			r = (Elf64_Rela *)(image + c.sections[i].head.sh_offset);
+	while (r && ELF64_R_SYM(r->r_info) != square)
+		r++;
+	if (!ok(r && leaves, "a pointer is of square, and another function ends threads"))
+		return;
+	r->r_info = ELF64_R_INFO((uint64_t)leaves, ELF64_R_TYPE(r->r_info));
+	ok(sass_code_read(&c, sass_kernel_find(&c, "pointed"), &code, &diag) < 0 && strstr(diag.what, "ends threads"),
+	   "a pointer of one that ends threads: %s", diag.what);
+	sass_cubin_finish(&c);
+}
+
+/* Functions that end threads are not called by twins. */
 static bool may_be_taken(const struct build *b, const struct gpubpf_kernel_info *info)
 {
-	if (strcmp(b->options, LINKED) || (strcmp(info->name, "calls") && strcmp(info->name, "pointed")))
+	if (strcmp(b->options, LINKED) || strcmp(info->name, "calls"))
 		return true;
 	ok(strstr(info->reason, "ends threads"), "%s: %s", info->name, info->reason);
 	return false;
@@ -541,6 +577,8 @@ static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 	} else {
 		note("%s", diag.what);
 	}
+	if (!strcmp(b->options, LINKED))
+		check_pointers(image, size);
 	gpubpf_twin_image_finish(&probes);
 	free(image);
 }
