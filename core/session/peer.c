@@ -212,6 +212,7 @@ static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gp
 	req->peer = peer->id;
 	req->seq = msg->seq;
 	req->caps = dev->caps;
+	req->caps.memory = req->caps.max_alloc = 0; /* no code is for them, and virtual machines grow and shrink */
 	req->layout = s->arenas[dev->arena].layout;
 	err = get_request(s, req, &msg->payload);
 	if (err < 0) {

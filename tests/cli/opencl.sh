@@ -27,8 +27,8 @@ waits="r['cost']['wait_ns'] - sum(r['cost']['wait_%s_ns' % p] for p in ('ask', '
 [ "$(json "0.9 * sum(r['cost'][p] for p in ('queue_ns', 'lower_ns', 'build_ns')) <= r['cost']['wait_answer_ns']")" = True ]
 ok $? "and for answers as long as they took"
 [ "$(json "r['cost']['twins'] + r['cost']['cached']")" = 1 ]; ok $? "a twin was made"
-run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0
-[ "$(json "r['cost']['twins'], r['cost']['cached']")" = "0 1" ]; ok $? "or was on disk, and then counts as cached: $(json "r['cost']")"
+POCL_MEMORY_LIMIT=3 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 4 0
+[ "$(json "r['cost']['twins'], r['cost']['cached']")" = "0 1" ]; ok $? "or was on disk, however much memory the device has, and then counts as cached: $(json "r['cost']")"
 "$(dirname "$0")/schema.py" "$(dirname "$0")/../../cli/report.schema.json" "$T/r"; ok $? "the report is as the schema says"
 run "$GPUBPF" run -o "$p" -- "$LOOP" 4 0
 says '^step_one#0 block 0,0,0 thread 5,0,0 enter: thread 5 of launch 0$' "prints come to standard error"
