@@ -13,7 +13,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-struct gpubpf_diag;
+#include "core/diag.h"
+
 struct gpubpf_event;
 struct gpubpf_loaded;
 struct gpubpf_session_opts;
@@ -81,10 +82,17 @@ void cli_help_tables(FILE *out);
 
 /* say.c: to standard error, one line each with the name in front */
 void cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The first thing that went wrong, as it was said; of a refusal (its code is not GPUBPF_OK) its parts. */
+struct cli_failure {
+	char text[4096];
+	struct gpubpf_diag diag;
+};
 /* From now on the first error is kept there too; NULL: no longer. */
-void cli_keep_error(char *text, size_t size);
+void cli_keep_error(struct cli_failure *failure);
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_diag(const struct gpubpf_diag *diag);
+/* The same in other words. */
+void cli_refuse(const struct gpubpf_diag *diag, const char *text);
 /* The nearest of n names to `name`, NULL if none is near. */
 const char *cli_nearest(const char *name, const char *const *names, size_t n);
 
@@ -160,7 +168,7 @@ struct cli_trace {
 	struct timespec started;
 	bool ended;            /* the program has, with this status of waitpid(2) */
 	int status, failed;    /* failed: our own exit status, where the program was not started */
-	char failure[4096];    /* and what was said then */
+	struct cli_failure failure; /* and why */
 };
 int cli_trace_run(struct cli_trace *trace);
 /* What the options say of a report. */

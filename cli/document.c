@@ -53,9 +53,9 @@ static struct json_object *one_failure(const struct cli_trace *trace)
 
 	add_str(o, "rule", gpubpf_error_name(code));
 	add_str(o, "meaning", gpubpf_error_rule(code));
-	add_str(o, "what", trace->failure);
+	add_str(o, "what", trace->failure.text);
 	add_str(o, "place", "");
-	add_str(o, "remedy", code == GPUBPF_E_USAGE ? gpubpf_error_remedy(code) : "");
+	add_str(o, "remedy", gpubpf_error_remedy(code));
 	return o;
 }
 
@@ -65,7 +65,9 @@ static struct json_object *errors(const struct cli_trace *trace, const struct gp
 
 	if (s && s->refusal.code != GPUBPF_OK)
 		json_object_array_add(list, one_refusal(&s->refusal));
-	else if (trace->failure[0])
+	else if (trace->failure.diag.code != GPUBPF_OK)
+		json_object_array_add(list, one_refusal(&trace->failure.diag));
+	else if (trace->failure.text[0])
 		json_object_array_add(list, one_failure(trace));
 	return list;
 }

@@ -90,12 +90,11 @@ static bool asks_for_json(const struct cli_command *command, int argc, char **ar
 }
 
 /* Commands that do not run a program have told it in words alone. */
-static void write_usage(const struct cli_args *args, const char *failure)
+static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
 {
-	struct cli_trace trace = { .args = args, .failed = CLI_USAGE };
+	struct cli_trace trace = { .args = args, .failed = CLI_USAGE, .failure = *failure };
 
 	clock_gettime(CLOCK_REALTIME, &trace.started);
-	snprintf(trace.failure, sizeof(trace.failure), "%s", failure);
 	cli_failure_document(&trace, NULL, stdout);
 }
 
@@ -103,19 +102,19 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
 {
 	bool json = asks_for_json(command, argc, argv);
 	struct cli_args args = {0};
-	char failure[4096] = "";
+	struct cli_failure failure = {0};
 	int status;
 
-	cli_keep_error(failure, sizeof(failure));
+	cli_keep_error(&failure);
 	status = cli_parse(command, argc, argv, &args);
 
 	if (status == CLI_OK && cli_has(&args, OPT_HELP))
 		cli_help_command(command, stdout);
 	else if (status == CLI_OK)
 		status = command->run(&args);
-	cli_keep_error(NULL, 0);
-	if (status == CLI_USAGE && json && failure[0])
-		write_usage(&args, failure);
+	cli_keep_error(NULL);
+	if (status == CLI_USAGE && json && failure.text[0])
+		write_usage(&args, &failure);
 	cli_args_finish(&args);
 	if (fflush(stdout) == EOF && status == CLI_OK) {
 		cli_error("standard output could not be written");

@@ -69,12 +69,24 @@ static int read_file(const char *path, char **text, size_t *size)
 	return CLI_RUN_FAILED;
 }
 
+static void refuse(const struct lang *l)
+{
+	const struct lang_refusal *r = lang_refusal(l);
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	gpubpf_diag_refuse(&diag, LANGUAGE, "%s", r->what);
+	gpubpf_diag_where(&diag, "%s", r->place);
+	gpubpf_diag_remedy(&diag, "%s", r->remedy);
+	cli_refuse(&diag, lang_why(l));
+}
+
 static int compile(struct cli_program *p, const struct lang_opts *opts)
 {
 	int err = lang_compile(opts, &p->l);
 
 	if (err == -EINVAL)
-		cli_error("%s", lang_why(p->l));
+		refuse(p->l);
 	else if (err < 0)
 		cli_error("%s: %s", opts->name, strerror(-err));
 	return err < 0 ? CLI_RUN_FAILED : CLI_OK;

@@ -14,22 +14,20 @@ static void say(const char *fmt, va_list ap)
 	fprintf(stderr, "gpubpf: %s\n", text); /* one write: the program may write there as well */
 }
 
-static char *kept;
-static size_t kept_size;
+static struct cli_failure *kept;
 
-void cli_keep_error(char *text, size_t size)
+void cli_keep_error(struct cli_failure *failure)
 {
-	kept = text;
-	kept_size = size;
+	kept = failure;
 }
 
 void cli_error(const char *fmt, ...)
 {
 	va_list ap;
 
-	if (kept && !kept[0]) {
+	if (kept && !kept->text[0]) {
 		va_start(ap, fmt);
-		vsnprintf(kept, kept_size, fmt, ap);
+		vsnprintf(kept->text, sizeof(kept->text), fmt, ap);
 		va_end(ap);
 	}
 	va_start(ap, fmt);
@@ -51,6 +49,13 @@ void cli_diag(const struct gpubpf_diag *diag)
 	char text[4096];
 
 	gpubpf_diag_format(diag, text, sizeof(text));
+	cli_refuse(diag, text);
+}
+
+void cli_refuse(const struct gpubpf_diag *diag, const char *text)
+{
+	if (kept && !kept->text[0])
+		kept->diag = *diag;
 	cli_error("%s", text);
 }
 

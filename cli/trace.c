@@ -465,7 +465,7 @@ static void serve(struct child *c)
 /* The program was not started: the document says why. */
 static void report_failure(struct child *c, int status)
 {
-	cli_keep_error(NULL, 0);
+	cli_keep_error(NULL);
 	c->trace->failed = status;
 	if (!c->json || !c->file.out)
 		return;
@@ -498,7 +498,7 @@ int cli_trace_run(struct cli_trace *trace)
 	c.json = cli_has(trace->args, OPT_JSON);
 	cli_progress_open(&c.progress, cli_has(trace->args, OPT_QUIET));
 	clock_gettime(CLOCK_REALTIME, &trace->started);
-	cli_keep_error(trace->failure, sizeof(trace->failure));
+	cli_keep_error(&trace->failure);
 	if (status == CLI_OK)
 		status = cli_stream_open(&c.stream, trace->args);
 	if (status == CLI_OK)

@@ -102,8 +102,8 @@ static size_t quote(const struct lang *l, uint32_t pos, char *buf, size_t size)
 
 int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt, ...)
 {
+	struct lang_refusal *r = &l->refusal;
 	uint32_t line, column;
-	char what[512];
 	va_list ap;
 	size_t n;
 
@@ -112,10 +112,12 @@ int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt,
 	l->failed = true;
 	pos = pos < l->size ? pos : (uint32_t)l->size;
 	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
+	vsnprintf(r->what, sizeof(r->what), fmt, ap);
 	va_end(ap);
 	lang_place(l, pos, &line, &column);
-	n = snprintf(l->why, sizeof(l->why), "%.200s:%u:%u: %s", l->name, line, column, what);
+	snprintf(r->place, sizeof(r->place), "%.200s:%u:%u", l->name, line, column);
+	snprintf(r->remedy, sizeof(r->remedy), "%s", remedy);
+	n = snprintf(l->why, sizeof(l->why), "%s: %s", r->place, r->what);
 	n += quote(l, pos, l->why + n, sizeof(l->why) - n);
 	snprintf(l->why + n, sizeof(l->why) - n, "\ntry: %s", remedy);
 	return -EINVAL;
@@ -124,6 +126,11 @@ int lang_fail(struct lang *l, uint32_t pos, const char *remedy, const char *fmt,
 const char *lang_why(const struct lang *l)
 {
 	return l->why;
+}
+
+const struct lang_refusal *lang_refusal(const struct lang *l)
+{
+	return &l->refusal;
 }
 
 /* -- the way -- */

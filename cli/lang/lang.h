@@ -211,6 +211,11 @@ struct lang_block {
 	bool duration;                 /* uses it */
 };
 
+/* The first error, in parts. */
+struct lang_refusal {
+	char what[512], place[256], remedy[256];
+};
+
 struct lang {
 	const char *name;              /* "-e", or the file */
 	const char *text;
@@ -222,7 +227,8 @@ struct lang {
 	void *arena;                   /* all that the tree is made of */
 	size_t used;                   /* bytes of it */
 	bool failed;
-	char why[2048];
+	struct lang_refusal refusal;
+	char why[2048];                /* the same as text, with the line that it points into */
 	struct lang_node spare;        /* where there was no memory */
 
 	struct lang_block *blocks;
@@ -254,6 +260,7 @@ struct lang_opts {
 int lang_compile(const struct lang_opts *opts, struct lang **l);
 void lang_destroy(struct lang *l);
 const char *lang_why(const struct lang *l);
+const struct lang_refusal *lang_refusal(const struct lang *l);
 const void *lang_object(const struct lang *l, size_t *size);
 
 /* The first error stays. -EINVAL. */

@@ -58,6 +58,8 @@ run "$GPUBPF" run -o "$p" -j -r - -- sh -c 'kill -TERM $$'; is 143 "-r -"; cp "$
 value "of a signal" "r['exit_status'], r['signal']" "(None, 15)"
 run "$GPUBPF" run -o "$OBJ/bad.bpf.o" -j --report "$T/r" -- touch "$T/started"; is 125 "a refusal"; valid "a refusal"
 value "with its rule, place and remedy" "[(e['rule'], 'bad.bpf.c:13' in e['place'], e['remedy'] != '') for e in r['errors']]" "[('NULL_DEREF', True, True)]"
+run "$GPUBPF" run -e 'gpu/entry/k { @ = foo(); }' -j --report "$T/r" -- touch "$T/started"; is 125 "a one-liner that is none"; valid "it too"
+value "points into the text" "[(e['rule'], e['place'], 'gpubpf-lang(7)' in e['remedy']) for e in r['errors']]" "[('LANGUAGE', '-e:1:19', True)]"
 run "$GPUBPF" run -o "$T/none.o" -j --report "$T/r" -- true; is 125 "an object that is not there"; valid "it too"
 value "says so" "'none.o' in r['errors'][0]['what'] + r['errors'][0]['place']" True
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$T/nothing"; is 127 "a program that is not there"; valid "it too"
