@@ -219,6 +219,8 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 
 	if (why)
 		lang_fail(p->l, pos, instead, "%s is not for a GPU's kernel: %s", word, why);
+	else if (p->lex.token == LANG_T_DOT)
+		lang_fail(p->l, pos, "ctx.mem.addr is a field of the context, args.n an argument of the kernel", "%s is not known", word);
 	else
 		lang_fail(p->l, pos, lang_nearest_word(word, near, sizeof(near)), "%s is not known", word);
 	return lang_node(p, LANG_N_NUMBER, pos);
