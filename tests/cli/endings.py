@@ -21,7 +21,7 @@ from tap import ok, plan, skip_all
 gpubpf, objects, loop, discrete, sums, steady = sys.argv[1:]
 probe = os.path.join(objects, "probe.bpf.o")
 scratch = tempfile.TemporaryDirectory()
-WAIT = 90
+WAIT = 240
 
 
 def until(done):

@@ -144,7 +144,7 @@ static void exact(const char *app, const struct child *want)
 	ok(same(want, &probed), "%s on %s: output and status as without probes", base(app), device);
 	if (!ok(counts_match(&tool, want->out, true), "%s on %s: every work-item counted", base(app), device))
 		note_text(tool.seen->last_note, probed.err, 4000);
-	for (int i = 0; i < 1000 && tool.seen->pulled_gone < tool.seen->asked_gone; i++)
+	for (int i = 0; i < 12000 && tool.seen->pulled_gone < tool.seen->asked_gone; i++)
 		usleep(5000); /* the tool reads what was said before the program's end */
 	ok(tool.seen->pulled_gone == tool.seen->asked_gone, "%s on %s: %u PULLs for a device that is gone are answered",
 	   base(app), device, tool.seen->asked_gone);

@@ -137,7 +137,7 @@ static uint64_t probed(void)
 
 static void detach_soon(uint64_t before)
 {
-	for (int i = 0; i < 10000 && probed() == before; i++)
+	for (int i = 0; i < 600000 && probed() == before; i++)
 		usleep(100);
 	fake_attach(fake.tool, NULL);
 }
@@ -390,7 +390,7 @@ void fake_start(struct fake_tool *tool, const struct fake_options *options)
 
 void fake_settle(void)
 {
-	for (int i = 0; i < 5000 && __atomic_load_n(&fake.seen->closed, __ATOMIC_ACQUIRE) != fake.seen->opened; i++)
+	for (int i = 0; i < 60000 && __atomic_load_n(&fake.seen->closed, __ATOMIC_ACQUIRE) != fake.seen->opened; i++)
 		usleep(1000);
 }
 

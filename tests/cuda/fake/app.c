@@ -307,7 +307,9 @@ static void slowly(void)
 	GOOD(cuStreamCreate(&stream, 0));
 	run(f, word, 3, stream);
 	GOOD(cuStreamBeginCapture_v2(stream, 0));
-	usleep(1500000);
+	if (getenv("FAKE_CUDA_APP_CAPTURES"))
+		fclose(fopen(getenv("FAKE_CUDA_APP_CAPTURES"), "w"));
+	wait_for(getenv("FAKE_CUDA_APP_WAITS"));
 	run(f, word, 3, stream);
 	GOOD(cuStreamEndCapture(stream, &graph));
 	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 0));
