@@ -307,9 +307,12 @@ static void slowly(void)
 	GOOD(cuStreamCreate(&stream, 0));
 	run(f, word, 3, stream);
 	GOOD(cuStreamBeginCapture_v2(stream, 0));
-	if (getenv("FAKE_CUDA_APP_CAPTURES"))
+	if (getenv("FAKE_CUDA_APP_CAPTURES")) {
 		fclose(fopen(getenv("FAKE_CUDA_APP_CAPTURES"), "w"));
-	wait_for(getenv("FAKE_CUDA_APP_WAITS"));
+		wait_for(getenv("FAKE_CUDA_APP_WAITS"));
+	} else {
+		usleep(1500000);
+	}
 	run(f, word, 3, stream);
 	GOOD(cuStreamEndCapture(stream, &graph));
 	GOOD(cuGraphInstantiateWithFlags(&ready, graph, 0));
