@@ -34,6 +34,8 @@ struct hip_next {
 	hipError_t (*stream_capture)(hipStream_t stream, int *status, unsigned long long *id, hipGraph_t *graph,
 				     const hipGraphNode_t **deps, size_t *ndeps);
 	hipError_t (*stream_depend)(hipStream_t stream, hipGraphNode_t *deps, size_t ndeps, unsigned flags);
+	hipError_t (*stream_capturing)(hipStream_t stream, int *status);
+	hipError_t (*device_pointer)(void **address, void *memory, unsigned flags);
 };
 
 /* Our own, under the runtime's names. */
@@ -129,6 +131,12 @@ struct hip_call {
 };
 
 hipError_t hip_launch(const struct hip_call *call);
+/* What stands for a device in the launch path: HIP's contexts are names of devices. */
+static inline const void *hip_device_key(int number)
+{
+	return (const void *)(uintptr_t)(number + 1);
+}
+
 /* A device is about to be reset: copy the maps back. */
 void hip_device_end(int number);
 

@@ -33,16 +33,19 @@ static struct gpubpf_hook_device *device_of(hipStream_t stream)
 		number = hip_next.stream_device(stream);
 	if (number < 0)
 		return NULL;
-	key = (const void *)(uintptr_t)(number + 1);
+	key = hip_device_key(number);
 	device = gpubpf_hook_device_find(&hip_hook_ops, key);
 	how.index = number;
+	how.context = (void *)key;
 	return device ? device : gpubpf_hook_device_add(&hip_hook_ops, key, &how, number);
 }
 
 void hip_device_end(int number)
 {
-	if (hip_active() && number >= 0)
-		gpubpf_hook_device_end(&hip_hook_ops, (const void *)(uintptr_t)(number + 1));
+	if (!hip_active() || number < 0)
+		return;
+	gpubpf_hook_device_end(&hip_hook_ops, hip_device_key(number));
+	gpubpf_allocations_end(hip_device_key(number));
 }
 
 /* ---- does the twin fit? ---- */

@@ -32,6 +32,8 @@ static void load(void)
 	NEXT(stream_device, "hipGetStreamDeviceId");
 	NEXT(stream_capture, "hipStreamGetCaptureInfo_v2");
 	NEXT(stream_depend, "hipStreamUpdateCaptureDependencies");
+	NEXT(stream_capturing, "hipStreamIsCapturing");
+	NEXT(device_pointer, "hipHostGetDevicePointer");
 #undef NEXT
 	hip_driver_fill(&hip_own, lib, find, &lacks);
 }

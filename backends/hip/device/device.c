@@ -56,7 +56,7 @@ static hipError_t fill_caps(struct gpubpf_device *d)
 	snprintf(caps->arch, sizeof(caps->arch), "%.*s", (int)arch, p.gcn_arch_name);
 	if (p.gcn_arch_name[arch])
 		snprintf(caps->extensions, sizeof(caps->extensions), "%s", p.gcn_arch_name + arch + 1);
-	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_TAKES_AMDGPU;
+	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_TAKES_AMDGPU | GPUBPF_CAP_ALLOCATIONS;
 	caps->clock = GPUBPF_CLOCK_REALTIME;
 	caps->compute_units = p.units;
 	caps->warp_size = p.warp_size;

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The application's memory: that of a device is the device's, managed and page-locked memory is everybody's, at one address
+ * (HIP programming guide, unified virtual addressing). What another device may read as a peer is not told to its probes.
+ */
+#include "hip.h"
+
+#define NEXT(call, ...) (hip_next_init() && hip_next.call ? hip_next.call(__VA_ARGS__) : hipErrorNotFound)
+
+static const void *current(void)
+{
+	int device = 0;
+
+	return hip_own.get_device(&device) ? NULL : hip_device_key(device);
+}
+
+static hipError_t add(hipError_t error, void *const *memory, size_t size, enum gpubpf_allocation_kind kind)
+{
+	const void *device = error ? NULL : current();
+
+	if (device)
+		gpubpf_allocation_add(device, kind != GPUBPF_ALLOCATION_DEVICE,
+				      &(struct gpubpf_allocation){ (uintptr_t)*memory, size, kind, gpubpf_allocation_number() });
+	return error;
+}
+
+/* Where kernels see it at the address that the host has. */
+static hipError_t add_same(hipError_t error, void *memory, size_t size)
+{
+	void *seen = NULL;
+
+	if (error || !hip_next.device_pointer || hip_next.device_pointer(&seen, memory, 0) || seen != memory)
+		return error;
+	return add(0, &memory, size, GPUBPF_ALLOCATION_HOST);
+}
+
+/* Of a stream that is being captured it is not there before the graph runs. */
+static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t size, hipStream_t stream)
+{
+	int status = 0;
+
+	if (error || !hip_next.stream_capturing || hip_next.stream_capturing(stream, &status) || status)
+		return error;
+	if ((uintptr_t)stream > 2 && (!hip_next.stream_device || hip_device_key(hip_next.stream_device(stream)) != current()))
+		return 0;
+	return add(0, memory, size, GPUBPF_ALLOCATION_DEVICE);
+}
+
+hipError_t hipMalloc(void **memory, size_t size)
+{
+	return add(NEXT(hipMalloc, memory, size), memory, size, GPUBPF_ALLOCATION_DEVICE);
+}
+
+hipError_t hipExtMallocWithFlags(void **memory, size_t size, unsigned flags)
+{
+	return add(NEXT(hipExtMallocWithFlags, memory, size, flags), memory, size, GPUBPF_ALLOCATION_DEVICE);
+}
+
+hipError_t hipMallocPitch(void **memory, size_t *pitch, size_t width, size_t height)
+{
+	hipError_t error = NEXT(hipMallocPitch, memory, pitch, width, height);
+
+	return error ? error : add(0, memory, *pitch * height, GPUBPF_ALLOCATION_DEVICE);
+}
+
+hipError_t hipMallocManaged(void **memory, size_t size, unsigned flags)
+{
+	return add(NEXT(hipMallocManaged, memory, size, flags), memory, size, GPUBPF_ALLOCATION_MANAGED);
+}
+
+hipError_t hipHostMalloc(void **memory, size_t size, unsigned flags)
+{
+	hipError_t error = NEXT(hipHostMalloc, memory, size, flags);
+
+	return error ? error : add_same(0, *memory, size);
+}
+
+hipError_t hipHostAlloc(void **memory, size_t size, unsigned flags)
+{
+	hipError_t error = NEXT(hipHostAlloc, memory, size, flags);
+
+	return error ? error : add_same(0, *memory, size);
+}
+
+hipError_t hipMallocHost(void **memory, size_t size)
+{
+	hipError_t error = NEXT(hipMallocHost, memory, size);
+
+	return error ? error : add_same(0, *memory, size);
+}
+
+hipError_t hipHostRegister(void *memory, size_t size, unsigned flags)
+{
+	return add_same(NEXT(hipHostRegister, memory, size, flags), memory, size);
+}
+
+hipError_t hipMallocAsync(void **memory, size_t size, hipStream_t stream)
+{
+	return add_in_stream(NEXT(hipMallocAsync, memory, size, stream), memory, size, stream);
+}
+
+/* Freed memory is unknown before the runtime gets it: another thread may be given it at once. */
+
+hipError_t hipFree(void *memory)
+{
+	gpubpf_allocation_remove((uintptr_t)memory);
+	return NEXT(hipFree, memory);
+}
+
+hipError_t hipHostFree(void *memory)
+{
+	gpubpf_allocation_remove((uintptr_t)memory);
+	return NEXT(hipHostFree, memory);
+}
+
+hipError_t hipFreeHost(void *memory)
+{
+	gpubpf_allocation_remove((uintptr_t)memory);
+	return NEXT(hipFreeHost, memory);
+}
+
+hipError_t hipHostUnregister(void *memory)
+{
+	gpubpf_allocation_remove((uintptr_t)memory);
+	return NEXT(hipHostUnregister, memory);
+}
+
+hipError_t hipFreeAsync(void *memory, hipStream_t stream)
+{
+	gpubpf_allocation_remove((uintptr_t)memory);
+	return NEXT(hipFreeAsync, memory, stream);
+}
