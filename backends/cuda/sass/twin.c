@@ -67,6 +67,13 @@ static bool begins(const char *name, const char *with)
 	return !strncmp(name, with, strlen(with));
 }
 
+/* Said by a number: of a module's sections nearly all are another kernel's, and comparing names takes long. */
+static bool is_of_other_code(const struct writer *w, const struct sass_section *s)
+{
+	return s->head.sh_info != w->kernel->text && s->head.sh_info < w->app->nsections &&
+	       w->app->sections[s->head.sh_info].head.sh_flags & SHF_EXECINSTR;
+}
+
 /* What the module says of itself as a whole, and what belongs to the kernel's section. */
 static bool is_kept(const struct writer *w, uint32_t i)
 {
@@ -74,7 +81,7 @@ static bool is_kept(const struct writer *w, uint32_t i)
 	static const char *const whole[] = { ".note.nv.", ".nv.compat", ".nv.rel.action", ".nv.shared.reserved." };
 	static const char *const own[] = { ".nv.info.", ".nv.constant0.", ".nv.constant2.", ".nv.shared.", ".nv.local." };
 
-	if (s->head.sh_flags & MERCURY)
+	if (s->head.sh_flags & (MERCURY | SHF_EXECINSTR) || is_of_other_code(w, s))
 		return false;
 	if (!strcmp(s->name, ".nv.info") || !strcmp(s->name, ".nv.callgraph"))
 		return true;
