@@ -124,6 +124,7 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 	if (err < 0)
 		return err;
 	err = check_places(m, &code, diag);
+	m->has_exit &= code.nexits || !m->has_entry; /* one that never ends has an entry all the same */
 	if (!err)
 		err = sass_place(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &placed,
 				 diag);

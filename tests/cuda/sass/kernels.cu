@@ -194,6 +194,14 @@ KERNEL nested(int *out, const int *in, int n, int m)
 	out[ME] = sum + m;
 }
 
+/* no end of its own */
+KERNEL stops(int *out, const int *in, int n, int m)
+{
+	out[ME] = n;
+	asm volatile("trap;");
+	__builtin_unreachable();
+}
+
 __device__ int total, table[64];
 
 /* variables of the module, which a twin reaches by their addresses */
