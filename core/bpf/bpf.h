@@ -6,7 +6,7 @@
  *   serve.c   a question and its answer        object.c  handles, numbers, and when nobody holds one any more
  *   map.c     maps and their elements          prog.c    programs, proven when they are loaded
  *   link.c    programs on kernels              info.c    what each is
- *   ring.c    records, as loaders read them
+ *   ring.c    records, as loaders read them     pin.c     names
  *
  * A map is on a shelf (a session of its own that is never started) until a program that names it is attached: how it is
  * placed depends on what all programs do to it. From then on it is the session's.
@@ -92,11 +92,18 @@ struct sys_object {
 	};
 };
 
+struct sys_pin {
+	int fd;                        /* of its file */
+	uint32_t id;
+};
+
 struct gpubpf_bpf {
 	struct sys_object **objects;   /* [n], by number */
 	uint32_t n, next;              /* number */
 	int kept[GPUBPF_MAX_MAPS];     /* [nkept]: memory of the session's maps whose handles are closed */
 	uint32_t nkept;
+	struct sys_pin *pins;          /* [npins] */
+	uint32_t npins;
 };
 
 /* The question of a peer, answered. -EPROTO or -errno of the connection. */
@@ -113,6 +120,13 @@ struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t ma
 bool gpubpf_bpf_has_room(struct gpubpf_session *s, struct sys_object *map);
 bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_t copy, const void *data, uint32_t size);
 void gpubpf_bpf_wake(struct gpubpf_session *s);
+
+/* pin.c: the folder of a session, and what is left of it at that socket. */
+int gpubpf_pins_open(const struct gpubpf_session *s);
+void gpubpf_pins_remove(const char *session);
+/* what is pinned is called; pins whose files are gone go */
+void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id));
+void sys_pins_finish(struct gpubpf_bpf *bpf);
 
 /* object.c. A new one, NULL and *err; and its handles' file, of a map with its sizes and of `size` bytes. 0 or -errno. */
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err);
@@ -156,6 +170,8 @@ int sys_link_create(struct sys_call *c);
 int sys_perf_set(struct sys_call *c);
 int sys_memory(struct sys_call *c);
 int sys_buffer_open(struct sys_call *c);
+int sys_pin(struct sys_call *c);
+int sys_pinned(struct sys_call *c);
 
 /* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);

@@ -243,6 +243,8 @@ void gpubpf_bpf_sweep(struct gpubpf_session *s)
 	for (uint32_t i = 0; bpf && i < bpf->n; i++)
 		if (is_open(bpf->objects[i]))
 			keep_object(s, bpf->objects[i]);
+	if (bpf)
+		sys_pins_sweep(s, keep);
 	for (uint32_t i = 0; bpf && i < bpf->n; i++)
 		if (bpf->objects[i]->live)
 			bpf->objects[n++] = bpf->objects[i];
@@ -258,8 +260,10 @@ void gpubpf_bpf_finish(struct gpubpf_session *s)
 		finish(s, s->bpf->objects[i]);
 	for (uint32_t i = 0; s->bpf && i < s->bpf->nkept; i++)
 		close(s->bpf->kept[i]);
-	if (s->bpf)
+	if (s->bpf) {
+		sys_pins_finish(s->bpf);
 		free(s->bpf->objects);
+	}
 	free(s->bpf);
 	s->bpf = NULL;
 }

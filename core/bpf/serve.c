@@ -27,6 +27,8 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_PERF_SET] = sys_perf_set,
 	[GPUBPF_BPF_MEMORY] = sys_memory,
 	[GPUBPF_BPF_BUFFER_OPEN] = sys_buffer_open,
+	[GPUBPF_BPF_PIN] = sys_pin,
+	[GPUBPF_BPF_PINNED] = sys_pinned,
 };
 
 static int run(struct sys_call *c)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/wire/loader.h"
 #include "core/worker/installed.h"
 
 struct variable {
@@ -82,15 +83,15 @@ static int readable(char *why, size_t size, const char *what, const char *path)
 
 int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char ***env, char *why, size_t size)
 {
-	char agent[PATH_MAX], bpf[PATH_MAX], preload[2 * PATH_MAX + 1];
-	struct variable vars[] = {
+	char agent[PATH_MAX], bpf[PATH_MAX], preload[2 * PATH_MAX + 1], pins[GPUBPF_BPF_PINS_SIZE];
+	struct variable vars[6] = {
 		{ "OPENCL_LAYERS", agent, true, true },
 		{ "LD_PRELOAD", preload, true, false },
 		/* it refuses to start where another library comes first, and works all the same: what the user says wins */
 		{ "ASAN_OPTIONS", "verify_asan_link_order=0", true, true },
 		{ "GPUBPF_SESSION", o->session, false, false },
-		{ "GPUBPF_BACKEND", o->backend, false, false },
 	};
+	size_t n = 4;
 	int err;
 
 	if (o->agent)
@@ -104,7 +105,12 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 		err = readable(why, size, "preload for loaders", bpf);
 	if (err < 0)
 		return err;
-	*env = build(base, vars, o->backend ? 5 : 4);
+	gpubpf_bpf_pins(o->session, pins);
+	if (o->loaders)
+		vars[n++] = (struct variable){ "GPUBPF_PIN", pins, false, false };
+	if (o->backend)
+		vars[n++] = (struct variable){ "GPUBPF_BACKEND", o->backend, false, false };
+	*env = build(base, vars, n);
 	return *env ? 0 : -ENOMEM;
 }
 

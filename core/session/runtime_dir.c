@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/bpf/bpf.h"
+
 static void default_dir(char *buf, size_t size)
 {
 	struct stat st;
@@ -159,8 +161,10 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size)
 		if (!is_socket_name(entry->d_name) || lstat(path, &st) < 0 || !S_ISSOCK(st.st_mode))
 			continue;
 		if (silent(path)) {
-			if (kill(atoi(entry->d_name), 0) < 0 && errno == ESRCH)
+			if (kill(atoi(entry->d_name), 0) < 0 && errno == ESRCH) {
 				unlink(path);
+				gpubpf_pins_remove(path);
+			}
 			continue;
 		}
 		if (strlen(path) >= size)

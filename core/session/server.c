@@ -63,6 +63,8 @@ int gpubpf_server_open(struct gpubpf_session *s)
 	if (!s->buffer || s->epoll < 0 || s->wake < 0 || s->timer < 0 || s->spare < 0)
 		return gpubpf_session_fail(s, -ENOMEM, "cannot open the session: %s", strerror(errno));
 	err = listen_at(s);
+	if (!err && s->loaders)
+		err = gpubpf_pins_open(s);
 	if (!err)
 		err = watch(s, s->listener, TAG_LISTENER);
 	if (!err)
@@ -397,8 +399,10 @@ void gpubpf_server_close(struct gpubpf_session *s)
 	while (s->peers)
 		close_peer(s, s->peers);
 	gpubpf_rescues_finish(s);
-	if (s->listener >= 0)
+	if (s->listener >= 0) {
 		unlink(s->path);
+		gpubpf_pins_remove(s->path);
+	}
 	close_fd(&s->listener);
 	close_fd(&s->timer);
 	close_fd(&s->wake);

@@ -2,11 +2,19 @@
 #include "loader.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 const char *const gpubpf_bpf_kinds[GPUBPF_BPF_KINDS] = { "map", "prog", "link", "btf", "perf", "buffer" };
+
+void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE])
+{
+	const char *end = strrchr(session, '.');
+
+	snprintf(out, GPUBPF_BPF_PINS_SIZE, "%.*s.pin", end ? (int)(end - session) : (int)strlen(session), session);
+}
 
 enum { INLINE, APART };            /* where the payload is: in the packet, or in its first descriptor */
 

@@ -55,8 +55,14 @@ enum gpubpf_bpf_op {
 	 * is mapped: an array of the kernel's where it has the values */
 	GPUBPF_BPF_MEMORY = 14,
 	GPUBPF_BPF_BUFFER_OPEN = 15,   /* -> fd */
+	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: a file there in the session's folder is its name */
+	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of such a file -> fd */
 	GPUBPF_BPF_OPS,
 };
+
+/* The folder for pins of the session at that socket: beside it. */
+#define GPUBPF_BPF_PINS_SIZE 300
+void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE]);
 
 /* Send what w holds, of any size, and a descriptor (-1: none). 0 or -errno. */
 int gpubpf_payload_send(int sock, int flags, uint16_t type, uint32_t seq, const struct gpubpf_writer *w, int fd);

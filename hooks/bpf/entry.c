@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -89,6 +90,20 @@ EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 		event = &ours;
 	}
 	return (int)told(kernel_call(SYS_epoll_ctl, (const long[6]){ epoll, op, fd, (long)event }));
+}
+
+EXPORT int statfs(const char *path, struct statfs *buf)
+{
+	long ret = kernel_call(SYS_statfs, (const long[6]){ (long)path, (long)buf });
+
+	if (!ret && have_session())
+		own_statfs(path, buf);
+	return (int)told(ret);
+}
+
+EXPORT int statfs64(const char *path, struct statfs64 *buf)
+{
+	return statfs(path, (struct statfs *)buf); /* they are the same where we run */
 }
 
 typedef FILE *(*fopen_fn)(const char *path, const char *mode);

@@ -8,7 +8,7 @@
  *   entry.c    what we export         ask.c   the connection, handles
  *   bpf.c      bpf(2) by commands.def, but for: map.c, prog.c, object.c
  *   perf.c     perf_event_open(2), ioctl(2)   file.c  what libbpf reads before it calls these
- *   memory.c   what is mapped and waited for
+ *   memory.c   what is mapped and waited for    pin.c   names in the session's folder
  */
 #ifndef GPUBPF_HOOKS_BPF_LOADER_H
 #define GPUBPF_HOOKS_BPF_LOADER_H
@@ -79,6 +79,10 @@ bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
 bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offset, long *result);
 uint32_t own_epoll_events(int fd, uint32_t events);
 int kernel_array(int fd);          /* the kernel's that has the values of this map of ours, owned; or -errno */
+
+/* pin.c: what statfs(2) says of a name that may be ours. */
+struct statfs;
+void own_statfs(const char *path, struct statfs *buf);
 
 /* file.c: NULL: it is not ours. */
 FILE *own_file(const char *path);

@@ -49,7 +49,14 @@ if command -v bpftool > /dev/null; then
 		bpftool map lookup name counts key 3 0 0 0; bpftool map dump name seen
 		bpftool map delete name seen key 9 0 0 0; bpftool map getnext name counts key 2 0 0 0
 		bpftool prog dump xlated name cuda__enter
-		echo > "$T/end"; wait; bpftool map list | grep -c counts
+		mkdir "\$GPUBPF_PIN/below"; bpftool map pin name counts "\$GPUBPF_PIN/below/m"; bpftool prog pin name cuda__enter "\$GPUBPF_PIN/p"
+		bpftool map pin name counts "\$GPUBPF_PIN/p" 2>&1; bpftool map pin name counts /sys/fs/bpf/none 2>&1
+		bpftool map update pinned "\$GPUBPF_PIN/below/m" key 2 0 0 0 value 55 0 0 0 0 0 0 0
+		bpftool map create "\$GPUBPF_PIN/new" type hash key 4 value 4 entries 4 name made
+		bpftool map update pinned "\$GPUBPF_PIN/new" key 1 0 0 0 value 6 0 0 0; bpftool map dump pinned "\$GPUBPF_PIN/new"
+		echo "pins are in \$GPUBPF_PIN"
+		echo > "$T/end"; wait; bpftool map lookup pinned "\$GPUBPF_PIN/below/m" key 2 0 0 0; bpftool prog show pinned "\$GPUBPF_PIN/p"
+		rm -r "\$GPUBPF_PIN/below" "\$GPUBPF_PIN/new" "\$GPUBPF_PIN/p"; sleep 0.3; bpftool map list | grep -c 'counts\|made'
 	E
 	cat "$T/stays" "$T/tools" > "$T/tool"; run "$GPUBPF" bpf -- sh "$T/tool"
 	prints '^1073[0-9]*: array  name counts  flags 0x0' "bpftool lists maps"; prints '^1073[0-9]*: kprobe  name cuda__enter' "programs"
@@ -57,7 +64,11 @@ if command -v bpftool > /dev/null; then
 	prints '"key": 3,' "looks up"; prints '"value": 7' "what it has updated, by its types"
 	prints 'File exists' "a key that is there is the error that it is of the kernel's"; prints '"key": 9,' "dumps"
 	prints '^03 00 00 00' "walks"; prints 'r1 = map\[id:1073' "and shows instructions"
-	[ "$(tail -n 1 "$T/out")" = 0 ]; ok $? "what its loader had goes with it"
+	prints '"value": 55' "pins: a map that is pinned is there when its loader has ended"; prints '^1073[0-9]*: kprobe  name cuda__enter .*' "and a program"
+	prints 'Error: .*File exists' "a name that is taken"; prints 'Error: .*Operation not permitted' "a place that is not ours"
+	prints '^key: 01 00 00 00  value: 06 00 00 00' "a map that is made there"
+	[ "$(tail -n 1 "$T/out")" = 0 ]; ok $? "what had its loader goes with the names"
+	pins=$(sed -n 's/^pins are in //p' "$T/out"); [ -n "$pins" ] && [ ! -e "$pins" ]; ok $? "and the folder with the session"
 else skip "bpftool" "it is not installed"; fi
 
 # all that is not for a GPU is the kernel's

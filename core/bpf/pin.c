@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names for objects: files in a folder of the session, which stands for a BPF file system and goes with it. A pin is an empty
+ * file that the session has open: as long as it has a name, in that folder or one below, its object is there. */
+#include "bpf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PINS_MAX 1024u
+#define DEPTH 16
+
+int gpubpf_pins_open(const struct gpubpf_session *s)
+{
+	char dir[GPUBPF_BPF_PINS_SIZE];
+
+	gpubpf_bpf_pins(s->path, dir);
+	return mkdir(dir, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path) < 0 && errno != ENOENT;
+}
+
+void gpubpf_pins_remove(const char *session)
+{
+	char dir[GPUBPF_BPF_PINS_SIZE];
+
+	gpubpf_bpf_pins(session, dir);
+	nftw(dir, remove_one, DEPTH, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+static bool is_within(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	return !strncmp(path, folder, n) && (!path[n] || path[n] == '/');
+}
+
+/* The folder of a name that is to be, in the session's; *name becomes its last part. -errno: it is elsewhere. */
+static int open_folder(const struct gpubpf_session *s, const char *path, const char **name)
+{
+	const char *slash = strrchr(path, '/');
+	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], above[PATH_MAX], is[PATH_MAX];
+	int fd;
+
+	*name = slash ? slash + 1 : "";
+	gpubpf_bpf_pins(s->path, pins);
+	if (path[0] != '/' || !**name || !realpath(pins, folder))
+		return -EPERM;
+	snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
+	if (!realpath(above, is))
+		return -errno;
+	if (!is_within(is, folder))
+		return -EPERM;
+	fd = open(is, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int add_pin(struct gpubpf_session *s, uint32_t id, const char *path)
+{
+	struct gpubpf_bpf *bpf = s->bpf;
+	struct sys_pin *grown;
+	const char *name;
+	int dir = open_folder(s, path, &name), fd;
+
+	if (dir < 0)
+		return dir;
+	grown = bpf->npins < PINS_MAX ? reallocarray(bpf->pins, bpf->npins + 1, sizeof(*grown)) : NULL;
+	if (grown)
+		bpf->pins = grown;
+	fd = grown ? openat(dir, name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	if (fd >= 0)
+		bpf->pins[bpf->npins++] = (struct sys_pin){ fd, id };
+	else
+		fd = grown ? -errno : -ENOSPC;
+	close(dir);
+	return fd < 0 ? fd : 0;
+}
+
+static bool can_be_pinned(const struct sys_object *o)
+{
+	return o->kind == GPUBPF_BPF_MAP || o->kind == GPUBPF_BPF_PROG || o->kind == GPUBPF_BPF_LINK;
+}
+
+int sys_pin(struct sys_call *c)
+{
+	const struct sys_object *o = sys_object_find(c->s, gpubpf_get_u32(c->r));
+	char path[PATH_MAX];
+
+	gpubpf_get_str(c->r, path, sizeof(path));
+	if (c->r->failed)
+		return -EPROTO;
+	if (!o)
+		return -EBADF;
+	return can_be_pinned(o) ? add_pin(c->s, o->id, path) : -EINVAL;
+}
+
+int sys_pinned(struct sys_call *c)
+{
+	uint64_t device = gpubpf_get_u64(c->r), inode = gpubpf_get_u64(c->r);
+	struct gpubpf_bpf *bpf = c->s->bpf;
+
+	if (c->r->failed)
+		return -EPROTO;
+	for (uint32_t i = 0; bpf && i < bpf->npins; i++) {
+		struct sys_object *o = sys_object_find(c->s, bpf->pins[i].id);
+		struct stat st;
+
+		if (!o || fstat(bpf->pins[i].fd, &st) < 0 || st.st_dev != device || st.st_ino != inode)
+			continue;
+		c->fd = sys_object_handle(o);
+		return c->fd < 0 ? c->fd : 0;
+	}
+	return -EACCES; /* as of a file that is none of a BPF file system */
+}
+
+void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id))
+{
+	struct gpubpf_bpf *bpf = s->bpf;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < bpf->npins; i++) {
+		struct stat st;
+
+		if (fstat(bpf->pins[i].fd, &st) < 0 || !st.st_nlink) {
+			close(bpf->pins[i].fd);
+			continue;
+		}
+		has(s, bpf->pins[i].id);
+		bpf->pins[n++] = bpf->pins[i];
+	}
+	bpf->npins = n;
+}
+
+void sys_pins_finish(struct gpubpf_bpf *bpf)
+{
+	for (uint32_t i = 0; i < bpf->npins; i++)
+		close(bpf->pins[i].fd);
+	free(bpf->pins);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of ours, in the session's folder, which loaders take for a BPF file system. */
+#include "loader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "environ.h"
+
+#define PATH_FD (1u << 14)         /* BPF_F_PATH_FD, of Linux 6.5 */
+
+/* Is it in the session's folder, or that itself? */
+static bool is_within(const char *path)
+{
+	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], is[PATH_MAX];
+	const char *session = loader_env_session();
+	size_t n;
+
+	if (!session || !path)
+		return false;
+	gpubpf_bpf_pins(session, pins);
+	if (!realpath(pins, folder) || !realpath(path, is))
+		return false;
+	n = strlen(folder);
+	return !strncmp(is, folder, n) && (!is[n] || is[n] == '/');
+}
+
+/* The name that is to be, whole; false: its folder is not ours. */
+static bool whole_name(const char *path, char *whole, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	char above[PATH_MAX], is[PATH_MAX];
+
+	if (!slash)
+		snprintf(above, sizeof(above), ".");
+	else
+		snprintf(above, sizeof(above), "%.*s/", (int)(slash - path), path);
+	if (!is_within(above) || !realpath(above, is))
+		return false;
+	return (size_t)snprintf(whole, size, "%s/%s", is, slash ? slash + 1 : path) < size;
+}
+
+void own_statfs(const char *path, struct statfs *buf)
+{
+	int before = errno;
+
+	if (is_within(path))
+		buf->f_type = BPF_FS_MAGIC;
+	errno = before;
+}
+
+static uint32_t pinnable(int fd)
+{
+	static const enum gpubpf_bpf_kind kinds[] = { GPUBPF_BPF_MAP, GPUBPF_BPF_PROG, GPUBPF_BPF_LINK };
+	uint32_t id = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !id; i++)
+		id = handle_of(fd, kinds[i]).id;
+	return id;
+}
+
+/* A map that is pinned there is the session's. */
+long obj_pin(struct call *c)
+{
+	const char *path = (const char *)(uintptr_t)c->attr.pathname;
+	uint32_t id = pinnable((int)c->attr.bpf_fd);
+	bool within = path && !(c->attr.file_flags & PATH_FD);
+	char whole[PATH_MAX];
+	struct gpubpf_writer w = {0};
+	struct answer a;
+	int64_t map;
+	int err;
+
+	within = within && whole_name(path, whole, sizeof(whole));
+	if (!id && within && (map = map_taken((int)c->attr.bpf_fd)) > 0)
+		id = (uint32_t)map;
+	if (!id)
+		return pass(c);
+	if (!within)
+		return -EPERM; /* as where there is no BPF file system */
+	gpubpf_put_u32(&w, id);
+	gpubpf_put_str(&w, whole);
+	err = ask(GPUBPF_BPF_PIN, &w, &a);
+	answer_close(&a);
+	return err;
+}
+
+long obj_get(struct call *c)
+{
+	const char *path = (const char *)(uintptr_t)c->attr.pathname;
+	struct gpubpf_writer w = {0};
+	struct stat st;
+
+	if (c->attr.file_flags & PATH_FD || !is_within(path) || stat(path, &st) < 0)
+		return pass(c);
+	gpubpf_put_u64(&w, st.st_dev);
+	gpubpf_put_u64(&w, st.st_ino);
+	return ask_handle(GPUBPF_BPF_PINNED, &w, -1);
+}
