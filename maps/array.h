@@ -50,7 +50,7 @@ GPUBPF_FN s64 gpubpf_array_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE co
 		for (copy = 1; copy < copies; copy++)
 			gpubpf_zero(first + copy * copy_stride, value_size);
 	}
-	gpubpf_copy_in(first, value, value_size);
+	gpubpf_put_value(first, value, value_size, map_flags);
 	return 0;
 }
 

@@ -218,7 +218,7 @@ GPUBPF_FN void gpubpf_hash_set_value(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 is
 	for (copy = 0; copy < copies && (is_new || !(map_flags & GPUBPF_LAYOUT_COPIES)); copy++)
 		if (copy != own)
 			gpubpf_zero(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy), value_size);
-	gpubpf_copy_in(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, own), value, value_size);
+	gpubpf_put_value(gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, own), value, value_size, map_flags);
 }
 
 /* Any element free? A hint that is exact while nobody inserts or deletes. */

@@ -88,6 +88,7 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_RING = 1 << 6,    /* a ring: who mirrors an arena empties it */
 	GPUBPF_LAYOUT_LRU = 1 << 8,     /* a full table forgets what was not used lately */
 	GPUBPF_LAYOUT_EACH = 1 << 7,    /* of a call, not of a layout: the value is all copies (hash.h) */
+	GPUBPF_LAYOUT_FROM = 1 << 9,    /* of a call, too: the value is the address of one in device memory, of whole words */
 };
 
 /* Offsets of the words that every map has at the beginning of ctl. */

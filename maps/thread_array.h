@@ -42,7 +42,7 @@ GPUBPF_FN s64 gpubpf_thread_array_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRI
 	address = gpubpf_thread_array_lookup(env, GPUBPF_MAP_PASS, key);
 	if (!address)
 		return -GPUBPF_E2BIG;
-	gpubpf_copy_in(address, value, value_size);
+	gpubpf_put_value(address, value, value_size, map_flags);
 	return 0;
 }
 

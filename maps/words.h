@@ -56,6 +56,21 @@ GPUBPF_FN void gpubpf_copy_in(u64 to, GPUBPF_PRIVATE const u8 *from, u64 size)
 		gpubpf_store_u64(to + i, gpubpf_word(from + i, size - i));
 }
 
+/* The value of an update, from private memory or from where the word there says. */
+GPUBPF_FN void gpubpf_put_value(u64 to, GPUBPF_PRIVATE const u8 *value, u64 size, u32 map_flags)
+{
+	u64 from, i;
+
+	if (!(map_flags & GPUBPF_LAYOUT_FROM)) {
+		gpubpf_copy_in(to, value, size);
+		return;
+	}
+	from = *(GPUBPF_PRIVATE const gpubpf_u64u *)value;
+	GPUBPF_NOUNROLL
+	for (i = 0; i < size; i += 8)
+		gpubpf_store_u64(to + i, gpubpf_load_u64(from + i));
+}
+
 GPUBPF_FN void gpubpf_zero(u64 to, u64 size)
 {
 	u64 i;

@@ -68,6 +68,7 @@ void clc_maps(struct text *t, const struct gpubpf_lower_job *job);
 /* the value of `width` bytes at offset `off` of the context, as an expression; -EINVAL and a diagnostic */
 int clc_ctx_load(struct clc *c, uint32_t pc, uint32_t off, uint32_t width);
 
+#define CLC_FROM "_from" /* behind the name of an operation whose value is an address */
 /* The type through which `width` bytes aligned to `align` are accessed: "gpubpf_w4a2". */
 #define CLC_MEM "gpubpf_w%ua%u"
 

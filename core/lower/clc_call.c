@@ -31,17 +31,31 @@ static bool only_stack(const struct call *call, uint32_t arg)
 	return !(argument(call, arg)->spaces & ~(GPUBPF_SPACE_STACK | GPUBPF_SPACE_NULL));
 }
 
+static const struct gpubpf_arg_row *row_of(const struct call *call, uint32_t arg)
+{
+	return gpubpf_arg_row(gpubpf_helper_arg(call->helper, (int)arg - 1, call->map ? call->map->type : NULL));
+}
+
+static bool is_direct(const struct call *call, uint32_t arg)
+{
+	return call->map && gpubpf_is_direct(call->helper, call->map, row_of(call, arg)->size, argument(call, arg));
+}
+
 /* Declare the private copy that an argument needs, if it does. */
 static int declare(const struct call *call, uint32_t arg, uint64_t room)
 {
 	if (only_stack(call, arg))
 		return 0;
+	if (is_direct(call, arg)) {
+		text_add(call->c->t, "ulong t%u[1]; ", arg);
+		return 0;
+	}
 	if (argument(call, arg)->spaces & GPUBPF_SPACE_CTX)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
 				       "helper %s cannot take memory of the context", call->helper->name);
 	if (room > MAX_COPY)
 		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc,
-				       "helper %s would copy %llu bytes of map memory, %d is the most",
+				       "helper %s would copy %llu bytes of map memory, %d is the most; look the element up and write to it",
 				       call->helper->name, (unsigned long long)room, MAX_COPY);
 	text_add(call->c->t, "ulong t%u[%llu]; ", arg, (unsigned long long)(room ? (room + 7) / 8 : 1));
 	return 0;
@@ -68,6 +82,10 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 
 	if (only_stack(call, arg))
 		return;
+	if (is_direct(call, arg)) {
+		text_add(t, "t%u[0] = r%u; ", arg, arg);
+		return;
+	}
 	clc_stack_index(call->c, &anywhere, arg, 0, index);
 	if (stack)
 		text_add(t, "if (r%u < 0x%xUL) ", arg, GPUBPF_PTR_LIMIT);
@@ -79,11 +97,6 @@ static void copy(const struct call *call, uint32_t arg, const char *size, bool o
 		text_add(t, "gpubpf_clc_out(r%u, (GPUBPF_PRIVATE uchar *)t%u, %s); ", arg, arg, size);
 	else
 		text_add(t, "gpubpf_clc_in((GPUBPF_PRIVATE uchar *)t%u, r%u, %s); ", arg, arg, size);
-}
-
-static const struct gpubpf_arg_row *row_of(const struct call *call, uint32_t arg)
-{
-	return gpubpf_arg_row(gpubpf_helper_arg(call->helper, (int)arg - 1, call->map ? call->map->type : NULL));
 }
 
 /* How many bytes are behind a pointer argument, as an expression; *room: at most so many. */
@@ -219,6 +232,15 @@ static int pass_all(const struct call *call)
 	return err;
 }
 
+static bool any_direct(const struct call *call)
+{
+	bool any = false;
+
+	for (uint32_t arg = 1; arg <= 5; arg++)
+		any |= is_direct(call, arg);
+	return any;
+}
+
 /* One helper, on call->map if it takes one: its functions in clc_maps.c. */
 static int one(struct call *call)
 {
@@ -233,8 +255,8 @@ static int one(struct call *call)
 		text_add(t, "r0 = (u64)");
 	switch (helper->class) {
 	case GPUBPF_CLASS_MAP:
-		text_add(t, "gpubpf_map%u_%s(env", (uint32_t)(call->map - c->job->unit->maps),
-			 gpubpf_op_row(helper->op)->function);
+		text_add(t, "gpubpf_map%u_%s%s(env", (uint32_t)(call->map - c->job->unit->maps),
+			 gpubpf_op_row(helper->op)->function, any_direct(call) ? CLC_FROM : "");
 		break;
 	case GPUBPF_CLASS_PRINT:
 		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->slot]);

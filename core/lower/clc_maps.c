@@ -22,8 +22,8 @@ static void layout(struct text *t, const struct gpubpf_map_layout *l)
 static void operation(struct text *t, const char *type, const char *prefix, const char *impl, const char *op,
 		      const struct gpubpf_map_layout *l, const char *parameters, const char *arguments)
 {
-	text_add(t, "static %s gpubpf_%s_%s(GPUBPF_ENV%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, prefix, op,
-		 parameters, impl, op);
+	text_add(t, "static %s gpubpf_%s_%s%s(GPUBPF_ENV%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, prefix, op,
+		 l->flags & GPUBPF_LAYOUT_FROM ? CLC_FROM : "", parameters, impl, op);
 	layout(t, l);
 	text_add(t, "%s);\n}\n", arguments);
 }
@@ -61,15 +61,21 @@ static void helper(struct text *t, const char *prefix, const struct gpubpf_map_t
 		  gpubpf_op_row(h->op)->function, l, parameters, arguments);
 }
 
-static void map(struct text *t, uint32_t index, const struct gpubpf_map_type *type, const struct gpubpf_map_layout *l)
+static void map_functions(struct text *t, uint32_t index, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
 {
+	const struct gpubpf_map_type *type = map->type;
 	const struct gpubpf_helper *h;
+	struct gpubpf_map_layout from = *l;
 	char prefix[24];
 
+	from.flags |= GPUBPF_LAYOUT_FROM;
 	snprintf(prefix, sizeof(prefix), "map%u", index);
 	for (size_t i = 0; (h = gpubpf_helper_at(i)); i++)
-		if (h->class == GPUBPF_CLASS_MAP && type->ops & GPUBPF_OP_BIT(h->op))
+		if (h->class == GPUBPF_CLASS_MAP && type->ops & GPUBPF_OP_BIT(h->op)) {
 			helper(t, prefix, type, l, h);
+			if (gpubpf_may_be_direct(h, map))
+				helper(t, prefix, type, &from, h);
+		}
 	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS))
 		operation(t, "u64", prefix, type->impl->name, "address", l, ", u32 index", ", index");
 }
@@ -77,7 +83,7 @@ static void map(struct text *t, uint32_t index, const struct gpubpf_map_type *ty
 void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->unit->nmaps; i++)
-		map(t, i, job->unit->maps[i].type, &job->layouts[i]);
+		map_functions(t, i, &job->unit->maps[i], &job->layouts[i]);
 	if (!job->print_ring)
 		return;
 	operation(t, "s64", "print", "helper", "trace_printk", &job->print_layout,

@@ -23,6 +23,7 @@ struct call {
 	const struct gpubpf_helper *helper;
 	const struct gpubpf_call_facts *facts;
 	uint32_t map;               /* the map that the code being made is for */
+	const struct gpubpf_map_layout *layout; /* its; of this call */
 	LLVMValueRef temp[6];       /* private copies, by register */
 };
 
@@ -167,6 +168,39 @@ static void transfer(const struct call *c, unsigned reg, LLVMValueRef size, bool
 		end_if(c, &on_stack);
 }
 
+static const struct gpubpf_map *map_of(const struct call *c)
+{
+	return &c->l->job->unit->maps[c->map];
+}
+
+static const struct gpubpf_arg_row *row_of(const struct call *c, unsigned reg)
+{
+	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
+
+	return gpubpf_arg_row(gpubpf_helper_arg(c->helper, (int)reg - 1, on_map ? map_of(c)->type : NULL));
+}
+
+static bool is_direct(const struct call *c, unsigned reg)
+{
+	return c->helper->class == GPUBPF_CLASS_MAP &&
+	       gpubpf_is_direct(c->helper, map_of(c), row_of(c, reg)->size, argument(c, reg));
+}
+
+/* Where the value is, in a word of private memory; the map's layout says so for this call. */
+static int bring_address(struct call *c, unsigned reg)
+{
+	struct gpubpf_map_layout *layout = gpubpf_pool_alloc(c->l->pool, 1, sizeof(*layout));
+
+	if (!layout)
+		return -ENOMEM;
+	*layout = *c->layout;
+	layout->flags |= GPUBPF_LAYOUT_FROM;
+	c->layout = layout;
+	c->temp[reg] = low_alloca(c->f->p, low_int(c->l, 8), 8, "from");
+	LLVMBuildStore(c->l->b, get(c, reg), c->temp[reg]);
+	return 0;
+}
+
 /*
  * An argument as private memory: c->temp[reg] is made and filled where the stack itself will not do.
  * room: the most bytes it has; size: how many there are (i64).
@@ -179,9 +213,11 @@ static int bring(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 	c->temp[reg] = NULL;
 	if (only_stack(c, reg))
 		return 0;
+	if (is_direct(c, reg))
+		return bring_address(c, reg);
 	if (room > MAX_COPY)
 		return gpubpf_diag_set(c->l->diag, GPUBPF_E_TARGET_LACKS, c->pc,
-				       "helper %s would copy %llu bytes of map memory, %d is the most", c->helper->name,
+				       "helper %s would copy %llu bytes of map memory, %d is the most; look the element up and write to it", c->helper->name,
 				       (unsigned long long)room, MAX_COPY);
 	c->temp[reg] = low_alloca(c->f->p, LLVMArrayType2(c->l->i8, (room + 15) & ~7ull), 8, "copy");
 	if (a->spaces & GPUBPF_SPACE_CTX) {
@@ -202,18 +238,6 @@ static int bring(struct call *c, unsigned reg, uint64_t room, LLVMValueRef size)
 static LLVMValueRef pointer(const struct call *c, unsigned reg)
 {
 	return c->temp[reg] ? c->temp[reg] : low_stack_ptr(c->f->p, argument(c, reg), get(c, reg));
-}
-
-static const struct gpubpf_map *map_of(const struct call *c)
-{
-	return &c->l->job->unit->maps[c->map];
-}
-
-static const struct gpubpf_arg_row *row_of(const struct call *c, unsigned reg)
-{
-	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
-
-	return gpubpf_arg_row(gpubpf_helper_arg(c->helper, (int)reg - 1, on_map ? map_of(c)->type : NULL));
 }
 
 /* How many bytes are behind a pointer argument (i64); *room: at most so many. */
@@ -327,7 +351,7 @@ static LLVMValueRef call_library(struct call *c, const LLVMValueRef *args, unsig
 	else
 		snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
 	if (on_map && impl->large)
-		return low_call_shared(c->l, name, &c->l->job->layouts[c->map], args, n);
+		return low_call_shared(c->l, name, c->layout, args, n);
 	v = low_call(c->l, name, args, n);
 	if (c->l->diag->code != GPUBPF_OK)
 		return NULL;
@@ -339,13 +363,15 @@ static int one(struct call *c)
 {
 	LLVMValueRef args[24] = { c->f->p->env }, v;
 	unsigned n = 1;
-	int err = bring_all(c);
+	int err;
 
+	c->layout = c->helper->class == GPUBPF_CLASS_MAP ? &c->l->job->layouts[c->map] : NULL;
+	err = bring_all(c);
 	if (err < 0)
 		return err;
 	switch (c->helper->class) {
 	case GPUBPF_CLASS_MAP:
-		n += low_map_args(c->l, &c->l->job->layouts[c->map], args + n);
+		n += low_map_args(c->l, c->layout, args + n);
 		break;
 	case GPUBPF_CLASS_PRINT:
 		n += low_map_args(c->l, &c->l->job->print_layout, args + n);

@@ -120,4 +120,20 @@ struct gpubpf_target_opts {
 	size_t probes_size;
 };
 
+/* Updates with large values of whole words that lie in device memory copy them from there (GPUBPF_LAYOUT_FROM): lanes need not
+ * have them in memory of their own. Small ones are better off in registers. */
+#define GPUBPF_DIRECT_LEAST 64 /* bytes */
+
+static inline bool gpubpf_may_be_direct(const struct gpubpf_helper *helper, const struct gpubpf_map *map)
+{
+	return helper->op == GPUBPF_OP_UPDATE && map->value_size > GPUBPF_DIRECT_LEAST && map->value_size % 8 == 0;
+}
+
+static inline bool gpubpf_is_direct(const struct gpubpf_helper *helper, const struct gpubpf_map *map,
+				    enum gpubpf_arg_size size, const struct gpubpf_access *a)
+{
+	return size == GPUBPF_SIZE_VALUE && gpubpf_may_be_direct(helper, map) && a->align == 8 && a->spaces &&
+	       !(a->spaces & ~(GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD));
+}
+
 #endif
