@@ -62,6 +62,7 @@ struct sys_object {
 			bool placed;           /* it is the session's, */
 			uint32_t index;        /* by this number */
 			bool frozen;
+			uint32_t flags;        /* as its maker has them */
 			struct sys_stream *stream; /* NULL: it is none */
 			int pages;             /* the file of its values, which may be fd or an array of the kernel's; 0: none */
 		} map;

@@ -12,7 +12,7 @@ static void put_map(struct sys_call *c, const struct sys_object *o)
 	const struct gpubpf_map *map = &o->map.def;
 	struct bpf_map_info info = {
 		.type = map->type->number, .id = o->id, .key_size = map->key_size, .value_size = map->value_size,
-		.max_entries = map->max_entries, .map_flags = map->map_flags, .map_extra = map->map_extra, .btf_id = o->btf,
+		.max_entries = map->max_entries, .map_flags = o->map.flags, .map_extra = map->map_extra, .btf_id = o->btf,
 		.btf_key_type_id = map->btf_key, .btf_value_type_id = map->btf_value,
 	};
 

@@ -209,11 +209,14 @@ int sys_map_create(struct sys_call *c)
 	struct gpubpf_sys_map sys;
 	struct sys_object *o;
 	struct gpubpf_map def;
+	uint32_t flags;
 	int err = get_definition(c, &sys);
 
 	if (err < 0)
 		return err;
-	sys.flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
+	flags = sys.flags;
+	if (sys.type != BPF_MAP_TYPE_LPM_TRIE) /* which must have it; of others programs could delete nothing */
+		sys.flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
 	err = gpubpf_map_define(&sys, sys.name, is_global_data(sys.name), &def, NULL);
 	if (err < 0)
 		return -EINVAL;
@@ -225,6 +228,7 @@ int sys_map_create(struct sys_call *c)
 	o = sys_object_new(c->s, GPUBPF_BPF_MAP, &err);
 	if (!o)
 		return err;
+	o->map.flags = flags;
 	return sys_object_give(c, o, make_map(c, o, &def));
 }
 

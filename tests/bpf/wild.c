@@ -208,12 +208,12 @@ static void rings(void)
 	tail = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
 	data = mmap(NULL, 4096 + 2 * 8192, PROT_READ, MAP_SHARED, map, 4096);
 	check("its memory is mapped", tail != MAP_FAILED && data != MAP_FAILED && !data[0] && !data[512 + 3 * 512]);
-	*tail = ~0ul;
 	check("no more than there is", mmap(NULL, 4096 + 3 * 8192, PROT_READ, MAP_SHARED, map, 4096) == MAP_FAILED && errno == EINVAL);
 	check("and to read", mmap(NULL, 8192, PROT_WRITE, MAP_SHARED, map, 4096) == MAP_FAILED && errno == EPERM);
 	check("a hash has none", mmap(NULL, 4096, PROT_READ, MAP_SHARED, hash, 0) == MAP_FAILED && errno == EINVAL);
 	check("it can be waited for", !epoll_ctl(epoll, EPOLL_CTL_ADD, map, &event) && !epoll_wait(epoll, &event, 1, 0));
 	check("and let go", !epoll_ctl(epoll, EPOLL_CTL_DEL, map, &event));
+	*tail = ~0ul;
 	check("a ring has no elements", element(BPF_MAP_LOOKUP_ELEM, map, &one, &value) < 0 && errno == 524);
 	perf = make_of(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, 4, 2, 0);
 	check("an array of buffers is loaded", load(perf) >= 0);
@@ -241,6 +241,21 @@ static void early(void)
 	check("what is no map is refused", load(other) < 0);
 }
 
+/* Maps whose flags say how the Linux kernel is to make them are made, and say so. */
+static void flags(void)
+{
+	int trie = make_of(BPF_MAP_TYPE_LPM_TRIE, 8, 8, 4, BPF_F_NO_PREALLOC), hash = make_of(BPF_MAP_TYPE_HASH, 4, 8, 4, BPF_F_NO_PREALLOC);
+	struct bpf_map_info info = { 0 };
+	union bpf_attr attr = { .info = { .bpf_fd = hash, .info = (unsigned long)&info, .info_len = sizeof(info) } };
+	unsigned int prefix[2] = { 8, 1 }, address[2] = { 32, 0x100 + 1 };
+	unsigned long long value = 5, is = 0;
+
+	check("a trie is loaded", load(trie) >= 0 && load(hash) >= 0);
+	check("it takes a prefix", !element(BPF_MAP_UPDATE_ELEM, trie, prefix, &value));
+	check("and finds it", !element(BPF_MAP_LOOKUP_ELEM, trie, address, &is) && is == 5);
+	check("a hash has its flags", !bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) && info.map_flags == BPF_F_NO_PREALLOC);
+}
+
 int main(void)
 {
 	unsigned long long value = 3;
@@ -255,6 +270,7 @@ int main(void)
 	batches();
 	rings();
 	early();
+	flags();
 	at_once();
 	locks();
 	if (!wrong)
