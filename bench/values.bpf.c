@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bench/values measures: TABLE, a hash or an array with values of VALUE bytes. Each thread, with -DLOOKUP, finds one and
+ * adds to its first and last word; with -DUPDATE it writes a whole one, from another map's; with -DEMPTY it does nothing. */
+#include <gpubpf/probe.h>
+
+#define KEYS 64
+
+struct value {
+	__u64 word[VALUE / 8];
+};
+
+GPUBPF_MAP(table, TABLE, __u32, struct value, KEYS);
+GPUBPF_ARRAY(from, struct value, 1);
+
+SEC("gpu/entry/*")
+int enter(struct gpubpf_ctx *ctx)
+{
+	__u32 key = ctx->global_id[0] % KEYS, first = 0;
+#if defined(LOOKUP)
+	struct value *v = bpf_map_lookup_elem(&table, &key);
+
+	if (v) {
+		__sync_fetch_and_add(&v->word[0], 1);
+		__sync_fetch_and_add(&v->word[VALUE / 8 - 1], 1);
+	}
+#elif defined(UPDATE)
+	struct value *whole = bpf_map_lookup_elem(&from, &first);
+
+	if (whole)
+		bpf_map_update_elem(&table, &key, whole, BPF_ANY);
+#endif
+	return 0;
+}
