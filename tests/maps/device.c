@@ -417,9 +417,11 @@ static void test_queue_fill(struct gpu *gpu, uint64_t flags, const char *name)
 		return;
 	left_over(&f, &n, &wrong);
 	ok(n == 100 && !wrong && !out[2], "%s: %u values, all whole", name, n);
-	ok(flags == BPF_EXIST ? out[0] == items : out[0] == 100 && out[1] == items - 100, "%s: %llu went in, %llu not",
-	   name, (unsigned long long)out[0], (unsigned long long)out[1]);
-	ok(gpubpf_map_drops(&f.view[0]) == out[1], "%s: what was refused is counted", name);
+	/* a CPU may take the holder of a claim away for longer than anyone waits */
+	ok(out[0] + out[1] + out[3] == items && (flags == BPF_EXIST ? !out[1] : out[0] == 100) && out[3] < items / 2,
+	   "%s: %llu went in, %llu not, %llu waited in vain", name, (unsigned long long)out[0], (unsigned long long)out[1],
+	   (unsigned long long)out[3]);
+	ok(gpubpf_map_drops(&f.view[0]) == out[1] + out[3], "%s: what was refused is counted", name);
 	fixture_end(&f);
 }
 

@@ -133,14 +133,14 @@ struct queued {
 QUEUE_CHURN(queue)
 QUEUE_CHURN(stack)
 
-/* out[0]: went in, out[1]: no room, out[2]: others */
+/* out[0]: went in, out[1]: no room, out[2]: others, out[3]: waited in vain */
 __kernel void queue_fill(__global uchar *arena, uint n, __global ulong *out)
 {
 	ITEM;
 	struct queued in = { .item = i + 1, .check = ~(u64)(i + 1), .odd = i };
 	s64 ret = gpubpf_queue_push(env, MAP(0), BYTES(in), n);
 
-	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : 2)), 1);
+	gpubpf_add_u64((u64)(out + (ret == 0 ? 0 : ret == -GPUBPF_E2BIG ? 1 : ret == -GPUBPF_EBUSY ? 3 : 2)), 1);
 }
 
 /* out[0]: not pushed, or not there after it was; out[1]: others that seem to be there */
