@@ -165,6 +165,11 @@ def membw(r):
     found = {(k["number"], k["kind"], k["size"]): v for k, v in entries(r, "memories")}
     assert found == {(0, 1, 16384): {"loaded": 16 * 16384, "stored": 0},
                      (1, 1, 16384): {"loaded": 0, "stored": 16384}}, found
+    # the reader, of two looks: 16 GB more in two seconds
+    script = (f"import sys; sys.path.insert(0, '{sources}/membw'); import membw\n"
+              "membw.show((1, {(0, 1, 64, 4096): (10**9, 5)}), (3, {(0, 1, 64, 4096): (17 * 10**9, 5)}), sys.stdout)")
+    shown = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines()[1].split() == ["0", "device", "4096", "8.000", "0.000"], shown
 
 
 def watch(r):

@@ -166,10 +166,10 @@ static void give(int fd, uint32_t seq, const struct request *r, void *binary, si
 	gpubpf_put_str(&w, "");
 	gpubpf_put_u64(&w, 1);
 	image = list ? -1 : gpubpf_memfd_image("twin", binary, size);
+	fake.seen->twins++; /* before the application goes on, and ends */
 	send_to(fd, GPUBPF_MSG_TWIN_DONE, seq, &w, image);
 	if (image >= 0)
 		close(image);
-	fake.seen->twins++;
 	if (fake.o->fleeting)
 		detach_soon(before);
 }
