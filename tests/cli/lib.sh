@@ -17,7 +17,7 @@ show() { for f in "$T/out" "$T/err"; do [ -s "$f" ] && head -20 "$f" | sed "s|^|
 finish() { echo "1..$n"; exit $failed; }
 
 # run CMD...: standard output to $T/out, standard error to $T/err, the status to $rc
-run() { timeout 120 "$@" > "$T/out" 2> "$T/err"; rc=$?; }
+run() { timeout 300 "$@" > "$T/out" 2> "$T/err"; rc=$?; }
 is() { [ "$rc" = "$1" ]; ok $? "$2: exit status $1 (is $rc)"; }
 says() { grep -q -e "$1" "$T/err"; ok $? "$2"; }
 prints() { grep -q -e "$1" "$T/out"; ok $? "$2"; }

@@ -18,7 +18,7 @@ env = dict(os.environ, XDG_CACHE_HOME=work.name, XDG_RUNTIME_DIR=work.name)
 
 
 def ask(*words):
-    p = subprocess.run([gpubpf, *words], env=env, capture_output=True, timeout=60)
+    p = subprocess.run([gpubpf, *words], env=env, capture_output=True, timeout=240)
     return p.returncode, p.stdout.decode(), p.stderr.decode()
 
 

@@ -302,10 +302,11 @@ static void test_whole_names(void)
 	gpubpf_session__free(s);
 }
 
-/* The processor's time for looking up an eighth of the names that there may be, from the first-th on. */
-static uint64_t look_up_time(struct gpubpf_session *s, uint32_t first, bool *found)
+/* The processor's time for looking up an eighth of the names that there may be, from the first-th on; *least of it. */
+static void look_up(struct gpubpf_session *s, uint32_t first, bool *found, uint64_t *least)
 {
 	struct timespec from, to;
+	uint64_t took;
 	char name[32];
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
@@ -314,14 +315,15 @@ static uint64_t look_up_time(struct gpubpf_session *s, uint32_t first, bool *fou
 		*found &= gpubpf_kernel_id(s, name) == i && !strcmp(gpubpf_kernel_named(s, i), name);
 	}
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
-	return (to.tv_sec - from.tv_sec) * 1000000000ull + to.tv_nsec - from.tv_nsec;
+	took = (to.tv_sec - from.tv_sec) * 1000000000ull + to.tv_nsec - from.tv_nsec;
+	*least = took < *least ? took : *least;
 }
 
 /* Names come from peers: the last of many costs what the first did. */
 static void test_names(void)
 {
 	struct gpubpf_session *s = start(NULL);
-	uint64_t first, last;
+	uint64_t first = UINT64_MAX, last = UINT64_MAX;
 	bool in_order = true;
 	char name[32];
 
@@ -330,8 +332,10 @@ static void test_names(void)
 		in_order &= gpubpf_kernel_id(s, name) == i;
 	}
 	ok(in_order, "kernels are numbered as they come");
-	first = look_up_time(s, 0, &in_order);
-	last = look_up_time(s, GPUBPF_MAX_KERNEL_IDS - GPUBPF_MAX_KERNEL_IDS / 8, &in_order);
+	for (int i = 0; i < 5; i++) { /* the least of several: other programs take the caches */
+		look_up(s, 0, &in_order, &first);
+		look_up(s, GPUBPF_MAX_KERNEL_IDS - GPUBPF_MAX_KERNEL_IDS / 8, &in_order, &last);
+	}
 	ok(in_order, "and found again");
 	ok(!strcmp(gpubpf_session__kernel_name(s, 7), "kernel_7") && !gpubpf_session__kernel_name(s, UINT32_MAX),
 	   "a name by its id, for programs");
