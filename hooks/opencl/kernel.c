@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/wire/name.h"
+
 static bool read_name(cl_kernel handle, char *name, size_t size)
 {
 	return ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS;
@@ -25,7 +27,7 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
 	struct gpubpf_hook_program *hook = p ? ocl_program_hook(p) : NULL;
 	struct ocl_kernel *k = hook ? calloc(1, sizeof(*k)) : NULL;
-	char name[256];
+	char name[GPUBPF_WHOLE_NAME_SIZE];
 
 	if (!k)
 		return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loop LAUNCHES MS: a kernel, again and again, with pauses; prints what it computed. With a third argument
  * it ends by that signal, and where that is 0 by _exit(). With LOOP_FORKS it has a child before it launches; with
- * LOOP_UNTIL it goes on until there is a file of that name. */
+ * LOOP_UNTIL it goes on until there is a file of that name; the kernel is called LOOP_NAME. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 
 #define N 1024
 
-static const char source[] =
-	"__kernel void step_one(__global int *v) { size_t i = get_global_id(0); v[i] = v[i] * 3 + (int)i; }\n"
+static const char format[] =
+	"__kernel void %s(__global int *v) { size_t i = get_global_id(0); v[i] = v[i] * 3 + (int)i; }\n"
 	"__kernel void never_launched(__global int *v) { v[0] = 0; }\n";
 
 /* for uprobes: once a launch, before it */
@@ -25,11 +25,18 @@ int main(int argc, char **argv)
 {
 	int launches = argc > 1 ? atoi(argv[1]) : 1, ms = argc > 2 ? atoi(argv[2]) : 0, i;
 	const char *until = getenv("LOOP_UNTIL");
-	struct opencl cl = opencl_start(source);
-	cl_kernel kernel = opencl_kernel(&cl, "step_one");
+	const char *name = getenv("LOOP_NAME") ? getenv("LOOP_NAME") : "step_one";
+	static char source[5000];
 	static cl_int v[N];
 	unsigned int sum = 0;
-	cl_mem mem = opencl_buffer(&cl, NULL, sizeof(v));
+	struct opencl cl;
+	cl_kernel kernel;
+	cl_mem mem;
+
+	snprintf(source, sizeof(source), format, name);
+	cl = opencl_start(source);
+	kernel = opencl_kernel(&cl, name);
+	mem = opencl_buffer(&cl, NULL, sizeof(v));
 
 	if (getenv("LOOP_FORKS")) {
 		pid_t child = fork();
