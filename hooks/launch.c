@@ -294,9 +294,9 @@ static void note_shape(struct gpubpf_kernel_row *k, const struct gpubpf_hook_lau
 	}
 }
 
-/* A launch that nobody could have probed. */
+/* A launch that nobody could have probed; state: of a kernel of which nothing else is known. */
 static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubpf_hook_launch *l, bool wanted,
-			   const char *reason)
+			   enum gpubpf_kernel_state state, const char *reason)
 {
 	struct gpubpf_kernel_row *k = entry->shared;
 
@@ -307,7 +307,7 @@ static void count_unprobed(struct gpubpf_kernel_entry *entry, const struct gpubp
 		return;
 	gpubpf_kernel_table_add(&k->missed, 1);
 	if (!k->reason[0])
-		gpubpf_kernel_table_state(entry, k->state == GPUBPF_KERNEL_SEEN ? GPUBPF_KERNEL_REFUSED : k->state, reason);
+		gpubpf_kernel_table_state(entry, k->state == GPUBPF_KERNEL_SEEN ? state : k->state, reason);
 }
 
 static void end_inherited(const struct gpubpf_hook_launch *l)
@@ -317,7 +317,7 @@ static void end_inherited(const struct gpubpf_hook_launch *l)
 	if (wanted)
 		gpubpf_hook_note("process %d launches kernels that its parent made before the fork; they run unprobed "
 				 "there: probed are those of contexts that the child makes itself", getpid());
-	count_unprobed(l->inherited, l, wanted, "made before the fork of the process that launches it");
+	count_unprobed(l->inherited, l, wanted, GPUBPF_KERNEL_REFUSED, "made before the fork of the process that launches it");
 }
 
 /* There will be something to copy from the device. */
@@ -380,6 +380,7 @@ struct gpubpf_hook_record {
 	struct gpubpf_hook_launch launch;      /* its kernel may be gone, its kernel table's entry stays */
 	struct gpubpf_kernel_entry *entry;
 	const char *reason;
+	enum gpubpf_kernel_state state;        /* that goes with it */
 	size_t size;                           /* of all this */
 	uint64_t plan;                         /* that `wanted` is of */
 	bool wanted, probed;
@@ -405,6 +406,7 @@ static struct gpubpf_hook_record *create_record(const struct gpubpf_hook_launch 
 	r->launch = *l;
 	r->entry = entry;
 	r->reason = reason;
+	r->state = GPUBPF_KERNEL_REFUSED;
 	r->size = size;
 	r->plan = GPUBPF_NO_PLAN;
 	r->probed = binding;
@@ -423,13 +425,20 @@ struct gpubpf_hook_record *gpubpf_hook_record_create(const struct gpubpf_hook_la
 struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *l, enum gpubpf_hook_outcome outcome,
 						     const char *reason)
 {
+	struct gpubpf_hook_record *r;
+
 	if (l->followed)
 		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record does */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
 	if (l->slot)
 		count_time(l);
-	return create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
+	r = create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
+	if (r)
+		r->state = GPUBPF_KERNEL_WAITING;
+	if (r && l->slot && !l->twin && !l->missed) /* there is none by this plan: as a launch, not for being recorded */
+		r->plan = atomic_load_explicit(&l->slot->plan, memory_order_acquire);
+	return r;
 }
 
 struct gpubpf_hook_record *gpubpf_hook_record_copy(const struct gpubpf_hook_record *record)
@@ -465,7 +474,7 @@ void gpubpf_hook_record_launched(struct gpubpf_hook_record *r)
 	if (r->plan != plan)
 		r->wanted = gpubpf_plan_wants(name_of(r));
 	r->plan = plan;
-	count_unprobed(r->entry, &r->launch, r->wanted, r->reason);
+	count_unprobed(r->entry, &r->launch, r->wanted, r->state, r->reason);
 }
 
 void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)

@@ -104,7 +104,8 @@ const char *gpubpf_report_reason(const struct gpubpf_session *s, const struct gp
 
 	if (s->opts.inspect && verdict && verdict->reason[0])
 		return verdict->reason;
-	if (stats->reason[0])
+	/* what could be probed is not told of as what came too late for it */
+	if (stats->reason[0] && !(s->opts.inspect && verdict && stats->outcome == GPUBPF_OUTCOME_WAITING))
 		return stats->reason;
 	if (s->opts.inspect)
 		return verdict ? "" : "not examined";

@@ -42,8 +42,9 @@ def seen(command, name):
 
 devices = start([tool, "device", "list", "-j"])
 ok("a CPU as a Level Zero device 1" in devices[1], "device list has both devices of the driver", devices)
-listed = start([tool, "kernel", "list", "-j", "--", basic, modules])
-ok(listed[0] == 0 and '"scale"' in listed[1] and '"add"' in listed[1], "kernel list has both kernels", listed)
+listed = start([tool, "kernel", "list", "-j", "-r", report, "--", basic, modules])
+ok(listed[0] == 0 and {n: k["reason"] for n, k in kernels().items()} == {"scale": "", "add": ""},
+   "kernel list has both kernels of a command list, which could be probed", listed, kernels())
 native, probed = seen([basic, modules], "native"), seen(run + unattached + ["--", basic, modules], "unattached")
 ok(native[:2] == probed[:2] and native[1], "nothing attached: the driver is given what the program gives", native, probed)
 k = kernels()
