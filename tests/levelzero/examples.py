@@ -63,17 +63,28 @@ for group in (8, 16, 32, 64):
     totals["barrier"] += 512 * rounds
 totals["barrier_exit"] = totals["barrier"]
 totals["mem.all"] = totals["mem"] + totals["mem.shared"]
+inside = {"mem": 2 * 2 * 512, "mem.local": 2 * 3 * 512, "mem.const": 2 * 512, "atomic": 2 * 512, "block_begin": 2 * 16} # ze-inside
+inside["mem.all"] = inside["mem"] + inside["mem.local"] + inside["mem.const"]
 told = {"places": ["mem", "mem_before", "mem.shared", "mem.all", "mem_before.all"], "places-some": ["mem", "mem_before", "mem.shared"],
         "places-sync": ["barrier", "barrier_exit"]}
-for name in sys.argv[3:]:
-    report = probed(name, "ze-arguments", [f"{build}/tests/opencl/{name}.bpf.o"], ["totals"])
+told_inside = {"places": ["mem", "mem.local", "mem.const", "mem.all", "mem_before.all"], "places-some": ["mem", "mem_before"],
+               "places-sync": ["atomic", "block_begin"]}
+
+
+def check(name, app, kernel, kinds, wanted):
+    report = probed(name, app, [f"{build}/tests/opencl/{name}.bpf.o"], [kernel])
     names, got = {k["id"]: k["name"] for k in report["kernels"]}, {}
     for m in report["maps"]:
         for e in m["entries"]:
-            kernel, kind = divmod(e["key"], 16)
-            if names.get(kernel) == "totals" and kind < len(KINDS):
+            at, kind = divmod(e["key"], 16)
+            if names.get(at) == kernel and kind < len(KINDS):
                 got[KINDS[kind]] = e["value"]["accesses"]
-    for kind in told[name]:
-        want = totals[kind.replace("_before", "")]
-        prober.tap(got.get(kind) == want, f"{name}: kernel totals at gpu/{kind}/: {want}", got)
+    for kind in kinds:
+        want = wanted[kind.replace("_before", "")]
+        prober.tap(got.get(kind) == want, f"{name}: kernel {kernel} at gpu/{kind}/: {want}", got)
+
+
+for name in sys.argv[3:]:
+    check(name, "ze-arguments", "totals", told[name], totals)
+    check(name, "ze-inside", "inside", told_inside[name], inside)
 prober.plan()

@@ -42,7 +42,7 @@ def seen(command, name):
 
 devices = start([tool, "device", "list", "-j"])
 ok("a CPU as a Level Zero device 1" in devices[1], "device list has both devices of the driver", devices)
-listed = start([tool, "kernel", "list", "-j", "-r", report, "--", basic, modules])
+listed = start([tool, "kernel", "list", "-j", "-r", report, "--", basic, modules], GPUBPF_BACKEND="level_zero")
 ok(listed[0] == 0 and {n: k["reason"] for n, k in kernels().items()} == {"scale": "", "add": ""},
    "kernel list has both kernels of a command list, which could be probed", listed, kernels())
 native, probed = seen([basic, modules], "native"), seen(run + unattached + ["--", basic, modules], "unattached")
