@@ -90,13 +90,26 @@ static void test_broken(const struct gpubpf_blob *text, const struct gpubpf_devi
 
 static void test_wrapper(void)
 {
-	static const char own[] = "__kernel void k(no_such *p) { }\n";
-	static const char ours[] = "__kernel void k(__global int *p) { }\n__kernel void gpubpf_twin_k(no_such *p) { }\n";
+	static const struct {
+		const char *text, *says, *what;
+	} cases[] = {
+		{ "__kernel void k(no_such *p) { }\n", NULL, "what the application's source has is its own" },
+		{ "__kernel void k(__global int *p) { }\n__kernel void gpubpf_twin_k(no_such *p) { }\n", "no_such",
+		  "a wrapper whose declaration is wrong is refused" },
+		{ "__kernel void k(__global int *p) { }\n__kernel void gpubpf_twin_k(__global int *p) { k(q); }\n", "'q'",
+		  "a wrapper whose text is wrong is refused" },
+		{ "__kernel void k(__global int *p) { *p = odd(1); }\n"
+		  "__kernel void gpubpf_twin_k(__global int *p) { *p = odd(1); }\n", NULL,
+		  "what a body has that is repeated is the application's" },
+	};
 	struct gpubpf_diag diag;
 
-	ok(!validate(&gpubpf_target_wrap, own, strlen(own), &devices[0], &diag), "what the application's source has is its own");
-	ok(validate(&gpubpf_target_wrap, ours, strlen(ours), &devices[0], &diag) == -EINVAL && strstr(diag.what, "gpubpf_twin_k"),
-	   "a wrapper that cannot be read is refused: %s", diag.what);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int err = validate(&gpubpf_target_wrap, cases[i].text, strlen(cases[i].text), &devices[0], &diag);
+
+		ok(cases[i].says ? err == -EINVAL && strstr(diag.what, "gpubpf_twin_k") && strstr(diag.what, cases[i].says) : !err,
+		   "%s: %s", cases[i].what, diag.what);
+	}
 }
 
 int main(void)

@@ -207,6 +207,7 @@ static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_ker
 	return strstr(text, "kernel") != NULL;
 }
 
+/* In the text of a definition. */
 static const char *first_error(struct reader *r, CXCursor c)
 {
 	CXSourceRange range = clang_getCursorExtent(c);
@@ -224,7 +225,7 @@ static const char *first_error(struct reader *r, CXCursor c)
 		if (text)
 			return text;
 	}
-	return "it has errors";
+	return NULL;
 }
 
 static void refuse(struct gpubpf_cl_kernel *k, const char *why, const char *what)
@@ -252,8 +253,9 @@ static void add_kernel(struct reader *r, CXCursor c)
 	if (!split_declaration(r, c, &k))
 		return;
 	clread_params(r, c, &k);
+	k.error = first_error(r, c);
 	if (clang_isInvalidDeclaration(c))
-		refuse(&k, "clang 22 cannot read its declaration: ", first_error(r, c));
+		refuse(&k, "clang 22 cannot read its declaration: ", k.error ? k.error : "it has errors");
 	if (!clread_place(r, c, &k.at))
 		refuse(&k, "no wrapper can stand after its definition", "");
 	else

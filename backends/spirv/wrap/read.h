@@ -22,6 +22,7 @@ struct gpubpf_cl_kernel {
 	size_t body, body_end;           /* between its braces in the source; both 0: it cannot be repeated */
 	uint32_t body_line, body_column; /* of the first character there */
 	uint32_t function;               /* index in the unit */
+	const char *error;               /* the first that clang found in its text; NULL: none */
 };
 
 struct gpubpf_cl_unit {

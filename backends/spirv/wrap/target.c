@@ -6,7 +6,29 @@
 #include "image.h"
 #include "target.h"
 
-/* libclang reads each source that was written, with its wrappers. */
+static const struct gpubpf_cl_kernel *find_kernel(const struct gpubpf_cl_unit *unit, const char *name)
+{
+	for (uint32_t k = 0; k < unit->nkernels; k++)
+		if (!strcmp(unit->kernel[k].info.name, name))
+			return &unit->kernel[k];
+	return NULL;
+}
+
+/* What is wrong with a wrapper, and not with the kernel that it is of, which stands before it; NULL: nothing. */
+static const char *wrong_with(const struct gpubpf_cl_unit *unit, const struct gpubpf_cl_kernel *twin)
+{
+	const size_t prefix = strlen(GPUBPF_TWIN_PREFIX);
+	const struct gpubpf_cl_kernel *of;
+
+	if (strncmp(twin->info.name, GPUBPF_TWIN_PREFIX, prefix))
+		return NULL;
+	if (twin->info.reason[0])
+		return twin->info.reason;
+	of = find_kernel(unit, twin->info.name + prefix);
+	return of && !of->error ? twin->error : NULL;
+}
+
+/* The reader of OpenCL C reads each source that was written, with its wrappers. */
 static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 			 struct gpubpf_diag *diag)
 {
@@ -15,10 +37,13 @@ static int wrap_validate(const struct gpubpf_twin_piece *piece, const struct gpu
 	int err = wrap_image_read(&p, &image, 0, caps, diag);
 
 	for (uint32_t i = 0; !err && i < p.parts.nparts; i++)
-		for (uint32_t k = 0; !err && k < p.unit[i].nkernels; k++)
-			if (!strncmp(p.unit[i].kernel[k].info.name, "gpubpf_twin_", 12) && p.unit[i].kernel[k].info.reason[0])
+		for (uint32_t k = 0; !err && k < p.unit[i].nkernels; k++) {
+			const char *wrong = wrong_with(&p.unit[i], &p.unit[i].kernel[k]);
+
+			if (wrong)
 				err = gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the wrapper %s: %s",
-						      p.unit[i].kernel[k].info.name, p.unit[i].kernel[k].info.reason);
+						      p.unit[i].kernel[k].info.name, wrong);
+		}
 	wrap_image_finish(&p);
 	return err;
 }
