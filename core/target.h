@@ -76,7 +76,8 @@ struct gpubpf_target_info {
 
 struct gpubpf_target {
 	/* Emit the sites of the job as a module by itself: a function for each site, no kernel; with
-	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it (conformance). Where info.emits. */
+	 * opts->kernels, also a kernel gpubpf_run_<site> that calls it, or with opts->one_kernel one that calls
+	 * any (conformance). Where info.emits. */
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
 	/* List the kernels of an image with their parameters and places and, where info.places has places of functions,

@@ -75,7 +75,7 @@ static int load_module(struct batch *b)
 				sites[i].nprogs++;
 			}
 	}
-	err = conformance_lower(d->target, &job, &blob, &b->diag);
+	err = conformance_lower(d->target, &job, false, &blob, &b->diag);
 	if (err < 0)
 		return err;
 	err = d->ops->module_load(d->device, d->target->output, blob.data, blob.size, "", &b->module, &b->why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs on a device, a group after the other in processes of their own (isolate.h). */
+/* Random programs on a device, each of its own seed, a group after the other in processes of their own (isolate.h). */
 #include "random.h"
 
 #include <errno.h>
@@ -15,14 +15,15 @@
 #include "raw.h"
 
 #define GROUPS 16        /* of one opened device */
-#define ALL_EVERY 4      /* a group in four has maps and helpers, for which compilers take their time, */
-#define ALL_PROGRAMS 24  /* and fewer programs */
+#define ALL_EVERY 128    /* a seed in so many has maps and helpers, for which compilers take their time */
 
 struct runner {
 	struct isolate isolate;      /* first: a pointer to it is one to this */
 	const struct conformance_opts *opts;
 	const struct random_program *fixed; /* or NULL: random ones */
-	uint64_t seed;           /* of the first group; an item's value is how many programs it has */
+	uint64_t seed;           /* of the first program that comes; the next one's is the next number */
+	uint64_t first[GROUPS + 1]; /* of each item its first program's; its value is how many it has */
+	uint64_t end;            /* past the last that ran */
 	time_t until;            /* 0: for ever */
 	struct conformance_device opened;
 	struct random_program programs[RANDOM_GROUP];
@@ -99,7 +100,7 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 			continue;
 		if (!r->fixed)
 			random_minimise(&r->opened, &r->programs[i], &outcomes[i]);
-		tell(r, item, list[i], &outcomes[i], seed);
+		tell(r, item, list[i], &outcomes[i], seed + i);
 		return 0;
 	}
 	if (!err)
@@ -109,20 +110,16 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 
 static void run_group(struct runner *r, size_t item)
 {
-	uint64_t seed = r->seed + item;
+	uint64_t seed = r->first[item];
 	uint32_t n = (uint32_t)r->isolate.items[item].value;
-	struct gen_rng rng = { seed };
 	struct gpubpf_why why = { "" };
-	char text[400];
 	int err;
 
 	for (uint32_t i = 0; !r->fixed && i < n; i++)
-		random_make(&rng, kind_of(r, seed), &r->programs[i]);
+		random_make(seed + i, kind_of(r, seed + i), &r->programs[i]);
 	err = run_programs(r, item, seed, n, &why);
-	if (err == 0)
-		return;
-	snprintf(text, sizeof(text), "the programs of seed %" PRIu64 ": %.300s", seed, why.text[0] ? why.text : strerror(-err));
-	isolate_done(&r->isolate, item, text);
+	if (err < 0)
+		isolate_done(&r->isolate, item, why.text[0] ? why.text : strerror(-err));
 }
 
 static bool is_late(const struct runner *r)
@@ -163,19 +160,32 @@ static void work(struct isolate *isolate)
 /* Items of at most `left` programs; -ENOMEM. */
 static int plan(struct runner *r, uint64_t left)
 {
-	uint32_t size[GROUPS], n = 0;
+	uint64_t groups = left / RANDOM_GROUP + (left % RANDOM_GROUP != 0);
 	int err;
 
-	for (; n < GROUPS && left; left -= size[n++]) {
-		size[n] = r->fixed ? 1 : kind_of(r, r->seed + n) == GEN_ALL ? ALL_PROGRAMS : RANDOM_GROUP;
-		if (size[n] > left)
-			size[n] = (uint32_t)left;
-	}
-	r->isolate = (struct isolate){ .n = n, .group = 1, .work = work };
+	r->isolate = (struct isolate){ .n = groups < GROUPS ? groups : GROUPS, .group = 1, .work = work };
 	err = isolate_init(&r->isolate);
-	for (uint32_t i = 0; !err && i < n; i++)
-		r->isolate.items[i].value = size[i];
+	for (size_t i = 0; !err && i < r->isolate.n; i++) {
+		uint64_t n = left < RANDOM_GROUP ? left : RANDOM_GROUP;
+
+		r->first[i] = r->seed;
+		r->first[i + 1] = r->seed += n;
+		r->isolate.items[i].value = n;
+		left -= n;
+	}
 	return err;
+}
+
+static void tell_bad(const struct runner *r, const struct isolate_item *bad, struct suite_result *result)
+{
+	uint64_t first = r->first[bad - r->isolate.items];
+
+	snprintf(result->expected, sizeof(result->expected), "%s", bad->expected[0] ? bad->expected : "they run");
+	if (bad->expected[0])
+		snprintf(result->got, sizeof(result->got), "%.*s", (int)sizeof(result->got) - 1, bad->error);
+	else
+		snprintf(result->got, sizeof(result->got), "the programs of the seeds %" PRIu64 " to %" PRIu64 ": %.300s",
+			 first, r->first[bad - r->isolate.items + 1] - 1, bad->error);
 }
 
 /* A few groups; *done grows by the programs that ran. True if all were the same. */
@@ -190,14 +200,13 @@ static bool run_groups(struct runner *r, uint64_t left, uint64_t *done, struct s
 	isolate_run(&r->isolate);
 	for (uint32_t i = 0; i < r->isolate.n; i++) {
 		*done += r->isolate.items[i].value;
+		if (r->isolate.items[i].value)
+			r->end = r->first[i + 1];
 		if (!bad && r->isolate.items[i].error[0])
 			bad = &r->isolate.items[i];
 	}
-	if (bad) {
-		snprintf(result->expected, sizeof(result->expected), "%s", bad->expected[0] ? bad->expected : "they run");
-		snprintf(result->got, sizeof(result->got), "%.*s", (int)sizeof(result->got) - 1, bad->error);
-	}
-	r->seed += r->isolate.n;
+	if (bad)
+		tell_bad(r, bad, result);
 	isolate_finish(&r->isolate);
 	return !bad;
 }
@@ -207,14 +216,14 @@ static void run_seeds(struct runner *r, const struct suite_run *run, struct suit
 	uint64_t done = 0;
 	bool good = true;
 
-	r->seed = run->seed;
+	r->seed = r->end = run->seed;
 	r->until = run->seconds ? time(NULL) + (time_t)run->seconds : 0;
 	while (good && (run->programs ? done < run->programs : !is_late(r)))
 		good = run_groups(r, run->programs ? run->programs - done : UINT64_MAX, &done, result);
 	result->state = good ? SUITE_PASSED : SUITE_FAILED;
 	if (good)
 		snprintf(result->got, sizeof(result->got), "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64, done,
-			 run->seed, r->seed - 1);
+			 run->seed, r->end - 1);
 }
 
 /* -- a case of a file -- */

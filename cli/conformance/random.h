@@ -11,7 +11,7 @@
 #include "raw_emit.h"
 #include "suite.h"
 
-#define RANDOM_GROUP 64          /* programs in a module at most */
+#define RANDOM_GROUP 256         /* programs in a module at most */
 
 struct random_program {
 	struct gpubpf_raw_insn insns[GEN_INSNS];
@@ -43,8 +43,8 @@ struct random_group {
 
 /* Does the verifier take it? */
 bool random_is_proven(const struct random_program *program);
-/* A program that it takes. */
-void random_make(struct gen_rng *rng, enum gen_kind kind, struct random_program *program);
+/* The program of that seed and kind, one that it takes. */
+void random_make(uint64_t seed, enum gen_kind kind, struct random_program *program);
 /* Of proven programs. 0, or -errno with a diagnostic; to be finished either way. */
 int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
 		      struct gpubpf_diag *diag);
@@ -81,7 +81,7 @@ int random_run_group(const struct conformance_device *d, const struct random_pro
 /* Leave out of a program what it differs without; *outcome becomes that of what is left. */
 void random_minimise(const struct conformance_device *d, struct random_program *program, struct random_outcome *outcome);
 
-/* -- random.c: the case of that index on a device: its program, or as many of the run's seed as the run asks for -- */
+/* -- random.c: the case of that index on a device: its program, or as many from the run's seed on as the run asks for -- */
 
 void random_run(const struct suite_run *run, struct suite_device *device, uint32_t index,
 		const struct conformance_opts *opts);

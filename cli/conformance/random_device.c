@@ -15,10 +15,12 @@ struct batch {
 	void *host, *device;     /* arenas */
 	uint64_t address;
 	struct gpubpf_device_module *module;
+	struct gpubpf_device_kernel *kernel;
 	struct gpubpf_why *why;
 	struct gpubpf_diag diag;
 };
 
+/* One kernel, which runs the program of the number that it is given: what compilers take for a kernel is paid once. */
 static int load_module(struct batch *b)
 {
 	struct random_group *g = &b->group;
@@ -38,12 +40,12 @@ static int load_module(struct batch *b)
 			.site = GPUBPF_SITE_ENTRY, .kernel = "random", .kernel_id = 7, .progs = &order[i], .nprogs = 1,
 		};
 	}
-	err = conformance_lower(b->d->target, &job, &blob, &b->diag);
+	err = conformance_lower(b->d->target, &job, true, &blob, &b->diag);
 	if (err < 0)
 		return err;
 	err = b->d->ops->module_load(b->d->device, b->d->target->output, blob.data, blob.size, "", &b->module, b->why);
 	free(blob.data);
-	return err;
+	return err ? err : b->d->ops->kernel_get(b->module, "gpubpf_run", &b->kernel, b->why);
 }
 
 static int make_arenas(struct batch *b)
@@ -59,29 +61,20 @@ static int run_device(struct batch *b, uint32_t i, uint64_t *r0)
 {
 	const struct gpubpf_device_ops *ops = b->d->ops;
 	uint64_t pid_tgid = PID_TGID;
-	const void *args[] = { &b->address, &b->group.launch[i], &pid_tgid };
-	const size_t sizes[] = { 8, 8, 8 };
+	const void *args[] = { &b->address, &b->group.launch[i], &pid_tgid, &i };
+	const size_t sizes[] = { 8, 8, 8, 4 };
 	struct gpubpf_device_launch launch = {
-		.dim = 3, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .args = args, .arg_sizes = sizes, .nargs = 3,
+		.dim = 3, .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .args = args, .arg_sizes = sizes, .nargs = 4,
 	};
-	struct gpubpf_device_kernel *kernel;
-	char name[32];
-	int err;
-
-	snprintf(name, sizeof(name), "gpubpf_run_%u", i);
-	err = ops->kernel_get(b->module, name, &kernel, b->why);
-	if (err < 0)
-		return err;
-	err = ops->arena_push(b->d->device, 0, b->device, b->group.size);
+	int err = ops->arena_push(b->d->device, 0, b->device, b->group.size);
 	if (!err)
 		err = gpubpf_arena_wait(ops, b->d->device);
 	if (!err)
-		err = ops->launch(kernel, &launch, b->why);
+		err = ops->launch(b->kernel, &launch, b->why);
 	if (!err)
 		err = ops->arena_pull(b->d->device, 0, b->device, b->group.size);
 	if (!err)
 		err = gpubpf_arena_wait(ops, b->d->device);
-	ops->kernel_put(kernel);
 	*r0 = ((struct gpubpf_run *)((char *)b->device + b->group.layout.size))->r0;
 	return err;
 }
@@ -124,6 +117,8 @@ int random_run_group(const struct conformance_device *d, const struct random_pro
 		err = compare(b, i, &outcomes[i]);
 	if (err < 0 && b->diag.code)
 		snprintf(why->text, sizeof(why->text), "instruction %u: %.200s", b->diag.pc, b->diag.what);
+	if (b->kernel)
+		d->ops->kernel_put(b->kernel);
 	if (b->module)
 		d->ops->module_unload(b->module);
 	d->ops->arena_detach(d->device);

@@ -38,12 +38,22 @@ bool random_is_proven(const struct random_program *program)
 	return true;
 }
 
-void random_make(struct gen_rng *rng, enum gen_kind kind, struct random_program *program)
+void random_make(uint64_t seed, enum gen_kind kind, struct random_program *program)
 {
+	struct gen_rng rng = { seed };
+
 	do {
-		program->n = gen_program(rng, kind, program->insns);
+		program->n = gen_program(&rng, kind, program->insns);
 	} while (!random_is_proven(program));
-	program->launch = gen_random(rng);
+	program->launch = gen_random(&rng);
+}
+
+/* Maps that no program uses have no room to be cleared and compared. */
+static void shrink_unused(struct random_group *g)
+{
+	for (uint32_t m = 0; m < GEN_NMAPS; m++)
+		if (!g->map_use[m] && m != GEN_ARRAY && m != GEN_HASH && m != GEN_DATA)
+			g->maps[m].max_entries = g->maps[m].key_size || g->maps[m].value_size ? 1 : 512;
 }
 
 int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
@@ -66,6 +76,7 @@ int random_group_init(struct random_group *g, const struct random_program *const
 			g->map_use[m] |= g->progs[g->n].facts->map_use[m];
 		g->n++;
 	}
+	shrink_unused(g);
 	g->unit = (struct gpubpf_unit){ g->maps, GEN_NMAPS, g->progs, g->n };
 	if (!err)
 		err = gpubpf_layout_compute(&g->unit, &opts, &g->layout, diag);

@@ -41,13 +41,13 @@ int conformance_open(const struct conformance_opts *opts, struct conformance_dev
 	return -ENODEV;
 }
 
-int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
+int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job, bool one_kernel,
 		      struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {
 	static struct gpubpf_worker *workers[GPUBPF_NWORKERS];
 	struct gpubpf_worker **worker = &workers[target->worker];
 	struct gpubpf_worker_opts how = { .kind = target->worker, .timeout_ms = 60000 };
-	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = true };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .kernels = !one_kernel, .one_kernel = one_kernel };
 	int err = *worker ? 0 : gpubpf_worker_create(&how, worker);
 
 	if (err < 0) {
@@ -75,7 +75,7 @@ int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lowe
 	job->unit = &unit;
 	job->sites = sites;
 	job->nsites = n;
-	return conformance_lower(target, job, blob, diag);
+	return conformance_lower(target, job, false, blob, diag);
 }
 
 int conformance_dump(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)

@@ -21,8 +21,8 @@ struct conformance_device {
 int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why);
 /* The target of that name, or the one that suits the device best if name is NULL; NULL if there is none that emits. */
 const struct gpubpf_target_info *conformance_target(const char *name, const struct gpubpf_device_caps *caps);
-/* Lower the job's sites as kernels: here, or in the compile worker. */
-int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
+/* Lower the job's sites as kernels, or one kernel for all: here, or in the compile worker. */
+int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job, bool one_kernel,
 		      struct gpubpf_blob *blob, struct gpubpf_diag *diag);
 /* Lower the programs of n cases, one site each. */
 int conformance_emit(const struct gpubpf_target_info *target, struct gpubpf_lower_job *job,

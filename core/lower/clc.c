@@ -3,6 +3,7 @@
 #include "clc.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "clc_text.h"
 #include "core/diag.h"
@@ -39,11 +40,12 @@ static void prelude(struct text *t, const struct gpubpf_lower_job *job)
 }
 
 /* Run the programs in order; the first that ends the thread ends the site. */
-static void site_function(struct clc *c)
+static void site_function(struct clc *c, bool one_kernel)
 {
 	struct text *t = c->t;
 
-	text_add(t, "static s32 gpubpf_body_%u(GPUBPF_ENV, GPUBPF_PRIVATE u64 *r0)\n{\n\ts32 ended = 0;\n\n", c->site);
+	text_add(t, "%sstatic s32 gpubpf_body_%u(GPUBPF_ENV, GPUBPF_PRIVATE u64 *r0)\n{\n\ts32 ended = 0;\n\n",
+		 one_kernel ? "__attribute__((noinline)) " : "", c->site);
 	for (uint32_t i = 0; i < c->desc->nprogs; i++) {
 		text_add(t, "\t*r0 = gpubpf_s%u_p%u(env, &ended);\n", c->site, i);
 		if (i + 1 < c->desc->nprogs)
@@ -56,23 +58,47 @@ static void site_function(struct clc *c)
 		 c->site, c->site, c->site);
 }
 
-static void run_kernel(const struct clc *c)
+/* What kernels have before they run a site; `more`: parameters. */
+static void begin_kernel(const struct clc *c, const char *how, const char *name, const char *more)
 {
 	text_add(c->t,
-		 "__kernel void gpubpf_run_%u(__global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid)\n"
+		 "__kernel %s void gpubpf_run%s(__global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid%s)\n"
 		 "{\n\tstruct gpubpf_env env;\n\tu64 r0 = 0;\n\n"
 		 "\tfor (u32 i = 0; i < GPUBPF_ENV_ARGS; i++)\n\t\tenv.arg[i] = 0;\n"
 		 "\tenv.arena = (u64)gpubpf_arena;\n\tenv.launch = gpubpf_launch;\n\tenv.pid_tgid = gpubpf_pid;\n"
-		 "\tenv.kernel_id = %lluUL;\n\tenv.device = %u;\n\tenv.flags = 0;\n\tenv.arg_bytes = 0;\n"
-		 "\tgpubpf_body_%u(&env, &r0);\n",
-		 c->site, (unsigned long long)c->desc->kernel_id, c->job->caps->ordinal, c->site);
+		 "\tenv.kernel_id = %lluUL;\n\tenv.device = %u;\n\tenv.flags = 0;\n\tenv.arg_bytes = 0;\n",
+		 how, name, more, (unsigned long long)c->desc->kernel_id, c->job->caps->ordinal);
+}
+
+static void end_kernel(const struct clc *c)
+{
 	if (c->job->run_off)
 		text_add(c->t, "\tGPUBPF_GLOB(gpubpf_w8a8, env.arena + %lluUL) = r0;\n",
 			 (unsigned long long)(c->job->run_off + offsetof(struct gpubpf_run, r0)));
 	text_add(c->t, "}\n\n");
 }
 
-static int site(struct clc *c)
+static void run_kernel(const struct clc *c)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "_%u", c->site);
+	begin_kernel(c, "", number, "");
+	text_add(c->t, "\tgpubpf_body_%u(&env, &r0);\n", c->site);
+	end_kernel(c);
+}
+
+static void one_kernel(const struct clc *c)
+{
+	begin_kernel(c, "__attribute__((reqd_work_group_size(1, 1, 1), vec_type_hint(int4)))", "", ", uint gpubpf_site");
+	text_add(c->t, "\tswitch (gpubpf_site) {\n");
+	for (uint32_t i = 0; i < c->job->nsites; i++)
+		text_add(c->t, "\tcase %u:\n\t\tgpubpf_body_%u(&env, &r0);\n\t\tbreak;\n", i, i);
+	text_add(c->t, "\t}\n");
+	end_kernel(c);
+}
+
+static int site(struct clc *c, bool one_kernel)
 {
 	for (c->slot = 0; c->slot < c->desc->nprogs; c->slot++) {
 		int err;
@@ -86,7 +112,7 @@ static int site(struct clc *c)
 			return err;
 		}
 	}
-	site_function(c);
+	site_function(c, one_kernel);
 	return 0;
 }
 
@@ -100,10 +126,12 @@ int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 	prelude(&t, job);
 	for (c.site = 0; c.site < job->nsites && !err; c.site++) {
 		c.desc = &job->sites[c.site];
-		err = site(&c);
+		err = site(&c, opts->one_kernel);
 		if (!err && opts->kernels)
 			run_kernel(&c);
 	}
+	if (!err && opts->one_kernel)
+		one_kernel(&c);
 	if (!err && t.failed)
 		err = -ENOMEM;
 	if (err < 0) {

@@ -194,7 +194,7 @@ static bool exported(const struct low *l, const char *name)
 {
 	if (l->opts->inlined)
 		return !strncmp(name, "gpubpf_inline_", 14);
-	return !strncmp(name, "gpubpf_site_", 12) || !strncmp(name, "gpubpf_run_", 11);
+	return !strncmp(name, "gpubpf_site_", 12) || !strncmp(name, "gpubpf_run", 10);
 }
 
 /* Everything but the sites and kernels becomes theirs: linked, internal, and inlined but for operations on
@@ -211,10 +211,10 @@ static int link_library(struct low *l)
 
 		if (LLVMIsDeclaration(fn))
 			continue;
-		attribute(l, fn, "noinline", false);
-		attribute(l, fn, "optnone", false);
 		if (exported(l, LLVMGetValueName2(fn, &n)))
 			continue;
+		attribute(l, fn, "noinline", false);
+		attribute(l, fn, "optnone", false);
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
 		if (l->target->inline_all || low_shared_once(fn))
 			attribute(l, fn, "alwaysinline", true);
@@ -286,6 +286,8 @@ static int lower(struct low *l, const char *cpu, enum gpubpf_llvm_form form, str
 		open_module(l);
 	for (uint32_t i = 0; !err && i < l->job->nsites; i++)
 		err = low_site(l, i);
+	if (!err && l->opts->one_kernel)
+		low_one_kernel(l);
 	if (!err)
 		err = verify(l, "checking what we lowered");
 	if (!err && form == GPUBPF_LLVM_IR)

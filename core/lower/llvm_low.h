@@ -100,6 +100,8 @@ LLVMBasicBlockRef low_block(struct low_prog *p, const char *name);
 
 /* llvm_site.c */
 int low_site(struct low *l, uint32_t site);
+/* opts->one_kernel, behind all sites. */
+void low_one_kernel(struct low *l);
 
 /* llvm_env.c */
 /* `size` bytes of zeros, on the stack of the function that is being built: a struct gpubpf_env, and what is behind it */

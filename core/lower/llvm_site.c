@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ctx.h"
 #include "llvm_low.h"
@@ -16,7 +17,8 @@ static void param_attribute(struct low *l, LLVMValueRef fn, unsigned param, cons
 
 static LLVMValueRef declare_site(struct low *l, uint32_t site)
 {
-	unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+	const char *how = l->opts->one_kernel && !l->target->inline_all ? "noinline" : "alwaysinline";
+	unsigned kind = LLVMGetEnumAttributeKindForName(how, strlen(how));
 	LLVMTypeRef type = LLVMFunctionType(l->i32, &l->private, 1, false);
 	LLVMValueRef fn;
 	char name[32];
@@ -24,7 +26,7 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	snprintf(name, sizeof(name), "gpubpf_site_%u", site);
 	fn = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
-	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, always, 0));
+	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0));
 	param_attribute(l, fn, 0, "noalias");
 	param_attribute(l, fn, 0, "readonly");
 	LLVMSetValueName2(LLVMGetParam(fn, 0), "env", 3);
@@ -112,24 +114,70 @@ static LLVMValueRef call_site(struct low *l, LLVMValueRef fn, LLVMValueRef env)
 	return call;
 }
 
-/* gpubpf_run_<i>(arena, launch, pid_tgid): an environment, and the site once. */
+/* A kernel (arena, launch, pid_tgid; more: a number) with the environment of a site; the builder stands behind that. */
+static LLVMValueRef begin_kernel(struct low *l, const char *name, uint32_t site, bool more,
+				 LLVMValueRef *env)
+{
+	LLVMTypeRef i64 = low_int(l, 8), params[] = { l->global, i64, i64, l->i32 };
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, more ? 4 : 3, false);
+	LLVMValueRef kernel = LLVMAddFunction(l->mod, name, type);
+
+	LLVMSetFunctionCallConv(kernel, l->target->kernel_cc);
+	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, kernel, ""));
+	*env = make_env(l, site);
+	env_set(l, *env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""),
+		8);
+	env_set(l, *env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
+	env_set(l, *env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
+	return kernel;
+}
+
+/* gpubpf_run_<i>: the site once. */
 static void kernel(struct low *l, uint32_t site, LLVMValueRef fn)
 {
-	LLVMTypeRef i64 = low_int(l, 8), params[] = { l->global, i64, i64 };
-	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, 3, false);
-	LLVMValueRef kernel, env;
+	LLVMValueRef env;
 	char name[32];
 
 	snprintf(name, sizeof(name), "gpubpf_run_%u", site);
-	kernel = LLVMAddFunction(l->mod, name, type);
-	LLVMSetFunctionCallConv(kernel, l->target->kernel_cc);
-	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, kernel, ""));
-	env = make_env(l, site);
-	env_set(l, env, offsetof(struct gpubpf_env, arena), LLVMBuildPtrToInt(l->b, LLVMGetParam(kernel, 0), i64, ""),
-		8);
-	env_set(l, env, offsetof(struct gpubpf_env, launch), LLVMGetParam(kernel, 1), 8);
-	env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), LLVMGetParam(kernel, 2), 8);
+	begin_kernel(l, name, site, false, &env);
 	call_site(l, fn, env);
+	LLVMBuildRetVoid(l->b);
+}
+
+static void hint(struct low *l, LLVMValueRef kernel, const char *name, LLVMMetadataRef *of, unsigned n)
+{
+	LLVMGlobalSetMetadata(kernel, LLVMGetMDKindIDInContext(l->ctx, name, strlen(name)),
+			      LLVMMDNodeInContext2(l->ctx, of, n));
+}
+
+/* One lane, as wide as vectors are (OpenCL C 6.7.2): nothing is made for several, which takes as long as all else. */
+static void of_one_lane(struct low *l, LLVMValueRef kernel)
+{
+	LLVMMetadataRef one = LLVMValueAsMetadata(low_const32(l, 1)), size[] = { one, one, one };
+	LLVMMetadataRef type[] = { LLVMValueAsMetadata(LLVMGetUndef(LLVMVectorType(l->i32, 4))), one };
+
+	hint(l, kernel, "reqd_work_group_size", size, 3);
+	hint(l, kernel, "vec_type_hint", type, 2);
+}
+
+void low_one_kernel(struct low *l)
+{
+	LLVMValueRef env, kernel = begin_kernel(l, "gpubpf_run", 0, true, &env), which;
+	LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(l->ctx, kernel, "end");
+	char name[32];
+
+	of_one_lane(l, kernel);
+	which = LLVMBuildSwitch(l->b, LLVMGetParam(kernel, 3), end, l->job->nsites);
+	for (uint32_t i = 0; i < l->job->nsites; i++) {
+		LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(l->ctx, kernel, "");
+
+		snprintf(name, sizeof(name), "gpubpf_site_%u", i);
+		LLVMAddCase(which, low_const32(l, i), block);
+		LLVMPositionBuilderAtEnd(l->b, block);
+		call_site(l, LLVMGetNamedFunction(l->mod, name), env);
+		LLVMBuildBr(l->b, end);
+	}
+	LLVMPositionBuilderAtEnd(l->b, end);
 	LLVMBuildRetVoid(l->b);
 }
 

@@ -109,6 +109,7 @@ struct gpubpf_run {
 struct gpubpf_target_opts {
 	int opt_level;           /* 0 to 3; default 2 */
 	bool kernels;            /* also emit kernels gpubpf_run_<site>(arena, launch, pid_tgid) */
+	bool one_kernel;         /* or one, of one lane: gpubpf_run(arena, launch, pid_tgid, uint32_t site) */
 	bool inlined;            /* for injectors of text: each site is an entry gpubpf_inline_<site>() without
 				  * parameters, which takes its environment from where the target says */
 	bool keeps_sums;         /* inlined: what programs at single instructions add to values that are at one place, and

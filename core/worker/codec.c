@@ -72,6 +72,7 @@ static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
 	gpubpf_codec_check(c, level >= 0 && level <= 3);
 	opts->opt_level = level;
 	gpubpf_codec_bool(c, &opts->kernels);
+	gpubpf_codec_bool(c, &opts->one_kernel);
 	gpubpf_codec_bool(c, &opts->inlined);
 	gpubpf_codec_bool(c, &opts->text);
 	gpubpf_codec_bool(c, &opts->validate);

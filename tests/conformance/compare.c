@@ -21,6 +21,8 @@ static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t
 #include "maps/host.h"
 #include "tests/tap.h"
 
+#define PROGRAMS 32 /* together they use all maps */
+
 static struct random_group group;
 static void *host, *device;
 static uint64_t value[GEN_VALUE / 8];
@@ -136,14 +138,16 @@ static void values(void)
 
 int main(void)
 {
-	static struct random_program program;
-	const struct random_program *list = &program;
-	struct gen_rng rng = { 1 };
+	static struct random_program programs[PROGRAMS];
+	const struct random_program *list[PROGRAMS];
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	random_make(&rng, GEN_PLAIN, &program);
-	if (!ok(random_group_init(&group, &list, 1, &diag) == 0, "maps are placed"))
+	for (uint32_t i = 0; i < PROGRAMS; i++) {
+		random_make(i, GEN_ALL, &programs[i]);
+		list[i] = &programs[i];
+	}
+	if (!ok(random_group_init(&group, list, PROGRAMS, &diag) == 0, "maps are placed"))
 		return done();
 	host = aligned_alloc(4096, group.size);
 	device = aligned_alloc(4096, group.size);
