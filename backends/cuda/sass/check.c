@@ -337,7 +337,8 @@ struct pending_kind {
 	uint8_t boards[256];
 	uint16_t by[256];
 	uint32_t at[256];
-	bool again[256];                   /* others before that one have not told either */
+	bool again[256];                   /* others before that one have not told either, */
+	bool mixed[256];                   /* by another operation */
 	uint32_t setter[SASS_SCOREBOARDS]; /* the last instruction that sets it */
 };
 
@@ -351,7 +352,7 @@ static void settle_before(struct checked *c, struct pending_kind *p, uint32_t se
 	uint32_t operation = sass_opcode(insn_at(c, setter)) & 0x1ff;
 
 	for (unsigned r = 0; in_order && r < 256; r++)
-		if (p->boards[r] && p->by[r] == operation && p->at[r] < setter)
+		if (p->boards[r] && p->by[r] == operation && !p->mixed[r] && p->at[r] <= setter)
 			p->boards[r] = 0;
 }
 
@@ -389,6 +390,7 @@ static void note_operand(struct pending *p, const struct sass_operand *x, struct
 
 	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
 		kind->again[r] = kind->boards[r];
+		kind->mixed[r] = kind->boards[r] && (kind->mixed[r] || kind->by[r] != (sass_opcode(insn) & 0x1ff));
 		kind->boards[r] |= 1u << board;
 		kind->by[r] = sass_opcode(insn) & 0x1ff;
 		kind->at[r] = i;

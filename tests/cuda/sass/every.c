@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sass-every FILE ARCH OBJECT [N [FOLDER]]: every N-th kernel of the machine code for ARCH (sm_90) in FILE, a library,
- * program, fatbin or cubin, gets a twin with the first two programs of OBJECT at its entry and its exit, or with the one
- * that it has where that belongs; each is read back by the target's own checker. Prints how many could be made, why
- * others could not, and the time a twin; status 1 if the checker refused one. FOLDER keeps them as KERNEL.cubin, and
- * what the assembler made as probes.cubin. Needs the assembler (libnvJitLink.so). A tool for measurements: no test runs it.
+ * program, fatbin or cubin, gets a twin with OBJECT's programs at its entry and its exits; each is read back by the
+ * target's own checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the checker
+ * refused one. FOLDER keeps them as KERNEL.cubin, and what the assembler made as probes.cubin. Needs the assembler
+ * (libnvJitLink.so). A tool for measurements: no test runs it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 #include "backends/cuda/sass/target.h"
 #include "core/diag.h"
 #include "core/load/load.h"
+#include "core/load/parts.h"
 #include "core/wire/name.h"
 #include "core/worker/installed.h"
 #include "core/worker/job.h"
@@ -140,8 +141,9 @@ static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 
 static int make_job(const char *object, struct gpubpf_diag *diag)
 {
-	static const uint32_t progs[] = { 0, 1 };
+	static uint32_t progs[2][GPUBPF_MAX_PROGS];
 	static struct gpubpf_layout layout;
+	uint32_t nsites = 0;
 	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
 	struct gpubpf_verify_opts how = { 0 };
 	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16 };
@@ -154,13 +156,19 @@ static int make_job(const char *object, struct gpubpf_diag *diag)
 		return err;
 	place.map_use = loaded->unit.progs->facts->map_use;
 	err = gpubpf_layout_compute(&loaded->unit, &place, &layout, diag);
-	for (uint32_t i = 0; i < 2; i++)
-		sites[i] = (struct gpubpf_site_desc){ .site = i ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
-						      .progs = &progs[i % loaded->unit.nprogs], .nprogs = 1 };
-	if (loaded->unit.nprogs == 1)
-		sites[0].site = loaded->unit.progs->site;
+	for (uint32_t end = 0; end < 2; end++) {
+		enum gpubpf_site site = end ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY;
+		struct gpubpf_site_desc *to = &sites[nsites];
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < loaded->unit.nprogs && n < GPUBPF_MAX_PROGS; i++)
+			if (loaded->unit.progs[i].site == site)
+				progs[end][n++] = i;
+		*to = (struct gpubpf_site_desc){ .site = site, .kernel_id = 1, .progs = progs[end], .nprogs = n };
+		nsites += n > 0;
+	}
 	job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
-					 .sites = sites, .nsites = loaded->unit.nprogs == 1 ? 1 : 2, .caps = &caps };
+					 .sites = sites, .nsites = nsites, .caps = &caps };
 	return err;
 }
 
