@@ -266,7 +266,7 @@ struct gpubpf_hook_slot {                           /* a kernel on a device */
 	_Atomic(struct gpubpf_hook_binding *) binding; /* NULL: nothing is attached to it */
 	struct gpubpf_hook_binding *bindings;       /* all, by the kernel's lock */
 	atomic_uint registers;                      /* that a thread of its twin may have; 0: as many as it takes */
-	atomic_bool wide;                           /* no twin of fewer could be made */
+	bool wide;                                  /* no twin of fewer could be made; by the kernel's lock */
 };
 
 struct gpubpf_hook_kernel {
@@ -285,8 +285,8 @@ struct gpubpf_hook_kernel {
  * not at all unless `may_wait`. True: kernels of the plan's want it.
  */
 bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait);
-/* Launches come that have room for so many registers a thread: the slot is to be settled anew. False: they had been told of. */
-bool gpubpf_twin_narrow(struct gpubpf_hook_slot *slot, uint32_t registers);
+/* Launches come that have room for so many registers a thread: the slot is to be settled anew, unless that was known. */
+void gpubpf_twin_narrow(struct gpubpf_hook_slot *slot, uint32_t registers);
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
 
 #endif

@@ -169,16 +169,22 @@ static bool is_current(const struct gpubpf_hook_slot *slot)
 	return atomic_load_explicit(&slot->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
-/* What the application waits here for its twin is told by itself, not as time of the hook. */
-static uint64_t settle_timed(struct gpubpf_hook_slot *slot)
+/* What the application waits here for its twin is told by itself, not as time of the hook. Once more where launches of other
+ * threads turned out to need another one meanwhile. True: the slot has what the plan says. */
+static bool settle_timed(struct gpubpf_hook_slot *slot, uint64_t *waited)
 {
-	uint64_t from = gpubpf_now_ns(), spent;
+	uint64_t from = gpubpf_now_ns();
+	bool wanted, current;
+	uint32_t registers;
 
-	if (!gpubpf_twin_settle(slot, true))
-		return 0;
-	spent = gpubpf_now_ns() - from;
-	gpubpf_kernel_table_add(&slot->entry->shared->wait_ns, spent);
-	return spent;
+	do {
+		registers = atomic_load(&slot->registers);
+		wanted = gpubpf_twin_settle(slot, true);
+		current = is_current(slot);
+	} while (!current && atomic_load(&slot->registers) != registers);
+	*waited = wanted ? gpubpf_now_ns() - from : 0;
+	gpubpf_kernel_table_add(&slot->entry->shared->wait_ns, *waited);
+	return current;
 }
 
 static bool is_timed(const struct gpubpf_hook_launch *l)
@@ -234,9 +240,7 @@ static uint64_t choose(struct gpubpf_hook_launch *l)
 	if (!is_current(slot)) {
 		if (gpubpf_hook_callbacks && !settle_at_once(l))
 			return 0;
-		if (!gpubpf_hook_callbacks)
-			waited = settle_timed(slot);
-		if (!is_current(slot)) {
+		if (!gpubpf_hook_callbacks && !settle_timed(slot, &waited)) {
 			l->missed = true;
 			return waited;
 		}
@@ -487,20 +491,22 @@ void gpubpf_hook_twin_refused(const struct gpubpf_hook_launch *l, int error)
 				 "unprobed", l->kernel->name, error);
 }
 
-/* A twin of no more registers than the launch has room for, in place of the one that it took. */
+/* Another twin, of no more registers than the launch has room for, in place of the one that it took. */
 static bool take_narrow(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding;
+	uint64_t waited;
 
-	if (!l->registers || gpubpf_hook_callbacks || !gpubpf_twin_narrow(l->slot, l->registers))
+	if (!l->registers || gpubpf_hook_callbacks)
 		return false;
 	if (l->followed)
-		atomic_fetch_sub(&l->device->running, 1); /* the other never started, and this one is waited for */
+		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the other never started, and this one is waited for */
 	l->followed = false;
-	if (!is_current(l->slot))
-		l->spent_ns += settle_timed(l->slot);
+	gpubpf_twin_narrow(l->slot, l->registers);
+	if (!is_current(l->slot) && !settle_timed(l->slot, &waited))
+		return false;
 	binding = atomic_load_explicit(&l->slot->binding, memory_order_acquire);
-	if (!is_current(l->slot) || !binding || !binding->twin)
+	if (!binding || !binding->twin || binding == l->binding)
 		return false;
 	take_twin(l, binding);
 	gpubpf_hook_note("kernel %s: launched with as many blocks as fit the device at once; so that they still do, its twin was "

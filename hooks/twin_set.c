@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Twins: a program's image goes to the session once for each device and each set of links that match kernels of it,
- * with the names of these; the answer is an image to load, and which kernels it holds. Before: a slot of an older plan.
+ * Twins: a program's image goes to the session once for each device, each set of links that match kernels of it and
+ * each number of registers that launches have room for, with the names of these; the answer is an image to load, and which kernels it holds. Before: a slot of an older plan.
  * After: a slot of the plan, with a twin, with a reason, or with nothing attached; or still the older one, when the
  * user's patience has ended; then a later launch looks again, without waiting. A plan that brings back what was
  * attached before finds its twins as they were.
@@ -647,28 +647,25 @@ static bool is_made(struct gpubpf_twin_set *set)
 	return made;
 }
 
-/* The twin of as many registers as it takes stays where none of fewer can be made. */
-static struct gpubpf_twin_set *find_narrowest(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, bool may_wait)
+/* False: other twins are wanted by now, of fewer registers, or of as many as they take where none of fewer can be made. */
+static bool bind(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set, uint32_t registers)
 {
-	uint32_t registers = atomic_load(&slot->registers);
-	struct gpubpf_twin_set *set = find_set(slot, plan, registers, may_wait);
-
-	if (!registers || (set && (!is_made(set) || set->state == SET_LOADED)))
-		return set;
-	atomic_store(&slot->wide, true);
-	atomic_store(&slot->registers, 0);
-	return find_set(slot, plan, 0, may_wait);
-}
-
-static void bind(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set)
-{
-	struct gpubpf_hook_binding *b;
+	struct gpubpf_hook_binding *b = NULL;
+	bool wanted;
 
 	pthread_mutex_lock(&slot->kernel->lock);
-	b = binding_of(slot, set, plan);
-	if (b)
+	wanted = atomic_load(&slot->registers) == registers;
+	if (wanted)
+		b = binding_of(slot, set, plan);
+	if (wanted && registers && (!b || !b->twin)) {
+		slot->wide = true;
+		atomic_store(&slot->registers, 0);
+		wanted = false;
+	}
+	if (wanted && b)
 		enter(slot, plan, b);
 	pthread_mutex_unlock(&slot->kernel->lock);
+	return wanted;
 }
 
 bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
@@ -676,14 +673,15 @@ bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
 	struct gpubpf_plan *plan = gpubpf_plan_read();
 	struct gpubpf_hook_kernel *kernel = slot->kernel;
 	struct gpubpf_twin_set *set;
-	uint32_t links[GPUBPF_PLAN_LINKS];
+	uint32_t links[GPUBPF_PLAN_LINKS], registers;
 	bool wanted = !plan || gpubpf_plan_links(plan, kernel->whole, links);
 
 	if (plan && wanted) {
 		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
-		set = find_narrowest(slot, plan, may_wait);
-		if (is_made(set))
-			bind(slot, plan, set);
+		do {
+			registers = atomic_load(&slot->registers);
+			set = find_set(slot, plan, registers, may_wait);
+		} while (is_made(set) && !bind(slot, plan, set, registers));
 	} else if (plan) {
 		pthread_mutex_lock(&kernel->lock);
 		enter(slot, plan, NULL);
@@ -693,18 +691,17 @@ bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
 	return wanted;
 }
 
-bool gpubpf_twin_narrow(struct gpubpf_hook_slot *slot, uint32_t registers)
+void gpubpf_twin_narrow(struct gpubpf_hook_slot *slot, uint32_t registers)
 {
-	bool narrow;
+	uint32_t known;
 
 	pthread_mutex_lock(&slot->kernel->lock);
-	narrow = !atomic_load(&slot->wide) && (!atomic_load(&slot->registers) || registers < atomic_load(&slot->registers));
-	if (narrow) {
+	known = atomic_load(&slot->registers);
+	if (!slot->wide && (!known || registers < known)) {
 		atomic_store(&slot->registers, registers);
 		atomic_store_explicit(&slot->plan, GPUBPF_NO_PLAN, memory_order_release);
 	}
 	pthread_mutex_unlock(&slot->kernel->lock);
-	return narrow;
 }
 
 /* By the program's lock, which it gives up while the set is sent; what would have to wait is left to a launch. */

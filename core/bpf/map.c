@@ -3,6 +3,7 @@
 #include "bpf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -179,7 +180,7 @@ static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpu
 	err = c->given < 0 ? sys_object_file(o, pages, def->key_size, def->value_size) : check_array(c->given, def, pages);
 	if (err < 0)
 		return err;
-	o->map.pages = c->given < 0 ? o->fd : dup(c->given);
+	o->map.pages = c->given < 0 ? o->fd : fcntl(c->given, F_DUPFD_CLOEXEC, 3);
 	o->map.def.kernel = o->map.pages + 1;
 	return o->map.pages < 0 ? -EMFILE : 0;
 }

@@ -17,6 +17,7 @@
 #define PAGE 4096ull
 #define BUFFERS_MAX 65536u         /* of one array */
 #define BUFFER_MAX (64ull << 20)   /* bytes of one of perf_event_open(2) */
+#define PIPE_SIZE 65536            /* of a pipe, unless a loader has changed it */
 #define SAMPLE_MAX 65528ull        /* bytes of a record there with its header, a multiple of 8 that 16 bits have */
 
 static bool is_perf(const struct sys_object *map)
@@ -302,15 +303,13 @@ bool gpubpf_bpf_record(struct gpubpf_session *s, struct sys_object *map, uint32_
 }
 
 /* A byte comes into the pipe as long as something is unread: who waits for edges, as hooks/bpf has epoll(7) do, wakes once
- * for each, and who has read all sees an empty pipe. */
+ * for each, and who has read all sees an empty pipe. It is emptied once: a loader may write to it without end. */
 static void ring_bell(const struct sys_object *o, const struct sys_ring *ring)
 {
-	char byte;
+	static char bytes[PIPE_SIZE];
 
-	if (!ring->base)
+	if (!ring->base || (read(o->fd, bytes, sizeof(bytes)) < 0 && errno != EAGAIN))
 		return;
-	while (read(o->fd, &byte, sizeof(byte)) > 0)
-		;
 	if (__atomic_load_n(ring->tail, __ATOMIC_ACQUIRE) != ring->at && write(o->fd, "", 1) < 0)
 		return; /* it is full: whoever waits is awake */
 }

@@ -164,7 +164,8 @@ void gpubpf_ahead_of(struct gpubpf_session *s, struct gpubpf_ahead *ahead, struc
 	struct gpubpf_siblings *l;
 	uint8_t family[32];
 
-	if (!req->identity || !req->has_digest || req->nkernels != 1 || s->opts.inspect || (req->ahead && !req->lists))
+	if (!req->identity || !req->has_digest || req->nkernels != 1 || req->registers || s->opts.inspect ||
+	    (req->ahead && !req->lists)) /* what a launch needs fewer registers for is no other's */
 		return;
 	gpubpf_family_key(req, family);
 	l = find(ahead, family);

@@ -20,6 +20,7 @@ struct GPUBPF_ROW threads {
 };
 GPUBPF_ARRAY(threads, struct threads, 1);
 GPUBPF_ARRAY(changed, __u64, BLOCKS) GPUBPF_SCRATCH; /* the last launch in which a block changed a number, and 1 */
+GPUBPF_ARRAY(probed, __u64, 4) GPUBPF_SCRATCH;       /* the last launches that came here, and 1: others (--sample) changed what nobody saw */
 
 /* Has block b changed something in one of the last two launches? */
 static __always_inline int moves(struct gpubpf_ctx *ctx, __u32 b)
@@ -29,19 +30,29 @@ static __always_inline int moves(struct gpubpf_ctx *ctx, __u32 b)
 	return last && *last + 2 > ctx->launch;
 }
 
+static __always_inline int was_probed(__u64 launch)
+{
+	__u64 *last = bpf_map_lookup_elem(&probed, &(__u32){ launch % 4 });
+
+	return last && *last == launch + 1;
+}
+
 SEC("gpu/entry/relax")
 int begins(struct gpubpf_ctx *ctx)
 {
 	struct control *c = bpf_map_lookup_elem(&control, &(__u32){ 0 });
 	struct threads *t = bpf_map_lookup_elem(&threads, &(__u32){ 0 });
+	__u64 *here = bpf_map_lookup_elem(&probed, &(__u32){ ctx->launch % 4 });
 	__u32 b = ctx->block_idx[0];
 
-	if (!c || !t)
+	if (!c || !t || !here)
 		return 0;
+	*here = ctx->launch + 1;
 	if (c->stop) {
 		gpubpf_count(&t->stopped, 1);
 		bpf_exit_thread();
-	} else if (!c->all && ctx->launch >= 2 && b < BLOCKS && !moves(ctx, b - 1) && !moves(ctx, b) && !moves(ctx, b + 1)) {
+	} else if (!c->all && ctx->launch >= 2 && was_probed(ctx->launch - 1) && was_probed(ctx->launch - 2) && b < BLOCKS &&
+		   !moves(ctx, b - 1) && !moves(ctx, b) && !moves(ctx, b + 1)) {
 		gpubpf_count(&t->settled, 1);
 		bpf_exit_thread();
 	}

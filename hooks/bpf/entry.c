@@ -84,9 +84,9 @@ EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	struct epoll_event ours;
 
-	if (event && op != EPOLL_CTL_DEL) {
+	if (event && op != EPOLL_CTL_DEL && own_bell(fd)) {
 		ours = *event;
-		ours.events = own_epoll_events(fd, ours.events);
+		ours.events |= EPOLLET;
 		event = &ours;
 	}
 	return (int)told(kernel_call(SYS_epoll_ctl, (const long[6]){ epoll, op, fd, (long)event }));

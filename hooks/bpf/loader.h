@@ -77,7 +77,7 @@ bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
 
 /* memory.c */
 bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offset, long *result);
-uint32_t own_epoll_events(int fd, uint32_t events);
+bool own_bell(int fd);             /* a pipe of ours, waited for by its edges */
 int kernel_array(int fd);          /* the kernel's that has the values of this map of ours, owned; or -errno */
 
 /* pin.c: what statfs(2) says of a name that may be ours. */

@@ -4,7 +4,6 @@
 #include "loader.h"
 
 #include <errno.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -102,9 +101,7 @@ bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offse
 }
 
 /* Nobody reads the byte, so who waits is told of each that comes, and not as long as it stands. */
-uint32_t own_epoll_events(int fd, uint32_t events)
+bool own_bell(int fd)
 {
-	bool pipe = have_session() && (handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id);
-
-	return events | (pipe ? EPOLLET : 0);
+	return have_session() && (handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id);
 }

@@ -220,7 +220,7 @@ static bool names_ours(const struct call *c)
 {
 	const struct bpf_insn *insn = insns_of(c);
 
-	for (uint32_t i = 0; insn && i < c->attr.insn_cnt && c->attr.insn_cnt <= MAX_INSNS; i++)
+	for (uint32_t i = 0; have_session() && insn && i < c->attr.insn_cnt && c->attr.insn_cnt <= MAX_INSNS; i++)
 		if (handle_of(map_fd_of(c, &insn[i]), GPUBPF_BPF_MAP).id)
 			return true;
 	return false;

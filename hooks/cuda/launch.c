@@ -108,22 +108,22 @@ static bool fits(struct cuda_twin_handle *t, const struct cuda_call *c)
 	       gpubpf_hook_fits(&t->fit, grid, threads, c->shared, blocks_held, part, &fitting);
 }
 
-/* Registers are given out to warps, by 256: so many a thread of the twin has room for as many blocks of the launch as the
- * original has of it at once. 0: it has no more, and lacks something else. */
+/* Registers are given out to warps, by 256, of which each quarter of a multiprocessor has a quarter: so many a thread of the
+ * twin has room for as many blocks as the launch needs at once. 0: it has no more, and lacks something else. */
 static uint32_t room(const struct cuda_twin_handle *t, const struct cuda_call *c)
 {
 	uint64_t grid = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
 	uint32_t warps = (c->block[0] * c->block[1] * c->block[2] + 31) / 32;
 	struct fitting fitting = { c, t };
 	int held = 0, units = part(&fitting);
-	uint64_t blocks, registers;
+	uint64_t blocks, all, registers;
 
 	units = units ? units : t->fit.units;
 	if (!warps || units < 0 || blocks_held(&fitting, false, &held) || held <= 0)
 		return 0;
-	blocks = (grid + units - 1) / units;
-	blocks = blocks < (uint64_t)held ? blocks : (uint64_t)held;
-	registers = blocks ? t->all_registers / (blocks * warps * 32) & ~7ull : 0;
+	blocks = grid > (uint64_t)held * units ? 1 : (grid + units - 1) / units;
+	all = (blocks * warps + 3) & ~3ull;
+	registers = all ? t->all_registers / (all * 32) & ~7ull : 0;
 	return registers < (uint64_t)t->registers[1] ? registers : 0;
 }
 

@@ -14,9 +14,22 @@ static const void *current(void)
 	return hip_own.get_device(&device) ? NULL : hip_device_key(device);
 }
 
+/* What a question of ours comes to is not the application's last error. */
+static hipError_t asked(bool clean, hipError_t error)
+{
+	if (error && clean)
+		hip_own.last_error();
+	return error;
+}
+
+static bool is_clean(void)
+{
+	return !hip_own.peek_error();
+}
+
 static hipError_t add(hipError_t error, void *const *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
-	const void *device = error ? NULL : current();
+	const void *device = error || !hip_active() ? NULL : current();
 
 	if (device)
 		gpubpf_allocation_add(device, kind != GPUBPF_ALLOCATION_DEVICE,
@@ -27,9 +40,10 @@ static hipError_t add(hipError_t error, void *const *memory, size_t size, enum g
 /* Where kernels see it at the address that the host has. */
 static hipError_t add_same(hipError_t error, void *memory, size_t size)
 {
+	bool clean = !error && hip_active() && is_clean();
 	void *seen = NULL;
 
-	if (error || !hip_next.device_pointer || hip_next.device_pointer(&seen, memory, 0) || seen != memory)
+	if (error || !hip_active() || !hip_next.device_pointer || asked(clean, hip_next.device_pointer(&seen, memory, 0)) || seen != memory)
 		return error;
 	return add(0, &memory, size, GPUBPF_ALLOCATION_HOST);
 }
@@ -37,9 +51,10 @@ static hipError_t add_same(hipError_t error, void *memory, size_t size)
 /* Of a stream that is being captured it is not there before the graph runs. */
 static hipError_t add_in_stream(hipError_t error, void *const *memory, size_t size, hipStream_t stream)
 {
+	bool clean = !error && hip_active() && is_clean();
 	int status = 0;
 
-	if (error || !hip_next.stream_capturing || hip_next.stream_capturing(stream, &status) || status)
+	if (error || !hip_active() || !hip_next.stream_capturing || asked(clean, hip_next.stream_capturing(stream, &status)) || status)
 		return error;
 	if ((uintptr_t)stream > 2 && (!hip_next.stream_device || hip_device_key(hip_next.stream_device(stream)) != current()))
 		return 0;

@@ -9,7 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define SECONDS 60 /* at most */
+#define SECONDS 240 /* at most */
 
 struct record {
 	__u64 number, kind;
@@ -42,12 +42,20 @@ static void on_lost(void *ctx, int cpu, __u64 n)
 	seen[1].lost += n;
 }
 
+static long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
+}
+
 static int read_all(struct ring_buffer *ring, struct perf_buffer *perf, unsigned long long n)
 {
-	time_t end = time(NULL) + SECONDS;
+	long long end = now_ms() + 1000 * SECONDS;
 	int waits = 0;
 
-	while ((seen[0].n < n || seen[1].n < n) && time(NULL) < end) {
+	while ((seen[0].n < n || seen[1].n < n) && now_ms() < end) {
 		if (ring_buffer__poll(ring, 5) < 0 || perf_buffer__poll(perf, 5) < 0)
 			return -1;
 		waits++;
@@ -61,6 +69,7 @@ int main(int argc, char **argv)
 	struct ring_buffer *ring;
 	struct perf_buffer *perf;
 	struct bpf_program *prog;
+	long long began;
 	FILE *command;
 	int waits;
 
@@ -74,13 +83,14 @@ int main(int argc, char **argv)
 		if (!bpf_program__attach(prog))
 			return 4;
 	command = popen(argv[2], "r");
+	began = now_ms();
 	waits = read_all(ring, perf, strtoull(argv[3], NULL, 10));
 	if (ring_buffer__poll(ring, 0) || perf_buffer__poll(perf, 0))
 		printf("more came\n");
 	for (int i = 0; i < 2; i++)
 		printf("%s %llu sum %llu wrong %llu lost %llu\n", i ? "perf" : "ring", seen[i].n, seen[i].sum, seen[i].wrong,
 		       seen[i].lost);
-	fprintf(stderr, "waits %d\n", waits);
+	fprintf(stderr, "waits %d in %lld ms\n", waits, now_ms() - began);
 	perf_buffer__free(perf);
 	ring_buffer__free(ring);
 	bpf_object__close(obj);

@@ -138,6 +138,8 @@ static int check_needs(const struct sass_cubin *c, const struct sass_kernel *k, 
 	return 0;
 }
 
+#define LOOKED_AT 3 /* called, and its own calls are followed */
+
 struct pointed {
 	const struct sass_cubin *cubin;
 	uint32_t section;                  /* whose relocations are looked at */
@@ -156,16 +158,38 @@ static int add_pointed(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
-/* By a pointer, any function that is no kernel and of which code or data have the address. */
+/* One that is called by name. */
+static int add_called(void *arg, const struct sass_relocation *r)
+{
+	const struct pointed *p = arg;
+	const struct sass_symbol *s = r->symbol < p->cubin->nsymbols ? &p->cubin->symbols[r->symbol] : NULL;
+
+	if (r->type == SASS_RELOCATION_CALL && s && s->section && s->section != SASS_NONE && !sass_is_system_call(s))
+		p->called[s->section] |= 1;
+	return 0;
+}
+
+/* By a pointer, any function that is no kernel and of which code or data have the address, and what these call. */
 static void add_all_pointed(const struct sass_cubin *c, uint8_t *called)
 {
 	struct pointed p = { .cubin = c, .called = called };
+	bool more = true;
 
 	for (p.section = 1; p.section < c->nsections; p.section++)
 		if (c->sections[p.section].head.sh_flags & SHF_ALLOC)
 			sass_relocations_each(c, p.section, add_pointed, &p);
 	for (uint32_t i = 0; i < c->nkernels; i++)
 		called[c->kernels[i].text] = 0;
+	while (more) {
+		more = false;
+		for (p.section = 1; p.section < c->nsections; p.section++) {
+			if (called[p.section] != 1)
+				continue;
+			called[p.section] = LOOKED_AT;
+			more = true;
+			sass_relocations_each(c, p.section, add_called, &p);
+		}
+	}
 }
 
 int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)

@@ -171,6 +171,12 @@ static void reasons(void)
 	ok(s.launches == 5 && s.probed == 2 && s.missed == 3 && strstr(tool.seen->last_note, "more registers"),
 	   "where it has no fewer they are missed, and told");
 	fake_stop(&tool);
+	fake_start(&tool, &options);
+	run_app("link", "squeezed", tool.path, &probed);
+	s = fake_sum(&tool, "heavy");
+	ok(s.launches == 20 && s.probed == 20, "threads that have room for different numbers: %llu of %llu launches probed",
+	   (unsigned long long)s.probed, (unsigned long long)s.launches);
+	fake_stop(&tool);
 	says("nodes", "nodes of a graph", "in graphs probes read");
 	says("captured", "a stream that is captured", "in graphs probes read");
 	says("part", "a kernel in two streams", "in several streams");

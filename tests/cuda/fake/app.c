@@ -387,6 +387,36 @@ static void stubborn(void)
 	launch_at_once("stubborn", (129 + 16) * 64);
 }
 
+static CUfunction shared_function;
+static CUcontext shared_context;
+
+/* Threads whose launches have room for different numbers of registers, all at once. */
+static void *squeeze(void *arg)
+{
+	CUdeviceptr word;
+
+	GOOD(cuCtxSetCurrent(shared_context));
+	word = new_word();
+	for (int i = 0; i < 5; i++)
+		run(shared_function, word, (int)(uintptr_t)arg, NULL);
+	return NULL;
+}
+
+static void squeezed(void)
+{
+	static const int grids[] = { 32, 64, 96, 128 };
+	pthread_t thread[4];
+	CUmodule module;
+
+	shared_context = begin(0);
+	shared_function = load(&module, "heavy");
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, squeeze, (void *)(uintptr_t)grids[i]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	told("heavy", 20, 5 * 64 * (32 + 64 + 96 + 128));
+}
+
 /* Launches that the driver refuses are the program's own to see. */
 static void refused(void)
 {
@@ -420,9 +450,6 @@ static void broken_twin(void)
 	printf("word %u\n", *to_host(word));
 	told("bad", 3, 0);
 }
-
-static CUfunction shared_function;
-static CUcontext shared_context;
 
 static void *launch_many(void *arg)
 {
@@ -743,7 +770,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {
 		{ "basic", basic }, { "library", library }, { "contexts", contexts }, { "reload", reload },
-		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "refused", refused },
+		{ "captured", captured }, { "slowly", slowly }, { "nodes", nodes }, { "occupancy", occupancy }, { "stubborn", stubborn }, { "squeezed", squeezed }, { "refused", refused },
 		{ "broken-twin", broken_twin }, { "threads", threads }, { "unload", unload },
 		{ "children", children }, { "enumerated", enumerated }, { "cost", cost }, { "fault", fault },
 		{ "killed", killed }, { "functions", functions }, { "flood", flood }, { "leaves", leaves }, { "linked", linked }, { "templated", templated }, { "too-long", too_long }, { "recursing", recursing },
