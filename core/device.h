@@ -57,6 +57,8 @@ struct gpubpf_device_ops {
 	 * kernel, where the device can copy beside one. */
 	int (*arena_pull)(struct gpubpf_device *device, size_t offset, void *to, size_t size);
 	int (*arena_push)(struct gpubpf_device *device, size_t offset, const void *from, size_t size);
+	/* Would a push wait for none now, where the device cannot copy beside one? NULL: it can. */
+	bool (*quiet)(struct gpubpf_device *device);
 	/* Fill a range with zeros. NULL: push them. */
 	int (*arena_zero)(struct gpubpf_device *device, size_t offset, size_t size);
 	/* arena_pull, arena_push and arena_zero may return before the copy is done: pulls are done in the order of

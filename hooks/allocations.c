@@ -98,14 +98,24 @@ static bool is_told(const struct gpubpf_hook_device *d)
 	return false;
 }
 
-static void tell_all(void)
+/* may_wait: as the runtime does that takes memory away. False: a device where a kernel runs will be told with the next change. */
+static bool tell_all(bool may_wait)
 {
+	bool all = true;
+
 	for (struct gpubpf_hook_device **d = &tables; *d && !gpubpf_session_sealed();) {
-		if (!is_told(*d) && tell(*d) < 0)
-			*d = (*d)->next_table; /* its context is broken */
-		else
+		const struct gpubpf_device_ops *ops = (*d)->ops->device;
+
+		if (!may_wait && !(*d)->shared && ops->quiet && !ops->quiet((*d)->device)) {
+			all = false;
 			d = &(*d)->next_table;
+		} else if (!is_told(*d) && tell(*d) < 0) {
+			*d = (*d)->next_table; /* its context is broken */
+		} else {
+			d = &(*d)->next_table;
+		}
 	}
+	return all;
 }
 
 /* The first that does not begin before `base`. */
@@ -162,16 +172,19 @@ uint32_t gpubpf_allocation_number(void)
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)
 {
 	struct known k = { context, everywhere, *row };
-	bool full;
+	bool full, late;
 
 	if (!row->base || !row->size)
 		return;
 	pthread_mutex_lock(&lock);
 	full = !insert(&k);
 	untold += full;
-	tell_all();
+	late = !tell_all(false);
 	full &= tables != NULL;
 	pthread_mutex_unlock(&lock);
+	if (late)
+		gpubpf_hook_note("memory was allocated while a kernel ran, beside which this device cannot be told of it; probes know it "
+				 "from the next call on that allocates while none runs, or that frees");
 	if (full)
 		gpubpf_hook_note("the program has more than %d allocations at a time; probes are not told of the newest ones",
 				 GPUBPF_ALLOCATION_MOST);
@@ -186,7 +199,7 @@ void gpubpf_allocation_remove(uint64_t base)
 	end = place(base + 1);
 	if (end > i) {
 		take(i, end);
-		tell_all();
+		tell_all(true);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -220,7 +233,7 @@ void gpubpf_allocation_cut(uint64_t base, uint64_t size)
 			any = true;
 		}
 	if (any)
-		tell_all();
+		tell_all(true);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -234,7 +247,7 @@ void gpubpf_allocations_end(const void *context)
 			known[n++] = known[i];
 	if (n != nknown) {
 		nknown = n;
-		tell_all();
+		tell_all(true);
 	}
 	pthread_mutex_unlock(&lock);
 }

@@ -208,6 +208,16 @@ static int hip_arena_push(struct gpubpf_device *d, size_t offset, const void *fr
 	return copy(d, offset, NULL, from, size);
 }
 
+/* The copy goes into the null stream, which waits for all that do not say otherwise (HIP programming guide, streams). */
+static bool hip_quiet(struct gpubpf_device *d)
+{
+	struct hip_visit visit;
+	bool quiet = !hip_enter(d->hip, d->ordinal, &visit) && d->hip->stream_query && !d->hip->stream_query(NULL);
+
+	hip_leave(d->hip, d->ordinal, &visit);
+	return quiet;
+}
+
 static void hip_arena_detach(struct gpubpf_device *d)
 {
 	struct hip_visit visit;
@@ -338,6 +348,7 @@ const struct gpubpf_device_ops gpubpf_device_hip = {
 	.arena_attach = hip_arena_attach,
 	.arena_pull = hip_arena_pull,
 	.arena_push = hip_arena_push,
+	.quiet = hip_quiet,
 	.arena_detach = hip_arena_detach,
 	.module_load = hip_module_load,
 	.module_unload = hip_module_unload,

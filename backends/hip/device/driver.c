@@ -34,6 +34,7 @@ bool hip_driver_fill(struct hip_driver *driver, void *library, void *(*find)(voi
 #undef HIP_FN
 	driver->error_name = (const char *(*)(hipError_t))find(library, "hipGetErrorName");
 	driver->capture_mode = (hipError_t (*)(int *))find(library, "hipThreadExchangeStreamCaptureMode");
+	driver->stream_query = (hipError_t (*)(hipStream_t))find(library, "hipStreamQuery");
 	return !*lacks;
 }
 

@@ -83,6 +83,7 @@ struct hip_driver {
 #undef HIP_FN
 	const char *(*error_name)(hipError_t error);
 	hipError_t (*capture_mode)(int *mode); /* hipThreadExchangeStreamCaptureMode; NULL: none to exchange */
+	hipError_t (*stream_query)(hipStream_t stream); /* NULL: it has none */
 };
 
 /* The runtime's library: the one that this process has, else (load) the newest that can be loaded. */
