@@ -43,20 +43,23 @@ run "$GPUBPF" bpf -- sh "$T/joins"; prints '^counts 6144 2048 0 0' "and one that
 if command -v bpftool > /dev/null; then
 	cat - > "$T/tools" <<-E
 		for what in map prog link btf; do bpftool \$what list; done
-		bpftool map update name counts key 3 0 0 0 value 7 0 0 0 0 0 0 0
-		bpftool map update name seen key 9 0 0 0 value 5 0 0 0 0 0 0 0 noexist
-		bpftool map update name seen key 9 0 0 0 value 5 0 0 0 0 0 0 0 noexist 2>&1
-		bpftool map lookup name counts key 3 0 0 0; bpftool map dump name seen
-		bpftool map delete name seen key 9 0 0 0; bpftool map getnext name counts key 2 0 0 0
+		id() { bpftool map list | sed -n "s/^\(1073[0-9]*\): [a-z]*  name \$1  .*/\1/p"; } # the kernel may have such names too
+		counts=\$(id counts) seen=\$(id seen)
+		bpftool map update id \$counts key 3 0 0 0 value 7 0 0 0 0 0 0 0
+		bpftool map update id \$seen key 9 0 0 0 value 5 0 0 0 0 0 0 0 noexist
+		bpftool map update id \$seen key 9 0 0 0 value 5 0 0 0 0 0 0 0 noexist 2>&1
+		bpftool map lookup id \$counts key 3 0 0 0; bpftool map dump id \$seen
+		bpftool map delete id \$seen key 9 0 0 0; bpftool map getnext id \$counts key 2 0 0 0
 		bpftool prog dump xlated name cuda__enter
-		mkdir "\$GPUBPF_PIN/below"; bpftool map pin name counts "\$GPUBPF_PIN/below/m"; bpftool prog pin name cuda__enter "\$GPUBPF_PIN/p"
-		bpftool map pin name counts "\$GPUBPF_PIN/p" 2>&1; bpftool map pin name counts /sys/fs/bpf/none 2>&1
+		mkdir "\$GPUBPF_PIN/below"; bpftool map pin id \$counts "\$GPUBPF_PIN/below/m"; bpftool prog pin name cuda__enter "\$GPUBPF_PIN/p"
+		bpftool map pin id \$counts "\$GPUBPF_PIN/p" 2>&1; bpftool map pin id \$counts /sys/fs/bpf/none 2>&1
 		bpftool map update pinned "\$GPUBPF_PIN/below/m" key 2 0 0 0 value 55 0 0 0 0 0 0 0
 		bpftool map create "\$GPUBPF_PIN/new" type hash key 4 value 4 entries 4 name made
 		bpftool map update pinned "\$GPUBPF_PIN/new" key 1 0 0 0 value 6 0 0 0; bpftool map dump pinned "\$GPUBPF_PIN/new"
 		echo "pins are in \$GPUBPF_PIN"
 		echo > "$T/end"; wait; bpftool map lookup pinned "\$GPUBPF_PIN/below/m" key 2 0 0 0; bpftool prog show pinned "\$GPUBPF_PIN/p"
-		rm -r "\$GPUBPF_PIN/below" "\$GPUBPF_PIN/new" "\$GPUBPF_PIN/p"; sleep 0.3; bpftool map list | grep -c 'counts\|made'
+		rm -r "\$GPUBPF_PIN/below" "\$GPUBPF_PIN/new" "\$GPUBPF_PIN/p"
+		for _ in \$(seq 600); do left=\$(bpftool map list | grep -c '^1073.* \(counts\|made\) '); [ \$left -gt 0 ] || break; sleep 0.1; done; echo \$left
 	E
 	cat "$T/stays" "$T/tools" > "$T/tool"; run "$GPUBPF" bpf -- sh "$T/tool"
 	prints '^1073[0-9]*: array  name counts  flags 0x0' "bpftool lists maps"; prints '^1073[0-9]*: kprobe  name cuda__enter' "programs"
