@@ -201,7 +201,7 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 	if (!err && def->type->flags & GPUBPF_MAP_RING)
 		return sys_stream_create(c->s, o);
 	if (!err && o->fd < 0)
-		err = sys_object_file(o, 0, def->key_size, (uint32_t)gpubpf_map__user_value_size(sys_map_of(c->s, o)));
+		err = sys_object_file(o, 0, def->key_size, (uint32_t)sys_value_size(sys_map_of(c->s, o)));
 	return err;
 }
 
@@ -263,11 +263,11 @@ static int run_elem(struct elem *e)
 
 	switch (e->cmd) {
 	case BPF_MAP_LOOKUP_ELEM:
-		return gpubpf_map__lookup_elem(map, e->key, e->key_size, e->back, e->size, e->flags);
+		return sys_value_look(map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
-		return gpubpf_map__lookup_and_delete_elem(map, e->key, e->key_size, e->back, e->size, e->flags);
+		return sys_value_look(map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_UPDATE_ELEM:
-		return gpubpf_map__update_elem(map, e->key, e->key_size, e->value, e->value_size, e->flags);
+		return sys_value_update(map, e->key, e->key_size, e->value, e->value_size, e->flags);
 	case BPF_MAP_DELETE_ELEM:
 		return gpubpf_map__delete_elem(map, e->key, e->key_size, e->flags);
 	case BPF_MAP_GET_NEXT_KEY:
@@ -309,7 +309,7 @@ int sys_map_elem(struct sys_call *c)
 	if (o->map.stream)
 		return sys_stream_elem(c->s, o, e.cmd, word(e.key, e.key_size), word(e.value, e.value_size));
 	e.map = sys_map_of(c->s, o);
-	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : gpubpf_map__user_value_size(e.map);
+	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
 	err = e.back ? run_elem(&e) : -ENOMEM;
 	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
@@ -382,6 +382,8 @@ static int make_room(struct batch *b, bool gives)
 
 	if (!(b->map->type->flags & GPUBPF_MAP_KEYED))
 		return -EINVAL;
+	if (!sys_value_has_batches(b->map))
+		return -EOPNOTSUPP;
 	if (!gives)
 		return is_whole(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)

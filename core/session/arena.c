@@ -332,11 +332,23 @@ uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
 	return map->max_entries;
 }
 
+/* Each arena has as many values of it as its device has multiprocessors. */
+static bool is_percpu(const struct gpubpf_map *map)
+{
+	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
+}
+
 size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
 {
-	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	uint32_t n = is_percpu(map) ? map->session->narenas : 1;
+	size_t size = 0;
 
-	return gpubpf_map_user_value_size(&view);
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		size += gpubpf_map_user_value_size(&view);
+	}
+	return size;
 }
 
 uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
@@ -390,6 +402,22 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	return err;
 }
 
+/* The values of all arenas, one behind the other; 0 where one has none. */
+static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *value, size_t size)
+{
+	int found = -ENOENT, err = 0;
+
+	memset(value, 0, size);
+	for (uint32_t i = 0; i < map->session->narenas && (!err || err == -ENOENT); i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
+
+		err = gpubpf_map_lookup(&view, key, value);
+		found = err ? found : 0;
+		value += gpubpf_map_user_value_size(&view);
+	}
+	return err && err != -ENOENT ? err : found;
+}
+
 int gpubpf_map_told(int err)
 {
 	return err == -524 ? -EINVAL : err;
@@ -399,12 +427,13 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 			    size_t value_sz, uint64_t flags)
 {
 	const struct gpubpf_session *s = map->session;
-	bool copies = map->type->flags & GPUBPF_MAP_COPIES;
 	int err = -ENOENT;
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
-	if (s->narenas > 1 && !copies && gpubpf_map_sums(s, gpubpf_map_index(map)))
+	if (is_percpu(map))
+		return gpubpf_map_told(lookup_all(map, key, value, value_sz));
+	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_sums(s, gpubpf_map_index(map)))
 		return lookup_sum(map, key, value, value_sz);
 	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
@@ -422,6 +451,7 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
+	memset(value, 0, value_sz);
 	return gpubpf_map_told(gpubpf_map_take(&view, key, value));
 }
 

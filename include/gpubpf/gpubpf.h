@@ -232,7 +232,9 @@ GPUBPF_API uint32_t gpubpf_map__key_size(const struct gpubpf_map *map);    /* by
 GPUBPF_API uint32_t gpubpf_map__value_size(const struct gpubpf_map *map);  /* bytes of one copy */
 GPUBPF_API uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map);
 /* Bytes that look-ups and updates move: value_size, or for maps with a value a multiprocessor or thread
- * the number of copies times value_size rounded up to 8, as bpf(2) has it for per-CPU maps. */
+ * the number of copies times value_size rounded up to 8, as bpf(2) has it for per-CPU maps. Of a value a multiprocessor
+ * they are the tool's, then those of each device with memory of its own in the order in which these came: ask again
+ * after programs have used another one. */
 GPUBPF_API size_t gpubpf_map__user_value_size(const struct gpubpf_map *map);
 /* Records and updates that found no room. */
 GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
@@ -243,8 +245,8 @@ GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
  * (look-ups and deletes take none, updates BPF_ANY, BPF_NOEXIST and BPF_EXIST). Queues and stacks have no keys: key is
  * NULL and key_sz 0, an update puts a value in (BPF_EXIST: where there is no room, in place of the oldest), a look-up
  * copies the one that comes out next, and gpubpf_map__lookup_and_delete_elem() takes it out; -ENOENT of an empty one. Where devices keep maps of their own
- * (not in host memory), a look-up adds up values that programs only add to, and else answers for the first device
- * that has the key; updates and deletes reach the tool's copy.
+ * (not in host memory), a look-up adds up values that programs only add to, gives all of a value a multiprocessor, and else
+ * answers for the first device that has the key; updates and deletes reach the tool's copy.
  */
 /* -ENOENT: no such key, or the value that a bloom filter was asked for; -EBUSY: it was changed all the time;
  * -ENOMEM: where several devices are added up */

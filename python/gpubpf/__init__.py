@@ -83,10 +83,15 @@ class Map:
         self._session, self._map = session, ctypes.c_void_p(handle)
         self.name = _text(self._call("name"))
         self.type = _text(self._call("type_str"))
-        self.key_size, self.value_size = self._call("key_size"), self._call("user_value_size")
+        self.key_size = self._call("key_size")
 
     def _call(self, verb, *args):
         return getattr(self._session._lib, "gpubpf_map__" + verb)(self._map, *args)
+
+    @property
+    def value_size(self):
+        """Bytes of a value; with a value a multiprocessor it grows as devices come."""
+        return self._call("user_value_size")
 
     @property
     def drops(self):
@@ -99,8 +104,9 @@ class Map:
         return bytes(key), ctypes.c_size_t(self.key_size)
 
     def __getitem__(self, key):
-        value = ctypes.create_string_buffer(self.value_size)
-        err = self._call("lookup_elem", *self._key(key), value, ctypes.c_size_t(self.value_size), ctypes.c_uint64(0))
+        size = self.value_size
+        value = ctypes.create_string_buffer(size)
+        err = self._call("lookup_elem", *self._key(key), value, ctypes.c_size_t(size), ctypes.c_uint64(0))
         if err == -errno.ENOENT:
             raise KeyError(key)
         if err < 0:

@@ -18,6 +18,13 @@ struct {
 	__type(value, __u64);
 } seen SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} split SEC(".maps");
+
 const volatile __u64 step = 1;
 __u64 total;
 
@@ -40,6 +47,10 @@ int cuda__leave_with_a_long_name(void *ctx)
 	__u32 key = 1;
 	__u64 *n = bpf_map_lookup_elem(&counts, &key);
 
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	key = 0;
+	n = bpf_map_lookup_elem(&split, &key);
 	if (n)
 		__sync_fetch_and_add(n, 1);
 	return 0;

@@ -2,6 +2,7 @@
 /* load OBJECT COMMAND [PROGRAM]: a loader as libbpf's users write them: it loads an object, with this program too, attaches
  * it, runs a command, and prints its maps. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +45,32 @@ static void attach(struct bpf_object *obj)
 			exit(7);
 }
 
+/* Of a value each CPU the sum; `beyond`: what lies behind them was written over. */
+static __u64 sum_of(int fd, bool *beyond)
+{
+	int cpus = libbpf_num_possible_cpus();
+	__u64 *values = malloc((cpus + 64) * sizeof(*values)), sum = 0;
+	__u32 key = 0;
+
+	memset(values, 0x55, (cpus + 64) * sizeof(*values));
+	if (bpf_map_lookup_elem(fd, &key, values))
+		exit(6);
+	for (int i = 0; i < cpus; i++)
+		sum += values[i];
+	*beyond = false;
+	for (int i = cpus; i < cpus + 64; i++)
+		*beyond |= values[i] != 0x5555555555555555;
+	free(values);
+	return sum;
+}
+
 static void print(struct bpf_object *obj)
 {
 	int fd = bpf_map__fd(find(obj, "counts")), seen = bpf_map__fd(find(obj, "seen"));
 	const __u64 *total = mmap(NULL, 4096, PROT_READ, MAP_SHARED, bpf_map__fd(find(obj, ".bss")), 0);
 	__u32 key, *last = NULL, keys[8], n = 8, batch = 0;
-	__u64 value, values[8];
+	__u64 value, values[8], sum;
+	bool beyond;
 
 	for (key = 0; key < 4; key++) {
 		value = 0;
@@ -66,7 +87,9 @@ static void print(struct bpf_object *obj)
 	if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, seen, 0) != MAP_FAILED)
 		n = 98;
 	key = 77;
-	printf(" batch %u missing %s\n", n, bpf_map_lookup_elem(seen, &key, &value) ? strerror(errno) : "none");
+	printf(" batch %u missing %s", n, bpf_map_lookup_elem(seen, &key, &value) ? strerror(errno) : "none");
+	sum = sum_of(bpf_map__fd(find(obj, "split")), &beyond);
+	printf(" split %llu%s\n", sum, beyond ? " and beyond" : "");
 }
 
 int main(int argc, char **argv)

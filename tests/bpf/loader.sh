@@ -7,7 +7,7 @@ use_device pocl
 quiet() { sed '/^device: /d; /launches: /d' "$T/out" > "$T/out2" && mv "$T/out2" "$T/out"; }
 
 run "$GPUBPF" bpf -- "$load" "$o" "$LOOP 3 0"; quiet; is 42 "a loader, and the program that it probes"
-prints '^counts 9216 3072 0 0 seen 0=1 total 3072 batch 1 missing No such file or directory$' "each thread is counted, data and maps are as a loader has them"
+prints '^counts 9216 3072 0 0 seen 0=1 total 3072 batch 1 missing No such file or directory split 3072$' "each thread is counted, data and maps are as a loader has them"
 [ ! -s "$T/err" ]; ok $? "and nobody says anything"
 run "$GPUBPF" bpf -a cuda__enter=nothing -a cuda__leave_with_a_long_name='step_*' -- "$load" "$o" "$LOOP 1 0"
 prints '^counts 0 1024 0 0 total 0' "--attach binds programs to other kernels"

@@ -34,7 +34,8 @@ header = open(os.path.join(root, "include/gpubpf/gpubpf.h"), encoding="utf-8").r
 
 def members(name):
     body = re.sub(r"/\*.*?\*/", "", re.search(rf"struct {name} {{(.*?)\n}};", header, re.S)[1], flags=re.S)
-    return [n for line in body.split(";") for n in re.findall(r"(\w+)(?:\[3\])?(?:,|$)", line.strip())]
+    names = [n for line in body.split(";") for n in re.findall(r"(\w+)(?:\[\d+\])?(?:,|$)", line.strip())]
+    return [n for n in names if not re.fullmatch(r"unused\d+", n)] # what ctypes leaves there by itself
 
 
 for name, struct_type in (("gpubpf_session_opts", gpubpf._Opts), ("gpubpf_report_opts", gpubpf._ReportOpts),

@@ -14,6 +14,13 @@ struct {
 	__uint(max_entries, 4096);
 } events SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} split SEC(".maps");
+
 __u64 hits = 7;
 
 SEC("gpu/entry/*")

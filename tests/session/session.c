@@ -126,6 +126,39 @@ static void test_sum(uint64_t first)
 	gpubpf_session__free(s);
 }
 
+/* A value a multiprocessor: the tool's, then those of each device with memory of its own. */
+static void test_split(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct gpubpf_map *split = gpubpf_session__find_map_by_name(s, "split");
+	size_t own = gpubpf_map__user_value_size(split), all;
+	uint64_t *values = calloc(1, 3 * own + 3 * 4 * sizeof(*values));
+	uint32_t key = 1;
+	struct agent a;
+
+	values[0] = 5;
+	ok(!gpubpf_map__update_elem(split, &key, sizeof(key), values, own, 0), "a value a multiprocessor is put in");
+	agent_connect(&a, s);
+	agent_hello(&a);
+	for (uint32_t i = 0; i < 3; i++)
+		agent_device(&a, i, 0);
+	all = gpubpf_map__user_value_size(split);
+	ok(s->narenas == 4 && all == own + 3 * 4 * sizeof(*values), "three devices of four each bring as many values: %zu, %zu", own, all);
+	for (uint32_t i = 1; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(split));
+		uint64_t of_device[4] = { 0, 0, 10 * i, 10 * i + 1 };
+
+		gpubpf_map_update(&view, &key, of_device, 0);
+	}
+	ok(gpubpf_map__lookup_elem(split, &key, sizeof(key), values, own, 0) == -EINVAL, "the size of before is not theirs");
+	ok(!gpubpf_map__lookup_elem(split, &key, sizeof(key), values, all, 0) && values[0] == 5 && values[own / 8 + 2] == 10 &&
+	   values[own / 8 + 4 + 3] == 21 && values[own / 8 + 8 + 2] == 30, "a look-up gives all: %llu, %llu, %llu",
+	   (unsigned long long)values[own / 8 + 2], (unsigned long long)values[own / 8 + 7], (unsigned long long)values[own / 8 + 10]);
+	free(values);
+	agent_close(&a);
+	gpubpf_session__free(s);
+}
+
 /* An object joins when devices have their arenas: a segment in each, which they may use from the first attachment on, with
  * what was put in until then. */
 static void test_segments(void)
@@ -353,6 +386,7 @@ int main(int argc, char **argv)
 	test_sum(0);
 	test_sum(GPUBPF_CAP_SHARED_ARENA);
 	test_segments();
+	test_split();
 	test_refusals();
 	if (getenv("GPUBPF_TEST_SLOW_WORKERS")) {
 		test_stop();

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values a multiprocessor, as loaders have them: bpf(2)'s callers make room for one a CPU that may be, and sum them up or
+ * look at each. Devices have fewer or more: what there is more of is added to those that there is room for, where programs
+ * only add to it.
+ */
+#include "bpf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUND8(n) (((size_t)(n) + 7) & ~(size_t)7)
+
+/* As libbpf counts them: "0-3,8" are 5. */
+static size_t possible_cpus(void)
+{
+	static size_t known;
+	unsigned first, last;
+	FILE *f = known ? NULL : fopen("/sys/devices/system/cpu/possible", "re");
+
+	while (f && fscanf(f, "%u", &first) == 1) {
+		last = fscanf(f, "-%u", &last) == 1 ? last : first;
+		known += last >= first && last - first < 65536 ? last - first + 1 : 0;
+		if (fgetc(f) != ',')
+			break;
+	}
+	if (f)
+		fclose(f);
+	known = known ? known : 1;
+	return known;
+}
+
+static bool is_percpu(const struct gpubpf_map *map)
+{
+	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
+}
+
+size_t sys_value_size(const struct gpubpf_map *map)
+{
+	return is_percpu(map) ? possible_cpus() * ROUND8(map->value_size) : gpubpf_map__user_value_size(map);
+}
+
+static bool is_zero(const uint8_t *data, size_t size)
+{
+	return !size || (!data[0] && !memcmp(data, data + 1, size - 1));
+}
+
+static void add(const struct gpubpf_map *map, uint8_t *to, const uint8_t *from)
+{
+	size_t word = map->session->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4 ? 4 : 8;
+
+	for (size_t i = 0; i + word <= ROUND8(map->value_size); i += word) {
+		uint64_t a = 0, b = 0;
+
+		memcpy(&a, to + i, word);
+		memcpy(&b, from + i, word);
+		a += b;
+		memcpy(to + i, &a, word);
+	}
+}
+
+/* What has no place of its own in `to` is added to what has; -E2BIG: it is no sum. */
+static int fold(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
+{
+	size_t each = ROUND8(map->value_size), n = size < room ? size : room;
+
+	memset(to, 0, room);
+	memcpy(to, from, n);
+	if (size <= room || is_zero(from + room, size - room))
+		return 0;
+	if (!gpubpf_map_sums(map->session, gpubpf_map_index(map)))
+		return -E2BIG;
+	for (size_t i = room; i < size; i += each)
+		add(map, to + i % room, from + i);
+	return 0;
+}
+
+int sys_value_look(const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags)
+{
+	size_t size = gpubpf_map__user_value_size(map);
+	uint8_t *all;
+	int err;
+
+	if (!is_percpu(map))
+		return look(map, key, key_size, value, size, flags);
+	all = calloc(1, size + 8);
+	err = all ? look(map, key, key_size, all, size, flags) : -ENOMEM;
+	if (!err)
+		err = fold(map, all, size, value, sys_value_size(map));
+	free(all);
+	return err;
+}
+
+int sys_value_update(const struct gpubpf_map *map, const void *key, size_t key_size, const void *value, size_t value_size,
+		     uint64_t flags)
+{
+	size_t size = gpubpf_map__user_value_size(map);
+	uint8_t *all;
+	int err;
+
+	if (!is_percpu(map))
+		return gpubpf_map__update_elem(map, key, key_size, value, value_size, flags);
+	if (value_size != sys_value_size(map))
+		return -EINVAL;
+	all = calloc(1, size + 8);
+	err = all ? fold(map, value, value_size, all, size) : -ENOMEM;
+	if (!err)
+		err = gpubpf_map__update_elem(map, key, key_size, all, size, flags);
+	free(all);
+	return err;
+}
+
+bool sys_value_has_batches(const struct gpubpf_map *map)
+{
+	return !is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map);
+}
