@@ -89,8 +89,8 @@ static bool asks_for_json(const struct cli_command *command, int argc, char **ar
 	return false;
 }
 
-/* Commands that do not run a program have told it in words alone. */
-static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
+/* Commands that do not run a program have told it in words alone. Not in line: stacks may be small (ulimit -s). */
+__attribute__((noinline)) static void write_usage(const struct cli_args *args, const struct cli_failure *failure)
 {
 	struct cli_trace trace = { .args = args, .failed = CLI_USAGE, .failure = *failure };
 

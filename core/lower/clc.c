@@ -62,7 +62,7 @@ static void site_function(struct clc *c, bool one_kernel)
 static void begin_kernel(const struct clc *c, const char *how, const char *name, const char *more)
 {
 	text_add(c->t,
-		 "__kernel %s void gpubpf_run%s(__global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid%s)\n"
+		 "__kernel %svoid gpubpf_run%s(__global uchar *gpubpf_arena, ulong gpubpf_launch, ulong gpubpf_pid%s)\n"
 		 "{\n\tstruct gpubpf_env env;\n\tu64 r0 = 0;\n\n"
 		 "\tfor (u32 i = 0; i < GPUBPF_ENV_ARGS; i++)\n\t\tenv.arg[i] = 0;\n"
 		 "\tenv.arena = (u64)gpubpf_arena;\n\tenv.launch = gpubpf_launch;\n\tenv.pid_tgid = gpubpf_pid;\n"
@@ -90,7 +90,7 @@ static void run_kernel(const struct clc *c)
 
 static void one_kernel(const struct clc *c)
 {
-	begin_kernel(c, "__attribute__((reqd_work_group_size(1, 1, 1), vec_type_hint(int4)))", "", ", uint gpubpf_site");
+	begin_kernel(c, "__attribute__((reqd_work_group_size(1, 1, 1), vec_type_hint(int4))) ", "", ", uint gpubpf_site");
 	text_add(c->t, "\tswitch (gpubpf_site) {\n");
 	for (uint32_t i = 0; i < c->job->nsites; i++)
 		text_add(c->t, "\tcase %u:\n\t\tgpubpf_body_%u(&env, &r0);\n\t\tbreak;\n", i, i);

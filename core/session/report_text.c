@@ -15,6 +15,8 @@
 #define KEY_ROOM 4608          /* a kernel's name may be of 4,095 bytes */
 #define VALUE_ROOM 16384
 
+static _Thread_local char value_text[VALUE_ROOM]; /* of one value at a time: stacks may be small (ulimit -s) */
+
 struct shown {
 	struct gpubpf_session *s;
 	uint32_t map;
@@ -103,7 +105,6 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 	const struct gpubpf_map *map = map_of(sh);
-	char text[VALUE_ROOM];
 
 	if (sh->skip_zeros && gpubpf_entry_zero(entry))
 		return 0;
@@ -116,8 +117,8 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		put_int(sh, gpubpf_int_read(entry->value, map->value_size, sh->is_signed));
 		return 0;
 	}
-	text_of(sh, map->btf_value, entry->value, map->value_size, text, sizeof(text));
-	gpubpf_table_cell(&sh->table, "%s", text);
+	text_of(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
+	gpubpf_table_cell(&sh->table, "%s", value_text);
 	return 0;
 }
 
@@ -170,7 +171,6 @@ static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry
 {
 	const struct gpubpf_map *map = map_of(sh);
 	uint32_t rows = 0;
-	char text[VALUE_ROOM];
 
 	for (uint32_t i = 0; i < entry->copies; i++) {
 		struct gpubpf_entry one = *entry;
@@ -185,8 +185,8 @@ static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry
 		}
 		put_key(sh, &one);
 		gpubpf_table_cell(&sh->table, "%u", i);
-		text_of(sh, map->btf_value, one.value, one.value_size, text, sizeof(text));
-		gpubpf_table_cell(&sh->table, "%s", text);
+		text_of(sh, map->btf_value, one.value, one.value_size, value_text, sizeof(value_text));
+		gpubpf_table_cell(&sh->table, "%s", value_text);
 	}
 }
 
@@ -288,12 +288,11 @@ static int show_variables(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 	struct gpubpf_variable var;
-	char text[VALUE_ROOM];
 
 	for (uint32_t i = 0; gpubpf_variable_at(sh->btf, map_of(sh), i, &var); i++) {
-		text_of(sh, var.type, (const uint8_t *)entry->value + var.offset, var.size, text, sizeof(text));
+		text_of(sh, var.type, (const uint8_t *)entry->value + var.offset, var.size, value_text, sizeof(value_text));
 		gpubpf_table_cell(&sh->table, "%s", var.name);
-		gpubpf_table_cell(&sh->table, "%s", text);
+		gpubpf_table_cell(&sh->table, "%s", value_text);
 		sh->entries++;
 	}
 	return 0;
@@ -546,15 +545,14 @@ static void show_event(struct gpubpf_session *s, const struct gpubpf_kept *k, FI
 		.btf = gpubpf_map_btf(s, k->map), .names = gpubpf_session_names(s, opts),
 	};
 	uint32_t type = k->data ? gpubpf_event_type(s, k->map, k->size) : 0;
-	char text[VALUE_ROOM];
 
 	fprintf(out, "  %s: ", s->loaded->unit.maps[k->map].name);
 	if (!type) {
 		gpubpf_event_bytes(k->data, k->data ? k->size : 0, out);
 		return;
 	}
-	text_of(&sh, type, k->data, k->size, text, sizeof(text));
-	fprintf(out, "%s\n", text);
+	text_of(&sh, type, k->data, k->size, value_text, sizeof(value_text));
+	fprintf(out, "%s\n", value_text);
 }
 
 /* Prints were shown while the programs ran; here are the records of maps. */
