@@ -332,6 +332,8 @@ static int check_in_flight(struct checked *c)
 
 /* -- pass: what of a probe itself is in flight -- */
 
+#define SETTERS 4 /* of others nothing is concluded */
+
 /* what is not yet done to registers: the scoreboards that will say so, by which operation, and where */
 struct pending_kind {
 	uint8_t boards[256];
@@ -339,7 +341,7 @@ struct pending_kind {
 	uint32_t at[256];
 	bool again[256];                   /* others before that one have not told either, */
 	bool mixed[256];                   /* by another operation */
-	uint32_t setter[SASS_SCOREBOARDS]; /* the last instruction that sets it */
+	uint32_t setter[SASS_SCOREBOARDS][SETTERS]; /* of operations that set it since it was waited for, the last of each; 0: none */
 };
 
 struct pending {
@@ -367,23 +369,36 @@ static void settle_reads(struct checked *c, struct pending_kind *read, unsigned 
 static void arrive(struct checked *c, struct pending *p, unsigned boards)
 {
 	settle_reads(c, &p->read, boards);
-	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
-		uint32_t writer = p->written.setter[b], reader = p->read.setter[b];
+	for (unsigned b = 0; b < SASS_SCOREBOARDS; b++)
+		for (unsigned k = 0; boards >> b & 1 && k < SETTERS; k++) {
+			uint32_t writer = p->written.setter[b][k], reader = p->read.setter[b][k];
 
-		if (!(boards >> b & 1))
-			continue;
-		if (writer)
-			settle_before(c, &p->written, writer, sass_op_find(sass_opcode(insn_at(c, writer)))->class == SASS_SLOW);
-		if (reader) /* loads may come back in another order; that their registers, and stores', are read is in theirs */
-			settle_before(c, &p->read, reader, true);
-	}
+			if (writer)
+				settle_before(c, &p->written, writer,
+					      sass_op_find(sass_opcode(insn_at(c, writer)))->class == SASS_SLOW);
+			if (reader) /* loads may come back in another order; that their registers, and stores', are read is in theirs */
+				settle_before(c, &p->read, reader, true);
+			p->written.setter[b][k] = p->read.setter[b][k] = 0;
+		}
 	for (unsigned r = 0; boards && r < 256; r++) {
 		p->written.boards[r] &= ~boards;
 		p->read.boards[r] &= ~boards;
 	}
 }
 
-static void note_operand(struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
+/* The board is 0 again when all have set it. */
+static void note_setter(struct checked *c, struct pending_kind *kind, unsigned board, uint32_t i)
+{
+	uint32_t *setter = kind->setter[board], operation = sass_opcode(insn_at(c, i)) & 0x1ff;
+
+	for (unsigned k = 0; k < SETTERS; k++)
+		if (!setter[k] || (sass_opcode(insn_at(c, setter[k])) & 0x1ff) == operation) {
+			setter[k] = i;
+			return;
+		}
+}
+
+static void note_operand(struct checked *c, struct pending *p, const struct sass_operand *x, struct sass_insn insn, uint32_t i)
 {
 	struct pending_kind *kind = x->written ? &p->written : &p->read;
 	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
@@ -394,7 +409,7 @@ static void note_operand(struct pending *p, const struct sass_operand *x, struct
 		kind->boards[r] |= 1u << board;
 		kind->by[r] = sass_opcode(insn) & 0x1ff;
 		kind->at[r] = i;
-		kind->setter[board] = i;
+		note_setter(c, kind, board, i);
 	}
 }
 
@@ -413,7 +428,7 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
 
-		note_operand(p, &x, insn, i);
+		note_operand(c, p, &x, insn, i);
 	}
 	return 0;
 }
