@@ -3,7 +3,8 @@
 """The suite on one device, as TAP: run.py GPUBPF WHERE [OPTIONS of gpubpf conformance]
 
 Options that begin with $GPUBPF_CORPUS are files there: where it is not set, nothing runs. WHERE: host; pocl, intel or
-oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV (tests/hip/brev.c) in the tool."""
+oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV (tests/hip/brev.c) in the tool;
+level_zero: the driver of the tests' own ($ZE_ENABLE_ALT_DRIVERS), over Intel's OpenCL runtime."""
 import json
 import os
 import re
@@ -23,7 +24,7 @@ def leave(why):
     sys.exit(0)
 
 
-if where == 'intel':
+if where in ('intel', 'level_zero'):
     if not env.get('GPUBPF_TEST_INTEL'):
         leave("Intel's OpenCL CPU runtime is not installed")
     env['OCL_ICD_VENDORS'] = env['GPUBPF_TEST_INTEL']

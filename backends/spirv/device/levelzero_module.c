@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backends/spirv/wire/clock.h"
 #include "backends/spirv/wire/parts.h"
 
 int gpubpf_ze_error(struct gpubpf_why *why, const char *what, ze_result_t code)
@@ -80,6 +81,19 @@ static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t co
 	return err;
 }
 
+/* A module that reads the clock, with the function that it leaves to others. */
+static int create_with_clock(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
+			     const void *image, size_t size, const struct gpubpf_ze_build *build, ze_module_handle_t *module,
+			     struct gpubpf_why *why)
+{
+	struct gpubpf_cl_part part[] = { { .kind = GPUBPF_IMAGE_SPIRV, .data = image, .size = size },
+					 { .kind = GPUBPF_IMAGE_SPIRV } };
+	struct gpubpf_cl_parts parts = { .part = part, .nparts = 2 };
+
+	part[1].data = gpubpf_spv_clock(&part[1].size);
+	return create_linked(api, context, device, &parts, build, module, why);
+}
+
 int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			  enum gpubpf_image_kind kind, const void *image, size_t size,
 			  const struct gpubpf_ze_build *build, ze_module_handle_t *module, struct gpubpf_why *why)
@@ -92,6 +106,8 @@ int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t c
 	struct gpubpf_cl_parts parts;
 	int err;
 
+	if (kind == GPUBPF_IMAGE_SPIRV && gpubpf_spv_reads_clock(image, size))
+		return create_with_clock(api, context, device, image, size, build, module, why);
 	if (kind == GPUBPF_IMAGE_SPIRV)
 		return create(api, context, device, &desc, module, why);
 	if (kind != GPUBPF_IMAGE_OPENCL_PARTS) {

@@ -30,12 +30,20 @@ const char *gpubpf_cl_clock_source(enum gpubpf_clock clock)
 	}
 }
 
-/* A name in a Linkage decoration. */
+/* A name in a Linkage decoration, whose words are followed by what it is for. */
 bool gpubpf_spv_reads_clock(const void *module, size_t size)
 {
-	static const char name[] = "gpubpf_clock_read";
+	static const char name[20] = "gpubpf_clock_read";
+	const char *at = module, *end = at + size;
+	uint32_t linkage;
 
-	return memmem(module, size, name, sizeof(name));
+	while ((at = memmem(at, end - at, name, sizeof(name))) && end - at >= (ptrdiff_t)(sizeof(name) + sizeof(linkage))) {
+		at += sizeof(name);
+		memcpy(&linkage, at, sizeof(linkage));
+		if (linkage == SpvLinkageTypeImport)
+			return true;
+	}
+	return false;
 }
 
 #define OP(op, words) (words) << 16 | SpvOp##op
