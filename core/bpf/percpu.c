@@ -32,14 +32,9 @@ static size_t possible_cpus(void)
 	return known;
 }
 
-static bool is_percpu(const struct gpubpf_map *map)
-{
-	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
-}
-
 size_t sys_value_size(const struct gpubpf_map *map)
 {
-	return is_percpu(map) ? possible_cpus() * ROUND8(map->value_size) : gpubpf_map__user_value_size(map);
+	return gpubpf_map_is_percpu(map) ? possible_cpus() * ROUND8(map->value_size) : gpubpf_map__user_value_size(map);
 }
 
 static bool is_zero(const uint8_t *data, size_t size)
@@ -83,7 +78,7 @@ int sys_value_look(const struct gpubpf_map *map, sys_look_fn *look, const void *
 	uint8_t *all;
 	int err;
 
-	if (!is_percpu(map))
+	if (!gpubpf_map_is_percpu(map))
 		return look(map, key, key_size, value, size, flags);
 	all = calloc(1, size + 8);
 	err = all ? look(map, key, key_size, all, size, flags) : -ENOMEM;
@@ -100,7 +95,7 @@ int sys_value_update(const struct gpubpf_map *map, const void *key, size_t key_s
 	uint8_t *all;
 	int err;
 
-	if (!is_percpu(map))
+	if (!gpubpf_map_is_percpu(map))
 		return gpubpf_map__update_elem(map, key, key_size, value, value_size, flags);
 	if (value_size != sys_value_size(map))
 		return -EINVAL;
@@ -114,5 +109,5 @@ int sys_value_update(const struct gpubpf_map *map, const void *key, size_t key_s
 
 bool sys_value_has_batches(const struct gpubpf_map *map)
 {
-	return !is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map);
+	return !gpubpf_map_is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map);
 }

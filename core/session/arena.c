@@ -333,14 +333,14 @@ uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map)
 }
 
 /* Each arena has as many values of it as its device has multiprocessors. */
-static bool is_percpu(const struct gpubpf_map *map)
+bool gpubpf_map_is_percpu(const struct gpubpf_map *map)
 {
 	return (map->type->flags & (GPUBPF_MAP_COPIES | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_COPIES;
 }
 
 size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
 {
-	uint32_t n = is_percpu(map) ? map->session->narenas : 1;
+	uint32_t n = gpubpf_map_is_percpu(map) ? map->session->narenas : 1;
 	size_t size = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -431,7 +431,7 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
-	if (is_percpu(map))
+	if (gpubpf_map_is_percpu(map))
 		return gpubpf_map_told(lookup_all(map, key, value, value_sz));
 	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_sums(s, gpubpf_map_index(map)))
 		return lookup_sum(map, key, value, value_sz);

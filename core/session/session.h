@@ -317,6 +317,7 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 void gpubpf_arenas_give(struct gpubpf_session *s);
 struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
 /* Are the values of the map sums, so that those of several arenas may be added up? */
+bool gpubpf_map_is_percpu(const struct gpubpf_map *map); /* a value a multiprocessor */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
 uint32_t gpubpf_map_index(const struct gpubpf_map *map);
 /* Has some arena before that one the key? scratch: gpubpf_map_scratch() bytes, a value of any of them. */
