@@ -36,10 +36,12 @@ static const struct gpubpf_target_info targets[] = {
 	{ .name = "wrap", .meaning = "OpenCL C source with wrapper kernels", .ops = &gpubpf_target_wrap,
 	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_PARTS, .builds = true,
 	  .images = GPUBPF_IMAGES(OPENCL_C) | GPUBPF_IMAGES(OPENCL_PARTS),
-	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) |
-		    GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) | GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) |
-		    GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) |
-		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BRANCH),
+	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_BEGIN),
+	  .where = { GPUBPF_CAP_X86,
+		     GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
+		     GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) | GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) |
+		     GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH),
+		     "a GPU's compiler could change the arithmetic beside it" },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
 	/* LLVM 22 keeps the ids of SPIR-V's blocks by their addresses, also of modules long gone */
 	{ .name = "spirv", .meaning = "SPIR-V 1.4", .ops = &gpubpf_target_spirv, .output = GPUBPF_IMAGE_SPIRV,
@@ -113,7 +115,8 @@ void gpubpf_targets_check(void)
 	for (size_t t = 0; t < COUNT(targets); t++) {
 		const struct gpubpf_target *ops = targets[t].ops;
 
-		assert(!targets[t].images == !targets[t].places);
+		assert(!targets[t].images == !targets[t].places && !(targets[t].places & targets[t].where.places));
+		assert(!targets[t].where.places == !targets[t].where.bits && !targets[t].where.places == !targets[t].where.why);
 		assert(!ops || ops->validate);
 		assert(!ops || !ops->emit == !targets[t].emits);
 		assert(!ops || !ops->live == !targets[t].machine);

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ARG GPUBPF_GIVES_ARG
@@ -83,19 +82,6 @@ uint32_t gpubpf_places_of(enum gpubpf_where where)
 	for (uint32_t i = 1; i < GPUBPF_NSITES; i++)
 		places |= kinds[i].where == where ? 1u << i : 0;
 	return places;
-}
-
-bool gpubpf_takes(uint32_t places, enum gpubpf_site site, const char *who, char *why, size_t size)
-{
-	size_t at;
-
-	if (places >> site & 1)
-		return true;
-	at = snprintf(why, size, "gpu/%s/ cannot be probed on %s, only", kinds[site].name, who);
-	for (uint32_t i = 0; i < GPUBPF_NSITES; i++)
-		if (places >> i & 1 && at < size)
-			at += snprintf(why + at, size - at, " gpu/%s/", kinds[i].name);
-	return false;
 }
 
 uint32_t gpubpf_operand_of(const char *field)

@@ -95,7 +95,4 @@ uint32_t gpubpf_places_of(enum gpubpf_where where);
 /* sets of places, by which a target says what it takes */
 #define GPUBPF_TAKES(site) (1u << GPUBPF_SITE_##site)
 
-/* Is the site one of these places? If not, why[] says so in a clause; `who` is the device or target that takes them. */
-bool gpubpf_takes(uint32_t places, enum gpubpf_site site, const char *who, char *why, size_t size);
-
 #endif

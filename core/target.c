@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,25 @@ int gpubpf_twin_of_one(const struct gpubpf_lower_job *job, struct gpubpf_twin_im
 				 "twins of this target are asked for one by one");
 		}
 	return 0;
+}
+
+uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps)
+{
+	return t->places | ((caps->bits & t->where.bits) == t->where.bits ? t->where.places : 0);
+}
+
+bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
+			 char why[GPUBPF_WHY_NOT])
+{
+	bool elsewhere = t->where.places >> site & 1;
+	int n;
+
+	if (gpubpf_target_places(t, caps) >> site & 1)
+		return true;
+	n = snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on %.48s: %s", gpubpf_place_kind(site)->name, caps->name,
+		     elsewhere ? t->where.why : "gpubpf kernel list --places tells what can");
+	assert(n < GPUBPF_WHY_NOT);
+	return false;
 }
 
 int gpubpf_insert_at(struct gpubpf_insertions *to, uint32_t site, const struct gpubpf_kernel_info *info, uint32_t i)

@@ -64,7 +64,12 @@ struct gpubpf_target_info {
 	enum gpubpf_image_kind output; /* of emit */
 	uint32_t images;           /* GPUBPF_IMAGES that inspect and inject take; where several targets take a kind, the
 				    * first of the registry that does not decline the image */
-	uint32_t places;           /* GPUBPF_TAKES of core/places.h */
+	uint32_t places;           /* GPUBPF_TAKES of core/places.h, on every device */
+	struct {
+		uint64_t bits;     /* on those that have all of these enum gpubpf_cap_bits */
+		uint32_t places;   /* it takes these as well; */
+		const char *why;   /* why not on others, a clause of at most 64 bytes */
+	} where;
 	uint32_t probes;           /* inject leaves the probes to another: emitted as a piece of one of these GPUBPF_IMAGES */
 	bool emits;                /* it has emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */
@@ -80,7 +85,7 @@ struct gpubpf_target {
 	 * any (conformance). Where info.emits. */
 	int (*emit)(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		    struct gpubpf_blob *out, struct gpubpf_diag *diag);
-	/* List the kernels of an image with their parameters and places and, where info.places has places of functions,
+	/* List the kernels of an image with their parameters and places and, where info takes places of functions,
 	 * the functions that they call. *kernels is malloc'd as a whole. -ENOENT with a diagnostic declines the image:
 	 * there is nothing in it that this target could take, and the next that takes its kind is asked. Where
 	 * info.images. */
@@ -88,7 +93,7 @@ struct gpubpf_target {
 		       struct gpubpf_kernel_info **kernels, uint32_t *nkernels, struct gpubpf_diag *diag);
 	/* Make the twin image: each kernel that a site of the job names, with the sites' bodies where the job's insertions
 	 * say. The twin's kernel is called GPUBPF_TWIN_PREFIX <name>. Kernels that cannot be taken get `reason` in refused[].
-	 * The job has no kind of place that info.places has not. Where info.images. */
+	 * The job has no kind of place that gpubpf_target_places() has not. Where info.images. */
 	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job,
 		      const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 		      struct gpubpf_diag *diag);
@@ -134,6 +139,13 @@ const struct gpubpf_target_info *gpubpf_target_route(const char *name);
 void gpubpf_targets_check(void);
 
 /* core/target.c */
+/* The places that a target takes on a device: all that may ask for some ask this. */
+uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps);
+#define GPUBPF_WHY_NOT 165 /* bytes of a reason, the NUL too */
+/* Is the site one of them? If not, why[] says so in a clause that is always whole. */
+bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
+			 char why[GPUBPF_WHY_NOT]);
+
 /* insertions being gathered; the list is malloc'd */
 struct gpubpf_insertions {
 	struct gpubpf_insertion *list;

@@ -42,7 +42,7 @@ static uint32_t wanted_places(const struct gpubpf_making *m)
 
 	for (uint32_t i = 0; i < m->req->unit.nprogs; i++)
 		places |= 1u << m->req->unit.progs[i].site;
-	return m->target->places & (m->s->opts.inspect ? ~GPUBPF_TAKES(INSN) : places);
+	return gpubpf_target_places(m->target, &m->req->caps) & (m->s->opts.inspect ? ~GPUBPF_TAKES(INSN) : places);
 }
 
 static int inspect(struct gpubpf_making *m)

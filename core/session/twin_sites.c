@@ -17,6 +17,12 @@
 
 #define MAX_SITES (GPUBPF_NSITES * (GPUBPF_MAX_SETS + GPUBPF_MAX_CALLS)) /* of a kernel */
 
+/* What the target takes on the device. */
+static uint32_t takes(const struct gpubpf_making *m)
+{
+	return gpubpf_target_places(m->target, &m->req->caps);
+}
+
 static const struct gpubpf_kernel_info *find_info(const struct gpubpf_making *m, const char *name)
 {
 	for (uint32_t i = 0; i < m->ninfos; i++)
@@ -170,7 +176,7 @@ static bool add_site(struct gpubpf_making *m, uint32_t kernel, const struct gpub
 static bool add_calls(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
-	uint32_t places = m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
+	uint32_t places = takes(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), n = 0;
 	const struct gpubpf_unit *unit = &m->req->unit;
 
 	for (uint32_t i = 0; i < m->ninfos; i++) {
@@ -215,7 +221,7 @@ static bool add_named(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 /* Sites at the kernel's own places, and at its instructions. */
 static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info, const bool *calls)
 {
-	uint32_t places = m->target->places & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
+	uint32_t places = takes(m) & (gpubpf_places_of(GPUBPF_WHERE_KERNEL) | gpubpf_places_of(GPUBPF_WHERE_INSN));
 
 	for (uint32_t site = 0; site < GPUBPF_NSITES; site++)
 		if (places >> site & 1 && !(gpubpf_place_has_name(site) ? add_named(m, kernel, info, site, calls) :
@@ -228,7 +234,7 @@ static bool add_kernel(struct gpubpf_making *m, uint32_t kernel, const struct gp
 static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel *k, const struct gpubpf_kernel_info *info,
 			const bool *calls)
 {
-	uint32_t kinds = m->target->places & ~GPUBPF_TAKES(INSN);
+	uint32_t kinds = takes(m) & ~GPUBPF_TAKES(INSN);
 
 	if (k->entry_only)
 		kinds &= GPUBPF_TAKES(ENTRY);
@@ -242,7 +248,7 @@ static bool list_places(const struct gpubpf_making *m, struct gpubpf_twin_kernel
  * its code tells. */
 static bool add_sites(struct gpubpf_making *m, uint32_t kernel, const struct gpubpf_kernel_info *info)
 {
-	bool inspect = m->s->opts.inspect, functions = m->target->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
+	bool inspect = m->s->opts.inspect, functions = takes(m) & gpubpf_places_of(GPUBPF_WHERE_FUNCTION), fits;
 	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
 	bool *calls = gpubpf_calls_find(m->infos, m->ninfos, info);
 
@@ -263,16 +269,18 @@ static bool places_fit(const struct gpubpf_making *m, uint32_t kernel)
 {
 	const struct gpubpf_unit *unit = &m->req->unit;
 	const char *name = m->req->kernels[kernel].whole;
-	char why[160];
+	struct gpubpf_twin_kernel *k = &m->twin->kernels[kernel];
+	char why[GPUBPF_WHY_NOT];
 
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		const struct gpubpf_prog *prog = &unit->progs[i];
 
 		if (gpubpf_place_kind(prog->site)->names == GPUBPF_NAMES_KERNEL && !gpubpf_pattern_matches(prog->pattern, name))
 			continue;
-		if (gpubpf_takes(m->target->places, prog->site, m->req->caps.name, why, sizeof(why)))
+		if (gpubpf_target_takes(m->target, &m->req->caps, prog->site, why))
 			continue;
-		gpubpf_making_refuse(&m->twin->kernels[kernel], "program %s: %s", prog->name, why);
+		_Static_assert(sizeof("program : ") + sizeof(prog->name) + sizeof(why) <= sizeof(k->reason) + 2, "it is whole");
+		gpubpf_making_refuse(k, "program %s: %s", prog->name, why);
 		return false;
 	}
 	return true;

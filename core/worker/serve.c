@@ -51,10 +51,10 @@ static int lacks(struct gpubpf_diag *diag, const char *target, const char *op)
 static int check_places(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job,
 			struct gpubpf_diag *diag)
 {
-	char why[200];
+	char why[GPUBPF_WHY_NOT];
 
 	for (uint32_t i = 0; i < job->nsites; i++)
-		if (!gpubpf_takes(target->places, job->sites[i].site, target->name, why, sizeof(why)))
+		if (!gpubpf_target_takes(target, job->caps, job->sites[i].site, why))
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC, "%s", why);
 	return 0;
 }

@@ -91,7 +91,7 @@ if LOOP_NAME=$long "$LOOP" 2 0 > "$T/native_long" 2> "$T/err"; [ $? = 42 ]; then
 	ok $? "is counted, and the reason is told: $(json "[k['reason'] for k in r['kernels']]")"
 else skip "a kernel with a name of 305 bytes" "the device has none of them"; fi
 run "$GPUBPF" run -o "$OBJ/call.bpf.o" -- "$LOOP" 1 0; is 42 "gpu/call"
-says 'program called: gpu/call/ cannot be probed on .*, only gpu/entry/ gpu/exit/' "gpu/call: refused, with the reason"
+says 'program called: gpu/call/ cannot be probed on .*: gpubpf kernel list --places tells what can' "gpu/call: refused, with the reason"
 run "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 2 0; is 42 "--no-wait"
 [ "$(json "'--wait)' in r['kernels'][0]['reason']")" = False ]; ok $? "does not speak of --wait: $(json "r['kernels'][0]['reason']")"
 [ "$(json "r['kernels'][0]['probed'] + r['kernels'][0]['missed']")" = 2 ]; ok $? "what is not probed is missed: $(json "r['kernels']")"

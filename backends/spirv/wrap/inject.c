@@ -193,9 +193,6 @@ static int plan_inside(struct plan *plan, const struct gpubpf_cl_unit *unit, str
 	if (!err && unit->error)
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program, which may so "
 				      "have places that are not seen");
-	if (!err && !(plan->job->caps->bits & GPUBPF_CAP_X86))
-		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "places of instructions in OpenCL C are for CPUs: a GPU's "
-				      "compiler could make other values of the arithmetic around a probe");
 	if (!err && has_loose_math(plan))
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it is compiled with relaxed arithmetic "
 				      "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test-taken OBJECT WORKERS: the places that each target takes on a device, what is said of the others, and that lists of
+ * places and refusals agree on devices that lack what some places need.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "core/session/report.h"
+#include "core/target.h"
+#include "fixture.h"
+
+#define LINKS (GPUBPF_CAP_TAKES_OPENCL_C | GPUBPF_CAP_LINK | GPUBPF_CAP_ATOMIC64)
+
+static const char *workers;
+
+static struct gpubpf_device_caps device(uint64_t bits)
+{
+	struct gpubpf_device_caps caps = { .backend = "opencl", .bits = bits, .compute_units = 4, .opencl_c_version = 120,
+					   .address_bits = 64 };
+
+	memset(caps.name, 'G', sizeof(caps.name) - 1);
+	return caps;
+}
+
+/* Each place of each target: the mask and the reason say the same, and the reason is whole. */
+static void test_reasons(uint64_t bits, const char *where)
+{
+	static const char tail[] = ": gpubpf kernel list --places tells what can";
+	struct gpubpf_device_caps caps = device(bits);
+	const struct gpubpf_target_info *t;
+
+	for (size_t i = 0; (t = gpubpf_target_at(i)); i++) {
+		uint32_t wrong = 0;
+
+		for (uint32_t site = 1; site < GPUBPF_NSITES; site++) {
+			char why[GPUBPF_WHY_NOT] = "", begins[64];
+			bool can = gpubpf_target_takes(t, &caps, site, why);
+			const char *end = t->where.places >> site & 1 ? t->where.why : tail;
+
+			snprintf(begins, sizeof(begins), "gpu/%s/ cannot be probed on GGG", gpubpf_place_kind(site)->name);
+			wrong += can != (gpubpf_target_places(t, &caps) >> site & 1);
+			wrong += can ? why[0] != 0 : strncmp(why, begins, strlen(begins)) || strlen(why) < strlen(end) ||
+							     strcmp(why + strlen(why) - strlen(end), end);
+			if (wrong)
+				note("%s", why);
+		}
+		ok(!wrong, "%s, %s: what it does not take it says as a whole", t->name, where);
+	}
+}
+
+static int source(void)
+{
+	static const char text[] = "__kernel void k(__global int *p) { barrier(CLK_LOCAL_MEM_FENCE); if (p[0]) p[1] = p[2]; }\n";
+	int fd = memfd_create("source", MFD_ALLOW_SEALING);
+
+	if (write(fd, text, sizeof(text) - 1) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		note("%s", strerror(errno));
+	return fd;
+}
+
+/* What is said of a kernel in OpenCL C on a device with these capabilities. */
+static struct twin_answer ask(struct gpubpf_session *s, uint64_t bits)
+{
+	struct gpubpf_device_caps caps = device(bits);
+	struct gpubpf_writer w = { 0 };
+	struct twin_answer t;
+	int fd = source();
+	struct agent a;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	gpubpf_put_u32(&w, 0);
+	gpubpf_put_caps(&w, &caps);
+	agent_send(&a, GPUBPF_MSG_DEVICE, &w, NULL, 0);
+	agent_wait(&a, GPUBPF_MSG_ARENA, 60000);
+	agent_ask_twin(&a, 0, GPUBPF_IMAGE_OPENCL_C, "k", fd);
+	t = agent_twin(&a, 60000);
+	agent_close(&a);
+	close(fd);
+	return t;
+}
+
+/* What `kernel list --places` says are its places. */
+static uint32_t listed(uint64_t bits)
+{
+	struct gpubpf_session_opts o = { .sz = sizeof(o), .runtime_dir = dir, .worker_dir = workers, .wait_ms = 60000, .inspect = true };
+	struct gpubpf_session *s = gpubpf_session__new(&o);
+	const struct gpubpf_place *place;
+	uint32_t n = 0, kinds = 0;
+
+	if (gpubpf_session__load(s) < 0 || gpubpf_session__start(s) < 0)
+		note("%s", gpubpf_session__error(s));
+	ask(s, bits);
+	place = gpubpf_report_places(s, "k", &n);
+	for (uint32_t i = 0; place && i < n; i++)
+		kinds |= 1u << place[i].kind;
+	gpubpf_session__free(s);
+	return kinds;
+}
+
+static void test_lists(void)
+{
+	const uint32_t inside = GPUBPF_TAKES(MEM) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BRANCH);
+	const struct gpubpf_target_info *wrap = gpubpf_target_find("wrap");
+	uint32_t cpu = listed(LINKS | GPUBPF_CAP_X86), gpu = listed(LINKS);
+
+	ok((cpu & inside) == inside, "of a CPU's kernel its places of instructions are listed: %#x", cpu);
+	ok(gpu == wrap->places, "of a GPU's those that OpenCL C has there: %#x", gpu);
+}
+
+static void test_refusals(void)
+{
+	struct gpubpf_session *s = start(workers);
+	struct twin_answer gpu = ask(s, LINKS), cpu;
+
+	ok(strstr(gpu.reason, "_63: gpu/mem_before.all/ cannot be probed on GG") && strstr(gpu.reason, gpubpf_target_find("wrap")->where.why),
+	   "a program there is refused on a GPU, with the whole reason: %s", gpu.reason);
+	gpubpf_session__free(s);
+	s = start(workers);
+	cpu = ask(s, LINKS | GPUBPF_CAP_X86);
+	ok(!cpu.failed && !strstr(cpu.reason, "cannot be probed on"), "and not on a CPU: %s", cpu.reason);
+	gpubpf_session__free(s);
+}
+
+int main(int argc, char **argv)
+{
+	if (!fixture(argc, argv))
+		return 1;
+	workers = joins;
+	gpubpf_targets_check();
+	test_reasons(0, "with nothing");
+	test_reasons(LINKS, "on a GPU");
+	test_reasons(UINT64_MAX, "with everything");
+	test_lists();
+	test_refusals();
+	rmdir(dir);
+	return done();
+}
