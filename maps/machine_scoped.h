@@ -9,17 +9,15 @@
 		return builtin((GPUBPF_DEVMEM gpubpf_##type##a *)a, v, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE); \
 	}
 
-#ifndef GPUBPF_CAS_ADDRESS
-#define GPUBPF_CAS_ADDRESS(a) (a)
-#endif
-
+#ifndef GPUBPF_SCOPED_CAS
 #define GPUBPF_SCOPED_CAS(type, name, order) \
 	GPUBPF_FN type gpubpf_##name##_##type(u64 a, type expected, type v) \
 	{ \
-		__scoped_atomic_compare_exchange_n((GPUBPF_DEVMEM gpubpf_##type##a *)GPUBPF_CAS_ADDRESS(a), &expected, v, 0, \
-						   order, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE); \
+		__scoped_atomic_compare_exchange_n((GPUBPF_DEVMEM gpubpf_##type##a *)a, &expected, v, 0, order, \
+						   __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE); \
 		return expected; \
 	}
+#endif
 
 #define GPUBPF_SCOPED_OPS(type) \
 	GPUBPF_FN type gpubpf_load_##type(u64 a) \

@@ -3,9 +3,32 @@
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
-/* An address that looks like the lane's own: of a compare-exchange whose address and operands are the same in all lanes,
+#define SPIRV_SCOPE_DEVICE 1 /* SPIR-V 3.27, 3.25 */
+#define SPIRV_RELAXED 0
+#define SPIRV_ACQUIRE_RELEASE 8
+
+/*
+ * The instruction itself. clang's builtin gives a structure of the old value and whether it was exchanged, of which LLVM 22
+ * makes invalid SPIR-V: it reads member 0 by any index where something else used the constant 0 before, and it crashes of
+ * phis and freezes of such structures.
+ */
+#define SPIRV_CAS(type) \
+	__attribute__((overloadable, noconvergent)) type __spirv_AtomicCompareExchange(GPUBPF_DEVMEM gpubpf_##type##a *, \
+		int scope, int equal, int unequal, type value, type expected);
+SPIRV_CAS(u32)
+SPIRV_CAS(u64)
+
+/* The address looks like the lane's own: of a compare-exchange whose address and operands are the same in all lanes,
  * code that Intel's CPU runtime (2026.22) makes of SPIR-V runs one for a vector of lanes, and the others never succeed. */
-#define GPUBPF_CAS_ADDRESS(a) ((a) + ((u64)get_local_id(0) >> 63))
+#define GPUBPF_SCOPED_CAS(type, name, order) \
+	GPUBPF_FN type gpubpf_##name##_##type(u64 a, type expected, type v) \
+	{ \
+		return __spirv_AtomicCompareExchange((GPUBPF_DEVMEM gpubpf_##type##a *)(a + ((u64)get_local_id(0) >> 63)), \
+						     SPIRV_SCOPE_DEVICE, \
+						     order == __ATOMIC_RELAXED ? SPIRV_RELAXED : SPIRV_ACQUIRE_RELEASE, \
+						     SPIRV_RELAXED, v, expected); \
+	}
+
 #include "machine_scoped.h"
 #include "machine_opencl.h"
 #include "machine_lane.h"

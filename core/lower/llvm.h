@@ -17,7 +17,6 @@
  *   llvm_shared.c  operations on maps that are large enough to exist once
  *   llvm_opt.c     passes between lowering and emission
  *   llvm_words.c   arrays in registers, where a thread has no memory of its own
- *   llvm_members.c structures that the passes leave
  *   llvm_check.c   the conformance tool's checked mode
  */
 #ifndef GPUBPF_LOWER_LLVM_H

@@ -177,7 +177,6 @@ bool low_shared_once(LLVMValueRef fn);
 /* llvm_opt.c */
 int low_run_passes(struct low *l, LLVMTargetMachineRef machine, const char *passes);
 int low_optimise(struct low *l, LLVMTargetMachineRef machine);
-int low_split_members(struct low *l); /* llvm_members.c */
 
 /* llvm_words.c */
 /* Arrays that are accessed at places which vary, as words that are chosen from. 0; -ENOMEM. */

@@ -79,5 +79,5 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 		err = low_words(l);
 	if (!err && l->target->passes)
 		err = low_run_passes(l, machine, l->target->passes);
-	return err ? err : low_split_members(l);
+	return err;
 }

@@ -49,6 +49,8 @@ def check_spirv(path):
         return 'a BuiltIn has two variables: ' + ' '.join(sorted(names))
     if re.search(r'OpFunction .*DontInline', text):
         return 'a function is marked DontInline'
+    if re.search(r'OpCompositeInsert', text):
+        return 'there are structures in registers, of which LLVM 22 reads any member'
     if re.search(r'OpTypePointer Generic', text):
         return 'there are generic pointers'
     if not re.search(r'OpDecorate %gpubpf_site_0 LinkageAttributes "gpubpf_site_0" Export', text):
