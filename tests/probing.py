@@ -10,12 +10,14 @@ import re
 import subprocess
 import tempfile
 
+import simulated
 from tap import ok, plan, skip
 
 
 class Prober:
     def __init__(self, build, where, env, may_refuse=(), before=()):
-        """`where` names the device in the tests' names; `before` are words in front of each application."""
+        """`where` names the device in the tests' names; `before` are words in front of each application: the
+        launcher of a simulated GPU."""
         self.build, self.where, self.env, self.may_refuse = build, where, env, may_refuse
         self.before = list(before)
         self.cache = tempfile.TemporaryDirectory()
@@ -25,7 +27,10 @@ class Prober:
 
     def run(self, command):
         try:
-            p = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+            if self.before:
+                p = simulated.run(command, env=self.env)
+            else:
+                p = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
             return p.returncode, p.stdout, p.stderr.decode(errors="replace")
         except subprocess.TimeoutExpired as e:
             return "time-out", e.stdout or b"", (e.stderr or b"").decode(errors="replace")

@@ -11,6 +11,9 @@ import re
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import simulated
+
 gpubpf, where, options = sys.argv[1], sys.argv[2], sys.argv[3:]
 DEVICES = {'pocl': 'Portable', 'oclgrind': 'Oclgrind', 'intel': 'Intel'}
 # What a file of others' cases may be refused for: the Linux kernel refuses it too (the first two), or the access is
@@ -39,7 +42,10 @@ command += ['--device', DEVICES[where]] if where in DEVICES else []
 if any(word.startswith('$GPUBPF_CORPUS') for word in command) and not env.get('GPUBPF_CORPUS'):
     leave('GPUBPF_CORPUS names no folder')
 command = [word.replace('$GPUBPF_CORPUS', env.get('GPUBPF_CORPUS', '')) for word in command]
-run = subprocess.run(command, capture_output=True, env=env, text=True, timeout=1800, check=False)
+if where == 'hip':
+    run = simulated.run(command, env=env, timeout=1800, text=True)
+else:
+    run = subprocess.run(command, capture_output=True, env=env, text=True, timeout=1800, check=False)
 if run.returncode == 1 and not run.stdout and re.search('no device|not installed', run.stderr):
     leave(run.stderr.splitlines()[-1])
 suite = json.loads(run.stdout)

@@ -7,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import simulated
+
 plugin, run, gfx = sys.argv[1:4]
 sim = os.environ.get('GPUBPF_AMD_SIM')
 corpus = os.path.join(os.environ.get('GPUBPF_CORPUS', '/nonexistent'), 'verifier', 'kernel_exec.tsv')
@@ -36,7 +39,7 @@ with tempfile.TemporaryDirectory() as folder:
         dumped = call([plugin, '--batch', '--dump', '--target', 'amdgpu', '--device', gfx], batch(group))
         with open(module, 'wb') as out:
             out.write(dumped)
-        answers = call([sim, gfx, run, module, str(len(group))]).decode().split('\n')
+        answers = simulated.run([sim, gfx, run, module, str(len(group))], text=True).stdout.split('\n')
         for i, row in enumerate(group):
             answer = answers[i] if i < len(answers) and answers[i] else 'nothing'
             ran += 1

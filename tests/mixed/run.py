@@ -8,11 +8,11 @@ that Debian's PoCL has too, and which takes one user in a process. Intel's CPU r
 is the second OpenCL driver, beside what GPUBPF_TEST_OPENCL names (a part of its name; PoCL's)."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import simulated
 from tap import ok, plan, skip
 
 THREADS, ROUNDS = 256, 50
@@ -37,13 +37,13 @@ def check(name, runtimes, backends, options=(), vendors=None, probed=None):
     """`probed`: those of the backends whose kernels are; all without it."""
     env = environment(vendors)
     command = [app, str(ROUNDS)] + runtimes
-    native = subprocess.run(command, env=env, capture_output=True, timeout=120)
+    native = simulated.run(command, env=env, timeout=120)
     if native.returncode == 77:
         skip(name, native.stderr.decode().strip())
         return
     report = os.path.join(work.name, "report")
-    run = subprocess.run([gpubpf, "run", "-j", "-r", report, "--wait", "1200", "-o", obj, *options, "--"] + command, env=env,
-                         capture_output=True, timeout=1500)
+    run = simulated.run([gpubpf, "run", "-j", "-r", report, "--wait", "1200", "-o", obj, *options, "--"] + command, env=env,
+                        timeout=1500)
     ok((native.returncode, native.stdout) == (run.returncode, run.stdout) and not run.returncode,
        f"{name}: output and status as without probes", native, run)
     with open(report, encoding="utf-8") as f:
