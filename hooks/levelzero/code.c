@@ -49,11 +49,13 @@ static bool copy_constants(ze_module_constants_t *to, const ze_module_constants_
 	return true;
 }
 
-static bool copy_part(struct lz_part *to, const void *data, size_t size, const ze_module_constants_t *constants)
+static bool copy_part(struct lz_part *to, const void *data, size_t size, const char *flags,
+		      const ze_module_constants_t *constants)
 {
 	to->data = malloc(size + 1);
 	to->size = size;
-	if (!to->data)
+	to->flags = strdup(flags ? flags : "");
+	if (!to->data || !to->flags)
 		return false;
 	memcpy(to->data, data, size);
 	if (!constants || !constants->numConstants)
@@ -70,10 +72,10 @@ void lz_code_free(struct lz_code *code)
 		return;
 	for (uint32_t i = 0; code->parts && i < code->nparts; i++) {
 		free(code->parts[i].data);
+		free(code->parts[i].flags);
 		free_constants(&code->parts[i].constants);
 	}
 	free(code->parts);
-	free(code->flags);
 	free(code);
 }
 
@@ -89,7 +91,6 @@ static const ze_module_program_exp_desc_t *program_of(const ze_module_desc_t *de
 struct lz_code *lz_code_new(const ze_module_desc_t *desc)
 {
 	const ze_module_program_exp_desc_t *program = program_of(desc);
-	const char *flags = program && program->pBuildFlags ? program->pBuildFlags[0] : desc->pBuildFlags;
 	struct lz_code *code = calloc(1, sizeof(*code));
 	bool whole;
 
@@ -97,13 +98,13 @@ struct lz_code *lz_code_new(const ze_module_desc_t *desc)
 		return NULL;
 	code->nparts = program ? program->count : 1;
 	code->parts = calloc(code->nparts + 1, sizeof(*code->parts));
-	code->flags = strdup(flags ? flags : "");
-	whole = code->parts && code->flags;
+	whole = code->parts;
 	for (uint32_t i = 0; whole && program && i < program->count; i++)
 		whole = copy_part(&code->parts[i], program->pInputModules[i], program->inputSizes[i],
+				  program->pBuildFlags ? program->pBuildFlags[i] : NULL,
 				  program->pConstants ? program->pConstants[i] : NULL);
 	if (whole && !program)
-		whole = copy_part(&code->parts[0], desc->pInputModule, desc->inputSize, desc->pConstants);
+		whole = copy_part(&code->parts[0], desc->pInputModule, desc->inputSize, desc->pBuildFlags, desc->pConstants);
 	if (whole)
 		return code;
 	lz_code_free(code);
@@ -118,7 +119,8 @@ static int parts_image(const struct lz_code *code, struct gpubpf_hook_image *ima
 	int err = -ENOMEM;
 
 	for (uint32_t i = 0; parts.part && i < code->nparts; i++)
-		parts.part[i] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_SPIRV, code->parts[i].data, code->parts[i].size, "" };
+		parts.part[i] = (struct gpubpf_cl_part){ GPUBPF_IMAGE_SPIRV, code->parts[i].data, code->parts[i].size,
+							 code->parts[i].flags };
 	if (parts.part)
 		err = gpubpf_cl_parts_write(&parts, &blob);
 	free(parts.part);
@@ -132,15 +134,22 @@ static int parts_image(const struct lz_code *code, struct gpubpf_hook_image *ima
 
 int lz_code_image(const struct lz_code *code, struct gpubpf_hook_image *image)
 {
+	const struct lz_part *part = code->parts;
+	char *options;
 	void *copy;
 
 	if (code->nparts != 1)
 		return parts_image(code, image);
-	copy = malloc(code->parts[0].size + 1);
-	if (!copy)
+	copy = malloc(part->size + 1);
+	options = strdup(part->flags);
+	if (!copy || !options) {
+		free(copy);
+		free(options);
 		return -ENOMEM;
+	}
 	image->kind = GPUBPF_IMAGE_SPIRV;
-	image->data = memcpy(copy, code->parts[0].data, code->parts[0].size);
-	image->size = code->parts[0].size;
+	image->data = memcpy(copy, part->data, part->size);
+	image->size = part->size;
+	image->options = options;
 	return 0;
 }

@@ -69,8 +69,8 @@ struct lz_code {
 		size_t size;
 		ze_module_constants_t constants; /* with the values' own memory, */
 		const ze_module_constants_t *given; /* or NULL */
+		char *flags;
 	} *parts;
-	char *flags;
 };
 
 struct lz_code *lz_code_new(const ze_module_desc_t *desc); /* NULL: out of memory */

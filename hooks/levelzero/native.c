@@ -29,7 +29,7 @@ static void keep(const struct lz_code *code, const void *native, size_t size)
 	char key[65];
 
 	gpubpf_put_u64(&w, MAGIC);
-	gpubpf_put_bytes(&w, code->flags, strlen(code->flags) + 1);
+	gpubpf_put_bytes(&w, code->parts[0].flags, strlen(code->parts[0].flags) + 1);
 	gpubpf_put_bytes(&w, code->parts[0].data, code->parts[0].size);
 	put_constants(&w, &code->parts[0].constants);
 	gpubpf_cache_key(native, size, key);

@@ -35,6 +35,7 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 static void image_put(struct gpubpf_hook_image *image)
 {
 	free((void *)image->data);
+	free((void *)image->options);
 }
 
 static char *kernels(void *adapter_program)
@@ -78,17 +79,21 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 static int load_by(struct lz_module *p, enum gpubpf_image_kind kind, const void *data, size_t size, struct module *m,
 		   struct gpubpf_why *why)
 {
-	const ze_module_constants_t **constants = calloc(p->code->nparts + 1, sizeof(*constants));
-	struct gpubpf_ze_build build = { p->code->flags, constants, p->code->nparts };
-	int err;
+	uint32_t n = p->code->nparts;
+	const ze_module_constants_t **constants = calloc(n + 1, sizeof(*constants));
+	const char **flags = calloc(n + 1, sizeof(*flags));
+	struct gpubpf_ze_build build = { flags, constants, n };
+	int err = -ENOMEM;
 
 	gpubpf_assert_held(&p->lock);
-	if (!constants)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->code->nparts; i++)
+	for (uint32_t i = 0; constants && flags && i < n; i++) {
 		constants[i] = p->code->parts[i].given;
-	err = gpubpf_ze_module_load(&p->driver->api, p->context, p->device, kind, data, size, &build, &m->handle, why);
+		flags[i] = p->code->parts[i].flags;
+	}
+	if (constants && flags)
+		err = gpubpf_ze_module_load(&p->driver->api, p->context, p->device, kind, data, size, &build, &m->handle, why);
 	free(constants);
+	free(flags);
 	if (!err && p->npeers && (err = link_peers(p, m->handle, why)))
 		p->driver->api.ModuleDestroy(m->handle);
 	return err;

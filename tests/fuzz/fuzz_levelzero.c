@@ -41,7 +41,7 @@ static ze_result_t ZE_APICALL take(ze_context_handle_t context, ze_device_handle
 static void loaded(enum gpubpf_image_kind kind, const void *data, size_t size)
 {
 	const struct gpubpf_ze_api api = { .ModuleCreate = take };
-	const struct gpubpf_ze_build build = { .flags = "" };
+	const struct gpubpf_ze_build build = { .nparts = 0 };
 	ze_module_handle_t module;
 	struct gpubpf_why why;
 
@@ -61,6 +61,7 @@ static void stored(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; code->parts[0].given && i < code->parts[0].given->numConstants; i++)
 		touch(code->parts[0].given->pConstantValues[i], 8);
 	free((void *)image.data);
+	free((void *)image.options);
 	lz_code_free(code);
 }
 
@@ -86,7 +87,7 @@ static void created(const uint8_t *data, size_t size)
 	const void *values[8];
 	uint32_t ids[8] = { 0 };
 	const ze_module_constants_t constants = { data[0] % 9, ids, values }, *of[PARTS] = { &constants, NULL };
-	const char *given[PARTS] = { text, text, text };
+	const char *given[PARTS] = { text, NULL, text };
 	ze_module_program_exp_desc_t program = { .stype = ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC, .count = PARTS,
 						 .inputSizes = sizes, .pInputModules = il, .pBuildFlags = given,
 						 .pConstants = of };
@@ -104,12 +105,14 @@ static void created(const uint8_t *data, size_t size)
 	desc.pInputModule = il[0];
 	desc.inputSize = sizes[0];
 	code = lz_code_new(&desc);
-	if (!code || lz_code_image(code, &image) || strcmp(code->flags, text) || code->nparts != (desc.pNext ? PARTS : 1) ||
+	if (!code || lz_code_image(code, &image) || code->nparts != (desc.pNext ? PARTS : 1) ||
+	    strcmp(code->parts[0].flags, text) || (desc.pNext && (code->parts[1].flags[0] || strcmp(code->parts[2].flags, text))) ||
 	    memcmp(code->parts[0].data, il[0], sizes[0]) ||
 	    (constants.numConstants && memcmp(code->parts[0].given->pConstantValues[0], values[0], 8)))
 		abort();
 	loaded(image.kind, image.data, image.size);
 	free((void *)image.data);
+	free((void *)image.options);
 	lz_code_free(code);
 	for (size_t i = 0; i < 8; i++)
 		free((void *)values[i]);

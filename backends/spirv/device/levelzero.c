@@ -170,7 +170,8 @@ static int open_list(struct gpubpf_device *d, struct gpubpf_why *why)
 	return code ? gpubpf_ze_error(why, "creating a command list", code) : 0;
 }
 
-/* Integrated devices share the host's memory: kernels reach it at no cost, and nothing needs to be copied by them. */
+/* Integrated devices share the host's memory: kernels reach it at no cost, and nothing needs to be copied by them. Cards have maps in
+ * their own: adds over a bus take thousands of times as long, and lose some beside the host's (SUPPORT.md). */
 static void choose_arena(struct gpubpf_device *d, bool shares)
 {
 	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
@@ -310,7 +311,8 @@ static int lz_arena_push(struct gpubpf_device *d, size_t offset, const void *fro
 static int lz_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
 			  const char *options, struct gpubpf_device_module **module, struct gpubpf_why *why)
 {
-	struct gpubpf_ze_build build = { .flags = options ? options : "" };
+	const ze_module_constants_t *none = NULL;
+	struct gpubpf_ze_build build = { &options, &none, options ? 1 : 0 };
 	struct gpubpf_device_module *m = calloc(1, sizeof(*m));
 	int err = m ? gpubpf_ze_module_load(&d->api, d->context, d->id, kind, image, size, &build, &m->module, why) : -ENOMEM;
 

@@ -39,9 +39,9 @@ ze_context_handle_t gpubpf_ze_context(const struct gpubpf_device *device);
 
 /* What a module is loaded with besides its code. */
 struct gpubpf_ze_build {
-	const char *flags;
-	const ze_module_constants_t **constants; /* of each part; NULL: none of any */
-	uint32_t nconstants;
+	const char **flags;                      /* of each part; those behind have the first one's */
+	const ze_module_constants_t **constants; /* of each part; those behind have none */
+	uint32_t nparts;                         /* 0: nothing of any */
 };
 
 /* Load SPIR-V, or parts of it that the driver links (ZE_experimental_module_program). 0 or -errno and the first lines of the

@@ -46,6 +46,11 @@ static int create(const struct gpubpf_ze_api *api, ze_context_handle_t context, 
 	return ret;
 }
 
+static const char *flags_of(const struct gpubpf_ze_build *build, uint32_t part)
+{
+	return build->nparts ? build->flags[part < build->nparts ? part : 0] : "";
+}
+
 static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t context, ze_device_handle_t device,
 			 const struct gpubpf_cl_parts *parts, const struct gpubpf_ze_build *build,
 			 ze_module_handle_t *module, struct gpubpf_why *why)
@@ -69,8 +74,8 @@ static int create_linked(const struct gpubpf_ze_api *api, ze_context_handle_t co
 			err = -EPROTO;
 		sizes[i] = parts->part[i].size;
 		modules[i] = parts->part[i].data;
-		flags[i] = build->flags;
-		constants[i] = i < build->nconstants ? build->constants[i] : NULL;
+		flags[i] = flags_of(build, i);
+		constants[i] = i < build->nparts ? build->constants[i] : NULL;
 	}
 	if (!err)
 		err = create(api, context, device, &desc, module, why);
@@ -100,8 +105,8 @@ int gpubpf_ze_module_load(const struct gpubpf_ze_api *api, ze_context_handle_t c
 {
 	ze_module_desc_t desc = {
 		.stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV, .inputSize = size,
-		.pInputModule = image, .pBuildFlags = build->flags,
-		.pConstants = build->nconstants ? build->constants[0] : NULL,
+		.pInputModule = image, .pBuildFlags = flags_of(build, 0),
+		.pConstants = build->nparts ? build->constants[0] : NULL,
 	};
 	struct gpubpf_cl_parts parts;
 	int err;
