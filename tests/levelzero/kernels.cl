@@ -13,6 +13,24 @@ __kernel void add(__global const uint *a, __global const uint *b, __global uint 
 	sum[i] = a[i] + b[i];
 }
 
+__kernel void halves(__global const float *in, __global float *out)
+{
+	uint i = get_global_id(0);
+
+	out[i] = in[i] * 0.5f;
+}
+
+__kernel void relax(__global const uint *from, __global uint *to, uint n)
+{
+	uint i = get_global_id(0), least = from[i];
+
+	if (least && i > 0 && from[i - 1])
+		least = min(least, from[i - 1]);
+	if (least && i + 1 < n && from[i + 1])
+		least = min(least, from[i + 1]);
+	to[i] = least;
+}
+
 __kernel void totals(__global const uint *in, __global uint *out, __local uint *part)
 {
 	uint i = get_local_id(0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that kernels reach by pointers in memory (zeKernelSetIndirectAccess), of each kind. */
+/*
+ * Memory that kernels reach by pointers in memory (zeKernelSetIndirectAccess), of each kind; then by arguments alone; and a pointer
+ * that its kernel takes for a number.
+ */
 #include "app.h"
 
 enum { N = 128, NODES = 9 };
@@ -12,9 +15,9 @@ struct list {
 int main(int argc, char **argv)
 {
 	ze_module_handle_t module;
-	ze_kernel_handle_t walk;
+	ze_kernel_handle_t walk, scale;
 	struct list *nodes[NODES];
-	uint32_t *out;
+	uint32_t *out, *beyond, *numbers;
 
 	app_open(argc, argv);
 	module = app_module("kernels.spv", NULL, NULL);
@@ -36,9 +39,24 @@ int main(int argc, char **argv)
 		app_launch(i & 1 ? app_immediate : app_list, walk, N / 16);
 	app_run();
 	app_digest(out, N * 4);
+	CHECK(zeKernelSetIndirectAccess(walk, 0));
+	app_pointer(walk, 0, nodes[NODES - 1]);
+	app_launch(app_immediate, walk, N / 16);
+	app_digest(out, N * 4);
+	scale = app_kernel(module, "scale", 64);
+	beyond = app_alloc(APP_DEVICE, 4096);
+	numbers = app_alloc(APP_DEVICE, N * 4);
+	CHECK(zeCommandListAppendMemoryCopy(app_immediate, numbers, &(uint32_t *){ beyond + 777 }, sizeof(beyond), NULL, 0, NULL));
+	app_pointer(scale, 0, numbers);
+	app_u32(scale, 1, 3);
+	app_launch(app_immediate, scale, N / 64);
+	app_digest(numbers + 2, N * 4 - 8);
 	for (int i = 0; i < NODES; i++)
 		CHECK(zeMemFree(app_context, nodes[i]));
 	CHECK(zeMemFree(app_context, out));
+	CHECK(zeMemFree(app_context, beyond));
+	CHECK(zeMemFree(app_context, numbers));
+	CHECK(zeKernelDestroy(scale));
 	CHECK(zeKernelDestroy(walk));
 	CHECK(zeModuleDestroy(module));
 	return app_close();

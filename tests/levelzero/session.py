@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tool on Level Zero programs over the fake driver: what it lists, what a driver sees where nothing is attached, and a
-command list from before an attach, and what newer loaders call: session.py BUILD DRIVER BASIC LATE NEWER (TAP)."""
+command list from before an attach, what newer loaders call, what memory twins may reach, and flags that relax arithmetic:
+session.py BUILD DRIVER BASIC LATE NEWER POINTERS FLAGS REACHES (TAP)."""
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ import tempfile
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import ok, plan, skip_all
 
-build, driver, basic, late, newer = (os.path.abspath(path) for path in sys.argv[1:6])
+build, driver, basic, late, newer, pointers, flags, reaches = (os.path.abspath(path) for path in sys.argv[1:9])
 icd = os.environ.get("GPUBPF_TEST_INTEL", "")
 if not os.path.exists(icd):
     skip_all("Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
@@ -64,4 +65,18 @@ ok(k["launches"] == 4 and k["probed"] == 2 and "with arguments that its twin was
 native, probed = (start(before + [newer, modules, "direct"], GPUBPF_FAKE_ZE_HANDLES="1") for before in ([], run + ["--"]))
 ok(native[0] == 0 and native[:2] == probed[:2] and kernels().get("scale", {}).get("probed") == 1,
    "a loader that calls by the tables of handles", native, probed, kernels())
+
+native, probed = ([line for line in seen(before + [pointers, modules], name)[1].splitlines() if line.startswith("indirect")]
+                  for before, name in (([], "reach"), (run + ["--"], "reached")))
+ok(native == ["indirect 7"] * 3 == probed, "zeKernelSetIndirectAccess: twins may reach what the kernel may when it is launched", native, probed)
+reading = [reaches if word.endswith(".o") else word for word in run]
+status = start(reading + ["--", pointers, modules])
+with open(report, encoding="utf-8") as f:
+    read = [e["value"] for m in json.load(f)["maps"] if m["name"] == "reached" for e in m["entries"]]
+ok(status[0] == 0 and read == [777], "what probes read of the application's memory, their twin may reach", read, status)
+inside = [f"{build}/tests/opencl/places-some.bpf.o" if word.endswith(".o") else word for word in run]
+native, probed = start([flags, modules, "relaxed"]), start(inside + ["--", flags, modules, "relaxed"])
+k = kernels()["halves"]
+ok(native[0] == 0 and native[:2] == probed[:2] and not k["probed"] and "relaxed arithmetic" in k["reason"],
+   "flags that relax arithmetic: places of instructions are refused by name", native, probed, k)
 plan()

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices, contexts, memory, events; and the tables, by which the loader knows a driver. */
+/* Devices, contexts, events; and the tables, by which the loader knows a driver. */
 #include "fake.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -142,7 +141,7 @@ static ze_result_t ZE_APICALL device_groups(ze_device_handle_t d, uint32_t *n, z
 	return ZE_RESULT_SUCCESS;
 }
 
-/* ---- contexts and memory ---- */
+/* ---- contexts ---- */
 
 static ze_result_t ZE_APICALL context_create(ze_driver_handle_t driver, const ze_context_desc_t *desc,
 					     ze_context_handle_t *context)
@@ -160,90 +159,6 @@ static ze_result_t ZE_APICALL context_create_ex(ze_driver_handle_t driver, const
 static ze_result_t ZE_APICALL context_destroy(ze_context_handle_t context)
 {
 	free(context);
-	return ZE_RESULT_SUCCESS;
-}
-
-static struct allocation {
-	struct allocation *next;
-	char *at;
-	size_t size;
-	ze_memory_type_t type;
-	ze_device_handle_t device;
-} *allocations;
-
-static pthread_mutex_t allocating = PTHREAD_MUTEX_INITIALIZER;
-
-static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type, ze_device_handle_t device, void **at)
-{
-	struct allocation *a = malloc(sizeof(*a));
-
-	if (posix_memalign(at, alignment < 64 ? 64 : alignment, size)) {
-		free(a);
-		return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-	}
-	pthread_mutex_lock(&allocating);
-	*a = (struct allocation){ allocations, *at, size, type, device };
-	allocations = a;
-	pthread_mutex_unlock(&allocating);
-	return ZE_RESULT_SUCCESS;
-}
-
-/* By the lock: where the allocation is linked that has the address; of NULL, the end. */
-static struct allocation **find_allocation(const char *at)
-{
-	struct allocation **a = &allocations;
-
-	while (*a && (at < (*a)->at || at >= (*a)->at + (*a)->size))
-		a = &(*a)->next;
-	return a;
-}
-
-static ze_result_t ZE_APICALL mem_properties(ze_context_handle_t context, const void *at, ze_memory_allocation_properties_t *p,
-					     ze_device_handle_t *device)
-{
-	struct allocation *a;
-
-	pthread_mutex_lock(&allocating);
-	a = *find_allocation(at);
-	p->type = a ? a->type : ZE_MEMORY_TYPE_UNKNOWN;
-	p->id = a ? (uintptr_t)a->at : 0;
-	if (device)
-		*device = a ? a->device : NULL;
-	pthread_mutex_unlock(&allocating);
-	return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t ZE_APICALL alloc_shared(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *device_desc,
-					   const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment,
-					   ze_device_handle_t device, void **at)
-{
-	return allocate(size, alignment, ZE_MEMORY_TYPE_SHARED, device, at);
-}
-
-static ze_result_t ZE_APICALL alloc_device(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc, size_t size,
-					   size_t alignment, ze_device_handle_t device, void **at)
-{
-	return allocate(size, alignment, ZE_MEMORY_TYPE_DEVICE, device, at);
-}
-
-static ze_result_t ZE_APICALL alloc_host(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc, size_t size,
-					 size_t alignment, void **at)
-{
-	return allocate(size, alignment, ZE_MEMORY_TYPE_HOST, NULL, at);
-}
-
-static ze_result_t ZE_APICALL mem_free(ze_context_handle_t context, void *at)
-{
-	struct allocation **link, *a;
-
-	pthread_mutex_lock(&allocating);
-	link = find_allocation(at);
-	a = *link;
-	if (a)
-		*link = a->next;
-	pthread_mutex_unlock(&allocating);
-	free(a);
-	free(at);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -365,8 +280,7 @@ TABLE(Device, ze_device_dditable_t, .pfnGet = device_get, .pfnGetSubDevices = de
       .pfnGetMemoryAccessProperties = device_access, .pfnGetCommandQueueGroupProperties = device_groups)
 TABLE(Context, ze_context_dditable_t, .pfnCreate = context_create, .pfnDestroy = context_destroy,
       .pfnCreateEx = context_create_ex)
-TABLE(Mem, ze_mem_dditable_t, .pfnAllocShared = alloc_shared, .pfnAllocDevice = alloc_device, .pfnAllocHost = alloc_host,
-      .pfnFree = mem_free, .pfnGetAllocProperties = mem_properties)
+TABLE_BY(Mem, ze_mem_dditable_t, fake_memory_table(t))
 TABLE(EventPool, ze_event_pool_dditable_t, .pfnCreate = pool_create, .pfnDestroy = pool_destroy)
 TABLE(Event, ze_event_dditable_t, .pfnCreate = event_create, .pfnDestroy = event_destroy, .pfnHostSignal = event_signal,
       .pfnHostSynchronize = event_wait, .pfnQueryStatus = event_query, .pfnHostReset = event_reset)

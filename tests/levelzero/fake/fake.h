@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A Level Zero driver of our own, for tests: what its programs launch runs on a CPU, by the OpenCL runtime that is
- * installed. Everything is done when it is asked for, in the order of the calls; nothing is done behind the program's back.
+ * A Level Zero driver of our own, for tests: what its programs launch runs on a CPU, by the OpenCL runtime that
+ * GPUBPF_TEST_INTEL names. Everything is done when it is asked for, in the order of the calls; nothing is done behind the program's back.
+ * Kernels are compiled with the program's flags, of which -cl-denorms-are-zero changes results on Intel's runtime, and
+ * see the device's memory only if they are told of it (memory.c).
  * GPUBPF_FAKE_ZE: what the device's memory is, "host" (an integrated device), "shared" (and it reaches all of the
  * host's memory), "device" (memory of its own). GPUBPF_FAKE_ZE_LAUNCHES=none: launches do nothing, for who measures. GPUBPF_FAKE_ZE_LOG: a
  * file that gets a line for each module and each launch. GPUBPF_FAKE_ZE_MODULES: a folder that gets each module's parts. GPUBPF_FAKE_ZE_HANDLES: handles
@@ -12,7 +14,7 @@
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
+#include <CL/cl_icd.h>
 #include <level_zero/ze_ddi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,13 +36,13 @@ struct _ze_context_handle_t {
 struct part {
 	void *il;
 	size_t size;
+	char *flags;
 	cl_program compiled;
 };
 
 struct _ze_module_handle_t {
 	struct part *parts;
 	uint32_t nparts;
-	char *flags;
 	cl_program program;                /* NULL: functions are missing */
 	char **names;
 	uint32_t nnames;
@@ -60,6 +62,7 @@ struct _ze_kernel_handle_t {
 	bool pointer[FAKE_MAX_ARGS];
 	struct arg args[FAKE_MAX_ARGS];
 	uint32_t group[3], offset[3];
+	ze_kernel_indirect_access_flags_t indirect;
 };
 
 struct _ze_event_pool_handle_t {
@@ -107,6 +110,8 @@ extern struct fake_cl {
 	bool idle;                         /* launches do nothing */
 } fake_cl;
 
+extern const cl_icd_dispatch *cl;
+
 bool fake_cl_init(void);
 cl_int fake_compile(struct part *part, const ze_module_constants_t *constants);
 cl_int fake_link(struct part *const *parts, uint32_t n, cl_program *program);
@@ -120,6 +125,13 @@ bool fake_il_lacks(const struct part *parts, uint32_t nparts, uint32_t of);
 bool fake_il_reads_clock(const struct part *part);
 /* Which parameters of a kernel are pointers to memory of the device; false: it has no such kernel. */
 bool fake_il_pointers(const struct part *part, const char *kernel, bool *pointer);
+
+/* memory.c: a launch between enter() and leave() */
+void fake_memory_enter(const struct _ze_kernel_handle_t *kernel);
+void fake_memory_leave(void);
+void fake_memory_copy(void *to, const void *from, size_t size);
+void fake_memory_fill(void *to, size_t size, const unsigned char *pattern, size_t npattern);
+void fake_memory_table(ze_mem_dditable_t *t);
 
 /* driver.c: to append to; NULL: none */
 FILE *fake_log(void);

@@ -13,6 +13,8 @@ static void note(const struct _ze_kernel_handle_t *k, const ze_group_count_t *co
 		return;
 	fprintf(log, "kernel %s launches 1 items %llu\n", k->name, (unsigned long long)k->group[0] * k->group[1] * k->group[2] *
 		count->groupCountX * count->groupCountY * count->groupCountZ);
+	if (k->indirect)
+		fprintf(log, "indirect %x\n", k->indirect);
 	fclose(log);
 }
 
@@ -36,11 +38,10 @@ static ze_result_t execute(const struct command *c)
 	case LAUNCH:
 		return launch(c);
 	case COPY:
-		memmove(c->to, c->from, c->size);
+		fake_memory_copy(c->to, c->from, c->size);
 		break;
 	case FILL:
-		for (size_t i = 0; i < c->size; i++)
-			((unsigned char *)c->to)[i] = c->fill[i % c->pattern];
+		fake_memory_fill(c->to, c->size, c->fill, c->pattern);
 		break;
 	case SIGNAL:
 		c->event->signalled = true;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define NATIVE "FAKENAT1"
+#define NATIVE_FLAGS 64 /* room for them behind it; then the IL */
+#define NATIVE_HEAD (strlen(NATIVE) + NATIVE_FLAGS)
 
 static void *keep(const void *from, size_t size)
 {
@@ -26,10 +28,10 @@ static void list_kernels(struct _ze_module_handle_t *m)
 	size_t size = 0;
 	char *names, *save = NULL;
 
-	clGetProgramInfo(m->program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size);
+	cl->clGetProgramInfo(m->program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &size);
 	names = calloc(1, size + 1);
 	m->names = calloc(size + 1, sizeof(*m->names));
-	clGetProgramInfo(m->program, CL_PROGRAM_KERNEL_NAMES, size, names, NULL);
+	cl->clGetProgramInfo(m->program, CL_PROGRAM_KERNEL_NAMES, size, names, NULL);
 	for (char *at = strtok_r(names, ";", &save); at; at = strtok_r(NULL, ";", &save))
 		m->names[m->nnames++] = strdup(at);
 	free(names);
@@ -60,16 +62,16 @@ static ze_result_t ZE_APICALL destroy(ze_module_handle_t m)
 {
 	for (uint32_t i = 0; i < m->nparts; i++) {
 		if (m->parts[i].compiled)
-			clReleaseProgram(m->parts[i].compiled);
+			cl->clReleaseProgram(m->parts[i].compiled);
 		free(m->parts[i].il);
+		free(m->parts[i].flags);
 	}
 	if (m->program)
-		clReleaseProgram(m->program);
+		cl->clReleaseProgram(m->program);
 	for (uint32_t i = 0; i < m->nnames; i++)
 		free(m->names[i]);
 	free(m->names);
 	free(m->parts);
-	free(m->flags);
 	free(m);
 	return ZE_RESULT_SUCCESS;
 }
@@ -77,14 +79,17 @@ static ze_result_t ZE_APICALL destroy(ze_module_handle_t m)
 static void take(struct _ze_module_handle_t *m, const ze_module_desc_t *desc)
 {
 	const ze_module_program_exp_desc_t *p = desc->pNext;
-	size_t skip = desc->format == ZE_MODULE_FORMAT_NATIVE ? strlen(NATIVE) : 0;
+	size_t skip = desc->format == ZE_MODULE_FORMAT_NATIVE ? NATIVE_HEAD : 0;
 
 	if (p && p->stype != ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC)
 		p = NULL;
 	m->nparts = p ? p->count : 1;
 	m->parts = calloc(m->nparts + 1, sizeof(*m->parts));
-	m->flags = strdup(desc->pBuildFlags ? desc->pBuildFlags : "");
 	for (uint32_t i = 0; i < m->nparts; i++) {
+		const char *flags = p ? p->pBuildFlags ? p->pBuildFlags[i] : NULL :
+				    skip ? (const char *)desc->pInputModule + strlen(NATIVE) : desc->pBuildFlags;
+
+		m->parts[i].flags = strdup(flags ? flags : "");
 		m->parts[i].size = p ? p->inputSizes[i] : desc->inputSize - skip;
 		m->parts[i].il = keep(p ? p->pInputModules[i] : desc->pInputModule + skip, m->parts[i].size);
 	}
@@ -103,7 +108,7 @@ static void note(const struct _ze_module_handle_t *m)
 		for (size_t k = 0; k < m->parts[i].size; k++)
 			digest = (digest ^ ((unsigned char *)m->parts[i].il)[k]) * 1099511628211ull;
 		fprintf(log, "module %u of %u, %zu bytes, %016llx, flags '%s'\n", i, m->nparts, m->parts[i].size,
-			(unsigned long long)digest, m->flags);
+			(unsigned long long)digest, m->parts[i].flags);
 	}
 	if (log)
 		fclose(log);
@@ -139,7 +144,7 @@ static ze_result_t ZE_APICALL create(ze_context_handle_t context, ze_device_hand
 	if (log)
 		*log = NULL;
 	if (desc->format == ZE_MODULE_FORMAT_NATIVE &&
-	    (desc->inputSize < strlen(NATIVE) || memcmp(desc->pInputModule, NATIVE, strlen(NATIVE))))
+	    (desc->inputSize < NATIVE_HEAD || memcmp(desc->pInputModule, NATIVE, strlen(NATIVE))))
 		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 	m = calloc(1, sizeof(*m));
 	take(m, desc);
@@ -176,14 +181,13 @@ static ze_result_t ZE_APICALL link_modules(uint32_t n, ze_module_handle_t *modul
 
 static ze_result_t ZE_APICALL native(ze_module_handle_t m, size_t *size, uint8_t *to)
 {
-	size_t head = strlen(NATIVE);
-
-	if (to && *size >= head + m->parts[0].size) {
-		memcpy(to, NATIVE, head);
-		memcpy(to + head, m->parts[0].il, m->parts[0].size);
-		scramble(to + head, m->parts[0].size);
+	if (to && *size >= NATIVE_HEAD + m->parts[0].size) {
+		memcpy(to, NATIVE, strlen(NATIVE));
+		snprintf((char *)to + strlen(NATIVE), NATIVE_FLAGS, "%s", m->parts[0].flags);
+		memcpy(to + NATIVE_HEAD, m->parts[0].il, m->parts[0].size);
+		scramble(to + NATIVE_HEAD, m->parts[0].size);
 	}
-	*size = head + m->parts[0].size;
+	*size = NATIVE_HEAD + m->parts[0].size;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -213,8 +217,8 @@ static ze_result_t ZE_APICALL kernel_create(ze_module_handle_t m, const ze_kerne
 	if (!m->program)
 		return ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
 	k = calloc(1, sizeof(*k));
-	k->kernel = clCreateKernel(m->program, desc->pKernelName, &err);
-	if (err || clGetKernelInfo(k->kernel, CL_KERNEL_NUM_ARGS, sizeof(nargs), &nargs, NULL) || nargs > FAKE_MAX_ARGS) {
+	k->kernel = cl->clCreateKernel(m->program, desc->pKernelName, &err);
+	if (err || cl->clGetKernelInfo(k->kernel, CL_KERNEL_NUM_ARGS, sizeof(nargs), &nargs, NULL) || nargs > FAKE_MAX_ARGS) {
 		free(k);
 		return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
 	}
@@ -229,7 +233,7 @@ static ze_result_t ZE_APICALL kernel_create(ze_module_handle_t m, const ze_kerne
 
 static ze_result_t ZE_APICALL kernel_destroy(ze_kernel_handle_t k)
 {
-	clReleaseKernel(k->kernel);
+	cl->clReleaseKernel(k->kernel);
 	free(k);
 	return ZE_RESULT_SUCCESS;
 }
@@ -273,6 +277,7 @@ static ze_result_t ZE_APICALL suggest_most(ze_kernel_handle_t k, uint32_t *most)
 
 static ze_result_t ZE_APICALL set_indirect(ze_kernel_handle_t k, ze_kernel_indirect_access_flags_t flags)
 {
+	k->indirect = flags;
 	return ZE_RESULT_SUCCESS;
 }
 
