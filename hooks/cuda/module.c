@@ -16,9 +16,11 @@
 
 static struct gpubpf_handles modules = GPUBPF_HANDLES_INIT, functions = GPUBPF_HANDLES_INIT;
 
+static bool others; /* $GPUBPF_BACKEND names another runtime */
+
 static void join(void)
 {
-	gpubpf_hook_init(&cuda_hook_ops);
+	others = gpubpf_hook_init(&cuda_hook_ops) == -EBUSY;
 }
 
 bool cuda_active(void)
@@ -26,7 +28,7 @@ bool cuda_active(void)
 	static pthread_once_t joined = PTHREAD_ONCE_INIT;
 
 	pthread_once(&joined, join);
-	return gpubpf_hook_active();
+	return !others && gpubpf_hook_active();
 }
 
 static void keep(struct cuda_module *m, const void *image)

@@ -8,6 +8,7 @@
 #include "levelzero.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 #include "hooks/dlsym.h"
@@ -218,10 +219,12 @@ ze_result_t lz_DriverGetProperties(struct lz_driver *d, ze_driver_handle_t drive
 
 /* ---- */
 
+static bool others; /* $GPUBPF_BACKEND names another runtime */
+
 static void join(void)
 {
 	lz_device_init();
-	gpubpf_hook_init(&lz_hook_ops);
+	others = gpubpf_hook_init(&lz_hook_ops) == -EBUSY;
 }
 
 bool lz_active(void)
@@ -229,7 +232,7 @@ bool lz_active(void)
 	static pthread_once_t joined = PTHREAD_ONCE_INIT;
 
 	pthread_once(&joined, join);
-	return gpubpf_hook_active();
+	return !others && gpubpf_hook_active();
 }
 
 #define MAX_DEVICES 64

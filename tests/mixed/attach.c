@@ -392,7 +392,7 @@ int main(int argc, char **argv)
 		bool cuda = !strcmp(argv[i], "cuda") || !strcmp(argv[i], "graph");
 
 		t.fake |= cuda && !getenv("GPUBPF_TEST_GPU");
-		t.copied |= cuda || !strncmp(argv[i], "hip:", 4);
+		t.copied |= cuda || !strncmp(argv[i], "hip:", 4) || !strncmp(argv[i], "level_zero:", 11);
 	}
 	if (!begin(false)) {
 		if (WEXITSTATUS(end()) == 77)

@@ -3,8 +3,8 @@
  * both ROUNDS [fork] WHAT...: kernels of several runtimes in one process, launched in turn; with "fork" in a child of it.
  * ROUNDS "-": as many as each line of standard input says, with a line when they have ended. WHAT is "cuda", or "graph":
  * a kernel of CUDA's launched by itself and then in a graph that was captured in the first round; "hip:FILE", with the
- * code object in FILE (add_hip.cl), on the simulated AMD GPU of $GPUBPF_AMD_SIM; or a part of the name of an OpenCL
- * platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL applications do
+ * code object in FILE (add_hip.cl), on the simulated AMD GPU of $GPUBPF_AMD_SIM; "level_zero:FILE", with the SPIR-V in
+ * FILE (add_level_zero.cl); or a part of the name of an OpenCL platform or device. It prints what the kernels computed, and a line for each kernel as the OpenCL applications do
  * (tests/opencl/app.h), with the runtime in front. The PTX is for NVIDIA's driver and for that of tests/cuda/fake alike,
  * which reads its comments.
  */
@@ -18,6 +18,10 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if __has_include(<level_zero/ze_api.h>)
+#include <level_zero/ze_api.h>
+#define HAVE_LEVEL_ZERO
+#endif
 
 #define RUNTIMES 8
 #define THREADS 256 /* of a launch */
@@ -68,8 +72,23 @@ static struct {
 		      unsigned shared, void *stream, void **params, void **extra);
 } hip;
 
+#ifdef HAVE_LEVEL_ZERO
+/* Level Zero's, each by its name behind "ze" */
+#define ZE_FUNCTIONS(F) \
+	F(Init) F(DriverGet) F(DeviceGet) F(ContextCreate) F(MemAllocDevice) F(ModuleCreate) F(KernelCreate) \
+	F(KernelSetGroupSize) F(KernelSetArgumentValue) F(CommandListCreateImmediate) F(CommandListAppendLaunchKernel) \
+	F(CommandListAppendMemoryCopy)
+
+static struct {
+#define MEMBER(name) __typeof__(&ze##name) name;
+	ZE_FUNCTIONS(MEMBER)
+#undef MEMBER
+	ze_command_list_handle_t list;     /* immediate and synchronous */
+} ze;
+#endif
+
 struct runtime {
-	enum { OPENCL, CUDA, HIP } api;
+	enum { OPENCL, CUDA, HIP, LEVEL_ZERO } api;
 	bool graph;
 	uint32_t launches;
 	void *stream, *ready;
@@ -80,7 +99,7 @@ struct runtime {
 	cl_mem to;
 };
 
-static const char *const names[] = { [OPENCL] = "opencl", [CUDA] = "cuda", [HIP] = "hip" };
+static const char *const names[] = { [OPENCL] = "opencl", [CUDA] = "cuda", [HIP] = "hip", [LEVEL_ZERO] = "level_zero" };
 
 static void *find(void *driver, const char *name)
 {
@@ -145,6 +164,82 @@ static void open_hip(struct runtime *r, const char *path)
 	CHECK(write(word, &zero, sizeof(zero)));
 	r->word = (uintptr_t)word;
 }
+
+#ifdef HAVE_LEVEL_ZERO
+static void load_level_zero(struct runtime *r, ze_context_handle_t context, ze_device_handle_t device, const char *path)
+{
+	static uint8_t il[65536];
+	ze_module_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC, .format = ZE_MODULE_FORMAT_IL_SPIRV, .pInputModule = il };
+	ze_kernel_desc_t kernel = { .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = "add_level_zero" };
+	FILE *file = fopen(path, "rb");
+	ze_module_handle_t module;
+
+	desc.inputSize = file ? fread(il, 1, sizeof(il), file) : 0;
+	CHECK(ze.ModuleCreate(context, device, &desc, &module, NULL));
+	CHECK(ze.KernelCreate(module, &kernel, (ze_kernel_handle_t *)&r->function));
+	CHECK(ze.KernelSetGroupSize(r->function, 64, 1, 1));
+	CHECK(ze.KernelSetArgumentValue(r->function, 0, sizeof(r->word), &r->word));
+	fclose(file);
+}
+
+static void open_level_zero(struct runtime *r, const char *path)
+{
+	void *loader = dlopen("libze_loader.so.1", RTLD_NOW);
+	ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_command_queue_desc_t queue = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, .mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS };
+	ze_device_mem_alloc_desc_t memory = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	uint32_t one = 1, zero = 0;
+	ze_driver_handle_t driver;
+	ze_device_handle_t device;
+	ze_context_handle_t context;
+	void *word;
+
+#define FIND(name) ze.name = find(loader, "ze" #name);
+	ZE_FUNCTIONS(FIND)
+#undef FIND
+	r->api = LEVEL_ZERO;
+	if (ze.Init(0)) {
+		fprintf(stderr, "no Level Zero driver with a device\n");
+		exit(77);
+	}
+	CHECK(ze.DriverGet(&one, &driver));
+	CHECK(ze.DeviceGet(driver, &one, &device));
+	CHECK(ze.ContextCreate(driver, &desc, &context));
+	CHECK(ze.CommandListCreateImmediate(context, device, &queue, &ze.list));
+	CHECK(ze.MemAllocDevice(context, &memory, sizeof(zero), sizeof(zero), device, &word));
+	CHECK(ze.CommandListAppendMemoryCopy(ze.list, word, &zero, sizeof(zero), NULL, 0, NULL));
+	r->word = (uintptr_t)word;
+	load_level_zero(r, context, device, path);
+}
+
+static void launch_level_zero(struct runtime *r)
+{
+	CHECK(ze.CommandListAppendLaunchKernel(ze.list, r->function, &(ze_group_count_t){ THREADS / 64, 1, 1 }, NULL, 0, NULL));
+}
+
+static uint32_t read_level_zero(const struct runtime *r)
+{
+	uint32_t sum = 0;
+
+	CHECK(ze.CommandListAppendMemoryCopy(ze.list, &sum, (void *)(uintptr_t)r->word, sizeof(sum), NULL, 0, NULL));
+	return sum;
+}
+#else
+static void open_level_zero(struct runtime *r, const char *path)
+{
+	fprintf(stderr, "built without Level Zero's headers\n");
+	exit(77);
+}
+
+static void launch_level_zero(struct runtime *r)
+{
+}
+
+static uint32_t read_level_zero(const struct runtime *r)
+{
+	return 0;
+}
+#endif
 
 static cl_device_id find_device(const char *part)
 {
@@ -235,6 +330,7 @@ static void launch(struct runtime *r)
 	case OPENCL: launch_opencl(r); break;
 	case CUDA: launch_cuda(r, NULL); break;
 	case HIP: launch_hip(r); break;
+	case LEVEL_ZERO: launch_level_zero(r); break;
 	}
 	r->launches++;
 	if (r->graph)
@@ -247,6 +343,7 @@ static void wait_for(const struct runtime *r)
 	case OPENCL: CHECK(clFinish(r->queue)); break;
 	case CUDA: CHECK(cu.synchronize()); break;
 	case HIP: CHECK(hip.synchronize()); break;
+	case LEVEL_ZERO: break; /* each launch did */
 	}
 }
 
@@ -281,6 +378,7 @@ static void tell(const struct runtime *r)
 	case OPENCL: CHECK(clEnqueueReadBuffer(r->queue, r->to, CL_TRUE, 0, 4, &sum, 0, NULL, NULL)); break;
 	case CUDA: CHECK(cu.read(&sum, r->word, 4)); break;
 	case HIP: CHECK(hip.read(&sum, (void *)(uintptr_t)r->word, 4)); break;
+	case LEVEL_ZERO: sum = read_level_zero(r); break;
 	}
 	printf("%s %u\n", names[r->api], sum);
 	printf("kernel add_%s launches %u items %u\n", names[r->api], r->launches, r->launches * THREADS);
@@ -341,6 +439,8 @@ int main(int argc, char **argv)
 			open_cuda(&runtimes[i]);
 		else if (!strncmp(argv[i + 2], "hip:", 4))
 			open_hip(&runtimes[i], argv[i + 2] + 4);
+		else if (!strncmp(argv[i + 2], "level_zero:", 11))
+			open_level_zero(&runtimes[i], argv[i + 2] + 11);
 		else
 			open_opencl(&runtimes[i], argv[i + 2]);
 	}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One process, several runtimes, one session: run.py GPUBPF OBJECT APP [DRIVER-FOLDER HIP-CODE] (TAP)
+"""One process, several runtimes, one session: run.py GPUBPF OBJECT APP [DRIVER-FOLDER HIP-CODE [LEVEL-ZERO-DRIVER MODULE]] (TAP)
 
 OBJECT counts threads in its first map. DRIVER-FOLDER holds the CUDA driver of tests/cuda/fake; without it NVIDIA's own
 is meant. HIP-CODE is run on a simulated GPU (tests/mixed/both.c), beside Intel's runtime alone: AMD's brings the LLVM
 that Debian's PoCL has too, and which takes one user in a process. Intel's CPU runtime, where GPUBPF_TEST_INTEL names it,
-is the second OpenCL driver, beside what GPUBPF_TEST_OPENCL names (a part of its name; PoCL's)."""
+is the second OpenCL driver, and what the Level Zero driver of tests/levelzero/fake runs MODULE on, beside what GPUBPF_TEST_OPENCL names (a part of its name; PoCL's)."""
 import json
 import os
 import sys
@@ -19,6 +19,7 @@ THREADS, ROUNDS = 256, 50
 INTEL = "Intel(R) OpenCL"
 gpubpf, obj, app = sys.argv[1:4]
 fake, hip_code = sys.argv[4:6] if len(sys.argv) > 5 else (None, None)
+zero, module = sys.argv[6:8] if len(sys.argv) > 7 else (None, None)
 first = os.environ.get("GPUBPF_TEST_OPENCL", "Portable")
 intel = os.environ.get("GPUBPF_TEST_INTEL", "")
 work = tempfile.TemporaryDirectory()
@@ -28,6 +29,8 @@ def environment(vendors):
     env = dict(os.environ, XDG_CACHE_HOME=work.name, XDG_RUNTIME_DIR=work.name)
     if fake:
         env["LD_LIBRARY_PATH"] = fake
+    if zero:
+        env["ZE_ENABLE_ALT_DRIVERS"] = zero
     if vendors: # a folder: the loader takes all that are named there
         env["OCL_ICD_VENDORS"] = vendors
     return env
@@ -76,6 +79,7 @@ check("CUDA and OpenCL", ["cuda", first], ["cuda", "opencl"])
 check("OpenCL and CUDA", [first, "cuda"], ["opencl", "cuda"])
 for only in "cuda", "opencl":
     check(f"CUDA and OpenCL, {only} alone", ["cuda", first], ["cuda", "opencl"], ["-b", only], probed=[only])
+check("OpenCL and CUDA, opencl alone", [first, "cuda"], ["opencl", "cuda"], ["-b", "opencl"], probed=["opencl"])
 if not fake:
     pass
 elif os.path.exists(intel):
@@ -86,6 +90,15 @@ elif os.path.exists(intel):
     check("OpenCL, CUDA and HIP", [INTEL, "cuda", f"hip:{hip_code}"], ["opencl", "cuda", "hip"], vendors=alone)
     check("HIP and OpenCL, hip alone", [f"hip:{hip_code}", INTEL], ["hip", "opencl"], ["-b", "hip"], vendors=alone,
           probed=["hip"])
+    level_zero = f"level_zero:{module}"
+    if zero:
+        check("OpenCL and Level Zero", [first, level_zero], ["opencl", "level_zero"])
+        check("Level Zero and OpenCL, on the runtime that it has", [level_zero, INTEL], ["level_zero", "opencl"], vendors=alone)
+        check("OpenCL, CUDA and Level Zero", [INTEL, "cuda", level_zero], ["opencl", "cuda", "level_zero"], vendors=both)
+        for only in "opencl", "level_zero":
+            check(f"OpenCL and Level Zero, {only} alone", [first, level_zero], ["opencl", "level_zero"], ["-b", only], probed=[only])
+    else:
+        skip("OpenCL and Level Zero", "built without Level Zero")
 else:
-    skip("OpenCL on two drivers, HIP and OpenCL", "GPUBPF_TEST_INTEL names no libintelocl.so")
+    skip("OpenCL on two drivers, HIP and OpenCL, Level Zero and OpenCL", "GPUBPF_TEST_INTEL names no libintelocl.so")
 plan()

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiled to SPIR-V for both.c. */
+__kernel void add_level_zero(__global uint *to)
+{
+	atomic_inc(to);
+}
