@@ -5,8 +5,8 @@
  *
  * Locks, in the order in which they may nest: a program's, a kernel's, a device's, the session's. None
  * is held while the application's or the vendor's code runs, but a kernel's while its twin is made. No
- * wait is without a limit. A launch takes none: what it reads of a slot is a generation and a binding, which stay valid as
- * long as the kernel.
+ * wait is without a limit. A launch takes none: what it reads of a choice is a generation and a binding,
+ * which stay valid as long as the kernel.
  */
 #ifndef GPUBPF_HOOKS_AGENT_H
 #define GPUBPF_HOOKS_AGENT_H
@@ -242,7 +242,7 @@ struct gpubpf_hook_program {
 };
 
 /*
- * A kernel's twin with the programs of some links, or why there is none. Nobody changes it once it is in its slot, nor
+ * A kernel's twin with the programs of some links, or why there is none. Nobody changes it once it may be chosen, nor
  * frees it before the kernel goes: a launch may use it, a graph keep it, and another plan may come back to it.
  */
 struct gpubpf_hook_binding {
@@ -257,8 +257,8 @@ struct gpubpf_hook_binding {
 
 #define GPUBPF_NO_PLAN UINT64_MAX
 
-struct gpubpf_hook_slot {                           /* a kernel on a device */
-	struct gpubpf_hook_slot *next;
+struct gpubpf_hook_choice {                         /* what the launches of a kernel on a device run */
+	struct gpubpf_hook_choice *next;
 	struct gpubpf_hook_kernel *kernel;
 	struct gpubpf_hook_device *device;
 	struct gpubpf_kernel_entry *entry;
@@ -275,18 +275,18 @@ struct gpubpf_hook_kernel {
 	atomic_bool wanted;                         /* by some plan, now or before */
 	uint32_t generation;
 	pthread_mutex_t lock;
-	_Atomic(struct gpubpf_hook_slot *) slots;
+	_Atomic(struct gpubpf_hook_choice *) choices;
 	char name[GPUBPF_NAME_SIZE];                /* as the session knows it, */
 	char whole[];                               /* and as the application */
 };
 
 /*
- * Settle what a slot of another generation than the plan's runs. Waits for the session as long as the user allows, and
+ * Settle a choice of another generation than the plan's. Waits for the session as long as the user allows, and
  * not at all unless `may_wait`. True: kernels of the plan's want it.
  */
-bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait);
-/* Launches come that have room for so many registers a thread: the slot is to be settled anew, unless that was known. */
-void gpubpf_twin_narrow(struct gpubpf_hook_slot *slot, uint32_t registers);
+bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait);
+/* Launches come that have room for so many registers a thread: settle the choice anew, unless that was known. */
+void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers);
 void gpubpf_twin_sets_destroy(struct gpubpf_hook_program *program);
 
 #endif

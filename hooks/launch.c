@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The launch path. A launch looks up its slot (kernel and device), counts, and chooses: with nothing
+ * The launch path. A launch looks up its choice (kernel and device), counts, and chooses: with nothing
  * attached that is a short list walk and a few relaxed stores.
  */
 #include "agent.h"
@@ -103,52 +103,52 @@ static void free_bindings(const struct gpubpf_hook_ops *ops, struct gpubpf_hook_
 
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel)
 {
-	struct gpubpf_hook_slot *slot, *next;
+	struct gpubpf_hook_choice *choice, *next;
 
 	if (!kernel)
 		return;
-	for (slot = kernel->slots; slot; slot = next) {
-		next = slot->next;
-		free_bindings(kernel->program->ops, slot->bindings);
-		free(slot);
+	for (choice = kernel->choices; choice; choice = next) {
+		next = choice->next;
+		free_bindings(kernel->program->ops, choice->bindings);
+		free(choice);
 	}
 	pthread_mutex_destroy(&kernel->lock);
 	gpubpf_hook_program_destroy(kernel->program);
 	free(kernel);
 }
 
-static struct gpubpf_hook_slot *find_slot(struct gpubpf_hook_kernel *kernel,
-					  const struct gpubpf_hook_device *device)
+static struct gpubpf_hook_choice *find_choice(struct gpubpf_hook_kernel *kernel,
+					      const struct gpubpf_hook_device *device)
 {
-	struct gpubpf_hook_slot *slot;
+	struct gpubpf_hook_choice *choice;
 
-	slot = atomic_load_explicit(&kernel->slots, memory_order_acquire);
-	while (slot && slot->device != device)
-		slot = slot->next;
-	return slot;
+	choice = atomic_load_explicit(&kernel->choices, memory_order_acquire);
+	while (choice && choice->device != device)
+		choice = choice->next;
+	return choice;
 }
 
-static struct gpubpf_hook_slot *add_slot(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
+static struct gpubpf_hook_choice *add_choice(struct gpubpf_hook_kernel *kernel, struct gpubpf_hook_device *device)
 {
-	struct gpubpf_hook_slot *slot;
+	struct gpubpf_hook_choice *choice;
 
 	pthread_mutex_lock(&kernel->lock);
-	slot = find_slot(kernel, device);
-	if (!slot && (slot = calloc(1, sizeof(*slot)))) {
-		slot->kernel = kernel;
-		slot->device = device;
-		slot->plan = GPUBPF_NO_PLAN;
-		slot->entry = gpubpf_kernel_entry(kernel->name, device);
-		slot->next = kernel->slots;
-		if (slot->entry) {
-			atomic_store_explicit(&kernel->slots, slot, memory_order_release);
+	choice = find_choice(kernel, device);
+	if (!choice && (choice = calloc(1, sizeof(*choice)))) {
+		choice->kernel = kernel;
+		choice->device = device;
+		choice->plan = GPUBPF_NO_PLAN;
+		choice->entry = gpubpf_kernel_entry(kernel->name, device);
+		choice->next = kernel->choices;
+		if (choice->entry) {
+			atomic_store_explicit(&kernel->choices, choice, memory_order_release);
 		} else {
-			free(slot);
-			slot = NULL;
+			free(choice);
+			choice = NULL;
 		}
 	}
 	pthread_mutex_unlock(&kernel->lock);
-	return slot;
+	return choice;
 }
 
 /* --first: of the launches that could be probed, the first so many. */
@@ -163,27 +163,27 @@ static bool take_first(struct gpubpf_kernel_entry *entry)
 	return atomic_fetch_add_explicit(&entry->taken, 1, memory_order_relaxed) < first;
 }
 
-/* Is what the slot has of the plan that holds now? */
-static bool is_current(const struct gpubpf_hook_slot *slot)
+/* Is what the choice has of the plan that holds now? */
+static bool is_current(const struct gpubpf_hook_choice *choice)
 {
-	return atomic_load_explicit(&slot->plan, memory_order_acquire) == gpubpf_plan_generation();
+	return atomic_load_explicit(&choice->plan, memory_order_acquire) == gpubpf_plan_generation();
 }
 
 /* What the application waits here for its twin is told by itself, not as time of the hook. Once more where launches of other
- * threads turned out to need another one meanwhile. True: the slot has what the plan says. */
-static bool settle_timed(struct gpubpf_hook_slot *slot, uint64_t *waited)
+ * threads turned out to need another one meanwhile. True: the choice has what the plan says. */
+static bool settle_timed(struct gpubpf_hook_choice *choice, uint64_t *waited)
 {
 	uint64_t from = gpubpf_now_ns();
 	bool wanted, current;
 	uint32_t registers;
 
 	do {
-		registers = atomic_load(&slot->registers);
-		wanted = gpubpf_twin_settle(slot, true);
-		current = is_current(slot);
-	} while (!current && atomic_load(&slot->registers) != registers);
+		registers = atomic_load(&choice->registers);
+		wanted = gpubpf_twin_settle(choice, true);
+		current = is_current(choice);
+	} while (!current && atomic_load(&choice->registers) != registers);
 	*waited = wanted ? gpubpf_now_ns() - from : 0;
-	gpubpf_kernel_table_add(&slot->entry->shared->wait_ns, *waited);
+	gpubpf_kernel_table_add(&choice->entry->shared->wait_ns, *waited);
 	return current;
 }
 
@@ -208,11 +208,11 @@ static uint64_t pid_tgid(void)
 /* In a callback, where nobody may wait: true if the twin is there all the same. */
 static bool settle_at_once(struct gpubpf_hook_launch *l)
 {
-	l->missed = gpubpf_twin_settle(l->slot, false) && !is_current(l->slot);
+	l->missed = gpubpf_twin_settle(l->choice, false) && !is_current(l->choice);
 	if (l->missed)
 		gpubpf_hook_note("kernel %s: launched in a callback of an event, where nothing may wait for its "
 				 "twin; it runs unprobed there until a launch elsewhere has made it", l->kernel->name);
-	return is_current(l->slot);
+	return is_current(l->choice);
 }
 
 static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding)
@@ -232,21 +232,21 @@ static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bin
 static uint64_t choose(struct gpubpf_hook_launch *l)
 {
 	const struct gpubpf_hook_binding *binding;
-	struct gpubpf_hook_slot *slot = l->slot;
+	struct gpubpf_hook_choice *choice = l->choice;
 	uint64_t waited = 0;
 
 	if (l->number % gpubpf_session_sample())
 		return 0;
-	if (!is_current(slot)) {
+	if (!is_current(choice)) {
 		if (gpubpf_hook_callbacks && !settle_at_once(l))
 			return 0;
-		if (!gpubpf_hook_callbacks && !settle_timed(slot, &waited)) {
+		if (!gpubpf_hook_callbacks && !settle_timed(choice, &waited)) {
 			l->missed = true;
 			return waited;
 		}
 	}
-	binding = atomic_load_explicit(&slot->binding, memory_order_acquire);
-	if (binding && binding->twin && take_first(slot->entry))
+	binding = atomic_load_explicit(&choice->binding, memory_order_acquire);
+	if (binding && binding->twin && take_first(choice->entry))
 		take_twin(l, binding);
 	return waited;
 }
@@ -268,7 +268,7 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 	l->followed = false;
 	l->spent_ns = 0;
 	l->missed = false;
-	l->slot = NULL;
+	l->choice = NULL;
 	l->binding = NULL;
 	l->inherited = NULL;
 	if (inherited(l)) {
@@ -276,13 +276,13 @@ void gpubpf_hook_launch_begin(struct gpubpf_hook_launch *l)
 		l->inherited = gpubpf_kernel_entry(k->name, l->device);
 		return;
 	}
-	l->slot = find_slot(k, l->device);
-	if (!l->slot && !(l->slot = add_slot(k, l->device)))
+	l->choice = find_choice(k, l->device);
+	if (!l->choice && !(l->choice = add_choice(k, l->device)))
 		return;
-	l->number = atomic_fetch_add_explicit(&l->slot->entry->number, 1, memory_order_relaxed);
+	l->number = atomic_fetch_add_explicit(&l->choice->entry->number, 1, memory_order_relaxed);
 	if (is_timed(l))
 		from = gpubpf_now_ns();
-	if ((atomic_load_explicit(&l->slot->binding, memory_order_relaxed) || !is_current(l->slot)) &&
+	if ((atomic_load_explicit(&l->choice->binding, memory_order_relaxed) || !is_current(l->choice)) &&
 	    gpubpf_session_enabled())
 		waited = choose(l);
 	if (from)
@@ -345,7 +345,7 @@ static void count_links(const uint32_t *links, uint32_t n)
 
 static void count_time(const struct gpubpf_hook_launch *l)
 {
-	struct gpubpf_kernel_row *k = l->slot->entry->shared;
+	struct gpubpf_kernel_row *k = l->choice->entry->shared;
 	uint32_t weight = l->number < TIMED_EVERY ? 1 : TIMED_EVERY;
 
 	if (!is_timed(l))
@@ -364,9 +364,9 @@ void gpubpf_hook_launch_end(struct gpubpf_hook_launch *l, enum gpubpf_hook_outco
 		return;
 	if (l->inherited)
 		end_inherited(l);
-	if (!l->slot)
+	if (!l->choice)
 		return;
-	k = l->slot->entry->shared;
+	k = l->choice->entry->shared;
 	gpubpf_kernel_table_add(&k->launches, 1);
 	if (l->twin && outcome == GPUBPF_LAUNCHED) {
 		gpubpf_kernel_table_add(&k->probed, 1);
@@ -435,13 +435,13 @@ struct gpubpf_hook_record *gpubpf_hook_launch_record(struct gpubpf_hook_launch *
 		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* it starts when the record does */
 	if (outcome == GPUBPF_LAUNCH_FAILED)
 		return NULL;
-	if (l->slot)
+	if (l->choice)
 		count_time(l);
 	r = create_record(l, l->twin && outcome == GPUBPF_LAUNCHED ? l->binding : NULL, reason);
 	if (r)
 		r->state = GPUBPF_KERNEL_WAITING;
-	if (r && l->slot && !l->twin && !l->missed) /* there is none by this plan: as a launch, not for being recorded */
-		r->plan = atomic_load_explicit(&l->slot->plan, memory_order_acquire);
+	if (r && l->choice && !l->twin && !l->missed) /* there is none by this plan: as a launch, not for being recorded */
+		r->plan = atomic_load_explicit(&l->choice->plan, memory_order_acquire);
 	return r;
 }
 
@@ -502,10 +502,10 @@ static bool take_narrow(struct gpubpf_hook_launch *l)
 	if (l->followed)
 		gpubpf_was_counted(atomic_fetch_sub(&l->device->running, 1)); /* the other never started, and this one is waited for */
 	l->followed = false;
-	gpubpf_twin_narrow(l->slot, l->registers);
-	if (!is_current(l->slot) && !settle_timed(l->slot, &waited))
+	gpubpf_twin_narrow(l->choice, l->registers);
+	if (!is_current(l->choice) && !settle_timed(l->choice, &waited))
 		return false;
-	binding = atomic_load_explicit(&l->slot->binding, memory_order_acquire);
+	binding = atomic_load_explicit(&l->choice->binding, memory_order_acquire);
 	if (!binding || !binding->twin || binding == l->binding)
 		return false;
 	take_twin(l, binding);

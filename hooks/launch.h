@@ -146,7 +146,7 @@ struct gpubpf_hook_launch {
 	bool followed;            /* call gpubpf_hook_completed() once when the twin has ended on the device */
 	uint32_t registers;       /* answered by twin() with GPUBPF_TWIN_NO_ROOM: with so many a thread it would fit; 0: never */
 	/* of the launch path alone */
-	struct gpubpf_hook_slot *slot;
+	struct gpubpf_hook_choice *choice;
 	const struct gpubpf_hook_binding *binding; /* of the twin */
 	struct gpubpf_kernel_entry *inherited; /* made by the parent of a fork: counted there, no more */
 	uint64_t spent_ns;

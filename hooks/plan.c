@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is attached now. The tool writes the plan into the kernel table, where nobody needs to be told that it changed:
- * a launch compares its slot's generation with the table's, and only one that differs comes here. Who comes gets a copy
- * of its own, which nobody changes.
+ * a launch compares its choice's generation with the table's, and only one that differs comes here. Who comes gets a
+ * copy of its own, which nobody changes.
  */
 #include "agent.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Twins: a program's image goes to the session once for each device, each set of links that match kernels of it and
- * each number of registers that launches have room for, with the names of these; the answer is an image to load, and which kernels it holds. Before: a slot of an older plan.
- * After: a slot of the plan, with a twin, with a reason, or with nothing attached; or still the older one, when the
- * user's patience has ended; then a later launch looks again, without waiting. A plan that brings back what was
+ * each number of registers that launches have room for, with the names of these; the answer is an image to load, and
+ * which kernels it holds. Before: a choice of an older plan. After: one of the plan, with a twin, with a reason, or with
+ * nothing attached; or still the older one, when the user's patience has ended; then a later launch looks again, without waiting. A plan that brings back what was
  * attached before finds its twins as they were.
  */
 #include "session.h"
@@ -455,16 +455,16 @@ static const struct gpubpf_twin_entry *find_entry(const struct gpubpf_twin_set *
 	return NULL;
 }
 
-static void show_registers(struct gpubpf_hook_slot *slot, const struct gpubpf_hook_binding *binding)
+static void show_registers(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *binding)
 {
-	const struct gpubpf_hook_ops *ops = slot->kernel->program->ops;
+	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
 	uint32_t before = 0, after = 0;
 
 	if (!ops->twin_registers)
 		return;
 	ops->twin_registers(binding->twin, &before, &after);
-	__atomic_store_n(&slot->entry->shared->regs_before, before, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->entry->shared->regs_after, after, __ATOMIC_RELAXED);
+	__atomic_store_n(&choice->entry->shared->regs_before, before, __ATOMIC_RELAXED);
+	__atomic_store_n(&choice->entry->shared->regs_after, after, __ATOMIC_RELAXED);
 }
 
 static void refuse(struct gpubpf_hook_binding *b, const char *reason)
@@ -482,9 +482,9 @@ static void refuse_set(struct gpubpf_hook_binding *b, const struct gpubpf_twin_s
 }
 
 /* Make this kernel's own twin out of the loaded set. */
-static void make_twin(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set, struct gpubpf_hook_binding *b)
+static void make_twin(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set, struct gpubpf_hook_binding *b)
 {
-	const struct gpubpf_twin_entry *entry = find_entry(set, slot->kernel->name);
+	const struct gpubpf_twin_entry *entry = find_entry(set, choice->kernel->name);
 	struct gpubpf_hook_twin what;
 	struct gpubpf_why why = {0};
 	int err;
@@ -495,7 +495,7 @@ static void make_twin(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set
 		return;
 	}
 	what = (struct gpubpf_hook_twin){ entry->twin, entry->id, entry->nparams, entry->flags };
-	err = set->program->ops->twin_kernel(set->module, &what, slot->kernel->adapter, &b->twin, &why);
+	err = set->program->ops->twin_kernel(set->module, &what, choice->kernel->adapter, &b->twin, &why);
 	if (err < 0) {
 		because(&why, err, "the runtime does not make the twin: %s", strerror(-err));
 		b->twin = NULL;
@@ -503,83 +503,83 @@ static void make_twin(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set
 		return;
 	}
 	b->twin_flags = entry->flags;
-	gpubpf_kernel_table_add(&slot->entry->shared->load_ns,
+	gpubpf_kernel_table_add(&choice->entry->shared->load_ns,
 				__atomic_exchange_n(&set->load_ns, 0, __ATOMIC_RELAXED));
 }
 
-/* The slot's for the set, which is as it will be. By the kernel's lock. */
-static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set,
+/* The choice's for the set, which is as it will be. By the kernel's lock. */
+static struct gpubpf_hook_binding *binding_of(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set,
 					      const struct gpubpf_plan *plan)
 {
-	struct gpubpf_hook_binding *b = slot->bindings;
+	struct gpubpf_hook_binding *b = choice->bindings;
 
-	gpubpf_assert_held(&slot->kernel->lock);
+	gpubpf_assert_held(&choice->kernel->lock);
 	while (b && b->set != set)
 		b = b->next;
 	if (b || !(b = calloc(1, sizeof(*b) + plan->n * sizeof(*b->links))))
 		return b;
 	b->set = set;
-	b->nlinks = gpubpf_plan_links(plan, slot->kernel->whole, b->links);
+	b->nlinks = gpubpf_plan_links(plan, choice->kernel->whole, b->links);
 	if (!set)
 		refuse(b, "out of memory, or it was probed in too many ways before; let the program load it anew");
 	else if (set->state == SET_LOADED)
-		make_twin(slot, set, b);
+		make_twin(choice, set, b);
 	else
 		refuse_set(b, set, set->why.text);
-	b->next = slot->bindings;
-	slot->bindings = b;
+	b->next = choice->bindings;
+	choice->bindings = b;
 	return b;
 }
 
-static void show(struct gpubpf_hook_slot *slot, const struct gpubpf_hook_binding *b)
+static void show(struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *b)
 {
-	uint32_t state = __atomic_load_n(&slot->entry->shared->state, __ATOMIC_RELAXED);
+	uint32_t state = __atomic_load_n(&choice->entry->shared->state, __ATOMIC_RELAXED);
 
 	if (b && b->twin) {
-		show_registers(slot, b);
-		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_PROBED, NULL);
+		show_registers(choice, b);
+		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_PROBED, NULL);
 	} else if (b && !b->listed) {
-		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_REFUSED, b->reason);
+		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_REFUSED, b->reason);
 	} else if (state != GPUBPF_KERNEL_SEEN && (b || state != GPUBPF_KERNEL_PROBED)) {
-		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_SEEN, ""); /* what was probed once is so named */
+		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_SEEN, ""); /* what was probed once is so named */
 	}
 }
 
 /* Graphs hold the kernels that they were made of. */
-static void tell_of_kept(const struct gpubpf_hook_slot *slot, const struct gpubpf_hook_binding *before)
+static void tell_of_kept(const struct gpubpf_hook_choice *choice, const struct gpubpf_hook_binding *before)
 {
-	const struct gpubpf_hook_ops *ops = slot->kernel->program->ops;
+	const struct gpubpf_hook_ops *ops = choice->kernel->program->ops;
 
 	if (before && before->twin && ops->twin_kept && ops->twin_kept(before->twin))
 		gpubpf_hook_note("kernel %s: what is attached has changed, and graphs or command lists that the program made before run "
-				 "it as it was then, until it makes them anew", slot->kernel->name);
+				 "it as it was then, until it makes them anew", choice->kernel->name);
 }
 
 /* By the kernel's lock: never back to what an older plan said. */
-static void enter(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
+static void enter(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_hook_binding *b)
 {
-	uint64_t known = atomic_load(&slot->plan);
-	struct gpubpf_hook_binding *before = slot->binding;
+	uint64_t known = atomic_load(&choice->plan);
+	struct gpubpf_hook_binding *before = choice->binding;
 
-	gpubpf_assert_held(&slot->kernel->lock);
+	gpubpf_assert_held(&choice->kernel->lock);
 	if (known != GPUBPF_NO_PLAN && known >= plan->generation)
 		return;
 	if (before != b || b || known == GPUBPF_NO_PLAN)
-		show(slot, b);
-	atomic_store_explicit(&slot->binding, b, memory_order_release);
-	atomic_store_explicit(&slot->plan, plan->generation, memory_order_release);
+		show(choice, b);
+	atomic_store_explicit(&choice->binding, b, memory_order_release);
+	atomic_store_explicit(&choice->plan, plan->generation, memory_order_release);
 	if (before != b && known != GPUBPF_NO_PLAN)
-		tell_of_kept(slot, before);
+		tell_of_kept(choice, before);
 }
 
 /* By the program's lock. */
-static void settle_once(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
+static void settle_once(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
-	const char *kernel = slot->kernel->whole;
+	const char *kernel = choice->kernel->whole;
 
 	gpubpf_assert_held(&set->program->lock);
 	if (set->state < SET_LOADED)
-		gpubpf_kernel_table_state(slot->entry, GPUBPF_KERNEL_WAITING, NULL);
+		gpubpf_kernel_table_state(choice->entry, GPUBPF_KERNEL_WAITING, NULL);
 	if (set->state == SET_NEW)
 		advance(set, SET_ASKED, kernel);
 	wait_while_busy(set);
@@ -589,13 +589,13 @@ static void settle_once(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *s
 }
 
 /* Once more for each form of the twin that the runtime did not load. */
-static void settle(struct gpubpf_hook_slot *slot, struct gpubpf_twin_set *set)
+static void settle(struct gpubpf_hook_choice *choice, struct gpubpf_twin_set *set)
 {
 	uint32_t known;
 
 	do {
 		known = set->unloadable;
-		settle_once(slot, set);
+		settle_once(choice, set);
 	} while (set->state == SET_NEW && set->unloadable != known);
 }
 
@@ -613,20 +613,20 @@ static const char *kernels_of(struct gpubpf_hook_program *program)
 }
 
 /* The set of twins with what the plan attaches to kernels of the program, as far as it is made. */
-static struct gpubpf_twin_set *find_set(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, uint32_t registers,
-					bool may_wait)
+static struct gpubpf_twin_set *find_set(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan,
+					uint32_t registers, bool may_wait)
 {
-	struct gpubpf_hook_program *program = slot->kernel->program;
+	struct gpubpf_hook_program *program = choice->kernel->program;
 	const char *kernels = kernels_of(program);
 	struct gpubpf_twin_set *set;
 	struct part part;
 
-	if (part_of(plan, kernels ? kernels : slot->kernel->whole, &part) < 0)
+	if (part_of(plan, kernels ? kernels : choice->kernel->whole, &part) < 0)
 		return NULL;
 	pthread_mutex_lock(&program->lock);
-	set = set_of(program, slot->device, registers, part.links, part.nlinks, part.wanted);
+	set = set_of(program, choice->device, registers, part.links, part.nlinks, part.wanted);
 	if (set && may_wait)
-		settle(slot, set);
+		settle(choice, set);
 	pthread_mutex_unlock(&program->lock);
 	if (!set) {
 		free(part.links);
@@ -648,30 +648,31 @@ static bool is_made(struct gpubpf_twin_set *set)
 }
 
 /* False: other twins are wanted by now, of fewer registers, or of as many as they take where none of fewer can be made. */
-static bool bind(struct gpubpf_hook_slot *slot, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set, uint32_t registers)
+static bool bind(struct gpubpf_hook_choice *choice, const struct gpubpf_plan *plan, struct gpubpf_twin_set *set,
+		 uint32_t registers)
 {
 	struct gpubpf_hook_binding *b = NULL;
 	bool wanted;
 
-	pthread_mutex_lock(&slot->kernel->lock);
-	wanted = atomic_load(&slot->registers) == registers;
+	pthread_mutex_lock(&choice->kernel->lock);
+	wanted = atomic_load(&choice->registers) == registers;
 	if (wanted)
-		b = binding_of(slot, set, plan);
+		b = binding_of(choice, set, plan);
 	if (wanted && registers && (!b || !b->twin)) {
-		slot->wide = true;
-		atomic_store(&slot->registers, 0);
+		choice->wide = true;
+		atomic_store(&choice->registers, 0);
 		wanted = false;
 	}
 	if (wanted && b)
-		enter(slot, plan, b);
-	pthread_mutex_unlock(&slot->kernel->lock);
+		enter(choice, plan, b);
+	pthread_mutex_unlock(&choice->kernel->lock);
 	return wanted;
 }
 
-bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
+bool gpubpf_twin_settle(struct gpubpf_hook_choice *choice, bool may_wait)
 {
 	struct gpubpf_plan *plan = gpubpf_plan_read();
-	struct gpubpf_hook_kernel *kernel = slot->kernel;
+	struct gpubpf_hook_kernel *kernel = choice->kernel;
 	struct gpubpf_twin_set *set;
 	uint32_t links[GPUBPF_PLAN_LINKS], registers;
 	bool wanted = !plan || gpubpf_plan_links(plan, kernel->whole, links);
@@ -679,29 +680,29 @@ bool gpubpf_twin_settle(struct gpubpf_hook_slot *slot, bool may_wait)
 	if (plan && wanted) {
 		atomic_store_explicit(&kernel->wanted, true, memory_order_relaxed);
 		do {
-			registers = atomic_load(&slot->registers);
-			set = find_set(slot, plan, registers, may_wait);
-		} while (is_made(set) && !bind(slot, plan, set, registers));
+			registers = atomic_load(&choice->registers);
+			set = find_set(choice, plan, registers, may_wait);
+		} while (is_made(set) && !bind(choice, plan, set, registers));
 	} else if (plan) {
 		pthread_mutex_lock(&kernel->lock);
-		enter(slot, plan, NULL);
+		enter(choice, plan, NULL);
 		pthread_mutex_unlock(&kernel->lock);
 	}
 	free(plan);
 	return wanted;
 }
 
-void gpubpf_twin_narrow(struct gpubpf_hook_slot *slot, uint32_t registers)
+void gpubpf_twin_narrow(struct gpubpf_hook_choice *choice, uint32_t registers)
 {
 	uint32_t known;
 
-	pthread_mutex_lock(&slot->kernel->lock);
-	known = atomic_load(&slot->registers);
-	if (!slot->wide && (!known || registers < known)) {
-		atomic_store(&slot->registers, registers);
-		atomic_store_explicit(&slot->plan, GPUBPF_NO_PLAN, memory_order_release);
+	pthread_mutex_lock(&choice->kernel->lock);
+	known = atomic_load(&choice->registers);
+	if (!choice->wide && (!known || registers < known)) {
+		atomic_store(&choice->registers, registers);
+		atomic_store_explicit(&choice->plan, GPUBPF_NO_PLAN, memory_order_release);
 	}
-	pthread_mutex_unlock(&slot->kernel->lock);
+	pthread_mutex_unlock(&choice->kernel->lock);
 }
 
 /* By the program's lock, which it gives up while the set is sent; what would have to wait is left to a launch. */
