@@ -43,13 +43,13 @@ static int queue_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, v
 	count = count < l->max_entries ? count : l->max_entries;
 	while (*cursor < count) {
 		u64 at = (gpubpf_load_u32(map + GPUBPF_QUEUE_OLDEST) + (*cursor)++) % l->max_entries;
-		u64 slot = (uintptr_t)view->arena + l->data + at * l->stride;
-		u32 state = gpubpf_load_acquire_u32(slot);
+		u64 cell = (uintptr_t)view->arena + l->data + at * l->stride;
+		u32 state = gpubpf_load_acquire_u32(cell);
 
 		if (value)
-			gpubpf_map_read_bytes(slot + GPUBPF_QUEUE_VALUE, value, l->value_size);
+			gpubpf_map_read_bytes(cell + GPUBPF_QUEUE_VALUE, value, l->value_size);
 		gpubpf_fence();
-		if (state & 1 && gpubpf_load_u32(slot) == state)
+		if (state & 1 && gpubpf_load_u32(cell) == state)
 			return 0;
 	}
 	return -ENOENT;

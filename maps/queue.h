@@ -4,15 +4,15 @@
  *
  *   ctl + 0              struct gpubpf_map_ctl; drops: values refused because there was no room
  *   ctl + 128            u64: changes << 33 | moving << 32 | values that are there
- *   ctl + 136            u32 slot of the oldest value
+ *   ctl + 136            u32 cell of the oldest value
  *   ctl + 140            u32 not 0: someone has waited in vain
- *   data + i * stride    slot i: u32 state, u32 0, value; values lie in slots that follow each other, round and round
+ *   data + i * stride    cell i: u32 state, u32 0, value; values lie in cells that follow each other, round and round
  *
- * A lane claims a slot with one compare-exchange of the first word: to put a value in the slot behind the newest, to
+ * A lane claims a cell with one compare-exchange of the first word: to put a value in the cell behind the newest, to
  * take one out the oldest or the newest. Where that moves the oldest, the word says so until the second one is written.
  * Every claim counts as a change, so a claim that succeeds found all as it had read it. The claimer alone then writes
- * or reads the slot. A slot's state is even when it is free and odd when a value is there, and counts up with each
- * change; nobody claims a slot to take whose value is still being written, or to put whose value is still being read.
+ * or reads the cell. A cell's state is even when it is free and odd when a value is there, and counts up with each
+ * change; nobody claims a cell to take whose value is still being written, or to put whose value is still being read.
  * What must be waited for is a turn of somebody else's loop, in which nothing waits: lanes of a warp cannot block each
  * other. Whoever has waited too long has claimed nothing: -EBUSY, counted in lock_timeouts, and later ones wait
  * briefly until a claim succeeds again.
@@ -28,7 +28,7 @@
 #define GPUBPF_QUEUE_OLDEST 136
 #define GPUBPF_QUEUE_STUCK 140
 #define GPUBPF_QUEUE_END 256         /* bytes of ctl */
-#define GPUBPF_QUEUE_VALUE 8         /* in a slot */
+#define GPUBPF_QUEUE_VALUE 8         /* in a cell */
 
 #define GPUBPF_QUEUE_MOVING (1ul << 32)
 #define GPUBPF_QUEUE_CHANGE (1ul << 33)
@@ -62,9 +62,9 @@ GPUBPF_FN void gpubpf_queue_clear(GPUBPF_PRIVATE u8 *to, u32 size)
 		to[i] = 0;
 }
 
-GPUBPF_FN u64 gpubpf_queue_slot_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 slot)
+GPUBPF_FN u64 gpubpf_queue_cell_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 cell)
 {
-	return env->arena + data + (slot < max_entries ? slot : slot - max_entries) * stride;
+	return env->arena + data + (cell < max_entries ? cell : cell - max_entries) * stride;
 }
 
 GPUBPF_FN u32 gpubpf_queue_waits(u64 map, u32 turns)
@@ -80,9 +80,9 @@ GPUBPF_FN s64 gpubpf_queue_give_up(u64 map)
 	return -GPUBPF_EBUSY;
 }
 
-/* Make of the word, as it was read, one with `count` values, and the oldest the next where it moves. Then the slot, if
+/* Make of the word, as it was read, one with `count` values, and the oldest the next where it moves. Then the cell, if
  * it is not 0, is one that becomes the newest, and whose value nobody may take any more: its state changes. */
-GPUBPF_FN u32 gpubpf_queue_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 slot,
+GPUBPF_FN u32 gpubpf_queue_claim(u64 map, u64 word, u32 count, u32 oldest, u32 moves, u32 max_entries, u64 cell,
 				 u32 state)
 {
 	u64 next = ((word >> 33) + 1) << 33 | count;
@@ -90,8 +90,8 @@ GPUBPF_FN u32 gpubpf_queue_claim(u64 map, u64 word, u32 count, u32 oldest, u32 m
 	if (gpubpf_cas_u64(map + GPUBPF_QUEUE_WORD, word, moves ? next | GPUBPF_QUEUE_MOVING : next) != word)
 		return 0;
 	if (moves) {
-		if (slot)
-			gpubpf_store_u32(slot, state + 1);
+		if (cell)
+			gpubpf_store_u32(cell, state + 1);
 		gpubpf_store_u32(map + GPUBPF_QUEUE_OLDEST, oldest + 1 < max_entries ? oldest + 1 : 0);
 		gpubpf_store_release_u64(map + GPUBPF_QUEUE_WORD, next);
 	}
@@ -101,20 +101,20 @@ GPUBPF_FN u32 gpubpf_queue_claim(u64 map, u64 word, u32 count, u32 oldest, u32 m
 }
 
 /*
- * What is done with a claimed slot ends with a change of its state, and with this, which is always true. It is read
+ * What is done with a claimed cell ends with a change of its state, and with this, which is always true. It is read
  * from memory, so that no compiler can see it and move what is done out of the loop, where lanes that run in lock-step
  * would do it last (as in hash.h).
  */
-GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 slot, u32 state)
+GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 cell, u32 state)
 {
-	gpubpf_store_release_u32(slot, state);
+	gpubpf_store_release_u32(cell, state);
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
 /* flags: BPF_ANY, or BPF_EXIST: where there is no room, in place of the oldest. 0, -E2BIG, -EINVAL, -EBUSY. */
 GPUBPF_FN s64 gpubpf_queue_put(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *value, u64 flags)
 {
-	u64 map = env->arena + ctl, word, slot;
+	u64 map = env->arena + ctl, word, cell;
 	u32 turns, count, oldest, full, state, done = 0;
 	s64 ret = 0;
 
@@ -132,13 +132,13 @@ GPUBPF_FN s64 gpubpf_queue_put(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 			ret = -GPUBPF_E2BIG;
 			continue;
 		}
-		slot = gpubpf_queue_slot_at(env, GPUBPF_MAP_PASS, full ? oldest : oldest + count);
-		state = gpubpf_load_acquire_u32(slot);
+		cell = gpubpf_queue_cell_at(env, GPUBPF_MAP_PASS, full ? oldest : oldest + count);
+		state = gpubpf_load_acquire_u32(cell);
 		if ((state & 1) != full || !gpubpf_queue_claim(map, word, full ? count : count + 1, oldest, full,
-							       max_entries, full ? slot : 0, state))
+							       max_entries, full ? cell : 0, state))
 			continue;
-		gpubpf_copy_in(slot + GPUBPF_QUEUE_VALUE, value, value_size);
-		done = gpubpf_queue_done(env, slot, full ? state + 2 : state + 1);
+		gpubpf_copy_in(cell + GPUBPF_QUEUE_VALUE, value, value_size);
+		done = gpubpf_queue_done(env, cell, full ? state + 2 : state + 1);
 	}
 	if (!done)
 		ret = gpubpf_queue_give_up(map);
@@ -147,12 +147,12 @@ GPUBPF_FN s64 gpubpf_queue_put(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 	return ret;
 }
 
-/* The slot of the oldest (first) or newest value, if there is one that can be read; *word, *oldest and *state as they
+/* The cell of the oldest (first) or newest value, if there is one that can be read; *word, *oldest and *state as they
  * were. 0: there is none, with *word a count of 0, or it is being changed. */
 GPUBPF_FN u64 gpubpf_queue_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 first, GPUBPF_PRIVATE u64 *word,
 				GPUBPF_PRIVATE u32 *oldest, GPUBPF_PRIVATE u32 *state)
 {
-	u64 map = env->arena + ctl, slot;
+	u64 map = env->arena + ctl, cell;
 	u32 count;
 
 	*word = gpubpf_load_acquire_u64(map + GPUBPF_QUEUE_WORD);
@@ -160,9 +160,9 @@ GPUBPF_FN u64 gpubpf_queue_next(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 first, GPUBPF_P
 	count = (u32)*word;
 	if ((*word & GPUBPF_QUEUE_MOVING) || count == 0 || count > max_entries || *oldest >= max_entries)
 		return 0;
-	slot = gpubpf_queue_slot_at(env, GPUBPF_MAP_PASS, first ? *oldest : *oldest + count - 1);
-	*state = gpubpf_load_acquire_u32(slot);
-	return *state & 1 ? slot : 0;
+	cell = gpubpf_queue_cell_at(env, GPUBPF_MAP_PASS, first ? *oldest : *oldest + count - 1);
+	*state = gpubpf_load_acquire_u32(cell);
+	return *state & 1 ? cell : 0;
 }
 
 /* Nothing there, and not because somebody is at it? */
@@ -174,41 +174,41 @@ GPUBPF_FN u32 gpubpf_queue_is_empty(u64 word)
 /* 0, -ENOENT, -EBUSY; the value is 0 then, as the kernel has it. */
 GPUBPF_FN s64 gpubpf_queue_take(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value, u32 first)
 {
-	u64 map = env->arena + ctl, word, slot;
+	u64 map = env->arena + ctl, word, cell;
 	u32 turns, oldest, state, done = 0;
 	s64 ret = 0;
 
 	gpubpf_queue_clear(value, value_size);
 	for (turns = 0; !done && gpubpf_queue_waits(map, turns); turns++) {
-		slot = gpubpf_queue_next(env, GPUBPF_MAP_PASS, first, &word, &oldest, &state);
-		if (slot == 0) {
+		cell = gpubpf_queue_next(env, GPUBPF_MAP_PASS, first, &word, &oldest, &state);
+		if (cell == 0) {
 			done = gpubpf_queue_is_empty(word);
 			ret = -GPUBPF_ENOENT;
 		} else if (gpubpf_queue_claim(map, word, (u32)word - 1, oldest, first, max_entries, 0, 0)) {
-			gpubpf_queue_copy_out(value, slot + GPUBPF_QUEUE_VALUE, value_size);
+			gpubpf_queue_copy_out(value, cell + GPUBPF_QUEUE_VALUE, value_size);
 			ret = 0;
-			done = gpubpf_queue_done(env, slot, state + 1);
+			done = gpubpf_queue_done(env, cell, state + 1);
 		}
 	}
 	return done ? ret : gpubpf_queue_give_up(map);
 }
 
-/* The same, but the value stays: as it was when the slot was looked at for the second time. */
+/* The same, but the value stays: as it was when the cell was looked at for the second time. */
 GPUBPF_FN s64 gpubpf_queue_look(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *value, u32 first)
 {
-	u64 map = env->arena + ctl, word, slot;
+	u64 map = env->arena + ctl, word, cell;
 	u32 turns, oldest, state, done = 0;
 	s64 ret = 0;
 
 	for (turns = 0; !done && gpubpf_queue_waits(map, turns); turns++) {
-		slot = gpubpf_queue_next(env, GPUBPF_MAP_PASS, first, &word, &oldest, &state);
-		if (slot == 0) {
+		cell = gpubpf_queue_next(env, GPUBPF_MAP_PASS, first, &word, &oldest, &state);
+		if (cell == 0) {
 			done = gpubpf_queue_is_empty(word);
 			ret = -GPUBPF_ENOENT;
 		} else if (gpubpf_load_acquire_u64(map + GPUBPF_QUEUE_WORD) == word) {
-			gpubpf_queue_copy_out(value, slot + GPUBPF_QUEUE_VALUE, value_size);
+			gpubpf_queue_copy_out(value, cell + GPUBPF_QUEUE_VALUE, value_size);
 			gpubpf_fence();
-			done = gpubpf_load_u32(slot) == state;
+			done = gpubpf_load_u32(cell) == state;
 			ret = 0;
 		}
 	}

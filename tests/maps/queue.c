@@ -288,18 +288,18 @@ static void test_stuck(uint32_t type)
 	const char *name = gpubpf_map_type_find(type)->name;
 	struct item item = item_of(0, 1), got;
 	struct fixture f;
-	u64 slot;
+	u64 cell;
 
 	fixture_begin(&f);
 	fixture_map(&f, type, 0, sizeof(item), 4, 0);
 	if (!ok(fixture_ready(&f) == 0 && gpubpf_map_update(&f.view[0], NULL, &item, 0) == 0, "%s: one value", name))
 		return;
-	slot = (uintptr_t)f.arena + f.layout.maps[0].data;
-	gpubpf_store_u32(slot, 2);
+	cell = (uintptr_t)f.arena + f.layout.maps[0].data;
+	gpubpf_store_u32(cell, 2);
 	ok(gpubpf_map_take(&f.view[0], NULL, &got) == -EBUSY && gpubpf_map_lookup(&f.view[0], NULL, &got) == -EBUSY &&
 		   gpubpf_map_drops(&f.view[0]) == 2 && got.check == 0,
 	   "%s: a value that is never written is waited for, and told", name);
-	gpubpf_store_u32(slot, 3);
+	gpubpf_store_u32(cell, 3);
 	ok(gpubpf_map_take(&f.view[0], NULL, &got) == 0 && got.check == item.check, "%s: and comes out in the end", name);
 	fixture_end(&f);
 }

@@ -344,7 +344,7 @@ static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t 
 	SPV_OP(out, SpvOpFunction, in->none, id, SpvFunctionControlMaskNone, type);
 	SPV_OP(out, SpvOpFunctionParameter, in->p64, env);
 	SPV_OP(out, SpvOpLabel, spv_id(&in->b));
-	slot = spv_element(in, out, in->p64, env, ENV_SLOT(kernel_id));
+	slot = spv_element(in, out, in->p64, env, ENV_WORD(kernel_id));
 	kernel = spv_id(&in->b);
 	SPV_OP(out, SpvOpLoad, in->u64, kernel, slot, SpvMemoryAccessAlignedMask, 8);
 	for (uint32_t i = 0; i < n; i++) {

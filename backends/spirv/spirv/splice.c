@@ -101,7 +101,7 @@ static void copy(struct twin *t, uint32_t to, uint32_t from, uint32_t size)
 static void store_arg(struct twin *t, uint32_t i)
 {
 	const struct gpubpf_param *p = &t->kernel->info.params[i];
-	uint32_t slot = ENV_SLOT(arg) + i, bits = t->param[i];
+	uint32_t slot = ENV_WORD(arg) + i, bits = t->param[i];
 
 	if (p->size == 2) /* half alone needs no integers of its size */
 		spv_capability(&t->in->b, SpvCapabilityInt16);
@@ -132,7 +132,7 @@ static void store_bytes(struct twin *t)
 {
 	uint32_t size = gpubpf_env_bytes(&t->use, t->site), slot;
 
-	slot = element(t, t->in->p64, t->env, ENV_SLOT(arg_bytes));
+	slot = element(t, t->in->p64, t->env, ENV_WORD(arg_bytes));
 	if (!size) {
 		SPV_OP(&t->body, SpvOpStore, slot, spv_u64(&t->in->b, 0), SpvMemoryAccessAlignedMask, 8);
 		return;
@@ -154,17 +154,17 @@ static void fill_env(struct twin *t)
 
 	t->env = value(t, SpvOpBitcast, t->in->p64, array_variable(t, t->in->u64, ENV_WORDS + t->in->words));
 	t->in->env[t->kernel->function] = t->env;
-	store(t, ENV_SLOT(arena), value(t, SpvOpConvertPtrToU, t->in->u64, t->param[n]));
-	store(t, ENV_SLOT(launch), t->param[n + 1]);
-	store(t, ENV_SLOT(pid_tgid), t->param[n + 2]);
-	store(t, ENV_SLOT(kernel_id), spv_u64(b, t->site->kernel_id));
+	store(t, ENV_WORD(arena), value(t, SpvOpConvertPtrToU, t->in->u64, t->param[n]));
+	store(t, ENV_WORD(launch), t->param[n + 1]);
+	store(t, ENV_WORD(pid_tgid), t->param[n + 2]);
+	store(t, ENV_WORD(kernel_id), spv_u64(b, t->site->kernel_id));
 	/* device, and flags in the upper half */
-	store(t, ENV_SLOT(device), spv_u64(b, t->in->job->caps->ordinal));
+	store(t, ENV_WORD(device), spv_u64(b, t->in->job->caps->ordinal));
 	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++)
 		if (t->use.args >> i & 1 && i < n)
 			store_arg(t, i);
 		else if (t->use.args >> i & 1)
-			store(t, ENV_SLOT(arg) + i, spv_u64(b, 0));
+			store(t, ENV_WORD(arg) + i, spv_u64(b, 0));
 	store_bytes(t);
 }
 

@@ -10,7 +10,7 @@
 #include "write.h"
 
 #define ENV_WORDS (sizeof(struct gpubpf_env) / 8)
-#define ENV_SLOT(member) (offsetof(struct gpubpf_env, member) / 8)
+#define ENV_WORD(member) (offsetof(struct gpubpf_env, member) / 8)
 
 struct twin;
 
