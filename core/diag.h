@@ -23,7 +23,7 @@ enum gpubpf_error {
 
 struct gpubpf_diag {
 	enum gpubpf_error code;  /* GPUBPF_OK: nothing was refused */
-	uint32_t pc;             /* slot of the instruction, or GPUBPF_NOPC */
+	uint32_t pc;             /* index of the instruction, or GPUBPF_NOPC */
 	uint32_t line;           /* source line from .BTF.ext, 0 if unknown */
 	char file[128];          /* source file, "" if unknown */
 	char source[160];        /* text of the source line, "" if unknown */

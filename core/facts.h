@@ -77,7 +77,7 @@ struct gpubpf_call_facts {
 
 struct gpubpf_insn_facts {
 	uint32_t flags;
-	uint32_t other;               /* RMW_ADD: slot of the load */
+	uint32_t other;               /* RMW_ADD: pc of the load */
 	uint64_t value;               /* CONST */
 	struct gpubpf_access mem;     /* LOAD, STORE, ATOMIC */
 	struct gpubpf_call_facts *call; /* CALL: never NULL when REACHED */

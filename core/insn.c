@@ -43,7 +43,7 @@ static int decode_target(struct decoder *d, size_t pc, int64_t delta, uint32_t *
 	int64_t to = (int64_t)pc + 1 + delta;
 
 	if (to < 0 || to >= (int64_t)d->n)
-		return gpubpf_diag_set(d->diag, GPUBPF_E_BAD_JUMP, pc, "goes to slot %lld, the program has %zu",
+		return gpubpf_diag_set(d->diag, GPUBPF_E_BAD_JUMP, pc, "goes to instruction %lld, the program has %zu",
 				       (long long)to, d->n);
 	*target = to;
 	return 0;
@@ -173,7 +173,7 @@ static int decode_imm64(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	int src = raw->regs >> 4;
 
 	if (pc + 1 >= d->n || hi->code || hi->regs || hi->off)
-		return bad(d, pc, "a 64-bit immediate needs a second slot that is zero but for imm");
+		return bad(d, pc, "a 64-bit immediate needs a second half that is zero but for imm");
 	if (raw->off)
 		return bad(d, pc, "reserved fields must be zero");
 	insn->kind = GPUBPF_INSN_IMM64;
@@ -335,5 +335,5 @@ int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, s
 	case GPUBPF_INSN_HI:
 		break;
 	}
-	return snprintf(buf, size, "(second slot)");
+	return snprintf(buf, size, "(second half)");
 }

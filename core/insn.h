@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoded instruction: what every stage after loading reads. One entry stands for one 8-byte slot
- * of the program, so that an index (a "pc") is the number that the kernel's verifier, llvm-objdump
- * and .BTF.ext use. The second slot of a 64-bit immediate load is an entry of kind GPUBPF_INSN_HI.
+ * The decoded instruction: what every stage after loading reads. One entry stands for 8 bytes of the
+ * program, so that an index (a "pc") is the number that the kernel's verifier, llvm-objdump and
+ * .BTF.ext use. The second half of a 64-bit immediate load is an entry of kind GPUBPF_INSN_HI.
  */
 #ifndef GPUBPF_CORE_INSN_H
 #define GPUBPF_CORE_INSN_H
@@ -35,8 +35,8 @@ enum gpubpf_insn_kind {
 	GPUBPF_INSN_CALL,       /* helper number imm */
 	GPUBPF_INSN_CALL_LOCAL, /* sub-program that begins at target */
 	GPUBPF_INSN_EXIT,
-	GPUBPF_INSN_IMM64,      /* dst = imm64, or what imm_kind says; takes two slots */
-	GPUBPF_INSN_HI,         /* second slot of IMM64; never a target */
+	GPUBPF_INSN_IMM64,      /* dst = imm64, or what imm_kind says; takes two entries */
+	GPUBPF_INSN_HI,         /* second half of IMM64; never a target */
 };
 
 /* op of ALU, JCOND and ATOMIC; the values are dense and begin at 0 in each list */
@@ -75,7 +75,7 @@ struct gpubpf_insn {
 	uint8_t ext;      /* MOVSX: source width in bits; END: 'l' to little, 'b' to big, 's' bswap */
 	int16_t off;      /* LOAD, STORE, ATOMIC: displacement in bytes */
 	int32_t imm;
-	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: slot that control goes to */
+	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: pc that control goes to */
 	int64_t imm64;    /* IMM64; for a map value the byte offset into it */
 };
 
@@ -88,11 +88,11 @@ struct gpubpf_raw_insn {
 };
 
 /*
- * Decode n slots into out[n]. Every slot is checked against the encoding rules of RFC 9669: unknown
+ * Decode n instructions into out[n]. Each is checked against the encoding rules of RFC 9669: unknown
  * opcodes, reserved fields that are not zero, jumps that leave the program or land in the second
- * slot of a 64-bit load are refused. Maps stay as the file has them: imm holds the src==1/2
+ * half of a 64-bit load are refused. Maps stay as the file has them: imm holds the src==1/2
  * immediate; the caller resolves it to an index.
- * 0, or -EINVAL with the slot and the rule in diag.
+ * 0, or -EINVAL with the pc and the rule in diag.
  */
 int gpubpf_insn_decode(const struct gpubpf_raw_insn *raw, size_t n, struct gpubpf_insn *out,
 		       struct gpubpf_diag *diag);

@@ -182,7 +182,7 @@ struct gpubpf_line {
 
 /* a function of a program: the program itself is func[0]; sub-programs follow in address order */
 struct gpubpf_func {
-	uint32_t first, count;          /* slots */
+	uint32_t first, count;          /* instructions */
 	char name[64];
 };
 

@@ -12,7 +12,7 @@
  * Registers: r6 holds the context, r0, r1 to r4, r7, r8, r9 numbers, r5 is free for addresses. Stack:
  * [-64, 0) numbers, all written at the beginning; -72 and -80 loop counters; [-96, -80) keys.
  */
-#define SLOTS 64
+#define NUMBERS 64 /* bytes */
 #define COUNTER(depth) (-72 - 8 * (depth))
 #define KEY (-96)
 #define PREFIXES 2 /* uses in a program */
@@ -117,7 +117,7 @@ static void memory(struct gen *g, int base, int off)
 {
 	uint32_t log = pick(g, 4);
 
-	off += (int)(pick(g, SLOTS >> log) << log);
+	off += (int)(pick(g, NUMBERS >> log) << log);
 	switch (pick(g, 4)) {
 	case 0:
 		emit(g, OP_ST | size[log], base, 0, off, interesting(g));
@@ -138,7 +138,7 @@ static void atomic(struct gen *g, int base, int off)
 	static const int32_t ops[] = { 0x00, 0x40, 0x50, 0xa0, 0x01, 0x41, 0x51, 0xa1, 0xe1, 0xf1 };
 	bool wide = pick(g, 2);
 
-	off += (int)(pick(g, wide ? SLOTS / 8 : SLOTS / 4) * (wide ? 8 : 4));
+	off += (int)(pick(g, wide ? NUMBERS / 8 : NUMBERS / 4) * (wide ? 8 : 4));
 	emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, number_reg(g), off, ops[pick(g, 10)]);
 }
 
@@ -148,7 +148,7 @@ static void variable(struct gen *g, int base, int off)
 	uint32_t log = pick(g, 4);
 
 	emit(g, 0xbf, 5, number_reg(g), 0, 0);
-	emit(g, 0x57, 5, 0, 0, (SLOTS - 1) & -(1 << log));
+	emit(g, 0x57, 5, 0, 0, (NUMBERS - 1) & -(1 << log));
 	emit(g, 0x0f, 5, base, 0, 0);
 	if (pick(g, 2))
 		emit(g, OP_LDX | size[log], number_reg(g), 5, off, 0);
@@ -161,7 +161,7 @@ static void add_to(struct gen *g, int base, int off)
 {
 	int wide = pick(g, 2) ? 0x18 : 0;
 
-	off += (int)pick(g, SLOTS / 8) * 8;
+	off += (int)pick(g, NUMBERS / 8) * 8;
 	emit(g, OP_LDX | wide, 4, base, off, 0);
 	if (pick(g, 2))
 		emit(g, 0x07, 4, 0, 0, interesting(g));
@@ -301,13 +301,13 @@ static void update(struct gen *g)
 
 	map_key(g, map, GEN_KEYS - 1);
 	emit(g, 0xbf, 3, 10, 0, 0);
-	emit(g, 0x07, 3, 0, 0, -SLOTS);
+	emit(g, 0x07, 3, 0, 0, -NUMBERS);
 	emit(g, 0xb7, 4, 0, 0, (int32_t)pick(g, 4));
 	emit(g, 0x85, 0, 0, 0, del ? 3 : 2);
 	refill(g);
 }
 
-/* push, pop or peek, from or to the slots of the stack; nothing is popped from a set */
+/* push, pop or peek, from or to the stack; nothing is popped from a set */
 static void queue(struct gen *g)
 {
 	static const uint32_t maps[] = { GEN_QUEUE, GEN_STACK, GEN_BLOOM };
@@ -316,7 +316,7 @@ static void queue(struct gen *g)
 
 	load_imm64(g, 1, 1, (int32_t)map, 0);
 	emit(g, 0xbf, 2, 10, 0, 0);
-	emit(g, 0x07, 2, 0, 0, -SLOTS);
+	emit(g, 0x07, 2, 0, 0, -NUMBERS);
 	emit(g, 0xb7, 3, 0, 0, (int32_t)pick(g, 4));
 	emit(g, 0x85, 0, 0, 0, map == GEN_BLOOM && call == 88 ? 89 : call);
 	refill(g);
@@ -331,26 +331,26 @@ static void global_data(struct gen *g)
 	emit(g, 0xb7, 7, 0, 0, interesting(g));
 }
 
-/* registers reg and reg + 1: slots of the stack, and how many bytes of them */
-static void some_slots(struct gen *g, int reg)
+/* registers reg and reg + 1: an address on the stack, and how many bytes from there */
+static void some_bytes(struct gen *g, int reg)
 {
 	emit(g, 0xbf, reg, 10, 0, 0);
-	emit(g, 0x07, reg, 0, 0, -SLOTS);
-	emit(g, 0xb7, reg + 1, 0, 0, 1 + (int32_t)pick(g, SLOTS));
+	emit(g, 0x07, reg, 0, 0, -NUMBERS);
+	emit(g, 0xb7, reg + 1, 0, 0, 1 + (int32_t)pick(g, NUMBERS));
 }
 
 static void output(struct gen *g)
 {
 	if (pick(g, 2)) { /* ringbuf_output(ring, stack, n, 0) */
 		load_imm64(g, 1, 1, GEN_RING, 0);
-		some_slots(g, 2);
+		some_bytes(g, 2);
 		emit(g, 0xb7, 4, 0, 0, 0);
 		emit(g, 0x85, 0, 0, 0, 130);
 	} else { /* perf_event_output(ctx, perf, -1, stack, n) */
 		emit(g, 0xbf, 1, 6, 0, 0);
 		load_imm64(g, 2, 1, pick(g, 2) ? GEN_PERF : GEN_GPURING, 0);
 		load_imm64(g, 3, 0, -1, 0);
-		some_slots(g, 4);
+		some_bytes(g, 4);
 		emit(g, 0x85, 0, 0, 0, 25);
 	}
 	refill(g);
@@ -361,13 +361,13 @@ static void record(struct gen *g)
 	uint32_t jump;
 
 	load_imm64(g, 1, 1, pick(g, 2) ? GEN_RING : GEN_SMALL, 0);
-	emit(g, 0xb7, 2, 0, 0, SLOTS);
+	emit(g, 0xb7, 2, 0, 0, NUMBERS);
 	emit(g, 0xb7, 3, 0, 0, 0);
 	emit(g, 0x85, 0, 0, 0, 131);
 	refill(g);
 	jump = g->n;
 	emit(g, 0x15, 0, 0, 0, 0);
-	for (int off = 0; off < SLOTS; off += 8)
+	for (int off = 0; off < NUMBERS; off += 8)
 		emit(g, OP_STX | 0x18, 0, 1 + (int)pick(g, 4), off, 0);
 	emit(g, 0xbf, 1, 0, 0, 0);
 	emit(g, 0xb7, 2, 0, 0, 0);
@@ -429,15 +429,15 @@ static void print(struct gen *g)
 	refill(g);
 }
 
-/* strncmp(slots of the stack, which may begin with the text, a size, text) */
+/* strncmp(bytes of the stack, which may begin with the text, a size, text) */
 static void compare(struct gen *g)
 {
 	load_imm64(g, 3, 2, GEN_TEXT, 8 * (int32_t)pick(g, 3));
 	for (int i = (int)pick(g, 4); i-- > 0;) {
 		emit(g, OP_LDX | 0x18, 4, 3, 8 * i, 0);
-		emit(g, OP_STX | 0x18, 10, 4, 8 * i - SLOTS, 0);
+		emit(g, OP_STX | 0x18, 10, 4, 8 * i - NUMBERS, 0);
 	}
-	some_slots(g, 1);
+	some_bytes(g, 1);
 	emit(g, 0x85, 0, 0, 0, 182);
 	refill(g);
 }
@@ -448,7 +448,7 @@ static void call_local(struct gen *g)
 	if (g->ncalls == 32)
 		return;
 	emit(g, 0xbf, 3, 10, 0, 0);
-	emit(g, 0x07, 3, 0, 0, -SLOTS);
+	emit(g, 0x07, 3, 0, 0, -NUMBERS);
 	g->calls[g->ncalls++] = g->n;
 	emit(g, 0x85, 0, 1, 0, 0);
 	refill(g);
@@ -462,7 +462,7 @@ static void on_stack(struct gen *g)
 	/* in a sub-program Linux 6.18's verifier takes a number plus r10 for a pointer into the caller's frame */
 	if (g->kind == GEN_KERNEL && g->in_callee && all[which] == variable)
 		which = 0;
-	all[which](g, 10, -SLOTS);
+	all[which](g, 10, -NUMBERS);
 }
 
 static void loop_or_context(struct gen *g)
@@ -516,7 +516,7 @@ static void begin(struct gen *g)
 			emit(g, 0xb7, r, 0, 0, interesting(g));
 	for (int r = 7; r <= 9; r++)
 		load_imm64(g, r, 0, interesting(g), interesting(g));
-	for (int off = -SLOTS; off < 0; off += 8)
+	for (int off = -NUMBERS; off < 0; off += 8)
 		emit(g, OP_STX | 0x18, 10, 7 + (int)pick(g, 3), off, 0);
 	emit(g, OP_ST | 0x18, 10, 0, KEY, 0);
 }
@@ -528,7 +528,7 @@ static void end(struct gen *g)
 		emit(g, 0x27, 0, 0, 0, 31);
 		emit(g, 0xaf, 0, i, 0, 0);
 	}
-	for (int off = -SLOTS; off < 0; off += 8) {
+	for (int off = -NUMBERS; off < 0; off += 8) {
 		emit(g, OP_LDX | 0x18, 5, 10, off, 0);
 		emit(g, 0x27, 0, 0, 0, 31);
 		emit(g, 0x0f, 0, 5, 0, 0);

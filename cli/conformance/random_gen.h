@@ -38,7 +38,7 @@ enum gen_kind {
 	GEN_PLAIN,  /* arithmetic, branches, loops, calls and memory alone, for which compilers take little time */
 };
 
-/* Write a program; the slots used. */
+/* Write a program; how many instructions. */
 uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS]);
 
 #endif

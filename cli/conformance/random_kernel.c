@@ -18,7 +18,7 @@
 #include "gpubpf/ctx.h"
 #include "random.h"
 
-#define LDDW 0x18 /* RFC 9669 5.4: of two slots, the source register says what of */
+#define LDDW 0x18 /* RFC 9669 5.4: of two instructions, the source register says what of */
 #define MAP_BY_FD 1
 #define VALUE_BY_FD 2
 #define CALL 0x85

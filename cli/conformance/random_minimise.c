@@ -9,7 +9,7 @@
 
 #include "random.h"
 
-#define LDDW 0x18 /* RFC 9669 5.4: of two slots */
+#define LDDW 0x18 /* RFC 9669 5.4: of two instructions */
 #define JA 0x05
 #define JMP_CLASSES(code) (((code) & 7) == 5 || ((code) & 7) == 6)
 #define CALL 0x85
@@ -21,25 +21,25 @@ static bool is_nothing(const struct gpubpf_raw_insn *insn)
 	return insn->code == JA && !insn->off;
 }
 
-/* Slots of `from` from begin on become nothing; false if that changes none. Both slots of an LDDW go together. */
+/* Instructions from begin on become nothing; false if that changes none. Both halves of an LDDW go together. */
 static bool leave_out(const struct random_program *from, uint32_t begin, uint32_t end, struct random_program *to)
 {
 	bool changed = false;
 
 	*to = *from;
 	for (uint32_t i = 0; i < from->n && i < end;) {
-		uint32_t slots = from->insns[i].code == LDDW ? 2 : 1;
+		uint32_t n = from->insns[i].code == LDDW ? 2 : 1;
 
-		for (uint32_t k = 0; i >= begin && k < slots; k++) {
+		for (uint32_t k = 0; i >= begin && k < n; k++) {
 			changed = changed || !is_nothing(&from->insns[i + k]);
 			to->insns[i + k] = (struct gpubpf_raw_insn){ .code = JA };
 		}
-		i += slots;
+		i += n;
 	}
 	return changed;
 }
 
-/* Where a jump or local call goes, as a slot; -1: it is none. */
+/* The pc that a jump or local call goes to; -1: it is none. */
 static long target_of(const struct random_program *p, uint32_t i)
 {
 	const struct gpubpf_raw_insn *insn = &p->insns[i];
@@ -67,7 +67,7 @@ static void squeeze(const struct random_program *from, struct random_program *to
 		long target = target_of(from, i);
 
 		if (from->insns[i].code == LDDW)
-			i++; /* the second slot has code 0: no jump */
+			i++; /* the second half has code 0: no jump */
 		else if (target < 0 || target > (long)from->n || is_nothing(&from->insns[i]))
 			continue;
 		else if (insn->code == CALL)

@@ -299,7 +299,7 @@ static inline void gpubpf_vm_execute(struct gpubpf_vm *vm, const struct gpubpf_i
 	}
 }
 
-/* Run from slot 0 until vm->status says why it ended; vm->pc is then the slot that did. The caller has
+/* Run from pc 0 until vm->status says why it ended; vm->pc is then the instruction that did. The caller has
  * set insns, ninsns, limit, r1 to r5, and zeroed the rest. */
 static inline void gpubpf_vm_run(struct gpubpf_vm *vm)
 {

@@ -26,7 +26,7 @@ struct gpubpf_vm_rounds {
 };
 
 struct gpubpf_vm_frame {
-	u32 ret;              /* slot to go on at */
+	u32 ret;              /* pc to go on at */
 	u64 saved[4];         /* r6 to r9 of the caller */
 	struct gpubpf_vm_rounds rounds;
 };

@@ -100,12 +100,12 @@ static void one_kernel(const struct clc *c)
 
 static int site(struct clc *c, bool one_kernel)
 {
-	for (c->slot = 0; c->slot < c->desc->nprogs; c->slot++) {
+	for (c->nth = 0; c->nth < c->desc->nprogs; c->nth++) {
 		int err;
 
-		c->prog = &c->job->unit->progs[c->desc->progs[c->slot]];
+		c->prog = &c->job->unit->progs[c->desc->progs[c->nth]];
 		text_add(c->t, "/* site %u, %s: program %u */\n", c->site,
-			 gpubpf_place_kind(c->desc->site)->name, c->desc->progs[c->slot]);
+			 gpubpf_place_kind(c->desc->site)->name, c->desc->progs[c->nth]);
 		err = c->job->checked ? clc_checked_program(c) : clc_program(c);
 		if (err < 0) {
 			gpubpf_diag_where(c->diag, "%s", c->prog->name);

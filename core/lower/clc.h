@@ -25,7 +25,7 @@ int gpubpf_clc_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 struct clc {
 	const struct gpubpf_lower_job *job;
 	const struct gpubpf_site_desc *desc; /* the site */
-	uint32_t site, slot;                 /* its index; place of the program in its list */
+	uint32_t site, nth;                  /* its index; which program of its list */
 	const struct gpubpf_prog *prog;
 	uint32_t func;                       /* index of the function in prog->funcs */
 	uint32_t stack_skip;                 /* bytes at the bottom of the stack that nothing touches */
@@ -36,7 +36,7 @@ struct clc {
 
 /* the prefix that the static functions of the current program have, for "%s%u_..." */
 #define CLC_PROG "gpubpf_s%u_p%u"
-#define CLC_PROG_ARGS(c) (c)->site, (c)->slot
+#define CLC_PROG_ARGS(c) (c)->site, (c)->nth
 
 int clc_program(struct clc *c);
 int clc_checked_program(struct clc *c);

@@ -259,7 +259,7 @@ static int one(struct call *call)
 			 gpubpf_op_row(helper->op)->function, any_direct(call) ? CLC_FROM : "");
 		break;
 	case GPUBPF_CLASS_PRINT:
-		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->slot]);
+		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->nth]);
 		break;
 	case GPUBPF_CLASS_ENV:
 		text_add(t, "gpubpf_helper_%s(env", helper->name);

@@ -161,7 +161,7 @@ static int instruction(struct clc *c, uint32_t pc, bool calls)
 	return 0;
 }
 
-/* Blocks begin at slot 0, at targets, and where calls come back to; says whether there are calls. */
+/* Blocks begin at pc 0, at targets, and where calls come back to; says whether there are calls. */
 static bool mark_blocks(const struct gpubpf_prog *prog, bool *begins)
 {
 	bool calls = false;

@@ -80,7 +80,7 @@ struct low_frame {
 	struct low_prog *p;
 	uint32_t depth;
 	LLVMValueRef reg[GPUBPF_NREGS]; /* allocas of i64 */
-	LLVMBasicBlockRef *block;       /* [ninsns]: block that begins at the slot, NULL if none does */
+	LLVMBasicBlockRef *block;       /* [ninsns]: block that begins there, NULL if none does */
 	LLVMBasicBlockRef ret;          /* where exit goes */
 	LLVMValueRef *loaded;           /* [ninsns]: alloca with the value of an rmw load */
 };
@@ -187,7 +187,7 @@ void low_check_begin(struct low_prog *p);
 /* Go on only if width bytes at the address may be touched (aligned too, if `aligned`). */
 void low_check_access(struct low_frame *f, uint32_t pc, LLVMValueRef address, unsigned width, bool aligned);
 void low_check_branch(struct low_frame *f, uint32_t pc); /* one unit of the budget */
-/* End the run: status, slot and address. Leaves the builder without a block. */
+/* End the run: status, pc and address. Leaves the builder without a block. */
 void low_check_fail(struct low_frame *f, uint32_t pc, unsigned status, LLVMValueRef address);
 int low_check_helper(struct low_frame *f, uint32_t pc);
 void low_check_depth(struct low_frame *f, uint32_t depth);

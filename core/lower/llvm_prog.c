@@ -2,7 +2,7 @@
 /*
  * One program, in line. Each function is expanded where it is called, with registers of its own: what is
  * known about the caller's pointers (which frame, which offset) then holds in the callee too, and no
- * target needs calls. Only slots that can be reached from the function's first are expanded.
+ * target needs calls. Only instructions that can be reached from the function's first are expanded.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ void low_set(struct low_frame *f, unsigned reg, LLVMValueRef v)
 	LLVMBuildStore(f->p->l->b, v, f->reg[reg]);
 }
 
-/* the slot after a 64-bit load is two further */
+/* what follows a 64-bit load is two further */
 static uint32_t next(const struct low_frame *f, uint32_t pc)
 {
 	return pc + (f->p->prog->insns[pc].kind == GPUBPF_INSN_IMM64 ? 2 : 1);
@@ -48,7 +48,7 @@ static LLVMBasicBlockRef block_at(struct low_frame *f, uint32_t pc)
 	return f->block[pc];
 }
 
-/* Where control goes when there is no slot to go to; the verifier has excluded it. */
+/* Where control goes when there is no instruction to go to; the verifier has excluded it. */
 static void leave(struct low_frame *f, uint32_t pc)
 {
 	struct low *l = f->p->l;
@@ -102,7 +102,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 	case GPUBPF_IMM_MAP:
 		low_set(f, insn->dst, low_const(l, GPUBPF_PTR_MAP + insn->imm));
 		return 0;
-	case GPUBPF_IMM_FUNC: /* its slot, as in the facts of the call that it goes to */
+	case GPUBPF_IMM_FUNC: /* its pc, as in the facts of the call that it goes to */
 		low_set(f, insn->dst, low_const(l, insn->target));
 		return 0;
 	}
@@ -256,7 +256,7 @@ static int instruction(struct low_frame *f, uint32_t pc)
 	return 0;
 }
 
-/* The slots from pc to the end of its block; pushes the blocks that follow. */
+/* The instructions from pc to the end of its block; pushes the blocks that follow. */
 static int straight(struct low_frame *f, uint32_t pc, bool *begins, uint32_t *pending, uint32_t *npending)
 {
 	const struct gpubpf_prog *prog = f->p->prog;

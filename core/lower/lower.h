@@ -96,7 +96,7 @@ enum gpubpf_run_status {
 struct gpubpf_run {
 	uint64_t r0;             /* out: r0 of the site's last program */
 	uint64_t status;         /* out, checked: enum gpubpf_run_status */
-	uint64_t pc;             /* out, checked: slot that failed */
+	uint64_t pc;             /* out, checked: instruction that failed */
 	uint64_t address;        /* out, checked */
 	uint64_t mem_size;       /* in: bytes of MEM */
 	uint64_t budget;         /* in, checked */

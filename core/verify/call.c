@@ -17,7 +17,7 @@ struct call {
 	struct reg *ref;            /* the record that is given back */
 	uint64_t alloc;             /* size of a record to be made */
 	uint64_t out_bytes;         /* largest size argument */
-	uint32_t callback;          /* slot of the function, if there is one */
+	uint32_t callback;          /* pc of the function, if there is one */
 };
 
 static int bad_arg(struct verifier *v, const struct call *c, int i, const char *want)
@@ -308,13 +308,13 @@ static int check_name(struct verifier *v, const struct call *c, int i)
 static int check_callback(struct verifier *v, struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
-	struct reg slot = { .type = R_UNINIT };
+	struct reg pc = { .type = R_UNINIT };
 
 	if (r->type != R_FUNC)
 		return bad_arg(v, c, i, "a function");
 	c->callback = r->size;
-	reg_const(&slot, r->size);
-	facts_konst(v, i, &slot);
+	reg_const(&pc, r->size);
+	facts_konst(v, i, &pc);
 	return 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a path need not be walked on: an earlier state at the same slot, all paths from which were walked
+ * When a path need not be walked on: an earlier state at the same pc, all paths from which were walked
  * and found safe, covers this one. Covers: every register that is live, and every stack slot that was read
  * later, holds there all that it can hold here; numbers whose mark is off there may differ at will.
  *
  * Programs with callbacks prune against unfinished rounds, whose marks are not final: they compare all
- * numbers and all slots. Elsewhere an unfinished state only serves to see a loop that changes nothing.
+ * numbers and all of the stack. Elsewhere an unfinished state only serves to see a loop that changes nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +92,12 @@ static bool reg_covers(struct compare *c, const struct reg *old, const struct re
 	return c->mode == EXACT ? scalar_equal(&old->s, &now->s) : scalar_within(&now->s, &old->s);
 }
 
-static bool plain_number(const struct slot *s, unsigned int k)
+static bool plain_number(const struct stack_slot *s, unsigned int k)
 {
 	return s->kind[k] == B_MISC || s->kind[k] == B_ZERO || (s->kind[k] == B_SPILL && s->reg.type == R_SCALAR);
 }
 
-static bool byte_covers(struct compare *c, const struct slot *old, const struct slot *now, unsigned int k)
+static bool byte_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now, unsigned int k)
 {
 	bool loose = c->mode == BY_MARKS && old->reg.type == R_SCALAR && !mark_is_on(c->v, old->reg.mark);
 
@@ -113,9 +113,9 @@ static bool byte_covers(struct compare *c, const struct slot *old, const struct 
 	}
 }
 
-static bool slot_covers(struct compare *c, const struct slot *old, const struct slot *now)
+static bool slot_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now)
 {
-	static const struct slot nothing;
+	static const struct stack_slot nothing;
 
 	if (c->mode == BY_MARKS && !mark_is_on(c->v, old->read))
 		return true;

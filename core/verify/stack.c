@@ -7,24 +7,24 @@
  */
 #include "verify.h"
 
-struct slot *slot_of(const struct frame *f, int off)
+struct stack_slot *slot_of(const struct frame *f, int off)
 {
 	uint32_t i = (uint32_t)(-off - 1) / 8;
 
 	return i < f->nslots ? &f->slots[i] : NULL;
 }
 
-static bool holds_spill(const struct slot *s)
+static bool holds_spill(const struct stack_slot *s)
 {
 	return s->kind[0] == B_SPILL;
 }
 
-static bool holds_ptr(const struct slot *s)
+static bool holds_ptr(const struct stack_slot *s)
 {
 	return holds_spill(s) && s->reg.type != R_SCALAR;
 }
 
-static unsigned int spill_size(const struct slot *s)
+static unsigned int spill_size(const struct stack_slot *s)
 {
 	unsigned int n = 0;
 
@@ -68,7 +68,7 @@ static int touch(struct verifier *v, const struct reg *p, int lo, int hi, uint64
 
 /* The spill's bytes become plain ones; known zeros stay known (not to the kernel: scrub_spilled_slot() of
  * kernel/bpf/verifier.c), and then the number matters. */
-static void scrub(struct verifier *v, struct slot *s)
+static void scrub(struct verifier *v, struct stack_slot *s)
 {
 	unsigned int n = spill_size(s);
 	bool zero = n && reg_is_zero(&s->reg) && !v->opts.any_ctx;
@@ -80,7 +80,7 @@ static void scrub(struct verifier *v, struct slot *s)
 }
 
 /* what one byte is known to be: 0 zero, 1 some number, -1 nothing */
-static int byte_state(const struct slot *s, unsigned int k)
+static int byte_state(const struct stack_slot *s, unsigned int k)
 {
 	switch (s ? s->kind[k] : B_INVALID) {
 	case B_ZERO:
@@ -107,7 +107,7 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 
 	*zero = true;
 	for (int b = lo; b < end; b++) {
-		struct slot *s = slot_of(f, b);
+		struct stack_slot *s = slot_of(f, b);
 		int state = byte_state(s, b & 7);
 
 		if (state < 0)
@@ -130,7 +130,7 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 
 static int load_fixed(struct verifier *v, struct frame *f, int off, unsigned int size, struct reg *dst)
 {
-	struct slot *s = slot_of(f, off);
+	struct stack_slot *s = slot_of(f, off);
 	unsigned int n = s ? spill_size(s) : 0;
 	bool zero;
 	int err;
@@ -181,7 +181,7 @@ int stack_load(struct verifier *v, const struct reg *p, int off, unsigned int si
 	return 0;
 }
 
-static int store_spill(struct verifier *v, struct slot *s, unsigned int size, const struct reg *src)
+static int store_spill(struct verifier *v, struct stack_slot *s, unsigned int size, const struct reg *src)
 {
 	if (spill_size(s) > size)
 		scrub(v, s);
@@ -203,7 +203,7 @@ static int store_spill(struct verifier *v, struct slot *s, unsigned int size, co
 static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero, bool surely)
 {
 	for (int b = lo; b < end; b++) {
-		struct slot *s = slot_of(f, b);
+		struct stack_slot *s = slot_of(f, b);
 		uint8_t *kind = &s->kind[b & 7];
 
 		if (holds_ptr(s)) {
@@ -229,7 +229,7 @@ static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero
 
 static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned int size, const struct reg *src)
 {
-	struct slot *s = slot_of(f, off);
+	struct stack_slot *s = slot_of(f, off);
 	bool zero = reg_is_zero(src);
 
 	if (size < 8 && holds_ptr(s)) {
@@ -303,7 +303,7 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 /* One byte of the frame that p points into, if it is known; it matters from now on. */
 bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value)
 {
-	struct slot *s = off < 0 && off >= -GPUBPF_STACK_SIZE ? slot_of(frame_of(v, p), off) : NULL;
+	struct stack_slot *s = off < 0 && off >= -GPUBPF_STACK_SIZE ? slot_of(frame_of(v, p), off) : NULL;
 	unsigned int k = off & 7;
 
 	if (!s || s->kind[k] == B_INVALID)

@@ -105,7 +105,7 @@ void frame_pop(struct verifier *v, struct state *s)
 
 int frame_reserve(struct verifier *v, struct frame *f, uint32_t nslots)
 {
-	struct slot *slots;
+	struct stack_slot *slots;
 
 	if (nslots <= f->nslots)
 		return 0;

@@ -69,7 +69,7 @@ static void add_slot(struct verifier *v, char *text, size_t used, size_t size, c
 {
 	const struct reg *p = &v->trace->regs[insn->dst];
 	char name[16], value[256] = "";
-	const struct slot *s;
+	const struct stack_slot *s;
 	int64_t lo, hi;
 
 	if (p->type != R_STACK || ptr_offset(p, insn->off, &lo, &hi) < 0 || lo != hi || lo >= 0)

@@ -57,7 +57,7 @@ struct reg {
 	uint32_t id;        /* SCALAR: equal ids, equal numbers; or_null: NULL together */
 	uint32_t ref;       /* RECORD: the reference to give back */
 	int32_t off;        /* pointers: known part of the offset; the unknown part is s */
-	uint32_t size;      /* RECORD, MEM: bytes; FUNC: slot of its first instruction */
+	uint32_t size;      /* RECORD, MEM: bytes; FUNC: pc of its first instruction */
 	uint32_t mark;      /* SCALAR: precision mark, 0 none */
 	struct scalar s;
 };
@@ -69,7 +69,7 @@ enum byte_kind {
 	B_SPILL,    /* byte of slot.reg */
 };
 
-struct slot {               /* 8 bytes of stack */
+struct stack_slot {         /* 8 bytes */
 	uint8_t kind[8];    /* by address, lowest first */
 	uint32_t read;      /* liveness mark, 0: fully written since the last checkpoint */
 	struct reg reg;
@@ -77,10 +77,10 @@ struct slot {               /* 8 bytes of stack */
 
 struct frame {
 	struct reg regs[GPUBPF_NREGS];
-	uint32_t callsite;  /* slot of the call in the caller */
+	uint32_t callsite;  /* pc of the call in the caller */
 	uint16_t func;
 	uint16_t nslots;    /* slots known, from r10 downwards; beyond: B_INVALID */
-	struct slot *slots; /* slot i covers [-8 (i + 1), -8 i) from r10 */
+	struct stack_slot *slots; /* slot i covers [-8 (i + 1), -8 i) from r10 */
 	bool called_back;   /* by a helper at callsite */
 	uint32_t nrefs;     /* called_back: records held when it began */
 	uint32_t rounds;    /* of the helper that this frame is calling */
@@ -108,9 +108,9 @@ struct state {
 	struct tally tally;          /* since then */
 };
 
-/* A state that was stored at a slot where paths meet. */
+/* A state that was stored where paths meet. */
 struct checkpoint {
-	struct checkpoint *next;     /* of the same slot */
+	struct checkpoint *next;     /* at the same pc */
 	struct checkpoint *all;      /* of the program, to free them */
 	struct checkpoint *parent;
 	struct state *state;         /* NULL once forgotten */
@@ -238,7 +238,7 @@ struct state *state_new(struct verifier *v);
 struct state *state_copy(struct verifier *v, const struct state *from);
 void state_free(struct verifier *v, struct state *s);
 /* The slot that covers byte off (negative) of the frame, NULL if nothing was written there. */
-struct slot *slot_of(const struct frame *f, int off);
+struct stack_slot *slot_of(const struct frame *f, int off);
 struct frame *frame_push(struct verifier *v, struct state *s, uint16_t func, uint32_t callsite);
 void frame_pop(struct verifier *v, struct state *s);
 int frame_reserve(struct verifier *v, struct frame *f, uint32_t nslots);
@@ -264,7 +264,7 @@ int prune_at(struct verifier *v, uint32_t pc);
 void path_done(struct verifier *v, const struct tally *rest);
 void tally_add(struct tally *sum, const struct tally *t);
 void tally_max(struct tally *max, const struct tally *t);
-/* Rounds of helpers that call back: the helper at the current slot is called, a round of it ends, a path ends in one
+/* Rounds of helpers that call back: the helper at the current pc is called, a round of it ends, a path ends in one
  * because the checkpoint covers the rest; in the end, what all rounds take beside those that were walked. */
 void rounds_begin(struct verifier *v, uint64_t most);
 void round_end(struct verifier *v);

@@ -203,8 +203,8 @@ static void codec_funcs(struct gpubpf_codec *c, struct gpubpf_prog *prog)
 	}
 }
 
-/* a jump must not land in the second slot of a 64-bit load, and the load must have one */
-static void check_slots(struct gpubpf_codec *c, const struct gpubpf_prog *prog)
+/* a jump must not land in the second half of a 64-bit load, and the load must have one */
+static void check_jumps(struct gpubpf_codec *c, const struct gpubpf_prog *prog)
 {
 	const struct gpubpf_insn *insns = prog->insns;
 	uint32_t n = prog->ninsns;
@@ -237,7 +237,7 @@ static void codec_prog(struct gpubpf_codec *c, const struct gpubpf_unit *unit, s
 	if (c->failed)
 		return;
 	if (!c->w)
-		check_slots(c, prog);
+		check_jumps(c, prog);
 	codec_funcs(c, prog);
 	codec_facts(&j, &prog->facts);
 }

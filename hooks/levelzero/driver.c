@@ -79,8 +79,8 @@ static const struct entry {
 #define LZ_CALL(table, member, parameters, arguments) \
 	{ T_##table, 0, offsetof(ddi_##table, pfn##member), offsetof(struct lz_driver, next.table##member), \
 	  OURS(table##member) },
-#define LZ_LATER(table, member, since, slot, parameters, arguments) \
-	{ T_##table, since, slot * sizeof(void *), offsetof(struct lz_driver, next.table##member), OURS(table##member) },
+#define LZ_LATER(table, member, since, index, parameters, arguments) \
+	{ T_##table, since, index * sizeof(void *), offsetof(struct lz_driver, next.table##member), OURS(table##member) },
 #include "calls.def"
 #undef LZ_CALL
 };

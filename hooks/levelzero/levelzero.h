@@ -23,7 +23,7 @@ struct lz_group_size { /* the specification's ze_group_size_t, since 1.14 */
 
 /* driver.c: a driver that the loader has loaded */
 struct lz_driver {
-	const void *library;               /* where it lies; NULL: a free slot */
+	const void *library;               /* where it lies; NULL: a free one */
 	struct gpubpf_ze_api api;          /* what we call, */
 	struct {                           /* what we stand in for, NULL where the driver or its loader has it not, */
 #define LZ_CALL(table, member, parameters, arguments) ze_result_t (ZE_APICALL *table##member)(parameters);

@@ -106,12 +106,12 @@ static const char *parse_maps(struct program *p, char *text)
 	if (!strcmp(text, "-"))
 		return NULL;
 	for (item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-		unsigned int slot;
+		unsigned int pc;
 		char kind[16], spec[96], *at;
 		const char *err;
 		uint32_t index;
 
-		if (sscanf(item, "%u:%15[a-z]:%95s", &slot, kind, spec) != 3)
+		if (sscanf(item, "%u:%15[a-z]:%95s", &pc, kind, spec) != 3)
 			return "a map is not insn:kind:definition";
 		at = strchr(spec, '@');
 		if (at)
@@ -119,9 +119,9 @@ static const char *parse_maps(struct program *p, char *text)
 		err = add_map(p, spec, &index);
 		if (err)
 			return err;
-		if (slot >= p->n || p->insns[slot].kind != GPUBPF_INSN_IMM64)
+		if (pc >= p->n || p->insns[pc].kind != GPUBPF_INSN_IMM64)
 			return "a map stands where no 64-bit load is";
-		p->insns[slot].imm = (int32_t)index;
+		p->insns[pc].imm = (int32_t)index;
 	}
 	return NULL;
 }

@@ -109,7 +109,7 @@ static bool in_reg(const struct check *r, const struct reg *reg, uint64_t value)
 	}
 }
 
-static bool in_slot(const struct check *r, const struct slot *s, const uint8_t *bytes)
+static bool in_slot(const struct check *r, const struct stack_slot *s, const uint8_t *bytes)
 {
 	unsigned int n = 0;
 	uint64_t value = 0;

@@ -76,7 +76,7 @@ void kernel_close(struct kernel *k)
 		close(k->fds[--k->nmaps]);
 }
 
-/* Slots at which functions begin, in order; 0 of them: nobody is called back, and the kernel asks for no types. */
+/* Where functions begin, in order; 0 of them: nobody is called back, and the kernel asks for no types. */
 static uint32_t find_functions(const struct gpubpf_raw_insn *raw, uint32_t n, struct bpf_func_info *info)
 {
 	uint32_t found = 0;

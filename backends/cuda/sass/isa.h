@@ -97,7 +97,7 @@ static inline struct sass_insn sass_with(struct sass_insn i, unsigned at, unsign
  * set (7: none) and that are waited for */
 enum sass_control {
 	SASS_STALL_AT = 105, SASS_YIELD_AT = 109, SASS_WRITE_AT = 110, SASS_READ_AT = 113, SASS_WAIT_AT = 116,
-	SASS_REUSE_AT = 122, /* operands that are kept for the next instruction, by the slot in which they stand */
+	SASS_REUSE_AT = 122, /* operands that are kept for the next instruction, by which operand they are */
 };
 #define SASS_NO_SCOREBOARD 7
 #define SASS_SCOREBOARDS 6

@@ -339,14 +339,14 @@ static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t 
 {
 	struct spv_words *out = &in->definitions;
 	uint32_t type = SPV_TYPE(&in->b, SpvOpTypeFunction, in->none, in->p64), id = spv_id(&in->b), env = spv_id(&in->b);
-	uint32_t boolean = spv_type(&in->b, SpvOpTypeBool, NULL, 0), is, kernel, slot;
+	uint32_t boolean = spv_type(&in->b, SpvOpTypeBool, NULL, 0), is, kernel, word;
 
 	SPV_OP(out, SpvOpFunction, in->none, id, SpvFunctionControlMaskNone, type);
 	SPV_OP(out, SpvOpFunctionParameter, in->p64, env);
 	SPV_OP(out, SpvOpLabel, spv_id(&in->b));
-	slot = spv_element(in, out, in->p64, env, ENV_WORD(kernel_id));
+	word = spv_element(in, out, in->p64, env, ENV_WORD(kernel_id));
 	kernel = spv_id(&in->b);
-	SPV_OP(out, SpvOpLoad, in->u64, kernel, slot, SpvMemoryAccessAlignedMask, 8);
+	SPV_OP(out, SpvOpLoad, in->u64, kernel, word, SpvMemoryAccessAlignedMask, 8);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t site = body[i].place.site;
 

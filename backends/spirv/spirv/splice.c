@@ -70,9 +70,9 @@ static uint32_t element(struct twin *t, uint32_t type, uint32_t base, uint32_t i
 	return spv_element(t->in, &t->body, type, base, index);
 }
 
-static void store(struct twin *t, uint32_t slot, uint32_t what)
+static void store(struct twin *t, uint32_t word, uint32_t what)
 {
-	SPV_OP(&t->body, SpvOpStore, element(t, t->in->p64, t->env, slot), what, SpvMemoryAccessAlignedMask, 8);
+	SPV_OP(&t->body, SpvOpStore, element(t, t->in->p64, t->env, word), what, SpvMemoryAccessAlignedMask, 8);
 }
 
 /* Where the bytes of a parameter lie in private memory, as a pointer to u8. */
@@ -101,7 +101,7 @@ static void copy(struct twin *t, uint32_t to, uint32_t from, uint32_t size)
 static void store_arg(struct twin *t, uint32_t i)
 {
 	const struct gpubpf_param *p = &t->kernel->info.params[i];
-	uint32_t slot = ENV_WORD(arg) + i, bits = t->param[i];
+	uint32_t word = ENV_WORD(arg) + i, bits = t->param[i];
 
 	if (p->size == 2) /* half alone needs no integers of its size */
 		spv_capability(&t->in->b, SpvCapabilityInt16);
@@ -110,19 +110,19 @@ static void store_arg(struct twin *t, uint32_t i)
 		bits = value(t, SpvOpBitcast, SPV_TYPE(&t->in->b, SpvOpTypeInt, 8 * p->size, 0), bits);
 		/* fall through */
 	case GPUBPF_PARAM_INT:
-		store(t, slot, p->size < 8 ? value(t, SpvOpUConvert, t->in->u64, bits) : bits);
+		store(t, word, p->size < 8 ? value(t, SpvOpUConvert, t->in->u64, bits) : bits);
 		return;
 	case GPUBPF_PARAM_POINTER:
 	case GPUBPF_PARAM_LOCAL:
-		store(t, slot, value(t, SpvOpConvertPtrToU, t->in->u64, bits));
+		store(t, word, value(t, SpvOpConvertPtrToU, t->in->u64, bits));
 		return;
 	case GPUBPF_PARAM_BYTES:
-		store(t, slot, spv_u64(&t->in->b, 0));
-		copy(t, value(t, SpvOpBitcast, t->in->p8, element(t, t->in->p64, t->env, slot)), address_of(t, i),
+		store(t, word, spv_u64(&t->in->b, 0));
+		copy(t, value(t, SpvOpBitcast, t->in->p8, element(t, t->in->p64, t->env, word)), address_of(t, i),
 		     p->size < 8 ? p->size : 8);
 		return;
 	case GPUBPF_PARAM_OPAQUE:
-		store(t, slot, spv_u64(&t->in->b, 0));
+		store(t, word, spv_u64(&t->in->b, 0));
 		return;
 	}
 }
@@ -130,11 +130,11 @@ static void store_arg(struct twin *t, uint32_t i)
 /* For helper 520: the bytes at the offsets of the site. */
 static void store_bytes(struct twin *t)
 {
-	uint32_t size = gpubpf_env_bytes(&t->use, t->site), slot;
+	uint32_t size = gpubpf_env_bytes(&t->use, t->site), word;
 
-	slot = element(t, t->in->p64, t->env, ENV_WORD(arg_bytes));
+	word = element(t, t->in->p64, t->env, ENV_WORD(arg_bytes));
 	if (!size) {
-		SPV_OP(&t->body, SpvOpStore, slot, spv_u64(&t->in->b, 0), SpvMemoryAccessAlignedMask, 8);
+		SPV_OP(&t->body, SpvOpStore, word, spv_u64(&t->in->b, 0), SpvMemoryAccessAlignedMask, 8);
 		return;
 	}
 	t->bytes = value(t, SpvOpBitcast, t->in->p8, array_variable(t, t->in->u8, size));
@@ -143,7 +143,7 @@ static void store_bytes(struct twin *t)
 			copy(t, element(t, t->in->p8, t->bytes, t->site->params[i].bytes_off), address_of(t, i),
 			     t->kernel->info.params[i].size);
 	SPV_OP(&t->body, SpvOpStore,
-	       value(t, SpvOpBitcast, SPV_TYPE(&t->in->b, SpvOpTypePointer, SpvStorageClassFunction, t->in->p8), slot),
+	       value(t, SpvOpBitcast, SPV_TYPE(&t->in->b, SpvOpTypePointer, SpvStorageClassFunction, t->in->p8), word),
 	       t->bytes, SpvMemoryAccessAlignedMask, 8);
 }
 

@@ -244,7 +244,7 @@ static bool seen(const struct gpubpf_cl_unit *unit, const char *name)
 
 static void add_kernel(struct reader *r, CXCursor c)
 {
-	struct gpubpf_cl_kernel k = { 0 }, *slot;
+	struct gpubpf_cl_kernel k = { 0 }, *added;
 	const char *name = clread_text(r, clang_getCursorSpelling(c));
 
 	if (strlen(name) >= sizeof(k.info.name) - strlen("gpubpf_twin_") || seen(r->unit, name))
@@ -261,11 +261,11 @@ static void add_kernel(struct reader *r, CXCursor c)
 	else
 		clread_line(r, k.at, &k.line, &k.column);
 	find_body(r, c, &k);
-	slot = APPEND(r, r->unit->kernel, r->unit->nkernels);
-	if (!slot)
+	added = APPEND(r, r->unit->kernel, r->unit->nkernels);
+	if (!added)
 		return;
-	*slot = k;
-	slot->function = clread_note_kernel(r, c, r->unit->nkernels - 1);
+	*added = k;
+	added->function = clread_note_kernel(r, c, r->unit->nkernels - 1);
 }
 
 static enum CXChildVisitResult visit_top(CXCursor c, CXCursor parent, CXClientData data)
