@@ -137,7 +137,7 @@ LLVMValueRef low_condition(struct low_frame *f, const struct gpubpf_insn *insn);
 LLVMValueRef low_source(struct low_frame *f, const struct gpubpf_insn *insn);
 
 /* llvm_stack.c */
-int low_stack_plan(struct low_prog *p);
+int low_stack_cut(struct low_prog *p);
 /* The private pointer to where an access begins; `ptr` is the register plus displacement (i64). */
 LLVMValueRef low_stack_ptr(struct low_prog *p, const struct gpubpf_access *access, LLVMValueRef ptr);
 /* The same for an access relative to r10 of the frame itself, whatever the fact says of frames. */

@@ -390,7 +390,7 @@ static void set_arguments(struct low_frame *f)
 		low_set(f, GPUBPF_R10, LLVMBuildAdd(l->b, run, low_const(l, GPUBPF_RUN_STACK + GPUBPF_STACK_SIZE), ""));
 }
 
-static int plan_rmw(struct low_prog *p)
+static int prepare_rmw(struct low_prog *p)
 {
 	const struct gpubpf_prog *prog = p->prog;
 
@@ -403,7 +403,7 @@ static int plan_rmw(struct low_prog *p)
 	return 0;
 }
 
-static int plan(struct low_prog *p)
+static int prepare(struct low_prog *p)
 {
 	int err;
 
@@ -412,15 +412,15 @@ static int plan(struct low_prog *p)
 	if (!p->prog->facts)
 		return gpubpf_diag_set(p->l->diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "the program is not verified, so it cannot be lowered");
-	err = plan_rmw(p);
-	return err < 0 ? err : low_stack_plan(p);
+	err = prepare_rmw(p);
+	return err < 0 ? err : low_stack_cut(p);
 }
 
 int low_program(struct low_prog *p)
 {
 	struct low *l = p->l;
 	struct low_frame f = { .p = p };
-	int err = plan(p);
+	int err = prepare(p);
 
 	if (err < 0)
 		return err;

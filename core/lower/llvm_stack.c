@@ -13,35 +13,35 @@
 
 #define NONE UINT16_MAX
 
-struct plan {
+struct cut {
 	struct low_prog *p;
 	uint32_t bytes;     /* of all frames */
 	bool *used, *tied;  /* tied[i]: byte i and i + 1 are in one segment */
 	int err;
 };
 
-static void outside(struct plan *plan, uint32_t pc, const struct gpubpf_access *a)
+static void outside(struct cut *cut, uint32_t pc, const struct gpubpf_access *a)
 {
-	plan->err = gpubpf_diag_set(plan->p->l->diag, GPUBPF_E_STACK_BOUNDS, pc,
-				    "the facts place an access at %d to %d, %u bytes, outside of its frame", a->off_min,
-				    a->off_max, a->size_max);
+	cut->err = gpubpf_diag_set(cut->p->l->diag, GPUBPF_E_STACK_BOUNDS, pc,
+				   "the facts place an access at %d to %d, %u bytes, outside of its frame", a->off_min,
+				   a->off_max, a->size_max);
 }
 
-static void tie(struct plan *plan, uint32_t first, uint32_t end)
+static void tie(struct cut *cut, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
-		plan->used[i] = true;
+		cut->used[i] = true;
 		if (i + 1 < end)
-			plan->tied[i] = true;
+			cut->tied[i] = true;
 	}
 }
 
-static void note_access(struct plan *plan, uint32_t pc, const struct gpubpf_access *a, bool own)
+static void note_access(struct cut *cut, uint32_t pc, const struct gpubpf_access *a, bool own)
 {
 	int64_t first = (int64_t)a->off_min + GPUBPF_STACK_SIZE,
 		end = (int64_t)a->off_max + GPUBPF_STACK_SIZE + a->size_max;
 	bool mixed = a->spaces & ~(GPUBPF_SPACE_STACK | GPUBPF_SPACE_NULL);
-	uint32_t frames = plan->p->stack.frames;
+	uint32_t frames = cut->p->stack.frames;
 
 	if (!(a->spaces & GPUBPF_SPACE_STACK) || a->size_max == 0)
 		return;
@@ -49,73 +49,73 @@ static void note_access(struct plan *plan, uint32_t pc, const struct gpubpf_acce
 		end = GPUBPF_STACK_SIZE;
 	if (a->off_max < a->off_min || first < 0 || end > GPUBPF_STACK_SIZE ||
 	    (a->frame != GPUBPF_ANY_FRAME && a->frame >= frames)) {
-		outside(plan, pc, a);
+		outside(cut, pc, a);
 		return;
 	}
 	if (a->frame != GPUBPF_ANY_FRAME)
-		tie(plan, a->frame * GPUBPF_STACK_SIZE + first, a->frame * GPUBPF_STACK_SIZE + end);
+		tie(cut, a->frame * GPUBPF_STACK_SIZE + first, a->frame * GPUBPF_STACK_SIZE + end);
 	else if (own)
 		for (uint32_t i = 0; i < frames; i++)
-			tie(plan, i * GPUBPF_STACK_SIZE + first, i * GPUBPF_STACK_SIZE + end);
+			tie(cut, i * GPUBPF_STACK_SIZE + first, i * GPUBPF_STACK_SIZE + end);
 	else
-		tie(plan, first, (frames - 1) * GPUBPF_STACK_SIZE + end);
+		tie(cut, first, (frames - 1) * GPUBPF_STACK_SIZE + end);
 }
 
-static void note_insn(struct plan *plan, uint32_t pc)
+static void note_insn(struct cut *cut, uint32_t pc)
 {
-	const struct gpubpf_insn *insn = &plan->p->prog->insns[pc];
-	const struct gpubpf_insn_facts *f = &plan->p->prog->facts->insn[pc];
+	const struct gpubpf_insn *insn = &cut->p->prog->insns[pc];
+	const struct gpubpf_insn_facts *f = &cut->p->prog->facts->insn[pc];
 	uint8_t base = insn->kind == GPUBPF_INSN_LOAD ? insn->src : insn->dst;
 
 	if (!(f->flags & GPUBPF_FACT_REACHED))
 		return;
-	note_access(plan, pc, &f->mem, base == GPUBPF_R10);
+	note_access(cut, pc, &f->mem, base == GPUBPF_R10);
 	for (int i = 0; f->call && i < 5; i++)
-		note_access(plan, pc, &f->call->arg[i], false);
+		note_access(cut, pc, &f->call->arg[i], false);
 }
 
 /* Arrays for the runs of tied bytes; each begins at a multiple of 8 of the frame, so that what is
  * aligned to r10 is aligned in the array. */
-static void cut_segments(struct plan *plan)
+static void cut_segments(struct cut *cut)
 {
-	struct low_stack *s = &plan->p->stack;
-	struct low *l = plan->p->l;
+	struct low_stack *s = &cut->p->stack;
+	struct low *l = cut->p->l;
 
-	for (uint32_t i = 0; i < plan->bytes;) {
+	for (uint32_t i = 0; i < cut->bytes;) {
 		struct low_segment *seg = &s->segs[s->nsegs];
 		uint32_t first = i;
 
-		if (!plan->used[i]) {
+		if (!cut->used[i]) {
 			s->seg_of[i++] = NONE;
 			continue;
 		}
-		while (plan->tied[i])
+		while (cut->tied[i])
 			s->seg_of[i++] = s->nsegs;
 		s->seg_of[i++] = s->nsegs++;
 		seg->start = first & ~7u;
 		seg->end = i;
-		seg->array = low_alloca(plan->p, LLVMArrayType2(l->i8, seg->end - seg->start), 8, "stack");
+		seg->array = low_alloca(cut->p, LLVMArrayType2(l->i8, seg->end - seg->start), 8, "stack");
 	}
 }
 
-int low_stack_plan(struct low_prog *p)
+int low_stack_cut(struct low_prog *p)
 {
 	uint32_t frames = p->prog->facts->frames ? p->prog->facts->frames : 1;
-	struct plan plan = { .p = p, .bytes = frames * GPUBPF_STACK_SIZE };
+	struct cut cut = { .p = p, .bytes = frames * GPUBPF_STACK_SIZE };
 	struct low *l = p->l;
 
 	p->stack = (struct low_stack){ .frames = frames };
-	plan.used = gpubpf_pool_alloc(l->pool, plan.bytes, sizeof(bool));
-	plan.tied = gpubpf_pool_alloc(l->pool, plan.bytes, sizeof(bool));
-	p->stack.segs = gpubpf_pool_alloc(l->pool, plan.bytes, sizeof(*p->stack.segs));
-	p->stack.seg_of = gpubpf_pool_alloc(l->pool, plan.bytes, sizeof(*p->stack.seg_of));
+	cut.used = gpubpf_pool_alloc(l->pool, cut.bytes, sizeof(bool));
+	cut.tied = gpubpf_pool_alloc(l->pool, cut.bytes, sizeof(bool));
+	p->stack.segs = gpubpf_pool_alloc(l->pool, cut.bytes, sizeof(*p->stack.segs));
+	p->stack.seg_of = gpubpf_pool_alloc(l->pool, cut.bytes, sizeof(*p->stack.seg_of));
 	if (l->pool->failed)
 		return -ENOMEM;
-	for (uint32_t pc = 0; pc < p->prog->ninsns && !plan.err; pc++)
-		note_insn(&plan, pc);
-	if (!plan.err)
-		cut_segments(&plan);
-	return plan.err;
+	for (uint32_t pc = 0; pc < p->prog->ninsns && !cut.err; pc++)
+		note_insn(&cut, pc);
+	if (!cut.err)
+		cut_segments(&cut);
+	return cut.err;
 }
 
 /* where in the row of frames an access begins at the least */

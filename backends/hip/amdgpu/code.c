@@ -49,33 +49,33 @@ static int push(struct reader *r, int64_t off)
 	return 0;
 }
 
-static struct hip_place *add_place(struct reader *r, enum hip_place_kind kind, uint32_t off)
+static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, uint32_t off)
 {
 	struct hip_code *code = r->code;
-	struct hip_place *grown = realloc(code->places, (code->nplaces + 1) * sizeof(*grown));
+	struct hip_patch *grown = realloc(code->patches, (code->npatches + 1) * sizeof(*grown));
 
 	if (!grown)
 		return NULL;
-	code->places = grown;
-	grown[code->nplaces] = (struct hip_place){ .kind = kind, .off = off };
-	return &grown[code->nplaces++];
+	code->patches = grown;
+	grown[code->npatches] = (struct hip_patch){ .kind = kind, .off = off };
+	return &grown[code->npatches++];
 }
 
 /* The two registers of an operand like s[4:5] or vcc. */
-static bool pair(const char *text, struct hip_place *place)
+static bool pair(const char *text, struct hip_patch *patch)
 {
 	unsigned first, last;
 	char end;
 
 	if (sscanf(text, " s[%u:%u%c", &first, &last, &end) == 3 && last == first + 1 && end == ']' && last < 110) {
-		snprintf(place->reg[0], sizeof(place->reg[0]), "s%u", first);
-		snprintf(place->reg[1], sizeof(place->reg[1]), "s%u", last);
+		snprintf(patch->reg[0], sizeof(patch->reg[0]), "s%u", first);
+		snprintf(patch->reg[1], sizeof(patch->reg[1]), "s%u", last);
 		return true;
 	}
 	if (strncmp(text, " vcc", 4))
 		return false;
-	strcpy(place->reg[0], "vcc_lo");
-	strcpy(place->reg[1], "vcc_hi");
+	strcpy(patch->reg[0], "vcc_lo");
+	strcpy(patch->reg[1], "vcc_hi");
 	return true;
 }
 
@@ -101,22 +101,22 @@ static enum flow flow_of(const char *name)
 
 static int note(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
-	struct hip_place *place;
+	struct hip_patch *patch;
 
 	r->code->calls |= !strncmp(name, "s_swappc_b64", 12);
 	r->code->barrier |= !strncmp(name, "s_barrier", 9);
 	if (!strcmp(name, "s_getpc_b64")) {
-		place = add_place(r, HIP_PLACE_PC, off);
-		if (place && !pair(operands, place))
+		patch = add_patch(r, HIP_PATCH_PC, off);
+		if (patch && !pair(operands, patch))
 			return refuse(r, "it asks for its own address in an unusual way", off);
 	} else if (!strcmp(name, "s_endpgm")) {
-		place = add_place(r, HIP_PLACE_END, off);
+		patch = add_patch(r, HIP_PATCH_END, off);
 	} else if (!strcmp(name, "s_sendmsg") && strstr(operands, "MSG_DEALLOC_VGPRS")) {
-		place = add_place(r, HIP_PLACE_FREE, off);
+		patch = add_patch(r, HIP_PATCH_FREE, off);
 	} else {
 		return 0;
 	}
-	return place ? 0 : -ENOMEM;
+	return patch ? 0 : -ENOMEM;
 }
 
 /* From an offset to the next instruction after which control goes elsewhere. */
@@ -156,7 +156,7 @@ static int straight(struct reader *r, uint32_t off)
 
 static int by_offset(const void *a, const void *b)
 {
-	const struct hip_place *x = a, *y = b;
+	const struct hip_patch *x = a, *y = b;
 
 	return (x->off > y->off) - (x->off < y->off);
 }
@@ -170,8 +170,8 @@ static int read_all(struct reader *r, size_t start)
 
 		err = straight(r, off);
 	}
-	if (!err && r->code->nplaces)
-		qsort(r->code->places, r->code->nplaces, sizeof(*r->code->places), by_offset);
+	if (!err && r->code->npatches)
+		qsort(r->code->patches, r->code->npatches, sizeof(*r->code->patches), by_offset);
 	return err;
 }
 
@@ -210,6 +210,6 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, 
 
 void hip_code_finish(struct hip_code *code)
 {
-	free(code->places);
+	free(code->patches);
 	*code = (struct hip_code){ 0 };
 }

@@ -14,14 +14,14 @@
 
 struct gpubpf_diag;
 
-enum hip_place_kind {
-	HIP_PLACE_END,             /* s_endpgm */
-	HIP_PLACE_PC,              /* s_getpc_b64: where the code itself lies */
-	HIP_PLACE_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): gives the registers away before the end */
+enum hip_patch_kind {
+	HIP_PATCH_END,             /* s_endpgm */
+	HIP_PATCH_PC,              /* s_getpc_b64: where the code itself lies */
+	HIP_PATCH_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): gives the registers away before the end */
 };
 
-struct hip_place {
-	enum hip_place_kind kind;
+struct hip_patch {
+	enum hip_patch_kind kind;
 	uint32_t off;              /* from the first instruction */
 	char reg[2][8];            /* PC: the two registers that it sets */
 	bool probed;               /* END, in a twin: the exit probe stands here */
@@ -29,8 +29,8 @@ struct hip_place {
 
 struct hip_code {
 	uint32_t size;             /* bytes up to the end of the last instruction that is reached */
-	struct hip_place *places;
-	uint32_t nplaces;
+	struct hip_patch *patches;
+	uint32_t npatches;
 	bool calls;                /* it calls functions */
 	bool barrier;
 };

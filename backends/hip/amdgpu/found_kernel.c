@@ -74,12 +74,12 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	return hip_code_read(app->isa, app->wave32, app->bytes - before, size + before, before, &app->code, diag);
 }
 
-/* Each place is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */
+/* Each patch is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */
 int hip_found_reaches(const struct hip_code *code, struct gpubpf_diag *diag)
 {
-	uint32_t stubs = 2048 + 64 * code->nplaces;
+	uint32_t stubs = 2048 + 64 * code->npatches;
 
-	if (code->nplaces && code->places[code->nplaces - 1].off + stubs >= 4 * 32767)
+	if (code->npatches && code->patches[code->npatches - 1].off + stubs >= 4 * 32767)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "its code is too large: %u bytes, and a branch must "
 				       "reach from its last instruction to what stands before the first",

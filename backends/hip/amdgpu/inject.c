@@ -33,17 +33,17 @@ static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *jo
 
 	probes->entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
 	probes->exit = UINT32_MAX;
-	for (uint32_t i = 0; i < app->code.nplaces; i++) {
-		struct hip_place *place = &app->code.places[i];
+	for (uint32_t i = 0; i < app->code.npatches; i++) {
+		struct hip_patch *patch = &app->code.patches[i];
 		uint32_t site;
 
-		if (place->kind != HIP_PLACE_END)
+		if (patch->kind != HIP_PATCH_END)
 			continue;
 		site = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", id++);
-		place->probed = site != UINT32_MAX;
-		if (place->probed && probes->exit != UINT32_MAX && probes->exit != site)
+		patch->probed = site != UINT32_MAX;
+		if (patch->probed && probes->exit != UINT32_MAX && probes->exit != site)
 			return hip_refuse(diag, "its exits are to have several probes, and share one");
-		probes->exit = place->probed ? site : probes->exit;
+		probes->exit = patch->probed ? site : probes->exit;
 	}
 	return gpubpf_all_inserted(&at, diag);
 }
@@ -86,14 +86,14 @@ static uint32_t arguments_end(const struct hip_found *app)
 }
 
 /* Add what a probe needs to the twin. */
-static int join(struct hip_twin_plan *plan, const struct hip_descriptor *probe, struct hip_registers *all,
+static int join(struct hip_draft *draft, const struct hip_descriptor *probe, struct hip_registers *all,
 		struct gpubpf_diag *diag)
 {
-	struct hip_registers r = hip_registers_of(plan->isa, probe);
+	struct hip_registers r = hip_registers_of(draft->isa, probe);
 
 	if (probe->group_size)
 		return hip_refuse(diag, "the probe's code needs memory of the group, which belongs to the kernel");
-	if (probe->private_size && plan->isa->family == HIP_GFX90A)
+	if (probe->private_size && draft->isa->family == HIP_GFX90A)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "the probe needs %u bytes of memory for each "
 				       "thread, and on gfx90a it must do with registers",
@@ -101,12 +101,12 @@ static int join(struct hip_twin_plan *plan, const struct hip_descriptor *probe, 
 	all->vector = max(all->vector, r.vector);
 	all->accum = max(all->accum, r.accum);
 	all->scalar = max(all->scalar, r.scalar);
-	hip_descriptor_join(&plan->twin, probe);
+	hip_descriptor_join(&draft->twin, probe);
 	return 0;
 }
 
-static int make_plan(const struct hip_found *app, const struct probes *probes, struct hip_twin_plan *plan,
-		     struct gpubpf_diag *diag)
+static int make_draft(const struct hip_found *app, const struct probes *probes, struct hip_draft *draft,
+		      struct gpubpf_diag *diag)
 {
 	struct hip_registers need = { 0 };
 	const uint8_t *code;
@@ -114,22 +114,22 @@ static int make_plan(const struct hip_found *app, const struct probes *probes, s
 	size_t size;
 	int err = 0;
 
-	*plan = (struct hip_twin_plan){
+	*draft = (struct hip_draft){
 		.isa = app->isa, .wave32 = app->wave32, .bytes = app->bytes, .address = app->address, .code = &app->code,
 		.kernel = app->descriptor, .twin = app->descriptor, .entry_site = probes->entry, .exit_site = probes->exit,
 	};
-	plan->twin.preload = 0;
+	draft->twin.preload = 0;
 	if (app->words)
-		plan->twin.kernarg_size = arguments_end(app) + 8 * __builtin_popcount(app->words);
+		draft->twin.kernarg_size = arguments_end(app) + 8 * __builtin_popcount(app->words);
 	if (probes->entry != UINT32_MAX)
-		err = read_probe(probes, probes->entry, &plan->entry, &off, &code, &size, diag);
+		err = read_probe(probes, probes->entry, &draft->entry, &off, &code, &size, diag);
 	if (!err && probes->entry != UINT32_MAX)
-		err = join(plan, &plan->entry, &need, diag);
+		err = join(draft, &draft->entry, &need, diag);
 	if (!err && probes->exit != UINT32_MAX)
-		err = read_probe(probes, probes->exit, &plan->exit, &off, &code, &size, diag);
+		err = read_probe(probes, probes->exit, &draft->exit, &off, &code, &size, diag);
 	if (!err && probes->exit != UINT32_MAX)
-		err = join(plan, &plan->exit, &need, diag);
-	return err ? err : hip_live_place(app, plan, &need, diag);
+		err = join(draft, &draft->exit, &need, diag);
+	return err ? err : hip_live_choose(app, draft, &need, diag);
 }
 
 /* The branches that no object can have by itself: between the stubs and the probes. */
@@ -157,12 +157,12 @@ static int find_stub(struct branches *b, const struct hip_elf *stubs, const char
 /* The entry probe's ends come back into the twin. */
 static void find_ends(struct branches *b, const struct probes *probes, uint64_t off)
 {
-	for (uint32_t i = 0; i < probes->code.nplaces; i++) {
-		const struct hip_place *place = &probes->code.places[i];
+	for (uint32_t i = 0; i < probes->code.npatches; i++) {
+		const struct hip_patch *patch = &probes->code.patches[i];
 
-		if (place->kind != HIP_PLACE_PC)
-			b->list[b->n++] = (struct hip_branch){ 0, off + place->off,
-							       place->kind == HIP_PLACE_END ? HIP_STUB_ENTERED : NULL };
+		if (patch->kind != HIP_PATCH_PC)
+			b->list[b->n++] = (struct hip_branch){ 0, off + patch->off,
+							       patch->kind == HIP_PATCH_END ? HIP_STUB_ENTERED : NULL };
 	}
 }
 
@@ -181,7 +181,7 @@ static int find_branches(const struct hip_found *app, struct probes *probes, con
 		err = hip_code_read(app->isa, app->wave32, code, size, 0, &probes->code, diag);
 	if (err < 0)
 		return err;
-	b->list = calloc(probes->code.nplaces + 2, sizeof(*b->list));
+	b->list = calloc(probes->code.npatches + 2, sizeof(*b->list));
 	if (!b->list)
 		return -ENOMEM;
 	find_ends(b, probes, off);
@@ -189,37 +189,37 @@ static int find_branches(const struct hip_found *app, struct probes *probes, con
 	return err ? err : find_stub(b, stubs, HIP_STUB_TO_EXIT, probes->exit, 1, diag);
 }
 
-/* The places of the twin that the agent writes: the arena's word, if a probe reads it, and two of each pc. */
-static int find_binds(const struct hip_twin_plan *plan, struct hip_link *job, struct hip_bind **binds)
+/* The words of the twin that the agent writes: the arena's word, if a probe reads it, and two of each pc. */
+static int find_binds(const struct hip_draft *draft, struct hip_link *job, struct hip_bind **binds)
 {
 	struct hip_symbols symbols = hip_elf_symbols(&job->object[0], SHT_SYMTAB);
-	const struct hip_code *code = plan->code;
+	const struct hip_code *code = draft->code;
 	Elf64_Sym arena;
 
-	*binds = calloc(2 * code->nplaces + 2, sizeof(**binds));
-	job->spots = calloc(2 * code->nplaces + 1, sizeof(*job->spots));
+	*binds = calloc(2 * code->npatches + 2, sizeof(**binds));
+	job->spots = calloc(2 * code->npatches + 1, sizeof(*job->spots));
 	if (!*binds || !job->spots)
 		return -ENOMEM;
 	if (hip_elf_find(&symbols, "gpubpf_arena", &arena)) {
 		strcpy(job->spots[job->nspots].symbol, "gpubpf_arena");
 		(*binds)[job->nspots++] = (struct hip_bind){ .what = HIP_BIND_ARENA, .part = HIP_BIND_U64 };
 	}
-	for (uint32_t i = 0; i < 2 * code->nplaces; i++) {
-		const struct hip_place *place = &code->places[i / 2];
+	for (uint32_t i = 0; i < 2 * code->npatches; i++) {
+		const struct hip_patch *patch = &code->patches[i / 2];
 		struct hip_spot *spot = &job->spots[job->nspots];
 
-		if (place->kind != HIP_PLACE_PC)
+		if (patch->kind != HIP_PATCH_PC)
 			continue;
 		snprintf(spot->symbol, sizeof(spot->symbol), "gpubpf_pc_%u", i / 2);
 		spot->plus = i % 2 ? HIP_STUB_PC_HI : HIP_STUB_PC_LO;
 		(*binds)[job->nspots++] = (struct hip_bind){ .what = HIP_BIND_IMAGE,
-			.part = i % 2 ? HIP_BIND_HI32 : HIP_BIND_LO32, .addend = hip_stub_pc(plan, place) };
+			.part = i % 2 ? HIP_BIND_HI32 : HIP_BIND_LO32, .addend = hip_stub_pc(draft, patch) };
 	}
 	return 0;
 }
 
-/* Put the table behind the file; the last entry, the arguments, is no place. */
-static int publish(const struct hip_found *app, const struct hip_twin_plan *plan, const struct hip_link *job,
+/* Put the table behind the file; the last entry, the arguments, is none of them. */
+static int publish(const struct hip_found *app, const struct hip_draft *draft, const struct hip_link *job,
 		   struct hip_bind *binds, struct gpubpf_blob *out)
 {
 	uint32_t count = job->nspots + (app->words ? 1 : 0);
@@ -235,7 +235,7 @@ static int publish(const struct hip_found *app, const struct hip_twin_plan *plan
 	if (app->words) {
 		binds[job->nspots] = (struct hip_bind){ .what = HIP_BIND_ARGS, .part = app->words,
 							.offset = arguments_end(app) };
-		snprintf(binds[job->nspots].kernel, sizeof(binds->kernel), "%s", plan->name);
+		snprintf(binds[job->nspots].kernel, sizeof(binds->kernel), "%s", draft->name);
 	}
 	memcpy(grown + out->size, binds, size);
 	memcpy(grown + out->size + size, &count, sizeof(count));
@@ -244,12 +244,12 @@ static int publish(const struct hip_found *app, const struct hip_twin_plan *plan
 	return 0;
 }
 
-static int link_twin(const struct hip_found *app, struct probes *probes, const struct hip_twin_plan *plan,
+static int link_twin(const struct hip_found *app, struct probes *probes, const struct hip_draft *draft,
 		     const struct gpubpf_blob *object, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
-	struct hip_registers r = hip_registers_of(app->isa, &plan->twin);
-	struct hip_meta_twin say = { plan->name, r.vector + r.accum, r.accum, max(app->meta.sgprs, r.scalar),
-				     plan->twin.private_size, __builtin_popcount(app->words), arguments_end(app) };
+	struct hip_registers r = hip_registers_of(app->isa, &draft->twin);
+	struct hip_meta_twin say = { draft->name, r.vector + r.accum, r.accum, max(app->meta.sgprs, r.scalar),
+				     draft->twin.private_size, __builtin_popcount(app->words), arguments_end(app) };
 	struct hip_link job = { .nobjects = 2, .flags = app->elf.head.e_flags,
 				.abi = app->elf.head.e_ident[EI_ABIVERSION] };
 	struct branches branches = { 0 };
@@ -268,11 +268,11 @@ static int link_twin(const struct hip_found *app, struct probes *probes, const s
 	job.branches = branches.list;
 	job.nbranches = branches.n;
 	if (!err)
-		err = find_binds(plan, &job, &binds);
+		err = find_binds(draft, &job, &binds);
 	if (!err)
 		err = hip_link(&job, out, diag);
 	if (!err)
-		err = publish(app, plan, &job, binds, out);
+		err = publish(app, draft, &job, binds, out);
 	free(binds);
 	free(job.spots);
 	hip_code_finish(&probes->code);
@@ -285,18 +285,18 @@ static int build(const struct hip_found *app, struct probes *probes, const char 
 		 struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob text = { 0 }, object = { 0 };
-	struct hip_twin_plan plan;
+	struct hip_draft draft;
 	int err = hip_found_reaches(&app->code, diag);
 
 	if (!err)
-		err = make_plan(app, probes, &plan, diag);
-	plan.name = name;
+		err = make_draft(app, probes, &draft, diag);
+	draft.name = name;
 	if (!err)
-		err = hip_stub_write(&plan, &text);
+		err = hip_stub_write(&draft, &text);
 	if (!err)
 		err = hip_assemble(app->isa, app->wave32, text.data, text.size, &object, diag);
 	if (!err)
-		err = link_twin(app, probes, &plan, &object, out, diag);
+		err = link_twin(app, probes, &draft, &object, out, diag);
 	free(object.data);
 	free(text.data);
 	return err;

@@ -40,9 +40,9 @@ static void add_places(const struct reading *r, struct gpubpf_kernel_info *info)
 	const struct hip_code *code = &r->app->code;
 	uint32_t place = add_line(r, r->shared->nplaces, r->app->address);
 
-	for (uint32_t i = 0; i < code->nplaces; i++)
-		if (code->places[i].kind == HIP_PLACE_END)
-			place = add_line(r, place, r->app->address + code->places[i].off);
+	for (uint32_t i = 0; i < code->npatches; i++)
+		if (code->patches[i].kind == HIP_PATCH_END)
+			place = add_line(r, place, r->app->address + code->patches[i].off);
 	info->nplaces = place - r->shared->nplaces;
 	r->shared->nplaces = place;
 }

@@ -33,7 +33,7 @@ static const struct {
 	[SHSTRTAB] = { ".shstrtab", SHT_STRTAB, 0, 0, 1, 0 },
 };
 
-struct placed {
+struct laid {
 	uint64_t off;              /* in its part; NONE: the section is not in the result */
 	enum part part;
 };
@@ -41,7 +41,7 @@ struct placed {
 struct linker {
 	const struct hip_link *job;
 	struct gpubpf_diag *diag;
-	struct placed *placed[HIP_LINK_OBJECTS]; /* of each section */
+	struct laid *laid[HIP_LINK_OBJECTS]; /* of each section */
 	uint64_t at[NPARTS], size[NPARTS]; /* file offsets, which are the addresses too */
 	uint64_t total;
 	uint32_t nexports, names;  /* symbols and bytes of their names */
@@ -63,17 +63,17 @@ static bool wanted(const Elf64_Shdr *head)
 	return head->sh_flags & SHF_ALLOC && (head->sh_type == SHT_PROGBITS || head->sh_type == SHT_NOBITS);
 }
 
-static int place_object(struct linker *ln, uint32_t o)
+static int lay_out_object(struct linker *ln, uint32_t o)
 {
 	const struct hip_elf *elf = &ln->job->object[o];
 	const uint8_t *bytes;
 	Elf64_Shdr head;
 
-	ln->placed[o] = calloc(elf->head.e_shnum + 1u, sizeof(*ln->placed[o]));
-	if (!ln->placed[o])
+	ln->laid[o] = calloc(elf->head.e_shnum + 1u, sizeof(*ln->laid[o]));
+	if (!ln->laid[o])
 		return -ENOMEM;
 	for (uint32_t i = 0; hip_elf_section(elf, i, &head, &bytes); i++) {
-		struct placed *p = &ln->placed[o][i];
+		struct laid *p = &ln->laid[o][i];
 
 		p->off = NONE;
 		if (!wanted(&head))
@@ -92,7 +92,7 @@ static bool is_exported(const struct linker *ln, uint32_t o, const Elf64_Sym *sy
 {
 	return ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL && ELF64_ST_VISIBILITY(symbol->st_other) != STV_HIDDEN &&
 	       symbol->st_shndx && symbol->st_shndx < ln->job->object[o].head.e_shnum &&
-	       ln->placed[o][symbol->st_shndx].off != NONE && strncmp(name, "gpubpf_site_", 12) &&
+	       ln->laid[o][symbol->st_shndx].off != NONE && strncmp(name, "gpubpf_site_", 12) &&
 	       strncmp(name, "gpubpf_inline_", 14);
 }
 
@@ -114,7 +114,7 @@ static bool next_export(const struct linker *ln, uint32_t *o, uint32_t *i, Elf64
 
 static uint64_t where(const struct linker *ln, uint32_t o, uint32_t section)
 {
-	const struct placed *p = &ln->placed[o][section];
+	const struct laid *p = &ln->laid[o][section];
 
 	return ln->at[p->part] + p->off;
 }
@@ -152,7 +152,7 @@ static void copy_sections(struct linker *ln, uint32_t o)
 	Elf64_Shdr head;
 
 	for (uint32_t i = 0; hip_elf_section(&ln->job->object[o], i, &head, &bytes); i++)
-		if (ln->placed[o][i].off != NONE && bytes)
+		if (ln->laid[o][i].off != NONE && bytes)
 			memcpy(ln->out + where(ln, o, i), bytes, head.sh_size);
 }
 
@@ -167,7 +167,7 @@ static void write_symbols(struct linker *ln)
 	hash[1] = ln->nexports + 1;
 	hash[2] = ln->nexports ? 1 : 0;
 	FOR_EACH_EXPORT(ln, o, symbol, name) {
-		uint32_t part = ln->placed[o][symbol.st_shndx].part;
+		uint32_t part = ln->laid[o][symbol.st_shndx].part;
 
 		table[++n] = (Elf64_Sym){
 			.st_name = off, .st_info = symbol.st_info, .st_other = STV_PROTECTED, .st_shndx = part + 1,
@@ -267,7 +267,7 @@ static uint64_t find_named(const struct linker *ln, const char *name)
 		struct hip_symbols all = hip_elf_symbols(&ln->job->object[o], SHT_SYMTAB);
 
 		if (hip_elf_find(&all, name, &symbol) && symbol.st_shndx < ln->job->object[o].head.e_shnum &&
-		    ln->placed[o][symbol.st_shndx].off != NONE)
+		    ln->laid[o][symbol.st_shndx].off != NONE)
 			return where(ln, o, symbol.st_shndx) + symbol.st_value;
 	}
 	return NONE;
@@ -282,7 +282,7 @@ static uint64_t address_of(const struct linker *ln, uint32_t o, uint32_t index, 
 	if (!hip_elf_symbol(&all, index, &symbol, name))
 		return NONE;
 	if (symbol.st_shndx && symbol.st_shndx < ln->job->object[o].head.e_shnum)
-		return ln->placed[o][symbol.st_shndx].off == NONE ? NONE
+		return ln->laid[o][symbol.st_shndx].off == NONE ? NONE
 								  : where(ln, o, symbol.st_shndx) + symbol.st_value;
 	return symbol.st_shndx == SHN_UNDEF && **name ? find_named(ln, *name) : NONE;
 }
@@ -332,7 +332,7 @@ static int relocate_section(struct linker *ln, uint32_t o, const Elf64_Shdr *rel
 	int err = 0;
 
 	if (!bytes || !hip_elf_section(elf, relocs->sh_info, &head, &target) ||
-	    ln->placed[o][relocs->sh_info].off == NONE)
+	    ln->laid[o][relocs->sh_info].off == NONE)
 		return 0;
 	for (uint64_t i = 0; !err && i < relocs->sh_size / sizeof(Elf64_Rela); i++) {
 		const char *name;
@@ -416,7 +416,7 @@ static int build(struct linker *ln)
 	int err = 0;
 
 	for (uint32_t o = 0; !err && o < ln->job->nobjects; o++)
-		err = place_object(ln, o);
+		err = lay_out_object(ln, o);
 	if (err < 0)
 		return err;
 	ln->size[TEXT] = align_up(ln->size[TEXT], 4);
@@ -450,7 +450,7 @@ int hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct gpubpf_
 		return refuse(&ln, "the processor is not known", "");
 	err = build(&ln);
 	for (uint32_t o = 0; o < job->nobjects; o++)
-		free(ln.placed[o]);
+		free(ln.laid[o]);
 	if (err < 0) {
 		free(ln.out);
 		return err;

@@ -18,7 +18,7 @@ struct hip_branch {
 	const char *symbol;        /* NULL: the instruction does nothing (s_nop) */
 };
 
-/* a place that somebody wants to find again in the result */
+/* what somebody wants to find again in the result */
 struct hip_spot {
 	char symbol[32];
 	uint64_t plus;             /* bytes behind the symbol */

@@ -49,23 +49,24 @@ static uint32_t max(uint32_t a, uint32_t b)
  * Where the state at entry is kept: above all that kernel and probes use. Where the kernel has every register it
  * lies above the probes' alone, and while the kernel runs in accumulation registers, if an exit probe wants it.
  */
-int hip_live_place(const struct hip_found *app, struct hip_twin_plan *plan, const struct hip_registers *probes,
-		   struct gpubpf_diag *diag)
+int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const struct hip_registers *probes,
+		    struct gpubpf_diag *diag)
 {
 	struct hip_registers all = hip_live_used(app);
 	bool full = max(all.vector, probes->vector) + 2 > HIP_MAX_VECTOR;
 
-	plan->state = full ? probes->vector : max(all.vector, probes->vector);
-	plan->items = plan->state + 1;
-	all.vector = max(all.vector, plan->items + 1);
+	draft->state = full ? probes->vector : max(all.vector, probes->vector);
+	draft->items = draft->state + 1;
+	all.vector = max(all.vector, draft->items + 1);
 	all.accum = max(all.accum, probes->accum);
-	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STUB_SGPRS, hip_start_of(app->isa, &plan->twin).end));
-	plan->aside = UINT32_MAX;
-	if (full && plan->exit_site != UINT32_MAX) {
-		plan->aside = all.accum;
+	all.scalar = max(max(all.scalar, probes->scalar),
+			 max(HIP_STUB_SGPRS, hip_start_of(app->isa, &draft->twin).end));
+	draft->aside = UINT32_MAX;
+	if (full && draft->exit_site != UINT32_MAX) {
+		draft->aside = all.accum;
 		all.accum += 2;
 	}
-	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &plan->twin, &all))
+	if (all.accum > (app->isa->accum ? HIP_MAX_VECTOR : 0) || !hip_registers_set(app->isa, &draft->twin, &all))
 		return refuse(app, diag);
 	return 0;
 }

@@ -26,32 +26,32 @@ static const struct spelling {
 
 struct text {
 	FILE *f;
-	const struct hip_twin_plan *plan;
+	const struct hip_draft *draft;
 	const struct spelling *say;
 	struct hip_start kept;     /* the twin's initial state: its registers are the lanes of `state` */
 };
 
 static void keep_lane(struct text *t, const char *reg, uint32_t lane)
 {
-	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->plan->state, reg, lane);
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->state, reg, lane);
 }
 
 static void read_lane(struct text *t, const char *reg, uint32_t lane)
 {
-	fprintf(t->f, "\tv_readlane_b32 %s, v%u, %u\n", reg, t->plan->state, lane);
+	fprintf(t->f, "\tv_readlane_b32 %s, v%u, %u\n", reg, t->draft->state, lane);
 }
 
 static void keep_state(struct text *t)
 {
 	char reg[16];
 
-	fprintf(t->f, "\tv_mov_b32 v%u, v0\n", t->plan->items);
+	fprintf(t->f, "\tv_mov_b32 v%u, v0\n", t->draft->items);
 	for (uint32_t i = 0; i < t->kept.end; i++) {
 		snprintf(reg, sizeof(reg), "s%u", i);
 		keep_lane(t, reg, i);
 	}
 	keep_lane(t, "exec_lo", LANE_EXEC);
-	if (!t->plan->wave32)
+	if (!t->draft->wave32)
 		keep_lane(t, "exec_hi", LANE_EXEC + 1);
 	fputs(t->say->settle, t->f);
 }
@@ -59,26 +59,26 @@ static void keep_state(struct text *t)
 static void give_exec(struct text *t)
 {
 	read_lane(t, "s0", LANE_EXEC);
-	if (!t->plan->wave32)
+	if (!t->draft->wave32)
 		read_lane(t, "s1", LANE_EXEC + 1);
 	fputs(t->say->settle, t->f);
-	fputs(t->plan->wave32 ? "\ts_mov_b32 exec_lo, s0\n" : "\ts_mov_b64 exec, s[0:1]\n", t->f);
+	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, s0\n" : "\ts_mov_b64 exec, s[0:1]\n", t->f);
 	fputs(t->say->settle, t->f);
 }
 
 /* The state of all lanes to the accumulation registers, or from them; exec is lost. */
 static void move_aside(struct text *t, bool back)
 {
-	const struct hip_twin_plan *plan = t->plan;
+	const struct hip_draft *draft = t->draft;
 
-	if (plan->aside == UINT32_MAX)
+	if (draft->aside == UINT32_MAX)
 		return;
 	fprintf(t->f, "\ts_mov_b64 exec, -1\n%s", t->say->settle);
 	for (uint32_t i = 0; i < 2; i++) {
 		if (back)
-			fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", plan->state + i, plan->aside + i);
+			fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", draft->state + i, draft->aside + i);
 		else
-			fprintf(t->f, "\tv_accvgpr_write_b32 a%u, v%u\n", plan->aside + i, plan->state + i);
+			fprintf(t->f, "\tv_accvgpr_write_b32 a%u, v%u\n", draft->aside + i, draft->state + i);
 	}
 	fputs(t->say->settle, t->f);
 }
@@ -87,7 +87,7 @@ static void move_aside(struct text *t, bool back)
 static void give_state(struct text *t, const struct hip_descriptor *d)
 {
 	uint32_t items = (d->rsrc2 & HIP_ITEM_IDS) >> HIP_ITEM_IDS_SHIFT;
-	struct hip_start want = hip_start_of(t->plan->isa, d);
+	struct hip_start want = hip_start_of(t->draft->isa, d);
 	char reg[16];
 
 	for (int f = 0; f < HIP_NFIELDS; f++)
@@ -97,66 +97,66 @@ static void give_state(struct text *t, const struct hip_descriptor *d)
 		}
 	/* all ids are in one register, ten bits each; those that were not asked for read 0 */
 	if (items == 2)
-		fprintf(t->f, "\tv_mov_b32 v0, v%u\n", t->plan->items);
+		fprintf(t->f, "\tv_mov_b32 v0, v%u\n", t->draft->items);
 	else
-		fprintf(t->f, "\tv_and_b32 v0, %#x, v%u\n", items ? 0xfffff : 0x3ff, t->plan->items);
+		fprintf(t->f, "\tv_and_b32 v0, %#x, v%u\n", items ? 0xfffff : 0x3ff, t->draft->items);
 	fprintf(t->f, "\ts_setreg_imm32_b32 hwreg(1, 0, 8), %#x\n", hip_float_mode(d));
 	fputs(t->say->settle, t->f);
 }
 
 static void write_entry(struct text *t)
 {
-	const struct hip_twin_plan *plan = t->plan;
+	const struct hip_draft *draft = t->draft;
 
 	fprintf(t->f,
 		"\t.text\n\t.p2align 8\n\t.globl \"%s\"\n\t.protected \"%s\"\n\t.type \"%s\",@function\n\"%s\":\n",
-		plan->name, plan->name, plan->name, plan->name);
+		draft->name, draft->name, draft->name, draft->name);
 	keep_state(t);
-	if (plan->entry_site != UINT32_MAX) {
-		give_state(t, &plan->entry);
+	if (draft->entry_site != UINT32_MAX) {
+		give_state(t, &draft->entry);
 		fputs(HIP_STUB_TO_ENTRY ":\n\ts_nop 0\n" HIP_STUB_ENTERED ":\n", t->f);
 		fputs(t->say->wait, t->f);
 		give_exec(t);
 	}
-	if (plan->aside != UINT32_MAX) {
+	if (draft->aside != UINT32_MAX) {
 		move_aside(t, false);
 		give_exec(t);
 	}
-	give_state(t, &plan->kernel);
+	give_state(t, &draft->kernel);
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
 
 static void write_exit(struct text *t)
 {
-	if (t->plan->exit_site == UINT32_MAX)
+	if (t->draft->exit_site == UINT32_MAX)
 		return;
 	fputs("gpubpf_leaving:\n", t->f);
 	fputs(t->say->wait, t->f);
 	fputs(t->say->drain, t->f);
 	move_aside(t, true);
 	give_exec(t);
-	give_state(t, &t->plan->exit);
+	give_state(t, &t->draft->exit);
 	fputs(HIP_STUB_TO_EXIT ":\n\ts_nop 0\n", t->f);
 }
 
 /* Literals that no constant of the instruction itself can stand for, so that each has its word. */
-static void write_pc(struct text *t, uint32_t i, const struct hip_place *place)
+static void write_pc(struct text *t, uint32_t i, const struct hip_patch *patch)
 {
-	fprintf(t->f, "gpubpf_pc_%u:\n\ts_mov_b32 %s, 0x10101010\n\ts_mov_b32 %s, 0x10101010\n", i, place->reg[0],
-		place->reg[1]);
+	fprintf(t->f, "gpubpf_pc_%u:\n\ts_mov_b32 %s, 0x10101010\n\ts_mov_b32 %s, 0x10101010\n", i, patch->reg[0],
+		patch->reg[1]);
 	fprintf(t->f, "\ts_branch gpubpf_back_%u\n", i);
 }
 
-/* The instruction that stands in the twin where the kernel has one of its places. */
-static bool write_place(struct text *t, uint32_t i, const struct hip_place *place)
+/* The instruction that stands in the twin where the kernel has one of its patches. */
+static bool write_patch(struct text *t, uint32_t i, const struct hip_patch *patch)
 {
-	bool exits = t->plan->exit_site != UINT32_MAX;
+	bool exits = t->draft->exit_site != UINT32_MAX;
 
-	if (place->kind == HIP_PLACE_PC)
+	if (patch->kind == HIP_PATCH_PC)
 		fprintf(t->f, "\ts_branch gpubpf_pc_%u\ngpubpf_back_%u:\n", i, i);
-	else if (place->kind == HIP_PLACE_END && place->probed)
+	else if (patch->kind == HIP_PATCH_END && patch->probed)
 		fputs("\ts_branch gpubpf_leaving\n", t->f);
-	else if (place->kind == HIP_PLACE_FREE && exits)
+	else if (patch->kind == HIP_PATCH_FREE && exits)
 		fputs("\ts_nop 0\n", t->f);
 	else
 		return false;
@@ -165,30 +165,30 @@ static bool write_place(struct text *t, uint32_t i, const struct hip_place *plac
 
 static void write_kernel(struct text *t)
 {
-	const struct hip_code *code = t->plan->code;
+	const struct hip_code *code = t->draft->code;
 	uint32_t next = 0, word;
 
 	fputs("\t.p2align 8\ngpubpf_kernel:\n", t->f);
 	for (uint32_t off = 0; off < code->size; off += 4) {
 		bool written = false;
 
-		if (next < code->nplaces && code->places[next].off == off) {
-			written = write_place(t, next, &code->places[next]);
+		if (next < code->npatches && code->patches[next].off == off) {
+			written = write_patch(t, next, &code->patches[next]);
 			next++;
 		}
-		memcpy(&word, t->plan->bytes + off, sizeof(word));
+		memcpy(&word, t->draft->bytes + off, sizeof(word));
 		if (!written)
 			fprintf(t->f, "\t.long %#x\n", word);
 	}
-	fprintf(t->f, "\t.size \"%s\", .-\"%s\"\n", t->plan->name, t->plan->name);
+	fprintf(t->f, "\t.size \"%s\", .-\"%s\"\n", t->draft->name, t->draft->name);
 }
 
 static void write_descriptor(struct text *t)
 {
-	const char *name = t->plan->name;
+	const char *name = t->draft->name;
 	uint32_t words[16];
 
-	memcpy(words, &t->plan->twin, sizeof(words));
+	memcpy(words, &t->draft->twin, sizeof(words));
 	fprintf(t->f, "\t.section .rodata,\"a\",@progbits\n\t.p2align 6\n\t.globl \"%s.kd\"\n\t.protected \"%s.kd\"\n"
 		"\t.type \"%s.kd\",@object\n\t.size \"%s.kd\", 64\n\"%s.kd\":\n", name, name, name, name, name);
 	for (int i = 0; i < 16; i++) {
@@ -199,20 +199,20 @@ static void write_descriptor(struct text *t)
 	}
 }
 
-int hip_stub_write(const struct hip_twin_plan *plan, struct gpubpf_blob *out)
+int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *out)
 {
-	struct text t = { .plan = plan, .say = &spellings[plan->isa->family] };
+	struct text t = { .draft = draft, .say = &spellings[draft->isa->family] };
 	char *data = NULL;
 
-	t.kept = hip_start_of(plan->isa, &plan->twin);
+	t.kept = hip_start_of(draft->isa, &draft->twin);
 	t.f = open_memstream(&data, &out->size);
 	if (!t.f)
 		return -ENOMEM;
 	write_entry(&t);
 	write_exit(&t);
-	for (uint32_t i = 0; i < plan->code->nplaces; i++)
-		if (plan->code->places[i].kind == HIP_PLACE_PC)
-			write_pc(&t, i, &plan->code->places[i]);
+	for (uint32_t i = 0; i < draft->code->npatches; i++)
+		if (draft->code->patches[i].kind == HIP_PATCH_PC)
+			write_pc(&t, i, &draft->code->patches[i]);
 	write_kernel(&t);
 	write_descriptor(&t);
 	if (fclose(t.f)) {

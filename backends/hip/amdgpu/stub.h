@@ -11,7 +11,7 @@
  *   gpubpf_kernel          the kernel's instructions, but for each probed s_endpgm, which is a branch to
  *   gpubpf_leaving         gives the exit probe its own state, with EXEC as it was at entry;
  *   HIP_STUB_TO_EXIT       the branch there; the end of the exit probe is the twin's
- *   gpubpf_pc_<i>          s_getpc_b64 of the kernel, place i: sets two registers to constants that the agent
+ *   gpubpf_pc_<i>          s_getpc_b64 of the kernel, patch i: sets two registers to constants that the agent
  *                          writes, HIP_STUB_PC_LO and _HI bytes behind the label. They are what it gave in the
  *                          original, so all that the kernel reaches from there (variables, constants,
  *                          functions) is the original's.
@@ -23,7 +23,8 @@
 #include "code.h"
 #include "descriptor.h"
 
-struct hip_twin_plan {
+/* What a twin is made of. */
+struct hip_draft {
 	const struct hip_isa *isa;
 	bool wave32;
 	const char *name;          /* of the twin; no character that needs quoting but what "" quotes */
@@ -48,12 +49,12 @@ enum { HIP_STUB_PC_LO = 4, HIP_STUB_PC_HI = 12 };
 /* Scalar registers that the stubs use themselves, from s0 on. */
 #define HIP_STUB_SGPRS 2
 
-/* What s_getpc_b64 at that place gives, as an address in the original's file. */
-static inline uint64_t hip_stub_pc(const struct hip_twin_plan *plan, const struct hip_place *place)
+/* What s_getpc_b64 there gives, as an address in the original's file. */
+static inline uint64_t hip_stub_pc(const struct hip_draft *draft, const struct hip_patch *patch)
 {
-	return plan->address + place->off + 4;
+	return draft->address + patch->off + 4;
 }
 
-int hip_stub_write(const struct hip_twin_plan *plan, struct gpubpf_blob *text);
+int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text);
 
 #endif

@@ -63,12 +63,12 @@ static int look(hsa_agent agent, void *arg)
 	return 0;
 }
 
-static bool find(const char *place, hsa_agent *agent)
+static bool find(const char *pci, hsa_agent *agent)
 {
 	unsigned domain = 0, bus = 0, slot = 0, function = 0;
 	struct search s = { 0 };
 
-	if (sscanf(place, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
+	if (sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
 		return false;
 	s.domain = domain;
 	s.bdf = bus << 8 | slot << 3 | function;
@@ -117,13 +117,13 @@ static int search_tick(hsa_agent agent, uint64_t step, uint64_t *tick, uint64_t 
 	return 0;
 }
 
-int hip_clock_read(const char *place, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
+int hip_clock_read(const char *pci, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	hsa_agent agent;
 	uint64_t step;
 
 	pthread_once(&once, load);
-	step = ready && find(place, &agent) ? rate(agent) : 0;
+	step = ready && find(pci, &agent) ? rate(agent) : 0;
 	return step ? search_tick(agent, step, cycles, before_ns, after_ns) : -EOPNOTSUPP;
 }

@@ -9,6 +9,6 @@
  * the bus ("0000:03:00.0"), and CLOCK_MONOTONIC before and after. ROCr, below HIP, relates the counter to the host's
  * clock. -EOPNOTSUPP: it does not, or what it says makes no sense.
  */
-int hip_clock_read(const char *place, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns);
+int hip_clock_read(const char *pci, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns);
 
 #endif

@@ -326,10 +326,10 @@ static int hip_launch(struct gpubpf_device_kernel *kernel, const struct gpubpf_d
 
 static int hip_clock(struct gpubpf_device *d, uint64_t *cycles, uint64_t *before_ns, uint64_t *after_ns)
 {
-	char place[64] = "";
+	char pci[64] = "";
 
-	return d->hip->pci_id(place, sizeof(place), d->ordinal) ? -EIO
-								: hip_clock_read(place, cycles, before_ns, after_ns);
+	return d->hip->pci_id(pci, sizeof(pci), d->ordinal) ? -EIO
+								: hip_clock_read(pci, cycles, before_ns, after_ns);
 }
 
 static void hip_close(struct gpubpf_device *d)

@@ -2,7 +2,7 @@
 /*
  * The seam between the AMD injector, which makes a twin's code object in a worker, and the agent, which
  * loads it where the application's own code object lies already. What is known only there is written into
- * the twin's bytes before the runtime sees them. The places to write are a table behind the ELF file:
+ * the twin's bytes before the runtime sees them. The words to write are a table behind the ELF file:
  *
  *	ELF file | struct hip_bind[count] | uint32_t count | "gpubpfB1"
  *
@@ -22,7 +22,7 @@ enum hip_bind_what {
 	/* An address in the application's code object: where its byte of virtual address `addend` was loaded.
 	 * So a twin reads and writes the application's own variables, those without a symbol too. */
 	HIP_BIND_IMAGE,
-	/* Not a place in the file: words that each launch fills, at kernel-argument offset `offset` of the
+	/* Not in the file: words that each launch fills, at kernel-argument offset `offset` of the
 	 * twin `kernel`, behind everything that the original has (hidden arguments too), which the twin's
 	 * metadata lists as by_value of 8 bytes each, in the order of the bits. part: enum hip_bind_args. */
 	HIP_BIND_ARGS,
@@ -51,9 +51,9 @@ struct hip_binds {
 /* Every entry is checked against the file's size. -EPROTO: not a twin. */
 int hip_binds_open(const void *twin, size_t size, struct hip_binds *binds);
 struct hip_bind hip_binds_get(const struct hip_binds *binds, uint32_t i);
-/* Does any place want an address in the application's code object? */
+/* Does any of them want an address in the application's code object? */
 bool hip_binds_want_image(const struct hip_binds *binds);
-/* Write what the places want into a copy of the file. */
+/* Write what they want into a copy of the file. */
 void hip_binds_write(const struct hip_binds *binds, void *file, uint64_t arena, uint64_t image);
 
 #endif

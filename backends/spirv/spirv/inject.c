@@ -15,19 +15,19 @@
 #include "target.h"
 #include "spv.h"
 
-struct plan {
+struct draft {
 	const struct gpubpf_lower_job *job;
 	struct gpubpf_spv_image *p;
 	uint32_t kinds;            /* of which the job has insertions: GPUBPF_TAKES */
-	bool *reached;             /* [p->nfunctions]: by the kernel that is being planned */
+	bool *reached;             /* [p->nfunctions]: by the kernel that is being drafted */
 	struct gpubpf_spv_wrap *wraps;
 	uint32_t nwraps;
 	struct gpubpf_twin_image out;
 };
 
-static int refuse(struct plan *plan, uint32_t site, const char *reason)
+static int refuse(struct draft *draft, uint32_t site, const char *reason)
 {
-	struct gpubpf_twin_refusal *r = &plan->out.refused[plan->out.nrefused++];
+	struct gpubpf_twin_refusal *r = &draft->out.refused[draft->out.nrefused++];
 
 	r->site = site;
 	snprintf(r->reason, sizeof(r->reason), "%.239s", reason);
@@ -53,10 +53,10 @@ static void reach(const struct gpubpf_spv_image *p, uint32_t from, bool *reached
 }
 
 /* What the place's access is must be known, as far as a program asks. */
-static int check_access(const struct plan *plan, const struct gpubpf_spv_place *at, struct gpubpf_diag *why)
+static int check_access(const struct draft *draft, const struct gpubpf_spv_place *at, struct gpubpf_diag *why)
 {
 	const char *kind = gpubpf_place_kind(at->kind)->name;
-	const struct gpubpf_spv *m = &plan->p->module;
+	const struct gpubpf_spv *m = &draft->p->module;
 	const struct gpubpf_spv_insn *insn = &m->insn[at->insn];
 	struct spv_access accesses[SPV_MOST_ACCESSES], *a = &accesses[at->access];
 	enum gpubpf_barrier_kind barrier;
@@ -81,7 +81,7 @@ static int check_access(const struct plan *plan, const struct gpubpf_spv_place *
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of which memory a generic address "
 				       "is%s; gpu/mem.all/ and gpu/mem_before.all/ take all", kind, where);
-	if (a->hidden && gpubpf_env_words(plan->job, at->site) >> ctx_word_of("mem.value", at->kind) & 3)
+	if (a->hidden && gpubpf_env_words(draft->job, at->site) >> ctx_word_of("mem.value", at->kind) & 3)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/%s/ reads mem.value, which instruction %u "
 				       "of its SPIR-V does not show%s", kind, insn->op, where);
 	return 0;
@@ -114,12 +114,12 @@ static bool has_loose_math(const struct gpubpf_spv_image *p)
 }
 
 /* The places in one function's code, behind those that w has. */
-static int plan_places(struct plan *plan, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_spv_wrap *w,
-		       struct gpubpf_diag *why)
+static int draft_places(struct draft *draft, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_spv_wrap *w,
+			struct gpubpf_diag *why)
 {
-	const struct gpubpf_spv_kernel *f = &plan->p->kernels[function];
+	const struct gpubpf_spv_kernel *f = &draft->p->kernels[function];
 	struct gpubpf_spv_place *place = w->places + w->nplaces;
-	uint32_t n = gpubpf_spv_places(&plan->p->module, f->function, plan->kinds, place);
+	uint32_t n = gpubpf_spv_places(&draft->p->module, f->function, draft->kinds, place);
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++) {
@@ -127,32 +127,32 @@ static int plan_places(struct plan *plan, uint32_t function, struct gpubpf_inser
 					       place[i].id);
 		if (place[i].site == UINT32_MAX)
 			continue;
-		err = check_access(plan, &place[i], why);
+		err = check_access(draft, &place[i], why);
 		w->places[w->nplaces++] = place[i];
 	}
 	return err;
 }
 
-static int plan_inside(struct plan *plan, uint32_t kernel, struct gpubpf_inserting *at, struct gpubpf_spv_wrap *w,
-		       struct gpubpf_diag *why)
+static int draft_inside(struct draft *draft, uint32_t kernel, struct gpubpf_inserting *at, struct gpubpf_spv_wrap *w,
+			struct gpubpf_diag *why)
 {
 	uint32_t most = 0;
 	int err = 0;
 
-	if (!(plan->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN)))
+	if (!(draft->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN)))
 		return 0;
-	reach(plan->p, kernel, plan->reached);
-	for (uint32_t i = 0; i < plan->p->nfunctions; i++)
-		most += plan->reached[i] ? plan->p->kernels[i].info.nplaces : 0;
-	w->places = gpubpf_pool_alloc(&plan->p->pool, most, sizeof(*w->places));
+	reach(draft->p, kernel, draft->reached);
+	for (uint32_t i = 0; i < draft->p->nfunctions; i++)
+		most += draft->reached[i] ? draft->p->kernels[i].info.nplaces : 0;
+	w->places = gpubpf_pool_alloc(&draft->p->pool, most, sizeof(*w->places));
 	if (!w->places)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < plan->p->nfunctions && !err; i++)
-		if (plan->reached[i])
-			err = plan_places(plan, i, at, w, why);
-	if (!err && w->nplaces && has_pointers(&plan->p->module))
+	for (uint32_t i = 0; i < draft->p->nfunctions && !err; i++)
+		if (draft->reached[i])
+			err = draft_places(draft, i, at, w, why);
+	if (!err && w->nplaces && has_pointers(&draft->p->module))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "its module has pointers to functions");
-	if (!err && w->nplaces && has_loose_math(plan->p))
+	if (!err && w->nplaces && has_loose_math(draft->p))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it was compiled with relaxed arithmetic "
 				       "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");
 	return err;
@@ -160,56 +160,56 @@ static int plan_inside(struct plan *plan, uint32_t kernel, struct gpubpf_inserti
 
 /* -- kernels -- */
 
-static int plan_site(struct plan *plan, const struct gpubpf_spv_image *p, uint32_t site)
+static int draft_site(struct draft *draft, const struct gpubpf_spv_image *p, uint32_t site)
 {
-	const struct gpubpf_site_desc *desc = &plan->job->sites[site];
+	const struct gpubpf_site_desc *desc = &draft->job->sites[site];
 	const struct gpubpf_spv_kernel *k = p->kernels;
-	struct gpubpf_inserting at = { .job = plan->job, .kernel = desc->kernel };
-	struct gpubpf_spv_wrap *w = plan->wraps;
+	struct gpubpf_inserting at = { .job = draft->job, .kernel = desc->kernel };
+	struct gpubpf_spv_wrap *w = draft->wraps;
 	struct gpubpf_diag why;
 	int err;
 
 	while (k < p->kernels + p->nkernels && strcmp(k->info.name, desc->kernel) != 0)
 		k++;
 	if (k == p->kernels + p->nkernels)
-		return refuse(plan, site, "the module has no such kernel");
-	if (gpubpf_spv_reason(&k->info, plan->job->caps)[0])
-		return refuse(plan, site, gpubpf_spv_reason(&k->info, plan->job->caps));
-	if (gpubpf_env_ends_inside(plan->job, desc->kernel))
-		return refuse(plan, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
-	while (w < plan->wraps + plan->nwraps && w->kernel != k)
+		return refuse(draft, site, "the module has no such kernel");
+	if (gpubpf_spv_reason(&k->info, draft->job->caps)[0])
+		return refuse(draft, site, gpubpf_spv_reason(&k->info, draft->job->caps));
+	if (gpubpf_env_ends_inside(draft->job, desc->kernel))
+		return refuse(draft, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
+	while (w < draft->wraps + draft->nwraps && w->kernel != k)
 		w++;
-	if (w < plan->wraps + plan->nwraps)
+	if (w < draft->wraps + draft->nwraps)
 		return 0;
 	*w = (struct gpubpf_spv_wrap){ .kernel = k, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				       .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
 				       .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0), .site = site };
 	gpubpf_diag_init(&why);
-	err = plan_inside(plan, k - p->kernels, &at, w, &why);
+	err = draft_inside(draft, k - p->kernels, &at, w, &why);
 	if (err == -ENOMEM)
 		return err;
 	if (err < 0 || gpubpf_all_inserted(&at, &why) < 0)
-		return refuse(plan, site, why.what);
-	plan->nwraps++;
+		return refuse(draft, site, why.what);
+	draft->nwraps++;
 	return 0;
 }
 
-static int make_plan(struct plan *plan, struct gpubpf_spv_image *p)
+static int make_draft(struct draft *draft, struct gpubpf_spv_image *p)
 {
-	uint32_t n = plan->job->nsites;
+	uint32_t n = draft->job->nsites;
 	int err = 0;
 
-	plan->p = p;
-	plan->reached = gpubpf_pool_alloc(&p->pool, p->nfunctions, sizeof(*plan->reached));
-	plan->wraps = gpubpf_pool_alloc(&p->pool, n, sizeof(*plan->wraps));
-	plan->out.refused = calloc(n + 1, sizeof(*plan->out.refused));
-	plan->out.twins = calloc(n + 1, sizeof(*plan->out.twins));
-	if (!plan->reached || !plan->wraps || !plan->out.refused || !plan->out.twins)
+	draft->p = p;
+	draft->reached = gpubpf_pool_alloc(&p->pool, p->nfunctions, sizeof(*draft->reached));
+	draft->wraps = gpubpf_pool_alloc(&p->pool, n, sizeof(*draft->wraps));
+	draft->out.refused = calloc(n + 1, sizeof(*draft->out.refused));
+	draft->out.twins = calloc(n + 1, sizeof(*draft->out.twins));
+	if (!draft->reached || !draft->wraps || !draft->out.refused || !draft->out.twins)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = plan_site(plan, p, i);
-	for (uint32_t i = 0; i < plan->nwraps; i++)
-		plan->out.twins[plan->out.ntwins++] = gpubpf_spv_first_site(&plan->wraps[i]);
+		err = draft_site(draft, p, i);
+	for (uint32_t i = 0; i < draft->nwraps; i++)
+		draft->out.twins[draft->out.ntwins++] = gpubpf_spv_first_site(&draft->wraps[i]);
 	return err;
 }
 
@@ -243,19 +243,19 @@ static void join(struct gpubpf_cl_parts *parts, const struct gpubpf_twin_piece *
 }
 
 /* The twin module in its part's place, as a container; the probes as its last parts where the runtime links parts. */
-static int write_pieces(struct plan *plan, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
+static int write_pieces(struct draft *draft, struct gpubpf_spv_image *p, const struct gpubpf_image *image,
 			const struct gpubpf_target_opts *opts, struct gpubpf_diag *diag)
 {
-	struct gpubpf_twin_piece *twin = &plan->out.piece[0], *probe = &plan->out.piece[1];
-	bool joined = plan->job->caps->bits & GPUBPF_CAP_LINKS_PARTS;
+	struct gpubpf_twin_piece *twin = &draft->out.piece[0], *probe = &draft->out.piece[1];
+	bool joined = draft->job->caps->bits & GPUBPF_CAP_LINKS_PARTS;
 	struct gpubpf_blob module = { 0 };
 	struct gpubpf_cl_parts parts;
 	int err = take_parts(image, p, &parts);
 
 	if (!err)
-		err = gpubpf_spv_inject(&p->module, plan->job, plan->wraps, plan->nwraps, &module, diag);
+		err = gpubpf_spv_inject(&p->module, draft->job, draft->wraps, draft->nwraps, &module, diag);
 	if (!err)
-		err = gpubpf_target_spirv.emit(plan->job, opts, &probe->blob, diag);
+		err = gpubpf_target_spirv.emit(draft->job, opts, &probe->blob, diag);
 	if (!err) {
 		parts.part[p->part].data = module.data;
 		parts.part[p->part].size = module.size;
@@ -271,7 +271,7 @@ static int write_pieces(struct plan *plan, struct gpubpf_spv_image *p, const str
 		free(probe->blob.data);
 		*probe = (struct gpubpf_twin_piece){ 0 };
 	}
-	plan->out.npieces = err ? 0 : joined ? 1 : 2;
+	draft->out.npieces = err ? 0 : joined ? 1 : 2;
 	return err;
 }
 
@@ -279,22 +279,22 @@ int gpubpf_spirv_inject(const struct gpubpf_image *image, const struct gpubpf_lo
 			const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out,
 			struct gpubpf_diag *diag)
 {
-	struct plan plan = { .job = job };
+	struct draft draft = { .job = job };
 	struct gpubpf_spv_image p = { 0 };
 	int err;
 
 	for (uint32_t i = 0; i < job->ninsertions; i++)
-		plan.kinds |= 1u << job->insertions[i].place.kind;
-	err = gpubpf_spv_image_read(&p, image, plan.kinds, diag);
+		draft.kinds |= 1u << job->insertions[i].place.kind;
+	err = gpubpf_spv_image_read(&p, image, draft.kinds, diag);
 	if (err == 0)
-		err = make_plan(&plan, &p);
-	if (err == 0 && plan.nwraps)
-		err = write_pieces(&plan, &p, image, opts, diag);
+		err = make_draft(&draft, &p);
+	if (err == 0 && draft.nwraps)
+		err = write_pieces(&draft, &p, image, opts, diag);
 	gpubpf_spv_image_finish(&p);
 	if (err < 0) {
-		gpubpf_twin_image_finish(&plan.out);
+		gpubpf_twin_image_finish(&draft.out);
 		return err;
 	}
-	*out = plan.out;
+	*out = draft.out;
 	return 0;
 }

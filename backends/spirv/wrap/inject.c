@@ -13,7 +13,7 @@
 #include "write.h"
 
 /* the wrappers of all parts while they are being chosen */
-struct plan {
+struct draft {
 	const struct gpubpf_lower_job *job;
 	struct wrap_image *p;
 	uint32_t kinds;                 /* of which the job has insertions: GPUBPF_TAKES */
@@ -22,9 +22,9 @@ struct plan {
 	struct gpubpf_twin_image *out;
 };
 
-static int refuse(struct plan *plan, uint32_t site, const char *reason)
+static int refuse(struct draft *draft, uint32_t site, const char *reason)
 {
-	struct gpubpf_twin_image *out = plan->out;
+	struct gpubpf_twin_image *out = draft->out;
 	struct gpubpf_twin_refusal *list = realloc(out->refused, (out->nrefused + 1) * sizeof(*list));
 
 	if (!list)
@@ -53,7 +53,7 @@ static bool hides_value(const struct gpubpf_lower_job *job, const struct cl_plac
 	return reads(job, at, "mem.value") || gpubpf_env_words(job, at->site) >> (ctx_word_of("mem.value", at->kind) + 1) & 1;
 }
 
-static int check_place(const struct plan *plan, const struct cl_event *e, const struct cl_place *at, struct gpubpf_diag *why)
+static int check_place(const struct draft *draft, const struct cl_event *e, const struct cl_place *at, struct gpubpf_diag *why)
 {
 	const char *kind = gpubpf_place_kind(at->kind)->name;
 	const struct cl_access *a = &e->access[at->access];
@@ -62,7 +62,7 @@ static int check_place(const struct plan *plan, const struct cl_event *e, const 
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot see %s (line %u)", kind, e->unseen,
 				       at->line);
 	if (at->kind == GPUBPF_SITE_BRANCH)
-		return !reads(plan->job, at, "branch.lanes") && !reads(plan->job, at, "branch.active") ? 0 :
+		return !reads(draft->job, at, "branch.lanes") && !reads(draft->job, at, "branch.active") ? 0 :
 		       gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/branch/ reads branch.lanes or "
 				       "branch.active, which OpenCL C does not say");
 	if (!gpubpf_place_kind(at->kind)->spaces)
@@ -70,19 +70,19 @@ static int check_place(const struct plan *plan, const struct cl_event *e, const 
 	if (a->spaces & ~gpubpf_place_kind(at->kind)->spaces)
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of which memory a generic address "
 				       "is (line %u); gpu/mem.all/ and gpu/mem_before.all/ take all", kind, at->line);
-	if (hides_value(plan->job, at, a))
+	if (hides_value(draft->job, at, a))
 		return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a program of gpu/%s/ reads mem.value, which the source "
 				       "does not say (line %u)", kind, at->line);
 	return 0;
 }
 
 /* The places in one function that are to have a program. */
-static int plan_function(struct plan *plan, const struct gpubpf_cl_unit *unit, uint32_t function, bool kernel,
-			 struct gpubpf_inserting *at, struct gpubpf_wrap *w, struct gpubpf_diag *why)
+static int draft_function(struct draft *draft, const struct gpubpf_cl_unit *unit, uint32_t function, bool kernel,
+			  struct gpubpf_inserting *at, struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
 	const struct gpubpf_cl_function *f = &unit->function[function];
-	struct cl_place *places = gpubpf_pool_alloc(&plan->p->pool, gpubpf_cl_places(f, plan->kinds, NULL), sizeof(*places));
-	uint32_t n = places ? gpubpf_cl_places(f, plan->kinds, places) : 0;
+	struct cl_place *places = gpubpf_pool_alloc(&draft->p->pool, gpubpf_cl_places(f, draft->kinds, NULL), sizeof(*places));
+	uint32_t n = places ? gpubpf_cl_places(f, draft->kinds, places) : 0;
 	int err = places ? 0 : -ENOMEM;
 
 	w->places[function] = places;
@@ -92,7 +92,7 @@ static int plan_function(struct plan *plan, const struct gpubpf_cl_unit *unit, u
 		place.site = gpubpf_site_at(at, place.kind, kernel ? "" : f->name, place.id);
 		if (place.site == UINT32_MAX)
 			continue;
-		err = check_place(plan, &f->event[place.event], &place, why);
+		err = check_place(draft, &f->event[place.event], &place, why);
 		places[w->nplaces[function]++] = place;
 	}
 	return err;
@@ -157,30 +157,30 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 }
 
 /* May the compiler make other values of the same arithmetic, by what stands beside it? */
-static bool has_loose_math(const struct plan *plan)
+static bool has_loose_math(const struct draft *draft)
 {
-	for (uint32_t i = 0; i < plan->p->parts.nparts; i++)
-		if (gpubpf_cl_loose_math(plan->p->parts.part[i].options))
+	for (uint32_t i = 0; i < draft->p->parts.nparts; i++)
+		if (gpubpf_cl_loose_math(draft->p->parts.part[i].options))
 			return true;
-	return gpubpf_cl_loose_math(plan->p->parts.link_options);
+	return gpubpf_cl_loose_math(draft->p->parts.link_options);
 }
 
-static int plan_inside(struct plan *plan, const struct gpubpf_cl_unit *unit, struct gpubpf_inserting *at,
-		       struct gpubpf_wrap *w, struct gpubpf_diag *why)
+static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, struct gpubpf_inserting *at,
+			struct gpubpf_wrap *w, struct gpubpf_diag *why)
 {
 	uint32_t n = unit->nfunctions, function = w->kernel->function;
-	bool *reached = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*reached));
+	bool *reached = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*reached));
 	int err = 0;
 
-	w->places = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*w->places));
-	w->nplaces = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*w->nplaces));
-	w->copied = gpubpf_pool_alloc(&plan->p->pool, n, sizeof(*w->copied));
+	w->places = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->places));
+	w->nplaces = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->nplaces));
+	w->copied = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->copied));
 	if (!reached || !w->places || !w->nplaces || !w->copied)
 		return -ENOMEM;
 	reach(unit, function, reached);
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (reached[i])
-			err = plan_function(plan, unit, i, i == function, at, w, why);
+			err = draft_function(draft, unit, i, i == function, at, w, why);
 	spread(unit, reached, w);
 	if (!err && !w->copied[function]) {
 		w->places = NULL;
@@ -193,7 +193,7 @@ static int plan_inside(struct plan *plan, const struct gpubpf_cl_unit *unit, str
 	if (!err && unit->error)
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program, which may so "
 				      "have places that are not seen");
-	if (!err && has_loose_math(plan))
+	if (!err && has_loose_math(draft))
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it is compiled with relaxed arithmetic "
 				      "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");
 	return err;
@@ -201,39 +201,39 @@ static int plan_inside(struct plan *plan, const struct gpubpf_cl_unit *unit, str
 
 /* -- kernels -- */
 
-static int plan_kernel(struct plan *plan, uint32_t part, const struct gpubpf_cl_kernel *kernel, uint32_t site)
+static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_cl_kernel *kernel, uint32_t site)
 {
-	struct gpubpf_inserting at = { .job = plan->job, .kernel = kernel->info.name };
-	struct gpubpf_wrap *w = plan->wraps[part];
-	uint32_t n = plan->nwraps[part];
+	struct gpubpf_inserting at = { .job = draft->job, .kernel = kernel->info.name };
+	struct gpubpf_wrap *w = draft->wraps[part];
+	uint32_t n = draft->nwraps[part];
 	struct gpubpf_diag why;
 	int err = 0;
 
 	if (site >= GPUBPF_WRAP_SITES)
-		return refuse(plan, site, "the session probes too many places at once");
+		return refuse(draft, site, "the session probes too many places at once");
 	while (n && w->kernel != kernel)
 		w++, n--;
 	if (n)
 		return 0;
-	if (gpubpf_env_ends_inside(plan->job, kernel->info.name))
-		return refuse(plan, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
+	if (gpubpf_env_ends_inside(draft->job, kernel->info.name))
+		return refuse(draft, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
 	*w = (struct gpubpf_wrap){ .kernel = kernel, .first = site, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				   .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
 				   .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0) };
 	gpubpf_diag_init(&why);
-	if (plan->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN))
-		err = plan_inside(plan, &plan->p->unit[part], &at, w, &why);
+	if (draft->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN))
+		err = draft_inside(draft, &draft->p->unit[part], &at, w, &why);
 	if (err == -ENOMEM)
 		return err;
 	if (err < 0 || gpubpf_all_inserted(&at, &why) < 0)
-		return refuse(plan, site, why.what);
-	plan->nwraps[part] += at.met > 0;
+		return refuse(draft, site, why.what);
+	draft->nwraps[part] += at.met > 0;
 	return 0;
 }
 
-static int plan_site(struct plan *plan, const struct wrap_image *p, uint32_t site)
+static int draft_site(struct draft *draft, const struct wrap_image *p, uint32_t site)
 {
-	const char *name = plan->job->sites[site].kernel;
+	const char *name = draft->job->sites[site].kernel;
 
 	for (uint32_t i = 0; i < p->parts.nparts; i++) {
 		for (uint32_t k = 0; k < p->unit[i].nkernels; k++) {
@@ -242,11 +242,11 @@ static int plan_site(struct plan *plan, const struct wrap_image *p, uint32_t sit
 
 			if (strcmp(kernel->info.name, name) != 0)
 				continue;
-			reason = wrap_reason(p, kernel, plan->job->caps);
-			return reason[0] ? refuse(plan, site, reason) : plan_kernel(plan, i, kernel, site);
+			reason = wrap_reason(p, kernel, draft->job->caps);
+			return reason[0] ? refuse(draft, site, reason) : draft_kernel(draft, i, kernel, site);
 		}
 	}
-	return refuse(plan, site, "its definition was not found in the program's source");
+	return refuse(draft, site, "its definition was not found in the program's source");
 }
 
 static int compare_place(const void *a, const void *b)
@@ -258,45 +258,45 @@ static int compare_place(const void *a, const void *b)
 	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
 }
 
-static int make_plan(struct plan *plan, struct wrap_image *p)
+static int make_draft(struct draft *draft, struct wrap_image *p)
 {
 	uint32_t nparts = p->parts.nparts;
 	int err = 0;
 
-	plan->p = p;
-	plan->wraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*plan->wraps));
-	plan->nwraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*plan->nwraps));
-	if (!plan->wraps || !plan->nwraps)
+	draft->p = p;
+	draft->wraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*draft->wraps));
+	draft->nwraps = gpubpf_pool_alloc(&p->pool, nparts, sizeof(*draft->nwraps));
+	if (!draft->wraps || !draft->nwraps)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nparts; i++) {
-		plan->wraps[i] = gpubpf_pool_alloc(&p->pool, plan->job->nsites, sizeof(**plan->wraps));
-		if (!plan->wraps[i])
+		draft->wraps[i] = gpubpf_pool_alloc(&p->pool, draft->job->nsites, sizeof(**draft->wraps));
+		if (!draft->wraps[i])
 			return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < plan->job->nsites && err == 0; i++)
-		err = plan_site(plan, p, i);
+	for (uint32_t i = 0; i < draft->job->nsites && err == 0; i++)
+		err = draft_site(draft, p, i);
 	for (uint32_t i = 0; i < nparts; i++)
-		if (plan->nwraps[i])
-			qsort(plan->wraps[i], plan->nwraps[i], sizeof(**plan->wraps), compare_place);
+		if (draft->nwraps[i])
+			qsort(draft->wraps[i], draft->nwraps[i], sizeof(**draft->wraps), compare_place);
 	return err;
 }
 
-static int list_twins(const struct plan *plan, uint32_t nparts)
+static int list_twins(const struct draft *draft, uint32_t nparts)
 {
-	struct gpubpf_twin_image *out = plan->out;
+	struct gpubpf_twin_image *out = draft->out;
 
-	out->twins = calloc(plan->job->nsites + 1, sizeof(*out->twins));
+	out->twins = calloc(draft->job->nsites + 1, sizeof(*out->twins));
 	if (!out->twins)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nparts; i++) {
-		for (uint32_t k = 0; k < plan->nwraps[i]; k++)
-			out->twins[out->ntwins++] = plan->wraps[i][k].first;
+		for (uint32_t k = 0; k < draft->nwraps[i]; k++)
+			out->twins[out->ntwins++] = draft->wraps[i][k].first;
 	}
 	return 0;
 }
 
 /* The container of the wrapped parts; a part that nothing is wrapped in goes as it is. */
-static int write_parts(const struct plan *plan, struct wrap_image *p, const char *cwd)
+static int write_parts(const struct draft *draft, struct wrap_image *p, const char *cwd)
 {
 	struct gpubpf_cl_parts made = p->parts;
 	char **text;
@@ -315,12 +315,12 @@ static int write_parts(const struct plan *plan, struct wrap_image *p, const char
 			err = -ENOMEM;
 		if (err < 0 || part->kind != GPUBPF_IMAGE_OPENCL_C)
 			continue;
-		err = gpubpf_wrap_write(&p->source[i], &p->unit[i], plan->job, plan->wraps[i], plan->nwraps[i],
+		err = gpubpf_wrap_write(&p->source[i], &p->unit[i], draft->job, draft->wraps[i], draft->nwraps[i],
 					&text[i], &part->size);
 		part->data = text[i];
 	}
 	if (err == 0)
-		err = gpubpf_cl_parts_write(&made, &plan->out->piece[0].blob);
+		err = gpubpf_cl_parts_write(&made, &draft->out->piece[0].blob);
 	for (uint32_t i = 0; i < made.nparts; i++)
 		free(text[i]);
 	return err;
@@ -330,19 +330,19 @@ int wrap_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 		const struct gpubpf_target_opts *opts, struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
 	struct gpubpf_twin_image made = { 0 };
-	struct plan plan = { .job = job, .out = &made };
+	struct draft draft = { .job = job, .out = &made };
 	struct wrap_image p = { 0 };
 	int err;
 
 	for (uint32_t i = 0; i < job->ninsertions; i++)
-		plan.kinds |= 1u << job->insertions[i].place.kind;
-	err = wrap_image_read(&p, image, plan.kinds, job->caps, diag);
+		draft.kinds |= 1u << job->insertions[i].place.kind;
+	err = wrap_image_read(&p, image, draft.kinds, job->caps, diag);
 	if (err == 0)
-		err = make_plan(&plan, &p);
+		err = make_draft(&draft, &p);
 	if (err == 0)
-		err = list_twins(&plan, p.parts.nparts);
+		err = list_twins(&draft, p.parts.nparts);
 	if (err == 0 && made.ntwins) {
-		err = write_parts(&plan, &p, image->cwd);
+		err = write_parts(&draft, &p, image->cwd);
 		made.piece[0].kind = GPUBPF_IMAGE_OPENCL_PARTS;
 		made.piece[0].options = "";
 		made.npieces = 1;
