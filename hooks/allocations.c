@@ -119,7 +119,7 @@ static bool tell_all(bool may_wait)
 }
 
 /* The first that does not begin before `base`. */
-static uint32_t place(uint64_t base)
+static uint32_t index_of(uint64_t base)
 {
 	uint32_t from = 0, to = nknown;
 
@@ -142,7 +142,7 @@ static bool is_same(uint32_t i, const struct known *k)
 /* False: there is no room. */
 static bool insert(const struct known *k)
 {
-	uint32_t i = place(k->row.base);
+	uint32_t i = index_of(k->row.base);
 
 	gpubpf_assert_held(&lock);
 	while (i < nknown && known[i].row.base == k->row.base && known[i].context != k->context)
@@ -195,8 +195,8 @@ void gpubpf_allocation_remove(uint64_t base)
 	uint32_t i, end;
 
 	pthread_mutex_lock(&lock);
-	i = place(base);
-	end = place(base + 1);
+	i = index_of(base);
+	end = index_of(base + 1);
 	if (end > i) {
 		take(i, end);
 		tell_all(true);
@@ -227,7 +227,7 @@ void gpubpf_allocation_cut(uint64_t base, uint64_t size)
 	bool any = false;
 
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = place(end); i-- > 0;) /* what comes in begins at `end`, or ends at `base` */
+	for (uint32_t i = index_of(end); i-- > 0;) /* what comes in begins at `end`, or ends at `base` */
 		if (known[i].row.base + known[i].row.size > base && known[i].row.base < end) {
 			cut(i, base, end);
 			any = true;

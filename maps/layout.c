@@ -123,9 +123,9 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 	gpubpf_ring_impl.size(l, NULL, &(struct gpubpf_map_scale){ .replicas = 1 });
 }
 
-/* Place what the layout does not have one after the other; returns where it ends, and the first map that does not fit. */
-static uint64_t place(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
-		      const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
+/* Lay out what the layout does not have, one after the other; returns where it ends, and the first map that does not fit. */
+static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
+			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
 	uint64_t at = layout->used;
 	uint32_t i;
@@ -227,7 +227,7 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	uint32_t culprit;
 	uint64_t end;
 
-	while ((end = place(unit, opts, scale, max, layout, &culprit)) > max) {
+	while ((end = lay_out(unit, opts, scale, max, layout, &culprit)) > max) {
 		if (scale->threads > FEW_THREADS && !fixed) {
 			scale->threads /= 2;
 		} else if (scale->budget) {

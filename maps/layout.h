@@ -10,8 +10,8 @@
  * A twin reaches it by its address alone: an extra kernel argument in OpenCL and Level Zero, a variable of the twin's in
  * CUDA and HIP.
  *
- * Maps stay where they were placed. Objects that join a session later get a segment each, behind the last one, in room
- * that was kept for that; nothing that twins were compiled with changes.
+ * Maps stay where they were laid out. Objects that join a session later get a segment each, behind the last one, in
+ * room that was kept for that; nothing that twins were compiled with changes.
  *
  * Also included by the device library: only fixed-width members, natural alignment, no pointers.
  */

@@ -34,7 +34,7 @@ struct gpubpf_layout {
 	uint32_t nmaps;
 	struct gpubpf_map_layout prints; /* the print ring's, if there is one */
 	uint64_t size;                  /* of the arena, a multiple of GPUBPF_ARENA_ALIGN as the next */
-	uint64_t used;                  /* the end of what is placed */
+	uint64_t used;                  /* the end of what is laid out */
 	uint64_t hash;
 	uint64_t print_ring;            /* arena offset of its layout, 0 none */
 	uint64_t allocations;           /* arena offset of their tables, 0 none */
@@ -47,11 +47,11 @@ int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_la
 			  struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 /* Place the maps that the unit has gained since, and what else is asked for first now, in a segment behind the
  * others; replicas and threads stay those of the layout. -E2BIG with a diagnostic where there is no room: the layout is
- * as it was. Rows of maps that were placed before, and their pointer, never change. */
+ * as it was. Rows of maps that were laid out before, and their pointer, never change. */
 int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			 struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 void gpubpf_layout_finish(struct gpubpf_layout *layout);
-/* Does the place of a map, chosen by what was done to it then, do for programs that do all this to it? */
+/* Does the layout of a map, chosen by what was done to it then, do for programs that do all this to it? */
 bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
 
 /* Initialise `arena` (layout->size zeroed bytes): header, layouts, free lists, global data. */

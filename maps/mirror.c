@@ -123,7 +123,7 @@ static u64 cons_of(const struct drain *d, u32 copy)
 	return gpubpf_load_acquire_u64(word_at(d, GPUBPF_RING_CONS(d->l->ctl, (u64)d->l->copies, copy)));
 }
 
-static u64 place(const struct drain *d, u32 copy, u64 position)
+static u64 offset_of(const struct drain *d, u32 copy, u64 position)
 {
 	return d->l->data + copy * d->l->copy_stride +
 	       GPUBPF_RING_SEGMENT(position) % GPUBPF_RING_SEGMENTS * (d->segment + d->room) +
@@ -194,7 +194,7 @@ static int pull_span(const struct drain *d, u32 copy, const struct span *s)
 
 	for (n = ahead(s->to, s->from); !err && n < GPUBPF_RING_SEGMENTS; n--, at = gpubpf_ring_next_segment(at))
 		if (part_end(d, s, at) > GPUBPF_RING_OFFSET(at))
-			err = pull(d->m, place(d, copy, at), part_end(d, s, at) - GPUBPF_RING_OFFSET(at));
+			err = pull(d->m, offset_of(d, copy, at), part_end(d, s, at) - GPUBPF_RING_OFFSET(at));
 	return err;
 }
 
@@ -211,7 +211,7 @@ static u64 arrived(const struct drain *d, u32 copy, struct span *s)
 			at = gpubpf_ring_next_segment(at);
 		if (GPUBPF_RING_OFFSET(at) >= part_end(d, s, at))
 			return at;
-		words = (const u64 *)(uintptr_t)word_at(d, place(d, copy, at));
+		words = (const u64 *)(uintptr_t)word_at(d, offset_of(d, copy, at));
 		header = gpubpf_load_u64((uintptr_t)words);
 		if (!gpubpf_record_is_at(header, at) || (header & GPUBPF_RING_BUSY) ||
 		    !gpubpf_record_fits(header, GPUBPF_RING_OFFSET(at), d->room, part_end(d, s, at)))
@@ -269,7 +269,7 @@ static int publish(struct drain *d, u32 copy, u64 *freed)
 		return 0;
 	*freed += n;
 	for (; !err && n; n--, at = gpubpf_ring_next_segment(at))
-		err = d->m->zero(d->m->arg, place(d, copy, at), d->segment + d->room);
+		err = d->m->zero(d->m->arg, offset_of(d, copy, at), d->segment + d->room);
 	d->cons[copy] = at;
 	if (err)
 		return err;

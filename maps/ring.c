@@ -143,7 +143,7 @@ enum step {
 };
 
 /* where in which copy; a record there ends before `end` */
-struct place {
+struct cursor {
 	uint32_t copy;
 	uint64_t position, end;
 };
@@ -153,7 +153,7 @@ static void count_drops(struct reader *r, uint32_t n)
 	gpubpf_add_u64(r->env.arena + r->layout->ctl, n);
 }
 
-static u64 header_at(const struct reader *r, const struct place *p)
+static u64 header_at(const struct reader *r, const struct cursor *p)
 {
 	return gpubpf_ring_header_at(&r->env, GPUBPF_LAYOUT_PASS(r->layout), p->copy, p->position);
 }
@@ -171,13 +171,13 @@ static void copy_out(struct reader *r, u64 from, uint64_t size)
 		r->record[i] = gpubpf_load_u64(from + 8 * i);
 }
 
-static bool header_fits(const struct reader *r, u64 header, const struct place *p)
+static bool header_fits(const struct reader *r, u64 header, const struct cursor *p)
 {
 	return gpubpf_record_fits(header, GPUBPF_RING_OFFSET(p->position), r->room, p->end);
 }
 
-/* Where the next record after a gap begins: at the next word that is a header of its own place. */
-static void resync(struct reader *r, struct place *p)
+/* Where the next record after a gap begins: at the next word that is a header of its own position. */
+static void resync(struct reader *r, struct cursor *p)
 {
 	u64 header;
 
@@ -217,7 +217,7 @@ static bool complete(struct reader *r, u64 header)
 }
 
 /* The records of a batch from the first that was not taken yet; a reader that stops comes back to the next. */
-static enum step take_batch(struct reader *r, const struct place *p, u64 header)
+static enum step take_batch(struct reader *r, const struct cursor *p, u64 header)
 {
 	const uint32_t *bits = (const uint32_t *)(r->record + 1);
 	uint64_t words = gpubpf_record_words(header), n = GPUBPF_RING_LANES(header), rank, i;
@@ -239,7 +239,7 @@ static enum step take_batch(struct reader *r, const struct place *p, u64 header)
 }
 
 /* Nobody wants the records themselves: those of a batch that were not taken yet. */
-static enum step count_batch(struct reader *r, const struct place *p, u64 header)
+static enum step count_batch(struct reader *r, const struct cursor *p, u64 header)
 {
 	uint64_t n = GPUBPF_RING_LANES(header), done = gpubpf_load_u64(part_at(r, p->copy));
 
@@ -262,8 +262,8 @@ static bool fetch(struct reader *r, u64 at, u64 header)
 	return !(header & GPUBPF_RING_BATCH) || complete(r, header);
 }
 
-/* What stands at the place; what it tells about its end moves the position. */
-static enum step step(struct reader *r, struct place *p)
+/* What stands at the cursor; what it tells about its end moves the position. */
+static enum step step(struct reader *r, struct cursor *p)
 {
 	u64 at = header_at(r, p), header = gpubpf_load_acquire_u64(at);
 	bool ours = gpubpf_record_is_at(header, p->position), ready = ours && !(header & GPUBPF_RING_BUSY);
@@ -288,7 +288,7 @@ static enum step step(struct reader *r, struct place *p)
 }
 
 /* Leave a segment that ends here. False if nothing was claimed behind the position. */
-static bool settle(const struct reader *r, struct place *p, uint64_t prod)
+static bool settle(const struct reader *r, struct cursor *p, uint64_t prod)
 {
 	if (GPUBPF_RING_OFFSET(p->position) >= r->segment)
 		p->position = gpubpf_ring_next_segment(p->position);
@@ -310,7 +310,7 @@ static bool is_sane(const struct reader *r, uint64_t position, uint64_t prod)
 }
 
 /* All before the position is free to be written to again. */
-static void leave(struct reader *r, u64 cons, const struct place *p)
+static void leave(struct reader *r, u64 cons, const struct cursor *p)
 {
 	bool over = GPUBPF_RING_OFFSET(p->position) >= r->segment;
 
@@ -332,7 +332,7 @@ static void read_copy(struct reader *r, uint32_t copy)
 	u64 line = r->env.arena + GPUBPF_RING_COPY(l->ctl, copy);
 	u64 cons = r->env.arena + GPUBPF_RING_CONS(l->ctl, l->copies, copy);
 	uint64_t prod = gpubpf_load_acquire_u64(line);
-	struct place p = { .copy = copy, .position = gpubpf_load_u64(cons) };
+	struct cursor p = { .copy = copy, .position = gpubpf_load_u64(cons) };
 	uint64_t from = p.position;
 	enum step what = is_sane(r, p.position, prod) ? STEP_ON : STEP_NONSENSE;
 

@@ -321,32 +321,33 @@ int sys_map_elem(struct sys_call *c)
 struct batch {
 	const struct gpubpf_map *map;
 	uint32_t cmd, count;
-	uint32_t place;
+	uint32_t position;
 	uint64_t flags;
 	const uint8_t *keys, *values;
 	size_t keys_size, values_size;
 	uint8_t *back_keys, *back_values;
 };
 
-/* A loader's buffer for a place has 4 bytes, if the map is a hash: the elements of all arenas, one after the other. */
-static uint64_t place_here(const struct gpubpf_map *map, uint32_t place)
+/* A loader's buffer for a batch's position has 4 bytes, if the map is a hash: the elements of all arenas, one after the
+ * other. */
+static uint64_t position_here(const struct gpubpf_map *map, uint32_t position)
 {
 	uint64_t each = map->max_entries + 1ull;
 
-	return place / each << GPUBPF_PLACE_ARENA | place % each;
+	return position / each << GPUBPF_BATCH_ARENA | position % each;
 }
 
-static uint32_t place_there(const struct gpubpf_map *map, uint64_t place)
+static uint32_t position_there(const struct gpubpf_map *map, uint64_t position)
 {
-	uint64_t each = map->max_entries + 1ull, at = place & ((1ull << GPUBPF_PLACE_ARENA) - 1);
+	uint64_t each = map->max_entries + 1ull, at = position & ((1ull << GPUBPF_BATCH_ARENA) - 1);
 
-	at += (place >> GPUBPF_PLACE_ARENA) * each;
+	at += (position >> GPUBPF_BATCH_ARENA) * each;
 	return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX;
 }
 
 static int run_batch(struct batch *b)
 {
-	uint64_t place = place_here(b->map, b->place), *from = b->place ? &place : NULL, to = 0;
+	uint64_t position = position_here(b->map, b->position), *from = b->position ? &position : NULL, to = 0;
 	int err = -EINVAL;
 
 	switch (b->cmd) {
@@ -365,7 +366,7 @@ static int run_batch(struct batch *b)
 	default:
 		b->count = 0;
 	}
-	b->place = place_there(b->map, to);
+	b->position = position_there(b->map, to);
 	return err;
 }
 
@@ -400,7 +401,7 @@ static int make_room(struct batch *b, bool gives)
 int sys_map_batch(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
-	struct batch b = { .cmd = gpubpf_get_u32(c->r), .place = gpubpf_get_u32(c->r) };
+	struct batch b = { .cmd = gpubpf_get_u32(c->r), .position = gpubpf_get_u32(c->r) };
 	bool gives;
 	int err;
 
@@ -423,7 +424,7 @@ int sys_map_batch(struct sys_call *c)
 		err = run_batch(&b);
 	if (err != -EPROTO && err != -ENOMEM) {
 		gpubpf_put_u32(c->out, b.count);
-		gpubpf_put_u32(c->out, b.place);
+		gpubpf_put_u32(c->out, b.position);
 		gpubpf_put_bytes(c->out, b.back_keys, gives ? (size_t)b.map->key_size * b.count : 0);
 		gpubpf_put_bytes(c->out, b.back_values, gives ? gpubpf_map__user_value_size(b.map) * b.count : 0);
 	}

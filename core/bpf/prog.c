@@ -60,13 +60,13 @@ static int get_records(struct sys_call *c, struct sys_object *o, size_t each, vo
 	return 0;
 }
 
-static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_t id, int32_t *place)
+static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_t id, int32_t *index)
 {
 	uint32_t *grown;
 
 	for (uint32_t i = 0; i < o->prog.nmaps; i++)
 		if (o->prog.maps[i] == id) {
-			*place = (int32_t)i;
+			*index = (int32_t)i;
 			return 0;
 		}
 	if (!sys_object_of(s, GPUBPF_BPF_MAP, id))
@@ -78,11 +78,11 @@ static int add_map(const struct gpubpf_session *s, struct sys_object *o, uint32_
 		return -ENOMEM;
 	o->prog.maps = grown;
 	grown[o->prog.nmaps] = id;
-	*place = (int32_t)o->prog.nmaps++;
+	*index = (int32_t)o->prog.nmaps++;
 	return 0;
 }
 
-/* From numbers of objects to places in maps[]. */
+/* From numbers of objects to indexes of maps[]. */
 static int name_maps(const struct gpubpf_session *s, struct sys_object *o)
 {
 	struct bpf_insn *insns = o->prog.raw.insns;

@@ -98,8 +98,8 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 	return s->narenas++;
 }
 
-int gpubpf_arena_place(const struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, const uint32_t *map_use,
-		       bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
+int gpubpf_arena_lay_out(const struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, const uint32_t *map_use,
+			 bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
 {
 	struct gpubpf_layout_opts opts = {
 		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use,

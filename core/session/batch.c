@@ -8,7 +8,7 @@
 /* where a batch goes on, and where it puts what it finds */
 struct batch {
 	const struct gpubpf_map *map;
-	uint64_t place;
+	uint64_t position;
 	uint8_t *keys, *values;
 	uint32_t n;
 	void *scratch;
@@ -35,14 +35,14 @@ static int next_key(struct batch *b, bool all, void *key)
 	uint32_t arenas = all && !(b->map->type->flags & GPUBPF_MAP_U32KEY) ? b->map->session->narenas : 1;
 	int err = -ENOENT;
 
-	for (uint32_t i = b->place >> GPUBPF_PLACE_ARENA; i < arenas && err == -ENOENT; i++) {
+	for (uint32_t i = b->position >> GPUBPF_BATCH_ARENA; i < arenas && err == -ENOENT; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(b->map->session, i, gpubpf_map_index(b->map));
-		uint64_t cursor = i == b->place >> GPUBPF_PLACE_ARENA ? b->place & ((1ull << GPUBPF_PLACE_ARENA) - 1) : 0;
+		uint64_t cursor = i == b->position >> GPUBPF_BATCH_ARENA ? b->position & ((1ull << GPUBPF_BATCH_ARENA) - 1) : 0;
 
 		do
 			err = gpubpf_map_iterate(&view, &cursor, key, NULL);
 		while (!err && gpubpf_map_earlier_has(b->map, i, key, b->scratch));
-		b->place = (uint64_t)i << GPUBPF_PLACE_ARENA | cursor;
+		b->position = (uint64_t)i << GPUBPF_BATCH_ARENA | cursor;
 	}
 	return err;
 }
@@ -71,7 +71,7 @@ static int fill(struct batch *b, uint32_t most, bool take)
 static int look(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t *out_batch, void *keys, void *values,
 		uint32_t *count, bool take)
 {
-	struct batch b = { .map = map, .place = in_batch ? *in_batch : 0, .keys = keys, .values = values };
+	struct batch b = { .map = map, .position = in_batch ? *in_batch : 0, .keys = keys, .values = values };
 	uint32_t most = *count;
 	int err;
 
@@ -84,7 +84,7 @@ static int look(const struct gpubpf_map *map, const uint64_t *in_batch, uint64_t
 	err = fill(&b, most, take);
 	free(b.scratch);
 	*count = b.n;
-	*out_batch = b.place;
+	*out_batch = b.position;
 	return gpubpf_map_told(err);
 }
 

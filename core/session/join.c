@@ -128,13 +128,13 @@ static int agree(const struct joining *j, struct gpubpf_diag *diag)
 }
 
 /* In all arenas or in none. */
-static int place(struct joining *j, struct gpubpf_diag *diag)
+static int lay_out(struct joining *j, struct gpubpf_diag *diag)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < j->s->narenas && !err; i++) {
 		j->layouts[i] = j->s->arenas[i].layout;
-		err = gpubpf_arena_place(&j->s->arenas[i], &j->unit, j->use, j->prints, j->allocations, &j->layouts[i], diag);
+		err = gpubpf_arena_lay_out(&j->s->arenas[i], &j->unit, j->use, j->prints, j->allocations, &j->layouts[i], diag);
 	}
 	return err;
 }
@@ -192,7 +192,7 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 		err = agree(j, diag);
 	}
 	if (!err)
-		err = place(j, diag);
+		err = lay_out(j, diag);
 	if (err < 0) {
 		undo(j);
 		return err;

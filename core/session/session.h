@@ -34,7 +34,7 @@
 #define GPUBPF_MAX_PEERS 256
 #define GPUBPF_MAX_DEVICES 64     /* of a peer */
 #define GPUBPF_MAX_ARENAS 64
-#define GPUBPF_PLACE_ARENA 56      /* of where a batch goes on: arenas from this bit on, below what was iterated over */
+#define GPUBPF_BATCH_ARENA 56      /* of where a batch goes on: arenas from this bit on, below what was iterated over */
 #define GPUBPF_MAX_LISTED 256     /* devices that the report names */
 #define GPUBPF_MAX_NOTES 256
 #define GPUBPF_MAX_KERNEL_IDS 65536
@@ -310,8 +310,8 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 		     struct gpubpf_diag *diag);
 void gpubpf_arenas_close(struct gpubpf_session *s);
 /* Place what the unit has more than the layout, which becomes as gpubpf_layout_extend() says; no arena changes. */
-int gpubpf_arena_place(const struct gpubpf_session_arena *arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
-		       bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag);
+int gpubpf_arena_lay_out(const struct gpubpf_session_arena *arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
+			 bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 /* The arena has the session's maps by that layout, and keeps the segments that it has gained from devices until */
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout);
 void gpubpf_arenas_give(struct gpubpf_session *s);

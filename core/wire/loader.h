@@ -37,8 +37,8 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_MAP_CREATE = 2,
 	/* u32 map, u32 command of bpf(2), bytes key (none: 0), bytes value, u64 flags -> bytes that are given back */
 	GPUBPF_BPF_MAP_ELEM = 3,
-	/* u32 map, u32 command, u32 place to go on from, u32 count, bytes keys, bytes values, u64 flags -> u32 count, u32 place,
-	 * bytes keys, bytes values, also of an error */
+	/* u32 map, u32 command, u32 position to go on from, u32 count, bytes keys, bytes values, u64 flags -> u32 count,
+	 * u32 position, bytes keys, bytes values, also of an error */
 	GPUBPF_BPF_MAP_BATCH = 4,
 	GPUBPF_BPF_MAP_FREEZE = 5,     /* u32 map */
 	/* u32 type, str name; bytes struct bpf_insn[], maps named by their numbers; bytes struct bpf_func_info[]; bytes struct

@@ -151,26 +151,26 @@ long map_freeze(struct call *c)
 }
 
 /* Where a batch goes on: a caller's buffer has room for 4 bytes, whatever the key of a hash has. */
-static uint32_t place_of(uint64_t pointer)
+static uint32_t position_of(uint64_t pointer)
 {
-	uint32_t place = 0;
+	uint32_t position = 0;
 
 	if (pointer)
-		memcpy(&place, at(pointer), sizeof(place));
-	return place;
+		memcpy(&position, at(pointer), sizeof(position));
+	return position;
 }
 
 static int take_batch(struct call *c, struct answer *a, struct handle map, int err)
 {
 	union bpf_attr *user = c->user;
-	uint32_t count = gpubpf_get_u32(&a->payload.r), place = gpubpf_get_u32(&a->payload.r);
+	uint32_t count = gpubpf_get_u32(&a->payload.r), position = gpubpf_get_u32(&a->payload.r);
 	int given;
 
 	if (a->payload.r.failed)
 		return err ? err : -EIO;
 	user->batch.count = count;
 	if (c->attr.batch.out_batch)
-		memcpy(at(c->attr.batch.out_batch), &place, sizeof(place));
+		memcpy(at(c->attr.batch.out_batch), &position, sizeof(position));
 	given = give(a, c->attr.batch.keys, (size_t)c->attr.batch.count * map.key);
 	if (!given)
 		given = give(a, c->attr.batch.values, (size_t)c->attr.batch.count * map.value);
@@ -194,7 +194,7 @@ long map_batch(struct call *c)
 		return -EFAULT;
 	gpubpf_put_u32(&w, map.id);
 	gpubpf_put_u32(&w, (uint32_t)c->cmd);
-	gpubpf_put_u32(&w, place_of(c->attr.batch.in_batch));
+	gpubpf_put_u32(&w, position_of(c->attr.batch.in_batch));
 	gpubpf_put_u32(&w, n);
 	gpubpf_put_bytes(&w, keys ? at(c->attr.batch.keys) : NULL, keys ? (size_t)n * map.key : 0);
 	gpubpf_put_bytes(&w, puts ? at(c->attr.batch.values) : NULL, puts ? (size_t)n * map.value : 0);

@@ -265,7 +265,7 @@ static bool has_part(const struct lz_driver *d, ze_device_handle_t whole, ze_dev
 }
 
 /* How many devices the driver has; *at: the number of this one, if it is among them. */
-static uint32_t place(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
+static uint32_t ordinal(const struct lz_driver *d, ze_device_handle_t device, uint32_t *at)
 {
 	ze_device_handle_t devices[MAX_DEVICES];
 	ze_driver_handle_t drivers[16];
@@ -291,7 +291,7 @@ uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device)
 	uint32_t base = 0, at = 0;
 
 	for (const struct lz_driver *before = lz_drivers; before < d; before++)
-		base += place(before, NULL, NULL);
-	place(d, device, &at);
+		base += ordinal(before, NULL, NULL);
+	ordinal(d, device, &at);
 	return base + at;
 }

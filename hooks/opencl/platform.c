@@ -66,7 +66,7 @@ static cl_device_id whole(cl_device_id device)
 }
 
 /* Where the device stands in its platform, or -1; *count is how many the platform has. */
-static int place(cl_platform_id id, cl_device_id device, cl_uint *count)
+static int ordinal(cl_platform_id id, cl_device_id device, cl_uint *count)
 {
 	cl_device_id devices[64];
 
@@ -89,7 +89,7 @@ uint32_t ocl_device_ordinal(cl_device_id device)
 	if (ocl->clGetPlatformIDs(32, ids, &n) != CL_SUCCESS)
 		return 0;
 	for (cl_uint i = 0; i < n && i < 32; i++) {
-		int at = place(ids[i], device, &count);
+		int at = ordinal(ids[i], device, &count);
 
 		if (at >= 0)
 			return base + at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/cuda/sass/callees.c backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
-// SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/params.c backends/cuda/sass/place.c backends/cuda/sass/probe.c
+// SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/params.c backends/cuda/sass/graft.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
 // SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c
 // SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c backends/cuda/sass/twin_info.c core/diag.c core/wire/name.c core/worker/lines.c
@@ -33,7 +33,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 	static struct sass_section nothing;
 	static struct gpubpf_param params[SASS_PARAMS_MAX];
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
-	struct sass_placed placed = { 0 };
+	struct sass_grafted grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct gpubpf_diag diag;
 	struct sass_code code;
@@ -48,15 +48,15 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 			abort();
 		return;
 	}
-	err = sass_place(&code, k->regs, &probe, &probe, &placed, &diag);
+	err = sass_graft(&code, k->regs, &probe, &probe, &grafted, &diag);
 	if (!err)
-		err = sass_twin_write(app, k, &code, &probes, &placed, &twin, &diag);
+		err = sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag);
 	if (!err)
 		err = sass_check(app, k, &code, twin.cubin.data, twin.cubin.size, true, true, &diag);
 	if (err == -EINVAL && !diag.what[0])
 		abort();
 	sass_twin_finish(&twin);
-	sass_placed_finish(&placed);
+	sass_grafted_finish(&grafted);
 	sass_code_finish(&code);
 }
 

@@ -10,7 +10,7 @@
 #include "core/target.h"
 #include "core/wire/name.h"
 #include "form.h"
-#include "place.h"
+#include "graft.h"
 #include "probe.h"
 
 #define PAD 8

@@ -22,7 +22,7 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
 	return cuda_load_param(l, name, sass_param_off(e->arch, site->params, param) + off, bytes);
 }
 
-/* What the twin has besides: two that the hardware counts, and one of lanes that come apart (place.c). */
+/* What the twin has besides: two that the hardware counts, and one of lanes that come apart (graft.c). */
 #define BESIDES 4
 
 /* The assembler keeps the rest of what the probe's values need in memory of the lane. */

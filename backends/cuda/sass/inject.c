@@ -111,7 +111,7 @@ static int check_places(const struct making *m, const struct sass_code *code, st
 
 static int make(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k, struct gpubpf_diag *diag)
 {
-	struct sass_placed placed = { 0 };
+	struct sass_grafted grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_code code;
 	int err;
@@ -126,14 +126,14 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 	err = check_places(m, &code, diag);
 	m->has_exit &= code.nexits || !m->has_entry; /* one that never ends has an entry all the same */
 	if (!err)
-		err = sass_place(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &placed,
+		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &grafted,
 				 diag);
 	if (!err)
-		err = sass_twin_write(app, k, &code, &m->probes, &placed, &twin, diag);
+		err = sass_twin_write(app, k, &code, &m->probes, &grafted, &twin, diag);
 	if (!err)
 		err = finish(m, app, k, &code, &twin, diag);
 	sass_twin_finish(&twin);
-	sass_placed_finish(&placed);
+	sass_grafted_finish(&grafted);
 	sass_code_finish(&code);
 	return err;
 }

@@ -15,7 +15,7 @@ static uint32_t align_up(uint32_t n, uint32_t align)
 }
 
 /* Alignment is that of the address in c[0x0]. */
-static uint32_t place(const struct sass_arch *arch, uint32_t end, uint32_t align)
+static uint32_t offset_of(const struct sass_arch *arch, uint32_t end, uint32_t align)
 {
 	return align_up(arch->params + end, align) - arch->params;
 }
@@ -25,7 +25,7 @@ static uint32_t align_of(const struct sass_arch *arch, uint32_t end, uint32_t of
 {
 	uint32_t align = ALIGN_MAX;
 
-	while (align && place(arch, end, align) != off)
+	while (align && offset_of(arch, end, align) != off)
 		align /= 2;
 	return align;
 }
@@ -84,6 +84,6 @@ uint32_t sass_param_off(const struct sass_arch *arch, const struct gpubpf_param 
 	uint32_t off = 0;
 
 	for (uint32_t p = 0; p <= i; p++)
-		off = place(arch, p ? off + params[p - 1].size : 0, params[p].align ? params[p].align : 1);
+		off = offset_of(arch, p ? off + params[p - 1].size : 0, params[p].align ? params[p].align : 1);
 	return off;
 }

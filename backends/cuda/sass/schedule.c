@@ -105,7 +105,7 @@ struct node {
 };
 
 /* A value is what one instruction writes into a register, or into a predicate. Those that instructions have side by side
- * lie in one group, each at its place. */
+ * lie in one group, in their order. */
 struct values {
 	uint16_t group[MOST_VALUES], same[MOST_VALUES]; /* same: whose copy it is */
 	int8_t at[MOST_VALUES];
@@ -462,9 +462,9 @@ static void find_order(struct schedule *s)
 	}
 }
 
-static struct node *at(struct schedule *s, uint32_t place)
+static struct node *at(struct schedule *s, uint32_t index)
 {
-	return &s->nodes[s->order[place]];
+	return &s->nodes[s->order[index]];
 }
 
 /* -- registers -- */
@@ -504,7 +504,7 @@ static bool uses(const struct schedule *s, const struct node *node, uint16_t gro
 	return false;
 }
 
-/* Behind that place nobody reads or writes the group any more, nor is late with it: who is slow has been waited for, and
+/* Behind that instruction nobody reads or writes the group any more, nor is late with it: who is slow has been waited for, and
  * what was computed was read. */
 static uint32_t over_at(struct schedule *s, uint16_t group)
 {
@@ -536,29 +536,29 @@ static void measure_groups(struct schedule *s)
 	}
 }
 
-static bool lies_free(const struct schedule *s, unsigned reg, unsigned size, uint32_t place, const bool *placed)
+static bool lies_free(const struct schedule *s, unsigned reg, unsigned size, uint32_t index, const bool *settled)
 {
 	for (uint16_t g = 0; g < s->v.n; g++)
-		if (placed[g] && s->reg[g] < reg + size && reg < (unsigned)s->reg[g] + s->size[g] && s->over[g] >= place)
+		if (settled[g] && s->reg[g] < reg + size && reg < (unsigned)s->reg[g] + s->size[g] && s->over[g] >= index)
 			return false;
 	return true;
 }
 
 static void give_registers(struct schedule *s)
 {
-	bool placed[MOST_VALUES] = { false };
+	bool settled[MOST_VALUES] = { false };
 
 	for (uint32_t i = 0; i < s->norder; i++)
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			uint16_t g = s->v.group[at(s, i)->value[o][0]];
 			unsigned size = s->size[g], reg = 0;
 
-			if (!at(s, i)->n[o] || placed[g])
+			if (!at(s, i)->n[o] || settled[g])
 				continue;
-			while (reg + size < SASS_RZ && !lies_free(s, reg, size, i, placed))
+			while (reg + size < SASS_RZ && !lies_free(s, reg, size, i, settled))
 				reg += s->wide[g];
 			s->reg[g] = reg;
-			placed[g] = true;
+			settled[g] = true;
 			if (reg + size > s->regs)
 				s->regs = reg + size;
 		}
@@ -606,7 +606,7 @@ static bool needs(const struct schedule *s, const struct node *reader, const str
 	return false;
 }
 
-/* Whose results are wanted first at the same place have one scoreboard. */
+/* Whose results are wanted first by the same instruction have one scoreboard. */
 static void give_boards(struct schedule *s)
 {
 	unsigned boards = 0;
@@ -629,23 +629,23 @@ static void give_boards(struct schedule *s)
 	}
 }
 
-static unsigned waits_of(struct schedule *s, uint32_t place)
+static unsigned waits_of(struct schedule *s, uint32_t index)
 {
 	unsigned waits = 0;
 
-	for (uint32_t i = 0; i < place; i++)
-		if (at(s, i)->waited == place && at(s, i)->board != SASS_NO_SCOREBOARD)
+	for (uint32_t i = 0; i < index; i++)
+		if (at(s, i)->waited == index && at(s, i)->board != SASS_NO_SCOREBOARD)
 			waits |= 1u << at(s, i)->board;
 	return waits;
 }
 
 /* The cycle in which it begins at the soonest, if those before it begin when they can. */
-static uint32_t begins(struct schedule *s, const uint32_t *began, uint32_t place)
+static uint32_t begins(struct schedule *s, const uint32_t *began, uint32_t index)
 {
-	uint32_t time = place ? began[place - 1] + 1 : 0;
+	uint32_t time = index ? began[index - 1] + 1 : 0;
 
-	for (uint32_t i = 0; i < place; i++) {
-		struct node *a = at(s, i), *b = at(s, place);
+	for (uint32_t i = 0; i < index; i++) {
+		struct node *a = at(s, i), *b = at(s, index);
 		unsigned d = a < b ? distance(s, a, b, true) : 0;
 
 		if (d && began[i] + d > time)

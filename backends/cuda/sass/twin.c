@@ -292,7 +292,7 @@ static void put_symbols(struct writer *w)
 			continue;
 		w->symbol[i] = w->nsymbols;
 		put_symbol(w, s, s->section && s->section != SASS_NONE ? w->section[s->section] : s->head.st_shndx,
-			   i == w->kernel->symbol ? w->placed->n * SASS_INSN : s->head.st_size);
+			   i == w->kernel->symbol ? w->grafted->n * SASS_INSN : s->head.st_size);
 	}
 }
 
@@ -401,7 +401,7 @@ static int choose_sections(struct writer *w, uint32_t bank)
 	if (w->probes->sections[bank].data)
 		w->constants = add(w, ".nv.constant3", &w->probes->sections[bank].head, w->probes->sections[bank].data, 0);
 	add_rank(w, 1);
-	add(w, section_name(w, text->name), &text->head, w->placed->insns, w->kernel->text);
+	add(w, section_name(w, text->name), &text->head, w->grafted->insns, w->kernel->text);
 	for (uint32_t i = 1; i < w->texts.n; i++)
 		add_as(w, w->texts.section[i]);
 	if (w->nrelocations && data)
@@ -454,7 +454,7 @@ static void fix_heads(struct writer *w)
 		else if (s->head.sh_info && !constants)
 			s->head.sh_info = s->head.sh_info < w->app->nsections ? w->section[s->head.sh_info] : 0;
 		if (text && w->app->head.e_ident[EI_ABIVERSION] <= ABI_REGS_IN_INFO)
-			s->head.sh_info |= w->placed->regs << TOP_BYTE;
+			s->head.sh_info |= w->grafted->regs << TOP_BYTE;
 	}
 	w->sections[SECTION_SYMBOLS].head.sh_info = locals(w);
 }
@@ -477,7 +477,7 @@ static int make_contents(struct writer *w, uint32_t bank)
 		set_data(w, w->section[graph], w->calls, calls);
 	set_data(w, w->section[w->kernel->info], w->info, info);
 	set_data(w, w->section[sass_section_find(w->app, ".nv.info")], w->general, general);
-	set_data(w, w->section[w->kernel->text], w->placed->insns, w->placed->n * SASS_INSN);
+	set_data(w, w->section[w->kernel->text], w->grafted->insns, w->grafted->n * SASS_INSN);
 	set_data(w, SECTION_SYMBOLS, w->symbols, w->nsymbols * sizeof(*w->symbols));
 	set_data(w, SECTION_STRINGS, w->strings, w->strings_size);
 	for (uint32_t i = 1; i < w->nsections; i++)
@@ -584,7 +584,7 @@ static int write_out(struct writer *w)
 }
 
 /* Bindings know now where they are in the file. */
-static void place_bindings(struct writer *w)
+static void put_bindings(struct writer *w)
 {
 	for (uint32_t i = 0; i < w->twin->nbindings; i++) {
 		struct sass_binding *b = &w->twin->bindings[i];
@@ -622,15 +622,15 @@ static int make(struct writer *w)
 	if (!err)
 		err = write_out(w);
 	if (!err)
-		place_bindings(w);
+		put_bindings(w);
 	return err;
 }
 
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-		    const struct sass_cubin *probes, const struct sass_placed *placed, struct sass_twin *twin,
+		    const struct sass_cubin *probes, const struct sass_grafted *grafted, struct sass_twin *twin,
 		    struct gpubpf_diag *diag)
 {
-	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .code = code, .placed = placed, .diag = diag,
+	struct writer w = { .app = app, .probes = probes, .kernel = kernel, .code = code, .grafted = grafted, .diag = diag,
 			    .twin = twin };
 	int err = -ENOMEM;
 

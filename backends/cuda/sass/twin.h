@@ -9,7 +9,7 @@
 
 #include "backends/cuda/wire/twin_format.h"
 #include "core/target.h"
-#include "place.h"
+#include "graft.h"
 
 /* an address that the agent stores into the twin before it loads it */
 struct sass_binding {
@@ -30,7 +30,7 @@ struct sass_twin {
 int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag);
 /* -EINVAL and the reason; -ENOMEM. */
 int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-		    const struct sass_cubin *probes, const struct sass_placed *placed, struct sass_twin *twin,
+		    const struct sass_cubin *probes, const struct sass_grafted *grafted, struct sass_twin *twin,
 		    struct gpubpf_diag *diag);
 void sass_twin_finish(struct sass_twin *twin);
 

@@ -46,9 +46,9 @@ static uint32_t value_of(const struct writer *w, uint8_t attr, uint32_t symbol, 
 	bool own = symbol == w->kernel->symbol;
 
 	if (own && attr == SASS_ATTR_REGCOUNT)
-		return w->placed->regs;
-	if (own && attr != SASS_ATTR_REGCOUNT && w->placed->frame > value)
-		return w->placed->frame;
+		return w->grafted->regs;
+	if (own && attr != SASS_ATTR_REGCOUNT && w->grafted->frame > value)
+		return w->grafted->frame;
 	return value;
 }
 
@@ -97,8 +97,8 @@ static size_t put_exits(const struct writer *w, uint8_t *to)
 {
 	uint16_t n = 0;
 
-	for (uint32_t i = 0; i < w->placed->n; i++)
-		if (sass_opcode(w->placed->insns[i]) == SASS_OP_EXIT && n < UINT16_MAX / 4)
+	for (uint32_t i = 0; i < w->grafted->n; i++)
+		if (sass_opcode(w->grafted->insns[i]) == SASS_OP_EXIT && n < UINT16_MAX / 4)
 			put32(to + 4 + 4 * n++, i * SASS_INSN);
 	to[0] = SASS_FORMAT_SIZED;
 	to[1] = SASS_ATTR_EXIT_OFFSETS;
@@ -131,7 +131,7 @@ int sass_twin_info(struct writer *w, size_t *size)
 	size_t at = 0, from = 0;
 	int err = 0;
 
-	w->info = malloc(s->size + 4 * w->placed->n + 8);
+	w->info = malloc(s->size + 4 * w->grafted->n + 8);
 	if (!w->info)
 		return -ENOMEM;
 	for (*size = 0; !err && sass_item_next(s->data, s->size, &at, &item); from = at) {

@@ -22,7 +22,7 @@ struct writer {
 	const struct sass_cubin *app, *probes;
 	const struct sass_kernel *kernel;
 	const struct sass_code *code;
-	const struct sass_placed *placed;
+	const struct sass_grafted *grafted;
 	struct gpubpf_diag *diag;
 	struct out_section *sections;
 	uint32_t nsections, constants;        /* constants: the probes' c[0x3]; 0: none */

@@ -57,15 +57,15 @@ void libraries(void)
 	told("scale", 7, 7 * 64);
 }
 
-struct place {
+struct owner {
 	CUcontext context;
 	CUstream stream;
 	CUdeviceptr word;
 };
 
-static struct place place(CUdevice device)
+static struct owner own(CUdevice device)
 {
-	struct place p = { .context = begin(device), .word = new_word() };
+	struct owner p = { .context = begin(device), .word = new_word() };
 
 	GOOD(cuStreamCreate(&p.stream, 0));
 	return p;
@@ -82,11 +82,11 @@ static unsigned total_of(CUlibrary library, CUmodule module)
 	return *to_host(total);
 }
 
-/* Launched in the second place while the first is current: a function by its stream, a kernel of a library
- * likewise, both as nodes. What a twin in the wrong place counts is added to the variable there. */
+/* Launched in the second context while the first is current: a function by its stream, a kernel of a library
+ * likewise, both as nodes. What a twin in the wrong one counts is added to the variable there. */
 void foreign(void)
 {
-	struct place first = place(0), second;
+	struct owner first = own(0), second;
 	struct cuda_kernel_node node = { .gx = 1, .gy = 1, .gz = 1, .bx = 64, .by = 1, .bz = 1 }, got;
 	CUgraphNode nodes[2];
 	CUgraphExec ready;
@@ -99,7 +99,7 @@ void foreign(void)
 
 	GOOD(cuLibraryLoadData(&library, plain, NULL, NULL, 0, NULL, NULL, 0));
 	GOOD(cuLibraryGetKernel(&kernel, library, "scale"));
-	second = place(1);
+	second = own(1);
 	GOOD(cuModuleLoadData(&module, plain));
 	GOOD(cuCtxSetCurrent(first.context));
 	GOOD(cuModuleGetFunction(&f, module, "scale"));

@@ -2,7 +2,7 @@
 /* Several kernels of one program in turn, in grids of one, two and three dimensions. */
 #include "app.h"
 
-__device__ static uint32_t place()
+__device__ static uint32_t linear()
 {
 	uint32_t block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
 	uint32_t thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -12,17 +12,17 @@ __device__ static uint32_t place()
 
 extern "C" __global__ void one(uint32_t *out)
 {
-	out[place()] += blockIdx.x;
+	out[linear()] += blockIdx.x;
 }
 
 extern "C" __global__ void two(uint32_t *out)
 {
-	out[place()] += 100 * threadIdx.y + blockIdx.y;
+	out[linear()] += 100 * threadIdx.y + blockIdx.y;
 }
 
 extern "C" __global__ void three(uint32_t *out)
 {
-	out[place()] ^= threadIdx.z << 20 | blockIdx.z << 24 | threadIdx.x;
+	out[linear()] ^= threadIdx.z << 20 | blockIdx.z << 24 | threadIdx.x;
 }
 
 extern "C" __global__ void nothing()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "place.h"
+#include "graft.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,22 +78,22 @@ bool sass_predicates_late(const struct sass_code *code)
 
 /* -- where the probes' registers go -- */
 
-struct placing {
+struct grafting {
 	const struct sass_code *code;
 	const struct sass_probe *entry, *exit;
-	struct sass_placed *out;
+	struct sass_grafted *out;
 	bool above;
 	uint8_t barrier[BARRIERS];     /* what the probes' become */
 	struct gpubpf_diag *diag;
 };
 
 /* The register in which lanes that come to an exit apart have their own bit: above the probe's. */
-static unsigned own_lane(const struct placing *p)
+static unsigned own_lane(const struct grafting *p)
 {
 	return p->out->base + p->exit->regs;
 }
 
-static uint32_t most(const struct placing *p, size_t member)
+static uint32_t most(const struct grafting *p, size_t member)
 {
 	uint32_t of_entry = p->entry ? *(const uint32_t *)((const char *)p->entry + member) : 0;
 	uint32_t of_exit = p->exit ? *(const uint32_t *)((const char *)p->exit + member) : 0;
@@ -101,7 +101,7 @@ static uint32_t most(const struct placing *p, size_t member)
 	return of_entry > of_exit ? of_entry : of_exit;
 }
 
-static int place_registers(struct placing *p, uint32_t regs)
+static int choose_registers(struct grafting *p, uint32_t regs)
 {
 	uint32_t base = round_up(regs, 4), of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
 	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit;
@@ -121,7 +121,7 @@ static int place_registers(struct placing *p, uint32_t regs)
 
 /* From the highest on, first those that the kernel has not, then its own: where it begins it waits at none yet, and behind
  * the probe nobody does any more. */
-static void place_barriers(struct placing *p)
+static void choose_barriers(struct grafting *p)
 {
 	unsigned used = sass_barriers_used(p->code), n = 0;
 
@@ -133,13 +133,13 @@ static void place_barriers(struct placing *p)
 
 /* -- the code -- */
 
-static void put(struct placing *p, struct sass_insn insn)
+static void put(struct grafting *p, struct sass_insn insn)
 {
 	p->out->insns[p->out->n++] = insn;
 }
 
 /* barriers: what the probe's become */
-static struct sass_insn moved(const struct placing *p, struct sass_insn insn, const uint8_t barriers[BARRIERS])
+static struct sass_insn moved(const struct grafting *p, struct sass_insn insn, const uint8_t barriers[BARRIERS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	unsigned field = sass_barrier_at(insn);
@@ -173,7 +173,7 @@ static bool has_no_board(struct sass_insn insn)
 
 /* What the kernel does next may write the registers of an entry's probe that lie among its own, and the probe of its
  * exit those that it has too. */
-static struct sass_insn guarded(const struct placing *p, struct sass_insn insn)
+static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 {
 	if ((p->above && !p->exit) || !has_no_board(insn))
 		return insn;
@@ -202,7 +202,7 @@ unsigned sass_boards_left(unsigned left, struct sass_insn insn)
 }
 
 /* The scoreboards by which what the entry's probe leaves in flight tells that it is done. */
-static unsigned left_by_entry(const struct placing *p)
+static unsigned left_by_entry(const struct grafting *p)
 {
 	unsigned left = 0;
 
@@ -213,7 +213,7 @@ static unsigned left_by_entry(const struct placing *p)
 
 /* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. The scoreboards for
  * which its first instruction is to wait. */
-static unsigned put_waits(struct placing *p)
+static unsigned put_waits(struct grafting *p)
 {
 	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : time_to_predicate(p->exit);
 	bool late = p->exit->predicates && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
@@ -237,7 +237,7 @@ static unsigned put_waits(struct placing *p)
 
 /* Where other lanes may be at the same code there is no barrier to meet at, since that is the warp's. So each lane goes
  * through it as if it were a warp of one: who is together here is the lane alone, and nobody waits. */
-static struct sass_insn alone(const struct placing *p, struct sass_insn insn)
+static struct sass_insn alone(const struct grafting *p, struct sass_insn insn)
 {
 	bool meets = sass_barrier_at(insn) || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL;
 
@@ -248,7 +248,7 @@ static struct sass_insn alone(const struct placing *p, struct sass_insn insn)
 
 /* A warp whose lanes come all together meets in the probe as its compiler meant it: nobody else is left who could use its
  * barriers, and what has no mask (SHFL) may rely on that. Other lanes go to code without, behind it. */
-static void put_together(struct placing *p)
+static void put_together(struct grafting *p)
 {
 	static const uint8_t own[BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 	struct sass_insn apart = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
@@ -272,7 +272,7 @@ static bool can_go_alone(const struct sass_probe *probe)
 	return true;
 }
 
-static int put_exit(struct placing *p)
+static int put_exit(struct grafting *p)
 {
 	uint32_t first;
 	unsigned waits;
@@ -302,7 +302,7 @@ static int put_exit(struct placing *p)
 }
 
 /* The kernel's own accesses that have no scoreboard, where a register of the exit's probe is among theirs. */
-static void give_boards(struct placing *p)
+static void give_boards(struct grafting *p)
 {
 	for (uint32_t i = 0; i < p->code->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
@@ -317,7 +317,7 @@ static void give_boards(struct placing *p)
 }
 
 /* An end of the probe's becomes a branch to what stands behind it. */
-static struct sass_insn entry_insn(struct placing *p, uint32_t i)
+static struct sass_insn entry_insn(struct grafting *p, uint32_t i)
 {
 	struct sass_insn insn = guarded(p, moved(p, p->entry->insns[i], p->barrier));
 
@@ -330,13 +330,13 @@ static struct sass_insn entry_insn(struct placing *p, uint32_t i)
 }
 
 /* Lanes that left the probe early are not waited for any more. */
-static void put_breaks(struct placing *p)
+static void put_breaks(struct grafting *p)
 {
 	for (uint32_t b = 0; b < p->entry->barriers; b++)
 		put(p, sass_break(p->barrier[b]));
 }
 
-static int put_entry(struct placing *p)
+static int put_entry(struct grafting *p)
 {
 	uint32_t at = p->above ? p->code->late_entry : p->code->begin;
 	unsigned time;
@@ -358,13 +358,13 @@ static int put_entry(struct placing *p)
 	return 0;
 }
 
-static void pad(struct placing *p)
+static void pad(struct grafting *p)
 {
 	while (p->out->n % PAD)
 		put(p, sass_nop(0, 0));
 }
 
-static int put_all(struct placing *p)
+static int put_all(struct grafting *p)
 {
 	int err = 0;
 
@@ -382,31 +382,31 @@ static int put_all(struct placing *p)
 	return err;
 }
 
-int sass_place(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
-	       const struct sass_probe *exit, struct sass_placed *placed, struct gpubpf_diag *diag)
+int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
+	       const struct sass_probe *exit, struct sass_grafted *grafted, struct gpubpf_diag *diag)
 {
 	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD;
-	struct placing p = { .code = code, .entry = entry, .exit = exit, .out = placed, .diag = diag };
+	struct grafting p = { .code = code, .entry = entry, .exit = exit, .out = grafted, .diag = diag };
 	int err;
 
-	*placed = (struct sass_placed){ .entry = SASS_NONE, .exit = SASS_NONE };
+	*grafted = (struct sass_grafted){ .entry = SASS_NONE, .exit = SASS_NONE };
 	if (exit && !code->nexits)
 		return refuse(diag, "it has no EXIT");
-	err = place_registers(&p, regs);
+	err = choose_registers(&p, regs);
 	if (err < 0)
 		return err;
-	place_barriers(&p);
-	placed->insns = calloc(n, sizeof(*placed->insns));
-	if (!placed->insns)
+	choose_barriers(&p);
+	grafted->insns = calloc(n, sizeof(*grafted->insns));
+	if (!grafted->insns)
 		return -ENOMEM;
 	err = put_all(&p);
 	if (err < 0)
-		sass_placed_finish(placed);
+		sass_grafted_finish(grafted);
 	return err;
 }
 
-void sass_placed_finish(struct sass_placed *placed)
+void sass_grafted_finish(struct sass_grafted *grafted)
 {
-	free(placed->insns);
-	*placed = (struct sass_placed){ 0 };
+	free(grafted->insns);
+	*grafted = (struct sass_grafted){ 0 };
 }

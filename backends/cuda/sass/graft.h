@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes in a kernel's code. What is added stands behind the kernel's own code, of which nothing moves: each EXIT becomes
- * a branch, under the same predicates, to the probe of the exit, whose own EXITs end the thread; where nothing behind the
- * last EXIT is ever carried out, the probe stands there itself. The first instruction becomes a branch to the probe of the
- * entry, behind which that instruction is carried out and the kernel goes on; where the probe's registers lie above the
- * kernel's it can be the first that waits, so that what the kernel reads comes meanwhile.
+ * Grafts probes onto a kernel's code. What is added stands behind the kernel's own code, of which nothing moves: each
+ * EXIT becomes a branch, under the same predicates, to the probe of the exit, whose own EXITs end the thread; where
+ * nothing behind the last EXIT is ever carried out, the probe stands there itself. The first instruction becomes a
+ * branch to the probe of the entry, behind which that instruction is carried out and the kernel goes on; where the
+ * probe's registers lie above the kernel's it can be the first that waits, so that what the kernel reads comes
+ * meanwhile.
  *
  * A probe's registers lie above the kernel's where that costs no occupancy: then nothing of the kernel that is still in
  * flight can meet them. Else they are R0 and up, and at an exit the probe waits for all that is in flight; loads and
  * stores of the kernel's to which the compiler gave no scoreboard get one.
  */
-#ifndef GPUBPF_SASS_PLACE_H
-#define GPUBPF_SASS_PLACE_H
+#ifndef GPUBPF_SASS_GRAFT_H
+#define GPUBPF_SASS_GRAFT_H
 
 #include "code.h"
 #include "probe.h"
 
 struct gpubpf_diag;
 
-struct sass_placed {
+struct sass_grafted {
 	struct sass_insn *insns;   /* malloc'd: the section, the kernel's code first; padded to 128 bytes */
 	uint32_t n;
 	uint32_t entry, exit;      /* index of the probes' first instruction, SASS_NONE: none */
@@ -29,9 +30,9 @@ struct sass_placed {
 };
 
 /* entry, exit: NULL: none. 0; -EINVAL and the reason for which they do not fit; -ENOMEM. */
-int sass_place(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
-	       const struct sass_probe *exit, struct sass_placed *placed, struct gpubpf_diag *diag);
-void sass_placed_finish(struct sass_placed *placed);
+int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
+	       const struct sass_probe *exit, struct sass_grafted *grafted, struct gpubpf_diag *diag);
+void sass_grafted_finish(struct sass_grafted *grafted);
 
 /* Registers R0.. that the instruction, which is the kernel's and of any form, may read or write late: it meets one of
  * the first n. */
