@@ -304,7 +304,7 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 	r->opts = opts;
 	if (c->program) {
 		run_fixed(r, c, result);
-	} else if (is_host(r) && (err = random_ask_kernel()) < 0) {
+	} else if (is_host(r) && (err = random_ask_linux()) < 0) {
 		result->state = SUITE_SKIPPED;
 		snprintf(result->got, sizeof(result->got), "the Linux kernel, which the interpreter is compared with, runs no "
 			 "program: %s", strerror(-err));

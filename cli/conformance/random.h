@@ -62,13 +62,13 @@ int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r
  * Takes what is in rings and queues. */
 bool random_differs(const struct random_group *g, void *host, void *device, bool all, char *what, size_t size);
 
-/* -- random_kernel.c: the Linux kernel in the place of a device -- */
+/* -- random_linux.c: the Linux kernel in the place of a device -- */
 
 /* Can it be asked? 0 or -errno. */
-int random_ask_kernel(void);
+int random_ask_linux(void);
 /* As random_run_group(); the calling thread stays on its CPU from then on. */
-int random_run_kernel(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
-		      struct gpubpf_why *why);
+int random_run_linux(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
+		     struct gpubpf_why *why);
 
 /* -- random_device.c -- */
 

@@ -102,7 +102,7 @@ int random_run_group(const struct conformance_device *d, const struct random_pro
 	int err;
 
 	if (!d->ops)
-		return random_run_kernel(programs, n, outcomes, why);
+		return random_run_linux(programs, n, outcomes, why);
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;

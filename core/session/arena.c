@@ -17,7 +17,7 @@
 static int map_kernel_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first,
 			    struct gpubpf_diag *diag)
 {
-	int err = gpubpf_kernel_map_pages(s, a, first);
+	int err = gpubpf_linux_map_pages(s, a, first);
 
 	return err < 0 ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "cannot map the Linux kernel's arrays: %s",
 					 strerror(-err)) : 0;
@@ -182,7 +182,7 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 	gpubpf_arena_extend(a->base, &s->loaded->unit, layout, first);
 	if (!a->shared)
 		keep_begun(s, a, first);
-	else if (gpubpf_kernel_map_pages(s, a, first) < 0)
+	else if (gpubpf_linux_map_pages(s, a, first) < 0)
 		gpubpf_session_note(s, "arrays that loaders map, or the Linux kernel has, are apart from those of devices: %s",
 				    strerror(errno));
 }
@@ -206,7 +206,7 @@ void gpubpf_arenas_give(struct gpubpf_session *s)
 			seed_maps(s, i, a->given, "all devices");
 			keep_begun(s, a, a->given);
 		} else {
-			gpubpf_kernel_share_all(s, a->given);
+			gpubpf_linux_share_all(s, a->given);
 		}
 		a->given = a->layout.nmaps;
 		gpubpf_arena_use(a->base, &a->layout);

@@ -98,7 +98,7 @@ static int on_device(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_
 	dev->arena = arena;
 	s->ndevices++;
 	list_device(s, peer, &dev->caps);
-	if (arena == 0 && gpubpf_kernel_share(s, peer, 0) < 0)
+	if (arena == 0 && gpubpf_linux_share(s, peer, 0) < 0)
 		return -EPROTO;
 	gpubpf_put_u32(&w, number);
 	gpubpf_put_u64(&w, arena < 0 ? 0 : s->arenas[arena].layout.size);

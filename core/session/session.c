@@ -155,7 +155,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	gpubpf_session__stop(s);
 	gpubpf_bpf_finish(s);
 	gpubpf_arenas_close(s);
-	gpubpf_kernel_progs_close(s);
+	gpubpf_linux_progs_close(s);
 	gpubpf_kernel_table_close(s);
 	free_kept(s);
 	gpubpf_links_close(s);
@@ -349,7 +349,7 @@ static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 	int err = gpubpf_session_verify(s, &s->loaded->unit, 0, diag);
 
 	if (!err && !s->opts.inspect)
-		err = gpubpf_kernel_progs_load(s);
+		err = gpubpf_linux_progs_load(s);
 	if (!err)
 		err = gpubpf_links_open(s);
 	if (!err)
@@ -439,7 +439,7 @@ int gpubpf_session__start(struct gpubpf_session *s)
 		gpubpf_session_note(s, "%s: twins are not kept there: %s", s->opts.cache_dir, strerror(-cache));
 	gpubpf_links_publish(s);
 	if (!s->opts.no_attach)
-		gpubpf_kernel_progs_attach(s);
+		gpubpf_linux_progs_attach(s);
 	s->state = GPUBPF_SESSION_STARTED;
 	return 0;
 }
@@ -468,7 +468,7 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	if (s->state != GPUBPF_SESSION_STARTED)
 		return gpubpf_session_fail(s, -EINVAL, "the session was not started");
 	gpubpf_session__enable(s, false);
-	gpubpf_kernel_progs_detach(s);
+	gpubpf_linux_progs_detach(s);
 	gpubpf_server_poll(s, 0);
 	gpubpf_makers_destroy(s->makers);
 	s->makers = NULL;

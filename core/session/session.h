@@ -7,7 +7,7 @@
  *   session.c           life: load, verify, start, poll, stop
  *   server.c            sockets and the event loop           runtime_dir.c      the folder where they lie
  *   attach.c            what is attached                     join.c             objects that come later
- *   kernel_progs.c      programs for the Linux kernel, and arrays that they share
+ *   linux_progs.c       programs for the Linux kernel, and arrays that they share
  *   peer.c              what a peer may say                  arena.c            layouts, arenas, look-ups in all
  *   request.c           a request for a twin and its answer  kernel_table.c     which kernels ran, and how
  *   twin_make.c         how one twin is made                 twin_sites.c       which programs stand where in it
@@ -43,7 +43,7 @@
 #define GPUBPF_FUNCTION_BYTES (16u << 20) /* names of device functions that are kept */
 
 struct gpubpf_bpf;
-struct gpubpf_kernel;
+struct gpubpf_linux;
 struct gpubpf_makers;
 struct gpubpf_rescue;
 struct gpubpf_twin;
@@ -154,8 +154,8 @@ struct gpubpf_session {
 	struct gpubpf_attach *attach;
 	uint32_t npaths, nattach;
 	struct gpubpf_loaded *loaded;
-	struct gpubpf_kernel **kernel;     /* [nkernel] of objects, by index; NULL: nothing of it is in the kernel */
-	uint32_t nkernel;
+	struct gpubpf_linux **linux_progs; /* [nlinux_progs] of objects, by index; NULL: nothing of it is in the kernel */
+	uint32_t nlinux_progs;
 	struct gpubpf_link *links;         /* [unit.nprogs], with room for GPUBPF_PLAN_LINKS, as unit.progs has; unit.maps,
 					    * and what is kept of maps below, has room for GPUBPF_MAX_MAPS */
 	uint64_t plan;                     /* generation of what is attached, even */
@@ -240,15 +240,15 @@ int gpubpf_session_take(struct gpubpf_session *s, struct gpubpf_loaded *loaded, 
 /* Every program of the unit from the first on is proven safe, or none is to run. */
 int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag);
 
-/* kernel_progs.c. 0 or -ENOMEM; after it, maps of the unit may be the kernel's. */
-int gpubpf_kernel_progs_load(struct gpubpf_session *s);
-void gpubpf_kernel_progs_attach(struct gpubpf_session *s);
-void gpubpf_kernel_progs_detach(struct gpubpf_session *s);
-void gpubpf_kernel_progs_close(struct gpubpf_session *s);
+/* linux_progs.c. 0 or -ENOMEM; after it, maps of the unit may be the kernel's. */
+int gpubpf_linux_progs_load(struct gpubpf_session *s);
+void gpubpf_linux_progs_attach(struct gpubpf_session *s);
+void gpubpf_linux_progs_detach(struct gpubpf_session *s);
+void gpubpf_linux_progs_close(struct gpubpf_session *s);
 /* The kernel's arrays, from the map `first` on, in our arena, and in that of an agent which has the same memory. */
-int gpubpf_kernel_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first);
-int gpubpf_kernel_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first);
-void gpubpf_kernel_share_all(struct gpubpf_session *s, uint32_t first); /* with all agents that have that arena */
+int gpubpf_linux_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first);
+int gpubpf_linux_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first);
+void gpubpf_linux_share_all(struct gpubpf_session *s, uint32_t first); /* with all agents that have that arena */
 
 /* join.c: after load. The object's index, which is an earlier one's if it is of the same bytes, or -errno, told. */
 int gpubpf_session_join(struct gpubpf_session *s, const char *path);

@@ -62,10 +62,10 @@ uint64_t alu_concrete(enum gpubpf_alu_op op, uint64_t d, uint64_t s, unsigned in
 /* 1: a op b always holds; 0: never; -1: it depends. */
 int scalar_taken(enum gpubpf_jmp_op op, const struct scalar *a, const struct scalar *b, unsigned int width);
 /* Tighten both, which may be the same, knowing that `a op b` is `holds`; `kernel`: with the losses of the Linux
- * kernel's verifier (range_kernel.c). False: it cannot be. */
+ * kernel's verifier (range_linux.c). False: it cannot be. */
 bool scalar_assume(enum gpubpf_jmp_op op, bool holds, struct scalar *a, struct scalar *b, unsigned int width,
 		   bool kernel);
-/* scalar_sync() with the losses of the Linux kernel's (range_kernel.c). */
+/* scalar_sync() with the losses of the Linux kernel's (range_linux.c). */
 bool scalar_sync_kernel(struct scalar *s);
 /* Before scalar_alu() where no more may be known than the kernel knows. */
 void scalar_lose(enum gpubpf_alu_op op, struct scalar *d, const struct scalar *s);

@@ -19,7 +19,7 @@
 #include "asm.h"
 #include "core/diag.h"
 #include "core/facts.h"
-#include "kernel.h"
+#include "linux.h"
 #include "tests/tap.h"
 
 #define MAX_MAPS 8
@@ -30,7 +30,7 @@ struct family {
 	struct gpubpf_map maps[MAX_MAPS];
 	char text[MAX_MAPS][64];  /* what they hold at first */
 	uint32_t nmaps;
-	struct kernel kernel;
+	struct linux_verifier kernel;
 	int no_kernel;            /* why it cannot be asked: -errno, 0 it can */
 	char program[128];        /* the one that is being read, "" none */
 	bool accept;
@@ -76,7 +76,7 @@ static void judge(struct family *f)
 		note("%s: %s (at %u)", gpubpf_error_name(diag.code), diag.what, diag.pc);
 	if (f->no_kernel)
 		return;
-	if (!ok((kernel_judge(&f->kernel, f->assembly.insns, f->assembly.n, log_text, LOG_SIZE) == 0) == f->accept,
+	if (!ok((linux_judge(&f->kernel, f->assembly.insns, f->assembly.n, log_text, LOG_SIZE) == 0) == f->accept,
 		"%s: %s, as the kernel", f->name, f->program))
 		for (char *line = strtok(log_text, "\n"); line; line = strtok(NULL, "\n"))
 			note("%s", line);
@@ -111,10 +111,10 @@ static void begin(struct family *f, const char *line)
 	f->assembly.nmaps = f->nmaps;
 	f->bad = sscanf(line, "== %15s %127[^\n]", verdict, f->program) != 2;
 	f->accept = !strcmp(verdict, "accept");
-	if (!f->no_kernel && !kernel_is_new())
+	if (!f->no_kernel && !linux_is_new())
 		f->no_kernel = -EOPNOTSUPP;
 	if (!f->no_kernel && f->kernel.nmaps < f->nmaps)
-		f->no_kernel = kernel_open(&f->kernel, f->maps, f->nmaps);
+		f->no_kernel = linux_open(&f->kernel, f->maps, f->nmaps);
 }
 
 __attribute__((format(printf, 2, 3)))
@@ -193,7 +193,7 @@ static int run_family(const char *folder, const char *name)
 		return 0;
 	read_family(&f, file);
 	fclose(file);
-	kernel_close(&f.kernel);
+	linux_close(&f.kernel);
 	return f.no_kernel;
 }
 

@@ -14,7 +14,7 @@
 
 #include "core/diag.h"
 #include "core/facts.h"
-#include "kernel.h"
+#include "linux.h"
 #include "run.h"
 #include "tests/tap.h"
 
@@ -134,7 +134,8 @@ static void dump(const struct gen *g)
 	printf("\n");
 }
 
-static void compare(const struct kernel *k, const struct gen *g, struct gpubpf_map *maps, uint64_t seed, bool verbose)
+static void compare(const struct linux_verifier *k, const struct gen *g, struct gpubpf_map *maps, uint64_t seed,
+		    bool verbose)
 {
 	struct gpubpf_diag diag;
 	bool ours = we_accept(g, maps, &diag);
@@ -144,7 +145,7 @@ static void compare(const struct kernel *k, const struct gen *g, struct gpubpf_m
 	count.refused += !ours;
 	if (!ours && !verbose)
 		return;
-	theirs = kernel_judge(k, g->insns, g->n, NULL, 0);
+	theirs = linux_judge(k, g->insns, g->n, NULL, 0);
 	count.both += ours && !theirs;
 	if (!ours && !theirs) {
 		count.stricter++;
@@ -155,7 +156,7 @@ static void compare(const struct kernel *k, const struct gen *g, struct gpubpf_m
 	if (!ours || !theirs)
 		return;
 	log_text[0] = 0;
-	kernel_judge(k, g->insns, g->n, log_text, sizeof(log_text));
+	linux_judge(k, g->insns, g->n, log_text, sizeof(log_text));
 	if (is_limit(log_text))
 		return;
 	if (is_range(log_text) && !goes_wrong(g)) {
@@ -181,13 +182,13 @@ int main(int argc, char **argv)
 	struct gpubpf_map maps[GEN_NMAPS];
 	static struct gen g = { .kernel = true };
 	time_t end = time(NULL) + (time_t)seconds;
-	struct kernel k;
+	struct linux_verifier k;
 	int err;
 
 	gen_maps(maps);
 	if (!ok(run_setup(&witness), "maps are laid out"))
 		return done();
-	err = kernel_open(&k, maps, GEN_NMAPS);
+	err = linux_open(&k, maps, GEN_NMAPS);
 	if (err < 0) {
 		skip("kernel oracle", "bpf(2): %s", strerror(-err));
 		run_finish(&witness);
@@ -201,7 +202,7 @@ int main(int argc, char **argv)
 		if (count.unsound > 5)
 			break;
 	}
-	kernel_close(&k);
+	linux_close(&k);
 	printf("# seeds %llu to %llu: %llu programs, both accept %llu, we refuse %llu, only the kernel lost a "
 	       "range %llu\n",
 	       (unsigned long long)first, (unsigned long long)seed, (unsigned long long)count.programs,

@@ -21,7 +21,7 @@
 #include "core/load/bpf_syscall.h"
 #include "core/load/load.h"
 #include "core/verify/verify.h"
-#include "kernel.h"
+#include "linux.h"
 #include "tests/tap.h"
 
 #define TIMES 4
@@ -49,10 +49,10 @@ struct object {
 	char name[64];
 	struct bpf_object *obj;
 	struct gpubpf_sys sys;
-	struct gpubpf_map maps[KERNEL_MAX_MAPS];
-	const struct gpubpf_sys_map *defs[KERNEL_MAX_MAPS];
+	struct gpubpf_map maps[LINUX_MAX_MAPS];
+	const struct gpubpf_sys_map *defs[LINUX_MAX_MAPS];
 	uint32_t nmaps;
-	struct kernel kernel;
+	struct linux_verifier kernel;
 };
 
 static struct loops all;
@@ -82,7 +82,7 @@ static bool take_map(struct object *o, const struct bpf_map *from)
 	struct gpubpf_map *map = &o->maps[o->nmaps];
 	void *content;
 
-	if (!def || o->nmaps == KERNEL_MAX_MAPS)
+	if (!def || o->nmaps == LINUX_MAX_MAPS)
 		return false;
 	o->defs[o->nmaps] = def;
 	*map = (struct gpubpf_map){
@@ -127,7 +127,7 @@ static bool object_open(struct object *o, const char *path)
 
 static void object_close(struct object *o)
 {
-	kernel_close(&o->kernel);
+	linux_close(&o->kernel);
 	for (uint32_t i = 0; i < o->nmaps; i++)
 		free((void *)o->maps[i].init);
 	bpf_object__close(o->obj);
@@ -204,7 +204,7 @@ static const struct figure *theirs(const struct object *o, const char *program, 
 	if (all.no_kernel || (f && !f->accept))
 		return f;
 	now = (struct figure){ .ninsns = n, .hash = hash(insns, n) };
-	now.accept = kernel_walk(&o->kernel, insns, n, &now.walked) == 0;
+	now.accept = linux_walk(&o->kernel, insns, n, &now.walked) == 0;
 	return &now;
 }
 
@@ -247,7 +247,7 @@ static void run_object(const char *path)
 		object_close(&o);
 		return;
 	}
-	err = all.no_kernel ? 0 : kernel_open(&o.kernel, o.maps, o.nmaps);
+	err = all.no_kernel ? 0 : linux_open(&o.kernel, o.maps, o.nmaps);
 	if (err < 0)
 		all.no_kernel = err;
 	bpf_object__for_each_program(prog, o.obj) {
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
 	const char *figures = argv[argc > 1 ? 1 + record : 0];
 
 	libbpf_set_print(NULL);
-	all.no_kernel = kernel_is_new() ? 0 : -EOPNOTSUPP;
+	all.no_kernel = linux_is_new() ? 0 : -EOPNOTSUPP;
 	ok(record || read_figures(figures), "%s: %u figures", figures, all.nfigures);
 	if (record)
 		all.record = fopen(figures, "w");

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The running Linux kernel's verifier as an oracle: raw programs of type kprobe under
- * BPF_F_STRICT_ALIGNMENT. Needs bpf(2); without it kernel_open() says why. */
-#ifndef GPUBPF_TESTS_VERIFY_KERNEL_H
-#define GPUBPF_TESTS_VERIFY_KERNEL_H
+ * BPF_F_STRICT_ALIGNMENT. Needs bpf(2); without it linux_open() says why. */
+#ifndef GPUBPF_TESTS_VERIFY_LINUX_H
+#define GPUBPF_TESTS_VERIFY_LINUX_H
 
 #include "core/insn.h"
 #include "core/prog.h"
 
-#define KERNEL_MAX_MAPS 16
+#define LINUX_MAX_MAPS 16
 
-struct kernel {
-	int fds[KERNEL_MAX_MAPS];
+struct linux_verifier {
+	int fds[LINUX_MAX_MAPS];
 	uint32_t nmaps;
 };
 
 /* Create the maps; those with content get it, those that are read-only are frozen. 0, or -errno: bpf(2) is refused here. */
-int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps);
-void kernel_close(struct kernel *k);
+int linux_open(struct linux_verifier *k, const struct gpubpf_map *maps, uint32_t nmaps);
+void linux_close(struct linux_verifier *k);
 /* The kernel's verdict: 0 accepted, -errno. raw refers to maps by index, as struct gpubpf_insn does.
  * log, of size bytes, may be NULL. */
-int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size);
+int linux_judge(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size);
 /* The same, and how many instructions the kernel walked for it; 0 if it did not begin. */
-int kernel_walk(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, uint32_t *walked);
+int linux_walk(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, uint32_t *walked);
 /* Linux 6.18.44 or later: what deduces less or counts otherwise is no measure. */
-bool kernel_is_new(void);
+bool linux_is_new(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernel.h"
+#include "linux.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define MAX_TARGET 4096                /* bytes of a place in a program */
 #define MAX_USED 256                   /* maps that a program is asked for */
 
-struct gpubpf_kernel {
+struct gpubpf_linux {
 	struct bpf_object *obj;
 	struct bpf_link **links;       /* [nlinks], NULL: not attached */
 	uint32_t nlinks;
@@ -80,7 +80,7 @@ static void choose(struct bpf_object *obj, const struct gpubpf_loaded_object *ob
 		choose_map(map, unit_map(unit, index, bpf_map__name(map)));
 }
 
-static int add_used(struct gpubpf_kernel *k, int fd)
+static int add_used(struct gpubpf_linux *k, int fd)
 {
 	uint32_t ids[MAX_USED], *grown;
 	struct bpf_prog_info info = { .nr_map_ids = MAX_USED, .map_ids = (uintptr_t)ids };
@@ -98,7 +98,7 @@ static int add_used(struct gpubpf_kernel *k, int fd)
 	return 0;
 }
 
-static int find_used(struct gpubpf_kernel *k)
+static int find_used(struct gpubpf_linux *k)
 {
 	struct bpf_program *prog;
 	int err = 0;
@@ -109,7 +109,7 @@ static int find_used(struct gpubpf_kernel *k)
 	return err;
 }
 
-static int load(struct gpubpf_kernel *k, const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
+static int load(struct gpubpf_linux *k, const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
 		char *why, size_t size)
 {
 	char name[64];
@@ -131,10 +131,10 @@ static int load(struct gpubpf_kernel *k, const struct gpubpf_loaded_object *obje
 	return err < 0 ? told(err, "loading it into the Linux kernel", why, size) : 0;
 }
 
-int gpubpf_kernel_load(const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
-		       struct gpubpf_kernel **kernel, char *why, size_t size)
+int gpubpf_linux_load(const struct gpubpf_loaded_object *object, const struct gpubpf_unit *unit, int index,
+		      struct gpubpf_linux **kernel, char *why, size_t size)
 {
-	struct gpubpf_kernel *k = calloc(1, sizeof(*k));
+	struct gpubpf_linux *k = calloc(1, sizeof(*k));
 	int err = -ENOMEM;
 
 	gpubpf_libbpf_lock();
@@ -144,13 +144,13 @@ int gpubpf_kernel_load(const struct gpubpf_loaded_object *object, const struct g
 		told(err, "loading it", why, size);
 	gpubpf_libbpf_unlock();
 	if (err < 0)
-		gpubpf_kernel_destroy(k);
+		gpubpf_linux_destroy(k);
 	else
 		*kernel = k;
 	return err;
 }
 
-static const struct bpf_map *find_used_map(const struct gpubpf_kernel *k, const char *name)
+static const struct bpf_map *find_used_map(const struct gpubpf_linux *k, const char *name)
 {
 	struct bpf_map *map;
 	struct bpf_map_info info;
@@ -169,14 +169,14 @@ static const struct bpf_map *find_used_map(const struct gpubpf_kernel *k, const 
 	return NULL;
 }
 
-int gpubpf_kernel_map(const struct gpubpf_kernel *k, const char *name)
+int gpubpf_linux_map(const struct gpubpf_linux *k, const char *name)
 {
 	const struct bpf_map *map = find_used_map(k, name);
 
 	return map ? bpf_map__fd(map) : -1;
 }
 
-bool gpubpf_kernel_mappable(const struct gpubpf_kernel *k, const char *name)
+bool gpubpf_linux_mappable(const struct gpubpf_linux *k, const char *name)
 {
 	const struct bpf_map *map = find_used_map(k, name);
 
@@ -209,7 +209,7 @@ static struct bpf_link *attach_at(const struct bpf_program *prog, const char *ta
 	return bpf_program__attach_uprobe_opts(prog, -1, binary, offset, &opts);
 }
 
-static int attach(struct gpubpf_kernel *k, const char *name, uint32_t i, const char *target, char *why, size_t size)
+static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const char *target, char *why, size_t size)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(k->obj, name);
 
@@ -229,8 +229,8 @@ static int attach(struct gpubpf_kernel *k, const char *name, uint32_t i, const c
 	return told(-errno, "attaching it", why, size);
 }
 
-int gpubpf_kernel_attach(struct gpubpf_kernel *k, const struct gpubpf_loaded_object *object, uint32_t i, const char *target,
-			 char *why, size_t size)
+int gpubpf_linux_attach(struct gpubpf_linux *k, const struct gpubpf_loaded_object *object, uint32_t i, const char *target,
+			char *why, size_t size)
 {
 	int err;
 
@@ -240,7 +240,7 @@ int gpubpf_kernel_attach(struct gpubpf_kernel *k, const struct gpubpf_loaded_obj
 	return err;
 }
 
-void gpubpf_kernel_detach(struct gpubpf_kernel *k)
+void gpubpf_linux_detach(struct gpubpf_linux *k)
 {
 	for (uint32_t i = 0; k && k->links && i < k->nlinks; i++) {
 		bpf_link__destroy(k->links[i]);
@@ -248,11 +248,11 @@ void gpubpf_kernel_detach(struct gpubpf_kernel *k)
 	}
 }
 
-void gpubpf_kernel_destroy(struct gpubpf_kernel *k)
+void gpubpf_linux_destroy(struct gpubpf_linux *k)
 {
 	if (!k)
 		return;
-	gpubpf_kernel_detach(k);
+	gpubpf_linux_detach(k);
 	bpf_object__close(k->obj);
 	free(k->links);
 	free(k->used);

@@ -244,8 +244,8 @@ static int stay(struct run *r)
 	return sched_setaffinity(0, sizeof(set), &set) < 0 ? -errno : 0;
 }
 
-int random_run_kernel(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
-		      struct gpubpf_why *why)
+int random_run_linux(const struct random_program *const *programs, uint32_t n, struct random_outcome *outcomes,
+		     struct gpubpf_why *why)
 {
 	struct random_group *g = calloc(1, sizeof(*g));
 	struct run r = { .g = g, .values = calloc(CPUS_MAX, GEN_VALUE) };
@@ -271,7 +271,7 @@ int random_run_kernel(const struct random_program *const *programs, uint32_t n, 
 	return err;
 }
 
-int random_ask_kernel(void)
+int random_ask_linux(void)
 {
 	static const struct gpubpf_raw_insn nothing[] = { { .code = 0xb7 }, { .code = EXIT } };
 	struct gpubpf_ctx ctx = { 0 };

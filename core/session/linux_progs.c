@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs of the session's objects that are for the Linux kernel (core/load/kernel.h): loaded there before the maps are
+ * Programs of the session's objects that are for the Linux kernel (core/load/linux.h): loaded there before the maps are
  * placed, since arrays that they use lie in the kernel's memory, attached when the session starts. What cannot be loaded
  * or attached is told, and the programs for a GPU run without it.
  */
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/load/kernel.h"
+#include "core/load/linux.h"
 
 static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object *object, const char *why)
 {
@@ -19,13 +19,13 @@ static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object
 		gpubpf_load_note(s->loaded, "program %s is not attached: %s", object->host[i], why);
 }
 
-static void take_map(struct gpubpf_session *s, struct gpubpf_kernel *kernel, struct gpubpf_map *map)
+static void take_map(struct gpubpf_session *s, struct gpubpf_linux *kernel, struct gpubpf_map *map)
 {
-	int fd = gpubpf_kernel_map(kernel, map->name);
+	int fd = gpubpf_linux_map(kernel, map->name);
 
 	if (fd < 0 || map->rdonly)
 		return;
-	if (gpubpf_kernel_mappable(kernel, map->name) && map->type->flags & GPUBPF_MAP_U32KEY)
+	if (gpubpf_linux_mappable(kernel, map->name) && map->type->flags & GPUBPF_MAP_U32KEY)
 		map->kernel = fd + 1;
 	else
 		gpubpf_load_note(s->loaded, "map %s is not shared: the Linux kernel's programs and those for a GPU have one "
@@ -38,22 +38,22 @@ static void load_object(struct gpubpf_session *s, uint32_t index)
 	struct gpubpf_unit *unit = &s->loaded->unit;
 	char why[600];
 
-	if (gpubpf_kernel_load(object, unit, (int)index, &s->kernel[index], why, sizeof(why)) < 0) {
+	if (gpubpf_linux_load(object, unit, (int)index, &s->linux_progs[index], why, sizeof(why)) < 0) {
 		note_all(s, object, why);
 		return;
 	}
 	for (uint32_t i = 0; i < unit->nmaps; i++)
 		if (unit->maps[i].object == (int)index)
-			take_map(s, s->kernel[index], &unit->maps[i]);
+			take_map(s, s->linux_progs[index], &unit->maps[i]);
 }
 
-int gpubpf_kernel_progs_load(struct gpubpf_session *s)
+int gpubpf_linux_progs_load(struct gpubpf_session *s)
 {
-	s->nkernel = s->loaded->nobjects;
-	s->kernel = calloc(s->nkernel + 1, sizeof(*s->kernel));
-	if (!s->kernel)
+	s->nlinux_progs = s->loaded->nobjects;
+	s->linux_progs = calloc(s->nlinux_progs + 1, sizeof(*s->linux_progs));
+	if (!s->linux_progs)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < s->nkernel; i++)
+	for (uint32_t i = 0; i < s->nlinux_progs; i++)
 		if (s->loaded->objects[i].nhost && s->opts.no_kernel)
 			note_all(s, &s->loaded->objects[i], "this session leaves the Linux kernel alone");
 		else if (s->loaded->objects[i].nhost)
@@ -69,36 +69,36 @@ static const char *target_of(const struct gpubpf_session *s, const char *prog)
 	return NULL;
 }
 
-void gpubpf_kernel_progs_attach(struct gpubpf_session *s)
+void gpubpf_linux_progs_attach(struct gpubpf_session *s)
 {
 	char why[600];
 
-	for (uint32_t i = 0; i < s->nkernel; i++) {
+	for (uint32_t i = 0; i < s->nlinux_progs; i++) {
 		const struct gpubpf_loaded_object *object = &s->loaded->objects[i];
 
-		for (uint32_t p = 0; s->kernel[i] && p < object->nhost; p++)
-			if (gpubpf_kernel_attach(s->kernel[i], object, p, target_of(s, object->host[p]), why, sizeof(why)) < 0)
+		for (uint32_t p = 0; s->linux_progs[i] && p < object->nhost; p++)
+			if (gpubpf_linux_attach(s->linux_progs[i], object, p, target_of(s, object->host[p]), why, sizeof(why)) < 0)
 				gpubpf_session_note(s, "program %s is not attached: %s", object->host[p], why);
 	}
 }
 
-void gpubpf_kernel_progs_detach(struct gpubpf_session *s)
+void gpubpf_linux_progs_detach(struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; i < s->nkernel; i++)
-		gpubpf_kernel_detach(s->kernel[i]);
+	for (uint32_t i = 0; i < s->nlinux_progs; i++)
+		gpubpf_linux_detach(s->linux_progs[i]);
 }
 
-void gpubpf_kernel_progs_close(struct gpubpf_session *s)
+void gpubpf_linux_progs_close(struct gpubpf_session *s)
 {
-	for (uint32_t i = 0; i < s->nkernel; i++)
-		gpubpf_kernel_destroy(s->kernel[i]);
-	free(s->kernel);
-	s->nkernel = 0;
+	for (uint32_t i = 0; i < s->nlinux_progs; i++)
+		gpubpf_linux_destroy(s->linux_progs[i]);
+	free(s->linux_progs);
+	s->nlinux_progs = 0;
 }
 
 /* -- their arrays in arenas that devices read as they are -- */
 
-int gpubpf_kernel_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first)
+int gpubpf_linux_map_pages(struct gpubpf_session *s, const struct gpubpf_session_arena *a, uint32_t first)
 {
 	for (uint32_t m = first; m < a->layout.nmaps; m++) {
 		const struct gpubpf_map *map = &s->loaded->unit.maps[m];
@@ -111,7 +111,7 @@ int gpubpf_kernel_map_pages(struct gpubpf_session *s, const struct gpubpf_sessio
 	return 0;
 }
 
-int gpubpf_kernel_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first)
+int gpubpf_linux_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t first)
 {
 	const struct gpubpf_session_arena *a = &s->arenas[0];
 	int err = 0;
@@ -130,12 +130,12 @@ int gpubpf_kernel_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint
 	return err;
 }
 
-void gpubpf_kernel_share_all(struct gpubpf_session *s, uint32_t first)
+void gpubpf_linux_share_all(struct gpubpf_session *s, uint32_t first)
 {
 	for (struct gpubpf_peer *peer = s->peers; peer; peer = peer->next)
 		for (uint32_t i = 0; i < peer->ndevices; i++)
 			if (peer->devices[i].arena == 0) {
-				gpubpf_kernel_share(s, peer, first);
+				gpubpf_linux_share(s, peer, first);
 				break;
 			}
 }

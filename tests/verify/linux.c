@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernel.h"
+#include "linux.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -41,10 +41,10 @@ static int fill(int fd, const struct gpubpf_map *map)
 	return bpf(BPF_MAP_FREEZE, &attr);
 }
 
-int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps)
+int linux_open(struct linux_verifier *k, const struct gpubpf_map *maps, uint32_t nmaps)
 {
-	*k = (struct kernel){ .nmaps = 0 };
-	for (uint32_t i = 0; i < nmaps && i < KERNEL_MAX_MAPS; i++) {
+	*k = (struct linux_verifier){ .nmaps = 0 };
+	for (uint32_t i = 0; i < nmaps && i < LINUX_MAX_MAPS; i++) {
 		union bpf_attr attr;
 		int fd;
 
@@ -57,20 +57,20 @@ int kernel_open(struct kernel *k, const struct gpubpf_map *maps, uint32_t nmaps)
 		attr.map_extra = maps[i].map_extra;
 		fd = bpf(BPF_MAP_CREATE, &attr);
 		if (fd < 0) {
-			kernel_close(k);
+			linux_close(k);
 			return fd;
 		}
 		k->fds[k->nmaps++] = fd;
 		fd = maps[i].init ? fill(fd, &maps[i]) : 0;
 		if (fd < 0) {
-			kernel_close(k);
+			linux_close(k);
 			return fd;
 		}
 	}
 	return 0;
 }
 
-void kernel_close(struct kernel *k)
+void linux_close(struct linux_verifier *k)
 {
 	while (k->nmaps)
 		close(k->fds[--k->nmaps]);
@@ -118,7 +118,7 @@ static int load_types(struct bpf_func_info *info, uint32_t n)
 	return fd;
 }
 
-static int load(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size,
+static int load(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size,
 		uint32_t level)
 {
 	struct gpubpf_raw_insn *insns = malloc(n * sizeof(*insns));
@@ -164,12 +164,12 @@ static int load(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint3
 	return 0;
 }
 
-int kernel_judge(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size)
+int linux_judge(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, char *log, uint32_t size)
 {
 	return load(k, raw, n, log, size, log ? LOG_WALK : 0);
 }
 
-int kernel_walk(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint32_t n, uint32_t *walked)
+int linux_walk(const struct linux_verifier *k, const struct gpubpf_raw_insn *raw, uint32_t n, uint32_t *walked)
 {
 	char log[4096] = "";
 	int err = load(k, raw, n, log, sizeof(log), LOG_STATS);
@@ -181,7 +181,7 @@ int kernel_walk(const struct kernel *k, const struct gpubpf_raw_insn *raw, uint3
 	return err;
 }
 
-bool kernel_is_new(void)
+bool linux_is_new(void)
 {
 	unsigned int major = 0, minor = 0, patch = 0;
 	struct utsname u;
