@@ -43,7 +43,7 @@ fi
 
 # these share arrays with uprobes, which are the Linux kernel's
 cp "$LOOP" "$T/app"
-"$GPUBPF" run -o "$OBJ/../cli/both.bpf.o" -a on_host="$T/app:host_step" -- true > /dev/null 2> "$T/err"
+"$GPUBPF" run -o "$OBJ/../cli/shared_array.bpf.o" -a on_host="$T/app:host_step" -- true > /dev/null 2> "$T/err"
 if grep -q 'on_host is not attached' "$T/err"; then skip "arrays shared with the Linux kernel's programs" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
 if compile threadhist-gpu-kernel-shared-map threadhist; then
 	launch=$(sed -n 's/^SEC("uretprobe.*:\(.*\)")/\1/p' "$from/threadhist.bpf.c")

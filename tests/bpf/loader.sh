@@ -31,7 +31,7 @@ run "$GPUBPF" bpf -- sh "$T/later"; prints '^counts [1-9][0-9]* [1-9][0-9]* 0 0 
 printf '"%s" "%s" true > /dev/null; sleep 0.3; "%s" 1 0 > /dev/null; exit 0\n' "$load" "$o" "$LOOP" > "$T/after"
 run "$GPUBPF" bpf -- sh "$T/after"; is 0 "a program that comes when a loader has ended"
 [ ! -s "$T/err" ]; ok $? "is given the memory of its maps"
-run "$GPUBPF" bpf -- "$OBJ/wild"; is 0 "one that does what few do, and what none should"; prints '^all as it should be$' "finds bpf(2)"
+run "$GPUBPF" bpf -- "$OBJ/odd_loader"; is 0 "one that does what few do, and what none should"; prints '^all as it should be$' "finds bpf(2)"
 # a loader that stays until the fifo is written to
 mkfifo "$T/end"
 printf 'rm -f "%s/up"; "%s" "%s" "touch %s/up; cat %s/end" > "%s/said" &\nwhile [ ! -e "%s/up" ]; do sleep 0.05; done\n' \
@@ -75,9 +75,9 @@ if command -v bpftool > /dev/null; then
 else skip "bpftool" "it is not installed"; fi
 
 # all that is not for a GPU is the kernel's
-"$OBJ/same" > "$T/theirs" < /dev/null; what="what libbpf asks to learn what the kernel can do has the kernel's answers, $(grep -c . "$T/theirs") of them"
+"$OBJ/feature_checks" > "$T/theirs" < /dev/null; what="what libbpf asks to learn what the kernel can do has the kernel's answers, $(grep -c . "$T/theirs") of them"
 if grep -q '^a kprobe: done' "$T/theirs"; then
-	run "$GPUBPF" bpf -- "$OBJ/same" < /dev/null; diff "$T/theirs" "$T/out" > "$T/err"; ok $? "$what"
+	run "$GPUBPF" bpf -- "$OBJ/feature_checks" < /dev/null; diff "$T/theirs" "$T/out" > "$T/err"; ok $? "$what"
 else skip "$what" "the kernel lets us load nothing, and the session does"; fi
 if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
 	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf -- "$load" "$o" "$LOOP 3 0"; quiet
@@ -86,8 +86,8 @@ if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
 	prints '^ring 1024 sum 523776 wrong 0 lost 0$' "and the same records come"
 else skip "without the right to load programs into the kernel" "no setpriv, or not root"; fi
 preload=$(dirname "$GPUBPF")/hooks/libgpubpf-bpf.so
-LD_PRELOAD=$preload "$OBJ/same" > "$T/out" < /dev/null; cmp -s "$T/theirs" "$T/out"; ok $? "without a session the preload does nothing"
-LD_PRELOAD=$preload GPUBPF_SESSION=$T/nowhere "$OBJ/same" > "$T/out" < /dev/null; cmp -s "$T/theirs" "$T/out"; ok $? "nor with one that has ended"
+LD_PRELOAD=$preload "$OBJ/feature_checks" > "$T/out" < /dev/null; cmp -s "$T/theirs" "$T/out"; ok $? "without a session the preload does nothing"
+LD_PRELOAD=$preload GPUBPF_SESSION=$T/nowhere "$OBJ/feature_checks" > "$T/out" < /dev/null; cmp -s "$T/theirs" "$T/out"; ok $? "nor with one that has ended"
 run "$GPUBPF" bpf; is 2 "no loader"; one_line "it is told"
 
 finish

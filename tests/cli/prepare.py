@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubpf prepare, and what a user who waits sees: prepare.py GPUBPF COLD (TAP)."""
+"""gpubpf prepare, and what a user who waits sees: prepare.py GPUBPF APP (TAP), APP being twins_ahead.c."""
 import glob
 import json
 import os

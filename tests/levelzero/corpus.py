@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 FOLDERS = ["tests/wrap/cases", "tests/opencl", "tests/opencl/places", "tests/levelzero", "tests/conformance", "tests/maps",
            "tests/hip/kernels", "examples/*"]
-FEW = ["atomics.cl", "cl2.cl", "inside.cl", "special.cl"]
+FEW = ["atomics.cl", "cl2.cl", "inside.cl", "specialization.cl"]
 OURS = ["writable program-scope variables", "sub-groups or inexact functions",
         "called as its twin would be"] # why we refuse kernels of it
 

@@ -3,7 +3,7 @@
  * Programs are attached and detached while a program runs, by libgpubpf: each launch is in the maps if it came when
  * something was attached, and in none if it did not.
  *
- *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/both.c; with "graph" that alone)
+ *   attach BUILD OBJECT APP ROUNDS WHAT...    (APP and WHAT: tests/mixed/runtimes.c; with "graph" that alone)
  *
  * With $GPUBPF_TEST_GPU set CUDA is that of a GPU. An object joins while the program runs: $GPUBPF_TEST_JOINS. Under the agent is the layer $GPUBPF_TEST_LAYER, which makes
  * a CPU look like a card with memory of its own (tests/hooks/discrete_layer.c).

@@ -3,7 +3,7 @@
 """One process, several runtimes, one session: run.py GPUBPF OBJECT APP [DRIVER-FOLDER HIP-CODE [LEVEL-ZERO-DRIVER MODULE]] (TAP)
 
 OBJECT counts threads in its first map. DRIVER-FOLDER holds the CUDA driver of tests/cuda/fake; without it NVIDIA's own
-is meant. HIP-CODE is run on a simulated GPU (tests/mixed/both.c), beside Intel's runtime alone: AMD's brings the LLVM
+is meant. HIP-CODE is run on a simulated GPU (tests/mixed/runtimes.c), beside Intel's runtime alone: AMD's brings the LLVM
 that Debian's PoCL has too, and which takes one user in a process. Intel's CPU runtime, where GPUBPF_TEST_INTEL names it,
 is the second OpenCL driver, and what the Level Zero driver of tests/levelzero/fake runs MODULE on, beside what GPUBPF_TEST_OPENCL names (a part of its name; PoCL's)."""
 import json

@@ -7,11 +7,11 @@ import sys
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from probing import Prober
 
-MAY_REFUSE = ["cl-globals", "cl-answers", "cl-special-again"] # a variable of the program's own; on purpose
+MAY_REFUSE = ["cl-globals", "cl-queries", "cl-specialization-again"] # a variable of the program's own; on purpose
 build, device, apps = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
 names = {"pocl": "Portable", "intel": "Intel"}
 env = dict(os.environ, GPUBPF_TEST_DEVICE=names[device], GPUBPF_TEST_IL=f"{build}/tests/opencl/il_kernels.spv",
-           GPUBPF_TEST_SPECIAL=f"{build}/tests/opencl/special.spv")
+           GPUBPF_TEST_SPECIALIZATION=f"{build}/tests/opencl/specialization.spv")
 if device == "intel":
     icd = os.environ.get("GPUBPF_TEST_INTEL", "")
     if not os.path.exists(icd):

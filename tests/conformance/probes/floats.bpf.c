@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define KERNEL "floats"
-#include "both.h"
+#include "entry_exit.h"

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define KERNEL "loops"
-#include "both.h"
+#include "entry_exit.h"

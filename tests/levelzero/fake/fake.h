@@ -147,7 +147,7 @@ ze_result_t ZE_APICALL fake_append(ze_command_list_handle_t list, ze_kernel_hand
 				   ze_event_handle_t event, uint32_t n, ze_event_handle_t *wait);
 ze_result_t fake_execute(uint32_t n, ze_command_list_handle_t *lists);
 
-/* newer.c: of later versions than the headers */
+/* later_calls.c: of later versions than the headers */
 void fake_newer_lists(ze_api_version_t version, void **table);
 const void *fake_tables(void);
 void fake_direct_handles(void *next); /* what is asked of a driver's properties: it has them */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * both ROUNDS [fork] WHAT...: kernels of several runtimes in one process, launched in turn; with "fork" in a child of it.
+ * runtimes ROUNDS [fork] WHAT...: kernels of several runtimes in one process, launched in turn; with "fork" in a child of it.
  * ROUNDS "-": as many as each line of standard input says, with a line when they have ended. WHAT is "cuda", or "graph":
  * a kernel of CUDA's launched by itself and then in a graph that was captured in the first round; "hip:FILE", with the
  * code object in FILE (add_hip.cl), on the simulated AMD GPU of $GPUBPF_AMD_SIM; "level_zero:FILE", with the SPIR-V in

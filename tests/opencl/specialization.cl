@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled to SPIR-V for special.c: constants that the program sets before it builds, one of each size. */
+/* Compiled to SPIR-V for specialization.c: constants that the program sets before it builds, one of each size. */
 #define CONSTANT __attribute__((overloadable))
 CONSTANT char __spirv_SpecConstant(int id, char otherwise);
 CONSTANT short __spirv_SpecConstant(int id, short otherwise);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Specialization constants: programs of one module with its own values, with some set, and with all; argv[1] is the
- * module (special.cl). */
+ * module (specialization.cl). */
 #include "app.h"
 
 enum { N = 1024 };
@@ -23,7 +23,7 @@ static void run(cl_program p)
 static cl_program create(int argc, char **argv)
 {
 	size_t size;
-	const void *module = app_il(argc > 1 ? argv[1] : getenv("GPUBPF_TEST_SPECIAL"), &size);
+	const void *module = app_il(argc > 1 ? argv[1] : getenv("GPUBPF_TEST_SPECIALIZATION"), &size);
 	cl_int err;
 	cl_program p = clCreateProgramWithIL(app_context, module, size, &err);
 

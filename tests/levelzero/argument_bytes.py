@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments that reach twins under Intel's own driver: given.py BUILD APP PRODUCT... (TAP). The driver writes all that a GPU would see to
+"""The arguments that reach twins under Intel's own driver: argument_bytes.py BUILD APP PRODUCT... (TAP). The driver writes all that a GPU would see to
 a file (see intel.py): memory by its physical addresses, page tables, and among it each launch's arguments, as the compiled kernel
 reads them. Of each launch, what the application says it gave lies there together with our own: the arena's address, by which the
 page tables lead to the arena, the launch's number, the process and thread. Where in a kernel's block each lies is for the compiler

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cold PROGRAMS [FILE]: so many programs with a kernel each, all made before the first is launched; then, once FILE is
+/* twins_ahead PROGRAMS [FILE]: so many programs with a kernel each, all made before the first is launched; then, once FILE is
  * there, each is launched once. */
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What came after the headers that Debian has: launches that bring their arguments, regular lists that an immediate one
- * executes, clones. Slots and versions are the specification's.
+ * executes, clones. Indexes in tables, and versions, are the specification's.
  */
 #include "fake.h"
 

@@ -6,7 +6,7 @@ enum { N = 1024 };
 
 static void run(const ze_module_constants_t *constants)
 {
-	ze_module_handle_t module = app_module("special.spv", NULL, constants);
+	ze_module_handle_t module = app_module("specialization.spv", NULL, constants);
 	ze_kernel_handle_t special = app_kernel(module, "special", 32);
 	void *sums = app_alloc(APP_DEVICE, N * 8), *scaled = app_alloc(APP_DEVICE, N * 4);
 

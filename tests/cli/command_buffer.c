@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recorded LAUNCHES [change]: one kernel launched by itself, and one in a command buffer; prints what they computed.
+/* command_buffer LAUNCHES [change]: one kernel launched by itself, and one in a command buffer; prints what they computed.
  * change: its arguments and its size change between launches of the buffer (cl_khr_command_buffer_mutable_dispatch).
  * 77: there is no such extension. */
 #include <CL/cl.h>

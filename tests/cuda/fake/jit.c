@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * made FOLDER: a program that makes its kernels' machine code while it runs, by NVIDIA's libraries or what stands for
+ * cuda-jit FOLDER: a program that makes its kernels' machine code while it runs, by NVIDIA's libraries or what stands for
  * them, and keeps some of it in FOLDER. It prints what its kernels did, and "kernel NAME launches L items I".
  */
 #include <dlfcn.h>
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 	linked(argv[1]);
 	kept(path);
 	GOOD(dlsym(RTLD_DEFAULT, "nvrtcGetCUBIN") != NULL);
-	GOOD(!(user = dlopen("libuser.so", RTLD_NOW | RTLD_LOCAL)));
+	GOOD(!(user = dlopen("libnvrtc-user.so", RTLD_NOW | RTLD_LOCAL)));
 	GOOD(dlsym(RTLD_DEFAULT, "nvrtcGetCUBIN") != NULL);
 	user_get = (int (*)(void *, char *))dlsym(user, "user_get_cubin");
 	user_function = (int (*(*)(void))(void *, char *))dlsym(user, "user_function");

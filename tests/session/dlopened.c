@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libgpubpf in a process that was not linked with it, beside the libbpf of somebody else.
- *   loaded LIBRARY OBJECT */
+ *   test-libgpubpf-dlopened LIBRARY OBJECT */
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/bpf.h>

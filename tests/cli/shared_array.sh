@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Objects with programs for the Linux kernel and for a GPU: one array for both, on a CPU device. Root alone may load the
-# former. both.sh GPUBPF OBJECTS LOOP CLANG TYPES
+# former. shared_array.sh GPUBPF OBJECTS LOOP CLANG TYPES
 . "$(dirname "$0")/lib.sh"
-clang=$4 types=$5 o=$OBJ/both.bpf.o
+clang=$4 types=$5 o=$OBJ/shared_array.bpf.o
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); v=lambda n: [e['value'] for m in r['maps'] if m['name'] == n for e in m['entries']]; print($1)" 2>&1; }
 
 run "$GPUBPF" prog verify "$o"; is 0 "the programs for the GPU are proven"
@@ -30,7 +30,7 @@ run "$GPUBPF" run -o "$o" -a on_host="$T/app:nowhere" -- true; says "on_host is 
 run "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" 5 0; is 42 "a uprobe and programs in kernels"
 [ "$(json "v('counts')")" = "[10240, 5, 0]" ]; ok $? "add to one array, and nothing is lost: $(json "v('counts')")"
 [ "$(json "v('seen')[0]")" = 5 ]; ok $? "the GPU sees what the kernel counts: $(json "v('seen')")"
-[ "$(json "v('alone') + v('both.bss')")" = "[5120, 5120]" ]; ok $? "maps of the GPU alone are as ever"
+[ "$(json "v('alone') + v('shared_a.bss')")" = "[5120, 5120]" ]; ok $? "maps of the GPU alone are as ever"
 says 'map apart is not shared: .*; an array is shared' "a hash is not shared, and that is told"; [ "$(grep -c 'not shared' "$T/err")" = 1 ]; ok $? "of it alone"
 "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -- "$T/app" 200 50 > /dev/null 2>&1 & tool=$!
 until_true sh -c "'$GPUBPF' map lookup counts key 1 | grep -q 'value: [1-9]'"; ok $? "what the kernel counts is seen while it runs"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Twins are asked for when a program's kernels are made, not when the first is launched. cold.sh GPUBPF OBJECTS COLD
+# Twins are asked for when a program's kernels are made, not when the first is launched. twins_ahead.sh GPUBPF OBJECTS APP
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
 [ -x "$LOOP" ] && timeout 60 "$LOOP" 3 > "$T/native" 2> /dev/null
-[ $? = 42 ] || { skip "cold" "no OpenCL device"; finish; }
+[ $? = 42 ] || { skip "twins ahead" "no OpenCL device"; finish; }
 made() { timeout 20 "$GPUBPF" session report -j 2> /dev/null | grep -q '"twins": 3,'; }
 "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 3 "$T/go" > "$T/out" 2> "$T/err" & tool=$!
 until_true made; ok $? "three programs: their twins are made before a launch"
