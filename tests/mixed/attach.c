@@ -280,15 +280,21 @@ static uint64_t blocks(void)
 
 /* What the object that joined counts, and what the first one does. The driver of tests/cuda/fake runs no program: it
  * counts in the first value of each array that the twin's code names. */
+static bool joined_has(uint64_t entered, uint64_t left)
+{
+	return value_of("later", 0) == entered && value_of("joins.data", 0) == 1000 + entered &&
+	       (t.fake || (value_of("later", 1) == left && blocks() == entered && t.events * THREADS == entered &&
+			   t.prints * THREADS == entered));
+}
+
+/* Maps are copied from a device one after the other: all are waited for. */
 static bool joined_exact(const char *when, uint64_t entered, uint64_t left)
 {
-	bool good = exact(when);
+	bool good = exact(when), has = false;
 
-	for (int i = 0; good && i < 50 * PATIENCE_S && (value_of("later", 0) != entered || (!t.fake && t.prints * THREADS != entered)); i++)
+	for (int i = 0; good && !(has = joined_has(entered, left)) && i < 50 * PATIENCE_S; i++)
 		gpubpf_session__poll(t.s, 20);
-	if (good && value_of("later", 0) == entered && value_of("joins.data", 0) == 1000 + entered &&
-	    (t.fake || (value_of("later", 1) == left && blocks() == entered && t.events * THREADS == entered &&
-			  t.prints * THREADS == entered)))
+	if (has)
 		return true;
 	note("%s: later %llu %llu, begun %llu, blocks %llu, events %llu, prints %llu; of %llu %llu", when,
 	     (unsigned long long)value_of("later", 0), (unsigned long long)value_of("later", 1),
