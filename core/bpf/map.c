@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/load/parts.h"
+#include "core/load/internal.h"
 
 #define PAGE 4096ull
 

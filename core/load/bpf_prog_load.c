@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that comes without its object, as bpf(2) is given it: what the object's loading would have made of it. */
-#include "parts.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdio.h>

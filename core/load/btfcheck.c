@@ -4,7 +4,7 @@
  * offset inside its section, every type id that of a type, of the kind that its place needs, no type that
  * holds itself by value. Layouts are those of <linux/btf.h>.
  */
-#include "parts.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <linux/btf.h>

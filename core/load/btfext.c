@@ -3,7 +3,7 @@
  * .BTF.ext, checked against .BTF: functions, lines and CO-RE relocations of each program section. Its layout
  * is that of libbpf and pahole; no public header has it.
  */
-#include "parts.h"
+#include "internal.h"
 
 #include <linux/btf.h>
 #include <string.h>

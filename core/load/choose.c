@@ -3,7 +3,7 @@
  * Which programs of an object are loaded. Before: libbpf has opened the object and would load
  * all. After: only programs for a GPU are to be loaded, as kprobes, and no map is to be pinned.
  */
-#include "parts.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What libbpf has loaded, added to the unit: types, then maps, then programs that refer to them. */
-#include "parts.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/diag.h"
-#include "parts.h"
+#include "internal.h"
 
 #define MAX_TARGET 4096                /* bytes of a place in a program */
 #define MAX_USED 256                   /* maps that a program is asked for */

@@ -11,7 +11,7 @@
 #include <bpf/btf.h>
 
 #include "core/diag.h"
-#include "parts.h"
+#include "internal.h"
 
 /* libbpf's message hook and feature cache are process-wide */
 static pthread_mutex_t libbpf_lock = PTHREAD_MUTEX_INITIALIZER;

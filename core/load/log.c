@@ -3,7 +3,7 @@
  * libbpf's messages. Its first warning is the one that knows what is wrong; later ones say what failed
  * in consequence. It becomes the one line of the diagnostic.
  */
-#include "parts.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Map definitions: the rules that all types have; those of each kind are its own (maps/<kind>.c). */
-#include "parts.h"
+#include "internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One object: read, check, open, choose its programs, let libbpf load them, take what it made. */
-#include "parts.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

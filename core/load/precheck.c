@@ -9,7 +9,7 @@
  *   - .BTF and .BTF.ext satisfy btfcheck.c;
  *   - counts are so small that no walk of libbpf, some of them quadratic, takes long.
  */
-#include "parts.h"
+#include "internal.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program as PROG_LOAD got it -- relocated, sub-programs appended -- to struct gpubpf_prog. */
-#include "parts.h"
+#include "internal.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A unit made of raw instructions, without an object: tests and the conformance tool. */
-#include "parts.h"
+#include "internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which programs are ours: the section's name, by core/places.def and core/sections.def. */
-#include "parts.h"
+#include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

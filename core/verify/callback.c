@@ -119,7 +119,7 @@ static int callback_return(struct verifier *v)
 {
 	const struct frame *f = cur_frame(v);
 	const struct reg *r0 = &f->regs[GPUBPF_R0];
-	uint32_t site = f->callsite;
+	uint32_t call = f->callsite;
 
 	if (read_reg(v, GPUBPF_R0) < 0)
 		return -1;
@@ -131,8 +131,8 @@ static int callback_return(struct verifier *v)
 	round_end(v);
 	frame_pop(v, v->cur);
 	cur_frame(v)->rounds++;
-	widen_state(v, v->cur, site);
-	v->pc = site;
+	widen_state(v, v->cur, call);
+	v->pc = call;
 	return 0;
 }
 

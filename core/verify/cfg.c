@@ -299,8 +299,8 @@ static void find_callers_back(struct verifier *v)
 		if (!h || h->arg[1] != GPUBPF_ARG_CALLBACK)
 			continue;
 		v->compare_all = v->aux[pc].calls_back = v->aux[pc].prune = true;
-		if (v->nsites++ < MAX_SITES)
-			v->aux[pc].site = (uint8_t)v->nsites;
+		if (v->ncalling++ < MAX_CALLING)
+			v->aux[pc].calling = (uint8_t)v->ncalling;
 	}
 }
 

@@ -25,7 +25,7 @@ void tally_add(struct tally *to, const struct tally *t)
 #undef ADD
 	for (int i = 0; i < MAX_LOOPS; i++)
 		to->trips[i] += t->trips[i];
-	for (int i = 0; i < MAX_SITES; i++)
+	for (int i = 0; i < MAX_CALLING; i++)
 		to->calls[i] += t->calls[i];
 }
 
@@ -36,7 +36,7 @@ void tally_max(struct tally *max, const struct tally *t)
 #undef MAX
 	for (int i = 0; i < MAX_LOOPS; i++)
 		max->trips[i] = t->trips[i] > max->trips[i] ? t->trips[i] : max->trips[i];
-	for (int i = 0; i < MAX_SITES; i++)
+	for (int i = 0; i < MAX_CALLING; i++)
 		max->calls[i] = t->calls[i] > max->calls[i] ? t->calls[i] : max->calls[i];
 }
 
@@ -71,32 +71,32 @@ static uint64_t times(uint64_t a, uint64_t n)
 
 void rounds_begin(struct verifier *v, uint64_t most)
 {
-	uint8_t number = v->aux[v->pc].site;
+	uint8_t number = v->aux[v->pc].calling;
 
 	if (!number || cur_frame(v)->rounds)
 		return;
 	most = most < GPUBPF_LOOP_MAX ? most : GPUBPF_LOOP_MAX;
 	v->cur->tally.calls[number - 1]++;
-	if (most > v->sites[number - 1].rounds)
-		v->sites[number - 1].rounds = most;
+	if (most > v->calling[number - 1].rounds)
+		v->calling[number - 1].rounds = most;
 }
 
 /* The round that frame `depth` is in ends `rest` behind the last checkpoint: for all back to where it began. */
 static void hand_back(struct verifier *v, uint32_t depth, const struct tally *rest)
 {
-	uint32_t site = v->cur->frame[depth]->callsite;
+	uint32_t call = v->cur->frame[depth]->callsite;
 	struct tally tail = *rest;
 
 	for (struct checkpoint *c = v->cur->parent; c; c = c->parent) {
-		bool begins = c->pc == site && c->state && c->state->nframes == depth;
+		bool begins = c->pc == call && c->state && c->state->nframes == depth;
 
 		if (!c->round && !(c->round = calloc(GPUBPF_MAX_FRAMES, sizeof(*c->round)))) {
 			v->no_memory = true;
 			return;
 		}
-		if (begins && v->aux[site].site) {
-			tail.calls[v->aux[site].site - 1] = 0; /* the one that this is a round of */
-			tally_max(&v->sites[v->aux[site].site - 1].round, &tail);
+		if (begins && v->aux[call].calling) {
+			tail.calls[v->aux[call].calling - 1] = 0; /* the one that this is a round of */
+			tally_max(&v->calling[v->aux[call].calling - 1].round, &tail);
 		}
 		if (begins)
 			return;
@@ -122,12 +122,12 @@ void round_covered(struct verifier *v, const struct checkpoint *c)
 	}
 }
 
-/* Each site's calls in `t` as rounds of their own. Functions do not call themselves: this ends. */
+/* The calls of each in `t` as rounds of their own. Functions do not call themselves: this ends. */
 static void multiply(const struct verifier *v, struct tally *t)
 {
-	for (uint32_t i = 0; i < v->nsites && i < MAX_SITES; i++) {
-		uint64_t n = times(t->calls[i], v->sites[i].rounds);
-		struct tally round = v->sites[i].round;
+	for (uint32_t i = 0; i < v->ncalling && i < MAX_CALLING; i++) {
+		uint64_t n = times(t->calls[i], v->calling[i].rounds);
+		struct tally round = v->calling[i].round;
 
 		if (!n)
 			continue;
@@ -147,7 +147,7 @@ static void multiply(const struct verifier *v, struct tally *t)
 void rounds_add(struct verifier *v)
 {
 	multiply(v, &v->worst);
-	if (v->nsites > MAX_SITES)
+	if (v->ncalling > MAX_CALLING)
 		v->worst.cost.insns = UINT64_MAX;
 }
 

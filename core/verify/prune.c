@@ -139,14 +139,14 @@ static bool slot_covers(struct compare *c, const struct stack_slot *old, const s
 /* registers of frame i that something reads from here on */
 static uint16_t live_regs(const struct verifier *v, const struct state *s, uint32_t i, uint32_t pc)
 {
-	uint32_t site;
+	uint32_t call;
 
 	if (i + 1 == s->nframes)
 		return v->aux[pc].live;
-	site = s->frame[i + 1]->callsite;
+	call = s->frame[i + 1]->callsite;
 	if (s->frame[i + 1]->called_back)
-		return v->aux[site].live | v->aux[site + 1].live;
-	return v->aux[site + 1].live & ~1u;
+		return v->aux[call].live | v->aux[call + 1].live;
+	return v->aux[call + 1].live & ~1u;
 }
 
 static bool frame_covers(struct compare *c, const struct frame *old, const struct frame *now, uint16_t live)
@@ -257,13 +257,14 @@ static void forget(struct verifier *v, struct checkpoint **link)
 
 int prune_at(struct verifier *v, uint32_t pc)
 {
-	bool site = v->aux[pc].calls_back, keep = site || (v->insns_since >= MIN_INSNS && v->jumps_since >= MIN_JUMPS);
+	bool calls_back = v->aux[pc].calls_back,
+	     keep = calls_back || (v->insns_since >= MIN_INSNS && v->jumps_since >= MIN_JUMPS);
 	struct checkpoint **link = &v->aux[pc].saved, *c;
 
 	while ((c = *link)) {
 		enum mode mode = v->compare_all ? WITHIN : BY_MARKS;
 
-		if ((!c->branches || site) && state_covers(v, c->state, v->cur, pc, mode)) {
+		if ((!c->branches || calls_back) && state_covers(v, c->state, v->cur, pc, mode)) {
 			c->hits++;
 			if (!c->branches)
 				inherit_marks(v, c->state, v->cur, pc);
@@ -271,9 +272,9 @@ int prune_at(struct verifier *v, uint32_t pc)
 			path_done(v, &c->rest);
 			return 1;
 		}
-		if (c->branches && !site && state_covers(v, c->state, v->cur, pc, EXACT))
+		if (c->branches && !calls_back && state_covers(v, c->state, v->cur, pc, EXACT))
 			return refuse(v, GPUBPF_E_LOOP, "a loop comes back here with nothing changed: it never ends");
-		if (c->branches && !site && v->insns_since < LOOP_INSNS && v->jumps_since < LOOP_JUMPS)
+		if (c->branches && !calls_back && v->insns_since < LOOP_INSNS && v->jumps_since < LOOP_JUMPS)
 			keep = false;
 		if (keep)
 			c->misses++;
@@ -284,5 +285,5 @@ int prune_at(struct verifier *v, uint32_t pc)
 	}
 	if (!keep)
 		return 0;
-	return v->state_bytes > MAX_STATE_BYTES && !site ? 0 : save(v, pc);
+	return v->state_bytes > MAX_STATE_BYTES && !calls_back ? 0 : save(v, pc);
 }

@@ -26,7 +26,7 @@
 #define MAX_PENDING 8192          /* branches waiting to be walked */
 #define MAX_REFS 16
 #define MAX_LOOPS 8               /* back edges whose trips are counted */
-#define MAX_SITES 8               /* calls of helpers that call back, whose rounds are counted */
+#define MAX_CALLING 8             /* calls of helpers that call back, whose rounds are counted */
 
 /* what to do where a program would read what a kernel's argument points to */
 #define NO_DEVICE_MEMORY \
@@ -90,11 +90,11 @@ struct frame {
 struct tally {
 	struct gpubpf_cost cost;
 	uint32_t trips[MAX_LOOPS];
-	uint32_t calls[MAX_SITES];
+	uint32_t calls[MAX_CALLING];
 };
 
 /* A helper that calls back: the most rounds of one call, and what one of them costs. */
-struct site {
+struct calling {
 	uint64_t rounds;
 	struct tally round;
 };
@@ -142,7 +142,7 @@ struct insn_aux {
 	bool leader;                 /* first of a basic block */
 	uint8_t seen;                /* JCOND: bit 0 fell through, bit 1 taken */
 	bool calls_back;             /* a helper that calls back: */
-	uint8_t site;                /* its number from 1; 0: too many */
+	uint8_t calling;             /* its number from 1; 0: too many */
 	uint8_t ptr_kind;            /* what memory it was used with: 1 the context, 2 other */
 	uint8_t value_state;         /* 0 none yet, 1 known so far, 2 varies */
 	uint8_t arg_state[5];
@@ -189,8 +189,8 @@ struct verifier {
 	struct checkpoint *checkpoints;
 	struct tally worst;
 	uint32_t nloops;
-	uint32_t nsites;
-	struct site sites[MAX_SITES];
+	uint32_t ncalling;
+	struct calling calling[MAX_CALLING];
 	struct mark *marks;
 	uint32_t nmarks, cap_marks;
 	uint32_t *mark_work;

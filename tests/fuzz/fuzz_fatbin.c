@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: backends/cuda/image/cubin.c backends/cuda/image/fatbin.c backends/cuda/wire/fatbin_format.c core/diag.c
+// SOURCES: backends/cuda/image/fatbin.c backends/cuda/image/kept_ptx.c backends/cuda/wire/fatbin_format.c core/diag.c
 // LIBS: -llz4 -lzstd
 /* Any bytes as a CUDA image: refused with a diagnostic, or PTX comes out that ends in a NUL. */
 #include <stdint.h>

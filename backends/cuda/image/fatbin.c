@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 #include "core/diag.h"
-#include "cubin.h"
+#include "kept_ptx.h"
 
 static int bad(struct gpubpf_diag *diag, const char *what)
 {
@@ -107,9 +107,9 @@ static int compare_source(void *arg, const struct fatbin_entry *entry)
 /* 'a' as a string; "" of none */
 #define SUFFIX(entry) ((const char[2]){ fatbin_suffix(entry) })
 
-static int refuse_source(const struct fatbin_choice *choice, uint32_t arch, struct gpubpf_diag *diag)
+static int refuse_source(const struct fatbin_chosen *chosen, uint32_t arch, struct gpubpf_diag *diag)
 {
-	const struct fatbin_entry *elf = &choice->elf, *ptx = &choice->ptx;
+	const struct fatbin_entry *elf = &chosen->elf, *ptx = &chosen->ptx;
 	bool own = !arch || arch == elf->arch;
 
 	gpubpf_diag_remedy(diag, "build it with -gencode arch=compute_%u%s,code=[sm_%u%s,compute_%u%s]", elf->arch,
@@ -122,13 +122,13 @@ static int refuse_source(const struct fatbin_choice *choice, uint32_t arch, stru
 }
 
 /* The PTX that the machine code was made of, in the container or in itself. */
-static int source_ptx(const void *data, size_t size, const struct fatbin_choice *choice, char **text,
+static int source_ptx(const void *data, size_t size, const struct fatbin_chosen *chosen, char **text,
 		      size_t *text_size, struct gpubpf_diag *diag)
 {
-	struct source source = { .elf = &choice->elf };
+	struct source source = { .elf = &chosen->elf };
 	size_t elf_size;
 	char *elf;
-	int err = fatbin_extract(&choice->elf, &elf, &elf_size, diag);
+	int err = fatbin_extract(&chosen->elf, &elf, &elf_size, diag);
 
 	if (err < 0)
 		return err;
@@ -137,9 +137,9 @@ static int source_ptx(const void *data, size_t size, const struct fatbin_choice 
 	if (!err && source.ptx.data && !source.unclear)
 		err = fatbin_extract(&source.ptx, text, text_size, diag);
 	else if (!err)
-		err = cubin_ptx(elf, elf_size, text, text_size, choice->ptx.data ? NULL : diag);
-	if (err < 0 && err != -ENOMEM && choice->ptx.data)
-		err = refuse_source(choice, source.arch, diag);
+		err = cubin_ptx(elf, elf_size, text, text_size, chosen->ptx.data ? NULL : diag);
+	if (err < 0 && err != -ENOMEM && chosen->ptx.data)
+		err = refuse_source(chosen, source.arch, diag);
 	free(elf);
 	return err;
 }
@@ -148,24 +148,24 @@ static int source_ptx(const void *data, size_t size, const struct fatbin_choice 
 static int container_ptx(const void *data, size_t size, uint32_t sm, char **text, size_t *text_size,
 			 struct gpubpf_diag *diag)
 {
-	struct fatbin_choice choice;
+	struct fatbin_chosen chosen;
 	const char *why = NULL;
 
-	if (fatbin_choose(data, size, sm, &choice, &why) < 0)
+	if (fatbin_choose(data, size, sm, &chosen, &why) < 0)
 		return bad(diag, why);
-	if (choice.elf.data ? choice.elf_unclear : choice.ptx_unclear) {
+	if (chosen.elf.data ? chosen.elf_unclear : chosen.ptx_unclear) {
 		gpubpf_diag_remedy(diag, "build it with one of them");
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				"CUDA image: it has code for %s_%u, once for its specific "
 				"features and once not, and which the driver runs is not known",
-				choice.elf.data ? "sm" : "compute",
-				choice.elf.data ? choice.elf.arch : choice.ptx.arch);
+				chosen.elf.data ? "sm" : "compute",
+				chosen.elf.data ? chosen.elf.arch : chosen.ptx.arch);
 		return -ENOENT;
 	}
-	if (choice.elf.data)
-		return source_ptx(data, size, &choice, text, text_size, diag);
-	if (choice.ptx.data)
-		return fatbin_extract(&choice.ptx, text, text_size, diag);
+	if (chosen.elf.data)
+		return source_ptx(data, size, &chosen, text, text_size, diag);
+	if (chosen.ptx.data)
+		return fatbin_extract(&chosen.ptx, text, text_size, diag);
 	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: no entry that sm_%u can run", sm);
 	return -ENOENT;
 }

@@ -45,7 +45,7 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 }
 
 /* The kernel or function whose parameters the probe means. */
-struct target {
+struct meant {
 	struct cuda_probe *sums;   /* whose sums are noted */
 	const struct ptx_module *app;
 	uint32_t function;
@@ -83,25 +83,25 @@ static void note_sum(const struct ptx_module *m, uint32_t token, struct cuda_pro
 }
 
 /* "gpubpf_param_3" becomes the name of parameter 3. */
-static void edit_param(const struct ptx_module *m, uint32_t token, struct target *target, struct edits *e)
+static void edit_param(const struct ptx_module *m, uint32_t token, struct meant *meant, struct edits *e)
 {
 	uint32_t number = number_of(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
 
-	note_sum(m, token, target->sums);
+	note_sum(m, token, meant->sums);
 	if (number < 64)
-		target->operands |= 1ull << number;
+		meant->operands |= 1ull << number;
 	if (ptx_token_is(m, token, RESULT)) {
-		target->reads_result = true;
+		meant->reads_result = true;
 		replace(e, token, token + 1, CUDA_RESULT);
 		return;
 	}
 	number = number_of(m, token, PARAM, PARAM_SIZE);
-	param = number == UINT32_MAX ? PTX_NONE : cuda_param_node(target->app, target->function, number);
+	param = number == UINT32_MAX ? PTX_NONE : cuda_param_node(meant->app, meant->function, number);
 	if (param == PTX_NONE)
 		return;
-	target->reads = true;
-	param = target->app->nodes[param].name;
-	replace_by(e, token, token + 1, ptx_token_text(target->app, param), target->app->tokens[param].len);
+	meant->reads = true;
+	param = meant->app->nodes[param].name;
+	replace_by(e, token, token + 1, ptx_token_text(meant->app, param), meant->app->tokens[param].len);
 }
 
 /* Does it go back, or where loops may be? */
@@ -115,7 +115,7 @@ static bool may_loop(const struct ptx_module *m, uint32_t insn)
 }
 
 /* Leaving the probe is going to its end: "@p ret;" becomes "@p bra $gpubpf_end;" */
-static void edit_body(const struct ptx_module *m, uint32_t body, struct target *target, struct edits *e)
+static void edit_body(const struct ptx_module *m, uint32_t body, struct meant *meant, struct edits *e)
 {
 	for (uint32_t c = m->nodes[body].child; c != PTX_NONE; c = m->nodes[c].next) {
 		const struct ptx_node *node = &m->nodes[c];
@@ -125,13 +125,13 @@ static void edit_body(const struct ptx_module *m, uint32_t body, struct target *
 		else if (node->kind == PTX_DIRECTIVE && ptx_token_is(m, node->name, ".loc"))
 			replace(e, node->first, node->end, "");
 		else if (node->kind == PTX_BLOCK)
-			edit_body(m, c, target, e);
+			edit_body(m, c, meant, e);
 		else if (node->kind == PTX_INSN && ptx_token_is(m, node->name, "exit"))
-			target->ends = true;
+			meant->ends = true;
 		else if (node->kind == PTX_INSN)
 			for (uint32_t t = node->operands; t < node->end; t++)
-				edit_param(m, t, target, e);
-		target->parts |= node->kind == PTX_INSN && may_loop(m, c);
+				edit_param(m, t, meant, e);
+		meant->parts |= node->kind == PTX_INSN && may_loop(m, c);
 	}
 }
 
@@ -152,7 +152,7 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct target target = { .sums = probe, .app = app, .function = function };
+	struct meant meant = { .sums = probe, .app = app, .function = function };
 	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;
@@ -162,7 +162,7 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 	body = site == PTX_NONE ? PTX_NONE : ptx_child(m, site, PTX_BLOCK, 0);
 	if (body == PTX_NONE || !m->nodes[site].entry || ptx_child(m, site, PTX_PARAM, 0) != PTX_NONE)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the lowered program has no entry %s", name);
-	edit_body(m, body, &target, &e);
+	edit_body(m, body, &meant, &e);
 	err = print_range(m, &e, m->nodes[body].first + 1, m->nodes[body].end - 1, &text, &size);
 	if (err < 0)
 		return err;
@@ -172,11 +172,11 @@ int cuda_probe_extract(const struct ptx_module *m, const char *name, const struc
 		memcpy(whole + size, END_LABEL ":", sizeof(END_LABEL ":"));
 		probe->body = whole;
 		probe->body_size = size + sizeof(END_LABEL ":") - 1;
-		probe->reads_params = target.reads;
-		probe->reads_result = target.reads_result;
-		probe->ends_thread = target.ends;
-		probe->parts_lanes = target.parts;
-		probe->reads = target.operands;
+		probe->reads_params = meant.reads;
+		probe->reads_result = meant.reads_result;
+		probe->ends_thread = meant.ends;
+		probe->parts_lanes = meant.parts;
+		probe->reads = meant.operands;
 	}
 	free(text);
 	return whole ? 0 : -ENOMEM;

@@ -199,19 +199,19 @@ static void take_newest(struct fatbin_entry *best, bool *unclear, const struct f
 
 static int consider(void *arg, const struct fatbin_entry *entry)
 {
-	struct fatbin_choice *choice = arg;
+	struct fatbin_chosen *chosen = arg;
 
-	if (entry->kind == FATBIN_PTX && runs_on(entry, choice->sm))
-		take_newest(&choice->ptx, &choice->ptx_unclear, entry);
-	if (entry->kind == FATBIN_ELF && runs_on(entry, choice->sm))
-		take_newest(&choice->elf, &choice->elf_unclear, entry);
+	if (entry->kind == FATBIN_PTX && runs_on(entry, chosen->sm))
+		take_newest(&chosen->ptx, &chosen->ptx_unclear, entry);
+	if (entry->kind == FATBIN_ELF && runs_on(entry, chosen->sm))
+		take_newest(&chosen->elf, &chosen->elf_unclear, entry);
 	return 0;
 }
 
-int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_choice *choice, const char **why)
+int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_chosen *chosen, const char **why)
 {
-	*choice = (struct fatbin_choice){ .sm = sm };
-	return fatbin_each(data, size, consider, choice, why);
+	*chosen = (struct fatbin_chosen){ .sm = sm };
+	return fatbin_each(data, size, consider, chosen, why);
 }
 
 const void *fatbin_next(const void *data, size_t size, size_t *rest)
@@ -226,7 +226,7 @@ const void *fatbin_next(const void *data, size_t size, size_t *rest)
 }
 
 struct copied {
-	struct fatbin_choice choice;
+	struct fatbin_chosen chosen;
 	uint8_t *bytes;
 	size_t size;
 	uint64_t body;
@@ -248,11 +248,11 @@ static int append(struct copied *to, const void *bytes, size_t n)
 static int copy_entry(void *arg, const struct fatbin_entry *entry)
 {
 	struct copied *to = arg;
-	const struct fatbin_choice *choice = &to->choice;
+	const struct fatbin_chosen *chosen = &to->chosen;
 
-	if (!runs_on(entry, choice->sm) ||
-	    (entry->kind == FATBIN_ELF && entry->arch != choice->elf.arch) ||
-	    (entry->kind == FATBIN_PTX && !choice->elf.data && entry->arch != choice->ptx.arch) ||
+	if (!runs_on(entry, chosen->sm) ||
+	    (entry->kind == FATBIN_ELF && entry->arch != chosen->elf.arch) ||
+	    (entry->kind == FATBIN_PTX && !chosen->elf.data && entry->arch != chosen->ptx.arch) ||
 	    (entry->kind != FATBIN_ELF && entry->kind != FATBIN_PTX))
 		return 0;
 	to->body += entry->whole_size;
@@ -266,7 +266,7 @@ static int copy_container(const uint8_t *image, size_t size, uint32_t sm, struct
 	const char *why;
 	int err;
 
-	if (fatbin_choose(image, size, sm, &to->choice, &why) < 0)
+	if (fatbin_choose(image, size, sm, &to->chosen, &why) < 0)
 		return -EINVAL;
 	to->body = 0;
 	err = append(to, image, get(image + 6, 2));

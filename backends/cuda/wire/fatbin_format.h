@@ -42,12 +42,12 @@ int fatbin_each(const void *data, size_t size, int (*fn)(void *arg, const struct
 char fatbin_suffix(const struct fatbin_entry *entry);
 
 /* The newest entries that a device of compute capability `sm` can run; data NULL: none. */
-struct fatbin_choice {
+struct fatbin_chosen {
 	uint32_t sm;
 	struct fatbin_entry ptx, elf;
 	bool ptx_unclear, elf_unclear; /* there are several, with and without a suffix */
 };
-int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_choice *choice, const char **why);
+int fatbin_choose(const void *data, size_t size, uint32_t sm, struct fatbin_chosen *chosen, const char **why);
 
 /* The container behind this one, and how much there is from it on; NULL: none. */
 const void *fatbin_next(const void *data, size_t size, size_t *rest);

@@ -204,7 +204,7 @@ static bool read_member(const char *name, size_t n, uint32_t elements, uint32_t 
 }
 
 /* a vector of which elements are meant, or a whole lvalue */
-struct target {
+struct accessed {
 	CXCursor cursor;           /* the lvalue that has an address */
 	const struct node *node;
 	struct cl_range range;
@@ -214,15 +214,15 @@ struct target {
 	const char *unseen;
 };
 
-static void whole_target(const struct node *n, struct target *t)
+static void whole_target(const struct node *n, struct accessed *t)
 {
 	struct cl_access a = clread_access_of(type_of(n->cursor), GPUBPF_LOAD, CLREAD_NONE);
 
-	*t = (struct target){ n->cursor, n, n->range, "", type_of(n->cursor), 0, a.count, a.bytes, why_unseen(n->cursor) };
+	*t = (struct accessed){ n->cursor, n, n->range, "", type_of(n->cursor), 0, a.count, a.bytes, why_unseen(n->cursor) };
 }
 
 /* `at`: where the base's text, with its parentheses, ends. */
-static void element_target(struct walk *w, const struct node *n, const struct node *base, size_t at, struct target *t)
+static void element_target(struct walk *w, const struct node *n, const struct node *base, size_t at, struct accessed *t)
 {
 	CXType vector = type_of(base->cursor);
 	uint32_t elements = clread_elements(vector), first = 0, count = 0;
@@ -247,7 +247,7 @@ static void element_target(struct walk *w, const struct node *n, const struct no
 	t->count = count;
 }
 
-static struct cl_access target_access(const struct target *t, enum gpubpf_mem_access access, int value)
+static struct cl_access target_access(const struct accessed *t, enum gpubpf_mem_access access, int value)
 {
 	struct cl_access a = clread_access_of(type_of(t->cursor), access, value);
 
@@ -257,13 +257,13 @@ static struct cl_access target_access(const struct target *t, enum gpubpf_mem_ac
 	return a;
 }
 
-static void note_target(struct cl_event *e, const struct target *t)
+static void note_target(struct cl_event *e, const struct accessed *t)
 {
 	if (!e->unseen)
 		e->unseen = t->unseen;
 }
 
-static void add_load(struct walk *w, const struct target *t)
+static void add_load(struct walk *w, const struct accessed *t)
 {
 	struct cl_event *e = clread_add_event(w, CLREAD_LOAD, t->node);
 
@@ -276,7 +276,7 @@ static void add_load(struct walk *w, const struct target *t)
 }
 
 /* n: the whole of it, an assignment or an update, of which nobody asks for the value if it is `dropped`. */
-static void add_store(struct walk *w, const struct node *n, const struct target *t, const struct cl_range *from, bool dropped)
+static void add_store(struct walk *w, const struct node *n, const struct accessed *t, const struct cl_range *from, bool dropped)
 {
 	enum cl_form form = from ? CLREAD_ASSIGN : CLREAD_UPDATE;
 	struct cl_event *e = clread_add_event(w, form, n);
@@ -330,7 +330,7 @@ static struct node without_parentheses(struct walk *w, struct node n)
 }
 
 /* What is accessed where an lvalue is meant, with the nodes that stand for it; false: it is no memory. */
-static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct target *t)
+static bool find_target(struct walk *w, const struct node *lvalue, struct node nodes[2], struct accessed *t)
 {
 	struct node child;
 
@@ -373,7 +373,7 @@ static void walk_inside(struct walk *w, const struct node *n)
 static void walk_load(struct walk *w, const struct node *n)
 {
 	struct node nodes[2];
-	struct target t;
+	struct accessed t;
 
 	if (!find_target(w, n, nodes, &t)) {
 		walk_inside(w, n);
@@ -394,7 +394,7 @@ static void walk_lvalue(struct walk *w, const struct node *n)
 static void walk_store(struct walk *w, const struct node *n, CXCursor to, const CXCursor *from)
 {
 	struct node left = clread_node_of(w, to, n, ADDRESS), right, nodes[2];
-	struct target t;
+	struct accessed t;
 
 	if (from)
 		right = clread_node_of(w, *from, n, VALUE);
@@ -417,7 +417,7 @@ static void add_condition(struct walk *w, CXCursor c, const struct node *n, enum
 		return;
 	e = clread_add_event(w, form, &condition);
 	if (e)
-		clread_add_part(e, &condition.range, form == CLREAD_CHOICE ? clread_type_name(w->r, type_of(c)) : "int");
+		clread_add_part(e, &condition.range, form == CLREAD_SWITCH ? clread_type_name(w->r, type_of(c)) : "int");
 }
 
 static void add_unseen_condition(struct walk *w, const struct node *n, const char *why)
@@ -583,7 +583,7 @@ static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorK
 	which = kind == CXCursor_DoStmt ? children.n - 1 : 0;
 	for (uint32_t i = 0; i < children.n; i++) {
 		if (i == which)
-			add_condition(w, children.list[i], n, kind == CXCursor_SwitchStmt ? CLREAD_CHOICE : CLREAD_CONDITION);
+			add_condition(w, children.list[i], n, kind == CXCursor_SwitchStmt ? CLREAD_SWITCH : CLREAD_CONDITION);
 		clread_walk(w, children.list[i], n, i == which ? VALUE : NOTHING);
 	}
 }
@@ -722,7 +722,7 @@ static void refuse_different(struct gpubpf_cl_function *f)
 {
 	for (uint32_t i = 1; i < f->nevents; i++) {
 		struct cl_event *a = &f->event[i - 1], *b = &f->event[i];
-		bool condition = a->form == CLREAD_CONDITION || a->form == CLREAD_CHOICE;
+		bool condition = a->form == CLREAD_CONDITION || a->form == CLREAD_SWITCH;
 
 		if (a->start == b->start && a->end == b->end && !condition && !a->unseen && !b->unseen)
 			a->unseen = b->unseen = "what a macro repeats";

@@ -26,7 +26,7 @@ enum cl_form {
 	CLREAD_CALL,       /* of a function of OpenCL C: its arguments are the parts */
 	CLREAD_BARRIER,
 	CLREAD_CONDITION,  /* part 0 is compared with 0 */
-	CLREAD_CHOICE,     /* switch (part 0) */
+	CLREAD_SWITCH,     /* switch (part 0) */
 	CLREAD_FUNCTION,   /* a call of a function of the source: its name is part 0, its parenthesis is behind part 1 */
 	CLREAD_UNSEEN,
 };

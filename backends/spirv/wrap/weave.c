@@ -179,7 +179,7 @@ static void give_barrier_kind(struct giving *g, uint32_t word)
 
 static void give_taken(struct giving *g, uint32_t word)
 {
-	if (g->event->form == CLREAD_CHOICE)
+	if (g->event->form == CLREAD_SWITCH)
 		give(g, word, 1);
 	else
 		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
@@ -450,11 +450,11 @@ static void put_barrier(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 
 static void put_condition(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
-	bool choice = event_of(w, event)->form == CLREAD_CHOICE;
+	bool is_switch = event_of(w, event)->form == CLREAD_SWITCH;
 
-	fprintf(out, choice ? "(gpubpf_x%u_0 = (" : "(gpubpf_x%u_0 = ((", event);
+	fprintf(out, is_switch ? "(gpubpf_x%u_0 = (" : "(gpubpf_x%u_0 = ((", event);
 	put_part(w, event, 0, out);
-	fprintf(out, choice ? "), " : ") != 0), ");
+	fprintf(out, is_switch ? "), " : ") != 0), ");
 	put_before(w, event, out);
 	fprintf(out, "gpubpf_x%u_0)", event);
 }
@@ -487,7 +487,7 @@ static void put_event(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 {
 	static void (*const put[])(const struct gpubpf_weave *w, uint32_t event, FILE *out) = {
 		[CLREAD_LOAD] = put_load, [CLREAD_ASSIGN] = put_assign, [CLREAD_UPDATE] = put_update, [CLREAD_CALL] = put_builtin,
-		[CLREAD_BARRIER] = put_barrier, [CLREAD_CONDITION] = put_condition, [CLREAD_CHOICE] = put_condition,
+		[CLREAD_BARRIER] = put_barrier, [CLREAD_CONDITION] = put_condition, [CLREAD_SWITCH] = put_condition,
 		[CLREAD_FUNCTION] = put_function,
 	};
 

@@ -17,7 +17,7 @@
 #include "backends/cuda/sass/target.h"
 #include "core/diag.h"
 #include "core/load/load.h"
-#include "core/load/parts.h"
+#include "core/load/internal.h"
 #include "core/wire/name.h"
 #include "core/worker/installed.h"
 #include "core/worker/job.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of this folder share; load.h is the folder's interface. */
-#ifndef GPUBPF_LOAD_PARTS_H
-#define GPUBPF_LOAD_PARTS_H
+#ifndef GPUBPF_LOAD_INTERNAL_H
+#define GPUBPF_LOAD_INTERNAL_H
 
 #include "bpf_syscall.h"
 #include "load.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What machine code says of the PTX that it was made of. Nothing is trusted. */
-#ifndef GPUBPF_BACKENDS_CUDA_IMAGE_CUBIN_H
-#define GPUBPF_BACKENDS_CUDA_IMAGE_CUBIN_H
+#ifndef GPUBPF_BACKENDS_CUDA_IMAGE_KEPT_PTX_H
+#define GPUBPF_BACKENDS_CUDA_IMAGE_KEPT_PTX_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cubin.h"
+#include "kept_ptx.h"
 
 #include <elf.h>
 #include <errno.h>
