@@ -4,6 +4,7 @@
  *   // probes N       places at which the exit probe stands; // binds NAME...: variables bound, in any order
  *   // without TEXT   the twin holds it here alone; // refused WHY    the reason holds these words
  *   // places KIND:LINE...   what is listed of the kernel, in order
+ *   // around GUARD...   on what lanes jump around exits that have guards, in order
  * Made with a probe of the test by cuda_inject(), and with the program of OBJECT by the compile worker.
  * ptxas (GPUBPF_TEST_PTXAS, or where it is found) assembles what came out.
  */
@@ -32,7 +33,7 @@ static const struct gpubpf_device_caps caps = {
 };
 
 struct expected {
-	char probes[16], binds[256], without[64], refused[256], places[256];
+	char probes[16], binds[256], without[64], refused[256], places[256], around[64];
 };
 
 static void assemble(const char *name, const char *text, size_t size)
@@ -58,6 +59,20 @@ static uint32_t count_words(const char *text)
 	return n;
 }
 
+static void check_guards(const char *name, const struct cuda_twin *twin, const char *expected)
+{
+	static const char jump[] = " bra $gpubpf_skip_";
+	char got[64] = "";
+
+	for (const char *at = strstr(twin->text, jump), *guard; at; at = strstr(at + 1, jump)) {
+		for (guard = at; *guard != '@'; guard--)
+			;
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), " %.*s", (int)(at - guard - 1), guard + 1);
+	}
+	if (!ok(!strcmp(got, expected), "%s: lanes jump around exits on:%s", name, expected))
+		note("%s", got);
+}
+
 static void check_twin(const char *name, const struct cuda_twin *twin, const struct expected *expected)
 {
 	uint32_t found = 0, probes = count(twin->text, twin->size, MARK);
@@ -72,6 +87,8 @@ static void check_twin(const char *name, const struct cuda_twin *twin, const str
 	ok(found == twin->nbindings && found == count_words(expected->binds), "%s: bound:%s", name, expected->binds);
 	if (expected->without[0])
 		ok(count(twin->text, twin->size, expected->without) == 1, "%s: without %s", name, expected->without);
+	if (expected->around[0])
+		check_guards(name, twin, expected->around);
 	assemble(name, twin->text, twin->size);
 }
 
@@ -169,6 +186,7 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	expect_line(text, "// without ", expected.without, sizeof(expected.without));
 	expect_line(text, "// refused ", expected.refused, sizeof(expected.refused));
 	expect_line(text, "// places", expected.places, sizeof(expected.places));
+	expect_line(text, "// around", expected.around, sizeof(expected.around));
 	list_places(name, text, size, job, expected.places);
 	gpubpf_diag_init(&diag);
 	if (!ok(!ptx_parse(text, size, &m, &diag), "%s is read", name))
