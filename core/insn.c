@@ -10,6 +10,8 @@
 enum { CLASS_LD, CLASS_LDX, CLASS_ST, CLASS_STX, CLASS_ALU, CLASS_JMP, CLASS_JMP32, CLASS_ALU64 };
 enum { MODE_IMM = 0x00, MODE_MEM = 0x60, MODE_MEMSX = 0x80, MODE_ATOMIC = 0xc0 };
 
+enum { LOAD_ACQUIRE = 0x100, STORE_RELEASE = 0x110 }; /* immediates of atomics: Linux 6.15, not in RFC 9669 */
+
 #define SRC_REG 0x08
 
 static const struct {
@@ -130,9 +132,15 @@ static int decode_jump(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 	return decode_target(d, pc, raw->off, &insn->target);
 }
 
-/* section 5.3 */
+/* section 5.3, and the two that are loads and stores */
 static int decode_atomic(struct decoder *d, size_t pc, struct gpubpf_insn *insn)
 {
+	if (insn->imm == LOAD_ACQUIRE || insn->imm == STORE_RELEASE) {
+		insn->kind = insn->imm == LOAD_ACQUIRE ? GPUBPF_INSN_LOAD : GPUBPF_INSN_STORE;
+		insn->reg = insn->kind == GPUBPF_INSN_STORE;
+		insn->ordered = true;
+		return 0;
+	}
 	if (insn->width != 4 && insn->width != 8)
 		return bad(d, pc, "atomics are of 4 or 8 bytes");
 	insn->kind = GPUBPF_INSN_ATOMIC;
@@ -284,6 +292,14 @@ static int format_alu(const struct gpubpf_insn *insn, char *buf, size_t size)
 	return snprintf(buf, size, "%c%u %s %s", r, insn->dst, alu_ops[insn->op].mnemonic, src);
 }
 
+static int format_ordered(const struct gpubpf_insn *insn, char *buf, size_t size)
+{
+	if (insn->kind == GPUBPF_INSN_LOAD)
+		return snprintf(buf, size, "r%u = load_acquire((%s *)(r%u %+d))", insn->dst, type_name(insn), insn->src,
+				insn->off);
+	return snprintf(buf, size, "store_release((%s *)(r%u %+d), r%u)", type_name(insn), insn->dst, insn->off, insn->src);
+}
+
 static int format_atomic(const struct gpubpf_insn *insn, char *buf, size_t size)
 {
 	const char *m = atomic_ops[insn->op].mnemonic, *t = type_name(insn);
@@ -300,6 +316,8 @@ int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, s
 {
 	char src[16];
 
+	if (insn->ordered)
+		return format_ordered(insn, buf, size);
 	source(insn, src, sizeof(src));
 	switch ((enum gpubpf_insn_kind)insn->kind) {
 	case GPUBPF_INSN_ALU:

@@ -74,6 +74,7 @@ struct gpubpf_insn {
 	bool sext;        /* LOAD: sign-extending */
 	uint8_t ext;      /* MOVSX: source width in bits; END: 'l' to little, 'b' to big, 's' bswap */
 	int16_t off;      /* LOAD, STORE, ATOMIC: displacement in bytes */
+	bool ordered;     /* LOAD: acquires; STORE: releases; aligned to its width */
 	int32_t imm;
 	uint32_t target;  /* JUMP, JCOND, CALL_LOCAL, IMM_FUNC: pc that control goes to */
 	int64_t imm64;    /* IMM64; for a map value the byte offset into it */

@@ -40,6 +40,26 @@ static inline void gpubpf_vm_write(u8 *p, u32 width, u64 v)
 		p[i] = (u8)(v >> (8 * i));
 }
 
+static inline u64 gpubpf_vm_acquire(const u8 *p, u32 width)
+{
+	switch (width) {
+	case 1: return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+	case 2: return __atomic_load_n((const u16 *)p, __ATOMIC_ACQUIRE);
+	case 4: return __atomic_load_n((const u32 *)p, __ATOMIC_ACQUIRE);
+	}
+	return __atomic_load_n((const u64 *)p, __ATOMIC_ACQUIRE);
+}
+
+static inline void gpubpf_vm_release(u8 *p, u32 width, u64 v)
+{
+	switch (width) {
+	case 1: __atomic_store_n(p, (u8)v, __ATOMIC_RELEASE); return;
+	case 2: __atomic_store_n((u16 *)p, (u16)v, __ATOMIC_RELEASE); return;
+	case 4: __atomic_store_n((u32 *)p, (u32)v, __ATOMIC_RELEASE); return;
+	}
+	__atomic_store_n((u64 *)p, v, __ATOMIC_RELEASE);
+}
+
 static inline u64 gpubpf_vm_sext(u64 v, u32 bits)
 {
 	return (u64)((s64)(v << (64 - bits)) >> (64 - bits));
@@ -163,19 +183,26 @@ static inline u64 gpubpf_vm_atomic_loop(const struct gpubpf_insn *insn, u8 *p, u
 	return old;
 }
 
+/* What others may work on, too: aligned. */
+static inline u8 *gpubpf_vm_aligned(struct gpubpf_vm *vm, u64 address, u64 size, int write)
+{
+	u8 *p = gpubpf_vm_memory(vm, address, size, write);
+
+	if (!p || !(address & (size - 1)))
+		return p;
+	vm->address = address;
+	vm->status = GPUBPF_VM_MISALIGNED;
+	return (u8 *)0;
+}
+
 /* RFC 9669 5.3 */
 static inline void gpubpf_vm_atomic(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
-	u64 address = vm->reg[insn->dst] + (u64)(s64)insn->off, old;
-	u8 *p = gpubpf_vm_memory(vm, address, insn->width, 1);
+	u8 *p = gpubpf_vm_aligned(vm, vm->reg[insn->dst] + (u64)(s64)insn->off, insn->width, 1);
+	u64 old;
 
 	if (!p)
 		return;
-	if (address & (insn->width - 1u)) {
-		vm->address = address;
-		vm->status = GPUBPF_VM_MISALIGNED;
-		return;
-	}
 	old = gpubpf_vm_atomic_loop(insn, p, vm->reg[insn->src], vm->reg[0]);
 	if (insn->op == GPUBPF_ATOMIC_CMPXCHG)
 		vm->reg[0] = old;
@@ -185,20 +212,25 @@ static inline void gpubpf_vm_atomic(struct gpubpf_vm *vm, const struct gpubpf_in
 
 static inline void gpubpf_vm_load(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
-	const u8 *p = gpubpf_vm_memory(vm, vm->reg[insn->src] + (u64)(s64)insn->off, insn->width, 0);
-	u64 v;
+	u64 address = vm->reg[insn->src] + (u64)(s64)insn->off, v;
+	const u8 *p = insn->ordered ? gpubpf_vm_aligned(vm, address, insn->width, 0) :
+				      gpubpf_vm_memory(vm, address, insn->width, 0);
 
 	if (!p)
 		return;
-	v = gpubpf_vm_read(p, insn->width);
+	v = insn->ordered ? gpubpf_vm_acquire(p, insn->width) : gpubpf_vm_read(p, insn->width);
 	vm->reg[insn->dst] = insn->sext ? gpubpf_vm_sext(v, 8u * insn->width) : v;
 }
 
 static inline void gpubpf_vm_store(struct gpubpf_vm *vm, const struct gpubpf_insn *insn)
 {
-	u8 *p = gpubpf_vm_memory(vm, vm->reg[insn->dst] + (u64)(s64)insn->off, insn->width, 1);
+	u64 address = vm->reg[insn->dst] + (u64)(s64)insn->off;
+	u8 *p = insn->ordered ? gpubpf_vm_aligned(vm, address, insn->width, 1) :
+				gpubpf_vm_memory(vm, address, insn->width, 1);
 
-	if (p)
+	if (p && insn->ordered)
+		gpubpf_vm_release(p, insn->width, vm->reg[insn->src]);
+	else if (p)
 		gpubpf_vm_write(p, insn->width, insn->reg ? vm->reg[insn->src] : (u64)(s64)insn->imm);
 }
 

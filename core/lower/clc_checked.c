@@ -30,6 +30,13 @@ static void check(struct clc *c, uint32_t pc, uint32_t reg, int32_t off, uint32_
 	text_add(c->t, "\t\t\t");
 }
 
+static void check_aligned(struct clc *c, uint32_t pc)
+{
+	text_add(c->t, "if (a & %u)", c->prog->insns[pc].width - 1);
+	fail(c, " ", GPUBPF_RUN_MISALIGNED, pc, "a");
+	text_add(c->t, "\t\t\t");
+}
+
 static void load(struct clc *c, uint32_t pc)
 {
 	static const char *const sign[] = {
@@ -38,8 +45,11 @@ static void load(struct clc *c, uint32_t pc)
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
 	check(c, pc, insn->src, insn->off, insn->width);
-	text_add(c->t, "r%u = %sGPUBPF_GLOB(" CLC_MEM ", a);\n", insn->dst, insn->sext ? sign[insn->width] : "",
-		 insn->width, 1);
+	if (insn->ordered)
+		check_aligned(c, pc);
+	text_add(c->t, "r%u = %sGPUBPF_GLOB(%s" CLC_MEM ", a);%s\n", insn->dst, insn->sext ? sign[insn->width] : "",
+		 insn->ordered ? "volatile " : "", insn->width, insn->ordered ? insn->width : 1,
+		 insn->ordered ? " gpubpf_fence();" : "");
 }
 
 static void store(struct clc *c, uint32_t pc)
@@ -49,7 +59,10 @@ static void store(struct clc *c, uint32_t pc)
 	char s[32];
 
 	check(c, pc, insn->dst, insn->off, insn->width);
-	text_add(c->t, "GPUBPF_GLOB(" CLC_MEM ", a) = (%s)%s;\n", insn->width, 1, type[insn->width],
+	if (insn->ordered)
+		check_aligned(c, pc);
+	text_add(c->t, "%sGPUBPF_GLOB(%s" CLC_MEM ", a) = (%s)%s;\n", insn->ordered ? "gpubpf_fence(); " : "",
+		 insn->ordered ? "volatile " : "", insn->width, insn->ordered ? insn->width : 1, type[insn->width],
 		 clc_source(insn, s));
 }
 
@@ -58,9 +71,7 @@ static void atomic(struct clc *c, uint32_t pc)
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
 	check(c, pc, insn->dst, insn->off, insn->width);
-	text_add(c->t, "if (a & %u)", insn->width - 1);
-	fail(c, " ", GPUBPF_RUN_MISALIGNED, pc, "a");
-	text_add(c->t, "\t\t\t");
+	check_aligned(c, pc);
 	clc_atomic_at(c, insn, "a", NULL);
 }
 

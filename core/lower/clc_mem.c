@@ -43,17 +43,18 @@ static uint32_t natural(const struct gpubpf_access *access, uint32_t width)
 }
 
 /* The lvalue that an access names, in one space. */
-static void place(struct clc *c, const struct gpubpf_access *access, uint32_t width, uint32_t reg, int32_t off,
-		  bool private)
+static void place(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 {
+	const struct gpubpf_access *access = access_of(c, pc);
+	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 	char buf[48];
 
 	if (private)
-		text_add(c->t, "GPUBPF_PRIV(" CLC_MEM ", %s)", width, natural(access, width),
-			 clc_stack_index(c, access, reg, off, buf));
+		text_add(c->t, "GPUBPF_PRIV(" CLC_MEM ", %s)", insn->width, natural(access, insn->width),
+			 clc_stack_index(c, access, reg, insn->off, buf));
 	else
-		text_add(c->t, "GPUBPF_GLOB(" CLC_MEM ", %s)", width, natural(access, width),
-			 device_address(reg, off, buf));
+		text_add(c->t, "GPUBPF_GLOB(%s" CLC_MEM ", %s)", insn->ordered ? "volatile " : "", insn->width,
+			 natural(access, insn->width), device_address(reg, insn->off, buf));
 }
 
 static void load_from(struct clc *c, uint32_t pc, bool private)
@@ -63,9 +64,9 @@ static void load_from(struct clc *c, uint32_t pc, bool private)
 	};
 	const struct gpubpf_insn *insn = &c->prog->insns[pc];
 
-	text_add(c->t, "r%u = %s", insn->dst, insn->sext ? sign[insn->width] : "");
-	place(c, access_of(c, pc), insn->width, insn->src, insn->off, private);
-	text_add(c->t, ";\n");
+	text_add(c->t, "%sr%u = %s", insn->ordered ? "{ " : "", insn->dst, insn->sext ? sign[insn->width] : "");
+	place(c, pc, insn->src, private);
+	text_add(c->t, ";%s\n", insn->ordered ? " gpubpf_fence(); }" : "");
 }
 
 static void store_to(struct clc *c, uint32_t pc, bool private)
@@ -80,8 +81,9 @@ static void store_to(struct clc *c, uint32_t pc, bool private)
 			 c->prog->facts->insn[pc].other);
 		return;
 	}
-	place(c, access_of(c, pc), insn->width, insn->dst, insn->off, private);
-	text_add(c->t, " = (%s)%s;\n", type[insn->width], clc_source(insn, s));
+	text_add(c->t, "%s", insn->ordered ? "{ gpubpf_fence(); " : "");
+	place(c, pc, insn->dst, private);
+	text_add(c->t, " = (%s)%s;%s\n", type[insn->width], clc_source(insn, s), insn->ordered ? " }" : "");
 }
 
 static void atomic_on(struct clc *c, uint32_t pc, bool private)

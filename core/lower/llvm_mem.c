@@ -47,6 +47,27 @@ void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsig
 	}
 }
 
+/* Strong accesses beside a fence (PTX ISA 8.4, 8.8): volatile, since SPIR-V has no atomic ones of 1 and 2 bytes. */
+static LLVMValueRef acquire(struct low *l, LLVMValueRef address, unsigned width)
+{
+	LLVMValueRef v = LLVMBuildLoad2(l->b, low_int(l, width), low_device_ptr(l, address), "");
+
+	LLVMSetVolatile(v, true);
+	LLVMSetAlignment(v, width);
+	low_call(l, "gpubpf_fence", NULL, 0);
+	return LLVMBuildZExt(l->b, v, low_int(l, 8), "");
+}
+
+static void release(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width)
+{
+	LLVMValueRef store;
+
+	low_call(l, "gpubpf_fence", NULL, 0);
+	store = LLVMBuildStore(l->b, LLVMBuildTrunc(l->b, v, low_int(l, width), ""), low_device_ptr(l, address));
+	LLVMSetVolatile(store, true);
+	LLVMSetAlignment(store, width);
+}
+
 /* the private array is aligned to 8, and so are frames: the fact's alignment holds in it */
 static LLVMValueRef private_load(struct low *l, LLVMValueRef ptr, unsigned width, unsigned align)
 {
@@ -137,8 +158,10 @@ static void load_from(struct low_frame *f, uint32_t pc, LLVMValueRef address, LL
 	unsigned align = f->p->l->job->checked ? 1 : access_of(f, pc)->align;
 	struct low *l = f->p->l;
 
-	set_loaded(f, insn, private ? private_load(l, private, insn->width, align) :
-				      low_device_load(l, address, insn->width, align));
+	set_loaded(f, insn,
+		   private       ? private_load(l, private, insn->width, align) :
+		   insn->ordered ? acquire(l, address, insn->width) :
+				   low_device_load(l, address, insn->width, align));
 }
 
 static LLVMValueRef loaded_at(struct low_frame *f, uint32_t pc)
@@ -153,7 +176,7 @@ static int checked_access(struct low_frame *f, uint32_t pc, unsigned reg, access
 	const struct gpubpf_insn *insn = &f->p->prog->insns[pc];
 	LLVMValueRef address = address_of(f, reg, insn->off);
 
-	low_check_access(f, pc, address, insn->width, insn->kind == GPUBPF_INSN_ATOMIC);
+	low_check_access(f, pc, address, insn->width, insn->kind == GPUBPF_INSN_ATOMIC || insn->ordered);
 	fn(f, pc, address, NULL);
 	return 0;
 }
@@ -225,6 +248,8 @@ static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLV
 
 	if (private) {
 		private_store(l, private, v, insn->width, align);
+	} else if (insn->ordered) {
+		release(l, address, v, insn->width);
 	} else if (!l->job->checked && low_is_atomic_add(f->p, pc)) {
 		LLVMValueRef old =
 			LLVMBuildLoad2(l->b, low_int(l, 8), loaded_at(f, f->p->prog->facts->insn[pc].other), "");

@@ -204,12 +204,14 @@ static uint32_t find_rmw(const struct verifier *v, uint32_t pc)
 	const struct gpubpf_insn *load = &v->insns[pc];
 	enum derived of[GPUBPF_NREGS] = { NOT_OF };
 
-	if (load->dst == load->src || load->sext)
+	if (load->dst == load->src || load->sext || load->ordered)
 		return 0;
 	of[load->dst] = LOADED;
 	for (uint32_t at = pc + 1; at < v->n && !v->aux[at].leader; at++) {
 		const struct gpubpf_insn *insn = &v->insns[at];
 
+		if (insn->ordered)
+			return 0;
 		switch (insn->kind) {
 		case GPUBPF_INSN_ALU:
 			if (insn->width < load->width && insn->op == GPUBPF_ADD && of[insn->dst])

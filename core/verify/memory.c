@@ -252,6 +252,8 @@ int do_load(struct verifier *v, const struct gpubpf_insn *insn)
 	    (err = check_pointer(v, &p, insn->src)) < 0 ||
 	    (err = check_align(v, &p, insn->off, insn->width, &a.align)) < 0)
 		return err;
+	if (p.type == R_CTX && insn->ordered)
+		return refuse(v, GPUBPF_E_CTX_ACCESS, "does an atomic operation on the context");
 	if (p.type == R_CTX) {
 		err = load_ctx(v, &p, insn->off, insn->width, &value, &a);
 	} else if (p.type == R_STACK) {

@@ -83,6 +83,7 @@ static void codec_insn(struct job_codec *j, struct gpubpf_insn *insn)
 	gpubpf_codec_bool(c, &insn->sext);
 	gpubpf_codec_u8(c, &insn->ext);
 	gpubpf_codec_s16(c, &insn->off);
+	gpubpf_codec_bool(c, &insn->ordered);
 	gpubpf_codec_s32(c, &insn->imm);
 	gpubpf_codec_u32(c, &insn->target);
 	gpubpf_codec_u64(c, (uint64_t *)&insn->imm64);

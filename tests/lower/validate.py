@@ -6,7 +6,8 @@ INTERP: the folder tests/conformance, whose cases go unproven, all in one module
 the objects below FOLDER are loaded, verified and lowered. A case may hold comments that say what must be in the output:
 
     expect TARGET COUNT REGEX        COUNT: a number, or <N for fewer
-    refuse TARGET REGEX              the message that the target must give"""
+    refuse TARGET REGEX              the message that the target must give
+    mcpu v4                          it is compiled for that, not for v3"""
 import glob
 import os
 import re
@@ -154,12 +155,13 @@ with tempfile.TemporaryDirectory() as folder:
     cases = sorted(os.listdir(os.path.join(here, 'cases')))
     for case in cases:
         path, compiled = os.path.join(here, 'cases', case), os.path.join(folder, case + '.o')
-        run = call(clang, '-g', '-O2', '-Wall', '-Werror', '-target', 'bpf', '-mcpu=v3', '-I', include, '-c', path, '-o',
-                   compiled)
+        source = open(path, encoding='utf-8').read()
+        run = call(clang, '-g', '-O2', '-Wall', '-Werror', '-target', 'bpf', '-mcpu=v4' if 'mcpu v4' in source else '-mcpu=v3',
+                   '-I', include, '-c', path, '-o', compiled)
         if run.returncode:
             ok(False, case, run.stderr)
             continue
-        each(case.split('.')[0], open(path, encoding='utf-8').read(), [compiled])
+        each(case.split('.')[0], source, [compiled])
     for path in sorted(glob.glob(os.path.join(objects, '*', '*.bpf.o'))):
         each(os.path.basename(path).split('.')[0], '', [path], targets=ENDS)
     for name in REPEATED:

@@ -194,6 +194,9 @@ static bool atomic_result(struct cursor *c, int dst)
 	bool sext, wide;
 	int64_t off;
 
+	if (eat(c, "load_acquire"))
+		return eat(c, "(") && memory(c, &code, &sext, &base, &off) && eat(c, ")") &&
+		       emit(c, 0xc3 | code, dst, base, off, 0x100);
 	if (eat(c, "cmpxchg"))
 		return eat(c, "(") && memory(c, &code, &sext, &base, &off) && eat(c, ",") && reg(c, &src, &wide) && eat(c, ",") &&
 		       reg(c, &src, &wide) && eat(c, ")") && emit(c, 0xc3 | code, base, src, off, 0xf1);
@@ -269,6 +272,16 @@ static bool store(struct cursor *c, bool lock)
 			return operand(c, &src, &imm, &is_reg) && emit(c, 0xc3 | code, base, src, off, ops[i].code);
 	return eat(c, "=") && operand(c, &src, &imm, &is_reg) &&
 	       emit(c, (is_reg ? STX : ST) | code, base, src, off, imm);
+}
+
+static bool release(struct cursor *c)
+{
+	int code, base, src;
+	bool sext, wide;
+	int64_t off;
+
+	return eat(c, "(") && memory(c, &code, &sext, &base, &off) && eat(c, ",") && reg(c, &src, &wide) && eat(c, ")") &&
+	       emit(c, 0xc3 | code, base, src, off, 0x110);
 }
 
 static bool condition(struct cursor *c)
@@ -351,6 +364,8 @@ static bool instruction(struct cursor *c)
 		return call(c);
 	if (eat(c, "hex"))
 		return raw_bytes(c);
+	if (eat(c, "store_release"))
+		return release(c);
 	if (eat(c, "lock"))
 		return eat(c, "*") && store(c, true);
 	if (eat(c, "*"))
