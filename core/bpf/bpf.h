@@ -181,13 +181,15 @@ int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, s
 void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 void sys_map_finish(struct sys_object *o);
 
-/* percpu.c: bytes of a value as loaders have it, and the public operations with such. -E2BIG: loaders have no room for all. */
+/* percpu.c: bytes of a value as loaders have it, and the public operations with such. -E2BIG: loaders have no room for all.
+ * What is refused is told, once a map. */
 typedef int sys_look_fn(const struct gpubpf_map *map, const void *key, size_t key_size, void *value, size_t size, uint64_t flags);
 size_t sys_value_size(const struct gpubpf_map *map);
-int sys_value_look(const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags);
-int sys_value_update(const struct gpubpf_map *map, const void *key, size_t key_size, const void *value, size_t value_size,
-		     uint64_t flags);
-bool sys_value_has_batches(const struct gpubpf_map *map);
+int sys_value_look(struct gpubpf_session *s, const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags);
+int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size, const void *value,
+		     size_t value_size, uint64_t flags);
+/* 0, or -EOPNOTSUPP: batches have no room for them. */
+int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map);
 
 /* ring.c */
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);

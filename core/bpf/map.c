@@ -248,6 +248,7 @@ int sys_map_freeze(struct sys_call *c)
 /* -- elements -- */
 
 struct elem {
+	struct gpubpf_session *s;
 	const struct gpubpf_map *map;
 	uint32_t cmd;
 	const uint8_t *key, *value;    /* NULL: none */
@@ -263,11 +264,11 @@ static int run_elem(struct elem *e)
 
 	switch (e->cmd) {
 	case BPF_MAP_LOOKUP_ELEM:
-		return sys_value_look(map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
+		return sys_value_look(e->s, map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
-		return sys_value_look(map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
+		return sys_value_look(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_UPDATE_ELEM:
-		return sys_value_update(map, e->key, e->key_size, e->value, e->value_size, e->flags);
+		return sys_value_update(e->s, map, e->key, e->key_size, e->value, e->value_size, e->flags);
 	case BPF_MAP_DELETE_ELEM:
 		return gpubpf_map__delete_elem(map, e->key, e->key_size, e->flags);
 	case BPF_MAP_GET_NEXT_KEY:
@@ -294,7 +295,7 @@ static uint32_t word(const void *data, size_t size)
 int sys_map_elem(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
-	struct elem e = { .cmd = gpubpf_get_u32(c->r) };
+	struct elem e = { .s = c->s, .cmd = gpubpf_get_u32(c->r) };
 	int err;
 
 	e.key = gpubpf_get_bytes(c->r, &e.key_size);
@@ -319,6 +320,7 @@ int sys_map_elem(struct sys_call *c)
 }
 
 struct batch {
+	struct gpubpf_session *s;
 	const struct gpubpf_map *map;
 	uint32_t cmd, count;
 	uint32_t position;
@@ -380,11 +382,13 @@ static bool is_whole(const struct batch *b)
 static int make_room(struct batch *b, bool gives)
 {
 	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map), most = GPUBPF_BPF_MAX - 4096;
+	int err;
 
 	if (!(b->map->type->flags & GPUBPF_MAP_KEYED))
 		return -EINVAL;
-	if (!sys_value_has_batches(b->map))
-		return -EOPNOTSUPP;
+	err = sys_value_batches(b->s, b->map);
+	if (err < 0)
+		return err;
 	if (!gives)
 		return is_whole(b) ? 0 : -EPROTO;
 	if (b->count > b->map->max_entries)
@@ -401,7 +405,7 @@ static int make_room(struct batch *b, bool gives)
 int sys_map_batch(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
-	struct batch b = { .cmd = gpubpf_get_u32(c->r), .position = gpubpf_get_u32(c->r) };
+	struct batch b = { .s = c->s, .cmd = gpubpf_get_u32(c->r), .position = gpubpf_get_u32(c->r) };
 	bool gives;
 	int err;
 

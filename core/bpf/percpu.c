@@ -56,6 +56,16 @@ static void add(const struct gpubpf_map *map, uint8_t *to, const uint8_t *from)
 	}
 }
 
+static int refuse(struct gpubpf_session *s, const struct gpubpf_map *map, int err, const char *what, const char *instead)
+{
+	size_t each = ROUND8(map->value_size);
+
+	gpubpf_session_note(s, "map %s: %s: a key has %zu values, one a multiprocessor, and bpf(2) room for %zu, one a CPU%s; %s",
+			    map->name, what, gpubpf_map__user_value_size(map) / each, sys_value_size(map) / each,
+			    err == -E2BIG ? ", and they are no sums" : "", instead);
+	return err;
+}
+
 /* What has no place of its own in `to` is added to what has; -E2BIG: it is no sum. */
 static int fold(const struct gpubpf_map *map, const uint8_t *from, size_t size, uint8_t *to, size_t room)
 {
@@ -72,7 +82,7 @@ static int fold(const struct gpubpf_map *map, const uint8_t *from, size_t size, 
 	return 0;
 }
 
-int sys_value_look(const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags)
+int sys_value_look(struct gpubpf_session *s, const struct gpubpf_map *map, sys_look_fn *look, const void *key, size_t key_size, void *value, uint64_t flags)
 {
 	size_t size = gpubpf_map__user_value_size(map);
 	uint8_t *all;
@@ -82,13 +92,13 @@ int sys_value_look(const struct gpubpf_map *map, sys_look_fn *look, const void *
 		return look(map, key, key_size, value, size, flags);
 	all = calloc(1, size + 8);
 	err = all ? look(map, key, key_size, all, size, flags) : -ENOMEM;
-	if (!err)
-		err = fold(map, all, size, value, sys_value_size(map));
+	if (!err && fold(map, all, size, value, sys_value_size(map)) < 0)
+		err = refuse(s, map, -E2BIG, "look-ups by loaders are refused (E2BIG)", "gpubpf map dump shows all");
 	free(all);
 	return err;
 }
 
-int sys_value_update(const struct gpubpf_map *map, const void *key, size_t key_size, const void *value, size_t value_size,
+int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, const void *key, size_t key_size, const void *value, size_t value_size,
 		     uint64_t flags)
 {
 	size_t size = gpubpf_map__user_value_size(map);
@@ -100,14 +110,18 @@ int sys_value_update(const struct gpubpf_map *map, const void *key, size_t key_s
 	if (value_size != sys_value_size(map))
 		return -EINVAL;
 	all = calloc(1, size + 8);
-	err = all ? fold(map, value, value_size, all, size) : -ENOMEM;
+	err = all ? 0 : -ENOMEM;
+	if (!err && fold(map, value, value_size, all, size) < 0)
+		err = refuse(s, map, -E2BIG, "updates by loaders are refused (E2BIG)", "leave 0 what no multiprocessor has");
 	if (!err)
 		err = gpubpf_map__update_elem(map, key, key_size, all, size, flags);
 	free(all);
 	return err;
 }
 
-bool sys_value_has_batches(const struct gpubpf_map *map)
+int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map)
 {
-	return !gpubpf_map_is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map);
+	if (!gpubpf_map_is_percpu(map) || sys_value_size(map) == gpubpf_map__user_value_size(map))
+		return 0;
+	return refuse(s, map, -EOPNOTSUPP, "batches are refused (EOPNOTSUPP)", "ask for one key at a time");
 }

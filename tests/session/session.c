@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "core/bpf/bpf.h"
 #include "core/wire/match.h"
 #include "fixture.h"
 
@@ -129,6 +130,8 @@ static void test_sum(uint64_t first)
 /* A value a multiprocessor: the tool's, then those of each device with memory of its own. */
 static void test_split(void)
 {
+	bool refused = true;
+	uint32_t notes;
 	struct gpubpf_session *s = start("/nonexistent");
 	struct gpubpf_map *split = gpubpf_session__find_map_by_name(s, "split");
 	size_t own = gpubpf_map__user_value_size(split), all;
@@ -154,6 +157,12 @@ static void test_split(void)
 	ok(!gpubpf_map__lookup_elem(split, &key, sizeof(key), values, all, 0) && values[0] == 5 && values[own / 8 + 2] == 10 &&
 	   values[own / 8 + 4 + 3] == 21 && values[own / 8 + 8 + 2] == 30, "a look-up gives all: %llu, %llu, %llu",
 	   (unsigned long long)values[own / 8 + 2], (unsigned long long)values[own / 8 + 7], (unsigned long long)values[own / 8 + 10]);
+	notes = s->nnotes;
+	for (int i = 0; i < 2; i++)
+		refused &= sys_value_look(s, split, gpubpf_map__lookup_elem, &key, sizeof(key), values, 0) == -E2BIG &&
+			   sys_value_batches(s, split) == -EOPNOTSUPP;
+	ok(refused && s->nnotes == notes + 2 && strstr(s->notes[notes], "map split: look-ups by loaders are refused (E2BIG)") &&
+	   strstr(s->notes[notes + 1], "map split: batches are refused (EOPNOTSUPP)"), "loaders have no room for them, which is told once");
 	free(values);
 	agent_close(&a);
 	gpubpf_session__free(s);
