@@ -71,6 +71,7 @@ enum gpubpf_fact_flags {
 struct gpubpf_call_facts {
 	struct gpubpf_access arg[5];  /* memory behind pointer arguments */
 	int16_t map;                  /* the map argument: index, GPUBPF_ANY_MAP, or GPUBPF_NO_MAP */
+	bool element;                 /* the map is, or may be, what a look-up in a map of maps gave, and like maps[map] */
 	uint64_t konst[5];            /* arguments that are the same number on all paths */
 	uint8_t konst_mask;           /* bit i: konst[i] holds */
 };
@@ -97,6 +98,7 @@ enum gpubpf_map_use {
 	GPUBPF_USE_ATOMIC = 1 << 8,    /* atomics whose result is used, or other than add */
 	GPUBPF_USE_ADD4 = 1 << 9,      /* some ADD is of 4 bytes */
 	GPUBPF_USE_ADD8 = 1 << 10,     /* some ADD is of 8 bytes; a map with both is not replicated */
+	GPUBPF_USE_ELEMENT = 1 << 11,  /* it may be an element of a map of maps (gpubpf_layout_spread()) */
 };
 
 struct gpubpf_warning {

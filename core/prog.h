@@ -46,6 +46,7 @@ enum {
 	GPUBPF_MAP_ROOM = 1 << 7,
 	GPUBPF_MAP_LRU = 1 << 8,
 	GPUBPF_MAP_ASKED = 1 << 9,
+	GPUBPF_MAP_OF_MAPS = 1 << 10,
 };
 
 struct gpubpf_map_type {
@@ -155,6 +156,11 @@ const struct gpubpf_helper *gpubpf_helper_at(size_t i);
 /* Numbers of all helpers that run, as text: "1 to 3, 5". */
 void gpubpf_helper_list(char *buf, size_t size);
 
+/* an element that a map of maps has from the start */
+struct gpubpf_map_element {
+	uint32_t key, map;              /* the map's index in the unit */
+};
+
 /* one map of a unit */
 struct gpubpf_map {
 	char name[64];
@@ -167,6 +173,10 @@ struct gpubpf_map {
 	bool scratch;                   /* GPUBPF_SCRATCH: for its programs alone */
 	bool few;                       /* GPUBPF_FEW: of a ring, by few threads */
 	bool global_data;               /* .data, .bss, .rodata: one value, addressed directly */
+	bool pattern;                   /* what elements of a map of maps are like: it has no memory, and nobody sees it */
+	uint32_t inner;                 /* of a map of maps: the index of that pattern, + 1; else 0 */
+	struct gpubpf_map_element *elements; /* [nelements] of a map of maps, owned; NULL: none */
+	uint32_t nelements;
 	const void *init;               /* initial content: value_size bytes for global data, else NULL */
 	uint32_t btf_key, btf_value;    /* BTF type ids in the object's BTF, 0 if none */
 	int kernel;                     /* the Linux kernel's array that holds its values, by descriptor + 1; 0: none */
@@ -203,6 +213,9 @@ struct gpubpf_prog {
 };
 
 #define GPUBPF_MAX_MAPS 256   /* of a unit: an arena has a table of as many rows */
+
+/* May `map` be an element of maps of maps whose elements are like `pattern`? */
+bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *pattern);
 
 struct gpubpf_unit {
 	struct gpubpf_map *maps;

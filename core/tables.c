@@ -27,6 +27,7 @@ static const struct gpubpf_map_type map_types[] = {
 #define BYTES GPUBPF_MAP_BYTES
 #define ASKED GPUBPF_MAP_ASKED
 #define ROOM GPUBPF_MAP_ROOM
+#define OF_MAPS GPUBPF_MAP_OF_MAPS
 #define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
 #define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) \
 	{ number, #name, &gpubpf_##impl##_impl, operations, flags, meaning },
@@ -41,6 +42,7 @@ static const struct gpubpf_map_type map_types[] = {
 #undef BYTES
 #undef ASKED
 #undef ROOM
+#undef OF_MAPS
 #undef OP
 };
 
@@ -77,6 +79,13 @@ const struct gpubpf_map_type *gpubpf_map_type_find(uint32_t number)
 		if (map_types[i].number == number)
 			return &map_types[i];
 	return NULL;
+}
+
+bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *pattern)
+{
+	return map->type == pattern->type && map->key_size == pattern->key_size && map->value_size == pattern->value_size &&
+	       map->max_entries == pattern->max_entries && map->map_flags == pattern->map_flags &&
+	       map->map_extra == pattern->map_extra && !map->global_data && !map->kernel;
 }
 
 const struct gpubpf_helper *gpubpf_helper_at(size_t i)

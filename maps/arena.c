@@ -48,7 +48,7 @@ void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const stru
 
 	for (i = first; i < layout->nmaps; i++) {
 		rows[i] = layout->maps[i];
-		if (unit->maps[i].init)
+		if (unit->maps[i].init || unit->maps[i].nelements)
 			unit->maps[i].type->impl->init(arena, &unit->maps[i], &layout->maps[i]);
 	}
 	rows[GPUBPF_ARENA_ROWS - 1] = layout->prints;

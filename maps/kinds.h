@@ -10,5 +10,6 @@
 #include "ring.h"
 #include "bloom.h"
 #include "lpm.h"
+#include "of_maps.h"
 
 #endif

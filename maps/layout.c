@@ -30,7 +30,7 @@
 static uint32_t sum_flag(const struct gpubpf_map *map, uint32_t use)
 {
 	const uint32_t other = GPUBPF_USE_READ | GPUBPF_USE_WRITE | GPUBPF_USE_DELETE | GPUBPF_USE_RMW |
-			       GPUBPF_USE_ATOMIC | GPUBPF_USE_OUTPUT;
+			       GPUBPF_USE_ATOMIC | GPUBPF_USE_OUTPUT | GPUBPF_USE_ELEMENT;
 
 	if (!(map->type->flags & GPUBPF_MAP_REPLICA) || map->rdonly || !(use & GPUBPF_USE_ADD) || (use & other))
 		return 0;
@@ -92,6 +92,26 @@ static void describe(const struct gpubpf_map *map, uint32_t use, struct gpubpf_m
 		l->flags |= GPUBPF_LAYOUT_DELETES;
 }
 
+/* What programs do to an element of a map of maps they may do to each that can be one: all are laid out alike. */
+void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use)
+{
+	for (uint32_t p = 0; p < unit->nmaps; p++) {
+		uint32_t use = GPUBPF_USE_ELEMENT;
+
+		for (uint32_t i = 0; unit->maps[p].pattern && i < unit->nmaps; i++)
+			use |= gpubpf_map_is_like(&unit->maps[i], &unit->maps[p]) ? map_use[i] : 0;
+		for (uint32_t i = 0; unit->maps[p].pattern && i < unit->nmaps; i++)
+			map_use[i] |= gpubpf_map_is_like(&unit->maps[i], &unit->maps[p]) ? use : 0;
+	}
+}
+
+bool gpubpf_layout_alike(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b)
+{
+	return a->type == b->type && a->flags == b->flags && a->key_size == b->key_size && a->value_size == b->value_size &&
+	       a->max_entries == b->max_entries && a->copies == b->copies && a->stride == b->stride &&
+	       a->copy_stride == b->copy_stride;
+}
+
 bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use)
 {
 	uint32_t sums = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4);
@@ -127,26 +147,30 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
+	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, i;
 	uint64_t at = layout->used;
-	uint32_t i;
 
+	if (opts->map_use)
+		memcpy(use, opts->map_use, unit->nmaps * sizeof(*use));
+	gpubpf_layout_spread(unit, use);
 	*culprit = UINT32_MAX;
 	for (i = layout->nmaps; i < unit->nmaps; i++) {
 		struct gpubpf_map_layout *l = &layout->maps[i];
 		struct gpubpf_map map = unit->maps[i];
 
 		check_map(&map, NULL); /* which puts right what says nothing */
-		describe(&map, opts->map_use ? opts->map_use[i] : 0, l);
+		describe(&map, use[i], l);
 		l->ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN);
 		if (plausible(&map, scale, max))
 			size_map(l, &map, scale);
 		else
 			l->size = l->max_entries * gpubpf_align(l->value_size, 8);
-		at = l->ctl + l->size;
-		if (at > max || !l->data) {
+		if (l->ctl + l->size > max || !l->data) {
 			*culprit = i;
 			return max + 1;
 		}
+		if (!map.pattern)
+			at = l->ctl + l->size;
 	}
 	if (opts->print_bytes && !layout->print_ring) {
 		size_print_ring(&layout->prints, gpubpf_align(at, GPUBPF_REPLICA_ALIGN), opts->print_bytes);

@@ -91,6 +91,11 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_FROM = 1 << 9,    /* of a call, too: the value is the address of one in device memory, of whole words */
 };
 
+/* rows of the arena's table: offsets of members that the device library uses */
+#define GPUBPF_ROW_SIZE 64
+#define GPUBPF_ROW_CTL 24
+#define GPUBPF_ROW_DATA 32
+
 /* Offsets of the words that every map has at the beginning of ctl. */
 struct gpubpf_map_ctl {
 	u64 drops;               /* records dropped, updates refused because the map was full */

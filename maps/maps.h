@@ -51,8 +51,13 @@ int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_la
 int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			 struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 void gpubpf_layout_finish(struct gpubpf_layout *layout);
+/* What is done to elements of maps of maps, as what is done to each map that may be one: layouts go by that. */
+void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use);
 /* Does the layout of a map, chosen by what was done to it then, do for programs that do all this to it? */
 bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
+
+/* Does code for the one do for the other, wherever it lies? */
+bool gpubpf_layout_alike(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b);
 
 /* Initialise `arena` (layout->size zeroed bytes): header, layouts, free lists, global data. */
 void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout);

@@ -215,6 +215,11 @@ int sys_map_create(struct sys_call *c)
 
 	if (err < 0)
 		return err;
+	if (sys.type == BPF_MAP_TYPE_ARRAY_OF_MAPS || sys.type == BPF_MAP_TYPE_HASH_OF_MAPS) {
+		gpubpf_session_note(c->s, "map %s: maps of maps that a loader makes stay the Linux kernel's, and programs for a GPU cannot "
+				    "use them; load the object by gpubpf run -o, or gpubpf session attach -o", sys.name);
+		return -EOPNOTSUPP;
+	}
 	flags = sys.flags;
 	if (sys.type != BPF_MAP_TYPE_LPM_TRIE) /* which must have it; of others programs could delete nothing */
 		sys.flags &= ~(uint32_t)BPF_F_NO_PREALLOC;

@@ -54,10 +54,22 @@ static bool access_holds(struct host *h, const struct gpubpf_access *a, u64 addr
 	       in_range(a, off, size);
 }
 
+/* An element of a map of maps is used as what it is like. */
+static u32 proven_use(const struct host *h, int map)
+{
+	const struct gpubpf_unit *unit = h->job->unit;
+	const u32 *use = h->job->prog->facts->map_use;
+	u32 proven = use[map];
+
+	for (u32 p = 0; p < unit->nmaps; p++)
+		if (unit->maps[p].pattern && gpubpf_map_is_like(&unit->maps[map], &unit->maps[p]))
+			proven |= use[p];
+	return proven;
+}
+
 /* What is done to a map's values: a replica is made of it if they are only added to. */
 static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f, u64 address)
 {
-	const struct gpubpf_facts *facts = h->job->prog->facts;
 	bool add = insn->kind == GPUBPF_INSN_ATOMIC &&
 		   (insn->op == GPUBPF_ATOMIC_ADD || (f->flags & GPUBPF_FACT_UNUSED));
 	u32 need = insn->kind == GPUBPF_INSN_LOAD    ? GPUBPF_USE_READ
@@ -67,7 +79,7 @@ static bool use_holds(struct host *h, const struct gpubpf_insn *insn, const stru
 	s64 off;
 	int map = address < GPUBPF_PTR_LIMIT ? -1 : gpubpf_interp_where(h, address, &off);
 
-	return map < 0 || (facts->map_use[map] & need);
+	return map < 0 || (proven_use(h, map) & need);
 }
 
 static const char *memory_holds(struct host *h, const struct gpubpf_insn *insn, const struct gpubpf_insn_facts *f)

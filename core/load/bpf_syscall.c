@@ -94,8 +94,15 @@ static void *copy_records(uint64_t from, uint32_t n, uint32_t have, uint32_t wan
 	return dst;
 }
 
+static bool is_of_maps(uint32_t type)
+{
+	return type == BPF_MAP_TYPE_ARRAY_OF_MAPS || type == BPF_MAP_TYPE_HASH_OF_MAPS;
+}
+
 static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
+	const struct gpubpf_sys_map *inner = is_of_maps(attr->map_type) ? gpubpf_sys_map(sys, attr->inner_map_fd) : NULL;
+	uint32_t number = inner ? inner - sys->maps + 1 : 0;
 	struct gpubpf_sys_map *map = grow(sys->maps, sys->nmaps, sizeof(*map));
 	int fd;
 
@@ -112,10 +119,30 @@ static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	map->extra = attr->map_extra;
 	map->btf_key = attr->btf_key_type_id;
 	map->btf_value = attr->btf_value_type_id;
+	map->inner = number;
 	fd = handle_create("gpubpf-map", attr->map_type == BPF_MAP_TYPE_ARRAY ? attr->value_size : 0, &map->ino);
 	if (fd >= 0)
 		sys->nmaps++;
 	return fd;
+}
+
+/* What libbpf puts into a map of maps, by index: those that its definition names. */
+static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
+{
+	const struct gpubpf_sys_map *value = gpubpf_sys_map(sys, *(const int *)(uintptr_t)attr->value);
+	struct gpubpf_sys_map *map = (struct gpubpf_sys_map *)gpubpf_sys_map(sys, attr->map_fd);
+	struct gpubpf_map_element *grown;
+
+	if (!value || map->key_size != sizeof(uint32_t))
+		return -EINVAL;
+	grown = grow(map->elements, map->nelements, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	map->elements = grown;
+	grown[map->nelements++] = (struct gpubpf_map_element){
+		*(const uint32_t *)(uintptr_t)attr->key, (uint32_t)(value - sys->maps),
+	};
+	return 0;
 }
 
 /* libbpf writes and reads only the one value of global data, at index 0. */
@@ -125,6 +152,8 @@ static int map_element(struct gpubpf_sys *sys, const union bpf_attr *attr, bool 
 	void *value = (void *)(uintptr_t)attr->value;
 	ssize_t n;
 
+	if (map && write && is_of_maps(map->type))
+		return map_put(sys, attr);
 	if (!map || map->type != BPF_MAP_TYPE_ARRAY || *(const uint32_t *)(uintptr_t)attr->key != 0)
 		return -EINVAL;
 	if (write && map->frozen)
@@ -281,6 +310,8 @@ void gpubpf_sys_finish(struct gpubpf_sys *sys)
 		free(sys->progs[i].funcs);
 		free(sys->progs[i].lines);
 	}
+	for (uint32_t i = 0; i < sys->nmaps; i++)
+		free(sys->maps[i].elements);
 	free(sys->progs);
 	free(sys->maps);
 	memset(sys, 0, sizeof(*sys));

@@ -16,12 +16,17 @@
 #include <sys/types.h>
 #include <linux/bpf.h>
 
+#include "core/prog.h"
+
 struct gpubpf_sys_map {
 	ino_t ino;
 	char name[BPF_OBJ_NAME_LEN];
 	uint32_t type, key_size, value_size, max_entries, flags;
 	uint64_t extra;
 	uint32_t btf_key, btf_value;
+	uint32_t inner;                    /* of a map of maps: what its elements are like, by its index in sys.maps, + 1 */
+	struct gpubpf_map_element *elements; /* [nelements] that it has, by their index there */
+	uint32_t nelements;
 	bool frozen;
 };
 

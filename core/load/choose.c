@@ -103,14 +103,14 @@ static int keep_types(struct gpubpf_loading *l)
 
 	bpf_object__for_each_map(map, l->obj)
 		n++;
-	l->value_type = calloc(n + 1, sizeof(*l->value_type));
-	if (!l->value_type) {
+	l->types = calloc(n + 1, sizeof(*l->types));
+	if (!l->types) {
 		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for the types of maps");
 		return -ENOMEM;
 	}
 	n = 0;
 	bpf_object__for_each_map(map, l->obj)
-		l->value_type[n++] = bpf_map__btf_value_type_id(map);
+		l->types[n++] = (struct gpubpf_types){ bpf_map__btf_key_type_id(map), bpf_map__btf_value_type_id(map) };
 	return 0;
 }
 

@@ -48,7 +48,18 @@ static int read_content(const struct bpf_map *from, struct gpubpf_map *map, stru
 	return -ENOMEM;
 }
 
-static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, uint32_t value_type)
+/* Can programs for a GPU have such a map? */
+static bool is_for_gpu(const struct gpubpf_loading *l, const struct gpubpf_sys_map *def)
+{
+	const struct gpubpf_map_type *type = gpubpf_map_type_find(def->type), *inner;
+
+	if (!type || !(type->flags & GPUBPF_MAP_OF_MAPS))
+		return type;
+	inner = def->inner ? gpubpf_map_type_find(l->sys.maps[def->inner - 1].type) : NULL;
+	return inner && gpubpf_map_may_be_inner(inner);
+}
+
+static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, const struct gpubpf_types *types)
 {
 	const struct gpubpf_sys_map *def = gpubpf_sys_map(&l->sys, bpf_map__fd(from));
 	struct gpubpf_unit *unit = &l->out->unit;
@@ -58,9 +69,9 @@ static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, uint32
 
 	if (!def)
 		return 0;
-	if (l->mixed && !gpubpf_map_type_find(def->type)) {
-		gpubpf_load_note(l->out, "map %s is of type %u, which no GPU has: it is left to the Linux kernel",
-				 bpf_map__name(from), def->type);
+	if (l->mixed && !is_for_gpu(l, def)) {
+		gpubpf_load_note(l->out, "map %s is of type %u, which no GPU has%s: it is left to the Linux kernel",
+				 bpf_map__name(from), def->type, gpubpf_map_type_find(def->type) ? " with such elements" : "");
 		return 0;
 	}
 	err = gpubpf_map_define(def, bpf_map__name(from), bpf_map__is_internal(from), &map, diag);
@@ -71,12 +82,77 @@ static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, uint32
 	map.object = l->index;
 	map.scratch = gpubpf_var_tagged(l->btf, map.name, "gpubpf:scratch");
 	map.few = gpubpf_var_tagged(l->btf, map.name, "gpubpf:few");
-	map.btf_value = map.btf_value ? map.btf_value : value_type;
+	map.btf_key = map.btf_key || !map.key_size ? map.btf_key : types->key;
+	map.btf_value = map.btf_value ? map.btf_value : types->value;
 	if (map.global_data && (err = read_content(from, &map, diag)) < 0)
 		return err;
 	l->unit_map[def - l->sys.maps] = unit->nmaps;
 	unit->maps[unit->nmaps++] = map;
 	return 0;
+}
+
+static int refuse_inner(struct gpubpf_loading *l, const struct gpubpf_map *outer, const char *what)
+{
+	gpubpf_diag_where(l->diag, "%s: section '.maps', map '%s'", l->path, outer->name);
+	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "%s", what);
+}
+
+/* What the elements of a map of maps are like, as one more map of the unit, which has no memory. */
+static int take_pattern(struct gpubpf_loading *l, uint32_t outer)
+{
+	struct gpubpf_unit *unit = &l->out->unit;
+	const struct gpubpf_sys_map *def = &l->sys.maps[unit->maps[outer].inner - 1];
+	struct gpubpf_map *pattern = &unit->maps[unit->nmaps];
+	char name[sizeof(pattern->name)];
+	int err;
+
+	snprintf(name, sizeof(name), "%.50s.inner", unit->maps[outer].name);
+	err = gpubpf_map_define(def, name, false, pattern, l->diag);
+	if (err < 0) {
+		gpubpf_diag_where(l->diag, "%s: section '.maps', map '%s'", l->path, name);
+		return err;
+	}
+	if (!gpubpf_map_may_be_inner(pattern->type))
+		return refuse_inner(l, &unit->maps[outer], GPUBPF_NOT_INNER);
+	pattern->object = l->index;
+	pattern->pattern = true;
+	unit->maps[outer].inner = ++unit->nmaps;
+	return 0;
+}
+
+static int take_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *outer)
+{
+	const struct gpubpf_map *maps = l->out->unit.maps;
+
+	outer->elements = def->nelements ? calloc(def->nelements, sizeof(*outer->elements)) : NULL;
+	if (def->nelements && !outer->elements)
+		return no_memory(l, "elements of a map");
+	for (uint32_t i = 0; i < def->nelements; i++) {
+		int32_t map = l->unit_map[def->elements[i].map];
+
+		if (map < 0 || !gpubpf_map_is_like(&maps[map], &maps[outer->inner - 1]))
+			return refuse_inner(l, outer, "an element is not like the others: type, sizes, max_entries and flags of all are "
+					    "to be those of the inner map that it is defined with");
+		outer->elements[outer->nelements++] = (struct gpubpf_map_element){ def->elements[i].key, (uint32_t)map };
+	}
+	return 0;
+}
+
+static int take_maps_of_maps(struct gpubpf_loading *l)
+{
+	struct gpubpf_map *maps = l->out->unit.maps;
+	int err = 0;
+
+	for (uint32_t i = 0; i < l->sys.nmaps && !err; i++) {
+		int32_t at = l->unit_map[i];
+
+		if (at < 0 || !(maps[at].type->flags & GPUBPF_MAP_OF_MAPS))
+			continue;
+		err = take_pattern(l, (uint32_t)at);
+		if (!err)
+			err = take_elements(l, &l->sys.maps[i], &maps[at]);
+	}
+	return err;
 }
 
 static int too_many(struct gpubpf_loading *l, const char *what, uint32_t n, uint32_t most)
@@ -94,7 +170,7 @@ static int take_maps(struct gpubpf_loading *l)
 	int err;
 
 	bpf_object__for_each_map(map, l->obj)
-		n++;
+		n += 1 + (bpf_map__type(map) == BPF_MAP_TYPE_ARRAY_OF_MAPS || bpf_map__type(map) == BPF_MAP_TYPE_HASH_OF_MAPS);
 	if (n > GPUBPF_MAX_MAPS)
 		return too_many(l, "maps", n, GPUBPF_MAX_MAPS);
 	l->unit_map = malloc((l->sys.nmaps + 1) * sizeof(*l->unit_map));
@@ -106,11 +182,11 @@ static int take_maps(struct gpubpf_loading *l)
 	for (uint32_t left = 0; left < l->sys.nmaps; left++)
 		l->unit_map[left] = GPUBPF_MAP_LEFT;
 	bpf_object__for_each_map(map, l->obj) {
-		err = take_map(l, map, l->value_type[i++]);
+		err = take_map(l, map, &l->types[i++]);
 		if (err < 0)
 			return err;
 	}
-	return 0;
+	return take_maps_of_maps(l);
 }
 
 /* One program at one pattern: several --attach of a program make several of it. */

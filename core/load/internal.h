@@ -33,7 +33,9 @@ struct gpubpf_loading {
 	struct btf *btf;          /* a copy that outlives obj, NULL if none */
 	struct gpubpf_sys sys;    /* what libbpf created */
 	int32_t *unit_map;        /* [sys.nmaps] index in the unit, or GPUBPF_MAP_LEFT */
-	uint32_t *value_type;     /* of each map of obj, in order: libbpf forgets it where the kernel would not take it */
+	struct gpubpf_types {
+		uint32_t key, value;
+	} *types;                 /* of each map of obj, in order: libbpf forgets them where the kernel would not take them */
 	struct gpubpf_kallsyms kallsyms;
 	char (*host)[64];         /* these, by name */
 	uint32_t nhost;
@@ -92,6 +94,11 @@ void gpubpf_kallsyms_finish(struct gpubpf_kallsyms *syms);
 /* mapdef.c: a map as libbpf defined it, checked against its type's rules. */
 int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool global_data,
 		      struct gpubpf_map *map, struct gpubpf_diag *diag);
+
+/* May elements of maps of maps be of the type? */
+bool gpubpf_map_may_be_inner(const struct gpubpf_map_type *type);
+#define GPUBPF_NOT_INNER "elements may be maps with keys, queues, stacks and bloom filters, not maps of maps (as in the Linux kernel), and not " \
+	"rings, whose readers are found by their names: define these as maps by themselves"
 
 /* program.c: fill prog's insns, funcs and lines from what PROG_LOAD got. */
 int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_prog *from,

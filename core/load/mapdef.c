@@ -44,6 +44,11 @@ static int check_flags(const struct gpubpf_map *map, struct gpubpf_diag *diag)
 			       map->type->name, allowed);
 }
 
+bool gpubpf_map_may_be_inner(const struct gpubpf_map_type *type)
+{
+	return !(type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_RING));
+}
+
 int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool global_data,
 		      struct gpubpf_map *map, struct gpubpf_diag *diag)
 {
@@ -54,7 +59,7 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 	*map = (struct gpubpf_map){
 		.type = type, .key_size = def->key_size, .value_size = def->value_size,
 		.max_entries = def->max_entries, .map_flags = def->flags, .map_extra = def->extra, .global_data = global_data,
-		.rdonly = def->flags & BPF_F_RDONLY_PROG,
+		.rdonly = def->flags & BPF_F_RDONLY_PROG, .inner = def->inner,
 		.btf_key = def->btf_key, .btf_value = def->btf_value,
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);

@@ -204,7 +204,7 @@ int gpubpf_object_load(struct gpubpf_loading *l)
 	gpubpf_sys_finish(&l->sys);
 	gpubpf_kallsyms_finish(&l->kallsyms);
 	free(l->unit_map);
-	free(l->value_type);
+	free(l->types);
 	free(l->image);
 	return err;
 }

@@ -257,6 +257,8 @@ static int one(struct call *call)
 	case GPUBPF_CLASS_MAP:
 		text_add(t, "gpubpf_map%u_%s%s(env", (uint32_t)(call->map - c->job->unit->maps),
 			 gpubpf_op_row(helper->op)->function, any_direct(call) ? CLC_FROM : "");
+		if (call->map->pattern)
+			text_add(t, ", r%u", gpubpf_helper_map_arg(helper));
 		break;
 	case GPUBPF_CLASS_PRINT:
 		text_add(t, "gpubpf_print_%s(env, %u", helper->name, c->desc->progs[c->nth]);
@@ -288,7 +290,7 @@ static int any_map(struct call *call, uint32_t reg)
 		int err;
 
 		call->map = &unit->maps[i];
-		if (!(call->map->type->ops & GPUBPF_OP_BIT(call->helper->op)))
+		if (!(call->map->type->ops & GPUBPF_OP_BIT(call->helper->op)) || call->map->pattern)
 			continue;
 		text_add(call->c->t, "if (r%u == 0x%xUL) { ", reg, GPUBPF_PTR_MAP + i);
 		err = one(call);
@@ -331,6 +333,8 @@ static int body(struct call *call)
 		text_add(call->c->t, "r0 = (u64)-%dL; ", EOPNOTSUPP);
 		return 0;
 	}
+	if (reg && call->facts->map < 0 && call->facts->element)
+		return gpubpf_diag_set(call->c->diag, GPUBPF_E_TARGET_LACKS, call->pc, GPUBPF_MIXED_ELEMENTS, call->helper->name);
 	if (reg && call->facts->map < 0)
 		return any_map(call, reg);
 	if (reg)

@@ -11,20 +11,35 @@
 #include "clc.h"
 #include "maps/impl.h"
 
-static void layout(struct text *t, const struct gpubpf_map_layout *l)
+/* Where an element of a map of maps lies, its pointer tells. */
+static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element)
 {
-	text_add(t, "%u, %u, %u, %u, %u, %lluUL, %lluUL, %lluUL, %lluUL", l->flags, l->key_size, l->value_size,
-		 l->max_entries, l->copies, (unsigned long long)l->ctl, (unsigned long long)l->data,
-		 (unsigned long long)l->stride, (unsigned long long)l->copy_stride);
+	text_add(t, "%u, %u, %u, %u, %u, ", l->flags, l->key_size, l->value_size, l->max_entries, l->copies);
+	if (element)
+		text_add(t, "gpubpf_of_maps_ctl(env, map), gpubpf_of_maps_data(env, map), ");
+	else
+		text_add(t, "%lluUL, %lluUL, ", (unsigned long long)l->ctl, (unsigned long long)l->data);
+	text_add(t, "%lluUL, %lluUL", (unsigned long long)l->stride, (unsigned long long)l->copy_stride);
 }
 
+/* what the functions of one map have in common */
+struct functions {
+	struct text *t;
+	char prefix[24];
+	const char *impl;
+	const struct gpubpf_map_layout *layout;
+	bool element;           /* of a map of maps: which one, is their first parameter */
+};
+
 /* static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS); } */
-static void operation(struct text *t, const char *type, const char *prefix, const char *impl, const char *op,
-		      const struct gpubpf_map_layout *l, const char *parameters, const char *arguments)
+static void operation(const struct functions *f, const char *type, const char *op, const char *parameters,
+		      const char *arguments)
 {
-	text_add(t, "static %s gpubpf_%s_%s%s(GPUBPF_ENV%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, prefix, op,
-		 l->flags & GPUBPF_LAYOUT_FROM ? CLC_FROM : "", parameters, impl, op);
-	layout(t, l);
+	struct text *t = f->t;
+
+	text_add(t, "static %s gpubpf_%s_%s%s(GPUBPF_ENV%s%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, f->prefix, op,
+		 f->layout->flags & GPUBPF_LAYOUT_FROM ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters, f->impl, op);
+	layout(t, f->layout, f->element);
 	text_add(t, "%s);\n}\n", arguments);
 }
 
@@ -43,8 +58,7 @@ static const struct {
 };
 
 /* what the helper does, for a map of the type */
-static void helper(struct text *t, const char *prefix, const struct gpubpf_map_type *type,
-		   const struct gpubpf_map_layout *l, const struct gpubpf_helper *h)
+static void helper(const struct functions *f, const struct gpubpf_map_type *type, const struct gpubpf_helper *h)
 {
 	char parameters[160] = "", arguments[64] = "";
 
@@ -57,8 +71,7 @@ static void helper(struct text *t, const char *prefix, const struct gpubpf_map_t
 		strcat(parameters, passed[arg].parameter);
 		strcat(arguments, passed[arg].argument);
 	}
-	operation(t, h->ret == GPUBPF_RET_INT ? "s64" : "u64", prefix, type->impl->name,
-		  gpubpf_op_row(h->op)->function, l, parameters, arguments);
+	operation(f, h->ret == GPUBPF_RET_INT ? "s64" : "u64", gpubpf_op_row(h->op)->function, parameters, arguments);
 }
 
 static void map_functions(struct text *t, uint32_t index, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
@@ -66,29 +79,31 @@ static void map_functions(struct text *t, uint32_t index, const struct gpubpf_ma
 	const struct gpubpf_map_type *type = map->type;
 	const struct gpubpf_helper *h;
 	struct gpubpf_map_layout from = *l;
-	char prefix[24];
+	struct functions f = { .t = t, .impl = type->impl->name, .layout = l, .element = map->pattern }, direct;
 
 	from.flags |= GPUBPF_LAYOUT_FROM;
-	snprintf(prefix, sizeof(prefix), "map%u", index);
+	snprintf(f.prefix, sizeof(f.prefix), "map%u", index);
+	direct = f;
+	direct.layout = &from;
 	for (size_t i = 0; (h = gpubpf_helper_at(i)); i++)
 		if (h->class == GPUBPF_CLASS_MAP && type->ops & GPUBPF_OP_BIT(h->op)) {
-			helper(t, prefix, type, l, h);
+			helper(&f, type, h);
 			if (gpubpf_may_be_direct(h, map))
-				helper(t, prefix, type, &from, h);
+				helper(&direct, type, h);
 		}
-	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS))
-		operation(t, "u64", prefix, type->impl->name, "address", l, ", u32 index", ", index");
+	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS) && !map->pattern)
+		operation(&f, "u64", "address", ", u32 index", ", index");
 }
 
 void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 {
+	const struct functions prints = { .t = t, .prefix = "print", .impl = "helper", .layout = &job->print_layout };
+
 	for (uint32_t i = 0; i < job->unit->nmaps; i++)
 		map_functions(t, i, &job->unit->maps[i], &job->layouts[i]);
 	if (!job->print_ring)
 		return;
-	operation(t, "s64", "print", "helper", "trace_printk", &job->print_layout,
-		  ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c",
+	operation(&prints, "s64", "trace_printk", ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c",
 		  ", prog, fmt, size, a, b, c");
-	operation(t, "s64", "print", "helper", "puts", &job->print_layout,
-		  ", u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size", ", prog, text, size");
+	operation(&prints, "s64", "puts", ", u32 prog, GPUBPF_PRIVATE const u8 *text, u64 size", ", prog, text, size");
 }

@@ -358,6 +358,15 @@ static LLVMValueRef call_library(struct call *c, const LLVMValueRef *args, unsig
 	return v ? v : low_const(c->l, 0);
 }
 
+/* Which element of a map of maps it is, the register says: maps[c->map] is what it is like in all but where it lies. */
+static void find_element(const struct call *c, LLVMValueRef *args)
+{
+	LLVMValueRef of[] = { c->f->p->env, get(c, gpubpf_helper_map_arg(c->helper)) };
+
+	args[LOW_CTL] = low_call(c->l, "gpubpf_of_maps_ctl", of, 2);
+	args[LOW_DATA] = low_call(c->l, "gpubpf_of_maps_data", of, 2);
+}
+
 /* One helper, on the map c->map if it takes one. */
 static int one(struct call *c)
 {
@@ -372,6 +381,8 @@ static int one(struct call *c)
 	switch (c->helper->class) {
 	case GPUBPF_CLASS_MAP:
 		n += low_map_args(c->l, c->layout, args + n);
+		if (map_of(c)->pattern)
+			find_element(c, args);
 		break;
 	case GPUBPF_CLASS_PRINT:
 		n += low_map_args(c->l, &c->l->job->print_layout, args + n);
@@ -415,7 +426,7 @@ static int any_map(struct call *c, unsigned reg)
 		LLVMBasicBlockRef block;
 		int err;
 
-		if (!(unit->maps[c->map].type->ops & GPUBPF_OP_BIT(c->helper->op)))
+		if (!(unit->maps[c->map].type->ops & GPUBPF_OP_BIT(c->helper->op)) || unit->maps[c->map].pattern)
 			continue;
 		block = low_block(c->f->p, "map");
 		LLVMAddCase(which, low_const(c->l, GPUBPF_PTR_MAP + c->map), block);
@@ -467,6 +478,8 @@ int low_helper(struct low_frame *f, uint32_t pc)
 		return one(&c);
 	if (c.facts->map == GPUBPF_NO_MAP)
 		return gpubpf_diag_set(c.l->diag, GPUBPF_E_HELPER_ARG, pc, "helper %s without a map", c.helper->name);
+	if (c.facts->map == GPUBPF_ANY_MAP && c.facts->element)
+		return gpubpf_diag_set(c.l->diag, GPUBPF_E_TARGET_LACKS, pc, GPUBPF_MIXED_ELEMENTS, c.helper->name);
 	if (c.facts->map == GPUBPF_ANY_MAP)
 		return any_map(&c, reg);
 	c.map = c.facts->map;

@@ -163,6 +163,10 @@ LLVMValueRef low_ctx(struct low_prog *p, uint32_t off, unsigned width);
 int low_helper(struct low_frame *f, uint32_t pc);
 /* Calls of the function at `target` by helper loop. */
 int low_loop(struct low_frame *f, uint32_t pc, uint32_t target);
+/* arguments of a map's operations: the environment, GPUBPF_MAP_ARGS, of which these say where it lies, and its own */
+#define LOW_CTL 6
+#define LOW_DATA 7
+#define LOW_OWN 10
 /* the layout as the arguments GPUBPF_MAP_ARGS; returns how many */
 unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *layout, LLVMValueRef *args);
 

@@ -11,9 +11,6 @@
 #include "llvm_low.h"
 
 #define PREFIX "gpubpf_shared_"
-#define HEAD 10 /* arguments before the operation's own: the environment and GPUBPF_MAP_ARGS */
-#define CTL 6   /* of these the places: ctl, data */
-#define DATA 7
 #define OWN (NWORDS + 2) /* parameters before the operation's own */
 
 /* What operations may read of the environment, handed on by value: its address would keep it, with a place's operands
@@ -41,10 +38,10 @@ static LLVMValueRef declare(struct low *l, const char *op, const LLVMValueRef *a
 
 	for (unsigned i = 0; i < OWN; i++)
 		params[i] = low_int(l, 8);
-	for (unsigned i = HEAD; i < n; i++)
-		params[i - HEAD + OWN] = LLVMTypeOf(args[i]);
+	for (unsigned i = LOW_OWN; i < n; i++)
+		params[i - LOW_OWN + OWN] = LLVMTypeOf(args[i]);
 	snprintf(name, sizeof(name), PREFIX "%s", op);
-	fn = LLVMAddFunction(l->mod, name, LLVMFunctionType(low_int(l, 8), params, n - HEAD + OWN, false));
+	fn = LLVMAddFunction(l->mod, name, LLVMFunctionType(low_int(l, 8), params, n - LOW_OWN + OWN, false));
 	LLVMSetLinkage(fn, LLVMInternalLinkage);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
 	return fn;
@@ -60,8 +57,8 @@ static bool define(struct low *l, const char *op, LLVMValueRef fn, const LLVMVal
 	for (unsigned i = 0; i < NWORDS; i++)
 		low_env_set(l, inner[0], words[i], LLVMGetParam(fn, i));
 	for (unsigned i = 1; i < n; i++)
-		inner[i] = i == CTL ? LLVMGetParam(fn, NWORDS) : i == DATA ? LLVMGetParam(fn, NWORDS + 1) :
-			   i < HEAD ? args[i] : LLVMGetParam(fn, i - HEAD + OWN);
+		inner[i] = i == LOW_CTL ? LLVMGetParam(fn, NWORDS) : i == LOW_DATA ? LLVMGetParam(fn, NWORDS + 1) :
+			   i < LOW_OWN ? args[i] : LLVMGetParam(fn, i - LOW_OWN + OWN);
 	v = low_call(l, op, inner, n);
 	LLVMBuildRet(l->b, v ? v : low_const(l, 0));
 	LLVMPositionBuilderAtEnd(l->b, at);
@@ -96,11 +93,11 @@ LLVMValueRef low_call_shared(struct low *l, const char *op, const struct gpubpf_
 		return NULL;
 	for (unsigned i = 0; i < NWORDS; i++)
 		passed[i] = LLVMBuildLoad2(l->b, low_int(l, 8), low_byte_ptr(l, args[0], low_const32(l, words[i])), "");
-	passed[NWORDS] = args[CTL];
-	passed[NWORDS + 1] = args[DATA];
-	for (unsigned i = HEAD; i < n; i++)
-		passed[i - HEAD + OWN] = args[i];
-	v = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, passed, n - HEAD + OWN, "");
+	passed[NWORDS] = args[LOW_CTL];
+	passed[NWORDS + 1] = args[LOW_DATA];
+	for (unsigned i = LOW_OWN; i < n; i++)
+		passed[i - LOW_OWN + OWN] = args[i];
+	v = LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, passed, n - LOW_OWN + OWN, "");
 	LLVMSetInstructionCallConv(v, l->target->site_cc);
 	return v;
 }

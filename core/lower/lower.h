@@ -121,6 +121,9 @@ struct gpubpf_target_opts {
 	size_t probes_size;
 };
 
+/* Code for an element of a map of maps does for all that are like it, and for no other map. */
+#define GPUBPF_MIXED_ELEMENTS "helper %s takes an element of a map of maps or another map, by the path: call it in each path by itself"
+
 /* Updates with large values of whole words that lie in device memory copy them from there (GPUBPF_LAYOUT_FROM): lanes need not
  * have them in memory of their own. Small ones are better off in registers. */
 #define GPUBPF_DIRECT_LEAST 64 /* bytes */

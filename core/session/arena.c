@@ -288,6 +288,8 @@ struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, cons
 	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
 	uint32_t next = prev ? gpubpf_map_index(prev) + 1 : 0;
 
+	while (unit && next < unit->nmaps && unit->maps[next].pattern)
+		next++;
 	return unit && next < unit->nmaps ? &unit->maps[next] : NULL;
 }
 
@@ -310,6 +312,11 @@ const char *gpubpf_map__name(const struct gpubpf_map *map)
 uint32_t gpubpf_map__type(const struct gpubpf_map *map)
 {
 	return map->type->number;
+}
+
+uint32_t gpubpf_map__number(const struct gpubpf_map *map)
+{
+	return gpubpf_map_index(map) + 1;
 }
 
 const char *gpubpf_map__type_str(const struct gpubpf_map *map)
@@ -455,12 +462,32 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	return gpubpf_map_told(gpubpf_map_take(&view, key, value));
 }
 
+/* Alike, and laid out alike in all arenas: one that was laid out before anybody knew that it might be an element is not. */
+bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
+{
+	const struct gpubpf_session *s = map->session;
+	const struct gpubpf_map *pattern = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
+	bool alike = number && number <= s->loaded->unit.nmaps && !inner->pattern && gpubpf_map_is_like(inner, pattern);
+
+	for (uint32_t i = 0; i < s->narenas && alike; i++)
+		alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1], &s->arenas[i].layout.maps[map->inner - 1]);
+	return alike;
+}
+
+static int check_element(const struct gpubpf_map *map, const void *value)
+{
+	uint32_t number;
+
+	memcpy(&number, value, sizeof(number));
+	return gpubpf_map_takes(map, number) ? 0 : -EINVAL;
+}
+
 int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
 			    size_t value_sz, uint64_t flags)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
 
-	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map))
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (map->inner && check_element(map, value) < 0))
 		return -EINVAL;
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	return gpubpf_map_told(gpubpf_map_update(&view, key, value, flags));

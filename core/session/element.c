@@ -35,6 +35,12 @@ static bool elsewhere(const struct gpubpf_session *s)
 	return used && !s->arenas[0].used;
 }
 
+/* Programs only look up in a map of maps, and the host sets what they find. */
+static bool can(const struct gpubpf_map *map, enum gpubpf_op op)
+{
+	return map->type->ops & GPUBPF_OP_BIT(op) || (map->inner && (op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE));
+}
+
 int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map)
 {
 	const struct gpubpf_element_verb *verb = &verbs[what];
@@ -43,7 +49,7 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 	if (!*map)
 		return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session; gpubpf map show lists them",
 					   name);
-	if (!((*map)->type->ops & GPUBPF_OP_BIT(verb->op)))
+	if (!can(*map, verb->op))
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
 					   (*map)->type->name, verb->name);
 	if (verb->changes && elsewhere(s))

@@ -64,6 +64,20 @@ static int read_key(struct request *q, char *const *words, uint32_t n)
 	return q->key ? read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size) : -ENOMEM;
 }
 
+/* An element of a map of maps, by its name. */
+static int read_inner(struct request *q, char *const *words, uint32_t n)
+{
+	const struct gpubpf_map *inner = n == 1 ? gpubpf_session__find_map_by_name(q->s, words[0]) : NULL;
+	uint32_t number = inner ? gpubpf_map__number(inner) : 0;
+
+	if (!inner)
+		return refuse(q, "a value is the name of a map of the session; gpubpf map show lists them");
+	if (!gpubpf_map_takes(q->map, number))
+		return refuse(q, "that map is not like the elements: type, sizes, max_entries and flags are to be theirs");
+	memcpy(q->value, &number, sizeof(number));
+	return 0;
+}
+
 /* One value for all copies, where the map has several, or the bytes of each. */
 static int read_value(struct request *q, char *const *words, uint32_t n)
 {
@@ -73,6 +87,8 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 	q->value = calloc(1, q->value_size + 8);
 	if (!q->value)
 		return -ENOMEM;
+	if (q->map->inner)
+		return read_inner(q, words, n);
 	if (n - (n && !strcmp(words[0], "hex")) == q->value_size && q->value_size != one)
 		return read_data(q, "value", 0, words, n, q->value, q->value_size);
 	err = read_data(q, "value", q->map->btf_value, words, n, q->value, one);
@@ -146,7 +162,10 @@ static void entry_text(struct request *q, const struct gpubpf_entry *e)
 		copies_text(q, e);
 		return;
 	}
-	gpubpf_element_text(q->s, q->map, "value", q->map->btf_value, e->value, q->map->value_size, q->flags, q->out);
+	if (q->map->inner)
+		fprintf(q->out, "value: %s", gpubpf_entry_inner(q->map, e->value));
+	else
+		gpubpf_element_text(q->s, q->map, "value", q->map->btf_value, e->value, q->map->value_size, q->flags, q->out);
 	fputc('\n', q->out);
 }
 
@@ -161,7 +180,8 @@ static void entry_json(struct request *q, const struct gpubpf_entry *e)
 		json_object_array_add(values, gpubpf_element_json(q->s, q->map, q->map->btf_value,
 								  (const char *)e->value + c * e->stride,
 								  q->map->value_size, q->flags));
-	json_object_object_add(o, several ? "values" : "value", several ? values :
+	json_object_object_add(o, several ? "values" : "value", several ? values : q->map->inner ?
+			       json_object_new_string(gpubpf_entry_inner(q->map, e->value)) :
 			       gpubpf_element_json(q->s, q->map, q->map->btf_value, e->value, q->map->value_size, q->flags));
 	json_object_array_add(q->list, o);
 }

@@ -23,6 +23,17 @@ static uint32_t used_arenas(const struct gpubpf_session *s)
 	return n;
 }
 
+const char *gpubpf_entry_inner(const struct gpubpf_map *map, const void *value)
+{
+	const struct gpubpf_unit *unit = &map->session->loaded->unit;
+	uint32_t number = 0;
+
+	if (!map->inner)
+		return NULL;
+	memcpy(&number, value, sizeof(number));
+	return number && number <= unit->nmaps ? unit->maps[number - 1].name : "";
+}
+
 static int hand_out(struct walk *w, const struct gpubpf_map_view *view, size_t size, int arena)
 {
 	struct gpubpf_entry entry = {

@@ -90,6 +90,9 @@ static int append(struct joining *j, uint32_t nmaps)
 		*map = more->maps[i];
 		map->object = object;
 		map->session = j->s;
+		map->inner = map->inner ? (uint32_t)j->at[map->inner - 1] + 1 : 0;
+		for (uint32_t e = 0; e < map->nelements; e++)
+			map->elements[e].map = (uint32_t)j->at[map->elements[e].map];
 	}
 	for (uint32_t i = 0; i < more->nprogs; i++) {
 		struct gpubpf_prog *prog = &have->progs[have->nprogs + i];
@@ -112,6 +115,9 @@ static void gather(struct joining *j, const uint32_t *use)
 		for (uint32_t m = 0; m < j->unit.nmaps; m++)
 			j->use[m] |= j->unit.progs[i].facts->map_use[m];
 	}
+	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
+		j->use[m] |= j->s->map_use[m];
+	gpubpf_layout_spread(&j->unit, j->use);
 }
 
 /* Where a map was placed by what its programs did to it, one that does more would not find what they did. */
@@ -119,7 +125,7 @@ static int agree(const struct joining *j, struct gpubpf_diag *diag)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
 		for (uint32_t i = 0; i < j->s->narenas; i++)
-			if (!gpubpf_layout_serves(&j->unit.maps[m], &j->s->arenas[i].layout.maps[m], j->s->map_use[m] | j->use[m]))
+			if (!gpubpf_layout_serves(&j->unit.maps[m], &j->s->arenas[i].layout.maps[m], j->use[m]))
 				return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
 						       "map %s has a copy for each multiprocessor, or no room for keys that go, since "
 						       "programs that were attached before only add to it; load this one before they "
@@ -151,7 +157,7 @@ static int commit(struct joining *j)
 	uint32_t nmaps = s->loaded->unit.nmaps, nprogs = s->loaded->unit.nprogs;
 
 	for (uint32_t m = 0; m < j->unit.nmaps; m++)
-		s->map_use[m] |= j->use[m];
+		s->map_use[m] = j->use[m];
 	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
 		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
 	s->print_ring |= j->prints;

@@ -14,6 +14,8 @@
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
 {
+	if (map->pattern)
+		return false;
 	return opts->map ? !strcmp(opts->map, map->name) : !gpubpf_map_hidden(map);
 }
 

@@ -118,7 +118,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		return 0;
 	}
 	text_of(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
-	gpubpf_table_cell(&sh->table, "%s", value_text);
+	gpubpf_table_cell(&sh->table, "%s", map->inner ? gpubpf_entry_inner(map, entry->value) : value_text);
 	return 0;
 }
 

@@ -319,6 +319,7 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 		for (uint32_t m = 0; m < unit->nmaps; m++)
 			s->map_use[m] |= unit->progs[i].facts->map_use[m];
 	}
+	gpubpf_layout_spread(unit, s->map_use);
 	for (uint32_t m = 0; m < unit->nmaps; m++) {
 		s->map_set[m] = unit->maps[m].kernel;
 		s->has_rings |= unit->maps[m].type->flags & GPUBPF_MAP_RING;

@@ -320,6 +320,8 @@ struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map); /* a value a multiprocessor */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
 uint32_t gpubpf_map_index(const struct gpubpf_map *map);
+/* May the map of that number be an element of this map of maps? */
+bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number);
 /* Has some arena before that one the key? scratch: gpubpf_map_scratch() bytes, a value of any of them. */
 bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch);
 size_t gpubpf_map_scratch(const struct gpubpf_map *map);

@@ -175,6 +175,8 @@ static int check_map(struct verifier *v, struct call *c, int i)
 {
 	const struct reg *r = &cur_regs(v)[GPUBPF_R1 + i];
 
+	if (r->type == R_MAP && r->or_null)
+		return refuse(v, GPUBPF_E_NULL_DEREF, "passes %s that may be NULL as argument %d of %s", type_name(r), i + 1, c->h->name);
 	if (r->type != R_MAP)
 		return bad_arg(v, c, i, "a map");
 	c->map_index = r->map;
@@ -441,7 +443,7 @@ static bool surely_there(struct verifier *v, const struct call *c)
 	uint64_t index;
 
 	return c->h->op == GPUBPF_OP_LOOKUP && !v->opts.any_ctx &&
-	       (c->map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD)) == GPUBPF_MAP_U32KEY &&
+	       (c->map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD | GPUBPF_MAP_OF_MAPS)) == GPUBPF_MAP_U32KEY &&
 	       c->map->key_size == 4 && stack_known(v, key, 4, &index) && index < c->map->max_entries;
 }
 
@@ -461,11 +463,11 @@ static int set_return(struct verifier *v, const struct call *c, bool there)
 		break;
 	}
 	reg_const(r0, 0);
-	r0->type = c->h->ret == GPUBPF_RET_RECORD_OR_NULL ? R_RECORD : R_VALUE;
-	r0->map = (int16_t)c->map_index;
+	r0->type = c->h->ret == GPUBPF_RET_RECORD_OR_NULL ? R_RECORD : c->map->inner ? R_MAP : R_VALUE;
+	r0->map = (int16_t)(c->map->inner ? (int)c->map->inner - 1 : c->map_index);
 	r0->or_null = !there;
 	r0->id = there ? 0 : new_id(v);
-	if (r0->type == R_VALUE)
+	if (r0->type != R_RECORD)
 		return 0;
 	if (c->alloc >= MAX_OFFSET)
 		return refuse(v, GPUBPF_E_HELPER_ARG, "reserves a record of %llu bytes", (unsigned long long)c->alloc);

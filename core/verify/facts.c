@@ -85,14 +85,24 @@ void access_merge(struct gpubpf_access *to, const struct gpubpf_access *from)
 	to->size_max = to->size_max > from->size_max ? to->size_max : from->size_max;
 }
 
+/* A value of an element of a map of maps may be one of any map that is like it. */
+static void access_add(const struct verifier *v, struct gpubpf_access *to, const struct gpubpf_access *from)
+{
+	struct gpubpf_access a = *from;
+
+	if (a.map >= 0 && v->unit->maps[a.map].pattern)
+		a.map = GPUBPF_ANY_MAP;
+	access_merge(to, &a);
+}
+
 void facts_access(struct verifier *v, const struct gpubpf_access *a)
 {
-	access_merge(&v->facts->insn[v->pc].mem, a);
+	access_add(v, &v->facts->insn[v->pc].mem, a);
 }
 
 void facts_arg(struct verifier *v, int i, const struct gpubpf_access *a)
 {
-	access_merge(&v->facts->insn[v->pc].call->arg[i], a);
+	access_add(v, &v->facts->insn[v->pc].call->arg[i], a);
 }
 
 void facts_map_arg(struct verifier *v, int map)
@@ -100,6 +110,7 @@ void facts_map_arg(struct verifier *v, int map)
 	struct gpubpf_call_facts *c = v->facts->insn[v->pc].call;
 
 	c->map = map_union(c->map, (int16_t)map);
+	c->element |= map >= 0 && v->unit->maps[map].pattern;
 }
 
 static void note(struct verifier *v, const struct reg *r, int arg)

@@ -271,11 +271,13 @@ static uint8_t memory_level(struct simt *s, const struct gpubpf_access *a)
 	return a->spaces == GPUBPF_SPACE_STACK ? stack_level(s, a) : VARYING;
 }
 
+/* What an element of a map of maps is, the host may change between two lanes. */
 static uint8_t lookup_level(struct simt *s, const struct gpubpf_call_facts *c)
 {
 	const struct gpubpf_map *map = c->map >= 0 ? &s->v->unit->maps[c->map] : NULL;
 
-	if (!map || !(map->type->flags & GPUBPF_MAP_U32KEY) || (map->type->flags & GPUBPF_MAP_THREAD))
+	if (!map || c->element ||
+	    (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_THREAD | GPUBPF_MAP_OF_MAPS)) != GPUBPF_MAP_U32KEY)
 		return VARYING;
 	return memory_level(s, &c->arg[1]) & LEVEL;
 }

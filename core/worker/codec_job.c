@@ -133,6 +133,7 @@ static void codec_call_facts(struct job_codec *j, struct gpubpf_insn_facts *f)
 		gpubpf_codec_u64(c, &call->konst[i]);
 	}
 	gpubpf_codec_s16(c, &call->map);
+	gpubpf_codec_bool(c, &call->element);
 	gpubpf_codec_u8(c, &call->konst_mask);
 	gpubpf_codec_check(c, map_index_ok(j, call->map));
 }
@@ -257,6 +258,7 @@ static void codec_map(struct gpubpf_codec *c, struct gpubpf_map *map)
 	gpubpf_codec_u32(c, &map->map_flags);
 	gpubpf_codec_bool(c, &map->rdonly);
 	gpubpf_codec_bool(c, &map->global_data);
+	gpubpf_codec_bool(c, &map->pattern);
 	gpubpf_codec_s32(c, &map->object);
 	gpubpf_codec_bytes(c, &init, &size);
 	if (c->w)

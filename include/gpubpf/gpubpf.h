@@ -226,6 +226,8 @@ GPUBPF_API struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_sessi
 GPUBPF_API struct gpubpf_map *gpubpf_session__find_map_by_name(const struct gpubpf_session *s,
 							       const char *name);
 GPUBPF_API const char *gpubpf_map__name(const struct gpubpf_map *map);
+/* Its number in the session, from 1: values of maps of maps are such numbers, of 4 bytes. */
+GPUBPF_API uint32_t gpubpf_map__number(const struct gpubpf_map *map);
 GPUBPF_API uint32_t gpubpf_map__type(const struct gpubpf_map *map);        /* BPF_MAP_TYPE_* or 1501.. */
 GPUBPF_API const char *gpubpf_map__type_str(const struct gpubpf_map *map); /* "HASH" */
 GPUBPF_API uint32_t gpubpf_map__key_size(const struct gpubpf_map *map);    /* bytes */
@@ -244,7 +246,9 @@ GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
  * gpubpf_map__user_value_size(), the map has no values (a ring buffer), or flags that the operation does not take
  * (look-ups and deletes take none, updates BPF_ANY, BPF_NOEXIST and BPF_EXIST). Queues and stacks have no keys: key is
  * NULL and key_sz 0, an update puts a value in (BPF_EXIST: where there is no room, in place of the oldest), a look-up
- * copies the one that comes out next, and gpubpf_map__lookup_and_delete_elem() takes it out; -ENOENT of an empty one. Where devices keep maps of their own
+ * copies the one that comes out next, and gpubpf_map__lookup_and_delete_elem() takes it out; -ENOENT of an empty one. Of a
+ * map of maps an element that is no map is -ENOENT, and an update takes the number of a map of the session that is like its
+ * others, else -EINVAL. Where devices keep maps of their own
  * (not in host memory), a look-up adds up values that programs only add to, gives all of a value a multiprocessor, and else
  * answers for the first device that has the key; updates and deletes reach the tool's copy.
  */

@@ -1,4 +1,4 @@
-// >>> section '.maps', map 'm': map type 13 is unknown
+// >>> section '.maps', map 'm': inner map is 0; for type HASH_OF_MAPS it must be given
 #include <gpubpf/probe.h>
 
 GPUBPF_MAP(m, 13, __u32, __u32, 1);

@@ -1,6 +1,7 @@
 // Programs of the host and of the Linux kernel stay out, and so do their maps of types that no GPU has.
 // >>> note: on_exit (kprobe/do_exit) is left to the Linux kernel
 // >>> note: map stacks is of type 7
+// >>> note: map rings is of type 12, which no GPU has with such elements
 // >>> host: on_malloc
 // >>> host: on_exit
 // >>> map 0 counts ARRAY
@@ -15,6 +16,17 @@ struct {
 	__uint(value_size, 8);
 	__uint(max_entries, 16);
 } stacks SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
 
 SEC("uprobe/libc.so.6:malloc") int on_malloc(void *ctx) { return bpf_get_stackid(ctx, &stacks, 0); }
 SEC("kprobe/do_exit") int on_exit(void *ctx) { return 0; }

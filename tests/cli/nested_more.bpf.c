@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One more map that can be an element of nested.bpf.c's. */
+#include <gpubpf/probe.h>
+
+GPUBPF_ARRAY(third, __u64, 1);
+
+SEC("gpu/entry/nothing")
+int nothing(struct gpubpf_ctx *ctx)
+{
+	__u32 key = 0;
+
+	return bpf_map_lookup_elem(&third, &key) != NULL;
+}
