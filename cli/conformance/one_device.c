@@ -13,7 +13,7 @@
 
 #define UNPROVEN "needs what the verifier proves"
 #define NO_PROBE "is put into no kernel, by whatever route"
-#define OWN_LAUNCH "is told what only the suite's own launch has"
+#define OWN_LAUNCH "is for the suite's own launches alone"
 
 static void skip(struct suite_result *r, const char *why)
 {

@@ -292,7 +292,7 @@ static bool lacks(const struct suite_case *c, const struct gpubpf_device_caps *c
 	static const struct {
 		const char *name;
 		uint64_t bit;
-	} all[] = { { "ALLOCATIONS", GPUBPF_CAP_ALLOCATIONS }, { "EXIT_THREAD", GPUBPF_CAP_EXIT_THREAD } };
+	} all[] = { { "ALLOCATIONS", GPUBPF_CAP_ALLOCATIONS } };
 	char line[64];
 	const char *what = grid_line(c, "needs", &(const char *){ NULL }, line, sizeof(line));
 

@@ -257,7 +257,7 @@ static int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *a
 	return err ? -EIO : 0;
 }
 
-/* SPIR-V pieces call gpubpf_clock_read(), which stands beside as OpenCL C (maps/devlib.h). */
+/* gpubpf_clock_read() stands beside SPIR-V that calls it as OpenCL C (maps/devlib.h). */
 static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t size, const char *options,
 			     struct gpubpf_why *why)
 {
@@ -266,8 +266,9 @@ static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t 
 		  .options = gpubpf_cl_clock_options(d->caps.clock) },
 		{ .data = image, .size = size, .il = true, .options = options },
 	};
+	bool clock = gpubpf_spv_reads_clock(image, size);
 
-	return ocl_link(d, pieces, 2, why);
+	return ocl_link(d, pieces + !clock, 1 + clock, why);
 }
 
 static cl_program load_source(struct gpubpf_device *d, const void *image, size_t size, const char *options,

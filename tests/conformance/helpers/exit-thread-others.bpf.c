@@ -3,7 +3,7 @@
 #include "../case.h"
 
 EXPECT("launch 4,1,1 8,1,1");
-EXPECT("needs EXIT_THREAD");
+EXPECT("alone");
 EXPECT("map before[0] 32");
 EXPECT("map after[0] 24");
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is here: a lane is in every ballot that it is for, and in no other; a delay is as long as was asked,
+ * where there is a clock: the suite's own launches on OpenCL have none.
+ */
+#include "../case.h"
+
+EXPECT("launch 3,1,1 40,1,1");
+EXPECT("checks 720");
+
+SEC("gpu/entry/*")
+int lanes(struct gpubpf_ctx *ctx)
+{
+	__u64 own = 1ull << bpf_get_lane_id();
+
+	CHECK(bpf_get_sm_id(), bpf_get_smp_processor_id());
+	CHECK(bpf_get_warp_id() <= ctx->thread_idx[0], 1);
+	CHECK(bpf_warp_ballot(own) & own, own);
+	CHECK(bpf_warp_ballot(0), 0);
+	CHECK(bpf_warp_match(7) & own, own);
+	CHECK(gpubpf_delay(1000) >= 1000 || !bpf_ktime_get_ns(), 1);
+	return 0;
+}
