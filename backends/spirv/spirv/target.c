@@ -20,6 +20,8 @@ static void init(void)
 static const struct gpubpf_llvm_target llvm_target = {
 	.name = "spirv", .features = "", .library = gpubpf_bitcode_spirv, .library_end = gpubpf_bitcode_spirv_end,
 	.kernel_cc = 76 /* SPIR_KERNEL */, .site_cc = 75 /* SPIR_FUNC */, .init = init, .object = true,
+	/* of two cases that lead to one block Intel's compiler makes one edge, and crashes on what comes of it */
+	.passes = "function(lower-switch)",
 	.optimised_later = true,
 };
 
