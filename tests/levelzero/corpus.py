@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A corpus of SPIR-V: all OpenCL C of our tests and examples that clang makes SPIR-V of."""
+"""A corpus of SPIR-V: all OpenCL C of our tests and examples that clang makes SPIR-V of. What the fake driver was given, and what
+ocloc, Intel's compiler for GPUs by itself, makes of it."""
 import glob
 import os
 import re
 import subprocess
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 FOLDERS = ["tests/wrap/cases", "tests/opencl", "tests/opencl/places", "tests/levelzero", "tests/conformance", "tests/maps",
@@ -30,3 +32,31 @@ def make(source, clang, where, few):
     sources = sorted(f for folder in FOLDERS for f in glob.glob(f"{source}/{folder}/*.cl"))
     with ThreadPoolExecutor(2) as pool:
         return [m for m in pool.map(spirv, (s for s in sources if not few or os.path.basename(s) in FEW)) if m]
+
+
+def given(folder):
+    """The modules that the fake driver kept there, each of its parts."""
+    got = {}
+    for path in sorted(glob.glob(f"{folder}/*.spv")):
+        with open(path, "rb") as f:
+            got.setdefault(os.path.basename(path).split(".")[0], []).append(f.read())
+    return {tuple(parts) for parts in got.values()}
+
+
+def compiled(parts, device):
+    """ocloc's product, None where it takes them not, and what it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{i}.spv" for i in range(len(parts))]
+        for name, part in zip(names, parts):
+            with open(f"{folder}/{name}", "wb") as f:
+                f.write(part)
+        steps = [["compile", "-spirv_input", "-file", names[0]]] if len(parts) == 1 else [
+            ["link", *(word for name in names for word in ("-file", name)), "-out", "all.bc", "-out_format", "LLVM_BC"],
+            ["compile", "-llvm_input", "-file", "all.bc"]]
+        steps[-1] += ["-device", device, "-out_dir", "out"]
+        for step in steps:
+            p = subprocess.run(["ocloc", *step], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+            if p.returncode:
+                return None, p.stdout.decode(errors="replace")
+        with open(glob.glob(f"{folder}/out/*.bin")[0], "rb") as f:
+            return f.read(), p.stdout.decode(errors="replace")

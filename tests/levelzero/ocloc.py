@@ -4,11 +4,9 @@
 ACCEPTS APP... (TAP). The fake driver keeps what it is given, by our Level Zero programs and of corpus.py's modules. What it is given with probes and not without,
 twins and our own modules, ocloc links of their parts and compiles for Skylake and Tiger Lake, as it does the program's own; a
 module that it does not take by itself is printed. some: a few of both."""
-import glob
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -36,30 +34,7 @@ def given(run):
     """What a run answers, and the modules that the driver was given meanwhile, each of its parts."""
     with tempfile.TemporaryDirectory() as folder:
         prober.env["GPUBPF_FAKE_ZE_MODULES"] = folder
-        answer, got = run(), {}
-        for path in sorted(glob.glob(f"{folder}/*.spv")):
-            with open(path, "rb") as f:
-                got.setdefault(os.path.basename(path).split(".")[0], []).append(f.read())
-        return answer, {tuple(parts) for parts in got.values()}
-
-
-def compiled(parts, device):
-    """ocloc's product, None where it takes them not, and what it says."""
-    with tempfile.TemporaryDirectory() as folder:
-        names = [f"{i}.spv" for i in range(len(parts))]
-        for name, part in zip(names, parts):
-            with open(f"{folder}/{name}", "wb") as f:
-                f.write(part)
-        steps = [["compile", "-spirv_input", "-file", names[0]]] if len(parts) == 1 else [
-            ["link", *(word for name in names for word in ("-file", name)), "-out", "all.bc", "-out_format", "LLVM_BC"],
-            ["compile", "-llvm_input", "-file", "all.bc"]]
-        steps[-1] += ["-device", device, "-out_dir", "out"]
-        for step in steps:
-            p = subprocess.run(["ocloc", *step], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
-            if p.returncode:
-                return None, p.stdout.decode(errors="replace")
-        with open(glob.glob(f"{folder}/out/*.bin")[0], "rb") as f:
-            return f.read(), p.stdout.decode(errors="replace")
+        return run(), corpus.given(folder)
 
 
 def check(name, command, pool):
@@ -81,10 +56,10 @@ def check(name, command, pool):
                native, probed, kernels)
     taken = {}
     for device in DEVICES:
-        if any(not binary for binary, _ in pool.map(lambda parts: compiled(parts, device), own)):
+        if any(not binary for binary, _ in pool.map(lambda parts: corpus.compiled(parts, device), own)):
             print(f"# {name} is not taken by ocloc itself for {device}")
             continue
-        products = list(pool.map(lambda parts: compiled(parts, device), ours))
+        products = list(pool.map(lambda parts: corpus.compiled(parts, device), ours))
         lacks = [k for k in want if not any(binary and f"gpubpf_twin_{k}".encode() in binary for binary, _ in products)]
         taken[device] = len(want)
         prober.tap(all(binary for binary, _ in products) and not lacks,

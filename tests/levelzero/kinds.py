@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Intel's compiler for GPUs takes probes of all kinds: kinds.py some|all BUILD DRIVER (TAP). Each object by itself: places of
+memory, atomics, barriers and blocks, each kind of maps, rings, printing, helpers, and the examples. By Intel's own driver (see intel.py:
+nothing is executed, so that there is no clock) every launch of the kernel is a twin's; of those that want a clock ocloc compiles what
+the fake driver is given (see ocloc.py). What we refuse is of WHY, by name, and printed. some: a few for Skylake."""
+import ctypes
+import glob
+import json
+import os
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import corpus
+from probing import Prober, wanted
+from tap import skip_all
+
+CLOCK = "reads a clock and"
+WHY = [CLOCK, "gpu/branch/ cannot be probed", "ends threads (helper 507)", "of its SPIR-V does not show"]
+OF_OTHERS = ["cuda-counter", "rocm-counter"]
+COMPILED = "skl" # for tgllp this version takes no twin that reads the clock, and says nothing
+FEW = ["places-some", "places-sync", "divergence", "maps.hash", "maps.lru", "rings.output", "printing.formats", "histogram", "threadhist"]
+GROUPS = ["maps", "rings", "printing", "helpers", "context", "globals", "grids", "subprograms"] # of the suite, on any kernel
+few = sys.argv[1] == "some"
+build, driver = (os.path.abspath(path) for path in sys.argv[2:4])
+icd = os.environ.get("GPUBPF_TEST_INTEL", "")
+products = ["skl"] if few else ["skl", "tgllp"]
+try:
+    ctypes.CDLL("libze_intel_gpu.so.1")
+except OSError as e:
+    skip_all(f"Intel's Level Zero driver: {e}")
+where = tempfile.TemporaryDirectory()
+os.chdir(where.name)
+modules = f"{build}/tests/levelzero"
+by_driver = Prober(build, "", dict(os.environ, NEOReadDebugKeys="1", SetCommandStreamReceiver="1", AUBDumpCaptureFileName="/dev/null"))
+by_ocloc = Prober(build, "", dict(os.environ, ZE_ENABLE_ALT_DRIVERS=driver, CL_CONFIG_CPU_VECTORIZER_MODE="1"))
+natives, taken = {}, {}
+
+
+def name_of(path):
+    return os.path.basename(path)[:-len(".bpf.o")]
+
+
+def cases():
+    """Each object, and the application whose kernels it is tried on: inside reads and writes all kinds of memory, totals of
+    ze-arguments has barriers."""
+    places = sorted(glob.glob(f"{build}/tests/opencl/places*.bpf.o"))
+    examples = [o for o in sorted(glob.glob(f"{build}/examples/*/*.bpf.o")) if name_of(o) not in OF_OTHERS]
+    suite = [o for group in GROUPS for o in sorted(glob.glob(f"{build}/tests/conformance/{group}.*.bpf.o"))]
+    yield from ((o, app) for o in places for app in ("ze-arguments", "ze-inside"))
+    yield from ((o, "ze-settles" if name_of(o) == "early" else "ze-inside") for o in examples)
+    yield from ((o, "ze-inside") for o in suite + [f"{build}/bench/histogram.bpf.o"])
+
+
+def run(prober, product, path, app):
+    """What the application says by itself and with the object, and the report's kernels, good and refused."""
+    command = [f"{modules}/{app}", modules, "compiles"]
+    if (product, app) not in natives:
+        natives[product, app] = prober.run(command)
+    probed = prober.probe("report.json", [path], command, ["-b", "level_zero"])
+    try:
+        with open("report.json", encoding="utf-8") as f:
+            kernels = json.load(f)["kernels"]
+        return natives[product, app], probed, [k for k in kernels if k["probed"] == k["launches"] > 0], [
+            k for k in kernels if k["probed"] != k["launches"]]
+    except (OSError, ValueError):
+        return natives[product, app], probed, [], []
+    finally:
+        if os.path.exists("report.json"):
+            os.unlink("report.json")
+
+
+def say_refused(what, kernels):
+    """False: for a reason that is none of WHY."""
+    for k in kernels:
+        print(f"# {what}: kernel {k['name']} is refused: {k['reason']}")
+    return all(any(reason in k["reason"] for reason in WHY) for k in kernels)
+
+
+def check_driver(product, path, app):
+    """Does it want a clock?"""
+    native, probed, good, refused = run(by_driver, product, path, app)
+    what = f"{name_of(path)} in {app} for {product}"
+    by_driver.tap(native[:2] == probed[:2] and native[0] == 0 and say_refused(what, refused) and
+                  {k["name"] for k in good + refused} == set(wanted(native[1])),
+                  f"{what}: {len(good)} twins taken, {len(refused)} refused by name", native, probed, good, refused)
+    taken[product] = taken.get(product, 0) + len(good)
+    return any(CLOCK in k["reason"] for k in refused)
+
+
+def check_ocloc(path, app, pool):
+    with tempfile.TemporaryDirectory() as folder:
+        by_ocloc.env["GPUBPF_FAKE_ZE_MODULES"] = folder
+        native, probed, good, refused = run(by_ocloc, "ocloc", path, app)
+        twins = [parts for parts in corpus.given(folder) if any(f"gpubpf_twin_{k['name']}".encode() in part for k in good for part in parts)]
+    what = f"{name_of(path)} in {app} by ocloc for {COMPILED}"
+    answers = list(pool.map(lambda parts: corpus.compiled(parts, COMPILED), twins))
+    refusals = [said for binary, said in answers if not binary]
+    by_ocloc.tap(native[0] == probed[0] == 0 and say_refused(what, refused) and twins and not refusals,
+                 f"{what}: {len(twins)} modules with twins", probed, good, refused, refusals)
+    taken["by ocloc"] = taken.get("by ocloc", 0) + len(twins)
+
+
+with ThreadPoolExecutor(2) as two:
+    for object_path, application in cases():
+        if few and name_of(object_path) not in FEW:
+            continue
+        clock = False
+        for p in products:
+            by_driver.env["ProductFamilyOverride"] = p
+            clock |= check_driver(p, object_path, application)
+        if clock and shutil.which("ocloc") and os.path.exists(icd):
+            check_ocloc(object_path, application, two)
+print(f"# twins taken: {taken}")
+by_driver.plan()
