@@ -166,7 +166,7 @@ static u64 span_bytes(const struct drain *d, const struct span *s)
 
 /* Nothing, where the positions are none that a ring can have: the program wrote over them, and the reader will
  * say so. */
-static struct span plan(struct drain *d, u32 copy)
+static struct span span_of(struct drain *d, u32 copy)
 {
 	u64 prod = gpubpf_load_u64(prod_at(d, copy)), now = d->lines[copy].prod & ~7ull, cons = cons_of(d, copy);
 	struct span s = { at_begin(d, prod & ~7ull), at_end(d, now) }, none = { s.from, s.from };
@@ -341,7 +341,7 @@ static int drain_copies(struct drain *d)
 	if (!err)
 		err = d->m->wait(d->m->arg, false);
 	for (i = 0; !err && i < copies; i++) {
-		d->spans[i] = plan(d, i);
+		d->spans[i] = span_of(d, i);
 		d->left += GPUBPF_RING_SEGMENT(d->spans[i].from);
 	}
 	if (err)

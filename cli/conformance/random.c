@@ -158,7 +158,7 @@ static void work(struct isolate *isolate)
 /* -- groups until one fails, or the limit is met -- */
 
 /* Items of at most `left` programs; -ENOMEM. */
-static int plan(struct runner *r, uint64_t left)
+static int make_items(struct runner *r, uint64_t left)
 {
 	uint64_t groups = left / RANDOM_GROUP + (left % RANDOM_GROUP != 0);
 	int err;
@@ -193,7 +193,7 @@ static bool run_groups(struct runner *r, uint64_t left, uint64_t *done, struct s
 {
 	const struct isolate_item *bad = NULL;
 
-	if (plan(r, left) < 0) {
+	if (make_items(r, left) < 0) {
 		snprintf(result->got, sizeof(result->got), "out of memory");
 		return false;
 	}

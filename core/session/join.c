@@ -234,7 +234,7 @@ int gpubpf_session_join_loaded(struct gpubpf_session *s, struct gpubpf_loaded *m
 	return err;
 }
 
-int gpubpf_session_join(struct gpubpf_session *s, const char *path)
+int gpubpf_session_join_object(struct gpubpf_session *s, const char *path)
 {
 	struct joining *j = calloc(1, sizeof(*j));
 	struct gpubpf_diag diag;

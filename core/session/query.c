@@ -144,7 +144,7 @@ static int attach(struct gpubpf_session *s, struct gpubpf_reader *r)
 	if (r->failed || n > GPUBPF_PLAN_LINKS || (path[0] && path[0] != '/'))
 		return -EPROTO;
 	if (path[0])
-		object = gpubpf_session_join(s, path);
+		object = gpubpf_session_join_object(s, path);
 	if (path[0] && object < 0)
 		return object;
 	if (path[0] && !n)

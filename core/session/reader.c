@@ -16,10 +16,10 @@ struct reading {
 };
 
 /* Keep a record for the report, as long as there are not too many. */
-static struct gpubpf_kept *keep(struct reading *rd, uint32_t copy)
+static struct gpubpf_kept_record *keep(struct reading *rd, uint32_t copy)
 {
 	struct gpubpf_session *s = rd->s;
-	struct gpubpf_kept *grown;
+	struct gpubpf_kept_record *grown;
 
 	s->nrecords++;
 	if (s->nkept >= s->opts.max_events)
@@ -31,7 +31,7 @@ static struct gpubpf_kept *keep(struct reading *rd, uint32_t copy)
 		s->kept = grown;
 	}
 	grown = &s->kept[s->nkept++];
-	*grown = (struct gpubpf_kept){
+	*grown = (struct gpubpf_kept_record){
 		.map = rd->map, .copy = copy,
 		.process = s->arenas[rd->arena].process, .device = s->arenas[rd->arena].device,
 		.backend = s->arenas[rd->arena].backend,
@@ -59,7 +59,7 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 		.backend = rd->s->arenas[rd->arena].backend,
 	};
 	bool hidden = gpubpf_map_hidden(event.map);
-	struct gpubpf_kept *kept = hidden ? NULL : keep(rd, copy);
+	struct gpubpf_kept_record *kept = hidden ? NULL : keep(rd, copy);
 
 	rd->s->map_records[rd->map] += !hidden;
 	if (kept && (kept->data = malloc(size ? size : 1))) {
@@ -97,7 +97,7 @@ static int on_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 	struct reading *rd = arg;
 	struct gpubpf_session_arena *a = &rd->s->arenas[rd->arena];
 	struct gpubpf_print print;
-	struct gpubpf_kept *kept;
+	struct gpubpf_kept_record *kept;
 
 	if (gpubpf_print_decode(a->base, &rd->s->loaded->unit, &a->layout, data, size, &print) < 0)
 		return 0;

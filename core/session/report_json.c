@@ -258,7 +258,7 @@ static struct json_object *list_kernels(const struct gpubpf_session *s)
 	return kernels;
 }
 
-static struct json_object *list_print(const struct gpubpf_session *s, const struct gpubpf_kept *k)
+static struct json_object *list_print(const struct gpubpf_session *s, const struct gpubpf_kept_record *k)
 {
 	const struct gpubpf_unit *unit = &s->loaded->unit;
 	struct json_object *o = json_object_new_object();
@@ -272,7 +272,7 @@ static struct json_object *list_print(const struct gpubpf_session *s, const stru
 	return o;
 }
 
-static struct json_object *list_event(struct gpubpf_session *s, const struct gpubpf_kept *k,
+static struct json_object *list_event(struct gpubpf_session *s, const struct gpubpf_kept_record *k,
 				      const struct gpubpf_report_opts *opts)
 {
 	struct gpubpf_typed_names names = gpubpf_session_names(s, opts);
@@ -297,7 +297,7 @@ static void add_owner(struct json_object *o, uint32_t process, uint32_t device, 
 struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct gpubpf_event *event,
 					const struct gpubpf_report_opts *opts)
 {
-	const struct gpubpf_kept k = {
+	const struct gpubpf_kept_record k = {
 		.map = event->map - s->loaded->unit.maps, .copy = event->copy, .size = event->size,
 		.data = (void *)event->data,
 	};
@@ -326,7 +326,7 @@ static void list_kept(struct gpubpf_session *s, struct json_object *root, const 
 	struct json_object *events = json_object_new_array(), *prints = json_object_new_array();
 
 	for (uint64_t i = 0; i < s->nkept; i++) {
-		const struct gpubpf_kept *k = &s->kept[i];
+		const struct gpubpf_kept_record *k = &s->kept[i];
 
 		if (k->map < 0 && k->print)
 			json_object_array_add(prints, list_print(s, k));

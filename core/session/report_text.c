@@ -538,7 +538,7 @@ static void show_devices(const struct gpubpf_session *s, FILE *out)
 	gpubpf_table_finish(&t);
 }
 
-static void show_event(struct gpubpf_session *s, const struct gpubpf_kept *k, FILE *out,
+static void show_event(struct gpubpf_session *s, const struct gpubpf_kept_record *k, FILE *out,
 		       const struct gpubpf_report_opts *opts)
 {
 	struct shown sh = {

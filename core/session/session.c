@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/bpf/bpf.h"
-#include "core/worker/cache.h"
+#include "core/worker/result_cache.h"
 #include "makers.h"
 #include "sized.h"
 
@@ -226,7 +226,7 @@ static int add_object(struct gpubpf_session *s, const char *path, void *image, s
 int gpubpf_session__add_object(struct gpubpf_session *s, const char *path)
 {
 	if (s->state != GPUBPF_SESSION_NEW) {
-		int object = gpubpf_session_join(s, path);
+		int object = gpubpf_session_join_object(s, path);
 
 		return object < 0 ? object : 0;
 	}
@@ -432,7 +432,7 @@ int gpubpf_session__start(struct gpubpf_session *s)
 		gpubpf_server_close(s);
 		return err;
 	}
-	cache = s->opts.cache_dir ? gpubpf_cache_check(s->opts.cache_dir) : 0;
+	cache = s->opts.cache_dir ? gpubpf_result_cache_check(s->opts.cache_dir) : 0;
 	if (cache == -EPERM || cache == -ENOTDIR || cache == -ELOOP)
 		gpubpf_session_note(s, "%s: twins are not kept there: it must be a folder of your own with mode 0700; "
 				    "remove it or set XDG_CACHE_HOME", s->opts.cache_dir);

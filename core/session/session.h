@@ -135,7 +135,7 @@ struct gpubpf_link {
 };
 
 /* a record that is kept for the report */
-struct gpubpf_kept {
+struct gpubpf_kept_record {
 	int map;                   /* index in the unit; -1: a print */
 	const char *backend;       /* of the device, "" where its arena is everybody's */
 	uint32_t process, device, copy, size;
@@ -219,7 +219,7 @@ struct gpubpf_session {
 	uint32_t nverdicts;
 	size_t function_bytes;             /* of all verdicts */
 
-	struct gpubpf_kept *kept;
+	struct gpubpf_kept_record *kept;
 	uint64_t nkept, nrecords;          /* nrecords counts those past the cap too */
 	uint64_t *map_records;             /* [nmaps]: records read from rings */
 	bool *map_set;                     /* [nmaps]: something was put in by an update */
@@ -251,7 +251,7 @@ int gpubpf_linux_share(struct gpubpf_session *s, struct gpubpf_peer *peer, uint3
 void gpubpf_linux_share_all(struct gpubpf_session *s, uint32_t first); /* with all agents that have that arena */
 
 /* join.c: after load. The object's index, which is an earlier one's if it is of the same bytes, or -errno, told. */
-int gpubpf_session_join(struct gpubpf_session *s, const char *path);
+int gpubpf_session_join_object(struct gpubpf_session *s, const char *path);
 /* The same of what is loaded already, of one object: its maps become the session's by the numbers that at[] tells on return,
  * and those whose at[] is not -1 are the session's by that number before. use[]: what others than its programs will do to
  * each. Finishes `more` where it succeeds. */

@@ -184,7 +184,7 @@ static void codec_diag(struct gpubpf_codec *c, struct gpubpf_diag *diag)
 	gpubpf_codec_str(c, diag->state, sizeof(diag->state));
 }
 
-static void codec_request(struct gpubpf_codec *c, struct gpubpf_request *req)
+static void codec_request(struct gpubpf_codec *c, struct gpubpf_job_request *req)
 {
 	uint32_t version = GPUBPF_JOB_VERSION;
 
@@ -249,10 +249,10 @@ static int decoded(const struct gpubpf_codec *c)
 	return c->failed || c->pool->failed || !gpubpf_reader_done(&c->r) ? -EBADMSG : 0;
 }
 
-int gpubpf_request_encode(const struct gpubpf_request *req, struct gpubpf_writer *w)
+int gpubpf_job_request_encode(const struct gpubpf_job_request *req, struct gpubpf_writer *w)
 {
 	struct gpubpf_codec c = { .w = w };
-	struct gpubpf_request copy = *req;
+	struct gpubpf_job_request copy = *req;
 
 	codec_request(&c, &copy);
 	return encoded(&c);
@@ -267,7 +267,7 @@ int gpubpf_result_encode(const struct gpubpf_result *res, struct gpubpf_writer *
 	return encoded(&c);
 }
 
-int gpubpf_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_request *req)
+int gpubpf_job_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_job_request *req)
 {
 	struct gpubpf_codec c = { .pool = pool };
 

@@ -14,7 +14,7 @@
 #define GPUBPF_JOB_VERSION 7
 
 /* what a worker is asked; the members that the kind does not use are zero */
-struct gpubpf_request {
+struct gpubpf_job_request {
 	enum gpubpf_job_kind kind;
 	char target[16];
 	struct gpubpf_target_opts opts;
@@ -36,10 +36,10 @@ struct gpubpf_result {
 };
 
 /* Append to *w. 0, or -ENOMEM, or -EINVAL if the structure holds what cannot be sent. */
-int gpubpf_request_encode(const struct gpubpf_request *req, struct gpubpf_writer *w);
+int gpubpf_job_request_encode(const struct gpubpf_job_request *req, struct gpubpf_writer *w);
 int gpubpf_result_encode(const struct gpubpf_result *res, struct gpubpf_writer *w);
 /* Everything that is read lies in the pool or points into data, which must outlive it. 0 or -EBADMSG. */
-int gpubpf_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_request *req);
+int gpubpf_job_request_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_job_request *req);
 int gpubpf_result_decode(const void *data, size_t size, struct gpubpf_pool *pool, struct gpubpf_result *res);
 
 /* the pieces that both files of the codec use, beside those of core/wire/fields.h */

@@ -14,7 +14,7 @@
 
 #include "core/wire/checks.h"
 #include "installed.h"
-#include "cache.h"
+#include "result_cache.h"
 #include "codec.h"
 #include "spawn.h"
 #include "transport.h"
@@ -40,7 +40,7 @@ struct gpubpf_worker {
 
 /* an answer, wherever it came from; the result points into it */
 struct answer {
-	struct gpubpf_packet packet;  /* from the worker */
+	struct gpubpf_job_packet packet;  /* from the worker */
 	void *cached;                 /* from the cache */
 	struct gpubpf_pool pool;
 	struct gpubpf_result res;
@@ -170,15 +170,15 @@ static int died(struct gpubpf_worker *w, int err, struct gpubpf_diag *diag)
 static int converse(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const struct gpubpf_writer *bytes,
 		    struct answer *a)
 {
-	struct gpubpf_packet job = {
+	struct gpubpf_job_packet job = {
 		.type = kind, .seq = ++w->seq, .timeout_ms = w->timeout_ms,
 		.data = bytes->data, .size = bytes->size,
 	};
-	int err = gpubpf_packet_send(w->sock, &job);
+	int err = gpubpf_job_packet_send(w->sock, &job);
 
 	if (err < 0)
 		return err;
-	err = gpubpf_packet_recv(w->sock, w->timeout_ms, &a->packet);
+	err = gpubpf_job_packet_recv(w->sock, w->timeout_ms, &a->packet);
 	if (err <= 0)
 		return err ? err : -EPIPE;
 	if (a->packet.type != (kind | GPUBPF_JOB_ANSWER) || a->packet.seq != job.seq)
@@ -221,7 +221,7 @@ static bool from_cache(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const
 
 	if (!w->cache_dir[0])
 		return false;
-	a->cached = gpubpf_cache_get(w->cache_dir, key, &size);
+	a->cached = gpubpf_result_cache_get(w->cache_dir, key, &size);
 	return a->cached && gpubpf_result_decode(a->cached, size, &a->pool, &a->res) == 0 &&
 	       a->res.kind == kind && a->res.status == 0;
 }
@@ -233,12 +233,12 @@ void gpubpf_worker_cache_use(const struct gpubpf_worker *w, uint64_t *hits, uint
 }
 
 /* Cache, else the worker. On success a->res is a checked result of this kind with status 0. */
-static int ask(struct gpubpf_worker *w, const struct gpubpf_request *req, struct answer *a,
+static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, struct answer *a,
 	       struct gpubpf_diag *diag)
 {
 	struct gpubpf_writer bytes = {0};
-	uint8_t key[GPUBPF_CACHE_KEY];
-	int err = gpubpf_request_encode(req, &bytes);
+	uint8_t key[GPUBPF_RESULT_CACHE_KEY];
+	int err = gpubpf_job_request_encode(req, &bytes);
 
 	if (err < 0) {
 		gpubpf_writer_finish(&bytes);
@@ -246,13 +246,14 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_request *req, struct
 				"the job for %s cannot be encoded", base_name(w->path));
 		return err;
 	}
-	gpubpf_cache_key(w->identity, bytes.data, bytes.size, key);
+	gpubpf_result_cache_key(w->identity, bytes.data, bytes.size, key);
 	pthread_mutex_lock(&w->lock);
 	if (!from_cache(w, req->kind, key, a)) {
 		w->misses += w->cache_dir[0] != 0;
 		err = ask_worker(w, req->kind, &bytes, a, diag);
 		if (!err && a->res.status == 0 && w->cache_dir[0])
-			gpubpf_cache_put(w->cache_dir, key, a->packet.data, a->packet.size, GPUBPF_CACHE_BOUND);
+			gpubpf_result_cache_put(w->cache_dir, key, a->packet.data, a->packet.size,
+						 GPUBPF_RESULT_CACHE_BOUND);
 	} else {
 		w->hits++;
 	}
@@ -268,7 +269,7 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_request *req, struct
 
 static void answer_finish(struct answer *a)
 {
-	gpubpf_packet_finish(&a->packet);
+	gpubpf_job_packet_finish(&a->packet);
 	gpubpf_pool_finish(&a->pool);
 	free(a->cached);
 }
@@ -300,7 +301,7 @@ static int copy_blob(const struct gpubpf_blob *from, const char *tail, struct gp
 int gpubpf_worker_emit(struct gpubpf_worker *worker, const char *target, const struct gpubpf_lower_job *job,
 		       const struct gpubpf_target_opts *opts, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
-	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .opts = *opts, .job = *job };
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_EMIT, .opts = *opts, .job = *job };
 	struct answer a = {0};
 	int err;
 
@@ -364,7 +365,7 @@ int gpubpf_worker_inspect(struct gpubpf_worker *worker, const char *target, cons
 			  const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
 			  uint32_t *nkernels, struct gpubpf_diag *diag)
 {
-	struct gpubpf_request req = { .kind = GPUBPF_JOB_INSPECT, .image = *image, .caps = *caps };
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_INSPECT, .image = *image, .caps = *caps };
 	struct answer a = {0};
 	int err;
 
@@ -434,7 +435,7 @@ int gpubpf_worker_inject(struct gpubpf_worker *worker, const char *target, const
 			 const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 			 struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
 {
-	struct gpubpf_request req = { .kind = GPUBPF_JOB_INJECT, .image = *image, .opts = *opts, .job = *job };
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_INJECT, .image = *image, .opts = *opts, .job = *job };
 	struct answer a = {0};
 	int err;
 
@@ -450,7 +451,7 @@ int gpubpf_worker_build(struct gpubpf_worker *builder, const struct gpubpf_devic
 			const struct gpubpf_twin_image *pieces, struct gpubpf_twin_image *out,
 			char *log, size_t log_size, struct gpubpf_diag *diag)
 {
-	struct gpubpf_request req = { .kind = GPUBPF_JOB_BUILD, .caps = *caps, .pieces = *pieces };
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_BUILD, .caps = *caps, .pieces = *pieces };
 	struct answer a = {0};
 	int err;
 

@@ -3,7 +3,7 @@
  * What the tool asks of its workers (enum gpubpf_worker_kind): one job in, one result out, over a socketpair with the
  * header of core/wire/protocol.h and the encoding of core/wire/wire.h; images as memfds. A worker is a child of
  * the tool, sandboxed (seccomp, no new privileges, limits of memory and time), started on demand, and
- * restarted when it dies. Results are cached by the SHA-256 of the job (core/worker/cache.c).
+ * restarted when it dies. Results are cached by the SHA-256 of the job (core/worker/result_cache.c).
  *
  * An OpenCL program goes through two or three workers. Source (OPENCL_C, OPENCL_PARTS): gpubpf-clread, target
  * "wrap", inspects it and injects, which gives one piece, the wrapped source as OPENCL_PARTS; the same job's sites

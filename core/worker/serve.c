@@ -81,7 +81,7 @@ static int check_limits(const struct gpubpf_lower_job *job, struct gpubpf_diag *
 	return 0;
 }
 
-static int validate(const struct gpubpf_target_info *target, const struct gpubpf_request *req,
+static int validate(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 		    const struct gpubpf_twin_piece *piece, struct gpubpf_diag *diag)
 {
 	if ((!GPUBPF_VALIDATE && !req->opts.validate) || req->opts.text)
@@ -89,7 +89,8 @@ static int validate(const struct gpubpf_target_info *target, const struct gpubpf
 	return target->ops->validate(piece, req->job.caps, diag);
 }
 
-static int emit(const struct gpubpf_target_info *target, const struct gpubpf_request *req, struct gpubpf_result *res)
+static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
+		struct gpubpf_result *res)
 {
 	struct gpubpf_twin_piece piece = { .kind = target->output };
 	int err;
@@ -101,7 +102,8 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_req
 	return err ? err : validate(target, req, &piece, &res->diag);
 }
 
-static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_request *req, struct gpubpf_result *res)
+static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
+		   struct gpubpf_result *res)
 {
 	int err = target->ops->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, &res->diag);
 
@@ -115,7 +117,8 @@ static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_
 	return err;
 }
 
-static int inject(const struct gpubpf_target_info *target, const struct gpubpf_request *req, struct gpubpf_result *res)
+static int inject(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
+		  struct gpubpf_result *res)
 {
 	int err = check_places(target, &req->job, &res->diag);
 
@@ -128,7 +131,7 @@ static int inject(const struct gpubpf_target_info *target, const struct gpubpf_r
 	return err;
 }
 
-static int run_target(const struct gpubpf_target_info *target, const struct gpubpf_request *req,
+static int run_target(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 		      struct gpubpf_result *res)
 {
 	struct gpubpf_diag *diag = &res->diag;
@@ -143,7 +146,7 @@ static int run_target(const struct gpubpf_target_info *target, const struct gpub
 	return inject(target, req, res);
 }
 
-static int run(struct server *s, const struct gpubpf_request *req, struct gpubpf_result *res)
+static int run(struct server *s, const struct gpubpf_job_request *req, struct gpubpf_result *res)
 {
 	const struct gpubpf_target_info *target;
 
@@ -168,21 +171,21 @@ static void result_finish(struct gpubpf_result *res)
 	gpubpf_twin_image_finish(&res->twin);
 }
 
-static int answer(struct server *s, const struct gpubpf_packet *job, const struct gpubpf_result *res)
+static int answer(struct server *s, const struct gpubpf_job_packet *job, const struct gpubpf_result *res)
 {
 	struct gpubpf_writer w = {0};
-	struct gpubpf_packet out = { .type = job->type | GPUBPF_JOB_ANSWER, .seq = job->seq };
+	struct gpubpf_job_packet out = { .type = job->type | GPUBPF_JOB_ANSWER, .seq = job->seq };
 	int err = gpubpf_result_encode(res, &w);
 
 	out.data = w.data;
 	out.size = w.size;
 	if (!err)
-		err = gpubpf_packet_send(s->fd, &out);
+		err = gpubpf_job_packet_send(s->fd, &out);
 	gpubpf_writer_finish(&w);
 	return err;
 }
 
-static int work(struct server *s, const struct gpubpf_packet *packet, const struct gpubpf_request *req)
+static int work(struct server *s, const struct gpubpf_job_packet *packet, const struct gpubpf_job_request *req)
 {
 	struct gpubpf_result res = { .kind = req->kind, .log = s->log };
 	int err;
@@ -198,15 +201,15 @@ static int work(struct server *s, const struct gpubpf_packet *packet, const stru
 }
 
 /* the client kills us at the same time; this is for when it is gone */
-static void limit_time(const struct gpubpf_packet *packet)
+static void limit_time(const struct gpubpf_job_packet *packet)
 {
 	alarm(packet->timeout_ms / 1000 + 2);
 }
 
 struct forked {
 	struct server *server;
-	const struct gpubpf_packet *packet;
-	const struct gpubpf_request *req;
+	const struct gpubpf_job_packet *packet;
+	const struct gpubpf_job_request *req;
 };
 
 static int work_forked(void *arg)
@@ -217,7 +220,7 @@ static int work_forked(void *arg)
 }
 
 /* In a copy of this process; what it dies of is what we end with. */
-static int work_in_fork(struct server *s, const struct gpubpf_packet *packet, const struct gpubpf_request *req)
+static int work_in_fork(struct server *s, const struct gpubpf_job_packet *packet, const struct gpubpf_job_request *req)
 {
 	struct forked a = { s, packet, req };
 	int status, err = gpubpf_in_fork(work_forked, &a, &status);
@@ -231,7 +234,7 @@ static int work_in_fork(struct server *s, const struct gpubpf_packet *packet, co
 	return status ? -EIO : 0;
 }
 
-static bool spoils_the_next(const struct server *s, const struct gpubpf_request *req)
+static bool spoils_the_next(const struct server *s, const struct gpubpf_job_request *req)
 {
 	const struct gpubpf_target_info *target = find_target(s->ops, req->target);
 
@@ -239,11 +242,11 @@ static bool spoils_the_next(const struct server *s, const struct gpubpf_request 
 }
 
 /* One job: what is between the packet that came and the packet that goes. */
-static int serve_one(struct server *s, const struct gpubpf_packet *packet)
+static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 {
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
-	struct gpubpf_request req;
-	int err = gpubpf_request_decode(packet->data, packet->size, &pool, &req);
+	struct gpubpf_job_request req;
+	int err = gpubpf_job_request_decode(packet->data, packet->size, &pool, &req);
 
 	if (!err && req.kind != packet->type)
 		err = -EBADMSG;
@@ -256,7 +259,7 @@ static int serve_one(struct server *s, const struct gpubpf_packet *packet)
 int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
 {
 	static struct server server;
-	struct gpubpf_packet packet = {0};
+	struct gpubpf_job_packet packet = {0};
 	struct gpubpf_diag diag;
 	int n, err = 0;
 
@@ -267,11 +270,11 @@ int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
 		fprintf(stderr, "%s\n", diag.what);
 		return EXIT_FAILURE;
 	}
-	while (!err && (n = gpubpf_packet_recv(fd, -1, &packet)) > 0) {
+	while (!err && (n = gpubpf_job_packet_recv(fd, -1, &packet)) > 0) {
 		limit_time(&packet);
 		err = serve_one(&server, &packet);
 		alarm(0);
-		gpubpf_packet_finish(&packet);
+		gpubpf_job_packet_finish(&packet);
 	}
 	return err || n < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

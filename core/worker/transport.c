@@ -66,7 +66,7 @@ static int send_with_fd(int sock, const struct wire_packet *wire, int fd)
 	return n == sizeof(*wire) ? 0 : n < 0 ? -errno : -EIO;
 }
 
-int gpubpf_packet_send(int sock, const struct gpubpf_packet *packet)
+int gpubpf_job_packet_send(int sock, const struct gpubpf_job_packet *packet)
 {
 	struct wire_packet wire = {
 		.hdr = {
@@ -88,7 +88,7 @@ int gpubpf_packet_send(int sock, const struct gpubpf_packet *packet)
 }
 
 /* Map what the peer sent; it must be sealed, or it could change or shrink under us. */
-static int map_sealed(int fd, struct gpubpf_packet *packet)
+static int map_sealed(int fd, struct gpubpf_job_packet *packet)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
@@ -137,7 +137,7 @@ static int take_fd(struct msghdr *msg)
 	return fd;
 }
 
-static int recv_now(int sock, struct gpubpf_packet *packet)
+static int recv_now(int sock, struct gpubpf_job_packet *packet)
 {
 	struct wire_packet wire;
 	struct iovec iov = { &wire, sizeof(wire) };
@@ -175,7 +175,7 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
 }
 
-int gpubpf_packet_recv(int sock, int64_t timeout_ms, struct gpubpf_packet *packet)
+int gpubpf_job_packet_recv(int sock, int64_t timeout_ms, struct gpubpf_job_packet *packet)
 {
 	int64_t end = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
 
@@ -199,7 +199,7 @@ int gpubpf_packet_recv(int sock, int64_t timeout_ms, struct gpubpf_packet *packe
 	}
 }
 
-void gpubpf_packet_finish(struct gpubpf_packet *packet)
+void gpubpf_job_packet_finish(struct gpubpf_job_packet *packet)
 {
 	if (packet->data)
 		munmap((void *)packet->data, packet->size);

@@ -13,19 +13,19 @@
 #define GPUBPF_JOB_ANSWER 0x8000 /* set in the type of a result */
 #define GPUBPF_JOB_MAX (1ull << 30) /* bytes of an encoded job or result */
 
-struct gpubpf_packet {
+struct gpubpf_job_packet {
 	uint16_t type;        /* enum gpubpf_job_kind, and GPUBPF_JOB_ANSWER */
 	uint32_t seq;
 	uint32_t timeout_ms;
-	const void *data;     /* mapped; gpubpf_packet_finish() unmaps */
+	const void *data;     /* mapped; gpubpf_job_packet_finish() unmaps */
 	size_t size;
 };
 
 /* Send data of the packet. 0 or -errno; -EPIPE if the peer is gone. */
-int gpubpf_packet_send(int fd, const struct gpubpf_packet *packet);
+int gpubpf_job_packet_send(int fd, const struct gpubpf_job_packet *packet);
 /* Receive one; waits at most timeout_ms, or for ever if negative. 1, 0 when the peer closed, or
  * -errno: -ETIMEDOUT, -EBADMSG when the packet breaks a rule. */
-int gpubpf_packet_recv(int fd, int64_t timeout_ms, struct gpubpf_packet *packet);
-void gpubpf_packet_finish(struct gpubpf_packet *packet);
+int gpubpf_job_packet_recv(int fd, int64_t timeout_ms, struct gpubpf_job_packet *packet);
+void gpubpf_job_packet_finish(struct gpubpf_job_packet *packet);
 
 #endif

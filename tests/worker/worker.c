@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/diag.h"
-#include "core/worker/cache.h"
+#include "core/worker/result_cache.h"
 #include "core/worker/codec.h"
 #include "core/worker/job.h"
 #include "misbehave.h"
@@ -308,31 +308,31 @@ static void test_cache(void)
 
 static void test_eviction(void)
 {
-	uint8_t key[GPUBPF_CACHE_KEY] = {0};
+	uint8_t key[GPUBPF_RESULT_CACHE_KEY] = {0};
 	char data[1000] = {0};
 	void *got;
 	size_t size, kept = 0;
 
 	for (int i = 0; i < 8; i++) {
 		key[0] = i;
-		gpubpf_cache_put(dir, key, data, sizeof(data), 4200);
+		gpubpf_result_cache_put(dir, key, data, sizeof(data), 4200);
 		usleep(10000);
 	}
-	ok((got = gpubpf_cache_get(dir, key, &size)) && size == sizeof(data), "the newest file stays");
+	ok((got = gpubpf_result_cache_get(dir, key, &size)) && size == sizeof(data), "the newest file stays");
 	free(got);
 	for (int i = 0; i < 8; i++) {
 		key[0] = i;
-		got = gpubpf_cache_get(dir, key, &size);
+		got = gpubpf_result_cache_get(dir, key, &size);
 		kept += got != NULL;
 		free(got);
 	}
 	ok(kept >= 3 && kept <= 4, "the folder keeps to its bound: %zu of 8 files left", kept);
 }
 
-static bool cached(const uint8_t key[GPUBPF_CACHE_KEY], const char *want)
+static bool cached(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const char *want)
 {
 	size_t size;
-	char *got = gpubpf_cache_get(dir, key, &size);
+	char *got = gpubpf_result_cache_get(dir, key, &size);
 	bool is = got && size == strlen(want) && !memcmp(got, want, size);
 
 	free(got);
@@ -342,32 +342,32 @@ static bool cached(const uint8_t key[GPUBPF_CACHE_KEY], const char *want)
 /* A twin that is put under another object's name must not run in its place, and nobody else may put any there. */
 static void test_cache_of_others(void)
 {
-	uint8_t one[GPUBPF_CACHE_KEY] = {1}, two[GPUBPF_CACHE_KEY] = {2};
-	char from[600], to[600], hex[2 * GPUBPF_CACHE_KEY + 1] = "";
+	uint8_t one[GPUBPF_RESULT_CACHE_KEY] = {1}, two[GPUBPF_RESULT_CACHE_KEY] = {2};
+	char from[600], to[600], hex[2 * GPUBPF_RESULT_CACHE_KEY + 1] = "";
 	struct stat st;
 
-	gpubpf_cache_put(dir, one, "first", 5, 1 << 20);
-	gpubpf_cache_put(dir, two, "second", 6, 1 << 20);
+	gpubpf_result_cache_put(dir, one, "first", 5, 1 << 20);
+	gpubpf_result_cache_put(dir, two, "second", 6, 1 << 20);
 	ok(cached(one, "first") && cached(two, "second"), "two results are kept");
-	for (int i = 1; i < GPUBPF_CACHE_KEY; i++)
+	for (int i = 1; i < GPUBPF_RESULT_CACHE_KEY; i++)
 		strcat(hex, "00");
 	snprintf(from, sizeof(from), "%s/01%s.gpubpf", dir, hex);
 	snprintf(to, sizeof(to), "%s/02%s.gpubpf", dir, hex);
 	ok(!rename(from, to) && !cached(two, "first"), "one under the name of another is none");
 	chmod(dir, 0770);
-	gpubpf_cache_put(dir, one, "first", 5, 1 << 20);
-	ok(gpubpf_cache_check(dir) == -EPERM && lstat(from, &st) < 0, "nothing is put into a folder that others may write");
+	gpubpf_result_cache_put(dir, one, "first", 5, 1 << 20);
+	ok(gpubpf_result_cache_check(dir) == -EPERM && lstat(from, &st) < 0, "nothing is put into a folder that others may write");
 	chmod(dir, 0700);
-	gpubpf_cache_put(dir, one, "first", 5, 1 << 20);
+	gpubpf_result_cache_put(dir, one, "first", 5, 1 << 20);
 	chmod(dir, 0755);
 	ok(!cached(one, "first"), "nor read from one that others see");
 	chmod(dir, 0700);
-	ok(!gpubpf_cache_check(dir) && cached(one, "first"), "closed again it is used");
+	ok(!gpubpf_result_cache_check(dir) && cached(one, "first"), "closed again it is used");
 	if (geteuid()) {
 		skip("a folder of another user", "needs root");
 		return;
 	}
-	ok(!chown(dir, 65534, 65534) && gpubpf_cache_check(dir) == -EPERM && !cached(one, "first"),
+	ok(!chown(dir, 65534, 65534) && gpubpf_result_cache_check(dir) == -EPERM && !cached(one, "first"),
 	   "nor is that of another user");
 	ok(!chown(dir, 0, 0) && cached(one, "first"), "ours again");
 }
@@ -375,26 +375,26 @@ static void test_cache_of_others(void)
 /* Every prefix, and every byte changed: decoding must answer, and never touch what is not there. */
 static void test_codec(void)
 {
-	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t", .job = make_job(0) }, got;
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t", .job = make_job(0) }, got;
 	struct gpubpf_writer w = {0}, w2 = {0};
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
 	size_t accepted = 0, prefixes = 0;
 
-	ok(!gpubpf_request_encode(&req, &w), "a job is encoded, %zu bytes", w.size);
-	ok(!gpubpf_request_decode(w.data, w.size, &pool, &got) && !gpubpf_request_encode(&got, &w2) &&
+	ok(!gpubpf_job_request_encode(&req, &w), "a job is encoded, %zu bytes", w.size);
+	ok(!gpubpf_job_request_decode(w.data, w.size, &pool, &got) && !gpubpf_job_request_encode(&got, &w2) &&
 	   w.size == w2.size && !memcmp(w.data, w2.data, w.size), "and what is decoded encodes to the same");
 	ok(got.job.unit->progs[0].facts->insn[2].call->arg[1].off_min == -4 && got.job.unit->progs[1].ninsns == 0 &&
 	   !memcmp(got.job.unit->maps[0].init, "1234567", 8), "with facts, without programs that no site names");
 	for (size_t n = 0; n < w.size; n++) {
 		gpubpf_pool_finish(&pool);
-		prefixes += !gpubpf_request_decode(w.data, n, &pool, &got);
+		prefixes += !gpubpf_job_request_decode(w.data, n, &pool, &got);
 	}
 	ok(prefixes == 0, "no prefix of it is a job");
 	for (size_t i = 0; i < w.size; i++)
 		for (int bit = 0; bit < 8; bit += 7) {
 			w.data[i] ^= 1 << bit;
 			gpubpf_pool_finish(&pool);
-			accepted += !gpubpf_request_decode(w.data, w.size, &pool, &got);
+			accepted += !gpubpf_job_request_decode(w.data, w.size, &pool, &got);
 			w.data[i] ^= 1 << bit;
 		}
 	ok(accepted < 2 * w.size, "of %zu damaged ones %zu are still well-formed", 2 * w.size, accepted);
@@ -410,14 +410,14 @@ static void test_bare(void)
 	struct gpubpf_prog prog = { .name = "bare", .insns = many, .ninsns = 4000 };
 	struct gpubpf_unit bare = { .progs = &prog, .nprogs = 1 };
 	struct gpubpf_site_desc one = { .site = GPUBPF_SITE_ENTRY, .progs = site_progs, .nprogs = 1 };
-	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t" }, got;
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t" }, got;
 	struct gpubpf_writer w = {0};
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
 
 	for (int i = 0; i < 4000; i++)
 		many[i] = (struct gpubpf_insn){ .kind = i < 3999 ? GPUBPF_INSN_ALU : GPUBPF_INSN_EXIT, .width = 8 };
 	req.job = (struct gpubpf_lower_job){ .unit = &bare, .sites = &one, .nsites = 1, .caps = &caps, .checked = true };
-	ok(!gpubpf_request_encode(&req, &w) && !gpubpf_request_decode(w.data, w.size, &pool, &got) &&
+	ok(!gpubpf_job_request_encode(&req, &w) && !gpubpf_job_request_decode(w.data, w.size, &pool, &got) &&
 	   got.job.unit->progs[0].ninsns == 4000, "a large program without facts travels");
 	gpubpf_pool_finish(&pool);
 	gpubpf_writer_finish(&w);
@@ -427,7 +427,7 @@ static void test_bare(void)
 static void test_insertions(void)
 {
 	struct gpubpf_insertion wrong[] = { insertions[0], insertions[1] };
-	struct gpubpf_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t", .job = make_job(0) }, got;
+	struct gpubpf_job_request req = { .kind = GPUBPF_JOB_EMIT, .target = "t", .job = make_job(0) }, got;
 
 	for (int i = 0; i < 3; i++) {
 		struct gpubpf_pool pool = GPUBPF_POOL_INIT;
@@ -437,9 +437,9 @@ static void test_insertions(void)
 		req.job.insertions = wrong;
 		wrong[1].site = i == 1;
 		wrong[0].place.kind = i == 2 ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY;
-		err = gpubpf_request_encode(&req, &w);
+		err = gpubpf_job_request_encode(&req, &w);
 		if (!err)
-			err = gpubpf_request_decode(w.data, w.size, &pool, &got);
+			err = gpubpf_job_request_decode(w.data, w.size, &pool, &got);
 		if (i)
 			ok(err == -EBADMSG || err == -EINVAL, "an insertion of %s is refused: %d",
 			   i == 1 ? "a site that there is not" : "a site of another kind", err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cache.h"
+#include "result_cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,30 +16,30 @@
 
 #define SUFFIX ".gpubpf"
 
-void gpubpf_cache_key(const char *identity, const void *job, size_t size, uint8_t key[GPUBPF_CACHE_KEY])
+void gpubpf_result_cache_key(const char *identity, const void *job, size_t size, uint8_t key[GPUBPF_RESULT_CACHE_KEY])
 {
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
 	sha256_update(&ctx, strlen(identity) + 1, (const uint8_t *)identity);
 	sha256_update(&ctx, size, job);
-	sha256_digest(&ctx, GPUBPF_CACHE_KEY, key);
+	sha256_digest(&ctx, GPUBPF_RESULT_CACHE_KEY, key);
 }
 
 /* Of the content and of what it answers: a file that is put under another's name is none. */
-static void digest(const uint8_t key[GPUBPF_CACHE_KEY], const void *data, size_t size, uint8_t out[SHA256_DIGEST_SIZE])
+static void digest(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size, uint8_t out[SHA256_DIGEST_SIZE])
 {
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
-	sha256_update(&ctx, GPUBPF_CACHE_KEY, key);
+	sha256_update(&ctx, GPUBPF_RESULT_CACHE_KEY, key);
 	sha256_update(&ctx, size, data);
 	sha256_digest(&ctx, SHA256_DIGEST_SIZE, out);
 }
 
-static void file_name(const uint8_t key[GPUBPF_CACHE_KEY], char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)])
+static void file_name(const uint8_t key[GPUBPF_RESULT_CACHE_KEY], char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)])
 {
-	for (int i = 0; i < GPUBPF_CACHE_KEY; i++)
+	for (int i = 0; i < GPUBPF_RESULT_CACHE_KEY; i++)
 		sprintf(name + 2 * i, "%02x", key[i]);
 	strcat(name, SUFFIX);
 }
@@ -59,7 +59,7 @@ static bool read_all(int fd, void *data, size_t size)
 	return true;
 }
 
-static void *read_checked(int fd, const uint8_t key[GPUBPF_CACHE_KEY], size_t *size)
+static void *read_checked(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], size_t *size)
 {
 	uint8_t want[SHA256_DIGEST_SIZE], got[SHA256_DIGEST_SIZE];
 	struct stat st;
@@ -67,7 +67,7 @@ static void *read_checked(int fd, const uint8_t key[GPUBPF_CACHE_KEY], size_t *s
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return NULL;
-	if (st.st_size <= (off_t)sizeof(want) || (uint64_t)st.st_size > GPUBPF_CACHE_BOUND)
+	if (st.st_size <= (off_t)sizeof(want) || (uint64_t)st.st_size > GPUBPF_RESULT_CACHE_BOUND)
 		return NULL;
 	*size = st.st_size - sizeof(want);
 	data = malloc(*size);
@@ -97,7 +97,7 @@ static int open_folder(const char *dir)
 	return fd;
 }
 
-int gpubpf_cache_check(const char *dir)
+int gpubpf_result_cache_check(const char *dir)
 {
 	int fd = open_folder(dir);
 
@@ -106,9 +106,9 @@ int gpubpf_cache_check(const char *dir)
 	return fd >= 0 || fd == -ENOENT ? 0 : fd;
 }
 
-void *gpubpf_cache_get(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], size_t *size)
+void *gpubpf_result_cache_get(const char *dir, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], size_t *size)
 {
-	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)];
+	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)];
 	int dirfd = open_folder(dir), fd;
 	void *data = NULL;
 
@@ -129,7 +129,7 @@ void *gpubpf_cache_get(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], siz
 }
 
 struct entry {
-	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)];
+	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)];
 	struct timespec used;
 	uint64_t size;
 };
@@ -147,7 +147,7 @@ static bool ours(const char *name)
 {
 	size_t n = strlen(name);
 
-	return n == sizeof(((struct entry *)0)->name) - 1 && !strcmp(name + 2 * GPUBPF_CACHE_KEY, SUFFIX);
+	return n == sizeof(((struct entry *)0)->name) - 1 && !strcmp(name + 2 * GPUBPF_RESULT_CACHE_KEY, SUFFIX);
 }
 
 /* List our files in dir; *total: their bytes. */
@@ -215,7 +215,7 @@ static void evict(int dirfd, uint64_t bound)
 	closedir(dir);
 }
 
-static bool write_file(int fd, const uint8_t key[GPUBPF_CACHE_KEY], const void *data, size_t size)
+static bool write_file(int fd, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size)
 {
 	uint8_t sum[SHA256_DIGEST_SIZE];
 
@@ -234,10 +234,10 @@ static int open_temp(int dirfd, char *name, size_t size)
 	return openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-void gpubpf_cache_put(const char *dir, const uint8_t key[GPUBPF_CACHE_KEY], const void *data, size_t size,
-		      uint64_t bound)
+void gpubpf_result_cache_put(const char *dir, const uint8_t key[GPUBPF_RESULT_CACHE_KEY], const void *data, size_t size,
+			     uint64_t bound)
 {
-	char name[2 * GPUBPF_CACHE_KEY + sizeof(SUFFIX)], temp[48];
+	char name[2 * GPUBPF_RESULT_CACHE_KEY + sizeof(SUFFIX)], temp[48];
 	int fd, dirfd;
 
 	if (size > bound / 4)
