@@ -34,13 +34,16 @@ bool gpubpf_map_type_complete(const struct gpubpf_map_type *type)
 
 void gpubpf_map_read_bytes(uint64_t address, void *to, uint32_t size)
 {
-	uint32_t i, n;
+	uint32_t i;
 	u64 word;
 
-	for (i = 0; i < size; i += 8) {
+	for (i = 0; size - i >= 8; i += 8) {
 		word = gpubpf_load_u64(address + i);
-		n = size - i < 8 ? size - i : 8;
-		memcpy((char *)to + i, &word, n);
+		memcpy((char *)to + i, &word, 8);
+	}
+	if (i < size) {
+		word = gpubpf_load_u64(address + i);
+		memcpy((char *)to + i, &word, size - i);
 	}
 }
 
@@ -54,6 +57,10 @@ void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, vo
 	uint32_t copies = l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) ? l->copies : 1, i, c, n;
 	u64 word, sum;
 
+	if (copies == 1) {
+		gpubpf_map_read_bytes(first, to, l->value_size);
+		return;
+	}
 	for (i = 0; i < l->value_size; i += 8) {
 		sum = gpubpf_load_u64(first + i);
 		for (c = 1; c < copies; c++) {

@@ -43,23 +43,43 @@ static struct json_object *three(const uint64_t v[3])
 	return a;
 }
 
+/* How many bytes, up to a NUL, are what every terminal takes as it is? */
+static size_t plain(const char *text)
+{
+	size_t n = 0;
+
+	while ((text[n] >= ' ' && text[n] <= '~') || text[n] == '\n')
+		n++;
+	return n;
+}
+
+/* One character that is not; its bytes. */
+static size_t write_special(const char *text, size_t left, FILE *out)
+{
+	uint32_t code;
+	int n = gpubpf_utf8_next(text, left, &code);
+
+	if (n <= 0)
+		fprintf(out, "\\\\x%02x", (unsigned char)text[0]);
+	else if (gpubpf_utf8_controls(code))
+		fprintf(out, "\\u%04x", code);
+	else
+		fwrite(text, 1, n, out);
+	return n > 0 ? n : 1;
+}
+
 /* Outside of strings JSON is plain: what is no UTF-8, or controls a terminal, stands in one, and is escaped there. */
 static void write_json(struct json_object *root, int flags, FILE *out)
 {
 	const char *text = json_object_to_json_string_ext(root, flags | JSON_C_TO_STRING_NOSLASHESCAPE);
-	size_t left = strlen(text);
-	uint32_t code;
-	int n;
+	size_t left = strlen(text), n;
 
 	for (; left; text += n, left -= n) {
-		n = gpubpf_utf8_next(text, left, &code);
-		if (n <= 0)
-			fprintf(out, "\\\\x%02x", (unsigned char)text[0]);
-		else if (gpubpf_utf8_controls(code) && code != '\n')
-			fprintf(out, "\\u%04x", code);
-		else
+		n = plain(text);
+		if (n)
 			fwrite(text, 1, n, out);
-		n = n > 0 ? n : 1;
+		else
+			n = write_special(text, left, out);
 	}
 	fputc('\n', out);
 	json_object_put(root);
