@@ -302,10 +302,7 @@ static void choose_kernel(struct gpubpf_making *m, uint32_t kernel)
 	const struct gpubpf_kernel_info *info = find_info(m, k->name);
 	uint32_t nsites = m->nsites, nprogs = m->nprogs, nputs = m->puts.n;
 
-	if (!info && strcmp(m->req->kernels[kernel].whole, k->name))
-		gpubpf_making_refuse(k, "its name of %zu bytes is too long to be probed in this form of code",
-				     strlen(m->req->kernels[kernel].whole));
-	else if (!info)
+	if (!info)
 		gpubpf_making_refuse(k, "the program's image does not define it");
 	else if (is_closed(m))
 		gpubpf_making_refuse(k, "it is machine code of %.60s, whose licence may not let you change it; "

@@ -45,7 +45,7 @@ bool gpubpf_pattern_matches(const char *pattern, const char *kernel)
 
 	if (!fnmatch(pattern, kernel, 0))
 		return true;
-	if (len >= sizeof(shown)) {
+	if (len > GPUBPF_SHORT_NAME) {
 		gpubpf_name_short(kernel, len, shown);
 		if (!fnmatch(pattern, shown, 0))
 			return true;
@@ -63,8 +63,13 @@ bool gpubpf_pattern_keep(const char *pattern, char out[GPUBPF_NAME_SIZE])
 {
 	size_t len = strlen(pattern);
 
-	if (!len || len >= (gpubpf_pattern_is_glob(pattern) ? GPUBPF_NAME_SIZE : GPUBPF_WHOLE_NAME_SIZE))
+	bool glob = gpubpf_pattern_is_glob(pattern);
+
+	if (!len || len >= (glob ? GPUBPF_NAME_SIZE : GPUBPF_WHOLE_NAME_SIZE))
 		return false;
-	gpubpf_name_short(pattern, len, out);
+	if (glob)
+		strcpy(out, pattern);
+	else
+		gpubpf_name_short(pattern, len, out);
 	return true;
 }

@@ -6,14 +6,14 @@
 #include <string.h>
 
 #define HASH 18                                      /* "$0123456789abcdef$" */
-#define HEAD ((GPUBPF_NAME_SIZE - 1 - HASH) / 2)
-#define TAIL (GPUBPF_NAME_SIZE - 1 - HASH - HEAD)
+#define HEAD ((GPUBPF_SHORT_NAME - HASH) / 2)
+#define TAIL (GPUBPF_SHORT_NAME - HASH - HEAD)
 
 void gpubpf_name_short(const char *name, size_t len, char out[GPUBPF_NAME_SIZE])
 {
 	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
 
-	if (len < GPUBPF_NAME_SIZE) {
+	if (len <= GPUBPF_SHORT_NAME) {
 		memcpy(out, name, len);
 		out[len] = 0;
 		return;

@@ -84,12 +84,13 @@ run "$GPUBPF" run -o "$OBJ/miss.bpf.o" --attach miss=step_one --attach 'miss=*on
 [ "$(json "r['dropped'], [m['dropped'] for m in r['maps']]")" = "24 [0, 24]" ]; ok $? "threads beyond --threads are dropped, and counted once"
 run "$GPUBPF" run -o "$p" -o "$OBJ/miss.bpf.o" --attach miss='step*' -j --report "$T/r" -- "$LOOP" 1 0
 [ "$(json "sorted(m['entries'][0]['value'] for m in r['maps'] if m['name'] == 'counts')")" = "[1024, 1024]" ]; ok $? "two objects on one kernel"
-long=$(printf 'step_%0300d' 0)
-if LOOP_NAME=$long "$LOOP" 2 0 > "$T/native_long" 2> "$T/err"; [ $? = 42 ]; then
-	LOOP_NAME=$long run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 2 0; is 42 "a kernel with a name of 305 bytes"; same 2 "it"
-	[ "$(json "[(k['name'], k['launches'], k['probed'], k['reason']) for k in r['kernels']]")" = "[('$long', 2, 0, 'its name of 305 bytes is too long to be probed in this form of code')]" ]
-	ok $? "is counted, and the reason is told: $(json "[k['reason'] for k in r['kernels']]")"
-else skip "a kernel with a name of 305 bytes" "the device has none of them"; fi
+for bytes in 240 305; do # PoCL has no kernels of longer names than 252
+	long=$(printf "step_%0$((bytes - 5))d" 0)
+	LOOP_NAME=$long "$LOOP" 2 0 > "$T/native_long" 2> "$T/err" || [ $? = 42 ] || { skip "a kernel with a name of $bytes bytes" "the device has none of them"; continue; }
+	LOOP_NAME=$long run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" 2 0; is 42 "a kernel with a name of $bytes bytes"; same 2 "it"
+	[ "$(json "[(k['name'], k['launches'], k['probed'], k['reason']) for k in r['kernels']]")" = "[('$long', 2, 2, '')]" ]
+	ok $? "is probed under its whole name: $(json "[(k['probed'], k['reason']) for k in r['kernels']]")"
+done
 run "$GPUBPF" run -o "$OBJ/call.bpf.o" -- "$LOOP" 1 0; is 42 "gpu/call"
 says 'program called: gpu/call/ cannot be probed on .*: gpubpf kernel list --places tells what can' "gpu/call: refused, with the reason"
 run "$GPUBPF" run -o "$p" --no-wait --no-cache -j --report "$T/r" -- "$LOOP" 2 0; is 42 "--no-wait"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/hip/wire/bind.h"
 #include "bundle.h"
 #include "core/diag.h"
+#include "core/wire/name.h"
 #include "inject.h"
 
 int hip_refuse(struct gpubpf_diag *diag, const char *why)
@@ -53,7 +53,7 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(&app->elf, SHT_DYNSYM);
 	const uint8_t *descriptor;
-	char name[300];
+	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(".kd")];
 	Elf64_Sym kd;
 	size_t size, before;
 
@@ -89,8 +89,6 @@ int hip_found_reaches(const struct hip_code *code, struct gpubpf_diag *diag)
 
 int hip_found_named(const char *name, struct gpubpf_diag *diag)
 {
-	if (strlen(name) + sizeof(HIP_TWIN_PREFIX) > sizeof(((struct hip_bind *)0)->kernel))
-		return hip_refuse(diag, "the kernel's name is too long");
 	for (; *name; name++)
 		if (*name == '"' || *name == '\\' || (unsigned char)*name < ' ')
 			return hip_refuse(diag, "the kernel's name has characters that no symbol of ours can have");

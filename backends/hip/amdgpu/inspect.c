@@ -9,6 +9,7 @@
 #include "core/diag.h"
 #include "core/worker/in_fork.h"
 #include "core/worker/lines.h"
+#include "core/wire/name.h"
 #include "inject.h"
 #include "live.h"
 
@@ -99,7 +100,7 @@ static void describe_heads(const struct hip_found *app, struct gpubpf_kernel_inf
 	struct hip_meta meta;
 
 	for (uint32_t i = 0; i < n && hip_meta_kernel(&app->elf, i, &meta); i++) {
-		snprintf(list[i].name, sizeof(list[i].name), "%.*s", (int)meta.name_len, meta.name);
+		gpubpf_name_short(meta.name, meta.name_len, list[i].name);
 		list[i].regs = meta.vgprs;
 	}
 }

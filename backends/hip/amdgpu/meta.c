@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/wire/name.h"
+
 static struct gpubpf_reader open_metadata(const struct hip_elf *elf)
 {
 	size_t size = 0;
@@ -91,9 +93,13 @@ bool hip_meta_kernel(const struct hip_elf *elf, uint32_t i, struct hip_meta *met
 
 bool hip_meta_find(const struct hip_elf *elf, const char *name, struct hip_meta *meta)
 {
-	for (uint32_t i = 0; hip_meta_kernel(elf, i, meta); i++)
-		if (hip_msgpack_is(meta->name, meta->name_len, name))
+	char known[GPUBPF_NAME_SIZE];
+
+	for (uint32_t i = 0; hip_meta_kernel(elf, i, meta); i++) {
+		gpubpf_name_short(meta->name, meta->name_len, known);
+		if (!strcmp(known, name))
 			return true;
+	}
 	return false;
 }
 

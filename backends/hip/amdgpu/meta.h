@@ -24,7 +24,7 @@ struct hip_meta_arg {
 
 /* Kernel number i; false: there is none, or the metadata makes no sense. */
 bool hip_meta_kernel(const struct hip_elf *elf, uint32_t i, struct hip_meta *meta);
-/* By the name that the runtime knows. */
+/* By the name that the runtime knows, in its short form. */
 bool hip_meta_find(const struct hip_elf *elf, const char *name, struct hip_meta *meta);
 /* The next of the arguments that the source has; hidden ones are passed over. */
 bool hip_meta_arg(struct gpubpf_reader *args, uint32_t *left, struct hip_meta_arg *arg);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/wire/name.h"
+
 #define MAX_PARAMS 1024
 #define MAX_ROUNDS 64 /* of spreading flags along calls; beyond them the worse case is assumed */
 
@@ -385,15 +387,15 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 
 	k->function = gpubpf_spv_word(m, entry, 2);
 	name = gpubpf_spv_string(m, entry, 3, &end);
-	snprintf(info->name, sizeof(info->name), "%s", name);
+	gpubpf_name_short(name, strlen(name), info->name);
 	info->flags = module->flags | (k->function < m->bound ? module->calls.flags[k->function] : 0);
 	if (!read_params(m, pool, k)) {
 		info->nparams = 0;
 		why = "its parameters cannot be read";
 	}
-	if (!name[0] || strlen(name) >= sizeof(info->name) - strlen(GPUBPF_TWIN_PREFIX))
+	if (!name[0])
 		why = "its name cannot be used";
-	if (name_is_taken(m, name))
+	if (name_is_taken(m, info->name))
 		why = "its module has a function that is called as its twin would be, " GPUBPF_TWIN_PREFIX " and the kernel's name";
 	k->local = has_local(info);
 	k->hinted = is_hinted(m, k->function);

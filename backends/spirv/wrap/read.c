@@ -9,6 +9,7 @@
 
 #include "reader.h"
 #include "core/diag.h"
+#include "core/wire/name.h"
 
 char *clread_text(struct reader *r, CXString s)
 {
@@ -190,10 +191,10 @@ static bool split_declaration(struct reader *r, CXCursor c, struct gpubpf_cl_ker
 	clang_PrintingPolicy_setProperty(policy, CXPrintingPolicy_TerseOutput, 1);
 	text = clread_text(r, clang_getCursorPrettyPrinted(c, policy));
 	clang_PrintingPolicy_dispose(policy);
-	word = gpubpf_pool_alloc(r->pool, strlen(k->info.name) + 8, 1);
+	word = gpubpf_pool_alloc(r->pool, strlen(k->name) + 8, 1);
 	if (!word)
 		return false;
-	sprintf(word, "void %s(", k->info.name);
+	sprintf(word, "void %s(", k->name);
 	open = strstr(text, word);
 	if (!open)
 		return false;
@@ -237,19 +238,18 @@ static void refuse(struct gpubpf_cl_kernel *k, const char *why, const char *what
 static bool seen(const struct gpubpf_cl_unit *unit, const char *name)
 {
 	for (uint32_t i = 0; i < unit->nkernels; i++)
-		if (strcmp(unit->kernel[i].info.name, name) == 0)
+		if (strcmp(unit->kernel[i].name, name) == 0)
 			return true;
 	return false;
 }
 
 static void add_kernel(struct reader *r, CXCursor c)
 {
-	struct gpubpf_cl_kernel k = { 0 }, *added;
-	const char *name = clread_text(r, clang_getCursorSpelling(c));
+	struct gpubpf_cl_kernel k = { .name = clread_text(r, clang_getCursorSpelling(c)) }, *added;
 
-	if (strlen(name) >= sizeof(k.info.name) - strlen("gpubpf_twin_") || seen(r->unit, name))
+	if (seen(r->unit, k.name))
 		return;
-	strcpy(k.info.name, name);
+	gpubpf_name_short(k.name, strlen(k.name), k.info.name);
 	if (!split_declaration(r, c, &k))
 		return;
 	clread_params(r, c, &k);

@@ -13,7 +13,8 @@
 #include "event.h"
 
 struct gpubpf_cl_kernel {
-	struct gpubpf_kernel_info info;  /* name, parameters, flags, reason */
+	struct gpubpf_kernel_info info;  /* name in its short form, parameters, flags, reason */
+	const char *name;                /* as the source has it */
 	const char *head, *tail;         /* what stands before "void name(" and after its ")" */
 	const char **type;               /* [nparams] whole text of each type */
 	const char **bare;               /* [nparams] the same without const and volatile on top */

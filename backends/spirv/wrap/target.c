@@ -20,11 +20,11 @@ static const char *wrong_with(const struct gpubpf_cl_unit *unit, const struct gp
 	const size_t prefix = strlen(GPUBPF_TWIN_PREFIX);
 	const struct gpubpf_cl_kernel *of;
 
-	if (strncmp(twin->info.name, GPUBPF_TWIN_PREFIX, prefix))
+	if (strncmp(twin->name, GPUBPF_TWIN_PREFIX, prefix))
 		return NULL;
 	if (twin->info.reason[0])
 		return twin->info.reason;
-	of = find_kernel(unit, twin->info.name + prefix);
+	of = find_kernel(unit, twin->name + prefix);
 	return of && !of->error ? twin->error : NULL;
 }
 

@@ -194,7 +194,7 @@ static void write_call(struct wrapper *w)
 {
 	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
 
-	fprintf(w->out, "\t%s(", info->name);
+	fprintf(w->out, "\t%s(", w->wrap->kernel->name);
 	for (uint32_t i = 0; i < info->nparams; i++)
 		fprintf(w->out, "%sgpubpf_p%u", i ? ", " : "", i);
 	fprintf(w->out, ");\n");
