@@ -39,7 +39,7 @@ static const char *base_name(struct lang_type type)
 {
 	static const char *const names[] = {
 		[LANG_VOID] = "nothing", [LANG_INT] = "a number", [LANG_KERNEL] = "a kernel", [LANG_ADDRESS] = "an address",
-		[LANG_NAME] = "a function's name", [LANG_TEXT] = "a string", [LANG_AGGREGATE] = "an aggregation",
+		[LANG_NAME] = "a string", [LANG_TEXT] = "a string", [LANG_AGGREGATE] = "an aggregation",
 	};
 
 	return names[type.base];
@@ -48,6 +48,32 @@ static const char *base_name(struct lang_type type)
 static bool is_number(struct lang_type type)
 {
 	return type.base == LANG_INT || type.base == LANG_ADDRESS;
+}
+
+static bool is_text(struct lang_type type)
+{
+	return type.base == LANG_NAME || type.base == LANG_TEXT;
+}
+
+/* Does a string that the object has fit into what is kept of one? */
+static void check_fits(struct check *c, const struct lang_node *n)
+{
+	for (const struct lang_probe *p = c->block->probes; p; p = p->next)
+		if (strlen(n->kind == LANG_N_STRING ? n->text : p->section) >= GPUBPF_CTX_NAME)
+			lang_fail(c->l, n->pos, "shorten it", "strings are kept up to %u bytes", GPUBPF_CTX_NAME - 1);
+}
+
+/* A value, whatever it is; kept: not only shown, and so a string has its bytes in the object. */
+static struct lang_type check_value(struct check *c, struct lang_node *n, bool kept)
+{
+	struct lang_type type = check_expr(c, n);
+
+	if (is_text(type) && n->kind == LANG_N_SET)
+		fail(c, n, "set the variable in a statement of its own", "a string is set, and used at once");
+	if (!kept || type.base != LANG_TEXT)
+		return type;
+	check_fits(c, n);
+	return n->type = (struct lang_type){ LANG_NAME };
 }
 
 static struct lang_type check_number(struct check *c, struct lang_node *n)
@@ -116,7 +142,7 @@ static struct lang_type check_builtin(struct check *c, struct lang_node *n)
 
 static struct lang_type check_var(struct check *c, struct lang_node *n)
 {
-	if (n->var)
+	if (n->var && (n->var->type.base != LANG_VOID || c->learning))
 		return n->var->type;
 	lang_fail(c->l, n->pos, "set it first, in this block or around it; maps (@x) are known everywhere",
 		  "%s is not known here", n->text);
@@ -170,11 +196,11 @@ static void check_key(struct check *c, struct lang_node *n)
 	uint32_t i = 0, size = 0;
 
 	for (; k; k = k->next) {
-		struct lang_type type = check_expr(c, k);
+		struct lang_type type = check_value(c, k, true);
 
 		size += lang_size(type);
-		if (type.base == LANG_TEXT || type.base == LANG_AGGREGATE || type.base == LANG_VOID)
-			fail(c, k, "keys are numbers, kernel, func and addresses", "this cannot be in a key");
+		if (type.base == LANG_AGGREGATE || (type.base == LANG_VOID && !c->learning))
+			fail(c, k, "keys are numbers, strings, kernel and addresses", "this cannot be in a key");
 	}
 	if (size > LANG_KEY_SIZE)
 		lang_fail(c->l, n->pos, "combine some of them", "the key has %u bytes; it may have %u", size, LANG_KEY_SIZE);
@@ -264,6 +290,21 @@ static void check_lhist(struct check *c, struct lang_node *map, struct lang_node
 	map->map->step = v[2];
 }
 
+/* hist(n, bits): so many slots as there are values that the bits tell apart; the last one has what is beyond. */
+static void check_hist(struct check *c, struct lang_map *map, struct lang_node *call)
+{
+	struct lang_node *arg = call->list->next;
+	uint32_t bits = arg ? arg->value : 0;
+
+	if (arg && (arg->kind != LANG_N_NUMBER || arg->value > LANG_HIST_BITS))
+		lang_fail(c->l, arg->pos, "hist(n, 3) has eight slots to a power of two", "the bits of hist() are a number from 0 to %u",
+			  LANG_HIST_BITS);
+	else if (map->fine && map->fine != bits + 1)
+		fail(c, call, "take another map", "the map has other bits elsewhere");
+	else
+		map->fine = bits + 1;
+}
+
 static void check_aggregate(struct check *c, struct lang_node *n)
 {
 	struct lang_node *call = n->b;
@@ -278,6 +319,8 @@ static void check_aggregate(struct check *c, struct lang_node *n)
 	check_holds(c, n->a, call->function, value);
 	if (call->function->id == LANG_F_LHIST)
 		check_lhist(c, n->a, call);
+	if (call->function->id == LANG_F_HIST)
+		check_hist(c, n->a->map, call);
 }
 
 /* -- operators -- */
@@ -302,12 +345,12 @@ static bool both_signed(const struct lang_node *a, const struct lang_node *b)
 	return a->type.is_signed && b->type.is_signed;
 }
 
-/* kernel == "name", func == "name" */
+/* kernel == "name", func == "name", str(arg0) == $s */
 static bool check_names(struct check *c, struct lang_node *n)
 {
 	struct lang_type a = n->a->type, b = n->b->type;
 
-	if (n->a->type.base == LANG_TEXT && n->b->type.base != LANG_TEXT) {
+	if (n->a->kind == LANG_N_STRING && n->b->kind != LANG_N_STRING) {
 		struct lang_node *swap = n->a;
 
 		n->a = n->b;
@@ -319,17 +362,17 @@ static bool check_names(struct check *c, struct lang_node *n)
 		return false;
 	if (a.base == LANG_KERNEL && b.base == LANG_KERNEL)
 		return true;
-	if ((a.base != LANG_KERNEL && a.base != LANG_NAME) || b.base != LANG_TEXT || n->a->kind != LANG_N_BUILTIN)
+	if ((a.base != LANG_KERNEL || n->a->kind != LANG_N_BUILTIN || n->b->kind != LANG_N_STRING) && (!is_text(a) || !is_text(b)))
 		return false;
-	if (n->b->kind != LANG_N_STRING || strlen(n->b->text) > GPUBPF_CTX_NAME - 2)
+	if (n->b->kind == LANG_N_STRING && strlen(n->b->text) > GPUBPF_CTX_NAME - 2)
 		fail(c, n->b, "put it into the probe: gpu/exit/NAME", "names are compared with strings of at most 62 bytes");
 	return true;
 }
 
 static struct lang_type check_binary(struct check *c, struct lang_node *n)
 {
-	n->a->type = check_expr(c, n->a);
-	n->b->type = check_expr(c, n->b);
+	check_value(c, n->a, false);
+	check_value(c, n->b, false);
 	if (logical(n->op) || compares(n->op) || !n->a->literal || !n->b->literal)
 		n->literal = false;
 	if (compares(n->op) && check_names(c, n))
@@ -354,10 +397,10 @@ static struct lang_type check_ternary(struct check *c, struct lang_node *n)
 	struct lang_type b, t;
 
 	check_number(c, n->a);
-	b = check_expr(c, n->b);
-	t = check_expr(c, n->c);
-	if ((b.base != t.base || b.base == LANG_TEXT || b.base == LANG_NAME) && !c->learning)
-		fail(c, n, "give both the same type", "the two values are of different types, or no numbers");
+	b = check_value(c, n->b, true);
+	t = check_value(c, n->c, true);
+	if (b.base != t.base && !c->learning)
+		fail(c, n, "give both the same type", "the two values are of different types");
 	return (struct lang_type){ b.base, both_signed(n->b, n->c) };
 }
 
@@ -379,9 +422,9 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 		check_aggregate(c, n);
 		return (struct lang_type){ LANG_VOID };
 	}
-	type = n->op == LANG_T_NONE ? check_expr(c, n->b) : check_number(c, n->b);
-	if (type.base != LANG_INT && type.base != LANG_KERNEL && type.base != LANG_ADDRESS && !c->learning)
-		fail(c, n->b, "keep numbers, kernel and addresses", "this cannot be kept");
+	type = n->op == LANG_T_NONE ? check_value(c, n->b, true) : check_number(c, n->b);
+	if ((type.base == LANG_VOID || type.base == LANG_AGGREGATE) && !c->learning)
+		fail(c, n->b, "keep numbers, strings, kernel and addresses", "this cannot be kept");
 	if (n->a->kind == LANG_N_MAP) {
 		check_key(c, n->a);
 		check_holds(c, n->a, NULL, type);
@@ -391,9 +434,10 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 		return check_var(c, n->a);
 	if (n->a->var->type.base == LANG_VOID)
 		n->a->var->type = type;
-	else if (n->a->var->type.base != type.base && !c->learning)
+	else if (n->a->var->type.base != type.base && !(n->a->var->bits && is_number(type)) && !c->learning)
 		fail(c, n, "take another variable", "the variable holds values of another type");
-	n->a->var->type.is_signed |= type.is_signed;
+	if (!n->a->var->bits)
+		n->a->var->type.is_signed |= type.is_signed;
 	return n->a->type = n->a->var->type;
 }
 
@@ -468,8 +512,8 @@ static void check_printf(struct check *c, struct lang_node *n)
 	check_expr(c, format);
 	wanted = conversions(format->text, format, c);
 	for (; arg; arg = arg->next, args++) {
-		struct lang_type type = check_expr(c, arg);
-		bool name = type.base == LANG_KERNEL || type.base == LANG_NAME || type.base == LANG_TEXT;
+		struct lang_type type = check_value(c, arg, false);
+		bool name = type.base == LANG_KERNEL || is_text(type);
 		char conv = conversion_at(format->text, args);
 
 		if (type.base == LANG_VOID || type.base == LANG_AGGREGATE)
@@ -489,7 +533,7 @@ static void check_print(struct check *c, struct lang_node *n)
 
 	if (a->kind == LANG_N_MAP && !a->list) {
 		whole_map(c, a, "print");
-	} else if (check_expr(c, a).base == LANG_VOID) {
+	} else if (check_value(c, a, false).base == LANG_VOID && !c->learning) {
 		fail(c, a, "print(@x) prints a map", "this is no value that could be printed");
 	} else if (a->next) {
 		fail(c, a->next, "print(@x, top, div)", "top and div are for maps");
@@ -523,6 +567,22 @@ static void check_time(struct check *c, struct lang_node *n)
 {
 	if (n->list && n->list->kind != LANG_N_STRING)
 		fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() is a string");
+}
+
+/* str(address), str(address, bytes), and str($1), which is the parameter */
+static void check_str(struct check *c, struct lang_node *n)
+{
+	struct lang_node *bytes = n->list->next;
+	struct lang_type type = check_value(c, n->list, false);
+
+	if (type.base == LANG_TEXT)
+		check_fits(c, n->list);
+	else if (!is_number(type) && !c->learning)
+		fail(c, n->list, "str(arg0)", "str() reads at an address");
+	else if (c->host)
+		fail(c, n, "read it in a gpu/ probe, and keep it in a map", "str() of an address is for kernels");
+	if (bytes && (bytes->kind != LANG_N_NUMBER || !bytes->value || bytes->value >= GPUBPF_CTX_NAME))
+		lang_fail(c->l, bytes->pos, "leave it out for as many as fit", "str() reads 1 to %u bytes", GPUBPF_CTX_NAME - 1);
 }
 
 static void number_action(struct check *c, struct lang_node *n)
@@ -559,6 +619,9 @@ static struct lang_type check_call(struct check *c, struct lang_node *n)
 	case LANG_F_TIME:
 		check_time(c, n);
 		break;
+	case LANG_F_STR:
+		check_str(c, n);
+		return (struct lang_type){ LANG_NAME };
 	default:
 		break;
 	}
@@ -675,10 +738,13 @@ static void size_map(struct lang *l, struct lang_map *map)
 {
 	static const uint32_t sizes[LANG_FUNCTIONS] = {
 		[LANG_F_COUNT] = 8, [LANG_F_SUM] = 8, [LANG_F_AVG] = 16, [LANG_F_STATS] = 16, [LANG_F_MIN] = 16,
-		[LANG_F_MAX] = 16, [LANG_F_HIST] = 512,
+		[LANG_F_MAX] = 16,
 	};
+	uint32_t bits = map->fine - 1, fine = map->fine > 1 ? (65 - bits) << bits : 64;
 
-	map->value_size = map->holds ? sizes[map->holds->id] : 8;
+	map->value_size = map->holds ? sizes[map->holds->id] : lang_size(map->value);
+	if (map->holds && map->holds->id == LANG_F_HIST)
+		map->value_size = 8 * (fine < LANG_SLOTS ? fine : LANG_SLOTS);
 	if (map->holds && map->holds->id == LANG_F_LHIST)
 		map->value_size = 8 * ((map->max - map->min + map->step - 1) / map->step + 2);
 	map->key_size = 4;

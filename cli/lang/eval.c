@@ -14,6 +14,7 @@
 enum flow { GO_ON, BREAK, CONTINUE, RETURN };
 
 static uint64_t eval(struct lang_host *h, const struct lang_node *n);
+static const char *text(struct lang_host *h, const struct lang_node *n, char buf[GPUBPF_CTX_NAME]);
 
 /* -- operators -- */
 
@@ -81,8 +82,12 @@ static bool compares(enum lang_token op)
 
 static uint64_t binary(struct lang_host *h, const struct lang_node *n)
 {
-	uint64_t a = eval(h, n->a);
+	char buf[2][GPUBPF_CTX_NAME];
+	uint64_t a;
 
+	if (n->a->type.base == LANG_NAME || n->a->type.base == LANG_TEXT)
+		return !strcmp(text(h, n->a, buf[0]), text(h, n->b, buf[1])) == (n->op == LANG_T_EQ);
+	a = eval(h, n->a);
 	if (n->op == LANG_T_LAND)
 		return a && eval(h, n->b);
 	if (n->op == LANG_T_LOR)
@@ -90,12 +95,13 @@ static uint64_t binary(struct lang_host *h, const struct lang_node *n)
 	return operate(n->op, a, eval(h, n->b), compares(n->op) ? n->value : n->op == LANG_T_SUB || n->type.is_signed);
 }
 
-static uint64_t cast(uint64_t v, const struct lang_node *n)
+/* v as a number of so many bits; 0: of all */
+static uint64_t narrow(uint64_t v, uint64_t bits, bool is_signed)
 {
-	uint32_t unused = n->value < 64 ? 64 - n->value : 0;
+	uint32_t unused = bits && bits < 64 ? 64 - bits : 0;
 
 	v <<= unused;
-	return n->type.is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
+	return is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
 }
 
 static uint64_t unary(struct lang_host *h, const struct lang_node *n)
@@ -124,27 +130,63 @@ static void put_key(struct lang_host *h, const struct lang_node *n, uint8_t *key
 
 	memset(key, 0, LANG_KEY_SIZE);
 	for (const struct lang_node *k = n->list; k; k = k->next) {
-		uint64_t v = eval(h, k);
+		char buf[GPUBPF_CTX_NAME];
+		uint64_t v = 0;
 
-		memcpy(key + at, &v, sizeof(v));
+		if (k->type.base == LANG_NAME)
+			strncpy((char *)key + at, text(h, k, buf), GPUBPF_CTX_NAME - 1);
+		else
+			v = eval(h, k);
+		if (k->type.base != LANG_NAME)
+			memcpy(key + at, &v, sizeof(v));
 		at += lang_size(k->type);
 	}
 }
 
-static uint64_t read_map(struct lang_host *h, const struct lang_node *n, bool has)
+/* The map's rows, to be finished, and that of the key among them. */
+static struct lang_row *find_row(struct lang_host *h, const struct lang_node *n, struct lang_rows *rows)
 {
 	uint8_t key[LANG_KEY_SIZE];
-	struct lang_rows rows;
-	struct lang_row *row = NULL;
-	uint64_t v = 0;
 
 	put_key(h, n, key);
-	if (!lang_rows_read(h, n->map, &rows))
-		row = lang_rows_find(&rows, key);
+	return lang_rows_read(h, n->map, rows) ? NULL : lang_rows_find(rows, key);
+}
+
+static uint64_t read_map(struct lang_host *h, const struct lang_node *n, bool has)
+{
+	struct lang_rows rows;
+	struct lang_row *row = find_row(h, n, &rows);
+	uint64_t v = 0;
+
 	if (row)
 		v = has ? 1 : lang_row_number(n->map, row);
 	lang_rows_finish(&rows);
 	return v;
+}
+
+/* The string that a node stands for: its own, or in buf. */
+static const char *text(struct lang_host *h, const struct lang_node *n, char buf[GPUBPF_CTX_NAME])
+{
+	struct lang_rows rows;
+	struct lang_row *row;
+
+	switch (n->kind) {
+	case LANG_N_STRING:
+		return n->text;
+	case LANG_N_BUILTIN:
+		return h->probe->section;
+	case LANG_N_VAR:
+		return n->var->text;
+	case LANG_N_TERNARY:
+		return text(h, eval(h, n->a) ? n->b : n->c, buf);
+	case LANG_N_CALL:
+		return text(h, n->list, buf);
+	default:
+		row = find_row(h, n, &rows);
+		snprintf(buf, GPUBPF_CTX_NAME, "%.*s", GPUBPF_CTX_NAME - 1, row ? (const char *)row->value : "");
+		lang_rows_finish(&rows);
+		return buf;
+	}
 }
 
 static uint64_t length(struct lang_host *h, const struct lang_map *map)
@@ -158,18 +200,29 @@ static uint64_t length(struct lang_host *h, const struct lang_map *map)
 
 static uint64_t set(struct lang_host *h, const struct lang_node *n)
 {
-	uint64_t b = eval(h, n->b);
 	bool is_signed = n->type.is_signed && (n->b->type.is_signed || n->op == LANG_T_RSH);
+	struct lang_var *var = n->a->var;
+	char buf[GPUBPF_CTX_NAME];
+	uint64_t b;
 
-	return n->a->var->value = n->op == LANG_T_NONE ? b : operate(n->op, n->a->var->value, b, is_signed);
+	if (n->type.base == LANG_NAME) {
+		const char *from = text(h, n->b, buf); /* $s = $s, too */
+
+		memmove(var->text, from, strlen(from) + 1);
+		return 0;
+	}
+	b = eval(h, n->b);
+	return var->value = narrow(n->op == LANG_T_NONE ? b : operate(n->op, var->value, b, is_signed), var->bits,
+				   var->type.is_signed);
 }
 
 static uint64_t step(const struct lang_node *n)
 {
-	uint64_t before = n->a->var->value;
+	struct lang_var *var = n->a->var;
+	uint64_t before = var->value;
 
-	n->a->var->value = operate(n->op, before, 1, false);
-	return n->value ? n->a->var->value : before;
+	var->value = narrow(operate(n->op, before, 1, false), var->bits, var->type.is_signed);
+	return n->value ? var->value : before;
 }
 
 /* -- printing -- */
@@ -216,7 +269,9 @@ static struct argument argument(struct lang_host *h, const struct lang_node *n, 
 		a.name = n->kind == LANG_N_STRING ? n->text : probe->section;
 		return a;
 	}
-	if (!*data) {
+	if (!*data && n->type.base == LANG_NAME) {
+		a.name = text(h, n, name);
+	} else if (!*data) {
 		a.value = eval(h, n);
 	} else if (n->type.base == LANG_NAME) {
 		snprintf(name, GPUBPF_CTX_NAME, "%.*s", GPUBPF_CTX_NAME - 1, (const char *)*data);
@@ -348,7 +403,7 @@ static uint64_t eval(struct lang_host *h, const struct lang_node *n)
 	case LANG_N_TERNARY:
 		return eval(h, n->a) ? eval(h, n->b) : eval(h, n->c);
 	case LANG_N_CAST:
-		return cast(eval(h, n->a), n);
+		return narrow(eval(h, n->a), n->value, n->type.is_signed);
 	case LANG_N_SET:
 		return set(h, n);
 	case LANG_N_STEP:
@@ -425,7 +480,7 @@ void lang_eval_block(struct lang_host *h, const struct lang_probe *probe)
 	h->steps = 0;
 	h->probe = probe;
 	for (struct lang_var *v = b->vars; v; v = v->next)
-		v->value = 0;
+		v->value = v->text[0] = 0;
 	if (b->filter && !eval(h, b->filter))
 		return;
 	run(h, b->body);

@@ -381,7 +381,7 @@ static struct lang_node *unary(struct lang_parser *p)
 	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT) {
 		if (op == LANG_T_MUL || op == LANG_T_AND)
 			lang_fail(p->l, pos, "arg0, arg1, ... are the arguments' values",
-				  "programs read no memory of the traced program");
+				  "there are no pointers but for str()");
 		return postfix(p);
 	}
 	lang_next(&p->lex);
@@ -436,20 +436,19 @@ static struct lang_node *ternary(struct lang_parser *p)
 	return n;
 }
 
-/* A name that is set for the first time is a variable of the block that it stands in. */
-static void define(struct lang_parser *p, struct lang_node *n)
+struct lang_var *lang_variable(struct lang_parser *p, const char *name, uint32_t pos)
 {
-	struct lang_var **end = &p->block->vars;
+	struct lang_var **end = &p->block->vars, *var = lang_alloc(p->l, sizeof(*var));
 
 	while (*end)
 		end = &(*end)->next;
-	n->var = lang_alloc(p->l, sizeof(*n->var));
-	if (!n->var)
-		return;
-	*n->var = (struct lang_var){ .name = n->text, .slot = p->block->nvars++, .scope = p->depth };
-	*end = n->var;
-	if (p->block->nvars > LANG_VARS)
-		lang_fail(p->l, n->pos, "use fewer", "the probe has more than %u variables", LANG_VARS);
+	if (!var)
+		return NULL;
+	*var = (struct lang_var){ .name = name, .scope = p->depth };
+	*end = var;
+	if (++p->block->nvars > LANG_VARS)
+		lang_fail(p->l, pos, "use fewer", "the probe has more than %u variables", LANG_VARS);
+	return var;
 }
 
 struct lang_node *lang_expression(struct lang_parser *p)
@@ -470,7 +469,8 @@ struct lang_node *lang_expression(struct lang_parser *p)
 	lang_deeper(p);
 	n->b = lang_expression(p);
 	p->depth--;
+	/* a name that is set for the first time is a variable of the block that it stands in */
 	if (a->kind == LANG_N_VAR && !a->var && n->op == LANG_T_NONE)
-		define(p, a);
+		a->var = lang_variable(p, a->text, a->pos);
 	return n;
 }

@@ -36,20 +36,20 @@ static void unroll(struct gen *g, const struct lang_node *n)
 		statement(g, n->b);
 }
 
-/* The end of the range is computed once, into the slot behind the variable's. */
+/* The end of the range is computed once, into the variable behind. */
 static void for_statement(struct gen *g, const struct lang_node *n)
 {
-	struct lang_var end_var = { .slot = n->var->slot + 1 };
+	const struct lang_var *end_var = n->var->next;
 	uint32_t again = gen_label(g), end = gen_label(g), outer[] = { g->break_to, g->continue_to };
 
 	gen_expr(g, n->a);
 	gen_var(g, n->var, true);
 	gen_expr(g, n->c);
-	gen_var(g, &end_var, true);
+	gen_var(g, end_var, true);
 	g->break_to = end;
 	g->continue_to = gen_label(g);
 	gen_place(g, again);
-	gen_var(g, &end_var, false);
+	gen_var(g, end_var, false);
 	gen_mov(g, R1, R0);
 	gen_var(g, n->var, false);
 	gen_jump(g, BPF_JSGE, R0, R1, end);
@@ -191,14 +191,12 @@ static struct lang_code *end(struct gen *g)
 /* The variables are 0 until they are set: the verifier wants to see that. */
 static void begin_variables(struct gen *g)
 {
-	uint32_t n = g->block->nvars + g->block->duration;
-
-	if (!n)
-		return;
-	gen_push(g, n * LANG_VARIABLE_SLOT);
 	gen_imm(g, R0, 0);
-	for (uint32_t i = 0; i < n; i++)
-		gen_store(g, R10, -LANG_VARIABLE_SLOT * (int)(i + 1), R0, 8);
+	for (struct lang_var *v = g->block->vars; v; v = v->next) {
+		v->at = gen_push(g, lang_size(v->type));
+		for (uint32_t i = 0; i < lang_size(v->type); i += 8)
+			gen_store(g, R10, v->at + (int)i, R0, 8);
+	}
 }
 
 static struct lang_code *probe_code(struct lang *l, struct lang_block *b, const struct lang_probe *p, uint32_t number)
@@ -209,8 +207,9 @@ static struct lang_code *probe_code(struct lang *l, struct lang_block *b, const 
 		return NULL;
 	begin_variables(&g);
 	if (b->duration) {
+		g.duration = gen_push(&g, 8);
 		gen_duration(&g);
-		gen_store(&g, R10, -LANG_VARIABLE_SLOT * (int)(b->nvars + 1), R0, 8);
+		gen_store(&g, R10, g.duration, R0, 8);
 	}
 	if (b->filter) {
 		g.pos = b->filter->pos;

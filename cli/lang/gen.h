@@ -48,6 +48,7 @@ struct gen {
 	} *jump;
 	uint32_t njumps, jumps;
 	uint32_t frame;                /* bytes of the stack that are taken */
+	int duration;                  /* its place on the stack */
 	uint32_t end;                  /* label: leave the program */
 	uint32_t break_to, continue_to;
 	uint32_t pos;                  /* of the statement */
@@ -91,11 +92,19 @@ void gen_operate(struct gen *g, enum lang_token op, bool is_signed);
 void gen_map_read(struct gen *g, const struct lang_node *n);
 void gen_map_set(struct gen *g, const struct lang_node *set);
 void gen_map_step(struct gen *g, const struct lang_node *map, enum lang_token op, const struct lang_node *by, bool old);
+/* r0 = the value of the key, or 0. */
+void gen_lookup(struct gen *g, const struct lang_node *map);
 void gen_delete(struct gen *g, const struct lang_node *map);
 void gen_has_key(struct gen *g, const struct lang_node *map);
 /* r0 = the value of the key; where that is new it begins as what is at r10 + first, or as zeros (first 0). To `none`,
  * with r0 0, where there is no room. */
 void gen_element(struct gen *g, const struct lang_node *map, int first, uint32_t none);
+
+/* -- gen_text.c -- */
+void gen_text(struct gen *g, const struct lang_node *n, int to);      /* the string to r10 + to */
+void gen_copy_text(struct gen *g, int to, int to_off, int from, int from_off); /* r1 is lost */
+/* n compares strings: to `label` if that is `when`. */
+void gen_compare_texts(struct gen *g, const struct lang_node *n, bool when, uint32_t label);
 
 /* -- gen_value.c: @x = count() and its like -- */
 void gen_aggregate(struct gen *g, const struct lang_node *set);
@@ -119,6 +128,5 @@ struct lang_types {
 int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_types *types);
 
 #define LANG_MAP_DEFINITION 32         /* bytes that a map takes in .maps: four pointers */
-#define LANG_VARIABLE_SLOT 8
 
 #endif

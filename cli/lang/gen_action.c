@@ -29,42 +29,46 @@ uint32_t lang_record_size(const struct lang_node *call)
 	return size;
 }
 
-static bool is_computed(const struct lang_node *a)
+/* A name that is in the context stays there. */
+static uint32_t computed_size(const struct lang_node *a)
 {
-	return a->type.base != LANG_NAME && a->type.base != LANG_TEXT;
+	return a->type.base == LANG_NAME && a->kind == LANG_N_BUILTIN ? 0 : lang_size(a->type);
 }
 
-/* Arguments first, since a reserved record must not be left; names are copied from the context. */
+/* Arguments first, since a reserved record must not be left: bytes of the stack. */
 static uint32_t compute(struct gen *g, const struct lang_node *args)
 {
-	uint32_t n = 0;
+	uint32_t size = 0;
 
 	for (const struct lang_node *a = args; a; a = a->next) {
 		int at;
 
-		if (!is_computed(a))
+		if (!computed_size(a))
 			continue;
-		at = gen_push(g, 8);
-		gen_expr(g, a);
-		gen_store(g, R10, at, R0, 8);
-		n++;
+		size += computed_size(a);
+		at = gen_push(g, computed_size(a));
+		if (a->type.base == LANG_NAME) {
+			gen_text(g, a, at);
+		} else {
+			gen_expr(g, a);
+			gen_store(g, R10, at, R0, 8);
+		}
 	}
-	return n;
+	return size;
 }
 
+/* at: the end of where they are on the stack */
 static void fill(struct gen *g, const struct lang_node *args, int at)
 {
 	int to = 8;
 
 	for (const struct lang_node *a = args; a; a = a->next) {
-		for (int i = 0; a->type.base == LANG_NAME && i < GPUBPF_CTX_NAME; i += 8) {
-			gen_load(g, R1, R9, a->builtin.at + i, 8);
-			gen_store(g, R0, to + i, R1, 8);
-		}
-		if (is_computed(a)) {
+		at -= (int)computed_size(a);
+		if (a->type.base == LANG_NAME) {
+			gen_copy_text(g, R0, to, computed_size(a) ? R10 : R9, computed_size(a) ? at : (int)a->builtin.at);
+		} else if (a->type.base != LANG_TEXT) {
 			gen_load(g, R1, R10, at, 8);
 			gen_store(g, R0, to, R1, 8);
-			at -= 8;
 		}
 		to += lang_size(a->type);
 	}
@@ -73,11 +77,11 @@ static void fill(struct gen *g, const struct lang_node *args, int at)
 void gen_action(struct gen *g, const struct lang_node *call)
 {
 	const struct lang_node *args = lang_record_args(call);
-	uint32_t none = gen_label(g), n;
-	int first = -(int)g->frame - 8;
+	uint32_t none = gen_label(g), size;
+	int first = -(int)g->frame;
 
 	g->wanted = true;
-	n = compute(g, args);
+	size = compute(g, args);
 	gen_map_address(g, R1, gen_own(g, LANG_OWN_RECORDS));
 	gen_imm(g, R2, lang_record_size(call));
 	gen_imm(g, R3, 0);
@@ -90,7 +94,7 @@ void gen_action(struct gen *g, const struct lang_node *call)
 	gen_imm(g, R2, 0);
 	gen_call(g, SUBMIT);
 	gen_place(g, none);
-	gen_pop(g, 8 * n);
+	gen_pop(g, size);
 }
 
 /* -- duration -- */

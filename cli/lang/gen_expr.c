@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions: what is asked for is in r0 afterwards, r1 to r5 hold nothing. */
 #include <linux/bpf.h>
-#include <string.h>
 
 #include "gen.h"
 #include "gpubpf/ctx.h"
@@ -14,14 +13,23 @@ void gen_number(struct gen *g, int dst, const struct lang_node *n)
 	gen_imm(g, dst, n->value);
 }
 
+/* r0 as a number of so many bits; 0: of all */
+static void narrow(struct gen *g, uint32_t bits, bool is_signed)
+{
+	if (!bits || bits >= 64)
+		return;
+	gen_alu_imm(g, BPF_LSH, R0, 64 - bits);
+	gen_alu_imm(g, is_signed ? BPF_ARSH : BPF_RSH, R0, 64 - bits);
+}
+
 void gen_var(struct gen *g, const struct lang_var *var, bool store)
 {
-	int off = -LANG_VARIABLE_SLOT * (int)(var->slot + 1);
-
-	if (store)
-		gen_store(g, R10, off, R0, 8);
-	else
-		gen_load(g, R0, R10, off, 8);
+	if (store) {
+		narrow(g, var->bits, var->type.is_signed);
+		gen_store(g, R10, var->at, R0, 8);
+	} else {
+		gen_load(g, R0, R10, var->at, 8);
+	}
 }
 
 /* -- words -- */
@@ -95,7 +103,7 @@ static void word(struct gen *g, const struct lang_node *n)
 		gen_call(g, NAMED_ARG);
 		break;
 	case LANG_SOURCE_DURATION:
-		gen_load(g, R0, R10, -LANG_VARIABLE_SLOT * (int)(g->block->nvars + 1), 8);
+		gen_load(g, R0, R10, g->duration, 8);
 		break;
 	case LANG_SOURCE_PROBE:
 	case LANG_SOURCE_HOST:
@@ -208,10 +216,7 @@ static void ternary(struct gen *g, const struct lang_node *n)
 static void cast(struct gen *g, const struct lang_node *n)
 {
 	gen_expr(g, n->a);
-	if (n->value >= 64)
-		return;
-	gen_alu_imm(g, BPF_LSH, R0, 64 - n->value);
-	gen_alu_imm(g, n->type.is_signed ? BPF_ARSH : BPF_RSH, R0, 64 - n->value);
+	narrow(g, n->value, n->type.is_signed);
 }
 
 /* -- tests -- */
@@ -226,37 +231,14 @@ static const struct test tests[LANG_TOKENS] = {
 	[LANG_T_GT] = { BPF_JGT, BPF_JLE, BPF_JSGT, BPF_JSLE }, [LANG_T_GE] = { BPF_JGE, BPF_JLT, BPF_JSGE, BPF_JSLT },
 };
 
-/* Names are compared in words; behind their end is nothing but zeros. */
-static void compare_name(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
-{
-	int at = n->a->type.base == LANG_KERNEL ? FIELD(kernel_name) : (int)n->a->builtin.at;
-	bool equal = (n->op == LANG_T_EQ) == when;
-	uint32_t other = equal ? gen_label(g) : label;
-	char text[GPUBPF_CTX_NAME] = "";
-
-	strncpy(text, n->b->text, sizeof(text) - 1);
-	for (size_t i = 0; i <= strlen(text); i += 8) {
-		uint64_t eight;
-
-		memcpy(&eight, text + i, sizeof(eight));
-		gen_load(g, R0, R9, at + i, 8);
-		gen_imm(g, R1, eight);
-		gen_jump(g, BPF_JNE, R0, R1, other);
-	}
-	if (!equal)
-		return;
-	gen_goto(g, label);
-	gen_place(g, other);
-}
-
 static void compare(struct gen *g, const struct lang_node *n, bool when, uint32_t label)
 {
 	const struct test *t = &tests[n->op];
 	bool is_signed = n->value;     /* lang_check() has decided */
 	uint32_t op = is_signed ? (when ? t->signed_yes : t->signed_no) : when ? t->yes : t->no;
 
-	if (n->b->type.base == LANG_TEXT) {
-		compare_name(g, n, when, label);
+	if (n->b->type.base == LANG_TEXT || n->b->type.base == LANG_NAME) {
+		gen_compare_texts(g, n, when, label);
 	} else if (n->b->kind == LANG_N_NUMBER && n->b->value <= INT32_MAX) {
 		gen_expr(g, n->a);
 		gen_jump_imm(g, op, R0, (int32_t)n->b->value, label);
@@ -303,6 +285,10 @@ static void set_var(struct gen *g, const struct lang_node *n)
 {
 	struct lang_node now = { .kind = LANG_N_VAR, .var = n->a->var };
 
+	if (n->type.base == LANG_NAME) {
+		gen_text(g, n->b, n->a->var->at);
+		return;
+	}
 	if (n->op == LANG_T_NONE) {
 		gen_expr(g, n->b);
 	} else {
@@ -317,10 +303,11 @@ void gen_step(struct gen *g, const struct lang_node *n)
 	int32_t by = n->op == LANG_T_ADD ? 1 : -1;
 
 	gen_var(g, n->a->var, false);
+	gen_mov(g, R1, R0);
 	gen_alu_imm(g, BPF_ADD, R0, by);
 	gen_var(g, n->a->var, true);
 	if (!n->value)
-		gen_alu_imm(g, BPF_ADD, R0, -by); /* $x++ is what it was */
+		gen_mov(g, R0, R1);    /* $x++ is what it was */
 }
 
 static void set(struct gen *g, const struct lang_node *n)

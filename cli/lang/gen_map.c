@@ -7,14 +7,6 @@
 
 enum { LOOKUP = 1, UPDATE = 2, DELETE = 3 };
 
-static void copy_name(struct gen *g, int to, const struct lang_node *n)
-{
-	for (int i = 0; i < GPUBPF_CTX_NAME; i += 8) {
-		gen_load(g, R0, R9, n->builtin.at + i, 8);
-		gen_store(g, R10, to + i, R0, 8);
-	}
-}
-
 /* The key on the stack; its place. gen_pop() with key_size gives it back. */
 static int put_key(struct gen *g, const struct lang_node *n)
 {
@@ -26,7 +18,7 @@ static int put_key(struct gen *g, const struct lang_node *n)
 	}
 	for (const struct lang_node *k = n->list; k; k = k->next) {
 		if (k->type.base == LANG_NAME) {
-			copy_name(g, at, k);
+			gen_text(g, k, at);
 		} else {
 			gen_expr(g, k);
 			gen_store(g, R10, at, R0, 8);
@@ -99,13 +91,19 @@ void gen_element(struct gen *g, const struct lang_node *n, int first, uint32_t n
 	gen_pop(g, n->map->key_size);
 }
 
-void gen_map_read(struct gen *g, const struct lang_node *n)
+void gen_lookup(struct gen *g, const struct lang_node *n)
 {
-	uint32_t none = gen_label(g);
 	int key = put_key(g, n);
 
 	lookup(g, n->map->index, key);
 	gen_pop(g, n->map->key_size);
+}
+
+void gen_map_read(struct gen *g, const struct lang_node *n)
+{
+	uint32_t none = gen_label(g);
+
+	gen_lookup(g, n);
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none); /* r0 is 0 then, and so is what is not there */
 	gen_load(g, R0, R0, 0, 8);
 	gen_place(g, none);
@@ -124,10 +122,8 @@ void gen_delete(struct gen *g, const struct lang_node *n)
 void gen_has_key(struct gen *g, const struct lang_node *n)
 {
 	uint32_t none = gen_label(g);
-	int key = put_key(g, n);
 
-	lookup(g, n->map->index, key);
-	gen_pop(g, n->map->key_size);
+	gen_lookup(g, n);
 	gen_jump_imm(g, BPF_JEQ, R0, 0, none);
 	gen_imm(g, R0, 1);
 	gen_place(g, none);
@@ -136,11 +132,16 @@ void gen_has_key(struct gen *g, const struct lang_node *n)
 static void assign(struct gen *g, const struct lang_node *n)
 {
 	uint32_t none = gen_label(g);
-	int value = gen_push(g, 8), key;
+	uint32_t size = lang_size(n->a->map->value);
+	int value = gen_push(g, size), key;
 
 	g->wanted = true;
-	gen_expr(g, n->b);
-	gen_store(g, R10, value, R0, 8);
+	if (n->a->map->value.base == LANG_NAME) {
+		gen_text(g, n->b, value);
+	} else {
+		gen_expr(g, n->b);
+		gen_store(g, R10, value, R0, 8);
+	}
 	key = put_key(g, n->a);
 	if (lang_map_is_array(n->a->map)) {
 		lookup(g, n->a->map->index, key);
@@ -154,7 +155,7 @@ static void assign(struct gen *g, const struct lang_node *n)
 	gen_pop(g, n->a->map->key_size);
 	gen_place(g, none);
 	gen_load(g, R0, R10, value, 8);
-	gen_pop(g, 8);
+	gen_pop(g, size);
 }
 
 void gen_map_set(struct gen *g, const struct lang_node *n)

@@ -76,26 +76,26 @@ static void count_slot(struct gen *g, uint32_t last)
 	add(g, 0, R1);
 }
 
-/* The slot as gpubpf_log2() of <gpubpf/probe.h> has it. */
+/* The slot as gpubpf_log2(), and struct gpubpf_quantiles, of <gpubpf/probe.h> have it: what is left of the value when it
+ * is shifted to less than 2 << bits, and 1 << bits for each place. */
 static void histogram(struct gen *g, const struct lang_map *map, int value)
 {
-	uint32_t end = gen_label(g);
+	uint32_t bits = map->fine - 1;
 
 	gen_load(g, R1, R10, value, 8);
 	gen_imm(g, R2, 0);
-	gen_jump_imm(g, BPF_JEQ, R1, 0, end);
-	gen_imm(g, R2, 1);
 	for (int shift = 32; shift; shift /= 2) {
 		uint32_t less = gen_label(g);
 
-		gen_imm(g, R3, 1ull << shift);
+		gen_imm(g, R3, 1ull << (shift + bits));
 		gen_jump(g, BPF_JLT, R1, R3, less);
 		gen_alu_imm(g, BPF_RSH, R1, shift);
 		gen_alu_imm(g, BPF_ADD, R2, shift);
 		gen_place(g, less);
 	}
-	gen_place(g, end);
-	count_slot(g, 63);
+	gen_alu_imm(g, BPF_LSH, R2, bits);
+	gen_alu(g, BPF_ADD, R2, R1);
+	count_slot(g, map->value_size / 8 - 1);
 }
 
 /* slot 0: below min; the last: from max on */

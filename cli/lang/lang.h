@@ -18,17 +18,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "gpubpf/ctx.h"
+
 #define LANG_TEXT_SIZE (1u << 20)      /* bytes of a program's text */
 #define LANG_DEPTH 64                  /* nesting of expressions and blocks */
 #define LANG_MAPS 64
 #define LANG_VARS 32                   /* scratch variables of a probe */
 #define LANG_KEYS 8                    /* elements of a key */
-#define LANG_KEY_SIZE 128              /* bytes of a key */
+#define LANG_KEY_SIZE 256              /* bytes of a key */
 #define LANG_STRING_SIZE 1024          /* bytes of a literal */
 #define LANG_ARGS 32                   /* that a printf() prints, and kernels' arguments that have a name */
 #define LANG_PROBES 256
 #define LANG_UNROLL 100
 #define LANG_INSNS 30000               /* of one probe: jumps reach 32767 */
+#define LANG_HIST_BITS 5
 #define LANG_SLOTS 1024                /* of a histogram */
 #define LANG_MAP_KEYS 4096             /* of a map, if `let` does not say otherwise */
 #define LANG_MOST_KEYS (1u << 24)
@@ -54,8 +57,8 @@ enum lang_base {
 	LANG_INT,
 	LANG_KERNEL,                   /* a kernel's id */
 	LANG_ADDRESS,
-	LANG_NAME,                     /* 64 bytes, in the context */
-	LANG_TEXT,                     /* a literal */
+	LANG_NAME,                     /* a string of 64 bytes with its NUL */
+	LANG_TEXT,                     /* one that the host knows, as a literal is; NAME where it is kept */
 	LANG_AGGREGATE,                /* count() and its like */
 };
 
@@ -124,7 +127,7 @@ enum lang_kind {
 	LANG_N_IF,                     /* a, b, c */
 	LANG_N_BLOCK,                  /* list */
 	LANG_N_UNROLL,                 /* value times b */
-	LANG_N_FOR,                    /* var from a to below c, b */
+	LANG_N_FOR,                    /* var from a to below c, b; the variable behind it is the end */
 	LANG_N_BREAK,
 	LANG_N_CONTINUE,
 	LANG_N_RETURN,
@@ -149,10 +152,12 @@ struct lang_node {
 struct lang_var {
 	struct lang_var *next;
 	const char *name;
-	struct lang_type type;
-	uint32_t slot;                 /* of the block */
+	struct lang_type type;         /* VOID: not known yet */
+	uint32_t bits;                 /* of a number whose type `let` declares; 0: it takes that of what it is set to */
 	uint32_t scope;                /* depth of the block that has it; gone: UINT32_MAX */
+	int at;                        /* on the stack, from r10 */
 	uint64_t value;                /* on the host */
+	char text[GPUBPF_CTX_NAME];    /* likewise */
 };
 
 /* What a map holds: a number that is set, or what a function of use VALUE makes. */
@@ -168,6 +173,7 @@ struct lang_map {
 	const char *key_name[LANG_KEYS];
 	bool keys_known;
 	uint64_t min, max, step;       /* lhist */
+	uint32_t fine;                 /* hist: 1 + its bits, 2^bits slots a power of two */
 	uint32_t room;
 	bool lru;
 	uint32_t key_size, value_size; /* bytes */
@@ -304,6 +310,8 @@ struct lang_parser {
 };
 struct lang_node *lang_expression(struct lang_parser *p);
 struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos);
+/* A new variable of the block that is read. */
+struct lang_var *lang_variable(struct lang_parser *p, const char *name, uint32_t pos);
 struct lang_map *lang_map_named(struct lang_parser *p, const char *name, uint32_t pos);
 bool lang_accept(struct lang_parser *p, enum lang_token token);
 void lang_expect(struct lang_parser *p, enum lang_token token, const char *where);
@@ -331,7 +339,7 @@ bool lang_map_is_array(const struct lang_map *map);
 /* gen.c, object.c */
 int lang_generate(struct lang *l);
 
-/* The record of an action: its number and the probe's, 4 bytes each, then each argument, 8 bytes or 64 of a NAME. */
+/* The record of an action: its number and the probe's, 4 bytes each, then each argument, as lang_size() has it. */
 uint32_t lang_record_size(const struct lang_node *call);
 /* The first of the arguments that are in it, each leading to the next; NULL: there are none. */
 struct lang_node *lang_record_args(const struct lang_node *call);

@@ -77,6 +77,7 @@ static struct lang_node *unroll(struct lang_parser *p)
 static struct lang_node *for_statement(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_FOR, p->lex.pos), *name = lang_node(p, LANG_N_VAR, p->lex.pos);
+	struct lang_var *end;
 	bool open;
 
 	lang_next(&p->lex);
@@ -93,29 +94,46 @@ static struct lang_node *for_statement(struct lang_parser *p)
 	if (open)
 		lang_expect(p, LANG_T_CLOSE, "behind the bounds");
 	lang_deeper(p);
-	n->var = lang_alloc(p->l, sizeof(*n->var));
-	if (n->var) {
-		struct lang_var **end = &p->block->vars;
-
-		while (*end)
-			end = &(*end)->next;
-		*n->var = (struct lang_var){
-			.name = name->text, .slot = p->block->nvars++, .scope = p->depth, .type = { LANG_INT, true },
-		};
-		*end = n->var;
-	}
-	if (p->block->nvars++ >= LANG_VARS)       /* and the end of the range, which is computed once */
-		lang_fail(p->l, n->pos, "use fewer", "the probe has more than %u variables", LANG_VARS);
+	n->var = lang_variable(p, name->text, n->pos);
+	end = lang_variable(p, "", n->pos);       /* of the range, which is computed once */
+	if (n->var && end)
+		n->var->type = end->type = (struct lang_type){ LANG_INT, true };
 	n->b = inner_block(p);
 	leave(p);
 	p->depth--;
 	return n;
 }
 
-/* let $x = ...; hides what has the name further out */
+/* The type behind let $x: */
+static void let_type(struct lang_parser *p, struct lang_type *type, uint32_t *bits)
+{
+	if (lang_word_is(p, "string"))
+		type->base = LANG_NAME;
+	else if (p->lex.token == LANG_T_WORD && lang_type_named(p->lex.string, bits, &type->is_signed))
+		type->base = LANG_INT;
+	else
+		lang_fail(p->l, p->lex.pos, "uint64 and its like, and string", "this is no type that a variable can have");
+	lang_next(&p->lex);
+}
+
+/* What a variable that is declared and not set begins with; of no type it is nothing yet. */
+static struct lang_node *beginning(struct lang_parser *p, struct lang_node *set, enum lang_base base)
+{
+	if (base == LANG_VOID)
+		return lang_node(p, LANG_N_BLOCK, set->pos);
+	set->b = lang_node(p, base == LANG_NAME ? LANG_N_STRING : LANG_N_NUMBER, set->pos);
+	set->b->type = base == LANG_NAME ? (struct lang_type){ LANG_TEXT } : (struct lang_type){ LANG_INT, true };
+	set->b->text = "";
+	set->b->literal = base == LANG_INT;
+	return set;
+}
+
+/* let $x; let $x = 1; let $x: uint8 = 1; */
 static struct lang_node *let_statement(struct lang_parser *p)
 {
-	uint32_t pos;
+	struct lang_node *set = lang_node(p, LANG_N_SET, p->lex.pos), *n = set;
+	struct lang_type type = { LANG_VOID };
+	uint32_t pos, bits = 0;
 
 	lang_next(&p->lex);
 	pos = p->lex.pos;
@@ -124,7 +142,22 @@ static struct lang_node *let_statement(struct lang_parser *p)
 			lang_fail(p->l, pos, "choose another name, or leave let out", "%s is there already", v->name);
 	if (p->lex.token != LANG_T_VAR)
 		lang_fail(p->l, pos, "let $x = 0;", "let is for a variable here");
-	return lang_expression(p);
+	set->a = lang_node(p, LANG_N_VAR, pos);
+	set->a->text = p->lex.string;
+	lang_next(&p->lex);
+	if (lang_accept(p, LANG_T_COLON))
+		let_type(p, &type, &bits);
+	set->pos = p->lex.pos;
+	if (lang_accept(p, LANG_T_SET))
+		set->b = lang_expression(p);
+	else
+		n = beginning(p, set, type.base);
+	set->a->var = lang_variable(p, set->a->text, pos);
+	if (set->a->var) {
+		set->a->var->type = type;
+		set->a->var->bits = bits;
+	}
+	return n;
 }
 
 static struct lang_node *simple(struct lang_parser *p, enum lang_kind kind)
@@ -135,16 +168,23 @@ static struct lang_node *simple(struct lang_parser *p, enum lang_kind kind)
 	return n;
 }
 
-/* An expression that does something. */
+/* Does the expression do something? */
+static bool does_something(const struct lang_node *n)
+{
+	if (n->kind == LANG_N_TERNARY)
+		return does_something(n->b) && does_something(n->c);
+	if (n->kind == LANG_N_CALL)
+		return n->function && n->function->use != LANG_USE_VALUE && n->function->id != LANG_F_STR;
+	return n->kind == LANG_N_SET || n->kind == LANG_N_STEP;
+}
+
 static struct lang_node *expression_statement(struct lang_parser *p)
 {
 	struct lang_node *n = lang_expression(p);
-	bool does = n->kind == LANG_N_SET || n->kind == LANG_N_STEP ||
-		    (n->kind == LANG_N_CALL && n->function && n->function->use != LANG_USE_VALUE);
 
 	if (n->kind == LANG_N_CALL && n->function && n->function->use == LANG_USE_VALUE)
 		lang_fail(p->l, n->pos, "set a map to it: @x = ...", "%s() is what a map holds", n->function->name);
-	else if (!does)
+	else if (!does_something(n))
 		lang_fail(p->l, n->pos, "print it, or set a map or a variable to it", "this value is used for nothing");
 	return n;
 }

@@ -71,6 +71,7 @@ static void show_hist(const struct lang_map *map, const struct lang_row *row, FI
 {
 	struct gpubpf_hist_shape shape = {
 		.n = map->value_size / 8, .width = 8, .step = map->step, .min = map->min, .zeros = !map->step,
+		.bits = map->fine ? map->fine - 1 : 0, .each = true,
 	};
 	uint64_t slot[LANG_SLOTS] = {0};
 
@@ -104,7 +105,10 @@ static int by_value(const void *a, const void *b, void *arg)
 {
 	const struct lang_map *map = arg;
 	uint64_t x = lang_row_number(map, a), y = lang_row_number(map, b);
+	const struct lang_row *first = a, *second = b;
 
+	if (!map->holds && map->value.base == LANG_NAME)
+		return memcmp(first->value, second->value, GPUBPF_CTX_NAME);
 	if (map->value.is_signed && !is_hist(map))
 		return ((int64_t)x > (int64_t)y) - ((int64_t)x < (int64_t)y);
 	return (x > y) - (x < y);

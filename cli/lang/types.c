@@ -102,19 +102,23 @@ static int key_type(struct types *t, const struct lang_map *map)
 	return id;
 }
 
-/* struct gpubpf_hist, or what GPUBPF_LINEAR_HIST() makes: empty members say what the slots count. */
+/* struct gpubpf_hist, or what GPUBPF_LINEAR_HIST() makes, or as gpubpf_quantiles: empty members say what the slots count. */
 static int hist_type(struct types *t, const struct lang_map *map, const char *name)
 {
-	int min, step, slots, id;
+	uint32_t bits = map->fine ? map->fine - 1 : 0;
+	int min, step, fine, slots, id;
 
 	if (!t->slot)
 		t->slot = btf__add_typedef(t->btf, "gpubpf_log2_slot", u64_type(t));
 	min = array_type(t, array_type(t, char_type(t), map->min), 0);
 	step = array_type(t, array_type(t, char_type(t), map->step), 0);
-	slots = array_type(t, map->step ? u64_type(t) : t->slot, map->value_size / 8);
+	fine = array_type(t, array_type(t, char_type(t), bits), 0);
+	slots = array_type(t, map->step || bits ? u64_type(t) : t->slot, map->value_size / 8);
 	id = btf__add_struct(t->btf, name, map->value_size);
 	btf__add_field(t->btf, "gpubpf_min", min, 0, 0);
 	btf__add_field(t->btf, "gpubpf_step", step, 0, 0);
+	if (bits)
+		btf__add_field(t->btf, "gpubpf_bits", fine, 0, 0);
 	btf__add_field(t->btf, "slot", slots, 0, 0);
 	return id;
 }
@@ -144,7 +148,7 @@ static int value_type(struct types *t, const struct lang_map *map)
 	case LANG_F_MAX:
 		return pair_type(t, map->holds->name, map->holds->name, number_type(t, plain), "lost", u64_type(t));
 	case LANG_F_HIST:
-		return hist_type(t, map, "gpubpf_hist");
+		return hist_type(t, map, map->fine > 1 ? lang_format(t->l, "hist%u", map->index) : "gpubpf_hist");
 	case LANG_F_LHIST:
 		return hist_type(t, map, lang_format(t->l, "lhist%u", map->index));
 	default:

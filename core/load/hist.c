@@ -8,7 +8,7 @@
 
 #include "load.h"
 
-#define MAX_BITS 4
+#define MAX_BITS 5
 
 static const struct btf_type *real_type(const struct btf *btf, uint32_t type)
 {

@@ -152,6 +152,12 @@ static void slot_label(const struct gpubpf_hist_shape *shape, uint32_t i, char *
 		return;
 	}
 	gpubpf_hist_bounds(shape, i, &from, &to);
+	if (shape->bits && to == UINT64_MAX)
+		snprintf(buf, size, "[%llu, ...)", (unsigned long long)from);
+	else if (shape->bits)
+		snprintf(buf, size, from == to ? "[%llu]" : "[%llu, %llu)", (unsigned long long)from, (unsigned long long)to + 1);
+	if (shape->bits)
+		return;
 	power(i - shape->zeros, low, sizeof(low));
 	power(i - shape->zeros + 1, high, sizeof(high));
 	snprintf(buf, size, "[%s, %s)", i ? low : "0", to == UINT64_MAX ? "..." : high);
@@ -173,7 +179,15 @@ static void print_bars(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 	for (uint32_t i = first; i < shape->n && i <= last; i++) {
 		char label[64];
 		int length = (long double)slot[i] * BAR / most;
+		uint32_t empty = i;
 
+		while (shape->bits && !slot[empty])
+			empty++;
+		if (empty - i > 2) {
+			fprintf(out, "  ...\n");
+			i = empty - 1;
+			continue;
+		}
 		slot_label(shape, i, label, sizeof(label));
 		fprintf(out, "  %-16s %10llu |%-*.*s|\n", label, (unsigned long long)slot[i], BAR, length, bar);
 	}
@@ -200,7 +214,7 @@ void gpubpf_hist_print(const struct gpubpf_hist_shape *shape, const uint64_t *sl
 		fprintf(out, "  (empty)\n");
 		return;
 	}
-	if (shape->bits)
+	if (shape->bits && !shape->each)
 		print_fine(shape, slot, out);
 	else
 		print_bars(shape, slot, out);

@@ -17,6 +17,8 @@ gpu/exit/step_one /gid == 1023/ { printf("%s %d of %d, %d\n", kernel, launch, gd
 gpu/exit/step_one { @few[gid] = count(); @d = count(); if (duration < 1h) { @quick = count(); } }
 gpu/entry/step_one { @start[tid] = nsecs; }
 gpu/exit/step_one /@start[tid] && nsecs - @start[tid] < 1h/ { @took = count(); delete(@start[tid]); }
+gpu/exit/step_one { let $side: string = gid % 2 == 0 ? "even" : "odd"; @who[$side, kernel] = count(); @fine = hist(gid % 5, 1); }
+gpu/exit/step_one /gid == 65 && launch == 0 && str(arg0 + 260) == "A"/ { @letter[str(arg0 + 260)] = count(); }
 gpu/entry/never* { @never[kernel] = count(); }
 BEGIN { printf("begin %s\n", $1); } END { printf("end %d %d\n", @count, @even[0]); clear(@set); clear(@few); }
 END
@@ -50,6 +52,15 @@ end 3072 1536
 @d: 3072
 @quick: 3072
 @took: 3072
+@who[even, step_one]: 1536
+@who[odd, step_one]: 1536
+@fine:
+  [0]                     615 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [1]                     615 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [2]                     615 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [3]                     615 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [4, 6)                  612 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ |
+@letter[A]: 1
 END
 run "$GPUBPF" "$T/all.bt" --param param -- "$LOOP" 3 0; is 42 "all"
 grep -v 'values, p50\|^$\|^gpubpf: ' "$T/err" > "$T/got"
