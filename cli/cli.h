@@ -72,6 +72,8 @@ const char *cli_str(const struct cli_args *args, enum cli_option option, const c
 /* A whole number, not below `least` (0 or 1), or seconds as milliseconds; false with the reason told if it is none. */
 bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t least, uint64_t *value);
 bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms);
+/* text: of what is called so; NULL leaves *ms */
+bool cli_ms_of(const char *name, const char *text, uint64_t *ms);
 
 /* help.c */
 void cli_help_all(FILE *out);
@@ -98,6 +100,7 @@ const char *cli_nearest(const char *name, const char *const *names, size_t n);
 
 /* environ.c: the only reader of the environment; "" and NULL alike mean unset */
 const char *cli_env_backend(void);
+const char *cli_env_wait(void);
 const char *cli_env_session(void);
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */
 const char *cli_env_runtime_dir(char *buf, size_t size);

@@ -16,6 +16,11 @@ const char *cli_env_backend(void)
 	return get("GPUBPF_BACKEND");
 }
 
+const char *cli_env_wait(void)
+{
+	return get("GPUBPF_WAIT");
+}
+
 const char *cli_env_session(void)
 {
 	return get("GPUBPF_SESSION");

@@ -181,7 +181,14 @@ bool cli_u64(const struct cli_args *args, enum cli_option option, uint64_t least
 
 bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms)
 {
-	const char *text = cli_str(args, option, NULL);
+	char name[64];
+
+	snprintf(name, sizeof(name), "--%s", cli_options[option].long_name);
+	return cli_ms_of(name, cli_str(args, option, NULL), ms);
+}
+
+bool cli_ms_of(const char *name, const char *text, uint64_t *ms)
+{
 	double seconds;
 	char *end;
 
@@ -189,8 +196,7 @@ bool cli_ms(const struct cli_args *args, enum cli_option option, uint64_t *ms)
 		return true;
 	seconds = strtod(text, &end);
 	if (end == text || *end || !(seconds > 0 && seconds <= 1000000)) {
-		cli_error("--%s %s: must be a number of seconds, e.g. 10 or 0.5", cli_options[option].long_name,
-			  text);
+		cli_error("%s %s: must be a number of seconds, e.g. 10 or 0.5", name, text);
 		return false;
 	}
 	*ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);

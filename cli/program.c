@@ -280,10 +280,13 @@ static void note_unprobed(const struct cli_program *p)
 	struct gpubpf_session *s = p->host.s;
 	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
 
-	for (size_t i = 0; !gpubpf_session__kernel(s, i, &k); i++)
-		if (k.probed < k.launches && k.reason[0])
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &k); i++) {
+		const char *why = gpubpf_report_reason(s, &k);
+
+		if (k.probed < k.launches && why[0])
 			note_loss(p, "%.200s: %llu of %llu launches were not probed: %s", k.name,
-				  (unsigned long long)(k.launches - k.probed), (unsigned long long)k.launches, k.reason);
+				  (unsigned long long)(k.launches - k.probed), (unsigned long long)k.launches, why);
+	}
 }
 
 void cli_program_end(struct cli_program *p)

@@ -106,7 +106,8 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	const struct cli_args *args = c->args;
 	uint64_t wait_ms = 0, duration_ms = 0, threads = 0;
 
-	if (!cli_ms(args, OPT_WAIT, &wait_ms) || !cli_ms(args, OPT_DURATION, &duration_ms) ||
+	if (!cli_ms_of("GPUBPF_WAIT", cli_has(args, OPT_WAIT) ? NULL : cli_env_wait(), &wait_ms) ||
+	    !cli_ms(args, OPT_WAIT, &wait_ms) || !cli_ms(args, OPT_DURATION, &duration_ms) ||
 	    !cli_u64(args, OPT_SAMPLE, 1, &o->sample) || !cli_u64(args, OPT_FIRST, 1, &o->first) ||
 	    !cli_u64(args, OPT_EVENTS, 0, &o->max_events) || !cli_u64(args, OPT_THREADS, 1, &threads) ||
 	    !cli_u64(args, OPT_MAX_COST, 1, &o->max_cost))

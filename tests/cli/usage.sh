@@ -39,6 +39,8 @@ run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --duration -1 -- true; is 2 "a negative 
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --attach enter -- true; is 2 "--attach without a pattern"
 run "$GPUBPF" run -o "$OBJ/probe.bpf.o" --backend opncl -- true
 is 2 "an unknown backend"; says 'did you mean opencl?.*known are' "lists the known"; one_line "it"
+GPUBPF_WAIT=soon run "$GPUBPF" run -o "$OBJ/probe.bpf.o" -- true; is 2 "GPUBPF_WAIT that is no number"
+says 'GPUBPF_WAIT soon: must be a number of seconds' "is named"
 GPUBPF_BACKEND=nope run "$GPUBPF" run -o "$OBJ/probe.bpf.o" -- true; is 2 "GPUBPF_BACKEND of no backend"
 usage() { # WHAT ARGUMENT...: a document with the error
 	what=$1; shift
