@@ -61,7 +61,8 @@ static int find_device(struct gpubpf_device *d, const char *name, uint32_t index
 }
 
 #define WHERE_NAP_NS 50000l
-#define WHERE_NAPS 400 /* with what a timer adds some 50 ms */
+#define WHERE_NS 50000000ull             /* for an answer, */
+#define WHERE_BUSY_NS 10000000000ull     /* and of a CPU that has no time for anybody */
 
 static bool has_ended(struct gpubpf_device *d, cl_event event)
 {
@@ -235,10 +236,29 @@ static cl_int ask_where(struct gpubpf_device *d, cl_mem memory)
 	return err ? err : d->api.clFlush(d->queue);
 }
 
-/* A kernel of the application may run until its host says otherwise, and ours not before it ends: nobody waits for that. */
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* A kernel of the application may run until its host says otherwise, and ours not before it ends: nobody waits for that.
+ * On a CPU it takes the process's own time meanwhile; where that stands still it is the machine that is busy. */
+static void await_where(struct gpubpf_device *d)
+{
+	const uint64_t began = clock_ns(CLOCK_MONOTONIC), used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	const uint64_t most = d->caps.bits & GPUBPF_CAP_X86 ? WHERE_BUSY_NS : WHERE_NS;
+	const struct timespec nap = { .tv_nsec = WHERE_NAP_NS };
+
+	while (d->where_event && !has_ended(d, d->where_event) && clock_ns(CLOCK_MONOTONIC) - began < most &&
+	       clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used < WHERE_NS)
+		nanosleep(&nap, NULL);
+}
+
 static int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
 {
-	const struct timespec nap = { .tv_nsec = WHERE_NAP_NS };
 	cl_int err;
 
 	if (!where_answered(d))
@@ -247,8 +267,7 @@ static int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *a
 	if (!d->where_answer)
 		return -EIO;
 	err = ask_where(d, buffer);
-	for (int i = 0; d->where_event && !has_ended(d, d->where_event) && i < WHERE_NAPS; i++)
-		nanosleep(&nap, NULL);
+	await_where(d);
 	if (d->where_event && !has_ended(d, d->where_event))
 		return -EBUSY;
 	*address = *d->where_answer;
