@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/descriptor.c
-// SOURCES: core/wire/wire.c core/diag.c
+// SOURCES: core/wire/name.c core/wire/wire.c core/diag.c
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 /* Any bytes behind the head of an ELF file of AMD's: what is not in the file is not there. */
 #include "hip.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/hip/amdgpu/bundle.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/elf.c backends/hip/amdgpu/meta.c
-// SOURCES: backends/hip/amdgpu/msgpack.c core/wire/wire.c core/diag.c
+// SOURCES: backends/hip/amdgpu/msgpack.c core/wire/name.c core/wire/wire.c core/diag.c
 // LIBS: -lzstd
 /* Any bytes as a HIP image: refused with a diagnostic, or a code object comes out of which nothing is read that is
  * not in it. */

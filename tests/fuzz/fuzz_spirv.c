@@ -2,7 +2,7 @@
 // SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
 // SOURCES: backends/spirv/spirv/kernels.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
 // SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/functions.c core/lower/ctx.c
-// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/wire.c core/diag.c core/places.c core/insn.c core/tables.c core/print_spec.c maps/*.c
+// SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/insn.c core/tables.c core/print_spec.c maps/*.c
 /*
  * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
  * the twin of all its kernels can be read again and has the same kernels, wrapped ones as twins. Any bytes as a container of
