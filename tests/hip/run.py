@@ -30,7 +30,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sim = os.environ.get('GPUBPF_AMD_SIM')
 
 
-def call(*args, timeout=60):
+def call(*args, timeout=300):
     return subprocess.run([str(a) for a in args], capture_output=True, text=True, errors='replace', timeout=timeout)
 
 
@@ -154,6 +154,21 @@ def bundles(folder):
         ok(good, f'a compressed bundle, {gfx}: refused, {name}', '' if good else made.stdout)
 
 
+def long_name(folder):
+    """A kernel is listed by a short form of a long name, and so is its twin's."""
+    base, whole = os.path.join(folder, 'long'), 'k_' + 300 * 'x'
+    with open(os.path.join(here, 'kernels/simple.cl'), encoding='utf-8') as f:
+        text = f.read().replace('void k(', f'void {whole}(')
+    with open(base + '.c', 'w', encoding='utf-8') as f:
+        f.write(text)
+    built = compile_cl(base + '.c', base)
+    short = call(twin, gfx, base).stdout.split(' ')[0]
+    made = call(twin, gfx, base, probe, short, where, base + '.made')
+    symbols = call('llvm-readelf-22', '--symbols', '--wide', base + '.made').stdout
+    good = short.startswith('k_x') and len(short) == 227 and f' gpubpf_twin_{short}\n' in symbols
+    ok(good, f'a name of {len(whole)} bytes, {gfx}: {len(short)} in the twin', '' if good else built.stderr + made.stdout + symbols)
+
+
 HOSTILE = '''
 kernel void bad(global uint *out) { __asm__ volatile(".long 0xe966cf39, 0xff2e1165, 0x528a5af9, 0x4a483f6c"); }
 kernel void good(global uint *out) { out[0] = 1; }
@@ -238,6 +253,7 @@ with tempfile.TemporaryDirectory() as folder:
     if where == 'both':
         bundles(folder)
         hostile(folder)
+        long_name(folder)
         listed(folder)
         one_exit(folder)
         decoded(folder)
