@@ -11,6 +11,7 @@
 #include "core/wire/name.h"
 #include "form.h"
 #include "graft.h"
+#include "live.h"
 #include "probe.h"
 
 #define PAD 8

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 
 #include "core/diag.h"
+#include "live.h"
 
-#define GRANULE 8                  /* registers are given out by so many */
-#define FREE_REGS 32               /* of 65,536 for 2,048 threads: up to here no occupancy is lost */
-#define COUNT_ABOVE 3              /* EIATTR_REGCOUNT is the highest register and this */
 #define PAD 8                      /* a section is a multiple of so many instructions */
 #define BARRIERS 16
 #define GIVEN_BOARD 5
@@ -18,63 +16,6 @@
 #define MOST_STUB (8 + BARRIERS)   /* instructions around the probes */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
-
-static uint32_t round_up(uint32_t n, uint32_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
-/* -- what the kernel uses -- */
-
-/* Four registers from each field on, since the widest access has so many; fields that hold something else count too. */
-bool sass_may_meet(struct sass_insn insn, uint32_t n)
-{
-	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
-		uint32_t reg = sass_field(insn, sass_operand_at[i], 8);
-
-		if (reg != SASS_RZ && reg < n)
-			return true;
-	}
-	return false;
-}
-
-unsigned sass_barriers_used(const struct sass_code *code)
-{
-	unsigned used = 0;
-
-	for (uint32_t i = code->begin; i < code->n; i++) {
-		struct sass_insn insn = sass_code_at(code, i);
-
-		switch (sass_opcode(insn) & 0x1ff) {
-		case 0x155: case 0x156: /* BMOV: from, to */
-			used |= 1u << sass_field(insn, 24, 4);
-			/* fall through */
-		case 0x141: case 0x142: case 0x145: /* BSYNC, BREAK, BSSY */
-			used |= 1u << sass_field(insn, 16, 4);
-		}
-	}
-	return used;
-}
-
-bool sass_predicates_late(const struct sass_code *code)
-{
-	if (code->calls)
-		return true;
-	for (uint32_t i = 0; i < code->n; i++) {
-		struct sass_insn insn = sass_code_at(code, i);
-
-		switch (sass_opcode(insn) & 0x1ff) {
-		case 0x02a: case 0x102: case 0x189: /* DSETP, FCHK, SHFL */
-		case 0x18a: case 0x18b: case 0x1a1: case 0x1a2: case 0x1a3: case 0x1a8: case 0x1a9: /* ATOM, MATCH, ATOMG */
-			if (sass_field(insn, 81, 3) == SASS_PT)
-				break;
-			/* fall through */
-		case 0x1a7: case 0x1aa: case 0x1b2: case 0x1e3: /* SYNCS, QSPC, UTCATOMSWS */
-			return true;
-		}
-	}
-	return false;
-}
 
 /* -- where the probes' registers go -- */
 
@@ -103,19 +44,17 @@ static uint32_t most(const struct grafting *p, size_t member)
 
 static int choose_registers(struct grafting *p, uint32_t regs)
 {
-	uint32_t base = round_up(regs, 4), of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
+	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
 	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit;
-	uint32_t above = base + need + COUNT_ABOVE - 1, kept = round_up(regs, GRANULE);
+	struct sass_room room;
+	int err = sass_live_room(p->code, regs, need, &room, p->diag);
 
-	p->above = !p->code->maxreg && above <= SASS_REGS_MAX &&
-		   round_up(above, GRANULE) <= (kept > FREE_REGS ? kept : FREE_REGS);
-	p->out->base = p->above ? base : 0;
-	p->out->regs = p->above ? above : need + COUNT_ABOVE - 1 > regs ? need + COUNT_ABOVE - 1 : regs;
+	if (err < 0)
+		return err;
+	p->above = room.above;
+	p->out->base = room.base;
+	p->out->regs = room.regs;
 	p->out->frame = most(p, offsetof(struct sass_probe, frame));
-	if (p->code->maxreg && (need > p->code->maxreg || p->out->regs > regs))
-		return refuse(p->diag, "its probes need %u registers, and warps of it have %u only", need, p->code->maxreg);
-	if (p->out->regs > SASS_REGS_MAX)
-		return refuse(p->diag, "its probes need %u registers, more than a thread can have", need);
 	return 0;
 }
 

@@ -6,10 +6,6 @@
  * branch to the probe of the entry, behind which that instruction is carried out and the kernel goes on; where the
  * probe's registers lie above the kernel's it can be the first that waits, so that what the kernel reads comes
  * meanwhile.
- *
- * A probe's registers lie above the kernel's where that costs no occupancy: then nothing of the kernel that is still in
- * flight can meet them. Else they are R0 and up, and at an exit the probe waits for all that is in flight; loads and
- * stores of the kernel's to which the compiler gave no scoreboard get one.
  */
 #ifndef GPUBPF_SASS_GRAFT_H
 #define GPUBPF_SASS_GRAFT_H
@@ -34,14 +30,7 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 	       const struct sass_probe *exit, struct sass_grafted *grafted, struct gpubpf_diag *diag);
 void sass_grafted_finish(struct sass_grafted *grafted);
 
-/* Registers R0.. that the instruction, which is the kernel's and of any form, may read or write late: it meets one of
- * the first n. */
-bool sass_may_meet(struct sass_insn insn, uint32_t n);
-/* Convergence barriers that the kernel uses, as bits. */
-unsigned sass_barriers_used(const struct sass_code *code);
 /* Scoreboards that are still to be waited for behind an instruction of a probe's, of those that were before it. */
 unsigned sass_boards_left(unsigned left, struct sass_insn insn);
-/* Whether something of the kernel, or of what it calls, may write a predicate late. */
-bool sass_predicates_late(const struct sass_code *code);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/lower/bitcode.h"
 #include "cubin.h"
 #include "emit.h"
+#include "live.h"
 
 #define DEFAULT_CPU "sm_90"
 #define MEETS 90                   /* from there on lanes meet by instructions, before by functions of the assembler's */
@@ -35,12 +36,6 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 	e.target.inline_arguments = true;
 	e.target.inline_all = true;
 	return cuda_emit(&e.target, job, &how, out, diag);
-}
-
-/* At the entry a kernel has nothing in registers. */
-static struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
-{
-	return (struct gpubpf_live){ .most = SASS_REGS_MAX, .to = place->kind == GPUBPF_SITE_ENTRY ? 0 : kernel->regs };
 }
 
 /* What emit made is the ptx target's language; of a twin all has been checked but that it can be read. */

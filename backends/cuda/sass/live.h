@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of a kernel is live where a probe stands, and which registers the probe has so. They lie above the kernel's where
+ * that costs no occupancy: then nothing of the kernel that is still in flight can meet them. Else they are R0 and up, and
+ * at an exit the probe waits for all that is in flight; loads and stores of the kernel's to which the compiler gave no
+ * scoreboard get one.
+ */
+#ifndef GPUBPF_SASS_LIVE_H
+#define GPUBPF_SASS_LIVE_H
+
+#include "code.h"
+#include "core/target.h"
+
+struct gpubpf_diag;
+
+/* The target's live: at the entry a kernel has nothing in registers. */
+struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place);
+
+/* where the registers of probes go */
+struct sass_room {
+	bool above;                /* the kernel's */
+	uint32_t base;             /* what the probes' R0 becomes */
+	uint32_t regs;             /* a thread's then, as EIATTR_REGCOUNT counts them */
+};
+/* For probes that need so many, in a kernel that has `regs`. 0; -EINVAL and the reason for which they do not fit. */
+int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag);
+
+/* Registers R0.. that the instruction, which is the kernel's and of any form, may read or write late: it meets one of
+ * the first n. */
+bool sass_may_meet(struct sass_insn insn, uint32_t n);
+/* Convergence barriers that the kernel uses, as bits. */
+unsigned sass_barriers_used(const struct sass_code *code);
+/* Whether something of the kernel, or of what it calls, may write a predicate late. */
+bool sass_predicates_late(const struct sass_code *code);
+
+#endif
