@@ -10,10 +10,9 @@
  * checks, and none of those. */
 #define EARLY __attribute__((no_sanitize_address, no_sanitize_thread, no_sanitize_undefined))
 
-static const struct gpubpf_dlsym_user *const users[] = {
-	&gpubpf_dlsym_cuda, &gpubpf_dlsym_nvjitlink, &gpubpf_dlsym_nvjitlink_versions, &gpubpf_dlsym_nvrtc,
-	&gpubpf_dlsym_hip, &gpubpf_dlsym_hip_register, &gpubpf_dlsym_level_zero,
-};
+/* the section that GPUBPF_DLSYM_USER() fills */
+extern const struct gpubpf_dlsym_user *const users[] __asm__("__start_gpubpf_dlsym") __attribute__((visibility("hidden")));
+extern const struct gpubpf_dlsym_user *const users_end[] __asm__("__stop_gpubpf_dlsym") __attribute__((visibility("hidden")));
 
 struct answer {          /* two words: returned in registers */
 	void *address;
@@ -61,8 +60,8 @@ EARLY struct answer gpubpf_dlsym_answer(void *handle, const char *name, const vo
 {
 	if (!name || handle == RTLD_NEXT)
 		return (struct answer){ 0 };
-	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++) {
-		const struct gpubpf_dlsym_user *user = users[i];
+	for (const struct gpubpf_dlsym_user *const *at = users; at < users_end; at++) {
+		const struct gpubpf_dlsym_user *user = *at;
 		void *ours, *real;
 		bool hidden;
 

@@ -34,7 +34,11 @@ struct gpubpf_dlsym_user {
 	void *(*stand_in)(const char *symbol, void *real);
 };
 
-extern const struct gpubpf_dlsym_user gpubpf_dlsym_cuda, gpubpf_dlsym_nvjitlink, gpubpf_dlsym_nvjitlink_versions,
-	gpubpf_dlsym_nvrtc, gpubpf_dlsym_hip, gpubpf_dlsym_hip_register, gpubpf_dlsym_level_zero;
+/* GPUBPF_DLSYM_USER(name, prefix, find, init[, take[, stand_in]]): one of them, where its adapter is. No list names it: the
+ * linker gathers the section. */
+#define GPUBPF_DLSYM_USER(name, ...)                                                     \
+	static const struct gpubpf_dlsym_user name = { __VA_ARGS__ };                     \
+	static const struct gpubpf_dlsym_user *const name##_listed                        \
+		__attribute__((used, section("gpubpf_dlsym"))) = &name
 
 #endif

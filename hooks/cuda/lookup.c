@@ -125,4 +125,4 @@ CUresult cuGetProcAddress_v2(const char *name, void **pfn, int version, uint64_t
 	return error;
 }
 
-const struct gpubpf_dlsym_user gpubpf_dlsym_cuda = { "cu", cuda_hook_find, cuda_next_init };
+GPUBPF_DLSYM_USER(cuda, "cu", cuda_hook_find, cuda_next_init);

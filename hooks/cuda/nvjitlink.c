@@ -246,8 +246,8 @@ static bool take(const char *symbol, void *real)
 	return false;
 }
 
-const struct gpubpf_dlsym_user gpubpf_dlsym_nvjitlink = { PREFIX, find, cuda_next_init, take };
-const struct gpubpf_dlsym_user gpubpf_dlsym_nvjitlink_versions = { "__" PREFIX, find, cuda_next_init, take };
+GPUBPF_DLSYM_USER(nvjitlink, PREFIX, find, cuda_next_init, take);
+GPUBPF_DLSYM_USER(nvjitlink_versions, "__" PREFIX, find, cuda_next_init, take);
 
 /* ---- linked: the names that the header of each version makes of its functions ---- */
 

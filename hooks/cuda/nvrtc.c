@@ -65,7 +65,7 @@ static bool take(const char *symbol, void *real)
 	return atomic_compare_exchange_strong(&first, &none, (get *)real) || (void *)none == real;
 }
 
-const struct gpubpf_dlsym_user gpubpf_dlsym_nvrtc = { "nvrtc", find, cuda_next_init, take };
+GPUBPF_DLSYM_USER(nvrtc, "nvrtc", find, cuda_next_init, take);
 
 __attribute__((visibility("default"))) int nvrtcGetCUBIN(program p, char *image);
 

@@ -88,5 +88,5 @@ hipError_t hipGetProcAddress(const char *symbol, void **pfn, int version, uint64
 	return 0;
 }
 
-const struct gpubpf_dlsym_user gpubpf_dlsym_hip = { "hip", find_hook, hip_next_init },
-			       gpubpf_dlsym_hip_register = { "__hip", find_hook, hip_next_init };
+GPUBPF_DLSYM_USER(hip, "hip", find_hook, hip_next_init);
+GPUBPF_DLSYM_USER(hip_register, "__hip", find_hook, hip_next_init);

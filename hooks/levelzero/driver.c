@@ -191,7 +191,7 @@ static bool always(void)
 	return true;
 }
 
-const struct gpubpf_dlsym_user gpubpf_dlsym_level_zero = { "zeGet", find, always, .stand_in = stand_in };
+GPUBPF_DLSYM_USER(level_zero, "zeGet", find, always, .stand_in = stand_in);
 
 /* ---- a way past the tables ---- */
 
