@@ -47,6 +47,7 @@ enum {
 	GPUBPF_MAP_LRU = 1 << 8,
 	GPUBPF_MAP_ASKED = 1 << 9,
 	GPUBPF_MAP_OF_MAPS = 1 << 10,
+	GPUBPF_MAP_LAZY = 1 << 11,
 };
 
 struct gpubpf_map_type {

@@ -26,6 +26,7 @@ static const struct gpubpf_map_type map_types[] = {
 #define REPLICA GPUBPF_MAP_REPLICA
 #define BYTES GPUBPF_MAP_BYTES
 #define ASKED GPUBPF_MAP_ASKED
+#define LAZY GPUBPF_MAP_LAZY
 #define ROOM GPUBPF_MAP_ROOM
 #define OF_MAPS GPUBPF_MAP_OF_MAPS
 #define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
@@ -41,6 +42,7 @@ static const struct gpubpf_map_type map_types[] = {
 #undef REPLICA
 #undef BYTES
 #undef ASKED
+#undef LAZY
 #undef ROOM
 #undef OF_MAPS
 #undef OP

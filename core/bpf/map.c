@@ -207,6 +207,7 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 
 int sys_map_create(struct sys_call *c)
 {
+	const struct gpubpf_map_type *type;
 	struct gpubpf_sys_map sys;
 	struct sys_object *o;
 	struct gpubpf_map def;
@@ -221,7 +222,8 @@ int sys_map_create(struct sys_call *c)
 		return -EOPNOTSUPP;
 	}
 	flags = sys.flags;
-	if (sys.type != BPF_MAP_TYPE_LPM_TRIE) /* which must have it; of others programs could delete nothing */
+	type = gpubpf_map_type_find(sys.type);
+	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* programs could delete nothing */
 		sys.flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
 	err = gpubpf_map_define(&sys, sys.name, is_global_data(sys.name), &def, NULL);
 	if (err < 0)
