@@ -35,14 +35,21 @@ int gpubpf_diag_set(struct gpubpf_diag *diag, enum gpubpf_error code, uint32_t p
 	return -EINVAL;
 }
 
+bool gpubpf_reason_set(char *reason, size_t size, const char *fmt, va_list ap)
+{
+	if (reason[0])
+		return false;
+	vsnprintf(reason, size, fmt, ap);
+	return true;
+}
+
 void gpubpf_diag_where(struct gpubpf_diag *diag, const char *where, ...)
 {
 	va_list ap;
 
-	if (!diag || diag->where[0])
-		return;
 	va_start(ap, where);
-	vsnprintf(diag->where, sizeof(diag->where), where, ap);
+	if (diag)
+		gpubpf_reason_set(diag->where, sizeof(diag->where), where, ap);
 	va_end(ap);
 }
 

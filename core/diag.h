@@ -52,4 +52,7 @@ const char *gpubpf_error_name(enum gpubpf_error code);   /* "UNINIT_REG" */
 const char *gpubpf_error_rule(enum gpubpf_error code);
 const char *gpubpf_error_remedy(enum gpubpf_error code);
 
+/* Keep the first reason: text in a buffer that is "" until then. Was it that? */
+bool gpubpf_reason_set(char *reason, size_t size, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));
+
 #endif

@@ -14,12 +14,10 @@ void conformance_fail(struct conformance_case *c, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (c->error[0])
-		return;
 	va_start(ap, fmt);
-	vsnprintf(c->error, sizeof(c->error), fmt, ap);
+	if (gpubpf_reason_set(c->error, sizeof(c->error), fmt, ap))
+		c->error[strcspn(c->error, "\n")] = '\0';
 	va_end(ap);
-	c->error[strcspn(c->error, "\n")] = '\0';
 }
 
 static int digit(char ch)

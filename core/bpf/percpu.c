@@ -42,20 +42,6 @@ static bool is_zero(const uint8_t *data, size_t size)
 	return !size || (!data[0] && !memcmp(data, data + 1, size - 1));
 }
 
-static void add(const struct gpubpf_map *map, uint8_t *to, const uint8_t *from)
-{
-	size_t word = map->session->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4 ? 4 : 8;
-
-	for (size_t i = 0; i + word <= ROUND8(map->value_size); i += word) {
-		uint64_t a = 0, b = 0;
-
-		memcpy(&a, to + i, word);
-		memcpy(&b, from + i, word);
-		a += b;
-		memcpy(to + i, &a, word);
-	}
-}
-
 static int refuse(struct gpubpf_session *s, const struct gpubpf_map *map, int err, const char *what, const char *instead)
 {
 	size_t each = ROUND8(map->value_size);
@@ -78,7 +64,7 @@ static int fold(const struct gpubpf_map *map, const uint8_t *from, size_t size, 
 	if (!gpubpf_map_sums(map->session, gpubpf_map_index(map)))
 		return -E2BIG;
 	for (size_t i = room; i < size; i += each)
-		add(map, to + i % room, from + i);
+		gpubpf_sum_add(map, to + i % room, from + i, each, false);
 	return 0;
 }
 

@@ -370,8 +370,10 @@ uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
 	return drops;
 }
 
-static void add_words(void *sum, const void *value, size_t size, size_t word, bool minus)
+void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus)
 {
+	size_t word = map->session->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4 ? 4 : 8;
+
 	for (size_t at = 0; at + word <= size; at += word) {
 		uint64_t a = 0, b = 0;
 
@@ -386,7 +388,6 @@ static void add_words(void *sum, const void *value, size_t size, size_t word, bo
 static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value, size_t size)
 {
 	const struct gpubpf_session *s = map->session;
-	size_t word = (s->map_use[gpubpf_map_index(map)] & GPUBPF_USE_ADD4) ? 4 : 8;
 	void *one = malloc(size);
 	int err = -ENOENT;
 
@@ -400,10 +401,10 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 		if (err < 0)
 			memset(value, 0, size);
 		err = 0;
-		add_words(value, one, size, word, false);
+		gpubpf_sum_add(map, value, one, size, false);
 		view.arena = s->arenas[i].begun;
 		if (view.arena && !gpubpf_map_lookup(&view, key, one))
-			add_words(value, one, size, word, true);
+			gpubpf_sum_add(map, value, one, size, true);
 	}
 	free(one);
 	return err;

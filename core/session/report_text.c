@@ -32,7 +32,7 @@ struct shown {
 	bool is_hist;                  /* the map's entries are slots: */
 	struct gpubpf_hist_shape shape;
 	struct gpubpf_hists hists;     /* in a value */
-	uint64_t slot[GPUBPF_HIST_SLOTS];
+	uint64_t *slot;                /* [GPUBPF_HIST_SLOTS] */
 };
 
 static const struct gpubpf_map *map_of(const struct shown *sh)
@@ -257,7 +257,7 @@ static int add_slot(void *arg, const struct gpubpf_entry *entry)
 static void draw(struct shown *sh, const char *title, const char *path, const struct gpubpf_hist_shape *shape,
 		 const struct gpubpf_entry *entry)
 {
-	memset(sh->slot, 0, sizeof(sh->slot));
+	memset(sh->slot, 0, GPUBPF_HIST_SLOTS * sizeof(*sh->slot));
 	gpubpf_hist_add_copies(shape, entry, sh->slot);
 	fprintf(sh->out, "  %s%s\n", title, path);
 	gpubpf_hist_print(shape, sh->slot, sh->out);
@@ -433,9 +433,12 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 		.names = gpubpf_session_names(s, opts),
 		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = map->max_entries > 1 && map->key_size,
 		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_sums(s, index)),
+		.slot = calloc(GPUBPF_HIST_SLOTS, sizeof(*sh.slot)),
 	};
 	int err = 0;
 
+	if (!sh.slot)
+		return -ENOMEM;
 	sh.is_int = gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
 		    !gpubpf_btf_meaning(sh.btf, map->btf_value);
 	sh.is_ns = gpubpf_typed_is(sh.btf, map->btf_value, "gpubpf_ns");
@@ -448,6 +451,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 		err = show_entries(&sh);
 	gpubpf_table_finish(&sh.table);
 	gpubpf_rows_finish(&sh.rows);
+	free(sh.slot);
 	return err;
 }
 

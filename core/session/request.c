@@ -81,13 +81,12 @@ void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (twin->reason[0])
-		return;
 	va_start(ap, fmt);
-	vsnprintf(twin->reason, sizeof(twin->reason), fmt, ap);
+	if (gpubpf_reason_set(twin->reason, sizeof(twin->reason), fmt, ap)) {
+		free(twin->image);
+		twin->image = NULL;
+	}
 	va_end(ap);
-	free(twin->image);
-	twin->image = NULL;
 }
 
 /* Copy a memfd. The program that sent it may map it writable, so it is read once. */

@@ -319,6 +319,8 @@ struct gpubpf_map_view gpubpf_arena_view(const struct gpubpf_session *s, uint32_
 /* Are the values of the map sums, so that those of several arenas may be added up? */
 bool gpubpf_map_is_percpu(const struct gpubpf_map *map); /* a value a multiprocessor */
 bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
+/* Add a value of such a map to another, or take it away. */
+void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus);
 uint32_t gpubpf_map_index(const struct gpubpf_map *map);
 /* May the map of that number be an element of this map of maps? */
 bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number);

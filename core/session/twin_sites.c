@@ -35,12 +35,10 @@ void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (k->reason[0])
-		return;
 	va_start(ap, fmt);
-	vsnprintf(k->reason, sizeof(k->reason), fmt, ap);
+	if (gpubpf_reason_set(k->reason, sizeof(k->reason), fmt, ap))
+		k->twin[0] = 0;
 	va_end(ap);
-	k->twin[0] = 0;
 }
 
 /* Does the device have what the program needs, on this kernel, and `where` it stands the parameters that it names? */
