@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test-taken OBJECT WORKERS: the places that each target takes on a device, what is said of the others, and that lists of
- * places and refusals agree on devices that lack what some places need.
+ * places and refusals agree on devices that lack what some places need. test-taken --masks: the places, for tests/ci/matrix.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -123,8 +123,32 @@ static void test_refusals(void)
 	gpubpf_session__free(s);
 }
 
+static void print_mask(const char *name, const char *device, uint32_t places)
+{
+	printf("%s %s", name, device);
+	for (uint32_t site = 1; site < GPUBPF_NSITES; site++)
+		if (places >> site & 1)
+			printf(" %s", gpubpf_place_kind(site)->name);
+	printf("\n");
+}
+
+static int print_masks(void)
+{
+	const struct gpubpf_device_caps cpu = device(LINKS | GPUBPF_CAP_X86), gpu = device(LINKS);
+	const struct gpubpf_target_info *t;
+
+	print_mask("all", "places", UINT32_MAX);
+	for (size_t i = 0; (t = gpubpf_target_at(i)); i++) {
+		print_mask(t->name, "cpu", gpubpf_target_places(t, &cpu));
+		print_mask(t->name, "gpu", gpubpf_target_places(t, &gpu));
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "--masks"))
+		return print_masks();
 	if (!fixture(argc, argv))
 		return 1;
 	workers = joins;
