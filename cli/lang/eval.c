@@ -180,7 +180,10 @@ static const char *text(struct lang_host *h, const struct lang_node *n, char buf
 	case LANG_N_TERNARY:
 		return text(h, eval(h, n->a) ? n->b : n->c, buf);
 	case LANG_N_CALL:
-		return text(h, n->list, buf);
+		if (!n->list->next)
+			return text(h, n->list, buf);
+		snprintf(buf, GPUBPF_CTX_NAME, "%.*s", (int)n->list->next->value, text(h, n->list, buf));
+		return buf;
 	default:
 		row = find_row(h, n, &rows);
 		snprintf(buf, GPUBPF_CTX_NAME, "%.*s", GPUBPF_CTX_NAME - 1, row ? (const char *)row->value : "");

@@ -59,12 +59,25 @@ static void of_map(struct gen *g, const struct lang_node *n, int to)
 	gen_place(g, end);
 }
 
+/* Only `bytes` of the string at r10 + to are left. */
+static void cut(struct gen *g, int to, uint64_t bytes)
+{
+	for (uint64_t i = bytes & ~7ull; i < GPUBPF_CTX_NAME; i += 8) {
+		gen_load(g, R1, R10, to + (int)i, 8);
+		gen_imm(g, R2, i < bytes ? (1ull << (bytes - i) * 8) - 1 : 0);
+		gen_alu(g, BPF_AND, R1, R2);
+		gen_store(g, R10, to + (int)i, R1, 8);
+	}
+}
+
 static void call(struct gen *g, const struct lang_node *n, int to)
 {
 	const struct lang_node *bytes = n->list->next;
 
 	if (n->list->type.base == LANG_TEXT) {
 		gen_text(g, n->list, to);
+		if (bytes)
+			cut(g, to, bytes->value);
 		return;
 	}
 	gen_expr(g, n->list);

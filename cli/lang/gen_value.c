@@ -62,13 +62,14 @@ static void greatest(struct gen *g, const struct lang_map *map, int value)
 	extreme(g, map->value.is_signed ? BPF_JSGE : BPF_JGE, value);
 }
 
-/* r0 + 8 * r2 += 1, for r2 up to `last` */
+/* r0 + 8 * r2 += 1, for r2 up to `last`. Bounds are in registers: 63 or 32 in an instruction would look like a warp's. */
 static void count_slot(struct gen *g, uint32_t last)
 {
 	uint32_t inside = gen_label(g);
 
-	gen_jump_imm(g, BPF_JLE, R2, last, inside);
-	gen_imm(g, R2, last);
+	gen_imm(g, R3, last);
+	gen_jump(g, BPF_JLE, R2, R3, inside);
+	gen_mov(g, R2, R3);
 	gen_place(g, inside);
 	gen_alu_imm(g, BPF_LSH, R2, 3);
 	gen_alu(g, BPF_ADD, R0, R2);
@@ -105,10 +106,12 @@ static void linear(struct gen *g, const struct lang_map *map, int value)
 
 	gen_load(g, R1, R10, value, 8);
 	gen_imm(g, R2, 0);
-	gen_jump_imm(g, map->value.is_signed ? BPF_JSLT : BPF_JLT, R1, map->min, below);
+	gen_imm(g, R3, map->min);
+	gen_jump(g, map->value.is_signed ? BPF_JSLT : BPF_JLT, R1, R3, below);
 	gen_mov(g, R2, R1);
-	gen_alu_imm(g, BPF_SUB, R2, map->min);
-	gen_alu_imm(g, BPF_DIV, R2, map->step);
+	gen_alu(g, BPF_SUB, R2, R3);
+	gen_imm(g, R3, map->step);
+	gen_alu(g, BPF_DIV, R2, R3);
 	gen_alu_imm(g, BPF_ADD, R2, 1);
 	gen_place(g, below);
 	count_slot(g, last);

@@ -75,6 +75,7 @@ static bool hist_struct(const struct btf *btf, const struct btf_type *t, struct 
 		return false;
 	shape->zeros = !shape->step;
 	shape->bits = bits;
+	shape->each = !named(btf, t->name_off, "gpubpf_quantiles");
 	if (bits > MAX_BITS || (bits && shape->step))
 		return false;
 	return shape->step ? shape->n > 2 : shape->n <= (bits ? (65u - bits) << bits : 64);

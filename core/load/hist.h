@@ -22,7 +22,7 @@ struct gpubpf_hist_shape {
 	bool zeros;                /* log2 (step 0): as gpubpf_log2() has it; else as libbpf-tools: slot i counts values
 				    * of [2^i, 2^(i+1)), slot 0 zeros too */
 	uint32_t bits;             /* log2, not 0: 2^bits slots to a power of two, and one each for values below 2^bits */
-	bool each;                 /* these are drawn one by one; else a power of two has one bar */
+	bool each;                 /* these are drawn one by one; else, of gpubpf_quantiles, a power of two has one bar */
 };
 
 /* Is the type of a map's value a slot: gpubpf_log2_slot? */

@@ -81,9 +81,10 @@ ok $? "the object is the same on each device: $(cut -c -16 "$T/sha")"
 
 # arguments by the names that each kernel has for them
 line='gpu/entry/* /gid == 0/ { @n[kernel, args.n] = count(); } gpu/entry/mixed /gid == 0/
-{ printf("%d %d %u %d %f\n", args.tiny, args.mid, args.large, args->wide, args.f); @signed = min(args.n); @v[args.v != 0] = count(); }'
+{ printf("%d %d %u %d %f\n", args.tiny, args.mid, args.large, args->wide, args.f); @signed = min(args.n); @v[args.v != 0] = count(); @fine = hist(args.mid, 2); }'
 run "$GPUBPF" -e "$line" -v -- "$5"; is 42 "arguments by name"
 says '^-3 65000 4000000000 -10000000000 1.500000$' "by size and sign"; says '^@signed: -100000$' "as numbers with a sign"; says '^@v\[1\]: 1$' "addresses"
+[ "$(grep -c '^  \[57344, 65536) ' "$T/err")" = 2 ]; ok $? "-v draws a fine histogram as it is"
 says '^@n\[mixed, -100000\]: 1$' "where each kernel has it"; says '^@n\[other, 7\]: 1$' "two of one name"
 says '^  none .*program entry_1: it has no parameter n: its parameters are v$' "who has none is told, with what there is"
 run "$GPUBPF" -e 'gpu/entry/mixed { @ = sum(args.both); }' -v -- "$5"; is 42 "a struct"; says 'its parameter both (pair) is no number' "is no number"

@@ -19,6 +19,8 @@ run "$GPUBPF" run --emit "$T/o.bpf.o" -e 'gpu/exit/a* { @x[kernel] = hist(durati
 run "$GPUBPF" prog verify "$T/o.bpf.o"; is 0 "an object like others"; prints '^exit_1 (gpu/exit/a\*): safe' "which verifies"
 run "$GPUBPF" prog show -j "$T/o.bpf.o"; is 0 "and is shown"; prints '"@x"' "with its map"
 run "$GPUBPF" run --dump -e 'BEGIN { exit(); }'; is 2 "nothing for kernels"; run "$GPUBPF" run --dump -- true; is 2 "--dump without a program"
+"$GPUBPF" run --emit "$T/h.bpf.o" -e 'gpu/exit/* { @h = hist(tid); @l = lhist(lid, 32, 1024, 32); }'
+run "$GPUBPF" prog verify "$T/h.bpf.o"; is 0 "histograms of threads"; ! grep -q 'warp size' "$T/out" "$T/err"; ok $? "are not told to rely on a warp size"
 run "$GPUBPF" run --emit "$T/none/x" -e 'gpu/exit/* { @ = count(); }'; is 125 "a file that cannot be written"
 mkdir "$T/disk"; ask='gpu/exit/a* { @x[kernel] = hist(duration); }'
 if unshare -rm mount -t tmpfs -o size=4k none "$T/disk" 2> /dev/null; then
