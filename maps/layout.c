@@ -169,8 +169,9 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			*culprit = i;
 			return max + 1;
 		}
-		if (!map.pattern)
-			at = l->ctl + l->size;
+		if (map.pattern)
+			l->size = 0; /* so that no agent copies what lies where it would */
+		at = l->ctl + l->size;
 	}
 	if (opts->print_bytes && !layout->print_ring) {
 		size_print_ring(&layout->prints, gpubpf_align(at, GPUBPF_REPLICA_ALIGN), opts->print_bytes);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "maps/mirror.h"
 #include "tests/tap.h"
 
 #define INNER 3
@@ -237,7 +238,7 @@ static void test_layout(void)
 
 	if (!ok(begin(&f, BPF_MAP_TYPE_ARRAY_OF_MAPS) == 0, "layout"))
 		return;
-	ok(f.layout.maps[PATTERN].ctl == f.layout.maps[OUTER].ctl, "what elements are like takes no memory");
+	ok(!f.layout.maps[PATTERN].size, "what elements are like takes no memory");
 	for (uint32_t i = 0; i < INNER; i++)
 		ok(gpubpf_layout_alike(&f.layout.maps[i], &f.layout.maps[PATTERN]) && f.layout.maps[i].copies == 1 &&
 		   gpubpf_of_maps_ctl(&f.env, GPUBPF_PTR_MAP + i) == f.layout.maps[i].ctl &&
@@ -247,6 +248,42 @@ static void test_layout(void)
 	fixture_end(&f);
 	f.maps[OUTER].inner = 0;
 	ok(fixture_ready(&f) == -EINVAL, "one whose elements are like nothing is refused");
+}
+
+/* a device's memory that holds ones */
+static int pull_ones(void *arg, u64 offset, void *to, u64 size)
+{
+	memset(to, 1, size);
+	return 0;
+}
+
+static int waited(void *arg, bool all)
+{
+	return 0;
+}
+
+/* Maps are copied from devices as they are. Rings are not: what the reader has of one stays. */
+static void test_mirror(void)
+{
+	struct gpubpf_mirror mirror = { .pull = pull_ones, .wait = waited };
+	bool kept = true;
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, ROOM, GPUBPF_USE_LOOKUP);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, ENTRIES, 0);
+	f.maps[0].inner = 2;
+	f.maps[1].pattern = true;
+	f.opts.print_bytes = 1 << 16;
+	if (!ok(fixture_ready(&f) == 0, "layout of a map of maps and of prints"))
+		return;
+	mirror.arena = f.arena;
+	mirror.size = f.layout.size;
+	ok(gpubpf_mirror_pull(&mirror) == 0, "a device's maps are copied");
+	for (u64 i = 0; i < f.layout.prints.size; i++)
+		kept &= !((char *)f.arena)[f.layout.prints.ctl + i];
+	ok(kept, "and not over the ring of prints, which stands where what elements are like would");
+	fixture_end(&f);
 }
 
 /* The bytes of an arena are the application's to write. */
@@ -273,6 +310,7 @@ int main(void)
 	test_kernel(BPF_MAP_TYPE_ARRAY_OF_MAPS, seed);
 	test_kernel(BPF_MAP_TYPE_HASH_OF_MAPS, seed);
 	test_layout();
+	test_mirror();
 	test_hostile();
 	return done();
 }
