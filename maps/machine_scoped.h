@@ -61,9 +61,11 @@
 GPUBPF_SCOPED_OPS(u32)
 GPUBPF_SCOPED_OPS(u64)
 
+#ifndef GPUBPF_SCOPED_FENCE
 GPUBPF_FN void gpubpf_fence(void)
 {
 	__scoped_atomic_thread_fence(__ATOMIC_ACQ_REL, __MEMORY_SCOPE_DEVICE);
 }
+#endif
 
 #endif

@@ -3,9 +3,11 @@
 #ifndef GPUBPF_MAPS_MACHINE_SPIRV_H
 #define GPUBPF_MAPS_MACHINE_SPIRV_H
 
-#define SPIRV_SCOPE_DEVICE 1 /* SPIR-V 3.27, 3.25 */
+#define SPIRV_SCOPE_CROSS_DEVICE 0 /* SPIR-V 3.27, 3.25 */
+#define SPIRV_SCOPE_DEVICE 1
 #define SPIRV_RELAXED 0
 #define SPIRV_ACQUIRE_RELEASE 8
+#define SPIRV_GLOBAL_MEMORY 0x200
 
 /*
  * The instruction itself. clang's builtin gives a structure of the old value and whether it was exchanged, of which LLVM 22
@@ -29,6 +31,20 @@ SPIRV_CAS(u64)
 						     SPIRV_RELAXED, v, expected); \
 	}
 
+/* Of clang's fences LLVM 22 makes barriers that name no memory (3.25), of which Intel's compiler for GPUs makes nothing. */
+__attribute__((overloadable, noconvergent)) void __spirv_MemoryBarrier(int scope, int semantics);
+
+GPUBPF_FN void gpubpf_fence(void)
+{
+	__spirv_MemoryBarrier(SPIRV_SCOPE_DEVICE, SPIRV_ACQUIRE_RELEASE | SPIRV_GLOBAL_MEMORY);
+}
+
+GPUBPF_FN void gpubpf_fence_system(void)
+{
+	__spirv_MemoryBarrier(SPIRV_SCOPE_CROSS_DEVICE, SPIRV_ACQUIRE_RELEASE | SPIRV_GLOBAL_MEMORY);
+}
+
+#define GPUBPF_SCOPED_FENCE
 #include "machine_scoped.h"
 #include "machine_opencl.h"
 #include "machine_lane.h"
@@ -38,11 +54,6 @@ u64 gpubpf_clock_read(void);
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 	return gpubpf_clock_read();
-}
-
-GPUBPF_FN void gpubpf_fence_system(void)
-{
-	__scoped_atomic_thread_fence(__ATOMIC_ACQ_REL, __MEMORY_SCOPE_SYSTEM);
 }
 
 #endif

@@ -52,6 +52,8 @@ def check_spirv(path):
         return 'a function is marked DontInline'
     if re.search(r'OpCompositeInsert', text):
         return 'there are structures in registers, of which LLVM 22 reads any member'
+    if re.search(r'OpMemoryBarrier (?!%\w+ %uint_520\b)', text):
+        return 'a barrier is not of global memory, acquires and releases'
     if re.search(r'OpTypePointer Generic', text):
         return 'there are generic pointers'
     if not re.search(r'OpDecorate %gpubpf_site_0 LinkageAttributes "gpubpf_site_0" Export', text):
