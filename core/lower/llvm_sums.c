@@ -19,9 +19,10 @@ static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
 	if (prog->facts->ends_thread || prog->facts->map_use[map] & (GPUBPF_USE_READ | GPUBPF_USE_UPDATE | GPUBPF_USE_DELETE))
 		return false;
 	for (uint32_t i = 0; i < prog->ninsns; i++) {
-		const struct gpubpf_helper *helper = gpubpf_insn_helper(&prog->insns[i]);
+		const struct gpubpf_insn *insn = &prog->insns[i];
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(insn);
 
-		if (helper && helper->op == GPUBPF_OP_FENCE)
+		if ((helper && helper->op == GPUBPF_OP_FENCE) || (insn->ordered && insn->kind == GPUBPF_INSN_STORE))
 			return false;
 	}
 	return true;

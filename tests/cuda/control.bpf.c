@@ -9,6 +9,7 @@ GPUBPF_ARRAY(at_once, struct told, 1);
 GPUBPF_ARRAY(atomics, struct told, 1);
 GPUBPF_ARRAY(barriers, struct told, 1);
 GPUBPF_ARRAY(passed, struct told, 1);
+GPUBPF_ARRAY(shown, __u64, 1);
 GPUBPF_ARRAY(branches, struct told, 1);
 GPUBPF_ARRAY(begun, struct told, 1);
 GPUBPF_ARRAY(ended, struct told, 1);
@@ -39,9 +40,21 @@ int shows(struct gpubpf_ctx *ctx)
 	return 0;
 }
 
+/* and what it adds before a store that releases */
+SEC("gpu/barrier_exit/*")
+int goes_on(struct gpubpf_ctx *ctx)
+{
+	__u32 key = 0;
+	__u64 *is = bpf_map_lookup_elem(&shown, &key);
+
+	tell(&passed, ctx);
+	if (is)
+		__atomic_store_n(is, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
 SEC("gpu/atomic/*") int atomic(struct gpubpf_ctx *ctx) { return tell(&atomics, ctx); }
 SEC("gpu/barrier/*") int waits(struct gpubpf_ctx *ctx) { return tell(&barriers, ctx); }
-SEC("gpu/barrier_exit/*") int goes_on(struct gpubpf_ctx *ctx) { return tell(&passed, ctx); }
 SEC("gpu/branch/*") int branch(struct gpubpf_ctx *ctx) { return tell(&branches, ctx); }
 SEC("gpu/block_begin/*") int begins(struct gpubpf_ctx *ctx) { return tell(&begun, ctx); }
 SEC("gpu/block_end/*") int ends(struct gpubpf_ctx *ctx) { return tell(&ended, ctx); }
