@@ -133,6 +133,8 @@ static int take_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *
 		if (map < 0 || !gpubpf_map_is_like(&maps[map], &maps[outer->inner - 1]))
 			return refuse_inner(l, outer, "an element is not like the others: type, sizes, max_entries and flags of all are "
 					    "to be those of the inner map that it is defined with");
+		if (outer->type->flags & GPUBPF_MAP_U32KEY ? def->elements[i].key >= outer->max_entries : i >= outer->max_entries)
+			return refuse_inner(l, outer, "an element is behind its end: give it more max_entries, or fewer values");
 		outer->elements[outer->nelements++] = (struct gpubpf_map_element){ def->elements[i].key, (uint32_t)map };
 	}
 	return 0;
