@@ -54,8 +54,18 @@ static const struct gpubpf_map *unit_map(const struct gpubpf_unit *unit, int ind
 	return NULL;
 }
 
+/* The kernel wants elements of maps of maps to have the flags of what they are defined to be like. */
+static bool is_element(const struct gpubpf_unit *unit, const struct gpubpf_map *map)
+{
+	for (uint32_t i = 0; i < unit->nmaps; i++)
+		for (uint32_t e = 0; e < unit->maps[i].nelements; e++)
+			if (map == &unit->maps[unit->maps[i].elements[e].map])
+				return true;
+	return false;
+}
+
 /* Arrays that a GPU has too are made so that their memory can be mapped; types that the kernel lacks are left out. */
-static void choose_map(struct bpf_map *map, const struct gpubpf_map *other)
+static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, const struct gpubpf_unit *unit)
 {
 	uint32_t type = bpf_map__type(map);
 
@@ -63,7 +73,7 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other)
 		bpf_map__set_type(map, BPF_MAP_TYPE_ARRAY);
 	else if (type >= GPUBPF_FIRST_OWN_TYPE)
 		bpf_map__set_autocreate(map, false);
-	if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY)
+	if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
 	bpf_map__set_pin_path(map, NULL);
 }
@@ -77,7 +87,7 @@ static void choose(struct bpf_object *obj, const struct gpubpf_loaded_object *ob
 	bpf_object__for_each_program(prog, obj)
 		bpf_program__set_autoload(prog, is_ours(object, bpf_program__name(prog)));
 	bpf_object__for_each_map(map, obj)
-		choose_map(map, unit_map(unit, index, bpf_map__name(map)));
+		choose_map(map, unit_map(unit, index, bpf_map__name(map)), unit);
 }
 
 static int add_used(struct gpubpf_linux *k, int fd)
