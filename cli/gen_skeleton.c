@@ -192,7 +192,7 @@ static bool names_fit(const struct gpubpf_unit *unit)
 	const char *bad = NULL;
 
 	for (uint32_t i = 0; i < unit->nmaps && !bad; i++)
-		if (!unit->maps[i].pattern && (!is_identifier(member_of(&unit->maps[i])) || same_member(unit, i)))
+		if (!unit->maps[i].prototype && (!is_identifier(member_of(&unit->maps[i])) || same_member(unit, i)))
 			bad = unit->maps[i].name;
 	for (uint32_t i = 0; i < unit->nprogs && !bad; i++)
 		if (!is_identifier(unit->progs[i].name) || same_program(unit, i))
@@ -207,7 +207,7 @@ static void put_members(const struct gpubpf_unit *unit)
 	if (unit->nmaps) {
 		printf("\tstruct {\n");
 		for (uint32_t i = 0; i < unit->nmaps; i++)
-			if (!unit->maps[i].pattern)
+			if (!unit->maps[i].prototype)
 				printf("\t\tstruct gpubpf_map *%s;\n", member_of(&unit->maps[i]));
 		printf("\t} maps;\n");
 	}
@@ -233,7 +233,7 @@ static void put_load(const struct gpubpf_unit *unit, const char *name)
 	for (uint32_t i = 0; i < unit->nmaps; i++) {
 		const char *member = member_of(&unit->maps[i]);
 
-		if (unit->maps[i].pattern)
+		if (unit->maps[i].prototype)
 			continue;
 		printf("\tobj->maps.%s = %s__map(obj, \"%s%s\");\n", member, name, unit->maps[i].global_data ? "." : "", member);
 	}

@@ -28,7 +28,7 @@ static void show_text(const struct gpubpf_loaded *l)
 	for (uint32_t i = 0; i < l->unit.nmaps; i++) {
 		const struct gpubpf_map *m = &l->unit.maps[i];
 
-		if (m->pattern)
+		if (m->prototype)
 			continue;
 		gpubpf_table_cell(&maps, "%s", m->name);
 		gpubpf_table_cell(&maps, "%s", m->type->name);
@@ -94,7 +94,7 @@ static void show_json(const struct gpubpf_loaded *l)
 	for (uint32_t i = 0; i < l->unit.nprogs; i++)
 		json_object_array_add(progs, prog_json(&l->unit.progs[i]));
 	for (uint32_t i = 0; i < l->unit.nmaps; i++)
-		if (!l->unit.maps[i].pattern)
+		if (!l->unit.maps[i].prototype)
 			json_object_array_add(maps, map_json(&l->unit.maps[i]));
 	json_object_object_add(root, "objects", objects);
 	json_object_object_add(root, "programs", progs);

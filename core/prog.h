@@ -174,8 +174,8 @@ struct gpubpf_map {
 	bool scratch;                   /* GPUBPF_SCRATCH: for its programs alone */
 	bool few;                       /* GPUBPF_FEW: of a ring, by few threads */
 	bool global_data;               /* .data, .bss, .rodata: one value, addressed directly */
-	bool pattern;                   /* what elements of a map of maps are like: it has no memory, and nobody sees it */
-	uint32_t inner;                 /* of a map of maps: the index of that pattern, + 1; else 0 */
+	bool prototype;                 /* what elements of a map of maps are like: it has no memory, and nobody sees it */
+	uint32_t inner;                 /* of a map of maps: the index of its prototype, + 1; else 0 */
 	struct gpubpf_map_element *elements; /* [nelements] of a map of maps, owned; NULL: none */
 	uint32_t nelements;
 	const void *init;               /* initial content: value_size bytes for global data, else NULL */
@@ -215,8 +215,8 @@ struct gpubpf_prog {
 
 #define GPUBPF_MAX_MAPS 256   /* of a unit: an arena has a table of as many rows */
 
-/* May `map` be an element of maps of maps whose elements are like `pattern`? */
-bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *pattern);
+/* May `map` be an element of maps of maps whose elements are like `prototype`? */
+bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *prototype);
 
 struct gpubpf_unit {
 	struct gpubpf_map *maps;

@@ -83,11 +83,11 @@ const struct gpubpf_map_type *gpubpf_map_type_find(uint32_t number)
 	return NULL;
 }
 
-bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *pattern)
+bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *prototype)
 {
-	return map->type == pattern->type && map->key_size == pattern->key_size && map->value_size == pattern->value_size &&
-	       map->max_entries == pattern->max_entries && map->map_flags == pattern->map_flags &&
-	       map->map_extra == pattern->map_extra && !map->global_data && !map->kernel;
+	return map->type == prototype->type && map->key_size == prototype->key_size && map->value_size == prototype->value_size &&
+	       map->max_entries == prototype->max_entries && map->map_flags == prototype->map_flags &&
+	       map->map_extra == prototype->map_extra && !map->global_data && !map->kernel;
 }
 
 const struct gpubpf_helper *gpubpf_helper_at(size_t i)

@@ -98,9 +98,9 @@ void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use)
 	for (uint32_t p = 0; p < unit->nmaps; p++) {
 		uint32_t use = GPUBPF_USE_ELEMENT;
 
-		for (uint32_t i = 0; unit->maps[p].pattern && i < unit->nmaps; i++)
+		for (uint32_t i = 0; unit->maps[p].prototype && i < unit->nmaps; i++)
 			use |= gpubpf_map_is_like(&unit->maps[i], &unit->maps[p]) ? map_use[i] : 0;
-		for (uint32_t i = 0; unit->maps[p].pattern && i < unit->nmaps; i++)
+		for (uint32_t i = 0; unit->maps[p].prototype && i < unit->nmaps; i++)
 			map_use[i] |= gpubpf_map_is_like(&unit->maps[i], &unit->maps[p]) ? use : 0;
 	}
 }
@@ -169,7 +169,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			*culprit = i;
 			return max + 1;
 		}
-		if (map.pattern)
+		if (map.prototype)
 			l->size = 0; /* so that no agent copies what lies where it would */
 		at = l->ctl + l->size;
 	}

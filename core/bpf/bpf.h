@@ -9,7 +9,7 @@
  *   ring.c    records, as loaders read them     pin.c     names
  *
  * A map is on a shelf (a session of its own that is never started) until a program that names it is attached: how it is
- * placed depends on what all programs do to it. From then on it is the session's.
+ * laid out depends on what all programs do to it. From then on it is the session's.
  */
 #ifndef GPUBPF_BPF_BPF_H
 #define GPUBPF_BPF_BPF_H
@@ -59,7 +59,7 @@ struct sys_object {
 		struct {
 			struct gpubpf_map def;
 			struct gpubpf_session *shelf; /* where it is until */
-			bool placed;           /* it is the session's, */
+			bool joined;           /* it is the session's, */
 			uint32_t index;        /* by this number */
 			bool frozen;
 			uint32_t flags;        /* as its maker has them */
@@ -178,7 +178,7 @@ int sys_pinned(struct sys_call *c);
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
 int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def);
 /* It is the session's from now on, with what it holds. */
-void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
+void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 void sys_map_finish(struct sys_object *o);
 
 /* percpu.c: bytes of a value as loaders have it, and the public operations with such. -E2BIG: loaders have no room for all.

@@ -39,7 +39,7 @@ int sys_perf_open(struct sys_call *c)
 	return sys_object_give(c, o, 0);
 }
 
-/* What all programs that are loaded do to the maps of this one, which are placed by it. */
+/* What all programs that are loaded do to the maps of this one, which are laid out by it. */
 static void gather(const struct gpubpf_session *s, const struct sys_object *prog, uint32_t *use)
 {
 	for (uint32_t i = 0; i < s->bpf->n; i++) {
@@ -75,7 +75,7 @@ static int join(struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_s
 		return object;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		sys_map_placed(s, sys_object_find(s, prog->prog.maps[i]), (uint32_t)at[i]);
+		sys_map_joined(s, sys_object_find(s, prog->prog.maps[i]), (uint32_t)at[i]);
 	return object;
 }
 

@@ -119,7 +119,7 @@ static void copy_queue(const struct gpubpf_map *from, const struct gpubpf_map *t
 	free(value);
 }
 
-void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
+void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
 {
 	const struct gpubpf_map *to = &s->loaded->unit.maps[index], *from;
 
@@ -132,7 +132,7 @@ void sys_map_placed(struct gpubpf_session *s, struct sys_object *o, uint32_t ind
 		copy_queue(from, to);
 	gpubpf_session__free(o->map.shelf);
 	o->map.shelf = NULL;
-	o->map.placed = true;
+	o->map.joined = true;
 	o->map.index = index;
 }
 

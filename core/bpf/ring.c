@@ -266,7 +266,7 @@ struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t ma
 	for (uint32_t i = 0; s->bpf && i < s->bpf->n; i++) {
 		struct sys_object *o = s->bpf->objects[i];
 
-		if (o->kind == GPUBPF_BPF_MAP && o->map.placed && o->map.index == map)
+		if (o->kind == GPUBPF_BPF_MAP && o->map.joined && o->map.index == map)
 			return o->map.stream ? o : NULL;
 	}
 	return NULL;

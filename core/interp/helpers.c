@@ -41,7 +41,7 @@ static bool take_map(struct call *c, int i)
 	const struct gpubpf_interp_job *job = c->h->job;
 	u64 index = reg(c, i) - GPUBPF_PTR_MAP;
 
-	if (!job->arena || index >= job->unit->nmaps || job->unit->maps[index].pattern ||
+	if (!job->arena || index >= job->unit->nmaps || job->unit->maps[index].prototype ||
 	    !(job->unit->maps[index].type->ops & GPUBPF_OP_BIT(c->helper->op)))
 		return bad(c, "needs a map of another kind");
 	c->view = (struct gpubpf_map_view){ job->arena, &job->unit->maps[index], &job->layout->maps[index] };

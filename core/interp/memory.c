@@ -13,7 +13,7 @@ static bool within(u64 address, u64 size, u64 base, u64 room)
 /* Does [off, off + size) of the arena lie in one value of the map, if it has memory? How far into it, or -1. */
 static s64 in_map(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, u64 off, u64 size)
 {
-	return map->type->impl->where && !map->pattern ? map->type->impl->where(l, off, size) : -1;
+	return map->type->impl->where && !map->prototype ? map->type->impl->where(l, off, size) : -1;
 }
 
 static bool in_maps(const struct host *h, u64 address, u64 size, bool write)

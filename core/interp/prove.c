@@ -62,7 +62,7 @@ static u32 proven_use(const struct host *h, int map)
 	u32 proven = use[map];
 
 	for (u32 p = 0; p < unit->nmaps; p++)
-		if (unit->maps[p].pattern && gpubpf_map_is_like(&unit->maps[map], &unit->maps[p]))
+		if (unit->maps[p].prototype && gpubpf_map_is_like(&unit->maps[map], &unit->maps[p]))
 			proven |= use[p];
 	return proven;
 }

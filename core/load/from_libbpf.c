@@ -98,24 +98,24 @@ static int refuse_inner(struct gpubpf_loading *l, const struct gpubpf_map *outer
 }
 
 /* What the elements of a map of maps are like, as one more map of the unit, which has no memory. */
-static int take_pattern(struct gpubpf_loading *l, uint32_t outer)
+static int take_prototype(struct gpubpf_loading *l, uint32_t outer)
 {
 	struct gpubpf_unit *unit = &l->out->unit;
 	const struct gpubpf_sys_map *def = &l->sys.maps[unit->maps[outer].inner - 1];
-	struct gpubpf_map *pattern = &unit->maps[unit->nmaps];
-	char name[sizeof(pattern->name)];
+	struct gpubpf_map *prototype = &unit->maps[unit->nmaps];
+	char name[sizeof(prototype->name)];
 	int err;
 
 	snprintf(name, sizeof(name), "%.50s.inner", unit->maps[outer].name);
-	err = gpubpf_map_define(def, name, false, pattern, l->diag);
+	err = gpubpf_map_define(def, name, false, prototype, l->diag);
 	if (err < 0) {
 		gpubpf_diag_where(l->diag, "%s: section '.maps', map '%s'", l->path, name);
 		return err;
 	}
-	if (!gpubpf_map_may_be_inner(pattern->type))
+	if (!gpubpf_map_may_be_inner(prototype->type))
 		return refuse_inner(l, &unit->maps[outer], GPUBPF_NOT_INNER);
-	pattern->object = l->index;
-	pattern->pattern = true;
+	prototype->object = l->index;
+	prototype->prototype = true;
 	unit->maps[outer].inner = ++unit->nmaps;
 	return 0;
 }
@@ -150,7 +150,7 @@ static int take_maps_of_maps(struct gpubpf_loading *l)
 
 		if (at < 0 || !(maps[at].type->flags & GPUBPF_MAP_OF_MAPS))
 			continue;
-		err = take_pattern(l, (uint32_t)at);
+		err = take_prototype(l, (uint32_t)at);
 		if (!err)
 			err = take_elements(l, &l->sys.maps[i], &maps[at]);
 	}

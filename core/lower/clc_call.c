@@ -257,7 +257,7 @@ static int one(struct call *call)
 	case GPUBPF_CLASS_MAP:
 		text_add(t, "gpubpf_map%u_%s%s(env", (uint32_t)(call->map - c->job->unit->maps),
 			 gpubpf_op_row(helper->op)->function, any_direct(call) ? CLC_FROM : "");
-		if (call->map->pattern)
+		if (call->map->prototype)
 			text_add(t, ", r%u", gpubpf_helper_map_arg(helper));
 		break;
 	case GPUBPF_CLASS_PRINT:
@@ -290,7 +290,7 @@ static int any_map(struct call *call, uint32_t reg)
 		int err;
 
 		call->map = &unit->maps[i];
-		if (!(call->map->type->ops & GPUBPF_OP_BIT(call->helper->op)) || call->map->pattern)
+		if (!(call->map->type->ops & GPUBPF_OP_BIT(call->helper->op)) || call->map->prototype)
 			continue;
 		text_add(call->c->t, "if (r%u == 0x%xUL) { ", reg, GPUBPF_PTR_MAP + i);
 		err = one(call);

@@ -79,7 +79,7 @@ static void map_functions(struct text *t, uint32_t index, const struct gpubpf_ma
 	const struct gpubpf_map_type *type = map->type;
 	const struct gpubpf_helper *h;
 	struct gpubpf_map_layout from = *l;
-	struct functions f = { .t = t, .impl = type->impl->name, .layout = l, .element = map->pattern }, direct;
+	struct functions f = { .t = t, .impl = type->impl->name, .layout = l, .element = map->prototype }, direct;
 
 	from.flags |= GPUBPF_LAYOUT_FROM;
 	snprintf(f.prefix, sizeof(f.prefix), "map%u", index);
@@ -91,7 +91,7 @@ static void map_functions(struct text *t, uint32_t index, const struct gpubpf_ma
 			if (gpubpf_may_be_direct(h, map))
 				helper(&direct, type, h);
 		}
-	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS) && !map->pattern)
+	if (type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS) && !map->prototype)
 		operation(&f, "u64", "address", ", u32 index", ", index");
 }
 

@@ -381,7 +381,7 @@ static int one(struct call *c)
 	switch (c->helper->class) {
 	case GPUBPF_CLASS_MAP:
 		n += low_map_args(c->l, c->layout, args + n);
-		if (map_of(c)->pattern)
+		if (map_of(c)->prototype)
 			find_element(c, args);
 		break;
 	case GPUBPF_CLASS_PRINT:
@@ -426,7 +426,7 @@ static int any_map(struct call *c, unsigned reg)
 		LLVMBasicBlockRef block;
 		int err;
 
-		if (!(unit->maps[c->map].type->ops & GPUBPF_OP_BIT(c->helper->op)) || unit->maps[c->map].pattern)
+		if (!(unit->maps[c->map].type->ops & GPUBPF_OP_BIT(c->helper->op)) || unit->maps[c->map].prototype)
 			continue;
 		block = low_block(c->f->p, "map");
 		LLVMAddCase(which, low_const(c->l, GPUBPF_PTR_MAP + c->map), block);

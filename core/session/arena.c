@@ -288,7 +288,7 @@ struct gpubpf_map *gpubpf_session__next_map(const struct gpubpf_session *s, cons
 	struct gpubpf_unit *unit = s->loaded ? &s->loaded->unit : NULL;
 	uint32_t next = prev ? gpubpf_map_index(prev) + 1 : 0;
 
-	while (unit && next < unit->nmaps && unit->maps[next].pattern)
+	while (unit && next < unit->nmaps && unit->maps[next].prototype)
 		next++;
 	return unit && next < unit->nmaps ? &unit->maps[next] : NULL;
 }
@@ -467,8 +467,8 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
-	const struct gpubpf_map *pattern = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
-	bool alike = number && number <= s->loaded->unit.nmaps && !inner->pattern && gpubpf_map_is_like(inner, pattern);
+	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
+	bool alike = number && number <= s->loaded->unit.nmaps && !inner->prototype && gpubpf_map_is_like(inner, prototype);
 
 	for (uint32_t i = 0; i < s->narenas && alike; i++)
 		alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1], &s->arenas[i].layout.maps[map->inner - 1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that come to a session which was loaded before. One is loaded, verified and placed as the first ones were, or
+ * Objects that come to a session which was loaded before. One is loaded, verified and laid out as the first ones were, or
  * refused as a whole, and then the session is as it was. What it holds stands behind what there is, in tables that stay
  * where they are: its maps in a segment of each arena (maps/layout.h), its programs as links that nobody has attached.
  * Agents see nothing of it before one of these is.
@@ -120,7 +120,7 @@ static void gather(struct joining *j, const uint32_t *use)
 	gpubpf_layout_spread(&j->unit, j->use);
 }
 
-/* Where a map was placed by what its programs did to it, one that does more would not find what they did. */
+/* Where a map was laid out by what its programs did to it, one that does more would not find what they did. */
 static int agree(const struct joining *j, struct gpubpf_diag *diag)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)

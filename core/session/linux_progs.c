@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs of the session's objects that are for the Linux kernel (core/load/linux.h): loaded there before the maps are
- * placed, since arrays that they use lie in the kernel's memory, attached when the session starts. What cannot be loaded
+ * laid out, since arrays that they use lie in the kernel's memory, attached when the session starts. What cannot be loaded
  * or attached is told, and the programs for a GPU run without it.
  */
 #include "session.h"

@@ -14,7 +14,7 @@
 
 bool gpubpf_report_wants(const struct gpubpf_report_opts *opts, const struct gpubpf_map *map)
 {
-	if (map->pattern)
+	if (map->prototype)
 		return false;
 	return opts->map ? !strcmp(opts->map, map->name) : !gpubpf_map_hidden(map);
 }

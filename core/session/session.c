@@ -344,7 +344,7 @@ static uint32_t host_replicas(void)
 	return n > 0 ? n : 1;
 }
 
-/* What was loaded becomes the session's: proven, and its maps placed. */
+/* What was loaded becomes the session's: proven, and its maps laid out. */
 static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 {
 	int err = gpubpf_session_verify(s, &s->loaded->unit, 0, diag);

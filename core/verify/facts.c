@@ -90,7 +90,7 @@ static void access_add(const struct verifier *v, struct gpubpf_access *to, const
 {
 	struct gpubpf_access a = *from;
 
-	if (a.map >= 0 && v->unit->maps[a.map].pattern)
+	if (a.map >= 0 && v->unit->maps[a.map].prototype)
 		a.map = GPUBPF_ANY_MAP;
 	access_merge(to, &a);
 }
@@ -110,7 +110,7 @@ void facts_map_arg(struct verifier *v, int map)
 	struct gpubpf_call_facts *c = v->facts->insn[v->pc].call;
 
 	c->map = map_union(c->map, (int16_t)map);
-	c->element |= map >= 0 && v->unit->maps[map].pattern;
+	c->element |= map >= 0 && v->unit->maps[map].prototype;
 }
 
 static void note(struct verifier *v, const struct reg *r, int arg)

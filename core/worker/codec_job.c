@@ -258,7 +258,7 @@ static void codec_map(struct gpubpf_codec *c, struct gpubpf_map *map)
 	gpubpf_codec_u32(c, &map->map_flags);
 	gpubpf_codec_bool(c, &map->rdonly);
 	gpubpf_codec_bool(c, &map->global_data);
-	gpubpf_codec_bool(c, &map->pattern);
+	gpubpf_codec_bool(c, &map->prototype);
 	gpubpf_codec_s32(c, &map->object);
 	gpubpf_codec_bytes(c, &init, &size);
 	if (c->w)

@@ -147,7 +147,7 @@ int main(void)
 		random_make(i, GEN_ALL, &programs[i]);
 		list[i] = &programs[i];
 	}
-	if (!ok(random_group_init(&group, list, PROGRAMS, &diag) == 0, "maps are placed"))
+	if (!ok(random_group_init(&group, list, PROGRAMS, &diag) == 0, "maps are laid out"))
 		return done();
 	host = aligned_alloc(4096, group.size);
 	device = aligned_alloc(4096, group.size);

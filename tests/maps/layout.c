@@ -190,7 +190,7 @@ static void test_segments(void)
 	fixture_map(&f, 1502, 4, 8, 1, 0);
 	gpubpf_diag_init(&diag);
 	ok(!gpubpf_layout_extend(&f.unit, &f.opts, &f.layout, &diag) && f.layout.nmaps == 4 && f.layout.print_ring &&
-	   f.layout.hash != hash, "two maps and a ring for prints are placed");
+	   f.layout.hash != hash, "two maps and a ring for prints are laid out");
 	ok(!memcmp(before, f.layout.maps, sizeof(before)) && f.layout.maps[2].ctl >= used && f.layout.used <= f.layout.size,
 	   "behind the others, which stay");
 	ok(lie_apart(&f.layout, GPUBPF_ARENA_DATA) && f.layout.maps[2].copies == 7 && f.layout.maps[3].copies == 4096,

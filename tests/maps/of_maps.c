@@ -18,7 +18,7 @@
 #define KEYS 6
 #define OPS 4000
 
-enum { PATTERN = INNER, OUTER };
+enum { PROTOTYPE = INNER, OUTER };
 enum op { ADD, UPDATE, DELETE, LOOKUP, NEXT, NOPS };
 
 /* what an operation is given: by a program it is this, in a map */
@@ -168,11 +168,11 @@ static int theirs(const struct kernel *k, enum op op, const struct args *a, uint
 static int begin(struct fixture *f, uint32_t type)
 {
 	fixture_begin(f);
-	for (uint32_t i = 0; i <= PATTERN; i++)
-		fixture_map(f, BPF_MAP_TYPE_ARRAY, 4, 8, ENTRIES, i == PATTERN ? GPUBPF_USE_LOOKUP | GPUBPF_USE_ADD | GPUBPF_USE_ADD8 : 0);
-	f->maps[PATTERN].pattern = true;
+	for (uint32_t i = 0; i <= PROTOTYPE; i++)
+		fixture_map(f, BPF_MAP_TYPE_ARRAY, 4, 8, ENTRIES, i == PROTOTYPE ? GPUBPF_USE_LOOKUP | GPUBPF_USE_ADD | GPUBPF_USE_ADD8 : 0);
+	f->maps[PROTOTYPE].prototype = true;
 	fixture_map(f, type, 4, 4, ROOM, GPUBPF_USE_LOOKUP);
-	f->maps[OUTER].inner = PATTERN + 1;
+	f->maps[OUTER].inner = PROTOTYPE + 1;
 	f->opts.replicas = 8;
 	return fixture_ready(f);
 }
@@ -231,16 +231,16 @@ static void test_kernel(uint32_t type, uint64_t seed)
 	fixture_end(&f);
 }
 
-/* The pattern has no memory, all like it one layout and no copies; an element at a time in the arena's own table. */
+/* The prototype has no memory, all like it one layout and no copies; an element at a time in the arena's own table. */
 static void test_layout(void)
 {
 	struct fixture f;
 
 	if (!ok(begin(&f, BPF_MAP_TYPE_ARRAY_OF_MAPS) == 0, "layout"))
 		return;
-	ok(!f.layout.maps[PATTERN].size, "what elements are like takes no memory");
+	ok(!f.layout.maps[PROTOTYPE].size, "what elements are like takes no memory");
 	for (uint32_t i = 0; i < INNER; i++)
-		ok(gpubpf_layout_alike(&f.layout.maps[i], &f.layout.maps[PATTERN]) && f.layout.maps[i].copies == 1 &&
+		ok(gpubpf_layout_alike(&f.layout.maps[i], &f.layout.maps[PROTOTYPE]) && f.layout.maps[i].copies == 1 &&
 		   gpubpf_of_maps_ctl(&f.env, GPUBPF_PTR_MAP + i) == f.layout.maps[i].ctl &&
 		   gpubpf_of_maps_data(&f.env, GPUBPF_PTR_MAP + i) == f.layout.maps[i].data, "map %u can be an element", i);
 	fixture_end(&f);
@@ -273,7 +273,7 @@ static void test_mirror(void)
 	fixture_map(&f, BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, 4, ROOM, GPUBPF_USE_LOOKUP);
 	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, ENTRIES, 0);
 	f.maps[0].inner = 2;
-	f.maps[1].pattern = true;
+	f.maps[1].prototype = true;
 	f.opts.print_bytes = 1 << 16;
 	if (!ok(fixture_ready(&f) == 0, "layout of a map of maps and of prints"))
 		return;
