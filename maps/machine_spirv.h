@@ -15,7 +15,7 @@
  * phis and freezes of such structures.
  */
 #define SPIRV_CAS(type) \
-	__attribute__((overloadable, noconvergent)) type __spirv_AtomicCompareExchange(GPUBPF_DEVMEM gpubpf_##type##a *, \
+	__attribute__((overloadable)) type __spirv_AtomicCompareExchange(GPUBPF_DEVMEM gpubpf_##type##a *, \
 		int scope, int equal, int unequal, type value, type expected);
 SPIRV_CAS(u32)
 SPIRV_CAS(u64)
