@@ -34,20 +34,14 @@ struct gpubpf_op_row {
 };
 const struct gpubpf_op_row *gpubpf_op_row(enum gpubpf_op op);
 
-/* map type flags of include/gpubpf/map_types.def */
+/* flags of include/gpubpf/map_types.def, GPUBPF_MAP_KEYED and so on */
 enum {
-	GPUBPF_MAP_KEYED = 1 << 0,
-	GPUBPF_MAP_U32KEY = 1 << 1,
-	GPUBPF_MAP_RING = 1 << 2,
-	GPUBPF_MAP_COPIES = 1 << 3,
-	GPUBPF_MAP_THREAD = 1 << 4,
-	GPUBPF_MAP_REPLICA = 1 << 5,
-	GPUBPF_MAP_BYTES = 1 << 6,
-	GPUBPF_MAP_ROOM = 1 << 7,
-	GPUBPF_MAP_LRU = 1 << 8,
-	GPUBPF_MAP_ASKED = 1 << 9,
-	GPUBPF_MAP_OF_MAPS = 1 << 10,
-	GPUBPF_MAP_LAZY = 1 << 11,
+#define GPUBPF_MAP_FLAG(name, meaning) GPUBPF_MAP_FLAG_##name,
+#include "gpubpf/map_types.def"
+};
+enum {
+#define GPUBPF_MAP_FLAG(name, meaning) GPUBPF_MAP_##name = 1 << GPUBPF_MAP_FLAG_##name,
+#include "gpubpf/map_types.def"
 };
 
 struct gpubpf_map_type {

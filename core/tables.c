@@ -16,35 +16,16 @@ static const struct gpubpf_arg_row args[] = {
 #include "args.def"
 };
 
+enum {
+#define GPUBPF_MAP_FLAG(name, meaning) name = GPUBPF_MAP_##name,
+#include "gpubpf/map_types.def"
+};
+
 static const struct gpubpf_map_type map_types[] = {
-#define KEYED GPUBPF_MAP_KEYED
-#define U32KEY GPUBPF_MAP_U32KEY
-#define RING GPUBPF_MAP_RING
-#define COPIES GPUBPF_MAP_COPIES
-#define LRU GPUBPF_MAP_LRU
-#define THREAD GPUBPF_MAP_THREAD
-#define REPLICA GPUBPF_MAP_REPLICA
-#define BYTES GPUBPF_MAP_BYTES
-#define ASKED GPUBPF_MAP_ASKED
-#define LAZY GPUBPF_MAP_LAZY
-#define ROOM GPUBPF_MAP_ROOM
-#define OF_MAPS GPUBPF_MAP_OF_MAPS
 #define OP(name) GPUBPF_OP_BIT(GPUBPF_OP_##name)
 #define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) \
 	{ number, #name, &gpubpf_##impl##_impl, operations, flags, meaning },
 #include "gpubpf/map_types.def"
-#undef KEYED
-#undef U32KEY
-#undef RING
-#undef COPIES
-#undef LRU
-#undef THREAD
-#undef REPLICA
-#undef BYTES
-#undef ASKED
-#undef LAZY
-#undef ROOM
-#undef OF_MAPS
 #undef OP
 };
 

@@ -250,7 +250,14 @@ static int copy_all(int from, struct handle to)
 /* A value for each of the machine's CPUs, of which the kernel and the session need not count as many: they begin with zeros. */
 static bool has_copies(uint32_t asked)
 {
-	enum { KEYED = 0, U32KEY = 0, RING = 0, BYTES = 0, ROOM = 0, COPIES = 1, THREAD = 0, LRU = 0, ASKED = 0, OF_MAPS = 0, LAZY = 0, REPLICA = 0 };
+	enum {
+#define GPUBPF_MAP_FLAG(name, meaning) BIT_##name,
+#include "gpubpf/map_types.def"
+	};
+	enum {
+#define GPUBPF_MAP_FLAG(name, meaning) name = 1 << BIT_##name,
+#include "gpubpf/map_types.def"
+	};
 	static const struct { uint32_t type; bool copies; } types[] = {
 #define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) { number, ((flags) & COPIES) != 0 },
 #define GPUBPF_OWN_MAP_TYPE(...)
