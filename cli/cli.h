@@ -127,6 +127,8 @@ int cli_program_open(struct cli_program **p, const struct cli_args *args);
 void cli_program_close(struct cli_program *p);
 /* Its object to the session that is to be loaded: 0 or -errno as gpubpf_session__add_object_mem() has it. */
 int cli_program_add(const struct cli_program *p, struct gpubpf_session *s);
+/* Is the session's program of its object? */
+bool cli_program_made(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog);
 /* If it is to do anything on the host: before the traced program starts, while it runs (true: the tracing is to end), when the session has stopped. It
  * prints to out, or into the document. */
 int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out);
@@ -247,7 +249,7 @@ pid_t cli_survivor(const char *session, char *name, size_t size);
 void cli_note_survivors(struct gpubpf_session *s);
 
 /* explain.c: one clear line each for what went otherwise than the user meant; ended: the command has */
-void cli_explain(struct gpubpf_session *s, const char *backend, const char *command, bool ended);
+void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended);
 
 #define GPUBPF_COMMAND(function, object, verb, arguments, page, options, summary) \
 	int gpubpf_cmd_##function(const struct cli_args *args);

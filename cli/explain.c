@@ -49,47 +49,64 @@ static const char *nearest(const struct seen *seen, const char *pattern)
 	return cli_nearest(pattern, names, seen->n);
 }
 
-static void explain_kernel(struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct seen *seen)
-{
-	const char *near = nearest(seen, prog->pattern);
+/* A program as its user wrote it: by its name in an object, by the probe in a text. */
+struct subject {
+	const struct gpubpf_prog *prog;
+	bool text;
+	char is[160];
+};
 
-	if (near)
-		gpubpf_session_note(s, "program %s: no kernel is called %s; launched were: %s; did you mean --attach %s=%s?",
-			 prog->name, prog->pattern, seen->text, prog->name, near);
-	else
-		gpubpf_session_note(s, "program %s: no kernel is called %s; launched were: %s; bind it with --attach %s=KERNEL",
-			 prog->name, prog->pattern, seen->text, prog->name);
+/* How it finds what it names wrongly, or what is nearest to that. */
+static const char *remedy(const struct subject *who, const char *near, char buf[512])
+{
+	buf[0] = '\0';
+	if (who->text && near)
+		snprintf(buf, 512, "; did you mean gpu/%s/%s?", gpubpf_place_kind(who->prog->site)->name, near);
+	else if (near)
+		snprintf(buf, 512, "; did you mean --attach %s=%s?", who->prog->name, near);
+	else if (!who->text)
+		snprintf(buf, 512, "; bind it with --attach %s=KERNEL", who->prog->name);
+	return buf;
 }
 
-static void explain_function(struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct seen *seen)
+static void explain_kernel(struct gpubpf_session *s, const struct subject *who, const struct seen *seen)
 {
-	const char *near = nearest(seen, prog->pattern);
+	const char *pattern = who->prog->pattern;
+	char buf[512];
+
+	gpubpf_session_note(s, "%s: no kernel is called %s; launched were: %s%s", who->is, pattern, seen->text,
+			    remedy(who, nearest(seen, pattern), buf));
+}
+
+static void explain_function(struct gpubpf_session *s, const struct subject *who, const struct seen *seen)
+{
+	const char *pattern = who->prog->pattern, *near = nearest(seen, pattern);
+	char buf[512];
 
 	if (!seen->known)
-		gpubpf_session_note(s, "program %s: which functions the kernels call could not be seen; the report says why, kernel "
-			 "by "
-			 "kernel",
-			 prog->name);
+		gpubpf_session_note(s, "%s: which functions the kernels call could not be seen; the report says why, kernel by "
+				    "kernel", who->is);
 	else if (!seen->n)
-		gpubpf_session_note(s, "program %s: no kernel whose code was read calls a function, so none is called %s; compilers "
-			 "inline functions (__noinline__ keeps one)", prog->name, prog->pattern);
+		gpubpf_session_note(s, "%s: no kernel whose code was read calls a function, so none is called %s; compilers "
+				    "inline functions (__noinline__ keeps one)", who->is, pattern);
 	else if (near)
-		gpubpf_session_note(s, "program %s: no function is called %s; kernels call: %s; did you mean --attach %s=%s?",
-			 prog->name, prog->pattern, seen->text, prog->name, near);
+		gpubpf_session_note(s, "%s: no function is called %s; kernels call: %s%s", who->is, pattern, seen->text,
+				    remedy(who, near, buf));
 	else
-		gpubpf_session_note(s, "program %s: no function is called %s, or the compiler inlined it (__noinline__ keeps one); "
-			 "kernels call: %s", prog->name, prog->pattern, seen->text);
+		gpubpf_session_note(s, "%s: no function is called %s, or the compiler inlined it (__noinline__ keeps one); "
+				    "kernels call: %s", who->is, pattern, seen->text);
 }
 
-static void explain_place(struct gpubpf_session *s, const struct gpubpf_prog *prog)
+static void explain_place(struct gpubpf_session *s, const struct subject *who)
 {
-	gpubpf_session_note(s, "program %s: no kernel whose code was read has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
-			    "lists marks and lines, the latter of code compiled with them (nvcc -lineinfo)", prog->name,
-			    gpubpf_place_kind(prog->site)->name, prog->pattern);
+	gpubpf_session_note(s, "%s: no kernel whose code was read has a place gpu/%s/%s; gpubpf kernel list --places -- CMD "
+			    "lists marks and lines, the latter of code compiled with them (nvcc -lineinfo)", who->is,
+			    gpubpf_place_kind(who->prog->site)->name, who->prog->pattern);
 }
 
-static void explain_program(struct gpubpf_session *s, const struct gpubpf_prog *prog)
+static void explain_program(struct gpubpf_session *s, const struct subject *who)
 {
+	const struct gpubpf_prog *prog = who->prog;
 	struct seen seen = { .names = calloc(MOST_SEEN, sizeof(*seen.names)) };
 	bool call = gpubpf_calls_wants(prog);
 	char name[256];
@@ -105,9 +122,9 @@ static void explain_program(struct gpubpf_session *s, const struct gpubpf_prog *
 	}
 	end_seen(&seen);
 	if (call)
-		explain_function(s, prog, &seen);
+		explain_function(s, who, &seen);
 	else
-		explain_kernel(s, prog, &seen);
+		explain_kernel(s, who, &seen);
 	free(seen.names);
 }
 
@@ -126,7 +143,15 @@ static void explain_no_runtime(struct gpubpf_session *s, const char *backend, co
 				    backend ? backend : "", backend ? " was asked for)" : "");
 }
 
-void cli_explain(struct gpubpf_session *s, const char *backend, const char *command, bool ended)
+static struct subject subject(const struct gpubpf_session *s, const struct gpubpf_prog *prog, const struct cli_program *text)
+{
+	struct subject who = { .prog = prog, .text = cli_program_made(text, s, prog) };
+
+	snprintf(who.is, sizeof(who.is), "%s %s", who.text ? "probe" : "program", who.text ? prog->section : prog->name);
+	return who;
+}
+
+void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const char *backend, const char *command, bool ended)
 {
 	const struct gpubpf_prog *prog = NULL;
 
@@ -140,11 +165,14 @@ void cli_explain(struct gpubpf_session *s, const char *backend, const char *comm
 		gpubpf_session_note(s, "no launch of a kernel by %s was seen", command);
 		return;
 	}
-	while ((prog = gpubpf_session__next_program(s, prog)))
+	while ((prog = gpubpf_session__next_program(s, prog))) {
+		struct subject who = subject(s, prog, text);
+
 		if (gpubpf_report_matched(s, prog))
 			continue;
-		else if (gpubpf_named_wants(prog))
-			explain_place(s, prog);
+		if (gpubpf_named_wants(prog))
+			explain_place(s, &who);
 		else
-			explain_program(s, prog);
+			explain_program(s, &who);
+	}
 }

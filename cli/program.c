@@ -183,6 +183,11 @@ int cli_program_add(const struct cli_program *p, struct gpubpf_session *s)
 	return object ? gpubpf_session__add_object_mem(s, p->l->name, object, size) : 0;
 }
 
+bool cli_program_made(const struct cli_program *p, const struct gpubpf_session *s, const struct gpubpf_prog *prog)
+{
+	return p && !strcmp(s->loaded->objects[prog->object].path, p->l->name);
+}
+
 int cli_program_begin(struct cli_program *p, struct gpubpf_session *s, FILE *out)
 {
 	if (!p)

@@ -86,7 +86,7 @@ static size_t distance(const char *a, const char *b)
 
 const char *cli_nearest(const char *name, const char *const *names, size_t n)
 {
-	size_t least = strlen(name) / 2 + 2;
+	size_t least = strlen(name) / 3 + 2;
 	const char *nearest = NULL;
 
 	for (size_t i = 0; i < n; i++) {

@@ -434,12 +434,12 @@ static void report(struct child *c)
 	if (!c->ended)
 		gpubpf_session_note(c->s, "probing has ended; %s (pid %d) goes on unprobed", c->args->rest[0], c->pid);
 	if (c->json && !c->trace->loaders)
-		cli_explain(c->s, backend, c->args->rest[0], c->ended);
+		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
 	make_report(c);
 	if (!c->json || c->file.path)
 		write_report(c);
 	if (!c->json && !c->trace->loaders)
-		cli_explain(c->s, backend, c->args->rest[0], c->ended);
+		cli_explain(c->s, c->trace->program, backend, c->args->rest[0], c->ended);
 }
 
 static void serve(struct child *c)

@@ -277,6 +277,11 @@ static struct lang_node *var_node(struct lang_parser *p)
 
 static struct lang_node *unary(struct lang_parser *p);
 
+static void no_pointers(struct lang_parser *p, uint32_t pos)
+{
+	lang_fail(p->l, pos, "arg0, arg1, ... are the arguments' values", "there are no pointers but for str()");
+}
+
 /* (int32)x, or an expression in parentheses */
 static struct lang_node *parenthesis(struct lang_parser *p)
 {
@@ -288,6 +293,8 @@ static struct lang_node *parenthesis(struct lang_parser *p)
 		n->type.base = LANG_INT;
 		n->value = bits;
 		lang_next(&p->lex);
+		if (p->lex.token == LANG_T_MUL)
+			no_pointers(p, p->lex.pos);
 		lang_expect(p, LANG_T_CLOSE, "behind the type");
 		n->a = unary(p);
 		return n;
@@ -356,12 +363,24 @@ static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum l
 	return n;
 }
 
+/* $x.a, $x->a, arg0[1], 1.5 */
+static void no_parts(struct lang_parser *p, const struct lang_node *a)
+{
+	if (p->lex.token == LANG_T_DOT && a->kind == LANG_N_NUMBER)
+		lang_fail(p->l, p->lex.pos, "1500us is 1.5 ms; %f prints the bits of a kernel's argument", "numbers are whole");
+	else if (p->lex.token == LANG_T_DOT || p->lex.token == LANG_T_ARROW || p->lex.token == LANG_T_LBRACKET)
+		lang_fail(p->l, p->lex.pos, "str(arg0) is the string at an address, @x[a, b] an element of a map",
+			  "%s takes nothing out of this: there are no structs, arrays and tuples",
+			  lang_token_text(p->lex.token));
+}
+
 static struct lang_node *postfix(struct lang_parser *p)
 {
 	struct lang_node *a = primary(p);
 	enum lang_token op = p->lex.token;
 	uint32_t pos = p->lex.pos;
 
+	no_parts(p, a);
 	if (op != LANG_T_INC && op != LANG_T_DEC)
 		return a;
 	lang_next(&p->lex);
@@ -380,8 +399,7 @@ static struct lang_node *unary(struct lang_parser *p)
 	}
 	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT) {
 		if (op == LANG_T_MUL || op == LANG_T_AND)
-			lang_fail(p->l, pos, "arg0, arg1, ... are the arguments' values",
-				  "there are no pointers but for str()");
+			no_pointers(p, pos);
 		return postfix(p);
 	}
 	lang_next(&p->lex);

@@ -28,6 +28,7 @@ run "$GPUBPF" rnu; is 2 "an unknown command"; says 'did you mean run?' "suggests
 run "$GPUBPF" prog; is 2 "half a command"; says 'verify, dump, show' "lists what there is"
 run "$GPUBPF" prog verfy x; is 2 "an unknown command of an object"; says 'did you mean verify?' "suggests the nearest"
 run "$GPUBPF" run --atach a=b -- true; is 2 "an unknown option"; says 'did you mean --attach?' "suggests the nearest"
+run "$GPUBPF" run --nosuch; is 2 "one like no other"; ! grep -q 'did you mean' "$T/err"; ok $? "suggests nothing"
 run "$GPUBPF" run -o; is 2 "an option without its value"; says 'needs a value' "says so"
 run "$GPUBPF" version x; is 2 "arguments of a command that takes none"; one_line "it"
 run "$GPUBPF" run --json=x -o y -- true; is 2 "a value that an option does not take"

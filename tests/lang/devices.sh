@@ -66,7 +66,7 @@ run "$GPUBPF" "$T/all.bt" --param param -- "$LOOP" 3 0; is 42 "all"
 grep -v 'values, p50\|^$\|^gpubpf: ' "$T/err" > "$T/got"
 diff -u "$T/want" "$T/got" > "$T/why"; ok $? "each map holds exactly what it should"; sed 's/^/# /' "$T/why"
 says '@few: 3042 updates found no room for their keys; declare more: let @few = hash(40);' "keys without room are told"
-says 'no kernel is called never\*' "so is a probe that was never met"
+says '^gpubpf: probe gpu/entry/never\*: no kernel is called never\*; launched were: step_one$' "so is a probe that was never met"
 [ "$(tail -1 "$T/native")" = "1 launches: f1fc0200" ] && prints '^3 launches: ' "the output is its own"
 
 line='gpu/exit/step_* { @by[kernel, lid.x % 4] = hist(gid); @threads = count(); }'
