@@ -109,7 +109,8 @@ int gpubpf_arena_lay_out(const struct gpubpf_session_arena *a, const struct gpub
 	return gpubpf_layout_extend(unit, &opts, layout, diag);
 }
 
-/* What the tool put into its own copy of a map (configuration, say) goes to a device that comes later. */
+/* What the tool put into its own copy of a map (configuration, say) goes to a device that comes later, in place of what the
+ * map began with: elements of a map of maps may be gone. */
 static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 {
 	const struct gpubpf_map *m = &s->loaded->unit.maps[map];
@@ -120,6 +121,11 @@ static int seed_map(struct gpubpf_session *s, uint32_t arena, uint32_t map)
 
 	if (!key || !value)
 		err = -ENOMEM;
+	for (uint32_t i = 0; i < m->nelements && !err; i++) {
+		memset(key, 0, m->key_size);
+		memcpy(key, &m->elements[i].key, sizeof(m->elements[i].key));
+		gpubpf_map_delete(&to, key);
+	}
 	while (!err) {
 		err = gpubpf_map_iterate(&from, &cursor, key, value);
 		if (!err)
@@ -187,10 +193,17 @@ void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gp
 				    strerror(errno));
 }
 
-static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, const char *device)
+/* Whose values only the host changes: they are the same on all devices. */
+static bool is_hosts(const struct gpubpf_session *s, uint32_t map)
+{
+	return !(s->map_use[map] & ~(uint32_t)(GPUBPF_USE_LOOKUP | GPUBPF_USE_READ | GPUBPF_USE_ELEMENT));
+}
+
+/* `own`: the tool's copy is its own alone, and no device counts in it. */
+static void seed_maps(struct gpubpf_session *s, uint32_t arena, uint32_t first, bool own, const char *device)
 {
 	for (uint32_t m = first; m < s->loaded->unit.nmaps; m++)
-		if (s->map_set[m] && seed_map(s, arena, m) < 0)
+		if (s->map_set[m] && (own || is_hosts(s, m)) && seed_map(s, arena, m) < 0)
 			gpubpf_session_note(s, "map %s: not all that was put in before came to %s",
 					    s->loaded->unit.maps[m].name, device);
 }
@@ -203,7 +216,7 @@ void gpubpf_arenas_give(struct gpubpf_session *s)
 		if (a->given == a->layout.nmaps)
 			continue;
 		if (!a->shared) {
-			seed_maps(s, i, a->given, "all devices");
+			seed_maps(s, i, a->given, true, "all devices");
 			keep_begun(s, a, a->given);
 		} else {
 			gpubpf_linux_share_all(s, a->given);
@@ -235,8 +248,7 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 	memcpy(s->arenas[index].backend, dev->caps.backend, sizeof(s->arenas[index].backend));
 	s->arenas[index].used = true;
 	tell_apart(s, dev->caps.name);
-	if (!s->arenas[0].used)
-		seed_maps(s, index, 0, dev->caps.name);
+	seed_maps(s, index, 0, !s->arenas[0].used, dev->caps.name);
 	keep_begun(s, &s->arenas[index], 0);
 	return index;
 }
@@ -463,13 +475,15 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	return gpubpf_map_told(gpubpf_map_take(&view, key, value));
 }
 
-/* Alike, and laid out alike in all arenas: one that was laid out before anybody knew that it might be an element is not. */
+/* Alike, known to be used as elements are, and laid out alike in all arenas: one that was laid out before anybody knew that it
+ * might be an element may not be. */
 bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
 	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
 	bool alike = number && number <= s->loaded->unit.nmaps && !inner->prototype && gpubpf_map_is_like(inner, prototype);
 
+	alike = alike && !(s->map_use[map->inner - 1] & ~s->map_use[number - 1]);
 	for (uint32_t i = 0; i < s->narenas && alike; i++)
 		alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1], &s->arenas[i].layout.maps[map->inner - 1]);
 	return alike;
@@ -500,6 +514,7 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 
 	if (key_sz != map->key_size || flags)
 		return -EINVAL;
+	map->session->map_set[gpubpf_map_index(map)] = true;
 	return gpubpf_map_told(gpubpf_map_delete(&view, key));
 }
 

@@ -73,7 +73,8 @@ static int read_inner(struct request *q, char *const *words, uint32_t n)
 	if (!inner)
 		return refuse(q, "a value is the name of a map of the session; gpubpf map show lists them");
 	if (!gpubpf_map_takes(q->map, number))
-		return refuse(q, "that map is not like the elements: type, sizes, max_entries and flags are to be theirs");
+		return refuse(q, "that map is not like the elements: type, sizes, max_entries and flags are to be theirs, and "
+			      "it may not have been in use before they came");
 	memcpy(q->value, &number, sizeof(number));
 	return 0;
 }

@@ -17,6 +17,7 @@ struct joining {
 	int32_t at[GPUBPF_MAX_MAPS];               /* the number in the session of each map of `more` */
 	struct gpubpf_unit unit;                   /* the session's, and what joins */
 	uint32_t use[GPUBPF_MAX_MAPS];
+	uint32_t named[GPUBPF_MAX_MAPS];            /* as that, before it is spread to maps that are alike */
 	bool prints, allocations;
 	struct gpubpf_layout layouts[GPUBPF_MAX_ARENAS];
 };
@@ -117,19 +118,36 @@ static void gather(struct joining *j, const uint32_t *use)
 	}
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
 		j->use[m] |= j->s->map_use[m];
+	memcpy(j->named, j->use, sizeof(j->named));
 	gpubpf_layout_spread(&j->unit, j->use);
+}
+
+static bool serves(const struct joining *j, uint32_t map, uint32_t use)
+{
+	bool served = true;
+
+	for (uint32_t i = 0; i < j->s->narenas && served; i++)
+		served = gpubpf_layout_serves(&j->unit.maps[map], &j->s->arenas[i].layout.maps[map], use);
+	return served;
+}
+
+/* Maps that are summed, or laid out otherwise, stay as they are, and are no elements of maps of maps that join. */
+static void leave_alike(struct joining *j)
+{
+	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
+		if (gpubpf_map_sums(j->s, m) || !serves(j, m, j->use[m]))
+			j->use[m] = j->named[m];
 }
 
 /* Where a map was laid out by what its programs did to it, one that does more would not find what they did. */
 static int agree(const struct joining *j, struct gpubpf_diag *diag)
 {
 	for (uint32_t m = 0; m < j->s->loaded->unit.nmaps; m++)
-		for (uint32_t i = 0; i < j->s->narenas; i++)
-			if (!gpubpf_layout_serves(&j->unit.maps[m], &j->s->arenas[i].layout.maps[m], j->use[m]))
-				return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
-						       "map %s has a copy for each multiprocessor, or no room for keys that go, since "
-						       "programs that were attached before only add to it; load this one before they "
-						       "are attached", j->unit.maps[m].name);
+		if (!serves(j, m, j->use[m]))
+			return gpubpf_diag_set(diag, GPUBPF_E_USAGE, GPUBPF_NOPC,
+					       "map %s has a copy for each multiprocessor, or no room for keys that go, since "
+					       "programs that were attached before only add to it; load this one before they "
+					       "are attached", j->unit.maps[m].name);
 	return 0;
 }
 
@@ -195,6 +213,7 @@ static int join(struct joining *j, const uint32_t *use, struct gpubpf_diag *diag
 		err = gpubpf_session_verify(j->s, &j->unit, j->s->loaded->unit.nprogs, diag);
 	if (!err) {
 		gather(j, use);
+		leave_alike(j);
 		err = agree(j, diag);
 	}
 	if (!err)

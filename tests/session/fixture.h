@@ -7,7 +7,7 @@
 #include "tests/tap.h"
 
 static char dir[64];
-static const char *object, *joins;
+static const char *object, *joins, *nested;
 static char notes[4096];
 
 static void on_note(void *ctx, const char *text)
@@ -16,7 +16,7 @@ static void on_note(void *ctx, const char *text)
 	strcat(notes, "\n");
 }
 
-static struct gpubpf_session *start(const char *workers)
+static struct gpubpf_session *start_with(const char *path, const char *workers)
 {
 	struct gpubpf_session_opts o = {
 		.sz = sizeof(o), .runtime_dir = dir, .worker_dir = workers, .wait_ms = 3000, .note = on_note,
@@ -24,17 +24,23 @@ static struct gpubpf_session *start(const char *workers)
 	struct gpubpf_session *s = gpubpf_session__new(&o);
 
 	notes[0] = 0;
-	gpubpf_session__add_object(s, object);
+	gpubpf_session__add_object(s, path);
 	if (gpubpf_session__load(s) < 0 || gpubpf_session__start(s) < 0)
 		note("%s", gpubpf_session__error(s));
 	return s;
 }
 
-/* dir, and the objects of the command line: PROGRAMS [MORE-PROGRAMS] */
+static struct gpubpf_session *start(const char *workers)
+{
+	return start_with(object, workers);
+}
+
+/* dir, and the objects of the command line: PROGRAMS [MORE-PROGRAMS [MAPS-OF-MAPS]] */
 static bool fixture(int argc, char **argv)
 {
 	object = argc > 1 ? argv[1] : "";
 	joins = argc > 2 ? argv[2] : "";
+	nested = argc > 3 ? argv[3] : "";
 	snprintf(dir, sizeof(dir), "/tmp/gpubpf-test-XXXXXX");
 	return mkdtemp(dir);
 }

@@ -211,6 +211,66 @@ static void test_segments(void)
 	gpubpf_session__free(s);
 }
 
+static uint32_t element_on(struct gpubpf_session *s, uint32_t arena, const char *name, uint32_t key)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(s, arena, gpubpf_map_index(gpubpf_session__find_map_by_name(s, name)));
+	uint32_t number = 0;
+
+	gpubpf_map_lookup(&view, &key, &number);
+	return number;
+}
+
+/* A device begins with the elements that there are then, and not with those of `.values` that were taken out. */
+static void test_elements(uint32_t first)
+{
+	struct gpubpf_session *s = start_with(nested, "/nonexistent");
+	struct gpubpf_map *slots = gpubpf_session__find_map_by_name(s, "slots"), *keyed = gpubpf_session__find_map_by_name(s, "keyed");
+	uint32_t key = 0, other = 7, second = gpubpf_map__number(gpubpf_session__find_map_by_name(s, "second")), last;
+	struct agent a;
+
+	ok(element_on(s, 0, "slots", 0) && element_on(s, 0, "slots", 1) == second && element_on(s, 0, "keyed", 0), "elements of `.values`");
+	ok(!gpubpf_map__delete_elem(slots, &key, sizeof(key), 0) && !gpubpf_map__delete_elem(keyed, &key, sizeof(key), 0) &&
+	   !gpubpf_map__update_elem(keyed, &other, sizeof(other), &second, sizeof(second), 0), "are taken out, and another put in");
+	agent_connect(&a, s);
+	agent_hello(&a);
+	for (uint32_t i = 0; i < 2; i++)
+		agent_device(&a, i, i ? 0 : first);
+	last = s->narenas - 1;
+	ok(!element_on(s, last, "slots", 0) && element_on(s, last, "slots", 1) == second, "of an array that is all: %u, %u",
+	   element_on(s, last, "slots", 0), element_on(s, last, "slots", 1));
+	ok(!element_on(s, last, "keyed", 0) && element_on(s, last, "keyed", 7) == second, "and of a hash table: %u, %u",
+	   element_on(s, last, "keyed", 0), element_on(s, last, "keyed", 7));
+	ok(!strstr(notes, "not all"), "nothing is left out: %s", notes);
+	agent_close(&a);
+	gpubpf_session__free(s);
+}
+
+/* Maps of maps join while a map that looks like their elements has a copy a multiprocessor: it stays so, and is none. */
+static void test_alike(void)
+{
+	struct gpubpf_session *s = start("/nonexistent");
+	struct gpubpf_map *counts = gpubpf_session__find_map_by_name(s, "counts"), *slots;
+	uint32_t key = 0, number = gpubpf_map__number(counts);
+	struct agent a;
+
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, 0);
+	agent_device(&a, 1, 0);
+	ok(!gpubpf_session__add_object(s, nested), "maps of maps join: %s", gpubpf_session__error(s));
+	for (uint32_t i = 1; i < s->narenas; i++)
+		add_on(s, i, counts, 0, 10 * i);
+	ok(value_of(counts, 0) == 30, "what looks like an element is added up as before: %llu", (unsigned long long)value_of(counts, 0));
+	slots = gpubpf_session__find_map_by_name(s, "slots");
+	if (ok(slots != NULL, "the maps are there")) {
+		ok(gpubpf_map__update_elem(slots, &key, sizeof(key), &number, sizeof(number), 0) == -EINVAL, "but cannot be one");
+		number = gpubpf_map__number(gpubpf_session__find_map_by_name(s, "second"));
+		ok(!gpubpf_map__update_elem(slots, &key, sizeof(key), &number, sizeof(number), 0), "others can");
+	}
+	agent_close(&a);
+	gpubpf_session__free(s);
+}
+
 /* -- twins that cannot be -- */
 
 static void test_refusals(void)
@@ -395,6 +455,9 @@ int main(int argc, char **argv)
 	test_sum(0);
 	test_sum(GPUBPF_CAP_SHARED_ARENA);
 	test_segments();
+	test_elements(0);
+	test_elements(GPUBPF_CAP_SHARED_ARENA);
+	test_alike();
 	test_split();
 	test_refusals();
 	if (getenv("GPUBPF_TEST_SLOW_WORKERS")) {
