@@ -10,13 +10,12 @@ GPUBPF_ABOUT("how evenly each kernel's blocks, and the time in them, lie on mult
 int block_ends(struct gpubpf_ctx *ctx)
 {
 	__u64 *blocks = of_kernel(ctx, &balance_blocks), *busy = of_kernel(ctx, &balance_busy);
-	struct block *block;
+	struct block *block = block_goes(ctx);
 
-	if (!blocks || !busy || !is_first_thread(ctx))
+	if (!blocks || !busy || !block)
 		return 0;
-	block = block_goes(ctx);
 	gpubpf_count(blocks, 1);
-	if (block)
+	if (block_was_kept(ctx, block))
 		gpubpf_count(busy, bpf_ktime_get_ns() - block->start);
 	return 0;
 }

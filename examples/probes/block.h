@@ -10,6 +10,7 @@
 
 struct block {
 	__u64 number, start, sm;
+	__u64 gone; /* of its ends */
 };
 GPUBPF_ARRAY(running, struct block, PLACES) GPUBPF_SCRATCH;
 
@@ -35,17 +36,30 @@ static __always_inline void block_comes(const struct gpubpf_ctx *ctx)
 	block->number = block_number(ctx);
 	block->sm = bpf_get_sm_id();
 	block->start = bpf_ktime_get_ns();
+	bpf_gpu_membar(); /* before this thread counts as gone */
 }
 
-/* Where it came; NULL: it was lost. */
+/* Its place, for the thread that ends it; NULL for all others. */
 static __always_inline struct block *block_goes(const struct gpubpf_ctx *ctx)
 {
 	struct block *block = block_place(ctx);
+	__u64 ends = ends_of(ctx);
 
-	if (!block || block->number != block_number(ctx))
+	if (!block || !ends || gpubpf_fetch_add(&block->gone, ends) + ends < ENDS)
 		return NULL;
-	block->number = 0;
+	gpubpf_count(&block->gone, -(__u64)ENDS);
+	bpf_gpu_membar(); /* what the first thread wrote is seen */
 	return block;
+}
+
+/* Is it still there? Once. */
+static __always_inline int block_was_kept(const struct gpubpf_ctx *ctx, struct block *block)
+{
+	int kept = block->number == block_number(ctx);
+
+	if (kept)
+		block->number = 0;
+	return kept;
 }
 
 #endif

@@ -12,12 +12,11 @@ GPUBPF_ABOUT("how long the blocks of each kernel run: how many, sum, mean, media
 int block_ends(struct gpubpf_ctx *ctx)
 {
 	struct times *times = of_kernel(ctx, &blocktime);
-	struct block *block;
+	struct block *block = block_goes(ctx);
 
-	if (!times || !is_first_thread(ctx))
+	if (!times || !block)
 		return 0;
-	block = block_goes(ctx);
-	if (block)
+	if (block_was_kept(ctx, block))
 		gpubpf_measure(&times->blocks, bpf_ktime_get_ns() - block->start);
 	else
 		gpubpf_count(&times->untimed, 1);

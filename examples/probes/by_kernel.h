@@ -17,10 +17,24 @@ static __always_inline void *of_kernel(const struct gpubpf_ctx *ctx, void *map)
 	return bpf_map_lookup_elem(map, &kernel);
 }
 
-/* A block is seen through its first thread, which costs least. */
+/* A block is seen through its first thread and its last one, which costs least: it begins with the first, and ends when
+ * both have left. A CPU runs them one after the other. */
 static __always_inline int is_first_thread(const struct gpubpf_ctx *ctx)
 {
 	return !(ctx->thread_idx[0] | ctx->thread_idx[1] | ctx->thread_idx[2]);
+}
+
+static __always_inline int is_last_thread(const struct gpubpf_ctx *ctx)
+{
+	return ctx->thread_idx[0] + 1 == ctx->block_dim[0] && ctx->thread_idx[1] + 1 == ctx->block_dim[1] &&
+	       ctx->thread_idx[2] + 1 == ctx->block_dim[2];
+}
+
+/* What this thread adds where a block's ends are counted, ENDS of them: one may be both. */
+#define ENDS 2
+static __always_inline __u64 ends_of(const struct gpubpf_ctx *ctx)
+{
+	return is_first_thread(ctx) + is_last_thread(ctx);
 }
 
 #endif

@@ -10,7 +10,8 @@ struct GPUBPF_ROW times {
 BY_KERNEL(kerneltime, struct times);
 
 struct launch {
-	__u64 came, gone; /* blocks */
+	__u64 came; /* blocks */
+	__u64 gone; /* ends of them */
 	__u64 start;
 };
 GPUBPF_ARRAY(launched, struct launch, KERNELS * AT_ONCE) GPUBPF_SCRATCH;
@@ -41,8 +42,9 @@ int kernel_ends(struct gpubpf_ctx *ctx)
 	__u64 blocks = ctx->grid_dim[0] * ctx->grid_dim[1] * ctx->grid_dim[2];
 	struct times *times = of_kernel(ctx, &kerneltime);
 	struct launch *launch = launch_of(ctx);
+	__u64 ends = ends_of(ctx);
 
-	if (!launch || !times || !is_first_thread(ctx) || gpubpf_fetch_add(&launch->gone, 1) + 1 < blocks)
+	if (!launch || !times || !ends || gpubpf_fetch_add(&launch->gone, ends) + ends < ENDS * blocks)
 		return 0;
 	gpubpf_measure(&times->launches, bpf_ktime_get_ns() - launch->start);
 	launch->came = 0;

@@ -31,14 +31,11 @@ int block_begins(struct gpubpf_ctx *ctx)
 SEC("gpu/exit/*")
 int block_ends(struct gpubpf_ctx *ctx)
 {
-	struct block *block;
+	struct block *block = block_goes(ctx);
 	__u64 *count;
 	__u32 sm;
 
-	if (!is_first_thread(ctx))
-		return 0;
-	block = block_goes(ctx);
-	if (!block)
+	if (!block || !block_was_kept(ctx, block))
 		return 0;
 	sm = block->sm; /* where it came: that of a CPU may have changed */
 	count = bpf_map_lookup_elem(&here, &sm);

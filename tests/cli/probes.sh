@@ -24,6 +24,8 @@ gives "m['kerneltime']['step_one']['value']['launches']['count'], m['blocktime']
 gives "0 < m['blocktime']['step_one']['value']['blocks']['quantiles']['percentiles']['p50'] <= m['kerneltime']['step_one']['value']['launches']['sum']" True "with sense"
 gives "m['balance_blocks']['step_one']['value'], m['occupancy']['step_one']['value']['at_once']['count']" '64 64' "on all multiprocessors"
 [ -z "$(cat "$T/err")" ]; ok $? "nothing is warned of"
+run "$GPUBPF" run -q -o "$OBJ/ends.bpf.o" -j -r "$T/r" -- "$LOOP" 4 0; is 42 "where blocks end"
+gives "m['ended'][0]['value'], m['left'][0]['value']" '64 256' "all threads of each have left then"
 run "$GPUBPF" run -p args -j -r "$T/r" -- "$LOOP" 2 0; is 42 "args"; [ -z "$(cat "$T/err")" ]; ok $? "in silence"
 json2() { python3 -c "import json; r = json.load(open('$T/r')); print($1)" 2>&1; }
 calls="[(e['value']['launch'], e['value']['call']['kernel'], [(a['name'], a['type']) for a in e['value']['call']['args']]) for e in r['events']]"
