@@ -32,7 +32,7 @@ SPIRV_CAS(u64)
 	}
 
 /* Of clang's fences LLVM 22 makes barriers that name no memory (3.25), of which Intel's compiler for GPUs makes nothing. */
-__attribute__((overloadable, noconvergent)) void __spirv_MemoryBarrier(int scope, int semantics);
+__attribute__((overloadable)) void __spirv_MemoryBarrier(int scope, int semantics);
 
 GPUBPF_FN void gpubpf_fence(void)
 {
