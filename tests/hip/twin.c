@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the twin of a kernel in an image, made by the compile worker with
- * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code.
+ * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code; or
+ * kinds of places of single instructions, separated by commas.
  * Its map's layout goes to OUT.layout, a fresh arena to OUT.arena. Prints the sizes of the kernel's parameters,
  * separated by commas, or "refused WHY".
  * hip-twin ARCH IMAGE: the kernels of an image, one a line: name, parameters, registers, reason.
@@ -90,6 +91,28 @@ static int write_arena(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	return err ? err : write_file(path, ".layout", layout->maps, sizeof(*layout->maps));
 }
 
+static bool is_one_of(const char *name, const char *list)
+{
+	size_t n = strlen(name);
+
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (!strncmp(list, name, n) && (!list[n] || list[n] == ','))
+			return true;
+	return false;
+}
+
+/* The kinds of places that WHERE names, as a set. */
+static uint32_t kinds_of(const char *where)
+{
+	uint32_t kinds = 0;
+
+	if (!strcmp(where, "both") || !strcmp(where, "last"))
+		return GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
+	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
+		kinds |= is_one_of(gpubpf_place_kind(kind)->name, where) ? 1u << kind : 0;
+	return kinds;
+}
+
 /* Sites of the job's first program on a kernel, at all places of their kind. */
 static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_insertions *at,
 			   const struct gpubpf_kernel_info *kernel, const char *where)
@@ -97,13 +120,13 @@ static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_inserti
 	static const uint32_t progs[] = { 0 };
 	uint32_t n = 0;
 
-	for (int exit = 0; exit < 2; exit++) {
+	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
 		struct gpubpf_site_desc *site = &sites[n];
 
-		if (strcmp(where, exit ? "entry" : "exit") == 0)
+		if (!(kinds_of(where) >> kind & 1))
 			continue;
-		*site = (struct gpubpf_site_desc){ .site = exit ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, .kernel_id = 1,
-						   .params = kernel->params, .nparams = kernel->nparams, .progs = progs, .nprogs = 1 };
+		*site = (struct gpubpf_site_desc){ .site = kind, .kernel_id = 1, .params = kernel->params,
+						   .nparams = kernel->nparams, .progs = progs, .nprogs = 1 };
 		memcpy(site->kernel, kernel->name, sizeof(site->kernel));
 		if (gpubpf_insert(at, n++, site->site, kernel) < 0)
 			abort();
@@ -116,7 +139,7 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_insertions at = { 0 };
-	struct gpubpf_site_desc sites[2];
+	struct gpubpf_site_desc sites[GPUBPF_NSITES];
 	struct gpubpf_lower_job job;
 	struct gpubpf_twin_image twin;
 	struct gpubpf_layout layout;
@@ -157,6 +180,8 @@ int main(int argc, char **argv)
 		return 2;
 	snprintf(caps.arch, sizeof(caps.arch), "%s", argv[1]);
 	image.data = read_file(argv[2], &image.size);
+	if (argc == 7)
+		image.places = kinds_of(argv[5]) & gpubpf_places_of(GPUBPF_WHERE_INSN);
 	if (!image.data || gpubpf_worker_create(&how, &worker) < 0)
 		return 2;
 	if (gpubpf_worker_inspect(worker, "amdgpu", &image, &caps, &kernels, &n, &diag) < 0) {

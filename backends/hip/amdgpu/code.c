@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct reader {
 	uint8_t *bytes;            /* a copy, zeros behind it */
 	size_t size;
 	struct hip_code *code;
+	uint32_t how;              /* enum hip_reading */
+	bool indexed;              /* registers are named by an index, as far as the code was read */
 	uint8_t *seen;             /* a bit for each word */
 	uint32_t *pending;         /* offsets that control reaches */
 	uint32_t npending, room;
@@ -99,9 +102,84 @@ static enum flow flow_of(const char *name)
 	return strncmp(name, "s_cbranch_", 10) ? GOES_ON : MAY_BRANCH;
 }
 
+/* Stubs call probes at single instructions and are returned to. */
+static enum flow in_twin(const char *name)
+{
+	return !strcmp(name, "s_call_b64") ? MAY_BRANCH : !strcmp(name, "s_setpc_b64") ? ENDS : UNKNOWN;
+}
+
+static uint32_t max(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static void note_register(struct hip_code *code, struct hip_reg reg, bool besides)
+{
+	uint32_t *end = reg.file == 'a' ? &code->accum : &code->scalar;
+
+	if (reg.file == 'a' || (reg.file == 's' && reg.first < HIP_VCC))
+		*end = max(*end, reg.first + reg.n);
+	for (uint32_t s = reg.first; besides && reg.file == 's' && s < reg.first + reg.n && s < 128; s++)
+		code->besides[s / 32] |= 1u << s % 32;
+}
+
+/* Of a kernel's first instructions, the ones that complete the descriptor of its scratch memory. */
+static bool completes(const char *name, const char *operands)
+{
+	unsigned to, from;
+
+	return (!strcmp(name, "s_add_u32") || !strcmp(name, "s_addc_u32")) &&
+	       sscanf(operands, " s%3u, s%3u", &to, &from) == 2 && to == from;
+}
+
+static void note_registers(struct hip_code *code, const char *name, const char *operands)
+{
+	uint32_t skip = completes(name, operands) ? 2 : 0;
+	bool buffer = !strncmp(name, "buffer_", 7);
+	struct hip_reg reg;
+
+	for (const char *at = operands; *at; at++) {
+		if (isalnum(at[-1]) || at[-1] == '_' || !hip_reg_read(at, &reg))
+			continue;
+		note_register(code, reg, !buffer && !skip);
+		skip -= skip ? 1 : 0;
+	}
+	code->special |= strstr(operands, "flat_scratch") || strstr(operands, "xnack_mask");
+	code->matrix |= !strncmp(name, "v_mfma_", 7) || !strncmp(name, "v_smfma", 7) || !strncmp(name, "v_wmma_", 7) ||
+			!strncmp(name, "v_swmma", 7);
+}
+
+/* What single instructions do that programs can stand at. */
+static int note_insn(struct reader *r, const char *name, const char *operands, uint32_t off)
+{
+	struct hip_access accesses[HIP_MOST_ACCESSES];
+	uint32_t n = hip_accesses(name, operands, accesses);
+	enum hip_patch_kind kind = HIP_PATCH_ACCESS;
+	struct hip_patch *patch;
+
+	if (!strncmp(name, "s_set_gpr_idx_", 14))
+		r->indexed = strcmp(name + 14, "off");
+	if (!strcmp(name, "s_barrier") || !strcmp(name, "s_barrier_wait"))
+		kind = HIP_PATCH_BARRIER;
+	else if (!strcmp(name, "s_clause"))
+		kind = HIP_PATCH_CLAUSE;
+	else if (!n)
+		return 0;
+	patch = add_patch(r, kind, off);
+	if (!patch)
+		return -ENOMEM;
+	patch->naccesses = n;
+	memcpy(patch->access, accesses, n * sizeof(*accesses));
+	for (uint32_t i = 0; r->indexed && i < n; i++)
+		patch->access[i].why = "an access where registers are named by an index";
+	return 0;
+}
+
 static int note(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
 	struct hip_patch *patch;
+
+	note_registers(r->code, name, operands);
 
 	r->code->calls |= !strncmp(name, "s_swappc_b64", 12);
 	r->code->barrier |= !strncmp(name, "s_barrier", 9);
@@ -114,7 +192,7 @@ static int note(struct reader *r, const char *name, const char *operands, uint32
 	} else if (!strcmp(name, "s_sendmsg") && strstr(operands, "MSG_DEALLOC_VGPRS")) {
 		patch = add_patch(r, HIP_PATCH_FREE, off);
 	} else {
-		return 0;
+		return r->how & HIP_READ_INSNS ? note_insn(r, name, operands, off) : 0;
 	}
 	return patch ? 0 : -ENOMEM;
 }
@@ -126,8 +204,8 @@ static int straight(struct reader *r, uint32_t off)
 		char text[256] = "", mnemonic[64], *name = text, *operands;
 		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
 						 sizeof(text));
+		uint32_t word, npatches = r->code->npatches;
 		enum flow flow;
-		uint32_t word;
 		int err;
 
 		if (!n || n > r->size - off)
@@ -138,9 +216,13 @@ static int straight(struct reader *r, uint32_t off)
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
 		flow = flow_of(mnemonic);
+		if (r->how & HIP_READ_TWIN && flow == UNKNOWN)
+			flow = in_twin(mnemonic);
 		if (flow == UNKNOWN)
 			return refuse(r, "it jumps to a computed address or ends in an unusual way", off);
 		err = note(r, mnemonic, operands, off);
+		if (r->code->npatches > npatches)
+			r->code->patches[npatches].size = n;
 		if (off + n > r->code->size)
 			r->code->size = off + n;
 		if (!err && (flow == BRANCHES || flow == MAY_BRANCH))
@@ -152,6 +234,16 @@ static int straight(struct reader *r, uint32_t off)
 			return refuse(r, "control runs off its end", off);
 	}
 	return 0;
+}
+
+bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind)
+{
+	const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
+
+	if (patch->kind == HIP_PATCH_BARRIER)
+		return !i && (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT);
+	return patch->kind == HIP_PATCH_ACCESS && i < patch->naccesses && k->spaces & patch->access[i].spaces &&
+	       k->accesses >> patch->access[i].access & 1;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -182,10 +274,10 @@ void hip_code_init(void)
 	LLVMInitializeAMDGPUDisassembler();
 }
 
-int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, size_t start,
+int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const uint8_t *bytes, size_t size, size_t start,
 		  struct hip_code *code, struct gpubpf_diag *diag)
 {
-	struct reader r = { .size = size < MAX_BYTES ? size & ~3ul : MAX_BYTES, .code = code, .diag = diag };
+	struct reader r = { .size = size < MAX_BYTES ? size & ~3ul : MAX_BYTES, .code = code, .how = how, .diag = diag };
 	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
 	int err = -ENOMEM;
 

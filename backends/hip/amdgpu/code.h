@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "access.h"
 #include "isa.h"
 
 struct gpubpf_diag;
@@ -18,13 +19,21 @@ enum hip_patch_kind {
 	HIP_PATCH_END,             /* s_endpgm */
 	HIP_PATCH_PC,              /* s_getpc_b64: where the code itself lies */
 	HIP_PATCH_FREE,            /* s_sendmsg(MSG_DEALLOC_VGPRS): gives the registers away before the end */
+	/* only where they are asked for: */
+	HIP_PATCH_ACCESS,          /* of memory */
+	HIP_PATCH_BARRIER,         /* of the group: where a wave waits */
+	HIP_PATCH_CLAUSE,          /* s_clause: the next instructions stand together, which is a hint */
 };
 
 struct hip_patch {
 	enum hip_patch_kind kind;
 	uint32_t off;              /* from the first instruction */
+	uint32_t size;             /* bytes */
+	uint32_t line;             /* of the source, where it is known */
 	char reg[2][8];            /* PC: the two registers that it sets */
 	bool probed;               /* END, in a twin: the exit probe stands here */
+	uint32_t naccesses;        /* ACCESS */
+	struct hip_access access[HIP_MOST_ACCESSES];
 };
 
 struct hip_code {
@@ -33,13 +42,25 @@ struct hip_code {
 	uint32_t npatches;
 	bool calls;                /* it calls functions */
 	bool barrier;
+	bool matrix;               /* it has matrix instructions, whose results come late */
+	uint32_t scalar, accum;    /* registers that it names: one more than the last of each kind */
+	bool special;              /* it names flat_scratch or xnack_mask */
+	uint32_t besides[4];       /* scalar registers below 128 that it names elsewhere than in the descriptors of buffers, or
+				    * when it adds to them what a wave's descriptor lacks */
+};
+
+enum hip_reading {
+	HIP_READ_INSNS = 1,        /* places of single instructions too */
+	HIP_READ_TWIN = 2,         /* stubs call, and return by a computed address */
 };
 
 void hip_code_init(void);
-/* What control reaches from `start`, an offset in bytes. 0; -EINVAL and the reason for which no twin can be made;
- * -ENOMEM. */
-int hip_code_read(const struct hip_isa *isa, bool wave32, const uint8_t *bytes, size_t size, size_t start,
+/* What control reaches from `start`, an offset in bytes; how: enum hip_reading. 0; -EINVAL and the reason for which no twin can
+ * be made; -ENOMEM. */
+int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const uint8_t *bytes, size_t size, size_t start,
 		  struct hip_code *code, struct gpubpf_diag *diag);
+/* Is part i of what an instruction does a place of that kind? */
+bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind);
 void hip_code_finish(struct hip_code *code);
 
 #endif

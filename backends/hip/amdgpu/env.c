@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where probe code in a HIP twin finds its environment: the arena in a word of the twin's own memory, arguments
- * in the kernel's own, and behind these the launch and the thread that launched (backends/hip/wire/bind.h).
+ * in the kernel's own, and behind these the launch and the thread that launched (backends/hip/wire/bind.h). What a place
+ * gives is in registers (operands.h).
  */
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "backends/hip/wire/bind.h"
+#include "core/lower/ctx.h"
 #include "core/lower/llvm_low.h"
 #include "emit.h"
+#include "operands.h"
 
 #define CONST_SPACE 4 /* AMDGPU: memory that no kernel changes */
 
@@ -44,6 +49,46 @@ uint32_t hip_wanted_args(const struct gpubpf_lower_job *job)
 	return (w.launch ? HIP_BIND_LAUNCH : 0) | (w.pid ? HIP_BIND_PID : 0);
 }
 
+static LLVMValueRef asm_call(struct low *l, const char *text, const char *constraints)
+{
+	LLVMTypeRef type = LLVMFunctionType(l->i32, NULL, 0, false);
+	LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false,
+					     LLVMInlineAsmDialectATT, false);
+
+	return LLVMBuildZExt(l->b, LLVMBuildCall2(l->b, type, code, NULL, 0, ""), low_int(l, 8), "");
+}
+
+static LLVMValueRef given(struct low *l, uint32_t half)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "v_mov_b32 $0, v%u", HIP_GIVEN + half);
+	return asm_call(l, text, "=v");
+}
+
+static LLVMValueRef operand_of(struct low *l, const struct hip_operand *operand, uint32_t i)
+{
+	char text[40];
+
+	if (!operand->same)
+		return LLVMBuildOr(l->b, given(l, operand->at + 2 * i),
+				   LLVMBuildShl(l->b, given(l, operand->at + 2 * i + 1), low_const(l, 32), ""), "");
+	snprintf(text, sizeof(text), "v_readlane_b32 $0, v%u, %u", HIP_SAME_REGISTER, operand->at);
+	return asm_call(l, text, "=s");
+}
+
+static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
+{
+	for (uint32_t f = 0; f < ctx_nfields; f++)
+		for (uint32_t i = 0; i < ctx_fields[f].count; i++) {
+			uint32_t word = ctx_field_word(&ctx_fields[f], i, site);
+
+			if (word != UINT32_MAX)
+				low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word,
+					    operand_of(l, hip_operand_of(ctx_fields[f].name), i));
+		}
+}
+
 void hip_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 {
 	const struct hip_emit *emit = hip_emit_of(l->target);
@@ -58,6 +103,7 @@ void hip_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 	if (w.pid)
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), load(l, args, emit->pid, 8));
 	low_env_arguments(l, &l->job->sites[index], &w, env, load_param);
+	set_operands(l, l->job->sites[index].site, env);
 }
 
 void hip_inline_end(struct low *l)

@@ -49,6 +49,26 @@ static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_
 	return NULL;
 }
 
+/* Buffers of a lane's own memory are known by their descriptor, if nothing else names it; no others are. */
+static void tell_buffers(struct hip_found *app)
+{
+	int at = hip_start_of(app->isa, &app->descriptor).at[HIP_PRIVATE_BUFFER];
+	uint32_t named = 0;
+
+	for (int i = at; at >= 0 && i < at + 4; i++)
+		named |= app->code.besides[i / 32] >> i % 32 & 1;
+	for (uint32_t i = 0; i < app->code.npatches; i++) {
+		struct hip_access *a = &app->code.patches[i].access[0];
+
+		if (app->code.patches[i].kind != HIP_PATCH_ACCESS || a->why || a->by != HIP_AT_BUFFER)
+			continue;
+		if (at >= 0 && !named && a->descriptor.n == 4 && a->descriptor.first == at)
+			a->spaces = GPUBPF_IN(LOCAL);
+		else
+			a->why = "a buffer whose descriptor is not known";
+	}
+}
+
 int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 {
 	struct hip_symbols symbols = hip_elf_symbols(&app->elf, SHT_DYNSYM);
@@ -56,6 +76,8 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(".kd")];
 	Elf64_Sym kd;
 	size_t size, before;
+	uint32_t how = (app->insns ? HIP_READ_INSNS : 0) | (twin ? HIP_READ_TWIN : 0);
+	int err;
 
 	if (!app->meta.symbol || app->meta.symbol_len >= sizeof(name))
 		return hip_refuse(diag, "the metadata names no descriptor");
@@ -71,7 +93,10 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	if (!twin)
 		before = 0;
 	app->wave32 = app->isa->wave32 && app->descriptor.properties & HIP_WAVE32;
-	return hip_code_read(app->isa, app->wave32, app->bytes - before, size + before, before, &app->code, diag);
+	err = hip_code_read(app->isa, app->wave32, how, app->bytes - before, size + before, before, &app->code, diag);
+	if (!err)
+		tell_buffers(app);
+	return err;
 }
 
 /* Each patch is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */

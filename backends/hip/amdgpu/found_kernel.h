@@ -20,6 +20,7 @@ struct hip_found {
 	const uint8_t *bytes;
 	uint64_t address;
 	bool wave32;
+	bool insns;                /* its code is read with the places of single instructions */
 	uint32_t words;            /* what each launch of the twin fills: enum hip_bind_args */
 };
 

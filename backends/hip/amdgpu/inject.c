@@ -9,43 +9,87 @@
 #include "assemble.h"
 #include "backends/hip/wire/bind.h"
 #include "core/diag.h"
+#include "core/worker/lines.h"
 #include "emit.h"
 #include "linker.h"
 #include "live.h"
 
 #define MAX_PARAMS 1024
 
+static uint32_t max(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
 /* the probes of the twin: an object with a kernel for each site */
 struct probes {
 	struct gpubpf_blob blob;
 	struct hip_elf elf;
-	uint32_t entry, exit;      /* sites of the job; UINT32_MAX: none */
-	struct hip_code code;      /* of the entry probe */
-	uint64_t entry_off;        /* of its first instruction in .text */
 };
 
+/* The number + 1 of the body that a site is. */
+static uint32_t body_of(struct hip_draft *draft, uint32_t site)
+{
+	uint32_t b = 0;
+
+	while (b < draft->nbodies && draft->bodies[b].site != site)
+		b++;
+	draft->nbodies = max(draft->nbodies, b + 1);
+	draft->bodies[b].site = site;
+	return b + 1;
+}
+
+/* What stands at a place of single instructions, kind by kind. */
+static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uint32_t i, uint32_t met[GPUBPF_NSITES],
+			 struct hip_draft *draft, struct gpubpf_diag *diag)
+{
+	struct hip_patch *patch = &app->code.patches[i];
+
+	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++)
+		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+			uint32_t site, id;
+
+			if (!hip_patch_is(patch, access, kind))
+				continue;
+			id = met[kind]++;
+			site = gpubpf_site_at(at, kind, "", id);
+			if (site == UINT32_MAX)
+				continue;
+			if (patch->kind == HIP_PATCH_ACCESS && patch->access[access].why)
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+						       "what it does to memory cannot be told exactly: %s (at byte %u of "
+						       "its code)",
+						       patch->access[access].why, patch->off);
+			draft->stands[i][access][kind] = (struct hip_stand){ body_of(draft, site), id };
+		}
+	return 0;
+}
+
 /* The sites at the places of the job's first kernel. Its exits are branches to one stub. */
-static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct probes *probes,
+static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = job, .kernel = job->sites[0].kernel };
-	uint32_t id = 0;
+	uint32_t id = 0, met[GPUBPF_NSITES] = { 0 };
+	int err = 0;
 
-	probes->entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
-	probes->exit = UINT32_MAX;
-	for (uint32_t i = 0; i < app->code.npatches; i++) {
+	draft->entry_site = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
+	draft->exit_site = UINT32_MAX;
+	for (uint32_t i = 0; !err && i < app->code.npatches; i++) {
 		struct hip_patch *patch = &app->code.patches[i];
 		uint32_t site;
 
+		if (draft->stands)
+			err = choose_stands(app, &at, i, met, draft, diag);
 		if (patch->kind != HIP_PATCH_END)
 			continue;
 		site = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", id++);
 		patch->probed = site != UINT32_MAX;
-		if (patch->probed && probes->exit != UINT32_MAX && probes->exit != site)
+		if (patch->probed && draft->exit_site != UINT32_MAX && draft->exit_site != site)
 			return hip_refuse(diag, "its exits are to have several probes, and share one");
-		probes->exit = patch->probed ? site : probes->exit;
+		draft->exit_site = patch->probed ? site : draft->exit_site;
 	}
-	return gpubpf_all_inserted(&at, diag);
+	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 
 /* The descriptor and the code of one probe in the object that LLVM made. */
@@ -70,13 +114,8 @@ static int read_probe(const struct probes *probes, uint32_t site, struct hip_des
 		return hip_refuse(diag, "LLVM made no code of the probe");
 	*off = fn.st_value;
 	*code = bytes + fn.st_value;
-	*size = head.sh_size - fn.st_value;
+	*size = head.sh_size - fn.st_value < fn.st_size ? head.sh_size - fn.st_value : fn.st_size;
 	return 0;
-}
-
-static uint32_t max(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
 }
 
 /* Where the words begin that each launch of the twin fills. */
@@ -105,8 +144,49 @@ static int join(struct hip_draft *draft, const struct hip_descriptor *probe, str
 	return 0;
 }
 
+/* The registers of a probe at single instructions, and what it is given there. */
+static int join_body(struct hip_draft *draft, const struct probes *probes, struct hip_body *body,
+		     struct hip_registers *all, struct gpubpf_diag *diag)
+{
+	struct hip_code code;
+	const uint8_t *bytes;
+	uint32_t vectors = 0;
+	uint64_t off;
+	size_t size;
+	int err = read_probe(probes, body->site, &body->descriptor, &off, &bytes, &size, diag);
+
+	if (!err)
+		err = join(draft, &body->descriptor, all, diag);
+	if (err < 0)
+		return err;
+	if (body->descriptor.private_size)
+		return hip_refuse(diag, "the probe needs memory for each thread, which is the kernel's while it runs");
+	err = hip_code_read(draft->isa, draft->wave32, 0, bytes, size, 0, &code, diag);
+	if (err < 0)
+		return err;
+	if (code.special || code.accum)
+		err = hip_refuse(diag, "the probe needs registers that cannot be kept for the kernel");
+	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->given, &body->same, &vectors) < 0)
+		err = hip_refuse(diag, "the probe has no registers left for what the place gives");
+	draft->scalars = max(draft->scalars, max(code.scalar, hip_start_of(draft->isa, &body->descriptor).end));
+	draft->vectors = max(draft->vectors, max(vectors, 1)); /* v0 has the work-item's ids */
+	hip_code_finish(&code);
+	return err;
+}
+
+static int join_bodies(struct hip_draft *draft, const struct probes *probes, struct hip_registers *all,
+		       struct gpubpf_diag *diag)
+{
+	int err = 0;
+
+	draft->scalars = HIP_STUB_SGPRS;
+	for (uint32_t b = 0; !err && b < draft->nbodies; b++)
+		err = join_body(draft, probes, &draft->bodies[b], all, diag);
+	return err;
+}
+
 static int make_draft(const struct hip_found *app, const struct probes *probes, struct hip_draft *draft,
-		      struct gpubpf_diag *diag)
+		     struct gpubpf_diag *diag)
 {
 	struct hip_registers need = { 0 };
 	const uint8_t *code;
@@ -114,79 +194,117 @@ static int make_draft(const struct hip_found *app, const struct probes *probes, 
 	size_t size;
 	int err = 0;
 
-	*draft = (struct hip_draft){
-		.isa = app->isa, .wave32 = app->wave32, .bytes = app->bytes, .address = app->address, .code = &app->code,
-		.kernel = app->descriptor, .twin = app->descriptor, .entry_site = probes->entry, .exit_site = probes->exit,
-	};
+	draft->arguments = arguments_end(app) + 8 * __builtin_popcount(app->words);
 	draft->twin.preload = 0;
 	if (app->words)
-		draft->twin.kernarg_size = arguments_end(app) + 8 * __builtin_popcount(app->words);
-	if (probes->entry != UINT32_MAX)
-		err = read_probe(probes, probes->entry, &draft->entry, &off, &code, &size, diag);
-	if (!err && probes->entry != UINT32_MAX)
+		draft->twin.kernarg_size = draft->arguments;
+	if (draft->entry_site != UINT32_MAX)
+		err = read_probe(probes, draft->entry_site, &draft->entry, &off, &code, &size, diag);
+	if (!err && draft->entry_site != UINT32_MAX)
 		err = join(draft, &draft->entry, &need, diag);
-	if (!err && probes->exit != UINT32_MAX)
-		err = read_probe(probes, probes->exit, &draft->exit, &off, &code, &size, diag);
-	if (!err && probes->exit != UINT32_MAX)
+	if (!err && draft->exit_site != UINT32_MAX)
+		err = read_probe(probes, draft->exit_site, &draft->exit, &off, &code, &size, diag);
+	if (!err && draft->exit_site != UINT32_MAX)
 		err = join(draft, &draft->exit, &need, diag);
+	if (!err)
+		err = join_bodies(draft, probes, &need, diag);
 	return err ? err : hip_live_choose(app, draft, &need, diag);
+}
+
+/* The probes read what they are given from the registers that the draft has for it. */
+static int place_operands(const struct hip_draft *draft, const struct probes *probes, struct gpubpf_diag *diag)
+{
+	struct hip_descriptor d;
+	const uint8_t *code;
+	uint64_t off;
+	size_t size;
+	int err = 0;
+
+	for (uint32_t b = 0; !err && b < draft->nbodies; b++) {
+		err = read_probe(probes, draft->bodies[b].site, &d, &off, &code, &size, diag);
+		if (!err)
+			hip_operands_place(draft->isa, draft->wave32, (uint8_t *)code, size, draft->given, draft->same);
+	}
+	return err;
 }
 
 /* The branches that no object can have by itself: between the stubs and the probes. */
 struct branches {
 	struct hip_branch *list;
 	uint32_t n;
-	char probe[2][32];         /* names of the probes */
+	char (*names)[32];         /* two of each probe: its own, and the label that its ends come back to */
+	uint32_t nnames;
 };
 
-static int find_stub(struct branches *b, const struct hip_elf *stubs, const char *label, uint32_t site, int which,
-		     struct gpubpf_diag *diag)
+static int add_branch(struct branches *b, uint32_t object, uint64_t off, const char *symbol)
 {
-	struct hip_symbols symbols = hip_elf_symbols(stubs, SHT_SYMTAB);
-	Elf64_Sym at;
+	struct hip_branch *grown = realloc(b->list, (b->n + 1) * sizeof(*grown));
 
-	if (site == UINT32_MAX)
-		return 0;
-	if (!hip_elf_find(&symbols, label, &at))
-		return hip_refuse(diag, "LLVM's assembler lost a label");
-	snprintf(b->probe[which], sizeof(b->probe[which]), "gpubpf_inline_%u", site);
-	b->list[b->n++] = (struct hip_branch){ 1, at.st_value, b->probe[which] };
+	if (!grown)
+		return -ENOMEM;
+	b->list = grown;
+	b->list[b->n++] = (struct hip_branch){ object, off, symbol };
 	return 0;
 }
 
-/* The entry probe's ends come back into the twin. */
-static void find_ends(struct branches *b, const struct probes *probes, uint64_t off)
-{
-	for (uint32_t i = 0; i < probes->code.npatches; i++) {
-		const struct hip_patch *patch = &probes->code.patches[i];
-
-		if (patch->kind != HIP_PATCH_PC)
-			b->list[b->n++] = (struct hip_branch){ 0, off + patch->off,
-							       patch->kind == HIP_PATCH_END ? HIP_STUB_ENTERED : NULL };
-	}
-}
-
-static int find_branches(const struct hip_found *app, struct probes *probes, const struct hip_elf *stubs,
-			 struct branches *b, struct gpubpf_diag *diag)
+/* The ends of a probe come back into the twin. */
+static int find_ends(struct branches *b, const struct hip_draft *draft, const struct probes *probes, uint32_t site,
+		     const char *back, struct gpubpf_diag *diag)
 {
 	struct hip_descriptor d;
-	const uint8_t *code;
+	struct hip_code code;
+	const uint8_t *bytes;
 	uint64_t off = 0;
 	size_t size;
-	int err = 0;
+	int err = read_probe(probes, site, &d, &off, &bytes, &size, diag);
 
-	if (probes->entry != UINT32_MAX)
-		err = read_probe(probes, probes->entry, &d, &off, &code, &size, diag);
-	if (!err && probes->entry != UINT32_MAX)
-		err = hip_code_read(app->isa, app->wave32, code, size, 0, &probes->code, diag);
+	if (!err)
+		err = hip_code_read(draft->isa, draft->wave32, 0, bytes, size, 0, &code, diag);
 	if (err < 0)
 		return err;
-	b->list = calloc(probes->code.npatches + 2, sizeof(*b->list));
-	if (!b->list)
+	for (uint32_t i = 0; !err && i < code.npatches; i++)
+		if (code.patches[i].kind != HIP_PATCH_PC)
+			err = add_branch(b, 0, off + code.patches[i].off, code.patches[i].kind == HIP_PATCH_END ? back : NULL);
+	hip_code_finish(&code);
+	return err;
+}
+
+/* From the stub's label to the probe of a site and, if it is there, back to the other one. */
+static int find_way(struct branches *b, const struct hip_draft *draft, const struct probes *probes,
+		    const struct hip_elf *stubs, uint32_t site, const char *to, const char *back, struct gpubpf_diag *diag)
+{
+	struct hip_symbols symbols = hip_elf_symbols(stubs, SHT_SYMTAB);
+	char *name = b->names[b->nnames++], *kept = b->names[b->nnames++];
+	Elf64_Sym at;
+	int err;
+
+	if (!hip_elf_find(&symbols, to, &at))
+		return hip_refuse(diag, "LLVM's assembler lost a label");
+	snprintf(name, sizeof(*b->names), "gpubpf_inline_%u", site);
+	snprintf(kept, sizeof(*b->names), "%s", back ? back : "");
+	err = add_branch(b, 1, at.st_value, name);
+	return err || !back ? err : find_ends(b, draft, probes, site, kept, diag);
+}
+
+static int find_branches(const struct hip_draft *draft, const struct probes *probes, const struct hip_elf *stubs,
+			 struct branches *b, struct gpubpf_diag *diag)
+{
+	char to[32], back[32];
+	int err = 0;
+
+	b->names = calloc(2 * (draft->nbodies + 2), sizeof(*b->names));
+	if (!b->names)
 		return -ENOMEM;
-	find_ends(b, probes, off);
-	err = find_stub(b, stubs, HIP_STUB_TO_ENTRY, probes->entry, 0, diag);
-	return err ? err : find_stub(b, stubs, HIP_STUB_TO_EXIT, probes->exit, 1, diag);
+	if (draft->entry_site != UINT32_MAX)
+		err = find_way(b, draft, probes, stubs, draft->entry_site, HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED, diag);
+	if (!err && draft->exit_site != UINT32_MAX)
+		err = find_way(b, draft, probes, stubs, draft->exit_site, HIP_STUB_TO_EXIT, NULL, diag);
+	for (uint32_t i = 0; !err && i < draft->nbodies; i++) {
+		snprintf(to, sizeof(to), HIP_STUB_TO_BODY, i);
+		snprintf(back, sizeof(back), HIP_STUB_FROM_BODY, i);
+		err = find_way(b, draft, probes, stubs, draft->bodies[i].site, to, back, diag);
+	}
+	return err;
 }
 
 /* The words of the twin that the agent writes: the arena's word, if a probe reads it, and two of each pc. */
@@ -244,7 +362,7 @@ static int publish(const struct hip_found *app, const struct hip_draft *draft, c
 	return 0;
 }
 
-static int link_twin(const struct hip_found *app, struct probes *probes, const struct hip_draft *draft,
+static int link_twin(const struct hip_found *app, const struct probes *probes, const struct hip_draft *draft,
 		     const struct gpubpf_blob *object, struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	struct hip_registers r = hip_registers_of(app->isa, &draft->twin);
@@ -264,7 +382,7 @@ static int link_twin(const struct hip_found *app, struct probes *probes, const s
 	job.metadata_size = metadata.size;
 	err = hip_elf_open(object->data, object->size, &job.object[1], diag);
 	if (!err)
-		err = find_branches(app, probes, &job.object[1], &branches, diag);
+		err = find_branches(draft, probes, &job.object[1], &branches, diag);
 	job.branches = branches.list;
 	job.nbranches = branches.n;
 	if (!err)
@@ -275,37 +393,66 @@ static int link_twin(const struct hip_found *app, struct probes *probes, const s
 		err = publish(app, draft, &job, binds, out);
 	free(binds);
 	free(job.spots);
-	hip_code_finish(&probes->code);
 	free(branches.list);
+	free(branches.names);
 	free(metadata.data);
 	return err;
 }
 
-static int build(const struct hip_found *app, struct probes *probes, const char *name, struct gpubpf_blob *out,
+/* What stubs take at most, by their lines. */
+static uint64_t bytes_of(const char *from, const char *to)
+{
+	uint64_t bytes = 0;
+
+	for (; (from = memchr(from, '\n', to - from)); from++)
+		bytes += from[1] == '\t' ? 8 : 0;
+	return bytes;
+}
+
+/* Each branch must reach, over the kernel's code, what stands before it, or behind. */
+static int reaches(const struct hip_draft *draft, const struct gpubpf_blob *text, struct gpubpf_diag *diag)
+{
+	const char *kernel = strstr(text->data, "gpubpf_kernel:"), *calls = strstr(text->data, "gpubpf_call_0:");
+	const char *behind = strstr(kernel, "\t.size"), *end = strstr(behind, "\t.section");
+	uint64_t before = bytes_of(text->data, kernel), after = bytes_of(calls, kernel) + bytes_of(behind, end);
+	uint64_t bytes = draft->code->size + max(before, after);
+
+	if (bytes < 4 * 32767)
+		return 0;
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+			       "its code and that of its places are too large: %llu bytes, and branches reach 131068; fewer "
+			       "kinds of places may fit",
+			       (unsigned long long)bytes);
+}
+
+static int build(const struct hip_found *app, struct probes *probes, struct hip_draft *draft, struct gpubpf_blob *out,
 		 struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob text = { 0 }, object = { 0 };
-	struct hip_draft draft;
 	int err = hip_found_reaches(&app->code, diag);
 
 	if (!err)
-		err = make_draft(app, probes, &draft, diag);
-	draft.name = name;
+		err = make_draft(app, probes, draft, diag);
 	if (!err)
-		err = hip_stub_write(&draft, &text);
+		err = place_operands(draft, probes, diag);
+	if (!err)
+		err = hip_stub_write(draft, &text);
+	if (!err && draft->stands)
+		err = reaches(draft, &text, diag);
 	if (!err)
 		err = hip_assemble(app->isa, app->wave32, text.data, text.size, &object, diag);
 	if (!err)
-		err = link_twin(app, probes, &draft, &object, out, diag);
+		err = link_twin(app, probes, draft, &object, out, diag);
 	free(object.data);
 	free(text.data);
 	return err;
 }
 
-static int make(struct hip_found *app, const struct gpubpf_lower_job *job, struct probes *probes, struct gpubpf_blob *out,
-		struct gpubpf_diag *diag)
+static int make(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
+		struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_site_desc *site = &job->sites[0];
+	struct probes probes = { 0 };
 	uint32_t offsets[MAX_PARAMS], version = app->elf.head.e_ident[EI_ABIVERSION] + 2u;
 	char name[300];
 	int err;
@@ -313,16 +460,64 @@ static int make(struct hip_found *app, const struct gpubpf_lower_job *job, struc
 	snprintf(name, sizeof(name), HIP_TWIN_PREFIX "%s", site->kernel);
 	if (hip_meta_params(&app->meta, NULL, offsets, MAX_PARAMS) < site->nparams || site->nparams > MAX_PARAMS)
 		return hip_refuse(diag, "the kernel has fewer parameters in this image than the session knows");
+	draft->name = name;
 	err = hip_found_named(site->kernel, diag);
 	app->words = hip_wanted_args(job);
 	if (!err)
-		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), &probes->blob,
+		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), &probes.blob,
 				     diag);
 	if (!err)
-		err = hip_elf_open(probes->blob.data, probes->blob.size, &probes->elf, diag);
+		err = hip_elf_open(probes.blob.data, probes.blob.size, &probes.elf, diag);
 	if (!err)
-		err = build(app, probes, name, out, diag);
-	free(probes->blob.data);
+		err = build(app, &probes, draft, out, diag);
+	free(probes.blob.data);
+	return err;
+}
+
+/* Sites of the job at single instructions. */
+static uint32_t count_bodies(const struct gpubpf_lower_job *job)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < job->nsites; i++)
+		n += gpubpf_place_kind(job->sites[i].site)->where == GPUBPF_WHERE_INSN;
+	return n;
+}
+
+/* Lines of the source of the kernel's places. */
+static void find_lines(struct hip_found *app)
+{
+	struct gpubpf_lines lines;
+
+	gpubpf_lines_read(app->elf.data, app->elf.size, &lines);
+	for (uint32_t i = 0; i < app->code.npatches; i++)
+		app->code.patches[i].line = gpubpf_lines_at(&lines, app->address + app->code.patches[i].off);
+	gpubpf_lines_finish(&lines);
+}
+
+/* The kernel's code is read; make its twin. */
+static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, struct gpubpf_blob *out,
+		     struct gpubpf_diag *diag)
+{
+	struct hip_draft draft = {
+		.isa = app->isa, .wave32 = app->wave32, .bytes = app->bytes, .address = app->address, .code = &app->code,
+		.kernel = app->descriptor, .twin = app->descriptor,
+	};
+	uint32_t n = count_bodies(job);
+	int err;
+
+	if (n && app->code.calls)
+		return hip_refuse(diag, "it calls functions, whose instructions are not in its twin");
+	if (n) {
+		find_lines(app);
+		draft.stands = calloc(app->code.npatches + 1, sizeof(*draft.stands));
+		draft.bodies = calloc(n + 1, sizeof(*draft.bodies));
+	}
+	err = n && (!draft.stands || !draft.bodies) ? -ENOMEM : choose_sites(app, job, &draft, diag);
+	if (!err)
+		err = make(app, job, &draft, out, diag);
+	free(draft.stands);
+	free(draft.bodies);
 	return err;
 }
 
@@ -330,20 +525,18 @@ static int inject(struct hip_found *app, const struct gpubpf_lower_job *job, str
 		  struct gpubpf_diag *diag)
 {
 	struct gpubpf_twin_image made = { 0 };
-	struct probes probes = { 0 };
 	struct gpubpf_blob blob;
 	int err;
 
 	if (!hip_meta_find(&app->elf, job->sites[0].kernel, &app->meta))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
+	app->insns = count_bodies(job);
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = hip_found_read(app, false, diag);
 	if (!err)
-		err = choose_sites(app, job, &probes, diag);
-	if (!err)
-		err = make(app, job, &probes, &blob, diag);
+		err = make_twin(app, job, &blob, diag);
 	hip_code_finish(&app->code);
 	if (err < 0) {
 		free(made.refused);

@@ -13,39 +13,58 @@
 #include "inject.h"
 #include "live.h"
 
-#define MOST_LINES (1u << 20)      /* of places; those behind have none */
+#define MOST_PLACES (1u << 20)     /* of an image; what is behind them is not listed */
 
 /* Code is read in copies of the process, where LLVM's disassembler may die of what no compiler made. */
 struct reading {
 	struct hip_found *app;
 	struct gpubpf_lines lines;
-	uint32_t n;
+	uint32_t n, kinds;                 /* kernels; places that are to be listed, as far as inspect() is asked for them */
 	struct reading_shared {
 		uint32_t next;             /* kernel to read, or that the copy died of */
 		uint32_t nplaces;          /* of the kernels before it */
-		uint32_t line[MOST_LINES]; /* of each of these places */
+		struct {
+			uint32_t kind, line;
+		} place[MOST_PLACES];
 		struct gpubpf_kernel_info info[];
 	} *shared;
 };
 
-static uint32_t add_line(const struct reading *r, uint32_t place, uint64_t address)
+static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_site kind, uint32_t off)
 {
-	if (place < MOST_LINES)
-		r->shared->line[place] = gpubpf_lines_at(&r->lines, address);
+	if (place < MOST_PLACES) {
+		r->shared->place[place].kind = kind;
+		r->shared->place[place].line = gpubpf_lines_at(&r->lines, r->app->address + off);
+	}
 	return place + 1;
 }
 
-/* The entry, and each s_endpgm. */
-static void add_places(const struct reading *r, struct gpubpf_kernel_info *info)
+/* Of single instructions. */
+static uint32_t add_insn(const struct reading *r, uint32_t place, const struct hip_patch *insn)
+{
+	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++)
+		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+			if (r->kinds >> kind & 1 && hip_patch_is(insn, access, kind))
+				place = add_place(r, place, kind, insn->off);
+	return place;
+}
+
+/* The entry, each s_endpgm, and those of single instructions. -EINVAL: there are too many. */
+static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, struct gpubpf_diag *why)
 {
 	const struct hip_code *code = &r->app->code;
-	uint32_t place = add_line(r, r->shared->nplaces, r->app->address);
+	uint32_t place = add_place(r, r->shared->nplaces, GPUBPF_SITE_ENTRY, 0);
 
 	for (uint32_t i = 0; i < code->npatches; i++)
 		if (code->patches[i].kind == HIP_PATCH_END)
-			place = add_line(r, place, r->app->address + code->patches[i].off);
+			place = add_place(r, place, GPUBPF_SITE_EXIT, code->patches[i].off);
+		else
+			place = add_insn(r, place, &code->patches[i]);
+	if (place > MOST_PLACES)
+		return hip_refuse(why, "its image has more places than are listed");
 	info->nplaces = place - r->shared->nplaces;
 	r->shared->nplaces = place;
+	return 0;
 }
 
 /* Of a kernel's code, and whether a twin can be made of it. */
@@ -59,10 +78,11 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 	err = hip_found_read(app, false, &why);
 	if (!err) {
 		info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
-		add_places(r, info);
+		err = add_places(r, info, &why);
 		info->flags = (app->code.barrier || app->code.calls ? GPUBPF_KINFO_BARRIER : 0) |
 			      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
-		err = hip_found_named(info->name, &why);
+		if (!err)
+			err = hip_found_named(info->name, &why);
 		if (!err)
 			err = hip_found_reaches(&app->code, &why);
 		if (!err && (err = hip_live_at_exit(app, &why)) < 0)
@@ -105,6 +125,15 @@ static void describe_heads(const struct hip_found *app, struct gpubpf_kernel_inf
 	}
 }
 
+/* A kernel's, kind by kind. */
+static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n)
+{
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+		for (uint32_t i = first, id = 0; i < first + n; i++)
+			if (r->shared->place[i].kind == kind)
+				*to++ = gpubpf_place_of(kind, id++, r->shared->place[i].line);
+}
+
 /* Kernels as they are listed, with their parameters and places. */
 static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kernel_info **kernels)
 {
@@ -126,21 +155,21 @@ static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kerne
 		params += list[i].nparams;
 		nparams -= list[i].nparams;
 		list[i].places = places + place;
-		for (uint32_t k = 0; k < list[i].nplaces; k++, place++)
-			places[place] = gpubpf_place_of(k ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, k ? k - 1 : 0,
-							place < MOST_LINES ? r->shared->line[place] : 0);
+		list_places(r, places + place, place, list[i].nplaces);
+		place += list[i].nplaces;
 	}
 	*kernels = list;
 	return 0;
 }
 
-static int describe_all(struct hip_found *app, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
+static int describe_all(struct hip_found *app, uint32_t kinds, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
-	struct reading r = { .app = app };
+	struct reading r = { .app = app, .kinds = kinds & gpubpf_places_of(GPUBPF_WHERE_INSN) };
 	uint32_t nparams = 0;
 	size_t size;
 	int err;
 
+	app->insns = r.kinds;
 	for (; hip_meta_kernel(&app->elf, r.n, &app->meta); r.n++)
 		nparams += hip_meta_params(&app->meta, NULL, NULL, 0);
 	size = sizeof(*r.shared) + r.n * sizeof(*r.shared->info);
@@ -165,7 +194,7 @@ int hip_inspect(const struct gpubpf_image *image, const struct gpubpf_device_cap
 	int err = hip_found_open(image, caps, &app, diag);
 
 	if (!err)
-		err = describe_all(&app, kernels, nkernels);
+		err = describe_all(&app, image->places, kernels, nkernels);
 	free(app.plain);
 	return err;
 }

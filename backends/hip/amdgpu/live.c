@@ -3,6 +3,11 @@
 
 #include "core/diag.h"
 
+static uint32_t max(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
 struct hip_registers hip_live_used(const struct hip_found *app)
 {
 	struct hip_registers r = hip_registers_of(app->isa, &app->descriptor);
@@ -40,9 +45,31 @@ int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag)
 	return 0;
 }
 
-static uint32_t max(uint32_t a, uint32_t b)
+static int refuse_more(const struct hip_found *app, uint32_t vector, struct gpubpf_diag *diag)
 {
-	return a > b ? a : b;
+	return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
+			       "the kernel uses %u vector registers, and with a probe at its instructions it would need %u "
+			       "of the %u that there are", hip_live_used(app).vector, vector, HIP_MAX_VECTOR);
+}
+
+/* Registers for probes at single instructions, from `at` on; returns the first one behind them. */
+static uint32_t place_bodies(const struct hip_found *app, struct hip_draft *draft, uint32_t at)
+{
+	uint32_t lanes = draft->wave32 ? 32 : 64, used = hip_live_used(app).vector, given = 3u << HIP_ADDR, same = 0;
+
+	for (uint32_t b = 0; b < draft->nbodies; b++) {
+		given |= draft->bodies[b].given;
+		same |= draft->bodies[b].same;
+	}
+	draft->saved = at;
+	at += (draft->scalars + HIP_NSAVED + lanes - 1) / lanes;
+	draft->same = at;
+	at += same ? 1 : 0;
+	for (uint32_t i = 0; i < HIP_NGIVEN; i++)
+		draft->given[i] = given >> i & 1 ? at++ : UINT32_MAX;
+	draft->copies = at;
+	draft->ncopies = draft->vectors < used ? draft->vectors : used;
+	return at + max(draft->ncopies, 2); /* of which stubs use two themselves */
 }
 
 /*
@@ -50,17 +77,18 @@ static uint32_t max(uint32_t a, uint32_t b)
  * lies above the probes' alone, and while the kernel runs in accumulation registers, if an exit probe wants it.
  */
 int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const struct hip_registers *probes,
-		    struct gpubpf_diag *diag)
+		   struct gpubpf_diag *diag)
 {
 	struct hip_registers all = hip_live_used(app);
 	bool full = max(all.vector, probes->vector) + 2 > HIP_MAX_VECTOR;
 
 	draft->state = full ? probes->vector : max(all.vector, probes->vector);
 	draft->items = draft->state + 1;
-	all.vector = max(all.vector, draft->items + 1);
+	all.vector = max(all.vector, draft->nbodies ? place_bodies(app, draft, draft->items + 1) : draft->items + 1);
+	if (draft->nbodies && (full || all.vector > HIP_MAX_VECTOR))
+		return refuse_more(app, all.vector, diag);
 	all.accum = max(all.accum, probes->accum);
-	all.scalar = max(max(all.scalar, probes->scalar),
-			 max(HIP_STUB_SGPRS, hip_start_of(app->isa, &draft->twin).end));
+	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STUB_SGPRS, hip_start_of(app->isa, &draft->twin).end));
 	draft->aside = UINT32_MAX;
 	if (full && draft->exit_site != UINT32_MAX) {
 		draft->aside = all.accum;

@@ -13,8 +13,8 @@ struct gpubpf_live hip_live(const struct gpubpf_kernel_info *kernel, const struc
 struct hip_registers hip_live_used(const struct hip_found *app);
 /* Can a probe at an exit have what it is told? Else -EINVAL and why. */
 int hip_live_at_exit(const struct hip_found *app, struct gpubpf_diag *diag);
-/* Choose draft->state, items and aside, and draft->twin's registers, for probes that use these. */
+/* Choose the draft's vector registers, and draft->twin's, for probes that use these. */
 int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const struct hip_registers *probes,
-		    struct gpubpf_diag *diag);
+		   struct gpubpf_diag *diag);
 
 #endif

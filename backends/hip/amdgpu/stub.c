@@ -1,47 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stub.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "stub_text.h"
+
 /* lanes of `state` past those of the initial scalar registers; there are at most 21 */
 #define LANE_EXEC 28
 
-/* what the families spell in different ways; each text is whole lines */
-static const struct spelling {
-	const char *settle;        /* results of vector instructions in scalar registers, and the other way round */
-	const char *wait;          /* all of the memory operations that still write registers */
-	const char *drain;         /* and matrix instructions */
-} spellings[] = {
-	[HIP_GFX90A] = { "\ts_nop 4\n", "\ts_waitcnt 0\n", "\ts_nop 15\n\ts_nop 15\n" },
-	[HIP_GFX940] = { "\ts_nop 4\n", "\ts_waitcnt 0\n", "\ts_nop 15\n\ts_nop 15\n" },
-	[HIP_GFX11] = { "\ts_waitcnt_depctr 0\n", "\ts_waitcnt 0\n", "" },
+static const struct hip_spelling spellings[] = {
+	[HIP_GFX90A] = { "\ts_nop 4\n", "\ts_waitcnt 0\n", "\ts_nop 15\n\ts_nop 15\n", "v_add_u32_e64", "v_addc_co_u32_e64",
+			 "v_subb_co_u32_e64", "s_ff1_i32", "s[0:1], " },
+	[HIP_GFX940] = { "\ts_nop 4\n", "\ts_waitcnt 0\n", "\ts_nop 15\n\ts_nop 15\n", "v_add_u32_e64", "v_addc_co_u32_e64",
+			 "v_subb_co_u32_e64", "s_ff1_i32", "s[0:1], " },
+	[HIP_GFX11] = { "\ts_waitcnt_depctr 0\n", "\ts_waitcnt 0\n", "", "v_add_nc_u32_e64", "v_add_co_ci_u32_e64",
+			"v_sub_co_ci_u32_e64", "s_ctz_i32", "" },
 	[HIP_GFX12] = { "\ts_wait_alu 0\n",
 			"\ts_wait_loadcnt 0\n\ts_wait_samplecnt 0\n\ts_wait_bvhcnt 0\n\ts_wait_kmcnt 0\n\ts_wait_dscnt "
 			"0\n",
-			"" },
+			"", "v_add_nc_u32_e64", "v_add_co_ci_u32_e64",
+			"v_sub_co_ci_u32_e64", "s_ctz_i32", "" },
 };
 
-struct text {
-	FILE *f;
-	const struct hip_draft *draft;
-	const struct spelling *say;
-	struct hip_start kept;     /* the twin's initial state: its registers are the lanes of `state` */
-};
-
-static void keep_lane(struct text *t, const char *reg, uint32_t lane)
+static void keep_lane(struct hip_text *t, const char *reg, uint32_t lane)
 {
 	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->state, reg, lane);
 }
 
-static void read_lane(struct text *t, const char *reg, uint32_t lane)
+static void read_lane(struct hip_text *t, const char *reg, uint32_t lane)
 {
 	fprintf(t->f, "\tv_readlane_b32 %s, v%u, %u\n", reg, t->draft->state, lane);
 }
 
-static void keep_state(struct text *t)
+static void keep_state(struct hip_text *t)
 {
 	char reg[16];
 
@@ -53,21 +46,26 @@ static void keep_state(struct text *t)
 	keep_lane(t, "exec_lo", LANE_EXEC);
 	if (!t->draft->wave32)
 		keep_lane(t, "exec_hi", LANE_EXEC + 1);
-	fputs(t->say->settle, t->f);
+	hip_settle(t);
 }
 
-static void give_exec(struct text *t)
+void hip_set_exec(struct hip_text *t)
+{
+	hip_settle(t);
+	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, s0\n" : "\ts_mov_b64 exec, s[0:1]\n", t->f);
+	hip_settle(t);
+}
+
+static void give_exec(struct hip_text *t)
 {
 	read_lane(t, "s0", LANE_EXEC);
 	if (!t->draft->wave32)
 		read_lane(t, "s1", LANE_EXEC + 1);
-	fputs(t->say->settle, t->f);
-	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, s0\n" : "\ts_mov_b64 exec, s[0:1]\n", t->f);
-	fputs(t->say->settle, t->f);
+	hip_set_exec(t);
 }
 
 /* The state of all lanes to the accumulation registers, or from them; exec is lost. */
-static void move_aside(struct text *t, bool back)
+static void move_aside(struct hip_text *t, bool back)
 {
 	const struct hip_draft *draft = t->draft;
 
@@ -80,11 +78,10 @@ static void move_aside(struct text *t, bool back)
 		else
 			fprintf(t->f, "\tv_accvgpr_write_b32 a%u, v%u\n", draft->aside + i, draft->state + i);
 	}
-	fputs(t->say->settle, t->f);
+	hip_settle(t);
 }
 
-/* The initial state that a descriptor asks for. */
-static void give_state(struct text *t, const struct hip_descriptor *d)
+void hip_give_state(struct hip_text *t, const struct hip_descriptor *d)
 {
 	uint32_t items = (d->rsrc2 & HIP_ITEM_IDS) >> HIP_ITEM_IDS_SHIFT;
 	struct hip_start want = hip_start_of(t->draft->isa, d);
@@ -101,10 +98,10 @@ static void give_state(struct text *t, const struct hip_descriptor *d)
 	else
 		fprintf(t->f, "\tv_and_b32 v0, %#x, v%u\n", items ? 0xfffff : 0x3ff, t->draft->items);
 	fprintf(t->f, "\ts_setreg_imm32_b32 hwreg(1, 0, 8), %#x\n", hip_float_mode(d));
-	fputs(t->say->settle, t->f);
+	hip_settle(t);
 }
 
-static void write_entry(struct text *t)
+static void write_entry(struct hip_text *t)
 {
 	const struct hip_draft *draft = t->draft;
 
@@ -113,7 +110,7 @@ static void write_entry(struct text *t)
 		draft->name, draft->name, draft->name, draft->name);
 	keep_state(t);
 	if (draft->entry_site != UINT32_MAX) {
-		give_state(t, &draft->entry);
+		hip_give_state(t, &draft->entry);
 		fputs(HIP_STUB_TO_ENTRY ":\n\ts_nop 0\n" HIP_STUB_ENTERED ":\n", t->f);
 		fputs(t->say->wait, t->f);
 		give_exec(t);
@@ -122,11 +119,11 @@ static void write_entry(struct text *t)
 		move_aside(t, false);
 		give_exec(t);
 	}
-	give_state(t, &draft->kernel);
+	hip_give_state(t, &draft->kernel);
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
 
-static void write_exit(struct text *t)
+static void write_exit(struct hip_text *t)
 {
 	if (t->draft->exit_site == UINT32_MAX)
 		return;
@@ -135,12 +132,12 @@ static void write_exit(struct text *t)
 	fputs(t->say->drain, t->f);
 	move_aside(t, true);
 	give_exec(t);
-	give_state(t, &t->draft->exit);
+	hip_give_state(t, &t->draft->exit);
 	fputs(HIP_STUB_TO_EXIT ":\n\ts_nop 0\n", t->f);
 }
 
 /* Literals that no constant of the instruction itself can stand for, so that each has its word. */
-static void write_pc(struct text *t, uint32_t i, const struct hip_patch *patch)
+static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
 	fprintf(t->f, "gpubpf_pc_%u:\n\ts_mov_b32 %s, 0x10101010\n\ts_mov_b32 %s, 0x10101010\n", i, patch->reg[0],
 		patch->reg[1]);
@@ -148,7 +145,7 @@ static void write_pc(struct text *t, uint32_t i, const struct hip_patch *patch)
 }
 
 /* The instruction that stands in the twin where the kernel has one of its patches. */
-static bool write_patch(struct text *t, uint32_t i, const struct hip_patch *patch)
+static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
 	bool exits = t->draft->exit_site != UINT32_MAX;
 
@@ -159,11 +156,11 @@ static bool write_patch(struct text *t, uint32_t i, const struct hip_patch *patc
 	else if (patch->kind == HIP_PATCH_FREE && exits)
 		fputs("\ts_nop 0\n", t->f);
 	else
-		return false;
+		return hip_write_at(t, i);
 	return true;
 }
 
-static void write_kernel(struct text *t)
+static void write_kernel(struct hip_text *t)
 {
 	const struct hip_code *code = t->draft->code;
 	uint32_t next = 0, word;
@@ -179,11 +176,13 @@ static void write_kernel(struct text *t)
 		memcpy(&word, t->draft->bytes + off, sizeof(word));
 		if (!written)
 			fprintf(t->f, "\t.long %#x\n", word);
+		for (; written && code->patches[next - 1].size > off + 4 - code->patches[next - 1].off; off += 4)
+			fputs("\ts_nop 0\n", t->f);
 	}
 	fprintf(t->f, "\t.size \"%s\", .-\"%s\"\n", t->draft->name, t->draft->name);
 }
 
-static void write_descriptor(struct text *t)
+static void write_descriptor(struct hip_text *t)
 {
 	const char *name = t->draft->name;
 	uint32_t words[16];
@@ -201,7 +200,7 @@ static void write_descriptor(struct text *t)
 
 int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *out)
 {
-	struct text t = { .draft = draft, .say = &spellings[draft->isa->family] };
+	struct hip_text t = { .draft = draft, .say = &spellings[draft->isa->family] };
 	char *data = NULL;
 
 	t.kept = hip_start_of(draft->isa, &draft->twin);
@@ -213,7 +212,9 @@ int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *out)
 	for (uint32_t i = 0; i < draft->code->npatches; i++)
 		if (draft->code->patches[i].kind == HIP_PATCH_PC)
 			write_pc(&t, i, &draft->code->patches[i]);
+	hip_write_before(&t);
 	write_kernel(&t);
+	hip_write_behind(&t);
 	write_descriptor(&t);
 	if (fclose(t.f)) {
 		free(data);

@@ -15,6 +15,7 @@
  *                          writes, HIP_STUB_PC_LO and _HI bytes behind the label. They are what it gave in the
  *                          original, so all that the kernel reaches from there (variables, constants,
  *                          functions) is the original's.
+ *   gpubpf_place_<i>       around single instructions, see around.c
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_STUB_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_STUB_H
@@ -22,6 +23,20 @@
 #include "core/target.h"
 #include "code.h"
 #include "descriptor.h"
+#include "operands.h"
+
+/* which probe stands at a place of some kind */
+struct hip_stand {
+	uint32_t body;             /* its number + 1; 0: none */
+	uint32_t id;               /* of the place */
+};
+
+/* a probe at single instructions */
+struct hip_body {
+	uint32_t site;             /* in the job */
+	struct hip_descriptor descriptor;
+	uint32_t given, same;      /* what it reads, enum hip_given and hip_same as bits */
+};
 
 /* What a twin is made of. */
 struct hip_draft {
@@ -37,12 +52,32 @@ struct hip_draft {
 	uint32_t entry_site, exit_site;
 	uint32_t state, items;     /* vector registers */
 	uint32_t aside;            /* two accumulation registers that have them while the kernel runs; UINT32_MAX: none */
+
+	/* Of places of single instructions: [places of the code][accesses of each][kind]; NULL: there are none. Bodies are the
+	 * probes that stand there; each is in the twin once, and called. */
+	struct hip_stand (*stands)[HIP_MOST_ACCESSES][GPUBPF_NSITES];
+	struct hip_body *bodies;
+	uint32_t nbodies;
+	/* vector registers: whose lanes have the kernel's scalar registers while a probe runs; with what all lanes are given; with
+	 * what each is given, UINT32_MAX: no probe reads it; and from `copies` on, the kernel's while a probe has its own */
+	uint32_t saved, same, given[HIP_NGIVEN], copies, ncopies;
+	uint32_t scalars, vectors; /* registers that the bodies use */
+	uint32_t arguments;        /* bytes of the kernel's, and what is behind them for probes */
+};
+
+/* lanes of `saved`, the first registers of which are the kernel's s0 and so on: what else is kept there behind them */
+enum hip_saved_lane {
+	HIP_SAVED_RETURN, HIP_SAVED_SCC = 2, HIP_SAVED_MODE, HIP_SAVED_M0, HIP_SAVED_VCC, HIP_SAVED_EXEC = 7, HIP_SAVED_COMING = 9,
+	HIP_NSAVED = 11,
 };
 
 /* labels that the linker needs; the branches at the first and last go to what LLVM made of the probes */
 #define HIP_STUB_TO_ENTRY "gpubpf_to_entry"
 #define HIP_STUB_ENTERED "gpubpf_entered"
 #define HIP_STUB_TO_EXIT "gpubpf_to_exit"
+/* and of a body's number: to it, and where its ends come back to */
+#define HIP_STUB_TO_BODY "gpubpf_to_body_%u"
+#define HIP_STUB_FROM_BODY "gpubpf_from_body_%u"
 
 enum { HIP_STUB_PC_LO = 4, HIP_STUB_PC_HI = 12 };
 

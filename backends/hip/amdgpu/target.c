@@ -33,6 +33,7 @@ static void init(void)
 	LLVMInitializeAMDGPUTarget();
 	LLVMInitializeAMDGPUTargetMC();
 	LLVMInitializeAMDGPUAsmPrinter();
+	LLVMInitializeAMDGPUAsmParser(); /* what places give is read by inline assembly */
 	/* the groups' memory belongs to the application */
 	LLVMParseCommandLineOptions(2, args, NULL);
 }

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "access.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_OPERANDS 6
+
+enum unit { VECTOR, GROUP, SCALAR, OTHER };
+
+static const struct unit_row {
+	const char *prefix;
+	enum unit unit;
+	uint32_t spaces;
+} units[] = {
+#define AMD_UNIT(prefix, unit, spaces) { prefix, unit, spaces },
+#include "memory.def"
+};
+
+#define UNIT 0x80000000u /* the unit's spaces */
+#define GPUBPF_RMW_NONE 0
+
+static const struct row {
+	enum unit unit;
+	const char *pattern;
+	uint32_t access, bytes, op;
+	uint32_t step;             /* two accesses */
+	uint32_t spaces;
+	const char *why;
+	bool none;
+} rows[] = {
+#define AMD_ACCESS(unit, pattern, access, bytes, op) \
+	{ unit, pattern, GPUBPF_##access, bytes, GPUBPF_RMW_##op, 0, UNIT, NULL, false },
+#define AMD_TWICE(unit, pattern, access, bytes, step) \
+	{ unit, pattern, GPUBPF_##access, bytes, 0, step, UNIT, NULL, false },
+#define AMD_UNSEEN(unit, pattern, access, spaces, why) { unit, pattern, GPUBPF_##access, 0, 0, 0, spaces, why, false },
+#define AMD_NO_ACCESS(unit, pattern) { unit, pattern, 0, 0, 0, 0, 0, NULL, true },
+#include "memory.def"
+};
+
+struct operands {
+	char text[MOST_OPERANDS][24];
+	uint32_t n;
+	char rest[128];            /* behind the last one: offset:16 glc */
+};
+
+bool hip_reg_read(const char *text, struct hip_reg *reg)
+{
+	unsigned first, last;
+	char file, end = 0;
+
+	*reg = (struct hip_reg){ 0 };
+	if (!strncmp(text, "vcc", 3)) {
+		*reg = (struct hip_reg){ 's', text[3] == '_' && text[4] == 'h' ? HIP_VCC + 1 : HIP_VCC, text[3] == '_' ? 1 : 2 };
+		return true;
+	}
+	if (!strchr("sva", text[0]) || !text[0])
+		return false;
+	file = text[0];
+	if (sscanf(text + 1, "[%3u:%3u%c", &first, &last, &end) != 3 || end != ']') {
+		if (text[1] < '0' || text[1] > '9')
+			return false;
+		first = last = strtoul(text + 1, NULL, 10);
+	}
+	if (last < first || last > 255)
+		return false;
+	*reg = (struct hip_reg){ file, first, last - first + 1 };
+	return true;
+}
+
+static void split(const char *text, struct operands *ops)
+{
+	*ops = (struct operands){ 0 };
+	text += strspn(text, " \t");
+	while (*text && ops->n < MOST_OPERANDS) {
+		size_t len = strcspn(text, ", ");
+
+		snprintf(ops->text[ops->n++], sizeof(ops->text[0]), "%.*s", (int)len, text);
+		text += len;
+		if (*text != ',')
+			break;
+		text += 1 + strspn(text + 1, " ");
+	}
+	snprintf(ops->rest, sizeof(ops->rest), "%s", text);
+}
+
+static int32_t modifier(const struct operands *ops, const char *name)
+{
+	const char *at = strstr(ops->rest, name);
+
+	return at ? strtol(at + strlen(name), NULL, 0) : 0;
+}
+
+/* A word of the modifiers, such as glc. */
+static bool says(const struct operands *ops, const char *word)
+{
+	const char *at = strstr(ops->rest, word);
+
+	return at && (at == ops->rest || at[-1] == ' ') && strchr(" ", at[strlen(word)]);
+}
+
+static void unusual(struct hip_access *a)
+{
+	a->why = "an access with an operand that is not known here";
+}
+
+/* An operand that is a register of one of these files, or none. */
+static struct hip_reg take(struct hip_access *a, const struct operands *ops, uint32_t *next, const char *files)
+{
+	struct hip_reg reg = { 0 };
+	const char *text = *next < ops->n ? ops->text[*next] : "";
+
+	++*next;
+	if (strcmp(text, "off") && strcmp(text, "null") && strcmp(text, "0") &&
+	    !(hip_reg_read(text, &reg) && strchr(files, reg.file)))
+		unusual(a);
+	return reg;
+}
+
+static struct hip_reg part_of(struct hip_reg reg, uint32_t first, uint32_t n)
+{
+	return (struct hip_reg){ reg.file, reg.first + first, n };
+}
+
+/* Registers of the value, which of a compare and swap stands before what is compared. */
+static void take_value(struct hip_access *a, struct hip_reg data)
+{
+	uint32_t n = (a->bytes + 3) / 4;
+
+	if (data.n != (a->op == GPUBPF_RMW_COMPARE ? 2 * n : n))
+		unusual(a);
+	a->value = part_of(data, 0, n);
+	if (a->op == GPUBPF_RMW_COMPARE)
+		a->compared = part_of(data, n, n);
+}
+
+/* global_, flat_ and scratch_: [what is given,] address [, value] [, scalar address] */
+static void read_vector(struct hip_access *a, const char *name, const struct operands *ops)
+{
+	bool flat = !strncmp(name, "flat_", 5), scratch = !strncmp(name, "scratch_", 8);
+	uint32_t next = 0, fixed = flat ? 2 : 3;
+	bool gives = a->access == GPUBPF_LOAD || (a->access == GPUBPF_ATOMIC && ops->n == fixed + 1);
+
+	if (ops->n != fixed + (a->access == GPUBPF_ATOMIC && gives))
+		return unusual(a);
+	if (gives)
+		a->old = take(a, ops, &next, "va");
+	a->vector = take(a, ops, &next, "v");
+	if (a->access != GPUBPF_LOAD)
+		take_value(a, take(a, ops, &next, "va"));
+	if (!flat)
+		a->scalar = take(a, ops, &next, "s");
+	a->offset = modifier(ops, "offset:");
+	a->by = scratch ? HIP_AT_OFFSET : a->scalar.file ? HIP_AT_SCALAR : HIP_AT_VECTOR;
+	if (a->vector.n != (a->by == HIP_AT_VECTOR ? 2 : scratch && !a->vector.file ? 0 : 1) ||
+	    (a->scalar.file && a->scalar.n != (scratch ? 1 : 2)))
+		unusual(a);
+}
+
+/* value, vector offset, descriptor, scalar offset */
+static void read_buffer(struct hip_access *a, const struct operands *ops)
+{
+	uint32_t next = 0;
+	struct hip_reg data = take(a, ops, &next, "va");
+
+	a->vector = take(a, ops, &next, "v");
+	a->descriptor = take(a, ops, &next, "s");
+	a->scalar = take(a, ops, &next, "s");
+	a->offset = modifier(ops, "offset:");
+	a->by = HIP_AT_BUFFER;
+	if (a->access == GPUBPF_STORE)
+		take_value(a, data);
+	if (a->access == GPUBPF_ATOMIC)
+		a->why = "an atomic by a descriptor";
+	else if (says(ops, "lds"))
+		a->why = "a load that goes to shared memory";
+	else if (ops->n != 4 || says(ops, "idxen") || a->vector.file != (says(ops, "offen") ? 'v' : 0))
+		unusual(a);
+}
+
+/* [what is given,] address [, values] */
+static void read_group(struct hip_access *a, const char *name, const struct operands *ops, const struct row *row,
+		       uint32_t part)
+{
+	bool compares = a->op == GPUBPF_RMW_COMPARE, value_first = strstr(name, "cmpstore");
+	uint32_t next = 0, values = a->access == GPUBPF_LOAD ? 0 : row->step || compares ? 2 : 1;
+	struct hip_reg value[2] = { { 0 } };
+
+	if (a->access == GPUBPF_LOAD || ops->n == values + 2)
+		a->old = take(a, ops, &next, "va");
+	if (ops->n != next + 1 + values || says(ops, "gds"))
+		return unusual(a);
+	a->vector = take(a, ops, &next, "v");
+	for (uint32_t i = 0; i < values; i++)
+		value[i] = take(a, ops, &next, "va");
+	a->by = HIP_AT_OFFSET;
+	a->offset = row->step ? modifier(ops, part ? "offset1:" : "offset0:") * (int32_t)row->step :
+				modifier(ops, "offset:");
+	a->value = value[compares && !value_first ? 1 : row->step ? part : 0];
+	if (compares)
+		a->compared = value[value_first ? 1 : 0];
+	if (values && a->value.n != (a->bytes + 3) / 4)
+		unusual(a);
+}
+
+/* what is given, address, offset */
+static void read_scalar(struct hip_access *a, const struct operands *ops)
+{
+	uint32_t next = 0;
+	struct hip_reg added = { 0 };
+
+	take(a, ops, &next, "s");
+	a->scalar = take(a, ops, &next, "s");
+	if (ops->n != 3 || a->scalar.n != 2)
+		return unusual(a);
+	if (hip_reg_read(ops->text[2], &added) && added.file == 's' && added.n == 1)
+		a->vector = added;
+	else if (strchr("-0123456789", ops->text[2][0]))
+		a->offset = strtol(ops->text[2], NULL, 0);
+	else if (strcmp(ops->text[2], "null"))
+		unusual(a);
+	a->offset += modifier(ops, "offset:");
+	a->by = HIP_AT_SCALAR;
+	a->once = true;
+}
+
+static void read_operands(struct hip_access *a, const char *name, const struct operands *ops, const struct row *row,
+			  uint32_t part)
+{
+	a->high = a->access == GPUBPF_STORE && strstr(name, "d16_hi");
+	if (row->unit == GROUP)
+		read_group(a, name, ops, row, part);
+	else if (row->unit == SCALAR)
+		read_scalar(a, ops);
+	else if (!strncmp(name, "buffer_", 7))
+		read_buffer(a, ops);
+	else
+		read_vector(a, name, ops);
+}
+
+static const struct row *row_of(const char *name, const struct unit_row *unit)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].unit == unit->unit && !fnmatch(rows[i].pattern, name + strlen(unit->prefix), 0))
+			return &rows[i];
+	return NULL;
+}
+
+/* Instructions of the vector and scalar units work on registers alone, but for those of a unit. */
+static bool of_registers(const char *name)
+{
+	return !strncmp(name, "v_", 2) || !strncmp(name, "s_", 2) || !strncmp(name, "exp", 3);
+}
+
+uint32_t hip_accesses(const char *name, const char *operands, struct hip_access accesses[HIP_MOST_ACCESSES])
+{
+	const struct unit_row *unit = units, *end = units + sizeof(units) / sizeof(*units);
+	struct hip_access a = { .access = GPUBPF_ATOMIC, .spaces = GPUBPF_IN_ALL, .why = "an instruction that is not known here" };
+	const struct row *row;
+	struct operands ops;
+
+	while (unit < end && strncmp(name, unit->prefix, strlen(unit->prefix)))
+		unit++;
+	if (unit == end && of_registers(name))
+		return 0;
+	accesses[0] = a;
+	row = unit < end ? row_of(name, unit) : NULL;
+	if (!row)
+		return 1;
+	if (row->none)
+		return 0;
+	split(operands, &ops);
+	for (uint32_t i = 0; i < (row->step ? 2 : 1); i++) {
+		a = (struct hip_access){ .access = row->access, .op = row->op, .bytes = row->bytes, .why = row->why,
+					 .spaces = row->spaces & UNIT ? (row->spaces & ~UNIT) | unit->spaces : row->spaces };
+		if (!a.why)
+			read_operands(&a, name, &ops, row, i);
+		accesses[i] = a;
+	}
+	return row->step ? 2 : 1;
+}

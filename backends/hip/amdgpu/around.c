@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes at single instructions of machine code. Everything may be live there, so all is kept that a probe uses, in vector
+ * registers above the kernel's own, and nothing of the kernel's is in flight while one runs.
+ *
+ *   gpubpf_place_<i>       stands for instruction i of the patches, which is a branch to here: computes what the place
+ *                          gives, calls the bodies that stand before the instruction, carries it out, calls those behind it,
+ *                          and goes back. It uses s0 and s1, which it keeps, EXEC where an access is not every lane's, and
+ *                          neither SCC nor VCC.
+ *   gpubpf_call_<b>        body b is called: keeps the scalar registers, SCC, VCC, M0, EXEC, the mode of floating point and
+ *                          the vector registers that bodies use, gives the body its own state as a kernel;
+ *   HIP_STUB_TO_BODY       the branch there
+ *   HIP_STUB_FROM_BODY     where its ends come back to: gives the kernel all of it back
+ */
+#include <string.h>
+
+#include "stub_text.h"
+
+static void lane_of(const struct hip_text *t, uint32_t at, uint32_t *reg, uint32_t *lane)
+{
+	uint32_t lanes = t->draft->wave32 ? 32 : 64;
+
+	*reg = t->draft->saved + at / lanes;
+	*lane = at % lanes;
+}
+
+static void keep(struct hip_text *t, const char *reg, uint32_t at)
+{
+	uint32_t v, lane;
+
+	lane_of(t, at, &v, &lane);
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", v, reg, lane);
+}
+
+static void give_back(struct hip_text *t, const char *reg, uint32_t at)
+{
+	uint32_t v, lane;
+
+	lane_of(t, at, &v, &lane);
+	fprintf(t->f, "\tv_readlane_b32 %s, v%u, %u\n", reg, v, lane);
+}
+
+static uint32_t kept_at(const struct hip_text *t, enum hip_saved_lane what)
+{
+	return t->draft->scalars + what;
+}
+
+static void keep_scalars(struct hip_text *t, uint32_t from, uint32_t to, bool back)
+{
+	char reg[16];
+
+	for (uint32_t i = from; i < to; i++) {
+		snprintf(reg, sizeof(reg), "s%u", i);
+		if (back)
+			give_back(t, reg, i);
+		else
+			keep(t, reg, i);
+	}
+}
+
+/* s0 and s1 of the kernel, which a place's stub uses itself. */
+static void begin(struct hip_text *t)
+{
+	hip_settle(t);
+	keep_scalars(t, 0, 2, false);
+	hip_settle(t);
+}
+
+static void end(struct hip_text *t)
+{
+	hip_settle(t);
+	keep_scalars(t, 0, 2, true);
+	hip_settle(t);
+}
+
+static void keep_exec(struct hip_text *t, enum hip_saved_lane what)
+{
+	keep(t, "exec_lo", kept_at(t, what));
+	if (!t->draft->wave32)
+		keep(t, "exec_hi", kept_at(t, what) + 1);
+	hip_settle(t);
+}
+
+static void give_exec(struct hip_text *t, enum hip_saved_lane what)
+{
+	give_back(t, "s0", kept_at(t, what));
+	if (!t->draft->wave32)
+		give_back(t, "s1", kept_at(t, what) + 1);
+	hip_set_exec(t);
+}
+
+/* a mask of lanes, which is the carry of an addition */
+static const char *mask(const struct hip_text *t)
+{
+	return t->draft->wave32 ? "s0" : "s[0:1]";
+}
+
+static uint32_t given(const struct hip_text *t, uint32_t half)
+{
+	return t->draft->given[half];
+}
+
+/* 32 bits of a register; beyond its last 0 */
+static void copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t i)
+{
+	uint32_t reg = from.first + i;
+
+	if (i >= from.n)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", to);
+	else if (from.file == 'a')
+		fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", to, reg);
+	else if (from.file == 's' && reg >= HIP_VCC)
+		fprintf(t->f, "\tv_mov_b32 v%u, %s\n", to, reg == HIP_VCC ? "vcc_lo" : "vcc_hi");
+	else
+		fprintf(t->f, "\tv_mov_b32 v%u, %c%u\n", to, from.file, reg);
+}
+
+/* v[to:to+1] += a register of 32 bits, or a number; which of the copies is free */
+static void add64(struct hip_text *t, uint32_t low, uint32_t high, uint32_t add, uint32_t add_high)
+{
+	hip_settle(t);
+	fprintf(t->f, "\tv_add_co_u32_e64 v%u, %s, v%u, v%u\n", low, mask(t), low, add);
+	hip_settle(t);
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->add_carry, high, mask(t), high, add_high, mask(t));
+	hip_settle(t);
+}
+
+static void add_number(struct hip_text *t, uint32_t low, uint32_t high, int32_t number)
+{
+	uint32_t temp = t->draft->copies;
+
+	if (!number)
+		return;
+	fprintf(t->f, "\tv_mov_b32 v%u, %d\n\tv_mov_b32 v%u, %d\n", temp, number, temp + 1, number < 0 ? -1 : 0);
+	add64(t, low, high, temp, temp + 1);
+}
+
+static void add32(struct hip_text *t, uint32_t to, uint32_t add)
+{
+	fprintf(t->f, "\t%s v%u, v%u, v%u\n", t->say->add, to, to, add);
+}
+
+static void add32_number(struct hip_text *t, uint32_t to, int32_t number)
+{
+	fprintf(t->f, "\tv_mov_b32 v%u, %d\n", t->draft->copies, number);
+	add32(t, to, t->draft->copies);
+}
+
+/* The upper half of generic addresses of the group's memory or a lane's own, in s1. */
+static void aperture(struct hip_text *t, uint32_t space)
+{
+	fprintf(t->f, "\ts_mov_b64 s[0:1], %s\n", space == GPUBPF_SHARED ? "src_shared_base" : "src_private_base");
+	hip_settle(t);
+}
+
+/* The address of an access by all lanes, as far as it is one of 64 bits. */
+static void wide_address(struct hip_text *t, const struct hip_access *a)
+{
+	uint32_t low = given(t, HIP_ADDR), high = given(t, HIP_ADDR + 1), temp = t->draft->copies;
+
+	if (a->by == HIP_AT_VECTOR) {
+		copy(t, low, a->vector, 0);
+		copy(t, high, a->vector, 1);
+	} else {
+		copy(t, low, a->scalar, 0);
+		copy(t, high, a->scalar, 1);
+		copy(t, temp, a->vector, 0);
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", temp + 1);
+		if (a->vector.n)
+			add64(t, low, high, temp, temp + 1);
+	}
+	add_number(t, low, high, a->offset);
+	if (a->once && a->bytes >= 4)
+		fprintf(t->f, "\tv_and_b32 v%u, -4, v%u\n", low, low);
+}
+
+/* From where the space begins, and its generic address. */
+static void narrow_address(struct hip_text *t, const struct hip_access *a)
+{
+	uint32_t low = given(t, HIP_ADDR), temp = t->draft->copies;
+
+	copy(t, low, a->scalar, 0);
+	copy(t, temp, a->vector, 0);
+	if (a->by == HIP_AT_BUFFER)
+		fprintf(t->f, "\tv_lshrrev_b32 v%u, %u, v%u\n", low, t->draft->wave32 ? 5 : 6, low);
+	add32(t, low, temp);
+	add32_number(t, low, a->offset);
+	aperture(t, a->spaces == GPUBPF_IN(SHARED) ? GPUBPF_SHARED : GPUBPF_LOCAL);
+	fprintf(t->f, "\tv_mov_b32 v%u, s1\n", given(t, HIP_ADDR + 1));
+	hip_settle(t);
+}
+
+static void address(struct hip_text *t, const struct hip_access *a)
+{
+	if (a->by == HIP_AT_VECTOR || a->by == HIP_AT_SCALAR)
+		wide_address(t, a);
+	else
+		narrow_address(t, a);
+}
+
+/* The value's bytes alone. */
+static void cut(struct hip_text *t, const struct hip_access *a, uint32_t reg)
+{
+	if (a->high)
+		fprintf(t->f, "\tv_lshrrev_b32 v%u, 16, v%u\n", reg, reg);
+	if (a->bytes < 4)
+		fprintf(t->f, "\tv_and_b32 v%u, %#x, v%u\n", reg, (1u << 8 * a->bytes) - 1, reg);
+}
+
+static void values(struct hip_text *t, const struct hip_access *a)
+{
+	const struct hip_reg *operand = a->op == GPUBPF_RMW_COMPARE ? &a->compared : &a->value;
+
+	for (uint32_t i = 0; i < 4; i++)
+		if (given(t, HIP_VALUE + i) != UINT32_MAX) {
+			copy(t, given(t, HIP_VALUE + i), a->value, i);
+			if (!i && a->value.n)
+				cut(t, a, given(t, HIP_VALUE));
+		}
+	for (uint32_t i = 0; i < 2; i++)
+		if (given(t, HIP_OPERAND + i) != UINT32_MAX)
+			copy(t, given(t, HIP_OPERAND + i), *operand, i);
+}
+
+static void old(struct hip_text *t, const struct hip_access *a)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		if (given(t, HIP_OLD + i) != UINT32_MAX)
+			copy(t, given(t, HIP_OLD + i), a->access == GPUBPF_ATOMIC ? a->old : (struct hip_reg){ 0 }, i);
+}
+
+static void offset(struct hip_text *t, uint32_t space)
+{
+	uint32_t low = given(t, HIP_OFFSET), high = given(t, HIP_OFFSET + 1);
+
+	if (low != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", low, given(t, HIP_ADDR));
+	if (high != UINT32_MAX && space == GPUBPF_GLOBAL)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", high, given(t, HIP_ADDR + 1));
+	else if (high != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", high);
+}
+
+/* EXEC keeps the lanes whose address is of that space; s1 is lost. */
+static void only_in(struct hip_text *t, uint32_t space)
+{
+	for (uint32_t i = GPUBPF_SHARED; i <= GPUBPF_LOCAL; i++) {
+		if (space != GPUBPF_GLOBAL && space != i)
+			continue;
+		aperture(t, i);
+		fprintf(t->f, "\tv_mov_b32 v%u, s1\n", t->draft->copies);
+		hip_settle(t);
+		fprintf(t->f, "\tv_cmpx_%s_u32_e64 %sv%u, v%u\n", space == i ? "eq" : "ne", t->say->compare, t->draft->copies,
+			given(t, HIP_ADDR + 1));
+		hip_settle(t);
+	}
+}
+
+/* EXEC keeps its lanes where the address lies outside of what the runtime made for the launch: so many bytes from where a
+ * register of the initial state points. */
+static void outside(struct hip_text *t, enum hip_field field, uint32_t bytes)
+{
+	uint32_t low = t->draft->copies, high = low + 1;
+
+	if (t->kept.at[field] < 0)
+		return;
+	for (uint32_t i = 0; i < 2; i++) {
+		fprintf(t->f, "\tv_readlane_b32 s0, v%u, %u\n", t->draft->state, t->kept.at[field] + i);
+		hip_settle(t);
+		fprintf(t->f, "\tv_mov_b32 v%u, s0\n", low + i);
+	}
+	fprintf(t->f, "\tv_sub_co_u32_e64 v%u, %s, v%u, v%u\n", low, mask(t), given(t, HIP_ADDR), low);
+	hip_settle(t);
+	fprintf(t->f, "\t%s v%u, %s, v%u, v%u, %s\n", t->say->sub_borrow, high, mask(t), given(t, HIP_ADDR + 1), high,
+		mask(t));
+	hip_settle(t);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", mask(t), high);
+	hip_settle(t);
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, v%u, -1, %s\n\tv_mov_b32 v%u, %u\n", low, low, mask(t), high, bytes);
+	hip_settle(t);
+	fprintf(t->f, "\tv_cmpx_ge_u32_e64 %sv%u, v%u\n", t->say->compare, low, high);
+	hip_settle(t);
+}
+
+/* EXEC keeps its first lane. */
+static void first_lane(struct hip_text *t)
+{
+	fprintf(t->f, t->draft->wave32 ? "\t%s_b32 s0, exec_lo\n" : "\t%s_b64 s0, exec\n", t->say->first_bit);
+	hip_settle(t);
+	fputs(t->draft->wave32 ? "\ts_bfm_b32 exec_lo, 1, s0\n" : "\ts_bfm_b64 exec, 1, s0\n", t->f);
+	hip_settle(t);
+}
+
+/* a call of a body */
+struct call {
+	uint32_t patch, body;      /* numbers */
+	uint32_t id;               /* of the place, of its kind */
+	const struct hip_access *access; /* NULL: none of memory */
+	uint32_t space;            /* that the access is of, for the lanes that run */
+	uint32_t *labels;          /* of the place so far */
+};
+
+static void write_same(struct hip_text *t, const struct call *c)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[c->patch];
+	const struct hip_access *a = c->access;
+	uint32_t values[HIP_NSAME] = {
+		[HIP_PLACE_ID] = c->id, [HIP_LINE] = patch->line, [HIP_BARRIER_KIND] = GPUBPF_BARRIER_BLOCK,
+		[HIP_BYTES] = a ? a->bytes : 0, [HIP_ACCESS] = a ? a->access : 0, [HIP_SPACE] = c->space, [HIP_OP] = a ? a->op : 0,
+		[HIP_COUNT] = a && a->access != GPUBPF_ATOMIC && a->bytes > 4 ? a->bytes / 4 : 1,
+	};
+
+	for (uint32_t i = 0; i < HIP_NSAME; i++)
+		if (t->draft->bodies[c->body].same >> i & 1)
+			fprintf(t->f, "\ts_mov_b32 s0, %#x\n%s\tv_writelane_b32 v%u, s0, %u\n", values[i], t->say->settle,
+				t->draft->same, i);
+}
+
+static void write_call(struct hip_text *t, const struct call *c)
+{
+	uint32_t label = (*c->labels)++;
+
+	fprintf(t->f, "\ts_cbranch_execz gpubpf_skip_%u_%u\n", c->patch, label);
+	write_same(t, c);
+	fprintf(t->f, "\ts_call_b64 s[0:1], gpubpf_call_%u\ngpubpf_skip_%u_%u:\n", c->body, c->patch, label);
+}
+
+/* For each space of those that the kind of place wants, with the lanes whose address is of it. */
+static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
+{
+	bool several = __builtin_popcount(c->access->spaces) > 1;
+
+	if (several || c->access->once)
+		keep_exec(t, HIP_SAVED_COMING);
+	for (c->space = GPUBPF_GLOBAL; c->space <= GPUBPF_LOCAL; c->space++) {
+		if (!(spaces & c->access->spaces & 1u << c->space))
+			continue;
+		if (several)
+			only_in(t, c->space);
+		if (c->access->once) {
+			fprintf(t->f, "\ts_cbranch_execz gpubpf_none_%u_%u\n", c->patch, *c->labels);
+			outside(t, HIP_KERNARG, t->draft->arguments);
+			outside(t, HIP_DISPATCH, 64);
+			fprintf(t->f, "\ts_cbranch_execz gpubpf_none_%u_%u\n", c->patch, *c->labels);
+			first_lane(t);
+			fprintf(t->f, "gpubpf_none_%u_%u:\n", c->patch, *c->labels);
+		}
+		offset(t, c->space);
+		write_call(t, c);
+		if (several || c->access->once)
+			give_exec(t, HIP_SAVED_COMING);
+	}
+}
+
+/* Do bodies stand at an access of the place, or at its barrier, at that time? */
+static bool stands(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
+{
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+		if (t->draft->stands[i][access][kind].body && gpubpf_place_kind(kind)->when == when)
+			return true;
+	return false;
+}
+
+static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when, uint32_t *labels)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[i];
+
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+		const struct hip_stand *stand = &t->draft->stands[i][access][kind];
+		const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
+		struct call c = { .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels };
+
+		if (!stand->body || k->when != when)
+			continue;
+		if (patch->kind == HIP_PATCH_ACCESS) {
+			c.access = &patch->access[access];
+			call_by_space(t, &c, k->spaces);
+		} else {
+			write_call(t, &c);
+		}
+	}
+}
+
+static bool any(const struct hip_text *t, uint32_t i, enum gpubpf_when when)
+{
+	return stands(t, i, 0, when) || stands(t, i, 1, when);
+}
+
+/* What an access gives while its address and its value are still there, or are again: stores leave them alone. */
+static void before_it(struct hip_text *t, const struct hip_patch *patch, uint32_t access)
+{
+	if (patch->kind != HIP_PATCH_ACCESS)
+		return;
+	address(t, &patch->access[access]);
+	values(t, &patch->access[access]);
+}
+
+static void write_instruction(struct hip_text *t, const struct hip_patch *patch)
+{
+	for (uint32_t off = 0; off < patch->size; off += 4) {
+		uint32_t word;
+
+		memcpy(&word, t->draft->bytes + patch->off + off, sizeof(word));
+		fprintf(t->f, "\t.long %#x\n", word);
+	}
+}
+
+static void behind_it(struct hip_text *t, uint32_t i, uint32_t *labels)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[i];
+
+	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++) {
+		if (patch->kind == HIP_PATCH_ACCESS && access < patch->naccesses) {
+			if (access) { /* the first one's address may be gone */
+				add32_number(t, given(t, HIP_ADDR), patch->access[1].offset - patch->access[0].offset);
+				values(t, &patch->access[1]);
+			}
+			old(t, &patch->access[access]);
+		}
+		call_all(t, i, access, GPUBPF_WHEN_AFTER, labels);
+	}
+}
+
+static void write_place(struct hip_text *t, uint32_t i)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[i];
+	bool behind = any(t, i, GPUBPF_WHEN_AFTER), before = any(t, i, GPUBPF_WHEN_BEFORE);
+	uint32_t labels = 0;
+
+	fprintf(t->f, "gpubpf_place_%u:\n%s%s", i, t->say->wait, t->draft->code->matrix ? t->say->drain : "");
+	begin(t);
+	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* the first one's last, as it is wanted behind too */
+		if (stands(t, i, access, GPUBPF_WHEN_BEFORE)) {
+			before_it(t, patch, access);
+			call_all(t, i, access, GPUBPF_WHEN_BEFORE, &labels);
+		}
+	if (behind && (!before || !stands(t, i, 0, GPUBPF_WHEN_BEFORE)))
+		before_it(t, patch, 0);
+	end(t);
+	write_instruction(t, patch);
+	if (behind) {
+		fputs(t->say->wait, t->f);
+		begin(t);
+		behind_it(t, i, &labels);
+		end(t);
+	}
+	fprintf(t->f, "\ts_branch gpubpf_back_%u\n", i);
+}
+
+/* The vector registers that bodies use, of all lanes; exec and s[0:1] are lost. */
+static void copy_vectors(struct hip_text *t, bool back)
+{
+	const struct hip_draft *draft = t->draft;
+
+	fputs(draft->wave32 ? "\ts_mov_b32 exec_lo, -1\n" : "\ts_mov_b64 exec, -1\n", t->f);
+	hip_settle(t);
+	for (uint32_t i = 0; i < draft->ncopies; i++)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", back ? i : draft->copies + i, back ? draft->copies + i : i);
+	give_exec(t, HIP_SAVED_EXEC);
+}
+
+static void keep_all(struct hip_text *t)
+{
+	keep(t, "s0", kept_at(t, HIP_SAVED_RETURN));
+	keep(t, "s1", kept_at(t, HIP_SAVED_RETURN) + 1);
+	fputs("\ts_cselect_b32 s0, 1, 0\n\ts_getreg_b32 s1, hwreg(1, 0, 8)\n", t->f);
+	hip_settle(t);
+	keep(t, "s0", kept_at(t, HIP_SAVED_SCC));
+	keep(t, "s1", kept_at(t, HIP_SAVED_MODE));
+	keep(t, "m0", kept_at(t, HIP_SAVED_M0));
+	keep(t, "vcc_lo", kept_at(t, HIP_SAVED_VCC));
+	keep(t, "vcc_hi", kept_at(t, HIP_SAVED_VCC) + 1);
+	keep_scalars(t, 2, t->draft->scalars, false);
+	keep_exec(t, HIP_SAVED_EXEC);
+	copy_vectors(t, false);
+}
+
+static void give_all_back(struct hip_text *t)
+{
+	fputs(t->say->wait, t->f);
+	copy_vectors(t, true);
+	give_back(t, "s0", kept_at(t, HIP_SAVED_MODE));
+	give_back(t, "s1", kept_at(t, HIP_SAVED_M0));
+	hip_settle(t);
+	fputs("\ts_setreg_b32 hwreg(1, 0, 8), s0\n\ts_mov_b32 m0, s1\n", t->f);
+	keep_scalars(t, 2, t->draft->scalars, true);
+	give_back(t, "s0", kept_at(t, HIP_SAVED_SCC));
+	hip_settle(t);
+	fputs("\ts_cmp_lg_u32 s0, 0\n", t->f);
+	give_back(t, "vcc_lo", kept_at(t, HIP_SAVED_VCC));
+	give_back(t, "vcc_hi", kept_at(t, HIP_SAVED_VCC) + 1);
+	give_back(t, "s0", kept_at(t, HIP_SAVED_RETURN));
+	give_back(t, "s1", kept_at(t, HIP_SAVED_RETURN) + 1);
+	hip_settle(t);
+	/* whether it is zero, which branches ask, a write of a half does not tell */
+	fputs(t->draft->wave32 ? "\ts_mov_b32 vcc_lo, vcc_lo\n" : "\ts_mov_b64 vcc, vcc\n", t->f);
+	fputs("\ts_setpc_b64 s[0:1]\n", t->f);
+}
+
+static bool is_around(const struct hip_text *t, uint32_t i)
+{
+	return any(t, i, GPUBPF_WHEN_BEFORE) || any(t, i, GPUBPF_WHEN_AFTER);
+}
+
+static void write_places(struct hip_text *t, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; t->draft->stands && i < to; i++)
+		if (is_around(t, i))
+			write_place(t, i);
+}
+
+void hip_write_before(struct hip_text *t)
+{
+	write_places(t, 0, t->draft->code->npatches / 2);
+	for (uint32_t b = 0; b < t->draft->nbodies; b++) {
+		fprintf(t->f, "gpubpf_call_%u:\n", b);
+		keep_all(t);
+		hip_give_state(t, &t->draft->bodies[b].descriptor);
+		fprintf(t->f, HIP_STUB_TO_BODY ":\n\ts_nop 0\n" HIP_STUB_FROM_BODY ":\n", b, b);
+		give_all_back(t);
+	}
+}
+
+void hip_write_behind(struct hip_text *t)
+{
+	write_places(t, t->draft->code->npatches / 2, t->draft->code->npatches);
+}
+
+bool hip_write_at(struct hip_text *t, uint32_t i)
+{
+	if (!t->draft->stands)
+		return false;
+	if (t->draft->code->patches[i].kind == HIP_PATCH_CLAUSE) {
+		fputs("\ts_nop 0\n", t->f);
+		return true;
+	}
+	if (!is_around(t, i))
+		return false;
+	fprintf(t->f, "\ts_branch gpubpf_place_%u\ngpubpf_back_%u:\n", i, i);
+	return true;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encodings: "VOP1" and "VOP3" of the CDNA2 and RDNA3 ISA guides; the first source is in the low 9 bits of their last word. */
+#include "operands.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/Disassembler.h>
+
+#include "access.h"
+#include "code.h"
+
+#define SOURCE 0x1ff
+#define VECTOR 256             /* sources from here on are vector registers */
+
+static const struct hip_operand operands[] = {
+	{ "place", true, HIP_PLACE_ID }, { "line", true, HIP_LINE }, { "mem.addr", false, HIP_ADDR },
+	{ "mem.offset", false, HIP_OFFSET }, { "mem.value", false, HIP_VALUE }, { "mem.bytes", true, HIP_BYTES },
+	{ "mem.access", true, HIP_ACCESS }, { "mem.space", true, HIP_SPACE }, { "mem.count", true, HIP_COUNT },
+	{ "atomic.op", true, HIP_OP }, { "atomic.operand", false, HIP_OPERAND }, { "atomic.old", false, HIP_OLD },
+	{ "barrier.id", true, HIP_BARRIER_ID }, { "barrier.kind", true, HIP_BARRIER_KIND },
+};
+
+const struct hip_operand *hip_operand_of(const char *field)
+{
+	for (size_t i = 0; i < sizeof(operands) / sizeof(*operands); i++)
+		if (!strcmp(operands[i].field, field))
+			return &operands[i];
+	return NULL;
+}
+
+/* what is done at each instruction of a probe that reads an operand */
+struct visit {
+	const uint32_t *registers; /* NULL: they stay as they are */
+	uint32_t same_register;
+	uint32_t given, same;      /* that were met */
+	uint32_t end;              /* one more than the last vector register that is used besides */
+};
+
+static void write_source(uint8_t *at, uint32_t reg)
+{
+	uint32_t word;
+
+	memcpy(&word, at, sizeof(word));
+	word = (word & ~SOURCE) | (VECTOR + reg);
+	memcpy(at, &word, sizeof(word));
+}
+
+static uint32_t max(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static void visit_insn(struct visit *v, const char *text, uint8_t *at, size_t n)
+{
+	unsigned to, from, lane;
+	struct hip_reg reg;
+
+	text += strspn(text, "\t ");
+	if (sscanf(text, "v_mov_b32_e32 v%u, v%u", &to, &from) == 2 && from >= HIP_GIVEN &&
+	    from < HIP_GIVEN + HIP_NGIVEN) {
+		v->given |= 1u << (from - HIP_GIVEN);
+		v->end = max(v->end, to + 1);
+		if (v->registers)
+			write_source(at, v->registers[from - HIP_GIVEN]);
+		return;
+	}
+	if (sscanf(text, "v_readlane_b32 %*[^,], v%u, %u", &from, &lane) == 2 && from == HIP_SAME_REGISTER &&
+	    lane < HIP_NSAME) {
+		v->same |= 1u << lane;
+		if (v->registers)
+			write_source(at + n - 4, v->same_register);
+		return;
+	}
+	for (text += strcspn(text, " \t"); *text; text++)
+		if (!isalnum(text[-1]) && text[-1] != '_' && hip_reg_read(text, &reg) && reg.file == 'v')
+			v->end = max(v->end, reg.first + reg.n);
+}
+
+static void visit_all(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, struct visit *v)
+{
+	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
+	LLVMDisasmContextRef disasm;
+	char line[256];
+	size_t n;
+
+	hip_code_init();
+	disasm = LLVMCreateDisasmCPUFeatures("amdgcn-amd-amdhsa", isa->name, features, NULL, 0, NULL, NULL);
+	for (size_t at = 0; disasm && at < size; at += n) {
+		n = LLVMDisasmInstruction(disasm, text + at, size - at, at, line, sizeof(line));
+		if (n)
+			visit_insn(v, line, text + at, n);
+		n = n ? n : 4;
+	}
+	if (disasm)
+		LLVMDisasmDispose(disasm);
+}
+
+int hip_operands_read(const struct hip_isa *isa, bool wave32, const uint8_t *text, size_t size, uint32_t *given, uint32_t *same,
+		      uint32_t *vectors)
+{
+	struct visit v = { 0 };
+
+	visit_all(isa, wave32, (uint8_t *)text, size, &v);
+	*given = v.given;
+	*same = v.same;
+	*vectors = v.end;
+	return v.end > HIP_SAME_REGISTER ? -EINVAL : 0;
+}
+
+void hip_operands_place(const struct hip_isa *isa, bool wave32, uint8_t *text, size_t size, const uint32_t given[HIP_NGIVEN],
+			uint32_t same)
+{
+	struct visit v = { .registers = given, .same_register = same };
+
+	visit_all(isa, wave32, text, size, &v);
+}

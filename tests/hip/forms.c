@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hip-forms: of each instruction on standard input, "name operands", what memory.def makes of it, a line each: accesses and
+ * "seen", 0 and "none", or "refused WHY". */
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/hip/amdgpu/access.h"
+
+int main(void)
+{
+	char line[256];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		struct hip_access accesses[HIP_MOST_ACCESSES];
+		char *operands = line + strcspn(line, " \n");
+		uint32_t n;
+
+		line[strcspn(line, "\n")] = 0;
+		if (*operands)
+			*operands++ = 0;
+		n = hip_accesses(line, operands, accesses);
+		if (n && accesses[0].why)
+			printf("%u refused %s\n", n, accesses[0].why);
+		else
+			printf("%u %s\n", n, n ? "seen" : "none");
+	}
+	return 0;
+}

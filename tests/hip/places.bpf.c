@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each place gave, added up over the lanes that came: tests/hip/places.py knows the sums. */
+#include <gpubpf/probe.h>
+
+#define PLACES 48
+
+struct told {
+	__u64 lanes, ids;          /* how many, and their numbers */
+	__u64 offset, address;     /* of global memory, from the first argument on; address: as far as it is not the offset */
+	__u64 what;                /* bytes, access, space, count */
+	__u64 value[2];
+	__u64 op, operand, old;
+	__u64 line;
+	__u64 barrier;
+};
+struct places {
+	struct told at[PLACES];
+};
+GPUBPF_ARRAY(places, struct places, 1);
+
+SEC("gpu/mem.all/*")
+int tell(struct gpubpf_ctx *ctx)
+{
+	struct places *p = bpf_map_lookup_elem(&places, &(__u32){ 0 });
+	__u64 base = ctx->mem.space == GPUBPF_GLOBAL ? ctx->arg[0] : 0;
+	struct told *t;
+	__u32 i = ctx->place;
+
+	if (!p || i >= PLACES)
+		return 0;
+	t = &p->at[i];
+	gpubpf_count(&t->lanes, 1);
+	gpubpf_count(&t->ids, ctx->global_linear);
+	gpubpf_count(&t->offset, ctx->mem.offset - base);
+	gpubpf_count(&t->address, (__u32)ctx->mem.addr - (__u32)ctx->mem.offset);
+	gpubpf_count(&t->what, ctx->mem.bytes + (ctx->mem.access << 8) + (ctx->mem.space << 16) + (ctx->mem.count << 24));
+	gpubpf_count(&t->value[0], ctx->mem.value[0]);
+	gpubpf_count(&t->value[1], ctx->mem.value[1]);
+	gpubpf_count(&t->op, ctx->atomic.op);
+	gpubpf_count(&t->operand, ctx->atomic.operand);
+	gpubpf_count(&t->old, ctx->atomic.old);
+	gpubpf_count(&t->line, ctx->line);
+	gpubpf_count(&t->barrier, ctx->barrier.kind + 16 * ctx->barrier.id);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the cases share. A line that touches memory says behind //= what a probe there is told, by lane i of the launch and l of
+ * its group: access, bytes and space; off, of global memory from `out` on; v and w, the value; op, operand and old of an
+ * atomic; on: which lanes.
+ */
+#ifdef __gfx1201__
+#define WAIT "s_wait_loadcnt 0\ns_wait_storecnt 0\ns_wait_dscnt 0\ns_wait_kmcnt 0\n"
+#define OLD " th:TH_ATOMIC_RETURN"
+#else
+#define WAIT "s_waitcnt 0\n"
+#ifdef __gfx942__
+#define OLD " sc0"
+#else
+#define OLD " glc"
+#endif
+#endif
+#if defined(__gfx90a__) || defined(__gfx942__)
+#define ADD "v_add_u32"
+#define CMPST(old, compared, value) "ds_cmpst_rtn_b32 " old ", %[l], " compared ", " value "\n"
+#else
+#define ADD "v_add_nc_u32"
+#define CMPST(old, compared, value) "ds_cmpstore_rtn_b32 " old ", %[l], " value ", " compared "\n"
+#endif
+/* in scalar registers, also in the function that clang makes beside each kernel */
+static inline ulong uniform(ulong p)
+{
+	uint low = __builtin_amdgcn_readfirstlane((uint)p), high = __builtin_amdgcn_readfirstlane((uint)(p >> 32));
+
+	return low | (ulong)high << 32;
+}
+#define UNIFORM(p) uniform((ulong)(p))
