@@ -61,8 +61,8 @@ static void end(struct cli_progress *p, const struct gpubpf_session *s, uint64_t
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "gpubpf: %llu twins in %.1f s", (unsigned long long)(made(s) - p->before),
-		 (now - p->since_ns) / 1e9);
+	snprintf(text, sizeof(text), "gpubpf: %llu twin%s in %.1f s", (unsigned long long)(made(s) - p->before),
+		 made(s) - p->before == 1 ? "" : "s", (now - p->since_ns) / 1e9);
 	if (p->drawn_ns)
 		draw(p, text, '\n');
 	p->since_ns = p->drawn_ns = 0;

@@ -328,6 +328,11 @@ static int copy_answer(int fd, FILE *out)
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
 
+static const char *reason(int err)
+{
+	return err == -EPIPE || err == -ECONNRESET ? "the session ended before it answered" : strerror(-err);
+}
+
 static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
 {
 	struct pollfd p = { .fd = sock, .events = POLLIN };
@@ -341,7 +346,7 @@ static int receive_answer(int sock, FILE *out, char *why, size_t why_size)
 		gpubpf_msg_close(&msg);
 		err = -EPROTO;
 	}
-	snprintf(why, why_size, "%s", err ? strerror(-err) : "");
+	snprintf(why, why_size, "%s", err ? reason(err) : "");
 	if (!err) {
 		err = (int32_t)gpubpf_get_u32(&msg.payload);
 		gpubpf_get_str(&msg.payload, why, why_size);
@@ -374,7 +379,7 @@ int gpubpf_query_ask(const char *path, uint32_t what, uint32_t flags, struct gpu
 	gpubpf_writer_finish(more);
 	err = gpubpf_msg_send(sock, 0, GPUBPF_MSG_QUERY, 1, &w, NULL, 0);
 	gpubpf_writer_finish(&w);
-	snprintf(why, why_size, "%s", strerror(-err));
+	snprintf(why, why_size, "%s", reason(err));
 	if (!err)
 		err = receive_answer(sock, out, why, why_size);
 	close(sock);

@@ -100,6 +100,8 @@ until_true [ -s "$T/go" ]; ok $? "the tool killed with -9: the program goes on"
 ls "$T/run/gpubpf/" | grep -q "^$tool-"; ok $? "and its socket stays"
 run "$GPUBPF" run -o "$p" -- true; ls "$T/run/gpubpf/" | grep -q "^$tool-"; [ $? = 1 ]; ok $? "until the next tool starts"
 run "$GPUBPF" map show; is 1 "the dead session is not found"
+python3 -c "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(sys.argv[1]); s.listen(); open(sys.argv[2], 'w'); s.accept()[0].close()" "$T/ends" "$T/listens" &
+until_true [ -e "$T/listens" ]; run "$GPUBPF" map show --session "$T/ends"; is 1 "a session that ends"; says 'ends: the session ended before it answered$' "says so"
 hold -o "$p"; run "$GPUBPF" map dump -j counts; is 0 "map dump of a running session"; prints '"name": "counts"' "holds the map"
 run "$GPUBPF" map show; prints '^records (RINGBUF' "map show"
 run "$GPUBPF" map dump nope; is 1 "a map that it does not have"; says 'no map nope' "is named"
