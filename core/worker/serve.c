@@ -102,11 +102,30 @@ static int emit(const struct gpubpf_target_info *target, const struct gpubpf_job
 	return err ? err : validate(target, req, &piece, &res->diag);
 }
 
+/* A place that a kernel has once is listed where it was asked for and the target takes it, or programs there would be dropped
+ * without a word; of a kernel that never ends, those of its end are not. */
+static bool lists_all(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
+		      const struct gpubpf_kernel_info *info)
+{
+	const uint32_t ends = GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(BLOCK_END);
+	uint32_t asked = req->image.places | GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
+	uint32_t taken = gpubpf_target_places(target, &req->caps) & asked & gpubpf_places_of(GPUBPF_WHERE_KERNEL);
+	uint32_t listed = 0;
+
+	for (uint32_t i = 0; i < info->nplaces; i++)
+		listed |= 1u << info->places[i].kind;
+	if (!(listed & ends))
+		taken &= ~ends;
+	return info->flags & GPUBPF_KINFO_FUNCTION || info->reason[0] || !(taken & ~listed);
+}
+
 static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_job_request *req,
 		   struct gpubpf_result *res)
 {
 	int err = target->ops->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, &res->diag);
 
+	for (uint32_t i = 0; !err && i < res->nkernels; i++)
+		assert(lists_all(target, req, &res->kernels[i]));
 	for (uint32_t i = 0; !err && target->machine && i < res->nkernels; i++)
 		for (uint32_t k = 0; k < res->kernels[i].nplaces; k++) {
 			struct gpubpf_place *place = &res->kernels[i].places[k];
