@@ -275,6 +275,15 @@ int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 	return err;
 }
 
+uint32_t suite_object(const struct suite *s, uint32_t i)
+{
+	for (; i < s->nobjects; i++)
+		for (uint32_t c = 0; c < s->ncases; c++)
+			if (s->cases[c].object == i)
+				return i;
+	return i;
+}
+
 void suite_finish(struct suite *s)
 {
 	for (uint32_t i = 0; i < s->ncases; i++) {

@@ -83,6 +83,8 @@ struct suite_run {
 /* suite.c. 0, or -errno with the reason in why. Cases whose "group/name" the glob does not match are left out. */
 int suite_read(struct suite *s, const char *glob, char *why, size_t size);
 void suite_finish(struct suite *s);
+/* The next object from i on that a case which was not left out is in; nobjects: there is none. */
+uint32_t suite_object(const struct suite *s, uint32_t i);
 /* suite_table.c: the cases of a file of lines with tabs, as the public suite bpf_conformance is passed on: name, version,
  * group, instructions, flags, r0 in hex, -, program in hex, memory in hex. */
 int suite_read_table(struct suite *s, const char *path, const char *glob, char *why, size_t size);

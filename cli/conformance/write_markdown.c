@@ -49,6 +49,6 @@ void suite_write_markdown(const struct suite_run *run, FILE *out)
 		put_row(run, group, out);
 	put_row(run, NULL, out);
 	fputc('\n', out);
-	for (uint32_t i = 0; i < run->suite.nobjects && !run->random; i++)
+	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random; i = suite_object(&run->suite, i + 1))
 		fprintf(out, "- `%s` %s\n", run->suite.objects[i].sha256, run->suite.objects[i].name);
 }

@@ -74,6 +74,6 @@ void suite_write_text(const struct suite_run *run, FILE *out)
 	}
 	for (uint32_t i = 0; i < run->nmissing; i++)
 		fprintf(out, "not here: %s: %s\n", run->missing[i].backend, run->missing[i].why);
-	for (uint32_t i = 0; i < run->suite.nobjects && !run->random; i++)
+	for (uint32_t i = suite_object(&run->suite, 0); i < run->suite.nobjects && !run->random; i = suite_object(&run->suite, i + 1))
 		fprintf(out, "%s  %s\n", run->suite.objects[i].sha256, run->suite.objects[i].name);
 }

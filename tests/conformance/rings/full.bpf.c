@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring without room: what does not fit is refused and counted, and each record or its drop is there. */
+/* A ring without room, which no session empties meanwhile: what does not fit is refused and counted, and each record or its drop is there. */
 #include "../case.h"
 
+EXPECT("alone");
 EXPECT("launch 1,1,1 1,1,1");
 EXPECT("checks 2");
 EXPECT("accounted ring 4000");

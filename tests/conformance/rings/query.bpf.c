@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a ring says of itself: its size, and positions that move by what is put out. */
+/* What a ring says of itself while no session reads it: its size, what is in it and where both ends are. */
 #include "../case.h"
 
+EXPECT("alone");
 EXPECT("launch 1,1,1 1,1,1");
 EXPECT("checks 6");
 EXPECT("records ring 1");
