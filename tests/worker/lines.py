@@ -25,7 +25,8 @@ def made(*command):
 
 def listed(target, arch, kind, path):
     p = subprocess.run([places, target, arch, kind, path], capture_output=True, text=True, check=False)
-    return p.stdout.splitlines() or [f"{p.stderr.strip()} 0"]
+    of = [line for line in p.stdout.splitlines() if line.split()[1] in ("entry", "exit", "mem")] # other kinds of mem are at the same
+    return of or [f"{p.stderr.strip()} 0"]
 
 
 def wanted(target, known):

@@ -16,14 +16,14 @@ static int thrice(int x)
 
 KERNEL void leaves(int GLOBAL *p, int n)
 { /* sass leaves entry 0 */
-	int i = me(); /* amdgpu leaves entry 0 */
+	int i = me(); /* amdgpu leaves entry 0; by n and by p, which are arguments: amdgpu leaves mem 0, amdgpu leaves mem 1 */
 
 	if (i >= n) /* sass leaves exit 0 */
 		return;
-	p[i] = thrice(p[i]);
+	p[i] = thrice(p[i]); /* amdgpu leaves mem 2, amdgpu leaves mem 3 */
 } /* amdgpu leaves exit 0, sass leaves exit 1 */
 
 KERNEL void stores(int GLOBAL *p)
 { /* sass stores entry 0 */
-	p[me()] = 1; /* amdgpu stores entry 0 */
+	p[me()] = 1; /* amdgpu stores entry 0; by p and by its word: amdgpu stores mem 0, amdgpu stores mem 1 */
 } /* amdgpu stores exit 0, sass stores exit 0 */
