@@ -42,7 +42,7 @@ void cuda_close_image(struct cuda_opened *o)
 struct list {
 	const struct ptx_module *m;
 	struct gpubpf_kernel_info *infos;
-	uint32_t n, kinds;               /* kinds: of instructions' places, GPUBPF_TAKES */
+	uint32_t n, kinds;               /* kinds: of places that are asked for, GPUBPF_TAKES */
 	const char *kernel;              /* whose instructions are; "" all */
 	struct gpubpf_param *params;     /* room for the next one's */
 	uint32_t *callees;               /* likewise */
@@ -191,7 +191,7 @@ static uint32_t wanted_kinds(const struct list *l, uint32_t node)
 {
 	bool other = l->m->nodes[node].entry && l->kernel[0] && !ptx_token_named(l->m, l->m->nodes[node].name, l->kernel);
 
-	return other ? 0 : l->kinds;
+	return other ? l->kinds & gpubpf_places_of(GPUBPF_WHERE_KERNEL) : l->kinds;
 }
 
 static int find_places(struct list *l, size_t *total, size_t *names)
