@@ -31,7 +31,7 @@ struct hip_patch {
 	uint32_t size;             /* bytes */
 	uint32_t line;             /* of the source, where it is known */
 	char reg[2][8];            /* PC: the two registers that it sets */
-	bool probed;               /* END, in a twin: the exit probe stands here */
+	bool probed, counted;      /* END, in a twin: the exit probe stands here; the block's last lane is looked for */
 	uint32_t naccesses;        /* ACCESS */
 	struct hip_access access[HIP_MOST_ACCESSES];
 };

@@ -12,6 +12,7 @@
 #include "isa.h"
 
 #define HIP_MAX_VECTOR 256    /* registers that code can name, of each kind */
+#define HIP_MAX_GROUP 65536   /* bytes of a group's memory that every processor has */
 
 struct hip_descriptor {
 	uint32_t group_size, private_size, kernarg_size, reserved0;
@@ -29,7 +30,12 @@ enum { /* rsrc2 */
 	HIP_ITEM_IDS_SHIFT = 11, HIP_ITEM_IDS = 3 << 11,
 };
 
+enum { /* rsrc3, of processors with accumulation registers */
+	HIP_SPLIT_GROUPS = 1 << 16,
+};
+
 enum { /* properties */
+	HIP_DISPATCH_POINTER = 1 << 1,
 	HIP_USER_FIELDS = 0x7f,
 	HIP_WAVE32 = 1 << 10, HIP_DYNAMIC_STACK = 1 << 11,
 };

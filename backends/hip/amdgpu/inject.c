@@ -65,7 +65,25 @@ static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uin
 	return 0;
 }
 
-/* The sites at the places of the job's first kernel. Its exits are branches to one stub. */
+/* One stub is for all ends of the kernel, and of a block every wave is counted. */
+static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, uint32_t id, struct hip_draft *draft,
+		      struct gpubpf_diag *diag)
+{
+	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, "", id), end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, "", id);
+
+	patch->probed = exit != UINT32_MAX;
+	patch->counted = end != UINT32_MAX;
+	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->whole[HIP_AT_EXIT].site != exit)
+		return hip_refuse(diag, "its exits are to have several probes, and share one");
+	if (id && end != draft->whole[HIP_AT_END].site)
+		return hip_refuse(diag, "its ends are to have several probes of gpu/block_end/, or some none, and share one");
+	if (patch->probed)
+		draft->whole[HIP_AT_EXIT].site = exit;
+	draft->whole[HIP_AT_END].site = end;
+	return 0;
+}
+
+/* The sites at the places of the job's first kernel. */
 static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *job, struct hip_draft *draft,
 			struct gpubpf_diag *diag)
 {
@@ -73,21 +91,14 @@ static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *jo
 	uint32_t id = 0, met[GPUBPF_NSITES] = { 0 };
 	int err = 0;
 
-	draft->entry_site = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
-	draft->exit_site = UINT32_MAX;
+	draft->whole[HIP_AT_ENTRY].site = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
+	draft->whole[HIP_AT_BEGIN].site = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0);
+	draft->whole[HIP_AT_EXIT].site = draft->whole[HIP_AT_END].site = UINT32_MAX;
 	for (uint32_t i = 0; !err && i < app->code.npatches; i++) {
-		struct hip_patch *patch = &app->code.patches[i];
-		uint32_t site;
-
 		if (draft->stands)
 			err = choose_stands(app, &at, i, met, draft, diag);
-		if (patch->kind != HIP_PATCH_END)
-			continue;
-		site = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", id++);
-		patch->probed = site != UINT32_MAX;
-		if (patch->probed && draft->exit_site != UINT32_MAX && draft->exit_site != site)
-			return hip_refuse(diag, "its exits are to have several probes, and share one");
-		draft->exit_site = patch->probed ? site : draft->exit_site;
+		if (!err && app->code.patches[i].kind == HIP_PATCH_END)
+			err = choose_end(&app->code.patches[i], &at, id++, draft, diag);
 	}
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
@@ -185,27 +196,58 @@ static int join_bodies(struct hip_draft *draft, const struct probes *probes, str
 	return err;
 }
 
-static int make_draft(const struct hip_found *app, const struct probes *probes, struct hip_draft *draft,
-		     struct gpubpf_diag *diag)
+/* What the stubs ask for where the lanes of a block are told apart, and its waves counted. */
+static int count_waves(const struct hip_found *app, struct hip_draft *draft, struct gpubpf_diag *diag)
 {
-	struct hip_registers need = { 0 };
+	const struct hip_descriptor ids = { .rsrc2 = 2 << HIP_ITEM_IDS_SHIFT }, packet = { .properties = HIP_DISPATCH_POINTER };
+	uint32_t size = (draft->twin.group_size + 3) & ~3u;
+
+	if (hip_has(draft, HIP_AT_BEGIN) || hip_has(draft, HIP_AT_END))
+		hip_descriptor_join(&draft->twin, &ids);
+	if (!hip_has(draft, HIP_AT_END))
+		return 0;
+	if (app->isa->accum && draft->twin.rsrc3 & HIP_SPLIT_GROUPS)
+		return hip_refuse(diag, "its groups are split over several processors, which share no memory to count their waves in");
+	if (size > HIP_MAX_GROUP - HIP_STUB_GROUP_BYTES)
+		return hip_refuse(diag, "it uses all of a group's memory, and gpu/block_end/ needs 8 bytes to count its waves in");
+	hip_descriptor_join(&draft->twin, &packet);
+	draft->twin.group_size = size + HIP_STUB_GROUP_BYTES;
+	return 0;
+}
+
+/* Descriptors of the probes at the kernel's entry and ends. */
+static int join_whole(struct hip_draft *draft, const struct probes *probes, struct hip_registers *all, struct gpubpf_diag *diag)
+{
 	const uint8_t *code;
 	uint64_t off;
 	size_t size;
 	int err = 0;
 
+	for (uint32_t i = 0; !err && i < HIP_NWHOLE; i++) {
+		struct hip_whole *whole = &draft->whole[i];
+
+		if (!hip_has(draft, i))
+			continue;
+		err = read_probe(probes, whole->site, &whole->descriptor, &off, &code, &size, diag);
+		if (!err)
+			err = join(draft, &whole->descriptor, all, diag);
+	}
+	return err;
+}
+
+static int make_draft(const struct hip_found *app, const struct probes *probes, struct hip_draft *draft,
+		     struct gpubpf_diag *diag)
+{
+	struct hip_registers need = { 0 };
+	int err;
+
 	draft->arguments = arguments_end(app) + 8 * __builtin_popcount(app->words);
 	draft->twin.preload = 0;
 	if (app->words)
 		draft->twin.kernarg_size = draft->arguments;
-	if (draft->entry_site != UINT32_MAX)
-		err = read_probe(probes, draft->entry_site, &draft->entry, &off, &code, &size, diag);
-	if (!err && draft->entry_site != UINT32_MAX)
-		err = join(draft, &draft->entry, &need, diag);
-	if (!err && draft->exit_site != UINT32_MAX)
-		err = read_probe(probes, draft->exit_site, &draft->exit, &off, &code, &size, diag);
-	if (!err && draft->exit_site != UINT32_MAX)
-		err = join(draft, &draft->exit, &need, diag);
+	err = count_waves(app, draft, diag);
+	if (!err)
+		err = join_whole(draft, probes, &need, diag);
 	if (!err)
 		err = join_bodies(draft, probes, &need, diag);
 	return err ? err : hip_live_choose(app, draft, &need, diag);
@@ -289,16 +331,20 @@ static int find_way(struct branches *b, const struct hip_draft *draft, const str
 static int find_branches(const struct hip_draft *draft, const struct probes *probes, const struct hip_elf *stubs,
 			 struct branches *b, struct gpubpf_diag *diag)
 {
+	static const char *const ways[HIP_NWHOLE][2] = { /* a probe that does not come back ends the twin itself */
+		[HIP_AT_ENTRY] = { HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED }, [HIP_AT_BEGIN] = { HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN },
+		[HIP_AT_EXIT] = { HIP_STUB_TO_EXIT, HIP_STUB_LEFT }, [HIP_AT_END] = { HIP_STUB_TO_END, NULL },
+	};
 	char to[32], back[32];
 	int err = 0;
 
-	b->names = calloc(2 * (draft->nbodies + 2), sizeof(*b->names));
+	b->names = calloc(2 * (draft->nbodies + HIP_NWHOLE), sizeof(*b->names));
 	if (!b->names)
 		return -ENOMEM;
-	if (draft->entry_site != UINT32_MAX)
-		err = find_way(b, draft, probes, stubs, draft->entry_site, HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED, diag);
-	if (!err && draft->exit_site != UINT32_MAX)
-		err = find_way(b, draft, probes, stubs, draft->exit_site, HIP_STUB_TO_EXIT, NULL, diag);
+	for (uint32_t i = 0; !err && i < HIP_NWHOLE; i++)
+		if (hip_has(draft, i))
+			err = find_way(b, draft, probes, stubs, draft->whole[i].site, ways[i][0],
+				       i == HIP_AT_EXIT && !hip_has(draft, HIP_AT_END) ? NULL : ways[i][1], diag);
 	for (uint32_t i = 0; !err && i < draft->nbodies; i++) {
 		snprintf(to, sizeof(to), HIP_STUB_TO_BODY, i);
 		snprintf(back, sizeof(back), HIP_STUB_FROM_BODY, i);
@@ -367,7 +413,7 @@ static int link_twin(const struct hip_found *app, const struct probes *probes, c
 {
 	struct hip_registers r = hip_registers_of(app->isa, &draft->twin);
 	struct hip_meta_twin say = { draft->name, r.vector + r.accum, r.accum, max(app->meta.sgprs, r.scalar),
-				     draft->twin.private_size, __builtin_popcount(app->words), arguments_end(app) };
+				     draft->twin.private_size, draft->twin.group_size, __builtin_popcount(app->words), arguments_end(app) };
 	struct hip_link job = { .nobjects = 2, .flags = app->elf.head.e_flags,
 				.abi = app->elf.head.e_ident[EI_ABIVERSION] };
 	struct branches branches = { 0 };

@@ -49,17 +49,20 @@ static uint32_t add_insn(const struct reading *r, uint32_t place, const struct h
 	return place;
 }
 
-/* The entry, each s_endpgm, and those of single instructions. -EINVAL: there are too many. */
+/* The entry and the block's, each s_endpgm and the block's end there, and those of single instructions. -EINVAL: there are too many. */
 static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, struct gpubpf_diag *why)
 {
 	const struct hip_code *code = &r->app->code;
 	uint32_t place = add_place(r, r->shared->nplaces, GPUBPF_SITE_ENTRY, 0);
 
-	for (uint32_t i = 0; i < code->npatches; i++)
-		if (code->patches[i].kind == HIP_PATCH_END)
+	place = add_place(r, place, GPUBPF_SITE_BLOCK_BEGIN, 0);
+	for (uint32_t i = 0; i < code->npatches; i++) {
+		if (code->patches[i].kind == HIP_PATCH_END) {
 			place = add_place(r, place, GPUBPF_SITE_EXIT, code->patches[i].off);
-		else
-			place = add_insn(r, place, &code->patches[i]);
+			place = add_place(r, place, GPUBPF_SITE_BLOCK_END, code->patches[i].off);
+		}
+		place = add_insn(r, place, &code->patches[i]);
+	}
 	if (place > MOST_PLACES)
 		return hip_refuse(why, "its image has more places than are listed");
 	info->nplaces = place - r->shared->nplaces;

@@ -82,15 +82,15 @@ int hip_live_choose(const struct hip_found *app, struct hip_draft *draft, const 
 	struct hip_registers all = hip_live_used(app);
 	bool full = max(all.vector, probes->vector) + 2 > HIP_MAX_VECTOR;
 
-	draft->state = full ? probes->vector : max(all.vector, probes->vector);
+	draft->state = max(full ? probes->vector : max(all.vector, probes->vector), 2); /* stubs use v0 and v1 */
 	draft->items = draft->state + 1;
 	all.vector = max(all.vector, draft->nbodies ? place_bodies(app, draft, draft->items + 1) : draft->items + 1);
 	if (draft->nbodies && (full || all.vector > HIP_MAX_VECTOR))
 		return refuse_more(app, all.vector, diag);
 	all.accum = max(all.accum, probes->accum);
-	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STUB_SGPRS, hip_start_of(app->isa, &draft->twin).end));
+	all.scalar = max(max(all.scalar, probes->scalar), max(HIP_STATE_SGPRS, hip_start_of(app->isa, &draft->twin).end));
 	draft->aside = UINT32_MAX;
-	if (full && draft->exit_site != UINT32_MAX) {
+	if (full && (hip_has(draft, HIP_AT_EXIT) || hip_has(draft, HIP_AT_END))) {
 		draft->aside = all.accum;
 		all.accum += 2;
 	}

@@ -224,7 +224,7 @@ static void copy_kernel(struct gpubpf_writer *w, const struct hip_meta *meta, co
 		uint32_t value;
 	} numbers[] = {
 		{ ".vgpr_count", twin->vgprs }, { ".agpr_count", twin->agprs }, { ".sgpr_count", twin->sgprs },
-		{ ".private_segment_fixed_size", twin->private_size },
+		{ ".private_segment_fixed_size", twin->private_size }, { ".group_segment_fixed_size", twin->group_size },
 		{ ".kernarg_segment_size", twin->words ? twin->end + 8 * twin->words : meta->kernarg_size },
 	};
 	struct gpubpf_reader m = meta->map;

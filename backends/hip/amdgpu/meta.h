@@ -36,7 +36,7 @@ uint32_t hip_meta_params(const struct hip_meta *meta, struct gpubpf_param *param
 /* what a twin's metadata says otherwise */
 struct hip_meta_twin {
 	const char *name;          /* the symbol is name.kd */
-	uint32_t vgprs, agprs, sgprs, private_size;
+	uint32_t vgprs, agprs, sgprs, private_size, group_size;
 	uint32_t words;            /* of 8 bytes behind the arguments, by value */
 	uint32_t end;              /* of the arguments, where the first of them begins */
 };

@@ -9,19 +9,23 @@
 
 /* lanes of `state` past those of the initial scalar registers; there are at most 21 */
 #define LANE_EXEC 28
+#define LANE_WAVES 30 /* where in the group's memory they are counted */
+
+#define ITEM_IDS 0x3fffffff
 
 static const struct hip_spelling spellings[] = {
 	[HIP_GFX90A] = { "\ts_nop 4\n", "\ts_waitcnt 0\n", "\ts_nop 15\n\ts_nop 15\n", "v_add_u32_e64", "v_addc_co_u32_e64",
-			 "v_subb_co_u32_e64", "s_ff1_i32", "s[0:1], " },
+			 "v_subb_co_u32_e64", "s_ff1_i32", "s_load_dword", "ds_write_b32", "\ts_barrier\n", "s[0:1], " },
 	[HIP_GFX940] = { "\ts_nop 4\n", "\ts_waitcnt 0\n", "\ts_nop 15\n\ts_nop 15\n", "v_add_u32_e64", "v_addc_co_u32_e64",
-			 "v_subb_co_u32_e64", "s_ff1_i32", "s[0:1], " },
+			 "v_subb_co_u32_e64", "s_ff1_i32", "s_load_dword", "ds_write_b32", "\ts_barrier\n", "s[0:1], " },
 	[HIP_GFX11] = { "\ts_waitcnt_depctr 0\n", "\ts_waitcnt 0\n", "", "v_add_nc_u32_e64", "v_add_co_ci_u32_e64",
-			"v_sub_co_ci_u32_e64", "s_ctz_i32", "" },
+			"v_sub_co_ci_u32_e64", "s_ctz_i32", "s_load_b32", "ds_store_b32", "\ts_barrier\n", "" },
 	[HIP_GFX12] = { "\ts_wait_alu 0\n",
 			"\ts_wait_loadcnt 0\n\ts_wait_samplecnt 0\n\ts_wait_bvhcnt 0\n\ts_wait_kmcnt 0\n\ts_wait_dscnt "
 			"0\n",
 			"", "v_add_nc_u32_e64", "v_add_co_ci_u32_e64",
-			"v_sub_co_ci_u32_e64", "s_ctz_i32", "" },
+			"v_sub_co_ci_u32_e64", "s_ctz_i32", "s_load_b32", "ds_store_b32",
+			"\ts_barrier_signal -1\n\ts_barrier_wait -1\n", "" },
 };
 
 static void keep_lane(struct hip_text *t, const char *reg, uint32_t lane)
@@ -101,6 +105,64 @@ void hip_give_state(struct hip_text *t, const struct hip_descriptor *d)
 	hip_settle(t);
 }
 
+/* EXEC becomes the first lane, which every wave has when it begins. */
+static void first_lane(struct hip_text *t)
+{
+	fputs(t->draft->wave32 ? "\ts_mov_b32 exec_lo, 1\n" : "\ts_mov_b64 exec, 1\n", t->f);
+	hip_settle(t);
+}
+
+/* What the dispatch packet says of the group's memory (HSA, "Kernel dispatch packet"): its last four bytes. */
+static void find_count(struct hip_text *t)
+{
+	int at = t->kept.at[HIP_DISPATCH];
+
+	read_lane(t, "s0", at);
+	read_lane(t, "s1", at + 1);
+	hip_settle(t);
+	fprintf(t->f, "\t%s s2, s[0:1], 28\n%s\ts_sub_u32 s2, s2, 4\n\ts_and_b32 s2, s2, -4\n", t->say->load, t->say->wait);
+	hip_settle(t);
+	keep_lane(t, "s2", LANE_WAVES);
+}
+
+/* All waves of the group come here, before they do anything else. */
+static void begin_count(struct hip_text *t)
+{
+	if (!hip_has(t->draft, HIP_AT_END))
+		return;
+	find_count(t);
+	first_lane(t);
+	fprintf(t->f, "\tv_mov_b32 v0, s2\n\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
+	hip_settle(t);
+	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_meet\n\tv_mov_b32 v1, 0\n\t%s v0, v1\n%s", ITEM_IDS,
+		t->say->store, t->say->wait);
+	fprintf(t->f, "gpubpf_meet:\n%s\tv_mov_b32 v1, 1\n\tds_add_u32 v0, v1\n%s%s", t->say->meet, t->say->wait, t->say->meet);
+	give_exec(t);
+}
+
+/* To a probe of the wave's lanes, or of those that are left in EXEC, and back. */
+static void go_to(struct hip_text *t, enum hip_whole_kind kind, const char *to, const char *back)
+{
+	hip_give_state(t, &t->draft->whole[kind].descriptor);
+	fprintf(t->f, "%s:\n\ts_nop 0\n", to);
+	if (back)
+		fprintf(t->f, "%s:\n%s", back, t->say->wait);
+}
+
+/* EXEC keeps the group's first lane, if it is of this wave. */
+static void write_begin(struct hip_text *t)
+{
+	if (!hip_has(t->draft, HIP_AT_BEGIN))
+		return;
+	first_lane(t);
+	fprintf(t->f, "\tv_readlane_b32 s0, v%u, 0\n", t->draft->items);
+	hip_settle(t);
+	fprintf(t->f, "\ts_and_b32 s0, s0, %#x\n\ts_cbranch_scc1 gpubpf_not_first\n", ITEM_IDS);
+	go_to(t, HIP_AT_BEGIN, HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN);
+	fputs("gpubpf_not_first:\n", t->f);
+	give_exec(t);
+}
+
 static void write_entry(struct hip_text *t)
 {
 	const struct hip_draft *draft = t->draft;
@@ -109,12 +171,12 @@ static void write_entry(struct hip_text *t)
 		"\t.text\n\t.p2align 8\n\t.globl \"%s\"\n\t.protected \"%s\"\n\t.type \"%s\",@function\n\"%s\":\n",
 		draft->name, draft->name, draft->name, draft->name);
 	keep_state(t);
-	if (draft->entry_site != UINT32_MAX) {
-		hip_give_state(t, &draft->entry);
-		fputs(HIP_STUB_TO_ENTRY ":\n\ts_nop 0\n" HIP_STUB_ENTERED ":\n", t->f);
-		fputs(t->say->wait, t->f);
+	begin_count(t);
+	if (hip_has(draft, HIP_AT_ENTRY)) {
+		go_to(t, HIP_AT_ENTRY, HIP_STUB_TO_ENTRY, HIP_STUB_ENTERED);
 		give_exec(t);
 	}
+	write_begin(t);
 	if (draft->aside != UINT32_MAX) {
 		move_aside(t, false);
 		give_exec(t);
@@ -123,17 +185,40 @@ static void write_entry(struct hip_text *t)
 	fputs("\ts_branch gpubpf_kernel\n", t->f);
 }
 
+/* Where the kernel ends, or the exit probe: nothing is live but the state. */
+static void write_leaving(struct hip_text *t, const char *label)
+{
+	fprintf(t->f, "%s:\n%s%s", label, t->say->wait, t->say->drain);
+	move_aside(t, true);
+}
+
 static void write_exit(struct hip_text *t)
 {
-	if (t->draft->exit_site == UINT32_MAX)
+	if (!hip_has(t->draft, HIP_AT_EXIT))
 		return;
-	fputs("gpubpf_leaving:\n", t->f);
-	fputs(t->say->wait, t->f);
-	fputs(t->say->drain, t->f);
-	move_aside(t, true);
+	write_leaving(t, "gpubpf_leaving");
 	give_exec(t);
-	hip_give_state(t, &t->draft->exit);
-	fputs(HIP_STUB_TO_EXIT ":\n\ts_nop 0\n", t->f);
+	go_to(t, HIP_AT_EXIT, HIP_STUB_TO_EXIT, hip_has(t->draft, HIP_AT_END) ? HIP_STUB_LEFT : NULL);
+}
+
+/* The last lane of the wave that is the last: a wave begins with its lanes from the first one on. */
+static void write_end(struct hip_text *t)
+{
+	if (!hip_has(t->draft, HIP_AT_END))
+		return;
+	write_leaving(t, "gpubpf_ending");
+	first_lane(t);
+	read_lane(t, "s0", LANE_WAVES);
+	hip_settle(t);
+	fprintf(t->f, "\tv_mov_b32 v0, s0\n\tv_mov_b32 v1, 1\n\tds_sub_rtn_u32 v1, v0, v1\n%s\tv_readfirstlane_b32 s0, v1\n",
+		t->say->wait);
+	hip_settle(t);
+	fputs("\ts_cmp_eq_u32 s0, 1\n\ts_cbranch_scc1 gpubpf_last\n\ts_endpgm\ngpubpf_last:\n", t->f);
+	give_exec(t);
+	fputs(t->draft->wave32 ? "\ts_bcnt1_i32_b32 s0, exec_lo\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b32 exec_lo, 1, s0\n" :
+				 "\ts_bcnt1_i32_b64 s0, exec\n\ts_sub_u32 s0, s0, 1\n\ts_bfm_b64 exec, 1, s0\n", t->f);
+	hip_settle(t);
+	go_to(t, HIP_AT_END, HIP_STUB_TO_END, NULL);
 }
 
 /* Literals that no constant of the instruction itself can stand for, so that each has its word. */
@@ -147,12 +232,14 @@ static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *pat
 /* The instruction that stands in the twin where the kernel has one of its patches. */
 static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
 {
-	bool exits = t->draft->exit_site != UINT32_MAX;
+	bool exits = hip_has(t->draft, HIP_AT_EXIT) || hip_has(t->draft, HIP_AT_END);
 
 	if (patch->kind == HIP_PATCH_PC)
 		fprintf(t->f, "\ts_branch gpubpf_pc_%u\ngpubpf_back_%u:\n", i, i);
 	else if (patch->kind == HIP_PATCH_END && patch->probed)
 		fputs("\ts_branch gpubpf_leaving\n", t->f);
+	else if (patch->kind == HIP_PATCH_END && patch->counted)
+		fputs("\ts_branch gpubpf_ending\n", t->f);
 	else if (patch->kind == HIP_PATCH_FREE && exits)
 		fputs("\ts_nop 0\n", t->f);
 	else
@@ -209,6 +296,7 @@ int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *out)
 		return -ENOMEM;
 	write_entry(&t);
 	write_exit(&t);
+	write_end(&t);
 	for (uint32_t i = 0; i < draft->code->npatches; i++)
 		if (draft->code->patches[i].kind == HIP_PATCH_PC)
 			write_pc(&t, i, &draft->code->patches[i]);

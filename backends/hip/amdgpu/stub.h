@@ -10,12 +10,18 @@
  *   HIP_STUB_ENTERED       where the probe's end comes back to: gives the kernel its own state
  *   gpubpf_kernel          the kernel's instructions, but for each probed s_endpgm, which is a branch to
  *   gpubpf_leaving         gives the exit probe its own state, with EXEC as it was at entry;
- *   HIP_STUB_TO_EXIT       the branch there; the end of the exit probe is the twin's
+ *   HIP_STUB_TO_EXIT       the branch there; the end of the exit probe is the twin's, or comes back to
+ *   HIP_STUB_LEFT
  *   gpubpf_pc_<i>          s_getpc_b64 of the kernel, patch i: sets two registers to constants that the agent
  *                          writes, HIP_STUB_PC_LO and _HI bytes behind the label. They are what it gave in the
  *                          original, so all that the kernel reaches from there (variables, constants,
  *                          functions) is the original's.
  *   gpubpf_place_<i>       around single instructions, see around.c
+ *
+ * Probes of a block's first lane run behind the entry's, with EXEC of that lane alone (HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN).
+ * For those of its last one (HIP_STUB_TO_END) waves are counted, as all lanes of one end at once: four bytes of the group's
+ * memory, behind the kernel's own and what the launch adds to it, are set to 0 by the first wave and then added to by each,
+ * with a barrier behind both, and at gpubpf_ending the wave that takes the last one out again is the last.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_STUB_H
 #define GPUBPF_BACKENDS_HIP_AMDGPU_STUB_H
@@ -30,6 +36,13 @@ struct hip_stand {
 	uint32_t body;             /* its number + 1; 0: none */
 	uint32_t id;               /* of the place */
 };
+
+/* a probe at places of which a kernel has one of a kind, or one at each end */
+struct hip_whole {
+	uint32_t site;             /* in the job; UINT32_MAX: there is none */
+	struct hip_descriptor descriptor;
+};
+enum hip_whole_kind { HIP_AT_ENTRY, HIP_AT_BEGIN, HIP_AT_EXIT, HIP_AT_END, HIP_NWHOLE };
 
 /* a probe at single instructions */
 struct hip_body {
@@ -47,9 +60,7 @@ struct hip_draft {
 	uint64_t address;          /* of them in the original's file */
 	const struct hip_code *code;
 	struct hip_descriptor kernel, twin;
-	/* of the probes' own kernels gpubpf_inline_<site>; site UINT32_MAX: there is none */
-	struct hip_descriptor entry, exit;
-	uint32_t entry_site, exit_site;
+	struct hip_whole whole[HIP_NWHOLE]; /* the probes' own kernels gpubpf_inline_<site> */
 	uint32_t state, items;     /* vector registers */
 	uint32_t aside;            /* two accumulation registers that have them while the kernel runs; UINT32_MAX: none */
 
@@ -74,7 +85,11 @@ enum hip_saved_lane {
 /* labels that the linker needs; the branches at the first and last go to what LLVM made of the probes */
 #define HIP_STUB_TO_ENTRY "gpubpf_to_entry"
 #define HIP_STUB_ENTERED "gpubpf_entered"
+#define HIP_STUB_TO_BEGIN "gpubpf_to_begin"
+#define HIP_STUB_BEGUN "gpubpf_begun"
 #define HIP_STUB_TO_EXIT "gpubpf_to_exit"
+#define HIP_STUB_LEFT "gpubpf_left"
+#define HIP_STUB_TO_END "gpubpf_to_end"
 /* and of a body's number: to it, and where its ends come back to */
 #define HIP_STUB_TO_BODY "gpubpf_to_body_%u"
 #define HIP_STUB_FROM_BODY "gpubpf_from_body_%u"
@@ -83,6 +98,16 @@ enum { HIP_STUB_PC_LO = 4, HIP_STUB_PC_HI = 12 };
 
 /* Scalar registers that the stubs use themselves, from s0 on. */
 #define HIP_STUB_SGPRS 2
+#define HIP_STATE_SGPRS 3      /* where nothing is live but the state */
+
+/* Bytes that the twin has of the group's memory besides the kernel's own, where waves are counted: four, however the launch's
+ * are aligned. */
+#define HIP_STUB_GROUP_BYTES 8
+
+static inline bool hip_has(const struct hip_draft *draft, enum hip_whole_kind kind)
+{
+	return draft->whole[kind].site != UINT32_MAX;
+}
 
 /* What s_getpc_b64 there gives, as an address in the original's file. */
 static inline uint64_t hip_stub_pc(const struct hip_draft *draft, const struct hip_patch *patch)

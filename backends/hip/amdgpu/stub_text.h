@@ -14,6 +14,8 @@ struct hip_spelling {
 	const char *drain;         /* and matrix instructions */
 	const char *add, *add_carry, *sub_borrow; /* with what comes from the lower half, and goes to the next */
 	const char *first_bit;     /* of a mask */
+	const char *load, *store;  /* of 32 bits: by the scalar unit, and to the group's memory */
+	const char *meet;          /* a barrier of the group */
 	const char *compare;       /* EXEC keeps the lanes for which the comparison of this name holds: "v_cmpx_%s" and operands */
 };
 

@@ -163,6 +163,25 @@ def full():
     prober.tap((code, text) == native[:2] and good, f"{where}: run as it was, with the reason", text, log)
 
 
+LDS_BLOCKS = 4 * 4  # of lds.hip
+
+
+def blocks():
+    """Where blocks begin and end, in kernels with memory of the block, of a size that launches give too."""
+    program, out, where = make("lds", first), os.path.join(folder.name, "blocks.json"), f"hip-lds on {prober.where}"
+    code, text, log = prober.probe(out, [f"{build}/tests/hip/hip-block_counts.bpf.o"], [program])
+    try:
+        with open(out, encoding="utf-8") as f:
+            report = json.load(f)
+        good = entries(report, "blocks") == [(0, LDS_BLOCKS), (1, LDS_BLOCKS)]
+    except (OSError, ValueError, LookupError, StopIteration) as e:
+        good, report = False, {"maps": repr(e)}
+    prober.tap((code, text) == prober.native([program])[:2] and good, f"{where}: {LDS_BLOCKS} blocks begin and end", report["maps"],
+               text, log)
+
+
+if not sys.argv[2:] or "blocks" in sys.argv[2:]:
+    blocks()
 if not sys.argv[2:] or "full" in sys.argv[2:]:
     full()
 if not sys.argv[2:] or "device" in sys.argv[2:]:
