@@ -6,7 +6,8 @@
  *   gpubpf_place_<i>       stands for instruction i of the patches, which is a branch to here: computes what the place
  *                          gives, calls the bodies that stand before the instruction, carries it out, calls those behind it,
  *                          and goes back. It uses s0 and s1, which it keeps, EXEC where an access is not every lane's, and
- *                          neither SCC nor VCC.
+ *                          neither SCC nor VCC. An instruction that cuts EXEC is carried out first, which tells the lanes
+ *                          that stay, and then the bodies are called with all that came.
  *   gpubpf_call_<b>        body b is called: keeps the scalar registers, SCC, VCC, M0, EXEC, the mode of floating point and
  *                          the vector registers that bodies use, gives the body its own state as a kernel;
  *   HIP_STUB_TO_BODY       the branch there
@@ -304,13 +305,13 @@ static void write_same(struct hip_text *t, const struct call *c)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[c->patch];
 	const struct hip_access *a = c->access;
-	uint32_t values[HIP_NSAME] = {
+	uint32_t values[HIP_NCONSTANTS] = {
 		[HIP_PLACE_ID] = c->id, [HIP_LINE] = patch->line, [HIP_BARRIER_KIND] = GPUBPF_BARRIER_BLOCK,
 		[HIP_BYTES] = a ? a->bytes : 0, [HIP_ACCESS] = a ? a->access : 0, [HIP_SPACE] = c->space, [HIP_OP] = a ? a->op : 0,
 		[HIP_COUNT] = a && a->access != GPUBPF_ATOMIC && a->bytes > 4 ? a->bytes / 4 : 1,
 	};
 
-	for (uint32_t i = 0; i < HIP_NSAME; i++)
+	for (uint32_t i = 0; i < HIP_NCONSTANTS; i++)
 		if (t->draft->bodies[c->body].same >> i & 1)
 			fprintf(t->f, "\ts_mov_b32 s0, %#x\n%s\tv_writelane_b32 v%u, s0, %u\n", values[i], t->say->settle,
 				t->draft->same, i);
@@ -395,6 +396,40 @@ static void before_it(struct hip_text *t, const struct hip_patch *patch, uint32_
 	values(t, &patch->access[access]);
 }
 
+static bool reads_same(const struct hip_text *t, uint32_t what)
+{
+	for (uint32_t b = 0; b < t->draft->nbodies; b++)
+		if (t->draft->bodies[b].same >> what & 3)
+			return true;
+	return false;
+}
+
+static void give_mask(struct hip_text *t, const char *low, const char *high, enum hip_same what)
+{
+	if (!reads_same(t, what))
+		return;
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->same, low, what);
+	fprintf(t->f, "\tv_writelane_b32 v%u, %s, %u\n", t->draft->same, t->draft->wave32 ? "0" : high, what + 1);
+}
+
+/* Of the lanes of EXEC those of a mask in s0 and s1 take the branch, or all others do. */
+static void give_branch(struct hip_text *t, bool others)
+{
+	uint32_t taken = t->draft->copies;
+
+	hip_settle(t);
+	fprintf(t->f, "\tv_cndmask_b32_e64 v%u, %u, %u, %s\n", taken, others, !others, mask(t));
+	hip_settle(t);
+	fprintf(t->f, "\tv_cmp_ne_u32_e64 %s, 0, v%u\n", mask(t), taken);
+	hip_settle(t);
+	if (given(t, HIP_TAKEN) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", given(t, HIP_TAKEN), taken);
+	if (given(t, HIP_TAKEN + 1) != UINT32_MAX)
+		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", given(t, HIP_TAKEN + 1));
+	give_mask(t, "s0", "s1", HIP_LANES);
+	give_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
+}
+
 static void write_instruction(struct hip_text *t, const struct hip_patch *patch)
 {
 	for (uint32_t off = 0; off < patch->size; off += 4) {
@@ -421,18 +456,51 @@ static void behind_it(struct hip_text *t, uint32_t i, uint32_t *labels)
 	}
 }
 
-static void write_place(struct hip_text *t, uint32_t i)
+/* A branch by what the wave has: for each of its lanes, or for none. */
+static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[i];
+	const char *all = t->draft->wave32 ? "s_mov_b32 s0, exec_lo" : "s_mov_b64 s[0:1], exec";
+	const char *none = t->draft->wave32 ? "s_mov_b32 s0, 0" : "s_mov_b64 s[0:1], 0";
+
+	begin(t);
+	fprintf(t->f, "\t%s\n\t%s gpubpf_taken_%u\n\t%s\ngpubpf_taken_%u:\n", all, patch->jump, i, none, i);
+	give_branch(t, false);
+	call_all(t, i, 0, GPUBPF_WHEN_BEFORE, labels);
+	end(t);
+	fprintf(t->f, "\t%s " HIP_STUB_WORD "\n", patch->jump, patch->target);
+}
+
+/* Where EXEC is cut. */
+static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[i];
+
+	keep_exec(t, HIP_SAVED_COMING);
+	write_instruction(t, patch);
+	hip_settle(t);
+	keep_exec(t, HIP_SAVED_PARTED);
+	begin(t);
+	give_exec(t, HIP_SAVED_COMING);
+	give_back(t, "s0", kept_at(t, HIP_SAVED_PARTED));
+	if (!t->draft->wave32)
+		give_back(t, "s1", kept_at(t, HIP_SAVED_PARTED) + 1);
+	give_branch(t, !patch->loops);
+	call_all(t, i, 0, GPUBPF_WHEN_BEFORE, labels);
+	give_exec(t, HIP_SAVED_PARTED);
+	end(t);
+}
+
+static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 {
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 	bool behind = any(t, i, GPUBPF_WHEN_AFTER), before = any(t, i, GPUBPF_WHEN_BEFORE);
-	uint32_t labels = 0;
 
-	fprintf(t->f, "gpubpf_place_%u:\n%s%s", i, t->say->wait, t->draft->code->matrix ? t->say->drain : "");
 	begin(t);
 	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* the first one's last, as it is wanted behind too */
 		if (stands(t, i, access, GPUBPF_WHEN_BEFORE)) {
 			before_it(t, patch, access);
-			call_all(t, i, access, GPUBPF_WHEN_BEFORE, &labels);
+			call_all(t, i, access, GPUBPF_WHEN_BEFORE, labels);
 		}
 	if (behind && (!before || !stands(t, i, 0, GPUBPF_WHEN_BEFORE)))
 		before_it(t, patch, 0);
@@ -441,9 +509,23 @@ static void write_place(struct hip_text *t, uint32_t i)
 	if (behind) {
 		fputs(t->say->wait, t->f);
 		begin(t);
-		behind_it(t, i, &labels);
+		behind_it(t, i, labels);
 		end(t);
 	}
+}
+
+static void write_place(struct hip_text *t, uint32_t i)
+{
+	enum hip_patch_kind kind = t->draft->code->patches[i].kind;
+	uint32_t labels = 0;
+
+	fprintf(t->f, "gpubpf_place_%u:\n%s%s", i, t->say->wait, t->draft->code->matrix ? t->say->drain : "");
+	if (kind == HIP_PATCH_BRANCH)
+		write_branch(t, i, &labels);
+	else if (kind == HIP_PATCH_PART)
+		write_part(t, i, &labels);
+	else
+		write_around(t, i, &labels);
 	fprintf(t->f, "\ts_branch gpubpf_back_%u\n", i);
 }
 

@@ -149,6 +149,32 @@ static void note_registers(struct hip_code *code, const char *name, const char *
 			!strncmp(name, "v_swmma", 7);
 }
 
+/* The lanes of a wave part where EXEC is cut by a condition: at the top of what is carried out under it (s_and_saveexec, and
+ * v_cmpx, which gfx10 has for both), and at the end of a loop (EXEC without the lanes that are done). That branches ask for an
+ * empty EXEC behind these is a shortcut, and "else" takes lanes that parted before. */
+static bool parts(const char *name, const char *operands, bool *loops)
+{
+	bool exec = !strncmp(operands, " exec", 5) && strstr(operands + 5, " exec");
+	bool first = !strncmp(operands, " exec, exec,", 12) || !strncmp(operands, " exec_lo, exec_lo,", 18);
+
+	*loops = first && (!strncmp(name, "s_andn2_b", 9) || !strncmp(name, "s_and_not1_b", 12));
+	return *loops || !strncmp(name, "s_and_saveexec_b", 16) || !strncmp(name, "v_cmpx_", 7) ||
+	       (exec && (!strcmp(name, "s_and_b64") || !strcmp(name, "s_and_b32")));
+}
+
+static bool branches(const char *name)
+{
+	return !strncmp(name, "s_cbranch_", 10) && strncmp(name + 10, "exec", 4);
+}
+
+static uint32_t target_of(const struct reader *r, uint32_t off)
+{
+	uint32_t word;
+
+	memcpy(&word, r->bytes + off, sizeof(word));
+	return off + 4 + 4 * (int32_t)(int16_t)word;
+}
+
 /* What single instructions do that programs can stand at. */
 static int note_insn(struct reader *r, const char *name, const char *operands, uint32_t off)
 {
@@ -156,6 +182,7 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	uint32_t n = hip_accesses(name, operands, accesses);
 	enum hip_patch_kind kind = HIP_PATCH_ACCESS;
 	struct hip_patch *patch;
+	bool loops = false;
 
 	if (!strncmp(name, "s_set_gpr_idx_", 14))
 		r->indexed = strcmp(name + 14, "off");
@@ -163,11 +190,22 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 		kind = HIP_PATCH_BARRIER;
 	else if (!strcmp(name, "s_clause"))
 		kind = HIP_PATCH_CLAUSE;
+	else if (branches(name))
+		kind = HIP_PATCH_BRANCH;
+	else if (parts(name, operands, &loops))
+		kind = HIP_PATCH_PART;
 	else if (!n)
 		return 0;
 	patch = add_patch(r, kind, off);
 	if (!patch)
 		return -ENOMEM;
+	patch->loops = loops;
+	if (kind == HIP_PATCH_BRANCH) {
+		snprintf(patch->jump, sizeof(patch->jump), "%.23s", name);
+		patch->target = target_of(r, off);
+	}
+	if (r->indexed)
+		patch->why = "registers are named by an index there";
 	patch->naccesses = n;
 	memcpy(patch->access, accesses, n * sizeof(*accesses));
 	for (uint32_t i = 0; r->indexed && i < n; i++)
@@ -204,14 +242,13 @@ static int straight(struct reader *r, uint32_t off)
 		char text[256] = "", mnemonic[64], *name = text, *operands;
 		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
 						 sizeof(text));
-		uint32_t word, npatches = r->code->npatches;
+		uint32_t npatches = r->code->npatches;
 		enum flow flow;
 		int err;
 
 		if (!n || n > r->size - off)
 			return refuse(r, "it has an instruction that is not known", off);
 		r->seen[off / 32] |= 1 << (off / 4 % 8);
-		memcpy(&word, r->bytes + off, sizeof(word));
 		name += strspn(name, "\t ");
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
@@ -226,7 +263,7 @@ static int straight(struct reader *r, uint32_t off)
 		if (off + n > r->code->size)
 			r->code->size = off + n;
 		if (!err && (flow == BRANCHES || flow == MAY_BRANCH))
-			err = push(r, (int64_t)off + 4 + 4 * (int64_t)(int16_t)word);
+			err = push(r, (int32_t)target_of(r, off));
 		if (err < 0 || flow == ENDS || flow == BRANCHES)
 			return err;
 		off += n;
@@ -242,6 +279,8 @@ bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site ki
 
 	if (patch->kind == HIP_PATCH_BARRIER)
 		return !i && (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT);
+	if (patch->kind == HIP_PATCH_BRANCH || patch->kind == HIP_PATCH_PART)
+		return !i && kind == GPUBPF_SITE_BRANCH;
 	return patch->kind == HIP_PATCH_ACCESS && i < patch->naccesses && k->spaces & patch->access[i].spaces &&
 	       k->accesses >> patch->access[i].access & 1;
 }

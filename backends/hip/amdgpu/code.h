@@ -22,6 +22,8 @@ enum hip_patch_kind {
 	/* only where they are asked for: */
 	HIP_PATCH_ACCESS,          /* of memory */
 	HIP_PATCH_BARRIER,         /* of the group: where a wave waits */
+	HIP_PATCH_BRANCH,          /* a conditional branch, which all of its lanes take, or none */
+	HIP_PATCH_PART,            /* lanes part: EXEC loses those for which a condition does not hold */
 	HIP_PATCH_CLAUSE,          /* s_clause: the next instructions stand together, which is a hint */
 };
 
@@ -32,6 +34,10 @@ struct hip_patch {
 	uint32_t line;             /* of the source, where it is known */
 	char reg[2][8];            /* PC: the two registers that it sets */
 	bool probed, counted;      /* END, in a twin: the exit probe stands here; the block's last lane is looked for */
+	char jump[24];             /* BRANCH: its name, and */
+	uint32_t target;           /* where it goes */
+	bool loops;                /* PART: the lanes that stay take it, back to a loop's top; else those that are lost do */
+	const char *why;           /* BRANCH, PART: nothing can stand there; NULL: it can */
 	uint32_t naccesses;        /* ACCESS */
 	struct hip_access access[HIP_MOST_ACCESSES];
 };

@@ -66,15 +66,24 @@ static LLVMValueRef given(struct low *l, uint32_t half)
 	return asm_call(l, text, "=v");
 }
 
-static LLVMValueRef operand_of(struct low *l, const struct hip_operand *operand, uint32_t i)
+static LLVMValueRef same(struct low *l, uint32_t at)
 {
 	char text[40];
 
-	if (!operand->same)
-		return LLVMBuildOr(l->b, given(l, operand->at + 2 * i),
-				   LLVMBuildShl(l->b, given(l, operand->at + 2 * i + 1), low_const(l, 32), ""), "");
-	snprintf(text, sizeof(text), "v_readlane_b32 $0, v%u, %u", HIP_SAME_REGISTER, operand->at);
+	snprintf(text, sizeof(text), "v_readlane_b32 $0, v%u, %u", HIP_SAME_REGISTER, at);
 	return asm_call(l, text, "=s");
+}
+
+static LLVMValueRef both(struct low *l, LLVMValueRef low, LLVMValueRef high)
+{
+	return LLVMBuildOr(l->b, low, LLVMBuildShl(l->b, high, low_const(l, 32), ""), "");
+}
+
+static LLVMValueRef operand_of(struct low *l, const struct hip_operand *operand, uint32_t i)
+{
+	if (!operand->same)
+		return both(l, given(l, operand->at + 2 * i), given(l, operand->at + 2 * i + 1));
+	return operand->at < HIP_NCONSTANTS ? same(l, operand->at) : both(l, same(l, operand->at), same(l, operand->at + 1));
 }
 
 static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)

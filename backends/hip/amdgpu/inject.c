@@ -55,6 +55,9 @@ static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uin
 			site = gpubpf_site_at(at, kind, "", id);
 			if (site == UINT32_MAX)
 				continue;
+			if (patch->why && patch->kind != HIP_PATCH_ACCESS)
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", patch->why,
+						       patch->off);
 			if (patch->kind == HIP_PATCH_ACCESS && patch->access[access].why)
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 						       "what it does to memory cannot be told exactly: %s (at byte %u of "

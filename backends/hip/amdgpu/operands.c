@@ -21,6 +21,7 @@ static const struct hip_operand operands[] = {
 	{ "mem.access", true, HIP_ACCESS }, { "mem.space", true, HIP_SPACE }, { "mem.count", true, HIP_COUNT },
 	{ "atomic.op", true, HIP_OP }, { "atomic.operand", false, HIP_OPERAND }, { "atomic.old", false, HIP_OLD },
 	{ "barrier.id", true, HIP_BARRIER_ID }, { "barrier.kind", true, HIP_BARRIER_KIND },
+	{ "branch.lanes", true, HIP_LANES }, { "branch.taken", false, HIP_TAKEN }, { "branch.active", true, HIP_ACTIVE },
 };
 
 const struct hip_operand *hip_operand_of(const char *field)

@@ -14,21 +14,22 @@
 
 /* 32 bits of what each lane is given */
 enum hip_given {
-	HIP_ADDR = 0, HIP_OFFSET = 2, HIP_VALUE = 4, HIP_OPERAND = 8, HIP_OLD = 10, HIP_NGIVEN = 12,
+	HIP_ADDR = 0, HIP_OFFSET = 2, HIP_VALUE = 4, HIP_OPERAND = 8, HIP_OLD = 10, HIP_TAKEN = 12, HIP_NGIVEN = 14,
 };
 
-/* what all lanes are given */
+/* what all lanes are given: constants of the place, and masks of lanes, two each */
 enum hip_same {
-	HIP_PLACE_ID, HIP_LINE, HIP_BYTES, HIP_ACCESS, HIP_SPACE, HIP_COUNT, HIP_OP, HIP_BARRIER_ID, HIP_BARRIER_KIND, HIP_NSAME,
+	HIP_PLACE_ID, HIP_LINE, HIP_BYTES, HIP_ACCESS, HIP_SPACE, HIP_COUNT, HIP_OP, HIP_BARRIER_ID, HIP_BARRIER_KIND,
+	HIP_NCONSTANTS, HIP_LANES = HIP_NCONSTANTS, HIP_ACTIVE = HIP_LANES + 2, HIP_NSAME = HIP_ACTIVE + 2,
 };
 
-#define HIP_GIVEN 244          /* the registers of a probe as LLVM made it */
-#define HIP_SAME_REGISTER 243
+#define HIP_GIVEN 242          /* the registers of a probe as LLVM made it */
+#define HIP_SAME_REGISTER 241
 
 /* the operand behind a field of the context; false: the field is none */
 struct hip_operand {
 	const char *field;
-	bool same;
+	bool same;                 /* a mask of lanes: from HIP_NCONSTANTS on */
 	uint32_t at;               /* enum hip_same or hip_given; two registers for each element */
 };
 const struct hip_operand *hip_operand_of(const char *field);

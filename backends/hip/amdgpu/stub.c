@@ -256,6 +256,8 @@ static void write_kernel(struct hip_text *t)
 	for (uint32_t off = 0; off < code->size; off += 4) {
 		bool written = false;
 
+		if (t->draft->stands)
+			fprintf(t->f, HIP_STUB_WORD ":\n", off);
 		if (next < code->npatches && code->patches[next].off == off) {
 			written = write_patch(t, next, &code->patches[next]);
 			next++;

@@ -79,7 +79,7 @@ struct hip_draft {
 /* lanes of `saved`, the first registers of which are the kernel's s0 and so on: what else is kept there behind them */
 enum hip_saved_lane {
 	HIP_SAVED_RETURN, HIP_SAVED_SCC = 2, HIP_SAVED_MODE, HIP_SAVED_M0, HIP_SAVED_VCC, HIP_SAVED_EXEC = 7, HIP_SAVED_COMING = 9,
-	HIP_NSAVED = 11,
+	HIP_SAVED_PARTED = 11, HIP_NSAVED = 13,
 };
 
 /* labels that the linker needs; the branches at the first and last go to what LLVM made of the probes */

@@ -19,6 +19,9 @@ struct hip_spelling {
 	const char *compare;       /* EXEC keeps the lanes for which the comparison of this name holds: "v_cmpx_%s" and operands */
 };
 
+/* the kernel's instruction at an offset, where branches of its stubs go */
+#define HIP_STUB_WORD ".Lgpubpf_%u"
+
 struct hip_text {
 	FILE *f;
 	const struct hip_draft *draft;
