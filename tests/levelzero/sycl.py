@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program in SYCL over the fake driver: sycl.py BUILD DRIVER PROGRAM (TAP; see tests/probing.py). GPUBPF_TEST_SYCL names its
-Python, or ci/deps sycl put it beside the build. Intel's adapter for Level Zero calls what loaders have since 1.9:
-GPUBPF_TEST_ZE_LOADER names the folder of a libze_loader.so.1 where the system's is older."""
+"""A program in SYCL over the fake driver: sycl.py BUILD DRIVER LATER PROGRAM (TAP; see tests/probing.py). GPUBPF_TEST_SYCL names its
+Python, or ci/deps sycl put it beside the build. Intel's adapter for Level Zero calls what loaders have since 1.9: where the system's is
+older, LATER stands before it (loader/later.c), unless GPUBPF_TEST_ZE_LOADER names the folder of a libze_loader.so.1."""
 import ctypes
 import json
 import os
 import sys
+import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from probing import Prober, wanted
 from tap import skip_all
 
-build, driver, program = (os.path.abspath(path) for path in sys.argv[1:4])
+build, driver, later, program = (os.path.abspath(path) for path in sys.argv[1:5])
 icd, loader = os.environ.get("GPUBPF_TEST_INTEL", ""), os.environ.get("GPUBPF_TEST_ZE_LOADER", "")
 python = os.environ.get("GPUBPF_TEST_SYCL") or f"{build}/deps/sycl/bin/python"
 if not os.path.exists(python):
@@ -20,9 +21,15 @@ if not os.path.exists(python):
 if not os.path.exists(icd):
     skip_all("Intel's CPU runtime: GPUBPF_TEST_INTEL names no libintelocl.so")
 try:
-    ctypes.CDLL(os.path.join(loader, "libze_loader.so.1")).zeDeviceGetRootDevice
-except (AttributeError, OSError) as e:
-    skip_all(f"a Level Zero loader of 1.9 or later: GPUBPF_TEST_ZE_LOADER names no folder of one: {e}")
+    system = ctypes.CDLL(os.path.join(loader, "libze_loader.so.1"))
+except OSError as e:
+    skip_all(f"a Level Zero loader: {e}")
+names = tempfile.TemporaryDirectory()
+if not loader and not hasattr(system, "zeDeviceGetRootDevice"):
+    with open("/proc/self/maps", encoding="utf-8") as f:
+        os.symlink(next(line.split()[-1] for line in f if "libze_loader.so" in line), f"{names.name}/libze_system.so.1")
+    os.symlink(later, f"{names.name}/libze_loader.so.1")
+    loader = names.name
 prober = Prober(build, "Level Zero", dict(os.environ, OCL_ICD_VENDORS=icd, OCL_ICD_FILENAMES=icd, ZE_ENABLE_ALT_DRIVERS=driver,
                                          ONEAPI_DEVICE_SELECTOR="level_zero:gpu",
                                          LD_LIBRARY_PATH=os.path.dirname(icd) + (loader and ":" + loader)))
