@@ -168,7 +168,7 @@ void cli_explain(struct gpubpf_session *s, const struct cli_program *text, const
 	while ((prog = gpubpf_session__next_program(s, prog))) {
 		struct subject who = subject(s, prog, text);
 
-		if (gpubpf_report_matched(s, prog))
+		if (!prog->pattern[0] || gpubpf_report_matched(s, prog))
 			continue;
 		if (gpubpf_named_wants(prog))
 			explain_place(s, &who);

@@ -244,8 +244,9 @@ static void put_load(const struct gpubpf_unit *unit, const char *name)
 static void put_attach(const struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nprogs; i++)
-		printf("\tif (!obj->links.%s && !(obj->links.%s = gpubpf_program__attach(obj->progs.%s)))\n"
-		       "\t\treturn -errno;\n", unit->progs[i].name, unit->progs[i].name, unit->progs[i].name);
+		if (unit->progs[i].pattern[0]) /* the others are for maps of programs */
+			printf("\tif (!obj->links.%s && !(obj->links.%s = gpubpf_program__attach(obj->progs.%s)))\n"
+			       "\t\treturn -errno;\n", unit->progs[i].name, unit->progs[i].name, unit->progs[i].name);
 }
 
 static void put_header(const struct gpubpf_loaded *l, const char *name)

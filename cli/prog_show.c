@@ -8,6 +8,34 @@
 #include "core/session/report.h"
 #include "core/session/table.h"
 
+/* Which programs others may go on in, and the slots in which they are at first. */
+static void show_targets(const struct gpubpf_loaded *l)
+{
+	struct gpubpf_table table;
+	bool any = false;
+
+	gpubpf_table_init(&table, "IN MAP", "PROGRAM", "SLOTS", NULL);
+	for (uint32_t i = 0; i < l->unit.nmaps; i++) {
+		const struct gpubpf_map *m = &l->unit.maps[i];
+
+		for (uint32_t k = 0; k < m->ntargets; k++) {
+			char slots[64] = "";
+
+			for (uint32_t e = 0; e < m->nelements; e++)
+				if (m->elements[e].map + 1 == m->targets[k].number)
+					snprintf(slots + strlen(slots), sizeof(slots) - strlen(slots), "%s%u", slots[0] ? "," : "",
+						 m->elements[e].key);
+			gpubpf_table_cell(&table, "%s", m->name);
+			gpubpf_table_cell(&table, "%s", m->targets[k].name);
+			gpubpf_table_cell(&table, "%s", slots);
+			any = true;
+		}
+	}
+	if (any)
+		gpubpf_table_print(&table, stdout);
+	gpubpf_table_finish(&table);
+}
+
 static void show_text(const struct gpubpf_loaded *l)
 {
 	struct gpubpf_table progs, maps;
@@ -39,6 +67,7 @@ static void show_text(const struct gpubpf_loaded *l)
 	gpubpf_table_print(&progs, stdout);
 	if (l->unit.nmaps)
 		gpubpf_table_print(&maps, stdout);
+	show_targets(l);
 	gpubpf_table_finish(&progs);
 	gpubpf_table_finish(&maps);
 }
@@ -66,6 +95,24 @@ static struct json_object *prog_json(const struct gpubpf_prog *p)
 	return o;
 }
 
+/* what may stand in a map of programs, and the slots in which it is at first */
+static struct json_object *targets_json(const struct gpubpf_map *m)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t k = 0; k < m->ntargets; k++) {
+		struct json_object *o = json_object_new_object(), *slots = json_object_new_array();
+
+		for (uint32_t e = 0; e < m->nelements; e++)
+			if (m->elements[e].map + 1 == m->targets[k].number)
+				json_object_array_add(slots, json_object_new_uint64(m->elements[e].key));
+		add_str(o, "name", m->targets[k].name);
+		json_object_object_add(o, "slots", slots);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 static struct json_object *map_json(const struct gpubpf_map *m)
 {
 	struct json_object *o = json_object_new_object();
@@ -76,6 +123,8 @@ static struct json_object *map_json(const struct gpubpf_map *m)
 	add_u64(o, "value_size", m->value_size);
 	add_u64(o, "max_entries", m->max_entries);
 	add_u64(o, "object", m->object);
+	if (m->type->flags & GPUBPF_MAP_PROGS)
+		json_object_object_add(o, "programs", targets_json(m));
 	return o;
 }
 

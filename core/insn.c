@@ -348,6 +348,8 @@ int gpubpf_insn_format(const struct gpubpf_insn *insn, uint32_t pc, char *buf, s
 					(long long)insn->imm64);
 		case GPUBPF_IMM_FUNC:
 			return snprintf(buf, size, "r%u = func[%u]", insn->dst, insn->target);
+		case GPUBPF_IMM_STACK:
+			return snprintf(buf, size, "r%u = stack[0]", insn->dst);
 		}
 		return snprintf(buf, size, "r%u = 0x%llx", insn->dst, (unsigned long long)insn->imm64);
 	case GPUBPF_INSN_HI:

@@ -62,6 +62,7 @@ enum gpubpf_imm_kind {
 	GPUBPF_IMM_MAP = 1,       /* maps[imm] of the program's unit: a map pointer */
 	GPUBPF_IMM_MAP_VALUE = 2, /* address of byte imm64 of the one value of maps[imm] (global data) */
 	GPUBPF_IMM_FUNC = 4,      /* sub-program that begins at target: a callback */
+	GPUBPF_IMM_STACK = 16,    /* r10 of the first frame, which imm64 is too; no object has it, loading makes it (core/load/tail.c) */
 };
 
 struct gpubpf_insn {

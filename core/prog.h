@@ -64,6 +64,7 @@ enum gpubpf_helper_class {
 	GPUBPF_CLASS_MAP,
 	GPUBPF_CLASS_PRINT,
 	GPUBPF_CLASS_LOOP,
+	GPUBPF_CLASS_TAIL,
 	GPUBPF_CLASS_ENDS,
 };
 
@@ -151,9 +152,16 @@ const struct gpubpf_helper *gpubpf_helper_at(size_t i);
 /* Numbers of all helpers that run, as text: "1 to 3, 5". */
 void gpubpf_helper_list(char *buf, size_t size);
 
-/* an element that a map of maps has from the start */
+/* an element that a map of maps or of programs has from the start */
 struct gpubpf_map_element {
-	uint32_t key, map;              /* the map's index in the unit */
+	uint32_t key, map;              /* the map's index in the unit; a program's number - 1 */
+};
+
+/* a program that may stand in a PROG_ARRAY */
+struct gpubpf_map_target {
+	uint32_t number;                /* from 1: which one it is of its object's */
+	bool named;                     /* by the map's definition */
+	char name[64];
 };
 
 /* one map of a unit */
@@ -170,8 +178,10 @@ struct gpubpf_map {
 	bool global_data;               /* .data, .bss, .rodata: one value, addressed directly */
 	bool prototype;                 /* what elements of a map of maps are like: it has no memory, and nobody sees it */
 	uint32_t inner;                 /* of a map of maps: the index of its prototype, + 1; else 0 */
-	struct gpubpf_map_element *elements; /* [nelements] of a map of maps, owned; NULL: none */
+	struct gpubpf_map_element *elements; /* [nelements] of a map of maps or programs, owned; NULL: none */
 	uint32_t nelements;
+	struct gpubpf_map_target *targets; /* [ntargets] of a map of programs: what may stand in it, owned; NULL: nothing */
+	uint32_t ntargets;
 	const void *init;               /* initial content: value_size bytes for global data, else NULL */
 	uint32_t btf_key, btf_value;    /* BTF type ids in the object's BTF, 0 if none */
 	int kernel;                     /* the Linux kernel's array that holds its values, by descriptor + 1; 0: none */

@@ -11,5 +11,6 @@
 #include "bloom.h"
 #include "lpm.h"
 #include "of_maps.h"
+#include "prog_array.h"
 
 #endif

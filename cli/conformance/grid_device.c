@@ -70,7 +70,7 @@ static int load_module(struct batch *b)
 		sites[i].progs = order + at;
 		sites[i].may_end_thread = true;
 		for (uint32_t p = 0; p < unit->nprogs; p++)
-			if ((uint32_t)unit->progs[p].object == i) {
+			if ((uint32_t)unit->progs[p].object == i && unit->progs[p].pattern[0]) {
 				order[at++] = p;
 				sites[i].nprogs++;
 			}

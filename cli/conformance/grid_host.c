@@ -37,6 +37,8 @@ static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, void *arena, struc
 		struct gpubpf_interp_job job = { .unit = unit, .prog = &unit->progs[i], .ctx = ctx, .arena = arena,
 						 .layout = &g->layout, .pid_tgid = GRID_PID_TGID };
 
+		if (!unit->progs[i].pattern[0])
+			continue;
 		err = gpubpf_interp_run(&job, &result, diag);
 	}
 	return err;

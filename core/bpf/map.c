@@ -216,13 +216,14 @@ int sys_map_create(struct sys_call *c)
 
 	if (err < 0)
 		return err;
-	if (sys.type == BPF_MAP_TYPE_ARRAY_OF_MAPS || sys.type == BPF_MAP_TYPE_HASH_OF_MAPS) {
-		gpubpf_session_note(c->s, "map %s: maps of maps that a loader makes stay the Linux kernel's, and programs for a GPU cannot "
-				    "use them; load the object by gpubpf run -o, or gpubpf session attach -o", sys.name);
+	type = gpubpf_map_type_find(sys.type);
+	if (type && type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS)) {
+		gpubpf_session_note(c->s, "map %s: maps of %s that a loader makes stay the Linux kernel's, and programs for a GPU cannot "
+				    "use them; load the object by gpubpf run -o, or gpubpf session attach -o", sys.name,
+				    type->flags & GPUBPF_MAP_PROGS ? "programs" : "maps");
 		return -EOPNOTSUPP;
 	}
 	flags = sys.flags;
-	type = gpubpf_map_type_find(sys.type);
 	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* programs could delete nothing */
 		sys.flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
 	err = gpubpf_map_define(&sys, sys.name, is_global_data(sys.name), &def, NULL);

@@ -180,6 +180,7 @@ static bool take(struct call *c, int i)
 	}
 #define CALL_MAP(...)
 #define CALL_LOOP(...)
+#define CALL_TAIL(...)
 #define CALL_ENDS(...)
 #define CALL_KERNEL(...)
 #define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) \
@@ -229,6 +230,7 @@ static u64 (*const calls[])(struct call *c) = {
 #define ROW_PRINT(name) call_##name,
 #define ROW_MAP(name) call_on_map,
 #define ROW_LOOP(name) call_loop,
+#define ROW_TAIL(name) NULL,
 #define ROW_ENDS(name) call_end,
 #define ROW_KERNEL(name) NULL,
 #define GPUBPF_HELPER(id, name, class, op, level, ret, a1, a2, a3, a4, a5, declared, meaning) ROW_##class(name)

@@ -126,21 +126,26 @@ static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	return fd;
 }
 
-/* What libbpf puts into a map of maps, by index: those that its definition names. */
+/* What libbpf puts into a map of maps or programs, by index: those that its definition names. A program that is not loaded has
+ * no descriptor. */
 static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
-	const struct gpubpf_sys_map *value = gpubpf_sys_map(sys, *(const int *)(uintptr_t)attr->value);
+	int fd = *(const int *)(uintptr_t)attr->value;
 	struct gpubpf_sys_map *map = (struct gpubpf_sys_map *)gpubpf_sys_map(sys, attr->map_fd);
+	const struct gpubpf_sys_map *value = gpubpf_sys_map(sys, fd);
+	const struct gpubpf_sys_prog *prog = gpubpf_sys_prog(sys, fd);
+	bool progs = map->type == BPF_MAP_TYPE_PROG_ARRAY;
+	uint32_t what = progs ? prog ? prog - sys->progs : GPUBPF_SYS_NONE : value ? value - sys->maps : GPUBPF_SYS_NONE;
 	struct gpubpf_map_element *grown;
 
-	if (!value || map->key_size != sizeof(uint32_t))
+	if ((what == GPUBPF_SYS_NONE && !progs) || map->key_size != sizeof(uint32_t))
 		return -EINVAL;
 	grown = grow(map->elements, map->nelements, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	map->elements = grown;
 	grown[map->nelements++] = (struct gpubpf_map_element){
-		*(const uint32_t *)(uintptr_t)attr->key, (uint32_t)(value - sys->maps),
+		*(const uint32_t *)(uintptr_t)attr->key, what,
 	};
 	return 0;
 }
@@ -152,7 +157,7 @@ static int map_element(struct gpubpf_sys *sys, const union bpf_attr *attr, bool 
 	void *value = (void *)(uintptr_t)attr->value;
 	ssize_t n;
 
-	if (map && write && is_of_maps(map->type))
+	if (map && write && (is_of_maps(map->type) || map->type == BPF_MAP_TYPE_PROG_ARRAY))
 		return map_put(sys, attr);
 	if (!map || map->type != BPF_MAP_TYPE_ARRAY || *(const uint32_t *)(uintptr_t)attr->key != 0)
 		return -EINVAL;

@@ -25,10 +25,12 @@ struct gpubpf_sys_map {
 	uint64_t extra;
 	uint32_t btf_key, btf_value;
 	uint32_t inner;                    /* of a map of maps: what its elements are like, by its index in sys.maps, + 1 */
-	struct gpubpf_map_element *elements; /* [nelements] that it has, by their index there */
+	struct gpubpf_map_element *elements; /* [nelements] that it has, by their index there; of a map of programs in sys.progs */
 	uint32_t nelements;
 	bool frozen;
 };
+
+#define GPUBPF_SYS_NONE UINT32_MAX /* an element that was not loaded */
 
 struct gpubpf_sys_prog {
 	ino_t ino;

@@ -67,6 +67,17 @@ static int keep_host(struct gpubpf_loading *l, const struct bpf_program *prog)
 	return 0;
 }
 
+/* Then a program of no kernel may be one that others go on in. */
+static bool has_prog_array(const struct gpubpf_loading *l)
+{
+	struct bpf_map *map;
+	bool found = false;
+
+	bpf_object__for_each_map(map, l->obj)
+		found |= bpf_map__type(map) == BPF_MAP_TYPE_PROG_ARRAY;
+	return found;
+}
+
 static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 {
 	const struct gpubpf_attach *attach = gpubpf_attach_of(l, prog);
@@ -86,11 +97,11 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 	bpf_program__set_autoload(prog, ours);
 	if (!ours)
 		return keep_host(l, prog);
-	if (!attach && !section.pattern[0])
+	if (!attach && !section.pattern[0] && !has_prog_array(l))
 		return refuse_section(l, prog, "the section names no kernel");
 	if (!strcmp(section.pattern, "__directly_run"))
 		return refuse_section(l, prog, "bpftime's programs that run by themselves are not provided");
-	if (!gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, kept))
+	if ((attach || section.pattern[0]) && !gpubpf_pattern_keep(attach ? attach->pattern : section.pattern, kept))
 		return refuse_section(l, prog, "a glob has at most 255 bytes, a kernel's whole name 4095");
 	bpf_program__set_type(prog, BPF_PROG_TYPE_KPROBE);
 	return 0;

@@ -53,6 +53,9 @@ static bool is_for_gpu(const struct gpubpf_loading *l, const struct gpubpf_sys_m
 {
 	const struct gpubpf_map_type *type = gpubpf_map_type_find(def->type), *inner;
 
+	for (uint32_t i = 0; type && type->flags & GPUBPF_MAP_PROGS && i < def->nelements; i++)
+		if (def->elements[i].map == GPUBPF_SYS_NONE)
+			return false;
 	if (!type || !(type->flags & GPUBPF_MAP_OF_MAPS))
 		return type;
 	inner = def->inner ? gpubpf_map_type_find(l->sys.maps[def->inner - 1].type) : NULL;
@@ -91,7 +94,7 @@ static int take_map(struct gpubpf_loading *l, const struct bpf_map *from, const 
 	return 0;
 }
 
-static int refuse_inner(struct gpubpf_loading *l, const struct gpubpf_map *outer, const char *what)
+static int refuse_map(struct gpubpf_loading *l, const struct gpubpf_map *outer, const char *what)
 {
 	gpubpf_diag_where(l->diag, "%s: section '.maps', map '%s'", l->path, outer->name);
 	return gpubpf_diag_set(l->diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC, "%s", what);
@@ -113,7 +116,7 @@ static int take_prototype(struct gpubpf_loading *l, uint32_t outer)
 		return err;
 	}
 	if (!gpubpf_map_may_be_inner(prototype->type))
-		return refuse_inner(l, &unit->maps[outer], GPUBPF_NOT_INNER);
+		return refuse_map(l, &unit->maps[outer], GPUBPF_NOT_INNER);
 	prototype->object = l->index;
 	prototype->prototype = true;
 	unit->maps[outer].inner = ++unit->nmaps;
@@ -131,13 +134,92 @@ static int take_elements(struct gpubpf_loading *l, const struct gpubpf_sys_map *
 		int32_t map = l->unit_map[def->elements[i].map];
 
 		if (map < 0 || !gpubpf_map_is_like(&maps[map], &maps[outer->inner - 1]))
-			return refuse_inner(l, outer, "an element is not like the others: type, sizes, max_entries and flags of all are "
+			return refuse_map(l, outer, "an element is not like the others: type, sizes, max_entries and flags of all are "
 					    "to be those of the inner map that it is defined with");
 		if (outer->type->flags & GPUBPF_MAP_U32KEY ? def->elements[i].key >= outer->max_entries : i >= outer->max_entries)
-			return refuse_inner(l, outer, "an element is behind its end: give it more max_entries, or fewer values");
+			return refuse_map(l, outer, "an element is behind its end: give it more max_entries, or fewer values");
 		outer->elements[outer->nelements++] = (struct gpubpf_map_element){ def->elements[i].key, (uint32_t)map };
 	}
 	return 0;
+}
+
+static const struct bpf_program *program_of(const struct gpubpf_loading *l, uint32_t sys)
+{
+	struct bpf_program *prog;
+
+	bpf_object__for_each_program(prog, l->obj)
+		if (bpf_program__autoload(prog) && sys != GPUBPF_SYS_NONE &&
+		    gpubpf_sys_prog(&l->sys, bpf_program__fd(prog)) == &l->sys.progs[sys])
+			return prog;
+	return NULL;
+}
+
+/* What may stand in a map of programs: those that its definition names, and those of no kernel. */
+static int take_targets(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
+{
+	struct bpf_program *prog;
+	uint32_t number = 0;
+
+	bpf_object__for_each_program(prog, l->obj) {
+		const struct gpubpf_sys_prog *sys = gpubpf_sys_prog(&l->sys, bpf_program__fd(prog));
+		struct gpubpf_map_target *grown;
+		struct gpubpf_section section;
+		bool named = false;
+
+		if (!bpf_program__autoload(prog))
+			continue;
+		number++;
+		for (uint32_t i = 0; i < def->nelements; i++)
+			named |= sys && def->elements[i].map == sys - l->sys.progs;
+		gpubpf_section_parse(bpf_program__section_name(prog), &section);
+		if (!named && (section.pattern[0] || gpubpf_attach_of(l, prog)))
+			continue;
+		grown = reallocarray(map->targets, map->ntargets + 1, sizeof(*grown));
+		if (!grown)
+			return no_memory(l, "programs of a map");
+		map->targets = grown;
+		grown += map->ntargets++;
+		*grown = (struct gpubpf_map_target){ .number = number, .named = named };
+		snprintf(grown->name, sizeof(grown->name), "%s", bpf_program__name(prog));
+	}
+	return 0;
+}
+
+static int take_slots(struct gpubpf_loading *l, const struct gpubpf_sys_map *def, struct gpubpf_map *map)
+{
+	map->elements = calloc(def->nelements + 1, sizeof(*map->elements));
+	if (!map->elements)
+		return no_memory(l, "slots of a map");
+	for (uint32_t i = 0; i < def->nelements; i++) {
+		const struct bpf_program *prog = program_of(l, def->elements[i].map);
+
+		if (!prog)
+			return refuse_map(l, map, "a slot holds a program that is not for a GPU: give those a map of their own");
+		if (def->elements[i].key >= map->max_entries)
+			return refuse_map(l, map, "a slot is behind its end: give it more max_entries, or fewer values");
+		for (uint32_t k = 0; k < map->ntargets; k++)
+			if (!strcmp(map->targets[k].name, bpf_program__name(prog)))
+				map->elements[map->nelements++] =
+					(struct gpubpf_map_element){ def->elements[i].key, map->targets[k].number - 1 };
+	}
+	return 0;
+}
+
+static int take_maps_of_progs(struct gpubpf_loading *l)
+{
+	struct gpubpf_map *maps = l->out->unit.maps;
+	int err = 0;
+
+	for (uint32_t i = 0; i < l->sys.nmaps && !err; i++) {
+		int32_t at = l->unit_map[i];
+
+		if (at < 0 || !(maps[at].type->flags & GPUBPF_MAP_PROGS))
+			continue;
+		err = take_targets(l, &l->sys.maps[i], &maps[at]);
+		if (!err)
+			err = take_slots(l, &l->sys.maps[i], &maps[at]);
+	}
+	return err;
 }
 
 static int take_maps_of_maps(struct gpubpf_loading *l)
@@ -188,7 +270,8 @@ static int take_maps(struct gpubpf_loading *l)
 		if (err < 0)
 			return err;
 	}
-	return take_maps_of_maps(l);
+	err = take_maps_of_maps(l);
+	return err < 0 ? err : take_maps_of_progs(l);
 }
 
 /* One program at one pattern: several --attach of a program make several of it. */
@@ -220,12 +303,16 @@ static int take_program(struct gpubpf_loading *l, const struct bpf_program *from
 
 static int take_programs(struct gpubpf_loading *l)
 {
+	uint32_t first = l->out->unit.nprogs, number = 0, numbers[GPUBPF_MAX_PROGS];
 	struct bpf_program *prog;
 	int err = 0;
 
 	bpf_object__for_each_program(prog, l->obj) {
+		uint32_t have = l->out->unit.nprogs;
+
 		if (!bpf_program__autoload(prog))
 			continue;
+		number++;
 		if (!gpubpf_attach_of(l, prog))
 			err = take_program(l, prog, NULL);
 		for (uint32_t i = 0; i < l->opts->nattach && err >= 0; i++)
@@ -233,8 +320,10 @@ static int take_programs(struct gpubpf_loading *l)
 				err = take_program(l, prog, l->opts->attach[i].pattern);
 		if (err < 0)
 			return err;
+		for (; have < l->out->unit.nprogs; have++)
+			numbers[have - first] = number;
 	}
-	return 0;
+	return gpubpf_tails_link(l, first, numbers);
 }
 
 int gpubpf_object_take(struct gpubpf_loading *l)

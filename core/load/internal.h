@@ -105,7 +105,13 @@ int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_
 			struct gpubpf_prog *prog);
 /* Functions of a program by the targets of its calls. */
 int gpubpf_program_funcs(struct gpubpf_prog *prog, struct gpubpf_diag *diag);
+/* The source line of the refused instruction, in the diagnostic. */
+void gpubpf_program_point_at(const struct gpubpf_prog *prog, struct gpubpf_diag *diag);
 void gpubpf_program_finish(struct gpubpf_prog *prog);
+
+/* tail.c: make each program of the unit from `first` on that calls helper 12 one with those that it may come to. numbers:
+ * of each in its object. */
+int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *numbers);
 
 /* load.c: libbpf is this thread's alone, and its messages are kept, until */
 void gpubpf_libbpf_lock(void);

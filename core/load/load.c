@@ -125,7 +125,7 @@ int gpubpf_load(const struct gpubpf_load_opts *opts, struct gpubpf_loaded **load
 void gpubpf_unit_finish(struct gpubpf_unit *unit)
 {
 	for (uint32_t i = 0; i < unit->nmaps; i++)
-		free((void *)unit->maps[i].init), free(unit->maps[i].elements);
+		free((void *)unit->maps[i].init), free(unit->maps[i].elements), free(unit->maps[i].targets);
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		gpubpf_program_finish(&unit->progs[i]);
 	free(unit->maps);

@@ -60,8 +60,7 @@ static int take_lines(const struct gpubpf_loading *l, const struct gpubpf_sys_pr
 	return 0;
 }
 
-/* The source line of the refused instruction. */
-static void point_at(const struct gpubpf_prog *prog, struct gpubpf_diag *diag)
+void gpubpf_program_point_at(const struct gpubpf_prog *prog, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_line *line;
 
@@ -203,7 +202,7 @@ int gpubpf_program_take(const struct gpubpf_loading *l, const struct gpubpf_sys_
 	if (err >= 0)
 		name_funcs(l, from, prog);
 	else
-		point_at(prog, l->diag);
+		gpubpf_program_point_at(prog, l->diag);
 	return err;
 }
 

@@ -267,6 +267,7 @@ static int one(struct call *call)
 		text_add(t, "gpubpf_helper_%s(env", helper->name);
 		break;
 	case GPUBPF_CLASS_LOOP:
+	case GPUBPF_CLASS_TAIL:
 	case GPUBPF_CLASS_ENDS:
 	case GPUBPF_CLASS_KERNEL:
 		assert(!"no function of the device library");

@@ -391,6 +391,7 @@ static int one(struct call *c)
 	case GPUBPF_CLASS_ENV:
 		break;
 	case GPUBPF_CLASS_LOOP:
+	case GPUBPF_CLASS_TAIL:
 	case GPUBPF_CLASS_ENDS:
 	case GPUBPF_CLASS_KERNEL:
 		assert(!"no function of the device library");

@@ -97,6 +97,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 
 	switch (insn->op) {
 	case GPUBPF_IMM_CONST:
+	case GPUBPF_IMM_STACK:
 		low_set(f, insn->dst, low_const(l, insn->imm64));
 		return 0;
 	case GPUBPF_IMM_MAP:

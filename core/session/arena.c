@@ -477,7 +477,7 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 
 /* Alike, known to be used as elements are, and laid out alike in all arenas: one that was laid out before anybody knew that it
  * might be an element may not be. */
-bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
+static bool takes_map(const struct gpubpf_map *map, uint32_t number)
 {
 	const struct gpubpf_session *s = map->session;
 	const struct gpubpf_map *prototype = &s->loaded->unit.maps[map->inner - 1], *inner = &s->loaded->unit.maps[number - 1];
@@ -487,6 +487,15 @@ bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
 	for (uint32_t i = 0; i < s->narenas && alike; i++)
 		alike = gpubpf_layout_alike(&s->arenas[i].layout.maps[number - 1], &s->arenas[i].layout.maps[map->inner - 1]);
 	return alike;
+}
+
+bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number)
+{
+	bool may = false;
+
+	for (uint32_t i = 0; i < map->ntargets; i++)
+		may |= map->targets[i].number == number;
+	return map->inner ? takes_map(map, number) : may;
 }
 
 static int check_element(const struct gpubpf_map *map, const void *value)
@@ -502,7 +511,7 @@ int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
 
-	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (map->inner && check_element(map, value) < 0))
+	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (gpubpf_map_of_names(map) && check_element(map, value) < 0))
 		return -EINVAL;
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	return gpubpf_map_told(gpubpf_map_update(&view, key, value, flags));

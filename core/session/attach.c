@@ -40,7 +40,7 @@ int gpubpf_links_open(struct gpubpf_session *s)
 	unit->maps = maps;
 	for (uint32_t i = 0; i < unit->nprogs; i++) {
 		progs[i].session = s;
-		s->links[i] = (struct gpubpf_link){ .session = s, .id = i, .attached = !s->opts.no_attach };
+		s->links[i] = (struct gpubpf_link){ .session = s, .id = i, .attached = !s->opts.no_attach && progs[i].pattern[0] };
 	}
 	return 0;
 }

@@ -64,6 +64,25 @@ static int read_key(struct request *q, char *const *words, uint32_t n)
 	return q->key ? read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size) : -ENOMEM;
 }
 
+/* A slot of a map of programs, by the name of one that may stand in it. */
+static int read_program(struct request *q, char *const *words, uint32_t n)
+{
+	char why[400] = "a value is the name of a program: ";
+
+	for (uint32_t i = 0; i < q->map->ntargets; i++) {
+		const struct gpubpf_map_target *target = &q->map->targets[i];
+		size_t at = strlen(why);
+
+		if (n == 1 && !strcmp(words[0], target->name)) {
+			memcpy(q->value, &target->number, sizeof(target->number));
+			return 0;
+		}
+		snprintf(why + at, sizeof(why) - at, "%s%s", i ? ", " : "", target->name);
+	}
+	return refuse(q, q->map->ntargets ? why : "no program of its object may stand in it: one that its definition names, or whose "
+		      "section names no kernel");
+}
+
 /* An element of a map of maps, by its name. */
 static int read_inner(struct request *q, char *const *words, uint32_t n)
 {
@@ -88,8 +107,8 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 	q->value = calloc(1, q->value_size + 8);
 	if (!q->value)
 		return -ENOMEM;
-	if (q->map->inner)
-		return read_inner(q, words, n);
+	if (gpubpf_map_of_names(q->map))
+		return q->map->inner ? read_inner(q, words, n) : read_program(q, words, n);
 	if (n - (n && !strcmp(words[0], "hex")) == q->value_size && q->value_size != one)
 		return read_data(q, "value", 0, words, n, q->value, q->value_size);
 	err = read_data(q, "value", q->map->btf_value, words, n, q->value, one);
@@ -163,8 +182,8 @@ static void entry_text(struct request *q, const struct gpubpf_entry *e)
 		copies_text(q, e);
 		return;
 	}
-	if (q->map->inner)
-		fprintf(q->out, "value: %s", gpubpf_entry_inner(q->map, e->value));
+	if (gpubpf_map_of_names(q->map))
+		fprintf(q->out, "value: %s", gpubpf_entry_named(q->map, e->value));
 	else
 		gpubpf_element_text(q->s, q->map, "value", q->map->btf_value, e->value, q->map->value_size, q->flags, q->out);
 	fputc('\n', q->out);
@@ -181,8 +200,8 @@ static void entry_json(struct request *q, const struct gpubpf_entry *e)
 		json_object_array_add(values, gpubpf_element_json(q->s, q->map, q->map->btf_value,
 								  (const char *)e->value + c * e->stride,
 								  q->map->value_size, q->flags));
-	json_object_object_add(o, several ? "values" : "value", several ? values : q->map->inner ?
-			       json_object_new_string(gpubpf_entry_inner(q->map, e->value)) :
+	json_object_object_add(o, several ? "values" : "value", several ? values : gpubpf_map_of_names(q->map) ?
+			       json_object_new_string(gpubpf_entry_named(q->map, e->value)) :
 			       gpubpf_element_json(q->s, q->map, q->map->btf_value, e->value, q->map->value_size, q->flags));
 	json_object_array_add(q->list, o);
 }

@@ -23,14 +23,19 @@ static uint32_t used_arenas(const struct gpubpf_session *s)
 	return n;
 }
 
-const char *gpubpf_entry_inner(const struct gpubpf_map *map, const void *value)
+const char *gpubpf_entry_named(const struct gpubpf_map *map, const void *value)
 {
 	const struct gpubpf_unit *unit = &map->session->loaded->unit;
 	uint32_t number = 0;
 
-	if (!map->inner)
+	if (!gpubpf_map_of_names(map))
 		return NULL;
 	memcpy(&number, value, sizeof(number));
+	for (uint32_t i = 0; i < map->ntargets; i++)
+		if (map->targets[i].number == number)
+			return map->targets[i].name;
+	if (!map->inner)
+		return "";
 	return number && number <= unit->nmaps ? unit->maps[number - 1].name : "";
 }
 

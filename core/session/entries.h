@@ -20,8 +20,8 @@ typedef int (*gpubpf_entry_fn)(void *arg, const struct gpubpf_entry *entry);
 int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_entry_fn fn, void *arg);
 bool gpubpf_entry_zero(const struct gpubpf_entry *entry);
 
-/* The map that an element of a map of maps is, by name; NULL: the map is none of these. */
-const char *gpubpf_entry_inner(const struct gpubpf_map *map, const void *value);
+/* The map or program that an element of a map of these is, by name; NULL: the map is none of these. */
+const char *gpubpf_entry_named(const struct gpubpf_map *map, const void *value);
 
 /* The object's BTF that describes a map; NULL if it has none. */
 const struct btf *gpubpf_map_btf(const struct gpubpf_session *s, uint32_t map);

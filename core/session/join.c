@@ -92,7 +92,7 @@ static int append(struct joining *j, uint32_t nmaps)
 		map->object = object;
 		map->session = j->s;
 		map->inner = map->inner ? (uint32_t)j->at[map->inner - 1] + 1 : 0;
-		for (uint32_t e = 0; e < map->nelements; e++)
+		for (uint32_t e = 0; map->inner && e < map->nelements; e++)
 			map->elements[e].map = (uint32_t)j->at[map->elements[e].map];
 	}
 	for (uint32_t i = 0; i < more->nprogs; i++) {

@@ -110,8 +110,8 @@ static int put_entry(void *arg, const struct gpubpf_entry *entry)
 		one.copies = 1;
 		if (several && gpubpf_entry_zero(&one))
 			continue;
-		if (map->inner)
-			snprintf(r->value, sizeof(r->value), "%s", gpubpf_entry_inner(map, one.value));
+		if (gpubpf_map_of_names(map))
+			snprintf(r->value, sizeof(r->value), "%s", gpubpf_entry_named(map, one.value));
 		else
 			to_text(r, map->btf_value, one.value, map->value_size, r->value);
 		put_row(r, &one, map->type->flags & GPUBPF_MAP_COPIES ? (int64_t)i : -1);

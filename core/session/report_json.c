@@ -170,8 +170,8 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 		json_object_object_add(o, "key", list_key(l, entry));
 	if (map->type->flags & GPUBPF_MAP_COPIES)
 		list_copies(l, entry, o);
-	else if (map->inner)
-		add_str(o, "value", gpubpf_entry_inner(map, entry->value));
+	else if (gpubpf_map_of_names(map))
+		add_str(o, "value", gpubpf_entry_named(map, entry->value));
 	else
 		json_object_object_add(o, "value", typed(l, map->btf_value, entry->value, map->value_size));
 	if (l->hists.n == 1) {

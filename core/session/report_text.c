@@ -118,7 +118,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		return 0;
 	}
 	text_of(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
-	gpubpf_table_cell(&sh->table, "%s", map->inner ? gpubpf_entry_inner(map, entry->value) : value_text);
+	gpubpf_table_cell(&sh->table, "%s", gpubpf_map_of_names(map) ? gpubpf_entry_named(map, entry->value) : value_text);
 	return 0;
 }
 
@@ -439,7 +439,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 
 	if (!sh.slot)
 		return -ENOMEM;
-	sh.is_int = gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
+	sh.is_int = !gpubpf_map_of_names(map) && gpubpf_btf_int(sh.btf, map->btf_value, map->value_size, &sh.is_signed) &&
 		    !gpubpf_btf_meaning(sh.btf, map->btf_value);
 	sh.is_ns = gpubpf_typed_is(sh.btf, map->btf_value, "gpubpf_ns");
 	sh.is_rows = gpubpf_rows_init(&sh.rows, sh.btf, map);

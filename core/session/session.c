@@ -551,6 +551,17 @@ const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog)
 	return prog->pattern;
 }
 
+uint32_t gpubpf_prog__number(const struct gpubpf_prog *prog)
+{
+	const struct gpubpf_unit *unit = prog->session ? &prog->session->loaded->unit : NULL;
+
+	for (uint32_t m = 0; unit && m < unit->nmaps; m++)
+		for (uint32_t i = 0; unit->maps[m].object == prog->object && i < unit->maps[m].ntargets; i++)
+			if (!strcmp(unit->maps[m].targets[i].name, prog->name))
+				return unit->maps[m].targets[i].number;
+	return 0;
+}
+
 uint32_t gpubpf_prog__insn_cnt(const struct gpubpf_prog *prog)
 {
 	return prog->ninsns;

@@ -322,7 +322,12 @@ bool gpubpf_map_sums(const struct gpubpf_session *s, uint32_t map);
 /* Add a value of such a map to another, or take it away. */
 void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus);
 uint32_t gpubpf_map_index(const struct gpubpf_map *map);
-/* May the map of that number be an element of this map of maps? */
+/* Are its values maps or programs, which people know by name? */
+static inline bool gpubpf_map_of_names(const struct gpubpf_map *map)
+{
+	return map->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS);
+}
+/* May the map or program of that number be an element of such a map? */
 bool gpubpf_map_takes(const struct gpubpf_map *map, uint32_t number);
 /* Has some arena before that one the key? scratch: gpubpf_map_scratch() bytes, a value of any of them. */
 bool gpubpf_map_earlier_has(const struct gpubpf_map *map, uint32_t arena, const void *key, void *scratch);

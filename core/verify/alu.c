@@ -385,6 +385,9 @@ int do_imm64(struct verifier *v, const struct gpubpf_insn *insn)
 		dst->type = R_FUNC;
 		dst->size = insn->target;
 		return 0;
+	case GPUBPF_IMM_STACK:
+		dst->type = R_STACK;
+		return 0;
 	default:
 		break;
 	}

@@ -409,6 +409,11 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 	if (!*h || (!gpubpf_helper_runs(*h) && !v->opts.allow_kernel_helpers) ||
 	    (v->opts.any_ctx && (*h)->id >= 500))
 		return no_helper(v, insn, *h);
+	if ((*h)->class == GPUBPF_CLASS_TAIL && !v->opts.allow_kernel_helpers)
+		return refuse(v, GPUBPF_E_BAD_HELPER, "calls helper %d %s without the programs that it may go on in, which come in "
+			      "its own object", insn->imm, (*h)->name);
+	if ((*h)->op == GPUBPF_OP_TAIL_CALL && v->cur->nrefs)
+		return refuse(v, GPUBPF_E_REF_LEAK, "goes on in another program while it holds a reserved record");
 	if ((*h)->class == GPUBPF_CLASS_ENDS && !v->opts.allow_exit_thread)
 		return refuse(v, GPUBPF_E_SIMT_EXIT, "ends the thread (helper %d) where the hook does not allow it",
 			      insn->imm);

@@ -31,7 +31,7 @@ static bool insn_op_ok(const struct gpubpf_insn *insn)
 		return insn->op < GPUBPF_NATOMIC && insn->width >= 4;
 	case GPUBPF_INSN_IMM64:
 		return insn->op == GPUBPF_IMM_CONST || insn->op == GPUBPF_IMM_MAP ||
-		       insn->op == GPUBPF_IMM_MAP_VALUE || insn->op == GPUBPF_IMM_FUNC;
+		       insn->op == GPUBPF_IMM_MAP_VALUE || insn->op == GPUBPF_IMM_FUNC || insn->op == GPUBPF_IMM_STACK;
 	default:
 		return true;
 	}

@@ -179,6 +179,9 @@ GPUBPF_API const struct gpubpf_prog *gpubpf_session__next_program(const struct g
 GPUBPF_API const char *gpubpf_prog__name(const struct gpubpf_prog *prog);
 GPUBPF_API const char *gpubpf_prog__section_name(const struct gpubpf_prog *prog);
 GPUBPF_API const char *gpubpf_prog__pattern(const struct gpubpf_prog *prog);
+/* Its number in its object, from 1, where it may stand in maps of programs (PROG_ARRAY), whose values are such numbers, of 4
+ * bytes; 0: in none. */
+GPUBPF_API uint32_t gpubpf_prog__number(const struct gpubpf_prog *prog);
 GPUBPF_API uint32_t gpubpf_prog__insn_cnt(const struct gpubpf_prog *prog);
 /* Most instructions that one run by one thread executes, as the verifier proved; 0 before load. */
 GPUBPF_API uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog);

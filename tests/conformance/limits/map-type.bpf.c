@@ -5,7 +5,7 @@
 EXPECT("refused BAD_MAP type");
 
 struct {
-	__uint(type, 3); /* BPF_MAP_TYPE_PROG_ARRAY */
+	__uint(type, 8); /* BPF_MAP_TYPE_CGROUP_ARRAY */
 	__uint(max_entries, 4);
 	__uint(key_size, 4);
 	__uint(value_size, 4);

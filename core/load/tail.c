@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tail calls. Before: the programs of an object as they came, which call helper 12. After: one of them that does is made of
+ * itself and all that it may come to, each a function, called one after the other by a first one:
+ *
+ *	r6 = r1, r7 = 0, r8 = the program's own number
+ *   again:
+ *	*(u64 *)(r10 - 8) = r7                  how many tail calls there were
+ *	if r8 == N goto call_N                  for each
+ *	goto out
+ *   call_N:
+ *	r1 = r6, r0 = N(r1), goto next
+ *   next:
+ *	r8 = r0 >> 32, r7 += 1, if r8 != 0 goto again
+ *   out:
+ *	exit
+ *
+ * A program gives back the number of the one that follows in the upper half of r0. Helper 12 becomes, behind its function:
+ *
+ *	if *(u64 *)(r10 of the first frame - 8) > 32 goto none
+ *	r0 = tail_slot(r1, r2, r3)
+ *	if r0 == N goto gone_N                  for each that may stand in the map
+ *   none:
+ *	call a function that does nothing       after which r0 to r5 cannot be read, as the Linux kernel has it
+ *	goto the next instruction
+ *   gone_N:
+ *	r0 = N << 32, exit
+ *
+ * So whatever the map holds is one of these or nothing, and the verifier walks, and counts, all that a chain can be; a program
+ * may come to itself. That there are 33 tail calls at most is the Linux kernel's rule (MAX_TAIL_CALL_CNT).
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/facts.h"
+
+#define TAIL_CALL 12
+#define TAIL_SLOT 525
+#define MOST_CALLS 33
+#define ANY_OF_ITS_MAPS (-1)
+
+#define NUMBERS (GPUBPF_MAX_PROGS + 1)
+
+/* a program on its way into another one */
+struct member {
+	const struct gpubpf_prog *prog;
+	uint32_t number;             /* of its object's programs */
+	uint32_t first;              /* where it begins there */
+	uint32_t more;               /* instructions that come behind its own function */
+	bool *begins;                /* [ninsns]: jumps go there */
+	bool any[NUMBERS];           /* what may stand in some map that it names, by number */
+};
+
+struct tails {
+	struct gpubpf_loading *l;
+	const struct gpubpf_prog *progs; /* of the object: [n] of the unit */
+	uint32_t n;
+	bool (*may)[NUMBERS];        /* what may stand in each map of the unit, by number */
+	struct member *member;       /* [nmembers]: the program itself, and what it may come to; room for n */
+	uint32_t nmembers;
+	struct gpubpf_prog *out;
+	uint32_t at, room;           /* instructions */
+	uint32_t all;                /* of all that were made */
+};
+
+static bool is_tail_call(const struct gpubpf_insn *insn)
+{
+	return insn->kind == GPUBPF_INSN_CALL && insn->imm == TAIL_CALL;
+}
+
+static bool calls(const struct gpubpf_prog *prog)
+{
+	bool found = false;
+
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+		found |= is_tail_call(&prog->insns[pc]);
+	return found;
+}
+
+static bool jumps(const struct gpubpf_insn *insn)
+{
+	return insn->kind == GPUBPF_INSN_JUMP || insn->kind == GPUBPF_INSN_JCOND;
+}
+
+/* The map of programs that an instruction names. */
+static int named(const struct tails *t, const struct gpubpf_insn *insn)
+{
+	bool is = insn->kind == GPUBPF_INSN_IMM64 && insn->op == GPUBPF_IMM_MAP &&
+		  t->l->out->unit.maps[insn->imm].type->flags & GPUBPF_MAP_PROGS;
+
+	return is ? insn->imm : ANY_OF_ITS_MAPS;
+}
+
+/* The map of the call at pc, where the instructions before it say which: the map's index, or any that the program names. */
+static int map_of(const struct tails *t, const struct member *m, uint32_t pc)
+{
+	while (pc && !m->begins[pc]) {
+		const struct gpubpf_insn *insn = &m->prog->insns[--pc];
+
+		if (insn->kind == GPUBPF_INSN_IMM64 && insn->dst == GPUBPF_R2)
+			return named(t, insn);
+		if (((insn->kind == GPUBPF_INSN_ALU || insn->kind == GPUBPF_INSN_LOAD) && insn->dst == GPUBPF_R2) ||
+		    (insn->kind == GPUBPF_INSN_ATOMIC && insn->src == GPUBPF_R2) || insn->kind == GPUBPF_INSN_JUMP ||
+		    insn->kind == GPUBPF_INSN_EXIT || insn->kind == GPUBPF_INSN_CALL || insn->kind == GPUBPF_INSN_CALL_LOCAL)
+			break;
+	}
+	return ANY_OF_ITS_MAPS;
+}
+
+static const struct gpubpf_prog *find(const struct tails *t, const char *name)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (!strcmp(t->progs[i].name, name))
+			return &t->progs[i];
+	return NULL;
+}
+
+/* What may stand in the map is one more member, if programs of the place can go on in it. */
+static int add_target(struct tails *t, const struct gpubpf_prog *from, uint32_t pc, const struct gpubpf_map *map,
+		      const struct gpubpf_map_target *target)
+{
+	const struct gpubpf_prog *prog = find(t, target->name);
+
+	if (!prog || (prog->site != from->site && !target->named))
+		return 0;
+	if (prog->site != from->site) {
+		gpubpf_diag_remedy(t->l->diag, "give both a section of one place, or each place a map of its own");
+		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_MAP, pc,
+				       "goes on in map %s, which holds program %s of section '%s': it is of another place", map->name,
+				       prog->name, prog->section);
+	}
+	for (uint32_t i = 0; i < t->nmembers; i++)
+		if (t->member[i].number == target->number)
+			return 0;
+	t->member[t->nmembers++] = (struct member){ .prog = prog, .number = target->number };
+	return 0;
+}
+
+static int add_targets(struct tails *t, struct member *m, const int32_t *first_call)
+{
+	const struct gpubpf_unit *unit = &t->l->out->unit;
+	int err = 0;
+
+	for (uint32_t map = 0; map < unit->nmaps; map++)
+		for (uint32_t i = 0; first_call[map] >= 0 && i < unit->maps[map].ntargets && !err; i++)
+			err = add_target(t, m->prog, (uint32_t)first_call[map], &unit->maps[map], &unit->maps[map].targets[i]);
+	return err;
+}
+
+/* Only the program itself can end for another: of its functions, others would have to go on. */
+static int check_caller(const struct tails *t, const struct gpubpf_prog *prog, uint32_t pc)
+{
+	if (pc < prog->funcs[0].count)
+		return 0;
+	gpubpf_diag_remedy(t->l->diag, "call it in the program itself, or make the function __always_inline");
+	return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_HELPER, pc, "calls helper 12 tail_call in a function of the program");
+}
+
+/* By which maps a member goes on in others, as where it first does; -1: not by this one. */
+static int find_maps(struct tails *t, struct member *m, int32_t *first_call)
+{
+	const struct gpubpf_prog *prog = m->prog;
+	int32_t any = -1;
+
+	memset(first_call, -1, GPUBPF_MAX_MAPS * sizeof(*first_call));
+	m->begins = calloc(prog->ninsns, sizeof(*m->begins));
+	if (!m->begins)
+		return -ENOMEM;
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+		if (jumps(&prog->insns[pc]))
+			m->begins[prog->insns[pc].target] = true;
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
+		int map = is_tail_call(&prog->insns[pc]) ? map_of(t, m, pc) : 0;
+
+		if (!is_tail_call(&prog->insns[pc]))
+			continue;
+		if (check_caller(t, prog, pc) < 0)
+			return -EINVAL;
+		if (map == ANY_OF_ITS_MAPS)
+			any = (int32_t)pc;
+		else if (first_call[map] < 0)
+			first_call[map] = (int32_t)pc;
+	}
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++) {
+		int map = named(t, &prog->insns[pc]);
+
+		for (uint32_t i = 0; map >= 0 && i < NUMBERS; i++)
+			m->any[i] |= t->may[map][i];
+		if (map >= 0 && first_call[map] < 0)
+			first_call[map] = any;
+	}
+	return 0;
+}
+
+/* The program, what it may come to, and what these may. */
+static int gather(struct tails *t)
+{
+	int32_t first_call[GPUBPF_MAX_MAPS];
+	int err = 0;
+
+	for (uint32_t i = 0; i < t->nmembers && !err; i++) {
+		const struct gpubpf_prog *prog = t->member[i].prog;
+
+		err = find_maps(t, &t->member[i], first_call);
+		if (!err)
+			err = add_targets(t, &t->member[i], first_call);
+		if (err == -EINVAL) {
+			gpubpf_program_point_at(prog, t->l->diag);
+			gpubpf_diag_where(t->l->diag, "%s: section '%s', program '%s'", t->l->path, prog->section, prog->name);
+		}
+	}
+	return err;
+}
+
+/* -- what is written -- */
+
+static uint32_t emit(struct tails *t, struct gpubpf_insn insn)
+{
+	if (t->at < t->room)
+		t->out->insns[t->at] = insn;
+	return t->at++;
+}
+
+static void emit_mov(struct tails *t, uint8_t dst, uint8_t src)
+{
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_ALU, .op = GPUBPF_MOV, .width = 8, .dst = dst, .src = src, .reg = true });
+}
+
+static void emit_alu(struct tails *t, uint8_t op, uint8_t dst, int32_t imm)
+{
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_ALU, .op = op, .width = 8, .dst = dst, .imm = imm });
+}
+
+static void emit_imm64(struct tails *t, uint8_t op, uint8_t dst, uint64_t imm64)
+{
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_IMM64, .op = op, .width = 8, .dst = dst, .imm64 = (int64_t)imm64,
+				      .imm = (int32_t)imm64 });
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_HI, .imm = (int32_t)(imm64 >> 32) });
+}
+
+static uint32_t emit_jump(struct tails *t, uint32_t target)
+{
+	return emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_JUMP, .target = target });
+}
+
+static uint32_t emit_if(struct tails *t, uint8_t op, uint8_t reg, int32_t imm)
+{
+	return emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_JCOND, .op = op, .width = 8, .dst = reg, .imm = imm });
+}
+
+static void emit_call(struct tails *t, uint32_t target)
+{
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_CALL_LOCAL, .src = 1, .target = target });
+}
+
+static void emit_exit(struct tails *t)
+{
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_EXIT });
+}
+
+static void land(struct tails *t, uint32_t jump)
+{
+	if (jump < t->room)
+		t->out->insns[jump].target = t->at;
+}
+
+static void emit_line(struct tails *t, const struct gpubpf_line *line)
+{
+	if (!line || !t->room)
+		return;
+	t->out->lines[t->out->nlines] = *line;
+	t->out->lines[t->out->nlines++].pc = t->at;
+}
+
+/* What calls the members: as drawn above. */
+static void emit_first(struct tails *t, uint32_t *ifs)
+{
+	uint32_t again, out;
+
+	emit_mov(t, GPUBPF_R6, GPUBPF_R1);
+	emit_alu(t, GPUBPF_MOV, GPUBPF_R7, 0);
+	emit_alu(t, GPUBPF_MOV, GPUBPF_R8, (int32_t)t->member[0].number);
+	again = emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_STORE, .width = 8, .dst = GPUBPF_R10, .src = GPUBPF_R7, .reg = true,
+					      .off = -8 });
+	for (uint32_t i = 0; i < t->nmembers; i++)
+		ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R8, (int32_t)t->member[i].number);
+	out = emit_jump(t, 0);
+	for (uint32_t i = 0; i < t->nmembers; i++) {
+		land(t, ifs[i]);
+		emit_mov(t, GPUBPF_R1, GPUBPF_R6);
+		emit_call(t, t->member[i].first);
+		ifs[i] = emit_jump(t, 0);
+	}
+	for (uint32_t i = 0; i < t->nmembers; i++)
+		land(t, ifs[i]);
+	emit_mov(t, GPUBPF_R8, GPUBPF_R0);
+	emit_alu(t, GPUBPF_RSH, GPUBPF_R8, 32);
+	emit_alu(t, GPUBPF_ADD, GPUBPF_R7, 1);
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_JCOND, .op = GPUBPF_JNE, .width = 8, .dst = GPUBPF_R8, .target = again });
+	land(t, out);
+	emit_exit(t);
+}
+
+/* Helper 12 at pc of a member. */
+static void emit_tail(struct tails *t, const struct member *m, uint32_t pc, uint32_t nothing, uint32_t *ifs)
+{
+	int map = map_of(t, m, pc);
+	const bool *may = map == ANY_OF_ITS_MAPS ? m->any : t->may[map];
+	uint32_t late;
+
+	emit_line(t, gpubpf_prog_line(m->prog, pc));
+	emit_imm64(t, GPUBPF_IMM_STACK, GPUBPF_R4, GPUBPF_PTR_STACK + GPUBPF_STACK_SIZE);
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_LOAD, .width = 8, .dst = GPUBPF_R4, .src = GPUBPF_R4, .off = -8 });
+	late = emit_if(t, GPUBPF_JGT, GPUBPF_R4, MOST_CALLS - 1);
+	emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_CALL, .imm = TAIL_SLOT });
+	for (uint32_t i = 0; i < t->nmembers; i++)
+		if (may[t->member[i].number])
+			ifs[i] = emit_if(t, GPUBPF_JEQ, GPUBPF_R0, (int32_t)t->member[i].number);
+	land(t, late);
+	emit_call(t, nothing);
+	emit_jump(t, m->first + pc + 1);
+	for (uint32_t i = 0; i < t->nmembers; i++) {
+		if (!may[t->member[i].number])
+			continue;
+		land(t, ifs[i]);
+		emit_imm64(t, GPUBPF_IMM_CONST, GPUBPF_R0, (uint64_t)t->member[i].number << 32);
+		emit_exit(t);
+	}
+}
+
+/* What a member goes to is where it is now; behind its own function there are `more` instructions. */
+static void emit_own(struct tails *t, const struct member *m, uint32_t from, uint32_t to)
+{
+	uint32_t line = 0, own = m->prog->funcs[0].count;
+
+	for (uint32_t pc = from; pc < to; pc++) {
+		struct gpubpf_insn insn = m->prog->insns[pc];
+		bool goes = jumps(&insn) || insn.kind == GPUBPF_INSN_CALL_LOCAL ||
+			    (insn.kind == GPUBPF_INSN_IMM64 && insn.op == GPUBPF_IMM_FUNC);
+
+		while (line < m->prog->nlines && m->prog->lines[line].pc < pc)
+			line++;
+		if (line < m->prog->nlines && m->prog->lines[line].pc == pc)
+			emit_line(t, &m->prog->lines[line]);
+		if (goes)
+			insn.target += m->first + (insn.target < own ? 0 : m->more);
+		emit(t, insn);
+	}
+}
+
+/* A member's own function, in which helper 12 and exit became jumps behind it; there they are; its other functions. */
+static void emit_member(struct tails *t, struct member *m, uint32_t nothing, uint32_t *ifs)
+{
+	uint32_t own = m->prog->funcs[0].count, first = m->first = t->at;
+
+	emit_own(t, m, 0, own);
+	for (uint32_t pc = 0; pc < own && t->at <= GPUBPF_MAX_INSNS; pc++) {
+		const struct gpubpf_insn *insn = &m->prog->insns[pc];
+
+		if (!is_tail_call(insn) && insn->kind != GPUBPF_INSN_EXIT)
+			continue;
+		if (first + pc < t->room)
+			t->out->insns[first + pc] = (struct gpubpf_insn){ .kind = GPUBPF_INSN_JUMP, .target = t->at };
+		if (is_tail_call(insn)) {
+			emit_tail(t, m, pc, nothing, ifs);
+			continue;
+		}
+		emit_line(t, gpubpf_prog_line(m->prog, pc));
+		emit(t, (struct gpubpf_insn){ .kind = GPUBPF_INSN_ALU, .op = GPUBPF_MOV, .width = 4, .reg = true });
+		emit_exit(t);
+	}
+	m->more = t->at - first - own;
+	emit_own(t, m, own, m->prog->ninsns);
+}
+
+static void emit_all(struct tails *t, uint32_t *ifs)
+{
+	uint32_t nothing;
+
+	t->at = 0;
+	t->out->nlines = 0;
+	emit_first(t, ifs);
+	nothing = t->at;
+	emit_exit(t);
+	for (uint32_t i = 0; i < t->nmembers && t->at <= GPUBPF_MAX_INSNS; i++)
+		emit_member(t, &t->member[i], nothing, ifs);
+}
+
+static void name_functions(const struct tails *t)
+{
+	for (uint32_t f = 1; f < t->out->nfuncs; f++) {
+		struct gpubpf_func *func = &t->out->funcs[f];
+
+		for (uint32_t i = 0; i < t->nmembers; i++) {
+			const struct member *m = &t->member[i];
+
+			for (uint32_t k = 0; k < m->prog->nfuncs; k++)
+				if (func->first == m->first + m->prog->funcs[k].first + (k ? m->more : 0))
+					snprintf(func->name, sizeof(func->name), "%s", m->prog->funcs[k].name);
+		}
+		if (f == 1)
+			snprintf(func->name, sizeof(func->name), "no_tail_call");
+	}
+}
+
+/* Once without room, to find where all begins, and how much it is; then all knows where the others are. */
+static int write_out(struct tails *t, uint32_t *ifs)
+{
+	uint32_t lines = 0;
+
+	emit_all(t, ifs);
+	t->all += t->at;
+	if (t->all > GPUBPF_MAX_INSNS) {
+		gpubpf_diag_where(t->l->diag, "%s: section '%s', program '%s'", t->l->path, t->out->section, t->out->name);
+		return gpubpf_diag_set(t->l->diag, GPUBPF_E_BAD_INSN, GPUBPF_NOPC, "with what they may go on in, the object's programs "
+				       "have %u instructions or more; %d is the most", t->all, GPUBPF_MAX_INSNS);
+	}
+	for (uint32_t i = 0; i < t->nmembers; i++)
+		lines += t->member[i].prog->nlines + t->member[i].prog->ninsns;
+	t->out->insns = calloc(t->at + 1, sizeof(*t->out->insns));
+	t->out->lines = calloc(lines + 1, sizeof(*t->out->lines));
+	if (!t->out->insns || !t->out->lines)
+		return -ENOMEM;
+	t->room = t->out->ninsns = t->at;
+	emit_all(t, ifs);
+	t->out->nfuncs = 0;
+	if (gpubpf_program_funcs(t->out, t->l->diag) < 0)
+		return -ENOMEM;
+	name_functions(t);
+	return 0;
+}
+
+/* prog of the unit as one with what it may come to. */
+static int link_program(struct tails *t, const struct gpubpf_prog *prog, uint32_t number, struct gpubpf_prog *out)
+{
+	uint32_t *ifs = calloc(t->n + 1, sizeof(*ifs));
+	int err = -ENOMEM;
+
+	*out = *prog;
+	out->insns = NULL;
+	out->lines = NULL;
+	out->funcs = NULL;
+	t->out = out;
+	t->room = t->nmembers = 0;
+	t->member = calloc(t->n + 1, sizeof(*t->member));
+	if (ifs && t->member) {
+		t->member[0] = (struct member){ .prog = prog, .number = number };
+		t->nmembers = 1;
+		err = gather(t);
+		if (!err)
+			err = write_out(t, ifs);
+	}
+	for (uint32_t i = 0; t->member && i < t->nmembers; i++)
+		free(t->member[i].begins);
+	free(t->member);
+	free(ifs);
+	return err;
+}
+
+static int link_all(struct tails *t, const uint32_t *numbers, struct gpubpf_prog *out)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < t->n && !err; i++)
+		if (calls(&t->progs[i]))
+			err = link_program(t, &t->progs[i], numbers[i], &out[i]);
+	return err;
+}
+
+int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *numbers)
+{
+	struct gpubpf_prog *progs = &l->out->unit.progs[first], *out;
+	struct tails t = { .l = l, .progs = progs, .n = l->out->unit.nprogs - first };
+	int err;
+
+	out = calloc(t.n + 1, sizeof(*out));
+	t.may = calloc(GPUBPF_MAX_MAPS, sizeof(*t.may));
+	for (uint32_t m = 0; t.may && m < l->out->unit.nmaps; m++)
+		for (uint32_t i = 0; i < l->out->unit.maps[m].ntargets; i++)
+			t.may[m][l->out->unit.maps[m].targets[i].number] = true;
+	err = out && t.may ? link_all(&t, numbers, out) : -ENOMEM;
+	for (uint32_t i = 0; out && i < t.n; i++) {
+		struct gpubpf_prog old = out[i];
+
+		if (!err && out[i].insns) {
+			old = progs[i];
+			progs[i] = out[i];
+		}
+		gpubpf_program_finish(&old);
+	}
+	free(out);
+	free(t.may);
+	if (err == -ENOMEM)
+		gpubpf_diag_set(l->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for programs that go on in others");
+	return err;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A map of programs whose slots the host changes. */
+#include <gpubpf/probe.h>
+
+GPUBPF_ARRAY(went, __u64, 4);
+
+int left(void *ctx), right(void *ctx);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 3);
+	__type(key, __u32);
+	__array(values, int(void *));
+} ways SEC(".maps") = { .values = { [1] = (void *)&left } };
+
+SEC("gpu/entry")
+int left(void *ctx)
+{
+	gpubpf_add(&went, 1, 1);
+	return 0;
+}
+
+SEC("gpu/entry")
+int right(void *ctx)
+{
+	gpubpf_add(&went, 2, 1);
+	return 0;
+}
+
+SEC("gpu/entry/*")
+int cross(void *ctx)
+{
+	bpf_tail_call(ctx, &ways, 1);
+	gpubpf_add(&went, 0, 1);
+	return 0;
+}
