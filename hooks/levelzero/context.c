@@ -5,6 +5,8 @@
 
 #include "core/wire/checks.h"
 
+GPUBPF_RECORDS(lz_contexts)
+
 struct device {
 	struct device *next;
 	ze_device_handle_t handle;
@@ -12,7 +14,7 @@ struct device {
 };
 
 struct context {
-	struct lz_object object;
+	struct gpubpf_record object;
 	_Atomic(struct device *) devices;
 };
 
@@ -31,14 +33,14 @@ static struct device *find(struct context *c, ze_device_handle_t handle)
 static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
 {
 	struct gpubpf_device_open how = { .runtime = &d->api, .context = context, .handle = handle };
-	struct context *c = lz_table_find(LZ_CONTEXTS, context);
+	struct context *c = gpubpf_records_find(&lz_contexts, context);
 	struct device *dev = find(c, handle);
 
 	gpubpf_assert_held(&adding);
 	if (dev || !(dev = calloc(1, sizeof(*dev))))
 		return dev;
 	if (!c && (c = calloc(1, sizeof(*c))))
-		lz_table_add(LZ_CONTEXTS, context, &c->object);
+		gpubpf_records_add(&lz_contexts, context, &c->object);
 	dev->handle = handle;
 	if (!c || gpubpf_hook_device_create(&lz_hook_ops, &how, lz_device_ordinal(d, handle), &dev->hook) < 0) {
 		free(dev);
@@ -51,7 +53,7 @@ static struct device *add(struct lz_driver *d, ze_context_handle_t context, ze_d
 
 struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t handle)
 {
-	struct device *dev = find(lz_table_find(LZ_CONTEXTS, context), handle);
+	struct device *dev = find(gpubpf_records_find(&lz_contexts, context), handle);
 
 	if (!dev) {
 		pthread_mutex_lock(&adding);
@@ -64,7 +66,7 @@ struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_han
 /* Our memory and modules lie in it: copied back and given up before. */
 ze_result_t lz_ContextDestroy(struct lz_driver *d, ze_context_handle_t context)
 {
-	struct context *c = lz_table_take(LZ_CONTEXTS, context);
+	struct context *c = gpubpf_records_release(&lz_contexts, context);
 	struct device *next;
 
 	gpubpf_allocations_end(context);

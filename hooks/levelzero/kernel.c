@@ -11,6 +11,8 @@
 
 #include "core/wire/checks.h"
 
+GPUBPF_RECORDS(lz_kernels)
+
 enum { SET_GROUP = 1, SET_OFFSET = 2, SET_INDIRECT = 4, SET_CACHE = 8 };
 
 static void clear(struct lz_arg *arg)
@@ -48,7 +50,7 @@ static void add(const struct lz_driver *d, struct lz_module *m, const char *name
 	}
 	k->nargs = p.numKernelArgs;
 	k->recorded = true;
-	lz_table_add(LZ_KERNELS, handle, &k->object);
+	gpubpf_records_add(&lz_kernels, handle, &k->object);
 	gpubpf_hook_program_ahead(m->hook, m->hook_device);
 }
 
@@ -56,7 +58,7 @@ ze_result_t lz_KernelCreate(struct lz_driver *d, ze_module_handle_t module, cons
 			    ze_kernel_handle_t *kernel)
 {
 	ze_result_t err = d->next.KernelCreate(module, desc, kernel);
-	struct lz_module *m = err ? NULL : lz_table_find(LZ_MODULES, module);
+	struct lz_module *m = err ? NULL : gpubpf_records_find(&lz_modules, module);
 
 	if (m)
 		add(d, m, desc->pKernelName, *kernel);
@@ -65,7 +67,7 @@ ze_result_t lz_KernelCreate(struct lz_driver *d, ze_module_handle_t module, cons
 
 ze_result_t lz_KernelDestroy(struct lz_driver *d, ze_kernel_handle_t kernel)
 {
-	struct lz_kernel *k = lz_table_take(LZ_KERNELS, kernel);
+	struct lz_kernel *k = gpubpf_records_release(&lz_kernels, kernel);
 
 	if (k)
 		destroy(k);
@@ -92,7 +94,7 @@ ze_result_t lz_KernelSetArgumentValue(struct lz_driver *d, ze_kernel_handle_t ke
 				      const void *value)
 {
 	ze_result_t err = d->next.KernelSetArgumentValue(kernel, index, size, value);
-	struct lz_kernel *k = err ? NULL : lz_table_find(LZ_KERNELS, kernel);
+	struct lz_kernel *k = err ? NULL : gpubpf_records_find(&lz_kernels, kernel);
 
 	if (k && index < k->nargs && set_arg(&k->args[index], size, value) < 0)
 		k->recorded = false; /* out of memory: the kernel runs as it is */
@@ -102,7 +104,7 @@ ze_result_t lz_KernelSetArgumentValue(struct lz_driver *d, ze_kernel_handle_t ke
 /* The kernel's settings, of which one changes; NULL: nobody's. */
 static struct lz_setting *changed(ze_result_t err, ze_kernel_handle_t kernel, uint32_t which)
 {
-	struct lz_kernel *k = err ? NULL : lz_table_find(LZ_KERNELS, kernel);
+	struct lz_kernel *k = err ? NULL : gpubpf_records_find(&lz_kernels, kernel);
 
 	if (!k)
 		return NULL;

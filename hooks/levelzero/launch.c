@@ -139,12 +139,12 @@ static void given(const struct lz_append *a)
 
 static ze_result_t launch(struct lz_append *a)
 {
-	struct lz_list *list = lz_table_find(LZ_LISTS, a->list);
+	struct lz_list *list = gpubpf_records_find(&lz_lists, a->list);
 	struct gpubpf_hook_launch l;
 	ze_result_t err;
 
 	a->in = list;
-	a->kernel = list ? lz_table_find(LZ_KERNELS, a->original) : NULL;
+	a->kernel = list ? gpubpf_records_find(&lz_kernels, a->original) : NULL;
 	if (!a->kernel)
 		return append(a, a->original);
 	describe(&l, a->kernel, a->indirect ? NULL : a->groups, a->size);
@@ -213,7 +213,7 @@ struct several {
 
 static bool open_several(struct several *s, ze_command_list_handle_t list, uint32_t n)
 {
-	s->list = lz_table_find(LZ_LISTS, list);
+	s->list = gpubpf_records_find(&lz_lists, list);
 	s->n = n;
 	s->chosen = s->list ? calloc(n + 1, sizeof(*s->chosen)) : NULL;
 	s->launches = s->chosen ? calloc(n + 1, sizeof(*s->launches)) : NULL;
@@ -226,7 +226,7 @@ static bool choose_several(const struct lz_driver *d, struct several *s, const z
 	bool any = false;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		struct lz_kernel *k = lz_table_find(LZ_KERNELS, kernels[i]);
+		struct lz_kernel *k = gpubpf_records_find(&lz_kernels, kernels[i]);
 		struct gpubpf_hook_launch *l = &s->launches[i];
 		struct lz_twin *twin;
 		int err = ZE_RESULT_ERROR_UNKNOWN;

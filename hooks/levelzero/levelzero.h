@@ -14,6 +14,7 @@
 
 #include "backends/spirv/device/levelzero.h"
 #include "hooks/launch.h"
+#include "hooks/records.h"
 
 #define LZ_DRIVERS 4 /* of one process; more are left alone */
 
@@ -44,19 +45,7 @@ bool lz_active(void);                      /* there is a session; joins it on th
 uint32_t lz_device_ordinal(const struct lz_driver *d, ze_device_handle_t device); /* over all drivers; a part counts
 										    * as its whole */
 
-/* table.c: records by handle */
-struct lz_object {
-	struct lz_object *next;
-	const void *handle;
-};
-
-enum lz_table { LZ_CONTEXTS, LZ_MODULES, LZ_KERNELS, LZ_LISTS, LZ_QUEUES, LZ_TABLES };
-
-void lz_table_add(enum lz_table table, const void *handle, struct lz_object *object);
-void *lz_table_find(enum lz_table table, const void *handle);
-void *lz_table_take(enum lz_table table, const void *handle); /* out of it */
-/* Call fn for each, by the table's locks. */
-void lz_table_each(enum lz_table table, void (*fn)(struct lz_object *object, void *arg), void *arg);
+extern struct gpubpf_records lz_contexts, lz_modules, lz_kernels, lz_lists;
 
 /* context.c: NULL: out of memory */
 struct gpubpf_hook_device *lz_context_device(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device);
@@ -83,7 +72,7 @@ struct lz_code *lz_native_parse(const void *bytes, size_t size); /* of a file; N
 
 /* module.c */
 struct lz_module {                         /* stays when it is destroyed: a thread may be loading its twins */
-	struct lz_object object;
+	struct gpubpf_record object;
 	struct lz_driver *driver;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
@@ -109,7 +98,7 @@ struct lz_arg {
 };
 
 struct lz_kernel {
-	struct lz_object object;
+	struct gpubpf_record object;
 	struct lz_module *module;
 	struct gpubpf_hook_kernel *hook;
 	bool recorded;                     /* what it was given is; not where there was no memory */
@@ -141,7 +130,7 @@ void lz_kernel_given(struct lz_kernel *kernel, const struct lz_group_size *size)
 
 /* list.c */
 struct lz_list {
-	struct lz_object object;
+	struct gpubpf_record object;
 	struct lz_driver *driver;
 	ze_context_handle_t context;
 	ze_device_handle_t device;

@@ -8,8 +8,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+GPUBPF_RECORDS(lz_lists)
+static GPUBPF_RECORDS(lz_queues)
+
 struct queue {
-	struct lz_object object;
+	struct gpubpf_record object;
 	struct lz_driver *driver;
 	ze_context_handle_t context;
 };
@@ -22,7 +25,7 @@ static void add_list(ze_command_list_handle_t handle, const struct lz_list *as)
 	if (!list)
 		return;
 	*list = *as;
-	lz_table_add(LZ_LISTS, handle, &list->object);
+	gpubpf_records_add(&lz_lists, handle, &list->object);
 }
 
 static void empty(struct lz_list *list)
@@ -74,7 +77,7 @@ ze_result_t lz_CommandListCreateImmediate(struct lz_driver *d, ze_context_handle
 
 ze_result_t lz_CommandListDestroy(struct lz_driver *d, ze_command_list_handle_t handle)
 {
-	struct lz_list *list = lz_table_take(LZ_LISTS, handle);
+	struct lz_list *list = gpubpf_records_release(&lz_lists, handle);
 
 	if (list) {
 		if (list->aside)
@@ -89,7 +92,7 @@ ze_result_t lz_CommandListDestroy(struct lz_driver *d, ze_command_list_handle_t 
 ze_result_t lz_CommandListReset(struct lz_driver *d, ze_command_list_handle_t handle)
 {
 	ze_result_t err = d->next.CommandListReset(handle);
-	struct lz_list *list = err ? NULL : lz_table_find(LZ_LISTS, handle);
+	struct lz_list *list = err ? NULL : gpubpf_records_find(&lz_lists, handle);
 
 	if (list)
 		empty(list);
@@ -105,21 +108,21 @@ ze_result_t lz_CommandQueueCreate(struct lz_driver *d, ze_context_handle_t conte
 	if (q) {
 		q->driver = d;
 		q->context = context;
-		lz_table_add(LZ_QUEUES, *queue, &q->object);
+		gpubpf_records_add(&lz_queues, *queue, &q->object);
 	}
 	return err;
 }
 
 ze_result_t lz_CommandQueueDestroy(struct lz_driver *d, ze_command_queue_handle_t queue)
 {
-	free(lz_table_take(LZ_QUEUES, queue)); /* waits for who waits for it */
+	free(gpubpf_records_release(&lz_queues, queue)); /* waits for who waits for it */
 	return d->next.CommandQueueDestroy(queue);
 }
 
 static ze_result_t executed(ze_result_t err, uint32_t n, const ze_command_list_handle_t *lists)
 {
 	for (uint32_t i = 0; !err && i < n; i++) {
-		struct lz_list *list = lz_table_find(LZ_LISTS, lists[i]);
+		struct lz_list *list = gpubpf_records_find(&lz_lists, lists[i]);
 
 		for (uint32_t k = 0; list && k < list->n; k++)
 			gpubpf_hook_record_launched(list->records[k]);
@@ -159,13 +162,13 @@ ze_result_t lz_CommandListExpCreateCloneExp(struct lz_driver *d, ze_command_list
 					    ze_command_list_handle_t *clone)
 {
 	ze_result_t err = d->next.CommandListExpCreateCloneExp(handle, clone);
-	struct lz_list *from = err ? NULL : lz_table_find(LZ_LISTS, handle), *to;
+	struct lz_list *from = err ? NULL : gpubpf_records_find(&lz_lists, handle), *to;
 
 	if (!from)
 		return err;
 	add_list(*clone, &(struct lz_list){ .driver = d, .context = from->context, .device = from->device,
 					    .ordinal = from->ordinal });
-	to = lz_table_find(LZ_LISTS, *clone);
+	to = gpubpf_records_find(&lz_lists, *clone);
 	for (uint32_t i = 0; to && i < from->n; i++)
 		lz_list_add(to, gpubpf_hook_record_copy(from->records[i]));
 	return err;
@@ -182,7 +185,7 @@ struct waiting {
 	bool late;
 };
 
-static void wait_for(struct lz_object *object, void *arg)
+static void wait_for(struct gpubpf_record *object, void *arg)
 {
 	struct queue *q = (struct queue *)object;
 	struct waiting *w = arg;
@@ -192,7 +195,7 @@ static void wait_for(struct lz_object *object, void *arg)
 			  ZE_RESULT_NOT_READY;
 }
 
-static void wait_for_list(struct lz_object *object, void *arg)
+static void wait_for_list(struct gpubpf_record *object, void *arg)
 {
 	struct lz_list *list = (struct lz_list *)object;
 	struct waiting *w = arg;
@@ -206,7 +209,7 @@ int lz_queues_wait(ze_context_handle_t context, uint32_t timeout_ms)
 {
 	struct waiting w = { context, timeout_ms * 1000000ull, false };
 
-	lz_table_each(LZ_QUEUES, wait_for, &w);
-	lz_table_each(LZ_LISTS, wait_for_list, &w);
+	gpubpf_records_each(&lz_queues, wait_for, &w);
+	gpubpf_records_each(&lz_lists, wait_for_list, &w);
 	return w.late ? -ETIMEDOUT : 0;
 }

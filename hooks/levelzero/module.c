@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+GPUBPF_RECORDS(lz_modules)
+
 /* Names of all kernels, separated by ';'; NULL: not known. */
 static char *kernel_names(const struct lz_driver *d, ze_module_handle_t module)
 {
@@ -44,7 +46,7 @@ static void add(struct lz_driver *d, ze_context_handle_t context, ze_device_hand
 	m->code = desc->format == ZE_MODULE_FORMAT_IL_SPIRV ? lz_code_new(desc) :
 							       lz_native_code(desc->pInputModule, desc->inputSize);
 	m->names = kernel_names(d, handle);
-	lz_table_add(LZ_MODULES, handle, &m->object);
+	gpubpf_records_add(&lz_modules, handle, &m->object);
 }
 
 ze_result_t lz_ModuleCreate(struct lz_driver *d, ze_context_handle_t context, ze_device_handle_t device,
@@ -59,7 +61,7 @@ ze_result_t lz_ModuleCreate(struct lz_driver *d, ze_context_handle_t context, ze
 
 ze_result_t lz_ModuleDestroy(struct lz_driver *d, ze_module_handle_t module)
 {
-	struct lz_module *m = lz_table_take(LZ_MODULES, module);
+	struct lz_module *m = gpubpf_records_release(&lz_modules, module);
 
 	if (m) {
 		pthread_mutex_lock(&m->lock); /* a twin that is being loaded, is loaded then */
@@ -98,7 +100,7 @@ ze_result_t lz_ModuleDynamicLink(struct lz_driver *d, uint32_t n, ze_module_hand
 	ze_result_t err = d->next.ModuleDynamicLink(n, modules, log);
 
 	for (uint32_t i = 0; !err && i < n; i++) {
-		struct lz_module *m = lz_table_find(LZ_MODULES, modules[i]);
+		struct lz_module *m = gpubpf_records_find(&lz_modules, modules[i]);
 
 		if (!m)
 			continue;

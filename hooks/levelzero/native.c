@@ -90,7 +90,7 @@ struct lz_code *lz_native_code(const void *native, size_t size)
 ze_result_t lz_ModuleGetNativeBinary(struct lz_driver *d, ze_module_handle_t module, size_t *size, uint8_t *native)
 {
 	ze_result_t err = d->next.ModuleGetNativeBinary(module, size, native);
-	struct lz_module *m = err || !native || !size ? NULL : lz_table_find(LZ_MODULES, module);
+	struct lz_module *m = err || !native || !size ? NULL : gpubpf_records_find(&lz_modules, module);
 
 	if (m && m->code && m->code->nparts == 1)
 		keep(m->code, native, *size);

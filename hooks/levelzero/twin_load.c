@@ -68,7 +68,7 @@ static int link_peers(struct lz_module *p, ze_module_handle_t twin, struct gpubp
 		return -ENOMEM;
 	all[n++] = twin;
 	for (uint32_t i = 0; i < p->npeers; i++)
-		if (lz_table_find(LZ_MODULES, p->peers[i]))
+		if (gpubpf_records_find(&lz_modules, p->peers[i]))
 			all[n++] = p->peers[i];
 	err = n > 1 ? p->driver->api.ModuleDynamicLink(n, all, NULL) : ZE_RESULT_SUCCESS;
 	free(all);

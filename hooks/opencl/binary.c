@@ -107,7 +107,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clGetProgramInfo(cl_program program, cl_prog
 	cl_int err = ocl->clGetProgramInfo(program, name, size, value, size_ret);
 	struct ocl_program *p;
 
-	if (!err && name == CL_PROGRAM_BINARIES && value && (p = ocl_table_find(OCL_PROGRAMS, program)))
+	if (!err && name == CL_PROGRAM_BINARIES && value && (p = gpubpf_records_find(&ocl_programs, program)))
 		keep_all(p, value, size / sizeof(void *));
 	return err;
 }

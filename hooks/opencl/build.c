@@ -66,7 +66,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint n
 						   const char *options,
 						   void (CL_CALLBACK *notify)(cl_program, void *), void *user)
 {
-	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
+	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct build b = begin(p, n, devices, p ? with_options(p, options) : NULL, notify);
 
 	return end(&b, ocl->clBuildProgram(program, n, devices, options, notify, user));
@@ -74,7 +74,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clBuildProgram(cl_program program, cl_uint n
 
 static bool add_header(struct ocl_code *code, cl_program program, const char *name)
 {
-	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
+	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct gpubpf_hook_header *h = &code->headers[code->nheaders];
 	char *data;
 
@@ -108,7 +108,7 @@ ocl_clCompileProgram(cl_program program, cl_uint n, const cl_device_id *devices,
 		     cl_uint nheaders, const cl_program *headers, const char **names,
 		     void (CL_CALLBACK *notify)(cl_program, void *), void *user)
 {
-	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
+	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct ocl_code *code = p ? with_options(p, options) : NULL;
 	struct build b;
 
@@ -128,7 +128,7 @@ static struct ocl_code *linked_code(cl_uint ndevices, const cl_device_id *device
 		return code;
 	code->parts = calloc(n, sizeof(*code->parts));
 	for (cl_uint i = 0; code->parts && i < n; i++) {
-		struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, inputs[i]);
+		struct ocl_program *p = gpubpf_records_find(&ocl_programs, inputs[i]);
 		cl_device_id device = ndevices && devices ? devices[0] : p && p->ndevices ? p->devices[0] : NULL;
 		struct ocl_code *part = p ? ocl_program_code(p, device) : NULL;
 

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+static GPUBPF_RECORDS(ocl_buffers)
+
 #define REASON "recorded in a command buffer (cl_khr_command_buffer), where launches cannot be probed"
 
 struct recorded {
@@ -17,7 +19,7 @@ struct recorded {
 };
 
 struct ocl_buffer {
-	struct ocl_object object;
+	struct gpubpf_record object;
 	const struct ocl_platform *platform;
 	cl_command_queue queue;           /* the first; recorded commands name none where it is the only one */
 	pthread_mutex_t lock;             /* of what follows */
@@ -70,7 +72,7 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queu
 	b->platform = platform;
 	b->queue = queues[0];
 	pthread_mutex_init(&b->lock, NULL);
-	ocl_table_add(OCL_BUFFERS, handle, &b->object);
+	gpubpf_records_add(&ocl_buffers, handle, &b->object);
 	return handle;
 }
 
@@ -80,7 +82,7 @@ static cl_command_buffer_khr CL_API_CALL remap(cl_command_buffer_khr from, cl_bo
 					       const cl_mutable_command_khr *handles,
 					       cl_mutable_command_khr *copies, cl_int *error)
 {
-	struct ocl_buffer *was = ocl_table_find(OCL_BUFFERS, from), *b;
+	struct ocl_buffer *was = gpubpf_records_find(&ocl_buffers, from), *b;
 	cl_command_buffer_khr handle;
 
 	if (!was)
@@ -100,17 +102,17 @@ static cl_command_buffer_khr CL_API_CALL remap(cl_command_buffer_khr from, cl_bo
 	for (struct recorded *r = was->kernels; r; r = r->next)
 		add(b, gpubpf_hook_record_copy(r->record));
 	pthread_mutex_unlock(&was->lock);
-	ocl_table_add(OCL_BUFFERS, handle, &b->object);
+	gpubpf_records_add(&ocl_buffers, handle, &b->object);
 	return handle;
 }
 
 static cl_int CL_API_CALL retain(cl_command_buffer_khr handle)
 {
-	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	struct ocl_buffer *b = gpubpf_records_find(&ocl_buffers, handle);
 	cl_int err = b ? b->platform->buffer_retain(handle) : CL_INVALID_COMMAND_BUFFER_KHR;
 
 	if (!err)
-		ocl_table_retain(OCL_BUFFERS, handle);
+		gpubpf_records_retain(&ocl_buffers, handle);
 	return err;
 }
 
@@ -127,12 +129,12 @@ static void destroy(struct ocl_buffer *b)
 
 static cl_int CL_API_CALL release(cl_command_buffer_khr handle)
 {
-	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	struct ocl_buffer *b = gpubpf_records_find(&ocl_buffers, handle);
 	const struct ocl_platform *platform = b ? b->platform : NULL;
 
 	if (!b)
 		return CL_INVALID_COMMAND_BUFFER_KHR;
-	b = ocl_table_release(OCL_BUFFERS, handle);
+	b = gpubpf_records_release(&ocl_buffers, handle);
 	if (b)
 		destroy(b);
 	return platform->buffer_release(handle);
@@ -144,7 +146,7 @@ static cl_int CL_API_CALL record(cl_command_buffer_khr handle, cl_command_queue 
 				 cl_uint nwait, const cl_sync_point_khr *wait, cl_sync_point_khr *point,
 				 cl_mutable_command_khr *command)
 {
-	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	struct ocl_buffer *b = gpubpf_records_find(&ocl_buffers, handle);
 	struct gpubpf_hook_launch l;
 	struct ocl_kernel *k;
 	cl_int err;
@@ -165,7 +167,7 @@ static cl_int CL_API_CALL record(cl_command_buffer_khr handle, cl_command_queue 
 static cl_int CL_API_CALL enqueue(cl_uint n, cl_command_queue *queues, cl_command_buffer_khr handle, cl_uint nwait,
 				  const cl_event *wait, cl_event *event)
 {
-	struct ocl_buffer *b = ocl_table_find(OCL_BUFFERS, handle);
+	struct ocl_buffer *b = gpubpf_records_find(&ocl_buffers, handle);
 	cl_int err;
 
 	if (!b)

@@ -5,6 +5,8 @@
 
 #include "core/wire/checks.h"
 
+GPUBPF_RECORDS(ocl_contexts)
+
 cl_uint ocl_context_references(cl_context handle)
 {
 	cl_uint n = 0;
@@ -42,7 +44,7 @@ static struct ocl_context *create(cl_context handle)
 		return NULL;
 	c->platform = platform_of(handle);
 	pthread_mutex_init(&c->lock, NULL);
-	ocl_table_add(OCL_CONTEXTS, handle, &c->object);
+	gpubpf_records_add(&ocl_contexts, handle, &c->object);
 	return c;
 }
 
@@ -62,17 +64,17 @@ static void destroy(struct ocl_context *c)
 
 struct ocl_context *ocl_context_hold(cl_context handle)
 {
-	struct ocl_context *c = ocl_table_find(OCL_CONTEXTS, handle);
+	struct ocl_context *c = gpubpf_records_find(&ocl_contexts, handle);
 
 	if (!c)
 		return create(handle);
-	ocl_table_retain(OCL_CONTEXTS, handle);
+	gpubpf_records_retain(&ocl_contexts, handle);
 	return c;
 }
 
 void ocl_context_put(cl_context handle)
 {
-	struct ocl_context *c = ocl_table_release(OCL_CONTEXTS, handle);
+	struct ocl_context *c = gpubpf_records_release(&ocl_contexts, handle);
 
 	if (c)
 		destroy(c);
@@ -152,7 +154,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainContext(cl_context context)
 	cl_int err = ocl->clRetainContext(context);
 
 	if (!err)
-		ocl_table_retain(OCL_CONTEXTS, context);
+		gpubpf_records_retain(&ocl_contexts, context);
 	return err;
 }
 
@@ -169,7 +171,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clGetContextInfo(cl_context context, cl_cont
 	struct ocl_context *c;
 
 	if (!err && name == CL_CONTEXT_REFERENCE_COUNT && value &&
-	    (c = ocl_table_find(OCL_CONTEXTS, context)) && *(cl_uint *)value > (cl_uint)c->held)
+	    (c = gpubpf_records_find(&ocl_contexts, context)) && *(cl_uint *)value > (cl_uint)c->held)
 		*(cl_uint *)value -= c->held;
 	return err;
 }

@@ -16,7 +16,7 @@ static int device_open(const struct gpubpf_device_open *how, struct gpubpf_devic
 	cl_uint before = ocl_context_references(how->context);
 	int err = gpubpf_device_opencl.open(how, device, why);
 
-	opening = ocl_table_find(OCL_CONTEXTS, how->context);
+	opening = gpubpf_records_find(&ocl_contexts, how->context);
 	if (opening && !err)
 		ocl_context_held(opening, before);
 	return err;

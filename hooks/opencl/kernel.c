@@ -5,6 +5,8 @@
 
 #include "core/wire/name.h"
 
+GPUBPF_RECORDS(ocl_kernels)
+
 static bool read_name(cl_kernel handle, char *name, size_t size)
 {
 	return ocl->clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS;
@@ -24,7 +26,7 @@ static void destroy(struct ocl_kernel *k)
 /* A record for a kernel that the runtime just made; without one it runs as it is. */
 static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 {
-	struct ocl_program *p = ocl_table_find(OCL_PROGRAMS, program);
+	struct ocl_program *p = gpubpf_records_find(&ocl_programs, program);
 	struct gpubpf_hook_program *hook = p ? ocl_program_hook(p) : NULL;
 	struct ocl_kernel *k = hook ? calloc(1, sizeof(*k)) : NULL;
 	char name[GPUBPF_WHOLE_NAME_SIZE];
@@ -33,7 +35,7 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 		return NULL;
 	k->program = p;
 	pthread_mutex_init(&k->lock, NULL);
-	ocl_table_retain(OCL_PROGRAMS, program);
+	gpubpf_records_retain(&ocl_programs, program);
 	if (!read_name(handle, name, sizeof(name)) || gpubpf_hook_kernel_create(hook, k, name, &k->hook) < 0) {
 		destroy(k);
 		return NULL;
@@ -42,7 +44,7 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 	k->recorded = true;
 	if (!ocl->clGetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof(k->nargs), &k->nargs, NULL))
 		k->args = calloc(k->nargs + 1, sizeof(*k->args));
-	ocl_table_add(OCL_KERNELS, handle, &k->object);
+	gpubpf_records_add(&ocl_kernels, handle, &k->object);
 	if (p->only) /* else only a launch tells on which device it will run */
 		gpubpf_hook_program_ahead(hook, p->only);
 	return k;
@@ -50,7 +52,7 @@ static struct ocl_kernel *create(cl_kernel handle, cl_program program)
 
 struct ocl_kernel *ocl_kernel_of(cl_kernel handle)
 {
-	return ocl_table_find(OCL_KERNELS, handle);
+	return gpubpf_records_find(&ocl_kernels, handle);
 }
 
 CL_API_ENTRY cl_kernel CL_API_CALL ocl_clCreateKernel(cl_program program, const char *name, cl_int *error)
@@ -91,13 +93,13 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainKernel(cl_kernel kernel)
 	cl_int err = ocl->clRetainKernel(kernel);
 
 	if (!err)
-		ocl_table_retain(OCL_KERNELS, kernel);
+		gpubpf_records_retain(&ocl_kernels, kernel);
 	return err;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseKernel(cl_kernel kernel)
 {
-	struct ocl_kernel *k = ocl_table_release(OCL_KERNELS, kernel);
+	struct ocl_kernel *k = gpubpf_records_release(&ocl_kernels, kernel);
 
 	if (k)
 		destroy(k);

@@ -61,7 +61,6 @@ static cl_int init_layer(cl_uint num_entries, const cl_icd_dispatch *target, cl_
 	if (!gpubpf_hook_init(&ocl_hook_ops)) {
 		loader = object_of(caller);
 		keep(caller);
-		ocl_table_init();
 		ocl_memory_init();
 #define OCL_CALL(name)                            \
 	if (table.name)                           \

@@ -10,8 +10,10 @@
 
 #include "core/wire/checks.h"
 
+static GPUBPF_RECORDS(ocl_memories)
+
 struct buffer {
-	struct ocl_object object;      /* until the application lets go of it: kernels may have it longer */
+	struct gpubpf_record object;      /* until the application lets go of it: kernels may have it longer */
 	struct buffer *next, **link;
 	cl_context context;
 	struct gpubpf_allocation row;  /* base 0: not known, */
@@ -61,7 +63,7 @@ static void remember(cl_context context, cl_mem handle, size_t size)
 		.context = context,
 		.row = { .size = size, .kind = GPUBPF_ALLOCATION_DEVICE, .number = gpubpf_allocation_number() },
 	};
-	ocl_table_add(OCL_MEMORIES, handle, &b->object);
+	gpubpf_records_add(&ocl_memories, handle, &b->object);
 	pthread_mutex_lock(&lock);
 	b->link = last;
 	*last = b;
@@ -69,7 +71,7 @@ static void remember(cl_context context, cl_mem handle, size_t size)
 	atomic_fetch_add(&unknown, 1);
 	pthread_mutex_unlock(&lock);
 	if (ocl->clSetMemObjectDestructorCallback(handle, gone, b)) {
-		ocl_table_release(OCL_MEMORIES, handle);
+		gpubpf_records_release(&ocl_memories, handle);
 		gone(handle, b);
 	}
 }
@@ -91,13 +93,13 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainMemObject(cl_mem memory)
 	cl_int err = ocl->clRetainMemObject(memory);
 
 	if (!err)
-		ocl_table_retain(OCL_MEMORIES, memory);
+		gpubpf_records_retain(&ocl_memories, memory);
 	return err;
 }
 
 CL_API_ENTRY cl_int CL_API_CALL ocl_clReleaseMemObject(cl_mem memory)
 {
-	struct buffer *b = ocl_table_release(OCL_MEMORIES, memory);
+	struct buffer *b = gpubpf_records_release(&ocl_memories, memory);
 
 	if (b)
 		let_go(b);
@@ -246,7 +248,7 @@ ocl_clEnqueueSVMFree(cl_command_queue queue, cl_uint n, void *memory[],
 
 static const struct ocl_usm *usm_of(cl_context context)
 {
-	struct ocl_context *c = ocl_table_find(OCL_CONTEXTS, context);
+	struct ocl_context *c = gpubpf_records_find(&ocl_contexts, context);
 
 	return c && c->platform ? &c->platform->usm : NULL;
 }

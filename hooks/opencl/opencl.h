@@ -25,6 +25,7 @@
 #include <stdatomic.h>
 
 #include "hooks/launch.h"
+#include "hooks/records.h"
 
 extern const cl_icd_dispatch *ocl; /* the next layer, or the loader */
 
@@ -32,21 +33,7 @@ extern const cl_icd_dispatch *ocl; /* the next layer, or the loader */
 #include "calls.def"
 #undef OCL_CALL
 
-/* table.c: records by handle */
-struct ocl_object {
-	struct ocl_object *next;
-	void *handle;
-	uint32_t refs;
-};
-
-enum ocl_table { OCL_CONTEXTS, OCL_PROGRAMS, OCL_KERNELS, OCL_BUFFERS, OCL_MEMORIES, OCL_TABLES };
-
-void ocl_table_init(void);
-void ocl_table_add(enum ocl_table table, void *handle, struct ocl_object *object); /* with one reference */
-void *ocl_table_find(enum ocl_table table, const void *handle);
-void ocl_table_retain(enum ocl_table table, const void *handle);
-/* Take one reference: the record if it was the last one, now out of the table; else NULL. */
-void *ocl_table_release(enum ocl_table table, const void *handle);
+extern struct gpubpf_records ocl_contexts, ocl_programs, ocl_kernels;
 
 /* Extensions' calls that set a pointer as an argument; all have the same shape. */
 enum ocl_pointer_call {
@@ -110,7 +97,7 @@ struct ocl_device {
 };
 
 struct ocl_context {
-	struct ocl_object object;
+	struct gpubpf_record object;
 	struct ocl_platform *platform;
 	pthread_mutex_t lock;
 	_Atomic(struct ocl_device *) devices;
@@ -159,7 +146,7 @@ struct ocl_build {                    /* the newest first */
 };
 
 struct ocl_program {
-	struct ocl_object object;
+	struct gpubpf_record object;
 	cl_context context_handle;
 	struct ocl_context *context;
 	pthread_mutex_t lock;         /* of what follows */
@@ -211,7 +198,7 @@ struct ocl_exec_info {
 };
 
 struct ocl_kernel {
-	struct ocl_object object;
+	struct gpubpf_record object;
 	struct ocl_program *program;
 	struct gpubpf_hook_kernel *hook;
 	bool recorded;                /* its arguments are; not where there was no memory */

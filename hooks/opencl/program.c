@@ -7,6 +7,8 @@
 #include "core/wire/checks.h"
 #include "hooks/cache.h"
 
+GPUBPF_RECORDS(ocl_programs)
+
 static void read_devices(struct ocl_program *p)
 {
 	cl_uint n = 0;
@@ -35,7 +37,7 @@ struct ocl_program *ocl_program_new(cl_program handle, cl_context context, struc
 	read_devices(p);
 	if (p->context && p->ndevices == 1)
 		p->only = ocl_context_device(p->context, p->devices[0]);
-	ocl_table_add(OCL_PROGRAMS, handle, &p->object);
+	gpubpf_records_add(&ocl_programs, handle, &p->object);
 	return p;
 }
 
@@ -53,7 +55,7 @@ void ocl_builds_drop(struct ocl_build *b)
 
 void ocl_program_release(cl_program handle)
 {
-	struct ocl_program *p = ocl_table_release(OCL_PROGRAMS, handle);
+	struct ocl_program *p = gpubpf_records_release(&ocl_programs, handle);
 
 	if (!p)
 		return;
@@ -326,7 +328,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clRetainProgram(cl_program program)
 	cl_int err = ocl->clRetainProgram(program);
 
 	if (!err)
-		ocl_table_retain(OCL_PROGRAMS, program);
+		gpubpf_records_retain(&ocl_programs, program);
 	return err;
 }
 

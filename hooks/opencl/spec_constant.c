@@ -122,7 +122,7 @@ CL_API_ENTRY cl_int CL_API_CALL ocl_clSetProgramSpecializationConstant(cl_progra
 								       size_t size, const void *value)
 {
 	cl_int err = ocl->clSetProgramSpecializationConstant(program, id, size, value);
-	struct ocl_program *p = err ? NULL : ocl_table_find(OCL_PROGRAMS, program);
+	struct ocl_program *p = err ? NULL : gpubpf_records_find(&ocl_programs, program);
 	struct ocl_code *before = NULL, *code;
 
 	if (!p)

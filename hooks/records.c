@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "records.h"
+
+#include <stddef.h>
+
+#include "core/wire/checks.h"
+
+static struct gpubpf_records *tables; /* written by constructors alone */
+
+static void lock_all(void)
+{
+	for (struct gpubpf_records *r = tables; r; r = r->next)
+		for (int i = 0; i < GPUBPF_RECORD_SHARDS; i++)
+			pthread_mutex_lock(&r->shard[i].lock);
+}
+
+static void unlock_all(void)
+{
+	for (struct gpubpf_records *r = tables; r; r = r->next)
+		for (int i = 0; i < GPUBPF_RECORD_SHARDS; i++)
+			pthread_mutex_unlock(&r->shard[i].lock);
+}
+
+/* The first to ask for this is the last that a fork calls: nobody waits for another lock under one of these. */
+__attribute__((constructor(101))) static void init(void)
+{
+	pthread_atfork(lock_all, unlock_all, unlock_all);
+}
+
+void gpubpf_records_init(struct gpubpf_records *records)
+{
+	for (int i = 0; i < GPUBPF_RECORD_SHARDS; i++)
+		pthread_mutex_init(&records->shard[i].lock, NULL);
+	records->next = tables;
+	tables = records;
+}
+
+/* The list in which a handle's record is, or would be. */
+static struct gpubpf_record_shard *lock_shard(struct gpubpf_records *records, const void *handle,
+					      struct gpubpf_record ***head)
+{
+	uint64_t h = (uintptr_t)handle * 0x9e3779b97f4a7c15ull >> 40; /* 2^64 / golden ratio */
+	struct gpubpf_record_shard *s = &records->shard[h % GPUBPF_RECORD_SHARDS];
+
+	pthread_mutex_lock(&s->lock);
+	*head = &s->bucket[h / GPUBPF_RECORD_SHARDS % GPUBPF_RECORD_BUCKETS];
+	return s;
+}
+
+static struct gpubpf_record **find(struct gpubpf_record **at, const void *handle)
+{
+	while (*at && (*at)->handle != handle)
+		at = &(*at)->next;
+	return at;
+}
+
+void gpubpf_records_add(struct gpubpf_records *records, void *handle, struct gpubpf_record *record)
+{
+	struct gpubpf_record **head;
+	struct gpubpf_record_shard *s = lock_shard(records, handle, &head);
+
+	record->handle = handle;
+	record->refs = 1;
+	record->next = *head;
+	*head = record;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
+{
+	struct gpubpf_record **head, *record;
+	struct gpubpf_record_shard *s = lock_shard(records, handle, &head);
+
+	record = *find(head, handle);
+	pthread_mutex_unlock(&s->lock);
+	return record;
+}
+
+void gpubpf_records_retain(struct gpubpf_records *records, const void *handle)
+{
+	struct gpubpf_record **head, *record;
+	struct gpubpf_record_shard *s = lock_shard(records, handle, &head);
+
+	record = *find(head, handle);
+	if (record)
+		record->refs++;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void *gpubpf_records_release(struct gpubpf_records *records, const void *handle)
+{
+	struct gpubpf_record **head, **at, *record;
+	struct gpubpf_record_shard *s = lock_shard(records, handle, &head);
+
+	at = find(head, handle);
+	record = *at;
+	if (record && !gpubpf_was_last(record->refs--))
+		record = NULL;
+	else if (record)
+		*at = record->next;
+	pthread_mutex_unlock(&s->lock);
+	return record;
+}
+
+void gpubpf_records_each(struct gpubpf_records *records, void (*fn)(struct gpubpf_record *record, void *arg), void *arg)
+{
+	for (int i = 0; i < GPUBPF_RECORD_SHARDS; i++) {
+		struct gpubpf_record_shard *s = &records->shard[i];
+
+		pthread_mutex_lock(&s->lock);
+		for (int b = 0; b < GPUBPF_RECORD_BUCKETS; b++)
+			for (struct gpubpf_record *r = s->bucket[b]; r; r = r->next)
+				fn(r, arg);
+		pthread_mutex_unlock(&s->lock);
+	}
+}
