@@ -21,8 +21,8 @@
  * end only, so a program and a library of different versions work together: members that the program's struct lacks
  * count as zero, and those that the library does not know must be zero, else the call answers -EINVAL, as it does
  * where sz was not set. Functions that fill such a struct fill as much of it as sz covers, and leave sz. Structs
- * handed to callbacks grow at their end too. Members called unused stay so: they are what a compiler would leave between
- * two members or at the end, where nobody says what is in it, and what is added begins behind them.
+ * handed to callbacks grow at their end too. Members called unused stay so: they are what a compiler would leave
+ * between two members or at the end, where nobody says what is in it, and what is added begins behind them.
  *
  * Errors are those named with each function, and no others; an int that is not said to fail does not. Where one is
  * returned, gpubpf_session__error() says in words what and what to do. The library prints nothing, reads
@@ -93,7 +93,7 @@ struct gpubpf_session_opts {
 	bool all_gpu;              /* kprobe/ and kretprobe/ programs are for the GPU */
 	bool no_wait;              /* launches do not wait for their twins */
 	uint8_t unused1[2];
-	uint32_t wait_ms;          /* what launches of a process wait for twins in all, which may come later; 0: 60,000 */
+	uint32_t wait_ms;          /* of a process's launches, for twins, in all, which may come later; 0: 60,000 */
 	uint64_t sample;           /* probe every n-th launch of a kernel; 0, 1: all */
 	uint64_t first;            /* probe the first n launches of a kernel; 0: all */
 	uint64_t max_events;       /* records kept for the report; 0: 1,000 */
@@ -109,9 +109,9 @@ struct gpubpf_session_opts {
 	void *ctx;                 /* handed to the three */
 	bool no_attach;            /* programs are loaded and not attached: gpubpf_program__attach() does that */
 	uint8_t unused4[7];
-	const char *route;         /* "ptx", "sass", ...: where several forms of code could be probed, this one alone; NULL:
+	const char *route;         /* "ptx", "sass", ...: this form of code alone, where several could be probed; NULL:
 				    * the best that can be */
-	bool closed_libraries;     /* also change machine code of libraries whose licence may forbid that (gpubpf-run(1)) */
+	bool closed_libraries;     /* machine code of libraries whose licence may forbid it too (gpubpf-run(1)) */
 	bool no_kernel;            /* programs for the Linux kernel (uprobe/, tracepoint/, ...) are left out */
 	uint8_t unused5[6];
 };
@@ -124,22 +124,23 @@ GPUBPF_API void gpubpf_session__free(struct gpubpf_session *s);
  * Calls on maps, gpubpf_session__cost(), the end of gpubpf_session__kernel() and -ENOMEM may leave it as it was. */
 GPUBPF_API const char *gpubpf_session__error(const struct gpubpf_session *s);
 
-/* Name an object file to load. Programs on one kernel run in the order of their objects, then of their
- * sections. -ENOMEM. After load it joins the session, which may run: it is loaded and verified at once, its maps are there
- * as the others are, and its programs are attached by gpubpf_program__attach(). -EINVAL when it is refused, -E2BIG when
- * there is no room for its maps on some device, -ENOSPC beyond 256 maps or 1,024 links, -EBUSY when the session was
- * stopped or only inspects, else what open(2), read(2) or memfd_create(2) answered, -ENOENT say; gpubpf_session__error()
- * then holds the diagnostic, and the session is as it was. 0 and nothing to do for an object of the same bytes as one that
- * the session has. */
+/* Name an object file to load. Programs on one kernel run in the order of their objects, then of their sections.
+ * -ENOMEM. After load it joins the session, which may run: it is loaded and verified at once, its maps are there as the
+ * others are, and its programs are attached by gpubpf_program__attach(). -EINVAL when it is refused (as one is with
+ * more than 256 maps of its own), -E2BIG when there is no room for its maps on some device, -ENOSPC when the session
+ * would have more than 256 maps or 1,024 links, -EBUSY when the session was stopped or only inspects, else what
+ * open(2), read(2) or memfd_create(2) answered, -ENOENT say; gpubpf_session__error() then holds the diagnostic, and the
+ * session is as it was. 0 and nothing to do for an object of the same bytes as one that the session has. */
 GPUBPF_API int gpubpf_session__add_object(struct gpubpf_session *s, const char *path);
 /* The same of an object in memory, which is copied; diagnostics and reports call it `name`. -EBUSY after load. */
-GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data, size_t size);
+GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const char *name, const void *data,
+					      size_t size);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
-/* Load and verify everything. -EINVAL when an object or a program is refused, the maps are larger than memory, or there
- * is no route of the name in opts->route; what open(2), read(2) or memfd_create(2) answered, -ENOENT say;
- * gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is no way to go on
- * with a refused program. */
+/* Load and verify everything. -EINVAL when an object or a program is refused, or there is no route of the name in
+ * opts->route; -E2BIG when the maps are larger than memory may be; what open(2), read(2) or memfd_create(2) answered,
+ * -ENOENT say; gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is
+ * no way to go on with a refused program. */
 GPUBPF_API int gpubpf_session__load(struct gpubpf_session *s);
 /* What loading decided that a user may want to know, line by line; NULL past the end. */
 GPUBPF_API const char *gpubpf_session__load_note(const struct gpubpf_session *s, size_t i);
@@ -156,10 +157,10 @@ GPUBPF_API int gpubpf_session__fd(const struct gpubpf_session *s);
  * The number of messages, records and results handled, 0 also when a signal came; -EINVAL before start or after
  * stop, or what epoll_wait(2) answered. */
 GPUBPF_API int gpubpf_session__poll(struct gpubpf_session *s, int timeout_ms);
-/* Environment for a program that is to join: `base` (NULL-terminated) with OPENCL_LAYERS, LD_PRELOAD,
- * ASAN_OPTIONS and GPUBPF_SESSION set, and GPUBPF_BACKEND where opts.backend names one; what base had in the first three
- * stays. *env is one malloc'd block that the caller frees. -EINVAL before start or after stop, -ENOENT when the agent's file is missing or
- * cannot be read, -ENOMEM. */
+/* Environment for a program that is to join: `base` (NULL-terminated) with OPENCL_LAYERS, LD_PRELOAD, ASAN_OPTIONS and
+ * GPUBPF_SESSION set, and GPUBPF_BACKEND where opts.backend names one; what base had in the first three stays. *env is
+ * one malloc'd block that the caller frees. -EINVAL before start or after stop, -ENOENT when the agent's file is
+ * missing or cannot be read, -ENOMEM. */
 GPUBPF_API int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env);
 /* Probe (again), or let programs run their own kernels from the next launch on. -EINVAL before start or after stop. */
 GPUBPF_API int gpubpf_session__enable(struct gpubpf_session *s, bool on);
@@ -196,12 +197,12 @@ GPUBPF_API uint64_t gpubpf_prog__max_cost(const struct gpubpf_prog *prog);
 
 struct gpubpf_attach_opts {
 	size_t sz;                 /* sizeof(struct gpubpf_attach_opts) */
-	const char *pattern;       /* kernels: a name of up to 4095 characters or a glob of up to 255; NULL: as gpubpf_prog__pattern() */
+	const char *pattern;       /* name of up to 4095 characters, or glob of up to 255; NULL: gpubpf_prog__pattern() */
 };
 
-/* Attach the program to the kernels that its section names. The link lives until gpubpf_session__free(). NULL and errno:
- * EEXIST where it is attached to this pattern, EINVAL for opts->sz (see above) or the pattern, ENOSPC after 1,024
- * programs and patterns, EBUSY when the session was stopped. */
+/* Attach the program to the kernels that its section names. The link lives until gpubpf_session__free(). NULL and
+ * errno: EEXIST where it is attached to this pattern, EINVAL for opts->sz (see above) or the pattern, ENOSPC after
+ * 1,024 programs and patterns, EBUSY when the session was stopped. */
 GPUBPF_API struct gpubpf_link *gpubpf_program__attach(const struct gpubpf_prog *prog);
 /* The same with options; opts may be NULL. */
 GPUBPF_API struct gpubpf_link *gpubpf_program__attach_opts(const struct gpubpf_prog *prog,
@@ -217,8 +218,8 @@ GPUBPF_API struct gpubpf_link *gpubpf_session__next_link(const struct gpubpf_ses
 GPUBPF_API uint32_t gpubpf_link__id(const struct gpubpf_link *link);
 /* Its program, whose gpubpf_prog__pattern() is the link's. */
 GPUBPF_API const struct gpubpf_prog *gpubpf_link__program(const struct gpubpf_link *link);
-/* Launches that were probed with its program in the twin, in all processes, as long as it was attached at any time. Each
- * is in the maps; of a program for device functions, launches of the kernels that may call them. */
+/* Launches that were probed with its program in the twin, in all processes, as long as it was attached at any time.
+ * Each is in the maps; of a program for device functions, launches of the kernels that may call them. */
 GPUBPF_API uint64_t gpubpf_link__launches(const struct gpubpf_link *link);
 
 /* -- maps; usable from load until free, while programs run and after -- */
@@ -249,27 +250,27 @@ GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);
  * gpubpf_map__user_value_size(), the map has no values (a ring buffer), or flags that the operation does not take
  * (look-ups and deletes take none, updates BPF_ANY, BPF_NOEXIST and BPF_EXIST). Queues and stacks have no keys: key is
  * NULL and key_sz 0, an update puts a value in (BPF_EXIST: where there is no room, in place of the oldest), a look-up
- * copies the one that comes out next, and gpubpf_map__lookup_and_delete_elem() takes it out; -ENOENT of an empty one. Of a
- * map of maps an element that is no map is -ENOENT, and an update takes the number of a map of the session that is like its
- * others, else -EINVAL. Where devices keep maps of their own
- * (not in host memory), a look-up adds up values that programs only add to, gives all of a value a multiprocessor, and else
- * answers for the first device that has the key; updates and deletes reach the tool's copy.
+ * copies the one that comes out next, and gpubpf_map__lookup_and_delete_elem() takes it out; -ENOENT of an empty one.
+ * Of a map of maps an element that is no map is -ENOENT, and an update takes the number of a map of the session that is
+ * like its others, else -EINVAL. Where devices keep maps of their own (not in host memory), a look-up adds up values
+ * that programs only add to, gives all of a value a multiprocessor, and else answers for the first device that has the
+ * key; updates and deletes reach the tool's copy.
  */
 /* -ENOENT: no such key, or the value that a bloom filter was asked for; -EBUSY: it was changed all the time;
  * -ENOMEM: where several devices are added up */
 GPUBPF_API int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       void *value, size_t value_sz, uint64_t flags);
 /* -ENOENT: BPF_EXIST and no such key; -EEXIST: BPF_NOEXIST and it is there, as in an array all are; -E2BIG: no room in
- * a hash, a queue or a stack, an index past the end of an array; -ENOSPC: no room in an LPM_TRIE; -EPERM: programs may only
- * read the map; -EBUSY: the key, the queue or the stack is being changed */
+ * a hash, a queue or a stack, an index past the end of an array; -ENOSPC: no room in an LPM_TRIE; -EPERM: programs may
+ * only read the map; -EBUSY: the key, the queue or the stack is being changed */
 GPUBPF_API int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       const void *value, size_t value_sz, uint64_t flags);
-/* -ENOENT: no such key; -EINVAL: elements of an array cannot be deleted; -EOPNOTSUPP: nor what a bloom filter has; -EPERM,
- * -EBUSY as above */
+/* -ENOENT: no such key; -EINVAL: elements of an array cannot be deleted; -EOPNOTSUPP: nor what a bloom filter has;
+ * -EPERM, -EBUSY as above */
 GPUBPF_API int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 				       uint64_t flags);
-/* The value, and then the key is gone; of several callers one gets it. Errors as for look-ups and deletes; -EINVAL of an
- * array. */
+/* The value, and then the key is gone; of several callers one gets it. Errors as for look-ups and deletes; -EINVAL of
+ * an array. */
 GPUBPF_API int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz,
 						  void *value, size_t value_sz, uint64_t flags);
 /*
@@ -326,7 +327,7 @@ struct gpubpf_kernel_stats {
 	const char *backend;       /* runtime that launched it: "opencl", "cuda", ... */
 	uint64_t threads[3];       /* of the last launch, in all */
 	uint64_t id;               /* as ctx->kernel and gpubpf_kernel of <gpubpf/probe.h> have it */
-	const char *route;         /* form of code that its twin was made of: "ptx", "sass", "wrap", ...; "": none was made */
+	const char *route;         /* the form of code of its twin: "ptx", "sass", "wrap", ...; "": none was made */
 };
 
 struct gpubpf_cost_stats {
@@ -336,10 +337,10 @@ struct gpubpf_cost_stats {
 	uint64_t build_ns;         /* the vendor's compiler */
 	uint64_t wait_ns;          /* what launches waited for twins, each thread's added up */
 	uint64_t hook_ns;          /* mean time of the launch hook, 0 without a launch */
-	uint32_t twins, cached, refused; /* requests answered: built, from the cache (of the run or on disk), with nothing */
+	uint32_t twins, cached, refused; /* requests answered: built, cached (in the run or on disk), with nothing */
 	uint8_t unused1[4];
 	uint64_t twin_load_ns;     /* time that the programs' runtimes took to compile and load twins */
-	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory: what was copied from there, and the time it took */
+	uint64_t drained_bytes, drain_ns; /* of rings in devices' memory: what was copied, and the time it took */
 	uint64_t queue_ns;         /* what requests waited in the session before lower_ns and build_ns */
 	/* What wait_ns was spent on, these five add up to it: opening devices, reading and sending programs; the
 	 * session's answers; the runtimes that load twins; other threads that do one of these; what lies between. */
@@ -348,8 +349,8 @@ struct gpubpf_cost_stats {
 	uint8_t unused2[4];
 };
 
-/* The i-th kernel that was launched, all processes and devices of a runtime taken together, by name; i 0 takes the figures anew,
- * and strings live until the next time. -ENOENT past the end, -EINVAL (stats->sz, see above), -ENOMEM. */
+/* The i-th kernel that was launched, all processes and devices of a runtime taken together, by name; i 0 takes the
+ * figures anew, and strings live until the next time. -ENOENT past the end, -EINVAL (stats->sz, see above), -ENOMEM. */
 GPUBPF_API int gpubpf_session__kernel(struct gpubpf_session *s, size_t i, struct gpubpf_kernel_stats *stats);
 /* The whole name of the kernel with that id; NULL if there is none. It lives as long as the session. */
 GPUBPF_API const char *gpubpf_session__kernel_name(const struct gpubpf_session *s, uint64_t id);

@@ -275,6 +275,24 @@ static void test_sizes(const char *object)
 	gpubpf_session__free(s);
 }
 
+/* Objects that no session can have: what the header says of each. */
+static void test_room(const char *object, const char *large, const char *crowd)
+{
+	struct gpubpf_session *s = gpubpf_session__new(NULL);
+
+	gpubpf_session__add_object(s, large);
+	ok(gpubpf_session__load(s) == -E2BIG && strstr(gpubpf_session__error(s), "map far"),
+	   "maps larger than memory may be: %s", gpubpf_session__error(s));
+	gpubpf_session__free(s);
+	s = gpubpf_session__new(NULL);
+	gpubpf_session__add_object(s, object);
+	ok(!gpubpf_session__load(s) && gpubpf_session__add_object(s, large) == -E2BIG && strstr(gpubpf_session__error(s), "map far"),
+	   "they do not join either: %s", gpubpf_session__error(s));
+	ok(gpubpf_session__add_object(s, crowd) == -EINVAL && strstr(gpubpf_session__error(s), "maps"),
+	   "an object with 257 maps is refused: %s", gpubpf_session__error(s));
+	gpubpf_session__free(s);
+}
+
 static void test_bad(void)
 {
 	struct gpubpf_session_opts opts = { .sz = sizeof(opts), .route = "nowhere" };
@@ -302,6 +320,7 @@ int main(int argc, char **argv)
 	test_report(object);
 	test_many(argc > 2 ? argv[2] : "");
 	test_sizes(object);
+	test_room(object, argc > 3 ? argv[3] : "", argc > 4 ? argv[4] : "");
 	test_bad();
 	return done();
 }
