@@ -124,8 +124,15 @@ static int inspect(const struct gpubpf_target_info *target, const struct gpubpf_
 {
 	int err = target->ops->inspect(&req->image, &req->caps, &res->kernels, &res->nkernels, &res->diag);
 
-	for (uint32_t i = 0; !err && i < res->nkernels; i++)
-		assert(lists_all(target, req, &res->kernels[i]));
+	for (uint32_t i = 0; !err && i < res->nkernels; i++) {
+		struct gpubpf_kernel_info *info = &res->kernels[i];
+		bool all = lists_all(target, req, info);
+
+		assert(all);
+		if (!all)
+			snprintf(info->reason, sizeof(info->reason), "%s takes places that it does not list: a fault of "
+				 "gpubpf's own; please report it", target->name);
+	}
 	for (uint32_t i = 0; !err && target->machine && i < res->nkernels; i++)
 		for (uint32_t k = 0; k < res->kernels[i].nplaces; k++) {
 			struct gpubpf_place *place = &res->kernels[i].places[k];

@@ -245,6 +245,18 @@ static void test_images(void)
 	   kernels[0].places[1].kind == GPUBPF_SITE_EXIT && kernels[0].places[1].id == 3 &&
 	   kernels[0].places[1].line == 40 && kernels[0].places[1].operands == GPUBPF_GIVES_ARG, "kernels come back whole");
 	free(kernels);
+	image.places = GPUBPF_TAKES(BLOCK_BEGIN);
+	kernels = NULL;
+	gpubpf_diag_init(&diag);
+#ifdef NDEBUG
+	ok(!gpubpf_worker_inspect(w, "short", &image, &caps, &kernels, &n, &diag) && n == 1 &&
+	   strstr(kernels[0].reason, "short takes places that it does not list"), "a place that is not listed is refused");
+	free(kernels);
+#else
+	ok(gpubpf_worker_inspect(w, "short", &image, &caps, &kernels, &n, &diag) < 0,
+	   "a place that is not listed ends the worker: %s", diag.what);
+#endif
+	image.places = 0;
 	image.size = MISBEHAVE_INVALID;
 	image.data = "imagine";
 	opts.validate = true;
