@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of the launch path share: the session's client, the kernel table, notes, the clock, devices
- * and twins. Adapters include launch.h alone.
+ * and twins. What adapters need of it stands in launch.h.
  *
  * Locks, in the order in which they may nest: a program's, a kernel's, a device's, the session's. None
  * is held while the application's or the vendor's code runs, but a kernel's while its twin is made. No
@@ -24,12 +24,9 @@ const char *gpubpf_env_session(void);
 const char *gpubpf_env_backend(void);
 
 /* time.c */
-uint64_t gpubpf_now_ns(void);                       /* CLOCK_MONOTONIC */
 void gpubpf_cond_init(pthread_cond_t *cond);        /* one that waits by CLOCK_MONOTONIC */
 /* True if the condition may hold, false when the deadline has passed. */
 bool gpubpf_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t deadline_ns);
-/* False when the deadline has passed. By calls that ThreadSanitizer sees, that of the program too. */
-bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns);
 
 /*
  * session.c: one connection a process. Joined once; lost for good when the tool goes away or breaks a
@@ -83,7 +80,6 @@ struct gpubpf_plan {
 struct gpubpf_plan *gpubpf_plan_read(void);         /* a copy, for free(). NULL: out of memory, or it is being written */
 /* Links whose pattern matches the name, into `links` with room for all, NULL: none. How many. */
 uint32_t gpubpf_plan_links(const struct gpubpf_plan *plan, const char *name, uint32_t *links);
-bool gpubpf_plan_wants(const char *name);           /* some pattern matches it now */
 
 static inline uint64_t gpubpf_plan_generation(void)
 {

@@ -3,7 +3,7 @@
  * Devices of the application: one for each pair of context and device that it launches on. A device is
  * opened, announced and given its arena when the first matched kernel is launched on it.
  */
-#include "session.h"
+#include "session_parse.h"
 
 #include <errno.h>
 #include <fcntl.h>

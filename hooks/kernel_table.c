@@ -3,7 +3,7 @@
  * The kernel table: counters in memory shared with the tool. Entries are handed out by an atomic counter, filled
  * and then declared valid; when the table is full, or there is no kernel table, a kernel counts in private.
  */
-#include "session.h"
+#include "session_parse.h"
 
 #include <stdlib.h>
 #include <string.h>

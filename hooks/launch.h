@@ -16,6 +16,7 @@
 #define GPUBPF_HOOKS_LAUNCH_H
 
 #include <stdatomic.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -221,8 +222,8 @@ void gpubpf_hook_quiet(void);
 
 /*
  * allocations.c: memory that the application has, for helpers that ask for it. `context`: whose it is, as the device's `how`
- * has it; its devices reach it, and `everywhere` all of the process. Or a struct gpubpf_hook_device, which alone does. What is known there of the same base goes. What is no
- * more is told before the runtime frees it.
+ * has it; its devices reach it, and `everywhere` all of the process. Or a struct gpubpf_hook_device, which alone does.
+ * What is known there of the same base goes. What is no more is told before the runtime frees it.
  */
 uint32_t gpubpf_allocation_number(void); /* of one that was made just now */
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *allocation);
@@ -233,6 +234,13 @@ void gpubpf_allocations_end(const void *context); /* it goes, and all that is it
  * it? Waits for the device. 0 or -errno. */
 bool gpubpf_allocations_asked(const struct gpubpf_hook_device *device);
 int gpubpf_buffer_address(struct gpubpf_hook_device *device, void *buffer, uint64_t *address);
+
+/* time.c */
+uint64_t gpubpf_now_ns(void); /* CLOCK_MONOTONIC */
+/* False when the deadline has passed. By calls that ThreadSanitizer sees, that of the program too. */
+bool gpubpf_mutex_lock_until(pthread_mutex_t *lock, uint64_t deadline_ns);
+
+bool gpubpf_plan_wants(const char *name); /* plan.c: some pattern matches it now */
 
 /* One line for the user, through the session if there is one, else standard error; each text once. */
 void gpubpf_hook_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

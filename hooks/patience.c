@@ -4,7 +4,7 @@
  * runs while at least one thread waits. A question that was not answered in time is the last that is waited for,
  * until something has come from the tool: it may be stopped, or not be scheduled.
  */
-#include "session.h"
+#include "session_parse.h"
 
 #include "core/wire/checks.h"
 

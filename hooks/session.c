@@ -4,7 +4,7 @@
  * reader thread takes what the tool says and hands answers to those who wait. Everything that arrives is
  * checked; a broken rule or a closed socket loses the session, and the application goes on by itself.
  */
-#include "session.h"
+#include "session_parse.h"
 
 #include <errno.h>
 #include <fcntl.h>

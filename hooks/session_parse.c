@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session.h"
+#include "session_parse.h"
 
 #include <errno.h>
 #include <stdlib.h>

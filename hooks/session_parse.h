@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session_parse.c: the tool's messages, parsed. Every byte is checked before it is believed (tests/fuzz/fuzz_agent.c). */
-#ifndef GPUBPF_HOOKS_SESSION_H
-#define GPUBPF_HOOKS_SESSION_H
+#ifndef GPUBPF_HOOKS_SESSION_PARSE_H
+#define GPUBPF_HOOKS_SESSION_PARSE_H
 
 #include "agent.h"
 

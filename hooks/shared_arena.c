@@ -4,7 +4,7 @@
  * while a twin still runs, and nobody tells when that one ends. Some of its pages may be arrays of the Linux kernel, which
  * the tool sends before the arena, or later when an object joins.
  */
-#include "session.h"
+#include "session_parse.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * nothing attached; or still the older one, when the user's patience has ended; then a later launch looks again, without waiting. A plan that brings back what was
  * attached before finds its twins as they were.
  */
-#include "session.h"
+#include "session_parse.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "core/wire/kprobe.h"
+
 #define FUNCTION_MAX 255
 
 /* The Linux kernel's number for its kprobes, PMU_TYPE where it has none. */
@@ -66,7 +68,7 @@ long perf_event_open_call(const long arg[6])
 	if (!attr || attr->type < PERF_TYPE_MAX || attr->type != kprobe_type())
 		return kernel_call(SYS_perf_event_open, arg);
 	function = (const char *)(uintptr_t)attr->kprobe_func;
-	if (function && !strncmp(function, "cuda__", 6))
+	if (function && gpubpf_kprobe_is_gpu(function))
 		return open_ours(function, attr->config & 1);
 	ret = attr->type == PMU_TYPE ? -ENOENT : kernel_call(SYS_perf_event_open, arg);
 	return function && is_refusal(ret) && has_programs() ? open_ours(function, attr->config & 1) : ret;

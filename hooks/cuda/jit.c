@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "backends/cuda/wire/fatbin_format.h"
-#include "hooks/agent.h"
 #include "hooks/cache.h"
 
 #define JIT_MAX (64u << 20)  /* bytes of PTX and images that are remembered */

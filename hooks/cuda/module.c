@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "backends/cuda/wire/fatbin_format.h"
-#include "hooks/agent.h"
 
 #define LENT_NS 5000000000ull /* for twins that are being bound to a module when it goes */
 

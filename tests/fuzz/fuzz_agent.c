@@ -9,7 +9,7 @@
 
 #include "core/wire/match.h"
 #include "hooks/opencl/opencl.h"
-#include "hooks/session.h"
+#include "hooks/session_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
