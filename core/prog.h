@@ -54,6 +54,7 @@ struct gpubpf_map_type {
 };
 /* NULL for a number that map_types.def does not have. */
 const struct gpubpf_map_type *gpubpf_map_type_find(uint32_t number);
+bool gpubpf_map_type_has(uint32_t number, uint32_t flags); /* it is there, and has one of them */
 /* The i-th row of map_types.def, NULL past the end. */
 const struct gpubpf_map_type *gpubpf_map_type_at(size_t i);
 

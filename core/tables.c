@@ -64,6 +64,13 @@ const struct gpubpf_map_type *gpubpf_map_type_find(uint32_t number)
 	return NULL;
 }
 
+bool gpubpf_map_type_has(uint32_t number, uint32_t flags)
+{
+	const struct gpubpf_map_type *type = gpubpf_map_type_find(number);
+
+	return type && type->flags & flags;
+}
+
 bool gpubpf_map_is_like(const struct gpubpf_map *map, const struct gpubpf_map *prototype)
 {
 	return map->type == prototype->type && map->key_size == prototype->key_size && map->value_size == prototype->value_size &&

@@ -73,6 +73,7 @@ struct gpubpf_target_info {
 	uint32_t probes;           /* inject leaves the probes to another: emitted as a piece of one of these GPUBPF_IMAGES */
 	bool emits;                /* it has emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */
+	bool env_args;             /* its twins take the arena's address and the launch's number as arguments of their own */
 	const char *const *closed; /* globs of files whose code is changed on the user's word alone, NULL at the end; or NULL */
 	bool assembled;            /* inject is given the probes: what GPUBPF_WORKER_ASSEMBLE makes of what emit gives */
 	bool machine;              /* its images are machine code, in which probes share the kernel's registers: it has live */

@@ -176,7 +176,7 @@ static void work(struct isolate *isolate)
 	}
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
-		if (r->opened.target->output == GPUBPF_IMAGE_SPIRV)
+		if (conformance_once(&r->opened))
 			return; /* the next child goes on, as in raw_device.c */
 	}
 }

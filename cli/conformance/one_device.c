@@ -97,7 +97,7 @@ static void run_raw(const struct suite_run *run, struct suite_device *device, co
 
 static void run_probe(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
-	if (strcmp(device->caps.backend, "host"))
+	if (!conformance_is_host(device->caps.backend))
 		probe_run(run, device, index, r);
 	else
 		skip(r, "the interpreter has no kernels to probe");
@@ -129,7 +129,7 @@ static void run_grids(const struct suite_run *run, struct suite_device *device, 
 			skip(r, why);
 		} else if (run->route || grid_workload(c, name, sizeof(name))) {
 			run_probe(run, device, cases[i], r);
-		} else if (!strcmp(device->caps.backend, "host") || grid_is_refused(c)) {
+		} else if (conformance_is_host(device->caps.backend) || grid_is_refused(c)) {
 			grid_run_host(run, cases[i], r);
 		} else {
 			run_these[nrun++] = cases[i];

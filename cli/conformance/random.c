@@ -31,7 +31,7 @@ struct runner {
 
 static bool is_host(const struct runner *r)
 {
-	return !strcmp(r->opts->backend, "host");
+	return conformance_is_host(r->opts->backend);
 }
 
 static enum gen_kind kind_of(const struct runner *r, uint64_t seed)
@@ -150,7 +150,7 @@ static void work(struct isolate *isolate)
 			continue;
 		}
 		run_group(r, begin);
-		if (r->opened.target && r->opened.target->output == GPUBPF_IMAGE_SPIRV)
+		if (conformance_once(&r->opened))
 			return; /* the next child goes on, as in raw_device.c */
 	}
 }

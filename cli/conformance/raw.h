@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/prog.h"
 
@@ -30,6 +31,12 @@ struct conformance_opts {
 	void (*progress)(void *arg, size_t done); /* cases that are done on a device, now and then; may be NULL */
 	void *arg;
 };
+
+/* The interpreter, in this process. */
+static inline bool conformance_is_host(const char *backend)
+{
+	return !strcmp(backend, "host");
+}
 
 /* Fill in a case from texts of hex bytes, blanks allowed; a failure is the case's error. */
 void conformance_parse(struct conformance_case *c, const char *mem, const char *program);

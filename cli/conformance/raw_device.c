@@ -152,10 +152,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	r->opened.ops->module_unload(module);
 }
 
-/*
- * The child: open the device once and work until nothing is left; of SPIR-V, one group. Intel's runtime 2026.2
- * was seen to fail at good modules after a damaged one (one that spirv-val refuses) in the same process.
- */
+/* The child: open the device once and work until nothing is left, or for one group. */
 static void work(struct isolate *isolate)
 {
 	struct runner *r = (struct runner *)isolate;
@@ -170,7 +167,7 @@ static void work(struct isolate *isolate)
 	}
 	while (isolate_next(isolate, &begin, &end)) {
 		run_group(r, begin, end);
-		if (r->opened.target->output == GPUBPF_IMAGE_SPIRV)
+		if (conformance_once(&r->opened))
 			return; /* the next child goes on */
 	}
 }

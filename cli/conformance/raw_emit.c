@@ -41,6 +41,11 @@ int conformance_open(const struct conformance_opts *opts, struct conformance_dev
 	return -ENODEV;
 }
 
+bool conformance_once(const struct conformance_device *d)
+{
+	return d->target && d->target->output == GPUBPF_IMAGE_SPIRV;
+}
+
 int conformance_lower(const struct gpubpf_target_info *target, const struct gpubpf_lower_job *job, bool one_kernel,
 		      struct gpubpf_blob *blob, struct gpubpf_diag *diag)
 {

@@ -19,6 +19,9 @@ struct conformance_device {
 
 /* In a process that may crash. 0 or -ENODEV. */
 int conformance_open(const struct conformance_opts *opts, struct conformance_device *d, struct gpubpf_why *why);
+/* Does a process run one group on it, and the next process the next? Intel's runtime 2026.2 was seen to fail at good modules
+ * of SPIR-V after a damaged one (one that spirv-val refuses) in the same process. */
+bool conformance_once(const struct conformance_device *d);
 /* The target of that name, or the one that suits the device best if name is NULL; NULL if there is none that emits. */
 const struct gpubpf_target_info *conformance_target(const char *name, const struct gpubpf_device_caps *caps);
 /* Lower the job's sites as kernels, or one kernel for all: here, or in the compile worker. */

@@ -47,7 +47,7 @@ void conformance_run(struct conformance_case *cases, size_t n, const struct conf
 		conformance_dump(cases, n, opts);
 		return;
 	}
-	if (strcmp(opts->backend, "host")) {
+	if (!conformance_is_host(opts->backend)) {
 		conformance_run_device(cases, n, opts);
 		return;
 	}

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "cuda__"
+#include "core/wire/kprobe.h"
 
 /* A kernel's name as a kprobe has it: cuda__NAME is NAME, and cuda__Z3foov, a mangled one, whose underscore is one of the
  * two, _Z3foov. */
 static void kernel_of(const char *function, char out[GPUBPF_NAME_SIZE])
 {
-	const char *name = strncmp(function, PREFIX, strlen(PREFIX)) ? function : function + strlen(PREFIX);
+	const char *name = function + (gpubpf_kprobe_is_gpu(function) ? strlen(GPUBPF_KPROBE_GPU) : 0);
 	bool mangled = name != function && name[0] == 'Z' && (isdigit((unsigned char)name[1]) || name[1] == 'N');
 
 	snprintf(out, GPUBPF_NAME_SIZE, "%s%.250s", mangled ? "_" : "", name);

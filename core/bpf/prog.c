@@ -10,6 +10,8 @@
 
 #include <bpf/btf.h>
 
+#include "core/wire/kprobe.h"
+
 #define MAX_INSNS 1000000u     /* the Linux kernel's */
 
 /* bpf(2) cuts names. */
@@ -37,7 +39,7 @@ int sys_wants(struct sys_call *c)
 	type = gpubpf_get_u32(c->r);
 	if (c->r->failed)
 		return -EPROTO;
-	gpubpf_put_u32(c->out, type == BPF_PROG_TYPE_KPROBE && (!strncmp(name, "cuda__", 6) || c->s->opts.all_gpu ||
+	gpubpf_put_u32(c->out, type == BPF_PROG_TYPE_KPROBE && (gpubpf_kprobe_is_gpu(name) || c->s->opts.all_gpu ||
 								 sys_prog_pattern(c->s, name, 0)));
 	return 0;
 }

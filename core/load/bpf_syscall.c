@@ -94,14 +94,9 @@ static void *copy_records(uint64_t from, uint32_t n, uint32_t have, uint32_t wan
 	return dst;
 }
 
-static bool is_of_maps(uint32_t type)
-{
-	return type == BPF_MAP_TYPE_ARRAY_OF_MAPS || type == BPF_MAP_TYPE_HASH_OF_MAPS;
-}
-
 static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
-	const struct gpubpf_sys_map *inner = is_of_maps(attr->map_type) ? gpubpf_sys_map(sys, attr->inner_map_fd) : NULL;
+	const struct gpubpf_sys_map *inner = gpubpf_map_type_has(attr->map_type, GPUBPF_MAP_OF_MAPS) ? gpubpf_sys_map(sys, attr->inner_map_fd) : NULL;
 	uint32_t number = inner ? inner - sys->maps + 1 : 0;
 	struct gpubpf_sys_map *map = grow(sys->maps, sys->nmaps, sizeof(*map));
 	int fd;
@@ -157,7 +152,7 @@ static int map_element(struct gpubpf_sys *sys, const union bpf_attr *attr, bool 
 	void *value = (void *)(uintptr_t)attr->value;
 	ssize_t n;
 
-	if (map && write && (is_of_maps(map->type) || map->type == BPF_MAP_TYPE_PROG_ARRAY))
+	if (map && write && gpubpf_map_type_has(map->type, GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS))
 		return map_put(sys, attr);
 	if (!map || map->type != BPF_MAP_TYPE_ARRAY || *(const uint32_t *)(uintptr_t)attr->key != 0)
 		return -EINVAL;

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/diag.h"
+#include "core/wire/kprobe.h"
 #include "core/wire/match.h"
 
 const struct gpubpf_attach *gpubpf_attach_of(const struct gpubpf_loading *l, const struct bpf_program *prog)
@@ -42,7 +43,7 @@ static int is_ours(struct gpubpf_loading *l, const struct bpf_program *prog, con
 		return section->of != GPUBPF_SECTION_HOST;
 	if (section->of == GPUBPF_SECTION_HOST)
 		return 0;
-	if (!strncmp(name, "cuda__", 6) || gpubpf_pattern_is_glob(section->pattern))
+	if (gpubpf_kprobe_is_gpu(name) || gpubpf_pattern_is_glob(section->pattern))
 		return 1;
 	if (section->pattern[0] && gpubpf_kernel_has(&l->kallsyms, section->pattern)) {
 		gpubpf_load_note(l->out,

@@ -254,7 +254,7 @@ static int take_maps(struct gpubpf_loading *l)
 	int err;
 
 	bpf_object__for_each_map(map, l->obj)
-		n += 1 + (bpf_map__type(map) == BPF_MAP_TYPE_ARRAY_OF_MAPS || bpf_map__type(map) == BPF_MAP_TYPE_HASH_OF_MAPS);
+		n += 1 + gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_OF_MAPS);
 	if (n > GPUBPF_MAX_MAPS)
 		return too_many(l, "maps", n, GPUBPF_MAX_MAPS);
 	l->unit_map = malloc((l->sys.nmaps + 1) * sizeof(*l->unit_map));

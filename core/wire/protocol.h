@@ -187,7 +187,7 @@ struct gpubpf_kernel_row {     /* 768 bytes */
 
 struct gpubpf_plan_entry {
 	uint32_t link, pad;
-	char pattern[256];       /* of kernels; of a program for device functions "*" */
+	char pattern[256];       /* of kernels; "*" of a program whose section names something else: a function, an opcode, a line, a mark */
 };
 
 struct gpubpf_link_row {         /* of the link with this number */
