@@ -18,7 +18,6 @@
 #define ALL_BOARDS 0x3f
 #define SETTLED 45                 /* cycles in which every result with a known time lands */
 #define COUNT_ABOVE 3
-#define SEEN 2                     /* cycles after which a scoreboard that was set can be waited for */
 
 struct checked {
 	const struct sass_code *code;      /* the kernel's own */
@@ -298,7 +297,7 @@ static bool waits_for_all(const struct checked *c)
 {
 	struct sass_insn first = insn_at(c, c->exit), waits = insn_at(c, waits_at(c));
 
-	if (waits_at(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SEEN))
+	if (waits_at(c) != c->exit && (sass_opcode(first) != SASS_OP_NOP || sass_stall(first) < SASS_SEEN))
 		return false;
 	return sass_waits(waits) == ALL_BOARDS;
 }
@@ -454,6 +453,26 @@ static int check_pending(struct checked *c)
 			pending = (struct pending){ 0 };
 	}
 	return err;
+}
+
+/* -- pass: who waits for a scoreboard comes when it is seen that it was set -- */
+
+static int check_seen(struct checked *c)
+{
+	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SEEN; /* set: when it can be waited for */
+
+	for (uint32_t i = c->stubs; i < c->n; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
+			if (sass_waits(insn) >> b & 1 && now < set[b])
+				return wrong(c, i, "a probe waits for a scoreboard before it sees that it was set");
+			if (sass_boards_set(insn) >> b & 1)
+				set[b] = now + SASS_SEEN;
+		}
+		now += sass_stall(insn);
+	}
+	return 0;
 }
 
 /* -- pass: what of a probe takes a known time -- */
@@ -659,7 +678,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 {
 	static int (*const passes[])(struct checked *c) = {
 		check_own, check_uniform, check_barriers, check_branches, check_registers, check_entry,
-		check_in_flight, check_pending, check_times,
+		check_in_flight, check_pending, check_seen, check_times,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .diag = diag };
 	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin, size, entry, exit);

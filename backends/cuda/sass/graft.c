@@ -135,9 +135,7 @@ static unsigned time_to_predicate(const struct sass_probe *probe)
 
 unsigned sass_boards_left(unsigned left, struct sass_insn insn)
 {
-	unsigned set = 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
-
-	return (left & ~sass_waits(insn)) | (sass_is_slow(insn) ? set & ALL_BOARDS : 0);
+	return (left & ~sass_waits(insn)) | (sass_is_slow(insn) ? sass_boards_set(insn) : 0);
 }
 
 /* The scoreboards by which what the entry's probe leaves in flight tells that it is done. */
@@ -297,6 +295,17 @@ static int put_entry(struct grafting *p)
 	return 0;
 }
 
+/* Probes wait for no scoreboard before they can see that it was set. */
+static void let_see(struct grafting *p)
+{
+	for (uint32_t i = p->exit ? p->out->exit : p->out->entry; i + 1 < p->out->n; i++) {
+		struct sass_insn *insn = &p->out->insns[i];
+
+		if (sass_stall(*insn) < SASS_SEEN && sass_boards_set(*insn) & sass_waits(p->out->insns[i + 1]))
+			*insn = sass_with(*insn, SASS_STALL_AT, 4, SASS_SEEN);
+	}
+}
+
 static void pad(struct grafting *p)
 {
 	while (p->out->n % PAD)
@@ -318,6 +327,8 @@ static int put_all(struct grafting *p)
 		err = put_entry(p);
 	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* as compilers end a section */
 	pad(p);
+	if (!err)
+		let_see(p);
 	return err;
 }
 

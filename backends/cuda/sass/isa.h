@@ -101,6 +101,7 @@ enum sass_control {
 };
 #define SASS_NO_SCOREBOARD 7
 #define SASS_SCOREBOARDS 6
+#define SASS_SEEN 2                /* cycles after which a scoreboard that was set can be waited for */
 #define SASS_STALL_MAX 15
 
 static inline unsigned sass_stall(struct sass_insn i)
@@ -121,6 +122,12 @@ static inline unsigned sass_read_board(struct sass_insn i)
 static inline unsigned sass_waits(struct sass_insn i)
 {
 	return sass_field(i, SASS_WAIT_AT, 6);
+}
+
+/* Scoreboards that the instruction sets, as bits. */
+static inline unsigned sass_boards_set(struct sass_insn i)
+{
+	return (1u << sass_write_board(i) | 1u << sass_read_board(i)) & ((1u << SASS_SCOREBOARDS) - 1);
 }
 
 /* Where the instruction names a convergence barrier, of BSSY, BSYNC, BREAK and what empties one; 0: nowhere. */

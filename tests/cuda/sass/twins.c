@@ -218,6 +218,26 @@ static void drop_times(struct opened *o)
 	ok(times && seen * 3 >= times, "a time that is too short is seen (%u of %u: of what nobody waits for, none)", seen, times);
 }
 
+/* Cycles until a scoreboard that was set can be waited for. */
+static void wait_early(struct opened *o)
+{
+	uint32_t pairs = 0, early = 0, seen = 0;
+
+	for (uint32_t i = first_added(o); i + 1 < o->n; i++) {
+		struct sass_insn was = get(o, i);
+
+		if (!(sass_boards_set(was) & sass_waits(get(o, i + 1))))
+			continue;
+		pairs++;
+		early += sass_stall(was) < 2;
+		set(o, i, sass_with(was, SASS_STALL_AT, 4, 1));
+		seen += !passes(o);
+		set(o, i, was);
+	}
+	ok(!early, "%u instructions wait for what is set just before, %u too early", pairs, early);
+	ok(seen == pairs, "one that would be too early is seen");
+}
+
 /* Another order of a probe's instructions does the same; a probe in which one field of one is another does not. */
 static void number_values(struct opened *o)
 {
@@ -337,6 +357,7 @@ static void check_the_checker(const char *image, size_t size, const struct gpubp
 	change_added(&o);
 	drop_waits(&o);
 	drop_times(&o);
+	wait_early(&o);
 	wait_at_once(&o);
 	if (!together && !strcmp(kernel, "straight"))
 		number_values(&o);
