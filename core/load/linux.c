@@ -58,22 +58,24 @@ static const struct gpubpf_map *unit_map(const struct gpubpf_unit *unit, int ind
 static bool is_element(const struct gpubpf_unit *unit, const struct gpubpf_map *map)
 {
 	for (uint32_t i = 0; i < unit->nmaps; i++)
-		for (uint32_t e = 0; e < unit->maps[i].nelements; e++)
+		for (uint32_t e = 0; unit->maps[i].inner && e < unit->maps[i].nelements; e++)
 			if (map == &unit->maps[unit->maps[i].elements[e].map])
 				return true;
 	return false;
 }
 
-/* Arrays that a GPU has too are made so that their memory can be mapped; types that the kernel lacks are left out. */
+/* Arrays that a GPU has too are made so that their memory can be mapped; types that the kernel lacks are left out, as are maps
+ * with programs for the GPU in them, whose slots libbpf fills by their type alone. */
 static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, const struct gpubpf_unit *unit)
 {
 	uint32_t type = bpf_map__type(map);
+	bool progs = type == BPF_MAP_TYPE_PROG_ARRAY && other && other->nelements;
 
-	if (type == GPUBPF_SHARED_ARRAY)
+	if (type == GPUBPF_SHARED_ARRAY || progs)
 		bpf_map__set_type(map, BPF_MAP_TYPE_ARRAY);
-	else if (type >= GPUBPF_FIRST_OWN_TYPE)
+	if (progs || (type >= GPUBPF_FIRST_OWN_TYPE && type != GPUBPF_SHARED_ARRAY))
 		bpf_map__set_autocreate(map, false);
-	if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
+	else if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
 	bpf_map__set_pin_path(map, NULL);
 }
@@ -219,6 +221,17 @@ static struct bpf_link *attach_at(const struct bpf_program *prog, const char *ta
 	return bpf_program__attach_uprobe_opts(prog, -1, binary, offset, &opts);
 }
 
+/* Then a program without a place may be one that others go on in. */
+static bool has_jumps(const struct bpf_object *obj)
+{
+	struct bpf_map *map;
+	bool found = false;
+
+	bpf_object__for_each_map(map, obj)
+		found |= bpf_map__type(map) == BPF_MAP_TYPE_PROG_ARRAY;
+	return found;
+}
+
 static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const char *target, char *why, size_t size)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(k->obj, name);
@@ -231,6 +244,8 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	}
 	k->links[i] = target ? attach_at(prog, target) : bpf_program__attach(prog);
 	if (k->links[i])
+		return 0;
+	if (errno == EOPNOTSUPP && !target && has_jumps(k->obj))
 		return 0;
 	if (errno == EOPNOTSUPP && !target) {
 		snprintf(why, size, "its section says not where; --attach %s=BINARY:FUNCTION does", name);

@@ -35,6 +35,9 @@ says 'map apart is not shared: .*; an array is shared' "a hash is not shared, an
 run "$GPUBPF" run -o "$OBJ/shared_nested.bpf.o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" 2 0; is 42 "a map of maps"
 says 'map elements is not shared' "is one for each"; [ "$(grep -c 'not attached' "$T/err")" = 0 ]; ok $? "and the kernel takes it: $(cat "$T/err")"
 [ "$(json "v('element')[0]")" = 2048 ]; ok $? "as the GPU does: $(json "v('element')")"
+run "$GPUBPF" run -o "$OBJ/shared_jumps.bpf.o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" 2 0; is 42 "maps of programs"
+says 'map of_host is of type 3' "of which one is the kernel's"; [ "$(grep -c 'not attached' "$T/err")" = 0 ]; ok $? "and the kernel takes it: $(cat "$T/err")"
+[ "$(json "v('steps')")" = "[0, 2048, 0, 2]" ]; ok $? "and all go on in others: $(json "v('steps')")"
 "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -- "$T/app" 200 50 > /dev/null 2>&1 & tool=$!
 until_true sh -c "'$GPUBPF' map lookup counts key 1 | grep -q 'value: [1-9]'"; ok $? "what the kernel counts is seen while it runs"
 "$GPUBPF" map update counts key 1 value 1000000; until_true sh -c "'$GPUBPF' map lookup counts key 1 | grep -q 'value: 100000[1-9]'"
