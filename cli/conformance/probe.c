@@ -203,7 +203,7 @@ static int attach(const struct probed *p)
 		return 0;
 	to.pattern = kernel_of(p->j.c, name, sizeof(name));
 	while ((prog = gpubpf_session__next_program(p->s, prog)))
-		if (!gpubpf_program__attach_opts(prog, &to))
+		if (gpubpf_prog__pattern(prog)[0] && !gpubpf_program__attach_opts(prog, &to))
 			return -errno;
 	return 0;
 }
