@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of maps whose elements are as session.bpf.c's counts. */
+/* Maps of maps whose elements are as session.bpf.c's counts, and a map of programs. */
 #include <gpubpf/probe.h>
 
 struct element {
@@ -23,6 +23,27 @@ struct {
 	__array(values, struct element);
 } keyed SEC(".maps") = { .values = { &first } };
 
+int one(void *ctx), two(void *ctx);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, int(void *));
+} jumps SEC(".maps") = { .values = { (void *)&one } };
+
+SEC("gpu/entry")
+int one(void *ctx)
+{
+	return 1;
+}
+
+SEC("gpu/entry")
+int two(void *ctx)
+{
+	return 2;
+}
+
 SEC("gpu/entry/nested_*")
 int nest(struct gpubpf_ctx *ctx)
 {
@@ -32,5 +53,6 @@ int nest(struct gpubpf_ctx *ctx)
 
 	if (n)
 		__sync_fetch_and_add(n, 1);
+	bpf_tail_call(ctx, &jumps, 0);
 	return bpf_map_lookup_elem(&keyed, &key) != NULL;
 }

@@ -245,6 +245,47 @@ static void test_elements(uint32_t first)
 	gpubpf_session__free(s);
 }
 
+static const struct gpubpf_prog *program_of(const struct gpubpf_session *s, const char *name)
+{
+	const struct gpubpf_prog *prog = NULL;
+
+	while ((prog = gpubpf_session__next_program(s, prog)) && strcmp(gpubpf_prog__name(prog), name))
+		;
+	return prog;
+}
+
+/* Slots of a map of programs are numbers of those that may stand there; what is attached nowhere can be attached. */
+static void test_slots(void)
+{
+	struct gpubpf_session *s = start_with(nested, "/nonexistent");
+	struct gpubpf_map *jumps = gpubpf_session__find_map_by_name(s, "jumps");
+	const struct gpubpf_prog *one = program_of(s, "one"), *two = program_of(s, "two"), *nest = program_of(s, "nest");
+	struct gpubpf_attach_opts to = { .sz = sizeof(to), .pattern = "k" };
+	uint32_t key = 1, bad[] = { 0, 3, 256, UINT32_MAX }, first, second;
+	struct agent a;
+
+	if (!ok(one && two && nest && jumps, "the programs are there"))
+		return;
+	first = gpubpf_prog__number(one);
+	second = gpubpf_prog__number(two);
+	ok(first && second && first != second && !gpubpf_prog__number(nest), "numbers of what may stand there: %u, %u, %u", first, second,
+	   gpubpf_prog__number(nest));
+	ok(element_on(s, 0, "jumps", 0) == first && !element_on(s, 0, "jumps", 1), "slots of `.values`");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ok(gpubpf_map__update_elem(jumps, &key, sizeof(key), &bad[i], sizeof(bad[i]), 0) == -EINVAL, "%u is refused", bad[i]);
+	ok(!gpubpf_map__update_elem(jumps, &key, sizeof(key), &second, sizeof(second), 0), "one that may is put in");
+	key = 0;
+	ok(!gpubpf_map__delete_elem(jumps, &key, sizeof(key), 0), "and another taken out");
+	agent_connect(&a, s);
+	agent_hello(&a);
+	agent_device(&a, 0, 0);
+	agent_device(&a, 1, 0);
+	ok(!element_on(s, s->narenas - 1, "jumps", 0) && element_on(s, s->narenas - 1, "jumps", 1) == second, "as a device has it that comes");
+	ok(!gpubpf_program__attach(one) && gpubpf_program__attach_opts(one, &to), "what names no kernel is attached to one that is named");
+	agent_close(&a);
+	gpubpf_session__free(s);
+}
+
 /* Maps of maps join while a map that looks like their elements has a copy a multiprocessor: it stays so, and is none. */
 static void test_alike(void)
 {
@@ -457,6 +498,7 @@ int main(int argc, char **argv)
 	test_segments();
 	test_elements(0);
 	test_elements(GPUBPF_CAP_SHARED_ARENA);
+	test_slots();
 	test_alike();
 	test_split();
 	test_refusals();
