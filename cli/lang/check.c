@@ -76,9 +76,10 @@ static struct lang_type check_value(struct check *c, struct lang_node *n, bool k
 	return n->type = (struct lang_type){ LANG_NAME };
 }
 
-static struct lang_type check_number(struct check *c, struct lang_node *n)
+/* What was checked is to be a number. */
+static struct lang_type need_number(struct check *c, const struct lang_node *n)
 {
-	struct lang_type type = check_expr(c, n);
+	struct lang_type type = n->type;
 	char what[96];
 
 	if (is_number(type) || c->learning)
@@ -87,6 +88,12 @@ static struct lang_type check_number(struct check *c, struct lang_node *n)
 	fail(c, n, type.base == LANG_KERNEL ? "kernel == \"name\" compares it; as a key it is shown as its name" :
 	     "compute it from numbers", what);
 	return number;
+}
+
+static struct lang_type check_number(struct check *c, struct lang_node *n)
+{
+	check_expr(c, n);
+	return need_number(c, n);
 }
 
 /* -- words -- */
@@ -377,8 +384,8 @@ static struct lang_type check_binary(struct check *c, struct lang_node *n)
 		n->literal = false;
 	if (compares(n->op) && check_names(c, n))
 		return number;
-	check_number(c, n->a);
-	check_number(c, n->b);
+	need_number(c, n->a);
+	need_number(c, n->b);
 	n->value = both_signed(n->a, n->b);    /* how it compares */
 	if (logical(n->op) || compares(n->op))
 		return number;
@@ -390,6 +397,24 @@ static struct lang_type check_unary(struct check *c, struct lang_node *n)
 	struct lang_type type = check_number(c, n->a);
 
 	return n->op == LANG_T_INVERT ? (struct lang_type){ LANG_INT, type.is_signed } : number;
+}
+
+/* *(uint32 *)arg0, ((uint32 *)arg0)[tid] */
+static struct lang_type check_read(struct check *c, struct lang_node *n)
+{
+	struct lang_type address = check_value(c, n->a, false);
+
+	if (n->b)
+		check_number(c, n->b);
+	if (c->learning)
+		return (struct lang_type){ LANG_INT, address.to_signed };
+	if (c->host)
+		fail(c, n, "read it in a gpu/ probe, and keep it in a map", "the application's memory is read in kernels alone");
+	else if (address.base != LANG_ADDRESS || !address.to)
+		fail(c, n, "*(uint32 *)arg0, ((uint32 *)arg0)[i], or declare the argument: gpu/entry/NAME(uint32 *a)",
+		     "what is at this address is not known");
+	n->value = address.to;
+	return (struct lang_type){ LANG_INT, address.to_signed };
 }
 
 static struct lang_type check_ternary(struct check *c, struct lang_node *n)
@@ -411,6 +436,11 @@ static void no_writes(struct check *c, const struct lang_node *n)
 		     "maps are set in kernels alone");
 }
 
+static bool same_type(struct lang_type a, struct lang_type b)
+{
+	return a.base == b.base && a.to == b.to && a.to_signed == b.to_signed;
+}
+
 static struct lang_type check_set(struct check *c, struct lang_node *n)
 {
 	struct lang_type type;
@@ -426,6 +456,7 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 	if ((type.base == LANG_VOID || type.base == LANG_AGGREGATE) && !c->learning)
 		fail(c, n->b, "keep numbers, strings, kernel and addresses", "this cannot be kept");
 	if (n->a->kind == LANG_N_MAP) {
+		type.to = type.to_signed = 0;
 		check_key(c, n->a);
 		check_holds(c, n->a, NULL, type);
 		return n->a->type = n->a->map->value;
@@ -434,7 +465,7 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 		return check_var(c, n->a);
 	if (n->a->var->type.base == LANG_VOID)
 		n->a->var->type = type;
-	else if (n->a->var->type.base != type.base && !(n->a->var->bits && is_number(type)) && !c->learning)
+	else if (!same_type(n->a->var->type, type) && !(n->a->var->bits && is_number(type)) && !c->learning)
 		fail(c, n, "take another variable", "the variable holds values of another type");
 	if (!n->a->var->bits)
 		n->a->var->type.is_signed |= type.is_signed;
@@ -652,6 +683,8 @@ static struct lang_type expr_type(struct check *c, struct lang_node *n)
 	case LANG_N_CAST:
 		check_number(c, n->a);
 		return n->type;
+	case LANG_N_READ:
+		return check_read(c, n);
 	case LANG_N_SET:
 		return check_set(c, n);
 	case LANG_N_STEP:

@@ -277,26 +277,36 @@ static struct lang_node *var_node(struct lang_parser *p)
 
 static struct lang_node *unary(struct lang_parser *p);
 
-static void no_pointers(struct lang_parser *p, uint32_t pos)
+/* behind the type and its * */
+static void pointer(struct lang_parser *p, struct lang_node *n, uint32_t bits, bool is_signed)
 {
-	lang_fail(p->l, pos, "arg0, arg1, ... are the arguments' values", "there are no pointers but for str()");
+	n->type = (struct lang_type){ LANG_ADDRESS, false, is_signed, bits };
+	n->value = 64;
+	while (lang_accept(p, LANG_T_MUL))
+		n->type = (struct lang_type){ LANG_ADDRESS, false, false, 64 };
 }
 
-/* (int32)x, or an expression in parentheses */
+/* (int32)x, (int32 *)x, or an expression in parentheses */
 static struct lang_node *parenthesis(struct lang_parser *p)
 {
 	struct lang_node *n = lang_node(p, LANG_N_CAST, p->lex.pos);
+	bool named, is_signed;
 	uint32_t bits;
 
 	lang_next(&p->lex);
-	if (p->lex.token == LANG_T_WORD && lang_type_named(p->lex.string, &bits, &n->type.is_signed)) {
+	named = p->lex.token == LANG_T_WORD && lang_type_named(p->lex.string, &bits, &n->type.is_signed);
+	if (p->lex.token == LANG_T_WORD && lang_target_named(p->lex.string, &bits, &is_signed)) {
 		n->type.base = LANG_INT;
 		n->value = bits;
 		lang_next(&p->lex);
-		if (p->lex.token == LANG_T_MUL)
-			no_pointers(p, p->lex.pos);
+		if (lang_accept(p, LANG_T_MUL))
+			pointer(p, n, bits, is_signed);
+		else if (!named)
+			lang_fail(p->l, n->pos, "printf(\"%f\", x) prints the bits of one", "nothing becomes a number with a fraction");
 		lang_expect(p, LANG_T_CLOSE, "behind the type");
+		lang_deeper(p);
 		n->a = unary(p);
+		p->depth--;
 		return n;
 	}
 	n = lang_expression(p);
@@ -363,24 +373,42 @@ static struct lang_node *step(struct lang_parser *p, struct lang_node *a, enum l
 	return n;
 }
 
-/* $x.a, $x->a, arg0[1], 1.5 */
+/* $x.a, $x->a, 1.5 */
 static void no_parts(struct lang_parser *p, const struct lang_node *a)
 {
 	if (p->lex.token == LANG_T_DOT && a->kind == LANG_N_NUMBER)
 		lang_fail(p->l, p->lex.pos, "1500us is 1.5 ms; %f prints the bits of a kernel's argument", "numbers are whole");
-	else if (p->lex.token == LANG_T_DOT || p->lex.token == LANG_T_ARROW || p->lex.token == LANG_T_LBRACKET)
-		lang_fail(p->l, p->lex.pos, "str(arg0) is the string at an address, @x[a, b] an element of a map",
-			  "%s takes nothing out of this: there are no structs, arrays and tuples",
-			  lang_token_text(p->lex.token));
+	else if (p->lex.token == LANG_T_DOT || p->lex.token == LANG_T_ARROW)
+		lang_fail(p->l, p->lex.pos, "((uint32 *)arg0)[i] is a number at an address, str(arg0) the string there",
+			  "%s takes nothing out of this: there are no structs and tuples", lang_token_text(p->lex.token));
+}
+
+/* ((uint32 *)arg0)[tid] */
+static struct lang_node *elements(struct lang_parser *p, struct lang_node *a)
+{
+	uint32_t depth = p->depth;
+
+	while (p->lex.token == LANG_T_LBRACKET && !p->l->failed) {
+		struct lang_node *n = lang_node(p, LANG_N_READ, p->lex.pos);
+
+		lang_next(&p->lex);
+		lang_deeper(p);
+		n->a = a;
+		n->b = lang_expression(p);
+		lang_expect(p, LANG_T_RBRACKET, "behind the index");
+		a = n;
+	}
+	p->depth = depth;
+	no_parts(p, a);
+	return a;
 }
 
 static struct lang_node *postfix(struct lang_parser *p)
 {
-	struct lang_node *a = primary(p);
+	struct lang_node *a = elements(p, primary(p));
 	enum lang_token op = p->lex.token;
 	uint32_t pos = p->lex.pos;
 
-	no_parts(p, a);
 	if (op != LANG_T_INC && op != LANG_T_DEC)
 		return a;
 	lang_next(&p->lex);
@@ -397,14 +425,13 @@ static struct lang_node *unary(struct lang_parser *p)
 		lang_next(&p->lex);
 		return step(p, primary(p), op, pos, true);
 	}
-	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT) {
-		if (op == LANG_T_MUL || op == LANG_T_AND)
-			no_pointers(p, pos);
+	if (op == LANG_T_AND)
+		lang_fail(p->l, pos, "args.a is the value of an argument", "nothing here has an address");
+	if (op != LANG_T_SUB && op != LANG_T_NOT && op != LANG_T_INVERT && op != LANG_T_MUL)
 		return postfix(p);
-	}
 	lang_next(&p->lex);
 	lang_deeper(p);
-	n = lang_node(p, LANG_N_UNARY, pos);
+	n = lang_node(p, op == LANG_T_MUL ? LANG_N_READ : LANG_N_UNARY, pos);
 	n->op = op;
 	n->a = unary(p);
 	p->depth--;
@@ -429,6 +456,9 @@ static struct lang_node *binary(struct lang_parser *p, uint32_t least)
 	while (operators[p->lex.token].precedence >= least && operators[p->lex.token].precedence && !ends_filter(p)) {
 		n = lang_node(p, LANG_N_BINARY, p->lex.pos);
 		n->op = p->lex.token;
+		if (++p->operators > LANG_OPERATORS)
+			lang_fail(p->l, n->pos, "use variables for parts of it", "the statement has more than %u operators",
+				  LANG_OPERATORS);
 		lang_next(&p->lex);
 		lang_deeper(p);
 		n->a = a;

@@ -6,6 +6,7 @@
 #include "gpubpf/ctx.h"
 
 #define NAMED_ARG 530 /* include/gpubpf/helpers.def */
+#define PROBE_READ 112
 #define FIELD(name) ((int)offsetof(struct gpubpf_ctx, name))
 
 void gen_number(struct gen *g, int dst, const struct lang_node *n)
@@ -219,6 +220,32 @@ static void cast(struct gen *g, const struct lang_node *n)
 	narrow(g, n->value, n->type.is_signed);
 }
 
+/* r0 = a[b], or *a: 0 where the application has no memory */
+static void read_memory(struct gen *g, const struct lang_node *n)
+{
+	uint32_t bytes = n->value / 8;
+	int at;
+
+	if (n->b) {
+		both(g, n->a, n->b);
+		gen_alu_imm(g, BPF_MUL, R1, (int32_t)bytes);
+		gen_alu(g, BPF_ADD, R0, R1);
+	} else {
+		gen_expr(g, n->a);
+	}
+	at = gen_push(g, 8);
+	gen_mov(g, R3, R0);
+	gen_imm(g, R1, 0);
+	gen_store(g, R10, at, R1, 8);
+	gen_mov(g, R1, R10);
+	gen_alu_imm(g, BPF_ADD, R1, at);
+	gen_imm(g, R2, bytes);
+	gen_call(g, PROBE_READ);
+	gen_load(g, R0, R10, at, bytes);
+	narrow(g, n->type.is_signed ? n->value : 0, true);
+	gen_pop(g, 8);
+}
+
 /* -- tests -- */
 
 struct test {
@@ -345,7 +372,7 @@ void gen_expr(struct gen *g, const struct lang_node *n)
 	static void (*const kinds[])(struct gen *g, const struct lang_node *n) = {
 		[LANG_N_BUILTIN] = word, [LANG_N_MAP] = gen_map_read, [LANG_N_UNARY] = unary, [LANG_N_BINARY] = binary,
 		[LANG_N_TERNARY] = ternary, [LANG_N_CAST] = cast, [LANG_N_SET] = set, [LANG_N_STEP] = step,
-		[LANG_N_CALL] = call,
+		[LANG_N_CALL] = call, [LANG_N_READ] = read_memory,
 	};
 
 	if (n->kind == LANG_N_NUMBER)

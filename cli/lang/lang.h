@@ -22,6 +22,7 @@
 
 #define LANG_TEXT_SIZE (1u << 20)      /* bytes of a program's text */
 #define LANG_DEPTH 64                  /* nesting of expressions and blocks */
+#define LANG_OPERATORS 1000            /* with two operands, of a statement: each may be one deeper than the last */
 #define LANG_MAPS 64
 #define LANG_VARS 32                   /* scratch variables of a probe */
 #define LANG_KEYS 8                    /* elements of a key */
@@ -65,6 +66,8 @@ enum lang_base {
 struct lang_type {
 	enum lang_base base;
 	bool is_signed;
+	bool to_signed;                /* of an address: what it leads to, */
+	uint8_t to;                    /* and the bits of that; 0: not known */
 };
 
 enum lang_source {
@@ -121,6 +124,7 @@ enum lang_kind {
 	LANG_N_BINARY,
 	LANG_N_TERNARY,
 	LANG_N_CAST,                   /* value: bits */
+	LANG_N_READ,                   /* a[b], or *a: of the application's memory; value: bits */
 	LANG_N_SET,                    /* a op= b; op NONE: a = b */
 	LANG_N_STEP,                   /* ++ and --; value: 1 in front */
 	LANG_N_CALL,                   /* list: arguments */
@@ -307,6 +311,7 @@ struct lang_parser {
 	struct lang_block *block;
 	bool filter;                   /* a / in front of { ends it */
 	uint32_t depth;
+	uint32_t operators;            /* of the statement, as far as it is read */
 };
 struct lang_node *lang_expression(struct lang_parser *p);
 struct lang_node *lang_node(struct lang_parser *p, enum lang_kind kind, uint32_t pos);
@@ -319,6 +324,8 @@ bool lang_word_is(const struct lang_parser *p, const char *word);
 void lang_deeper(struct lang_parser *p);
 /* A type's name: bits and sign; false: it is none. */
 bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed);
+/* The same of what addresses lead to, fractions too. */
+bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed);
 /* builtin.c: the row of a word, argN included; false: it is none. */
 bool lang_builtin_find(const char *word, struct lang_builtin *builtin);
 /* args.NAME that no probe declares; false: there are too many names. */

@@ -209,6 +209,7 @@ static struct lang_node *statement(struct lang_parser *p)
 	struct lang_node *n = NULL;
 	bool open = p->lex.token == LANG_T_LBRACE;
 
+	p->operators = 0;
 	if (lang_word_is(p, "while"))
 		lang_fail(p->l, p->lex.pos, "for ($i : 0..100) { ... if (...) { break; } } is bounded",
 			  "there is no while: kernels must not wait");
@@ -271,6 +272,7 @@ static void filter(struct lang_parser *p, struct lang_block *b)
 	if (p->lex.token != LANG_T_DIV)
 		return;
 	p->filter = true;
+	p->operators = 0;
 	lang_next(&p->lex);
 	b->filter = lang_expression(p);
 	p->filter = false;

@@ -205,12 +205,23 @@ bool lang_type_named(const char *word, uint32_t *bits, bool *is_signed)
 	return false;
 }
 
-/* "unsigned long": both say something */
+bool lang_target_named(const char *word, uint32_t *bits, bool *is_signed)
+{
+	*is_signed = false;
+	*bits = !strcmp(word, "half") ? 16 : !strcmp(word, "float") ? 32 : !strcmp(word, "double") ? 64 : 0;
+	return *bits || lang_type_named(word, bits, is_signed);
+}
+
+/* "unsigned long": both say something; fractions say it of addresses alone */
 static void add_type(struct lang_arg *arg, const char *word)
 {
 	bool is_signed, was_unsigned = arg->bits && !arg->type.is_signed;
 	uint32_t bits;
 
+	if (arg->type.base == LANG_ADDRESS)
+		return;
+	if (lang_target_named(word, &bits, &is_signed))
+		arg->type.to = bits;
 	if (!lang_type_named(word, &bits, &is_signed))
 		return;
 	arg->bits = bits;
@@ -229,7 +240,11 @@ static void parse_arg(struct lang_lex *x, struct lang_block *block)
 				add_type(&arg, word);
 			word = x->string;
 		} else if (x->token == LANG_T_MUL) {
-			arg = (struct lang_arg){ .type = { LANG_ADDRESS, false }, .bits = 64 };
+			if (word)
+				add_type(&arg, word);
+			arg.type.to = arg.type.base == LANG_ADDRESS ? 64 : arg.type.to;
+			arg = (struct lang_arg){ .bits = 64, .type = { LANG_ADDRESS, false, arg.type.is_signed, arg.type.to } };
+			word = NULL;
 		}
 	}
 	if (!word)
@@ -237,8 +252,8 @@ static void parse_arg(struct lang_lex *x, struct lang_block *block)
 	else if (block->nargs == LANG_ARGS)
 		lang_fail(x->l, x->pos, "leave the others out", "more than %u arguments have a name", LANG_ARGS);
 	arg.name = word;
-	if (arg.type.base == LANG_ADDRESS)
-		arg.type.is_signed = false;
+	if (arg.type.base != LANG_ADDRESS)
+		arg.type.to = 0;
 	if (word && block->nargs < LANG_ARGS)
 		block->args[block->nargs++] = arg;
 }

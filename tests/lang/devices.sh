@@ -19,6 +19,8 @@ gpu/entry/step_one { @start[tid] = nsecs; }
 gpu/exit/step_one /@start[tid] && nsecs - @start[tid] < 1h/ { @took = count(); delete(@start[tid]); }
 gpu/exit/step_one { let $side: string = gid % 2 == 0 ? "even" : "odd"; @who[$side, kernel] = count(); @fine = hist(gid % 5, 1); }
 gpu/exit/step_one /gid == 65 && launch == 0 && str(arg0 + 260) == "A"/ { @letter[str(arg0 + 260)] = count(); }
+gpu/exit/step_one(int *v) /launch == 1/ { @read = sum(args.v[gid]); @nowhere[*(int *)8] = count(); }
+gpu/entry/step_one /launch == 1 && gid == 200/ { @at[*(uint16 *)(arg0 + 800), ((int8 *)arg0)[800]] = count(); }
 gpu/entry/never* { @never[kernel] = count(); }
 BEGIN { printf("begin %s\n", $1); } END { printf("end %d %d\n", @count, @even[0]); clear(@set); clear(@few); }
 END
@@ -61,6 +63,9 @@ end 3072 1536
   [3]                     615 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
   [4, 6)                  612 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ |
 @letter[A]: 1
+@read: 2095104
+@nowhere[0]: 1024
+@at[200, -56]: 1
 END
 run "$GPUBPF" "$T/all.bt" --param param -- "$LOOP" 3 0; is 42 "all"
 grep -v 'values, p50\|^$\|^gpubpf: ' "$T/err" > "$T/got"

@@ -34,4 +34,10 @@ run "$GPUBPF" -e 'gpu/exit/* { @ = count(); }' -c true; is 2 "-c CMD"; says 'beh
 run "$GPUBPF" -p launches -- true; is 2 "an option without a command"; says "gpubpf run -p" "says what to do"
 run "$GPUBPF" -l 'gpu/exit/*'; is 2 "-l with a place"; says 'use gpubpf -l -- CMD' "says what to do"; run "$GPUBPF" -l; is 2 "-l alone"; says 'gpubpf -l -- ./app' "too"
 run "$GPUBPF" -l -- true; is 0 "-l"; says 'never used a GPU runtime' "runs kernel list"
+for long in '0 + ' '(uint8)' '1 || ' '1 ? 1 : ' '*' 'args.a['; do
+	python3 -c "import sys; open(sys.argv[1], 'w').write('gpu/exit/*(int *a) { @ = sum(' + sys.argv[2] * 100000 + '1); }')" "$T/long.bt" "$long"
+	run "$GPUBPF" "$T/long.bt" -- true; is 125 "100000 times '$long'"; says 'use variables for parts of it' "is refused with what to do"
+done
+python3 -c "import sys; open(sys.argv[1], 'w').write('BEGIN { print(' + '1 + ' * 1000 + '1); exit(); }')" "$T/long.bt"
+run timeout 20 "$GPUBPF" "$T/long.bt" -- true; is 0 "1000 operators"; says '^1001$' "are done"
 finish
