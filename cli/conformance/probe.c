@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/places.h"
 #include "core/session/session.h"
+#include "core/target.h"
 #include "core/worker/job.h"
 #include "core/worker/installed.h"
 #include "judge.h"
@@ -265,12 +267,13 @@ static const struct form {
 	enum gpubpf_image_kind kind;
 	const char *ending;
 	bool machine;
+	bool names;              /* of parameters are in it: not where clang compiled it */
 } forms[] = {
-	{ GPUBPF_IMAGE_OPENCL_C, "cl" },
+	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true },
 	{ GPUBPF_IMAGE_SPIRV, "spv" },
 	{ GPUBPF_IMAGE_PTX, "ptx" },
-	{ GPUBPF_IMAGE_AMDGPU, "co", true },
-	{ GPUBPF_IMAGE_CUBIN, "cubin", true },
+	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true },
+	{ GPUBPF_IMAGE_CUBIN, "cubin", .machine = true },
 };
 
 /* Its file; false: the device does not take the form, nor the run's route, or the suite has none for its architecture. */
@@ -286,37 +289,56 @@ static bool find_form(const struct suite_run *run, const struct gpubpf_device_ca
 	return !form->machine || access(path, R_OK) == 0;
 }
 
-/* Skipped is a case that needs what the device does not have. */
-static bool lacks(const struct suite_case *c, const struct gpubpf_device_caps *caps, struct suite_result *r)
+/* Does a target that kernels in this form go to take the place "gpu/NAME"? */
+static bool takes_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form,
+			const char *place, char why[GPUBPF_WHY_NOT])
 {
-	static const struct {
-		const char *name;
-		uint64_t bit;
-	} all[] = { { "ALLOCATIONS", GPUBPF_CAP_ALLOCATIONS } };
-	char line[64];
-	const char *what = grid_line(c, "needs", &(const char *){ NULL }, line, sizeof(line));
+	const struct gpubpf_target_info *t = NULL;
+	uint32_t site = GPUBPF_SITE_ENTRY;
 
-	for (size_t i = 0; what && i < sizeof(all) / sizeof(all[0]); i++) {
-		if (strcmp(what, all[i].name) || caps->bits & all[i].bit)
-			continue;
-		r->state = SUITE_SKIPPED;
-		snprintf(r->got, sizeof(r->got), "the device lacks the capability %s", what);
-		return true;
-	}
+	while (site < GPUBPF_NSITES && strcmp(place, gpubpf_place_kind(site)->name))
+		site++;
+	snprintf(why, GPUBPF_WHY_NOT, "there is no place gpu/%.64s/", place);
+	while (site < GPUBPF_NSITES && (t = gpubpf_target_taking(form->kind, t)))
+		if ((!run->route || t == run->route) && gpubpf_target_takes(t, caps, site, why))
+			return true;
+	return false;
+}
+
+/* Of what a case needs: ALLOCATIONS, names, gpu/PLACE. */
+static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form, const char *what,
+		char why[GPUBPF_WHY_NOT])
+{
+	if (!strncmp(what, "gpu/", 4))
+		return takes_place(run, caps, form, what + 4, why);
+	snprintf(why, GPUBPF_WHY_NOT, "the device, or the form in which it is given kernels, lacks %.64s", what);
+	return strcmp(what, "names") ? caps->bits & GPUBPF_CAP_ALLOCATIONS : form->names;
+}
+
+/* A case is skipped where something is not there that it needs. */
+static bool lacks(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
+		  const struct form *form, char why[GPUBPF_WHY_NOT])
+{
+	const char *at = NULL, *what;
+	char line[64];
+
+	while ((what = grid_line(c, "needs", &at, line, sizeof(line))))
+		if (!has(run, caps, form, what, why))
+			return true;
+	why[0] = '\0';
 	return false;
 }
 
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
-	char path[sizeof(run->suite.folder) + 64], text[400];
+	char path[sizeof(run->suite.folder) + 64], text[400], lacking[GPUBPF_WHY_NOT] = "";
 	uint32_t taken = 0;
 
-	if (lacks(&run->suite.cases[index], &device->caps, r))
-		return;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (forms[i].machine && taken) /* which a device that takes another form has by --route */
 			break;
-		if (!find_form(run, &device->caps, &forms[i], path, sizeof(path)))
+		if (!find_form(run, &device->caps, &forms[i], path, sizeof(path)) ||
+		    lacks(run, &run->suite.cases[index], &device->caps, &forms[i], lacking))
 			continue;
 		taken++;
 		r->state = SUITE_FAILED;
@@ -330,6 +352,9 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 	if (taken)
 		return;
 	r->state = SUITE_SKIPPED;
-	snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes%s%s: %.40s",
+	if (lacking[0])
+		snprintf(r->got, sizeof(r->got), "%s", lacking);
+	else
+		snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes%s%s: %.40s",
 		 run->route ? " by the route " : "", run->route ? run->route->name : "", device->caps.arch);
 }

@@ -11,6 +11,7 @@
 #define get_global_id(d) (uint)(OF(d, ctaid) * OF(d, ntid) + OF(d, tid))
 #define get_global_size(d) (uint)(OF(d, nctaid) * OF(d, ntid))
 #define barrier(fence) __syncthreads()
+#define atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #elif defined(__AMDGCN__)
 /* a launch as the processor is told of it: hsa_kernel_dispatch_packet_t */
 #define PACKET ((constant ushort *)__builtin_amdgcn_dispatch_ptr())
@@ -19,6 +20,7 @@
 #define get_local_id(d) (uint)OF(d, workitem_id)
 #define get_global_id(d) (uint)(OF(d, workgroup_id) * PACKET[2 + (d)] + OF(d, workitem_id))
 #define get_global_size(d) ((constant uint *)PACKET)[3 + (d)]
+#define atomic_add(p, v) __atomic_fetch_add(p, v, __ATOMIC_RELAXED)
 #define barrier(fence) do { \
 	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); \
 	__builtin_amdgcn_s_barrier(); \
@@ -116,5 +118,17 @@ kernel void floats(PARAMETERS)
 	for (uint k = 0; k < 64; k++)
 		x += f / 3.0f;
 	to[n] = 3 * n + (x > 13.33f && x < 13.34f);
+}
+#endif
+
+#if defined(ONLY_adds) || defined(ALL)
+/* A part of it, and the rest by an atomic whose old value counts. */
+kernel void adds(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = n;
+	if (atomic_add(to + n, 2 * n + 1) != n)
+		to[n] = 0;
 }
 #endif

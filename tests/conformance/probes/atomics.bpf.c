@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An atomic: what it does, with what, where, and what was there before. */
+#include "../case.h"
+
+EXPECT("workload adds");
+EXPECT("needs gpu/atomic");
+EXPECT("launch 5,1,1 64,1,1");
+EXPECT("checks 2560");
+
+SEC("gpu/atomic/adds")
+int add(struct gpubpf_ctx *ctx)
+{
+	CHECK(ctx->atomic.op, GPUBPF_RMW_ADD);
+	CHECK(ctx->atomic.operand, 2 * ctx->global_linear + 1);
+	CHECK(ctx->atomic.old, ctx->global_linear);
+	CHECK(ctx->mem.addr, ctx->arg[0] + 4 * ctx->global_linear);
+	CHECK(ctx->mem.access, GPUBPF_ATOMIC);
+	CHECK(ctx->mem.bytes, 4);
+	CHECK(ctx->mem.space, GPUBPF_GLOBAL);
+	CHECK(ctx->place, 0);
+	return 0;
+}

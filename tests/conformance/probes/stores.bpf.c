@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each store to global memory, behind it and before it: where to, how much, and what. */
+#include "../case.h"
+
+EXPECT("workload plain");
+EXPECT("needs gpu/mem");
+EXPECT("needs gpu/mem_before");
+EXPECT("launch 5,1,1 64,1,1");
+EXPECT("checks 4480");
+
+static __always_inline int store(struct gpubpf_ctx *ctx)
+{
+	if (ctx->mem.access != GPUBPF_STORE)
+		return 0;
+	CHECK(ctx->mem.addr, ctx->arg[0] + 4 * ctx->global_linear);
+	CHECK(ctx->mem.offset, ctx->mem.addr);
+	CHECK(ctx->mem.value[0], 3 * ctx->global_linear + 1);
+	CHECK(ctx->mem.value[1], 0);
+	CHECK(ctx->mem.bytes, 4);
+	CHECK(ctx->mem.space, GPUBPF_GLOBAL);
+	CHECK(ctx->mem.count, 1);
+	return 0;
+}
+
+SEC("gpu/mem/plain")
+int behind(struct gpubpf_ctx *ctx)
+{
+	return store(ctx);
+}
+
+SEC("gpu/mem_before/plain")
+int before(struct gpubpf_ctx *ctx)
+{
+	return store(ctx);
+}
