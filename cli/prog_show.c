@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <json-c/json.h>
+#include <string.h>
 
 #include "core/load/load.h"
 #include "core/session/report.h"
