@@ -120,6 +120,36 @@ static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 			 GIVEN_BOARD);
 }
 
+/* Does `later` write what the access reads or writes, or read what that writes? */
+static bool follows(struct sass_insn later, struct sass_insn access)
+{
+	for (unsigned i = 0; i < SASS_OPERANDS * SASS_OPERANDS; i++) {
+		struct sass_operand x = sass_operand(sass_form_find(sass_opcode(later)), later, i / SASS_OPERANDS);
+		struct sass_operand y = sass_operand(sass_form_find(sass_opcode(access)), access, i % SASS_OPERANDS);
+
+		if (x.n && y.n && (x.written || y.written) && x.reg < y.reg + y.n && y.reg < x.reg + x.n)
+			return true;
+	}
+	return false;
+}
+
+/* Of an access that got its scoreboard here compilers know that it has read its registers when a later one of that unit
+ * has: the first that follows it waits all the same. */
+static void await_given(struct grafting *p, uint32_t from)
+{
+	for (uint32_t i = from; i < p->out->n; i++) {
+		uint32_t j = i + 1;
+
+		if (!has_no_board(p->entry->insns[i - from]) || has_no_board(p->out->insns[i]))
+			continue;
+		while (j < p->out->n && !follows(p->out->insns[j], p->out->insns[i]))
+			j++;
+		if (j < p->out->n)
+			p->out->insns[j] = sass_with(p->out->insns[j], SASS_WAIT_AT, 6,
+						     sass_waits(p->out->insns[j]) | 1u << GIVEN_BOARD);
+	}
+}
+
 /* Cycles from the first instruction until the first that writes a predicate. */
 static unsigned time_to_predicate(const struct sass_probe *probe)
 {
@@ -283,6 +313,7 @@ static int put_entry(struct grafting *p)
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
 		put(p, entry_insn(p, i));
+	await_given(p, p->out->entry);
 	time = time_behind_predicate(p->entry);
 	if (!p->above || time < SASS_PREDICATE_TIME)
 		put(p, sass_nop(p->above ? 0 : ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
