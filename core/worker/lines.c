@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lines.h"
 
+#include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <libelf.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct gpubpf_line_row {
 	uint64_t address;
 	uint32_t line;                 /* from here on, up to the next row; 0: none */
 	uint32_t order;                /* in the tables */
+	uint32_t file;                 /* its number + 1; 0: not asked for, or a row where no statement begins */
+	uint64_t copy;                 /* of an inlined function; 0: none */
 };
 
 /* Of two rows at one address the later one holds, but the end of what came before never does. */
@@ -23,7 +28,48 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n)
+/* The file's number + 1; 0: out of memory. */
+static uint32_t file_number(struct gpubpf_lines *lines, const char *path)
+{
+	char **grown;
+
+	for (size_t i = lines->nfiles; path && i-- > 0;)
+		if (!strcmp(lines->files[i], path))
+			return i + 1;
+	grown = path ? realloc(lines->files, (lines->nfiles + 1) * sizeof(*grown)) : NULL;
+	if (!grown)
+		return 0;
+	lines->files = grown;
+	grown[lines->nfiles] = strdup(path);
+	return grown[lines->nfiles] ? ++lines->nfiles : 0;
+}
+
+/* Where in the debug information the innermost inlined function at an address is; 0: none is. */
+static uint64_t copy_at(Dwarf_Die *unit, Dwarf_Addr address)
+{
+	Dwarf_Die *scopes = NULL;
+	uint64_t copy = 0;
+	int n = dwarf_getscopes(unit, address, &scopes);
+
+	for (int i = 0; !copy && i < n; i++)
+		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine)
+			copy = dwarf_dieoffset(&scopes[i]);
+	free(scopes);
+	return copy;
+}
+
+static void add_start(struct gpubpf_lines *lines, struct gpubpf_line_row *to, Dwarf_Line *row, Dwarf_Die *unit)
+{
+	bool statement = false;
+
+	if (!to->line || dwarf_linebeginstatement(row, &statement) || !statement)
+		return;
+	to->file = file_number(lines, dwarf_linesrc(row, NULL, NULL));
+	to->copy = copy_at(unit, to->address);
+}
+
+/* unit: of the table; NULL: where lines begin is not asked for. */
+static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, Dwarf_Die *unit)
 {
 	struct gpubpf_line_row *rows = n < UINT32_MAX - lines->n ? realloc(lines->rows, (lines->n + n) * sizeof(*rows)) : NULL;
 
@@ -38,7 +84,9 @@ static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n)
 
 		if (dwarf_lineaddr(row, &address) || dwarf_lineno(row, &line) || dwarf_lineendsequence(row, &end))
 			continue;
-		lines->rows[lines->n] = (struct gpubpf_line_row){ address, end ? 0 : line, lines->n };
+		lines->rows[lines->n] = (struct gpubpf_line_row){ address, end ? 0 : line, lines->n, 0, 0 };
+		if (unit)
+			add_start(lines, &lines->rows[lines->n], row, unit);
 		lines->n++;
 	}
 }
@@ -52,14 +100,25 @@ static void add_tables(struct gpubpf_lines *lines, Dwarf *dwarf)
 
 	while (!dwarf_next_lines(dwarf, at, &next, &unit, NULL, NULL, &table, &n) && next > at) {
 		if (n)
-			add_table(lines, table, n);
+			add_table(lines, table, n, NULL);
 		at = next;
 	}
-	if (lines->n)
-		qsort(lines->rows, lines->n, sizeof(*lines->rows), compare);
 }
 
-void gpubpf_lines_read(const void *image, size_t size, struct gpubpf_lines *lines)
+/* Of the units that are known: of these inlined functions are. */
+static void add_units(struct gpubpf_lines *lines, Dwarf *dwarf)
+{
+	Dwarf_CU *unit = NULL, *next;
+	Dwarf_Lines *table;
+	Dwarf_Die die;
+	size_t n;
+
+	for (; !dwarf_get_units(dwarf, unit, &next, NULL, NULL, &die, NULL); unit = next)
+		if (!dwarf_getsrclines(&die, &table, &n) && n)
+			add_table(lines, table, n, &die);
+}
+
+static void read_lines(const void *image, size_t size, bool starts, struct gpubpf_lines *lines)
 {
 	Dwarf *dwarf;
 	Elf *elf;
@@ -68,10 +127,75 @@ void gpubpf_lines_read(const void *image, size_t size, struct gpubpf_lines *line
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)image, size);
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (dwarf)
+	if (dwarf && starts)
+		add_units(lines, dwarf);
+	else if (dwarf)
 		add_tables(lines, dwarf);
+	if (lines->n)
+		qsort(lines->rows, lines->n, sizeof(*lines->rows), compare);
 	dwarf_end(dwarf);
 	elf_end(elf);
+}
+
+void gpubpf_lines_read(const void *image, size_t size, struct gpubpf_lines *lines)
+{
+	read_lines(image, size, false, lines);
+}
+
+void gpubpf_lines_read_starts(const void *image, size_t size, struct gpubpf_lines *lines)
+{
+	read_lines(image, size, true, lines);
+}
+
+/* One line, of one copy, next to each other; the first instruction in front. */
+static int by_line(const void *a, const void *b)
+{
+	const struct gpubpf_line_row *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	if (x->copy != y->copy)
+		return x->copy < y->copy ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct gpubpf_line_start *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+int gpubpf_lines_starts(const struct gpubpf_lines *lines, uint64_t from, uint64_t to, struct gpubpf_line_start **starts,
+			size_t *n)
+{
+	struct gpubpf_line_row *rows = malloc((lines->n + 1) * sizeof(*rows));
+	struct gpubpf_line_start *list = malloc((lines->n + 1) * sizeof(*list));
+	size_t nrows = 0, nstarts = 0;
+
+	if (!rows || !list) {
+		free(rows);
+		free(list);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < lines->n; i++) {
+		const struct gpubpf_line_row *row = &lines->rows[i];
+
+		if (row->file && row->address >= from && row->address < to &&
+		    (i + 1 == lines->n || row[1].address != row->address)) /* else no instruction is of this row */
+			rows[nrows++] = *row;
+	}
+	qsort(rows, nrows, sizeof(*rows), by_line);
+	for (size_t i = 0; i < nrows; i++)
+		if (!i || rows[i].file != rows[i - 1].file || rows[i].line != rows[i - 1].line || rows[i].copy != rows[i - 1].copy)
+			list[nstarts++] = (struct gpubpf_line_start){ rows[i].address, lines->files[rows[i].file - 1], rows[i].line };
+	qsort(list, nstarts, sizeof(*list), by_address);
+	free(rows);
+	*starts = list;
+	*n = nstarts;
+	return 0;
 }
 
 uint32_t gpubpf_lines_at(const struct gpubpf_lines *lines, uint64_t address)
@@ -91,6 +215,9 @@ uint32_t gpubpf_lines_at(const struct gpubpf_lines *lines, uint64_t address)
 
 void gpubpf_lines_finish(struct gpubpf_lines *lines)
 {
+	for (size_t i = 0; i < lines->nfiles; i++)
+		free(lines->files[i]);
+	free(lines->files);
 	free(lines->rows);
 	*lines = (struct gpubpf_lines){ 0 };
 }

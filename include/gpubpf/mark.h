@@ -19,7 +19,8 @@
  * is_pure=False, pack=1), of a value x of 32 bits.
  * OpenCL C: a variable that nobody reads; the value is evaluated where the compiler does not see that it need not be. A
  * definition of GPUBPF_MARK in front of the source takes its place: so a twin of the source has its programs.
- * HIP: nothing; machine code of AMD's GPUs has no marks.
+ * HIP, and OpenCL C that clang compiles for AMD's GPUs: an s_nop, by which lanes come only where the source says so, and
+ * beside the code, in the section .gpubpf_marks, where it stands and which register has the value, which is computed.
  */
 #ifndef GPUBPF_MARK_H
 #define GPUBPF_MARK_H
@@ -27,6 +28,11 @@
 #ifndef GPUBPF_MARK
 #if defined(__CUDA_ARCH__) || defined(__NVPTX__)
 #define GPUBPF_MARK(name, value) __asm__ volatile("/*gpubpf_mark " #name " %0*/" : : "l"((unsigned long long)(value)))
+#elif defined(__AMDGCN__)
+#define GPUBPF_MARK(name, value)                                                                      \
+	__asm__ volatile(".Lgpubpf_mark_%=: s_nop 0\n.pushsection .gpubpf_marks,\"\",@progbits\n"        \
+			 ".quad .Lgpubpf_mark_%=\n.asciz \"" #name "\"\n.asciz \"%0\"\n.popsection"       \
+			 : : "v"((unsigned long)(value)))
 #elif defined(__OPENCL_C_VERSION__)
 #define GPUBPF_MARK(name, value)                                \
 	do {                                                    \

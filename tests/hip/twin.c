@@ -2,7 +2,7 @@
 /*
  * hip-twin ARCH IMAGE OBJECT KERNEL WHERE OUT: the twin of a kernel in an image, made by the compile worker with
  * the first program of OBJECT at WHERE: entry, exit, both, or last, the entry and of the exits the last in the code; or
- * kinds of places of single instructions, separated by commas.
+ * kinds of places of single instructions, separated by commas, those with names as KIND:GLOB.
  * Its map's layout goes to OUT.layout, a fresh arena to OUT.arena. Prints the sizes of the kernel's parameters,
  * separated by commas, or "refused WHY".
  * hip-twin ARCH IMAGE: the kernels of an image, one a line: name, parameters, registers, reason.
@@ -91,14 +91,15 @@ static int write_arena(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	return err ? err : write_file(path, ".layout", layout->maps, sizeof(*layout->maps));
 }
 
-static bool is_one_of(const char *name, const char *list)
+/* What is behind a kind's name in a list: "", ",...", ":GLOB..."; NULL: it is not there. */
+static const char *behind(const char *name, const char *list)
 {
 	size_t n = strlen(name);
 
 	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
-		if (!strncmp(list, name, n) && (!list[n] || list[n] == ','))
-			return true;
-	return false;
+		if (!strncmp(list, name, n) && (!list[n] || list[n] == ',' || list[n] == ':'))
+			return list + n;
+	return NULL;
 }
 
 /* The kinds of places that WHERE names, as a set. */
@@ -109,8 +110,28 @@ static uint32_t kinds_of(const char *where)
 	if (!strcmp(where, "both") || !strcmp(where, "last"))
 		return GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT);
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
-		kinds |= is_one_of(gpubpf_place_kind(kind)->name, where) ? 1u << kind : 0;
+		kinds |= behind(gpubpf_place_kind(kind)->name, where) ? 1u << kind : 0;
 	return kinds;
+}
+
+/* At the places of a kind, of those with names where WHERE names them. */
+static void insert(struct gpubpf_insertions *at, uint32_t site, enum gpubpf_site kind, const struct gpubpf_kernel_info *kernel,
+		   const char *where)
+{
+	const char *colon = behind(gpubpf_place_kind(kind)->name, where);
+	char glob[128] = "";
+	int err = 0;
+
+	if (colon && *colon == ':')
+		snprintf(glob, sizeof(glob), "%.*s", (int)strcspn(colon + 1, ","), colon + 1);
+
+	if (!gpubpf_place_has_name(kind))
+		err = gpubpf_insert(at, site, kind, kernel);
+	for (uint32_t i = 0; !err && gpubpf_place_has_name(kind) && i < kernel->nplaces; i++)
+		if (kernel->places[i].kind == kind && gpubpf_place_matches(&kernel->places[i], glob))
+			err = gpubpf_insert_at(at, site, kernel, i);
+	if (err < 0)
+		abort();
 }
 
 /* Sites of the job's first program on a kernel, at all places of their kind. */
@@ -128,8 +149,7 @@ static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_inserti
 		*site = (struct gpubpf_site_desc){ .site = kind, .kernel_id = 1, .params = kernel->params,
 						   .nparams = kernel->nparams, .progs = progs, .nprogs = 1 };
 		memcpy(site->kernel, kernel->name, sizeof(site->kernel));
-		if (gpubpf_insert(at, n++, site->site, kernel) < 0)
-			abort();
+		insert(at, n++, kind, kernel, where);
 	}
 	return n;
 }

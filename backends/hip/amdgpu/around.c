@@ -108,6 +108,10 @@ static void copy(struct hip_text *t, uint32_t to, struct hip_reg from, uint32_t 
 
 	if (i >= from.n)
 		fprintf(t->f, "\tv_mov_b32 v%u, 0\n", to);
+	else if (from.file == 'e')
+		fprintf(t->f, "\tv_mov_b32 v%u, %s\n", to, reg ? "exec_hi" : "exec_lo");
+	else if (from.file == 'm')
+		fprintf(t->f, "\tv_mov_b32 v%u, m0\n", to);
 	else if (from.file == 'a')
 		fprintf(t->f, "\tv_accvgpr_read_b32 v%u, a%u\n", to, reg);
 	else if (from.file == 's' && reg >= HIP_VCC)
@@ -353,11 +357,20 @@ static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 	}
 }
 
-/* Do bodies stand at an access of the place, or at its barrier, at that time? */
+/* Of the places of one instruction those with names come first, and by themselves. */
+static bool is_named(const struct hip_text *t, uint32_t i)
+{
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
+		if (t->draft->stands[i][0][kind].body && gpubpf_place_has_name(kind))
+			return true;
+	return false;
+}
+
+/* Do other bodies stand at an access of the place, or at its barrier or branch, at that time? */
 static bool stands(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		if (t->draft->stands[i][access][kind].body && gpubpf_place_kind(kind)->when == when)
+		if (t->draft->stands[i][access][kind].body && gpubpf_place_kind(kind)->when == when && !gpubpf_place_has_name(kind))
 			return true;
 	return false;
 }
@@ -371,9 +384,9 @@ static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubp
 		const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 		struct call c = { .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels };
 
-		if (!stand->body || k->when != when)
+		if (!stand->body || k->when != when || gpubpf_place_has_name(kind))
 			continue;
-		if (patch->kind == HIP_PATCH_ACCESS) {
+		if (k->spaces) {
 			c.access = &patch->access[access];
 			call_by_space(t, &c, k->spaces);
 		} else {
@@ -430,8 +443,48 @@ static void give_branch(struct hip_text *t, bool others)
 	give_mask(t, "exec_lo", "exec_hi", HIP_ACTIVE);
 }
 
-static void write_instruction(struct hip_text *t, const struct hip_patch *patch)
+/* From the kernel's registers, of which s0 and s1 may be lost. */
+static void give_registers(struct hip_text *t, enum hip_given first, const struct hip_reg *registers, uint32_t n)
 {
+	keep_scalars(t, 0, 2, true);
+	hip_settle(t);
+	for (uint32_t i = 0; i < 2 * n; i++)
+		if (given(t, first + i) != UINT32_MAX)
+			copy(t, given(t, first + i), registers[i / 2], i % 2);
+}
+
+static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[i];
+
+	begin(t);
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+		const struct hip_stand *stand = &t->draft->stands[i][0][kind];
+
+		if (!stand->body || !gpubpf_place_has_name(kind))
+			continue;
+		if (kind == GPUBPF_SITE_INSN)
+			give_registers(t, HIP_REGISTERS, patch->registers, HIP_MOST_REGISTERS);
+		if (kind == GPUBPF_SITE_MARK)
+			give_registers(t, HIP_MARKED, &patch->marked, 1);
+		write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
+	}
+	end(t);
+}
+
+static void write_instruction(struct hip_text *t, uint32_t i)
+{
+	const struct hip_patch *patch = &t->draft->code->patches[i];
+	bool jumps = patch->kind == HIP_PATCH_BRANCH || patch->kind == HIP_PATCH_JUMP;
+
+	if (patch->kind == HIP_PATCH_PC)
+		fprintf(t->f, "\ts_branch gpubpf_pc_%u\n", i);
+	else if (patch->kind == HIP_PATCH_CLAUSE)
+		fputs("\ts_nop 0\n", t->f);
+	else if (jumps)
+		fprintf(t->f, "\t%s " HIP_STUB_WORD "\n", patch->name, patch->target);
+	if (patch->kind == HIP_PATCH_PC || patch->kind == HIP_PATCH_CLAUSE || jumps || hip_write_instead(t, patch))
+		return;
 	for (uint32_t off = 0; off < patch->size; off += 4) {
 		uint32_t word;
 
@@ -464,11 +517,11 @@ static void write_branch(struct hip_text *t, uint32_t i, uint32_t *labels)
 	const char *none = t->draft->wave32 ? "s_mov_b32 s0, 0" : "s_mov_b64 s[0:1], 0";
 
 	begin(t);
-	fprintf(t->f, "\t%s\n\t%s gpubpf_taken_%u\n\t%s\ngpubpf_taken_%u:\n", all, patch->jump, i, none, i);
+	fprintf(t->f, "\t%s\n\t%s gpubpf_taken_%u\n\t%s\ngpubpf_taken_%u:\n", all, patch->name, i, none, i);
 	give_branch(t, false);
 	call_all(t, i, 0, GPUBPF_WHEN_BEFORE, labels);
 	end(t);
-	fprintf(t->f, "\t%s " HIP_STUB_WORD "\n", patch->jump, patch->target);
+	write_instruction(t, i);
 }
 
 /* Where EXEC is cut. */
@@ -477,7 +530,7 @@ static void write_part(struct hip_text *t, uint32_t i, uint32_t *labels)
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 
 	keep_exec(t, HIP_SAVED_COMING);
-	write_instruction(t, patch);
+	write_instruction(t, i);
 	hip_settle(t);
 	keep_exec(t, HIP_SAVED_PARTED);
 	begin(t);
@@ -496,7 +549,8 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 	const struct hip_patch *patch = &t->draft->code->patches[i];
 	bool behind = any(t, i, GPUBPF_WHEN_AFTER), before = any(t, i, GPUBPF_WHEN_BEFORE);
 
-	begin(t);
+	if (before || behind)
+		begin(t);
 	for (uint32_t access = HIP_MOST_ACCESSES; access-- > 0;) /* the first one's last, as it is wanted behind too */
 		if (stands(t, i, access, GPUBPF_WHEN_BEFORE)) {
 			before_it(t, patch, access);
@@ -504,8 +558,9 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 		}
 	if (behind && (!before || !stands(t, i, 0, GPUBPF_WHEN_BEFORE)))
 		before_it(t, patch, 0);
-	end(t);
-	write_instruction(t, patch);
+	if (before || behind)
+		end(t);
+	write_instruction(t, i);
 	if (behind) {
 		fputs(t->say->wait, t->f);
 		begin(t);
@@ -517,12 +572,15 @@ static void write_around(struct hip_text *t, uint32_t i, uint32_t *labels)
 static void write_place(struct hip_text *t, uint32_t i)
 {
 	enum hip_patch_kind kind = t->draft->code->patches[i].kind;
+	bool branch = t->draft->stands[i][0][GPUBPF_SITE_BRANCH].body;
 	uint32_t labels = 0;
 
 	fprintf(t->f, "gpubpf_place_%u:\n%s%s", i, t->say->wait, t->draft->code->matrix ? t->say->drain : "");
-	if (kind == HIP_PATCH_BRANCH)
+	if (is_named(t, i))
+		write_named(t, i, &labels);
+	if (branch && kind == HIP_PATCH_BRANCH)
 		write_branch(t, i, &labels);
-	else if (kind == HIP_PATCH_PART)
+	else if (branch)
 		write_part(t, i, &labels);
 	else
 		write_around(t, i, &labels);
@@ -581,7 +639,7 @@ static void give_all_back(struct hip_text *t)
 
 static bool is_around(const struct hip_text *t, uint32_t i)
 {
-	return any(t, i, GPUBPF_WHEN_BEFORE) || any(t, i, GPUBPF_WHEN_AFTER);
+	return is_named(t, i) || any(t, i, GPUBPF_WHEN_BEFORE) || any(t, i, GPUBPF_WHEN_AFTER);
 }
 
 static void write_places(struct hip_text *t, uint32_t from, uint32_t to)
@@ -612,12 +670,11 @@ bool hip_write_at(struct hip_text *t, uint32_t i)
 {
 	if (!t->draft->stands)
 		return false;
-	if (t->draft->code->patches[i].kind == HIP_PATCH_CLAUSE) {
+	if (is_around(t, i))
+		fprintf(t->f, "\ts_branch gpubpf_place_%u\ngpubpf_back_%u:\n", i, i);
+	else if (t->draft->code->patches[i].kind == HIP_PATCH_CLAUSE)
 		fputs("\ts_nop 0\n", t->f);
-		return true;
-	}
-	if (!is_around(t, i))
+	else
 		return false;
-	fprintf(t->f, "\ts_branch gpubpf_place_%u\ngpubpf_back_%u:\n", i, i);
 	return true;
 }

@@ -194,18 +194,16 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 		kind = HIP_PATCH_BRANCH;
 	else if (parts(name, operands, &loops))
 		kind = HIP_PATCH_PART;
-	else if (!n)
+	else if (!n && !(r->how & HIP_READ_ALL))
 		return 0;
+	else if (!n)
+		kind = flow_of(name) == GOES_ON ? HIP_PATCH_OTHER : HIP_PATCH_JUMP;
 	patch = add_patch(r, kind, off);
 	if (!patch)
 		return -ENOMEM;
 	patch->loops = loops;
-	if (kind == HIP_PATCH_BRANCH) {
-		snprintf(patch->jump, sizeof(patch->jump), "%.23s", name);
+	if (kind == HIP_PATCH_BRANCH || kind == HIP_PATCH_JUMP)
 		patch->target = target_of(r, off);
-	}
-	if (r->indexed)
-		patch->why = "registers are named by an index there";
 	patch->naccesses = n;
 	memcpy(patch->access, accesses, n * sizeof(*accesses));
 	for (uint32_t i = 0; r->indexed && i < n; i++)
@@ -235,6 +233,33 @@ static int note(struct reader *r, const char *name, const char *operands, uint32
 	return patch ? 0 : -ENOMEM;
 }
 
+/* A register that a text begins with, EXEC and M0 too. */
+static bool read_register(const char *text, struct hip_reg *reg)
+{
+	if (!strncmp(text, "exec", 4)) {
+		*reg = (struct hip_reg){ 'e', text[4] == '_' && text[5] == 'h', text[4] == '_' ? 1 : 2 };
+		return true;
+	}
+	*reg = (struct hip_reg){ 'm', 0, 1 };
+	return (!strncmp(text, "m0", 2) && !isalnum(text[2])) || hip_reg_read(text, reg);
+}
+
+/* What programs at any instruction are told of it. */
+static void describe(const struct reader *r, struct hip_patch *patch, const char *name, const char *operands)
+{
+	uint32_t n = 0;
+
+	snprintf(patch->name, sizeof(patch->name), "%.31s", name);
+	patch->any = r->how & HIP_READ_ALL;
+	if (r->indexed)
+		patch->why = "registers are named by an index there";
+	for (const char *at = operands; *at && n < HIP_MOST_REGISTERS; at++)
+		if (!isalnum(at[-1]) && at[-1] != '_' && read_register(at, &patch->registers[n]))
+			n++;
+	if (n < HIP_MOST_REGISTERS)
+		patch->registers[n] = (struct hip_reg){ 0 };
+}
+
 /* From an offset to the next instruction after which control goes elsewhere. */
 static int straight(struct reader *r, uint32_t off)
 {
@@ -258,8 +283,10 @@ static int straight(struct reader *r, uint32_t off)
 		if (flow == UNKNOWN)
 			return refuse(r, "it jumps to a computed address or ends in an unusual way", off);
 		err = note(r, mnemonic, operands, off);
-		if (r->code->npatches > npatches)
+		if (r->code->npatches > npatches) {
 			r->code->patches[npatches].size = n;
+			describe(r, &r->code->patches[npatches], mnemonic, operands);
+		}
 		if (off + n > r->code->size)
 			r->code->size = off + n;
 		if (!err && (flow == BRANCHES || flow == MAY_BRANCH))
@@ -273,10 +300,28 @@ static int straight(struct reader *r, uint32_t off)
 	return 0;
 }
 
+struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off)
+{
+	uint32_t from = 0, to = code->npatches;
+
+	while (from < to) {
+		uint32_t middle = from + (to - from) / 2;
+
+		if (code->patches[middle].off < off)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < code->npatches && code->patches[from].off == off ? &code->patches[from] : NULL;
+}
+
 bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 
+	if (gpubpf_place_has_name(kind))
+		return !i && (kind == GPUBPF_SITE_INSN ? patch->any : kind == GPUBPF_SITE_LINE ? patch->file != NULL :
+												  patch->mark != NULL);
 	if (patch->kind == HIP_PATCH_BARRIER)
 		return !i && (kind == GPUBPF_SITE_BARRIER || kind == GPUBPF_SITE_BARRIER_EXIT);
 	if (patch->kind == HIP_PATCH_BRANCH || patch->kind == HIP_PATCH_PART)

@@ -25,7 +25,12 @@ enum hip_patch_kind {
 	HIP_PATCH_BRANCH,          /* a conditional branch, which all of its lanes take, or none */
 	HIP_PATCH_PART,            /* lanes part: EXEC loses those for which a condition does not hold */
 	HIP_PATCH_CLAUSE,          /* s_clause: the next instructions stand together, which is a hint */
+	/* only where all instructions are: */
+	HIP_PATCH_JUMP,            /* a branch that is no BRANCH */
+	HIP_PATCH_OTHER,
 };
+
+#define HIP_MOST_REGISTERS 8   /* of an instruction that programs are given */
 
 struct hip_patch {
 	enum hip_patch_kind kind;
@@ -34,12 +39,17 @@ struct hip_patch {
 	uint32_t line;             /* of the source, where it is known */
 	char reg[2][8];            /* PC: the two registers that it sets */
 	bool probed, counted;      /* END, in a twin: the exit probe stands here; the block's last lane is looked for */
-	char jump[24];             /* BRANCH: its name, and */
-	uint32_t target;           /* where it goes */
+	uint32_t target;           /* BRANCH, JUMP: where it goes */
 	bool loops;                /* PART: the lanes that stay take it, back to a loop's top; else those that are lost do */
-	const char *why;           /* BRANCH, PART: nothing can stand there; NULL: it can */
+	const char *why;           /* nothing can stand there but at an access, which has its own; NULL: it can */
 	uint32_t naccesses;        /* ACCESS */
 	struct hip_access access[HIP_MOST_ACCESSES];
+	char name[32];             /* its opcode, and the registers that it names */
+	struct hip_reg registers[HIP_MOST_REGISTERS];
+	bool any;                  /* programs can stand there as at any instruction */
+	const char *file;          /* a line of this file begins; NULL: none does */
+	const char *mark;          /* the mark of this name; NULL: none */
+	struct hip_reg marked;     /* its value */
 };
 
 struct hip_code {
@@ -58,6 +68,7 @@ struct hip_code {
 enum hip_reading {
 	HIP_READ_INSNS = 1,        /* places of single instructions too */
 	HIP_READ_TWIN = 2,         /* stubs call, and return by a computed address */
+	HIP_READ_ALL = 4,          /* all instructions, with INSNS */
 };
 
 void hip_code_init(void);
@@ -67,6 +78,8 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const ui
 		  struct hip_code *code, struct gpubpf_diag *diag);
 /* Is part i of what an instruction does a place of that kind? */
 bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind);
+/* The patch that begins there; NULL: none does. */
+struct hip_patch *hip_patch_at(const struct hip_code *code, uint32_t off);
 void hip_code_finish(struct hip_code *code);
 
 #endif

@@ -76,7 +76,8 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(".kd")];
 	Elf64_Sym kd;
 	size_t size, before;
-	uint32_t how = (app->insns ? HIP_READ_INSNS : 0) | (twin ? HIP_READ_TWIN : 0);
+	uint32_t how = (app->insns ? HIP_READ_INSNS : 0) | (twin ? HIP_READ_TWIN : 0) |
+		       (app->insns & HIP_NAMED ? HIP_READ_ALL : 0);
 	int err;
 
 	if (!app->meta.symbol || app->meta.symbol_len >= sizeof(name))
@@ -102,8 +103,10 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 /* Each patch is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */
 int hip_found_reaches(const struct hip_code *code, struct gpubpf_diag *diag)
 {
-	uint32_t stubs = 2048 + 64 * code->npatches;
+	uint32_t stubs = 2048;
 
+	for (uint32_t i = 0; i < code->npatches; i++)
+		stubs += code->patches[i].kind < HIP_PATCH_JUMP ? 64 : 0;
 	if (code->npatches && code->patches[code->npatches - 1].off + stubs >= 4 * 32767)
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "its code is too large: %u bytes, and a branch must "

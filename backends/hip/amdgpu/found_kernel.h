@@ -20,9 +20,12 @@ struct hip_found {
 	const uint8_t *bytes;
 	uint64_t address;
 	bool wave32;
-	bool insns;                /* its code is read with the places of single instructions */
+	uint32_t insns;            /* places of single instructions that its code is read with, GPUBPF_TAKES */
 	uint32_t words;            /* what each launch of the twin fills: enum hip_bind_args */
 };
+
+/* the kinds of places that have names, which any instruction may be */
+#define HIP_NAMED (GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK))
 
 /* -EINVAL, with why as GPUBPF_E_INJECT. */
 int hip_refuse(struct gpubpf_diag *diag, const char *why);

@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "linker.h"
 #include "live.h"
+#include "named.h"
 
 #define MAX_PARAMS 1024
 
@@ -55,10 +56,10 @@ static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uin
 			site = gpubpf_site_at(at, kind, "", id);
 			if (site == UINT32_MAX)
 				continue;
-			if (patch->why && patch->kind != HIP_PATCH_ACCESS)
+			if (patch->why && (patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind)))
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", patch->why,
 						       patch->off);
-			if (patch->kind == HIP_PATCH_ACCESS && patch->access[access].why)
+			if (gpubpf_place_kind(kind)->spaces && patch->access[access].why)
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 						       "what it does to memory cannot be told exactly: %s (at byte %u of "
 						       "its code)",
@@ -523,25 +524,27 @@ static int make(struct hip_found *app, const struct gpubpf_lower_job *job, struc
 	return err;
 }
 
-/* Sites of the job at single instructions. */
-static uint32_t count_bodies(const struct gpubpf_lower_job *job)
+/* Sites of the job at single instructions, and their kinds. */
+static uint32_t count_bodies(const struct gpubpf_lower_job *job, uint32_t *kinds)
 {
 	uint32_t n = 0;
 
+	*kinds = 0;
 	for (uint32_t i = 0; i < job->nsites; i++)
-		n += gpubpf_place_kind(job->sites[i].site)->where == GPUBPF_WHERE_INSN;
+		if (gpubpf_place_kind(job->sites[i].site)->where == GPUBPF_WHERE_INSN) {
+			*kinds |= 1u << job->sites[i].site;
+			n++;
+		}
 	return n;
 }
 
-/* Lines of the source of the kernel's places. */
-static void find_lines(struct hip_found *app)
+/* Lines of the source of the kernel's places, and the places that lines and marks make. */
+static int find_lines(struct hip_found *app, struct gpubpf_lines *lines)
 {
-	struct gpubpf_lines lines;
-
-	gpubpf_lines_read(app->elf.data, app->elf.size, &lines);
+	hip_named_lines(app, lines);
 	for (uint32_t i = 0; i < app->code.npatches; i++)
-		app->code.patches[i].line = gpubpf_lines_at(&lines, app->address + app->code.patches[i].off);
-	gpubpf_lines_finish(&lines);
+		app->code.patches[i].line = gpubpf_lines_at(lines, app->address + app->code.patches[i].off);
+	return hip_named_find(app, lines);
 }
 
 /* The kernel's code is read; make its twin. */
@@ -552,19 +555,22 @@ static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, 
 		.isa = app->isa, .wave32 = app->wave32, .bytes = app->bytes, .address = app->address, .code = &app->code,
 		.kernel = app->descriptor, .twin = app->descriptor,
 	};
-	uint32_t n = count_bodies(job);
-	int err;
+	uint32_t n = count_bodies(job, &app->insns);
+	struct gpubpf_lines lines = { 0 };
+	int err = 0;
 
 	if (n && app->code.calls)
 		return hip_refuse(diag, "it calls functions, whose instructions are not in its twin");
 	if (n) {
-		find_lines(app);
+		err = find_lines(app, &lines);
 		draft.stands = calloc(app->code.npatches + 1, sizeof(*draft.stands));
 		draft.bodies = calloc(n + 1, sizeof(*draft.bodies));
 	}
-	err = n && (!draft.stands || !draft.bodies) ? -ENOMEM : choose_sites(app, job, &draft, diag);
+	if (!err)
+		err = n && (!draft.stands || !draft.bodies) ? -ENOMEM : choose_sites(app, job, &draft, diag);
 	if (!err)
 		err = make(app, job, &draft, out, diag);
+	gpubpf_lines_finish(&lines);
 	free(draft.stands);
 	free(draft.bodies);
 	return err;
@@ -580,7 +586,7 @@ static int inject(struct hip_found *app, const struct gpubpf_lower_job *job, str
 	if (!hip_meta_find(&app->elf, job->sites[0].kernel, &app->meta))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
-	app->insns = count_bodies(job);
+	count_bodies(job, &app->insns);
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = hip_found_read(app, false, diag);

@@ -12,8 +12,11 @@
 #include "core/wire/name.h"
 #include "inject.h"
 #include "live.h"
+#include "named.h"
 
 #define MOST_PLACES (1u << 20)     /* of an image; what is behind them is not listed */
+#define NAME 256
+#define MOST_NAMES (1u << 16)      /* of an image's places: the same ones that follow each other are one */
 
 /* Code is read in copies of the process, where LLVM's disassembler may die of what no compiler made. */
 struct reading {
@@ -23,9 +26,11 @@ struct reading {
 	struct reading_shared {
 		uint32_t next;             /* kernel to read, or that the copy died of */
 		uint32_t nplaces;          /* of the kernels before it */
+		uint32_t nnames;
 		struct {
-			uint32_t kind, line;
+			uint32_t kind, line, name; /* a number + 1; 0: none */
 		} place[MOST_PLACES];
+		char name[MOST_NAMES][NAME];
 		struct gpubpf_kernel_info info[];
 	} *shared;
 };
@@ -35,7 +40,37 @@ static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_s
 	if (place < MOST_PLACES) {
 		r->shared->place[place].kind = kind;
 		r->shared->place[place].line = gpubpf_lines_at(&r->lines, r->app->address + off);
+		r->shared->place[place].name = 0;
 	}
+	return place + 1;
+}
+
+/* The number of a name among the image's; UINT32_MAX: there are too many. */
+static uint32_t name_number(struct reading_shared *shared, const char *name)
+{
+	uint32_t n = shared->nnames;
+
+	for (uint32_t back = 1; back <= n && back <= 256; back++)
+		if (!strcmp(shared->name[n - back], name))
+			return n - back;
+	if (n == MOST_NAMES)
+		return UINT32_MAX;
+	strcpy(shared->name[n], name);
+	return shared->nnames++;
+}
+
+/* UINT32_MAX: there are too many. */
+static uint32_t add_named(const struct reading *r, uint32_t place, enum gpubpf_site kind, const struct hip_patch *insn)
+{
+	char name[NAME];
+	uint32_t number;
+
+	hip_named_write(insn, kind, name, sizeof(name));
+	number = name_number(r->shared, name);
+	if (number == UINT32_MAX)
+		return MOST_PLACES + 1;
+	if (place < MOST_PLACES)
+		r->shared->place[place].name = number + 1;
 	return place + 1;
 }
 
@@ -43,9 +78,12 @@ static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_s
 static uint32_t add_insn(const struct reading *r, uint32_t place, const struct hip_patch *insn)
 {
 	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++)
-		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-			if (r->kinds >> kind & 1 && hip_patch_is(insn, access, kind))
-				place = add_place(r, place, kind, insn->off);
+		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+			if (!(r->kinds >> kind & 1) || !hip_patch_is(insn, access, kind))
+				continue;
+			add_place(r, place, kind, insn->off);
+			place = gpubpf_place_has_name(kind) ? add_named(r, place, kind, insn) : place + 1;
+		}
 	return place;
 }
 
@@ -79,6 +117,8 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 
 	gpubpf_diag_init(&why);
 	err = hip_found_read(app, false, &why);
+	if (!err)
+		err = hip_named_find(app, &r->lines);
 	if (!err) {
 		info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
 		err = add_places(r, info, &why);
@@ -128,13 +168,23 @@ static void describe_heads(const struct hip_found *app, struct gpubpf_kernel_inf
 	}
 }
 
+static struct gpubpf_place place_of(const struct reading *r, enum gpubpf_site kind, uint32_t id, uint32_t i,
+				    const char (*names)[NAME])
+{
+	struct gpubpf_place place = gpubpf_place_of(kind, id, r->shared->place[i].line);
+
+	if (r->shared->place[i].name)
+		place.name = names[r->shared->place[i].name - 1];
+	return place;
+}
+
 /* A kernel's, kind by kind. */
-static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n)
+static void list_places(const struct reading *r, struct gpubpf_place *to, uint32_t first, uint32_t n, const char (*names)[NAME])
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		for (uint32_t i = first, id = 0; i < first + n; i++)
 			if (r->shared->place[i].kind == kind)
-				*to++ = gpubpf_place_of(kind, id++, r->shared->place[i].line);
+				*to++ = place_of(r, kind, id++, i, names);
 }
 
 /* Kernels as they are listed, with their parameters and places. */
@@ -144,13 +194,17 @@ static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kerne
 	struct gpubpf_param *params;
 	struct gpubpf_place *places;
 	struct hip_meta meta;
+	char (*names)[NAME];
 	uint32_t place = 0;
 
-	list = calloc(1, r->n * sizeof(*list) + r->shared->nplaces * sizeof(*places) + nparams * sizeof(*params) + 1);
+	list = calloc(1, r->n * sizeof(*list) + r->shared->nplaces * sizeof(*places) + nparams * sizeof(*params) +
+		       r->shared->nnames * sizeof(*names) + 1);
 	if (!list)
 		return -ENOMEM;
 	places = (struct gpubpf_place *)(list + r->n);
 	params = (struct gpubpf_param *)(places + r->shared->nplaces);
+	names = (char (*)[NAME])(params + nparams);
+	memcpy(names, r->shared->name, r->shared->nnames * sizeof(*names));
 	for (uint32_t i = 0; i < r->n && hip_meta_kernel(&r->app->elf, i, &meta); i++) {
 		list[i] = r->shared->info[i];
 		list[i].params = params;
@@ -158,7 +212,7 @@ static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kerne
 		params += list[i].nparams;
 		nparams -= list[i].nparams;
 		list[i].places = places + place;
-		list_places(r, places + place, place, list[i].nplaces);
+		list_places(r, places + place, place, list[i].nplaces, (const char (*)[NAME])names);
 		place += list[i].nplaces;
 	}
 	*kernels = list;
@@ -180,7 +234,7 @@ static int describe_all(struct hip_found *app, uint32_t kinds, struct gpubpf_ker
 	if (r.shared == MAP_FAILED)
 		return -ENOMEM;
 	describe_heads(app, r.shared->info, r.n);
-	gpubpf_lines_read(app->elf.data, app->elf.size, &r.lines);
+	hip_named_lines(app, &r.lines);
 	err = read_apart(&r);
 	if (!err)
 		err = gather(&r, nparams, kernels);

@@ -22,6 +22,7 @@ static const struct hip_operand operands[] = {
 	{ "atomic.op", true, HIP_OP }, { "atomic.operand", false, HIP_OPERAND }, { "atomic.old", false, HIP_OLD },
 	{ "barrier.id", true, HIP_BARRIER_ID }, { "barrier.kind", true, HIP_BARRIER_KIND },
 	{ "branch.lanes", true, HIP_LANES }, { "branch.taken", false, HIP_TAKEN }, { "branch.active", true, HIP_ACTIVE },
+	{ "operand", false, HIP_REGISTERS }, { "mark", false, HIP_MARKED },
 };
 
 const struct hip_operand *hip_operand_of(const char *field)

@@ -14,7 +14,8 @@
 
 /* 32 bits of what each lane is given */
 enum hip_given {
-	HIP_ADDR = 0, HIP_OFFSET = 2, HIP_VALUE = 4, HIP_OPERAND = 8, HIP_OLD = 10, HIP_TAKEN = 12, HIP_NGIVEN = 14,
+	HIP_ADDR = 0, HIP_OFFSET = 2, HIP_VALUE = 4, HIP_OPERAND = 8, HIP_OLD = 10, HIP_TAKEN = 12,
+	HIP_REGISTERS = 14, HIP_MARKED = 30, HIP_NGIVEN = 32,
 };
 
 /* what all lanes are given: constants of the place, and masks of lanes, two each */
@@ -23,8 +24,8 @@ enum hip_same {
 	HIP_NCONSTANTS, HIP_LANES = HIP_NCONSTANTS, HIP_ACTIVE = HIP_LANES + 2, HIP_NSAME = HIP_ACTIVE + 2,
 };
 
-#define HIP_GIVEN 242          /* the registers of a probe as LLVM made it */
-#define HIP_SAME_REGISTER 241
+#define HIP_GIVEN 224          /* the registers of a probe as LLVM made it */
+#define HIP_SAME_REGISTER 223
 
 /* the operand behind a field of the context; false: the field is none */
 struct hip_operand {

@@ -229,22 +229,27 @@ static void write_pc(struct hip_text *t, uint32_t i, const struct hip_patch *pat
 	fprintf(t->f, "\ts_branch gpubpf_back_%u\n", i);
 }
 
-/* The instruction that stands in the twin where the kernel has one of its patches. */
-static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
+bool hip_write_instead(struct hip_text *t, const struct hip_patch *patch)
 {
-	bool exits = hip_has(t->draft, HIP_AT_EXIT) || hip_has(t->draft, HIP_AT_END);
-
-	if (patch->kind == HIP_PATCH_PC)
-		fprintf(t->f, "\ts_branch gpubpf_pc_%u\ngpubpf_back_%u:\n", i, i);
-	else if (patch->kind == HIP_PATCH_END && patch->probed)
+	if (patch->kind == HIP_PATCH_END && patch->probed)
 		fputs("\ts_branch gpubpf_leaving\n", t->f);
 	else if (patch->kind == HIP_PATCH_END && patch->counted)
 		fputs("\ts_branch gpubpf_ending\n", t->f);
-	else if (patch->kind == HIP_PATCH_FREE && exits)
+	else if (patch->kind == HIP_PATCH_FREE && (hip_has(t->draft, HIP_AT_EXIT) || hip_has(t->draft, HIP_AT_END)))
 		fputs("\ts_nop 0\n", t->f);
 	else
-		return hip_write_at(t, i);
+		return false;
 	return true;
+}
+
+/* The instruction that stands in the twin where the kernel has one of its patches. */
+static bool write_patch(struct hip_text *t, uint32_t i, const struct hip_patch *patch)
+{
+	if (hip_write_at(t, i))
+		return true;
+	if (patch->kind == HIP_PATCH_PC)
+		fprintf(t->f, "\ts_branch gpubpf_pc_%u\ngpubpf_back_%u:\n", i, i);
+	return patch->kind == HIP_PATCH_PC || hip_write_instead(t, patch);
 }
 
 static void write_kernel(struct hip_text *t)

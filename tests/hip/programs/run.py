@@ -15,7 +15,7 @@ from probing import Prober
 import hip
 
 BY_HIPCC = ["rdc"]                            # what clang-19 links the old runtime does not run
-OPTIONS = {"rdc": ["-fgpu-rdc", "-B/usr/lib/llvm-15/bin"]}
+OPTIONS = {"marks": ["-I" + os.path.join(here, "../../../include")], "rdc": ["-fgpu-rdc", "-B/usr/lib/llvm-15/bin"]}
 WITH = {"rdc": ["rdc_part.hip"]}
 PARTS = ["rdc_part", "module_kernels", "full"]
 HIPCC_TOO = ["divergent", "lds", "symbols"]   # built by it as well, where it is not the only one
@@ -164,24 +164,35 @@ def full():
 
 
 LDS_BLOCKS = 4 * 4  # of lds.hip
+ROUNDS = [(t, thread) for thread in range(128) for t in range(thread % 5)] * 2  # of marks.hip
 
 
 def blocks():
     """Where blocks begin and end, in kernels with memory of the block, of a size that launches give too."""
-    program, out, where = make("lds", first), os.path.join(folder.name, "blocks.json"), f"hip-lds on {prober.where}"
-    code, text, log = prober.probe(out, [f"{build}/tests/hip/hip-block_counts.bpf.o"], [program])
+    sums("lds", "block_counts", "blocks", [LDS_BLOCKS, LDS_BLOCKS], f"{LDS_BLOCKS} blocks begin and end")
+
+
+def marks():
+    sums("marks", "mark_sums", "marks", [len(ROUNDS), sum(t - thread for t, thread in ROUNDS) % (1 << 64)], f"{len(ROUNDS)} marks")
+
+
+def sums(name, probe, where, want, what):
+    """A program's output as without probes, and what a map has then."""
+    program, out = make(name, first), os.path.join(folder.name, f"{probe}.json")
+    code, text, log = prober.probe(out, [f"{build}/tests/hip/hip-{probe}.bpf.o"], [program])
     try:
         with open(out, encoding="utf-8") as f:
             report = json.load(f)
-        good = entries(report, "blocks") == [(0, LDS_BLOCKS), (1, LDS_BLOCKS)]
+        good = [int(v) for _, v in entries(report, where)] == want
     except (OSError, ValueError, LookupError, StopIteration) as e:
         good, report = False, {"maps": repr(e)}
-    prober.tap((code, text) == prober.native([program])[:2] and good, f"{where}: {LDS_BLOCKS} blocks begin and end", report["maps"],
-               text, log)
+    prober.tap((code, text) == prober.native([program])[:2] and good, f"hip-{name} on {prober.where}: {what}", report, text, log)
 
 
 if not sys.argv[2:] or "blocks" in sys.argv[2:]:
     blocks()
+if not sys.argv[2:] or "marks" in sys.argv[2:]:
+    marks()
 if not sys.argv[2:] or "full" in sys.argv[2:]:
     full()
 if not sys.argv[2:] or "device" in sys.argv[2:]:

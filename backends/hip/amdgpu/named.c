@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "named.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION ".gpubpf_marks"
+#define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+void hip_named_lines(const struct hip_found *app, struct gpubpf_lines *lines)
+{
+	if (app->insns & GPUBPF_TAKES(LINE))
+		gpubpf_lines_read_starts(app->elf.data, app->elf.size, lines);
+	else
+		gpubpf_lines_read(app->elf.data, app->elf.size, lines);
+}
+
+static struct hip_patch *patch_at(struct hip_found *app, uint64_t address)
+{
+	uint64_t off = address - app->address;
+
+	return address >= app->address && off < app->code.size ? hip_patch_at(&app->code, off) : NULL;
+}
+
+static int find_starts(struct hip_found *app, const struct gpubpf_lines *lines)
+{
+	struct gpubpf_line_start *starts;
+	struct hip_patch *patch;
+	size_t n;
+	int err = gpubpf_lines_starts(lines, app->address, app->address + app->code.size, &starts, &n);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		if ((patch = patch_at(app, starts[i].address))) {
+			patch->file = starts[i].file;
+			patch->line = starts[i].line;
+		}
+	free(starts);
+	return 0;
+}
+
+/* A text of an entry; NULL: it does not end in the section. */
+static const char *text(const uint8_t *bytes, size_t size, size_t *at)
+{
+	const char *begin = (const char *)bytes + *at;
+	const char *end = *at < size ? memchr(begin, 0, size - *at) : NULL;
+
+	*at = end ? (size_t)(end + 1 - (const char *)bytes) : size;
+	return end ? begin : NULL;
+}
+
+static void read_marks(struct hip_found *app, const uint8_t *bytes, size_t size)
+{
+	for (size_t at = 0; at + sizeof(uint64_t) < size;) {
+		const char *name, *reg;
+		struct hip_patch *patch;
+		uint64_t address;
+
+		memcpy(&address, bytes + at, sizeof(address));
+		at += sizeof(address);
+		name = text(bytes, size, &at);
+		reg = text(bytes, size, &at);
+		patch = patch_at(app, address);
+		if (!name || !reg || !patch || name[strspn(name, IDENTIFIER)])
+			continue;
+		patch->mark = name;
+		if (!hip_reg_read(reg, &patch->marked) || patch->marked.n != 2)
+			patch->why = "a mark there has its value in a form that is not known";
+	}
+}
+
+static void find_marks(struct hip_found *app)
+{
+	const uint8_t *bytes;
+	Elf64_Shdr head;
+
+	for (uint32_t i = 0; hip_elf_section(&app->elf, i, &head, &bytes); i++)
+		if (bytes && !strcmp(hip_elf_string(&app->elf, app->elf.head.e_shstrndx, head.sh_name), SECTION))
+			read_marks(app, bytes, head.sh_size);
+}
+
+int hip_named_find(struct hip_found *app, const struct gpubpf_lines *lines)
+{
+	if (app->insns & GPUBPF_TAKES(MARK))
+		find_marks(app);
+	return app->insns & GPUBPF_TAKES(LINE) ? find_starts(app, lines) : 0;
+}
+
+/* Of a long path its end. */
+static void write_line(const struct hip_patch *patch, char *name, size_t size)
+{
+	size_t len = strlen(patch->file), most;
+	char line[16];
+
+	snprintf(line, sizeof(line), ":%u", patch->line);
+	most = size - 1 - strlen(line);
+	snprintf(name, size, "%s%s", patch->file + (len > most ? len - most : 0), line);
+}
+
+void hip_named_write(const struct hip_patch *patch, enum gpubpf_site kind, char *name, size_t size)
+{
+	name[0] = 0;
+	if (kind == GPUBPF_SITE_LINE)
+		write_line(patch, name, size);
+	else if (gpubpf_place_has_name(kind))
+		snprintf(name, size, "%s", kind == GPUBPF_SITE_INSN ? patch->name : patch->mark);
+}
