@@ -8,7 +8,8 @@ up at each place is what the lines of the case say behind //= (forms.h): ACCESS 
 and by what names, numbers of lane i (any: not looked at); behind //+ of the lanes that are in other memory. Places where no
 lane came are passed over: the loads of the kernel's arguments, which the runtime wrote. Lines of a case:
   // launch X Y Z BX BY BZ   threads in all, and of a group
-  // refused KINDS: WHY      no twin can be made, and the reason holds these words"""
+  // refused KINDS: WHY      no twin can be made, and the reason holds these words
+  // only GFX...             where it is compiled"""
 import glob
 import os
 import re
@@ -109,6 +110,8 @@ def run(name, kind, text, base, sizes):
 
 def case(path, folder):
     text, base = open(path, encoding='utf-8').read(), os.path.join(folder, os.path.basename(path))
+    if line(text, 'only') and gfx not in line(text, 'only').split():
+        return
     built = call(clang, '--target=amdgcn-amd-amdhsa', '-mcpu=' + gfx, '-x', 'cl', '-cl-std=CL2.0', '-nogpulib', '-O2', '-g', '-w',
                  '-mcode-object-version=4', '-I', os.path.dirname(path), '-include', os.path.join(here, 'kernels/prelude.h'),
                  path, '-o', base)

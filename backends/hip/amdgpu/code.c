@@ -167,6 +167,21 @@ static bool branches(const char *name)
 	return !strncmp(name, "s_cbranch_", 10) && strncmp(name + 10, "exec", 4);
 }
 
+/* A wait for other waves; why: for which a probe would not know what to say. */
+static bool waits(const char *name, const char *operands, const char **why)
+{
+	*why = NULL;
+	if (!strcmp(name, "ds_gws_barrier")) {
+		*why = "a barrier of the whole device";
+		return true;
+	}
+	if (strcmp(name, "s_barrier") && strcmp(name, "s_barrier_wait"))
+		return false;
+	if (name[9] && strcmp(operands, " -1") && strcmp(operands, " 0xffff"))
+		*why = "a barrier that is not the group's";
+	return true;
+}
+
 static uint32_t target_of(const struct reader *r, uint32_t off)
 {
 	uint32_t word;
@@ -182,11 +197,12 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	uint32_t n = hip_accesses(name, operands, accesses);
 	enum hip_patch_kind kind = HIP_PATCH_ACCESS;
 	struct hip_patch *patch;
+	const char *why;
 	bool loops = false;
 
 	if (!strncmp(name, "s_set_gpr_idx_", 14))
 		r->indexed = strcmp(name + 14, "off");
-	if (!strcmp(name, "s_barrier") || !strcmp(name, "s_barrier_wait"))
+	if (waits(name, operands, &why))
 		kind = HIP_PATCH_BARRIER;
 	else if (!strcmp(name, "s_clause"))
 		kind = HIP_PATCH_CLAUSE;
@@ -202,6 +218,7 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 	if (!patch)
 		return -ENOMEM;
 	patch->loops = loops;
+	patch->why = why;
 	if (kind == HIP_PATCH_BRANCH || kind == HIP_PATCH_JUMP)
 		patch->target = target_of(r, off);
 	patch->naccesses = n;
