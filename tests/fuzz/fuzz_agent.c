@@ -18,7 +18,9 @@ const cl_icd_dispatch *ocl;
 
 static struct ocl_program program = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-void *ocl_table_find(enum ocl_table table, const void *handle)
+struct gpubpf_records ocl_programs;
+
+void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
 {
 	return handle == &program ? &program : NULL;
 }

@@ -12,7 +12,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-void *lz_table_find(enum lz_table table, const void *handle)
+struct gpubpf_records lz_modules;
+
+void *gpubpf_records_find(struct gpubpf_records *records, const void *handle)
 {
 	return NULL;
 }
