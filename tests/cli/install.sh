@@ -29,7 +29,8 @@ flags=$(PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$T/dest pkg-config
 cp "$root/tests/session/api.c" "$T/api.c"
 # shellcheck disable=SC2086
 run cc -std=gnu11 -D_GNU_SOURCE -I "$root" "$T/api.c" -o "$T/api" $flags; is 0 "a user's program builds: $flags"
-run env LD_LIBRARY_PATH="$lib" "$T/api" "$OBJ/../session/session.bpf.o" "$OBJ/../session/sums.bpf.o"; is 0 "and runs"
+o=$OBJ/../session
+run env LD_LIBRARY_PATH="$lib" "$T/api" "$o/session.bpf.o" "$o/sums.bpf.o" "$o/large.bpf.o" "$o/crowd.bpf.o"; is 0 "and runs"
 cp -r "$prefix/share/doc/gpubpf/examples/consumer" "$T/consumer"
 # shellcheck disable=SC2086
 run cc -Wall -Werror "$T/consumer/consumer.c" -o "$T/consumer/consumer" $flags; is 0 "so does an installed example"
