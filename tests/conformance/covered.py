@@ -16,7 +16,7 @@ from tap import ok, plan
 source, objects, clang = sys.argv[1:4]
 CALL, PROGBITS, EXECINSTR = 0x85, 1, 4
 MADE_OF = {525: 12} # when an object is loaded
-# Places that only one target takes, or lines and conditions, which differ by what a compiler makes of the application.
+# Of places that no target for CPUs takes, and lines and conditions, which differ by what a compiler makes of the application.
 LATER = {'result', 'branch.lanes', 'branch.taken', 'branch.active', 'operand', 'mark', 'line'}
 
 
