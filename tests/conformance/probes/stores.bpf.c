@@ -8,11 +8,31 @@ EXPECT("needs gpu/mem_before");
 EXPECT("launch 5,1,1 64,1,1");
 EXPECT("checks 4480");
 
+/* what the kernel's first argument points to: a function that it calls does not have its arguments */
+GPUBPF_ARRAY(given, __u64, 1);
+
+static __always_inline __u64 first(void)
+{
+	__u64 *address = bpf_map_lookup_elem(&given, &(__u32){ 0 });
+
+	return address ? *address : 0;
+}
+
+SEC("gpu/entry/plain")
+int enter(struct gpubpf_ctx *ctx)
+{
+	__u64 *address = bpf_map_lookup_elem(&given, &(__u32){ 0 });
+
+	if (address)
+		*address = ctx->arg[0];
+	return 0;
+}
+
 static __always_inline int store(struct gpubpf_ctx *ctx)
 {
 	if (ctx->mem.access != GPUBPF_STORE)
 		return 0;
-	CHECK(ctx->mem.addr, ctx->arg[0] + 4 * ctx->global_linear);
+	CHECK(ctx->mem.addr, first() + 4 * ctx->global_linear);
 	CHECK(ctx->mem.offset, ctx->mem.addr);
 	CHECK(ctx->mem.value[0], 3 * ctx->global_linear + 1);
 	CHECK(ctx->mem.value[1], 0);
