@@ -103,6 +103,7 @@ static unsigned predicate_outputs(uint32_t operation)
 		return 2;
 	case 0x006: /* VOTE */ case 0x011: /* LEA */ case 0x012: /* LOP3 */ case 0x025: /* IMAD.WIDE */
 	case 0x100: /* FLO */ case 0x189: /* SHFL */ case 0x1a8: case 0x1a9: /* ATOMG */ case 0x024: /* IMAD */
+	case 0x027: /* IMAD.HI */ case 0x048: /* VIMNMX */ case 0x181: /* LDG */
 		return 1;
 	default:
 		return 0;

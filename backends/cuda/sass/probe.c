@@ -207,6 +207,8 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 		*i = with_rest(*i, sass_is_wide(*i) ? MOV_64 : MOV_ALL);
 		break;
 	case SASS_DEMOTE_FROM_A:
+		if (sass_field(*i, 81, 3) != SASS_PT) /* of R2UR P0, URZ, R3: whether it is not zero */
+			return sass_work_refuse(w, "writes a predicate as it makes a value the warp's own");
 		*i = with_rest(sass_with(sass_with(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
 		*i = sass_with(sass_with(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
 		break;
