@@ -4,7 +4,7 @@
  * nothing is left that gen*.c or host.c could not do. Maps may be read above the line that sets them, so the tree is gone
  * through twice: first to learn what maps hold, then to check.
  */
-#include "lang.h"
+#include "check.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,20 +12,11 @@
 #include "core/places.h"
 #include "gpubpf/ctx.h"
 
-struct check {
-	struct lang *l;
-	struct lang_block *block;
-	bool learning;
-	bool device, host;             /* the block runs there */
-	uint32_t loops;
-};
-
 static const struct lang_type number = { LANG_INT, true };
 
-static struct lang_type check_expr(struct check *c, struct lang_node *n);
 static void check_statement(struct check *c, struct lang_node *n);
 
-static int fail(struct check *c, const struct lang_node *n, const char *remedy, const char *what)
+int check_fail(struct check *c, const struct lang_node *n, const char *remedy, const char *what)
 {
 	return lang_fail(c->l, n->pos, remedy, "%s", what);
 }
@@ -35,7 +26,7 @@ uint32_t lang_size(struct lang_type type)
 	return type.base == LANG_NAME ? GPUBPF_CTX_NAME : type.base == LANG_TEXT || type.base == LANG_VOID ? 0 : 8;
 }
 
-static const char *base_name(struct lang_type type)
+const char *check_base_name(struct lang_type type)
 {
 	static const char *const names[] = {
 		[LANG_VOID] = "nothing", [LANG_INT] = "a number", [LANG_KERNEL] = "a kernel", [LANG_ADDRESS] = "an address",
@@ -45,18 +36,18 @@ static const char *base_name(struct lang_type type)
 	return names[type.base];
 }
 
-static bool is_number(struct lang_type type)
+bool check_is_number(struct lang_type type)
 {
 	return type.base == LANG_INT || type.base == LANG_ADDRESS;
 }
 
-static bool is_text(struct lang_type type)
+bool check_is_text(struct lang_type type)
 {
 	return type.base == LANG_NAME || type.base == LANG_TEXT;
 }
 
 /* Does a string that the object has fit into what is kept of one? */
-static void check_fits(struct check *c, const struct lang_node *n)
+void check_fits(struct check *c, const struct lang_node *n)
 {
 	for (const struct lang_probe *p = c->block->probes; p; p = p->next)
 		if (strlen(n->kind == LANG_N_STRING ? n->text : p->section) >= GPUBPF_CTX_NAME)
@@ -64,12 +55,12 @@ static void check_fits(struct check *c, const struct lang_node *n)
 }
 
 /* A value, whatever it is; kept: not only shown, and so a string has its bytes in the object. */
-static struct lang_type check_value(struct check *c, struct lang_node *n, bool kept)
+struct lang_type check_value(struct check *c, struct lang_node *n, bool kept)
 {
 	struct lang_type type = check_expr(c, n);
 
-	if (is_text(type) && n->kind == LANG_N_SET)
-		fail(c, n, "set the variable in a statement of its own", "a string is set, and used at once");
+	if (check_is_text(type) && n->kind == LANG_N_SET)
+		check_fail(c, n, "set the variable in a statement of its own", "a string is set, and used at once");
 	if (!kept || type.base != LANG_TEXT)
 		return type;
 	check_fits(c, n);
@@ -82,10 +73,10 @@ static struct lang_type need_number(struct check *c, const struct lang_node *n)
 	struct lang_type type = n->type;
 	char what[96];
 
-	if (is_number(type) || c->learning)
+	if (check_is_number(type) || c->learning)
 		return type;
-	snprintf(what, sizeof(what), "this is %s where a number is needed", base_name(type));
-	fail(c, n, type.base == LANG_KERNEL ? "kernel == \"name\" compares it; as a key it is shown as its name" :
+	snprintf(what, sizeof(what), "this is %s where a number is needed", check_base_name(type));
+	check_fail(c, n, type.base == LANG_KERNEL ? "kernel == \"name\" compares it; as a key it is shown as its name" :
 	     "compute it from numbers", what);
 	return number;
 }
@@ -125,7 +116,7 @@ static void check_place(struct check *c, const struct lang_node *n)
 			snprintf(what, sizeof(what), "duration is known at gpu/exit/ alone, not at %.100s", p->section);
 		else
 			continue;
-		fail(c, n, b->source == LANG_SOURCE_DURATION ? "use nsecs, or gpu/exit/" :
+		check_fail(c, n, b->source == LANG_SOURCE_DURATION ? "use nsecs, or gpu/exit/" :
 		     b->base == LANG_NAME ? "kernel is the kernel's name" :
 		     "gpubpf-prog(8) says what each place gives", what);
 	}
@@ -140,7 +131,7 @@ static struct lang_type check_builtin(struct check *c, struct lang_node *n)
 	snprintf(what, sizeof(what), "%s is for %s", b->name, b->source == LANG_SOURCE_HOST ? "BEGIN, END and interval alone" :
 		 "kernels, not for BEGIN, END and interval");
 	if (b->source == LANG_SOURCE_HOST ? c->device : c->host && !anywhere)
-		fail(c, n, b->source == LANG_SOURCE_HOST ? "use nsecs" : "use it in a gpu/ probe", what);
+		check_fail(c, n, b->source == LANG_SOURCE_HOST ? "use nsecs" : "use it in a gpu/ probe", what);
 	check_place(c, n);
 	if (b->source == LANG_SOURCE_DURATION)
 		c->block->duration = c->l->durations = true;
@@ -197,7 +188,7 @@ static void other_key(struct check *c, const struct lang_node *n, const char *wh
 }
 
 /* The key as this use has it, against that of the first one. */
-static void check_key(struct check *c, struct lang_node *n)
+void check_key(struct check *c, struct lang_node *n)
 {
 	struct lang_node *k = n->list;
 	uint32_t i = 0, size = 0;
@@ -207,7 +198,7 @@ static void check_key(struct check *c, struct lang_node *n)
 
 		size += lang_size(type);
 		if (type.base == LANG_AGGREGATE || (type.base == LANG_VOID && !c->learning))
-			fail(c, k, "keys are numbers, strings, kernel and addresses", "this cannot be in a key");
+			check_fail(c, k, "keys are numbers, strings, kernel and addresses", "this cannot be in a key");
 	}
 	if (size > LANG_KEY_SIZE)
 		lang_fail(c->l, n->pos, "combine some of them", "the key has %u bytes; it may have %u", size, LANG_KEY_SIZE);
@@ -245,7 +236,7 @@ static void check_holds(struct check *c, struct lang_node *n, const struct lang_
 			  map->holds ? map->holds->shown : "a number", line, column, holds ? holds->shown : "a number");
 	else if (map->value.base != value.base && !c->learning)
 		lang_fail(c->l, n->pos, "take another map", "%s holds %s at %u:%u, and %s here", map->name,
-			  base_name(map->value), line, column, base_name(value));
+			  check_base_name(map->value), line, column, check_base_name(value));
 	map->value.is_signed |= value.is_signed;
 }
 
@@ -277,13 +268,13 @@ static void check_lhist(struct check *c, struct lang_node *map, struct lang_node
 
 	for (uint32_t i = 0; i < 3 && arg; i++, arg = arg->next) {
 		if (arg->kind != LANG_N_NUMBER || arg->value >= 1ull << 31)
-			fail(c, arg, "lhist(n, 0, 100, 10)", "min, max and step of lhist() are numbers from 0 to 2^31 - 1");
+			check_fail(c, arg, "lhist(n, 0, 100, 10)", "min, max and step of lhist() are numbers from 0 to 2^31 - 1");
 		v[i] = arg->value;
 	}
 	if (c->l->failed)
 		return;
 	if (!v[2] || v[1] <= v[0]) {
-		fail(c, call, "lhist(n, 0, 100, 10)", "lhist() needs min below max, and a step");
+		check_fail(c, call, "lhist(n, 0, 100, 10)", "lhist() needs min below max, and a step");
 		return;
 	}
 	slots = (v[1] - v[0] + v[2] - 1) / v[2] + 2;
@@ -291,7 +282,7 @@ static void check_lhist(struct check *c, struct lang_node *map, struct lang_node
 		lang_fail(c->l, call->pos, "take larger steps", "the histogram has %llu slots; it may have %u",
 			  (unsigned long long)slots, LANG_SLOTS);
 	if (map->map->step && (map->map->min != v[0] || map->map->max != v[1] || map->map->step != v[2]))
-		fail(c, call, "take another map", "the map has other bounds elsewhere");
+		check_fail(c, call, "take another map", "the map has other bounds elsewhere");
 	map->map->min = v[0];
 	map->map->max = v[1];
 	map->map->step = v[2];
@@ -307,7 +298,7 @@ static void check_hist(struct check *c, struct lang_map *map, struct lang_node *
 		lang_fail(c->l, arg->pos, "hist(n, 3) has eight slots to a power of two", "the bits of hist() are a number from 0 to %u",
 			  LANG_HIST_BITS);
 	else if (map->fine && map->fine != bits + 1)
-		fail(c, call, "take another map", "the map has other bits elsewhere");
+		check_fail(c, call, "take another map", "the map has other bits elsewhere");
 	else
 		map->fine = bits + 1;
 }
@@ -318,7 +309,7 @@ static void check_aggregate(struct check *c, struct lang_node *n)
 	struct lang_type value = { LANG_INT, false };
 
 	if (n->op != LANG_T_NONE)
-		fail(c, n, "@x = count()", "what a map holds is set by = alone");
+		check_fail(c, n, "@x = count()", "what a map holds is set by = alone");
 	check_key(c, n->a);
 	if (call->list)
 		value.is_signed = check_number(c, call->list).is_signed && !call->list->literal;
@@ -369,10 +360,10 @@ static bool check_names(struct check *c, struct lang_node *n)
 		return false;
 	if (a.base == LANG_KERNEL && b.base == LANG_KERNEL)
 		return true;
-	if ((a.base != LANG_KERNEL || n->a->kind != LANG_N_BUILTIN || n->b->kind != LANG_N_STRING) && (!is_text(a) || !is_text(b)))
+	if ((a.base != LANG_KERNEL || n->a->kind != LANG_N_BUILTIN || n->b->kind != LANG_N_STRING) && (!check_is_text(a) || !check_is_text(b)))
 		return false;
 	if (n->b->kind == LANG_N_STRING && strlen(n->b->text) > GPUBPF_CTX_NAME - 2)
-		fail(c, n->b, "put it into the probe: gpu/exit/NAME", "names are compared with strings of at most 62 bytes");
+		check_fail(c, n->b, "put it into the probe: gpu/exit/NAME", "names are compared with strings of at most 62 bytes");
 	return true;
 }
 
@@ -409,9 +400,9 @@ static struct lang_type check_read(struct check *c, struct lang_node *n)
 	if (c->learning)
 		return (struct lang_type){ LANG_INT, address.to_signed };
 	if (c->host)
-		fail(c, n, "read it in a gpu/ probe, and keep it in a map", "the application's memory is read in kernels alone");
+		check_fail(c, n, "read it in a gpu/ probe, and keep it in a map", "the application's memory is read in kernels alone");
 	else if (address.base != LANG_ADDRESS || !address.to)
-		fail(c, n, "*(uint32 *)arg0, ((uint32 *)arg0)[i], or declare the argument: gpu/entry/NAME(uint32 *a)",
+		check_fail(c, n, "*(uint32 *)arg0, ((uint32 *)arg0)[i], or declare the argument: gpu/entry/NAME(uint32 *a)",
 		     "what is at this address is not known");
 	n->value = address.to;
 	return (struct lang_type){ LANG_INT, address.to_signed };
@@ -425,14 +416,14 @@ static struct lang_type check_ternary(struct check *c, struct lang_node *n)
 	b = check_value(c, n->b, true);
 	t = check_value(c, n->c, true);
 	if (b.base != t.base && !c->learning)
-		fail(c, n, "give both the same type", "the two values are of different types");
+		check_fail(c, n, "give both the same type", "the two values are of different types");
 	return (struct lang_type){ b.base, both_signed(n->b, n->c) };
 }
 
-static void no_writes(struct check *c, const struct lang_node *n)
+void check_no_writes(struct check *c, const struct lang_node *n)
 {
 	if (c->host)
-		fail(c, n, "BEGIN, END and interval may print(), clear() and zero() maps, and read them",
+		check_fail(c, n, "BEGIN, END and interval may print(), clear() and zero() maps, and read them",
 		     "maps are set in kernels alone");
 }
 
@@ -446,7 +437,7 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 	struct lang_type type;
 
 	if (n->a->kind == LANG_N_MAP)
-		no_writes(c, n);
+		check_no_writes(c, n);
 	if (n->a->kind == LANG_N_MAP && n->b->kind == LANG_N_CALL && n->b->function &&
 	    n->b->function->use == LANG_USE_VALUE) {
 		check_aggregate(c, n);
@@ -454,7 +445,7 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 	}
 	type = n->op == LANG_T_NONE ? check_value(c, n->b, true) : check_number(c, n->b);
 	if ((type.base == LANG_VOID || type.base == LANG_AGGREGATE) && !c->learning)
-		fail(c, n->b, "keep numbers, strings, kernel and addresses", "this cannot be kept");
+		check_fail(c, n->b, "keep numbers, strings, kernel and addresses", "this cannot be kept");
 	if (n->a->kind == LANG_N_MAP) {
 		type.to = type.to_signed = 0;
 		check_key(c, n->a);
@@ -465,8 +456,8 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 		return check_var(c, n->a);
 	if (n->a->var->type.base == LANG_VOID)
 		n->a->var->type = type;
-	else if (!same_type(n->a->var->type, type) && !(n->a->var->bits && is_number(type)) && !c->learning)
-		fail(c, n, "take another variable", "the variable holds values of another type");
+	else if (!same_type(n->a->var->type, type) && !(n->a->var->bits && check_is_number(type)) && !c->learning)
+		check_fail(c, n, "take another variable", "the variable holds values of another type");
 	if (!n->a->var->bits)
 		n->a->var->type.is_signed |= type.is_signed;
 	return n->a->type = n->a->var->type;
@@ -475,7 +466,7 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 static struct lang_type check_step(struct check *c, struct lang_node *n)
 {
 	if (n->a->kind == LANG_N_MAP) {
-		no_writes(c, n);
+		check_no_writes(c, n);
 		check_key(c, n->a);
 		check_holds(c, n->a, NULL, number);
 		return n->a->type = number;
@@ -484,186 +475,7 @@ static struct lang_type check_step(struct check *c, struct lang_node *n)
 	return n->a->type;
 }
 
-/* -- calls -- */
-
-static bool whole_map(struct check *c, struct lang_node *n, const char *name)
-{
-	if (n->kind == LANG_N_MAP && !n->list) {
-		if (!n->map->known && !c->learning)
-			lang_fail(c->l, n->pos, "set it in a probe: @x = ...", "%s is nowhere set", n->map->name);
-		return true;
-	}
-	lang_fail(c->l, n->pos, "leave its key out", "%s() is for a whole map", name);
-	return false;
-}
-
-static uint32_t conversions(const char *format, struct lang_node *arg, struct check *c)
-{
-	uint32_t n = 0;
-
-	for (const char *f = strchr(format, '%'); f; f = strchr(f, '%')) {
-		f++;
-		f += strspn(f, "-+ #0123456789.");
-		f += strspn(f, "hlz");
-		if (*f == '%') {
-			f++;
-			continue;
-		}
-		if (!*f || !strchr("diuxXocpsfegrk", *f))
-			fail(c, arg, "%d %i %u %x %X %o %c %s %p, %f %e %g are known", "the format has a conversion that is not known");
-		n++;
-	}
-	return n;
-}
-
-/* The i-th argument's own conversion decides whether it is a string. */
-static char conversion_at(const char *format, uint32_t i)
-{
-	for (const char *f = strchr(format, '%'); f; f = strchr(f, '%')) {
-		f++;
-		f += strspn(f, "-+ #0123456789.");
-		f += strspn(f, "hlz");
-		if (*f == '%')
-			f++;
-		else if (!i--)
-			return *f;
-	}
-	return 0;
-}
-
-static void check_printf(struct check *c, struct lang_node *n)
-{
-	struct lang_node *format = n->list, *arg = format->next;
-	uint32_t args = 0, wanted;
-
-	if (format->kind != LANG_N_STRING) {
-		fail(c, format, "printf(\"%d\\n\", x)", "the format is a string");
-		return;
-	}
-	check_expr(c, format);
-	wanted = conversions(format->text, format, c);
-	for (; arg; arg = arg->next, args++) {
-		struct lang_type type = check_value(c, arg, false);
-		bool name = type.base == LANG_KERNEL || is_text(type);
-		char conv = conversion_at(format->text, args);
-
-		if (type.base == LANG_VOID || type.base == LANG_AGGREGATE)
-			fail(c, arg, "print(@x) prints maps", "this is no value that could be printed");
-		else if (conv && (conv == 's') != name && !c->learning)
-			lang_fail(c->l, arg->pos, name ? "%s prints it" : "%d prints it", "%%%c does not print %s", conv,
-				  base_name(type));
-	}
-	if (args != wanted)
-		lang_fail(c->l, n->pos, "give each conversion its argument", "the format has %u conversions, and there are %u"
-			  " arguments", wanted, args);
-}
-
-static void check_print(struct check *c, struct lang_node *n)
-{
-	struct lang_node *a = n->list;
-
-	if (a->kind == LANG_N_MAP && !a->list) {
-		whole_map(c, a, "print");
-	} else if (check_value(c, a, false).base == LANG_VOID && !c->learning) {
-		fail(c, a, "print(@x) prints a map", "this is no value that could be printed");
-	} else if (a->next) {
-		fail(c, a->next, "print(@x, top, div)", "top and div are for maps");
-	}
-	for (a = a->next; a; a = a->next)
-		if (a->kind != LANG_N_NUMBER || (!a->next && a != n->list->next && !a->value))
-			fail(c, a, "print(@x, 10, 1000)", "top and div of print() are numbers, and div not 0");
-}
-
-/* delete(@x[a]) and delete(@x, a) are one. */
-static void check_delete(struct check *c, struct lang_node *n)
-{
-	struct lang_node *map = n->list;
-
-	if (n->function->id == LANG_F_DELETE)
-		no_writes(c, n);
-	if (map->kind == LANG_N_MAP && !map->list && map->next) {
-		map->list = map->next;
-		map->value = 1;
-		map->next = NULL;
-	}
-	if (map->kind != LANG_N_MAP || !map->list || map->next) {
-		lang_fail(c->l, map->pos, n->function->id == LANG_F_DELETE ? "delete(@x[a]); clear(@x) empties a map" :
-			  "has_key(@x[a])", "%s() is for a key of a map", n->function->name);
-		return;
-	}
-	check_key(c, map);
-}
-
-static void check_time(struct check *c, struct lang_node *n)
-{
-	if (n->list && n->list->kind != LANG_N_STRING)
-		fail(c, n->list, "time(\"%H:%M:%S\\n\")", "the format of time() is a string");
-}
-
-/* str(address), str(address, bytes), and str($1), which is the parameter */
-static void check_str(struct check *c, struct lang_node *n)
-{
-	struct lang_node *bytes = n->list->next;
-	struct lang_type type = check_value(c, n->list, false);
-
-	if (type.base == LANG_TEXT)
-		check_fits(c, n->list);
-	else if (!is_number(type) && !c->learning)
-		fail(c, n->list, "str(arg0)", "str() reads at an address");
-	else if (c->host)
-		fail(c, n, "read it in a gpu/ probe, and keep it in a map", "str() of an address is for kernels");
-	if (bytes && (bytes->kind != LANG_N_NUMBER || !bytes->value || bytes->value >= GPUBPF_CTX_NAME))
-		lang_fail(c->l, bytes->pos, "leave it out for as many as fit", "str() reads 1 to %u bytes", GPUBPF_CTX_NAME - 1);
-}
-
-static void number_action(struct check *c, struct lang_node *n)
-{
-	struct lang *l = c->l;
-
-	if (c->learning)
-		return;
-	if (l->nactions == LANG_ACTIONS)
-		lang_fail(l, n->pos, "use fewer", "there are more than %u calls of printf(), print() and the like", LANG_ACTIONS);
-	else
-		l->action[n->action = l->nactions++] = n;
-	l->records |= c->device;
-}
-
-static struct lang_type check_call(struct check *c, struct lang_node *n)
-{
-	switch (n->function->id) {
-	case LANG_F_PRINTF:
-		check_printf(c, n);
-		break;
-	case LANG_F_PRINT:
-		check_print(c, n);
-		break;
-	case LANG_F_CLEAR:
-	case LANG_F_ZERO:
-	case LANG_F_LEN:
-		whole_map(c, n->list, n->function->name);
-		break;
-	case LANG_F_DELETE:
-	case LANG_F_HAS_KEY:
-		check_delete(c, n);
-		break;
-	case LANG_F_TIME:
-		check_time(c, n);
-		break;
-	case LANG_F_STR:
-		check_str(c, n);
-		return (struct lang_type){ LANG_NAME };
-	default:
-		break;
-	}
-	if (n->function->use == LANG_USE_VALUE)
-		lang_fail(c->l, n->pos, "set a map to it: @x = ...", "%s() is what a map holds", n->function->name);
-	if (n->function->use == LANG_USE_HOST && c->device)
-		lang_fail(c->l, n->pos, "use it in END or interval", "%s() is for the host", n->function->name);
-	if (n->function->use == LANG_USE_ACTION)
-		number_action(c, n);
-	return n->function->id == LANG_F_HAS_KEY || n->function->id == LANG_F_LEN ? number : (struct lang_type){ LANG_VOID };
-}
+/* -- expressions -- */
 
 static struct lang_type expr_type(struct check *c, struct lang_node *n)
 {
@@ -696,7 +508,7 @@ static struct lang_type expr_type(struct check *c, struct lang_node *n)
 	}
 }
 
-static struct lang_type check_expr(struct check *c, struct lang_node *n)
+struct lang_type check_expr(struct check *c, struct lang_node *n)
 {
 	return n->type = expr_type(c, n);
 }
@@ -738,7 +550,7 @@ static void check_statement(struct check *c, struct lang_node *n)
 	case LANG_N_BREAK:
 	case LANG_N_CONTINUE:
 		if (!c->loops)
-			fail(c, n, "return ends the probe", "there is no for loop around this");
+			check_fail(c, n, "return ends the probe", "there is no for loop around this");
 		break;
 	case LANG_N_RETURN:
 		break;
