@@ -9,6 +9,17 @@
 #include "core/session/report.h"
 #include "core/session/table.h"
 
+/* One more of a list, "..." where there are too many for a line. */
+static void add_slot(char *slots, size_t size, uint32_t key)
+{
+	size_t n = strlen(slots);
+
+	if (n + sizeof(",4294967295,...") <= size)
+		snprintf(slots + n, size - n, "%s%u", n ? "," : "", key);
+	else if (slots[n - 1] != '.')
+		snprintf(slots + n, size - n, ",...");
+}
+
 /* Which programs others may go on in, and the slots in which they are at first. */
 static void show_targets(const struct gpubpf_loaded *l)
 {
@@ -24,8 +35,7 @@ static void show_targets(const struct gpubpf_loaded *l)
 
 			for (uint32_t e = 0; e < m->nelements; e++)
 				if (m->elements[e].map + 1 == m->targets[k].number)
-					snprintf(slots + strlen(slots), sizeof(slots) - strlen(slots), "%s%u", slots[0] ? "," : "",
-						 m->elements[e].key);
+					add_slot(slots, sizeof(slots), m->elements[e].key);
 			gpubpf_table_cell(&table, "%s", m->name);
 			gpubpf_table_cell(&table, "%s", m->targets[k].name);
 			gpubpf_table_cell(&table, "%s", slots);

@@ -5,6 +5,7 @@
 o=$OBJ/jumps.bpf.o
 run "$GPUBPF" prog show "$o"; prints '^ *left  *gpu/entry  *entry  *[0-9]*$' "a program of no kernel"
 prints '^ *ways  *left  *1$' "prog show tells what others may go on in, and the slots"; prints '^ *ways  *right *$' "and what stands in none"
+prints '^ *wide  *left  *0,1,2,.*,[0-9]*,\.\.\.$' "and that there are more than are shown"
 run "$GPUBPF" prog show -j "$o"; tr -d ' \n' < "$T/out" | grep -q '"programs":\[{"name":"left","slots":\[1\]},{"name":"right","slots":\[\]}\]'; ok $? "in JSON"
 run "$GPUBPF" prog dump "$o"; prints '^no_tail_call:' "prog dump has the programs as one"
 for target in ptx clc llvm; do run "$GPUBPF" prog dump --target $target "$o"; is 0 "$target"; done
