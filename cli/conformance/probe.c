@@ -312,7 +312,9 @@ static bool has(const struct suite_run *run, const struct gpubpf_device_caps *ca
 	if (!strncmp(what, "gpu/", 4))
 		return takes_place(run, caps, form, what + 4, why);
 	snprintf(why, GPUBPF_WHY_NOT, "the device, or the form in which it is given kernels, lacks %.64s", what);
-	return strcmp(what, "names") ? caps->bits & GPUBPF_CAP_ALLOCATIONS : form->names;
+	if (!strcmp(what, "names"))
+		return form->names;
+	return !strcmp(what, "ALLOCATIONS") && caps->bits & GPUBPF_CAP_ALLOCATIONS;
 }
 
 /* A case is skipped where something is not there that it needs. */

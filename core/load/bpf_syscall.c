@@ -96,7 +96,8 @@ static void *copy_records(uint64_t from, uint32_t n, uint32_t have, uint32_t wan
 
 static int map_create(struct gpubpf_sys *sys, const union bpf_attr *attr)
 {
-	const struct gpubpf_sys_map *inner = gpubpf_map_type_has(attr->map_type, GPUBPF_MAP_OF_MAPS) ? gpubpf_sys_map(sys, attr->inner_map_fd) : NULL;
+	bool of_maps = gpubpf_map_type_has(attr->map_type, GPUBPF_MAP_OF_MAPS);
+	const struct gpubpf_sys_map *inner = of_maps ? gpubpf_sys_map(sys, attr->inner_map_fd) : NULL;
 	uint32_t number = inner ? inner - sys->maps + 1 : 0;
 	struct gpubpf_sys_map *map = grow(sys->maps, sys->nmaps, sizeof(*map));
 	int fd;
@@ -129,7 +130,7 @@ static int map_put(struct gpubpf_sys *sys, const union bpf_attr *attr)
 	struct gpubpf_sys_map *map = (struct gpubpf_sys_map *)gpubpf_sys_map(sys, attr->map_fd);
 	const struct gpubpf_sys_map *value = gpubpf_sys_map(sys, fd);
 	const struct gpubpf_sys_prog *prog = gpubpf_sys_prog(sys, fd);
-	bool progs = map->type == BPF_MAP_TYPE_PROG_ARRAY;
+	bool progs = gpubpf_map_type_has(map->type, GPUBPF_MAP_PROGS);
 	uint32_t what = progs ? prog ? prog - sys->progs : GPUBPF_SYS_NONE : value ? value - sys->maps : GPUBPF_SYS_NONE;
 	struct gpubpf_map_element *grown;
 

@@ -75,7 +75,7 @@ static bool has_prog_array(const struct gpubpf_loading *l)
 	bool found = false;
 
 	bpf_object__for_each_map(map, l->obj)
-		found |= bpf_map__type(map) == BPF_MAP_TYPE_PROG_ARRAY;
+		found |= gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_PROGS);
 	return found;
 }
 
