@@ -68,13 +68,12 @@ static int keep_host(struct gpubpf_loading *l, const struct bpf_program *prog)
 	return 0;
 }
 
-/* Then a program of no kernel may be one that others go on in. */
-static bool has_prog_array(const struct gpubpf_loading *l)
+bool gpubpf_has_prog_array(const struct bpf_object *obj)
 {
 	struct bpf_map *map;
 	bool found = false;
 
-	bpf_object__for_each_map(map, l->obj)
+	bpf_object__for_each_map(map, obj)
 		found |= gpubpf_map_type_has(bpf_map__type(map), GPUBPF_MAP_PROGS);
 	return found;
 }
@@ -98,7 +97,7 @@ static int choose_program(struct gpubpf_loading *l, struct bpf_program *prog)
 	bpf_program__set_autoload(prog, ours);
 	if (!ours)
 		return keep_host(l, prog);
-	if (!attach && !section.pattern[0] && !has_prog_array(l))
+	if (!attach && !section.pattern[0] && !gpubpf_has_prog_array(l->obj))
 		return refuse_section(l, prog, "the section names no kernel");
 	if (!strcmp(section.pattern, "__directly_run"))
 		return refuse_section(l, prog, "bpftime's programs that run by themselves are not provided");

@@ -48,6 +48,8 @@ enum { GPUBPF_MAP_LEFT = -1 };
 /* object.c: load one object and add what it holds to l->out. */
 int gpubpf_object_load(struct gpubpf_loading *l);
 
+/* choose.c: a program that is for no kernel, or no place, may be one that others go on in. */
+bool gpubpf_has_prog_array(const struct bpf_object *obj);
 /* choose.c: tell libbpf which programs to load. */
 int gpubpf_object_choose(struct gpubpf_loading *l);
 /* The first --attach of a program, NULL if none. */

@@ -221,17 +221,6 @@ static struct bpf_link *attach_at(const struct bpf_program *prog, const char *ta
 	return bpf_program__attach_uprobe_opts(prog, -1, binary, offset, &opts);
 }
 
-/* Then a program without a place may be one that others go on in. */
-static bool has_jumps(const struct bpf_object *obj)
-{
-	struct bpf_map *map;
-	bool found = false;
-
-	bpf_object__for_each_map(map, obj)
-		found |= bpf_map__type(map) == BPF_MAP_TYPE_PROG_ARRAY;
-	return found;
-}
-
 static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const char *target, char *why, size_t size)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(k->obj, name);
@@ -245,7 +234,7 @@ static int attach(struct gpubpf_linux *k, const char *name, uint32_t i, const ch
 	k->links[i] = target ? attach_at(prog, target) : bpf_program__attach(prog);
 	if (k->links[i])
 		return 0;
-	if (errno == EOPNOTSUPP && !target && has_jumps(k->obj))
+	if (errno == EOPNOTSUPP && !target && gpubpf_has_prog_array(k->obj))
 		return 0;
 	if (errno == EOPNOTSUPP && !target) {
 		snprintf(why, size, "its section says not where; --attach %s=BINARY:FUNCTION does", name);
