@@ -42,6 +42,13 @@ void gpubpf_session_leave(void);
 /* The program gives up system calls, the one of this number among them: end the session, and call nothing more. */
 void gpubpf_session_seal(int nr);
 bool gpubpf_session_sealed(void);
+/* The number of a system call that probing needs and for which a filter that was there before us would end the process,
+ * -1: none is known. Both kinds of filter are asked in one order: when one forbids call nr, can that be said? */
+int gpubpf_lockdown_found(void);
+bool gpubpf_lockdown_lets_tell(int nr);
+bool gpubpf_lockdown_lets_look(void); /* at stacks that it takes system calls to know */
+/* As gpubpf_hook_note(), to standard error alone, also when the session has ended so. */
+void gpubpf_hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool gpubpf_session_up(void);
 bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
@@ -52,6 +59,7 @@ const char *gpubpf_session_strerror(int err);       /* of what the functions bel
 /* Which launches are probed, as the user said. */
 uint64_t gpubpf_session_sample(void);
 uint64_t gpubpf_session_first(void);
+uint32_t gpubpf_session_flags(void);           /* enum gpubpf_welcome_flags */
 
 /* Ask; the answer is waited for with gpubpf_request_wait() and ends with gpubpf_request_drop(). Starts
  * the reader thread. */
@@ -175,6 +183,13 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_detach(struct gpubpf_hook_device *device);
 void gpubpf_allocations_leave(void);
 void gpubpf_allocations_after_fork(void);
+/*
+ * stacks.c: the number of the stack that this thread is on, from the first function on that is not ours, without the first
+ * `skip` frames and cut to `depth`; 0: not known, or not yet. And as the bits that the word with the process has of it.
+ */
+uint32_t gpubpf_stack_here(uint32_t skip, uint32_t depth);
+uint64_t gpubpf_stack_word(uint32_t number);
+void gpubpf_stacks_after_fork(void);
 /* Bring the mirror of the numbered device up to date, as the tool has `asked` by this number. */
 void gpubpf_device_pull(uint32_t number, uint32_t asked);
 void gpubpf_device_after_fork(void);

@@ -85,22 +85,37 @@ static void write_line(const char *line, size_t size)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void gpubpf_hook_note(const char *fmt, ...)
+static void say(bool to_tool, const char *fmt, va_list args)
 {
 	char line[512] = "gpubpf: ";
 	size_t at = strlen(line);
 	int n, error = errno;
-	va_list args;
 
-	if (gpubpf_session_sealed())
-		return;
-	va_start(args, fmt);
 	n = vsnprintf(line + at, sizeof(line) - at - 1, fmt, args);
-	va_end(args);
-	if (n >= 0 && first_time(line) && !tell(line + at)) {
+	if (n >= 0 && first_time(line) && !(to_tool && tell(line + at))) {
 		n = strlen(line);
 		line[n] = '\n';
 		write_line(line, n + 1);
 	}
 	errno = error;
+}
+
+void gpubpf_hook_note(const char *fmt, ...)
+{
+	va_list args;
+
+	if (gpubpf_session_sealed())
+		return;
+	va_start(args, fmt);
+	say(true, fmt, args);
+	va_end(args);
+}
+
+void gpubpf_hook_say(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	say(false, fmt, args);
+	va_end(args);
 }

@@ -2,24 +2,28 @@
 /*
  * Programs that give up system calls, by seccomp(2), once they run: one that we make later would end them, and only
  * under us. The filter is asked, before it is installed, about each call that we may make; where it forbids one, the
- * session ends for this process, and nothing is called for it any more. What is not seen: a filter that is installed by
- * a system call instruction of the program's own.
+ * session ends for this process, and nothing is called for it any more. What is not seen is a filter that is installed by
+ * a system call instruction of the program's own, or before we are there: under one, a copy of the process makes the calls
+ * before the process does.
  */
 #include "agent.h"
 #include "dlsym.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef __x86_64__
@@ -31,18 +35,31 @@
 #define THREAD_FLAGS (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | \
 		      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
-/* what the agent calls by itself, with the arguments that filters look at */
-static const struct {
+/* what the agent calls by itself, with the arguments that filters look at; first those of a line on standard error */
+static const struct call {
 	int nr;
 	uint64_t args[3];
 } calls[] = {
+	{ SYS_write }, { SYS_newfstatat }, { SYS_rt_sigprocmask }, { SYS_rt_sigpending }, { SYS_rt_sigtimedwait },
 	{ SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK } }, { SYS_connect }, { SYS_sendmsg },
 	{ SYS_recvmsg }, { SYS_getsockopt }, { SYS_shutdown }, { SYS_poll }, { SYS_memfd_create }, { SYS_ftruncate },
-	{ SYS_fcntl }, { SYS_newfstatat }, { SYS_close }, { SYS_write }, { SYS_pread64 },
+	{ SYS_fcntl }, { SYS_close }, { SYS_pread64 },
 	{ SYS_mmap, { 0, 0, PROT_READ | PROT_WRITE } }, { SYS_mprotect, { 0, 0, PROT_READ | PROT_WRITE } }, { SYS_munmap },
-	{ SYS_madvise }, { SYS_futex }, { SYS_clone, { THREAD_FLAGS } }, { SYS_rt_sigprocmask }, { SYS_clock_nanosleep },
+	{ SYS_madvise }, { SYS_futex }, { SYS_clone, { THREAD_FLAGS } }, { SYS_clock_nanosleep },
 	{ SYS_gettid }, { SYS_exit },
 };
+#define CALLS_N (sizeof(calls) / sizeof(calls[0]))
+
+/* what reading stacks takes beside: of where a thread's is, and of others' */
+static const struct call looks[] = {
+	{ SYS_openat }, { SYS_read }, { SYS_prlimit64 }, { SYS_sched_getaffinity }, { SYS_process_vm_readv },
+};
+#define LOOKS_N (sizeof(looks) / sizeof(looks[0]))
+#define TELLING_N 5
+
+/* filters that were asked, and allow what we call */
+static _Atomic uint32_t passed;
+static _Atomic bool blind; /* some filter forbids what reading stacks takes */
 
 struct machine {
 	const struct sock_filter *code;
@@ -130,17 +147,17 @@ static uint32_t ask(struct machine *m)
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-/* The number of a call that we may make and the filter forbids, -1: none. */
-static int forbidden(const struct sock_fprog *filter)
+/* The number of a call of these that the filter forbids, -1: none. */
+static int forbidden(const struct sock_fprog *filter, const struct call *list, size_t n)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		struct machine m = { .code = filter->filter, .n = filter->len, .data = { .nr = calls[i].nr, .arch = ARCH } };
+	for (size_t i = 0; i < n; i++) {
+		struct machine m = { .code = filter->filter, .n = filter->len, .data = { .nr = list[i].nr, .arch = ARCH } };
 		uint32_t action;
 
-		memcpy(m.data.args, calls[i].args, sizeof(calls[i].args));
+		memcpy(m.data.args, list[i].args, sizeof(list[i].args));
 		action = ask(&m) & SECCOMP_RET_ACTION_FULL;
 		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG)
-			return calls[i].nr;
+			return list[i].nr;
 	}
 	return -1;
 }
@@ -148,11 +165,93 @@ static int forbidden(const struct sock_fprog *filter)
 /* Before the calling thread, or all, get a filter; NULL: strict mode, which allows next to nothing. */
 static void before_filter(const struct sock_fprog *filter)
 {
-	int nr = filter ? forbidden(filter) : 0, error = errno;
+	int nr = filter ? forbidden(filter, calls, CALLS_N) : 0, error = errno;
 
+	if (!filter || forbidden(filter, looks, LOOKS_N) >= 0)
+		blind = true;
 	if (nr >= 0)
 		gpubpf_session_seal(nr);
+	else
+		passed++;
 	errno = error;
+}
+
+/* How many filters the calling thread has; what kernels before 5.9 do not count is one. 0 where there is no /proc. */
+static uint32_t filters(void)
+{
+	char text[4096], *at;
+	int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "\nSeccomp_filters:");
+	if (at)
+		return (uint32_t)strtoul(at + strlen("\nSeccomp_filters:"), NULL, 10);
+	at = strstr(text, "\nSeccomp:");
+	return at && strtoul(at + strlen("\nSeccomp:"), NULL, 10) == SECCOMP_MODE_FILTER;
+}
+
+/* In the copy: all calls fail, of what they are given, or do nothing. */
+__attribute__((noreturn)) static void make_calls(volatile int *nr, const struct call *list, size_t n)
+{
+	*nr = SYS_prctl;
+	syscall(SYS_prctl, (long)PR_SET_DUMPABLE, 0L, 0L, 0L, 0L); /* nobody wants its core */
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *args = list[i].args;
+		long a = list[i].nr == SYS_clone ? (long)(args[0] & ~(uint64_t)CLONE_SIGHAND) : args[0] ? (long)args[0] : -1;
+
+		*nr = list[i].nr;
+		syscall(list[i].nr, a, args[1] ? (long)args[1] : -1, args[2] ? (long)args[2] : -1, -1L, -1L, -1L);
+	}
+	for (;;)
+		_exit(0);
+}
+
+/* The number of the call that ends a copy of this process, of which the program hears nothing; -1: none does, or no copy
+ * could be made. */
+static int try_calls(const struct call *list, size_t n)
+{
+	int *nr = mmap(NULL, sizeof(*nr), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = 0, ends = -1;
+	long pid;
+
+	if (nr == MAP_FAILED)
+		return -1;
+	pid = syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+	if (!pid)
+		make_calls(nr, list, n);
+	while (pid > 0 && waitpid((pid_t)pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && WIFSIGNALED(status))
+		ends = *nr;
+	munmap(nr, sizeof(*nr));
+	return ends;
+}
+
+int gpubpf_lockdown_found(void)
+{
+	bool unknown = filters() > passed;
+	int error = errno, nr = unknown ? try_calls(calls, CALLS_N) : -1;
+
+	if (unknown && nr < 0 && try_calls(looks, LOOKS_N) >= 0)
+		blind = true;
+	errno = error;
+	return nr;
+}
+
+bool gpubpf_lockdown_lets_look(void)
+{
+	return !blind;
+}
+
+bool gpubpf_lockdown_lets_tell(int nr)
+{
+	for (size_t i = 0; i < TELLING_N; i++)
+		if (calls[i].nr == nr)
+			return false;
+	return true;
 }
 
 /* seccomp(2)'s arguments */

@@ -55,6 +55,7 @@ static struct {
 	atomic_int reader_tid;
 	atomic_int end;       /* of the process: STAYING, LEAVING, LEFT */
 	atomic_bool sealed;   /* for good, in children too */
+	atomic_int forbidden; /* the system call for which it is, until that has been told; 0 */
 } session = { .sock = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool gpubpf_session_up(void)
@@ -91,6 +92,11 @@ uint32_t gpubpf_session_wait_ms(void)
 uint64_t gpubpf_session_sample(void)
 {
 	return session.welcome.sample;
+}
+
+uint32_t gpubpf_session_flags(void)
+{
+	return gpubpf_session_up() ? session.welcome.flags : 0;
 }
 
 uint64_t gpubpf_session_first(void)
@@ -249,7 +255,7 @@ static int read_one(int fd, void *buf)
 		gpubpf_patience_renew();
 	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && session.asked)
 		session.asked--;
-	if (!err && (packet.type == GPUBPF_MSG_ARENA || packet.type == GPUBPF_MSG_TWIN_DONE))
+	if (!err && (packet.type == GPUBPF_MSG_ARENA || packet.type == GPUBPF_MSG_TWIN_DONE || packet.type == GPUBPF_MSG_STACK_DONE))
 		settle(&packet);
 	pthread_mutex_unlock(&session.lock);
 	if (err == -EAGAIN || err == -EINTR)
@@ -362,6 +368,8 @@ void gpubpf_session_seal(int nr)
 	if (gpubpf_session_up())
 		gpubpf_hook_note("the program locks itself up: its seccomp filter forbids system call %d, which probing needs; "
 				 "kernels run unprobed from here on", nr);
+	else
+		session.forbidden = nr;
 	if (atomic_exchange(&session.sealed, true))
 		return;
 	send_reader_away(deadline);
@@ -630,6 +638,28 @@ void gpubpf_session_rejoin(void)
 		gpubpf_session_join(session.backend);
 }
 
+/* A runtime is there, whose kernels would be probed: says why they are not. */
+static void tell_sealed(void)
+{
+	int nr = atomic_exchange(&session.forbidden, 0);
+
+	if (nr > 0 && gpubpf_lockdown_lets_tell(nr))
+		gpubpf_hook_say("a seccomp filter forbids system call %d to this process, which probing needs; its kernels run unprobed; "
+				"allow it there", nr);
+}
+
+/* Whether the process lives under a filter that would end it for what we call. */
+static bool locked_up(void)
+{
+	int nr = gpubpf_lockdown_found();
+
+	if (nr < 0)
+		return false;
+	session.forbidden = nr;
+	session.sealed = true;
+	return true;
+}
+
 int gpubpf_session_join(const char *backend)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -637,17 +667,23 @@ int gpubpf_session_join(const char *backend)
 	const char *path = gpubpf_env_session();
 	int err = 0;
 
-	if (!path || session.sealed)
+	if (!path)
 		return -ENOENT;
+	if (session.sealed) {
+		tell_sealed();
+		return -ENOENT;
+	}
 	pthread_once(&once, join_once);
 	pthread_mutex_lock(&session.lock);
 	if (tried != gpubpf_session_generation()) {
 		tried = gpubpf_session_generation();
 		session.backend = backend;
-		err = join(path, backend);
+		err = locked_up() ? -ENOENT : join(path, backend);
 	}
 	pthread_mutex_unlock(&session.lock);
-	if (err < 0)
+	if (session.sealed)
+		tell_sealed();
+	else if (err < 0)
 		gpubpf_hook_note("no session at %s (%s); kernels run unprobed", path,
 				 err == -EPERM ? "another user's process listens there" : strerror(-err));
 	return gpubpf_session_up() ? 0 : -ENOENT;
