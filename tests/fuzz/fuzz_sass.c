@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: backends/cuda/sass/access.c backends/cuda/sass/around.c backends/cuda/sass/body.c backends/cuda/sass/given.c
+// SOURCES: backends/cuda/sass/places.c backends/cuda/sass/check_around.c core/places.c core/wire/match.c
 // SOURCES: backends/cuda/sass/callees.c backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/live.c backends/cuda/sass/params.c backends/cuda/sass/graft.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
@@ -28,6 +30,37 @@ static struct sass_insn insns[] = {
 };
 static const struct sass_probe probe = { .insns = insns, .n = 3, .regs = 3, .frame = 16, .predicates = true };
 
+#define MOST_AROUND 64
+
+struct placing {
+	const struct sass_code *code;
+	struct sass_body bodies[2];
+	struct sass_around list[MOST_AROUND];
+	struct sass_arounds around;
+};
+
+static int place(void *arg, const struct sass_place *at)
+{
+	struct placing *p = arg;
+
+	if (p->around.n == MOST_AROUND || (p->around.n && p->around.list[p->around.n - 1].place.at > at->at))
+		return 1;
+	p->list[p->around.n++] = (struct sass_around){
+		*at, 0, &p->bodies[sass_around_is_guarded(at, sass_code_at(p->code, at->at))] };
+	return 0;
+}
+
+/* Accesses of global memory: at the same instruction none is named twice. */
+static void find_places(struct placing *p, const struct sass_code *code, struct gpubpf_diag *diag)
+{
+	*p = (struct placing){ .code = code };
+	p->around.list = p->list;
+	for (int guarded = 0; guarded < 2; guarded++)
+		if (sass_body_make(&probe, guarded, &p->bodies[guarded], diag) < 0)
+			abort();
+	sass_places_each(code, 1u << GPUBPF_SITE_MEM, place, p);
+}
+
 static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 {
 	static struct sass_section nothing;
@@ -35,6 +68,7 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
 	struct sass_grafted grafted = { 0 };
 	struct sass_twin twin = { 0 };
+	static struct placing places;
 	struct gpubpf_diag diag;
 	struct sass_code code;
 	int err;
@@ -48,11 +82,19 @@ static void probed(const struct sass_cubin *app, const struct sass_kernel *k)
 			abort();
 		return;
 	}
-	err = sass_graft(&code, k->regs, &probe, &probe, &grafted, &diag);
+	find_places(&places, &code, &diag);
+	err = sass_graft(&code, k->regs, &probe, &probe, &places.around, &grafted, &diag);
+	if (err == -EINVAL && places.around.n && diag.what[0]) { /* as before there were such */
+		gpubpf_diag_init(&diag);
+		places.around.n = 0;
+		err = sass_graft(&code, k->regs, &probe, &probe, &places.around, &grafted, &diag);
+	}
 	if (!err)
 		err = sass_twin_write(app, k, &code, &probes, &grafted, &twin, &diag);
 	if (!err)
-		err = sass_check(app, k, &code, twin.cubin.data, twin.cubin.size, true, true, &diag);
+		err = sass_check(app, k, &code, twin.cubin.data, twin.cubin.size, true, true, &places.around, &diag);
+	sass_body_finish(&places.bodies[0]);
+	sass_body_finish(&places.bodies[1]);
 	if (err == -EINVAL && !diag.what[0])
 		abort();
 	sass_twin_finish(&twin);

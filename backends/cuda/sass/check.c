@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "check.h"
+#include "check_work.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "callees.h"
@@ -19,36 +20,14 @@
 #define SETTLED 45                 /* cycles in which every result with a known time lands */
 #define COUNT_ABOVE 3
 
-struct checked {
-	const struct sass_code *code;      /* the kernel's own */
-	uint32_t regs;                     /* and its registers */
-	struct sass_cubin twin;
-	const uint8_t *bytes;
-	uint32_t n, stubs;                 /* instructions; the first that was added, behind the kernel's or at its last EXIT */
-	uint32_t at, moved;                /* the kernel's own that leads to the entry's probe, and where it is carried out */
-	uint32_t new_regs, entry, exit;    /* entry, exit: SASS_NONE: none */
-	uint32_t asks, apart;              /* where lanes of a warp go that are not all at an exit, and from where; SASS_NONE */
-	struct gpubpf_diag *diag;
-};
-
-static int wrong(struct checked *c, uint32_t at, const char *what)
+int sass_check_wrong(struct checked *c, uint32_t at, const char *what)
 {
 	return gpubpf_diag_set(c->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the twin is not what it should be at 0x%x: %s",
 			       at * SASS_INSN, what);
 }
 
-static struct sass_insn insn_at(const struct checked *c, uint32_t i)
-{
-	return sass_read(c->bytes + (size_t)i * SASS_INSN);
-}
-
-static bool same(struct sass_insn a, struct sass_insn b)
-{
-	return a.lo == b.lo && a.hi == b.hi;
-}
-
 /* The instruction that a branch goes to, which may lie anywhere. */
-static int64_t target(const struct checked *c, uint32_t i)
+int64_t sass_check_target(const struct checked *c, uint32_t i)
 {
 	int64_t off = sass_branch(c->code->arch, insn_at(c, i));
 
@@ -78,14 +57,17 @@ static int check_own(struct checked *c)
 	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++) {
 		struct sass_insn was = sass_code_at(c->code, i), is = insn_at(c, i);
 
-		if (i == c->at && c->entry != SASS_NONE) {
+		if (c->placed[i]) {
+			if (!same(is, sass_bra(c->code->arch, (sass_check_target(c, i) - i - 1) * SASS_INSN)))
+				return sass_check_wrong(c, i, "an instruction does not lead to its probe");
+		} else if (i == c->at && c->entry != SASS_NONE) {
 			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - i - 1) * SASS_INSN)))
-				return wrong(c, i, "the entry does not lead to its probe");
+				return sass_check_wrong(c, i, "the entry does not lead to its probe");
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
 			if (!same(is, turned(c, i, c->exit)))
-				return wrong(c, i, "an exit does not lead to its probe");
+				return sass_check_wrong(c, i, "an exit does not lead to its probe");
 		} else if (!same(was, is) && !is_given_board(was, is)) {
-			return wrong(c, i, "an instruction of the kernel's is another");
+			return sass_check_wrong(c, i, "an instruction of the kernel's is another");
 		}
 	}
 	return 0;
@@ -93,9 +75,10 @@ static int check_own(struct checked *c)
 
 /* -- pass: what was added is understood, and leaves alone what is the whole warp's -- */
 
+/* The kernel's, carried out where it was put. */
 static bool is_first_moved(const struct checked *c, uint32_t i)
 {
-	return c->entry != SASS_NONE && i == c->moved;
+	return i < c->n ? c->entry != SASS_NONE && i == c->moved : c->met[i - c->n] & SASS_MET_OWN;
 }
 
 static int check_uniform(struct checked *c)
@@ -106,9 +89,9 @@ static int check_uniform(struct checked *c)
 		if (is_first_moved(c, i))
 			continue;
 		if (!sass_is_plain(c->code->arch, insn))
-			return wrong(c, i, "an instruction of a probe's is not known");
+			return sass_check_wrong(c, i, "an instruction of a probe's is not known");
 		if (sass_is_uniform(insn))
-			return wrong(c, i, "a probe uses what is the whole warp's");
+			return sass_check_wrong(c, i, "a probe uses what is the whole warp's");
 	}
 	return 0;
 }
@@ -147,16 +130,16 @@ static int check_barriers(struct checked *c)
 		uint32_t opcode = sass_opcode(insn_at(c, i));
 		unsigned field = sass_barrier_at(insn_at(c, i));
 
-		if (is_apart(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_WARPSYNC_ALL))
-			return wrong(c, i, "lanes that are apart at an exit ask for each other");
+		if (is_apart(c, i) && (opcode == SASS_OP_VOTE || opcode == SASS_OP_MATCH || opcode == SASS_OP_WARPSYNC_ALL))
+			return sass_check_wrong(c, i, "lanes that are apart at an exit ask for each other");
 		if (!field)
 			continue;
 		if (is_of_whole_warp(c, i))
 			continue;
 		if (c->entry == SASS_NONE || i < c->entry)
-			return wrong(c, i, "lanes wait for each other at an exit, to which they come by themselves");
+			return sass_check_wrong(c, i, "lanes wait for each other at an exit, to which they come by themselves");
 		if (used >> sass_field(insn_at(c, i), field, 4) & 1)
-			return wrong(c, i, "a probe uses a convergence barrier of the kernel's");
+			return sass_check_wrong(c, i, "a probe uses a convergence barrier of the kernel's");
 	}
 	return 0;
 }
@@ -175,24 +158,24 @@ static int check_branches(struct checked *c)
 	bool back = c->entry == SASS_NONE, both = c->entry != SASS_NONE && c->exit != SASS_NONE;
 
 	if (both && (c->entry <= c->exit || falls_into(c, c->entry)))
-		return wrong(c, c->entry, "the exit's probe leads to the entry's");
+		return sass_check_wrong(c, c->entry, "the exit's probe leads to the entry's");
 	if (c->apart != SASS_NONE && falls_into(c, c->apart))
-		return wrong(c, c->apart, "a whole warp comes to where lanes are apart");
+		return sass_check_wrong(c, c->apart, "a whole warp comes to where lanes are apart");
 
 	for (uint32_t i = c->stubs; i < c->n; i++) {
 		int64_t to;
 
 		if (is_first_moved(c, i) || !sass_has_target(insn_at(c, i)))
 			continue;
-		to = target(c, i);
+		to = sass_check_target(c, i);
 		if (i && is_first_moved(c, i - 1) && to == (int64_t)c->at + 1)
 			back = sass_unconditional(insn_at(c, i));
 		else if (to < c->stubs || to >= c->n || (both && (i < c->entry) != (to < c->entry)))
-			return wrong(c, i, "a probe leads out of its code");
+			return sass_check_wrong(c, i, "a probe leads out of its code");
 		else if (is_of_whole_warp(c, i) != is_of_whole_warp(c, to) && i != c->asks)
-			return wrong(c, i, "lanes that are apart and a whole warp come together");
+			return sass_check_wrong(c, i, "lanes that are apart and a whole warp come together");
 	}
-	return back ? 0 : wrong(c, c->entry, "the entry's probe does not lead back");
+	return back ? 0 : sass_check_wrong(c, c->entry, "the entry's probe does not lead back");
 }
 
 /* -- pass: registers -- */
@@ -222,11 +205,11 @@ static int check_registers(struct checked *c)
 
 	span(c, c->stubs, c->n, &low, &top);
 	if (top && top + COUNT_ABOVE - 1 > c->new_regs)
-		return wrong(c, c->stubs, "probes have more registers than the twin says");
+		return sass_check_wrong(c, c->stubs, "probes have more registers than the twin says");
 	if (c->new_regs < c->regs || c->new_regs > SASS_REGS_MAX)
-		return wrong(c, 0, "the twin says a number of registers that cannot be");
+		return sass_check_wrong(c, 0, "the twin says a number of registers that cannot be");
 	if (c->code->maxreg && (top > c->code->maxreg || c->new_regs != c->regs))
-		return wrong(c, c->stubs, "probes have more registers than a warp keeps");
+		return sass_check_wrong(c, c->stubs, "probes have more registers than a warp keeps");
 	return 0;
 }
 
@@ -239,21 +222,28 @@ static uint32_t waits_at(const struct checked *c)
 	return c->exit + (c->stubs == c->code->tail);
 }
 
-/* What the entry's probe leaves in flight, the exit's, whose registers are the same, waits for. */
-static int check_left(struct checked *c)
+unsigned sass_check_exit_waits(const struct checked *c)
+{
+	return sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)));
+}
+
+unsigned sass_check_left_by_entry(const struct checked *c)
 {
 	unsigned left = 0;
 
-	for (uint32_t i = c->entry; i < c->moved; i++) {
-		struct sass_insn insn = insn_at(c, i);
+	for (uint32_t i = c->entry; c->entry != SASS_NONE && i < c->moved; i++)
+		left = sass_boards_left(left, insn_at(c, i));
+	return left;
+}
 
-		if (sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
-		    sass_read_board(insn) == SASS_NO_SCOREBOARD)
-			return wrong(c, i, "nobody can wait for what an entry's probe leaves");
-		left = sass_boards_left(left, insn);
-	}
-	if (left & ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)))))
-		return wrong(c, c->exit, "an exit's probe does not wait for what the entry's left");
+/* What the entry's probe leaves in flight, those behind it, whose registers are the same, wait for. */
+static int check_left(struct checked *c)
+{
+	for (uint32_t i = c->entry; i < c->moved; i++)
+		if (sass_is_slow(insn_at(c, i)) && !sass_boards_set(insn_at(c, i)))
+			return sass_check_wrong(c, i, "nobody can wait for what an entry's probe leaves");
+	if (c->exit != SASS_NONE && sass_check_left_by_entry(c) & ~sass_check_exit_waits(c))
+		return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what the entry's left");
 	return 0;
 }
 
@@ -264,14 +254,14 @@ static int check_entry(struct checked *c)
 	if (c->entry == SASS_NONE)
 		return 0;
 	if (!same(insn_at(c, c->moved), sass_code_at(c->code, c->at)))
-		return wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
+		return sass_check_wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
 	for (uint32_t i = c->code->begin; i < c->at; i++)
 		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
-			return wrong(c, i, "the kernel has begun before its entry's probe");
+			return sass_check_wrong(c, i, "the kernel has begun before its entry's probe");
 	span(c, c->entry, c->n, &low, &top);
 	if (c->at > c->code->begin && low < c->regs)
-		return wrong(c, c->entry, "an entry's probe writes what the kernel has read");
-	return c->exit == SASS_NONE ? 0 : check_left(c);
+		return sass_check_wrong(c, c->entry, "an entry's probe writes what the kernel has read");
+	return c->exit == SASS_NONE && !c->around->n ? 0 : check_left(c);
 }
 
 /* -- pass: what of the kernel may be in flight at an exit -- */
@@ -310,22 +300,22 @@ static int check_in_flight(struct checked *c)
 		return 0;
 	if (c->stubs == c->code->tail && sass_waits(sass_code_at(c->code, c->stubs)) &
 						 ~(sass_waits(insn_at(c, c->exit)) | sass_waits(insn_at(c, waits_at(c)))))
-		return wrong(c, c->exit, "the last exit does not wait for what it did");
+		return sass_check_wrong(c, c->exit, "the last exit does not wait for what it did");
 	span(c, c->exit, end, &low, &top);
 	if (low < c->regs) {
 		if (!waits_for_all(c) || !settles(c))
-			return wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
+			return sass_check_wrong(c, c->exit, "an exit's probe does not wait for what is in flight");
 		for (uint32_t i = 0; i < c->code->n; i++) {
 			enum sass_class class = sass_op_find(sass_opcode(insn_at(c, i)))->class;
 
 			if ((class == SASS_LOAD || class == SASS_STORE) && sass_may_meet(insn_at(c, i), top) &&
 			    sass_write_board(insn_at(c, i)) == SASS_NO_SCOREBOARD &&
 			    sass_read_board(insn_at(c, i)) == SASS_NO_SCOREBOARD)
-				return wrong(c, i, "nobody can wait for an access that meets a probe's registers");
+				return sass_check_wrong(c, i, "nobody can wait for an access that meets a probe's registers");
 		}
 	} else if (writes_predicates(c, c->exit, end) && sass_predicates_late(c->code) &&
 		   !waits_for_all(c)) {
-		return wrong(c, c->exit, "a predicate may be written late");
+		return sass_check_wrong(c, c->exit, "a predicate may be written late");
 	}
 	return 0;
 }
@@ -423,7 +413,7 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
 			if (p->written.boards[r] || (x.written && p->read.boards[r]))
-				return wrong(c, i, "a probe does not wait for a register of its own");
+				return sass_check_wrong(c, i, "a probe does not wait for a register of its own");
 	}
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 		struct sass_operand x = sass_operand(form, insn, o);
@@ -439,7 +429,7 @@ static int check_pending(struct checked *c)
 	struct pending pending = { 0 };
 	int err = 0;
 
-	for (uint32_t i = c->stubs; !err && i < c->n; i++) {
+	for (uint32_t i = c->stubs; !err && i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
 		uint32_t opcode = sass_opcode(insn);
 
@@ -461,12 +451,12 @@ static int check_seen(struct checked *c)
 {
 	uint32_t set[SASS_SCOREBOARDS] = { 0 }, now = SASS_SEEN; /* set: when it can be waited for */
 
-	for (uint32_t i = c->stubs; i < c->n; i++) {
+	for (uint32_t i = c->stubs; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
 
 		for (unsigned b = 0; b < SASS_SCOREBOARDS; b++) {
 			if (sass_waits(insn) >> b & 1 && now < set[b])
-				return wrong(c, i, "a probe waits for a scoreboard before it sees that it was set");
+				return sass_check_wrong(c, i, "a probe waits for a scoreboard before it sees that it was set");
 			if (sass_boards_set(insn) >> b & 1)
 				set[b] = now + SASS_SEEN;
 		}
@@ -492,7 +482,7 @@ static int check_times(struct checked *c)
 {
 	uint32_t reg[256] = { 0 }, predicate[8] = { 0 }, now = 0;
 
-	for (uint32_t i = c->stubs; i < c->n; i++) {
+	for (uint32_t i = c->stubs; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
 		const struct sass_form *form = sass_form_find(sass_opcode(insn));
 		bool fixed = !sass_is_slow(insn);
@@ -504,10 +494,10 @@ static int check_times(struct checked *c)
 
 			for (unsigned k = 0; k < x.n; k++)
 				if (now + half_earlier(insn) < reg[(x.reg + k) & 255])
-					return wrong(c, i, "a probe reads a register of its own too soon");
+					return sass_check_wrong(c, i, "a probe reads a register of its own too soon");
 		}
 		if (now < predicate[sass_field(insn, 12, 3)])
-			return wrong(c, i, "a probe reads a predicate of its own too soon");
+			return sass_check_wrong(c, i, "a probe reads a predicate of its own too soon");
 		for (unsigned k = 0; k < sass_operand(form, insn, 0).n; k++)
 			reg[(sass_operand(form, insn, 0).reg + k) & 255] = fixed ? now + SOONEST - half_earlier(insn) : 0;
 		for (unsigned p = 0; p < SASS_PT; p++)
@@ -526,10 +516,10 @@ static void find_entry(struct checked *c)
 	int64_t to;
 
 	c->at = sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->late_entry;
-	to = target(c, c->at);
+	to = sass_check_target(c, c->at);
 	c->entry = to >= c->stubs && to < c->n ? to : c->stubs;
 	c->moved = c->n - 1;
-	while (c->moved > c->entry && (sass_opcode(insn_at(c, c->moved)) != SASS_OP_BRA || target(c, c->moved) != (int64_t)c->at + 1))
+	while (c->moved > c->entry && (sass_opcode(insn_at(c, c->moved)) != SASS_OP_BRA || sass_check_target(c, c->moved) != (int64_t)c->at + 1))
 		c->moved--;
 	c->moved -= c->moved > c->entry;
 }
@@ -546,7 +536,7 @@ static void find_apart(struct checked *c)
 	if (c->exit == SASS_NONE || i + 3 > c->n)
 		return;
 	reg = sass_field(insn_at(c, i), 16, 8);
-	to = target(c, i + 2);
+	to = sass_check_target(c, i + 2);
 	if (!same(insn_at(c, i), sass_vote(reg)) || !same(insn_at(c, i + 1), sass_is(0, reg, UINT32_MAX, false)) ||
 	    sass_opcode(insn_at(c, i + 2)) != SASS_OP_BRA || sass_field(insn_at(c, i + 2), 12, 4) || to <= i || to >= c->n)
 		return;
@@ -563,6 +553,18 @@ static bool is_twin_of(const char *twin, const char *kernel)
 	return !strncmp(twin, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) && !strcmp(twin + strlen(GPUBPF_TWIN_PREFIX), name);
 }
 
+/* Where the first stub of a single instruction begins: behind all else. */
+static void find_around(struct checked *c)
+{
+	for (uint32_t k = 0; k < c->around->n; k++) {
+		int64_t to = sass_check_target(c, c->around->list[k].place.at);
+
+		c->placed[c->around->list[k].place.at] = true;
+		if (to >= c->stubs && to < c->n)
+			c->n = to;
+	}
+}
+
 static int open_twin(struct checked *c, const char *name, const void *twin, size_t size, bool entry, bool exit)
 {
 	const struct sass_kernel *k;
@@ -572,13 +574,18 @@ static int open_twin(struct checked *c, const char *name, const void *twin, size
 		return err;
 	k = c->twin.nkernels == 1 ? &c->twin.kernels[0] : NULL;
 	if (!k || !is_twin_of(c->twin.symbols[k->symbol].name, name) || !k->info)
-		return wrong(c, 0, "it is not the one kernel");
+		return sass_check_wrong(c, 0, "it is not the one kernel");
 	c->bytes = c->twin.sections[k->text].data;
-	c->n = c->twin.sections[k->text].size / SASS_INSN;
+	c->all = c->n = c->twin.sections[k->text].size / SASS_INSN;
 	c->stubs = exit && c->code->tail != SASS_NONE ? c->code->tail : (c->code->n + PAD - 1) / PAD * PAD;
 	c->new_regs = k->regs;
 	if (c->n <= c->stubs || c->twin.symbols[k->symbol].head.st_size != c->n * SASS_INSN)
-		return wrong(c, 0, "its size is not that of its code");
+		return sass_check_wrong(c, 0, "its size is not that of its code");
+	c->met = calloc(c->all, 1);
+	c->placed = calloc(c->code->n, sizeof(*c->placed));
+	if (!c->met || !c->placed)
+		return -ENOMEM;
+	find_around(c);
 	c->exit = exit ? c->stubs : SASS_NONE;
 	c->entry = SASS_NONE;
 	if (entry)
@@ -642,7 +649,7 @@ static int check_relocation(void *arg, const struct sass_relocation *r)
 	f->found = false;
 	f->expected++;
 	sass_relocations_each(&f->c->twin, f->text, look, f);
-	return f->found ? 0 : wrong(f->c, r->off / SASS_INSN, "an address of code is not the twin's");
+	return f->found ? 0 : sass_check_wrong(f->c, r->off / SASS_INSN, "an address of code is not the twin's");
 }
 
 static int check_text(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel, uint32_t section)
@@ -654,10 +661,10 @@ static int check_text(struct checked *c, const struct sass_cubin *app, const str
 	int err;
 
 	if (!own && (!text || is->size != was->size || memcmp(is->data, was->data, was->size)))
-		return wrong(c, 0, "a function that it calls is another");
+		return sass_check_wrong(c, 0, "a function that it calls is another");
 	err = sass_relocations_each(app, section, check_relocation, &f);
 	sass_relocations_each(&c->twin, text, count, &f);
-	return !err && f.n != f.expected ? wrong(c, 0, "it has addresses that the kernel has not") : err;
+	return !err && f.n != f.expected ? sass_check_wrong(c, 0, "it has addresses that the kernel has not") : err;
 }
 
 static int check_texts(struct checked *c, const struct sass_cubin *app, const struct sass_kernel *kernel)
@@ -674,19 +681,21 @@ static int check_texts(struct checked *c, const struct sass_cubin *app, const st
 }
 
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const void *twin, size_t size, bool entry, bool exit, struct gpubpf_diag *diag)
+	       const void *twin, size_t size, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		check_own, check_uniform, check_barriers, check_branches, check_registers, check_entry,
+		check_own, sass_check_around, check_uniform, check_barriers, check_branches, check_registers, check_entry,
 		check_in_flight, check_pending, check_seen, check_times,
 	};
-	struct checked c = { .code = code, .regs = kernel->regs, .diag = diag };
+	struct checked c = { .code = code, .regs = kernel->regs, .around = around, .diag = diag };
 	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin, size, entry, exit);
 
 	for (size_t i = 0; !err && i < sizeof(passes) / sizeof(*passes); i++)
 		err = passes[i](&c);
 	if (!err)
 		err = check_texts(&c, app, kernel);
+	free(c.met);
+	free(c.placed);
 	sass_cubin_finish(&c.twin);
 	return err;
 }

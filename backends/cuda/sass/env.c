@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/lower/ctx.h"
 #include "emit.h"
+#include "given.h"
 #include "params.h"
 
 static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
@@ -20,6 +22,43 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
 
 	snprintf(name, sizeof(name), "gpubpf_inline_%u_param_0", e->site);
 	return cuda_load_param(l, name, sass_param_off(e->arch, site->params, param) + off, bytes);
+}
+
+static LLVMValueRef asm_call(struct low *l, const char *text, const char *constraints, LLVMValueRef *arg)
+{
+	LLVMTypeRef word = low_int(l, 8), type = LLVMFunctionType(word, &word, arg ? 1 : 0, false);
+	LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false, false,
+					     LLVMInlineAsmDialectATT, false);
+
+	return LLVMBuildCall2(l->b, type, code, arg, arg ? 1 : 0, "");
+}
+
+/* What each lane has is at an address that is its own: an assembler may not think that all have the same. */
+static LLVMValueRef read_given(struct low *l, enum sass_given given)
+{
+	unsigned off = SASS_GIVEN_AT + given * SASS_GIVEN_STEP;
+	LLVMValueRef lane;
+	char text[60];
+
+	if (!sass_given_each(given)) {
+		snprintf(text, sizeof(text), "ld.local.u64 $0, [%u];", off);
+		return asm_call(l, text, "=l", NULL);
+	}
+	lane = asm_call(l, "cvt.u64.u32 $0, %laneid;", "=l", NULL);
+	snprintf(text, sizeof(text), "ld.local.u64 $0, [$1+%u];", off);
+	return asm_call(l, text, "=l,l", &lane);
+}
+
+static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
+{
+	for (uint32_t f = 0; f < ctx_nfields; f++)
+		for (uint32_t i = 0; i < ctx_fields[f].count; i++) {
+			uint32_t word = ctx_field_word(&ctx_fields[f], i, site);
+			enum sass_given given = sass_given_of(ctx_fields[f].name, i);
+
+			if (word != UINT32_MAX && given < SASS_NGIVEN)
+				low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, read_given(l, given));
+		}
 }
 
 /* What the twin has besides: two that the hardware counts, and one of lanes that come apart (graft.c). */
@@ -44,5 +83,5 @@ void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 	if (l->job->registers > BESIDES)
 		limit_registers(l, l->job->registers);
 	low_env_set(l, env, offsetof(struct gpubpf_env, kernel_id), cuda_load_word(l, "gpubpf_kernel"));
-	cuda_inline_env_by(l, site, env, load_param);
+	cuda_inline_env_by(l, site, env, load_param, set_operands);
 }

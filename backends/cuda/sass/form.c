@@ -2,11 +2,14 @@
 #include "form.h"
 
 const uint8_t sass_operand_at[SASS_OPERANDS] = { 16, 24, 32, 64 };
-const uint8_t sass_up_at[SASS_UP_FIELDS] = { 12, 81, 84, 87, 68, 77, 24 };
+const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS] = { 12, 24, 64, 68, 77, 87, 81, 84, 32 };
 
-static const struct sass_form forms[] = {
-#define SASS_FORM(opcode, operands) { opcode, operands, 0, SASS_DEMOTE_AS, 0 },
-#define SASS_UNIFORM(opcode, operands, becomes, how, predicates) { opcode, operands, becomes, SASS_DEMOTE_##how, predicates },
+#define OPCODES 0x1000
+
+static const struct sass_form forms[OPCODES] = { /* those that are none have opcode 0 */
+#define SASS_FORM(opcode, operands, predicates) [opcode] = { opcode, operands, predicates, 0, SASS_DEMOTE_AS },
+#define SASS_UNIFORM(opcode, operands, predicates, becomes, how) \
+	[opcode] = { opcode, operands, predicates, becomes, SASS_DEMOTE_##how },
 #include "isa.def"
 };
 
@@ -42,10 +45,7 @@ unsigned sass_predicate_time(struct sass_insn insn)
 /* RED without a descriptor has the opcode that it has with one: sass_is_uniform(). */
 const struct sass_form *sass_form_find(uint32_t opcode)
 {
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (forms[i].opcode == opcode)
-			return &forms[i];
-	return NULL;
+	return opcode < OPCODES && forms[opcode].opcode ? &forms[opcode] : NULL;
 }
 
 /* 73..75 of loads and stores: 8 and 16 bits with and without sign, 32, 64, 128 */
@@ -77,6 +77,8 @@ static unsigned width(char kind, struct sass_insn insn)
 		return sass_is_wide(insn) ? 2 : 1;
 	case 'p':
 		return sass_field(insn, 72, 1) ? 2 : 1;
+	case 'x':
+		return sass_field(insn, 73, 1) ? 2 : 1;
 	default:
 		return 1;
 	}
@@ -85,38 +87,58 @@ static unsigned width(char kind, struct sass_insn insn)
 struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i)
 {
 	char kind = form->operands[i];
-	bool uniform = strchr("uUvVwn", kind);
+	bool uniform = strchr(SASS_UNIFORM_KINDS, kind);
 	struct sass_operand o = { .at = sass_operand_at[i], .uniform = uniform, .written = i == 0 };
 
-	if (kind == '-')
+	if (kind == '-' || (kind == 'y' && !sass_field(insn, 91, 1)))
 		return o;
 	o.reg = sass_field(insn, o.at, uniform ? 6 : 8);
 	o.n = o.reg == (uniform ? SASS_URZ : SASS_RZ) ? 0 : width(kind, insn);
 	return o;
 }
 
-/* The operations of which 81..83, or also 84..86, name a predicate that is written. */
-static unsigned predicate_outputs(uint32_t operation)
+#define ALWAYS_TRUE (1u << SASS_PT | 1u << (SASS_WARPS + SASS_PT))
+
+bool sass_predicate_is_warps(const struct sass_form *form, struct sass_insn insn, unsigned field)
 {
-	switch (operation) {
-	case 0x00c: /* ISETP */ case 0x010: /* IADD3 */ case 0x01c: /* PLOP3 */
-		return 2;
-	case 0x006: /* VOTE */ case 0x011: /* LEA */ case 0x012: /* LOP3 */ case 0x025: /* IMAD.WIDE */
-	case 0x100: /* FLO */ case 0x189: /* SHFL */ case 0x1a8: case 0x1a9: /* ATOMG */ case 0x024: /* IMAD */
-	case 0x027: /* IMAD.HI */ case 0x048: /* VIMNMX */ case 0x181: /* LDG */
-		return 1;
+	switch (form->predicates[field]) {
+	case 'u': case 'v':
+		return true;
+	case 'e':
+		return sass_field(insn, 67, 1);
 	default:
-		return 0;
+		return false;
 	}
+}
+
+/* Those in fields of these kinds. */
+static unsigned predicates(struct sass_insn insn, const char *kinds)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	unsigned set = 0;
+
+	for (unsigned f = 0; form && f < SASS_PREDICATE_FIELDS; f++) {
+		unsigned p = sass_field(insn, sass_predicate_at[f], 3);
+
+		if (!form->predicates[f] || !strchr(kinds, form->predicates[f]))
+			continue;
+		if (f == SASS_P_MASK)
+			set |= sass_field(insn, sass_predicate_at[f], SASS_PT);
+		else
+			set |= 1u << ((form->predicates[f] == 'i' ? SASS_PT - p : p) +
+				      (sass_predicate_is_warps(form, insn, f) ? SASS_WARPS : 0));
+	}
+	return set & ~ALWAYS_TRUE;
+}
+
+unsigned sass_predicates_read(struct sass_insn insn)
+{
+	return predicates(insn, "ruieR");
 }
 
 unsigned sass_predicates_written(struct sass_insn insn)
 {
-	unsigned n = predicate_outputs(sass_opcode(insn) & 0x1ff), written = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		written |= 1u << sass_field(insn, 81 + 3 * i, 3);
-	return written & ~(1u << SASS_PT);
+	return predicates(insn, "wvW");
 }
 
 static bool is_idle_lds(struct sass_insn insn)
@@ -134,6 +156,8 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 	if (wide && (arch->sm < FIRST_WIDE || (insn.hi & REST & ~(uint64_t)wide->either) != wide->value))
 		return false;
 	switch (sass_opcode(insn)) {
+	case 0x235: case 0x835: case 0xc35: /* IADD, or before that HFMA2.MMA */
+		return wide || (arch->sm >= FIRST_WIDE && (insn.hi & REST & ~0x08000100ull) == 0x078e0000);
 	case 0x984:
 		return is_idle_lds(insn);
 	case SASS_OP_BMOV_CLEAR:
@@ -156,4 +180,9 @@ bool sass_is_slow(struct sass_insn insn)
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
 
 	return (class == SASS_SLOW && sass_opcode(insn) != SASS_OP_BMOV_CLEAR) || class == SASS_LOAD || class == SASS_STORE;
+}
+
+struct sass_insn sass_with_board(struct sass_insn insn, unsigned board)
+{
+	return sass_with(insn, sass_op_find(sass_opcode(insn))->class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3, board);
 }

@@ -19,29 +19,32 @@ enum sass_demotion {
 	SASS_DEMOTE_BRANCH,        /* its predicate stands in A's field, negated by bit 27 */
 };
 
-/* fields that may name a uniform predicate */
-enum sass_uniform_predicates {
-	SASS_UP_GUARD = 1 << 0,    /* 12 */
-	SASS_UP_OUT = 1 << 1,      /* 81 */
-	SASS_UP_SECOND = 1 << 2,   /* 84 */
-	SASS_UP_IN = 1 << 3,       /* 87 */
-	SASS_UP_EX = 1 << 4,       /* 68 */
-	SASS_UP_CARRY = 1 << 5,    /* 77 */
-	SASS_UP_BRANCH = 1 << 6,   /* 24 */
+/* fields that may name a predicate: from SASS_P_OUT on those that are written, and the mask */
+enum sass_predicate_field {
+	SASS_P_GUARD,              /* 12 */
+	SASS_P_BRANCH,             /* 24: of a branch, the warp's own */
+	SASS_P_LANES,              /* 64 */
+	SASS_P_EX,                 /* 68 */
+	SASS_P_CARRY,              /* 77 */
+	SASS_P_IN,                 /* 87 */
+	SASS_P_OUT,                /* 81 */
+	SASS_P_SECOND,             /* 84 */
+	SASS_P_MASK,               /* 32: several, read or written */
+	SASS_PREDICATE_FIELDS
 };
-#define SASS_UP_FIELDS 7
 
 struct sass_form {
 	uint16_t opcode;
 	char operands[5];          /* of the fields in sass_operand_at[] */
+	char predicates[SASS_PREDICATE_FIELDS + 1]; /* of those in sass_predicate_at[] */
 	uint16_t becomes;          /* 0: it is of registers alone */
 	enum sass_demotion how;
-	unsigned predicates;       /* enum sass_uniform_predicates */
 };
 
 #define SASS_OPERANDS 4
 extern const uint8_t sass_operand_at[SASS_OPERANDS];
-extern const uint8_t sass_up_at[SASS_UP_FIELDS];
+#define SASS_UNIFORM_KINDS "uUvVwny" /* of operands */
+extern const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS];
 
 /* NULL: probes have no such instruction */
 const struct sass_form *sass_form_find(uint32_t opcode);
@@ -55,8 +58,13 @@ struct sass_operand {
 /* Operand i of the instruction; n 0 if the field holds none. */
 struct sass_operand sass_operand(const struct sass_form *form, struct sass_insn insn, unsigned i);
 
-/* Predicates that an instruction of a form that probes may have writes, as bits 0..6. */
+/* Predicates that an instruction of a form that probes may have reads, or writes, if it is carried out: lanes' as bits 0..6,
+ * the warp's own from SASS_WARPS on. */
+#define SASS_WARPS 8
+unsigned sass_predicates_read(struct sass_insn insn);
 unsigned sass_predicates_written(struct sass_insn insn);
+/* Whether the field names one of the warp's own. */
+bool sass_predicate_is_warps(const struct sass_form *form, struct sass_insn insn, unsigned field);
 /* Whether it works on 64 bits at once, as some do from sm_120 on. */
 bool sass_is_wide(struct sass_insn insn);
 /* Cycles until a predicate that it writes can be read by whoever it guards. */
@@ -68,5 +76,7 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn);
 bool sass_is_divergence(struct sass_insn insn);
 /* Whether a scoreboard tells when its result is there. */
 bool sass_is_slow(struct sass_insn insn);
+/* One that is, and had no scoreboard, with that one: of a store it tells that its registers are read. */
+struct sass_insn sass_with_board(struct sass_insn insn, unsigned board);
 
 #endif

@@ -22,6 +22,7 @@
 struct grafting {
 	const struct sass_code *code;
 	const struct sass_probe *entry, *exit;
+	struct sass_arounds around;
 	struct sass_grafted *out;
 	bool above;
 	uint8_t barrier[BARRIERS];     /* what the probes' become */
@@ -45,9 +46,10 @@ static uint32_t most(const struct grafting *p, size_t member)
 static int choose_registers(struct grafting *p, uint32_t regs)
 {
 	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
-	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit;
+	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_around_regs(&p->around);
 	struct sass_room room;
-	int err = sass_live_room(p->code, regs, need, &room, p->diag);
+	int err = around ? sass_live_above(p->code, regs, need > around ? need : around, &room, p->diag) :
+			   sass_live_room(p->code, regs, need, &room, p->diag);
 
 	if (err < 0)
 		return err;
@@ -55,6 +57,9 @@ static int choose_registers(struct grafting *p, uint32_t regs)
 	p->out->base = room.base;
 	p->out->regs = room.regs;
 	p->out->frame = most(p, offsetof(struct sass_probe, frame));
+	for (uint32_t i = 0; i < p->around.n; i++)
+		if (p->around.list[i].body->frame > p->out->frame)
+			p->out->frame = p->around.list[i].body->frame;
 	return 0;
 }
 
@@ -114,40 +119,47 @@ static bool has_no_board(struct sass_insn insn)
  * exit those that it has too. */
 static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 {
-	if ((p->above && !p->exit) || !has_no_board(insn))
+	if ((p->above && !p->exit && !p->around.n) || !has_no_board(insn))
 		return insn;
-	return sass_with(insn, sass_op_find(sass_opcode(insn))->class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3,
-			 GIVEN_BOARD);
+	return sass_with_board(insn, GIVEN_BOARD);
 }
 
 /* Does `later` write what the access reads or writes, or read what that writes? */
-static bool follows(struct sass_insn later, struct sass_insn access)
+static bool follows(struct sass_insn later, const struct sass_operand access[SASS_OPERANDS])
 {
-	for (unsigned i = 0; i < SASS_OPERANDS * SASS_OPERANDS; i++) {
-		struct sass_operand x = sass_operand(sass_form_find(sass_opcode(later)), later, i / SASS_OPERANDS);
-		struct sass_operand y = sass_operand(sass_form_find(sass_opcode(access)), access, i % SASS_OPERANDS);
+	const struct sass_form *form = sass_form_find(sass_opcode(later));
 
-		if (x.n && y.n && (x.written || y.written) && x.reg < y.reg + y.n && y.reg < x.reg + x.n)
-			return true;
+	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
+		struct sass_operand x = sass_operand(form, later, i);
+
+		for (unsigned k = 0; x.n && k < SASS_OPERANDS; k++) {
+			const struct sass_operand *y = &access[k];
+
+			if (y->n && (x.written || y->written) && x.reg < y->reg + y->n && y->reg < x.reg + x.n)
+				return true;
+		}
 	}
 	return false;
 }
 
-/* Of an access that got its scoreboard here compilers know that it has read its registers when a later one of that unit
- * has: the first that follows it waits all the same. */
+void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
+{
+	struct sass_operand access[SASS_OPERANDS];
+	uint32_t j = i + 1;
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++)
+		access[o] = sass_operand(sass_form_find(sass_opcode(insns[i])), insns[i], o);
+	while (j < n && !follows(insns[j], access))
+		j++;
+	if (j < n)
+		insns[j] = sass_with(insns[j], SASS_WAIT_AT, 6, sass_waits(insns[j]) | 1u << board);
+}
+
 static void await_given(struct grafting *p, uint32_t from)
 {
-	for (uint32_t i = from; i < p->out->n; i++) {
-		uint32_t j = i + 1;
-
-		if (!has_no_board(p->entry->insns[i - from]) || has_no_board(p->out->insns[i]))
-			continue;
-		while (j < p->out->n && !follows(p->out->insns[j], p->out->insns[i]))
-			j++;
-		if (j < p->out->n)
-			p->out->insns[j] = sass_with(p->out->insns[j], SASS_WAIT_AT, 6,
-						     sass_waits(p->out->insns[j]) | 1u << GIVEN_BOARD);
-	}
+	for (uint32_t i = from; i < p->out->n; i++)
+		if (has_no_board(p->entry->insns[i - from]) && !has_no_board(p->out->insns[i]))
+			sass_await(p->out->insns, p->out->n, i, GIVEN_BOARD);
 }
 
 /* Cycles from the first instruction until the first that writes a predicate. */
@@ -168,10 +180,10 @@ unsigned sass_boards_left(unsigned left, struct sass_insn insn)
 	return (left & ~sass_waits(insn)) | (sass_is_slow(insn) ? sass_boards_set(insn) : 0);
 }
 
-/* The scoreboards by which what the entry's probe leaves in flight tells that it is done. */
-static unsigned left_by_entry(const struct grafting *p)
+/* The scoreboards by which what the entry's probe, and those at single instructions, leave in flight tells that it is done. */
+static unsigned left_by_others(const struct grafting *p)
 {
-	unsigned left = 0;
+	unsigned left = sass_around_left(&p->around);
 
 	for (uint32_t i = 0; p->above && p->entry && i < p->entry->n; i++)
 		left = sass_boards_left(left, guarded(p, p->entry->insns[i]));
@@ -186,7 +198,7 @@ static unsigned put_waits(struct grafting *p)
 	bool late = p->exit->predicates && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
-	waits |= late ? ALL_BOARDS : left_by_entry(p);
+	waits |= late ? ALL_BOARDS : left_by_others(p);
 	time += falls ? 0 : BRANCH_TIME;
 	if (falls && (late || !p->above)) /* a scoreboard that the instruction before sets is not seen by the next one yet */
 		put(p, sass_nop(0, BRANCH_TIME));
@@ -210,6 +222,8 @@ static struct sass_insn alone(const struct grafting *p, struct sass_insn insn)
 
 	if (sass_opcode(insn) == SASS_OP_VOTE)
 		return sass_vote_alone(moved(p, insn, p->barrier), own_lane(p));
+	if (sass_opcode(insn) == SASS_OP_MATCH)
+		return sass_match_alone(moved(p, insn, p->barrier), own_lane(p));
 	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : moved(p, insn, p->barrier);
 }
 
@@ -229,13 +243,19 @@ static void put_together(struct grafting *p)
 	put(p, sass_nop(1, 1));
 }
 
-/* Votes whose one result is a register of lanes for which the predicate holds: VOTE.ANY R, PT, P. */
+/* Votes whose one result is a register of lanes for which the predicate holds, or who have the same value: VOTE.ANY R, PT, P;
+ * MATCH.ANY R. */
 static bool can_go_alone(const struct sass_probe *probe)
 {
-	for (uint32_t i = 0; i < probe->n; i++)
-		if (sass_opcode(probe->insns[i]) == SASS_OP_VOTE &&
-		    (sass_field(probe->insns[i], 72, 2) != 1 || sass_field(probe->insns[i], 81, 3) != SASS_PT))
+	for (uint32_t i = 0; i < probe->n; i++) {
+		struct sass_insn insn = probe->insns[i];
+		bool votes = sass_opcode(insn) == SASS_OP_VOTE, matches = sass_opcode(insn) == SASS_OP_MATCH;
+
+		if ((votes && sass_field(insn, 72, 2) != 1) || (matches && !sass_field(insn, 79, 1)))
 			return false;
+		if ((votes || matches) && sass_field(insn, 81, 3) != SASS_PT)
+			return false;
+	}
 	return true;
 }
 
@@ -329,7 +349,7 @@ static int put_entry(struct grafting *p)
 /* Probes wait for no scoreboard before they can see that it was set. */
 static void let_see(struct grafting *p)
 {
-	for (uint32_t i = p->exit ? p->out->exit : p->out->entry; i + 1 < p->out->n; i++) {
+	for (uint32_t i = p->exit ? p->out->exit : p->entry ? p->out->entry : p->code->n; i + 1 < p->out->n; i++) {
 		struct sass_insn *insn = &p->out->insns[i];
 
 		if (sass_stall(*insn) < SASS_SEEN && sass_boards_set(*insn) & sass_waits(p->out->insns[i + 1]))
@@ -356,6 +376,8 @@ static int put_all(struct grafting *p)
 		give_boards(p);
 	if (!err && p->entry)
 		err = put_entry(p);
+	if (!err)
+		err = sass_around_put(&p->around, p->code, left_by_others(p), p->out, p->diag);
 	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* as compilers end a section */
 	pad(p);
 	if (!err)
@@ -363,11 +385,12 @@ static int put_all(struct grafting *p)
 	return err;
 }
 
-int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
-	       const struct sass_probe *exit, struct sass_grafted *grafted, struct gpubpf_diag *diag)
+int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
+	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag)
 {
-	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD;
-	struct grafting p = { .code = code, .entry = entry, .exit = exit, .out = grafted, .diag = diag };
+	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD +
+		   sass_around_room(around);
+	struct grafting p = { .code = code, .entry = entry, .exit = exit, .around = *around, .out = grafted, .diag = diag };
 	int err;
 
 	*grafted = (struct sass_grafted){ .entry = SASS_NONE, .exit = SASS_NONE };

@@ -5,11 +5,12 @@
  * nothing behind the last EXIT is ever carried out, the probe stands there itself. The first instruction becomes a
  * branch to the probe of the entry, behind which that instruction is carried out and the kernel goes on; where the
  * probe's registers lie above the kernel's it can be the first that waits, so that what the kernel reads comes
- * meanwhile.
+ * meanwhile. An instruction with a probe around it becomes a branch as well (around.h).
  */
 #ifndef GPUBPF_SASS_GRAFT_H
 #define GPUBPF_SASS_GRAFT_H
 
+#include "around.h"
 #include "code.h"
 #include "probe.h"
 
@@ -26,11 +27,13 @@ struct sass_grafted {
 };
 
 /* entry, exit: NULL: none. 0; -EINVAL and the reason for which they do not fit; -ENOMEM. */
-int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry,
-	       const struct sass_probe *exit, struct sass_grafted *grafted, struct gpubpf_diag *diag);
+int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_probe *entry, const struct sass_probe *exit,
+	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag);
 void sass_grafted_finish(struct sass_grafted *grafted);
 
 /* Scoreboards that are still to be waited for behind an instruction of a probe's, of those that were before it. */
 unsigned sass_boards_left(unsigned left, struct sass_insn insn);
+/* The first of the instructions behind i that has to do with what i reads or writes waits for a scoreboard. */
+void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The making of twins out of machine code and probes. */
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "check.h"
 #include "core/diag.h"
 #include "image.h"
+#include "lines.h"
 #include "target.h"
 #include "twin.h"
 
@@ -19,6 +19,9 @@ struct making {
 	struct sass_cubin probes;
 	struct sass_probe entry, exit;
 	bool has_entry, has_exit;
+	uint32_t kinds;                   /* of single instructions at which something stands */
+	struct sass_body (*bodies)[2];    /* of each site at single instructions: of places with a predicate, too */
+	struct sass_arounds around;
 	struct gpubpf_blob made;
 	bool found;
 };
@@ -26,36 +29,57 @@ struct making {
 /* A probe at the entry cannot end the thread: its EXITs lead to the kernel. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
-	assert(site->site == GPUBPF_SITE_ENTRY || site->site == GPUBPF_SITE_EXIT); /* no other is in the target's mask */
-	for (uint32_t i = 0; site->site == GPUBPF_SITE_ENTRY && i < site->nprogs; i++) {
+	for (uint32_t i = 0; site->site != GPUBPF_SITE_EXIT && i < site->nprogs; i++) {
 		const struct gpubpf_prog *prog = &job->unit->progs[site->progs[i]];
 
 		if (!prog->facts || prog->facts->ends_thread)
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
-					       "program %s ends threads (helper 507), which machine code's entries cannot",
+					       "program %s ends threads (helper 507), which machine code can at its exits alone",
 					       prog->name);
 	}
 	return 0;
+}
+
+/* A body of the probe by itself, and one for places under a predicate. */
+static int read_bodies(struct making *m, uint32_t site, const char *name, struct gpubpf_diag *diag)
+{
+	struct sass_probe probe;
+	int err = sass_probe_read(&m->probes, name, &probe, diag);
+
+	if (err < 0)
+		return err;
+	for (unsigned guarded = 0; !err && guarded < 2; guarded++)
+		err = sass_body_make(&probe, guarded, &m->bodies[site][guarded], diag);
+	sass_probe_finish(&probe);
+	m->kinds |= 1u << m->job->sites[site].site;
+	return err;
+}
+
+static int read_site(struct making *m, uint32_t i, struct gpubpf_diag *diag)
+{
+	bool entry = m->job->sites[i].site == GPUBPF_SITE_ENTRY, exit = m->job->sites[i].site == GPUBPF_SITE_EXIT;
+	char name[40];
+	int err = check_site(m->job, &m->job->sites[i], diag);
+
+	snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
+	if (!err && !entry && !exit)
+		return read_bodies(m, i, name, diag);
+	if (!err)
+		err = sass_probe_read(&m->probes, name, entry ? &m->entry : &m->exit, diag);
+	*(entry ? &m->has_entry : &m->has_exit) |= !err;
+	return err;
 }
 
 static int read_probes(struct making *m, struct gpubpf_diag *diag)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < m->job->nsites; i++) {
-		const struct gpubpf_site_desc *site = &m->job->sites[i];
-		bool entry = site->site == GPUBPF_SITE_ENTRY;
-		char name[40];
-
-		if (strcmp(site->kernel, m->job->sites[0].kernel))
-			continue;
-		err = check_site(m->job, site, diag);
-		if (err < 0)
-			return err;
-		snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
-		err = sass_probe_read(&m->probes, name, entry ? &m->entry : &m->exit, diag);
-		*(entry ? &m->has_entry : &m->has_exit) = !err;
-	}
+	m->bodies = calloc(m->job->nsites, sizeof(*m->bodies));
+	if (!m->bodies)
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < m->job->nsites; i++)
+		if (!strcmp(m->job->sites[i].kernel, m->job->sites[0].kernel))
+			err = read_site(m, i, diag);
 	return err;
 }
 
@@ -82,7 +106,7 @@ static int finish(struct making *m, const struct sass_cubin *app, const struct s
 {
 	int err;
 
-	err = sass_check(app, k, code, twin->cubin.data, twin->cubin.size, m->has_entry, m->has_exit, diag);
+	err = sass_check(app, k, code, twin->cubin.data, twin->cubin.size, m->has_entry, m->has_exit, &m->around, diag);
 	if (err < 0)
 		return err;
 	err = pack(app, twin);
@@ -93,12 +117,68 @@ static int finish(struct making *m, const struct sass_cubin *app, const struct s
 	return 0;
 }
 
+struct taking {
+	struct making *m;
+	const struct sass_code *code;
+	struct gpubpf_inserting *at;
+	const struct gpubpf_lines *lines;
+	uint32_t text, room;
+};
+
+static int take_place(void *arg, const struct sass_place *place)
+{
+	struct taking *t = arg;
+	struct sass_arounds *around = &t->m->around;
+	uint32_t site = gpubpf_site_at(t->at, place->kind, "", place->id);
+	bool guarded = sass_around_is_guarded(place, sass_code_at(t->code, place->at));
+	struct sass_around *grown;
+
+	if (site == UINT32_MAX)
+		return 0;
+	if (around->n == t->room) {
+		t->room = 2 * t->room + 16;
+		grown = realloc(around->list, t->room * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		around->list = grown;
+	}
+	around->list[around->n++] = (struct sass_around){ *place, sass_line_at(t->lines, t->text, (uint64_t)place->at * SASS_INSN),
+							  &t->m->bodies[site][guarded] };
+	return 0;
+}
+
+static int by_instruction(const void *a, const void *b)
+{
+	const struct sass_place *x = &((const struct sass_around *)a)->place, *y = &((const struct sass_around *)b)->place;
+
+	return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
+}
+
+static int take_places(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
+		       const struct sass_code *code, struct gpubpf_inserting *at)
+{
+	struct gpubpf_lines lines = { 0 };
+	struct taking t = { m, code, at, &lines, k->text, 0 };
+	int err;
+
+	if (!m->kinds)
+		return 0;
+	sass_lines_read(app, &lines);
+	err = sass_places_each(code, m->kinds, take_place, &t);
+	gpubpf_lines_finish(&lines);
+	if (!err && m->around.n)
+		qsort(m->around.list, m->around.n, sizeof(*m->around.list), by_instruction);
+	return err;
+}
+
 /* Do the insertions have the places of the code, the exits all or none? */
-static int check_places(const struct making *m, const struct sass_code *code, struct gpubpf_diag *diag)
+static int check_places(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
+			const struct sass_code *code, struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
 	bool entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0) != UINT32_MAX;
 	uint32_t exits = 0;
+	int err;
 
 	for (uint32_t i = 0; i < code->nexits; i++)
 		exits += gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", i) != UINT32_MAX;
@@ -106,7 +186,8 @@ static int check_places(const struct making *m, const struct sass_code *code, st
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
 				       code->nexits);
-	return gpubpf_all_inserted(&at, diag);
+	err = take_places(m, app, k, code, &at);
+	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 
 static int make(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k, struct gpubpf_diag *diag)
@@ -123,11 +204,11 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 	err = sass_code_read(app, k, &code, diag);
 	if (err < 0)
 		return err;
-	err = check_places(m, &code, diag);
-	m->has_exit &= code.nexits || !m->has_entry; /* one that never ends has an entry all the same */
+	err = check_places(m, app, k, &code, diag);
+	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* one that never ends has an entry all the same */
 	if (!err)
-		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &grafted,
-				 diag);
+		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
+				 &grafted, diag);
 	if (!err)
 		err = sass_twin_write(app, k, &code, &m->probes, &grafted, &twin, diag);
 	if (!err)
@@ -189,6 +270,10 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 		err = make_twin(&m, image, diag);
 	sass_probe_finish(&m.entry);
 	sass_probe_finish(&m.exit);
+	for (uint32_t i = 0; m.bodies && i < 2 * job->nsites; i++)
+		sass_body_finish(&m.bodies[i / 2][i % 2]);
+	free(m.bodies);
+	free(m.around.list);
 	sass_cubin_finish(&m.probes);
 	if (err < 0) {
 		free(m.made.data);

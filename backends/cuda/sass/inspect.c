@@ -13,6 +13,7 @@
 #include "image.h"
 #include "lines.h"
 #include "params.h"
+#include "places.h"
 #include "twin.h"
 
 struct list {
@@ -26,6 +27,8 @@ struct list {
 	uint32_t nplaces, places_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
 	struct gpubpf_lines lines;       /* of the cubin at hand */
+	uint32_t kinds;                  /* places of single instructions that are asked for */
+	uint32_t text;                   /* section of the kernel at hand */
 };
 
 static void *grow(void *array, uint32_t *room, uint32_t need, size_t size)
@@ -53,20 +56,36 @@ static int add_params(struct list *l, struct gpubpf_kernel_info *info, int n)
 	return 0;
 }
 
-/* The entry, and each EXIT. */
-static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
+static int add_place(struct list *l, enum gpubpf_site kind, uint32_t id, uint32_t at)
 {
-	struct gpubpf_place *grown = grow(l->places, &l->places_room, l->nplaces + code->nexits + 1, sizeof(*grown));
+	struct gpubpf_place *grown = grow(l->places, &l->places_room, l->nplaces + 1, sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
 	l->places = grown;
-	l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, sass_line_at(&l->lines, text, 0));
-	for (uint32_t i = 0; i < code->nexits; i++)
-		l->places[l->nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, i,
-							  sass_line_at(&l->lines, text, (uint64_t)code->exits[i] * SASS_INSN));
-	info->nplaces = code->nexits + 1;
+	l->places[l->nplaces++] = gpubpf_place_of(kind, id, sass_line_at(&l->lines, l->text, (uint64_t)at * SASS_INSN));
 	return 0;
+}
+
+static int add_insn(void *arg, const struct sass_place *place)
+{
+	return add_place(arg, place->kind, place->id, place->at);
+}
+
+/* The entry, each EXIT, and single instructions. */
+static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
+{
+	uint32_t before = l->nplaces;
+	int err;
+
+	l->text = text;
+	err = add_place(l, GPUBPF_SITE_ENTRY, 0, 0);
+	for (uint32_t i = 0; !err && i < code->nexits; i++)
+		err = add_place(l, GPUBPF_SITE_EXIT, i, code->exits[i]);
+	if (!err)
+		err = sass_places_each(code, l->kinds, add_insn, l);
+	info->nplaces = l->nplaces - before;
+	return err;
 }
 
 /* Why it cannot be probed goes into the info; only a lack of memory ends the list. */
@@ -166,6 +185,7 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 
 	if (l) {
 		l->wanted = image->kernel ? image->kernel : "";
+		l->kinds = image->places;
 		err = sass_image_each(image->data, image->size, sm, add_cubin, l, diag);
 		if (!err && !l->cubins && image->kernel && image->kernel[0]) { /* somebody else may take it */
 			gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no machine code for sm_%u", sm);

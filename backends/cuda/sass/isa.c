@@ -130,12 +130,25 @@ struct sass_insn sass_own_lane(unsigned reg)
 	return sass_with(sass_with_control(i, 0, 1), SASS_WRITE_AT, 3, 0);
 }
 
+/* SEL of the register, or zero; predicate: with a bit that negates it */
+static struct sass_insn chosen(struct sass_insn of, unsigned reg, uint64_t predicate, unsigned stall)
+{
+	struct sass_insn i = { 0x207 | sass_field(of, 12, 4) << 12 | sass_field(of, 16, 8) << 16 | (uint64_t)reg << 24 |
+			       (uint64_t)SASS_RZ << 32, predicate << 23 };
+
+	return sass_with_control(i, sass_waits(of), stall);
+}
+
 struct sass_insn sass_vote_alone(struct sass_insn vote, unsigned own)
 {
-	struct sass_insn i = { 0x207 | sass_field(vote, 12, 4) << 12 | sass_field(vote, 16, 8) << 16 | (uint64_t)own << 24 |
-			       (uint64_t)SASS_RZ << 32, sass_field(vote, 87, 4) << 23 };
+	return chosen(vote, own, sass_field(vote, 87, 4), sass_stall(vote));
+}
 
-	return sass_with_control(i, sass_waits(vote), sass_stall(vote));
+#define SELECT_TIME 6
+
+struct sass_insn sass_match_alone(struct sass_insn match, unsigned own)
+{
+	return chosen(match, own, SASS_PT, sass_stall(match) > SELECT_TIME ? sass_stall(match) : SELECT_TIME);
 }
 
 struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal)
@@ -144,4 +157,65 @@ struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool
 			       equal ? 0x03f02070 : 0x03f05070 };
 
 	return sass_with_control(sass_with(i, 81, 3, predicate), 0, SASS_PREDICATE_TIME);
+}
+
+/* PLOP3.LUT to, PT, a, b, PT, 0x80 */
+struct sass_insn sass_both(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated)
+{
+	struct sass_insn i = { 0x81c | SASS_PT << 12, 0x00701070 };
+
+	i = sass_with(sass_with(i, 87, 3, a), 90, 1, a_negated);
+	i = sass_with(sass_with(i, 77, 3, b), 80, 1, b_negated);
+	return sass_with_control(sass_with(i, 81, 3, to), 0, SASS_PREDICATE_TIME);
+}
+
+#define ALL_PREDICATES 0x7full
+
+/* P2R reg, PR, RZ, 0x7f */
+struct sass_insn sass_keep_predicates(unsigned reg)
+{
+	struct sass_insn i = { SASS_OP_KEEP_PREDICATES | SASS_PT << 12 | (uint64_t)reg << 16 | (uint64_t)SASS_RZ << 24 |
+			       ALL_PREDICATES << 32, 0 };
+
+	return sass_with_control(i, 0, SASS_MOVE_TIME);
+}
+
+/* R2P PR, reg, 0x7f */
+struct sass_insn sass_restore_predicates(unsigned reg)
+{
+	struct sass_insn i = { SASS_OP_RESTORE_PREDICATES | SASS_PT << 12 | (uint64_t)reg << 24 | ALL_PREDICATES << 32, 0 };
+
+	return sass_with_control(i, 0, SASS_PREDICATE_TIME);
+}
+
+static struct sass_insn quick(uint64_t lo, uint64_t hi)
+{
+	return sass_with_control((struct sass_insn){ lo | SASS_PT << 12, hi }, 0, SASS_MOVE_TIME);
+}
+
+struct sass_insn sass_move(unsigned to, unsigned from)
+{
+	return quick(0x202 | (uint64_t)to << 16 | (uint64_t)from << 32, 0xf00);
+}
+
+struct sass_insn sass_move_uniform(unsigned to, unsigned from)
+{
+	return quick(0xc02 | (uint64_t)to << 16 | (uint64_t)from << 32, 0x08000f00);
+}
+
+struct sass_insn sass_move_number(unsigned to, uint32_t number)
+{
+	return quick(0x802 | (uint64_t)to << 16 | (uint64_t)number << 32, 0xf00);
+}
+
+/* LOP3.LUT to, from, mask, RZ, 0xc0, !PT */
+struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask)
+{
+	return quick(0x812 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078ec000 | SASS_RZ);
+}
+
+/* IMAD.WIDE to, one, number, from */
+struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from)
+{
+	return quick(0x825 | (uint64_t)to << 16 | (uint64_t)one << 24 | (uint64_t)(uint32_t)number << 32, 0x078e0200 | from);
 }

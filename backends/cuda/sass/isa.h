@@ -61,6 +61,8 @@ enum sass_opcode {
 	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
 	SASS_OP_BSYNC = 0x941, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343,
 	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BMOV_CLEAR = 0x355,
+	SASS_OP_KEEP_PREDICATES = 0x803, SASS_OP_RESTORE_PREDICATES = 0x804,
+	SASS_OP_MATCH = 0x3a1,
 };
 
 const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: not known */
@@ -173,8 +175,23 @@ struct sass_insn sass_vote(unsigned reg);
 struct sass_insn sass_own_lane(unsigned reg);
 /* What a vote of the lane alone is: `own` where its predicate holds, else 0. */
 struct sass_insn sass_vote_alone(struct sass_insn vote, unsigned own);
+/* What a MATCH.ANY of the lane alone is: `own`. */
+struct sass_insn sass_match_alone(struct sass_insn match, unsigned own);
 /* A predicate that can be read SASS_PREDICATE_TIME cycles later: is the register the number, or is it not? */
 struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool equal);
 #define SASS_PREDICATE_TIME 13
+/* Likewise: do both hold? */
+struct sass_insn sass_both(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated);
+/* All predicates into a register, and back: SASS_PREDICATE_TIME as well. */
+struct sass_insn sass_keep_predicates(unsigned reg);
+struct sass_insn sass_restore_predicates(unsigned reg);
+/* A register, a uniform one, or a number into a register; a register's lowest bits; one times `number` and two registers that
+ * are a sum of 64 bits. All can be read SASS_MOVE_TIME cycles later. */
+struct sass_insn sass_move(unsigned to, unsigned from);
+struct sass_insn sass_move_uniform(unsigned to, unsigned from);
+struct sass_insn sass_move_number(unsigned to, uint32_t number);
+struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask);
+struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from);
+#define SASS_MOVE_TIME 6
 
 #endif

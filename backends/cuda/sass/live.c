@@ -35,6 +35,18 @@ int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, s
 	return 0;
 }
 
+int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag)
+{
+	uint32_t base = round_up(regs, 4), above = base + need + COUNT_ABOVE - 1;
+
+	*room = (struct sass_room){ .above = true, .base = base, .regs = above };
+	if (code->maxreg)
+		return refuse(diag, "its warps give registers back, and a probe at single instructions needs %u above them", need);
+	if (above > SASS_REGS_MAX)
+		return refuse(diag, "it has %u registers, and a probe at single instructions needs %u above them", regs, need);
+	return 0;
+}
+
 /* Four registers from each field on, since the widest access has so many; fields that hold something else count too. */
 bool sass_may_meet(struct sass_insn insn, uint32_t n)
 {

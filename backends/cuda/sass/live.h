@@ -25,6 +25,9 @@ struct sass_room {
 /* For probes that need so many, in a kernel that has `regs`. 0; -EINVAL and the reason for which they do not fit. */
 int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag);
 
+/* Likewise, above the kernel's, whatever it costs: what of it is live is not asked. */
+int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag);
+
 /* Registers R0.. that the instruction, which is the kernel's and of any form, may read or write late: it meets one of
  * the first n. */
 bool sass_may_meet(struct sass_insn insn, uint32_t n);

@@ -55,7 +55,7 @@ static uint64_t number_of(const struct numbers *s, struct sass_insn insn, int fi
 	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
 		if (!(fields >> f & 1))
 			continue;
-		if (!(1 << f & (SASS_P_OUT | SASS_P_SECOND)))
+		if (f < SASS_P_OUT)
 			h = mix(h, s->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
 		rest = sass_with(rest, sass_predicate_at[f], 3, 0);
 	}
@@ -96,7 +96,7 @@ static void define(struct numbers *s, struct sass_insn insn, uint64_t number, in
 	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
 		unsigned p = sass_field(insn, sass_predicate_at[f], 3);
 
-		if (!(fields >> f & 1) || !(1 << f & (SASS_P_OUT | SASS_P_SECOND)) || p == SASS_PT)
+		if (!(fields >> f & 1) || f < SASS_P_OUT || p == SASS_PT)
 			continue;
 		s->predicate[p] = sass_field(insn, 12, 3) == SASS_PT ? mix(number, 100 + f) :
 								       mix(mix(number, 100 + f), mix(when, s->predicate[p]));

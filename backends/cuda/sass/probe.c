@@ -89,7 +89,7 @@ static int check_line(struct work *w, uint32_t i)
 	struct sass_insn insn = w->lines[i].insn;
 	int bank = sass_constant_bank(insn);
 
-	if (sass_is_divergence(insn) || w->lines[i].from != SASS_NONE || w->lines[i].spare)
+	if (sass_is_divergence(insn) || sass_work_entries(w, i) || w->lines[i].spare)
 		return 0;
 	if (!sass_is_plain(w->arch, insn))
 		return sass_work_refuse(w, "has an instruction that probes may not have: %s (0x%03x)",
@@ -115,7 +115,7 @@ static int survey(struct work *w)
 		err = check_line(w, i);
 		if (err < 0)
 			return err;
-		if (!form) /* BRX, which names no register that its table's reader does not */
+		if (!form) /* BRX, whose register somebody writes */
 			continue;
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			struct sass_operand x = sass_operand(form, insn, o);
@@ -131,9 +131,13 @@ static int survey(struct work *w)
 				low = sass_field(insn, 24, 6);
 		}
 		boards |= 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
+		w->sums += sass_work_adds(insn);
+		w->sum_boards |= sass_work_adds(insn) ? sass_boards_set(insn) : 0;
 	}
 	w->mask_at = top;
 	top += w->divergences > 0;
+	w->sum_at = top;
+	top += w->sums > 0;
 	w->first_uniform = low & ~3u;
 	w->uniform_at = (top + 3) & ~3u;
 	w->board = SASS_SCOREBOARDS - 1;
@@ -141,6 +145,7 @@ static int survey(struct work *w)
 		w->board--;
 	if (boards >> w->board & 1)
 		w->board = SASS_SCOREBOARDS - 1;
+	w->sum_boards |= 1u << w->board;
 	return sass_work_map_predicates(w);
 }
 
@@ -155,11 +160,22 @@ static uint8_t mapped(const struct work *w, uint64_t uniform)
 static struct sass_insn map_fields(const struct work *w, const struct sass_form *form, struct sass_insn insn)
 {
 	for (unsigned i = 0; i < SASS_OPERANDS; i++)
-		if (form->operands[i] != '-' && strchr("uUvVwn", form->operands[i]))
+		if (form->operands[i] != '-' && strchr(SASS_UNIFORM_KINDS, form->operands[i]))
 			insn = sass_with(insn, sass_operand_at[i], 8, mapped(w, sass_field(insn, sass_operand_at[i], 6)));
-	for (unsigned f = 0; f < SASS_UP_FIELDS; f++)
-		if (form->predicates >> f & 1)
-			insn = sass_with(insn, sass_up_at[f], 3, w->predicate[sass_field(insn, sass_up_at[f], 3)]);
+	return insn;
+}
+
+static struct sass_insn map_predicates(const struct work *w, const struct sass_form *form, struct sass_insn insn)
+{
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
+		unsigned at = sass_predicate_at[f];
+
+		if (!sass_predicate_is_warps(form, insn, f))
+			continue;
+		insn = sass_with(insn, at, 3, w->predicate[sass_field(insn, at, 3)]);
+		if (form->predicates[f] == 'e')
+			insn = sass_with(insn, 67, 1, 0);
+	}
 	return insn;
 }
 
@@ -196,11 +212,12 @@ static int swap_operands(struct work *w, struct line *line)
 	return 0;
 }
 
-static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
+static int demote_as(struct work *w, struct line *line, const struct sass_form *form)
 {
 	struct sass_insn *i = &line->insn;
+	unsigned at;
 
-	switch (how) {
+	switch (form->how) {
 	case SASS_DEMOTE_AS:
 		break;
 	case SASS_DEMOTE_MOV:
@@ -226,7 +243,8 @@ static int demote_as(struct work *w, struct line *line, enum sass_demotion how)
 	case SASS_DEMOTE_LOCAL:
 		if (sass_field(*i, 24, 8) != SASS_RZ)
 			return sass_work_refuse(w, "has an address that is the sum of a register and a uniform register");
-		*i = sass_with(sass_with(*i, 24, 8, sass_field(*i, 64, 8)), 64, 8, 0);
+		at = form->operands[2] == 'y' ? 32 : 64;
+		*i = sass_with(sass_with(*i, 24, 8, sass_field(*i, at, 8)), at, 8, 0);
 		break;
 	case SASS_DEMOTE_SUM_64:
 		*i = with_rest(*i, SUM_64_REST);
@@ -255,19 +273,18 @@ static int demote(struct work *w, struct line *line)
 	const struct sass_form *form = sass_form_find(sass_opcode(line->insn));
 	int err;
 
-	if (sass_opcode(line->insn) == 0x81c && sass_field(line->insn, 67, 1))
-		line->insn = sass_with(sass_with(line->insn, 67, 1, 0), 68, 3,
-				       w->predicate[sass_field(line->insn, 68, 3)]);
+	if (form)
+		line->insn = map_predicates(w, form, line->insn);
 	if (!sass_is_uniform(line->insn))
 		return 0;
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
 	line->moved = form->how == SASS_DEMOTE_VIADD || form->how == SASS_DEMOTE_FROM_A;
 	line->spare |= loads_descriptor(w, form, line->insn);
-	if (strchr("vVwn", form->operands[0]) && !(form->predicates & SASS_UP_GUARD) && sass_field(line->insn, 12, 4) != SASS_PT)
+	if (strchr("vVwn", form->operands[0]) && form->predicates[SASS_P_GUARD] != 'u' && sass_field(line->insn, 12, 4) != SASS_PT)
 		return sass_work_refuse(w, "sets a uniform register under a predicate");
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = map_fields(w, form, line->insn);
-	err = demote_as(w, line, form->how);
+	err = demote_as(w, line, form);
 	line->insn = sass_with(line->insn, 0, 12, form->becomes);
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = sass_with(sass_with(line->insn, 91, 1, 0), SASS_REUSE_AT, 4, 0);
@@ -350,8 +367,8 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 
 	if (!err)
 		err = survey(w);
-	if (!err && w->divergences + w->jumps)
-		err = sass_work_open_branches(w);
+	if (!err && w->divergences + w->jumps + w->sums)
+		err = sass_work_open_lines(w);
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = demote(w, &w->lines[i]);
 	if (err < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Branches that code at an exit, or of lanes alone, cannot have, as others that go the same ways. */
+/* Branches and accesses that code at an exit, or of lanes alone, cannot have, as others that go the same ways and do the
+ * same. */
 #include "probe_work.h"
 
 #include <errno.h>
@@ -33,18 +34,27 @@ static void put_divergence(const struct work *w, const struct line *from, struct
 	to[2].target = from->target;
 }
 
-/* -- computed branches: LDC of where to go from c[0x2], by an index; BRX -- */
+/* -- computed branches: LDC of where to go from c[0x2], by an index, or a sum with the index of one of the branches that stand
+ * behind it; BRX -- */
 
-uint32_t sass_work_entry(const struct work *w, uint32_t k)
-{
-	uint32_t at = sass_get32(w->tables->data + 4 * k);
-
-	return at % SASS_INSN || at / SASS_INSN >= w->n ? SASS_NONE : at / SASS_INSN;
-}
-
-uint32_t sass_work_entries(const struct work *w)
+static uint32_t table_size(const struct work *w)
 {
 	return w->tables->data ? w->tables->size / 4 : 0;
+}
+
+uint32_t sass_work_entries(const struct work *w, uint32_t i)
+{
+	return w->lines[i].from != SASS_NONE ? table_size(w) : w->lines[i].run;
+}
+
+uint32_t sass_work_entry(const struct work *w, uint32_t i, uint32_t k)
+{
+	uint32_t at;
+
+	if (w->lines[i].run)
+		return w->lines[i + 1 + k].target;
+	at = sass_get32(w->tables->data + 4 * k);
+	return at % SASS_INSN || at / SASS_INSN >= w->n ? SASS_NONE : at / SASS_INSN;
 }
 
 static bool writes(struct sass_insn insn, uint32_t reg)
@@ -75,52 +85,107 @@ static uint32_t find_table(const struct work *w, uint32_t i)
 	return SASS_NONE;
 }
 
+/* Branches that stand one behind the other from there on, each always taken. */
+static uint32_t branches_from(const struct work *w, uint32_t i)
+{
+	uint32_t n = 0;
+
+	while (i + n < w->n && n <= MOST_ENTRIES && sass_opcode(w->lines[i + n].insn) == SASS_OP_BRA &&
+	       sass_is_plain(w->arch, w->lines[i + n].insn) && sass_unconditional(w->lines[i + n].insn))
+		n++;
+	return n;
+}
+
 int sass_work_find_jump(struct work *w, uint32_t i)
 {
 	struct line *line = &w->lines[i];
-	bool absolute = sass_branch(w->arch, line->insn) == -(int64_t)(i + 1) * SASS_INSN; /* what was read counts from the start */
+	int64_t off = sass_branch(w->arch, line->insn);
 
-	line->from = find_table(w, i);
-	if (line->from == SASS_NONE || !absolute || !sass_unconditional(line->insn) || !sass_work_entries(w) || sass_work_entries(w) > MOST_ENTRIES)
-		return sass_work_refuse(w, "jumps to where a register says");
-	for (uint32_t k = 0; k < sass_work_entries(w); k++) {
-		if (sass_work_entry(w, k) == SASS_NONE)
-			return sass_work_refuse(w, "has a table that leads out of it");
-		w->lines[sass_work_entry(w, k)].entered = true;
+	if (off == -(int64_t)(i + 1) * SASS_INSN) { /* what was read counts from the start */
+		line->from = find_table(w, i);
+		if (line->from != SASS_NONE)
+			w->lines[line->from].spare = true;
+	} else if (!off) {
+		line->run = branches_from(w, i + 1);
 	}
-	w->lines[line->from].spare = true;
+	if (!sass_unconditional(line->insn) || !sass_work_entries(w, i) || sass_work_entries(w, i) > MOST_ENTRIES)
+		return sass_work_refuse(w, "jumps to where a register says");
+	for (uint32_t k = 0; k < sass_work_entries(w, i); k++) {
+		if (sass_work_entry(w, i, k) == SASS_NONE)
+			return sass_work_refuse(w, "has a table that leads out of it");
+		w->lines[sass_work_entry(w, i, k)].entered = true;
+	}
 	w->jumps++;
 	return 0;
 }
 
 /* ISETP, BRA for each entry; the last needs no comparison. */
-static void put_jump(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
+static void put_jump(const struct work *w, uint32_t i, struct line *to, uint8_t chosen)
 {
-	struct sass_insn read = w->lines[from->from].insn;
-	uint32_t off = (uint32_t)(int16_t)sass_constant_offset(read), n = sass_work_entries(w);
+	const struct line *from = &w->lines[i];
+	struct sass_insn read = from->run ? from->insn : w->lines[from->from].insn;
+	uint32_t off = from->run ? 0 : (uint32_t)(int16_t)sass_constant_offset(read), step = from->run ? SASS_INSN : 4;
+	uint32_t n = sass_work_entries(w, i);
 
 	for (uint32_t k = 0; k < n; k++, to += 2) {
 		struct sass_insn branch = sass_bra(w->arch, 0);
 		bool last = k + 1 == n;
 
-		to[0].insn = sass_with(sass_is(chosen, sass_field(read, 24, 8), 4 * k - off, true), SASS_WAIT_AT, 6,
+		to[0].insn = sass_with(sass_is(chosen, sass_field(read, 24, 8), step * k - off, true), SASS_WAIT_AT, 6,
 				       k ? 0 : sass_waits(from->insn));
 		to[0].target = to[0].from = to[1].from = SASS_NONE;
+		to[0].run = to[!last].run = 0;
 		to[!last].insn = last ? branch : sass_with(branch, 12, 3, chosen);
 		if (last && !k)
 			to[0].insn = sass_with(branch, SASS_WAIT_AT, 6, sass_waits(from->insn));
-		to[!last].target = sass_work_entry(w, k);
+		to[!last].target = sass_work_entry(w, i, k);
 	}
+}
+
+/* -- accesses at the sum of a register and a uniform one -- */
+
+#define OP_STL 0x987               /* at a uniform address, which stands in 64 */
+#define OP_STL_ALONE 0x387
+#define OP_LDL 0x983               /* likewise where bit 91 is set, in 32 */
+#define SUM_TIME 8                 /* cycles until an access can read it */
+
+bool sass_work_adds(struct sass_insn insn)
+{
+	bool uniform = sass_opcode(insn) == OP_STL || (sass_opcode(insn) == OP_LDL && sass_field(insn, 91, 1));
+
+	return uniform && sass_field(insn, 24, 8) != SASS_RZ;
+}
+
+/* IADD3 of the two, when those before it have read theirs; the access there. */
+static void put_sum(const struct work *w, const struct line *from, struct line *to)
+{
+	bool store = sass_opcode(from->insn) == OP_STL;
+	unsigned at = store ? 64 : 32;
+	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | sass_field(from->insn, 24, 8) << 24 |
+				 sass_field(from->insn, at, 6) << 32, 0x0fffe0ff };
+	struct sass_insn access = sass_with(sass_with(from->insn, 24, 8, w->sum_at), at, 8, 0);
+
+	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
+		access = sass_with(access, SASS_READ_AT, 3, w->board);
+	access = sass_with(sass_with(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
+	to[0].insn = sass_with_control(sum, sass_waits(from->insn) | w->sum_boards, SUM_TIME);
+	to[1] = *from;
+	to[1].insn = store ? sass_with(access, 0, 12, OP_STL_ALONE) : access;
+	to[1].entered = false;
 }
 
 /* -- all of them -- */
 
+#define SUM 2                      /* instructions that an access at a sum becomes */
+
 /* Lines that the line becomes. */
-static uint32_t lines_of(const struct work *w, const struct line *line)
+static uint32_t lines_of(const struct work *w, uint32_t i)
 {
-	if (sass_is_divergence(line->insn))
+	if (sass_is_divergence(w->lines[i].insn))
 		return DIVERGENCE;
-	return line->from != SASS_NONE ? 2 * sass_work_entries(w) - 1 : 1;
+	if (sass_work_adds(w->lines[i].insn))
+		return SUM;
+	return sass_work_entries(w, i) ? 2 * sass_work_entries(w, i) - 1 : 1;
 }
 
 static int put_lines(struct work *w, uint32_t i, struct line *to)
@@ -129,28 +194,33 @@ static int put_lines(struct work *w, uint32_t i, struct line *to)
 	int chosen = sass_work_free_predicate(w, i);
 
 	*to = *from;
-	if (!sass_is_divergence(from->insn) && from->from == SASS_NONE)
+	if (sass_work_adds(from->insn))
+		put_sum(w, from, to);
+	if (sass_work_adds(from->insn) || (lines_of(w, i) == 1 && !sass_work_entries(w, i)))
 		return 0;
 	if (chosen < 0)
 		return sass_work_refuse(w, "has no predicate left");
-	if (from->from == SASS_NONE)
+	if (sass_is_divergence(from->insn))
 		put_divergence(w, from, to, chosen);
 	else
-		put_jump(w, from, to, chosen);
+		put_jump(w, i, to, chosen);
 	return 0;
 }
 
-int sass_work_open_branches(struct work *w)
+int sass_work_open_lines(struct work *w)
 {
-	uint32_t n = w->n + w->divergences * (DIVERGENCE - 1) + w->jumps * 2 * sass_work_entries(w), at = 0;
-	uint32_t *index = calloc(w->n + 1, sizeof(*index));
-	struct line *lines = calloc(n + 1, sizeof(*lines));
-	int err = index && lines ? 0 : -ENOMEM;
+	uint32_t *index = calloc(w->n + 1, sizeof(*index)), n = 0, at = 0;
+	struct line *lines;
+	int err;
 
+	for (uint32_t i = 0; i < w->n; i++)
+		n += lines_of(w, i);
+	lines = calloc(n + 1, sizeof(*lines));
+	err = index && lines ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !err && i < w->n; i++) {
 		index[i] = at;
 		err = put_lines(w, i, &lines[at]);
-		at += lines_of(w, &w->lines[i]);
+		at += lines_of(w, i);
 	}
 	for (uint32_t i = 0; !err && i < at; i++)
 		if (lines[i].target != SASS_NONE)

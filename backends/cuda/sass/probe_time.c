@@ -101,7 +101,7 @@ static bool carries(const struct work *w, uint32_t i)
 	if ((sass_opcode(w->lines[i].insn) & 0x1ff) != 0x010)
 		return false;
 	while (j < w->n && !leaves(&w->lines[j]) && !w->lines[j].entered &&
-	       !((sass_work_predicates_read(w->lines[j].insn) | sass_predicates_written(w->lines[j].insn)) >> carry & 1))
+	       !((sass_predicates_read(w->lines[j].insn) | sass_predicates_written(w->lines[j].insn)) >> carry & 1))
 		j = sass_work_next(w, j);
 	return j < w->n && (sass_opcode(w->lines[j].insn) & 0x1ff) == 0x010 &&
 	       sass_field(w->lines[j].insn, 12, 3) != carry;

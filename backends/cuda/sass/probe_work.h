@@ -17,7 +17,8 @@ struct work {
 	struct line {
 		struct sass_insn insn;
 		uint32_t target;           /* of a branch: index; SASS_NONE: none */
-		uint32_t from;             /* of a computed branch: the line that reads its table */
+		uint32_t from;             /* of a computed branch: the line that reads its table, */
+		uint32_t run;              /* or how many branches stand behind it, of which it goes to one; 0: it is none */
 		bool dropped, spare, demoted, entered; /* spare: will be dropped; entered: a branch goes there */
 		bool moved;                /* to another unit, to which results come a cycle later */
 	} *lines;
@@ -25,8 +26,10 @@ struct work {
 	uint32_t first_uniform, uniform_at; /* UR first_uniform becomes R uniform_at, and so on */
 	uint8_t predicate[PREDICATES + 1];  /* what uniform predicates become, SASS_PT: not used */
 	uint16_t *live;                    /* of each line as it was read, the predicates that matter before it */
-	uint32_t divergences, jumps;       /* BRA.DIVs; computed branches */
+	uint32_t divergences, jumps;       /* BRA.DIVs, computed branches */
 	uint32_t mask_at;                  /* the register that holds who is there */
+	uint32_t sums, sum_at;             /* accesses at sums with uniform registers; where such a sum is */
+	unsigned sum_boards;               /* scoreboards that say that it was read */
 	unsigned board;                    /* a scoreboard for what had none */
 	struct gpubpf_diag *diag;
 };
@@ -41,8 +44,6 @@ void sass_work_drop(struct work *w, uint32_t i);
 void sass_work_stall(struct line *line, unsigned stall);
 /* Instructions that were made otherwise take another time: those behind them wait for them. */
 void sass_work_time(struct work *w, uint32_t i);
-/* Predicates that the instruction reads, as bits. */
-unsigned sass_work_predicates_read(struct sass_insn insn);
 /* What the warp's own predicates become. -ENOMEM, -EINVAL: too many are in use. */
 int sass_work_map_predicates(struct work *w);
 /* A predicate of which nobody wants the value at the line, which was not opened yet; -1: none. */
@@ -52,11 +53,13 @@ bool sass_work_touches(struct sass_insn insn, const struct sass_operand *result)
 
 /* The line's computed branch, if it is one with a table that is understood: 0, and its parts are marked; -EINVAL. */
 int sass_work_find_jump(struct work *w, uint32_t i);
-/* Entries of its table, and where the k-th leads, in lines; SASS_NONE: nowhere in the probe. */
-uint32_t sass_work_entries(const struct work *w);
-uint32_t sass_work_entry(const struct work *w, uint32_t k);
-/* Branches that ask where other lanes are, and computed ones, become those that machine code of lanes has. -ENOMEM,
- * -EINVAL: with no predicate left for them. */
-int sass_work_open_branches(struct work *w);
+/* Where it may lead: how many lines, and the k-th; SASS_NONE: nowhere in the probe. Of others 0. */
+uint32_t sass_work_entries(const struct work *w, uint32_t i);
+uint32_t sass_work_entry(const struct work *w, uint32_t i, uint32_t k);
+/* An access of local memory at the sum of a register and a uniform one. */
+bool sass_work_adds(struct sass_insn insn);
+/* Branches that ask where other lanes are, and computed ones, and accesses at sums become those that machine code of lanes
+ * has. -ENOMEM, -EINVAL: with no predicate left for them. */
+int sass_work_open_lines(struct work *w);
 
 #endif

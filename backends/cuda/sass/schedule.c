@@ -11,32 +11,40 @@
 #define SOON 2                     /* cycles until a scoreboard that was set can be waited for */
 #define SLOWEST 15                 /* cycles: more than any result with a known time takes */
 
-const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS] = { 12, 87, 77, 68, 81, 84 };
-
 /* -- what is known of single instructions -- */
 
+/* Operations whose results come at times that are known here. */
+static bool is_timed(uint32_t operation)
+{
+	static const uint16_t timed[] = {
+		0x002 /* MOV */, 0x005 /* CS2R */, 0x006 /* VOTE */, 0x007 /* SEL */, 0x00c /* ISETP */, 0x010 /* IADD3 */,
+		0x011 /* LEA */, 0x012 /* LOP3 */, 0x016 /* PRMT */, 0x017 /* IMNMX */, 0x019 /* SHF */, 0x01c /* PLOP3 */,
+		0x024 /* IMAD */, 0x025 /* IMAD.WIDE */, 0x031 /* HFMA2 */, 0x035 /* HFMA2.MMA, IADD.64 */, 0x048 /* VIMNMX */,
+		0x100 /* FLO */, 0x109 /* POPC */, 0x118 /* NOP */, 0x119 /* S2R */, 0x14d /* EXIT */, 0x181 /* LDG */,
+		0x182 /* LDC */, 0x183 /* LDL */, 0x186 /* STG */, 0x187 /* STL */, 0x189 /* SHFL */, 0x18e /* RED */,
+		0x1a8 /* ATOMG */, 0x1a9 /* ATOMG.CAS */,
+	};
+
+	for (size_t i = 0; i < sizeof(timed) / sizeof(*timed); i++)
+		if (timed[i] == operation)
+			return true;
+	return false;
+}
+
+/* A predicate that is written slowly has a scoreboard, which orders here do not keep. */
 int sass_predicate_fields(struct sass_insn insn)
 {
-	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x00c: /* ISETP */
-		return SASS_P_GUARD | SASS_P_IN | SASS_P_EX | SASS_P_OUT | SASS_P_SECOND;
-	case 0x010: /* IADD3 */
-		return SASS_P_GUARD | SASS_P_IN | SASS_P_CARRY | SASS_P_OUT | SASS_P_SECOND;
-	case 0x01c: /* PLOP3 */
-		return SASS_P_GUARD | SASS_P_IN | SASS_P_CARRY | SASS_P_EX | SASS_P_OUT | SASS_P_SECOND;
-	case 0x006: case 0x011: case 0x012: case 0x024: case 0x025: /* VOTE, LEA, LOP3, IMAD, IMAD.WIDE */
-		return SASS_P_GUARD | SASS_P_IN | SASS_P_OUT;
-	case 0x007: case 0x017: case 0x048: case 0x14d: /* SEL, IMNMX, VIMNMX, EXIT */
-		return SASS_P_GUARD | SASS_P_IN;
-	case 0x002: case 0x005: case 0x016: case 0x019: case 0x031: case 0x035: /* MOV, CS2R, PRMT, SHF, HFMA2 */
-	case 0x109: case 0x118: case 0x119: case 0x182: case 0x183: /* POPC, NOP, S2R, LDC, LDL */
-	case 0x186: case 0x187: case 0x18e: /* STG, STL, RED */
-		return SASS_P_GUARD;
-	case 0x100: case 0x181: case 0x189: case 0x1a8: case 0x1a9: /* FLO, LDG, SHFL, ATOMG: of a predicate they may write */
-		return sass_field(insn, 81, 3) == SASS_PT ? SASS_P_GUARD : -1;
-	default:
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	int fields = 0;
+
+	if (!form || !is_timed(sass_opcode(insn) & 0x1ff) || (sass_is_slow(insn) && sass_predicates_written(insn)))
 		return -1;
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
+		if (form->predicates[f] == 'i' && sass_field(insn, sass_predicate_at[f], 4))
+			return -1;
+		fields |= strchr("-i", form->predicates[f]) ? 0 : 1 << f;
 	}
+	return fields;
 }
 
 static unsigned special(struct sass_insn insn)
@@ -198,7 +206,7 @@ static void read_predicates(struct schedule *s, struct node *node, uint16_t cur[
 	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
 		unsigned p = sass_field(node->insn, sass_predicate_at[f], 3);
 
-		if (!!(1 << f & (SASS_P_OUT | SASS_P_SECOND)) != written)
+		if ((f >= SASS_P_OUT) != written)
 			continue;
 		node->predicate[f] = NONE;
 		if (!(fields >> f & 1) || p == SASS_PT)
@@ -260,7 +268,7 @@ static void join_copies(struct schedule *s)
 		struct values before = s->v;
 		uint16_t a, b;
 
-		if (!from || node->predicate[0] != NONE)
+		if (!from || node->predicate[SASS_P_GUARD] != NONE)
 			continue;
 		a = node->value[from == 32 ? 2 : 3][0];
 		b = node->value[0][0];
@@ -281,7 +289,7 @@ static bool reads(const struct schedule *s, const struct node *node, uint16_t v)
 		for (unsigned k = 0; k < node->n[o]; k++)
 			if (s->v.same[node->value[o][k]] == v)
 				return true;
-	for (unsigned f = 0; f < 4; f++)
+	for (unsigned f = 0; f < SASS_P_OUT; f++)
 		if (node->predicate[f] != NONE && s->v.same[node->predicate[f]] == v)
 			return true;
 	return false;
@@ -304,7 +312,7 @@ static void drop_dead(struct schedule *s)
 
 		for (unsigned k = 0; k < node->n[0]; k++)
 			used |= is_read(s, node->value[0][k]);
-		for (unsigned f = 4; f < SASS_PREDICATE_FIELDS; f++) {
+		for (unsigned f = SASS_P_OUT; f < SASS_PREDICATE_FIELDS; f++) {
 			bool read = node->predicate[f] != NONE && is_read(s, node->predicate[f]);
 
 			used |= read;
@@ -330,13 +338,13 @@ static void end_together(struct schedule *s)
 		if (class == SASS_EXIT)
 			end = node;
 		else if (end && node->ordered && !sass_reads_clock(node->insn) &&
-			 ((class != SASS_STORE && class != SASS_LOAD) || node->predicate[0] != NONE))
+			 ((class != SASS_STORE && class != SASS_LOAD) || node->predicate[SASS_P_GUARD] != NONE))
 			return;
 	}
 	for (struct node *node = end + 1; end && node + 1 < s->nodes + s->n; node++) {
 		if (!node->ordered || sass_reads_clock(node->insn))
 			continue;
-		node->predicate[0] = end->predicate[0];
+		node->predicate[SASS_P_GUARD] = end->predicate[SASS_P_GUARD];
 		node->insn = sass_with(node->insn, 15, 1, !sass_field(end->insn, 15, 1));
 	}
 	if (end)
@@ -394,8 +402,8 @@ static unsigned distance(const struct schedule *s, const struct node *a, const s
 		if (reads(s, b, s->v.same[a->value[0][k]]) && time > most)
 			most = time;
 	}
-	for (unsigned out = 4; out < SASS_PREDICATE_FIELDS; out++)
-		for (unsigned in = 0; in < 4; in++)
+	for (unsigned out = SASS_P_OUT; out < SASS_PREDICATE_FIELDS; out++)
+		for (unsigned in = 0; in < SASS_P_OUT; in++)
 			if (a->predicate[out] != NONE && a->predicate[out] == b->predicate[in] &&
 			    predicate_time(s, a, b, in) > most)
 				most = predicate_time(s, a, b, in);
@@ -572,7 +580,7 @@ static void give_predicates(struct schedule *s)
 
 	memset(held, 0xff, sizeof(held));
 	for (uint32_t i = 0; i < s->norder; i++)
-		for (unsigned f = 4; f < SASS_PREDICATE_FIELDS; f++) {
+		for (unsigned f = SASS_P_OUT; f < SASS_PREDICATE_FIELDS; f++) {
 			uint16_t v = at(s, i)->predicate[f];
 			unsigned tried = 0;
 

@@ -15,17 +15,7 @@ int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe);
 /* Whether two such probes do the same. */
 bool sass_does_same(const struct sass_insn *a, uint32_t na, const struct sass_insn *b, uint32_t nb);
 
-/* Where an instruction that such probes may have names predicates, as bits of these fields; -1: it is not known. */
-#define SASS_PREDICATE_FIELDS 6
-extern const uint8_t sass_predicate_at[SASS_PREDICATE_FIELDS];
-enum sass_predicate_field {
-	SASS_P_GUARD = 1 << 0,
-	SASS_P_IN = 1 << 1,
-	SASS_P_CARRY = 1 << 2,
-	SASS_P_EX = 1 << 3,
-	SASS_P_OUT = 1 << 4,
-	SASS_P_SECOND = 1 << 5,
-};
+/* Where an instruction that such probes may have names predicates, as bits of enum sass_predicate_field; -1: it is not one. */
 int sass_predicate_fields(struct sass_insn insn);
 
 /* Does it do more than to compute: memory, lanes that meet, the time, ends? */

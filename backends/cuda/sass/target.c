@@ -16,6 +16,15 @@
 #define DEFAULT_CPU "sm_90"
 #define MEETS 90                   /* from there on lanes meet by instructions, before by functions of the assembler's */
 
+/* In the middle of a kernel no lane waits for another. */
+static bool in_the_middle(const struct gpubpf_lower_job *job)
+{
+	for (uint32_t i = 0; i < job->nsites; i++)
+		if (gpubpf_place_kind(job->sites[i].site)->where == GPUBPF_WHERE_INSN)
+			return true;
+	return false;
+}
+
 static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
 		     struct gpubpf_blob *out, struct gpubpf_diag *diag)
 {
@@ -28,7 +37,7 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "machine code of NVIDIA's is known from sm_75 to sm_121, not for \"%s\"", how.cpu);
 	e.target.name = "sass";
-	if (e.arch->sm < MEETS) {
+	if (e.arch->sm < MEETS || in_the_middle(job)) {
 		e.target.library = gpubpf_bitcode_nvptx_alone;
 		e.target.library_end = gpubpf_bitcode_nvptx_alone_end;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sass-every FILE ARCH OBJECT [N [FOLDER]]: every N-th kernel of the machine code for ARCH (sm_90) in FILE, a library,
- * program, fatbin or cubin, gets a twin with OBJECT's programs at its entry and its exits; each is read back by the
- * target's own checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the checker
+ * program, fatbin or cubin, gets a twin with OBJECT's programs wherever they stand; each is read back by the target's own
+ * checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the checker
  * refused one, or none was made. FOLDER keeps them as KERNEL.cubin, and what the assembler made as probes.cubin. Needs the
  * assembler (libnvJitLink.so): status 77 without. A tool for measurements, and of the conformance suite's tests.
  */
@@ -32,7 +32,8 @@ static struct gpubpf_device_caps caps = {
 	.clock = GPUBPF_CLOCK_GLOBALTIMER, .compute_units = 132, .warp_size = 32, .address_bits = 64,
 };
 static struct gpubpf_lower_job job;
-static struct gpubpf_site_desc sites[2];
+static struct gpubpf_site_desc sites[GPUBPF_NSITES];
+static uint32_t kinds; /* of those */
 static struct gpubpf_twin_image probes;
 static const char *folder; /* to keep twins in, or NULL */
 static struct {
@@ -107,7 +108,7 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 	double from = now();
 	int err;
 
-	for (int i = 0; i < 2; i++)
+	for (uint32_t i = 0; i < job.nsites; i++)
 		gpubpf_name_short(name, strlen(name), sites[i].kernel);
 	gpubpf_diag_init(&diag);
 	image->kernel = sites[0].kernel;
@@ -125,7 +126,7 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 
 static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
 {
-	struct gpubpf_image image = { .data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN };
+	struct gpubpf_image image = { .data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .places = kinds };
 	struct sass_cubin cubin;
 
 	if (sass_cubin_open(data, size, &cubin, diag) < 0) {
@@ -141,7 +142,7 @@ static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 
 static int make_job(const char *object, struct gpubpf_diag *diag)
 {
-	static uint32_t progs[2][GPUBPF_MAX_PROGS];
+	static uint32_t progs[GPUBPF_NSITES][GPUBPF_MAX_PROGS];
 	static struct gpubpf_layout layout;
 	uint32_t nsites = 0;
 	struct gpubpf_load_opts load = { .npaths = 1, .all_gpu = true, .paths = &object };
@@ -156,16 +157,16 @@ static int make_job(const char *object, struct gpubpf_diag *diag)
 		return err;
 	place.map_use = loaded->unit.progs->facts->map_use;
 	err = gpubpf_layout_compute(&loaded->unit, &place, &layout, diag);
-	for (uint32_t end = 0; end < 2; end++) {
-		enum gpubpf_site site = end ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY;
-		struct gpubpf_site_desc *to = &sites[nsites];
+	for (uint32_t site = GPUBPF_SITE_ENTRY; site < GPUBPF_NSITES; site++) {
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < loaded->unit.nprogs && n < GPUBPF_MAX_PROGS; i++)
 			if (loaded->unit.progs[i].site == site)
-				progs[end][n++] = i;
-		*to = (struct gpubpf_site_desc){ .site = site, .kernel_id = 1, .progs = progs[end], .nprogs = n };
-		nsites += n > 0;
+				progs[site][n++] = i;
+		if (!n)
+			continue;
+		sites[nsites++] = (struct gpubpf_site_desc){ .site = site, .kernel_id = 1, .progs = progs[site], .nprogs = n };
+		kinds |= 1u << site;
 	}
 	job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
 					 .sites = sites, .nsites = nsites, .caps = &caps };

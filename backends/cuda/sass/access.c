@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "access.h"
+
+#define OPERATION(opcode) ((opcode) & 0x1ff)
+#define UNIFORM_FORM 0x800         /* of 9..11: an operand is a uniform register */
+#define DESCRIBED 80               /* the first architecture where that is a descriptor of memory */
+#define NEWER 100                  /* from here on other bits say so */
+#define FLOATS_APART 90            /* from here on atomics of floating point have opcodes of their own */
+
+/* how bytes are told */
+enum sass_width { DATA, INTEGER, FLOATING, COMPARED, COPIED };
+
+static const struct row {
+	uint16_t operation;
+	enum { NONE, ACCESS, UNSEEN } what;
+	enum gpubpf_mem_access access;
+	uint32_t spaces;
+	enum sass_width width;
+	uint8_t value;             /* a field */
+	const char *why;
+} rows[] = {
+#define SASS_ACCESS(operation, access, space, width, value) \
+	{ operation, ACCESS, GPUBPF_##access, GPUBPF_IN(space), width, value, NULL },
+#define SASS_UNSEEN(operation, access, spaces, why) { operation, UNSEEN, GPUBPF_##access, spaces, DATA, 0, why },
+#define SASS_NO_ACCESS(number) { .operation = number },
+#include "access.def"
+};
+
+static const struct row *row_of(uint32_t operation)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].operation == operation)
+			return &rows[i];
+	return NULL;
+}
+
+bool sass_access_known(uint32_t operation)
+{
+	return row_of(operation);
+}
+
+/* -- copies to shared memory -- */
+
+#define OP_LDGSTS 0xfae
+
+/* 12 bits of offset at 32, above them that in shared memory. A lane whose second predicate does not hold reads nothing. */
+static const char *read_copy(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
+{
+	unsigned size = arch->sm < NEWER ? sass_field(insn, 73, 3) - 4 : sass_field(insn, 74, 2);
+
+	a->address = sass_field(insn, 24, 8);
+	a->uniform = SASS_URZ;
+	a->offset = (int32_t)(sass_field(insn, 32, 12) << 20) >> 20;
+	a->second = sass_field(insn, 87, 4);
+	a->bytes = 4u << (size & 3);
+	a->old = SASS_RZ;
+	if (sass_opcode(insn) != OP_LDGSTS || !sass_field(insn, 76, 1) || !sass_field(insn, 91, 1) || size > 2 ||
+	    (a->address != SASS_RZ && a->address % 2))
+		return "a copy of a kind that is not known";
+	return NULL;
+}
+
+/* -- how many bytes: 73..75 -- */
+
+/* 0: none that is known */
+static uint32_t bytes_of(const struct sass_arch *arch, enum sass_width width, struct sass_insn insn)
+{
+	static const uint8_t data[] = { 1, 1, 2, 2, 4, 8, 16, 16 };
+	static const uint8_t older[] = { 4, 4, 8, 4, 4, 8, 8, 0 }, newer[] = { 4, 4, 8, 8, 0, 0, 0, 0 };
+	static const uint8_t floating[] = { 0, 4, 8, 16, 4, 8, 16, 8 }, compared[] = { 4, 4, 8, 0, 0, 0, 0, 0 };
+	const uint8_t *table = width == DATA ? data : width == FLOATING ? floating : width == COMPARED ? compared :
+			       arch->sm < FLOATS_APART ? older : newer;
+
+	return table[sass_field(insn, 73, 3)];
+}
+
+/* -- which operation an atomic is: 87..90 -- */
+
+/* 0: one that is not known */
+static enum gpubpf_rmw op_of(enum sass_width width, struct sass_insn insn)
+{
+	static const uint8_t ops[] = { GPUBPF_RMW_ADD, GPUBPF_RMW_MIN, GPUBPF_RMW_MAX, GPUBPF_RMW_INC, GPUBPF_RMW_DEC,
+				       GPUBPF_RMW_AND, GPUBPF_RMW_OR, GPUBPF_RMW_XOR, GPUBPF_RMW_EXCHANGE };
+	static const uint8_t floating[] = { GPUBPF_RMW_ADD, 0, GPUBPF_RMW_MIN, 0, GPUBPF_RMW_MAX, 0, 0, 0 }; /* odd: halves */
+	bool narrow = width == FLOATING || OPERATION(sass_opcode(insn)) == 0x18e;
+	uint32_t op = sass_field(insn, 87, narrow ? 3 : 4);
+
+	if (width == COMPARED)
+		return GPUBPF_RMW_COMPARE;
+	if (width == FLOATING)
+		return floating[op];
+	return op < sizeof(ops) ? ops[op] : 0;
+}
+
+/* -- where -- */
+
+/* The uniform register holds the memory's descriptor and adds nothing. */
+static bool has_descriptor(const struct sass_arch *arch, enum sass_width width, struct sass_insn insn)
+{
+	uint32_t operation = OPERATION(sass_opcode(insn));
+
+	if (width == DATA)
+		return sass_field(insn, 76, 1);
+	if (arch->sm < NEWER)
+		return operation == 0x1a3 || operation == 0x1a6 || sass_field(insn, 71, 1);
+	return operation == 0x1a8 || operation == 0x1a3 ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
+}
+
+/* Of ATOMG from sm_100 on the highest bit of the offset is a mark, which they all have. */
+static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
+{
+	uint32_t operation = OPERATION(sass_opcode(insn));
+	bool marked = arch->sm >= NEWER && (operation == 0x1a8 || operation == 0x1a3) && sass_opcode(insn) & UNIFORM_FORM;
+	uint32_t off = sass_field(insn, 40, 24);
+
+	return marked ? (int32_t)(off << 9) >> 9 : (int32_t)(off << 8) >> 8;
+}
+
+/* NULL, or why the address cannot be told. */
+static const char *read_address(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,
+				struct sass_access *a)
+{
+	bool load = a->access == GPUBPF_LOAD, uniform = sass_opcode(insn) & UNIFORM_FORM && sass_field(insn, 91, 1);
+
+	a->address = sass_field(insn, 24, 8);
+	a->uniform = SASS_URZ;
+	a->offset = offset_of(arch, insn);
+	if (!sass_field(insn, 72, 1) || (a->address != SASS_RZ && a->address % 2))
+		return "an access at an address of 32 bits";
+	if (load && sass_field(insn, 64, 4))
+		return "a load under a second predicate";
+	if (!uniform)
+		return NULL;
+	if (arch->sm >= DESCRIBED)
+		return has_descriptor(arch, row->width, insn) ? NULL : "an access at a sum with a uniform register";
+	a->uniform = sass_field(insn, load ? 32 : 64, 6);
+	if (a->uniform != SASS_URZ && (a->address != SASS_RZ || a->uniform % 2))
+		return "an access at a sum with a uniform register";
+	return NULL;
+}
+
+/* ATOMG; RED has nothing there. */
+static bool gives_old(struct sass_insn insn)
+{
+	uint32_t operation = OPERATION(sass_opcode(insn));
+
+	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3;
+}
+
+static const char *read_access(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,
+			       struct sass_access *a)
+{
+	a->bytes = bytes_of(arch, row->width, insn);
+	a->op = a->access == GPUBPF_ATOMIC ? op_of(row->width, insn) : 0;
+	a->value = row->value ? sass_field(insn, row->value, 8) : 0;
+	a->nvalue = row->value ? (a->bytes + 3) / 4 : 0;
+	a->operand = row->width == COMPARED ? sass_field(insn, 32, 8) : a->value;
+	a->old = gives_old(insn) ? sass_field(insn, 16, 8) : SASS_RZ;
+	if (!a->bytes || (a->access == GPUBPF_ATOMIC && !a->op))
+		return "an atomic of a kind that is not known";
+	return read_address(arch, row, insn, a);
+}
+
+bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)
+{
+	const struct row *row = row_of(OPERATION(sass_opcode(insn)));
+
+	if (!row || row->what == NONE || sass_field(insn, 12, 4) == (SASS_PT | 8)) /* never carried out */
+		return false;
+	*a = (struct sass_access){ .access = row->access, .spaces = row->spaces, .second = SASS_PT, .why = row->why };
+	if (row->what == ACCESS)
+		a->why = row->width == COPIED ? read_copy(arch, insn, a) : read_access(arch, row, insn, a);
+	return true;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "around.h"
+
+#include "core/diag.h"
+#include "graft.h"
+#include "live.h"
+
+#define ALL_BOARDS 0x3f
+#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
+#define BESIDES 42                 /* instructions of a stub that are of no body: moves, waits, the way back */
+#define KEPT 2                     /* registers behind the bodies': predicates, and one for what is computed */
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
+
+struct putting {
+	const struct sass_arounds *around;
+	const struct sass_code *code;
+	struct sass_grafted *out;
+	unsigned left;
+	uint32_t kept;             /* registers: the first of those, */
+	uint32_t given[SASS_NGIVEN]; /* and of what bodies are given, two each */
+};
+
+/* -- which registers -- */
+
+static uint32_t regs_of_bodies(const struct sass_arounds *around)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < around->n; i++)
+		most = around->list[i].body->regs > most ? around->list[i].body->regs : most;
+	return (most + 1) & ~1u;
+}
+
+/* Of global memory the offset is the address. */
+static enum sass_given stands_for(enum sass_given given)
+{
+	return given == SASS_GIVEN_OFFSET ? SASS_GIVEN_ADDRESS : given;
+}
+
+/* Registers from `at` on for what bodies read that each lane has by itself: the first behind them. */
+static uint32_t place_given(const struct sass_arounds *around, uint32_t at, uint32_t given[SASS_NGIVEN])
+{
+	uint32_t read = 0;
+
+	for (uint32_t i = 0; i < around->n; i++)
+		read |= around->list[i].body->given;
+	for (enum sass_given g = 0; g < SASS_NGIVEN; g++)
+		if (read >> g & 1 && stands_for(g) != g)
+			read |= 1u << stands_for(g);
+	for (enum sass_given g = 0; g < SASS_NGIVEN; g++) {
+		given[g] = at;
+		at += read >> g & 1 && sass_given_each(g) && stands_for(g) == g ? 2 : 0;
+	}
+	return at;
+}
+
+uint32_t sass_around_regs(const struct sass_arounds *around)
+{
+	uint32_t given[SASS_NGIVEN];
+
+	return around->n ? place_given(around, regs_of_bodies(around) + KEPT, given) : 0;
+}
+
+unsigned sass_around_left(const struct sass_arounds *around)
+{
+	unsigned left = 0;
+
+	for (uint32_t i = 0; i < around->n; i++)
+		left |= around->list[i].body->left;
+	return left;
+}
+
+size_t sass_around_room(const struct sass_arounds *around)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < around->n; i++)
+		n += around->list[i].body->n + BESIDES;
+	return n;
+}
+
+/* -- the code -- */
+
+static void put(struct putting *p, struct sass_insn insn)
+{
+	p->out->insns[p->out->n++] = insn;
+}
+
+static uint32_t given_at(const struct putting *p, enum sass_given given)
+{
+	return p->given[stands_for(given)];
+}
+
+static void put_address(struct putting *p, const struct sass_access *a)
+{
+	uint32_t to = given_at(p, SASS_GIVEN_ADDRESS), from = a->address, one = p->kept + 1;
+	bool uniform = a->uniform != SASS_URZ;
+
+	for (unsigned i = 0; i < 2 && (uniform || !a->offset); i++)
+		put(p, uniform ? sass_move_uniform(to + i, a->uniform + i) :
+				 sass_move(to + i, from == SASS_RZ ? SASS_RZ : from + i));
+	if (!a->offset)
+		return;
+	put(p, sass_move_number(one, 1));
+	put(p, sass_sum_wide(to, one, a->offset, uniform ? to : from));
+}
+
+static void put_value(struct putting *p, const struct sass_access *a, enum sass_given given)
+{
+	unsigned first = given == SASS_GIVEN_VALUE_HIGH ? 2 : 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t to = given_at(p, given) + i, from = first + i < a->nvalue && a->value != SASS_RZ ? a->value + first + i :
+											 SASS_RZ;
+
+		put(p, a->bytes < 4 && !first && !i ? sass_cut(to, from, (1u << 8 * a->bytes) - 1) : sass_move(to, from));
+	}
+}
+
+/* Two words of registers from one on, as far as there are so many; 0 beyond them. */
+static void put_words(struct putting *p, enum sass_given given, uint32_t from, uint32_t n)
+{
+	for (unsigned i = 0; i < 2; i++)
+		put(p, sass_move(given_at(p, given) + i, i < n && from != SASS_RZ ? from + i : SASS_RZ));
+}
+
+static void put_given(struct putting *p, const struct sass_access *a, uint32_t given)
+{
+	if (given & (1u << SASS_GIVEN_ADDRESS | 1u << SASS_GIVEN_OFFSET))
+		put_address(p, a);
+	for (enum sass_given g = SASS_GIVEN_VALUE; g <= SASS_GIVEN_VALUE_HIGH; g++)
+		if (given >> g & 1)
+			put_value(p, a, g);
+	if (given >> SASS_GIVEN_OPERAND & 1)
+		put_words(p, SASS_GIVEN_OPERAND, a->operand, a->nvalue);
+}
+
+/* What the instruction gives is waited for. */
+static void put_old(struct putting *p, const struct sass_access *a, struct sass_insn own)
+{
+	unsigned board = sass_write_board(own);
+
+	put(p, sass_nop(0, SASS_SEEN));
+	put(p, sass_nop(a->old == SASS_RZ || board == SASS_NO_SCOREBOARD ? 0 : 1u << board, 1));
+	put_words(p, SASS_GIVEN_OLD, a->old, a->nvalue);
+}
+
+static uint32_t constant(const struct sass_around *at, enum sass_given given)
+{
+	const struct sass_access *a = &at->place.access;
+
+	switch (given) {
+	case SASS_GIVEN_PLACE_ID:
+		return at->place.id;
+	case SASS_GIVEN_LINE:
+		return at->line;
+	case SASS_GIVEN_BYTES:
+		return a->bytes;
+	case SASS_GIVEN_ACCESS_KIND:
+		return a->access;
+	case SASS_GIVEN_SPACE:
+		return GPUBPF_GLOBAL;
+	case SASS_GIVEN_OP:
+		return a->op;
+	case SASS_GIVEN_BARRIER_ID:
+		return at->place.barrier;
+	case SASS_GIVEN_BARRIER_KIND:
+		return GPUBPF_BARRIER_BLOCK;
+	case SASS_GIVEN_COUNT:
+		return a->access != GPUBPF_ATOMIC && a->bytes > 4 ? a->bytes / 4 : 1;
+	default:
+		return 0;
+	}
+}
+
+/* What the body reads of the place becomes a move; it takes its time. */
+static struct sass_insn read(const struct putting *p, const struct sass_around *at, struct sass_insn insn,
+			     enum sass_given given, unsigned half)
+{
+	unsigned to = sass_field(insn, 16, 8) + p->out->base;
+	struct sass_insn move = sass_given_each(given) ? sass_move(to, given_at(p, given) + half) :
+							 sass_move_number(to, half ? 0 : constant(at, given));
+
+	return sass_with(sass_with(move, 12, 4, sass_field(insn, 12, 4)), SASS_WAIT_AT, 6, sass_waits(insn));
+}
+
+static struct sass_insn moved(const struct putting *p, const struct sass_around *at, struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	enum sass_given given;
+	unsigned half;
+
+	if (sass_reads_given(insn, &given, &half))
+		return read(p, at, insn, given, half);
+	for (unsigned i = 0; i < SASS_OPERANDS; i++) {
+		struct sass_operand o = sass_operand(form, insn, i);
+
+		if (o.n)
+			insn = sass_with(insn, o.at, 8, o.reg + p->out->base);
+	}
+	return insn;
+}
+
+/* Predicates are kept from before the first that is written until all are. */
+static void put_body(struct putting *p, const struct sass_around *at)
+{
+	struct sass_insn own = sass_code_at(p->code, at->place.at);
+	uint8_t second = gpubpf_place_kind(at->place.kind)->spaces ? at->place.access.second : SASS_PT;
+	const struct sass_body *b = at->body;
+
+	put(p, sass_nop(0, SASS_SEEN));
+	put(p, sass_nop(p->left, 1));
+	if (b->predicates)
+		put(p, sass_keep_predicates(p->kept));
+	if (b->meant != SASS_PT)
+		put(p, sass_both(b->meant, sass_field(own, 12, 3), sass_field(own, 15, 1), second & 7, second >> 3));
+	for (uint32_t i = 0; i < b->n; i++)
+		put(p, moved(p, at, b->insns[i]));
+	if (b->predicates) {
+		put(p, sass_nop(0, SASS_PREDICATE_TIME));
+		put(p, sass_restore_predicates(p->kept));
+	}
+}
+
+static void put_bodies(struct putting *p, uint32_t from, uint32_t to, enum gpubpf_when when)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (gpubpf_place_kind(p->around->list[i].place.kind)->when == when)
+			put_body(p, &p->around->list[i]);
+}
+
+/* The stub of one instruction: those of the list from `from` to `to` stand there. */
+static void put_stub(struct putting *p, uint32_t from, uint32_t to)
+{
+	uint32_t at = p->around->list[from].place.at, start = p->out->n, given = 0;
+	struct sass_insn own = sass_code_at(p->code, at);
+	unsigned waits = sass_waits(own) | p->left | (sass_predicates_late(p->code) ? ALL_BOARDS : 0);
+
+	for (uint32_t i = from; i < to; i++)
+		given |= p->around->list[i].body->given;
+	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)start - at - 1) * SASS_INSN);
+	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
+	put_given(p, &p->around->list[from].place.access, given);
+	put_bodies(p, from, to, GPUBPF_WHEN_BEFORE);
+	put(p, own);
+	if (given >> SASS_GIVEN_OLD & 1)
+		put_old(p, &p->around->list[from].place.access, own);
+	put_bodies(p, from, to, GPUBPF_WHEN_AFTER);
+	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
+}
+
+/* -- may they stand there? -- */
+
+static int check(const struct sass_code *code, const struct sass_around *at, struct gpubpf_diag *diag)
+{
+	struct sass_insn own = sass_code_at(code, at->place.at);
+	bool old = at->body->given >> SASS_GIVEN_OLD & 1 && at->place.access.old != SASS_RZ;
+
+	if (at->place.why)
+		return refuse(diag, "its instruction at 0x%x (%s) is %s, which machine code cannot give a probe",
+			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name, at->place.why);
+	if (old && sass_write_board(own) == SASS_NO_SCOREBOARD)
+		return refuse(diag, "nobody can wait for what its instruction at 0x%x gives", at->place.at * SASS_INSN);
+	if (code->entered[at->place.at] & SASS_FILLED || sass_field(own, SASS_REUSE_AT, 4))
+		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", at->place.at * SASS_INSN);
+	if (code->calls)
+		return refuse(diag, "it calls functions of other sections, whose instructions a probe would miss");
+	return 0;
+}
+
+int sass_around_put(const struct sass_arounds *around, const struct sass_code *code, unsigned left, struct sass_grafted *out,
+		    struct gpubpf_diag *diag)
+{
+	struct putting p = { .around = around, .code = code, .out = out, .left = left };
+	int err = 0;
+
+	p.kept = out->base + regs_of_bodies(around);
+	place_given(around, p.kept + KEPT, p.given);
+	for (uint32_t i = 0, to; !err && i < around->n; i = to) {
+		for (to = i; !err && to < around->n && around->list[to].place.at == around->list[i].place.at; to++)
+			err = check(code, &around->list[to], diag);
+		if (!err)
+			put_stub(&p, i, to);
+	}
+	return err;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "body.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/diag.h"
+#include "graft.h"
+#include "probe_work.h"
+#include "schedule.h"
+
+#define GIVEN_BOARD 5
+#define MOST_ADDED 3               /* instructions that one becomes */
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at single instructions " __VA_ARGS__)
+
+struct making {
+	const struct sass_probe *probe;
+	struct sass_body *body;
+	bool guarded;
+	uint8_t both;              /* a predicate: one of the probe's own, and meant */
+	struct gpubpf_diag *diag;
+};
+
+bool sass_has_effect(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+	enum sass_class class = sass_op_find(operation)->class;
+	bool own = operation == 0x183 || operation == 0x187; /* LDL, STL */
+
+	return (class == SASS_LOAD || class == SASS_STORE || class == SASS_ASYNC) && !own;
+}
+
+bool sass_stands_alone(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x189: case 0x1a1: case 0x1c4: case 0x02f: /* SHFL, MATCH, REDUX, ELECT */
+		return false;
+	default:
+		break;
+	}
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
+		return sass_opcode(insn) != SASS_OP_BMOV_CLEAR;
+	case SASS_SYNC: /* NOP, MEMBAR, ERRBAR */
+		return (sass_opcode(insn) & 0x1ff) == 0x118 || (sass_opcode(insn) & 0x1ff) == 0x192 ||
+		       (sass_opcode(insn) & 0x1ff) == 0x1ab;
+	case SASS_ASYNC: /* CCTL */
+		return (sass_opcode(insn) & 0x1ff) == 0x18f;
+	default:
+		return false;
+	}
+}
+
+static int check(struct making *m)
+{
+	for (uint32_t i = 0; i < m->probe->n; i++) {
+		struct sass_insn insn = m->probe->insns[i];
+
+		if (sass_opcode(insn) == SASS_OP_EXIT && (i + 1 == m->probe->n) == sass_unconditional(insn)) {
+			m->body->ends |= i + 1 < m->probe->n;
+			continue;
+		}
+		if (!sass_stands_alone(insn))
+			return refuse(m->diag, "has %s, which it may not have there: no loops, branches, or lanes that meet "
+				      "(counters, sums and arrays have none)", sass_op_find(sass_opcode(insn))->name);
+	}
+	return m->probe->n ? 0 : refuse(m->diag, "is empty");
+}
+
+/* -- predicates -- */
+
+static int take_predicate(struct making *m, unsigned *used, uint8_t *to)
+{
+	for (unsigned p = SASS_PT; p--;)
+		if (!(*used >> p & 1)) {
+			*used |= 1u << p;
+			*to = p;
+			return 0;
+		}
+	return refuse(m->diag, "has no predicate left");
+}
+
+static int choose_predicates(struct making *m)
+{
+	unsigned used = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < m->probe->n; i++)
+		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
+	m->body->meant = m->both = SASS_PT;
+	if (!m->guarded && !m->body->ends)
+		return 0;
+	err = take_predicate(m, &used, &m->body->meant);
+	return err ? err : take_predicate(m, &used, &m->both);
+}
+
+/* -- the code -- */
+
+static void put(struct making *m, struct sass_insn insn)
+{
+	m->body->insns[m->body->n++] = insn;
+}
+
+/* An instruction under its predicate, if that is of lanes that are meant. */
+static void put_meant(struct making *m, struct sass_insn insn, unsigned at)
+{
+	unsigned p = sass_field(insn, at, 3);
+	bool negated = sass_field(insn, at + 3, 1);
+
+	if (m->body->meant == SASS_PT)
+		return put(m, insn);
+	if (p == SASS_PT && !negated)
+		return put(m, sass_with(insn, at, 3, m->body->meant));
+	put(m, sass_with(sass_both(m->both, p, negated, m->body->meant, false), SASS_WAIT_AT, 6, sass_waits(insn)));
+	put(m, sass_with(insn, at, 4, m->both));
+}
+
+/* Lanes for which the predicate holds are at their end: they are no longer meant. */
+static void put_end(struct making *m, struct sass_insn insn)
+{
+	unsigned guard = sass_field(insn, 12, 4), second = sass_field(insn, 87, 4);
+
+	if (sass_unconditional(insn)) /* the last */
+		return put(m, sass_nop(sass_waits(insn), 1));
+	if (second != SASS_PT) { /* both must hold for the end */
+		put(m, sass_with(sass_both(m->both, guard & 7, guard >> 3, second & 7, second >> 3), SASS_WAIT_AT, 6,
+				 sass_waits(insn)));
+		put(m, sass_both(m->body->meant, m->both, true, m->body->meant, false));
+		return;
+	}
+	put(m, sass_with(sass_both(m->body->meant, guard & 7, !(guard >> 3), m->body->meant, false), SASS_WAIT_AT, 6,
+			 sass_waits(insn)));
+}
+
+/* Of what a place gives each half by itself. Others' widths are not asked for by anybody here. */
+static int put_given(struct making *m, struct sass_insn insn, enum sass_given given, unsigned half)
+{
+	unsigned width = sass_field(insn, 73, 3), to = sass_field(insn, 16, 8);
+
+	m->body->given |= 1u << given;
+	if (width != 4 && !(width == 5 && !half))
+		return refuse(m->diag, "reads a part of what the place gives");
+	insn = sass_with(sass_with(insn, 73, 3, 4), 24, 8, SASS_RZ);
+	put(m, insn);
+	if (width == 5)
+		put(m, sass_with(sass_with(sass_with(insn, 16, 8, to + 1), 40, 24, SASS_GIVEN_AT + given * SASS_GIVEN_STEP + 4),
+				 SASS_WAIT_AT, 6, 0));
+	return 0;
+}
+
+static int put_insn(struct making *m, struct sass_insn insn)
+{
+	enum sass_given given;
+	unsigned half;
+
+	if (sass_reads_given(insn, &given, &half))
+		return put_given(m, insn, given, half);
+	if (sass_opcode(insn) == SASS_OP_EXIT)
+		put_end(m, insn);
+	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: of those that are meant */
+		put_meant(m, insn, 87);
+	else if (sass_has_effect(insn))
+		put_meant(m, insn, 12);
+	else
+		put(m, insn);
+	return 0;
+}
+
+/* -- what nobody reads any more -- */
+
+static bool computes(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x002: case 0x005: case 0x019: case 0x016: case 0x119: case 0x182: /* MOV, CS2R, SHF, PRMT, S2R, LDC */
+		return true;
+	case 0x010: case 0x012: case 0x024: case 0x025: /* IADD3, LOP3, IMAD, IMAD.WIDE */
+		return !sass_predicates_written(insn);
+	default:
+		return false;
+	}
+}
+
+static bool is_read(const struct sass_body *b, const struct sass_operand *x)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(b->insns[i]));
+
+		for (unsigned o = 1; o < SASS_OPERANDS; o++) {
+			struct sass_operand y = sass_operand(form, b->insns[i], o);
+
+			if (y.n && y.reg < x->reg + x->n && x->reg < y.reg + y.n)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The time that it took, and what it waited for, are its neighbours' then. */
+static void drop(struct sass_body *b, uint32_t i)
+{
+	unsigned waits = sass_waits(b->insns[i]), stall = sass_stall(b->insns[i]);
+
+	if (i) {
+		stall += sass_stall(b->insns[i - 1]);
+		b->insns[i - 1] = sass_with(b->insns[i - 1], SASS_STALL_AT, 4, stall < SASS_STALL_MAX ? stall : SASS_STALL_MAX);
+	}
+	b->insns[i + 1] = sass_with(b->insns[i + 1], SASS_WAIT_AT, 6, sass_waits(b->insns[i + 1]) | waits);
+	memmove(&b->insns[i], &b->insns[i + 1], (--b->n - i) * sizeof(*b->insns));
+}
+
+static void drop_unread(struct sass_body *b)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (uint32_t i = b->n - 1; i--;) { /* the last is a NOP */
+			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(b->insns[i])), b->insns[i], 0);
+
+			if (!computes(b->insns[i]) || (x.n && is_read(b, &x)))
+				continue;
+			drop(b, i);
+			changed = true;
+		}
+	}
+}
+
+/* -- in flight -- */
+
+/* All that is slow says when it is done: the body comes again. */
+static void give_boards(struct sass_body *b)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		struct sass_insn insn = b->insns[i];
+		enum sass_given given;
+		unsigned half;
+
+		if (sass_reads_given(insn, &given, &half) || !sass_is_slow(insn) || sass_boards_set(insn))
+			continue;
+		b->insns[i] = sass_with_board(insn, GIVEN_BOARD);
+		sass_await(b->insns, b->n, i, GIVEN_BOARD);
+	}
+	for (uint32_t i = 0; i < b->n; i++)
+		b->left = sass_boards_left(b->left, b->insns[i]);
+}
+
+static void note_uses(struct sass_body *b)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(b->insns[i]));
+
+		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, b->insns[i], o);
+
+			if (x.n && (uint32_t)x.reg + x.n > b->regs)
+				b->regs = x.reg + x.n;
+		}
+		b->predicates |= sass_predicates_written(b->insns[i]) != 0;
+	}
+	b->predicates |= b->meant != SASS_PT;
+}
+
+int sass_body_make(const struct sass_probe *probe, bool guarded, struct sass_body *body, struct gpubpf_diag *diag)
+{
+	struct making m = { .probe = probe, .body = body, .guarded = guarded, .diag = diag };
+	int err;
+
+	*body = (struct sass_body){ .frame = probe->frame };
+	err = check(&m);
+	if (!err)
+		err = choose_predicates(&m);
+	body->insns = err ? NULL : calloc(MOST_ADDED * probe->n + 1, sizeof(*body->insns));
+	if (!err && !body->insns)
+		err = -ENOMEM;
+	for (uint32_t i = 0; !err && i < probe->n; i++)
+		err = put_insn(&m, probe->insns[i]);
+	if (err < 0) {
+		sass_body_finish(body);
+		return err;
+	}
+	drop_unread(body);
+	give_boards(body);
+	note_uses(body);
+	return 0;
+}
+
+void sass_body_finish(struct sass_body *body)
+{
+	free(body->insns);
+	*body = (struct sass_body){ 0 };
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stubs around single instructions, where everything of the kernel is live: straight code, in which the kernel's own
+ * instruction is carried out once, as it stood, with the predicates that it had; which writes registers above the kernel's
+ * alone, reads the kernel's by what is done at once, gives predicates back, waits for what other probes left, and has an
+ * effect for those lanes alone for which the kernel's instruction has.
+ */
+#include <string.h>
+
+#include "check_work.h"
+#include "graft.h"
+#include "live.h"
+
+#define ALL_BOARDS 0x3f
+#define COUNT_ABOVE 3
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+#define NO_REGISTER 256
+
+struct stub {
+	struct checked *c;
+	uint32_t at;               /* the kernel's instruction */
+	struct sass_insn own;
+	bool carried;              /* it was, in the stub, */
+	unsigned coming;           /* and what it gives is there when this scoreboard says so */
+	uint32_t kept;             /* the register that has the kernel's predicates; NO_REGISTER */
+	unsigned written, meant;   /* predicates: other than the kernel's; that hold for lanes alone for which the kernel's does */
+	uint32_t time;             /* cycles since the stub began */
+	unsigned left;             /* scoreboards that its bodies leave */
+};
+
+static bool does_same(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
+}
+
+/* Is this literal true for lanes alone for which the kernel's instruction is carried out? */
+static bool is_meant(const struct stub *s, unsigned predicate, bool negated)
+{
+	bool own = predicate == sass_field(s->own, 12, 3) && negated == sass_field(s->own, 15, 1);
+
+	if (sass_field(s->own, 12, 4) == SASS_PT)
+		return true;
+	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
+}
+
+/* PLOP3 of three that must all hold. */
+static bool narrows(const struct stub *s, struct sass_insn insn)
+{
+	static const uint8_t inputs[] = { 87, 77, 68 };
+
+	if (sass_opcode(insn) != 0x81c || sass_field(insn, 72, 5) != 0x10 || sass_field(insn, 64, 4))
+		return false;
+	for (size_t i = 0; i < sizeof(inputs); i++)
+		if (is_meant(s, sass_field(insn, inputs[i], 3), sass_field(insn, inputs[i] + 3, 1)))
+			return true;
+	return false;
+}
+
+/* -- one instruction of a probe's -- */
+
+/* Is one of the registers what the kernel's instruction writes, of which there are four at most? */
+static bool meets_own(const struct stub *s, const struct sass_operand *x)
+{
+	uint32_t first = sass_field(s->own, 16, 8);
+
+	return first != SASS_RZ && x->reg < first + 4 && first < (uint32_t)x->reg + x->n;
+}
+
+static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	bool fixed = sass_op_find(sass_opcode(insn))->class == SASS_FIXED;
+
+	for (unsigned o = 0; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		if (!x.n || x.uniform)
+			continue;
+		if (s->coming && !x.written && meets_own(s, &x))
+			return sass_check_wrong(s->c, i, "a probe does not wait for what the kernel's instruction gives");
+		if ((x.written || !fixed) && x.reg < s->c->regs)
+			return sass_check_wrong(s->c, i, "a probe writes a register of the kernel's, or reads one late");
+		if ((uint32_t)x.reg + x.n + COUNT_ABOVE - 1 > s->c->new_regs)
+			return sass_check_wrong(s->c, i, "a probe has more registers than the twin says");
+		if (x.written && x.reg <= s->kept && s->kept < (uint32_t)x.reg + x.n)
+			return sass_check_wrong(s->c, i, "a probe writes where predicates are kept");
+	}
+	return 0;
+}
+
+static int check_predicates(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	unsigned written = sass_predicates_written(insn), narrowed = narrows(s, insn) ? 1u << sass_field(insn, 81, 3) : 0;
+
+	if (written && s->kept == NO_REGISTER)
+		return sass_check_wrong(s->c, i, "a probe writes a predicate of the kernel's");
+	if (sass_has_effect(insn) && !is_meant(s, sass_field(insn, 12, 3), sass_field(insn, 15, 1)))
+		return sass_check_wrong(s->c, i, "a probe does something for lanes that are not at the place");
+	s->written |= written;
+	s->meant = (s->meant & ~written) | (narrowed & written);
+	return 0;
+}
+
+static int check_keep(struct stub *s, uint32_t i, uint32_t reg)
+{
+	if (s->written || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + COUNT_ABOVE > s->c->new_regs)
+		return sass_check_wrong(s->c, i, "predicates are not kept as they are");
+	s->kept = reg;
+	return 0;
+}
+
+static int check_restore(struct stub *s, uint32_t i, uint32_t reg)
+{
+	if (reg != s->kept || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME)
+		return sass_check_wrong(s->c, i, "predicates are not given back");
+	s->kept = NO_REGISTER;
+	s->written = s->meant = 0;
+	return 0;
+}
+
+static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	uint32_t to = sass_field(insn, 16, 8), from = sass_field(insn, 24, 8);
+	int err;
+
+	if (does_same(insn, sass_keep_predicates(to)))
+		return check_keep(s, i, to);
+	if (does_same(insn, sass_restore_predicates(from)))
+		return check_restore(s, i, from);
+	if (!does_same(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
+	    (!sass_is_plain(s->c->code->arch, insn) || sass_is_uniform(insn)))
+		return sass_check_wrong(s->c, i, "an instruction of a probe's is not known, or is the whole warp's");
+	if (!sass_stands_alone(insn))
+		return sass_check_wrong(s->c, i, "lanes of a probe wait for others, or go elsewhere");
+	err = check_registers(s, i, insn);
+	s->left = sass_boards_left(s->left, insn);
+	return err ? err : check_predicates(s, i, insn);
+}
+
+/* -- a stub -- */
+
+static int check_own(struct stub *s, uint32_t i)
+{
+	if (s->carried || s->written)
+		return sass_check_wrong(s->c, i, "the kernel's instruction is carried out twice, or under another predicate");
+	s->carried = true;
+	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD ? 0 : 1u << sass_write_board(s->own);
+	s->c->met[i - s->c->n] |= SASS_MET_OWN;
+	return 0;
+}
+
+static bool is_way_back(const struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	return same(insn, sass_bra(s->c->code->arch, ((int64_t)s->at - i) * SASS_INSN));
+}
+
+/* What other probes may have left is waited for before the first register is written, and what may write predicates late
+ * before these are read. */
+static int check_start(struct stub *s, uint32_t i, unsigned left)
+{
+	struct sass_insn first = insn_at(s->c, i);
+	unsigned waits = sass_waits(s->own) | left | (sass_predicates_late(s->c->code) ? ALL_BOARDS : 0);
+
+	if (sass_opcode(first) != SASS_OP_NOP || waits & ~sass_waits(first))
+		return sass_check_wrong(s->c, i, "a probe does not wait for what is in flight");
+	return 0;
+}
+
+static int check_stub(struct stub *s, uint32_t from, unsigned left)
+{
+	int err = check_start(s, from, left);
+
+	for (uint32_t i = from; !err && i < s->c->all; i++) {
+		struct sass_insn insn = insn_at(s->c, i);
+
+		if (s->c->met[i - s->c->n])
+			return sass_check_wrong(s->c, i, "two instructions have the same probe");
+		s->c->met[i - s->c->n] = SASS_MET;
+		s->coming &= ~sass_waits(insn);
+		if (is_way_back(s, i, insn))
+			return s->carried && !s->written && s->kept == NO_REGISTER ? 0 :
+			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
+		err = same(insn, s->own) && !s->carried ? check_own(s, i) : check_added(s, i, insn);
+		s->time += sass_stall(insn);
+	}
+	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");
+}
+
+/* Between bodies of one stub, too. */
+static int check_between(struct checked *c, uint32_t from, unsigned left)
+{
+	for (uint32_t i = from; i < c->all && c->met[i - c->n] && !(c->met[i - c->n] & SASS_MET_OWN); i++)
+		if (does_same(insn_at(c, i), sass_nop(0, 0)) && (sass_waits(insn_at(c, i)) & left) == left)
+			return 0;
+	return left ? sass_check_wrong(c, from, "a probe does not wait for the one before it") : 0;
+}
+
+static int check_rest(struct checked *c)
+{
+	for (uint32_t i = c->n; i < c->all; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		if (!c->met[i - c->n] && !does_same(insn, sass_nop(0, 0)) && !same(insn, sass_bra(c->code->arch, -SASS_INSN)))
+			return sass_check_wrong(c, i, "an instruction is of no probe");
+	}
+	return 0;
+}
+
+int sass_check_around(struct checked *c)
+{
+	unsigned left = sass_check_left_by_entry(c) | sass_around_left(c->around);
+	unsigned found = 0;
+	uint32_t before = SASS_NONE;
+	int err = 0;
+
+	for (uint32_t k = 0; !err && k < c->around->n; k++) {
+		uint32_t at = c->around->list[k].place.at;
+		int64_t to = sass_check_target(c, at);
+		struct stub s = { .c = c, .at = at, .own = sass_code_at(c->code, at), .kept = NO_REGISTER };
+
+		if (at == before)
+			continue;
+		before = at;
+		if (to < c->n || to >= c->all)
+			return sass_check_wrong(c, at, "an instruction does not lead to its probe");
+		err = check_stub(&s, to, left);
+		if (!err)
+			err = check_between(c, to, left);
+		found |= s.left;
+	}
+	if (!err && found & ~left)
+		err = sass_check_wrong(c, c->n, "a probe leaves more in flight than the others wait for");
+	if (!err && c->exit != SASS_NONE && left & ~sass_check_exit_waits(c))
+		err = sass_check_wrong(c, c->exit, "an exit's probe does not wait for what others left");
+	return err ? err : check_rest(c);
+}

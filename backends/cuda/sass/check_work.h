@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to check*.c: a twin that is being read back. */
+#ifndef GPUBPF_SASS_CHECK_WORK_H
+#define GPUBPF_SASS_CHECK_WORK_H
+
+#include "check.h"
+#include "form.h"
+
+#define SASS_CHECK_SETTLED 8       /* cycles in a stub after which the predicates are the kernel's, behind the branch to it */
+
+struct checked {
+	const struct sass_code *code;      /* the kernel's own */
+	uint32_t regs;                     /* and its registers */
+	struct sass_cubin twin;
+	const uint8_t *bytes;
+	uint32_t n, stubs;                 /* instructions; the first that was added, behind the kernel's or at its last EXIT */
+	uint32_t all;                      /* from n on to here stand the stubs of single instructions */
+	uint32_t at, moved;                /* the kernel's own that leads to the entry's probe, and where it is carried out */
+	uint32_t new_regs, entry, exit;    /* entry, exit: SASS_NONE: none */
+	uint32_t asks, apart;              /* where lanes of a warp go that are not all at an exit, and from where; SASS_NONE */
+	const struct sass_arounds *around;
+	uint8_t *met;                      /* malloc'd: of the instructions of stubs */
+	bool *placed;                      /* malloc'd: of the kernel's own, whether there is a probe around it */
+	struct gpubpf_diag *diag;
+};
+
+enum sass_met { SASS_MET = 1, SASS_MET_OWN = 2 }; /* it belongs to a stub; it is the kernel's, carried out there */
+
+int sass_check_wrong(struct checked *c, uint32_t at, const char *what);
+int64_t sass_check_target(const struct checked *c, uint32_t i);
+/* Scoreboards that an exit's probe waits for first; that the entry's probe leaves behind. */
+unsigned sass_check_exit_waits(const struct checked *c);
+unsigned sass_check_left_by_entry(const struct checked *c);
+
+static inline struct sass_insn insn_at(const struct checked *c, uint32_t i)
+{
+	return sass_read(c->bytes + (size_t)i * SASS_INSN);
+}
+
+static inline bool same(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && a.hi == b.hi;
+}
+
+/* -- pass: what stands around single instructions -- */
+int sass_check_around(struct checked *c);
+
+#endif

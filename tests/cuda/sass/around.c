@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * around FILE...: probes around accesses of global memory, atomics or barriers of the kernels of cubins, or of a .cu as nvcc
+ * makes it for each architecture, with a body made by hand, so that no assembler is needed.
+ *   - as many places are listed as the code has such instructions;
+ *   - each stub, carried out here on random registers, gives the address and the value that the instruction has, does
+ *     something for just the lanes that the instruction is for, carries it out once as it stood, and leaves the kernel's
+ *     registers and predicates as they were;
+ *   - a stub that is changed the checker refuses.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/sass/check.h"
+#include "backends/cuda/sass/given.h"
+#include "backends/cuda/sass/graft.h"
+#include "backends/cuda/sass/twin.h"
+#include "core/diag.h"
+#include "tests/cuda/case.h"
+#include "tests/tap.h"
+
+static uint64_t given_at(enum sass_given given)
+{
+	return (uint64_t)(SASS_GIVEN_AT + given * SASS_GIVEN_STEP) << 40;
+}
+
+#define LDL_64 0x7983, 0x000ea80000100a00
+#define LDL_32 0x7983, 0x000ea80000100800
+
+/* Of accesses: LDL.64 R2, [R0+address]; LDL.64 R4, [R0+value]; LDL R6, [bytes]; LDL R7, [place]; ISETP.NE P0, R6, 0;
+ * @P0 RED.ADD.64 [R2], R4; RED.ADD [R2], R6; RED.ADD [R2], R7; EXIT. All wait for scoreboard 2. */
+static struct sass_insn insns[] = {
+	{ LDL_64 }, { LDL_64 }, { LDL_32 }, { LDL_32 },
+	{ 0x000000ff0600720c, 0x004fda0003f05270 },
+	{ 0x000000040200098e, 0x000fe8000010e500 }, { 0x000000060200798e, 0x000fe8000010e100 },
+	{ 0x000000070200798e, 0x000fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
+};
+
+/* Into R2, R4, R6 and R7: of accesses, of atomics, of barriers, which give no address. */
+static void make_probe(struct sass_probe *probe, enum gpubpf_site kind)
+{
+	static const enum sass_given access[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
+	static const enum sass_given atomic[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_OLD, SASS_GIVEN_OP, SASS_GIVEN_OPERAND };
+	static const enum sass_given barrier[] = { SASS_GIVEN_LINE, SASS_GIVEN_BARRIER_ID, SASS_GIVEN_BARRIER_KIND, SASS_GIVEN_PLACE_ID };
+	const enum sass_given *given = kind == GPUBPF_SITE_ATOMIC ? atomic : gpubpf_place_kind(kind)->spaces ? access : barrier;
+	static const uint8_t regs[] = { 2, 4, 6, 7 };
+
+	for (size_t i = 0; i < sizeof(regs); i++)
+		insns[i].lo = (insns[i].lo & 0xffff) | (uint32_t)regs[i] << 16 | given_at(given[i]);
+	*probe = (struct sass_probe){ .insns = insns, .n = sizeof(insns) / sizeof(*insns), .regs = 8, .predicates = true };
+}
+
+/* -- places, and what they give, told again from the bits -- */
+
+/* Of global memory, by its whole opcode. */
+static bool is_global(struct sass_insn insn)
+{
+	static const uint16_t opcodes[] = { 0x381, 0x981, 0x386, 0x986, 0x3a8, 0x9a8, 0x3a9, 0x98e, 0x3a3, 0x9a3, 0x9a6, 0xfae };
+
+	for (size_t i = 0; i < sizeof(opcodes) / sizeof(*opcodes); i++)
+		if (sass_opcode(insn) == opcodes[i])
+			return true;
+	return false;
+}
+
+/* What may be of global memory, and is not told: generic, asynchronous and wider accesses. */
+static bool is_untold(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x180, 0x185, 0x18a, 0x18b, 0x1a2, 0x1b4, 0x1b5, 0x1b6, 0x1a4, 0x1a5, 0x17e, 0x17f };
+
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
+		if ((sass_opcode(insn) & 0x1ff) == operations[i])
+			return true;
+	return false;
+}
+
+struct thread {
+	uint32_t r[256], u[64];
+	bool p[8];
+};
+
+static uint64_t pair(const uint32_t *regs, uint32_t at, uint32_t zero)
+{
+	return at == zero ? 0 : regs[at] | (uint64_t)regs[at + 1] << 32;
+}
+
+/* The address as the instruction has it: two registers, or on sm_75 two uniform ones, and 24 bits with a sign; of an atomic
+ * with a descriptor 23 from sm_100 on. */
+static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, const struct thread *t)
+{
+	bool store = (sass_opcode(insn) & 0x1ff) == 0x186, uniform = code->arch->sm == 75 && sass_field(insn, 91, 1);
+	bool shorter = code->arch->sm >= 100 && (sass_opcode(insn) == 0x9a8 || sass_opcode(insn) == 0x9a3);
+	int64_t copied = (int64_t)(insn.lo << 20) >> 52; /* of LDGSTS 12 bits, at 32 */
+	int64_t off = sass_opcode(insn) == 0xfae ? copied : shorter ? (int64_t)(insn.lo << 1) >> 41 : (int64_t)insn.lo >> 40;
+
+	return off + (uniform ? pair(t->u, sass_field(insn, store ? 64 : 32, 6), 63) : pair(t->r, sass_field(insn, 24, 8), 255));
+}
+
+/* The low half of what it stores or combines. */
+static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t bytes)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 ? 64 : 32, 8);
+	uint64_t value = operation == 0x181 || operation == 0x1ae || reg == 255 ? 0 : t->r[reg] | (bytes > 4 ? (uint64_t)t->r[reg + 1] << 32 : 0);
+
+	return bytes < 4 ? value & ((1ull << 8 * bytes) - 1) : value;
+}
+
+/* -- a thread in a stub -- */
+
+struct run {
+	struct thread t;
+	uint64_t old;              /* what an atomic gave */
+	uint32_t own;              /* how often the kernel's instruction was carried out */
+	uint32_t effects, place, bytes;
+	uint64_t address, value;
+	bool wrong;
+};
+
+static bool guard_of(struct sass_insn insn, const struct thread *t)
+{
+	return t->p[sass_field(insn, 12, 3)] != sass_field(insn, 15, 1);
+}
+
+static bool input(struct sass_insn insn, const struct thread *t, unsigned at)
+{
+	return t->p[sass_field(insn, at, 3)] != sass_field(insn, at + 3, 1);
+}
+
+static void red(struct run *run, struct sass_insn insn)
+{
+	uint32_t value = sass_field(insn, 32, 8);
+
+	run->effects++;
+	run->address = pair(run->t.r, sass_field(insn, 24, 8), 255);
+	switch (run->effects) {
+	case 1:
+		run->value = pair(run->t.r, value, 255);
+		break;
+	case 2:
+		run->bytes = run->t.r[value];
+		break;
+	default:
+		run->place = run->t.r[value];
+	}
+}
+
+static void compute(struct run *run, struct sass_insn insn)
+{
+	uint32_t to = sass_field(insn, 16, 8), a = sass_field(insn, 24, 8), b = sass_field(insn, 32, 8), c = sass_field(insn, 64, 8);
+	struct thread *t = &run->t;
+	uint64_t wide;
+
+	switch (sass_opcode(insn)) {
+	case 0x202:
+		t->r[to] = t->r[b];
+		break;
+	case 0xc02:
+		t->r[to] = t->u[b & 63];
+		break;
+	case 0x802:
+		t->r[to] = insn.lo >> 32;
+		break;
+	case 0x812:
+		t->r[to] = t->r[a] & insn.lo >> 32;
+		break;
+	case 0x825:
+		wide = (int64_t)(int32_t)t->r[a] * (int32_t)(insn.lo >> 32) + pair(t->r, c, 255);
+		t->r[to] = wide;
+		t->r[to + 1] = wide >> 32;
+		break;
+	case 0x803:
+		for (unsigned p = t->r[to] = 0; p < 7; p++)
+			t->r[to] |= t->p[p] << p;
+		break;
+	case 0x804:
+		for (unsigned p = 0; p < 7; p++)
+			t->p[p] = t->r[a] >> p & 1;
+		break;
+	case 0x81c:
+		t->p[sass_field(insn, 81, 3)] = input(insn, t, 87) && input(insn, t, 77) && input(insn, t, 68);
+		break;
+	case 0x20c:
+		t->p[sass_field(insn, 81, 3)] = t->r[a] != t->r[b];
+		break;
+	case 0x98e:
+		red(run, insn);
+		break;
+	default:
+		run->wrong |= sass_opcode(insn) != SASS_OP_NOP;
+	}
+	t->r[255] = 0;
+	t->p[7] = true;
+}
+
+static bool is_atomic(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18e || operation == 0x1a6;
+}
+
+/* The kernel's own: an atomic that gives something gives 1000 and 2000. */
+static void carry_out(struct run *run, struct sass_insn own)
+{
+	uint32_t to = sass_field(own, 16, 8), operation = sass_opcode(own) & 0x1ff;
+
+	run->own++;
+	if (!is_atomic(own) || operation == 0x18e || operation == 0x1a6 || to == 255 || !guard_of(own, &run->t))
+		return;
+	run->t.r[to] = 1000;
+	run->t.r[to + 1] = 2000;
+	run->old = 1000 | 2000ull << 32;
+}
+
+/* From the branch at the instruction until the kernel goes on. */
+static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
+{
+	struct sass_insn own = sass_code_at(code, at);
+	uint32_t i = at + 1 + sass_branch(code->arch, g->insns[at]) / SASS_INSN;
+
+	for (uint32_t steps = 0; i < g->n && i != at + 1 && steps < 200; steps++) {
+		struct sass_insn insn = g->insns[i];
+
+		if (insn.lo == own.lo && insn.hi == own.hi) {
+			carry_out(run, own);
+			i++;
+		} else if (sass_opcode(insn) == SASS_OP_BRA) {
+			run->wrong |= !sass_unconditional(insn);
+			i += 1 + sass_branch(code->arch, insn) / SASS_INSN;
+		} else {
+			if (guard_of(insn, &run->t))
+				compute(run, insn);
+			i++;
+		}
+	}
+	run->wrong |= i != at + 1;
+}
+
+static void random_thread(struct thread *t)
+{
+	for (unsigned i = 0; i < 255; i++)
+		t->r[i] = random_below(UINT32_MAX);
+	for (unsigned i = 0; i < 63; i++)
+		t->u[i] = random_below(UINT32_MAX);
+	t->r[255] = t->u[63] = 0;
+	for (unsigned i = 0; i < 7; i++)
+		t->p[i] = random_below(2);
+	t->p[7] = true;
+}
+
+static bool runs_right(const struct sass_code *code, const struct sass_grafted *g, const struct sass_around *around, uint32_t regs)
+{
+	struct sass_insn own = sass_code_at(code, around->place.at);
+	struct thread before, after;
+	struct run run = { 0 };
+	bool meant;
+
+	random_thread(&before);
+	run.t = before;
+	walk(code, g, around->place.at, &run);
+	meant = guard_of(own, &before) && (sass_opcode(own) != 0xfae || input(own, &before, 87));
+	after = before;
+	if (run.old) {
+		after.r[sass_field(own, 16, 8)] = 1000;
+		after.r[sass_field(own, 16, 8) + 1] = 2000;
+	}
+	if (run.wrong || run.own != 1 || memcmp(after.r, run.t.r, regs * sizeof(*after.r)) || memcmp(before.p, run.t.p, 8) ||
+	    run.effects != (meant ? 3 : 0))
+		return false;
+	if (around->place.kind == GPUBPF_SITE_ATOMIC && meant)
+		return run.address == address_of(code, own, &before) && run.bytes == around->place.access.op &&
+		       run.value == (around->place.access.bytes == 4 ? run.old & UINT32_MAX : run.old) &&
+		       run.place == before.r[sass_field(own, 32, 8)];
+	if (!gpubpf_place_kind(around->place.kind)->spaces && meant)
+		return run.value == sass_field(own, 54, 4) && run.bytes == GPUBPF_BARRIER_BLOCK && run.place == around->place.id;
+	return !meant || (run.address == address_of(code, own, &before) && run.value == value_of(own, &before, run.bytes) &&
+			  run.place == around->place.id && run.bytes == around->place.access.bytes);
+}
+
+/* -- a kernel -- */
+
+struct making {
+	const struct sass_code *code;
+	struct sass_arounds around;
+	struct sass_body bodies[2];
+	enum gpubpf_site kind;
+	bool untold;
+};
+
+static int take(void *arg, const struct sass_place *place)
+{
+	struct making *m = arg;
+
+	m->untold |= place->why != NULL;
+	m->around.list = realloc(m->around.list, (m->around.n + 1) * sizeof(*m->around.list));
+	if (!m->around.list)
+		abort();
+	m->around.list[m->around.n++] = (struct sass_around){
+		*place, 0, &m->bodies[sass_around_is_guarded(place, sass_code_at(m->code, place->at))] };
+	return 0;
+}
+
+static uint32_t listed, stubs, right, refused, changed, seen;
+
+static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, const struct sass_twin *twin)
+{
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	return !sass_check(app, k, m->code, twin->cubin.data, twin->cubin.size, false, false, &m->around, &diag);
+}
+
+/* Each instruction of the stubs but what only waits, made into what must not be there. */
+static void change(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin)
+{
+	static const struct sass_insn bad[] = {
+		{ 0x0000000000007802, 0x000fe20000000f00 }, /* MOV R0, 0 */
+		{ 0x0000000000047882, 0x000fe20000000000 }, /* UMOV UR4, 0 */
+		{ 0x0000000000007348, 0x000fe20003800000 }, /* WARPSYNC R0 */
+		{ 0x0000000000007947, 0x000fea0003800000 }, /* BRA, to the next */
+	};
+	struct sass_cubin made;
+	struct gpubpf_diag diag;
+	uint32_t first = UINT32_MAX, n;
+	uint8_t *text;
+
+	gpubpf_diag_init(&diag);
+	if (sass_cubin_open(twin->cubin.data, twin->cubin.size, &made, &diag) < 0)
+		abort();
+	text = (uint8_t *)made.sections[made.kernels[0].text].data;
+	n = made.sections[made.kernels[0].text].size / SASS_INSN;
+	for (uint32_t i = 0; i < m->around.n; i++) {
+		uint32_t at = m->around.list[i].place.at;
+		uint32_t to = at + 1 + sass_branch(m->code->arch, sass_read(text + at * SASS_INSN)) / SASS_INSN;
+
+		first = to < first ? to : first;
+	}
+	for (uint32_t i = first; i + 1 < n; i++) {
+		struct sass_insn was = sass_read(text + i * SASS_INSN);
+
+		if (sass_opcode(was) == SASS_OP_NOP)
+			continue;
+		if (sass_opcode(was) == SASS_OP_BRA && sass_branch(m->code->arch, was) == -SASS_INSN) /* the section's end */
+			break;
+		for (size_t b = random_below(2); b < sizeof(bad) / sizeof(*bad); b += 2) {
+			memcpy(text + i * SASS_INSN, &bad[b], SASS_INSN);
+			changed++;
+			seen += !passes(app, k, m, twin);
+		}
+		if (sass_opcode(was) == 0x803 || sass_opcode(was) == 0x804) { /* predicates are not kept, or not given back */
+			struct sass_insn none = sass_nop(0, SASS_STALL_MAX);
+
+			memcpy(text + i * SASS_INSN, &none, SASS_INSN);
+			changed++;
+			seen += !passes(app, k, m, twin);
+		}
+		memcpy(text + i * SASS_INSN, &was, SASS_INSN);
+	}
+	sass_cubin_finish(&made);
+}
+
+static void graft(const struct sass_cubin *app, const struct sass_kernel *k, struct making *m)
+{
+	static struct sass_section nothing;
+	const struct sass_cubin probes = { .sections = &nothing, .nsections = 1 };
+	struct sass_grafted grafted = { 0 };
+	struct sass_twin twin = { 0 };
+	struct gpubpf_diag diag;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	err = sass_graft(m->code, k->regs, NULL, NULL, &m->around, &grafted, &diag);
+	if (m->untold || m->code->calls || m->code->maxreg) {
+		refused++;
+		if (!err || !diag.what[0])
+			ok(false, "%s is refused, and says why", app->symbols[k->symbol].name);
+	} else if (err < 0) {
+		ok(false, "%s: %s", app->symbols[k->symbol].name, diag.what);
+	} else {
+		for (uint32_t i = 0; i < m->around.n; i++, stubs++)
+			for (int again = 0; again < 4; again++)
+				right += runs_right(m->code, &grafted, &m->around.list[i], k->regs);
+		err = sass_twin_write(app, k, m->code, &probes, &grafted, &twin, &diag);
+		if (err < 0 || !passes(app, k, m, &twin))
+			ok(false, "%s has a twin that passes: %s", app->symbols[k->symbol].name, diag.what);
+		else if (m->around.n && random_below(4) == 0)
+			change(app, k, m, &twin);
+	}
+	sass_twin_finish(&twin);
+	sass_grafted_finish(&grafted);
+}
+
+/* Does such a place stand at the instruction, as far as its opcode tells? */
+static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+	bool atomic = is_atomic(insn) || operation == 0x18a || operation == 0x18b || operation == 0x1a2 || operation == 0x18c ||
+		      operation == 0x18d;
+
+	if (sass_field(insn, 12, 4) == 15)
+		return false;
+	if (kind == GPUBPF_SITE_ATOMIC)
+		return atomic;
+	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE)
+		return is_global(insn) || is_untold(insn);
+	return operation == 0x11d && sass_field(insn, 77, 2) != 1;
+}
+
+static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k, enum gpubpf_site kind)
+{
+	uint32_t expected = 0;
+	struct sass_probe probe;
+	struct sass_code code;
+	struct making m = { .code = &code, .kind = kind };
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	if (sass_code_read(app, k, &code, &diag) < 0)
+		return;
+	for (uint32_t i = 0; i < code.n; i++)
+		expected += is_expected(sass_code_at(&code, i), kind);
+	make_probe(&probe, kind);
+	for (int guarded = 0; guarded < 2; guarded++)
+		if (sass_body_make(&probe, guarded, &m.bodies[guarded], &diag) < 0)
+			ok(false, "%s", diag.what);
+	sass_places_each(&code, 1u << m.kind, take, &m);
+	listed += m.around.n;
+	if (m.around.n != expected)
+		ok(false, "%s has %u places, not %u", app->symbols[k->symbol].name, expected, m.around.n);
+	graft(app, k, &m);
+	for (int guarded = 0; guarded < 2; guarded++)
+		sass_body_finish(&m.bodies[guarded]);
+	free(m.around.list);
+	sass_code_finish(&code);
+}
+
+/* Each operation with which something is done to memory, or that goes on by itself, is in the table. */
+static void check_table(void)
+{
+	const struct sass_arch *arch = sass_arch_find(90);
+	uint32_t operations = 0, accesses = 0;
+
+	for (uint32_t operation = 0; operation < 512; operation++) {
+		enum sass_class class = sass_op_find(operation)->class;
+		struct sass_access access;
+
+		if (class != SASS_LOAD && class != SASS_STORE && class != SASS_ASYNC)
+			continue;
+		operations++;
+		accesses += sass_access_of(arch, (struct sass_insn){ .lo = operation | SASS_PT << 12 }, &access);
+		if (!sass_access_known(operation))
+			ok(false, "0x%03x (%s) is in the table of accesses", operation, sass_op_find(operation)->name);
+	}
+	ok(operations > 40 && accesses > 25, "%u operations on memory, %u of them accesses", operations, accesses);
+}
+
+static void try_file(const char *name, const char *data, size_t size)
+{
+	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
+						  GPUBPF_SITE_BARRIER_EXIT };
+	struct gpubpf_diag diag;
+	struct sass_cubin app;
+
+	gpubpf_diag_init(&diag);
+	listed = stubs = right = refused = changed = seen = 0;
+	if (!ok(!sass_cubin_open(data, size, &app, &diag), "%s is read", name))
+		return;
+	for (uint32_t k = 0; k < app.nkernels; k++)
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+			try_kernel(&app, &app.kernels[k], kinds[i]);
+	ok(stubs && right == 4 * stubs, "%u places in %u kernels, %u with a probe, which did right %u of %u times", listed,
+	   app.nkernels, stubs, right, 4 * stubs);
+	ok(changed && seen == changed, "%u of %u changes are seen; %u kernels are refused", seen, changed, refused);
+	sass_cubin_finish(&app);
+}
+
+static void try_source(const char *path)
+{
+	static const char *const arches[] = { "sm_75", "sm_80", "sm_90", "sm_100", "sm_120" };
+	const char *nvcc = getenv("GPUBPF_TEST_NVCC");
+	char command[1024];
+
+	for (size_t i = 0; i < sizeof(arches) / sizeof(*arches); i++) {
+		size_t size;
+		char *data;
+
+		snprintf(command, sizeof(command), "f=$(mktemp) && '%s' -O3 -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f",
+			 nvcc ? nvcc : "/usr/local/cuda/bin/nvcc", arches[i], path);
+		data = read_command(command, &size);
+		if (data)
+			try_file(arches[i], data, size);
+		else
+			skip(arches[i], "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
+		free(data);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	check_table();
+	for (int i = 1; i < argc; i++) {
+		size_t size;
+		char *file;
+
+		if (strstr(argv[i], ".cu") && !strstr(argv[i], ".cubin")) {
+			try_source(argv[i]);
+			continue;
+		}
+		file = read_file(argv[i], &size);
+		try_file(base_name(argv[i]), file, size);
+		free(file);
+	}
+	return done();
+}
