@@ -51,8 +51,10 @@ static void site_function(struct clc *c, bool one_kernel)
 		if (i + 1 < c->desc->nprogs)
 			text_add(t, "\tif (ended)\n\t\treturn 1;\n");
 	}
-	text_add(t, "\treturn ended;\n}\n\n"
-		 "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env);\n"
+	text_add(t, "\treturn ended;\n}\n\n");
+	if (one_kernel)
+		return;
+	text_add(t, "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env);\n"
 		 "s32 gpubpf_site_%u(GPUBPF_PRIVATE const struct gpubpf_env *env)\n"
 		 "{\n\tu64 r0;\n\n\treturn gpubpf_body_%u(env, &r0);\n}\n\n",
 		 c->site, c->site, c->site);

@@ -50,6 +50,10 @@ int clc_loop(struct clc *c, uint32_t target)
 
 	if (func < 0)
 		return func;
+	if (!reached(c, target)) { /* there are no rounds, and no such function in the text */
+		text_add(c->t, "r0 = r4 ? (u64)-%dL : r1 > %uUL ? (u64)-%dL : 0; ", EINVAL, GPUBPF_LOOP_MAX, E2BIG);
+		return 0;
+	}
 	text_add(c->t, "u64 i = 0; if (r4) r0 = (u64)-%dL; else if (r1 > %uUL) r0 = (u64)-%dL; else { while (i < r1) { r0 = "
 		 CLC_PROG "_f%d(env, stack, ended, i++, r3, 0, 0, 0, r10 + %uUL); %sif (r0) break; } r0 = i; } ",
 		 EINVAL, GPUBPF_LOOP_MAX, E2BIG, CLC_PROG_ARGS(c), func, GPUBPF_STACK_SIZE, leave);

@@ -44,6 +44,7 @@ struct gpubpf_llvm_target {
 	bool inline_arguments;     /* gpubpf_inline_<site> has a parameter, so that it gets a kernel's arguments */
 	bool optimised_later;      /* the vendor's compiler reads the output and does what machine passes would */
 	bool thread_jumps;         /* a look-up and its test against NULL become one branch */
+	bool counts_bits;          /* by an instruction: programs do so in a dozen of eBPF's */
 	unsigned stack_space;      /* where the stack lies, if its pointers do not say so themselves; else 0 */
 	bool object;               /* output is an object file rather than text, unless opts->text */
 	bool inline_all;           /* no functions, operations on maps neither: a call needs a stack in memory */

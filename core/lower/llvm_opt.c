@@ -63,12 +63,18 @@ static const char inline_and_fold[] =
  */
 static const char past_tests[] = "function(jump-threading,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/* A count of bits is recognised as clang wrote it, which instcombine does not leave so where it knows some bits to be 0. */
+static const char counted[] = "always-inline,function(sroa,simplifycfg,aggressive-instcombine)";
+
 int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 {
-	int level = l->opts->opt_level;
-	int err = low_run_passes(l, machine, level <= 0 ? "always-inline,globaldce" : level < 3 ? inline_and_fold :
-					     "default<O3>");
+	int level = l->opts->opt_level, err = 0;
 
+	if (l->target->counts_bits && level > 0)
+		err = low_run_passes(l, machine, counted);
+	if (!err)
+		err = low_run_passes(l, machine, level <= 0 ? "always-inline,globaldce" : level < 3 ? inline_and_fold :
+				     "default<O3>");
 	if (!err && l->target->thread_jumps && level > 0)
 		err = low_run_passes(l, NULL, past_tests);
 	if (!err && l->target->stack_space) {

@@ -26,6 +26,8 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	snprintf(name, sizeof(name), "gpubpf_site_%u", site);
 	fn = LLVMAddFunction(l->mod, name, type);
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
+	if (l->opts->one_kernel) /* which calls it, and nothing else does */
+		LLVMSetLinkage(fn, LLVMInternalLinkage);
 	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0));
 	param_attribute(l, fn, 0, "noalias");
 	param_attribute(l, fn, 0, "readonly");

@@ -13,12 +13,12 @@
  * GPUBPF_MARK(name, value): name is an identifier that stands in the macro as it is, value an integer, which programs find
  * in ctx->mark as 64 bits, sign-extended if its type has a sign. Several marks may have one name. It is a statement.
  *
- * CUDA (nvcc, clang, NVRTC): a comment in the PTX that the compiler hands its assembler; the assembler drops it, and what
- * computes the value for it alone. In host code it is nothing, and the value is not evaluated.
- * Triton: the same by tl.inline_asm_elementwise("/" "*gpubpf_mark NAME $1*" "/ mov.b32 $0, $1;", "=r,r", [x], dtype=tl.int32,
- * is_pure=False, pack=1), of a value x of 32 bits.
- * OpenCL C: a variable that nobody reads; the value is evaluated where the compiler does not see that it need not be. A
- * definition of GPUBPF_MARK in front of the source takes its place: so a twin of the source has its programs.
+ * CUDA (nvcc, clang, NVRTC): in the PTX that the compiler hands its assembler a register that nobody reads, which the
+ * assembler drops, and what computes the value for it alone. In host code it is nothing, and the value is not evaluated.
+ * Triton: the same by tl.inline_asm_elementwise("{ .reg .b32 gpubpf_mark_NAME; mov.b32 gpubpf_mark_NAME, $1; mov.b32 $0, $1; }",
+ * "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1), of a value x of 32 bits.
+ * OpenCL C: a variable that nobody reads; the value is evaluated where the compiler does not see that it need not be. Twins of
+ * the source have their programs in place of the macro, which stands there by its name: not in another macro's text.
  * HIP, and OpenCL C that clang compiles for AMD's GPUs: an s_nop, by which lanes come only where the source says so, and
  * beside the code, in the section .gpubpf_marks, where it stands and which register has the value, which is computed.
  */
@@ -27,7 +27,14 @@
 
 #ifndef GPUBPF_MARK
 #if defined(__CUDA_ARCH__) || defined(__NVPTX__)
-#define GPUBPF_MARK(name, value) __asm__ volatile("/*gpubpf_mark " #name " %0*/" : : "l"((unsigned long long)(value)))
+#ifdef __CUDACC_RTC__ /* which knows C++'s word alone */
+#define GPUBPF_MARK_ASM asm
+#else
+#define GPUBPF_MARK_ASM __asm__
+#endif
+#define GPUBPF_MARK(name, value)                                                                      \
+	GPUBPF_MARK_ASM volatile("{ .reg .b64 gpubpf_mark_" #name "; mov.b64 gpubpf_mark_" #name ", %0; }" \
+				 : : "l"((unsigned long long)(value)))
 #elif defined(__AMDGCN__)
 #define GPUBPF_MARK(name, value)                                                                      \
 	__asm__ volatile(".Lgpubpf_mark_%=: s_nop 0\n.pushsection .gpubpf_marks,\"\",@progbits\n"        \

@@ -124,7 +124,9 @@ class Kernel:
         self.put(f"bar.sync {self.rng.randrange(16)}", False)
 
     def mark(self):
-        self.lines.append(f"\t/*gpubpf_mark m{self.rng.randrange(3)} {self.rng.choice(('%r3', '%x2', '%h1', '5'))}*/")
+        name = f"gpubpf_mark_m{self.rng.randrange(3)}"
+        bits, value = self.rng.choice(((32, "%r3"), (64, "%x2"), (16, "%h1"), (64, "5")))
+        self.lines.append(f"\t{{ .reg .b{bits} {name}; mov.b{bits} {name}, {value}; }}")
 
     def line(self):
         self.lines.append(f"\t.loc 1 {self.rng.randrange(1, 9)} 1")

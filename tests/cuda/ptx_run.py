@@ -87,7 +87,7 @@ class Module:
 
     def __init__(self, text, machine):
         self.binds = re.findall(r'^//gpubpf-bind (\S+)', text, re.M)
-        text = re.sub(r'/\*gpubpf_mark (\w+) (\S+?)\*/', r'gpubpf_mark \1, \2;', text)
+        text = re.sub(r'\bmov\.b\d+\s+gpubpf_mark_(\w+)\s*,', r'gpubpf_mark \1,', text)
         self.text = re.sub(r'//[^\n]*|/\*.*?\*/', lambda m: '\n' * m[0].count('\n'), text, flags=re.S)
         self.machine, self.top, self.functions, self.at, self.line = machine, Scope(None), {}, 0, 0
         while self.skip():
@@ -192,12 +192,13 @@ class Exit(Exception):
 class Machine:
     """Memory, and the accesses that were made: (lane, access, space, address, offset, bytes, count, value, line, insn), of
     atomics more behind that: (operation, operand, value before). Others: (what, lane, {what is told of it}, line, insn).
-    Notes: each store behind gpubpf_log, as (lane, lanes that have left by then)."""
+    Notes: each store behind gpubpf_log, as (lane, lanes that have left by then, others that are at a barrier)."""
 
     def __init__(self, shape=(32, 1, 1), backwards=False, named=False):
         self.global_, self.const, self.shared, self.local = bytearray(WINDOW), bytearray(1 << 16), {}, {}
         self.next = {'global': len(BUFFERS), 'const': 0, 'shared': 0, 'local': 0}
         self.variables, self.accesses, self.others, self.notes, self.left = {}, [], [], [], 0
+        self.behind = set()
         self.shape, self.backwards, self.named = shape, backwards, named
         self.global_[:len(BUFFERS)] = BUFFERS
 
@@ -237,11 +238,14 @@ class Machine:
         order = range(lanes - 1, -1, -1) if self.backwards else range(lanes)
         live = [(n, Lane(self, module, n).call(function, args)) for n in order]
         while live:
-            live = [(n, lane) for n, lane in live if self.goes_on(lane)]
+            live = [(n, lane) for n, lane in live if self.goes_on(n, lane)]
 
-    def goes_on(self, lane):
+    def goes_on(self, n, lane):
+        self.behind.discard(n)
         waits = next(lane, None)
         self.left += not waits
+        if waits:
+            self.behind.add(n)
         return waits
 
 
@@ -363,7 +367,7 @@ class Lane:
             data = self.params.setdefault(param[1], bytearray(param[2]))
         else:
             if '%log_a' in insn.scope.names and '%log_b' in at:
-                self.m.notes.append((self.number, self.m.left))
+                self.m.notes.append((self.number, self.m.left, len(self.m.behind)))
             data, address = self.access(insn, 2, space, address, width * count, count, bits)
         data[address:address + width * count] = bits.to_bytes(width * count, 'little')
 

@@ -20,10 +20,10 @@ KERNEL void leaves(int GLOBAL *p, int n)
 
 	if (i >= n) /* sass leaves exit 0 */
 		return;
-	p[i] = thrice(p[i]); /* amdgpu leaves mem 2, amdgpu leaves mem 3 */
+	p[i] = thrice(p[i]); /* amdgpu leaves mem 2, amdgpu leaves mem 3, sass leaves mem 0, sass leaves mem 1 */
 } /* amdgpu leaves exit 0, sass leaves exit 1 */
 
 KERNEL void stores(int GLOBAL *p)
 { /* sass stores entry 0 */
-	p[me()] = 1; /* amdgpu stores entry 0; by p and by its word: amdgpu stores mem 0, amdgpu stores mem 1 */
+	p[me()] = 1; /* amdgpu stores entry 0; by p and by its word: amdgpu stores mem 0, amdgpu stores mem 1, sass stores mem 0 */
 } /* amdgpu stores exit 0, sass stores exit 0 */

@@ -33,7 +33,8 @@ struct ptx_splice {
 	bool keeps_result;       /* a probe of it reads what it returns */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	uint32_t asks_shared;    /* token of what says how much there is; 0: none */
-	bool counts_lanes;       /* a probe stands where the last lane of a block leaves */
+	bool counts_lanes;       /* a probe stands where the last lane of a block leaves, */
+	bool meets;              /* and all of a block's wait for each other there instead */
 	bool extern_shared;      /* it uses shared memory of a launch's size */
 	struct ptx_edit *edits;  /* texts are malloc'd */
 	size_t nedits, room;
@@ -61,7 +62,11 @@ void ptx_add_probe(struct ptx_splice *in, struct ptx_text *text, const struct cu
 void ptx_note_sums(struct ptx_splice *in);
 void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text);
 void ptx_end_sums(struct ptx_splice *in, struct ptx_text *text);
-/* leave.c: the lanes of a block that have not left, in shared memory. Where it is declared; set at the kernel's top; */
+/* leave.c: may the lanes of a block, instead of being counted, wait for each other where they leave? */
+bool ptx_may_meet(struct ptx_splice *in);
+/* Of the places where blocks end, is it one from which lanes jump to another one? */
+bool ptx_jumps(const struct ptx_place *place);
+/* The lanes of a block that have not left, in shared memory. Where it is declared; set at the kernel's top; */
 void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text);
 void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text);
 /* a probe that the first lane of a block runs, */

@@ -49,15 +49,33 @@ static void set_result(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 	low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result);
 }
 
+/* Of what places give, these have no more than 32 bits. */
+static bool is_narrow(enum gpubpf_site site, uint32_t word)
+{
+	static const char *const narrow[] = { "place", "line", "mem.bytes", "mem.access", "mem.space", "mem.count", "branch.lanes",
+					      "branch.taken", "branch.active", "barrier.kind", "atomic.op" };
+
+	for (uint32_t k = 0; k < ctx_nfields; k++)
+		for (uint32_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++)
+			if (!strcmp(ctx_fields[k].name, narrow[i]) && ctx_field_word(&ctx_fields[k], 0, site) == word)
+				return true;
+	return false;
+}
+
+static LLVMValueRef given(struct low *l, enum gpubpf_site site, uint32_t word)
+{
+	bool narrow = is_narrow(site, word);
+	char text[60];
+
+	snprintf(text, sizeof(text), "%s $0, %s%u;", narrow ? "cvt.u32.u64" : "mov.b64", CUDA_OPERAND, word);
+	return LLVMBuildZExt(l->b, asm_call(l, text, narrow ? "=r" : "=l", narrow ? l->i32 : low_int(l, 8), false), low_int(l, 8), "");
+}
+
 /* What places of the site's kind give, in registers of the place. */
 static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 {
-	char text[60];
-
-	for (uint32_t word = 0; word < ctx_words(site); word++) {
-		snprintf(text, sizeof(text), "mov.b64 $0, %s%u;", CUDA_OPERAND, word);
-		low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, asm_call(l, text, "=l", low_int(l, 8), false));
-	}
+	for (uint32_t word = 0; word < ctx_words(site); word++)
+		low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, given(l, site, word));
 }
 
 static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint32_t bytes)
@@ -89,7 +107,7 @@ static LLVMValueRef load_arena(struct low *l)
 	return arena;
 }
 
-void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load)
+void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_load_param *load, cuda_give_operands *give)
 {
 	struct low_wants w = { 0 };
 
@@ -103,14 +121,14 @@ void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_loa
 	if (gpubpf_place_kind(l->job->sites[index].site)->operands & GPUBPF_GIVES_RESULT)
 		set_result(l, l->job->sites[index].site, env);
 	else
-		set_operands(l, l->job->sites[index].site, env);
+		give(l, l->job->sites[index].site, env);
 	if (w.clock)
 		set_clock(l, env);
 }
 
 void cuda_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 {
-	cuda_inline_env_by(l, index, env, load_param);
+	cuda_inline_env_by(l, index, env, load_param, set_operands);
 }
 
 void cuda_inline_end(struct low *l)

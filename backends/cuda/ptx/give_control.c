@@ -61,23 +61,30 @@ void ptx_give_taken(struct around *a, uint32_t word, uint32_t i)
 	put(a, "selp.b64 " PTX_GIVEN "%u, %d, %d, %.*s;\n", word, !negated, negated, len, name);
 }
 
-/* All of the active lanes stand here, so none waits for one that does not come. */
-void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
+/* A lane counts in a predicated activemask where its predicate is true (PTX ISA, activemask); so no lanes need to meet, as they
+ * do for a vote, behind a test whether they are together. */
+static void put_taking(struct around *a)
 {
-	const struct ptx_module *m = a->in->m;
-	uint32_t index = a->control.operand;
 	const char *name;
 	bool negated;
 	int len;
 
+	name = predicate(a, &negated, &len);
+	put(a, "@%.*s activemask.b32 %%gpubpf_w;\n@!%.*s activemask.b32 %%gpubpf_w;\n", len, name, len, name);
+	put(a, "@%s%.*s xor.b32 %%gpubpf_w, %%gpubpf_w, " PTX_ACTIVE ";\n", negated ? "" : "!", len, name);
+}
+
+void ptx_give_lanes(struct around *a, uint32_t word, uint32_t i)
+{
+	const struct ptx_module *m = a->in->m;
+	uint32_t index = a->control.operand;
+
 	need_active(a);
 	put(a, "{\n.reg .b32 %%gpubpf_w;\n");
-	if (a->control.kind == PTX_BRANCHES) {
-		name = predicate(a, &negated, &len);
-		put(a, "vote.sync.ballot.b32 %%gpubpf_w, %s%.*s, " PTX_ACTIVE ";\n", negated ? "!" : "", len, name);
-	} else {
+	if (a->control.kind == PTX_BRANCHES)
+		put_taking(a);
+	else /* all of the active lanes stand here, so none waits for one that does not come */
 		put(a, "match.any.sync.b32 %%gpubpf_w, %.*s, " PTX_ACTIVE ";\n", (int)m->tokens[index].len,
 		    ptx_token_text(m, index));
-	}
 	put(a, "cvt.u64.u32 " PTX_GIVEN "%u, %%gpubpf_w;\n}\n", word);
 }

@@ -1,12 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes that one lane of a block runs. The first is the one whose indices are 0, which every block has. The last is found
- * by counting: a word of shared memory has the lanes that have not left. All of a block's lanes meet once, at the
+ * Probes that one lane of a block runs. The first is the one whose indices are 0, which every block has. It is the last too
+ * where a block's lanes, before they leave, wait for each other: in kernels that have one instruction by which they leave, and
+ * none by which one waits for others (ptx_may_meet()). Elsewhere the last is found by counting: a word of shared memory has the lanes that have not left. All of a block's lanes meet once, at the
  * kernel's top, behind the word's first value; where they leave nothing waits, so that it is no matter how they part.
  */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "control.h"
+#include "core/lower/lower.h"
 #include "edit.h"
 
 #define LANES "gpubpf_lanes"
+
+bool ptx_jumps(const struct ptx_place *place)
+{
+	return place->kind == GPUBPF_SITE_BLOCK_END && place->node != place->exit;
+}
+
+/* All leave by one instruction, whatever way they come there. */
+static bool leaves_once(struct ptx_splice *in)
+{
+	struct ptx_place *places = NULL;
+	uint32_t n = 0, exits = 0;
+	bool guarded = false;
+
+	if (ptx_places(in->m, in->kernel_node, GPUBPF_TAKES(BLOCK_END), &places, &n) < 0)
+		in->err = -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		if (places[i].kind != GPUBPF_SITE_BLOCK_END || ptx_jumps(&places[i]))
+			continue;
+		exits++;
+		guarded |= places[i].node != PTX_NONE && in->m->nodes[places[i].node].guard != PTX_NONE;
+	}
+	free(places);
+	return exits == 1 && !guarded;
+}
+
+/* Is it an instruction by which lanes may wait for others, or a call of what may have some? One that has left is waited for no
+ * more; one that waits where they leave would be. */
+static bool may_wait(const struct ptx_splice *in, uint32_t node)
+{
+	static const char *const meet[] = { "bar", "barrier", "mbarrier", "call" };
+	enum ptx_control_kind kind = ptx_control(in->m, node).kind;
+
+	for (uint32_t i = 0; i < sizeof(meet) / sizeof(meet[0]); i++)
+		if (ptx_word_is(in, in->m->nodes[node].name, meet[i]))
+			return true;
+	return kind == PTX_WAITS || kind == PTX_NOT_KNOWN || ptx_has_modifier(in, &in->m->nodes[node], ".sync");
+}
+
+static bool waits_for_nobody(const struct ptx_splice *in)
+{
+	PTX_FOR_EACH_NODE(in->m, in->kernel_node, node)
+		if (in->m->nodes[node].kind == PTX_INSN && may_wait(in, node))
+			return false;
+	return true;
+}
+
+bool ptx_may_meet(struct ptx_splice *in)
+{
+	/* what stands elsewhere may itself be where lanes leave */
+	const uint32_t meeting = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END);
+
+	for (uint32_t i = 0; i < in->at.job->nsites; i++)
+		if (!(meeting >> in->at.job->sites[i].site & 1))
+			return false;
+	return leaves_once(in) && waits_for_nobody(in);
+}
 
 /* What a launch adds to shared memory lies behind the kernel's own, where code may count on more than the alignment that it
  * declares: the most that hardware asks for is left as it is (the 1024 bytes of swizzled copies). */
@@ -54,11 +116,25 @@ void ptx_add_first(struct ptx_splice *in, struct ptx_text *text, const struct cu
 	ptx_end_meeting(in, text, meeting);
 }
 
+/* Where lanes wait for each other the block has nothing more to do behind that, for any of them. */
+static void add_met(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe, uint32_t label)
+{
+	ptx_addf(text, &in->err, "bar.sync 0;\n");
+	add_is_first(in, text);
+	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_over_%u;\n", label);
+	ptx_add_probe(in, text, probe);
+	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", label);
+}
+
 /* The lanes that come here together leave together: the lowest of them says so for all. */
 void ptx_add_last(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	uint32_t label = ++in->labels;
 
+	if (in->meets) {
+		add_met(in, text, probe, label);
+		return;
+	}
 	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n, %%gpubpf_o;\n");
 	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_n;\nmov.u32 %%gpubpf_w, %%lanemask_lt;\n");
 	ptx_addf(text, &in->err, "and.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\npopc.b32 %%gpubpf_n, %%gpubpf_n;\n");

@@ -15,10 +15,7 @@ struct lexer {
 	struct gpubpf_diag *diag;
 	struct ptx_token *tokens;
 	uint32_t n, room;
-	bool marks;                /* within the comment of a mark */
 };
-
-#define MARK "/*gpubpf_mark"
 
 static bool word_char(char c)
 {
@@ -35,35 +32,10 @@ static int lex_error(struct lexer *l, const char *what)
 	return gpubpf_diag_set(l->diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "PTX line %u: %s", l->line, what);
 }
 
-static size_t words(const struct lexer *l, size_t ahead)
-{
-	size_t n = 0;
-
-	while (word_char(peek(l, ahead + n)))
-		n++;
-	return n;
-}
-
-/* A mark of include/gpubpf/mark.h as it stands in PTX: a comment of a name and a register or number. */
-static bool at_mark(const struct lexer *l)
-{
-	size_t at = sizeof(MARK) - 1, n;
-
-	if (l->size - l->at < at || memcmp(l->text + l->at, MARK, at) || peek(l, at) != ' ')
-		return false;
-	n = words(l, ++at);
-	if (!n || isdigit((unsigned char)peek(l, at)) || peek(l, at + n) != ' ')
-		return false;
-	at += n + 1;
-	at += peek(l, at) == '%' || peek(l, at) == '-';
-	n = words(l, at);
-	return n && peek(l, at + n) == '*' && peek(l, at + n + 1) == '/';
-}
-
-/* Blanks, // and block comments but for marks, and # lines of a preprocessor. */
+/* Blanks, // and block comments, and # lines of a preprocessor. */
 static int skip_blank(struct lexer *l)
 {
-	while (l->at < l->size && !at_mark(l)) {
+	while (l->at < l->size) {
 		char c = l->text[l->at];
 		bool line_start = !l->at || l->text[l->at - 1] == '\n';
 
@@ -140,15 +112,7 @@ static int lex_token(struct lexer *l)
 
 	token->off = l->at;
 	token->line = l->line;
-	if (c == '/' && c1 == '*') {
-		token->kind = PTX_MARKED;
-		l->at += sizeof(MARK) - 1;
-		l->marks = true;
-	} else if (l->marks && c == '*' && c1 == '/') {
-		token->kind = PTX_PUNCT;
-		l->at += 2;
-		l->marks = false;
-	} else if (c == '.' && word_char(c1)) {
+	if (c == '.' && word_char(c1)) {
 		token->kind = PTX_DOT;
 		l->at++;
 		skip_modifier(l);

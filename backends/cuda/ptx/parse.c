@@ -298,6 +298,21 @@ static void parse_params(struct parser *p, uint32_t function, bool result)
 	expect(p, ')');
 }
 
+/* A mark: what is moved to a register of its name, which nobody reads. */
+static void find_mark(struct parser *p, uint32_t node)
+{
+	struct ptx_node *n = &p->m->nodes[node];
+	uint32_t name = n->operands;
+
+	if (n->guard != PTX_NONE || !ptx_token_is(p->m, n->name, "mov") || n->end < name + 4 || !ptx_token_is(p->m, name + 1, ",") ||
+	    p->m->tokens[name].len <= sizeof(PTX_MARK_PREFIX) - 1 ||
+	    memcmp(ptx_token_text(p->m, name), PTX_MARK_PREFIX, sizeof(PTX_MARK_PREFIX) - 1))
+		return;
+	n->kind = PTX_MARK;
+	n->name = name;
+	n->operands = name + 2;
+}
+
 /* instructions, 8.1 to 8.4: opcode and modifiers touch each other, then operands */
 static void parse_insn(struct parser *p, uint32_t parent)
 {
@@ -322,6 +337,8 @@ static void parse_insn(struct parser *p, uint32_t parent)
 		p->m->nodes[node].operands = p->at;
 	skip_statement(p);
 	close_node(p, node);
+	if (!p->err)
+		find_mark(p, node);
 }
 
 static void parse_label(struct parser *p, uint32_t parent)
@@ -332,22 +349,6 @@ static void parse_label(struct parser *p, uint32_t parent)
 		p->m->nodes[node].name = p->at;
 	advance(p);
 	expect(p, ':');
-	close_node(p, node);
-}
-
-/* The lexer has seen that it is whole. */
-static void parse_mark(struct parser *p, uint32_t parent)
-{
-	uint32_t node = open_node(p, parent, PTX_MARK);
-
-	advance(p);
-	if (!p->err) {
-		p->m->nodes[node].name = p->at;
-		p->m->nodes[node].operands = p->at + 1;
-	}
-	while (!stopped(p) && !is(p, "*/"))
-		advance(p);
-	advance(p);
 	close_node(p, node);
 }
 
@@ -379,8 +380,6 @@ static void parse_block(struct parser *p, uint32_t parent)
 			parse_variable(p, node);
 		} else if (kind(p) == PTX_DOT) {
 			parse_directive(p, node);
-		} else if (kind(p) == PTX_MARKED) {
-			parse_mark(p, node);
 		} else if (at_label(p)) {
 			parse_label(p, node);
 		} else {
@@ -457,8 +456,6 @@ static void parse_top(struct parser *p)
 		parse_variable(p, 0);
 	else if (kind(p) == PTX_DOT)
 		parse_directive(p, 0);
-	else if (kind(p) == PTX_MARKED)
-		parse_mark(p, 0);
 	else if (punct(p, ';'))
 		skip_statement(p);
 	else

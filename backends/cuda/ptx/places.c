@@ -253,7 +253,7 @@ void ptx_place_name(const struct ptx_module *m, const struct ptx_place *place, c
 	} else {
 		uint32_t last = n->kind == PTX_MARK ? n->name : n->operands - 1;
 
-		from = ptx_token_text(m, n->name);
+		from = ptx_token_text(m, n->name) + (n->kind == PTX_MARK ? sizeof(PTX_MARK_PREFIX) - 1 : 0);
 		len = ptx_token_text(m, last) + m->tokens[last].len - from;
 	}
 	most = (int)(size - 1 - strlen(line));

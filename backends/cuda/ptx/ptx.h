@@ -19,8 +19,7 @@ enum ptx_token_kind {
 	PTX_DOT,     /* .word: directive or modifier, with any ::parts */
 	PTX_NUMBER,
 	PTX_STRING,
-	PTX_PUNCT,   /* one character; two that end a mark */
-	PTX_MARKED,  /* the comment of a mark begins: the name, a value and its end are tokens too */
+	PTX_PUNCT,   /* one character */
 	PTX_END,
 };
 
@@ -40,10 +39,11 @@ enum ptx_node_kind {
 	PTX_BLOCK,           /* { ... }; children: statements */
 	PTX_LABEL,           /* name: */
 	PTX_INSN,            /* [@[!]p] opcode.modifiers operands ; */
-	PTX_MARK,            /* a comment of include/gpubpf/mark.h: name, value */
+	PTX_MARK,            /* mov.b64 PTX_MARK_PREFIX NAME, value; as include/gpubpf/mark.h writes it: name, value */
 };
 
 #define PTX_NONE UINT32_MAX
+#define PTX_MARK_PREFIX "gpubpf_mark_"
 
 struct ptx_node {
 	uint8_t kind;        /* enum ptx_node_kind */

@@ -219,6 +219,8 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 		uint32_t site = gpubpf_site_at(&in->at, places[i].kind, words, places[i].id);
 
 		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site] };
+		if (in->meets && ptx_jumps(&places[i])) /* they meet where they jump to */
+			in->placed[i].probe = NULL;
 		in->keeps_result |= in->placed[i].probe && in->placed[i].probe->reads_result;
 	}
 	free(places);
@@ -434,6 +436,10 @@ static void check_leaving(struct ptx_splice *in)
 		if (in->probes[i].ends_thread)
 			ptx_refuse(in, "a program of gpu/%s/ ends threads (helper 507), which gpu/block_end/ could not count",
 				   gpubpf_place_kind(in->at.job->sites[i].site)->name);
+}
+
+static void check_shared(struct ptx_splice *in)
+{
 	if (in->counts_lanes && in->asks_shared)
 		ptx_refuse(in, "it asks how much shared memory it has (PTX line %u), and gpu/block_end/ needs some more",
 			   in->m->tokens[in->asks_shared].line);
@@ -455,6 +461,12 @@ int cuda_inject(const struct ptx_module *module, const struct gpubpf_lower_job *
 		ptx_find_closure(&in);
 	if (!in.err)
 		check_leaving(&in);
+	if (!in.err && in.counts_lanes && ptx_may_meet(&in)) {
+		in.meets = true;
+		in.counts_lanes = false;
+	}
+	if (!in.err)
+		check_shared(&in);
 	if (!in.err)
 		list_bindings(&in, &made);
 	if (!in.err)

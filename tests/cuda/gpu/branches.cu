@@ -3,10 +3,16 @@
  * Conditional branches that are known from the source: all are written by hand, the rest of each kernel is straight.
  * "branches EXECUTED TAKEN WRONG": by all threads, and how often a lane was told wrong of the others, never.
  */
-#include "threads.cuh"
+#ifndef __CUDACC_RTC__
+#include "launched.cuh"
+#endif
 
 enum { BLOCK = 96, BLOCKS = 1000, THREADS = BLOCK * BLOCKS };
 
+#ifdef REST
+__device__ unsigned around(unsigned i, unsigned n);
+__device__ unsigned over(unsigned i, unsigned bit);
+#else
 /* Each thread i goes round i % n + 1 times, and takes the branch back each time but the last. */
 __device__ unsigned around(unsigned i, unsigned n)
 {
@@ -27,8 +33,10 @@ __device__ unsigned over(unsigned i, unsigned bit)
 		     "\tadd.u32 %0, %0, %1;\nOVER:\n\t}" : "+r"(v) : "r"(i), "r"(bit));
 	return v;
 }
+#endif
 
-__global__ void loops(unsigned *out)
+#ifndef PART
+extern "C" __global__ void loops(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -36,7 +44,7 @@ __global__ void loops(unsigned *out)
 }
 
 /* Within halves, quarters, eighths of a warp that have parted. */
-__global__ void nested(unsigned *out)
+extern "C" __global__ void nested(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, v = 0;
 
@@ -49,7 +57,7 @@ __global__ void nested(unsigned *out)
 }
 
 /* Lanes leave by predicated exits; those that are left part once more. */
-__global__ void leaves(unsigned *out)
+extern "C" __global__ void leaves(unsigned *out)
 {
 	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -58,17 +66,19 @@ __global__ void leaves(unsigned *out)
 	out[i] = over(i, 4);
 }
 
-int main()
+#ifndef __CUDACC_RTC__
+int main(int argc, char **argv)
 {
 	unsigned long long executed = 0, taken = 0;
 	device_array<unsigned> out(THREADS);
 	uint64_t digest;
 
-	loops<<<BLOCKS, BLOCK>>>(out.data);
+	TAKE_FORM(argc, argv);
+	LAUNCH(loops, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest();
-	nested<<<BLOCKS, BLOCK>>>(out.data);
+	LAUNCH(nested, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest(digest);
-	leaves<<<BLOCKS, BLOCK>>>(out.data);
+	LAUNCH(leaves, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest(digest);
 	for (unsigned i = 0; i < THREADS; i++) {
 		executed += i % 5 + 1 + i % 32 + 1;
@@ -81,3 +91,5 @@ int main()
 	printf("branches %llu %llu 0\n", executed, taken);
 	return report(digest, 3 * THREADS);
 }
+#endif
+#endif

@@ -3,12 +3,24 @@
  * Blocks, barriers and atomics that are known from the source alone. "inside BEGUN ENDED BARRIERS PASSED ATOMICS BYTES":
  * blocks that begin and end, waits of all threads at barriers, before and after, and atomics and their bytes.
  */
-#include "threads.cuh"
+#ifndef __CUDACC_RTC__
+#include "launched.cuh"
+#endif
 
 enum { N = 100003, BLOCK = 128, BLOCKS = (N + BLOCK - 1) / BLOCK, THREADS = BLOCKS * BLOCK };
 
+#ifdef REST
+__device__ void turn(unsigned *of, unsigned by);
+#else
+__device__ void turn(unsigned *of, unsigned by)
+{
+	atomicXor(of, by);
+}
+#endif
+
+#ifndef PART
 /* Lanes of a warp leave at three places. */
-__global__ void part(unsigned *out)
+extern "C" __global__ void part(unsigned *out)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -24,7 +36,7 @@ __global__ void part(unsigned *out)
 }
 
 /* Blocks of three dimensions, and of few threads: three barriers a thread. */
-__global__ void meet(unsigned *out)
+extern "C" __global__ void meet(unsigned *out)
 {
 	__shared__ unsigned tile[96];
 	int t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -40,7 +52,7 @@ __global__ void meet(unsigned *out)
 }
 
 /* Half of the block meets at a barrier with a number, all warps at their own. */
-__global__ void halves(unsigned *out)
+extern "C" __global__ void halves(unsigned *out)
 {
 	__shared__ unsigned tile[BLOCK];
 	int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
@@ -53,7 +65,7 @@ __global__ void halves(unsigned *out)
 }
 
 /* Five a thread, of 4, 4, 8, 4 and 4 bytes; each second thread one more of 4. */
-__global__ void tally(unsigned *counts, unsigned long long *wide)
+extern "C" __global__ void tally(unsigned *counts, unsigned long long *wide)
 {
 	__shared__ unsigned sum;
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -67,14 +79,14 @@ __global__ void tally(unsigned *counts, unsigned long long *wide)
 	atomicAdd(&sum, 1u);
 	atomicCAS(&counts[9], (unsigned)-1, (unsigned)i);
 	if (i % 2)
-		atomicXor(&counts[10], (unsigned)i);
+		turn(&counts[10], (unsigned)i);
 	__syncthreads();
 	if (!threadIdx.x)
 		counts[16 + blockIdx.x] = sum;
 }
 
 /* Where the memory of a launch's size lies is as without a probe, as far as copies of tiles can tell. */
-__global__ void launched(unsigned *out)
+extern "C" __global__ void launched(unsigned *out)
 {
 	extern __shared__ unsigned tile[];
 	int t = threadIdx.x;
@@ -84,7 +96,8 @@ __global__ void launched(unsigned *out)
 	out[blockIdx.x * blockDim.x + t] = tile[blockDim.x - 1 - t] + ((unsigned)__cvta_generic_to_shared(tile) & 1023);
 }
 
-int main()
+#ifndef __CUDACC_RTC__
+int main(int argc, char **argv)
 {
 	const unsigned long long threads = THREADS, blocks = BLOCKS;
 	unsigned long long begun, waits, atomics, bytes;
@@ -92,18 +105,19 @@ int main()
 	device_array<unsigned long long> wide(1);
 	uint64_t digest;
 
-	part<<<BLOCKS, BLOCK>>>(out.data);
+	TAKE_FORM(argc, argv);
+	LAUNCH(part, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest();
-	meet<<<300, dim3(8, 4, 3)>>>(out.data);
+	LAUNCH(meet, 300, dim3(8, 4, 3), 0, out.data);
 	digest = out.digest(digest);
-	meet<<<100, 1>>>(out.data);
-	meet<<<7, dim3(1, 33)>>>(out.data);
+	LAUNCH(meet, 100, 1, 0, out.data);
+	LAUNCH(meet, 7, dim3(1, 33), 0, out.data);
 	digest = out.digest(digest);
-	halves<<<BLOCKS, BLOCK>>>(out.data);
+	LAUNCH(halves, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest(digest);
-	tally<<<BLOCKS, BLOCK>>>(out.data, wide.data);
+	LAUNCH(tally, BLOCKS, BLOCK, 0, out.data, wide.data);
 	digest = wide.digest(out.digest(digest));
-	launched<<<BLOCKS, BLOCK, BLOCK * sizeof(unsigned)>>>(out.data);
+	LAUNCH(launched, BLOCKS, BLOCK, BLOCK * sizeof(unsigned), out.data);
 	begun = blocks + 300 + 100 + 7 + 3 * blocks;
 	waits = 3 * (300 * 96 + 100 + 7 * 33) + threads + threads / 2 + 2 * threads + threads;
 	atomics = 5 * threads + threads / 2;
@@ -111,3 +125,5 @@ int main()
 	printf("inside %llu %llu %llu %llu %llu %llu\n", begun, begun, waits, waits, atomics, bytes);
 	return report(out.digest(digest), 4 * threads + 300 * 96 + 100 + 7 * 33);
 }
+#endif
+#endif

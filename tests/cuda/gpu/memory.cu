@@ -3,13 +3,26 @@
  * Accesses of memory that are known from the source alone. "memory GLOBAL BYTES ALL BYTES": accesses of global memory by all
  * threads, and of all memory, and the bytes of both.
  */
-#include "threads.cuh"
+#ifndef __CUDACC_RTC__
+#include "launched.cuh"
+#endif
 
 enum { N = 100003, BLOCK = 128, BLOCKS = (N + BLOCK - 1) / BLOCK, THREADS = BLOCKS * BLOCK };
 
+#ifdef REST
+__device__ void put(volatile unsigned *to, unsigned value);
+#else
+/* a pointer of which nothing is known but at run time */
+__device__ __noinline__ void put(volatile unsigned *to, unsigned value)
+{
+	*to = value;
+}
+#endif
+
+#ifndef PART
 __constant__ unsigned factors[4] = { 3, 5, 7, 11 };
 
-__global__ void add(const float *a, const float *b, float *c, int n)
+extern "C" __global__ void add(const float *a, const float *b, float *c, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -17,7 +30,7 @@ __global__ void add(const float *a, const float *b, float *c, int n)
 		c[i] = a[i] + b[i];
 }
 
-__global__ void add4(const float4 *a, float4 *b, int n)
+extern "C" __global__ void add4(const float4 *a, float4 *b, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 
@@ -28,7 +41,7 @@ __global__ void add4(const float4 *a, float4 *b, int n)
 	}
 }
 
-__global__ void turn(unsigned *out)
+extern "C" __global__ void turn(unsigned *out)
 {
 	__shared__ volatile unsigned tile[BLOCK];
 	int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x;
@@ -39,7 +52,7 @@ __global__ void turn(unsigned *out)
 }
 
 /* Every third thread twice, the others once; and each block's sum in shared memory */
-__global__ void count(unsigned *counts)
+extern "C" __global__ void count(unsigned *counts)
 {
 	__shared__ unsigned sum;
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -56,7 +69,7 @@ __global__ void count(unsigned *counts)
 		counts[8 + blockIdx.x] = *(volatile unsigned *)&sum;
 }
 
-__global__ void walk(const volatile unsigned *in, unsigned *out)
+extern "C" __global__ void walk(const volatile unsigned *in, unsigned *out)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 	unsigned sum = 0;
@@ -66,13 +79,7 @@ __global__ void walk(const volatile unsigned *in, unsigned *out)
 	out[i] = sum;
 }
 
-/* a pointer of which nothing is known but at run time */
-__device__ __noinline__ void put(volatile unsigned *to, unsigned value)
-{
-	*to = value;
-}
-
-__global__ void choose(unsigned *out)
+extern "C" __global__ void choose(unsigned *out)
 {
 	__shared__ unsigned tile[BLOCK];
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -83,7 +90,7 @@ __global__ void choose(unsigned *out)
 		out[i] = ((volatile unsigned *)tile)[threadIdx.x] + 1;
 }
 
-__global__ void scatter(unsigned *out)
+extern "C" __global__ void scatter(unsigned *out)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 	volatile unsigned own[8];
@@ -93,7 +100,8 @@ __global__ void scatter(unsigned *out)
 	out[i] = own[i & 7] * factors[i & 3];
 }
 
-int main()
+#ifndef __CUDACC_RTC__
+int main(int argc, char **argv)
 {
 	const unsigned long long n = N, threads = THREADS, blocks = BLOCKS, thirds = (THREADS + 2) / 3, odd = THREADS / 2;
 	unsigned long long walked = 0, global, all, bytes, all_bytes;
@@ -101,18 +109,19 @@ int main()
 	device_array<unsigned> out(THREADS + 64);
 	uint64_t digest;
 
+	TAKE_FORM(argc, argv);
 	for (unsigned i = 0; i < threads; i++)
 		walked += i % 4;
-	add<<<BLOCKS, BLOCK>>>(a.data, b.data, a.data, N);
-	add4<<<BLOCKS, BLOCK>>>((float4 *)a.data, (float4 *)b.data, N);
-	turn<<<BLOCKS, BLOCK>>>(out.data);
+	LAUNCH(add, BLOCKS, BLOCK, 0, a.data, b.data, a.data, N);
+	LAUNCH(add4, BLOCKS, BLOCK, 0, (float4 *)a.data, (float4 *)b.data, N);
+	LAUNCH(turn, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest();
-	count<<<BLOCKS, BLOCK>>>(out.data);
+	LAUNCH(count, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest(digest);
-	walk<<<BLOCKS, BLOCK>>>(out.data, (unsigned *)a.data);
-	choose<<<BLOCKS, BLOCK>>>(out.data);
+	LAUNCH(walk, BLOCKS, BLOCK, 0, out.data, (unsigned *)a.data);
+	LAUNCH(choose, BLOCKS, BLOCK, 0, out.data);
 	digest = out.digest(digest);
-	scatter<<<BLOCKS, BLOCK>>>(out.data);
+	LAUNCH(scatter, BLOCKS, BLOCK, 0, out.data);
 	global = 3 * n + 2 * n + threads + threads + thirds + blocks + walked + threads + odd + (threads - odd) + threads;
 	bytes = 4 * (global - 2 * n) + 16 * 2 * n;
 	/* shared memory, a thread's own, constants */
@@ -121,3 +130,5 @@ int main()
 	printf("memory %llu %llu %llu %llu\n", global, bytes, all, all_bytes);
 	return report(b.digest(a.digest(out.digest(digest))), 7 * threads);
 }
+#endif
+#endif
