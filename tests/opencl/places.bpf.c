@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
  * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
- * BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads. */
+ * BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
+ * MARK: marks alone, whose values are told. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
@@ -39,7 +40,20 @@ static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
 	return 0;
 }
 
-#ifdef END
+#ifdef MARK
+SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + 12;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->values, ctx->mark, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	return 0;
+}
+#elif defined(END)
 SEC("gpu/mem/*") int mem(struct gpubpf_ctx *ctx)
 {
 	if (ctx->mem.bytes == 3)

@@ -660,7 +660,11 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 	case CXCursor_ForStmt:
 		walk_for(w, &n);
 		return;
-	case CXCursor_IfStmt: case CXCursor_WhileStmt: case CXCursor_DoStmt: case CXCursor_SwitchStmt:
+	case CXCursor_DoStmt:
+		if (!clread_walk_mark(w, &n))
+			walk_controlled(w, &n, kind);
+		return;
+	case CXCursor_IfStmt: case CXCursor_WhileStmt: case CXCursor_SwitchStmt:
 		walk_controlled(w, &n, kind);
 		return;
 	case CXCursor_CaseStmt:

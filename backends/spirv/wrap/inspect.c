@@ -16,6 +16,7 @@ struct list {
 	struct gpubpf_kernel_info *infos;
 	uint32_t n;
 	struct gpubpf_place *place;
+	char *name;
 	struct gpubpf_param *param;
 	uint32_t *callee;
 };
@@ -25,10 +26,20 @@ static bool is_listed(const struct gpubpf_cl_function *f)
 	return !f->kernel && f->name && f->name[0];
 }
 
+/* Bytes of the names of a function's places. */
+static size_t names_of(const struct list *l, const struct gpubpf_cl_function *f)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; l->places & GPUBPF_TAKES(MARK) && i < f->nevents; i++)
+		n += f->event[i].form == CLREAD_MARK ? strlen(f->event[i].name) + 1 : 0;
+	return n;
+}
+
 /* With room for what add_function() may say of each. */
 static int make_room(struct list *l)
 {
-	size_t kernels = 0, places = 0, params = 0, callees = 0;
+	size_t kernels = 0, places = 0, params = 0, callees = 0, names = 0;
 
 	for (uint32_t i = 0; i < l->p->parts.nparts; i++) {
 		const struct gpubpf_cl_unit *unit = &l->p->unit[i];
@@ -41,16 +52,29 @@ static int make_room(struct list *l)
 		for (uint32_t f = 0; f < unit->nfunctions; f++) {
 			places += gpubpf_cl_places(&unit->function[f], l->places, NULL);
 			callees += unit->function[f].ncallees;
+			names += names_of(l, &unit->function[f]);
 		}
 	}
 	l->infos = calloc(1, kernels * sizeof(*l->infos) + places * sizeof(*l->place) + params * sizeof(*l->param) +
-				     callees * sizeof(*l->callee) + 1);
+				     callees * sizeof(*l->callee) + names + 1);
 	if (!l->infos)
 		return -ENOMEM;
 	l->place = (struct gpubpf_place *)(l->infos + kernels);
 	l->param = (struct gpubpf_param *)(l->place + places);
 	l->callee = (uint32_t *)(l->param + params);
+	l->name = (char *)(l->callee + callees);
 	return 0;
+}
+
+static struct gpubpf_place named(struct list *l, const struct gpubpf_cl_function *f, const struct cl_place *place)
+{
+	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
+
+	if (f->event[place->event].form == CLREAD_MARK) {
+		to.name = strcpy(l->name, f->event[place->event].name);
+		l->name += strlen(l->name) + 1;
+	}
+	return to;
 }
 
 static int add_places(struct list *l, const struct gpubpf_cl_function *f, struct gpubpf_kernel_info *to)
@@ -64,7 +88,7 @@ static int add_places(struct list *l, const struct gpubpf_cl_function *f, struct
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
 		for (uint32_t i = 0; i < n; i++)
 			if (places[i].kind == kind)
-				to->places[to->nplaces++] = gpubpf_place_of(kind, places[i].id, places[i].line);
+				to->places[to->nplaces++] = named(l, f, &places[i]);
 	free(places);
 	l->place += to->nplaces;
 	return 0;

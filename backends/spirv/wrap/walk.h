@@ -33,6 +33,8 @@ void clread_set_type(struct cl_event *e, const char *type);
 struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, int value);
 /* What might touch any memory, and be a barrier. */
 void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
+/* event_mark.c: of a loop, whether it is a mark, and no loop. */
+bool clread_walk_mark(struct walk *w, const struct node *n);
 /* event_call.c */
 void clread_walk_call(struct walk *w, const struct node *n);
 

@@ -185,6 +185,11 @@ static void give_taken(struct giving *g, uint32_t word)
 		fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
 }
 
+static void give_mark(struct giving *g, uint32_t word)
+{
+	fprintf(g->out, " gpubpf_at->word[%u] = gpubpf_x0;", word);
+}
+
 static const struct {
 	const char *field;
 	void (*give)(struct giving *g, uint32_t word);
@@ -193,7 +198,7 @@ static const struct {
 	{ "mem.value", give_value }, { "mem.bytes", give_bytes }, { "mem.access", give_access }, { "mem.space", give_space },
 	{ "mem.count", give_count }, { "atomic.op", give_operation }, { "atomic.operand", give_operand },
 	{ "atomic.old", give_old }, { "barrier.id", give_barrier_id }, { "barrier.kind", give_barrier_kind },
-	{ "branch.taken", give_taken },
+	{ "branch.taken", give_taken }, { "mark", give_mark },
 };
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))
@@ -459,6 +464,19 @@ static void put_condition(const struct gpubpf_weave *w, uint32_t event, FILE *ou
 	fprintf(out, "gpubpf_x%u_0)", event);
 }
 
+/* A statement, as the macro is. */
+static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+
+	put_lines(w, e->start, e->part[0].start, out);
+	fprintf(out, "(gpubpf_x%u_0 = (ulong)(", event);
+	put_part(w, event, 0, out);
+	fprintf(out, "), ");
+	put_before(w, event, out);
+	fprintf(out, "(void)0)");
+}
+
 static void put_function_name(const struct gpubpf_weave *w, uint32_t function, FILE *out)
 {
 	fprintf(out, "gpubpf_call_%u_%s", w->twin, w->unit->function[function].name);
@@ -488,7 +506,7 @@ static void put_event(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	static void (*const put[])(const struct gpubpf_weave *w, uint32_t event, FILE *out) = {
 		[CLREAD_LOAD] = put_load, [CLREAD_ASSIGN] = put_assign, [CLREAD_UPDATE] = put_update, [CLREAD_CALL] = put_builtin,
 		[CLREAD_BARRIER] = put_barrier, [CLREAD_CONDITION] = put_condition, [CLREAD_SWITCH] = put_condition,
-		[CLREAD_FUNCTION] = put_function,
+		[CLREAD_FUNCTION] = put_function, [CLREAD_MARK] = put_mark,
 	};
 
 	put[event_of(w, event)->form](w, event, out);

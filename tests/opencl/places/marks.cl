@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks of gpubpf/mark.h in OpenCL C; "values" is the sum of what they give. */
+//@ options: -I../../../include
+#include <gpubpf/mark.h>
+
+#define WITHIN(v) GPUBPF_MARK(step, v)
+
+// by all; 0 to the lane's number modulo 4, less one; by every third, where no braces are, in two lines
+//@ run: marked 64 16 buf:256
+//@ mem: marked mark 288:0
+//@ told: marked mark values=650 lines=6206
+static void both(uint n)
+{
+	GPUBPF_MARK(left, n + 1);
+}
+
+__kernel void marked(__global uint *out)
+{
+	uint i = (uint)get_global_id(0), n = 0;
+
+	GPUBPF_MARK(begin, 7);
+	for (uint k = 0; k <= i % 4; k++) {
+		GPUBPF_MARK(step, (int)k - 1);
+		n += k;
+	}
+	if (i % 3 == 0)
+		GPUBPF_MARK(third,
+			    n++);
+	else
+		both(n);
+	out[i] = n;
+}
+
+//@ run: alone 64 16 buf:256
+//@ refuses: alone mark cannot see what a macro makes a part of
+__kernel void alone(__global uint *out)
+{
+	WITHIN((int)get_global_id(0));
+	out[get_global_id(0)] = 1;
+}
