@@ -268,11 +268,12 @@ static const struct form {
 	const char *ending;
 	bool machine;
 	bool names;              /* of parameters are in it: not where clang compiled it */
+	bool masks;              /* a branch says which lanes of the warp come to it and take it */
 } forms[] = {
 	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true },
 	{ GPUBPF_IMAGE_SPIRV, "spv" },
-	{ GPUBPF_IMAGE_PTX, "ptx" },
-	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true },
+	{ GPUBPF_IMAGE_PTX, "ptx", .masks = true },
+	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true, .masks = true },
 	{ GPUBPF_IMAGE_CUBIN, "cubin", .machine = true },
 };
 
@@ -305,7 +306,7 @@ static bool takes_place(const struct suite_run *run, const struct gpubpf_device_
 	return false;
 }
 
-/* Of what a case needs: ALLOCATIONS, names, gpu/PLACE. */
+/* Of what a case needs: ALLOCATIONS, names, masks, gpu/PLACE. */
 static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form, const char *what,
 		char why[GPUBPF_WHY_NOT])
 {
@@ -314,6 +315,8 @@ static bool has(const struct suite_run *run, const struct gpubpf_device_caps *ca
 	snprintf(why, GPUBPF_WHY_NOT, "the device, or the form in which it is given kernels, lacks %.64s", what);
 	if (!strcmp(what, "names"))
 		return form->names;
+	if (!strcmp(what, "masks"))
+		return form->masks;
 	return !strcmp(what, "ALLOCATIONS") && caps->bits & GPUBPF_CAP_ALLOCATIONS;
 }
 

@@ -85,22 +85,42 @@ static void tell(struct runner *r, size_t item, const struct random_program *p, 
 
 /* -- in the child -- */
 
-static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_why *why)
+/* Those of a kind: maps that none of them uses are small, and every run has all maps. */
+static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_t n, struct random_outcome *outcomes,
+		    struct gpubpf_why *why)
 {
 	const struct random_program *list[RANDOM_GROUP] = { NULL };
-	struct random_outcome outcomes[RANDOM_GROUP] = { 0 };
+	struct random_outcome outcome[RANDOM_GROUP] = { 0 };
+	uint32_t of[RANDOM_GROUP] = { 0 }, got = 0;
 	int err;
 
 	for (uint32_t i = 0; i < n; i++)
-		list[i] = r->fixed ? r->fixed : &r->programs[i];
-	err = random_run_group(&r->opened, list, n, outcomes, why);
+		if (kind_of(r, seed + i) == kind) {
+			of[got] = i;
+			list[got++] = &r->programs[i];
+		}
+	err = got ? random_run_group(&r->opened, list, got, outcome, why) : 0;
+	for (uint32_t i = 0; i < got; i++)
+		outcomes[of[i]] = outcome[i];
+	return err;
+}
+
+static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_why *why)
+{
+	struct random_outcome outcomes[RANDOM_GROUP] = { 0 };
+	int err = r->fixed ? random_run_group(&r->opened, &r->fixed, 1, outcomes, why) : 0;
+
+	for (int kind = 0; !r->fixed && !err && kind < GEN_NKINDS; kind++)
+		err = run_kind(r, kind, seed, n, outcomes, why);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		r->isolate.items[item].value -= outcomes[i].left_out;
 		if (!outcomes[i].differs)
 			continue;
-		if (!r->fixed)
+		if (!r->fixed) {
+			r->programs[i].launch = outcomes[i].launch;
 			random_minimise(&r->opened, &r->programs[i], &outcomes[i]);
-		tell(r, item, list[i], &outcomes[i], seed + i);
+		}
+		tell(r, item, r->fixed ? r->fixed : &r->programs[i], &outcomes[i], seed + i);
 		return 0;
 	}
 	if (!err)
@@ -150,8 +170,6 @@ static void work(struct isolate *isolate)
 			continue;
 		}
 		run_group(r, begin);
-		if (conformance_once(&r->opened))
-			return; /* the next child goes on, as in raw_device.c */
 	}
 }
 
@@ -222,8 +240,8 @@ static void run_seeds(struct runner *r, const struct suite_run *run, struct suit
 		good = run_groups(r, run->programs ? run->programs - done : UINT64_MAX, &done, result);
 	result->state = good ? SUITE_PASSED : SUITE_FAILED;
 	if (good)
-		snprintf(result->got, sizeof(result->got), "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64, done,
-			 run->seed, r->end - 1);
+		snprintf(result->got, sizeof(result->got), "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64 ", each with %d input%s",
+			 done, run->seed, r->end - 1, is_host(r) ? 1 : RANDOM_INPUTS, is_host(r) ? "" : "s");
 }
 
 /* -- a case of a file -- */

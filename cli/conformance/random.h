@@ -11,7 +11,8 @@
 #include "raw_emit.h"
 #include "suite.h"
 
-#define RANDOM_GROUP 256         /* programs in a module at most */
+#define RANDOM_GROUP 512         /* programs in a module at most */
+#define RANDOM_INPUTS 8          /* with which a device runs each */
 
 struct random_program {
 	struct gpubpf_raw_insn insns[GEN_INSNS];
@@ -23,6 +24,7 @@ struct random_program {
 struct random_outcome {
 	bool differs;
 	bool left_out;           /* the Linux kernel's verifier refuses it */
+	uint64_t launch;         /* the input that it differs with */
 	uint64_t want, got;      /* r0 of the interpreter, of the device */
 	char what[256];          /* the first difference in maps; "": none */
 };

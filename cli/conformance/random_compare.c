@@ -231,7 +231,7 @@ static bool map_differs(struct both *b)
 
 bool random_differs(const struct random_group *g, void *host, void *device, bool all, char *what, size_t size)
 {
-	for (uint32_t m = 0; m <= GEN_NMAPS; m++) {
+	for (uint32_t m = 0; m < GEN_NMAPS + (g->layout.print_ring != 0); m++) {
 		const struct gpubpf_map *map = m < GEN_NMAPS ? &g->maps[m] : NULL;
 		const struct gpubpf_map_layout *l = map ? &g->layout.maps[m] : &g->layout.prints;
 		struct both b = {

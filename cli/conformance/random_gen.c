@@ -10,12 +10,16 @@
 
 /*
  * Registers: r6 holds the context, r0, r1 to r4, r7, r8, r9 numbers, r5 is free for addresses. Stack:
- * [-64, 0) numbers, all written at the beginning; -72 and -80 loop counters; [-96, -80) keys.
+ * [-64, 0) numbers, of which those that are used are written at the beginning and read at the end; -72 and -80 loop
+ * counters; [-96, -80) keys; at -104 a function that is called back keeps its caller's address.
  */
 #define NUMBERS 64 /* bytes */
 #define COUNTER(depth) (-72 - 8 * (depth))
 #define KEY (-96)
+#define KEPT (-104)
+#define REPEATS 2 /* calls of bpf_loop(), each of which has its function in line */
 #define PREFIXES 2 /* uses in a program */
+#define RECORDS 3 /* put out, and prints, in a program; each in two loops at most, of five rounds */
 
 enum { OP_LDX = 0x61, OP_ST = 0x62, OP_STX = 0x63, OP_ATOMIC = 0xc3, OP_LDXSX = 0x81 }; /* of 4 bytes */
 
@@ -27,9 +31,15 @@ struct gen {
 	int depth;        /* of loops */
 	int budget;       /* statements that may still come */
 	int prefixes;     /* uses of GEN_PREFIXES that may: compilers put each in line */
+	int records;      /* and prints that may: there is room for all */
 	bool in_callee;
 	bool r7_points;   /* r7 is no number for a while */
+	uint8_t used;     /* numbers of the stack, a bit each, the lowest at -64 */
+	bool has_keys;
+	int lent[2];      /* of the caller's stack, what the sub-program writes and reads */
 	uint32_t calls[32], ncalls; /* local calls to be pointed at the sub-program */
+	uint32_t repeats[REPEATS], nrepeats; /* addresses of the function that is called back */
+	bool in_callback; /* which is a sub-program, too */
 };
 
 uint64_t gen_random(struct gen_rng *rng)
@@ -111,13 +121,31 @@ static void alu(struct gen *g)
 	emit(g, op | cls, dst, 0, off, imm);
 }
 
+/* These bytes of the stack, from -64 on, are read or written. */
+static void use(struct gen *g, int off, int bytes)
+{
+	for (int i = off / 8; i < (off + bytes + 7) / 8; i++)
+		g->used |= 1u << i;
+}
+
+/* dst = an address on the stack, from which on so many bytes are used */
+static void stack_address(struct gen *g, int dst, int bytes)
+{
+	use(g, 0, bytes);
+	emit(g, 0xbf, dst, 10, 0, 0);
+	emit(g, 0x07, dst, 0, 0, -NUMBERS);
+}
+
 static const uint8_t size[] = { 0x10, 0x08, 0x00, 0x18 }; /* 1, 2, 4, 8 bytes, as bits of the opcode */
 
 static void memory(struct gen *g, int base, int off)
 {
 	uint32_t log = pick(g, 4);
+	int at = (int)(pick(g, NUMBERS >> log) << log);
 
-	off += (int)(pick(g, NUMBERS >> log) << log);
+	if (base == 10)
+		use(g, at, 1);
+	off += at;
 	switch (pick(g, 4)) {
 	case 0:
 		emit(g, OP_ST | size[log], base, 0, off, interesting(g));
@@ -137,8 +165,11 @@ static void atomic(struct gen *g, int base, int off)
 {
 	static const int32_t ops[] = { 0x00, 0x40, 0x50, 0xa0, 0x01, 0x41, 0x51, 0xa1, 0xe1, 0xf1 };
 	bool wide = pick(g, 2);
+	int at = (int)(pick(g, wide ? NUMBERS / 8 : NUMBERS / 4) * (wide ? 8 : 4));
 
-	off += (int)(pick(g, wide ? NUMBERS / 8 : NUMBERS / 4) * (wide ? 8 : 4));
+	if (base == 10)
+		use(g, at, 1);
+	off += at;
 	emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, number_reg(g), off, ops[pick(g, 10)]);
 }
 
@@ -147,6 +178,8 @@ static void variable(struct gen *g, int base, int off)
 {
 	uint32_t log = pick(g, 4);
 
+	if (base == 10)
+		use(g, 0, NUMBERS);
 	emit(g, 0xbf, 5, number_reg(g), 0, 0);
 	emit(g, 0x57, 5, 0, 0, (NUMBERS - 1) & -(1 << log));
 	emit(g, 0x0f, 5, base, 0, 0);
@@ -159,9 +192,11 @@ static void variable(struct gen *g, int base, int off)
 /* *p += x, without an atomic */
 static void add_to(struct gen *g, int base, int off)
 {
-	int wide = pick(g, 2) ? 0x18 : 0;
+	int wide = pick(g, 2) ? 0x18 : 0, at = (int)pick(g, NUMBERS / 8) * 8;
 
-	off += (int)pick(g, NUMBERS / 8) * 8;
+	if (base == 10)
+		use(g, at, 1);
+	off += at;
 	emit(g, OP_LDX | wide, 4, base, off, 0);
 	if (pick(g, 2))
 		emit(g, 0x07, 4, 0, 0, interesting(g));
@@ -219,7 +254,13 @@ static void loop(struct gen *g)
 	if (g->depth == 2 || g->in_callee)
 		return;
 	g->depth++;
-	emit(g, OP_ST | 0x18, 10, 0, counter, 0);
+	if (pick(g, 4)) { /* how many rounds is not known: compilers keep the loop */
+		emit(g, 0xbf, 5, number_reg(g), 0, 0);
+		emit(g, 0x57, 5, 0, 0, 1);
+		emit(g, OP_STX | 0x18, 10, 5, counter, 0);
+	} else {
+		emit(g, OP_ST | 0x18, 10, 0, counter, 0);
+	}
 	top = g->n;
 	statements(g, 3);
 	emit(g, OP_LDX | 0x18, 5, 10, counter, 0);
@@ -231,6 +272,7 @@ static void loop(struct gen *g)
 
 static void key_word(struct gen *g, int off, uint32_t mask)
 {
+	g->has_keys = true;
 	emit(g, 0xbf, 5, number_reg(g), 0, 0);
 	emit(g, 0x57, 5, 0, 0, (int32_t)mask);
 	emit(g, OP_STX, 10, 5, KEY + off, 0);
@@ -300,8 +342,7 @@ static void update(struct gen *g)
 	bool del = map != GEN_ARRAY && pick(g, 3) == 0;
 
 	map_key(g, map, GEN_KEYS - 1);
-	emit(g, 0xbf, 3, 10, 0, 0);
-	emit(g, 0x07, 3, 0, 0, -NUMBERS);
+	stack_address(g, 3, NUMBERS);
 	emit(g, 0xb7, 4, 0, 0, (int32_t)pick(g, 4));
 	emit(g, 0x85, 0, 0, 0, del ? 3 : 2);
 	refill(g);
@@ -315,8 +356,7 @@ static void queue(struct gen *g)
 	int32_t call = 87 + (int32_t)pick(g, 3);
 
 	load_imm64(g, 1, 1, (int32_t)map, 0);
-	emit(g, 0xbf, 2, 10, 0, 0);
-	emit(g, 0x07, 2, 0, 0, -NUMBERS);
+	stack_address(g, 2, NUMBERS);
 	emit(g, 0xb7, 3, 0, 0, (int32_t)pick(g, 4));
 	emit(g, 0x85, 0, 0, 0, map == GEN_BLOOM && call == 88 ? 89 : call);
 	refill(g);
@@ -334,13 +374,16 @@ static void global_data(struct gen *g)
 /* registers reg and reg + 1: an address on the stack, and how many bytes from there */
 static void some_bytes(struct gen *g, int reg)
 {
-	emit(g, 0xbf, reg, 10, 0, 0);
-	emit(g, 0x07, reg, 0, 0, -NUMBERS);
-	emit(g, 0xb7, reg + 1, 0, 0, 1 + (int32_t)pick(g, NUMBERS));
+	int32_t bytes = 1 + (int32_t)pick(g, NUMBERS);
+
+	stack_address(g, reg, bytes);
+	emit(g, 0xb7, reg + 1, 0, 0, bytes);
 }
 
 static void output(struct gen *g)
 {
+	if (g->records-- <= 0)
+		return;
 	if (pick(g, 2)) { /* ringbuf_output(ring, stack, n, 0) */
 		load_imm64(g, 1, 1, GEN_RING, 0);
 		some_bytes(g, 2);
@@ -360,6 +403,8 @@ static void record(struct gen *g)
 {
 	uint32_t jump;
 
+	if (g->records-- <= 0)
+		return;
 	load_imm64(g, 1, 1, pick(g, 2) ? GEN_RING : GEN_SMALL, 0);
 	emit(g, 0xb7, 2, 0, 0, NUMBERS);
 	emit(g, 0xb7, 3, 0, 0, 0);
@@ -377,15 +422,44 @@ static void record(struct gen *g)
 	emit(g, 0xb7, 0, 0, 0, interesting(g));
 }
 
+/* bpf_loop(rounds, the function that is called back, our numbers, flags) */
+static void repeat(struct gen *g)
+{
+	if (g->nrepeats == REPEATS)
+		return;
+	use(g, g->lent[0], 8);
+	use(g, g->lent[1], 8);
+	emit(g, 0xbf, 1, number_reg(g), 0, 0);
+	emit(g, 0x57, 1, 0, 0, (int32_t)pick(g, 8));
+	g->repeats[g->nrepeats++] = g->n;
+	load_imm64(g, 2, 4, 0, 0);
+	stack_address(g, 3, 0);
+	emit(g, 0xb7, 4, 0, 0, !pick(g, 16)); /* there are no flags */
+	emit(g, 0x85, 0, 0, 0, 181);
+	refill(g);
+}
+
+/* Of a ring its size and how far readers are: what is in it, and where, is the device's business. 9 is nothing. */
+static void query(struct gen *g)
+{
+	static const int32_t what[] = { 1, 2, 9 };
+
+	load_imm64(g, 1, 1, GEN_RING, 0);
+	emit(g, 0xb7, 2, 0, 0, what[pick(g, 3)]);
+	emit(g, 0x85, 0, 0, 0, 134);
+	refill(g);
+}
+
 static void helper(struct gen *g)
 {
-	static const int32_t plain[] = { 14, 512, 511, 506 };
+	static const int32_t plain[] = { 14, 512, 511, 506, 521, 522 };
 
 	if (pick(g, 2)) {
-		emit(g, 0x85, 0, 0, 0, plain[pick(g, 4)]);
+		emit(g, 0x85, 0, 0, 0, plain[pick(g, 6)]);
 	} else {
 		static const int32_t coordinates[] = { 503, 504, 505, 508 };
 
+		use(g, NUMBERS - 24, 24);
 		for (int i = 1; i <= 3; i++) {
 			emit(g, 0xbf, i, 10, 0, 0);
 			emit(g, 0x07, i, 0, 0, -8 * i);
@@ -416,6 +490,8 @@ static void context(struct gen *g)
 /* trace_printk(format in read-only data, its size, three numbers), or puts */
 static void print(struct gen *g)
 {
+	if (g->records-- <= 0)
+		return;
 	load_imm64(g, 1, 2, GEN_TEXT, 0);
 	if (pick(g, 2)) {
 		emit(g, 0xb7, 2, 0, 0, 1 + (int32_t)pick(g, GEN_VALUE));
@@ -432,6 +508,7 @@ static void print(struct gen *g)
 /* strncmp(bytes of the stack, which may begin with the text, a size, text) */
 static void compare(struct gen *g)
 {
+	use(g, 0, 24);
 	load_imm64(g, 3, 2, GEN_TEXT, 8 * (int32_t)pick(g, 3));
 	for (int i = (int)pick(g, 4); i-- > 0;) {
 		emit(g, OP_LDX | 0x18, 4, 3, 8 * i, 0);
@@ -447,8 +524,9 @@ static void call_local(struct gen *g)
 {
 	if (g->ncalls == 32)
 		return;
-	emit(g, 0xbf, 3, 10, 0, 0);
-	emit(g, 0x07, 3, 0, 0, -NUMBERS);
+	use(g, g->lent[0], 8);
+	use(g, g->lent[1], 8);
+	stack_address(g, 3, 0);
 	g->calls[g->ncalls++] = g->n;
 	emit(g, 0x85, 0, 1, 0, 0);
 	refill(g);
@@ -479,7 +557,7 @@ static void text(struct gen *g)
 static void (*const all_statements[])(struct gen *g) = {
 	alu, alu, alu, on_stack, on_stack, branch,
 	global_data, loop_or_context, call_local,
-	lookup, lookup, lookup, count, update, update, output, record, helper, text, queue, queue,
+	lookup, lookup, lookup, count, update, update, output, record, helper, text, queue, queue, repeat, query,
 };
 enum { IN_CALLEE = 6, PLAIN = 9 };
 
@@ -508,17 +586,33 @@ static void statements(struct gen *g, int most)
 	emit(g, 0x07, number_reg(g), 0, 0, 1); /* never empty */
 }
 
-static void begin(struct gen *g)
+/* r8 and r9 are what nothing knows before: the launch's number or an argument, and now and then a word of global data. */
+static void unknown_numbers(struct gen *g)
+{
+	if (g->in_callee) {
+		emit(g, 0xbf, 8, 1, 0, 0);
+		return;
+	}
+	emit(g, 0x79, 8, 6, offsetof(struct gpubpf_ctx, launch), 0);
+	if (pick(g, 2)) {
+		load_imm64(g, 5, 2, GEN_DATA, 0);
+		emit(g, OP_LDX | 0x18, 9, 5, 8 * (int)pick(g, GEN_VALUE / 8), 0);
+	}
+}
+
+static void numbers(struct gen *g)
 {
 	emit(g, 0xb7, 0, 0, 0, interesting(g));
-	if (!g->in_callee)
-		for (int r = 1; r <= 4; r++)
-			emit(g, 0xb7, r, 0, 0, interesting(g));
-	for (int r = 7; r <= 9; r++)
-		load_imm64(g, r, 0, interesting(g), interesting(g));
-	for (int off = -NUMBERS; off < 0; off += 8)
-		emit(g, OP_STX | 0x18, 10, 7 + (int)pick(g, 3), off, 0);
-	emit(g, OP_ST | 0x18, 10, 0, KEY, 0);
+	for (int r = 1; !g->in_callee && r <= 4; r++)
+		emit(g, 0xb7, r, 0, 0, interesting(g));
+	load_imm64(g, 7, 0, interesting(g), interesting(g));
+	load_imm64(g, 9, 0, interesting(g), interesting(g));
+	unknown_numbers(g);
+	for (int i = 0; i < NUMBERS / 8; i++)
+		if (g->used >> i & 1)
+			emit(g, OP_STX | 0x18, 10, 7 + (int)pick(g, 3), 8 * i - NUMBERS, 0);
+	if (g->has_keys)
+		emit(g, OP_ST | 0x18, 10, 0, KEY, 0);
 }
 
 /* r0 = a mix of all numbers */
@@ -528,46 +622,98 @@ static void end(struct gen *g)
 		emit(g, 0x27, 0, 0, 0, 31);
 		emit(g, 0xaf, 0, i, 0, 0);
 	}
-	for (int off = -NUMBERS; off < 0; off += 8) {
-		emit(g, OP_LDX | 0x18, 5, 10, off, 0);
-		emit(g, 0x27, 0, 0, 0, 31);
-		emit(g, 0x0f, 0, 5, 0, 0);
+	for (int i = 0; i < NUMBERS / 8; i++)
+		if (g->used >> i & 1) {
+			emit(g, OP_LDX | 0x18, 5, 10, 8 * i - NUMBERS, 0);
+			emit(g, 0x27, 0, 0, 0, 31);
+			emit(g, 0x0f, 0, 5, 0, 0);
+		}
+	if (g->in_callback) {
+		emit(g, OP_LDX | 0x18, 5, 10, KEPT, 0);
+		emit(g, OP_STX | 0x18, 5, 0, g->lent[0], 0);
+		emit(g, 0x57, 0, 0, 0, 1); /* whether it was the last round */
 	}
 	emit(g, 0x95, 0, 0, 0, 0);
 }
 
-static void callee(struct gen *g)
+/* What came last, from `from` on, goes before what begins at `at`; jumps within either stay right. */
+static void put_in_front(struct gen *g, uint32_t at, uint32_t from)
 {
-	uint32_t at = g->n;
+	struct gpubpf_raw_insn front[GEN_INSNS];
+	uint32_t n = g->n - from;
 
-	for (uint32_t i = 0; i < g->ncalls; i++)
-		g->out[g->calls[i]].imm = (int32_t)(at - g->calls[i] - 1);
-	g->in_callee = true;
-	g->budget = 8;
+	memcpy(front, g->out + from, n * sizeof(front[0]));
+	memmove(g->out + at + n, g->out + at, (from - at) * sizeof(front[0]));
+	memcpy(g->out + at, front, n * sizeof(front[0]));
+	for (uint32_t i = 0; at == 0 && i < g->ncalls; i++)
+		g->calls[i] += n;
+	for (uint32_t i = 0; at == 0 && i < g->nrepeats; i++)
+		g->repeats[i] += n;
+}
+
+/* The round's number, and the caller's numbers. */
+static void callback_arguments(struct gen *g)
+{
+	emit(g, OP_STX | 0x18, 10, 2, KEPT, 0);
+	emit(g, OP_LDX | 0x18, 3, 2, g->lent[1], 0);
+	emit(g, 0xbf, 4, 1, 0, 0);
+	emit(g, 0xb7, 2, 0, 0, interesting(g));
+}
+
+static void callee_arguments(struct gen *g)
+{
 	emit(g, 0xbf, 5, 3, 0, 0);
 	if (pick(g, 2))
-		emit(g, OP_STX | 0x18, 5, 1, 8 * (int)pick(g, 8), 0);
-	emit(g, OP_LDX | 0x18, 3, 5, 8 * (int)pick(g, 8), 0);
+		emit(g, OP_STX | 0x18, 5, 1, g->lent[0], 0);
+	emit(g, OP_LDX | 0x18, 3, 5, g->lent[1], 0);
 	emit(g, 0xbf, 4, 2, 0, 0);
-	begin(g);
-	statements(g, 6);
+}
+
+/* A function of about so many statements; only then it is known what must be there before them. */
+static void function(struct gen *g, int budget, int most)
+{
+	uint32_t at = g->n, from;
+
+	g->used = 0;
+	g->has_keys = false;
+	for (g->budget = budget; g->budget > 0;)
+		statements(g, most);
+	from = g->n;
+	if (g->in_callback)
+		callback_arguments(g);
+	else if (g->in_callee)
+		callee_arguments(g);
+	else
+		emit(g, 0xbf, 6, 1, 0, 0);
+	numbers(g);
+	put_in_front(g, at, from);
 	end(g);
+}
+
+/* The function that is called from these instructions. */
+static void callee(struct gen *g, const uint32_t *from, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (from[i] < GEN_INSNS)
+			g->out[from[i]].imm = (int32_t)(g->n - from[i] - 1);
+	g->in_callee = true;
+	function(g, 1 + (int)pick(g, 8), 6);
 }
 
 uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS])
 {
-	struct gen g = { .rng = rng, .kind = kind, .out = out, .prefixes = PREFIXES };
+	struct gen g = { .rng = rng, .kind = kind, .out = out, .prefixes = PREFIXES, .records = RECORDS };
+	/* most are short, for which compilers take less time: many more of them in the same; the kernel takes none */
+	uint32_t length = kind == GEN_KERNEL ? 31 : pick(&g, 32);
 
-	/* of plain ones three in four are short, for which compilers take less time: more of them in the same */
-	g.budget = kind == GEN_PLAIN && pick(&g, 4) ? 1 + (int)pick(&g, 5) : 6 + (int)pick(&g, 20);
-	emit(&g, 0xbf, 6, 1, 0, 0);
-	begin(&g);
-	emit(&g, 0x79, 8, 6, offsetof(struct gpubpf_ctx, launch), 0);
-	while (g.budget > 0)
-		statements(&g, 6);
-	end(&g);
+	for (int i = 0; i < 2; i++)
+		g.lent[i] = 8 * (int)pick(&g, NUMBERS / 8);
+	function(&g, length < 24 ? 1 + (int)pick(&g, 2) : length < 31 ? 1 + (int)pick(&g, 8) : 6 + (int)pick(&g, 20), 6);
 	if (g.ncalls)
-		callee(&g);
+		callee(&g, g.calls, g.ncalls);
+	g.in_callback = true;
+	if (g.nrepeats)
+		callee(&g, g.repeats, g.nrepeats);
 	return g.n;
 }
 

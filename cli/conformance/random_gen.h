@@ -23,7 +23,7 @@ enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTE
 #define GEN_KEYS 8u    /* keys of the hash, of which it has room for six */
 /* bytes of rings, more than any program puts out: a device's record may need a header where another's needs none, and
  * find no room sooner. What is reserved is one record everywhere: the small ring may be full. */
-#define GEN_ROOM 131072u
+#define GEN_ROOM 16384u
 
 void gen_maps(struct gpubpf_map maps[GEN_NMAPS]);
 
@@ -36,6 +36,7 @@ enum gen_kind {
 	GEN_ALL,    /* every map and helper */
 	GEN_KERNEL, /* maps and helpers that the Linux kernel has too, and that give the same there */
 	GEN_PLAIN,  /* arithmetic, branches, loops, calls and memory alone, for which compilers take little time */
+	GEN_NKINDS,
 };
 
 /* Write a program; how many instructions. */

@@ -8,6 +8,7 @@
 #include "core/load/load.h"
 #include "random.h"
 
+#define PRINT_ROOM 16384 /* bytes */
 #define PID_TGID 0x0000123400005678ull
 
 /* Decode and prove; the unit is to be finished if that is 0. */
@@ -48,20 +49,41 @@ void random_make(uint64_t seed, enum gen_kind kind, struct random_program *progr
 	program->launch = gen_random(&rng);
 }
 
-/* Maps that no program uses have no room to be cleared and compared. */
-static void shrink_unused(struct random_group *g)
+static bool is_ring(uint32_t map)
 {
-	for (uint32_t m = 0; m < GEN_NMAPS; m++)
-		if (!g->map_use[m] && m != GEN_ARRAY && m != GEN_HASH && m != GEN_DATA)
-			g->maps[m].max_entries = g->maps[m].key_size || g->maps[m].value_size ? 1 : 512;
+	return map == GEN_RING || map == GEN_PERF || map == GEN_GPURING || map == GEN_SMALL;
+}
+
+/* Maps that no program uses have no room to be cleared and compared; a ring, of which even the smallest has, is an array. */
+static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
+{
+	for (uint32_t m = 0; m < GEN_NMAPS; m++) {
+		struct gpubpf_map small = g->maps[GEN_COUNTER];
+
+		if (g->map_use[m] || named[m] || m == GEN_ARRAY || m == GEN_HASH || m == GEN_DATA)
+			continue;
+		memcpy(small.name, g->maps[m].name, sizeof(small.name));
+		if (is_ring(m))
+			g->maps[m] = small;
+		g->maps[m].max_entries = 1;
+	}
+}
+
+/* Maps that the program names: of one that is only asked how large it is map_use says nothing. */
+static void note_named(const struct gpubpf_prog *prog, bool named[GEN_NMAPS])
+{
+	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
+		if (prog->insns[pc].kind == GPUBPF_INSN_IMM64 && prog->insns[pc].op == GPUBPF_IMM_MAP)
+			named[prog->insns[pc].imm] = true;
 }
 
 int random_group_init(struct random_group *g, const struct random_program *const *programs, uint32_t n,
 		      struct gpubpf_diag *diag)
 {
 	/* one replica: which of several a lane has is the device's choice */
-	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16, .print_bytes = 16384,
+	struct gpubpf_layout_opts opts = { .replicas = 1, .ring_bytes = GEN_ROOM, .threads = 16,
 					   .map_use = g->map_use };
+	bool named[GEN_NMAPS] = { false };
 	int err = 0;
 
 	memset(g, 0, sizeof(*g));
@@ -72,11 +94,14 @@ int random_group_init(struct random_group *g, const struct random_program *const
 			break;
 		g->progs[g->n] = *g->owners[g->n].progs;
 		g->launch[g->n] = programs[g->n]->launch;
+		if (g->progs[g->n].facts->prints)
+			opts.print_bytes = PRINT_ROOM;
+		note_named(&g->progs[g->n], named);
 		for (uint32_t m = 0; m < GEN_NMAPS; m++)
 			g->map_use[m] |= g->progs[g->n].facts->map_use[m];
 		g->n++;
 	}
-	shrink_unused(g);
+	shrink_unused(g, named);
 	g->unit = (struct gpubpf_unit){ g->maps, GEN_NMAPS, g->progs, g->n };
 	if (!err)
 		err = gpubpf_layout_compute(&g->unit, &opts, &g->layout, diag);

@@ -217,7 +217,7 @@ static int compare(struct run *r, uint32_t i, const struct random_program *p, vo
 	struct random_group *g = (struct random_group *)r->g;
 	int err;
 
-	*o = (struct random_outcome){ 0 };
+	*o = (struct random_outcome){ .launch = p->launch };
 	random_reset(g, i, host);
 	random_reset(g, i, r->arena);
 	err = random_run_host(g, i, host, &o->want, diag);

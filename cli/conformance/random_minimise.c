@@ -15,6 +15,7 @@
 #define CALL 0x85
 #define EXIT 0x95
 #define LOCAL_CALL 1 /* src */
+#define FUNCTION 4 /* of LDDW: an address of one */
 
 static bool is_nothing(const struct gpubpf_raw_insn *insn)
 {
@@ -39,11 +40,13 @@ static bool leave_out(const struct random_program *from, uint32_t begin, uint32_
 	return changed;
 }
 
-/* The pc that a jump or local call goes to; -1: it is none. */
+/* The pc that a jump or local call goes to, or whose address is loaded; -1: it is none. */
 static long target_of(const struct random_program *p, uint32_t i)
 {
 	const struct gpubpf_raw_insn *insn = &p->insns[i];
 
+	if (insn->code == LDDW)
+		return insn->regs >> 4 == FUNCTION ? (long)i + 1 + insn->imm : -1;
 	if (insn->code == CALL)
 		return insn->regs >> 4 == LOCAL_CALL ? (long)i + 1 + insn->imm : -1;
 	return JMP_CLASSES(insn->code) && insn->code != EXIT ? (long)i + 1 + insn->off : -1;
@@ -66,14 +69,14 @@ static void squeeze(const struct random_program *from, struct random_program *to
 		struct gpubpf_raw_insn *insn = &to->insns[at[i]];
 		long target = target_of(from, i);
 
+		if (target >= 0 && target <= (long)from->n && !is_nothing(&from->insns[i])) {
+			if (insn->code == CALL || insn->code == LDDW)
+				insn->imm = (int32_t)at[target] - (int32_t)at[i] - 1;
+			else
+				insn->off = (int16_t)(at[target] - at[i] - 1);
+		}
 		if (from->insns[i].code == LDDW)
 			i++; /* the second half has code 0: no jump */
-		else if (target < 0 || target > (long)from->n || is_nothing(&from->insns[i]))
-			continue;
-		else if (insn->code == CALL)
-			insn->imm = (int32_t)at[target] - (int32_t)at[i] - 1;
-		else
-			insn->off = (int16_t)(at[target] - at[i] - 1);
 	}
 }
 
@@ -149,6 +152,7 @@ static bool leave_pieces_out(struct round *r, struct random_program *p, uint32_t
 			if (r->outcomes[i].differs) {
 				*p = r->candidates[i];
 				*outcome = r->outcomes[i];
+				p->launch = outcome->launch;
 				taken = true;
 				break;
 			}
@@ -171,6 +175,7 @@ void random_minimise(const struct conformance_device *d, struct random_program *
 		if (run_candidates(r) && r->outcomes[0].differs) {
 			*program = r->candidates[0];
 			*outcome = r->outcomes[0];
+			program->launch = outcome->launch;
 		}
 		free(r->candidates);
 	}

@@ -21,7 +21,7 @@ static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t
 #include "maps/host.h"
 #include "tests/tap.h"
 
-#define PROGRAMS 32 /* together they use all maps */
+#define PROGRAMS 128 /* together they use all maps */
 
 static struct random_group group;
 static void *host, *device;
@@ -136,6 +136,38 @@ static void values(void)
 	expect("map lru keeps other words beside the same values, from byte 128 of 784 on");
 }
 
+/* A ring whose size is asked for, and nothing else, is one. */
+static void asked(void)
+{
+	static const struct random_program program = { { { 0x18, 0x11, 0, GEN_RING }, { 0 }, { 0xb7, 2, 0, 1 }, { 0x85, 0, 0, 134 },
+							  { 0x95, 0, 0, 0 } }, 5, 0 };
+	static struct random_group one;
+	const struct random_program *list = &program;
+	struct gpubpf_diag diag;
+
+	gpubpf_diag_init(&diag);
+	ok(random_group_init(&one, &list, 1, &diag) == 0 && one.maps[GEN_RING].max_entries == GEN_ROOM, "a ring that is asked for");
+	random_group_finish(&one);
+}
+
+/* Programs that are proven call every helper that gives the same everywhere. */
+static void helpers(void)
+{
+	static const int32_t all[] = { 1, 2, 3, 6, 14, 25, 87, 88, 89, 130, 131, 132, 133, 134, 181, 182, 501, 503, 504, 505, 506,
+				       508, 511, 512, 521, 522 };
+	static struct random_program program;
+	static bool called[1024];
+
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
+		random_make(seed, GEN_ALL, &program);
+		for (uint32_t i = 0; i < program.n; i++)
+			if (program.insns[i].code == 0x85 && !(program.insns[i].regs >> 4))
+				called[program.insns[i].imm & 1023] = true;
+	}
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		ok(called[all[i]], "helper %d is called", all[i]);
+}
+
 int main(void)
 {
 	static struct random_program programs[PROGRAMS];
@@ -154,6 +186,8 @@ int main(void)
 	begin();
 	records();
 	values();
+	helpers();
+	asked();
 	free(host);
 	free(device);
 	random_group_finish(&group);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Has each helper, each kind of maps and each field that a place gives a case of the suite? covered.py SOURCE OBJECTS CLANG (TAP).
+"""Has each helper, each kind of maps, each place and each field that a place gives a case of the suite? covered.py SOURCE OBJECTS CLANG (TAP).
 Helpers by the calls in the objects; kinds by the definitions of maps, as clang expands them; fields by their names. KERNEL's helpers are
 the Linux kernel's alone. What has none yet stands in LATER, with the reason, and must not have one."""
 import glob
@@ -16,8 +16,9 @@ from tap import ok, plan
 source, objects, clang = sys.argv[1:4]
 CALL, PROGBITS, EXECINSTR = 0x85, 1, 4
 MADE_OF = {525: 12} # when an object is loaded
-# Of places that no target for CPUs takes, and lines and conditions, which differ by what a compiler makes of the application.
-LATER = {'result', 'branch.lanes', 'branch.taken', 'branch.active', 'operand', 'mark', 'line'}
+# Lines: the suite's applications are compiled without. Spaces in which they keep nothing: a lane's own, constants.
+LATER = {'line'}
+LATER_PLACES = {'line', 'mem.local', 'mem.const'}
 
 
 def read(path):
@@ -57,6 +58,11 @@ defined = {name for path in cases for name in types(path)}
 rows = re.findall(r'^GPUBPF_(?:OWN_)?MAP_TYPE\((\d+), (\w+)', read('include/gpubpf/map_types.def'), re.M)
 for number, name in rows:
     ok({number, name, 'GPUBPF_MAP_TYPE_' + name} & defined, f'maps of type {number}, {name}, have a case')
+
+code = ''.join(read(os.path.relpath(path, source)) for path in sorted(glob.glob(f'{source}/tests/conformance/*/*.[ch]')))
+for name in re.findall(r'^GPUBPF_PLACE\(\w+, \d+, "([^"]+)"', read('core/places.def'), re.M):
+    has = f'SEC("gpu/{name}/' in code
+    ok(has != (name in LATER_PLACES), f'place gpu/{name}/ has {"a case" if name not in LATER_PLACES else "none yet"}', has)
 
 text = ''.join(code for code in (read(os.path.relpath(path, source)) for path in cases) if 'needs gpu/' in code)
 fields = re.findall(r'^GPUBPF_CTX_FIELD\(([\w.]+), \d+, \d+, (\w+)\)', read('core/ctx_fields.def'), re.M)

@@ -57,7 +57,7 @@ static void compare(const struct random_program *p, struct random_outcome *o)
 	struct random_program other = *p;
 	void *a = NULL, *b = NULL;
 
-	*o = (struct random_outcome){ 0 };
+	*o = (struct random_outcome){ .launch = p->launch };
 	for (uint32_t i = 0; i < other.n; i++)
 		if (is_hit(&other.insns[i]))
 			other.insns[i].code ^= mistake->flip;

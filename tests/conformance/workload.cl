@@ -132,3 +132,65 @@ kernel void adds(PARAMETERS)
 		to[n] = 0;
 }
 #endif
+
+#if defined(ONLY_forks) || defined(ALL)
+/* Two conditions, behind each of which is what no compiler does without a branch; the second is a loop's. */
+kernel void forks(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = 3 * n;
+	if (n % 5 < 2)
+		atomic_add(to + n, 3);
+	for (uint k = 0; k < n % 3; k++)
+		atomic_add(to + n, 1);
+	to[n] = to[n] - (n % 5 < 2 ? 3 : 0) - n % 3 + 1;
+}
+#endif
+
+#if defined(ONLY_returns) || defined(ALL)
+#ifdef __NVPTX__ /* whose target alone takes such places */
+__attribute__((noinline))
+#endif
+uint thrice(uint n)
+{
+	return n * 3;
+}
+
+kernel void returns(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = thrice(n) + 1;
+}
+#endif
+
+#if defined(__NVPTX__) || defined(__AMDGCN__)
+#include <gpubpf/mark.h>
+#else /* as there: this source is built where there is no such file */
+#define GPUBPF_MARK(name, value)                                \
+	do {                                                    \
+		const ulong gpubpf_mark_##name = (ulong)(value); \
+		(void)gpubpf_mark_##name;                       \
+	} while (0)
+#endif
+
+/* an instruction that compilers do not choose, of a number and zeros, which gives it back */
+#if defined(__NVPTX__)
+#define RARE(x) __asm__ volatile("lop3.b32 %0, %1, 0, 0, 0xf0;" : "=r"(x) : "r"(x))
+#elif defined(__AMDGCN__)
+#define RARE(x) __asm__ volatile("v_xad_u32 %0, %1, 0, 0" : "=v"(x) : "v"(x))
+#else
+#define RARE(x)
+#endif
+
+#if defined(ONLY_named) || defined(ALL)
+kernel void named(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	RARE(n);
+	GPUBPF_MARK(step, 2 * n + 5);
+	to[n] = 3 * n + 1;
+}
+#endif

@@ -3,7 +3,7 @@
 #include "../case.h"
 
 EXPECT("launch 2,1,1 32,1,1");
-EXPECT("checks 512");
+EXPECT("checks 640");
 
 struct work {
 	__u64 sum, last;
@@ -24,6 +24,13 @@ static long add_some(__u32 i, void *to)
 	return i == 5;
 }
 
+/* what the verifier never comes to */
+static long never(__u32 i, void *to)
+{
+	((struct work *)to)->last = i;
+	return 0;
+}
+
 SEC("gpu/entry/*")
 int rounds(struct gpubpf_ctx *ctx)
 {
@@ -39,5 +46,7 @@ int rounds(struct gpubpf_ctx *ctx)
 	CHECK(bpf_loop(3, add_one, &w, 1), -22);
 	CHECK(bpf_loop((8 << 20) + 1, add_one, &w, 0), -7);
 	CHECK(w.sum, 11);
+	CHECK(bpf_loop(0, never, &w, 0), 0);
+	CHECK(bpf_loop(0, never, &w, 1), -22);
 	return 0;
 }
