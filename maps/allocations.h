@@ -11,13 +11,13 @@
 #define GPUBPF_ALLOCATION_TRIES 64 /* of which each fails only where an allocation came or went meanwhile */
 
 struct gpubpf_allocation_words {
-	u64 base, size, kind_number;
+	u64 base, size, kind_number, stack;
 };
 
 /* The address of the process's table; 0: it has none. */
 GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 {
-	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES), owner = env->pid_tgid >> 32, i;
+	u64 tables = gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATION_TABLES), owner = (env->pid_tgid & GPUBPF_LAUNCH_PID) >> 32, i;
 	u64 table = env->arena + gpubpf_header_word(env, GPUBPF_ARENA_ALLOCATIONS);
 
 	if (tables == 1) /* of one process: kernels of a graph are not told which that is */
@@ -30,24 +30,25 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 }
 
 /* The last of n rows that begins at or before the address. */
-GPUBPF_FN u64 gpubpf_allocation_row(u64 rows, u64 n, u64 address)
-{
-	u64 below = 0;
-
-	n = n < GPUBPF_ALLOCATION_MOST ? n : GPUBPF_ALLOCATION_MOST;
-	GPUBPF_NOUNROLL
-	while (n) {
-		u64 middle = n >> 1;
-
-		if (gpubpf_load_u64(rows + (below + middle) * GPUBPF_ALLOCATION_ROW) <= address) {
-			below += middle + 1;
-			n -= middle + 1;
-		} else {
-			n = middle;
-		}
+#define GPUBPF_ALLOCATION_SEARCH(name, load) \
+	GPUBPF_FN u64 name(u64 rows, u64 n, u64 address) \
+	{ \
+		u64 below = 0; \
+		n = n < GPUBPF_ALLOCATION_MOST ? n : GPUBPF_ALLOCATION_MOST; \
+		GPUBPF_NOUNROLL \
+		while (n) { \
+			u64 middle = n >> 1; \
+			if (load(rows + (below + middle) * GPUBPF_ALLOCATION_ROW) <= address) { \
+				below += middle + 1; \
+				n -= middle + 1; \
+			} else { \
+				n = middle; \
+			} \
+		} \
+		return below ? rows + (below - 1) * GPUBPF_ALLOCATION_ROW : 0; \
 	}
-	return below ? rows + (below - 1) * GPUBPF_ALLOCATION_ROW : 0;
-}
+
+GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row, gpubpf_load_u64)
 
 /* The allocation that the address lies in. */
 GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE struct gpubpf_allocation_words *found)
@@ -62,23 +63,73 @@ GPUBPF_FN bool gpubpf_allocation_find(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE st
 		row = gpubpf_allocation_row(table + GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET,
 					    gpubpf_load_u64(table + GPUBPF_ALLOCATION_COUNTS + 8 * set), address);
 		found->base = row ? gpubpf_load_u64(row) : 0;
-		found->size = row ? gpubpf_load_u64(row + 8) : 0;
-		found->kind_number = row ? gpubpf_load_acquire_u64(row + 16) : 0; /* the version is read behind it */
+		found->size = row ? gpubpf_load_u64(row + 8) & GPUBPF_ALLOCATION_SIZE_MOST : 0;
+		found->kind_number = row ? gpubpf_load_u64(row + 16) : 0;
+		found->stack = row ? (u32)gpubpf_load_acquire_u64(row + 24) : 0; /* the version is read behind it */
 		if (gpubpf_load_u64(table + GPUBPF_ALLOCATION_VERSION) == version)
 			return address - found->base < found->size;
 	}
 	return false;
 }
 
+/*
+ * The same by what the multiprocessor's cache has, which spares all lanes of the device the way to the same few words. It may
+ * be of several moments, none before the kernel began; the row that is found is one if both of its halves are of the version
+ * found before them. False: it is not known that way.
+ */
+#ifdef GPUBPF_HAS_CACHED_LOADS
+GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row_cached, gpubpf_load_cached_u64)
+
+GPUBPF_FN bool gpubpf_allocation_find_cached(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE struct gpubpf_allocation_words *found)
+{
+	u64 table = gpubpf_allocations(env), version, set, row, size, stack;
+
+	if (!table)
+		return false;
+	version = gpubpf_load_cached_u64(table + GPUBPF_ALLOCATION_VERSION);
+	set = version & 1;
+	row = gpubpf_allocation_row_cached(table + GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET,
+					   gpubpf_load_cached_u64(table + GPUBPF_ALLOCATION_COUNTS + 8 * set), address);
+	if (!row)
+		return false;
+	gpubpf_load_cached_pair(row, &found->base, &size);
+	gpubpf_load_cached_pair(row + 16, &found->kind_number, &stack);
+	found->size = size & GPUBPF_ALLOCATION_SIZE_MOST;
+	found->stack = (u32)stack;
+	return stack >> 32 == (u32)version && (size ^ version << GPUBPF_ALLOCATION_SIZE_BITS) >> GPUBPF_ALLOCATION_SIZE_BITS == 0 &&
+	       address - found->base < found->size;
+}
+#else
+GPUBPF_FN bool gpubpf_allocation_find_cached(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE struct gpubpf_allocation_words *found)
+{
+	return false;
+}
+#endif
+
+GPUBPF_FN void gpubpf_put_word(GPUBPF_PRIVATE u8 *to, u64 word)
+{
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		to[i] = (u8)(word >> 8 * i);
+}
+
 /* helper 523: as many bytes of the row as the program has room for */
 GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u8 *to, u64 size)
 {
 	struct gpubpf_allocation_words found = { 0 };
-	bool known = gpubpf_allocation_find(env, address, &found);
+	bool known = gpubpf_allocation_find_cached(env, address, &found) || gpubpf_allocation_find(env, address, &found);
 	u64 i;
 
+	if (size == GPUBPF_ALLOCATION_ROW) { /* words rather than bytes, where that is what a program asks for */
+		gpubpf_put_word(to, known ? found.base : 0);
+		gpubpf_put_word(to + 8, known ? found.size : 0);
+		gpubpf_put_word(to + 16, known ? found.kind_number : 0);
+		gpubpf_put_word(to + 24, known ? found.stack : 0);
+		return known ? 0 : -GPUBPF_ENOENT;
+	}
 	for (i = 0; i < size; i++) {
-		u64 word = i < 8 ? found.base : i < 16 ? found.size : found.kind_number;
+		u64 word = i < 8 ? found.base : i < 16 ? found.size : i < 24 ? found.kind_number : found.stack;
 
 		to[i] = known && i < GPUBPF_ALLOCATION_ROW ? word >> (i % 8 * 8) : 0;
 	}

@@ -11,13 +11,18 @@ import time
 KINDS = ["none", "device", "managed", "host"]
 
 
+def joined(maps):
+    """Bytes loaded and stored by (number, kind, base, size) of an allocation; all others' have kind and size 0."""
+    entries = {m["name"]: {e["key"]: e["value"] for e in m["entries"]} for m in maps}
+    none = {"kind": 0, "base": 0, "size": 0}
+    return {(number, *(entries["memories"].get(number, none)[k] for k in ("kind", "base", "size"))):
+            (value["loaded"], value["stored"]) for number, value in entries["moved"].items()}
+
+
 def moved(command):
-    """Bytes loaded and stored by allocation, and when; None: there is no session any more."""
+    """And when; None: there is no session any more."""
     run = subprocess.run(command, capture_output=True, text=True)
-    if run.returncode:
-        return None
-    entries = json.loads(run.stdout)["maps"][0]["entries"]
-    return time.monotonic(), {tuple(e["key"].values()): (e["value"]["loaded"], e["value"]["stored"]) for e in entries}
+    return None if run.returncode else (time.monotonic(), joined(json.loads(run.stdout)["maps"]))
 
 
 def show(before, now, out):
@@ -36,10 +41,10 @@ def main():
     parser.add_argument("--gpubpf", default="gpubpf")
     parser.add_argument("--session")
     args = parser.parse_args()
-    command = [args.gpubpf, "map", "dump", "-j", "memories"] + (["--session", args.session] if args.session else [])
+    command = [args.gpubpf, "map", "dump", "-j"] + (["--session", args.session] if args.session else [])
     before, rounds = moved(command), 0
     if not before:
-        sys.exit("membw.py: no session with a map memories: gpubpf run -o membw.bpf.o -- PROGRAM")
+        sys.exit("membw.py: no session: gpubpf run -o membw.bpf.o -- PROGRAM")
     while rounds < args.rounds or not args.rounds:
         time.sleep(args.interval)
         now = moved(command)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of allocations, as lanes look into it by what their cache has: each row that is there whole is found, and none of
+ * which a half is of another moment. */
+#include <linux/bpf.h>
+
+#include "fixture.h"
+#include "gpubpf/allocation.h"
+#include "tests/tap.h"
+
+#define BASE 0x10000ull
+#define APART 0x1000ull /* bytes from one to the next, half of which are its */
+#define ROWS 37
+
+static char *table;
+
+static uint64_t *row_at(uint64_t set, uint64_t i)
+{
+	return (uint64_t *)(table + GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET + i * GPUBPF_ALLOCATION_ROW);
+}
+
+static void tell(uint64_t version)
+{
+	struct gpubpf_allocation_head *head = (void *)table;
+
+	for (uint64_t i = 0; i < ROWS; i++) {
+		uint64_t row[] = { BASE + i * APART, (APART / 2) | version << GPUBPF_ALLOCATION_SIZE_BITS,
+				   i << 32 | GPUBPF_ALLOCATION_DEVICE, version << 32 | (i + 3) };
+
+		memcpy(row_at(version & 1, i), row, sizeof(row));
+	}
+	head->rows[version & 1] = ROWS;
+	head->version = version;
+}
+
+/* Is each address told, by both ways, or by the strict one alone where `torn`? */
+static bool finds(struct fixture *f, uint64_t torn)
+{
+	bool good = true;
+
+	for (uint64_t i = 0; i < ROWS; i++) {
+		struct gpubpf_allocation_words cached = { 0 }, strict = { 0 };
+		uint64_t last = BASE + i * APART + APART / 2 - 1;
+		struct gpubpf_allocation of;
+
+		good &= gpubpf_allocation_find_cached(&f->env, last, &cached) == (i != torn);
+		good &= gpubpf_allocation_find(&f->env, last, &strict) && strict.size == APART / 2;
+		good &= i == torn || !memcmp(&cached, &strict, sizeof(strict));
+		good &= !gpubpf_helper_allocation(&f->env, last, (uint8_t *)&of, sizeof(of)) && of.number == i &&
+			of.stack == i + 3 && !of.unused && of.base == last + 1 - APART / 2 && of.size == APART / 2 && of.kind == GPUBPF_ALLOCATION_DEVICE;
+		good &= !gpubpf_allocation_find_cached(&f->env, last + 1, &cached) &&
+			gpubpf_helper_allocation(&f->env, last + 1, (uint8_t *)&of, sizeof(of)) == -GPUBPF_ENOENT && !of.size;
+	}
+	return good && !gpubpf_allocation_find_cached(&f->env, BASE - 1, &(struct gpubpf_allocation_words){ 0 });
+}
+
+int main(void)
+{
+	static const uint64_t versions[] = { 1, 2, 0xffff, 0x10000, 0x10001 };
+	struct fixture f;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, GPUBPF_USE_READ);
+	f.opts.allocation_tables = 1;
+	if (fixture_ready(&f) < 0)
+		return 1;
+	table = (char *)f.arena + f.layout.allocations;
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		tell(versions[i]);
+		ok(finds(&f, ROWS), "version %llu: each is found", (unsigned long long)versions[i]);
+		row_at(versions[i] & 1, 5)[1] ^= 2ull << GPUBPF_ALLOCATION_SIZE_BITS;
+		ok(finds(&f, 5), "the base and size of another moment are none of the cache's");
+		row_at(versions[i] & 1, 5)[1] ^= 2ull << GPUBPF_ALLOCATION_SIZE_BITS;
+		row_at(versions[i] & 1, 7)[3] += 2ull << 32;
+		ok(finds(&f, 7), "nor are another's number and kind");
+	}
+	fixture_end(&f);
+	return done();
+}
