@@ -17,6 +17,7 @@
 struct gpubpf_diag;
 struct gpubpf_facts;
 struct gpubpf_map_impl;
+struct gpubpf_stacks;
 struct gpubpf_session;
 
 /* what helpers do, and what map types can: the rows of core/ops.def */
@@ -185,6 +186,7 @@ struct gpubpf_map {
 	uint32_t ntargets;
 	const void *init;               /* initial content: value_size bytes for global data, else NULL */
 	uint32_t btf_key, btf_value;    /* BTF type ids in the object's BTF, 0 if none */
+	const struct gpubpf_stacks *stacks; /* of a STACK_TRACE: where its stacks are known (maps/stacks.h); NULL: nowhere */
 	int kernel;                     /* the Linux kernel's array that holds its values, by descriptor + 1; 0: none */
 	int object;                     /* which object of the session it came from: index */
 	struct gpubpf_session *session; /* that holds its values (libgpubpf); NULL outside of one */

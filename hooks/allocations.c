@@ -51,13 +51,25 @@ static bool reaches(const struct gpubpf_hook_device *d, const struct known *k)
 	return false;
 }
 
-static uint64_t choose(const struct gpubpf_hook_device *d)
+/* As lanes read it. */
+static struct gpubpf_allocation row_of(const struct known *k, uint64_t version)
+{
+	struct gpubpf_allocation row = k->row;
+
+	if (row.size > GPUBPF_ALLOCATION_SIZE_MOST)
+		row.size = GPUBPF_ALLOCATION_SIZE_MOST;
+	row.size |= version << GPUBPF_ALLOCATION_SIZE_BITS;
+	row.unused = (uint32_t)version;
+	return row;
+}
+
+static uint64_t choose(const struct gpubpf_hook_device *d, uint64_t version)
 {
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < nknown; i++)
 		if (reaches(d, &known[i]))
-			told[n++] = known[i].row;
+			told[n++] = row_of(&known[i], version);
 	return n;
 }
 
@@ -78,7 +90,7 @@ static int say_version(struct gpubpf_hook_device *d, uint64_t version)
 static int tell(struct gpubpf_hook_device *d)
 {
 	const uint64_t *has = (uint64_t *)((char *)d->host + at(d, GPUBPF_ALLOCATION_VERSION));
-	uint64_t version = (d->shared ? *has : d->allocations_version) + 1, set = version & 1, n = choose(d);
+	uint64_t version = (d->shared ? *has : d->allocations_version) + 1, set = version & 1, n = choose(d, version);
 	int err = put(d, at(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), told, n * sizeof(*told));
 
 	gpubpf_assert_held(&lock);
@@ -167,6 +179,11 @@ static void take(uint32_t i, uint32_t end)
 uint32_t gpubpf_allocation_number(void)
 {
 	return atomic_fetch_add(&made, 1);
+}
+
+uint32_t gpubpf_allocation_stack(void)
+{
+	return gpubpf_session_flags() & GPUBPF_WELCOME_ALLOCATION_STACKS ? gpubpf_stack_here(0, GPUBPF_STACK_DEPTH) : 0;
 }
 
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *row)

@@ -711,5 +711,6 @@ void gpubpf_device_after_fork(void)
 	pthread_mutex_init(&lock, NULL);
 	gpubpf_shared_arena_after_fork();
 	gpubpf_allocations_after_fork();
+	gpubpf_stacks_after_fork();
 	devices = NULL;
 }

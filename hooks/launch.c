@@ -215,6 +215,13 @@ static bool settle_at_once(struct gpubpf_hook_launch *l)
 	return is_current(l->choice);
 }
 
+static uint64_t stack_of(uint32_t twin_flags)
+{
+	uint32_t depth = twin_flags >> GPUBPF_TWIN_STACK_DEPTH & 0x7f;
+
+	return gpubpf_stack_word(gpubpf_stack_here(twin_flags >> GPUBPF_TWIN_STACK_SKIP & 0xff, depth));
+}
+
 static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_binding *binding)
 {
 	l->binding = binding;
@@ -223,6 +230,8 @@ static void take_twin(struct gpubpf_hook_launch *l, const struct gpubpf_hook_bin
 	l->arena = l->device->arena;
 	if (binding->twin_flags & GPUBPF_TWIN_ARG_PID)
 		l->pid_tgid = pid_tgid();
+	if (binding->twin_flags & GPUBPF_TWIN_STACK)
+		l->pid_tgid |= stack_of(binding->twin_flags);
 	l->followed = !l->device->shared;
 	if (l->followed)
 		gpubpf_hold_enter(l->device);

@@ -143,7 +143,7 @@ struct gpubpf_hook_launch {
 	uint32_t twin_flags;      /* enum gpubpf_twin_flags: which extra arguments to set */
 	uint64_t arena;           /* their values */
 	uint64_t number;
-	uint64_t pid_tgid;
+	uint64_t pid_tgid;        /* and the stack that it is launched from, where programs ask (maps/layout.h) */
 	bool followed;            /* call gpubpf_hook_completed() once when the twin has ended on the device */
 	uint32_t registers;       /* answered by twin() with GPUBPF_TWIN_NO_ROOM: with so many a thread it would fit; 0: never */
 	/* of the launch path alone */
@@ -225,7 +225,8 @@ void gpubpf_hook_quiet(void);
  * has it; its devices reach it, and `everywhere` all of the process. Or a struct gpubpf_hook_device, which alone does.
  * What is known there of the same base goes. What is no more is told before the runtime frees it.
  */
-uint32_t gpubpf_allocation_number(void); /* of one that was made just now */
+uint32_t gpubpf_allocation_number(void); /* of one that was made just now, */
+uint32_t gpubpf_allocation_stack(void);  /* and the stack that it was made from; 0: nobody asks */
 void gpubpf_allocation_add(const void *context, bool everywhere, const struct gpubpf_allocation *allocation);
 void gpubpf_allocation_remove(uint64_t base);
 void gpubpf_allocation_cut(uint64_t base, uint64_t size); /* of these bytes, whatever they are part of */

@@ -35,7 +35,7 @@
 struct gpubpf_env {
 	u64 arena;             /* device address of the arena */
 	u64 launch;            /* number of the launch */
-	u64 pid_tgid;          /* helper 14 */
+	u64 pid_tgid;          /* helper 14, and the stack of the launch: GPUBPF_LAUNCH_PID in layout.h */
 	u64 kernel_id;         /* id of the kernel */
 	u32 device;            /* helper 512 */
 	u32 flags;

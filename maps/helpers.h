@@ -103,7 +103,7 @@ GPUBPF_FN u64 gpubpf_helper_get_device_id(GPUBPF_ENV)
 
 GPUBPF_FN u64 gpubpf_helper_get_current_pid_tgid(GPUBPF_ENV)
 {
-	return env->pid_tgid;
+	return env->pid_tgid & GPUBPF_LAUNCH_PID;
 }
 
 GPUBPF_FN u64 gpubpf_helper_gpu_membar(GPUBPF_ENV)

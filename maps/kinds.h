@@ -12,5 +12,6 @@
 #include "lpm.h"
 #include "of_maps.h"
 #include "prog_array.h"
+#include "stack_trace.h"
 
 #endif

@@ -21,7 +21,7 @@
 #include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
-#define GPUBPF_ARENA_VERSION 5
+#define GPUBPF_ARENA_VERSION 6
 #define GPUBPF_ARENA_ALIGN 4096
 #define GPUBPF_REPLICA_ALIGN 128 /* bytes between copies that different multiprocessors write */
 
@@ -136,7 +136,9 @@ struct gpubpf_ring_copy {
  * The application's allocations, where a program asks for them: a table for each process, of which an arena that devices
  * on host memory share has several. After the head two sets of rows, which are in the order of their bases; `version` % 2
  * is the one that holds. Its process writes the other one, then its count, then the version: a reader that finds the same
- * version before and after has read rows of one moment.
+ * version before and after has read rows of one moment. Each row has the version that it is of, so that a lane may look into
+ * what its multiprocessor's cache has, which may be of several moments: the halves of a row, each of which comes at once, are of
+ * the version found there or not.
  */
 struct gpubpf_allocation_head { /* 64 bytes */
 	u64 owner;               /* process; 0: nobody's yet */
@@ -148,10 +150,23 @@ struct gpubpf_allocation_head { /* 64 bytes */
 #define GPUBPF_ALLOCATION_VERSION 8   /* offsets of members that the device library uses */
 #define GPUBPF_ALLOCATION_COUNTS 16
 #define GPUBPF_ALLOCATION_ROWS 64
-#define GPUBPF_ALLOCATION_ROW 24      /* bytes of a row: struct gpubpf_allocation (include/gpubpf/allocation.h) */
+#define GPUBPF_ALLOCATION_ROW 32      /* bytes of a row: struct gpubpf_allocation (include/gpubpf/allocation.h), which has the */
+#define GPUBPF_ALLOCATION_SIZE_BITS 48 /* version's lower bits above its size, and in its last four bytes */
+#define GPUBPF_ALLOCATION_SIZE_MOST ((1ull << GPUBPF_ALLOCATION_SIZE_BITS) - 1)
 #define GPUBPF_ALLOCATION_MOST 4096   /* rows of a set */
 #define GPUBPF_ALLOCATION_SET (GPUBPF_ALLOCATION_MOST * GPUBPF_ALLOCATION_ROW)
 #define GPUBPF_ALLOCATION_TABLE (GPUBPF_ALLOCATION_ROWS + 2 * GPUBPF_ALLOCATION_SET)
 #define GPUBPF_ALLOCATION_TABLES 16   /* processes whose devices share an arena */
+
+/*
+ * Who launched a kernel, in one word: the thread in bits 0 to 21 and its process in bits 32 to 53, of which Linux has no larger
+ * numbers, and in the bits above each a half of the number of the stack that it launched from (maps/stacks.h); 0: not known.
+ */
+#define GPUBPF_LAUNCH_PID 0x003fffff003ffffful
+#define GPUBPF_LAUNCH_LOW 22          /* where the lower ten bits of the number are, */
+#define GPUBPF_LAUNCH_HIGH 54         /* and the upper ones */
+#define GPUBPF_LAUNCH_HALF 10
+#define GPUBPF_STACKS_MOST 65536      /* stacks that a session knows */
+#define GPUBPF_STACK_DEPTH 127        /* addresses of one: kernel.perf_event_max_stack */
 
 #endif

@@ -68,6 +68,19 @@ extern __thread const struct gpubpf_host_thread *gpubpf_host_thread; /* maps/hos
 GPUBPF_HOST_OPS(u32)
 GPUBPF_HOST_OPS(u64)
 
+/* As on devices that have them: there is one memory here, so what is read so is of one moment if nobody writes. */
+#define GPUBPF_HAS_CACHED_LOADS 1
+GPUBPF_FN u64 gpubpf_load_cached_u64(u64 a)
+{
+	return gpubpf_load_u64(a);
+}
+
+GPUBPF_FN void gpubpf_load_cached_pair(u64 a, GPUBPF_PRIVATE u64 *low, GPUBPF_PRIVATE u64 *high)
+{
+	*low = gpubpf_load_u64(a);
+	*high = gpubpf_load_u64(a + 8);
+}
+
 GPUBPF_FN void gpubpf_fence(void)
 {
 #ifndef __SANITIZE_THREAD__ /* which does not know fences; the atomics around it suffice there */

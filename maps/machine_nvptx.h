@@ -71,6 +71,19 @@
 GPUBPF_PTX_OPS(u32, "32", "r")
 GPUBPF_PTX_OPS(u64, "64", "l")
 
+/* As the multiprocessor's cache has it; 16 bytes at once. */
+#define GPUBPF_HAS_CACHED_LOADS 1
+GPUBPF_PTX_LOAD(cached_u64, u64, "ld.global.b64", "l")
+
+GPUBPF_FN void gpubpf_load_cached_pair(u64 a, GPUBPF_PRIVATE u64 *low, GPUBPF_PRIVATE u64 *high)
+{
+	u64 l, h;
+
+	__asm__ volatile("ld.global.v2.b64 {%0, %1}, [%2];" : "=l"(l), "=l"(h) : "l"(a) : "memory");
+	*low = l;
+	*high = h;
+}
+
 GPUBPF_FN void gpubpf_fence(void)
 {
 	__asm__ volatile("fence.acq_rel.gpu;" : : : "memory");

@@ -29,7 +29,7 @@ uint32_t lang_size(struct lang_type type)
 const char *check_base_name(struct lang_type type)
 {
 	static const char *const names[] = {
-		[LANG_VOID] = "nothing", [LANG_INT] = "a number", [LANG_KERNEL] = "a kernel", [LANG_ADDRESS] = "an address",
+		[LANG_VOID] = "nothing", [LANG_INT] = "a number", [LANG_KERNEL] = "a kernel", [LANG_ADDRESS] = "an address", [LANG_STACK] = "a stack",
 		[LANG_NAME] = "a string", [LANG_TEXT] = "a string", [LANG_AGGREGATE] = "an aggregation",
 	};
 
@@ -133,6 +133,7 @@ static struct lang_type check_builtin(struct check *c, struct lang_node *n)
 	if (b->source == LANG_SOURCE_HOST ? c->device : c->host && !anywhere)
 		check_fail(c, n, b->source == LANG_SOURCE_HOST ? "use nsecs" : "use it in a gpu/ probe", what);
 	check_place(c, n);
+	c->l->stacks |= b->source == LANG_SOURCE_STACK;
 	if (b->source == LANG_SOURCE_DURATION)
 		c->block->duration = c->l->durations = true;
 	return (struct lang_type){ b->base, b->source == LANG_SOURCE_NAMED };
@@ -198,7 +199,7 @@ void check_key(struct check *c, struct lang_node *n)
 
 		size += lang_size(type);
 		if (type.base == LANG_AGGREGATE || (type.base == LANG_VOID && !c->learning))
-			check_fail(c, k, "keys are numbers, strings, kernel and addresses", "this cannot be in a key");
+			check_fail(c, k, "keys are numbers, strings, kernel, ustack and addresses", "this cannot be in a key");
 	}
 	if (size > LANG_KEY_SIZE)
 		lang_fail(c->l, n->pos, "combine some of them", "the key has %u bytes; it may have %u", size, LANG_KEY_SIZE);
@@ -445,7 +446,7 @@ static struct lang_type check_set(struct check *c, struct lang_node *n)
 	}
 	type = n->op == LANG_T_NONE ? check_value(c, n->b, true) : check_number(c, n->b);
 	if ((type.base == LANG_VOID || type.base == LANG_AGGREGATE) && !c->learning)
-		check_fail(c, n->b, "keep numbers, strings, kernel and addresses", "this cannot be kept");
+		check_fail(c, n->b, "keep numbers, strings, kernel, ustack and addresses", "this cannot be kept");
 	if (n->a->kind == LANG_N_MAP) {
 		type.to = type.to_signed = 0;
 		check_key(c, n->a);

@@ -64,7 +64,7 @@ static void check_printf(struct check *c, struct lang_node *n)
 	wanted = conversions(format->text, format, c);
 	for (; arg; arg = arg->next, args++) {
 		struct lang_type type = check_value(c, arg, false);
-		bool name = type.base == LANG_KERNEL || check_is_text(type);
+		bool name = type.base == LANG_KERNEL || type.base == LANG_STACK || check_is_text(type);
 		char conv = conversion_at(format->text, args);
 
 		if (type.base == LANG_VOID || type.base == LANG_AGGREGATE)

@@ -177,7 +177,7 @@ void gen_pop(struct gen *g, uint32_t size)
 uint32_t gen_own(const struct gen *g, enum lang_own map)
 {
 	const struct lang *l = g->l;
-	const bool there[LANG_OWN_MAPS] = { l->records, l->zeros, l->durations, l->durations };
+	const bool there[LANG_OWN_MAPS] = { l->records, l->zeros, l->durations, l->durations, l->stacks };
 	uint32_t n = l->nmaps;
 
 	for (int i = 0; i < (int)map; i++)

@@ -284,6 +284,8 @@ static struct argument argument(struct lang_host *h, const struct lang_node *n, 
 	}
 	if (n->type.base == LANG_KERNEL)
 		a.name = h->shown(h->ctx, a.value);
+	if (n->type.base == LANG_STACK)
+		a.name = lang_stack_line(h, a.value);
 	if (*data)
 		*data += lang_size(n->type);
 	return a;

@@ -17,6 +17,7 @@ enum lang_own {
 	LANG_OWN_ZEROS,                /* a first value */
 	LANG_OWN_ENTERED,              /* when threads came: struct of who, of which launch, when */
 	LANG_OWN_LOST,                 /* threads whose time of entry was not there */
+	LANG_OWN_STACKS,
 	LANG_OWN_MAPS,
 };
 

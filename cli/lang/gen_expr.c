@@ -98,6 +98,12 @@ static void word(struct gen *g, const struct lang_node *n)
 	case LANG_SOURCE_HELPER:
 		helper(g, b);
 		break;
+	case LANG_SOURCE_STACK:
+		gen_mov(g, R1, R9);
+		gen_map_address(g, R2, gen_own(g, LANG_OWN_STACKS));
+		gen_imm(g, R3, BPF_F_USER_STACK);
+		gen_call(g, b->at);
+		break;
 	case LANG_SOURCE_NAMED:
 		gen_mov(g, R1, R9);
 		gen_name_address(g, R2, b->at);

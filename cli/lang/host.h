@@ -71,6 +71,8 @@ void lang_host_clear(struct lang_host *h, const struct lang_map *map, bool zero)
 /* show.c */
 void lang_show_map(struct lang_host *h, const struct lang_map *map, uint64_t top, uint64_t div, FILE *out);
 void lang_show_number(FILE *out, uint64_t v, bool is_signed);
+/* A stack in one line, until it is called again; "": none is known. */
+const char *lang_stack_line(struct lang_host *h, uint64_t id);
 
 /* eval.c: a block on the host */
 void lang_eval_block(struct lang_host *h, const struct lang_probe *probe);

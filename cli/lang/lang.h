@@ -36,6 +36,8 @@
 #define LANG_SLOTS 1024                /* of a histogram */
 #define LANG_MAP_KEYS 4096             /* of a map, if `let` does not say otherwise */
 #define LANG_MOST_KEYS (1u << 24)
+#define LANG_STACKS 16384              /* different ones of a program */
+#define LANG_FRAMES 127
 #define LANG_RING_BYTES (1u << 20)
 #define LANG_NAMES_SIZE 4096           /* of kernels' arguments that no probe declares: bytes of their names */
 #define LANG_ACTIONS 1024              /* calls of printf(), print(), ... */
@@ -58,6 +60,7 @@ enum lang_base {
 	LANG_INT,
 	LANG_KERNEL,                   /* a kernel's id */
 	LANG_ADDRESS,
+	LANG_STACK,                    /* the id of one, or the error that there is none */
 	LANG_NAME,                     /* a string of 64 bytes with its NUL */
 	LANG_TEXT,                     /* one that the host knows, as a literal is; NAME where it is kept */
 	LANG_AGGREGATE,                /* count() and its like */
@@ -74,6 +77,7 @@ enum lang_source {
 	LANG_SOURCE_CTX,
 	LANG_SOURCE_TRIPLE,
 	LANG_SOURCE_HELPER,
+	LANG_SOURCE_STACK,
 	LANG_SOURCE_NAMED,
 	LANG_SOURCE_DURATION,
 	LANG_SOURCE_PROBE,
@@ -246,7 +250,8 @@ struct lang {
 	uint32_t nmaps, nprobes, nactions;
 	struct lang_node *action[LANG_ACTIONS];
 	const struct lang_probe *probe[LANG_PROBES];
-	bool records, zeros, durations; /* the object has a ring; a value of zeros; places for times of entry */
+	bool records, zeros, durations; /* the object has a ring; a value of zeros; places for times of entry; */
+	bool stacks;                   /* and stacks */
 	uint32_t zeros_size;
 
 	char names[LANG_NAMES_SIZE];   /* the object's .rodata: one behind the other, each with its NUL */

@@ -8,6 +8,7 @@
 #include "core/session/table.h"
 #include "gpubpf/ctx.h"
 #include "core/session/session.h"
+#include "core/session/stacks.h"
 #include "host.h"
 
 static uint64_t word(const uint8_t *at)
@@ -26,6 +27,40 @@ void lang_show_number(FILE *out, uint64_t v, bool is_signed)
 		fprintf(out, "%" PRIu64, v);
 }
 
+static const struct gpubpf_stack *find_stack(struct lang_host *h, uint64_t id)
+{
+	const struct gpubpf_map *map = gpubpf_session__find_map_by_name(h->s, "__stacks");
+	uint32_t key = (uint32_t)id;
+
+	return map && id == key ? gpubpf_stack_of(map, &key) : NULL;
+}
+
+const char *lang_stack_line(struct lang_host *h, uint64_t id)
+{
+	const struct gpubpf_stack *stack = find_stack(h, id);
+
+	h->s->stack_text[0] = 0;
+	if (stack)
+		gpubpf_stack_line(h->s, stack, true, h->s->stack_text, sizeof(h->s->stack_text));
+	return h->s->stack_text;
+}
+
+/* A frame a line, the innermost first, as bpftrace has it; the error where there is none. */
+static void show_stack(struct lang_host *h, uint64_t id, FILE *out)
+{
+	const struct gpubpf_stack *stack = find_stack(h, id);
+	char text[512];
+
+	if (!stack)
+		lang_show_number(out, id, true);
+	for (uint32_t i = 0; stack && i < stack->n; i++) {
+		gpubpf_stack_frame(h->s, stack, i, true, text, sizeof(text));
+		fprintf(out, "\n    %s", text);
+	}
+	if (stack)
+		fputc('\n', out);
+}
+
 static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t *at, FILE *out)
 {
 	uint64_t v = type.base == LANG_NAME ? 0 : word(at);
@@ -33,6 +68,8 @@ static void show_typed(struct lang_host *h, struct lang_type type, const uint8_t
 
 	if (type.base == LANG_NAME)
 		fprintf(out, "%.*s", GPUBPF_CTX_NAME, (const char *)at);
+	else if (type.base == LANG_STACK)
+		show_stack(h, v, out);
 	else if (type.base == LANG_ADDRESS)
 		fprintf(out, "0x%" PRIx64, v);
 	else if (name && name[0])

@@ -16,7 +16,7 @@ struct types {
 	struct lang *l;
 	struct btf *btf;
 	struct lang_types *out;
-	int u32, u64, s64, character, kernel, address, slot, name, integer; /* 0: not made yet */
+	int u32, u64, s64, character, kernel, address, stack, slot, name, integer; /* 0: not made yet */
 	int var[LANG_MAPS + LANG_OWN_MAPS];
 };
 
@@ -76,6 +76,8 @@ static int number_type(struct types *t, struct lang_type type)
 		return t->kernel ? t->kernel : kept(&t->kernel, btf__add_typedef(t->btf, "gpubpf_kernel", u64_type(t)));
 	case LANG_ADDRESS:
 		return t->address ? t->address : kept(&t->address, btf__add_typedef(t->btf, "gpubpf_address", u64_type(t)));
+	case LANG_STACK:
+		return t->stack ? t->stack : kept(&t->stack, btf__add_typedef(t->btf, "gpubpf_stack", s64_type(t)));
 	case LANG_NAME:
 		return name_type(t);
 	default:
@@ -215,10 +217,12 @@ static void define_own(struct types *t)
 		define(t, "__records", BPF_MAP_TYPE_RINGBUF, LANG_RING_BYTES, 0, 0);
 	if (l->zeros)
 		define(t, "__zeros", BPF_MAP_TYPE_ARRAY, 1, u32_type(t), array_type(t, char_type(t), l->zeros_size));
-	if (!l->durations)
-		return;
-	define(t, "__entered", BPF_MAP_TYPE_ARRAY, l->threads, u32_type(t), entered_type(t));
-	define(t, "__lost", BPF_MAP_TYPE_ARRAY, 1, u32_type(t), u64_type(t));
+	if (l->durations) {
+		define(t, "__entered", BPF_MAP_TYPE_ARRAY, l->threads, u32_type(t), entered_type(t));
+		define(t, "__lost", BPF_MAP_TYPE_ARRAY, 1, u32_type(t), u64_type(t));
+	}
+	if (l->stacks)
+		define(t, "__stacks", BPF_MAP_TYPE_STACK_TRACE, LANG_STACKS, u32_type(t), array_type(t, u64_type(t), LANG_FRAMES));
 }
 
 int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_types *out)

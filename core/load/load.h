@@ -81,6 +81,8 @@ struct gpubpf_typed_names {
 	bool wide_as_text;             /* JSON: integers beyond 2^53 as strings */
 	/* The parameters of a kernel, *n of them; NULL: not known. */
 	const struct gpubpf_typed_param *(*params)(void *ctx, uint64_t id, uint32_t *n);
+	const char *(*stack)(void *ctx, uint64_t id); /* of type gpubpf_stack; until it is asked again */
+	const char *(*stack_numbered)(void *ctx, uint64_t number); /* of type gpubpf_stack_number, the same way */
 };
 
 struct gpubpf_typed_param {

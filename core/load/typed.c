@@ -244,6 +244,16 @@ static void walk_kernel(struct typed_writer *w, const char *name, uint64_t id)
 		w->ops->integer(w, name, id, false);
 }
 
+static void walk_stack(struct typed_writer *w, const char *name, const char *(*of)(void *ctx, uint64_t id), uint64_t id)
+{
+	const char *stack = of ? of(w->names->ctx, id) : NULL;
+
+	if (stack && stack[0])
+		w->ops->word(w, name, stack);
+	else
+		w->ops->integer(w, name, id, true);
+}
+
 /* struct gpubpf_args: a kernel's id, how many arguments it has, and the first of them */
 static bool walk_args(struct typed_writer *w, const char *name, uint64_t bit, int64_t size)
 {
@@ -291,6 +301,10 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 		walk_kernel(w, name, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_kernel_index") && read_bits(w, bit, 32, &v))
 		walk_kernel(w, name, v);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_stack") && read_bits(w, bit, 64, &v))
+		walk_stack(w, name, w->names ? w->names->stack : NULL, v);
+	else if (gpubpf_typed_is(w->btf, id, "gpubpf_stack_number") && read_bits(w, bit, 32, &v))
+		walk_stack(w, name, w->names ? w->names->stack_numbered : NULL, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_ns") && read_bits(w, bit, 64, &v))
 		w->ops->duration(w, name, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_address") || gpubpf_typed_is(w->btf, id, "uintptr_t"))

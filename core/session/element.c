@@ -35,11 +35,13 @@ static bool elsewhere(const struct gpubpf_session *s)
 	return used && !s->arenas[0].used;
 }
 
-/* Programs only look up in a map of maps, or go on by one of programs, and the host sets what they find. */
+/* Programs only look up in a map of maps, or go on by one of programs, and the host sets what they find; stacks are read, and
+ * taken away. */
 static bool can(const struct gpubpf_map *map, enum gpubpf_op op)
 {
 	return map->type->ops & GPUBPF_OP_BIT(op) || (gpubpf_map_of_names(map) &&
-	       (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE));
+	       (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_UPDATE || op == GPUBPF_OP_DELETE)) ||
+	       (map->type->flags & GPUBPF_MAP_STACKS && (op == GPUBPF_OP_LOOKUP || op == GPUBPF_OP_DELETE));
 }
 
 int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *name, struct gpubpf_map **map)

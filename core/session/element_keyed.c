@@ -12,6 +12,7 @@
 #include "element.h"
 #include "entries.h"
 #include "report.h"
+#include "stacks.h"
 
 struct request {
 	struct gpubpf_session *s;
@@ -172,6 +173,17 @@ static void copies_text(struct request *q, const struct gpubpf_entry *e)
 	}
 }
 
+static void stack_text(struct request *q, const struct gpubpf_stack *stack)
+{
+	char text[512];
+
+	fprintf(q->out, "value:\n");
+	for (uint32_t i = 0; stack && i < stack->n; i++) {
+		gpubpf_stack_frame(q->s, stack, i, true, text, sizeof(text));
+		fprintf(q->out, "    %s\n", text);
+	}
+}
+
 static void entry_text(struct request *q, const struct gpubpf_entry *e)
 {
 	bool several = q->map->type->flags & GPUBPF_MAP_COPIES;
@@ -180,6 +192,10 @@ static void entry_text(struct request *q, const struct gpubpf_entry *e)
 	fputs(several ? "\n" : "  ", q->out);
 	if (several) {
 		copies_text(q, e);
+		return;
+	}
+	if (q->map->type->flags & GPUBPF_MAP_STACKS) {
+		stack_text(q, gpubpf_stack_of(q->map, e->key));
 		return;
 	}
 	if (gpubpf_map_of_names(q->map))
@@ -200,7 +216,10 @@ static void entry_json(struct request *q, const struct gpubpf_entry *e)
 		json_object_array_add(values, gpubpf_element_json(q->s, q->map, q->map->btf_value,
 								  (const char *)e->value + c * e->stride,
 								  q->map->value_size, q->flags));
-	json_object_object_add(o, several ? "values" : "value", several ? values : gpubpf_map_of_names(q->map) ?
+	if (q->map->type->flags & GPUBPF_MAP_STACKS)
+		json_object_object_add(o, "value", gpubpf_stack_json(q->s, gpubpf_stack_of(q->map, e->key)));
+	else
+		json_object_object_add(o, several ? "values" : "value", several ? values : gpubpf_map_of_names(q->map) ?
 			       json_object_new_string(gpubpf_entry_named(q->map, e->value)) :
 			       gpubpf_element_json(q->s, q->map, q->map->btf_value, e->value, q->map->value_size, q->flags));
 	json_object_array_add(q->list, o);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stacks.h"
+
 struct walk {
 	const struct gpubpf_session *s;
 	uint32_t map;
@@ -170,7 +172,8 @@ bool gpubpf_btf_int(const struct btf *btf, uint32_t type, size_t size, bool *is_
 bool gpubpf_btf_meaning(const struct btf *btf, uint32_t type)
 {
 	return gpubpf_typed_is(btf, type, "gpubpf_kernel") || gpubpf_typed_is(btf, type, "gpubpf_address") ||
-	       gpubpf_typed_is(btf, type, "uintptr_t");
+	       gpubpf_typed_is(btf, type, "uintptr_t") || gpubpf_typed_is(btf, type, "gpubpf_stack") ||
+	       gpubpf_typed_is(btf, type, "gpubpf_stack_number");
 }
 
 uint64_t gpubpf_int_read(const void *data, size_t size, bool is_signed)
@@ -241,9 +244,27 @@ static const struct gpubpf_typed_param *params_of(void *s, uint64_t id, uint32_t
 	return gpubpf_signature_params(gpubpf_kernel_signature(s, id), n);
 }
 
+static const char *line_of(struct gpubpf_session *s, const struct gpubpf_stack *stack)
+{
+	if (!stack)
+		return NULL;
+	gpubpf_stack_line(s, stack, true, s->stack_text, sizeof(s->stack_text));
+	return s->stack_text;
+}
+
+static const char *stack_of(void *s, uint64_t id)
+{
+	return line_of(s, gpubpf_stack_by_id(s, id));
+}
+
+static const char *stack_numbered(void *s, uint64_t number)
+{
+	return line_of(s, gpubpf_stack_numbered(((struct gpubpf_session *)s)->stacks, number));
+}
+
 struct gpubpf_typed_names gpubpf_session_names(struct gpubpf_session *s, const struct gpubpf_report_opts *opts)
 {
 	return (struct gpubpf_typed_names){
-		opts->demangle && !opts->json ? plain_kernel_of : kernel_of, s, opts->json_strings, params_of,
+		opts->demangle && !opts->json ? plain_kernel_of : kernel_of, s, opts->json_strings, params_of, stack_of, stack_numbered,
 	};
 }

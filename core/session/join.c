@@ -91,6 +91,7 @@ static int append(struct joining *j, uint32_t nmaps)
 		*map = more->maps[i];
 		map->object = object;
 		map->session = j->s;
+		map->stacks = j->s->stacks;
 		map->inner = map->inner ? (uint32_t)j->at[map->inner - 1] + 1 : 0;
 		for (uint32_t e = 0; map->inner && e < map->nelements; e++)
 			map->elements[e].map = (uint32_t)j->at[map->elements[e].map];

@@ -11,6 +11,7 @@
 #include "core/wire/fields.h"
 #include "core/wire/name.h"
 #include "makers.h"
+#include "stacks.h"
 
 static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq,
 		    struct gpubpf_reader *r)
@@ -33,7 +34,7 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 	gpubpf_put_u32(&w, s->opts.no_wait ? 0 : s->opts.wait_ms);
 	gpubpf_put_u64(&w, s->opts.sample);
 	gpubpf_put_u64(&w, s->opts.first);
-	gpubpf_put_u32(&w, 0);
+	gpubpf_put_u32(&w, s->allocations ? GPUBPF_WELCOME_ALLOCATION_STACKS : 0);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->table_fd, 1);
 }
 
@@ -313,6 +314,8 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 		return on_pulled(peer, &msg->payload);
 	case GPUBPF_MSG_HELD:
 		return on_held(s, peer, &msg->payload);
+	case GPUBPF_MSG_STACK:
+		return gpubpf_stacks_ask(s, peer, msg->seq, &msg->payload);
 	case GPUBPF_MSG_HELLO:
 	case GPUBPF_MSG_WELCOME:
 	case GPUBPF_MSG_ARENA:
@@ -324,6 +327,7 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_ANSWER:
 	case GPUBPF_MSG_BPF:
 	case GPUBPF_MSG_BPF_DONE:
+	case GPUBPF_MSG_STACK_DONE:
 		return -EPROTO;
 	default:
 		return 0; /* of a newer minor version */

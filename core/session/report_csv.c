@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Maps as comma-separated values (RFC 4180): a line for each value of each entry, as text has it. */
 #include "report.h"
+#include "stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,6 +91,13 @@ static void put_key(struct rows *r, const struct gpubpf_entry *entry)
 	}
 }
 
+static void put_stack(struct rows *r, const struct gpubpf_stack *stack)
+{
+	r->value[0] = 0;
+	if (stack)
+		gpubpf_stack_line(r->s, stack, true, r->value, sizeof(r->value));
+}
+
 /* Of several, those that are not zero, as in text. */
 static int put_entry(void *arg, const struct gpubpf_entry *entry)
 {
@@ -112,6 +120,8 @@ static int put_entry(void *arg, const struct gpubpf_entry *entry)
 			continue;
 		if (gpubpf_map_of_names(map))
 			snprintf(r->value, sizeof(r->value), "%s", gpubpf_entry_named(map, one.value));
+		else if (map->type->flags & GPUBPF_MAP_STACKS)
+			put_stack(r, gpubpf_stack_of(map, entry->key));
 		else
 			to_text(r, map->btf_value, one.value, map->value_size, r->value);
 		put_row(r, &one, map->type->flags & GPUBPF_MAP_COPIES ? (int64_t)i : -1);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/utf8.h"
+#include "stacks.h"
 #include "table.h"
 
 #define SPARSE_FROM 256        /* arrays with more elements than this are listed without their zeros */
@@ -172,6 +173,8 @@ static int list_entry(void *arg, const struct gpubpf_entry *entry)
 		list_copies(l, entry, o);
 	else if (gpubpf_map_of_names(map))
 		add_str(o, "value", gpubpf_entry_named(map, entry->value));
+	else if (map->type->flags & GPUBPF_MAP_STACKS)
+		json_object_object_add(o, "value", gpubpf_stack_json(l->s, gpubpf_stack_of(map, entry->key)));
 	else
 		json_object_object_add(o, "value", typed(l, map->btf_value, entry->value, map->value_size));
 	if (l->hists.n == 1) {

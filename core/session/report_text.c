@@ -8,6 +8,7 @@
 
 #include "core/target.h"
 #include "rows.h"
+#include "stacks.h"
 #include "table.h"
 
 #define MAX_ROWS 100           /* of a map at the end of a run; `map dump` and -j show all */
@@ -405,9 +406,29 @@ static int show_bars(struct shown *sh)
 	return sh->hists.n ? gpubpf_entries_walk(sh->s, sh->map, draw_hists, sh) : 0;
 }
 
+/* Each with its frames in lines of their own, the innermost first. */
+static int show_stack(void *arg, const struct gpubpf_entry *entry)
+{
+	struct shown *sh = arg;
+	const struct gpubpf_stack *stack = gpubpf_stack_of(map_of(sh), entry->key);
+	uint32_t id;
+
+	if (sh->entries++ >= sh->limit) {
+		sh->omitted++;
+		return 0;
+	}
+	memcpy(&id, entry->key, sizeof(id));
+	fprintf(sh->out, "  stack %u%s\n", id, stack ? "" : ": not known");
+	for (uint32_t i = 0; stack && i < stack->n; i++) {
+		gpubpf_stack_frame(sh->s, stack, i, true, value_text, sizeof(value_text));
+		fprintf(sh->out, "      %s\n", value_text);
+	}
+	return 0;
+}
+
 static int show_entries(struct shown *sh)
 {
-	gpubpf_entry_fn rows = how_to_show(sh);
+	gpubpf_entry_fn rows = map_of(sh)->type->flags & GPUBPF_MAP_STACKS ? show_stack : how_to_show(sh);
 	int err = rows ? gpubpf_entries_walk(sh->s, sh->map, rows, sh) : 0;
 
 	if (sh->is_rows && !err)

@@ -15,6 +15,7 @@
 
 #include "core/bpf/bpf.h"
 #include "makers.h"
+#include "stacks.h"
 
 enum { TAG_LISTENER, TAG_WAKE, TAG_TIMER, TAG_RESCUE, TAG_PEERS };
 
@@ -113,6 +114,7 @@ static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 		gpubpf_rescue(s, &peer->devices[i]);
 	free(peer->devices);
 	free(peer->known);
+	gpubpf_stacks_forget(peer);
 	free(peer->parked.data);
 	free(peer);
 }

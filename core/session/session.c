@@ -12,6 +12,7 @@
 #include "core/worker/result_cache.h"
 #include "makers.h"
 #include "sized.h"
+#include "stacks.h"
 
 const char *gpubpf_version_string(void)
 {
@@ -118,7 +119,8 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 	if (opts)
 		gpubpf_sized_take(&s->opts, sizeof(s->opts), opts);
 	set_defaults(&s->opts);
-	if (own_strings(&s->opts) < 0) {
+	s->stacks = gpubpf_stacks_create();
+	if (own_strings(&s->opts) < 0 || !s->stacks) {
 		gpubpf_session__free(s);
 		errno = ENOMEM;
 		return NULL;
@@ -155,6 +157,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	gpubpf_session__stop(s);
 	gpubpf_bpf_finish(s);
 	gpubpf_arenas_close(s);
+	gpubpf_stacks_free(s);
 	gpubpf_linux_progs_close(s);
 	gpubpf_kernel_table_close(s);
 	free_kept(s);
@@ -324,6 +327,7 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 		s->map_set[m] = unit->maps[m].kernel;
 		s->has_rings |= unit->maps[m].type->flags & GPUBPF_MAP_RING;
 		unit->maps[m].session = s;
+		unit->maps[m].stacks = s->stacks;
 	}
 	s->has_rings |= s->print_ring;
 	return 0;

@@ -17,6 +17,7 @@
  *   report*.c           what the user sees                   query.c            other tools asking
  *   element.c, element_keyed.c  values that other tools put in and take out
  *   snapshot.c          maps of one moment                   batch.c            many elements by one call
+ *   stacks.c            where kernels were launched from     symbols.c          functions of a file
  * and by headers of their own: entries (what a map holds), rows (values that are tables), signature, sized (public
  * structs that grow), table (text).
  */
@@ -43,6 +44,8 @@
 #define GPUBPF_FUNCTION_BYTES (16u << 20) /* names of device functions that are kept */
 
 struct gpubpf_bpf;
+struct gpubpf_code_file;
+struct gpubpf_code_map;
 struct gpubpf_linux;
 struct gpubpf_makers;
 struct gpubpf_rescue;
@@ -107,6 +110,9 @@ struct gpubpf_peer {
 		uint8_t digest[32];
 	} *known;                  /* images that it has sent, at most GPUBPF_MAX_KNOWN */
 	uint32_t nknown;
+	struct gpubpf_code_map *code; /* [ncode], stacks.c: where it has which code, in order; */
+	uint32_t ncode;
+	uint64_t unloaded;         /* as it was when the agent said this */
 	enum gpubpf_held held;     /* of an agent that was told to hold launches */
 	struct {                   /* a loader's, the same */
 		void *data;                /* NULL: none */
@@ -218,6 +224,11 @@ struct gpubpf_session {
 	} *verdicts;
 	uint32_t nverdicts;
 	size_t function_bytes;             /* of all verdicts */
+
+	struct gpubpf_stacks *stacks;      /* that kernels were launched from */
+	struct gpubpf_code_file *code_files; /* [ncode_files] in which their addresses lie */
+	uint32_t ncode_files;
+	char stack_text[1024];             /* what gpubpf_session_names() last said of one */
 
 	struct gpubpf_kept_record *kept;
 	uint64_t nkept, nrecords;          /* nrecords counts those past the cap too */

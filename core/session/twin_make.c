@@ -246,7 +246,7 @@ static int publish(struct gpubpf_making *m)
 		if (!k || k->reason[0])
 			continue;
 		snprintf(k->twin, sizeof(k->twin), GPUBPF_TWIN_PREFIX "%s", k->name);
-		k->flags = GPUBPF_TWIN_ARG_PID | (m->target->env_args ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
+		k->flags = GPUBPF_TWIN_ARG_PID | k->stack | (m->target->env_args ? GPUBPF_TWIN_ARG_ARENA | GPUBPF_TWIN_ARG_LAUNCH : 0) |
 			   (k->recurses ? GPUBPF_TWIN_RECURSES : 0) |
 			   (next_target(m, m->target) ? GPUBPF_TWIN_OTHER_FORM : 0);
 	}
@@ -366,7 +366,8 @@ static void clear(struct gpubpf_twin *t)
 		k->signature = NULL;
 		k->reason[0] = 0;
 		k->entry_only = k->recurses = false;
-		k->places = 0;
+		k->places = NULL;
+		k->stack = 0;
 	}
 }
 

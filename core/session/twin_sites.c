@@ -41,6 +41,23 @@ void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* A launch has one number for its stack, and the programs of its kernel want the same part of that. */
+static bool stack_fits(const struct gpubpf_prog *prog, struct gpubpf_twin_kernel *k)
+{
+	uint32_t wanted = GPUBPF_TWIN_STACK | (uint32_t)prog->facts->stack_skip << GPUBPF_TWIN_STACK_SKIP |
+			  (uint32_t)prog->facts->stack_depth << GPUBPF_TWIN_STACK_DEPTH;
+
+	if (!prog->facts->stack_ids)
+		return true;
+	if (k->stack && k->stack != wanted) {
+		gpubpf_making_refuse(k, "program %s asks for stacks (helper 27) without as many frames, or of as many, as another "
+				     "program of the kernel", prog->name);
+		return false;
+	}
+	k->stack = wanted;
+	return true;
+}
+
 /* Does the device have what the program needs, on this kernel, and `where` it stands the parameters that it names? */
 static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog *prog, const struct gpubpf_kernel_info *info,
 			 const struct gpubpf_kernel_info *where, struct gpubpf_twin_kernel *k)
@@ -66,7 +83,7 @@ static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog
 		gpubpf_making_refuse(k, "program %.30s: %s", prog->name, why);
 		return false;
 	}
-	return true;
+	return stack_fits(prog, k);
 }
 
 /* Several --attach of a program make several of it: where more than one names the kernel, one is enough. */

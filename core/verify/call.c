@@ -422,6 +422,28 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 	return 0;
 }
 
+/* The stack of a launch comes with it as one number: which part of it programs want is known before. */
+static int check_stack_id(struct verifier *v, const struct call *c)
+{
+	struct gpubpf_facts *f = v->facts;
+	uint32_t skip, depth = c->map->value_size / 8;
+	uint64_t flags = 0;
+	int err = check_const(v, c, 2, &flags);
+
+	if (err < 0)
+		return err;
+	skip = flags & 0xff;
+	if (f->stack_ids && (f->stack_skip != skip || f->stack_depth != depth)) {
+		gpubpf_diag_remedy(v->diag, "give its calls the same number of frames to leave out, and maps with values of one size");
+		return refuse(v, GPUBPF_E_HELPER_ARG, "asks for stacks of %u frames without the first %u, and for others elsewhere", depth,
+			      skip);
+	}
+	f->stack_ids = true;
+	f->stack_skip = skip;
+	f->stack_depth = depth;
+	return 0;
+}
+
 static void note_call(struct verifier *v, const struct call *c)
 {
 	struct gpubpf_facts *f = v->facts;
@@ -437,7 +459,8 @@ static void note_call(struct verifier *v, const struct call *c)
 		v->cur->tally.cost.prints++;
 	}
 	f->clock |= c->h->op == GPUBPF_OP_CLOCK;
-	f->pid |= c->h->op == GPUBPF_OP_PID || c->h->op == GPUBPF_OP_ALLOCATION; /* a table is a process's */
+	f->pid |= c->h->op == GPUBPF_OP_PID || c->h->op == GPUBPF_OP_ALLOCATION || /* a table is a process's */
+		  c->h->op == GPUBPF_OP_STACK_ID;
 	f->allocations |= c->h->op == GPUBPF_OP_ALLOCATION;
 }
 
@@ -494,6 +517,9 @@ int do_call(struct verifier *v, const struct gpubpf_insn *insn)
 		if (err < 0)
 			return err;
 	}
+	err = c.h->op == GPUBPF_OP_STACK_ID && !v->opts.any_ctx ? check_stack_id(v, &c) : 0;
+	if (err < 0)
+		return err;
 	note_call(v, &c);
 	if (c.callback || c.h->arg[1] == GPUBPF_ARG_CALLBACK)
 		return callback_enter(v, c.h, c.map_index, c.callback);

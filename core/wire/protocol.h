@@ -19,7 +19,7 @@
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
 #define GPUBPF_MSG_MAJOR 3
-#define GPUBPF_MSG_MINOR 3
+#define GPUBPF_MSG_MINOR 4
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
 #define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
@@ -40,7 +40,7 @@ enum gpubpf_msg {
 	GPUBPF_MSG_HELLO = 1,
 	/* tool -> agent, answer; fd: the kernel table. u32 process (index in the session), u32 wait_ms (0: do not
 	 * wait for twins), u64 sample (every n-th launch of a kernel; 1 all), u64 first (launches of a
-	 * kernel that are probed; 0 all), u32 flags. What is attached is in the kernel table */
+	 * kernel that are probed; 0 all), u32 enum gpubpf_welcome_flags. What is attached is in the kernel table */
 	GPUBPF_MSG_WELCOME = 2,
 	/* agent -> tool: u32 device (agent's number), its capabilities by gpubpf_put_caps() */
 	GPUBPF_MSG_DEVICE = 3,
@@ -91,6 +91,11 @@ enum gpubpf_msg {
 	GPUBPF_MSG_BPF = 17,
 	/* tool -> loader: and its answer */
 	GPUBPF_MSG_BPF_DONE = 18,
+	/* agent -> tool: u64 that is another one when files of code were loaded or unloaded since, u32 n x { u64 address of code,
+	 * the innermost first }. Asks for the number of a stack of its process, while that still has the files mapped */
+	GPUBPF_MSG_STACK = 19,
+	/* tool -> agent, answer: u32 number; 0: the session knows no more stacks */
+	GPUBPF_MSG_STACK_DONE = 20,
 };
 
 /* Are the mirrors of one moment, at which no twin ran? They stay so until launches go on. */
@@ -133,6 +138,10 @@ enum gpubpf_query_flags {
 	GPUBPF_QUERY_CONSISTENT = 1 << 4, /* of QUERY_DUMP: of one moment, or refused */
 };
 
+enum gpubpf_welcome_flags {
+	GPUBPF_WELCOME_ALLOCATION_STACKS = 1 << 0, /* programs ask for allocations: know the stacks that they are made from */
+};
+
 enum gpubpf_twin_flags {
 	GPUBPF_TWIN_ARG_ARENA = 1 << 0,  /* extra arguments after the kernel's own, in this order */
 	GPUBPF_TWIN_ARG_LAUNCH = 1 << 1,
@@ -140,7 +149,12 @@ enum gpubpf_twin_flags {
 	/* the kernel recurses: the runtime does not know its stack, and the twin must have no larger frame */
 	GPUBPF_TWIN_RECURSES = 1 << 3,
 	GPUBPF_TWIN_OTHER_FORM = 1 << 4, /* where the runtime does not load it, another form may be asked for */
+	/* The number of the launch's stack goes with the process (maps/layout.h): without so many of its frames, as 8 bits from
+	 * STACK_SKIP on, and cut to so many as 7 bits from STACK_DEPTH on say */
+	GPUBPF_TWIN_STACK = 1 << 5,
 };
+#define GPUBPF_TWIN_STACK_SKIP 8
+#define GPUBPF_TWIN_STACK_DEPTH 16
 
 /*
  * The kernel table: a memfd of the tool that every agent maps, so that what was counted survives a kill.

@@ -24,7 +24,8 @@ static CUresult of_context(CUcontext context, CUdeviceptr address, size_t size)
 {
 	if (context)
 		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ address, size, GPUBPF_ALLOCATION_DEVICE,
-										   gpubpf_allocation_number() });
+										   gpubpf_allocation_number(),
+									   gpubpf_allocation_stack() });
 	return 0;
 }
 
@@ -37,7 +38,8 @@ static CUresult in_context(CUdeviceptr address, size_t size)
 static CUresult in_all(const void *memory, size_t size, enum gpubpf_allocation_kind kind)
 {
 	gpubpf_allocation_add(current(), true, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
-									    gpubpf_allocation_number() });
+									    gpubpf_allocation_number(),
+									   gpubpf_allocation_stack() });
 	return 0;
 }
 

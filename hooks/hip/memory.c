@@ -33,7 +33,8 @@ static hipError_t add(hipError_t error, void *const *memory, size_t size, enum g
 
 	if (device)
 		gpubpf_allocation_add(device, kind != GPUBPF_ALLOCATION_DEVICE,
-				      &(struct gpubpf_allocation){ (uintptr_t)*memory, size, kind, gpubpf_allocation_number() });
+				      &(struct gpubpf_allocation){ (uintptr_t)*memory, size, kind, gpubpf_allocation_number(),
+									   gpubpf_allocation_stack() });
 	return error;
 }
 

@@ -7,7 +7,8 @@
 
 static void add(const void *whose, void *at, size_t size, enum gpubpf_allocation_kind kind)
 {
-	gpubpf_allocation_add(whose, false, &(struct gpubpf_allocation){ (uintptr_t)at, size, kind, gpubpf_allocation_number() });
+	gpubpf_allocation_add(whose, false, &(struct gpubpf_allocation){ (uintptr_t)at, size, kind, gpubpf_allocation_number(),
+									   gpubpf_allocation_stack() });
 }
 
 ze_result_t lz_MemAllocShared(struct lz_driver *d, ze_context_handle_t context, const ze_device_mem_alloc_desc_t *device_desc,

@@ -61,7 +61,8 @@ static void remember(cl_context context, cl_mem handle, size_t size)
 		return;
 	*b = (struct buffer){
 		.context = context,
-		.row = { .size = size, .kind = GPUBPF_ALLOCATION_DEVICE, .number = gpubpf_allocation_number() },
+		.row = { .size = size, .kind = GPUBPF_ALLOCATION_DEVICE, .number = gpubpf_allocation_number(),
+			 .stack = gpubpf_allocation_stack() },
 	};
 	gpubpf_records_add(&ocl_memories, handle, &b->object);
 	pthread_mutex_lock(&lock);
@@ -220,7 +221,7 @@ static void *made(cl_context context, void *memory, size_t size, enum gpubpf_all
 {
 	if (memory)
 		gpubpf_allocation_add(context, false, &(struct gpubpf_allocation){ (uintptr_t)memory, size, kind,
-										   gpubpf_allocation_number() });
+										   gpubpf_allocation_number(), gpubpf_allocation_stack() });
 	return memory;
 }
 

@@ -14,10 +14,15 @@ enum gpubpf_allocation_kind {
 	GPUBPF_ALLOCATION_HOST = 3,    /* of the host, that devices reach: pinned, registered, host USM */
 };
 
+/* A stack by its number in the session, which the tool shows as its functions; 0: none is known. */
+typedef gpubpf_u32 gpubpf_stack_number;
+
 struct gpubpf_allocation {
 	gpubpf_u64 base, size;     /* the address that kernels see, bytes */
 	gpubpf_u32 kind;           /* enum gpubpf_allocation_kind */
 	gpubpf_u32 number;         /* from 0 in the order in which the process made them; never used again */
+	gpubpf_stack_number stack; /* of the thread that made it, if programs were there that ask for allocations */
+	gpubpf_u32 unused;
 };
 
 #endif

@@ -59,6 +59,12 @@ enum {
 	BPF_F_MMAPABLE = 1 << 10,
 };
 enum {
+	BPF_F_SKIP_FIELD_MASK = 0xff,
+	BPF_F_USER_STACK = 1 << 8,
+	BPF_F_FAST_STACK_CMP = 1 << 9,
+	BPF_F_REUSE_STACKID = 1 << 10,
+};
+enum {
 	BPF_RB_AVAIL_DATA = 0,
 	BPF_RB_RING_SIZE = 1,
 	BPF_RB_CONS_POS = 2,
@@ -216,7 +222,7 @@ struct gpubpf_times {
  *
  *	struct gpubpf_allocation of;
  *	if (!gpubpf_allocation(ctx->mem.addr, &of))
- *		... of.number, of.base, of.size, of.kind ...
+ *		... of.number, of.base, of.size, of.kind, of.stack ...
  *
  * 0; -ENOENT of gpubpf_allocation(), -EFAULT of the reads: the address lies in none that is known, and what was to be
  * filled holds zeros. Known is what the application allocated by calls that the hooks see (SUPPORT.md), 4096 at a time at
@@ -407,6 +413,10 @@ static __always_inline gpubpf_kernel gpubpf_kernel_of(const struct gpubpf_ctx *c
 
 /* The same as an index, of arrays: they take less time than hash tables, and run where those cannot. */
 typedef __u32 gpubpf_kernel_index;
+
+/* The stack that a kernel was launched from, as bpf_get_stackid() gives it: where the session has one STACK_TRACE, the tool
+ * shows its functions. */
+typedef __s64 gpubpf_stack;
 
 /* The arguments of a kernel: the tool shows them by its parameters, as far as those are known. */
 struct gpubpf_args {

@@ -4,6 +4,7 @@
 
 struct look {
 	__u64 looks, known, size, kind, begins; /* begins: the allocation does, at this address */
+	gpubpf_stack_number stack, unused;
 };
 GPUBPF_HASH(looks, __u64, struct look, 64); /* by launch */
 
@@ -16,6 +17,7 @@ int look(struct gpubpf_ctx *ctx)
 
 	l.size = of.size;
 	l.kind = of.kind;
+	l.stack = of.stack;
 	l.begins = l.known && of.base == ctx->arg[1];
 	bpf_map_update_elem(&looks, &launch, &l, BPF_ANY);
 	return 0;

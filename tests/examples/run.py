@@ -161,14 +161,19 @@ def guard(r):
                      "thread": [62, 0, 0]}, stray
 
 
+def reader(code):
+    """What a script of membw.py's functions prints, of JSON on its standard input."""
+    script = f"import json, sys; sys.path.insert(0, '{sources}/membw'); import membw\n{code}"
+    return lambda given: subprocess.run([sys.executable, "-B", "-c", script], input=json.dumps(given), capture_output=True, text=True,
+                                        check=True).stdout
+
+
 def membw(r):
-    found = {(k["number"], k["kind"], k["size"]): v for k, v in entries(r, "memories")}
-    assert found == {(0, 1, 16384): {"loaded": 16 * 16384, "stored": 0},
-                     (1, 1, 16384): {"loaded": 0, "stored": 16384}}, found
+    rows = json.loads(reader("print(json.dumps([[list(k), v] for k, v in membw.joined(json.load(sys.stdin)).items()]))")(r["maps"]))
+    found = {(number, kind, size): tuple(v) for (number, kind, base, size), v in rows}
+    assert found == {(0, 1, 16384): (16 * 16384, 0), (1, 1, 16384): (0, 16384)}, found
     # the reader, of two looks: 16 GB more in two seconds
-    script = (f"import sys; sys.path.insert(0, '{sources}/membw'); import membw\n"
-              "membw.show((1, {(0, 1, 64, 4096): (10**9, 5)}), (3, {(0, 1, 64, 4096): (17 * 10**9, 5)}), sys.stdout)")
-    shown = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True, check=True).stdout
+    shown = reader("membw.show((1, {(0, 1, 64, 4096): (10**9, 5)}), (3, {(0, 1, 64, 4096): (17 * 10**9, 5)}), sys.stdout)")(None)
     assert shown.splitlines()[1].split() == ["0", "device", "4096", "8.000", "0.000"], shown
 
 
@@ -211,6 +216,21 @@ def cxlmem(r):
     assert number == 0 and (a["accesses"], a["random"], a["bytes"]) == (152400, 101199, 6753600) and a["waited"] > 0, (number, a)
 
 
+def launchstack(r):
+    ways = {"forward < train < main": 40960, "backward < train < main": 40960, "forward < evaluate < main": 4096}
+    paths = {k["from"]: v["threads"] for k, v in entries(r, "paths")}
+    assert len(paths) == 3, paths
+    for way, threads in ways.items():
+        assert [n for path, n in paths.items() if ("launch < " + way) in path] == [threads], (way, paths)
+    stacks = [v for _, v in entries(r, "stacks")]
+    assert len(stacks) == 3
+    for frames in stacks:
+        names = [f.get("symbol") for f in frames]
+        mine = [f for f in frames if f.get("symbol") in ("launch", "forward", "backward", "train", "evaluate", "main")]
+        assert names[-1] == "_start" and len(mine) == 4, names
+        assert all(os.path.basename(f["module"]) == "workload" and f["offset"] > 0 and int(f["address"], 16) for f in mine), mine
+
+
 def delay(r):
     # of work-items whose number 8 divides; the others wait for nothing
     assert entries(r, "delayed")[0][1] == {"delays": 4096, "kept": 4096, "told": 4096}, entries(r, "delayed")
@@ -220,6 +240,10 @@ def allocations(r):
     unknown = {"looks": 1, "known": 0, "size": 0, "kind": 0, "begins": 0}
     buffer = {"looks": 1, "known": 1, "size": 8192, "kind": 1, "begins": 1}
     svm = {"looks": 1, "known": 1, "size": 12288, "kind": 2, "begins": 1}
+    for _, look in entries(r, "looks"):
+        stack = look.pop("stack")
+        assert "main" in stack.split(" < ") if look["known"] else stack == 0, stack
+        look.pop("unused")
     assert dict(entries(r, "looks")) == {0: unknown, 1: buffer, 2: unknown, 3: svm, 4: unknown, 5: unknown}, entries(r, "looks")
 
 
@@ -273,7 +297,7 @@ else:
     env["OCL_ICD_VENDORS"] = (glob.glob("/etc/OpenCL/vendors/pocl*.icd") + [""])[0]
 
 EXAMPLES = [("blocktime", blocktime), ("threadtime", threadtime), ("kernel-counter", kernel_counter), ("threadhist", threadhist),
-            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("early", early)]
+            ("kernelretsnoop", kernelretsnoop), ("cuda-counter", cuda_counter), ("early", early), ("launchstack", launchstack)]
 # places of instructions, which OpenCL C has on CPUs
 OF_CPUS = [("divergence", divergence), ("guard", guard)]
 # of SPIR-V, which PoCL 3.1 does not take, and others of OpenCL C, whose probes it takes long to compile

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/allocations.c hooks/twin_set.c hooks/hook_device.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
+// SOURCES: hooks/launch.c hooks/allocations.c hooks/stacks.c hooks/unwind.c hooks/cfi.c hooks/twin_set.c hooks/hook_device.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c
 // LIBS: -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
@@ -34,7 +34,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 
 #include "maps/layout.h"
 
-#define ARENA_SIZE (512u << 10) /* two tables of allocations fit */
+#define ARENA_SIZE (640u << 10) /* two tables of allocations fit */
 #define KERNELS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -350,6 +350,25 @@ static const struct gpubpf_hook_ops ops = {
 	.backend = "fuzz", .device = &device_ops, .kernels = kernels, .image = image, .image_put = image_put, .twin_load = twin_load,
 	.twin_kernel = twin_kernel, .twin_kernel_put = free, .twin_unload = free,
 };
+
+bool gpubpf_lockdown_lets_look(void)
+{
+	return true;
+}
+
+bool gpubpf_lockdown_lets_tell(int nr)
+{
+	return true;
+}
+
+int gpubpf_lockdown_found(void)
+{
+	return -1;
+}
+
+void gpubpf_hook_say(const char *fmt, ...)
+{
+}
 
 /* -- the application -- */
 

@@ -42,7 +42,15 @@ def probed(what, app, objects, kernels):
 examples = [o for o in sorted(glob.glob(f"{build}/examples/*/*.bpf.o")) if not any(name in o for name in OTHERS + LACKS + OWN)]
 report = probed(f"{len(examples)} examples", "ze-basic", examples, ["scale", "add"])
 maps = {m["name"]: m["entries"] for m in report["maps"]}
-rows = sorted((e["key"]["kind"], e["key"]["size"], e["value"]["loaded"], e["value"]["stored"]) for e in maps["memories"])
+
+
+def memories(found):
+    """Of each allocation kind, size, bytes loaded and stored."""
+    told = {e["key"]: e["value"] for e in found["memories"]}
+    return sorted((told[e["key"]]["kind"], told[e["key"]]["size"], e["value"]["loaded"], e["value"]["stored"]) for e in found["moved"])
+
+
+rows = memories(maps)
 want = [(1, 16384, 0, 16384)] + 2 * [(1, 16384, 11 * 16384, 10 * 16384)] # sum, and what each of 10 launches scales
 prober.tap(rows == want, "ze-basic: bytes of each of its allocations", rows, want)
 prober.tap(not maps["strays"] and [e["value"] for e in maps["checked"]] == [(20 * 2 + 3) * 4096], "ze-basic: no access is outside of them",
@@ -50,8 +58,8 @@ prober.tap(not maps["strays"] and [e["value"] for e in maps["checked"]] == [(20 
 prober.tap(len(examples) > 10 and report.get("clock_error_ns", 0) > 0, "the clock was related to the host's", report)
 
 report = probed("membw", "ze-pointers", [f"{build}/examples/membw/membw.bpf.o"], ["walk"])
-nodes = sorted((e["key"]["kind"], e["value"]["loaded"] / (128 * 12)) for m in report["maps"] if m["name"] == "memories"
-               for e in m["entries"] if e["key"]["size"] == 16 and not e["value"]["stored"])
+nodes = [(kind, loaded / (128 * 12)) for kind, size, loaded, stored in memories({m["name"]: m["entries"] for m in report["maps"]})
+         if size == 16 and not stored]
 prober.tap(nodes == [(1, 3), (1, 3), (1, 4), (2, 3), (2, 3), (2, 3), (3, 3), (3, 3), (3, 3)], "ze-pointers: bytes of memory of each kind, by pointers in memory", report["maps"])
 
 # ze-settles: 40 launches of blocks of 64, which run until two behind the last in which one of them or beside it changed: how

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_SEGMENTS 256
+#define MOST_SECTIONS 4096
+#define MOST_BYTES (512ull << 20) /* of a table */
+
+struct symbol {
+	uint64_t address, size;
+	uint32_t name;             /* where it begins in `names` */
+};
+
+struct gpubpf_symbols {
+	Elf64_Phdr *segment;
+	uint32_t nsegments;
+	struct symbol *list;       /* [n], in the order of their addresses */
+	uint64_t n;
+	char *names;               /* [size], and a NUL behind them */
+	uint64_t size;
+};
+
+/* Bytes of the file and a NUL behind them. */
+static void *read_part(int fd, uint64_t at, uint64_t size)
+{
+	char *data = size <= MOST_BYTES && at <= INT64_MAX ? malloc(size + 1) : NULL;
+	uint64_t done = 0;
+	ssize_t n = 1;
+
+	while (data && done < size && n > 0) {
+		n = pread(fd, data + done, size - done, at + done);
+		done += n > 0 ? (uint64_t)n : 0;
+	}
+	if (!data || done < size) {
+		free(data);
+		return NULL;
+	}
+	data[size] = 0;
+	return data;
+}
+
+static bool read_header(int fd, Elf64_Ehdr *h)
+{
+	return pread(fd, h, sizeof(*h), 0) == sizeof(*h) && !memcmp(h->e_ident, ELFMAG, SELFMAG) &&
+	       h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phnum <= MOST_SEGMENTS &&
+	       h->e_shentsize == sizeof(Elf64_Shdr) && h->e_shnum <= MOST_SECTIONS;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* The functions among n symbols. */
+static bool take(struct gpubpf_symbols *s, const Elf64_Sym *sym, uint64_t n)
+{
+	s->list = calloc(n + 1, sizeof(*s->list));
+	for (uint64_t i = 0; s->list && i < n; i++) {
+		uint32_t type = ELF64_ST_TYPE(sym[i].st_info);
+
+		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && sym[i].st_shndx != SHN_UNDEF && sym[i].st_name < s->size &&
+		    s->names[sym[i].st_name])
+			s->list[s->n++] = (struct symbol){ sym[i].st_value, sym[i].st_size, sym[i].st_name };
+	}
+	if (s->n)
+		qsort(s->list, s->n, sizeof(*s->list), by_address);
+	return s->n;
+}
+
+/* A symbol table, with the names that go with it. */
+static bool read_table(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *sections, uint32_t n, uint32_t table)
+{
+	const Elf64_Shdr *t = &sections[table], *names = t->sh_link < n ? &sections[t->sh_link] : NULL;
+	Elf64_Sym *sym;
+	bool taken;
+
+	if (!names || names->sh_type != SHT_STRTAB)
+		return false;
+	s->names = read_part(fd, names->sh_offset, names->sh_size);
+	s->size = names->sh_size;
+	sym = s->names ? read_part(fd, t->sh_offset, t->sh_size) : NULL;
+	taken = sym && take(s, sym, t->sh_size / sizeof(*sym));
+	free(sym);
+	if (taken)
+		return true;
+	free(s->names);
+	free(s->list);
+	s->names = NULL;
+	s->list = NULL;
+	return false;
+}
+
+/* The table of all symbols, else that of those which are there for other files. */
+static bool read_tables(int fd, struct gpubpf_symbols *s, const Elf64_Shdr *sections, uint32_t n)
+{
+	static const uint32_t kinds[] = { SHT_SYMTAB, SHT_DYNSYM };
+
+	for (size_t k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < n; i++)
+			if (sections[i].sh_type == kinds[k] && read_table(fd, s, sections, n, i))
+				return true;
+	return false;
+}
+
+struct gpubpf_symbols *gpubpf_symbols_read(int fd)
+{
+	struct gpubpf_symbols *s = calloc(1, sizeof(*s));
+	Elf64_Shdr *sections = NULL;
+	bool good = false;
+	Elf64_Ehdr h;
+
+	if (s && read_header(fd, &h)) {
+		s->segment = read_part(fd, h.e_phoff, h.e_phnum * sizeof(*s->segment));
+		s->nsegments = h.e_phnum;
+		sections = read_part(fd, h.e_shoff, h.e_shnum * sizeof(*sections));
+		good = s->segment && sections && read_tables(fd, s, sections, h.e_shnum);
+	}
+	free(sections);
+	if (good)
+		return s;
+	gpubpf_symbols_free(s);
+	return NULL;
+}
+
+void gpubpf_symbols_free(struct gpubpf_symbols *s)
+{
+	if (!s)
+		return;
+	free(s->segment);
+	free(s->list);
+	free(s->names);
+	free(s);
+}
+
+static bool address_of(const struct gpubpf_symbols *s, uint64_t offset, uint64_t *address)
+{
+	for (uint32_t i = 0; i < s->nsegments; i++) {
+		const Elf64_Phdr *p = &s->segment[i];
+
+		if (p->p_type != PT_LOAD || offset - p->p_offset >= p->p_filesz)
+			continue;
+		*address = p->p_vaddr + (offset - p->p_offset);
+		return true;
+	}
+	return false;
+}
+
+const char *gpubpf_symbols_find(const struct gpubpf_symbols *s, uint64_t offset, uint64_t *from)
+{
+	uint64_t address, below = 0, left = s->n;
+	const struct symbol *found;
+
+	if (!address_of(s, offset, &address))
+		return NULL;
+	while (left) {
+		uint64_t half = left / 2;
+
+		if (s->list[below + half].address <= address) {
+			below += half + 1;
+			left -= half + 1;
+		} else {
+			left = half;
+		}
+	}
+	found = below ? &s->list[below - 1] : NULL;
+	if (!found || (found->size && address - found->address >= found->size))
+		return NULL;
+	*from = address - found->address;
+	return s->names + found->name;
+}

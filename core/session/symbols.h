@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* symbols.c: the functions of a file of machine code, as its symbol table has them. Of the file nothing is believed. */
+#ifndef GPUBPF_SESSION_SYMBOLS_H
+#define GPUBPF_SESSION_SYMBOLS_H
+
+#include <stdint.h>
+
+struct gpubpf_symbols;
+
+/* Of an ELF file that is open. NULL: it is none, has no symbols, or there is no memory. */
+struct gpubpf_symbols *gpubpf_symbols_read(int fd);
+void gpubpf_symbols_free(struct gpubpf_symbols *symbols);
+/* The function in which a byte of the file lies, and how far from its beginning; NULL: it is in none. */
+const char *gpubpf_symbols_find(const struct gpubpf_symbols *symbols, uint64_t offset, uint64_t *from);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cfi.h"
+
+#include <string.h>
+
+#define MOST_STEPS 4096    /* instructions of a function's rows */
+#define MOST_KEPT 8        /* rows that are remembered */
+#define BASES 32           /* DWARF's registers that are known by number */
+
+/* encodings of pointers: the low half how, the next three bits to what it is added */
+enum { ENC_ABSOLUTE = 0x00, ENC_UDATA4 = 0x03, ENC_SDATA4 = 0x0b, ENC_SDATA8 = 0x0c, ENC_FROM_HERE = 0x10, ENC_FROM_HEADER = 0x30 };
+
+enum {
+	CFA_NOP = 0x00, CFA_ADVANCE1 = 0x02, CFA_ADVANCE2 = 0x03, CFA_ADVANCE4 = 0x04, CFA_OFFSET_EXTENDED = 0x05,
+	CFA_RESTORE_EXTENDED = 0x06, CFA_UNDEFINED = 0x07, CFA_SAME = 0x08, CFA_REGISTER = 0x09, CFA_REMEMBER = 0x0a,
+	CFA_RESTORE_STATE = 0x0b, CFA_DEF = 0x0c, CFA_DEF_REGISTER = 0x0d, CFA_DEF_OFFSET = 0x0e, CFA_DEF_EXPRESSION = 0x0f,
+	CFA_EXPRESSION = 0x10, CFA_ARGS_SIZE = 0x2e, CFA_ADVANCE = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0,
+};
+enum { OP_DEREF = 0x06, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
+
+/* -- bytes -- */
+
+struct bytes {
+	uint64_t at, end;
+	bool bad;
+};
+
+static uint64_t get(struct bytes *b, uint32_t size)
+{
+	uint64_t v = 0;
+
+	if (b->bad || b->end - b->at < size) {
+		b->bad = true;
+		return 0;
+	}
+	memcpy(&v, (const void *)b->at, size);
+	b->at += size;
+	return v;
+}
+
+static uint64_t get_leb(struct bytes *b, bool is_signed)
+{
+	uint64_t v = 0, byte = 0x80;
+	uint32_t shift = 0;
+
+	for (; byte & 0x80; shift += 7) {
+		byte = get(b, 1);
+		if (shift > 56)
+			b->bad = true;
+		if (b->bad)
+			return 0;
+		v |= (byte & 0x7f) << shift;
+	}
+	return is_signed && byte & 0x40 ? v | ~0ull << shift : v;
+}
+
+/* An offset that a row has room for. */
+static int32_t get_offset(struct bytes *b, bool is_signed, int64_t factor)
+{
+	int64_t v = (int64_t)get_leb(b, is_signed);
+
+	if (v > INT32_MAX / 16 || v < INT32_MIN / 16) {
+		b->bad = true;
+		return 0;
+	}
+	return (int32_t)(v * factor);
+}
+
+static uint64_t get_pointer(struct bytes *b, uint8_t encoding, uint64_t header)
+{
+	uint64_t here = b->at, v;
+
+	switch (encoding & 0x0f) {
+	case ENC_ABSOLUTE:
+	case ENC_SDATA8:
+		v = get(b, 8);
+		break;
+	case ENC_UDATA4:
+		v = get(b, 4);
+		break;
+	case ENC_SDATA4:
+		v = (uint64_t)(int64_t)(int32_t)get(b, 4);
+		break;
+	default:
+		b->bad = true;
+		return 0;
+	}
+	switch (encoding & 0xf0) {
+	case 0:
+		return v;
+	case ENC_FROM_HERE:
+		return v + here;
+	case ENC_FROM_HEADER:
+		return v + header;
+	}
+	b->bad = true;
+	return 0;
+}
+
+/* A part of the range that begins with its length in four bytes. */
+static struct bytes part(struct cfi_range range, uint64_t at)
+{
+	struct bytes b = { at, range.to, at < range.from || at > range.to };
+	uint64_t size = get(&b, 4);
+
+	b.bad |= !size || size > b.end - b.at;
+	if (!b.bad)
+		b.end = b.at + size;
+	return b;
+}
+
+/* -- rows -- */
+
+struct common {                    /* what functions' entries share (a CIE) */
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t encoding;
+	bool sized;                /* entries have the size of what is added to them */
+	struct bytes steps;
+};
+
+struct walk {
+	const struct common *common;
+	struct cfi_row row, first, kept[MOST_KEPT];
+	uint32_t nkept;
+	uint64_t place;            /* as far as the steps have come */
+};
+
+/* Our number of a register, CFI_REGISTERS of one that calls do not preserve. */
+static uint8_t number(uint64_t dwarf)
+{
+	static const uint8_t numbers[BASES] = {
+		[3] = CFI_RBX + 1, [6] = CFI_RBP + 1, [7] = CFI_RSP + 1, [12] = CFI_R12 + 1, [13] = CFI_R13 + 1, [14] = CFI_R14 + 1,
+		[15] = CFI_R15 + 1, [16] = CFI_RETURN + 1,
+	};
+
+	return dwarf < BASES && numbers[dwarf] ? numbers[dwarf] - 1 : CFI_REGISTERS;
+}
+
+/* CFI_REGISTERS: one that we do not know, as on the way into a function that aligns its stack anew. */
+static uint8_t get_base(struct bytes *b)
+{
+	uint8_t base = number(get_leb(b, false));
+
+	return base == CFI_RETURN ? CFI_REGISTERS : base;
+}
+
+static void set(struct walk *w, uint64_t dwarf, struct cfi_where where)
+{
+	uint8_t reg = number(dwarf);
+
+	if (reg < CFI_REGISTERS)
+		w->row.reg[reg] = where;
+}
+
+static void restore(struct walk *w, uint64_t dwarf)
+{
+	uint8_t reg = number(dwarf);
+
+	if (reg < CFI_REGISTERS)
+		w->row.reg[reg] = w->first.reg[reg];
+}
+
+/* Of expressions: a register and an offset, and maybe what is in memory there. */
+static bool get_expression(struct bytes *b, uint8_t *base, int32_t *offset, bool *loaded)
+{
+	uint64_t size = get_leb(b, false), end = b->at + size, op;
+
+	if (b->bad || size > b->end - b->at)
+		return false;
+	op = get(b, 1);
+	*base = op >= OP_BREG0 && op <= OP_BREG31 ? number(op - OP_BREG0) : CFI_REGISTERS;
+	*offset = get_offset(b, true, 1);
+	*loaded = b->at < end && get(b, 1) == OP_DEREF;
+	return !b->bad && b->at == end && *base != CFI_REGISTERS && *base != CFI_RETURN;
+}
+
+static void set_expression(struct walk *w, struct bytes *b)
+{
+	uint64_t reg = get_leb(b, false);
+	struct cfi_where where = { .how = CFI_AT_REGISTER };
+	bool loaded;
+
+	if (!get_expression(b, &where.base, &where.offset, &loaded) || loaded)
+		b->bad = true;
+	else
+		set(w, reg, where);
+}
+
+static void keep(struct walk *w, struct bytes *b)
+{
+	if (w->nkept == MOST_KEPT)
+		b->bad = true;
+	else
+		w->kept[w->nkept++] = w->row;
+}
+
+static void put_back(struct walk *w, struct bytes *b)
+{
+	if (!w->nkept)
+		b->bad = true;
+	else
+		w->row = w->kept[--w->nkept];
+}
+
+static void step_extended(struct walk *w, struct bytes *b, uint8_t op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case CFA_NOP:
+		break;
+	case CFA_ADVANCE1:
+	case CFA_ADVANCE2:
+	case CFA_ADVANCE4:
+		w->place += get(b, 1u << (op - CFA_ADVANCE1)) * w->common->code_align;
+		break;
+	case CFA_OFFSET_EXTENDED:
+		reg = get_leb(b, false);
+		set(w, reg, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(b, false, w->common->data_align) });
+		break;
+	case CFA_RESTORE_EXTENDED:
+		restore(w, get_leb(b, false));
+		break;
+	case CFA_UNDEFINED:
+		set(w, get_leb(b, false), (struct cfi_where){ .how = CFI_LOST });
+		break;
+	case CFA_SAME:
+		set(w, get_leb(b, false), (struct cfi_where){ .how = CFI_SAME });
+		break;
+	case CFA_REGISTER:
+		set(w, get_leb(b, false), (struct cfi_where){ .how = CFI_LOST });
+		get_leb(b, false);
+		break;
+	case CFA_REMEMBER:
+		keep(w, b);
+		break;
+	case CFA_RESTORE_STATE:
+		put_back(w, b);
+		break;
+	case CFA_DEF:
+		w->row.base = get_base(b);
+		w->row.offset = get_offset(b, false, 1);
+		w->row.loaded = false;
+		break;
+	case CFA_DEF_REGISTER:
+		w->row.base = get_base(b);
+		break;
+	case CFA_DEF_OFFSET:
+		w->row.offset = get_offset(b, false, 1);
+		break;
+	case CFA_DEF_EXPRESSION:
+		b->bad |= !get_expression(b, &w->row.base, &w->row.offset, &w->row.loaded);
+		break;
+	case CFA_EXPRESSION:
+		set_expression(w, b);
+		break;
+	case CFA_ARGS_SIZE:
+		get_leb(b, false);
+		break;
+	default:
+		b->bad = true;
+	}
+}
+
+/* Up to the place. False: the steps are not all known. */
+static bool steps(struct walk *w, struct bytes b, uint64_t place)
+{
+	for (uint32_t i = 0; i < MOST_STEPS && b.at < b.end && !b.bad && w->place <= place; i++) {
+		uint8_t op = (uint8_t)get(&b, 1), low = op & 0x3f;
+
+		switch (op & 0xc0) {
+		case CFA_ADVANCE:
+			w->place += low * w->common->code_align;
+			break;
+		case CFA_OFFSET:
+			set(w, low, (struct cfi_where){ .how = CFI_AT_CFA, .offset = get_offset(&b, false, w->common->data_align) });
+			break;
+		case CFA_RESTORE:
+			restore(w, low);
+			break;
+		default:
+			step_extended(w, &b, op);
+		}
+	}
+	return !b.bad && (b.at == b.end || w->place > place);
+}
+
+/* -- entries -- */
+
+static void get_augmentation(struct common *c, struct bytes *b, const char *what)
+{
+	uint64_t size = get_leb(b, false), end = b->at + size;
+
+	if (b->bad || size > b->end - b->at) {
+		b->bad = true;
+		return;
+	}
+	for (what++; *what && !b->bad; what++) {
+		if (*what == 'R')
+			c->encoding = (uint8_t)get(b, 1);
+		else if (*what == 'L')
+			get(b, 1);
+		else if (*what == 'P')
+			get_pointer(b, (uint8_t)get(b, 1) & 0x7f, 0);
+		else
+			b->bad = true; /* a signal's frame, or what is not known */
+	}
+	b->bad |= b->at > end;
+	b->at = end;
+	c->sized = true;
+}
+
+static bool get_common(struct cfi_range range, uint64_t at, struct common *c)
+{
+	struct bytes b = part(range, at);
+	uint64_t id = get(&b, 4), version = get(&b, 1);
+	char what[8] = "";
+
+	for (uint32_t i = 0; i < sizeof(what) && (what[i] = (char)get(&b, 1)); i++)
+		b.bad |= i + 1 == sizeof(what);
+	*c = (struct common){ .encoding = ENC_ABSOLUTE };
+	c->code_align = get_leb(&b, false);
+	c->data_align = (int64_t)get_leb(&b, true);
+	b.bad |= id || (version != 1 && version != 3) || (what[0] && what[0] != 'z') || c->code_align > 16 ||
+		 c->data_align > 16 || c->data_align < -16;
+	b.bad |= (version == 1 ? get(&b, 1) : get_leb(&b, false)) != 16; /* the return address */
+	if (what[0] && !b.bad)
+		get_augmentation(c, &b, what);
+	c->steps = b;
+	return !b.bad;
+}
+
+static bool get_entry(struct cfi_range range, uint64_t at, uint64_t place, struct cfi_row *row)
+{
+	struct bytes b = part(range, at);
+	uint64_t here = b.at, back = get(&b, 4), from, size;
+	struct common common;
+	struct walk w = { .common = &common };
+
+	if (b.bad || !back || back > here - range.from || !get_common(range, here - back, &common))
+		return false;
+	from = get_pointer(&b, common.encoding, 0);
+	size = get_pointer(&b, common.encoding & 0x0f, 0);
+	if (common.sized) {
+		uint64_t more = get_leb(&b, false);
+
+		b.bad |= more > b.end - b.at;
+		b.at += b.bad ? 0 : more;
+	}
+	if (b.bad || place < from || place - from >= size)
+		return false;
+	w.row.base = CFI_REGISTERS;
+	w.place = from;
+	if (!steps(&w, common.steps, UINT64_MAX))
+		return false;
+	w.first = w.row;
+	w.place = from;
+	if (!steps(&w, b, place) || w.row.base == CFI_REGISTERS)
+		return false;
+	*row = w.row;
+	return true;
+}
+
+/* A table of pairs of 4 bytes, from the header on: where a function begins, and its entry. It is in order. */
+bool cfi_find(struct cfi_range range, uint64_t header, uint64_t place, struct cfi_row *row)
+{
+	struct bytes b = { header, range.to, header < range.from || header > range.to };
+	uint8_t version = (uint8_t)get(&b, 1), frame = (uint8_t)get(&b, 1), count = (uint8_t)get(&b, 1), table = (uint8_t)get(&b, 1);
+	uint64_t n, below = 0;
+
+	get_pointer(&b, frame, header);
+	n = get_pointer(&b, count, header);
+	if (b.bad || version != 1 || table != (ENC_FROM_HEADER | ENC_SDATA4) || n > (b.end - b.at) / 8)
+		return false;
+	for (uint64_t left = n; left;) {
+		uint64_t half = left / 2;
+		struct bytes one = { b.at + 8 * (below + half), b.end };
+
+		if (get_pointer(&one, table, header) <= place) {
+			below += half + 1;
+			left -= half + 1;
+		} else {
+			left = half;
+		}
+	}
+	if (!below)
+		return false;
+	b.at += 8 * (below - 1) + 4;
+	return get_entry(range, get_pointer(&b, table, header), place, row);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "cfi.h"
+
+#define CACHED 1024        /* places whose rows are kept; a power of two */
+#define MOST_FRAMES 512    /* of ours and of those that are left out, too */
+
+struct frame {
+	uint64_t place, sp;
+	uint64_t reg[CFI_RETURN];
+	uint32_t known;            /* bit i: reg[i] is */
+};
+
+struct limits {                    /* of the thread's stack: what may be read without asking the system */
+	uint64_t from, to;
+	bool may_call;             /* it may be asked */
+};
+
+/* what is known of a place in code */
+struct known {
+	uint64_t place;
+	enum { NOTHING, BY_ROW, BY_POINTER } how;
+	struct cfi_row row;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct known cache[CACHED];
+static uint64_t cached_of;         /* gpubpf_unwind_unloaded() of what is in it */
+
+/* -- the loader's files -- */
+
+struct search {
+	uint64_t place;
+	bool code;                 /* it is code of a file */
+	struct known *known;
+};
+
+static int take_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	*(uint64_t *)arg = info->dlpi_subs;
+	return 1;
+}
+
+uint64_t gpubpf_unwind_unloaded(void)
+{
+	uint64_t n = 0;
+
+	dl_iterate_phdr(take_unloaded, &n);
+	return n;
+}
+
+/* The part of the file in which the address lies and that may be read, or be run. */
+static bool lies_in(const struct dl_phdr_info *info, uint64_t address, uint32_t flag, struct cfi_range *range)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & flag) || address - info->dlpi_addr - p->p_vaddr >= p->p_memsz)
+			continue;
+		range->from = info->dlpi_addr + p->p_vaddr;
+		range->to = range->from + p->p_memsz;
+		return true;
+	}
+	return false;
+}
+
+/* Whoever unloads files waits until this has returned. */
+static int look_in(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	struct cfi_range range;
+
+	if (!lies_in(info, s->place, PF_X, &range))
+		return 0;
+	s->code = true;
+	for (int i = 0; s->known && i < info->dlpi_phnum; i++) {
+		uint64_t header = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME && lies_in(info, header, PF_R, &range) &&
+		    cfi_find(range, header, s->place, &s->known->row))
+			s->known->how = BY_ROW;
+	}
+	return 1;
+}
+
+static bool is_code(uint64_t place)
+{
+	struct search s = { place };
+
+	dl_iterate_phdr(look_in, &s);
+	return s.code;
+}
+
+static struct known learn(uint64_t place)
+{
+	struct known known = { place, BY_POINTER };
+	struct search s = { place, false, &known };
+
+	dl_iterate_phdr(look_in, &s);
+	return known;
+}
+
+static struct known *slot_of(uint64_t place)
+{
+	return &cache[place * 0x9e3779b97f4a7c15ull >> 54 & (CACHED - 1)];
+}
+
+static struct known find(uint64_t place, uint64_t unloaded)
+{
+	struct known known;
+
+	pthread_mutex_lock(&lock);
+	if (cached_of != unloaded) {
+		memset(cache, 0, sizeof(cache));
+		cached_of = unloaded;
+	}
+	known = *slot_of(place);
+	pthread_mutex_unlock(&lock);
+	if (known.how != NOTHING && known.place == place)
+		return known;
+	known = learn(place);
+	pthread_mutex_lock(&lock);
+	if (cached_of == unloaded)
+		*slot_of(place) = known;
+	pthread_mutex_unlock(&lock);
+	return known;
+}
+
+/* -- the thread's stack -- */
+
+static struct limits limits_of(uint64_t sp, bool may_call)
+{
+	static _Thread_local struct limits limits;
+	pthread_attr_t attr;
+	size_t size;
+	void *from;
+
+	if (!limits.to && may_call && !pthread_getattr_np(pthread_self(), &attr)) {
+		if (!pthread_attr_getstack(&attr, &from, &size))
+			limits = (struct limits){ (uint64_t)from, (uint64_t)from + size, true };
+		pthread_attr_destroy(&attr);
+	}
+	return sp >= limits.from && sp < limits.to ? limits : (struct limits){ .may_call = may_call };
+}
+
+/* A word of the stack, above what is running. Of a stack that is not the thread's own the system tells what there is. */
+static bool load(const struct limits *limits, const struct frame *f, uint64_t address, uint64_t *word)
+{
+	struct iovec to = { word, 8 }, from = { (void *)address, 8 };
+
+	if (address % 8 || address < f->sp)
+		return false;
+	if (limits->to) {
+		if (address > limits->to - 8)
+			return false;
+		memcpy(word, (const void *)address, 8);
+		return true;
+	}
+	return limits->may_call && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 8;
+}
+
+static bool value(const struct frame *f, uint8_t base, uint64_t *v)
+{
+	if (base != CFI_RSP && !(f->known >> base & 1))
+		return false;
+	*v = base == CFI_RSP ? f->sp : f->reg[base];
+	return true;
+}
+
+/* Where a register of the caller's is; its bit of `known` goes where that is nowhere. */
+static bool recover(const struct limits *limits, const struct frame *f, const struct cfi_where *where, uint64_t cfa, uint64_t *v)
+{
+	uint64_t base;
+
+	switch (where->how) {
+	case CFI_SAME:
+		return true;
+	case CFI_LOST:
+		return false;
+	case CFI_AT_CFA:
+		return load(limits, f, cfa + where->offset, v);
+	case CFI_AT_REGISTER:
+		return value(f, where->base, &base) && load(limits, f, base + where->offset, v);
+	}
+	return false;
+}
+
+static bool step_by_row(const struct limits *limits, struct frame *f, const struct cfi_row *row)
+{
+	struct frame up = *f;
+	uint64_t cfa;
+
+	if (!value(f, row->base, &cfa))
+		return false;
+	cfa += row->offset;
+	if ((row->loaded && !load(limits, f, cfa, &cfa)) || cfa <= f->sp || row->reg[CFI_RETURN].how == CFI_SAME ||
+	    !recover(limits, f, &row->reg[CFI_RETURN], cfa, &up.place))
+		return false;
+	for (uint32_t i = 0; i < CFI_RETURN; i++)
+		if (!recover(limits, f, &row->reg[i], cfa, &up.reg[i]))
+			up.known &= ~(1u << i);
+	up.sp = cfa;
+	*f = up;
+	return true;
+}
+
+/* What a frame pointer may be, if what it leads to is code. */
+static bool step_by_pointer(const struct limits *limits, struct frame *f)
+{
+	struct frame up = { .known = 1 << CFI_RBP };
+	uint64_t at = f->reg[CFI_RBP];
+
+	if (!(f->known >> CFI_RBP & 1) || !load(limits, f, at, &up.reg[CFI_RBP]) || !load(limits, f, at + 8, &up.place) ||
+	    !is_code(up.place - 1))
+		return false;
+	up.sp = at + 16;
+	*f = up;
+	return true;
+}
+
+static __attribute__((always_inline)) inline struct frame frame_here(void)
+{
+	struct frame f = { .known = (1 << CFI_RETURN) - 1 };
+
+	__asm__ volatile("leaq (%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbx, %2\n\tmovq %%rbp, %3\n\tmovq %%r12, %4\n\t"
+			 "movq %%r13, %5\n\tmovq %%r14, %6\n\tmovq %%r15, %7"
+			 : "=&r"(f.place), "=m"(f.sp), "=m"(f.reg[CFI_RBX]), "=m"(f.reg[CFI_RBP]), "=m"(f.reg[CFI_R12]),
+			   "=m"(f.reg[CFI_R13]), "=m"(f.reg[CFI_R14]), "=m"(f.reg[CFI_R15]));
+	return f;
+}
+
+/* The code of this library, so far as it is in one piece. */
+static int own_code(struct dl_phdr_info *info, size_t size, void *range)
+{
+	return lies_in(info, (uint64_t)gpubpf_unwind, PF_X, range);
+}
+
+static struct cfi_range own(void)
+{
+	static _Thread_local struct cfi_range range;
+
+	if (!range.to)
+		dl_iterate_phdr(own_code, &range);
+	return range;
+}
+
+uint32_t gpubpf_unwind(uint64_t *address, uint32_t room, bool may_call)
+{
+	struct frame f = frame_here();
+	const struct limits limits = limits_of(f.sp, may_call);
+	const struct cfi_range ours = own();
+	uint64_t unloaded = gpubpf_unwind_unloaded();
+	uint32_t n = 0;
+	bool out = false;
+
+	for (uint32_t i = 0; i < MOST_FRAMES && n < room; i++) {
+		/* a call may be the last instruction of its function */
+		struct known known = find(f.place - !!i, unloaded);
+
+		if (!(known.how == BY_ROW ? step_by_row(&limits, &f, &known.row) : step_by_pointer(&limits, &f)) || !f.place)
+			break;
+		out |= f.place < ours.from || f.place >= ours.to;
+		if (out)
+			address[n++] = f.place;
+	}
+	return n;
+}
+
+void gpubpf_unwind_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

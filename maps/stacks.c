@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS (2 * GPUBPF_STACKS_MOST) /* of the hash table, which so is never full */
+
+struct gpubpf_stacks {
+	struct gpubpf_stack *list; /* [n], in the order of their numbers */
+	uint32_t n, room;
+	uint32_t slot[SLOTS];      /* numbers, by hash; 0: free */
+};
+
+struct gpubpf_stacks *gpubpf_stacks_create(void)
+{
+	return calloc(1, sizeof(struct gpubpf_stacks));
+}
+
+void gpubpf_stacks_destroy(struct gpubpf_stacks *stacks)
+{
+	for (uint32_t i = 0; stacks && i < stacks->n; i++)
+		free(stacks->list[i].address);
+	if (stacks)
+		free(stacks->list);
+	free(stacks);
+}
+
+static uint32_t hash(const uint64_t *address, const uint64_t *place, uint32_t n)
+{
+	uint64_t h = n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		h = (h ^ address[i]) * 0xff51afd7ed558ccdull;
+		h = (h ^ h >> 32 ^ place[i]) * 0xc4ceb9fe1a85ec53ull;
+		h ^= h >> 29;
+	}
+	return (uint32_t)(h >> 16) % SLOTS;
+}
+
+static bool is(const struct gpubpf_stack *s, const uint64_t *address, const uint64_t *place, uint32_t n)
+{
+	return s->n == n && !memcmp(s->address, address, 8ul * n) && !memcmp(s->place, place, 8ul * n);
+}
+
+/* Behind the others; false: no memory, or no number. */
+static bool append(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n)
+{
+	uint64_t *words;
+
+	if (stacks->n == GPUBPF_STACKS_MOST)
+		return false;
+	if (stacks->n == stacks->room) {
+		uint32_t room = stacks->room ? 2 * stacks->room : 64;
+		struct gpubpf_stack *grown = reallocarray(stacks->list, room, sizeof(*grown));
+
+		if (!grown)
+			return false;
+		stacks->list = grown;
+		stacks->room = room;
+	}
+	words = malloc(16ul * n);
+	if (!words)
+		return false;
+	memcpy(words, address, 8ul * n);
+	memcpy(words + n, place, 8ul * n);
+	stacks->list[stacks->n++] = (struct gpubpf_stack){ n, words, words + n };
+	return true;
+}
+
+uint32_t gpubpf_stacks_number(struct gpubpf_stacks *stacks, const uint64_t *address, const uint64_t *place, uint32_t n)
+{
+	uint32_t at = hash(address, place, n);
+
+	if (!n)
+		return 0;
+	while (stacks->slot[at]) {
+		if (is(&stacks->list[stacks->slot[at] - 1], address, place, n))
+			return stacks->slot[at];
+		at = (at + 1) % SLOTS;
+	}
+	if (!append(stacks, address, place, n))
+		return 0;
+	return stacks->slot[at] = stacks->n;
+}
+
+const struct gpubpf_stack *gpubpf_stack_numbered(const struct gpubpf_stacks *stacks, uint64_t number)
+{
+	return stacks && number && number <= stacks->n ? &stacks->list[number - 1] : NULL;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// SOURCES: hooks/cfi.c
+// LIBS:
+/* Any bytes as the tables by which a stack is unwound: no byte outside of them is read, and a row that is found is whole. The
+ * first four say at which place in code, from where they begin. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hooks/cfi.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct cfi_row *row)
+{
+	if (row->base >= CFI_RETURN && row->base != CFI_RSP)
+		abort();
+	for (int i = 0; i < CFI_REGISTERS; i++)
+		if (row->reg[i].how > CFI_AT_REGISTER || (row->reg[i].how == CFI_AT_REGISTER && row->reg[i].base >= CFI_RETURN &&
+							  row->reg[i].base != CFI_RSP))
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int32_t place;
+	struct cfi_row row;
+	struct cfi_range range;
+	uint8_t *copy;
+
+	if (size < 4)
+		return 0;
+	memcpy(&place, data, 4);
+	copy = malloc(size - 4 ? size - 4 : 1); /* what lies behind it is not ours */
+	if (!copy)
+		return 0;
+	memcpy(copy, data + 4, size - 4);
+	range = (struct cfi_range){ (uintptr_t)copy, (uintptr_t)copy + size - 4 };
+	if (cfi_find(range, range.from, range.from + place, &row))
+		check(&row);
+	free(copy);
+	return 0;
+}
