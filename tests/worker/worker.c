@@ -175,11 +175,14 @@ static void test_conversation(void)
 {
 	struct gpubpf_worker *w = make_worker(60000, NULL);
 	struct gpubpf_diag diag;
-	char text[64], again[64];
+	char text[64] = "", again[64] = "";
+	int err = emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag), pid = 0;
 
-	ok(!emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) && !strncmp(text, "p 4 ", 4), "a job is answered");
-	ok(!emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && !strcmp(text, again), "by the same process");
-	kill(atoi(strrchr(text, ' ')), SIGKILL);
+	ok(!err && sscanf(text, "p 4 %d", &pid) == 1 && pid > 1, "a job is answered: %d, %s%s", err, text, diag.what);
+	err = emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag);
+	ok(!err && !strcmp(text, again), "by the same process: %d, %s%s", err, again, diag.what);
+	if (pid > 1)
+		kill(pid, SIGKILL);
 	ok(!emit(w, MISBEHAVE_NOT, again, sizeof(again), &diag) && strcmp(text, again),
 	   "killed after an answer, it is replaced: %s", diag.what);
 	strcpy(text, again);
