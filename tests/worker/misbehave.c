@@ -43,7 +43,7 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 static int validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_device_caps *caps,
 		    struct gpubpf_diag *diag)
 {
-	if (piece->blob.size != MISBEHAVE_INVALID)
+	if (piece->blob.size != strlen(MISBEHAVE_INVALID) || memcmp(piece->blob.data, MISBEHAVE_INVALID, piece->blob.size))
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "a piece of %zu bytes is not valid", piece->blob.size);
 }

@@ -11,6 +11,6 @@ enum {
 	MISBEHAVE_OPEN,     /* not a mischief of ours: shows what the sandbox refuses */
 };
 
-#define MISBEHAVE_INVALID 7 /* bytes of a piece that is not valid */
+#define MISBEHAVE_INVALID "imagine" /* a piece that is not valid; by what it says, since answers may be of any size */
 
 #endif

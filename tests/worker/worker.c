@@ -260,8 +260,8 @@ static void test_images(void)
 	   "a place that is not listed ends the worker: %s", diag.what);
 #endif
 	image.places = 0;
-	image.size = MISBEHAVE_INVALID;
-	image.data = "imagine";
+	image.size = strlen(MISBEHAVE_INVALID);
+	image.data = MISBEHAVE_INVALID;
 	opts.validate = true;
 	gpubpf_diag_init(&diag);
 	ok(gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) == -EINVAL && strstr(diag.what, "is not valid"),
