@@ -41,7 +41,7 @@ bool sass_stands_alone(struct sass_insn insn)
 	}
 	switch (sass_op_find(sass_opcode(insn))->class) {
 	case SASS_FIXED: case SASS_SLOW: case SASS_LOAD: case SASS_STORE:
-		return sass_opcode(insn) != SASS_OP_BMOV_CLEAR;
+		return !sass_barrier_at(insn);
 	case SASS_SYNC: /* NOP, MEMBAR, ERRBAR */
 		return (sass_opcode(insn) & 0x1ff) == 0x118 || (sass_opcode(insn) & 0x1ff) == 0x192 ||
 		       (sass_opcode(insn) & 0x1ff) == 0x1ab;

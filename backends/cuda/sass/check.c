@@ -338,14 +338,35 @@ struct pending {
 	struct pending_kind written, read;
 };
 
-/* Units that are slow work in order: what one of them did has been done when its later work has. */
-static void settle_before(struct checked *c, struct pending_kind *p, uint32_t setter, bool in_order)
-{
-	uint32_t operation = sass_opcode(insn_at(c, setter)) & 0x1ff;
+/* All accesses of memory go through one unit, which reads their registers in their order: compilers write again what STL stores
+ * when a later LDL has come back. */
+#define ACCESSES 0x200
 
-	for (unsigned r = 0; in_order && r < 256; r++)
-		if (p->boards[r] && p->by[r] == operation && !p->mixed[r] && p->at[r] <= setter)
+static uint16_t unit_of(struct sass_insn insn)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	return operation >= 0x180 && operation <= 0x18e && operation != 0x182 /* LDC */ && operation != 0x189 /* SHFL */ ? ACCESSES :
+	       operation >= 0x1a2 && operation <= 0x1a9 ? ACCESSES : operation;
+}
+
+/* Units that are slow work in order: what one of them did has been done when its later work has. */
+static void settle_before(struct pending_kind *p, uint32_t setter, uint16_t by)
+{
+	for (unsigned r = 0; r < 256; r++)
+		if (p->boards[r] && p->by[r] == by && !p->mixed[r] && p->at[r] <= setter)
 			p->boards[r] = 0;
+}
+
+/* Of loads what they wrote may come in another order; that registers were read does not. */
+static void settle_written(struct checked *c, struct pending *p, uint32_t setter)
+{
+	struct sass_insn insn = insn_at(c, setter);
+
+	if (sass_op_find(sass_opcode(insn))->class == SASS_SLOW)
+		settle_before(&p->written, setter, sass_opcode(insn) & 0x1ff);
+	if (unit_of(insn) == ACCESSES && sass_field(insn, 12, 4) == SASS_PT)
+		settle_before(&p->read, setter, ACCESSES);
 }
 
 /* Who has written its result has read what it needed. */
@@ -364,10 +385,9 @@ static void arrive(struct checked *c, struct pending *p, unsigned boards)
 			uint32_t writer = p->written.setter[b][k], reader = p->read.setter[b][k];
 
 			if (writer)
-				settle_before(c, &p->written, writer,
-					      sass_op_find(sass_opcode(insn_at(c, writer)))->class == SASS_SLOW);
-			if (reader) /* loads may come back in another order; that their registers, and stores', are read is in theirs */
-				settle_before(c, &p->read, reader, true);
+				settle_written(c, p, writer);
+			if (reader)
+				settle_before(&p->read, reader, unit_of(insn_at(c, reader)));
 			p->written.setter[b][k] = p->read.setter[b][k] = 0;
 		}
 	for (unsigned r = 0; boards && r < 256; r++) {
@@ -392,12 +412,13 @@ static void note_operand(struct checked *c, struct pending *p, const struct sass
 {
 	struct pending_kind *kind = x->written ? &p->written : &p->read;
 	unsigned board = x->written ? sass_write_board(insn) : sass_read_board(insn);
+	uint16_t by = x->written ? sass_opcode(insn) & 0x1ff : unit_of(insn);
 
 	for (unsigned r = x->reg; board < SASS_SCOREBOARDS && r < (unsigned)x->reg + x->n && r < 256; r++) {
 		kind->again[r] = kind->boards[r];
-		kind->mixed[r] = kind->boards[r] && (kind->mixed[r] || kind->by[r] != (sass_opcode(insn) & 0x1ff));
+		kind->mixed[r] = kind->boards[r] && (kind->mixed[r] || kind->by[r] != by);
 		kind->boards[r] |= 1u << board;
-		kind->by[r] = sass_opcode(insn) & 0x1ff;
+		kind->by[r] = by;
 		kind->at[r] = i;
 		note_setter(c, kind, board, i);
 	}
@@ -460,7 +481,7 @@ static int check_seen(struct checked *c)
 			if (sass_boards_set(insn) >> b & 1)
 				set[b] = now + SASS_SEEN;
 		}
-		now += sass_stall(insn);
+		now += sass_passes(insn);
 	}
 	return 0;
 }
@@ -503,7 +524,7 @@ static int check_times(struct checked *c)
 		for (unsigned p = 0; p < SASS_PT; p++)
 			if (fixed && sass_predicates_written(insn) >> p & 1)
 				predicate[p] = now + SOONEST_GUARD;
-		now += sass_stall(insn);
+		now += sass_passes(insn);
 	}
 	return 0;
 }

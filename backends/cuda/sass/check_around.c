@@ -181,7 +181,7 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 			return s->carried && !s->written && s->kept == NO_REGISTER ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
 		err = same(insn, s->own) && !s->carried ? check_own(s, i) : check_added(s, i, insn);
-		s->time += sass_stall(insn);
+		s->time += sass_passes(insn);
 	}
 	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");
 }

@@ -161,7 +161,9 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 	case 0x984:
 		return is_idle_lds(insn);
 	case SASS_OP_BMOV_CLEAR:
-		return sass_field(insn, 16, 8) == SASS_RZ && (insn.hi & REST) == 0x100000;
+		return (insn.hi & REST) == 0x100000;
+	case SASS_OP_BMOV_BACK:
+		return !(insn.hi & REST);
 	case SASS_OP_BRA:
 		return !sass_field(insn, 24, 10) && !sass_field(insn, 82, 5) && !sass_field(insn, 91, 14);
 	default:
@@ -171,18 +173,21 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 
 bool sass_is_divergence(struct sass_insn insn)
 {
-	return sass_opcode(insn) == SASS_OP_BRA && sass_unconditional(insn) && sass_field(insn, 91, 14) == 1 &&
+	return sass_opcode(insn) == SASS_OP_BRA && sass_field(insn, 87, 4) == SASS_PT && sass_field(insn, 91, 14) == 1 &&
 	       sass_field(insn, 30, 4) == 8 && !sass_field(insn, 82, 5);
 }
 
 bool sass_is_slow(struct sass_insn insn)
 {
 	enum sass_class class = sass_op_find(sass_opcode(insn))->class;
+	bool none = sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) == SASS_RZ;
 
-	return (class == SASS_SLOW && sass_opcode(insn) != SASS_OP_BMOV_CLEAR) || class == SASS_LOAD || class == SASS_STORE;
+	return (class == SASS_SLOW && !none) || class == SASS_LOAD || class == SASS_STORE;
 }
 
 struct sass_insn sass_with_board(struct sass_insn insn, unsigned board)
 {
-	return sass_with(insn, sass_op_find(sass_opcode(insn))->class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3, board);
+	bool reads = sass_op_find(sass_opcode(insn))->class == SASS_STORE || sass_opcode(insn) == SASS_OP_BMOV_BACK;
+
+	return sass_with(insn, reads ? SASS_READ_AT : SASS_WRITE_AT, 3, board);
 }

@@ -224,6 +224,8 @@ static struct sass_insn alone(const struct grafting *p, struct sass_insn insn)
 		return sass_vote_alone(moved(p, insn, p->barrier), own_lane(p));
 	if (sass_opcode(insn) == SASS_OP_MATCH)
 		return sass_match_alone(moved(p, insn, p->barrier), own_lane(p));
+	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && sass_field(insn, 16, 8) != SASS_RZ) /* of whom the barrier has: of nobody */
+		return sass_with(sass_move_number(sass_field(insn, 16, 8) + p->out->base, 0), SASS_WAIT_AT, 6, sass_waits(insn));
 	return meets ? sass_nop(sass_waits(insn), sass_stall(insn)) : moved(p, insn, p->barrier);
 }
 

@@ -59,10 +59,10 @@ struct sass_arch {
 /* opcodes that somebody asks for by name; all forms of their operations are in isa.def */
 enum sass_opcode {
 	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
-	SASS_OP_BSYNC = 0x941, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343,
-	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BMOV_CLEAR = 0x355,
+	SASS_OP_BSYNC = 0x941, SASS_OP_CALL_REL = 0x944, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_CALL_ABS = 0x343,
+	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BMOV_CLEAR = 0x355, SASS_OP_BMOV_BACK = 0x356,
 	SASS_OP_KEEP_PREDICATES = 0x803, SASS_OP_RESTORE_PREDICATES = 0x804,
-	SASS_OP_MATCH = 0x3a1,
+	SASS_OP_MATCH = 0x3a1, SASS_OP_REDUX = 0x3c4, SASS_OP_R2UR = 0x2ca, SASS_OP_PLOP3 = 0x81c,
 };
 
 const struct sass_arch *sass_arch_find(uint32_t sm); /* NULL: not known */
@@ -111,6 +111,16 @@ static inline unsigned sass_stall(struct sass_insn i)
 	return sass_field(i, SASS_STALL_AT, 4);
 }
 
+/* Cycles that pass until the next instruction begins, at least. None, and no hint to let others go first, is how compilers end
+ * ERRBAR: right behind it they read what they computed right before it, so that at least as many pass as the slowest result
+ * with a known time takes that they do so with. */
+#define SASS_STALL_LONG 16
+
+static inline unsigned sass_passes(struct sass_insn i)
+{
+	return sass_stall(i) || sass_field(i, SASS_YIELD_AT, 1) ? sass_stall(i) : SASS_STALL_LONG;
+}
+
 static inline unsigned sass_write_board(struct sass_insn i)
 {
 	return sass_field(i, SASS_WRITE_AT, 3);
@@ -132,13 +142,14 @@ static inline unsigned sass_boards_set(struct sass_insn i)
 	return (1u << sass_write_board(i) | 1u << sass_read_board(i)) & ((1u << SASS_SCOREBOARDS) - 1);
 }
 
-/* Where the instruction names a convergence barrier, of BSSY, BSYNC, BREAK and what empties one; 0: nowhere. */
+/* Where the instruction names a convergence barrier, of BSSY, BSYNC, BREAK, what empties one into a register or into none, and
+ * what fills it again; 0: nowhere. */
 static inline unsigned sass_barrier_at(struct sass_insn i)
 {
 	switch (sass_opcode(i)) {
 	case SASS_OP_BSSY: case SASS_OP_BSYNC: case SASS_OP_BREAK:
 		return 16;
-	case SASS_OP_BMOV_CLEAR:
+	case SASS_OP_BMOV_CLEAR: case SASS_OP_BMOV_BACK:
 		return 24;
 	default:
 		return 0;

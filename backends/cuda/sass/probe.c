@@ -13,6 +13,7 @@
 #define MOV_ALL 0xf00ull           /* of MOV: all four bytes */
 #define MOV_64 0x10f00ull
 #define SUM_64_REST 0x078e0200ull  /* of IADD.64: no sign, no carries */
+#define NOT_COUNTED_AT 86          /* of CALL.REL */
 #define CONTROL_BITS (~((1ull << 41) - 1))
 
 bool sass_is_uniform(struct sass_insn insn)
@@ -46,6 +47,15 @@ static uint32_t length(const struct sass_arch *arch, const uint8_t *bytes, uint3
 	return n && is_branch_to_itself(arch, sass_read(bytes + (n - 1) * SASS_INSN)) ? n - 1 : n;
 }
 
+/* A call that counts no depth (CALL.REL.NOINC) leaves no way back: it is a branch. RET, without which it would be none, probes may
+ * not have. */
+static struct sass_insn as_branch(struct sass_insn insn)
+{
+	if (sass_opcode(insn) != SASS_OP_CALL_REL || !sass_field(insn, NOT_COUNTED_AT, 1))
+		return insn;
+	return sass_with(sass_with(insn, 0, 12, SASS_OP_BRA), NOT_COUNTED_AT, 1, 0);
+}
+
 static int find_target(struct work *w, uint32_t i)
 {
 	struct line *line = &w->lines[i];
@@ -73,13 +83,16 @@ static int open_lines(struct work *w, const struct sass_section *text)
 	if (!w->lines)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->n; i++)
-		w->lines[i] = (struct line){ .insn = sass_read(text->data + i * SASS_INSN), .target = SASS_NONE,
+		w->lines[i] = (struct line){ .insn = as_branch(sass_read(text->data + i * SASS_INSN)), .target = SASS_NONE,
 					     .from = SASS_NONE, .spare = i < w->begin };
 	for (uint32_t i = w->begin; !err && i < w->n; i++)
 		err = find_target(w, i);
 	for (uint32_t i = 0; !err && i < w->n; i++)
 		if (sass_opcode(w->lines[i].insn) == SASS_OP_BRX)
 			err = sass_work_find_jump(w, i);
+	for (uint32_t i = 0; !err && i < w->n; i++)
+		if (sass_opcode(w->lines[i].insn) == SASS_OP_REDUX || sass_opcode(w->lines[i].insn) == SASS_OP_R2UR)
+			err = sass_work_find_asked(w, i);
 	return err;
 }
 
@@ -131,13 +144,15 @@ static int survey(struct work *w)
 				low = sass_field(insn, 24, 6);
 		}
 		boards |= 1u << sass_write_board(insn) | 1u << sass_read_board(insn);
-		w->sums += sass_work_adds(insn);
-		w->sum_boards |= sass_work_adds(insn) ? sass_boards_set(insn) : 0;
+		w->sums += sass_work_adds(w, insn) > 0;
+		w->sum_boards |= sass_work_adds(w, insn) ? sass_boards_set(insn) : 0;
 	}
 	w->mask_at = top;
-	top += w->divergences > 0;
+	w->kept_at = top + 1;
+	top += w->divergences ? 2 : 0;
+	top = w->sums ? (top + 1) & ~1u : top;
 	w->sum_at = top;
-	top += w->sums > 0;
+	top += w->sums ? 2 : 0;
 	w->first_uniform = low & ~3u;
 	w->uniform_at = (top + 3) & ~3u;
 	w->board = SASS_SCOREBOARDS - 1;
@@ -184,18 +199,15 @@ static struct sass_insn with_rest(struct sass_insn insn, uint64_t rest)
 	return (struct sass_insn){ insn.lo, (insn.hi & CONTROL_BITS) | rest };
 }
 
-/* From sm_80 on UR holds the memory descriptor, before it an address. ATOMG's operation reaches up to bit 90. */
+/* From sm_80 on UR holds the memory descriptor; before it, an address (put_address()). ATOMG's operation reaches up to bit 90. */
 static int drop_descriptor(struct work *w, struct line *line)
 {
 	struct sass_insn i = line->insn;
 	uint32_t opcode = sass_opcode(i);
 	unsigned at = opcode == 0x981 ? 32 : 64;
 
-	if (!w->arch->descriptor) {
-		if (sass_field(i, 24, 8) != SASS_RZ)
-			return sass_work_refuse(w, "has an address that is the sum of a register and a uniform register");
-		i = sass_with(i, 24, 8, mapped(w, sass_field(i, at, 6)));
-	}
+	if (!w->arch->descriptor)
+		return sass_work_refuse(w, "has an address of a form that is not known");
 	i = opcode == 0x9a8 ? sass_with(i, 91, 1, 0) : sass_with(sass_with(i, 90, 2, 0), 76, 1, 0);
 	line->insn = sass_with(i, at, 8, opcode == 0x9a8 ? SASS_RZ : 0);
 	return 0;
@@ -224,7 +236,7 @@ static int demote_as(struct work *w, struct line *line, const struct sass_form *
 		*i = with_rest(*i, sass_is_wide(*i) ? MOV_64 : MOV_ALL);
 		break;
 	case SASS_DEMOTE_FROM_A:
-		if (sass_field(*i, 81, 3) != SASS_PT) /* of R2UR P0, URZ, R3: whether it is not zero */
+		if (sass_field(*i, 81, 3) != SASS_PT) /* of R2UR P0, URZ, R3: whether lanes differ */
 			return sass_work_refuse(w, "writes a predicate as it makes a value the warp's own");
 		*i = with_rest(sass_with(sass_with(*i, 32, 8, sass_field(*i, 24, 8)), 24, 8, 0), MOV_ALL);
 		*i = sass_with(sass_with(*i, SASS_WRITE_AT, 3, SASS_NO_SCOREBOARD), SASS_READ_AT, 3, SASS_NO_SCOREBOARD);
@@ -280,7 +292,8 @@ static int demote(struct work *w, struct line *line)
 	line->demoted = form->how != SASS_DEMOTE_MEMORY;
 	line->moved = form->how == SASS_DEMOTE_VIADD || form->how == SASS_DEMOTE_FROM_A;
 	line->spare |= loads_descriptor(w, form, line->insn);
-	if (strchr("vVwn", form->operands[0]) && form->predicates[SASS_P_GUARD] != 'u' && sass_field(line->insn, 12, 4) != SASS_PT)
+	if (strchr("vVwn", form->operands[0]) && form->predicates[SASS_P_GUARD] != 'u' && form->how != SASS_DEMOTE_FROM_A &&
+	    sass_field(line->insn, 12, 4) != SASS_PT)
 		return sass_work_refuse(w, "sets a uniform register under a predicate");
 	if (form->how != SASS_DEMOTE_MEMORY)
 		line->insn = map_fields(w, form, line->insn);

@@ -8,14 +8,17 @@
 
 #include "code.h"
 
-#define DIVERGENCE 3               /* instructions that a BRA.DIV becomes */
+#define DIVERGENCE 3               /* instructions that a BRA.DIV becomes, */
+#define KEPT_DIVERGENCE 9          /* with no predicate left, */
+#define KEPT_PREDICATE 0           /* of which one is taken then */
+#define ALL_BOARDS 0x3f
 #define TABLES 2                   /* the constant bank */
 #define MOST_ENTRIES 64
 #define NEAR 4                     /* instructions between the read and the branch */
 
 /* -- where a warp's lanes went different ways -- */
 
-/* BRA.DIV asks whether the lanes that are here are those of a mask in a uniform register: VOTE, ISETP, BRA. */
+/* BRA.DIV asks whether the lanes that are here are those of a mask in a uniform register: VOTE, ISETP with its predicate, BRA. */
 static void put_divergence(const struct work *w, const struct line *from, struct line *to, uint8_t chosen)
 {
 	struct sass_insn differs = { 0xc0c | SASS_PT << 12 | (uint64_t)w->mask_at << 24 |
@@ -23,7 +26,7 @@ static void put_divergence(const struct work *w, const struct line *from, struct
 	struct sass_insn branch = sass_bra(w->arch, 0);
 	unsigned waits = sass_waits(from->insn);
 
-	differs = sass_with(differs, 81, 3, chosen);
+	differs = sass_with(sass_with(differs, 81, 3, chosen), 87, 4, sass_field(from->insn, 12, 4));
 	branch = sass_with(branch, 12, 3, chosen);
 	branch = sass_with(branch, SASS_STALL_AT, 4, sass_stall(from->insn));
 	to[0].insn = sass_with(sass_vote(w->mask_at), SASS_WAIT_AT, 6, waits);
@@ -32,6 +35,25 @@ static void put_divergence(const struct work *w, const struct line *from, struct
 	to[0].target = to[1].target = SASS_NONE;
 	to[0].from = to[1].from = to[2].from = SASS_NONE;
 	to[2].target = from->target;
+}
+
+/* Where all predicates hold something they are kept meanwhile: NOP, until all are written; P2R, the question, a branch to where they
+ * are given back before the way goes on elsewhere; R2P, a branch over that; R2P, BRA. */
+static void put_kept_divergence(const struct work *w, const struct line *from, struct line *to)
+{
+	static const uint32_t over = 2;
+
+	for (uint32_t k = 0; k < KEPT_DIVERGENCE; k++)
+		to[k].target = to[k].from = SASS_NONE;
+	put_divergence(w, from, to + 2, KEPT_PREDICATE);
+	to[0].insn = sass_nop(ALL_BOARDS, SASS_PREDICATE_TIME);
+	to[1].insn = sass_keep_predicates(w->kept_at);
+	to[4].target = SASS_NONE;
+	to[4].ahead = over;
+	to[5].insn = to[7].insn = sass_restore_predicates(w->kept_at);
+	to[6].insn = to[8].insn = sass_bra(w->arch, 0);
+	to[6].ahead = over;
+	to[8].target = from->target;
 }
 
 /* -- computed branches: LDC of where to go from c[0x2], by an index, or a sum with the index of one of the branches that stand
@@ -142,49 +164,105 @@ static void put_jump(const struct work *w, uint32_t i, struct line *to, uint8_t 
 	}
 }
 
-/* -- accesses at the sum of a register and a uniform one -- */
+/* -- accesses at the sum of a register and a uniform one, or of memory at two uniform ones -- */
 
 #define OP_STL 0x987               /* at a uniform address, which stands in 64 */
 #define OP_STL_ALONE 0x387
 #define OP_LDL 0x983               /* likewise where bit 91 is set, in 32 */
+#define OP_LDG 0x981               /* and in those three where memory has no descriptor */
+#define OP_STG 0x986
+#define OP_RED 0x98e
+#define OP_ATOMG 0x9a8
 #define SUM_TIME 8                 /* cycles until an access can read it */
 
-bool sass_work_adds(struct sass_insn insn)
+static bool is_global(const struct work *w, struct sass_insn insn)
+{
+	uint32_t opcode = sass_opcode(insn);
+
+	return !w->arch->descriptor && sass_field(insn, 91, 1) &&
+	       (opcode == OP_LDG || opcode == OP_STG || opcode == OP_RED || (opcode == OP_ATOMG && sass_field(insn, 24, 8) == SASS_RZ));
+}
+
+/* An address of memory is two registers, which may be all that it is: an access reads them late, when uniform ones, which it reads at
+ * once, may be others already. */
+uint32_t sass_work_adds(const struct work *w, struct sass_insn insn)
 {
 	bool uniform = sass_opcode(insn) == OP_STL || (sass_opcode(insn) == OP_LDL && sass_field(insn, 91, 1));
 
-	return uniform && sass_field(insn, 24, 8) != SASS_RZ;
+	if (is_global(w, insn))
+		return sass_field(insn, 24, 8) == SASS_RZ ? 3 : sass_field(insn, 90, 1) ? 5 : 4;
+	return uniform && sass_field(insn, 24, 8) != SASS_RZ ? 2 : 0;
 }
 
-/* IADD3 of the two, when those before it have read theirs; the access there. */
+/* The access at what sum_at holds, when those before it have read theirs. */
+static struct sass_insn at_sum(const struct work *w, struct sass_insn access, unsigned uniform)
+{
+	access = sass_with(sass_with(access, 24, 8, w->sum_at), uniform, 8, 0);
+	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
+		access = sass_with(access, SASS_READ_AT, 3, w->board);
+	access = sass_with(access, SASS_WAIT_AT, 6, 0);
+	return sass_with(sass_with(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
+}
+
+/* IADD3 of the two. */
 static void put_sum(const struct work *w, const struct line *from, struct line *to)
 {
 	bool store = sass_opcode(from->insn) == OP_STL;
 	unsigned at = store ? 64 : 32;
 	struct sass_insn sum = { 0xc10 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | sass_field(from->insn, 24, 8) << 24 |
 				 sass_field(from->insn, at, 6) << 32, 0x0fffe0ff };
-	struct sass_insn access = sass_with(sass_with(from->insn, 24, 8, w->sum_at), at, 8, 0);
+	struct sass_insn access = at_sum(w, from->insn, at);
 
-	if (sass_read_board(access) == SASS_NO_SCOREBOARD)
-		access = sass_with(access, SASS_READ_AT, 3, w->board);
-	access = sass_with(sass_with(access, 91, 1, 0), SASS_REUSE_AT, 4, 0);
 	to[0].insn = sass_with_control(sum, sass_waits(from->insn) | w->sum_boards, SUM_TIME);
-	to[1] = *from;
 	to[1].insn = store ? sass_with(access, 0, 12, OP_STL_ALONE) : access;
-	to[1].entered = false;
+}
+
+/* The uniform pair; to it the register, as IMAD.WIDE.U32 of it and 1, and the one behind that. */
+static void put_address(const struct work *w, const struct line *from, struct line *to)
+{
+	uint32_t opcode = sass_opcode(from->insn), reg = sass_field(from->insn, 24, 8), n = sass_work_adds(w, from->insn);
+	unsigned at = opcode == OP_LDG ? 32 : 64;
+	uint32_t uniform = sass_field(from->insn, at, 6);
+	struct sass_insn wide = { 0x825 | SASS_PT << 12 | (uint64_t)w->sum_at << 16 | (uint64_t)reg << 24 | 1ull << 32,
+				  0x078e0000 | w->sum_at };
+	struct sass_insn high = { 0x210 | SASS_PT << 12 | (uint64_t)(w->sum_at + 1) << 16 | (uint64_t)(w->sum_at + 1) << 24 |
+				  (uint64_t)(reg + 1) << 32, 0x07ffe0ff };
+	struct sass_insn access = at_sum(w, from->insn, at);
+
+	to[0].insn = sass_with(sass_move_uniform(w->sum_at, uniform), SASS_WAIT_AT, 6, sass_waits(from->insn) | w->sum_boards);
+	to[1].insn = sass_with_control(sass_move_uniform(w->sum_at + 1, uniform + 1), 0, SUM_TIME);
+	if (n > 3)
+		to[2].insn = sass_with_control(wide, 0, SUM_TIME);
+	if (n > 4)
+		to[3].insn = sass_with_control(high, 0, SUM_TIME);
+	to[n - 1].insn = opcode == OP_ATOMG ? sass_with(access, at, 8, SASS_RZ) : sass_with(access, 90, 1, 0);
+	to[n - 1].insn = sass_with(to[n - 1].insn, 0, 12, sass_form_find(opcode)->becomes);
+}
+
+/* The lines; what they are to others the last one stays. */
+static void put_sums(const struct work *w, const struct line *from, struct line *to)
+{
+	uint32_t n = sass_work_adds(w, from->insn);
+
+	for (uint32_t k = 0; k < n; k++) {
+		to[k] = *from;
+		to[k].entered = from->entered && !k;
+	}
+	if (n > 2)
+		put_address(w, from, to);
+	else
+		put_sum(w, from, to);
 }
 
 /* -- all of them -- */
-
-#define SUM 2                      /* instructions that an access at a sum becomes */
 
 /* Lines that the line becomes. */
 static uint32_t lines_of(const struct work *w, uint32_t i)
 {
 	if (sass_is_divergence(w->lines[i].insn))
-		return DIVERGENCE;
-	if (sass_work_adds(w->lines[i].insn))
-		return SUM;
+		return sass_work_free_predicate(w, i) < 0 ? KEPT_DIVERGENCE : DIVERGENCE;
+	if (sass_work_adds(w, w->lines[i].insn))
+		return sass_work_adds(w, w->lines[i].insn);
 	return sass_work_entries(w, i) ? 2 * sass_work_entries(w, i) - 1 : 1;
 }
 
@@ -194,13 +272,15 @@ static int put_lines(struct work *w, uint32_t i, struct line *to)
 	int chosen = sass_work_free_predicate(w, i);
 
 	*to = *from;
-	if (sass_work_adds(from->insn))
-		put_sum(w, from, to);
-	if (sass_work_adds(from->insn) || (lines_of(w, i) == 1 && !sass_work_entries(w, i)))
+	if (sass_work_adds(w, from->insn))
+		put_sums(w, from, to);
+	if (sass_work_adds(w, from->insn) || (lines_of(w, i) == 1 && !sass_work_entries(w, i)))
 		return 0;
-	if (chosen < 0)
+	if (chosen < 0 && !sass_is_divergence(from->insn))
 		return sass_work_refuse(w, "has no predicate left");
-	if (sass_is_divergence(from->insn))
+	if (chosen < 0)
+		put_kept_divergence(w, from, to);
+	else if (sass_is_divergence(from->insn))
 		put_divergence(w, from, to, chosen);
 	else
 		put_jump(w, i, to, chosen);
@@ -222,9 +302,14 @@ int sass_work_open_lines(struct work *w)
 		err = put_lines(w, i, &lines[at]);
 		at += lines_of(w, i);
 	}
-	for (uint32_t i = 0; !err && i < at; i++)
+	for (uint32_t i = 0; !err && i < at; i++) {
 		if (lines[i].target != SASS_NONE)
 			lines[i].target = index[lines[i].target];
+		if (lines[i].ahead)
+			lines[i].target = i + 1 + lines[i].ahead;
+		if (lines[i].ahead)
+			lines[lines[i].target].entered = true;
+	}
 	free(index);
 	if (err < 0) {
 		free(lines);

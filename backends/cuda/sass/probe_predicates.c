@@ -8,14 +8,24 @@
 
 #define UNIFORM SASS_WARPS
 
+uint32_t sass_work_way(const struct work *w, uint32_t i)
+{
+	uint32_t to = w->lines[i].target;
+	struct sass_insn insn = w->lines[i].insn;
+
+	if (sass_opcode(insn) == SASS_OP_BSSY && to && to != SASS_NONE && sass_opcode(w->lines[to - 1].insn) == SASS_OP_BSYNC &&
+	    sass_field(w->lines[to - 1].insn, 16, 4) == sass_field(insn, 16, 4))
+		return SASS_NONE;
+	return to;
+}
+
 /* Too many where nothing falls through do no harm. */
 static unsigned live_behind(const struct work *w, uint32_t i)
 {
-	const struct line *line = &w->lines[i];
 	unsigned behind = i + 1 < w->n ? w->live[i + 1] : 0;
 
-	if (line->target != SASS_NONE)
-		behind |= w->live[line->target];
+	if (sass_work_way(w, i) != SASS_NONE)
+		behind |= w->live[sass_work_way(w, i)];
 	for (uint32_t k = 0; k < sass_work_entries(w, i); k++)
 		behind |= w->live[sass_work_entry(w, i, k)];
 	return behind;
@@ -27,6 +37,45 @@ static unsigned live_before(const struct work *w, uint32_t i)
 	unsigned written = sass_field(line->insn, 12, 4) == SASS_PT ? sass_predicates_written(line->insn) : 0;
 
 	return (live_behind(w, i) & ~written) | sass_predicates_read(line->insn);
+}
+
+/* Adds to what may have been written before the lines behind line i: whether that is more. */
+static bool go_behind(const struct work *w, uint32_t i, uint16_t *written)
+{
+	unsigned behind = written[i] | sass_predicates_written(w->lines[i].insn);
+	uint32_t to[] = { i + 1, sass_work_way(w, i) };
+	bool more = false;
+
+	for (size_t k = 0; k < sizeof(to) / sizeof(*to); k++)
+		if (to[k] < w->n && behind & ~written[to[k]]) {
+			written[to[k]] |= behind;
+			more = true;
+		}
+	for (uint32_t k = 0; k < sass_work_entries(w, i); k++)
+		if (behind & ~written[sass_work_entry(w, i, k)]) {
+			written[sass_work_entry(w, i, k)] |= behind;
+			more = true;
+		}
+	return more;
+}
+
+/* What nobody has written yet holds nothing, even if somebody may read it who writes it under a predicate alone. */
+static int drop_unwritten(struct work *w)
+{
+	uint16_t *written = calloc(w->n + 1, sizeof(*written));
+	bool changed = true;
+
+	if (!written)
+		return -ENOMEM;
+	while (changed) {
+		changed = false;
+		for (uint32_t i = 0; i < w->n; i++)
+			changed |= go_behind(w, i, written);
+	}
+	for (uint32_t i = 0; i < w->n; i++)
+		w->live[i] &= written[i];
+	free(written);
+	return 0;
 }
 
 static void find_live(struct work *w)
@@ -44,7 +93,7 @@ static void find_live(struct work *w)
 	}
 }
 
-/* The lanes' predicates that hold something where the warp's own u does, or is written. */
+/* Predicates, of lanes and the warp's own, that hold something where the warp's own u does, or is written. */
 static unsigned met_by(const struct work *w, unsigned u)
 {
 	unsigned met = 0;
@@ -69,24 +118,37 @@ static int highest_free(unsigned used)
 	return p;
 }
 
-/* Two of the warp's own never become one of the lanes', which asks for more than is needed. */
+/* The lanes' predicates that the warp's own u cannot become: those that hold something where it does, also for another. */
+static unsigned taken_for(const struct work *w, unsigned u)
+{
+	unsigned met = met_by(w, u), taken = met;
+
+	for (unsigned v = 0; v < u; v++)
+		if (met >> (UNIFORM + v) & 1)
+			taken |= 1u << w->predicate[v];
+	return taken;
+}
+
 int sass_work_map_predicates(struct work *w)
 {
-	unsigned taken = 0, named = 0;
+	unsigned named = 0;
+	int err;
 
 	w->live = calloc(w->n + 1, sizeof(*w->live));
 	if (!w->live)
 		return -ENOMEM;
 	find_live(w);
+	err = drop_unwritten(w);
+	if (err < 0)
+		return err;
 	for (uint32_t i = 0; i < w->n; i++)
 		named |= sass_predicates_read(w->lines[i].insn) | sass_predicates_written(w->lines[i].insn);
 	for (unsigned u = 0; u < PREDICATES; u++) {
-		int p = named >> (UNIFORM + u) & 1 ? highest_free(taken | met_by(w, u)) : SASS_PT;
+		int p = named >> (UNIFORM + u) & 1 ? highest_free(taken_for(w, u)) : SASS_PT;
 
 		if (p < 0)
 			return sass_work_refuse(w, "has no predicate left");
 		w->predicate[u] = p;
-		taken |= 1u << p & ~(1u << SASS_PT);
 	}
 	w->predicate[SASS_PT] = SASS_PT;
 	return 0;

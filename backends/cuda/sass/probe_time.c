@@ -70,7 +70,7 @@ static void add_wait(struct work *w, uint32_t i, const struct sass_operand *resu
 
 void sass_work_stall(struct line *line, unsigned stall)
 {
-	if (sass_stall(line->insn) >= stall)
+	if (sass_passes(line->insn) >= stall)
 		return;
 	line->insn = sass_with(line->insn, SASS_STALL_AT, 4, stall > SASS_STALL_MAX ? SASS_STALL_MAX : stall);
 	line->insn = sass_with(line->insn, SASS_YIELD_AT, 1, 0);
@@ -79,12 +79,12 @@ void sass_work_stall(struct line *line, unsigned stall)
 /* The line before whoever touches the result lets pass what is left of the time. */
 static void add_time(struct work *w, uint32_t i, const struct sass_operand *result, unsigned latency)
 {
-	unsigned passed = sass_stall(w->lines[i].insn), before;
+	unsigned passed = sass_passes(w->lines[i].insn), before;
 	uint32_t last = i, j = sass_work_next(w, i);
 
 	while (j < w->n && passed < latency && !sass_work_touches(w->lines[j].insn, result) && !leaves(&w->lines[j]) &&
 	       !w->lines[j].entered) {
-		passed += sass_stall(w->lines[j].insn);
+		passed += sass_passes(w->lines[j].insn);
 		last = j;
 		j = sass_work_next(w, j);
 	}
