@@ -82,6 +82,8 @@ GPUBPF_FN u64 gpubpf_helper_warp_ballot(GPUBPF_ENV, u64 condition)
 {
 #ifdef GPUBPF_HAS_WARP
 	return gpubpf_warp_ballot(gpubpf_warp_active(), condition != 0);
+#elif defined(GPUBPF_HAS_WAVE)
+	return gpubpf_wave_ballot(condition != 0);
 #else
 	return (u64)(condition != 0) << (gpubpf_lane() & 63);
 #endif
@@ -91,6 +93,8 @@ GPUBPF_FN u64 gpubpf_helper_warp_match(GPUBPF_ENV, u64 value)
 {
 #ifdef GPUBPF_HAS_WARP
 	return gpubpf_warp_peers(value);
+#elif defined(GPUBPF_HAS_WAVE)
+	return gpubpf_wave_peers(value);
 #else
 	return (u64)1 << (gpubpf_lane() & 63);
 #endif

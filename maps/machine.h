@@ -19,6 +19,8 @@
  *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that
  *                     have the key of the first lane that is here; gpubpf_warp_from(peers, u64 value, lane);
  *                     gpubpf_warp_ballot(u32 lanes, u32 bit).
+ *                     With GPUBPF_HAS_WAVE, of up to 64 lanes: gpubpf_wave_ballot(bool condition),
+ *                     gpubpf_wave_peers(u64 key).
  *                     GPUBPF_COMBINES_ADDS: the assembler makes one add of those of a constant by all lanes
  *
  * Only the common subset of OpenCL C 1.2 and C: no generic pointers, recursion, function pointers,

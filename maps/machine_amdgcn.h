@@ -8,6 +8,7 @@
 
 #include "machine_scoped.h"
 
+#define GPUBPF_HAS_WAVE 1
 #define GPUBPF_UNROLL _Pragma("clang loop unroll(full)")
 #define GPUBPF_UNROLLED 1
 
@@ -78,6 +79,28 @@ GPUBPF_FN u32 gpubpf_sm(void)
 GPUBPF_FN u32 gpubpf_lane(void)
 {
 	return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+}
+
+/* clang has a function of it for waves of one size each, and this library is for both */
+__attribute__((convergent)) u64 gpubpf_amdgcn_ballot(bool condition) __asm("llvm.amdgcn.ballot.i64");
+
+GPUBPF_FN u64 gpubpf_wave_ballot(bool condition)
+{
+	return gpubpf_amdgcn_ballot(condition);
+}
+
+/* The first lane that is here tells its key, and those that have it leave with it, until none is left. */
+GPUBPF_FN u64 gpubpf_wave_peers(u64 key)
+{
+	for (;;) {
+		u32 low = (u32)__builtin_amdgcn_readfirstlane((int)(u32)key);
+		u32 high = (u32)__builtin_amdgcn_readfirstlane((int)(u32)(key >> 32));
+		bool same = key == ((u64)high << 32 | low);
+		u64 peers = gpubpf_wave_ballot(same);
+
+		if (same)
+			return peers;
+	}
 }
 
 GPUBPF_FN u32 gpubpf_warp(void)

@@ -74,8 +74,12 @@ static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog
 				     "where they lie on %s is not known (capability ALLOCATIONS)", prog->name, caps->name);
 		return false;
 	}
-	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT &&
-	    (!(caps->bits & GPUBPF_CAP_EXIT_THREAD) || (info->flags & GPUBPF_KINFO_BARRIER))) {
+	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && !(caps->bits & GPUBPF_CAP_EXIT_THREAD)) {
+		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which cannot be done to single ones in code of this "
+				     "form (capability EXIT_THREAD)", prog->name);
+		return false;
+	}
+	if (prog->facts->ends_thread && prog->site != GPUBPF_SITE_EXIT && info->flags & GPUBPF_KINFO_BARRIER) {
 		gpubpf_making_refuse(k, "program %s ends threads (helper 507), which could miss a barrier here", prog->name);
 		return false;
 	}

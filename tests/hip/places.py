@@ -29,7 +29,7 @@ KINDS = {'mem': 'LSA', 'mem_before': 'LSA', 'mem.shared': 'LSA', 'mem.local': 'L
 IN = {'mem': 'G', 'mem.capture': 'G', 'mem_before': 'G', 'mem.shared': 'S', 'mem.local': 'P'}
 ACCESS, SPACE = {'L': 1, 'S': 2, 'A': 3}, {'G': 1, 'S': 2, 'P': 3}
 OPS = {name: i + 1 for i, name in enumerate(('add', 'sub', 'and', 'or', 'xor', 'min', 'max', 'exchange', 'compare', 'inc', 'dec'))}
-EACH = ('flat', 'private', 'barriers', 'scalar', 'buffer')  # of these each kind of place, on one processor
+EACH = ('group', 'atomic', 'flat', 'private', 'barriers', 'scalar', 'buffer')  # of these each kind of place, on one processor
 MOST = 1 << 64
 lanes = 64 if gfx.startswith('gfx9') else 32
 
@@ -119,7 +119,7 @@ def case(path, folder):
         ok(False, f'{os.path.basename(path)}, {gfx}: clang', built.stderr)
         return
     refused, _, why = (line(text, 'refused') or '').partition(': ')
-    for kind in KINDS if gfx == 'gfx90a' and os.path.basename(path)[:-3] in EACH else ('mem.all', 'atomic', 'barrier'):
+    for kind in KINDS if gfx == 'gfx90a' and os.path.basename(path)[:-3] in EACH else ('mem.all', 'mem.shared', 'atomic', 'barrier'):
         name = f'{os.path.basename(path)[:-3]}, {gfx} gpu/{kind}/'
         where = IN.get(kind, 'GSP')
         if kind not in refused.split() and not re.search(rf'//= [{KINDS[kind]}](\d+ [{where}]|$)', text, re.M):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a block and barriers: of a fixed size, of one that the launch gives, and a barrier in a loop. */
+/* Memory of a block and barriers: of a fixed size, of one that the launch gives, and a barrier in a loop,
+ * and atomics. */
 #include "app.h"
 
 extern "C" __global__ void sums(const uint32_t *in, uint32_t *out)
@@ -28,9 +29,23 @@ extern "C" __global__ void turn(const uint32_t *in, uint32_t *out, uint32_t by)
 	out[at + t] = row[(t + by) % blockDim.x];
 }
 
+extern "C" __global__ void tally(const uint32_t *in, uint32_t *out)
+{
+	__shared__ uint32_t bins[16];
+	uint32_t t = threadIdx.x;
+
+	if (t < 16)
+		bins[t] = 0;
+	__syncthreads();
+	atomicAdd(&bins[in[blockIdx.x * 128 + t] >> 28], t);
+	__syncthreads();
+	if (t < 16)
+		out[blockIdx.x * 16 + t] = bins[t];
+}
+
 int main()
 {
-	app::array<uint32_t> in(app::numbers(512)), few(4), out(512);
+	app::array<uint32_t> in(app::numbers(512)), few(4), out(512), bins(4 * 16);
 
 	sums<<<4, 128>>>(in.data, few.data);
 	app::count("sums", 512);
@@ -40,5 +55,8 @@ int main()
 		app::count("turn", 512);
 	}
 	out.digest();
+	tally<<<4, 128>>>(in.data, bins.data);
+	app::count("tally", 512);
+	bins.digest();
 	return app::done();
 }

@@ -163,13 +163,22 @@ def full():
     prober.tap((code, text) == native[:2] and good, f"{where}: run as it was, with the reason", text, log)
 
 
-LDS_BLOCKS = 4 * 4  # of lds.hip
+LDS_BLOCKS = 4 * 5  # of lds.hip
 ROUNDS = [(t, thread) for thread in range(128) for t in range(thread % 5)] * 2  # of marks.hip
 
 
 def blocks():
     """Where blocks begin and end, in kernels with memory of the block, of a size that launches give too."""
     sums("lds", "block_counts", "blocks", [LDS_BLOCKS, LDS_BLOCKS], f"{LDS_BLOCKS} blocks begin and end")
+
+
+def shared():
+    """Loads, stores and atomics of a block's memory: four blocks of 128 halve their numbers seven times, the first thread
+    reads what is left; three launches of 512 turn rows; four blocks have 16 sums, to which all add."""
+    halves = sum(64 >> i for i in range(7))
+    loads, stores, atomics = 4 * (2 * halves + 1) + 3 * 512 + 4 * 16, 4 * (128 + halves) + 3 * 512 + 4 * 16, 4 * 128
+    want = [n for count in (loads, stores, atomics) for n in (count, 4 * count)]
+    sums("lds", "shared_sums", "accesses", want, f"{loads} loads, {stores} stores and {atomics} atomics of blocks' memory")
 
 
 def marks():
@@ -191,6 +200,8 @@ def sums(name, probe, where, want, what):
 
 if not sys.argv[2:] or "blocks" in sys.argv[2:]:
     blocks()
+if not sys.argv[2:] or "shared" in sys.argv[2:]:
+    shared()
 if not sys.argv[2:] or "marks" in sys.argv[2:]:
     marks()
 if not sys.argv[2:] or "full" in sys.argv[2:]:

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One condition that whole waves agree about, one that every second lane meets, one that one of 32 does, a loop of as many
+ * rounds as its thread has bits. What the conditions guard is stored, so that no compiler makes a selection of them.
+ */
+#include "../hip.h"
+
+extern "C" __global__ void branches(const unsigned *from, volatile unsigned *to)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, v = from[i];
+
+	if (from[i] < 2048)
+		to[i] = v = v * 3 + 1;
+	if (i & 1)
+		to[i] = v ^= 0x5555;
+	if (i % 32 == 7)
+		to[i] = v += 1000;
+	for (unsigned bits = i & 7; bits; bits >>= 1)
+		to[i] = v = v * 31 + bits;
+}
+
+int main()
+{
+	return inside_run(branches, "branches", 4096, 4096, 64);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last thread's right neighbour is not there: it reads behind the buffer, and uses what it reads for nothing. */
+#include "../hip.h"
+
+extern "C" __global__ void neighbours(const unsigned *from, unsigned *to)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, here = from[i], right;
+
+	asm volatile("" ::: "memory"); /* compilers join reads of neighbours */
+	right = from[i + 1];
+	to[i] = i + 1 < gridDim.x * blockDim.x ? here + right : here;
+}
+
+int main()
+{
+	return inside_run(neighbours, "neighbours", 4032, 4032, 64);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inside.h through HIP, and nothing of gpubpf: kernel(from, to) over buffers of `words` 32-bit numbers, of which the first has
+ * 0, 1, 2, ...; it prints a sum of what the kernel wrote. Any error ends the program. */
+#ifndef EXAMPLES_HIP_H
+#define EXAMPLES_HIP_H
+
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+static inline void check(hipError_t error, const char *what)
+{
+	if (error == hipSuccess)
+		return;
+	fprintf(stderr, "%s failed: %s\n", what, hipGetErrorString(error));
+	exit(error == hipErrorNoDevice ? 77 : 1);
+}
+#define CHECK(call) check(call, #call)
+
+/* A buffer of the device's with these numbers. */
+static inline unsigned *buffer(const std::vector<unsigned> &numbers)
+{
+	unsigned *data;
+
+	CHECK(hipMalloc(reinterpret_cast<void **>(&data), numbers.size() * sizeof(*data)));
+	CHECK(hipMemcpy(data, numbers.data(), numbers.size() * sizeof(*data), hipMemcpyHostToDevice));
+	return data;
+}
+
+/* What lies there. */
+static inline std::vector<unsigned> read(const unsigned *data, size_t words)
+{
+	std::vector<unsigned> numbers(words);
+
+	CHECK(hipMemcpy(numbers.data(), data, words * sizeof(*data), hipMemcpyDeviceToHost));
+	return numbers;
+}
+
+template <typename F> static int inside_run(F kernel, const char *name, size_t words, unsigned threads, unsigned block)
+{
+	std::vector<unsigned> numbers(words), zeros(words);
+	unsigned *from, *to, sum = 0;
+
+	for (size_t i = 0; i < words; i++)
+		numbers[i] = i;
+	from = buffer(numbers);
+	to = buffer(zeros);
+	kernel<<<threads / block, block>>>(from, to);
+	for (unsigned number : read(to, words))
+		sum = sum * 31 + number;
+	printf("%s: %u\n", name, sum);
+	CHECK(hipFree(from));
+	CHECK(hipFree(to));
+	return 0;
+}
+
+#endif
