@@ -65,7 +65,8 @@ static const struct gpubpf_target_info targets[] = {
 	{ .name = "sass", .meaning = "NVIDIA machine code", .ops = &gpubpf_target_sass, .output = GPUBPF_IMAGE_PTX, .emits = true,
 	  .assembled = true, .machine = true, .closed = nvidia_closed, .images = GPUBPF_IMAGES(CUBIN) | GPUBPF_IMAGES(FATBIN),
 	  .places = GPUBPF_TAKES(ENTRY) | GPUBPF_TAKES(EXIT) | GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_BEFORE) |
-		    GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) },
+		    GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_ALL) |
+		    GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) },
 };
 
 static const struct backend {

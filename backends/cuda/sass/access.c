@@ -19,8 +19,7 @@ static const struct row {
 	uint8_t value;             /* a field */
 	const char *why;
 } rows[] = {
-#define SASS_ACCESS(operation, access, space, width, value) \
-	{ operation, ACCESS, GPUBPF_##access, GPUBPF_IN(space), width, value, NULL },
+#define SASS_ACCESS(operation, access, spaces, width, value) { operation, ACCESS, GPUBPF_##access, spaces, width, value, NULL },
 #define SASS_UNSEEN(operation, access, spaces, why) { operation, UNSEEN, GPUBPF_##access, spaces, DATA, 0, why },
 #define SASS_NO_ACCESS(number) { .operation = number },
 #include "access.def"
@@ -139,12 +138,31 @@ static const char *read_address(const struct sass_arch *arch, const struct row *
 	return NULL;
 }
 
-/* ATOMG; RED has nothing there. */
+/* Where a block's memory, or a lane's own, is meant: 32 bits of a register, times what bits 78 and 79 say, of a uniform register, and
+ * of 24 bits with a sign. */
+static const char *read_near(const struct row *row, struct sass_insn insn, struct sass_access *a)
+{
+	static const uint8_t scales[] = { 1, 4, 8, 16 };
+	bool load = a->access == GPUBPF_LOAD;
+
+	a->near = true;
+	a->address = sass_field(insn, 24, 8);
+	a->uniform = sass_field(insn, 91, 1) ? sass_field(insn, load ? 32 : 64, 6) : SASS_URZ;
+	a->scale = scales[sass_field(insn, 78, 2)];
+	a->offset = (int32_t)(sass_field(insn, 40, 24) << 8) >> 8;
+	if (row->width == COMPARED && sass_field(insn, 87, 4))
+		return "an atomic that is tried until it is done";
+	if (a->scale > 1 && !(a->spaces & GPUBPF_IN(SHARED)))
+		return "an access of a kind that is not known";
+	return NULL;
+}
+
+/* ATOMG, ATOMS; RED has nothing there. */
 static bool gives_old(struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
 
-	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3;
+	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18c || operation == 0x18d;
 }
 
 static const char *read_access(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,
@@ -158,7 +176,7 @@ static const char *read_access(const struct sass_arch *arch, const struct row *r
 	a->old = gives_old(insn) ? sass_field(insn, 16, 8) : SASS_RZ;
 	if (!a->bytes || (a->access == GPUBPF_ATOMIC && !a->op))
 		return "an atomic of a kind that is not known";
-	return read_address(arch, row, insn, a);
+	return row->spaces & GPUBPF_IN(GLOBAL) ? read_address(arch, row, insn, a) : read_near(row, insn, a);
 }
 
 bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *a)

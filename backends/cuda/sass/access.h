@@ -13,6 +13,8 @@ struct sass_access {
 	uint32_t bytes;
 	uint8_t address;           /* the first of two registers; SASS_RZ: 0 */
 	uint8_t uniform;           /* of two uniform registers that are added; SASS_URZ: none */
+	bool near;                 /* both are one; what they give is an offset in the space, and has no generic address here */
+	uint8_t scale;             /* what address is multiplied with then */
 	int32_t offset;            /* and what else is added */
 	uint8_t value, nvalue;     /* registers that are stored or combined; 0: none */
 	uint8_t operand;           /* as many, of an atomic: what it is done with, or of COMPARE what is compared */
@@ -21,7 +23,7 @@ struct sass_access {
 	const char *why;           /* it cannot be told exactly; NULL: it can */
 };
 
-/* Is it an access of memory? Constants count for none: instructions read them as operands. */
+/* Is it an access of memory? Constants count for none: instructions read them as operands (places.c). */
 bool sass_access_of(const struct sass_arch *arch, struct sass_insn insn, struct sass_access *access);
 
 /* Is the operation in the table at all? */

@@ -32,7 +32,7 @@ static uint32_t regs_of_bodies(const struct sass_arounds *around)
 	return (most + 1) & ~1u;
 }
 
-/* Of global memory the offset is the address. */
+/* Of global memory the offset is the address; of a space that is near there is the offset alone. */
 static enum sass_given stands_for(enum sass_given given)
 {
 	return given == SASS_GIVEN_OFFSET ? SASS_GIVEN_ADDRESS : given;
@@ -106,6 +106,20 @@ static void put_address(struct putting *p, const struct sass_access *a)
 	put(p, sass_sum_wide(to, one, a->offset, uniform ? to : from));
 }
 
+/* IMAD of the register and its scale, and the uniform one. */
+static void put_offset(struct putting *p, const struct sass_access *a)
+{
+	uint32_t to = given_at(p, SASS_GIVEN_ADDRESS);
+	bool uniform = a->uniform != SASS_URZ;
+
+	if (uniform)
+		put(p, sass_move_uniform(to, a->uniform));
+	put(p, sass_scaled_sum(to, a->address, a->scale, uniform ? to : SASS_RZ));
+	if (a->offset)
+		put(p, sass_sum(to, a->offset));
+	put(p, sass_move(to + 1, SASS_RZ));
+}
+
 static void put_value(struct putting *p, const struct sass_access *a, enum sass_given given)
 {
 	unsigned first = given == SASS_GIVEN_VALUE_HIGH ? 2 : 0;
@@ -128,7 +142,7 @@ static void put_words(struct putting *p, enum sass_given given, uint32_t from, u
 static void put_given(struct putting *p, const struct sass_access *a, uint32_t given)
 {
 	if (given & (1u << SASS_GIVEN_ADDRESS | 1u << SASS_GIVEN_OFFSET))
-		put_address(p, a);
+		a->near ? put_offset(p, a) : put_address(p, a);
 	for (enum sass_given g = SASS_GIVEN_VALUE; g <= SASS_GIVEN_VALUE_HIGH; g++)
 		if (given >> g & 1)
 			put_value(p, a, g);
@@ -146,6 +160,14 @@ static void put_old(struct putting *p, const struct sass_access *a, struct sass_
 	put_words(p, SASS_GIVEN_OLD, a->old, a->nvalue);
 }
 
+static enum gpubpf_mem_space space_of(const struct sass_access *a)
+{
+	for (enum gpubpf_mem_space s = GPUBPF_GLOBAL; s <= GPUBPF_CONSTANT; s++)
+		if (a->spaces == 1u << s)
+			return s;
+	return GPUBPF_GENERIC;
+}
+
 static uint32_t constant(const struct sass_around *at, enum sass_given given)
 {
 	const struct sass_access *a = &at->place.access;
@@ -160,7 +182,7 @@ static uint32_t constant(const struct sass_around *at, enum sass_given given)
 	case SASS_GIVEN_ACCESS_KIND:
 		return a->access;
 	case SASS_GIVEN_SPACE:
-		return GPUBPF_GLOBAL;
+		return space_of(a);
 	case SASS_GIVEN_OP:
 		return a->op;
 	case SASS_GIVEN_BARRIER_ID:
@@ -260,6 +282,13 @@ static int check(const struct sass_code *code, const struct sass_around *at, str
 	if (at->place.why)
 		return refuse(diag, "its instruction at 0x%x (%s) is %s, which machine code cannot give a probe",
 			      at->place.at * SASS_INSN, sass_op_find(sass_opcode(own))->name, at->place.why);
+	if (at->body->given >> SASS_GIVEN_ADDRESS & 1 && at->place.access.near)
+		return refuse(diag, "its access at 0x%x is of a space that is near, whose generic address machine code does not have; "
+			      "mem.offset is where in it", at->place.at * SASS_INSN);
+	if (at->body->given >> SASS_GIVEN_OFFSET & 1 && gpubpf_place_kind(at->place.kind)->spaces &&
+	    space_of(&at->place.access) == GPUBPF_GENERIC)
+		return refuse(diag, "its access at 0x%x may be of several spaces, and has no offset in one; mem.addr is where",
+			      at->place.at * SASS_INSN);
 	if (old && sass_write_board(own) == SASS_NO_SCOREBOARD)
 		return refuse(diag, "nobody can wait for what its instruction at 0x%x gives", at->place.at * SASS_INSN);
 	if (code->entered[at->place.at] & SASS_FILLED || sass_field(own, SASS_REUSE_AT, 4))

@@ -219,3 +219,15 @@ struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsign
 {
 	return quick(0x825 | (uint64_t)to << 16 | (uint64_t)one << 24 | (uint64_t)(uint32_t)number << 32, 0x078e0200 | from);
 }
+
+/* IMAD to, from, scale, and */
+struct sass_insn sass_scaled_sum(unsigned to, unsigned from, uint32_t scale, unsigned and)
+{
+	return quick(0x824 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)scale << 32, 0x078e0200 | and);
+}
+
+/* IADD3 to, to, number, RZ */
+struct sass_insn sass_sum(unsigned to, int32_t number)
+{
+	return quick(0x810 | (uint64_t)to << 16 | (uint64_t)to << 24 | (uint64_t)(uint32_t)number << 32, 0x07ffe000 | SASS_RZ);
+}

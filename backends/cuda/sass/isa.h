@@ -196,12 +196,14 @@ struct sass_insn sass_both(unsigned to, unsigned a, bool a_negated, unsigned b, 
 /* All predicates into a register, and back: SASS_PREDICATE_TIME as well. */
 struct sass_insn sass_keep_predicates(unsigned reg);
 struct sass_insn sass_restore_predicates(unsigned reg);
-/* A register, a uniform one, or a number into a register; a register's lowest bits; one times `number` and two registers that
- * are a sum of 64 bits. All can be read SASS_MOVE_TIME cycles later. */
+/* A register, a uniform one, or a number into a register; a register's lowest bits; one times a scale and another; it and a number;
+ * one times `number` and two registers that are a sum of 64 bits. All can be read SASS_MOVE_TIME cycles later. */
 struct sass_insn sass_move(unsigned to, unsigned from);
 struct sass_insn sass_move_uniform(unsigned to, unsigned from);
 struct sass_insn sass_move_number(unsigned to, uint32_t number);
 struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask);
+struct sass_insn sass_scaled_sum(unsigned to, unsigned from, uint32_t scale, unsigned and);
+struct sass_insn sass_sum(unsigned to, int32_t number);
 struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from);
 #define SASS_MOVE_TIME 6
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "places.h"
 
+#define CONSTANTS 3                /* the bank */
 #define OP_BAR 0x11d
 #define OP_BAR_NUMBER 0xb1d        /* that is in bits 54..57 */
 #define OP_UCGABAR 0x1c7
@@ -13,7 +14,22 @@ static bool is_access(const struct sass_code *code, struct sass_place *p)
 	if (!sass_access_of(code->arch, sass_code_at(code, p->at), &p->access))
 		return false;
 	p->why = p->access.why;
+	if (!p->why && p->access.spaces & ~k->spaces)
+		p->why = "an access that may be of a space that is not asked for (gpu/mem.all/ takes it)";
 	return k->spaces & p->access.spaces && k->accesses >> p->access.access & 1;
+}
+
+/* Of the bank that has variables: parameters, and what a compiler puts away, are no accesses. */
+static bool is_constant(const struct sass_code *code, struct sass_place *p)
+{
+	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
+
+	if (!(k->spaces & GPUBPF_IN(CONSTANT)) || !(k->accesses >> GPUBPF_LOAD & 1) ||
+	    sass_constant_bank(sass_code_at(code, p->at)) != CONSTANTS)
+		return false;
+	p->access = (struct sass_access){ .spaces = GPUBPF_IN(CONSTANT), .second = SASS_PT };
+	p->why = "a read of a constant";
+	return true;
 }
 
 enum bar_mode { BAR_SYNC, BAR_ARRIVE, BAR_REDUCE, BAR_SCAN };
@@ -46,7 +62,7 @@ static bool is(const struct sass_code *code, struct sass_place *p)
 	if (sass_field(sass_code_at(code, p->at), 12, 4) == (SASS_PT | 8)) /* never carried out */
 		return false;
 	if (gpubpf_place_kind(p->kind)->spaces)
-		return is_access(code, p);
+		return is_access(code, p) || is_constant(code, p);
 	return (p->kind == GPUBPF_SITE_BARRIER || p->kind == GPUBPF_SITE_BARRIER_EXIT) && is_wait(code, p);
 }
 

@@ -37,13 +37,22 @@ static struct sass_insn insns[] = {
 	{ 0x000000070200798e, 0x000fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
 };
 
+/* Does the probe ask for an address, not for an offset? */
+static bool asks_where(enum gpubpf_site kind)
+{
+	return kind == GPUBPF_SITE_ATOMIC || kind == GPUBPF_SITE_MEM_BEFORE_ALL ||
+	       gpubpf_place_kind(kind)->spaces == 1u << GPUBPF_GLOBAL;
+}
+
 /* Into R2, R4, R6 and R7: of accesses, of atomics, of barriers, which give no address. */
 static void make_probe(struct sass_probe *probe, enum gpubpf_site kind)
 {
 	static const enum sass_given access[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
+	static const enum sass_given near[] = { SASS_GIVEN_OFFSET, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
 	static const enum sass_given atomic[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_OLD, SASS_GIVEN_OP, SASS_GIVEN_OPERAND };
 	static const enum sass_given barrier[] = { SASS_GIVEN_LINE, SASS_GIVEN_BARRIER_ID, SASS_GIVEN_BARRIER_KIND, SASS_GIVEN_PLACE_ID };
-	const enum sass_given *given = kind == GPUBPF_SITE_ATOMIC ? atomic : gpubpf_place_kind(kind)->spaces ? access : barrier;
+	const enum sass_given *given = kind == GPUBPF_SITE_ATOMIC ? atomic : !gpubpf_place_kind(kind)->spaces ? barrier :
+				       asks_where(kind) ? access : near;
 	static const uint8_t regs[] = { 2, 4, 6, 7 };
 
 	for (size_t i = 0; i < sizeof(regs); i++)
@@ -64,15 +73,54 @@ static bool is_global(struct sass_insn insn)
 	return false;
 }
 
-/* What may be of global memory, and is not told: generic, asynchronous and wider accesses. */
+static bool is_one_of(struct sass_insn insn, const uint16_t *operations, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((sass_opcode(insn) & 0x1ff) == operations[i])
+			return true;
+	return false;
+}
+
+/* What may be of global memory, and is not told, or has no address of that alone: generic, asynchronous and wider accesses. */
 static bool is_untold(struct sass_insn insn)
 {
 	static const uint16_t operations[] = { 0x180, 0x185, 0x18a, 0x18b, 0x1a2, 0x1b4, 0x1b5, 0x1b6, 0x1a4, 0x1a5, 0x17e, 0x17f };
 
-	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
-		if ((sass_opcode(insn) & 0x1ff) == operations[i])
-			return true;
-	return false;
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
+static bool is_generic(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x180, 0x185, 0x18a, 0x18b, 0x1a2 };
+
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
+/* Of a block's memory, copies included, and of what is done with matrices and barriers in it; of a lane's own. */
+static bool is_shared(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x184, 0x188, 0x18c, 0x18d, 0x03b, 0x044, 0x1bd, 0x1a7, 0x1b2, 0x1b0, 0x1b4, 0x1b5, 0x1b6 };
+
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
+static bool is_local(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x183, 0x187 };
+
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
+static bool is_texture(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x160, 0x163, 0x166, 0x16c, 0x199, 0x19d };
+
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
+static bool is_near(struct sass_insn insn)
+{
+	return is_shared(insn) || is_local(insn);
 }
 
 struct thread {
@@ -92,16 +140,23 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 	bool store = (sass_opcode(insn) & 0x1ff) == 0x186, uniform = code->arch->sm == 75 && sass_field(insn, 91, 1);
 	bool shorter = code->arch->sm >= 100 && (sass_opcode(insn) == 0x9a8 || sass_opcode(insn) == 0x9a3);
 	int64_t copied = (int64_t)(insn.lo << 20) >> 52; /* of LDGSTS 12 bits, at 32 */
+	bool load = (sass_opcode(insn) & 0x1ff) == 0x183 || (sass_opcode(insn) & 0x1ff) == 0x184;
+	static const uint8_t shift[] = { 0, 2, 3, 4 };
+	uint32_t near = (t->r[sass_field(insn, 24, 8)] << shift[sass_field(insn, 78, 2)]) + (uint32_t)((int64_t)insn.lo >> 40) +
+			(sass_field(insn, 91, 1) ? t->u[sass_field(insn, load ? 32 : 64, 6)] : 0);
 	int64_t off = sass_opcode(insn) == 0xfae ? copied : shorter ? (int64_t)(insn.lo << 1) >> 41 : (int64_t)insn.lo >> 40;
 
+	if (is_near(insn))
+		return near;
 	return off + (uniform ? pair(t->u, sass_field(insn, store ? 64 : 32, 6), 63) : pair(t->r, sass_field(insn, 24, 8), 255));
 }
 
 /* The low half of what it stores or combines. */
 static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t bytes)
 {
-	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 ? 64 : 32, 8);
-	uint64_t value = operation == 0x181 || operation == 0x1ae || reg == 255 ? 0 : t->r[reg] | (bytes > 4 ? (uint64_t)t->r[reg + 1] << 32 : 0);
+	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 || operation == 0x18d ? 64 : 32, 8);
+	bool none = operation == 0x181 || operation == 0x1ae || operation == 0x180 || operation == 0x183 || operation == 0x184;
+	uint64_t value = none || reg == 255 ? 0 : t->r[reg] | (bytes > 4 ? (uint64_t)t->r[reg + 1] << 32 : 0);
 
 	return bytes < 4 ? value & ((1ull << 8 * bytes) - 1) : value;
 }
@@ -164,6 +219,12 @@ static void compute(struct run *run, struct sass_insn insn)
 	case 0x812:
 		t->r[to] = t->r[a] & insn.lo >> 32;
 		break;
+	case 0x824:
+		t->r[to] = t->r[a] * (uint32_t)(insn.lo >> 32) + t->r[c];
+		break;
+	case 0x810:
+		t->r[to] = t->r[a] + (uint32_t)(insn.lo >> 32) + t->r[c];
+		break;
 	case 0x825:
 		wide = (int64_t)(int32_t)t->r[a] * (int32_t)(insn.lo >> 32) + pair(t->r, c, 255);
 		t->r[to] = wide;
@@ -197,7 +258,8 @@ static bool is_atomic(struct sass_insn insn)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
-	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18e || operation == 0x1a6;
+	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18e || operation == 0x1a6 ||
+	       operation == 0x18c || operation == 0x18d;
 }
 
 /* The kernel's own: an atomic that gives something gives 1000 and 2000. */
@@ -292,7 +354,8 @@ static int take(void *arg, const struct sass_place *place)
 {
 	struct making *m = arg;
 
-	m->untold |= place->why != NULL;
+	m->untold |= place->why != NULL || (gpubpf_place_kind(m->kind)->spaces && place->access.near && asks_where(m->kind)) ||
+		     (!asks_where(m->kind) && is_generic(sass_code_at(m->code, place->at)));
 	m->around.list = realloc(m->around.list, (m->around.n + 1) * sizeof(*m->around.list));
 	if (!m->around.list)
 		abort();
@@ -391,12 +454,17 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 	sass_grafted_finish(&grafted);
 }
 
+/* A constant operand, or what LDC and its uniform forms load, of c[0x3]. */
+static bool reads_variable(struct sass_insn insn)
+{
+	return sass_constant_bank(insn) == 3;
+}
+
 /* Does such a place stand at the instruction, as far as its opcode tells? */
 static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
-	bool atomic = is_atomic(insn) || operation == 0x18a || operation == 0x18b || operation == 0x1a2 || operation == 0x18c ||
-		      operation == 0x18d;
+	bool atomic = is_atomic(insn) || operation == 0x18a || operation == 0x18b || operation == 0x1a2;
 
 	if (sass_field(insn, 12, 4) == 15)
 		return false;
@@ -404,6 +472,12 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 		return atomic;
 	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE)
 		return is_global(insn) || is_untold(insn);
+	if (kind == GPUBPF_SITE_MEM_SHARED)
+		return is_shared(insn) || is_generic(insn);
+	if (kind == GPUBPF_SITE_MEM_LOCAL)
+		return is_local(insn) || is_generic(insn);
+	if (gpubpf_place_kind(kind)->spaces)
+		return is_global(insn) || is_untold(insn) || is_near(insn) || is_texture(insn) || reads_variable(insn);
 	return operation == 0x11d && sass_field(insn, 77, 2) != 1;
 }
 
@@ -458,7 +532,8 @@ static void check_table(void)
 static void try_file(const char *name, const char *data, size_t size)
 {
 	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
-						  GPUBPF_SITE_BARRIER_EXIT };
+						  GPUBPF_SITE_BARRIER_EXIT, GPUBPF_SITE_MEM_SHARED, GPUBPF_SITE_MEM_LOCAL,
+						  GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_MEM_BEFORE_ALL };
 	struct gpubpf_diag diag;
 	struct sass_cubin app;
 
