@@ -157,8 +157,13 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 
 	run->random = text != NULL;
 	run->seed = (uint64_t)time(NULL);
-	if (!cli_u64(args, OPT_SEED, 0, &run->seed))
+	run->jobs = 1;
+	if (!cli_u64(args, OPT_SEED, 0, &run->seed) || !cli_u64(args, OPT_JOBS, 1, &run->jobs))
 		return CLI_USAGE;
+	if (run->jobs > SUITE_JOBS || (!text && cli_has(args, OPT_JOBS))) {
+		cli_error("--jobs: give --random, and 1 to %d processes", SUITE_JOBS);
+		return CLI_USAGE;
+	}
 	if (!text)
 		return CLI_OK;
 	if (strchr(text, 's'))

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs on a device, each of its own seed, a group after the other in processes of their own (isolate.h). */
+/*
+ * Random programs on a device, each of its own seed, a group after the other in processes of their own (isolate.h), of which
+ * several jobs have one each. A job takes the seeds of a group when it begins with that: so those that ran are all from the
+ * first on, however many jobs there are, and whenever they end.
+ */
 #include "random.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "isolate.h"
 #include "case.h"
@@ -17,14 +25,25 @@
 #define GROUPS 16        /* of one opened device */
 #define ALL_EVERY 128    /* a seed in so many has maps and helpers, for which compilers take their time */
 
+/* what jobs and their processes share */
+struct jobs {
+	_Atomic uint64_t next;   /* the seed of the first program that nobody has yet */
+	uint64_t end;            /* past the last */
+	time_t until;            /* 0: for ever */
+	_Atomic bool over;       /* a group failed */
+	struct job {
+		uint64_t first[GROUPS]; /* of each item its first program's seed; its value is how many it has */
+		uint64_t done;   /* programs that ran */
+		struct suite_result result;
+	} job[];
+};
+
 struct runner {
 	struct isolate isolate;      /* first: a pointer to it is one to this */
 	const struct conformance_opts *opts;
 	const struct random_program *fixed; /* or NULL: random ones */
-	uint64_t seed;           /* of the first program that comes; the next one's is the next number */
-	uint64_t first[GROUPS + 1]; /* of each item its first program's; its value is how many it has */
-	uint64_t end;            /* past the last that ran */
-	time_t until;            /* 0: for ever */
+	struct jobs *jobs;
+	struct job *job;
 	struct conformance_device opened;
 	struct random_program programs[RANDOM_GROUP];
 };
@@ -60,7 +79,10 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 	for (uint32_t i = 0; i < p->n; i++)
 		for (size_t k = 0; k < sizeof(p->insns[i]); k++)
 			fprintf(f, "%02x", ((const uint8_t *)&p->insns[i])[k]);
-	fprintf(f, "\t\n");
+	fputc('\t', f);
+	for (uint32_t i = 1; i < random_parts(p); i++)
+		fprintf(f, "%s%u", i > 1 ? "," : "", p->begin[i]);
+	fputc('\n', f);
 }
 
 static void tell(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o, uint64_t seed)
@@ -130,7 +152,7 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 
 static void run_group(struct runner *r, size_t item)
 {
-	uint64_t seed = r->first[item];
+	uint64_t seed = r->job->first[item];
 	uint32_t n = (uint32_t)r->isolate.items[item].value;
 	struct gpubpf_why why = { "" };
 	int err;
@@ -142,18 +164,34 @@ static void run_group(struct runner *r, size_t item)
 		isolate_done(&r->isolate, item, why.text[0] ? why.text : strerror(-err));
 }
 
-static bool is_late(const struct runner *r)
-{
-	return r->until && time(NULL) >= r->until;
-}
-
-/* The first group that fails ends the run. */
-static bool is_over(const struct runner *r)
+/* The first group that fails ends the run, also one that ended the process before this one. */
+static void note_failure(const struct runner *r)
 {
 	for (size_t i = 0; i < r->isolate.n; i++)
 		if (r->isolate.items[i].error[0])
-			return true;
-	return is_late(r);
+			r->jobs->over = true;
+}
+
+static bool is_over(const struct runner *r)
+{
+	return r->jobs->over || r->jobs->next >= r->jobs->end || (r->jobs->until && time(NULL) >= r->jobs->until);
+}
+
+/* The seeds of one more group are this item's; false if there are none. */
+static bool claim(struct runner *r, size_t item)
+{
+	uint64_t first = r->jobs->next, n = 1;
+
+	while (!r->fixed) {
+		if (first >= r->jobs->end)
+			return false;
+		n = r->jobs->end - first < RANDOM_GROUP ? r->jobs->end - first : RANDOM_GROUP;
+		if (atomic_compare_exchange_weak(&r->jobs->next, &first, first + n))
+			break;
+	}
+	r->job->first[item] = first;
+	r->isolate.items[item].value = n;
+	return true;
 }
 
 static void work(struct isolate *isolate)
@@ -161,65 +199,48 @@ static void work(struct isolate *isolate)
 	struct runner *r = (struct runner *)isolate;
 	struct gpubpf_why why = { "" };
 	uint32_t begin, end;
-	bool open = is_host(r) || (!is_over(r) && conformance_open(r->opts, &r->opened, &why) == 0);
+	bool open;
+
+	note_failure(r);
+	open = is_host(r) || (!is_over(r) && conformance_open(r->opts, &r->opened, &why) == 0);
 
 	while (isolate_next(isolate, &begin, &end)) {
-		if (!open || is_over(r)) {
-			isolate->items[begin].value = 0;
+		if (!open || is_over(r) || !claim(r, begin)) {
 			isolate_done(isolate, begin, why.text);
 			continue;
 		}
 		run_group(r, begin);
+		note_failure(r);
 	}
 }
 
 /* -- groups until one fails, or the limit is met -- */
 
-/* Items of at most `left` programs; -ENOMEM. */
-static int make_items(struct runner *r, uint64_t left)
-{
-	uint64_t groups = left / RANDOM_GROUP + (left % RANDOM_GROUP != 0);
-	int err;
-
-	r->isolate = (struct isolate){ .n = groups < GROUPS ? groups : GROUPS, .group = 1, .work = work };
-	err = isolate_init(&r->isolate);
-	for (size_t i = 0; !err && i < r->isolate.n; i++) {
-		uint64_t n = left < RANDOM_GROUP ? left : RANDOM_GROUP;
-
-		r->first[i] = r->seed;
-		r->first[i + 1] = r->seed += n;
-		r->isolate.items[i].value = n;
-		left -= n;
-	}
-	return err;
-}
-
 static void tell_bad(const struct runner *r, const struct isolate_item *bad, struct suite_result *result)
 {
-	uint64_t first = r->first[bad - r->isolate.items];
+	uint64_t first = r->job->first[bad - r->isolate.items];
 
 	snprintf(result->expected, sizeof(result->expected), "%s", bad->expected[0] ? bad->expected : "they run");
-	if (bad->expected[0])
+	if (bad->expected[0] || !bad->value)
 		snprintf(result->got, sizeof(result->got), "%.*s", (int)sizeof(result->got) - 1, bad->error);
 	else
 		snprintf(result->got, sizeof(result->got), "the programs of the seeds %" PRIu64 " to %" PRIu64 ": %.300s",
-			 first, r->first[bad - r->isolate.items + 1] - 1, bad->error);
+			 first, first + bad->value - 1, bad->error);
 }
 
-/* A few groups; *done grows by the programs that ran. True if all were the same. */
-static bool run_groups(struct runner *r, uint64_t left, uint64_t *done, struct suite_result *result)
+/* A few groups on a device that is opened once. True if all were the same. */
+static bool run_groups(struct runner *r, struct suite_result *result)
 {
 	const struct isolate_item *bad = NULL;
 
-	if (make_items(r, left) < 0) {
+	r->isolate = (struct isolate){ .n = r->fixed ? 1 : GROUPS, .group = 1, .work = work };
+	if (isolate_init(&r->isolate) < 0) {
 		snprintf(result->got, sizeof(result->got), "out of memory");
 		return false;
 	}
 	isolate_run(&r->isolate);
 	for (uint32_t i = 0; i < r->isolate.n; i++) {
-		*done += r->isolate.items[i].value;
-		if (r->isolate.items[i].value)
-			r->end = r->first[i + 1];
+		r->job->done += r->isolate.items[i].value;
 		if (!bad && r->isolate.items[i].error[0])
 			bad = &r->isolate.items[i];
 	}
@@ -229,19 +250,73 @@ static bool run_groups(struct runner *r, uint64_t left, uint64_t *done, struct s
 	return !bad;
 }
 
-static void run_seeds(struct runner *r, const struct suite_run *run, struct suite_result *result)
+static void run_job(struct runner *r)
 {
-	uint64_t done = 0;
 	bool good = true;
 
-	r->seed = r->end = run->seed;
-	r->until = run->seconds ? time(NULL) + (time_t)run->seconds : 0;
-	while (good && (run->programs ? done < run->programs : !is_late(r)))
-		good = run_groups(r, run->programs ? run->programs - done : UINT64_MAX, &done, result);
-	result->state = good ? SUITE_PASSED : SUITE_FAILED;
-	if (good)
-		snprintf(result->got, sizeof(result->got), "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64 ", each with %d input%s",
-			 done, run->seed, r->end - 1, is_host(r) ? 1 : RANDOM_INPUTS, is_host(r) ? "" : "s");
+	while (good && !is_over(r))
+		good = run_groups(r, &r->job->result);
+	r->job->result.state = good ? SUITE_PASSED : SUITE_FAILED;
+	if (!good)
+		r->jobs->over = true;
+}
+
+/* Each but the first, which is this process, in one of its own. */
+static void run_jobs(struct runner *r, uint32_t n)
+{
+	pid_t child[SUITE_JOBS];
+
+	for (uint32_t i = n; i-- > 0;) {
+		r->job = &r->jobs->job[i];
+		child[i] = i ? fork() : 0;
+		if (child[i] < 0)
+			r->jobs->job[i].result.state = SUITE_PASSED; /* the others do it */
+		if (child[i])
+			continue;
+		run_job(r);
+		if (i)
+			_exit(0);
+	}
+	for (uint32_t i = 1; i < n; i++)
+		if (child[i] > 0)
+			waitpid(child[i], NULL, 0);
+}
+
+static void tell_all(const struct runner *r, const struct suite_run *run, struct suite_result *result)
+{
+	uint64_t done = 0;
+
+	for (uint32_t i = 0; i < run->jobs; i++) {
+		done += r->jobs->job[i].done;
+		if (r->jobs->job[i].result.state == SUITE_PASSED)
+			continue;
+		*result = r->jobs->job[i].result;
+		if (!result->got[0])
+			snprintf(result->got, sizeof(result->got), "a job's process ended early");
+		return;
+	}
+	result->state = SUITE_PASSED;
+	snprintf(result->got, sizeof(result->got), "%" PRIu64 " programs of the seeds %" PRIu64 " to %" PRIu64 ", each with %d input%s",
+		 done, run->seed, r->jobs->next - 1, is_host(r) ? 1 : RANDOM_INPUTS, is_host(r) ? "" : "s");
+}
+
+static struct jobs *make_jobs(const struct suite_run *run)
+{
+	size_t size = sizeof(struct jobs) + run->jobs * sizeof(struct job);
+	struct jobs *jobs = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (jobs == MAP_FAILED)
+		return NULL;
+	jobs->next = run->seed;
+	jobs->end = run->programs && run->seed + run->programs > run->seed ? run->seed + run->programs : UINT64_MAX;
+	jobs->until = run->seconds ? time(NULL) + (time_t)run->seconds : 0;
+	return jobs;
+}
+
+static void run_seeds(struct runner *r, const struct suite_run *run, struct suite_result *result)
+{
+	run_jobs(r, (uint32_t)run->jobs);
+	tell_all(r, run, result);
 }
 
 /* -- a case of a file -- */
@@ -286,11 +361,27 @@ static bool is_as_written(const struct random_program *p, const struct suite_cas
 	return !err && r0 == want;
 }
 
+/* Where parts behind the first begin. */
+static bool read_parts(const char *text, struct random_program *p)
+{
+	uint32_t before = 0;
+
+	for (uint32_t i = 1; text && *text && i < GEN_PARTS; i++) {
+		char *end;
+		unsigned long at = strtoul(text, &end, 10);
+
+		if (end == text || at <= before || at >= p->n)
+			return false;
+		before = p->begin[i] = (uint32_t)at;
+		text = end + (*end == ',');
+	}
+	return !text || !*text;
+}
+
 static void run_fixed(struct runner *r, const struct suite_case *c, struct suite_result *result)
 {
 	struct random_program p = { .launch = c->launch };
 	int n = digits(c->program, (uint8_t *)p.insns, sizeof(p.insns));
-	uint64_t done = 0;
 
 	snprintf(result->expected, sizeof(result->expected), "a program that the verifier accepts");
 	if (n <= 0 || n % sizeof(p.insns[0])) {
@@ -298,12 +389,13 @@ static void run_fixed(struct runner *r, const struct suite_case *c, struct suite
 		return;
 	}
 	p.n = n / sizeof(p.insns[0]);
-	if (!random_is_proven(&p)) {
+	if (!read_parts(c->mem, &p) || !random_is_proven(&p)) {
 		snprintf(result->got, sizeof(result->got), "it refuses this one");
 		return;
 	}
 	r->fixed = &p;
-	if (is_as_written(&p, c, result) && (is_host(r) || run_groups(r, 1, &done, result)))
+	r->job = r->jobs->job;
+	if (is_as_written(&p, c, result) && (is_host(r) || run_groups(r, result)))
 		result->state = SUITE_PASSED;
 }
 
@@ -315,8 +407,11 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 	struct runner *r = calloc(1, sizeof(*r));
 	int err;
 
-	if (!r) {
+	if (r)
+		r->jobs = make_jobs(run);
+	if (!r || !r->jobs) {
 		snprintf(result->got, sizeof(result->got), "out of memory");
+		free(r);
 		return;
 	}
 	r->opts = opts;
@@ -329,6 +424,7 @@ void random_run(const struct suite_run *run, struct suite_device *device, uint32
 	} else {
 		run_seeds(r, run, result);
 	}
+	munmap(r->jobs, sizeof(*r->jobs) + run->jobs * sizeof(r->jobs->job[0]));
 	free(r);
 }
 

@@ -17,6 +17,7 @@
 struct random_program {
 	struct gpubpf_raw_insn insns[GEN_INSNS];
 	uint32_t n;
+	uint32_t begin[GEN_PARTS]; /* of its parts (gen_program()) */
 	uint64_t launch;         /* the launch's number, which fills the maps and is read by programs */
 };
 
@@ -43,6 +44,9 @@ struct random_group {
 	size_t size;             /* of the arena, with the record of the run behind the maps */
 };
 
+uint32_t random_parts(const struct random_program *program);
+/* Does it go on in its parts? Then r0 has 32 bits. */
+bool random_goes_on(const struct random_program *program);
 /* Does the verifier take it? */
 bool random_is_proven(const struct random_program *program);
 /* The program of that seed and kind, one that it takes. */

@@ -21,6 +21,10 @@
 #define PREFIXES 2 /* uses in a program */
 #define RECORDS 3 /* put out, and prints, in a program; each in two loops at most, of five rounds */
 
+#define KEY2 (KEY + 4) /* in a map of a map */
+#define ACQUIRE 0x100 /* what atomics do, of each width */
+#define RELEASE 0x110
+
 enum { OP_LDX = 0x61, OP_ST = 0x62, OP_STX = 0x63, OP_ATOMIC = 0xc3, OP_LDXSX = 0x81 }; /* of 4 bytes */
 
 struct gen {
@@ -32,6 +36,8 @@ struct gen {
 	int budget;       /* statements that may still come */
 	int prefixes;     /* uses of GEN_PREFIXES that may: compilers put each in line */
 	int records;      /* and prints that may: there is room for all */
+	uint32_t first;   /* instruction of the part */
+	bool goes_on;     /* in other parts: as often as can be, so that it puts nothing out */
 	bool in_callee;
 	bool r7_points;   /* r7 is no number for a while */
 	uint8_t used;     /* numbers of the stack, a bit each, the lowest at -64 */
@@ -90,6 +96,13 @@ static void refill(struct gen *g)
 			emit(g, 0xb7, r, 0, 0, interesting(g));
 		else
 			emit(g, 0xbf, r, pick(g, 2) ? 8 : 9, 0, 0);
+}
+
+/* What a look-up left in r0, too. */
+static void refill_all(struct gen *g)
+{
+	emit(g, 0xb7, 0, 0, 0, interesting(g));
+	refill(g);
 }
 
 static void alu(struct gen *g)
@@ -173,6 +186,21 @@ static void atomic(struct gen *g, int base, int off)
 	emit(g, OP_ATOMIC | (wide ? 0x18 : 0), base, number_reg(g), off, ops[pick(g, 10)]);
 }
 
+/* A load that acquires or a store that releases. */
+static void ordered(struct gen *g, int base, int off)
+{
+	uint32_t log = pick(g, 4);
+	int at = (int)(pick(g, NUMBERS >> log) << log);
+
+	if (base == 10)
+		use(g, at, 1);
+	off += at;
+	if (pick(g, 2))
+		emit(g, OP_ATOMIC | size[log], number_reg(g), base, off, ACQUIRE);
+	else
+		emit(g, OP_ATOMIC | size[log], base, number_reg(g), off, RELEASE);
+}
+
 /* r5 = base + a number below 64, then what is there */
 static void variable(struct gen *g, int base, int off)
 {
@@ -207,10 +235,11 @@ static void add_to(struct gen *g, int base, int off)
 
 static void touch(struct gen *g, int base, int off)
 {
-	switch (pick(g, 4)) {
+	switch (pick(g, 5)) {
 	case 0: atomic(g, base, off); break;
 	case 1: variable(g, base, off); break;
 	case 2: add_to(g, base, off); break;
+	case 3: ordered(g, base, off); break;
 	default: memory(g, base, off);
 	}
 }
@@ -297,18 +326,11 @@ static uint32_t pick_map(struct gen *g, const uint32_t *maps, uint32_t n)
 	return map != GEN_PREFIXES || g->prefixes-- > 0 ? map : GEN_HASH;
 }
 
-/* Look a key up and work on its value, to which r7 points for a while. */
-static void lookup(struct gen *g)
+/* What a look-up gave is worked on as r7, or nothing is; then it is a number again. */
+static void work_on_value(struct gen *g)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU,
-					 GEN_PREFIXES };
-	static const uint32_t kernels[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_PERCPU_HASH };
-	uint32_t map = pick_map(g, g->kind == GEN_KERNEL ? kernels : maps, g->kind == GEN_KERNEL ? 4 : 7), jump;
+	uint32_t jump = g->n;
 
-	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
-	emit(g, 0x85, 0, 0, 0, 1);
-	refill(g);
-	jump = g->n;
 	emit(g, 0x15, 0, 0, 0, 0);
 	emit(g, 0xbf, 7, 0, 0, 0);
 	emit(g, 0xb7, 0, 0, 0, interesting(g));
@@ -319,6 +341,59 @@ static void lookup(struct gen *g)
 	end_skip(g, jump);
 	emit(g, 0xb7, 7, 0, 0, interesting(g));
 	emit(g, 0xb7, 0, 0, 0, interesting(g));
+}
+
+/* Look a key up and work on its value, to which r7 points for a while. */
+static void lookup(struct gen *g)
+{
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_THREAD, GEN_PERCPU_HASH, GEN_LRU,
+					 GEN_PREFIXES };
+	static const uint32_t kernels[] = { GEN_ARRAY, GEN_HASH, GEN_PERCPU, GEN_PERCPU_HASH };
+	uint32_t map = pick_map(g, g->kind == GEN_KERNEL ? kernels : maps, g->kind == GEN_KERNEL ? 4 : 7);
+
+	map_key(g, map, map == GEN_ARRAY && pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : GEN_KEYS - 1);
+	emit(g, 0x85, 0, 0, 0, 1);
+	refill(g);
+	work_on_value(g);
+}
+
+/* Look a map up in a map of maps, and there a key, whose value is worked on, written or deleted. */
+static void nested(struct gen *g)
+{
+	bool hash = pick(g, 2);
+	uint32_t what = pick(g, hash ? 4 : 3), jump;
+
+	key_word(g, KEY2 - KEY, GEN_KEYS / 2 - 1);
+	map_key(g, hash ? GEN_OUTER_ARRAY : GEN_OUTER_HASH, GEN_SLOTS - 1);
+	emit(g, 0x85, 0, 0, 0, 1);
+	jump = g->n;
+	emit(g, 0x15, 0, 0, 0, 0);
+	emit(g, 0xbf, 1, 0, 0, 0);
+	emit(g, 0xbf, 2, 10, 0, 0);
+	emit(g, 0x07, 2, 0, 0, KEY2);
+	if (what == 2) {
+		stack_address(g, 3, NUMBERS);
+		emit(g, 0xb7, 4, 0, 0, (int32_t)pick(g, 4));
+	}
+	emit(g, 0x85, 0, 0, 0, what < 2 ? 1 : (int)what);
+	refill(g);
+	if (what < 2)
+		work_on_value(g);
+	end_skip(g, jump);
+	refill_all(g);
+}
+
+/* Go on in a part, if there is one in that slot and it is not too late. */
+static void go_on(struct gen *g)
+{
+	if (!g->goes_on)
+		return;
+	emit(g, 0xbf, 3, number_reg(g), 0, 0);
+	emit(g, 0x57, 3, 0, 0, 2 * GEN_SLOTS - 1);
+	load_imm64(g, 2, 1, GEN_PROGS, 0);
+	emit(g, 0xbf, 1, 6, 0, 0);
+	emit(g, 0x85, 0, 0, 0, 12);
+	refill_all(g);
 }
 
 static void count(struct gen *g)
@@ -352,7 +427,7 @@ static void update(struct gen *g)
 static void queue(struct gen *g)
 {
 	static const uint32_t maps[] = { GEN_QUEUE, GEN_STACK, GEN_BLOOM };
-	uint32_t map = maps[pick(g, 3)];
+	uint32_t map = maps[pick(g, g->kind == GEN_KERNEL ? 2 : 3)]; /* which values a set takes for others is its own business */
 	int32_t call = 87 + (int32_t)pick(g, 3);
 
 	load_imm64(g, 1, 1, (int32_t)map, 0);
@@ -534,8 +609,8 @@ static void call_local(struct gen *g)
 
 static void on_stack(struct gen *g)
 {
-	static void (*const all[])(struct gen *g, int base, int off) = { memory, atomic, variable, add_to };
-	uint32_t which = pick(g, 4);
+	static void (*const all[])(struct gen *g, int base, int off) = { memory, atomic, variable, add_to, ordered };
+	uint32_t which = pick(g, 5);
 
 	/* in a sub-program Linux 6.18's verifier takes a number plus r10 for a pointer into the caller's frame */
 	if (g->kind == GEN_KERNEL && g->in_callee && all[which] == variable)
@@ -558,11 +633,13 @@ static void (*const all_statements[])(struct gen *g) = {
 	alu, alu, alu, on_stack, on_stack, branch,
 	global_data, loop_or_context, call_local,
 	lookup, lookup, lookup, count, update, update, output, record, helper, text, queue, queue, repeat, query,
+	nested, nested, go_on,
 };
 enum { IN_CALLEE = 6, PLAIN = 9 };
 
 /* what the kernel has, beside plain ones */
-static void (*const kernel_statements[])(struct gen *g) = { lookup, lookup, lookup, count, update, update, queue, queue };
+static void (*const kernel_statements[])(struct gen *g) = { lookup, lookup, lookup, count, update, update, queue, queue, nested,
+								go_on };
 #define KERNEL_STATEMENTS (sizeof(kernel_statements) / sizeof(kernel_statements[0]))
 
 static void statement(struct gen *g)
@@ -645,9 +722,9 @@ static void put_in_front(struct gen *g, uint32_t at, uint32_t from)
 	memcpy(front, g->out + from, n * sizeof(front[0]));
 	memmove(g->out + at + n, g->out + at, (from - at) * sizeof(front[0]));
 	memcpy(g->out + at, front, n * sizeof(front[0]));
-	for (uint32_t i = 0; at == 0 && i < g->ncalls; i++)
+	for (uint32_t i = 0; at == g->first && i < g->ncalls; i++)
 		g->calls[i] += n;
-	for (uint32_t i = 0; at == 0 && i < g->nrepeats; i++)
+	for (uint32_t i = 0; at == g->first && i < g->nrepeats; i++)
 		g->repeats[i] += n;
 }
 
@@ -700,58 +777,38 @@ static void callee(struct gen *g, const uint32_t *from, uint32_t n)
 	function(g, 1 + (int)pick(g, 8), 6);
 }
 
-uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS])
+static void part(struct gen *g)
 {
-	struct gen g = { .rng = rng, .kind = kind, .out = out, .prefixes = PREFIXES, .records = RECORDS };
 	/* most are short, for which compilers take less time: many more of them in the same; the kernel takes none */
-	uint32_t length = kind == GEN_KERNEL ? 31 : pick(&g, 32);
+	uint32_t length = g->kind == GEN_KERNEL ? 31 : pick(g, 32);
 
-	for (int i = 0; i < 2; i++)
-		g.lent[i] = 8 * (int)pick(&g, NUMBERS / 8);
-	function(&g, length < 24 ? 1 + (int)pick(&g, 2) : length < 31 ? 1 + (int)pick(&g, 8) : 6 + (int)pick(&g, 20), 6);
-	if (g.ncalls)
-		callee(&g, g.calls, g.ncalls);
-	g.in_callback = true;
-	if (g.nrepeats)
-		callee(&g, g.repeats, g.nrepeats);
-	return g.n;
+	g->first = g->n;
+	g->ncalls = g->nrepeats = 0;
+	g->in_callee = g->in_callback = false;
+	function(g, length < 24 ? 1 + (int)pick(g, 2) : length < 31 ? 1 + (int)pick(g, 8) : 6 + (int)pick(g, 20), 6);
+	if (g->ncalls)
+		callee(g, g->calls, g->ncalls);
+	g->in_callback = true;
+	if (g->nrepeats)
+		callee(g, g->repeats, g->nrepeats);
 }
 
-void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
+uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS], uint32_t begin[GEN_PARTS])
 {
-	static const struct {
-		const char *name;
-		uint32_t type, key, value, entries;
-	} kinds[GEN_NMAPS] = {
-		[GEN_ARRAY] = { "array", 2, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
-		[GEN_HASH] = { "hash", 1, 4, GEN_VALUE, 6 },
-		[GEN_DATA] = { "data", 2, 4, GEN_VALUE, 1 },
-		[GEN_RING] = { "ring", 27, 0, 0, GEN_ROOM },
-		[GEN_PERF] = { "perf", 4, 4, 4, 4 },
-		[GEN_PERCPU] = { "percpu", 6, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
-		[GEN_COUNTER] = { "counter", 2, 4, 8, 1 },
-		[GEN_THREAD] = { "thread", 1502, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
-		[GEN_GPURING] = { "gpuring", 1527, 0, GEN_VALUE, 64 },
-		[GEN_TEXT] = { "text", 2, 4, GEN_VALUE, 1 },
-		[GEN_QUEUE] = { "queue", 22, 0, GEN_VALUE, 3 },
-		[GEN_STACK] = { "stack", 23, 0, GEN_VALUE, 3 },
-		[GEN_PERCPU_HASH] = { "percpuhash", 5, 4, GEN_VALUE, 6 },
-		[GEN_LRU] = { "lru", 9, 4, GEN_VALUE, 4 },
-		[GEN_SMALL] = { "small", 27, 0, 0, 512 },
-		[GEN_BLOOM] = { "bloom", 30, 0, GEN_VALUE, 16 },
-		[GEN_PREFIXES] = { "prefixes", 11, 8, GEN_VALUE, 6 },
-	};
+	struct gen g = { .rng = rng, .kind = kind, .out = out, .prefixes = PREFIXES, .records = RECORDS };
+	uint32_t parts = 1;
 
-	memset(maps, 0, GEN_NMAPS * sizeof(*maps));
-	for (uint32_t i = 0; i < GEN_NMAPS; i++) {
-		snprintf(maps[i].name, sizeof(maps[i].name), "%s", kinds[i].name);
-		maps[i].type = gpubpf_map_type_find(kinds[i].type);
-		maps[i].key_size = kinds[i].key;
-		maps[i].value_size = kinds[i].value;
-		maps[i].max_entries = kinds[i].entries;
+	for (uint32_t i = 0; i < 2; i++)
+		g.lent[i] = 8 * (int)pick(&g, NUMBERS / 8);
+	if (kind != GEN_PLAIN && !pick(&g, 3)) {
+		parts += pick(&g, GEN_PARTS);
+		g.goes_on = true;
+		g.records = 0;
 	}
-	maps[GEN_DATA].global_data = true;
-	maps[GEN_PREFIXES].map_flags = 1; /* BPF_F_NO_PREALLOC */
-	maps[GEN_TEXT].global_data = maps[GEN_TEXT].rdonly = true;
-	maps[GEN_TEXT].init = "some numbers: %d %llx %u, and what is left of the text is NUL\0";
+	for (uint32_t i = 0; i < GEN_PARTS; i++) {
+		begin[i] = i < parts ? g.n : 0;
+		if (i < parts)
+			part(&g);
+	}
+	return g.n;
 }

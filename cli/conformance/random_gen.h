@@ -16,6 +16,10 @@
 /* the maps that programs use, in this order: gen_maps() */
 enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTER, GEN_THREAD, GEN_GPURING,
        GEN_TEXT, GEN_QUEUE, GEN_STACK, GEN_PERCPU_HASH, GEN_LRU, GEN_SMALL, GEN_BLOOM, GEN_PREFIXES,
+       GEN_PROGS,            /* of programs: those of this one's parts that there are, in order */
+       GEN_OUTER_ARRAY, GEN_OUTER_HASH, /* of maps */
+       GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2, /* which are in them */
+       GEN_LIKE_HASH, GEN_LIKE_ARRAY, /* what these are like */
        GEN_NMAPS };
 
 #define GEN_ARRAY_ENTRIES 4u
@@ -24,7 +28,11 @@ enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTE
 /* bytes of rings, more than any program puts out: a device's record may need a header where another's needs none, and
  * find no room sooner. What is reserved is one record everywhere: the small ring may be full. */
 #define GEN_ROOM 16384u
+#define GEN_PARTS 3u   /* programs at most that go on in each other */
+#define GEN_SLOTS 4u   /* for them */
+#define GEN_INNER_ENTRIES 3u
 
+/* random_maps.c; what they point to is static */
 void gen_maps(struct gpubpf_map maps[GEN_NMAPS]);
 
 struct gen_rng {
@@ -39,7 +47,8 @@ enum gen_kind {
 	GEN_NKINDS,
 };
 
-/* Write a program; how many instructions. */
-uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS]);
+/* Write a program, and behind it those that it may go on in, which begin where `begin` says; how many instructions in all.
+ * begin[0] is 0, and so is that of a part that there is not. */
+uint32_t gen_program(struct gen_rng *rng, enum gen_kind kind, struct gpubpf_raw_insn out[GEN_INSNS], uint32_t begin[GEN_PARTS]);
 
 #endif

@@ -9,13 +9,34 @@
 #include "random.h"
 
 #define PRINT_ROOM 16384 /* bytes */
+#define CALL 0x85
+#define TAIL_CALL 12
 #define PID_TGID 0x0000123400005678ull
+
+uint32_t random_parts(const struct random_program *program)
+{
+	uint32_t n = 1;
+
+	while (n < GEN_PARTS && program->begin[n])
+		n++;
+	return n;
+}
+
+bool random_goes_on(const struct random_program *program)
+{
+	uint32_t end = random_parts(program) > 1 ? program->begin[1] : program->n;
+	bool found = false;
+
+	for (uint32_t i = 0; i < end; i++)
+		found |= program->insns[i].code == CALL && program->insns[i].imm == TAIL_CALL && !(program->insns[i].regs >> 4);
+	return found;
+}
 
 /* Decode and prove; the unit is to be finished if that is 0. */
 static int prove(const struct random_program *p, struct gpubpf_map *maps, struct gpubpf_unit *unit, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { 0 };
-	int err = gpubpf_unit_raw(p->insns, p->n, maps, GEN_NMAPS, unit, diag);
+	int err = gpubpf_unit_raws(p->insns, p->n, p->begin, random_parts(p), maps, GEN_NMAPS, unit, diag);
 
 	if (err < 0)
 		return err;
@@ -44,7 +65,7 @@ void random_make(uint64_t seed, enum gen_kind kind, struct random_program *progr
 	struct gen_rng rng = { seed };
 
 	do {
-		program->n = gen_program(&rng, kind, program->insns);
+		program->n = gen_program(&rng, kind, program->insns, program->begin);
 	} while (!random_is_proven(program));
 	program->launch = gen_random(&rng);
 }
@@ -67,6 +88,14 @@ static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 			g->maps[m] = small;
 		g->maps[m].max_entries = 1;
 	}
+}
+
+/* A map of maps brings those that are in it, and what they are like. */
+static void note_inner(const struct random_group *g, bool named[GEN_NMAPS])
+{
+	for (uint32_t m = GEN_OUTER_ARRAY; m <= GEN_OUTER_HASH; m++)
+		for (uint32_t i = 0; named[m] && i < g->maps[m].nelements; i++)
+			named[g->maps[m].elements[i].map] = named[g->maps[m].inner - 1] = true;
 }
 
 /* Maps that the program names: of one that is only asked how large it is map_use says nothing. */
@@ -92,7 +121,7 @@ int random_group_init(struct random_group *g, const struct random_program *const
 		err = prove(programs[g->n], g->maps, &g->owners[g->n], diag);
 		if (err < 0)
 			break;
-		g->progs[g->n] = *g->owners[g->n].progs;
+		g->progs[g->n] = *g->owners[g->n].progs; /* its parts are in it */
 		g->launch[g->n] = programs[g->n]->launch;
 		if (g->progs[g->n].facts->prints)
 			opts.print_bytes = PRINT_ROOM;
@@ -101,6 +130,7 @@ int random_group_init(struct random_group *g, const struct random_program *const
 			g->map_use[m] |= g->progs[g->n].facts->map_use[m];
 		g->n++;
 	}
+	note_inner(g, named);
 	shrink_unused(g, named);
 	g->unit = (struct gpubpf_unit){ g->maps, GEN_NMAPS, g->progs, g->n };
 	if (!err)
@@ -119,7 +149,7 @@ void random_group_finish(struct random_group *g)
 /* Values that are not all zero, the same on both sides. */
 static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA };
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_INNER_HASH, GEN_INNER_ARRAY };
 	struct gen_rng rng = { seed };
 	uint64_t value[GEN_VALUE / 8];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs on the Linux kernel, by BPF_PROG_TEST_RUN: its own instructions and maps, of which the interpreter's are
- * nothing but the description. A program becomes one of type SYSCALL, whose context is any bytes: those of ours. What it
+ * nothing but the description. A program becomes one of type SYSCALL, whose context is any bytes: those of ours. Such a one
+ * may not sleep and go on in another; one that does is of type SOCKET_FILTER, and our context is the value of an array. What it
  * leaves in the kernel's maps is brought into an arena, to be compared as what a device left there. What the kernel's
  * verifier refuses is left out.
  */
@@ -26,17 +27,22 @@
 #define EXIT 0x95
 #define STX8 0x7b
 #define CTX_REG 6 /* of a program while it runs (random_gen.c) */
+#define MOV 0xbf
+#define LDX8 0x79
+#define KEPT (-112) /* of the stack, where random_gen.c has nothing: the kernel's context, while ours is a map's value */
 #define CPUS_MAX 4096
 
 /* the maps that both have, beside what only GPUs have */
 static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_COUNTER, GEN_QUEUE, GEN_STACK,
-				 GEN_PERCPU_HASH };
+				 GEN_PERCPU_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2 };
 #define NUSED (sizeof(used) / sizeof(used[0]))
 
 struct run {
 	const struct random_group *g;
 	void *arena;             /* what the program begins with; then what it left */
 	int fd[GEN_NMAPS];       /* -1: not there */
+	int ctx;                 /* an array with the context; -1: the program is given it */
+	int prog[GEN_PARTS];     /* -1: not there */
 	uint32_t cpu;            /* that of this thread, which stays there */
 	uint8_t *values;         /* a value for each CPU */
 };
@@ -73,6 +79,19 @@ static uint8_t *mine(const struct run *r, uint32_t map)
 	return is_percpu(map) ? r->values + (size_t)r->cpu * GEN_VALUE : r->values;
 }
 
+/* Maps of maps, and those in them, serve all programs: to fill one the kernel waits for all that may read it. */
+static bool is_kept(uint32_t map)
+{
+	return map >= GEN_OUTER_ARRAY && map <= GEN_INNER_ARRAY2;
+}
+
+/* What the program before left in it; an array gets all its values anyway. */
+static void clear(const struct run *r, uint32_t map)
+{
+	for (uint32_t key = 0; key < GEN_KEYS; key++)
+		on_elem(r, BPF_MAP_DELETE_ELEM, map, &key, NULL);
+}
+
 static int make_map(struct run *r, uint32_t map)
 {
 	const struct gpubpf_map *m = &r->g->maps[map];
@@ -85,7 +104,10 @@ static int make_map(struct run *r, uint32_t map)
 	attr.key_size = m->key_size;
 	attr.value_size = m->value_size;
 	attr.max_entries = m->max_entries;
-	r->fd[map] = bpf(BPF_MAP_CREATE, &attr);
+	if (r->fd[map] >= 0)
+		clear(r, map);
+	else
+		r->fd[map] = bpf(BPF_MAP_CREATE, &attr);
 	if (r->fd[map] < 0)
 		return r->fd[map];
 	while (!err && m->key_size && !is_percpu(map) && gpubpf_map_iterate(&view, &cursor, &key, r->values) == 0)
@@ -93,16 +115,82 @@ static int make_map(struct run *r, uint32_t map)
 	return err;
 }
 
-/* The program as the kernel takes it: descriptors of maps, and at the end of its first function r0 is stored into the
+static int make_array(uint32_t type, uint32_t value_size, uint32_t entries, int inner)
+{
+	union bpf_attr attr = { .map_type = type };
+
+	attr.key_size = 4;
+	attr.value_size = value_size;
+	attr.max_entries = entries;
+	attr.inner_map_fd = (uint32_t)inner;
+	return bpf(BPF_MAP_CREATE, &attr);
+}
+
+/* What stands in a map of maps or of programs: `fds` of what its elements name, from `first` on. */
+static int put_elements(const struct run *r, uint32_t map, const int *fds)
+{
+	const struct gpubpf_map *m = &r->g->maps[map];
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < m->nelements; i++)
+		if (fds[m->elements[i].map] >= 0)
+			err = on_elem(r, BPF_MAP_UPDATE_ELEM, map, &m->elements[i].key, (void *)&fds[m->elements[i].map]);
+	return err;
+}
+
+/* Maps of maps, when those that stand in them are there. */
+static int make_outer(struct run *r, uint32_t map)
+{
+	const struct gpubpf_map *m = &r->g->maps[map];
+
+	if (r->fd[map] >= 0)
+		return 0;
+	r->fd[map] = make_array(m->type->number, 4, m->max_entries, r->fd[m->elements[0].map]);
+	return r->fd[map] < 0 ? r->fd[map] : put_elements(r, map, r->fd);
+}
+
+static int make_maps(struct run *r, bool goes_on)
+{
+	int err = 0;
+
+	for (size_t m = 0; !err && m < NUSED; m++)
+		err = make_map(r, used[m]);
+	for (uint32_t m = GEN_OUTER_ARRAY; !err && m <= GEN_OUTER_HASH; m++)
+		err = make_outer(r, m);
+	if (err || !goes_on)
+		return err;
+	r->fd[GEN_PROGS] = make_array(BPF_MAP_TYPE_PROG_ARRAY, 4, GEN_SLOTS, 0);
+	r->ctx = make_array(BPF_MAP_TYPE_ARRAY, sizeof(struct gpubpf_ctx), 1, 0);
+	return r->fd[GEN_PROGS] < 0 ? r->fd[GEN_PROGS] : r->ctx < 0 ? r->ctx : 0;
+}
+
+/* Where the program takes its context, the kernel's is kept, and ours taken. */
+static uint32_t take_ctx(const struct run *r, struct gpubpf_raw_insn *out)
+{
+	out[0] = (struct gpubpf_raw_insn){ .code = STX8, .regs = 10 | 1 << 4, .off = KEPT };
+	out[1] = (struct gpubpf_raw_insn){ .code = LDDW, .regs = CTX_REG | VALUE_BY_FD << 4, .imm = r->ctx };
+	out[2] = (struct gpubpf_raw_insn){ 0 };
+	return 3;
+}
+
+/* A part as the kernel takes it: descriptors of maps, and at the end of its first function r0 is stored into the
  * context, since the kernel tells but half of it. */
-static uint32_t translate(const struct run *r, const struct random_program *p, struct gpubpf_raw_insn *out)
+static uint32_t translate(const struct run *r, const struct random_program *p, uint32_t begin, uint32_t end,
+			  struct gpubpf_raw_insn *out)
 {
 	uint32_t n = 0;
 	bool done = false;
 
-	for (uint32_t i = 0; i < p->n; i++) {
+	for (uint32_t i = begin; i < end; i++) {
 		struct gpubpf_raw_insn insn = p->insns[i];
 		uint32_t src = insn.regs >> 4;
+
+		if (r->ctx >= 0 && insn.code == MOV && insn.regs == (CTX_REG | 1 << 4) && !done) {
+			n += take_ctx(r, out + n);
+			continue;
+		}
+		if (r->ctx >= 0 && insn.code == MOV && insn.regs == (1 | CTX_REG << 4) && !done)
+			insn = (struct gpubpf_raw_insn){ .code = LDX8, .regs = 1 | 10 << 4, .off = KEPT };
 
 		if (insn.code == EXIT && !done) {
 			out[n++] = (struct gpubpf_raw_insn){ .code = STX8, .regs = CTX_REG, .off = offsetof(struct gpubpf_ctx, ax) };
@@ -121,15 +209,31 @@ static uint32_t translate(const struct run *r, const struct random_program *p, s
 	return n;
 }
 
-static int load(const struct gpubpf_raw_insn *insns, uint32_t n)
+static int load(const struct gpubpf_raw_insn *insns, uint32_t n, bool goes_on)
 {
-	union bpf_attr attr = { .prog_type = BPF_PROG_TYPE_SYSCALL };
+	union bpf_attr attr = { .prog_type = goes_on ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SYSCALL };
 
 	attr.insn_cnt = n;
 	attr.insns = (uintptr_t)insns;
 	attr.license = (uintptr_t)"GPL"; /* the kernel's word for: all helpers */
-	attr.prog_flags = BPF_F_SLEEPABLE;
+	attr.prog_flags = goes_on ? 0 : BPF_F_SLEEPABLE;
 	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+/* All parts, each where others find it; false: the kernel does not take one. */
+static bool load_parts(struct run *r, const struct random_program *p)
+{
+	static struct gpubpf_raw_insn insns[GEN_INSNS + 3];
+	uint32_t parts = random_parts(p);
+
+	for (uint32_t i = 0; i < parts && (!i || r->ctx >= 0); i++) {
+		uint32_t n = translate(r, p, p->begin[i], i + 1 < parts ? p->begin[i + 1] : p->n, insns);
+
+		r->prog[i] = load(insns, n, r->ctx >= 0);
+		if (r->prog[i] < 0)
+			return false;
+	}
+	return r->ctx < 0 || put_elements(r, GEN_PROGS, r->prog) == 0;
 }
 
 /* The kernel hands the context back. */
@@ -141,6 +245,25 @@ static int test_run(int prog, struct gpubpf_ctx *ctx)
 	attr.test.ctx_in = (uintptr_t)ctx;
 	attr.test.ctx_size_in = sizeof(*ctx);
 	return bpf(BPF_PROG_TEST_RUN, &attr);
+}
+
+/* Our context is in a map; the kernel's is a packet. */
+static int run_filter(const struct run *r, struct gpubpf_ctx *ctx)
+{
+	static const uint8_t packet[64];
+	union bpf_attr attr = { 0 }, elem = { .map_fd = (uint32_t)r->ctx };
+	uint32_t key = 0;
+	int err;
+
+	attr.test.prog_fd = (uint32_t)r->prog[0];
+	attr.test.data_in = (uintptr_t)packet;
+	attr.test.data_size_in = sizeof(packet);
+	elem.key = (uintptr_t)&key;
+	elem.value = (uintptr_t)ctx;
+	err = bpf(BPF_MAP_UPDATE_ELEM, &elem);
+	if (!err)
+		err = bpf(BPF_PROG_TEST_RUN, &attr);
+	return err ? err : bpf(BPF_MAP_LOOKUP_ELEM, &elem);
 }
 
 static void bring_entries(const struct run *r, uint32_t map)
@@ -183,31 +306,43 @@ static void bring_maps(const struct run *r)
 			bring_values(r, used[m]);
 }
 
+static void close_all(const int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void close_maps(struct run *r, bool all)
+{
+	for (uint32_t m = 0; m < GEN_NMAPS; m++)
+		if (all || !is_kept(m)) {
+			close_all(&r->fd[m], 1);
+			r->fd[m] = -1;
+		}
+}
+
 /* 0; 1: the kernel does not take the program; -errno */
 static int run_program(struct run *r, const struct random_program *p, uint64_t *r0)
 {
-	static struct gpubpf_raw_insn insns[GEN_INSNS + 1];
+	bool goes_on = random_goes_on(p);
 	struct gpubpf_ctx ctx;
-	int err = 0, prog;
+	int err;
 
-	for (size_t m = 0; m < GEN_NMAPS; m++)
-		r->fd[m] = -1;
-	for (size_t m = 0; !err && m < NUSED; m++)
-		err = make_map(r, used[m]);
+	memset(r->prog, -1, sizeof(r->prog));
+	r->ctx = -1;
+	err = make_maps(r, goes_on);
 	if (!err) {
 		random_ctx(p->launch, &ctx);
-		prog = load(insns, translate(r, p, insns));
-		err = prog < 0 ? 1 : test_run(prog, &ctx);
-		if (prog >= 0)
-			close(prog);
+		err = !load_parts(r, p) ? 1 : goes_on ? run_filter(r, &ctx) : test_run(r->prog[0], &ctx);
 	}
 	if (!err) {
-		*r0 = ctx.ax;
+		*r0 = goes_on ? (uint32_t)ctx.ax : ctx.ax;
 		bring_maps(r);
 	}
-	for (size_t m = 0; m < GEN_NMAPS; m++)
-		if (r->fd[m] >= 0)
-			close(r->fd[m]);
+	close_all(r->prog, GEN_PARTS);
+	close_maps(r, false);
+	close_all(&r->ctx, 1);
 	return err;
 }
 
@@ -253,6 +388,7 @@ int random_run_linux(const struct random_program *const *programs, uint32_t n, s
 	void *host = NULL;
 	int err = g && r.values ? stay(&r) : -ENOMEM;
 
+	memset(r.fd, -1, sizeof(r.fd));
 	gpubpf_diag_init(&diag);
 	if (!err)
 		err = random_group_init(g, programs, n, &diag);
@@ -262,6 +398,7 @@ int random_run_linux(const struct random_program *const *programs, uint32_t n, s
 		err = compare(&r, i, programs[i], host, &outcomes[i], &diag);
 	if (err < 0 && diag.code)
 		snprintf(why->text, sizeof(why->text), "instruction %u: %.200s", diag.pc, diag.what);
+	close_maps(&r, true);
 	if (g)
 		random_group_finish(g);
 	free(host);
@@ -275,7 +412,7 @@ int random_ask_linux(void)
 {
 	static const struct gpubpf_raw_insn nothing[] = { { .code = 0xb7 }, { .code = EXIT } };
 	struct gpubpf_ctx ctx = { 0 };
-	int prog = load(nothing, 2), err = prog < 0 ? prog : test_run(prog, &ctx);
+	int prog = load(nothing, 2, false), err = prog < 0 ? prog : test_run(prog, &ctx);
 
 	if (prog >= 0)
 		close(prog);

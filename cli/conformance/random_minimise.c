@@ -65,6 +65,8 @@ static void squeeze(const struct random_program *from, struct random_program *to
 			to->insns[to->n++] = from->insns[i];
 	}
 	at[from->n] = to->n;
+	for (uint32_t i = 0; i < GEN_PARTS; i++)
+		to->begin[i] = at[from->begin[i]];
 	for (uint32_t i = 0; i < from->n; i++) {
 		struct gpubpf_raw_insn *insn = &to->insns[at[i]];
 		long target = target_of(from, i);

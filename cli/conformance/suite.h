@@ -13,6 +13,8 @@
 
 #include "core/target.h"
 
+#define SUITE_JOBS 256
+
 struct suite_object {
 	char path[512];
 	char name[96];           /* in the suite's folder: "isa.o", "maps.array.bpf.o" */
@@ -77,6 +79,7 @@ struct suite_run {
 	const char *runtime_dir; /* for sockets; NULL: the library's */
 	bool random;             /* random programs instead of the suite */
 	uint64_t seed, programs, seconds; /* of these: so many, or for so long; 0: no limit */
+	uint64_t jobs;           /* processes that run them side by side */
 	bool verify;             /* programs are proven first; else each access is checked as it is made */
 };
 

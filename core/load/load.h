@@ -72,6 +72,9 @@ int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loade
 /* A unit of one program from raw instructions, for tests: maps are given, insns refer to them by index. */
 int gpubpf_unit_raw(const struct gpubpf_raw_insn *insns, uint32_t n, const struct gpubpf_map *maps, uint32_t nmaps,
 		    struct gpubpf_unit *unit, struct gpubpf_diag *diag);
+/* Of several, prog0, prog1, ..., each of which begins behind the one before; in one that a map has for a target others go on. */
+int gpubpf_unit_raws(const struct gpubpf_raw_insn *insns, uint32_t n, const uint32_t *begin, uint32_t nprogs,
+		     const struct gpubpf_map *maps, uint32_t nmaps, struct gpubpf_unit *unit, struct gpubpf_diag *diag);
 void gpubpf_unit_finish(struct gpubpf_unit *unit);
 
 /* What types and bytes do not tell: the names of kernels, by the ids of type gpubpf_kernel; NULL or "": nobody's. */

@@ -34,9 +34,19 @@ kept() { printf 'seed-3\tv4\trandom\t2\t0x5\t%s\t-\t%s\t\n' "$1" "$2" > "$T/kept
 kept 0x2 $two; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 0 "a random program that was kept"
 kept 0x3 $two; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "of another r0"; prints 'got:      0x2$' "it"
 kept 0x2 9500000000000000; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "one that is not proven"
+# part 0 goes on in part 1, whose r0 is 9; else it is 7
+on=18120000110000000000000000000000b703000001000000850000000c000000b7000000070000009500000000000000b7000000090000009500000000000000
+parts() { printf 'seed-3\tv4\trandom\t8\t0x5\t%s\t-\t%s\t%s\n' "$1" $on "$2" > "$T/kept.tsv"; }
+parts 0x9 6; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 0 "one that goes on in another"
+parts 0x7 6; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "it does"; prints 'got:      0x9$' "there"
+for at in 6x 8 6,5 -1; do parts 0x9 $at; run "$GPUBPF" conformance -b host --tests "$T/kept.tsv"; is 1 "parts at $at"; done
 run "$GPUBPF" conformance -b host --random 24 --seed 4; is 0 "random programs on the interpreter"
 prints '^ *random *host *interpreter *\(1 *0 *0\|0 *0 *1\)$' "are compared with the kernel, or skipped where it may not be asked"
 prints '^ran on host, interpreter: 24 programs of the seeds 4 to \|^skipped on host' "how many, and of which seeds"
+run "$GPUBPF" conformance -b host --random 1100 --seed 4 --jobs 3; is 0 "three at a time"
+prints '^ran on host, interpreter: 1100 programs of the seeds 4 to 1103\|^skipped on host' "run the same ones"
+for bad in 0 257 x; do run "$GPUBPF" conformance -b host --random 9 --jobs $bad; is 2 "--jobs $bad"; one_line "it"; done
+run "$GPUBPF" conformance -b host --jobs 2; is 2 "jobs for nothing"; one_line "it"
 for bad in 0 x 5m 10x; do run "$GPUBPF" conformance -b host --random $bad; is 2 "--random $bad"; one_line "it"; done
 run "$GPUBPF" conformance -b host --random 24 --no-verify; is 2 "unproven ones"
 run "$GPUBPF" conformance --route sas; is 2 "an unknown route"; says 'did you mean sass' "is told the next"; one_line "it"

@@ -140,7 +140,7 @@ static void values(void)
 static void asked(void)
 {
 	static const struct random_program program = { { { 0x18, 0x11, 0, GEN_RING }, { 0 }, { 0xb7, 2, 0, 1 }, { 0x85, 0, 0, 134 },
-							  { 0x95, 0, 0, 0 } }, 5, 0 };
+							  { 0x95, 0, 0, 0 } }, .n = 5 };
 	static struct random_group one;
 	const struct random_program *list = &program;
 	struct gpubpf_diag diag;
