@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code objects whose instructions and descriptors are any bytes: what changes them, and what outlives LLVM's own faults. */
+#ifndef GPUBPF_TESTS_FUZZ_HIP_CODE_H
+#define GPUBPF_TESTS_FUZZ_HIP_CODE_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <sanitizer/lsan_interface.h>
+
+#include "backends/hip/amdgpu/inject.h"
+#include "backends/hip/amdgpu/isa.h"
+#include "core/worker/in_fork.h"
+#include "hip.h"
+
+#define MOST 256 /* bytes that are changed at once */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+
+static sigjmp_buf died;
+
+static void look_where(int signal, siginfo_t *info, void *context)
+{
+	void *pc = (void *)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+	Dl_info in;
+
+	(void)info;
+	if (dladdr(pc, &in) && strstr(in.dli_fname, "LLVM"))
+		siglongjmp(died, signal);
+	abort(); /* of ours */
+}
+
+/* What happens in a copy of the process in the worker is to be seen here, but for what LLVM 22 dies of by itself: operands that
+ * no instruction has, such as those of 0xe0501000 0xff260801 on gfx90a. There the copy dies, and the kernel is refused. What
+ * it has not freed goes with it. */
+int gpubpf_in_fork(int (*fn)(void *arg), void *arg, int *status)
+{
+	const struct sigaction look = { .sa_sigaction = look_where, .sa_flags = SA_SIGINFO };
+	struct sigaction was;
+	int err = 0;
+
+	sigaction(SIGSEGV, &look, &was);
+	__lsan_disable();
+	*status = sigsetjmp(died, 1);
+	if (!*status)
+		err = fn(arg);
+	__lsan_enable();
+	sigaction(SIGSEGV, &was, NULL);
+	return err;
+}
+
+/* The code, or one time in four the descriptor of the first kernel; NULL: there is none. */
+static const uint8_t *changing(const struct hip_elf *elf, unsigned seed, size_t *size)
+{
+	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
+	const uint8_t *bytes;
+	Elf64_Sym symbol;
+	Elf64_Shdr head;
+
+	*size = 64;
+	if (seed % 4 == 0 && hip_elf_find(&symbols, "k.kd", &symbol))
+		return hip_elf_at(elf, symbol.st_value, 64);
+	for (uint32_t i = 0; hip_elf_section(elf, i, &head, &bytes); i++)
+		if (bytes && head.sh_size && head.sh_flags & SHF_EXECINSTR) {
+			*size = head.sh_size;
+			return bytes;
+		}
+	return NULL;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+	struct gpubpf_diag diag;
+	const uint8_t *bytes;
+	struct hip_elf elf;
+	size_t n, from;
+
+	gpubpf_diag_init(&diag);
+	if (hip_elf_open(data, size, &elf, &diag) < 0 || !(bytes = changing(&elf, seed, &n)))
+		return LLVMFuzzerMutate(data, size, most);
+	from = seed / 4 % n / 4 * 4;
+	n = n - from < MOST ? n - from : MOST;
+	LLVMFuzzerMutate(data + (bytes - data) + from, n, n);
+	return size;
+}
+
+/* Of a device that the image says it is for. */
+static struct gpubpf_device_caps hip_caps_of(const uint8_t *data)
+{
+	struct gpubpf_device_caps caps = { .backend = "hip", .warp_size = 64, .address_bits = 64 };
+	const struct hip_isa *isa;
+	Elf64_Ehdr head;
+
+	memcpy(&head, data, sizeof(head));
+	isa = hip_isa_of_flags(head.e_flags);
+	snprintf(caps.arch, sizeof(caps.arch), "%s", isa ? isa->name : "gfx90a");
+	return caps;
+}
+
+#endif
