@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ARG GPUBPF_GIVES_ARG
@@ -54,6 +55,16 @@ struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t
 bool gpubpf_place_has_name(enum gpubpf_site kind)
 {
 	return gpubpf_place_kind(kind)->names >= GPUBPF_NAMES_OPCODE;
+}
+
+void gpubpf_place_line_name(const char *file, uint32_t line, char *name, size_t size)
+{
+	size_t len = strlen(file), most;
+	char number[16];
+
+	snprintf(number, sizeof(number), ":%u", line);
+	most = size - 1 - strlen(number);
+	snprintf(name, size, "%s%s", file + (len > most ? len - most : 0), number);
 }
 
 bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern)

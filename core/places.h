@@ -81,6 +81,9 @@ struct gpubpf_place gpubpf_place_of(enum gpubpf_site kind, uint32_t id, uint32_t
  * Of a file's path it may leave out the folders. */
 bool gpubpf_place_has_name(enum gpubpf_site kind);
 bool gpubpf_place_matches(const struct gpubpf_place *place, const char *pattern);
+#define GPUBPF_PLACE_NAME 256 /* bytes of a name at most */
+/* FILE:LINE as such a name; of a long path its end. */
+void gpubpf_place_line_name(const char *file, uint32_t line, char *name, size_t size);
 
 /* Of a site below GPUBPF_NSITES; NONE is called "-". */
 const struct gpubpf_place_kind *gpubpf_place_kind(enum gpubpf_site site);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
 // SOURCES: backends/spirv/spirv/kernels.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
-// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/functions.c core/lower/ctx.c
+// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/functions.c backends/spirv/spirv/lines.c core/lower/ctx.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/insn.c core/tables.c core/print_spec.c maps/*.c
 /*
  * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
@@ -54,7 +54,9 @@ static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32
 	gpubpf_pool_finish(&pool);
 }
 
-/* All accesses of the kernel, and of every function of the module, that can be seen. */
+#define PLACES (GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(LINE))
+
+/* All accesses of the kernel, and of every function of the module, that can be seen, and all lines. */
 static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, const struct gpubpf_spv_kernel *all, uint32_t n,
 		       uint32_t nall, struct gpubpf_spv_wrap *w, uint32_t site)
 {
@@ -69,11 +71,14 @@ static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, con
 		uint32_t found = 0;
 
 		if (&all[i] == w->kernel || i >= n)
-			found = gpubpf_spv_places(m, all[i].function, GPUBPF_TAKES(MEM_ALL), at);
+			found = gpubpf_spv_places(m, all[i].function, PLACES, at);
 		for (uint32_t k = 0; k < found; k++) {
-			gpubpf_spv_accesses(m, at[k].insn, accesses);
-			at[k].site = site;
-			if (!accesses[at[k].access].unseen)
+			bool line = at[k].kind == GPUBPF_SITE_LINE;
+
+			at[k].site = line ? site + 2 : site;
+			if (!line)
+				gpubpf_spv_accesses(m, at[k].insn, accesses);
+			if (line || !accesses[at[k].access].unseen)
 				w->places[w->nplaces++] = at[k];
 		}
 	}
@@ -81,14 +86,14 @@ static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, con
 
 static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *kernels, uint32_t n)
 {
-	struct gpubpf_site_desc *sites = calloc(4 * n + 1, sizeof(*sites));
+	struct gpubpf_site_desc *sites = calloc(5 * n + 1, sizeof(*sites));
 	struct gpubpf_spv_wrap *wraps = calloc(n + 1, sizeof(*wraps));
 	struct gpubpf_lower_job job = { .unit = &unit, .sites = sites, .caps = &caps };
 	struct gpubpf_blob twin;
 	struct gpubpf_diag diag;
 	uint32_t nwraps = 0, nall = n;
 
-	if (gpubpf_spv_functions(m, pool, GPUBPF_TAKES(MEM_ALL), &kernels, n, &nall) < 0)
+	if (gpubpf_spv_functions(m, pool, PLACES, &kernels, n, &nall) < 0)
 		abort();
 	for (uint32_t i = 0; i < n; i++) {
 		if (kernels[i].info.reason[0])
@@ -99,6 +104,7 @@ static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_EXIT);
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_MEM_ALL);
 		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_BLOCK_BEGIN);
+		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_LINE);
 	}
 	gpubpf_diag_init(&diag);
 	if (gpubpf_spv_inject(m, &job, wraps, nwraps, &twin, &diag) == 0) {
@@ -126,6 +132,8 @@ static void try_module(const uint8_t *data, size_t size)
 		if (gpubpf_spv_write(&m, &same) < 0 || same.size != size || memcmp(same.data, data, size) != 0)
 			abort();
 		free(same.data);
+		if (gpubpf_spv_lines(&m, &pool) < 0)
+			abort();
 		if (gpubpf_spv_kernels(&m, &pool, &kernels, &n) == 0)
 			inject_all(&m, &pool, kernels, n);
 	}

@@ -2,7 +2,7 @@
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
  * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
  * BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
- * MARK: marks alone, whose values are told. */
+ * MARK: marks alone, whose values are told; LINES: lines alone. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
@@ -53,6 +53,21 @@ SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx)
 	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
 	return 0;
 }
+#elif defined(LINES)
+static __always_inline int comes(struct gpubpf_ctx *ctx, __u32 kind)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/line/*") int line(struct gpubpf_ctx *ctx) { return comes(ctx, 13); }
+SEC("gpu/line/begin.cl:5") int one(struct gpubpf_ctx *ctx) { return comes(ctx, 14); }
 #elif defined(END)
 SEC("gpu/mem/*") int mem(struct gpubpf_ctx *ctx)
 {

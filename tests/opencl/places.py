@@ -25,7 +25,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import ok, plan, skip, skip_all
 
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
-         "barrier", "barrier_exit", "block_begin", "branch", "mark"]
+         "barrier", "barrier_exit", "block_begin", "branch", "mark", "line", "line.one"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
 here = f"{build}/tests/opencl"
@@ -70,8 +70,8 @@ def told_of(report):
 
 
 def kinds_of(object_):
-    return {"places": lambda kind: kind.startswith("mem"), "places-late": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: kind not in ("end", "mark") and not kind.startswith("mem"),
-            "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-mark": lambda kind: kind == "mark", "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
+    return {"places": lambda kind: kind.startswith("mem"), "places-late": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: kind not in ("end", "mark", "line") and not kind.startswith("mem"),
+            "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-mark": lambda kind: kind == "mark", "places-line": lambda kind: kind == "line", "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
 
 
 def said(text, key):
@@ -134,6 +134,7 @@ def check(path, where):
     objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
     objects += ["places-branch"] * (" branch " in text)
     objects += ["places-mark"] * (" mark " in text)
+    objects += ["places-line"] * (" line " in text)
     objects += ["places-end"] * (" end threads" in text)
     if "fract" in text and path.startswith(where):
         objects[0] = "places-some" # values that it does not show

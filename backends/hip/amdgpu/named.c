@@ -88,22 +88,11 @@ int hip_named_find(struct hip_found *app, const struct gpubpf_lines *lines)
 	return app->insns & GPUBPF_TAKES(LINE) ? find_starts(app, lines) : 0;
 }
 
-/* Of a long path its end. */
-static void write_line(const struct hip_patch *patch, char *name, size_t size)
-{
-	size_t len = strlen(patch->file), most;
-	char line[16];
-
-	snprintf(line, sizeof(line), ":%u", patch->line);
-	most = size - 1 - strlen(line);
-	snprintf(name, size, "%s%s", patch->file + (len > most ? len - most : 0), line);
-}
-
 void hip_named_write(const struct hip_patch *patch, enum gpubpf_site kind, char *name, size_t size)
 {
 	name[0] = 0;
 	if (kind == GPUBPF_SITE_LINE)
-		write_line(patch, name, size);
+		gpubpf_place_line_name(patch->file, patch->line, name, size);
 	else if (gpubpf_place_has_name(kind))
 		snprintf(name, size, "%s", kind == GPUBPF_SITE_INSN ? patch->name : patch->mark);
 }

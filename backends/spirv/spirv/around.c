@@ -384,10 +384,9 @@ static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t 
 {
 	struct around a = { .in = in, .out = out, .place = &body->place, .env = in->env[function] };
 	struct spv_access accesses[SPV_MOST_ACCESSES];
-
 	const char *unseen;
 
-	if (gpubpf_spv_accesses(in->b.m, body->place.insn, accesses))
+	if (gpubpf_place_kind(body->place.kind)->spaces && gpubpf_spv_accesses(in->b.m, body->place.insn, accesses))
 		a.access = accesses[body->place.access];
 	gpubpf_spv_barrier(in->b.m, &in->b.m->insn[body->place.insn], &a.barrier, &unseen);
 	for (uint32_t i = 0; i < n; i++)
@@ -432,6 +431,11 @@ static void write_call(struct inject *in, uint32_t insn, uint32_t function, stru
 bool spv_takes_env(const struct inject *in, uint32_t function)
 {
 	return function < in->b.m->bound && in->takes_env[function];
+}
+
+void spv_write_before(struct inject *in, uint32_t insn, uint32_t function, struct spv_words *out)
+{
+	put_all(in, insn, function, false, out);
 }
 
 void spv_write_insn(struct inject *in, uint32_t insn, uint32_t function, struct spv_words *out)
@@ -487,7 +491,9 @@ void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, boo
 static int compare(const void *a, const void *b)
 {
 	const struct spv_body *x = a, *y = b;
-	const uint32_t keys[][2] = { { x->place.insn, y->place.insn }, { x->place.access, y->place.access },
+	const uint32_t keys[][2] = { { x->place.insn, y->place.insn },
+				     { !gpubpf_place_has_name(x->place.kind), !gpubpf_place_has_name(y->place.kind) },
+				     { x->place.access, y->place.access },
 				     { x->place.kind, y->place.kind }, { x->place.site, y->place.site } };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)

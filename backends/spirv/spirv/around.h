@@ -12,6 +12,8 @@ void spv_around_finish(struct inject *in);
 bool spv_takes_env(const struct inject *in, uint32_t function);
 /* An instruction of a function, with the bodies of its places; calls hand the environment on. */
 void spv_write_insn(struct inject *in, uint32_t insn, uint32_t function, struct spv_words *out);
+/* The bodies alone that stand before it. */
+void spv_write_before(struct inject *in, uint32_t insn, uint32_t function, struct spv_words *out);
 /* Likewise, of a function that is no twin; *first: none of its blocks has begun. */
 void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, bool *first, struct spv_words *out);
 

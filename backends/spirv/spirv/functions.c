@@ -64,6 +64,8 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 			line = 0;
 		else
 			add_accesses(m, i, line, kinds, out, &n, met);
+		if (kinds & GPUBPF_TAKES(LINE) && m->line && m->line[i])
+			add(out, &n, met, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_LINE, .line = line, .insn = i });
 		add_barriers(m, i, line, kinds, out, &n, met);
 	}
 	return n;
@@ -164,6 +166,24 @@ static int find_callees(struct list *l, uint32_t f)
 	return 0;
 }
 
+/* Names of the places of lines, which are the last that were listed. */
+static int name_lines(struct list *l, struct gpubpf_kernel_info *info, const struct gpubpf_spv_place *found, uint32_t n)
+{
+	char name[GPUBPF_PLACE_NAME];
+
+	for (uint32_t i = 0, k = 0; i < info->nplaces; i++) {
+		if (info->places[i].kind != GPUBPF_SITE_LINE)
+			continue;
+		while (k < n && found[k].kind != GPUBPF_SITE_LINE)
+			k++;
+		gpubpf_spv_line_name(l->m, found[k++].insn, name, sizeof(name));
+		info->places[i].name = gpubpf_pool_strndup(l->pool, name, strlen(name));
+		if (!info->places[i].name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Behind the places that are listed already. */
 static int find_places(struct list *l, uint32_t f)
 {
@@ -182,7 +202,7 @@ static int find_places(struct list *l, uint32_t f)
 		for (uint32_t i = 0; i < n && l->kinds >> kind & 1; i++)
 			if (found[i].kind == kind)
 				places[info->nplaces++] = gpubpf_place_of(kind, found[i].id, found[i].line);
-	return 0;
+	return name_lines(l, info, found, n);
 }
 
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,

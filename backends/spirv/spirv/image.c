@@ -65,6 +65,8 @@ int gpubpf_spv_image_read(struct gpubpf_spv_image *p, const struct gpubpf_image 
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "its kernels are not in IL");
 		return -ENOENT;
 	}
+	if (!err && kinds & GPUBPF_TAKES(LINE))
+		err = gpubpf_spv_lines(&p->module, &p->pool);
 	return err ? err : gpubpf_spv_functions(&p->module, &p->pool, kinds, &p->kernels, p->nkernels, &p->nfunctions);
 }
 

@@ -66,6 +66,8 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 
 	if (line)
 		snprintf(where, sizeof(where), " (line %u)", line);
+	if (gpubpf_place_has_name(at->kind))
+		return 0;
 	if (!gpubpf_place_kind(at->kind)->spaces) {
 		gpubpf_spv_barrier(m, insn, &barrier, &unseen);
 		return !unseen ? 0 : gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "gpu/%s/ cannot tell of %s%s", kind, unseen,

@@ -7,27 +7,54 @@
 
 #include "spv.h"
 
+/* Bytes of the names of its places. */
+static size_t names_of(const struct gpubpf_kernel_info *info)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < info->nplaces; i++)
+		n += info->places[i].name[0] ? strlen(info->places[i].name) + 1 : 0;
+	return n;
+}
+
+/* To where the list is; returns what is behind them. */
+static char *move_names(struct gpubpf_place *places, uint32_t n, char *to)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		size_t len = strlen(places[i].name);
+
+		if (!len)
+			continue;
+		places[i].name = memcpy(to, places[i].name, len + 1);
+		to += len + 1;
+	}
+	return to;
+}
+
 static int list_kernels(const struct gpubpf_spv_image *p, const struct gpubpf_device_caps *caps,
 			struct gpubpf_kernel_info **out)
 {
 	struct gpubpf_kernel_info *list;
 	struct gpubpf_param *params;
 	struct gpubpf_place *places;
-	size_t nparams = 0, nplaces = 0, ncallees = 0;
+	size_t nparams = 0, nplaces = 0, ncallees = 0, names = 0;
 	uint32_t *callees;
+	char *name;
 
 	for (uint32_t i = 0; i < p->nfunctions; i++) {
 		nparams += p->kernels[i].info.nparams;
 		nplaces += p->kernels[i].info.nplaces;
+		names += names_of(&p->kernels[i].info);
 		ncallees += p->kernels[i].info.ncallees;
 	}
 	list = calloc(1, p->nfunctions * sizeof(*list) + nplaces * sizeof(*places) + nparams * sizeof(*params) +
-				 ncallees * sizeof(*callees) + 1);
+				 ncallees * sizeof(*callees) + names + 1);
 	if (!list)
 		return -ENOMEM;
 	places = (struct gpubpf_place *)(list + p->nfunctions);
 	params = (struct gpubpf_param *)(places + nplaces);
 	callees = (uint32_t *)(params + nparams);
+	name = (char *)(callees + ncallees);
 	for (uint32_t i = 0; i < p->nfunctions; i++) {
 		const struct gpubpf_kernel_info *info = &p->kernels[i].info;
 
@@ -36,6 +63,7 @@ static int list_kernels(const struct gpubpf_spv_image *p, const struct gpubpf_de
 		list[i].places = places;
 		if (info->nplaces)
 			memcpy(places, info->places, info->nplaces * sizeof(*places));
+		name = move_names(places, info->nplaces, name);
 		places += info->nplaces;
 		list[i].params = params;
 		if (info->nparams)

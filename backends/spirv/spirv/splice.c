@@ -330,6 +330,7 @@ static void write_twin(struct twin *t, uint32_t i, bool *first, struct spv_words
 		*first = false;
 		break;
 	case SpvOpReturn:
+		spv_write_before(t->in, i, t->kernel->function, out);
 		SPV_OP(out, SpvOpBranch, t->out);
 		return;
 	case SpvOpFunctionEnd:

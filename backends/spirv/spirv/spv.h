@@ -34,6 +34,7 @@ struct gpubpf_spv {
 	uint8_t *built_in;             /* [bound]: BuiltIn: a variable that no memory is behind, whatever its storage class */
 	uint32_t *name;                /* [bound]: index + 1 of its OpName, 0 none */
 	uint32_t functions;            /* index of the first OpFunction, or ninsns */
+	uint32_t *line;                /* [ninsns]: index + 1 of the OpLine whose line begins there (lines.c); NULL: not asked for */
 };
 
 /* 0, -ENOMEM, or -EINVAL and a diagnostic that names the word. Everything lies in the pool. */
@@ -75,6 +76,11 @@ int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
  * module, each with what it calls and its places (functions.c). 0 or -ENOMEM. */
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
 			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n);
+
+/* Fill in m->line. 0 or -ENOMEM. */
+int gpubpf_spv_lines(struct gpubpf_spv *m, struct gpubpf_pool *pool);
+/* FILE:LINE of the line that begins at an instruction. */
+void gpubpf_spv_line_name(const struct gpubpf_spv *m, uint32_t insn, char *name, size_t size);
 
 /* an instruction's place, of a function or kernel */
 struct gpubpf_spv_place {
