@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/wire/caps.h"
+#include "core/wire/placement.h"
 
 struct gpubpf_device;          /* one opened device (OpenCL: of one context) */
 struct gpubpf_device_module;
@@ -28,6 +29,15 @@ struct gpubpf_device_open {
 
 struct gpubpf_why {
 	char text[240];
+};
+
+/* memory beside the arena, for one map */
+struct gpubpf_device_memory {
+	enum gpubpf_placement where;
+	void *host;            /* where the host reaches it, while kernels run too */
+	uint64_t address;      /* and kernels */
+	size_t size;
+	void *handle;          /* the backend's */
 };
 
 struct gpubpf_device_launch {
@@ -66,6 +76,12 @@ struct gpubpf_device_ops {
 	 * NULL: each is done when it returns. */
 	int (*arena_wait)(struct gpubpf_device *device, bool all);
 	void (*arena_detach)(struct gpubpf_device *device);
+	/* Memory for a map that is not to lie in the arena, at a place that the caps promise. `host`: the session's own memory
+	 * of that size, in pages, which it is to be where that is promised too (gpubpf_placement_live()); else memory->host is
+	 * other memory, whose bytes nobody knows. Before arena_detach(). NULL, both: no caps promise any. */
+	int (*memory_get)(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
+			  struct gpubpf_device_memory *memory, struct gpubpf_why *why);
+	void (*memory_put)(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
 	/* Make the mirror's memory of that range and pin it, as far as it goes, so that a first pull of it is as fast as
 	 * others. A second for some GB; several threads may do it at once, beside all else. NULL: nothing would become
 	 * faster. */
@@ -107,7 +123,7 @@ static inline void gpubpf_device_check(const struct gpubpf_device_ops *d)
 {
 	assert(d->backend && d->open && d->close && d->caps && d->clock);
 	assert(d->arena_attach && d->arena_pull && d->arena_push && d->arena_detach);
-	assert(!d->arena_export == !d->arena_adopt);
+	assert(!d->arena_export == !d->arena_adopt && !d->memory_get == !d->memory_put);
 }
 
 static inline void gpubpf_device_check_launch(const struct gpubpf_device_ops *d)

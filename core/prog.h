@@ -174,6 +174,7 @@ struct gpubpf_map {
 	uint32_t max_entries;
 	uint32_t map_flags;             /* BPF_F_* as given */
 	uint64_t map_extra;             /* as given: of a BLOOM_FILTER, hash functions */
+	uint32_t place;                 /* enum gpubpf_placement + 1, as map_flags say; 0: they do not */
 	bool rdonly;                    /* frozen .rodata: the program only reads it, `init` is its content */
 	bool scratch;                   /* GPUBPF_SCRATCH: for its programs alone */
 	bool few;                       /* GPUBPF_FEW: of a ring, by few threads */

@@ -140,7 +140,9 @@ struct gpubpf_hook_device {
 	struct gpubpf_request *asked;               /* for the arena, not answered yet */
 	void *host;                                 /* mapping of the arena, */
 	int memory;                                 /* and what is mapped, until the device has it; then -1 */
-	size_t size, filled;                        /* bytes of it, and of those that the device has */
+	size_t size, own, filled;                   /* bytes of it, of the device's own part, and of those that it has */
+	uint32_t rows;                              /* of the arena's table, whose maps it has */
+	struct gpubpf_elsewhere *elsewhere;         /* of these, those that lie elsewhere (elsewhere.c) */
 	uint64_t arena;                             /* what twins get */
 	/* allocations.c */
 	struct gpubpf_hook_device *next_table;
@@ -170,6 +172,14 @@ int gpubpf_device_ready(struct gpubpf_hook_device *device, struct gpubpf_why *wh
 /* Bring to a device that is ready the maps of objects that have joined the session since. A twin that was asked for
  * after a plan was read needs no more than the arena had then. 0 or -errno with the reason. */
 int gpubpf_device_fill(struct gpubpf_hook_device *device, struct gpubpf_why *why);
+/*
+ * elsewhere.c: maps that do not lie in the device's own memory. By the device's lock, each: have memory for those of the
+ * first so many rows, and tell the device where they are; copy to the arena what is not the arena's memory itself, while
+ * kernels run or not; give it all back.
+ */
+int gpubpf_elsewhere_fill(struct gpubpf_hook_device *device, uint32_t rows, struct gpubpf_why *why);
+void gpubpf_elsewhere_copy(struct gpubpf_hook_device *device);
+void gpubpf_elsewhere_end(struct gpubpf_hook_device *device);
 /* shared_arena.c: the arena of that memfd, for all devices on host memory; MAP_FAILED and errno. And these pages of it are
  * those of `fd`, which is taken over, whenever it is mapped; false and errno. */
 void *gpubpf_shared_arena(int fd, size_t size);

@@ -172,13 +172,15 @@ static int map_arena(struct gpubpf_hook_device *d, struct gpubpf_packet *packet,
 			 (unsigned long long)answer->size, strerror(errno));
 		return -errno;
 	}
-	if (hdr->magic != GPUBPF_ARENA_MAGIC || hdr->version != GPUBPF_ARENA_VERSION || hdr->used > answer->size) {
+	if (hdr->magic != GPUBPF_ARENA_MAGIC || hdr->version != GPUBPF_ARENA_VERSION || hdr->own > answer->size ||
+	    hdr->own < GPUBPF_ARENA_DATA) {
 		unmap_arena(d, (void *)hdr, answer->size);
 		snprintf(why->text, sizeof(why->text), "the session's memory for maps is of another version");
 		return -EPROTO;
 	}
 	d->host = (void *)hdr;
 	d->size = answer->size;
+	d->own = hdr->own;
 	d->memory = gpubpf_msg_take_fd(packet, 0);
 	return 0;
 }
@@ -287,32 +289,26 @@ static int push_data(struct gpubpf_hook_device *d, off_t end)
 	return err;
 }
 
-/* The arena's table, so that what the device has describes itself. */
-static int push_rows(struct gpubpf_hook_device *d)
-{
-	return d->ops->device->arena_push(d->device, GPUBPF_ARENA_MAPS, (char *)d->host + GPUBPF_ARENA_MAPS,
-					  GPUBPF_ARENA_DATA - GPUBPF_ARENA_MAPS);
-}
-
 /* Segments of the arena that the device does not have yet. By its lock. */
 static int fill_arena(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 {
 	struct gpubpf_arena_hdr *hdr = d->host;
-	uint64_t used = __atomic_load_n(&hdr->used, __ATOMIC_ACQUIRE);
+	uint64_t used = __atomic_load_n(&hdr->used, __ATOMIC_ACQUIRE), given = __atomic_load_n(&hdr->given, __ATOMIC_ACQUIRE);
 	int err;
 
 	gpubpf_assert_held(&d->lock);
-	if (d->shared || used <= d->filled)
+	if (d->shared || (used <= d->filled && given <= d->rows))
 		return 0;
-	err = used > d->size ? -EPROTO : push_data(d, used);
-	if (!err && d->filled)
-		err = push_rows(d);
+	err = used > d->own ? -EPROTO : used > d->filled ? push_data(d, used) : 0;
 	if (!err)
 		err = gpubpf_arena_wait(d->ops->device, d->device);
 	if (err < 0) {
 		snprintf(why->text, sizeof(why->text), "memory for maps: it could not be filled: %s", strerror(-err));
 		return err;
 	}
+	err = gpubpf_elsewhere_fill(d, given, why);
+	if (err < 0)
+		return err;
 	d->filled = used;
 	__atomic_store_n(&hdr->filled, used, __ATOMIC_RELEASE);
 	gpubpf_prepare_start(d);
@@ -345,9 +341,11 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	err = take_arena(d, why);
 	if (err < 0)
 		return err;
-	err = ops->arena_attach(d->device, d->host, d->size, &d->arena, why);
-	if (!err && (err = fill_arena(d, why)))
+	err = ops->arena_attach(d->device, d->host, d->own, &d->arena, why);
+	if (!err && (err = fill_arena(d, why))) {
+		gpubpf_elsewhere_end(d);
 		ops->arena_detach(d->device);
+	}
 	close(d->memory);
 	d->memory = -1;
 	if (!err)
@@ -422,6 +420,7 @@ static bool pull(struct gpubpf_hook_device *d, uint32_t patience_ms, uint64_t *l
 		whole = may && !atomic_load(&d->dirty);
 		if (d->ops->device->settle && whole)
 			gpubpf_clock_again(d);
+		gpubpf_elsewhere_copy(d);
 		err = may ? copy_back(d, patience_ms, left) : 0;
 		if (whole && !err)
 			gpubpf_kernel_table_copied(d);
@@ -444,6 +443,15 @@ static void say_pulled(uint32_t number, uint32_t asked)
 	gpubpf_writer_finish(&w);
 }
 
+/* What the host reaches while kernels run. */
+static void copy_elsewhere(struct gpubpf_hook_device *d)
+{
+	pthread_mutex_lock(&d->lock);
+	if (d->state == DEVICE_READY)
+		gpubpf_elsewhere_copy(d);
+	pthread_mutex_unlock(&d->lock);
+}
+
 void gpubpf_device_pull(uint32_t number, uint32_t asked)
 {
 	uint64_t left;
@@ -452,6 +460,8 @@ void gpubpf_device_pull(uint32_t number, uint32_t asked)
 	for (struct gpubpf_hook_device *d = devices; d && !leaving; d = d->next)
 		if (d->number == number && ours(d) && !atomic_load(&d->running))
 			pull(d, ASKED_MS, &left);
+		else if (d->number == number && ours(d))
+			copy_elsewhere(d);
 	pthread_mutex_unlock(&lock);
 	say_pulled(number, asked); /* of one that is gone too: the tool waits for it */
 }
@@ -667,8 +677,10 @@ static bool let_go(struct gpubpf_hook_device *d)
 	if (!all_ended(d))
 		return false; /* released while a twin runs; its end will still be counted here */
 	pull_last(d);
-	if (d->state == DEVICE_READY)
+	if (d->state == DEVICE_READY) {
+		gpubpf_elsewhere_end(d);
 		ops->arena_detach(d->device);
+	}
 	if (d->device)
 		ops->close(d->device);
 	unmap_arena(d, d->host, d->size);

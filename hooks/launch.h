@@ -118,6 +118,9 @@ const struct gpubpf_device_open *gpubpf_hook_device_how(const struct gpubpf_hook
 /* What CLOCK_MONOTONIC is ahead of a device's clock that counts ns, as last measured; known once a twin is loaded. */
 uint64_t gpubpf_hook_device_clock_offset(const struct gpubpf_hook_device *device);
 uint64_t gpubpf_hook_device_arena(const struct gpubpf_hook_device *device); /* what twins get; 0 before */
+/* Memory of the runtime's beside it that twins read and write without being given it, of that kind: `memory` has room for `most`;
+ * how many are there, or with 0 how many there are. */
+uint32_t gpubpf_hook_device_memory(struct gpubpf_hook_device *device, enum gpubpf_placement where, void **memory, uint32_t most);
 
 int gpubpf_hook_program_create(const struct gpubpf_hook_ops *ops, void *adapter_program,
 			       struct gpubpf_hook_program **program);

@@ -63,6 +63,7 @@ void gpubpf_arena_use(void *arena, const struct gpubpf_layout *layout)
 {
 	struct gpubpf_arena_hdr *hdr = arena;
 
+	__atomic_store_n(&hdr->given, layout->nmaps, __ATOMIC_RELEASE);
 	__atomic_store_n(&hdr->used, layout->used, __ATOMIC_RELEASE);
 }
 
@@ -74,6 +75,7 @@ void gpubpf_arena_init(void *arena, const struct gpubpf_unit *unit, const struct
 		.magic = GPUBPF_ARENA_MAGIC,
 		.version = GPUBPF_ARENA_VERSION,
 		.size = layout->size,
+		.own = layout->own,
 		.maps_off = GPUBPF_ARENA_MAPS,
 		.base = (uintptr_t)arena,
 		.replicas = layout->replicas,

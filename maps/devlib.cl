@@ -5,6 +5,7 @@
 #include "words.h"
 #include "ctx.h"
 #include "helpers.h"
+#include "elsewhere.h"
 #include "allocations.h"
 #include "kinds.h"
 #include "print.h"

@@ -11,7 +11,7 @@
 
 #include "atomics.h"
 #include "ctx.h"
-#include "helpers.h"
+#include "elsewhere.h"
 #include "allocations.h"
 #include "kinds.h"
 #include "print.h"

@@ -143,12 +143,19 @@ static void size_print_ring(struct gpubpf_map_layout *l, uint64_t at, uint32_t b
 	gpubpf_ring_impl.size(l, NULL, &(struct gpubpf_map_scale){ .replicas = 1 });
 }
 
+/* Elsewhere each has pages of its own: they are registered, allocated and freed by themselves. */
+static uint64_t *where_next(const struct gpubpf_map_layout *l, uint64_t *at, uint64_t *placed, uint64_t *align)
+{
+	*align = l->flags & GPUBPF_LAYOUT_PLACED ? GPUBPF_ARENA_ALIGN : GPUBPF_REPLICA_ALIGN;
+	return l->flags & GPUBPF_LAYOUT_PLACED ? placed : at;
+}
+
 /* Lay out what the layout does not have, one after the other; returns where it ends, and the first map that does not fit. */
 static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
 	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, i;
-	uint64_t at = layout->used;
+	uint64_t at = layout->used, placed = layout->placed, most = layout->own ? layout->size : max, align, *next;
 
 	if (opts->map_use)
 		memcpy(use, opts->map_use, unit->nmaps * sizeof(*use));
@@ -160,19 +167,23 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 
 		check_map(&map, NULL); /* which puts right what says nothing */
 		describe(&map, use[i], l);
-		l->ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN);
+		if (opts->places)
+			l->flags |= opts->places[i];
+		next = where_next(l, &at, &placed, &align);
+		l->ctl = gpubpf_align(*next, align);
 		if (plausible(&map, scale, max))
 			size_map(l, &map, scale);
 		else
 			l->size = l->max_entries * gpubpf_align(l->value_size, 8);
-		if (l->ctl + l->size > max || !l->data) {
+		if (l->ctl + l->size > (next == &placed ? most : max) || !l->data) {
 			*culprit = i;
 			return max + 1;
 		}
 		if (map.prototype)
 			l->size = 0; /* so that no agent copies what lies where it would */
-		at = l->ctl + l->size;
+		*next = l->ctl + l->size;
 	}
+	layout->placed = gpubpf_align(placed, GPUBPF_ARENA_ALIGN);
 	if (opts->print_bytes && !layout->print_ring) {
 		size_print_ring(&layout->prints, gpubpf_align(at, GPUBPF_REPLICA_ALIGN), opts->print_bytes);
 		at = layout->prints.ctl + layout->prints.size;
@@ -249,8 +260,8 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 		       struct gpubpf_map_scale *scale, bool fixed, uint64_t max, struct gpubpf_layout *layout,
 		       struct gpubpf_diag *diag)
 {
+	uint64_t end, placed = layout->placed;
 	uint32_t culprit;
-	uint64_t end;
 
 	while ((end = lay_out(unit, opts, scale, max, layout, &culprit)) > max) {
 		if (scale->threads > FEW_THREADS && !fixed) {
@@ -261,6 +272,7 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 		} else {
 			return too_large(unit, layout, culprit, max, diag);
 		}
+		layout->placed = placed;
 	}
 	layout->used = end;
 	layout->nmaps = unit->nmaps;
@@ -269,6 +281,20 @@ static int add_segment(const struct gpubpf_unit *unit, const struct gpubpf_layou
 	layout->threads = scale->threads;
 	seal(layout);
 	return 0;
+}
+
+/* Now that the arena's own part has an end, maps that lie elsewhere are behind it, and there is room for more of them. */
+static void set_ends(struct gpubpf_layout *layout, const struct gpubpf_layout_opts *opts)
+{
+	layout->own = gpubpf_align(layout->used + opts->spare, GPUBPF_ARENA_ALIGN);
+	layout->own = layout->own < MAX_SIZE ? layout->own : MAX_SIZE;
+	layout->placed += layout->own;
+	layout->size = gpubpf_align(layout->placed + (opts->elsewhere ? opts->spare : 0), GPUBPF_ARENA_ALIGN);
+	for (uint32_t i = 0; i < layout->nmaps; i++)
+		if (layout->maps[i].flags & GPUBPF_LAYOUT_PLACED) {
+			layout->maps[i].ctl += layout->own;
+			layout->maps[i].data += layout->own;
+		}
 }
 
 int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
@@ -289,8 +315,8 @@ int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_la
 		free(out.maps);
 		return err;
 	}
-	out.size = gpubpf_align(out.used + opts->spare, GPUBPF_ARENA_ALIGN);
-	out.size = out.size < MAX_SIZE ? out.size : MAX_SIZE;
+	set_ends(&out, opts);
+	seal(&out);
 	*layout = out;
 	return 0;
 }
@@ -305,7 +331,7 @@ int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_lay
 	scale.replicas = layout->replicas;
 	scale.threads = layout->threads;
 	if (!err)
-		err = add_segment(unit, opts, &scale, true, layout->size, &out, diag);
+		err = add_segment(unit, opts, &scale, true, layout->own, &out, diag);
 	if (!err)
 		*layout = out;
 	return err;

@@ -10,6 +10,10 @@
  * A twin reaches it by its address alone: an extra kernel argument in OpenCL and Level Zero, a variable of the twin's in
  * CUDA and HIP.
  *
+ * Maps that lie elsewhere than in the device's memory (core/wire/placements.def) have offsets behind the device's part, and
+ * memory of their own there. In the device's copy of the table their ctl and data are addresses: programs look there. What
+ * such memory is the mirror's own (LIVE), or the agent copies from it.
+ *
  * Maps stay where they were laid out. Objects that join a session later get a segment each, behind the last one, in
  * room that was kept for that; nothing that twins were compiled with changes.
  *
@@ -21,7 +25,7 @@
 #include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
-#define GPUBPF_ARENA_VERSION 6
+#define GPUBPF_ARENA_VERSION 7
 #define GPUBPF_ARENA_ALIGN 4096
 #define GPUBPF_REPLICA_ALIGN 128 /* bytes between copies that different multiprocessors write */
 
@@ -45,7 +49,9 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	u64 filled;              /* the end of those that a device with memory of its own has, by the agent */
 	u64 allocations;         /* offset of the first table of the application's allocations; 0: nobody asks for them */
 	u64 allocation_tables;   /* how many there are */
-	u64 pad[15];
+	u64 own;                 /* bytes of it that lie in the device's memory: maps behind them have memory of their own */
+	u64 given;               /* rows of maps that devices may take, by the tool */
+	u64 pad[13];
 };
 
 #define GPUBPF_ARENA_IS_VERSION 8     /* offsets of members that the device library uses */
@@ -89,7 +95,11 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_LRU = 1 << 8,     /* a full table forgets what was not used lately */
 	GPUBPF_LAYOUT_EACH = 1 << 7,    /* of a call, not of a layout: the value is all copies (hash.h) */
 	GPUBPF_LAYOUT_FROM = 1 << 9,    /* of a call, too: the value is the address of one in device memory, of whole words */
+	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host writes and reads it while kernels do */
+	GPUBPF_LAYOUT_PLACED = 3 << 11, /* not 0: enum gpubpf_placement of a map that is behind the arena's own part */
 };
+#define GPUBPF_LAYOUT_PLACE(flags) (((flags) & GPUBPF_LAYOUT_PLACED) >> 11)
+#define GPUBPF_LAYOUT_PLACED_IN(place) ((u32)(place) << 11)
 
 /* rows of the arena's table: offsets of members that the device library uses */
 #define GPUBPF_ROW_SIZE 64

@@ -27,6 +27,8 @@ struct gpubpf_layout_opts {
 	uint32_t allocation_tables; /* of the application's allocations; 0: none */
 	uint32_t ring_bytes;     /* rings of a PERF_EVENT_ARRAY in all; 0: 4 MiB, more on large devices */
 	const uint32_t *map_use; /* union of the programs' facts, [unit->nmaps]; decides replication */
+	const uint32_t *places;  /* where they lie, [unit->nmaps] of the flags GPUBPF_LAYOUT_PLACED and LIVE; NULL: in the arena */
+	bool elsewhere;          /* maps that come later may lie elsewhere too: room for them */
 };
 
 struct gpubpf_layout {
@@ -34,7 +36,9 @@ struct gpubpf_layout {
 	uint32_t nmaps;
 	struct gpubpf_map_layout prints; /* the print ring's, if there is one */
 	uint64_t size;                  /* of the arena, a multiple of GPUBPF_ARENA_ALIGN as the next */
-	uint64_t used;                  /* the end of what is laid out */
+	uint64_t own;                   /* bytes of it that lie in the device's memory: what is placed elsewhere is behind them */
+	uint64_t used;                  /* the end of what is laid out there, */
+	uint64_t placed;                /* and behind them */
 	uint64_t hash;
 	uint64_t print_ring;            /* arena offset of its layout, 0 none */
 	uint64_t allocations;           /* arena offset of their tables, 0 none */

@@ -25,7 +25,8 @@ static bool ring_is_sane(const struct gpubpf_map_layout *l)
 	       l->copy_stride < 1ull << GPUBPF_RING_SHIFT && l->copy_stride <= bytes / l->copies;
 }
 
-/* The layout in a row of the arena's table; false: there is none, it is nonsense, or of a segment behind `size`. */
+/* The layout in a row of the arena's table; false: there is none, it is nonsense, of a segment behind `size`, or of a map
+ * that lies elsewhere. */
 static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_layout *l)
 {
 	const struct gpubpf_arena_hdr *hdr = m->arena;
@@ -37,7 +38,7 @@ static bool layout_at(const struct gpubpf_mirror *m, u32 row, struct gpubpf_map_
 					   row >= __atomic_load_n(&hdr->nmaps, __ATOMIC_ACQUIRE))
 		return false;
 	memcpy(l, (const char *)m->arena + off, sizeof(*l));
-	return l->ctl <= m->size && l->size <= m->size - l->ctl && l->data >= l->ctl && l->data <= l->ctl + l->size &&
+	return !(l->flags & GPUBPF_LAYOUT_PLACED) && l->ctl <= m->size && l->size <= m->size - l->ctl && l->data >= l->ctl && l->data <= l->ctl + l->size &&
 	       (!is_ring(l) || ring_is_sane(l));
 }
 

@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "core/diag.h"
+#include "gpubpf/placement.h"
 #include "internal.h"
 
 #define MAX_TARGET 4096                /* bytes of a place in a program */
@@ -77,6 +78,7 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, cons
 		bpf_map__set_autocreate(map, false);
 	else if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
+	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)GPUBPF_F_PLACE_MASK); /* a matter of GPUs */
 	bpf_map__set_pin_path(map, NULL);
 }
 

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "core/diag.h"
+#include "core/placement.h"
+#include "gpubpf/placement.h"
 #include "maps/impl.h"
 
 #define MAX_ENTRIES (1u << 30)
 #define PAGE 4096u
 #define ANY_FLAGS \
-	(BPF_F_NUMA_NODE | BPF_F_RDONLY | BPF_F_WRONLY | BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG)
+	(BPF_F_NUMA_NODE | BPF_F_RDONLY | BPF_F_WRONLY | BPF_F_RDONLY_PROG | BPF_F_WRONLY_PROG | GPUBPF_F_PLACE_MASK)
 
 static int wrong(struct gpubpf_diag *diag, const char *attr, uint32_t is, const struct gpubpf_map_type *type,
 		 const char *must)
@@ -37,6 +39,10 @@ static int check_flags(const struct gpubpf_map *map, struct gpubpf_diag *diag)
 {
 	uint32_t allowed = ANY_FLAGS | map->type->impl->map_flags, extra = map->map_flags & ~allowed;
 
+	if (!extra && map->place > GPUBPF_PLACEMENTS)
+		return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
+				       "map_flags has 0x%x, which says where the map is to lie and is none of GPUBPF_F_DEVICE, "
+				       "GPUBPF_F_PINNED, GPUBPF_F_SVM and GPUBPF_F_MANAGED", map->map_flags & GPUBPF_F_PLACE_MASK);
 	if (!extra)
 		return 0;
 	return gpubpf_diag_set(diag, GPUBPF_E_BAD_MAP, GPUBPF_NOPC,
@@ -59,7 +65,7 @@ int gpubpf_map_define(const struct gpubpf_sys_map *def, const char *name, bool g
 	*map = (struct gpubpf_map){
 		.type = type, .key_size = def->key_size, .value_size = def->value_size,
 		.max_entries = def->max_entries, .map_flags = def->flags, .map_extra = def->extra, .global_data = global_data,
-		.rdonly = def->flags & BPF_F_RDONLY_PROG, .inner = def->inner,
+		.place = (def->flags & GPUBPF_F_PLACE_MASK) >> GPUBPF_PLACE_SHIFT, .rdonly = def->flags & BPF_F_RDONLY_PROG, .inner = def->inner,
 		.btf_key = def->btf_key, .btf_value = def->btf_value,
 	};
 	snprintf(map->name, sizeof(map->name), "%s", name);

@@ -11,12 +11,14 @@
 #include "clc.h"
 #include "maps/impl.h"
 
-/* Where an element of a map of maps lies, its pointer tells. */
-static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element)
+/* Where an element of a map of maps lies, its pointer tells; where a map lies that is not in the arena, the arena's row. */
+static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
 {
 	text_add(t, "%u, %u, %u, %u, %u, ", l->flags, l->key_size, l->value_size, l->max_entries, l->copies);
 	if (element)
 		text_add(t, "gpubpf_of_maps_ctl(env, map), gpubpf_of_maps_data(env, map), ");
+	else if (l->flags & GPUBPF_LAYOUT_PLACED)
+		text_add(t, "gpubpf_elsewhere_ctl(env, %u), gpubpf_elsewhere_data(env, %u), ", row, row);
 	else
 		text_add(t, "%lluUL, %lluUL, ", (unsigned long long)l->ctl, (unsigned long long)l->data);
 	text_add(t, "%lluUL, %lluUL", (unsigned long long)l->stride, (unsigned long long)l->copy_stride);
@@ -29,6 +31,7 @@ struct functions {
 	const char *impl;
 	const struct gpubpf_map_layout *layout;
 	bool element;           /* of a map of maps: which one, is their first parameter */
+	uint32_t row;           /* of the arena's table */
 };
 
 /* static TYPE gpubpf_PREFIX_OP(GPUBPF_ENV PARAMETERS) { return gpubpf_IMPL_OP(env, LAYOUT ARGUMENTS); } */
@@ -39,7 +42,7 @@ static void operation(const struct functions *f, const char *type, const char *o
 
 	text_add(t, "static %s gpubpf_%s_%s%s(GPUBPF_ENV%s%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, f->prefix, op,
 		 f->layout->flags & GPUBPF_LAYOUT_FROM ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters, f->impl, op);
-	layout(t, f->layout, f->element);
+	layout(t, f->layout, f->element, f->row);
 	text_add(t, "%s);\n}\n", arguments);
 }
 
@@ -79,7 +82,7 @@ static void map_functions(struct text *t, uint32_t index, const struct gpubpf_ma
 	const struct gpubpf_map_type *type = map->type;
 	const struct gpubpf_helper *h;
 	struct gpubpf_map_layout from = *l;
-	struct functions f = { .t = t, .impl = type->impl->name, .layout = l, .element = map->prototype }, direct;
+	struct functions f = { .t = t, .impl = type->impl->name, .layout = l, .element = map->prototype, .row = index }, direct;
 
 	from.flags |= GPUBPF_LAYOUT_FROM;
 	snprintf(f.prefix, sizeof(f.prefix), "map%u", index);

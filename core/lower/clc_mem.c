@@ -53,8 +53,8 @@ static void place(struct clc *c, uint32_t pc, uint32_t reg, bool private)
 		text_add(c->t, "GPUBPF_PRIV(" CLC_MEM ", %s)", insn->width, natural(access, insn->width),
 			 clc_stack_index(c, access, reg, insn->off, buf));
 	else
-		text_add(c->t, "GPUBPF_GLOB(%s" CLC_MEM ", %s)", insn->ordered ? "volatile " : "", insn->width,
-			 natural(access, insn->width), device_address(reg, insn->off, buf));
+		text_add(c->t, "GPUBPF_GLOB(%s" CLC_MEM ", %s)",
+			 insn->ordered || gpubpf_lower_is_live(c->job, access) ? "volatile " : "", insn->width, natural(access, insn->width), device_address(reg, insn->off, buf));
 }
 
 static void load_from(struct clc *c, uint32_t pc, bool private)

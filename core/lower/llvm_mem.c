@@ -17,7 +17,7 @@ static const struct gpubpf_access *access_of(struct low_frame *f, uint32_t pc)
 	return &f->p->prog->facts->insn[pc].mem;
 }
 
-LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width, unsigned align)
+static LLVMValueRef load_bytes(struct low *l, LLVMValueRef address, unsigned width, unsigned align, bool live)
 {
 	unsigned part = align < width ? align : width;
 	LLVMValueRef sum = low_const(l, 0), v, at;
@@ -26,6 +26,7 @@ LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width
 		at = i ? LLVMBuildAdd(l->b, address, low_const(l, i), "") : address;
 		v = LLVMBuildLoad2(l->b, low_int(l, part), low_device_ptr(l, at), "");
 		LLVMSetAlignment(v, part);
+		LLVMSetVolatile(v, live);
 		v = LLVMBuildZExt(l->b, v, low_int(l, 8), "");
 		if (part == width)
 			return v;
@@ -34,7 +35,12 @@ LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width
 	return sum;
 }
 
-void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width, unsigned align)
+LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width, unsigned align)
+{
+	return load_bytes(l, address, width, align, false);
+}
+
+static void store_bytes(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width, unsigned align, bool live)
 {
 	unsigned part = align < width ? align : width;
 
@@ -43,8 +49,15 @@ void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsig
 		LLVMValueRef bits = i ? LLVMBuildLShr(l->b, v, low_const(l, 8 * i), "") : v;
 
 		bits = LLVMBuildTrunc(l->b, bits, low_int(l, part), "");
-		LLVMSetAlignment(LLVMBuildStore(l->b, bits, low_device_ptr(l, at)), part);
+		bits = LLVMBuildStore(l->b, bits, low_device_ptr(l, at));
+		LLVMSetAlignment(bits, part);
+		LLVMSetVolatile(bits, live);
 	}
+}
+
+void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width, unsigned align)
+{
+	store_bytes(l, address, v, width, align, false);
 }
 
 /* Strong accesses beside a fence (PTX ISA 8.4, 8.8): volatile, since SPIR-V has no atomic ones of 1 and 2 bytes. */
@@ -161,7 +174,7 @@ static void load_from(struct low_frame *f, uint32_t pc, LLVMValueRef address, LL
 	set_loaded(f, insn,
 		   private       ? private_load(l, private, insn->width, align) :
 		   insn->ordered ? acquire(l, address, insn->width) :
-				   low_device_load(l, address, insn->width, align));
+				   load_bytes(l, address, insn->width, align, gpubpf_lower_is_live(l->job, access_of(f, pc))));
 }
 
 static LLVMValueRef loaded_at(struct low_frame *f, uint32_t pc)
@@ -258,7 +271,7 @@ static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLV
 		add[1] = LLVMBuildSub(l->b, v, old, "");
 		low_call(l, add_function(f, pc), add, 2);
 	} else {
-		low_device_store(l, address, v, insn->width, align);
+		store_bytes(l, address, v, insn->width, align, gpubpf_lower_is_live(l->job, access_of(f, pc)));
 	}
 }
 

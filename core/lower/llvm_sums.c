@@ -28,14 +28,15 @@ static bool may_wait(const struct gpubpf_prog *prog, uint32_t map)
 	return true;
 }
 
-/* How many values, of each of which every multiprocessor has a summand; 0: they cannot be kept. (Programs of no site of the
+/* How many values, of each of which every multiprocessor has a summand; 0: they cannot be kept, as where the host looks on. (Programs of no site of the
  * job have no facts here.) */
 static uint32_t values_of(const struct low *l, uint32_t map)
 {
 	const struct gpubpf_unit *unit = l->job->unit;
 	const struct gpubpf_map *m = &unit->maps[map];
 
-	if (!(l->job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)))
+	if (!(l->job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) ||
+	    l->job->layouts[map].flags & GPUBPF_LAYOUT_LIVE)
 		return 0;
 	if (m->max_entries != 1 && (m->type->impl != &gpubpf_array_impl || m->max_entries > LOW_MAX_VALUES))
 		return 0;
@@ -62,7 +63,7 @@ static LLVMValueRef first_value(struct low_frame *f, uint32_t map)
 {
 	LLVMValueRef args[16] = { f->p->env };
 	struct low *l = f->p->l;
-	unsigned n = 1 + low_map_args(l, &l->job->layouts[map], args + 1);
+	unsigned n = 1 + low_unit_map(l, args[0], map, args + 1);
 
 	args[n++] = low_const32(l, 0);
 	return low_call(l, "gpubpf_array_address", args, n);

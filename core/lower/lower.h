@@ -140,4 +140,15 @@ static inline bool gpubpf_is_direct(const struct gpubpf_helper *helper, const st
 	       !(a->spaces & ~(GPUBPF_SPACE_MAP_VALUE | GPUBPF_SPACE_RECORD));
 }
 
+/* Does the host read and write there while kernels do? Then each access is one that is made. */
+static inline bool gpubpf_lower_is_live(const struct gpubpf_lower_job *job, const struct gpubpf_access *access)
+{
+	bool live = false;
+
+	for (uint32_t i = 0; !job->checked && access->spaces & GPUBPF_SPACE_MAP_VALUE && i < job->unit->nmaps; i++)
+		if (access->map == (int)i || access->map == GPUBPF_ANY_MAP)
+			live |= job->layouts[i].flags & GPUBPF_LAYOUT_LIVE;
+	return live;
+}
+
 #endif

@@ -69,15 +69,29 @@ static uint32_t tables_of(bool shared)
 	return shared ? GPUBPF_ALLOCATION_TABLES : 1;
 }
 
-int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, uint64_t memory, uint32_t process,
-		      uint32_t device, struct gpubpf_diag *diag)
+/* Where the maps of a unit from the first one on lie there, as a layout takes it. */
+static int choose_places(struct gpubpf_session *s, struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, uint32_t first,
+			 const uint32_t *map_use, uint32_t *flags, struct gpubpf_diag *diag)
+{
+	int err = a->shared ? gpubpf_placements_shared(s, unit, first, map_use, a->places, diag) :
+			      gpubpf_placements_choose(s, unit, first, map_use, a->caps, a->name, a->places, diag);
+
+	for (uint32_t m = first; m < unit->nmaps && !err; m++)
+		flags[m] = a->shared ? a->places[m] & ~(uint32_t)GPUBPF_LAYOUT_PLACED : a->places[m];
+	return err;
+}
+
+int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps, uint64_t memory,
+		      uint32_t process, struct gpubpf_diag *diag)
 {
 	struct gpubpf_session_arena *a = &s->arenas[s->narenas];
+	bool shared = !caps;
+	uint32_t places[GPUBPF_MAX_MAPS];
 	struct gpubpf_layout_opts opts = {
 		.replicas = replicas ? replicas : 1, .threads = s->opts.threads,
 		.print_bytes = s->print_ring ? GPUBPF_PRINT_BYTES : 0, .map_use = s->map_use,
 		.allocation_tables = s->allocations ? tables_of(shared) : 0,
-		.max_size = room_on(memory), .spare = spare_on(memory),
+		.max_size = room_on(memory), .spare = spare_on(memory), .places = places, .elsewhere = !shared,
 	};
 	int err;
 
@@ -85,7 +99,16 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 		return gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC,
 				       "the session has %u devices with memory of their own already",
 				       GPUBPF_MAX_ARENAS);
-	*a = (struct gpubpf_session_arena){ .shared = shared, .process = process, .device = device };
+	*a = (struct gpubpf_session_arena){ .shared = shared, .process = process };
+	if (caps) {
+		a->device = caps->ordinal;
+		a->caps = caps->bits;
+		memcpy(a->backend, caps->backend, sizeof(a->backend));
+		memcpy(a->name, caps->name, sizeof(a->name));
+	}
+	err = choose_places(s, a, &s->loaded->unit, 0, s->map_use, places, diag);
+	if (err < 0)
+		return err;
 	err = gpubpf_layout_compute(&s->loaded->unit, &opts, &a->layout, diag);
 	if (err < 0)
 		return err;
@@ -98,15 +121,18 @@ int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, 
 	return s->narenas++;
 }
 
-int gpubpf_arena_lay_out(const struct gpubpf_session_arena *a, const struct gpubpf_unit *unit, const uint32_t *map_use,
+int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
 			 bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag)
 {
+	struct gpubpf_session_arena *a = &s->arenas[arena];
+	uint32_t places[GPUBPF_MAX_MAPS];
 	struct gpubpf_layout_opts opts = {
 		.print_bytes = prints ? GPUBPF_PRINT_BYTES : 0, .map_use = map_use,
-		.allocation_tables = allocations ? tables_of(a->shared) : 0,
+		.allocation_tables = allocations ? tables_of(a->shared) : 0, .places = places,
 	};
+	int err = choose_places(s, a, unit, layout->nmaps, map_use, places, diag);
 
-	return gpubpf_layout_extend(unit, &opts, layout, diag);
+	return err < 0 ? err : gpubpf_layout_extend(unit, &opts, layout, diag);
 }
 
 /* What the tool put into its own copy of a map (configuration, say) goes to a device that comes later, in place of what the
@@ -235,17 +261,17 @@ int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct 
 	int index;
 
 	if (dev->caps.bits & GPUBPF_CAP_SHARED_ARENA) {
-		s->arenas[0].used = true;
-		return 0;
+		index = gpubpf_placements_check(s, &dev->caps, diag);
+		s->arenas[0].used |= !index;
+		return index;
 	}
 	if (replicas > 65536)
 		return gpubpf_diag_set(diag, GPUBPF_E_PROTOCOL, GPUBPF_NOPC, "it claims %u compute units", replicas);
 	if (replicas > MAX_REPLICAS)
 		replicas = MAX_REPLICAS;
-	index = gpubpf_arena_open(s, replicas, false, dev->caps.memory, peer->process, dev->caps.ordinal, diag);
+	index = gpubpf_arena_open(s, replicas, &dev->caps, dev->caps.memory, peer->process, diag);
 	if (index < 0)
 		return index;
-	memcpy(s->arenas[index].backend, dev->caps.backend, sizeof(s->arenas[index].backend));
 	s->arenas[index].used = true;
 	tell_apart(s, dev->caps.name);
 	seed_maps(s, index, 0, !s->arenas[0].used, dev->caps.name);
@@ -472,6 +498,9 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
 	memset(value, 0, value_sz);
+	for (uint32_t i = 1; i < map->session->narenas; i++)
+		if (gpubpf_placement_reaches(map->session, i, gpubpf_map_index(map)))
+			view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
 	return gpubpf_map_told(gpubpf_map_take(&view, key, value));
 }
 
@@ -506,25 +535,69 @@ static int check_element(const struct gpubpf_map *map, const void *value)
 	return gpubpf_map_takes(map, number) ? 0 : -EINVAL;
 }
 
+/* What the host does to its own copy of a map it does also where programs of devices see it; there first, since theirs is the
+ * answer. The value has parts for all arenas, where a map has more than one. */
+static int update_devices(const struct gpubpf_map *map, const void *key, const uint8_t *value, uint64_t flags, bool *any)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->narenas && !err; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+
+		if (gpubpf_placement_reaches(s, i, gpubpf_map_index(map))) {
+			err = gpubpf_map_update(&view, key, value, flags);
+			*any = true;
+		}
+		value += gpubpf_map_is_percpu(map) ? gpubpf_map_user_value_size(&view) : 0;
+	}
+	return err;
+}
+
+static int delete_devices(const struct gpubpf_map *map, const void *key, bool *any)
+{
+	const struct gpubpf_session *s = map->session;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->narenas; i++) {
+		struct gpubpf_map_view view = gpubpf_arena_view(s, i, gpubpf_map_index(map));
+		bool reaches = gpubpf_placement_reaches(s, i, gpubpf_map_index(map));
+		int one = reaches ? gpubpf_map_delete(&view, key) : 0;
+
+		*any |= reaches;
+		err = err ? err : one;
+	}
+	return err;
+}
+
 int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, const void *value,
 			    size_t value_sz, uint64_t flags)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	bool devices = false;
+	int err;
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || (gpubpf_map_of_names(map) && check_element(map, value) < 0))
 		return -EINVAL;
 	map->session->map_set[gpubpf_map_index(map)] = true;
-	return gpubpf_map_told(gpubpf_map_update(&view, key, value, flags));
+	err = update_devices(map, key, value, flags, &devices);
+	if (devices && (err || !(map->type->flags & GPUBPF_MAP_KEYED)))
+		return gpubpf_map_told(err);
+	return gpubpf_map_told(gpubpf_map_update(&view, key, value, devices ? 0 : flags));
 }
 
 int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	bool devices = false;
+	int err, own;
 
 	if (key_sz != map->key_size || flags)
 		return -EINVAL;
 	map->session->map_set[gpubpf_map_index(map)] = true;
-	return gpubpf_map_told(gpubpf_map_delete(&view, key));
+	err = delete_devices(map, key, &devices);
+	own = gpubpf_map_delete(&view, key);
+	return gpubpf_map_told(devices ? err : own);
 }
 
 /* Keys of arena i come after those of arena i - 1; a key that an earlier arena has is not told again. */

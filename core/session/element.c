@@ -25,13 +25,13 @@ const struct gpubpf_element_verb *gpubpf_element_verb(uint32_t what)
 	return &verbs[what];
 }
 
-/* Is what programs work on in memory that only devices have? */
-static bool elsewhere(const struct gpubpf_session *s)
+/* Is what programs work on in memory that only devices change? */
+static bool elsewhere(const struct gpubpf_session *s, const struct gpubpf_map *map)
 {
 	bool used = false;
 
 	for (uint32_t i = 1; i < s->narenas; i++)
-		used |= s->arenas[i].used;
+		used |= s->arenas[i].used && !gpubpf_placement_reaches(s, i, gpubpf_map_index(map));
 	return used && !s->arenas[0].used;
 }
 
@@ -55,7 +55,7 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 	if (!can(*map, verb->op))
 		return gpubpf_session_fail(s, -EINVAL, "map %s, of type %s, cannot %s; gpubpf map dump prints it", name,
 					   (*map)->type->name, verb->name);
-	if (verb->changes && elsewhere(s))
+	if (verb->changes && elsewhere(s, *map))
 		return gpubpf_session_fail(s, -EOPNOTSUPP, "map %s is in a device's own memory, where only its programs "
 					   "%s; %s", name, verb->name, (*map)->type->flags & GPUBPF_MAP_KEYED ?
 					   "lookup and dump show it" : "peek and dump show it");

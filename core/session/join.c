@@ -159,7 +159,7 @@ static int lay_out(struct joining *j, struct gpubpf_diag *diag)
 
 	for (uint32_t i = 0; i < j->s->narenas && !err; i++) {
 		j->layouts[i] = j->s->arenas[i].layout;
-		err = gpubpf_arena_lay_out(&j->s->arenas[i], &j->unit, j->use, j->prints, j->allocations, &j->layouts[i], diag);
+		err = gpubpf_arena_lay_out(j->s, i, &j->unit, j->use, j->prints, j->allocations, &j->layouts[i], diag);
 	}
 	return err;
 }

@@ -208,6 +208,29 @@ static int list_variables(void *arg, const struct gpubpf_entry *entry)
 	return 0;
 }
 
+/* Where the map lies on each device, and what it takes there. */
+static struct json_object *list_places(struct gpubpf_session *s, uint32_t index)
+{
+	struct json_object *places = json_object_new_array();
+	struct gpubpf_map_memory p;
+
+	for (uint32_t at = 0; gpubpf_map_memory_next(s, index, &at, &p);) {
+		struct json_object *o = json_object_new_object();
+
+		add_str(o, "name", p.device);
+		if (p.backend[0]) {
+			add_u64(o, "process", p.process);
+			add_u64(o, "device", p.ordinal);
+			add_str(o, "backend", p.backend);
+		}
+		add_str(o, "memory", gpubpf_placement_name(p.where));
+		json_object_object_add(o, "live", json_object_new_boolean(p.live));
+		add_u64(o, "bytes", p.bytes);
+		json_object_array_add(places, o);
+	}
+	return places;
+}
+
 static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 				    const struct gpubpf_report_opts *opts)
 {
@@ -226,6 +249,7 @@ static struct json_object *list_map(struct gpubpf_session *s, uint32_t index,
 	add_u64(o, "key_size", map->key_size);
 	add_u64(o, "value_size", map->value_size);
 	add_u64(o, "max_entries", map->max_entries);
+	json_object_object_add(o, "places", list_places(s, index));
 	if (!opts->no_entries)
 		gpubpf_entries_walk(s, index, map->global_data && l.btf && map->btf_value ? list_variables :
 				    list_entry, &l);

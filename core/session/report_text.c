@@ -380,6 +380,44 @@ static void show_title(const struct shown *sh)
 	fprintf(sh->out, ")\n");
 }
 
+static const char *size_of(uint64_t bytes, char buf[32])
+{
+	static const char *const unit[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+	double n = bytes;
+	int i = 0;
+
+	for (; n >= 1024 && i < 4; i++)
+		n /= 1024;
+	snprintf(buf, 32, i ? "%.1f %s" : "%.0f %s", n, unit[i]);
+	return buf;
+}
+
+/* Where the map lies, and what it takes there. */
+static void show_places(const struct shown *sh)
+{
+	struct gpubpf_map_memory p;
+	char text[32];
+
+	for (uint32_t at = 0; gpubpf_map_memory_next(sh->s, sh->map, &at, &p);)
+		fprintf(sh->out, "  %s in %s memory of %s%s\n", size_of(p.bytes, text), gpubpf_placement_name(p.where), p.device,
+			p.live ? ", seen by host and kernels at once" : "");
+}
+
+/* And all maps together. */
+static void show_memory(struct gpubpf_session *s, FILE *out)
+{
+	struct gpubpf_memory_used used;
+	char text[32];
+
+	for (uint32_t at = 0; gpubpf_memory_used_next(s, &at, &used);) {
+		fprintf(out, "memory of %s: %s", used.device, size_of(used.arena, text));
+		for (uint32_t i = 0; i < GPUBPF_PLACEMENTS; i++)
+			if (used.bytes[i])
+				fprintf(out, ", %s of maps in %s memory", size_of(used.bytes[i], text), gpubpf_placement_name(i));
+		fprintf(out, "\n");
+	}
+}
+
 static uint32_t used_mirrors(const struct gpubpf_session *s)
 {
 	uint32_t n = 0;
@@ -468,7 +506,9 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	gpubpf_map_hists(s, index, &sh.hists);
 	show_title(&sh);
 	headings(&sh);
-	if (!opts->no_entries)
+	if (opts->no_entries)
+		show_places(&sh);
+	else
 		err = show_entries(&sh);
 	gpubpf_table_finish(&sh.table);
 	gpubpf_rows_finish(&sh.rows);
@@ -651,6 +691,8 @@ int gpubpf_report_text(struct gpubpf_session *s, FILE *out, const struct gpubpf_
 	if (!opts->maps_only)
 		show_kernels(s, out, opts);
 	err = show_maps(s, out, opts);
+	if (!err && opts->no_entries)
+		show_memory(s, out);
 	if (opts->maps_only || err < 0)
 		return err;
 	show_events(s, out, opts);

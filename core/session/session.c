@@ -173,6 +173,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	}
 	for (uint32_t i = 0; i < s->nnotes; i++)
 		free(s->notes[i]);
+	gpubpf_placements_free(s);
 	free(s->images);
 	free(s->paths);
 	free(s->attach);
@@ -360,7 +361,9 @@ static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 	if (!err)
 		err = gather_use(s, &s->loaded->unit);
 	if (!err)
-		err = gpubpf_arena_open(s, host_replicas(), true, host_memory(), 0, 0, diag);
+		err = gpubpf_placements_named(s, &s->loaded->unit, diag);
+	if (!err)
+		err = gpubpf_arena_open(s, host_replicas(), NULL, host_memory(), 0, diag);
 	return err < 0 ? err : 0;
 }
 

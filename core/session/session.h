@@ -7,6 +7,7 @@
  *   session.c           life: load, verify, start, poll, stop
  *   server.c            sockets and the event loop           runtime_dir.c      the folder where they lie
  *   attach.c            what is attached                     join.c             objects that come later
+ *   placement.c         in which memory maps lie
  *   linux_progs.c       programs for the Linux kernel, and arrays that they share
  *   peer.c              what a peer may say                  arena.c            layouts, arenas, look-ups in all
  *   request.c           a request for a twin and its answer  kernel_table.c     which kernels ran, and how
@@ -25,6 +26,7 @@
 #define GPUBPF_SESSION_SESSION_H
 
 #include "core/diag.h"
+#include "core/wire/placement.h"
 #include "core/facts.h"
 #include "core/load/load.h"
 #include "core/prog.h"
@@ -69,6 +71,15 @@ struct gpubpf_session_arena {
 	void *begun;               /* what its summed maps held at first, laid out alike; NULL: zeros */
 	uint32_t process, device;  /* whose, unless shared, */
 	char backend[16];          /* and of which runtime */
+	char name[96];             /* the device's */
+	uint64_t caps;             /* and what it has, GPUBPF_CAP_*; of a shared one: nothing that devices do not all have */
+	uint32_t places[GPUBPF_MAX_MAPS]; /* where maps lie: GPUBPF_LAYOUT_PLACED and LIVE */
+};
+
+/* what the user has said of where a map is to lie */
+struct gpubpf_placement_asked {
+	char *map;                 /* name or glob, owned */
+	int where;                 /* enum gpubpf_placement */
 };
 
 /* a device as the report names it: once, however many contexts a process makes of it */
@@ -158,7 +169,8 @@ struct gpubpf_session {
 	char **paths;
 	struct gpubpf_load_image *images;  /* [npaths], data owned; NULL: read from the path */
 	struct gpubpf_attach *attach;
-	uint32_t npaths, nattach;
+	struct gpubpf_placement_asked *places;
+	uint32_t npaths, nattach, nplaces;
 	struct gpubpf_loaded *loaded;
 	struct gpubpf_linux **linux_progs; /* [nlinux_progs] of objects, by index; NULL: nothing of it is in the kernel */
 	uint32_t nlinux_progs;
@@ -314,14 +326,46 @@ void gpubpf_rescue_ended(struct gpubpf_session *s);
 void gpubpf_rescues_finish(struct gpubpf_session *s);
 int gpubpf_server_watch_rescue(struct gpubpf_session *s, int pidfd);
 
-/* arena.c: `memory` is the device's, 0 where it is not known. Index or -errno. */
-int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, bool shared, uint64_t memory, uint32_t process,
-		      uint32_t device, struct gpubpf_diag *diag);
+/*
+ * placement.c. Fill in, for maps from the first one on, where they lie on a device of these capabilities, or on those that work on
+ * the host's memory. -EOPNOTSUPP where the user, or the map's definition, asks for what it has not, and the reason.
+ */
+enum gpubpf_placement gpubpf_placed_in(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
+int gpubpf_placements_choose(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
+			 uint64_t caps, const char *device, uint32_t *places, struct gpubpf_diag *diag);
+int gpubpf_placements_shared(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t first, const uint32_t *map_use,
+			 uint32_t *places, struct gpubpf_diag *diag);
+/* Has a device all that maps are to lie in? */
+int gpubpf_placements_check(const struct gpubpf_session *s, const struct gpubpf_device_caps *caps, struct gpubpf_diag *diag);
+/* Are there maps of the names that the user has given? -EINVAL and which there is not. */
+int gpubpf_placements_named(const struct gpubpf_session *s, const struct gpubpf_unit *unit, struct gpubpf_diag *diag);
+/* Where a map lies, device by device, which work on it: from *at 0 on. False after the last. */
+struct gpubpf_map_memory {
+	const char *device, *backend;  /* backend "": the devices that work on host memory, whichever they are */
+	uint32_t process, ordinal;
+	enum gpubpf_placement where;
+	bool live;                     /* the host and kernels see at once what the others write */
+	uint64_t bytes;
+};
+bool gpubpf_map_memory_next(const struct gpubpf_session *s, uint32_t map, uint32_t *at, struct gpubpf_map_memory *place);
+/* What maps take in each kind of memory of a device, and what its arena is in all, with room for more. */
+struct gpubpf_memory_used {
+	const char *device;
+	uint64_t arena, bytes[GPUBPF_PLACEMENTS];
+};
+bool gpubpf_memory_used_next(const struct gpubpf_session *s, uint32_t *at, struct gpubpf_memory_used *used);
+/* Is what the host changes in the map there what programs of a device with memory of its own see? */
+bool gpubpf_placement_reaches(const struct gpubpf_session *s, uint32_t arena, uint32_t map);
+void gpubpf_placements_free(struct gpubpf_session *s);
+
+/* arena.c: of a device, NULL: that of all which work on host memory, as much as there is of it. Index or -errno. */
+int gpubpf_arena_open(struct gpubpf_session *s, uint32_t replicas, const struct gpubpf_device_caps *caps, uint64_t memory,
+		      uint32_t process, struct gpubpf_diag *diag);
 int gpubpf_arena_for(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_session_device *dev,
 		     struct gpubpf_diag *diag);
 void gpubpf_arenas_close(struct gpubpf_session *s);
 /* Place what the unit has more than the layout, which becomes as gpubpf_layout_extend() says; no arena changes. */
-int gpubpf_arena_lay_out(const struct gpubpf_session_arena *arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
+int gpubpf_arena_lay_out(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_unit *unit, const uint32_t *map_use,
 			 bool prints, bool allocations, struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 /* The arena has the session's maps by that layout, and keeps the segments that it has gained from devices until */
 void gpubpf_arena_grow(struct gpubpf_session *s, uint32_t arena, const struct gpubpf_layout *layout);

@@ -50,6 +50,13 @@ enum gpubpf_cap_bits {
 	GPUBPF_CAP_DRAINS = 1 << 14,        /* the agent empties rings by itself, beside kernels */
 	GPUBPF_CAP_LINKS_PARTS = 1 << 15,   /* the runtime links parts of IL as it loads them: nothing is built before */
 	GPUBPF_CAP_ALLOCATIONS = 1 << 16,   /* the hooks know where the application's allocations lie (hooks/allocations.c) */
+	/* memory that maps may lie in: the rows of core/wire/placements.def */
+	GPUBPF_CAP_HOST_PINNED = 1 << 17,
+	GPUBPF_CAP_HOST_REGISTERED = 1 << 18,
+	GPUBPF_CAP_SVM_FINE = 1 << 19,
+	GPUBPF_CAP_SVM_SYSTEM = 1 << 20,
+	GPUBPF_CAP_MANAGED = 1 << 21,
+	GPUBPF_CAP_HOST_ATOMICS = 1 << 22,
 };
 
 struct gpubpf_device_caps {

@@ -65,6 +65,12 @@ static int copy_all(struct rescue *r, void *mirror, size_t size)
 	return n < 0 ? n : 0;
 }
 
+/* Maps that lie elsewhere are the mirror's memory, or went with the process. */
+static size_t own_part(const struct gpubpf_arena_hdr *hdr, size_t size)
+{
+	return hdr->own < size ? hdr->own : size;
+}
+
 /* The device whose memory it is: 0, -ENODEV past the last one, -EXDEV: another. */
 static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void *mirror, size_t size,
 		     struct gpubpf_why *why)
@@ -76,7 +82,7 @@ static int copy_from(const struct gpubpf_device_ops *ops, uint32_t number, void 
 	err = ops->open(&how, &r.device, why);
 	if (err < 0)
 		return err;
-	err = ops->arena_adopt(r.device, GPUBPF_RESCUE_MEMORY, mirror, size, why);
+	err = ops->arena_adopt(r.device, GPUBPF_RESCUE_MEMORY, mirror, own_part(mirror, size), why);
 	if (!err)
 		err = copy_all(&r, mirror, size);
 	ops->close(r.device);

@@ -137,6 +137,11 @@ GPUBPF_API int gpubpf_session__add_object_mem(struct gpubpf_session *s, const ch
 					      size_t size);
 /* Bind a program to kernels other than its section says: a name or a glob. -EBUSY after load, -ENOMEM. */
 GPUBPF_API int gpubpf_session__attach(struct gpubpf_session *s, const char *prog, const char *pattern);
+/* Have a map, by its name or a glob, lie in "device", "pinned", "svm" or "managed" memory (gpubpf-map(8)), whatever its
+ * definition says; of several that match, the last. Load refuses (-EOPNOTSUPP) a map of that name that can lie in the device's
+ * alone, which a glob leaves there, and a name that no map has; a device that lacks such memory runs its kernels unprobed, and a
+ * note says which capability it is. -EINVAL of another place, -EBUSY after load, -ENOMEM. */
+GPUBPF_API int gpubpf_session__place(struct gpubpf_session *s, const char *map, const char *where);
 /* Load and verify everything. -EINVAL when an object or a program is refused, or there is no route of the name in
  * opts->route; -E2BIG when the maps are larger than memory may be; what open(2), read(2) or memfd_create(2) answered,
  * -ENOENT say; gpubpf_session__error() then holds the whole diagnostic. -ENOMEM; -EBUSY when loaded already. There is

@@ -92,6 +92,7 @@ typedef __s64 s64;
 #include "ctx.h"
 #pragma clang attribute pop
 #include "allocation.h"
+#include "placement.h"
 
 /* --- maps --- */
 

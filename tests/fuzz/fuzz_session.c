@@ -155,7 +155,7 @@ static void load(struct gpubpf_session *s)
 	load_program(s);
 	s->has_rings = s->print_ring = true;
 	gpubpf_diag_init(&diag);
-	if (gpubpf_arena_open(s, 2, true, 0, 0, 0, &diag) < 0)
+	if (gpubpf_arena_open(s, 2, NULL, 0, 0, &diag) < 0)
 		abort();
 	s->print_ring = false; /* other arenas do without one: they are quicker to make */
 	s->state = GPUBPF_SESSION_LOADED;

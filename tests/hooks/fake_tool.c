@@ -326,7 +326,7 @@ static void fill_arena(struct gpubpf_arena_hdr *hdr)
 
 	hdr->magic = GPUBPF_ARENA_MAGIC;
 	hdr->version = GPUBPF_ARENA_VERSION;
-	hdr->size = hdr->used = ARENA_SIZE;
+	hdr->size = hdr->own = hdr->used = ARENA_SIZE;
 	hdr->nmaps = 1;
 	hdr->maps_off = GPUBPF_ARENA_MAPS;
 	*l = (struct gpubpf_map_layout){ .type = 2, .key_size = 4, .value_size = 16, .max_entries = FAKE_KERNELS,

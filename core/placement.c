@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "placement.h"
+
+#include "facts.h"
+#include "gpubpf/placement.h"
+#include "prog.h"
+
+#define GPUBPF_PLACEMENT(id, name, needs, live, meaning) \
+	_Static_assert(GPUBPF_F_##id == (GPUBPF_PLACE_##id + 1) << GPUBPF_PLACE_SHIFT, "the flag of that place");
+#include "core/wire/placements.def"
+
+static const struct {
+	uint32_t types, unless;
+	enum gpubpf_placement where;
+} choices[] = {
+#define GPUBPF_PLACED_BY(types, unless, id) { types, unless, GPUBPF_PLACE_##id },
+#include "core/wire/placements.def"
+};
+
+const char *gpubpf_placement_bars(const struct gpubpf_map *map, uint32_t use)
+{
+	if (map->type->flags & GPUBPF_MAP_RING)
+		return "records of rings are brought to the host as they come";
+	if (map->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS))
+		return "what it names lies in the device's memory";
+	if (use & GPUBPF_USE_ELEMENT)
+		return "it may be an element of a map of maps, and those lie alike";
+	return NULL;
+}
+
+enum gpubpf_placement gpubpf_placement_choose(const struct gpubpf_map *map, uint32_t use, uint64_t caps)
+{
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (map->type->flags & choices[i].types && !(use & choices[i].unless) && !gpubpf_placement_bars(map, use) &&
+		    !gpubpf_placement_lacks(choices[i].where, caps) && gpubpf_placement_live(choices[i].where, caps))
+			return choices[i].where;
+	return GPUBPF_PLACE_DEVICE;
+}
