@@ -154,10 +154,22 @@ static int check_args(const struct module *m, struct lz_twin *t, const struct gp
 	return -EINVAL;
 }
 
+/* Do maps lie in memory that is no argument? */
+static bool maps_elsewhere(struct gpubpf_hook_device *device)
+{
+	uint32_t n = 0;
+
+	for (int where = 0; where < GPUBPF_PLACEMENTS; where++)
+		n += gpubpf_hook_device_memory(device, where, NULL, 0);
+	return n;
+}
+
 /* What programs read of the application's memory is no argument. */
 static ze_result_t reach_memory(const struct module *m, struct lz_twin *t)
 {
-	if (!gpubpf_allocations_asked(t->kernel->module->hook_device))
+	struct gpubpf_hook_device *device = t->kernel->module->hook_device;
+
+	if (!gpubpf_allocations_asked(device) && !maps_elsewhere(device))
 		return ZE_RESULT_SUCCESS;
 	t->indirect = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
 		      ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;

@@ -214,16 +214,41 @@ static cl_int apply_arg(struct ocl_twin *twin, cl_uint i, const struct ocl_arg *
 	}
 }
 
+/* The SVM that a kernel reaches beside its arguments is one list: the application's, which may be none, and ours. */
+static cl_int apply_svm(struct ocl_twin *twin, const void *theirs, size_t size)
+{
+	size_t own = twin->nsvm * sizeof(*twin->svm);
+	char *all = malloc(size + own + 1);
+	cl_int err;
+
+	if (!all)
+		return CL_OUT_OF_HOST_MEMORY;
+	if (size)
+		memcpy(all, theirs, size);
+	if (own)
+		memcpy(all + size, twin->svm, own);
+	err = ocl->clSetKernelExecInfo(twin->handle, CL_KERNEL_EXEC_INFO_SVM_PTRS, size + own, all);
+	free(all);
+	return err;
+}
+
 static cl_int apply_infos(struct ocl_twin *twin)
 {
-	for (struct ocl_exec_info *info = twin->kernel->infos; info; info = info->next) {
-		cl_int err = ocl->clSetKernelExecInfo(twin->handle, info->name, info->size, info->value);
+	bool told = !twin->nsvm;
+	cl_int err = CL_SUCCESS;
 
-		if (err)
-			return err;
+	for (struct ocl_exec_info *info = twin->kernel->infos; info && !err; info = info->next) {
+		bool svm = info->name == CL_KERNEL_EXEC_INFO_SVM_PTRS;
+
+		err = svm ? apply_svm(twin, info->value, info->size) :
+			    ocl->clSetKernelExecInfo(twin->handle, info->name, info->size, info->value);
+		told |= svm;
 	}
-	twin->info_applied = twin->kernel->info_version;
-	return CL_SUCCESS;
+	if (!err && !told)
+		err = apply_svm(twin, NULL, 0);
+	if (!err)
+		twin->info_applied = twin->kernel->info_version;
+	return err;
 }
 
 cl_int ocl_args_apply(struct ocl_twin *twin)

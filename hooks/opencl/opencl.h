@@ -214,6 +214,8 @@ struct ocl_twin {
 	struct ocl_kernel *kernel;
 	uint32_t *applied;            /* version of each argument */
 	uint32_t info_applied;
+	void **svm;                   /* [nsvm] of ours, which kernels must be told of */
+	uint32_t nsvm;
 };
 
 /* args.c */

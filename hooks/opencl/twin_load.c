@@ -10,6 +10,7 @@
 struct module {
 	cl_program program;
 	struct ocl_context *context;
+	struct gpubpf_hook_device *device;
 	int held;
 };
 
@@ -74,6 +75,7 @@ static int load(struct gpubpf_hook_device *device, void *adapter_program, enum g
 	if (!m)
 		return -ENOMEM;
 	m->context = p->context;
+	m->device = device;
 	before = ocl_context_references(how->context);
 	m->program = ocl->clCreateProgramWithBinary(how->context, 1, &handle, &size, &binary, NULL, &err);
 	if (!m->program) {
@@ -95,6 +97,7 @@ static void kernel_put(void *twin)
 
 	if (t->handle)
 		ocl->clReleaseKernel(t->handle);
+	free(t->svm);
 	free(t->applied);
 	free(t);
 }
@@ -118,6 +121,19 @@ static int check_args(struct ocl_twin *t, uint32_t params, uint32_t flags, struc
 	return -EINVAL;
 }
 
+/* Where maps lie that are not in the arena. */
+static int take_memory(struct ocl_twin *t, struct gpubpf_hook_device *device)
+{
+	uint32_t n = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, NULL, 0);
+
+	t->svm = n ? calloc(n, sizeof(*t->svm)) : NULL;
+	if (n && !t->svm)
+		return -ENOMEM;
+	t->nsvm = gpubpf_hook_device_memory(device, GPUBPF_PLACE_SVM, t->svm, n);
+	t->info_applied = t->nsvm ? UINT32_MAX : 0; /* these are to be applied too */
+	return 0;
+}
+
 static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapter_kernel, void **twin,
 		  struct gpubpf_why *why)
 {
@@ -136,7 +152,7 @@ static int kernel(void *module, const struct gpubpf_hook_twin *what, void *adapt
 		kernel_put(t);
 		return refuse(why, "the twin does not hold the kernel", err);
 	}
-	if (check_args(t, what->params, what->flags, why) < 0) {
+	if (check_args(t, what->params, what->flags, why) < 0 || take_memory(t, m->device) < 0) {
 		kernel_put(t);
 		return -EINVAL;
 	}

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "arena.h"
+#include "memory.h"
 #include "core/wire/checks.h"
 
 #define CLOCK_WAIT_NS 50000000ull
@@ -75,7 +75,7 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
 		 attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD | GPUBPF_CAP_ALLOCATIONS |
-		     GPUBPF_CAP_TAKES_PTX | GPUBPF_CAP_DRAINS;
+		     GPUBPF_CAP_TAKES_PTX | GPUBPF_CAP_DRAINS | cuda_memory_caps(device);
 	caps->clock = GPUBPF_CLOCK_GLOBALTIMER;
 	caps->compute_units = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	caps->warp_size = 32;
@@ -488,6 +488,8 @@ const struct gpubpf_device_ops gpubpf_device_cuda = {
 	.arena_zero = cuda_arena_zero,
 	.arena_wait = cuda_arena_wait,
 	.arena_detach = cuda_arena_detach,
+	.memory_get = cuda_memory_get,
+	.memory_put = cuda_memory_put,
 	.mirror_prepare = cuda_mirror_prepare,
 	.arena_export = cuda_arena_export,
 	.arena_adopt = cuda_arena_adopt,

@@ -30,12 +30,19 @@ enum {
 
 	CU_STREAM_NON_BLOCKING = 1,
 	CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+	CU_MEMHOSTREGISTER_DEVICEMAP = 2,
+	CU_MEM_ATTACH_GLOBAL = 1,
 
 	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
 	CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+	CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
 	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
 	CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
 	CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
+	CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
+	CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = 86,
+	CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
+	CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES = 100,
 
 	CU_JIT_ERROR_LOG_BUFFER = 5,
 	CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
@@ -100,6 +107,8 @@ typedef struct CUmemAccessDesc_st {
 	CUDA_FN(host_alloc, cuMemHostAlloc, (void **address, size_t size, unsigned flags)) \
 	CUDA_FN(host_free, cuMemFreeHost, (void *address)) \
 	CUDA_FN(host_register, cuMemHostRegister_v2, (void *address, size_t size, unsigned flags)) \
+	CUDA_FN(host_address, cuMemHostGetDevicePointer_v2, (CUdeviceptr *address, void *host, unsigned flags)) \
+	CUDA_FN(mem_managed, cuMemAllocManaged, (CUdeviceptr *address, size_t size, unsigned flags)) \
 	CUDA_FN(host_unregister, cuMemHostUnregister, (void *address)) \
 	CUDA_FN(copy_to, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t size, CUstream stream)) \
 	CUDA_FN(copy_from, cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t size, CUstream stream)) \

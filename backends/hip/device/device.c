@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "driver.h"
+#include "memory.h"
 
 #define MAX_ARGS 64
 #define COPY_PIECE (1u << 20)
@@ -45,6 +46,7 @@ static hipError_t fill_caps(struct gpubpf_device *d)
 	struct hip_properties p = { 0 };
 	hipError_t error = d->hip->properties(&p, d->ordinal);
 	size_t arch = strcspn(p.gcn_arch_name, ":");
+	struct hip_visit visit;
 	int version = 0;
 
 	if (error)
@@ -57,6 +59,9 @@ static hipError_t fill_caps(struct gpubpf_device *d)
 	if (p.gcn_arch_name[arch])
 		snprintf(caps->extensions, sizeof(caps->extensions), "%s", p.gcn_arch_name + arch + 1);
 	caps->bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_TAKES_AMDGPU | GPUBPF_CAP_ALLOCATIONS;
+	if (!hip_enter(d->hip, d->ordinal, &visit))
+		caps->bits |= hip_memory_caps(d->hip, d->ordinal);
+	hip_leave(d->hip, d->ordinal, &visit);
 	caps->clock = GPUBPF_CLOCK_REALTIME;
 	caps->compute_units = p.units;
 	caps->warp_size = p.warp_size;
@@ -229,6 +234,31 @@ static void hip_arena_detach(struct gpubpf_device *d)
 	hip_leave(d->hip, d->ordinal, &visit);
 }
 
+static int hip_memory(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
+		      struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+{
+	struct gpubpf_device_memory m = { .where = where, .size = size };
+	struct hip_visit visit;
+	hipError_t error = hip_enter(d->hip, d->ordinal, &visit);
+
+	if (!error)
+		error = hip_memory_get(d->hip, &m);
+	hip_leave(d->hip, d->ordinal, &visit);
+	if (error)
+		return fail(d, why, "memory for maps", error);
+	*memory = m;
+	return 0;
+}
+
+static void hip_memory_back(struct gpubpf_device *d, const struct gpubpf_device_memory *memory)
+{
+	struct hip_visit visit;
+
+	if (!hip_enter(d->hip, d->ordinal, &visit))
+		hip_memory_put(d->hip, memory);
+	hip_leave(d->hip, d->ordinal, &visit);
+}
+
 /* ---- modules and launches ---- */
 
 static int hip_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
@@ -350,6 +380,8 @@ const struct gpubpf_device_ops gpubpf_device_hip = {
 	.arena_push = hip_arena_push,
 	.quiet = hip_quiet,
 	.arena_detach = hip_arena_detach,
+	.memory_get = hip_memory,
+	.memory_put = hip_memory_back,
 	.module_load = hip_module_load,
 	.module_unload = hip_module_unload,
 	.kernel_get = hip_kernel_get,

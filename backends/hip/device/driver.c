@@ -32,6 +32,9 @@ bool hip_driver_fill(struct hip_driver *driver, void *library, void *(*find)(voi
 		*lacks = #symbol;
 	HIP_FUNCTIONS(HIP_FN)
 #undef HIP_FN
+#define HIP_FN(member, symbol, arguments) driver->member = (hipError_t (*) arguments)find(library, #symbol);
+	HIP_OPTIONAL(HIP_FN)
+#undef HIP_FN
 	driver->error_name = (const char *(*)(hipError_t))find(library, "hipGetErrorName");
 	driver->capture_mode = (hipError_t (*)(int *))find(library, "hipThreadExchangeStreamCaptureMode");
 	driver->stream_query = (hipError_t (*)(hipStream_t))find(library, "hipStreamQuery");

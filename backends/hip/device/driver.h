@@ -26,6 +26,11 @@ typedef struct dim3 {
 enum {
 	hipErrorNotFound = 500,
 	HIP_FUNC_ATTRIBUTE_NUM_REGS = 4,
+	HIP_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 9,
+	HIP_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = 15,
+	HIP_HOST_MALLOC_MAPPED = 2,
+	HIP_HOST_MALLOC_COHERENT = 0x40000000,
+	HIP_MEM_ATTACH_GLOBAL = 1,
 };
 
 /* What hipGetDeviceProperties fills in all versions (newer headers call another symbol for a newer struct). */
@@ -77,9 +82,16 @@ struct hip_function_attributes {
 	HIP_FN(launch, hipModuleLaunchKernel, (hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
 		unsigned by, unsigned bz, unsigned shared, hipStream_t stream, void **params, void **extra))
 
+/* The same for those that a runtime may lack: NULL then. */
+#define HIP_OPTIONAL(HIP_FN) \
+	HIP_FN(attribute, hipDeviceGetAttribute, (int *value, int attribute, int device)) \
+	HIP_FN(host_address, hipHostGetDevicePointer, (void **address, void *host, unsigned flags)) \
+	HIP_FN(mem_managed, hipMallocManaged, (void **address, size_t size, unsigned flags))
+
 struct hip_driver {
 #define HIP_FN(member, symbol, arguments) hipError_t (*member) arguments;
 	HIP_FUNCTIONS(HIP_FN)
+	HIP_OPTIONAL(HIP_FN)
 #undef HIP_FN
 	const char *(*error_name)(hipError_t error);
 	hipError_t (*capture_mode)(int *mode); /* hipThreadExchangeStreamCaptureMode; NULL: none to exchange */

@@ -13,6 +13,9 @@ static int from_dispatch(struct ocl_api *api, const cl_icd_dispatch *d)
 	OCL_FUNCTIONS(TAKE)
 #undef TAKE
 	api->clCreateProgramWithIL = d->clCreateProgramWithIL;
+	api->clSVMAlloc = d->clSVMAlloc;
+	api->clSVMFree = d->clSVMFree;
+	api->clSetKernelExecInfo = d->clSetKernelExecInfo;
 	return 0;
 }
 
@@ -36,5 +39,8 @@ int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *w
 	OCL_FUNCTIONS(TAKE)
 #undef TAKE
 	api->clCreateProgramWithIL = (__typeof__(api->clCreateProgramWithIL))dlsym(lib, "clCreateProgramWithIL");
+	api->clSVMAlloc = (__typeof__(api->clSVMAlloc))dlsym(lib, "clSVMAlloc");
+	api->clSVMFree = (__typeof__(api->clSVMFree))dlsym(lib, "clSVMFree");
+	api->clSetKernelExecInfo = (__typeof__(api->clSetKernelExecInfo))dlsym(lib, "clSetKernelExecInfo");
 	return 0;
 }

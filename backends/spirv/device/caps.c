@@ -250,6 +250,7 @@ void ocl_caps_fill(struct gpubpf_device *d)
 	try_features(d, atom, cpu || unified);
 	if (d->test && d->caps.bits & (GPUBPF_CAP_SHARED_ARENA | GPUBPF_CAP_NVPTX_ASM))
 		d->caps.bits |= GPUBPF_CAP_ALLOCATIONS; /* host memory, and NVIDIA's, stays where it is */
+	ocl_memory_caps(d);
 	try_clock(d);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
 }

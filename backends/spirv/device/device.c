@@ -139,6 +139,7 @@ static int ocl_open(const struct gpubpf_device_open *how, struct gpubpf_device *
 	}
 	ocl_caps_fill(d);
 	prepare_where(d);
+	ocl_memory_try(d);
 	*device = d;
 	return 0;
 }
@@ -257,7 +258,7 @@ static void await_where(struct gpubpf_device *d)
 		nanosleep(&nap, NULL);
 }
 
-static int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
+int ocl_buffer_address(struct gpubpf_device *d, void *buffer, uint64_t *address)
 {
 	cl_int err;
 
@@ -390,6 +391,8 @@ static int ocl_launch(struct gpubpf_device_kernel *k, const struct gpubpf_device
 	}
 	for (uint32_t i = 0; i < l->nargs && !err; i++)
 		err = api->clSetKernelArg(k->kernel, i, l->arg_sizes[i], l->args[i]);
+	if (!err)
+		err = ocl_memory_tell(k->device, k->kernel);
 	if (err)
 		return ocl_error(why, "setting an argument", err);
 	err = api->clEnqueueNDRangeKernel(k->device->queue, k->kernel, l->dim, l->offset, l->grid,
@@ -449,6 +452,8 @@ const struct gpubpf_device_ops gpubpf_device_opencl = {
 	.arena_pull = ocl_arena_pull,
 	.arena_push = ocl_arena_push,
 	.arena_detach = ocl_arena_detach,
+	.memory_get = ocl_memory_get,
+	.memory_put = ocl_memory_put,
 	.buffer_address = ocl_buffer_address,
 	.module_load = ocl_module_load,
 	.module_unload = ocl_module_unload,

@@ -188,6 +188,25 @@ static void choose_arena(struct gpubpf_device *d, bool shares)
 	}
 }
 
+/* What maps may lie in beside that, by what host and kernels may do there at once. */
+static void fill_memory(struct gpubpf_device *d)
+{
+	const uint32_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC,
+		       both = all | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT, whole = both | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
+	ze_device_memory_access_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES };
+
+	if (d->api.DeviceGetMemoryAccessProperties(d->id, &p))
+		return;
+	if ((p.hostAllocCapabilities & all) == all)
+		d->caps.bits |= GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_SVM_FINE;
+	if ((p.sharedSystemAllocCapabilities & both) == both)
+		d->caps.bits |= GPUBPF_CAP_SVM_FINE | GPUBPF_CAP_SVM_SYSTEM;
+	if ((p.sharedSingleDeviceAllocCapabilities & both) == both)
+		d->caps.bits |= GPUBPF_CAP_MANAGED;
+	if ((p.hostAllocCapabilities & whole) == whole)
+		d->caps.bits |= GPUBPF_CAP_HOST_ATOMICS;
+}
+
 static uint64_t memory_of(const struct gpubpf_device *d)
 {
 	ze_device_memory_properties_t memories[MAX_MEMORIES];
@@ -237,6 +256,7 @@ static void fill_caps(struct gpubpf_device *d)
 	caps->memory = memory_of(d);
 	caps->max_alloc = p.maxMemAllocSize;
 	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);
+	fill_memory(d);
 	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA)) /* there CPUs would be told of the device's memory too */
 		caps->bits |= GPUBPF_CAP_ALLOCATIONS;
 }
@@ -306,6 +326,33 @@ static int lz_arena_pull(struct gpubpf_device *d, size_t offset, void *to, size_
 static int lz_arena_push(struct gpubpf_device *d, size_t offset, const void *from, size_t size)
 {
 	return outside(d, offset, size) ? -EINVAL : copy(d, d->arena + offset, from, size);
+}
+
+/* Twins may reach all memory of these kinds: their kernels are made so (hooks/levelzero/twin_load.c). */
+static int lz_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
+			 struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+{
+	ze_host_mem_alloc_desc_t on_host = { .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC };
+	ze_device_mem_alloc_desc_t on_device = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	ze_result_t code = ZE_RESULT_SUCCESS;
+	void *at = host;
+
+	if (where == GPUBPF_PLACE_MANAGED)
+		code = d->api.MemAllocShared(d->context, &on_device, &on_host, size, 4096, d->id, &at);
+	else if (where == GPUBPF_PLACE_PINNED || !(d->caps.bits & GPUBPF_CAP_SVM_SYSTEM))
+		code = d->api.MemAllocHost(d->context, &on_host, size, 4096, &at);
+	if (code)
+		return gpubpf_ze_error(why, "memory for maps", code);
+	*memory = (struct gpubpf_device_memory){
+		.where = where, .host = at, .address = (uintptr_t)at, .size = size, .handle = at == host ? NULL : at,
+	};
+	return 0;
+}
+
+static void lz_memory_put(struct gpubpf_device *d, const struct gpubpf_device_memory *memory)
+{
+	if (memory->handle)
+		d->api.MemFree(d->context, memory->handle);
 }
 
 static int lz_module_load(struct gpubpf_device *d, enum gpubpf_image_kind kind, const void *image, size_t size,
@@ -516,6 +563,8 @@ const struct gpubpf_device_ops gpubpf_device_level_zero = {
 	.arena_pull = lz_arena_pull,
 	.arena_push = lz_arena_push,
 	.arena_detach = lz_arena_detach,
+	.memory_get = lz_memory_get,
+	.memory_put = lz_memory_put,
 	.module_load = lz_module_load,
 	.module_unload = lz_module_unload,
 	.kernel_get = lz_kernel_get,

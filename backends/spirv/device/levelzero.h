@@ -15,7 +15,7 @@
 	F(Driver, Get) F(Driver, GetProperties) F(Device, Get) F(Device, GetSubDevices) F(Device, GetProperties) \
 	F(Device, GetComputeProperties) F(Device, GetModuleProperties) F(Device, GetMemoryProperties) \
 	F(Device, GetMemoryAccessProperties) F(Device, GetCommandQueueGroupProperties) F(Context, Create) \
-	F(Context, Destroy) F(Mem, AllocHost) F(Mem, AllocDevice) F(Mem, Free) F(Module, Create) F(Module, Destroy) \
+	F(Context, Destroy) F(Mem, AllocHost) F(Mem, AllocDevice) F(Mem, AllocShared) F(Mem, Free) F(Module, Create) F(Module, Destroy) \
 	F(Module, DynamicLink) F(Module, GetKernelNames) F(ModuleBuildLog, GetString) F(ModuleBuildLog, Destroy) \
 	F(Kernel, Create) F(Kernel, Destroy) F(Kernel, SetArgumentValue) F(Kernel, SetGroupSize) \
 	F(Kernel, SuggestGroupSize) F(Kernel, SuggestMaxCooperativeGroupCount) F(Kernel, SetIndirectAccess) \

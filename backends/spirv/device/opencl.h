@@ -17,7 +17,7 @@
 #define OCL_FUNCTIONS(F) \
 	F(clGetPlatformIDs) F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) \
 	F(clReleaseContext) F(clRetainContext) F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clCreateBuffer) \
-	F(clReleaseMemObject) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clCreateProgramWithSource) \
+	F(clReleaseMemObject) F(clEnqueueMapBuffer) F(clEnqueueUnmapMemObject) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clCreateProgramWithSource) \
 	F(clCreateProgramWithBinary) F(clBuildProgram) F(clCompileProgram) F(clLinkProgram) \
 	F(clGetProgramBuildInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) F(clFlush) F(clGetEventInfo) F(clReleaseEvent) \
 	F(clGetKernelInfo) F(clEnqueueNDRangeKernel) F(clFinish)
@@ -27,8 +27,13 @@ struct ocl_api {
 #define OCL_MEMBER(name) __typeof__(&name) name;
 	OCL_FUNCTIONS(OCL_MEMBER)
 #undef OCL_MEMBER
-	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL; /* NULL before OpenCL 2.1 */
+	__typeof__(&clCreateProgramWithIL) clCreateProgramWithIL; /* NULL before OpenCL 2.1, */
+	__typeof__(&clSVMAlloc) clSVMAlloc; /* and before 2.0 */
+	__typeof__(&clSVMFree) clSVMFree;
+	__typeof__(&clSetKernelExecInfo) clSetKernelExecInfo;
 };
+
+#define OCL_MAX_SVM 256
 
 struct gpubpf_device {
 	struct ocl_api api;
@@ -46,10 +51,22 @@ struct gpubpf_device {
 	cl_mem where_word;
 	cl_event where_event;      /* of a question that was not answered in time: */
 	cl_ulong *where_answer;    /* the device may still write there */
+	void *svm[OCL_MAX_SVM];    /* [nsvm] of maps, which kernels that we launch are told of */
+	uint32_t nsvm;
 };
 
 /* Fill the table from the loader, or from a layer's dispatch (const cl_icd_dispatch *). */
 int ocl_api_load(struct ocl_api *api, const void *dispatch, struct gpubpf_why *why);
+
+/* memory.c: struct gpubpf_device_ops' memory_get and memory_put, and of the caps what they go by. */
+void ocl_memory_caps(struct gpubpf_device *device);
+void ocl_memory_try(struct gpubpf_device *device); /* what has to be tried, once kernels can be run */
+int ocl_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
+		   struct gpubpf_device_memory *memory, struct gpubpf_why *why);
+void ocl_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
+cl_int ocl_memory_tell(struct gpubpf_device *device, cl_kernel kernel); /* before a launch of our own */
+/* device.c: struct gpubpf_device_ops' buffer_address */
+int ocl_buffer_address(struct gpubpf_device *device, void *buffer, uint64_t *address);
 
 /* Fill device->caps by asking and by trying; what cannot be tried is absent. */
 void ocl_caps_fill(struct gpubpf_device *device);

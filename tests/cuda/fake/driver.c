@@ -108,7 +108,13 @@ FAKE_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 
 FAKE_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 {
-	*value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? FAKE_SMS :
+	static const bool has[] = { /* as a card on a bus: no atomics over it, no page tables of the host's */
+		[CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY] = true, [CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY] = true,
+		[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = true,
+	};
+
+	*value = attribute >= 0 && attribute < (int)(sizeof(has) / sizeof(has[0])) && has[attribute] ? 1 :
+		 attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? FAKE_SMS :
 		 attribute == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 :
 		 attribute == CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR ? FAKE_REGISTERS :
 		 attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
@@ -390,6 +396,7 @@ FAKE_EXPORT CUresult cuMemFreeHost(void *address)
 }
 
 static atomic_int pinned;
+static _Atomic(void *) mapped; /* the last that kernels may reach */
 static atomic_uint_fast64_t pinned_bytes; /* ever */
 
 bool fake_pinned_enough(void)
@@ -404,10 +411,33 @@ FAKE_EXPORT CUresult cuMemHostRegister_v2(void *address, size_t size, unsigned f
 	CUresult error = fake_check("cuMemHostRegister_v2");
 
 	if (!error) {
+		if (flags & CU_MEMHOSTREGISTER_DEVICEMAP)
+			atomic_store(&mapped, address);
 		atomic_fetch_add(&pinned, 1);
 		atomic_fetch_add(&pinned_bytes, size);
 	}
 	return error;
+}
+
+/* Kernels have the host's addresses here, of what was registered for them. */
+FAKE_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned flags)
+{
+	CUresult error = fake_check("cuMemHostGetDevicePointer_v2");
+
+	if (!error && host != atomic_load(&mapped))
+		error = FAKE_INVALID_VALUE;
+	if (!error)
+		*address = (uintptr_t)host;
+	return error;
+}
+
+FAKE_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned flags)
+{
+	CUresult error = fake_check("cuMemAllocManaged");
+
+	if (!error && flags != CU_MEM_ATTACH_GLOBAL)
+		error = FAKE_INVALID_VALUE;
+	return error ? error : fake_alloc(address, size, fake_current());
 }
 
 FAKE_EXPORT CUresult cuMemHostUnregister(void *address)

@@ -89,6 +89,12 @@ static bool has_number(const char *text, const char *end, uint64_t number)
 	return false;
 }
 
+/* Of a map that lies elsewhere than in the arena the device's row has the address. */
+static uint64_t value_at(uint64_t arena, const struct gpubpf_map_layout *l)
+{
+	return l->flags & GPUBPF_LAYOUT_PLACED ? l->data : arena + l->data;
+}
+
 /* What bench/probes.bpf.c's programs do: the counter adds to the first value of the arena's first map, or of each array
  * whose place in the arena the code names. */
 static void run_probe(CUmodule m, const char *text, const char *end, uint64_t threads)
@@ -102,7 +108,7 @@ static void run_probe(CUmodule m, const char *text, const char *end, uint64_t th
 	}
 	for (uint32_t i = 0; arena && l[i].type; i++)
 		if (!l[1].type || (l[i].type == BPF_MAP_TYPE_ARRAY && has_number(text, end, l[i].data)))
-			__atomic_fetch_add((uint64_t *)(arena + l[i].data), threads, __ATOMIC_RELAXED);
+			__atomic_fetch_add((uint64_t *)value_at(arena, &l[i]), threads, __ATOMIC_RELAXED);
 }
 
 /* A twin has no functions but those that its kernel calls. */

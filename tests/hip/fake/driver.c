@@ -49,8 +49,28 @@ CALL(hipGetLastError, (void)) { int error = last; last = 0; return error; }
 CALL(hipFree, (void *at)) { fake_allocated--; free(at); return 0; }
 CALL(hipDeviceReset, (void)) { fake_lost += fake_allocated; return 0; }
 CALL(hipDevicePrimaryCtxReset, (int device)) { fake_lost += fake_allocated; return 0; }
-CALL(hipHostMalloc, (void **at, size_t size, unsigned flags)) { return answer(2); }
-CALL(hipHostFree, (void *at)) { return 0; }
+CALL(hipHostMalloc, (void **at, size_t size, unsigned flags))
+{
+	*at = flags & HIP_HOST_MALLOC_MAPPED ? calloc(1, size) : NULL; /* other memory of the host there is not */
+	return answer(*at ? 0 : 2);
+}
+CALL(hipHostGetDevicePointer, (void **address, void *at, unsigned flags))
+{
+	*address = at;
+	return 0;
+}
+CALL(hipMallocManaged, (void **at, size_t size, unsigned flags))
+{
+	*at = calloc(1, size);
+	fake_allocated++;
+	return 0;
+}
+CALL(hipDeviceGetAttribute, (int *value, int attribute, int device))
+{
+	*value = attribute == HIP_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
+	return 0;
+}
+CALL(hipHostFree, (void *at)) { free(at); return 0; }
 CALL(hipMemcpyDtoH, (void *to, const void *from, size_t size)) { memcpy(to, from, size); return 0; }
 #ifndef FAKE_LACKS
 CALL(hipMemcpyHtoD, (void *to, const void *from, size_t size)) { memcpy(to, from, size); return 0; }

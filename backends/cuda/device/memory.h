@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of a CUDA device's struct gpubpf_device_ops that is about memory beside the arena, and GPUBPF_CAP_* of it. */
+#ifndef GPUBPF_BACKENDS_CUDA_DEVICE_MEMORY_H
+#define GPUBPF_BACKENDS_CUDA_DEVICE_MEMORY_H
+
+#include "arena.h"
+
+uint64_t cuda_memory_caps(const struct gpubpf_device *device);
+int cuda_memory_get(struct gpubpf_device *device, enum gpubpf_placement where, void *host, size_t size,
+		    struct gpubpf_device_memory *memory, struct gpubpf_why *why);
+void cuda_memory_put(struct gpubpf_device *device, const struct gpubpf_device_memory *memory);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of an OpenCL device for maps that lie elsewhere than in the arena. Twins reach it by its address: SVM, which their
+ * kernels are told of, or, where a buffer keeps the address that kernels see, pinned memory of the host's. Devices whose arena
+ * is the host's memory have all of it there.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "opencl.h"
+
+static const struct {
+	cl_device_svm_capabilities has;
+	uint64_t bits;
+} svm_caps[] = {
+	{ CL_DEVICE_SVM_FINE_GRAIN_BUFFER, GPUBPF_CAP_SVM_FINE },
+	{ CL_DEVICE_SVM_FINE_GRAIN_SYSTEM, GPUBPF_CAP_SVM_FINE | GPUBPF_CAP_SVM_SYSTEM },
+	{ CL_DEVICE_SVM_ATOMICS, GPUBPF_CAP_HOST_ATOMICS },
+};
+
+/* What stands for memory that the host has pinned: it is mapped all the while. */
+static void *map(struct gpubpf_device *d, cl_mem memory, size_t size)
+{
+	cl_int err;
+	void *at = d->api.clEnqueueMapBuffer(d->queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &err);
+
+	return err ? NULL : at;
+}
+
+/* Does a kernel that writes into such memory write where the host has it mapped? */
+static bool try_pinned(struct gpubpf_device *d)
+{
+	size_t one = 1;
+	cl_int err;
+	cl_mem memory = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, sizeof(cl_ulong), NULL, &err);
+	volatile cl_ulong *at = err ? NULL : map(d, memory, sizeof(cl_ulong));
+	bool seen = false;
+
+	if (at && !d->api.clSetKernelArg(d->where_kernel, 0, sizeof(memory), &memory) &&
+	    !d->api.clSetKernelArg(d->where_kernel, 1, sizeof(memory), &memory)) {
+		*at = 0;
+		seen = !d->api.clEnqueueNDRangeKernel(d->queue, d->where_kernel, 1, NULL, &one, &one, 0, NULL, NULL) &&
+		       !d->api.clFinish(d->queue) && *at;
+		d->api.clEnqueueUnmapMemObject(d->queue, memory, (void *)at, 0, NULL, NULL);
+	}
+	if (!err)
+		d->api.clReleaseMemObject(memory);
+	return seen;
+}
+
+void ocl_memory_caps(struct gpubpf_device *d)
+{
+	cl_device_svm_capabilities svm = 0;
+
+	if (d->api.clSVMAlloc && d->api.clSVMFree && d->api.clSetKernelExecInfo)
+		d->api.clGetDeviceInfo(d->id, CL_DEVICE_SVM_CAPABILITIES, sizeof(svm), &svm, NULL);
+	for (size_t i = 0; i < sizeof(svm_caps) / sizeof(svm_caps[0]); i++)
+		d->caps.bits |= svm & svm_caps[i].has ? svm_caps[i].bits : 0;
+	if (d->caps.bits & GPUBPF_CAP_SHARED_ARENA)
+		d->caps.bits |= GPUBPF_CAP_HOST_PINNED | GPUBPF_CAP_HOST_REGISTERED | GPUBPF_CAP_HOST_ATOMICS;
+}
+
+void ocl_memory_try(struct gpubpf_device *d)
+{
+	if (!(d->caps.bits & GPUBPF_CAP_SHARED_ARENA) && d->where_kernel && try_pinned(d))
+		d->caps.bits |= GPUBPF_CAP_HOST_PINNED;
+}
+
+static int get_svm(struct gpubpf_device *d, void *host, struct gpubpf_device_memory *m, struct gpubpf_why *why)
+{
+	cl_svm_mem_flags flags = CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER;
+
+	if (d->caps.bits & GPUBPF_CAP_HOST_ATOMICS)
+		flags |= CL_MEM_SVM_ATOMICS;
+	m->host = d->caps.bits & GPUBPF_CAP_SVM_SYSTEM ? host : d->api.clSVMAlloc(d->context, flags, m->size, 0);
+	m->handle = m->host == host ? NULL : m->host;
+	m->address = (uintptr_t)m->host;
+	if (m->handle && d->nsvm < OCL_MAX_SVM)
+		d->svm[d->nsvm++] = m->handle;
+	if (m->host)
+		return 0;
+	snprintf(why->text, sizeof(why->text), "memory for maps: no %zu bytes of fine-grained SVM", m->size);
+	return -ENOMEM;
+}
+
+static int get_pinned(struct gpubpf_device *d, struct gpubpf_device_memory *m, struct gpubpf_why *why)
+{
+	cl_int err;
+
+	m->handle = d->api.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, m->size, NULL, &err);
+	if (err)
+		return ocl_error(why, "memory for maps: a buffer of the host's", err);
+	m->host = map(d, m->handle, m->size);
+	if (m->host && !ocl_buffer_address(d, m->handle, &m->address))
+		return 0;
+	ocl_memory_put(d, m);
+	snprintf(why->text, sizeof(why->text), "memory for maps: where a buffer of the host's lies is not known");
+	return -EIO;
+}
+
+int ocl_memory_get(struct gpubpf_device *d, enum gpubpf_placement where, void *host, size_t size,
+		   struct gpubpf_device_memory *memory, struct gpubpf_why *why)
+{
+	struct gpubpf_device_memory m = { .where = where, .size = size };
+	int err = where == GPUBPF_PLACE_SVM ? get_svm(d, host, &m, why) : get_pinned(d, &m, why);
+
+	if (!err)
+		*memory = m;
+	return err;
+}
+
+void ocl_memory_put(struct gpubpf_device *d, const struct gpubpf_device_memory *m)
+{
+	for (uint32_t i = 0; m->where == GPUBPF_PLACE_SVM && i < d->nsvm; i++)
+		if (d->svm[i] == m->handle)
+			d->svm[i--] = d->svm[--d->nsvm];
+	if (m->where == GPUBPF_PLACE_SVM && m->handle)
+		d->api.clSVMFree(d->context, m->handle);
+	if (m->where != GPUBPF_PLACE_PINNED)
+		return;
+	if (m->host)
+		d->api.clEnqueueUnmapMemObject(d->queue, m->handle, m->host, 0, NULL, NULL);
+	d->api.clFinish(d->queue);
+	d->api.clReleaseMemObject(m->handle);
+}
+
+cl_int ocl_memory_tell(struct gpubpf_device *d, cl_kernel kernel)
+{
+	return d->nsvm ? d->api.clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, d->nsvm * sizeof(*d->svm), d->svm) : 0;
+}
