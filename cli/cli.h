@@ -101,6 +101,7 @@ const char *cli_nearest(const char *name, const char *const *names, size_t n);
 /* environ.c: the only reader of the environment; "" and NULL alike mean unset */
 const char *cli_env_backend(void);
 const char *cli_env_wait(void);
+const char *cli_env_place(void);
 const char *cli_env_session(void);
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */
 const char *cli_env_runtime_dir(char *buf, size_t size);

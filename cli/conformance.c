@@ -189,6 +189,21 @@ static int read_route(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
+/* Maps lie where a device can have them; one that lacks such memory has nothing to show. */
+static int read_place(const struct cli_args *args, struct suite_run *run)
+{
+	const char *name = cli_str(args, OPT_PLACE_ALL, NULL);
+	int place = name ? gpubpf_placement_find(name) : GPUBPF_PLACE_DEVICE;
+
+	if (name && !cli_value_known(OPT_PLACE_ALL, name))
+		return CLI_USAGE;
+	run->place = place;
+	if (!place || (!run->random && !cli_has(args, OPT_TESTS)))
+		return CLI_OK;
+	cli_error("--place %s: cases of the suite alone have maps; leave --random and --tests out", name);
+	return CLI_USAGE;
+}
+
 static int run_suite(const struct cli_args *args, struct suite_run *run)
 {
 	if (find_devices(run, cli_str(args, OPT_ON, NULL)) < 0) {
@@ -218,6 +233,8 @@ int gpubpf_cmd_conformance(const struct cli_args *args)
 	status = read_random(args, &run);
 	if (status == CLI_OK)
 		status = read_route(args, &run);
+	if (status == CLI_OK)
+		status = read_place(args, &run);
 	if (status == CLI_OK)
 		status = read_suite(args, &run);
 	if (status == CLI_OK)

@@ -38,6 +38,30 @@ static const char *way(const struct gpubpf_device_caps *c, char *text, size_t si
 	return text;
 }
 
+/* The kinds of memory that maps can lie in there, and by which capabilities. */
+static struct json_object *list_caps(const struct gpubpf_device_caps *c)
+{
+	struct json_object *list = json_object_new_array();
+	const char *name, *meaning;
+	uint64_t bit;
+
+	for (size_t i = 0; (name = gpubpf_memory_cap_at(i, &bit, &meaning)); i++)
+		if (c->bits & bit)
+			json_object_array_add(list, json_object_new_string(name));
+	return list;
+}
+
+static const char *places(const struct gpubpf_device_caps *c, char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < GPUBPF_PLACEMENTS && n < size; i++)
+		if (!gpubpf_placement_lacks(i, c->bits))
+			n += snprintf(text + n, size - n, "%s%s%s", n ? ", " : "", gpubpf_placement_name(i),
+				      gpubpf_placement_live(i, c->bits) ? "*" : "");
+	return text;
+}
+
 static void put_text(struct gpubpf_table *t, const char *backend, const struct cli_devices *f)
 {
 	for (uint32_t i = 0; i < f->n; i++) {
@@ -52,6 +76,7 @@ static void put_text(struct gpubpf_table *t, const char *backend, const struct c
 		gpubpf_table_cell(t, "%u", c->warp_size);
 		gpubpf_table_cell(t, "%s", clock_name(c->clock));
 		gpubpf_table_cell(t, "%s", c->bits & GPUBPF_CAP_SHARED_ARENA ? "live" : "copied");
+		gpubpf_table_cell(t, "%s", places(c, text, sizeof(text)));
 	}
 }
 
@@ -71,6 +96,7 @@ static struct json_object *list_json(const struct cli_devices *f)
 		json_object_object_add(o, "warp_size", json_object_new_uint64(c->warp_size));
 		json_object_object_add(o, "clock", json_object_new_string(clock_name(c->clock)));
 		json_object_object_add(o, "maps_live", json_object_new_boolean(!!(c->bits & GPUBPF_CAP_SHARED_ARENA)));
+		json_object_object_add(o, "memory_capabilities", list_caps(c));
 		json_object_object_add(o, "memory", json_object_new_uint64(c->memory));
 		json_object_array_add(list, o);
 	}
@@ -83,7 +109,7 @@ static int list_text(const char *only)
 	struct cli_devices f;
 	const char *name;
 
-	gpubpf_table_init(&t, "BACKEND", "NR", "DEVICE", "PROBES AS", "UNITS", "WARP", "CLOCK", "MAPS", NULL);
+	gpubpf_table_init(&t, "BACKEND", "NR", "DEVICE", "PROBES AS", "UNITS", "WARP", "CLOCK", "MAPS", "MEMORY", NULL);
 	for (size_t i = 0; (name = gpubpf_backend_at(i)); i++) {
 		if (only && strcmp(only, name))
 			continue;

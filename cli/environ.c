@@ -21,6 +21,11 @@ const char *cli_env_wait(void)
 	return get("GPUBPF_WAIT");
 }
 
+const char *cli_env_place(void)
+{
+	return get("GPUBPF_PLACE");
+}
+
 const char *cli_env_session(void)
 {
 	return get("GPUBPF_SESSION");

@@ -161,10 +161,41 @@ static int add_probes(struct child *c)
 	return status;
 }
 
+/* MAP=WHERE */
+static int add_place(struct child *c, const char *name, const char *text)
+{
+	const char *equals = strrchr(text, '=');
+	char map[64];
+
+	if (!equals || equals == text || !equals[1] || (size_t)(equals - text) >= sizeof(map)) {
+		cli_error("%s %s: must be MAP=WHERE, a map's name or a glob, and device, pinned, svm or managed", name, text);
+		return CLI_USAGE;
+	}
+	snprintf(map, sizeof(map), "%.*s", (int)(equals - text), text);
+	return gpubpf_session__place(c->s, map, equals + 1) < 0 ? CLI_RUN_FAILED : CLI_OK;
+}
+
+/* Those of the environment first: of several for one map the last counts. */
+static int add_places(struct child *c)
+{
+	const struct cli_values *places = &c->args->option[OPT_PLACE];
+	char *env = strdup(cli_env_place() ? cli_env_place() : ""), *left = env, *text;
+	int status = env ? CLI_OK : CLI_RUN_FAILED;
+
+	while (status == CLI_OK && (text = strsep(&left, ",")))
+		if (text[0])
+			status = add_place(c, "GPUBPF_PLACE", text);
+	for (uint32_t i = 0; i < places->n && status == CLI_OK; i++)
+		status = add_place(c, "--place", places->value[i]);
+	free(env);
+	return status;
+}
+
 static int add_objects(struct child *c)
 {
 	const struct cli_values *objects = &c->args->option[OPT_OBJECT];
 	const struct cli_values *attach = &c->args->option[OPT_ATTACH];
+	int status;
 
 	for (uint32_t i = 0; i < objects->n; i++)
 		if (!cli_is_script(objects->value[i]) && gpubpf_session__add_object(c->s, objects->value[i]) < 0)
@@ -180,7 +211,8 @@ static int add_objects(struct child *c)
 		if (gpubpf_session__attach(c->s, prog, pattern) < 0)
 			return CLI_RUN_FAILED;
 	}
-	return add_probes(c);
+	status = add_places(c);
+	return status == CLI_OK ? add_probes(c) : status;
 }
 
 static void tell_programs(struct gpubpf_session *s)

@@ -56,10 +56,10 @@ int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, 
 	return err;
 }
 
-int grid_layout(struct grid *g, uint32_t replicas, struct gpubpf_diag *diag)
+int grid_layout(struct grid *g, uint32_t replicas, const uint32_t *places, struct gpubpf_diag *diag)
 {
 	struct gpubpf_layout_opts opts = { .replicas = replicas, .threads = THREADS, .print_bytes = PRINT_BYTES,
-					   .ring_bytes = RING_BYTES, .map_use = g->map_use };
+					   .ring_bytes = RING_BYTES, .map_use = g->map_use, .places = places };
 
 	return gpubpf_layout_compute(&g->loaded->unit, &opts, &g->layout, diag);
 }

@@ -31,8 +31,8 @@ struct grid {
 
 /* grid.c. Load and prove. 0, or -errno and a diagnostic. */
 int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, uint32_t n, struct gpubpf_diag *diag);
-/* Lay out the maps for a device. */
-int grid_layout(struct grid *g, uint32_t replicas, struct gpubpf_diag *diag);
+/* Lay out the maps for a device; places: as struct gpubpf_layout_opts has it. */
+int grid_layout(struct grid *g, uint32_t replicas, const uint32_t *places, struct gpubpf_diag *diag);
 void grid_finish(struct grid *g);
 void grid_launch_of(const struct suite_case *c, struct grid_launch *launch);
 /* The kernel of tests/conformance/workload.cl that the case is put into; NULL: none. */

@@ -6,6 +6,7 @@
 
 #include "isolate.h"
 #include "grid.h"
+#include "grid_placed.h"
 #include "raw.h"
 #include "raw_emit.h"
 
@@ -26,6 +27,7 @@ struct batch {
 	void *arena;
 	uint64_t address;
 	struct gpubpf_device_module *module;
+	struct grid_placed placed;
 	struct gpubpf_why why;
 	struct gpubpf_diag diag;
 };
@@ -33,18 +35,25 @@ struct batch {
 static int make_arena(struct batch *b)
 {
 	const struct conformance_device *d = &b->r->opened;
-	int err = grid_layout(&b->grid, d->ops->caps(d->device)->compute_units, &b->diag);
+	const struct gpubpf_device_caps *caps = d->ops->caps(d->device);
+	uint32_t places[GPUBPF_MAX_MAPS];
+	int err;
 
+	grid_places(&b->grid.loaded->unit, b->grid.map_use, b->r->run->place, caps->bits, places);
+	err = grid_layout(&b->grid, caps->compute_units, places, &b->diag);
 	if (err < 0)
 		return err;
 	b->arena = mmap(NULL, b->grid.layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (b->arena == MAP_FAILED)
 		return gpubpf_diag_set(&b->diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps");
 	gpubpf_arena_init(b->arena, &b->grid.loaded->unit, &b->grid.layout);
-	err = d->ops->arena_attach(d->device, b->arena, b->grid.layout.size, &b->address, &b->why);
+	err = d->ops->arena_attach(d->device, b->arena, b->grid.layout.own, &b->address, &b->why);
 	if (!err)
-		err = d->ops->arena_push(d->device, 0, b->arena, b->grid.layout.size);
-	return err ? err : gpubpf_arena_wait(d->ops, d->device);
+		err = d->ops->arena_push(d->device, 0, b->arena, b->grid.layout.own);
+	if (!err)
+		err = gpubpf_arena_wait(d->ops, d->device);
+	b->placed = (struct grid_placed){ .ops = d->ops, .device = d->device, .layout = &b->grid.layout };
+	return err ? err : grid_place(&b->placed, b->arena, &b->why);
 }
 
 /* A site an object, with its programs in their order. */
@@ -119,9 +128,10 @@ static int run_batch(struct batch *b, uint32_t begin)
 	for (uint32_t i = 0; !err && i < b->grid.n; i++)
 		err = launch(b, i);
 	if (!err)
-		err = d->ops->arena_pull(d->device, 0, b->arena, b->grid.layout.size);
+		err = d->ops->arena_pull(d->device, 0, b->arena, b->grid.layout.own);
 	if (!err)
 		err = gpubpf_arena_wait(d->ops, d->device);
+	grid_placed_back(&b->placed, b->arena);
 	for (uint32_t i = 0; !err && i < b->grid.n; i++) {
 		struct isolate_item *item = &b->r->isolate.items[begin + i];
 		struct suite_result result = { 0 };
@@ -156,6 +166,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	if (b.module)
 		d->ops->module_unload(b.module);
 	if (b.arena != MAP_FAILED) {
+		grid_placed_finish(&b.placed);
 		d->ops->arena_detach(d->device);
 		munmap(b.arena, b.grid.layout.size);
 	}

@@ -73,7 +73,7 @@ static int run_case(const struct suite_run *run, uint32_t index, struct suite_re
 
 	grid_launch_of(&run->suite.cases[index], &launch);
 	if (!err)
-		err = grid_layout(&g, 1, diag);
+		err = grid_layout(&g, 1, NULL, diag);
 	if (!err) {
 		arena = mmap(NULL, g.layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		err = arena == MAP_FAILED ? gpubpf_diag_set(diag, GPUBPF_E_NO_MEMORY, GPUBPF_NOPC, "no memory for maps") : 0;

@@ -113,6 +113,16 @@ static const char *no_probe(const struct suite_case *c)
 	return grid_line(c, "alone", &(const char *){ NULL }, line, sizeof(line)) ? OWN_LAUNCH : NULL;
 }
 
+/* The capability without which a device has not the memory that maps are to lie in; NULL: it has. */
+static const char *no_place(const struct suite_run *run, const struct suite_device *device)
+{
+	static char text[80];
+	const char *lacks = gpubpf_placement_lacks(run->place, device->caps.bits);
+
+	snprintf(text, sizeof(text), "the device lacks the capability %s", lacks ? lacks : "");
+	return lacks ? text : NULL;
+}
+
 /* Objects: those that are to be refused need no device. */
 static void run_grids(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		      const struct conformance_opts *opts)
@@ -123,7 +133,7 @@ static void run_grids(const struct suite_run *run, struct suite_device *device, 
 	for (uint32_t i = 0; run_these && i < n; i++) {
 		const struct suite_case *c = &run->suite.cases[cases[i]];
 		struct suite_result *r = &device->results[cases[i]];
-		const char *why = !run->verify ? UNPROVEN : run->route ? no_probe(c) : NULL;
+		const char *why = !run->verify ? UNPROVEN : run->route ? no_probe(c) : no_place(run, device);
 
 		if (why) {
 			skip(r, why);

@@ -219,6 +219,8 @@ static void run_session(struct probed *p, const struct suite_run *run, const str
 	pid_t pid;
 	int err = gpubpf_session__add_object(p->s, run->suite.objects[p->j.c->object].path);
 
+	if (!err && run->place)
+		err = gpubpf_session__place(p->s, "*", gpubpf_placement_name(run->place));
 	if (!err)
 		err = gpubpf_session__load(p->s);
 	if (!err)

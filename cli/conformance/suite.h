@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "core/target.h"
+#include "core/wire/placement.h"
 
 #define SUITE_JOBS 256
 
@@ -76,6 +77,7 @@ struct suite_run {
 	const char *device;      /* a part of the names of those to run on; NULL: all */
 	const char *target;      /* what devices are given; NULL: what suits them best */
 	const struct gpubpf_target_info *route; /* NULL, or objects are probes, put into kernels by this target alone */
+	enum gpubpf_placement place; /* where their maps lie that can, DEVICE 0 */
 	const char *runtime_dir; /* for sockets; NULL: the library's */
 	bool random;             /* random programs instead of the suite */
 	uint64_t seed, programs, seconds; /* of these: so many, or for so long; 0: no limit */
