@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel that runs writes, the host sees, and what the host writes, the kernel. */
+#include <gpubpf/probe.h>
+
+GPUBPF_ARRAY(beats, __u64, 1);
+GPUBPF_ARRAY(order, __u64, 1);
+GPUBPF_HASH(named, __u32, __u64, 16);
+GPUBPF_ARRAY(heard, __u64, 2);
+
+SEC("gpu/entry/spin") int at(struct gpubpf_ctx *ctx)
+{
+	__u32 zero = 0, one = 1, name = 77;
+	__u64 *beat = bpf_map_lookup_elem(&beats, &zero), *said = bpf_map_lookup_elem(&order, &zero);
+	__u64 *first = bpf_map_lookup_elem(&heard, &zero), *second = bpf_map_lookup_elem(&heard, &one), *of;
+
+	if (!beat || !said || !first || !second)
+		return 0;
+	__sync_fetch_and_add(beat, 1);
+	if (*said)
+		*first = *said;
+	of = bpf_map_lookup_elem(&named, &name);
+	if (of)
+		*second = *of;
+	return 0;
+}
+
+char _license[] SEC("license") = "GPL";
