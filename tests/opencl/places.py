@@ -90,8 +90,8 @@ def check_sums(name, text, kernels, told):
         ok(all(got.get(f.split("=")[0]) == int(f.split("=")[1], 0) for f in fields), f"{name}: {kernel} gpu/{rest}", got)
 
 
-def check_oclgrind(name, path, told):
-    """What Oclgrind executes: loads and stores, and calls of functions that access memory."""
+def check_oclgrind(name, path, text, told):
+    """What Oclgrind executes: loads and stores, and calls of functions that access memory or wait."""
     if not shutil.which("oclgrind"):
         return
     out = run(["oclgrind", "--inst-counts", f"{here}/cl-case", os.path.basename(path)], cwd=os.path.dirname(path)).stdout
@@ -101,6 +101,9 @@ def check_oclgrind(name, path, told):
                 (("mem", "global"), ("mem.shared", "local"), ("mem.local", "private"), ("mem.const", "constant"))}
         calls = re.findall(r"(\d+) - call _Z\d+(?:vload|vstore|atom)\S*?PU3AS(\d)", part) + \
             re.findall(r"(\d+) - call _Z\d+atom\S*?PVU3AS(\d)", part)
+        if "barrier" in text: # then programs stood at these, too
+            want["atomic"] = sum(int(n) for n in re.findall(r"(\d+) - call _Z\d+atom", part))
+            want["barrier"] = sum(int(n) for n in re.findall(r"(\d+) - call _Z7barrierj", part))
         for n, space in calls:
             kind = {"1": "mem", "2": "mem.const", "3": "mem.shared"}[space]
             want[kind] += int(n)
@@ -152,7 +155,7 @@ def check(path, where):
             told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)
     if said(text, "oclgrind"):
-        check_oclgrind(name, path, told)
+        check_oclgrind(name, path, text, told)
 
 
 env = dict(os.environ)

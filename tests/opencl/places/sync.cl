@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Atomics and barriers: what each is given. */
+//@ oclgrind: all the same
 //@ refuses: operations end threads
 //@ refuses: squares end threads
 //@ refuses: waits end threads
@@ -59,5 +60,7 @@ __kernel void squares(__global int *a, __global int *b)
 {
 	int i = get_global_id(0) + 12 * (get_global_id(1) + 6 * get_global_id(2));
 
-	a[i] = b[i] * b[i];
+	int v = b[i]; /* read once in the source, too */
+
+	a[i] = v * v;
 }
