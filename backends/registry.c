@@ -40,7 +40,8 @@ static const struct gpubpf_target_info targets[] = {
 	  .where = { GPUBPF_CAP_X86,
 		     GPUBPF_TAKES(MEM) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
 		     GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) | GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) |
-		     GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(MARK),
+		     GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(MARK) |
+		     GPUBPF_TAKES(LINE),
 		     "a GPU's compiler could change the arithmetic beside it" },
 	  .probes = GPUBPF_IMAGES(SPIRV) | GPUBPF_IMAGES(OPENCL_C) },
 	/* LLVM 22 keeps the ids of SPIR-V's blocks by their addresses, also of modules long gone */

@@ -137,7 +137,7 @@ def check(path, where):
     objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
     objects += ["places-branch"] * (" branch " in text)
     objects += ["places-mark"] * (" mark " in text)
-    objects += ["places-line"] * (" line " in text)
+    objects += ["places-line"] * (" line " in text or (form == "source" and path.startswith(where)))
     objects += ["places-end"] * (" end threads" in text)
     if "fract" in text and path.startswith(where):
         objects[0] = "places-some" # values that it does not show

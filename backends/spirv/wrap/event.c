@@ -569,7 +569,21 @@ static void walk_for(struct walk *w, const struct node *n)
 
 		if (condition)
 			add_condition(w, children.list[i], n, CLREAD_CONDITION);
+		if (i + 1 == children.n)
+			clread_walk_line(w, children.list[i], n);
 		clread_walk(w, children.list[i], n, condition ? VALUE : NOTHING);
+	}
+}
+
+/* Statements, one after the other. */
+static void walk_statements(struct walk *w, const struct node *n)
+{
+	struct children children;
+
+	children_of(w, n->cursor, &children);
+	for (uint32_t i = 0; i < children.n; i++) {
+		clread_walk_line(w, children.list[i], n);
+		clread_walk(w, children.list[i], n, NOTHING);
 	}
 }
 
@@ -584,6 +598,8 @@ static void walk_controlled(struct walk *w, const struct node *n, enum CXCursorK
 	for (uint32_t i = 0; i < children.n; i++) {
 		if (i == which)
 			add_condition(w, children.list[i], n, kind == CXCursor_SwitchStmt ? CLREAD_SWITCH : CLREAD_CONDITION);
+		else
+			clread_walk_line(w, children.list[i], n);
 		clread_walk(w, children.list[i], n, i == which ? VALUE : NOTHING);
 	}
 }
@@ -594,8 +610,10 @@ static void walk_case(struct walk *w, const struct node *n)
 	struct children children;
 
 	children_of(w, n->cursor, &children);
-	if (children.n)
-		clread_walk(w, children.list[children.n - 1], n, NOTHING);
+	if (!children.n)
+		return;
+	clread_walk_line(w, children.list[children.n - 1], n);
+	clread_walk(w, children.list[children.n - 1], n, NOTHING);
 }
 
 static void walk_variable(struct walk *w, const struct node *n)
@@ -671,7 +689,7 @@ void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enu
 		walk_case(w, &n);
 		return;
 	case CXCursor_CompoundStmt: case CXCursor_DefaultStmt: case CXCursor_LabelStmt:
-		walk_children(w, &n, NOTHING);
+		walk_statements(w, &n);
 		return;
 	default:
 		walk_children(w, &n, VALUE);
@@ -726,7 +744,7 @@ static void refuse_different(struct gpubpf_cl_function *f)
 {
 	for (uint32_t i = 1; i < f->nevents; i++) {
 		struct cl_event *a = &f->event[i - 1], *b = &f->event[i];
-		bool condition = a->form == CLREAD_CONDITION || a->form == CLREAD_SWITCH;
+		bool condition = a->form == CLREAD_CONDITION || a->form == CLREAD_SWITCH || a->form == CLREAD_LINE;
 
 		if (a->start == b->start && a->end == b->end && !condition && !a->unseen && !b->unseen)
 			a->unseen = b->unseen = "what a macro repeats";

@@ -2,7 +2,7 @@
 /*
  * What the text of a function does at places of instructions, as libclang's tree says it: accesses of memory by
  * subscripts, dereferences, members and named variables of memory; calls of OpenCL C's functions by builtin.def; barriers;
- * conditions; marks; calls of functions that the source has. Private variables that are named, with their members, are no memory:
+ * conditions; marks; lines, where they are asked for; calls of functions that the source has. Private variables that are named, with their members, are no memory:
  * compilers keep them in registers. Each event is an expression, whose text a probed copy of the function replaces; what
  * no text stands for alone is an event too, with the reason.
  */
@@ -29,6 +29,7 @@ enum cl_form {
 	CLREAD_SWITCH,     /* switch (part 0) */
 	CLREAD_FUNCTION,   /* a call of a function of the source: its name is part 0, its parenthesis is behind part 1 */
 	CLREAD_MARK,       /* the use of a macro, whose value is part 0 */
+	CLREAD_LINE,       /* a statement, or the place before a declaration, where a line begins */
 	CLREAD_UNSEEN,
 };
 
@@ -63,7 +64,7 @@ struct cl_event {
 	uint32_t naccesses;
 	enum gpubpf_barrier_kind barrier; /* 0: no barrier */
 	uint32_t function;         /* FUNCTION: index in the unit */
-	const char *name;          /* MARK */
+	const char *name;          /* MARK, LINE */
 	const char *unseen;        /* what it is that cannot be told exactly, NULL: it can */
 };
 

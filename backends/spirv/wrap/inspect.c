@@ -31,8 +31,8 @@ static size_t names_of(const struct list *l, const struct gpubpf_cl_function *f)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; l->places & GPUBPF_TAKES(MARK) && i < f->nevents; i++)
-		n += f->event[i].form == CLREAD_MARK ? strlen(f->event[i].name) + 1 : 0;
+	for (uint32_t i = 0; i < f->nevents; i++)
+		n += f->event[i].name ? strlen(f->event[i].name) + 1 : 0;
 	return n;
 }
 
@@ -70,7 +70,7 @@ static struct gpubpf_place named(struct list *l, const struct gpubpf_cl_function
 {
 	struct gpubpf_place to = gpubpf_place_of(place->kind, place->id, place->line);
 
-	if (f->event[place->event].form == CLREAD_MARK) {
+	if (gpubpf_place_has_name(place->kind)) {
 		to.name = strcpy(l->name, f->event[place->event].name);
 		l->name += strlen(l->name) + 1;
 	}

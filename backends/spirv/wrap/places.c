@@ -37,6 +37,8 @@ uint32_t gpubpf_cl_places(const struct gpubpf_cl_function *f, uint32_t kinds, st
 				add_place(out, &n, met, place);
 			if (e->form == CLREAD_MARK && kind == GPUBPF_SITE_MARK)
 				add_place(out, &n, met, place);
+			if (e->form == CLREAD_LINE && kind == GPUBPF_SITE_LINE)
+				add_place(out, &n, met, place);
 			if ((e->form == CLREAD_CONDITION || e->form == CLREAD_SWITCH) && kind == GPUBPF_SITE_BRANCH)
 				add_place(out, &n, met, place);
 			for (place.access = 0; place.access < e->naccesses; place.access++)

@@ -35,6 +35,8 @@ struct cl_access clread_access_of(CXType type, enum gpubpf_mem_access access, in
 void clread_add_elsewhere(struct walk *w, const struct node *n, const char *what);
 /* event_mark.c: of a loop, whether it is a mark, and no loop. */
 bool clread_walk_mark(struct walk *w, const struct node *n);
+/* event_line.c: of a statement. */
+void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around);
 /* event_call.c */
 void clread_walk_call(struct walk *w, const struct node *n);
 

@@ -477,6 +477,22 @@ static void put_mark(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, "(void)0)");
 }
 
+/* In braces, or before a declaration, which stays in its scope. */
+static void put_line(const struct gpubpf_weave *w, uint32_t event, FILE *out)
+{
+	const struct cl_event *e = event_of(w, event);
+	bool declaration = e->start == e->end;
+
+	if (!declaration)
+		fprintf(out, "{ ");
+	put_call(w, event, GPUBPF_WHEN_BEFORE, out);
+	fprintf(out, "; ");
+	if (declaration)
+		return;
+	put_text(w, e->start, e->end, event + 1, out);
+	fprintf(out, " }");
+}
+
 static void put_function_name(const struct gpubpf_weave *w, uint32_t function, FILE *out)
 {
 	fprintf(out, "gpubpf_call_%u_%s", w->twin, w->unit->function[function].name);
@@ -507,6 +523,7 @@ static void put_event(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 		[CLREAD_LOAD] = put_load, [CLREAD_ASSIGN] = put_assign, [CLREAD_UPDATE] = put_update, [CLREAD_CALL] = put_builtin,
 		[CLREAD_BARRIER] = put_barrier, [CLREAD_CONDITION] = put_condition, [CLREAD_SWITCH] = put_condition,
 		[CLREAD_FUNCTION] = put_function, [CLREAD_MARK] = put_mark,
+		[CLREAD_LINE] = put_line,
 	};
 
 	put[event_of(w, event)->form](w, event, out);

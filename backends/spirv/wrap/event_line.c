@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines of the source: before the first statement that begins in one, of those that do something. Its text, with its
+ * semicolon, is what a probed copy replaces, by the same in braces; of a declaration with a value it is the place before it.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/places.h"
+#include "walk.h"
+
+static enum CXChildVisitResult find_value(CXCursor c, CXCursor parent, CXClientData data)
+{
+	bool *found = data;
+
+	*found = clang_getCursorKind(c) == CXCursor_VarDecl && !clang_Cursor_isNull(clang_Cursor_getVarDeclInitializer(c));
+	return *found ? CXChildVisit_Break : CXChildVisit_Continue;
+}
+
+/* Is there an instruction to stand before? What is in braces, or behind a label, is a statement of its own. */
+static bool does_something(CXCursor c)
+{
+	bool found = false;
+
+	switch (clang_getCursorKind(c)) {
+	case CXCursor_CompoundStmt: case CXCursor_NullStmt: case CXCursor_CaseStmt: case CXCursor_DefaultStmt: case CXCursor_LabelStmt:
+		return false;
+	case CXCursor_DeclStmt:
+		clang_visitChildren(c, find_value, &found);
+		return found;
+	default:
+		return true;
+	}
+}
+
+/* FILE:LINE, as #line has it; NULL: it was met before. */
+static const char *name_of(struct walk *w, CXCursor c)
+{
+	char name[GPUBPF_PLACE_NAME];
+	unsigned line, column;
+	CXString file;
+
+	clang_getPresumedLocation(clang_getRangeStart(clang_getCursorExtent(c)), &file, &line, &column);
+	gpubpf_place_line_name(clread_text(w->r, file), line, name, sizeof(name));
+	for (uint32_t i = 0; i < w->f->nevents; i++)
+		if (w->f->event[i].form == CLREAD_LINE && !strcmp(w->f->event[i].name, name))
+			return NULL;
+	return gpubpf_pool_strndup(w->r->pool, name, strlen(name));
+}
+
+static size_t expanded_at(const struct reader *r, CXSourceLocation where, bool *in_main)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	clang_getExpansionLocation(where, &file, &line, &column, &offset);
+	*in_main &= file && clang_File_isEqual(file, r->main);
+	return offset;
+}
+
+/* Its text, macros as they are used: of one that makes a part, all. False: it is not in the source, or begins or ends within
+ * one. */
+static bool find_text(const struct reader *r, CXCursor c, struct cl_range *range)
+{
+	bool in_main = true;
+
+	range->start = expanded_at(r, clang_getRangeStart(clang_getCursorExtent(c)), &in_main);
+	range->end = expanded_at(r, clang_getRangeEnd(clang_getCursorExtent(c)), &in_main);
+	for (uint32_t i = 0; in_main && i < r->nexpansions; i++) {
+		const struct span *s = &r->expansion[i];
+
+		if (s->start == range->start && range->end < s->end)
+			range->end = s->end;
+	}
+	for (uint32_t i = 0; in_main && i < r->nexpansions; i++) {
+		const struct span *s = &r->expansion[i];
+
+		if ((s->start < range->start && range->start < s->end) || (s->start < range->end && range->end < s->end))
+			return false;
+	}
+	return in_main && range->start < range->end && range->end <= r->source->size;
+}
+
+/* With the semicolon, where there is one; false: it ends in another way than by it or by a brace. */
+static bool find_end(const struct reader *r, struct cl_range *range)
+{
+	const char *text = r->source->text;
+	size_t at = range->end;
+
+	while (at < r->source->size && isspace((unsigned char)text[at]))
+		at++;
+	if (at < r->source->size && text[at] == ';')
+		range->end = at + 1;
+	return text[range->end - 1] == ';' || text[range->end - 1] == '}';
+}
+
+void clread_walk_line(struct walk *w, CXCursor cursor, const struct node *around)
+{
+	struct node n = clread_node_of(w, cursor, around, NOTHING);
+	struct cl_event *e;
+	const char *name;
+
+	if (!(w->r->source->places & GPUBPF_TAKES(LINE)) || !does_something(cursor) || !(name = name_of(w, cursor)))
+		return;
+	n.range.exact = find_text(w->r, cursor, &n.range) && find_end(w->r, &n.range);
+	if (clang_getCursorKind(cursor) == CXCursor_DeclStmt)
+		n.range.end = n.range.start;
+	e = clread_add_event(w, CLREAD_LINE, &n);
+	if (!e)
+		return;
+	e->name = name;
+	if (!e->unseen && clang_getCursorKind(cursor) == CXCursor_UnexposedStmt)
+		e->unseen = "a statement with attributes";
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of OpenCL C: before the first statement that begins in one. Numbers are those of "#line", from here on. */
+#define ADD(to, n) to += (n)
+#define EACH(k, n) for (uint k = 0; k < (n); k++)
+//@ run: begins 64 16 buf:256
+// of four neighbours: 3, 5, 6, 9, 11, 19 to 22 and 31 are by all, 8, 25 and 27 by three, 14, 15 and 17 by two, 7, 13, 23 and 24
+// by one, 10 six times; 4 has nothing to do, and what goes on in a line is none of it
+//@ mem: begins line 1040:0 line.one 64:0
+//@ told: begins line lines=15792
+static uint weigh(uint v);
+#line 1 "some/begin.cl"
+kernel void begins(global uint *out)
+{
+	uint i = get_global_id(0), n = 0;
+	local uint kept[16];
+	uint k = 3;
+	if (i % 4 == 1)
+		n = 5;
+	else if (i % 4 == 2) n = 6;
+	for (uint t = 0; t < i % 4; t++)
+		n += t;
+	switch (i % 4) {
+	case 0:
+		n++;
+	case 1: n += 2;
+		break;
+	default:
+		break;
+	}
+	while (k --> 0) ADD(n, 1);
+	kept[i % 16] = weigh(n);
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (i % 4 == 3) {
+		out[i] = kept[i % 16];
+		return; }
+	EACH(t, 2) { n +=
+			kept[(i + t) % 16]; }
+	ADD(n, 1); out[i] = n;
+}
+static uint weigh(uint v)
+{
+	return v * 3;
+}
+//@ run: unrolled 64 16 buf:256
+//@ refuses: unrolled line a statement with attributes
+kernel void unrolled(global uint *out)
+{
+	uint n = 0;
+#pragma unroll
+	for (uint t = 0; t < 4; t++)
+		n += t;
+	out[get_global_id(0)] = n;
+}
