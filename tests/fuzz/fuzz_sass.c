@@ -56,7 +56,7 @@ static void find_places(struct placing *p, const struct sass_code *code, struct 
 	*p = (struct placing){ .code = code };
 	p->around.list = p->list;
 	for (int guarded = 0; guarded < 2; guarded++)
-		if (sass_body_make(&probe, guarded, &p->bodies[guarded], diag) < 0)
+		if (sass_body_make(code->arch, &probe, guarded, &p->bodies[guarded], diag) < 0)
 			abort();
 	sass_places_each(code, 1u << GPUBPF_SITE_MEM, place, p);
 }

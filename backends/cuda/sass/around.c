@@ -7,8 +7,8 @@
 
 #define ALL_BOARDS 0x3f
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
-#define BESIDES 42                 /* instructions of a stub that are of no body: moves, waits, the way back */
-#define KEPT 2                     /* registers behind the bodies': predicates, and one for what is computed */
+#define BESIDES 50                 /* instructions of a stub that are of no body: moves, waits, the way back */
+#define KEPT 3                     /* registers behind the bodies': predicates, one for what is computed, and who is together */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -224,6 +224,43 @@ static struct sass_insn moved(const struct putting *p, const struct sass_around 
 	return insn;
 }
 
+/* A warp's barriers are the kernel's, also where other lanes of it are elsewhere: lanes of a body that parted meet at its end alone. */
+static struct sass_insn parted(const struct putting *p, const struct sass_around *at, struct sass_insn insn)
+{
+	uint32_t to = sass_field(insn, 16, 8);
+
+	if (!sass_barrier_at(insn))
+		return moved(p, at, insn);
+	if (sass_opcode(insn) == SASS_OP_BMOV_CLEAR && to != SASS_RZ)
+		return sass_with(sass_move_number(to + p->out->base, 0), SASS_WAIT_AT, 6, sass_waits(insn));
+	return sass_nop(sass_waits(insn), sass_stall(insn));
+}
+
+/* A branch of those for which the predicate does not hold, of `over` instructions. */
+static void put_around(struct putting *p, unsigned predicate, uint32_t over)
+{
+	struct sass_insn bra = sass_bra(p->code->arch, (int64_t)over * SASS_INSN);
+
+	if (predicate != SASS_PT)
+		put(p, sass_with(bra, 12, 4, predicate ^ 8));
+}
+
+/* Lanes for which the instruction is not carried out go around it; those that came together meet behind. */
+static void put_wandering(struct putting *p, const struct sass_around *at, unsigned guard, unsigned second)
+{
+	uint32_t n = at->body->n + 3, together = p->kept + 2;
+
+	put(p, sass_vote(together));
+	put_around(p, guard, n + (second != SASS_PT));
+	put_around(p, second, n);
+	put(p, sass_keep_predicates(p->kept));
+	for (uint32_t i = 0; i < at->body->n; i++)
+		put(p, parted(p, at, at->body->insns[i]));
+	put(p, sass_nop(0, SASS_PREDICATE_TIME));
+	put(p, sass_restore_predicates(p->kept));
+	put(p, sass_warpsync(p->code->arch, together));
+}
+
 /* Predicates are kept from before the first that is written until all are. */
 static void put_body(struct putting *p, const struct sass_around *at)
 {
@@ -233,6 +270,8 @@ static void put_body(struct putting *p, const struct sass_around *at)
 
 	put(p, sass_nop(0, SASS_SEEN));
 	put(p, sass_nop(p->left, 1));
+	if (b->wanders)
+		return put_wandering(p, at, sass_field(own, 12, 4), second);
 	if (b->predicates)
 		put(p, sass_keep_predicates(p->kept));
 	if (b->meant != SASS_PT)

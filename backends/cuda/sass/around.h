@@ -3,7 +3,7 @@
  * Probes around single instructions. The instruction becomes a branch, which all lanes take that come to it, to a stub
  * behind the code: what the place gives goes into registers above the kernel's, the instruction is carried out there as it
  * stood, before or behind the bodies, and the stub goes back. Bodies write registers above the kernel's alone; predicates
- * are kept; nothing of the warp's own is written, and no lane waits for another.
+ * are kept; nothing of the warp's own is written. Where a body has branches lanes that came together wait for each other behind it.
  */
 #ifndef GPUBPF_SASS_AROUND_H
 #define GPUBPF_SASS_AROUND_H

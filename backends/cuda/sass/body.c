@@ -15,6 +15,7 @@
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, "its probe at single instructions " __VA_ARGS__)
 
 struct making {
+	const struct sass_arch *arch;
 	const struct sass_probe *probe;
 	struct sass_body *body;
 	bool guarded;
@@ -52,47 +53,58 @@ bool sass_stands_alone(struct sass_insn insn)
 	}
 }
 
+bool sass_wanders(struct sass_insn insn)
+{
+	return sass_opcode(insn) == SASS_OP_BRA || sass_opcode(insn) == SASS_OP_YIELD || sass_barrier_at(insn);
+}
+
 static int check(struct making *m)
 {
 	for (uint32_t i = 0; i < m->probe->n; i++) {
 		struct sass_insn insn = m->probe->insns[i];
+		bool last = i + 1 == m->probe->n, ends = sass_opcode(insn) == SASS_OP_EXIT;
 
-		if (sass_opcode(insn) == SASS_OP_EXIT && (i + 1 == m->probe->n) == sass_unconditional(insn)) {
-			m->body->ends |= i + 1 < m->probe->n;
-			continue;
-		}
-		if (!sass_stands_alone(insn))
-			return refuse(m->diag, "has %s, which it may not have there: no loops, branches, or lanes that meet "
-				      "(counters, sums and arrays have none)", sass_op_find(sass_opcode(insn))->name);
+		m->body->ends |= ends && !last;
+		m->body->wanders |= sass_wanders(insn) || (ends && !last && sass_unconditional(insn));
+		if (!ends && !sass_wanders(insn) && !sass_stands_alone(insn))
+			return refuse(m->diag, "has %s, which it may not have there: no lanes that meet (counters, sums, arrays and hashes "
+				      "have none)", sass_op_find(sass_opcode(insn))->name);
+		if (last && !(ends && sass_unconditional(insn)))
+			return refuse(m->diag, "does not end where its code does");
 	}
 	return m->probe->n ? 0 : refuse(m->diag, "is empty");
 }
 
 /* -- predicates -- */
 
-static int take_predicate(struct making *m, unsigned *used, uint8_t *to)
+/* SASS_PT: there is none left. */
+static uint8_t take_predicate(unsigned *used)
 {
-	for (unsigned p = SASS_PT; p--;)
-		if (!(*used >> p & 1)) {
-			*used |= 1u << p;
-			*to = p;
-			return 0;
-		}
-	return refuse(m->diag, "has no predicate left");
+	uint8_t p = SASS_PT;
+
+	while (p && *used >> (p - 1) & 1)
+		p--;
+	if (!p)
+		return SASS_PT;
+	*used |= 1u << (p - 1);
+	return p - 1;
 }
 
-static int choose_predicates(struct making *m)
+static void choose_predicates(struct making *m)
 {
 	unsigned used = 0;
-	int err = 0;
 
 	for (uint32_t i = 0; i < m->probe->n; i++)
 		used |= sass_predicates_written(m->probe->insns[i]) | sass_predicates_read(m->probe->insns[i]);
 	m->body->meant = m->both = SASS_PT;
-	if (!m->guarded && !m->body->ends)
-		return 0;
-	err = take_predicate(m, &used, &m->body->meant);
-	return err ? err : take_predicate(m, &used, &m->both);
+	if (m->body->wanders || (!m->guarded && !m->body->ends)) /* who is not meant goes around it */
+		return;
+	m->body->meant = take_predicate(&used);
+	m->both = take_predicate(&used);
+	if (m->both != SASS_PT)
+		return;
+	m->body->meant = SASS_PT;
+	m->body->wanders = true;
 }
 
 /* -- the code -- */
@@ -149,14 +161,24 @@ static int put_given(struct making *m, struct sass_insn insn, enum sass_given gi
 	return 0;
 }
 
-static int put_insn(struct making *m, struct sass_insn insn)
+/* Ends become branches to the last one. Where branches lead is set when all have their places. */
+static void put_way(struct making *m, struct sass_insn insn)
+{
+	if (sass_opcode(insn) == SASS_OP_EXIT)
+		insn = sass_with(insn, 0, 12, SASS_OP_BRA);
+	put(m, insn);
+}
+
+static int put_insn(struct making *m, struct sass_insn insn, bool last)
 {
 	enum sass_given given;
 	unsigned half;
 
 	if (sass_reads_given(insn, &given, &half))
 		return put_given(m, insn, given, half);
-	if (sass_opcode(insn) == SASS_OP_EXIT)
+	if (m->body->wanders && (sass_wanders(insn) || (sass_opcode(insn) == SASS_OP_EXIT && !last)))
+		put_way(m, insn);
+	else if (sass_opcode(insn) == SASS_OP_EXIT)
 		put_end(m, insn);
 	else if ((sass_opcode(insn) & 0x1ff) == 0x006) /* VOTE: of those that are meant */
 		put_meant(m, insn, 87);
@@ -165,6 +187,31 @@ static int put_insn(struct making *m, struct sass_insn insn)
 	else
 		put(m, insn);
 	return 0;
+}
+
+/* Of each of the probe's, where it stands in the body; the last is where all end. */
+static int put_all(struct making *m)
+{
+	uint32_t *at = calloc(m->probe->n, sizeof(*at)), n = m->probe->n;
+	int err = at ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < n; i++) {
+		at[i] = m->body->n;
+		err = put_insn(m, m->probe->insns[i], i + 1 == n);
+	}
+	for (uint32_t i = 0; !err && m->body->wanders && i + 1 < n; i++) {
+		struct sass_insn was = m->probe->insns[i], *is = &m->body->insns[at[i]];
+		int64_t to = sass_opcode(was) == SASS_OP_EXIT ? n - 1 : (int64_t)i + 1 + sass_branch(m->arch, was) / SASS_INSN;
+
+		if (sass_opcode(was) != SASS_OP_EXIT && !sass_has_target(was))
+			continue;
+		if (to < 0 || to >= n)
+			err = refuse(m->diag, "branches out of it");
+		else
+			*is = sass_with_branch(m->arch, *is, ((int64_t)at[to] - at[i] - 1) * SASS_INSN);
+	}
+	free(at);
+	return err;
 }
 
 /* -- what nobody reads any more -- */
@@ -241,8 +288,8 @@ static void give_boards(struct sass_body *b)
 		b->insns[i] = sass_with_board(insn, GIVEN_BOARD);
 		sass_await(b->insns, b->n, i, GIVEN_BOARD);
 	}
-	for (uint32_t i = 0; i < b->n; i++)
-		b->left = sass_boards_left(b->left, b->insns[i]);
+	for (uint32_t i = 0; i < b->n; i++) /* of one that branches nobody knows what was waited for */
+		b->left = sass_boards_left(b->left, b->wanders ? sass_with(b->insns[i], SASS_WAIT_AT, 6, 0) : b->insns[i]);
 }
 
 static void note_uses(struct sass_body *b)
@@ -258,28 +305,28 @@ static void note_uses(struct sass_body *b)
 		}
 		b->predicates |= sass_predicates_written(b->insns[i]) != 0;
 	}
-	b->predicates |= b->meant != SASS_PT;
+	b->predicates |= b->meant != SASS_PT || b->wanders;
 }
 
-int sass_body_make(const struct sass_probe *probe, bool guarded, struct sass_body *body, struct gpubpf_diag *diag)
+int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe, bool guarded, struct sass_body *body,
+		   struct gpubpf_diag *diag)
 {
-	struct making m = { .probe = probe, .body = body, .guarded = guarded, .diag = diag };
+	struct making m = { .arch = arch, .probe = probe, .body = body, .guarded = guarded, .diag = diag };
 	int err;
 
 	*body = (struct sass_body){ .frame = probe->frame };
 	err = check(&m);
-	if (!err)
-		err = choose_predicates(&m);
+	choose_predicates(&m);
 	body->insns = err ? NULL : calloc(MOST_ADDED * probe->n + 1, sizeof(*body->insns));
 	if (!err && !body->insns)
 		err = -ENOMEM;
-	for (uint32_t i = 0; !err && i < probe->n; i++)
-		err = put_insn(&m, probe->insns[i]);
+	err = err ? err : put_all(&m);
 	if (err < 0) {
 		sass_body_finish(body);
 		return err;
 	}
-	drop_unread(body);
+	if (!body->wanders)
+		drop_unread(body);
 	give_boards(body);
 	note_uses(body);
 	return 0;

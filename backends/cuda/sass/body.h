@@ -19,16 +19,20 @@ struct sass_body {
 	bool predicates;           /* it writes some */
 	uint8_t meant;             /* what it does is under this predicate, and no other instruction of it writes it */
 	bool ends;                 /* lanes may end early: that is always so */
+	bool wanders;              /* it has branches: lanes that are not meant go around it, and all meet behind it */
 	unsigned left;             /* scoreboards by which what it leaves in flight tells that it is done */
 };
 
-/* Out of a probe. Where places are under a predicate (guarded) who puts it in sets `meant` first; else it is SASS_PT, unless
- * lanes may end early. -EINVAL and what it cannot have; -ENOMEM. */
-int sass_body_make(const struct sass_probe *probe, bool guarded, struct sass_body *body, struct gpubpf_diag *diag);
+/* Out of a probe. Where places are under a predicate (guarded) who puts it in sets `meant` first; else, and where it wanders, it is
+ * SASS_PT, unless lanes may end early. -EINVAL and what it cannot have; -ENOMEM. */
+int sass_body_make(const struct sass_arch *arch, const struct sass_probe *probe, bool guarded, struct sass_body *body,
+		   struct gpubpf_diag *diag);
 void sass_body_finish(struct sass_body *body);
 
 /* Does the instruction do what others see, or what can fault: memory that is not the lane's own? */
 bool sass_has_effect(struct sass_insn insn);
+/* Is it of lanes that part: a branch, or what they meet by? */
+bool sass_wanders(struct sass_insn insn);
 /* Is it carried out whatever other lanes do, and goes on to the next? */
 bool sass_stands_alone(struct sass_insn insn);
 

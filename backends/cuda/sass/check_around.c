@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stubs around single instructions, where everything of the kernel is live: straight code, in which the kernel's own
+ * Stubs around single instructions, where everything of the kernel is live: code that is straight, but for bodies whose lanes part
+ * and that all leave through the WARPSYNC of those that came together, in which the kernel's own
  * instruction is carried out once, as it stood, with the predicates that it had; which writes registers above the kernel's
  * alone, reads the kernel's by what is done at once, gives predicates back, waits for what other probes left, and has an
  * effect for those lanes alone for which the kernel's instruction has.
@@ -26,6 +27,11 @@ struct stub {
 	unsigned written, meant;   /* predicates: other than the kernel's; that hold for lanes alone for which the kernel's does */
 	uint32_t time;             /* cycles since the stub began */
 	unsigned left;             /* scoreboards that its bodies leave */
+	bool came[NO_REGISTER];    /* registers that have who came here, of votes before any of them parted */
+	uint32_t parted;           /* where lanes parted, who meet again by that register; SASS_NONE: they are together */
+	uint32_t around;           /* where those go for whom the kernel's instruction is not; SASS_NONE */
+	uint32_t furthest;         /* where branches lead before predicates are kept, all of them; SASS_NONE */
+	uint32_t kept_at, last_way; /* where these were kept; where branches behind that lead at most */
 };
 
 static bool does_same(struct sass_insn a, struct sass_insn b)
@@ -38,7 +44,7 @@ static bool is_meant(const struct stub *s, unsigned predicate, bool negated)
 {
 	bool own = predicate == sass_field(s->own, 12, 3) && negated == sass_field(s->own, 15, 1);
 
-	if (sass_field(s->own, 12, 4) == SASS_PT)
+	if (sass_field(s->own, 12, 4) == SASS_PT || s->around != SASS_NONE)
 		return true;
 	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
 }
@@ -84,7 +90,55 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 			return sass_check_wrong(s->c, i, "a probe has more registers than the twin says");
 		if (x.written && x.reg <= s->kept && s->kept < (uint32_t)x.reg + x.n)
 			return sass_check_wrong(s->c, i, "a probe writes where predicates are kept");
+		for (unsigned k = 0; x.written && k < x.n && x.reg + k < NO_REGISTER; k++)
+			s->came[x.reg + k] = false;
 	}
+	return 0;
+}
+
+/* -- lanes that part: from the first branch to the WARPSYNC of who came, through which all of them go -- */
+
+/* Of those for which the kernel's instruction is not, with its predicates as they were, past all that is done. */
+static bool goes_around(const struct stub *s, struct sass_insn insn)
+{
+	return sass_field(insn, 12, 4) == (sass_field(s->own, 12, 4) ^ 8) && sass_field(insn, 87, 4) == SASS_PT && !s->written &&
+	       s->kept == NO_REGISTER;
+}
+
+static int check_way(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	int64_t to = sass_check_target(s->c, i);
+
+	if (!sass_is_plain(s->c->code->arch, insn))
+		return sass_check_wrong(s->c, i, "lanes of a probe part by what is not known");
+	if (s->parted == SASS_NONE)
+		s->parted = i;
+	if (s->kept == NO_REGISTER) { /* past the end of all: check_meeting() */
+		if (s->furthest != SASS_NONE && s->furthest != to)
+			return sass_check_wrong(s->c, i, "lanes go around a probe on several ways");
+		s->furthest = to;
+		s->around = s->around == SASS_NONE && goes_around(s, insn) ? to : s->around;
+		return 0;
+	}
+	if (to <= s->kept_at || to >= s->c->all)
+		return sass_check_wrong(s->c, i, "a probe leads out of its code");
+	s->last_way = to > s->last_way ? to : s->last_way;
+	return 0;
+}
+
+static bool meets_who_came(const struct stub *s, struct sass_insn insn)
+{
+	for (unsigned r = 0; r < NO_REGISTER; r++)
+		if (s->came[r] && does_same(insn, sass_warpsync(s->c->code->arch, r)))
+			return true;
+	return false;
+}
+
+static int check_meeting(struct stub *s, uint32_t i)
+{
+	if (s->kept != NO_REGISTER || s->written || (s->furthest != SASS_NONE && s->furthest != i))
+		return sass_check_wrong(s->c, i, "lanes of a probe do not meet where they should");
+	s->parted = s->around = s->furthest = SASS_NONE;
 	return 0;
 }
 
@@ -106,12 +160,14 @@ static int check_keep(struct stub *s, uint32_t i, uint32_t reg)
 	if (s->written || s->time < SASS_CHECK_SETTLED || reg < s->c->regs || reg + COUNT_ABOVE > s->c->new_regs)
 		return sass_check_wrong(s->c, i, "predicates are not kept as they are");
 	s->kept = reg;
+	s->kept_at = i;
+	s->last_way = 0;
 	return 0;
 }
 
 static int check_restore(struct stub *s, uint32_t i, uint32_t reg)
 {
-	if (reg != s->kept || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME)
+	if (reg != s->kept || sass_stall(insn_at(s->c, i)) < SASS_PREDICATE_TIME || s->last_way > i)
 		return sass_check_wrong(s->c, i, "predicates are not given back");
 	s->kept = NO_REGISTER;
 	s->written = s->meant = 0;
@@ -127,13 +183,19 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 		return check_keep(s, i, to);
 	if (does_same(insn, sass_restore_predicates(from)))
 		return check_restore(s, i, from);
+	if (meets_who_came(s, insn))
+		return check_meeting(s, i);
+	if (sass_opcode(insn) == SASS_OP_BRA)
+		return check_way(s, i, insn);
 	if (!does_same(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
 	    (!sass_is_plain(s->c->code->arch, insn) || sass_is_uniform(insn)))
 		return sass_check_wrong(s->c, i, "an instruction of a probe's is not known, or is the whole warp's");
-	if (!sass_stands_alone(insn))
+	if (!sass_stands_alone(insn) && sass_opcode(insn) != SASS_OP_YIELD)
 		return sass_check_wrong(s->c, i, "lanes of a probe wait for others, or go elsewhere");
 	err = check_registers(s, i, insn);
-	s->left = sass_boards_left(s->left, insn);
+	if (does_same(insn, sass_vote(to)) && s->parted == SASS_NONE)
+		s->came[to] = true;
+	s->left = sass_boards_left(s->left, s->parted == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
 	return err ? err : check_predicates(s, i, insn);
 }
 
@@ -141,7 +203,7 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 
 static int check_own(struct stub *s, uint32_t i)
 {
-	if (s->carried || s->written)
+	if (s->carried || s->written || s->parted != SASS_NONE)
 		return sass_check_wrong(s->c, i, "the kernel's instruction is carried out twice, or under another predicate");
 	s->carried = true;
 	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD ? 0 : 1u << sass_write_board(s->own);
@@ -176,9 +238,9 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		if (s->c->met[i - s->c->n])
 			return sass_check_wrong(s->c, i, "two instructions have the same probe");
 		s->c->met[i - s->c->n] = SASS_MET;
-		s->coming &= ~sass_waits(insn);
+		s->coming &= s->parted == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
 		if (is_way_back(s, i, insn))
-			return s->carried && !s->written && s->kept == NO_REGISTER ? 0 :
+			return s->carried && !s->written && s->kept == NO_REGISTER && s->parted == SASS_NONE ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
 		err = same(insn, s->own) && !s->carried ? check_own(s, i) : check_added(s, i, insn);
 		s->time += sass_passes(insn);
@@ -216,7 +278,8 @@ int sass_check_around(struct checked *c)
 	for (uint32_t k = 0; !err && k < c->around->n; k++) {
 		uint32_t at = c->around->list[k].place.at;
 		int64_t to = sass_check_target(c, at);
-		struct stub s = { .c = c, .at = at, .own = sass_code_at(c->code, at), .kept = NO_REGISTER };
+		struct stub s = { .c = c, .at = at, .own = sass_code_at(c->code, at), .kept = NO_REGISTER,
+				  .parted = SASS_NONE, .around = SASS_NONE, .furthest = SASS_NONE };
 
 		if (at == before)
 			continue;

@@ -183,11 +183,11 @@ unsigned sass_boards_left(unsigned left, struct sass_insn insn)
 /* The scoreboards by which what the entry's probe, and those at single instructions, leave in flight tells that it is done. */
 static unsigned left_by_others(const struct grafting *p)
 {
-	unsigned left = sass_around_left(&p->around);
+	unsigned left = 0;
 
 	for (uint32_t i = 0; p->above && p->entry && i < p->entry->n; i++)
 		left = sass_boards_left(left, guarded(p, p->entry->insns[i]));
-	return left;
+	return left | sass_around_left(&p->around);
 }
 
 /* Before the probe of an exit: nothing that it writes is still to be written, or read, by the kernel. The scoreboards for

@@ -49,7 +49,7 @@ static int read_bodies(struct making *m, uint32_t site, const char *name, struct
 	if (err < 0)
 		return err;
 	for (unsigned guarded = 0; !err && guarded < 2; guarded++)
-		err = sass_body_make(&probe, guarded, &m->bodies[site][guarded], diag);
+		err = sass_body_make(sass_arch_find(m->probes.sm), &probe, guarded, &m->bodies[site][guarded], diag);
 	sass_probe_finish(&probe);
 	m->kinds |= 1u << m->job->sites[site].site;
 	return err;

@@ -115,6 +115,15 @@ struct sass_insn sass_break(unsigned barrier)
 	return sass_with_control((struct sass_insn){ SASS_OP_BREAK | SASS_PT << 12 | barrier << 16, SECOND_PT }, 0, 5);
 }
 
+#define MASK_IN_A 90               /* the first architecture where WARPSYNC has its register there, not in B */
+
+struct sass_insn sass_warpsync(const struct sass_arch *arch, unsigned reg)
+{
+	unsigned at = arch->sm < MASK_IN_A ? 32 : 24;
+
+	return sass_with_control((struct sass_insn){ SASS_OP_WARPSYNC | SASS_PT << 12 | (uint64_t)reg << at, SECOND_PT }, 0, 5);
+}
+
 struct sass_insn sass_vote(unsigned reg)
 {
 	return sass_with_control((struct sass_insn){ SASS_OP_VOTE | SASS_PT << 12 | (uint64_t)reg << 16, 0x038e0100 }, 0,

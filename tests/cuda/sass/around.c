@@ -6,6 +6,7 @@
  *   - each stub, carried out here on random registers, gives the address and the value that the instruction has, does
  *     something for just the lanes that the instruction is for, carries it out once as it stood, and leaves the kernel's
  *     registers and predicates as they were;
+ *   - so does one with branches and a loop, whose lanes meet behind it, once, those that came together;
  *   - a stub that is changed the checker refuses.
  */
 #include <errno.h>
@@ -37,6 +38,30 @@ static struct sass_insn insns[] = {
 	{ 0x000000070200798e, 0x000fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
 };
 
+/* The same with a loop of three rounds before the comparison, and the first two REDs gone around by a branch:
+ * MOV R8, 3; IADD3 R8, R8, -1; ISETP.NE P0, R8, 0; @P0 BRA to the IADD3; BSSY B0; ISETP.NE P0, R6, 0; @!P0 BRA to the BSYNC; RED.64, RED;
+ * BSYNC B0; RED; EXIT. */
+static struct sass_insn ways[16];
+
+#define WAYS (sizeof(ways) / sizeof(*ways))
+
+static void make_ways(const struct sass_arch *arch)
+{
+	static const struct sass_insn parts[] = {
+		{ 0x0000000300087802, 0x000fcc0000000f00 }, { 0xffffffff08087810, 0x000fcc0007ffe0ff },
+		{ 0x000000ff0800720c, 0x000fda0003f05270 }, { 0 }, { 0x0000000000007945, 0x000fea0003800000 },
+		{ 0x000000ff0600720c, 0x004fda0003f05270 }, { 0 }, { 0x000000040200798e, 0x000fe8000010e500 },
+		{ 0x000000060200798e, 0x000fe8000010e100 }, { 0x0000000000007941, 0x000fea0003800000 },
+		{ 0x000000070200798e, 0x004fe2000010e100 }, { 0x000000000000794d, 0x000fea0003800000 },
+	};
+
+	memcpy(ways, insns, 4 * sizeof(*ways));
+	memcpy(ways + 4, parts, sizeof(parts));
+	ways[7] = sass_with(sass_bra(arch, -3 * SASS_INSN), 12, 4, 0);
+	ways[8] = sass_with_branch(arch, ways[8], 4 * SASS_INSN);
+	ways[10] = sass_with(sass_bra(arch, 2 * SASS_INSN), 12, 4, 8);
+}
+
 /* Does the probe ask for an address, not for an offset? */
 static bool asks_where(enum gpubpf_site kind)
 {
@@ -45,7 +70,7 @@ static bool asks_where(enum gpubpf_site kind)
 }
 
 /* Into R2, R4, R6 and R7: of accesses, of atomics, of barriers, which give no address. */
-static void make_probe(struct sass_probe *probe, enum gpubpf_site kind)
+static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, enum gpubpf_site kind, bool wanders)
 {
 	static const enum sass_given access[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
 	static const enum sass_given near[] = { SASS_GIVEN_OFFSET, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
@@ -57,7 +82,9 @@ static void make_probe(struct sass_probe *probe, enum gpubpf_site kind)
 
 	for (size_t i = 0; i < sizeof(regs); i++)
 		insns[i].lo = (insns[i].lo & 0xffff) | (uint32_t)regs[i] << 16 | given_at(given[i]);
-	*probe = (struct sass_probe){ .insns = insns, .n = sizeof(insns) / sizeof(*insns), .regs = 8, .predicates = true };
+	make_ways(arch);
+	*probe = (struct sass_probe){ .insns = wanders ? ways : insns, .n = wanders ? WAYS : sizeof(insns) / sizeof(*insns), .regs = 9,
+				      .predicates = true };
 }
 
 /* -- places, and what they give, told again from the bits -- */
@@ -163,10 +190,14 @@ static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t
 
 /* -- a thread in a stub -- */
 
+#define HERE 0x00f000f0            /* the lanes that came together */
+
 struct run {
 	struct thread t;
 	uint64_t old;              /* what an atomic gave */
 	uint32_t own;              /* how often the kernel's instruction was carried out */
+	uint32_t met;              /* and lanes that came together met again */
+	const struct sass_arch *arch;
 	uint32_t effects, place, bytes;
 	uint64_t address, value;
 	bool wrong;
@@ -247,6 +278,13 @@ static void compute(struct run *run, struct sass_insn insn)
 	case 0x98e:
 		red(run, insn);
 		break;
+	case 0x806:
+		t->r[to] = HERE;
+		break;
+	case 0x348: /* its register stands in B before sm_90 */
+		run->met++;
+		run->wrong |= t->r[run->arch->sm < 90 ? b : a] != HERE;
+		break;
 	default:
 		run->wrong |= sass_opcode(insn) != SASS_OP_NOP;
 	}
@@ -288,8 +326,7 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 			carry_out(run, own);
 			i++;
 		} else if (sass_opcode(insn) == SASS_OP_BRA) {
-			run->wrong |= !sass_unconditional(insn);
-			i += 1 + sass_branch(code->arch, insn) / SASS_INSN;
+			i += 1 + (guard_of(insn, &run->t) && input(insn, &run->t, 87) ? sass_branch(code->arch, insn) / SASS_INSN : 0);
 		} else {
 			if (guard_of(insn, &run->t))
 				compute(run, insn);
@@ -315,7 +352,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 {
 	struct sass_insn own = sass_code_at(code, around->place.at);
 	struct thread before, after;
-	struct run run = { 0 };
+	struct run run = { .arch = code->arch };
 	bool meant;
 
 	random_thread(&before);
@@ -328,7 +365,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 		after.r[sass_field(own, 16, 8) + 1] = 2000;
 	}
 	if (run.wrong || run.own != 1 || memcmp(after.r, run.t.r, regs * sizeof(*after.r)) || memcmp(before.p, run.t.p, 8) ||
-	    run.effects != (meant ? 3 : 0))
+	    run.effects != (meant ? 3 : 0) || run.met != around->body->wanders)
 		return false;
 	if (around->place.kind == GPUBPF_SITE_ATOMIC && meant)
 		return run.address == address_of(code, own, &before) && run.bytes == around->place.access.op &&
@@ -407,11 +444,14 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 		if (sass_opcode(was) == SASS_OP_BRA && sass_branch(m->code->arch, was) == -SASS_INSN) /* the section's end */
 			break;
 		for (size_t b = random_below(2); b < sizeof(bad) / sizeof(*bad); b += 2) {
+			if (m->bodies[0].wanders && sass_opcode(bad[b]) == SASS_OP_BRA) /* which it may have: this one does nothing */
+				continue;
 			memcpy(text + i * SASS_INSN, &bad[b], SASS_INSN);
 			changed++;
 			seen += !passes(app, k, m, twin);
 		}
-		if (sass_opcode(was) == 0x803 || sass_opcode(was) == 0x804) { /* predicates are not kept, or not given back */
+		if (sass_opcode(was) == 0x803 || sass_opcode(was) == 0x804 || sass_opcode(was) == 0x806 || sass_opcode(was) == 0x348) {
+			/* predicates are not kept, or not given back; nobody knows who came, or waits for them */
 			struct sass_insn none = sass_nop(0, SASS_STALL_MAX);
 
 			memcpy(text + i * SASS_INSN, &none, SASS_INSN);
@@ -481,7 +521,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 	return operation == 0x11d && sass_field(insn, 77, 2) != 1;
 }
 
-static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k, enum gpubpf_site kind)
+static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k, enum gpubpf_site kind, bool wanders)
 {
 	uint32_t expected = 0;
 	struct sass_probe probe;
@@ -494,9 +534,9 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 		return;
 	for (uint32_t i = 0; i < code.n; i++)
 		expected += is_expected(sass_code_at(&code, i), kind);
-	make_probe(&probe, kind);
+	make_probe(&probe, code.arch, kind, wanders);
 	for (int guarded = 0; guarded < 2; guarded++)
-		if (sass_body_make(&probe, guarded, &m.bodies[guarded], &diag) < 0)
+		if (sass_body_make(code.arch, &probe, guarded, &m.bodies[guarded], &diag) < 0)
 			ok(false, "%s", diag.what);
 	sass_places_each(&code, 1u << m.kind, take, &m);
 	listed += m.around.n;
@@ -542,8 +582,8 @@ static void try_file(const char *name, const char *data, size_t size)
 	if (!ok(!sass_cubin_open(data, size, &app, &diag), "%s is read", name))
 		return;
 	for (uint32_t k = 0; k < app.nkernels; k++)
-		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-			try_kernel(&app, &app.kernels[k], kinds[i]);
+		for (size_t i = 0; i < 2 * sizeof(kinds) / sizeof(*kinds); i++)
+			try_kernel(&app, &app.kernels[k], kinds[i / 2], i % 2);
 	ok(stubs && right == 4 * stubs, "%u places in %u kernels, %u with a probe, which did right %u of %u times", listed,
 	   app.nkernels, stubs, right, 4 * stubs);
 	ok(changed && seen == changed, "%u of %u changes are seen; %u kernels are refused", seen, changed, refused);
