@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places-twins IMAGE DIR OBJECT...: for each kernel of a PTX file and each kind of place of instructions or blocks, the twin that has
+ * places-twins IMAGE DIR [OBJECT...]: for each kernel of a PTX file and each kind of place of instructions or blocks, the twin that has
  * at each such place a probe which writes down all that the place gives: DIR/KERNEL.KIND.ptx, the names of its bindings in
  * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
  * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
 	size_t size;
 	char *text;
 
-	if (argc < 4)
+	if (argc < 3)
 		return 2;
 	text = read_file(argv[1], &size);
 	gpubpf_diag_init(&diag);
@@ -266,8 +266,10 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	write_words(argv[2]);
-	open_programs((const char *const *)argv + 3, argc - 3, argv[2]);
-	write_names(&m, argv[2]);
+	if (argc > 3) {
+		open_programs((const char *const *)argv + 3, argc - 3, argv[2]);
+		write_names(&m, argv[2]);
+	}
 	for (uint32_t c = m.nodes[0].child; c != PTX_NONE; c = m.nodes[c].next) {
 		char kernel[256];
 
@@ -278,11 +280,12 @@ int main(int argc, char **argv)
 		for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
 			if (has_places(kind) && is_asked(text, kernel, kind))
 				try_kind(&m, kernel, kind, argv[2]);
-		for (uint32_t i = 0; i < loaded->unit.nprogs; i++)
+		for (uint32_t i = 0; loaded && i < loaded->unit.nprogs; i++)
 			if (is_asked(text, kernel, loaded->unit.progs[i].site))
 				by_worker(&m, kernel, i, argv[2]);
 	}
-	gpubpf_worker_destroy(worker);
+	if (worker)
+		gpubpf_worker_destroy(worker);
 	ptx_finish(&m);
 	free(text);
 	return 0;
