@@ -103,6 +103,12 @@ static LLVMValueRef address_of(struct low_frame *f, unsigned reg, int32_t off)
 	return LLVMBuildAdd(l->b, low_get(f, reg), low_const(l, (int64_t)off), "");
 }
 
+/* Unproven programs have no maps, and no facts. */
+static bool is_live(struct low_frame *f, uint32_t pc)
+{
+	return !f->p->l->job->checked && gpubpf_lower_is_live(f->p->l->job, access_of(f, pc));
+}
+
 /* what one access does, in one of the two kinds of memory */
 typedef void (*access_fn)(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef private);
 
@@ -174,7 +180,7 @@ static void load_from(struct low_frame *f, uint32_t pc, LLVMValueRef address, LL
 	set_loaded(f, insn,
 		   private       ? private_load(l, private, insn->width, align) :
 		   insn->ordered ? acquire(l, address, insn->width) :
-				   load_bytes(l, address, insn->width, align, gpubpf_lower_is_live(l->job, access_of(f, pc))));
+				   load_bytes(l, address, insn->width, align, is_live(f, pc)));
 }
 
 static LLVMValueRef loaded_at(struct low_frame *f, uint32_t pc)
@@ -271,7 +277,7 @@ static void store_to(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLV
 		add[1] = LLVMBuildSub(l->b, v, old, "");
 		low_call(l, add_function(f, pc), add, 2);
 	} else {
-		store_bytes(l, address, v, insn->width, align, gpubpf_lower_is_live(l->job, access_of(f, pc)));
+		store_bytes(l, address, v, insn->width, align, is_live(f, pc));
 	}
 }
 

@@ -145,7 +145,7 @@ static inline bool gpubpf_lower_is_live(const struct gpubpf_lower_job *job, cons
 {
 	bool live = false;
 
-	for (uint32_t i = 0; !job->checked && access->spaces & GPUBPF_SPACE_MAP_VALUE && i < job->unit->nmaps; i++)
+	for (uint32_t i = 0; access->spaces & GPUBPF_SPACE_MAP_VALUE && i < job->unit->nmaps; i++)
 		if (access->map == (int)i || access->map == GPUBPF_ANY_MAP)
 			live |= job->layouts[i].flags & GPUBPF_LAYOUT_LIVE;
 	return live;
