@@ -7,7 +7,12 @@ GPUBPF_ARRAY(order, __u64, 1);
 GPUBPF_HASH(named, __u32, __u64, 16);
 GPUBPF_ARRAY(heard, __u64, 2);
 
-SEC("gpu/entry/spin") int at(struct gpubpf_ctx *ctx)
+#ifdef MEM /* at each access, of those that places of accesses have */
+SEC("gpu/mem/spin")
+#else
+SEC("gpu/entry/spin")
+#endif
+int at(struct gpubpf_ctx *ctx)
 {
 	__u32 zero = 0, one = 1, name = 77;
 	__u64 *beat = bpf_map_lookup_elem(&beats, &zero), *said = bpf_map_lookup_elem(&order, &zero);
