@@ -220,15 +220,6 @@ KERNEL vector_add(const float *a, const float *b, float *c, int n)
 		c[i] = a[i] + b[i];
 }
 
-/* through pointers of which nobody knows where they lead */
-KERNEL anywhere(const unsigned long long *pointers, int n)
-{
-	unsigned value;
-
-	asm volatile("ld.u32 %0, [%1+8];" : "=r"(value) : "l"(pointers[ME]));
-	asm volatile("st.u32 [%0+12], %1;" :: "l"(pointers[ME + n]), "r"(value) : "memory");
-}
-
 #include <mma.h>
 
 /* Tensor cores, of which the image says that they are used. */
