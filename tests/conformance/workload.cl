@@ -194,3 +194,15 @@ kernel void named(PARAMETERS)
 	to[n] = 3 * n + 1;
 }
 #endif
+
+#if defined(ONLY_keeps) || defined(ALL)
+/* A word of the thread's own, which compilers may not leave out. */
+kernel void keeps(PARAMETERS)
+{
+	uint n = LINEAR;
+	volatile uint mine[4];
+
+	mine[n & 3] = 3 * n;
+	to[n] = mine[n & 3] + 1;
+}
+#endif
