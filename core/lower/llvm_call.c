@@ -41,12 +41,12 @@ unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *m, LLVMValu
 	return 9;
 }
 
-unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, LLVMValueRef *args)
+unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struct gpubpf_map_layout *layout, LLVMValueRef *args)
 {
-	unsigned n = low_map_args(l, &l->job->layouts[map], args);
+	unsigned n = low_map_args(l, layout, args);
 	LLVMValueRef of[] = { env, low_const32(l, map) };
 
-	if (l->job->layouts[map].flags & GPUBPF_LAYOUT_PLACED) {
+	if (layout->flags & GPUBPF_LAYOUT_PLACED) {
 		args[LOW_CTL - 1] = low_call(l, "gpubpf_elsewhere_ctl", of, 2);
 		args[LOW_DATA - 1] = low_call(l, "gpubpf_elsewhere_data", of, 2);
 	}
@@ -392,7 +392,7 @@ static int one(struct call *c)
 		return err;
 	switch (c->helper->class) {
 	case GPUBPF_CLASS_MAP:
-		n += low_unit_map(c->l, args[0], c->map, args + n);
+		n += low_unit_map(c->l, args[0], c->map, c->layout, args + n);
 		if (map_of(c)->prototype)
 			find_element(c, args);
 		break;

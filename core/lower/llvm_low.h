@@ -169,8 +169,8 @@ int low_loop(struct low_frame *f, uint32_t pc, uint32_t target);
 #define LOW_OWN 10
 /* the layout as the arguments GPUBPF_MAP_ARGS; returns how many */
 unsigned low_map_args(struct low *l, const struct gpubpf_map_layout *layout, LLVMValueRef *args);
-/* The same of a map of the unit, wherever it lies. */
-unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, LLVMValueRef *args);
+/* The same of a map of the unit, wherever it lies; layout: its own, or as it is for one call. */
+unsigned low_unit_map(struct low *l, LLVMValueRef env, uint32_t map, const struct gpubpf_map_layout *layout, LLVMValueRef *args);
 
 /* llvm_shared.c */
 /* Call the library's `op` on the map of that layout through the function that maps of its shape share. args:

@@ -112,7 +112,7 @@ static int imm64(struct low_frame *f, const struct gpubpf_insn *insn)
 				       "an unverified program has no maps");
 	snprintf(name, sizeof(name), "gpubpf_%s_address", l->job->unit->maps[insn->imm].type->impl->name);
 	args[0] = f->p->env;
-	n = 1 + low_unit_map(l, args[0], insn->imm, args + 1);
+	n = 1 + low_unit_map(l, args[0], insn->imm, &l->job->layouts[insn->imm], args + 1);
 	args[n++] = low_const32(l, 0);
 	v = low_call(l, name, args, n);
 	if (!v)

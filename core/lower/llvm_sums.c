@@ -63,7 +63,7 @@ static LLVMValueRef first_value(struct low_frame *f, uint32_t map)
 {
 	LLVMValueRef args[16] = { f->p->env };
 	struct low *l = f->p->l;
-	unsigned n = 1 + low_unit_map(l, args[0], map, args + 1);
+	unsigned n = 1 + low_unit_map(l, args[0], map, &l->job->layouts[map], args + 1);
 
 	args[n++] = low_const32(l, 0);
 	return low_call(l, "gpubpf_array_address", args, n);
