@@ -62,8 +62,10 @@ static int place(struct gpubpf_hook_device *d, uint32_t row, const struct gpubpf
 	if (err < 0)
 		return err;
 	e = calloc(1, sizeof(*e));
-	if (!e)
+	if (!e) {
+		snprintf(why->text, sizeof(why->text), "memory for maps: %s", strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	e->row = row;
 	e->offset = l->ctl;
 	e->data = l->data - l->ctl;
@@ -111,6 +113,8 @@ int gpubpf_elsewhere_fill(struct gpubpf_hook_device *d, uint32_t rows, struct gp
 	int err = rows < GPUBPF_ARENA_ROWS ? 0 : -EPROTO;
 
 	gpubpf_assert_held(&d->lock);
+	if (err < 0)
+		snprintf(why->text, sizeof(why->text), "the session's memory for maps is not as it says");
 	for (uint32_t row = d->rows; row < rows && !err; row++) {
 		struct gpubpf_map_layout l = *row_of(d, row);
 
