@@ -8,7 +8,7 @@
 #define ALL_BOARDS 0x3f
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
 #define BESIDES 50                 /* instructions of a stub that are of no body: moves, waits, the way back */
-#define KEPT 3                     /* registers behind the bodies': predicates, one for what is computed, and who is together */
+#define KEPT 2                     /* registers behind the bodies': predicates, and one for what is computed */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -17,6 +17,7 @@ struct putting {
 	const struct sass_code *code;
 	struct sass_grafted *out;
 	unsigned left;
+	unsigned barrier;          /* a convergence barrier that the kernel does not use; SASS_BARRIERS: there is none */
 	uint32_t kept;             /* registers: the first of those, */
 	uint32_t given[SASS_NGIVEN]; /* and of what bodies are given, two each */
 };
@@ -224,7 +225,7 @@ static struct sass_insn moved(const struct putting *p, const struct sass_around 
 	return insn;
 }
 
-/* A warp's barriers are the kernel's, also where other lanes of it are elsewhere: lanes of a body that parted meet at its end alone. */
+/* Lanes of a body that parted meet at its end alone: its own barriers may be the kernel's. */
 static struct sass_insn parted(const struct putting *p, const struct sass_around *at, struct sass_insn insn)
 {
 	uint32_t to = sass_field(insn, 16, 8);
@@ -245,12 +246,13 @@ static void put_around(struct putting *p, unsigned predicate, uint32_t over)
 		put(p, sass_with(bra, 12, 4, predicate ^ 8));
 }
 
-/* Lanes for which the instruction is not carried out go around it; those that came together meet behind. */
+/* Lanes for which the instruction is not carried out go around it; those that came together meet behind, at a barrier that is nobody
+ * else's. Lanes of the warp that are elsewhere may use it meanwhile, in a stub too: so do both sides of a branch as ptxas compiles it. */
 static void put_wandering(struct putting *p, const struct sass_around *at, unsigned guard, unsigned second)
 {
-	uint32_t n = at->body->n + 3, together = p->kept + 2;
+	uint32_t n = at->body->n + 3, ways = (guard != SASS_PT) + (second != SASS_PT);
 
-	put(p, sass_vote(together));
+	put(p, sass_bssy(p->barrier, (int64_t)(ways + n + 1) * SASS_INSN));
 	put_around(p, guard, n + (second != SASS_PT));
 	put_around(p, second, n);
 	put(p, sass_keep_predicates(p->kept));
@@ -258,7 +260,7 @@ static void put_wandering(struct putting *p, const struct sass_around *at, unsig
 		put(p, parted(p, at, at->body->insns[i]));
 	put(p, sass_nop(0, SASS_PREDICATE_TIME));
 	put(p, sass_restore_predicates(p->kept));
-	put(p, sass_warpsync(p->code->arch, together));
+	put(p, sass_bsync(p->barrier));
 }
 
 /* Predicates are kept from before the first that is written until all are. */
@@ -313,8 +315,9 @@ static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 
 /* -- may they stand there? -- */
 
-static int check(const struct sass_code *code, const struct sass_around *at, struct gpubpf_diag *diag)
+static int check(const struct putting *p, const struct sass_around *at, struct gpubpf_diag *diag)
 {
+	const struct sass_code *code = p->code;
 	struct sass_insn own = sass_code_at(code, at->place.at);
 	bool old = at->body->given >> SASS_GIVEN_OLD & 1 && at->place.access.old != SASS_RZ;
 
@@ -332,6 +335,9 @@ static int check(const struct sass_code *code, const struct sass_around *at, str
 		return refuse(diag, "nobody can wait for what its instruction at 0x%x gives", at->place.at * SASS_INSN);
 	if (code->entered[at->place.at] & SASS_FILLED || sass_field(own, SASS_REUSE_AT, 4))
 		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", at->place.at * SASS_INSN);
+	if (at->body->wanders && p->barrier == SASS_BARRIERS)
+		return refuse(diag, "it uses all convergence barriers, and lanes of its probe at 0x%x could not meet again",
+			      at->place.at * SASS_INSN);
 	if (code->calls)
 		return refuse(diag, "it calls functions of other sections, whose instructions a probe would miss");
 	return 0;
@@ -340,14 +346,14 @@ static int check(const struct sass_code *code, const struct sass_around *at, str
 int sass_around_put(const struct sass_arounds *around, const struct sass_code *code, unsigned left, struct sass_grafted *out,
 		    struct gpubpf_diag *diag)
 {
-	struct putting p = { .around = around, .code = code, .out = out, .left = left };
+	struct putting p = { .around = around, .code = code, .out = out, .left = left, .barrier = sass_barrier_free(code) };
 	int err = 0;
 
 	p.kept = out->base + regs_of_bodies(around);
 	place_given(around, p.kept + KEPT, p.given);
 	for (uint32_t i = 0, to; !err && i < around->n; i = to) {
 		for (to = i; !err && to < around->n && around->list[to].place.at == around->list[i].place.at; to++)
-			err = check(code, &around->list[to], diag);
+			err = check(&p, &around->list[to], diag);
 		if (!err)
 			put_stub(&p, i, to);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stubs around single instructions, where everything of the kernel is live: code that is straight, but for bodies whose lanes part
- * and that all leave through the WARPSYNC of those that came together, in which the kernel's own
+ * and all meet again at a convergence barrier that the kernel does not use, in which the kernel's own
  * instruction is carried out once, as it stood, with the predicates that it had; which writes registers above the kernel's
  * alone, reads the kernel's by what is done at once, gives predicates back, waits for what other probes left, and has an
  * effect for those lanes alone for which the kernel's instruction has.
@@ -27,10 +27,8 @@ struct stub {
 	unsigned written, meant;   /* predicates: other than the kernel's; that hold for lanes alone for which the kernel's does */
 	uint32_t time;             /* cycles since the stub began */
 	unsigned left;             /* scoreboards that its bodies leave */
-	bool came[NO_REGISTER];    /* registers that have who came here, of votes before any of them parted */
-	uint32_t parted;           /* where lanes parted, who meet again by that register; SASS_NONE: they are together */
-	uint32_t around;           /* where those go for whom the kernel's instruction is not; SASS_NONE */
-	uint32_t furthest;         /* where branches lead before predicates are kept, all of them; SASS_NONE */
+	uint32_t meeting;          /* the BSYNC at which all meet that come together to where lanes may part; SASS_NONE: none may */
+	uint32_t around;           /* where those go for whom the kernel's instruction is not: there; SASS_NONE */
 	uint32_t kept_at, last_way; /* where these were kept; where branches behind that lead at most */
 };
 
@@ -90,13 +88,11 @@ static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
 			return sass_check_wrong(s->c, i, "a probe has more registers than the twin says");
 		if (x.written && x.reg <= s->kept && s->kept < (uint32_t)x.reg + x.n)
 			return sass_check_wrong(s->c, i, "a probe writes where predicates are kept");
-		for (unsigned k = 0; x.written && k < x.n && x.reg + k < NO_REGISTER; k++)
-			s->came[x.reg + k] = false;
 	}
 	return 0;
 }
 
-/* -- lanes that part: from the first branch to the WARPSYNC of who came, through which all of them go -- */
+/* -- lanes that part: from a BSSY to its BSYNC, through which all of them go -- */
 
 /* Of those for which the kernel's instruction is not, with its predicates as they were, past all that is done. */
 static bool goes_around(const struct stub *s, struct sass_insn insn)
@@ -105,40 +101,42 @@ static bool goes_around(const struct stub *s, struct sass_insn insn)
 	       s->kept == NO_REGISTER;
 }
 
+static int check_parting(struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	int64_t behind = sass_check_target(s->c, i);
+	unsigned barrier = sass_field(insn, 16, 4);
+
+	if (s->meeting != SASS_NONE || s->kept != NO_REGISTER || behind <= (int64_t)i + 1 || behind > s->c->all ||
+	    sass_barriers_used(s->c->code) >> barrier & 1 || !does_same(insn, sass_bssy(barrier, (behind - i - 1) * SASS_INSN)) ||
+	    !does_same(insn_at(s->c, behind - 1), sass_bsync(barrier)))
+		return sass_check_wrong(s->c, i, "lanes of a probe part who do not meet again");
+	s->meeting = behind - 1;
+	return 0;
+}
+
 static int check_way(struct stub *s, uint32_t i, struct sass_insn insn)
 {
 	int64_t to = sass_check_target(s->c, i);
 
-	if (!sass_is_plain(s->c->code->arch, insn))
+	if (!sass_is_plain(s->c->code->arch, insn) || s->meeting == SASS_NONE)
 		return sass_check_wrong(s->c, i, "lanes of a probe part by what is not known");
-	if (s->parted == SASS_NONE)
-		s->parted = i;
-	if (s->kept == NO_REGISTER) { /* past the end of all: check_meeting() */
-		if (s->furthest != SASS_NONE && s->furthest != to)
+	if (s->kept == NO_REGISTER) {
+		if (to != s->meeting)
 			return sass_check_wrong(s->c, i, "lanes go around a probe on several ways");
-		s->furthest = to;
 		s->around = s->around == SASS_NONE && goes_around(s, insn) ? to : s->around;
 		return 0;
 	}
-	if (to <= s->kept_at || to >= s->c->all)
+	if (to <= s->kept_at || to >= s->meeting)
 		return sass_check_wrong(s->c, i, "a probe leads out of its code");
 	s->last_way = to > s->last_way ? to : s->last_way;
 	return 0;
 }
 
-static bool meets_who_came(const struct stub *s, struct sass_insn insn)
-{
-	for (unsigned r = 0; r < NO_REGISTER; r++)
-		if (s->came[r] && does_same(insn, sass_warpsync(s->c->code->arch, r)))
-			return true;
-	return false;
-}
-
 static int check_meeting(struct stub *s, uint32_t i)
 {
-	if (s->kept != NO_REGISTER || s->written || (s->furthest != SASS_NONE && s->furthest != i))
+	if (s->kept != NO_REGISTER || s->written)
 		return sass_check_wrong(s->c, i, "lanes of a probe do not meet where they should");
-	s->parted = s->around = s->furthest = SASS_NONE;
+	s->meeting = s->around = SASS_NONE;
 	return 0;
 }
 
@@ -183,8 +181,10 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 		return check_keep(s, i, to);
 	if (does_same(insn, sass_restore_predicates(from)))
 		return check_restore(s, i, from);
-	if (meets_who_came(s, insn))
+	if (i == s->meeting)
 		return check_meeting(s, i);
+	if (sass_opcode(insn) == SASS_OP_BSSY)
+		return check_parting(s, i, insn);
 	if (sass_opcode(insn) == SASS_OP_BRA)
 		return check_way(s, i, insn);
 	if (!does_same(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
@@ -193,9 +193,7 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 	if (!sass_stands_alone(insn) && sass_opcode(insn) != SASS_OP_YIELD)
 		return sass_check_wrong(s->c, i, "lanes of a probe wait for others, or go elsewhere");
 	err = check_registers(s, i, insn);
-	if (does_same(insn, sass_vote(to)) && s->parted == SASS_NONE)
-		s->came[to] = true;
-	s->left = sass_boards_left(s->left, s->parted == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
+	s->left = sass_boards_left(s->left, s->meeting == SASS_NONE ? insn : sass_with(insn, SASS_WAIT_AT, 6, 0));
 	return err ? err : check_predicates(s, i, insn);
 }
 
@@ -203,7 +201,7 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 
 static int check_own(struct stub *s, uint32_t i)
 {
-	if (s->carried || s->written || s->parted != SASS_NONE)
+	if (s->carried || s->written || s->meeting != SASS_NONE)
 		return sass_check_wrong(s->c, i, "the kernel's instruction is carried out twice, or under another predicate");
 	s->carried = true;
 	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD ? 0 : 1u << sass_write_board(s->own);
@@ -238,9 +236,9 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		if (s->c->met[i - s->c->n])
 			return sass_check_wrong(s->c, i, "two instructions have the same probe");
 		s->c->met[i - s->c->n] = SASS_MET;
-		s->coming &= s->parted == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
+		s->coming &= s->meeting == SASS_NONE ? ~sass_waits(insn) : UINT32_MAX;
 		if (is_way_back(s, i, insn))
-			return s->carried && !s->written && s->kept == NO_REGISTER && s->parted == SASS_NONE ? 0 :
+			return s->carried && !s->written && s->kept == NO_REGISTER && s->meeting == SASS_NONE ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
 		err = same(insn, s->own) && !s->carried ? check_own(s, i) : check_added(s, i, insn);
 		s->time += sass_passes(insn);
@@ -279,7 +277,7 @@ int sass_check_around(struct checked *c)
 		uint32_t at = c->around->list[k].place.at;
 		int64_t to = sass_check_target(c, at);
 		struct stub s = { .c = c, .at = at, .own = sass_code_at(c->code, at), .kept = NO_REGISTER,
-				  .parted = SASS_NONE, .around = SASS_NONE, .furthest = SASS_NONE };
+				  .meeting = SASS_NONE, .around = SASS_NONE };
 
 		if (at == before)
 			continue;

@@ -160,8 +160,6 @@ bool sass_is_plain(const struct sass_arch *arch, struct sass_insn insn)
 		return wide || (arch->sm >= FIRST_WIDE && (insn.hi & REST & ~0x08000100ull) == 0x078e0000);
 	case 0x984:
 		return is_idle_lds(insn);
-	case SASS_OP_WARPSYNC: /* before that its register stands elsewhere, and no probe had one */
-		return arch->sm >= 90;
 	case SASS_OP_BMOV_CLEAR:
 		return (insn.hi & REST) == 0x100000;
 	case SASS_OP_BMOV_BACK:

@@ -8,12 +8,11 @@
 #include "live.h"
 
 #define PAD 8                      /* a section is a multiple of so many instructions */
-#define BARRIERS 16
 #define GIVEN_BOARD 5
 #define ALL_BOARDS 0x3f
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
 #define SETTLE 3                   /* full stalls until the slowest result with a known time is there: HMMA */
-#define MOST_STUB (8 + BARRIERS)   /* instructions around the probes */
+#define MOST_STUB (8 + SASS_BARRIERS) /* instructions around the probes */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
@@ -25,7 +24,7 @@ struct grafting {
 	struct sass_arounds around;
 	struct sass_grafted *out;
 	bool above;
-	uint8_t barrier[BARRIERS];     /* what the probes' become */
+	uint8_t barrier[SASS_BARRIERS];     /* what the probes' become */
 	struct gpubpf_diag *diag;
 };
 
@@ -70,7 +69,7 @@ static void choose_barriers(struct grafting *p)
 	unsigned used = sass_barriers_used(p->code), n = 0;
 
 	for (int own = 0; own < 2; own++)
-		for (unsigned b = BARRIERS; b--;)
+		for (unsigned b = SASS_BARRIERS; b--;)
 			if ((used >> b & 1) == (unsigned)own)
 				p->barrier[n++] = b;
 }
@@ -83,7 +82,7 @@ static void put(struct grafting *p, struct sass_insn insn)
 }
 
 /* barriers: what the probe's become */
-static struct sass_insn moved(const struct grafting *p, struct sass_insn insn, const uint8_t barriers[BARRIERS])
+static struct sass_insn moved(const struct grafting *p, struct sass_insn insn, const uint8_t barriers[SASS_BARRIERS])
 {
 	const struct sass_form *form = sass_form_find(sass_opcode(insn));
 	unsigned field = sass_barrier_at(insn);
@@ -233,7 +232,7 @@ static struct sass_insn alone(const struct grafting *p, struct sass_insn insn)
  * barriers, and what has no mask (SHFL) may rely on that. Other lanes go to code without, behind it. */
 static void put_together(struct grafting *p)
 {
-	static const uint8_t own[BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	static const uint8_t own[SASS_BARRIERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 	struct sass_insn apart = sass_bra(p->code->arch, (int64_t)p->exit->n * SASS_INSN);
 
 	put(p, sass_vote(p->out->base));

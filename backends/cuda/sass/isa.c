@@ -115,13 +115,17 @@ struct sass_insn sass_break(unsigned barrier)
 	return sass_with_control((struct sass_insn){ SASS_OP_BREAK | SASS_PT << 12 | barrier << 16, SECOND_PT }, 0, 5);
 }
 
-#define MASK_IN_A 90               /* the first architecture where WARPSYNC has its register there, not in B */
-
-struct sass_insn sass_warpsync(const struct sass_arch *arch, unsigned reg)
+struct sass_insn sass_bssy(unsigned barrier, int64_t offset)
 {
-	unsigned at = arch->sm < MASK_IN_A ? 32 : 24;
+	struct sass_insn i = { SASS_OP_BSSY | SASS_PT << 12 | barrier << 16, SECOND_PT };
 
-	return sass_with_control((struct sass_insn){ SASS_OP_WARPSYNC | SASS_PT << 12 | (uint64_t)reg << at, SECOND_PT }, 0, 5);
+	assert(offset >= 0 && offset % 4 == 0);
+	return sass_with_control(sass_with(i, 34, 30, (uint64_t)offset >> 2), 0, 5);
+}
+
+struct sass_insn sass_bsync(unsigned barrier)
+{
+	return sass_with_control((struct sass_insn){ SASS_OP_BSYNC | SASS_PT << 12 | barrier << 16, SECOND_PT }, 0, 5);
 }
 
 struct sass_insn sass_vote(unsigned reg)

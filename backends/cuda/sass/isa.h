@@ -59,7 +59,7 @@ struct sass_arch {
 /* opcodes that somebody asks for by name; all forms of their operations are in isa.def */
 enum sass_opcode {
 	SASS_OP_BRA = 0x947, SASS_OP_BRA_U = 0x547, SASS_OP_EXIT = 0x94d, SASS_OP_NOP = 0x918, SASS_OP_BSSY = 0x945,
-	SASS_OP_BSYNC = 0x941, SASS_OP_CALL_REL = 0x944, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_YIELD = 0x946, SASS_OP_WARPSYNC = 0x348, SASS_OP_CALL_ABS = 0x343,
+	SASS_OP_BSYNC = 0x941, SASS_OP_CALL_REL = 0x944, SASS_OP_BREAK = 0x942, SASS_OP_WARPSYNC_ALL = 0x948, SASS_OP_YIELD = 0x946, SASS_OP_CALL_ABS = 0x343,
 	SASS_OP_VOTE = 0x806, SASS_OP_LDC = 0xb82, SASS_OP_BRX = 0x949, SASS_OP_BMOV_CLEAR = 0x355, SASS_OP_BMOV_BACK = 0x356,
 	SASS_OP_KEEP_PREDICATES = 0x803, SASS_OP_RESTORE_PREDICATES = 0x804,
 	SASS_OP_MATCH = 0x3a1, SASS_OP_REDUX = 0x3c4, SASS_OP_R2UR = 0x2ca, SASS_OP_PLOP3 = 0x81c,
@@ -179,7 +179,9 @@ struct sass_insn sass_nop(unsigned waits, unsigned stall);
 struct sass_insn sass_bra(const struct sass_arch *arch, int64_t offset);
 struct sass_insn sass_warpsync_all(void);
 struct sass_insn sass_break(unsigned barrier);
-struct sass_insn sass_warpsync(const struct sass_arch *arch, unsigned reg); /* those lanes: bar.warp.sync */
+/* Lanes that are together here meet at the barrier's BSYNC, `offset` bytes behind which BSSY names where they go on. */
+struct sass_insn sass_bssy(unsigned barrier, int64_t offset);
+struct sass_insn sass_bsync(unsigned barrier);
 /* The lanes that are together here, into a register that can be read SASS_VOTE_TIME cycles later. */
 struct sass_insn sass_vote(unsigned reg);
 #define SASS_VOTE_TIME 12

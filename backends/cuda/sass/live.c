@@ -77,6 +77,16 @@ unsigned sass_barriers_used(const struct sass_code *code)
 	return used;
 }
 
+unsigned sass_barrier_free(const struct sass_code *code)
+{
+	unsigned used = sass_barriers_used(code);
+
+	for (unsigned b = SASS_BARRIERS; b--;)
+		if (!(used >> b & 1))
+			return b;
+	return SASS_BARRIERS;
+}
+
 bool sass_predicates_late(const struct sass_code *code)
 {
 	if (code->calls)

@@ -16,6 +16,7 @@
 #include "backends/cuda/sass/check.h"
 #include "backends/cuda/sass/given.h"
 #include "backends/cuda/sass/graft.h"
+#include "backends/cuda/sass/live.h"
 #include "backends/cuda/sass/twin.h"
 #include "core/diag.h"
 #include "tests/cuda/case.h"
@@ -190,14 +191,15 @@ static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t
 
 /* -- a thread in a stub -- */
 
-#define HERE 0x00f000f0            /* the lanes that came together */
+#define NO_BARRIER 16
 
 struct run {
 	struct thread t;
 	uint64_t old;              /* what an atomic gave */
 	uint32_t own;              /* how often the kernel's instruction was carried out */
-	uint32_t met;              /* and lanes that came together met again */
-	const struct sass_arch *arch;
+	uint32_t barrier;          /* at which lanes will meet that came together, and how often they did */
+	uint32_t met;
+	unsigned used;             /* the kernel's barriers */
 	uint32_t effects, place, bytes;
 	uint64_t address, value;
 	bool wrong;
@@ -278,12 +280,14 @@ static void compute(struct run *run, struct sass_insn insn)
 	case 0x98e:
 		red(run, insn);
 		break;
-	case 0x806:
-		t->r[to] = HERE;
+	case 0x945:
+		run->wrong |= run->barrier != NO_BARRIER || run->used >> sass_field(insn, 16, 4) & 1;
+		run->barrier = sass_field(insn, 16, 4);
 		break;
-	case 0x348: /* its register stands in B before sm_90 */
+	case 0x941:
 		run->met++;
-		run->wrong |= t->r[run->arch->sm < 90 ? b : a] != HERE;
+		run->wrong |= run->barrier != sass_field(insn, 16, 4);
+		run->barrier = NO_BARRIER;
 		break;
 	default:
 		run->wrong |= sass_opcode(insn) != SASS_OP_NOP;
@@ -352,7 +356,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 {
 	struct sass_insn own = sass_code_at(code, around->place.at);
 	struct thread before, after;
-	struct run run = { .arch = code->arch };
+	struct run run = { .used = sass_barriers_used(code), .barrier = NO_BARRIER };
 	bool meant;
 
 	random_thread(&before);
@@ -450,8 +454,8 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 			changed++;
 			seen += !passes(app, k, m, twin);
 		}
-		if (sass_opcode(was) == 0x803 || sass_opcode(was) == 0x804 || sass_opcode(was) == 0x806 || sass_opcode(was) == 0x348) {
-			/* predicates are not kept, or not given back; nobody knows who came, or waits for them */
+		if (sass_opcode(was) == 0x803 || sass_opcode(was) == 0x804 || sass_opcode(was) == 0x945 || sass_opcode(was) == 0x941) {
+			/* predicates are not kept, or not given back; lanes do not know where they meet, or do not */
 			struct sass_insn none = sass_nop(0, SASS_STALL_MAX);
 
 			memcpy(text + i * SASS_INSN, &none, SASS_INSN);
