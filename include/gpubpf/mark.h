@@ -19,6 +19,9 @@
  * "=r,r", [x], dtype=tl.int32, is_pure=False, pack=1), of a value x of 32 bits.
  * OpenCL C: a variable that nobody reads; the value is evaluated where the compiler does not see that it need not be. Twins of
  * the source have their programs in place of the macro, which stands there by its name: not in another macro's text.
+ * OpenCL C that clang makes SPIR-V of (--target=spirv64; of compilers that do not say so by __SPIRV__, with
+ * -DGPUBPF_MARK_SPIRV): a call of a function that does nothing, which the device's compiler drops with what computes the value
+ * for it alone. The names lie in the module, with those of its functions.
  * HIP, and OpenCL C that clang compiles for AMD's GPUs: an s_nop, by which lanes come only where the source says so, and
  * beside the code, in the section .gpubpf_marks, where it stands and which register has the value, which is computed.
  */
@@ -40,7 +43,14 @@
 	__asm__ volatile(".Lgpubpf_mark_%=: s_nop 0\n.pushsection .gpubpf_marks,\"\",@progbits\n"        \
 			 ".quad .Lgpubpf_mark_%=\n.asciz \"" #name "\"\n.asciz \"%0\"\n.popsection"       \
 			 : : "v"((unsigned long)(value)))
-#elif defined(__OPENCL_C_VERSION__)
+#elif (defined(__OPENCL_C_VERSION__) || defined(__OPENCL_CPP_VERSION__)) && (defined(__SPIRV__) || defined(GPUBPF_MARK_SPIRV))
+__attribute__((noinline, optnone, unused)) static void gpubpf_mark(__constant const char *name, ulong value)
+{
+	(void)name;
+	(void)value;
+}
+#define GPUBPF_MARK(name, value) gpubpf_mark(#name, (ulong)(value))
+#elif defined(__OPENCL_C_VERSION__) || defined(__OPENCL_CPP_VERSION__)
 #define GPUBPF_MARK(name, value)                                \
 	do {                                                    \
 		const ulong gpubpf_mark_##name = (ulong)(value); \

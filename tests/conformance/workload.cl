@@ -165,7 +165,7 @@ kernel void returns(PARAMETERS)
 }
 #endif
 
-#if defined(__NVPTX__) || defined(__AMDGCN__)
+#if defined(__NVPTX__) || defined(__AMDGCN__) || defined(__SPIRV__)
 #include <gpubpf/mark.h>
 #else /* as there: this source is built where there is no such file */
 #define GPUBPF_MARK(name, value)                                \
@@ -180,6 +180,8 @@ kernel void returns(PARAMETERS)
 #define RARE(x) __asm__ volatile("lop3.b32 %0, %1, 0, 0, 0xf0;" : "=r"(x) : "r"(x))
 #elif defined(__AMDGCN__)
 #define RARE(x) __asm__ volatile("v_xad_u32 %0, %1, 0, 0" : "=v"(x) : "v"(x))
+#elif defined(__SPIRV__)
+#define RARE(x) (x) = abs_diff(x, 0u)
 #else
 #define RARE(x)
 #endif

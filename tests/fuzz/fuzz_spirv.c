@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
 // SOURCES: backends/spirv/spirv/kernels.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
-// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/functions.c backends/spirv/spirv/lines.c core/lower/ctx.c
+// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/functions.c backends/spirv/spirv/give.c
+// SOURCES: backends/spirv/spirv/lines.c backends/spirv/spirv/named.c core/lower/ctx.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/insn.c core/tables.c core/print_spec.c maps/*.c
 /*
  * Any bytes as a SPIR-V module: reading refuses it with a diagnostic, or writing gives the same bytes, and
@@ -14,6 +15,7 @@
 
 #include "backends/spirv/wire/parts.h"
 #include "backends/spirv/spirv/access.h"
+#include "backends/spirv/spirv/named.h"
 #include "core/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,6 +26,17 @@ static struct gpubpf_prog prog = { .insns = insns, .ninsns = 1 };
 static const struct gpubpf_unit unit = { .progs = &prog, .nprogs = 1 };
 static const uint32_t progs[] = { 0 };
 static const struct gpubpf_device_caps caps = { .ordinal = 1 };
+
+/* of each kind of row some, and one for what is there that has none */
+const struct gpubpf_spv_opcode gpubpf_spv_opcodes[] = {
+	{ SpvOpExtInst, "OpExtInst", "--i-I" }, { SpvOpFunctionCall, "OpFunctionCall", "--iI" }, { SpvOpLoad, "OpLoad", "--i" },
+	{ SpvOpStore, "OpStore", "ii" }, { SpvOpVectorShuffle, "OpVectorShuffle", "--ii" },
+	{ SpvOpCompositeConstruct, "OpCompositeConstruct", "--I" }, { SpvOpCompositeExtract, "OpCompositeExtract", "--i" },
+	{ SpvOpIAdd, "OpIAdd", "--ii" }, { SpvOpFMul, "OpFMul", "--ii" }, { SpvOpSelect, "OpSelect", "--iii" },
+	{ SpvOpControlBarrier, "OpControlBarrier", "iii" }, { SpvOpBranchConditional, "OpBranchConditional", "iii" },
+};
+const struct gpubpf_spv_opcode gpubpf_spv_extended[] = { { 27, "fmax", "" } };
+const uint32_t gpubpf_spv_nopcodes = sizeof(gpubpf_spv_opcodes) / sizeof(*gpubpf_spv_opcodes), gpubpf_spv_nextended = 1;
 
 static struct gpubpf_site_desc site_of(const struct gpubpf_spv_kernel *k, enum gpubpf_site site)
 {
@@ -54,9 +67,25 @@ static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32
 	gpubpf_pool_finish(&pool);
 }
 
-#define PLACES (GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(LINE))
+#define PLACES (GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(BRANCH))
 
-/* All accesses of the kernel, and of every function of the module, that can be seen, and all lines. */
+/* a kernel's */
+static const enum gpubpf_site kinds[] = {
+	GPUBPF_SITE_ENTRY, GPUBPF_SITE_EXIT, GPUBPF_SITE_BLOCK_BEGIN, GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_LINE, GPUBPF_SITE_INSN,
+	GPUBPF_SITE_MARK, GPUBPF_SITE_BRANCH,
+};
+#define NKINDS (sizeof(kinds) / sizeof(*kinds))
+
+static uint32_t index_of(enum gpubpf_site kind)
+{
+	uint32_t i = 0;
+
+	while (kinds[i] != kind)
+		i++;
+	return i;
+}
+
+/* All accesses of the kernel, and of every function of the module, that can be seen, and all other places of instructions. */
 static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, const struct gpubpf_spv_kernel *all, uint32_t n,
 		       uint32_t nall, struct gpubpf_spv_wrap *w, uint32_t site)
 {
@@ -73,12 +102,12 @@ static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, con
 		if (&all[i] == w->kernel || i >= n)
 			found = gpubpf_spv_places(m, all[i].function, PLACES, at);
 		for (uint32_t k = 0; k < found; k++) {
-			bool line = at[k].kind == GPUBPF_SITE_LINE;
+			bool access = at[k].kind == GPUBPF_SITE_MEM_ALL;
 
-			at[k].site = line ? site + 2 : site;
-			if (!line)
+			at[k].site = site + index_of(at[k].kind);
+			if (access)
 				gpubpf_spv_accesses(m, at[k].insn, accesses);
-			if (line || !accesses[at[k].access].unseen)
+			if (!access || !accesses[at[k].access].unseen)
 				w->places[w->nplaces++] = at[k];
 		}
 	}
@@ -86,7 +115,7 @@ static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, con
 
 static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *kernels, uint32_t n)
 {
-	struct gpubpf_site_desc *sites = calloc(5 * n + 1, sizeof(*sites));
+	struct gpubpf_site_desc *sites = calloc(NKINDS * n + 1, sizeof(*sites));
 	struct gpubpf_spv_wrap *wraps = calloc(n + 1, sizeof(*wraps));
 	struct gpubpf_lower_job job = { .unit = &unit, .sites = sites, .caps = &caps };
 	struct gpubpf_blob twin;
@@ -98,13 +127,10 @@ static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 	for (uint32_t i = 0; i < n; i++) {
 		if (kernels[i].info.reason[0])
 			continue;
-		wraps[nwraps] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1, job.nsites + 3 };
-		add_places(m, pool, kernels, n, nall, &wraps[nwraps++], job.nsites + 2);
-		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_ENTRY);
-		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_EXIT);
-		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_MEM_ALL);
-		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_BLOCK_BEGIN);
-		sites[job.nsites++] = site_of(&kernels[i], GPUBPF_SITE_LINE);
+		wraps[nwraps] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1, job.nsites + 2 };
+		add_places(m, pool, kernels, n, nall, &wraps[nwraps++], job.nsites);
+		for (uint32_t k = 0; k < NKINDS; k++)
+			sites[job.nsites++] = site_of(&kernels[i], kinds[k]);
 	}
 	gpubpf_diag_init(&diag);
 	if (gpubpf_spv_inject(m, &job, wraps, nwraps, &twin, &diag) == 0) {

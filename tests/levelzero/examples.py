@@ -100,7 +100,7 @@ def check(name, app, kernel, kinds, wanted):
     names, got = {k["id"]: k["name"] for k in report["kernels"]}, {}
     for m in report["maps"]:
         for e in m["entries"]:
-            at, kind = divmod(e["key"], 16)
+            at, kind = divmod(e["key"], 32)
             if names.get(at) == kernel and kind < len(KINDS):
                 got[KINDS[kind]] = e["value"]["accesses"]
     for kind in kinds:

@@ -2,11 +2,12 @@
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
  * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
  * BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
- * MARK: marks alone, whose values are told; LINES: lines alone. */
+ * MARK: marks alone, whose values are told; LINES: lines alone; INSNS: instructions by their names, with the first three operands
+ * (pointers as offsets), and all of them. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
-#define KINDS 16
+#define KINDS 32
 
 struct told {
 	__u64 accesses, bytes, loads, stores, atomics, prefetches, elements, spaces, values, offsets, lines;
@@ -53,6 +54,30 @@ SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx)
 	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
 	return 0;
 }
+#elif defined(INSNS)
+static __always_inline int insn(struct gpubpf_ctx *ctx, __u32 kind, __u64 from)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->operands, ctx->operand[0] - from, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->olds, ctx->operand[1], __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->values, ctx->operand[2], __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/insn/*") int all(struct gpubpf_ctx *ctx) { return insn(ctx, 15, 0); }
+SEC("gpu/insn/OpFMul") int product(struct gpubpf_ctx *ctx) { return insn(ctx, 16, 0); }
+SEC("gpu/insn/OpSelect") int chosen(struct gpubpf_ctx *ctx) { return insn(ctx, 17, 0); }
+SEC("gpu/insn/OpVectorShuffle") int shuffled(struct gpubpf_ctx *ctx) { return insn(ctx, 18, 0); }
+SEC("gpu/insn/OpStore") int stored(struct gpubpf_ctx *ctx) { return insn(ctx, 19, ctx->arg[0]); }
+SEC("gpu/insn/OpExtInst.*max*") int larger(struct gpubpf_ctx *ctx) { return insn(ctx, 20, 0); }
+SEC("gpu/insn/OpCompositeExtract") int extracted(struct gpubpf_ctx *ctx) { return insn(ctx, 21, 0); }
+SEC("gpu/insn/Op*Branch*") int branched(struct gpubpf_ctx *ctx) { return insn(ctx, 22, 0); }
 #elif defined(LINES)
 static __always_inline int comes(struct gpubpf_ctx *ctx, __u32 kind)
 {

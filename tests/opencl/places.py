@@ -25,7 +25,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import ok, plan, skip, skip_all
 
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
-         "barrier", "barrier_exit", "block_begin", "branch", "mark", "line", "line.one"]
+         "barrier", "barrier_exit", "block_begin", "branch", "mark", "line", "line.one", "insn", "insn.fmul", "insn.select",
+         "insn.shuffle", "insn.store", "insn.max", "insn.extract", "insn.branch"]
 build, device, form, clang = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
 cases = sys.argv[5:]
 here = f"{build}/tests/opencl"
@@ -45,7 +46,7 @@ def compiled(path, text, where):
         subprocess.run(["spirv-as", "--target-env", "spv1.4", source, "-o", module], check=True)
         return [module]
     subprocess.run([clang, "--target=spirv64v1.4", "-x", "cl", "-cl-std=CL2.0", "-O1", "-w", "-Xclang", "-finclude-default-header",
-                    "-c", path, "-o", module], check=True)
+                    *(f"-I{os.path.join(os.path.dirname(path), i)}" for i in re.findall(r"^//@ options: -I(.*)$", text, re.M)), "-c", path, "-o", module], check=True)
     return [module]
 
 
@@ -63,7 +64,7 @@ def told_of(report):
     told = {}
     for m in report["maps"]:
         for e in m["entries"]:
-            kernel, kind = divmod(e["key"], 16)
+            kernel, kind = divmod(e["key"], 32)
             if kernel in names and kind < len(KINDS):
                 told.setdefault(names[kernel], {})[KINDS[kind]] = e["value"]
     return told
@@ -71,7 +72,7 @@ def told_of(report):
 
 def kinds_of(object_):
     return {"places": lambda kind: kind.startswith("mem"), "places-late": lambda kind: kind.startswith("mem"), "places-sync": lambda kind: kind not in ("end", "mark", "line") and not kind.startswith("mem"),
-            "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-mark": lambda kind: kind == "mark", "places-line": lambda kind: kind == "line", "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
+            "places-branch": lambda kind: kind in ("atomic", "branch"), "places-end": lambda kind: kind == "end", "places-mark": lambda kind: kind == "mark", "places-line": lambda kind: kind == "line", "places-insn": lambda kind: kind.startswith("insn"), "places-some": lambda kind: kind.startswith("mem") and not kind.endswith(".all")}[object_]
 
 
 def said(text, key):
@@ -137,6 +138,7 @@ def check(path, where):
     objects = ["places-late" if form == "source" else "places"] + ["places-some"] * bool(said(text, "refuses")) + ["places-sync"] * ("barrier" in text)
     objects += ["places-branch"] * (" branch " in text)
     objects += ["places-mark"] * (" mark " in text)
+    objects += ["places-insn"] * (form == "il" and (" insn " in text or path.startswith(where)))
     objects += ["places-line"] * (" line " in text or (form == "source" and path.startswith(where)))
     objects += ["places-end"] * (" end threads" in text)
     if "fract" in text and path.startswith(where):

@@ -246,6 +246,11 @@ static bool is_built_in(const struct gpubpf_spv *m, uint32_t pointer)
 	return base < m->bound && m->built_in[base];
 }
 
+bool gpubpf_spv_is_memory(const struct gpubpf_spv *m, uint32_t pointer)
+{
+	return spaces_of(m, pointer) && !is_opaque(m, pointee(m, pointer)) && !is_built_in(m, pointer);
+}
+
 /* -- accesses -- */
 
 static bool read_bytes(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, const struct row *row,

@@ -29,6 +29,8 @@ uint32_t gpubpf_spv_accesses(const struct gpubpf_spv *m, uint32_t insn, struct s
 /* What an instruction waits for; false: it is no barrier. *unseen: why that cannot be told, or NULL. */
 bool gpubpf_spv_barrier(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *insn, enum gpubpf_barrier_kind *kind,
 			const char **unseen);
+/* Is what a pointer leads to memory, and not an image, say, or what a work-item function reads? */
+bool gpubpf_spv_is_memory(const struct gpubpf_spv *m, uint32_t pointer);
 /* The name that an id is linked by, "": none. */
 const char *gpubpf_spv_linked_name(const struct gpubpf_spv *m, uint32_t id);
 

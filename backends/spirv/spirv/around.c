@@ -12,246 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access.h"
 #include "core/lower/ctx.h"
-
-/* -- values -- */
-
-static uint32_t made(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a)
-{
-	uint32_t id = spv_id(&in->b);
-
-	SPV_OP(out, op, type, id, a);
-	return id;
-}
-
-static uint32_t made2(struct inject *in, struct spv_words *out, uint32_t op, uint32_t type, uint32_t a, uint32_t b)
-{
-	uint32_t id = spv_id(&in->b);
-
-	SPV_OP(out, op, type, id, a, b);
-	return id;
-}
-
-uint32_t spv_element(struct inject *in, struct spv_words *out, uint32_t type, uint32_t base, uint32_t i)
-{
-	bool known = i < sizeof(in->index) / sizeof(*in->index);
-	uint32_t at = known ? in->index[i] : 0;
-
-	if (!at)
-		at = spv_u64(&in->b, i);
-	if (known)
-		in->index[i] = at;
-	return made2(in, out, SpvOpInBoundsPtrAccessChain, type, base, at);
-}
-
-/* An integer of the module as 64 bits without a sign. */
-static uint32_t widened(struct inject *in, struct spv_words *out, uint32_t id)
-{
-	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, gpubpf_spv_type_of(in->b.m, id));
-
-	return t && gpubpf_spv_word(in->b.m, t, 2) == 64 ? id : made(in, out, SpvOpUConvert, in->u64, id);
-}
-
-static uint32_t address_of(struct inject *in, struct spv_words *out, const struct spv_access *a)
-{
-	uint32_t at = made(in, out, SpvOpConvertPtrToU, in->u64, a->pointer), by;
-
-	if (!a->index)
-		return at;
-	by = made2(in, out, SpvOpIMul, in->u64, widened(in, out, a->index), spv_u64(&in->b, a->stride));
-	return made2(in, out, SpvOpIAdd, in->u64, at, by);
-}
-
-static uint32_t bytes_of(struct inject *in, struct spv_words *out, const struct spv_access *a)
-{
-	uint32_t bytes = spv_u64(&in->b, a->bytes);
-
-	return a->many ? made2(in, out, SpvOpIMul, in->u64, widened(in, out, a->many), bytes) : bytes;
-}
-
-static uint32_t space_of(const struct spv_access *a)
-{
-	return __builtin_popcount(a->spaces) == 1 ? __builtin_ctz(a->spaces) : GPUBPF_GENERIC;
-}
-
-/* -- what a place gives -- */
-
-/* one place's text being made */
-struct around {
-	struct inject *in;
-	struct spv_words *out;
-	const struct gpubpf_spv_place *place;
-	struct spv_access access;
-	enum gpubpf_barrier_kind barrier;
-	uint32_t env;
-	uint64_t reads;
-};
-
-static void store(struct around *a, uint32_t word, uint32_t value)
-{
-	uint32_t at = spv_element(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word);
-
-	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
-}
-
-static void store_number(struct around *a, uint32_t word, uint64_t n)
-{
-	store(a, word, spv_u64(&a->in->b, n));
-}
-
-static void put_place(struct around *a, uint32_t word)
-{
-	store_number(a, word, a->place->id);
-}
-
-static void put_line(struct around *a, uint32_t word)
-{
-	store_number(a, word, a->place->line);
-}
-
-static void put_address(struct around *a, uint32_t word)
-{
-	store(a, word, address_of(a->in, a->out, &a->access));
-}
-
-static void put_bytes(struct around *a, uint32_t word)
-{
-	store(a, word, bytes_of(a->in, a->out, &a->access));
-}
-
-static void put_access(struct around *a, uint32_t word)
-{
-	store_number(a, word, a->access.access);
-}
-
-static void put_space(struct around *a, uint32_t word)
-{
-	store_number(a, word, space_of(&a->access));
-}
-
-static void put_count(struct around *a, uint32_t word)
-{
-	store_number(a, word, a->access.count);
-}
-
-/* The elements of a vector that the first 16 bytes have. */
-static uint32_t first_elements(struct around *a, uint32_t value, uint32_t *type)
-{
-	const struct gpubpf_spv *m = a->in->b.m;
-	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, *type);
-	uint32_t each = a->access.bytes / a->access.count, n = each ? 16 / each : 0, id, words[4 + 16];
-
-	if (!t || t->op != SpvOpTypeVector || a->access.bytes <= 16 || !n)
-		return value;
-	*type = SPV_TYPE(&a->in->b, SpvOpTypeVector, gpubpf_spv_word(m, t, 2), n);
-	id = spv_id(&a->in->b);
-	words[0] = *type;
-	words[1] = id;
-	words[2] = words[3] = value;
-	for (uint32_t i = 0; i < n; i++)
-		words[4 + i] = i;
-	spv_op(a->out, SpvOpVectorShuffle, words, 4 + n);
-	return id;
-}
-
-/* Over zeros, as memory has it. Both words at once, with the first that is read. */
-static void put_value(struct around *a, uint32_t word)
-{
-	struct inject *in = a->in;
-	uint32_t first = ctx_word_of("mem.value", a->place->kind), value = a->access.value;
-	uint32_t type = gpubpf_spv_type_of(in->b.m, value), pointer, at;
-
-	if (word != first && a->reads >> first & 1)
-		return;
-	store_number(a, first, 0);
-	store_number(a, first + 1, 0);
-	if (!value)
-		return;
-	value = first_elements(a, value, &type);
-	pointer = SPV_TYPE(&in->b, SpvOpTypePointer, SpvStorageClassFunction, type);
-	at = spv_element(in, a->out, in->p64, a->env, ENV_WORDS + first);
-	if (pointer != in->p64)
-		at = made(in, a->out, SpvOpBitcast, pointer, at);
-	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
-}
-
-/* A number of the module, whose bits are at most 64, as memory has it. */
-static void store_bits(struct around *a, uint32_t word, uint32_t value)
-{
-	struct inject *in = a->in;
-	uint32_t type = gpubpf_spv_type_of(in->b.m, value), pointer, at = spv_id(&in->b);
-	const struct gpubpf_spv_insn *t = gpubpf_spv_def(in->b.m, type);
-
-	if (t && t->op == SpvOpTypeBool) {
-		SPV_OP(a->out, SpvOpSelect, in->u64, at, value, spv_u64(&in->b, 1), spv_u64(&in->b, 0));
-		store(a, word, at);
-		return;
-	}
-	store_number(a, word, 0);
-	pointer = SPV_TYPE(&in->b, SpvOpTypePointer, SpvStorageClassFunction, type);
-	at = spv_element(in, a->out, in->p64, a->env, ENV_WORDS + word);
-	if (pointer != in->p64)
-		at = made(in, a->out, SpvOpBitcast, pointer, at);
-	SPV_OP(a->out, SpvOpStore, at, value, SpvMemoryAccessAlignedMask, 8);
-}
-
-static void put_operation(struct around *a, uint32_t word)
-{
-	store_number(a, word, a->access.rmw);
-}
-
-static void put_atomic_operand(struct around *a, uint32_t word)
-{
-	if (a->access.operand)
-		store_bits(a, word, a->access.operand);
-	else
-		store_number(a, word, a->access.one);
-}
-
-static void put_old(struct around *a, uint32_t word)
-{
-	store_bits(a, word, a->access.old);
-}
-
-/* Of the whole block, the grid or a sub-group: none has a number. */
-static void put_barrier_id(struct around *a, uint32_t word)
-{
-	store_number(a, word, 0);
-}
-
-static void put_barrier_kind(struct around *a, uint32_t word)
-{
-	store_number(a, word, a->barrier);
-}
-
-static const struct {
-	const char *field;
-	void (*put)(struct around *a, uint32_t word);
-} fields[] = {
-	{ "place", put_place }, { "line", put_line }, { "mem.addr", put_address }, { "mem.offset", put_address },
-	{ "mem.value", put_value }, { "mem.bytes", put_bytes }, { "mem.access", put_access }, { "mem.space", put_space },
-	{ "mem.count", put_count }, { "atomic.op", put_operation }, { "atomic.operand", put_atomic_operand },
-	{ "atomic.old", put_old }, { "barrier.id", put_barrier_id }, { "barrier.kind", put_barrier_kind },
-};
-
-static void put_operand(struct around *a, const struct ctx_field *field, uint32_t i)
-{
-	uint32_t word = ctx_field_word(field, i, a->place->kind), f = 0;
-
-	if (word == UINT32_MAX || !(a->reads >> word & 1))
-		return;
-	while (strcmp(fields[f].field, field->name))
-		f++;
-	fields[f].put(a, word);
-}
-
-static void put_operands(struct around *a)
-{
-	for (uint32_t k = 0; k < ctx_nfields; k++)
-		for (uint32_t i = 0; i < ctx_fields[k].count; i++)
-			put_operand(a, &ctx_fields[k], i);
-}
+#include "give.h"
 
 /* -- sites -- */
 
@@ -275,7 +37,7 @@ static uint32_t declare_site(struct inject *in, uint32_t site)
 
 uint32_t spv_call_site(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
 {
-	return made2(in, out, SpvOpFunctionCall, in->u32, declare_site(in, site), env);
+	return spv_made2(in, out, SpvOpFunctionCall, in->u32, declare_site(in, site), env);
 }
 
 /* Call the site and return, if the condition holds; go on in a block of its own if not. */
@@ -323,14 +85,14 @@ static uint32_t is_first_lane(struct inject *in, struct spv_words *out)
 		vector = gpubpf_spv_word(m, t, 1);
 		element = gpubpf_spv_word(m, t, 2);
 	}
-	variable = made(in, out, SpvOpLoad, vector, variable);
-	all = made2(in, out, SpvOpCompositeExtract, element, variable, 0);
+	variable = spv_made(in, out, SpvOpLoad, vector, variable);
+	all = spv_made2(in, out, SpvOpCompositeExtract, element, variable, 0);
 	for (uint32_t i = 1; i < 3; i++)
-		all = made2(in, out, SpvOpBitwiseOr, element, all,
-			    made2(in, out, SpvOpCompositeExtract, element, variable, i));
+		all = spv_made2(in, out, SpvOpBitwiseOr, element, all,
+			    spv_made2(in, out, SpvOpCompositeExtract, element, variable, i));
 	zero = spv_id(&in->b);
 	SPV_OP(&in->b.types, SpvOpConstantNull, element, zero);
-	return made2(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
+	return spv_made2(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
 }
 
 /* A function of ours that calls the sites of n bodies, all at one place: that of the environment's kernel; where only its
@@ -350,9 +112,9 @@ static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t 
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t site = body[i].place.site;
 
-		is = made2(in, out, SpvOpIEqual, boolean, kernel, spv_u64(&in->b, in->job->sites[site].kernel_id));
+		is = spv_made2(in, out, SpvOpIEqual, boolean, kernel, spv_u64(&in->b, in->job->sites[site].kernel_id));
 		if (first_lane)
-			is = made2(in, out, SpvOpLogicalAnd, boolean, is, is_first_lane(in, out));
+			is = spv_made2(in, out, SpvOpLogicalAnd, boolean, is, is_first_lane(in, out));
 		call_if(in, out, is, site, env);
 	}
 	spv_op(out, SpvOpReturn, NULL, 0);
@@ -364,7 +126,7 @@ void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uin
 {
 	struct spv_body body = { .place.site = site };
 
-	made2(in, out, SpvOpFunctionCall, in->none, choose(in, &body, 1, true), env);
+	spv_made2(in, out, SpvOpFunctionCall, in->none, choose(in, &body, 1, true), env);
 }
 
 /* -- places -- */
@@ -382,7 +144,7 @@ static bool same_place(const struct spv_body *a, const struct spv_body *b)
 /* n bodies of one place. */
 static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t n, uint32_t function, struct spv_words *out)
 {
-	struct around a = { .in = in, .out = out, .place = &body->place, .env = in->env[function] };
+	struct spv_giving a = { .in = in, .out = out, .place = &body->place, .env = in->env[function] };
 	struct spv_access accesses[SPV_MOST_ACCESSES];
 	const char *unseen;
 
@@ -391,11 +153,11 @@ static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t 
 	gpubpf_spv_barrier(in->b.m, &in->b.m->insn[body->place.insn], &a.barrier, &unseen);
 	for (uint32_t i = 0; i < n; i++)
 		a.reads |= in->reads[body[i].place.site];
-	put_operands(&a);
+	spv_give(&a);
 	if (n == 1 && !a.access.group)
 		spv_call_site(in, out, body->place.site, a.env);
 	else
-		made2(in, out, SpvOpFunctionCall, in->none, choose(in, body, n, a.access.group), a.env);
+		spv_made2(in, out, SpvOpFunctionCall, in->none, choose(in, body, n, a.access.group), a.env);
 }
 
 static void put_all(struct inject *in, uint32_t insn, uint32_t function, bool after, struct spv_words *out)
@@ -438,11 +200,22 @@ void spv_write_before(struct inject *in, uint32_t insn, uint32_t function, struc
 	put_all(in, insn, function, false, out);
 }
 
+/* What must stand right before a branch (sections 2.11 and 3.52.17): what is before the branch stands before this. */
+static bool is_merge(const struct gpubpf_spv *m, uint32_t insn)
+{
+	uint16_t op = m->insn[insn].op;
+
+	return op == SpvOpLoopMerge || op == SpvOpSelectionMerge || op == SpvOpLoopControlINTEL;
+}
+
 void spv_write_insn(struct inject *in, uint32_t insn, uint32_t function, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = in->b.m;
 
-	put_all(in, insn, function, false, out);
+	if (!is_merge(m, insn - 1))
+		put_all(in, insn, function, false, out);
+	if (is_merge(m, insn))
+		put_all(in, insn + 1, function, false, out);
 	if (m->insn[insn].op == SpvOpFunctionCall && spv_takes_env(in, gpubpf_spv_word(m, &m->insn[insn], 3)))
 		write_call(in, insn, function, out);
 	else

@@ -21,7 +21,5 @@ void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, boo
 uint32_t spv_call_site(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env);
 /* Likewise, by the first lane of each block. */
 void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env);
-/* A pointer to element i behind base. */
-uint32_t spv_element(struct inject *in, struct spv_words *out, uint32_t type, uint32_t base, uint32_t i);
 
 #endif

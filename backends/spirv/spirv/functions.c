@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "named.h"
 #include "spv.h"
 
 /* -- places -- */
@@ -51,6 +52,26 @@ static void add_accesses(const struct gpubpf_spv *m, uint32_t insn, uint32_t lin
 				add(out, n, met, (struct gpubpf_spv_place){ .kind = kind, .line = line, .insn = insn, .access = a });
 }
 
+/* What is one place of its kind at most. */
+static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
+		       uint32_t *n, uint32_t *met)
+{
+	const struct gpubpf_spv_insn *at = &m->insn[insn];
+	const struct {
+		enum gpubpf_site kind;
+		bool is;
+	} what[] = {
+		{ GPUBPF_SITE_LINE, m->line && m->line[insn] },
+		{ GPUBPF_SITE_INSN, kinds & GPUBPF_TAKES(INSN) && gpubpf_spv_is_executed(m, at) },
+		{ GPUBPF_SITE_MARK, kinds & GPUBPF_TAKES(MARK) && gpubpf_spv_is_mark(m, at) },
+		{ GPUBPF_SITE_BRANCH, at->op == SpvOpBranchConditional || at->op == SpvOpSwitch },
+	};
+
+	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++)
+		if (what[i].is && kinds >> what[i].kind & 1)
+			add(out, n, met, (struct gpubpf_spv_place){ .kind = what[i].kind, .line = line, .insn = insn });
+}
+
 /* Lines: section 3.52.2, OpLine ends with its block. */
 uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out)
 {
@@ -64,8 +85,7 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 			line = 0;
 		else
 			add_accesses(m, i, line, kinds, out, &n, met);
-		if (kinds & GPUBPF_TAKES(LINE) && m->line && m->line[i])
-			add(out, &n, met, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_LINE, .line = line, .insn = i });
+		add_single(m, i, line, kinds, out, &n, met);
 		add_barriers(m, i, line, kinds, out, &n, met);
 	}
 	return n;
@@ -166,27 +186,10 @@ static int find_callees(struct list *l, uint32_t f)
 	return 0;
 }
 
-/* Names of the places of lines, which are the last that were listed. */
-static int name_lines(struct list *l, struct gpubpf_kernel_info *info, const struct gpubpf_spv_place *found, uint32_t n)
-{
-	char name[GPUBPF_PLACE_NAME];
-
-	for (uint32_t i = 0, k = 0; i < info->nplaces; i++) {
-		if (info->places[i].kind != GPUBPF_SITE_LINE)
-			continue;
-		while (k < n && found[k].kind != GPUBPF_SITE_LINE)
-			k++;
-		gpubpf_spv_line_name(l->m, found[k++].insn, name, sizeof(name));
-		info->places[i].name = gpubpf_pool_strndup(l->pool, name, strlen(name));
-		if (!info->places[i].name)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 /* Behind the places that are listed already. */
 static int find_places(struct list *l, uint32_t f)
 {
+	char name[GPUBPF_PLACE_NAME];
 	struct gpubpf_kernel_info *info = &l->all[f].info;
 	uint32_t n = gpubpf_spv_places(l->m, l->all[f].function, l->kinds, NULL);
 	struct gpubpf_spv_place *found = gpubpf_pool_alloc(l->pool, n, sizeof(*found));
@@ -199,10 +202,21 @@ static int find_places(struct list *l, uint32_t f)
 		memcpy(places, info->places, info->nplaces * sizeof(*places));
 	info->places = places;
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		for (uint32_t i = 0; i < n && l->kinds >> kind & 1; i++)
-			if (found[i].kind == kind)
-				places[info->nplaces++] = gpubpf_place_of(kind, found[i].id, found[i].line);
-	return name_lines(l, info, found, n);
+		for (uint32_t i = 0; i < n && l->kinds >> kind & 1; i++) {
+			struct gpubpf_place *place = &places[info->nplaces];
+
+			if (found[i].kind != kind)
+				continue;
+			*place = gpubpf_place_of(kind, found[i].id, found[i].line);
+			if (gpubpf_place_has_name(kind)) {
+				gpubpf_spv_place_name(l->m, &found[i], name, sizeof(name));
+				place->name = gpubpf_pool_strndup(l->pool, name, strlen(name));
+			}
+			if (!place->name)
+				return -ENOMEM;
+			info->nplaces++;
+		}
+	return 0;
 }
 
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,

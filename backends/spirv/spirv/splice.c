@@ -19,6 +19,7 @@
 #include "backends/spirv/common/env_use.h"
 #include "maps/devlib.h"
 #include "around.h"
+#include "give.h"
 #include "splice.h"
 
 static void make_types(struct inject *in)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instruction by its name, and what is in its first source register: PTX's and AMD's. */
+/* An instruction by its name, and what is in its first source register: PTX's, AMD's and SPIR-V's. */
 #include "../case.h"
 
 EXPECT("workload named");
@@ -18,5 +18,12 @@ SEC("gpu/insn/v_xad_u32*")
 int xad(struct gpubpf_ctx *ctx)
 {
 	CHECK(ctx->operand[1] & 0xffffffff, ctx->global_linear);
+	return 0;
+}
+
+SEC("gpu/insn/OpExtInst.u_abs_diff")
+int difference(struct gpubpf_ctx *ctx)
+{
+	CHECK(ctx->operand[0] & 0xffffffff, ctx->global_linear);
 	return 0;
 }

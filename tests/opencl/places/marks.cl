@@ -8,7 +8,8 @@
 // by all; 0 to the lane's number modulo 4, less one; by every third, where no braces are, in two lines
 //@ run: marked 64 16 buf:256
 //@ mem: marked mark 288:0
-//@ told: marked mark values=650 lines=6206
+//@ told: marked mark values=650
+//@ told-source: marked mark lines=6494
 static void both(uint n)
 {
 	GPUBPF_MARK(left, n + 1);
@@ -32,7 +33,9 @@ __kernel void marked(__global uint *out)
 }
 
 //@ run: alone 64 16 buf:256
-//@ refuses: alone mark cannot see what a macro makes a part of
+//@ refuses-source: alone mark cannot see what a macro makes a part of
+//@ mem-il: alone mark 64:0
+//@ told-il: alone mark values=2016
 __kernel void alone(__global uint *out)
 {
 	WITHIN((int)get_global_id(0));

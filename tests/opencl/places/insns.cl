@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* insns.spvasm: a lane i goes i % 4 rounds; its instructions, by hand. Operands are summed up: of the product 2.0 and k, of the
+ * choice whether k is 0 and the two, of the shuffle the vector's first 8 bytes, i and k. */
+//@ assembly: all insns.spvasm
+//@ run: steps 64 16 buf:4096 buf:4096
+//@ mem: steps branch 256:0 insn 2560:0 insn.fmul 96:0 insn.select 96:0 insn.shuffle 96:0 insn.store 128:0 insn.max 96:0 insn.extract 160:0 insn.branch 512:0
+//@ told: steps branch barriers=192
+//@ told: steps insn.fmul operands=0x1800000000 olds=0xbf0000000
+//@ told: steps insn.select operands=48 olds=960 values=1920
+//@ told: steps insn.shuffle operands=0x4000000c20 olds=0x4000000c20
+//@ told: steps insn.max operands=64 olds=224
+//@ told: steps insn.extract operands=3456
+//@ told: steps insn.branch operands=96
