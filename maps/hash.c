@@ -30,7 +30,7 @@ static void hash_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map,
 	if (map->type->flags & GPUBPF_MAP_COPIES || gpubpf_map_sum_copies(l, scale, values))
 		l->copies = scale->replicas;
 	l->copy_stride = l->copies > 1 ? values : 0;
-	l->stride = GPUBPF_HASH_KEY + key + (l->copies > 1 ? 0 : value);
+	l->stride = gpubpf_align(GPUBPF_HASH_VALUE(key) + (l->copies > 1 ? 0 : value), GPUBPF_HASH_ALIGN);
 	elems = l->max_entries * l->stride;
 	/* the elements end where a line begins, so that copies of values do not share one */
 	l->data = gpubpf_align(l->ctl + buckets + elems, GPUBPF_REPLICA_ALIGN) - elems;
@@ -54,8 +54,8 @@ static int64_t hash_where(const struct gpubpf_map_layout *l, uint64_t off, uint6
 	}
 	if (off < l->data || off >= values)
 		return -1;
-	at = (int64_t)((off - l->data) % l->stride) - GPUBPF_HASH_KEY - GPUBPF_ROUND8(l->key_size);
-	return at >= 0 ? gpubpf_map_in_value(at, size, value, l->value_size) : -1;
+	at = (int64_t)((off - l->data) % l->stride) - GPUBPF_HASH_VALUE(l->key_size);
+	return at >= 0 && at < (int64_t)value ? gpubpf_map_in_value(at, size, value, l->value_size) : -1;
 }
 
 /* the element of a key as index + 1, 0 if there is none */
@@ -157,7 +157,7 @@ static uint32_t next_live(const struct gpubpf_map_view *view, uint64_t at)
 
 	taken = taken < l->max_entries ? taken : l->max_entries;
 	for (; at < taken; at++) {
-		if (gpubpf_load_acquire_u32(elem_at(view, at + 1) + GPUBPF_HASH_STATE) & GPUBPF_HASH_LIVE)
+		if (gpubpf_load_acquire_u32(elem_at(view, at + 1) + GPUBPF_HASH_STATE(view->layout->key_size)) & GPUBPF_HASH_LIVE)
 			return at + 1;
 	}
 	return 0;
@@ -200,6 +200,7 @@ HOST_OP(hash, delete, HOST_PTR(arg[0]))
 const struct gpubpf_map_impl gpubpf_hash_impl = {
 	.name = "hash",
 	.large = true,
+	.glances = true,
 	.map_flags = BPF_F_NO_PREALLOC | BPF_F_NO_COMMON_LRU | BPF_F_ZERO_SEED,
 	.check = hash_check,
 	.size = hash_size,

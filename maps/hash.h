@@ -6,12 +6,18 @@
  *   ctl + 128            u64 free list: changes << 32 | index + 1 of the first free element
  *   ctl + 256            u64 elements ever taken; those from there on were never used
  *   ctl + 320            u64 LRU: where the hand is, counting on round and round
- *   ctl + 384            buckets, a power of two of at least max_entries: u32 lock, u32 head
- *   data + i * stride    element i: struct gpubpf_hash_elem, key, value if copies is 1; each padded to 8
+ *   ctl + 384            buckets, gpubpf_hash_nbuckets() of them: u32 lock, u32 head
+ *   data + i * stride    element i, a multiple of 16 bytes: u32 next, u32 gen, key, u32 state, u32 free, value if copies is 1;
+ *                        key and value padded to 8
  *   values               with copies > 1, one a multiprocessor: summands of one value, or values of their own
  *                        (GPUBPF_LAYOUT_COPIES); value i of copy c lies at
  *                        data + max_entries * stride + c * copy_stride + i * round_up(value_size, 8)
  *   marks                LRU: behind all that, a u32 an element: not 0, used since the hand came by
+ *
+ *     next               index + 1, or GPUBPF_HASH_END | bucket
+ *     gen                odd while key and value are replaced; 0: there was none yet
+ *     state              GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE until pins are gone; pins
+ *     free               next of the free list: index + 1; of a live element of an LRU table its bucket
  *
  * Look-ups take no lock. They walk a chain of indices + 1 that ends in GPUBPF_HASH_END | bucket; an element
  * that was reused meanwhile leads into another chain, whose end tells (the kernel's "nulls" lists), and the
@@ -28,24 +34,23 @@
  * A full LRU table forgets a key for each that is inserted, under the lock of the new one's bucket, so that many lanes
  * that insert one key forget but one. A hand goes round over the elements: it takes marks away, and the first element
  * without a mark is forgotten, if the lock of its bucket, which its `free` tells, is to be had at once.
+ *
+ * Where nobody deletes keys, what a look-up has found once stays true, so a multiprocessor may find it in its own cache
+ * (gpubpf_hash_glance()): next, gen and a key of a word come from one moment, and what the cache has of a chain is an
+ * end of it. What is not found so may have come since, and is looked up.
  */
 #ifndef GPUBPF_MAPS_HASH_H
 #define GPUBPF_MAPS_HASH_H
 
 #include "words.h"
 
-struct gpubpf_hash_elem {
-	u32 next;                /* index + 1, or GPUBPF_HASH_END | bucket */
-	u32 state;               /* GPUBPF_HASH_LIVE, or GPUBPF_HASH_ZOMBIE until pins are gone; pins */
-	u32 gen;                 /* odd while key and value are replaced */
-	u32 free;                /* next of the free list: index + 1; of a live element of an LRU table its bucket */
-};
-
 #define GPUBPF_HASH_NEXT 0
-#define GPUBPF_HASH_STATE 4
-#define GPUBPF_HASH_GEN 8
-#define GPUBPF_HASH_FREE 12
-#define GPUBPF_HASH_KEY 16
+#define GPUBPF_HASH_GEN 4
+#define GPUBPF_HASH_KEY 8
+#define GPUBPF_HASH_STATE(key_size) (GPUBPF_HASH_KEY + GPUBPF_ROUND8(key_size))
+#define GPUBPF_HASH_FREE(key_size) (GPUBPF_HASH_STATE(key_size) + 4)
+#define GPUBPF_HASH_VALUE(key_size) (GPUBPF_HASH_STATE(key_size) + 8)
+#define GPUBPF_HASH_ALIGN 16         /* of elements */
 
 #define GPUBPF_HASH_END 0x80000000u
 #define GPUBPF_HASH_LOST 0xffffffffu /* of walks: the chain changed under the reader */
@@ -62,6 +67,7 @@ struct gpubpf_hash_elem {
 #define GPUBPF_HASH_HELD 1u
 #define GPUBPF_HASH_STUCK 2u         /* held, and someone has waited for it in vain */
 
+#define GPUBPF_HASH_SMALL 65536u     /* entries */
 #define GPUBPF_HASH_STEPS 64u        /* of the hand, in one turn */
 
 /* turns of a loop that a lane waits for a lock that is held, and for one that is stuck */
@@ -71,10 +77,10 @@ struct gpubpf_hash_elem {
 #define GPUBPF_HASH_BARREN(max_entries) \
 	(GPUBPF_HASH_PATIENCE / (GPUBPF_HASH_HASTE + (max_entries) / (GPUBPF_HASH_STEPS / 2)))
 
-/* the power of two at or above n, 0 < n <= 2^31 */
+/* A power of two at or above n, 0 < n <= 2^31; of small tables the next one, so that fewer keys share a bucket. */
 GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 {
-	n--;
+	n = n <= GPUBPF_HASH_SMALL ? 2 * n - 1 : n - 1;
 	n |= n >> 1;
 	n |= n >> 2;
 	n |= n >> 4;
@@ -83,11 +89,21 @@ GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 	return n + 1;
 }
 
+/* A word or less in four instructions of a GPU: the upper bits of the second product depend on all of the key. */
+GPUBPF_FN u32 gpubpf_hash_short(u32 key, u32 max_entries)
+{
+	key *= 0x9e3779b1u;
+	key ^= key >> 15;
+	return (u32)((u64)(key * 0x85ebca77u) * gpubpf_hash_nbuckets(max_entries) >> 32);
+}
+
 GPUBPF_FN u32 gpubpf_hash_bucket(GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 max_entries)
 {
 	u64 hash = key_size;
 	u32 i;
 
+	if (key_size <= 4)
+		return gpubpf_hash_short((u32)gpubpf_word(key, key_size), max_entries);
 	GPUBPF_UNROLL
 	for (i = 0; i < key_size; i += 8) {
 		hash = (hash ^ gpubpf_word(key + i, key_size - i)) * 0xff51afd7ed558ccdul;
@@ -110,9 +126,17 @@ GPUBPF_FN u64 gpubpf_hash_bucket_at(GPUBPF_ENV, u64 ctl, u32 bucket)
 GPUBPF_FN u64 gpubpf_hash_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 copy)
 {
 	if (copies <= 1)
-		return gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_KEY + GPUBPF_ROUND8(key_size);
+		return gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_VALUE(key_size);
 	return env->arena + data + max_entries * stride + copy * copy_stride +
 	       (at - 1) * (u64)GPUBPF_ROUND8(value_size);
+}
+
+/* A value for the lane: its multiprocessor's, of summands or of values of its own. */
+GPUBPF_FN u64 gpubpf_hash_own_value_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
+{
+	u32 copy = map_flags & GPUBPF_LAYOUT_COPIES ? gpubpf_copy_of(copies) : gpubpf_own_copy(copies);
+
+	return gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, copy);
 }
 
 GPUBPF_FN u64 gpubpf_hash_mark_at(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
@@ -131,13 +155,13 @@ GPUBPF_FN void gpubpf_hash_mark(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 		gpubpf_store_u32(mark, 1);
 }
 
-/* 1: the element holds the key, 0: it does not, 2: it is being replaced */
-GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size)
+/* 1: the element holds the key, whose first word is `word`, 0: it does not, 2: it is being replaced */
+GPUBPF_FN u32 gpubpf_hash_holds_word(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size, u64 word)
 {
 	u32 i, gen, same = 1;
 
 	if (key_size <= 8)
-		return gpubpf_load_u64(elem + GPUBPF_HASH_KEY) == gpubpf_word(key, key_size);
+		return gpubpf_load_u64(elem + GPUBPF_HASH_KEY) == word;
 	gen = gpubpf_load_acquire_u32(elem + GPUBPF_HASH_GEN);
 	GPUBPF_UNROLL
 	for (i = 0; i < key_size && (same || GPUBPF_UNROLLED); i += 8)
@@ -145,12 +169,17 @@ GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_
 	return (gen & 1) || gpubpf_load_u32(elem + GPUBPF_HASH_GEN) != gen ? 2 : same;
 }
 
+GPUBPF_FN u32 gpubpf_hash_holds(u64 elem, GPUBPF_PRIVATE const u8 *key, u32 key_size)
+{
+	return gpubpf_hash_holds_word(elem, key, key_size, gpubpf_word(key, key_size));
+}
+
 /* The element of the key as index + 1, 0 if there is none, or GPUBPF_HASH_LOST. *before is the address of
  * the word that leads to it. */
 GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key, u32 bucket,
 			       GPUBPF_PRIVATE u64 *before)
 {
-	u64 link = gpubpf_hash_bucket_at(env, ctl, bucket) + 4;
+	u64 link = gpubpf_hash_bucket_at(env, ctl, bucket) + 4, word = gpubpf_word(key, key_size);
 	u32 at, steps, holds;
 
 	for (steps = 0; steps <= max_entries; steps++) {
@@ -159,7 +188,7 @@ GPUBPF_FN u32 gpubpf_hash_walk(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const
 			return 0;
 		if (at > max_entries)
 			return GPUBPF_HASH_LOST;
-		holds = gpubpf_hash_holds(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), key, key_size);
+		holds = gpubpf_hash_holds_word(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), key, key_size, word);
 		if (holds == 2)
 			return GPUBPF_HASH_LOST;
 		*before = link;
@@ -236,7 +265,7 @@ GPUBPF_FN u32 gpubpf_hash_take(GPUBPF_ENV, GPUBPF_MAP_ARGS)
 	u32 at = 0, next;
 
 	while ((u32)head != 0 && (u32)head <= max_entries && at == 0) {
-		next = gpubpf_load_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, (u32)head) + GPUBPF_HASH_FREE);
+		next = gpubpf_load_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, (u32)head) + GPUBPF_HASH_FREE(key_size));
 		seen = gpubpf_cas_u64(map + GPUBPF_HASH_FREE_LIST, head, ((head >> 32) + 1) << 32 | next);
 		if (seen == head)
 			at = (u32)head;
@@ -255,7 +284,7 @@ GPUBPF_FN void gpubpf_hash_give(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 	u32 given = 0;
 
 	while (!given) {
-		gpubpf_store_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_FREE, (u32)head);
+		gpubpf_store_u32(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_FREE(key_size), (u32)head);
 		gpubpf_fence();
 		seen = gpubpf_cas_u64(map + GPUBPF_HASH_FREE_LIST, head, ((head >> 32) + 1) << 32 | at);
 		given = seen == head;
@@ -265,7 +294,7 @@ GPUBPF_FN void gpubpf_hash_give(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 
 GPUBPF_FN void gpubpf_hash_unpin(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at)
 {
-	u64 state = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_STATE;
+	u64 state = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at) + GPUBPF_HASH_STATE(key_size);
 
 	if (gpubpf_rmw_add_u32(state, 0u - 1) == (GPUBPF_HASH_ZOMBIE | 1) &&
 	    gpubpf_cas_u32(state, GPUBPF_HASH_ZOMBIE, 0) == GPUBPF_HASH_ZOMBIE)
@@ -280,7 +309,7 @@ GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_
 	u32 valid = 1;
 
 	if (map_flags & GPUBPF_LAYOUT_DELETES)
-		valid = gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE, 1) >= GPUBPF_HASH_LIVE &&
+		valid = gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE(key_size), 1) >= GPUBPF_HASH_LIVE &&
 			gpubpf_hash_holds(elem, key, key_size) == 1;
 	if (valid) {
 		gpubpf_hash_set_value(env, GPUBPF_MAP_PASS, at, 0, value);
@@ -295,7 +324,7 @@ GPUBPF_FN u32 gpubpf_hash_set_found(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, GPUBPF_
  * has it pinned will free it. */
 GPUBPF_FN u32 gpubpf_hash_unlink(GPUBPF_ENV, GPUBPF_MAP_ARGS, u64 before, u32 at)
 {
-	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), state = elem + GPUBPF_HASH_STATE;
+	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), state = elem + GPUBPF_HASH_STATE(key_size);
 
 	gpubpf_store_release_u32(before, gpubpf_load_u32(elem + GPUBPF_HASH_NEXT));
 	gpubpf_rmw_add_u32(state, GPUBPF_HASH_ZOMBIE - GPUBPF_HASH_LIVE);
@@ -320,9 +349,9 @@ GPUBPF_FN u64 gpubpf_hash_leads_to(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, u32 
 GPUBPF_FN u32 gpubpf_hash_forget(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 held)
 {
 	u64 elem = gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), lock, before;
-	u32 bucket = gpubpf_load_u32(elem + GPUBPF_HASH_FREE), mine = 0;
+	u32 bucket = gpubpf_load_u32(elem + GPUBPF_HASH_FREE(key_size)), mine = 0;
 
-	if (!(gpubpf_load_u32(elem + GPUBPF_HASH_STATE) & GPUBPF_HASH_LIVE) ||
+	if (!(gpubpf_load_u32(elem + GPUBPF_HASH_STATE(key_size)) & GPUBPF_HASH_LIVE) ||
 	    bucket >= gpubpf_hash_nbuckets(max_entries))
 		return 0;
 	lock = gpubpf_hash_bucket_at(env, ctl, bucket);
@@ -369,11 +398,11 @@ GPUBPF_FN void gpubpf_hash_insert(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 at, u32 bucke
 	gpubpf_fence();
 	gpubpf_copy_in(elem + GPUBPF_HASH_KEY, key, key_size);
 	if (map_flags & GPUBPF_LAYOUT_LRU) {
-		gpubpf_store_u32(elem + GPUBPF_HASH_FREE, bucket);
+		gpubpf_store_u32(elem + GPUBPF_HASH_FREE(key_size), bucket);
 		gpubpf_store_u32(gpubpf_hash_mark_at(env, GPUBPF_MAP_PASS, at), 0);
 	}
 	gpubpf_store_release_u32(elem + GPUBPF_HASH_GEN, gen + 1);
-	gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE, GPUBPF_HASH_LIVE);
+	gpubpf_rmw_add_u32(elem + GPUBPF_HASH_STATE(key_size), GPUBPF_HASH_LIVE);
 	gpubpf_store_release_u32(head, at);
 }
 
@@ -404,6 +433,30 @@ GPUBPF_FN s64 gpubpf_hash_set_locked(GPUBPF_ENV, GPUBPF_MAP_ARGS, u32 bucket, GP
 	return 0;
 }
 
+#define GPUBPF_HASH_GLANCES 4u
+
+/* As a look-up, but by what the multiprocessor's cache has; 0: not found so. Lowering puts it in front of one. */
+GPUBPF_FN u64 gpubpf_hash_glance(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
+{
+#ifdef GPUBPF_HAS_CACHED_LOADS
+	u64 wanted = gpubpf_word(key, key_size), head, links, found;
+	u32 at, steps;
+
+	if (key_size > 8 || map_flags & (GPUBPF_LAYOUT_DELETES | GPUBPF_LAYOUT_LIVE))
+		return 0;
+	head = gpubpf_hash_bucket_at(env, ctl, gpubpf_hash_bucket(key, key_size, max_entries));
+	at = (u32)(gpubpf_load_cached_u64(head) >> 32);
+	GPUBPF_NOUNROLL
+	for (steps = 0; steps < GPUBPF_HASH_GLANCES && at - 1 < max_entries; steps++) {
+		gpubpf_load_cached_pair(gpubpf_hash_elem_at(env, GPUBPF_MAP_PASS, at), &links, &found);
+		if (found == wanted && links >> 32 && !(links >> 32 & 1))
+			return gpubpf_hash_own_value_at(env, GPUBPF_MAP_PASS, at);
+		at = (u32)links;
+	}
+#endif
+	return 0;
+}
+
 GPUBPF_FN u64 gpubpf_hash_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key)
 {
 	u32 bucket = gpubpf_hash_bucket(key, key_size, max_entries), at = GPUBPF_HASH_LOST, tries;
@@ -416,7 +469,7 @@ GPUBPF_FN u64 gpubpf_hash_lookup(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE con
 	if (at == 0 || at == GPUBPF_HASH_LOST)
 		return 0;
 	gpubpf_hash_mark(env, GPUBPF_MAP_PASS, at);
-	return gpubpf_hash_value_at(env, GPUBPF_MAP_PASS, at, gpubpf_copy_of(copies));
+	return gpubpf_hash_own_value_at(env, GPUBPF_MAP_PASS, at);
 }
 
 GPUBPF_FN s64 gpubpf_hash_update(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE const u8 *key,

@@ -34,6 +34,7 @@ typedef uint64_t gpubpf_map_op_fn(const struct gpubpf_env *env, const struct gpu
 struct gpubpf_map_impl {
 	const char *name;        /* "hash", of the device library's functions */
 	bool large;              /* its operations are hundreds of instructions: better not twice in a module */
+	bool glances;            /* gpubpf_<name>_glance() may find what a look-up would, where that is an address */
 	uint32_t map_flags;      /* BPF_F_* that a definition may have beside those of all kinds */
 
 	/* Are the sizes of the definition those of a map of this kind, by bpf(2)'s rules where the type is the kernel's?

@@ -350,6 +350,33 @@ static unsigned pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 	return 0;
 }
 
+/* What is found in the short way is found; the rest is for the function that is shared. */
+static LLVMValueRef look_up_large(const struct call *c, const char *name, const LLVMValueRef *args, unsigned n)
+{
+	LLVMBasicBlockRef from[2], after;
+	LLVMValueRef found[2], v;
+	char glance[64];
+
+	snprintf(glance, sizeof(glance), "gpubpf_%s_glance", map_of(c)->type->impl->name);
+	found[0] = low_call(c->l, glance, args, n);
+	if (!found[0])
+		return NULL;
+	from[0] = LLVMGetInsertBlock(c->l->b);
+	from[1] = low_block(c->f->p, "look_up");
+	after = low_block(c->f->p, "after");
+	LLVMBuildCondBr(c->l->b, LLVMBuildICmp(c->l->b, LLVMIntNE, found[0], low_const(c->l, 0), ""), after, from[1]);
+	LLVMPositionBuilderAtEnd(c->l->b, from[1]);
+	found[1] = low_call_shared(c->l, name, c->layout, args, n);
+	if (!found[1])
+		return NULL;
+	from[1] = LLVMGetInsertBlock(c->l->b);
+	LLVMBuildBr(c->l->b, after);
+	LLVMPositionBuilderAtEnd(c->l->b, after);
+	v = LLVMBuildPhi(c->l->b, low_int(c->l, 8), "");
+	LLVMAddIncoming(v, found, from, 2);
+	return v;
+}
+
 /* The library's function for the helper. Its result, 0 if it has none; NULL and a diagnostic. */
 static LLVMValueRef call_library(struct call *c, const LLVMValueRef *args, unsigned n)
 {
@@ -362,6 +389,8 @@ static LLVMValueRef call_library(struct call *c, const LLVMValueRef *args, unsig
 		snprintf(name, sizeof(name), "gpubpf_%s_%s", impl->name, gpubpf_op_row(c->helper->op)->function);
 	else
 		snprintf(name, sizeof(name), "gpubpf_helper_%s", c->helper->name);
+	if (on_map && impl->glances && c->helper->op == GPUBPF_OP_LOOKUP)
+		return look_up_large(c, name, args, n);
 	if (on_map && impl->large)
 		return low_call_shared(c->l, name, c->layout, args, n);
 	v = low_call(c->l, name, args, n);
