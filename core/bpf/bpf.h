@@ -4,9 +4,10 @@
  * (core/wire/loader.h), beside those that the session's objects brought.
  *
  *   serve.c   a question and its answer        object.c  handles, numbers, and when nobody holds one any more
- *   map.c     maps and their elements          prog.c    programs, proven when they are loaded
+ *   map.c, batch.c  maps and their elements    prog.c    programs, proven when they are loaded
  *   link.c    programs on kernels              info.c    what each is
  *   ring.c    records, as loaders read them     pin.c     names
+ *   of.c      maps of maps, and of programs     given.c   a program with all that belongs to it
  *
  * A map is on a shelf (a session of its own that is never started) until a program that names it is attached: how it is
  * laid out depends on what all programs do to it. From then on it is the session's.
@@ -26,6 +27,7 @@
 #define GPUBPF_BPF_BTF_MAX (16u << 20) /* bytes of one, the Linux kernel's */
 #define GPUBPF_BPF_PLACES 16      /* patterns that --attach names for a program */
 #define GPUBPF_BPF_LOG 4096       /* bytes of what is said of a program */
+#define GPUBPF_BPF_CHAIN 256      /* programs that may go on in each other */
 
 struct sys_attached {
 	uint32_t links[GPUBPF_BPF_PLACES], n; /* of the session */
@@ -48,6 +50,13 @@ struct sys_stream {
 	uint32_t size, copy;
 };
 
+/* What stands in a map of maps or of programs: other objects. */
+struct sys_slots {
+	uint8_t *keys;                 /* [n], of key_size bytes */
+	uint32_t *ids, n;
+	uint32_t *targets, ntargets;   /* of a map of programs: all that stood in it, by which programs that name it are made */
+};
+
 struct sys_object {
 	uint32_t id;
 	enum gpubpf_bpf_kind kind;
@@ -64,6 +73,9 @@ struct sys_object {
 			bool frozen;
 			uint32_t flags;        /* as its maker has them */
 			struct sys_stream *stream; /* NULL: it is none */
+			struct sys_slots *slots; /* NULL: it has values, and a shelf */
+			struct gpubpf_map inner; /* of a map of maps: what its elements are like */
+			uint32_t was;          /* the number that it had as the Linux kernel's, 0: it was none */
 			int pages;             /* the file of its values, which may be fd or an array of the kernel's; 0: none */
 		} map;
 		struct {
@@ -71,7 +83,9 @@ struct sys_object {
 			char name[64];         /* whole, as its BTF has it */
 			struct gpubpf_sys_prog raw; /* names maps by their place in */
 			uint32_t *maps, nmaps;
-			uint32_t *use;         /* what it does to each */
+			uint32_t *use;         /* what it does to each, */
+			uint32_t *inner_use;   /* and, where that is a map of maps, to elements */
+			uint32_t number;       /* by which maps of programs have it, 0: none yet */
 			int object[2];         /* of the session, as entry's and as exit's program; -1: not yet */
 			uint64_t loaded_ns;    /* since boot */
 		} prog;
@@ -98,6 +112,12 @@ struct sys_pin {
 	uint32_t id;
 };
 
+/* A map of maps that the Linux kernel has made, which tells nobody what its elements are like */
+struct sys_inner {
+	uint32_t was;
+	struct gpubpf_map def;
+};
+
 struct gpubpf_bpf {
 	struct sys_object **objects;   /* [n], by number */
 	uint32_t n, next;              /* number */
@@ -105,6 +125,8 @@ struct gpubpf_bpf {
 	uint32_t nkept;
 	struct sys_pin *pins;          /* [npins] */
 	uint32_t npins;
+	struct sys_inner *inners;      /* [ninners] */
+	uint32_t ninners;
 };
 
 /* The question of a peer, answered. -EPROTO or -errno of the connection. */
@@ -129,7 +151,9 @@ void gpubpf_pins_remove(const char *session);
 void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id));
 void sys_pins_finish(struct gpubpf_bpf *bpf);
 
-/* object.c. A new one, NULL and *err; and its handles' file, of a map with its sizes and of `size` bytes. 0 or -errno. */
+/* object.c. There may be one more: 0 or -errno. */
+int sys_open(struct gpubpf_session *s);
+/* A new one, NULL and *err; and its handles' file, of a map with its sizes and of `size` bytes. 0 or -errno. */
 struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind kind, int *err);
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value);
 /* The same, which can be waited for: a pipe. */
@@ -173,6 +197,8 @@ int sys_memory(struct sys_call *c);
 int sys_buffer_open(struct sys_call *c);
 int sys_pin(struct sys_call *c);
 int sys_pinned(struct sys_call *c);
+int sys_was(struct sys_call *c);
+int sys_inner(struct sys_call *c);
 
 /* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
@@ -180,6 +206,42 @@ int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, s
 /* It is the session's from now on, with what it holds. */
 void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index);
 void sys_map_finish(struct sys_object *o);
+int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys);
+int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* as ours; -EINVAL */
+
+bool sys_map_writes(uint32_t cmd);
+
+/* of.c */
+int sys_slots_create(struct sys_object *map);
+void sys_slots_destroy(struct sys_slots *slots);
+/* A command of bpf(2) for an element; what it gives back, to back. 0 or -errno. */
+int sys_slots_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, const void *key, uint32_t id, uint64_t flags,
+		   void *back);
+/* The map, which is the session's now, has what the loader put into it, and knows of all that may stand there. */
+void sys_slots_joined(struct gpubpf_session *s, struct sys_object *map);
+/* What elements of that map of the kernel's are like, NULL: nobody knows. */
+const struct gpubpf_map *sys_inner_of(const struct gpubpf_session *s, uint32_t was);
+
+/* given.c */
+struct sys_given {
+	struct sys_object *progs[GPUBPF_BPF_CHAIN]; /* itself, and what it may go on in */
+	uint32_t nprogs;
+	struct sys_given_map {
+		struct sys_object *map;
+		bool prototype;        /* not it, but what its elements are like */
+	} maps[GPUBPF_MAX_MAPS];
+	uint32_t nmaps;
+};
+/* With all that belongs to a program, or a map by itself, as an object to be joined; its maps are in the order of g->maps. g is
+ * all zeros before. */
+int sys_given_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+		      struct sys_given *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+int sys_given_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_given *g, struct gpubpf_loaded **loaded,
+		  struct gpubpf_diag *diag);
+/* Does the program, or what it may go on in, name the map? */
+bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map);
+/* All that may stand in a map of programs, in the order of its targets. 0 or -errno. */
+int sys_given_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets);
 
 /* percpu.c: bytes of a value as loaders have it, and the public operations with such. -E2BIG: loaders have no room for all.
  * What is refused is told, once a map. */
@@ -199,14 +261,16 @@ uint32_t sys_stream_words(const struct sys_object *map); /* bytes of a key, and 
 /* A command of bpf(2) for an element: 0 or -errno. */
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
 
-/* prog.c: the program at a site, and its maps, as one object to be joined. */
-int sys_prog_given(const struct gpubpf_session *s, const struct sys_object *o, enum gpubpf_site site, const char *pattern,
-		   struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
+/* prog.c */
 void sys_prog_finish(struct sys_object *o);
 /* --attach names it: the i-th pattern, NULL past the last. */
 const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, uint32_t i);
 
 /* link.c */
 void sys_detach(struct gpubpf_session *s, struct sys_attached *at);
+/* The map is the session's too, by itself. */
+int sys_map_join(struct gpubpf_session *s, struct sys_object *map);
+/* There is one more target in this map of programs: what names it is made anew, and goes on where it is attached. */
+int sys_links_renew(struct gpubpf_session *s, struct sys_object *map);
 
 #endif

@@ -39,47 +39,80 @@ int sys_perf_open(struct sys_call *c)
 	return sys_object_give(c, o, 0);
 }
 
-/* What all programs that are loaded do to the maps of this one, which are laid out by it. */
-static void gather(const struct gpubpf_session *s, const struct sys_object *prog, uint32_t *use)
+/* What a program does to a map, and to those that are like it, as far as they may be elements. */
+static uint32_t use_by(const struct gpubpf_session *s, const struct sys_object *prog, const struct sys_given_map *map)
 {
-	for (uint32_t i = 0; i < s->bpf->n; i++) {
-		const struct sys_object *o = s->bpf->objects[i];
+	uint32_t use = 0;
 
-		for (uint32_t m = 0; o->kind == GPUBPF_BPF_PROG && o->prog.use && m < o->prog.nmaps; m++)
-			for (uint32_t p = 0; p < prog->prog.nmaps; p++)
-				if (prog->prog.maps[p] == o->prog.maps[m])
-					use[p] |= o->prog.use[m];
+	for (uint32_t m = 0; prog->prog.use && m < prog->prog.nmaps; m++) {
+		const struct sys_object *o = sys_object_find(s, prog->prog.maps[m]);
+		bool element = o->map.def.inner && !map->prototype && gpubpf_map_is_like(&map->map->map.def, &o->map.inner);
+
+		if (o == map->map)
+			use |= map->prototype ? prog->prog.inner_use[m] : prog->prog.use[m];
+		if (element)
+			use |= prog->prog.inner_use[m] | GPUBPF_USE_ELEMENT;
 	}
+	return use;
 }
 
-/* The program and its maps become the session's. The number of its object, or -errno, told. */
-static int join(struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
-		struct gpubpf_diag *diag)
+/* What all programs that are loaded do to these maps, which are laid out by it. */
+static void gather(const struct gpubpf_session *s, const struct sys_given *g, uint32_t *use)
+{
+	for (uint32_t i = 0; i < s->bpf->n; i++)
+		for (uint32_t m = 0; s->bpf->objects[i]->kind == GPUBPF_BPF_PROG && m < g->nmaps; m++)
+			use[m] |= use_by(s, s->bpf->objects[i], &g->maps[m]);
+}
+
+/* The number of the map in the session, -1: it is not there. */
+static int32_t number_in(const struct gpubpf_session *s, const struct sys_given_map *map)
+{
+	const struct sys_object *o = map->map;
+
+	if (!o->map.joined)
+		return -1;
+	return map->prototype ? (int32_t)s->loaded->unit.maps[o->map.index].inner - 1 : (int32_t)o->map.index;
+}
+
+/* What was given is the session's: maps first, then what stands in them. The number of its object, or -errno. */
+static int join(struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_loaded *more, struct gpubpf_diag *diag)
 {
 	int32_t at[GPUBPF_MAX_MAPS];
-	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, n = prog->prog.nmaps;
-	struct gpubpf_loaded *more;
-	int object = sys_prog_given(s, prog, site, pattern, &more, diag);
+	uint32_t use[GPUBPF_MAX_MAPS] = { 0 };
+	int object;
 
-	if (object < 0)
-		return object;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct sys_object *map = sys_object_find(s, prog->prog.maps[i]);
-
-		at[i] = map->map.shelf ? -1 : (int32_t)map->map.index;
-	}
-	gather(s, prog, use);
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		at[i] = number_in(s, &g->maps[i]);
+	gather(s, g, use);
 	object = gpubpf_session_join_loaded(s, more, at, use, diag);
 	if (object < 0) {
 		gpubpf_loaded_destroy(more);
 		return object;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		sys_map_joined(s, sys_object_find(s, prog->prog.maps[i]), (uint32_t)at[i]);
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		if (!g->maps[i].prototype && !g->maps[i].map->map.joined)
+			sys_map_joined(s, g->maps[i].map, (uint32_t)at[i]);
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		if (!g->maps[i].prototype && g->maps[i].map->map.slots)
+			sys_slots_joined(s, g->maps[i].map);
 	return object;
 }
 
-static int tell(struct gpubpf_session *s, const struct sys_object *prog, int err, const struct gpubpf_diag *diag)
+static int join_program(struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+			struct gpubpf_diag *diag)
+{
+	struct sys_given *g = calloc(1, sizeof(*g));
+	struct gpubpf_loaded *more;
+	int object = g ? sys_given_program(s, prog, site, pattern, g, &more, diag) : -ENOMEM;
+
+	if (object >= 0)
+		object = join(s, g, more, diag);
+	free(g);
+	return object;
+}
+
+static int tell_of(struct gpubpf_session *s, const char *what, const char *name, const char *is, int err,
+		   const struct gpubpf_diag *diag)
 {
 	char text[4096];
 
@@ -87,7 +120,7 @@ static int tell(struct gpubpf_session *s, const struct sys_object *prog, int err
 		gpubpf_diag_format(diag, text, sizeof(text));
 	else
 		snprintf(text, sizeof(text), "%s", s->error[0] ? s->error : strerror(-err));
-	gpubpf_session_note(s, "program %s is not attached: %s", prog->prog.name, text);
+	gpubpf_session_note(s, "%s %s is %s: %s", what, name, is, text);
 	return err;
 }
 
@@ -101,13 +134,13 @@ static int attach_one(struct gpubpf_session *s, struct sys_object *prog, bool re
 	gpubpf_diag_init(&diag);
 	s->error[0] = 0;
 	if (prog->prog.object[returns] < 0) {
-		err = join(s, prog, site, pattern, &diag);
+		err = join_program(s, prog, site, pattern, &diag);
 		prog->prog.object[returns] = err;
 	}
 	if (err >= 0)
 		err = gpubpf_links_attach(s, prog->prog.object[returns], prog->prog.name, pattern, &at->links[at->n]);
 	if (err < 0)
-		return tell(s, prog, err, &diag);
+		return tell_of(s, "program", prog->prog.name, "not attached", err, &diag);
 	at->n++;
 	return 0;
 }
@@ -132,6 +165,112 @@ void sys_detach(struct gpubpf_session *s, struct sys_attached *at)
 	for (uint32_t i = 0; i < at->n; i++)
 		gpubpf_link__destroy(&s->links[at->links[i]]);
 	at->n = 0;
+}
+
+int sys_map_join(struct gpubpf_session *s, struct sys_object *map)
+{
+	struct sys_given *g = calloc(1, sizeof(*g));
+	struct gpubpf_loaded *more;
+	struct gpubpf_diag diag;
+	int err;
+
+	gpubpf_diag_init(&diag);
+	err = g ? sys_given_map(s, map, g, &more, &diag) : -ENOMEM;
+	if (!err)
+		err = join(s, g, more, &diag);
+	free(g);
+	if (err < 0)
+		return tell_of(s, "map", map->map.def.name, "no element", err, &diag);
+	gpubpf_arenas_give(s);
+	return 0;
+}
+
+/* -- attached again, as what they have become -- */
+
+static struct sys_attached *attached_of(struct sys_object *o, uint32_t prog)
+{
+	if (o->kind == GPUBPF_BPF_LINK && o->link.prog == prog)
+		return &o->link.at;
+	return o->kind == GPUBPF_BPF_PERF && o->perf.prog == prog ? &o->perf.at : NULL;
+}
+
+/* One for the other in one step: no launch sees both, or none. */
+static int replace(struct gpubpf_session *s, const struct sys_object *prog, int object, uint32_t *link)
+{
+	char pattern[GPUBPF_NAME_SIZE];
+	uint32_t renewed;
+	int err;
+
+	snprintf(pattern, sizeof(pattern), "%s", s->loaded->unit.progs[*link].pattern);
+	s->links[*link].attached = false;
+	err = gpubpf_links_attach(s, object, prog->prog.name, pattern, &renewed);
+	if (err < 0)
+		s->links[*link].attached = true;
+	else
+		*link = renewed;
+	return err;
+}
+
+static bool is_attached(struct gpubpf_session *s, const struct sys_object *prog, int object)
+{
+	bool is = false;
+
+	for (uint32_t i = 0; i < s->bpf->n; i++) {
+		const struct sys_attached *at = attached_of(s->bpf->objects[i], prog->id);
+
+		for (uint32_t k = 0; at && k < at->n; k++)
+			is |= s->loaded->unit.progs[at->links[k]].object == object;
+	}
+	return is;
+}
+
+static int replace_all(struct gpubpf_session *s, const struct sys_object *prog, int from, int to)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
+		struct sys_attached *at = attached_of(s->bpf->objects[i], prog->id);
+
+		for (uint32_t k = 0; at && k < at->n && !err; k++)
+			if (s->loaded->unit.progs[at->links[k]].object == from)
+				err = replace(s, prog, to, &at->links[k]);
+	}
+	return err;
+}
+
+static int renew(struct gpubpf_session *s, struct sys_object *prog, int returns)
+{
+	struct gpubpf_diag diag;
+	int from = prog->prog.object[returns], to;
+
+	if (from < 0)
+		return 0;
+	if (!is_attached(s, prog, from)) {
+		prog->prog.object[returns] = -1;
+		return 0;
+	}
+	gpubpf_diag_init(&diag);
+	s->error[0] = 0;
+	to = join_program(s, prog, returns ? GPUBPF_SITE_EXIT : GPUBPF_SITE_ENTRY, "*", &diag);
+	if (to < 0)
+		return tell_of(s, "program", prog->prog.name, "what it was", to, &diag);
+	prog->prog.object[returns] = to;
+	return replace_all(s, prog, from, to);
+}
+
+int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->bpf->n && !err; i++) {
+		struct sys_object *o = s->bpf->objects[i];
+
+		if (o->kind != GPUBPF_BPF_PROG || !sys_given_names(s, o, map))
+			continue;
+		for (int returns = 0; returns < 2 && !err; returns++)
+			err = renew(s, o, returns);
+	}
+	return err;
 }
 
 int sys_link_create(struct sys_call *c)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/load/internal.h"
+#include "maps/impl.h"
 
 #define PAGE 4096ull
 
@@ -60,6 +61,7 @@ void sys_map_finish(struct sys_object *o)
 {
 	gpubpf_session__free(o->map.shelf);
 	sys_stream_destroy(o->map.stream);
+	sys_slots_destroy(o->map.slots);
 	if (o->map.pages > 0 && o->map.pages != o->fd)
 		close(o->map.pages);
 }
@@ -74,7 +76,7 @@ static bool is_constant(const struct sys_object *o)
 
 int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *def)
 {
-	const struct gpubpf_map *map = sys_map_of(s, o);
+	const struct gpubpf_map *map;
 	uint32_t first = 0;
 	void *init;
 	int err;
@@ -83,6 +85,7 @@ int sys_map_define(const struct gpubpf_session *s, const struct sys_object *o, s
 	def->rdonly = is_constant(o);
 	if (!def->rdonly || !o->map.shelf)
 		return 0;
+	map = sys_map_of(s, o);
 	def->kernel = 0; /* who maps it could change what was proven of it */
 	init = malloc(gpubpf_map__user_value_size(map));
 	err = init ? gpubpf_map__lookup_elem(map, &first, sizeof(first), init, gpubpf_map__user_value_size(map), 0) : -ENOMEM;
@@ -119,36 +122,48 @@ static void copy_queue(const struct gpubpf_map *from, const struct gpubpf_map *t
 	free(value);
 }
 
-void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
+static void hand_over(struct gpubpf_session *s, struct sys_object *o, const struct gpubpf_map *to)
 {
-	const struct gpubpf_map *to = &s->loaded->unit.maps[index], *from;
+	const struct gpubpf_map *from = sys_map_of(s, o);
 
-	if (!o->map.shelf)
-		return;
-	from = sys_map_of(s, o);
 	if (!to->rdonly && !to->kernel && from->key_size)
 		copy_elements(from, to);
 	else if (!to->rdonly && !to->kernel && from->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
 		copy_queue(from, to);
 	gpubpf_session__free(o->map.shelf);
 	o->map.shelf = NULL;
+}
+
+void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t index)
+{
+	if (o->map.shelf)
+		hand_over(s, o, &s->loaded->unit.maps[index]);
 	o->map.joined = true;
 	o->map.index = index;
 }
 
 /* -- made -- */
 
-static int get_definition(struct sys_call *c, struct gpubpf_sys_map *def)
+int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys)
 {
-	memset(def, 0, sizeof(*def));
-	def->type = gpubpf_get_u32(c->r);
-	def->key_size = gpubpf_get_u32(c->r);
-	def->value_size = gpubpf_get_u32(c->r);
-	def->max_entries = gpubpf_get_u32(c->r);
-	def->flags = gpubpf_get_u32(c->r);
-	def->extra = gpubpf_get_u64(c->r);
-	gpubpf_get_str(c->r, def->name, sizeof(def->name));
+	memset(sys, 0, sizeof(*sys));
+	sys->type = gpubpf_get_u32(c->r);
+	sys->key_size = gpubpf_get_u32(c->r);
+	sys->value_size = gpubpf_get_u32(c->r);
+	sys->max_entries = gpubpf_get_u32(c->r);
+	sys->flags = gpubpf_get_u32(c->r);
+	sys->extra = gpubpf_get_u64(c->r);
+	gpubpf_get_str(c->r, sys->name, sizeof(sys->name));
 	return c->r->failed ? -EPROTO : 0;
+}
+
+int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def)
+{
+	const struct gpubpf_map_type *type = gpubpf_map_type_find(sys->type);
+
+	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* programs could delete nothing */
+		sys->flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
+	return gpubpf_map_define(sys, sys->name, is_global_data(sys->name), def, NULL) < 0 ? -EINVAL : 0;
 }
 
 /* Is it an array of the kernel's of that definition, and can it be written to? Another file might shrink while it is mapped. */
@@ -185,16 +200,15 @@ static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpu
 	return o->map.pages < 0 ? -EMFILE : 0;
 }
 
-static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def)
+static int make_memory(struct sys_call *c, struct sys_object *o)
 {
+	const struct gpubpf_map *def = &o->map.def;
 	int err;
 
-	o->map.def = *def;
-	o->btf = gpubpf_get_u32(c->r);
-	o->map.def.btf_key = gpubpf_get_u32(c->r);
-	o->map.def.btf_value = gpubpf_get_u32(c->r);
-	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
-		return -EINVAL;
+	if (def->type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS)) {
+		err = sys_slots_create(o);
+		return err ? err : sys_object_file(o, 0, def->key_size, def->value_size);
+	}
 	err = find_pages(c, o, def);
 	if (!err)
 		err = put_on_shelf(c->s, o);
@@ -205,30 +219,73 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 	return err;
 }
 
+/* What is asked for, as far as it is not in a definition that the Linux kernel takes too. */
+struct made_with {
+	uint32_t btf, btf_key, btf_value;
+	uint32_t like, was;
+};
+
+static struct made_with get_made_with(struct sys_call *c)
+{
+	struct made_with with = { .btf = gpubpf_get_u32(c->r) };
+
+	with.btf_key = gpubpf_get_u32(c->r);
+	with.btf_value = gpubpf_get_u32(c->r);
+	with.like = gpubpf_get_u32(c->r);
+	with.was = gpubpf_get_u32(c->r);
+	return with;
+}
+
+static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubpf_map *def, const struct made_with *with)
+{
+	o->map.def = *def;
+	o->map.was = with->was;
+	o->btf = with->btf;
+	o->map.def.btf_key = with->btf_key;
+	o->map.def.btf_value = with->btf_value;
+	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
+		return -EINVAL;
+	return make_memory(c, o);
+}
+
+/* Of a map of maps: what its elements are like, by one that is given, or as the map is known that it was. */
+static const struct gpubpf_map *inner_of(const struct sys_call *c, const struct made_with *with, const char *name)
+{
+	const struct sys_object *like = with->like ? sys_object_of(c->s, GPUBPF_BPF_MAP, with->like) : NULL;
+	const struct gpubpf_map *inner = like ? &like->map.def : sys_inner_of(c->s, with->was);
+
+	if (!inner)
+		gpubpf_session_note(c->s, "map %s: what its elements are like is not known: it was made by a process that is not in the "
+				    "session, and is empty; put a map into it first", name);
+	else if (!gpubpf_map_may_be_inner(inner->type))
+		gpubpf_session_note(c->s, "map %s: " GPUBPF_NOT_INNER, name);
+	else
+		return inner;
+	return NULL;
+}
+
 int sys_map_create(struct sys_call *c)
 {
+	const struct gpubpf_map *inner = NULL;
 	const struct gpubpf_map_type *type;
 	struct gpubpf_sys_map sys;
+	struct made_with with;
 	struct sys_object *o;
 	struct gpubpf_map def;
 	uint32_t flags;
-	int err = get_definition(c, &sys);
+	int err = sys_map_definition(c, &sys);
 
+	with = get_made_with(c);
+	if (err < 0 || c->r->failed)
+		return -EPROTO;
+	type = gpubpf_map_type_find(sys.type);
+	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = inner_of(c, &with, sys.name)))
+		return -EINVAL;
+	flags = sys.flags;
+	sys.inner = inner != NULL;
+	err = sys_map_defined(&sys, &def);
 	if (err < 0)
 		return err;
-	type = gpubpf_map_type_find(sys.type);
-	if (type && type->flags & (GPUBPF_MAP_OF_MAPS | GPUBPF_MAP_PROGS)) {
-		gpubpf_session_note(c->s, "map %s: maps of %s that a loader makes stay the Linux kernel's, and programs for a GPU cannot "
-				    "use them; load the object by gpubpf run -o, or gpubpf session attach -o", sys.name,
-				    type->flags & GPUBPF_MAP_PROGS ? "programs" : "maps");
-		return -EOPNOTSUPP;
-	}
-	flags = sys.flags;
-	if (type && !(type->flags & GPUBPF_MAP_LAZY)) /* programs could delete nothing */
-		sys.flags &= ~(uint32_t)BPF_F_NO_PREALLOC;
-	err = gpubpf_map_define(&sys, sys.name, is_global_data(sys.name), &def, NULL);
-	if (err < 0)
-		return -EINVAL;
 	if (def.type->flags & GPUBPF_MAP_ROOM) {
 		gpubpf_session_note(c->s, "map %s: a loader cannot read a %s; use a RINGBUF, or gpubpf run -o, which reports the records",
 				    sys.name, def.type->name);
@@ -238,7 +295,9 @@ int sys_map_create(struct sys_call *c)
 	if (!o)
 		return err;
 	o->map.flags = flags;
-	return sys_object_give(c, o, make_map(c, o, &def));
+	if (inner)
+		o->map.inner = *inner;
+	return sys_object_give(c, o, make_map(c, o, &def, &with));
 }
 
 int sys_map_freeze(struct sys_call *c)
@@ -287,7 +346,7 @@ static int run_elem(struct elem *e)
 	return -EINVAL;
 }
 
-static bool writes(uint32_t cmd)
+bool sys_map_writes(uint32_t cmd)
 {
 	return cmd != BPF_MAP_LOOKUP_ELEM && cmd != BPF_MAP_GET_NEXT_KEY && cmd != BPF_MAP_LOOKUP_BATCH;
 }
@@ -298,6 +357,21 @@ static uint32_t word(const void *data, size_t size)
 
 	memcpy(&w, data, size < sizeof(w) ? size : sizeof(w));
 	return w;
+}
+
+/* An element that is another object: it is put in, and given back, by its number. */
+static int slot(struct sys_call *c, struct sys_object *o, const struct elem *e)
+{
+	uint8_t back[GPUBPF_MAP_KEY_MAX] = { 0 };
+	bool next = e->cmd == BPF_MAP_GET_NEXT_KEY;
+	int err;
+
+	if (e->key_size != o->map.def.key_size && !(next && !e->key_size))
+		return -EINVAL;
+	err = sys_slots_elem(c->s, o, e->cmd, e->key_size ? e->key : NULL, word(e->value, e->value_size), e->flags, back);
+	if (!err && (next || e->cmd == BPF_MAP_LOOKUP_ELEM))
+		gpubpf_put_bytes(c->out, back, next ? o->map.def.key_size : sizeof(uint32_t));
+	return err;
 }
 
 int sys_map_elem(struct sys_call *c)
@@ -313,10 +387,12 @@ int sys_map_elem(struct sys_call *c)
 		return -EPROTO;
 	if (!o)
 		return -EBADF;
-	if (o->map.frozen && writes(e.cmd))
+	if (o->map.frozen && sys_map_writes(e.cmd))
 		return -EPERM;
 	if (o->map.stream)
 		return sys_stream_elem(c->s, o, e.cmd, word(e.key, e.key_size), word(e.value, e.value_size));
+	if (o->map.slots)
+		return slot(c, o, &e);
 	e.map = sys_map_of(c->s, o);
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
@@ -324,123 +400,5 @@ int sys_map_elem(struct sys_call *c)
 	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
 		gpubpf_put_bytes(c->out, e.back, e.size);
 	free(e.back);
-	return err;
-}
-
-struct batch {
-	struct gpubpf_session *s;
-	const struct gpubpf_map *map;
-	uint32_t cmd, count;
-	uint32_t position;
-	uint64_t flags;
-	const uint8_t *keys, *values;
-	size_t keys_size, values_size;
-	uint8_t *back_keys, *back_values;
-};
-
-/* A loader's buffer for a batch's position has 4 bytes, if the map is a hash: the elements of all arenas, one after the
- * other. */
-static uint64_t position_here(const struct gpubpf_map *map, uint32_t position)
-{
-	uint64_t each = map->max_entries + 1ull;
-
-	return position / each << GPUBPF_BATCH_ARENA | position % each;
-}
-
-static uint32_t position_there(const struct gpubpf_map *map, uint64_t position)
-{
-	uint64_t each = map->max_entries + 1ull, at = position & ((1ull << GPUBPF_BATCH_ARENA) - 1);
-
-	at += (position >> GPUBPF_BATCH_ARENA) * each;
-	return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX;
-}
-
-static int run_batch(struct batch *b)
-{
-	uint64_t position = position_here(b->map, b->position), *from = b->position ? &position : NULL, to = 0;
-	int err = -EINVAL;
-
-	switch (b->cmd) {
-	case BPF_MAP_LOOKUP_BATCH:
-		err = gpubpf_map__lookup_batch(b->map, from, &to, b->back_keys, b->back_values, &b->count);
-		break;
-	case BPF_MAP_LOOKUP_AND_DELETE_BATCH:
-		err = gpubpf_map__lookup_and_delete_batch(b->map, from, &to, b->back_keys, b->back_values, &b->count);
-		break;
-	case BPF_MAP_UPDATE_BATCH:
-		err = gpubpf_map__update_batch(b->map, b->keys, b->values, &b->count, b->flags);
-		break;
-	case BPF_MAP_DELETE_BATCH:
-		err = gpubpf_map__delete_batch(b->map, b->keys, &b->count);
-		break;
-	default:
-		b->count = 0;
-	}
-	b->position = position_there(b->map, to);
-	return err;
-}
-
-/* Is all there that is to be put in or deleted? */
-static bool is_whole(const struct batch *b)
-{
-	return b->keys_size >= (uint64_t)b->map->key_size * b->count &&
-	       (b->cmd != BPF_MAP_UPDATE_BATCH || b->values_size >= gpubpf_map__user_value_size(b->map) * b->count);
-}
-
-static int make_room(struct batch *b, bool gives)
-{
-	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map), most = GPUBPF_BPF_MAX - 4096;
-	int err;
-
-	if (!(b->map->type->flags & GPUBPF_MAP_KEYED))
-		return -EINVAL;
-	err = sys_value_batches(b->s, b->map);
-	if (err < 0)
-		return err;
-	if (!gives)
-		return is_whole(b) ? 0 : -EPROTO;
-	if (b->count > b->map->max_entries)
-		b->count = b->map->max_entries;
-	if (b->count > most / (key + value))
-		b->count = (uint32_t)(most / (key + value));
-	if (!b->count)
-		return -E2BIG;
-	b->back_keys = calloc(b->count + 1, key + 8);
-	b->back_values = calloc(b->count + 1, value + 8);
-	return b->back_keys && b->back_values ? 0 : -ENOMEM;
-}
-
-int sys_map_batch(struct sys_call *c)
-{
-	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
-	struct batch b = { .s = c->s, .cmd = gpubpf_get_u32(c->r), .position = gpubpf_get_u32(c->r) };
-	bool gives;
-	int err;
-
-	b.count = gpubpf_get_u32(c->r);
-	b.keys = gpubpf_get_bytes(c->r, &b.keys_size);
-	b.values = gpubpf_get_bytes(c->r, &b.values_size);
-	b.flags = gpubpf_get_u64(c->r);
-	if (c->r->failed)
-		return -EPROTO;
-	if (!o)
-		return -EBADF;
-	if (o->map.frozen && writes(b.cmd))
-		return -EPERM;
-	b.map = sys_map_of(c->s, o);
-	gives = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
-	err = make_room(&b, gives);
-	if (err)
-		b.count = 0;
-	else
-		err = run_batch(&b);
-	if (err != -EPROTO && err != -ENOMEM) {
-		gpubpf_put_u32(c->out, b.count);
-		gpubpf_put_u32(c->out, b.position);
-		gpubpf_put_bytes(c->out, b.back_keys, gives ? (size_t)b.map->key_size * b.count : 0);
-		gpubpf_put_bytes(c->out, b.back_values, gives ? gpubpf_map__user_value_size(b.map) * b.count : 0);
-	}
-	free(b.back_keys);
-	free(b.back_values);
 	return err;
 }

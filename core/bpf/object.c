@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int open_bpf(struct gpubpf_session *s)
+int sys_open(struct gpubpf_session *s)
 {
 	if (!s->bpf)
 		s->bpf = calloc(1, sizeof(*s->bpf));
@@ -30,7 +30,7 @@ struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind
 {
 	struct sys_object **grown, *o;
 
-	*err = open_bpf(s);
+	*err = sys_open(s);
 	if (*err < 0)
 		return NULL;
 	grown = reallocarray(s->bpf->objects, s->bpf->n + 1, sizeof(*grown));
@@ -46,11 +46,21 @@ struct sys_object *sys_object_new(struct gpubpf_session *s, enum gpubpf_bpf_kind
 	return o;
 }
 
+/* What values of a map are, as its handle tells. */
+static uint32_t values_of(const struct sys_object *o)
+{
+	if (o->kind != GPUBPF_BPF_MAP || (!o->map.stream && !o->map.slots))
+		return 0;
+	if (o->map.stream)
+		return sys_stream_words(o) ? GPUBPF_BPF_BUFFER + 1 : 0;
+	return o->map.def.inner ? GPUBPF_BPF_MAP + 1 : GPUBPF_BPF_PROG + 1;
+}
+
 int sys_object_file(struct sys_object *o, size_t size, uint32_t key, uint32_t value)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value);
+	snprintf(name, sizeof(name), GPUBPF_BPF_HANDLE, gpubpf_bpf_kinds[o->kind], o->id, key, value, values_of(o));
 	o->fd = gpubpf_memfd_shared(name, size);
 	return o->fd < 0 ? o->fd : 0;
 }
@@ -61,7 +71,7 @@ int sys_object_fifo(const struct gpubpf_session *s, struct sys_object *o, uint32
 	char path[sizeof(s->dir) + 64];
 	int err;
 
-	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, s->dir, gpubpf_bpf_kinds[o->kind], o->id, key, value);
+	snprintf(path, sizeof(path), "%s/" GPUBPF_BPF_HANDLE, s->dir, gpubpf_bpf_kinds[o->kind], o->id, key, value, values_of(o));
 	unlink(path);
 	if (mkfifo(path, 0600) < 0)
 		return -errno;
@@ -208,6 +218,14 @@ static void keep_buffers(struct gpubpf_session *s, const struct sys_object *map)
 		keep(s, buffers[i]);
 }
 
+static void keep_slots(struct gpubpf_session *s, const struct sys_slots *slots)
+{
+	for (uint32_t i = 0; slots && i < slots->n; i++)
+		keep(s, slots->ids[i]);
+	for (uint32_t i = 0; slots && i < slots->ntargets; i++)
+		keep(s, slots->targets[i]);
+}
+
 /* An object is there as long as what refers to it. */
 static void keep_object(struct gpubpf_session *s, struct sys_object *o)
 {
@@ -215,12 +233,14 @@ static void keep_object(struct gpubpf_session *s, struct sys_object *o)
 		return;
 	o->live = true;
 	keep(s, o->btf);
-	if (o->kind == GPUBPF_BPF_MAP)
+	if (o->kind == GPUBPF_BPF_MAP) {
 		keep_buffers(s, o);
-	else if (o->kind == GPUBPF_BPF_LINK)
+		keep_slots(s, o->map.slots);
+	} else if (o->kind == GPUBPF_BPF_LINK) {
 		keep(s, o->link.prog);
-	else if (o->kind == GPUBPF_BPF_PERF)
+	} else if (o->kind == GPUBPF_BPF_PERF) {
 		keep(s, o->perf.prog);
+	}
 	for (uint32_t i = 0; o->kind == GPUBPF_BPF_PROG && i < o->prog.nmaps; i++)
 		keep(s, o->prog.maps[i]);
 }
@@ -263,6 +283,7 @@ void gpubpf_bpf_finish(struct gpubpf_session *s)
 	if (s->bpf) {
 		sys_pins_finish(s->bpf);
 		free(s->bpf->objects);
+		free(s->bpf->inners);
 	}
 	free(s->bpf);
 	s->bpf = NULL;

@@ -143,61 +143,47 @@ void sys_prog_finish(struct sys_object *o)
 	free(o->prog.raw.lines);
 	free(o->prog.maps);
 	free(o->prog.use);
+	free(o->prog.inner_use);
 }
 
 /* -- what becomes of it -- */
 
-static int define_maps(const struct gpubpf_session *s, const struct sys_object *o, struct gpubpf_map *maps)
+/* What it does to a map of the list. */
+static void take_use(struct sys_object *o, const struct sys_given_map *map, uint32_t use)
 {
-	int err = 0;
-
-	for (uint32_t i = 0; i < o->prog.nmaps && !err; i++) {
-		const struct sys_object *map = sys_object_find(s, o->prog.maps[i]);
-
-		err = sys_map_define(s, map, &maps[i]);
-		if (map->btf != o->btf)
-			maps[i].btf_key = maps[i].btf_value = 0; /* they are types of another */
-	}
-	return err;
+	for (uint32_t i = 0; i < o->prog.nmaps; i++)
+		if (o->prog.maps[i] == map->map->id)
+			(map->prototype ? o->prog.inner_use : o->prog.use)[i] = use;
 }
 
-int sys_prog_given(const struct gpubpf_session *s, const struct sys_object *o, enum gpubpf_site site, const char *pattern,
-		   struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+static int verify(struct sys_call *c, struct sys_object *o, const struct sys_given *g, struct gpubpf_loaded *loaded,
+		  struct gpubpf_diag *diag)
 {
-	const struct sys_object *btf = o->btf ? sys_object_find(s, o->btf) : NULL;
-	struct gpubpf_map *maps = calloc(o->prog.nmaps + 1, sizeof(*maps));
-	struct gpubpf_load_given given = {
-		.from = "a loader", .name = o->prog.name, .pattern = pattern, .site = site,
-		.prog = (struct gpubpf_sys_prog *)&o->prog.raw, .maps = maps, .nmaps = o->prog.nmaps,
-		.btf = btf ? btf->btf_data.data : NULL, .btf_size = btf ? btf->btf_data.size : 0,
-	};
-	int err = maps ? define_maps(s, o, maps) : -ENOMEM;
+	struct gpubpf_verify_opts opts = { .max_cost = c->s->opts.max_cost, .allow_exit_thread = true };
+	int err;
 
-	if (!err)
-		err = gpubpf_load_given(&given, loaded, diag);
-	else
-		for (uint32_t i = 0; maps && i < o->prog.nmaps; i++)
-			free((void *)maps[i].init);
-	free(maps);
-	return err;
+	name_whole(o, loaded->objects[0].btf);
+	o->prog.use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.use));
+	o->prog.inner_use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.inner_use));
+	err = o->prog.use && o->prog.inner_use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
+	for (uint32_t i = 0; i < g->nmaps && !err; i++)
+		take_use(o, &g->maps[i], loaded->unit.progs[0].facts->map_use[i]);
+	return err == -EINVAL ? -EACCES : err; /* as the Linux kernel's verifier */
 }
 
 /* Entry and exit of a kernel give a program the same. */
 static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *diag)
 {
-	struct gpubpf_verify_opts opts = { .max_cost = c->s->opts.max_cost, .allow_exit_thread = true };
+	struct sys_given *g = calloc(1, sizeof(*g));
 	struct gpubpf_loaded *loaded;
-	int err = sys_prog_given(c->s, o, GPUBPF_SITE_ENTRY, "*", &loaded, diag);
+	int err = g ? sys_given_program(c->s, o, GPUBPF_SITE_ENTRY, "*", g, &loaded, diag) : -ENOMEM;
 
-	if (err < 0)
-		return err;
-	name_whole(o, loaded->objects[0].btf);
-	o->prog.use = calloc(o->prog.nmaps + 1, sizeof(*o->prog.use));
-	err = o->prog.use ? gpubpf_verify(&loaded->unit, &loaded->unit.progs[0], &opts, diag) : -ENOMEM;
-	for (uint32_t i = 0; i < o->prog.nmaps && !err; i++)
-		o->prog.use[i] = loaded->unit.progs[0].facts->map_use[i];
-	gpubpf_loaded_destroy(loaded);
-	return err == -EINVAL ? -EACCES : err; /* as the Linux kernel's verifier */
+	if (!err) {
+		err = verify(c, o, g, loaded, diag);
+		gpubpf_loaded_destroy(loaded);
+	}
+	free(g);
+	return err;
 }
 
 int sys_prog_load(struct sys_call *c)

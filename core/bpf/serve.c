@@ -29,6 +29,8 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_BUFFER_OPEN] = sys_buffer_open,
 	[GPUBPF_BPF_PIN] = sys_pin,
 	[GPUBPF_BPF_PINNED] = sys_pinned,
+	[GPUBPF_BPF_WAS] = sys_was,
+	[GPUBPF_BPF_INNER] = sys_inner,
 };
 
 static int run(struct sys_call *c)

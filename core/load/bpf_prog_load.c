@@ -47,18 +47,36 @@ static int take_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *g
 	return 0;
 }
 
-static int take_program(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+static int take_program(struct gpubpf_loading *l, const struct gpubpf_load_given *given, const struct gpubpf_load_given_prog *from)
 {
-	struct gpubpf_prog *prog = l->out->unit.progs = calloc(1, sizeof(*prog));
+	struct gpubpf_prog *prog = &l->out->unit.progs[l->out->unit.nprogs++];
 
-	if (!prog)
-		return -ENOMEM;
-	l->out->unit.nprogs = 1;
 	prog->site = given->site;
-	snprintf(prog->name, sizeof(prog->name), "%s", given->name);
+	snprintf(prog->name, sizeof(prog->name), "%s", from->name);
 	snprintf(prog->pattern, sizeof(prog->pattern), "%s", given->pattern);
 	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(given->site)->name, given->pattern);
-	return gpubpf_program_take(l, given->prog, prog);
+	return gpubpf_program_take(l, from->prog, prog);
+}
+
+/* The first, of which those that it may go on in become parts. */
+static int take_programs(struct gpubpf_loading *l, const struct gpubpf_load_given *given)
+{
+	struct gpubpf_unit *unit = &l->out->unit;
+	uint32_t numbers[GPUBPF_MAX_PROGS];
+	int err = 0;
+
+	unit->progs = calloc(given->nprogs, sizeof(*unit->progs));
+	if (!unit->progs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < given->nprogs && !err; i++) {
+		numbers[i] = given->progs[i].number;
+		err = take_program(l, given, &given->progs[i]);
+	}
+	if (!err)
+		err = gpubpf_tails_link(l, 0, numbers);
+	while (unit->nprogs > 1)
+		gpubpf_program_finish(&unit->progs[--unit->nprogs]);
+	return err;
 }
 
 /* Given twice it is two objects: each has maps of its own. */
@@ -92,8 +110,8 @@ int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loade
 	}
 	if (!err)
 		err = take_btf(&l, given);
-	if (!err && given->prog)
-		err = take_program(&l, given);
+	if (!err && given->nprogs)
+		err = take_programs(&l, given);
 	free(l.unit_map);
 	free(l.sys.maps);
 	if (err < 0)

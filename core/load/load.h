@@ -55,18 +55,25 @@ void gpubpf_loaded_destroy(struct gpubpf_loaded *loaded);
 /* Add a line to the notes. */
 void gpubpf_load_note(struct gpubpf_loaded *out, const char *text, ...) __attribute__((format(printf, 2, 3)));
 
-/* A program as bpf(2) is given it, and the maps that it names by their numbers here. */
+/* A program as bpf(2) is given it, what it may go on in, and the maps that they name by their numbers here. */
+struct gpubpf_load_given_prog {
+	char name[64];                 /* no other has it */
+	uint32_t number;               /* from 1, by which maps of programs have it */
+	const struct gpubpf_sys_prog *prog; /* core/load/bpf_syscall.h */
+};
 struct gpubpf_load_given {
 	const char *from;              /* who gave it, for reports */
-	const char *name, *pattern;
+	const char *pattern;
 	enum gpubpf_site site;
-	struct gpubpf_sys_prog *prog;  /* core/load/bpf_syscall.h */
+	const struct gpubpf_load_given_prog *progs; /* [nprogs]: itself, and the others */
+	uint32_t nprogs;
 	const void *btf;               /* NULL: none */
 	size_t btf_size;
 	const struct gpubpf_map *maps;
 	uint32_t nmaps;
 };
-/* One object of it, with that program, or with its maps alone where `prog` is NULL. */
+/* One object of it, with the first program, or with the maps alone where there is none. Maps that have targets bring them for
+ * good, as init. */
 int gpubpf_load_given(const struct gpubpf_load_given *given, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag);
 
 /* A unit of one program from raw instructions, for tests: maps are given, insns refer to them by index. */

@@ -179,6 +179,9 @@ static int commit(struct joining *j)
 		s->map_use[m] = j->use[m];
 	for (uint32_t m = nmaps; m < j->unit.nmaps; m++)
 		s->has_rings |= j->unit.maps[m].type->flags & GPUBPF_MAP_RING;
+	for (uint32_t i = 0; i < j->more->unit.nmaps; i++)
+		if ((uint32_t)j->at[i] < nmaps) /* the session's has its own */
+			free(j->more->unit.maps[i].targets);
 	s->print_ring |= j->prints;
 	s->allocations |= j->allocations;
 	s->has_rings |= j->prints;

@@ -15,9 +15,10 @@
 /* Numbers of objects begin here, above those that the Linux kernel comes to give its own. */
 #define GPUBPF_BPF_FIRST_ID (1u << 30)
 
-/* "gpubpf-map:1073741824:4:8": what it is, its number, and of a map the bytes that bpf(2) moves of a key and of a value. It
- * is in /proc/self/fd, behind /memfd:, where bpftool looks for bpf-map, ... */
-#define GPUBPF_BPF_HANDLE "gpubpf-%s:%u:%u:%u"
+/* "gpubpf-map:1073741824:4:8:0": what it is, its number, and of a map the bytes that bpf(2) moves of a key and of a value, and
+ * what values are: 0, bytes, or 1 + enum gpubpf_bpf_kind, descriptors of such. It is in /proc/self/fd, behind /memfd:, where
+ * bpftool looks for bpf-map, ... */
+#define GPUBPF_BPF_HANDLE "gpubpf-%s:%u:%u:%u:%u"
 enum gpubpf_bpf_kind {
 	GPUBPF_BPF_MAP,
 	GPUBPF_BPF_PROG,
@@ -33,9 +34,11 @@ enum gpubpf_bpf_op {
 	/* str program, u32 type of program -> u32: is it for a GPU, by its name and what the session was told? */
 	GPUBPF_BPF_WANTS = 1,
 	/* u32 type, key_size, value_size, max_entries, flags; u64 extra; str name; u32 number of its BTF or 0, types of key
-	 * and value; fd of an array of the kernel's whose values it has, or none -> fd */
+	 * and value; number of a map that its elements are like or 0; number that it had as the kernel's or 0; fd of an array of
+	 * the kernel's whose values it has, or none -> fd */
 	GPUBPF_BPF_MAP_CREATE = 2,
-	/* u32 map, u32 command of bpf(2), bytes key (none: 0), bytes value, u64 flags -> bytes that are given back */
+	/* u32 map, u32 command of bpf(2), bytes key (none: 0), bytes value, where that is a descriptor u32 the object's number or
+	 * 0, it is none of ours, u64 flags -> bytes that are given back */
 	GPUBPF_BPF_MAP_ELEM = 3,
 	/* u32 map, u32 command, u32 position to go on from, u32 count, bytes keys, bytes values, u64 flags -> u32 count,
 	 * u32 position, bytes keys, bytes values, also of an error */
@@ -57,6 +60,10 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_BUFFER_OPEN = 15,   /* -> fd */
 	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: a file there in the session's folder is its name */
 	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of such a file -> fd */
+	GPUBPF_BPF_WAS = 18,           /* u32 number of a map as the kernel's -> fd of what it has become */
+	/* u32 number of a map of maps of the kernel's; u32 type, key_size, value_size, max_entries, flags; u64 extra; str name, of
+	 * its elements */
+	GPUBPF_BPF_INNER = 19,
 	GPUBPF_BPF_OPS,
 };
 

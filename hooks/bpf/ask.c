@@ -213,7 +213,7 @@ struct handle handle_of(int fd, enum gpubpf_bpf_kind kind)
 	is[n] = 0;
 	name = strrchr(is, '/');
 	h.pipe = name && strncmp(name, "/memfd:", 7);
-	if (!name || sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u", kinds, &h.id, &h.key, &h.value) != 4 ||
+	if (!name || sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u:%u", kinds, &h.id, &h.key, &h.value, &h.of) != 5 ||
 	    strcmp(kinds, gpubpf_bpf_kinds[kind]))
 		return (struct handle){0};
 	return h;

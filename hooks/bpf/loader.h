@@ -6,7 +6,7 @@
  * close(2) are nobody's matter.
  *
  *   entry.c    what we export         ask.c   the connection, handles
- *   bpf.c      bpf(2) by commands.def, but for: map.c, prog.c, object.c
+ *   bpf.c      bpf(2) by commands.def, but for: map.c, named.c, prog.c, object.c
  *   perf.c     perf_event_open(2), ioctl(2)   file.c  what libbpf reads before it calls these
  *   memory.c   what is mapped and waited for    pin.c   names in the session's folder
  */
@@ -50,9 +50,10 @@ void answer_close(struct answer *a);
 int ask_handle(uint32_t op, struct gpubpf_writer *w, int given);
 bool have_session(void);
 /* What a descriptor of ours is: its number, 0: it is none of that kind; and of a map the bytes of a key and a value. A pipe
- * can be waited for; values of a map that is one are descriptors. */
+ * can be waited for. */
 struct handle {
 	uint32_t id, key, value;
+	uint32_t of;               /* what values are, as core/wire/loader.h has it */
 	bool pipe;
 };
 struct handle handle_of(int fd, enum gpubpf_bpf_kind kind);
@@ -64,6 +65,26 @@ long bpf_call(int cmd, void *attr, unsigned int size);
 
 /* map.c: the number of the map that a descriptor is; one of the kernel's becomes ours, with what it holds. -errno */
 int64_t map_taken(int fd);
+/* A map of ours: its descriptor or -errno. like: the number of one that its elements are like, 0: none; was: the number that it
+ * had as the kernel's; values: of one of the kernel's, -1: its own. */
+int map_make(const union bpf_attr *attr, uint32_t like, uint32_t was, int values);
+int map_put(struct handle map, const void *key, const void *value); /* an element */
+/* One of the kernel's as ours: its descriptor or -errno; all of this process's that are it are replaced. */
+int map_ours(int fd, const struct bpf_map_info *info);
+int map_info(int fd, struct bpf_map_info *info);
+
+/* named.c: maps of maps and of programs */
+bool is_of_maps(uint32_t type);
+bool is_named(uint32_t type);
+long map_create_of(struct call *c);
+/* The number of what a descriptor in a value of the map is, 0: none of ours. A map of the kernel's becomes ours. */
+uint32_t number_in(struct handle map, uint64_t value);
+/* Is it a map of the kernel's of which a value is to be something of ours? Then it becomes ours. */
+bool named_taken(int map, uint64_t value);
+/* What the map's elements are like as a map of ours, of which *own is to be closed (-1: none); 0: the session knows. And what
+ * stands in it, put into ours. */
+uint32_t named_like(int from, const struct bpf_map_info *info, int *own);
+int named_copy(int from, int to, const struct bpf_map_info *info);
 /* object.c: the number of the BTF that a descriptor is, or -errno. One of the kernel's is copied for the session, which has
  * it as long as *own (-1: none), to be closed by the caller, or what names it is open. */
 int64_t btf_taken(int fd, int *own);

@@ -2,6 +2,7 @@
 /* Maps: the kernel's until a program for a GPU names them. */
 #include "loader.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,8 +20,7 @@ static void *at(uint64_t pointer)
 	return (void *)(uintptr_t)pointer;
 }
 
-/* With the values of one of the kernel's, -1: its own. */
-static int create(const union bpf_attr *attr, int values)
+int map_make(const union bpf_attr *attr, uint32_t like, uint32_t was, int values)
 {
 	struct gpubpf_writer w = {0};
 	char name[BPF_OBJ_NAME_LEN + 1] = "";
@@ -41,6 +41,8 @@ static int create(const union bpf_attr *attr, int values)
 	gpubpf_put_u32(&w, (uint32_t)btf);
 	gpubpf_put_u32(&w, btf ? attr->btf_key_type_id : 0);
 	gpubpf_put_u32(&w, btf ? attr->btf_value_type_id : 0);
+	gpubpf_put_u32(&w, like);
+	gpubpf_put_u32(&w, was);
 	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w, values);
 	if (fd >= 0 && attr->map_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
 		perf_array_named(true);
@@ -65,13 +67,15 @@ long map_create(struct call *c)
 {
 	long ret = -EPERM, ours;
 
+	if (is_of_maps(c->attr.map_type))
+		return map_create_of(c);
 	if (c->attr.map_type < FIRST_OWN_TYPE)
 		ret = pass(c);
 	else if (c->attr.map_type == SHARED_TYPE)
 		ret = create_shared(c);
 	if (ret != -EPERM)
 		return ret;
-	ours = create(&c->attr, -1);
+	ours = map_make(&c->attr, 0, 0, -1);
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
@@ -90,15 +94,6 @@ static int give(struct answer *a, uint64_t pointer, size_t room)
 	return 0;
 }
 
-/* The number of what a descriptor in a value is, 0: none of ours. */
-static uint32_t number_in(uint64_t value)
-{
-	int fd;
-
-	memcpy(&fd, at(value), sizeof(fd));
-	return handle_of(fd, GPUBPF_BPF_BUFFER).id;
-}
-
 static int elem(struct handle map, uint32_t cmd, const void *key, uint64_t value, uint64_t flags)
 {
 	struct gpubpf_writer w = {0};
@@ -108,8 +103,8 @@ static int elem(struct handle map, uint32_t cmd, const void *key, uint64_t value
 
 	if ((map.key && !key && cmd != BPF_MAP_GET_NEXT_KEY) || (cmd == BPF_MAP_UPDATE_ELEM && !value))
 		return -EFAULT;
-	if (cmd == BPF_MAP_UPDATE_ELEM && map.pipe && map.value == sizeof(number)) {
-		number = number_in(value);
+	if (cmd == BPF_MAP_UPDATE_ELEM && map.of) {
+		number = number_in(map, value);
 		value = (uintptr_t)&number;
 	}
 	gpubpf_put_u32(&w, map.id);
@@ -124,10 +119,28 @@ static int elem(struct handle map, uint32_t cmd, const void *key, uint64_t value
 	return err;
 }
 
+int map_put(struct handle map, const void *key, const void *value)
+{
+	struct gpubpf_writer w = {0};
+	struct answer a;
+	int err;
+
+	gpubpf_put_u32(&w, map.id);
+	gpubpf_put_u32(&w, BPF_MAP_UPDATE_ELEM);
+	gpubpf_put_bytes(&w, key, map.key);
+	gpubpf_put_bytes(&w, value, map.value);
+	gpubpf_put_u64(&w, BPF_ANY);
+	err = ask(GPUBPF_BPF_MAP_ELEM, &w, &a);
+	answer_close(&a);
+	return err;
+}
+
 long map_elem(struct call *c)
 {
 	struct handle map = handle_of((int)c->attr.map_fd, GPUBPF_BPF_MAP);
 
+	if (!map.id && c->cmd == BPF_MAP_UPDATE_ELEM && named_taken((int)c->attr.map_fd, c->attr.value))
+		map = handle_of((int)c->attr.map_fd, GPUBPF_BPF_MAP);
 	return map.id ? elem(map, (uint32_t)c->cmd, at(c->attr.key), c->attr.value, c->attr.flags) : pass(c);
 }
 
@@ -228,7 +241,7 @@ static int copy_one(int from, struct handle to, const void *key, void *value)
 
 	if (kernel_bpf(BPF_MAP_LOOKUP_ELEM, &attr, FIELD(&attr, flags)) < 0)
 		return 0;
-	return elem(to, BPF_MAP_UPDATE_ELEM, key, (uintptr_t)value, 0);
+	return map_put(to, key, value);
 }
 
 static int copy_all(int from, struct handle to)
@@ -277,15 +290,39 @@ static bool is_shareable(int fd, const struct bpf_map_info *info)
 	       !is_frozen(fd);
 }
 
-static int fill(int from, int to, uint32_t type)
+static int fill(int from, int to, const struct bpf_map_info *info)
 {
 	struct handle map = handle_of(to, GPUBPF_BPF_MAP);
-	int err = has_copies(type) ? 0 : copy_all(from, map);
+	int err;
 
+	if (is_named(info->type))
+		err = named_copy(from, to, info);
+	else
+		err = has_copies(info->type) ? 0 : copy_all(from, map);
 	return err || !is_frozen(from) ? err : freeze(map.id);
 }
 
-static int take(int fd, const struct bpf_map_info *info)
+static int make_of(int fd, const struct bpf_map_info *info, const union bpf_attr *attr)
+{
+	int ours = -EINVAL, like_fd = -1, err;
+	uint32_t like = is_of_maps(info->type) ? named_like(fd, info, &like_fd) : 0;
+
+	if (is_shareable(fd, info))
+		ours = map_make(attr, 0, info->id, fd);
+	if (ours < 0) {
+		ours = map_make(attr, like, info->id, -1);
+		err = ours < 0 ? 0 : fill(fd, ours, info);
+		if (err < 0) {
+			close(ours);
+			ours = err;
+		}
+	}
+	if (like_fd >= 0)
+		close(like_fd);
+	return ours;
+}
+
+static int make(int fd, const struct bpf_map_info *info)
 {
 	union bpf_attr attr = {
 		.map_type = info->type, .key_size = info->key_size, .value_size = info->value_size,
@@ -293,40 +330,95 @@ static int take(int fd, const struct bpf_map_info *info)
 		.btf_key_type_id = info->btf_key_type_id, .btf_value_type_id = info->btf_value_type_id,
 	}, id = { .btf_id = info->btf_id };
 	long btf = info->btf_id ? kernel_bpf(BPF_BTF_GET_FD_BY_ID, &id, FIELD(&id, open_flags)) : 0;
-	int ours = -EINVAL, err;
-	bool shared;
+	int ours;
 
 	memcpy(attr.map_name, info->name, sizeof(attr.map_name));
 	attr.btf_fd = btf > 0 ? (uint32_t)btf : 0;
-	if (is_shareable(fd, info))
-		ours = create(&attr, fd);
-	shared = ours >= 0;
-	if (!shared)
-		ours = create(&attr, -1);
+	ours = make_of(fd, info, &attr);
 	if (btf > 0)
 		close((int)btf);
+	return ours;
+}
+
+/* The kernel's number of the map that a descriptor is, 0: it is none. */
+static uint32_t map_id(const char *fd)
+{
+	char path[300], line[128];
+	uint32_t id = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%s", fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "map_id: %u", &id) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return id;
+}
+
+static int replace_all(uint32_t id, int ours)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int err = 0;
+
+	while (dir && !err && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && map_id(entry->d_name) == id && dup3(ours, atoi(entry->d_name), O_CLOEXEC) < 0)
+			err = -errno;
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* What the map of the kernel's has become before, in whatever process. */
+static int known(uint32_t was)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, was);
+	return ask_handle(GPUBPF_BPF_WAS, &w, -1);
+}
+
+int map_ours(int fd, const struct bpf_map_info *info)
+{
+	int ours = known(info->id), err;
+
+	if (ours < 0)
+		ours = make(fd, info);
 	if (ours < 0)
 		return ours;
-	err = shared ? 0 : fill(fd, ours, info->type);
-	if (!err && dup3(ours, fd, O_CLOEXEC) < 0)
-		err = -errno;
+	err = replace_all(info->id, ours);
+	if (!err)
+		return ours;
 	close(ours);
 	return err;
 }
 
+int map_info(int fd, struct bpf_map_info *info)
+{
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = sizeof(*info), .info = (uintptr_t)info } };
+	long err;
+
+	memset(info, 0, sizeof(*info));
+	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD(&attr, info));
+	return !err && !info->max_entries ? -EBADF : (int)err; /* a program, say */
+}
+
 int64_t map_taken(int fd)
 {
-	struct bpf_map_info info = { 0 };
-	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = sizeof(info), .info = (uintptr_t)&info } };
 	int64_t map = handle_of(fd, GPUBPF_BPF_MAP).id;
-	long err;
+	struct bpf_map_info info;
+	int err, ours;
 
 	if (map)
 		return map;
-	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD(&attr, info));
-	if (!err && !info.max_entries)
-		err = -EBADF; /* a program, say */
-	if (!err)
-		err = take(fd, &info);
-	return err < 0 ? err : handle_of(fd, GPUBPF_BPF_MAP).id;
+	err = map_info(fd, &info);
+	if (err < 0)
+		return err;
+	ours = map_ours(fd, &info);
+	if (ours < 0)
+		return ours;
+	close(ours);
+	return handle_of(fd, GPUBPF_BPF_MAP).id;
 }

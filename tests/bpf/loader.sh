@@ -14,8 +14,6 @@ prints '^counts 0 1024 0 0 total 0' "--attach binds programs to other kernels"
 run "$GPUBPF" bpf -- "$load" "$o" true cuda__refused; is 2 "a program that the verifier refuses is the loader's error"
 says "prog 'cuda__refused': BPF program load failed: Permission denied" "as libbpf tells it"
 says "PROG LOAD LOG" "with a log"; says 'counts' "which names the map"; says 'count.bpf.c:' "and the line of the source"
-run "$GPUBPF" bpf -- "$load" "$OBJ/jumps.bpf.o" true; is 2 "as is one that goes on in others"
-says "map jumps: maps of programs that a loader makes stay the Linux kernel's" "whose map is the kernel's"
 
 # rings, as libbpf reads them; the perf buffers have room for a part of what comes
 run "$GPUBPF" bpf -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 3 0" 3072; is 0 "a loader that reads records"

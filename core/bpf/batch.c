@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches of the elements of a map. */
+#include "bpf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct batch {
+	struct gpubpf_session *s;
+	const struct gpubpf_map *map;
+	uint32_t cmd, count;
+	uint32_t position;
+	uint64_t flags;
+	const uint8_t *keys, *values;
+	size_t keys_size, values_size;
+	uint8_t *back_keys, *back_values;
+};
+
+/* A loader's buffer for a batch's position has 4 bytes, if the map is a hash: the elements of all arenas, one after the
+ * other. */
+static uint64_t position_here(const struct gpubpf_map *map, uint32_t position)
+{
+	uint64_t each = map->max_entries + 1ull;
+
+	return position / each << GPUBPF_BATCH_ARENA | position % each;
+}
+
+static uint32_t position_there(const struct gpubpf_map *map, uint64_t position)
+{
+	uint64_t each = map->max_entries + 1ull, at = position & ((1ull << GPUBPF_BATCH_ARENA) - 1);
+
+	at += (position >> GPUBPF_BATCH_ARENA) * each;
+	return at < UINT32_MAX ? (uint32_t)at : UINT32_MAX;
+}
+
+static int run_batch(struct batch *b)
+{
+	uint64_t position = position_here(b->map, b->position), *from = b->position ? &position : NULL, to = 0;
+	int err = -EINVAL;
+
+	switch (b->cmd) {
+	case BPF_MAP_LOOKUP_BATCH:
+		err = gpubpf_map__lookup_batch(b->map, from, &to, b->back_keys, b->back_values, &b->count);
+		break;
+	case BPF_MAP_LOOKUP_AND_DELETE_BATCH:
+		err = gpubpf_map__lookup_and_delete_batch(b->map, from, &to, b->back_keys, b->back_values, &b->count);
+		break;
+	case BPF_MAP_UPDATE_BATCH:
+		err = gpubpf_map__update_batch(b->map, b->keys, b->values, &b->count, b->flags);
+		break;
+	case BPF_MAP_DELETE_BATCH:
+		err = gpubpf_map__delete_batch(b->map, b->keys, &b->count);
+		break;
+	default:
+		b->count = 0;
+	}
+	b->position = position_there(b->map, to);
+	return err;
+}
+
+/* Is all there that is to be put in or deleted? */
+static bool is_whole(const struct batch *b)
+{
+	return b->keys_size >= (uint64_t)b->map->key_size * b->count &&
+	       (b->cmd != BPF_MAP_UPDATE_BATCH || b->values_size >= gpubpf_map__user_value_size(b->map) * b->count);
+}
+
+static int make_room(struct batch *b, bool gives)
+{
+	uint64_t key = b->map->key_size, value = gpubpf_map__user_value_size(b->map), most = GPUBPF_BPF_MAX - 4096;
+	int err;
+
+	if (!(b->map->type->flags & GPUBPF_MAP_KEYED))
+		return -EINVAL;
+	err = sys_value_batches(b->s, b->map);
+	if (err < 0)
+		return err;
+	if (!gives)
+		return is_whole(b) ? 0 : -EPROTO;
+	if (b->count > b->map->max_entries)
+		b->count = b->map->max_entries;
+	if (b->count > most / (key + value))
+		b->count = (uint32_t)(most / (key + value));
+	if (!b->count)
+		return -E2BIG;
+	b->back_keys = calloc(b->count + 1, key + 8);
+	b->back_values = calloc(b->count + 1, value + 8);
+	return b->back_keys && b->back_values ? 0 : -ENOMEM;
+}
+
+int sys_map_batch(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	struct batch b = { .s = c->s, .cmd = gpubpf_get_u32(c->r), .position = gpubpf_get_u32(c->r) };
+	bool gives;
+	int err;
+
+	b.count = gpubpf_get_u32(c->r);
+	b.keys = gpubpf_get_bytes(c->r, &b.keys_size);
+	b.values = gpubpf_get_bytes(c->r, &b.values_size);
+	b.flags = gpubpf_get_u64(c->r);
+	if (c->r->failed)
+		return -EPROTO;
+	if (!o)
+		return -EBADF;
+	if (o->map.frozen && sys_map_writes(b.cmd))
+		return -EPERM;
+	if (o->map.slots)
+		return -524; /* ENOTSUPP, the kernel's alone */
+	b.map = sys_map_of(c->s, o);
+	gives = b.cmd == BPF_MAP_LOOKUP_BATCH || b.cmd == BPF_MAP_LOOKUP_AND_DELETE_BATCH;
+	err = make_room(&b, gives);
+	if (err)
+		b.count = 0;
+	else
+		err = run_batch(&b);
+	if (err != -EPROTO && err != -ENOMEM) {
+		gpubpf_put_u32(c->out, b.count);
+		gpubpf_put_u32(c->out, b.position);
+		gpubpf_put_bytes(c->out, b.back_keys, gives ? (size_t)b.map->key_size * b.count : 0);
+		gpubpf_put_bytes(c->out, b.back_values, gives ? gpubpf_map__user_value_size(b.map) * b.count : 0);
+	}
+	free(b.back_keys);
+	free(b.back_values);
+	return err;
+}

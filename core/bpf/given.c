@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program with all that belongs to it, as one object: what it may go on in is what stood in the maps of programs that it
+ * and those name, and all their maps are one list, with one more map for what elements of a map of maps are like.
+ */
+#include "bpf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- what belongs to it -- */
+
+static int add_map(struct sys_given *g, struct sys_object *map, bool prototype)
+{
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		if (g->maps[i].map == map && g->maps[i].prototype == prototype)
+			return 0;
+	if (g->nmaps == GPUBPF_MAX_MAPS)
+		return -E2BIG;
+	g->maps[g->nmaps++] = (struct sys_given_map){ map, prototype };
+	return 0;
+}
+
+static int add_prog(struct sys_given *g, struct sys_object *prog)
+{
+	for (uint32_t i = 0; i < g->nprogs; i++)
+		if (g->progs[i] == prog)
+			return 0;
+	if (g->nprogs == GPUBPF_BPF_CHAIN)
+		return -E2BIG;
+	g->progs[g->nprogs++] = prog;
+	return 0;
+}
+
+/* With what its elements are like, and what stands in it. */
+static int add_with_map(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *map)
+{
+	const struct sys_slots *slots = map->map.slots;
+	bool of_maps = map->map.def.inner;
+	int err = add_map(g, map, false);
+
+	if (!err && of_maps)
+		err = add_map(g, map, true);
+	for (uint32_t i = 0; of_maps && i < slots->n && !err; i++)
+		err = add_map(g, sys_object_find(s, slots->ids[i]), false);
+	for (uint32_t i = 0; slots && i < slots->ntargets && !err; i++)
+		err = add_prog(g, sys_object_find(s, slots->targets[i]));
+	return err;
+}
+
+static int gather(const struct gpubpf_session *s, struct sys_given *g, struct sys_object *prog)
+{
+	int err = add_prog(g, prog);
+
+	for (uint32_t i = 0; i < g->nprogs && !err; i++)
+		for (uint32_t m = 0; m < g->progs[i]->prog.nmaps && !err; m++)
+			err = add_with_map(s, g, sys_object_find(s, g->progs[i]->prog.maps[m]));
+	return err;
+}
+
+/* Its place in the list, their number: it is not there. */
+static uint32_t place_of(const struct sys_given *g, const struct sys_object *map, bool prototype)
+{
+	uint32_t i = 0;
+
+	while (i < g->nmaps && (g->maps[i].map != map || g->maps[i].prototype != prototype))
+		i++;
+	return i;
+}
+
+bool sys_given_names(const struct gpubpf_session *s, struct sys_object *prog, const struct sys_object *map)
+{
+	struct sys_given *g = calloc(1, sizeof(*g));
+	bool names = g && !gather(s, g, prog) && place_of(g, map, false) < g->nmaps;
+
+	free(g);
+	return names;
+}
+
+/* -- as an object has it -- */
+
+/* What maps of programs call it by: the least number that no other has. */
+static int give_number(const struct gpubpf_session *s, struct sys_object *prog)
+{
+	for (uint32_t number = 1; !prog->prog.number && number <= GPUBPF_BPF_CHAIN; number++) {
+		bool used = false;
+
+		for (uint32_t i = 0; i < s->bpf->n && !used; i++)
+			used = s->bpf->objects[i]->kind == GPUBPF_BPF_PROG && s->bpf->objects[i]->prog.number == number;
+		if (!used)
+			prog->prog.number = number;
+	}
+	return prog->prog.number ? 0 : -ENOSPC;
+}
+
+/* Loaders may give several the same name, of which bpf(2) takes a part. */
+static void name_target(const struct sys_object *prog, char name[64])
+{
+	snprintf(name, 64, "%.48s.%u", prog->prog.name, prog->prog.number);
+}
+
+int sys_given_targets(const struct gpubpf_session *s, const struct sys_object *map, struct gpubpf_map_target **targets)
+{
+	const struct sys_slots *slots = map->map.slots;
+	struct gpubpf_map_target *made = calloc(slots->ntargets + 1, sizeof(*made));
+	int err = made ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < slots->ntargets && !err; i++) {
+		struct sys_object *prog = sys_object_find(s, slots->targets[i]);
+
+		err = give_number(s, prog);
+		made[i] = (struct gpubpf_map_target){ .number = prog->prog.number, .named = true };
+		name_target(prog, made[i].name);
+	}
+	if (err < 0)
+		free(made);
+	else
+		*targets = made;
+	return err;
+}
+
+static int define_prototype(const struct sys_object *outer, struct gpubpf_map *def)
+{
+	*def = outer->map.inner;
+	def->prototype = true;
+	def->btf_key = def->btf_value = 0; /* of what is not here */
+	snprintf(def->name, sizeof(def->name), "%.50s.inner", outer->map.def.name);
+	return 0;
+}
+
+static int define(const struct gpubpf_session *s, const struct sys_given *g, uint32_t i, uint32_t btf, struct gpubpf_map *def)
+{
+	const struct sys_object *map = g->maps[i].map;
+	int err = g->maps[i].prototype ? define_prototype(map, def) : sys_map_define(s, map, def);
+
+	if (err < 0 || g->maps[i].prototype)
+		return err;
+	if (map->btf != btf)
+		def->btf_key = def->btf_value = 0; /* they are types of another */
+	if (def->inner)
+		def->inner = place_of(g, map, true) + 1;
+	else if (map->map.slots && !(err = sys_given_targets(s, map, &def->targets)))
+		def->ntargets = map->map.slots->ntargets;
+	return err;
+}
+
+static void free_maps(struct gpubpf_map *maps, uint32_t n)
+{
+	for (uint32_t i = 0; maps && i < n; i++) {
+		free((void *)maps[i].init);
+		free(maps[i].targets);
+	}
+}
+
+static const struct sys_object *find_map(const struct sys_given *g, uint32_t id)
+{
+	for (uint32_t i = 0; i < g->nmaps; i++)
+		if (g->maps[i].map->id == id)
+			return g->maps[i].map;
+	return NULL;
+}
+
+/* From places in the program's own maps to those in all. */
+static int copy_program(const struct sys_given *g, const struct sys_object *o, uint32_t btf, struct gpubpf_sys_prog *copy)
+{
+	const struct gpubpf_sys_prog *raw = &o->prog.raw;
+
+	*copy = *raw;
+	if (o->btf != btf)
+		copy->nfuncs = copy->nlines = 0;
+	copy->insns = malloc((raw->ninsns + 1) * sizeof(*raw->insns));
+	if (!copy->insns)
+		return -ENOMEM;
+	memcpy(copy->insns, raw->insns, raw->ninsns * sizeof(*raw->insns));
+	for (uint32_t i = 0; i < raw->ninsns; i++) {
+		struct bpf_insn *insn = &copy->insns[i];
+		bool wide = insn->code == (BPF_LD | BPF_IMM | BPF_DW);
+
+		if (wide && (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE))
+			insn->imm = (int32_t)place_of(g, find_map(g, o->prog.maps[insn->imm]), false);
+		i += wide;
+	}
+	return 0;
+}
+
+static int copy_programs(const struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_sys_prog *copies,
+			 struct gpubpf_load_given_prog *progs)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < g->nprogs && !err; i++) {
+		err = give_number(s, g->progs[i]);
+		if (!err)
+			err = copy_program(g, g->progs[i], g->progs[0]->btf, &copies[i]);
+		progs[i] = (struct gpubpf_load_given_prog){ .number = g->progs[i]->prog.number, .prog = &copies[i] };
+		name_target(g->progs[i], progs[i].name);
+	}
+	snprintf(progs[0].name, sizeof(progs[0].name), "%s", g->progs[0]->prog.name);
+	return err;
+}
+
+static int make(const struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_load_given *given,
+		struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+{
+	const struct sys_object *btf = g->nprogs && g->progs[0]->btf ? sys_object_find(s, g->progs[0]->btf) : NULL;
+	struct gpubpf_map *maps = calloc(g->nmaps + 1, sizeof(*maps));
+	int err = maps ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < g->nmaps && !err; i++)
+		err = define(s, g, i, btf ? btf->id : 0, &maps[i]);
+	given->from = "a loader";
+	given->maps = maps;
+	given->nmaps = g->nmaps;
+	given->btf = btf ? btf->btf_data.data : NULL;
+	given->btf_size = btf ? btf->btf_data.size : 0;
+	if (!err)
+		err = gpubpf_load_given(given, loaded, diag);
+	else
+		free_maps(maps, g->nmaps);
+	free(maps);
+	return err;
+}
+
+int sys_given_program(const struct gpubpf_session *s, struct sys_object *prog, enum gpubpf_site site, const char *pattern,
+		      struct sys_given *g, struct gpubpf_loaded **loaded, struct gpubpf_diag *diag)
+{
+	struct gpubpf_load_given given = { .pattern = pattern, .site = site };
+	struct gpubpf_load_given_prog *progs = calloc(GPUBPF_BPF_CHAIN, sizeof(*progs));
+	struct gpubpf_sys_prog *copies = calloc(GPUBPF_BPF_CHAIN, sizeof(*copies));
+	int err = progs && copies ? gather(s, g, prog) : -ENOMEM;
+
+	if (!err)
+		err = copy_programs(s, g, copies, progs);
+	given.progs = progs;
+	given.nprogs = g->nprogs;
+	if (!err)
+		err = make(s, g, &given, loaded, diag);
+	for (uint32_t i = 0; copies && i < g->nprogs; i++)
+		free(copies[i].insns);
+	free(copies);
+	free(progs);
+	return err;
+}
+
+int sys_given_map(const struct gpubpf_session *s, struct sys_object *map, struct sys_given *g, struct gpubpf_loaded **loaded,
+		  struct gpubpf_diag *diag)
+{
+	struct gpubpf_load_given given = {0};
+	int err = add_map(g, map, false);
+
+	return err ? err : make(s, g, &given, loaded, diag);
+}

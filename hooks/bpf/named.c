@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps of maps and of programs, whose values are descriptors when they are put in and numbers when they are looked up. What
+ * is in one with something of ours is ours. What its elements are like the Linux kernel tells nobody: the session is told when
+ * such a map is made.
+ */
+#include "loader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIELD_END(field) (offsetof(union bpf_attr, field) + sizeof(((union bpf_attr *)0)->field))
+
+bool is_of_maps(uint32_t type)
+{
+	return type == BPF_MAP_TYPE_ARRAY_OF_MAPS || type == BPF_MAP_TYPE_HASH_OF_MAPS;
+}
+
+bool is_named(uint32_t type)
+{
+	return is_of_maps(type) || type == BPF_MAP_TYPE_PROG_ARRAY;
+}
+
+/* -- made -- */
+
+static void tell_inner(int outer, int inner)
+{
+	struct bpf_map_info outer_info, info;
+	struct gpubpf_writer w = {0};
+	struct answer a;
+
+	if (map_info(outer, &outer_info) < 0 || map_info(inner, &info) < 0)
+		return;
+	gpubpf_put_u32(&w, outer_info.id);
+	gpubpf_put_u32(&w, info.type);
+	gpubpf_put_u32(&w, info.key_size);
+	gpubpf_put_u32(&w, info.value_size);
+	gpubpf_put_u32(&w, info.max_entries);
+	gpubpf_put_u32(&w, info.map_flags);
+	gpubpf_put_u64(&w, info.map_extra);
+	gpubpf_put_str(&w, info.name);
+	ask(GPUBPF_BPF_INNER, &w, &a);
+	answer_close(&a);
+}
+
+/* One whose elements are like a map of ours is ours at once. */
+long map_create_of(struct call *c)
+{
+	int inner = (int)c->attr.inner_map_fd;
+	int64_t like = handle_of(inner, GPUBPF_BPF_MAP).id;
+	long ret = like ? -EPERM : pass(c), ours;
+
+	if (ret >= 0)
+		tell_inner((int)ret, inner);
+	if (ret != -EPERM)
+		return ret;
+	like = map_taken(inner);
+	ours = like < 0 ? like : map_make(&c->attr, (uint32_t)like, 0, -1);
+	return ours == -EOPNOTSUPP ? ret : ours;
+}
+
+/* -- put in -- */
+
+static int descriptor_in(uint64_t value)
+{
+	int fd;
+
+	memcpy(&fd, (const void *)(uintptr_t)value, sizeof(fd));
+	return fd;
+}
+
+uint32_t number_in(struct handle map, uint64_t value)
+{
+	int fd = descriptor_in(value);
+	int64_t taken;
+
+	if (map.of != GPUBPF_BPF_MAP + 1)
+		return handle_of(fd, (enum gpubpf_bpf_kind)(map.of - 1)).id;
+	taken = map_taken(fd);
+	return taken < 0 ? 0 : (uint32_t)taken;
+}
+
+bool named_taken(int map, uint64_t value)
+{
+	struct bpf_map_info info;
+	int fd;
+
+	if (!have_session() || !value || map_info(map, &info) < 0 || !is_named(info.type))
+		return false;
+	fd = descriptor_in(value);
+	return (handle_of(fd, GPUBPF_BPF_PROG).id || handle_of(fd, GPUBPF_BPF_MAP).id) && map_taken(map) > 0;
+}
+
+/* -- one of the kernel's becomes ours -- */
+
+/* Of an element: its number there, 0: there is none. */
+static uint32_t element(int from, const void *key)
+{
+	uint32_t id = 0;
+	union bpf_attr attr = { .map_fd = (uint32_t)from, .key = (uintptr_t)key, .value = (uintptr_t)&id };
+
+	return kernel_bpf(BPF_MAP_LOOKUP_ELEM, &attr, FIELD_END(flags)) < 0 ? 0 : id;
+}
+
+/* The map of that number as ours: its descriptor or -errno */
+static int element_ours(uint32_t id)
+{
+	union bpf_attr attr = { .map_id = id };
+	long theirs = kernel_bpf(BPF_MAP_GET_FD_BY_ID, &attr, FIELD_END(open_flags));
+	struct bpf_map_info info;
+	int ours;
+
+	if (theirs < 0)
+		return (int)theirs;
+	ours = map_info((int)theirs, &info);
+	if (!ours)
+		ours = map_ours((int)theirs, &info);
+	close((int)theirs);
+	return ours;
+}
+
+/* Each key that has an element, until fn says otherwise. */
+static int each(int from, const struct bpf_map_info *info, int (*fn)(void *arg, const void *key, uint32_t id), void *arg)
+{
+	uint8_t *keys = calloc(2, info->key_size + 8), *next = keys ? keys + info->key_size + 8 : NULL;
+	union bpf_attr attr = { .map_fd = (uint32_t)from, .next_key = (uintptr_t)next };
+	int err = keys ? 0 : -ENOMEM;
+
+	while (!err && !kernel_bpf(BPF_MAP_GET_NEXT_KEY, &attr, FIELD_END(flags))) {
+		uint32_t id = element(from, next);
+
+		memcpy(keys, next, info->key_size);
+		attr.key = (uintptr_t)keys;
+		err = id ? fn(arg, keys, id) : 0;
+	}
+	free(keys);
+	return err;
+}
+
+static int take_first(void *arg, const void *key, uint32_t id)
+{
+	(void)key;
+	*(uint32_t *)arg = id;
+	return 1;
+}
+
+uint32_t named_like(int from, const struct bpf_map_info *info, int *own)
+{
+	uint32_t id = 0;
+
+	each(from, info, take_first, &id);
+	*own = id ? element_ours(id) : -1;
+	return *own < 0 ? 0 : handle_of(*own, GPUBPF_BPF_MAP).id;
+}
+
+struct copying {
+	struct handle to;
+	bool progs;
+};
+
+/* A program of the kernel's is none that the session knows, and refused there with the reason. */
+static int copy_one(void *arg, const void *key, uint32_t id)
+{
+	const struct copying *c = arg;
+	int ours = c->progs ? -1 : element_ours(id), err;
+	uint32_t number = ours < 0 ? 0 : handle_of(ours, GPUBPF_BPF_MAP).id;
+
+	err = map_put(c->to, key, &number);
+	if (ours >= 0)
+		close(ours);
+	return err;
+}
+
+int named_copy(int from, int to, const struct bpf_map_info *info)
+{
+	struct copying c = { handle_of(to, GPUBPF_BPF_MAP), info->type == BPF_MAP_TYPE_PROG_ARRAY };
+
+	return each(from, info, copy_one, &c);
+}
