@@ -106,6 +106,17 @@ int gpubpf_array_read(const struct gpubpf_map_view *view, const void *key, void 
 	return 0;
 }
 
+static uint32_t array_read_run(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values)
+{
+	const struct gpubpf_map_layout *l = view->layout;
+
+	if (l->copies > 1 || l->stride != l->value_size || first >= l->max_entries)
+		return 0;
+	n = n < l->max_entries - first ? n : l->max_entries - first;
+	gpubpf_map_read_bytes(first_copy(view, first), values, n * l->stride);
+	return n;
+}
+
 /* all copies at once, as bpf(2) sets the values of all CPUs */
 static int write_copies(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
 {
@@ -183,6 +194,7 @@ const struct gpubpf_map_impl gpubpf_array_impl = {
 	.erase = gpubpf_array_erase,
 	.next = gpubpf_array_next,
 	.iterate = gpubpf_array_iterate,
+	.read_run = array_read_run,
 	.op[GPUBPF_OP_LOOKUP] = array_lookup,
 	.op[GPUBPF_OP_UPDATE] = array_update,
 	.op[GPUBPF_OP_DELETE] = array_delete,

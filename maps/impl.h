@@ -56,6 +56,8 @@ struct gpubpf_map_impl {
 	int (*take)(const struct gpubpf_map_view *view, const void *key, void *value);
 	int (*next)(const struct gpubpf_map_view *view, const void *key, void *next);
 	int (*iterate)(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
+	/* Values from index `first` on, up to n of them, one behind the other; how many. NULL, 0: they do not lie so. */
+	uint32_t (*read_run)(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
 	/* what was refused, beside what struct gpubpf_map_ctl counts; NULL: nothing */
 	uint64_t (*drops)(const struct gpubpf_map_view *view);
 
@@ -89,7 +91,7 @@ uint32_t gpubpf_map_affordable(uint64_t budget, uint32_t replicas, uint64_t byte
 bool gpubpf_map_sum_copies(const struct gpubpf_map_layout *l, const struct gpubpf_map_scale *scale, uint64_t bytes);
 
 /* Copy words out of the arena. */
-void gpubpf_map_read_bytes(uint64_t address, void *to, uint32_t size);
+void gpubpf_map_read_bytes(uint64_t address, void *to, uint64_t size);
 /* One value out of its copies: the first, or the sum of all. */
 void gpubpf_map_read_value(const struct gpubpf_map_layout *l, uint64_t first, void *to);
 /* `off` bytes into an array of values: how far into one of them, not in its padding; -1: it is in none */

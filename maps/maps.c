@@ -32,9 +32,9 @@ bool gpubpf_map_type_complete(const struct gpubpf_map_type *type)
 	       (impl->init || !(type->ops & GPUBPF_OP_BIT(GPUBPF_OP_ADDRESS)));
 }
 
-void gpubpf_map_read_bytes(uint64_t address, void *to, uint32_t size)
+void gpubpf_map_read_bytes(uint64_t address, void *to, uint64_t size)
 {
-	uint32_t i;
+	uint64_t i;
 	u64 word;
 
 	for (i = 0; size - i >= 8; i += 8) {
@@ -197,6 +197,13 @@ int gpubpf_map_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, voi
 	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
 	return impl->iterate ? impl->iterate(view, cursor, key, value) : -ENOTSUPP;
+}
+
+uint32_t gpubpf_map_read_run(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values)
+{
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
+
+	return impl->read_run ? impl->read_run(view, first, n, values) : 0;
 }
 
 int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value)

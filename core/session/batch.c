@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* where a batch goes on, and where it puts what it finds */
 struct batch {
@@ -47,12 +48,30 @@ static int next_key(struct batch *b, bool all, void *key)
 	return err;
 }
 
+/* Of an array whose values lie one behind the other, and are those of one arena, as many as there is room for. */
+static void fill_run(struct batch *b, uint32_t most)
+{
+	const struct gpubpf_session *s = b->map->session;
+	uint32_t index = gpubpf_map_index(b->map), first = (uint32_t)b->position;
+	struct gpubpf_map_view view = gpubpf_arena_view(s, s->narenas - 1, index);
+
+	if (b->position > UINT32_MAX || !(b->map->type->flags & GPUBPF_MAP_U32KEY) ||
+	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) || (s->narenas > 1 && gpubpf_map_sums(s, index)))
+		return;
+	b->n = gpubpf_map_read_run(&view, first, most, b->values);
+	for (uint32_t i = 0; i < b->n; i++)
+		memcpy(key_at(b, i), &(uint32_t){ first + i }, sizeof(uint32_t));
+	b->position += b->n;
+}
+
 /* Fill the batch; what goes while it is asked for is passed over. */
 static int fill(struct batch *b, uint32_t most, bool take)
 {
 	size_t size = gpubpf_map__user_value_size(b->map);
 	int err = 0;
 
+	if (!take)
+		fill_run(b, most);
 	while (b->n < most && !err) {
 		uint8_t *key = key_at(b, b->n), *value = value_at(b, b->n);
 

@@ -121,6 +121,28 @@ static void test_keys(uint32_t size)
 	fixture_end(&f);
 }
 
+/* Values that lie one behind the other come at once. */
+static void test_run(uint32_t type, uint32_t use, uint32_t size, bool runs)
+{
+	uint64_t values[8] = { 0 };
+	struct fixture f;
+	bool good = true;
+
+	fixture_begin(&f);
+	f.opts.replicas = 3;
+	fixture_map(&f, type, 4, size, 100, use);
+	if (!ok(!fixture_ready(&f), "type %u: layout", type))
+		return;
+	for (uint32_t i = 0; i < 100 && runs; i++)
+		good &= !gpubpf_map_update(&f.view[0], &i, &(uint64_t){ i + 1 }, BPF_ANY);
+	ok(gpubpf_map_read_run(&f.view[0], 95, 8, values) == (runs ? 5 : 0) && good, "type %u, %u bytes: what there is, of a run of 8",
+	   type, size);
+	ok(!runs || (values[0] == 96 && values[4] == 100 && !values[5]), "type %u: its values and no more", type);
+	ok(!gpubpf_map_read_run(&f.view[0], 100, 1, values) && !gpubpf_map_read_run(&f.view[0], UINT32_MAX, 1, values),
+	   "type %u: none past the end", type);
+	fixture_end(&f);
+}
+
 int main(void)
 {
 	static const uint32_t sizes[] = { 1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24 };
@@ -130,6 +152,11 @@ int main(void)
 	test_array(BPF_MAP_TYPE_PERCPU_ARRAY, GPUBPF_USE_WRITE);
 	test_array(1502, GPUBPF_USE_WRITE);
 	test_threads();
+	test_run(BPF_MAP_TYPE_ARRAY, GPUBPF_USE_WRITE, 8, true);
+	test_run(BPF_MAP_TYPE_ARRAY, GPUBPF_USE_WRITE, 12, false);
+	test_run(BPF_MAP_TYPE_ARRAY, GPUBPF_USE_ADD | GPUBPF_USE_ADD8, 8, false);
+	test_run(BPF_MAP_TYPE_PERCPU_ARRAY, GPUBPF_USE_WRITE, 8, false);
+	test_run(BPF_MAP_TYPE_HASH, GPUBPF_USE_WRITE, 8, false);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		test_keys(sizes[i]);
 	return done();
