@@ -3,7 +3,7 @@
  * sass-every FILE ARCH OBJECT [N [FOLDER]]: every N-th kernel of the machine code for ARCH (sm_90) in FILE, a library,
  * program, fatbin or cubin, gets a twin with OBJECT's programs wherever they stand; each is read back by the target's own
  * checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the checker
- * refused one, or none was made. FOLDER keeps them as KERNEL.cubin, and what the assembler made as probes.cubin. Needs the
+ * refused one, or none was made. FOLDER keeps them as NUMBER.cubin, and what the assembler made as probes.cubin. Needs the
  * assembler (libnvJitLink.so): status 77 without. A tool for measurements, and of the conformance suite's tests.
  */
 #include <errno.h>
@@ -95,7 +95,7 @@ static void keep(const char *name, const struct gpubpf_twin_piece *piece)
 	char path[4096];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%.200s.cubin", folder, name);
+	snprintf(path, sizeof(path), "%s/%s.cubin", folder, name);
 	f = fopen(path, "w");
 	if (!f || fwrite(piece->blob.data, piece->blob.size, 1, f) != 1 || fclose(f))
 		printf("%s: %s\n", path, strerror(errno));
@@ -106,6 +106,7 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 	struct gpubpf_twin_image twin = { 0 };
 	struct gpubpf_diag diag;
 	double from = now();
+	char number[16];
 	int err;
 
 	for (uint32_t i = 0; i < job.nsites; i++)
@@ -119,8 +120,9 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 		count_reason(name, diag.what);
 	else
 		all.made++;
+	snprintf(number, sizeof(number), "%u", all.made);
 	if (!err && folder)
-		keep(name, &twin.piece[0]);
+		keep(number, &twin.piece[0]);
 	gpubpf_twin_image_finish(&twin);
 }
 
