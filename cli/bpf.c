@@ -28,8 +28,9 @@ static int add_json(struct cli_trace *trace, struct gpubpf_session *s, struct js
 /* In a session that runs. */
 static int join(const struct cli_args *args)
 {
-	struct gpubpf_environ_opts o = { .backend = cli_str(args, OPT_BACKEND, cli_env_backend()), .loaders = true };
-	char path[512], why[600] = "out of memory", **env;
+	struct gpubpf_environ_opts o = { .backend = cli_str(args, OPT_BACKEND, cli_env_backend()), .loaders = true,
+					.supervised = cli_has(args, OPT_SUPERVISE) };
+	char path[512], why[600] = "out of memory", **env, **argv;
 	int status = cli_session_find(args, path, sizeof(path));
 
 	if (status != CLI_OK)
@@ -39,9 +40,10 @@ static int join(const struct cli_args *args)
 		cli_error("%s", why);
 		return CLI_RUN_FAILED;
 	}
+	argv = cli_supervised(args);
 	cli_limits_restore();
 	cli_streams_restore();
-	execvpe(args->rest[0], args->rest, env);
+	execvpe(argv[0], argv, env);
 	cli_error("%s: cannot be run: %s", args->rest[0], strerror(errno));
 	return errno == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
 }

@@ -103,6 +103,7 @@ const char *cli_env_backend(void);
 const char *cli_env_wait(void);
 const char *cli_env_place(void);
 const char *cli_env_session(void);
+const char *cli_env_path(void);
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */
 const char *cli_env_runtime_dir(char *buf, size_t size);
 /* The folder for cached twins: $XDG_CACHE_HOME/gpubpf or $HOME/.cache/gpubpf. NULL: none. */
@@ -177,6 +178,8 @@ struct cli_trace {
 	struct cli_failure failure; /* and why */
 };
 int cli_trace_run(struct cli_trace *trace);
+/* supervise.c: the program and its arguments, behind gpubpf-supervise where that must see its calls. It is there until the end. */
+char **cli_supervised(const struct cli_args *args);
 /* What the options say of a report. */
 struct gpubpf_report_opts cli_report_opts(const struct cli_args *args);
 

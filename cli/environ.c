@@ -26,6 +26,11 @@ const char *cli_env_place(void)
 	return get("GPUBPF_PLACE");
 }
 
+const char *cli_env_path(void)
+{
+	return get("PATH");
+}
+
 const char *cli_env_session(void)
 {
 	return get("GPUBPF_SESSION");

@@ -257,6 +257,7 @@ static int open_session(struct child *c)
 		return CLI_RUN_FAILED;
 	}
 	c->s->loaders = c->trace->loaders;
+	c->s->supervised = c->trace->loaders && cli_has(c->args, OPT_SUPERVISE);
 	status = add_objects(c);
 	if (status == CLI_USAGE)
 		return status;
@@ -273,7 +274,7 @@ static int open_session(struct child *c)
 
 /* -- the child -- */
 
-static void become_program(struct child *c, char **env, int tell)
+static void become_program(struct child *c, char **argv, char **env, int tell)
 {
 	int err;
 
@@ -281,7 +282,7 @@ static void become_program(struct child *c, char **env, int tell)
 	cli_limits_restore();
 	cli_streams_restore();
 	sigprocmask(SIG_SETMASK, &c->before.mask, NULL);
-	execvpe(c->args->rest[0], c->args->rest, env);
+	execvpe(argv[0], argv, env);
 	err = errno;
 	if (write(tell, &err, sizeof(err)) < 0)
 		_exit(CLI_RUN_FAILED);
@@ -295,8 +296,8 @@ static const char *remedy(int err)
 
 static int start_program(struct child *c)
 {
+	char **env, **argv = c->trace->loaders ? cli_supervised(c->args) : c->args->rest;
 	int tell[2], err = 0;
-	char **env;
 
 	if (gpubpf_session__environ(c->s, environ, &env) < 0) {
 		cli_error("%s", gpubpf_session__error(c->s));
@@ -309,7 +310,7 @@ static int start_program(struct child *c)
 	}
 	c->pid = fork();
 	if (!c->pid)
-		become_program(c, env, tell[1]);
+		become_program(c, argv, env, tell[1]);
 	free(env);
 	close(tell[1]);
 	if (c->pid > 0 && read(tell[0], &err, sizeof(err)) == sizeof(err)) {

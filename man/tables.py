@@ -78,7 +78,7 @@ def sections(root):
 
 def bpf_commands(root):
     for f in rows(os.path.join(root, 'hooks/bpf/commands.def'), 'GPUBPF_COMMAND'):
-        yield f'.TP\n.BR "{f[0]} {f[1]}"\n{roff(f[3])}\n'
+        yield f'.TP\n.BR "{f[0]} {f[1]}"' + (' " (foreseen)"' if f[3] == 'FORESEEN' else '') + f'\n{roff(f[4])}\n'
 
 
 LANG = 'cli/lang'

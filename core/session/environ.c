@@ -91,6 +91,7 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 		{ "ASAN_OPTIONS", "verify_asan_link_order=0", true, true },
 		{ "GPUBPF_SESSION", o->session, false, false },
 	};
+	bool library = o->loaders && !o->supervised;
 	size_t n = 4;
 	int err;
 
@@ -99,9 +100,9 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 	else
 		gpubpf_agent_find(agent, sizeof(agent));
 	gpubpf_bpf_preload_find(bpf, sizeof(bpf));
-	snprintf(preload, sizeof(preload), "%s%s%s", agent, o->loaders ? ":" : "", o->loaders ? bpf : "");
+	snprintf(preload, sizeof(preload), "%s%s%s", agent, library ? ":" : "", library ? bpf : "");
 	err = readable(why, size, "agent", agent);
-	if (!err && o->loaders)
+	if (!err && library)
 		err = readable(why, size, "preload for loaders", bpf);
 	if (err < 0)
 		return err;
@@ -117,7 +118,7 @@ int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char 
 int gpubpf_session__environ(struct gpubpf_session *s, char *const *base, char ***env)
 {
 	struct gpubpf_environ_opts o = {
-		.session = s->path, .agent = s->opts.agent, .backend = s->opts.backend, .loaders = s->loaders,
+		.session = s->path, .agent = s->opts.agent, .backend = s->opts.backend, .loaders = s->loaders, .supervised = s->supervised,
 	};
 
 	if (s->state != GPUBPF_SESSION_STARTED)

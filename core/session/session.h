@@ -203,7 +203,8 @@ struct gpubpf_session {
 		GPUBPF_MOMENT_ONE,
 	} moment;                          /* what the dump in hand is of */
 	bool enabled;
-	bool loaders;                      /* programs that join may be loaders: libgpubpf-bpf.so comes with them */
+	bool loaders;                      /* programs that join may be loaders: libgpubpf-bpf.so comes with them, but where */
+	bool supervised;                   /* a supervisor sees all their calls */
 	void *buffer;                      /* GPUBPF_MSG_BUF */
 
 	struct gpubpf_kernel_table *table;
@@ -290,7 +291,7 @@ int gpubpf_newest_session(const char *dir, char *buf, size_t size);
  * -ENOMEM. */
 struct gpubpf_environ_opts {
 	const char *session, *agent, *backend; /* agent NULL: ours; backend NULL: all */
-	bool loaders;
+	bool loaders, supervised;
 };
 int gpubpf_environ(const struct gpubpf_environ_opts *o, char *const *base, char ***env, char *why, size_t size);
 

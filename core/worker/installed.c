@@ -13,7 +13,7 @@
 
 /* from the folder of a library, of a program, of a test in a build tree */
 static const char *const workers[] = {
-	"", "core/worker/", "../core/worker/", "../../core/worker/",
+	"", "core/worker/", "../core/worker/", "../../core/worker/", "hooks/", "../hooks/", "../../hooks/",
 	"gpubpf/", "../libexec/gpubpf/", "../../libexec/gpubpf/", NULL,
 };
 static const char *const probes[] = {

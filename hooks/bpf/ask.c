@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,23 +22,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int connection = -1;
 static struct stat identity;       /* its file: a program may close what it does not know, and use the number */
 static pid_t owner;
-
-long kernel_call(long nr, const long arg[6])
-{
-	register long r10 __asm__("r10") = arg[3];
-	register long r8 __asm__("r8") = arg[4];
-	register long r9 __asm__("r9") = arg[5];
-	long ret;
-
-	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(arg[0]), "S"(arg[1]), "d"(arg[2]), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
-long kernel_bpf(int cmd, const void *attr, size_t size)
-{
-	return kernel_call(SYS_bpf, (const long[6]){ cmd, (long)attr, (long)size });
-}
 
 bool have_session(void)
 {
@@ -197,24 +179,4 @@ int ask_handle(uint32_t op, struct gpubpf_writer *w, int given)
 	}
 	answer_close(&a);
 	return err;
-}
-
-struct handle handle_of(int fd, enum gpubpf_bpf_kind kind)
-{
-	char path[64], is[512], kinds[16];
-	const char *name;
-	struct handle h = {0};
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = fd < 0 ? -1 : readlink(path, is, sizeof(is) - 1);
-	if (n < 0)
-		return h;
-	is[n] = 0;
-	name = strrchr(is, '/');
-	h.pipe = name && strncmp(name, "/memfd:", 7);
-	if (!name || sscanf(name + (h.pipe ? 1 : 7), "gpubpf-%15[a-z]:%u:%u:%u:%u", kinds, &h.id, &h.key, &h.value, &h.of) != 5 ||
-	    strcmp(kinds, gpubpf_bpf_kinds[kind]))
-		return (struct handle){0};
-	return h;
 }

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -46,7 +47,7 @@ EXPORT long syscall(long nr, ...)
 		arg[i] = va_arg(ap, long);
 	va_end(ap);
 	if (nr == SYS_bpf && have_session())
-		return told_quietly(bpf_call((int)arg[0], (void *)arg[1], (unsigned int)arg[2]), before);
+		return told_quietly(bpf_call((int)arg[0], (uint64_t)arg[1], (unsigned int)arg[2]), before);
 	if (nr == SYS_perf_event_open && have_session())
 		return told_quietly(perf_event_open_call(arg), before);
 	return told(kernel_call(nr, arg));
@@ -68,11 +69,12 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 
 EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
+	const long arg[6] = { (long)at, (long)size, prot, flags, fd, offset };
 	long result;
 
-	if (own_mmap(at, size, prot, flags, fd, (uint64_t)offset, &result))
+	if (have_session() && own_mmap(arg, &result))
 		return (void *)told(result);
-	return (void *)told(kernel_call(SYS_mmap, (const long[6]){ (long)at, (long)size, prot, flags, fd, offset }));
+	return (void *)told(kernel_call(SYS_mmap, arg));
 }
 
 EXPORT void *mmap64(void *at, size_t size, int prot, int flags, int fd, off64_t offset)
@@ -84,7 +86,7 @@ EXPORT int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 {
 	struct epoll_event ours;
 
-	if (event && op != EPOLL_CTL_DEL && own_bell(fd)) {
+	if (event && op != EPOLL_CTL_DEL && have_session() && own_bell(fd)) {
 		ours = *event;
 		ours.events |= EPOLLET;
 		event = &ours;
@@ -113,7 +115,9 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 	fopen_fn next = (fopen_fn)dlsym(RTLD_NEXT, name);
 	FILE *f = next(path, mode);
 
-	return f || errno != ENOENT ? f : own_file(path);
+	const char *text = f || errno != ENOENT ? NULL : own_file(path);
+
+	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : f;
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one file here that reads the environment, once: a program may change it in another thread. A set-user-ID program
- * sees none of it. */
+/* The one file here that reads the environment, the session once: a program may change it in another thread. A set-user-ID program
+ * sees none of that. */
 #include "environ.h"
 
 #include <pthread.h>
@@ -15,6 +15,11 @@ static void read_session(void)
 
 	if (v && strlen(v) < sizeof(session))
 		strcpy(session, v);
+}
+
+const char *loader_env_path(void)
+{
+	return getenv("PATH");
 }
 
 const char *loader_env_session(void)

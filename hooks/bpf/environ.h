@@ -4,5 +4,7 @@
 
 /* The path of the session's socket; NULL: there is none. */
 const char *loader_env_session(void);
+/* PATH, as execvp(3) reads it when it is called; or NULL. */
+const char *loader_env_path(void);
 
 #endif

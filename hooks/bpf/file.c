@@ -15,10 +15,10 @@ static const struct {
 
 _Static_assert(PMU_TYPE == 26480, "as the file says");
 
-FILE *own_file(const char *path)
+const char *own_file(const char *path)
 {
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (!strcmp(path, files[i].path) && have_session())
-			return fmemopen((void *)(uintptr_t)files[i].text, strlen(files[i].text), "r");
+			return files[i].text;
 	return NULL;
 }

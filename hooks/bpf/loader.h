@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libgpubpf-bpf.so, in the process of a loader that knows nothing of us: its bpf(2), perf_event_open(2) and ioctl(2) calls
- * for programs that are for a GPU are answered by a session (core/wire/loader.h, core/bpf), all others by the Linux kernel
- * as if nothing had been. A descriptor tells itself whose it is, so there are no tables here, and fork(2), dup(2) and
- * close(2) are nobody's matter.
+ * Loaders that know nothing of us: their bpf(2), perf_event_open(2) and ioctl(2) calls for programs that are for a GPU are
+ * answered by a session (core/wire/loader.h, core/bpf), all others by the Linux kernel as if nothing had been. A descriptor
+ * tells itself whose it is, so there are no tables here, and fork(2), dup(2) and close(2) are nobody's matter.
  *
- *   entry.c    what we export         ask.c   the connection, handles
- *   bpf.c      bpf(2) by commands.def, but for: map.c, named.c, prog.c, object.c
+ * Answered in one of two places, by the same code: in the loader's process, by libgpubpf-bpf.so, which libc's functions lead
+ * to; or, where no library of ours can be, in gpubpf-supervise beside it (hooks/supervise), which sees its system calls.
+ * What differs between them is caller.h.
+ *
+ *   bpf.c      bpf(2) by commands.def, but for: map.c, named.c, take.c, prog.c, object.c
  *   perf.c     perf_event_open(2), ioctl(2)   file.c  what libbpf reads before it calls these
  *   memory.c   what is mapped and waited for    pin.c   names in the session's folder
+ *   ask.c      the connection to the session     handle.c  what a descriptor is      kernel.c  system calls of our own
+ * and of the library alone: entry.c, what we export; own.c, caller.h; exec.c, programs that it does not reach.
  */
 #ifndef GPUBPF_HOOKS_BPF_LOADER_H
 #define GPUBPF_HOOKS_BPF_LOADER_H
@@ -19,22 +23,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "caller.h"
 #include "core/wire/loader.h"
 
 #define PMU_TYPE 0x6770            /* of the kprobe PMU, where the kernel has none: told to libbpf, and told by it */
+#define FIELD_END(field) (offsetof(union bpf_attr, field) + sizeof(((union bpf_attr *)0)->field))
 
-/* one call of bpf(2) */
-struct call {
-	int cmd;
-	union bpf_attr attr;           /* as much of it as came, else zeros */
-	void *user;                    /* the caller's, of */
-	unsigned int size;             /* bytes */
-};
-
-/* -- the kernel: 0 or more, or -errno -- */
-long kernel_call(long nr, const long arg[6]);
-long kernel_bpf(int cmd, const void *attr, size_t size);
-long pass(struct call *c);         /* as it came */
+/* A command of bpf(2), with a session's path, to which its supervisor, and no kernel, answers 0: it is there already */
+#define SUPERVISED 0x67707562
 
 /* -- ask.c -- */
 /* Of the session's answer, while it is open */
@@ -49,6 +45,8 @@ void answer_close(struct answer *a);
 /* Ask for a handle, with a descriptor (-1: none): its descriptor or -errno. */
 int ask_handle(uint32_t op, struct gpubpf_writer *w, int given);
 bool have_session(void);
+
+/* -- handle.c -- */
 /* What a descriptor of ours is: its number, 0: it is none of that kind; and of a map the bytes of a key and a value. A pipe
  * can be waited for. */
 struct handle {
@@ -56,56 +54,67 @@ struct handle {
 	uint32_t of;               /* what values are, as core/wire/loader.h has it */
 	bool pipe;
 };
-struct handle handle_of(int fd, enum gpubpf_bpf_kind kind);
+struct handle handle_of(int fd, enum gpubpf_bpf_kind kind);     /* the caller's */
+struct handle own_handle(int fd, enum gpubpf_bpf_kind kind);    /* this process's */
 
-/* -- commands: a result as bpf(2) has it, or -errno -- */
-#define GPUBPF_COMMAND(number, name, function, meaning) long function(struct call *c);
+/* -- commands: a result as bpf(2) has it, -errno, or PASSED -- */
+#define GPUBPF_COMMAND(number, name, function, ways, meaning) long function(struct call *c);
 #include "commands.def"
-long bpf_call(int cmd, void *attr, unsigned int size);
+/* attr is the caller's address */
+long bpf_call(int cmd, uint64_t attr, unsigned int size);
+bool bpf_gives_descriptor(int cmd); /* is a result of the command, 0 or more, one? */
+/* The caller's attribute, changed there. 0 or -EFAULT. */
+#define GIVE_BACK(c, field, value) give_back(c, offsetof(union bpf_attr, field), &(__typeof__((c)->attr.field)){ value }, \
+					     sizeof((c)->attr.field))
+int give_back(const struct call *c, size_t at, const void *value, size_t size);
+/* A copy of the caller's bytes, to be freed; NULL and *err: -EFAULT or -ENOMEM. */
+void *copied(uint64_t from, size_t size, int *err);
 
-/* map.c: the number of the map that a descriptor is; one of the kernel's becomes ours, with what it holds. -errno */
+/* take.c: the number of the map that the caller's descriptor is; one of the kernel's becomes ours, with what it holds. -errno */
 int64_t map_taken(int fd);
-/* A map of ours: its descriptor or -errno. like: the number of one that its elements are like, 0: none; was: the number that it
- * had as the kernel's; values: of one of the kernel's, -1: its own. */
-int map_make(const union bpf_attr *attr, uint32_t like, uint32_t was, int values);
-int map_put(struct handle map, const void *key, const void *value); /* an element */
-/* One of the kernel's as ours: its descriptor or -errno; all of this process's that are it are replaced. */
+/* One of the kernel's, this process's descriptor, as ours: such a one or -errno; all of the caller's that are it are replaced. */
 int map_ours(int fd, const struct bpf_map_info *info);
-int map_info(int fd, struct bpf_map_info *info);
+int map_info(int fd, struct bpf_map_info *info); /* of this process's descriptor */
+/* map.c: a map of ours: its descriptor or -errno. btf: the number of its BTF, like: of one that its elements are like, 0: none;
+ * was: the number that it had as the kernel's; values: of one of the kernel's, -1: its own. And one that the caller asked for. */
+int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int values);
+int map_make_asked(const union bpf_attr *attr, uint32_t like);
+/* A command for a map of ours, in this process's memory; an element */
+int map_elem_ours(struct handle map, uint32_t cmd, const void *key, void *value, uint64_t flags);
+int map_put(struct handle map, const void *key, const void *value);
+int map_freeze_ours(uint32_t map);
 
 /* named.c: maps of maps and of programs */
 bool is_of_maps(uint32_t type);
 bool is_named(uint32_t type);
 long map_create_of(struct call *c);
-/* The number of what a descriptor in a value of the map is, 0: none of ours. A map of the kernel's becomes ours. */
-uint32_t number_in(struct handle map, uint64_t value);
+/* The number of what the caller's descriptor in a value of the map is, 0: none of ours. A map of the kernel's becomes ours. */
+uint32_t number_in(struct handle map, int fd);
 /* Is it a map of the kernel's of which a value is to be something of ours? Then it becomes ours. */
 bool named_taken(int map, uint64_t value);
 /* What the map's elements are like as a map of ours, of which *own is to be closed (-1: none); 0: the session knows. And what
  * stands in it, put into ours. */
 uint32_t named_like(int from, const struct bpf_map_info *info, int *own);
 int named_copy(int from, int to, const struct bpf_map_info *info);
-/* object.c: the number of the BTF that a descriptor is, or -errno. One of the kernel's is copied for the session, which has
- * it as long as *own (-1: none), to be closed by the caller, or what names it is open. */
+/* object.c: the number of the BTF that the caller's descriptor is, or -errno. One of the kernel's is copied for the session,
+ * which has it as long as *own (-1: none), to be closed by who called, or what names it is open. And one of this process's. */
 int64_t btf_taken(int fd, int *own);
-/* prog.c: has this process loaded a program for a GPU? */
-bool has_programs(void);
+int64_t btf_copied(int fd, int *own);
 
 /* perf.c */
-void perf_array_named(bool ours);  /* whose a PERF_EVENT_ARRAY is, whose buffers are opened next */
 long perf_event_open_call(const long arg[6]);
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
 
 /* memory.c */
-bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offset, long *result);
+bool own_mmap(const long arg[6], long *result);
 bool own_bell(int fd);             /* a pipe of ours, waited for by its edges */
 int kernel_array(int fd);          /* the kernel's that has the values of this map of ours, owned; or -errno */
 
 /* pin.c: what statfs(2) says of a name that may be ours. */
 struct statfs;
-void own_statfs(const char *path, struct statfs *buf);
+bool own_statfs(const char *path, struct statfs *buf);
 
-/* file.c: NULL: it is not ours. */
-FILE *own_file(const char *path);
+/* file.c: what is in it; NULL: it is not ours. */
+const char *own_file(const char *path);
 
 #endif

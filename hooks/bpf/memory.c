@@ -6,57 +6,70 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define PAGE 4096ull
 
 struct range {
-	char *at;
-	size_t size;
+	long at, size;
 	int prot;
 	uint64_t offset;
 };
 
-static long map_at(const struct range *r, int fd)
+static bool is_error(long ret)
 {
-	return kernel_call(SYS_mmap, (const long[6]){ (long)r->at, (long)r->size, r->prot, MAP_SHARED | MAP_FIXED, fd, (long)r->offset });
+	return ret < 0 && ret >= -4095;
+}
+
+static long map_at(const struct range *r, int lent)
+{
+	return caller_mmap((const long[6]){ r->at, r->size, r->prot, MAP_SHARED_VALIDATE | MAP_FIXED, lent, (long)r->offset });
 }
 
 /* The last `twice` bytes of the file stand there twice, one behind the other, so that no record is split. */
-static long map_twice(struct range r, int flags, int fd, uint64_t end, uint64_t twice)
+static long map_twice(struct range r, int flags, int lent, uint64_t end, uint64_t twice)
 {
-	uint64_t first = r.offset < end ? end - r.offset : 0, size = r.size;
+	uint64_t first = r.offset < end ? end - r.offset : 0, size = (uint64_t)r.size;
 	long at, err;
 
-	if (r.offset > end + twice || r.size > end + twice - r.offset)
+	if (r.offset > end + twice || size > end + twice - r.offset)
 		return -EINVAL;
 	if (r.prot & PROT_WRITE && r.offset) /* as of the Linux kernel's */
 		return -EPERM;
-	at = kernel_call(SYS_mmap, (const long[6]){ (long)r.at, (long)size, PROT_NONE,
-						   MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED), -1, 0 });
-	if (at < 0 && at >= -4095)
+	at = caller_mmap((const long[6]){ r.at, r.size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | (flags & MAP_FIXED), -1, 0 });
+	if (is_error(at))
 		return at;
-	r.at = (char *)at;
-	r.size = first < size ? first : size;
-	err = r.size ? map_at(&r, fd) : 0;
-	if (size > first && (err >= 0 || err < -4095)) {
-		r = (struct range){ (char *)at + first, size - first, r.prot, (r.offset > end ? r.offset : end) - twice };
-		err = map_at(&r, fd);
+	r.at = at;
+	r.size = (long)(first < size ? first : size);
+	err = r.size ? map_at(&r, lent) : 0;
+	if (size > first && !is_error(err)) {
+		r = (struct range){ at + (long)first, (long)(size - first), r.prot, (r.offset > end ? r.offset : end) - twice };
+		err = map_at(&r, lent);
 	}
-	return err < 0 && err >= -4095 ? err : at;
+	return is_error(err) ? err : at;
 }
 
-static long map_given(struct answer *a, struct range r, int flags)
+/* MAP_SHARED_VALIDATE is MAP_SHARED, but for a supervisor that looks for what a loader maps. */
+static long map_given(struct answer *a, const long arg[6])
 {
+	struct range r = { arg[0], arg[1], (int)arg[2], (uint64_t)arg[5] };
 	uint64_t twice = gpubpf_get_u64(&a->payload.r);
+	int flags = (int)arg[3], lent;
 	struct stat st;
+	long ret;
 
 	if (a->payload.r.failed || fstat(a->payload.fd, &st) < 0)
 		return -EIO;
+	lent = caller_lend(a->payload.fd);
+	if (lent < 0)
+		return lent;
+	if ((flags & MAP_TYPE) == MAP_SHARED)
+		flags = (flags & ~MAP_TYPE) | MAP_SHARED_VALIDATE;
 	if (twice)
-		return map_twice(r, flags, a->payload.fd, (uint64_t)st.st_size, twice);
-	return kernel_call(SYS_mmap, (const long[6]){ (long)r.at, (long)r.size, r.prot, flags, a->payload.fd, (long)r.offset });
+		ret = map_twice(r, flags, lent, (uint64_t)st.st_size, twice);
+	else
+		ret = caller_mmap((const long[6]){ r.at, r.size, r.prot, flags, lent, (long)r.offset });
+	caller_take_back(lent);
+	return ret;
 }
 
 /* Has it memory of its own that is no part of the handle? What has neither is the kernel's error: it would be mapped, and
@@ -65,10 +78,12 @@ static uint32_t given_by_session(int fd)
 {
 	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
 	struct stat st;
+	char path[PROC_SIZE];
 
 	if (!h.id)
 		return handle_of(fd, GPUBPF_BPF_BUFFER).id;
-	return fstat(fd, &st) || st.st_size ? 0 : h.id;
+	caller_link(fd, path);
+	return stat(path, &st) || st.st_size ? 0 : h.id;
 }
 
 int kernel_array(int fd)
@@ -83,19 +98,20 @@ int kernel_array(int fd)
 	return ask_handle(GPUBPF_BPF_MEMORY, &w, -1);
 }
 
-bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offset, long *result)
+bool own_mmap(const long arg[6], long *result)
 {
-	uint32_t id = fd >= 0 && !(flags & MAP_ANONYMOUS) && have_session() ? given_by_session(fd) : 0;
+	int flags = (int)arg[3], fd = (int)arg[4];
+	uint32_t id = fd >= 0 && !(flags & MAP_ANONYMOUS) ? given_by_session(fd) : 0;
 	struct gpubpf_writer w = {0};
 	struct answer a;
 
 	if (!id)
 		return false;
 	gpubpf_put_u32(&w, id);
-	gpubpf_put_u64(&w, size);
+	gpubpf_put_u64(&w, (uint64_t)arg[1]);
 	*result = ask(GPUBPF_BPF_MEMORY, &w, &a);
 	if (!*result)
-		*result = map_given(&a, (struct range){ at, size, prot, offset }, flags);
+		*result = map_given(&a, arg);
 	answer_close(&a);
 	return true;
 }
@@ -103,5 +119,5 @@ bool own_mmap(void *at, size_t size, int prot, int flags, int fd, uint64_t offse
 /* Nobody reads the byte, so who waits is told of each that comes, and not as long as it stands. */
 bool own_bell(int fd)
 {
-	return have_session() && (handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id);
+	return handle_of(fd, GPUBPF_BPF_MAP).pipe || handle_of(fd, GPUBPF_BPF_BUFFER).id;
 }

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIELD_END(field) (offsetof(union bpf_attr, field) + sizeof(((union bpf_attr *)0)->field))
-
 bool is_of_maps(uint32_t type)
 {
 	return type == BPF_MAP_TYPE_ARRAY_OF_MAPS || type == BPF_MAP_TYPE_HASH_OF_MAPS;
@@ -48,32 +46,25 @@ static void tell_inner(int outer, int inner)
 /* One whose elements are like a map of ours is ours at once. */
 long map_create_of(struct call *c)
 {
-	int inner = (int)c->attr.inner_map_fd;
+	int inner = (int)c->attr.inner_map_fd, own;
 	int64_t like = handle_of(inner, GPUBPF_BPF_MAP).id;
-	long ret = like ? -EPERM : pass(c), ours;
+	long ret = like ? -EPERM : pass_map_of(c), ours;
 
-	if (ret >= 0)
-		tell_inner((int)ret, inner);
+	if (ret >= 0 && (own = caller_borrow(inner)) >= 0) {
+		tell_inner((int)ret, own);
+		caller_give_back(own);
+	}
 	if (ret != -EPERM)
 		return ret;
 	like = map_taken(inner);
-	ours = like < 0 ? like : map_make(&c->attr, (uint32_t)like, 0, -1);
+	ours = like < 0 ? like : map_make_asked(&c->attr, (uint32_t)like);
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
 /* -- put in -- */
 
-static int descriptor_in(uint64_t value)
+uint32_t number_in(struct handle map, int fd)
 {
-	int fd;
-
-	memcpy(&fd, (const void *)(uintptr_t)value, sizeof(fd));
-	return fd;
-}
-
-uint32_t number_in(struct handle map, uint64_t value)
-{
-	int fd = descriptor_in(value);
 	int64_t taken;
 
 	if (map.of != GPUBPF_BPF_MAP + 1)
@@ -85,11 +76,13 @@ uint32_t number_in(struct handle map, uint64_t value)
 bool named_taken(int map, uint64_t value)
 {
 	struct bpf_map_info info;
-	int fd;
+	int theirs = have_session() ? caller_borrow(map) : -1, fd;
+	bool named = theirs >= 0 && !map_info(theirs, &info) && is_named(info.type);
 
-	if (!have_session() || !value || map_info(map, &info) < 0 || !is_named(info.type))
+	if (theirs >= 0)
+		caller_give_back(theirs);
+	if (!named || caller_read(&fd, value, sizeof(fd)) < 0)
 		return false;
-	fd = descriptor_in(value);
 	return (handle_of(fd, GPUBPF_BPF_PROG).id || handle_of(fd, GPUBPF_BPF_MAP).id) && map_taken(map) > 0;
 }
 
@@ -152,7 +145,7 @@ uint32_t named_like(int from, const struct bpf_map_info *info, int *own)
 
 	each(from, info, take_first, &id);
 	*own = id ? element_ours(id) : -1;
-	return *own < 0 ? 0 : handle_of(*own, GPUBPF_BPF_MAP).id;
+	return *own < 0 ? 0 : own_handle(*own, GPUBPF_BPF_MAP).id;
 }
 
 struct copying {
@@ -165,7 +158,7 @@ static int copy_one(void *arg, const void *key, uint32_t id)
 {
 	const struct copying *c = arg;
 	int ours = c->progs ? -1 : element_ours(id), err;
-	uint32_t number = ours < 0 ? 0 : handle_of(ours, GPUBPF_BPF_MAP).id;
+	uint32_t number = ours < 0 ? 0 : own_handle(ours, GPUBPF_BPF_MAP).id;
 
 	err = map_put(c->to, key, &number);
 	if (ours >= 0)
@@ -175,7 +168,7 @@ static int copy_one(void *arg, const void *key, uint32_t id)
 
 int named_copy(int from, int to, const struct bpf_map_info *info)
 {
-	struct copying c = { handle_of(to, GPUBPF_BPF_MAP), info->type == BPF_MAP_TYPE_PROG_ARRAY };
+	struct copying c = { own_handle(to, GPUBPF_BPF_MAP), info->type == BPF_MAP_TYPE_PROG_ARRAY };
 
 	return each(from, info, copy_one, &c);
 }

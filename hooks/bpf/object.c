@@ -3,7 +3,6 @@
 #include "loader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +27,6 @@ static enum gpubpf_bpf_kind kind_of(int cmd)
 
 static int next_of_ours(struct call *c, uint32_t after)
 {
-	union bpf_attr *user = c->user;
 	struct gpubpf_writer w = {0};
 	struct answer a;
 	uint32_t id;
@@ -39,7 +37,7 @@ static int next_of_ours(struct call *c, uint32_t after)
 	err = ask(GPUBPF_BPF_NEXT_ID, &w, &a);
 	id = gpubpf_get_u32(&a.payload.r);
 	if (!err)
-		user->next_id = id;
+		err = GIVE_BACK(c, next_id, id);
 	answer_close(&a);
 	return err;
 }
@@ -68,29 +66,31 @@ long fd_by_id(struct call *c)
 
 /* -- what they are -- */
 
-static uint32_t copy_out(uint64_t pointer, uint32_t room, const void *data, size_t size)
+static int copy_out(uint64_t pointer, uint64_t room, const void *data, size_t size)
 {
-	if (pointer && room && size)
-		memcpy((void *)(uintptr_t)pointer, data, size < room ? size : room);
-	return (uint32_t)size;
+	return pointer ? caller_write(pointer, data, size < room ? size : room) : 0;
 }
 
 /* What the caller's struct points to is filled, and what it says of lengths becomes what there is. */
-static void fill_prog(struct bpf_prog_info *info, const struct bpf_prog_info *asked, const void *insns, size_t size,
-		      const uint32_t *maps, size_t maps_size)
+static int fill_prog(struct bpf_prog_info *info, const struct bpf_prog_info *asked, const void *insns, size_t size,
+		     const uint32_t *maps, size_t maps_size)
 {
+	int err;
+
 	info->xlated_prog_insns = asked->xlated_prog_insns;
 	info->map_ids = asked->map_ids;
-	copy_out(asked->xlated_prog_insns, asked->xlated_prog_len, insns, size);
-	copy_out(asked->map_ids, asked->nr_map_ids * sizeof(*maps), maps, maps_size);
+	err = copy_out(asked->xlated_prog_insns, asked->xlated_prog_len, insns, size);
+	return err ? err : copy_out(asked->map_ids, (uint64_t)asked->nr_map_ids * sizeof(*maps), maps, maps_size);
 }
 
-static void fill_btf(struct bpf_btf_info *info, const struct bpf_btf_info *asked, const void *data, size_t size)
+static int fill_btf(struct bpf_btf_info *info, const struct bpf_btf_info *asked, const void *data, size_t size)
 {
+	int err;
+
 	info->btf = asked->btf;
 	info->name = asked->name;
-	copy_out(asked->btf, asked->btf_size, data, size);
-	copy_out(asked->name, asked->name_len, "", 1);
+	err = copy_out(asked->btf, asked->btf_size, data, size);
+	return err ? err : copy_out(asked->name, asked->name_len, "", 1);
 }
 
 static int read_info(struct call *c, struct gpubpf_reader *r)
@@ -101,49 +101,52 @@ static int read_info(struct call *c, struct gpubpf_reader *r)
 		struct bpf_link_info link;
 		struct bpf_btf_info btf;
 	} info = { 0 }, asked = { 0 };
-	union bpf_attr *user = c->user;
 	uint32_t kind = gpubpf_get_u32(r), len = c->attr.info.info_len;
 	size_t size, extra_size, ids_size;
 	const void *data = gpubpf_get_bytes(r, &size), *extra = gpubpf_get_bytes(r, &extra_size);
 	const void *ids = gpubpf_get_bytes(r, &ids_size);
-	void *out = (void *)(uintptr_t)c->attr.info.info;
+	int err;
 
 	if (r->failed || size > sizeof(info))
 		return -EIO;
-	if (!out)
+	if (!c->attr.info.info)
 		return -EFAULT;
 	memcpy(&info, data, size);
-	memcpy(&asked, out, len < sizeof(asked) ? len : sizeof(asked));
-	if (kind == GPUBPF_BPF_PROG)
-		fill_prog(&info.prog, &asked.prog, extra, extra_size, ids, ids_size);
-	else if (kind == GPUBPF_BPF_BTF)
-		fill_btf(&info.btf, &asked.btf, extra, extra_size);
+	err = caller_read(&asked, c->attr.info.info, len < sizeof(asked) ? len : sizeof(asked));
+	if (!err && kind == GPUBPF_BPF_PROG)
+		err = fill_prog(&info.prog, &asked.prog, extra, extra_size, ids, ids_size);
+	else if (!err && kind == GPUBPF_BPF_BTF)
+		err = fill_btf(&info.btf, &asked.btf, extra, extra_size);
 	len = len < size ? len : (uint32_t)size;
-	memcpy(out, &info, len);
-	user->info.info_len = len;
-	return 0;
+	if (!err)
+		err = caller_write(c->attr.info.info, &info, len);
+	return err ? err : GIVE_BACK(c, info.info_len, len);
 }
 
-static bool is_kernel_map(int fd)
+static uint32_t kernel_map_type(int fd)
 {
-	char path[64], is[32];
+	struct bpf_map_info info = { 0 };
+	union bpf_attr attr = { .info = { .info_len = sizeof(info), .info = (uintptr_t)&info } };
+	char path[PROC_SIZE], is[32];
+	int borrowed;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	caller_link(fd, path);
 	n = readlink(path, is, sizeof(is) - 1);
 	is[n < 0 ? 0 : n] = 0;
-	return !strcmp(is, "anon_inode:bpf-map");
+	borrowed = strcmp(is, "anon_inode:bpf-map") ? -1 : caller_borrow(fd);
+	if (borrowed < 0)
+		return 0;
+	attr.info.bpf_fd = (uint32_t)borrowed;
+	kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
+	caller_give_back(borrowed);
+	return info.type;
 }
 
 /* Whoever is about to open buffers for one, as libbpf, asks what it is first. */
-static long name_perf_array(const struct call *c, long ret, bool ours)
+static void perf_array_named(bool ours)
 {
-	const struct bpf_map_info *info = (const void *)(uintptr_t)c->attr.info.info;
-
-	if (!ret && info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY &&
-	    (ours || is_kernel_map((int)c->attr.info.bpf_fd)))
-		perf_array_named(ours);
-	return ret;
+	atomic_store(&caller_state()->array_is_ours, ours);
 }
 
 long object_info(struct call *c)
@@ -155,14 +158,20 @@ long object_info(struct call *c)
 
 	for (int kind = 0; kind < GPUBPF_BPF_KINDS && !h.id; kind++)
 		h = handle_of((int)c->attr.info.bpf_fd, kind);
-	if (!h.id)
-		return name_perf_array(c, pass(c), false);
+	if (!h.id) {
+		if (atomic_load(&caller_state()->array_is_ours) &&
+		    kernel_map_type((int)c->attr.info.bpf_fd) == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
+			perf_array_named(false);
+		return pass(c);
+	}
 	gpubpf_put_u32(&w, h.id);
 	err = ask(GPUBPF_BPF_INFO, &w, &a);
 	if (!err)
 		err = read_info(c, &a.payload.r);
 	answer_close(&a);
-	return h.pipe ? name_perf_array(c, err, true) : err;
+	if (!err && h.of == GPUBPF_BPF_BUFFER + 1)
+		perf_array_named(true);
+	return err;
 }
 
 /* -- BTF -- */
@@ -177,47 +186,73 @@ static int load_btf(const void *data, size_t size)
 
 long btf_load(struct call *c)
 {
-	const void *data = (const void *)(uintptr_t)c->attr.btf;
 	long ret = pass(c), ours;
+	void *data;
+	int err;
 
-	if (ret != -EPERM || !data)
+	if (ret != -EPERM || !c->attr.btf)
 		return ret;
+	if (c->attr.btf_size > GPUBPF_BPF_MAX)
+		return -E2BIG;
+	data = copied(c->attr.btf, c->attr.btf_size, &err);
+	if (!data)
+		return err;
 	ours = load_btf(data, c->attr.btf_size);
+	free(data);
 	return ours == -EOPNOTSUPP ? ret : ours;
 }
 
-static int take_btf(int fd)
+static int copy_btf(int fd)
 {
 	struct bpf_btf_info info = { 0 };
 	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = sizeof(info), .info = (uintptr_t)&info } };
-	const size_t size = offsetof(union bpf_attr, info) + sizeof(attr.info);
-	long err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, size);
+	long err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
+	uint32_t size = info.btf_size;
 	void *data = NULL;
 
-	if (!err && !info.btf_size)
+	if (!err && (!size || size > GPUBPF_BPF_MAX))
 		err = -EBADF; /* a map, say */
-	if (!err && !(data = malloc(info.btf_size)))
+	if (!err && !(data = malloc(size)))
 		err = -ENOMEM;
 	if (!err) {
-		info = (struct bpf_btf_info){ .btf = (uintptr_t)data, .btf_size = info.btf_size };
+		info = (struct bpf_btf_info){ .btf = (uintptr_t)data, .btf_size = size };
 		attr.info.info_len = sizeof(info);
-		err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, size);
+		err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
 	}
 	if (!err)
-		err = load_btf(data, info.btf_size);
+		err = load_btf(data, size);
 	free(data);
 	return (int)err;
+}
+
+int64_t btf_copied(int fd, int *own)
+{
+	*own = copy_btf(fd);
+	return *own < 0 ? *own : (int64_t)own_handle(*own, GPUBPF_BPF_BTF).id;
 }
 
 int64_t btf_taken(int fd, int *own)
 {
 	int64_t btf = handle_of(fd, GPUBPF_BPF_BTF).id;
+	int theirs = btf ? -1 : caller_borrow(fd);
 
-	*own = btf ? -1 : take_btf(fd);
-	return btf ? btf : *own < 0 ? *own : (int64_t)handle_of(*own, GPUBPF_BPF_BTF).id;
+	*own = -1;
+	if (btf || theirs < 0)
+		return btf ? btf : theirs;
+	btf = btf_copied(theirs, own);
+	caller_give_back(theirs);
+	return btf;
 }
 
 /* -- links -- */
+
+static bool is_open(int fd)
+{
+	char path[PROC_SIZE], is[8];
+
+	caller_link(fd, path);
+	return fd >= 0 && readlink(path, is, sizeof(is)) >= 0;
+}
 
 long link_create(struct call *c)
 {
@@ -229,7 +264,7 @@ long link_create(struct call *c)
 	if (!prog && !perf)
 		return pass(c);
 	if (!prog || !perf)
-		return fcntl(target, F_GETFD) < 0 ? -EBADF : -EINVAL;
+		return is_open(target) ? -EINVAL : -EBADF;
 	gpubpf_put_u32(&w, prog);
 	gpubpf_put_u32(&w, perf);
 	return ask_handle(GPUBPF_BPF_LINK_CREATE, &w, -1);

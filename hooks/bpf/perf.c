@@ -4,13 +4,12 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "core/wire/kprobe.h"
 
 #define FUNCTION_MAX 255
+#define KERNEL_NAME 511            /* what the Linux kernel reads of a function's name (KSYM_NAME_LEN) */
 
 /* The Linux kernel's number for its kprobes, PMU_TYPE where it has none. */
 static uint32_t kprobe_type(void)
@@ -21,6 +20,8 @@ static uint32_t kprobe_type(void)
 
 	if (f && fscanf(f, "%u", &type) == 1)
 		known = type;
+	else if (!f && !known)
+		known = PMU_TYPE;
 	if (f)
 		fclose(f);
 	return known;
@@ -43,35 +44,61 @@ static bool is_refusal(long ret)
 	return ret == -ENOENT || ret == -EINVAL || ret == -EPERM || ret == -EACCES || ret == -EADDRNOTAVAIL;
 }
 
-static atomic_bool array_is_ours;
-
-void perf_array_named(bool ours)
-{
-	atomic_store(&array_is_ours, ours);
-}
-
 /* A buffer for records, before anybody says whose: of the array that was spoken of last. */
 static bool is_buffer(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT &&
-	       attr->sample_type == PERF_SAMPLE_RAW && atomic_load(&array_is_ours);
+	       attr->sample_type == PERF_SAMPLE_RAW && atomic_load(&caller_state()->array_is_ours);
+}
+
+/* As much of it as the caller says there is; a size of 0 is the first one that there was. */
+static int read_attr(uint64_t from, struct perf_event_attr *attr)
+{
+	uint32_t size;
+
+	memset(attr, 0, sizeof(*attr));
+	if (caller_read(&size, from + offsetof(struct perf_event_attr, size), sizeof(size)) < 0)
+		return -EFAULT;
+	if (!size)
+		size = PERF_ATTR_SIZE_VER0;
+	return caller_read(attr, from, size < sizeof(*attr) ? size : sizeof(*attr));
+}
+
+static long pass_call(const long arg[6])
+{
+	return pass_perf(arg, NULL, NULL);
+}
+
+/* What the kernel does not know, or may not be asked, is a kernel of a GPU's once there is a program for one. */
+static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
+{
+	char function[KERNEL_NAME + 1];
+	int err = caller_text(function, attr->kprobe_func, sizeof(function));
+	bool returns = attr->config & 1;
+	long ret;
+
+	if (err == -ENAMETOOLONG)
+		return attr->type == PMU_TYPE ? -EINVAL : pass_call(arg);
+	if (!err && gpubpf_kprobe_is_gpu(function))
+		return open_ours(function, returns);
+	if (attr->type == PMU_TYPE)
+		ret = -ENOENT;
+	else
+		ret = err || !atomic_load(&caller_state()->loaded) ? pass_call(arg) : pass_perf(arg, attr, function);
+	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_ours(function, returns) : ret;
 }
 
 long perf_event_open_call(const long arg[6])
 {
-	const struct perf_event_attr *attr = (const void *)arg[0];
-	const char *function;
-	long ret;
+	struct perf_event_attr attr;
 
-	if (attr && is_buffer(attr))
+	if (!arg[0] || read_attr((uint64_t)arg[0], &attr) < 0)
+		return pass_call(arg);
+	if (is_buffer(&attr))
 		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &(struct gpubpf_writer){0}, -1);
-	if (!attr || attr->type < PERF_TYPE_MAX || attr->type != kprobe_type())
-		return kernel_call(SYS_perf_event_open, arg);
-	function = (const char *)(uintptr_t)attr->kprobe_func;
-	if (function && gpubpf_kprobe_is_gpu(function))
-		return open_ours(function, attr->config & 1);
-	ret = attr->type == PMU_TYPE ? -ENOENT : kernel_call(SYS_perf_event_open, arg);
-	return function && is_refusal(ret) && has_programs() ? open_ours(function, attr->config & 1) : ret;
+	if (attr.type < PERF_TYPE_MAX || attr.type != kprobe_type())
+		return pass_call(arg);
+	return open_kprobe(arg, &attr);
 }
 
 static int set_program(uint32_t perf, int fd)

@@ -15,17 +15,17 @@
 
 #define PATH_FD (1u << 14)         /* BPF_F_PATH_FD, of Linux 6.5 */
 
-/* Is it in the session's folder, or that itself? */
-static bool is_within(const char *path)
+/* Is what the caller calls so in the session's folder, or that itself? As this process calls it, whole. */
+static bool is_within(const char *path, char is[PATH_MAX])
 {
-	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], is[PATH_MAX];
+	char pins[GPUBPF_BPF_PINS_SIZE], folder[PATH_MAX], here[PATH_MAX];
 	const char *session = loader_env_session();
 	size_t n;
 
-	if (!session || !path)
+	if (!session || caller_path(path, here) < 0)
 		return false;
 	gpubpf_bpf_pins(session, pins);
-	if (!realpath(pins, folder) || !realpath(path, is))
+	if (!realpath(pins, folder) || !realpath(here, is))
 		return false;
 	n = strlen(folder);
 	return !strncmp(is, folder, n) && (!is[n] || is[n] == '/');
@@ -41,18 +41,21 @@ static bool whole_name(const char *path, char *whole, size_t size)
 		snprintf(above, sizeof(above), ".");
 	else
 		snprintf(above, sizeof(above), "%.*s/", (int)(slash - path), path);
-	if (!is_within(above) || !realpath(above, is))
+	if (!is_within(above, is))
 		return false;
 	return (size_t)snprintf(whole, size, "%s/%s", is, slash ? slash + 1 : path) < size;
 }
 
-void own_statfs(const char *path, struct statfs *buf)
+bool own_statfs(const char *path, struct statfs *buf)
 {
+	char is[PATH_MAX];
 	int before = errno;
+	bool ours = is_within(path, is);
 
-	if (is_within(path))
+	if (ours)
 		buf->f_type = BPF_FS_MAGIC;
 	errno = before;
+	return ours;
 }
 
 static uint32_t pinnable(int fd)
@@ -68,10 +71,9 @@ static uint32_t pinnable(int fd)
 /* A map that is pinned there is the session's. */
 long obj_pin(struct call *c)
 {
-	const char *path = (const char *)(uintptr_t)c->attr.pathname;
 	uint32_t id = pinnable((int)c->attr.bpf_fd);
-	bool within = path && !(c->attr.file_flags & PATH_FD);
-	char whole[PATH_MAX];
+	char path[PATH_MAX], whole[PATH_MAX];
+	bool within = !(c->attr.file_flags & PATH_FD) && !caller_text(path, c->attr.pathname, sizeof(path));
 	struct gpubpf_writer w = {0};
 	struct answer a;
 	int64_t map;
@@ -93,11 +95,12 @@ long obj_pin(struct call *c)
 
 long obj_get(struct call *c)
 {
-	const char *path = (const char *)(uintptr_t)c->attr.pathname;
 	struct gpubpf_writer w = {0};
+	char path[PATH_MAX], is[PATH_MAX];
 	struct stat st;
 
-	if (c->attr.file_flags & PATH_FD || !is_within(path) || stat(path, &st) < 0)
+	if (c->attr.file_flags & PATH_FD || caller_text(path, c->attr.pathname, sizeof(path)) < 0 || !is_within(path, is) ||
+	    stat(is, &st) < 0)
 		return pass(c);
 	gpubpf_put_u64(&w, st.st_dev);
 	gpubpf_put_u64(&w, st.st_ino);

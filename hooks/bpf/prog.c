@@ -3,51 +3,44 @@
 #include "loader.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define MAX_INSNS 1000000u         /* the Linux kernel's */
 #define MAX_RECORD 256u            /* bytes */
+#define MAX_LOG (16u << 20)        /* bytes that a loader is given of a log, which is libbpf's most */
+#define LICENSE_MAX 128            /* what the Linux kernel reads of it */
 #define FIRST_OWN_HELPER 501       /* of include/gpubpf/helpers.def */
-#define KERNEL_MAPS 1024           /* instructions of a kernel's program that name maps of ours */
+#define KERNEL_MAPS 1024           /* instructions of a kernel's program that name maps */
 #define TRIVIAL 6                  /* instructions of programs by which libbpf learns what the kernel can do */
 
-static atomic_bool loaded;
+/* A call with what it points to: we decide by what we then send. */
+struct program {
+	struct call *c;
+	struct bpf_insn *insns;        /* [n] */
+	uint32_t n;
+};
 
-bool has_programs(void)
+static bool calls_own_helper(const struct program *p)
 {
-	return atomic_load(&loaded);
-}
-
-static const struct bpf_insn *insns_of(const struct call *c)
-{
-	return (const struct bpf_insn *)(uintptr_t)c->attr.insns;
-}
-
-static bool calls_own_helper(const struct call *c)
-{
-	const struct bpf_insn *insn = insns_of(c);
-
-	for (uint32_t i = 0; i < c->attr.insn_cnt; i++)
-		if (insn[i].code == (BPF_JMP | BPF_CALL) && !insn[i].src_reg && insn[i].imm >= FIRST_OWN_HELPER)
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg && p->insns[i].imm >= FIRST_OWN_HELPER)
 			return true;
 	return false;
 }
 
 /* One that sets r0, or stores into a value of a map, and ends. */
-static bool is_trivial(const struct call *c)
+static bool is_trivial(const struct program *p)
 {
 	static const uint8_t codes[] = {
 		BPF_ALU64 | BPF_MOV | BPF_K, BPF_JMP | BPF_EXIT, BPF_LD | BPF_IMM | BPF_DW, 0, BPF_ST | BPF_MEM | BPF_DW,
 	};
-	const struct bpf_insn *insn = insns_of(c);
 
-	for (uint32_t i = 0; i < c->attr.insn_cnt && i < TRIVIAL; i++)
-		if (!memchr(codes, insn[i].code, sizeof(codes)))
+	for (uint32_t i = 0; i < p->n && i < TRIVIAL; i++)
+		if (!memchr(codes, p->insns[i].code, sizeof(codes)))
 			return false;
-	return c->attr.insn_cnt <= TRIVIAL;
+	return p->n <= TRIVIAL;
 }
 
 static void put_name(struct gpubpf_writer *w, const struct call *c)
@@ -72,76 +65,90 @@ static bool wanted(const struct call *c)
 	return yes;
 }
 
-static bool is_for_gpu(const struct call *c)
+static bool is_for_gpu(const struct program *p)
 {
-	return c->attr.prog_type == BPF_PROG_TYPE_KPROBE && insns_of(c) && c->attr.insn_cnt &&
-	       c->attr.insn_cnt <= MAX_INSNS && (calls_own_helper(c) || wanted(c));
+	return p->c->attr.prog_type == BPF_PROG_TYPE_KPROBE && (calls_own_helper(p) || wanted(p->c));
 }
 
-/* A descriptor of a map in an instruction, or its place in fd_array, becomes the map's number. */
-static int name_map(const struct call *c, struct bpf_insn *insn)
-{
-	const int *fds = (const int *)(uintptr_t)c->attr.fd_array;
-	bool by_place = insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE;
-	bool value = insn->src_reg == BPF_PSEUDO_MAP_VALUE || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE;
-	int64_t map;
+/* -- the maps that instructions name -- */
 
-	if (!by_place && insn->src_reg != BPF_PSEUDO_MAP_FD && insn->src_reg != BPF_PSEUDO_MAP_VALUE)
+static bool names_map(const struct bpf_insn *insn)
+{
+	return insn->code == (BPF_LD | BPF_IMM | BPF_DW) &&
+	       (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE ||
+		insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE);
+}
+
+/* The descriptor, which may be named by its place in fd_array: 0, or -EPROTO as the kernel has it, or -EFAULT. */
+static int map_fd_of(const struct call *c, const struct bpf_insn *insn, int *fd)
+{
+	*fd = insn->imm;
+	if (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE)
 		return 0;
-	if (by_place && (!fds || insn->imm < 0))
-		return -EPROTO; /* as the kernel has it */
-	map = map_taken(by_place ? fds[insn->imm] : insn->imm);
-	if (map < 0)
-		return (int)map;
-	insn->imm = (int32_t)map;
+	if (!c->attr.fd_array || insn->imm < 0)
+		return -EPROTO;
+	return caller_read(fd, c->attr.fd_array + (uint64_t)insn->imm * sizeof(*fd), sizeof(*fd));
+}
+
+static void set_map(struct bpf_insn *insn, int32_t map)
+{
+	bool value = insn->src_reg == BPF_PSEUDO_MAP_VALUE || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE;
+
+	insn->imm = map;
 	insn->src_reg = value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
+}
+
+/* Maps by their numbers, and ours from now on */
+static int name_maps(const struct program *p)
+{
+	int64_t map;
+	int fd, err;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (!names_map(&p->insns[i]))
+			continue;
+		err = map_fd_of(p->c, &p->insns[i], &fd);
+		map = err ? err : map_taken(fd);
+		if (map < 0)
+			return (int)map;
+		set_map(&p->insns[i], (int32_t)map);
+		i++;
+	}
 	return 0;
 }
 
-static int put_insns(const struct call *c, struct gpubpf_writer *w)
-{
-	size_t size = c->attr.insn_cnt * sizeof(struct bpf_insn);
-	struct bpf_insn *insns = malloc(size + 1);
-	int err = insns ? 0 : -ENOMEM;
-
-	if (insns)
-		memcpy(insns, insns_of(c), size);
-	for (uint32_t i = 0; i < c->attr.insn_cnt && !err; i++)
-		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW))
-			err = name_map(c, &insns[i++]);
-	gpubpf_put_bytes(w, insns, err ? 0 : size);
-	free(insns);
-	return err;
-}
+/* -- for a GPU -- */
 
 /* Records of any size as records of `want` bytes, cut or with zeros behind. */
 static int put_records(struct gpubpf_writer *w, uint64_t from, uint32_t n, uint32_t have, uint32_t want)
 {
-	const char *src = (const char *)(uintptr_t)from;
-	char *dst;
+	char *dst, *src = NULL;
+	int err = 0;
 
-	if (!src || !n)
+	if (!from || !n)
 		n = 0;
 	else if (have < want || have > MAX_RECORD || n > MAX_INSNS)
 		return -EINVAL;
+	if (n && !(src = copied(from, (size_t)n * have, &err)))
+		return err;
 	dst = calloc(n + 1, want);
 	for (uint32_t i = 0; dst && i < n; i++)
 		memcpy(dst + (size_t)i * want, src + (size_t)i * have, want);
 	gpubpf_put_bytes(w, dst, dst ? (size_t)n * want : 0);
+	free(src);
 	free(dst);
 	return dst ? 0 : -ENOMEM;
 }
 
-static int put_program(const struct call *c, struct gpubpf_writer *w, int *own_btf)
+static int put_program(const struct program *p, struct gpubpf_writer *w, int *own_btf)
 {
-	const union bpf_attr *attr = &c->attr;
+	const union bpf_attr *attr = &p->c->attr;
 	int64_t btf = attr->prog_btf_fd ? btf_taken((int)attr->prog_btf_fd, own_btf) : 0;
-	int err = btf < 0 ? (int)btf : 0;
+	int err = btf < 0 ? (int)btf : name_maps(p);
 
 	gpubpf_put_u32(w, attr->prog_type);
-	put_name(w, c);
-	if (!err)
-		err = put_insns(c, w);
+	put_name(w, p->c);
+	gpubpf_put_bytes(w, p->insns, p->n * sizeof(*p->insns));
 	if (!err)
 		err = put_records(w, attr->func_info, btf ? attr->func_info_cnt : 0, attr->func_info_rec_size,
 				  sizeof(struct bpf_func_info));
@@ -155,15 +162,14 @@ static int put_program(const struct call *c, struct gpubpf_writer *w, int *own_b
 /* What the session said of the program. */
 static void give_log(const struct call *c, struct gpubpf_reader *r)
 {
-	char *log = (char *)(uintptr_t)c->attr.log_buf;
 	size_t size, room = c->attr.log_size;
 	const void *text = gpubpf_get_bytes(r, &size);
 
-	if (!c->attr.log_level || !log || !room || r->failed)
+	if (!c->attr.log_level || !c->attr.log_buf || !room || r->failed)
 		return;
 	size = size < room ? size : room - 1;
-	memcpy(log, text, size);
-	log[size] = 0;
+	if (!caller_write(c->attr.log_buf, text, size))
+		caller_write(c->attr.log_buf + size, "", 1);
 }
 
 static void close_own(int fd)
@@ -172,11 +178,11 @@ static void close_own(int fd)
 		close(fd);
 }
 
-static long load(const struct call *c)
+static long load(const struct program *p)
 {
 	struct gpubpf_writer w = {0};
 	struct answer a;
-	int own_btf = -1, err = put_program(c, &w, &own_btf), fd;
+	int own_btf = -1, err = put_program(p, &w, &own_btf), fd;
 
 	if (err < 0) {
 		gpubpf_writer_finish(&w);
@@ -185,7 +191,7 @@ static long load(const struct call *c)
 	}
 	err = ask(GPUBPF_BPF_PROG_LOAD, &w, &a);
 	close_own(own_btf);
-	give_log(c, &a.payload.r);
+	give_log(p->c, &a.payload.r);
 	fd = a.payload.fd;
 	if (!err) {
 		a.payload.fd = -1;
@@ -198,81 +204,193 @@ static long load(const struct call *c)
 /* -- the kernel's programs, which may name maps that have become ours -- */
 
 struct borrowed {
-	int fd[KERNEL_MAPS];
-	uint32_t n;
+	int fd[KERNEL_MAPS];           /* ours to close; */
+	int lent[KERNEL_MAPS];         /* the caller's, to be given back */
+	uint32_t n, nlent;
 };
 
-/* The descriptor that a map's instruction names, -1: it is none. */
-static int map_fd_of(const struct call *c, const struct bpf_insn *insn)
+static bool names_ours(const struct program *p)
 {
-	const int *fds = (const int *)(uintptr_t)c->attr.fd_array;
+	int fd;
 
-	if (insn->code != (BPF_LD | BPF_IMM | BPF_DW))
-		return -1;
-	if (insn->src_reg == BPF_PSEUDO_MAP_FD || insn->src_reg == BPF_PSEUDO_MAP_VALUE)
-		return insn->imm;
-	if (insn->src_reg == BPF_PSEUDO_MAP_IDX || insn->src_reg == BPF_PSEUDO_MAP_IDX_VALUE)
-		return fds && insn->imm >= 0 ? fds[insn->imm] : -1;
-	return -1;
-}
-
-static bool names_ours(const struct call *c)
-{
-	const struct bpf_insn *insn = insns_of(c);
-
-	for (uint32_t i = 0; have_session() && insn && i < c->attr.insn_cnt && c->attr.insn_cnt <= MAX_INSNS; i++)
-		if (handle_of(map_fd_of(c, &insn[i]), GPUBPF_BPF_MAP).id)
+	for (uint32_t i = 0; have_session() && i < p->n; i++)
+		if (names_map(&p->insns[i]) && !map_fd_of(p->c, &p->insns[i], &fd) && handle_of(fd, GPUBPF_BPF_MAP).id)
 			return true;
 	return false;
 }
 
 /* Those of ours that have the kernel's pages, by the kernel's descriptors; what else is ours is the kernel's to refuse. */
-static void name_kernel_maps(const struct call *c, struct bpf_insn *insns, struct borrowed *b)
+static void name_kernel_maps(const struct program *p, struct borrowed *b)
 {
-	for (uint32_t i = 0; i < c->attr.insn_cnt && b->n < KERNEL_MAPS; i++) {
-		int theirs = kernel_array(map_fd_of(c, &insns[i]));
-		bool value = insns[i].src_reg == BPF_PSEUDO_MAP_VALUE || insns[i].src_reg == BPF_PSEUDO_MAP_IDX_VALUE;
+	for (uint32_t i = 0; i < p->n && b->n < KERNEL_MAPS && b->nlent < KERNEL_MAPS; i++) {
+		struct bpf_insn *insn = &p->insns[i];
+		int fd, theirs;
 
-		if (theirs < 0)
+		if (!names_map(insn) || map_fd_of(p->c, insn, &fd) < 0)
 			continue;
-		b->fd[b->n++] = insns[i].imm = theirs;
-		insns[i].src_reg = value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
+		theirs = kernel_array(fd);
+		if (theirs >= 0)
+			b->fd[b->n++] = theirs;
+		else if ((theirs = caller_borrow(fd)) >= 0)
+			b->lent[b->nlent++] = theirs;
+		if (theirs >= 0)
+			set_map(insn, theirs);
 	}
 }
 
-static long pass_program(struct call *c)
+/* How much of an attribute we know: no pointer or descriptor of the caller's may come to the kernel as one of this process's. Behind
+ * the last member is how long the log is, which the kernel tells. */
+#define KNOWN (FIELD_END(core_relo_rec_size) + sizeof(uint32_t))
+
+/* What an attribute points to, in this process's memory */
+struct copies {
+	char license[LICENSE_MAX];
+	void *part[4];
+	int fd[2];
+	uint32_t nparts, nfds;
+};
+
+static int copy_part(struct copies *copies, __u64 *pointer, size_t size)
 {
-	size_t size = c->attr.insn_cnt * sizeof(struct bpf_insn), known = c->size < sizeof(c->attr) ? c->size : sizeof(c->attr);
-	struct bpf_insn *insns = names_ours(c) ? malloc(size) : NULL;
+	int err = 0;
+
+	if (!*pointer || !size) {
+		*pointer = 0;
+		return 0;
+	}
+	if (size > GPUBPF_BPF_MAX)
+		return -E2BIG;
+	copies->part[copies->nparts] = copied(*pointer, size, &err);
+	*pointer = (uintptr_t)copies->part[copies->nparts];
+	copies->nparts += !err;
+	return err;
+}
+
+static int copy_log(struct copies *copies, union bpf_attr *attr)
+{
+	void *log;
+
+	if (!attr->log_buf || !attr->log_size)
+		return attr->log_buf || attr->log_size ? -EINVAL : 0; /* as the kernel has it */
+	attr->log_size = attr->log_size < MAX_LOG ? attr->log_size : MAX_LOG;
+	log = calloc(1, attr->log_size);
+	attr->log_buf = (uintptr_t)log;
+	if (log)
+		copies->part[copies->nparts++] = log;
+	return log ? 0 : -ENOMEM;
+}
+
+static int copy_fd(struct copies *copies, __u32 *fd)
+{
+	int own = *fd ? caller_borrow((int)*fd) : 0;
+
+	if (own > 0)
+		*fd = (uint32_t)(copies->fd[copies->nfds++] = own);
+	return own < 0 ? own : 0;
+}
+
+/* Functions of the kernel's modules are by places in fd_array, which nobody who shares arrays with us has. */
+static bool calls_modules(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && p->insns[i].src_reg == BPF_PSEUDO_KFUNC_CALL && p->insns[i].off)
+			return true;
+	return false;
+}
+
+static int copy_program(const struct program *p, union bpf_attr *attr, struct copies *copies)
+{
+	int err = calls_modules(p) ? -EINVAL : caller_text(copies->license, attr->license, LICENSE_MAX);
+
+	attr->license = (uintptr_t)copies->license;
+	attr->insns = (uintptr_t)p->insns;
+	attr->fd_array = 0;
+	err = err ? err : copy_fd(copies, &attr->prog_btf_fd);
+	err = err ? err : copy_fd(copies, &attr->attach_btf_obj_fd);
+	err = err ? err : copy_part(copies, &attr->func_info, (size_t)attr->func_info_cnt * attr->func_info_rec_size);
+	err = err ? err : copy_part(copies, &attr->line_info, (size_t)attr->line_info_cnt * attr->line_info_rec_size);
+	err = err ? err : copy_part(copies, &attr->core_relos, (size_t)attr->core_relo_cnt * attr->core_relo_rec_size);
+	return err ? err : copy_log(copies, attr);
+}
+
+/* The log, and how long it is, which the kernel puts behind what the headers know of. */
+static void give_result(const struct call *c, union bpf_attr attr, size_t known)
+{
+	const char *log = (const char *)(uintptr_t)attr.log_buf;
+	const union bpf_attr *asked = &c->attr;
+
+	if (log && asked->log_buf && log[0])
+		caller_write(asked->log_buf, log, strnlen(log, attr.log_size - 1) + 1);
+	attr.log_size = asked->log_size;
+	attr.insns = asked->insns;
+	attr.license = asked->license;
+	attr.fd_array = asked->fd_array;
+	attr.prog_btf_fd = asked->prog_btf_fd;
+	attr.attach_btf_obj_fd = asked->attach_btf_obj_fd;
+	attr.func_info = asked->func_info;
+	attr.line_info = asked->line_info;
+	attr.core_relos = asked->core_relos;
+	attr.log_buf = asked->log_buf;
+	caller_write(c->user, &attr, known);
+}
+
+static long load_borrowing(const struct program *asked)
+{
+	size_t known = asked->c->size < KNOWN ? asked->c->size : KNOWN;
+	struct program p = { asked->c, malloc(asked->n * sizeof(*p.insns)), asked->n };
+	union bpf_attr attr = asked->c->attr;
+	struct copies copies = {0};
 	struct borrowed b = {0};
-	union bpf_attr attr = c->attr;
 	long ret;
 
-	if (!insns)
-		return pass(c);
-	memcpy(insns, insns_of(c), size);
-	name_kernel_maps(c, insns, &b);
-	attr.insns = (uintptr_t)insns;
-	ret = kernel_bpf(BPF_PROG_LOAD, &attr, known);
-	attr.insns = c->attr.insns;
-	memcpy(c->user, &attr, known); /* it tells how long its log is */
+	if (!p.insns)
+		return -ENOMEM;
+	memcpy(p.insns, asked->insns, p.n * sizeof(*p.insns));
+	name_kernel_maps(&p, &b);
+	ret = copy_program(&p, &attr, &copies); /* all that it names, or an error */
+	if (!ret) {
+		ret = kernel_bpf(BPF_PROG_LOAD, &attr, known);
+		give_result(p.c, attr, known);
+	}
+	free(p.insns);
+	while (copies.nparts)
+		free(copies.part[--copies.nparts]);
+	while (copies.nfds)
+		caller_give_back(copies.fd[--copies.nfds]);
+	while (b.nlent)
+		caller_give_back(b.lent[--b.nlent]);
 	while (b.n)
 		close(b.fd[--b.n]);
-	free(insns);
 	return ret;
+}
+
+/* -- both -- */
+
+static long load_either(const struct program *p)
+{
+	bool ours = is_for_gpu(p), trivial = is_trivial(p);
+	long ret = ours ? load(p) : names_ours(p) ? load_borrowing(p) : pass(p->c), instead;
+
+	if (ours && ret >= 0)
+		atomic_store(&caller_state()->loaded, true);
+	if (ours || ret != -EPERM || !trivial)
+		return ret;
+	instead = load(p);
+	return instead == -EOPNOTSUPP ? -EPERM : instead;
 }
 
 long prog_load(struct call *c)
 {
-	bool ours = is_for_gpu(c);
-	long ret = ours ? load(c) : pass_program(c);
+	struct program p = { .c = c, .n = c->attr.insn_cnt };
+	int err = -EINVAL;
+	long ret;
 
-	if (ours && ret >= 0)
-		atomic_store(&loaded, true);
-	if (!ours && ret == -EPERM && insns_of(c) && is_trivial(c)) {
-		ret = load(c);
-		return ret == -EOPNOTSUPP ? -EPERM : ret;
-	}
+	if (c->attr.insns && p.n && p.n <= MAX_INSNS)
+		p.insns = copied(c->attr.insns, p.n * sizeof(*p.insns), &err);
+	if (!p.insns)
+		return pass(c); /* the kernel's to refuse */
+	ret = load_either(&p);
+	free(p.insns);
 	return ret;
 }
 

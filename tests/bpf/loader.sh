@@ -1,29 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Loaders that know nothing of gpubpf. loader.sh GPUBPF OBJECTS LOOP CLANG TYPES CC
+# Loaders that know nothing of gpubpf. loader.sh GPUBPF OBJECTS LOOP CLANG TYPES CC [--supervise]
 . "$(dirname "$0")/../cli/lib.sh"
-clang=$4 types=$5 cc=$6 o=$OBJ/count.bpf.o load=$OBJ/load
+clang=$4 types=$5 cc=$6 way=$7 o=$OBJ/count.bpf.o load=$OBJ/load
 use_device pocl
 quiet() { sed '/^device: /d; /launches: /d' "$T/out" > "$T/out2" && mv "$T/out2" "$T/out"; }
 
-run "$GPUBPF" bpf -- "$load" "$o" "$LOOP 3 0"; quiet; is 42 "a loader, and the program that it probes"
+run "$GPUBPF" bpf $way -- "$load" "$o" "$LOOP 3 0"; quiet; is 42 "a loader, and the program that it probes"
 prints '^counts 9216 3072 0 0 seen 0=1 total 3072 batch 1 missing No such file or directory split 3072$' "each thread is counted, data and maps are as a loader has them"
 [ ! -s "$T/err" ]; ok $? "and nobody says anything"
-run "$GPUBPF" bpf -a cuda__enter=nothing -a cuda__leave_with_a_long_name='step_*' -- "$load" "$o" "$LOOP 1 0"
+run "$GPUBPF" bpf $way -a cuda__enter=nothing -a cuda__leave_with_a_long_name='step_*' -- "$load" "$o" "$LOOP 1 0"
 prints '^counts 0 1024 0 0 total 0' "--attach binds programs to other kernels"
-run "$GPUBPF" bpf -- "$load" "$o" true cuda__refused; is 2 "a program that the verifier refuses is the loader's error"
+run "$GPUBPF" bpf $way -- "$load" "$o" true cuda__refused; is 2 "a program that the verifier refuses is the loader's error"
 says "prog 'cuda__refused': BPF program load failed: Permission denied" "as libbpf tells it"
 says "PROG LOAD LOG" "with a log"; says 'counts' "which names the map"; says 'count.bpf.c:' "and the line of the source"
 
 # rings, as libbpf reads them; the perf buffers have room for a part of what comes
-run "$GPUBPF" bpf -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 3 0" 3072; is 0 "a loader that reads records"
+run "$GPUBPF" bpf $way -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 3 0" 3072; is 0 "a loader that reads records"
 prints '^ring 3072 sum 4717056 wrong 0 lost 0$' "has each of a ring buffer"; prints '^perf 3072 sum 4717056 wrong 0 lost 0$' "and of perf buffers"
 awk '/^waits / { good = $2 <= $4 + 100 } END { exit !good }' "$T/err"; ok $? "and waits for them: $(grep '^waits ' "$T/err")"
 
 # one session, and who comes and goes
 printf '"%s" "%s" true > /dev/null || exit 1\nfor _ in $(seq 600); do "%s" session list | grep -q "nothing is attached" && exit 0; sleep 0.1; done; exit 1\n' \
 	"$load" "$o" "$GPUBPF" > "$T/ends"
-run "$GPUBPF" bpf -- sh "$T/ends"; is 0 "a loader that has ended has nothing attached"
+run "$GPUBPF" bpf $way -- sh "$T/ends"; is 0 "a loader that has ended has nothing attached"
 # until launched, or counted: ends with the reason where that will never be. A launch that is counted as probed may not have run.
 cat > "$T/until" <<-E
 	launched() { grep -q '"launches": *[1-9]' "$T/report"; }
@@ -35,17 +35,17 @@ cat > "$T/until" <<-E
 E
 printf '{ LOOP_UNTIL="%s/told" "%s" 1 20 > /dev/null; > "%s/ended"; } & sh "%s/until" launched; "%s" "%s" "sh %s/until counted"; > "%s/told"; wait\n' \
 	"$T" "$LOOP" "$T" "$T" "$load" "$o" "$T" "$T" > "$T/later"
-run "$GPUBPF" bpf -- sh "$T/later"; prints '^counts [1-9][0-9]* [1-9][0-9]* 0 0 seen 0=1' "a program that ran before its loader came"
+run "$GPUBPF" bpf $way -- sh "$T/later"; prints '^counts [1-9][0-9]* [1-9][0-9]* 0 0 seen 0=1' "a program that ran before its loader came"
 printf '"%s" "%s" true > /dev/null; sleep 0.3; "%s" 1 0 > /dev/null; exit 0\n' "$load" "$o" "$LOOP" > "$T/after"
-run "$GPUBPF" bpf -- sh "$T/after"; is 0 "a program that comes when a loader has ended"
+run "$GPUBPF" bpf $way -- sh "$T/after"; is 0 "a program that comes when a loader has ended"
 [ ! -s "$T/err" ]; ok $? "is given the memory of its maps"
-run "$GPUBPF" bpf -- "$OBJ/odd_loader"; is 0 "one that does what few do, and what none should"; prints '^all as it should be$' "finds bpf(2)"
+run "$GPUBPF" bpf $way -- "$OBJ/odd_loader"; is 0 "one that does what few do, and what none should"; prints '^all as it should be$' "finds bpf(2)"
 # a loader that stays until the fifo is written to
 mkfifo "$T/end"
 printf 'rm -f "%s/up"; "%s" "%s" "touch %s/up; cat %s/end" > "%s/said" &\nwhile [ ! -e "%s/up" ]; do sleep 0.05; done\n' \
 	"$T" "$load" "$o" "$T" "$T" "$T" "$T" > "$T/stays"
 { cat "$T/stays"; printf '"%s" bpf -S "$GPUBPF_SESSION" -- "%s" 2 0; echo > "%s/end"; wait; cat "%s/said"\n' "$GPUBPF" "$LOOP" "$T" "$T"; } > "$T/joins"
-run "$GPUBPF" bpf -- sh "$T/joins"; prints '^counts 6144 2048 0 0' "and one that joins by the session's socket"
+run "$GPUBPF" bpf $way -- sh "$T/joins"; prints '^counts 6144 2048 0 0' "and one that joins by the session's socket"
 
 # bpftool as it is
 if command -v bpftool > /dev/null; then
@@ -69,7 +69,7 @@ if command -v bpftool > /dev/null; then
 		rm -r "\$GPUBPF_PIN/below" "\$GPUBPF_PIN/new" "\$GPUBPF_PIN/p"
 		for _ in \$(seq 600); do left=\$(bpftool map list | grep -c '^1073.* \(counts\|made\) '); [ \$left -gt 0 ] || break; sleep 0.1; done; echo \$left
 	E
-	cat "$T/stays" "$T/tools" > "$T/tool"; run "$GPUBPF" bpf -- sh "$T/tool"
+	cat "$T/stays" "$T/tools" > "$T/tool"; run "$GPUBPF" bpf $way -- sh "$T/tool"
 	prints '^1073[0-9]*: array  name counts  flags 0x0' "bpftool lists maps"; prints '^1073[0-9]*: kprobe  name cuda__enter' "programs"
 	prints '^1073[0-9]*: perf_event  prog 1073' "links"; prints '^1073[0-9]*: .*map_ids 1073' "BTF, and who uses it"
 	prints '"key": 3,' "looks up"; prints '"value": 7' "what it has updated, by its types"
@@ -85,12 +85,12 @@ else skip "bpftool" "it is not installed"; fi
 # all that is not for a GPU is the kernel's
 "$OBJ/feature_checks" > "$T/theirs" < /dev/null; what="what libbpf asks to learn what the kernel can do has the kernel's answers, $(grep -c . "$T/theirs") of them"
 if grep -q '^a kprobe: done' "$T/theirs"; then
-	run "$GPUBPF" bpf -- "$OBJ/feature_checks" < /dev/null; diff "$T/theirs" "$T/out" > "$T/err"; ok $? "$what"
+	run "$GPUBPF" bpf $way -- "$OBJ/feature_checks" < /dev/null; diff "$T/theirs" "$T/out" > "$T/err"; ok $? "$what"
 else skip "$what" "the kernel lets us load nothing, and the session does"; fi
 if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
-	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf -- "$load" "$o" "$LOOP 3 0"; quiet
+	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf $way -- "$load" "$o" "$LOOP 3 0"; quiet
 	is 42 "without the right to load programs into the kernel"; prints '^counts 9216 3072 0 0 seen 0=1 total 3072' "the same is counted"
-	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 1 0" 1024
+	run setpriv --bounding-set -all --inh-caps -all "$GPUBPF" bpf $way -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 1 0" 1024
 	prints '^ring 1024 sum 523776 wrong 0 lost 0$' "and the same records come"
 else skip "without the right to load programs into the kernel" "no setpriv, or not root"; fi
 preload=$(dirname "$GPUBPF")/hooks/libgpubpf-bpf.so

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A map of the kernel's becomes ours, with what it holds, when a program for a GPU names it. */
+#include "loader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_frozen(int fd)
+{
+	char path[64], line[128];
+	int frozen = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "frozen: %d", &frozen) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return frozen;
+}
+
+static int copy_one(int from, struct handle to, const void *key, void *value)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)from, .key = (uintptr_t)key, .value = (uintptr_t)value };
+
+	if (kernel_bpf(BPF_MAP_LOOKUP_ELEM, &attr, FIELD_END(flags)) < 0)
+		return 0;
+	return map_put(to, key, value);
+}
+
+static int copy_all(int from, struct handle to)
+{
+	uint8_t *keys = calloc(2, to.key + 8), *value = calloc(1, to.value + 8);
+	union bpf_attr attr = { .map_fd = (uint32_t)from, .next_key = (uintptr_t)keys };
+	int err = keys && value ? 0 : -ENOMEM;
+
+	while (!err && to.key && !kernel_bpf(BPF_MAP_GET_NEXT_KEY, &attr, FIELD_END(flags))) {
+		memcpy(keys + to.key, keys, to.key);
+		attr.key = (uintptr_t)(keys + to.key);
+		err = copy_one(from, to, keys, value);
+	}
+	free(keys);
+	free(value);
+	return err;
+}
+
+/* A value for each of the machine's CPUs, of which the kernel and the session need not count as many: they begin with zeros. */
+static bool has_copies(uint32_t asked)
+{
+	enum {
+#define GPUBPF_MAP_FLAG(name, meaning) BIT_##name,
+#include "gpubpf/map_types.def"
+	};
+	enum {
+#define GPUBPF_MAP_FLAG(name, meaning) name = 1 << BIT_##name,
+#include "gpubpf/map_types.def"
+	};
+	static const struct { uint32_t type; bool copies; } types[] = {
+#define GPUBPF_MAP_TYPE(number, name, impl, operations, flags, meaning) { number, ((flags) & COPIES) != 0 },
+#define GPUBPF_OWN_MAP_TYPE(...)
+#include "gpubpf/map_types.def"
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (types[i].type == asked)
+			return types[i].copies;
+	return false;
+}
+
+/* Its pages can be the session's too, so that the kernel's programs, the loader and the GPU's work on one memory. */
+static bool is_shareable(int fd, const struct bpf_map_info *info)
+{
+	return info->type == BPF_MAP_TYPE_ARRAY && info->map_flags & BPF_F_MMAPABLE && !(info->map_flags & BPF_F_RDONLY_PROG) &&
+	       !is_frozen(fd);
+}
+
+static int fill(int from, int to, const struct bpf_map_info *info)
+{
+	struct handle map = own_handle(to, GPUBPF_BPF_MAP);
+	int err;
+
+	if (is_named(info->type))
+		err = named_copy(from, to, info);
+	else
+		err = has_copies(info->type) ? 0 : copy_all(from, map);
+	return err || !is_frozen(from) ? err : map_freeze_ours(map.id);
+}
+
+/* Its BTF as the session's: the number, 0 where it has none or it is not had; *own as of btf_taken(). */
+static uint32_t btf_of(const struct bpf_map_info *info, int *own)
+{
+	union bpf_attr id = { .btf_id = info->btf_id };
+	long theirs = info->btf_id ? kernel_bpf(BPF_BTF_GET_FD_BY_ID, &id, FIELD_END(open_flags)) : 0;
+	int64_t btf = theirs > 0 ? btf_copied((int)theirs, own) : 0;
+
+	if (theirs > 0)
+		close((int)theirs);
+	return btf > 0 ? (uint32_t)btf : 0;
+}
+
+static int make_of(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
+{
+	int ours = -EINVAL, like_fd = -1, err;
+	uint32_t like = is_of_maps(info->type) ? named_like(fd, info, &like_fd) : 0;
+
+	if (is_shareable(fd, info))
+		ours = map_make(attr, btf, 0, info->id, fd);
+	if (ours < 0) {
+		ours = map_make(attr, btf, like, info->id, -1);
+		err = ours < 0 ? 0 : fill(fd, ours, info);
+		if (err < 0) {
+			close(ours);
+			ours = err;
+		}
+	}
+	if (like_fd >= 0)
+		close(like_fd);
+	return ours;
+}
+
+static int make(int fd, const struct bpf_map_info *info)
+{
+	union bpf_attr attr = {
+		.map_type = info->type, .key_size = info->key_size, .value_size = info->value_size,
+		.max_entries = info->max_entries, .map_flags = info->map_flags, .map_extra = info->map_extra,
+		.btf_key_type_id = info->btf_key_type_id, .btf_value_type_id = info->btf_value_type_id,
+	};
+	int own_btf = -1, ours;
+	uint32_t btf = btf_of(info, &own_btf);
+
+	memcpy(attr.map_name, info->name, sizeof(attr.map_name));
+	ours = make_of(fd, info, &attr, btf);
+	if (own_btf >= 0)
+		close(own_btf);
+	return ours;
+}
+
+/* The kernel's number of the map that a descriptor of the caller's is, 0: it is none. */
+static uint32_t map_id(const char *fd)
+{
+	char name[32], path[PROC_SIZE], line[128];
+	uint32_t id = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "fdinfo/%.16s", fd);
+	caller_proc(name, path);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "map_id: %u", &id) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return id;
+}
+
+static int replace_all(uint32_t id, int ours)
+{
+	char path[PROC_SIZE];
+	struct dirent *entry;
+	int err = 0;
+	DIR *dir;
+
+	caller_proc("fd", path);
+	dir = opendir(path);
+	while (dir && !err && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && map_id(entry->d_name) == id)
+			err = caller_replace(atoi(entry->d_name), ours);
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* What the map of the kernel's has become before, in whatever process. */
+static int known(uint32_t was)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u32(&w, was);
+	return ask_handle(GPUBPF_BPF_WAS, &w, -1);
+}
+
+int map_ours(int fd, const struct bpf_map_info *info)
+{
+	int ours = known(info->id), err;
+
+	if (ours < 0)
+		ours = make(fd, info);
+	if (ours < 0)
+		return ours;
+	err = replace_all(info->id, ours);
+	if (!err)
+		return ours;
+	close(ours);
+	return err;
+}
+
+int map_info(int fd, struct bpf_map_info *info)
+{
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = sizeof(*info), .info = (uintptr_t)info } };
+	long err;
+
+	memset(info, 0, sizeof(*info));
+	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
+	return !err && !info->max_entries ? -EBADF : (int)err; /* a program, say */
+}
+
+int64_t map_taken(int fd)
+{
+	int64_t map = handle_of(fd, GPUBPF_BPF_MAP).id;
+	struct bpf_map_info info;
+	int theirs, ours;
+
+	if (map)
+		return map;
+	theirs = caller_borrow(fd);
+	if (theirs < 0)
+		return theirs;
+	ours = map_info(theirs, &info);
+	if (!ours)
+		ours = map_ours(theirs, &info);
+	caller_give_back(theirs);
+	if (ours < 0)
+		return ours;
+	close(ours);
+	return (int64_t)handle_of(fd, GPUBPF_BPF_MAP).id;
+}

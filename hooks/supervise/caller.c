@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hooks/bpf/caller.h where a thread of another process called, and waits. */
+#include "supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* A process with the filter, as long as its pidfd says that it is there. */
+struct process {
+	struct process *next;
+	pid_t id;
+	int pidfd;
+	struct caller_state state;
+};
+
+__thread struct notice *now;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct process *processes;
+
+bool notice_is_valid(void)
+{
+	return !ioctl(now->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &now->call->id);
+}
+
+/* -- processes -- */
+
+/* A number that stands behind a name in /proc/PID/status; 0: none. */
+static uint64_t status_of(pid_t id, const char *name, int base)
+{
+	char path[64], line[256];
+	uint64_t value = 0;
+	size_t n = strlen(name);
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)id);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, n)) {
+			value = strtoull(line + n, NULL, base);
+			break;
+		}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static bool has_ended(const struct process *p)
+{
+	struct pollfd poll_it = { .fd = p->pidfd, .events = POLLIN };
+
+	return p->pidfd >= 0 && poll(&poll_it, 1, 0) > 0;
+}
+
+static struct process *find(pid_t id)
+{
+	struct process *p, **at = &processes;
+
+	while ((p = *at)) {
+		if (has_ended(p)) {
+			*at = p->next;
+			close(p->pidfd);
+			free(p);
+		} else if (p->id == id) {
+			return p;
+		} else {
+			at = &p->next;
+		}
+	}
+	return NULL;
+}
+
+/* What its parent knew when it came is what it knows. */
+static struct process *add(pid_t id)
+{
+	const struct process *parent = find((pid_t)status_of(id, "PPid:", 10));
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->id = id;
+	p->pidfd = (int)syscall(SYS_pidfd_open, id, 0);
+	if (parent) {
+		atomic_init(&p->state.loaded, atomic_load(&parent->state.loaded));
+		atomic_init(&p->state.array_is_ours, atomic_load(&parent->state.array_is_ours));
+	}
+	p->next = processes;
+	processes = p;
+	return p;
+}
+
+/* It does not end while one of its threads waits for us, but for a kill: who waits then is nobody. */
+static struct process *caller_process(void)
+{
+	pid_t id;
+
+	if (now->process)
+		return now->process;
+	id = (pid_t)status_of((pid_t)now->call->pid, "Tgid:", 10);
+	pthread_mutex_lock(&lock);
+	now->process = find(id);
+	if (!now->process && id)
+		now->process = add(id);
+	pthread_mutex_unlock(&lock);
+	return now->process;
+}
+
+struct caller_state *caller_state(void)
+{
+	static __thread struct caller_state nobody;
+	struct process *p = caller_process();
+
+	return p ? &p->state : &nobody;
+}
+
+bool caller_has_our_rights(uint64_t *effective)
+{
+	static uint64_t ours;
+
+	if (!ours)
+		ours = status_of(getpid(), "CapEff:", 16) | 1ull << 63; /* known */
+	*effective = status_of((pid_t)now->call->pid, "CapEff:", 16);
+	return !(ours & ~(1ull << 63) & ~*effective);
+}
+
+/* -- memory -- */
+
+/* Others than loaders, who want nothing of us, may hide their memory. */
+static void cannot_look(void)
+{
+	static bool said;
+
+	if (now->call->data.nr == SYS_bpf || now->call->data.nr == SYS_perf_event_open)
+		say_once(&said, "the memory of a program cannot be read, and its calls go to the Linux kernel alone: the system forbids to look into other "
+				 "processes; as root, sysctl kernel.yama.ptrace_scope=0, or run it as root");
+}
+
+static ssize_t move(void *own, uint64_t theirs, size_t size, bool to_them)
+{
+	struct iovec here = { own, size }, there = { (void *)(uintptr_t)theirs, size };
+	pid_t id = (pid_t)now->call->pid;
+	ssize_t n = to_them ? process_vm_writev(id, &here, 1, &there, 1, 0) : process_vm_readv(id, &here, 1, &there, 1, 0);
+
+	if (n < 0 && errno == EPERM)
+		cannot_look();
+	return n;
+}
+
+/* The kernel moves whole pages, so a part may have come; and what came may be of another, where the caller was killed. */
+int caller_read(void *to, uint64_t from, size_t size)
+{
+	if (!size)
+		return 0;
+	return move(to, from, size, false) == (ssize_t)size && notice_is_valid() ? 0 : -EFAULT;
+}
+
+int caller_write(uint64_t to, const void *from, size_t size)
+{
+	if (!size)
+		return 0;
+	return notice_is_valid() && move((void *)(uintptr_t)from, to, size, true) == (ssize_t)size ? 0 : -EFAULT;
+}
+
+/* Page by page: the next one need not be there. */
+int caller_text(char *to, uint64_t from, size_t room)
+{
+	const size_t page = 4096;
+
+	for (size_t at = 0, n; at < room; at += n) {
+		n = page - (from + at) % page;
+		n = n < room - at ? n : room - at;
+		if (caller_read(to + at, from + at, n) < 0)
+			return -EFAULT;
+		if (memchr(to + at, 0, n))
+			return 0;
+	}
+	return -ENAMETOOLONG;
+}
+
+/* -- descriptors -- */
+
+void caller_proc(const char *what, char path[PROC_SIZE])
+{
+	snprintf(path, PROC_SIZE, "/proc/%d/%s", (int)now->call->pid, what);
+}
+
+void caller_link(int fd, char path[PROC_SIZE])
+{
+	snprintf(path, PROC_SIZE, "/proc/%d/fd/%d", (int)now->call->pid, fd);
+}
+
+int process_pidfd(void)
+{
+	struct process *p = caller_process();
+
+	return p && p->pidfd >= 0 ? p->pidfd : -ESRCH;
+}
+
+int caller_borrow(int fd)
+{
+	int pidfd = process_pidfd(), own;
+
+	if (fd < 0 || pidfd < 0)
+		return fd < 0 ? -EBADF : pidfd;
+	own = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	if (own < 0 && errno == EPERM)
+		cannot_look();
+	return own < 0 ? -errno : own;
+}
+
+void caller_give_back(int borrowed)
+{
+	close(borrowed);
+}
+
+static int add_descriptor(int fd, uint32_t flags, uint32_t number)
+{
+	struct seccomp_notif_addfd add = {
+		.id = now->call->id, .flags = flags, .srcfd = (uint32_t)fd, .newfd = number, .newfd_flags = O_CLOEXEC,
+	};
+	int ret = ioctl(now->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return ret < 0 ? -errno : ret;
+}
+
+int caller_replace(int fd, int by)
+{
+	int ret = add_descriptor(by, SECCOMP_ADDFD_FLAG_SETFD, (uint32_t)fd);
+
+	return ret < 0 ? ret : 0;
+}
+
+int caller_lend(int fd)
+{
+	return add_descriptor(fd, 0, 0);
+}
+
+/* -- names -- */
+
+int caller_path(const char *path, char out[PATH_MAX])
+{
+	int n = snprintf(out, PATH_MAX, "/proc/%d/%s/%s", (int)now->call->pid, path[0] == '/' ? "root" : "cwd", path);
+
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}

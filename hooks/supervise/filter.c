@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filter: which calls wait for the supervisor. */
+#include "supervise.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST 128                   /* instructions */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1ul << 5)
+#endif
+
+enum select { ALL, PERF_REQUESTS, SHARED_FILES, MISSING_FILES };
+
+struct program {
+	struct sock_filter insn[MOST];
+	unsigned int n;
+};
+
+static void put(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+{
+	p->insn[p->n++] = (struct sock_filter){ code, yes, no, k };
+}
+
+static void load_arg(struct program *p, unsigned int arg)
+{
+	put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + arg * sizeof(uint64_t)), 0, 0);
+}
+
+static void finish(struct program *p, uint32_t verdict)
+{
+	put(p, BPF_RET | BPF_K, verdict, 0, 0);
+}
+
+/* Requests are 32 bits to the kernel, too. */
+static void put_perf_requests(struct program *p)
+{
+	static const uint32_t those[] = { PERF_EVENT_IOC_SET_BPF, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE };
+	const unsigned int n = sizeof(those) / sizeof(those[0]);
+
+	load_arg(p, 1);
+	for (unsigned int i = 0; i < n; i++)
+		put(p, BPF_JMP | BPF_JEQ | BPF_K, those[i], (uint8_t)(n - i), 0);
+	finish(p, SECCOMP_RET_ALLOW);
+	finish(p, SECCOMP_RET_USER_NOTIF);
+}
+
+/* MAP_SHARED alone: mappings of the supervisor's own in the caller are MAP_SHARED_VALIDATE. */
+static void put_shared_files(struct program *p)
+{
+	load_arg(p, 3);
+	put(p, BPF_ALU | BPF_AND | BPF_K, MAP_TYPE | MAP_ANONYMOUS, 0, 0);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, MAP_SHARED, 1, 0);
+	finish(p, SECCOMP_RET_ALLOW);
+	finish(p, SECCOMP_RET_USER_NOTIF);
+}
+
+/* A block that ends, but for the jump over it. */
+static void put_call(struct program *p, uint32_t nr, enum select select)
+{
+	unsigned int at = p->n;
+
+	if (select == MISSING_FILES && !filter_wants_files())
+		return;
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 0);
+	if (select == PERF_REQUESTS)
+		put_perf_requests(p);
+	else if (select == SHARED_FILES)
+		put_shared_files(p);
+	else
+		finish(p, SECCOMP_RET_USER_NOTIF);
+	p->insn[at].jf = (uint8_t)(p->n - at - 1);
+}
+
+bool filter_wants_files(void)
+{
+	return access("/sys/bus/event_source/devices/kprobe/type", F_OK) < 0;
+}
+
+static void make(struct program *p)
+{
+	put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	finish(p, SECCOMP_RET_ALLOW);
+	put(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+#define GPUBPF_SUPERVISED(name, select, function) put_call(p, SYS_##name, select);
+#include "calls.def"
+	finish(p, SECCOMP_RET_ALLOW);
+}
+
+static int install(const struct sock_fprog *prog, unsigned long flags)
+{
+	return (int)kernel_call(SYS_seccomp, (const long[6]){ SECCOMP_SET_MODE_FILTER, (long)(SECCOMP_FILTER_FLAG_NEW_LISTENER | flags), (long)prog });
+}
+
+/* A thread that waits is not to be woken by signals (Go's come often), after which it would call again: from Linux 5.19 on. */
+static int install_newest(const struct sock_fprog *prog)
+{
+	int fd = install(prog, SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+
+	return fd == -EINVAL ? install(prog, 0) : fd;
+}
+
+int filter_install(const char **why)
+{
+	struct program p = {0};
+	struct sock_fprog prog = { .filter = p.insn };
+	int fd;
+
+	make(&p);
+	prog.len = (unsigned short)p.n;
+	fd = install_newest(&prog);
+	if (fd == -EACCES) { /* without CAP_SYS_ADMIN: programs that it runs gain no rights */
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+			return -errno;
+		fd = install_newest(&prog);
+	}
+	if (fd == -EBUSY)
+		*why = "another program (a container's, say) supervises its system calls already; run it outside of that";
+	else if (fd == -EINVAL || fd == -ENOSYS)
+		*why = "this kernel has no user notification of seccomp, which came with Linux 5.9; use a newer one, or a loader that is linked dynamically against glibc";
+	else
+		*why = "the system does not allow seccomp filters with user notification; allow seccomp(2) in the container, or use a loader that is linked dynamically against glibc";
+	return fd;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mmap(2) in the caller. What it mapped becomes two mappings, or one of another file, which nobody but itself can make: it is
+ * stopped by ptrace(2) where it waits for us, makes those calls, and goes on with their result. It is for moments of a
+ * loader's start, and debuggers are in the way: only one can stop it.
+ */
+#include "supervise.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#define CALL_SIZE 2                /* bytes of x86-64's instruction `syscall` */
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+
+static __thread struct {
+	struct user_regs_struct regs;  /* when it was stopped, behind its call */
+	uint64_t signals;              /* that it blocks */
+	pid_t id;
+	bool gone;
+} at;
+
+static long trace(int request, unsigned long address, void *data)
+{
+	return kernel_call(SYS_ptrace, (const long[6]){ request, at.id, (long)address, (long)data });
+}
+
+/* It is killed, or stops. */
+static int wait_for_stop(int *status)
+{
+	pid_t id;
+
+	do
+		id = waitpid(at.id, status, __WALL);
+	while (id < 0 && errno == EINTR);
+	at.gone = id != at.id || !WIFSTOPPED(*status);
+	return at.gone ? -ESRCH : 0;
+}
+
+/* Its call ends with an error, so that it comes out of the kernel, where it is stopped before anything else. */
+static void let_go(const struct notice *n)
+{
+	struct seccomp_notif_resp resp = { .id = n->call->id, .error = -EAGAIN };
+
+	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+}
+
+static int stop(struct notice *n)
+{
+	uint64_t all = ~0ull;
+	int status;
+	long err;
+
+	at.id = (pid_t)n->call->pid;
+	at.gone = false;
+	err = trace(PTRACE_SEIZE, 0, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD);
+	if (err < 0)
+		return (int)err;
+	n->stopped = true;
+	trace(PTRACE_INTERRUPT, 0, NULL);
+	let_go(n);
+	if (wait_for_stop(&status) < 0)
+		return -ESRCH;
+	trace(PTRACE_GETREGS, 0, &at.regs);
+	trace(PTRACE_GETSIGMASK, sizeof(at.signals), &at.signals);
+	trace(PTRACE_SETSIGMASK, sizeof(all), &all);
+	return 0;
+}
+
+/* Its next stop at a call; SIGSTOP, which nothing blocks, waits until it is let go. */
+static int go_to_call(void)
+{
+	int status;
+
+	do {
+		if (trace(PTRACE_SYSCALL, 0, NULL) < 0 || wait_for_stop(&status) < 0)
+			return -ESRCH;
+	} while (WSTOPSIG(status) != SYSCALL_STOP);
+	return 0;
+}
+
+static long call(long nr, const long arg[6])
+{
+	struct user_regs_struct regs = at.regs;
+
+	if (at.gone)
+		return -ESRCH;
+	regs.rip -= CALL_SIZE;
+	regs.rax = (unsigned long)nr;
+	regs.orig_rax = ~0ul; /* nothing is to be restarted */
+	regs.rdi = (unsigned long)arg[0];
+	regs.rsi = (unsigned long)arg[1];
+	regs.rdx = (unsigned long)arg[2];
+	regs.r10 = (unsigned long)arg[3];
+	regs.r8 = (unsigned long)arg[4];
+	regs.r9 = (unsigned long)arg[5];
+	trace(PTRACE_SETREGS, 0, &regs);
+	if (go_to_call() < 0 || go_to_call() < 0)
+		return -ESRCH;
+	trace(PTRACE_GETREGS, 0, &regs);
+	return (long)regs.rax;
+}
+
+static void cannot_stop(void)
+{
+	static bool said;
+
+	say_once(&said, "a program's ring buffer cannot be mapped: it cannot be stopped for it, as one that a debugger traces; run it without strace or gdb, and where "
+			"/proc/sys/kernel/yama/ptrace_scope is more than 0 as root");
+}
+
+static long call_in(struct notice *n, long nr, const long arg[6])
+{
+	int err = n->stopped ? 0 : stop(n);
+
+	if (err == -EPERM)
+		cannot_stop();
+	return err < 0 ? err : call(nr, arg);
+}
+
+long caller_mmap(const long arg[6])
+{
+	return call_in(now, SYS_mmap, arg);
+}
+
+void caller_take_back(int lent)
+{
+	call_in(now, SYS_close, (const long[6]){ lent });
+}
+
+void inject_finish(struct notice *n, long result)
+{
+	struct user_regs_struct regs = at.regs;
+
+	(void)n;
+	if (at.gone)
+		return;
+	regs.rax = (unsigned long)result;
+	regs.orig_rax = ~0ul;
+	trace(PTRACE_SETREGS, 0, &regs);
+	trace(PTRACE_SETSIGMASK, sizeof(at.signals), &at.signals);
+	trace(PTRACE_DETACH, 0, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * FILE runs in this process, so that whoever started it has its number, its signals and its end. The supervisor is nobody's child,
+ * and ends with the last process that has the filter.
+ */
+#include "supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/wire/reach.h"
+#include "hooks/bpf/environ.h"
+#include "hooks/bpf/loader.h"
+
+#ifndef PR_SET_PTRACER
+#define PR_SET_PTRACER 0x59616d61
+#endif
+
+extern char **environ;
+
+void say_once(bool *said, const char *text)
+{
+	if (!__atomic_exchange_n(said, true, __ATOMIC_RELAXED))
+		dprintf(STDERR_FILENO, "gpubpf: %s\n", text);
+}
+
+/* Before Linux 5.9 a supervisor can give no descriptors. */
+static bool kernel_is_new(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname is;
+
+	return !uname(&is) && sscanf(is.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 9));
+}
+
+static bool is_supervised(void)
+{
+	const char *session = loader_env_session();
+
+	return !kernel_call(SYS_bpf, (const long[6]){ SUPERVISED, (long)session, (long)strlen(session) + 1 });
+}
+
+/* -- the listener goes over a socket, and back comes who has it -- */
+
+static int send_listener(int sock, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct iovec part = { "", 1 };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+static int receive_listener(int sock)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control) };
+	struct cmsghdr *c;
+	int fd;
+
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1 || !(c = CMSG_FIRSTHDR(&msg)) || c->cmsg_type != SCM_RIGHTS)
+		return -1;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+/* -- the supervisor -- */
+
+/* It has nothing of FILE's but the standard error. */
+static void let_all_go(int sock)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	sock = fcntl(sock, F_DUPFD, STDERR_FILENO + 1); /* whatever was closed when we came */
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(sock, STDERR_FILENO + 1);
+	close_range(STDERR_FILENO + 2, ~0u, 0);
+	if (chdir("/") < 0)
+		return; /* it stays where it is */
+}
+
+static void supervise(int sock)
+{
+	pid_t self = getpid();
+	sigset_t all;
+	int listener;
+
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	let_all_go(sock);
+	sock = STDERR_FILENO + 1;
+	prctl(PR_SET_NAME, "gpubpf-supervise");
+	if (write(sock, &self, sizeof(self)) != sizeof(self) || (listener = receive_listener(sock)) < 0)
+		_exit(0);
+	close(sock);
+	serve(listener);
+}
+
+/* Its end of a socket, or -errno. */
+static int start_supervisor(void)
+{
+	int sock[2], status;
+	pid_t between;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
+		return -errno;
+	between = fork();
+	if (!between) {
+		close(sock[0]);
+		if (!fork())
+			supervise(sock[1]);
+		_exit(0);
+	}
+	close(sock[1]);
+	while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR)
+		;
+	return sock[0];
+}
+
+/* 0, or -errno and *why */
+static int be_supervised(const char **why)
+{
+	int sock = start_supervisor(), listener;
+	pid_t who;
+
+	*why = "a process for it cannot be started";
+	if (sock < 0 || read(sock, &who, sizeof(who)) != sizeof(who))
+		return -EAGAIN;
+	prctl(PR_SET_PTRACER, who, 0, 0, 0); /* where Yama is, it may look into us */
+	listener = filter_install(why);
+	if (listener >= 0 && send_listener(sock, listener) < 0)
+		_exit(EXIT_FAILURE); /* nobody would answer */
+	if (listener >= 0)
+		close(listener);
+	close(sock);
+	return listener < 0 ? listener : 0;
+}
+
+int main(int argc, char **argv)
+{
+	enum gpubpf_reach reach = argc > 2 ? gpubpf_reach(argv[1]) : GPUBPF_REACHED;
+	const char *why = "this kernel has no user notification of seccomp that gives descriptors, which came with Linux 5.9; use a newer one, or a loader that is linked dynamically against glibc";
+	int err;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: gpubpf-supervise FILE ARG0 [ARG]...; gpubpf bpf runs it\n");
+		return 2;
+	}
+	if (loader_env_session() && !is_supervised() && (!kernel_is_new() || be_supervised(&why) < 0))
+		fprintf(stderr, "gpubpf: %s %s, and cannot be supervised: %s. What it loads goes to the Linux kernel alone\n", argv[1], gpubpf_reach_why(reach), why);
+	if (reach == GPUBPF_OTHER_LIBC)
+		unsetenv("LD_PRELOAD"); /* which would not start with ours */
+	err = (int)-kernel_call(SYS_execve, (const long[6]){ (long)argv[1], (long)(argv + 2), (long)environ });
+	fprintf(stderr, "gpubpf: %s: cannot be run: %s\n", argv[1], strerror(err));
+	return err == ENOENT ? 127 : 126;
+}

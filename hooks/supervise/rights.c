@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the Linux kernel would answer. A call that it is left to answer is over for us, so where the answer decides whose the call
+ * is, we ask first: for numbers, which are the same for all; and whether it lets the caller make maps and programs at all.
+ */
+#include "supervise.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BIT(cap) (1ull << (cap))
+#define MAY_LOAD (BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN))
+#define MAY_PROBE (BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN))
+#define MAP_END (offsetof(union bpf_attr, map_extra) + sizeof(((union bpf_attr *)0)->map_extra)) /* of what we know */
+#define NEXT_ID_END (offsetof(union bpf_attr, next_id) + sizeof(uint32_t))
+
+static bool takes_rights(int cmd)
+{
+	return cmd == BPF_MAP_CREATE || cmd == BPF_PROG_LOAD || cmd == BPF_BTF_GET_FD_BY_ID || cmd == BPF_MAP_GET_FD_BY_ID || cmd == BPF_PROG_GET_NEXT_ID ||
+	       cmd == BPF_MAP_GET_NEXT_ID || cmd == BPF_BTF_GET_NEXT_ID || cmd == BPF_LINK_GET_NEXT_ID;
+}
+
+static long plain_bpf(int cmd, const void *attr, size_t size)
+{
+	return kernel_call(SYS_bpf, (const long[6]){ cmd, (long)attr, (long)size });
+}
+
+long kernel_bpf(int cmd, const void *attr, size_t size)
+{
+	uint64_t effective;
+
+	if (takes_rights(cmd) && !caller_has_our_rights(&effective))
+		return -EPERM;
+	return plain_bpf(cmd, attr, size);
+}
+
+/* Of that kind and size; what it names is left out. */
+static long try_map(union bpf_attr attr)
+{
+	long fd;
+
+	attr.inner_map_fd = 0;
+	attr.btf_fd = attr.btf_key_type_id = attr.btf_value_type_id = 0;
+	fd = plain_bpf(BPF_MAP_CREATE, &attr, MAP_END);
+	if (fd >= 0)
+		close((int)fd);
+	return fd;
+}
+
+static long try_program(uint32_t type)
+{
+	static const struct bpf_insn nothing[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT } };
+	union bpf_attr attr = {
+		.prog_type = type, .insn_cnt = 2, .insns = (uintptr_t)nothing, .license = (uintptr_t)"GPL",
+	};
+	long fd = plain_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	if (fd >= 0)
+		close((int)fd);
+	return fd;
+}
+
+static bool refuses_us;
+
+static void try_once(void)
+{
+	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .max_entries = 1 };
+
+	refuses_us = try_map(attr) == -EPERM;
+}
+
+/* Capabilities are of a user namespace, and only the kernel knows whether they count. */
+static bool refuses_all(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, try_once);
+	return refuses_us;
+}
+
+/* Without a capability it depends on the type what the caller may make; the supervisor has it no more than the caller, or its own
+ * answer says nothing. */
+static bool refuses(const struct call *c)
+{
+	uint64_t effective;
+	bool like_us = caller_has_our_rights(&effective);
+
+	if (refuses_all())
+		return true;
+	if (effective & MAY_LOAD)
+		return false;
+	if (!like_us)
+		return true;
+	if (c->cmd == BPF_PROG_LOAD)
+		return try_program(c->attr.prog_type) == -EPERM;
+	return c->cmd == BPF_MAP_CREATE && try_map(c->attr) == -EPERM;
+}
+
+static long next_id(struct call *c)
+{
+	union bpf_attr attr = c->attr;
+	long ret = kernel_bpf(c->cmd, &attr, NEXT_ID_END);
+
+	return ret ? ret : caller_write(c->user + offsetof(union bpf_attr, next_id), &attr.next_id, sizeof(attr.next_id));
+}
+
+long pass(struct call *c)
+{
+	switch (c->cmd) {
+	case BPF_PROG_GET_NEXT_ID:
+	case BPF_MAP_GET_NEXT_ID:
+	case BPF_BTF_GET_NEXT_ID:
+	case BPF_LINK_GET_NEXT_ID:
+		return next_id(c);
+	case BPF_MAP_CREATE:
+	case BPF_PROG_LOAD:
+	case BPF_BTF_LOAD:
+		c->foreseen = refuses(c);
+		return c->foreseen ? -EPERM : PASSED;
+	}
+	return PASSED;
+}
+
+/* Is there something behind what we know of? */
+static bool is_newer(const struct call *c)
+{
+	const uint8_t *attr = (const uint8_t *)&c->attr;
+
+	for (size_t i = MAP_END; i < sizeof(c->attr); i++)
+		if (attr[i])
+			return true;
+	return c->size > sizeof(c->attr);
+}
+
+/* Only who made it can say what its elements are like. */
+long pass_map_of(struct call *c)
+{
+	long ret = pass(c);
+	union bpf_attr attr = c->attr;
+	int inner = ret == PASSED && !is_newer(c) ? caller_borrow((int)attr.inner_map_fd) : -1;
+	int btf = inner >= 0 && attr.btf_fd ? caller_borrow((int)attr.btf_fd) : 0;
+
+	if (inner >= 0 && btf >= 0) {
+		attr.inner_map_fd = (uint32_t)inner;
+		attr.btf_fd = (uint32_t)btf;
+		ret = kernel_bpf(BPF_MAP_CREATE, &attr, MAP_END);
+		ret = ret < 0 ? PASSED : ret; /* it will say so itself */
+	}
+	if (inner >= 0)
+		caller_give_back(inner);
+	if (btf > 0)
+		caller_give_back(btf);
+	return ret;
+}
+
+long pass_unknown(int cmd, uint64_t attr, unsigned int size)
+{
+	(void)cmd, (void)attr, (void)size;
+	return PASSED;
+}
+
+/* A kprobe is made and let go, to see. */
+long pass_perf(const long arg[6], const struct perf_event_attr *asked, const char *function)
+{
+	struct perf_event_attr attr;
+	uint64_t effective;
+	long fd;
+
+	(void)arg;
+	if (!asked)
+		return PASSED;
+	caller_has_our_rights(&effective);
+	if (!(effective & MAY_PROBE))
+		return -EACCES;
+	attr = *asked;
+	attr.size = sizeof(attr);
+	attr.kprobe_func = (uintptr_t)function;
+	fd = kernel_call(SYS_perf_event_open, (const long[6]){ (long)&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC });
+	if (fd < 0)
+		return fd;
+	close((int)fd);
+	return PASSED;
+}

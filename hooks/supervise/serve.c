@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notifications, each answered by one of a few threads: a question to the session may take its time, and others' mappings do not wait. */
+#include "supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define THREADS 4
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND (1ul << 1)
+#endif
+
+static struct seccomp_notif_sizes sizes;
+
+static void *buffer(size_t known, size_t kernels)
+{
+	return calloc(1, known > kernels ? known : kernels);
+}
+
+static void send_result(struct notice *n, struct seccomp_notif_resp *resp, long result)
+{
+	memset(resp, 0, sizeof(*resp));
+	resp->id = n->call->id;
+	if (result == PASSED)
+		resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (result < 0)
+		resp->error = (int)result;
+	else
+		resp->val = result;
+	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
+}
+
+/* At once with the answer from Linux 5.14 on: then no caller that was killed meanwhile has it. */
+static void send_file(struct notice *n, struct seccomp_notif_resp *resp, int fd)
+{
+	struct seccomp_notif_addfd add = {
+		.id = n->call->id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC,
+	};
+	int theirs;
+
+	if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 && errno != ENOENT) {
+		add.flags = 0;
+		theirs = ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+		send_result(n, resp, theirs < 0 ? -errno : theirs);
+	}
+	close(fd);
+}
+
+static void serve_one(int listener, struct seccomp_notif *call, struct seccomp_notif_resp *resp)
+{
+	struct notice n = { .listener = listener, .call = call };
+	long result;
+
+	now = &n;
+	result = answer(&n);
+	if (n.stopped)
+		inject_finish(&n, result);
+	else if (n.is_file && result >= 0)
+		send_file(&n, resp, (int)result);
+	else
+		send_result(&n, resp, result);
+}
+
+static void *serve_all(void *arg)
+{
+	struct seccomp_notif *call = buffer(sizeof(*call), sizes.seccomp_notif);
+	struct seccomp_notif_resp *resp = buffer(sizeof(*resp), sizes.seccomp_notif_resp);
+	int listener = *(int *)arg;
+
+	while (call && resp) {
+		memset(call, 0, sizes.seccomp_notif > sizeof(*call) ? sizes.seccomp_notif : sizeof(*call));
+		if (!ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, call))
+			serve_one(listener, call, resp);
+		else if (errno != ENOENT && errno != EINTR)
+			break;
+	}
+	return NULL;
+}
+
+/* Descriptors by which it calls epoll_ctl(2) have high numbers (answer.c). */
+static void take_numbers(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void serve(int listener)
+{
+	struct pollfd end = { .fd = listener };
+	pthread_t thread;
+
+	take_numbers();
+	kernel_call(SYS_seccomp, (const long[6]){ SECCOMP_GET_NOTIF_SIZES, 0, (long)&sizes });
+	for (int i = 0; i < THREADS; i++)
+		if (!pthread_create(&thread, NULL, serve_all, &listener))
+			pthread_detach(thread);
+	while (!(end.revents & (POLLHUP | POLLERR)))
+		poll(&end, 1, -1);
+	_exit(0);
+}
