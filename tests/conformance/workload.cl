@@ -149,7 +149,7 @@ kernel void forks(PARAMETERS)
 #endif
 
 #if defined(ONLY_returns) || defined(ALL)
-#ifdef __NVPTX__ /* whose target alone takes such places */
+#ifndef __AMDGCN__ /* whose target has no such places */
 __attribute__((noinline))
 #endif
 uint thrice(uint n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/spirv/common/env_use.c backends/spirv/spirv/write.c backends/spirv/spirv/splice.c
 // SOURCES: backends/spirv/spirv/kernels.c backends/spirv/spirv/read.c backends/spirv/spirv/type.c
-// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/functions.c backends/spirv/spirv/give.c
+// SOURCES: backends/spirv/spirv/access.c backends/spirv/spirv/around.c backends/spirv/spirv/blocks.c
+// SOURCES: backends/spirv/spirv/calls.c backends/spirv/spirv/fill.c backends/spirv/spirv/functions.c backends/spirv/spirv/give.c
 // SOURCES: backends/spirv/spirv/lines.c backends/spirv/spirv/named.c core/lower/ctx.c
 // SOURCES: backends/spirv/wire/parts.c core/wire/pool.c core/wire/name.c core/wire/wire.c core/diag.c core/places.c core/insn.c core/tables.c core/print_spec.c maps/*.c
 /*
@@ -67,12 +68,13 @@ static void check_twin(const struct gpubpf_blob *twin, uint32_t expected, uint32
 	gpubpf_pool_finish(&pool);
 }
 
-#define PLACES (GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(BRANCH))
+#define PLACES (GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(BRANCH) | \
+		GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT))
 
 /* a kernel's */
 static const enum gpubpf_site kinds[] = {
-	GPUBPF_SITE_ENTRY, GPUBPF_SITE_EXIT, GPUBPF_SITE_BLOCK_BEGIN, GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_LINE, GPUBPF_SITE_INSN,
-	GPUBPF_SITE_MARK, GPUBPF_SITE_BRANCH,
+	GPUBPF_SITE_ENTRY, GPUBPF_SITE_EXIT, GPUBPF_SITE_BLOCK_BEGIN, GPUBPF_SITE_BLOCK_END, GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_LINE, GPUBPF_SITE_INSN,
+	GPUBPF_SITE_MARK, GPUBPF_SITE_BRANCH, GPUBPF_SITE_CALL, GPUBPF_SITE_CALL_EXIT,
 };
 #define NKINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -100,10 +102,11 @@ static void add_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, con
 		uint32_t found = 0;
 
 		if (&all[i] == w->kernel || i >= n)
-			found = gpubpf_spv_places(m, all[i].function, PLACES, at);
+			found = gpubpf_spv_places(m, all[i].function, gpubpf_spv_kinds_of(&all[i].info, PLACES), at);
 		for (uint32_t k = 0; k < found; k++) {
 			bool access = at[k].kind == GPUBPF_SITE_MEM_ALL;
 
+			at[k].function = at[k].kind == GPUBPF_SITE_CALL || at[k].kind == GPUBPF_SITE_CALL_EXIT ? &all[i] : NULL;
 			at[k].site = site + index_of(at[k].kind);
 			if (access)
 				gpubpf_spv_accesses(m, at[k].insn, accesses);
@@ -127,7 +130,8 @@ static void inject_all(const struct gpubpf_spv *m, struct gpubpf_pool *pool, str
 	for (uint32_t i = 0; i < n; i++) {
 		if (kernels[i].info.reason[0])
 			continue;
-		wraps[nwraps] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1, job.nsites + 2 };
+		wraps[nwraps] = (struct gpubpf_spv_wrap){ &kernels[i], job.nsites, job.nsites + 1, job.nsites + 2,
+							  job.nsites + 3 };
 		add_places(m, pool, kernels, n, nall, &wraps[nwraps++], job.nsites);
 		for (uint32_t k = 0; k < NKINDS; k++)
 			sites[job.nsites++] = site_of(&kernels[i], kinds[k]);

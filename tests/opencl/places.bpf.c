@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What accesses of memory give, added up for each kernel and kind of place. Offsets count from the kernel's first argument.
  * SOME: no places of all spaces, no values; LATE: no values before accesses; SYNC: atomics and barriers instead;
- * BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
+ * ENDS: how often lanes enter and leave a block before it begins and before it ends; BRANCH: conditional branches too, of which those taken are told as barriers; END: a program that may end threads;
  * MARK: marks alone, whose values are told; LINES: lines alone; INSNS: instructions by their names, with the first three operands
- * (pointers as offsets), and all of them. */
+ * (pointers as offsets), and all of them; CALLS: functions that are called and that return, with two arguments and what they return. */
 #include <gpubpf/probe.h>
 
 #define KERNELS 32
@@ -78,6 +78,62 @@ SEC("gpu/insn/OpStore") int stored(struct gpubpf_ctx *ctx) { return insn(ctx, 19
 SEC("gpu/insn/OpExtInst.*max*") int larger(struct gpubpf_ctx *ctx) { return insn(ctx, 20, 0); }
 SEC("gpu/insn/OpCompositeExtract") int extracted(struct gpubpf_ctx *ctx) { return insn(ctx, 21, 0); }
 SEC("gpu/insn/Op*Branch*") int branched(struct gpubpf_ctx *ctx) { return insn(ctx, 22, 0); }
+#elif defined(ENDS)
+/* lanes of a block, by its number and the kernel's, that came to its exit: when it ends, all that entered it */
+GPUBPF_HASH(inside, __u64, __u64, 4096);
+
+static __always_inline __u64 *block_of(struct gpubpf_ctx *ctx)
+{
+	__u64 none = 0, key = ctx->kernel << 32 | ctx->block_idx[2] << 20 | ctx->block_idx[1] << 10 | ctx->block_idx[0];
+
+	bpf_map_update_elem(&inside, &key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&inside, &key);
+}
+
+static __always_inline int note(struct gpubpf_ctx *ctx, __u32 kind)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+	__u64 *n = block_of(ctx);
+
+	if (!t || !n)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->values, *(volatile __u64 *)n, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/block_begin/*") int begin(struct gpubpf_ctx *ctx) { return note(ctx, 10); }
+SEC("gpu/block_end/*") int end(struct gpubpf_ctx *ctx) { return note(ctx, 29); }
+SEC("gpu/exit/*") int leave(struct gpubpf_ctx *ctx)
+{
+	__u64 *n = block_of(ctx);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	return 0;
+}
+#elif defined(CALLS)
+static __always_inline int call(struct gpubpf_ctx *ctx, __u32 kind, __u64 result)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->operands, ctx->arg[0], __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->olds, ctx->arg[1], __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->values, result, __ATOMIC_RELAXED);
+	return 0;
+}
+
+SEC("gpu/call/*") int called(struct gpubpf_ctx *ctx) { return call(ctx, 23, ctx->nargs); }
+SEC("gpu/call_exit/*") int returned(struct gpubpf_ctx *ctx) { return call(ctx, 24, ctx->result); }
+SEC("gpu/call/sum") int called_sum(struct gpubpf_ctx *ctx) { return call(ctx, 25, 0); }
+SEC("gpu/call_exit/sum") int returned_sum(struct gpubpf_ctx *ctx) { return call(ctx, 26, ctx->result); }
+SEC("gpu/call_exit/scaled") int returned_scaled(struct gpubpf_ctx *ctx) { return call(ctx, 27, ctx->result); }
+SEC("gpu/call_exit/pair*") int returned_pair(struct gpubpf_ctx *ctx) { return call(ctx, 28, ctx->result); }
 #elif defined(LINES)
 static __always_inline int comes(struct gpubpf_ctx *ctx, __u32 kind)
 {

@@ -9,12 +9,12 @@ KERNELS, LANES, BLOCK = 6, 128, 32
 HEAD = """/* SPDX-License-Identifier: Apache-2.0 */
 __constant int table[8] = { 3, 1, 4, 1, 5, 9, 2, 6 };
 
-int weigh(__global const int *p, int i)
+__attribute__((noinline)) int weigh(__global const int *p, int i)
 {
 	return p[i & 127] * 3 + table[i & 7];
 }
 
-void leave(__global int *p, int i, int v)
+__attribute__((noinline)) void leave(__global int *p, int i, int v)
 {
 	p[0] = v;
 	if (v & 1)

@@ -98,7 +98,7 @@ int il_inject(const struct gpubpf_blob *module, const struct gpubpf_lower_job *j
 	for (uint32_t s = 0; s + 1 < job->nsites; s += 2)
 		for (uint32_t k = 0; k < n; k++)
 			if (!strcmp(list[k].info.name, job->sites[s].kernel)) {
-				wraps[nwraps++] = (struct gpubpf_spv_wrap){ &list[k], s, s + 1, UINT32_MAX };
+				wraps[nwraps++] = (struct gpubpf_spv_wrap){ &list[k], s, s + 1, UINT32_MAX, UINT32_MAX };
 				twin->twins[twin->ntwins++] = s;
 			}
 	if (!err)

@@ -3,6 +3,7 @@
  * Probes at single instructions: what the place gives goes into words behind the kernel's environment, of which the program
  * reads some; then the site is called. Functions that the kernel calls are given the environment as one parameter more, if
  * there are such places in them or in what they call. A function that several twins call asks the environment whose it is.
+ * Of functions with programs at their calls and returns: calls.h.
  * Nothing of the original moves, and no block is split: what depends on a condition is a function of its own.
  */
 #include "around.h"
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
+#include "calls.h"
 #include "core/lower/ctx.h"
 #include "give.h"
 
@@ -52,69 +55,26 @@ static void call_if(struct inject *in, struct spv_words *out, uint32_t condition
 	SPV_OP(out, SpvOpLabel, after);
 }
 
-/* A variable of the lane's three indices in its block: the module's, or ours. */
-static uint32_t local_id(struct inject *in)
-{
-	struct spv_build *b = &in->b;
-	const struct gpubpf_spv *m = b->m;
-	uint32_t vector, pointer;
-
-	for (uint32_t i = 0; i < m->functions && !in->local_id; i++)
-		if (m->insn[i].op == SpvOpDecorate && gpubpf_spv_word(m, &m->insn[i], 2) == SpvDecorationBuiltIn &&
-		    gpubpf_spv_word(m, &m->insn[i], 3) == SpvBuiltInLocalInvocationId)
-			in->local_id = gpubpf_spv_word(m, &m->insn[i], 1);
-	if (in->local_id)
-		return in->local_id;
-	in->local_id = spv_id(b);
-	vector = SPV_TYPE(b, SpvOpTypeVector, in->u64, 3);
-	pointer = SPV_TYPE(b, SpvOpTypePointer, SpvStorageClassInput, vector);
-	SPV_OP(&b->types, SpvOpVariable, pointer, in->local_id, SpvStorageClassInput);
-	SPV_OP(&b->decorations, SpvOpDecorate, in->local_id, SpvDecorationBuiltIn, SpvBuiltInLocalInvocationId);
-	return in->local_id;
-}
-
-/* Is the lane its block's first? */
-static uint32_t is_first_lane(struct inject *in, struct spv_words *out)
-{
-	const struct gpubpf_spv *m = in->b.m;
-	uint32_t variable = local_id(in), vector = SPV_TYPE(&in->b, SpvOpTypeVector, in->u64, 3), element = in->u64, all, zero;
-	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, gpubpf_spv_type_of(m, variable));
-
-	t = t ? gpubpf_spv_def(m, gpubpf_spv_word(m, t, 3)) : NULL;
-	if (t && t->op == SpvOpTypeVector) {
-		vector = gpubpf_spv_word(m, t, 1);
-		element = gpubpf_spv_word(m, t, 2);
-	}
-	variable = spv_made(in, out, SpvOpLoad, vector, variable);
-	all = spv_made2(in, out, SpvOpCompositeExtract, element, variable, 0);
-	for (uint32_t i = 1; i < 3; i++)
-		all = spv_made2(in, out, SpvOpBitwiseOr, element, all,
-			    spv_made2(in, out, SpvOpCompositeExtract, element, variable, i));
-	zero = spv_id(&in->b);
-	SPV_OP(&in->b.types, SpvOpConstantNull, element, zero);
-	return spv_made2(in, out, SpvOpIEqual, spv_type(&in->b, SpvOpTypeBool, NULL, 0), all, zero);
-}
-
-/* A function of ours that calls the sites of n bodies, all at one place: that of the environment's kernel; where only its
+/* A function of ours that calls the sites of n bodies, all at one place: that of the environment's twin; where only its
  * first lane is meant, by that. */
 static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t n, bool first_lane)
 {
 	struct spv_words *out = &in->definitions;
 	uint32_t type = SPV_TYPE(&in->b, SpvOpTypeFunction, in->none, in->p64), id = spv_id(&in->b), env = spv_id(&in->b);
-	uint32_t boolean = spv_type(&in->b, SpvOpTypeBool, NULL, 0), is, kernel, word;
+	uint32_t boolean = spv_type(&in->b, SpvOpTypeBool, NULL, 0), is, twin, word;
 
 	SPV_OP(out, SpvOpFunction, in->none, id, SpvFunctionControlMaskNone, type);
 	SPV_OP(out, SpvOpFunctionParameter, in->p64, env);
 	SPV_OP(out, SpvOpLabel, spv_id(&in->b));
-	word = spv_element(in, out, in->p64, env, ENV_WORD(kernel_id));
-	kernel = spv_id(&in->b);
-	SPV_OP(out, SpvOpLoad, in->u64, kernel, word, SpvMemoryAccessAlignedMask, 8);
+	word = spv_element(in, out, in->p64, env, spv_twin_word(in));
+	twin = spv_id(&in->b);
+	SPV_OP(out, SpvOpLoad, in->u64, twin, word, SpvMemoryAccessAlignedMask, 8);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t site = body[i].place.site;
 
-		is = spv_made2(in, out, SpvOpIEqual, boolean, kernel, spv_u64(&in->b, in->job->sites[site].kernel_id));
+		is = spv_made2(in, out, SpvOpIEqual, boolean, twin, spv_u64(&in->b, body[i].twin));
 		if (first_lane)
-			is = spv_made2(in, out, SpvOpLogicalAnd, boolean, is, is_first_lane(in, out));
+			is = spv_made2(in, out, SpvOpLogicalAnd, boolean, is, spv_is_first_lane(in, out));
 		call_if(in, out, is, site, env);
 	}
 	spv_op(out, SpvOpReturn, NULL, 0);
@@ -122,9 +82,9 @@ static uint32_t choose(struct inject *in, const struct spv_body *body, uint32_t 
 	return id;
 }
 
-void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env)
+void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uint32_t twin, uint32_t env)
 {
-	struct spv_body body = { .place.site = site };
+	struct spv_body body = { .place.site = site, .twin = twin };
 
 	spv_made2(in, out, SpvOpFunctionCall, in->none, choose(in, &body, 1, true), env);
 }
@@ -144,7 +104,9 @@ static bool same_place(const struct spv_body *a, const struct spv_body *b)
 /* n bodies of one place. */
 static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t n, uint32_t function, struct spv_words *out)
 {
-	struct spv_giving a = { .in = in, .out = out, .place = &body->place, .env = in->env[function] };
+	const struct spv_called *called = body->place.function ? spv_called(in, function) : NULL;
+	struct spv_giving a = { .in = in, .out = out, .place = &body->place, .called = called,
+				.env = called ? called->env : in->env[function] };
 	struct spv_access accesses[SPV_MOST_ACCESSES];
 	const char *unseen;
 
@@ -162,8 +124,11 @@ static void put_bodies(struct inject *in, const struct spv_body *body, uint32_t 
 
 static void put_all(struct inject *in, uint32_t insn, uint32_t function, bool after, struct spv_words *out)
 {
+	const struct spv_called *called = after ? NULL : spv_called(in, function);
 	uint32_t first = in->next, n;
 
+	if (called && called->top == insn)
+		spv_append(out, called->body.data, called->body.n);
 	while (first < in->nbodies && in->body[first].place.insn < insn)
 		first++;
 	in->next = first;
@@ -245,6 +210,7 @@ static void write_head(struct inject *in, uint32_t insn, struct spv_words *out)
 
 void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, bool *first, struct spv_words *out)
 {
+	const struct spv_called *called = spv_called(in, function);
 	uint16_t op = in->b.m->insn[insn].op;
 
 	if (op == SpvOpFunction && spv_takes_env(in, function)) {
@@ -254,18 +220,28 @@ void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, boo
 	if (op == SpvOpLabel) {
 		if (*first && spv_takes_env(in, function))
 			SPV_OP(out, SpvOpFunctionParameter, in->p64, in->env[function]);
+		spv_write_insn(in, insn, function, out);
+		if (*first && called)
+			spv_append(out, called->variables.data, called->variables.n);
 		*first = false;
+		return;
 	}
 	spv_write_insn(in, insn, function, out);
 }
 
 /* -- before the twins -- */
 
+/* What is first of the places at one instruction. */
+static uint32_t rank(enum gpubpf_site kind)
+{
+	return kind == GPUBPF_SITE_CALL ? 0 : gpubpf_place_has_name(kind) ? 1 : kind == GPUBPF_SITE_CALL_EXIT ? 3 : 2;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct spv_body *x = a, *y = b;
 	const uint32_t keys[][2] = { { x->place.insn, y->place.insn },
-				     { !gpubpf_place_has_name(x->place.kind), !gpubpf_place_has_name(y->place.kind) },
+				     { rank(x->place.kind), rank(y->place.kind) },
 				     { x->place.access, y->place.access },
 				     { x->place.kind, y->place.kind }, { x->place.site, y->place.site } };
 
@@ -290,7 +266,7 @@ static int gather(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint32
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nwraps; i++)
 		for (uint32_t k = 0; k < wraps[i].nplaces; k++)
-			in->body[in->nbodies++] = (struct spv_body){ wraps[i].places[k], wraps[i].kernel };
+			in->body[in->nbodies++] = (struct spv_body){ wraps[i].places[k], i };
 	qsort(in->body, in->nbodies, sizeof(*in->body), compare);
 	for (uint32_t i = 0; i < in->nbodies; i++) {
 		uint32_t site = in->body[i].place.site, words = ctx_words(in->body[i].place.kind);
@@ -342,9 +318,10 @@ int spv_around_init(struct inject *in, const struct gpubpf_spv_wrap *wraps, uint
 {
 	int err = gather(in, wraps, nwraps);
 
-	if (!err)
-		spread(in);
-	return err;
+	if (err)
+		return err;
+	spread(in);
+	return spv_calls_init(in);
 }
 
 void spv_around_finish(struct inject *in)
@@ -355,4 +332,5 @@ void spv_around_finish(struct inject *in)
 	free(in->env);
 	free(in->takes_env);
 	free(in->definitions.data);
+	spv_calls_finish(in);
 }

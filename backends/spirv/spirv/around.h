@@ -19,7 +19,7 @@ void spv_write_function(struct inject *in, uint32_t insn, uint32_t function, boo
 
 /* Call the site's function; returns what it answers. */
 uint32_t spv_call_site(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env);
-/* Likewise, by the first lane of each block. */
-void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uint32_t env);
+/* Likewise, by the first lane of each block, of a twin by its number. */
+void spv_call_first(struct inject *in, struct spv_words *out, uint32_t site, uint32_t twin, uint32_t env);
 
 #endif

@@ -2,9 +2,11 @@
 /* The places of single instructions, and the functions that have them. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "access.h"
+#include "core/wire/name.h"
 #include "named.h"
 #include "spv.h"
 
@@ -72,12 +74,24 @@ static void add_single(const struct gpubpf_spv *m, uint32_t insn, uint32_t line,
 			add(out, n, met, (struct gpubpf_spv_place){ .kind = what[i].kind, .line = line, .insn = insn });
 }
 
+/* Where a function is entered, and where it returns. */
+static void add_function(const struct gpubpf_spv *m, uint32_t insn, uint32_t line, uint32_t kinds, struct gpubpf_spv_place *out,
+			 uint32_t *n, uint32_t *met)
+{
+	bool returns = m->insn[insn].op == SpvOpReturn || m->insn[insn].op == SpvOpReturnValue;
+
+	if (kinds & GPUBPF_TAKES(CALL) && !met[GPUBPF_SITE_CALL] && gpubpf_spv_is_executed(m, &m->insn[insn]))
+		add(out, n, met, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL, .line = line, .insn = insn });
+	if (kinds & GPUBPF_TAKES(CALL_EXIT) && returns)
+		add(out, n, met, (struct gpubpf_spv_place){ .kind = GPUBPF_SITE_CALL_EXIT, .line = line, .insn = insn });
+}
+
 /* Lines: section 3.52.2, OpLine ends with its block. */
 uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out)
 {
 	uint32_t met[GPUBPF_NSITES] = { 0 }, n = 0, line = 0;
 
-	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN);
+	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
 	for (uint32_t i = m->def[function]; kinds && i < m->ninsns && m->insn[i].op != SpvOpFunctionEnd; i++) {
 		if (m->insn[i].op == SpvOpLine)
 			line = gpubpf_spv_word(m, &m->insn[i], 2);
@@ -85,6 +99,7 @@ uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32
 			line = 0;
 		else
 			add_accesses(m, i, line, kinds, out, &n, met);
+		add_function(m, i, line, kinds, out, &n, met);
 		add_single(m, i, line, kinds, out, &n, met);
 		add_barriers(m, i, line, kinds, out, &n, met);
 	}
@@ -98,7 +113,7 @@ struct list {
 	const struct gpubpf_spv *m;
 	struct gpubpf_pool *pool;
 	struct gpubpf_spv_kernel *all;
-	uint32_t n, kinds;
+	uint32_t n, kinds;     /* of a kernel without those of functions */
 	uint32_t *index;       /* [bound]: of functions that are listed, their index + 1 */
 	uint32_t *linked;      /* [bound]: index + 1 of what decorates the id with a name to be linked by */
 	uint32_t *met;         /* [n]: index + 1 of the function that was seen last to call it */
@@ -111,16 +126,58 @@ static bool has_body(const struct gpubpf_spv *m, uint32_t insn)
 	return insn < m->ninsns && m->insn[insn].op == SpvOpLabel;
 }
 
-/* Names that functions are linked by are one another's only; others get their id. */
 static void name_function(const struct list *l, struct gpubpf_spv_kernel *f)
 {
 	uint32_t linked = l->linked[f->function], named = l->m->name[f->function], end;
+	const char *name = "function";
 
 	if (linked)
-		snprintf(f->info.name, sizeof(f->info.name), "%s", gpubpf_spv_string(l->m, &l->m->insn[linked - 1], 3, &end));
-	if (!f->info.name[0] || strlen(f->info.name) + 1 == sizeof(f->info.name))
-		snprintf(f->info.name, sizeof(f->info.name), "%.200s.%u",
-			 named ? gpubpf_spv_string(l->m, &l->m->insn[named - 1], 2, &end) : "function", f->function);
+		name = gpubpf_spv_string(l->m, &l->m->insn[linked - 1], 3, &end);
+	else if (named)
+		name = gpubpf_spv_string(l->m, &l->m->insn[named - 1], 2, &end);
+	gpubpf_name_short(name, strlen(name), f->info.name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct gpubpf_spv_kernel *const *x = a, *const *y = b;
+
+	return strcmp((*x)->info.name, (*y)->info.name);
+}
+
+/* Names that functions are linked by are one another's only; others that several have get their id. */
+static int part_names(const struct list *l, uint32_t first)
+{
+	uint32_t n = l->n - first;
+	struct gpubpf_spv_kernel **all = gpubpf_pool_alloc(l->pool, n, sizeof(*all));
+	bool *shared = gpubpf_pool_alloc(l->pool, n, sizeof(*shared));
+	char name[200];
+
+	if (!all || !shared)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		all[i] = &l->all[first + i];
+	if (n)
+		qsort(all, n, sizeof(*all), compare_names);
+	for (uint32_t i = 0; i < n; i++)
+		shared[i] = !all[i]->info.name[0] || (i && !strcmp(all[i]->info.name, all[i - 1]->info.name)) ||
+			    (i + 1 < n && !strcmp(all[i]->info.name, all[i + 1]->info.name));
+	for (uint32_t i = 0; i < n; i++) {
+		if (!shared[i] || (l->linked[all[i]->function] && all[i]->info.name[0]))
+			continue;
+		snprintf(name, sizeof(name), "%.190s", all[i]->info.name);
+		snprintf(all[i]->info.name, sizeof(all[i]->info.name), "%s.%u", name[0] ? name : "function", all[i]->function);
+	}
+	return 0;
+}
+
+/* Those of functions are looked at where programs may stand at their calls. */
+static void read_params(struct list *l, struct gpubpf_spv_kernel *f)
+{
+	if (!(l->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION)) || gpubpf_spv_params(l->m, l->pool, f))
+		return;
+	f->info.nparams = 0;
+	snprintf(f->info.reason, sizeof(f->info.reason), "its parameters cannot be read");
 }
 
 static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf_spv_kernel *kernels)
@@ -156,9 +213,10 @@ static int find_functions(struct list *l, uint32_t nkernels, const struct gpubpf
 		f->function = id;
 		f->info.flags = GPUBPF_KINFO_FUNCTION;
 		name_function(l, f);
+		read_params(l, f);
 		l->index[id] = ++l->n;
 	}
-	return 0;
+	return part_names(l, nkernels);
 }
 
 /* Calls of what has a body, each function once. */
@@ -186,23 +244,28 @@ static int find_callees(struct list *l, uint32_t f)
 	return 0;
 }
 
+uint32_t gpubpf_spv_kinds_of(const struct gpubpf_kernel_info *info, uint32_t kinds)
+{
+	return info->flags & GPUBPF_KINFO_FUNCTION && !info->reason[0] ? kinds : kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
+}
+
 /* Behind the places that are listed already. */
 static int find_places(struct list *l, uint32_t f)
 {
 	char name[GPUBPF_PLACE_NAME];
 	struct gpubpf_kernel_info *info = &l->all[f].info;
-	uint32_t n = gpubpf_spv_places(l->m, l->all[f].function, l->kinds, NULL);
+	uint32_t kinds = gpubpf_spv_kinds_of(info, l->kinds), n = gpubpf_spv_places(l->m, l->all[f].function, kinds, NULL);
 	struct gpubpf_spv_place *found = gpubpf_pool_alloc(l->pool, n, sizeof(*found));
 	struct gpubpf_place *places = gpubpf_pool_alloc(l->pool, info->nplaces + n, sizeof(*places));
 
 	if (!found || !places)
 		return -ENOMEM;
-	gpubpf_spv_places(l->m, l->all[f].function, l->kinds, found);
+	gpubpf_spv_places(l->m, l->all[f].function, kinds, found);
 	if (info->nplaces)
 		memcpy(places, info->places, info->nplaces * sizeof(*places));
 	info->places = places;
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		for (uint32_t i = 0; i < n && l->kinds >> kind & 1; i++) {
+		for (uint32_t i = 0; i < n && kinds >> kind & 1; i++) {
 			struct gpubpf_place *place = &places[info->nplaces];
 
 			if (found[i].kind != kind)
@@ -222,7 +285,7 @@ static int find_places(struct list *l, uint32_t f)
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
 			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n)
 {
-	struct list l = { .m = m, .pool = pool, .kinds = kinds & gpubpf_places_of(GPUBPF_WHERE_INSN) };
+	struct list l = { .m = m, .pool = pool, .kinds = kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)) };
 	int err;
 
 	*n = nkernels;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/lower/ctx.h"
+#include "fill.h"
 #include "named.h"
 
 /* -- values -- */
@@ -285,6 +286,23 @@ static void put_mark(struct spv_giving *a, uint32_t word, uint32_t i)
 	store_any(a, word, gpubpf_spv_mark_value(a->in->b.m, &a->in->b.m->insn[a->place->insn]));
 }
 
+static void put_result(struct spv_giving *a, uint32_t word, uint32_t i)
+{
+	const struct gpubpf_spv *m = a->in->b.m;
+	const struct spv_called *c = a->called;
+	uint32_t value = gpubpf_spv_word(m, &m->insn[a->place->insn], 1);
+
+	if (m->insn[a->place->insn].op != SpvOpReturnValue || !c->result) {
+		store_any(a, word, m->insn[a->place->insn].op == SpvOpReturnValue ? value : 0);
+		return;
+	}
+	store_number(a, word, 0);
+	SPV_OP(a->out, SpvOpStore, c->result, value);
+	spv_copy_bytes(a->in, a->out, spv_made(a->in, a->out, SpvOpBitcast, a->in->p8,
+					       spv_element(a->in, a->out, a->in->p64, a->env, ENV_WORDS + word)),
+		       c->result_bytes, c->size < 8 ? c->size : 8);
+}
+
 static const struct {
 	const char *field;
 	void (*put)(struct spv_giving *a, uint32_t word, uint32_t i);
@@ -293,7 +311,7 @@ static const struct {
 	{ "mem.value", put_value }, { "mem.bytes", put_bytes }, { "mem.access", put_access }, { "mem.space", put_space },
 	{ "mem.count", put_count }, { "atomic.op", put_operation }, { "atomic.operand", put_atomic_operand },
 	{ "atomic.old", put_old }, { "barrier.id", put_barrier_id }, { "barrier.kind", put_barrier_kind },
-	{ "branch.taken", put_taken }, { "operand", put_operand }, { "mark", put_mark },
+	{ "branch.taken", put_taken }, { "operand", put_operand }, { "mark", put_mark }, { "result", put_result },
 };
 
 #define NFIELDS (sizeof(fields) / sizeof(*fields))

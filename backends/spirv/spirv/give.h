@@ -4,7 +4,7 @@
 #define GPUBPF_BACKENDS_SPIRV_SPIRV_GIVE_H
 
 #include "access.h"
-#include "splice.h"
+#include "calls.h"
 
 /* one place's text being made */
 struct spv_giving {
@@ -13,6 +13,7 @@ struct spv_giving {
 	const struct gpubpf_spv_place *place;
 	struct spv_access access;      /* of a place of accesses */
 	enum gpubpf_barrier_kind barrier;
+	const struct spv_called *called; /* of a function's place */
 	uint32_t env;
 	uint64_t reads;                /* of the words behind it */
 };

@@ -79,7 +79,7 @@ static int check_access(const struct draft *draft, const struct gpubpf_spv_place
 		snprintf(where, sizeof(where), " (line %u)", line);
 	if (at->kind == GPUBPF_SITE_BRANCH)
 		return check_branch(draft, at, why);
-	if (gpubpf_place_has_name(at->kind))
+	if (gpubpf_place_has_name(at->kind) || gpubpf_place_kind(at->kind)->where == GPUBPF_WHERE_FUNCTION)
 		return 0;
 	if (!gpubpf_place_kind(at->kind)->spaces) {
 		gpubpf_spv_barrier(m, insn, &barrier, &unseen);
@@ -134,7 +134,7 @@ static int draft_places(struct draft *draft, uint32_t function, struct gpubpf_in
 {
 	const struct gpubpf_spv_kernel *f = &draft->p->kernels[function];
 	struct gpubpf_spv_place *place = w->places + w->nplaces;
-	uint32_t n = gpubpf_spv_places(&draft->p->module, f->function, draft->kinds, place);
+	uint32_t n = gpubpf_spv_places(&draft->p->module, f->function, gpubpf_spv_kinds_of(&f->info, draft->kinds), place);
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++) {
@@ -142,6 +142,8 @@ static int draft_places(struct draft *draft, uint32_t function, struct gpubpf_in
 					       place[i].id);
 		if (place[i].site == UINT32_MAX)
 			continue;
+		if (gpubpf_place_kind(place[i].kind)->where == GPUBPF_WHERE_FUNCTION)
+			place[i].function = f;
 		err = check_access(draft, &place[i], why);
 		w->places[w->nplaces++] = place[i];
 	}
@@ -154,7 +156,7 @@ static int draft_inside(struct draft *draft, uint32_t kernel, struct gpubpf_inse
 	uint32_t most = 0;
 	int err = 0;
 
-	if (!(draft->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN)))
+	if (!(draft->kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION))))
 		return 0;
 	reach(draft->p, kernel, draft->reached);
 	for (uint32_t i = 0; i < draft->p->nfunctions; i++)
@@ -198,7 +200,8 @@ static int draft_site(struct draft *draft, const struct gpubpf_spv_image *p, uin
 		return 0;
 	*w = (struct gpubpf_spv_wrap){ .kernel = k, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				       .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
-				       .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0), .site = site };
+				       .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0),
+				       .end = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_END, "", 0), .site = site };
 	gpubpf_diag_init(&why);
 	err = draft_inside(draft, k - p->kernels, &at, w, &why);
 	if (err == -ENOMEM)

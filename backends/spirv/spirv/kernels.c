@@ -208,27 +208,29 @@ static void name_type(const struct gpubpf_spv *m, uint32_t type, unsigned depth,
 	}
 }
 
-static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t)
+/* Of private memory kernels are given nothing but what is theirs by value. */
+static enum gpubpf_param_kind pointer_kind(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
 {
 	switch (gpubpf_spv_word(m, t, 2)) {
 	case SpvStorageClassWorkgroup:
 		return GPUBPF_PARAM_LOCAL;
 	case SpvStorageClassFunction:
-		return GPUBPF_PARAM_BYTES; /* FuncParamAttr ByVal */
+		return by_value ? GPUBPF_PARAM_BYTES : GPUBPF_PARAM_POINTER;
 	default:
 		return GPUBPF_PARAM_POINTER;
 	}
 }
 
-static enum gpubpf_param_kind kind_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t)
+static enum gpubpf_param_kind kind_of(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *t, bool by_value)
 {
 	switch (t->op) {
 	case SpvOpTypeInt:
+	case SpvOpTypeBool: /* of functions */
 		return GPUBPF_PARAM_INT;
 	case SpvOpTypeFloat:
 		return GPUBPF_PARAM_FLOAT;
 	case SpvOpTypePointer:
-		return pointer_kind(m, t);
+		return pointer_kind(m, t, by_value);
 	case SpvOpTypeVector:
 	case SpvOpTypeArray:
 	case SpvOpTypeStruct:
@@ -245,25 +247,29 @@ static const char *name_of(const struct gpubpf_spv *m, uint32_t id)
 	return m->name[id] ? gpubpf_spv_string(m, &m->insn[m->name[id] - 1], 2, &end) : "";
 }
 
-static bool read_param(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *param, struct gpubpf_param *p)
+static bool read_param(const struct gpubpf_spv *m, const struct gpubpf_spv_insn *param, bool kernel, struct gpubpf_param *p)
 {
 	uint32_t type = gpubpf_spv_word(m, param, 1);
 	const struct gpubpf_spv_insn *t = gpubpf_spv_def(m, type);
 
 	if (!t)
 		return false;
-	p->kind = kind_of(m, t);
+	p->kind = kind_of(m, t, kernel || m->by_value[gpubpf_spv_word(m, param, 2)]);
 	name_type(m, type, 0, p->type, sizeof(p->type));
 	snprintf(p->name, sizeof(p->name), "%s", name_of(m, gpubpf_spv_word(m, param, 2)));
 	if (p->kind == GPUBPF_PARAM_OPAQUE)
 		return true;
+	if (t->op == SpvOpTypeBool) {
+		p->size = p->align = 1;
+		return true;
+	}
 	if (p->kind == GPUBPF_PARAM_BYTES && t->op == SpvOpTypePointer)
 		type = gpubpf_spv_word(m, t, 3);
 	return gpubpf_spv_layout(m, type, &p->size, &p->align);
 }
 
 /* The function's parameters follow it (section 2.4, 10); they must be those of its type. */
-static bool read_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
+bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
 {
 	const struct gpubpf_spv_insn *function = gpubpf_spv_def(m, k->function), *type;
 	uint32_t n = 0, bytes = 0;
@@ -287,7 +293,7 @@ static bool read_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, st
 
 		k->param_type[i] = gpubpf_spv_word(m, param, 1);
 		if (param->op != SpvOpFunctionParameter || k->param_type[i] != gpubpf_spv_word(m, type, 3 + i) ||
-		    !read_param(m, param, p) || bytes > UINT32_MAX / 2 - p->size - 16)
+		    !read_param(m, param, !(k->info.flags & GPUBPF_KINFO_FUNCTION), p) || bytes > UINT32_MAX / 2 - p->size - 16)
 			return false;
 		p->bytes_off = p->size ? bytes : UINT32_MAX;
 		bytes += (p->size + 15) & ~15u;
@@ -369,12 +375,13 @@ static void read_places(const struct gpubpf_spv *m, struct gpubpf_pool *pool, st
 		first = first ? first : line;
 		last = m->insn[i].op == SpvOpReturn ? line : last;
 	}
-	k->info.places = gpubpf_pool_alloc(pool, 3, sizeof(*k->info.places));
+	k->info.places = gpubpf_pool_alloc(pool, 4, sizeof(*k->info.places));
 	if (!k->info.places)
 		return;
 	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_ENTRY, 0, first);
 	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_EXIT, 0, last);
 	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_BLOCK_BEGIN, 0, first);
+	k->info.places[k->info.nplaces++] = gpubpf_place_of(GPUBPF_SITE_BLOCK_END, 0, last);
 }
 
 static void read_kernel(const struct module *module, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k)
@@ -389,7 +396,7 @@ static void read_kernel(const struct module *module, struct gpubpf_pool *pool, s
 	name = gpubpf_spv_string(m, entry, 3, &end);
 	gpubpf_name_short(name, strlen(name), info->name);
 	info->flags = module->flags | (k->function < m->bound ? module->calls.flags[k->function] : 0);
-	if (!read_params(m, pool, k)) {
+	if (!gpubpf_spv_params(m, pool, k)) {
 		info->nparams = 0;
 		why = "its parameters cannot be read";
 	}

@@ -5,7 +5,7 @@
  * point calls. But the twin runs beside the original, so in the twin's module the function of each wanted
  * kernel K itself becomes gpubpf_twin_K: it takes (__global uchar *arena, ulong launch, ulong pid) after K's
  * parameters; a block before its first one fills a struct gpubpf_env (maps/devlib.h) and calls the imported
- * gpubpf_site_<i>; before each OpReturn stands a call of the exit site. All ids stay, so execution modes,
+ * gpubpf_site_<i>; behind each OpReturn stands a call of the exit site. All ids stay, so execution modes,
  * decorations, interfaces and debug information hold as they are, and other kernels stay what they were.
  * Probes at instructions: around.c.
  */
@@ -19,6 +19,8 @@
 #include "backends/spirv/common/env_use.h"
 #include "maps/devlib.h"
 #include "around.h"
+#include "blocks.h"
+#include "fill.h"
 #include "give.h"
 #include "splice.h"
 
@@ -50,110 +52,18 @@ static uint32_t value(struct twin *t, uint32_t op, uint32_t type, uint32_t opera
 	return id;
 }
 
-static uint32_t variable(struct twin *t, uint32_t type)
-{
-	uint32_t pointer = SPV_TYPE(&t->in->b, SpvOpTypePointer, SpvStorageClassFunction, type);
-	uint32_t id = spv_id(&t->in->b);
-
-	SPV_OP(&t->variables, SpvOpVariable, pointer, id, SpvStorageClassFunction);
-	return id;
-}
-
-static uint32_t array_variable(struct twin *t, uint32_t element, uint32_t n)
-{
-	uint32_t count = spv_u32(&t->in->b, n);
-
-	return variable(t, SPV_TYPE(&t->in->b, SpvOpTypeArray, element, count));
-}
-
-static uint32_t element(struct twin *t, uint32_t type, uint32_t base, uint32_t index)
-{
-	return spv_element(t->in, &t->body, type, base, index);
-}
-
 static void store(struct twin *t, uint32_t word, uint32_t what)
 {
-	SPV_OP(&t->body, SpvOpStore, element(t, t->in->p64, t->env, word), what, SpvMemoryAccessAlignedMask, 8);
-}
-
-/* Where the bytes of a parameter lie in private memory, as a pointer to u8. */
-static uint32_t address_of(struct twin *t, uint32_t i)
-{
-	const struct gpubpf_spv_insn *type = gpubpf_spv_def(t->in->b.m, t->kernel->param_type[i]);
-	bool by_value = type->op == SpvOpTypePointer &&
-			gpubpf_spv_word(t->in->b.m, type, 2) == SpvStorageClassFunction;
-	uint32_t at = t->param[i];
-
-	if (!by_value) {
-		at = variable(t, t->kernel->param_type[i]);
-		SPV_OP(&t->body, SpvOpStore, at, t->param[i]);
-	}
-	return value(t, SpvOpBitcast, t->in->p8, at);
-}
-
-static void copy(struct twin *t, uint32_t to, uint32_t from, uint32_t size)
-{
-	uint32_t n = spv_u64(&t->in->b, size);
-
-	SPV_OP(&t->body, SpvOpCopyMemorySized, to, from, n, SpvMemoryAccessAlignedMask, 1);
-}
-
-/* As include/gpubpf/ctx.h says. */
-static void store_arg(struct twin *t, uint32_t i)
-{
-	const struct gpubpf_param *p = &t->kernel->info.params[i];
-	uint32_t word = ENV_WORD(arg) + i, bits = t->param[i];
-
-	if (p->size == 2) /* half alone needs no integers of its size */
-		spv_capability(&t->in->b, SpvCapabilityInt16);
-	switch (p->kind) {
-	case GPUBPF_PARAM_FLOAT:
-		bits = value(t, SpvOpBitcast, SPV_TYPE(&t->in->b, SpvOpTypeInt, 8 * p->size, 0), bits);
-		/* fall through */
-	case GPUBPF_PARAM_INT:
-		store(t, word, p->size < 8 ? value(t, SpvOpUConvert, t->in->u64, bits) : bits);
-		return;
-	case GPUBPF_PARAM_POINTER:
-	case GPUBPF_PARAM_LOCAL:
-		store(t, word, value(t, SpvOpConvertPtrToU, t->in->u64, bits));
-		return;
-	case GPUBPF_PARAM_BYTES:
-		store(t, word, spv_u64(&t->in->b, 0));
-		copy(t, value(t, SpvOpBitcast, t->in->p8, element(t, t->in->p64, t->env, word)), address_of(t, i),
-		     p->size < 8 ? p->size : 8);
-		return;
-	case GPUBPF_PARAM_OPAQUE:
-		store(t, word, spv_u64(&t->in->b, 0));
-		return;
-	}
-}
-
-/* For helper 520: the bytes at the offsets of the site. */
-static void store_bytes(struct twin *t)
-{
-	uint32_t size = gpubpf_env_bytes(&t->use, t->site), word;
-
-	word = element(t, t->in->p64, t->env, ENV_WORD(arg_bytes));
-	if (!size) {
-		SPV_OP(&t->body, SpvOpStore, word, spv_u64(&t->in->b, 0), SpvMemoryAccessAlignedMask, 8);
-		return;
-	}
-	t->bytes = value(t, SpvOpBitcast, t->in->p8, array_variable(t, t->in->u8, size));
-	for (uint32_t i = 0; i < t->site->nparams && i < t->kernel->info.nparams; i++)
-		if (gpubpf_env_reads_bytes(&t->use, t->site, i))
-			copy(t, element(t, t->in->p8, t->bytes, t->site->params[i].bytes_off), address_of(t, i),
-			     t->kernel->info.params[i].size);
-	SPV_OP(&t->body, SpvOpStore,
-	       value(t, SpvOpBitcast, SPV_TYPE(&t->in->b, SpvOpTypePointer, SpvStorageClassFunction, t->in->p8), word),
-	       t->bytes, SpvMemoryAccessAlignedMask, 8);
+	SPV_OP(&t->body, SpvOpStore, spv_element(t->in, &t->body, t->in->p64, t->env, word), what, SpvMemoryAccessAlignedMask, 8);
 }
 
 static void fill_env(struct twin *t)
 {
+	struct spv_fill fill = { t->in, &t->variables, &t->body, t->kernel, t->site, t->param, 0, t->use };
 	struct spv_build *b = &t->in->b;
 	uint32_t n = t->kernel->info.nparams;
 
-	t->env = value(t, SpvOpBitcast, t->in->p64, array_variable(t, t->in->u64, ENV_WORDS + t->in->words));
+	t->env = fill.env = spv_new_env(&fill);
 	t->in->env[t->kernel->function] = t->env;
 	store(t, ENV_WORD(arena), value(t, SpvOpConvertPtrToU, t->in->u64, t->param[n]));
 	store(t, ENV_WORD(launch), t->param[n + 1]);
@@ -161,15 +71,11 @@ static void fill_env(struct twin *t)
 	store(t, ENV_WORD(kernel_id), spv_u64(b, t->site->kernel_id));
 	/* device, and flags in the upper half */
 	store(t, ENV_WORD(device), spv_u64(b, t->in->job->caps->ordinal));
-	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++)
-		if (t->use.args >> i & 1 && i < n)
-			store_arg(t, i);
-		else if (t->use.args >> i & 1)
-			store(t, ENV_WORD(arg) + i, spv_u64(b, 0));
-	store_bytes(t);
+	store(t, spv_twin_word(t->in), spv_u64(b, t - t->in->twins));
+	spv_fill_args(&fill);
 }
 
-/* Return if the site's answer asks to end the thread. */
+/* Go to the function's end if the site's answer asks to end the thread. */
 static void leave_if(struct twin *t, uint32_t answer)
 {
 	struct spv_build *b = &t->in->b;
@@ -178,7 +84,7 @@ static void leave_if(struct twin *t, uint32_t answer)
 	SPV_OP(&t->body, SpvOpINotEqual, spv_type(b, SpvOpTypeBool, NULL, 0), asked, answer, spv_u32(b, 0));
 	SPV_OP(&t->body, SpvOpBranchConditional, asked, leave, stay);
 	SPV_OP(&t->body, SpvOpLabel, leave);
-	spv_op(&t->body, SpvOpReturn, NULL, 0);
+	SPV_OP(&t->body, SpvOpBranch, t->ended);
 	SPV_OP(&t->body, SpvOpLabel, stay);
 }
 
@@ -221,16 +127,20 @@ static int make_twin(struct inject *in, const struct gpubpf_spv_wrap *w)
 	gpubpf_env_use(in->job, w->entry, &t->use);
 	gpubpf_env_use(in->job, w->exit, &t->use);
 	gpubpf_env_use(in->job, w->begin, &t->use);
+	gpubpf_env_use(in->job, w->end, &t->use);
 	for (uint32_t i = 0; i < w->nplaces; i++)
-		if (!i || w->places[i].site != w->places[i - 1].site)
+		if (!w->places[i].function && (!i || w->places[i].site != w->places[i - 1].site))
 			gpubpf_env_use(in->job, w->places[i].site, &t->use);
 	t->out = spv_id(&in->b);
+	t->ended = spv_id(&in->b);
 	err = make_params(t);
 	if (err < 0)
 		return err;
 	fill_env(t);
+	if (w->end != UINT32_MAX)
+		spv_count_lanes(in, &t->body);
 	if (w->begin != UINT32_MAX)
-		spv_call_first(in, &t->body, w->begin, t->env);
+		spv_call_first(in, &t->body, w->begin, t - in->twins, t->env);
 	if (w->entry != UINT32_MAX) {
 		uint32_t answer = spv_call_site(t->in, &t->body, w->entry, t->env);
 
@@ -255,27 +165,31 @@ static struct twin *twin_of(struct inject *in, uint32_t function)
 	return NULL;
 }
 
-/* The entry point of a twin: K's, with another name, and the same interface, but for what we read ourselves. */
+/* The entry point of a twin: K's, with another name, and the same interface, but for what we read ourselves; of other than
+ * inputs only later versions say so (section 3.52.6). */
 static void write_entry(const struct twin *t, uint32_t i, struct spv_words *out)
 {
 	const struct gpubpf_spv *m = t->in->b.m;
 	const struct gpubpf_spv_insn *entry = &m->insn[i];
-	uint32_t end, n, *ids;
+	uint32_t end, n, had, *ids;
 
 	gpubpf_spv_string(m, entry, 3, &end);
-	n = entry->n - end;
-	ids = calloc(n + 1, sizeof(*ids));
+	n = had = entry->n - end;
+	ids = calloc(n + SPV_NINPUTS, sizeof(*ids));
 	if (!ids) {
 		out->failed = true;
 		return;
 	}
 	memcpy(ids, m->words + entry->at + end, n * sizeof(*ids));
-	ids[n] = t->in->local_id;
-	for (uint32_t k = 0; k < n; k++)
-		if (ids[k] == ids[n])
-			ids[n] = 0;
-	spv_op_string(out, SpvOpEntryPoint, (uint32_t[]){ SpvExecutionModelKernel, t->kernel->function }, 2, t->name,
-		      ids, n + (ids[n] != 0));
+	for (uint32_t k = 0; k < SPV_NINPUTS; k++) {
+		bool named = !t->in->input[k] || (k == SPV_LANES && m->version < 0x10400);
+
+		for (uint32_t j = 0; j < had; j++)
+			named |= ids[j] == t->in->input[k];
+		if (!named)
+			ids[n++] = t->in->input[k];
+	}
+	spv_op_string(out, SpvOpEntryPoint, (uint32_t[]){ SpvExecutionModelKernel, t->kernel->function }, 2, t->name, ids, n);
 	free(ids);
 }
 
@@ -338,6 +252,10 @@ static void write_twin(struct twin *t, uint32_t i, bool *first, struct spv_words
 		SPV_OP(out, SpvOpLabel, t->out);
 		if (t->wrap->exit != UINT32_MAX)
 			spv_call_site(t->in, out, t->wrap->exit, t->env);
+		SPV_OP(out, SpvOpBranch, t->ended);
+		SPV_OP(out, SpvOpLabel, t->ended);
+		if (t->wrap->end != UINT32_MAX)
+			spv_call_last(t->in, out, t->wrap->end, t->env);
 		spv_op(out, SpvOpReturn, NULL, 0);
 		break;
 	}

@@ -14,11 +14,16 @@
 
 struct twin;
 
+struct spv_called;
+
 /* a place's body, which stands there for the launches of one twin */
 struct spv_body {
 	struct gpubpf_spv_place place;
-	const struct gpubpf_spv_kernel *kernel;
+	uint32_t twin;                     /* its number */
 };
+
+/* variables that a twin may read: its entry point names them */
+enum spv_input { SPV_LOCAL_ID, SPV_BLOCK_SIZE, SPV_LANES, SPV_NINPUTS };
 
 struct inject {
 	struct spv_build b;
@@ -34,10 +39,12 @@ struct inject {
 	struct spv_body *body;             /* in the order of the code */
 	uint32_t nbodies, next;            /* next: where the last search ended */
 	uint32_t words;                    /* most that a place gives: behind struct gpubpf_env */
+	struct spv_called *called;         /* functions with programs at their calls and returns */
+	uint32_t ncalled;
 	uint64_t *reads;                   /* [nsites]: of those words */
 	uint32_t index[ENV_WORDS + 64];    /* constants, 0: not made yet */
 	uint32_t undef;                    /* in place of an environment */
-	uint32_t local_id;                 /* the variable, 0: it is not read */
+	uint32_t input[SPV_NINPUTS];       /* 0: it is not read */
 	struct spv_words definitions;      /* functions of ours */
 };
 
@@ -52,8 +59,15 @@ struct twin {
 	struct spv_words variables, body;  /* of the block before K's first */
 	struct spv_words params;
 	uint32_t *param;                   /* ids: K's, then the three of the twin */
-	uint32_t type, out;                /* of the function; its last block, where all returns go */
-	uint32_t env, bytes;               /* as pointers to u64 and u8 */
+	uint32_t type;                     /* of the function */
+	uint32_t out, ended;               /* its last blocks: where all returns go; where threads go that programs end */
+	uint32_t env;                      /* as a pointer to u64 */
 };
+
+/* The word behind struct gpubpf_env and what places give that has the twin's number. */
+static inline uint32_t spv_twin_word(const struct inject *in)
+{
+	return ENV_WORDS + in->words;
+}
 
 #endif

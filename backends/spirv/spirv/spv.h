@@ -32,6 +32,7 @@ struct gpubpf_spv {
 	uint32_t *def;                 /* [bound]: index + 1 of the instruction that defines the id, 0 none */
 	uint8_t *packed;               /* [bound]: the id is decorated CPacked */
 	uint8_t *built_in;             /* [bound]: BuiltIn: a variable that no memory is behind, whatever its storage class */
+	uint8_t *by_value;             /* [bound]: the parameter is decorated ByVal */
 	uint32_t *name;                /* [bound]: index + 1 of its OpName, 0 none */
 	uint32_t functions;            /* index of the first OpFunction, or ninsns */
 	uint32_t *line;                /* [ninsns]: index + 1 of the OpLine whose line begins there (lines.c); NULL: not asked for */
@@ -72,10 +73,16 @@ struct gpubpf_spv_kernel {
 int gpubpf_spv_kernels(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel **kernels,
 		       uint32_t *nkernels);
 
-/* Of kinds of instructions' places (GPUBPF_TAKES): what kernels have in them, and behind the kernels the functions of the
+/* Fill in the parameters of a kernel or function. False: they cannot be read. */
+bool gpubpf_spv_params(const struct gpubpf_spv *m, struct gpubpf_pool *pool, struct gpubpf_spv_kernel *k);
+
+/* Of kinds of places of instructions and functions (GPUBPF_TAKES): what kernels have in them, and behind the kernels the functions of the
  * module, each with what it calls and its places (functions.c). 0 or -ENOMEM. */
 int gpubpf_spv_functions(const struct gpubpf_spv *m, struct gpubpf_pool *pool, uint32_t kinds,
 			 struct gpubpf_spv_kernel **kernels, uint32_t nkernels, uint32_t *n);
+
+/* Of these kinds of places those that a kernel or function can have in its code. */
+uint32_t gpubpf_spv_kinds_of(const struct gpubpf_kernel_info *info, uint32_t kinds);
 
 /* Fill in m->line. 0 or -ENOMEM. */
 int gpubpf_spv_lines(struct gpubpf_spv *m, struct gpubpf_pool *pool);
@@ -87,16 +94,18 @@ struct gpubpf_spv_place {
 	enum gpubpf_site kind;
 	uint32_t id, line;             /* as in struct gpubpf_place */
 	uint32_t insn, access;         /* index; which of its accesses (access.h) */
+	const struct gpubpf_spv_kernel *function; /* of a function's place: whose it is */
 	uint32_t site;                 /* whose body stands there, when that is known */
 };
 
-/* The places of these kinds in a function, in the order of its code; returns how many. out NULL: counts them. */
+/* The places of these kinds in a function, of a kernel those of instructions alone, in the order of the code; returns how many.
+ * out NULL: counts them. */
 uint32_t gpubpf_spv_places(const struct gpubpf_spv *m, uint32_t function, uint32_t kinds, struct gpubpf_spv_place *out);
 
 /* one kernel of the twin: the sites on it as indices in the job, UINT32_MAX: none */
 struct gpubpf_spv_wrap {
 	const struct gpubpf_spv_kernel *kernel;
-	uint32_t entry, exit, begin;   /* begin: of blocks */
+	uint32_t entry, exit, begin, end; /* begin, end: of blocks */
 	struct gpubpf_spv_place *places; /* in its code and that of functions that it calls */
 	uint32_t nplaces;
 	uint32_t site;                 /* any on the kernel, which may have none of its places */
@@ -107,6 +116,7 @@ static inline uint32_t gpubpf_spv_first_site(const struct gpubpf_spv_wrap *w)
 	uint32_t first = w->entry < w->exit ? w->entry : w->exit;
 
 	first = w->begin < first ? w->begin : first;
+	first = w->end < first ? w->end : first;
 	for (uint32_t i = 0; i < w->nplaces; i++)
 		first = w->places[i].site < first ? w->places[i].site : first;
 	return first == UINT32_MAX ? w->site : first;

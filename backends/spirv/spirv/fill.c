@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fill.h"
+
+#include "give.h"
+
+static uint32_t value(struct spv_fill *f, uint32_t op, uint32_t type, uint32_t operand)
+{
+	return spv_made(f->in, f->body, op, type, operand);
+}
+
+static uint32_t variable(struct spv_fill *f, uint32_t type)
+{
+	uint32_t pointer = SPV_TYPE(&f->in->b, SpvOpTypePointer, SpvStorageClassFunction, type);
+	uint32_t id = spv_id(&f->in->b);
+
+	SPV_OP(f->variables, SpvOpVariable, pointer, id, SpvStorageClassFunction);
+	return id;
+}
+
+static uint32_t array_variable(struct spv_fill *f, uint32_t element, uint32_t n)
+{
+	uint32_t count = spv_u32(&f->in->b, n);
+
+	return variable(f, SPV_TYPE(&f->in->b, SpvOpTypeArray, element, count));
+}
+
+uint32_t spv_new_env(struct spv_fill *f)
+{
+	return value(f, SpvOpBitcast, f->in->p64, array_variable(f, f->in->u64, spv_twin_word(f->in) + 1));
+}
+
+uint32_t spv_new_bytes(struct spv_fill *f, uint32_t type, uint32_t *id)
+{
+	*id = variable(f, type);
+	return value(f, SpvOpBitcast, f->in->p8, *id);
+}
+
+static uint32_t element(struct spv_fill *f, uint32_t type, uint32_t base, uint32_t index)
+{
+	return spv_element(f->in, f->body, type, base, index);
+}
+
+static void store(struct spv_fill *f, uint32_t word, uint32_t what)
+{
+	SPV_OP(f->body, SpvOpStore, element(f, f->in->p64, f->env, word), what, SpvMemoryAccessAlignedMask, 8);
+}
+
+/* Where the bytes of a parameter lie in private memory, as a pointer to u8. */
+static uint32_t address_of(struct spv_fill *f, uint32_t i)
+{
+	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);
+	bool by_value = type->op == SpvOpTypePointer && f->of->info.params[i].kind == GPUBPF_PARAM_BYTES;
+	uint32_t at = f->param[i];
+
+	if (!by_value) {
+		at = variable(f, f->of->param_type[i]);
+		SPV_OP(f->body, SpvOpStore, at, f->param[i]);
+	}
+	return value(f, SpvOpBitcast, f->in->p8, at);
+}
+
+void spv_copy_bytes(struct inject *in, struct spv_words *out, uint32_t to, uint32_t from, uint32_t size)
+{
+	uint32_t n = spv_u64(&in->b, size);
+
+	SPV_OP(out, SpvOpCopyMemorySized, to, from, n, SpvMemoryAccessAlignedMask, 1);
+}
+
+/* An integer without a sign; a function may take a truth. */
+static uint32_t widened(struct spv_fill *f, uint32_t i, uint32_t bits)
+{
+	const struct gpubpf_spv_insn *type = gpubpf_spv_def(f->in->b.m, f->of->param_type[i]);
+	uint32_t id;
+
+	if (type->op != SpvOpTypeBool)
+		return f->of->info.params[i].size < 8 ? value(f, SpvOpUConvert, f->in->u64, bits) : bits;
+	id = spv_id(&f->in->b);
+	SPV_OP(f->body, SpvOpSelect, f->in->u64, id, bits, spv_u64(&f->in->b, 1), spv_u64(&f->in->b, 0));
+	return id;
+}
+
+/* As include/gpubpf/ctx.h says. */
+static void store_arg(struct spv_fill *f, uint32_t i)
+{
+	const struct gpubpf_param *p = &f->of->info.params[i];
+	uint32_t word = ENV_WORD(arg) + i, bits = f->param[i];
+
+	if (p->size == 2) /* half alone needs no integers of its size */
+		spv_capability(&f->in->b, SpvCapabilityInt16);
+	switch (p->kind) {
+	case GPUBPF_PARAM_FLOAT:
+		bits = value(f, SpvOpBitcast, SPV_TYPE(&f->in->b, SpvOpTypeInt, 8 * p->size, 0), bits);
+		/* fall through */
+	case GPUBPF_PARAM_INT:
+		store(f, word, widened(f, i, bits));
+		return;
+	case GPUBPF_PARAM_POINTER:
+	case GPUBPF_PARAM_LOCAL:
+		store(f, word, value(f, SpvOpConvertPtrToU, f->in->u64, bits));
+		return;
+	case GPUBPF_PARAM_BYTES:
+		store(f, word, spv_u64(&f->in->b, 0));
+		spv_copy_bytes(f->in, f->body, value(f, SpvOpBitcast, f->in->p8, element(f, f->in->p64, f->env, word)),
+			       address_of(f, i), p->size < 8 ? p->size : 8);
+		return;
+	case GPUBPF_PARAM_OPAQUE:
+		store(f, word, spv_u64(&f->in->b, 0));
+		return;
+	}
+}
+
+/* For helper 520: the bytes at the offsets of the site. */
+static void store_bytes(struct spv_fill *f)
+{
+	uint32_t size = gpubpf_env_bytes(&f->use, f->site), word, bytes;
+
+	word = element(f, f->in->p64, f->env, ENV_WORD(arg_bytes));
+	if (!size) {
+		SPV_OP(f->body, SpvOpStore, word, spv_u64(&f->in->b, 0), SpvMemoryAccessAlignedMask, 8);
+		return;
+	}
+	bytes = value(f, SpvOpBitcast, f->in->p8, array_variable(f, f->in->u8, size));
+	for (uint32_t i = 0; i < f->site->nparams && i < f->of->info.nparams; i++)
+		if (gpubpf_env_reads_bytes(&f->use, f->site, i))
+			spv_copy_bytes(f->in, f->body, element(f, f->in->p8, bytes, f->site->params[i].bytes_off),
+				       address_of(f, i), f->of->info.params[i].size);
+	SPV_OP(f->body, SpvOpStore,
+	       value(f, SpvOpBitcast, SPV_TYPE(&f->in->b, SpvOpTypePointer, SpvStorageClassFunction, f->in->p8), word),
+	       bytes, SpvMemoryAccessAlignedMask, 8);
+}
+
+void spv_fill_args(struct spv_fill *f)
+{
+	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++)
+		if (f->use.args >> i & 1 && i < f->of->info.nparams)
+			store_arg(f, i);
+		else if (f->use.args >> i & 1)
+			store(f, ENV_WORD(arg) + i, spv_u64(&f->in->b, 0));
+	store_bytes(f);
+}
