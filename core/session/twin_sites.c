@@ -283,6 +283,17 @@ static bool add_sites(struct gpubpf_making *m, uint32_t kernel, const struct gpu
 	return fits;
 }
 
+/* A kernel has one number, whichever of its sites asks. */
+static void share_id(struct gpubpf_making *m, uint32_t from)
+{
+	uint64_t id = 0;
+
+	for (uint32_t i = from; i < m->nsites; i++)
+		id = m->sites[i].kernel_id ? m->sites[i].kernel_id : id;
+	for (uint32_t i = from; i < m->nsites; i++)
+		m->sites[i].kernel_id = id;
+}
+
 /* Every program that may mean the kernel must be for a place that the target takes. */
 static bool places_fit(const struct gpubpf_making *m, uint32_t kernel)
 {
@@ -343,6 +354,7 @@ static void choose_kernel(struct gpubpf_making *m, uint32_t kernel)
 		   !gpubpf_named_program(&m->req->unit)) {
 		gpubpf_making_refuse(k, "no program names it");
 	}
+	share_id(m, nsites);
 }
 
 int gpubpf_making_choose(struct gpubpf_making *m)

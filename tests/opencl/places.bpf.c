@@ -103,6 +103,14 @@ static __always_inline int note(struct gpubpf_ctx *ctx, __u32 kind)
 	return 0;
 }
 
+GPUBPF_ARRAY(entered, __u64, 1);
+
+SEC("gpu/entry/*") int enter(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&entered, 0, 1); /* which kernel it is, the others ask alone */
+	return 0;
+}
+
 SEC("gpu/block_begin/*") int begin(struct gpubpf_ctx *ctx) { return note(ctx, 10); }
 SEC("gpu/block_end/*") int end(struct gpubpf_ctx *ctx) { return note(ctx, 29); }
 SEC("gpu/exit/*") int leave(struct gpubpf_ctx *ctx)

@@ -77,6 +77,14 @@ uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site)
 	return words;
 }
 
+const struct gpubpf_site_desc *gpubpf_env_site(const struct gpubpf_lower_job *job, uint32_t site)
+{
+	for (uint32_t i = 0; i < job->nsites; i++)
+		if (!job->sites[i].function[0] && !strcmp(job->sites[i].kernel, job->sites[site].kernel))
+			return &job->sites[i];
+	return &job->sites[site];
+}
+
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i)
 {
 	const struct gpubpf_param *p = &site->params[i];

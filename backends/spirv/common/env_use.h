@@ -16,6 +16,8 @@ struct gpubpf_env_use {
 void gpubpf_env_use(const struct gpubpf_lower_job *job, uint32_t site, struct gpubpf_env_use *use);
 /* Bit i: a program of the site reads word i of what its places give (core/lower/ctx.h). */
 uint64_t gpubpf_env_words(const struct gpubpf_lower_job *job, uint32_t site);
+/* A site on the same kernel whose parameters are the kernel's; where all are functions', the site itself. */
+const struct gpubpf_site_desc *gpubpf_env_site(const struct gpubpf_lower_job *job, uint32_t site);
 /* Are the bytes of parameter i needed, and does the site have a place for them? */
 bool gpubpf_env_reads_bytes(const struct gpubpf_env_use *use, const struct gpubpf_site_desc *site, uint32_t i);
 /* Does a program at the kernel's places end threads elsewhere than at its entry? There a lane can leave alone. */

@@ -123,7 +123,7 @@ static int make_twin(struct inject *in, const struct gpubpf_spv_wrap *w)
 
 	*t = (struct twin){ .in = in, .wrap = w, .kernel = w->kernel };
 	snprintf(t->name, sizeof(t->name), "gpubpf_twin_%s", w->kernel->info.name);
-	t->site = &in->job->sites[gpubpf_spv_first_site(w)];
+	t->site = gpubpf_env_site(in->job, gpubpf_spv_first_site(w));
 	gpubpf_env_use(in->job, w->entry, &t->use);
 	gpubpf_env_use(in->job, w->exit, &t->use);
 	gpubpf_env_use(in->job, w->begin, &t->use);
