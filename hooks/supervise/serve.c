@@ -14,9 +14,6 @@
 #include <unistd.h>
 
 #define THREADS 4
-#ifndef SECCOMP_ADDFD_FLAG_SEND
-#define SECCOMP_ADDFD_FLAG_SEND (1ul << 1)
-#endif
 
 static struct seccomp_notif_sizes sizes;
 
@@ -38,20 +35,16 @@ static void send_result(struct notice *n, struct seccomp_notif_resp *resp, long 
 	ioctl(n->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
 }
 
-/* At once with the answer from Linux 5.14 on: then no caller that was killed meanwhile has it. */
+/* Ours is closed before the caller goes on: an object whose last descriptor it closes is gone then. So the two are not one step
+ * (SECCOMP_ADDFD_FLAG_SEND). */
 static void send_file(struct notice *n, struct seccomp_notif_resp *resp, int fd)
 {
-	struct seccomp_notif_addfd add = {
-		.id = n->call->id, .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC,
-	};
-	int theirs;
+	struct seccomp_notif_addfd add = { .id = n->call->id, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC };
+	int theirs = ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	long result = theirs < 0 ? -errno : theirs;
 
-	if (ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 && errno != ENOENT) {
-		add.flags = 0;
-		theirs = ioctl(n->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-		send_result(n, resp, theirs < 0 ? -errno : theirs);
-	}
 	close(fd);
+	send_result(n, resp, result);
 }
 
 static void serve_one(int listener, struct seccomp_notif *call, struct seccomp_notif_resp *resp)
