@@ -10,6 +10,7 @@
 
 #define SCRIPTS 4                  /* that name one another, as the Linux kernel has it */
 #define HEADERS 64                 /* of a program that are looked at */
+#define NOTES 16                   /* of a segment */
 #define GO_BUILD_ID 4              /* note of Go's linker */
 
 /* What stands at a place of a file, as far as there is any; bytes. */
@@ -20,15 +21,28 @@ static size_t read_at(int fd, void *buf, size_t size, uint64_t at)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-static bool is_go_note(int fd, const Elf64_Phdr *note)
+static uint64_t aligned(uint64_t size)
+{
+	return (size + 3) & ~3ull;
+}
+
+/* Among the notes of a segment: one of Go's linker. */
+static bool has_go_note(int fd, const Elf64_Phdr *notes)
 {
 	struct {
 		Elf64_Nhdr header;
 		char name[4];
-	} first;
+	} note;
+	uint64_t at = 0;
 
-	return read_at(fd, &first, sizeof(first), note->p_offset) == sizeof(first) && first.header.n_type == GO_BUILD_ID &&
-	       first.header.n_namesz == sizeof(first.name) && !memcmp(first.name, "Go\0", sizeof(first.name));
+	for (int i = 0; i < NOTES && at < notes->p_filesz; i++) {
+		if (read_at(fd, &note, sizeof(note), notes->p_offset + at) != sizeof(note))
+			return false;
+		if (note.header.n_type == GO_BUILD_ID && note.header.n_namesz == sizeof(note.name) && !memcmp(note.name, "Go\0", sizeof(note.name)))
+			return true;
+		at += sizeof(note.header) + aligned(note.header.n_namesz) + aligned(note.header.n_descsz);
+	}
+	return false;
 }
 
 /* The loader of glibc, for which the preload is made, is called so everywhere. */
@@ -53,7 +67,7 @@ static enum gpubpf_reach of_headers(int fd, const Elf64_Ehdr *elf)
 			return GPUBPF_REACHED;
 		if (header.p_type == PT_INTERP)
 			reach = is_our_loader(fd, &header) ? GPUBPF_REACHED : GPUBPF_OTHER_LIBC;
-		go |= header.p_type == PT_NOTE && is_go_note(fd, &header);
+		go |= header.p_type == PT_NOTE && has_go_note(fd, &header);
 	}
 	return reach == GPUBPF_REACHED && go ? GPUBPF_OWN_CALLS : reach;
 }
