@@ -111,6 +111,7 @@ static void records(void)
 
 static void values(void)
 {
+	char words[100];
 	uint32_t key = 1;
 	struct gpubpf_map_view v;
 
@@ -133,7 +134,9 @@ static void values(void)
 	update(device, GEN_LRU, 3);
 	key = 3;
 	gpubpf_map_delete(&v, &key);
-	expect("map lru keeps other words beside the same values, from byte 128 of 784 on");
+	snprintf(words, sizeof(words), "map lru keeps other words beside the same values, from byte 128 of %u on",
+		 (unsigned)group.layout.maps[GEN_LRU].size);
+	expect(words);
 }
 
 /* A ring whose size is asked for, and nothing else, is one. */
