@@ -333,6 +333,8 @@ static int run_elem(struct elem *e)
 	case BPF_MAP_LOOKUP_ELEM:
 		return sys_value_look(e->s, map, gpubpf_map__lookup_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_LOOKUP_AND_DELETE_ELEM:
+		if (map->type->flags & (GPUBPF_MAP_U32KEY | GPUBPF_MAP_ASKED))
+			return -524; /* ENOTSUPP, the kernel's alone: nothing can be taken away */
 		return sys_value_look(e->s, map, gpubpf_map__lookup_and_delete_elem, e->key, e->key_size, e->back, e->flags);
 	case BPF_MAP_UPDATE_ELEM:
 		return sys_value_update(e->s, map, e->key, e->key_size, e->value, e->value_size, e->flags);

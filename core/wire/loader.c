@@ -13,7 +13,7 @@ void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE])
 {
 	const char *end = strrchr(session, '.');
 
-	snprintf(out, GPUBPF_BPF_PINS_SIZE, "%.*s.pin", end ? (int)(end - session) : (int)strlen(session), session);
+	snprintf(out, GPUBPF_BPF_PINS_SIZE, "%.*s-pin", end ? (int)(end - session) : (int)strlen(session), session);
 }
 
 enum { INLINE, APART };            /* where the payload is: in the packet, or in its first descriptor */

@@ -67,7 +67,7 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_OPS,
 };
 
-/* The folder for pins of the session at that socket: beside it. */
+/* The folder for pins of the session at that socket: beside it. Libbpf makes an underscore of each dot where it pins an object's maps. */
 #define GPUBPF_BPF_PINS_SIZE 300
 void gpubpf_bpf_pins(const char *session, char out[GPUBPF_BPF_PINS_SIZE]);
 

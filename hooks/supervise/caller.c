@@ -19,6 +19,7 @@ struct process {
 	struct process *next;
 	pid_t id;
 	int pidfd;
+	unsigned int users;            /* calls that are answered */
 	struct caller_state state;
 };
 
@@ -66,11 +67,11 @@ static struct process *find(pid_t id)
 	struct process *p, **at = &processes;
 
 	while ((p = *at)) {
-		if (has_ended(p)) {
+		if (!p->users && has_ended(p)) {
 			*at = p->next;
 			close(p->pidfd);
 			free(p);
-		} else if (p->id == id) {
+		} else if (p->id == id && !has_ended(p)) {
 			return p;
 		} else {
 			at = &p->next;
@@ -110,8 +111,19 @@ static struct process *caller_process(void)
 	now->process = find(id);
 	if (!now->process && id)
 		now->process = add(id);
+	if (now->process)
+		now->process->users++;
 	pthread_mutex_unlock(&lock);
 	return now->process;
+}
+
+void process_let_go(struct notice *n)
+{
+	if (!n->process)
+		return;
+	pthread_mutex_lock(&lock);
+	n->process->users--;
+	pthread_mutex_unlock(&lock);
 }
 
 struct caller_state *caller_state(void)

@@ -121,7 +121,7 @@ static void supervise(int sock)
 	serve(listener);
 }
 
-/* Its end of a socket, or -errno. */
+/* Its end of a socket, or -errno. It is nobody's child: its parent ends at once. */
 static int start_supervisor(void)
 {
 	int sock[2], status;
@@ -129,7 +129,7 @@ static int start_supervisor(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock) < 0)
 		return -errno;
-	between = fork();
+	between = (pid_t)kernel_call(SYS_clone, (const long[6]){0}); /* whose end is no SIGCHLD, which FILE could have come to it */
 	if (!between) {
 		close(sock[0]);
 		if (!fork())
@@ -137,7 +137,7 @@ static int start_supervisor(void)
 		_exit(0);
 	}
 	close(sock[1]);
-	while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR)
+	while (between > 0 && waitpid(between, &status, __WALL) < 0 && errno == EINTR)
 		;
 	return sock[0];
 }

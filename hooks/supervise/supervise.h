@@ -47,6 +47,7 @@ void serve(int listener);
 extern __thread struct notice *now;
 bool notice_is_valid(void);
 int process_pidfd(void);           /* -errno */
+void process_let_go(struct notice *n); /* when it is answered */
 /* Do we have its rights, or more than it? Its capabilities, as a mask, and those of this process. */
 bool caller_has_our_rights(uint64_t *effective);
 

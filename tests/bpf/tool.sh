@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What users of bpftool do, to the Linux kernel's maps and programs and to a session's: the same output, but for what is theirs.
+# tool.sh GPUBPF OBJECTS - STEPS OBJECT
+. "$(dirname "$0")/../cli/lib.sh"
+steps=$4 o=$5
+what="bpftool's steps, as with the Linux kernel's maps and programs"
+all_skipped() { skip "$what" "$1"; finish; }
+command -v bpftool > /dev/null || all_skipped "bpftool is not installed"
+{ command -v unshare > /dev/null && [ "$(id -u)" = 0 ]; } || all_skipped "no unshare, or not root"
+"$OBJ/feature_checks" < /dev/null | grep -q '^a kprobe: done' || all_skipped "the kernel lets us load nothing"
+# Not compared: numbers; what an open file's page in /proc tells (memory, whether a map is frozen); the tag and the lengths of what
+# the Linux kernel has made of a program, and when.
+same() {
+	sed -E 's/^[0-9]+: /N: /; s/"(id|btf_id)":[0-9]+/"\1":N/g; s/"map_ids":\[[0-9,]*\]/"map_ids":N/; s/  memlock [0-9]+B//
+		s/,?"bytes_memlock":[0-9]+//; s/btf_id [0-9]+/btf_id N/; s/map_ids [0-9,]+/map_ids N/; /^\tfrozen$/d; s/tag [0-9a-f]+//
+		s/loaded_at [^ ]+//; s/xlated [0-9]+B  (not jited|jited [0-9]+B)//; s/,"tag":"[0-9a-f]+"//; s/,"loaded_at":[0-9]+//
+		s/,"bytes_xlated":[0-9]+,"jited":[a-z]+(,"bytes_jited":[0-9]+)?//; s/"frozen":[01]//'
+}
+# libbpf makes an underscore of each dot in a folder where it pins maps
+R=$(mktemp -d "${TMPDIR:-/tmp}/gpubpfXXXXXX") || exit 1
+trap 'rm -rf "$T" "$R"' EXIT
+export XDG_RUNTIME_DIR="$R"
+mkdir "$R/bpffs"
+unshare -m sh -c "mount -t bpf bpf '$R/bpffs' && sh '$steps' '$R/bpffs' '$o'" 2> "$T/err" | same > "$T/theirs"
+grep -q '^> prog run' "$T/theirs" || all_skipped "no BPF file system: $(head -1 "$T/err")"
+for way in '' --supervise; do
+	run "$GPUBPF" bpf --gpu $way -- sh -c "sh '$steps' \"\$GPUBPF_PIN\" '$o'"; is 0 "bpftool's steps${way:+, by a supervisor}"
+	same < "$T/out" > "$T/ours"; diff "$T/theirs" "$T/ours" > "$T/out"
+	ok $? "$(grep -c '^> ' "$T/theirs") commands with the output that they have with the Linux kernel's"
+done
+finish
