@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where maps lie: placement.py GPUBPF OBJECTS LOOP SPIN DISCRETE SYSTEM pocl|intel
+"""Where maps lie: placement.py GPUBPF OBJECTS LOOP SPIN DISCRETE SYSTEM SAY HEARD pocl|intel
 
 A CPU device has all memory that it promises in the session's own; under the layer DISCRETE it looks like a card, whose
 fine-grained SVM is memory of the runtime's, and under SYSTEM like one that works on all memory of the process."""
@@ -14,7 +14,7 @@ import time
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 from tap import ok, plan, skip, skip_all
 
-gpubpf, objects, loop, spin, discrete, system, device = sys.argv[1:]
+gpubpf, objects, loop, spin, discrete, system, say, heard, device = sys.argv[1:]
 WAIT = 600
 env = dict(os.environ)
 if device == 'intel':
@@ -168,6 +168,15 @@ def copied():
     ok('ended 1' in out, 'a card, svm: the kernel ends', out)
 
 
+def answered():
+    """How long a host's word takes to a kernel that runs, and the answer back: the least of many, whatever else the machine does"""
+    stop = os.path.join(scratch.name, 'stop')
+    told = subprocess.run([say, heard, 'pinned', 'spin', stop, spin], env=env, capture_output=True, text=True, timeout=WAIT, check=False)
+    rows = dict((line.split()[0], line.split()[1:]) for line in told.stdout.splitlines())
+    ok('both' in rows and 0 < float(rows['both'][0]) < 20, 'the host, pinned: a word and its answer take less than 10 us each', told.stdout,
+       told.stderr)
+
+
 same_everywhere()
 chosen()
 refused()
@@ -177,4 +186,5 @@ if device in SYSTEM:
 else:
     skip('a card with system SVM', 'the device promises none')
 copied()
+answered()
 plan()

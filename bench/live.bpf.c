@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bench/live measures: one thread of a kernel that runs answers each word of the host's, with how old it was and when it
+ * was seen, by the clock of both. */
+#include <gpubpf/probe.h>
+
+GPUBPF_ARRAY(said, __u64, 1);
+GPUBPF_ARRAY(answer, __u64, 2);
+GPUBPF_ARRAY(last, __u64, 1);
+
+SEC("gpu/mem/*")
+int at(struct gpubpf_ctx *ctx)
+{
+	__u32 zero = 0, one = 1;
+	__u64 *word = bpf_map_lookup_elem(&said, &zero), *before = bpf_map_lookup_elem(&last, &zero), told, now;
+	__u64 *age = bpf_map_lookup_elem(&answer, &one), *seen = bpf_map_lookup_elem(&answer, &zero);
+
+	if (ctx->global_linear || !word || !before || !age || !seen)
+		return 0;
+	told = *word;
+	if (told == *before)
+		return 0;
+	*before = told;
+	now = bpf_ktime_get_ns();
+	*age = now - told;
+	bpf_gpu_membar();
+	*seen = now;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
