@@ -577,10 +577,11 @@ static bool is_twin_of(const char *twin, const char *kernel)
 /* Where the first stub of a single instruction begins: behind all else. */
 static void find_around(struct checked *c)
 {
-	for (uint32_t k = 0; k < c->around->n; k++) {
-		int64_t to = sass_check_target(c, c->around->list[k].place.at);
+	for (uint32_t k = 0; k < c->around->n + c->code->nconstants; k++) {
+		uint32_t at = k < c->around->n ? c->around->list[k].place.at : c->code->constants[k - c->around->n];
+		int64_t to = sass_check_target(c, at);
 
-		c->placed[c->around->list[k].place.at] = true;
+		c->placed[at] = true;
 		if (to >= c->stubs && to < c->n)
 			c->n = to;
 	}
@@ -702,14 +703,15 @@ static int check_texts(struct checked *c, const struct sass_cubin *app, const st
 }
 
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const void *twin, size_t size, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag)
+	       const struct sass_twin *twin, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		check_own, sass_check_around, check_uniform, check_barriers, check_branches, check_registers, check_entry,
+		check_own, sass_check_constant, sass_check_around, check_uniform, check_barriers, check_branches, check_registers, check_entry,
 		check_in_flight, check_pending, check_seen, check_times,
 	};
-	struct checked c = { .code = code, .regs = kernel->regs, .around = around, .diag = diag };
-	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin, size, entry, exit);
+	struct checked c = { .code = code, .regs = kernel->regs, .around = around, .app = app,
+			     .bindings = twin->bindings, .nbindings = twin->nbindings, .diag = diag };
+	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin->cubin.data, twin->cubin.size, entry, exit);
 
 	for (size_t i = 0; !err && i < sizeof(passes) / sizeof(*passes); i++)
 		err = passes[i](&c);

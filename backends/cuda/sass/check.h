@@ -8,11 +8,12 @@
 
 #include "around.h"
 #include "code.h"
+#include "twin.h"
 
 struct gpubpf_diag;
 
 /* Which probes the twin of the kernel, whose code this is, has. 0, or -EINVAL and what is wrong: our own mistake. */
 int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, const struct sass_code *code,
-	       const void *twin, size_t size, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag);
+	       const struct sass_twin *twin, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag);
 
 #endif

@@ -19,6 +19,9 @@ struct checked {
 	uint32_t new_regs, entry, exit;    /* entry, exit: SASS_NONE: none */
 	uint32_t asks, apart;              /* where lanes of a warp go that are not all at an exit, and from where; SASS_NONE */
 	const struct sass_arounds *around;
+	const struct sass_cubin *app;
+	const struct sass_binding *bindings; /* what the agent will fill in */
+	uint32_t nbindings;
 	uint8_t *met;                      /* malloc'd: of the instructions of stubs */
 	bool *placed;                      /* malloc'd: of the kernel's own, whether there is a probe around it */
 	struct gpubpf_diag *diag;
@@ -44,5 +47,8 @@ static inline bool same(struct sass_insn a, struct sass_insn b)
 
 /* -- pass: what stands around single instructions -- */
 int sass_check_around(struct checked *c);
+
+/* -- pass: what reads __constant__ variables -- */
+int sass_check_constant(struct checked *c);
 
 #endif

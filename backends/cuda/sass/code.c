@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "callees.h"
+#include "constant.h"
 #include "core/diag.h"
 
 #define OPERATION(opcode) ((opcode) & 0x1ff)
@@ -13,7 +14,6 @@
 #define FORM_C_CONSTANT 3
 #define FORM_B_CONSTANT 5
 #define LAST_ALU 0x117             /* operations up to here take a constant as an operand in those forms */
-#define BANK_VARIABLES 3           /* __constant__ */
 #define BANK_ADDRESSES 4
 #define OP_BSSY 0x145              /* operations */
 #define OP_LEPC 0x14e
@@ -195,6 +195,24 @@ static int add_exit(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag
 	return 0;
 }
 
+/* One that a twin can have from memory. */
+static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *diag)
+{
+	struct sass_insn insn = sass_code_at(code, i);
+	struct sass_constant k;
+
+	if (!sass_constant_of(insn, &k))
+		return refuse(diag, "its instruction at 0x%x (%s) reads a __constant__ variable in a way that a twin cannot", i * SASS_INSN,
+			      sass_op_find(sass_opcode(insn))->name);
+	if (k.bytes > code->constants_size || k.off > code->constants_size - k.bytes || code->constants_size > SASS_CONSTANTS_MOST)
+		return refuse(diag, "it reads a __constant__ variable that the image does not have");
+	if (code->entered[i] & SASS_FILLED)
+		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", i * SASS_INSN);
+	code->constants[code->nconstants++] = i;
+	code->entry_moves &= i != code->begin;
+	return 0;
+}
+
 static void take_maxreg(struct sass_code *code, struct sass_insn insn)
 {
 	uint32_t regs = sass_field(insn, 32, 8);
@@ -240,8 +258,8 @@ static int take_insn(const struct sass_cubin *c, struct sass_code *code, uint32_
 	uint32_t op = OPERATION(sass_opcode(insn));
 
 	code->barrier |= op == 0x11d /* BAR */ || op == 0x1c7 /* UCGABAR */ || op == 0x1a7 /* SYNCS */;
-	if (sass_constant_bank(insn) == BANK_VARIABLES)
-		return refuse(diag, "it reads __constant__ variables, which a twin in another module would not see change");
+	if (sass_constant_bank(insn) == SASS_CONSTANTS_BANK && add_constant(code, i, diag) < 0)
+		return -EINVAL;
 	switch (sass_op_find(sass_opcode(insn))->class) {
 	case SASS_UNKNOWN:
 		return refuse(diag, "its instruction at 0x%x is not known (0x%03x)", i * SASS_INSN, sass_opcode(insn));
@@ -287,7 +305,7 @@ static uint32_t find_late_entry(const struct sass_code *code)
 	uint32_t i = code->begin;
 
 	while (i + 1 < code->n && sass_may_precede(sass_code_at(code, i)) && !sass_waits(sass_code_at(code, i)) &&
-	       !code->entered[i + 1])
+	       !code->entered[i + 1] && sass_constant_bank(sass_code_at(code, i + 1)) != SASS_CONSTANTS_BANK)
 		i++;
 	if (i > code->begin && (!can_move(sass_code_at(code, i)) || sass_field(sass_code_at(code, i), SASS_REUSE_AT, 4)))
 		i--;
@@ -368,9 +386,11 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	code->n = text->size / SASS_INSN;
 	code->begin = sass_preamble(code->arch, code->bytes, code->n);
 	code->entry_moves = can_move(sass_code_at(code, code->begin));
+	code->constants_size = c->sections[sass_section_find(c, SASS_CONSTANTS)].head.sh_size;
 	code->exits = calloc(code->n, sizeof(*code->exits));
+	code->constants = calloc(code->n, sizeof(*code->constants));
 	code->entered = calloc(code->n, sizeof(*code->entered));
-	if (!code->exits || !code->entered)
+	if (!code->exits || !code->constants || !code->entered)
 		return -ENOMEM;
 	note_entered(code);
 	return sass_relocations_each(c, k->text, take_relocation, &(struct filled){ c, k->text, code, diag });
@@ -401,6 +421,7 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 void sass_code_finish(struct sass_code *code)
 {
 	free(code->exits);
+	free(code->constants);
 	free(code->entered);
 	*code = (struct sass_code){ 0 };
 }

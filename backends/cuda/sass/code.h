@@ -19,6 +19,8 @@ struct sass_code {
 	const uint8_t *bytes;
 	uint32_t n;                /* instructions, padding included */
 	uint32_t *exits, nexits;   /* malloc'd: indices of EXIT */
+	uint32_t *constants, nconstants; /* malloc'd: of what reads __constant__ variables (constant.h), of which there are so */
+	uint32_t constants_size;   /* many bytes */
 	uint8_t *entered;          /* malloc'd: bits of enum sass_entered */
 	bool jumps;                /* control may come anywhere: of some jumps it is not known where they lead */
 	uint32_t maxreg;           /* the fewest registers that USETMAXREG leaves a warp's threads, 0: there is none */

@@ -47,7 +47,11 @@ static int choose_registers(struct grafting *p, uint32_t regs)
 	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
 	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_around_regs(&p->around);
 	struct sass_room room;
-	int err = around ? sass_live_above(p->code, regs, need > around ? need : around, &room, p->diag) :
+	int err;
+
+	if (p->code->nconstants && around < SASS_CONSTANT_REGISTERS)
+		around = SASS_CONSTANT_REGISTERS;
+	err = around ? sass_live_above(p->code, regs, need > around ? need : around, &room, p->diag) :
 			   sass_live_room(p->code, regs, need, &room, p->diag);
 
 	if (err < 0)
@@ -118,7 +122,7 @@ static bool has_no_board(struct sass_insn insn)
  * exit those that it has too. */
 static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 {
-	if ((p->above && !p->exit && !p->around.n) || !has_no_board(insn))
+	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !has_no_board(insn))
 		return insn;
 	return sass_with_board(insn, GIVEN_BOARD);
 }
@@ -379,6 +383,8 @@ static int put_all(struct grafting *p)
 		err = put_entry(p);
 	if (!err)
 		err = sass_around_put(&p->around, p->code, left_by_others(p), p->out, p->diag);
+	if (!err)
+		err = sass_constants_put(p->code, left_by_others(p), p->out, p->diag);
 	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* as compilers end a section */
 	pad(p);
 	if (!err)
@@ -390,7 +396,7 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag)
 {
 	size_t n = code->n + (entry ? entry->n : 0) + 2 * (exit ? exit->n : 0) + 2 * MOST_STUB + 3 * PAD +
-		   sass_around_room(around);
+		   sass_around_room(around) + sass_constants_room(code);
 	struct grafting p = { .code = code, .entry = entry, .exit = exit, .around = *around, .out = grafted, .diag = diag };
 	int err;
 
@@ -413,5 +419,6 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 void sass_grafted_finish(struct sass_grafted *grafted)
 {
 	free(grafted->insns);
+	free(grafted->addresses);
 	*grafted = (struct sass_grafted){ 0 };
 }

@@ -12,6 +12,7 @@
 
 #include "around.h"
 #include "code.h"
+#include "constant.h"
 #include "probe.h"
 
 struct gpubpf_diag;
@@ -24,6 +25,8 @@ struct sass_grafted {
 	uint32_t base;             /* the register that the probes' R0 became */
 	uint32_t frame;            /* bytes of stack that the probes need */
 	uint32_t given;            /* scoreboards given */
+	struct sass_constant_address *addresses; /* malloc'd: what the agent is to fill in */
+	uint32_t naddresses;
 };
 
 /* entry, exit: NULL: none. 0; -EINVAL and the reason for which they do not fit; -ENOMEM. */

@@ -106,7 +106,7 @@ static int finish(struct making *m, const struct sass_cubin *app, const struct s
 {
 	int err;
 
-	err = sass_check(app, k, code, twin->cubin.data, twin->cubin.size, m->has_entry, m->has_exit, &m->around, diag);
+	err = sass_check(app, k, code, twin, m->has_entry, m->has_exit, &m->around, diag);
 	if (err < 0)
 		return err;
 	err = pack(app, twin);

@@ -244,3 +244,41 @@ struct sass_insn sass_sum(unsigned to, int32_t number)
 {
 	return quick(0x810 | (uint64_t)to << 16 | (uint64_t)to << 24 | (uint64_t)(uint32_t)number << 32, 0x07ffe000 | SASS_RZ);
 }
+
+/* IADD3 to, -without, number, RZ */
+struct sass_insn sass_difference(unsigned to, int32_t number, unsigned without)
+{
+	return quick(0x810 | (uint64_t)to << 16 | (uint64_t)without << 24 | (uint64_t)(uint32_t)number << 32, 0x07ffe100 | SASS_RZ);
+}
+
+/* SHF.R.S32.HI to, RZ, 31, of */
+struct sass_insn sass_sign(unsigned to, unsigned of)
+{
+	return quick(0x819 | (uint64_t)to << 16 | (uint64_t)SASS_RZ << 24 | 31ull << 32, 0x00011400 | of);
+}
+
+/* LOP3.LUT to, from, mask, RZ, 0x30, !PT */
+struct sass_insn sass_without(unsigned to, unsigned from, unsigned mask)
+{
+	return quick(0x212 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078e3000 | SASS_RZ);
+}
+
+/* LDG.E to, [address.64]: without a descriptor, which from sm_80 on is said by 76 as well, where sm_75 has the order */
+struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned address, unsigned width)
+{
+	struct sass_insn i = quick(0x381 | (uint64_t)to << 16 | (uint64_t)address << 24, arch->descriptor ? 0x001e0100 : 0x001ee100);
+
+	return sass_with(sass_with(i, 73, 3, width), SASS_STALL_AT, 4, SASS_SEEN);
+}
+
+#define FIRST_QUICK_UNIFORM 90     /* the first architecture that moves by a known time */
+#define UNIFORM_BOARD 5
+
+/* R2UR to, from */
+struct sass_insn sass_make_uniform(const struct sass_arch *arch, unsigned to, unsigned from)
+{
+	bool known = arch->sm >= FIRST_QUICK_UNIFORM;
+	struct sass_insn i = quick((known ? 0x2ca : 0x3c2) | (uint64_t)to << 16 | (uint64_t)from << 24, 0x000e0000);
+
+	return known ? i : sass_with(i, SASS_WRITE_AT, 3, UNIFORM_BOARD);
+}

@@ -208,6 +208,16 @@ struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask);
 struct sass_insn sass_scaled_sum(unsigned to, unsigned from, uint32_t scale, unsigned and);
 struct sass_insn sass_sum(unsigned to, int32_t number);
 struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from);
+/* The number without a register; all ones if that is below 0, else 0; the bits of one that another has not. Likewise. */
+struct sass_insn sass_difference(unsigned to, int32_t number, unsigned without);
+struct sass_insn sass_sign(unsigned to, unsigned of);
+struct sass_insn sass_without(unsigned to, unsigned from, unsigned mask);
+/* What is in global memory at the address in two registers, so wide as 73..75 of accesses have it; who calls it gives it a scoreboard. */
+struct sass_insn sass_load(const struct sass_arch *arch, unsigned to, unsigned address, unsigned width);
+#define SASS_WIDTH_32 4
+#define SASS_WIDTH_64 5
+/* A register, which has the same in all lanes that are here, into a uniform one; before sm_90 scoreboard 5 tells when. */
+struct sass_insn sass_make_uniform(const struct sass_arch *arch, unsigned to, unsigned from);
 #define SASS_MOVE_TIME 6
 
 #endif

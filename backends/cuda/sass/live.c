@@ -41,9 +41,9 @@ int sass_live_above(const struct sass_code *code, uint32_t regs, uint32_t need, 
 
 	*room = (struct sass_room){ .above = true, .base = base, .regs = above };
 	if (code->maxreg)
-		return refuse(diag, "its warps give registers back, and a probe at single instructions needs %u above them", need);
+		return refuse(diag, "its warps give registers back, and what stands at single instructions needs %u above them", need);
 	if (above > SASS_REGS_MAX)
-		return refuse(diag, "it has %u registers, and a probe at single instructions needs %u above them", regs, need);
+		return refuse(diag, "it has %u registers, and what stands at single instructions needs %u above them", regs, need);
 	return 0;
 }
 

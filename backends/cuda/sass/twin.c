@@ -202,7 +202,7 @@ static int add_addresses(struct writer *w)
 
 	w->relocations = calloc(n, sizeof(*w->relocations));
 	w->of_code = calloc(of_code + 1, sizeof(*w->of_code));
-	w->twin->bindings = calloc(n + of_code, sizeof(*w->twin->bindings));
+	w->twin->bindings = calloc(n + of_code + w->grafted->naddresses, sizeof(*w->twin->bindings));
 	w->addresses = malloc(s->size + 1);
 	if (!w->relocations || !w->of_code || !w->twin->bindings || !w->addresses)
 		return -ENOMEM;
@@ -229,6 +229,43 @@ static int take_of_code(void *arg, const struct sass_relocation *r)
 		bind(w, r, r->type == SASS_RELOCATION_LOW ? CUDA_TWIN_LOW : CUDA_TWIN_HIGH);
 	else
 		return refuse(w, "it takes the address of %.100s, which a twin in another module cannot", s->name);
+	return 0;
+}
+
+/* -- addresses of __constant__ variables, in stubs -- */
+
+/* The variable at that place of the bank, or another from which it can be counted; 0: there is none. */
+static uint32_t constant_at(const struct writer *w, uint32_t bank, uint32_t off)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < w->app->nsymbols; i++) {
+		const struct sass_symbol *s = &w->app->symbols[i];
+
+		if (ELF64_ST_TYPE(s->head.st_info) != STT_OBJECT || s->section != bank || !*s->name)
+			continue;
+		if (off >= s->head.st_value && off - s->head.st_value < s->head.st_size)
+			return i;
+		found = found ? found : i;
+	}
+	return found;
+}
+
+static int take_constants(struct writer *w)
+{
+	uint32_t bank = sass_section_find(w->app, SASS_CONSTANTS);
+
+	w->text = w->kernel->text;
+	for (uint32_t i = 0; i < w->grafted->naddresses; i++) {
+		const struct sass_constant_address *a = &w->grafted->addresses[i];
+		uint32_t symbol = constant_at(w, bank, a->off);
+
+		if (!symbol)
+			return refuse(w, "it reads __constant__ variables that have no name");
+		bind(w, &(struct sass_relocation){ (uint64_t)a->at * SASS_INSN, symbol, 0,
+						   (int64_t)a->off - (int64_t)w->app->symbols[symbol].head.st_value },
+		     a->high ? CUDA_TWIN_HIGH : CUDA_TWIN_LOW);
+	}
 	return 0;
 }
 
@@ -396,6 +433,8 @@ static int choose_sections(struct writer *w, uint32_t bank)
 		return err;
 	add_relocations(w, ".rela.nv.constant4", w->relocations, w->nrelocations, addresses);
 	err = add_of_code(w);
+	if (!err)
+		err = take_constants(w);
 	if (err < 0)
 		return err;
 	if (w->probes->sections[bank].data)

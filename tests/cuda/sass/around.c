@@ -412,7 +412,7 @@ static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, co
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(app, k, m->code, twin->cubin.data, twin->cubin.size, false, false, &m->around, &diag);
+	return !sass_check(app, k, m->code, twin, false, false, &m->around, &diag);
 }
 
 /* Each instruction of the stubs but what only waits, made into what must not be there. */

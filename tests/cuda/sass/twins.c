@@ -97,10 +97,11 @@ struct opened {
 static bool passes(const struct opened *o)
 {
 	const struct sass_arounds none = { 0 };
+	const struct sass_twin twin = { .cubin = { o->twin, o->size } };
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	return !sass_check(&o->app, o->kernel, &o->code, o->twin, o->size, true, true, &none, &diag);
+	return !sass_check(&o->app, o->kernel, &o->code, &twin, true, true, &none, &diag);
 }
 
 static struct sass_insn get(const struct opened *o, uint32_t i)

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stubs for what reads __constant__ variables, carried out here on what is known of registers: each computes the address at
+ * which the original has what its instruction reads, of which the agent fills in the halves, loads just that, waits for it,
+ * and hands it on where the instruction would have. It writes registers above the kernel's alone but for the instruction's
+ * own, no predicate, and leaves nothing in flight.
+ */
+#include "check_work.h"
+#include "constant.h"
+#include "live.h"
+
+#define ALL_BOARDS 0x3f
+#define COUNT_ABOVE 3
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+#define UNIFORM_SEEN 15            /* cycles behind what writes a uniform register */
+#define MOST 32                    /* instructions */
+
+/* what a register of the stub's holds, as far as that is of use */
+enum known { NOTHING, HALF_LOW, HALF_HIGH, INDEX, MOVED, CUT, ROOM, BEYOND, WITHIN, READ };
+
+struct walk {
+	struct checked *c;
+	uint32_t at, base;         /* the kernel's instruction; the stub's first register */
+	struct sass_insn own;
+	struct sass_constant k;
+	uint8_t known[SASS_CONSTANT_REGISTERS];
+	uint32_t off[2];           /* of the address's halves: where in the bank */
+	bool address, loaded;      /* the address is that of what is read; it is on its way, and then there: */
+	unsigned coming;           /* when this scoreboard says so */
+	uint32_t carried;          /* parts handed on */
+	uint32_t quiet;            /* cycles since the last was */
+};
+
+static bool alike(struct sass_insn a, struct sass_insn b)
+{
+	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
+}
+
+static int wrong(const struct walk *w, uint32_t i, const char *what)
+{
+	return sass_check_wrong(w->c, i, what);
+}
+
+/* Where in the bank the number is the address of, that the agent stores into the instruction. */
+static bool is_bound(const struct walk *w, uint32_t i, bool high, uint32_t *off)
+{
+	const struct sass_cubin *twin = &w->c->twin;
+	uint64_t at = twin->sections[twin->kernels[0].text].head.sh_offset + (uint64_t)i * SASS_INSN + 4;
+	uint32_t bank = sass_section_find(w->c->app, SASS_CONSTANTS), found = 0;
+
+	for (uint32_t b = 0; b < w->c->nbindings; b++) {
+		const struct sass_binding *x = &w->c->bindings[b];
+		const struct sass_symbol *s = &w->c->app->symbols[x->symbol];
+
+		if (x->off != at)
+			continue;
+		if (x->part != (high ? CUDA_TWIN_HIGH : CUDA_TWIN_LOW) || !bank || s->section != bank || s->name[0] == 0)
+			return false;
+		*off = (int64_t)s->head.st_value + x->addend;
+		found++;
+	}
+	return found == 1;
+}
+
+/* -- the address -- */
+
+static bool knows(const struct walk *w, unsigned reg, enum known what)
+{
+	return w->known[reg] == what;
+}
+
+static int learn(struct walk *w, unsigned reg, enum known what)
+{
+	w->known[reg] = what;
+	return 1;
+}
+
+static int check_half(struct walk *w, uint32_t i, struct sass_insn insn, bool high)
+{
+	if (!alike(insn, sass_move_number(w->base + high, 0)) || !is_bound(w, i, high, &w->off[high]))
+		return 0;
+	return learn(w, high, high ? HALF_HIGH : HALF_LOW);
+}
+
+/* Each step of the index, from what the instruction adds to a number that lies in the bank with all its bytes. */
+static int check_index(struct walk *w, struct sass_insn insn)
+{
+	uint32_t index = w->base + SASS_CONSTANT_INDEX, beyond = w->base + SASS_CONSTANT_BEYOND;
+	uint32_t room = w->c->code->constants_size - w->k.bytes;
+
+	if (alike(insn, w->k.uniform_index ? sass_move_uniform(index, w->k.index) : sass_move(index, w->k.index)))
+		return learn(w, SASS_CONSTANT_INDEX, MOVED);
+	if (alike(insn, sass_sum(index, w->k.off)) && knows(w, SASS_CONSTANT_INDEX, MOVED))
+		return learn(w, SASS_CONSTANT_INDEX, INDEX);
+	if (alike(insn, sass_cut(index, index, 0xffff)) && knows(w, SASS_CONSTANT_INDEX, INDEX))
+		return learn(w, SASS_CONSTANT_INDEX, CUT);
+	if (alike(insn, sass_difference(beyond, room, index)) && knows(w, SASS_CONSTANT_INDEX, CUT))
+		return learn(w, SASS_CONSTANT_BEYOND, ROOM);
+	if (alike(insn, sass_sign(beyond, beyond)) && knows(w, SASS_CONSTANT_BEYOND, ROOM))
+		return learn(w, SASS_CONSTANT_BEYOND, BEYOND);
+	if (alike(insn, sass_without(index, index, beyond)) && knows(w, SASS_CONSTANT_INDEX, CUT) &&
+	    knows(w, SASS_CONSTANT_BEYOND, BEYOND))
+		return learn(w, SASS_CONSTANT_INDEX, WITHIN);
+	if (!alike(insn, sass_sum_wide(w->base, index, 1, w->base)) || !knows(w, SASS_CONSTANT_INDEX, WITHIN) ||
+	    !knows(w, 0, HALF_LOW) || !knows(w, 1, HALF_HIGH) || w->off[0] || w->off[1])
+		return 0;
+	w->address = true;
+	return learn(w, 0, NOTHING) & learn(w, 1, NOTHING);
+}
+
+static bool has_address(const struct walk *w)
+{
+	if (w->k.index != SASS_RZ)
+		return w->address;
+	return knows(w, 0, HALF_LOW) && knows(w, 1, HALF_HIGH) && w->off[0] == w->k.off && w->off[1] == w->k.off;
+}
+
+/* -- what is read -- */
+
+/* As wide as the instruction reads, and as that extends it; under its predicate where it writes the kernel's register. */
+static int check_load(struct walk *w, uint32_t i, struct sass_insn insn)
+{
+	bool loaded = w->k.way == SASS_CONSTANT_LOADED, operand = w->k.way > SASS_CONSTANT_UNIFORM;
+	unsigned width = operand ? w->k.bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32 : sass_field(w->own, 73, 3);
+	uint32_t to = loaded ? sass_field(w->own, 16, 8) : w->base + SASS_CONSTANT_VALUE;
+	unsigned guard = loaded ? sass_field(w->own, 12, 4) : SASS_PT, board = sass_write_board(insn);
+
+	if (!alike(insn, sass_with(sass_load(w->c->code->arch, to, w->base, width), 12, 4, guard)))
+		return 0;
+	if (!has_address(w) || w->loaded || board == SASS_NO_SCOREBOARD)
+		return wrong(w, i, "a constant is read from elsewhere, or nobody can wait for it");
+	w->loaded = true;
+	w->coming = 1u << board;
+	w->carried += loaded;
+	return 1;
+}
+
+static int check_given(struct walk *w, uint32_t i, struct sass_insn insn)
+{
+	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
+	uint32_t value = w->base + SASS_CONSTANT_VALUE, part = w->carried;
+	unsigned was = sass_boards_set(w->own), is = sass_boards_set(insn);
+	struct sass_insn as = uniform ? sass_make_uniform(w->c->code->arch, sass_field(w->own, 16, 6) + part, value + part) :
+					sass_constant_by(w->own, w->k.way, value);
+
+	if (w->k.way == SASS_CONSTANT_LOADED || !alike(insn, as))
+		return 0;
+	if (!w->loaded || w->coming || part == (uniform ? (w->k.bytes + 3) / 4 : 1))
+		return wrong(w, i, "a constant is handed on before it is there, or twice");
+	if (!uniform && (was ? is != was : sass_is_slow(w->own) ? !is : is))
+		return wrong(w, i, "an instruction tells of another scoreboard");
+	w->carried++;
+	w->quiet = 0;
+	w->coming = sass_boards_set(insn);
+	w->c->met[i - w->c->n] |= SASS_MET_OWN;
+	return 1;
+}
+
+/* Nothing is left: uniform registers can be read, and what is slow has read its registers. */
+static int check_back(struct walk *w, uint32_t i)
+{
+	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
+	uint32_t parts = uniform ? (w->k.bytes + 3) / 4 : 1;
+
+	if (w->carried != parts || w->coming || (uniform && w->quiet < UNIFORM_SEEN))
+		return wrong(w, i, "the kernel goes on without its constant");
+	return 0;
+}
+
+static int step(struct walk *w, uint32_t i, struct sass_insn insn)
+{
+	int err;
+
+	w->coming &= ~sass_waits(insn);
+	w->quiet += sass_passes(insn);
+	if (alike(insn, sass_nop(0, 0)))
+		return 0;
+	if ((err = check_half(w, i, insn, false)) || (err = check_half(w, i, insn, true)) ||
+	    (w->k.index != SASS_RZ && (err = check_index(w, insn))) || (err = check_load(w, i, insn)) ||
+	    (err = check_given(w, i, insn)))
+		return err < 0 ? err : 0;
+	return wrong(w, i, "it has nothing to do with a constant that is read");
+}
+
+static int check_stub(struct walk *w, uint32_t from, unsigned left)
+{
+	struct checked *c = w->c;
+	unsigned waits = sass_waits(w->own) | left | (sass_predicates_late(c->code) ? ALL_BOARDS : 0);
+	int err = 0;
+
+	if (sass_opcode(insn_at(c, from)) != SASS_OP_NOP || waits & ~sass_waits(insn_at(c, from)) ||
+	    sass_stall(insn_at(c, from)) < SASS_CHECK_SETTLED)
+		return wrong(w, from, "a constant is read while others are in flight");
+	for (uint32_t i = from; !err && i < c->all && i < from + MOST; i++) {
+		struct sass_insn insn = insn_at(c, i);
+
+		if (c->met[i - c->n])
+			return wrong(w, i, "two instructions read their constants in one place");
+		c->met[i - c->n] = SASS_MET;
+		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->at - i) * SASS_INSN)))
+			return check_back(w, i);
+		err = step(w, i, insn);
+	}
+	return err ? err : wrong(w, from, "what reads a constant does not lead back");
+}
+
+int sass_check_constant(struct checked *c)
+{
+	unsigned left = sass_check_left_by_entry(c) | sass_around_left(c->around);
+	uint32_t found = 0;
+	int err = 0;
+
+	for (uint32_t at = 0; !err && at < c->code->n; at++) {
+		struct walk w = { .c = c, .at = at, .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
+		int64_t to = sass_check_target(c, at);
+
+		if (sass_constant_bank(w.own) != SASS_CONSTANTS_BANK)
+			continue;
+		found++;
+		if (!c->placed[at] || !sass_constant_of(w.own, &w.k) || to < c->n || to >= c->all ||
+		    w.base + SASS_CONSTANT_REGISTERS + COUNT_ABOVE - 1 > c->new_regs)
+			return sass_check_wrong(c, at, "it reads a bank of constants that the twin does not have");
+		err = check_stub(&w, to, left);
+	}
+	return !err && found != c->code->nconstants ? sass_check_wrong(c, 0, "it reads more constants than were looked at") : err;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "constant.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/diag.h"
+#include "graft.h"
+#include "live.h"
+
+#define ALL_BOARDS 0x3f
+#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
+#define UNIFORM_TIME 15            /* until a uniform register that was written can be read */
+#define MOST_STUB 20
+#define OP_ULDC 0xab9
+#define OP_ULDC_INDEXED 0xabb
+#define OP_LDCU 0x7ac
+#define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
+#define WIDTH (7ull << 9)          /* 73..75 */
+#define UNIFORM_FORM (1ull << 27)  /* 91 */
+#define NEGATIVE 0x8000            /* an offset with an index from here on may be one with a sign */
+#define REGISTERS (1u << 9)        /* of an opcode: all operands are registers */
+#define FORM (7u << 9)
+
+#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
+
+/* -- what is read -- */
+
+static const struct operand {
+	uint16_t opcode;
+	uint8_t way, bytes;
+} operands[] = {
+#define SASS_CONSTANT(opcode, way, bytes) { opcode, SASS_CONSTANT_##way, bytes },
+#include "isa.def"
+};
+
+static bool find_operand(struct sass_insn insn, struct sass_constant *k)
+{
+	for (size_t i = 0; i < sizeof(operands) / sizeof(*operands); i++)
+		if (operands[i].opcode == sass_opcode(insn)) {
+			k->way = operands[i].way;
+			k->bytes = operands[i].bytes;
+			return !sass_field(insn, 59, 3) && !sass_field(insn, 32, 6);
+		}
+	return false;
+}
+
+/* Those that load have no other bit than these. */
+static bool find_load(struct sass_insn insn, struct sass_constant *k)
+{
+	static const uint8_t bytes[] = { 1, 1, 2, 2, 4, 8, 16, 0 };
+	bool always = sass_field(insn, 12, 4) == SASS_PT;
+	uint64_t rest = insn.hi & REST & ~WIDTH;
+
+	k->bytes = bytes[sass_field(insn, 73, 3)];
+	k->way = sass_opcode(insn) == SASS_OP_LDC ? SASS_CONSTANT_LOADED : SASS_CONSTANT_UNIFORM;
+	switch (sass_opcode(insn)) {
+	case SASS_OP_LDC:
+		k->index = sass_field(insn, 24, 8);
+		return k->bytes && !rest && !sass_field(insn, 32, 6) && !sass_field(insn, 59, 5);
+	case OP_ULDC_INDEXED:
+		k->index = sass_field(insn, 24, 6);
+		k->uniform_index = true;
+		return always && k->bytes && rest == UNIFORM_FORM && k->index != SASS_URZ && !sass_field(insn, 22, 2) &&
+		       !sass_field(insn, 30, 8) && !sass_field(insn, 59, 5);
+	case OP_ULDC:
+		return always && k->bytes && !rest && !sass_field(insn, 22, 16) && !sass_field(insn, 59, 5);
+	case OP_LDCU:
+		k->index = sass_field(insn, 24, 8); /* of none RZ, and a uniform one's number in 6 bits */
+		k->uniform_index = k->index != SASS_RZ;
+		return always && k->bytes && rest == UNIFORM_FORM && !sass_field(insn, 22, 2) &&
+		       (k->index < SASS_URZ || k->index == SASS_RZ) && !sass_field(insn, 32, 5) && !sass_field(insn, 59, 5);
+	default:
+		return false;
+	}
+}
+
+bool sass_constant_of(struct sass_insn insn, struct sass_constant *k)
+{
+	*k = (struct sass_constant){ .off = sass_constant_offset(insn), .index = SASS_RZ };
+	if (!find_operand(insn, k) && !find_load(insn, k))
+		return false;
+	return k->off % k->bytes == 0 && (k->index == SASS_RZ || k->off < NEGATIVE);
+}
+
+struct sass_insn sass_constant_by(struct sass_insn insn, enum sass_constant_way way, unsigned reg)
+{
+	uint32_t b = sass_field(insn, 64, 8), sign_of_b = sass_field(insn, 74, 2), sign = sass_field(insn, 62, 2);
+
+	insn = sass_with(insn, 0, 12, (sass_opcode(insn) & ~FORM) | REGISTERS);
+	insn = sass_with(insn, SASS_REUSE_AT, 4, 0);
+	if (sass_is_slow(insn) && !sass_boards_set(insn))
+		insn = sass_with_board(insn, SASS_CONSTANT_BOARD);
+	if (way == SASS_CONSTANT_B)
+		return sass_with(insn, 32, 30, reg); /* what is done to its sign stands behind it, there and here */
+	insn = sass_with(sass_with(insn, 32, 32, b), 62, 2, sign_of_b);
+	return sass_with(sass_with(insn, 64, 8, reg), 74, 2, sign);
+}
+
+/* -- the code -- */
+
+struct putting {
+	const struct sass_code *code;
+	struct sass_grafted *out;
+	unsigned left;
+	uint32_t regs;             /* the first of those that stubs use */
+};
+
+static void put(struct putting *p, struct sass_insn insn)
+{
+	p->out->insns[p->out->n++] = insn;
+}
+
+static void put_half(struct putting *p, bool high, uint32_t off)
+{
+	p->out->addresses[p->out->naddresses++] = (struct sass_constant_address){ p->out->n, off, high };
+	put(p, sass_move_number(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
+}
+
+/* An index beyond the bank's end is 0: what nobody may use a kernel can read all the same. */
+static void put_index(struct putting *p, const struct sass_constant *k)
+{
+	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;
+
+	put(p, k->uniform_index ? sass_move_uniform(index, k->index) : sass_move(index, k->index));
+	put(p, sass_sum(index, k->off));
+	put(p, sass_cut(index, index, SASS_CONSTANTS_MOST - 1));
+	put(p, sass_difference(beyond, p->code->constants_size - k->bytes, index));
+	put(p, sass_sign(beyond, beyond));
+	put(p, sass_without(index, index, beyond));
+	put(p, sass_sum_wide(p->regs, index, 1, p->regs));
+}
+
+/* What LDC loads is loaded under its predicate; an operand is so always. */
+static void put_load(struct putting *p, const struct sass_constant *k, struct sass_insn own)
+{
+	bool loaded = k->way == SASS_CONSTANT_LOADED;
+	unsigned width = k->way <= SASS_CONSTANT_UNIFORM ? sass_field(own, 73, 3) : k->bytes == 8 ? SASS_WIDTH_64 : SASS_WIDTH_32;
+	struct sass_insn load = sass_load(p->code->arch, loaded ? sass_field(own, 16, 8) : p->regs + SASS_CONSTANT_VALUE, p->regs, width);
+
+	put(p, sass_nop(0, SASS_SEEN));
+	put(p, sass_with(sass_with(load, SASS_WRITE_AT, 3, SASS_CONSTANT_BOARD), 12, 4, loaded ? sass_field(own, 12, 4) : SASS_PT));
+	put(p, sass_nop(1u << SASS_CONSTANT_BOARD, SASS_SEEN));
+}
+
+static void put_uniform(struct putting *p, const struct sass_constant *k, struct sass_insn own)
+{
+	for (uint32_t i = 0; i < (k->bytes + 3) / 4; i++)
+		put(p, sass_make_uniform(p->code->arch, sass_field(own, 16, 6) + i, p->regs + SASS_CONSTANT_VALUE + i));
+	put(p, sass_nop(1u << SASS_CONSTANT_BOARD, UNIFORM_TIME));
+}
+
+/* A slow one reads its registers late: it is waited for. */
+static void put_own(struct putting *p, const struct sass_constant *k, struct sass_insn own)
+{
+	struct sass_insn by = sass_constant_by(own, k->way, p->regs + SASS_CONSTANT_VALUE);
+
+	put(p, by);
+	if (!sass_is_slow(by))
+		return;
+	put(p, sass_nop(0, SASS_SEEN));
+	put(p, sass_nop(sass_boards_set(by), 1));
+}
+
+static void put_stub(struct putting *p, uint32_t at)
+{
+	struct sass_insn own = sass_code_at(p->code, at);
+	unsigned waits = sass_waits(own) | p->left | (sass_predicates_late(p->code) ? ALL_BOARDS : 0);
+	struct sass_constant k;
+
+	sass_constant_of(own, &k); /* known: sass_code_read() */
+	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->n - at - 1) * SASS_INSN);
+	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
+	for (int high = 0; high < 2; high++)
+		put_half(p, high, k.index == SASS_RZ ? k.off : 0);
+	if (k.index != SASS_RZ)
+		put_index(p, &k);
+	put_load(p, &k, own);
+	if (k.way == SASS_CONSTANT_UNIFORM)
+		put_uniform(p, &k, own);
+	else if (k.way != SASS_CONSTANT_LOADED)
+		put_own(p, &k, own);
+	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
+}
+
+size_t sass_constants_room(const struct sass_code *code)
+{
+	return (size_t)code->nconstants * MOST_STUB;
+}
+
+int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out, struct gpubpf_diag *diag)
+{
+	struct putting p = { code, out, left, out->base };
+
+	out->addresses = calloc(2 * code->nconstants + 1, sizeof(*out->addresses));
+	if (!out->addresses)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->nconstants; i++) {
+		uint32_t at = code->constants[i];
+		struct sass_insn was = sass_code_at(code, at), is = out->insns[at];
+
+		if (was.lo != is.lo || was.hi != is.hi)
+			return refuse(diag, "its instruction at 0x%x reads a __constant__ variable, and cannot have a probe", at * SASS_INSN);
+		put_stub(&p, at);
+	}
+	return 0;
+}
