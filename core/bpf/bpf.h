@@ -8,6 +8,7 @@
  *   link.c    programs on kernels              info.c    what each is
  *   ring.c    records, as loaders read them     pin.c     names
  *   of.c      maps of maps, and of programs     given.c   a program with all that belongs to it
+ *   uprobe.c  host stubs                        bridge.c  records among those of the Linux kernel's programs
  *
  * A map is on a shelf (a session of its own that is never started) until a program that names it is attached: how it is
  * laid out depends on what all programs do to it. From then on it is the session's.
@@ -43,7 +44,10 @@ struct sys_ring {
 	uint64_t at;                   /* , and how far the loader is */
 };
 
+struct sys_bridge;
+
 struct sys_stream {
+	struct sys_bridge *bridge;     /* to where the Linux kernel's own programs put records; NULL: none */
 	struct sys_ring ring;          /* of a ring buffer; */
 	uint32_t *buffers;             /* of a PERF_EVENT_ARRAY [max_entries], numbers, 0: none */
 	void *late;                    /* a record that found no room, NULL: none, of */
@@ -199,6 +203,7 @@ int sys_pin(struct sys_call *c);
 int sys_pinned(struct sys_call *c);
 int sys_was(struct sys_call *c);
 int sys_inner(struct sys_call *c);
+int sys_uprobe_open(struct sys_call *c);
 
 /* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
@@ -255,11 +260,17 @@ int sys_value_batches(struct gpubpf_session *s, const struct gpubpf_map *map);
 
 /* ring.c */
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map);
+int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int array); /* of the kernel's that has the buffers */
 void sys_stream_destroy(struct sys_stream *stream);
 void sys_ring_finish(struct sys_ring *ring);
 uint32_t sys_stream_words(const struct sys_object *map); /* bytes of a key, and of a value */
 /* A command of bpf(2) for an element: 0 or -errno. */
 int sys_stream_elem(struct gpubpf_session *s, struct sys_object *map, uint32_t cmd, uint32_t key, uint32_t value);
+
+/* bridge.c. 0 or -errno; a record that found no room has gone over, and is the kernel's to count. */
+int sys_bridge_create(int array, struct sys_bridge **bridge);
+void sys_bridge_destroy(struct sys_bridge *bridge);
+int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size);
 
 /* prog.c */
 void sys_prog_finish(struct sys_object *o);

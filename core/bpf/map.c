@@ -209,11 +209,15 @@ static int make_memory(struct sys_call *c, struct sys_object *o)
 		err = sys_slots_create(o);
 		return err ? err : sys_object_file(o, 0, def->key_size, def->value_size);
 	}
+	if (def->type->flags & GPUBPF_MAP_RING) {
+		err = put_on_shelf(c->s, o);
+		if (!err)
+			err = sys_stream_create(c->s, o);
+		return err || c->given < 0 ? err : sys_stream_bridge(c->s, o, c->given);
+	}
 	err = find_pages(c, o, def);
 	if (!err)
 		err = put_on_shelf(c->s, o);
-	if (!err && def->type->flags & GPUBPF_MAP_RING)
-		return sys_stream_create(c->s, o);
 	if (!err && o->fd < 0)
 		err = sys_object_file(o, 0, def->key_size, (uint32_t)sys_value_size(sys_map_of(c->s, o)));
 	return err;

@@ -30,6 +30,12 @@ const char *sys_prog_pattern(const struct gpubpf_session *s, const char *name, u
 	return NULL;
 }
 
+/* Programs of bpftrace's own, which run where it tells the Linux kernel that it begins and ends. */
+static bool is_bpftraces(const char *name)
+{
+	return !strcmp(name, "BEGIN") || !strcmp(name, "END");
+}
+
 int sys_wants(struct sys_call *c)
 {
 	char name[64];
@@ -39,8 +45,8 @@ int sys_wants(struct sys_call *c)
 	type = gpubpf_get_u32(c->r);
 	if (c->r->failed)
 		return -EPROTO;
-	gpubpf_put_u32(c->out, type == BPF_PROG_TYPE_KPROBE && (gpubpf_kprobe_is_gpu(name) || c->s->opts.all_gpu ||
-								 sys_prog_pattern(c->s, name, 0)));
+	gpubpf_put_u32(c->out, type == BPF_PROG_TYPE_KPROBE && (gpubpf_kprobe_is_gpu(name) || sys_prog_pattern(c->s, name, 0) ||
+								 (c->s->opts.all_gpu && !is_bpftraces(name))));
 	return 0;
 }
 
@@ -186,11 +192,23 @@ static int prove(struct sys_call *c, struct sys_object *o, struct gpubpf_diag *d
 	return err;
 }
 
+/* As the Linux kernel's verifier says it, where loaders look for that to do with what there is. */
+static void add_unknown(const struct sys_object *o, const struct gpubpf_diag *diag, char *log, size_t size)
+{
+	const struct bpf_insn *insn = diag->pc < o->prog.raw.ninsns ? &o->prog.raw.insns[diag->pc] : NULL;
+	const struct gpubpf_helper *helper = insn ? gpubpf_helper_find((uint32_t)insn->imm) : NULL;
+	size_t at = strlen(log);
+
+	if (diag->code == GPUBPF_E_BAD_HELPER && insn && insn->code == (BPF_JMP | BPF_CALL))
+		snprintf(log + at, size - at, "\nunknown func bpf_%s#%d", helper ? helper->name : "unknown", insn->imm);
+}
+
 int sys_prog_load(struct sys_call *c)
 {
 	char log[GPUBPF_BPF_LOG] = "";
 	struct gpubpf_diag diag;
 	struct sys_object *o;
+	bool read;
 	int err;
 
 	gpubpf_diag_init(&diag);
@@ -198,10 +216,17 @@ int sys_prog_load(struct sys_call *c)
 	if (!o)
 		return err;
 	err = get_program(c, o);
+	read = gpubpf_get_u32(c->r);
+	if (!err && c->r->failed)
+		err = -EPROTO;
 	if (!err)
 		err = prove(c, o, &diag);
 	if (err < 0 && diag.code != GPUBPF_OK)
 		gpubpf_diag_format(&diag, log, sizeof(log) - 1);
+	if (log[0] && !read)
+		gpubpf_session_note(c->s, "program %s is refused: %s: %s; %s", o->prog.name, diag.where, diag.what, diag.remedy);
+	if (log[0])
+		add_unknown(o, &diag, log, sizeof(log) - 1);
 	if (log[0])
 		snprintf(log + strlen(log), sizeof(log) - strlen(log), "\n"); /* libbpf's frame goes on behind it */
 	gpubpf_put_str(c->out, log);

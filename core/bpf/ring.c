@@ -90,6 +90,16 @@ void sys_ring_finish(struct sys_ring *ring)
 		close(ring->fd);
 }
 
+int sys_stream_bridge(struct gpubpf_session *s, struct sys_object *map, int array)
+{
+	int err = is_perf(map) ? sys_bridge_create(array, &map->map.stream->bridge) : -EINVAL;
+
+	if (err < 0)
+		gpubpf_session_note(s, "map %s: its buffers were opened as the Linux kernel's, and records of a GPU cannot be put there: %s; "
+				    "the session needs CAP_BPF and CAP_PERFMON", map->map.def.name, strerror(-err));
+	return err;
+}
+
 int sys_stream_create(struct gpubpf_session *s, struct sys_object *map)
 {
 	struct sys_stream *stream = calloc(1, sizeof(*stream));
@@ -113,6 +123,7 @@ void sys_stream_destroy(struct sys_stream *stream)
 {
 	if (!stream)
 		return;
+	sys_bridge_destroy(stream->bridge);
 	sys_ring_finish(&stream->ring);
 	free(stream->buffers);
 	free(stream->late);
@@ -255,6 +266,8 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 {
 	struct sys_object *buffer;
 
+	if (map->map.stream->bridge)
+		return sys_bridge_put(map->map.stream->bridge, data, size);
 	if (!is_perf(map))
 		return put_record(&map->map.stream->ring, data, size);
 	buffer = buffer_of(s, map, copy);

@@ -31,6 +31,7 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_PINNED] = sys_pinned,
 	[GPUBPF_BPF_WAS] = sys_was,
 	[GPUBPF_BPF_INNER] = sys_inner,
+	[GPUBPF_BPF_UPROBE_OPEN] = sys_uprobe_open,
 };
 
 static int run(struct sys_call *c)

@@ -50,12 +50,18 @@ static int take_maps(struct gpubpf_loading *l, const struct gpubpf_load_given *g
 static int take_program(struct gpubpf_loading *l, const struct gpubpf_load_given *given, const struct gpubpf_load_given_prog *from)
 {
 	struct gpubpf_prog *prog = &l->out->unit.progs[l->out->unit.nprogs++];
+	struct gpubpf_sys_prog rewritten;
+	int err;
 
 	prog->site = given->site;
 	snprintf(prog->name, sizeof(prog->name), "%s", from->name);
 	snprintf(prog->pattern, sizeof(prog->pattern), "%s", given->pattern);
 	snprintf(prog->section, sizeof(prog->section), "gpu/%s/%.100s", gpubpf_place_kind(given->site)->name, given->pattern);
-	return gpubpf_program_take(l, from->prog, prog);
+	err = gpubpf_additive_rewrite(given->maps, given->nmaps, from->prog, &rewritten, l->diag);
+	if (!err)
+		err = gpubpf_program_take(l, &rewritten, prog);
+	free(rewritten.insns);
+	return err;
 }
 
 /* The first, of which those that it may go on in become parts. */

@@ -115,6 +115,11 @@ void gpubpf_program_finish(struct gpubpf_prog *prog);
  * of each in its object. */
 int gpubpf_tails_link(struct gpubpf_loading *l, uint32_t first, const uint32_t *numbers);
 
+/* additive.c: *to becomes a program of its own (its instructions to be freed, also of an error), in which what is added to values
+ * a CPU is added atomically. */
+int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const struct gpubpf_sys_prog *from, struct gpubpf_sys_prog *to,
+			    struct gpubpf_diag *diag);
+
 /* load.c: libbpf is this thread's alone, and its messages are kept, until */
 void gpubpf_libbpf_lock(void);
 void gpubpf_libbpf_unlock(void);

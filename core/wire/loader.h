@@ -35,7 +35,7 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_WANTS = 1,
 	/* u32 type, key_size, value_size, max_entries, flags; u64 extra; str name; u32 number of its BTF or 0, types of key
 	 * and value; number of a map that its elements are like or 0; number that it had as the kernel's or 0; fd of an array of
-	 * the kernel's whose values it has, or none -> fd */
+	 * the kernel's whose values it has, or whose buffers its records come into, or none -> fd */
 	GPUBPF_BPF_MAP_CREATE = 2,
 	/* u32 map, u32 command of bpf(2), bytes key (none: 0), bytes value, where that is a descriptor u32 the object's number or
 	 * 0, it is none of ours, u64 flags -> bytes that are given back */
@@ -45,7 +45,7 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_MAP_BATCH = 4,
 	GPUBPF_BPF_MAP_FREEZE = 5,     /* u32 map */
 	/* u32 type, str name; bytes struct bpf_insn[], maps named by their numbers; bytes struct bpf_func_info[]; bytes struct
-	 * bpf_line_info[]; u32 number of its BTF or 0 -> str log, also of an error; fd */
+	 * bpf_line_info[]; u32 number of its BTF or 0, u32 is the log read -> str log, also of an error; fd */
 	GPUBPF_BPF_PROG_LOAD = 6,
 	GPUBPF_BPF_BTF_LOAD = 7,       /* bytes -> fd */
 	GPUBPF_BPF_INFO = 8,           /* u32 number -> u32 kind, bytes struct bpf_..._info, bytes: BTF, instructions; bytes u32 ids of maps */
@@ -64,6 +64,7 @@ enum gpubpf_bpf_op {
 	/* u32 number of a map of maps of the kernel's; u32 type, key_size, value_size, max_entries, flags; u64 extra; str name, of
 	 * its elements */
 	GPUBPF_BPF_INNER = 19,
+	GPUBPF_BPF_UPROBE_OPEN = 20,   /* u64 byte of a file, u32 is it a return; fd of the file -> fd, as of PERF_OPEN */
 	GPUBPF_BPF_OPS,
 };
 

@@ -29,6 +29,7 @@ struct call {
 struct caller_state {
 	atomic_bool loaded;            /* a program for a GPU */
 	atomic_bool array_is_ours;     /* the PERF_EVENT_ARRAY whose buffers are opened next */
+	atomic_bool kernel_buffers;    /* some were opened for one of the kernel's, before any program for a GPU named it */
 };
 struct caller_state *caller_state(void);
 

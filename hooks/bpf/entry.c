@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -118,6 +119,45 @@ static FILE *open_file(const char *name, const char *path, const char *mode)
 	const char *text = f || errno != ENOENT ? NULL : own_file(path);
 
 	return text ? fmemopen((void *)(uintptr_t)text, strlen(text), "r") : f;
+}
+
+/* bcc reads by open(2) what libbpf reads by fopen(3). */
+static int open_own(const char *path)
+{
+	const char *text = own_file(path);
+	int fd = text ? memfd_create("gpubpf-file", MFD_CLOEXEC) : -1;
+
+	if (fd >= 0 && pwrite(fd, text, strlen(text), 0) == (ssize_t)strlen(text))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	errno = ENOENT;
+	return -1;
+}
+
+EXPORT int open(const char *path, int flags, ...)
+{
+	int before = errno;
+	mode_t mode;
+	va_list ap;
+	long ret;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, mode_t);             /* of none it is what the register holds, and nobody asks */
+	va_end(ap);
+	ret = kernel_call(SYS_openat, (const long[6]){ AT_FDCWD, (long)path, flags, mode });
+	return ret == -ENOENT && !(flags & O_CREAT) && have_session() ? open_own(path) : (int)told_quietly(ret, before);
+}
+
+EXPORT int open64(const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, mode_t);
+	va_end(ap);
+	return open(path, flags | O_LARGEFILE, mode);
 }
 
 EXPORT FILE *fopen(const char *path, const char *mode)

@@ -9,7 +9,7 @@
  * What differs between them is caller.h.
  *
  *   bpf.c      bpf(2) by commands.def, but for: map.c, named.c, take.c, prog.c, object.c
- *   perf.c     perf_event_open(2), ioctl(2)   file.c  what libbpf reads before it calls these
+ *   perf.c, uprobe.c  perf_event_open(2), ioctl(2)   file.c  what libbpf reads before it calls these
  *   memory.c   what is mapped and waited for    pin.c   names in the session's folder
  *   ask.c      the connection to the session     handle.c  what a descriptor is      kernel.c  system calls of our own
  * and of the library alone: entry.c, what we export; own.c, caller.h; exec.c, programs that it does not reach.
@@ -104,6 +104,12 @@ int64_t btf_copied(int fd, int *own);
 /* perf.c */
 long perf_event_open_call(const long arg[6]);
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
+
+/* uprobe.c: one of the kernel's was opened; and it becomes ours, for the kernel that its function names: 0 or -errno. */
+struct perf_event_attr;
+bool is_uprobe(const struct perf_event_attr *attr);
+void uprobe_opened(int event, const struct perf_event_attr *attr);
+int uprobe_taken(int event);
 
 /* memory.c */
 bool own_mmap(const long arg[6], long *result);

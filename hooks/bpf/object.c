@@ -263,6 +263,8 @@ long link_create(struct call *c)
 
 	if (!prog && !perf)
 		return pass(c);
+	if (prog && !perf && !uprobe_taken(target))
+		perf = handle_of(target, GPUBPF_BPF_PERF).id;
 	if (!prog || !perf)
 		return is_open(target) ? -EINVAL : -EBADF;
 	gpubpf_put_u32(&w, prog);

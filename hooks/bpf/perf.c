@@ -48,7 +48,7 @@ static bool is_refusal(long ret)
 static bool is_buffer(const struct perf_event_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT &&
-	       attr->sample_type == PERF_SAMPLE_RAW && atomic_load(&caller_state()->array_is_ours);
+	       attr->sample_type == PERF_SAMPLE_RAW;
 }
 
 /* As much of it as the caller says there is; a size of 0 is the first one that there was. */
@@ -88,6 +88,23 @@ static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_ours(function, returns) : ret;
 }
 
+static long open_buffer(const long arg[6])
+{
+	if (atomic_load(&caller_state()->array_is_ours))
+		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &(struct gpubpf_writer){0}, -1);
+	atomic_store(&caller_state()->kernel_buffers, true);
+	return pass_call(arg);
+}
+
+static long open_uprobe(const long arg[6], const struct perf_event_attr *attr)
+{
+	long ret = pass_call(arg);
+
+	if (ret >= 0)
+		uprobe_opened((int)ret, attr);
+	return ret;
+}
+
 long perf_event_open_call(const long arg[6])
 {
 	struct perf_event_attr attr;
@@ -95,7 +112,9 @@ long perf_event_open_call(const long arg[6])
 	if (!arg[0] || read_attr((uint64_t)arg[0], &attr) < 0)
 		return pass_call(arg);
 	if (is_buffer(&attr))
-		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &(struct gpubpf_writer){0}, -1);
+		return open_buffer(arg);
+	if (is_uprobe(&attr))
+		return open_uprobe(arg, &attr);
 	if (attr.type < PERF_TYPE_MAX || attr.type != kprobe_type())
 		return pass_call(arg);
 	return open_kprobe(arg, &attr);
@@ -123,6 +142,11 @@ bool perf_ioctl(int fd, unsigned long request, long arg, int *result)
 
 	if (request != PERF_EVENT_IOC_SET_BPF && request != PERF_EVENT_IOC_ENABLE && request != PERF_EVENT_IOC_DISABLE)
 		return false;
+	if (request == PERF_EVENT_IOC_SET_BPF && handle_of((int)arg, GPUBPF_BPF_PROG).id && !handle_of(fd, GPUBPF_BPF_PERF).id) {
+		*result = uprobe_taken(fd);
+		if (*result < 0)
+			return true;
+	}
 	perf = handle_of(fd, GPUBPF_BPF_PERF).id;
 	if (!perf && !handle_of(fd, GPUBPF_BPF_BUFFER).id)
 		return false;

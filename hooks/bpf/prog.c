@@ -156,6 +156,7 @@ static int put_program(const struct program *p, struct gpubpf_writer *w, int *ow
 		err = put_records(w, attr->line_info, btf ? attr->line_info_cnt : 0, attr->line_info_rec_size,
 				  sizeof(struct bpf_line_info));
 	gpubpf_put_u32(w, (uint32_t)btf);
+	gpubpf_put_u32(w, attr->log_level && attr->log_buf && attr->log_size);
 	return err;
 }
 

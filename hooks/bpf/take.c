@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -103,14 +104,20 @@ static uint32_t btf_of(const struct bpf_map_info *info, int *own)
 	return btf > 0 ? (uint32_t)btf : 0;
 }
 
+/* Its records are to come where the kernel's own programs' do: it stays the kernel's, and ours is beside it. */
+static bool stays(const struct bpf_map_info *info)
+{
+	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
+}
+
 static int make_of(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	int ours = -EINVAL, like_fd = -1, err;
 	uint32_t like = is_of_maps(info->type) ? named_like(fd, info, &like_fd) : 0;
 
-	if (is_shareable(fd, info))
+	if (is_shareable(fd, info) || stays(info))
 		ours = map_make(attr, btf, 0, info->id, fd);
-	if (ours < 0) {
+	if (ours < 0 && !stays(info)) {
 		ours = map_make(attr, btf, like, info->id, -1);
 		err = ours < 0 ? 0 : fill(fd, ours, info);
 		if (err < 0) {
@@ -192,7 +199,7 @@ int map_ours(int fd, const struct bpf_map_info *info)
 		ours = make(fd, info);
 	if (ours < 0)
 		return ours;
-	err = replace_all(info->id, ours);
+	err = stays(info) ? 0 : replace_all(info->id, ours);
 	if (!err)
 		return ours;
 	close(ours);
@@ -207,6 +214,17 @@ int map_info(int fd, struct bpf_map_info *info)
 	memset(info, 0, sizeof(*info));
 	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
 	return !err && !info->max_entries ? -EBADF : (int)err; /* a program, say */
+}
+
+#define HIGH_FD 200                /* as ask.c has it */
+
+/* As long as this process runs: nothing else holds it before a program that names it is loaded. */
+static void keep_open(int ours, uint32_t id)
+{
+	static _Atomic uint32_t last;
+
+	if (atomic_exchange(&last, id) != id)
+		fcntl(ours, F_DUPFD_CLOEXEC, HIGH_FD);
 }
 
 int64_t map_taken(int fd)
@@ -226,6 +244,9 @@ int64_t map_taken(int fd)
 	caller_give_back(theirs);
 	if (ours < 0)
 		return ours;
+	map = own_handle(ours, GPUBPF_BPF_MAP).id;
+	if (stays(&info))
+		keep_open(ours, info.id);
 	close(ours);
-	return (int64_t)handle_of(fd, GPUBPF_BPF_MAP).id;
+	return map;
 }

@@ -45,14 +45,14 @@ SEC("kretprobe/step_one")
 int cuda__leave_with_a_long_name(void *ctx)
 {
 	__u32 key = 1;
-	__u64 *n = bpf_map_lookup_elem(&counts, &key);
+	__u64 *n = bpf_map_lookup_elem(&counts, &key), value;
 
 	if (n)
 		__sync_fetch_and_add(n, 1);
 	key = 0;
-	n = bpf_map_lookup_elem(&split, &key);
-	if (n)
-		__sync_fetch_and_add(n, 1);
+	n = bpf_map_lookup_elem(&split, &key); /* as bpftrace counts: of a CPU's value nothing is lost */
+	value = n ? *n + 1 : 1;
+	bpf_map_update_elem(&split, &key, &value, BPF_ANY);
 	return 0;
 }
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A uprobe of a program for a GPU: the function that it names is a kernel's host stub, which has the kernel's name, or one
+ * that tells it: nvcc's is __device_stub__Z3addPf for _Z3addPf, hipcc's _Z18__device_stub__addPf for _Z3addPf.
+ */
+#include "bpf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/session/symbols.h"
+
+#define STUB "__device_stub_"
+
+/* A mangled name: its length is part of it, and is that of the kernel's own then. */
+static bool rename_mangled(const char *symbol, char *out, size_t size)
+{
+	char *end;
+	unsigned long n = !strncmp(symbol, "_Z", 2) && isdigit((unsigned char)symbol[2]) ? strtoul(symbol + 2, &end, 10) : 0;
+
+	if (n <= strlen(STUB "_") || strncmp(end, STUB "_", strlen(STUB "_")) || strlen(end) < n)
+		return false;
+	if (end[strlen(STUB "_")] == 'Z') /* nvcc's, mangled again */
+		snprintf(out, size, "_%.*s", (int)(n - strlen(STUB "_")), end + strlen(STUB "_"));
+	else
+		snprintf(out, size, "_Z%zu%s", (size_t)n - strlen(STUB "_"), end + strlen(STUB "_"));
+	return true;
+}
+
+static void kernel_of(const char *symbol, char *out, size_t size)
+{
+	if (!strncmp(symbol, STUB, strlen(STUB)))
+		snprintf(out, size, "%s", symbol + strlen(STUB));
+	else if (!rename_mangled(symbol, out, size))
+		snprintf(out, size, "%s", symbol);
+}
+
+static int name_kernel(struct sys_call *c, uint64_t offset, char *out, size_t size)
+{
+	struct gpubpf_symbols *symbols = c->given < 0 ? NULL : gpubpf_symbols_read(c->given);
+	uint64_t from = 1;
+	const char *symbol = symbols ? gpubpf_symbols_find(symbols, offset, &from) : NULL;
+
+	if (symbol && !from)
+		kernel_of(symbol, out, size);
+	else
+		gpubpf_session_note(c->s, "a uprobe at byte %llu of a file: no function begins there that its symbols name, and of a program "
+				    "for a GPU it is the host stub that names the kernel", (unsigned long long)offset);
+	gpubpf_symbols_free(symbols);
+	return symbol && !from ? 0 : -EINVAL;
+}
+
+int sys_uprobe_open(struct sys_call *c)
+{
+	uint64_t offset = gpubpf_get_u64(c->r);
+	bool returns = gpubpf_get_u32(c->r);
+	struct sys_object *o;
+	int err;
+
+	if (c->r->failed)
+		return -EPROTO;
+	o = sys_object_new(c->s, GPUBPF_BPF_PERF, &err);
+	if (!o)
+		return err;
+	o->perf.returns = returns;
+	return sys_object_give(c, o, name_kernel(c, offset, o->perf.function, sizeof(o->perf.function)));
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a program adds to a value of its CPU, as bpftrace compiles count(), sum(), avg() and hist(): it looks the value up,
+ * adds to what it read, and updates the key. On a CPU nobody comes between; on a multiprocessor others do, and all but one
+ * would be lost. So, of maps with a value a CPU, where the value is read for that alone:
+ *
+ *	r0 = lookup(map, key)              stays
+ *	if r0 == 0 goto new                stays
+ *	rX = *(u64 *)r0                    becomes rX = 0
+ *	... rY = rX + n
+ *   new:
+ *	*(u64 *)(r10 - V) = rY             is n
+ *	update(map, key, r10 - V, 0)       becomes, behind the program: add n atomically to the value that is there, put it in
+ *	                                   where there is none
+ *
+ * Before and after: a program as bpf(2) is given it; what is not of that form stays.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+
+#define HELPER_LOOKUP 1
+#define HELPER_UPDATE 2
+#define INSNS_MAX 4096u            /* jumps reach that far, and bpftrace makes fewer */
+
+/* what a register has of the value that was read */
+enum part {
+	PART_NONE,
+	PART_POINTER,              /* its address, or NULL */
+	PART_VALUE,                /* it, and what was added */
+	PART_OTHER,
+};
+
+struct addition {
+	const struct bpf_insn *insns;
+	uint32_t n;
+	uint32_t update, store, load, lookup; /* instructions; load 0: it is not read */
+	int32_t map;
+	int16_t key, value;        /* on the stack */
+};
+
+static bool is_call(const struct bpf_insn *insn, int32_t helper)
+{
+	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm == helper;
+}
+
+static bool is_second_half(const struct bpf_insn *insns, uint32_t i)
+{
+	return i && insns[i - 1].code == (BPF_LD | BPF_IMM | BPF_DW);
+}
+
+/* Where jumps go that are not the program's end. */
+static bool *targets_of(const struct bpf_insn *insns, uint32_t n)
+{
+	bool *target = calloc(n + 1, sizeof(*target));
+
+	for (uint32_t i = 0; target && i < n; i++) {
+		uint8_t class = BPF_CLASS(insns[i].code), op = BPF_OP(insns[i].code);
+		int64_t to = (int64_t)i + 1 + insns[i].off;
+
+		if (!is_second_half(insns, i) && (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL && op != BPF_EXIT &&
+		    to >= 0 && to <= n)
+			target[to] = true;
+	}
+	return target;
+}
+
+static bool writes(const struct bpf_insn *insn, uint8_t reg)
+{
+	uint8_t class = BPF_CLASS(insn->code);
+
+	return insn->dst_reg == reg && (class == BPF_ALU || class == BPF_ALU64 || class == BPF_LDX || class == BPF_LD);
+}
+
+/* Of one that calls keep */
+static bool reads(const struct bpf_insn *insn, uint8_t reg)
+{
+	uint8_t class = BPF_CLASS(insn->code);
+	bool mov = (class == BPF_ALU || class == BPF_ALU64) && BPF_OP(insn->code) == BPF_MOV;
+	bool source = class == BPF_LDX || class == BPF_STX || (class != BPF_LD && class != BPF_ST && BPF_SRC(insn->code) == BPF_X);
+
+	return (source && insn->src_reg == reg) || (insn->dst_reg == reg && !mov && class != BPF_LDX && class != BPF_LD);
+}
+
+/* A register that has one address of the stack all along: what sets it are a copy of r10 and what is added to that. */
+static bool is_one_address(const struct bpf_insn *insns, uint32_t n, uint8_t reg, int32_t *off)
+{
+	uint32_t copies = 0, i = 0;
+
+	*off = 0;
+	for (; i < n; i++) {
+		if (is_second_half(insns, i) || !writes(&insns[i], reg))
+			continue;
+		if (insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_X) && insns[i].src_reg == BPF_REG_10 && !copies++)
+			continue;
+		if (insns[i].code != (BPF_ALU64 | BPF_ADD | BPF_K) || !copies || i == 0 || !writes(&insns[i - 1], reg))
+			return false;
+		*off += insns[i].imm;
+	}
+	return copies == 1;
+}
+
+/* reg = r10 + *off, set up by the instructions before `at`, none of which is jumped to. */
+static bool on_stack(const struct bpf_insn *insns, uint32_t n, const bool *target, uint32_t at, uint8_t reg, int16_t *off)
+{
+	int32_t sum = 0, base = 0;
+
+	while (at-- && !target[at + 1]) {
+		const struct bpf_insn *insn = &insns[at];
+
+		if (is_second_half(insns, at) || !writes(insn, reg)) {
+			if (!is_second_half(insns, at) && (BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32))
+				return false;
+			continue;
+		}
+		if (insn->code == (BPF_ALU64 | BPF_ADD | BPF_K)) {
+			sum += insn->imm;
+			continue;
+		}
+		if (insn->code != (BPF_ALU64 | BPF_MOV | BPF_X) ||
+		    (insn->src_reg != BPF_REG_10 && !is_one_address(insns, n, insn->src_reg, &base)))
+			return false;
+		*off = (int16_t)(sum + base);
+		return sum + base < 0 && sum + base >= -512;
+	}
+	return false;
+}
+
+/* The map in reg; -1: it is not said. */
+static int32_t map_in(const struct bpf_insn *insns, const bool *target, uint32_t at, uint8_t reg)
+{
+	while (at-- && !target[at + 1]) {
+		const struct bpf_insn *insn = &insns[at];
+
+		if (!is_second_half(insns, at) && (BPF_CLASS(insn->code) == BPF_JMP || BPF_CLASS(insn->code) == BPF_JMP32))
+			return -1;
+		if (is_second_half(insns, at) || !writes(insn, reg))
+			continue;
+		return insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_MAP_FD ? insn->imm : -1;
+	}
+	return -1;
+}
+
+static bool is_zero(const struct bpf_insn *insns, const bool *target, uint32_t at, uint8_t reg)
+{
+	while (at-- && !target[at + 1])
+		if (!is_second_half(insns, at) && writes(&insns[at], reg))
+			return insns[at].code == (BPF_ALU64 | BPF_MOV | BPF_K) && !insns[at].imm;
+	return false;
+}
+
+/* The store into the value that is put in, behind which nothing jumps. */
+static bool find_store(struct addition *a, const bool *target)
+{
+	uint32_t at = a->update;
+
+	while (at-- && !target[at + 1]) {
+		const struct bpf_insn *insn = &a->insns[at];
+		uint8_t class = BPF_CLASS(insn->code);
+
+		if (class == BPF_JMP || class == BPF_JMP32 || class == BPF_ST)
+			return false;
+		if (class != BPF_STX || is_second_half(a->insns, at))
+			continue;
+		a->store = at;
+		return insn->code == (BPF_STX | BPF_MEM | BPF_DW) && insn->dst_reg == BPF_REG_10 && insn->off == a->value;
+	}
+	return false;
+}
+
+static bool find_lookup(struct addition *a, const bool *target)
+{
+	int16_t key;
+	uint32_t at = a->store;
+
+	while (at-- && !is_call(&a->insns[at], HELPER_LOOKUP))
+		if (BPF_CLASS(a->insns[at].code) == BPF_JMP && BPF_OP(a->insns[at].code) != BPF_JEQ)
+			return false;
+	a->lookup = at;
+	return at < a->store && map_in(a->insns, target, at, BPF_REG_1) == a->map && on_stack(a->insns, a->n, target, at, BPF_REG_2, &key) &&
+	       key == a->key;
+}
+
+static enum part added(enum part a, enum part b)
+{
+	if (a == PART_NONE && b == PART_NONE)
+		return PART_NONE;
+	return (a == PART_VALUE && b == PART_NONE) || (a == PART_NONE && b == PART_VALUE) ? PART_VALUE : PART_OTHER;
+}
+
+static bool follow_alu(const struct bpf_insn *insn, enum part *part)
+{
+	enum part src = BPF_SRC(insn->code) == BPF_X ? part[insn->src_reg] : PART_NONE;
+	bool wide = BPF_CLASS(insn->code) == BPF_ALU64;
+
+	if (BPF_OP(insn->code) == BPF_MOV)
+		part[insn->dst_reg] = wide || src == PART_NONE ? src : PART_OTHER;
+	else if (BPF_OP(insn->code) == BPF_ADD && wide)
+		part[insn->dst_reg] = added(part[insn->dst_reg], src);
+	else
+		part[insn->dst_reg] = part[insn->dst_reg] == PART_NONE && src == PART_NONE ? PART_NONE : PART_OTHER;
+	return true;
+}
+
+static bool follow_load(struct addition *a, uint32_t at, enum part *part)
+{
+	const struct bpf_insn *insn = &a->insns[at];
+
+	if (part[insn->src_reg] == PART_NONE) {
+		part[insn->dst_reg] = PART_NONE;
+		return true;
+	}
+	if (part[insn->src_reg] != PART_POINTER || insn->code != (BPF_LDX | BPF_MEM | BPF_DW) || insn->off || a->load)
+		return false;
+	part[insn->dst_reg] = PART_VALUE;
+	a->load = at;
+	return true;
+}
+
+/* Only where there is none may be jumped over what reads it. */
+static bool follow_jump(const struct addition *a, uint32_t at, const enum part *part)
+{
+	const struct bpf_insn *insn = &a->insns[at];
+
+	return insn->code == (BPF_JMP | BPF_JEQ | BPF_K) && !insn->imm && part[insn->dst_reg] == PART_POINTER && insn->off > 0 &&
+	       at + 1 + (uint32_t)insn->off <= a->store;
+}
+
+static bool follow(struct addition *a, uint32_t at, enum part *part)
+{
+	const struct bpf_insn *insn = &a->insns[at];
+
+	switch (BPF_CLASS(insn->code)) {
+	case BPF_ALU:
+	case BPF_ALU64:
+		return follow_alu(insn, part);
+	case BPF_LDX:
+		return follow_load(a, at, part);
+	case BPF_ST:
+		return insn->dst_reg == BPF_REG_10 && insn->off != a->key;
+	case BPF_STX:
+		return insn->code != (BPF_STX | BPF_ATOMIC | BPF_DW) && insn->dst_reg == BPF_REG_10 && insn->off != a->key &&
+		       part[insn->src_reg] == PART_NONE;
+	case BPF_JMP:
+		return follow_jump(a, at, part);
+	}
+	return false;
+}
+
+/* Does the register's value come to where it is read? seen: [n], where this was asked already. */
+static bool is_read_from(const struct addition *a, uint32_t at, uint8_t reg, bool *seen)
+{
+	while (at < a->n && !seen[at]) {
+		const struct bpf_insn *insn = &a->insns[at];
+		uint8_t class = BPF_CLASS(insn->code), op = BPF_OP(insn->code);
+		bool jumps = (class == BPF_JMP || class == BPF_JMP32) && op != BPF_CALL;
+
+		seen[at] = true;
+		if (reads(insn, reg))
+			return true;
+		if (writes(insn, reg) || (jumps && op == BPF_EXIT))
+			return false;
+		at += insn->code == (BPF_LD | BPF_IMM | BPF_DW) ? 2 : 1;
+		if (jumps && op == BPF_JA)
+			at += (uint32_t)(int32_t)insn->off;
+		else if (jumps && is_read_from(a, at + (uint32_t)(int32_t)insn->off, reg, seen))
+			return true;
+	}
+	return false;
+}
+
+/* Behind the store */
+static bool is_read_behind(const struct addition *a, uint8_t reg)
+{
+	bool *seen = calloc(a->n + 1, sizeof(*seen));
+	bool read = !seen || is_read_from(a, a->store + 1, reg, seen);
+
+	free(seen);
+	return read;
+}
+
+/* From the look-up to the store, what is there of the value; nobody may have it but that. */
+static bool is_sum(struct addition *a)
+{
+	enum part part[16] = { [BPF_REG_0] = PART_POINTER };
+	bool kept = false;
+
+	for (uint32_t at = a->lookup + 1; at < a->store; at++)
+		if (!follow(a, at, part))
+			return false;
+	for (uint8_t r = BPF_REG_6; r <= BPF_REG_9; r++)
+		kept |= part[r] != PART_NONE && is_read_behind(a, r);
+	return !kept && a->load && part[a->insns[a->store].src_reg] == PART_VALUE;
+}
+
+static bool reads_stack(const struct bpf_insn *insns, uint32_t n, int16_t off)
+{
+	bool reads = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		reads |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_LDX && insns[i].src_reg == BPF_REG_10 &&
+			 insns[i].off == off;
+	return reads;
+}
+
+static bool is_addition(struct addition *a, const bool *target)
+{
+	uint32_t at = a->update;
+
+	a->map = map_in(a->insns, target, at, BPF_REG_1);
+	return a->map >= 0 && on_stack(a->insns, a->n, target, at, BPF_REG_2, &a->key) && on_stack(a->insns, a->n, target, at, BPF_REG_3, &a->value) &&
+	       is_zero(a->insns, target, at, BPF_REG_4) && !reads_stack(a->insns, a->n, a->value) && find_store(a, target) &&
+	       find_lookup(a, target) && is_sum(a);
+}
+
+/* -- what comes in its place -- */
+
+#define BLOCK 25                   /* instructions of it */
+
+static struct bpf_insn *put_map_key(struct bpf_insn *at, const struct addition *a)
+{
+	*at++ = (struct bpf_insn){ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = a->map };
+	*at++ = (struct bpf_insn){ 0 };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10 };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = a->key };
+	return at;
+}
+
+static struct bpf_insn call(int32_t helper)
+{
+	return (struct bpf_insn){ .code = BPF_JMP | BPF_CALL, .imm = helper };
+}
+
+static struct bpf_insn jump(uint8_t op, int16_t off)
+{
+	return (struct bpf_insn){ .code = (uint8_t)(BPF_JMP | op | BPF_K), .off = off };
+}
+
+/* At instruction `from` of the program; it goes on behind the update. */
+static void put_block(struct bpf_insn *insns, uint32_t from, const struct addition *a)
+{
+	struct bpf_insn *at = put_map_key(&insns[from], a);
+
+	*at++ = call(HELPER_LOOKUP);
+	*at++ = jump(BPF_JNE, 15);             /* there is one: add */
+	at = put_map_key(at, a);
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 3, .src_reg = 10 };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 3, .imm = a->value };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4, .imm = BPF_NOEXIST };
+	*at++ = call(HELPER_UPDATE);
+	*at++ = jump(BPF_JEQ, 9);              /* it is there now: done */
+	at = put_map_key(at, a);
+	*at++ = call(HELPER_LOOKUP);           /* or another was first */
+	*at++ = jump(BPF_JEQ, 3);              /* the map is full: done, without it */
+	*at++ = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 10, .off = a->value };
+	*at++ = (struct bpf_insn){ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = 0, .src_reg = 1, .imm = BPF_ADD };
+	*at++ = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 };
+	*at = jump(BPF_JA, (int16_t)((int64_t)a->update - (at - insns)));
+}
+
+/* -- all of a program -- */
+
+static bool has_functions(const struct bpf_insn *insns, uint32_t n)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		has |= !is_second_half(insns, i) && ((insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].src_reg == BPF_PSEUDO_CALL) ||
+						     (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && insns[i].src_reg == BPF_PSEUDO_FUNC));
+	return has;
+}
+
+static bool has_atomics(const struct bpf_insn *insns, uint32_t n)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		has |= !is_second_half(insns, i) && BPF_CLASS(insns[i].code) == BPF_STX && BPF_MODE(insns[i].code) == BPF_ATOMIC;
+	return has;
+}
+
+static bool looks_up(const struct bpf_insn *insns, uint32_t n, const bool *target, int32_t map)
+{
+	bool looks = false;
+
+	for (uint32_t i = 0; i < n; i++)
+		looks |= is_call(&insns[i], HELPER_LOOKUP) && !is_second_half(insns, i) && map_in(insns, target, i, BPF_REG_1) == map;
+	return looks;
+}
+
+static int refuse(const struct gpubpf_map *map, uint32_t pc, struct gpubpf_diag *diag)
+{
+	gpubpf_diag_remedy(diag, "count(), sum(), avg(), stats(), hist() and lhist() add, and are exact; gpubpf -e has min() and max() "
+			   "that are atomic");
+	return gpubpf_diag_set(diag, GPUBPF_E_SIMT_LOST, pc,
+			       "puts a value of map %s back after reading it, as min() and max() of bpftrace do: that has a value a CPU, where a "
+			       "multiprocessor runs many threads at once, of which all but one would be lost", map->name);
+}
+
+struct rewriting {
+	const struct gpubpf_map *maps;
+	uint32_t nmaps;
+	struct gpubpf_sys_prog *prog;
+	const struct bpf_insn *came;   /* [n] */
+	uint32_t n;
+	bool *target;
+	bool rewrites;
+	bool explains;                 /* what cannot be added is refused: who made it knows no atomics */
+};
+
+static int rewrite_one(struct rewriting *r, uint32_t pc, struct gpubpf_diag *diag)
+{
+	struct addition a = { .insns = r->came, .n = r->n, .update = pc };
+	int32_t map = map_in(a.insns, r->target, pc, BPF_REG_1);
+	bool copies = map >= 0 && (uint32_t)map < r->nmaps && r->maps[map].type->flags & GPUBPF_MAP_COPIES;
+	struct bpf_insn *insns = r->prog->insns;
+	uint32_t at = r->prog->ninsns;
+
+	if (!copies || r->maps[map].value_size != sizeof(uint64_t))
+		return 0;
+	if (!r->rewrites || !is_addition(&a, r->target))
+		return r->explains && is_zero(r->came, r->target, pc, BPF_REG_4) && looks_up(r->came, r->n, r->target, map) ?
+		       refuse(&r->maps[map], pc, diag) : 0;
+	insns[a.load] = (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = insns[a.load].dst_reg };
+	put_block(insns, at, &a);
+	insns[pc] = jump(BPF_JA, (int16_t)(at - pc - 1));
+	r->prog->ninsns += BLOCK;
+	return 0;
+}
+
+static uint32_t updates(const struct bpf_insn *insns, uint32_t n)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		found += is_call(&insns[i], HELPER_UPDATE) && !is_second_half(insns, i);
+	return found;
+}
+
+int gpubpf_additive_rewrite(const struct gpubpf_map *maps, uint32_t nmaps, const struct gpubpf_sys_prog *from, struct gpubpf_sys_prog *to,
+			    struct gpubpf_diag *diag)
+{
+	uint32_t room = from->ninsns + BLOCK * updates(from->insns, from->ninsns);
+	struct rewriting r = { .maps = maps, .nmaps = nmaps, .prog = to, .came = from->insns, .n = from->ninsns };
+	int err = 0;
+
+	*to = *from;
+	to->insns = malloc((room + 1) * sizeof(*to->insns));
+	r.target = targets_of(from->insns, from->ninsns);
+	if (!to->insns || !r.target) {
+		free(r.target);
+		return -ENOMEM;
+	}
+	memcpy(to->insns, from->insns, from->ninsns * sizeof(*to->insns));
+	r.explains = !from->nfuncs && !has_atomics(from->insns, from->ninsns);
+	r.rewrites = room <= INSNS_MAX && !has_functions(from->insns, r.n);
+	for (uint32_t i = 0; i < r.n && !err; i++)
+		if (is_call(&from->insns[i], HELPER_UPDATE) && !is_second_half(from->insns, i))
+			err = rewrite_one(&r, i, diag);
+	free(r.target);
+	return err;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Uprobes: the Linux kernel's, until a program for a GPU is put there, whose kernel the function names. A loader says where
+ * first, and which program then: the last place that it named is kept. A supervisor is not told what descriptor came of it,
+ * and so has none.
+ */
+#include "loader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	int event, file;               /* descriptor; the file that was named, owned */
+	uint64_t offset;
+	bool returns;
+} last = { -1, -1, 0, false };
+
+static uint32_t uprobe_type(void)
+{
+	static uint32_t known;
+	FILE *f = known ? NULL : fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	unsigned int type;
+
+	if (f && fscanf(f, "%u", &type) == 1)
+		known = type;
+	if (f)
+		fclose(f);
+	return known;
+}
+
+bool is_uprobe(const struct perf_event_attr *attr)
+{
+	return attr->type >= PERF_TYPE_MAX && attr->type == uprobe_type() && attr->uprobe_path;
+}
+
+/* What the caller names; -1: it is none that can be read. */
+static int open_named(uint64_t name)
+{
+	char given[PATH_MAX], path[PATH_MAX];
+
+	if (caller_text(given, name, sizeof(given)) < 0 || caller_path(given, path) < 0)
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void uprobe_opened(int event, const struct perf_event_attr *attr)
+{
+	int file = open_named(attr->uprobe_path);
+
+	pthread_mutex_lock(&lock);
+	if (last.file >= 0)
+		close(last.file);
+	last.event = event;
+	last.file = file;
+	last.offset = attr->probe_offset;
+	last.returns = attr->config & 1;
+	pthread_mutex_unlock(&lock);
+}
+
+static int open_ours(void)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_put_u64(&w, last.offset);
+	gpubpf_put_u32(&w, last.returns);
+	return ask_handle(GPUBPF_BPF_UPROBE_OPEN, &w, last.file);
+}
+
+int uprobe_taken(int event)
+{
+	int err = -EINVAL, ours;
+
+	pthread_mutex_lock(&lock);
+	if (event >= 0 && event == last.event && last.file >= 0) {
+		ours = open_ours();
+		err = ours < 0 ? ours : caller_replace(event, ours);
+		if (ours >= 0)
+			close(ours);
+		last.event = -1;
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
