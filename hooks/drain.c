@@ -15,7 +15,8 @@
 #define BUSY_NS 1000000ull    /* between two looks */
 #define IDLE_NS 20000000ull
 #define ASLEEP_NS 250000000ull /* a kernel may run for ever and put something out only now and then */
-#define QUIET 50              /* looks that find nothing before it sleeps so long */
+#define LATELY 200            /* looks that find nothing before they become seldom: at full speed a launch must not wait for one */
+#define QUIET (LATELY + 50)   /* before it sleeps so long */
 #define ZEROS 65536
 #define HELPERS 3
 
@@ -120,7 +121,7 @@ static void note_drained(uint64_t bytes, uint64_t ns)
 
 struct pace {
 	uint64_t wait_ns;
-	uint32_t quiet;
+	uint32_t idle, quiet; /* looks that found nothing to take; that found nothing at all */
 };
 
 /* One look; false: the device has failed us. */
@@ -137,7 +138,8 @@ static bool look(struct gpubpf_hook_device *d, struct pace *p)
 	if (n > 0)
 		note_drained(n, gpubpf_now_ns() - from);
 	p->quiet = n || left ? 0 : p->quiet + 1;
-	p->wait_ns = n > 0 ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
+	p->idle = n > 0 ? 0 : p->idle + 1;
+	p->wait_ns = p->idle < LATELY ? BUSY_NS : 2 * p->wait_ns < IDLE_NS ? 2 * p->wait_ns : IDLE_NS;
 	if (p->quiet >= QUIET)
 		p->wait_ns = ASLEEP_NS;
 	atomic_store(&d->asleep, p->quiet >= QUIET);
@@ -147,7 +149,7 @@ static bool look(struct gpubpf_hook_device *d, struct pace *p)
 static void *drain(void *arg)
 {
 	struct gpubpf_hook_device *d = arg;
-	struct pace pace = { IDLE_NS, QUIET };
+	struct pace pace = { IDLE_NS, LATELY, QUIET };
 
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
