@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/lower/lower.h"
 #include "core/places.h"
 #include "core/wire/pool.h"
 
@@ -68,10 +69,17 @@ struct cl_event {
 	const char *unseen;        /* what it is that cannot be told exactly, NULL: it can */
 };
 
+struct gpubpf_cl_kernel;
+
 /* a function of the source, kernels too */
 struct gpubpf_cl_function {
 	const char *name;
 	bool kernel;
+	/* where places of functions are asked for: its parameters, as a kernel's are; what it returns, of a type by that name,
+	 * NULL: nothing */
+	const struct gpubpf_cl_kernel *signature;
+	struct gpubpf_param result;
+	const char *result_type;
 	struct cl_event *event;    /* in the order of the text */
 	uint32_t nevents;
 	uint32_t *callee;          /* indices in the unit */

@@ -81,5 +81,7 @@ void clread_source(struct reader *r, CXCursor c, uint32_t index)
 
 	find_text(r, c, &f);
 	clread_events(r, c, &f);
+	if (r->source->places & gpubpf_places_of(GPUBPF_WHERE_FUNCTION))
+		clread_signature(r, c, &f);
 	r->function[index].source = f;
 }

@@ -45,7 +45,8 @@ static int read_part(struct wrap_image *p, uint32_t i, const struct gpubpf_image
 		return -ENOMEM;
 	p->source[i] = (struct gpubpf_cl_source){ text, strlen(text), part->options, image->cwd,
 						  part->headers, part->nheaders,
-						  places & gpubpf_places_of(GPUBPF_WHERE_INSN), image->built_ns };
+						  places & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)),
+						  image->built_ns };
 	return gpubpf_cl_read(&p->source[i], caps, &p->pool, &p->unit[i], diag);
 }
 

@@ -76,6 +76,17 @@ static int check_place(const struct draft *draft, const struct cl_event *e, cons
 	return 0;
 }
 
+/* The programs at the calls of a function. */
+static void draft_calls(const struct gpubpf_cl_unit *unit, uint32_t function, struct gpubpf_inserting *at, struct gpubpf_wrap *w)
+{
+	const struct gpubpf_cl_function *f = &unit->function[function];
+	struct cl_called *called = &w->called[function];
+
+	called->call = gpubpf_site_at(at, GPUBPF_SITE_CALL, f->name, 0);
+	called->call_exit = gpubpf_site_at(at, GPUBPF_SITE_CALL_EXIT, f->name, 0);
+	called->sites = called->call != UINT32_MAX || called->call_exit != UINT32_MAX;
+}
+
 /* The places in one function that are to have a program. */
 static int draft_function(struct draft *draft, const struct gpubpf_cl_unit *unit, uint32_t function, bool kernel,
 			  struct gpubpf_inserting *at, struct gpubpf_wrap *w, struct gpubpf_diag *why)
@@ -86,6 +97,8 @@ static int draft_function(struct draft *draft, const struct gpubpf_cl_unit *unit
 	int err = places ? 0 : -ENOMEM;
 
 	w->places[function] = places;
+	if (!kernel && f->signature)
+		draft_calls(unit, function, at, w);
 	for (uint32_t i = 0; i < n && !err; i++) {
 		struct cl_place place = places[i];
 
@@ -113,7 +126,7 @@ static void reach(const struct gpubpf_cl_unit *unit, uint32_t from, bool *reache
 	}
 }
 
-/* Functions with places in them, or in what they call, until nothing changes. */
+/* Functions with places in them, or in what they call, or that call what is called otherwise, until nothing changes. */
 static void spread(const struct gpubpf_cl_unit *unit, const bool *reached, struct gpubpf_wrap *w)
 {
 	bool more = true;
@@ -124,7 +137,7 @@ static void spread(const struct gpubpf_cl_unit *unit, const bool *reached, struc
 			bool copied = w->nplaces[i];
 
 			for (uint32_t c = 0; c < unit->function[i].ncallees; c++)
-				copied |= w->copied[unit->function[i].callee[c]];
+				copied |= w->copied[unit->function[i].callee[c]] || w->called[unit->function[i].callee[c]].sites;
 			more |= reached[i] && copied && !w->copied[i];
 			w->copied[i] |= reached[i] && copied;
 		}
@@ -137,6 +150,10 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 	for (uint32_t i = 0; i < unit->nfunctions; i++) {
 		const struct gpubpf_cl_function *f = &unit->function[i];
 
+		if (w->called[i].sites && !f->end)
+			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "programs at calls of %.80s would need its place in "
+					       "the source, which a macro or a header makes, or which has directives that must "
+					       "not be read twice (#define, #include)", f->name);
 		if (!w->copied[i])
 			continue;
 		if (!f->end)
@@ -147,7 +164,8 @@ static int check_copies(const struct gpubpf_cl_unit *unit, const struct gpubpf_w
 			return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it calls %.80s, which is a kernel with places "
 					       "of its own", f->name);
 		for (uint32_t e = 0; e < f->nevents; e++)
-			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen && w->copied[f->event[e].function])
+			if (f->event[e].form == CLREAD_FUNCTION && f->event[e].unseen &&
+			    (w->copied[f->event[e].function] || w->called[f->event[e].function].sites))
 				return gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "a call of %.80s, which has places, "
 						       "cannot be followed: %s (line %u)",
 						       unit->function[f->event[e].function].name, f->event[e].unseen,
@@ -175,7 +193,8 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 	w->places = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->places));
 	w->nplaces = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->nplaces));
 	w->copied = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->copied));
-	if (!reached || !w->places || !w->nplaces || !w->copied)
+	w->called = gpubpf_pool_alloc(&draft->p->pool, n, sizeof(*w->called));
+	if (!reached || !w->places || !w->nplaces || !w->copied || !w->called)
 		return -ENOMEM;
 	reach(unit, function, reached);
 	for (uint32_t i = 0; i < n && !err; i++)
@@ -219,9 +238,10 @@ static int draft_kernel(struct draft *draft, uint32_t part, const struct gpubpf_
 		return refuse(draft, site, "a program ends threads (helper 507) elsewhere than at the kernel's entry");
 	*w = (struct gpubpf_wrap){ .kernel = kernel, .first = site, .entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0),
 				   .exit = gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", 0),
-				   .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0) };
+				   .begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0),
+				   .end = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_END, "", 0) };
 	gpubpf_diag_init(&why);
-	if (draft->kinds & gpubpf_places_of(GPUBPF_WHERE_INSN))
+	if (draft->kinds & (gpubpf_places_of(GPUBPF_WHERE_INSN) | gpubpf_places_of(GPUBPF_WHERE_FUNCTION)))
 		err = draft_inside(draft, &draft->p->unit[part], &at, w, &why);
 	if (err == -ENOMEM)
 		return err;

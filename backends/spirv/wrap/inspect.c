@@ -46,11 +46,12 @@ static int make_room(struct list *l)
 
 		kernels += unit->nkernels + unit->nfunctions;
 		for (uint32_t k = 0; k < unit->nkernels; k++) {
-			places += unit->kernel[k].info.nplaces + 1;
+			places += unit->kernel[k].info.nplaces + 2;
 			params += unit->kernel[k].info.nparams;
 		}
 		for (uint32_t f = 0; f < unit->nfunctions; f++) {
-			places += gpubpf_cl_places(&unit->function[f], l->places, NULL);
+			places += gpubpf_cl_places(&unit->function[f], l->places, NULL) + 2;
+			params += unit->function[f].signature ? unit->function[f].signature->info.nparams : 0;
 			callees += unit->function[f].ncallees;
 			names += names_of(l, &unit->function[f]);
 		}
@@ -110,10 +111,30 @@ static int add_kernel(struct list *l, uint32_t part, const struct gpubpf_cl_kern
 		memcpy(to->places, k->info.places, to->nplaces * sizeof(*to->places));
 	if (l->places >> GPUBPF_SITE_BLOCK_BEGIN & 1 && to->nplaces)
 		to->places[to->nplaces++] = gpubpf_place_of(GPUBPF_SITE_BLOCK_BEGIN, 0, to->places[0].line);
+	if (l->places >> GPUBPF_SITE_BLOCK_END & 1 && to->nplaces)
+		to->places[to->nplaces++] = gpubpf_place_of(GPUBPF_SITE_BLOCK_END, 0, to->places[1].line);
 	if (k->function < unit->nfunctions)
 		return add_places(l, &unit->function[k->function], to);
 	l->place += to->nplaces;
 	return 0;
+}
+
+/* What a function takes, and the places where it is called and returns, each in one that is called instead of it. */
+static void add_signature(struct list *l, const struct gpubpf_cl_function *f, struct gpubpf_kernel_info *to)
+{
+	static const enum gpubpf_site both[] = { GPUBPF_SITE_CALL, GPUBPF_SITE_CALL_EXIT };
+
+	if (!f->signature)
+		return;
+	to->params = l->param;
+	to->nparams = f->signature->info.nparams;
+	snprintf(to->reason, sizeof(to->reason), "%s", f->signature->info.reason);
+	if (to->nparams)
+		memcpy(to->params, f->signature->info.params, to->nparams * sizeof(*to->params));
+	l->param += to->nparams;
+	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
+		if (l->places >> both[i] & 1 && !to->reason[0])
+			to->places[to->nplaces++] = gpubpf_place_of(both[i], 0, f->body_line);
 }
 
 static int add_function(struct list *l, const struct gpubpf_cl_function *f)
@@ -123,6 +144,7 @@ static int add_function(struct list *l, const struct gpubpf_cl_function *f)
 	snprintf(to->name, sizeof(to->name), "%s", f->name);
 	to->flags = GPUBPF_KINFO_FUNCTION;
 	to->places = l->place;
+	add_signature(l, f, to);
 	return add_places(l, f, to);
 }
 

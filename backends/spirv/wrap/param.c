@@ -116,3 +116,31 @@ void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel 
 		at += (p->size + 15) & ~15u;
 	}
 }
+
+/* What a function returns. */
+static void read_result(struct reader *r, CXCursor function, struct gpubpf_cl_function *f, struct gpubpf_cl_kernel *k)
+{
+	CXType type = clang_getCursorResultType(function), canonical = clang_getCanonicalType(type);
+	long long size = clang_Type_getSizeOf(type);
+
+	if (canonical.kind == CXType_Void)
+		return;
+	f->result.kind = kind_of(canonical);
+	f->result.size = f->result.kind == GPUBPF_PARAM_OPAQUE || size < 0 ? 0 : size;
+	f->result_type = clread_type_name(r, type);
+	if (!*f->result_type && !k->info.reason[0])
+		snprintf(k->info.reason, sizeof(k->info.reason), "it returns a type that has no name outside of it");
+}
+
+void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_function *f)
+{
+	struct gpubpf_cl_kernel *k = gpubpf_pool_alloc(r->pool, 1, sizeof(*k));
+
+	if (!k)
+		return;
+	clread_params(r, function, k);
+	read_result(r, function, f, k);
+	if (clang_isFunctionTypeVariadic(clang_getCursorType(function)))
+		snprintf(k->info.reason, sizeof(k->info.reason), "it takes as many arguments as it is given");
+	f->signature = k;
+}

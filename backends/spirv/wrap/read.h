@@ -44,7 +44,7 @@ struct gpubpf_cl_source {
 	const char *options, *cwd;
 	const struct gpubpf_header *headers;
 	uint32_t nheaders;
-	uint32_t places;                 /* GPUBPF_TAKES: the places of instructions that are asked for */
+	uint32_t places;                 /* GPUBPF_TAKES: the places of instructions and functions that are asked for */
 	uint64_t built_ns;               /* files that changed since are not what was compiled; 0: not known */
 };
 

@@ -64,6 +64,9 @@ char *clread_text(struct reader *r, CXString s);
 /* param.c: fill k->info.params and k->type; a reason if the wrapper could not declare one. */
 void clread_params(struct reader *r, CXCursor function, struct gpubpf_cl_kernel *k);
 
+/* Fill in what a function takes and returns; its signature's reason says why that cannot be said again. */
+void clread_signature(struct reader *r, CXCursor function, struct gpubpf_cl_function *f);
+
 /* body_repeats.c: is the text the same when it is read once more? */
 bool clread_repeats(struct reader *r, CXSourceRange body);
 

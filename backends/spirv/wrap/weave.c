@@ -38,7 +38,7 @@ static const struct cl_event *event_of(const struct gpubpf_weave *w, uint32_t i)
 
 static bool is_copied_call(const struct gpubpf_weave *w, const struct cl_event *e)
 {
-	return e->form == CLREAD_FUNCTION && w->copied[e->function];
+	return e->form == CLREAD_FUNCTION && (w->copied[e->function] || w->called[e->function].sites);
 }
 
 static bool is_woven(const struct gpubpf_weave *w, uint32_t event)
@@ -493,9 +493,17 @@ static void put_line(const struct gpubpf_weave *w, uint32_t event, FILE *out)
 	fprintf(out, " }");
 }
 
-static void put_function_name(const struct gpubpf_weave *w, uint32_t function, FILE *out)
+void gpubpf_weave_name(const struct gpubpf_weave *w, uint32_t function, FILE *out)
 {
-	fprintf(out, "gpubpf_call_%u_%s", w->twin, w->unit->function[function].name);
+	fprintf(out, "gpubpf_call_%u_%u_%s", w->twin, function, w->unit->function[function].name);
+}
+
+void gpubpf_weave_copy_name(const struct gpubpf_weave *w, uint32_t function, FILE *out)
+{
+	if (w->called[function].sites)
+		fprintf(out, "gpubpf_in_%u_%u_%s", w->twin, function, w->unit->function[function].name);
+	else
+		gpubpf_weave_name(w, function, out);
 }
 
 /* A comma too, where an argument or a parameter follows. */
@@ -511,7 +519,7 @@ static void put_function(const struct gpubpf_weave *w, uint32_t event, FILE *out
 {
 	const struct cl_event *e = event_of(w, event);
 
-	put_function_name(w, e->function, out);
+	gpubpf_weave_name(w, e->function, out);
 	put_lines(w, e->part[0].end, e->part[1].start, out);
 	fprintf(out, is_empty(w, e->part[1].end) ? "(gpubpf_at" : "(gpubpf_at, ");
 	put_text(w, e->part[1].end, e->end, event + 1, out);
@@ -569,7 +577,7 @@ void gpubpf_weave_head(const struct gpubpf_weave *w, uint32_t function, FILE *ou
 	const char *text = w->source->text;
 
 	fwrite(text + f->start, 1, f->name_at - f->start, out);
-	put_function_name(w, function, out);
+	gpubpf_weave_copy_name(w, function, out);
 	fprintf(out, "(__private struct gpubpf_at *gpubpf_at");
 	if (!takes_nothing(text, f->params, f->params_end)) {
 		fprintf(out, ", ");

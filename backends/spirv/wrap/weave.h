@@ -20,6 +20,12 @@
 
 #include "read.h"
 
+/* programs where a function is called and where it returns */
+struct cl_called {
+	bool sites;                    /* are there any? */
+	uint32_t call, call_exit;      /* in the job; UINT32_MAX: none */
+};
+
 struct gpubpf_weave {
 	const struct gpubpf_cl_source *source;
 	const struct gpubpf_cl_unit *unit;
@@ -29,6 +35,7 @@ struct gpubpf_weave {
 	const struct cl_place *places; /* those that have a site, in the order of the events */
 	uint32_t nplaces;
 	const bool *copied;        /* [unit->nfunctions]: the twin has a copy of it */
+	const struct cl_called *called; /* likewise: it has one that is called instead of it, or of its copy */
 };
 
 /* The type of the environment with its words, each source once. */
@@ -39,6 +46,10 @@ void gpubpf_weave_helpers(const struct gpubpf_weave *w, FILE *out);
 void gpubpf_weave_variables(const struct gpubpf_weave *w, FILE *out);
 /* The body without its braces. */
 void gpubpf_weave_body(const struct gpubpf_weave *w, FILE *out);
+/* The name that calls of a function with places have. */
+void gpubpf_weave_name(const struct gpubpf_weave *w, uint32_t function, FILE *out);
+/* That of its copy. */
+void gpubpf_weave_copy_name(const struct gpubpf_weave *w, uint32_t function, FILE *out);
 /* "head(" to ")" of the function's copy. */
 void gpubpf_weave_head(const struct gpubpf_weave *w, uint32_t function, FILE *out);
 

@@ -9,7 +9,8 @@
 
 #include "backends/spirv/common/env_use.h"
 #include "maps/devlib.h"
-#include "weave.h"
+#include "called.h"
+#include "fill.h"
 
 /* struct gpubpf_env of maps/devlib.h in the names that every OpenCL C has */
 static const char env_text[] =
@@ -29,98 +30,18 @@ struct wrapper {
 	bool paste;                           /* the kernel's body, not a call of it */
 	struct gpubpf_env_use use;
 	struct gpubpf_weave weave;            /* the text with places, of the kernel or of a function that it calls */
+	uint32_t callee;                      /* the function whose declaration is being written */
 };
-
-static const char *word_of(uint32_t size)
-{
-	return size == 1 ? "uchar" : size == 2 ? "ushort" : size == 4 ? "uint" : "ulong";
-}
-
-/* The first bytes of a value as env.arg has them: a union, since sizes differ and compilers assume that
- * types do not alias. Its type by name: NVIDIA's compiler takes __typeof__ of it for one in an address space. */
-static void write_bits(struct wrapper *w, uint32_t i, const struct gpubpf_param *p, const char *type)
-{
-	uint32_t n = p->size < 8 ? p->size : 8;
-	bool whole = n == 1 || n == 2 || n == 4 || n == 8;
-
-	fprintf(w->out, "\tunion { %s b%s; %s v; } gpubpf_u%u; gpubpf_u%u.v = gpubpf_p%u;\n",
-		whole ? word_of(n) : "uchar", whole ? "" : "[8]", type, i, i, i);
-	fprintf(w->out, "\tgpubpf_env.arg[%u] = ", i);
-	if (whole) {
-		fprintf(w->out, "gpubpf_u%u.b;\n", i);
-		return;
-	}
-	for (uint32_t k = 0; k < n; k++)
-		fprintf(w->out, "%s(ulong)gpubpf_u%u.b[%u] << %u", k ? " | " : "", i, k, 8 * k);
-	fprintf(w->out, ";\n");
-}
-
-static void write_arg(struct wrapper *w, uint32_t i)
-{
-	const struct gpubpf_param *p = &w->wrap->kernel->info.params[i];
-
-	switch (p->kind) {
-	case GPUBPF_PARAM_INT:
-		fprintf(w->out, "\tgpubpf_env.arg[%u] = (ulong)(%s)gpubpf_p%u;\n", i, word_of(p->size), i);
-		return;
-	case GPUBPF_PARAM_POINTER:
-	case GPUBPF_PARAM_LOCAL:
-		fprintf(w->out, "\tgpubpf_env.arg[%u] = (ulong)gpubpf_p%u;\n", i, i);
-		return;
-	case GPUBPF_PARAM_FLOAT:
-	case GPUBPF_PARAM_BYTES:
-		write_bits(w, i, p, w->wrap->kernel->bare[i]);
-		return;
-	case GPUBPF_PARAM_OPAQUE:
-		fprintf(w->out, "\tgpubpf_env.arg[%u] = 0;\n", i);
-		return;
-	}
-}
-
-/* Copy one parameter to where helper 520 reads it. */
-static void write_bytes(struct wrapper *w, uint32_t i, const struct gpubpf_param *p)
-{
-	bool pointer = p->kind == GPUBPF_PARAM_POINTER || p->kind == GPUBPF_PARAM_LOCAL;
-
-	fprintf(w->out, "\tunion { uchar b[%u]; %s v; } gpubpf_c%u; gpubpf_c%u.v = %sgpubpf_p%u;\n", p->size,
-		pointer ? "ulong" : w->wrap->kernel->bare[i], i, i, pointer ? "(ulong)" : "", i);
-	fprintf(w->out, "\tfor (uint gpubpf_i = 0; gpubpf_i < %u; gpubpf_i++)"
-		" gpubpf_bytes[%u + gpubpf_i] = gpubpf_c%u.b[gpubpf_i];\n", p->size, p->bytes_off, i);
-}
-
-/* The bytes of the parameters that helper 520 reads, at the offsets of the site. */
-static void write_arg_bytes(struct wrapper *w)
-{
-	const struct gpubpf_site_desc *site = w->site;
-	uint32_t size = gpubpf_env_bytes(&w->use, site);
-
-	if (!size) {
-		fprintf(w->out, "\tgpubpf_env.arg_bytes = 0;\n");
-		return;
-	}
-	fprintf(w->out, "\tuchar gpubpf_bytes[%u] __attribute__((aligned(16)));\n", size);
-	for (uint32_t i = 0; i < site->nparams && i < w->wrap->kernel->info.nparams; i++)
-		if (gpubpf_env_reads_bytes(&w->use, site, i))
-			write_bytes(w, i, &site->params[i]);
-	fprintf(w->out, "\tgpubpf_env.arg_bytes = gpubpf_bytes;\n");
-}
 
 static void write_env(struct wrapper *w)
 {
-	const struct gpubpf_kernel_info *info = &w->wrap->kernel->info;
-
 	fprintf(w->out, "\tstruct gpubpf_env gpubpf_env;\n"
 		"\tgpubpf_env.arena = (ulong)gpubpf_arena;\n"
 		"\tgpubpf_env.launch = gpubpf_launch;\n"
 		"\tgpubpf_env.pid_tgid = gpubpf_pid;\n"
 		"\tgpubpf_env.kernel_id = %lluul;\n\tgpubpf_env.device = %uu;\n\tgpubpf_env.flags = 0;\n",
 		(unsigned long long)w->site->kernel_id, w->job->caps->ordinal);
-	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++)
-		if (w->use.args >> i & 1 && i < info->nparams)
-			write_arg(w, i);
-		else if (w->use.args >> i & 1)
-			fprintf(w->out, "\tgpubpf_env.arg[%u] = 0;\n", i);
-	write_arg_bytes(w);
+	gpubpf_cl_fill(&(struct cl_fill){ w->out, w->wrap->kernel, w->site, "gpubpf_env", w->use });
 }
 
 /* A pasted body knows its parameters by their names; what we write, by number. */
@@ -155,12 +76,30 @@ static void write_aliases(struct wrapper *w, bool define)
 				info->params[i].name);
 }
 
+/* A block's last lane is found by counting: a word of its memory has the lanes that have not left. All of them meet once, before
+ * the kernel's work, behind the word's first value; where they leave nothing waits. */
+static void write_counting(struct wrapper *w)
+{
+	fprintf(w->out, "\t__local uint gpubpf_lanes;\n"
+		"\tif (!(get_local_id(0) | get_local_id(1) | get_local_id(2)))"
+		" gpubpf_lanes = (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2));\n"
+		"\tbarrier(CLK_LOCAL_MEM_FENCE);\n");
+}
+
+/* With what the others did in memory before it. */
+static void write_last(struct wrapper *w)
+{
+	fprintf(w->out, "\tmem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
+		"\tif (atomic_dec(&gpubpf_lanes) == 1) { mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+		" gpubpf_site_%u(&gpubpf_env); }\n", w->wrap->end);
+}
+
 /* From the wrapper's beginning to where the kernel's work begins. */
 static void write_before(struct wrapper *w)
 {
 	const struct gpubpf_cl_kernel *k = w->wrap->kernel;
 	const struct gpubpf_kernel_info *info = &k->info;
-	const uint32_t sites[] = { w->wrap->entry, w->wrap->exit, w->wrap->begin };
+	const uint32_t sites[] = { w->wrap->entry, w->wrap->exit, w->wrap->begin, w->wrap->end };
 
 	fputs(env_text, w->out);
 	for (size_t i = 0; i < sizeof(sites) / sizeof(*sites); i++)
@@ -176,11 +115,13 @@ static void write_before(struct wrapper *w)
 			fprintf(w->out, "\t(void)sizeof(char[sizeof(gpubpf_p%u) == %u ? 1 : -1]);\n", i,
 				info->params[i].size);
 	write_env(w);
+	if (w->wrap->end != UINT32_MAX)
+		write_counting(w);
 	if (w->wrap->begin != UINT32_MAX)
 		fprintf(w->out, "\tif (!(get_local_id(0) | get_local_id(1) | get_local_id(2))) gpubpf_site_%u(&gpubpf_env);\n",
 			w->wrap->begin);
 	if (w->wrap->entry != UINT32_MAX)
-		fprintf(w->out, w->use.ends_thread ? "\tif (gpubpf_site_%u(&gpubpf_env)) return;\n" :
+		fprintf(w->out, w->use.ends_thread ? "\tif (gpubpf_site_%u(&gpubpf_env)) goto gpubpf_ended;\n" :
 						 "\tgpubpf_site_%u(&gpubpf_env);\n", w->wrap->entry);
 	if (w->wrap->places) {
 		fprintf(w->out, "\tstruct gpubpf_at gpubpf_here;\n\t__private struct gpubpf_at *gpubpf_at = &gpubpf_here;\n"
@@ -207,6 +148,10 @@ static void write_after(struct wrapper *w)
 		fprintf(w->out, "\tgpubpf_out: ;\n");
 	if (w->wrap->exit != UINT32_MAX)
 		fprintf(w->out, "\tgpubpf_site_%u(&gpubpf_env);\n", w->wrap->exit);
+	if (w->use.ends_thread)
+		fprintf(w->out, "\tgpubpf_ended: ;\n");
+	if (w->wrap->end != UINT32_MAX)
+		write_last(w);
 	fprintf(w->out, "}\n");
 }
 
@@ -320,6 +265,25 @@ static void number_lines(FILE *out, const struct gpubpf_wrap *wrap)
 	fprintf(out, "#line %u\n", GPUBPF_WRAP_LINE + wrap->first * GPUBPF_WRAP_LINES);
 }
 
+static void write_called_declaration(struct wrapper *w)
+{
+	gpubpf_called_head(&w->weave, w->callee, w->out);
+	fprintf(w->out, ";\n");
+}
+
+static void write_called(struct wrapper *w)
+{
+	gpubpf_called_write(&w->weave, w->out);
+}
+
+/* Of a function that has programs at its calls, whose name the caller has instead. */
+static int write_declaration(FILE *out, struct wrapper *w, uint32_t callee, const struct gpubpf_cl_unit *unit,
+			     struct gpubpf_pool *pool)
+{
+	w->callee = callee;
+	return write_words(out, text_of(w, write_called_declaration, pool), unit, pool);
+}
+
 /* What the text with places needs before it. */
 static int write_around(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
 {
@@ -327,7 +291,9 @@ static int write_around(FILE *out, struct wrapper *w, const struct gpubpf_cl_uni
 	int err = write_words(out, text_of(w, write_types, pool), unit, pool);
 
 	for (uint32_t i = 0; i < f->ncallees; i++)
-		if (w->wrap->copied[f->callee[i]]) {
+		if (w->wrap->called[f->callee[i]].sites)
+			err = err ? err : write_declaration(out, w, f->callee[i], unit, pool);
+		else if (w->wrap->copied[f->callee[i]]) {
 			gpubpf_weave_head(&w->weave, f->callee[i], out);
 			fprintf(out, ";\n");
 			number_lines(out, w->wrap);
@@ -347,6 +313,18 @@ static int write_copy(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit 
 	gpubpf_weave_body(&w->weave, out);
 	fprintf(out, "\n}\n");
 	return err;
+}
+
+/* The copy of a function with places in it, and what is called instead of it where programs stand at its calls. */
+static int write_function(FILE *out, struct wrapper *w, const struct gpubpf_cl_unit *unit, struct gpubpf_pool *pool)
+{
+	int err = w->wrap->copied[w->weave.function] ? write_copy(out, w, unit, pool) : 0;
+
+	if (!w->wrap->called[w->weave.function].sites)
+		return err;
+	number_lines(out, w->wrap);
+	err = err ? err : write_words(out, text_of(w, write_types, pool), unit, pool);
+	return err ? err : write_words(out, text_of(w, write_called, pool), unit, pool);
 }
 
 static int write_wrapper(FILE *out, struct wrapper *w, const struct gpubpf_cl_source *source,
@@ -395,7 +373,7 @@ static struct piece *list_pieces(const struct gpubpf_cl_unit *unit, const struct
 
 		list[(*n)++] = (struct piece){ k->at, k->line, k->column, &wraps[i], UINT32_MAX };
 		for (uint32_t f = 0; wraps[i].copied && f < unit->nfunctions; f++)
-			if (wraps[i].copied[f])
+			if (wraps[i].copied[f] || wraps[i].called[f].sites)
 				list[(*n)++] = (struct piece){ unit->function[f].at, unit->function[f].line,
 							       unit->function[f].column, &wraps[i], f };
 	}
@@ -408,22 +386,22 @@ static int write_piece(FILE *out, const struct piece *piece, const struct gpubpf
 		       const struct gpubpf_cl_unit *unit, const struct gpubpf_lower_job *job)
 {
 	const struct gpubpf_wrap *wrap = piece->wrap;
-	struct wrapper w = { .job = job, .wrap = wrap, .site = &job->sites[wrap->first] };
+	struct wrapper w = { .job = job, .wrap = wrap, .site = gpubpf_env_site(job, wrap->first) };
 	uint32_t function = piece->function == UINT32_MAX ? wrap->kernel->function : piece->function;
 	struct gpubpf_pool pool = GPUBPF_POOL_INIT;
 	int err;
 
 	w.paste = wrap->kernel->info.flags & GPUBPF_KINFO_LOCAL || wrap->places;
 	for (uint32_t i = 0; i < job->nsites; i++)
-		if (!strcmp(job->sites[i].kernel, w.site->kernel))
+		if (!strcmp(job->sites[i].kernel, w.site->kernel) && !job->sites[i].function[0])
 			gpubpf_env_use(job, i, &w.use);
 	if (wrap->places)
 		w.weave = (struct gpubpf_weave){ source, unit, job, function, wrap->first, wrap->places[function],
-						 wrap->nplaces[function], wrap->copied };
+						 wrap->nplaces[function], wrap->copied, wrap->called };
 	fprintf(out, "\n#ifndef GPUBPF_SKIP_%u\n", wrap->first);
 	number_lines(out, wrap);
 	err = piece->function == UINT32_MAX ? write_wrapper(out, &w, source, unit, &pool) :
-					      write_copy(out, &w, unit, &pool);
+					      write_function(out, &w, unit, &pool);
 	fprintf(out, "#endif\n");
 	write_line(out, piece->line, piece->column);
 	if (ferror(out) || pool.failed)

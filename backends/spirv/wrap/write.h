@@ -12,7 +12,7 @@
  * A kernel that declares __local variables is not called: OpenCL leaves it to the implementation, and
  * PoCL 3.1 lets work-groups that run at the same time share them. Its wrapper holds the kernel's own body
  * once more, between the sites, with every return a jump to the exit site. So does that of a kernel with programs at
- * places of instructions (weave.h).
+ * places of instructions (weave.h), or of functions (called.h).
  *
  * Line numbers of the source stay as they were (#line); those of the wrapper of the kernel whose first
  * site is i are GPUBPF_WRAP_LINE + i * GPUBPF_WRAP_LINES and up, so that a compiler's log tells which wrapper it
@@ -22,6 +22,7 @@
 #define GPUBPF_BACKENDS_SPIRV_WRAP_WRITE_H
 
 #include "read.h"
+#include "weave.h"
 
 #define GPUBPF_WRAP_LINE 1000000000u
 #define GPUBPF_WRAP_LINES 1024u
@@ -31,12 +32,13 @@
 struct gpubpf_wrap {
 	const struct gpubpf_cl_kernel *kernel;
 	uint32_t first;                 /* of all of its sites */
-	uint32_t entry, exit, begin;
+	uint32_t entry, exit, begin, end; /* begin, end: of blocks */
 	/* [unit->nfunctions], NULL without places of instructions: those of each function that have a site, in the order
 	 * of its events, and which functions are copied; the kernel's own body is in its wrapper */
 	const struct cl_place **places;
 	uint32_t *nplaces;
 	bool *copied;
+	struct cl_called *called;       /* likewise, of each function: the programs at its calls */
 };
 
 /* Write the twin's source to *text (malloc'd), wraps in the order of their places. 0 or -ENOMEM. */
