@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "backends/cuda/image/fatbin.h"
+#include "backends/cuda/sass/image.h"
 #include "case.h"
 #include "core/diag.h"
 #include "tests/tap.h"
@@ -225,6 +226,32 @@ static void test_suffix(void)
 	expect("machine code for sm_90 and for sm_90a", &c, c.size, 90, NULL, "which the driver runs is not known");
 }
 
+static int count_cubin(void *arg, const void *cubin, size_t size, struct gpubpf_diag *diag)
+{
+	(void)cubin, (void)size, (void)diag;
+	++*(uint32_t *)arg;
+	return 0;
+}
+
+/* Of machine code beside what it was linked from the former alone is any kernel's. */
+static void test_relocatable(void)
+{
+	static struct container c;
+	Elf64_Ehdr head = { .e_machine = 190 /* EM_CUDA */ };
+	struct gpubpf_diag diag;
+	uint32_t n = 0;
+
+	memcpy(head.e_ident, ELFMAG, SELFMAG);
+	open_container(&c);
+	head.e_type = ET_REL;
+	add_bytes(&c, FATBIN_ELF, 90, &head, sizeof(head), PLAIN);
+	add_bytes(&c, FATBIN_ELF, 90, &head, sizeof(head), ZSTD);
+	head.e_type = ET_EXEC;
+	add_bytes(&c, FATBIN_ELF, 90, &head, sizeof(head), LZ4);
+	gpubpf_diag_init(&diag);
+	ok(!sass_image_each(guard(c.bytes, c.size), c.size, 90, count_cubin, &n, &diag) && n == 1, "relocatable machine code is none that runs");
+}
+
 /* What nvcc -rdc makes, as the driver is given it: linked machine code, and the modules that it was linked from. */
 static void test_linked(void)
 {
@@ -352,6 +379,7 @@ int main(void)
 	test_source();
 	test_suffix();
 	test_linked();
+	test_relocatable();
 	test_truncated();
 	test_lies();
 	test_mutations();

@@ -17,6 +17,22 @@ struct walk {
 	struct gpubpf_diag *diag;
 };
 
+/* What a linker takes is never what runs: beside it stands what was linked of it. */
+static bool is_relocatable(const void *data, size_t size)
+{
+	Elf64_Ehdr head;
+
+	if (size < sizeof(head))
+		return false;
+	memcpy(&head, data, sizeof(head));
+	return !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_machine == EM_CUDA && head.e_type == ET_REL;
+}
+
+static int give(const struct walk *w, const void *data, size_t size)
+{
+	return is_relocatable(data, size) ? 0 : w->fn(w->arg, data, size, w->diag);
+}
+
 static int entry(void *arg, const struct fatbin_entry *e)
 {
 	const struct walk *w = arg;
@@ -27,11 +43,11 @@ static int entry(void *arg, const struct fatbin_entry *e)
 	if (e->kind != FATBIN_ELF || (w->sm && e->arch != w->sm))
 		return 0;
 	if (!e->plain_size)
-		return w->fn(w->arg, e->data, e->size, w->diag);
+		return give(w, e->data, e->size);
 	err = fatbin_extract(e, &data, &size, w->diag);
 	if (err < 0)
 		return err;
-	err = w->fn(w->arg, data, size, w->diag);
+	err = give(w, data, size);
 	free(data);
 	return err;
 }
@@ -93,7 +109,7 @@ int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it holds no machine code");
 		return -ENOENT;
 	}
-	return head.e_machine == EM_CUDA ? fn(arg, image, size, diag) : host_file(&w, image, size);
+	return head.e_machine == EM_CUDA ? give(&w, image, size) : host_file(&w, image, size);
 }
 
 struct newest {

@@ -13,7 +13,7 @@ struct gpubpf_diag;
 typedef int sass_image_fn(void *arg, const void *cubin, size_t size, struct gpubpf_diag *diag);
 
 /*
- * Call fn for each cubin that is for architecture sm, 0: for any; one at a time is decompressed. 0, also where a
+ * Call fn for each cubin that is for architecture sm, 0: for any, and is no relocatable one; one at a time is decompressed. 0, also where a
  * container or a program has none; -ENOENT: the image can have none; -EINVAL; each with a reason.
  */
 int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *fn, void *arg,
