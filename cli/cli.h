@@ -93,6 +93,9 @@ struct cli_failure {
 void cli_keep_error(struct cli_failure *failure);
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_diag(const struct gpubpf_diag *diag);
+/* verify_maps.c: what the maps of verified programs take on devices. */
+struct gpubpf_unit;
+void cli_print_maps_memory(const struct gpubpf_unit *unit);
 /* The same in other words. */
 void cli_refuse(const struct gpubpf_diag *diag, const char *text);
 /* The nearest of n names to `name`, NULL if none is near. */

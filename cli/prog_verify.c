@@ -284,6 +284,8 @@ int gpubpf_cmd_prog_verify(const struct cli_args *args)
 		for (uint32_t i = 0; i < loaded->nnotes; i++)
 			cli_note("%s", loaded->notes[i]);
 		status = verify_all(args, &loaded->unit, verdicts);
+		if (status == CLI_OK && !verdicts)
+			cli_print_maps_memory(&loaded->unit);
 		for (uint32_t i = 0; i < loaded->unit.nprogs; i++) {
 			gpubpf_facts_destroy(loaded->unit.progs[i].facts);
 			loaded->unit.progs[i].facts = NULL;

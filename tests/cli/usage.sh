@@ -64,6 +64,7 @@ run "$GPUBPF" device list --backend opencl -j; is 0 "device list -j"; prints '"b
 run "$GPUBPF" prog show "$OBJ/probe.bpf.o"; is 0 "prog show"; prints 'gpu/entry/step_\*' "lists programs"; prints 'RINGBUF' "and maps"
 run "$GPUBPF" prog show -j "$OBJ/probe.bpf.o"; prints '"sha256"' "prog show -j"
 run "$GPUBPF" prog verify "$OBJ/probe.bpf.o"; is 0 "prog verify"; prints 'enter.*safe' "tells the verdict"
+prints '^  *in all  *[1-9][0-9]*  *[1-9][0-9]*  *[1-9]' "and what the maps take on a device"
 run "$GPUBPF" prog verify -v "$OBJ/probe.bpf.o"; prints 'map value of' "with -v what was proven"
 prints 'the other way from' "and where paths begin"; prints '^ *[0-9]*: r[0-9] = .*; r[0-9]=' "and what instructions changed"
 run "$GPUBPF" prog verify -j -v "$OBJ/probe.bpf.o"; is 0 "prog verify as JSON, with states"
