@@ -89,12 +89,17 @@ GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 	return n + 1;
 }
 
-/* A word or less in four instructions of a GPU: the upper bits of the second product depend on all of the key. */
+#define GPUBPF_HASH_NEAR 31u         /* keys that differ in these bits alone have buckets that do */
+
+/* Of a word or less: the upper bits of the second product depend on all of the key but its lowest, which stay as they are, so that
+ * the lanes of a warp, whose keys often follow each other, find their buckets in few lines. */
 GPUBPF_FN u32 gpubpf_hash_short(u32 key, u32 max_entries)
 {
-	key *= 0x9e3779b1u;
-	key ^= key >> 15;
-	return (u32)((u64)(key * 0x85ebca77u) * gpubpf_hash_nbuckets(max_entries) >> 32);
+	u32 nbuckets = gpubpf_hash_nbuckets(max_entries), hash = (key | GPUBPF_HASH_NEAR) * 0x9e3779b1u;
+
+	hash ^= hash >> 15;
+	hash = (u32)((u64)(hash * 0x85ebca77u) * nbuckets >> 32);
+	return hash ^ (key & GPUBPF_HASH_NEAR & (nbuckets - 1));
 }
 
 GPUBPF_FN u32 gpubpf_hash_bucket(GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 max_entries)
