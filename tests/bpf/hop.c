@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that is linked statically, and what such do: hop exec|vfork|deny CMD [ARG]..., hop pid, hop late FILE. */
+/* A program that is linked statically, and what such do: hop exec|vfork|deny CMD [ARG]..., hop pid|map, hop late FILE. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/filter.h>
@@ -68,6 +68,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "pid"))
 		return printf("%d\n", (int)getpid()) < 0;
+	if (!strcmp(what, "map"))
+		return puts(make_map() < 0 ? "refused" : "made") < 0;
 	if (!strcmp(what, "late") && argc > 2)
 		return outlive(argv[2]);
 	if (!strcmp(what, "vfork") && argc > 2)

@@ -14,6 +14,10 @@ run "$tool" prog dump --target clc "$OBJ/probe.bpf.o"; is 0 "finds its workers"
 run "$tool" conformance --backend host; is 0 "and brings the conformance suite"; prints '^ *isa *host' "with its cases"
 run "$tool" run -q -o "$OBJ/probe.bpf.o" -- sh -c 'echo $LD_PRELOAD'; is 0 "runs"
 case $(cat "$T/out") in "$prefix"/*libgpubpf-agent.so) ok 0 "with the installed agent";; *) ok 1 "with the installed agent";; esac
+if cc -static "$root/tests/bpf/hop.c" -o "$T/hop" 2> "$T/err"; then
+	run "$tool" bpf -- "$T/hop" map; prints '^made$' "a static loader has the installed supervisor"
+	run "$tool" bpf -- sh -c "'$T/hop' map"; prints '^made$' "and one that a program with the installed library runs"
+else skip "the installed supervisor" "no static libc"; fi
 run "$tool" probes -j; is 0 "ready probes"; prints "$prefix/share/gpubpf/probes/kerneltime.bpf.o" "the installed ones"
 for f in share/man/man1/gpubpf.1 share/man/man8/gpubpf-map.8 share/bash-completion/completions/gpubpf share/gpubpf/report.schema.json include/gpubpf/probe.h; do
 	[ -e "$prefix/$f" ]; ok $? "$f"
