@@ -93,6 +93,7 @@ static struct process *add(pid_t id)
 	if (parent) {
 		atomic_init(&p->state.loaded, atomic_load(&parent->state.loaded));
 		atomic_init(&p->state.array_is_ours, atomic_load(&parent->state.array_is_ours));
+		atomic_init(&p->state.kernel_buffers, atomic_load(&parent->state.kernel_buffers));
 	}
 	p->next = processes;
 	processes = p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: hooks/bpf/bpf.c hooks/bpf/file.c hooks/bpf/handle.c hooks/bpf/map.c hooks/bpf/memory.c hooks/bpf/named.c hooks/bpf/object.c hooks/bpf/perf.c
-// SOURCES: hooks/bpf/pin.c hooks/bpf/prog.c hooks/bpf/take.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
+// SOURCES: hooks/bpf/pin.c hooks/bpf/prog.c hooks/bpf/take.c hooks/bpf/uprobe.c core/wire/loader.c core/wire/msg.c core/wire/wire.c
 // LIBS:
 /* Any memory, descriptors and answers of a session: a call of a loader is answered or passed on, and nothing but its memory is
  * read or written. Four bytes say which call; its attribute is the memory's first bytes, which lies where they say. */
