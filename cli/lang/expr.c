@@ -226,6 +226,23 @@ static struct lang_node *unknown(struct lang_parser *p, const char *word, uint32
 	return lang_node(p, LANG_N_NUMBER, pos);
 }
 
+/* ustack, ustack(n): one map has all stacks, and they are of one depth. */
+static void frames(struct lang_parser *p, const struct lang_node *n)
+{
+	uint64_t wanted = LANG_FRAMES;
+
+	if (lang_accept(p, LANG_T_OPEN)) {
+		wanted = p->lex.number;
+		if (p->lex.token == LANG_T_NUMBER && (!wanted || wanted > LANG_FRAMES))
+			lang_fail(p->l, p->lex.pos, "ustack has all that there are", "ustack() takes 1 to %u", LANG_FRAMES);
+		lang_expect(p, LANG_T_NUMBER, "in ustack()");
+		lang_expect(p, LANG_T_CLOSE, "behind the number");
+	}
+	if (p->l->frames && p->l->frames != wanted)
+		lang_fail(p->l, n->pos, "give all the same number", "a stack of %u functions stands before, and this one has another depth", p->l->frames);
+	p->l->frames = (uint32_t)wanted;
+}
+
 static struct lang_node *word_node(struct lang_parser *p)
 {
 	const char *word = p->lex.string;
@@ -248,6 +265,8 @@ static struct lang_node *word_node(struct lang_parser *p)
 	n->type.base = n->builtin.base;
 	if (n->builtin.source == LANG_SOURCE_TRIPLE)
 		triple(p, n);
+	else if (n->builtin.source == LANG_SOURCE_STACK)
+		frames(p, n);
 	else if (p->lex.token == LANG_T_DOT)
 		lang_fail(p->l, p->lex.pos, "lid.x counts threads in their block, gid.x in the launch; bid, bdim and gdim have parts too",
 			  "%s has no parts", word);

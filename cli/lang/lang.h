@@ -252,6 +252,7 @@ struct lang {
 	const struct lang_probe *probe[LANG_PROBES];
 	bool records, zeros, durations; /* the object has a ring; a value of zeros; places for times of entry; */
 	bool stacks;                   /* and stacks */
+	uint32_t frames;               /* functions of each, 0: nobody has said */
 	uint32_t zeros_size;
 
 	char names[LANG_NAMES_SIZE];   /* the object's .rodata: one behind the other, each with its NUL */

@@ -222,7 +222,7 @@ static void define_own(struct types *t)
 		define(t, "__lost", BPF_MAP_TYPE_ARRAY, 1, u32_type(t), u64_type(t));
 	}
 	if (l->stacks)
-		define(t, "__stacks", BPF_MAP_TYPE_STACK_TRACE, LANG_STACKS, u32_type(t), array_type(t, u64_type(t), LANG_FRAMES));
+		define(t, "__stacks", BPF_MAP_TYPE_STACK_TRACE, LANG_STACKS, u32_type(t), array_type(t, u64_type(t), l->frames));
 }
 
 int lang_types_make(struct lang *l, const struct lang_code *code, struct lang_types *out)
