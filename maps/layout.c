@@ -18,6 +18,7 @@
 #define DEFAULT_THREADS (1u << 20)
 #define FEW_THREADS 1024u           /* below this a per-thread map is of no use */
 #define COPIES_BUDGET (64ull << 20)
+#define SMALL 64u                   /* bytes of an array, of which several share a line */
 #define PERF_BYTES (4ull << 20)
 #define PERF_LEAST (64ull << 10)
 #define ENTRIES_MAX 0x7ffffffeu
@@ -119,6 +120,11 @@ bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_
 	return (!sums || sums & sum_flag(map, use)) && (l->flags & GPUBPF_LAYOUT_DELETES || !(use & GPUBPF_USE_DELETE));
 }
 
+uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l)
+{
+	return l->flags & GPUBPF_LAYOUT_BESIDE ? sizeof(struct gpubpf_map_ctl) + l->copies * l->max_entries * l->stride : l->size;
+}
+
 static void size_map(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
 	map->type->impl->size(l, map, scale);
@@ -150,11 +156,42 @@ static uint64_t *where_next(const struct gpubpf_map_layout *l, uint64_t *at, uin
 	return l->flags & GPUBPF_LAYOUT_PLACED ? placed : at;
 }
 
+/* Is it a sum of so few bytes that its copies would be lines of which most is not used? */
+static bool is_small(const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
+{
+	return map->type->impl == &gpubpf_array_impl && l->copies > 1 && !(l->flags & (GPUBPF_LAYOUT_PLACED | GPUBPF_LAYOUT_LIVE)) &&
+	       l->flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4) && l->max_entries * l->stride <= SMALL;
+}
+
+/* Small sums lie beside each other, of each multiprocessor what it adds to all of them: a warp adds to neighbours at once. Returns
+ * where they end. An agent copies them as the first one's. */
+static uint64_t lay_beside(struct gpubpf_map_layout *maps, const uint32_t *small, uint32_t n, uint64_t at)
+{
+	uint64_t ctl = gpubpf_align(at, GPUBPF_REPLICA_ALIGN), data = ctl + n * sizeof(struct gpubpf_map_ctl), bytes = 0, stride;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct gpubpf_map_layout *l = &maps[small[i]];
+
+		l->ctl = ctl + i * sizeof(struct gpubpf_map_ctl);
+		l->data = data + bytes;
+		l->size = 0;
+		l->flags |= n > 1 ? GPUBPF_LAYOUT_BESIDE : 0;
+		bytes += l->max_entries * l->stride;
+	}
+	stride = gpubpf_align(bytes, GPUBPF_REPLICA_ALIGN);
+	for (uint32_t i = 0; i < n; i++)
+		maps[small[i]].copy_stride = stride;
+	if (!n)
+		return at;
+	maps[small[0]].size = data - ctl + maps[small[0]].copies * stride;
+	return ctl + maps[small[0]].size;
+}
+
 /* Lay out what the layout does not have, one after the other; returns where it ends, and the first map that does not fit. */
 static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			const struct gpubpf_map_scale *scale, uint64_t max, struct gpubpf_layout *layout, uint32_t *culprit)
 {
-	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, i;
+	uint32_t use[GPUBPF_MAX_MAPS] = { 0 }, small[GPUBPF_MAX_MAPS], nsmall = 0, i;
 	uint64_t at = layout->used, placed = layout->placed, most = layout->own ? layout->size : max, align, *next;
 
 	if (opts->map_use)
@@ -175,6 +212,10 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			size_map(l, &map, scale);
 		else
 			l->size = l->max_entries * gpubpf_align(l->value_size, 8);
+		if (l->data && is_small(&map, l)) {
+			small[nsmall++] = i;
+			continue;
+		}
 		if (l->ctl + l->size > (next == &placed ? most : max) || !l->data) {
 			*culprit = i;
 			return max + 1;
@@ -182,6 +223,11 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 		if (map.prototype)
 			l->size = 0; /* so that no agent copies what lies where it would */
 		*next = l->ctl + l->size;
+	}
+	at = lay_beside(layout->maps, small, nsmall, at);
+	if (at > max) {
+		*culprit = small[0];
+		return max + 1;
 	}
 	layout->placed = gpubpf_align(placed, GPUBPF_ARENA_ALIGN);
 	if (opts->print_bytes && !layout->print_ring) {

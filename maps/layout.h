@@ -81,7 +81,8 @@ struct gpubpf_map_layout {
 	u64 data;                /* offset of values, elements or records */
 	u64 stride;              /* bytes from one value (element) to the next */
 	u64 copy_stride;         /* bytes from one copy to the next */
-	u64 size;                /* bytes from ctl to the end of data, both included */
+	u64 size;                /* bytes from ctl to the end of data, both included; of several that lie beside each other, the
+				  * first one's are all of theirs, and the others' 0 */
 };
 
 enum gpubpf_layout_flags {
@@ -96,6 +97,7 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_EACH = 1 << 7,    /* of a call, not of a layout: the value is all copies (hash.h) */
 	GPUBPF_LAYOUT_FROM = 1 << 9,    /* of a call, too: the value is the address of one in device memory, of whole words */
 	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host writes and reads it while kernels do */
+	GPUBPF_LAYOUT_BESIDE = 1 << 13, /* its values lie between those of others, with which an agent copies them */
 	GPUBPF_LAYOUT_PLACED = 3 << 11, /* not 0: enum gpubpf_placement of a map that is behind the arena's own part */
 };
 #define GPUBPF_LAYOUT_PLACE(flags) (((flags) & GPUBPF_LAYOUT_PLACED) >> 11)

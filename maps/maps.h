@@ -60,6 +60,8 @@ void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use);
 /* Does the layout of a map, chosen by what was done to it then, do for programs that do all this to it? */
 bool gpubpf_layout_serves(const struct gpubpf_map *map, const struct gpubpf_map_layout *l, uint32_t use);
 
+/* What a map takes, for people: of those beside each other, its own part. */
+uint64_t gpubpf_map_bytes(const struct gpubpf_map_layout *l);
 /* Does code for the one do for the other, wherever it lies? */
 bool gpubpf_layout_alike(const struct gpubpf_map_layout *a, const struct gpubpf_map_layout *b);
 

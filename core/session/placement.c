@@ -200,7 +200,7 @@ bool gpubpf_map_memory_next(const struct gpubpf_session *s, uint32_t map, uint32
 	a = &s->arenas[*at];
 	*place = (struct gpubpf_map_memory){
 		.device = name_of(a), .backend = a->backend, .process = a->process, .ordinal = a->device,
-		.where = gpubpf_placed_in(s, *at, map), .bytes = a->layout.maps[map].size,
+		.where = gpubpf_placed_in(s, *at, map), .bytes = gpubpf_map_bytes(&a->layout.maps[map]),
 		.live = a->shared || a->layout.maps[map].flags & GPUBPF_LAYOUT_LIVE,
 	};
 	(*at)++;

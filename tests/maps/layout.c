@@ -49,6 +49,34 @@ static void test_copies(void)
 	gpubpf_layout_finish(&f.layout);
 }
 
+/* Small sums of one layout share the lines of each multiprocessor; larger ones, and what is no sum, do not. */
+static void test_beside(void)
+{
+	const uint32_t add = GPUBPF_USE_LOOKUP | GPUBPF_USE_ADD | GPUBPF_USE_ADD8;
+	const struct gpubpf_map_layout *l;
+	struct gpubpf_diag diag;
+	struct fixture f;
+
+	fixture_begin(&f);
+	f.opts.replicas = 132;
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, add);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 256, add);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, 0);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 12, 2, add);
+	fixture_map(&f, BPF_MAP_TYPE_ARRAY, 4, 8, 1, add);
+	gpubpf_diag_init(&diag);
+	ok(gpubpf_layout_compute(&f.unit, &f.opts, &f.layout, &diag) == 0, "laid out: %s", diag.what);
+	l = f.layout.maps;
+	ok(l[3].data == l[0].data + 8 && l[4].data == l[3].data + 32, "small sums lie beside each other");
+	ok(l[0].copy_stride == 128 && l[3].copy_stride == 128 && l[4].copy_stride == 128, "and have the lines of a multiprocessor together");
+	ok(!(l[1].flags & GPUBPF_LAYOUT_BESIDE) && !(l[2].flags & GPUBPF_LAYOUT_BESIDE), "others do not");
+	ok(l[0].size == 3 * 128 + 132 * 128 && !l[3].size && !l[4].size, "they are copied once");
+	ok(l[3].ctl == l[0].ctl + 128 && l[4].ctl == l[0].ctl + 256 && l[0].data == l[0].ctl + 384, "each has its own counters of drops");
+	ok(l[0].ctl >= l[1].ctl + l[1].size && l[0].ctl >= l[2].ctl + l[2].size && l[0].ctl + l[0].size <= f.layout.used, "apart from the others");
+	ok(gpubpf_map_bytes(&l[3]) == 128 + 132 * 32 && gpubpf_map_bytes(&l[1]) == l[1].size, "what each takes is told");
+	gpubpf_layout_finish(&f.layout);
+}
+
 static void test_rings(void)
 {
 	const struct gpubpf_map_layout *l;
@@ -211,6 +239,7 @@ static void test_segments(void)
 int main(void)
 {
 	test_copies();
+	test_beside();
 	test_rings();
 	test_shrinking();
 	test_refused();
