@@ -11,6 +11,7 @@
  *   llvm_stack.c   the stack as private arrays, split so that LLVM can make registers of them
  *   llvm_mem.c     loads, stores, atomics
  *   llvm_sums.c    sums that lanes keep until they leave
+ *   llvm_later.c   adds to neighbours, by one instruction of a warp
  *   llvm_ctx.c     fields of the context
  *   llvm_env.c     where inlined code finds what the context is made of
  *   llvm_call.c    helpers

@@ -152,8 +152,16 @@ LLVMValueRef low_device_load(struct low *l, LLVMValueRef address, unsigned width
 void low_device_store(struct low *l, LLVMValueRef address, LLVMValueRef v, unsigned width, unsigned align);
 bool low_is_atomic_add(const struct low_prog *p, uint32_t pc);
 
+/* Where the lane's multiprocessor has the array's first value. */
+LLVMValueRef low_first_value(struct low_frame *f, uint32_t map);
 /* llvm_sums.c: add v at the address of the instruction's access later, if that can wait. */
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
+
+/* llvm_later.c */
+/* Add the instruction's constant v at the address, beside what else is added there, if that can be. */
+bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v);
+/* What was to be added later, behind the passes. */
+int low_add_now(struct low *l);
 
 /* llvm_ctx.c */
 /* width bytes at offset off of the context: i64, NULL and a diagnostic */

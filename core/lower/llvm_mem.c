@@ -320,7 +320,8 @@ static void atomic_device(struct low_frame *f, uint32_t pc, const struct gpubpf_
 	char name[64];
 	unsigned n = 1;
 
-	if (insn->op == GPUBPF_ATOMIC_ADD && low_keep(f, pc, address, low_get(f, insn->src)))
+	if (insn->op == GPUBPF_ATOMIC_ADD &&
+	    (low_keep(f, pc, address, low_get(f, insn->src)) || low_add_later(f, pc, address, low_get(f, insn->src))))
 		return;
 	if (insn->op == GPUBPF_ATOMIC_ADD)
 		snprintf(name, sizeof(name), "%s", add_function(f, pc));

@@ -77,6 +77,8 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 				     "default<O3>");
 	if (!err && l->target->thread_jumps && level > 0)
 		err = low_run_passes(l, NULL, past_tests);
+	if (!err)
+		err = low_add_now(l);
 	if (!err && l->target->stack_space) {
 		say_spaces(l);
 		err = low_run_passes(l, machine, "function(infer-address-spaces)");

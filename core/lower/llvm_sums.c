@@ -58,8 +58,7 @@ static bool has_room(struct low *l, const struct low_sum *sum)
 	return i < LOW_MAX_SUMS;
 }
 
-/* Where the lane's multiprocessor has the array's first value. */
-static LLVMValueRef first_value(struct low_frame *f, uint32_t map)
+LLVMValueRef low_first_value(struct low_frame *f, uint32_t map)
 {
 	LLVMValueRef args[16] = { f->p->env };
 	struct low *l = f->p->l;
@@ -107,7 +106,7 @@ bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueR
 			return false;
 	}
 	if (n > 1)
-		at = LLVMBuildSub(l->b, address, first_value(f, a->map), "");
+		at = LLVMBuildSub(l->b, address, low_first_value(f, a->map), "");
 	for (uint32_t i = 0; i < n; i++)
 		add(l, &sums[i], address, v, at);
 	return n;

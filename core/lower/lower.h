@@ -114,6 +114,7 @@ struct gpubpf_target_opts {
 				  * parameters, which takes its environment from where the target says */
 	bool keeps_sums;         /* inlined: what programs at single instructions add to values that are at one place, and
 				  * that no program reads, goes into registers of the place's function (low_keep()) */
+	bool adds_beside;        /* PTX: lanes of a warp add to neighbours for all of it (low_add_later()) */
 	bool text;               /* readable form where the output is binary (prog dump) */
 	bool validate;           /* check what was made (struct gpubpf_target) */
 	const char *cpu;         /* "sm_90", "gfx90a"; NULL: from the caps */

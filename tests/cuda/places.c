@@ -4,7 +4,8 @@
  * at each such place a probe which writes down all that the place gives: DIR/KERNEL.KIND.ptx, the names of its bindings in
  * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
  * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
- * And the twins that the worker makes with the programs of the OBJECTs, one for each of their kinds: DIR/KERNEL.KIND.worker;
+ * And the twins that the worker makes with the programs of the OBJECTs, one for each kind, with all that are of it:
+ * DIR/KERNEL.KIND.worker;
  * DIR/names: KERNEL KIND ID LINE NAME of each place that has a name. DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
  */
 #include <stdio.h>
@@ -188,13 +189,13 @@ static void open_programs(const char *const *objects, size_t n, const char *dir)
 	fclose(f);
 }
 
-static void by_worker(const struct ptx_module *m, const char *kernel, uint32_t prog, const char *dir)
+static void by_worker(const struct ptx_module *m, const char *kernel, enum gpubpf_site kind, const char *dir)
 {
 	static struct gpubpf_insertion insertions[MOST];
+	static uint32_t progs[MOST];
 	struct gpubpf_image image = { .data = m->text, .size = m->size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "",
 				      .kernel = "" };
-	enum gpubpf_site kind = loaded->unit.progs[prog].site;
-	struct gpubpf_site_desc site = { .site = kind, .progs = &prog, .nprogs = 1 };
+	struct gpubpf_site_desc site = { .site = kind, .progs = progs };
 	struct gpubpf_lower_job job = { .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash, .caps = &caps,
 					.sites = &site, .nsites = 1, .insertions = insertions };
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
@@ -202,6 +203,11 @@ static void by_worker(const struct ptx_module *m, const char *kernel, uint32_t p
 	struct gpubpf_twin_image twin;
 	struct gpubpf_diag diag;
 
+	for (uint32_t i = 0; i < loaded->unit.nprogs && i < MOST; i++)
+		if (loaded->unit.progs[i].site == kind)
+			progs[site.nprogs++] = i;
+	if (!site.nprogs)
+		return;
 	snprintf(site.kernel, sizeof(site.kernel), "%s", kernel);
 	job.ninsertions = insert(m, kernel, kind, insertions);
 	gpubpf_diag_init(&diag);
@@ -280,9 +286,9 @@ int main(int argc, char **argv)
 		for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
 			if (has_places(kind) && is_asked(text, kernel, kind))
 				try_kind(&m, kernel, kind, argv[2]);
-		for (uint32_t i = 0; loaded && i < loaded->unit.nprogs; i++)
-			if (is_asked(text, kernel, loaded->unit.progs[i].site))
-				by_worker(&m, kernel, i, argv[2]);
+		for (uint32_t kind = 1; loaded && kind < GPUBPF_NSITES; kind++)
+			if (is_asked(text, kernel, kind))
+				by_worker(&m, kernel, kind, argv[2]);
 	}
 	if (worker)
 		gpubpf_worker_destroy(worker);

@@ -65,7 +65,7 @@ static int ptx_emit(const struct gpubpf_lower_job *job, const struct gpubpf_targ
 int cuda_emit_sites(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct gpubpf_blob *out,
 		    struct gpubpf_diag *diag)
 {
-	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = keeps_sums, .cpu = cpu };
+	struct gpubpf_target_opts opts = { .opt_level = 2, .inlined = true, .keeps_sums = keeps_sums, .adds_beside = true, .cpu = cpu };
 
 	return ptx_emit(job, &opts, out, diag);
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adds to neighbours. Programs at an exit that each count something add constants to sums that lie beside each other
+ * (maps/layout.c): where nothing stands between such adds, the lanes of a warp that are there share them, one word each, by one
+ * instruction. low_add_later() leaves a call in the add's place, which low_add_now() finds when LLVM knows what is constant.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "llvm_low.h"
+
+#define LATER "gpubpf_later"
+#define MOST 256 /* of a run */
+
+/* a call of LATER(address, value, offset from the array's first value, map, function of the library that adds) */
+enum { ADDRESS, VALUE, OFFSET, MAP, FUNCTION, NARGS };
+
+struct later {
+	LLVMValueRef call;
+	const struct gpubpf_map_layout *layout;
+	uint64_t at, value;     /* of the copies' first, in the arena; what is added */
+};
+
+static LLVMValueRef later_function(struct low *l, LLVMTypeRef *type)
+{
+	LLVMTypeRef i64 = low_int(l, 8), params[NARGS] = { i64, i64, i64, l->i32, LLVMPointerTypeInContext(l->ctx, 0) };
+	LLVMValueRef fn = LLVMGetNamedFunction(l->mod, LATER);
+
+	*type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, NARGS, false);
+	return fn ? fn : LLVMAddFunction(l->mod, LATER, *type);
+}
+
+bool low_add_later(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
+{
+	const struct gpubpf_insn_facts *facts = &f->p->prog->facts->insn[pc];
+	LLVMTypeRef type, ignored;
+	LLVMValueRef fn, args[NARGS];
+	struct low *l = f->p->l;
+
+	/* the loop of add_beside() parts lanes: where they leave nobody minds */
+	if (!l->opts->adds_beside || l->job->checked || f->p->site->site != GPUBPF_SITE_EXIT || !(facts->flags & GPUBPF_FACT_SAME_ADDRESS) ||
+	    facts->mem.spaces != GPUBPF_SPACE_MAP_VALUE || facts->mem.map < 0 || f->p->prog->insns[pc].width != 8 ||
+	    !(l->job->layouts[facts->mem.map].flags & GPUBPF_LAYOUT_BESIDE))
+		return false;
+	fn = later_function(l, &type);
+	args[ADDRESS] = address;
+	args[VALUE] = v;
+	args[OFFSET] = LLVMBuildSub(l->b, address, low_first_value(f, facts->mem.map), "");
+	args[MAP] = low_const32(l, facts->mem.map);
+	args[FUNCTION] = low_library(l, "gpubpf_atomic_add_same_u64", &ignored);
+	LLVMBuildCall2(l->b, type, fn, args, NARGS, "");
+	return true;
+}
+
+static void build_asm(struct low *l, const char *text, const char *constraints, LLVMValueRef *args, unsigned n)
+{
+	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, n, false);
+
+	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), true, false,
+						    LLVMInlineAsmDialectATT, false), args, n, "");
+}
+
+/* By itself. */
+static void add_one(struct low *l, const struct later *add)
+{
+	LLVMValueRef args[] = { LLVMGetOperand(add->call, ADDRESS), LLVMGetOperand(add->call, VALUE) };
+	LLVMValueRef fn = LLVMGetOperand(add->call, FUNCTION);
+
+	if (LLVMIsAConstantInt(args[1])) /* the assembler makes one of all lanes' */
+		build_asm(l, "red.relaxed.gpu.global.add.u64 [$0], $1;", "l,l", args, 2);
+	else
+		LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, "");
+}
+
+/* n words from the first one's on: the lane of rank r adds to word r, and to each that is a number of lanes further. */
+static void add_beside(struct low *l, const struct later *first, uint32_t n)
+{
+	static const char constraints[] = "l,l";
+	LLVMValueRef args[] = { LLVMGetOperand(first->call, ADDRESS), LLVMGetOperand(first->call, VALUE) };
+	char text[1000];
+
+	snprintf(text, sizeof(text),
+		 "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_m, %%gpubpf_n, %%gpubpf_r;\n.reg .b64 %%gpubpf_a, %%gpubpf_s;\n"
+		 "activemask.b32 %%gpubpf_m;\npopc.b32 %%gpubpf_n, %%gpubpf_m;\n"
+		 "mov.u32 %%gpubpf_r, %%lanemask_lt;\nand.b32 %%gpubpf_r, %%gpubpf_r, %%gpubpf_m;\npopc.b32 %%gpubpf_r, %%gpubpf_r;\n"
+		 "cvt.u64.u32 %%gpubpf_s, %%gpubpf_n;\nmul.lo.s64 %%gpubpf_s, %%gpubpf_s, $1;\n"
+		 "mul.wide.u32 %%gpubpf_a, %%gpubpf_r, 8;\nadd.s64 %%gpubpf_a, %%gpubpf_a, $0;\n"
+		 "$$gpubpf_more:\nsetp.lt.u32 %%gpubpf_p, %%gpubpf_r, %u;\n"
+		 "@%%gpubpf_p red.relaxed.gpu.global.add.u64 [%%gpubpf_a], %%gpubpf_s;\n"
+		 "add.s32 %%gpubpf_r, %%gpubpf_r, %%gpubpf_n;\nmad.wide.u32 %%gpubpf_a, %%gpubpf_n, 8, %%gpubpf_a;\n"
+		 "setp.lt.u32 %%gpubpf_p, %%gpubpf_r, %u;\n@%%gpubpf_p bra $$gpubpf_more;\n}", n, n);
+	build_asm(l, text, constraints, args, 2);
+}
+
+/* Neighbours one behind the other; what is added to one word twice, or cannot be shared, at the end. */
+static int compare(const void *a, const void *b)
+{
+	const struct later *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static bool is_next(const struct later *a, const struct later *b)
+{
+	return a->layout && b->layout && b->at == a->at + 8 && a->value == b->value && a->layout->copies == b->layout->copies &&
+	       a->layout->copy_stride == b->layout->copy_stride;
+}
+
+static void finish_run(struct low *l, struct later *run, uint32_t n)
+{
+	uint32_t k;
+
+	if (!n)
+		return;
+	LLVMPositionBuilderBefore(l->b, LLVMGetNextInstruction(run[n - 1].call));
+	qsort(run, n, sizeof(*run), compare);
+	for (uint32_t i = 0; i < n; i += k) {
+		for (k = 1; i + k < n && is_next(&run[i + k - 1], &run[i + k]); k++)
+			;
+		if (k > 1)
+			add_beside(l, &run[i], k);
+		else
+			add_one(l, &run[i]);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		LLVMInstructionEraseFromParent(run[i].call);
+}
+
+/* May adds wait until behind it? */
+static bool may_pass(LLVMValueRef insn)
+{
+	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
+	LLVMValueRef fn = op == LLVMCall ? LLVMGetCalledValue(insn) : NULL;
+	static const char *const pure[] = { "llvm.nvvm.read.ptx.sreg.smid", "llvm.umin.", "llvm.umax." };
+	const char *name;
+	size_t size;
+
+	if (!fn)
+		return op != LLVMStore && op != LLVMFence && op != LLVMAtomicRMW && op != LLVMAtomicCmpXchg &&
+		       (op != LLVMLoad || !LLVMGetVolatile(insn)) && !LLVMIsATerminatorInst(insn);
+	if (!LLVMIsAFunction(fn))
+		return false;
+	name = LLVMGetValueName2(fn, &size);
+	for (uint32_t i = 0; i < sizeof(pure) / sizeof(pure[0]); i++)
+		if (!strncmp(name, pure[i], strlen(pure[i])))
+			return true;
+	return false;
+}
+
+static struct later later_of(struct low *l, LLVMValueRef call)
+{
+	const struct gpubpf_map_layout *layout = &l->job->layouts[LLVMConstIntGetZExtValue(LLVMGetOperand(call, MAP))];
+	LLVMValueRef off = LLVMGetOperand(call, OFFSET), value = LLVMGetOperand(call, VALUE);
+
+	if (!LLVMIsAConstantInt(off) || !LLVMIsAConstantInt(value))
+		return (struct later){ call, NULL, 0, 0 };
+	return (struct later){ call, layout, layout->data + LLVMConstIntGetZExtValue(off), LLVMConstIntGetZExtValue(value) };
+}
+
+static void add_in_block(struct low *l, LLVMBasicBlockRef block, LLVMValueRef fn)
+{
+	struct later run[MOST];
+	uint32_t n = 0;
+
+	for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
+		next = LLVMGetNextInstruction(i);
+		if (LLVMGetInstructionOpcode(i) == LLVMCall && LLVMGetCalledValue(i) == fn) {
+			run[n++] = later_of(l, i);
+		} else if (may_pass(i)) {
+			continue;
+		} else {
+			finish_run(l, run, n);
+			n = 0;
+		}
+		if (n == MOST) {
+			finish_run(l, run, n);
+			n = 0;
+		}
+	}
+}
+
+int low_add_now(struct low *l)
+{
+	LLVMValueRef later = LLVMGetNamedFunction(l->mod, LATER);
+
+	if (!later)
+		return 0;
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
+		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+			add_in_block(l, block, later);
+	LLVMDeleteFunction(later);
+	return low_run_passes(l, NULL, "always-inline,globaldce,function(instcombine<no-verify-fixpoint>,simplifycfg)");
+}
