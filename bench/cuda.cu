@@ -7,6 +7,7 @@
  *   cuda event [LAUNCHES [MS]]  vector_add alone, a launch each so many ms: time for a reader of events
  *   cuda stream [LAUNCHES [MS]]  the same after four launches half a second apart; "period": what a launch took in all
  *   cuda flood [LAUNCHES]    vector_add alone, one launch after the other
+ *   cuda many [LAUNCHES]     vector_add of 2^28 threads
  *   cuda copy [TIMES]        1 GiB from the device to pinned memory
  * A line for each: name, nanoseconds of the best and the median launch by CUDA events, threads launched in all.
  * tiny_call is the time of the call that launches `tiny`, load that of loading all four kernels, by the host's clock.
@@ -23,7 +24,7 @@
 typedef unsigned long long u64;
 
 enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056, DIVERGENT = 1 << 24 };
-static const int VECTOR = 1 << 26;
+static const int VECTOR = 1 << 26, MANY = 1 << 28;
 
 static void check(cudaError_t error)
 {
@@ -431,11 +432,11 @@ static void copy(int times)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "native";
-	int launches = argc > 2 ? atoi(argv[2]) : 20;
+	int launches = argc > 2 ? atoi(argv[2]) : 20, n = strcmp(what, "many") ? VECTOR : MANY;
 
-	a = device_array<float>(VECTOR);
-	b = device_array<float>(VECTOR);
-	c = device_array<float>(VECTOR);
+	a = device_array<float>(n);
+	b = device_array<float>(n);
+	c = device_array<float>(n);
 	if (!strcmp(what, "hand"))
 		by_hand(launches);
 	else if (!strcmp(what, "event"))
@@ -444,6 +445,8 @@ int main(int argc, char **argv)
 		stream(launches, argc > 3 ? atoi(argv[3]) : 50);
 	else if (!strcmp(what, "copy"))
 		copy(launches);
+	else if (!strcmp(what, "many"))
+		measure("many", launches, MANY, 0, [] { vector_add<<<MANY / 256, 256>>>(a, b, c, MANY); });
 	else if (!strcmp(what, "flood"))
 		measure("flood", launches, VECTOR, 0, add_vectors);
 	else
