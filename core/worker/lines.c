@@ -65,11 +65,11 @@ static void add_start(struct gpubpf_lines *lines, struct gpubpf_line_row *to, Dw
 	if (!to->line || dwarf_linebeginstatement(row, &statement) || !statement)
 		return;
 	to->file = file_number(lines, dwarf_linesrc(row, NULL, NULL));
-	to->copy = copy_at(unit, to->address);
+	to->copy = unit ? copy_at(unit, to->address) : 0;
 }
 
-/* unit: of the table; NULL: where lines begin is not asked for. */
-static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, Dwarf_Die *unit)
+/* starts: where lines begin is asked for, too; unit: of the table; NULL: it has none, and copies are not told apart. */
+static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, bool starts, Dwarf_Die *unit)
 {
 	struct gpubpf_line_row *rows = n < UINT32_MAX - lines->n ? realloc(lines->rows, (lines->n + n) * sizeof(*rows)) : NULL;
 
@@ -85,13 +85,13 @@ static void add_table(struct gpubpf_lines *lines, Dwarf_Lines *table, size_t n, 
 		if (dwarf_lineaddr(row, &address) || dwarf_lineno(row, &line) || dwarf_lineendsequence(row, &end))
 			continue;
 		lines->rows[lines->n] = (struct gpubpf_line_row){ address, end ? 0 : line, lines->n, 0, 0 };
-		if (unit)
+		if (starts)
 			add_start(lines, &lines->rows[lines->n], row, unit);
 		lines->n++;
 	}
 }
 
-static void add_tables(struct gpubpf_lines *lines, Dwarf *dwarf)
+static void add_tables(struct gpubpf_lines *lines, Dwarf *dwarf, bool starts)
 {
 	Dwarf_Off at = 0, next;
 	Dwarf_Lines *table;
@@ -100,7 +100,7 @@ static void add_tables(struct gpubpf_lines *lines, Dwarf *dwarf)
 
 	while (!dwarf_next_lines(dwarf, at, &next, &unit, NULL, NULL, &table, &n) && next > at) {
 		if (n)
-			add_table(lines, table, n, NULL);
+			add_table(lines, table, n, starts, NULL);
 		at = next;
 	}
 }
@@ -115,7 +115,7 @@ static void add_units(struct gpubpf_lines *lines, Dwarf *dwarf)
 
 	for (; !dwarf_get_units(dwarf, unit, &next, NULL, NULL, &die, NULL); unit = next)
 		if (!dwarf_getsrclines(&die, &table, &n) && n)
-			add_table(lines, table, n, &die);
+			add_table(lines, table, n, true, &die);
 }
 
 static void read_lines(const void *image, size_t size, bool starts, struct gpubpf_lines *lines)
@@ -129,8 +129,8 @@ static void read_lines(const void *image, size_t size, bool starts, struct gpubp
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (dwarf && starts)
 		add_units(lines, dwarf);
-	else if (dwarf)
-		add_tables(lines, dwarf);
+	if (dwarf && !lines->n)
+		add_tables(lines, dwarf, starts);
 	if (lines->n)
 		qsort(lines->rows, lines->n, sizeof(*lines->rows), compare);
 	dwarf_end(dwarf);

@@ -46,7 +46,7 @@ static int place(void *arg, const struct sass_place *at)
 	if (p->around.n == MOST_AROUND || (p->around.n && p->around.list[p->around.n - 1].place.at > at->at))
 		return 1;
 	p->list[p->around.n++] = (struct sass_around){
-		*at, 0, &p->bodies[sass_around_is_guarded(at, sass_code_at(p->code, at->at))] };
+		*at, 0, &p->bodies[sass_around_is_guarded(at)] };
 	return 0;
 }
 
@@ -58,7 +58,7 @@ static void find_places(struct placing *p, const struct sass_code *code, struct 
 	for (int guarded = 0; guarded < 2; guarded++)
 		if (sass_body_make(code->arch, &probe, guarded, &p->bodies[guarded], diag) < 0)
 			abort();
-	sass_places_each(code, 1u << GPUBPF_SITE_MEM, place, p);
+	sass_places_each(code, 1u << GPUBPF_SITE_MEM, &(struct gpubpf_lines){ 0 }, 0, place, p);
 }
 
 static void probed(const struct sass_cubin *app, const struct sass_kernel *k)

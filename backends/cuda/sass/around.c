@@ -3,11 +3,14 @@
 
 #include "core/diag.h"
 #include "graft.h"
+#include "operands.h"
+#include "probe.h"
 #include "live.h"
 
 #define ALL_BOARDS 0x3f
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
-#define BESIDES 50                 /* instructions of a stub that are of no body: moves, waits, the way back */
+#define BESIDES 70                 /* instructions of a stub that are of no body: moves, waits, the way back */
+#define REGISTERS (0xfu << SASS_GIVEN_REGISTER)
 #define KEPT 2                     /* registers behind the bodies': predicates, and one for what is computed */
 
 #define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
@@ -140,6 +143,68 @@ static void put_words(struct putting *p, enum sass_given given, uint32_t from, u
 		put(p, sass_move(given_at(p, given) + i, i < n && from != SASS_RZ ? from + i : SASS_RZ));
 }
 
+/* Who takes the branch: both predicates must hold. */
+static void put_lanes(struct putting *p, uint32_t to, unsigned guard, unsigned second)
+{
+	uint32_t one = p->kept + 1;
+
+	put(p, sass_with(sass_vote(to), 87, 4, guard));
+	if (second == SASS_PT)
+		return;
+	put(p, sass_with(sass_vote(one), 87, 4, second));
+	put(p, sass_and(to, to, one));
+}
+
+/* Of a branch by a predicate of the warp's too that, and the lane's own, become one that is only written here. */
+#define WARPS_IN 0
+
+static void put_branch(struct putting *p, struct sass_insn own, uint32_t given)
+{
+	unsigned guard = sass_field(own, 12, 4), second = sass_field(own, 87, 4);
+	bool warps = sass_opcode(own) == SASS_OP_BRA_U && given & (1u << SASS_GIVEN_LANES | 1u << SASS_GIVEN_TAKEN);
+
+	if (warps) {
+		put(p, sass_keep_predicates(p->kept));
+		put(p, sass_both_and_warps(WARPS_IN, guard, second, sass_field(own, 24, 4)));
+		guard = WARPS_IN;
+		second = SASS_PT;
+	}
+	for (enum sass_given g = SASS_GIVEN_LANES; g <= SASS_GIVEN_ACTIVE; g++)
+		if (given >> g & 1)
+			put(p, sass_move(given_at(p, g) + 1, SASS_RZ));
+	if (given >> SASS_GIVEN_TAKEN & 1) {
+		uint32_t to = given_at(p, SASS_GIVEN_TAKEN);
+
+		put(p, sass_move_number(to, 0));
+		put(p, sass_with(sass_move_number(to, 1), 12, 4, guard));
+		if (second != SASS_PT)
+			put(p, sass_with(sass_move_number(to, 0), 12, 4, second ^ 8));
+	}
+	if (given >> SASS_GIVEN_LANES & 1)
+		put_lanes(p, given_at(p, SASS_GIVEN_LANES), guard, second);
+	if (given >> SASS_GIVEN_ACTIVE & 1)
+		put(p, sass_vote(given_at(p, SASS_GIVEN_ACTIVE)));
+	if (warps) {
+		put(p, sass_nop(0, SASS_PREDICATE_TIME));
+		put(p, sass_restore_predicates(p->kept));
+	}
+}
+
+/* Of more than 64 bits the lower ones; 0 where the instruction names fewer. */
+static void put_operands(struct putting *p, struct sass_insn own, uint32_t given)
+{
+	struct sass_operand named[SASS_OPERANDS];
+	unsigned n = sass_operands_named(own, named);
+
+	for (unsigned i = 0; i < SASS_OPERANDS; i++)
+		for (unsigned half = 0; given >> (SASS_GIVEN_REGISTER + i) & 1 && half < 2; half++) {
+			const struct sass_operand *o = i < n && half < named[i].n ? &named[i] : NULL;
+			uint32_t to = given_at(p, SASS_GIVEN_REGISTER + i) + half;
+
+			put(p, o && o->uniform ? sass_move_uniform(to, o->reg + half) : sass_move(to, o ? o->reg + half : SASS_RZ));
+		}
+}
+
 static void put_given(struct putting *p, const struct sass_access *a, uint32_t given)
 {
 	if (given & (1u << SASS_GIVEN_ADDRESS | 1u << SASS_GIVEN_OFFSET))
@@ -266,18 +331,17 @@ static void put_wandering(struct putting *p, const struct sass_around *at, unsig
 /* Predicates are kept from before the first that is written until all are. */
 static void put_body(struct putting *p, const struct sass_around *at)
 {
-	struct sass_insn own = sass_code_at(p->code, at->place.at);
-	uint8_t second = gpubpf_place_kind(at->place.kind)->spaces ? at->place.access.second : SASS_PT;
+	uint8_t guard = at->place.guard, second = at->place.second;
 	const struct sass_body *b = at->body;
 
 	put(p, sass_nop(0, SASS_SEEN));
 	put(p, sass_nop(p->left, 1));
 	if (b->wanders)
-		return put_wandering(p, at, sass_field(own, 12, 4), second);
+		return put_wandering(p, at, guard, second);
 	if (b->predicates)
 		put(p, sass_keep_predicates(p->kept));
 	if (b->meant != SASS_PT)
-		put(p, sass_both(b->meant, sass_field(own, 12, 3), sass_field(own, 15, 1), second & 7, second >> 3));
+		put(p, sass_both(b->meant, guard & 7, guard >> 3, second & 7, second >> 3));
 	for (uint32_t i = 0; i < b->n; i++)
 		put(p, moved(p, at, b->insns[i]));
 	if (b->predicates) {
@@ -293,22 +357,41 @@ static void put_bodies(struct putting *p, uint32_t from, uint32_t to, enum gpubp
 			put_body(p, &p->around->list[i]);
 }
 
-/* The stub of one instruction: those of the list from `from` to `to` stand there. */
+struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to)
+{
+	int64_t offset = sass_has_target(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
+
+	own = sass_with(own, SASS_REUSE_AT, 4, 0);
+	return sass_has_target(own) ? sass_with_branch(arch, own, offset) : own;
+}
+
+/* What is known of the instruction by those who ask for what it does to memory. */
+static const struct sass_access *access_of(const struct sass_arounds *around, uint32_t from, uint32_t to)
+{
+	while (from + 1 < to && !gpubpf_place_kind(around->list[from].place.kind)->spaces)
+		from++;
+	return &around->list[from].place.access;
+}
+
+/* The stub of one instruction: those of the list from `from` to `to` stand there. An EXIT may have become a branch to its probe. */
 static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 {
 	uint32_t at = p->around->list[from].place.at, start = p->out->n, given = 0;
-	struct sass_insn own = sass_code_at(p->code, at);
+	const struct sass_access *access = access_of(p->around, from, to);
+	struct sass_insn own = p->out->insns[at], was = sass_code_at(p->code, at);
 	unsigned waits = sass_waits(own) | p->left | (sass_predicates_late(p->code) ? ALL_BOARDS : 0);
 
 	for (uint32_t i = from; i < to; i++)
 		given |= p->around->list[i].body->given;
 	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)start - at - 1) * SASS_INSN);
 	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
-	put_given(p, &p->around->list[from].place.access, given);
+	put_given(p, access, given);
+	put_branch(p, was, given);
+	put_operands(p, was, given);
 	put_bodies(p, from, to, GPUBPF_WHEN_BEFORE);
-	put(p, own);
+	put(p, sass_around_own(p->code->arch, own, at, p->out->n));
 	if (given >> SASS_GIVEN_OLD & 1)
-		put_old(p, &p->around->list[from].place.access, own);
+		put_old(p, access, own);
 	put_bodies(p, from, to, GPUBPF_WHEN_AFTER);
 	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
 }
@@ -333,7 +416,12 @@ static int check(const struct putting *p, const struct sass_around *at, struct g
 			      at->place.at * SASS_INSN);
 	if (old && sass_write_board(own) == SASS_NO_SCOREBOARD)
 		return refuse(diag, "nobody can wait for what its instruction at 0x%x gives", at->place.at * SASS_INSN);
-	if (code->entered[at->place.at] & SASS_FILLED || sass_field(own, SASS_REUSE_AT, 4))
+	if (at->body->given & REGISTERS && !sass_operands_known(own))
+		return refuse(diag, "its instruction at 0x%x (%s) has operands that are not known one by one", at->place.at * SASS_INSN,
+			      sass_op_find(sass_opcode(own))->name);
+	if (p->out->entry != SASS_NONE && at->place.at == code->late_entry)
+		return refuse(diag, "its instruction at 0x%x leads to the entry's probe", at->place.at * SASS_INSN);
+	if (!sass_goes_anywhere(code, at->place.at))
 		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", at->place.at * SASS_INSN);
 	if (at->body->wanders && p->barrier == SASS_BARRIERS)
 		return refuse(diag, "it uses all convergence barriers, and lanes of its probe at 0x%x could not meet again",

@@ -26,12 +26,15 @@ struct sass_arounds {
 	uint32_t n;
 };
 
-/* Is the place not for all lanes that come to it? `own` is the instruction. */
-static inline bool sass_around_is_guarded(const struct sass_place *place, struct sass_insn own)
+/* Is the place not for all lanes that come to it? */
+static inline bool sass_around_is_guarded(const struct sass_place *place)
 {
-	return sass_field(own, 12, 4) != SASS_PT || (gpubpf_place_kind(place->kind)->spaces && place->access.second != SASS_PT);
+	return place->guard != SASS_PT || place->second != SASS_PT;
 }
 
+/* The instruction that stood at `at`, to be carried out at `to`: it goes where it went, and keeps no operand for the one that was
+ * behind it. */
+struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to);
 /* Registers that the bodies need above the kernel's, none if there are no bodies. */
 uint32_t sass_around_regs(const struct sass_arounds *around);
 /* Scoreboards by which what bodies leave in flight tells that it is done. */

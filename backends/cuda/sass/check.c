@@ -536,7 +536,7 @@ static void find_entry(struct checked *c)
 {
 	int64_t to;
 
-	c->at = sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->late_entry;
+	c->at = sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA && !c->placed[c->code->begin] ? c->code->begin : c->code->late_entry;
 	to = sass_check_target(c, c->at);
 	c->entry = to >= c->stubs && to < c->n ? to : c->stubs;
 	c->moved = c->n - 1;

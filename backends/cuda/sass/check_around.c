@@ -37,12 +37,29 @@ static bool does_same(struct sass_insn a, struct sass_insn b)
 	return a.lo == b.lo && (a.hi & REST) == (b.hi & REST);
 }
 
+/* What stands in the place of the kernel's instruction, where it is put: an EXIT may lead to its probe. */
+static struct sass_insn own_at(const struct stub *s, uint32_t i)
+{
+	struct sass_insn own = s->own;
+
+	if (sass_opcode(own) == SASS_OP_EXIT && s->c->exit != SASS_NONE)
+		own = sass_with_branch(s->c->code->arch, sass_with(own, 0, 12, SASS_OP_BRA),
+				       ((int64_t)s->c->exit - s->at - 1) * SASS_INSN);
+	return sass_around_own(s->c->code->arch, own, s->at, i);
+}
+
+/* The predicate without which the instruction is none; a branch's says where lanes go. */
+static unsigned own_guard(const struct stub *s)
+{
+	return (sass_opcode(s->own) & 0x1ff) == 0x147 ? SASS_PT : sass_field(s->own, 12, 4);
+}
+
 /* Is this literal true for lanes alone for which the kernel's instruction is carried out? */
 static bool is_meant(const struct stub *s, unsigned predicate, bool negated)
 {
-	bool own = predicate == sass_field(s->own, 12, 3) && negated == sass_field(s->own, 15, 1);
+	bool own = predicate == (own_guard(s) & 7) && negated == own_guard(s) >> 3;
 
-	if (sass_field(s->own, 12, 4) == SASS_PT || s->around != SASS_NONE)
+	if (own_guard(s) == SASS_PT || s->around != SASS_NONE)
 		return true;
 	return predicate != SASS_PT && ((own && !(s->written >> predicate & 1)) || (!negated && s->meant >> predicate & 1));
 }
@@ -188,6 +205,8 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 	if (sass_opcode(insn) == SASS_OP_BRA)
 		return check_way(s, i, insn);
 	if (!does_same(insn, sass_move_uniform(to, sass_field(insn, 32, 6))) &&
+	    !does_same(insn, sass_both_and_warps(sass_field(insn, 81, 3), sass_field(insn, 87, 4), sass_field(insn, 77, 4),
+						 sass_field(insn, 68, 4))) &&
 	    (!sass_is_plain(s->c->code->arch, insn) || sass_is_uniform(insn)))
 		return sass_check_wrong(s->c, i, "an instruction of a probe's is not known, or is the whole warp's");
 	if (!sass_stands_alone(insn) && sass_opcode(insn) != SASS_OP_YIELD)
@@ -240,7 +259,7 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		if (is_way_back(s, i, insn))
 			return s->carried && !s->written && s->kept == NO_REGISTER && s->meeting == SASS_NONE ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
-		err = same(insn, s->own) && !s->carried ? check_own(s, i) : check_added(s, i, insn);
+		err = same(insn, own_at(s, i)) && !s->carried ? check_own(s, i) : check_added(s, i, insn);
 		s->time += sass_passes(insn);
 	}
 	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");

@@ -418,6 +418,14 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 	return err;
 }
 
+void sass_code_reserve(struct sass_code *code, uint32_t at)
+{
+	if (at == code->tail)
+		code->tail = SASS_NONE;
+	if (at == code->late_entry && at > code->begin)
+		code->late_entry--;
+}
+
 void sass_code_finish(struct sass_code *code)
 {
 	free(code->exits);

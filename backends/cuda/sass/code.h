@@ -53,6 +53,9 @@ int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *ker
 		   struct gpubpf_diag *diag);
 void sass_code_finish(struct sass_code *code);
 
+/* The instruction is to have a probe of its own: no other's begins there where it need not. Called from the last one to the first. */
+void sass_code_reserve(struct sass_code *code, uint32_t at);
+
 /* Where in c[0x4] instruction i reads, which reads there: what it says itself, or with the number that the code puts into
  * its register just before. False: that is not plain to see. */
 bool sass_reads_address(const struct sass_code *code, uint32_t i, uint64_t *off);

@@ -130,7 +130,7 @@ static int take_place(void *arg, const struct sass_place *place)
 	struct taking *t = arg;
 	struct sass_arounds *around = &t->m->around;
 	uint32_t site = gpubpf_site_at(t->at, place->kind, "", place->id);
-	bool guarded = sass_around_is_guarded(place, sass_code_at(t->code, place->at));
+	bool guarded = sass_around_is_guarded(place);
 	struct sass_around *grown;
 
 	if (site == UINT32_MAX)
@@ -142,8 +142,9 @@ static int take_place(void *arg, const struct sass_place *place)
 			return -ENOMEM;
 		around->list = grown;
 	}
-	around->list[around->n++] = (struct sass_around){ *place, sass_line_at(t->lines, t->text, (uint64_t)place->at * SASS_INSN),
-							  &t->m->bodies[site][guarded] };
+	around->list[around->n++] = (struct sass_around){
+		*place, place->line ? place->line : sass_line_at(t->lines, t->text, (uint64_t)place->at * SASS_INSN),
+		&t->m->bodies[site][guarded] };
 	return 0;
 }
 
@@ -155,7 +156,7 @@ static int by_instruction(const void *a, const void *b)
 }
 
 static int take_places(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
-		       const struct sass_code *code, struct gpubpf_inserting *at)
+		       struct sass_code *code, struct gpubpf_inserting *at)
 {
 	struct gpubpf_lines lines = { 0 };
 	struct taking t = { m, code, at, &lines, k->text, 0 };
@@ -163,17 +164,19 @@ static int take_places(struct making *m, const struct sass_cubin *app, const str
 
 	if (!m->kinds)
 		return 0;
-	sass_lines_read(app, &lines);
-	err = sass_places_each(code, m->kinds, take_place, &t);
+	(m->kinds & GPUBPF_TAKES(LINE) ? sass_lines_read_starts : sass_lines_read)(app, &lines);
+	err = sass_places_each(code, m->kinds, &lines, k->text, take_place, &t);
 	gpubpf_lines_finish(&lines);
 	if (!err && m->around.n)
 		qsort(m->around.list, m->around.n, sizeof(*m->around.list), by_instruction);
+	for (uint32_t i = m->around.n; i-- > 0;)
+		sass_code_reserve(code, m->around.list[i].place.at);
 	return err;
 }
 
 /* Do the insertions have the places of the code, the exits all or none? */
 static int check_places(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
-			const struct sass_code *code, struct gpubpf_diag *diag)
+			struct sass_code *code, struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
 	bool entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0) != UINT32_MAX;

@@ -25,6 +25,8 @@ struct list {
 	uint32_t nparams, params_room;
 	struct gpubpf_place *places;     /* likewise */
 	uint32_t nplaces, places_room;
+	char *names;                     /* of places that have some, one behind the other's: in a place is, from 1 on, where */
+	uint32_t nnames, names_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
 	struct gpubpf_lines lines;       /* of the cubin at hand */
 	uint32_t kinds;                  /* places of single instructions that are asked for */
@@ -67,9 +69,38 @@ static int add_place(struct list *l, enum gpubpf_site kind, uint32_t id, uint32_
 	return 0;
 }
 
+struct adding {
+	struct list *l;
+	const struct sass_code *code;
+};
+
+static int add_name(struct list *l, const char *name)
+{
+	uint32_t size = strlen(name) + 1;
+	char *grown = grow(l->names, &l->names_room, l->nnames + size, 1);
+
+	if (!grown)
+		return -ENOMEM;
+	l->names = grown;
+	memcpy(l->names + l->nnames, name, size);
+	l->nnames += size;
+	return 0;
+}
+
 static int add_insn(void *arg, const struct sass_place *place)
 {
-	return add_place(arg, place->kind, place->id, place->at);
+	const struct adding *a = arg;
+	struct list *l = a->l;
+	char name[GPUBPF_PLACE_NAME];
+	int err = add_place(l, place->kind, place->id, place->at);
+
+	if (err < 0 || !gpubpf_place_has_name(place->kind))
+		return err;
+	if (place->line)
+		l->places[l->nplaces - 1].line = place->line;
+	l->places[l->nplaces - 1].name = (const char *)(uintptr_t)(l->nnames + 1);
+	sass_place_name(a->code, place, name, sizeof(name));
+	return add_name(l, name);
 }
 
 /* The entry, each EXIT, and single instructions. */
@@ -83,7 +114,7 @@ static int add_places(struct list *l, struct gpubpf_kernel_info *info, const str
 	for (uint32_t i = 0; !err && i < code->nexits; i++)
 		err = add_place(l, GPUBPF_SITE_EXIT, i, code->exits[i]);
 	if (!err)
-		err = sass_places_each(code, l->kinds, add_insn, l);
+		err = sass_places_each(code, l->kinds, &l->lines, text, add_insn, &(struct adding){ l, code });
 	info->nplaces = l->nplaces - before;
 	return err;
 }
@@ -140,7 +171,7 @@ static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 		memset(l->infos + l->n, 0, c.nkernels * sizeof(*l->infos));
 	}
 	err = grown || !c.nkernels ? 0 : -ENOMEM;
-	sass_lines_read(&c, &l->lines);
+	(l->kinds & GPUBPF_TAKES(LINE) ? sass_lines_read_starts : sass_lines_read)(&c, &l->lines);
 	for (uint32_t i = 0; !err && i < c.nkernels; i++)
 		if (is_wanted(l, &c, &c.kernels[i]))
 			err = describe(l, &l->infos[l->n++], &c, &c.kernels[i]);
@@ -153,9 +184,10 @@ static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
 	struct gpubpf_kernel_info *infos = malloc(l->n * sizeof(*infos) + l->nplaces * sizeof(*l->places) +
-						  l->nparams * sizeof(*l->params) + 1);
+						  l->nparams * sizeof(*l->params) + l->nnames + 1);
 	struct gpubpf_place *places = (struct gpubpf_place *)(infos + l->n);
 	struct gpubpf_param *params = (struct gpubpf_param *)(places + l->nplaces);
+	char *names = (char *)(params + l->nparams);
 
 	if (!infos)
 		return -ENOMEM;
@@ -165,6 +197,11 @@ static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, u
 		memcpy(places, l->places, l->nplaces * sizeof(*places));
 	if (l->nparams)
 		memcpy(params, l->params, l->nparams * sizeof(*params));
+	if (l->nnames)
+		memcpy(names, l->names, l->nnames);
+	for (uint32_t i = 0; i < l->nplaces; i++)
+		if (gpubpf_place_has_name(places[i].kind))
+			places[i].name = names + (uintptr_t)places[i].name - 1;
 	for (uint32_t i = 0; i < l->n; i++) {
 		infos[i].places = places;
 		places += infos[i].nplaces;
@@ -198,6 +235,7 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 		free(l->infos);
 		free(l->places);
 		free(l->params);
+		free(l->names);
 	}
 	free(l);
 	return err;

@@ -182,6 +182,12 @@ struct sass_insn sass_both(unsigned to, unsigned a, bool a_negated, unsigned b, 
 	return sass_with_control(sass_with(i, 81, 3, to), 0, SASS_PREDICATE_TIME);
 }
 
+/* PLOP3.LUT to, PT, a, b, UPwarps, 0x80 */
+struct sass_insn sass_both_and_warps(unsigned to, unsigned a, unsigned b, unsigned warps)
+{
+	return sass_with(sass_with(sass_both(to, a & 7, a >> 3, b & 7, b >> 3), 67, 1, 1), 68, 4, warps);
+}
+
 #define ALL_PREDICATES 0x7full
 
 /* P2R reg, PR, RZ, 0x7f */
@@ -225,6 +231,12 @@ struct sass_insn sass_move_number(unsigned to, uint32_t number)
 struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask)
 {
 	return quick(0x812 | (uint64_t)to << 16 | (uint64_t)from << 24 | (uint64_t)mask << 32, 0x078ec000 | SASS_RZ);
+}
+
+/* LOP3.LUT to, a, b, RZ, 0xc0 */
+struct sass_insn sass_and(unsigned to, unsigned a, unsigned b)
+{
+	return quick(0x212 | (uint64_t)to << 16 | (uint64_t)a << 24 | (uint64_t)b << 32, 0x078ec000 | SASS_RZ);
 }
 
 /* IMAD.WIDE to, one, number, from */

@@ -196,6 +196,8 @@ struct sass_insn sass_is(unsigned predicate, unsigned reg, uint32_t number, bool
 #define SASS_PREDICATE_TIME 13
 /* Likewise: do both hold? */
 struct sass_insn sass_both(unsigned to, unsigned a, bool a_negated, unsigned b, bool b_negated);
+/* Likewise: do two hold, with a bit for negation above them, and one of the warp's own? */
+struct sass_insn sass_both_and_warps(unsigned to, unsigned a, unsigned b, unsigned warps);
 /* All predicates into a register, and back: SASS_PREDICATE_TIME as well. */
 struct sass_insn sass_keep_predicates(unsigned reg);
 struct sass_insn sass_restore_predicates(unsigned reg);
@@ -205,6 +207,7 @@ struct sass_insn sass_move(unsigned to, unsigned from);
 struct sass_insn sass_move_uniform(unsigned to, unsigned from);
 struct sass_insn sass_move_number(unsigned to, uint32_t number);
 struct sass_insn sass_cut(unsigned to, unsigned from, uint32_t mask);
+struct sass_insn sass_and(unsigned to, unsigned a, unsigned b);
 struct sass_insn sass_scaled_sum(unsigned to, unsigned from, uint32_t scale, unsigned and);
 struct sass_insn sass_sum(unsigned to, int32_t number);
 struct sass_insn sass_sum_wide(unsigned to, unsigned one, int32_t number, unsigned from);

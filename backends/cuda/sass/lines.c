@@ -32,7 +32,7 @@ static void relocate(const struct sass_cubin *c, const struct sass_section *line
 	}
 }
 
-void sass_lines_read(const struct sass_cubin *c, struct gpubpf_lines *lines)
+static void read_lines(const struct sass_cubin *c, bool starts, struct gpubpf_lines *lines)
 {
 	uint32_t section = sass_section_find(c, ".debug_line");
 	uint8_t *copy;
@@ -45,11 +45,26 @@ void sass_lines_read(const struct sass_cubin *c, struct gpubpf_lines *lines)
 		return;
 	memcpy(copy, c->data, c->size);
 	relocate(c, &c->sections[section], &c->sections[sass_relocations_of(c, section)], copy);
-	gpubpf_lines_read(copy, c->size, lines);
+	(starts ? gpubpf_lines_read_starts : gpubpf_lines_read)(copy, c->size, lines);
 	free(copy);
+}
+
+void sass_lines_read(const struct sass_cubin *c, struct gpubpf_lines *lines)
+{
+	read_lines(c, false, lines);
+}
+
+void sass_lines_read_starts(const struct sass_cubin *c, struct gpubpf_lines *lines)
+{
+	read_lines(c, true, lines);
+}
+
+uint64_t sass_line_address(uint32_t text, uint64_t off)
+{
+	return ((uint64_t)text << SECTION_SHIFT) + off;
 }
 
 uint32_t sass_line_at(const struct gpubpf_lines *lines, uint32_t text, uint64_t off)
 {
-	return gpubpf_lines_at(lines, ((uint64_t)text << SECTION_SHIFT) + off);
+	return gpubpf_lines_at(lines, sass_line_address(text, off));
 }

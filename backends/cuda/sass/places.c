@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "places.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "probe.h"
+
 #define CONSTANTS 3                /* the bank */
 #define OP_BAR 0x11d
 #define OP_BAR_NUMBER 0xb1d        /* that is in bits 54..57 */
@@ -57,27 +63,157 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 	}
 }
 
+/* -- control -- */
+
+#define OP_BRA 0x147
+#define OP_BSSY 0x145
+#define OP_WARPSYNC 0x148
+#define OP_WARPSYNC_LANES 0x348    /* whole: of those in a register */
+#define OP_LEPC 0x14e
+#define OP_BPT 0x15c
+#define OP_ENDCOLLECTIVE 0x11b
+#define BESIDES_AT 91              /* of BRA: .DIV, .CONV */
+
+bool sass_is_choice(struct sass_insn insn)
+{
+	return sass_opcode(insn) == SASS_OP_BRA_U ||
+	       (sass_opcode(insn) == SASS_OP_BRA && !sass_unconditional(insn) && !sass_field(insn, BESIDES_AT, 14));
+}
+
+/* One that asks whether lanes are together is none of the source's. */
+static bool is_branch(const struct sass_code *code, struct sass_place *p)
+{
+	struct sass_insn insn = sass_code_at(code, p->at);
+
+	p->why = NULL;
+	if (sass_op_find(sass_opcode(insn))->class == SASS_INDIRECT && sass_opcode(insn) == SASS_OP_BRX)
+		p->why = "a branch to what a register says";
+	return sass_is_choice(insn) || p->why;
+}
+
+bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
+{
+	struct sass_insn insn = sass_code_at(code, at);
+	uint32_t operation = sass_opcode(insn) & 0x1ff;
+
+	if (at < code->begin || code->entered[at] & SASS_FILLED)
+		return false;
+	switch (sass_op_find(sass_opcode(insn))->class) {
+	case SASS_FIXED:
+		return operation != OP_LEPC;
+	case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_EXIT:
+		return true;
+	case SASS_BRANCH:
+		return sass_has_target(insn);
+	case SASS_SYNC:
+		return operation != OP_BPT && operation != OP_ENDCOLLECTIVE &&
+		       (operation != OP_WARPSYNC || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL ||
+			(sass_opcode(insn) == OP_WARPSYNC_LANES && !sass_has_target(insn)));
+	case SASS_UNKNOWN: case SASS_INDIRECT: case SASS_CALL_ABSOLUTE: case SASS_MAXREG:
+		return false;
+	}
+	return false;
+}
+
+/* Behind the last instruction that something leads to compilers put a branch to itself and fill up. */
+static uint32_t end_of(const struct sass_code *code)
+{
+	uint32_t n = code->n;
+
+	while (n && (sass_opcode(sass_code_at(code, n - 1)) == SASS_OP_NOP ||
+		     (sass_opcode(sass_code_at(code, n - 1)) == SASS_OP_BRA &&
+		      sass_branch(code->arch, sass_code_at(code, n - 1)) == -SASS_INSN)))
+		n--;
+	return n;
+}
+
+static bool is_any(const struct sass_code *code, struct sass_place *p)
+{
+	p->why = sass_goes_anywhere(code, p->at) ? NULL : "one that is bound to where it stands";
+	return true;
+}
+
 static bool is(const struct sass_code *code, struct sass_place *p)
 {
 	if (sass_field(sass_code_at(code, p->at), 12, 4) == (SASS_PT | 8)) /* never carried out */
 		return false;
 	if (gpubpf_place_kind(p->kind)->spaces)
 		return is_access(code, p) || is_constant(code, p);
-	return (p->kind == GPUBPF_SITE_BARRIER || p->kind == GPUBPF_SITE_BARRIER_EXIT) && is_wait(code, p);
+	switch (p->kind) {
+	case GPUBPF_SITE_BARRIER: case GPUBPF_SITE_BARRIER_EXIT:
+		return is_wait(code, p);
+	case GPUBPF_SITE_BRANCH:
+		return is_branch(code, p);
+	case GPUBPF_SITE_INSN:
+		return is_any(code, p);
+	default:
+		return false;
+	}
 }
 
-int sass_places_each(const struct sass_code *code, uint32_t kinds, int (*fn)(void *arg, const struct sass_place *place),
-		     void *arg)
+/* A branch's predicates say where lanes go, not which come to it. */
+static void set_guards(const struct sass_code *code, struct sass_place *p)
 {
+	struct sass_insn insn = sass_code_at(code, p->at);
+	bool exits = sass_opcode(insn) == SASS_OP_EXIT, branches = (sass_opcode(insn) & 0x1ff) == OP_BRA;
+
+	p->guard = branches ? SASS_PT : sass_field(insn, 12, 4);
+	p->second = gpubpf_place_kind(p->kind)->spaces ? p->access.second : exits ? sass_field(insn, 87, 4) : SASS_PT;
+}
+
+/* -- lines -- */
+
+static int each_line(const struct sass_code *code, const struct gpubpf_lines *lines, uint32_t text,
+		     int (*fn)(void *arg, const struct sass_place *place), void *arg)
+{
+	struct sass_place place = { .kind = GPUBPF_SITE_LINE };
+	struct gpubpf_line_start *starts;
+	uint64_t from = sass_line_address(text, 0);
+	size_t n;
+	int err = gpubpf_lines_starts(lines, from, from + (uint64_t)code->n * SASS_INSN, &starts, &n);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; !err && i < n; i++) {
+		place.at = (starts[i].address - from) / SASS_INSN;
+		place.file = starts[i].file;
+		place.line = starts[i].line;
+		is_any(code, &place);
+		set_guards(code, &place);
+		err = fn(arg, &place);
+		place.id++;
+	}
+	free(starts);
+	return err;
+}
+
+void sass_place_name(const struct sass_code *code, const struct sass_place *place, char *name, size_t size)
+{
+	const char *whole = sass_op_find(sass_opcode(sass_code_at(code, place->at)))->name;
+
+	name[0] = 0;
+	if (place->kind == GPUBPF_SITE_LINE)
+		gpubpf_place_line_name(place->file, place->line, name, size);
+	else if (place->kind == GPUBPF_SITE_INSN)
+		snprintf(name, size, "%.*s", (int)strcspn(whole, "_"), whole);
+}
+
+int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct gpubpf_lines *lines, uint32_t text,
+		     int (*fn)(void *arg, const struct sass_place *place), void *arg)
+{
+	uint32_t end = end_of(code);
 	int err = 0;
 
 	kinds &= gpubpf_places_of(GPUBPF_WHERE_INSN);
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
 		struct sass_place place = { .kind = kind };
 
-		for (place.at = 0; kinds >> kind & 1 && !err && place.at < code->n; place.at++) {
+		if (kind == GPUBPF_SITE_LINE && kinds >> kind & 1 && !err)
+			err = each_line(code, lines, text, fn, arg);
+		for (place.at = 0; kinds >> kind & 1 && !err && place.at < end; place.at++) {
 			if (!is(code, &place))
 				continue;
+			set_guards(code, &place);
 			err = fn(arg, &place);
 			place.id++;
 		}

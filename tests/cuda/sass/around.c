@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * around FILE...: probes around accesses of global memory, atomics or barriers of the kernels of cubins, or of a .cu as nvcc
+ * around FILE...: probes around accesses of memory, atomics, barriers, branches, lines or any instructions of the kernels of cubins, or of a .cu as nvcc
  * makes it for each architecture, with a body made by hand, so that no assembler is needed.
  *   - as many places are listed as the code has such instructions;
  *   - each stub, carried out here on random registers, gives the address and the value that the instruction has, does
@@ -17,6 +17,7 @@
 #include "backends/cuda/sass/given.h"
 #include "backends/cuda/sass/graft.h"
 #include "backends/cuda/sass/live.h"
+#include "backends/cuda/sass/operands.h"
 #include "backends/cuda/sass/twin.h"
 #include "core/diag.h"
 #include "tests/cuda/case.h"
@@ -77,7 +78,11 @@ static void make_probe(struct sass_probe *probe, const struct sass_arch *arch, e
 	static const enum sass_given near[] = { SASS_GIVEN_OFFSET, SASS_GIVEN_VALUE, SASS_GIVEN_BYTES, SASS_GIVEN_PLACE_ID };
 	static const enum sass_given atomic[] = { SASS_GIVEN_ADDRESS, SASS_GIVEN_OLD, SASS_GIVEN_OP, SASS_GIVEN_OPERAND };
 	static const enum sass_given barrier[] = { SASS_GIVEN_LINE, SASS_GIVEN_BARRIER_ID, SASS_GIVEN_BARRIER_KIND, SASS_GIVEN_PLACE_ID };
-	const enum sass_given *given = kind == GPUBPF_SITE_ATOMIC ? atomic : !gpubpf_place_kind(kind)->spaces ? barrier :
+	static const enum sass_given branch[] = { SASS_GIVEN_LANES, SASS_GIVEN_ACTIVE, SASS_GIVEN_COUNT, SASS_GIVEN_TAKEN };
+	static const enum sass_given insn[] = { SASS_GIVEN_REGISTER, SASS_GIVEN_REGISTER_1, SASS_GIVEN_COUNT, SASS_GIVEN_REGISTER_2 };
+	static const enum sass_given line[] = { SASS_GIVEN_LINE, SASS_GIVEN_PLACE_ID, SASS_GIVEN_COUNT, SASS_GIVEN_PLACE_ID };
+	const enum sass_given *given = kind == GPUBPF_SITE_BRANCH ? branch : kind == GPUBPF_SITE_INSN ? insn :
+				       kind == GPUBPF_SITE_LINE ? line : kind == GPUBPF_SITE_ATOMIC ? atomic : !gpubpf_place_kind(kind)->spaces ? barrier :
 				       asks_where(kind) ? access : near;
 	static const uint8_t regs[] = { 2, 4, 6, 7 };
 
@@ -215,6 +220,16 @@ static bool input(struct sass_insn insn, const struct thread *t, unsigned at)
 	return t->p[sass_field(insn, at, 3)] != sass_field(insn, at + 3, 1);
 }
 
+#define LANE 0x20
+
+/* The warp's own predicates, as far as a branch asks for them: as the lowest bits of one of its registers. */
+static bool warps(struct sass_insn insn, const struct thread *t, unsigned at)
+{
+	unsigned p = sass_field(insn, at, 3);
+
+	return (p == 7 || t->u[62] >> p & 1) != sass_field(insn, at + 3, 1);
+}
+
 static void red(struct run *run, struct sass_insn insn)
 {
 	uint32_t value = sass_field(insn, 32, 8);
@@ -249,6 +264,12 @@ static void compute(struct run *run, struct sass_insn insn)
 	case 0x802:
 		t->r[to] = insn.lo >> 32;
 		break;
+	case 0x212:
+		t->r[to] = t->r[a] & t->r[b];
+		break;
+	case 0x806: /* of this lane alone */
+		t->r[to] = input(insn, t, 87) ? LANE : 0;
+		break;
 	case 0x812:
 		t->r[to] = t->r[a] & insn.lo >> 32;
 		break;
@@ -271,8 +292,9 @@ static void compute(struct run *run, struct sass_insn insn)
 		for (unsigned p = 0; p < 7; p++)
 			t->p[p] = t->r[a] >> p & 1;
 		break;
-	case 0x81c:
-		t->p[sass_field(insn, 81, 3)] = input(insn, t, 87) && input(insn, t, 77) && input(insn, t, 68);
+	case 0x81c: /* its third may be the warp's own */
+		t->p[sass_field(insn, 81, 3)] = input(insn, t, 87) && input(insn, t, 77) &&
+						(sass_field(insn, 67, 1) ? warps(insn, t, 68) : input(insn, t, 68));
 		break;
 	case 0x20c:
 		t->p[sass_field(insn, 81, 3)] = t->r[a] != t->r[b];
@@ -317,6 +339,21 @@ static void carry_out(struct run *run, struct sass_insn own)
 	run->old = 1000 | 2000ull << 32;
 }
 
+/* Is it the kernel's instruction, but for operands that are kept? What names another by its distance names the same. */
+static bool is_own(const struct sass_code *code, struct sass_insn own, uint32_t at, struct sass_insn insn, uint32_t i)
+{
+	uint32_t opcode = sass_opcode(own);
+	bool far = opcode == 0x947 || opcode == 0x547 || opcode == 0x945;
+
+	if (far && sass_branch(code->arch, own) + (int64_t)at * 16 != sass_branch(code->arch, insn) + (int64_t)i * 16)
+		return false;
+	if (far) {
+		own = sass_with_branch(code->arch, own, 0);
+		insn = sass_with_branch(code->arch, insn, 0);
+	}
+	return insn.lo == own.lo && insn.hi == (own.hi & ~(0xfull << 58));
+}
+
 /* From the branch at the instruction until the kernel goes on. */
 static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
 {
@@ -326,7 +363,7 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 	for (uint32_t steps = 0; i < g->n && i != at + 1 && steps < 200; steps++) {
 		struct sass_insn insn = g->insns[i];
 
-		if (insn.lo == own.lo && insn.hi == own.hi) {
+		if (!run->own && is_own(code, own, at, insn, i)) {
 			carry_out(run, own);
 			i++;
 		} else if (sass_opcode(insn) == SASS_OP_BRA) {
@@ -352,6 +389,46 @@ static void random_thread(struct thread *t)
 	t->p[7] = true;
 }
 
+/* Is the place for the thread? All come to a branch; to end a thread both predicates must hold. */
+static bool is_for(struct sass_insn own, enum gpubpf_site kind, const struct thread *t)
+{
+	uint32_t opcode = sass_opcode(own);
+
+	if (opcode == 0x947 || opcode == 0x547)
+		return true;
+	if (opcode == 0x94d || (opcode == 0xfae && gpubpf_place_kind(kind)->spaces))
+		return guard_of(own, t) && input(own, t, 87);
+	return guard_of(own, t);
+}
+
+static uint64_t named(struct sass_insn own, unsigned i, const struct thread *t)
+{
+	struct sass_operand o[SASS_OPERANDS];
+	unsigned n = sass_operands_named(own, o);
+	const uint32_t *regs = i < n && o[i].uniform ? t->u : t->r;
+
+	if (i >= n || !o[i].n)
+		return 0;
+	return regs[o[i].reg] | (o[i].n > 1 ? (uint64_t)regs[o[i].reg + 1] << 32 : 0);
+}
+
+/* What places of branches, lines and any instructions give. */
+static bool gives_right(const struct run *run, const struct sass_around *around, struct sass_insn own, const struct thread *before)
+{
+	bool taken = guard_of(own, before) && input(own, before, 87) && (sass_opcode(own) != 0x547 || warps(own, before, 24));
+	uint64_t id = around->place.id;
+
+	switch (around->place.kind) {
+	case GPUBPF_SITE_BRANCH:
+		return run->address == (taken ? LANE : 0) && run->value == LANE && run->place == taken;
+	case GPUBPF_SITE_LINE:
+		return run->address == around->line && run->value == id && run->place == id;
+	default:
+		return run->address == named(own, 0, before) && run->value == named(own, 1, before) &&
+		       run->place == (uint32_t)named(own, 2, before);
+	}
+}
+
 static bool runs_right(const struct sass_code *code, const struct sass_grafted *g, const struct sass_around *around, uint32_t regs)
 {
 	struct sass_insn own = sass_code_at(code, around->place.at);
@@ -362,7 +439,7 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 	random_thread(&before);
 	run.t = before;
 	walk(code, g, around->place.at, &run);
-	meant = guard_of(own, &before) && (sass_opcode(own) != 0xfae || input(own, &before, 87));
+	meant = is_for(own, around->place.kind, &before);
 	after = before;
 	if (run.old) {
 		after.r[sass_field(own, 16, 8)] = 1000;
@@ -375,6 +452,8 @@ static bool runs_right(const struct sass_code *code, const struct sass_grafted *
 		return run.address == address_of(code, own, &before) && run.bytes == around->place.access.op &&
 		       run.value == (around->place.access.bytes == 4 ? run.old & UINT32_MAX : run.old) &&
 		       run.place == before.r[sass_field(own, 32, 8)];
+	if (around->place.kind == GPUBPF_SITE_BRANCH || around->place.kind == GPUBPF_SITE_INSN || around->place.kind == GPUBPF_SITE_LINE)
+		return !meant || gives_right(&run, around, own, &before);
 	if (!gpubpf_place_kind(around->place.kind)->spaces && meant)
 		return run.value == sass_field(own, 54, 4) && run.bytes == GPUBPF_BARRIER_BLOCK && run.place == around->place.id;
 	return !meant || (run.address == address_of(code, own, &before) && run.value == value_of(own, &before, run.bytes) &&
@@ -389,19 +468,32 @@ struct making {
 	struct sass_body bodies[2];
 	enum gpubpf_site kind;
 	bool untold;
+	uint32_t met;
 };
+
+/* Of any instructions and of lines there are many: some of those that can have such a probe. */
+static bool is_left_out(const struct making *m, const struct sass_place *place)
+{
+	struct sass_insn insn = sass_code_at(m->code, place->at);
+	bool many = m->kind == GPUBPF_SITE_INSN || m->kind == GPUBPF_SITE_LINE;
+
+	return many && (place->why || !sass_operands_known(insn) || sass_opcode(insn) == 0x918 || random_below(16));
+}
 
 static int take(void *arg, const struct sass_place *place)
 {
 	struct making *m = arg;
 
+	m->met++;
+	if (is_left_out(m, place))
+		return 0;
 	m->untold |= place->why != NULL || (gpubpf_place_kind(m->kind)->spaces && place->access.near && asks_where(m->kind)) ||
 		     (!asks_where(m->kind) && is_generic(sass_code_at(m->code, place->at)));
 	m->around.list = realloc(m->around.list, (m->around.n + 1) * sizeof(*m->around.list));
 	if (!m->around.list)
 		abort();
 	m->around.list[m->around.n++] = (struct sass_around){
-		*place, 0, &m->bodies[sass_around_is_guarded(place, sass_code_at(m->code, place->at))] };
+		*place, place->line, &m->bodies[sass_around_is_guarded(place)] };
 	return 0;
 }
 
@@ -514,6 +606,11 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 		return false;
 	if (kind == GPUBPF_SITE_ATOMIC)
 		return atomic;
+	if (kind == GPUBPF_SITE_BRANCH)
+		return (sass_opcode(insn) == 0x947 && !sass_unconditional(insn) && !sass_field(insn, 91, 14)) || sass_opcode(insn) == 0x547 ||
+		       sass_opcode(insn) == 0x949;
+	if (kind == GPUBPF_SITE_INSN)
+		return true;
 	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE)
 		return is_global(insn) || is_untold(insn);
 	if (kind == GPUBPF_SITE_MEM_SHARED)
@@ -524,6 +621,19 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 		return is_global(insn) || is_untold(insn) || is_near(insn) || is_texture(insn) || reads_variable(insn);
 	return operation == 0x11d && sass_field(insn, 77, 2) != 1;
 }
+
+/* The instructions in front of the padding. */
+static uint32_t end_of(const struct sass_code *code)
+{
+	uint32_t n = code->n;
+
+	while (n && (sass_opcode(sass_code_at(code, n - 1)) == 0x918 ||
+		     (sass_opcode(sass_code_at(code, n - 1)) == 0x947 && sass_branch(code->arch, sass_code_at(code, n - 1)) == -16)))
+		n--;
+	return n;
+}
+
+static struct gpubpf_lines lines;          /* of the file at hand */
 
 static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k, enum gpubpf_site kind, bool wanders)
 {
@@ -536,16 +646,18 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	gpubpf_diag_init(&diag);
 	if (sass_code_read(app, k, &code, &diag) < 0)
 		return;
-	for (uint32_t i = 0; i < code.n; i++)
+	for (uint32_t i = 0, end = end_of(&code); i < end; i++)
 		expected += is_expected(sass_code_at(&code, i), kind);
 	make_probe(&probe, code.arch, kind, wanders);
 	for (int guarded = 0; guarded < 2; guarded++)
 		if (sass_body_make(code.arch, &probe, guarded, &m.bodies[guarded], &diag) < 0)
 			ok(false, "%s", diag.what);
-	sass_places_each(&code, 1u << m.kind, take, &m);
-	listed += m.around.n;
-	if (m.around.n != expected)
-		ok(false, "%s has %u places, not %u", app->symbols[k->symbol].name, expected, m.around.n);
+	sass_places_each(&code, 1u << m.kind, &lines, k->text, take, &m);
+	for (uint32_t i = m.around.n; i-- > 0;)
+		sass_code_reserve(&code, m.around.list[i].place.at);
+	listed += m.met;
+	if (m.met != expected && kind != GPUBPF_SITE_LINE)
+		ok(false, "%s has %u places, not %u", app->symbols[k->symbol].name, expected, m.met);
 	graft(app, k, &m);
 	for (int guarded = 0; guarded < 2; guarded++)
 		sass_body_finish(&m.bodies[guarded]);
@@ -577,7 +689,8 @@ static void try_file(const char *name, const char *data, size_t size)
 {
 	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
 						  GPUBPF_SITE_BARRIER_EXIT, GPUBPF_SITE_MEM_SHARED, GPUBPF_SITE_MEM_LOCAL,
-						  GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_MEM_BEFORE_ALL };
+						  GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_MEM_BEFORE_ALL, GPUBPF_SITE_BRANCH,
+						  GPUBPF_SITE_INSN, GPUBPF_SITE_LINE };
 	struct gpubpf_diag diag;
 	struct sass_cubin app;
 
@@ -585,12 +698,14 @@ static void try_file(const char *name, const char *data, size_t size)
 	listed = stubs = right = refused = changed = seen = 0;
 	if (!ok(!sass_cubin_open(data, size, &app, &diag), "%s is read", name))
 		return;
+	sass_lines_read_starts(&app, &lines);
 	for (uint32_t k = 0; k < app.nkernels; k++)
 		for (size_t i = 0; i < 2 * sizeof(kinds) / sizeof(*kinds); i++)
 			try_kernel(&app, &app.kernels[k], kinds[i / 2], i % 2);
 	ok(stubs && right == 4 * stubs, "%u places in %u kernels, %u with a probe, which did right %u of %u times", listed,
 	   app.nkernels, stubs, right, 4 * stubs);
 	ok(changed && seen == changed, "%u of %u changes are seen; %u kernels are refused", seen, changed, refused);
+	gpubpf_lines_finish(&lines);
 	sass_cubin_finish(&app);
 }
 
@@ -604,7 +719,7 @@ static void try_source(const char *path)
 		size_t size;
 		char *data;
 
-		snprintf(command, sizeof(command), "f=$(mktemp) && '%s' -O3 -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f",
+		snprintf(command, sizeof(command), "f=$(mktemp) && '%s' -O3 -lineinfo -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f",
 			 nvcc ? nvcc : "/usr/local/cuda/bin/nvcc", arches[i], path);
 		data = read_command(command, &size);
 		if (data)
