@@ -15,7 +15,8 @@
 #include "random.h"
 
 struct item {
-	uint64_t key;            /* of an entry; otherwise which it is */
+	uint64_t key;            /* of an entry, the first bytes; otherwise which it is */
+	uint64_t more;           /* of the key */
 	uint32_t copy;           /* of the entry's value */
 	uint32_t size;
 	uint8_t bytes[256];      /* the rest is 0 */
@@ -30,7 +31,7 @@ struct listing {
 	bool bad;                /* out of memory, or the ring's words are nonsense */
 };
 
-static void append(struct listing *l, uint64_t key, uint32_t copy, const void *bytes, uint32_t size)
+static void append(struct listing *l, uint64_t key, uint64_t more, uint32_t copy, const void *bytes, uint32_t size)
 {
 	if (l->n == l->room) {
 		uint32_t room = l->room ? 2 * l->room : 64;
@@ -43,7 +44,7 @@ static void append(struct listing *l, uint64_t key, uint32_t copy, const void *b
 		l->items = items;
 		l->room = room;
 	}
-	l->items[l->n] = (struct item){ .key = key, .copy = copy, .size = size };
+	l->items[l->n] = (struct item){ .key = key, .more = more, .copy = copy, .size = size };
 	memcpy(l->items[l->n++].bytes, bytes, size < sizeof(l->items->bytes) ? size : sizeof(l->items->bytes));
 }
 
@@ -51,19 +52,21 @@ static int by_key(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
-	return x->key != y->key ? (x->key < y->key ? -1 : 1) : x->copy < y->copy ? -1 : x->copy > y->copy;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->more != y->more ? (x->more < y->more ? -1 : 1) : x->copy < y->copy ? -1 : x->copy > y->copy;
 }
 
 static void list_entries(struct listing *l)
 {
 	uint32_t size = l->view.map->value_size, all = (uint32_t)gpubpf_map_user_value_size(&l->view);
 	uint8_t *values = malloc(all);
-	uint64_t cursor = 0, key = 0;
+	uint64_t cursor = 0, key[2] = { 0 };
 
 	l->bad = !values;
-	while (values && gpubpf_map_iterate(&l->view, &cursor, &key, values) == 0)
+	while (values && gpubpf_map_iterate(&l->view, &cursor, key, values) == 0)
 		for (uint32_t at = 0; at < all; at += GPUBPF_ROUND8(size))
-			append(l, key, at / GPUBPF_ROUND8(size), values + at, size);
+			append(l, key[0], key[1], at / GPUBPF_ROUND8(size), values + at, size);
 	free(values);
 	if (l->n)
 		qsort(l->items, l->n, sizeof(*l->items), by_key);
@@ -74,7 +77,7 @@ static void list_values(struct listing *l)
 	uint64_t value[GEN_VALUE / 8];
 
 	while (gpubpf_map_take(&l->view, NULL, value) == 0)
-		append(l, l->n, 0, value, l->view.map->value_size);
+		append(l, l->n, 0, 0, value, l->view.map->value_size);
 }
 
 static int list_record(void *arg, uint32_t copy, const void *data, uint32_t size)
@@ -82,7 +85,7 @@ static int list_record(void *arg, uint32_t copy, const void *data, uint32_t size
 	struct listing *l = arg;
 
 	(void)copy;
-	append(l, l->n, 0, data, size);
+	append(l, l->n, 0, 0, data, size);
 	return 0;
 }
 
@@ -101,7 +104,7 @@ static int list_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 	n = snprintf(text, sizeof(text), "%" PRIx64 " %" PRIx64 " %u %" PRIu64 ",%" PRIu64 ",%" PRIu64 " %" PRIu64 ",%" PRIu64
 		     ",%" PRIu64 " %s", p.kernel, p.launch, p.prog, p.block[0], p.block[1], p.block[2], p.thread[0], p.thread[1],
 		     p.thread[2], p.text);
-	append(l, l->n, 0, text, n < (int)sizeof(text) ? (uint32_t)n : (uint32_t)sizeof(text) - 1);
+	append(l, l->n, 0, 0, text, n < (int)sizeof(text) ? (uint32_t)n : (uint32_t)sizeof(text) - 1);
 	return 0;
 }
 
@@ -165,8 +168,8 @@ static void tell_items(const struct both *b, const struct item *x, const struct 
 	if (!b->host.view.map)
 		snprintf(b->what, b->size, "print %" PRIu64 " is '%.100s', not '%.100s'", x->key, (const char *)y->bytes,
 			 (const char *)x->bytes);
-	else if (x->key != y->key)
-		tell_key(b, x->key < y->key ? x : y, x->key < y->key);
+	else if (x->key != y->key || x->more != y->more)
+		tell_key(b, by_key(x, y) < 0 ? x : y, by_key(x, y) < 0);
 	else if (x->size != y->size)
 		snprintf(b->what, b->size, "map %s, %s %" PRIu64 ": %u bytes, not %u", b->name, of, x->key, y->size, x->size);
 	else

@@ -20,10 +20,15 @@ enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTE
        GEN_OUTER_ARRAY, GEN_OUTER_HASH, /* of maps */
        GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2, /* which are in them */
        GEN_LIKE_HASH, GEN_LIKE_ARRAY, /* what these are like */
+       GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_WIDE_HASH, GEN_GPU_ARRAY, /* of other sizes */
+       GEN_LRU_PERCPU,
        GEN_NMAPS };
 
 #define GEN_ARRAY_ENTRIES 4u
 #define GEN_VALUE 64u  /* bytes of values of ARRAY, HASH and DATA */
+#define GEN_LONG_VALUE 20 /* of LONG_HASH, whose keys have GEN_KEY_MOST */
+#define GEN_ODD_VALUE 12 /* of ODD_ARRAY */
+#define GEN_KEY_MOST 12
 #define GEN_KEYS 8u    /* keys of the hash, of which it has room for six */
 /* bytes of rings, more than any program puts out: a device's record may need a header where another's needs none, and
  * find no room sooner. What is reserved is one record everywhere: the small ring may be full. */

@@ -34,7 +34,7 @@
 
 /* the maps that both have, beside what only GPUs have */
 static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_COUNTER, GEN_QUEUE, GEN_STACK,
-				 GEN_PERCPU_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2 };
+				 GEN_PERCPU_HASH, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2 };
 #define NUSED (sizeof(used) / sizeof(used[0]))
 
 struct run {
@@ -98,7 +98,7 @@ static int make_map(struct run *r, uint32_t map)
 	struct gpubpf_map_view view = view_of(r, map);
 	union bpf_attr attr = { .map_type = m->type->number };
 	uint64_t cursor = 0;
-	uint32_t key;
+	uint8_t key[GEN_KEY_MOST];
 	int err = 0;
 
 	attr.key_size = m->key_size;
@@ -110,8 +110,8 @@ static int make_map(struct run *r, uint32_t map)
 		r->fd[map] = bpf(BPF_MAP_CREATE, &attr);
 	if (r->fd[map] < 0)
 		return r->fd[map];
-	while (!err && m->key_size && !is_percpu(map) && gpubpf_map_iterate(&view, &cursor, &key, r->values) == 0)
-		err = on_elem(r, BPF_MAP_UPDATE_ELEM, map, &key, r->values);
+	while (!err && m->key_size && !is_percpu(map) && gpubpf_map_iterate(&view, &cursor, key, r->values) == 0)
+		err = on_elem(r, BPF_MAP_UPDATE_ELEM, map, key, r->values);
 	return err;
 }
 
@@ -270,14 +270,14 @@ static void bring_entries(const struct run *r, uint32_t map)
 {
 	struct gpubpf_map_view view = view_of(r, map);
 	union bpf_attr attr = { .map_fd = (uint32_t)r->fd[map] };
-	uint32_t key, next;
+	uint8_t key[GEN_KEY_MOST], next[GEN_KEY_MOST];
 
-	attr.next_key = (uintptr_t)&next;
+	attr.next_key = (uintptr_t)next;
 	while (bpf(BPF_MAP_GET_NEXT_KEY, &attr) == 0) {
-		key = next;
-		attr.key = (uintptr_t)&key;
-		if (on_elem(r, BPF_MAP_LOOKUP_ELEM, map, &key, r->values) == 0)
-			gpubpf_map_update(&view, &key, mine(r, map), BPF_ANY);
+		memcpy(key, next, sizeof(key));
+		attr.key = (uintptr_t)key;
+		if (on_elem(r, BPF_MAP_LOOKUP_ELEM, map, key, r->values) == 0)
+			gpubpf_map_update(&view, key, mine(r, map), BPF_ANY);
 	}
 }
 

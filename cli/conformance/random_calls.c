@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements that call other helpers. Never made are those whose result no two devices have in common: clocks (5, 502, 524), which
+ * some devices lack, too; and those that need a kernel of an application: its parameters by name (530), an end of its thread (507).
+ */
+#include "gpubpf/allocation.h"
+#include "random_state.h"
+
+void random_output(struct gen *g)
+{
+	if (g->records-- <= 0)
+		return;
+	if (random_pick(g, 2)) { /* ringbuf_output(ring, memory, n, 0) */
+		random_imm64(g, 1, MAP_ITSELF, GEN_RING, 0);
+		random_some_bytes(g, 2, GEN_READ);
+		random_emit(g, 0xb7, 4, 0, 0, 0);
+		random_call(g, 130);
+	} else { /* perf_event_output(ctx, perf, -1, memory, n) */
+		random_emit(g, 0xbf, 1, 6, 0, 0);
+		random_imm64(g, 2, MAP_ITSELF, random_pick(g, 2) ? GEN_PERF : GEN_GPURING, 0);
+		random_imm64(g, 3, 0, -1, 0);
+		random_some_bytes(g, 4, GEN_READ);
+		random_call(g, 25);
+	}
+	random_refill(g);
+}
+
+/* Before it is handed to readers or given up, a record may be the value of an update. */
+static void update_by_record(struct gen *g)
+{
+	g->r7_points = NUMBERS;
+	random_update(g);
+	g->r7_points = 0;
+}
+
+void random_record(struct gen *g)
+{
+	uint32_t jump;
+
+	if (g->records-- <= 0)
+		return;
+	random_imm64(g, 1, MAP_ITSELF, random_pick(g, 2) ? GEN_RING : GEN_SMALL, 0);
+	random_emit(g, 0xb7, 2, 0, 0, NUMBERS);
+	random_emit(g, 0xb7, 3, 0, 0, 0);
+	random_call(g, 131);
+	random_refill(g);
+	jump = g->n;
+	random_emit(g, 0x15, 0, 0, 0, 0);
+	random_emit(g, 0xbf, 7, 0, 0, 0);
+	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
+	for (int off = 0; off < NUMBERS; off += 8)
+		random_emit(g, OP_STX | 0x18, 7, 1 + (int)random_pick(g, 4), off, 0);
+	if (random_pick(g, 2))
+		update_by_record(g);
+	random_emit(g, 0xbf, 1, 7, 0, 0);
+	random_emit(g, 0xb7, 2, 0, 0, 0);
+	random_call(g, 132 + (int32_t)random_pick(g, 2));
+	random_refill(g);
+	random_end_skip(g, jump);
+	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
+	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
+}
+
+/* bpf_loop(rounds, the function that is called back, our numbers, flags) */
+void random_repeat(struct gen *g)
+{
+	if (g->nrepeats == REPEATS)
+		return;
+	random_use(g, g->lent[0], 8);
+	random_use(g, g->lent[1], 8);
+	random_emit(g, 0xbf, 1, random_number_reg(g), 0, 0);
+	random_emit(g, 0x57, 1, 0, 0, (int32_t)random_pick(g, 8));
+	g->repeats[g->nrepeats++] = g->n;
+	random_imm64(g, 2, FUNCTION, 0, 0);
+	random_stack_address(g, 3, 0);
+	random_emit(g, 0xb7, 4, 0, 0, !random_pick(g, 16)); /* there are no flags */
+	random_call(g, 181);
+	random_refill(g);
+}
+
+/* Of a ring its size and how far readers are: what is in it, and where, is the device's business. 9 is nothing. */
+void random_query(struct gen *g)
+{
+	static const int32_t what[] = { 1, 2, 9 };
+
+	random_imm64(g, 1, MAP_ITSELF, GEN_RING, 0);
+	random_emit(g, 0xb7, 2, 0, 0, what[random_pick(g, 3)]);
+	random_call(g, 134);
+	random_refill(g);
+}
+
+static void coordinates(struct gen *g)
+{
+	static const int32_t calls[] = { 503, 504, 505, 508 };
+
+	for (int i = 1; i <= 3; i++)
+		random_given(g, i, 8, GEN_WRITTEN);
+	random_call(g, calls[random_pick(g, 4)]);
+	random_refill(g);
+}
+
+void random_helper(struct gen *g)
+{
+	static const int32_t plain[] = { 14, 512, 511, 506, 521, 522 }, its_own[] = { 7, 8, 509, 510 };
+
+	switch (random_pick(g, 5)) {
+	case 0: case 1:
+		random_call(g, plain[random_pick(g, 6)]);
+		random_refill(g);
+		break;
+	case 2: /* what each device has its own of */
+		random_call(g, its_own[random_pick(g, 4)]);
+		random_refill_all(g);
+		break;
+	default:
+		coordinates(g);
+	}
+}
+
+/* Of addresses that are no allocation's: the application has none here. What is written are zeros. */
+static void read_nothing(struct gen *g)
+{
+	static const int32_t calls[] = { 4, 45, 112, 113, 114, 115 };
+
+	random_emit(g, 0xbf, 3, random_number_reg(g), 0, 0);
+	random_emit(g, 0x57, 3, 0, 0, 0xfff);
+	random_some_bytes(g, 1, GEN_WRITTEN);
+	random_call(g, calls[random_pick(g, 6)]);
+	random_refill(g);
+}
+
+/* Of parameters that the kernel does not have. */
+static void read_no_parameter(struct gen *g)
+{
+	random_emit(g, 0xbf, 1, 6, 0, 0);
+	random_emit(g, 0xb7, 2, 0, 0, (int32_t)random_pick(g, 8));
+	random_emit(g, 0xb7, 3, 0, 0, 8 * (int32_t)random_pick(g, 3));
+	random_some_bytes(g, 4, GEN_WRITTEN);
+	random_call(g, 520);
+	random_refill(g);
+}
+
+/* What the application has is known here to have nothing: allocations, parameters. */
+void random_unknown(struct gen *g)
+{
+	switch (random_pick(g, 3)) {
+	case 0:
+		read_nothing(g);
+		break;
+	case 1:
+		read_no_parameter(g);
+		break;
+	default:
+		random_emit(g, 0xbf, 1, random_number_reg(g), 0, 0);
+		random_emit(g, 0x57, 1, 0, 0, 0xfff);
+		random_given(g, 2, sizeof(struct gpubpf_allocation), GEN_WRITTEN);
+		random_emit(g, 0xb7, 3, 0, 0, sizeof(struct gpubpf_allocation));
+		random_call(g, 523);
+		random_refill(g);
+	}
+}
+
+/* trace_printk(format in read-only data, its size, three numbers), or puts */
+static void print(struct gen *g)
+{
+	if (g->records-- <= 0)
+		return;
+	random_imm64(g, 1, MAP_VALUE, GEN_TEXT, 0);
+	if (random_pick(g, 2)) {
+		random_emit(g, 0xb7, 2, 0, 0, 1 + (int32_t)random_pick(g, GEN_VALUE));
+		random_emit(g, 0xbf, 3, 8, 0, 0);
+		random_emit(g, 0xbf, 4, 9, 0, 0);
+		random_emit(g, 0xb7, 5, 0, 0, random_interesting(g));
+		random_call(g, 6);
+	} else {
+		random_call(g, 501);
+	}
+	random_refill(g);
+}
+
+/* strncmp(bytes, a size, text); those of the stack may begin with the text */
+static void compare(struct gen *g)
+{
+	random_use(g, 0, 24);
+	random_imm64(g, 3, MAP_VALUE, GEN_TEXT, 8 * (int32_t)random_pick(g, 3));
+	for (int i = (int)random_pick(g, 4); i-- > 0;) {
+		random_emit(g, OP_LDX | 0x18, 4, 3, 8 * i, 0);
+		random_emit(g, OP_STX | 0x18, 10, 4, 8 * i - NUMBERS, 0);
+	}
+	random_some_bytes(g, 1, GEN_READ);
+	random_call(g, 182);
+	random_refill(g);
+}
+
+void random_text(struct gen *g)
+{
+	random_pick(g, 3) ? print(g) : compare(g);
+}

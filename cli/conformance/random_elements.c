@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements on elements of maps. */
+#include "random_state.h"
+
+#define KEY2 (KEY + 4) /* in a map of a map */
+
+enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, GO_ON = 12, PUSH = 87, POP = 88, PEEK = 89 };
+
+/* Maps by key, those that the kernel has too in front; one in two look-ups is of the first four kinds. */
+static const struct keyed {
+	uint32_t map;
+	uint32_t mask;           /* of keys that are looked for: some are not there */
+	int bytes;               /* of its values */
+	bool constant;           /* no programs write it as a whole */
+	bool array;              /* nothing is deleted */
+} keyed[] = {
+	{ GEN_ARRAY, GEN_KEYS - 1, GEN_VALUE, .array = true },
+	{ GEN_HASH, GEN_KEYS - 1, GEN_VALUE },
+	{ GEN_PERCPU, GEN_KEYS - 1, GEN_VALUE, .constant = true, .array = true },
+	{ GEN_PERCPU_HASH, GEN_KEYS - 1, GEN_VALUE },
+	{ GEN_LONG_HASH, GEN_KEYS - 1, GEN_LONG_VALUE },
+	{ GEN_ODD_ARRAY, 3, GEN_ODD_VALUE, .array = true },
+	{ GEN_THREAD, GEN_KEYS - 1, GEN_VALUE, .constant = true, .array = true },
+	{ GEN_LRU, GEN_KEYS - 1, GEN_VALUE },
+	{ GEN_LRU_PERCPU, GEN_KEYS - 1, GEN_VALUE },
+	{ GEN_PREFIXES, 0, GEN_VALUE },
+	{ GEN_WIDE_HASH, 3, 8 },
+	{ GEN_GPU_ARRAY, 3, 8, .array = true },
+};
+enum { KERNELS = 6, ALL = sizeof(keyed) / sizeof(keyed[0]), HASH = 1 };
+
+/* In place of prefixes that would be too many the hash. */
+static const struct keyed *pick_map(struct gen *g)
+{
+	const struct keyed *k = &keyed[random_pick(g, g->kind == GEN_KERNEL ? KERNELS : ALL)];
+
+	return k->map != GEN_PREFIXES || g->prefixes-- > 0 ? k : &keyed[HASH];
+}
+
+/* Set or delete a key. */
+static void change(struct gen *g, const struct keyed *k)
+{
+	bool deletes = !k->array && random_pick(g, 3) == 0;
+
+	random_key(g, k->map, k->mask);
+	random_given(g, 3, k->bytes, GEN_READ);
+	random_emit(g, 0xb7, 4, 0, 0, (int32_t)random_pick(g, 4));
+	random_call(g, deletes ? DELETE : UPDATE);
+	random_refill(g);
+}
+
+void random_update(struct gen *g)
+{
+	const struct keyed *k;
+
+	do
+		k = pick_map(g);
+	while (k->constant);
+	change(g, k);
+}
+
+/* push, pop or peek; nothing is popped from a set */
+void random_queue(struct gen *g)
+{
+	static const uint32_t maps[] = { GEN_QUEUE, GEN_STACK, GEN_BLOOM };
+	uint32_t map = maps[random_pick(g, g->kind == GEN_KERNEL ? 2 : 3)]; /* which values a set takes for others is its own business */
+	int32_t call = PUSH + (int32_t)random_pick(g, 3);
+
+	if (map == GEN_BLOOM && call == POP)
+		call = PEEK;
+	random_imm64(g, 1, MAP_ITSELF, (int32_t)map, 0);
+	random_given(g, 2, NUMBERS, map == GEN_BLOOM || call == PUSH ? GEN_READ : GEN_WRITTEN);
+	random_emit(g, 0xb7, 3, 0, 0, (int32_t)random_pick(g, 4));
+	random_call(g, call);
+	random_refill(g);
+}
+
+/* What r7 points to is given to a helper; it may be another element's afterwards, and is not looked at any more. */
+static void hand_on(struct gen *g)
+{
+	static void (*const all[])(struct gen *g) = { random_update, random_update, random_queue, random_output, random_text, random_helper, random_unknown };
+
+	all[random_pick(g, g->kind == GEN_KERNEL ? 3 : g->in_callee ? 2 : 7)](g);
+}
+
+/* What a look-up gave, so many bytes, is worked on as r7, or nothing is; then it is a number again. */
+static void work_on_value(struct gen *g, int bytes)
+{
+	uint32_t jump = g->n;
+
+	random_emit(g, 0x15, 0, 0, 0, 0);
+	random_emit(g, 0xbf, 7, 0, 0, 0);
+	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
+	g->r7_points = bytes;
+	for (uint32_t i = random_pick(g, 4); i; i--)
+		random_touch(g, 7, 0, bytes);
+	if (random_pick(g, 2))
+		hand_on(g);
+	g->r7_points = 0;
+	random_end_skip(g, jump);
+	random_emit(g, 0xb7, 7, 0, 0, random_interesting(g));
+	random_refill_all(g);
+}
+
+/* Look a key up and work on its value, to which r7 points for a while. */
+void random_lookup(struct gen *g)
+{
+	const struct keyed *k = pick_map(g);
+
+	random_key(g, k->map, k->map == GEN_ARRAY && random_pick(g, 2) ? GEN_ARRAY_ENTRIES - 1 : k->mask);
+	random_call(g, LOOKUP);
+	random_refill(g);
+	work_on_value(g, k->bytes);
+}
+
+/* Look a map up in a map of maps, and there a key, whose value is worked on, written or deleted. */
+void random_nested(struct gen *g)
+{
+	bool hash = random_pick(g, 2);
+	uint32_t what = random_pick(g, hash ? 4 : 3), jump;
+
+	random_key_word(g, KEY2 - KEY, GEN_KEYS / 2 - 1);
+	random_key(g, hash ? GEN_OUTER_ARRAY : GEN_OUTER_HASH, GEN_SLOTS - 1);
+	random_call(g, LOOKUP);
+	jump = g->n;
+	random_emit(g, 0x15, 0, 0, 0, 0);
+	random_emit(g, 0xbf, 1, 0, 0, 0);
+	random_emit(g, 0xbf, 2, 10, 0, 0);
+	random_emit(g, 0x07, 2, 0, 0, KEY2);
+	if (what == UPDATE) {
+		random_given(g, 3, NUMBERS, GEN_READ);
+		random_emit(g, 0xb7, 4, 0, 0, (int32_t)random_pick(g, 4));
+	}
+	random_call(g, what < UPDATE ? LOOKUP : (int32_t)what);
+	random_refill(g);
+	if (what < UPDATE)
+		work_on_value(g, GEN_VALUE);
+	random_end_skip(g, jump);
+	random_refill_all(g);
+}
+
+/* Go on in a part, if there is one in that slot and it is not too late. */
+void random_go_on(struct gen *g)
+{
+	if (!g->goes_on)
+		return;
+	random_emit(g, 0xbf, 3, random_number_reg(g), 0, 0);
+	random_emit(g, 0x57, 3, 0, 0, 2 * GEN_SLOTS - 1);
+	random_imm64(g, 2, MAP_ITSELF, GEN_PROGS, 0);
+	random_emit(g, 0xbf, 1, 6, 0, 0);
+	random_call(g, GO_ON);
+	random_refill_all(g);
+}
+
+void random_count(struct gen *g)
+{
+	static const struct {
+		uint32_t map, mask;
+	} counters[] = { { GEN_COUNTER, 0 }, { GEN_WIDE_HASH, 3 }, { GEN_GPU_ARRAY, 3 } };
+	uint32_t jump, which = g->kind == GEN_KERNEL ? 0 : random_pick(g, 3);
+
+	random_key(g, counters[which].map, counters[which].mask);
+	random_call(g, LOOKUP);
+	random_refill(g);
+	jump = g->n;
+	random_emit(g, 0x15, 0, 0, 0, 0);
+	random_emit(g, OP_ATOMIC | 0x18, 0, 1 + (int)random_pick(g, 4), 0, 0);
+	random_end_skip(g, jump);
+	random_emit(g, 0xb7, 0, 0, 0, random_interesting(g));
+}
