@@ -33,7 +33,7 @@ static void print_table(const struct gpubpf_unit *unit, const struct gpubpf_layo
 			continue;
 		gpubpf_table_cell(&table, "%s", unit->maps[m].name);
 		for (size_t c = 0; c < COLUMNS; c++)
-			gpubpf_table_cell(&table, "%llu", (unsigned long long)layouts[c].maps[m].size);
+			gpubpf_table_cell(&table, "%llu", (unsigned long long)gpubpf_map_bytes(&layouts[c].maps[m]));
 	}
 	gpubpf_table_cell(&table, "in all");
 	for (size_t c = 0; c < COLUMNS; c++)
