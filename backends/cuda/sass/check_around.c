@@ -48,10 +48,10 @@ static struct sass_insn own_at(const struct stub *s, uint32_t i)
 	return sass_around_own(s->c->code->arch, own, s->at, i);
 }
 
-/* The predicate without which the instruction is none; a branch's says where lanes go. */
+/* The predicate without which the instruction is none; a branch's says where lanes go, and what is never carried out is so for all. */
 static unsigned own_guard(const struct stub *s)
 {
-	return (sass_opcode(s->own) & 0x1ff) == 0x147 ? SASS_PT : sass_field(s->own, 12, 4);
+	return (sass_opcode(s->own) & 0x1ff) == 0x147 || sass_field(s->own, 12, 4) == (SASS_PT | 8) ? SASS_PT : sass_field(s->own, 12, 4);
 }
 
 /* Is this literal true for lanes alone for which the kernel's instruction is carried out? */

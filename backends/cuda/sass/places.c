@@ -151,13 +151,13 @@ static bool is(const struct sass_code *code, struct sass_place *p)
 	}
 }
 
-/* A branch's predicates say where lanes go, not which come to it. */
+/* A branch's predicates say where lanes go, not which come to it; what is never carried out begins a line for all. */
 static void set_guards(const struct sass_code *code, struct sass_place *p)
 {
 	struct sass_insn insn = sass_code_at(code, p->at);
 	bool exits = sass_opcode(insn) == SASS_OP_EXIT, branches = (sass_opcode(insn) & 0x1ff) == OP_BRA;
 
-	p->guard = branches ? SASS_PT : sass_field(insn, 12, 4);
+	p->guard = branches || sass_field(insn, 12, 4) == (SASS_PT | 8) ? SASS_PT : sass_field(insn, 12, 4);
 	p->second = gpubpf_place_kind(p->kind)->spaces ? p->access.second : exits ? sass_field(insn, 87, 4) : SASS_PT;
 }
 

@@ -389,12 +389,12 @@ static void random_thread(struct thread *t)
 	t->p[7] = true;
 }
 
-/* Is the place for the thread? All come to a branch; to end a thread both predicates must hold. */
+/* Is the place for the thread? All come to a branch, and to a line that begins with what is never carried out; to end a thread both predicates must hold. */
 static bool is_for(struct sass_insn own, enum gpubpf_site kind, const struct thread *t)
 {
 	uint32_t opcode = sass_opcode(own);
 
-	if (opcode == 0x947 || opcode == 0x547)
+	if (opcode == 0x947 || opcode == 0x547 || sass_field(own, 12, 4) == 15)
 		return true;
 	if (opcode == 0x94d || (opcode == 0xfae && gpubpf_place_kind(kind)->spaces))
 		return guard_of(own, t) && input(own, t, 87);
