@@ -130,6 +130,11 @@ static void values(void)
 	expect("map queue: 1 values for readers, not 2");
 	*(uint64_t *)((char *)device + group.layout.maps[GEN_THREAD].data + 3 * group.layout.maps[GEN_THREAD].copy_stride) = 9;
 	expect("map thread, key 0, copy 3, byte 0: 0x9, not 0x0");
+	for (uint32_t i = 0; i < 2; i++) {
+		v = view(i ? device : host, GEN_LONG_HASH);
+		gpubpf_map_update(&v, (uint32_t[GEN_KEY_MOST / 4]){ 7, 0, 5 + i }, value, 0);
+	}
+	expect("map longhash has key 7 only on the interpreter");
 	v = view(device, GEN_LRU);
 	update(device, GEN_LRU, 3);
 	key = 3;

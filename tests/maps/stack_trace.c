@@ -63,6 +63,15 @@ static uint64_t word_of(uint32_t number)
 	return 0x0000123400005678 | (uint64_t)(number & 1023) << GPUBPF_LAUNCH_LOW | (uint64_t)(number >> 10) << GPUBPF_LAUNCH_HIGH;
 }
 
+static void check_word(void)
+{
+	bool good = true;
+
+	for (uint32_t number = 1; number < 1u << 20; number <<= 1)
+		good &= gpubpf_launch_stack(word_of(number)) == number;
+	ok(good, "a launch has each bit of its stack's number");
+}
+
 /* -- the model -- */
 
 static uint32_t model[BUCKETS];
@@ -193,6 +202,7 @@ int main(void)
 	stacks = gpubpf_stacks_create();
 	check_store();
 	check_full();
+	check_word();
 	fixture_begin(&f);
 	fixture_map(&f, BPF_MAP_TYPE_STACK_TRACE, 4, 8 * DEPTH, 5, GPUBPF_USE_UPDATE);
 	f.maps[0].stacks = stacks;
