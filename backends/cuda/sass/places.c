@@ -176,6 +176,7 @@ static int each_line(const struct sass_code *code, const struct gpubpf_lines *li
 		return err;
 	for (size_t i = 0; !err && i < n; i++) {
 		place.at = (starts[i].address - from) / SASS_INSN;
+		place.at = place.at < code->begin ? code->begin : place.at;
 		place.file = starts[i].file;
 		place.line = starts[i].line;
 		is_any(code, &place);
@@ -210,7 +211,7 @@ int sass_places_each(const struct sass_code *code, uint32_t kinds, const struct 
 
 		if (kind == GPUBPF_SITE_LINE && kinds >> kind & 1 && !err)
 			err = each_line(code, lines, text, fn, arg);
-		for (place.at = 0; kinds >> kind & 1 && !err && place.at < end; place.at++) {
+		for (place.at = code->begin; kinds >> kind & 1 && !err && place.at < end; place.at++) {
 			if (!is(code, &place))
 				continue;
 			set_guards(code, &place);

@@ -646,7 +646,7 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 	gpubpf_diag_init(&diag);
 	if (sass_code_read(app, k, &code, &diag) < 0)
 		return;
-	for (uint32_t i = 0, end = end_of(&code); i < end; i++)
+	for (uint32_t i = code.begin, end = end_of(&code); i < end; i++)
 		expected += is_expected(sass_code_at(&code, i), kind);
 	make_probe(&probe, code.arch, kind, wanders);
 	for (int guarded = 0; guarded < 2; guarded++)
