@@ -26,10 +26,10 @@
 #define LOCAL_CALL 1
 #define EXIT 0x95
 #define STX8 0x7b
-#define CTX_REG 6 /* of a program while it runs (random_gen.c) */
+#define CTX_REG 6 /* of a program while it runs (random_state.h) */
 #define MOV 0xbf
 #define LDX8 0x79
-#define KEPT (-112) /* of the stack, where random_gen.c has nothing: the kernel's context, while ours is a map's value */
+#define KEPT (-112) /* of the stack, where random_state.h has nothing: the kernel's context, while ours is a map's value */
 #define CPUS_MAX 4096
 
 /* the maps that both have, beside what only GPUs have */
