@@ -296,11 +296,11 @@ static int damage_cache(void)
 
 		if (e->d_name[0] == '.' || fd < 0)
 			continue;
-		pread(fd, &c, 1, lseek(fd, 0, SEEK_END) - 1);
-		c ^= 1;
-		pwrite(fd, &c, 1, lseek(fd, 0, SEEK_END) - 1);
+		if (pread(fd, &c, 1, lseek(fd, 0, SEEK_END) - 1) == 1) {
+			c ^= 1;
+			n += pwrite(fd, &c, 1, lseek(fd, 0, SEEK_END) - 1) == 1;
+		}
 		close(fd);
-		n++;
 	}
 	closedir(d);
 	return n;
