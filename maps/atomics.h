@@ -36,13 +36,7 @@
 #define GPUBPF_ADD_WARP(type) \
 	GPUBPF_FN void gpubpf_atomic_add_warp_##type(u64 address, type value) \
 	{ \
-		u32 here = gpubpf_warp_active(), lane, same; \
-		if (!(here & (here - 1))) { /* as where one lane of a warp goes on for all: there is nobody to compare with */ \
-			gpubpf_add_##type(address, value); \
-			return; \
-		} \
-		same = gpubpf_warp_same(address); \
-		lane = gpubpf_lane(); \
+		u32 same = gpubpf_warp_same(address), lane = gpubpf_lane(); \
 		if (!__builtin_constant_p(value)) \
 			same &= gpubpf_warp_same(value); \
 		bool alone = !(same >> lane & 1); \
