@@ -283,15 +283,15 @@ static void test_threads(uint32_t type, bool replaces)
 }
 
 /* Whoever was killed with a claim costs later ones a bounded time, and nothing is broken. */
-static void test_stuck_stack(void)
+static void test_stuck(uint32_t type)
 {
-	const char *name = "STACK";
+	const char *name = gpubpf_map_type_find(type)->name;
 	struct item item = item_of(0, 1), got;
 	struct fixture f;
 	u64 cell;
 
 	fixture_begin(&f);
-	fixture_map(&f, BPF_MAP_TYPE_STACK, 0, sizeof(item), 4, 0);
+	fixture_map(&f, type, 0, sizeof(item), 4, 0);
 	if (!ok(fixture_ready(&f) == 0 && gpubpf_map_update(&f.view[0], NULL, &item, 0) == 0, "%s: one value", name))
 		return;
 	cell = (uintptr_t)f.arena + f.layout.maps[0].data;
@@ -304,62 +304,6 @@ static void test_stuck_stack(void)
 	fixture_end(&f);
 }
 
-/* A queue of four, and in it one who has a ticket to put in, and has begun to write or not, and never goes on. */
-static void begin_held(struct fixture *f, bool writing)
-{
-	char *ctl, *data;
-
-	fixture_begin(f);
-	fixture_map(f, BPF_MAP_TYPE_QUEUE, 0, sizeof(struct item), 4, 0);
-	if (!ok(fixture_ready(f) == 0, "held: layout"))
-		exit(1);
-	ctl = (char *)f->arena + f->layout.maps[0].ctl;
-	data = (char *)f->arena + f->layout.maps[0].data;
-	*(uint64_t *)(ctl + GPUBPF_QUEUE_USED) = 1;
-	*(uint64_t *)(ctl + GPUBPF_QUEUE_IN) = 1;
-	*(uint64_t *)data = gpubpf_queue_word(writing, 0);
-}
-
-/* Values go on past it, in order, round after round; its cell is lost while it stays away, and comes back with it. */
-static void test_held(bool writing)
-{
-	struct item item, got;
-	struct fixture f;
-	u64 map, cell;
-	bool good = true;
-
-	begin_held(&f, writing);
-	map = (uintptr_t)f.arena + f.layout.maps[0].ctl;
-	cell = (uintptr_t)f.arena + f.layout.maps[0].data;
-	ok(gpubpf_map_take(&f.view[0], NULL, &got) == -ENOENT && gpubpf_map_lookup(&f.view[0], NULL, &got) == -ENOENT,
-	   "held, writing %d: nothing was put in yet", writing);
-	for (uint32_t i = 0; i < 40; i++) {
-		item = item_of(1, i);
-		good &= !gpubpf_map_update(&f.view[0], NULL, &item, BPF_ANY) && !gpubpf_map_lookup(&f.view[0], NULL, &got) &&
-			got.number == i && !gpubpf_map_take(&f.view[0], NULL, &got) && got.number == i && got.check == item.check;
-	}
-	ok(good, "held, writing %d: those of others come and go, in order", writing);
-	for (uint32_t i = 0; i < 3; i++) {
-		item = item_of(2, i);
-		good &= !gpubpf_map_update(&f.view[0], NULL, &item, BPF_ANY);
-	}
-	ok(good && gpubpf_map_update(&f.view[0], NULL, &item, BPF_ANY) == -E2BIG, "held, writing %d: there is room for three", writing);
-	/* it goes on: its ticket is void, as it sees, and it puts in by another one */
-	if (writing) {
-		ok((u32)gpubpf_load_u64(cell) == 1, "held: its ticket is void");
-		gpubpf_store_release_u64(cell, gpubpf_queue_word(4, 0));
-	} else {
-		ok(!gpubpf_queue_write(map, cell, 0, (u8 *)&item, sizeof(item)), "held: its ticket is void");
-	}
-	gpubpf_add_u64(map + GPUBPF_QUEUE_USED, ~0ull);
-	item = item_of(2, 3);
-	good &= !gpubpf_map_update(&f.view[0], NULL, &item, BPF_ANY);
-	for (uint32_t i = 0; i < 4; i++)
-		good &= !gpubpf_map_take(&f.view[0], NULL, &got) && got.number == i;
-	ok(good && gpubpf_map_take(&f.view[0], NULL, &got) == -ENOENT, "held, writing %d: all four come out, in order", writing);
-	fixture_end(&f);
-}
-
 int main(void)
 {
 	uint64_t seed = random_seed();
@@ -368,9 +312,7 @@ int main(void)
 		test_model(type, seed + type * 2);
 		test_threads(type, false);
 		test_threads(type, true);
+		test_stuck(type);
 	}
-	test_stuck_stack();
-	test_held(false);
-	test_held(true);
 	return done();
 }
