@@ -36,10 +36,10 @@ static int follow(void *arg, const struct sass_relocation *r)
 	f->texts->relocations++;
 	if (!s || r->off % SASS_INSN)
 		return refuse(f->diag, "the relocations of its code are broken");
-	if (r->type != SASS_RELOCATION_CALL && s->head.st_other & SASS_STO_ENTRY && ELF64_ST_TYPE(s->head.st_info) == STT_FUNC)
-		return refuse(f->diag, "it launches %.100s itself (dynamic parallelism), which a twin in another module cannot", s->name);
 	if (r->type == SASS_RELOCATION_LOW || r->type == SASS_RELOCATION_HIGH)
 		return 0;
+	if (r->type != SASS_RELOCATION_CALL && s->head.st_other & SASS_STO_ENTRY && ELF64_ST_TYPE(s->head.st_info) == STT_FUNC)
+		return refuse(f->diag, "it launches %.100s itself (dynamic parallelism), which a twin in another module cannot", s->name);
 	if (r->type != SASS_RELOCATION_CALL)
 		return refuse(f->diag, "its code has addresses in it that are filled in in a way that is not known (%u)", r->type);
 	if (sass_is_system_call(s))
