@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instruction by its name, and what is in its first source register: PTX's, AMD's and SPIR-V's. */
+/* An instruction by its name, and what is in its first source register: PTX's, NVIDIA's and AMD's machine code's, and SPIR-V's. */
 #include "../case.h"
 
 EXPECT("workload named");
@@ -9,6 +9,13 @@ EXPECT("checks 320");
 
 SEC("gpu/insn/lop3.b32")
 int lop3(struct gpubpf_ctx *ctx)
+{
+	CHECK(ctx->operand[1] & 0xffffffff, ctx->global_linear);
+	return 0;
+}
+
+SEC("gpu/insn/LOP3")
+int lop3_machine(struct gpubpf_ctx *ctx)
 {
 	CHECK(ctx->operand[1] & 0xffffffff, ctx->global_linear);
 	return 0;
