@@ -171,7 +171,9 @@ static bool get_expression(struct bytes *b, uint8_t *base, int32_t *offset, bool
 	op = get(b, 1);
 	*base = op >= OP_BREG0 && op <= OP_BREG31 ? number(op - OP_BREG0) : CFI_REGISTERS;
 	*offset = get_offset(b, true, 1);
-	*loaded = b->at < end && get(b, 1) == OP_DEREF;
+	*loaded = b->at < end;
+	if (*loaded && get(b, 1) != OP_DEREF)
+		return false;
 	return !b->bad && b->at == end && *base != CFI_REGISTERS && *base != CFI_RETURN;
 }
 
