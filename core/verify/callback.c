@@ -94,6 +94,14 @@ static void widen(struct verifier *v, struct reg *now, const struct reg *before)
 	reg_unknown(now);
 }
 
+static void widen_slot(struct verifier *v, struct stack_slot *now, const struct stack_slot *before)
+{
+	if (now->kind[0] == B_SPILL && before->kind[0] == B_SPILL)
+		widen(v, &now->reg, &before->reg);
+	if (holds_upper(now) && holds_upper(before))
+		widen(v, &now->upper, &before->upper);
+}
+
 /* Forget what changed since the last round and matters to nobody so far. */
 static void widen_state(struct verifier *v, struct state *now, uint32_t pc)
 {
@@ -109,9 +117,7 @@ static void widen_state(struct verifier *v, struct state *now, uint32_t pc)
 		for (int r = 0; r < GPUBPF_R10; r++)
 			widen(v, &f->regs[r], &old->regs[r]);
 		for (uint32_t k = 0; k < f->nslots && k < old->nslots; k++)
-			if (f->slots[k].kind[0] == B_SPILL && f->slots[k].kind[7] == B_SPILL &&
-			    old->slots[k].kind[0] == B_SPILL && old->slots[k].kind[7] == B_SPILL)
-				widen(v, &f->slots[k].reg, &old->slots[k].reg);
+			widen_slot(v, &f->slots[k], &old->slots[k]);
 	}
 }
 

@@ -94,12 +94,14 @@ static bool reg_covers(struct compare *c, const struct reg *old, const struct re
 
 static bool plain_number(const struct stack_slot *s, unsigned int k)
 {
-	return s->kind[k] == B_MISC || s->kind[k] == B_ZERO || (s->kind[k] == B_SPILL && s->reg.type == R_SCALAR);
+	return s->kind[k] == B_MISC || s->kind[k] == B_ZERO || s->kind[k] == B_UPPER ||
+	       (s->kind[k] == B_SPILL && s->reg.type == R_SCALAR);
 }
 
 static bool byte_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now, unsigned int k)
 {
-	bool loose = c->mode == BY_MARKS && old->reg.type == R_SCALAR && !mark_is_on(c->v, old->reg.mark);
+	const struct reg *reg = old->kind[k] == B_UPPER ? &old->upper : &old->reg;
+	bool loose = c->mode == BY_MARKS && reg->type == R_SCALAR && !mark_is_on(c->v, reg->mark);
 
 	switch (old->kind[k]) {
 	case B_INVALID:
@@ -109,8 +111,21 @@ static bool byte_covers(struct compare *c, const struct stack_slot *old, const s
 	case B_ZERO:
 		return now->kind[k] == B_ZERO;
 	default:
-		return now->kind[k] == B_SPILL || (loose && plain_number(now, k));
+		return now->kind[k] == old->kind[k] || (loose && plain_number(now, k));
 	}
+}
+
+/* What was spilled at the slot's first byte, or, as `kind` says, in its upper half. A longer spill here was not cut to what is
+ * filled there. */
+static bool spill_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now, uint8_t kind)
+{
+	const struct reg *before = kind == B_UPPER ? &old->upper : &old->reg, *reg = kind == B_UPPER ? &now->upper : &now->reg;
+
+	for (unsigned int k = 0; k < 8; k++)
+		if ((old->kind[k] == kind) != (now->kind[k] == kind))
+			return c->mode == BY_MARKS && before->type == R_SCALAR && reg->type == R_SCALAR &&
+			       !mark_is_on(c->v, before->mark);
+	return reg_covers(c, before, reg);
 }
 
 static bool slot_covers(struct compare *c, const struct stack_slot *old, const struct stack_slot *now)
@@ -126,14 +141,9 @@ static bool slot_covers(struct compare *c, const struct stack_slot *old, const s
 	for (unsigned int k = 0; k < 8; k++)
 		if (!byte_covers(c, old, now, k))
 			return false;
-	if (old->kind[0] != B_SPILL || now->kind[0] != B_SPILL)
-		return true;
-	/* a longer spill here was not cut to what is filled there */
-	for (unsigned int k = 0; k < 8; k++)
-		if ((old->kind[k] == B_SPILL) != (now->kind[k] == B_SPILL))
-			return c->mode == BY_MARKS && old->reg.type == R_SCALAR && now->reg.type == R_SCALAR &&
-			       !mark_is_on(c->v, old->reg.mark);
-	return reg_covers(c, &old->reg, &now->reg);
+	if (old->kind[0] == B_SPILL && now->kind[0] == B_SPILL && !spill_covers(c, old, now, B_SPILL))
+		return false;
+	return !holds_upper(old) || !holds_upper(now) || spill_covers(c, old, now, B_UPPER);
 }
 
 /* registers of frame i that something reads from here on */
@@ -201,6 +211,8 @@ static void inherit_marks(struct verifier *v, const struct state *old, const str
 			mark_precise(v, f->slots[k].read);
 			if (mark_is_on(v, o->slots[k].reg.mark) && f->slots[k].kind[0] == B_SPILL)
 				mark_reg(v, &f->slots[k].reg);
+			if (mark_is_on(v, o->slots[k].upper.mark) && holds_upper(&f->slots[k]))
+				mark_reg(v, &f->slots[k].upper);
 		}
 	}
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stack slots. A slot of 8 bytes holds a spilled register (all of it, or its low bytes from the slot's
- * first address on), bytes of which only is known that they were written, zeros, or nothing. Whatever
+ * first address on), one more in its upper half (a number's low bytes, from there on; the kernel keeps none there),
+ * bytes of which only is known that they were written, zeros, or nothing. Whatever
  * overwrites a part of a spill turns the rest of it into plain bytes. A pointer is spilled and filled
  * whole or not at all.
  */
+#include <string.h>
+
 #include "verify.h"
+
+#define UPPER 4                    /* the first byte of a slot's upper half */
 
 struct stack_slot *slot_of(const struct frame *f, int off)
 {
@@ -29,6 +34,20 @@ static unsigned int spill_size(const struct stack_slot *s)
 	unsigned int n = 0;
 
 	while (n < 8 && s->kind[n] == B_SPILL)
+		n++;
+	return n;
+}
+
+bool holds_upper(const struct stack_slot *s)
+{
+	return s->kind[UPPER] == B_UPPER;
+}
+
+static unsigned int upper_size(const struct stack_slot *s)
+{
+	unsigned int n = 0;
+
+	while (n < UPPER && s->kind[UPPER + n] == B_UPPER)
 		n++;
 	return n;
 }
@@ -79,6 +98,13 @@ static void scrub(struct verifier *v, struct stack_slot *s)
 		mark_reg(v, &s->reg);
 }
 
+static void scrub_upper(struct stack_slot *s)
+{
+	for (unsigned int k = UPPER; k < 8; k++)
+		if (s->kind[k] == B_UPPER)
+			s->kind[k] = B_MISC;
+}
+
 /* what one byte is known to be: 0 zero, 1 some number, -1 nothing */
 static int byte_state(const struct stack_slot *s, unsigned int k)
 {
@@ -87,6 +113,8 @@ static int byte_state(const struct stack_slot *s, unsigned int k)
 		return 0;
 	case B_SPILL:
 		return reg_is_zero(&s->reg) ? 0 : 1;
+	case B_UPPER:
+		return reg_is_zero(&s->upper) ? 0 : 1;
 	case B_MISC:
 		return 1;
 	default:
@@ -120,12 +148,24 @@ static int load_bytes(struct verifier *v, struct frame *f, int lo, int end, bool
 			state = 1;
 		}
 		mark_precise(v, s->read);
+		if (state == 0 && s->kind[b & 7] == B_UPPER)
+			mark_reg(v, &s->upper);
 		spilled += s->kind[b & 7] == B_SPILL;
 		*zero &= state == 0;
 	}
 	if (v->opts.any_ctx && spilled && spilled < end - lo)
 		*zero = false;
 	return 0;
+}
+
+/* The low bytes of a number that was spilled with at least so many. */
+static void fill(const struct reg *spilled, unsigned int size, struct reg *dst)
+{
+	*dst = *spilled;
+	if (size < 8 && dst->s.w64.umax >> (8 * size)) {
+		dst->id = 0;
+		scalar_zext(&dst->s, size);
+	}
 }
 
 static int load_fixed(struct verifier *v, struct frame *f, int off, unsigned int size, struct reg *dst)
@@ -143,13 +183,9 @@ static int load_fixed(struct verifier *v, struct frame *f, int off, unsigned int
 		*dst = s->reg;
 		return 0;
 	}
-	if (n && off % 8 == 0 && size <= n) {
+	if ((n && off % 8 == 0 && size <= n) || (s && (off & 7) == UPPER && size <= upper_size(s))) {
 		mark_precise(v, s->read);
-		*dst = s->reg;
-		if (size < 8 && dst->s.w64.umax >> (8 * size)) {
-			dst->id = 0;
-			scalar_zext(&dst->s, size);
-		}
+		fill(off % 8 ? &s->upper : &s->reg, size, dst);
 		return 0;
 	}
 	err = load_bytes(v, f, off, off + (int)size, &zero);
@@ -187,16 +223,26 @@ static int store_spill(struct verifier *v, struct stack_slot *s, unsigned int si
 		scrub(v, s);
 	for (unsigned int k = 0; k < size; k++)
 		s->kind[k] = B_SPILL;
-	s->reg = *src;
-	if (size == 8) {
+	fill(src, size, &s->reg);
+	if (size == 8)
 		s->read = 0;
-		return 0;
-	}
-	if (src->s.w64.umax >> (8 * size)) {
-		s->reg.id = 0;
-		scalar_zext(&s->reg.s, size);
-	}
 	return 0;
+}
+
+/* Variables, whose address was taken, and not what arrays hold, in which it would have most paths differ: the lower half was
+ * not written when the first number came. */
+static bool keeps_upper(const struct verifier *v, const struct stack_slot *s)
+{
+	return !v->opts.any_ctx && (holds_upper(s) || !memcmp(s->kind, (uint8_t[UPPER]){ B_INVALID }, UPPER));
+}
+
+static void store_upper(struct verifier *v, struct stack_slot *s, unsigned int size, const struct reg *src)
+{
+	if (spill_size(s) > UPPER)
+		scrub(v, s);
+	scrub_upper(s);
+	memset(s->kind + UPPER, B_UPPER, size);
+	fill(src, size, &s->upper);
 }
 
 /* The byte range may or may not be written, or is written with bytes that are not kept. */
@@ -219,6 +265,8 @@ static int smear(struct verifier *v, struct frame *f, int lo, int end, bool zero
 		}
 		if (holds_spill(s))
 			scrub(v, s);
+		if (*kind == B_UPPER)
+			scrub_upper(s);
 		if (surely)
 			*kind = zero ? B_ZERO : B_MISC;
 		else if (*kind == B_ZERO && !zero)
@@ -240,6 +288,10 @@ static int store_fixed(struct verifier *v, struct frame *f, int off, unsigned in
 	}
 	if (off % 8 == 0)
 		return store_spill(v, s, size, src);
+	if ((off & 7) == UPPER && keeps_upper(v, s)) {
+		store_upper(v, s, size, src);
+		return 0;
+	}
 	if (zero)
 		mark_reg(v, src);
 	return smear(v, f, off, off + (int)size, zero, true);
@@ -304,6 +356,7 @@ int stack_helper(struct verifier *v, const struct reg *p, uint64_t size, bool wr
 bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *value)
 {
 	struct stack_slot *s = off < 0 && off >= -GPUBPF_STACK_SIZE ? slot_of(frame_of(v, p), off) : NULL;
+	const struct reg *spilled = s ? &s->reg : NULL;
 	unsigned int k = off & 7;
 
 	if (!s || s->kind[k] == B_INVALID)
@@ -313,10 +366,16 @@ bool stack_byte(struct verifier *v, const struct reg *p, int off, uint64_t *valu
 		*value = 0;
 		return true;
 	}
-	if ( s->kind[k] != B_SPILL || holds_ptr(s) || !scalar_is_const(&s->reg.s))
+	if (s->kind[k] == B_UPPER) {
+		spilled = &s->upper;
+		k -= UPPER;
+	} else if (s->kind[k] != B_SPILL || holds_ptr(s)) {
 		return false;
-	*value = s->reg.s.var.value >> (8 * k) & 0xff;
-	mark_reg(v, &s->reg);
+	}
+	if (!scalar_is_const(&spilled->s))
+		return false;
+	*value = spilled->s.var.value >> (8 * k) & 0xff;
+	mark_reg(v, spilled);
 	return true;
 }
 

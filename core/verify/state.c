@@ -222,6 +222,14 @@ bool reg_is_zero(const struct reg *r)
 	return r->type == R_SCALAR && scalar_is_zero(&r->s);
 }
 
+static void slot_each_reg(struct verifier *v, struct stack_slot *s, reg_fn fn, void *arg)
+{
+	if (s->kind[0] == B_SPILL)
+		fn(v, &s->reg, arg);
+	if (holds_upper(s))
+		fn(v, &s->upper, arg);
+}
+
 void state_each_reg(struct verifier *v, struct state *s, reg_fn fn, void *arg)
 {
 	for (uint32_t i = 0; i < s->nframes; i++) {
@@ -230,8 +238,7 @@ void state_each_reg(struct verifier *v, struct state *s, reg_fn fn, void *arg)
 		for (int r = 0; r < GPUBPF_R10; r++)
 			fn(v, &f->regs[r], arg);
 		for (uint32_t k = 0; k < f->nslots; k++)
-			if (f->slots[k].kind[0] == B_SPILL)
-				fn(v, &f->slots[k].reg, arg);
+			slot_each_reg(v, &f->slots[k], fn, arg);
 	}
 }
 

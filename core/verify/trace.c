@@ -81,7 +81,7 @@ static void add_slot(struct verifier *v, char *text, size_t used, size_t size, c
 	if (s->kind[0] == B_SPILL && s->kind[7] == B_SPILL)
 		reg_format(v, &s->reg, value, sizeof(value));
 	for (int k = 0; k < 8 && !value[k] && s->kind[7] != B_SPILL; k++) {
-		value[k] = "?m0r"[s->kind[k]];
+		value[k] = "?m0rr"[s->kind[k]];
 		value[k + 1] = 0;
 	}
 	add(text, used, size, name, value);

@@ -67,12 +67,14 @@ enum byte_kind {
 	B_MISC,     /* some number */
 	B_ZERO,
 	B_SPILL,    /* byte of slot.reg */
+	B_UPPER,    /* byte of slot.upper */
 };
 
 struct stack_slot {         /* 8 bytes */
 	uint8_t kind[8];    /* by address, lowest first */
 	uint32_t read;      /* liveness mark, 0: fully written since the last checkpoint */
 	struct reg reg;
+	struct reg upper;   /* a number of up to 4 bytes that was spilled to the slot's upper half */
 };
 
 struct frame {
@@ -237,6 +239,7 @@ uint32_t insn_next(const struct verifier *v, uint32_t pc);
 struct state *state_new(struct verifier *v);
 struct state *state_copy(struct verifier *v, const struct state *from);
 void state_free(struct verifier *v, struct state *s);
+bool holds_upper(const struct stack_slot *s);
 /* The slot that covers byte off (negative) of the frame, NULL if nothing was written there. */
 struct stack_slot *slot_of(const struct frame *f, int off);
 struct frame *frame_push(struct verifier *v, struct state *s, uint16_t func, uint32_t callsite);
