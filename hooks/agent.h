@@ -36,6 +36,9 @@ struct gpubpf_request;
 
 int gpubpf_session_join(const char *backend);       /* for a runtime of this process, which may have several */
 void gpubpf_session_rejoin(void);                   /* in the child of a fork, once; else a load */
+/* The process is about to end: have the tool read what is in rings, and wait for that a while. Once, and for no lock; it
+ * allocates nothing. */
+void gpubpf_session_read(void);
 /* The process is about to end without its handlers: let the reader thread do what those would have done, and wait
  * for that a while. Takes no lock and allocates nothing. */
 void gpubpf_session_leave(void);

@@ -36,6 +36,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list */
 static struct gpubpf_hook_device *devices;
 static uint32_t next_number;
 static atomic_bool any_copied; /* an arena that is not host memory */
+static atomic_bool any_ready;
 static bool leaving;           /* the process ends: the runtime may be gone */
 
 /* devices by the runtime's contexts, which stay */
@@ -46,7 +47,7 @@ struct keyed {
 };
 static _Atomic(struct keyed *) keyed;
 
-static void copied(void);
+static void made_ready(bool shared);
 
 int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gpubpf_device_open *how,
 			      uint32_t ordinal, struct gpubpf_hook_device **device)
@@ -350,10 +351,10 @@ static int make_ready(struct gpubpf_hook_device *d, struct gpubpf_why *why)
 	d->memory = -1;
 	if (!err)
 		gpubpf_allocations_attach(d);
-	if (!err && !d->shared) {
-		copied();
+	if (!err)
+		made_ready(d->shared);
+	if (!err && !d->shared)
 		export_arena(d);
-	}
 	return err;
 }
 
@@ -625,14 +626,11 @@ static void *leave_aside(void *arg)
 	return NULL;
 }
 
-/* Registered when the first such device is made ready, so that it runs before the runtime's own handlers that came
- * earlier. A driver that never answers keeps a thread of ours, not the program. */
+/* A driver that never answers keeps a thread of ours, not the program. */
 static void leave_in_time(void)
 {
 	uint64_t deadline = gpubpf_now_ns() + EXIT_NS;
 
-	if (gpubpf_session_sealed())
-		return; /* what there was has been copied, and no call may be made */
 	gpubpf_cond_init(&leave.ended);
 	if (gpubpf_thread_start(leave_aside, NULL) < 0) {
 		gpubpf_device_leave();
@@ -649,10 +647,22 @@ static void leave_in_time(void)
 	pthread_mutex_unlock(&leave.lock);
 }
 
-static void copied(void)
+static void at_exit(void)
 {
-	if (!atomic_exchange(&any_copied, true))
-		atexit(leave_in_time);
+	if (gpubpf_session_sealed())
+		return; /* what there was has been copied, and no call may be made */
+	if (gpubpf_device_copied())
+		leave_in_time();
+	gpubpf_session_read();
+}
+
+/* The handler is registered when the first device is made ready, so that it runs before the runtime's own that came earlier. */
+static void made_ready(bool shared)
+{
+	if (!shared)
+		atomic_store(&any_copied, true);
+	if (!atomic_exchange(&any_ready, true))
+		atexit(at_exit);
 }
 
 bool gpubpf_device_copied(void)

@@ -25,6 +25,7 @@
 #define JOIN_NS 2000000000ull
 #define SEND_NS 2000000000ull
 #define LEAVE_NS 3000000000ull
+#define READ_NS 1000000000ull /* for the tool to read rings when the process ends */
 #define STACK_LEAST (1u << 20)
 #define FD_FLOOR 700          /* descriptors of the application stay below */
 
@@ -240,6 +241,11 @@ static void handle(struct gpubpf_packet *packet)
 		share(packet);
 }
 
+static bool is_answer(enum gpubpf_msg type)
+{
+	return type == GPUBPF_MSG_ARENA || type == GPUBPF_MSG_TWIN_DONE || type == GPUBPF_MSG_STACK_DONE || type == GPUBPF_MSG_READ_DONE;
+}
+
 /* One packet from the tool: 0, or why the session is lost. */
 static int read_one(int fd, void *buf)
 {
@@ -255,7 +261,7 @@ static int read_one(int fd, void *buf)
 		gpubpf_patience_renew();
 	if (!err && packet.type == GPUBPF_MSG_TWIN_DONE && session.asked)
 		session.asked--;
-	if (!err && (packet.type == GPUBPF_MSG_ARENA || packet.type == GPUBPF_MSG_TWIN_DONE || packet.type == GPUBPF_MSG_STACK_DONE))
+	if (!err && is_answer(packet.type))
 		settle(&packet);
 	pthread_mutex_unlock(&session.lock);
 	if (err == -EAGAIN || err == -EINTR)
@@ -355,10 +361,45 @@ static void send_reader_away(uint64_t deadline)
 		nanosleep(&nap, NULL);
 }
 
+/* By the lock. */
+static bool send_read(struct gpubpf_request *r)
+{
+	const struct gpubpf_writer nothing = {0};
+
+	gpubpf_assert_held(&session.lock);
+	if (!gpubpf_session_up() || !own_socket())
+		return false;
+	r->seq = ++session.seq;
+	r->next = session.waiting;
+	session.waiting = r;
+	if (!gpubpf_msg_send(session.sock, MSG_DONTWAIT, GPUBPF_MSG_READ, r->seq, &nothing, NULL, 0))
+		return true;
+	session.waiting = r->next;
+	return false;
+}
+
+void gpubpf_session_read(void)
+{
+	static struct gpubpf_request last = { .packet.fds = { -1, -1, -1, -1 } };
+	static atomic_bool asked;
+	uint64_t deadline = gpubpf_now_ns() + READ_NS;
+	bool sent;
+
+	if (session.reader != getpid() || !(session.welcome.flags & GPUBPF_WELCOME_READS) || session.sealed || gpubpf_patience_gone() ||
+	    atomic_exchange(&asked, true) || pthread_mutex_trylock(&session.lock))
+		return;
+	sent = send_read(&last);
+	pthread_mutex_unlock(&session.lock);
+	while (sent && !atomic_load(&last.settled) && gpubpf_now_ns() < deadline)
+		nanosleep(&nap, NULL);
+}
+
 void gpubpf_session_leave(void)
 {
 	if (gpubpf_device_copied())
 		send_reader_away(gpubpf_now_ns() + LEAVE_NS);
+	else
+		gpubpf_session_read();
 }
 
 void gpubpf_session_seal(int nr)

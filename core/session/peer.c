@@ -34,7 +34,7 @@ static int on_hello(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t
 	gpubpf_put_u32(&w, s->opts.no_wait ? 0 : s->opts.wait_ms);
 	gpubpf_put_u64(&w, s->opts.sample);
 	gpubpf_put_u64(&w, s->opts.first);
-	gpubpf_put_u32(&w, s->allocations ? GPUBPF_WELCOME_ALLOCATION_STACKS : 0);
+	gpubpf_put_u32(&w, GPUBPF_WELCOME_READS | (s->allocations ? GPUBPF_WELCOME_ALLOCATION_STACKS : 0));
 	return gpubpf_peer_send(peer, GPUBPF_MSG_WELCOME, seq, &w, &s->table_fd, 1);
 }
 
@@ -299,6 +299,14 @@ void gpubpf_peer_lost(struct gpubpf_session *s, const struct gpubpf_peer *peer)
 	}
 }
 
+static int on_read(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq)
+{
+	struct gpubpf_writer w = {0};
+
+	gpubpf_reader_run(s, false);
+	return gpubpf_peer_send(peer, GPUBPF_MSG_READ_DONE, seq, &w, NULL, 0);
+}
+
 static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)
 {
 	switch (msg->type) {
@@ -316,6 +324,8 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 		return on_held(s, peer, &msg->payload);
 	case GPUBPF_MSG_STACK:
 		return gpubpf_stacks_ask(s, peer, msg->seq, &msg->payload);
+	case GPUBPF_MSG_READ:
+		return on_read(s, peer, msg->seq);
 	case GPUBPF_MSG_HELLO:
 	case GPUBPF_MSG_WELCOME:
 	case GPUBPF_MSG_ARENA:
@@ -328,6 +338,7 @@ static int on_agent(struct gpubpf_session *s, struct gpubpf_peer *peer, struct g
 	case GPUBPF_MSG_BPF:
 	case GPUBPF_MSG_BPF_DONE:
 	case GPUBPF_MSG_STACK_DONE:
+	case GPUBPF_MSG_READ_DONE:
 		return -EPROTO;
 	default:
 		return 0; /* of a newer minor version */

@@ -19,7 +19,7 @@
 
 #define GPUBPF_MSG_MAGIC 0x50425047u /* "GPBP" */
 #define GPUBPF_MSG_MAJOR 3
-#define GPUBPF_MSG_MINOR 4
+#define GPUBPF_MSG_MINOR 5
 #define GPUBPF_MSG_MAX (64 * 1024)   /* bytes of payload */
 #define GPUBPF_MSG_FDS 4
 #define GPUBPF_REASON_MAX 239        /* bytes of a reason, in all messages */
@@ -96,6 +96,11 @@ enum gpubpf_msg {
 	GPUBPF_MSG_STACK = 19,
 	/* tool -> agent, answer: u32 number; 0: the session knows no more stacks */
 	GPUBPF_MSG_STACK_DONE = 20,
+	/* agent -> tool, to one whose WELCOME says READS. Its process is about to end: what is in rings is to be read first, so
+	 * that whoever waits for that end finds it in the memory of loaders */
+	GPUBPF_MSG_READ = 21,
+	/* tool -> agent, answer */
+	GPUBPF_MSG_READ_DONE = 22,
 };
 
 /* Are the mirrors of one moment, at which no twin ran? They stay so until launches go on. */
@@ -140,6 +145,7 @@ enum gpubpf_query_flags {
 
 enum gpubpf_welcome_flags {
 	GPUBPF_WELCOME_ALLOCATION_STACKS = 1 << 0, /* programs ask for allocations: know the stacks that they are made from */
+	GPUBPF_WELCOME_READS = 1 << 1, /* READ is answered */
 };
 
 enum gpubpf_twin_flags {

@@ -19,6 +19,10 @@ says "PROG LOAD LOG" "with a log"; says 'counts' "which names the map"; says 'co
 run "$GPUBPF" bpf $way -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 3 0" 3072; is 0 "a loader that reads records"
 prints '^ring 3072 sum 4717056 wrong 0 lost 0$' "has each of a ring buffer"; prints '^perf 3072 sum 4717056 wrong 0 lost 0$' "and of perf buffers"
 awk '/^waits / { good = $2 <= $4 + 100 } END { exit !good }' "$T/err"; ok $? "and waits for them: $(grep '^waits ' "$T/err")"
+for i in 1 2 3; do
+	run "$GPUBPF" bpf $way -- "$OBJ/rings" "$OBJ/rings.bpf.o" "$LOOP 1 0" 1024 ended
+	prints '^ring 1024 at the end$' "$i: all is there when the program has ended"
+done
 
 # one session, and who comes and goes
 printf '"%s" "%s" true > /dev/null || exit 1\nfor _ in $(seq 600); do "%s" session list | grep -q "nothing is attached" && exit 0; sleep 0.1; done; exit 1\n' \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rings OBJECT COMMAND RECORDS: a loader as libbpf's users write them, that reads so many records of a ring buffer and of perf
- * buffers by epoll(7), of buffers which have room for some of them alone, while a command runs, and prints what came. */
+/* rings OBJECT COMMAND RECORDS [ended]: a loader as libbpf's users write them, that reads so many records of a ring buffer and of perf
+ * buffers by epoll(7), of buffers which have room for some of them alone, while a command runs, and prints what came. With "ended" it looks
+ * into the ring buffer once, and waits for nothing, when the command has ended. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,15 @@ static int read_all(struct ring_buffer *ring, struct perf_buffer *perf, unsigned
 	return waits;
 }
 
+static int read_after(struct ring_buffer *ring, const char *command)
+{
+	int status = system(command);
+
+	ring_buffer__consume(ring);
+	printf("ring %llu at the end\n", seen[0].n);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct bpf_object *obj = argc > 3 ? bpf_object__open_file(argv[1], NULL) : NULL;
@@ -82,6 +92,8 @@ int main(int argc, char **argv)
 	bpf_object__for_each_program(prog, obj)
 		if (!bpf_program__attach(prog))
 			return 4;
+	if (argc > 4)
+		return read_after(ring, argv[2]) < 0;
 	command = popen(argv[2], "r");
 	began = now_ms();
 	waits = read_all(ring, perf, strtoull(argv[3], NULL, 10));
