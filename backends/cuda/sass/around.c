@@ -27,9 +27,10 @@ struct putting {
 
 /* -- which registers -- */
 
-static uint32_t regs_of_bodies(const struct sass_arounds *around)
+/* What reads constants uses the first ones between bodies of a place. */
+static uint32_t regs_of_bodies(const struct sass_arounds *around, const struct sass_code *code)
 {
-	uint32_t most = 0;
+	uint32_t most = code->nconstants ? SASS_CONSTANT_REGISTERS : 0;
 
 	for (uint32_t i = 0; i < around->n; i++)
 		most = around->list[i].body->regs > most ? around->list[i].body->regs : most;
@@ -59,11 +60,11 @@ static uint32_t place_given(const struct sass_arounds *around, uint32_t at, uint
 	return at;
 }
 
-uint32_t sass_around_regs(const struct sass_arounds *around)
+uint32_t sass_around_regs(const struct sass_arounds *around, const struct sass_code *code)
 {
 	uint32_t given[SASS_NGIVEN];
 
-	return around->n ? place_given(around, regs_of_bodies(around) + KEPT, given) : 0;
+	return around->n ? place_given(around, regs_of_bodies(around, code) + KEPT, given) : 0;
 }
 
 unsigned sass_around_left(const struct sass_arounds *around)
@@ -359,10 +360,10 @@ static void put_bodies(struct putting *p, uint32_t from, uint32_t to, enum gpubp
 
 struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to)
 {
-	int64_t offset = sass_has_target(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
+	int64_t offset = sass_is_by_distance(own) ? sass_branch(arch, own) + ((int64_t)at - to) * SASS_INSN : 0;
 
 	own = sass_with(own, SASS_REUSE_AT, 4, 0);
-	return sass_has_target(own) ? sass_with_branch(arch, own, offset) : own;
+	return sass_is_by_distance(own) ? sass_with_branch(arch, own, offset) : own;
 }
 
 /* What is known of the instruction by those who ask for what it does to memory. */
@@ -376,24 +377,25 @@ static const struct sass_access *access_of(const struct sass_arounds *around, ui
 /* The stub of one instruction: those of the list from `from` to `to` stand there. An EXIT may have become a branch to its probe. */
 static void put_stub(struct putting *p, uint32_t from, uint32_t to)
 {
-	uint32_t at = p->around->list[from].place.at, start = p->out->n, given = 0;
+	uint32_t at = p->around->list[from].place.at, stands = p->out->stands[at], start = p->out->n, given = 0;
 	const struct sass_access *access = access_of(p->around, from, to);
-	struct sass_insn own = p->out->insns[at], was = sass_code_at(p->code, at);
+	struct sass_insn own = p->out->insns[stands], was = sass_code_at(p->code, at);
 	unsigned waits = sass_waits(own) | p->left | (sass_predicates_late(p->code) ? ALL_BOARDS : 0);
 
 	for (uint32_t i = from; i < to; i++)
 		given |= p->around->list[i].body->given;
-	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)start - at - 1) * SASS_INSN);
+	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)start - stands - 1) * SASS_INSN);
 	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
 	put_given(p, access, given);
 	put_branch(p, was, given);
 	put_operands(p, was, given);
 	put_bodies(p, from, to, GPUBPF_WHEN_BEFORE);
+	p->out->stands[at] = p->out->n;
 	put(p, sass_around_own(p->code->arch, own, at, p->out->n));
 	if (given >> SASS_GIVEN_OLD & 1)
 		put_old(p, access, own);
 	put_bodies(p, from, to, GPUBPF_WHEN_AFTER);
-	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
+	put(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
 }
 
 /* -- may they stand there? -- */
@@ -419,8 +421,6 @@ static int check(const struct putting *p, const struct sass_around *at, struct g
 	if (at->body->given & REGISTERS && !sass_operands_known(own))
 		return refuse(diag, "its instruction at 0x%x (%s) has operands that are not known one by one", at->place.at * SASS_INSN,
 			      sass_op_find(sass_opcode(own))->name);
-	if (p->out->entry != SASS_NONE && at->place.at == code->late_entry)
-		return refuse(diag, "its instruction at 0x%x leads to the entry's probe", at->place.at * SASS_INSN);
 	if (!sass_goes_anywhere(code, at->place.at))
 		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", at->place.at * SASS_INSN);
 	if (at->body->wanders && p->barrier == SASS_BARRIERS)
@@ -437,7 +437,7 @@ int sass_around_put(const struct sass_arounds *around, const struct sass_code *c
 	struct putting p = { .around = around, .code = code, .out = out, .left = left, .barrier = sass_barrier_free(code) };
 	int err = 0;
 
-	p.kept = out->base + regs_of_bodies(around);
+	p.kept = out->base + regs_of_bodies(around, code);
 	place_given(around, p.kept + KEPT, p.given);
 	for (uint32_t i = 0, to; !err && i < around->n; i = to) {
 		for (to = i; !err && to < around->n && around->list[to].place.at == around->list[i].place.at; to++)

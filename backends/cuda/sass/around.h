@@ -36,7 +36,7 @@ static inline bool sass_around_is_guarded(const struct sass_place *place)
  * behind it. */
 struct sass_insn sass_around_own(const struct sass_arch *arch, struct sass_insn own, uint32_t at, uint32_t to);
 /* Registers that the bodies need above the kernel's, none if there are no bodies. */
-uint32_t sass_around_regs(const struct sass_arounds *around);
+uint32_t sass_around_regs(const struct sass_arounds *around, const struct sass_code *code);
 /* Scoreboards by which what bodies leave in flight tells that it is done. */
 unsigned sass_around_left(const struct sass_arounds *around);
 /* Instructions that stubs are at most. */

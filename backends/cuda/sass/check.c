@@ -52,17 +52,23 @@ static bool is_given_board(struct sass_insn was, struct sass_insn is)
 	return same(was, sass_with(is, SASS_READ_AT, 3, SASS_NO_SCOREBOARD));
 }
 
+/* A branch of all lanes, with nothing else about it. */
+static bool leads(const struct checked *c, uint32_t i)
+{
+	return same(insn_at(c, i), sass_bra(c->code->arch, (sass_check_target(c, i) - i - 1) * SASS_INSN));
+}
+
 static int check_own(struct checked *c)
 {
 	for (uint32_t i = 0; i < c->code->n && i < c->stubs; i++) {
 		struct sass_insn was = sass_code_at(c->code, i), is = insn_at(c, i);
 
-		if (c->placed[i]) {
-			if (!same(is, sass_bra(c->code->arch, (sass_check_target(c, i) - i - 1) * SASS_INSN)))
-				return sass_check_wrong(c, i, "an instruction does not lead to its probe");
-		} else if (i == c->at && c->entry != SASS_NONE) {
+		if (i == c->at && c->entry != SASS_NONE) {
 			if (!same(is, sass_bra(c->code->arch, ((int64_t)c->entry - i - 1) * SASS_INSN)))
 				return sass_check_wrong(c, i, "the entry does not lead to its probe");
+		} else if (c->placed[i]) {
+			if (!leads(c, i))
+				return sass_check_wrong(c, i, "an instruction does not lead to its probe");
 		} else if (sass_opcode(was) == SASS_OP_EXIT && c->exit != SASS_NONE) {
 			if (!same(is, turned(c, i, c->exit)))
 				return sass_check_wrong(c, i, "an exit does not lead to its probe");
@@ -253,7 +259,7 @@ static int check_entry(struct checked *c)
 
 	if (c->entry == SASS_NONE)
 		return 0;
-	if (!same(insn_at(c, c->moved), sass_code_at(c->code, c->at)))
+	if (c->placed[c->at] ? !leads(c, c->moved) : !same(insn_at(c, c->moved), sass_code_at(c->code, c->at)))
 		return sass_check_wrong(c, c->moved, "what stood at the entry is not carried out behind its probe");
 	for (uint32_t i = c->code->begin; i < c->at; i++)
 		if (!sass_may_precede(sass_code_at(c->code, i)) || c->code->entered[i + 1])
@@ -531,18 +537,25 @@ static int check_times(struct checked *c)
 
 /* -- the whole -- */
 
-/* Which of the first instructions leads to the entry's probe: behind the exit's. */
+/* Which of the first instructions leads to the entry's probe: with stubs about, whose registers are above, the later one. */
+static uint32_t leads_to_entry(const struct checked *c)
+{
+	bool stubs = c->around->n || c->code->nconstants;
+
+	return !stubs && sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA ? c->code->begin : c->code->late_entry;
+}
+
+/* Behind the exit's. */
 static void find_entry(struct checked *c)
 {
-	int64_t to;
+	int64_t to = sass_check_target(c, c->at);
 
-	c->at = sass_opcode(insn_at(c, c->code->begin)) == SASS_OP_BRA && !c->placed[c->code->begin] ? c->code->begin : c->code->late_entry;
-	to = sass_check_target(c, c->at);
 	c->entry = to >= c->stubs && to < c->n ? to : c->stubs;
 	c->moved = c->n - 1;
 	while (c->moved > c->entry && (sass_opcode(insn_at(c, c->moved)) != SASS_OP_BRA || sass_check_target(c, c->moved) != (int64_t)c->at + 1))
 		c->moved--;
 	c->moved -= c->moved > c->entry;
+	c->stands[c->at] = c->moved;
 }
 
 /* Behind its waits an exit's probe may ask whether the whole warp is there, and go elsewhere if not. */
@@ -574,16 +587,23 @@ static bool is_twin_of(const char *twin, const char *kernel)
 	return !strncmp(twin, GPUBPF_TWIN_PREFIX, strlen(GPUBPF_TWIN_PREFIX)) && !strcmp(twin + strlen(GPUBPF_TWIN_PREFIX), name);
 }
 
+static void note_stub(struct checked *c, uint32_t from)
+{
+	int64_t to = sass_check_target(c, from);
+
+	if (to >= c->stubs && to < c->n)
+		c->n = to;
+}
+
 /* Where the first stub of a single instruction begins: behind all else. */
-static void find_around(struct checked *c)
+static void find_around(struct checked *c, bool entry)
 {
 	for (uint32_t k = 0; k < c->around->n + c->code->nconstants; k++) {
 		uint32_t at = k < c->around->n ? c->around->list[k].place.at : c->code->constants[k - c->around->n];
-		int64_t to = sass_check_target(c, at);
 
 		c->placed[at] = true;
-		if (to >= c->stubs && to < c->n)
-			c->n = to;
+		if (!entry || at != c->at)
+			note_stub(c, at);
 	}
 }
 
@@ -605,13 +625,19 @@ static int open_twin(struct checked *c, const char *name, const void *twin, size
 		return sass_check_wrong(c, 0, "its size is not that of its code");
 	c->met = calloc(c->all, 1);
 	c->placed = calloc(c->code->n, sizeof(*c->placed));
-	if (!c->met || !c->placed)
+	c->stands = calloc(c->code->n, sizeof(*c->stands));
+	if (!c->met || !c->placed || !c->stands)
 		return -ENOMEM;
-	find_around(c);
+	for (uint32_t i = 0; i < c->code->n; i++)
+		c->stands[i] = i;
+	c->at = leads_to_entry(c);
+	find_around(c, entry);
 	c->exit = exit ? c->stubs : SASS_NONE;
 	c->entry = SASS_NONE;
 	if (entry)
 		find_entry(c);
+	if (entry && c->placed[c->at])
+		note_stub(c, c->moved);
 	find_apart(c);
 	return 0;
 }
@@ -706,7 +732,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 	       const struct sass_twin *twin, bool entry, bool exit, const struct sass_arounds *around, struct gpubpf_diag *diag)
 {
 	static int (*const passes[])(struct checked *c) = {
-		check_own, sass_check_constant, sass_check_around, check_uniform, check_barriers, check_branches, check_registers, check_entry,
+		check_own, sass_check_around, sass_check_constant, sass_check_rest, check_uniform, check_barriers, check_branches, check_registers, check_entry,
 		check_in_flight, check_pending, check_seen, check_times,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .around = around, .app = app,
@@ -719,6 +745,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 		err = check_texts(&c, app, kernel);
 	free(c.met);
 	free(c.placed);
+	free(c.stands);
 	sass_cubin_finish(&c.twin);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check_work.h"
+#include "constant.h"
 #include "graft.h"
 #include "live.h"
 
@@ -19,7 +20,7 @@
 
 struct stub {
 	struct checked *c;
-	uint32_t at;               /* the kernel's instruction */
+	uint32_t at, from;         /* the kernel's instruction; what leads here from it */
 	struct sass_insn own;
 	bool carried;              /* it was, in the stub, */
 	unsigned coming;           /* and what it gives is there when this scoreboard says so */
@@ -79,12 +80,12 @@ static bool narrows(const struct stub *s, struct sass_insn insn)
 
 /* -- one instruction of a probe's -- */
 
-/* Is one of the registers what the kernel's instruction writes, of which there are four at most? */
+/* Is one of the registers what the kernel's instruction writes, of which there are four at most, none above the kernel's? */
 static bool meets_own(const struct stub *s, const struct sass_operand *x)
 {
 	uint32_t first = sass_field(s->own, 16, 8);
 
-	return first != SASS_RZ && x->reg < first + 4 && first < (uint32_t)x->reg + x->n;
+	return first != SASS_RZ && x->reg < s->c->regs && x->reg < first + 4 && first < (uint32_t)x->reg + x->n;
 }
 
 static int check_registers(struct stub *s, uint32_t i, struct sass_insn insn)
@@ -218,19 +219,33 @@ static int check_added(struct stub *s, uint32_t i, struct sass_insn insn)
 
 /* -- a stub -- */
 
+/* It leads on to a stub of its own then, which leaves nothing in flight. */
+static bool reads_constant(const struct stub *s)
+{
+	return sass_constant_bank(s->own) == SASS_CONSTANTS_BANK;
+}
+
+static bool is_own(const struct stub *s, uint32_t i, struct sass_insn insn)
+{
+	if (s->carried)
+		return false;
+	return reads_constant(s) ? s->meeting == SASS_NONE && sass_opcode(insn) == SASS_OP_BRA : same(insn, own_at(s, i));
+}
+
 static int check_own(struct stub *s, uint32_t i)
 {
 	if (s->carried || s->written || s->meeting != SASS_NONE)
 		return sass_check_wrong(s->c, i, "the kernel's instruction is carried out twice, or under another predicate");
 	s->carried = true;
-	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD ? 0 : 1u << sass_write_board(s->own);
+	s->coming = sass_write_board(s->own) == SASS_NO_SCOREBOARD || reads_constant(s) ? 0 : 1u << sass_write_board(s->own);
+	s->c->stands[s->at] = i;
 	s->c->met[i - s->c->n] |= SASS_MET_OWN;
 	return 0;
 }
 
 static bool is_way_back(const struct stub *s, uint32_t i, struct sass_insn insn)
 {
-	return same(insn, sass_bra(s->c->code->arch, ((int64_t)s->at - i) * SASS_INSN));
+	return same(insn, sass_bra(s->c->code->arch, ((int64_t)s->from - i) * SASS_INSN));
 }
 
 /* What other probes may have left is waited for before the first register is written, and what may write predicates late
@@ -259,7 +274,7 @@ static int check_stub(struct stub *s, uint32_t from, unsigned left)
 		if (is_way_back(s, i, insn))
 			return s->carried && !s->written && s->kept == NO_REGISTER && s->meeting == SASS_NONE ? 0 :
 			       sass_check_wrong(s->c, i, "the kernel goes on with less than it had");
-		err = same(insn, own_at(s, i)) && !s->carried ? check_own(s, i) : check_added(s, i, insn);
+		err = is_own(s, i, insn) ? check_own(s, i) : check_added(s, i, insn);
 		s->time += sass_passes(insn);
 	}
 	return err ? err : sass_check_wrong(s->c, from, "a probe does not lead back");
@@ -274,7 +289,7 @@ static int check_between(struct checked *c, uint32_t from, unsigned left)
 	return left ? sass_check_wrong(c, from, "a probe does not wait for the one before it") : 0;
 }
 
-static int check_rest(struct checked *c)
+int sass_check_rest(struct checked *c)
 {
 	for (uint32_t i = c->n; i < c->all; i++) {
 		struct sass_insn insn = insn_at(c, i);
@@ -294,8 +309,8 @@ int sass_check_around(struct checked *c)
 
 	for (uint32_t k = 0; !err && k < c->around->n; k++) {
 		uint32_t at = c->around->list[k].place.at;
-		int64_t to = sass_check_target(c, at);
-		struct stub s = { .c = c, .at = at, .own = sass_code_at(c->code, at), .kept = NO_REGISTER,
+		int64_t to = sass_check_target(c, c->stands[at]);
+		struct stub s = { .c = c, .at = at, .from = c->stands[at], .own = sass_code_at(c->code, at), .kept = NO_REGISTER,
 				  .meeting = SASS_NONE, .around = SASS_NONE };
 
 		if (at == before)
@@ -312,5 +327,5 @@ int sass_check_around(struct checked *c)
 		err = sass_check_wrong(c, c->n, "a probe leaves more in flight than the others wait for");
 	if (!err && c->exit != SASS_NONE && left & ~sass_check_exit_waits(c))
 		err = sass_check_wrong(c, c->exit, "an exit's probe does not wait for what others left");
-	return err ? err : check_rest(c);
+	return err;
 }

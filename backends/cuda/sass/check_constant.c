@@ -20,7 +20,7 @@ enum known { NOTHING, HALF_LOW, HALF_HIGH, INDEX, MOVED, CUT, ROOM, BEYOND, WITH
 
 struct walk {
 	struct checked *c;
-	uint32_t at, base;         /* the kernel's instruction; the stub's first register */
+	uint32_t from, base;       /* what leads here; the stub's first register */
 	struct sass_insn own;
 	struct sass_constant k;
 	uint8_t known[SASS_CONSTANT_REGISTERS];
@@ -197,7 +197,7 @@ static int check_stub(struct walk *w, uint32_t from, unsigned left)
 		if (c->met[i - c->n])
 			return wrong(w, i, "two instructions read their constants in one place");
 		c->met[i - c->n] = SASS_MET;
-		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->at - i) * SASS_INSN)))
+		if (same(insn, sass_bra(c->code->arch, ((int64_t)w->from - i) * SASS_INSN)))
 			return check_back(w, i);
 		err = step(w, i, insn);
 	}
@@ -211,13 +211,14 @@ int sass_check_constant(struct checked *c)
 	int err = 0;
 
 	for (uint32_t at = 0; !err && at < c->code->n; at++) {
-		struct walk w = { .c = c, .at = at, .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
-		int64_t to = sass_check_target(c, at);
+		struct walk w = { .c = c, .from = c->stands[at], .own = sass_code_at(c->code, at), .base = (c->regs + 3) / 4 * 4 };
+		int64_t to = sass_check_target(c, c->stands[at]);
 
 		if (sass_constant_bank(w.own) != SASS_CONSTANTS_BANK)
 			continue;
 		found++;
 		if (!c->placed[at] || !sass_constant_of(w.own, &w.k) || to < c->n || to >= c->all ||
+		    !same(insn_at(c, w.from), sass_bra(c->code->arch, (to - w.from - 1) * SASS_INSN)) ||
 		    w.base + SASS_CONSTANT_REGISTERS + COUNT_ABOVE - 1 > c->new_regs)
 			return sass_check_wrong(c, at, "it reads a bank of constants that the twin does not have");
 		err = check_stub(&w, to, left);

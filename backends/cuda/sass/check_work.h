@@ -23,7 +23,8 @@ struct checked {
 	const struct sass_binding *bindings; /* what the agent will fill in */
 	uint32_t nbindings;
 	uint8_t *met;                      /* malloc'd: of the instructions of stubs */
-	bool *placed;                      /* malloc'd: of the kernel's own, whether there is a probe around it */
+	bool *placed;                      /* malloc'd: of the kernel's own, whether it leads to a stub, */
+	uint32_t *stands;                  /* and from where: itself, or where another has put it */
 	struct gpubpf_diag *diag;
 };
 
@@ -48,7 +49,10 @@ static inline bool same(struct sass_insn a, struct sass_insn b)
 /* -- pass: what stands around single instructions -- */
 int sass_check_around(struct checked *c);
 
-/* -- pass: what reads __constant__ variables -- */
+/* -- pass: what reads __constant__ variables, there too -- */
 int sass_check_constant(struct checked *c);
+
+/* -- pass: behind the others stubs alone, of which each is of these -- */
+int sass_check_rest(struct checked *c);
 
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/diag.h"
 #include "graft.h"
 #include "live.h"
 
@@ -21,8 +20,6 @@
 #define NEGATIVE 0x8000            /* an offset with an index from here on may be one with a sign */
 #define REGISTERS (1u << 9)        /* of an opcode: all operands are registers */
 #define FORM (7u << 9)
-
-#define refuse(diag, ...) gpubpf_diag_refuse(diag, INJECT, __VA_ARGS__)
 
 /* -- what is read -- */
 
@@ -164,12 +161,13 @@ static void put_own(struct putting *p, const struct sass_constant *k, struct sas
 
 static void put_stub(struct putting *p, uint32_t at)
 {
+	uint32_t stands = p->out->stands[at];
 	struct sass_insn own = sass_code_at(p->code, at);
 	unsigned waits = sass_waits(own) | p->left | (sass_predicates_late(p->code) ? ALL_BOARDS : 0);
 	struct sass_constant k;
 
 	sass_constant_of(own, &k); /* known: sass_code_read() */
-	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->n - at - 1) * SASS_INSN);
+	p->out->insns[stands] = sass_bra(p->code->arch, ((int64_t)p->out->n - stands - 1) * SASS_INSN);
 	put(p, sass_nop(waits, SASS_PREDICATE_TIME - BRANCH_TIME));
 	for (int high = 0; high < 2; high++)
 		put_half(p, high, k.index == SASS_RZ ? k.off : 0);
@@ -180,7 +178,7 @@ static void put_stub(struct putting *p, uint32_t at)
 		put_uniform(p, &k, own);
 	else if (k.way != SASS_CONSTANT_LOADED)
 		put_own(p, &k, own);
-	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
+	put(p, sass_bra(p->code->arch, ((int64_t)stands - p->out->n) * SASS_INSN));
 }
 
 size_t sass_constants_room(const struct sass_code *code)
@@ -188,20 +186,14 @@ size_t sass_constants_room(const struct sass_code *code)
 	return (size_t)code->nconstants * MOST_STUB;
 }
 
-int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out, struct gpubpf_diag *diag)
+int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out)
 {
 	struct putting p = { code, out, left, out->base };
 
 	out->addresses = calloc(2 * code->nconstants + 1, sizeof(*out->addresses));
 	if (!out->addresses)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < code->nconstants; i++) {
-		uint32_t at = code->constants[i];
-		struct sass_insn was = sass_code_at(code, at), is = out->insns[at];
-
-		if (was.lo != is.lo || was.hi != is.hi)
-			return refuse(diag, "its instruction at 0x%x reads a __constant__ variable, and cannot have a probe", at * SASS_INSN);
-		put_stub(&p, at);
-	}
+	for (uint32_t i = 0; i < code->nconstants; i++)
+		put_stub(&p, code->constants[i]);
 	return 0;
 }

@@ -12,7 +12,6 @@
 #include "code.h"
 #include "form.h"
 
-struct gpubpf_diag;
 struct sass_grafted;
 
 #define SASS_CONSTANTS ".nv.constant3" /* the section, */
@@ -53,7 +52,7 @@ enum sass_constant_register { SASS_CONSTANT_ADDRESS, SASS_CONSTANT_INDEX = 2, SA
 
 /* Instructions that stubs are at most. */
 size_t sass_constants_room(const struct sass_code *code);
-/* The stubs, behind what was grafted; each waits first for what these scoreboards say. */
-int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out, struct gpubpf_diag *diag);
+/* The stubs, behind what was grafted; each waits first for what these scoreboards say. -ENOMEM. */
+int sass_constants_put(const struct sass_code *code, unsigned left, struct sass_grafted *out);
 
 #endif

@@ -45,7 +45,7 @@ static uint32_t most(const struct grafting *p, size_t member)
 static int choose_registers(struct grafting *p, uint32_t regs)
 {
 	uint32_t of_exit = p->exit ? p->exit->regs + (p->exit->barriers > 0) : 0;
-	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_around_regs(&p->around);
+	uint32_t need = p->entry && p->entry->regs > of_exit ? p->entry->regs : of_exit, around = sass_around_regs(&p->around, p->code);
 	struct sass_room room;
 	int err;
 
@@ -345,6 +345,7 @@ static int put_entry(struct grafting *p)
 	put_breaks(p);
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());
+	p->out->stands[at] = p->out->n;
 	put(p, sass_code_at(p->code, at));
 	put(p, sass_bra(p->code->arch, ((int64_t)at - p->out->n) * SASS_INSN));
 	p->out->insns[at] = sass_bra(p->code->arch, ((int64_t)p->out->entry - at - 1) * SASS_INSN);
@@ -384,7 +385,7 @@ static int put_all(struct grafting *p)
 	if (!err)
 		err = sass_around_put(&p->around, p->code, left_by_others(p), p->out, p->diag);
 	if (!err)
-		err = sass_constants_put(p->code, left_by_others(p), p->out, p->diag);
+		err = sass_constants_put(p->code, left_by_others(p), p->out);
 	put(p, sass_bra(p->code->arch, -SASS_INSN)); /* as compilers end a section */
 	pad(p);
 	if (!err)
@@ -408,8 +409,11 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 		return err;
 	choose_barriers(&p);
 	grafted->insns = calloc(n, sizeof(*grafted->insns));
-	if (!grafted->insns)
+	grafted->stands = calloc(code->n + 1, sizeof(*grafted->stands));
+	if (!grafted->insns || !grafted->stands)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < code->n; i++)
+		grafted->stands[i] = i;
 	err = put_all(&p);
 	if (err < 0)
 		sass_grafted_finish(grafted);
@@ -419,6 +423,7 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 void sass_grafted_finish(struct sass_grafted *grafted)
 {
 	free(grafted->insns);
+	free(grafted->stands);
 	free(grafted->addresses);
 	*grafted = (struct sass_grafted){ 0 };
 }

@@ -5,7 +5,8 @@
  * nothing behind the last EXIT is ever carried out, the probe stands there itself. The first instruction becomes a
  * branch to the probe of the entry, behind which that instruction is carried out and the kernel goes on; where the
  * probe's registers lie above the kernel's it can be the first that waits, so that what the kernel reads comes
- * meanwhile. An instruction with a probe around it becomes a branch as well (around.h).
+ * meanwhile. An instruction with a probe around it becomes a branch as well (around.h), and so does one that reads a
+ * variable in c[0x3] (constant.h), each where the one before it has put the instruction.
  */
 #ifndef GPUBPF_SASS_GRAFT_H
 #define GPUBPF_SASS_GRAFT_H
@@ -20,6 +21,7 @@ struct gpubpf_diag;
 struct sass_grafted {
 	struct sass_insn *insns;   /* malloc'd: the section, the kernel's code first; padded to 128 bytes */
 	uint32_t n;
+	uint32_t *stands;          /* malloc'd: of each of the kernel's instructions where it is carried out, or leads on from */
 	uint32_t entry, exit;      /* index of the probes' first instruction, SASS_NONE: none */
 	uint32_t regs;             /* a thread's now, as EIATTR_REGCOUNT counts them */
 	uint32_t base;             /* the register that the probes' R0 became */

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "constant.h"
 #include "probe.h"
 
-#define CONSTANTS 3                /* the bank */
 #define OP_BAR 0x11d
 #define OP_BAR_NUMBER 0xb1d        /* that is in bits 54..57 */
 #define OP_UCGABAR 0x1c7
@@ -29,12 +29,18 @@ static bool is_access(const struct sass_code *code, struct sass_place *p)
 static bool is_constant(const struct sass_code *code, struct sass_place *p)
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(p->kind);
+	struct sass_constant constant;
+	bool known;
 
 	if (!(k->spaces & GPUBPF_IN(CONSTANT)) || !(k->accesses >> GPUBPF_LOAD & 1) ||
-	    sass_constant_bank(sass_code_at(code, p->at)) != CONSTANTS)
+	    sass_constant_bank(sass_code_at(code, p->at)) != SASS_CONSTANTS_BANK)
 		return false;
-	p->access = (struct sass_access){ .spaces = GPUBPF_IN(CONSTANT), .second = SASS_PT };
-	p->why = "a read of a constant";
+	known = sass_constant_of(sass_code_at(code, p->at), &constant);
+	p->access = (struct sass_access){ .access = GPUBPF_LOAD, .spaces = GPUBPF_IN(CONSTANT), .bytes = constant.bytes, .near = true,
+					  .address = constant.uniform_index ? SASS_RZ : constant.index, .scale = 1,
+					  .uniform = constant.uniform_index ? constant.index : SASS_URZ, .offset = constant.off,
+					  .old = SASS_RZ, .second = SASS_PT };
+	p->why = known ? NULL : "a read of a constant of a kind that is not known";
 	return true;
 }
 
@@ -70,6 +76,7 @@ static bool is_wait(const struct sass_code *code, struct sass_place *p)
 #define OP_WARPSYNC 0x148
 #define OP_WARPSYNC_LANES 0x348    /* whole: of those in a register */
 #define OP_LEPC 0x14e
+#define OP_CALL_REGISTER 0x344     /* whole, CALL.REL */
 #define OP_BPT 0x15c
 #define OP_ENDCOLLECTIVE 0x11b
 #define BESIDES_AT 91              /* of BRA: .DIV, .CONV */
@@ -91,6 +98,27 @@ static bool is_branch(const struct sass_code *code, struct sass_place *p)
 	return sass_is_choice(insn) || p->why;
 }
 
+/* Calls, returns and jumps that count their ways from where they stand, of all lanes that come, and keep no count of calls; where they
+ * return to stands in a register. */
+static bool is_distant(struct sass_insn insn)
+{
+	static const struct {
+		uint16_t opcode, rest;
+	} known[] = {
+		{ SASS_OP_CALL_REL, 0x78 }, { OP_CALL_REGISTER, 0x78 }, { SASS_OP_RET, 0x78 }, { SASS_OP_BRX, 0x70 },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (sass_opcode(insn) == known[i].opcode)
+			return sass_field(insn, 83, 22) == known[i].rest;
+	return false;
+}
+
+bool sass_is_by_distance(struct sass_insn insn)
+{
+	return sass_has_target(insn) || is_distant(insn);
+}
+
 bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
 {
 	struct sass_insn insn = sass_code_at(code, at);
@@ -103,13 +131,13 @@ bool sass_goes_anywhere(const struct sass_code *code, uint32_t at)
 		return operation != OP_LEPC;
 	case SASS_SLOW: case SASS_LOAD: case SASS_STORE: case SASS_ASYNC: case SASS_EXIT:
 		return true;
-	case SASS_BRANCH:
-		return sass_has_target(insn);
+	case SASS_BRANCH: case SASS_INDIRECT:
+		return sass_is_by_distance(insn);
 	case SASS_SYNC:
 		return operation != OP_BPT && operation != OP_ENDCOLLECTIVE &&
 		       (operation != OP_WARPSYNC || sass_opcode(insn) == SASS_OP_WARPSYNC_ALL ||
 			(sass_opcode(insn) == OP_WARPSYNC_LANES && !sass_has_target(insn)));
-	case SASS_UNKNOWN: case SASS_INDIRECT: case SASS_CALL_ABSOLUTE: case SASS_MAXREG:
+	case SASS_UNKNOWN: case SASS_CALL_ABSOLUTE: case SASS_MAXREG:
 		return false;
 	}
 	return false;

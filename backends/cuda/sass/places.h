@@ -27,6 +27,8 @@ void sass_place_name(const struct sass_code *code, const struct sass_place *plac
 
 /* Is the instruction a relative branch that lanes take or not, by predicates of theirs or of the warp's? */
 bool sass_is_choice(struct sass_insn insn);
+/* Does it name another by its distance, in the field where branches have that? */
+bool sass_is_by_distance(struct sass_insn insn);
 /* Does it do the same wherever it stands, what it names by its distance being adjusted? */
 bool sass_goes_anywhere(const struct sass_code *code, uint32_t at);
 

@@ -166,11 +166,29 @@ static uint64_t pair(const uint32_t *regs, uint32_t at, uint32_t zero)
 	return at == zero ? 0 : regs[at] | (uint64_t)regs[at + 1] << 32;
 }
 
+/* A constant operand, or what LDC and its uniform forms load, of c[0x3]. */
+static bool reads_variable(struct sass_insn insn)
+{
+	return sass_constant_bank(insn) == 3;
+}
+
+/* Where in the bank: LDC and ULDC may add a register, LDCU a uniform one. */
+static uint32_t constant_of(struct sass_insn insn, const struct thread *t)
+{
+	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, 24, 8);
+	uint32_t off = operation == 0x1ac ? sass_field(insn, 37, 17) : sass_field(insn, 38, 16);
+
+	if (operation == 0x182)
+		return off + t->r[reg];
+	return off + (sass_opcode(insn) == 0xabb || (operation == 0x1ac && reg != 255) ? t->u[reg & 63] : 0);
+}
+
 /* The address as the instruction has it: two registers, or on sm_75 two uniform ones, and 24 bits with a sign; of an atomic
  * with a descriptor 23 from sm_100 on. */
 static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, const struct thread *t)
 {
-	bool store = (sass_opcode(insn) & 0x1ff) == 0x186, uniform = code->arch->sm == 75 && sass_field(insn, 91, 1);
+	bool store = (sass_opcode(insn) & 0x1ff) == 0x186 || (sass_opcode(insn) & 0x1ff) == 0x18e;
+	bool uniform = code->arch->sm == 75 && sass_field(insn, 91, 1);
 	bool shorter = code->arch->sm >= 100 && (sass_opcode(insn) == 0x9a8 || sass_opcode(insn) == 0x9a3);
 	int64_t copied = (int64_t)(insn.lo << 20) >> 52; /* of LDGSTS 12 bits, at 32 */
 	bool load = (sass_opcode(insn) & 0x1ff) == 0x183 || (sass_opcode(insn) & 0x1ff) == 0x184;
@@ -179,6 +197,8 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 			(sass_field(insn, 91, 1) ? t->u[sass_field(insn, load ? 32 : 64, 6)] : 0);
 	int64_t off = sass_opcode(insn) == 0xfae ? copied : shorter ? (int64_t)(insn.lo << 1) >> 41 : (int64_t)insn.lo >> 40;
 
+	if (reads_variable(insn))
+		return constant_of(insn, t);
 	if (is_near(insn))
 		return near;
 	return off + (uniform ? pair(t->u, sass_field(insn, store ? 64 : 32, 6), 63) : pair(t->r, sass_field(insn, 24, 8), 255));
@@ -188,7 +208,7 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t bytes)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 || operation == 0x18d ? 64 : 32, 8);
-	bool none = operation == 0x181 || operation == 0x1ae || operation == 0x180 || operation == 0x183 || operation == 0x184;
+	bool none = reads_variable(insn) || operation == 0x181 || operation == 0x1ae || operation == 0x180 || operation == 0x183 || operation == 0x184;
 	uint64_t value = none || reg == 255 ? 0 : t->r[reg] | (bytes > 4 ? (uint64_t)t->r[reg + 1] << 32 : 0);
 
 	return bytes < 4 ? value & ((1ull << 8 * bytes) - 1) : value;
@@ -354,6 +374,18 @@ static bool is_own(const struct sass_code *code, struct sass_insn own, uint32_t 
 	return insn.lo == own.lo && insn.hi == (own.hi & ~(0xfull << 58));
 }
 
+/* To what reads the constant (tests/cuda/sass/constants.c carries that out). */
+static bool leads_there_and_back(const struct sass_code *code, const struct sass_grafted *g, uint32_t i)
+{
+	uint32_t to = i + 1 + sass_branch(code->arch, g->insns[i]) / SASS_INSN;
+
+	if (sass_opcode(g->insns[i]) != SASS_OP_BRA || !sass_unconditional(g->insns[i]) || to <= i)
+		return false;
+	while (to < g->n && sass_opcode(g->insns[to]) != SASS_OP_BRA)
+		to++;
+	return to < g->n && to + 1 + sass_branch(code->arch, g->insns[to]) / SASS_INSN == i + 1;
+}
+
 /* From the branch at the instruction until the kernel goes on. */
 static void walk(const struct sass_code *code, const struct sass_grafted *g, uint32_t at, struct run *run)
 {
@@ -363,7 +395,10 @@ static void walk(const struct sass_code *code, const struct sass_grafted *g, uin
 	for (uint32_t steps = 0; i < g->n && i != at + 1 && steps < 200; steps++) {
 		struct sass_insn insn = g->insns[i];
 
-		if (!run->own && is_own(code, own, at, insn, i)) {
+		if (!run->own && reads_variable(own) && leads_there_and_back(code, g, i)) {
+			run->own++;
+			i++;
+		} else if (!run->own && is_own(code, own, at, insn, i)) {
 			carry_out(run, own);
 			i++;
 		} else if (sass_opcode(insn) == SASS_OP_BRA) {
@@ -590,12 +625,6 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 	sass_grafted_finish(&grafted);
 }
 
-/* A constant operand, or what LDC and its uniform forms load, of c[0x3]. */
-static bool reads_variable(struct sass_insn insn)
-{
-	return sass_constant_bank(insn) == 3;
-}
-
 /* Does such a place stand at the instruction, as far as its opcode tells? */
 static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 {
@@ -617,6 +646,8 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 		return is_shared(insn) || is_generic(insn);
 	if (kind == GPUBPF_SITE_MEM_LOCAL)
 		return is_local(insn) || is_generic(insn);
+	if (kind == GPUBPF_SITE_MEM_CONST)
+		return reads_variable(insn);
 	if (gpubpf_place_kind(kind)->spaces)
 		return is_global(insn) || is_untold(insn) || is_near(insn) || is_texture(insn) || reads_variable(insn);
 	return operation == 0x11d && sass_field(insn, 77, 2) != 1;
@@ -689,7 +720,7 @@ static void try_file(const char *name, const char *data, size_t size)
 {
 	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
 						  GPUBPF_SITE_BARRIER_EXIT, GPUBPF_SITE_MEM_SHARED, GPUBPF_SITE_MEM_LOCAL,
-						  GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_MEM_BEFORE_ALL, GPUBPF_SITE_BRANCH,
+						  GPUBPF_SITE_MEM_CONST, GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_MEM_BEFORE_ALL, GPUBPF_SITE_BRANCH,
 						  GPUBPF_SITE_INSN, GPUBPF_SITE_LINE };
 	struct gpubpf_diag diag;
 	struct sass_cubin app;
