@@ -18,6 +18,7 @@
  *   llvm_shared.c  operations on maps that are large enough to exist once
  *   llvm_opt.c     passes between lowering and emission
  *   llvm_words.c   arrays in registers, where a thread has no memory of its own
+ *   llvm_widths.c  integers of 8, 16, 32 and 64 bits alone
  *   llvm_check.c   the conformance tool's checked mode
  */
 #ifndef GPUBPF_LOWER_LLVM_H
@@ -50,6 +51,7 @@ struct gpubpf_llvm_target {
 	bool object;               /* output is an object file rather than text, unless opts->text */
 	bool inline_all;           /* no functions, operations on maps neither: a call needs a stack in memory */
 	bool no_memory;            /* threads have registers alone: arrays become such, as far as that goes */
+	bool few_widths;           /* what LLVM makes of integers of other widths than 8, 16, 32 and 64 is wrong */
 	const char *passes;        /* run last, NULL none */
 	const char *module_flag;   /* a flag of the module, NULL none */
 	unsigned module_flag_value;

@@ -87,5 +87,7 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 		err = low_words(l);
 	if (!err && l->target->passes)
 		err = low_run_passes(l, machine, l->target->passes);
+	if (!err && l->target->few_widths)
+		err = low_widths(l);
 	return err;
 }

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Integers of 8, 16, 32 and 64 bits alone. SROA makes a word whose last byte is accessed by itself an integer of 24
+ * bits and one of 8; LLVM 22's SPIR-V takes 32 bits for the former and leaves what was above them, so that it comes
+ * back when the word is put together. Here such a value becomes one of the next width whose bits above are 0.
+ *
+ * Before: functions without switches. After: none has an integer of another width; what cannot be told so is an error.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "llvm_low.h"
+
+/* a value of another width, and the one that takes its place */
+struct wide {
+	LLVMValueRef old;
+	LLVMValueRef now;      /* stands for it until it is made: the users may come first */
+};
+
+struct widths {
+	struct low *l;
+	struct wide *wide;
+	uint32_t n;
+};
+
+static unsigned int_bits(LLVMTypeRef type)
+{
+	return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : 0;
+}
+
+static unsigned bits_of(LLVMValueRef v)
+{
+	return int_bits(LLVMTypeOf(v));
+}
+
+static bool is_odd_type(LLVMTypeRef type)
+{
+	unsigned bits = int_bits(type);
+
+	return bits > 1 && bits != 8 && bits != 16 && bits != 32 && bits != 64;
+}
+
+static bool is_odd(LLVMValueRef v)
+{
+	return is_odd_type(LLVMTypeOf(v));
+}
+
+static LLVMTypeRef wide_type(struct low *l, unsigned bits)
+{
+	return low_int(l, bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8);
+}
+
+/* The value as it is now: of a width that is allowed, and 0 above its own. */
+static LLVMValueRef now(struct widths *w, LLVMValueRef v)
+{
+	if (!is_odd(v))
+		return v;
+	if (LLVMIsAConstantInt(v))
+		return LLVMConstInt(wide_type(w->l, bits_of(v)), LLVMConstIntGetZExtValue(v), false);
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->wide[i].old == v)
+			return w->wide[i].now;
+	return LLVMConstNull(wide_type(w->l, bits_of(v))); /* undef, poison: any value will do */
+}
+
+static LLVMValueRef to_width(struct low *l, LLVMValueRef v, LLVMTypeRef type)
+{
+	unsigned have = bits_of(v), want = int_bits(type);
+
+	if (have == want)
+		return v;
+	return have > want ? LLVMBuildTrunc(l->b, v, type, "") : LLVMBuildZExt(l->b, v, type, "");
+}
+
+/* the low bits of v alone */
+static LLVMValueRef masked(struct low *l, LLVMValueRef v, unsigned bits)
+{
+	return LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits) - 1, false), "");
+}
+
+/* Operand i with its sign in all bits of the type that it has now. */
+static LLVMValueRef with_sign(struct widths *w, LLVMValueRef insn, unsigned i)
+{
+	LLVMValueRef operand = LLVMGetOperand(insn, i), v = now(w, operand);
+	LLVMValueRef above = LLVMConstInt(LLVMTypeOf(v), bits_of(v) - bits_of(operand), false);
+
+	if (!is_odd(operand))
+		return v;
+	return LLVMBuildAShr(w->l->b, LLVMBuildShl(w->l->b, v, above, ""), above, "");
+}
+
+static LLVMValueRef byte_at(struct low *l, LLVMValueRef ptr, unsigned k)
+{
+	return low_byte_ptr(l, ptr, low_const(l, k));
+}
+
+/* A load or store of another width is one of its bytes. NULL: it has none, or is more than a load. */
+static LLVMValueRef access_bytes(struct widths *w, LLVMValueRef insn, LLVMValueRef stored)
+{
+	LLVMValueRef ptr = LLVMGetOperand(insn, stored ? 1 : 0), v = NULL, byte, shift;
+	unsigned bits = bits_of(stored ? stored : insn);
+	LLVMTypeRef type = wide_type(w->l, bits);
+
+	if (bits % 8 || LLVMGetVolatile(insn) || LLVMGetOrdering(insn) != LLVMAtomicOrderingNotAtomic)
+		return NULL;
+	for (unsigned k = 0; k < bits / 8; k++) {
+		shift = LLVMConstInt(type, 8 * k, false);
+		if (stored) {
+			byte = LLVMBuildTrunc(w->l->b, LLVMBuildLShr(w->l->b, now(w, stored), shift, ""), w->l->i8, "");
+			v = LLVMBuildStore(w->l->b, byte, byte_at(w->l, ptr, k));
+			LLVMSetAlignment(v, 1);
+			continue;
+		}
+		byte = LLVMBuildLoad2(w->l->b, w->l->i8, byte_at(w->l, ptr, k), "");
+		byte = LLVMBuildShl(w->l->b, LLVMBuildZExt(w->l->b, byte, type, ""), shift, "");
+		v = v ? LLVMBuildOr(w->l->b, v, byte, "") : byte;
+	}
+	return v;
+}
+
+static LLVMValueRef remade_phi(struct widths *w, LLVMValueRef phi)
+{
+	LLVMValueRef made = LLVMBuildPhi(w->l->b, wide_type(w->l, bits_of(phi)), "");
+
+	for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+		LLVMValueRef value = now(w, LLVMGetIncomingValue(phi, i));
+		LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, i);
+
+		LLVMAddIncoming(made, &value, &from, 1);
+	}
+	return made;
+}
+
+static LLVMValueRef remade_array(struct widths *w, LLVMValueRef array)
+{
+	unsigned bytes = (int_bits(LLVMGetAllocatedType(array)) + 7) / 8;
+	LLVMValueRef made = LLVMBuildAlloca(w->l->b, LLVMArrayType2(w->l->i8, bytes), "");
+
+	LLVMSetAlignment(made, LLVMGetAlignment(array));
+	return made;
+}
+
+static LLVMValueRef remade_compare(struct widths *w, LLVMValueRef insn)
+{
+	LLVMIntPredicate is = LLVMGetICmpPredicate(insn);
+
+	if (is >= LLVMIntSGT)
+		return LLVMBuildICmp(w->l->b, is, with_sign(w, insn, 0), with_sign(w, insn, 1), "");
+	return LLVMBuildICmp(w->l->b, is, now(w, LLVMGetOperand(insn, 0)), now(w, LLVMGetOperand(insn, 1)), "");
+}
+
+/* What takes the instruction's place, built before it. NULL: it is none of those that are known. */
+static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
+{
+	LLVMOpcode op = LLVMGetInstructionOpcode(insn);
+	LLVMBuilderRef b = w->l->b;
+	LLVMTypeRef type = is_odd(insn) ? wide_type(w->l, bits_of(insn)) : LLVMTypeOf(insn);
+	LLVMValueRef first = LLVMGetNumOperands(insn) ? LLVMGetOperand(insn, 0) : NULL, v;
+
+	switch (op) {
+	case LLVMPHI:
+		return remade_phi(w, insn);
+	case LLVMAlloca:
+		return remade_array(w, insn);
+	case LLVMICmp:
+		return remade_compare(w, insn);
+	case LLVMLoad:
+		return access_bytes(w, insn, NULL);
+	case LLVMStore:
+		return access_bytes(w, insn, first);
+	case LLVMSelect:
+		return LLVMBuildSelect(b, first, now(w, LLVMGetOperand(insn, 1)), now(w, LLVMGetOperand(insn, 2)), "");
+	case LLVMZExt:
+		return to_width(w->l, now(w, first), type);
+	case LLVMTrunc:
+		v = to_width(w->l, now(w, first), type);
+		break;
+	case LLVMSExt:
+		v = with_sign(w, insn, 0);
+		v = bits_of(v) > int_bits(type) ? LLVMBuildTrunc(b, v, type, "") : LLVMBuildSExt(b, v, type, "");
+		break;
+	case LLVMFreeze:
+		v = LLVMBuildFreeze(b, now(w, first), "");
+		break;
+	case LLVMAnd:
+	case LLVMOr:
+	case LLVMXor:
+	case LLVMLShr:
+	case LLVMUDiv:
+	case LLVMURem:
+	case LLVMAdd:
+	case LLVMSub:
+	case LLVMMul:
+	case LLVMShl:
+		v = LLVMBuildBinOp(b, op, now(w, first), now(w, LLVMGetOperand(insn, 1)), "");
+		break;
+	case LLVMAShr:
+		v = LLVMBuildAShr(b, with_sign(w, insn, 0), now(w, LLVMGetOperand(insn, 1)), "");
+		break;
+	default:
+		return NULL;
+	}
+	return is_odd(insn) ? masked(w->l, v, bits_of(insn)) : v;
+}
+
+static bool concerns(LLVMValueRef insn)
+{
+	if (is_odd(insn))
+		return true;
+	for (int i = 0; i < LLVMGetNumOperands(insn); i++)
+		if (is_odd(LLVMGetOperand(insn, i)))
+			return true;
+	return LLVMIsAAllocaInst(insn) && is_odd_type(LLVMGetAllocatedType(insn));
+}
+
+/* The instructions that have to do with other widths. NULL with *n 0: none, or no memory. */
+static int gather(struct low *l, LLVMValueRef fn, LLVMValueRef **list, uint32_t *n)
+{
+	uint32_t room = 0;
+
+	*n = 0;
+	for (int fill = 0; fill < 2; fill++) {
+		if (fill && !room)
+			return 0;
+		*list = fill ? gpubpf_pool_alloc(l->pool, room, sizeof(**list)) : NULL;
+		if (fill && !*list)
+			return -ENOMEM;
+		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+			for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+				if (!concerns(i))
+					continue;
+				if (fill)
+					(*list)[(*n)++] = i;
+				else
+					room++;
+			}
+	}
+	return 0;
+}
+
+static int not_known(struct low *l, LLVMValueRef insn)
+{
+	char *text = LLVMPrintValueToString(insn);
+
+	gpubpf_diag_set(l->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "LLVM for %s, integers of other widths: no form is known of '%s'",
+			l->target->name, text);
+	LLVMDisposeMessage(text);
+	return -EINVAL;
+}
+
+/* Something that no pass can know stands for each value until it is made. */
+static int stand_ins(struct widths *w, LLVMValueRef fn, LLVMValueRef *list, uint32_t n)
+{
+	LLVMPositionBuilderBefore(w->l->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(fn)));
+	w->wide = gpubpf_pool_alloc(w->l->pool, n, sizeof(*w->wide));
+	if (!w->wide)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!is_odd(list[i]))
+			continue;
+		if (bits_of(list[i]) > 64)
+			return not_known(w->l, list[i]);
+		w->wide[w->n++] = (struct wide){ list[i], LLVMBuildFreeze(w->l->b, LLVMGetUndef(wide_type(w->l, bits_of(list[i]))), "") };
+	}
+	return 0;
+}
+
+/* The made one for the old one and what stood for it. */
+static void put(struct widths *w, LLVMValueRef old, LLVMValueRef made)
+{
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->wide[i].old == old) {
+			LLVMReplaceAllUsesWith(w->wide[i].now, made);
+			LLVMInstructionEraseFromParent(w->wide[i].now);
+			w->wide[i].now = made;
+			return;
+		}
+	if (LLVMGetTypeKind(LLVMTypeOf(old)) != LLVMVoidTypeKind)
+		LLVMReplaceAllUsesWith(old, made);
+}
+
+static int widen(struct low *l, LLVMValueRef fn)
+{
+	struct widths w = { .l = l };
+	LLVMValueRef *list, made;
+	uint32_t n;
+	int err = gather(l, fn, &list, &n);
+
+	if (err < 0 || !n)
+		return err;
+	err = stand_ins(&w, fn, list, n);
+	for (uint32_t i = 0; !err && i < n; i++) {
+		LLVMPositionBuilderBefore(l->b, list[i]);
+		made = remade(&w, list[i]);
+		if (!made)
+			return not_known(l, list[i]);
+		put(&w, list[i], made);
+	}
+	for (uint32_t i = 0; !err && i < n; i++) {
+		if (is_odd(list[i]))
+			LLVMReplaceAllUsesWith(list[i], LLVMGetUndef(LLVMTypeOf(list[i]))); /* by those that go as well */
+		LLVMInstructionEraseFromParent(list[i]);
+	}
+	return err;
+}
+
+int low_widths(struct low *l)
+{
+	int err = 0;
+
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
+		err = widen(l, fn);
+	return err;
+}
