@@ -74,7 +74,7 @@ static void list_entries(struct listing *l)
 
 static void list_values(struct listing *l)
 {
-	uint64_t value[GEN_VALUE / 8];
+	uint64_t value[GEN_VALUE_MOST / 8];
 
 	while (gpubpf_map_take(&l->view, NULL, value) == 0)
 		append(l, l->n, 0, 0, value, l->view.map->value_size);

@@ -6,7 +6,7 @@
 
 enum { LOOKUP = 1, UPDATE = 2, DELETE = 3, GO_ON = 12, PUSH = 87, POP = 88, PEEK = 89 };
 
-/* Maps by key, those that the kernel has too in front; one in two look-ups is of the first four kinds. */
+/* Maps by key, those that the kernel has too in front. */
 static const struct keyed {
 	uint32_t map;
 	uint32_t mask;           /* of keys that are looked for: some are not there */
@@ -20,6 +20,7 @@ static const struct keyed {
 	{ GEN_PERCPU_HASH, GEN_KEYS - 1, GEN_VALUE },
 	{ GEN_LONG_HASH, GEN_KEYS - 1, GEN_LONG_VALUE },
 	{ GEN_ODD_ARRAY, 3, GEN_ODD_VALUE, .array = true },
+	{ GEN_LARGE_HASH, GEN_KEYS - 1, GEN_LARGE_VALUE },
 	{ GEN_THREAD, GEN_KEYS - 1, GEN_VALUE, .constant = true, .array = true },
 	{ GEN_LRU, GEN_KEYS - 1, GEN_VALUE },
 	{ GEN_LRU_PERCPU, GEN_KEYS - 1, GEN_VALUE },
@@ -27,7 +28,7 @@ static const struct keyed {
 	{ GEN_WIDE_HASH, 3, 8 },
 	{ GEN_GPU_ARRAY, 3, 8, .array = true },
 };
-enum { KERNELS = 6, ALL = sizeof(keyed) / sizeof(keyed[0]), HASH = 1 };
+enum { KERNELS = 7, ALL = sizeof(keyed) / sizeof(keyed[0]), HASH = 1 };
 
 /* In place of prefixes that would be too many the hash. */
 static const struct keyed *pick_map(struct gen *g)

@@ -20,12 +20,15 @@ enum { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_RING, GEN_PERF, GEN_PERCPU, GEN_COUNTE
        GEN_OUTER_ARRAY, GEN_OUTER_HASH, /* of maps */
        GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2, /* which are in them */
        GEN_LIKE_HASH, GEN_LIKE_ARRAY, /* what these are like */
-       GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_WIDE_HASH, GEN_GPU_ARRAY, /* of other sizes */
+       GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_WIDE_HASH, GEN_GPU_ARRAY, /* of other sizes */
        GEN_LRU_PERCPU,
        GEN_NMAPS };
 
 #define GEN_ARRAY_ENTRIES 4u
-#define GEN_VALUE 64u  /* bytes of values of ARRAY, HASH and DATA */
+#define GEN_VALUE 64u  /* bytes of values of ARRAY, HASH and others */
+#define GEN_DATA_VALUE 96u
+#define GEN_LARGE_VALUE 72 /* of LARGE_HASH: so long that it is not copied, but stored from where it lies (core/lower/lower.h) */
+#define GEN_VALUE_MOST GEN_DATA_VALUE
 #define GEN_LONG_VALUE 20 /* of LONG_HASH, whose keys have GEN_KEY_MOST */
 #define GEN_ODD_VALUE 12 /* of ODD_ARRAY */
 #define GEN_KEY_MOST 12

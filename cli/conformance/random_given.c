@@ -18,7 +18,9 @@ static void in_value(struct gen *g, int dst, int bytes)
 
 static void in_data(struct gen *g, int dst, uint32_t map, int bytes)
 {
-	random_imm64(g, dst, MAP_VALUE, (int32_t)map, 8 * (int32_t)random_pick(g, ((int)GEN_VALUE - bytes) / 8 + 1));
+	int size = map == GEN_DATA ? GEN_DATA_VALUE : GEN_VALUE;
+
+	random_imm64(g, dst, MAP_VALUE, (int32_t)map, 8 * (int32_t)random_pick(g, (size - bytes) / 8 + 1));
 }
 
 void random_given(struct gen *g, int dst, int bytes, enum gen_access how)
@@ -27,7 +29,7 @@ void random_given(struct gen *g, int dst, int bytes, enum gen_access how)
 
 	if (g->r7_points >= bytes && where < 5)
 		in_value(g, dst, bytes);
-	else if (where == 5)
+	else if (where == 5 || bytes > NUMBERS) /* for which the stack has no room */
 		in_data(g, dst, GEN_DATA, bytes);
 	else if (where == 6 && how == GEN_READ && g->kind == GEN_ALL)
 		in_data(g, dst, GEN_TEXT, bytes);

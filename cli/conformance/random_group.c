@@ -81,7 +81,7 @@ static void shrink_unused(struct random_group *g, const bool named[GEN_NMAPS])
 	for (uint32_t m = 0; m < GEN_NMAPS; m++) {
 		struct gpubpf_map small = g->maps[GEN_COUNTER];
 
-		if (g->map_use[m] || named[m] || m == GEN_ARRAY || m == GEN_HASH || m == GEN_DATA || m == GEN_LONG_HASH || m == GEN_ODD_ARRAY)
+		if (g->map_use[m] || named[m] || m == GEN_ARRAY || m == GEN_HASH || m == GEN_DATA || (m >= GEN_LONG_HASH && m <= GEN_LARGE_HASH))
 			continue;
 		memcpy(small.name, g->maps[m].name, sizeof(small.name));
 		if (is_ring(m))
@@ -149,16 +149,17 @@ void random_group_finish(struct random_group *g)
 /* Values that are not all zero, the same on both sides. */
 static void fill_maps(struct random_group *g, void *arena, uint64_t seed)
 {
-	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_INNER_HASH, GEN_INNER_ARRAY, GEN_LONG_HASH, GEN_ODD_ARRAY };
+	static const uint32_t maps[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_INNER_HASH, GEN_INNER_ARRAY, GEN_LONG_HASH, GEN_ODD_ARRAY,
+					 GEN_LARGE_HASH };
 	struct gen_rng rng = { seed };
-	uint64_t value[GEN_VALUE / 8];
+	uint64_t value[GEN_VALUE_MOST / 8];
 	uint32_t key[GEN_KEY_MOST / 4] = { 0 };
 
 	for (size_t m = 0; m < sizeof(maps) / sizeof(maps[0]); m++) {
 		struct gpubpf_map_view view = { arena, &g->maps[maps[m]], &g->layout.maps[maps[m]] };
 
 		for (key[0] = 0; key[0] < 3; key[0]++) {
-			for (size_t i = 0; i < GEN_VALUE / 8; i++)
+			for (size_t i = 0; i < GEN_VALUE_MOST / 8; i++)
 				value[i] = gen_random(&rng);
 			gpubpf_map_update(&view, key, value, 0);
 		}

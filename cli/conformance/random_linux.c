@@ -34,7 +34,8 @@
 
 /* the maps that both have, beside what only GPUs have */
 static const uint32_t used[] = { GEN_ARRAY, GEN_HASH, GEN_DATA, GEN_PERCPU, GEN_COUNTER, GEN_QUEUE, GEN_STACK,
-				 GEN_PERCPU_HASH, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY, GEN_INNER_ARRAY2 };
+				 GEN_PERCPU_HASH, GEN_LONG_HASH, GEN_ODD_ARRAY, GEN_LARGE_HASH, GEN_INNER_HASH, GEN_INNER_HASH2, GEN_INNER_ARRAY,
+				 GEN_INNER_ARRAY2 };
 #define NUSED (sizeof(used) / sizeof(used[0]))
 
 struct run {
@@ -383,7 +384,7 @@ int random_run_linux(const struct random_program *const *programs, uint32_t n, s
 		     struct gpubpf_why *why)
 {
 	struct random_group *g = calloc(1, sizeof(*g));
-	struct run r = { .g = g, .values = calloc(CPUS_MAX, GEN_VALUE) };
+	struct run r = { .g = g, .values = calloc(CPUS_MAX, GEN_VALUE_MOST) };
 	struct gpubpf_diag diag;
 	void *host = NULL;
 	int err = g && r.values ? stay(&r) : -ENOMEM;

@@ -26,7 +26,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 	} kinds[GEN_NMAPS] = {
 		[GEN_ARRAY] = { "array", 2, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
 		[GEN_HASH] = { "hash", 1, 4, GEN_VALUE, 6 },
-		[GEN_DATA] = { "data", 2, 4, GEN_VALUE, 1 },
+		[GEN_DATA] = { "data", 2, 4, GEN_DATA_VALUE, 1 },
 		[GEN_RING] = { "ring", 27, 0, 0, GEN_ROOM },
 		[GEN_PERF] = { "perf", 4, 4, 4, 4 },
 		[GEN_PERCPU] = { "percpu", 6, 4, GEN_VALUE, GEN_ARRAY_ENTRIES },
@@ -52,6 +52,7 @@ void gen_maps(struct gpubpf_map maps[GEN_NMAPS])
 		[GEN_LIKE_ARRAY] = { "likearray", 2, 4, GEN_VALUE, GEN_INNER_ENTRIES },
 		[GEN_LONG_HASH] = { "longhash", 1, GEN_KEY_MOST, GEN_LONG_VALUE, 5 },
 		[GEN_ODD_ARRAY] = { "oddarray", 2, 4, GEN_ODD_VALUE, 3 },
+		[GEN_LARGE_HASH] = { "largehash", 1, 4, GEN_LARGE_VALUE, 4 },
 		[GEN_WIDE_HASH] = { "widehash", 1501, 8, 8, 3 },
 		[GEN_GPU_ARRAY] = { "gpuarray", 1503, 4, 8, 3 },
 		[GEN_LRU_PERCPU] = { "lrupercpu", 10, 4, GEN_VALUE, 4 },

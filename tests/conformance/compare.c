@@ -17,6 +17,7 @@ static inline uint64_t gpubpf_warp_from(uint32_t peers, uint64_t value, uint32_t
 #include <string.h>
 
 #include "cli/conformance/random.h"
+#include "core/lower/lower.h"
 #include "core/diag.h"
 #include "maps/host.h"
 #include "tests/tap.h"
@@ -175,6 +176,7 @@ static const char *const where_names[NWHERE] = { "the stack", "global data", "co
 
 static struct {
 	bool helper[1024], given[GPUBPF_ARGS][NWHERE], map[GEN_NMAPS];
+	uint32_t direct;
 } called;
 
 static int where(const struct gpubpf_access *a)
@@ -184,13 +186,14 @@ static int where(const struct gpubpf_access *a)
 	return a->spaces == GPUBPF_SPACE_STACK ? ON_STACK : a->spaces == GPUBPF_SPACE_RECORD ? IN_RECORD : -1;
 }
 
-static void note_call(const struct gpubpf_insn *insn, const struct gpubpf_call_facts *call)
+static void note_call(const struct gpubpf_map *maps, const struct gpubpf_insn *insn, const struct gpubpf_call_facts *call)
 {
 	const struct gpubpf_helper *h = gpubpf_helper_find((uint32_t)insn->imm);
 
 	called.helper[h->id & 1023] = true;
 	if (call->map >= 0)
 		called.map[call->map] = true;
+	called.direct += call->map >= 0 && gpubpf_is_direct(h, &maps[call->map], GPUBPF_SIZE_VALUE, &call->arg[2]);
 	for (int i = 0; i < 5; i++)
 		if (where(&call->arg[i]) >= 0)
 			called.given[h->arg[i]][where(&call->arg[i])] = true;
@@ -208,7 +211,7 @@ static void note_program(const struct random_program *program)
 	prog = &one.progs[0];
 	for (uint32_t pc = 0; pc < prog->ninsns; pc++)
 		if (prog->insns[pc].kind == GPUBPF_INSN_CALL && prog->facts->insn[pc].call)
-			note_call(&prog->insns[pc], prog->facts->insn[pc].call);
+			note_call(one.maps, &prog->insns[pc], prog->facts->insn[pc].call);
 	random_group_finish(&one);
 }
 
@@ -248,6 +251,7 @@ static void helpers(void)
 		for (int w = 0; w < NWHERE; w++)
 			if (given[i].where >> w & 1)
 				ok(called.given[given[i].arg][w], "%s is given in %s", given[i].name, where_names[w]);
+	ok(called.direct > 50, "%u updates with values of more than %u bytes of other maps", called.direct, GPUBPF_DIRECT_LEAST);
 }
 
 int main(void)
