@@ -13,12 +13,21 @@
 #define S_BREV_B32 0xbe800800u   /* | destination << 16 | source */
 #define S_BFM_B32 0x91000000u    /* | destination << 16 | first bit << 8 | number of bits */
 #define CONST(n) (128u + (n))    /* operand: the integer n, up to 64 */
+#define LEAST (-16)              /* behind these the negative ones: -1, -2, ... */
+
+/* 0: none, or the integer 0. */
+static uint32_t constant(uint32_t operand)
+{
+	if (operand > CONST(64))
+		return operand <= CONST(64) - LEAST ? CONST(64) - operand : 0;
+	return operand > CONST(0) ? operand - CONST(0) : 0;
+}
 
 static uint32_t as_bfm(uint32_t word)
 {
-	uint32_t n = (word & 0xff) - CONST(0), first, bits;
+	uint32_t n = constant(word & 0xff), first, bits;
 
-	if ((word & 0xff80ff00u) != S_BREV_B32 || n - 1 >= 64)
+	if ((word & 0xff80ff00u) != S_BREV_B32 || !n || n == UINT32_MAX)
 		return word;
 	first = (uint32_t)__builtin_ctz(n);
 	bits = (uint32_t)__builtin_popcount(n);
