@@ -2,27 +2,41 @@
 /* Programs at all places of machine code at once: each counts. */
 #include <gpubpf/probe.h>
 
-GPUBPF_ARRAY(seen, __u64, 12);
+struct told {
+	__u64 accesses;
+};
 
-static __always_inline int see(__u32 which)
+GPUBPF_ARRAY(entries, struct told, 1);
+GPUBPF_ARRAY(exits, struct told, 1);
+GPUBPF_ARRAY(after, struct told, 1);
+GPUBPF_ARRAY(before, struct told, 1);
+GPUBPF_ARRAY(constants, struct told, 1);
+GPUBPF_ARRAY(atomics, struct told, 1);
+GPUBPF_ARRAY(waits, struct told, 1);
+GPUBPF_ARRAY(waited, struct told, 1);
+GPUBPF_ARRAY(branches, struct told, 1);
+GPUBPF_ARRAY(insns, struct told, 1);
+GPUBPF_ARRAY(lines, struct told, 1);
+
+static __always_inline int see(void *map)
 {
-	__u64 *seen_there = bpf_map_lookup_elem(&seen, &which);
+	struct told *t = bpf_map_lookup_elem(map, &(__u32){ 0 });
 
-	if (seen_there)
-		__atomic_fetch_add(seen_there, 1, __ATOMIC_RELAXED);
+	if (t)
+		__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
-SEC("gpu/entry/*") int entry(struct gpubpf_ctx *ctx) { return see(0); }
-SEC("gpu/exit/*") int exited(struct gpubpf_ctx *ctx) { return see(1); }
-SEC("gpu/mem.all/*") int mem(struct gpubpf_ctx *ctx) { return see(2); }
-SEC("gpu/mem_before.all/*") int mem_before(struct gpubpf_ctx *ctx) { return see(3); }
-SEC("gpu/mem.const/*") int constants(struct gpubpf_ctx *ctx) { return see(4); }
-SEC("gpu/atomic/*") int atomics(struct gpubpf_ctx *ctx) { return see(5); }
-SEC("gpu/barrier/*") int before_barrier(struct gpubpf_ctx *ctx) { return see(6); }
-SEC("gpu/barrier_exit/*") int barrier_exit(struct gpubpf_ctx *ctx) { return see(7); }
-SEC("gpu/branch/*") int branch(struct gpubpf_ctx *ctx) { return see(8); }
-SEC("gpu/insn/*") int insn(struct gpubpf_ctx *ctx) { return see(9); }
-SEC("gpu/line/*") int line(struct gpubpf_ctx *ctx) { return see(10); }
+SEC("gpu/entry/*") int entry(struct gpubpf_ctx *ctx) { return see(&entries); }
+SEC("gpu/exit/*") int exited(struct gpubpf_ctx *ctx) { return see(&exits); }
+SEC("gpu/mem.all/*") int mem(struct gpubpf_ctx *ctx) { return see(&after); }
+SEC("gpu/mem_before.all/*") int mem_before(struct gpubpf_ctx *ctx) { return see(&before); }
+SEC("gpu/mem.const/*") int constant(struct gpubpf_ctx *ctx) { return see(&constants); }
+SEC("gpu/atomic/*") int atomic(struct gpubpf_ctx *ctx) { return see(&atomics); }
+SEC("gpu/barrier/*") int wait_at(struct gpubpf_ctx *ctx) { return see(&waits); }
+SEC("gpu/barrier_exit/*") int waited_at(struct gpubpf_ctx *ctx) { return see(&waited); }
+SEC("gpu/branch/*") int branch(struct gpubpf_ctx *ctx) { return see(&branches); }
+SEC("gpu/insn/*") int insn(struct gpubpf_ctx *ctx) { return see(&insns); }
+SEC("gpu/line/*") int line(struct gpubpf_ctx *ctx) { return see(&lines); }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -93,6 +93,11 @@ static enum gpubpf_rmw op_of(enum sass_width width, struct sass_insn insn)
 
 /* -- where -- */
 
+static bool has_mark(uint32_t operation)
+{
+	return operation == 0x1a8 || operation == 0x1a3 || operation == 0x18a || operation == 0x1a2;
+}
+
 /* The uniform register holds the memory's descriptor and adds nothing. */
 static bool has_descriptor(const struct sass_arch *arch, enum sass_width width, struct sass_insn insn)
 {
@@ -101,15 +106,15 @@ static bool has_descriptor(const struct sass_arch *arch, enum sass_width width, 
 	if (width == DATA)
 		return sass_field(insn, 76, 1);
 	if (arch->sm < NEWER)
-		return operation == 0x1a3 || operation == 0x1a6 || sass_field(insn, 71, 1);
-	return operation == 0x1a8 || operation == 0x1a3 ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
+		return operation == 0x1a3 || operation == 0x1a2 || operation == 0x1a6 || sass_field(insn, 71, 1);
+	return has_mark(operation) ? sass_field(insn, 76, 1) : sass_field(insn, 81, 1);
 }
 
-/* Of ATOMG from sm_100 on the highest bit of the offset is a mark, which they all have. */
+/* Of ATOMG and ATOM from sm_100 on the highest bit of the offset is a mark, which they all have. */
 static int32_t offset_of(const struct sass_arch *arch, struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
-	bool marked = arch->sm >= NEWER && (operation == 0x1a8 || operation == 0x1a3) && sass_opcode(insn) & UNIFORM_FORM;
+	bool marked = arch->sm >= NEWER && has_mark(operation) && sass_opcode(insn) & UNIFORM_FORM;
 	uint32_t off = sass_field(insn, 40, 24);
 
 	return marked ? (int32_t)(off << 9) >> 9 : (int32_t)(off << 8) >> 8;
@@ -157,17 +162,33 @@ static const char *read_near(const struct row *row, struct sass_insn insn, struc
 	return NULL;
 }
 
-/* ATOMG, ATOMS; RED has nothing there. */
+static bool is_generic_atomic(uint32_t operation)
+{
+	return operation == 0x18a || operation == 0x18b || operation == 0x1a2;
+}
+
+/* Of shared memory not all are done at once: a predicate says for whom, and what comes next does them otherwise. */
+static const char *read_generic(const struct row *row, struct sass_insn insn)
+{
+	if (sass_field(insn, 81, 3) != SASS_PT)
+		return "a generic atomic that may be left to other instructions";
+	return row->width == COMPARED && sass_field(insn, 87, 4) ? "an atomic that is tried until it is done" : NULL;
+}
+
+/* ATOMG, ATOMS, ATOM; RED has nothing there. */
 static bool gives_old(struct sass_insn insn)
 {
 	uint32_t operation = OPERATION(sass_opcode(insn));
 
-	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18c || operation == 0x18d;
+	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18c || operation == 0x18d ||
+	       is_generic_atomic(operation);
 }
 
 static const char *read_access(const struct sass_arch *arch, const struct row *row, struct sass_insn insn,
 			       struct sass_access *a)
 {
+	const char *why;
+
 	a->bytes = bytes_of(arch, row->width, insn);
 	a->op = a->access == GPUBPF_ATOMIC ? op_of(row->width, insn) : 0;
 	a->value = row->value ? sass_field(insn, row->value, 8) : 0;
@@ -176,6 +197,8 @@ static const char *read_access(const struct sass_arch *arch, const struct row *r
 	a->old = gives_old(insn) ? sass_field(insn, 16, 8) : SASS_RZ;
 	if (!a->bytes || (a->access == GPUBPF_ATOMIC && !a->op))
 		return "an atomic of a kind that is not known";
+	if (is_generic_atomic(row->operation) && (why = read_generic(row, insn)))
+		return why;
 	return row->spaces & GPUBPF_IN(GLOBAL) ? read_address(arch, row, insn, a) : read_near(row, insn, a);
 }
 

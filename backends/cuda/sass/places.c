@@ -87,17 +87,6 @@ bool sass_is_choice(struct sass_insn insn)
 	       (sass_opcode(insn) == SASS_OP_BRA && !sass_unconditional(insn) && !sass_field(insn, BESIDES_AT, 14));
 }
 
-/* One that asks whether lanes are together is none of the source's. */
-static bool is_branch(const struct sass_code *code, struct sass_place *p)
-{
-	struct sass_insn insn = sass_code_at(code, p->at);
-
-	p->why = NULL;
-	if (sass_op_find(sass_opcode(insn))->class == SASS_INDIRECT && sass_opcode(insn) == SASS_OP_BRX)
-		p->why = "a branch to what a register says";
-	return sass_is_choice(insn) || p->why;
-}
-
 /* Calls, returns and jumps that count their ways from where they stand, of all lanes that come, and keep no count of calls; where they
  * return to stands in a register. */
 static bool is_distant(struct sass_insn insn)
@@ -112,6 +101,17 @@ static bool is_distant(struct sass_insn insn)
 		if (sass_opcode(insn) == known[i].opcode)
 			return sass_field(insn, 83, 22) == known[i].rest;
 	return false;
+}
+
+/* One that asks whether lanes are together is none of the source's. All that come go where a register says. */
+static bool is_branch(const struct sass_code *code, struct sass_place *p)
+{
+	struct sass_insn insn = sass_code_at(code, p->at);
+	bool jumps = sass_opcode(insn) == SASS_OP_BRX;
+
+	p->why = jumps && !(is_distant(insn) && sass_field(insn, 12, 4) == SASS_PT) ? "a branch to what a register says, under a predicate" :
+										      NULL;
+	return jumps || sass_is_choice(insn);
 }
 
 bool sass_is_by_distance(struct sass_insn insn)

@@ -189,7 +189,7 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 {
 	bool store = (sass_opcode(insn) & 0x1ff) == 0x186 || (sass_opcode(insn) & 0x1ff) == 0x18e;
 	bool uniform = code->arch->sm == 75 && sass_field(insn, 91, 1);
-	bool shorter = code->arch->sm >= 100 && (sass_opcode(insn) == 0x9a8 || sass_opcode(insn) == 0x9a3);
+	bool shorter = code->arch->sm >= 100 && (sass_opcode(insn) == 0x9a8 || sass_opcode(insn) == 0x9a3 || sass_opcode(insn) == 0x98a || sass_opcode(insn) == 0x9a2);
 	int64_t copied = (int64_t)(insn.lo << 20) >> 52; /* of LDGSTS 12 bits, at 32 */
 	bool load = (sass_opcode(insn) & 0x1ff) == 0x183 || (sass_opcode(insn) & 0x1ff) == 0x184;
 	static const uint8_t shift[] = { 0, 2, 3, 4 };
@@ -207,7 +207,7 @@ static uint64_t address_of(const struct sass_code *code, struct sass_insn insn, 
 /* The low half of what it stores or combines. */
 static uint64_t value_of(struct sass_insn insn, const struct thread *t, uint32_t bytes)
 {
-	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 || operation == 0x18d ? 64 : 32, 8);
+	uint32_t operation = sass_opcode(insn) & 0x1ff, reg = sass_field(insn, operation == 0x1a9 || operation == 0x18d || operation == 0x18b ? 64 : 32, 8);
 	bool none = reads_variable(insn) || operation == 0x181 || operation == 0x1ae || operation == 0x180 || operation == 0x183 || operation == 0x184;
 	uint64_t value = none || reg == 255 ? 0 : t->r[reg] | (bytes > 4 ? (uint64_t)t->r[reg + 1] << 32 : 0);
 
@@ -343,7 +343,7 @@ static bool is_atomic(struct sass_insn insn)
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
 
 	return operation == 0x1a8 || operation == 0x1a9 || operation == 0x1a3 || operation == 0x18e || operation == 0x1a6 ||
-	       operation == 0x18c || operation == 0x18d;
+	       operation == 0x18c || operation == 0x18d || operation == 0x18a || operation == 0x18b || operation == 0x1a2;
 }
 
 /* The kernel's own: an atomic that gives something gives 1000 and 2000. */
@@ -363,7 +363,8 @@ static void carry_out(struct run *run, struct sass_insn own)
 static bool is_own(const struct sass_code *code, struct sass_insn own, uint32_t at, struct sass_insn insn, uint32_t i)
 {
 	uint32_t opcode = sass_opcode(own);
-	bool far = opcode == 0x947 || opcode == 0x547 || opcode == 0x945;
+	bool calls = opcode == 0x944 || opcode == 0x344 || opcode == 0x950;
+	bool far = opcode == 0x947 || opcode == 0x547 || opcode == 0x945 || opcode == 0x949 || calls;
 
 	if (far && sass_branch(code->arch, own) + (int64_t)at * 16 != sass_branch(code->arch, insn) + (int64_t)i * 16)
 		return false;
@@ -629,7 +630,7 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
-	bool atomic = is_atomic(insn) || operation == 0x18a || operation == 0x18b || operation == 0x1a2;
+	bool atomic = is_atomic(insn);
 
 	if (sass_field(insn, 12, 4) == 15)
 		return false;
