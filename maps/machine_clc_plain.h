@@ -34,10 +34,7 @@ GPUBPF_FN void gpubpf_fence_system(void)
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 #if defined(GPUBPF_CLOCK_TSC)
-	u32 low, high;
-
-	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	return (u64)high << 32 | low;
+	return __builtin_readcyclecounter(); /* no assembly, which newer PoCLs crash at */
 #elif defined(GPUBPF_CLOCK_KHR)
 	return clock_read_device();
 #else

@@ -26,7 +26,7 @@ enum gpubpf_image_kind {
 
 enum gpubpf_clock {
 	GPUBPF_CLOCK_NONE,
-	GPUBPF_CLOCK_TSC,          /* x86 time-stamp counter by inline assembly (PoCL) */
+	GPUBPF_CLOCK_TSC,          /* x86 time-stamp counter, by clang's built-in function (PoCL) */
 	GPUBPF_CLOCK_KHR,          /* cl_khr_kernel_clock */
 	GPUBPF_CLOCK_GLOBALTIMER,  /* NVIDIA %globaltimer, ns */
 	GPUBPF_CLOCK_REALTIME,     /* AMD s_memrealtime or s_sendmsg_rtn */

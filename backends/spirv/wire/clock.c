@@ -15,9 +15,7 @@ const char *gpubpf_cl_clock_source(enum gpubpf_clock clock)
 {
 	switch (clock) {
 	case GPUBPF_CLOCK_TSC:
-		return DECLARE "	uint low, high;\n"
-			       "	__asm__ volatile(\"rdtsc\" : \"=a\"(low), \"=d\"(high));\n"
-			       "	return (ulong)high << 32 | low;\n}\n";
+		return DECLARE "	return __builtin_readcyclecounter();\n}\n"; /* clang's: PoCL */
 	case GPUBPF_CLOCK_KHR:
 		return "#pragma OPENCL EXTENSION cl_khr_kernel_clock : enable\n" DECLARE
 		       "	return clock_read_device();\n}\n";
