@@ -64,7 +64,8 @@ static int add_backend(struct suite_run *run, const char *backend)
 static int find_devices(struct suite_run *run, const char *only)
 {
 	static const struct gpubpf_device_caps host = { .backend = HOST, .name = "interpreter",
-							.driver = "gpubpf " GPUBPF_VERSION };
+							.driver = "gpubpf " GPUBPF_VERSION, .warp_size = 32,
+							.max_threads_per_block = 1024 };
 	bool alone = only && !strcmp(only, HOST);
 	const char *name;
 	int err = alone || (!only && !run->device && !run->route) ? add_device(run, &host, 0) : 0;

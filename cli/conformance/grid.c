@@ -8,6 +8,7 @@
 #include "core/facts.h"
 
 #define THREADS 65536u           /* room in per-thread maps */
+#define BLOCKS 65535u            /* of MOST */
 #define PRINT_BYTES (1u << 20)
 #define RING_BYTES (1u << 16)
 
@@ -99,16 +100,46 @@ const char *grid_workload(const struct suite_case *c, char *buf, size_t size)
 	return grid_line(c, "workload", &(const char *){ NULL }, buf, size);
 }
 
-void grid_launch_of(const struct suite_case *c, struct grid_launch *launch)
+/* A number; or MOST, as many as the device takes, but of blocks no more than run in seconds; or WARP, its lanes. Behind a word +N or -N. */
+static uint32_t size_of(const char **text, uint32_t most, uint32_t warp)
+{
+	static const size_t length = sizeof("MOST") - 1;
+	uint32_t size = 0;
+	char *end;
+
+	if (!strncmp(*text, "MOST", length))
+		size = most;
+	else if (!strncmp(*text, "WARP", length))
+		size = warp;
+	end = (char *)*text + (size ? length : 0);
+	size += strtol(end, &end, 10);
+	*text = end + strspn(end, ", ");
+	return size ? size : 1;
+}
+
+void grid_launch_of(const struct suite_case *c, const struct gpubpf_device_caps *caps, struct grid_launch *launch)
 {
 	const char *at = NULL, *text;
 	char buf[128];
 
 	*launch = (struct grid_launch){ 3, { 1, 1, 1 }, { 1, 1, 1 } };
 	text = grid_line(c, "launch", &at, buf, sizeof(buf));
-	if (text)
-		sscanf(text, "%u,%u,%u %u,%u,%u", &launch->grid[0], &launch->grid[1], &launch->grid[2], &launch->block[0],
-		       &launch->block[1], &launch->block[2]);
+	for (int d = 0; text && d < 3; d++)
+		launch->grid[d] = size_of(&text, caps->max_blocks[d] && caps->max_blocks[d] < BLOCKS ? caps->max_blocks[d] : BLOCKS,
+					  caps->warp_size);
+	for (int d = 0; text && d < 3; d++)
+		launch->block[d] = size_of(&text, caps->max_threads_per_block, caps->warp_size);
+}
+
+uint64_t grid_threads(const struct suite_case *c, const struct gpubpf_device_caps *caps)
+{
+	uint64_t threads = 1;
+	struct grid_launch l;
+
+	grid_launch_of(c, caps, &l);
+	for (int d = 0; d < 3; d++)
+		threads *= (uint64_t)l.grid[d] * l.block[d];
+	return threads;
 }
 
 bool grid_is_refused(const struct suite_case *c)

@@ -104,7 +104,7 @@ static int launch(struct batch *b, uint32_t i)
 	char name[32];
 	int err;
 
-	grid_launch_of(&b->r->run->suite.cases[b->grid.cases[i]], &l);
+	grid_launch_of(&b->r->run->suite.cases[b->grid.cases[i]], d->ops->caps(d->device), &l);
 	launch.dim = l.dim;
 	for (int dim = 0; dim < 3; dim++) {
 		launch.block[dim] = l.block[dim];
@@ -136,7 +136,7 @@ static int run_batch(struct batch *b, uint32_t begin)
 		struct isolate_item *item = &b->r->isolate.items[begin + i];
 		struct suite_result result = { 0 };
 
-		grid_judge(&b->grid, i, b->arena, &result);
+		grid_judge(&b->grid, i, d->ops->caps(d->device), b->arena, &result);
 		item->value = result.state;
 		memcpy(item->expected, result.expected, sizeof(item->expected));
 		isolate_done(&b->r->isolate, begin + i, result.got);

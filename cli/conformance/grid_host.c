@@ -64,14 +64,15 @@ static int run_launch(struct grid *g, const struct grid_launch *l, void *arena, 
 	return err;
 }
 
-static int run_case(const struct suite_run *run, uint32_t index, struct suite_result *r, struct gpubpf_diag *diag)
+static int run_case(const struct suite_run *run, const struct suite_device *host, uint32_t index, struct suite_result *r,
+		    struct gpubpf_diag *diag)
 {
 	struct grid_launch launch;
 	void *arena = MAP_FAILED;
 	struct grid g;
 	int err = grid_load(&g, &run->suite, &index, 1, diag);
 
-	grid_launch_of(&run->suite.cases[index], &launch);
+	grid_launch_of(&run->suite.cases[index], &host->caps, &launch);
 	if (!err)
 		err = grid_layout(&g, 1, NULL, diag);
 	if (!err) {
@@ -83,18 +84,18 @@ static int run_case(const struct suite_run *run, uint32_t index, struct suite_re
 		err = run_launch(&g, &launch, arena, diag);
 	}
 	if (!err)
-		grid_judge(&g, 0, arena, r);
+		grid_judge(&g, 0, &host->caps, arena, r);
 	if (arena != MAP_FAILED)
 		munmap(arena, g.layout.size);
 	grid_finish(&g);
 	return err;
 }
 
-void grid_run_host(const struct suite_run *run, uint32_t index, struct suite_result *r)
+void grid_run_host(const struct suite_run *run, const struct suite_device *host, uint32_t index, struct suite_result *r)
 {
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	if (run_case(run, index, r, &diag) < 0)
+	if (run_case(run, host, index, r, &diag) < 0)
 		grid_refused(&run->suite.cases[index], &diag, r);
 }

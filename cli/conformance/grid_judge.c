@@ -109,10 +109,11 @@ static uint64_t prints(const struct judging *j, const char *text, char *other, s
 	return c.n;
 }
 
-void grid_judge(const struct grid *g, uint32_t i, void *arena, struct suite_result *r)
+void grid_judge(const struct grid *g, uint32_t i, const struct gpubpf_device_caps *caps, void *arena, struct suite_result *r)
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
-	struct in_arena in = { { &g->suite->cases[g->cases[i]], r, &left }, g, i, arena };
+	const struct suite_case *c = &g->suite->cases[g->cases[i]];
+	struct in_arena in = { { c, r, &left, grid_threads(c, caps) }, g, i, arena };
 
 	suite_judge(&in.j);
 }

@@ -42,6 +42,15 @@ static bool add_check(void *arg, const void *key, const void *value)
 	return true;
 }
 
+/* A number, or the launch's threads, or so many times those: N*THREADS. */
+static uint64_t number_of(const struct judging *j, const char *text)
+{
+	char *end;
+	uint64_t n = strtoull(text, &end, 0);
+
+	return !strcmp(end, "THREADS") ? j->threads : !strcmp(end, "*THREADS") ? n * j->threads : n;
+}
+
 /* CHECK() of case.h: none failed, and as many held as there should be. */
 static bool judge_checks(const struct judging *j, const char *want)
 {
@@ -51,7 +60,7 @@ static bool judge_checks(const struct judging *j, const char *want)
 	if (!find_map(j, "conformance_failed", &failed) || !find_map(j, "conformance_checks", &checks))
 		return false;
 	j->left->walk(j, checks, add_check, n);
-	if (!n[0] && n[1] == strtoull(want, NULL, 0))
+	if (!n[0] && n[1] == number_of(j, want))
 		return true;
 	fail(j, want, "%llu checks held, %llu failed", (unsigned long long)n[1], (unsigned long long)n[0]);
 	j->left->walk(j, failed, tell_check, (void *)j);
@@ -92,6 +101,8 @@ static bool judge_map(const struct judging *j, const char *want)
 	if (!find_map(j, name, &w.map))
 		return false;
 	w.key = key;
+	if (strstr(value, "THREADS"))
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)number_of(j, value));
 	j->left->walk(j, w.map, match_entry, &w);
 	if (!strcmp(w.is_there ? w.found : "-", value))
 		return true;
@@ -109,16 +120,15 @@ static bool judge_number(const struct judging *j, const char *want,
 			 uint64_t (*of)(const struct judging *j, const struct gpubpf_map *map))
 {
 	const struct gpubpf_map *map;
-	unsigned long long n;
-	char name[64];
+	char name[64], number[32];
 	uint64_t got;
 
-	if (sscanf(want, "%63s %llu", name, &n) != 2)
+	if (sscanf(want, "%63s %31s", name, number) != 2)
 		return fail(j, want, "a line that is not: WORD NAME N");
 	if (!find_map(j, name, &map))
 		return false;
 	got = of(j, map);
-	return got == n || fail(j, want, "%llu", (unsigned long long)got);
+	return got == number_of(j, number) || fail(j, want, "%llu", (unsigned long long)got);
 }
 
 static uint64_t entries_of(const struct judging *j, const struct gpubpf_map *map)

@@ -24,6 +24,7 @@ struct judging {
 	const struct suite_case *c;
 	struct suite_result *r;
 	const struct judge_ops *left;
+	uint64_t threads;        /* of the launch: THREADS in a line */
 };
 
 void suite_judge(struct judging *j);

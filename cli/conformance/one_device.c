@@ -140,7 +140,7 @@ static void run_grids(const struct suite_run *run, struct suite_device *device, 
 		} else if (run->route || grid_workload(c, name, sizeof(name))) {
 			run_probe(run, device, cases[i], r);
 		} else if (conformance_is_host(device->caps.backend) || grid_is_refused(c)) {
-			grid_run_host(run, cases[i], r);
+			grid_run_host(run, device, cases[i], r);
 		} else {
 			run_these[nrun++] = cases[i];
 		}

@@ -128,12 +128,19 @@ static const char *kernel_of(const struct suite_case *c, char *buf, size_t size)
 	return name ? name : "plain";
 }
 
+/* an application: its image, and the size of sub-groups that its kernel asks for; 0: none */
+struct application {
+	const char *image;
+	enum gpubpf_image_kind kind;
+	uint32_t sub_group;
+};
+
 static int spawn_workload(const struct probed *p, const struct suite_run *run, const struct suite_device *d,
-			  const char *image, enum gpubpf_image_kind kind, pid_t *pid)
+			  const struct application *app, pid_t *pid)
 {
-	char path[4096], index[16], number[16], kernel[64], grid[64], block[64];
-	const char *argv[] = { path, d->caps.backend, run->device ? run->device : "-", index, number, image,
-			       kernel_of(p->j.c, kernel, sizeof(kernel)), grid, block, NULL };
+	char path[4096], index[16], number[16], kernel[64], grid[64], block[64], sub_group[16];
+	const char *argv[] = { path, d->caps.backend, run->device ? run->device : "-", index, number, app->image,
+			       kernel_of(p->j.c, kernel, sizeof(kernel)), grid, block, sub_group, NULL };
 	struct grid_launch l;
 	char **env;
 	int err = gpubpf_worker_find("gpubpf-workload", path, sizeof(path));
@@ -142,9 +149,10 @@ static int spawn_workload(const struct probed *p, const struct suite_run *run, c
 		err = gpubpf_session__environ(p->s, environ, &env);
 	if (err < 0)
 		return err;
-	grid_launch_of(p->j.c, &l);
+	grid_launch_of(p->j.c, &d->caps, &l);
+	snprintf(sub_group, sizeof(sub_group), "%u", app->sub_group);
 	snprintf(index, sizeof(index), "%u", d->index);
-	snprintf(number, sizeof(number), "%d", kind);
+	snprintf(number, sizeof(number), "%d", app->kind);
 	snprintf(grid, sizeof(grid), "%u,%u,%u", l.grid[0], l.grid[1], l.grid[2]);
 	snprintf(block, sizeof(block), "%u,%u,%u", l.block[0], l.block[1], l.block[2]);
 	err = posix_spawn(pid, path, NULL, NULL, (char *const *)argv, env);
@@ -210,8 +218,7 @@ static int attach(const struct probed *p)
 	return 0;
 }
 
-static void run_session(struct probed *p, const struct suite_run *run, const struct suite_device *d, const char *image,
-			enum gpubpf_image_kind kind)
+static void run_session(struct probed *p, const struct suite_run *run, const struct suite_device *d, const struct application *app)
 {
 	struct suite_result *r = p->j.r;
 	char text[400];
@@ -228,7 +235,7 @@ static void run_session(struct probed *p, const struct suite_run *run, const str
 	if (!err)
 		err = gpubpf_session__start(p->s);
 	if (!err)
-		err = spawn_workload(p, run, d, image, kind, &pid);
+		err = spawn_workload(p, run, d, app, &pid);
 	if (err < 0) {
 		tell(r, gpubpf_session__error(p->s)[0] ? gpubpf_session__error(p->s) : strerror(-err));
 		return;
@@ -243,21 +250,22 @@ static void run_session(struct probed *p, const struct suite_run *run, const str
 		suite_judge(&p->j);
 }
 
-static void run_form(const struct suite_run *run, const struct suite_device *device, uint32_t index, const char *image,
-		     enum gpubpf_image_kind kind, struct suite_result *r)
+static void run_form(const struct suite_run *run, const struct suite_device *device, uint32_t index, const struct application *app,
+		     struct suite_result *r)
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
-	struct probed p = { .j = { &run->suite.cases[index], r, &left } };
+	const struct suite_case *c = &run->suite.cases[index];
+	struct probed p = { .j = { c, r, &left, grid_threads(c, &device->caps) } };
 	char name[64];
 	struct gpubpf_session_opts opts = {
 		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = device->caps.backend, .ctx = &p, .event = on_event,
 		.print = on_print, .route = run->route ? run->route->name : NULL,
-		.no_attach = !grid_workload(&run->suite.cases[index], name, sizeof(name)),
+		.no_attach = !grid_workload(c, name, sizeof(name)),
 	};
 
 	p.s = gpubpf_session__new(&opts);
 	if (p.s)
-		run_session(&p, run, device, image, kind);
+		run_session(&p, run, device, app);
 	else
 		tell(r, strerror(errno));
 	gpubpf_session__free(p.s);
@@ -271,11 +279,13 @@ static const struct form {
 	bool machine;
 	bool names;              /* of parameters are in it: not where clang compiled it */
 	bool masks;              /* a branch says which lanes of the warp come to it and take it */
+	bool lines;              /* of the source are told */
+	bool constants;          /* a kernel has some, in memory of their own */
 } forms[] = {
-	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true },
-	{ GPUBPF_IMAGE_SPIRV, "spv" },
+	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true, .lines = true, .constants = true },
+	{ GPUBPF_IMAGE_SPIRV, "spv", .constants = true },
 	{ GPUBPF_IMAGE_PTX, "ptx", .masks = true },
-	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true, .masks = true },
+	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true, .masks = true, .lines = true },
 	{ GPUBPF_IMAGE_CUBIN, "cubin", .machine = true },
 };
 
@@ -308,18 +318,25 @@ static bool takes_place(const struct suite_run *run, const struct gpubpf_device_
 	return false;
 }
 
-/* Of what a case needs: ALLOCATIONS, names, masks, gpu/PLACE. */
+/* Of what a case needs: ALLOCATIONS, names, masks, lines, constants, gpu/PLACE. */
 static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form, const char *what,
 		char why[GPUBPF_WHY_NOT])
 {
+	const struct {
+		const char *name;
+		bool has;
+	} known[] = {
+		{ "names", form->names }, { "masks", form->masks }, { "lines", form->lines }, { "constants", form->constants },
+		{ "ALLOCATIONS", caps->bits & GPUBPF_CAP_ALLOCATIONS },
+	};
+
 	if (!strncmp(what, "gpu/", 4))
 		return takes_place(run, caps, form, what + 4, why);
 	snprintf(why, GPUBPF_WHY_NOT, "the device, or the form in which it is given kernels, lacks %.64s", what);
-	if (!strcmp(what, "names"))
-		return form->names;
-	if (!strcmp(what, "masks"))
-		return form->masks;
-	return !strcmp(what, "ALLOCATIONS") && caps->bits & GPUBPF_CAP_ALLOCATIONS;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(what, known[i].name))
+			return known[i].has;
+	return false;
 }
 
 /* A case is skipped where something is not there that it needs. */
@@ -336,6 +353,28 @@ static bool lacks(const struct suite_run *run, const struct suite_case *c, const
 	return false;
 }
 
+/* In each size of sub-groups that the device has, where the case asks for them and the form can; else once, as it is. */
+static void run_sizes(const struct suite_run *run, const struct suite_device *device, uint32_t index, const char *image,
+		      const struct form *form, struct suite_result *r)
+{
+	char line[8], text[sizeof(r->got)];
+	bool asks = form->kind == GPUBPF_IMAGE_OPENCL_C &&
+		    grid_line(&run->suite.cases[index], "sub-groups", &(const char *){ NULL }, line, sizeof(line));
+	uint32_t left = asks ? device->caps.sub_groups : 0;
+
+	do {
+		struct application app = { image, form->kind, left & -left };
+
+		r->state = SUITE_FAILED;
+		run_form(run, device, index, &app, r);
+		if (r->state != SUITE_PASSED && app.sub_group) {
+			snprintf(text, sizeof(text), "%s", r->got);
+			snprintf(r->got, sizeof(r->got), "sub-groups of %u: %.360s", app.sub_group, text);
+		}
+		left &= left - 1;
+	} while (left && r->state == SUITE_PASSED);
+}
+
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
 	char path[sizeof(run->suite.folder) + 64], text[400], lacking[GPUBPF_WHY_NOT] = "";
@@ -348,8 +387,7 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 		    lacks(run, &run->suite.cases[index], &device->caps, &forms[i], lacking))
 			continue;
 		taken++;
-		r->state = SUITE_FAILED;
-		run_form(run, device, index, path, forms[i].kind, r);
+		run_sizes(run, device, index, path, &forms[i], r);
 		if (r->state == SUITE_PASSED)
 			continue;
 		snprintf(text, sizeof(text), "%.380s", r->got);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z: the application of the suite's probes. It launches
+ * gpubpf-workload BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE: the application of the suite's probes. It launches
  * a kernel of IMAGE (tests/conformance/workload.cl) on a device, in so many blocks of so many threads, and knows nothing of
- * probes. DEVICE "-": any. Exit status 0 if the kernel left what it should.
+ * probes. DEVICE "-": any; SIZE: of the sub-groups that a kernel in OpenCL C asks for, 0: none. Exit status 0 if the kernel left what it should.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 	    ops->arena_push(device, 0, words, bytes) < 0 || gpubpf_arena_wait(ops, device) < 0)
 		return fail("memory", why.text);
 	if (kind == GPUBPF_IMAGE_OPENCL_C)
-		snprintf(options, sizeof(options), "-DONLY_%s", argv[6]);
+		snprintf(options, sizeof(options), "-DONLY_%s -DSUB_GROUP=%s", argv[6], argv[9]);
 	if (ops->module_load(device, kind, image, size, options, &module, &why) < 0 ||
 	    ops->kernel_get(module, argv[6], &kernel, &why) < 0)
 		return fail(argv[6], why.text);
@@ -114,7 +114,7 @@ static int run(const struct gpubpf_device_ops *ops, struct gpubpf_device *device
 
 int main(int argc, char **argv)
 {
-	const struct gpubpf_device_ops *ops = argc == 9 ? gpubpf_device_find(argv[1]) : NULL;
+	const struct gpubpf_device_ops *ops = argc == 10 ? gpubpf_device_find(argv[1]) : NULL;
 	struct gpubpf_device_open how = { 0 };
 	struct gpubpf_device *device;
 	struct gpubpf_why why = { "" };
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 
 	if (!ops || sscanf(argv[7], "%u,%u,%u", &l.grid[0], &l.grid[1], &l.grid[2]) != 3 ||
 	    sscanf(argv[8], "%u,%u,%u", &l.block[0], &l.block[1], &l.block[2]) != 3)
-		return fail("usage", "BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z");
+		return fail("usage", "BACKEND DEVICE INDEX KIND IMAGE KERNEL X,Y,Z X,Y,Z SIZE");
 	how.name = strcmp(argv[2], "-") ? argv[2] : NULL;
 	how.index = (uint32_t)strtoul(argv[3], NULL, 0);
 	if (ops->open(&how, &device, &why) < 0)

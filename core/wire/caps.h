@@ -72,6 +72,8 @@ struct gpubpf_device_caps {
 	uint32_t opencl_c_version; /* 120, 300 */
 	uint32_t address_bits;
 	uint32_t max_threads_per_block;
+	uint32_t max_blocks[3];    /* of a launch; 0: the runtime names no limit */
+	uint32_t sub_groups;       /* the sizes that a kernel may ask for, powers of 2, or-ed */
 	uint64_t memory;           /* bytes of device memory */
 	uint64_t max_alloc;        /* largest single allocation */
 	uint32_t ordinal;          /* helper 512 */

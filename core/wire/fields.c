@@ -63,6 +63,9 @@ void gpubpf_codec_caps(struct gpubpf_codec *c, struct gpubpf_device_caps *caps)
 	gpubpf_codec_u32(c, &caps->opencl_c_version);
 	gpubpf_codec_u32(c, &caps->address_bits);
 	gpubpf_codec_u32(c, &caps->max_threads_per_block);
+	for (int d = 0; d < 3; d++)
+		gpubpf_codec_u32(c, &caps->max_blocks[d]);
+	gpubpf_codec_u32(c, &caps->sub_groups);
 	gpubpf_codec_u64(c, &caps->memory);
 	gpubpf_codec_u64(c, &caps->max_alloc);
 	gpubpf_codec_u32(c, &caps->ordinal);

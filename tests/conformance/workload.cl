@@ -197,6 +197,37 @@ kernel void named(PARAMETERS)
 }
 #endif
 
+#if defined(ONLY_sized) || defined(ALL)
+/* Sub-groups of a size that the launch chose, where there is one; lanes part, and some leave early. */
+#if defined(SUB_GROUP) && SUB_GROUP > 0
+__attribute__((intel_reqd_sub_group_size(SUB_GROUP)))
+#endif
+kernel void sized(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = 3 * n;
+	if (n % 3 == 0) {
+		to[n] += 1;
+		return;
+	}
+	for (uint k = 0; k < n % 5; k++)
+		to[n] += 2;
+	to[n] += 1 - 2 * (n % 5);
+}
+#endif
+
+#if defined(ONLY_consts) || (defined(ALL) && !defined(__NVPTX__))
+constant uint thrice_of[8] = { 0, 3, 6, 9, 12, 15, 18, 21 };
+
+kernel void consts(PARAMETERS)
+{
+	uint n = LINEAR;
+
+	to[n] = 3 * (n & ~7u) + thrice_of[n & 7] + 1;
+}
+#endif
+
 #if defined(ONLY_keeps) || defined(ALL)
 /* A word of the thread's own, which compilers may not leave out. */
 kernel void keeps(PARAMETERS)
@@ -206,5 +237,16 @@ kernel void keeps(PARAMETERS)
 
 	mine[n & 3] = 3 * n;
 	to[n] = mine[n & 3] + 1;
+}
+#endif
+
+#if defined(ONLY_lines) || defined(ALL)
+/* A line of its own, by a name that no build changes; at the end, since all that follows has another. */
+kernel void lines(PARAMETERS)
+{
+	uint n = LINEAR;
+
+#line 1000 "lines.cl"
+	to[n] = 3 * n + 1;
 }
 #endif

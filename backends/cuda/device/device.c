@@ -81,6 +81,9 @@ static void fill_caps(struct gpubpf_device *device, int ordinal)
 	caps->warp_size = 32;
 	caps->address_bits = 64;
 	caps->max_threads_per_block = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	for (int d = 0; d < 3; d++)
+		caps->max_blocks[d] = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + d);
+	caps->sub_groups = caps->warp_size;
 	caps->memory = caps->max_alloc = memory;
 	caps->ordinal = ordinal;
 }

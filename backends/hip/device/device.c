@@ -67,6 +67,9 @@ static hipError_t fill_caps(struct gpubpf_device *d)
 	caps->warp_size = p.warp_size;
 	caps->address_bits = 64;
 	caps->max_threads_per_block = p.max_threads_per_block;
+	for (int i = 0; i < 3; i++)
+		caps->max_blocks[i] = p.max_grid[i];
+	caps->sub_groups = caps->warp_size;
 	caps->memory = caps->max_alloc = p.memory;
 	caps->ordinal = d->ordinal;
 	return 0;

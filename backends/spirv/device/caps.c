@@ -229,6 +229,19 @@ static void choose_clock(struct gpubpf_device *d, const char *extensions, bool c
 	}
 }
 
+/* The sizes that a kernel may ask for, or-ed: what is no power of 2 is none. */
+static void ask_sub_groups(struct gpubpf_device *d, const char *extensions)
+{
+	size_t sizes[16] = { 0 };
+
+	if (!extension(extensions, "cl_intel_required_subgroup_size"))
+		return;
+	info(d, CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizes, sizeof(sizes));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (!(sizes[i] & (sizes[i] - 1)))
+			d->caps.sub_groups |= sizes[i];
+}
+
 void ocl_caps_fill(struct gpubpf_device *d)
 {
 	char extensions[8192];
@@ -245,6 +258,7 @@ void ocl_caps_fill(struct gpubpf_device *d)
 		d->caps.bits |= GPUBPF_CAP_LINK;
 	cpu = type & CL_DEVICE_TYPE_CPU;
 	atom = extension(extensions, "cl_khr_int64_base_atomics");
+	ask_sub_groups(d, extensions);
 	choose_clock(d, extensions, cpu);
 	d->clock_source = gpubpf_cl_clock_source(d->caps.clock);
 	try_features(d, atom, cpu || unified);

@@ -253,6 +253,11 @@ static void fill_caps(struct gpubpf_device *d)
 	caps->spirv_version = ZE_MAJOR_VERSION(spirv) << 16 | ZE_MINOR_VERSION(spirv) << 8;
 	caps->address_bits = 64;
 	caps->max_threads_per_block = compute.maxTotalGroupSize;
+	caps->max_blocks[0] = compute.maxGroupCountX;
+	caps->max_blocks[1] = compute.maxGroupCountY;
+	caps->max_blocks[2] = compute.maxGroupCountZ;
+	for (uint32_t i = 0; i < compute.numSubGroupSizes && i < ZE_SUBGROUPSIZE_COUNT; i++)
+		caps->sub_groups |= compute.subGroupSizes[i];
 	caps->memory = memory_of(d);
 	caps->max_alloc = p.maxMemAllocSize;
 	choose_arena(d, p.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED || p.type == ZE_DEVICE_TYPE_CPU);

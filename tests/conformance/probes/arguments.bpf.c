@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments of each type, with their signs and widths; a struct by value; one past the sixth. */
+/* Arguments of each type, with their signs and widths; a struct by value; one past the sixth; what an argument has not. */
 #include "../case.h"
 
 EXPECT("workload plain");
 EXPECT("launch 2,1,1 16,1,1");
-EXPECT("checks 320");
+EXPECT("checks 448");
 
 SEC("gpu/entry/plain")
 int arguments(struct gpubpf_ctx *ctx)
@@ -21,8 +21,11 @@ int arguments(struct gpubpf_ctx *ctx)
 	CHECK(ctx->arg[4], -10000000000);
 	CHECK(ctx->arg[5], 0x3f200000);
 	CHECK(ctx->arg[7], 4000000000);
-	bpf_gpu_read_arg(ctx, 6, 0, &pair, sizeof(pair));
+	CHECK(bpf_gpu_read_arg(ctx, 6, 0, &pair, sizeof(pair)), 0);
 	CHECK(pair.x, 11);
 	CHECK(pair.y, 22);
+	CHECK(bpf_gpu_read_arg(ctx, 6, 4, &pair.x, sizeof(pair.x)), 0);
+	CHECK(pair.x, 22);
+	CHECK(bpf_gpu_read_arg(ctx, 6, 4, &pair, sizeof(pair)), -22);
 	return 0;
 }

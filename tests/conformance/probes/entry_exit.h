@@ -2,11 +2,15 @@
 /* Entry and exit of a KERNEL: each thread passes both once, in this order, and the kernel's results stay. */
 #include "../case.h"
 
+#ifndef LAUNCH
+#define LAUNCH "5,1,1 64,1,1"
+#endif
+
 EXPECT("workload " KERNEL);
-EXPECT("launch 5,1,1 64,1,1");
-EXPECT("map threads[1] 320");
-EXPECT("map threads[2] 320");
-EXPECT("checks 320");
+EXPECT("launch " LAUNCH);
+EXPECT("map threads[1] THREADS");
+EXPECT("map threads[2] THREADS");
+EXPECT("checks THREADS");
 
 GPUBPF_ARRAY(threads, __u64, 3);
 GPUBPF_PER_THREAD(place, __u64);
