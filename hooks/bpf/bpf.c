@@ -13,6 +13,11 @@ static long (*const commands[])(struct call *c) = {
 #include "commands.def"
 };
 
+bool bpf_waits(int cmd)
+{
+	return cmd < 0 || (size_t)cmd >= sizeof(commands) / sizeof(commands[0]) || commands[cmd] == pass || commands[cmd] == prog_test_run;
+}
+
 bool bpf_gives_descriptor(int cmd)
 {
 	static const uint64_t those = 1ull << BPF_MAP_CREATE | 1ull << BPF_PROG_LOAD | 1ull << BPF_OBJ_GET |

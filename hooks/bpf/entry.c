@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -36,6 +38,31 @@ static long told_quietly(long ret, int before)
 	return told(ret);
 }
 
+/* Calls of the kernel may be made from handlers of signals, and what we do of them allocates: none comes meanwhile. */
+static void hush(sigset_t *before)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static void listen_again(const sigset_t *before)
+{
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static long our_call(long nr, const long arg[6])
+{
+	sigset_t before;
+	long ret;
+
+	hush(&before);
+	ret = nr == SYS_bpf ? bpf_call((int)arg[0], (uint64_t)arg[1], (unsigned int)arg[2]) : perf_event_open_call(arg);
+	listen_again(&before);
+	return ret;
+}
+
 /* A caller may pass fewer than six arguments: the rest is then whatever the registers hold, as with libc's own. */
 EXPORT long syscall(long nr, ...)
 {
@@ -47,23 +74,30 @@ EXPORT long syscall(long nr, ...)
 	for (int i = 0; i < 6; i++)
 		arg[i] = va_arg(ap, long);
 	va_end(ap);
-	if (nr == SYS_bpf && have_session())
+	if (nr == SYS_bpf && have_session() && bpf_waits((int)arg[0]))
 		return told_quietly(bpf_call((int)arg[0], (uint64_t)arg[1], (unsigned int)arg[2]), before);
-	if (nr == SYS_perf_event_open && have_session())
-		return told_quietly(perf_event_open_call(arg), before);
+	if ((nr == SYS_bpf || nr == SYS_perf_event_open) && have_session())
+		return told_quietly(our_call(nr, arg), before);
 	return told(kernel_call(nr, arg));
 }
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	int before = errno, result;
+	sigset_t signals;
+	bool ours = false;
 	va_list ap;
 	long arg;
 
 	va_start(ap, request);
 	arg = va_arg(ap, long);
 	va_end(ap);
-	if (perf_ioctl(fd, request, arg, &result))
+	if (is_perf_request(request)) {
+		hush(&signals);
+		ours = perf_ioctl(fd, request, arg, &result);
+		listen_again(&signals);
+	}
+	if (ours)
 		return (int)told_quietly(result, before);
 	return (int)told(kernel_call(SYS_ioctl, (const long[6]){ fd, (long)request, arg }));
 }
@@ -71,9 +105,16 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 EXPORT void *mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
 {
 	const long arg[6] = { (long)at, (long)size, prot, flags, fd, offset };
+	sigset_t before;
+	bool ours = false;
 	long result;
 
-	if (have_session() && own_mmap(arg, &result))
+	if (fd >= 0 && have_session()) {
+		hush(&before);
+		ours = own_mmap(arg, &result);
+		listen_again(&before);
+	}
+	if (ours)
 		return (void *)told(result);
 	return (void *)told(kernel_call(SYS_mmap, arg));
 }

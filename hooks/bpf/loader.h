@@ -62,6 +62,7 @@ struct handle own_handle(int fd, enum gpubpf_bpf_kind kind);    /* this process'
 #include "commands.def"
 /* attr is the caller's address */
 long bpf_call(int cmd, uint64_t attr, unsigned int size);
+bool bpf_waits(int cmd);            /* does it do nothing but hand on, what may take long? */
 bool bpf_gives_descriptor(int cmd); /* is a result of the command, 0 or more, one? */
 /* The caller's attribute, changed there. 0 or -EFAULT. */
 #define GIVE_BACK(c, field, value) give_back(c, offsetof(union bpf_attr, field), &(__typeof__((c)->attr.field)){ value }, \
@@ -103,6 +104,7 @@ int64_t btf_copied(int fd, int *own);
 
 /* perf.c */
 long perf_event_open_call(const long arg[6]);
+bool is_perf_request(unsigned long request);
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
 
 /* uprobe.c: one of the kernel's was opened; and it becomes ours, for the kernel that its function names: 0 or -errno. */

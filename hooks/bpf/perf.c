@@ -136,11 +136,16 @@ static int set_program(uint32_t perf, int fd)
 	return err;
 }
 
+bool is_perf_request(unsigned long request)
+{
+	return request == PERF_EVENT_IOC_SET_BPF || request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE;
+}
+
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result)
 {
 	uint32_t perf;
 
-	if (request != PERF_EVENT_IOC_SET_BPF && request != PERF_EVENT_IOC_ENABLE && request != PERF_EVENT_IOC_DISABLE)
+	if (!is_perf_request(request))
 		return false;
 	if (request == PERF_EVENT_IOC_SET_BPF && handle_of((int)arg, GPUBPF_BPF_PROG).id && !handle_of(fd, GPUBPF_BPF_PERF).id) {
 		*result = uprobe_taken(fd);
