@@ -151,6 +151,8 @@ void gpubpf_bpf_wake(struct gpubpf_session *s);
 /* pin.c: the folder of a session, and what is left of it at that socket. */
 int gpubpf_pins_open(const struct gpubpf_session *s);
 void gpubpf_pins_remove(const char *session);
+/* One of GPUBPF_QUERY_PIN and UNPIN: the word is the pin's path. 0, or -errno with the reason in s->error. */
+int gpubpf_pin_query(struct gpubpf_session *s, uint32_t what, const char *map, char *const *words, uint32_t nwords);
 /* what is pinned is called; pins whose files are gone go */
 void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id));
 void sys_pins_finish(struct gpubpf_bpf *bpf);

@@ -106,23 +106,92 @@ int sys_pin(struct sys_call *c)
 	return can_be_pinned(o) ? add_pin(c->s, o->id, path) : -EINVAL;
 }
 
+/* That of a file; NULL: it is none of ours. */
+static struct sys_pin *pin_of(struct gpubpf_bpf *bpf, dev_t device, ino_t inode)
+{
+	for (uint32_t i = 0; bpf && i < bpf->npins; i++) {
+		struct stat st;
+
+		if (!fstat(bpf->pins[i].fd, &st) && st.st_dev == device && st.st_ino == inode)
+			return &bpf->pins[i];
+	}
+	return NULL;
+}
+
 int sys_pinned(struct sys_call *c)
 {
 	uint64_t device = gpubpf_get_u64(c->r), inode = gpubpf_get_u64(c->r);
-	struct gpubpf_bpf *bpf = c->s->bpf;
+	const struct sys_pin *pin = c->r->failed ? NULL : pin_of(c->s->bpf, device, inode);
+	struct sys_object *o = pin ? sys_object_find(c->s, pin->id) : NULL;
 
 	if (c->r->failed)
 		return -EPROTO;
-	for (uint32_t i = 0; bpf && i < bpf->npins; i++) {
-		struct sys_object *o = sys_object_find(c->s, bpf->pins[i].id);
-		struct stat st;
+	if (!o)
+		return -EACCES; /* as of a file that is none of a BPF file system */
+	c->fd = sys_object_handle(o);
+	return c->fd < 0 ? c->fd : 0;
+}
 
-		if (!o || fstat(bpf->pins[i].fd, &st) < 0 || st.st_dev != device || st.st_ino != inode)
-			continue;
-		c->fd = sys_object_handle(o);
-		return c->fd < 0 ? c->fd : 0;
+/* The loader's map of that name. */
+static int map_named(struct gpubpf_session *s, const char *name, uint32_t *id)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->bpf->n; i++)
+		if (s->bpf->objects[i]->kind == GPUBPF_BPF_MAP && !strcmp(s->bpf->objects[i]->map.def.name, name)) {
+			*id = s->bpf->objects[i]->id;
+			n++;
+		}
+	if (n == 1)
+		return 0;
+	if (n)
+		return gpubpf_session_fail(s, -EINVAL, "%u maps of loaders are called %s; bpftool map pin id takes one by its number", n, name);
+	return gpubpf_session_fail(s, -ENOENT, "no loader of the session has a map %s; gpubpf map show lists all maps", name);
+}
+
+static int unpin(struct gpubpf_session *s, const char *path)
+{
+	const char *name;
+	int dir = open_folder(s, path, &name), err;
+	struct stat st;
+
+	if (dir < 0)
+		return dir;
+	err = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	if (!err && !pin_of(s->bpf, st.st_dev, st.st_ino))
+		err = -EINVAL;
+	if (!err && unlinkat(dir, name, 0) < 0)
+		err = -errno;
+	close(dir);
+	return err;
+}
+
+static const char *why_not(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return "pins are in the session's own folder and in folders below it alone (GPUBPF_PIN of loaders); a name without a slash is there";
+	case -EINVAL:
+		return "it is no pin";
 	}
-	return -EACCES; /* as of a file that is none of a BPF file system */
+	return strerror(-err);
+}
+
+int gpubpf_pin_query(struct gpubpf_session *s, uint32_t what, const char *map, char *const *words, uint32_t nwords)
+{
+	uint32_t id = 0;
+	int err;
+
+	if (nwords != 1)
+		return gpubpf_session_fail(s, -EINVAL, "one path");
+	if (!s->bpf)
+		return gpubpf_session_fail(s, -EOPNOTSUPP, "no loader is in the session, and none but loaders (gpubpf bpf) can open a pin; its "
+					   "maps are there until it ends");
+	err = what == GPUBPF_QUERY_PIN ? map_named(s, map, &id) : 0;
+	if (err < 0)
+		return err;
+	err = what == GPUBPF_QUERY_PIN ? add_pin(s, id, words[0]) : unpin(s, words[0]);
+	return err ? gpubpf_session_fail(s, err, "%s: %s", words[0], why_not(err)) : 0;
 }
 
 void sys_pins_sweep(struct gpubpf_session *s, void (*has)(struct gpubpf_session *s, uint32_t id))

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/bpf/bpf.h"
 #include "core/wire/name.h"
 
 #define MIRROR_WAIT_NS 1000000000ull
@@ -52,6 +53,8 @@ static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE 
 {
 	uint32_t what = peer->query.what, flags = peer->query.flags;
 
+	if (what >= GPUBPF_QUERY_PIN)
+		return gpubpf_pin_query(s, what, peer->query.map, peer->query.words, peer->query.nwords);
 	if (what >= GPUBPF_QUERY_LOOKUP)
 		return gpubpf_keyed_query(s, what, flags, peer->query.map, peer->query.words, peer->query.nwords, out);
 	if (what >= GPUBPF_QUERY_PEEK)
@@ -196,7 +199,7 @@ static bool at_once(uint32_t what)
 	static const bool yes[GPUBPF_NQUERIES] = {
 		[GPUBPF_QUERY_LINKS] = true, [GPUBPF_QUERY_ATTACH] = true, [GPUBPF_QUERY_DETACH] = true,
 		[GPUBPF_QUERY_PUSH] = true, [GPUBPF_QUERY_POP] = true, [GPUBPF_QUERY_UPDATE] = true,
-		[GPUBPF_QUERY_DELETE] = true,
+		[GPUBPF_QUERY_DELETE] = true, [GPUBPF_QUERY_PIN] = true, [GPUBPF_QUERY_UNPIN] = true,
 	};
 
 	return what < GPUBPF_NQUERIES && yes[what];

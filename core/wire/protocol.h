@@ -133,6 +133,8 @@ enum gpubpf_query {
 	GPUBPF_QUERY_UPDATE = 11,    /* nothing is written, as of the next one */
 	GPUBPF_QUERY_DELETE = 12,
 	GPUBPF_QUERY_NEXT = 13,      /* the key behind that one, or the first */
+	GPUBPF_QUERY_PIN = 14,       /* the map of a loader at a path of its pins: str map, u32 1, str whole path; nothing is written */
+	GPUBPF_QUERY_UNPIN = 15,     /* str "", u32 1, str whole path; nothing is written */
 	GPUBPF_NQUERIES,
 };
 enum gpubpf_query_flags {

@@ -69,6 +69,10 @@ if command -v bpftool > /dev/null; then
 		bpftool map create "\$GPUBPF_PIN/new" type hash key 4 value 4 entries 4 name made
 		bpftool map update pinned "\$GPUBPF_PIN/new" key 1 0 0 0 value 6 0 0 0; bpftool map dump pinned "\$GPUBPF_PIN/new"
 		echo "pins are in \$GPUBPF_PIN"
+		"$GPUBPF" map pin counts own && "$GPUBPF" map pin counts "\$GPUBPF_PIN/below/own" && bpftool map show pinned "\$GPUBPF_PIN/below/own" | sed 's/^/own: /'
+		"$GPUBPF" map unpin own && "$GPUBPF" map unpin "\$GPUBPF_PIN/below/own" && ls "\$GPUBPF_PIN/own" "\$GPUBPF_PIN/below/own" 2>&1
+		"$GPUBPF" map pin none own 2>&1; "$GPUBPF" map pin counts p 2>&1; "$GPUBPF" map pin counts /tmp/own 2>&1
+		touch "\$GPUBPF_PIN/file"; "$GPUBPF" map unpin file 2>&1; "$GPUBPF" map unpin gone 2>&1
 		echo > "$T/end"; wait; bpftool map lookup pinned "\$GPUBPF_PIN/below/m" key 2 0 0 0; bpftool prog show pinned "\$GPUBPF_PIN/p"
 		rm -r "\$GPUBPF_PIN/below" "\$GPUBPF_PIN/new" "\$GPUBPF_PIN/p"
 		for _ in \$(seq 600); do left=\$(bpftool map list | grep -c '^1073.* \(counts\|made\) '); [ \$left -gt 0 ] || break; sleep 0.1; done; echo \$left
@@ -81,6 +85,10 @@ if command -v bpftool > /dev/null; then
 	prints '^03 00 00 00' "walks"; prints 'r1 = map\[id:1073' "and shows instructions"
 	prints '"value": 55' "pins: a map that is pinned is there when its loader has ended"; prints '^1073[0-9]*: kprobe  name cuda__enter .*' "and a program"
 	prints 'Error: .*File exists' "a name that is taken"; prints 'Error: .*Operation not permitted' "a place that is not ours"
+	prints '^own: 1073[0-9]*: array  name counts' "map pin: bpftool finds it"
+	[ "$(grep -c '/own.: No such file' "$T/out")" = 2 ]; ok $? "map unpin: it is gone"
+	prints 'no loader of the session has a map none' "pins that cannot be"; prints '/p: File exists' "are refused"
+	prints '/tmp/own: pins are in the session' "with the reason"; prints '/file: it is no pin' "by map unpin"; prints '/gone: No such file' "too"
 	prints '^key: 01 00 00 00  value: 06 00 00 00' "a map that is made there"
 	[ "$(tail -n 1 "$T/out")" = 0 ]; ok $? "what had its loader goes with the names"
 	pins=$(sed -n 's/^pins are in //p' "$T/out"); [ -n "$pins" ] && [ ! -e "$pins" ]; ok $? "and the folder with the session"
