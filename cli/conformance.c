@@ -68,8 +68,11 @@ static int find_devices(struct suite_run *run, const char *only)
 							.max_threads_per_block = 1024 };
 	bool alone = only && !strcmp(only, HOST);
 	const char *name;
-	int err = alone || (!only && !run->device && !run->route) ? add_device(run, &host, 0) : 0;
+	bool named = !run->device || strstr(host.name, run->device);
+	int err = named && (alone || (!only && !run->device && !run->route)) ? add_device(run, &host, 0) : 0;
 
+	if (alone && !named)
+		add_missing(run, HOST, "its device is called interpreter");
 	for (size_t i = 0; !err && !alone && (name = gpubpf_backend_at(i)); i++)
 		if (!only || !strcmp(only, name))
 			err = add_backend(run, name);
@@ -163,6 +166,10 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 		return CLI_USAGE;
 	if (run->jobs > SUITE_JOBS || (!text && cli_has(args, OPT_JOBS))) {
 		cli_error("--jobs: give --random, and 1 to %d processes", SUITE_JOBS);
+		return CLI_USAGE;
+	}
+	if (!text && cli_has(args, OPT_SEED)) {
+		cli_error("--seed: give --random, whose programs it is of");
 		return CLI_USAGE;
 	}
 	if (!text)

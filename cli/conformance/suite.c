@@ -266,7 +266,8 @@ int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 	n = scandir(folder, &names, is_object, alphasort);
 	for (int i = 0; i < n; i++) {
 		if (!err && (err = read_object(s, folder, names[i]->d_name, glob)) < 0)
-			snprintf(why, size, "%s/%s: %s", folder, names[i]->d_name, strerror(-err));
+			snprintf(why, size, "%s/%s: %s; install the package again", folder, names[i]->d_name,
+				 err == -EBADMSG ? "no object of the suite" : strerror(-err));
 		free(names[i]);
 	}
 	if (n >= 0)

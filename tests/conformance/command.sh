@@ -15,6 +15,8 @@ run "$GPUBPF" conformance -b host -c isa/add64-reg; is 0 "one case"; prints '^ *
 [ "$(grep -c '^[0-9a-f]\{64\}  ' "$T/out")" = 1 ]; ok $? "with its object alone"
 run "$GPUBPF" conformance -b host -c 'nothing/*'; is 1 "no case"; says 'no case is called so' "is a failure"; one_line "it"
 run "$GPUBPF" conformance -b hots; is 2 "an unknown backend"
+run "$GPUBPF" conformance -b host -d Radeon; is 1 "a device that the interpreter is not"; says 'host: its device is called interpreter' "is named"
+run "$GPUBPF" conformance -b host -d interp -c isa/add64-reg; is 0 "one that it is"
 run "$GPUBPF" conformance -b level_zero; is 1 "a backend that is not here"; says 'level_zero: ' "is named"
 run "$GPUBPF" conformance -b host --tests "$T/nowhere"; is 1 "a file that is not there"; one_line "it"
 printf 'two\t0x2\n' > "$T/short.tsv"
@@ -46,6 +48,7 @@ prints '^ran on host, interpreter: 24 programs of the seeds 4 to \|^skipped on h
 run "$GPUBPF" conformance -b host --random 1100 --seed 4 --jobs 3; is 0 "three at a time"
 prints '^ran on host, interpreter: 1100 programs of the seeds 4 to 1103\|^skipped on host' "run the same ones"
 for bad in 0 257 x; do run "$GPUBPF" conformance -b host --random 9 --jobs $bad; is 2 "--jobs $bad"; one_line "it"; done
+run "$GPUBPF" conformance -b host --seed 2; is 2 "a seed for nothing"; one_line "it"
 run "$GPUBPF" conformance -b host --jobs 2; is 2 "jobs for nothing"; one_line "it"
 for bad in 0 x 5m 10x; do run "$GPUBPF" conformance -b host --random $bad; is 2 "--random $bad"; one_line "it"; done
 run "$GPUBPF" conformance -b host --random 24 --no-verify; is 2 "unproven ones"
@@ -55,5 +58,13 @@ for more in "--random 24" "--tests $T/tests.tsv" --no-verify; do
 done
 run "$GPUBPF" conformance -b host --route sass -c isa/add64-reg; is 0 "a route on the interpreter"
 prints '^skipped on host, interpreter by sass: 1: is put into no kernel' "puts nothing into a kernel"
+# an installation with an object that was changed, and one that is none
+mkdir -p "$T/bin" "$T/share/gpubpf"; cp "$GPUBPF" "$T/bin/gpubpf"; cp -r "$(dirname "$GPUBPF")/tests/conformance" "$T/share/gpubpf/conformance"
+changed() { LC_ALL=C sed 's/result 0x9111191011102bb6/result 0x9111191011102bb7/' "$(dirname "$GPUBPF")/tests/conformance/isa.o" > "$T/share/gpubpf/conformance/isa.o"; }
+changed; run "$T/bin/gpubpf" conformance -b host -c 'isa/add*'; is 1 "a case that does not give what it should"
+prints '^failed on host, interpreter: isa.o: isa/add64-reg$' "object and case"; prints 'expected: 0x9111191011102bb7$' "with what was expected"
+prints 'got:      0x9111191011102bb6$' "and got"
+echo > "$T/share/gpubpf/conformance/isa.o"; run "$T/bin/gpubpf" conformance -b host; is 1 "an object that is none"
+says 'isa.o: no object of the suite; install the package again$' "is named, with what to do"; one_line "it"
 run "$GPUBPF" conformance -b host -c 'isa/add*' --md "$T/no/where"; is 1 "a file that cannot be written"; says 'no/where' "is named"
 finish
