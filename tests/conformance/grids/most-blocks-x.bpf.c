@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* As many blocks in x as the device takes, 65535 at most. */
-#include "most_blocks.h"
+#include "once.h"
 
 EXPECT("launch MOST,1,1 1,1,1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* As many blocks in z as the device takes, 65535 at most. */
-#include "most_blocks.h"
+#include "once.h"
 
 EXPECT("launch 1,1,MOST 1,1,1");
