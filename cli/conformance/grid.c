@@ -142,6 +142,13 @@ uint64_t grid_threads(const struct suite_case *c, const struct gpubpf_device_cap
 	return threads;
 }
 
+bool grid_is_apart(const struct suite_case *c)
+{
+	char line[8];
+
+	return grid_line(c, "apart", &(const char *){ NULL }, line, sizeof(line));
+}
+
 bool grid_is_refused(const struct suite_case *c)
 {
 	const char *at = NULL;

@@ -38,6 +38,8 @@ void grid_launch_of(const struct suite_case *c, const struct gpubpf_device_caps 
 uint64_t grid_threads(const struct suite_case *c, const struct gpubpf_device_caps *caps);
 /* The kernel of tests/conformance/workload.cl that the case is put into; NULL: none. */
 const char *grid_workload(const struct suite_case *c, char *buf, size_t size);
+/* It fills what the cases of a group share: the ring of prints. */
+bool grid_is_apart(const struct suite_case *c);
 /* The first line of what the case expects that begins with the word, behind `line` (NULL: from the start); its value
  * without the word, or NULL. */
 const char *grid_line(const struct suite_case *c, const char *word, const char **at, char *buf, size_t size);

@@ -202,6 +202,9 @@ void grid_run_device(const struct suite_run *run, struct suite_device *device, c
 
 	if (isolate_init(&r.isolate) < 0)
 		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (grid_is_apart(&run->suite.cases[cases[i]]))
+			r.isolate.items[i].group = 1;
 	isolate_run(&r.isolate);
 	for (uint32_t i = 0; i < n; i++) {
 		struct suite_result *result = &device->results[cases[i]];

@@ -400,6 +400,7 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 	if (lacking[0])
 		snprintf(r->got, sizeof(r->got), "%s", lacking);
 	else
-		snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes%s%s: %.40s",
-		 run->route ? " by the route " : "", run->route ? run->route->name : "", device->caps.arch);
+		snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes%s%s%s%.40s",
+			 run->route ? " by the route " : "", run->route ? run->route->name : "",
+			 device->caps.arch[0] ? ": " : "", device->caps.arch);
 }

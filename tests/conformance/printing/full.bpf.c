@@ -3,6 +3,7 @@
 #include "../case.h"
 
 EXPECT("alone");
+EXPECT("apart");
 EXPECT("launch 1,1,1 1,1,1");
 EXPECT("checks 4");
 
