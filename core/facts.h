@@ -120,7 +120,8 @@ struct gpubpf_facts {
 	uint32_t frames;                /* frames of the deepest call chain, 1 to 8 */
 	uint32_t stack;                 /* most bytes of stack of a chain that are touched */
 	uint64_t ctx_args;              /* bit i: arg[i] of the context is read */
-	bool ctx_name, ctx_launch, ctx_kernel; /* kernel_name, launch, kernel are read */
+	bool ctx_constants;             /* kernel_name, function_name or nargs are read */
+	bool ctx_launch, ctx_kernel;    /* launch, kernel are read */
 	bool ends_thread;               /* helper 507 is called */
 	bool prints;                    /* helpers 6, 501 */
 	bool clock;                     /* helpers 5, 502 */

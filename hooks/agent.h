@@ -55,6 +55,7 @@ void gpubpf_hook_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)))
 bool gpubpf_session_up(void);
 bool gpubpf_session_enabled(void);                  /* up, and twins may be chosen */
 uint32_t gpubpf_session_generation(void);           /* changes in the child of a fork */
+void gpubpf_image_note_kept(uint64_t identity);     /* images.c: the session keeps it */
 struct gpubpf_kernel_table *gpubpf_session_kernel_table(void);    /* NULL before the first session */
 uint32_t gpubpf_session_process(void);
 uint32_t gpubpf_session_wait_ms(void);

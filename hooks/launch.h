@@ -46,6 +46,7 @@ struct gpubpf_hook_image {
 	const char *cwd;     /* both as struct gpubpf_image has them; NULL: "" */
 	uint64_t built_ns;
 	uint64_t identity;   /* the same for other programs of the same image, and of no other; 0: the adapter does not tell */
+	bool kept;           /* the session has it by its identity: it has no data here */
 	const char *from;    /* the file in which the image lies, or which loaded it, at most 255 bytes; NULL: unknown */
 	const char *reason;  /* not NULL: the program cannot be probed, why */
 };
@@ -135,6 +136,9 @@ int gpubpf_hook_kernel_create(struct gpubpf_hook_program *program, void *adapter
 void gpubpf_hook_kernel_destroy(struct gpubpf_hook_kernel *kernel);
 bool gpubpf_hook_kernel_wanted(const struct gpubpf_hook_kernel *kernel); /* something was attached to it once */
 const char *gpubpf_hook_kernel_name(const struct gpubpf_hook_kernel *kernel);
+
+/* Does the session keep the image that the adapter calls so? Then it need not be copied for it again. */
+bool gpubpf_image_is_kept(uint64_t identity);
 
 struct gpubpf_hook_launch {
 	struct gpubpf_hook_kernel *kernel;

@@ -27,6 +27,7 @@ struct gpubpf_twin_answer {
 	} *entries;
 	char reason[240];          /* of all, where n is 0 */
 	uint64_t compile_ns;
+	bool keeps;                /* the session has the image by its identity from now on */
 };
 
 /* 0, -EPROTO or -ENOMEM; what was allocated is freed on failure. Trailing bytes are a newer minor's. */

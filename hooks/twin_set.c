@@ -34,6 +34,7 @@ struct gpubpf_twin_set {
 	struct gpubpf_twin_answer answer;
 	struct gpubpf_why before;  /* why the runtime did not load another form of it */
 	uint32_t unloadable;       /* kinds of twins that the runtime did not load: 1 << enum gpubpf_image_kind */
+	uint64_t identity;         /* of the image that was sent, as the adapter has it */
 	void *module;
 	uint64_t load_ns;  /* that the module took; told with the first kernel of it */
 	struct gpubpf_why why;
@@ -169,6 +170,8 @@ static int put_headers(const struct gpubpf_hook_image *image, struct gpubpf_writ
 	int fd;
 
 	gpubpf_put_u32(w, image->nheaders);
+	if (!image->nheaders)
+		return -1;
 	for (uint32_t i = 0; i < image->nheaders; i++) {
 		gpubpf_put_str(w, image->headers[i].name);
 		gpubpf_put_u64(w, at + 4); /* behind its length */
@@ -200,11 +203,12 @@ static int send_image(struct gpubpf_twin_set *set, const struct gpubpf_hook_imag
 	gpubpf_put_str(&w, image->from ? image->from : "");
 	gpubpf_put_u64(&w, image->identity);
 	gpubpf_put_u32(&w, set->registers);
-	fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
-	if (fds[0] < 0 || fds[1] < 0)
+	if (!image->kept)
+		fds[0] = gpubpf_memfd_image("gpubpf-image", image->data, image->size);
+	if ((!image->kept && fds[0] < 0) || (image->nheaders && fds[1] < 0))
 		err = fds[0] < 0 ? fds[0] : fds[1];
 	else
-		err = gpubpf_session_ask(GPUBPF_MSG_TWIN, &w, fds, image->nheaders ? 2 : 1, &set->request);
+		err = gpubpf_session_ask(GPUBPF_MSG_TWIN, &w, fds, !image->kept + (image->nheaders != 0), &set->request);
 	gpubpf_writer_finish(&w);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
@@ -243,6 +247,7 @@ static int ask(struct gpubpf_twin_set *set, const char *kernel)
 	if (err < 0)
 		return err;
 	err = ops->image(set->program->adapter, set->device, &image);
+	set->identity = image.identity;
 	if (err < 0 || image.reason)
 		err = because(&set->why, -EOPNOTSUPP, "%s", image.reason ? image.reason : strerror(-err));
 	else if (image.size > GPUBPF_IMAGE_MAX)
@@ -314,6 +319,8 @@ static int load(struct gpubpf_twin_set *set)
 
 	if (packet->type != GPUBPF_MSG_TWIN_DONE || gpubpf_twin_parse(&packet->payload, &set->answer) < 0)
 		return because(&set->why, -EPROTO, "the session's answer is not as the protocol says");
+	if (set->answer.keeps)
+		gpubpf_image_note_kept(set->identity);
 	if (!set->answer.n)
 		return because(&set->why, -EOPNOTSUPP, "%s",
 			       set->answer.reason[0] ? set->answer.reason : "the session refused the program");

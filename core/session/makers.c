@@ -17,6 +17,7 @@
 
 #define MAX_THREADS 4
 #define MAX_CACHED 8192
+#define CACHE_ROWS 256
 #define STACK_LEAST (1u << 20)
 
 struct cached {
@@ -40,7 +41,7 @@ struct gpubpf_makers {
 		struct gpubpf_twin_req *first, **tail;
 	} asked, ahead;                /* ahead: when nothing is asked for */
 	struct gpubpf_twin_req *done;
-	struct cached *cache;
+	struct cached *cache[CACHE_ROWS]; /* by the first byte of the key */
 	struct gpubpf_ahead images;    /* the loop's */
 	uint32_t ncached, nthreads, max_threads, idle, nahead; /* nahead: makers that are at something ahead */
 	bool stop;
@@ -49,7 +50,7 @@ struct gpubpf_makers {
 
 static struct cached *find_cached(struct gpubpf_makers *all, const uint8_t key[32])
 {
-	struct cached *c = all->cache;
+	struct cached *c = all->cache[key[0]];
 
 	while (c && memcmp(c->key, key, 32))
 		c = c->next;
@@ -81,8 +82,8 @@ static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t ke
 	if (all->ncached == MAX_CACHED || !(c = calloc(1, sizeof(*c))))
 		return NULL;
 	memcpy(c->key, key, 32);
-	c->next = all->cache;
-	all->cache = c;
+	c->next = all->cache[key[0]];
+	all->cache[key[0]] = c;
 	all->ncached++;
 	*claim = c;
 	return NULL;
@@ -91,7 +92,7 @@ static struct gpubpf_twin *cache_get(struct gpubpf_makers *all, const uint8_t ke
 /* Called locked. Those who wait for it are told. */
 static void cache_put(struct gpubpf_makers *all, struct cached *claim, struct gpubpf_twin *twin)
 {
-	struct cached **at = &all->cache;
+	struct cached **at = &all->cache[claim->key[0]];
 
 	gpubpf_assert_held(&all->lock);
 	pthread_cond_broadcast(&all->made);
@@ -425,7 +426,8 @@ void gpubpf_makers_destroy(struct gpubpf_makers *all)
 	free_requests(all->asked.first);
 	free_requests(all->ahead.first);
 	free_requests(all->done);
-	free_cache(all->cache);
+	for (int i = 0; i < CACHE_ROWS; i++)
+		free_cache(all->cache[i]);
 	gpubpf_ahead_finish(&all->images);
 	pthread_mutex_destroy(&all->lock);
 	pthread_cond_destroy(&all->work);
@@ -484,8 +486,14 @@ static void put_refusal(struct gpubpf_writer *w, const char *reason)
 	gpubpf_put_u64(w, 0);
 }
 
+/* Does it go with all requests of its identity, and is there room for it? */
+static bool may_keep(const struct gpubpf_session *s, const struct gpubpf_twin_req *req)
+{
+	return gpubpf_image_stands_alone(req) && req->copy->image.size <= GPUBPF_KEPT_BYTES - s->kept_bytes;
+}
+
 /* What the peer calls the image by is known from now on. */
-static void remember(struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
+static void remember(struct gpubpf_session *s, struct gpubpf_peer *peer, const struct gpubpf_twin_req *req)
 {
 	struct gpubpf_known_image *grown;
 
@@ -498,6 +506,8 @@ static void remember(struct gpubpf_peer *peer, const struct gpubpf_twin_req *req
 	grown += peer->nknown++;
 	grown->identity = req->identity;
 	memcpy(grown->digest, req->digest, sizeof(grown->digest));
+	grown->copy = may_keep(s, req) ? gpubpf_image_copy_get(req->copy) : NULL;
+	s->kept_bytes += grown->copy ? req->copy->image.size : 0;
 }
 
 /* The descriptor lives as long as this takes: those of all twins that were made would be too many. */
@@ -506,12 +516,13 @@ static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 	const struct gpubpf_twin *twin = req->twin;
 	struct gpubpf_peer *peer = gpubpf_peer_find(s, req->peer);
 	bool given = twin && twin->image;
+	const struct gpubpf_known_image *known;
 	struct gpubpf_writer w = {0};
 	int fd = -1;
 
 	if (!peer)
 		return;
-	remember(peer, req);
+	remember(s, peer, req);
 	peer->nrequests--;
 	if (given)
 		fd = gpubpf_memfd_image("gpubpf-twin", twin->image, twin->size);
@@ -520,8 +531,10 @@ static void answer(struct gpubpf_session *s, struct gpubpf_twin_req *req)
 	if (!twin || (given && fd < 0))
 		put_refusal(&w, fd == -EMFILE ? "the tool has too many files open; raise the limit (ulimit -n)" :
 			    "out of memory");
-	else if (w.size > GPUBPF_MSG_MAX)
+	else if (w.size >= GPUBPF_MSG_MAX)
 		put_refusal(&w, "the program asks for too many kernels at once");
+	known = gpubpf_peer_known(peer, req->identity);
+	gpubpf_put_u8(&w, req->identity && known && known->copy);
 	gpubpf_peer_send(peer, GPUBPF_MSG_TWIN_DONE, req->seq, &w, &fd, fd >= 0);
 	if (fd >= 0)
 		close(fd);

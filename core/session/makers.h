@@ -116,6 +116,7 @@ void gpubpf_twin_put(struct gpubpf_twin *twin);
 void gpubpf_twin_refuse(struct gpubpf_twin *twin, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Fill req->copy and its digest, where it has none yet. 0 or -errno with the reason in `why`. */
 int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size);
+struct gpubpf_image_copy *gpubpf_image_copy_get(struct gpubpf_image_copy *copy);
 void gpubpf_image_copy_put(struct gpubpf_image_copy *copy);
 /* Whether twins of the request's image depend on it and its digest alone, not on files that it includes. */
 bool gpubpf_image_stands_alone(const struct gpubpf_twin_req *req);

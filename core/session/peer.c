@@ -194,8 +194,19 @@ static void recall(const struct gpubpf_peer *peer, struct gpubpf_twin_req *req)
 	const struct gpubpf_known_image *known = req->identity ? gpubpf_peer_known(peer, req->identity) : NULL;
 
 	req->has_digest = known;
-	if (known)
-		memcpy(req->digest, known->digest, sizeof(req->digest));
+	if (!known)
+		return;
+	memcpy(req->digest, known->digest, sizeof(req->digest));
+	req->copy = known->copy ? gpubpf_image_copy_get(known->copy) : NULL;
+}
+
+void gpubpf_peer_forget_images(struct gpubpf_session *s, struct gpubpf_peer *peer)
+{
+	for (uint32_t i = 0; i < peer->nknown; i++) {
+		s->kept_bytes -= peer->known[i].copy ? peer->known[i].copy->image.size : 0;
+		gpubpf_image_copy_put(peer->known[i].copy);
+	}
+	free(peer->known);
 }
 
 static int on_twin(struct gpubpf_session *s, struct gpubpf_peer *peer, struct gpubpf_packet *msg)

@@ -146,6 +146,12 @@ static int copy_headers(const struct gpubpf_twin_req *req, struct gpubpf_image_c
 	return copy->headers ? 0 : -ENOMEM;
 }
 
+struct gpubpf_image_copy *gpubpf_image_copy_get(struct gpubpf_image_copy *copy)
+{
+	__atomic_add_fetch(&copy->refs, 1, __ATOMIC_RELAXED);
+	return copy;
+}
+
 void gpubpf_image_copy_put(struct gpubpf_image_copy *copy)
 {
 	if (!copy || !gpubpf_was_last(__atomic_fetch_sub(&copy->refs, 1, __ATOMIC_ACQ_REL)))
@@ -197,6 +203,8 @@ int gpubpf_image_read(struct gpubpf_twin_req *req, char *why, size_t why_size)
 		return err;
 	digest(req->copy->data, req->copy->image.size, req->copy->digest);
 	memcpy(req->digest, req->copy->digest, sizeof(req->digest));
+	if (req->copy->image.size)
+		req->copy->image.digest = req->copy->digest;
 	req->has_digest = true;
 	return 0;
 }

@@ -113,7 +113,7 @@ static void close_peer(struct gpubpf_session *s, struct gpubpf_peer *peer)
 	for (uint32_t i = 0; i < peer->ndevices; i++)
 		gpubpf_rescue(s, &peer->devices[i]);
 	free(peer->devices);
-	free(peer->known);
+	gpubpf_peer_forget_images(s, peer);
 	gpubpf_stacks_forget(peer);
 	free(peer->parked.data);
 	free(peer);

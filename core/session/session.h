@@ -119,6 +119,7 @@ struct gpubpf_peer {
 	struct gpubpf_known_image {
 		uint64_t identity; /* as the peer calls it */
 		uint8_t digest[32];
+		struct gpubpf_image_copy *copy; /* NULL: it is sent with each request */
 	} *known;                  /* images that it has sent, at most GPUBPF_MAX_KNOWN */
 	uint32_t nknown;
 	struct gpubpf_code_map *code; /* [ncode], stacks.c: where it has which code, in order; */
@@ -224,6 +225,7 @@ struct gpubpf_session {
 	struct gpubpf_bpf *bpf;            /* what loaders have made; NULL: nothing */
 	struct gpubpf_makers *makers;
 	uint32_t pending;
+	uint64_t kept_bytes;               /* of images that peers need not send again */
 	struct gpubpf_cost_stats cost;
 	struct gpubpf_verdict {            /* what was found of a kernel in its image */
 		char name[256];
@@ -308,7 +310,9 @@ void gpubpf_server_close(struct gpubpf_session *s);
 struct gpubpf_peer *gpubpf_peer_find(struct gpubpf_session *s, uint64_t id);
 /* NULL: it has sent no image that it calls so. */
 #define GPUBPF_MAX_KNOWN 4096
+#define GPUBPF_KEPT_BYTES (64u << 20) /* of images that peers need not send again */
 const struct gpubpf_known_image *gpubpf_peer_known(const struct gpubpf_peer *peer, uint64_t identity);
+void gpubpf_peer_forget_images(struct gpubpf_session *s, struct gpubpf_peer *peer);
 int gpubpf_peer_send(struct gpubpf_peer *peer, uint16_t type, uint32_t seq, struct gpubpf_writer *w,
 		     const int *fds, uint32_t nfds);
 

@@ -73,8 +73,7 @@ static struct gpubpf_siblings *open_list(struct gpubpf_ahead *ahead, const uint8
 			close_list(other);
 	}
 	memcpy(l->family, family, sizeof(l->family));
-	l->copy = copy;
-	__atomic_add_fetch(&copy->refs, 1, __ATOMIC_RELAXED);
+	l->copy = gpubpf_image_copy_get(copy);
 	ahead->n++;
 	l->next = ahead->list;
 	ahead->list = l;
@@ -121,8 +120,7 @@ static struct gpubpf_twin_req *request(struct gpubpf_session *s, const struct gp
 	memcpy(r->from, req->from, sizeof(r->from));
 	memcpy(r->digest, copy->digest, sizeof(r->digest));
 	r->has_digest = r->ahead = true;
-	r->copy = copy;
-	__atomic_add_fetch(&copy->refs, 1, __ATOMIC_RELAXED);
+	r->copy = gpubpf_image_copy_get(copy);
 	r->options = strdup(req->options);
 	r->links = calloc(req->nlinks + 1, sizeof(*r->links));
 	if (r->options && r->links && !name_kernel(s, r, name)) {

@@ -30,11 +30,6 @@ static void refuse_kind(struct gpubpf_twin *twin, enum gpubpf_image_kind kind)
 		gpubpf_twin_refuse(twin, "images of this kind (%u) are not supported yet", kind);
 }
 
-static struct gpubpf_worker *reader(const struct gpubpf_making *m)
-{
-	return m->set->worker[m->target->worker];
-}
-
 /* The kinds of places at which programs of the session may stand; to list what there is, all. */
 static uint32_t wanted_places(const struct gpubpf_making *m)
 {
@@ -50,7 +45,7 @@ static int inspect(struct gpubpf_making *m)
 	struct gpubpf_image image = *m->image;
 
 	image.places = wanted_places(m);
-	return gpubpf_worker_inspect(reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
+	return gpubpf_worker_inspect(gpubpf_making_reader(m), m->target->name, &image, &m->req->caps, &m->infos, &m->ninfos, &m->diag);
 }
 
 /* May the session use the target? Of those that take an image, the user may have named one. */
@@ -119,50 +114,17 @@ static int emit_probes(struct gpubpf_making *m)
 	return 0;
 }
 
-/* The line of a compiler's log that tells most: the first error, else the last line. */
-static void telling_line(const char *log, char *buf, size_t size)
-{
-	const char *line = strstr(log, "error:"), *end = log + strlen(log);
-	size_t n;
-
-	while (end > log && strchr(" \t\r\n", end[-1]))
-		end--;
-	if (!line)
-		for (line = end; line > log && line[-1] != '\n';)
-			line--;
-	n = strcspn(line, "\r\n");
-	snprintf(buf, size, "%.*s", (int)(n < size ? n : size - 1), line);
-}
-
-/* The probes as machine code, of what the target emits. */
-static int assemble_probes(struct gpubpf_making *m, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *probes)
-{
-	struct gpubpf_twin_image text = { .piece[0].kind = m->target->output, .npieces = 1 };
-	char log[4096] = "", line[160];
-	int err = gpubpf_worker_emit(reader(m), m->target->name, job, &lower_opts, &text.piece[0].blob, &m->diag);
-
-	if (err < 0)
-		return err;
-	err = gpubpf_worker_build(m->set->worker[GPUBPF_WORKER_ASSEMBLE], &m->req->caps, &text, probes, log, sizeof(log),
-				  &m->diag);
-	free(text.piece[0].blob.data);
-	telling_line(log, line, sizeof(line));
-	if (err < 0 && line[0])
-		gpubpf_diag_set(&m->diag, GPUBPF_E_COMPILE, GPUBPF_NOPC, "the assembler refused the probes: %s", line);
-	return err;
-}
-
 static int inject(struct gpubpf_making *m)
 {
 	struct gpubpf_lower_job job = lower_job(m);
 	struct gpubpf_twin_image probes = { 0 };
 	struct gpubpf_target_opts opts = lower_opts;
-	int err = m->target->assembled ? assemble_probes(m, &job, &probes) : 0;
+	int err = m->target->assembled ? gpubpf_making_assemble(m, &job, &lower_opts, &probes) : 0;
 
 	if (!err) {
 		opts.probes = probes.piece[0].blob.data;
 		opts.probes_size = probes.piece[0].blob.size;
-		err = gpubpf_worker_inject(reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
+		err = gpubpf_worker_inject(gpubpf_making_reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
 	}
 	gpubpf_twin_image_finish(&probes);
 	if (err < 0 || !m->target->probes || !m->pieces.npieces)
@@ -219,7 +181,7 @@ static int build(struct gpubpf_making *m)
 	}
 	if (err >= 0)
 		return 0;
-	telling_line(log, line, sizeof(line));
+	gpubpf_telling_line(log, line, sizeof(line));
 	if (line[0])
 		gpubpf_twin_refuse(m->twin, "the vendor's compiler refused the twin: %s", line);
 	return err;
@@ -429,7 +391,7 @@ char *gpubpf_twin_kernels(const struct gpubpf_session *s, struct gpubpf_worker_s
 
 	while (err == -ENOENT && (m.target = next_target(&m, m.target))) {
 		gpubpf_diag_init(&m.diag);
-		err = gpubpf_worker_inspect(reader(&m), m.target->name, image, &req->caps, &m.infos, &m.ninfos, &m.diag);
+		err = gpubpf_worker_inspect(gpubpf_making_reader(&m), m.target->name, image, &req->caps, &m.infos, &m.ninfos, &m.diag);
 	}
 	for (uint32_t i = 0; !err && i < m.ninfos; i++)
 		size += strlen(m.infos[i].name) + 1;

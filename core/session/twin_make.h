@@ -31,6 +31,13 @@ struct gpubpf_making {
 
 /* twin_sites.c: the sites of each kernel of the twin and where they stand; for kernels that have none, why. 0, -ENOMEM. */
 int gpubpf_making_choose(struct gpubpf_making *m);
+/* The worker that reads the image. */
+struct gpubpf_worker *gpubpf_making_reader(const struct gpubpf_making *m);
+/* twin_probes.c: the job's probes as machine code, of what the target emits. */
+int gpubpf_making_assemble(struct gpubpf_making *m, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+			   struct gpubpf_twin_image *probes);
+/* The line of a compiler's log that tells most: the first error, else the last line. */
+void gpubpf_telling_line(const char *log, char *buf, size_t size);
 /* No twin of this kernel; the first reason stays. */
 void gpubpf_making_refuse(struct gpubpf_twin_kernel *k, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

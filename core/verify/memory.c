@@ -122,8 +122,9 @@ static void note_ctx(struct verifier *v, const struct ctx_field *f, uint32_t off
 		offsetof(struct gpubpf_ctx, cx), offsetof(struct gpubpf_ctx, r8), offsetof(struct gpubpf_ctx, r9),
 	};
 
-	if (f->off == offsetof(struct gpubpf_ctx, kernel_name))
-		v->facts->ctx_name = true;
+	if (f->off == offsetof(struct gpubpf_ctx, kernel_name) || f->off == offsetof(struct gpubpf_ctx, function_name) ||
+	    f->off == offsetof(struct gpubpf_ctx, nargs))
+		v->facts->ctx_constants = true;
 	if (f->off == offsetof(struct gpubpf_ctx, launch))
 		v->facts->ctx_launch = true;
 	if (f->off == offsetof(struct gpubpf_ctx, kernel))

@@ -14,6 +14,8 @@ struct gpubpf_blob {
 	size_t size;
 };
 
+#define GPUBPF_IMAGE_DIGEST 32 /* bytes of a SHA-256 */
+
 struct gpubpf_header {
 	const char *name;
 	const void *data;
@@ -33,6 +35,7 @@ struct gpubpf_image {
 				    * "" all */
 	uint32_t places;           /* of the places of blocks and of single instructions, the kinds that inspect() is to
 				    * list: a set of GPUBPF_TAKES (core/places.h) */
+	const uint8_t *digest;     /* SHA-256 of the data, so that jobs of one image know it again; NULL: not reckoned */
 };
 
 #endif

@@ -47,7 +47,7 @@ enum gpubpf_msg {
 	/* tool -> agent, answer; fd: the arena. u32 device, u64 size, u64 layout_hash, str reason. Without
 	 * a descriptor the device cannot be probed, reason says why */
 	GPUBPF_MSG_ARENA = 4,
-	/* agent -> tool; fds: image, then headers' container if any. u32 device, u32 kind, str options,
+	/* agent -> tool; fds: image, unless the session keeps it, then headers' container if any. u32 device, u32 kind, str options,
 	 * u32 n headers x { str name, u64 offset, u64 size in fd 1 }, u32 n kernels x { str whole name } that
 	 * are matched and wanted, u32 kinds of twins (1 << enum gpubpf_image_kind) that the runtime did not load, str folder that its relative paths began in, u64 when it was
 	 * built (as struct gpubpf_image says), u32 n x { u32 link }, str file that the
@@ -56,7 +56,8 @@ enum gpubpf_msg {
 	GPUBPF_MSG_TWIN = 5,
 	/* tool -> agent, answer; fd: the vendor binary or image. u32 kind, str options, u32 n x
 	 * { str kernel, u64 kernel id, str twin (name in the image; "" if refused), u32 flags (enum
-	 * gpubpf_twin_flags), u32 nparams, str reason }, str reason (n 0: all refused), u64 compile_ns */
+	 * gpubpf_twin_flags), u32 nparams, str reason }, str reason (n 0: all refused), u64 compile_ns,
+	 * u8 whether the session keeps the image: requests with its identity need not bring it again */
 	GPUBPF_MSG_TWIN_DONE = 6,
 	/* agent -> tool: str text. One line for the user. */
 	GPUBPF_MSG_NOTE = 7,

@@ -82,6 +82,19 @@ static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
 	gpubpf_codec_bytes(c, &opts->probes, &opts->probes_size);
 }
 
+static void codec_image_data(struct gpubpf_codec *c, struct gpubpf_image *image)
+{
+	const void *digest = image->digest;
+	size_t size = digest ? GPUBPF_IMAGE_DIGEST : 0;
+
+	gpubpf_codec_bytes(c, &digest, &size);
+	gpubpf_codec_check(c, !size || size == GPUBPF_IMAGE_DIGEST);
+	if (!c->w)
+		image->digest = size ? digest : NULL;
+	if (!size)
+		gpubpf_codec_bytes(c, &image->data, &image->size);
+}
+
 static void codec_image(struct gpubpf_codec *c, struct gpubpf_image *image)
 {
 	struct gpubpf_header *headers;
@@ -92,7 +105,7 @@ static void codec_image(struct gpubpf_codec *c, struct gpubpf_image *image)
 	gpubpf_codec_text(c, &image->kernel);
 	gpubpf_codec_u32(c, &image->places);
 	gpubpf_codec_u64(c, &image->built_ns);
-	gpubpf_codec_bytes(c, &image->data, &image->size);
+	codec_image_data(c, image);
 	headers = gpubpf_codec_array(c, image->headers, &image->nheaders, sizeof(*headers), 8);
 	image->headers = headers;
 	for (uint32_t i = 0; i < image->nheaders; i++) {

@@ -11,14 +11,15 @@
 #include "job.h"
 
 /* Raised with every change of the encoding; part of the cache's key. */
-#define GPUBPF_JOB_VERSION 7
+#define GPUBPF_JOB_VERSION 8
 
 /* what a worker is asked; the members that the kind does not use are zero */
 struct gpubpf_job_request {
 	enum gpubpf_job_kind kind;
 	char target[16];
 	struct gpubpf_target_opts opts;
-	struct gpubpf_image image;             /* INSPECT, INJECT */
+	struct gpubpf_image image;             /* INSPECT, INJECT; one with a digest travels without its data, which a packet of
+						* GPUBPF_JOB_IMAGE before it has brought */
 	struct gpubpf_device_caps caps;        /* INSPECT, BUILD */
 	struct gpubpf_lower_job job;           /* EMIT, INJECT */
 	struct gpubpf_twin_image pieces;       /* BUILD */

@@ -33,6 +33,8 @@ struct gpubpf_worker {
 	uint64_t memory;
 	bool one_job;
 	pid_t pid;                    /* 0: not running */
+	uint8_t given[GPUBPF_IMAGE_DIGEST]; /* of the image that the process has, if has_image */
+	bool has_image;
 	int sock;
 	uint32_t seq;
 	_Atomic uint64_t hits, misses; /* of the cache, where there is one */
@@ -110,6 +112,7 @@ static int stop(struct gpubpf_worker *w, bool closed)
 			;
 	}
 	w->pid = 0;
+	w->has_image = false;
 	w->sock = -1;
 	pthread_mutex_unlock(&w->pid_lock);
 	return status;
@@ -167,15 +170,35 @@ static int died(struct gpubpf_worker *w, int err, struct gpubpf_diag *diag)
 	return -EPIPE;
 }
 
-static int converse(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const struct gpubpf_writer *bytes,
+/* The jobs of one image follow each other: it travels with the first of them. */
+static int give_image(struct gpubpf_worker *w, const struct gpubpf_image *image)
+{
+	struct gpubpf_job_packet packet = { .type = GPUBPF_JOB_IMAGE, .data = image->data, .size = image->size };
+	int err;
+
+	if (!image->digest || (w->has_image && !memcmp(w->given, image->digest, sizeof(w->given))))
+		return 0;
+	w->has_image = false;
+	err = gpubpf_job_packet_send(w->sock, &packet);
+	if (err < 0)
+		return err;
+	memcpy(w->given, image->digest, sizeof(w->given));
+	w->has_image = true;
+	return 0;
+}
+
+static int converse(struct gpubpf_worker *w, const struct gpubpf_job_request *req, const struct gpubpf_writer *bytes,
 		    struct answer *a)
 {
+	enum gpubpf_job_kind kind = req->kind;
 	struct gpubpf_job_packet job = {
 		.type = kind, .seq = ++w->seq, .timeout_ms = w->timeout_ms,
 		.data = bytes->data, .size = bytes->size,
 	};
-	int err = gpubpf_job_packet_send(w->sock, &job);
+	int err = give_image(w, &req->image);
 
+	if (!err)
+		err = gpubpf_job_packet_send(w->sock, &job);
 	if (err < 0)
 		return err;
 	err = gpubpf_job_packet_recv(w->sock, w->timeout_ms, &a->packet);
@@ -188,7 +211,7 @@ static int converse(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const st
 }
 
 /* A worker that has answered before may have been killed since, for want of memory perhaps: a new one gets the job. */
-static int ask_worker(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const struct gpubpf_writer *bytes,
+static int ask_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *req, const struct gpubpf_writer *bytes,
 		      struct answer *a, struct gpubpf_diag *diag)
 {
 	bool fresh;
@@ -205,7 +228,7 @@ static int ask_worker(struct gpubpf_worker *w, enum gpubpf_job_kind kind, const 
 					strerror(-err));
 			return err;
 		}
-		err = converse(w, kind, bytes, a);
+		err = converse(w, req, bytes, a);
 		if (fresh || (err != -EPIPE && err != -ECONNRESET))
 			break;
 		stop(w, true);
@@ -250,7 +273,7 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, st
 	pthread_mutex_lock(&w->lock);
 	if (!from_cache(w, req->kind, key, a)) {
 		w->misses += w->cache_dir[0] != 0;
-		err = ask_worker(w, req->kind, &bytes, a, diag);
+		err = ask_worker(w, req, &bytes, a, diag);
 		if (!err && a->res.status == 0 && w->cache_dir[0])
 			gpubpf_result_cache_put(w->cache_dir, key, a->packet.data, a->packet.size,
 						 GPUBPF_RESULT_CACHE_BOUND);

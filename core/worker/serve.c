@@ -30,6 +30,7 @@ int __lsan_is_turned_off(void)
 struct server {
 	int fd;
 	const struct gpubpf_serve_ops *ops;
+	struct gpubpf_job_packet image;  /* that jobs are about which bring none */
 	char log[LOG_SIZE];
 };
 
@@ -267,6 +268,15 @@ static bool spoils_the_next(const struct server *s, const struct gpubpf_job_requ
 	return target && target->once && (req->kind == GPUBPF_JOB_EMIT || req->kind == GPUBPF_JOB_INJECT);
 }
 
+static int find_image(const struct server *s, struct gpubpf_image *image)
+{
+	if (!image->digest)
+		return 0;
+	image->data = s->image.data;
+	image->size = s->image.size;
+	return image->data ? 0 : -EBADMSG;
+}
+
 /* One job: what is between the packet that came and the packet that goes. */
 static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 {
@@ -277,9 +287,18 @@ static int serve_one(struct server *s, const struct gpubpf_job_packet *packet)
 	if (!err && req.kind != packet->type)
 		err = -EBADMSG;
 	if (!err)
+		err = find_image(s, &req.image);
+	if (!err)
 		err = (spoils_the_next(s, &req) ? work_in_fork : work)(s, packet, &req);
 	gpubpf_pool_finish(&pool);
 	return err;
+}
+
+static void take_image(struct server *s, struct gpubpf_job_packet *packet)
+{
+	gpubpf_job_packet_finish(&s->image);
+	s->image = *packet;
+	*packet = (struct gpubpf_job_packet){0};
 }
 
 int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
@@ -297,6 +316,10 @@ int gpubpf_worker_serve(int fd, const struct gpubpf_serve_ops *ops)
 		return EXIT_FAILURE;
 	}
 	while (!err && (n = gpubpf_job_packet_recv(fd, -1, &packet)) > 0) {
+		if (packet.type == GPUBPF_JOB_IMAGE) {
+			take_image(&server, &packet);
+			continue;
+		}
 		limit_time(&packet);
 		err = serve_one(&server, &packet);
 		alarm(0);

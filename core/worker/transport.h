@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define GPUBPF_JOB_ANSWER 0x8000 /* set in the type of a result */
+#define GPUBPF_JOB_IMAGE 0x4000  /* instead of a job, without an answer: the image of the jobs that follow, until another comes */
 #define GPUBPF_JOB_MAX (1ull << 30) /* bytes of an encoded job or result */
 
 struct gpubpf_job_packet {

@@ -52,7 +52,9 @@ static int image(void *adapter_program, struct gpubpf_hook_device *device, struc
 	image->from = f->module->from;
 	/* of a container, what there is for the device */
 	image->identity = f->module->number << 17 | (uint64_t)code << 16 | capability(device);
-	image->data = cuda_module_image(f->module, code, capability(device), &image->size, &image->reason);
+	image->kept = gpubpf_image_is_kept(image->identity);
+	if (!image->kept)
+		image->data = cuda_module_image(f->module, code, capability(device), &image->size, &image->reason);
 	return 0;
 }
 

@@ -142,6 +142,7 @@ static inline struct twin_answer agent_twin(struct agent *a, int ms)
 	}
 	gpubpf_get_str(r, reason, sizeof(reason));
 	gpubpf_get_u64(r);
+	gpubpf_get_u8(r);
 	if (!t.reason[0])
 		strcpy(t.reason, reason);
 	t.failed = !gpubpf_reader_done(r);

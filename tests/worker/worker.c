@@ -283,6 +283,38 @@ static void test_images(void)
 	gpubpf_worker_destroy(w);
 }
 
+/* The image of the jobs that follow each other is sent once, and again to a worker that was started anew. */
+static void test_known_image(void)
+{
+	static const char *const bytes[] = { "first", "other", "other", "first" };
+	static const char *const got[] = { "first", "first", "other", "first" };
+	static const uint8_t digest[][GPUBPF_IMAGE_DIGEST] = { { 1 }, { 1 }, { 2 }, { 1 } };
+	struct gpubpf_worker *w = make_worker(60000, NULL);
+	struct gpubpf_lower_job job = make_job(0);
+	struct gpubpf_target_opts opts = {0};
+	struct gpubpf_image image = { .size = 5, .kind = GPUBPF_IMAGE_SPIRV };
+	struct gpubpf_twin_image twin = {0};
+	struct gpubpf_diag diag;
+	uint32_t good = 0;
+	char text[64];
+
+	for (int i = 0; i < 4; i++) {
+		image.data = bytes[i];
+		image.digest = digest[i];
+		gpubpf_diag_init(&diag);
+		good += !gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) && twin.npieces == 2 &&
+			twin.piece[1].blob.size == 5 && !memcmp(twin.piece[1].blob.data, got[i], 5);
+		gpubpf_twin_image_finish(&twin);
+	}
+	ok(good == 4, "an image by its digest: it is sent with the first job of it alone");
+	emit(w, MISBEHAVE_CRASH, text, sizeof(text), &diag);
+	gpubpf_diag_init(&diag);
+	ok(!gpubpf_worker_inject(w, "t", &image, &job, &opts, &twin, &diag) && !memcmp(twin.piece[1].blob.data, "first", 5),
+	   "and to a worker that died since, again");
+	gpubpf_twin_image_finish(&twin);
+	gpubpf_worker_destroy(w);
+}
+
 /* Damage each file of the cache: flip one bit near the end. */
 static int damage_cache(void)
 {
@@ -491,6 +523,7 @@ int main(int argc, char **argv)
 	test_conversation();
 	test_once();
 	test_images();
+	test_known_image();
 	test_cache();
 	test_cache_of_others();
 	test_eviction();

@@ -12,6 +12,7 @@
  *   //fake calls N       in a function: each thread calls it N times; in a twin with probe code in that function, they
  *                        are added to the first value of the first map
  *   //fake fault         breaks the context, as an illegal address does
+ * Kernels of real machine code do nothing; it is opened, so that what that takes can be measured.
  * Rules of the real one that it keeps: the synchronous copies, synchronisation of the context and the legacy
  * stream are not allowed while a stream is captured and break the capture; handles are given out again;
  * what belonged to a destroyed context is invalid.
@@ -95,7 +96,7 @@ struct fake_entry {
 /* text opened: what modules and libraries have in common */
 struct fake_image {
 	char *text;
-	struct fake_entry entries[16];
+	struct fake_entry few[16], *entries; /* of machine code as many as it has */
 	struct fake_variable variables[16];
 	unsigned nentries, nvariables;
 };

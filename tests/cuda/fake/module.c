@@ -28,7 +28,7 @@ static const char *word_after(const char *at, const char *key, char *word, size_
 static void find_entries(struct fake_image *image)
 {
 	const char *at = image->text, *from = at;
-	struct fake_entry *e = image->entries;
+	struct fake_entry *e = image->entries = image->few;
 
 	while (image->nentries < 16 && (at = word_after(at, ".entry ", e->name, sizeof(e->name)))) {
 		const char *regs = from;
@@ -76,8 +76,49 @@ static CUresult find_variables(struct fake_image *image)
 	return 0;
 }
 
+static CUresult add_symbol(struct fake_image *image, const char *name, const Elf64_Sym *symbol)
+{
+	struct fake_variable *v = &image->variables[image->nvariables];
+
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_other & 0x10) { /* an entry of cubins */
+		struct fake_entry *e = &image->entries[image->nentries++];
+
+		snprintf(e->name, sizeof(e->name), "%s", name);
+		e->regs = 32;
+		e->from = e->to = image->text;
+	} else if (ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size && image->nvariables < 16) {
+		snprintf(v->name, sizeof(v->name), "%s", name);
+		v->size = symbol->st_size;
+		image->nvariables++;
+		return fake_alloc(&v->address, v->size, fake_current());
+	}
+	return 0;
+}
+
+/* Real machine code: what its symbols name. */
+static CUresult open_cubin(struct fake_image *image, const uint8_t *data)
+{
+	const Elf64_Ehdr *head = (const void *)data;
+	const Elf64_Shdr *sections = (const void *)(data + head->e_shoff), *table = sections;
+	const Elf64_Sym *symbols;
+	CUresult error = 0;
+
+	while (table < sections + head->e_shnum && table->sh_type != SHT_SYMTAB)
+		table++;
+	if (table == sections + head->e_shnum)
+		return FAKE_INVALID_IMAGE;
+	symbols = (const void *)(data + table->sh_offset);
+	image->text = strdup("");
+	image->entries = calloc(table->sh_size / sizeof(*symbols), sizeof(*image->entries));
+	for (size_t i = 0; !error && i < table->sh_size / sizeof(*symbols); i++)
+		error = add_symbol(image, (const char *)data + sections[table->sh_link].sh_offset + symbols[i].st_name, &symbols[i]);
+	return error;
+}
+
 CUresult fake_open(struct fake_image *image, const void *data)
 {
+	if (!memcmp(data, ELFMAG, SELFMAG) && ((const Elf64_Ehdr *)data)->e_machine == EM_CUDA)
+		return open_cubin(image, data);
 	if (!memcmp(data, ELFMAG, SELFMAG))
 		data = (const char *)data + sizeof(Elf64_Ehdr); /* fake_cubin() */
 	if (strncmp(data, ".version", 8) && strncmp(data, "//", 2))
