@@ -295,5 +295,7 @@ int main(int argc, char **argv)
 		try_case(found.gl_pathv[i], job);
 	globfree(&found);
 	gpubpf_worker_destroy(worker);
+	ran("ptx", "call");
+	ran("ptx", "call_exit");
 	return done();
 }

@@ -325,6 +325,8 @@ int main(int argc, char **argv)
 	snprintf(pattern, sizeof(pattern), "%s/kernels/early.ptx", argv[1]);
 	try_meeting(pattern, &job);
 	try_few(pattern, &job);
+	ran("ptx", "entry");
+	ran("ptx", "exit");
 	gpubpf_worker_destroy(worker);
 	return done();
 }

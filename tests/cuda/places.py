@@ -19,7 +19,7 @@ import places_random
 import ptx_run
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import ok, plan, skip
+from tap import ok, plan, ran, skip
 
 SEEN = {'mem': (1,), 'mem_before': (1,), 'mem.shared': (2,), 'mem.local': (3,), 'mem.const': (4,),
         'mem.all': (0, 1, 2, 3, 4), 'mem_before.all': (0, 1, 2, 3, 4)}
@@ -181,6 +181,8 @@ def image(tool, objects, path):
                             compare(name, kind, text, twin, words[kind], value)
                         if kind in PROGRAMS:
                             programs(name, kind, text, where)
+                        if value != '0:0':
+                            ran('ptx', re.match(r'(?:mem|mem_before)\.[a-z]+|[a-z_]+', kind)[0])
                     except (KeyError, ValueError, AttributeError, StopIteration) as error:
                         ok(False, f'{name}: gpu/{kind}/ is interpreted', repr(error))
 

@@ -13,6 +13,9 @@ import sys
 import tempfile
 import zlib
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap
+
 build, clang, types, device = sys.argv[1:]
 sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples")
 tmp = tempfile.TemporaryDirectory()
@@ -117,6 +120,8 @@ def mem_trace(r):
 def memcapture(r):
     (_, c), = entries(r, "captured")
     # of two matrices of 16 KiB, each word once; they begin where a page does
+    ran("spirv", "mem.capture")
+    tap.ran("spirv", "mem.capture")
     assert c == {"accesses": 8192, "bytes": 4 * 8192, "stores": 4096, "lowest": 8 * sum(range(0, 4096, 4)),
                  "lanes": 4096 + 8192}, c # each work-item by itself: half of the words have the bit, and all are like themselves
 
@@ -336,5 +341,7 @@ for name, check, programs in BPFTIME:
     attach = [word for prog in programs for word in ("--attach", f"{prog}=vector_add")]
     run(f"bpftime's {name} on {device}", [target], "kernelretsnoop", attach, check)
 
+if not failed:
+    tap.tell_ran()
 print(f"1..{count}")
 sys.exit(failed)

@@ -14,29 +14,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct gpubpf_image image = { .kind = GPUBPF_IMAGE_AMDGPU, .places = gpubpf_places_of(GPUBPF_WHERE_INSN), .size = size };
-	struct gpubpf_kernel_info *kernels = NULL;
-	struct gpubpf_device_caps caps;
-	struct gpubpf_diag diag;
-	uint32_t n = 0;
-	uint8_t *file;
+	struct hip_looked l;
 
-	if (size < sizeof(Elf64_Ehdr) || !(file = malloc(size)))
+	if (!hip_look(&l, data, size))
 		return -1;
-	memcpy(file, data, size);
-	caps = hip_caps_of(data);
-	image.data = file;
-	gpubpf_diag_init(&diag);
-	if (hip_inspect(&image, &caps, &kernels, &n, &diag) == -EINVAL && !diag.what[0])
+	if (l.err == -EINVAL && !l.diag.what[0])
 		abort();
-	for (uint32_t i = 0; kernels && i < n; i++) {
-		if (!kernels[i].nplaces && !kernels[i].reason[0])
+	for (uint32_t i = 0; l.kernels && i < l.n; i++) {
+		if (!l.kernels[i].nplaces && !l.kernels[i].reason[0])
 			abort();
-		for (uint32_t j = 0; j < kernels[i].nplaces; j++)
-			if (kernels[i].places[j].name)
-				hip_touch(kernels[i].places[j].name, strlen(kernels[i].places[j].name) + 1);
+		for (uint32_t j = 0; j < l.kernels[i].nplaces; j++)
+			if (l.kernels[i].places[j].name)
+				hip_touch(l.kernels[i].places[j].name, strlen(l.kernels[i].places[j].name) + 1);
 	}
-	free(kernels);
-	free(file);
+	hip_looked_finish(&l);
 	return 0;
 }

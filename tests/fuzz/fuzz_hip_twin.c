@@ -286,24 +286,13 @@ static uint32_t choose(const uint8_t *data, size_t size, uint32_t turn)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct gpubpf_image image = { .kind = GPUBPF_IMAGE_AMDGPU, .places = gpubpf_places_of(GPUBPF_WHERE_INSN), .size = size };
-	struct gpubpf_kernel_info *kernels = NULL;
-	struct gpubpf_device_caps caps;
-	struct gpubpf_diag diag;
-	uint32_t n = 0;
-	uint8_t *file;
+	struct hip_looked l;
 
-	if (size < sizeof(Elf64_Ehdr) || !(file = malloc(size)))
+	if (!hip_look(&l, data, size))
 		return -1;
-	memcpy(file, data, size);
-	caps = hip_caps_of(data);
-	image.data = file;
-	gpubpf_diag_init(&diag);
-	if (!hip_inspect(&image, &caps, &kernels, &n, &diag))
-		for (uint32_t i = 0; i < n && i < 4; i++)
-			if (!kernels[i].reason[0])
-				inject(&image, &caps, &kernels[i], choose(data, size, i));
-	free(kernels);
-	free(file);
+	for (uint32_t i = 0; !l.err && i < l.n && i < 4; i++)
+		if (!l.kernels[i].reason[0])
+			inject(&l.image, &l.caps, &l.kernels[i], choose(data, size, i));
+	hip_looked_finish(&l);
 	return 0;
 }

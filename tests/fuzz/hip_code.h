@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -102,6 +103,36 @@ static struct gpubpf_device_caps hip_caps_of(const uint8_t *data)
 	isa = hip_isa_of_flags(head.e_flags);
 	snprintf(caps.arch, sizeof(caps.arch), "%s", isa ? isa->name : "gfx90a");
 	return caps;
+}
+
+/* a code object with places of all kinds, as far as it has any */
+struct hip_looked {
+	struct gpubpf_image image;
+	struct gpubpf_device_caps caps;
+	struct gpubpf_kernel_info *kernels;
+	struct gpubpf_diag diag;
+	uint8_t *file;
+	uint32_t n;
+	int err;
+};
+
+static bool hip_look(struct hip_looked *l, const uint8_t *data, size_t size)
+{
+	*l = (struct hip_looked){ .image = { .kind = GPUBPF_IMAGE_AMDGPU, .places = gpubpf_places_of(GPUBPF_WHERE_INSN), .size = size } };
+	if (size < sizeof(Elf64_Ehdr) || !(l->file = malloc(size)))
+		return false;
+	memcpy(l->file, data, size);
+	l->caps = hip_caps_of(data);
+	l->image.data = l->file;
+	gpubpf_diag_init(&l->diag);
+	l->err = hip_inspect(&l->image, &l->caps, &l->kernels, &l->n, &l->diag);
+	return true;
+}
+
+static void hip_looked_finish(struct hip_looked *l)
+{
+	free(l->kernels);
+	free(l->file);
 }
 
 #endif

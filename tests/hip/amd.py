@@ -11,7 +11,7 @@ import tempfile
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(here, '..'))
 import simulated
-from tap import ok, plan, skip
+from tap import ok, plan, ran, skip
 
 twin, launch, clang, probe, gfx = sys.argv[1:6]
 sim = os.environ.get('GPUBPF_AMD_SIM')

@@ -8,7 +8,7 @@ words must come out, and each block of blocks.bpf.c have been begun by its first
 all of its lanes had left. Lines of a case:
   // launch X Y Z BX BY BZ   threads in all, and of a group
   // refused WHY             no twin with gpu/block_end/ can be made, and the reason holds these words"""
-from amd import LANES, each, line, make, ok, run, shape
+from amd import LANES, each, line, make, ok, ran, run, shape
 
 WORDS = ['begun', 'first', 'entered', 'left', 'ended', 'last', 'seen']
 
@@ -34,6 +34,8 @@ def case(name, base, text):
         want, last, n = expected(where.split(','), shape(text))
         bad = [f'block {i}: {b}, not {want}, last of {last}' for i, b in enumerate(blocks[:n])
                if any(b[w] != want[w] for w in want) or (b['ended'] and b['last'] not in last)]
+        for place in where.split(','):
+            ran('amdgpu', place)
         ok(not bad and not any(any(b.values()) for b in blocks[n:]), f'{this}: {n} blocks, each once', '\n'.join(bad[:6]))
 
 

@@ -9,7 +9,7 @@ known, and that each lane is told what the masks say. Lines of a case:
   // launch X Y Z BX BY BZ   threads in all, and of a group"""
 import re
 
-from amd import LANES, each, make, ok, run, shape
+from amd import LANES, each, make, ok, ran, run, shape
 
 WORDS = ['lanes', 'ids', 'line', 'taken', 'taken_ids', 'going', 'coming', 'wrong']
 COMPILED = ['early.cl', 'local.cl']
@@ -45,6 +45,7 @@ def case(name, base, text):
     told = run(name, base, make(name, base, 'branch'), shape(text), WORDS)
     if told is None:
         return
+    ran('amdgpu', 'branch')
     want, met = expected(text, shape(text)), [t for t in told if t['lanes']]
     bad = [f'line {n}: {t}, not {w}' for t, (n, w) in zip(told, want) if t != w]
     if want:

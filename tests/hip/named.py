@@ -10,7 +10,7 @@ is the number, a to d, the operands (any: not looked at), and mark. A line of a 
   // launch X Y Z BX BY BZ   threads in all, and of a group"""
 import re
 
-from amd import each, make, ok, run, shape
+from amd import each, make, ok, ran, run, shape
 
 WORDS = ['lanes', 'ids', 'line', 'a', 'b', 'c', 'd', 'mark']
 ALL = 'entry,exit,block_begin,block_end,mem.all,mem_before.all,atomic,barrier,barrier_exit,branch,insn:*,line:*,mark:*'
@@ -51,6 +51,8 @@ def check(name, base, where, want, size):
     # places are numbered among all of their kind: those of other names had no program
     met = [t for t in told if t['lanes']]
     bad = [f'{t}, not {w}' for t, w in zip(met, want or []) if any(w[k] not in (None, t[k]) for k in WORDS)]
+    if met and where != ALL:
+        ran('amdgpu', where.split(':')[0])
     good = met if want is None else not bad and len(met) == len(want)
     ok(bool(good), f'{name}: {len(want or met)} places', '\n'.join(bad[:6]) + f'\n{len(met)} came')
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
-from tap import ok, plan, skip
+from tap import ok, plan, ran, skip
 
 twin, launch, clang, probe, gfx = sys.argv[1:6]
 here = os.path.dirname(os.path.abspath(__file__))
@@ -133,6 +133,7 @@ def case(path, folder):
             skip(f'{name}: runs', 'GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
         else:
             run(name, kind, text, base, made.stdout.strip())
+            ran('amdgpu', kind)
 
 
 with tempfile.TemporaryDirectory() as work:

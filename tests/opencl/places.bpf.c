@@ -41,6 +41,21 @@ static __always_inline int tell(struct gpubpf_ctx *ctx, __u32 kind)
 	return 0;
 }
 
+static __always_inline int operands(struct gpubpf_ctx *ctx, __u32 kind, __u64 first, __u64 second, __u64 third)
+{
+	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
+	struct told *t = bpf_map_lookup_elem(&told, &key);
+
+	if (!t)
+		return 0;
+	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->operands, first, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->olds, second, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->values, third, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
+	return 0;
+}
+
 #ifdef MARK
 SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx)
 {
@@ -57,17 +72,7 @@ SEC("gpu/mark/*") int mark(struct gpubpf_ctx *ctx)
 #elif defined(INSNS)
 static __always_inline int insn(struct gpubpf_ctx *ctx, __u32 kind, __u64 from)
 {
-	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
-	struct told *t = bpf_map_lookup_elem(&told, &key);
-
-	if (!t)
-		return 0;
-	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->operands, ctx->operand[0] - from, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->olds, ctx->operand[1], __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->values, ctx->operand[2], __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->lines, ctx->line, __ATOMIC_RELAXED);
-	return 0;
+	return operands(ctx, kind, ctx->operand[0] - from, ctx->operand[1], ctx->operand[2]);
 }
 
 SEC("gpu/insn/*") int all(struct gpubpf_ctx *ctx) { return insn(ctx, 15, 0); }
@@ -124,16 +129,7 @@ SEC("gpu/exit/*") int leave(struct gpubpf_ctx *ctx)
 #elif defined(CALLS)
 static __always_inline int call(struct gpubpf_ctx *ctx, __u32 kind, __u64 result)
 {
-	__u32 key = ctx->kernel % KERNELS * KINDS + kind;
-	struct told *t = bpf_map_lookup_elem(&told, &key);
-
-	if (!t)
-		return 0;
-	__atomic_fetch_add(&t->accesses, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->operands, ctx->arg[0], __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->olds, ctx->arg[1], __ATOMIC_RELAXED);
-	__atomic_fetch_add(&t->values, result, __ATOMIC_RELAXED);
-	return 0;
+	return operands(ctx, kind, ctx->arg[0], ctx->arg[1], result);
 }
 
 SEC("gpu/call/*") int called(struct gpubpf_ctx *ctx) { return call(ctx, 23, ctx->nargs); }

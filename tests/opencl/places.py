@@ -9,7 +9,7 @@ were told of as many accesses, of as many bytes, as the case says, and Oclgrind 
     //@ oclgrind: all the same                as many as Oclgrind executes, where it is installed
     //@ assembly: all FILE                     the module, as text for spirv-as
     //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
-CASE may be random:SEED, random kernels (places_random.py), which are compared alone.
+CASE may be random:SEED, random kernels (places_random.py), which are compared alone; random:SEED:N N of them, up to 60.
 A key with -il or -source behind it is for that form alone."""
 import json
 import os
@@ -22,7 +22,7 @@ import tempfile
 import places_random
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from tap import ok, plan, skip, skip_all
+from tap import ok, plan, ran, skip, skip_all
 
 KINDS = ["mem", "mem_before", "mem.shared", "mem.local", "mem.const", "mem.all", "mem_before.all", "atomic",
          "barrier", "barrier_exit", "block_begin", "branch", "mark", "line", "line.one", "insn", "insn.fmul", "insn.select",
@@ -115,10 +115,10 @@ def check_oclgrind(name, path, text, told):
 
 def check(path, where):
     if path.startswith("random:"):
-        seed, path = path.split(":")[1], f"{where}/random.cl"
+        (seed, *kernels), path = path.split(":")[1:], f"{where}/random.cl"
         print(f"# seed {seed}")
         with open(path, "w", encoding="utf-8") as out:
-            out.write(places_random.case(int(seed)))
+            out.write(places_random.case(int(seed), *map(int, kernels)))
     path = os.path.abspath(path)
     with open(path, encoding="utf-8") as f:
         text = f.read()
@@ -157,6 +157,11 @@ def check(path, where):
         calls_none = path.startswith(where) and object_ == "places-call" # some kernels, which are not refused
         rest = {k: v for k, v in kernels.items() if k not in refused and not v[0] and not (calls_none and not v[1])}
         ok(not rest, f"{name}: all others are probed with {object_}", f"{rest} {log}")
+        for kernel, sums in told_of(report).items():
+            for kind in (k for k, v in sums.items() if v["accesses"]):
+                ran("spirv" if form == "il" else "wrap", kind if kind.startswith("mem") else kind.split(".")[0])
+        for place in ("entry", "exit") if object_ == "places-ends" else ():
+            ran("spirv" if form == "il" else "wrap", place)
         for kernel, sums in told_of(report).items():
             told[kernel] = {**sums, **{k: v for k, v in told.get(kernel, {}).items() if v["accesses"]}}
     check_sums(name, text, kernels, told)

@@ -123,11 +123,11 @@ class Kernel:
                 "__global const float *g,\n\t\t\t__constant int *c, __global int *sum, int n)\n{\n" + body + "\n}\n")
 
 
-def case(seed):
+def case(seed, kernels=KERNELS):
     rng = random.Random(seed)
     runs = [f"//@ run: random{k} {LANES} {BLOCK} buf:{LANES * 64} buf:512 buf:{4096 * 4 + LANES * 64} buf:512 buf:64 buf:128 "
-            f"i32:{rng.randint(0, 9)}" for k in range(KERNELS)]
-    return "\n".join([HEAD, *runs, *("\n" + Kernel(rng, k, seed % 2 == 0).text() for k in range(KERNELS))])
+            f"i32:{rng.randint(0, 9)}" for k in range(kernels)]
+    return "\n".join([HEAD, *runs, *("\n" + Kernel(rng, k, seed % 2 == 0).text() for k in range(kernels))])
 
 
 if __name__ == "__main__":

@@ -641,7 +641,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 		       sass_opcode(insn) == 0x949;
 	if (kind == GPUBPF_SITE_INSN)
 		return true;
-	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE)
+	if (kind == GPUBPF_SITE_MEM || kind == GPUBPF_SITE_MEM_BEFORE || kind == GPUBPF_SITE_MEM_CAPTURE)
 		return is_global(insn) || is_untold(insn);
 	if (kind == GPUBPF_SITE_MEM_SHARED)
 		return is_shared(insn) || is_generic(insn);
@@ -685,6 +685,8 @@ static void try_kernel(const struct sass_cubin *app, const struct sass_kernel *k
 		if (sass_body_make(code.arch, &probe, guarded, &m.bodies[guarded], &diag) < 0)
 			ok(false, "%s", diag.what);
 	sass_places_each(&code, 1u << m.kind, &lines, k->text, take, &m);
+	if (m.around.n)
+		ran("sass", gpubpf_place_kind(kind)->name);
 	for (uint32_t i = m.around.n; i-- > 0;)
 		sass_code_reserve(&code, m.around.list[i].place.at);
 	listed += m.met;
@@ -719,7 +721,7 @@ static void check_table(void)
 
 static void try_file(const char *name, const char *data, size_t size)
 {
-	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
+	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_MEM_CAPTURE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
 						  GPUBPF_SITE_BARRIER_EXIT, GPUBPF_SITE_MEM_SHARED, GPUBPF_SITE_MEM_LOCAL,
 						  GPUBPF_SITE_MEM_CONST, GPUBPF_SITE_MEM_ALL, GPUBPF_SITE_MEM_BEFORE_ALL, GPUBPF_SITE_BRANCH,
 						  GPUBPF_SITE_INSN, GPUBPF_SITE_LINE };
@@ -754,10 +756,12 @@ static void try_source(const char *path)
 		snprintf(command, sizeof(command), "f=$(mktemp) && '%s' -O3 -lineinfo -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f",
 			 nvcc ? nvcc : "/usr/local/cuda/bin/nvcc", arches[i], path);
 		data = read_command(command, &size);
-		if (data)
+		if (data) {
 			try_file(arches[i], data, size);
-		else
+		} else {
 			skip(arches[i], "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
+			ran("sass", "?"); /* not all could */
+		}
 		free(data);
 	}
 }

@@ -623,5 +623,7 @@ int main(int argc, char **argv)
 		try_build(&job, &builds[i]);
 	gpubpf_worker_destroy(compile);
 	gpubpf_worker_destroy(assemble);
+	ran("sass", "entry");
+	ran("sass", "exit");
 	return done();
 }
