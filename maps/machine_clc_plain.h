@@ -34,7 +34,7 @@ GPUBPF_FN void gpubpf_fence_system(void)
 GPUBPF_FN u64 gpubpf_clock(void)
 {
 #if defined(GPUBPF_CLOCK_TSC)
-	return __builtin_readcyclecounter(); /* no assembly, which newer PoCLs crash at */
+	return __builtin_readcyclecounter(); /* no assembly, at which PoCLs before 7.0 may crash */
 #elif defined(GPUBPF_CLOCK_KHR)
 	return clock_read_device();
 #else
