@@ -98,10 +98,29 @@ static int say(struct gpubpf_session *s, const struct gpubpf_map *said, const st
 	return 0;
 }
 
+static void tell(void *ctx, const char *text)
+{
+	(void)ctx;
+	fprintf(stderr, "live: %s\n", text);
+}
+
+/* Of the first kernel that has one: programs have others than the one that is probed. */
+static int no_answer(struct gpubpf_session *s, int err)
+{
+	struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
+
+	for (size_t i = 0; !gpubpf_session__kernel(s, i, &k); i++)
+		if (k.reason && k.reason[0])
+			break;
+	fprintf(stderr, "live: no answer: %s\n", k.reason && k.reason[0] ? k.reason : strerror(-err));
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	static double there[WORDS], back[WORDS], both[WORDS];
-	struct gpubpf_session *s = gpubpf_session__new(NULL);
+	const struct gpubpf_session_opts opts = { .sz = sizeof(opts), .note = tell };
+	struct gpubpf_session *s = gpubpf_session__new(&opts);
 	const struct gpubpf_map *said, *answer;
 	int input, err, status;
 	double ns[3];
@@ -124,12 +143,8 @@ int main(int argc, char **argv)
 	close(open(argv[4], O_CREAT | O_WRONLY, 0600));
 	while (waitpid(pid, &status, WNOHANG) == 0)
 		gpubpf_session__poll(s, 10);
-	if (err) {
-		struct gpubpf_kernel_stats k = { .sz = sizeof(k) };
-
-		fprintf(stderr, "live: no answer: %s\n", !gpubpf_session__kernel(s, 0, &k) && k.reason ? k.reason : strerror(-err));
-		return 1;
-	}
+	if (err)
+		return no_answer(s, err);
 	print("there", there, WORDS);
 	print("back", back, WORDS);
 	print("both", both, WORDS);
