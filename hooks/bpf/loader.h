@@ -102,7 +102,8 @@ int named_copy(int from, int to, const struct bpf_map_info *info);
 int64_t btf_taken(int fd, int *own);
 int64_t btf_copied(int fd, int *own);
 
-/* perf.c */
+/* perf.c. The Linux kernel's number of a kind of probes, by the file that tells it; 0: it has none. */
+uint32_t kernel_pmu(const char *type, uint32_t *known);
 long perf_event_open_call(const long arg[6]);
 bool is_perf_request(unsigned long request);
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result);

@@ -5,25 +5,33 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/wire/kprobe.h"
 
+#define KPROBE_PMU "/sys/bus/event_source/devices/kprobe/type"
 #define FUNCTION_MAX 255
 #define KERNEL_NAME 511            /* what the Linux kernel reads of a function's name (KSYM_NAME_LEN) */
+
+uint32_t kernel_pmu(const char *type, uint32_t *known)
+{
+	FILE *f = *known ? NULL : fopen(type, "re");
+	unsigned int number;
+
+	if (f && fscanf(f, "%u", &number) == 1)
+		*known = number;
+	if (f)
+		fclose(f);
+	return *known;
+}
 
 /* The Linux kernel's number for its kprobes, PMU_TYPE where it has none. */
 static uint32_t kprobe_type(void)
 {
 	static uint32_t known;
-	FILE *f = known ? NULL : fopen("/sys/bus/event_source/devices/kprobe/type", "re");
-	unsigned int type;
 
-	if (f && fscanf(f, "%u", &type) == 1)
-		known = type;
-	else if (!f && !known)
+	if (!kernel_pmu(KPROBE_PMU, &known) && access(KPROBE_PMU, F_OK))
 		known = PMU_TYPE;
-	if (f)
-		fclose(f);
 	return known;
 }
 

@@ -23,14 +23,8 @@ static struct {
 static uint32_t uprobe_type(void)
 {
 	static uint32_t known;
-	FILE *f = known ? NULL : fopen("/sys/bus/event_source/devices/uprobe/type", "re");
-	unsigned int type;
 
-	if (f && fscanf(f, "%u", &type) == 1)
-		known = type;
-	if (f)
-		fclose(f);
-	return known;
+	return kernel_pmu("/sys/bus/event_source/devices/uprobe/type", &known);
 }
 
 bool is_uprobe(const struct perf_event_attr *attr)
