@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/wire/placement.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* linux/mman.h */
 #endif
@@ -76,6 +78,14 @@ static CUresult make_streams(struct gpubpf_device *device)
 	return error || device->to ? error : device->cu->stream_create(&device->to, CU_STREAM_NON_BLOCKING);
 }
 
+/* What the driver does not tell is tried. */
+static bool fits(struct gpubpf_device *device, size_t size, struct gpubpf_why *why)
+{
+	size_t free, all;
+
+	return device->cu->mem_info(&free, &all) || gpubpf_placement_fits(size, free, why->text, sizeof(why->text));
+}
+
 int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_why *why)
 {
 	const struct cuda_driver *cu = device->cu;
@@ -86,6 +96,10 @@ int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uin
 		return -EBUSY;
 	if (cuda_device_enter(device, &mode) < 0)
 		return cuda_fail(cu, why, "the context cannot be used", 0);
+	if (!fits(device, size, why)) {
+		cuda_leave(cu, &mode);
+		return -ENOMEM;
+	}
 	error = make_streams(device);
 	if (!error)
 		error = alloc_exportable(device, size);

@@ -103,6 +103,7 @@ typedef struct CUmemAccessDesc_st {
 	CUDA_FN(module_global, cuModuleGetGlobal_v2, (CUdeviceptr *address, size_t *size, CUmodule module, const char *name)) \
 	CUDA_FN(launch, cuLaunchKernel, (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
 		unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params, void **extra)) \
+	CUDA_FN(mem_info, cuMemGetInfo_v2, (size_t *free, size_t *all)) \
 	CUDA_FN(mem_alloc, cuMemAlloc_v2, (CUdeviceptr *address, size_t size)) \
 	CUDA_FN(mem_free, cuMemFree_v2, (CUdeviceptr address)) \
 	CUDA_FN(host_alloc, cuMemHostAlloc, (void **address, size_t size, unsigned flags)) \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "core/wire/placement.h"
 #include "driver.h"
 #include "memory.h"
 
@@ -170,19 +171,32 @@ static hipError_t copy_pieces(const struct gpubpf_device *d, size_t offset, char
 	return error;
 }
 
+/* What the runtime does not tell is tried. */
+static bool fits(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
+{
+	size_t free, all;
+
+	return !d->hip->mem_info || d->hip->mem_info(&free, &all) || gpubpf_placement_fits(size, free, why->text, sizeof(why->text));
+}
+
 static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
 			    struct gpubpf_why *why)
 {
 	struct hip_visit visit;
 	hipError_t error;
+	bool fit = true;
 
 	if (d->arena)
 		return -EBUSY;
 	d->size = size;
 	error = hip_enter(d->hip, d->ordinal, &visit);
 	if (!error)
+		fit = fits(d, size, why);
+	if (!error && fit)
 		error = allocate(d, size);
 	hip_leave(d->hip, d->ordinal, &visit);
+	if (!fit)
+		return -ENOMEM;
 	if (error)
 		return fail(d, why, "memory for maps", error);
 	*address = (uintptr_t)d->arena;

@@ -86,6 +86,7 @@ struct hip_function_attributes {
 #define HIP_OPTIONAL(HIP_FN) \
 	HIP_FN(attribute, hipDeviceGetAttribute, (int *value, int attribute, int device)) \
 	HIP_FN(host_address, hipHostGetDevicePointer, (void **address, void *host, unsigned flags)) \
+	HIP_FN(mem_info, hipMemGetInfo, (size_t *free, size_t *all)) \
 	HIP_FN(mem_managed, hipMallocManaged, (void **address, size_t size, unsigned flags))
 
 struct hip_driver {

@@ -341,6 +341,15 @@ CUresult fake_alloc(uint64_t *address, size_t size, CUcontext context)
 	return 0;
 }
 
+FAKE_EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *all)
+{
+	const char *some = getenv("FAKE_CUDA_FREE");
+
+	*all = 4ull << 30;
+	*free = some ? strtoull(some, NULL, 0) : *all;
+	return fake_check("cuMemGetInfo_v2");
+}
+
 FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
 	CUresult error = fake_check("cuMemAlloc_v2");
