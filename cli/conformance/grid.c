@@ -112,7 +112,8 @@ static uint32_t size_of(const char **text, uint32_t most, uint32_t warp)
 	else if (!strncmp(*text, "WARP", length))
 		size = warp;
 	end = (char *)*text + (size ? length : 0);
-	size += strtol(end, &end, 10);
+	if (!size || *end == '+' || *end == '-') /* a number behind a space is the next one */
+		size += strtol(end, &end, 10);
 	*text = end + strspn(end, ", ");
 	return size ? size : 1;
 }
