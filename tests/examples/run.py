@@ -120,7 +120,6 @@ def mem_trace(r):
 def memcapture(r):
     (_, c), = entries(r, "captured")
     # of two matrices of 16 KiB, each word once; they begin where a page does
-    ran("spirv", "mem.capture")
     tap.ran("spirv", "mem.capture")
     assert c == {"accesses": 8192, "bytes": 4 * 8192, "stores": 4096, "lowest": 8 * sum(range(0, 4096, 4)),
                  "lanes": 4096 + 8192}, c # each work-item by itself: half of the words have the bit, and all are like themselves

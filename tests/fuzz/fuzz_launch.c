@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// SOURCES: hooks/launch.c hooks/allocations.c hooks/stacks.c hooks/unwind.c hooks/cfi.c hooks/twin_set.c hooks/hook_device.c hooks/elsewhere.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
+// SOURCES: hooks/launch.c hooks/allocations.c hooks/stacks.c hooks/unwind.c hooks/cfi.c hooks/twin_set.c hooks/images.c hooks/hook_device.c hooks/elsewhere.c hooks/shared_arena.c hooks/drain.c hooks/prepare.c hooks/clock.c hooks/session_parse.c hooks/environ.c hooks/patience.c hooks/plan.c hooks/hold.c maps/mirror.c
 // SOURCES: core/wire/name.c core/wire/fields.c core/wire/wire.c core/wire/msg.c core/wire/match.c core/wire/placement.c
 // LIBS: -lpthread
 /* A whole agent and any packets from its tool: it joins, launches kernels, loads what it is given and copies
