@@ -118,7 +118,8 @@ check("questions to a session", True, [run(*args) for args in (
     ["map", "delete", word, "key", "0"], ["map", "getnext", word], ["map", "watch", "-n", "1", word],
     ["map", "top", "-n", "1", word], ["map", "push", word, "value", "1"], ["map", "enqueue", word, "value", "1"],
     ["map", "pop", word], ["map", "dequeue", word], ["map", "peek", word], ["map", "dump", "--csv", word],
-    ["map", "dump", word], ["map", "dump", "-j", word], ["session", "attach", word + b"=" + word], ["session", "list"],
+    ["map", "dump", word], ["map", "pin", word, word], ["map", "unpin", word], ["map", "dump", "-j", word],
+    ["session", "attach", word + b"=" + word], ["session", "list"],
     ["session", "attach", b"enter=" + word], ["session", "list"], ["session", "list", "-j"], ["session", "report"],
     ["session", "report", "-j"], ["session", "detach", word])])
 session.terminate()
