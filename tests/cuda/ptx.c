@@ -165,7 +165,7 @@ static void try_clang(const char *clang, const char *source, const char *options
 
 		snprintf(name, sizeof(name), "%s %s", base_name(source), levels[i]);
 		snprintf(command, sizeof(command), "'%s' -x cl -cl-std=CL2.0 --target=nvptx64-nvidia-cuda -march=sm_75 -nogpulib "
-			 "-Xclang -finclude-default-header -w %s %s -S -o - '%s'", clang, options, levels[i], source);
+			 "-Xclang -target-feature -Xclang +ptx63 -Xclang -finclude-default-header -w %s %s -S -o - '%s'", clang, options, levels[i], source);
 		text = read_command(command, &size);
 		if (!ok(text && size, "%s: clang makes PTX", name))
 			continue;
