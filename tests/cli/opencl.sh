@@ -5,7 +5,8 @@
 p=$OBJ/probe.bpf.o
 use_device "${4:-}"
 json() { python3 -c "import json,sys; r=json.load(open('$T/r')); print($1)" 2>&1; }
-same() { [ -e "$T/native$1" ] || "$LOOP" "$1" 0 > "$T/native$1"; tail -1 "$T/native$1" > "$T/a"; tail -1 "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
+# same LAUNCHES WHAT: its last line; what the agent says of a tool that is gone may come behind it
+same() { [ -e "$T/native$1" ] || "$LOOP" "$1" 0 > "$T/native$1"; grep ' launches: ' "$T/native$1" > "$T/a"; grep ' launches: ' "$T/out" > "$T/b"; cmp -s "$T/a" "$T/b"; ok $? "$2: the output is its own"; }
 "$LOOP" 2 0 > "$T/native2"; "$LOOP" 4 0 > "$T/native4"
 
 run "$GPUBPF" kernel list --places -- "$LOOP" 4 0; is 42 "kernel list"
