@@ -42,6 +42,7 @@ struct sys_ring {
 	uint64_t size;                 /* of data, a power of two */
 	uint64_t *head, *tail;         /* in it, by whoever maps it: how far we are, of which we go by */
 	uint64_t at;                   /* , and how far the loader is */
+	bool off, paused;              /* of a buffer: what is put then is lost */
 };
 
 struct sys_bridge;
@@ -94,7 +95,7 @@ struct sys_object {
 			uint64_t loaded_ns;    /* since boot */
 		} prog;
 		struct {
-			uint32_t prog;
+			uint32_t prog, perf;
 			struct sys_attached at;
 		} link;
 		struct {
@@ -206,6 +207,7 @@ int sys_pinned(struct sys_call *c);
 int sys_was(struct sys_call *c);
 int sys_inner(struct sys_call *c);
 int sys_uprobe_open(struct sys_call *c);
+int sys_output(struct sys_call *c);
 
 /* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);

@@ -273,6 +273,16 @@ int sys_links_renew(struct gpubpf_session *s, struct sys_object *map)
 	return err;
 }
 
+/* One program a place, by a link or without. */
+static bool has_program(const struct gpubpf_session *s, const struct sys_object *perf)
+{
+	bool has = perf->perf.prog != 0;
+
+	for (uint32_t i = 0; i < s->bpf->n; i++)
+		has |= s->bpf->objects[i]->kind == GPUBPF_BPF_LINK && s->bpf->objects[i]->link.perf == perf->id;
+	return has;
+}
+
 int sys_link_create(struct sys_call *c)
 {
 	uint32_t prog_id = gpubpf_get_u32(c->r), perf_id = gpubpf_get_u32(c->r);
@@ -286,10 +296,13 @@ int sys_link_create(struct sys_call *c)
 	perf = sys_object_of(c->s, GPUBPF_BPF_PERF, perf_id);
 	if (!prog || !perf)
 		return -EBADF;
+	if (has_program(c->s, perf))
+		return -EEXIST;
 	o = sys_object_new(c->s, GPUBPF_BPF_LINK, &err);
 	if (!o)
 		return err;
 	o->link.prog = prog->id;
+	o->link.perf = perf->id;
 	err = attach(c->s, prog, perf, &o->link.at);
 	return sys_object_give(c, o, err);
 }
@@ -307,7 +320,7 @@ int sys_perf_set(struct sys_call *c)
 	prog = sys_object_of(c->s, GPUBPF_BPF_PROG, prog_id);
 	if (!prog || !perf)
 		return -EBADF;
-	if (perf->perf.prog)
+	if (has_program(c->s, perf))
 		return -EEXIST;
 	err = attach(c->s, prog, perf, &perf->perf.at);
 	if (!err)

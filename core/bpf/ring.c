@@ -132,14 +132,35 @@ void sys_stream_destroy(struct sys_stream *stream)
 
 int sys_buffer_open(struct sys_call *c)
 {
+	bool off = gpubpf_get_u32(c->r);
 	struct sys_object *o;
 	int err;
 
+	if (c->r->failed)
+		return -EPROTO;
 	o = sys_object_new(c->s, GPUBPF_BPF_BUFFER, &err);
 	if (!o)
 		return err;
 	o->ring.fd = -1;
+	o->ring.off = off;
 	return sys_object_give(c, o, sys_object_fifo(c->s, o, 0, 0));
+}
+
+int sys_output(struct sys_call *c)
+{
+	struct sys_object *o = sys_object_find(c->s, gpubpf_get_u32(c->r));
+	uint32_t to = gpubpf_get_u32(c->r);
+	bool pauses = to == GPUBPF_BPF_RESUMED || to == GPUBPF_BPF_PAUSED;
+
+	if (c->r->failed || to > GPUBPF_BPF_PAUSED)
+		return -EPROTO;
+	gpubpf_reader_run(c->s, false);
+	if (!o || o->kind != GPUBPF_BPF_BUFFER)
+		return 0;
+	if (pauses && !o->ring.base)
+		return -EINVAL;
+	*(pauses ? &o->ring.paused : &o->ring.off) = to == GPUBPF_BPF_DISABLED || to == GPUBPF_BPF_PAUSED;
+	return 0;
 }
 
 static int give_memory(struct sys_call *c, int fd, uint64_t twice)
@@ -271,7 +292,9 @@ static int deliver(struct gpubpf_session *s, struct sys_object *map, uint32_t co
 	if (!is_perf(map))
 		return put_record(&map->map.stream->ring, data, size);
 	buffer = buffer_of(s, map, copy);
-	return buffer && buffer->ring.base ? put_sample(&buffer->ring, data, size) : -ENOENT;
+	if (!buffer || !buffer->ring.base || buffer->ring.off || buffer->ring.paused)
+		return -ENOENT;
+	return put_sample(&buffer->ring, data, size);
 }
 
 struct sys_object *gpubpf_bpf_stream(const struct gpubpf_session *s, uint32_t map)

@@ -32,6 +32,7 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_WAS] = sys_was,
 	[GPUBPF_BPF_INNER] = sys_inner,
 	[GPUBPF_BPF_UPROBE_OPEN] = sys_uprobe_open,
+	[GPUBPF_BPF_OUTPUT] = sys_output,
 };
 
 static int run(struct sys_call *c)
@@ -72,13 +73,16 @@ static int answer(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t s
 	return err;
 }
 
-/* What devices with memory of their own hold is copied before it is looked at, once for a walk over it. */
+/* What devices with memory of their own hold is copied before it is looked at, once for a walk over it; and before what tells
+ * earlier records from later ones. */
 static bool needs_mirrors(const struct gpubpf_session *s, struct gpubpf_reader r)
 {
 	uint32_t op = gpubpf_get_u32(&r);
+	bool looks = op == GPUBPF_BPF_MAP_ELEM || op == GPUBPF_BPF_MAP_BATCH;
 
-	return (op == GPUBPF_BPF_MAP_ELEM || op == GPUBPF_BPF_MAP_BATCH) && gpubpf_session_mirrored(s) &&
-	       gpubpf_now_ns() - s->fresh_ns > STALE_NS;
+	if (!gpubpf_session_mirrored(s))
+		return false;
+	return op == GPUBPF_BPF_OUTPUT || (looks && gpubpf_now_ns() - s->fresh_ns > STALE_NS);
 }
 
 static int park(struct gpubpf_peer *peer, uint32_t seq, const struct gpubpf_reader *r)

@@ -57,7 +57,7 @@ enum gpubpf_bpf_op {
 	/* u32 map or buffer, u64 bytes that a buffer is to have -> u64 bytes at its end that are mapped twice in a row, fd of what
 	 * is mapped: an array of the kernel's where it has the values */
 	GPUBPF_BPF_MEMORY = 14,
-	GPUBPF_BPF_BUFFER_OPEN = 15,   /* -> fd */
+	GPUBPF_BPF_BUFFER_OPEN = 15,   /* u32 is it off -> fd */
 	GPUBPF_BPF_PIN = 16,           /* u32 number, str path: a file there in the session's folder is its name */
 	GPUBPF_BPF_PINNED = 17,        /* u64 device, u64 inode of such a file -> fd */
 	GPUBPF_BPF_WAS = 18,           /* u32 number of a map as the kernel's -> fd of what it has become */
@@ -65,8 +65,14 @@ enum gpubpf_bpf_op {
 	 * its elements */
 	GPUBPF_BPF_INNER = 19,
 	GPUBPF_BPF_UPROBE_OPEN = 20,   /* u64 byte of a file, u32 is it a return; fd of the file -> fd, as of PERF_OPEN */
+	/* u32 buffer or perf, 0: the Linux kernel's; u32 enum gpubpf_bpf_output. What kernels put before comes before the answer. */
+	GPUBPF_BPF_OUTPUT = 21,
 	GPUBPF_BPF_OPS,
 };
+
+/* What a loader does to a buffer, which takes records that are put while it is neither disabled nor paused; those of a perf run
+ * their program all the same, as the Linux kernel's do. */
+enum gpubpf_bpf_output { GPUBPF_BPF_ENABLED, GPUBPF_BPF_DISABLED, GPUBPF_BPF_RESUMED, GPUBPF_BPF_PAUSED };
 
 /* The folder for pins of the session at that socket: beside it. Libbpf makes an underscore of each dot where it pins an object's maps. */
 #define GPUBPF_BPF_PINS_SIZE 300

@@ -40,3 +40,11 @@ struct handle own_handle(int fd, enum gpubpf_bpf_kind kind)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return handle_at(path, kind);
 }
+
+bool is_open(int fd)
+{
+	char path[PROC_SIZE], is[8];
+
+	caller_link(fd, path);
+	return fd >= 0 && readlink(path, is, sizeof(is)) >= 0;
+}

@@ -56,6 +56,7 @@ struct handle {
 };
 struct handle handle_of(int fd, enum gpubpf_bpf_kind kind);     /* the caller's */
 struct handle own_handle(int fd, enum gpubpf_bpf_kind kind);    /* this process's */
+bool is_open(int fd);                                           /* a descriptor of the caller's at all? */
 
 /* -- commands: a result as bpf(2) has it, -errno, or PASSED -- */
 #define GPUBPF_COMMAND(number, name, function, ways, meaning) long function(struct call *c);

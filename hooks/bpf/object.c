@@ -246,14 +246,6 @@ int64_t btf_taken(int fd, int *own)
 
 /* -- links -- */
 
-static bool is_open(int fd)
-{
-	char path[PROC_SIZE], is[8];
-
-	caller_link(fd, path);
-	return fd >= 0 && readlink(path, is, sizeof(is)) >= 0;
-}
-
 long link_create(struct call *c)
 {
 	uint32_t prog = handle_of((int)c->attr.link_create.prog_fd, GPUBPF_BPF_PROG).id;

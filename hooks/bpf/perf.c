@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of a GPU as kprobes: perf_event_open(2) and what ioctl(2) does to what it gives. */
+/* Kernels of a GPU as kprobes, and buffers for records: perf_event_open(2) and what ioctl(2) does to what it gives. */
 #include "loader.h"
 
 #include <errno.h>
@@ -96,10 +96,14 @@ static long open_kprobe(const long arg[6], const struct perf_event_attr *attr)
 	return !err && is_refusal(ret) && atomic_load(&caller_state()->loaded) ? open_ours(function, returns) : ret;
 }
 
-static long open_buffer(const long arg[6])
+static long open_buffer(const long arg[6], bool off)
 {
-	if (atomic_load(&caller_state()->array_is_ours))
-		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &(struct gpubpf_writer){0}, -1);
+	struct gpubpf_writer w = {0};
+
+	if (atomic_load(&caller_state()->array_is_ours)) {
+		gpubpf_put_u32(&w, off);
+		return ask_handle(GPUBPF_BPF_BUFFER_OPEN, &w, -1);
+	}
 	atomic_store(&caller_state()->kernel_buffers, true);
 	return pass_call(arg);
 }
@@ -120,7 +124,7 @@ long perf_event_open_call(const long arg[6])
 	if (!arg[0] || read_attr((uint64_t)arg[0], &attr) < 0)
 		return pass_call(arg);
 	if (is_buffer(&attr))
-		return open_buffer(arg);
+		return open_buffer(arg, attr.disabled);
 	if (is_uprobe(&attr))
 		return open_uprobe(arg, &attr);
 	if (attr.type < PERF_TYPE_MAX || attr.type != kprobe_type())
@@ -136,7 +140,7 @@ static int set_program(uint32_t perf, int fd)
 	int err;
 
 	if (!prog.id)
-		return -EINVAL;
+		return is_open(fd) ? -EINVAL : -EBADF;
 	gpubpf_put_u32(&w, perf);
 	gpubpf_put_u32(&w, prog.id);
 	err = ask(GPUBPF_BPF_PERF_SET, &w, &a);
@@ -144,25 +148,91 @@ static int set_program(uint32_t perf, int fd)
 	return err;
 }
 
+#define ASKED 1
+
+static const struct request {
+	unsigned long request;
+	int probe, buffer;
+} requests[] = {
+#define GPUBPF_PERF_REQUEST(name, probe, buffer) { PERF_EVENT_IOC_##name, probe, buffer },
+#include "requests.def"
+};
+
+static const struct request *request_of(unsigned long request)
+{
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (requests[i].request == (uint32_t)request)
+			return &requests[i];
+	return NULL;
+}
+
 bool is_perf_request(unsigned long request)
 {
-	return request == PERF_EVENT_IOC_SET_BPF || request == PERF_EVENT_IOC_ENABLE || request == PERF_EVENT_IOC_DISABLE;
+	return request_of(request) != NULL;
+}
+
+/* What was put before is in the buffers when this returns, as it is where the Linux kernel's programs put it. */
+static int switch_output(uint32_t id, enum gpubpf_bpf_output to)
+{
+	struct gpubpf_writer w = {0};
+	struct answer a;
+	int err;
+
+	gpubpf_put_u32(&w, id);
+	gpubpf_put_u32(&w, to);
+	err = ask(GPUBPF_BPF_OUTPUT, &w, &a);
+	answer_close(&a);
+	return err;
+}
+
+static int do_request(uint32_t id, unsigned long request, long arg)
+{
+	uint64_t number = id;
+
+	switch ((uint32_t)request) {
+	case PERF_EVENT_IOC_SET_BPF:
+		return set_program(id, (int)arg);
+	case PERF_EVENT_IOC_ID:
+		return caller_write((uint64_t)arg, &number, sizeof(number));
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+		return switch_output(id, arg ? GPUBPF_BPF_PAUSED : GPUBPF_BPF_RESUMED);
+	case PERF_EVENT_IOC_ENABLE:
+		return switch_output(id, GPUBPF_BPF_ENABLED);
+	default:
+		return switch_output(id, GPUBPF_BPF_DISABLED);
+	}
+}
+
+/* Records of a GPU go to the kernel's buffers too, which take none when they are switched off: those that were put before do. */
+static void flush_theirs(unsigned long request)
+{
+	if ((uint32_t)request == PERF_EVENT_IOC_DISABLE && atomic_load(&caller_state()->kernel_buffers) &&
+	    atomic_load(&caller_state()->loaded))
+		switch_output(0, GPUBPF_BPF_DISABLED);
 }
 
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result)
 {
-	uint32_t perf;
+	const struct request *r = request_of(request);
+	uint32_t probe, id;
 
-	if (!is_perf_request(request))
+	if (!r)
 		return false;
-	if (request == PERF_EVENT_IOC_SET_BPF && handle_of((int)arg, GPUBPF_BPF_PROG).id && !handle_of(fd, GPUBPF_BPF_PERF).id) {
+	if (r->request == PERF_EVENT_IOC_SET_BPF && handle_of((int)arg, GPUBPF_BPF_PROG).id && !handle_of(fd, GPUBPF_BPF_PERF).id) {
 		*result = uprobe_taken(fd);
 		if (*result < 0)
 			return true;
 	}
-	perf = handle_of(fd, GPUBPF_BPF_PERF).id;
-	if (!perf && !handle_of(fd, GPUBPF_BPF_BUFFER).id)
+	probe = handle_of(fd, GPUBPF_BPF_PERF).id;
+	id = probe ? probe : handle_of(fd, GPUBPF_BPF_BUFFER).id;
+	if (!id) {
+		flush_theirs(request);
 		return false;
-	*result = request != PERF_EVENT_IOC_SET_BPF ? 0 : perf ? set_program(perf, (int)arg) : -EINVAL;
+	}
+	*result = probe ? r->probe : r->buffer;
+	if (r->request == PERF_EVENT_IOC_SET_BPF && !probe && !is_open((int)arg))
+		*result = -EBADF;
+	if (*result == ASKED)
+		*result = do_request(id, request, arg);
 	return true;
 }

@@ -41,7 +41,10 @@ static void finish(struct program *p, uint32_t verdict)
 /* Requests are 32 bits to the kernel, too. */
 static void put_perf_requests(struct program *p)
 {
-	static const uint32_t those[] = { PERF_EVENT_IOC_SET_BPF, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE };
+	static const uint32_t those[] = {
+#define GPUBPF_PERF_REQUEST(name, probe, buffer) PERF_EVENT_IOC_##name,
+#include "hooks/bpf/requests.def"
+	};
 	const unsigned int n = sizeof(those) / sizeof(those[0]);
 
 	load_arg(p, 1);

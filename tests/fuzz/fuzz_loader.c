@@ -189,6 +189,11 @@ int ask_handle(uint32_t op, struct gpubpf_writer *w, int given)
 	return next() & 1 ? dup(files[next() % FILES]) : -(int)(1 + next());
 }
 
+static const unsigned long requests[] = {
+#define GPUBPF_PERF_REQUEST(name, probe, buffer) PERF_EVENT_IOC_##name,
+#include "hooks/bpf/requests.def"
+};
+
 static long call(uint32_t which, uint32_t size)
 {
 	const long arg[6] = { BASE, (long)room, PROT_READ, which & 1 ? MAP_SHARED : MAP_PRIVATE, next() % FILES, which & 0xf000 };
@@ -201,7 +206,7 @@ static long call(uint32_t which, uint32_t size)
 		return perf_event_open_call(arg);
 	if (which % 64 < 56)
 		return own_mmap(arg, &mapped) ? mapped : 0;
-	return perf_ioctl(next() % FILES, which & 1 ? PERF_EVENT_IOC_SET_BPF : PERF_EVENT_IOC_ENABLE, next() % FILES, &result) ? result : 0;
+	return perf_ioctl(next() % FILES, requests[next() % (sizeof(requests) / sizeof(requests[0]))], next() % FILES, &result) ? result : 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
