@@ -185,6 +185,23 @@ int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t
 	return err;
 }
 
+int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t old,
+			uint64_t value)
+{
+	const struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
+	u64 address, was;
+
+	if (!adds(view, offset, width))
+		return -EINVAL;
+	if (view->layout->flags & GPUBPF_LAYOUT_RDONLY)
+		return -EPERM;
+	address = gpubpf_host_lookup(&env, view, key);
+	if (!address)
+		return -ENOENT;
+	was = width == 8 ? gpubpf_cas_u64(address + offset, old, value) : gpubpf_cas_u32(address + offset, (u32)old, (u32)value);
+	return was == old ? 0 : -EAGAIN;
+}
+
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next)
 {
 	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);

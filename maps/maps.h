@@ -88,6 +88,9 @@ int gpubpf_map_delete(const struct gpubpf_map_view *view, const void *key);
  * the memory; where there is none, of a new one of zeros. -EINVAL also of maps with a value a multiprocessor or thread,
  * and of a word of another size than those that programs add to. */
 int gpubpf_map_add(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t n);
+/* Such a word, of a key that is there, if it is the old one; -EAGAIN: it is not. -EINVAL and -EPERM as above. */
+int gpubpf_map_exchange(const struct gpubpf_map_view *view, const void *key, uint32_t offset, uint32_t width, uint64_t old,
+			uint64_t value);
 /* The value, and then it is gone; one caller gets it. What others write to it in between is lost with it. */
 int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value);
 int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, void *next);

@@ -10,8 +10,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "core/load/linux_map.h"
 
 #define RECORD_MAX 32768u          /* bytes */
 #define HELPER_LOOKUP 1
@@ -22,13 +23,6 @@ struct sys_bridge {
 	int prog;
 	void *value;                   /* of that */
 };
-
-static int kernel(int cmd, union bpf_attr *attr)
-{
-	int ret = (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
-
-	return ret < 0 ? -errno : ret;
-}
 
 /* r6 = context; the value of `record`; as many bytes of it as the context's first word says */
 static int load(int record, int array)
@@ -56,7 +50,7 @@ static int load(int record, int array)
 		.license = (uintptr_t)"GPL", .prog_name = "gpubpf_bridge",
 	};
 
-	return kernel(BPF_PROG_LOAD, &attr);
+	return (int)gpubpf_linux_bpf(BPF_PROG_LOAD, &attr);
 }
 
 static int open_bridge(struct sys_bridge *b, int array)
@@ -67,7 +61,7 @@ static int open_bridge(struct sys_bridge *b, int array)
 	};
 
 	b->value = calloc(1, RECORD_MAX);
-	b->record = b->value ? kernel(BPF_MAP_CREATE, &attr) : -ENOMEM;
+	b->record = b->value ? (int)gpubpf_linux_bpf(BPF_MAP_CREATE, &attr) : -ENOMEM;
 	b->prog = b->record < 0 ? b->record : load(b->record, array);
 	return b->prog < 0 ? b->prog : 0;
 }
@@ -113,6 +107,6 @@ int sys_bridge_put(struct sys_bridge *bridge, const void *data, uint32_t size)
 	if (size > RECORD_MAX)
 		return -E2BIG;
 	memcpy(bridge->value, data, size);
-	err = kernel(BPF_MAP_UPDATE_ELEM, &put);
-	return err < 0 ? err : kernel(BPF_PROG_TEST_RUN, &run);
+	err = (int)gpubpf_linux_bpf(BPF_MAP_UPDATE_ELEM, &put);
+	return err < 0 ? err : (int)gpubpf_linux_bpf(BPF_PROG_TEST_RUN, &run);
 }

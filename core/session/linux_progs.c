@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "core/load/linux.h"
+#include "linux_maps.h"
 
 static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object *object, const char *why)
 {
@@ -19,7 +20,7 @@ static void note_all(struct gpubpf_session *s, const struct gpubpf_loaded_object
 		gpubpf_load_note(s->loaded, "program %s is not attached: %s", object->host[i], why);
 }
 
-static void take_map(struct gpubpf_session *s, struct gpubpf_linux *kernel, struct gpubpf_map *map)
+static void take_map(struct gpubpf_linux *kernel, struct gpubpf_map *map)
 {
 	int fd = gpubpf_linux_map(kernel, map->name);
 
@@ -27,9 +28,6 @@ static void take_map(struct gpubpf_session *s, struct gpubpf_linux *kernel, stru
 		return;
 	if (gpubpf_linux_mappable(kernel, map->name) && map->type->flags & GPUBPF_MAP_U32KEY)
 		map->kernel = fd + 1;
-	else
-		gpubpf_load_note(s->loaded, "map %s is not shared: the Linux kernel's programs and those for a GPU have one "
-				 "each; an array is shared", map->name);
 }
 
 static void load_object(struct gpubpf_session *s, uint32_t index)
@@ -44,7 +42,19 @@ static void load_object(struct gpubpf_session *s, uint32_t index)
 	}
 	for (uint32_t i = 0; i < unit->nmaps; i++)
 		if (unit->maps[i].object == (int)index)
-			take_map(s, s->linux_progs[index], &unit->maps[i]);
+			take_map(s->linux_progs[index], &unit->maps[i]);
+}
+
+void gpubpf_linux_progs_carry(struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; i < s->loaded->unit.nmaps; i++) {
+		const struct gpubpf_map *map = &s->loaded->unit.maps[i];
+		bool in_kernel = map->object >= 0 && (uint32_t)map->object < s->nlinux_progs && s->linux_progs[map->object];
+		int fd = in_kernel && !map->kernel && !map->rdonly ? gpubpf_linux_map(s->linux_progs[map->object], map->name) : -1;
+
+		if (fd >= 0)
+			gpubpf_linux_maps_add(s, i, fd);
+	}
 }
 
 int gpubpf_linux_progs_load(struct gpubpf_session *s)

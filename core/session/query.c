@@ -13,6 +13,7 @@
 
 #include "core/bpf/bpf.h"
 #include "core/wire/name.h"
+#include "linux_maps.h"
 
 #define MIRROR_WAIT_NS 1000000000ull
 #define ANSWER_WAIT_MS 10000
@@ -53,6 +54,7 @@ static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE 
 {
 	uint32_t what = peer->query.what, flags = peer->query.flags;
 
+	gpubpf_linux_maps_pass(s);
 	if (what >= GPUBPF_QUERY_PIN)
 		return gpubpf_pin_query(s, what, peer->query.map, peer->query.words, peer->query.nwords);
 	if (what >= GPUBPF_QUERY_LOOKUP)

@@ -9,6 +9,7 @@
 #include "called_functions.h"
 #include "core/facts.h"
 #include "core/wire/match.h"
+#include "linux_maps.h"
 #include "named_places.h"
 #include "sized.h"
 
@@ -219,6 +220,8 @@ int gpubpf_session__report(struct gpubpf_session *s, FILE *out, const struct gpu
 	if (all.map && !gpubpf_session__find_map_by_name(s, all.map))
 		return gpubpf_session_fail(s, -ENOENT, "there is no map %s in the session; gpubpf map show "
 					   "lists its maps", all.map);
+	if (s->state != GPUBPF_SESSION_STOPPED)
+		gpubpf_linux_maps_pass(s);
 	err = gpubpf_kernel_table_collect(s);
 	if (!err)
 		err = all.csv ? gpubpf_report_csv(s, out, &all) :

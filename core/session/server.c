@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/bpf/bpf.h"
+#include "linux_maps.h"
 #include "makers.h"
 #include "stacks.h"
 
@@ -245,12 +246,14 @@ static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 {
 	uint64_t ns = s->interval_ns ? s->interval_ns : INTERVAL_IDLE_NS;
 
-	if (!s->bpf && (!s->npeers || !(s->has_rings || gpubpf_session_mirrored(s))))
+	if (!s->bpf && !s->linux_maps && (!s->npeers || !(s->has_rings || gpubpf_session_mirrored(s))))
 		ns = 0;
 	else if (records)
 		ns = INTERVAL_BUSY_NS;
 	else if (ns < INTERVAL_IDLE_NS)
 		ns *= 2;
+	if (s->linux_maps && ns > GPUBPF_LINUX_PASS_NS)
+		ns = GPUBPF_LINUX_PASS_NS;
 	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
 }
 
@@ -298,6 +301,7 @@ static void serve_timer(struct gpubpf_session *s)
 			gpubpf_query_try(s, peer);
 		all |= peer->query.open && !peer->query.holds;
 	}
+	all |= gpubpf_linux_maps_want_mirrors(s);
 	for (peer = s->peers; peer && (all || s->has_rings); peer = peer->next)
 		pull_mirrors(s, peer, all, anew);
 }
@@ -367,6 +371,7 @@ int gpubpf_server_poll(struct gpubpf_session *s, int timeout_ms)
 	for (int i = 0; i < n; i++)
 		handled += serve_event(s, events[i].data.u64);
 	gpubpf_bpf_resume(s);
+	gpubpf_linux_maps_poll(s);
 	records = gpubpf_reader_run(s, false);
 	adapt_interval(s, records);
 	return handled + (int)records;

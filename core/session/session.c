@@ -10,6 +10,7 @@
 
 #include "core/bpf/bpf.h"
 #include "core/worker/result_cache.h"
+#include "linux_maps.h"
 #include "makers.h"
 #include "sized.h"
 #include "stacks.h"
@@ -158,6 +159,7 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	gpubpf_bpf_finish(s);
 	gpubpf_arenas_close(s);
 	gpubpf_stacks_free(s);
+	gpubpf_linux_maps_close(s);
 	gpubpf_linux_progs_close(s);
 	gpubpf_kernel_table_close(s);
 	free_kept(s);
@@ -364,6 +366,8 @@ static int take_loaded(struct gpubpf_session *s, struct gpubpf_diag *diag)
 		err = gpubpf_placements_named(s, &s->loaded->unit, diag);
 	if (!err)
 		err = gpubpf_arena_open(s, host_replicas(), NULL, host_memory(), 0, diag);
+	if (err >= 0)
+		gpubpf_linux_progs_carry(s);
 	return err < 0 ? err : 0;
 }
 
@@ -483,6 +487,7 @@ int gpubpf_session__stop(struct gpubpf_session *s)
 	s->pending = 0;
 	gpubpf_server_close(s);
 	gpubpf_reader_run(s, true);
+	gpubpf_linux_maps_pass(s);
 	s->state = GPUBPF_SESSION_STOPPED;
 	return 0;
 }

@@ -9,6 +9,7 @@
  *   attach.c            what is attached                     join.c             objects that come later
  *   placement.c         in which memory maps lie
  *   linux_progs.c       programs for the Linux kernel, and arrays that they share
+ *   linux_maps.c        other maps of theirs, kept alike   merge.c            by which rules
  *   peer.c              what a peer may say                  arena.c            layouts, arenas, look-ups in all
  *   request.c           a request for a twin and its answer  kernel_table.c     which kernels ran, and how
  *   twin_make.c         how one twin is made                 twin_sites.c       which programs stand where in it
@@ -49,6 +50,7 @@ struct gpubpf_bpf;
 struct gpubpf_code_file;
 struct gpubpf_code_map;
 struct gpubpf_linux;
+struct gpubpf_linux_maps;
 struct gpubpf_makers;
 struct gpubpf_rescue;
 struct gpubpf_twin;
@@ -175,6 +177,7 @@ struct gpubpf_session {
 	struct gpubpf_loaded *loaded;
 	struct gpubpf_linux **linux_progs; /* [nlinux_progs] of objects, by index; NULL: nothing of it is in the kernel */
 	uint32_t nlinux_progs;
+	struct gpubpf_linux_maps *linux_maps; /* NULL: there are none */
 	struct gpubpf_link *links;         /* [unit.nprogs], with room for GPUBPF_PLAN_LINKS, as unit.progs has; unit.maps,
 					    * and what is kept of maps below, has room for GPUBPF_MAX_MAPS */
 	uint64_t plan;                     /* generation of what is attached, even */
@@ -268,6 +271,7 @@ int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, ui
 
 /* linux_progs.c. 0 or -ENOMEM; after it, maps of the unit may be the kernel's. */
 int gpubpf_linux_progs_load(struct gpubpf_session *s);
+void gpubpf_linux_progs_carry(struct gpubpf_session *s); /* their other maps: linux_maps.c */
 void gpubpf_linux_progs_attach(struct gpubpf_session *s);
 void gpubpf_linux_progs_detach(struct gpubpf_session *s);
 void gpubpf_linux_progs_close(struct gpubpf_session *s);

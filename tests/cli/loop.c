@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loop LAUNCHES MS: a kernel, again and again, with pauses; prints what it computed. With a third argument
  * it ends by that signal, and where that is 0 by _exit(). With LOOP_FORKS it has a child before it launches; with
- * LOOP_UNTIL it goes on until there is a file of that name; the kernel is called LOOP_NAME. */
+ * LOOP_UNTIL it goes on until there is a file of that name; the kernel is called LOOP_NAME; LOOP_STEPS more steps are taken
+ * beside, by a thread of their own, and what is printed comes after them. */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,8 +23,16 @@ __attribute__((noinline)) void host_step(void)
 	__asm__ volatile("");
 }
 
+static void *step(void *steps)
+{
+	for (int i = 0; i < atoi(steps); i++)
+		host_step();
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	char *steps = getenv("LOOP_STEPS");
 	int launches = argc > 1 ? atoi(argv[1]) : 1, ms = argc > 2 ? atoi(argv[2]) : 0, i;
 	const char *until = getenv("LOOP_UNTIL");
 	const char *name = getenv("LOOP_NAME") ? getenv("LOOP_NAME") : "step_one";
@@ -30,6 +40,7 @@ int main(int argc, char **argv)
 	static cl_int v[N];
 	unsigned int sum = 0;
 	struct opencl cl;
+	pthread_t stepping;
 	cl_kernel kernel;
 	cl_mem mem;
 
@@ -46,11 +57,15 @@ int main(int argc, char **argv)
 		waitpid(child, NULL, 0);
 	}
 	clSetKernelArg(kernel, 0, sizeof(mem), &mem);
+	if (steps)
+		pthread_create(&stepping, NULL, step, steps);
 	for (i = 0; i < launches || (until && access(until, F_OK)); i++) {
 		host_step();
 		opencl_run(&cl, kernel, N, 64);
 		usleep(1000 * ms);
 	}
+	if (steps)
+		pthread_join(stepping, NULL);
 	opencl_read(&cl, mem, v, sizeof(v));
 	for (int k = 0; k < N; k++)
 		sum = sum * 31 + v[k];

@@ -9,7 +9,7 @@ struct {
 	__type(value, __u64);
 } counts SEC(".maps");
 GPUBPF_ARRAY(seen, __u64, 2);
-GPUBPF_HASH(apart, __u32, __u64, 16);
+GPUBPF_HASH(carried, __u32, __u64, 16);
 GPUBPF_ARRAY(alone, __u64, 1);
 __u64 threads;
 
@@ -24,9 +24,13 @@ static __always_inline void add(void *map, __u32 key, __u64 n)
 SEC("uprobe")
 int on_host(void *ctx)
 {
+	__u32 zero = 0;
+	__u64 none = 0;
+
 	add(&counts, 0, 1024);
 	add(&counts, 1, 1);
-	add(&apart, 0, 1);
+	bpf_map_update_elem(&carried, &zero, &none, BPF_NOEXIST);
+	add(&carried, 0, 1);
 	return 0;
 }
 
@@ -34,9 +38,11 @@ SEC("gpu/entry/step_*")
 int on_entry(struct gpubpf_ctx *ctx)
 {
 	__u32 zero = 0;
+	__u64 none = 0;
 	__u64 *calls = bpf_map_lookup_elem(&counts, &(__u32){ 1 });
 
-	add(&apart, 0, 1);
+	bpf_map_update_elem(&carried, &zero, &none, BPF_NOEXIST);
+	add(&carried, 0, 1);
 	if (ctx->global_linear || !calls)
 		return 0;
 	bpf_map_update_elem(&seen, &zero, calls, BPF_ANY); /* what the kernel's program has counted by now */

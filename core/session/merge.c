@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BUCKETS 64u
+
+/* A key, as it was when the last pass ended and as this one has found it. */
+struct element {
+	struct element *next;
+	uint64_t hash;
+	bool had[2], has[2];
+	bool last;                     /* of side 0: what is written is what is read */
+	uint8_t bytes[];               /* the key, then was[2], then now[2] */
+};
+
+struct gpubpf_merge {
+	struct gpubpf_merge_opts o;
+	struct gpubpf_merge_side sides[2];
+	struct element **buckets;
+	uint64_t nbuckets, n;
+	uint64_t homeless[2], carried;
+	int reading;                   /* the side that is walked */
+	uint8_t *scratch, *scratch1;   /* a value each */
+};
+
+struct gpubpf_merge *gpubpf_merge_new(const struct gpubpf_merge_opts *opts, const struct gpubpf_merge_side sides[2])
+{
+	struct gpubpf_merge *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->o = *opts;
+	memcpy(m->sides, sides, sizeof(m->sides));
+	m->nbuckets = FIRST_BUCKETS;
+	m->buckets = calloc(m->nbuckets, sizeof(*m->buckets));
+	m->scratch = malloc(opts->value_size);
+	m->scratch1 = malloc(opts->value_size);
+	if (m->buckets && m->scratch && m->scratch1)
+		return m;
+	gpubpf_merge_free(m);
+	return NULL;
+}
+
+void gpubpf_merge_free(struct gpubpf_merge *m)
+{
+	if (!m)
+		return;
+	for (uint64_t b = 0; m->buckets && b < m->nbuckets; b++)
+		while (m->buckets[b]) {
+			struct element *e = m->buckets[b];
+
+			m->buckets[b] = e->next;
+			free(e);
+		}
+	free(m->buckets);
+	free(m->scratch);
+	free(m->scratch1);
+	free(m);
+}
+
+uint64_t gpubpf_merge_homeless(const struct gpubpf_merge *m, int side)
+{
+	return m->homeless[side];
+}
+
+uint64_t gpubpf_merge_carried(const struct gpubpf_merge *m)
+{
+	return m->carried;
+}
+
+/* -- the table -- */
+
+static uint8_t *was(const struct gpubpf_merge *m, struct element *e, int side)
+{
+	return e->bytes + m->o.key_size + (size_t)side * m->o.value_size;
+}
+
+static uint8_t *now(const struct gpubpf_merge *m, struct element *e, int side)
+{
+	return was(m, e, 2 + side);
+}
+
+/* FNV-1a, whose low bits are those of its high ones too */
+static uint64_t hash_of(const void *key, size_t size)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < size; i++)
+		h = (h ^ ((const uint8_t *)key)[i]) * 0x100000001b3ull;
+	return h ^ h >> 32;
+}
+
+static void grow(struct gpubpf_merge *m)
+{
+	uint64_t more = m->nbuckets * 2;
+	struct element **buckets = calloc(more, sizeof(*buckets));
+
+	for (uint64_t b = 0; buckets && b < m->nbuckets; b++)
+		while (m->buckets[b]) {
+			struct element *e = m->buckets[b];
+
+			m->buckets[b] = e->next;
+			e->next = buckets[e->hash % more];
+			buckets[e->hash % more] = e;
+		}
+	if (!buckets)
+		return; /* slower, no more */
+	free(m->buckets);
+	m->buckets = buckets;
+	m->nbuckets = more;
+}
+
+static struct element *element_of(struct gpubpf_merge *m, const void *key)
+{
+	uint64_t hash = hash_of(key, m->o.key_size);
+	struct element *e = m->buckets[hash % m->nbuckets];
+
+	while (e && (e->hash != hash || memcmp(e->bytes, key, m->o.key_size)))
+		e = e->next;
+	if (e)
+		return e;
+	e = calloc(1, sizeof(*e) + m->o.key_size + 4ull * m->o.value_size);
+	if (!e)
+		return NULL;
+	if (m->n++ >= m->nbuckets)
+		grow(m);
+	e->hash = hash;
+	memcpy(e->bytes, key, m->o.key_size);
+	e->next = m->buckets[hash % m->nbuckets];
+	m->buckets[hash % m->nbuckets] = e;
+	return e;
+}
+
+static int on_found(void *arg, const void *key, const void *value, bool last)
+{
+	struct gpubpf_merge *m = arg;
+	struct element *e = element_of(m, key);
+
+	if (!e)
+		return -ENOMEM;
+	e->has[m->reading] = true;
+	if (!m->reading)
+		e->last = last;
+	memcpy(now(m, e, m->reading), value, m->o.value_size);
+	return 0;
+}
+
+static int read_side(struct gpubpf_merge *m, int side)
+{
+	m->reading = side;
+	for (uint64_t b = 0; b < m->nbuckets; b++)
+		for (struct element *e = m->buckets[b]; e; e = e->next)
+			e->has[side] = false;
+	return m->sides[side].each(m->sides[side].side, on_found, m);
+}
+
+/* -- keys that one side has -- */
+
+static void keep(struct gpubpf_merge *m, struct element *e, int side, const void *value)
+{
+	e->had[side] = true;
+	memcpy(was(m, e, side), value, m->o.value_size);
+}
+
+static void put(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *value)
+{
+	int err = m->sides[to].insert(m->sides[to].side, e->bytes, value);
+
+	m->carried += !err;
+	if (!err)
+		keep(m, e, to, value);
+	else if (err != -EEXIST) /* if it is there now, the next pass takes it for new on both sides */
+		m->homeless[to]++;
+}
+
+static uint64_t word_at(const struct gpubpf_merge *m, const uint8_t *value, uint32_t at)
+{
+	uint64_t w = 0;
+
+	memcpy(&w, value + at, m->o.word);
+	return w;
+}
+
+static void set_word(const struct gpubpf_merge *m, uint8_t *value, uint32_t at, uint64_t w)
+{
+	memcpy(value + at, &w, m->o.word);
+}
+
+static bool changed(const struct gpubpf_merge *m, struct element *e, int side)
+{
+	return !e->had[side] || memcmp(was(m, e, side), now(m, e, side), m->o.value_size);
+}
+
+/* Of sums: what `side` has more than when they were last alike, and less. */
+static void since(const struct gpubpf_merge *m, struct element *e, int side, uint8_t *more, uint8_t *less)
+{
+	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
+		uint64_t before = e->had[side] ? word_at(m, was(m, e, side), at) : 0;
+
+		set_word(m, more, at, word_at(m, now(m, e, side), at) - before);
+		set_word(m, less, at, -before);
+	}
+}
+
+/* The other side has deleted the key, and this one has changed it since: the change stays, of sums what was added. */
+static void outlive(struct gpubpf_merge *m, struct element *e, int side)
+{
+	int other = !side;
+	uint8_t *stays = now(m, e, side);
+
+	e->had[other] = false;
+	if (m->o.sums && e->had[side]) {
+		since(m, e, side, m->scratch, m->scratch1);
+		if (m->sides[side].add(m->sides[side].side, e->bytes, m->scratch1) < 0)
+			return; /* it is gone here too */
+		stays = m->scratch;
+	}
+	keep(m, e, side, stays);
+	put(m, e, other, stays);
+}
+
+static void follow(struct gpubpf_merge *m, struct element *e, int side)
+{
+	int err = m->sides[side].erase(m->sides[side].side, e->bytes);
+
+	m->carried += !err;
+	if (err == -EAGAIN || err == -EBUSY)
+		return;
+	e->had[0] = e->had[1] = e->has[side] = false;
+}
+
+static void one_has(struct gpubpf_merge *m, struct element *e, int side)
+{
+	int other = !side;
+
+	if (m->o.forgets) {
+		e->had[other] = false;
+		if (!changed(m, e, side))
+			return;
+	}
+	if (!e->had[other]) {
+		keep(m, e, side, now(m, e, side));
+		put(m, e, other, was(m, e, side));
+	} else if (changed(m, e, side)) {
+		outlive(m, e, side);
+	} else {
+		follow(m, e, side);
+	}
+}
+
+/* -- keys that both have -- */
+
+static bool is_zero(const uint8_t *value, uint32_t size)
+{
+	return !value[0] && !memcmp(value, value + 1, size - 1);
+}
+
+static int add(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *more)
+{
+	int err = is_zero(more, m->o.value_size) ? 0 : m->sides[to].add(m->sides[to].side, e->bytes, more);
+
+	m->carried += !err && !is_zero(more, m->o.value_size);
+	return err;
+}
+
+/* Both become what they last were, and what either has more since. was(0) is what they have in common. */
+static void both_sum(struct gpubpf_merge *m, struct element *e)
+{
+	bool known = e->had[0] && e->had[1];
+	uint8_t *common = was(m, e, 0);
+
+	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
+		uint64_t base = known ? word_at(m, common, at) : 0;
+
+		set_word(m, m->scratch, at, word_at(m, now(m, e, 0), at) - base);
+		set_word(m, m->scratch1, at, word_at(m, now(m, e, 1), at) - base);
+	}
+	if (add(m, e, 1, m->scratch) < 0)
+		return; /* it was deleted meanwhile: the next pass sees that */
+	keep(m, e, 0, now(m, e, 0));
+	if (!add(m, e, 0, m->scratch1))
+		for (uint32_t at = 0; at < m->o.value_size; at += m->o.word)
+			set_word(m, common, at, word_at(m, common, at) + word_at(m, m->scratch1, at));
+	keep(m, e, 1, common);
+}
+
+/* Whoever has changed a word gives it to the other. */
+static bool choose_words(struct gpubpf_merge *m, struct element *e, uint8_t *to[2])
+{
+	bool any[2] = { false, false };
+
+	for (int side = 0; side < 2; side++)
+		memcpy(to[side], now(m, e, side), m->o.value_size);
+	for (uint32_t at = 0; at < m->o.value_size; at += m->o.word) {
+		const uint8_t *a = now(m, e, 0) + at, *b = now(m, e, 1) + at;
+		bool of[2];
+
+		for (int side = 0; side < 2; side++)
+			of[side] = !e->had[side] || memcmp(now(m, e, side) + at, was(m, e, side) + at, m->o.word);
+		if (!memcmp(a, b, m->o.word) || (!of[0] && !of[1]))
+			continue;
+		memcpy(of[0] ? to[1] + at : to[0] + at, of[0] ? a : b, m->o.word);
+		any[of[0]] = true;
+	}
+	return any[0] || any[1];
+}
+
+static int exchange(struct gpubpf_merge *m, struct element *e, int to, const uint8_t *value)
+{
+	int err = 0;
+
+	if (memcmp(value, now(m, e, to), m->o.value_size)) {
+		err = m->sides[to].exchange(m->sides[to].side, e->bytes, now(m, e, to), value);
+		m->carried += !err;
+	}
+	return err;
+}
+
+static void both_last(struct gpubpf_merge *m, struct element *e)
+{
+	uint8_t *to[2] = { m->scratch, m->scratch1 };
+
+	if (choose_words(m, e, to) && (exchange(m, e, 1, to[1]) < 0 || exchange(m, e, 0, to[0]) < 0))
+		return; /* it is gone: the next pass decides anew */
+	/* a word that was written to meanwhile is not what it is said to have been, and so the next to be carried */
+	keep(m, e, 0, e->last ? to[0] : now(m, e, 0));
+	keep(m, e, 1, to[1]);
+}
+
+static void settle(struct gpubpf_merge *m, struct element *e)
+{
+	if (e->has[0] && e->has[1] && m->o.sums)
+		both_sum(m, e);
+	else if (e->has[0] && e->has[1])
+		both_last(m, e);
+	else
+		one_has(m, e, e->has[1]);
+}
+
+int gpubpf_merge_pass(struct gpubpf_merge *m)
+{
+	int err = read_side(m, 1);
+
+	if (!err)
+		err = read_side(m, 0);
+	m->homeless[0] = m->homeless[1] = m->carried = 0;
+	for (uint64_t b = 0; !err && b < m->nbuckets; b++)
+		for (struct element **at = &m->buckets[b], *e; (e = *at);) {
+			if (e->has[0] || e->has[1])
+				settle(m, e);
+			if (e->has[0] || e->has[1]) {
+				at = &e->next;
+				continue;
+			}
+			*at = e->next;
+			free(e);
+			m->n--;
+		}
+	return err;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps of all kinds with keys for programs of the Linux kernel and of the GPU: what either does reaches the other. */
+#include <gpubpf/probe.h>
+
+struct both {
+	__u64 of_kernel, of_gpu;
+};
+struct prefix {
+	__u32 length, bits;
+};
+
+GPUBPF_HASH(sums, __u32, __u64, 64);
+GPUBPF_HASH(halves, __u32, __u32, 64);
+GPUBPF_HASH(values, __u32, struct both, 64);
+GPUBPF_HASH(small, __u32, __u64, 4);
+GPUBPF_HASH(kernels_own, __u32, __u64, 16); /* no program for the GPU names it */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__type(value, __u64);
+} recent SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, 64);
+	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC */
+	__type(key, struct prefix);
+	__type(value, __u64);
+} prefixes SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_BLOOM_FILTER);
+	__uint(max_entries, 64);
+	__type(value, __u64);
+} bloom SEC(".maps");
+GPUBPF_ARRAY(seen, __u64, 1);
+
+#define COUNT(map, key, n, type)                                                                                       \
+	do {                                                                                                           \
+		type zero = 0, *value;                                                                                 \
+                                                                                                                       \
+		bpf_map_update_elem(&map, &key, &zero, BPF_NOEXIST);                                                   \
+		value = bpf_map_lookup_elem(&map, &key);                                                               \
+		if (value)                                                                                             \
+			__sync_fetch_and_add(value, n);                                                                \
+	} while (0)
+
+static __always_inline void add(__u32 key, __u64 n)
+{
+	COUNT(sums, key, n, __u64);
+	COUNT(halves, key, (__u32)n, __u32);
+	COUNT(recent, key, n, __u64);
+}
+
+static __always_inline void add_prefix(__u32 length, __u32 bits, __u64 n)
+{
+	struct prefix key = { length, bits };
+
+	COUNT(prefixes, key, n, __u64);
+}
+
+SEC("uprobe")
+int on_host(void *ctx)
+{
+	__u32 zero = 0, one = 1, index;
+	__u64 last, *given;
+	struct both none = {}, *value;
+
+	add(0, 1000);
+	add(1, 1);
+	add_prefix(8, 10, 1000);
+	COUNT(kernels_own, zero, 1, __u64);
+	bpf_map_update_elem(&values, &zero, &none, BPF_NOEXIST);
+	value = bpf_map_lookup_elem(&values, &zero);
+	if (!value)
+		return 0;
+	last = __sync_fetch_and_add(&value->of_kernel, 1);
+	/* a key that comes, and the one before it goes */
+	index = 100 + last;
+	bpf_map_update_elem(&values, &index, &none, BPF_ANY);
+	index--;
+	bpf_map_delete_elem(&values, &index);
+	bpf_map_push_elem(&bloom, &last, BPF_ANY);
+	/* what the host puts in, back under another key */
+	given = bpf_map_lookup_elem(&small, &zero);
+	if (given)
+		bpf_map_update_elem(&small, &one, given, BPF_ANY);
+	return 0;
+}
+
+SEC("gpu/entry/step_*")
+int on_entry(struct gpubpf_ctx *ctx)
+{
+	__u32 zero = 0;
+	struct both *value = bpf_map_lookup_elem(&values, &zero);
+
+	if (ctx->global_linear || !value)
+		return 0;
+	value->of_gpu = ctx->launch + 1;
+	bpf_map_update_elem(&seen, &zero, &value->of_kernel, BPF_ANY);
+	return 0;
+}
+
+SEC("gpu/exit/step_*")
+int on_gpu(struct gpubpf_ctx *ctx)
+{
+	__u64 n = ctx->global_linear;
+
+	add(0, 1);
+	add(2 + ctx->global_linear % 4, 1);
+	add_prefix(8, 10, 1);
+	add_prefix(32, 10 + 256 * (ctx->global_linear % 4), 1);
+	bpf_map_push_elem(&bloom, &n, BPF_ANY);
+	return 0;
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Maps of all kinds but arrays for programs of the Linux kernel and of a GPU: each has one, kept alike by the tool. Root alone
+# may load the former. shared_maps.sh GPUBPF OBJECTS LOOP
+. "$(dirname "$0")/lib.sh"
+o=$OBJ/shared_maps.bpf.o
+# value NAME KEY: what the report has of it
+json() { python3 -c "
+import json
+r = json.load(open('$T/r'))
+maps = {m['name']: m.get('entries', []) for m in r['maps']}
+v = lambda n: {(e['key'] if not isinstance(e['key'], dict) else tuple(e['key'].values())): e['value'] for e in maps[n]}
+print($1)" 2>&1; }
+equal() { got=$(json "$1"); [ "$got" = "$2" ]; ok $? "$3: $got"; }
+
+use_device pocl
+cp "$LOOP" "$T/app"
+"$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -- true > /dev/null 2> "$T/err"
+if grep -q 'on_host is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
+
+# sums: both sides add at once, a hundred thousand times; nothing is lost
+steps=100000 launches=400
+LOOP_STEPS=$steps run "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" $launches 1; is 42 "a uprobe and programs in kernels"
+total=$((steps + launches))
+for map in sums halves recent; do
+	equal "v('$map')[0] == $total * 1000 + $launches * 1024 & (2**32 - 1 if '$map' == 'halves' else 2**64 - 1)" True "$map: what both add"
+	equal "v('$map')[1]" $total "what the kernel's programs alone add"
+	equal "[v('$map')[k] for k in range(2, 6)]" "[$((launches * 256)), $((launches * 256)), $((launches * 256)), $((launches * 256))]" "what the GPU's add"
+done
+equal "v('prefixes')[8, 10]" $((total * 1000 + launches * 1024)) "prefixes: what both add"
+equal "sorted(k for k in v('prefixes'))" "[(8, 10), (32, 10), (32, 266), (32, 522), (32, 778)]" "and no other"
+equal "v('kernels_own')" "{0: $total}" "a map that the kernel's programs alone name"
+equal "v('values')[0]" "{'of_kernel': $total, 'of_gpu': $launches}" "words of a value, each by who writes it"
+equal "sorted(v('values'))" "[0, $((99 + total))]" "keys that the kernel's programs put in and delete"
+says 'map bloom is not shared: .*: nobody can read what was pushed' "a bloom filter is not shared"; [ "$(grep -c 'not shared' "$T/err")" = 1 ]; ok $? "and all others are"
+[ "$(grep -c . "$T/err")" -le 3 ]; ok $? "and nothing else is said"
+
+# each sees the other's while they run
+LOOP_UNTIL=$T/end "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" 0 20 > /dev/null 2>&1 & tool=$!
+until_true sh -c "'$GPUBPF' map lookup seen key 0 | grep -q 'value: [1-9]'"; ok $? "the GPU sees what the kernel's programs write"
+until_true sh -c "'$GPUBPF' map lookup values key 0 | grep -q 'of_gpu'"; ok $? "and is seen: $("$GPUBPF" map lookup values key 0)"
+if command -v bpftool > /dev/null; then
+	until_true sh -c "bpftool map dump name sums | tr -d ' \n' | grep -q '\"key\":2,\"value\":[1-9]'"; ok $? "the kernel's map has what the GPU adds"
+	bpftool map dump name values | grep -q '"of_gpu": [1-9]'; ok $? "and what it writes"
+else skip "the kernel's maps" "no bpftool"; fi
+"$GPUBPF" map update small key 0 value 77; until_true sh -c "'$GPUBPF' map lookup small key 1 | grep -q 'value: 77'"; ok $? "what the host puts in reaches the kernel's programs"
+"$GPUBPF" map update sums key 50 value 5 && "$GPUBPF" map delete sums key 50 && sleep 0.1; "$GPUBPF" map dump sums | grep -q 'key: 50'; [ $? != 0 ]; ok $? "and what it deletes is gone"
+> "$T/end"; wait $tool
+finish
