@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf map lookup, update, delete, getnext: the session reads the words, which has the types. */
+/* gpubpf map lookup, update, delete, getnext, push, pop, peek: the session reads the words, which has the types. */
 #include "cli.h"
 
 #include "core/session/session.h"
@@ -37,4 +37,19 @@ int gpubpf_cmd_map_delete(const struct cli_args *args)
 int gpubpf_cmd_map_getnext(const struct cli_args *args)
 {
 	return ask(args, GPUBPF_QUERY_NEXT, 1);
+}
+
+int gpubpf_cmd_map_push(const struct cli_args *args)
+{
+	return ask(args, GPUBPF_QUERY_PUSH, 3);
+}
+
+int gpubpf_cmd_map_pop(const struct cli_args *args)
+{
+	return ask(args, GPUBPF_QUERY_POP, 1);
+}
+
+int gpubpf_cmd_map_peek(const struct cli_args *args)
+{
+	return ask(args, GPUBPF_QUERY_PEEK, 1);
 }

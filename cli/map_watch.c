@@ -104,6 +104,12 @@ static void read_row(struct json_object *entry, struct row *row)
 	row->number = number_in(value);
 }
 
+/* Those of a queue have none. */
+static bool has_key(const char *key)
+{
+	return strcmp(key, "null") != 0;
+}
+
 static int by_key(const void *a, const void *b)
 {
 	return strcmp(((const struct row *)a)->key, ((const struct row *)b)->key);
@@ -116,13 +122,32 @@ static int by_number(const void *a, const void *b)
 	return x->number != y->number ? (x->number < y->number) - (x->number > y->number) : by_key(a, b);
 }
 
+/* The only map in the document; NULL: there is none. */
+static struct json_object *map_in(const struct picture *p)
+{
+	struct json_object *maps = member(p->document, "maps");
+
+	return maps && json_object_is_type(maps, json_type_array) ? json_object_array_get_idx(maps, 0) : NULL;
+}
+
+/* What there is to say of a type of maps that has no entries; NULL: it has. */
+static const char *why_none(const char *name)
+{
+	const struct gpubpf_map_type *type;
+
+	for (size_t i = 0; (type = gpubpf_map_type_at(i)); i++)
+		if (!strcmp(type->name, name) && type->flags & GPUBPF_MAP_RING)
+			return "its records come to who runs the program; gpubpf run --jsonl writes them";
+		else if (!strcmp(type->name, name) && type->flags & GPUBPF_MAP_ASKED)
+			return "gpubpf map peek NAME value DATA asks whether it has a value";
+	return NULL;
+}
+
 /* The rows of the only map in the document. */
 static bool read_rows(struct picture *p)
 {
-	struct json_object *maps = member(p->document, "maps"), *entries;
+	struct json_object *map = map_in(p), *entries = map ? member(map, "entries") : NULL;
 
-	maps = maps && json_object_is_type(maps, json_type_array) ? json_object_array_get_idx(maps, 0) : NULL;
-	entries = maps ? member(maps, "entries") : NULL;
 	if (!entries || !json_object_is_type(entries, json_type_array))
 		return false;
 	p->n = json_object_array_length(entries);
@@ -130,6 +155,17 @@ static bool read_rows(struct picture *p)
 	for (size_t i = 0; p->rows && i < p->n; i++)
 		read_row(json_object_array_get_idx(entries, i), &p->rows[i]);
 	return p->rows;
+}
+
+static int check_type(const struct watch *w, struct picture *p)
+{
+	const char *type = json_object_get_string(member(map_in(p), "type")), *why = type ? why_none(type) : NULL;
+
+	if (!why)
+		return CLI_OK;
+	cli_error("map %s, of type %s, has no entries: %s", w->args->rest[0], type, why);
+	forget(p);
+	return CLI_FAILED;
 }
 
 static int take(const struct watch *w, struct picture *p)
@@ -154,7 +190,7 @@ static int take(const struct watch *w, struct picture *p)
 		forget(p);
 		status = CLI_FAILED;
 	}
-	return status;
+	return status == CLI_OK ? check_type(w, p) : status;
 }
 
 /* -- watch -- */
@@ -163,6 +199,8 @@ static void tell(const struct watch *w, const char *key, const char *value)
 {
 	if (w->json)
 		printf("{\"key\":%s,\"value\":%s}\n", key, value ? value : "null");
+	else if (!has_key(key))
+		printf("value: %s\n", value ? value : "is gone");
 	else if (value)
 		printf("key: %s  value: %s\n", key, value);
 	else
@@ -202,6 +240,14 @@ static void show_json(const struct picture *p)
 	printf("]\n");
 }
 
+static void put_line(const char *value, const char *key)
+{
+	if (key)
+		printf("%-24s %s\n", value, key);
+	else
+		printf("%s\n", value);
+}
+
 /* A terminal is drawn anew; into a file or a pipe one list follows the other. */
 static void show_top(const struct watch *w, struct picture *was, struct picture *p)
 {
@@ -215,9 +261,9 @@ static void show_top(const struct watch *w, struct picture *was, struct picture 
 	}
 	if (drawn && (fflush(stdout) || write(STDOUT_FILENO, "\033[H\033[J", 6) != 6))
 		return;
-	printf("%-24s %s\n", "VALUE", "KEY");
+	put_line("VALUE", has_key(n ? p->rows[0].key : "null") ? "KEY" : NULL);
 	for (size_t i = 0; i < n; i++)
-		printf("%-24s %s\n", p->rows[i].value, p->rows[i].key);
+		put_line(p->rows[i].value, has_key(p->rows[i].key) ? p->rows[i].key : NULL);
 	if (!drawn)
 		printf("\n");
 }

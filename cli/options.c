@@ -108,6 +108,12 @@ static int parse_option(struct cli_args *args, int argc, char **argv, int *i)
 	return add_value(args, option, value);
 }
 
+/* No option is called by a digit: it is a negative number. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
+}
+
 /* A command that runs another program takes no option of ours behind that program's name. */
 static bool runs_program(const struct cli_command *c)
 {
@@ -126,7 +132,7 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, struct c
 	for (int i = 0; i < argc && status == CLI_OK; i++) {
 		if (!stop && !strcmp(argv[i], "--")) {
 			stop = true;
-		} else if (!stop && argv[i][0] == '-' && argv[i][1]) {
+		} else if (!stop && is_option(argv[i])) {
 			status = parse_option(args, argc, argv, &i);
 		} else {
 			/* a script in front of the program, as if by --object */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubpf map show, dump, push, pop, peek (map_element.c and map_watch.c have more), session report, list, attach, detach: ask a running session. */
+/* gpubpf map show, dump (map_element.c and map_watch.c have more), session report, list, attach, detach: ask a running session. */
 #include "cli.h"
 
 #include <errno.h>
@@ -93,65 +93,6 @@ int gpubpf_cmd_map_dump(const struct cli_args *args)
 		return CLI_USAGE;
 	}
 	return ask(args, GPUBPF_QUERY_DUMP, args->nrest ? args->rest[0] : NULL);
-}
-
-/* Numbers from 0 to 255, in base 16 behind "hex", as bpftool has them. */
-static int put_data(const struct cli_args *args, int i, struct gpubpf_writer *w)
-{
-	int base = i < args->nrest && !strcmp(args->rest[i], "hex") ? 16 : 0;
-	struct gpubpf_writer bytes = {0};
-	char *end;
-
-	for (i += base != 0; i < args->nrest; i++) {
-		unsigned long byte = strtoul(args->rest[i], &end, base);
-
-		if (end == args->rest[i] || *end || byte > 255 || args->rest[i][0] == '-') {
-			cli_error("%s: not a byte; a value is numbers from 0 to 255, with hex before them in base 16",
-				  args->rest[i]);
-			gpubpf_writer_finish(&bytes);
-			return CLI_USAGE;
-		}
-		gpubpf_put_u8(&bytes, (uint8_t)byte);
-	}
-	gpubpf_put_bytes(w, bytes.data, bytes.size);
-	w->failed |= bytes.failed;
-	gpubpf_writer_finish(&bytes);
-	return CLI_OK;
-}
-
-int gpubpf_cmd_map_push(const struct cli_args *args)
-{
-	struct gpubpf_writer w = {0};
-
-	if (args->nrest < 3 || strcmp(args->rest[1], "value")) {
-		cli_error("map %s: a map and a value; gpubpf map %s NAME value hex 01 02", args->command->verb,
-			  args->command->verb);
-		return CLI_USAGE;
-	}
-	gpubpf_put_str(&w, args->rest[0]);
-	if (put_data(args, 2, &w) != CLI_OK) {
-		gpubpf_writer_finish(&w);
-		return CLI_USAGE;
-	}
-	return cli_session_ask(args, GPUBPF_QUERY_PUSH, &w);
-}
-
-static int ask_one(const struct cli_args *args, uint32_t what)
-{
-	if (args->nrest == 1)
-		return ask(args, what, args->rest[0]);
-	cli_error("map %s: the name of one map; gpubpf map show lists them", args->command->verb);
-	return CLI_USAGE;
-}
-
-int gpubpf_cmd_map_pop(const struct cli_args *args)
-{
-	return ask_one(args, GPUBPF_QUERY_POP);
-}
-
-int gpubpf_cmd_map_peek(const struct cli_args *args)
-{
-	return ask_one(args, GPUBPF_QUERY_PEEK);
 }
 
 int gpubpf_cmd_session_report(const struct cli_args *args)

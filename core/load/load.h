@@ -115,6 +115,9 @@ struct json_object *gpubpf_typed_json(const struct btf *btf, uint32_t type, cons
  * why, in words. */
 int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
 		      char *why, size_t why_size);
+/* The same of members or variables (.name=VALUE ...) of a value that is there: the others stay what they are. */
+int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
+			char *why, size_t why_size);
 /* Bytes of a value of the type, -1 if it has none: records of a ring need not be of its value's size. */
 int64_t gpubpf_typed_size(const struct btf *btf, uint32_t type);
 /* True if the type is, or is a typedef of, `name`: gpubpf_kernel of <gpubpf/probe.h>, say. */

@@ -209,13 +209,32 @@ static bool find_member(struct reading *r, const struct btf_type *t, const char 
 	return false;
 }
 
+/* The variable of that name of global data. */
+static bool find_variable(const struct reading *r, const struct btf_type *t, const char *name, size_t len, struct spot *spot)
+{
+	for (uint32_t i = 0; i < btf_vlen(t); i++) {
+		const struct btf_var_secinfo *v = &btf_var_secinfos(t)[i];
+		const struct btf_type *var = btf__type_by_id(r->btf, v->type);
+		const char *is = var && btf_is_var(var) ? btf__name_by_offset(r->btf, var->name_off) : NULL;
+
+		if (is && strlen(is) == len && !memcmp(is, name, len)) {
+			*spot = (struct spot){ var->type, v->offset * 8ull, 0 };
+			return true;
+		}
+	}
+	return false;
+}
+
 static int step_member(struct reading *r, const char **path, struct spot *spot)
 {
+	const struct btf_type *section = r->btf && spot->type ? btf__type_by_id(r->btf, spot->type) : NULL;
 	const struct btf_type *t = real_type(r, spot->type);
 	const char *name = *path + 1;
 	size_t len = strcspn(name, ".[=");
 
 	*path = name + len;
+	if (section && btf_is_datasec(section))
+		return find_variable(r, section, name, len, spot) ? 0 : refuse(r, "there is no variable %.*s", (int)len, name);
 	if (!t || !btf_is_composite(t) || !find_member(r, t, name, len, spot->bit, 0, spot))
 		return refuse(r, "there is no member %.*s", (int)len, name);
 	return 0;
@@ -261,7 +280,7 @@ static int read_plain(struct reading *r, uint32_t type, const char *const *words
 	if (n == 1 && !(a && a->nelems == 1 && !is_char(r, a->type)))
 		return read_scalar(r, &(struct spot){ .type = type }, words[0]);
 	if (!a || a->nelems != n || size < 0)
-		return refuse(r, "a value has %zu bytes, and %u were given", r->size, n);
+		return refuse(r, "it has %zu bytes, and %u were given", r->size, n);
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = read_scalar(r, &(struct spot){ a->type, i * (uint64_t)size * 8, 0 }, words[i]);
 	return err;
@@ -270,7 +289,7 @@ static int read_plain(struct reading *r, uint32_t type, const char *const *words
 static int read_bytes(struct reading *r, const char *const *words, uint32_t n, int base)
 {
 	if (n != r->size)
-		return refuse(r, "a value has %zu bytes, and %u were given", r->size, n);
+		return refuse(r, "it has %zu bytes, and %u were given", r->size, n);
 	for (uint32_t i = 0; i < n; i++) {
 		char *end;
 		unsigned long byte = strtoul(words[i], &end, base);
@@ -291,21 +310,35 @@ static bool numbers(const char *const *words, uint32_t n)
 	return true;
 }
 
+static int read_members(struct reading *r, uint32_t type, const char *const *words, uint32_t n)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = read_member(r, type, words[i]);
+	return err;
+}
+
 int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
 		      char *why, size_t why_size)
 {
 	struct reading r = { .btf = btf, .data = data, .size = size, .why = why, .why_size = why_size };
 	bool hex = n && !strcmp(words[0], "hex");
-	int err = 0;
 
 	memset(data, 0, size);
 	if (!n)
-		return refuse(&r, "a value has %zu bytes, and 0 were given", size);
+		return refuse(&r, "it has %zu bytes, and 0 were given", size);
 	if (hex || (n == size && numbers(words, n)))
 		return read_bytes(&r, words + hex, n - hex, hex ? 16 : 0);
 	if (words[0][0] != '.' && words[0][0] != '[')
 		return read_plain(&r, type, words, n);
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = read_member(&r, type, words[i]);
-	return err;
+	return read_members(&r, type, words, n);
+}
+
+int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const *words, uint32_t n, void *data, size_t size,
+			char *why, size_t why_size)
+{
+	struct reading r = { .btf = btf, .data = data, .size = size, .why = why, .why_size = why_size };
+
+	return read_members(&r, type, words, n);
 }

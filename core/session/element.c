@@ -64,11 +64,11 @@ int gpubpf_element_find(struct gpubpf_session *s, uint32_t what, const char *nam
 
 static int told(struct gpubpf_session *s, const struct gpubpf_map *map, const char *verb, int err)
 {
-	static const struct {
+	const struct {
 		int err;
 		const char *why;
 	} whys[] = {
-		{ -ENOENT, "is empty" }, { -E2BIG, "is full" }, { -EPERM, "can only be read" },
+		{ -ENOENT, map->type->flags & GPUBPF_MAP_ASKED ? "has no such value" : "is empty" }, { -E2BIG, "is full" }, { -EPERM, "can only be read" },
 		{ -EBUSY, "is busy: what others began did not end; try again" },
 	};
 
@@ -126,34 +126,57 @@ static void write_value(struct gpubpf_session *s, const struct gpubpf_map *map, 
 	gpubpf_json_write(o, out);
 }
 
-static int take(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, uint32_t flags, FILE *out)
+int gpubpf_element_read(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t verb, const char *what, uint32_t type,
+			char *const *words, uint32_t n, void *data, size_t size)
 {
-	void *value = malloc(map->value_size);
-	int err;
+	char why[400];
 
-	if (!value)
-		return -ENOMEM;
-	err = what == GPUBPF_QUERY_POP ? gpubpf_map__lookup_and_delete_elem(map, NULL, 0, value, map->value_size, 0) :
-					 gpubpf_map__lookup_elem(map, NULL, 0, value, map->value_size, 0);
-	err = told(s, map, verbs[what].name, err);
-	if (!err)
-		write_value(s, map, value, flags, out);
-	free(value);
-	return err;
+	if (!gpubpf_typed_read(gpubpf_map_btf(s, gpubpf_map_index(map)), type, (const char *const *)words, n, data, size, why,
+			       sizeof(why)))
+		return 0;
+	return gpubpf_session_fail(s, -EINVAL, "map %s: %s: %s: %s", map->name, verbs[verb].name, what, why);
 }
 
-int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, const void *value,
-			 size_t size, FILE *out)
+/* [value DATA], which a push takes, and of a bloom filter a peek, which asks for it. */
+static int read_value(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, char *const *words, uint32_t n,
+		      void *value)
+{
+	bool asks = map->type->flags & GPUBPF_MAP_ASKED;
+
+	if (what != GPUBPF_QUERY_PUSH && !asks)
+		return n ? gpubpf_session_fail(s, -EINVAL, "map %s: %s takes no value: it prints the next", map->name, verbs[what].name) : 0;
+	if (n < 2 || strcmp(words[0], "value"))
+		return gpubpf_session_fail(s, -EINVAL, "map %s: a value is missing; gpubpf map %s %s value DATA", map->name,
+					   verbs[what].name, map->name);
+	return gpubpf_element_read(s, map, what, "value", map->btf_value, words + 1, n - 1, value, map->value_size);
+}
+
+static int run(struct gpubpf_session *s, const struct gpubpf_map *map, uint32_t what, void *value)
+{
+	if (what == GPUBPF_QUERY_PUSH)
+		return gpubpf_map__update_elem(map, NULL, 0, value, map->value_size, 0);
+	if (what == GPUBPF_QUERY_POP)
+		return gpubpf_map__lookup_and_delete_elem(map, NULL, 0, value, map->value_size, 0);
+	return gpubpf_map__lookup_elem(map, NULL, 0, value, map->value_size, 0);
+}
+
+int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
+			 uint32_t nwords, FILE *out)
 {
 	struct gpubpf_map *map;
 	int err = gpubpf_element_find(s, what, name, &map);
+	void *value;
 
 	if (err < 0)
 		return err;
-	if (what != GPUBPF_QUERY_PUSH)
-		return take(s, map, what, flags, out);
-	if (size != map->value_size)
-		return gpubpf_session_fail(s, -EINVAL, "map %s: a value has %u bytes, and %zu were given", name,
-					   map->value_size, size);
-	return told(s, map, "push", gpubpf_map__update_elem(map, NULL, 0, value, size, 0));
+	value = calloc(1, map->value_size);
+	if (!value)
+		return gpubpf_session_fail(s, -ENOMEM, "map %s: no memory for a value", name);
+	err = read_value(s, map, what, words, nwords, value);
+	if (!err)
+		err = told(s, map, verbs[what].name, run(s, map, what, value));
+	if (!err && what != GPUBPF_QUERY_PUSH)
+		write_value(s, map, value, flags, out);
+	free(value);
+	return err;
 }

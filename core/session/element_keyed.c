@@ -50,19 +50,57 @@ static bool is_update(const char *word, uint64_t *flags)
 static int read_data(struct request *q, const char *what, uint32_t type, char *const *words, uint32_t n, void *data,
 		     size_t size)
 {
-	const struct btf *btf = gpubpf_map_btf(q->s, (uint32_t)(q->map - q->s->loaded->unit.maps));
-	char why[400], text[480];
+	return gpubpf_element_read(q->s, q->map, q->what, what, type, words, n, data, size);
+}
 
-	if (!gpubpf_typed_read(btf, type, (const char *const *)words, n, data, size, why, sizeof(why)))
-		return 0;
-	snprintf(text, sizeof(text), "%s: %s", what, why);
-	return refuse(q, text);
+static bool is_index(const struct gpubpf_map *map)
+{
+	return map->type->flags & GPUBPF_MAP_U32KEY && !map->btf_key;
+}
+
+static uint32_t index_of(const void *key)
+{
+	uint32_t index;
+
+	memcpy(&index, key, sizeof(index));
+	return index;
+}
+
+/* An index needs no type, as of global data, to be a number. */
+static bool read_index(const struct request *q, const char *word)
+{
+	unsigned long index;
+	char *end;
+
+	if (!is_index(q->map) || word[0] < '0' || word[0] > '9')
+		return false;
+	index = strtoul(word, &end, 0);
+	if (*end || index > UINT32_MAX)
+		return false;
+	memcpy(q->key, &(uint32_t){ (uint32_t)index }, sizeof(uint32_t));
+	return true;
 }
 
 static int read_key(struct request *q, char *const *words, uint32_t n)
 {
 	q->key = calloc(1, q->map->key_size + 8);
-	return q->key ? read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size) : -ENOMEM;
+	if (!q->key)
+		return -ENOMEM;
+	if (n == 1 && read_index(q, words[0]))
+		return 0;
+	return read_data(q, "key", q->map->btf_key, words, n, q->key, q->map->key_size);
+}
+
+/* Variables by their names: the others stay what they are. */
+static int read_variables(struct request *q, char *const *words, uint32_t n)
+{
+	int err = gpubpf_map__lookup_elem(q->map, q->key, q->map->key_size, q->value, q->value_size, 0);
+	char why[400];
+
+	if (!err && gpubpf_typed_change(gpubpf_map_btf(q->s, gpubpf_map_index(q->map)), q->map->btf_value, (const char *const *)words, n,
+					q->value, q->value_size, why, sizeof(why)) < 0)
+		return refuse(q, why);
+	return err;
 }
 
 /* A slot of a map of programs, by the name of one that may stand in it. */
@@ -112,6 +150,8 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 		return q->map->inner ? read_inner(q, words, n) : read_program(q, words, n);
 	if (n - (n && !strcmp(words[0], "hex")) == q->value_size && q->value_size != one)
 		return read_data(q, "value", 0, words, n, q->value, q->value_size);
+	if (q->map->global_data && n && words[0][0] == '.')
+		return read_variables(q, words, n);
 	err = read_data(q, "value", q->map->btf_value, words, n, q->value, one);
 	for (size_t at = stride; !err && at + one <= q->value_size; at += stride)
 		memcpy(q->value + at, q->value, one);
@@ -184,11 +224,25 @@ static void stack_text(struct request *q, const struct gpubpf_stack *stack)
 	}
 }
 
+static void key_text(struct request *q, const char *label, const void *key)
+{
+	if (is_index(q->map))
+		fprintf(q->out, "%s: %u", label, index_of(key));
+	else
+		gpubpf_element_text(q->s, q->map, label, q->map->btf_key, key, q->map->key_size, q->flags, q->out);
+}
+
+static struct json_object *key_json(struct request *q, const void *key)
+{
+	return is_index(q->map) ? json_object_new_int64(index_of(key)) :
+				  gpubpf_element_json(q->s, q->map, q->map->btf_key, key, q->map->key_size, q->flags);
+}
+
 static void entry_text(struct request *q, const struct gpubpf_entry *e)
 {
 	bool several = q->map->type->flags & GPUBPF_MAP_COPIES;
 
-	gpubpf_element_text(q->s, q->map, "key", q->map->btf_key, e->key, q->map->key_size, q->flags, q->out);
+	key_text(q, "key", e->key);
 	fputs(several ? "\n" : "  ", q->out);
 	if (several) {
 		copies_text(q, e);
@@ -210,8 +264,7 @@ static void entry_json(struct request *q, const struct gpubpf_entry *e)
 	bool several = q->map->type->flags & GPUBPF_MAP_COPIES;
 	struct json_object *o = json_object_new_object(), *values = several ? json_object_new_array() : NULL;
 
-	json_object_object_add(o, "key", gpubpf_element_json(q->s, q->map, q->map->btf_key, e->key, q->map->key_size,
-							     q->flags));
+	json_object_object_add(o, "key", key_json(q, e->key));
 	for (uint32_t c = 0; several && c < e->copies; c++)
 		json_object_array_add(values, gpubpf_element_json(q->s, q->map, q->map->btf_value,
 								  (const char *)e->value + c * e->stride,
@@ -290,13 +343,11 @@ static int next(struct request *q)
 		err = gpubpf_session_fail(q->s, err, "map %s has no key behind that one", q->map->name);
 	} else if (!err && q->flags & GPUBPF_QUERY_JSON) {
 		o = json_object_new_object();
-		json_object_object_add(o, "key", q->key ? gpubpf_element_json(q->s, q->map, q->map->btf_key, q->key,
-									      q->map->key_size, q->flags) : NULL);
-		json_object_object_add(o, "next_key", gpubpf_element_json(q->s, q->map, q->map->btf_key, key,
-									  q->map->key_size, q->flags));
+		json_object_object_add(o, "key", q->key ? key_json(q, q->key) : NULL);
+		json_object_object_add(o, "next_key", key_json(q, key));
 		gpubpf_json_write(o, q->out);
 	} else if (!err) {
-		gpubpf_element_text(q->s, q->map, "next key", q->map->btf_key, key, q->map->key_size, q->flags, q->out);
+		key_text(q, "next key", key);
 		fputc('\n', q->out);
 	}
 	free(key);

@@ -109,7 +109,7 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 	size_t most = 8;
 	int err = -ENOMEM;
 
-	if (m->type->flags & GPUBPF_MAP_RING)
+	if (gpubpf_entries_none(m))
 		return 0;
 	for (uint32_t i = 0; i < s->narenas; i++) {
 		struct gpubpf_map_view view = gpubpf_arena_view(s, i, map);
@@ -126,6 +126,16 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 	free(w.next);
 	free(w.value);
 	return err;
+}
+
+bool gpubpf_entries_none(const struct gpubpf_map *map)
+{
+	return map->type->flags & (GPUBPF_MAP_RING | GPUBPF_MAP_ASKED);
+}
+
+bool gpubpf_entries_sparse(const struct gpubpf_map *map)
+{
+	return map->max_entries > 1 && map->type->flags & GPUBPF_MAP_U32KEY;
 }
 
 bool gpubpf_entry_zero(const struct gpubpf_entry *entry)

@@ -18,6 +18,10 @@ struct gpubpf_entry {
 /* fn's non-zero return stops the walk and is returned. -ENOMEM. */
 typedef int (*gpubpf_entry_fn)(void *arg, const struct gpubpf_entry *entry);
 int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_entry_fn fn, void *arg);
+/* Rings' records are gone when they are read, and a bloom filter is asked for a value: none of them to walk over. */
+bool gpubpf_entries_none(const struct gpubpf_map *map);
+/* Does a report leave out its entries that are zero? An array has them all; what is in a hash was put there. */
+bool gpubpf_entries_sparse(const struct gpubpf_map *map);
 bool gpubpf_entry_zero(const struct gpubpf_entry *entry);
 
 /* The map or program that an element of a map of these is, by name; NULL: the map is none of these. */

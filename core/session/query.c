@@ -60,8 +60,7 @@ static int write_asked(struct gpubpf_session *s, struct gpubpf_peer *peer, FILE 
 	if (what >= GPUBPF_QUERY_LOOKUP)
 		return gpubpf_keyed_query(s, what, flags, peer->query.map, peer->query.words, peer->query.nwords, out);
 	if (what >= GPUBPF_QUERY_PEEK)
-		return gpubpf_element_query(s, what, flags, peer->query.map, peer->query.value, peer->query.value_size,
-					    out);
+		return gpubpf_element_query(s, what, flags, peer->query.map, peer->query.words, peer->query.nwords, out);
 	if (what >= GPUBPF_QUERY_LINKS)
 		return write_links(s, flags, out);
 	return what == GPUBPF_QUERY_DUMP ? write_dump(s, peer, out) : write_answer(s, what, flags, peer->query.map, out);
@@ -183,15 +182,11 @@ static int get_words(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 	return r->failed ? -EPROTO : 0;
 }
 
-/* a map, and the value that is put into it, or the words that tell of an element */
+/* a map, and the words that tell of an element */
 static int get_element(struct gpubpf_peer *peer, struct gpubpf_reader *r)
 {
 	gpubpf_get_str(r, peer->query.map, sizeof(peer->query.map));
-	peer->query.value = NULL;
-	peer->query.value_size = 0;
-	if (peer->query.what == GPUBPF_QUERY_PUSH)
-		peer->query.value = gpubpf_get_bytes(r, &peer->query.value_size);
-	if (peer->query.what >= GPUBPF_QUERY_LOOKUP)
+	if (peer->query.what >= GPUBPF_QUERY_PEEK)
 		return get_words(peer, r);
 	return r->failed ? -EPROTO : 0;
 }

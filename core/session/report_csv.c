@@ -98,12 +98,12 @@ static void put_stack(struct rows *r, const struct gpubpf_stack *stack)
 		gpubpf_stack_line(r->s, stack, true, r->value, sizeof(r->value));
 }
 
-/* Of several, those that are not zero, as in text. */
+/* Of an array's, and of copies, those that are not zero, as in text. */
 static int put_entry(void *arg, const struct gpubpf_entry *entry)
 {
 	struct rows *r = arg;
 	const struct gpubpf_map *map = map_of(r);
-	bool several = entry->copies > 1 || (map->max_entries > 1 && map->key_size);
+	bool several = entry->copies > 1 || gpubpf_entries_sparse(map);
 
 	if (map->global_data && map->btf_value) {
 		put_variables(r, entry);
@@ -142,7 +142,7 @@ int gpubpf_report_csv(struct gpubpf_session *s, FILE *out, const struct gpubpf_r
 	for (uint32_t i = 0; i < unit->nmaps && !err; i++) {
 		r->map = i;
 		r->btf = gpubpf_map_btf(s, i);
-		if (gpubpf_report_wants(opts, &unit->maps[i]) && !(unit->maps[i].type->flags & GPUBPF_MAP_RING))
+		if (gpubpf_report_wants(opts, &unit->maps[i]) && !gpubpf_entries_none(&unit->maps[i]))
 			err = gpubpf_entries_walk(s, i, put_entry, r);
 	}
 	free(r);

@@ -154,14 +154,12 @@ static void show_copies_int(struct shown *sh, const struct gpubpf_entry *entry)
 	struct summary sum;
 
 	summarise(sh, entry, &sum);
-	if (!sum.nonzero)
-		return;
 	put_key(sh, entry);
 	put_int(sh, sum.sum);
 	gpubpf_table_cell(&sh->table, "%u", sum.nonzero);
-	put_int(sh, sum.least);
+	put_int(sh, sum.nonzero ? sum.least : 0);
 	put_int(sh, sum.most);
-	put_mean(sh, (double)sum.sum / sum.nonzero);
+	put_mean(sh, sum.nonzero ? (double)sum.sum / sum.nonzero : 0);
 	gpubpf_table_cell(&sh->table, "%.2f", sum.sum ? (double)sum.most * sum.nonzero / sum.sum : 1.0);
 	if (map_of(sh)->type->flags & GPUBPF_MAP_THREAD)
 		for (int i = 0; i < 64; i++)
@@ -171,14 +169,15 @@ static void show_copies_int(struct shown *sh, const struct gpubpf_entry *entry)
 static void show_copies_other(struct shown *sh, const struct gpubpf_entry *entry)
 {
 	const struct gpubpf_map *map = map_of(sh);
+	bool none = gpubpf_entry_zero(entry);
 	uint32_t rows = 0;
 
-	for (uint32_t i = 0; i < entry->copies; i++) {
+	for (uint32_t i = 0; i < (none ? 1 : entry->copies); i++) {
 		struct gpubpf_entry one = *entry;
 
 		one.value = (const uint8_t *)entry->value + i * entry->stride;
 		one.value_size = map->value_size;
-		if (gpubpf_entry_zero(&one))
+		if (gpubpf_entry_zero(&one) && !none)
 			continue;
 		if (rows++ >= MAX_COPIES && sh->limit != UINT64_MAX) {
 			sh->omitted++;
@@ -195,7 +194,7 @@ static int show_copies(void *arg, const struct gpubpf_entry *entry)
 {
 	struct shown *sh = arg;
 
-	if (gpubpf_entry_zero(entry))
+	if (map_of(sh)->type->flags & GPUBPF_MAP_U32KEY && gpubpf_entry_zero(entry))
 		return 0;
 	if (sh->entries++ >= sh->limit)
 		sh->omitted++;
@@ -475,7 +474,7 @@ static int show_entries(struct shown *sh)
 		gpubpf_table_print(&sh->table, sh->out);
 	if (!err)
 		err = show_bars(sh);
-	if (!sh->entries && !sh->drawn && !sh->is_hist && !(map_of(sh)->type->flags & GPUBPF_MAP_RING))
+	if (!sh->entries && !sh->drawn && !sh->is_hist && !gpubpf_entries_none(map_of(sh)))
 		fprintf(sh->out, "  (empty)\n");
 	if (sh->omitted)
 		fprintf(sh->out, "  ... and %llu more (gpubpf run -j, or gpubpf map dump while it runs, shows all)\n",
@@ -490,7 +489,7 @@ static int show_map(struct gpubpf_session *s, uint32_t index, FILE *out, const s
 	struct shown sh = {
 		.s = s, .map = index, .out = out, .btf = gpubpf_map_btf(s, index),
 		.names = gpubpf_session_names(s, opts),
-		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = map->max_entries > 1 && map->key_size,
+		.limit = opts->maps_only ? UINT64_MAX : MAX_ROWS, .skip_zeros = gpubpf_entries_sparse(map),
 		.tagged = used_mirrors(s) > 1 && (copies || !gpubpf_map_sums(s, index)),
 		.slot = calloc(GPUBPF_HIST_SLOTS, sizeof(*sh.slot)),
 	};

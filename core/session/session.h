@@ -139,9 +139,7 @@ struct gpubpf_peer {
 		bool holds;                /* and launches wait meanwhile */
 		uint32_t what, flags, seq;
 		char map[64];
-		const void *value;         /* of a push, while it is done */
-		size_t value_size;
-		char **words;              /* of an element by its key: one block, owned */
+		char **words;              /* of an element: one block, owned */
 		uint32_t nwords;
 		uint64_t deadline_ns;
 	} query;
@@ -464,10 +462,10 @@ int gpubpf_hold_check(struct gpubpf_session *s);
 void gpubpf_hold_end(struct gpubpf_session *s);
 /* May devices change what is read? */
 bool gpubpf_session_live(const struct gpubpf_session *s);
-/* element.c: one of GPUBPF_QUERY_PEEK, PUSH (of `size` bytes) and POP, written to `out`. -errno, told. */
-int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, const void *value,
-			 size_t size, FILE *out);
-/* element_keyed.c: one of GPUBPF_QUERY_LOOKUP, UPDATE, DELETE and NEXT by the words of a command line, the same way. */
+/* element.c: one of GPUBPF_QUERY_PEEK, PUSH and POP by the words of a command line, written to `out`. -errno, told. */
+int gpubpf_element_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
+			 uint32_t nwords, FILE *out);
+/* element_keyed.c: one of GPUBPF_QUERY_LOOKUP, UPDATE, DELETE and NEXT, the same way. */
 int gpubpf_keyed_query(struct gpubpf_session *s, uint32_t what, uint32_t flags, const char *name, char *const *words,
 		       uint32_t nwords, FILE *out);
 /* The asking side, for a tool: text to `out`, and what is to be said of it, or ""; -errno and a reason. `more` is what the query takes, and finished. */

@@ -127,15 +127,16 @@ enum gpubpf_query {
 	GPUBPF_QUERY_LINKS = 4,      /* what is attached */
 	GPUBPF_QUERY_ATTACH = 5,     /* answered as QUERY_LINKS */
 	GPUBPF_QUERY_DETACH = 6,
-	GPUBPF_QUERY_PEEK = 7,       /* at the value that comes out next of a map without keys */
+	/* From here on: str map, u32 number of words, str each, as on a command line */
+	GPUBPF_QUERY_PEEK = 7,       /* at the value that comes out next of a map without keys; is that value there? */
 	GPUBPF_QUERY_PUSH = 8,       /* put one in; nothing is written */
 	GPUBPF_QUERY_POP = 9,        /* take it out */
 	GPUBPF_QUERY_LOOKUP = 10,    /* the element of a key */
 	GPUBPF_QUERY_UPDATE = 11,    /* nothing is written, as of the next one */
 	GPUBPF_QUERY_DELETE = 12,
 	GPUBPF_QUERY_NEXT = 13,      /* the key behind that one, or the first */
-	GPUBPF_QUERY_PIN = 14,       /* the map of a loader at a path of its pins: str map, u32 1, str whole path; nothing is written */
-	GPUBPF_QUERY_UNPIN = 15,     /* str "", u32 1, str whole path; nothing is written */
+	GPUBPF_QUERY_PIN = 14,       /* the map of a loader at a path of its pins, whole; nothing is written */
+	GPUBPF_QUERY_UNPIN = 15,     /* that path, and no map; nothing is written */
 	GPUBPF_NQUERIES,
 };
 enum gpubpf_query_flags {

@@ -324,10 +324,10 @@ static void read_words(void)
 	reads(u64, 8, "18446744073709551616", "18446744073709551616 does not fit into unsigned 64 bits");
 	reads(u64, 8, "-1", "-1 does not fit into unsigned 64 bits");
 	reads(u64, 8, "hex ff 0 0 0 0 0 0 0", "255");
-	reads(u64, 8, "1 2 3", "a value has 8 bytes, and 3 were given");
+	reads(u64, 8, "1 2 3", "it has 8 bytes, and 3 were given");
 	reads(u64, 8, "0x10", "16");
 	reads(u64, 8, "seven", "seven is no number");
-	reads(u64, 8, "", "a value has 8 bytes, and 0 were given");
+	reads(u64, 8, "", "it has 8 bytes, and 0 were given");
 	reads(s32, 4, "-2147483648", "-2147483648");
 	reads(s32, 4, "2147483648", "2147483648 does not fit into 32 bits");
 	reads(s32, 4, "1 0 0 300", "300 is no byte");

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Elements of maps of a running session, of kinds and types that run.sh has not. elements.sh GPUBPF OBJECTS LOOP
+. "$(dirname "$0")/lib.sh"
+# fits WHAT NAME: standard output, without blanks and line ends, is WHAT
+fits() { [ "$(tr -d ' \n' < "$T/out")" = "$1" ]; ok $? "$2"; }
+# asks WHAT COMMAND...: done
+asks() { what=$1; shift; run "$GPUBPF" map "$@"; is 0 "$what"; }
+# fails WHY WHAT COMMAND...: it ends with 1, and one line that says so
+fails() { why=$1 what=$2; shift 2; run "$GPUBPF" map "$@"; is 1 "$what"; says "$why" "says so"; one_line "it"; }
+hold -o "$OBJ/elements.bpf.o"
+
+# what is put in is there, a zero as well
+asks "a value of zero in a hash" update hash key 5 value 0
+asks "its dump" dump hash; fits 'hash(HASH,roomfor4)KEYVALUE50' "has it"
+asks "CSV" dump hash --csv; prints '^hash,,,,5,,0$' "has it"
+asks "an array's zeros" dump array; fits 'array(ARRAY,roomfor4)(empty)' "are left out"
+asks "zeros of all copies" update copies key 6 value 0
+asks "their dump" dump copies; prints '^ *6  *0  *0  *0  *0  *0.0 ' "has them"
+asks "zeros of all copies of a struct" update place_copies key 7 value .x=0
+asks "their dump" dump place_copies; prints '^ *7  *0  { .x = 0, .y = 0 }$' "has one of them"
+asks "others" update place_copies key 7 value .x=4; asks "their dump" dump place_copies; prints '{ .x = 4, .y = 0 }' "has those"
+
+# a bloom filter has no entries, and breaks nobody's report
+asks "a dump of all maps" dump; prints '^seen (BLOOM_FILTER, room for 4)$' "has a bloom filter"; prints '^places (QUEUE' "and what comes behind it"
+asks "CSV of all" dump --csv; prints '^elements.data,,,,threshold,,3$' "has what comes behind it"
+asks "a report" show; asks "JSON of all" dump -j; prints '"name": "elements.data"' "has what comes behind it"
+asks "push into a bloom filter" push seen value .x=-1 .y=5; asks "peek" peek seen value .x=-1 .y=5; prints '^value: { .x = -1, .y = 5 }$' "finds it"
+fails 'map seen has no such value' "peek at another value" peek seen value .x=-2
+fails 'a value is missing; gpubpf map peek seen value DATA' "peek at no value" peek seen
+fails 'map seen, of type BLOOM_FILTER, has no entries: gpubpf map peek' "to watch it" watch seen -n 1
+fails 'map ring, of type RINGBUF, has no entries: its records' "to watch a ring" top ring -n 1
+
+# values of queues by their types; what has no key is shown without one
+asks "push of a struct" push places value .x=-3 .y=4; asks "peek" peek places; prints '^value: { .x = -3, .y = 4 }$' "has it"
+asks "watch" watch places -n 1; fits 'value:{"x":-3,"y":4}' "has no keys"; asks "top" top places -n 1; fits 'VALUE{"x":-3,"y":4}' "neither"
+fails 'map places: push: value: 5: it is a struct; name its members' "push of a number" push places value 5
+fails 'peek takes no value' "peek for a value" peek places value .x=1
+asks "pop" pop places; fails 'map places is empty' "another pop" pop places
+
+# numbers below zero are no options
+asks "a number below zero" update hash key 1 value -9; asks "look-up" lookup hash key 1; prints '^key: 1  value: -9$' "has it"
+asks "a fraction" update array key 2 value -.5; asks "look-up" lookup array key 2; prints '^key: 2  value: -0.5$' "has it"
+run "$GPUBPF" map lookup hash -x; is 2 "an option that is none"; says '^gpubpf: -x: map lookup has no such option' "is told"
+
+# variables
+asks "global data" lookup elements.data key 0
+prints '^key: 0  value: { .threshold = 3, .at = { .x = 1, .y = 2 }, .limits = { 4, 5, 6 } }$' "by its variables"
+asks "a variable" update elements.data key 0 value .threshold=9 '.limits[1]=50' .at.y=-2
+asks "the others" lookup elements.data key 0 -j
+fits '{"key":0,"value":{"threshold":9,"at":{"x":1,"y":-2},"limits":[4,50,6]}}' "stay what they are"
+fails 'there is no variable nothing' "none" update elements.data key 0 value .nothing=1
+fails 'can only be read' "a constant" update elements.rodata key 0 value .chosen=1
+let_go; wait
+
+# the report of a run has all of it
+run "$GPUBPF" run -o "$OBJ/elements.bpf.o" -- true; is 0 "a run with all these maps"; says '^places (QUEUE' "has a whole report"
+! grep -q 'could not be written' "$T/err"; ok $? "and no failure"; says '^dropped: 0' "to its end"
+finish
