@@ -20,7 +20,7 @@ enum { ADD, EXCHANGE, PROGS };
 struct gpubpf_linux_map {
 	struct gpubpf_linux_map_opts o;
 	bool percpu;
-	uint32_t copies;
+	uint32_t cpus;
 	int work_fd, prog[PROGS];      /* -1: not made yet */
 	uint8_t *work;                 /* what they work on, an array of one value that is mapped: the key, then a value, */
 	size_t work_size;              /* then another, each padded to 8 bytes */
@@ -40,9 +40,9 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-static size_t user_size(const struct gpubpf_linux_map *map)
+size_t gpubpf_linux_map_user_size(const struct gpubpf_linux_map *map)
 {
-	return map->percpu ? map->copies * padded(map->o.value_size) : map->o.value_size;
+	return map->percpu ? map->cpus * padded(map->o.value_size) : map->o.value_size;
 }
 
 /* -- words in place -- */
@@ -202,7 +202,7 @@ static int check(struct gpubpf_linux_map *map)
 	map->percpu = info.type == BPF_MAP_TYPE_PERCPU_HASH || info.type == BPF_MAP_TYPE_PERCPU_ARRAY ||
 		      info.type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
 	if (map->percpu)
-		map->copies = (uint32_t)libbpf_num_possible_cpus();
+		map->cpus = (uint32_t)libbpf_num_possible_cpus();
 	return info.key_size == map->o.key_size && info.value_size == map->o.value_size ? 0 : -EINVAL;
 }
 
@@ -213,11 +213,11 @@ static int open_map(struct gpubpf_linux_map *map)
 
 	if (err < 0)
 		return err;
-	each = map->o.key_size + user_size(map);
+	each = map->o.key_size + gpubpf_linux_map_user_size(map);
 	map->room = (uint32_t)(BATCH_BYTES / each);
 	map->room = map->room < BATCH_LEAST ? BATCH_LEAST : map->room;
 	map->keys = calloc(map->room + 1, map->o.key_size + 8);
-	map->values = calloc(map->room + 1, user_size(map) + 8);
+	map->values = calloc(map->room + 1, gpubpf_linux_map_user_size(map) + 8);
 	return map->keys && map->values ? make_progs(map) : -ENOMEM;
 }
 
@@ -229,7 +229,6 @@ int gpubpf_linux_map_open(const struct gpubpf_linux_map_opts *opts, struct gpubp
 	if (!m)
 		return -ENOMEM;
 	m->o = *opts;
-	m->copies = 1;
 	m->work_fd = m->prog[ADD] = m->prog[EXCHANGE] = -1;
 	if (m->o.word && m->o.value_size / m->o.word > GPUBPF_LINUX_WORDS)
 		m->o.word = 0;
@@ -255,11 +254,6 @@ void gpubpf_linux_map_close(struct gpubpf_linux_map *map)
 	free(map->keys);
 	free(map->values);
 	free(map);
-}
-
-uint32_t gpubpf_linux_map_copies(const struct gpubpf_linux_map *map)
-{
-	return map->copies;
 }
 
 /* -- elements -- */
@@ -303,7 +297,7 @@ int gpubpf_linux_map_take(struct gpubpf_linux_map *map, void *value)
 static int more_room(struct gpubpf_linux_map *map)
 {
 	uint32_t room = map->room * 2;
-	uint8_t *keys = calloc(room + 1, map->o.key_size + 8), *values = calloc(room + 1, user_size(map) + 8);
+	uint8_t *keys = calloc(room + 1, map->o.key_size + 8), *values = calloc(room + 1, gpubpf_linux_map_user_size(map) + 8);
 
 	if (!keys || !values) {
 		free(keys);
@@ -323,7 +317,7 @@ static int hand_out(struct gpubpf_linux_map *map, uint32_t n, gpubpf_linux_eleme
 	int err = 0;
 
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = fn(arg, map->keys + (size_t)i * map->o.key_size, map->values + (size_t)i * user_size(map));
+		err = fn(arg, map->keys + (size_t)i * map->o.key_size, map->values + (size_t)i * gpubpf_linux_map_user_size(map));
 	return err;
 }
 

@@ -26,8 +26,8 @@ struct gpubpf_linux_map;
 
 int gpubpf_linux_map_open(const struct gpubpf_linux_map_opts *opts, struct gpubpf_linux_map **map);
 void gpubpf_linux_map_close(struct gpubpf_linux_map *map);
-/* CPUs of which each has a value, padded to 8 bytes; 1: there is one for all, or no other CPU. */
-uint32_t gpubpf_linux_map_copies(const struct gpubpf_linux_map *map);
+/* Bytes that look-ups and updates move: where each CPU that may be has a value, all of these, each padded to 8 bytes. */
+size_t gpubpf_linux_map_user_size(const struct gpubpf_linux_map *map);
 
 /* Every element that stays, once. fn's non-zero return ends it and is returned. */
 typedef int (*gpubpf_linux_element_fn)(void *arg, const void *key, const void *value);

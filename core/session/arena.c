@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "linux_maps.h"
+
 #define MAX_REPLICAS 1024 /* of what a device claims: each is a ring to read a thousand times a second */
 #define DEFAULT_ROOM (1ull << 30)
 #define MOST_ROOM (16ull << 30)
@@ -393,7 +395,7 @@ size_t gpubpf_map__user_value_size(const struct gpubpf_map *map)
 
 		size += gpubpf_map_user_value_size(&view);
 	}
-	return size;
+	return size + gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
 }
 
 uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
@@ -448,9 +450,11 @@ static int lookup_sum(const struct gpubpf_map *map, const void *key, void *value
 	return err;
 }
 
-/* The values of all arenas, one behind the other; 0 where one has none. */
+/* The values of all arenas, one behind the other, and behind those of the first those of the Linux kernel's CPUs; 0 where one
+ * has none. */
 static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *value, size_t size)
 {
+	size_t cpus = gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map));
 	int found = -ENOENT, err = 0;
 
 	memset(value, 0, size);
@@ -460,6 +464,9 @@ static int lookup_all(const struct gpubpf_map *map, const void *key, uint8_t *va
 		err = gpubpf_map_lookup(&view, key, value);
 		found = err ? found : 0;
 		value += gpubpf_map_user_value_size(&view);
+		if (!i && cpus && !gpubpf_linux_cpus_lookup(map->session, gpubpf_map_index(map), key, value))
+			found = 0;
+		value += i ? 0 : cpus;
 	}
 	return err && err != -ENOENT ? err : found;
 }
@@ -494,6 +501,8 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 				       size_t value_sz, uint64_t flags)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(map->session, 0, gpubpf_map_index(map));
+	size_t own = gpubpf_map_user_value_size(&view);
+	int err;
 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
@@ -501,7 +510,12 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	for (uint32_t i = 1; i < map->session->narenas; i++)
 		if (gpubpf_placement_reaches(map->session, i, gpubpf_map_index(map)))
 			view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));
-	return gpubpf_map_told(gpubpf_map_take(&view, key, value));
+	err = gpubpf_map_take(&view, key, value);
+	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map))) {
+		gpubpf_linux_cpus_lookup(map->session, gpubpf_map_index(map), key, (uint8_t *)value + own);
+		gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key);
+	}
+	return gpubpf_map_told(err);
 }
 
 /* Alike, known to be used as elements are, and laid out alike in all arenas: one that was laid out before anybody knew that it
@@ -550,6 +564,7 @@ static int update_devices(const struct gpubpf_map *map, const void *key, const u
 			*any = true;
 		}
 		value += gpubpf_map_is_percpu(map) ? gpubpf_map_user_value_size(&view) : 0;
+		value += i ? 0 : gpubpf_linux_cpus_size(s, gpubpf_map_index(map));
 	}
 	return err;
 }
@@ -583,7 +598,11 @@ int gpubpf_map__update_elem(const struct gpubpf_map *map, const void *key, size_
 	err = update_devices(map, key, value, flags, &devices);
 	if (devices && (err || !(map->type->flags & GPUBPF_MAP_KEYED)))
 		return gpubpf_map_told(err);
-	return gpubpf_map_told(gpubpf_map_update(&view, key, value, devices ? 0 : flags));
+	err = gpubpf_map_update(&view, key, value, devices ? 0 : flags);
+	if (!err && gpubpf_map_is_percpu(map))
+		err = gpubpf_linux_cpus_update(map->session, gpubpf_map_index(map), key,
+					       (const uint8_t *)value + gpubpf_map_user_value_size(&view));
+	return gpubpf_map_told(err);
 }
 
 int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_t key_sz, uint64_t flags)
@@ -597,6 +616,7 @@ int gpubpf_map__delete_elem(const struct gpubpf_map *map, const void *key, size_
 	map->session->map_set[gpubpf_map_index(map)] = true;
 	err = delete_devices(map, key, &devices);
 	own = gpubpf_map_delete(&view, key);
+	gpubpf_linux_cpus_delete(map->session, gpubpf_map_index(map), key); /* where it has not come yet, it will not */
 	return gpubpf_map_told(devices ? err : own);
 }
 

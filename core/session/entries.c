@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linux_maps.h"
 #include "stacks.h"
 
 struct walk {
@@ -16,12 +17,18 @@ struct walk {
 	uint8_t *key, *next, *value;
 };
 
-static uint32_t used_arenas(const struct gpubpf_session *s)
+/* Has the arena values of the map that somebody wrote? Behind those of the tool's own are those of the Linux kernel's CPUs. */
+static bool is_used(const struct gpubpf_session *s, uint32_t map, uint32_t arena)
+{
+	return s->arenas[arena].used || (!arena && gpubpf_linux_cpus_size(s, map));
+}
+
+static uint32_t used_arenas(const struct gpubpf_session *s, uint32_t map)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->narenas; i++)
-		n += s->arenas[i].used;
+		n += is_used(s, map, i);
 	return n;
 }
 
@@ -57,14 +64,16 @@ static int hand_out(struct walk *w, const struct gpubpf_map_view *view, size_t s
 static int walk_arena(struct walk *w, uint32_t arena, int tag)
 {
 	struct gpubpf_map_view view = gpubpf_arena_view(w->s, arena, w->map);
-	size_t size = gpubpf_map_user_value_size(&view);
+	size_t size = gpubpf_map_user_value_size(&view), cpus = arena ? 0 : gpubpf_linux_cpus_size(w->s, w->map);
 	uint64_t cursor = 0;
 	int err = 0;
 
 	while (!err) {
 		err = gpubpf_map_iterate(&view, &cursor, w->key, w->value);
+		if (!err && cpus && gpubpf_linux_cpus_lookup(w->s, w->map, w->key, w->value + size) < 0)
+			memset(w->value + size, 0, cpus);
 		if (!err)
-			err = hand_out(w, &view, size, tag);
+			err = hand_out(w, &view, size + cpus, tag);
 	}
 	return err == -ENOENT ? 0 : err;
 }
@@ -89,7 +98,7 @@ static int walk_sum(struct walk *w)
 
 static int walk_all(struct walk *w)
 {
-	uint32_t used = used_arenas(w->s), flags = w->s->loaded->unit.maps[w->map].type->flags;
+	uint32_t used = used_arenas(w->s, w->map), flags = w->s->loaded->unit.maps[w->map].type->flags;
 	int err = 0;
 
 	if (used > 1 && !(flags & GPUBPF_MAP_COPIES) && gpubpf_map_sums(w->s, w->map))
@@ -97,7 +106,7 @@ static int walk_all(struct walk *w)
 	if (!used)
 		return walk_arena(w, 0, -1);
 	for (uint32_t i = 0; i < w->s->narenas && !err; i++)
-		if (w->s->arenas[i].used)
+		if (is_used(w->s, w->map, i))
 			err = walk_arena(w, i, used > 1 ? (int)i : -1);
 	return err;
 }
@@ -119,7 +128,7 @@ int gpubpf_entries_walk(const struct gpubpf_session *s, uint32_t map, gpubpf_ent
 	}
 	w.key = malloc(m->key_size + 1);
 	w.next = malloc(m->key_size + 1);
-	w.value = malloc(most);
+	w.value = malloc(most + gpubpf_linux_cpus_size(s, map));
 	if (w.key && w.next && w.value)
 		err = walk_all(&w);
 	free(w.key);

@@ -23,7 +23,7 @@ struct gpubpf_merge {
 	uint64_t nbuckets, n;
 	uint64_t homeless[2], carried;
 	int reading;                   /* the side that is walked */
-	uint8_t *scratch, *scratch1;   /* a value each */
+	uint8_t *scratch, *scratch1, *zeros; /* a value each */
 };
 
 struct gpubpf_merge *gpubpf_merge_new(const struct gpubpf_merge_opts *opts, const struct gpubpf_merge_side sides[2])
@@ -38,7 +38,8 @@ struct gpubpf_merge *gpubpf_merge_new(const struct gpubpf_merge_opts *opts, cons
 	m->buckets = calloc(m->nbuckets, sizeof(*m->buckets));
 	m->scratch = malloc(opts->value_size);
 	m->scratch1 = malloc(opts->value_size);
-	if (m->buckets && m->scratch && m->scratch1)
+	m->zeros = calloc(1, opts->value_size);
+	if (m->buckets && m->scratch && m->scratch1 && m->zeros)
 		return m;
 	gpubpf_merge_free(m);
 	return NULL;
@@ -58,6 +59,7 @@ void gpubpf_merge_free(struct gpubpf_merge *m)
 	free(m->buckets);
 	free(m->scratch);
 	free(m->scratch1);
+	free(m->zeros);
 	free(m);
 }
 
@@ -171,7 +173,7 @@ static void put(struct gpubpf_merge *m, struct element *e, int to, const uint8_t
 
 	m->carried += !err;
 	if (!err)
-		keep(m, e, to, value);
+		keep(m, e, to, m->o.apart ? m->zeros : value);
 	else if (err != -EEXIST) /* if it is there now, the next pass takes it for new on both sides */
 		m->homeless[to]++;
 }
@@ -330,9 +332,17 @@ static void both_last(struct gpubpf_merge *m, struct element *e)
 	keep(m, e, 1, to[1]);
 }
 
+static void both_apart(struct gpubpf_merge *m, struct element *e)
+{
+	keep(m, e, 0, now(m, e, 0));
+	keep(m, e, 1, now(m, e, 1));
+}
+
 static void settle(struct gpubpf_merge *m, struct element *e)
 {
-	if (e->has[0] && e->has[1] && m->o.sums)
+	if (e->has[0] && e->has[1] && m->o.apart)
+		both_apart(m, e);
+	else if (e->has[0] && e->has[1] && m->o.sums)
 		both_sum(m, e);
 	else if (e->has[0] && e->has[1])
 		both_last(m, e);

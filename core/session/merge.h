@@ -31,6 +31,7 @@ struct gpubpf_merge_opts {
 	uint32_t word;                 /* bytes that are a number, or change together: 4, 8, or all */
 	bool sums;                     /* side 0 does nothing but add, in words of 4 or 8 */
 	bool forgets;                  /* keys go by themselves (LRU): that one is gone is no news */
+	bool apart;                    /* keys alone are carried, and inserted with values of zeros; others tell of a change */
 };
 
 struct gpubpf_merge;

@@ -244,8 +244,8 @@ GPUBPF_API uint32_t gpubpf_map__value_size(const struct gpubpf_map *map);  /* by
 GPUBPF_API uint32_t gpubpf_map__max_entries(const struct gpubpf_map *map);
 /* Bytes that look-ups and updates move: value_size, or for maps with a value a multiprocessor or thread
  * the number of copies times value_size rounded up to 8, as bpf(2) has it for per-CPU maps. Of a value a multiprocessor
- * they are the tool's, then those of each device with memory of its own in the order in which these came: ask again
- * after programs have used another one. */
+ * they are the tool's, those of the Linux kernel's CPUs where its programs have the map too, and those of each device
+ * with memory of its own in the order in which these came: ask again after programs have used another one. */
 GPUBPF_API size_t gpubpf_map__user_value_size(const struct gpubpf_map *map);
 /* Records and updates that found no room. */
 GPUBPF_API uint64_t gpubpf_map__drops(const struct gpubpf_map *map);

@@ -33,6 +33,10 @@ struct {
 	__type(value, __u64);
 } bloom SEC(".maps");
 GPUBPF_ARRAY(seen, __u64, 1);
+GPUBPF_MAP(cpu_hash, BPF_MAP_TYPE_PERCPU_HASH, __u32, __u64, 64);
+GPUBPF_MAP(cpu_keys, BPF_MAP_TYPE_PERCPU_HASH, __u32, __u64, 64);
+GPUBPF_MAP(cpu_recent, BPF_MAP_TYPE_LRU_PERCPU_HASH, __u32, __u64, 64);
+GPUBPF_MAP(cpu_array, BPF_MAP_TYPE_PERCPU_ARRAY, __u32, __u64, 4);
 
 #define COUNT(map, key, n, type)                                                                                       \
 	do {                                                                                                           \
@@ -49,6 +53,10 @@ static __always_inline void add(__u32 key, __u64 n)
 	COUNT(sums, key, n, __u64);
 	COUNT(halves, key, (__u32)n, __u32);
 	COUNT(recent, key, n, __u64);
+	COUNT(cpu_hash, key, n, __u64);
+	COUNT(cpu_recent, key, n, __u64);
+	if (key < 4)
+		COUNT(cpu_array, key, n, __u64);
 }
 
 static __always_inline void add_prefix(__u32 length, __u32 bits, __u64 n)
@@ -77,8 +85,10 @@ int on_host(void *ctx)
 	/* a key that comes, and the one before it goes */
 	index = 100 + last;
 	bpf_map_update_elem(&values, &index, &none, BPF_ANY);
+	bpf_map_update_elem(&cpu_keys, &index, &last, BPF_ANY);
 	index--;
 	bpf_map_delete_elem(&values, &index);
+	bpf_map_delete_elem(&cpu_keys, &index);
 	bpf_map_push_elem(&bloom, &last, BPF_ANY);
 	/* what the host puts in, back under another key */
 	given = bpf_map_lookup_elem(&small, &zero);

@@ -22,15 +22,18 @@ if grep -q 'on_host is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1
 steps=100000 launches=400
 LOOP_STEPS=$steps run "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" $launches 1; is 42 "a uprobe and programs in kernels"
 total=$((steps + launches))
-for map in sums halves recent; do
+for map in sums halves recent cpu_hash cpu_recent cpu_array; do
 	equal "v('$map')[0] == $total * 1000 + $launches * 1024 & (2**32 - 1 if '$map' == 'halves' else 2**64 - 1)" True "$map: what both add"
 	equal "v('$map')[1]" $total "what the kernel's programs alone add"
-	equal "[v('$map')[k] for k in range(2, 6)]" "[$((launches * 256)), $((launches * 256)), $((launches * 256)), $((launches * 256))]" "what the GPU's add"
+	equal "{v('$map').get(k, $launches * 256) for k in range(2, 6)}" "{$((launches * 256))}" "what the GPU's add"
 done
 equal "v('prefixes')[8, 10]" $((total * 1000 + launches * 1024)) "prefixes: what both add"
 equal "sorted(k for k in v('prefixes'))" "[(8, 10), (32, 10), (32, 266), (32, 522), (32, 778)]" "and no other"
 equal "v('kernels_own')" "{0: $total}" "a map that the kernel's programs alone name"
 equal "v('values')[0]" "{'of_kernel': $total, 'of_gpu': $launches}" "words of a value, each by who writes it"
+equal "sorted(v('cpu_keys'))" "[$((99 + total))]" "and those of maps with a value a CPU"
+equal "{e['copies'] - $(getconf _NPROCESSORS_CONF) for m in ('cpu_hash', 'cpu_recent', 'cpu_array') for e in maps[m]} == {$(python3 -c "
+print(sum(int(r.split('-')[-1]) - int(r.split('-')[0]) + 1 for r in open('/sys/devices/system/cpu/possible').read().split(',')))")}" True "which have values of multiprocessors and of CPUs"
 equal "sorted(v('values'))" "[0, $((99 + total))]" "keys that the kernel's programs put in and delete"
 says 'map bloom is not shared: .*: nobody can read what was pushed' "a bloom filter is not shared"; [ "$(grep -c 'not shared' "$T/err")" = 1 ]; ok $? "and all others are"
 [ "$(grep -c . "$T/err")" -le 3 ]; ok $? "and nothing else is said"
@@ -44,6 +47,8 @@ if command -v bpftool > /dev/null; then
 	bpftool map dump name values | grep -q '"of_gpu": [1-9]'; ok $? "and what it writes"
 else skip "the kernel's maps" "no bpftool"; fi
 "$GPUBPF" map update small key 0 value 77; until_true sh -c "'$GPUBPF' map lookup small key 1 | grep -q 'value: 77'"; ok $? "what the host puts in reaches the kernel's programs"
+"$GPUBPF" map update cpu_keys key 1 value 7 && "$GPUBPF" map lookup cpu_keys key 1 > "$T/out"; prints 'key: 1' "a value for all CPUs"
+"$GPUBPF" map delete cpu_keys key 1 && "$GPUBPF" map dump cpu_keys | grep -q 'key: 1$'; [ $? != 0 ]; ok $? "is gone at once"
 "$GPUBPF" map update sums key 50 value 5 && "$GPUBPF" map delete sums key 50 && sleep 0.1; "$GPUBPF" map dump sums | grep -q 'key: 50'; [ $? != 0 ]; ok $? "and what it deletes is gone"
 > "$T/end"; wait $tool
 finish

@@ -133,18 +133,32 @@ static int erase(void *side, const void *key)
 
 static struct side sides[2];
 
+static int insert_zeros(void *side, const void *key, const void *value)
+{
+	static const uint64_t zeros[WORDS];
+
+	(void)value;
+	return insert(side, key, zeros);
+}
+
+static struct gpubpf_merge *begin_with(const struct gpubpf_merge_opts *opts)
+{
+	struct gpubpf_merge_side ops[2];
+
+	for (int i = 0; i < 2; i++) {
+		sides[i] = (struct side){ .which = i, .room = KEYS };
+		ops[i] = (struct gpubpf_merge_side){ &sides[i], each, add, exchange, opts->apart ? insert_zeros : insert, erase };
+	}
+	return gpubpf_merge_new(opts, ops);
+}
+
 static struct gpubpf_merge *begin(bool sums, bool forgets)
 {
 	const struct gpubpf_merge_opts opts = {
 		.key_size = 4, .value_size = sizeof(uint64_t[WORDS]), .word = 8, .sums = sums, .forgets = forgets,
 	};
-	struct gpubpf_merge_side ops[2];
 
-	for (int i = 0; i < 2; i++) {
-		sides[i] = (struct side){ .which = i, .room = KEYS };
-		ops[i] = (struct gpubpf_merge_side){ &sides[i], each, add, exchange, insert, erase };
-	}
-	return gpubpf_merge_new(&opts, ops);
+	return begin_with(&opts);
 }
 
 static bool alike(void)
@@ -405,6 +419,29 @@ static void test_apart(void)
 	gpubpf_merge_free(m);
 }
 
+static void test_keys(void)
+{
+	const struct gpubpf_merge_opts opts = { .key_size = 4, .value_size = sizeof(uint64_t[WORDS]), .word = 8, .apart = true };
+	struct gpubpf_merge *m = begin_with(&opts);
+
+	set(0, 1, 7);
+	gpubpf_merge_pass(m);
+	ok(sides[1].has[1] && !sides[1].value[1][0] && sides[0].value[1][0] == 7, "keys alone: they come with zeros");
+	sides[0].has[1] = false;
+	gpubpf_merge_pass(m);
+	ok(!sides[1].has[1], "and go");
+	set(1, 2, 8);
+	gpubpf_merge_pass(m);
+	set(0, 2, 9);
+	gpubpf_merge_pass(m);
+	ok(sides[0].value[2][0] == 9 && sides[1].value[2][0] == 8, "values stay where they are");
+	sides[1].has[2] = false;
+	set(0, 2, 10);
+	gpubpf_merge_pass(m);
+	ok(sides[0].has[2] && sides[1].has[2] && sides[0].value[2][0] == 10, "and keep a key that the other deletes");
+	gpubpf_merge_free(m);
+}
+
 int main(void)
 {
 	test_sums();
@@ -417,5 +454,6 @@ int main(void)
 	test_forgets(true);
 	test_forgets(false);
 	test_apart();
+	test_keys();
 	return done();
 }
