@@ -36,6 +36,16 @@ static size_t clean_one(const char *in, size_t size, char *out, size_t *made)
 	return n ? n : 1;
 }
 
+/* How many of the next bytes may be shown as they are, as most may. */
+static size_t plain(const char *in, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && ((in[n] >= ' ' && in[n] < 0x7f) || in[n] == '\n' || in[n] == '\t'))
+		n++;
+	return n;
+}
+
 static ssize_t clean_write(void *cookie, const char *text, size_t size)
 {
 	struct cleaned *c = cookie;
@@ -48,8 +58,10 @@ static ssize_t clean_write(void *cookie, const char *text, size_t size)
 			memcpy(in, c->part, c->nparts);
 			memcpy(in + c->nparts, text, size);
 		}
-		made = 0;
-		n = clean_one(in + at, all - at, out + to, &made);
+		made = n = plain(in + at, all - at);
+		memcpy(out + to, in + at, n);
+		if (!n)
+			n = clean_one(in + at, all - at, out + to, &made);
 		if (!n)
 			break;
 	}

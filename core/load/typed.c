@@ -287,6 +287,22 @@ static bool walk_name(struct typed_writer *w, const char *name, uint64_t bit, in
 	return true;
 }
 
+/* May it be one of those that walk_meaning() asks for one by one? Most are not, and maps have millions of values. */
+static bool may_mean(const struct btf *btf, uint32_t type)
+{
+	for (int depth = 0; depth < GPUBPF_TYPED_DEPTH; depth++) {
+		const struct btf_type *t = btf__type_by_id(btf, type);
+		const char *is = t ? btf__name_by_offset(btf, t->name_off) : NULL;
+
+		if (is && (!strncmp(is, "gpubpf_", 7) || !strcmp(is, "uintptr_t")))
+			return true;
+		if (!t || !(btf_is_typedef(t) || btf_is_mod(t)))
+			return false;
+		type = t->type;
+	}
+	return false;
+}
+
 /* What the type means, where it is one of <gpubpf/probe.h>'s: true if that has been written. */
 static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, uint64_t bit)
 {
@@ -297,6 +313,8 @@ static bool walk_meaning(struct typed_writer *w, uint32_t id, const char *name, 
 		return false;
 	if (gpubpf_hist_type(w->btf, id, &shape) && shape.n * (uint64_t)shape.width <= w->size - bit / 8)
 		walk_hist(w, &shape, name, bit);
+	else if (!may_mean(w->btf, id))
+		return false;
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_kernel") && read_bits(w, bit, 64, &v))
 		walk_kernel(w, name, v);
 	else if (gpubpf_typed_is(w->btf, id, "gpubpf_kernel_index") && read_bits(w, bit, 32, &v))

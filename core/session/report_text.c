@@ -75,7 +75,7 @@ static void put_key(struct shown *sh, const struct gpubpf_entry *entry)
 
 	key_text(sh, entry, text, sizeof(text));
 	if (map_of(sh)->key_size)
-		gpubpf_table_cell(&sh->table, "%s", text);
+		gpubpf_table_text(&sh->table, text);
 	if (sh->tagged)
 		put_owner(sh, &sh->s->arenas[entry->arena < 0 ? 0 : entry->arena]);
 }
@@ -86,10 +86,8 @@ static void put_int(struct shown *sh, uint64_t v)
 
 	if (sh->is_ns)
 		gpubpf_table_cell(&sh->table, "%s", gpubpf_duration(v, text));
-	else if (sh->is_signed)
-		gpubpf_table_cell(&sh->table, "%lld", (long long)v);
 	else
-		gpubpf_table_cell(&sh->table, "%llu", (unsigned long long)v);
+		gpubpf_table_number(&sh->table, v, sh->is_signed);
 }
 
 static void put_mean(struct shown *sh, double v)
@@ -119,7 +117,7 @@ static int show_entry(void *arg, const struct gpubpf_entry *entry)
 		return 0;
 	}
 	text_of(sh, map->btf_value, entry->value, map->value_size, value_text, sizeof(value_text));
-	gpubpf_table_cell(&sh->table, "%s", gpubpf_map_of_names(map) ? gpubpf_entry_named(map, entry->value) : value_text);
+	gpubpf_table_text(&sh->table, gpubpf_map_of_names(map) ? gpubpf_entry_named(map, entry->value) : value_text);
 	return 0;
 }
 

@@ -8,28 +8,50 @@
 #define BAR 52                 /* columns of a histogram's bar, as in bpftrace */
 #define GAP 2                  /* blanks between columns */
 
-static void add(struct gpubpf_table *t, char *own)
+/* The block with room for so many of a size, *room of which it has; NULL: there is no memory, and it stays as it is. */
+static void *with_room(void *block, size_t want, size_t *room, size_t size)
 {
-	if (t->cells == t->room) {
-		uint32_t room = t->room ? t->room * 2 : 64;
-		char **grown = realloc(t->cell, room * sizeof(*grown));
+	size_t more = *room ? *room : 64;
+	void *grown;
 
-		if (!grown) {
-			t->failed = true;
-			free(own);
-			return;
-		}
-		t->cell = grown;
-		t->room = room;
-	}
-	if (!own) {
-		t->failed = true;
+	if (want <= *room)
+		return block;
+	while (more < want)
+		more *= 2;
+	grown = realloc(block, more * size);
+	if (grown)
+		*room = more;
+	return grown;
+}
+
+static void add(struct gpubpf_table *t, const char *text, size_t n)
+{
+	size_t *cell = with_room(t->cell, t->cells + 1ul, &t->room, sizeof(*cell));
+	char *all = with_room(t->text, t->used + n + 1, &t->text_room, 1);
+
+	t->cell = cell ? cell : t->cell;
+	t->text = all ? all : t->text;
+	t->failed |= !cell || !all;
+	if (t->failed)
 		return;
-	}
-	for (char *c = own; *c; c++)
-		if (*c == '\t' || *c == '\n')
-			*c = ' ';
-	t->cell[t->cells++] = own;
+	t->cell[t->cells++] = t->used;
+	all += t->used;
+	t->used += n + 1;
+	memcpy(all, text, n);
+	all[n] = 0;
+	for (size_t i = 0; i < n; i++)
+		if (all[i] == '\t' || all[i] == '\n')
+			all[i] = ' ';
+}
+
+static const char *cell_at(const struct gpubpf_table *t, uint32_t i)
+{
+	return t->text + t->cell[i];
+}
+
+static size_t cell_length(const struct gpubpf_table *t, uint32_t i)
+{
+	return (i + 1 < t->cells ? t->cell[i + 1] : t->used) - t->cell[i] - 1;
 }
 
 void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...)
@@ -45,22 +67,47 @@ void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...)
 
 void gpubpf_table_heading(struct gpubpf_table *t, const char *heading)
 {
-	add(t, strdup(heading));
+	gpubpf_table_text(t, heading);
 	t->columns++;
+}
+
+void gpubpf_table_text(struct gpubpf_table *t, const char *text)
+{
+	add(t, text, strlen(text));
+}
+
+void gpubpf_table_number(struct gpubpf_table *t, uint64_t v, bool is_signed)
+{
+	bool negative = is_signed && (int64_t)v < 0;
+	char text[24], *at = text + sizeof(text);
+
+	v = negative ? -v : v;
+	do {
+		*--at = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	if (negative)
+		*--at = '-';
+	add(t, at, (size_t)(text + sizeof(text) - at));
 }
 
 void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...)
 {
 	char *text = NULL;
 	va_list ap;
+	int n;
 
 	if (t->failed)
 		return;
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
+	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	add(t, text);
+	if (n < 0)
+		t->failed = true;
+	else
+		add(t, text, (size_t)n);
+	if (n >= 0)
+		free(text);
 }
 
 uint32_t gpubpf_table_rows(const struct gpubpf_table *t)
@@ -80,6 +127,23 @@ static bool is_number(const char *text)
 	return !text[0];
 }
 
+static void put_blanks(size_t n, FILE *out)
+{
+	static const char blanks[] = "                                                                ";
+
+	for (size_t most = sizeof(blanks) - 1; n; n -= n < most ? n : most)
+		fwrite_unlocked(blanks, 1, n < most ? n : most, out);
+}
+
+static void put_cell(const char *text, size_t n, size_t width, bool right, FILE *out)
+{
+	size_t blanks = width > n ? width - n : 0;
+
+	put_blanks(GAP + (right ? blanks : 0), out);
+	fwrite_unlocked(text, 1, n, out);
+	put_blanks(right ? 0 : blanks, out);
+}
+
 void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
 {
 	size_t width[GPUBPF_TABLE_COLUMNS] = {0};
@@ -89,19 +153,19 @@ void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
 		number[c] = true;
 	for (uint32_t i = 0; i < t->cells; i++) {
 		uint32_t c = i % t->columns;
-		size_t n = strlen(t->cell[i]);
+		size_t n = cell_length(t, i);
 
 		width[c] = n > width[c] ? n : width[c];
-		if (i >= t->columns)
-			number[c] &= is_number(t->cell[i]);
+		if (i >= t->columns && number[c])
+			number[c] = is_number(cell_at(t, i));
 	}
 	for (uint32_t i = 0; i < t->cells; i++) {
 		uint32_t c = i % t->columns;
 		bool last = c + 1 == t->columns;
 
-		fprintf(out, "%*s%*s%s", c ? GAP : 2, "",
-			last && !number[c] ? 0 : number[c] ? (int)width[c] : -(int)width[c], t->cell[i],
-			last ? "\n" : "");
+		put_cell(cell_at(t, i), cell_length(t, i), last && !number[c] ? 0 : width[c], number[c], out);
+		if (last)
+			putc_unlocked('\n', out);
 	}
 	if (t->failed)
 		fprintf(out, "  (memory ran out: the table is not complete)\n");
@@ -109,9 +173,8 @@ void gpubpf_table_print(const struct gpubpf_table *t, FILE *out)
 
 void gpubpf_table_finish(struct gpubpf_table *t)
 {
-	for (uint32_t i = 0; i < t->cells; i++)
-		free(t->cell[i]);
 	free(t->cell);
+	free(t->text);
 	*t = (struct gpubpf_table){0};
 }
 

@@ -14,8 +14,10 @@
 
 struct gpubpf_table {
 	uint32_t columns;
-	uint32_t cells, room;
-	char **cell;             /* row after row, the heading first */
+	uint32_t cells;
+	size_t *cell, room;      /* [room]: where each begins in text, row after row, the heading first */
+	char *text;              /* one behind the other, each with its end */
+	size_t used, text_room;
 	bool failed;             /* out of memory */
 };
 
@@ -25,6 +27,9 @@ void gpubpf_table_init(struct gpubpf_table *t, const char *first, ...) __attribu
 void gpubpf_table_heading(struct gpubpf_table *t, const char *heading);
 /* The next cell. A tab or line end in it becomes a blank. */
 void gpubpf_table_cell(struct gpubpf_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same of text as it is, and of a number: maps may have millions. */
+void gpubpf_table_text(struct gpubpf_table *t, const char *text);
+void gpubpf_table_number(struct gpubpf_table *t, uint64_t v, bool is_signed);
 uint32_t gpubpf_table_rows(const struct gpubpf_table *t); /* without the heading */
 /* Print with the columns aligned, those of numbers to the right; every line indented by two blanks. */
 void gpubpf_table_print(const struct gpubpf_table *t, FILE *out);
