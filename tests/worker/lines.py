@@ -59,7 +59,7 @@ with tempfile.TemporaryDirectory() as folder:
         for debug in ("-gline-tables-only", "-g0"):
             if not ptxas:
                 skip(f"sass {sm}", "ptxas is not installed")
-            elif made(clang, "--target=nvptx64-nvidia-cuda", "-march=sm_75", debug, "-O1", "-S", source, "-o", text) and \
+            elif made(clang, "--target=nvptx64-nvidia-cuda", "-march=sm_75", "-Xclang", "-target-feature", "-Xclang", "+ptx63", debug, "-O1", "-S", source, "-o", text) and \
                     made(ptxas, "-arch=" + sm, "-lineinfo", text, "-o", cubin):
                 check("sass", sm, "cubin", cubin, debug != "-g0")
             else:
