@@ -190,6 +190,43 @@ int gpubpf_linux_map(const struct gpubpf_linux *k, const char *name)
 	return map ? bpf_map__fd(map) : -1;
 }
 
+static bool is_map(const struct bpf_insn *insn, int fd)
+{
+	return insn->code == (BPF_LD | BPF_IMM | BPF_DW) && insn->src_reg == BPF_PSEUDO_MAP_FD && insn->imm == fd;
+}
+
+/* Is the map what stands in r1, as far as the instructions straight before the call tell? */
+static bool may_take(const struct bpf_insn *insns, size_t call, int fd)
+{
+	for (size_t i = call; i-- > 0 && BPF_CLASS(insns[i].code) != BPF_JMP && BPF_CLASS(insns[i].code) != BPF_JMP32;)
+		if (insns[i].dst_reg == 1 && insns[i].code == (BPF_LD | BPF_IMM | BPF_DW))
+			return is_map(&insns[i], fd);
+	return true;
+}
+
+static bool calls(const struct bpf_insn *insns, size_t n, int fd, int helper)
+{
+	bool names = false, any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		names |= is_map(&insns[i], fd);
+		any |= insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg && insns[i].imm == helper && may_take(insns, i, fd);
+	}
+	return names && any;
+}
+
+bool gpubpf_linux_calls(const struct gpubpf_linux *k, const char *map, const int *helpers, uint32_t n)
+{
+	int fd = gpubpf_linux_map(k, map);
+	struct bpf_program *prog;
+	bool any = false;
+
+	bpf_object__for_each_program(prog, k->obj)
+		for (uint32_t i = 0; bpf_program__autoload(prog) && fd >= 0 && i < n; i++)
+			any |= calls(bpf_program__insns(prog), bpf_program__insn_cnt(prog), fd, helpers[i]);
+	return any;
+}
+
 bool gpubpf_linux_mappable(const struct gpubpf_linux *k, const char *name)
 {
 	const struct bpf_map *map = find_used_map(k, name);

@@ -15,6 +15,8 @@ int gpubpf_linux_load(const struct gpubpf_loaded_object *object, const struct gp
 		      struct gpubpf_linux **kernel, char *why, size_t size);
 /* The kernel's map of that name, if programs that were loaded use it: its descriptor, which stays ours; -1. */
 int gpubpf_linux_map(const struct gpubpf_linux *kernel, const char *name);
+/* May programs that were loaded call one of these helpers with the map? Where it is not seen which map a call is given, they may. */
+bool gpubpf_linux_calls(const struct gpubpf_linux *kernel, const char *map, const int *helpers, uint32_t n);
 /* Its memory can be mapped: it is an array that was made so. */
 bool gpubpf_linux_mappable(const struct gpubpf_linux *kernel, const char *name);
 /* Attach the i-th of object->host, at `target` (BINARY:FUNCTION[+OFFSET]), or as its section says where that is NULL. */

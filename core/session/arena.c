@@ -45,7 +45,7 @@ static int map_arena(struct gpubpf_session *s, struct gpubpf_session_arena *a, s
 static void tell_apart(struct gpubpf_session *s, const char *device)
 {
 	for (uint32_t m = 0; m < s->loaded->unit.nmaps; m++)
-		if (s->loaded->unit.maps[m].kernel && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_sums(s, m))
+		if ((s->loaded->unit.maps[m].kernel || gpubpf_linux_maps_has(s, m)) && !s->loaded->unit.maps[m].rdonly && !gpubpf_map_sums(s, m))
 			gpubpf_session_note(s, "map %s: %s has memory of its own, and what programs of the Linux kernel, or a loader "
 					    "that maps it, write from now on does not reach it", s->loaded->unit.maps[m].name, device);
 }
@@ -486,6 +486,8 @@ int gpubpf_map__lookup_elem(const struct gpubpf_map *map, const void *key, size_
 		return -EINVAL;
 	if (gpubpf_map_is_percpu(map))
 		return gpubpf_map_told(lookup_all(map, key, value, value_sz));
+	if (!key_sz && !gpubpf_linux_queue_next(s, gpubpf_map_index(map), false, value))
+		return 0;
 	if (s->narenas > 1 && !(map->type->flags & GPUBPF_MAP_THREAD) && gpubpf_map_sums(s, gpubpf_map_index(map)))
 		return lookup_sum(map, key, value, value_sz);
 	for (uint32_t i = s->narenas; err == -ENOENT && i-- > 0;) {
@@ -507,6 +509,8 @@ int gpubpf_map__lookup_and_delete_elem(const struct gpubpf_map *map, const void 
 	if (key_sz != map->key_size || value_sz != gpubpf_map__user_value_size(map) || flags)
 		return -EINVAL;
 	memset(value, 0, value_sz);
+	if (!key_sz && !gpubpf_linux_queue_next(map->session, gpubpf_map_index(map), true, value))
+		return 0;
 	for (uint32_t i = 1; i < map->session->narenas; i++)
 		if (gpubpf_placement_reaches(map->session, i, gpubpf_map_index(map)))
 			view = gpubpf_arena_view(map->session, i, gpubpf_map_index(map));

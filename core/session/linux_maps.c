@@ -23,14 +23,17 @@ struct gpubpf_linux_maps {
 
 static const struct gpubpf_linux_kind *kind_of(const struct gpubpf_map *map)
 {
+	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
+		return &gpubpf_linux_queue;
 	if (!(map->type->flags & GPUBPF_MAP_KEYED))
 		return NULL;
 	return gpubpf_map_is_percpu(map) ? &gpubpf_linux_percpu : &gpubpf_linux_sides;
 }
 
 /* Why maps of the type cannot be carried; NULL: they can. */
-static const char *not_carried(const struct gpubpf_map *map)
+static const char *not_carried(const struct gpubpf_session *s, uint32_t index, bool takes)
 {
+	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 	uint32_t flags = map->type->flags;
 
 	if (flags & GPUBPF_MAP_OF_MAPS)
@@ -41,10 +44,12 @@ static const char *not_carried(const struct gpubpf_map *map)
 		return "the ids of stacks are each side's own";
 	if (flags & GPUBPF_MAP_ASKED)
 		return "nobody can read what was pushed";
+	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && takes && s->map_use[index] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ))
+		return "programs of both take values out";
 	return kind_of(map) ? NULL : "maps of this kind are not carried";
 }
 
-static int add_carried(struct gpubpf_session *s, uint32_t map, int fd)
+static int add_carried(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
 {
 	struct gpubpf_linux_carried *c;
 	int err;
@@ -54,7 +59,7 @@ static int add_carried(struct gpubpf_session *s, uint32_t map, int fd)
 	if (!s->linux_maps)
 		return -ENOMEM;
 	c = &s->linux_maps->all[s->linux_maps->n];
-	*c = (struct gpubpf_linux_carried){ .s = s, .map = map, .fd = fd, .kind = kind_of(&s->loaded->unit.maps[map]) };
+	*c = (struct gpubpf_linux_carried){ .s = s, .map = map, .fd = fd, .takes = takes, .kind = kind_of(&s->loaded->unit.maps[map]) };
 	err = c->kind->open(c);
 	if (err < 0)
 		c->kind->close(c);
@@ -62,10 +67,10 @@ static int add_carried(struct gpubpf_session *s, uint32_t map, int fd)
 	return err;
 }
 
-void gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd)
+void gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
 {
-	const char *why = not_carried(&s->loaded->unit.maps[map]);
-	int err = why ? 0 : add_carried(s, map, fd);
+	const char *why = not_carried(s, map, takes);
+	int err = why ? 0 : add_carried(s, map, fd, takes);
 
 	if (err < 0)
 		why = err == -E2BIG ? "values that are added to are larger than 1,024 words" : strerror(-err);
@@ -144,16 +149,37 @@ bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s)
 	return true;
 }
 
-/* -- values of CPUs, for readers -- */
+/* -- for readers -- */
 
-static const struct gpubpf_linux_carried *with_cpus(const struct gpubpf_session *s, uint32_t map)
+static const struct gpubpf_linux_carried *find(const struct gpubpf_session *s, uint32_t map)
 {
 	const struct gpubpf_linux_maps *maps = s->linux_maps;
 
 	for (uint32_t i = 0; maps && i < maps->n; i++)
-		if (maps->all[i].map == map && maps->all[i].kind == &gpubpf_linux_percpu)
+		if (maps->all[i].map == map)
 			return &maps->all[i];
 	return NULL;
+}
+
+bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map)
+{
+	return find(s, map);
+}
+
+int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value)
+{
+	const struct gpubpf_linux_carried *c = find(s, map);
+
+	if (!c || !c->takes)
+		return -EOPNOTSUPP;
+	return take ? gpubpf_linux_map_take(c->kernel, value) : gpubpf_linux_map_lookup(c->kernel, NULL, value);
+}
+
+static const struct gpubpf_linux_carried *with_cpus(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find(s, map);
+
+	return c && c->kind == &gpubpf_linux_percpu ? c : NULL;
 }
 
 size_t gpubpf_linux_cpus_size(const struct gpubpf_session *s, uint32_t map)

@@ -4,6 +4,7 @@
  *
  *   linux_maps.c    which they are, and when what happens to one is carried to the other
  *   linux_sides.c   maps with one value a key            linux_percpu.c  with one a CPU, or multiprocessor
+ *   linux_queue.c   queues and stacks
  */
 #ifndef GPUBPF_SESSION_LINUX_MAPS_H
 #define GPUBPF_SESSION_LINUX_MAPS_H
@@ -15,8 +16,8 @@
 #define GPUBPF_LINUX_PASS_NS 10000000u /* from pass to pass, unless they take long */
 
 /* Keep a map of the session like the kernel's of that descriptor, which lives as long; a load note tells why it cannot be.
- * After the session's first arena is there. */
-void gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd);
+ * takes: programs there take values out of a queue. After the session's first arena is there. */
+void gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes);
 void gpubpf_linux_maps_close(struct gpubpf_session *s);
 void gpubpf_linux_maps_pass(struct gpubpf_session *s);  /* now: before somebody reads, and at the end */
 void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* if it is time */
@@ -30,6 +31,12 @@ int gpubpf_linux_cpus_lookup(const struct gpubpf_session *s, uint32_t map, const
 int gpubpf_linux_cpus_update(const struct gpubpf_session *s, uint32_t map, const void *key, const void *values);
 int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const void *key);
 
+/* Is it a map of which the Linux kernel has another one? */
+bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map);
+/* The next value of a queue or stack that the kernel's programs take from, or take it out: bpf(2)'s errors, -EOPNOTSUPP of
+ * others, whose values are in the session's arenas. */
+int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value);
+
 /* -- inside -- */
 
 struct gpubpf_linux_carried;
@@ -41,7 +48,7 @@ struct gpubpf_linux_kind {
 	void (*close)(struct gpubpf_linux_carried *c);     /* also of one that did not open */
 };
 
-extern const struct gpubpf_linux_kind gpubpf_linux_sides, gpubpf_linux_percpu;
+extern const struct gpubpf_linux_kind gpubpf_linux_sides, gpubpf_linux_percpu, gpubpf_linux_queue;
 
 struct gpubpf_linux_carried {
 	struct gpubpf_session *s;
@@ -55,6 +62,9 @@ struct gpubpf_linux_carried {
 	gpubpf_merge_found_fn found;       /* of the walk in hand */
 	void *arg;
 	uint8_t *zeros;                    /* of a value a multiprocessor, or CPU: as many as there are */
+	bool takes;                        /* the kernel's programs take values out, and so they go there */
+	uint8_t *hand;                     /* [in_hand] values that are on their way, the oldest first; max_entries at most */
+	uint32_t in_hand;
 };
 
 static inline const struct gpubpf_map *gpubpf_linux_carried_map(const struct gpubpf_linux_carried *c)

@@ -23,6 +23,13 @@ __attribute__((noinline)) void host_step(void)
 	__asm__ volatile("");
 }
 
+/* the same, and not by the steps beside */
+void host_pause(void);
+__attribute__((noinline)) void host_pause(void)
+{
+	__asm__ volatile("");
+}
+
 static void *step(void *steps)
 {
 	for (int i = 0; i < atoi(steps); i++)
@@ -61,6 +68,7 @@ int main(int argc, char **argv)
 		pthread_create(&stepping, NULL, step, steps);
 	for (i = 0; i < launches || (until && access(until, F_OK)); i++) {
 		host_step();
+		host_pause();
 		opencl_run(&cl, kernel, N, 64);
 		usleep(1000 * ms);
 	}

@@ -33,6 +33,18 @@ struct {
 	__type(value, __u64);
 } bloom SEC(".maps");
 GPUBPF_ARRAY(seen, __u64, 1);
+#define VALUES(map, map_type, n)             \
+	struct {                             \
+		__uint(type, map_type);      \
+		__uint(max_entries, n);      \
+		__type(value, __u64);        \
+	} map SEC(".maps")
+VALUES(to_gpu, BPF_MAP_TYPE_QUEUE, 4096);
+VALUES(to_kernel, BPF_MAP_TYPE_QUEUE, 4096);
+VALUES(to_reader, BPF_MAP_TYPE_QUEUE, 4096);
+VALUES(heap, BPF_MAP_TYPE_STACK, 4096);
+VALUES(both_take, BPF_MAP_TYPE_QUEUE, 16);
+GPUBPF_ARRAY(taken, __u64, 5); /* of to_gpu and of to_kernel: how many, and how many out of order; pauses */
 GPUBPF_MAP(cpu_hash, BPF_MAP_TYPE_PERCPU_HASH, __u32, __u64, 64);
 GPUBPF_MAP(cpu_keys, BPF_MAP_TYPE_PERCPU_HASH, __u32, __u64, 64);
 GPUBPF_MAP(cpu_recent, BPF_MAP_TYPE_LRU_PERCPU_HASH, __u32, __u64, 64);
@@ -64,6 +76,35 @@ static __always_inline void add_prefix(__u32 length, __u32 bits, __u64 n)
 	struct prefix key = { length, bits };
 
 	COUNT(prefixes, key, n, __u64);
+}
+
+/* Values come in the order 0, 1, 2, ... */
+static __always_inline void check(__u32 at, __u64 value)
+{
+	__u32 wrong = at + 1;
+	__u64 *n = bpf_map_lookup_elem(&taken, &at), *not = bpf_map_lookup_elem(&taken, &wrong);
+
+	if (n && not && __sync_fetch_and_add(n, 1) != value)
+		__sync_fetch_and_add(not, 1);
+}
+
+/* once a launch, so that queues keep up */
+SEC("uprobe")
+int on_pause(void *ctx)
+{
+	__u32 at = 4;
+	__u64 value, last, *n = bpf_map_lookup_elem(&taken, &at);
+
+	if (!n)
+		return 0;
+	last = __sync_fetch_and_add(n, 1);
+	if (!bpf_map_pop_elem(&to_kernel, &value))
+		check(2, value);
+	bpf_map_push_elem(&to_gpu, &last, BPF_ANY);
+	bpf_map_push_elem(&to_reader, &last, BPF_ANY);
+	bpf_map_push_elem(&heap, &last, BPF_ANY);
+	bpf_map_pop_elem(&both_take, &value);
+	return 0;
 }
 
 SEC("uprobe")
@@ -101,11 +142,19 @@ SEC("gpu/entry/step_*")
 int on_entry(struct gpubpf_ctx *ctx)
 {
 	__u32 zero = 0;
+	__u64 given;
 	struct both *value = bpf_map_lookup_elem(&values, &zero);
 
 	if (ctx->global_linear || !value)
 		return 0;
 	value->of_gpu = ctx->launch + 1;
+	given = ctx->launch;
+	bpf_map_push_elem(&to_kernel, &given, BPF_ANY);
+	given += 1000000;
+	bpf_map_push_elem(&to_reader, &given, BPF_ANY);
+	bpf_map_pop_elem(&both_take, &given);
+	if (!bpf_map_pop_elem(&to_gpu, &given))
+		check(0, given);
 	bpf_map_update_elem(&seen, &zero, &value->of_kernel, BPF_ANY);
 	return 0;
 }

@@ -15,12 +15,12 @@ equal() { got=$(json "$1"); [ "$got" = "$2" ]; ok $? "$3: $got"; }
 
 use_device pocl
 cp "$LOOP" "$T/app"
-"$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -- true > /dev/null 2> "$T/err"
+"$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -- "$T/app" 1 0 > /dev/null 2> "$T/err" # and what is compiled later is ready
 if grep -q 'on_host is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 1 'not attached' "$T/err")"; finish; fi
 
 # sums: both sides add at once, a hundred thousand times; nothing is lost
 steps=100000 launches=400
-LOOP_STEPS=$steps run "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" $launches 1; is 42 "a uprobe and programs in kernels"
+LOOP_STEPS=$steps run "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -j -r "$T/r" -- "$T/app" $launches 1; is 42 "a uprobe and programs in kernels"
 total=$((steps + launches))
 for map in sums halves recent cpu_hash cpu_recent cpu_array; do
 	equal "v('$map')[0] == $total * 1000 + $launches * 1024 & (2**32 - 1 if '$map' == 'halves' else 2**64 - 1)" True "$map: what both add"
@@ -35,11 +35,17 @@ equal "sorted(v('cpu_keys'))" "[$((99 + total))]" "and those of maps with a valu
 equal "{e['copies'] - $(getconf _NPROCESSORS_CONF) for m in ('cpu_hash', 'cpu_recent', 'cpu_array') for e in maps[m]} == {$(python3 -c "
 print(sum(int(r.split('-')[-1]) - int(r.split('-')[0]) + 1 for r in open('/sys/devices/system/cpu/possible').read().split(',')))")}" True "which have values of multiprocessors and of CPUs"
 equal "sorted(v('values'))" "[0, $((99 + total))]" "keys that the kernel's programs put in and delete"
-says 'map bloom is not shared: .*: nobody can read what was pushed' "a bloom filter is not shared"; [ "$(grep -c 'not shared' "$T/err")" = 1 ]; ok $? "and all others are"
+equal "(v('taken')[1], v('taken')[3])" "(0, 0)" "values of queues come in order"
+equal "v('taken')[0] + len(maps['to_gpu'])" $launches "all that the kernel's programs put in come to the GPU's, or wait"
+equal "0 < v('taken')[2] <= $launches" True "and the other way"
+equal "[[e['value'] for e in maps['to_reader'] if (e['value'] >= 10**6) == gpu] == [n + gpu * 10**6 for n in range($launches)] for gpu in (0, 1)]" "[True, True]" "what both put in and nobody takes out is the reader's, in the order of each"
+equal "sorted(e['value'] for e in maps['heap']) == list(range($launches))" True "so is what is in a stack"
+says 'map both_take is not shared: .*: programs of both take values out' "a queue that both take from is not shared"
+says 'map bloom is not shared: .*: nobody can read what was pushed' "a bloom filter is not shared"; [ "$(grep -c 'not shared' "$T/err")" = 2 ]; ok $? "and all others are"
 [ "$(grep -c . "$T/err")" -le 3 ]; ok $? "and nothing else is said"
 
 # each sees the other's while they run
-LOOP_UNTIL=$T/end "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -j -r "$T/r" -- "$T/app" 0 20 > /dev/null 2>&1 & tool=$!
+LOOP_UNTIL=$T/end "$GPUBPF" run -o "$o" -a on_host="$T/app:host_step" -a on_pause="$T/app:host_pause" -j -r "$T/r" -- "$T/app" 0 20 > /dev/null 2>&1 & tool=$!
 until_true sh -c "'$GPUBPF' map lookup seen key 0 | grep -q 'value: [1-9]'"; ok $? "the GPU sees what the kernel's programs write"
 until_true sh -c "'$GPUBPF' map lookup values key 0 | grep -q 'of_gpu'"; ok $? "and is seen: $("$GPUBPF" map lookup values key 0)"
 if command -v bpftool > /dev/null; then
@@ -50,5 +56,6 @@ else skip "the kernel's maps" "no bpftool"; fi
 "$GPUBPF" map update cpu_keys key 1 value 7 && "$GPUBPF" map lookup cpu_keys key 1 > "$T/out"; prints 'key: 1' "a value for all CPUs"
 "$GPUBPF" map delete cpu_keys key 1 && "$GPUBPF" map dump cpu_keys | grep -q 'key: 1$'; [ $? != 0 ]; ok $? "is gone at once"
 "$GPUBPF" map update sums key 50 value 5 && "$GPUBPF" map delete sums key 50 && sleep 0.1; "$GPUBPF" map dump sums | grep -q 'key: 50'; [ $? != 0 ]; ok $? "and what it deletes is gone"
+"$GPUBPF" map push to_kernel value 5; "$GPUBPF" map pop to_reader > "$T/out"; prints 'value: [0-9]' "values that wait are taken out by the reader"
 > "$T/end"; wait $tool
 finish

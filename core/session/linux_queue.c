@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queues and stacks: values go to the side whose programs take them out, and to the session's where neither's do; from one
+ * side in the order in which they were put in there. What finds no room waits in the tool.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux_maps.h"
+
+static bool is_stack(const struct gpubpf_map *map)
+{
+	return map->type->number == BPF_MAP_TYPE_STACK;
+}
+
+static uint8_t *value_at(const struct gpubpf_linux_carried *c, uint32_t i)
+{
+	return c->hand + (size_t)i * gpubpf_linux_carried_map(c)->value_size;
+}
+
+static int take(struct gpubpf_linux_carried *c, void *value)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
+
+	return c->takes ? gpubpf_map_take(&view, NULL, value) : gpubpf_linux_map_take(c->kernel, value);
+}
+
+static int put(struct gpubpf_linux_carried *c, const void *value)
+{
+	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
+
+	return c->takes ? gpubpf_linux_map_update(c->kernel, NULL, value, BPF_ANY) : gpubpf_map_update(&view, NULL, value, BPF_ANY);
+}
+
+/* The newest value of a stack comes first. */
+static void turn(struct gpubpf_linux_carried *c, uint32_t first, uint8_t *scratch)
+{
+	size_t size = gpubpf_linux_carried_map(c)->value_size;
+
+	for (uint32_t a = first, b = c->in_hand; a + 1 < b; a++) {
+		memcpy(scratch, value_at(c, a), size);
+		memcpy(value_at(c, a), value_at(c, --b), size);
+		memcpy(value_at(c, b), scratch, size);
+	}
+}
+
+static int take_all(struct gpubpf_linux_carried *c)
+{
+	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+	uint32_t first = c->in_hand;
+	int err = 0;
+
+	while (!err && c->in_hand < map->max_entries) {
+		err = take(c, value_at(c, c->in_hand));
+		c->in_hand += !err;
+	}
+	if (is_stack(map))
+		turn(c, first, value_at(c, map->max_entries));
+	return err == -ENOENT || err == -EBUSY ? 0 : err;
+}
+
+static int put_all(struct gpubpf_linux_carried *c)
+{
+	uint32_t done = 0;
+	int err = 0;
+
+	while (!err && done < c->in_hand) {
+		err = put(c, value_at(c, done));
+		done += !err;
+	}
+	c->in_hand -= done;
+	memmove(c->hand, value_at(c, done), (size_t)c->in_hand * gpubpf_linux_carried_map(c)->value_size);
+	return err == -E2BIG || err == -EBUSY ? 0 : err;
+}
+
+/* Nobody but its programs puts into a queue in a device's own memory, or takes out. */
+static void tell_apart(struct gpubpf_linux_carried *c)
+{
+	for (uint32_t i = 1; i < c->s->narenas; i++)
+		if (c->s->arenas[i].used)
+			gpubpf_session_note(c->s, "map %s: %s has memory of its own, whose values stay with its programs",
+					    gpubpf_linux_carried_map(c)->name, c->s->arenas[i].name);
+}
+
+static int pass_queue(struct gpubpf_linux_carried *c)
+{
+	int err = take_all(c), put = put_all(c);
+
+	tell_apart(c);
+	if (c->in_hand)
+		gpubpf_session_note(c->s, "map %s: it is full where programs take values out: what the other side puts in waits",
+				    gpubpf_linux_carried_map(c)->name);
+	return err ? err : put;
+}
+
+static int open_queue(struct gpubpf_linux_carried *c)
+{
+	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+	const struct gpubpf_linux_map_opts kernel = { .fd = c->fd, .value_size = map->value_size };
+
+	c->hand = calloc((size_t)map->max_entries + 1, map->value_size);
+	return c->hand ? gpubpf_linux_map_open(&kernel, &c->kernel) : -ENOMEM;
+}
+
+static void close_queue(struct gpubpf_linux_carried *c)
+{
+	gpubpf_linux_map_close(c->kernel);
+	free(c->hand);
+}
+
+const struct gpubpf_linux_kind gpubpf_linux_queue = { open_queue, pass_queue, close_queue };
