@@ -117,6 +117,11 @@ static uint32_t array_read_run(const struct gpubpf_map_view *view, uint32_t firs
 	return n;
 }
 
+static uint64_t array_values(const struct gpubpf_map_view *view)
+{
+	return view->layout->copies > 1 || has_copies(view) ? 0 : first_copy(view, 0);
+}
+
 /* all copies at once, as bpf(2) sets the values of all CPUs */
 static int write_copies(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags)
 {
@@ -195,6 +200,7 @@ const struct gpubpf_map_impl gpubpf_array_impl = {
 	.next = gpubpf_array_next,
 	.iterate = gpubpf_array_iterate,
 	.read_run = array_read_run,
+	.values = array_values,
 	.op[GPUBPF_OP_LOOKUP] = array_lookup,
 	.op[GPUBPF_OP_UPDATE] = array_update,
 	.op[GPUBPF_OP_DELETE] = array_delete,

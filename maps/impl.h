@@ -58,6 +58,8 @@ struct gpubpf_map_impl {
 	int (*iterate)(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
 	/* Values from index `first` on, up to n of them, one behind the other; how many. NULL, 0: they do not lie so. */
 	uint32_t (*read_run)(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
+	/* Where element 0 of an array lies, the others a stride apart; 0: none is one value there. May be absent. */
+	uint64_t (*values)(const struct gpubpf_map_view *view);
 	/* what was refused, beside what struct gpubpf_map_ctl counts; NULL: nothing */
 	uint64_t (*drops)(const struct gpubpf_map_view *view);
 

@@ -35,14 +35,12 @@ bool gpubpf_map_type_complete(const struct gpubpf_map_type *type)
 void gpubpf_map_read_bytes(uint64_t address, void *to, uint64_t size)
 {
 	uint64_t i;
-	u64 word;
 
-	for (i = 0; size - i >= 8; i += 8) {
-		word = gpubpf_load_u64(address + i);
-		memcpy((char *)to + i, &word, 8);
-	}
+	for (i = 0; size - i >= 8; i += 8)
+		memcpy((char *)to + i, &(u64){ gpubpf_load_u64(address + i) }, 8);
 	if (i < size) {
-		word = gpubpf_load_u64(address + i);
+		u64 word = gpubpf_load_u64(address + i);
+
 		memcpy((char *)to + i, &word, size - i);
 	}
 }
@@ -221,6 +219,13 @@ uint32_t gpubpf_map_read_run(const struct gpubpf_map_view *view, uint32_t first,
 	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
 
 	return impl->read_run ? impl->read_run(view, first, n, values) : 0;
+}
+
+const void *gpubpf_map_values(const struct gpubpf_map_view *view)
+{
+	const struct gpubpf_map_impl *impl = gpubpf_map_impl_of(view);
+
+	return impl->values ? (const void *)(uintptr_t)impl->values(view) : NULL;
 }
 
 int gpubpf_map_take(const struct gpubpf_map_view *view, const void *key, void *value)

@@ -99,6 +99,9 @@ int gpubpf_map_next_key(const struct gpubpf_map_view *view, const void *key, voi
 int gpubpf_map_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value);
 /* Values of an array from index `first` on, up to n of them, one behind the other: how many; 0: each must be read by itself. */
 uint32_t gpubpf_map_read_run(const struct gpubpf_map_view *view, uint32_t first, uint32_t n, void *values);
+/* Where an array's values lie in the view's arena, layout->stride apart, as long as that is mapped; NULL: they are several for an
+ * index, or it is none. */
+const void *gpubpf_map_values(const struct gpubpf_map_view *view);
 size_t gpubpf_map_user_value_size(const struct gpubpf_map_view *view);
 /* records and updates refused for lack of room, look-ups of threads without room */
 uint64_t gpubpf_map_drops(const struct gpubpf_map_view *view);

@@ -54,14 +54,31 @@ static void fill_run(struct batch *b, uint32_t most)
 	const struct gpubpf_session *s = b->map->session;
 	uint32_t index = gpubpf_map_index(b->map), first = (uint32_t)b->position;
 	struct gpubpf_map_view view = gpubpf_arena_view(s, s->narenas - 1, index);
+	uint8_t *keys = b->keys;
 
 	if (b->position > UINT32_MAX || !(b->map->type->flags & GPUBPF_MAP_U32KEY) ||
 	    gpubpf_map_user_value_size(&view) != gpubpf_map__user_value_size(b->map) || (s->narenas > 1 && gpubpf_map_sums(s, index)))
 		return;
 	b->n = gpubpf_map_read_run(&view, first, most, b->values);
-	for (uint32_t i = 0; i < b->n; i++)
-		memcpy(key_at(b, i), &(uint32_t){ first + i }, sizeof(uint32_t));
+	for (uint32_t i = 0, n = b->n; i < n; i++)
+		memcpy(keys + i * sizeof(first), &(uint32_t){ first + i }, sizeof(first));
 	b->position += b->n;
+}
+
+int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t *stride)
+{
+	const struct gpubpf_session *s = map->session;
+	uint32_t index = gpubpf_map_index(map);
+	struct gpubpf_map_view view = gpubpf_arena_view(s, s->narenas - 1, index);
+	const void *at = gpubpf_map_values(&view);
+
+	if (!(map->type->flags & GPUBPF_MAP_U32KEY) || gpubpf_map_of_names(map))
+		return -EINVAL;
+	if (!at || (s->narenas > 1 && gpubpf_map_sums(s, index)))
+		return -EOPNOTSUPP;
+	*values = at;
+	*stride = view.layout->stride;
+	return 0;
 }
 
 /* Fill the batch; what goes while it is asked for is passed over. */

@@ -299,6 +299,14 @@ GPUBPF_API int gpubpf_map__lookup_batch(const struct gpubpf_map *map, const uint
 /* The same of the tool's copy, and each is then gone. -EINVAL also of arrays. */
 GPUBPF_API int gpubpf_map__lookup_and_delete_batch(const struct gpubpf_map *map, const uint64_t *in_batch,
 						   uint64_t *out_batch, void *keys, void *values, uint32_t *count);
+/*
+ * Where the values of an array (global data too) lie in this process, that of index i at *values + i * *stride, to be read as long
+ * as the session is there: no call and no copy for each. What programs write on devices that work on the host's memory is seen at
+ * once, what others write as look-ups have it. Words of 8 bytes, aligned, are never seen half. Ask again after a device has come.
+ * -EINVAL of other maps; -EOPNOTSUPP where an index has several values (a multiprocessor's or thread's own, summands, of
+ * several devices).
+ */
+GPUBPF_API int gpubpf_map__memory(const struct gpubpf_map *map, const void **values, size_t *stride);
 /* One after the other until one fails, with the error of that one; *count: how many were done. -EINVAL of maps without
  * keys. */
 GPUBPF_API int gpubpf_map__update_batch(const struct gpubpf_map *map, const void *keys, const void *values,

@@ -2,12 +2,14 @@
 """libgpubpf for Python: verified eBPF probes inside the GPU kernels of programs. The contracts are those of
 <gpubpf/gpubpf.h>; one thread at a time may use a session."""
 import collections
+import collections.abc
 import ctypes
 import ctypes.util
 import errno
 import json
 import os
 import subprocess
+import sys
 
 __all__ = ["Error", "Event", "Map", "Print", "Session"]
 
@@ -55,11 +57,16 @@ class _ReportOpts(ctypes.Structure):
 _SETTINGS = [name for name, _ in _Opts._fields_ if name not in ("sz", "print", "event", "note", "ctx")]
 _POINTERS = ("session__new", "session__next_map", "session__find_map_by_name")
 _STRINGS = ("version_string", "session__error", "session__path", "map__name", "map__type_str")
-_SIZES = {"map__drops": ctypes.c_uint64, "map__user_value_size": ctypes.c_size_t, "map__key_size": ctypes.c_uint32}
+_SIZES = {"map__drops": ctypes.c_uint64, "map__user_value_size": ctypes.c_size_t, "map__key_size": ctypes.c_uint32,
+          "map__value_size": ctypes.c_uint32, "map__max_entries": ctypes.c_uint32}
 
 
 def _load(path):
-    lib = ctypes.CDLL(path or ctypes.util.find_library("gpubpf") or "libgpubpf.so.0")
+    name = path or ctypes.util.find_library("gpubpf") or "libgpubpf.so.0"
+    try:
+        lib = ctypes.CDLL(os.fspath(name))
+    except OSError as error:
+        raise Error(errno.ENOENT, f"{error}; install libgpubpf, or name the file: Session(..., library=\"/.../libgpubpf.so\")") from None
     for names, kind in ((_POINTERS, ctypes.c_void_p), (_STRINGS, ctypes.c_char_p)):
         for name in names:
             getattr(lib, "gpubpf_" + name).restype = kind
@@ -76,16 +83,30 @@ def _bytes(value):
     return os.fsencode(value) if isinstance(value, (str, os.PathLike)) else value
 
 
-class Map:
-    """A map of a session; keys and values are bytes of its sizes."""
+class _Handle:
+    """The library's session, which is freed when neither a Session nor a view of a map needs it."""
+
+    def __init__(self, lib, opts):
+        self.lib, self.pointer = lib, ctypes.c_void_p(lib.gpubpf_session__new(ctypes.byref(opts)))
+        self._free = lib.gpubpf_session__free
+
+    def __del__(self):
+        self._free(self.pointer)
+
+
+class Map(collections.abc.MutableMapping):
+    """A map of a session, as a dict of it. Keys and values are bytes of its sizes; where one is put in, a number will do. Those of
+    a value a multiprocessor or thread hold all of them."""
 
     def __init__(self, session, handle):
         self._session, self._map = session, ctypes.c_void_p(handle)
         self.name = _text(self._call("name"))
         self.type = _text(self._call("type_str"))
         self.key_size = self._call("key_size")
+        self.max_entries = self._call("max_entries")
 
     def _call(self, verb, *args):
+        self._session._alive()
         return getattr(self._session._lib, "gpubpf_map__" + verb)(self._map, *args)
 
     @property
@@ -98,55 +119,165 @@ class Map:
         """Updates and records that found no room."""
         return self._call("drops")
 
-    def _key(self, key):
-        if len(key) != self.key_size:
-            raise ValueError(f"{self.name}: a key has {self.key_size} bytes")
-        return bytes(key), ctypes.c_size_t(self.key_size)
+    def _bytes(self, what, data, size):
+        if isinstance(data, int):
+            try:
+                return data.to_bytes(size, sys.byteorder, signed=data < 0)
+            except OverflowError:
+                raise ValueError(f"{self.name}: {data} does not fit into the {size} bytes of {what}") from None
+        if len(data) != size:
+            raise ValueError(f"{self.name}: {what} has {size} bytes, and {len(data)} were given")
+        return bytes(data)
 
-    def __getitem__(self, key):
+    def _key(self, key):
+        return self._bytes("a key", key, self.key_size) if self.key_size else None, ctypes.c_size_t(self.key_size)
+
+    def _check(self, err):
+        if err < 0:
+            raise Error(-err, f"{self.name}: {os.strerror(-err)}")
+
+    def _look(self, verb, key):
         size = self.value_size
         value = ctypes.create_string_buffer(size)
-        err = self._call("lookup_elem", *self._key(key), value, ctypes.c_size_t(size), ctypes.c_uint64(0))
+        err = self._call(verb, *self._key(key), value, ctypes.c_size_t(size), ctypes.c_uint64(0))
         if err == -errno.ENOENT:
             raise KeyError(key)
-        if err < 0:
-            raise Error(-err, f"{self.name}: {os.strerror(-err)}")
+        self._check(err)
         return value.raw
 
+    def _put(self, key, value):
+        size = self.value_size
+        self._check(self._call("update_elem", *self._key(key), self._bytes("a value", value, size), ctypes.c_size_t(size),
+                               ctypes.c_uint64(0)))
+
+    def _keyed(self):
+        if not self.key_size:
+            raise TypeError(f"{self.name}: a {self.type} has no keys; push(), peek() and pop() are what it has")
+
+    def __getitem__(self, key):
+        self._keyed()
+        return self._look("lookup_elem", key)
+
     def __setitem__(self, key, value):
-        err = self._call("update_elem", *self._key(key), bytes(value), ctypes.c_size_t(len(value)), ctypes.c_uint64(0))
-        if err < 0:
-            raise Error(-err, f"{self.name}: {os.strerror(-err)}")
+        self._keyed()
+        self._put(key, value)
+
+    def __delitem__(self, key):
+        self._keyed()
+        err = self._call("delete_elem", *self._key(key), ctypes.c_uint64(0))
+        if err == -errno.ENOENT:
+            raise KeyError(key)
+        self._check(err)
 
     def __iter__(self):
+        self._keyed()
         key, following = None, ctypes.create_string_buffer(self.key_size)
         while self._call("get_next_key", key, following, ctypes.c_size_t(self.key_size)) == 0:
             key = following.raw
             yield key
 
+    def __len__(self):
+        """How many keys there are, which are counted."""
+        return sum(1 for _ in self)
+
+    def __bool__(self):
+        return True
+
     def items(self):
+        """Keys with their values, but for those that go meanwhile."""
         for key in self:
-            yield key, self[key]
+            try:
+                yield key, self[key]
+            except KeyError:
+                pass
+
+    def push(self, value):
+        """Put a value into a queue, a stack or a bloom filter."""
+        self._put(None, value)
+
+    def peek(self):
+        """The value that comes out of a queue or a stack next. KeyError: there is none."""
+        return self._look("lookup_elem", None)
+
+    def pop(self, *key_and_default):
+        """Take it out; of other maps the value of a key, which is gone then."""
+        if len(key_and_default) > 2 or (self.key_size and not key_and_default):
+            raise TypeError(f"{self.name}: pop() of a queue or a stack, pop(key[, default]) of other maps")
+        try:
+            return self._look("lookup_and_delete_elem", key_and_default[0] if self.key_size else None)
+        except KeyError:
+            if len(key_and_default) == 2:
+                return key_and_default[1]
+            raise
+
+    def _where(self, at, stride):
+        err = self._call("memory", ctypes.byref(at), ctypes.byref(stride))
+        if err == -errno.EINVAL:
+            raise Error(errno.EINVAL, f"{self.name}: it is no array")
+        return err
+
+    def _memory(self):
+        at, stride = ctypes.c_void_p(), ctypes.c_size_t()
+        if self._where(at, stride) < 0:
+            raise Error(errno.EOPNOTSUPP, f"{self.name}: an index has several values, which look-ups add up or have one by one; "
+                                          "array(copy=True)")
+        block = (ctypes.c_char * (stride.value * self.max_entries)).from_address(at.value)
+        block._handle = self._session._handle  # as long as somebody has a view
+        return block, stride.value
+
+    def memory(self):
+        """An array's memory, to be read and not copied: a memoryview, in which each value begins at a multiple of 8 bytes."""
+        return memoryview(self._memory()[0]).toreadonly()
+
+    def array(self, dtype=None, copy=False):
+        """The same as a NumPy array of values, unsigned integers unless dtype says otherwise; or a copy of what they are now, which
+        arrays have too whose values are added up, with a row of values for an index that has several."""
+        import numpy
+
+        size = self._call("value_size")
+        dtype = numpy.dtype(dtype or (f"u{size}" if size in (1, 2, 4, 8) else f"V{size}"))
+        if dtype.itemsize != size:
+            raise ValueError(f"{self.name}: a value has {size} bytes, and the dtype {dtype.itemsize}")
+        if copy:
+            return self._copied(numpy, dtype)
+        block, stride = self._memory()
+        view = numpy.ndarray((self.max_entries,), dtype, block, strides=(stride,))
+        view.flags.writeable = False
+        return view
+
+    def _copied(self, numpy, dtype):
+        size, count = self.value_size, ctypes.c_uint32(self.max_entries)
+        keys, values = ctypes.create_string_buffer(4 * count.value), ctypes.create_string_buffer(size * count.value)
+        self._where(ctypes.c_void_p(), ctypes.c_size_t())
+        err = self._call("lookup_batch", None, ctypes.byref(ctypes.c_uint64()), keys, values, ctypes.byref(count))
+        self._check(0 if err == -errno.ENOENT else err)
+        several = size > dtype.itemsize and size % 8 == 0
+        stride = -(-dtype.itemsize // 8) * 8 if several else dtype.itemsize
+        shape, strides = ((count.value, size // stride), (size, stride)) if several else ((count.value,), (size,))
+        return numpy.ndarray(shape, dtype, values, strides=strides)
 
 
 class Session:
     """Objects with probes, loaded, proven safe and started. attach: (program, pattern) pairs that bind programs to other
     kernels than their sections say. Settings are those of struct gpubpf_session_opts (wait_ms=..., backend=..., ...).
-    on_event, on_print and on_note are called while run() or poll() runs. Raises Error with the whole diagnostic."""
+    on_event, on_print and on_note are called while run(), events() or poll() runs. Raises Error with the whole diagnostic."""
 
     def __init__(self, objects, attach=(), on_event=None, on_print=None, on_note=None, library=None, **settings):
         self._lib = _load(library)
-        self._raised = None
+        self._raised = self._handle = self._queue = self.status = None
+        self._on_event = on_event
         opts = _Opts(sz=ctypes.sizeof(_Opts))
         for name, value in settings.items():
             if name not in _SETTINGS:
                 raise TypeError(f"{name}: no such setting; there are {', '.join(_SETTINGS)}")
             setattr(opts, name, _bytes(value))
-        opts.event = self._event = _event_fn(self._guard(on_event, self._to_event) if on_event else 0)
+        listens = on_event or not settings.get("no_events")
+        opts.event = self._event = _event_fn(self._guard(self._hear, lambda event: event) if listens else 0)
         opts.print = self._print = _print_fn(self._guard(on_print, self._to_print) if on_print else 0)
         opts.note = self._note = _note_fn(self._guard(on_note, _text) if on_note else 0)
-        self._session = ctypes.c_void_p(self._lib.gpubpf_session__new(ctypes.byref(opts)))
-        if not self._session:
+        self._handle = _Handle(self._lib, opts)
+        self._handle.calls = self._event, self._print, self._note
+        if not self._handle.pointer:
             raise Error(errno.ENOMEM, "no memory for a session")
         try:
             for path in objects:
@@ -167,6 +298,15 @@ class Session:
                 self._raised = self._raised or error
         return guarded
 
+    def _hear(self, p):
+        if self._queue is None and not self._on_event:
+            return
+        event = self._to_event(p)
+        if self._on_event:
+            self._on_event(event)
+        if self._queue is not None:
+            self._queue.append(event)
+
     def _to_event(self, p):
         e = p.contents
         name = _text(self._lib.gpubpf_map__name(ctypes.c_void_p(e.map)))
@@ -178,10 +318,13 @@ class Session:
         return Print(_text(r.text), _text(r.prog), _text(r.kernel), r.launch, tuple(r.block), tuple(r.thread), r.process,
                      r.device, _text(r.backend))
 
-    def _call(self, verb, *args):
-        if not self._session:
+    def _alive(self):
+        if not self._handle:
             raise ValueError("the session is closed")
-        return getattr(self._lib, "gpubpf_session__" + verb)(self._session, *args)
+
+    def _call(self, verb, *args):
+        self._alive()
+        return getattr(self._lib, "gpubpf_session__" + verb)(self._handle.pointer, *args)
 
     def _check(self, verb, *args):
         err = self._call(verb, *args)
@@ -207,14 +350,41 @@ class Session:
         """Serve programs and read rings for so long; what was handled."""
         return self._check("poll", ctypes.c_int(timeout_ms))
 
+    def _serve(self, command, popen):
+        """Until the program has ended and all is read; now and then something may have come."""
+        with subprocess.Popen(command, env=self.environ(popen.pop("env", None)), **popen) as child:
+            try:
+                while child.poll() is None:
+                    self.poll()
+                    yield
+                while self.poll(0):
+                    yield
+            finally:
+                while child.poll() is None:  # its launches wait for answers
+                    self._queue = None
+                    self._call("poll", ctypes.c_int(100))
+                self.status = child.returncode
+
     def run(self, command, **popen):
         """Run a program with the probes until it ends; its status, as subprocess has it."""
-        with subprocess.Popen(command, env=self.environ(popen.pop("env", None)), **popen) as child:
-            while child.poll() is None:
-                self.poll()
-            while self.poll(0):
-                pass
-        return child.returncode
+        for _ in self._serve(command, popen):
+            pass
+        return self.status
+
+    def events(self, command, **popen):
+        """Run a program, and iterate over the records as they come, until it has ended; then its status is in `status`. Who stops
+        before waits for its end all the same."""
+        self._queue = queue = collections.deque()
+        serving = self._serve(command, popen)
+        try:
+            for _ in serving:
+                while queue:
+                    yield queue.popleft()
+            while queue:
+                yield queue.popleft()
+        finally:
+            self._queue = None
+            serving.close()
 
     def stop(self):
         """Read what is left in rings and end the session; maps and the report stay."""
@@ -243,9 +413,10 @@ class Session:
             return json.load(text)
 
     def close(self):
-        if self._session:
-            self._lib.gpubpf_session__free(self._session)
-            self._session = ctypes.c_void_p()
+        """End the session; views of maps go on to show what these were."""
+        if self._handle:
+            self._call("stop")
+        self._handle = None
 
     def __enter__(self):
         return self

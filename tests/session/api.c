@@ -152,6 +152,16 @@ static void test_batches(struct gpubpf_map *map)
 	   !gpubpf_map__lookup_elem(map, keys, 8, values, 8, 0) && values[0] == 14, "an add makes what is not there");
 }
 
+/* What has several values an index, or none, has no memory of its own to show; tests/session/package.py has what has. */
+static void test_memory(const struct gpubpf_map *sums, const struct gpubpf_map *hash)
+{
+	const void *values = NULL;
+	size_t stride = 0;
+
+	ok(gpubpf_map__memory(sums, &values, &stride) == -EOPNOTSUPP && !values && !stride, "sums have no memory of theirs alone");
+	ok(gpubpf_map__memory(hash, &values, &stride) == -EINVAL && !values, "a hash has none");
+}
+
 static void test_many(const char *object)
 {
 	struct gpubpf_session *s = open_session(object);
@@ -166,6 +176,7 @@ static void test_many(const char *object)
 		return;
 	}
 	test_add(array);
+	test_memory(array, hash);
 	ok(!gpubpf_map__lookup_batch(array, NULL, &place, &key, value, &n) && n == 1 && !key && value[0] == 1004,
 	   "a batch of an array");
 	n = 1;

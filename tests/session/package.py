@@ -4,6 +4,7 @@
 import glob
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -54,6 +55,47 @@ with gpubpf.Session([probe], **common) as session:
     ok("key has 4 bytes" in raised(ValueError, session.maps["counts"].__getitem__, b"x"), "a key of another size")
     ok("RINGBUF" in [m.type for m in session.maps.values()], "maps and their types", session.maps)
 ok("closed" in raised(ValueError, session.poll), "a closed session")
+why = raised(gpubpf.Error, gpubpf.Session, [], library="/none/libgpubpf.so")
+ok("/none/libgpubpf.so" in why and "install libgpubpf" in why, "a library that there is not, and what to do", why)
+
+# maps as those of Python, and as NumPy's arrays
+kinds = os.path.join(build, "tests/cli/elements.bpf.o")
+sys.path += glob.glob(os.path.join(build, "deps/python/lib/python3*/site-packages"))
+with gpubpf.Session([kinds], **common) as session:
+    maps = session.maps
+    maps["hash"][3] = -5
+    ok(maps["hash"][3] == struct.pack("=q", -5) and len(maps["hash"]) == 1 and struct.pack("=I", 3) in maps["hash"],
+       "numbers as keys and values", dict(maps["hash"]))
+    ok("does not fit into the 8 bytes" in raised(ValueError, maps["hash"].__setitem__, 1, 1 << 64), "one that is too large")
+    ok(maps["hash"].pop(3) == struct.pack("=q", -5) and maps["hash"].pop(3, None) is None and not len(maps["hash"]), "pop() of a key")
+    ok(raised(KeyError, maps["hash"].__delitem__, 3) == "3", "a key that is not there")
+    maps["places"].push(struct.pack("=2i", 1, 2))
+    ok(maps["places"].peek() == maps["places"].pop() == struct.pack("=2i", 1, 2), "a queue's values")
+    ok(raised(KeyError, maps["places"].pop) == "None", "an empty one")
+    ok("a QUEUE has no keys; push()" in raised(TypeError, maps["places"].__getitem__, 0), "which has no keys")
+    seen = maps["array"].memory()
+    maps["array"][1] = struct.pack("=f", 2.5)
+    ok(seen.readonly and bytes(seen[8:12]) == struct.pack("=f", 2.5), "an array's memory, which is no copy")
+    ok("it is no array" in raised(gpubpf.Error, maps["hash"].memory), "a hash has none such")
+    try:
+        import numpy
+    except ImportError:
+        skip("NumPy", "it is not installed (ci/deps python)")
+        numpy = None
+    if numpy:
+        view = maps["array"].array("f4")
+        maps["array"][3] = struct.pack("=f", -1)
+        ok(view.tolist() == [0, 2.5, 0, -1], "a view of NumPy's has what is put in later", view)
+        ok("read-only" in raised(ValueError, view.__setitem__, 0, 1), "and cannot be written to")
+        ok("dtype 8" in raised(ValueError, maps["array"].array, "f8"), "a type of another size")
+        of = maps["elements.data"].array([("threshold", "u8"), ("at", "i4", 2), ("limits", "u4", 3)])
+        ok(of["threshold"][0] == 3 and of["limits"][0].tolist() == [4, 5, 6], "a structured one", of)
+        copied = maps["array"].array("f4", copy=True)
+        maps["array"][3] = bytes(4)
+        ok(copied.tolist() == [0, 2.5, 0, -1] and view[3] == 0, "a copy is one", copied)
+if numpy:
+    ok(view.tolist() == [0, 2.5, 0, 0], "a view outlives its session")
+    ok("closed" in raised(ValueError, maps["array"].array), "of which there are no more")
 
 icds = glob.glob("/etc/OpenCL/vendors/pocl*.icd")
 if not icds or not os.path.exists(loop):
@@ -71,6 +113,15 @@ ok([struct.unpack("=QII", e.data)[:2] for e in events] == [(0, 5), (1, 5), (2, 5
    "records as they came", events)
 ok([(p.kernel, p.launch, p.thread[0]) for p in prints] == [("step_one", n, 5) for n in range(3)], "prints too", prints)
 ok(report["kernels"][0]["probed"] == 3, "the report", report["kernels"])
+with gpubpf.Session([probe], **common) as session:
+    found = [struct.unpack("=QII", e.data)[:2] for e in session.events([loop, "3", "0"], stdout=subprocess.DEVNULL)]
+    ok(found == [(0, 5), (1, 5), (2, 5)] and session.status == 42, "events() has them all, to the program's end", found)
+    for event in session.events([loop, "3", "200"], stdout=subprocess.DEVNULL):
+        break
+    ok(event.map == "records" and session.status == 42, "who stops before waits for it", (event, session.status))
+    ok("several values" in raised(gpubpf.Error, session.maps["counts"].array) if numpy else True, "sums have no view")
+    counts = session.maps["counts"].array(copy=True).tolist() if numpy else [6144, 6144]
+    ok(counts == [6144, 6144], "but a copy", counts)
 
 
 def fails(_):
@@ -80,4 +131,16 @@ def fails(_):
 with gpubpf.Session([probe], on_event=fails, **common) as session:
     ok(raised(RuntimeError, session.run, [loop, "1", "0"], stdout=subprocess.DEVNULL) == "of the caller",
        "what a callback raises comes out of run()")
+
+# as a user installs it
+if subprocess.run([sys.executable, "-c", "import pip, setuptools, venv, wheel"], capture_output=True).returncode:
+    skip("pip install", "no pip, venv, setuptools or wheel")
+    plan()
+copy, venv = (os.path.join(scratch.name, n) for n in ("python", "venv"))
+shutil.copytree(os.path.join(root, "python"), copy)
+subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", venv], capture_output=True)
+done = subprocess.run([sys.executable, "-m", "pip", "--python", venv + "/bin/python", "install", "--no-build-isolation", "--no-index",
+                       "--no-deps", copy], capture_output=True, text=True)
+where = subprocess.run([venv + "/bin/python", "-c", "import gpubpf; print(gpubpf.__file__)"], capture_output=True, text=True, cwd="/").stdout
+ok(done.returncode == 0 and where.startswith(venv), "pip install", (done.stdout, done.stderr, where))
 plan()
