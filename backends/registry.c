@@ -114,10 +114,17 @@ const struct gpubpf_target_info *gpubpf_target_route(const char *name)
 {
 	const struct gpubpf_target_info *named = gpubpf_target_find(name);
 
+	return named && named->images ? named : NULL;
+}
+
+bool gpubpf_target_has_choice(const char *name)
+{
+	const struct gpubpf_target_info *named = gpubpf_target_find(name);
+
 	for (size_t t = 0; named && t < COUNT(targets); t++)
 		if (&targets[t] != named && targets[t].images & named->images)
-			return named;
-	return NULL;
+			return true;
+	return false;
 }
 
 void gpubpf_targets_check(void)

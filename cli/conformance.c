@@ -143,8 +143,16 @@ static int read_suite(const struct cli_args *args, struct suite_run *run)
 	struct suite *s = &run->suite;
 	const char *table = cli_str(args, OPT_TESTS, NULL), *glob = cli_str(args, OPT_CASE, NULL);
 	char why[512];
-	int err = run->random ? suite_make_random(s, run->seed) : table ? suite_read_table(s, table, glob, why, sizeof(why)) : suite_read(s, glob, why, sizeof(why));
+	int err;
 
+	if (run->random)
+		err = suite_make_random(s, run->seed);
+	else if (table)
+		err = suite_read_table(s, table, glob, why, sizeof(why));
+	else
+		err = suite_read(s, glob, why, sizeof(why));
+	if (!err && table && run->route)
+		err = suite_find(s, why, sizeof(why));
 	if (err < 0)
 		cli_error("%s", why);
 	else if (!s->ncases)
@@ -183,7 +191,7 @@ static int read_random(const struct cli_args *args, struct suite_run *run)
 	return CLI_USAGE;
 }
 
-/* The suite's objects alone can go into kernels. */
+/* Random programs are in kernels of their own. */
 static int read_route(const struct cli_args *args, struct suite_run *run)
 {
 	const char *name = cli_str(args, OPT_ROUTE, NULL);
@@ -191,9 +199,9 @@ static int read_route(const struct cli_args *args, struct suite_run *run)
 	if (name && !cli_value_known(OPT_ROUTE, name))
 		return CLI_USAGE;
 	run->route = name ? gpubpf_target_route(name) : NULL;
-	if (!name || (!run->random && !cli_has(args, OPT_TESTS) && run->verify))
+	if (!name || !run->random)
 		return CLI_OK;
-	cli_error("--route %s: puts proven cases of the suite into kernels; leave --random, --tests and --no-verify out", name);
+	cli_error("--route %s: puts cases into kernels; leave --random out", name);
 	return CLI_USAGE;
 }
 

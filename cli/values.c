@@ -36,7 +36,7 @@ static const char *hosts_and_backends(size_t i)
 	return i ? gpubpf_backend_at(i - 1) : "host";
 }
 
-/* Targets of whose images another takes some, too. */
+/* Targets that take images. */
 static const char *routes(size_t i)
 {
 	const struct gpubpf_target_info *t;

@@ -176,5 +176,8 @@ void gpubpf_cost_warp(const struct gpubpf_prog *prog, uint32_t lanes, struct gpu
 int gpubpf_verify(const struct gpubpf_unit *unit, struct gpubpf_prog *prog,
 		  const struct gpubpf_verify_opts *opts, struct gpubpf_diag *diag);
 void gpubpf_facts_destroy(struct gpubpf_facts *facts);
+/* Conformance tool only, of a program each of whose accesses is checked while it is made (struct gpubpf_lower_job): what its
+ * helpers ask for, and nothing else. 0 and prog->facts, or -ENOMEM. */
+int gpubpf_facts_unproven(struct gpubpf_prog *prog);
 
 #endif

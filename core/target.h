@@ -134,8 +134,10 @@ const struct gpubpf_target_info *gpubpf_target_at(size_t i);
 const struct gpubpf_target_info *gpubpf_target_find(const char *name);
 /* The targets that take images of a kind, in the order of preference: the first after `last`, NULL: the first. */
 const struct gpubpf_target_info *gpubpf_target_taking(enum gpubpf_image_kind kind, const struct gpubpf_target_info *last);
-/* The target of that name, if images that it takes could go to another one as well; NULL. */
+/* The target of that name, if it takes images; NULL. */
 const struct gpubpf_target_info *gpubpf_target_route(const char *name);
+/* Could images that the target of that name takes go to another one as well? */
+bool gpubpf_target_has_choice(const char *name);
 /* Assert that the targets whose operations are linked here have those that they must have. */
 void gpubpf_targets_check(void);
 

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "application.h"
 #include "grid.h"
 #include "probe.h"
 #include "random.h"
 #include "raw.h"
 
 #define UNPROVEN "needs what the verifier proves"
+#define NO_KERNELS "the interpreter has no kernels to probe"
 #define NO_PROBE "is put into no kernel, by whatever route"
 #define OWN_LAUNCH "is for the suite's own launches alone"
 
@@ -73,6 +75,60 @@ static void judge(const struct suite_case *c, bool verify, const struct conforma
 		   c->may_be_refused && ran->rule ? SUITE_SKIPPED : SUITE_FAILED;
 }
 
+/* Why no program of one thread is put into a kernel; NULL: they are. */
+static const char *no_kernel(const struct suite_run *run, const struct suite_device *device, char *buf, size_t size)
+{
+	char path[APPLICATION_PATH];
+
+	if (conformance_is_host(device->caps.backend))
+		return NO_KERNELS;
+	if (application_next(run, &device->caps, false, NULL, path))
+		return NULL;
+	application_none(run, &device->caps, buf, size);
+	return buf;
+}
+
+/* The kernel's results are not those of a thread that was ended. */
+static bool ends_thread(const struct conformance_case *raw)
+{
+	for (uint32_t pc = 0; !raw->error[0] && pc < raw->unit.progs->ninsns; pc++) {
+		const struct gpubpf_helper *helper = gpubpf_insn_helper(&raw->unit.progs->insns[pc]);
+
+		if (helper && helper->class == GPUBPF_CLASS_ENDS)
+			return true;
+	}
+	return false;
+}
+
+/* Why a case is not put into a kernel that is there; NULL: it is. */
+static const char *no_raw_probe(const struct suite_case *c, bool verify, const struct conformance_case *raw)
+{
+	return verify && c->refused ? NO_PROBE : ends_thread(raw) ? OWN_LAUNCH : NULL;
+}
+
+/* By the hooks. */
+static void probe_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
+		      struct conformance_case *raw)
+{
+	char text[200];
+	const char *why = no_kernel(run, device, text, sizeof(text));
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *not = why ? why : no_raw_probe(&run->suite.cases[cases[i]], run->verify, &raw[i]);
+
+		if (not)
+			skip(&device->results[cases[i]], not);
+		if (not && !raw[i].error[0])
+			conformance_fail(&raw[i], "%s", not);
+	}
+	if (run->verify)
+		conformance_verify(raw, n);
+	probe_raw_run(run, device, raw, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (device->results[cases[i]].state != SUITE_SKIPPED)
+			judge(&run->suite.cases[cases[i]], run->verify, &raw[i], &device->results[cases[i]]);
+}
+
 /* Programs of one thread. */
 static void run_raw(const struct suite_run *run, struct suite_device *device, const uint32_t *cases, uint32_t n,
 		    const struct conformance_opts *opts)
@@ -86,10 +142,13 @@ static void run_raw(const struct suite_run *run, struct suite_device *device, co
 		if (only_proven(c, run->verify))
 			conformance_fail(&raw[i], UNPROVEN);
 	}
-	if (raw)
+	if (raw && run->route)
+		probe_raw(run, device, cases, n, raw);
+	else if (raw)
 		conformance_run(raw, n, opts);
 	for (uint32_t i = 0; raw && i < n; i++) {
-		judge(&run->suite.cases[cases[i]], run->verify, &raw[i], &device->results[cases[i]]);
+		if (!run->route)
+			judge(&run->suite.cases[cases[i]], run->verify, &raw[i], &device->results[cases[i]]);
 		conformance_finish(&raw[i]);
 	}
 	free(raw);
@@ -100,7 +159,7 @@ static void run_probe(const struct suite_run *run, const struct suite_device *de
 	if (!conformance_is_host(device->caps.backend))
 		probe_run(run, device, index, r);
 	else
-		skip(r, "the interpreter has no kernels to probe");
+		skip(r, NO_KERNELS);
 }
 
 /* Not put into a kernel: why, or NULL. */
@@ -168,9 +227,7 @@ void suite_run_device(const struct suite_run *run, struct suite_device *device,
 		else
 			cases[whole][n[whole]++] = i;
 	}
-	for (uint32_t i = 0; run->route && cases[0] && i < n[0]; i++)
-		skip(&device->results[cases[0][i]], NO_PROBE);
-	if (!run->route)
+	if (cases[0])
 		run_raw(run, device, cases[0], n[0], &opts);
 	run_grids(run, device, cases[1], n[1], &opts);
 	free(cases[0]);

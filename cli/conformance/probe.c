@@ -6,25 +6,14 @@
 #include "probe.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "application.h"
 #include "core/places.h"
 #include "core/session/session.h"
 #include "core/target.h"
-#include "core/worker/job.h"
-#include "core/worker/installed.h"
 #include "judge.h"
-
-#define MOST_MS 300000           /* of an application that hangs */
-#define STEP_MS 20
-
-extern char **environ;
 
 struct probed {
 	struct judging j;        /* first: a pointer to it is one to this */
@@ -125,75 +114,7 @@ static const char *kernel_of(const struct suite_case *c, char *buf, size_t size)
 {
 	const char *name = grid_workload(c, buf, size);
 
-	return name ? name : "plain";
-}
-
-/* an application: its image, and the size of sub-groups that its kernel asks for; 0: none */
-struct application {
-	const char *image;
-	enum gpubpf_image_kind kind;
-	uint32_t sub_group;
-};
-
-static int spawn_workload(const struct probed *p, const struct suite_run *run, const struct suite_device *d,
-			  const struct application *app, pid_t *pid)
-{
-	char path[4096], index[16], number[16], kernel[64], grid[64], block[64], sub_group[16];
-	const char *argv[] = { path, d->caps.backend, run->device ? run->device : "-", index, number, app->image,
-			       kernel_of(p->j.c, kernel, sizeof(kernel)), grid, block, sub_group, NULL };
-	struct grid_launch l;
-	char **env;
-	int err = gpubpf_worker_find("gpubpf-workload", path, sizeof(path));
-
-	if (!err)
-		err = gpubpf_session__environ(p->s, environ, &env);
-	if (err < 0)
-		return err;
-	grid_launch_of(p->j.c, &d->caps, &l);
-	snprintf(sub_group, sizeof(sub_group), "%u", app->sub_group);
-	snprintf(index, sizeof(index), "%u", d->index);
-	snprintf(number, sizeof(number), "%d", app->kind);
-	snprintf(grid, sizeof(grid), "%u,%u,%u", l.grid[0], l.grid[1], l.grid[2]);
-	snprintf(block, sizeof(block), "%u,%u,%u", l.block[0], l.block[1], l.block[2]);
-	err = posix_spawn(pid, path, NULL, NULL, (char *const *)argv, env);
-	free(env);
-	return -err;
-}
-
-/* Serve the session until the application has ended; its status as waitpid(2) has it, or -errno. */
-static int serve(struct gpubpf_session *s, pid_t pid)
-{
-	int status, left_ms = MOST_MS;
-
-	while (waitpid(pid, &status, WNOHANG) == 0) {
-		int err = gpubpf_session__poll(s, STEP_MS);
-
-		left_ms -= err ? 0 : STEP_MS;
-		if (err >= 0 && left_ms > 0)
-			continue;
-		kill(pid, SIGKILL);
-		waitpid(pid, &status, 0);
-		return err < 0 ? err : -ETIMEDOUT;
-	}
-	return status;
-}
-
-/* Why the case's kernel was not probed, if it was not. */
-static const char *unprobed(const struct probed *p, char *buf, size_t size)
-{
-	struct gpubpf_kernel_stats stats = { .sz = sizeof(stats) };
-	const char *name = kernel_of(p->j.c, buf, size);
-	size_t i = 0;
-	int err;
-
-	while ((err = gpubpf_session__kernel(p->s, i, &stats)) == 0 && strcmp(stats.name, name))
-		i++;
-	if (err < 0)
-		return "its kernel was not launched";
-	if (stats.outcome == GPUBPF_OUTCOME_PROBED)
-		return NULL;
-	snprintf(buf, size, "its kernel was not probed: %s", stats.reason[0] ? stats.reason : "no program names it");
-	return buf;
+	return name ? name : APPLICATION_KERNEL;
 }
 
 static void tell(struct suite_result *r, const char *why)
@@ -218,12 +139,10 @@ static int attach(const struct probed *p)
 	return 0;
 }
 
-static void run_session(struct probed *p, const struct suite_run *run, const struct suite_device *d, const struct application *app)
+/* The session around the application, or why there is none. */
+static const char *run_session(const struct probed *p, const struct application *app, char *buf, size_t size)
 {
-	struct suite_result *r = p->j.r;
-	char text[400];
-	const char *why;
-	pid_t pid;
+	const struct suite_run *run = app->run;
 	int err = gpubpf_session__add_object(p->s, run->suite.objects[p->j.c->object].path);
 
 	if (!err && run->place)
@@ -232,78 +151,37 @@ static void run_session(struct probed *p, const struct suite_run *run, const str
 		err = gpubpf_session__load(p->s);
 	if (!err)
 		err = attach(p);
-	if (!err)
-		err = gpubpf_session__start(p->s);
-	if (!err)
-		err = spawn_workload(p, run, d, app, &pid);
-	if (err < 0) {
-		tell(r, gpubpf_session__error(p->s)[0] ? gpubpf_session__error(p->s) : strerror(-err));
-		return;
-	}
-	err = serve(p->s, pid);
-	gpubpf_session__stop(p->s);
-	why = err < 0 ? strerror(-err) : WIFSIGNALED(err) ? "the application crashed" :
-	      WEXITSTATUS(err) ? "the application failed" : unprobed(p, text, sizeof(text));
-	if (why)
-		tell(r, why);
-	else
-		suite_judge(&p->j);
+	if (err < 0)
+		return gpubpf_session__error(p->s)[0] ? gpubpf_session__error(p->s) : strerror(-err);
+	return application_run(p->s, app, buf, size);
 }
 
-static void run_form(const struct suite_run *run, const struct suite_device *device, uint32_t index, const struct application *app,
-		     struct suite_result *r)
+static void run_form(const struct application *app, uint32_t index, struct suite_result *r)
 {
 	static const struct judge_ops left = { find, btf, walk, records, drops, prints };
+	const struct suite_run *run = app->run;
 	const struct suite_case *c = &run->suite.cases[index];
-	struct probed p = { .j = { c, r, &left, grid_threads(c, &device->caps) } };
-	char name[64];
+	struct probed p = { .j = { c, r, &left, grid_threads(c, &app->device->caps) } };
+	char name[64], text[400];
+	const char *why;
 	struct gpubpf_session_opts opts = {
-		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = device->caps.backend, .ctx = &p, .event = on_event,
+		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = app->device->caps.backend, .ctx = &p, .event = on_event,
 		.print = on_print, .route = run->route ? run->route->name : NULL,
 		.no_attach = !grid_workload(c, name, sizeof(name)),
 	};
 
 	p.s = gpubpf_session__new(&opts);
-	if (p.s)
-		run_session(&p, run, device, app);
+	why = p.s ? run_session(&p, app, text, sizeof(text)) : strerror(errno);
+	if (why)
+		tell(r, why);
 	else
-		tell(r, strerror(errno));
+		suite_judge(&p.j);
 	gpubpf_session__free(p.s);
 	free(p.prints);
 }
 
-/* the application in each vendor's form: workload.ENDING, or for machine code workload.ARCHITECTURE.ENDING */
-static const struct form {
-	enum gpubpf_image_kind kind;
-	const char *ending;
-	bool machine;
-	bool names;              /* of parameters are in it: not where clang compiled it */
-	bool masks;              /* a branch says which lanes of the warp come to it and take it */
-	bool lines;              /* of the source are told */
-	bool constants;          /* a kernel has some, in memory of their own */
-} forms[] = {
-	{ GPUBPF_IMAGE_OPENCL_C, "cl", .names = true, .lines = true, .constants = true },
-	{ GPUBPF_IMAGE_SPIRV, "spv", .constants = true },
-	{ GPUBPF_IMAGE_PTX, "ptx", .masks = true },
-	{ GPUBPF_IMAGE_AMDGPU, "co", .machine = true, .masks = true, .lines = true },
-	{ GPUBPF_IMAGE_CUBIN, "cubin", .machine = true },
-};
-
-/* Its file; false: the device does not take the form, nor the run's route, or the suite has none for its architecture. */
-static bool find_form(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form, char *path,
-		      size_t size)
-{
-	const struct gpubpf_target_info *route = run->route;
-
-	if (!gpubpf_caps_take(caps, form->kind) || (route && (!(route->images >> form->kind & 1) || route->machine != form->machine)))
-		return false;
-	snprintf(path, size, "%s/workload%s%s.%s", run->suite.folder, form->machine ? "." : "",
-		 form->machine ? caps->arch : "", form->ending);
-	return !form->machine || access(path, R_OK) == 0;
-}
-
 /* Does a target that kernels in this form go to take the place "gpu/NAME"? */
-static bool takes_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form,
+static bool takes_place(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form,
 			const char *place, char why[GPUBPF_WHY_NOT])
 {
 	const struct gpubpf_target_info *t = NULL;
@@ -319,7 +197,7 @@ static bool takes_place(const struct suite_run *run, const struct gpubpf_device_
 }
 
 /* Of what a case needs: ALLOCATIONS, names, masks, lines, constants, gpu/PLACE. */
-static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct form *form, const char *what,
+static bool has(const struct suite_run *run, const struct gpubpf_device_caps *caps, const struct application_form *form, const char *what,
 		char why[GPUBPF_WHY_NOT])
 {
 	const struct {
@@ -341,7 +219,7 @@ static bool has(const struct suite_run *run, const struct gpubpf_device_caps *ca
 
 /* A case is skipped where something is not there that it needs. */
 static bool lacks(const struct suite_run *run, const struct suite_case *c, const struct gpubpf_device_caps *caps,
-		  const struct form *form, char why[GPUBPF_WHY_NOT])
+		  const struct application_form *form, char why[GPUBPF_WHY_NOT])
 {
 	const char *at = NULL, *what;
 	char line[64];
@@ -354,22 +232,20 @@ static bool lacks(const struct suite_run *run, const struct suite_case *c, const
 }
 
 /* In each size of sub-groups that the device has, where the case asks for them and the form can; else once, as it is. */
-static void run_sizes(const struct suite_run *run, const struct suite_device *device, uint32_t index, const char *image,
-		      const struct form *form, struct suite_result *r)
+static void run_sizes(struct application *app, uint32_t index, struct suite_result *r)
 {
 	char line[8], text[sizeof(r->got)];
-	bool asks = form->kind == GPUBPF_IMAGE_OPENCL_C &&
-		    grid_line(&run->suite.cases[index], "sub-groups", &(const char *){ NULL }, line, sizeof(line));
-	uint32_t left = asks ? device->caps.sub_groups : 0;
+	bool asks = app->kind == GPUBPF_IMAGE_OPENCL_C &&
+		    grid_line(&app->run->suite.cases[index], "sub-groups", &(const char *){ NULL }, line, sizeof(line));
+	uint32_t left = asks ? app->device->caps.sub_groups : 0;
 
 	do {
-		struct application app = { image, form->kind, left & -left };
-
+		app->sub_group = left & -left;
 		r->state = SUITE_FAILED;
-		run_form(run, device, index, &app, r);
-		if (r->state != SUITE_PASSED && app.sub_group) {
+		run_form(app, index, r);
+		if (r->state != SUITE_PASSED && app->sub_group) {
 			snprintf(text, sizeof(text), "%s", r->got);
-			snprintf(r->got, sizeof(r->got), "sub-groups of %u: %.360s", app.sub_group, text);
+			snprintf(r->got, sizeof(r->got), "sub-groups of %u: %.360s", app->sub_group, text);
 		}
 		left &= left - 1;
 	} while (left && r->state == SUITE_PASSED);
@@ -377,17 +253,19 @@ static void run_sizes(const struct suite_run *run, const struct suite_device *de
 
 void probe_run(const struct suite_run *run, const struct suite_device *device, uint32_t index, struct suite_result *r)
 {
-	char path[sizeof(run->suite.folder) + 64], text[400], lacking[GPUBPF_WHY_NOT] = "";
-	uint32_t taken = 0;
+	char path[APPLICATION_PATH], kernel[64], text[400], lacking[GPUBPF_WHY_NOT] = "";
+	const struct suite_case *c = &run->suite.cases[index];
+	struct application app = { run, device, path, .kernel = kernel_of(c, kernel, sizeof(kernel)) };
+	const struct application_form *form = NULL;
+	bool taken = false;
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (forms[i].machine && taken) /* which a device that takes another form has by --route */
-			break;
-		if (!find_form(run, &device->caps, &forms[i], path, sizeof(path)) ||
-		    lacks(run, &run->suite.cases[index], &device->caps, &forms[i], lacking))
+	grid_launch_of(c, &device->caps, &app.launch);
+	while ((form = application_next(run, &device->caps, taken, form, path))) {
+		if (lacks(run, c, &device->caps, form, lacking))
 			continue;
-		taken++;
-		run_sizes(run, device, index, path, &forms[i], r);
+		taken = true;
+		app.kind = form->kind;
+		run_sizes(&app, index, r);
 		if (r->state == SUITE_PASSED)
 			continue;
 		snprintf(text, sizeof(text), "%.380s", r->got);
@@ -400,7 +278,5 @@ void probe_run(const struct suite_run *run, const struct suite_device *device, u
 	if (lacking[0])
 		snprintf(r->got, sizeof(r->got), "%s", lacking);
 	else
-		snprintf(r->got, sizeof(r->got), "the suite has no kernels in a form that this device takes%s%s%s%.40s",
-			 run->route ? " by the route " : "", run->route ? run->route->name : "",
-			 device->caps.arch[0] ? ": " : "", device->caps.arch);
+		application_none(run, &device->caps, r->got, sizeof(r->got));
 }

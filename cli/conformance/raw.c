@@ -52,7 +52,7 @@ static uint8_t *parse_hex(const char *text, size_t *size)
 	return bytes;
 }
 
-static void decode(struct conformance_case *c, const uint8_t *bytes, size_t size)
+static void decode(struct conformance_case *c, size_t size)
 {
 	struct gpubpf_diag diag;
 
@@ -61,7 +61,7 @@ static void decode(struct conformance_case *c, const uint8_t *bytes, size_t size
 		conformance_fail(c, "a program is instructions of 8 bytes, this one has %zu bytes", size);
 		return;
 	}
-	if (gpubpf_unit_raw((const struct gpubpf_raw_insn *)bytes, size / sizeof(struct gpubpf_raw_insn), NULL, 0,
+	if (gpubpf_unit_raw((const struct gpubpf_raw_insn *)c->insns, size / sizeof(struct gpubpf_raw_insn), NULL, 0,
 			    &c->unit, &diag) < 0) {
 		conformance_fail(c, "instruction %u: %s", diag.pc, diag.what);
 		c->rule = gpubpf_error_name(diag.code);
@@ -70,7 +70,6 @@ static void decode(struct conformance_case *c, const uint8_t *bytes, size_t size
 
 void conformance_parse(struct conformance_case *c, const char *mem, const char *program)
 {
-	uint8_t *bytes;
 	size_t size;
 
 	c->mem = parse_hex(mem, &c->mem_size);
@@ -78,19 +77,18 @@ void conformance_parse(struct conformance_case *c, const char *mem, const char *
 		conformance_fail(c, "MEM must be pairs of hex digits");
 		return;
 	}
-	bytes = parse_hex(program, &size);
-	if (!bytes) {
+	c->insns = parse_hex(program, &size);
+	if (c->insns)
+		decode(c, size);
+	else
 		conformance_fail(c, "a program must be pairs of hex digits");
-		return;
-	}
-	decode(c, bytes, size);
-	free(bytes);
 }
 
 void conformance_finish(struct conformance_case *c)
 {
 	if (c->unit.nprogs)
 		gpubpf_unit_finish(&c->unit);
+	free(c->insns);
 	free(c->mem);
 	free(c->id);
 }

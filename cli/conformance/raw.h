@@ -10,11 +10,14 @@
 
 #include "core/prog.h"
 
+struct gpubpf_diag;
+
 struct conformance_case {
 	char *id;
 	uint8_t *mem;             /* r1; r2 is mem_size */
 	size_t mem_size;
-	struct gpubpf_unit unit;  /* one program, no maps */
+	uint8_t *insns;           /* the program's bytes, */
+	struct gpubpf_unit unit;  /* and decoded: one program, no maps */
 	uint64_t r0;
 	bool done;
 	const char *rule;         /* by which the decoder or the verifier refused it, as error tells; NULL: it did not */
@@ -42,6 +45,18 @@ static inline bool conformance_is_host(const char *backend)
 void conformance_parse(struct conformance_case *c, const char *mem, const char *program);
 void conformance_finish(struct conformance_case *c);
 void conformance_fail(struct conformance_case *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a run that was checked ended with (core/lower/lower.h), for people; NULL: it went to its end. */
+struct gpubpf_run;
+const char *conformance_ended(const struct gpubpf_run *run, char *buf, size_t size);
+/* Prove every case that has no error; one that is not proven has one then. */
+void conformance_verify(struct conformance_case *cases, size_t n);
+
+/* Cases that have no error as one unit, the programs at the kernel's entry. In the map of a program's number is a struct gpubpf_run
+ * with the case's memory behind it. 0, or -errno and a diagnostic. */
+#define CONFORMANCE_TOGETHER 32 /* at most */
+int conformance_unit(struct conformance_case *const *cases, uint32_t n, const char *kernel, struct gpubpf_unit *unit,
+		     struct gpubpf_diag *diag);
 
 /* Run every case that has neither result nor error; each gets one or the other. */
 void conformance_run_device(struct conformance_case *cases, size_t n, const struct conformance_opts *opts);

@@ -14,7 +14,6 @@
 #include "raw_emit.h"
 
 #define GROUP_INSNS 8192
-#define BUDGET (1u << 17) /* taken branches: a simulated device takes 4 us for one */
 
 struct runner {
 	struct isolate isolate;       /* first: a pointer to it is one to this */
@@ -51,7 +50,7 @@ static int make_arena(struct runner *r, struct gpubpf_why *why)
 	return err ? err : gpubpf_arena_wait(r->opened.ops, r->opened.device);
 }
 
-static void judge(struct runner *r, size_t i, const struct gpubpf_run *run)
+const char *conformance_ended(const struct gpubpf_run *run, char *buf, size_t size)
 {
 	static const char *const what[] = {
 		[GPUBPF_RUN_ACCESS] = "an access at 0x%llx is out of bounds",
@@ -61,17 +60,23 @@ static void judge(struct runner *r, size_t i, const struct gpubpf_run *run)
 		[GPUBPF_RUN_BUDGET] = "the run took too long",
 		[GPUBPF_RUN_END] = "control left the program's end",
 	};
-	char text[160], error[200];
+	char text[160];
 
-	if (run->status == GPUBPF_RUN_OK) {
-		r->isolate.items[i].value = run->r0;
-		isolate_done(&r->isolate, i, "");
-		return;
-	}
+	if (run->status == GPUBPF_RUN_OK)
+		return NULL;
 	snprintf(text, sizeof(text), run->status < sizeof(what) / sizeof(what[0]) ? what[run->status] : "it failed",
 		 (unsigned long long)(run->status == GPUBPF_RUN_HELPER ? (uint32_t)run->address : run->address));
-	snprintf(error, sizeof(error), "instruction %llu: %s", (unsigned long long)run->pc, text);
-	isolate_done(&r->isolate, i, error);
+	snprintf(buf, size, "instruction %llu: %s", (unsigned long long)run->pc, text);
+	return buf;
+}
+
+static void judge(struct runner *r, size_t i, const struct gpubpf_run *run)
+{
+	char text[200];
+	const char *error = conformance_ended(run, text, sizeof(text));
+
+	r->isolate.items[i].value = run->r0;
+	isolate_done(&r->isolate, i, error ? error : "");
 }
 
 static int launch(struct runner *r, struct gpubpf_device_kernel *kernel, struct gpubpf_why *why)
@@ -98,7 +103,7 @@ static void run_case(struct runner *r, struct gpubpf_device_module *module, uint
 
 	memset(run, 0, size);
 	run->mem_size = c->mem_size;
-	run->budget = BUDGET;
+	run->budget = CONFORMANCE_BUDGET;
 	memcpy((uint8_t *)run + GPUBPF_RUN_MEM, c->mem, c->mem_size);
 	snprintf(name, sizeof(name), "gpubpf_run_%u", (unsigned)(i - begin));
 	err = r->opened.ops->kernel_get(module, name, &kernel, &why);

@@ -8,6 +8,7 @@
 #include "raw.h"
 
 #define CONFORMANCE_GROUP 64        /* programs in a module at most */
+#define CONFORMANCE_BUDGET (1u << 17) /* taken branches: a simulated device takes 4 us for one */
 #define CONFORMANCE_RUN_OFF 8192u   /* past the arena's header and counters */
 
 /* a device that was opened, and what its programs are lowered to */

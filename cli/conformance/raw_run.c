@@ -38,11 +38,17 @@ static void run_host(struct conformance_case *c)
 	c->done = true;
 }
 
-void conformance_run(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
+void conformance_verify(struct conformance_case *cases, size_t n)
 {
-	for (size_t i = 0; i < n && opts->verify; i++)
+	for (size_t i = 0; i < n; i++)
 		if (!cases[i].error[0])
 			verify(&cases[i]);
+}
+
+void conformance_run(struct conformance_case *cases, size_t n, const struct conformance_opts *opts)
+{
+	if (opts->verify)
+		conformance_verify(cases, n);
 	if (opts->dump) {
 		conformance_dump(cases, n, opts);
 		return;

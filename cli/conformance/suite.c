@@ -253,16 +253,23 @@ void suite_sort(struct suite *s)
 	qsort(s->cases, s->ncases, sizeof(*s->cases), by_group);
 }
 
+int suite_find(struct suite *s, char *why, size_t size)
+{
+	int err = find_folder(s->folder, sizeof(s->folder));
+
+	if (err < 0)
+		snprintf(why, size, "%s: %s; the package of the tool brings it", s->folder, strerror(-err));
+	return err;
+}
+
 int suite_read(struct suite *s, const char *glob, char *why, size_t size)
 {
 	char *folder = s->folder;
 	struct dirent **names;
-	int n, err = find_folder(folder, sizeof(s->folder));
+	int n, err = suite_find(s, why, size);
 
-	if (err < 0) {
-		snprintf(why, size, "%s: %s; the package of the tool brings it", folder, strerror(-err));
+	if (err < 0)
 		return err;
-	}
 	n = scandir(folder, &names, is_object, alphasort);
 	for (int i = 0; i < n; i++) {
 		if (!err && (err = read_object(s, folder, names[i]->d_name, glob)) < 0)

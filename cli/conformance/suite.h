@@ -39,7 +39,7 @@ struct suite_case {
 };
 
 struct suite {
-	char folder[4096];       /* where it was read from; "" of a table */
+	char folder[4096];       /* where what comes with the tool lies; "": it was not looked for */
 	struct suite_object *objects;
 	uint32_t nobjects;
 	struct suite_case *cases;
@@ -86,6 +86,7 @@ struct suite_run {
 };
 
 /* suite.c. 0, or -errno with the reason in why. Cases whose "group/name" the glob does not match are left out. */
+int suite_find(struct suite *s, char *why, size_t size); /* its folder alone */
 int suite_read(struct suite *s, const char *glob, char *why, size_t size);
 void suite_finish(struct suite *s);
 /* The next object from i on that a case which was not left out is in; nobjects: there is none. */

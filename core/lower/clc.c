@@ -39,6 +39,12 @@ static void prelude(struct text *t, const struct gpubpf_lower_job *job)
 	text_add(t, "%s\n", gpubpf_clc_checked);
 }
 
+static void store_r0(const struct clc *c, uint64_t run, const char *env, const char *r0)
+{
+	text_add(c->t, "\tGPUBPF_GLOB(gpubpf_w8a8, %sarena + %lluUL) = %s;\n", env,
+		 (unsigned long long)(run + offsetof(struct gpubpf_run, r0)), r0);
+}
+
 /* Run the programs in order; the first that ends the thread ends the site. */
 static void site_function(struct clc *c, bool one_kernel)
 {
@@ -48,6 +54,8 @@ static void site_function(struct clc *c, bool one_kernel)
 		 one_kernel ? "__attribute__((noinline)) " : "", c->site);
 	for (uint32_t i = 0; i < c->desc->nprogs; i++) {
 		text_add(t, "\t*r0 = gpubpf_s%u_p%u(env, &ended);\n", c->site, i);
+		if (c->job->run_in_maps)
+			store_r0(c, gpubpf_lower_run(c->job, c->desc->progs[i]), "env->", "*r0");
 		if (i + 1 < c->desc->nprogs)
 			text_add(t, "\tif (ended)\n\t\treturn 1;\n");
 	}
@@ -75,8 +83,7 @@ static void begin_kernel(const struct clc *c, const char *how, const char *name,
 static void end_kernel(const struct clc *c)
 {
 	if (c->job->run_off)
-		text_add(c->t, "\tGPUBPF_GLOB(gpubpf_w8a8, env.arena + %lluUL) = r0;\n",
-			 (unsigned long long)(c->job->run_off + offsetof(struct gpubpf_run, r0)));
+		store_r0(c, c->job->run_off, "env.", "r0");
 	text_add(c->t, "}\n\n");
 }
 

@@ -38,6 +38,12 @@ struct clc {
 #define CLC_PROG "gpubpf_s%u_p%u"
 #define CLC_PROG_ARGS(c) (c)->site, (c)->nth
 
+/* where the current program has its struct gpubpf_run */
+static inline uint64_t clc_run(const struct clc *c)
+{
+	return gpubpf_lower_run(c->job, c->desc->progs[c->nth]);
+}
+
 int clc_program(struct clc *c);
 int clc_checked_program(struct clc *c);
 

@@ -204,7 +204,7 @@ static void entry(struct clc *c, bool calls)
 		 "\tk.mem_size = GPUBPF_GLOB(gpubpf_w8a8, k.run + %zu);\n"
 		 "\tk.budget = GPUBPF_GLOB(gpubpf_w8a8, k.run + %zu);\n"
 		 "\tr1 = k.mem;\n\tr2 = k.mem_size;\n\tr10 = k.stack + %d;\n"
-		 "\tfor (;;) {\n\t\tif (!k.budget--)", (unsigned long long)c->job->run_off, GPUBPF_RUN_STACK,
+		 "\tfor (;;) {\n\t\tif (!k.budget--)", (unsigned long long)clc_run(c), GPUBPF_RUN_STACK,
 		 GPUBPF_RUN_MEM, offsetof(struct gpubpf_run, mem_size), offsetof(struct gpubpf_run, budget),
 		 GPUBPF_STACK_SIZE);
 	text_add(t, " GPUBPF_FAIL(%d, pc, 0);\n\t\tswitch (pc) {\n", GPUBPF_RUN_BUDGET);

@@ -219,8 +219,8 @@ static void entry(struct clc *c)
 		 CLC_PROG_ARGS(c), room ? (room + 7) / 8 : 1, CLC_PROG_ARGS(c));
 	if (c->job->plain_mem)
 		text_add(c->t, "env->arena + %lluUL, GPUBPF_GLOB(gpubpf_w8a8, env->arena + %lluUL), ",
-			 (unsigned long long)(c->job->run_off + GPUBPF_RUN_MEM),
-			 (unsigned long long)(c->job->run_off + offsetof(struct gpubpf_run, mem_size)));
+			 (unsigned long long)(clc_run(c) + GPUBPF_RUN_MEM),
+			 (unsigned long long)(clc_run(c) + offsetof(struct gpubpf_run, mem_size)));
 	else
 		text_add(c->t, "0x%xUL, 0, ", GPUBPF_PTR_CTX);
 	text_add(c->t, "0, 0, 0, 0x%xUL);\n}\n\n", GPUBPF_PTR_STACK + GPUBPF_STACK_SIZE);

@@ -22,7 +22,7 @@ void low_check_begin(struct low_prog *p)
 	LLVMValueRef at = low_byte_ptr(l, p->env, low_const32(l, offsetof(struct gpubpf_env, arena)));
 	LLVMValueRef arena = LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
 
-	p->run = LLVMBuildAdd(l->b, arena, low_const(l, l->job->run_off), "run");
+	p->run = LLVMBuildAdd(l->b, arena, low_const(l, gpubpf_lower_run(l->job, p->index)), "run");
 	p->mem = low_device_load(l, run_address(p, offsetof(struct gpubpf_run, mem_size)), 8, 8);
 	p->frames = low_alloca(p, low_int(l, 8), 8, "frames");
 	p->budget = low_alloca(p, low_int(l, 8), 8, "budget");

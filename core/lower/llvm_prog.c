@@ -382,7 +382,7 @@ static void set_arguments(struct low_frame *f)
 		low_set(f, GPUBPF_R1, low_const(l, GPUBPF_PTR_CTX));
 		return;
 	}
-	run = LLVMBuildAdd(l->b, env_arena(f->p), low_const(l, l->job->run_off), "run");
+	run = LLVMBuildAdd(l->b, env_arena(f->p), low_const(l, gpubpf_lower_run(l->job, f->p->index)), "run");
 	low_set(f, GPUBPF_R1, LLVMBuildAdd(l->b, run, low_const(l, GPUBPF_RUN_MEM), ""));
 	low_set(f, GPUBPF_R2,
 		low_device_load(l, LLVMBuildAdd(l->b, run, low_const(l, offsetof(struct gpubpf_run, mem_size)), ""), 8,

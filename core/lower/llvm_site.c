@@ -35,17 +35,25 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	return fn;
 }
 
-static LLVMValueRef run_field(struct low *l, LLVMValueRef arena, uint64_t member)
-{
-	return LLVMBuildAdd(l->b, arena, low_const(l, l->job->run_off + member), "");
-}
-
 static LLVMValueRef load_arena(struct low_prog *p)
 {
 	struct low *l = p->l;
 	LLVMValueRef at = low_byte_ptr(l, p->env, low_const32(l, offsetof(struct gpubpf_env, arena)));
 
 	return LLVMBuildLoad2(l->b, low_int(l, 8), at, "arena");
+}
+
+/* r0 of the program at which the site is goes where the job says. */
+static void store_r0(struct low_prog *p)
+{
+	struct low *l = p->l;
+	uint64_t run = gpubpf_lower_run(l->job, p->index);
+	LLVMValueRef r0;
+
+	if (!run)
+		return;
+	r0 = LLVMBuildLoad2(l->b, low_int(l, 8), p->r0, "");
+	low_device_store(l, LLVMBuildAdd(l->b, load_arena(p), low_const(l, run + offsetof(struct gpubpf_run, r0)), ""), r0, 8, 8);
 }
 
 /* One program of the site, from where the builder stands to a fresh block after it. */
@@ -61,6 +69,7 @@ static int site_program(struct low_prog *p, uint32_t index)
 	if (err < 0)
 		gpubpf_diag_where(l->diag, "%s", p->prog->name);
 	LLVMPositionBuilderAtEnd(l->b, p->done);
+	store_r0(p);
 	return err;
 }
 
@@ -68,7 +77,6 @@ static int site_body(struct low_prog *p)
 {
 	struct low *l = p->l;
 	LLVMBasicBlockRef body;
-	LLVMValueRef r0;
 
 	p->entry = low_block(p, "entry");
 	body = low_block(p, "body");
@@ -80,10 +88,6 @@ static int site_body(struct low_prog *p)
 
 		if (err < 0)
 			return err;
-	}
-	if (l->job->run_off && p->site->nprogs) {
-		r0 = LLVMBuildLoad2(l->b, low_int(l, 8), p->r0, "");
-		low_device_store(l, run_field(l, load_arena(p), offsetof(struct gpubpf_run, r0)), r0, 8, 8);
 	}
 	LLVMBuildRet(l->b, low_const32(l, 0));
 	LLVMPositionBuilderAtEnd(l->b, p->ended);

@@ -72,11 +72,12 @@ struct gpubpf_lower_job {
 	/* Where a kernel gpubpf_run_<site> finds and leaves its struct gpubpf_run: arena offset, 8-byte
 	 * aligned; 0: there is none and r0 is dropped. */
 	uint64_t run_off;
+	bool run_in_maps;                          /* instead: each program has one, the value of the map of its number */
 	/* Conformance tool only. plain_mem: the programs were verified with opts.plain_mem; r1 is the
-	 * device address of MEM, arena + run_off + GPUBPF_RUN_MEM, and r2 its length, run.mem_size. */
+	 * device address of MEM, arena + gpubpf_lower_run() + GPUBPF_RUN_MEM, and r2 its length, run.mem_size. */
 	bool plain_mem;
 	/* Conformance tool only, implies plain_mem: no facts at all. r10 of frame f is the device address
-	 * arena + run_off + GPUBPF_RUN_STACK + 512 * (f + 1); every access must lie within the frames that
+	 * arena + gpubpf_lower_run() + GPUBPF_RUN_STACK + 512 * (f + 1); every access must lie within the frames that
 	 * are live or within MEM, else the run ends with run.status set. So do unknown helpers, calls that
 	 * nest too deep, and run.budget taken branches and calls. */
 	bool checked;
@@ -124,6 +125,12 @@ struct gpubpf_target_opts {
 
 /* Code for an element of a map of maps does for all that are like it, and for no other map. */
 #define GPUBPF_MIXED_ELEMENTS "helper %s takes an element of a map of maps or another map, by the path: call it in each path by itself"
+
+/* Where that program of the unit has its struct gpubpf_run: arena offset; 0: nowhere. */
+static inline uint64_t gpubpf_lower_run(const struct gpubpf_lower_job *job, uint32_t prog)
+{
+	return job->run_in_maps ? job->layouts[prog].data : job->run_off;
+}
 
 /* Updates with large values of whole words that lie in device memory copy them from there (GPUBPF_LAYOUT_FROM): lanes need not
  * have them in memory of their own. Small ones are better off in registers. */

@@ -558,7 +558,7 @@ static void show_kernels(struct gpubpf_session *s, FILE *out, const struct gpubp
 		const struct gpubpf_kernel_stats *st = &s->stats[i];
 		const char *reason = gpubpf_report_reason(s, st);
 		char threads[64], block[64], registers[48] = "";
-		const char *route = gpubpf_target_route(st->route) && st->probed ? st->route : "";
+		const char *route = gpubpf_target_has_choice(st->route) && st->probed ? st->route : "";
 
 		if (st->twin_registers)
 			snprintf(registers, sizeof(registers), ", %u registers, %u before", st->twin_registers,

@@ -293,14 +293,27 @@ static void keep_warnings(struct gpubpf_loaded *loaded, const struct gpubpf_prog
 			gpubpf_load_note(loaded, "program %s: warning: %s", prog->name, prog->facts->warnings[i].text);
 }
 
-int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag)
+/* A program as the session runs it: but for those of the conformance tool that are checked, it is proven. */
+static int verify(const struct gpubpf_session *s, const struct gpubpf_unit *unit, uint32_t i, struct gpubpf_diag *diag)
 {
 	struct gpubpf_verify_opts opts = { .max_cost = s->opts.max_cost, .allow_exit_thread = true };
+
+	if (s->raw == GPUBPF_RAW_CHECKED)
+		return gpubpf_facts_unproven(&unit->progs[i]);
+	if (s->raw) {
+		opts.plain_mem = opts.allow_ptr_leaks = true;
+		opts.mem_size = unit->maps[i].value_size - GPUBPF_RUN_MEM;
+	}
+	return gpubpf_verify(unit, &unit->progs[i], &opts, diag);
+}
+
+int gpubpf_session_verify(struct gpubpf_session *s, struct gpubpf_unit *unit, uint32_t first, struct gpubpf_diag *diag)
+{
 	uint64_t start = gpubpf_now_ns();
 	int err = 0;
 
 	for (uint32_t i = first; i < unit->nprogs && !err; i++) {
-		err = gpubpf_verify(unit, &unit->progs[i], &opts, diag);
+		err = verify(s, unit, i, diag);
 		if (err < 0)
 			gpubpf_diag_where(diag, "program %s (section %s)", unit->progs[i].name,
 					  unit->progs[i].section);
@@ -324,6 +337,8 @@ static int gather_use(struct gpubpf_session *s, struct gpubpf_unit *unit)
 		s->allocations |= unit->progs[i].facts->allocations;
 		for (uint32_t m = 0; m < unit->nmaps; m++)
 			s->map_use[m] |= unit->progs[i].facts->map_use[m];
+		if (s->raw)
+			s->map_use[i] |= GPUBPF_USE_READ | GPUBPF_USE_WRITE;
 	}
 	gpubpf_layout_spread(unit, s->map_use);
 	for (uint32_t m = 0; m < unit->nmaps; m++) {
@@ -390,7 +405,7 @@ static int refuse_route(struct gpubpf_session *s)
 	for (size_t i = 0; (t = gpubpf_target_at(i)); i++)
 		if (gpubpf_target_route(t->name))
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), " %s", t->name);
-	return gpubpf_session_fail(s, -EINVAL, "%s is no form of code that there is a choice of; known are:%s", s->opts.route,
+	return gpubpf_session_fail(s, -EINVAL, "%s is no form of code that kernels come in; known are:%s", s->opts.route,
 				   list);
 }
 

@@ -173,6 +173,9 @@ struct gpubpf_session {
 	struct gpubpf_placement_asked *places;
 	uint32_t npaths, nattach, nplaces;
 	struct gpubpf_loaded *loaded;
+	/* Conformance tool only: each program is one of one thread, whose memory and r0 are in the map of its number
+	 * (struct gpubpf_run); CHECKED: not proven, so each access is checked while it is made. */
+	enum gpubpf_session_raw { GPUBPF_RAW_NONE, GPUBPF_RAW_PROVEN, GPUBPF_RAW_CHECKED } raw;
 	struct gpubpf_linux **linux_progs; /* [nlinux_progs] of objects, by index; NULL: nothing of it is in the kernel */
 	uint32_t nlinux_progs;
 	struct gpubpf_linux_maps *linux_maps; /* NULL: there are none */

@@ -76,7 +76,8 @@ static struct gpubpf_lower_job lower_job(const struct gpubpf_making *m)
 		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash,
 		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
 		.insertions = m->puts.list, .ninsertions = m->puts.n, .print_layout = layout->prints,
-		.registers = m->req->registers,
+		.registers = m->req->registers, .run_in_maps = m->s->raw, .plain_mem = m->s->raw,
+		.checked = m->s->raw == GPUBPF_RAW_CHECKED,
 	};
 }
 

@@ -453,15 +453,9 @@ static void note_call(struct verifier *v, const struct call *c)
 		f->map_use[c->map_index] |= use;
 	if (c->map && use & GPUBPF_USE_OUTPUT) /* the size of the one, or of the other kind */
 		v->cur->tally.cost.event_bytes += c->alloc + c->out_bytes;
-	f->ends_thread |= c->h->class == GPUBPF_CLASS_ENDS;
-	if (c->h->class == GPUBPF_CLASS_PRINT) {
-		f->prints = true;
+	if (c->h->class == GPUBPF_CLASS_PRINT)
 		v->cur->tally.cost.prints++;
-	}
-	f->clock |= c->h->op == GPUBPF_OP_CLOCK;
-	f->pid |= c->h->op == GPUBPF_OP_PID || c->h->op == GPUBPF_OP_ALLOCATION || /* a table is a process's */
-		  c->h->op == GPUBPF_OP_STACK_ID;
-	f->allocations |= c->h->op == GPUBPF_OP_ALLOCATION;
+	facts_helper(f, c->h);
 }
 
 /* An element of an array that is there from the start is never NULL. */

@@ -15,24 +15,25 @@ struct facts_block {
 	struct gpubpf_call_facts *calls;
 };
 
-int facts_init(struct verifier *v)
+static struct gpubpf_facts *make(const struct gpubpf_insn *insns, uint32_t n)
 {
 	struct facts_block *b = calloc(1, sizeof(*b));
 	uint32_t ncalls = 0, k = 0;
 
 	if (!b)
-		return -ENOMEM;
-	v->facts = &b->facts;
-	for (uint32_t pc = 0; pc < v->n; pc++)
-		ncalls += v->insns[pc].kind == GPUBPF_INSN_CALL;
-	b->facts.insn = calloc(v->n, sizeof(*b->facts.insn));
+		return NULL;
+	for (uint32_t pc = 0; pc < n; pc++)
+		ncalls += insns[pc].kind == GPUBPF_INSN_CALL;
+	b->facts.insn = calloc(n, sizeof(*b->facts.insn));
 	b->facts.map_use = calloc(GPUBPF_MAX_MAPS, sizeof(*b->facts.map_use));
 	b->calls = calloc(ncalls + 1, sizeof(*b->calls));
-	if (!b->facts.insn || !b->facts.map_use || !b->calls)
-		return -ENOMEM;
-	for (uint32_t pc = 0; pc < v->n; pc++) {
+	if (!b->facts.insn || !b->facts.map_use || !b->calls) {
+		gpubpf_facts_destroy(&b->facts);
+		return NULL;
+	}
+	for (uint32_t pc = 0; pc < n; pc++) {
 		b->facts.insn[pc].mem.map = GPUBPF_NO_MAP;
-		if (v->insns[pc].kind != GPUBPF_INSN_CALL)
+		if (insns[pc].kind != GPUBPF_INSN_CALL)
 			continue;
 		b->facts.insn[pc].call = &b->calls[k];
 		b->calls[k].map = GPUBPF_NO_MAP;
@@ -40,7 +41,38 @@ int facts_init(struct verifier *v)
 			b->calls[k].arg[i].map = GPUBPF_NO_MAP;
 		k++;
 	}
-	return 0;
+	return &b->facts;
+}
+
+int facts_init(struct verifier *v)
+{
+	v->facts = make(v->insns, v->n);
+	return v->facts ? 0 : -ENOMEM;
+}
+
+void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h)
+{
+	f->ends_thread |= h->class == GPUBPF_CLASS_ENDS;
+	f->prints |= h->class == GPUBPF_CLASS_PRINT;
+	f->clock |= h->op == GPUBPF_OP_CLOCK;
+	f->pid |= h->op == GPUBPF_OP_PID || h->op == GPUBPF_OP_ALLOCATION || /* a table is a process's */
+		  h->op == GPUBPF_OP_STACK_ID;
+	f->allocations |= h->op == GPUBPF_OP_ALLOCATION;
+}
+
+int gpubpf_facts_unproven(struct gpubpf_prog *prog)
+{
+	struct gpubpf_facts *f = make(prog->insns, prog->ninsns);
+
+	for (uint32_t pc = 0; f && pc < prog->ninsns; pc++) {
+		const struct gpubpf_helper *h = gpubpf_insn_helper(&prog->insns[pc]);
+
+		if (h && (h->class == GPUBPF_CLASS_ENV || h->class == GPUBPF_CLASS_ENDS)) /* no other runs */
+			facts_helper(f, h);
+	}
+	gpubpf_facts_destroy(prog->facts);
+	prog->facts = f;
+	return f ? 0 : -ENOMEM;
 }
 
 void gpubpf_facts_destroy(struct gpubpf_facts *facts)

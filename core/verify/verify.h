@@ -321,6 +321,7 @@ int callback_enter(struct verifier *v, const struct gpubpf_helper *h, int map, u
 
 /* facts.c */
 int facts_init(struct verifier *v);
+void facts_helper(struct gpubpf_facts *f, const struct gpubpf_helper *h); /* what a call of it asks for */
 void facts_access(struct verifier *v, const struct gpubpf_access *a);
 void facts_arg(struct verifier *v, int i, const struct gpubpf_access *a);
 void facts_value(struct verifier *v, uint32_t pc, const struct reg *r);

@@ -408,6 +408,8 @@ void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 	codec_layout(c, &job->print_layout);
 	gpubpf_codec_u32(c, &job->registers);
 	gpubpf_codec_u64(c, &job->run_off);
+	gpubpf_codec_bool(c, &job->run_in_maps);
+	gpubpf_codec_check(c, !job->run_in_maps || (job->layouts && unit->nprogs <= unit->nmaps));
 	gpubpf_codec_bool(c, &job->plain_mem);
 	gpubpf_codec_bool(c, &job->checked);
 	if (c->failed)
