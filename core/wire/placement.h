@@ -28,14 +28,14 @@ const char *gpubpf_memory_cap_at(size_t i, uint64_t *bit, const char **meaning);
 const char *gpubpf_placement_lacks(uint32_t where, uint64_t caps);
 /* Of one that has: is it the session's own, so that either side sees at once what the other writes? */
 bool gpubpf_placement_live(uint32_t where, uint64_t caps);
-/* May maps have so many bytes of a device's memory, of which so many are free? Half of them: the application goes on
- * allocating. False, and why. */
-static inline bool gpubpf_placement_fits(uint64_t bytes, uint64_t free, char *why, size_t size)
+/* May maps have so many bytes of a device's memory, of which so many are free, or `all` there are where its runtime tells no
+ * more? Half of them: the application goes on allocating. False, and why. */
+static inline bool gpubpf_placement_fits(uint64_t bytes, uint64_t free, bool all, char *why, size_t size)
 {
 	if (bytes <= free / 2)
 		return true;
-	snprintf(why, size, "maps take %.1f MiB, more than half of the %.1f MiB that are free on the device; make them smaller",
-		 (double)bytes / (1 << 20), (double)free / (1 << 20));
+	snprintf(why, size, "maps take %.1f MiB, more than half of the %.1f MiB that %s; make them smaller",
+		 (double)bytes / (1 << 20), (double)free / (1 << 20), all ? "the device has" : "are free on the device");
 	return false;
 }
 

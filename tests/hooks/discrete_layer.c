@@ -1,16 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A layer under the agent that makes a CPU device look like a card with memory of its own, so that arenas are
- * copied to and fro as they are on cards. Built with KEEPS_SYSTEM kernels may use all memory of the process, as over NVLink. */
+ * copied to and fro as they are on cards. Built with KEEPS_SYSTEM kernels may use all memory of the process, as over NVLink.
+ * $GPUBPF_TEST_MEMORY is how much it has, $GPUBPF_TEST_FREE how much of it is free, in bytes, which it tells as AMD's do. */
 #define CL_TARGET_OPENCL_VERSION 300
+#include <stdlib.h>
+
 #include "layer.h"
+
+static cl_int free_memory(size_t size, size_t *kib)
+{
+	const char *is = getenv("GPUBPF_TEST_FREE");
+
+	if (!is || size < sizeof(*kib))
+		return CL_INVALID_VALUE;
+	*kib = strtoull(is, NULL, 0) / 1024;
+	return CL_SUCCESS;
+}
 
 static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, size_t size, void *value,
 				      size_t *size_ret)
 {
-	cl_int err = next->clGetDeviceInfo(device, name, size, value, size_ret);
+	cl_int err = name == CL_DEVICE_GLOBAL_FREE_MEMORY_AMD ? free_memory(size, value) :
+								next->clGetDeviceInfo(device, name, size, value, size_ret);
 
 	if (err || !value)
 		return err;
+	if (name == CL_DEVICE_GLOBAL_MEM_SIZE && getenv("GPUBPF_TEST_MEMORY"))
+		*(cl_ulong *)value = strtoull(getenv("GPUBPF_TEST_MEMORY"), NULL, 0);
 	if (name == CL_DEVICE_TYPE)
 		*(cl_device_type *)value = CL_DEVICE_TYPE_GPU;
 	if (name == CL_DEVICE_HOST_UNIFIED_MEMORY)

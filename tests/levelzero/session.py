@@ -57,6 +57,11 @@ ok(status[0] == 0 and k.get("launches") == 9 and k.get("probed") == 4 and k.get(
    "attached to later: probed from the list's next recording", k, status)
 ok("recorded in a command list" in (k.get("reason") or ""), "and the report says so", k)
 
+native, probed = start([basic, modules]), start(run + ["--", basic, modules], GPUBPF_FAKE_ZE="device", GPUBPF_FAKE_ZE_MEMORY=str(1 << 17))
+k = kernels()["scale"]
+ok(native[0] == 0 and native[:2] == probed[:2] and not k["probed"] and "more than half of the 0.1 MiB that the device has" in k["reason"],
+   "a device that has little memory: maps are refused, with both figures, and the program runs as it was", native, probed, k)
+
 native, probed = start([newer, modules, "mixed"]), start(run + ["--", newer, modules, "mixed"])
 k = kernels()["scale"]
 ok(native[0] == 0 and native[:2] == probed[:2], "launches that bring arguments, and plain ones: as without probes", native, probed)

@@ -83,7 +83,7 @@ static bool fits(struct gpubpf_device *device, size_t size, struct gpubpf_why *w
 {
 	size_t free, all;
 
-	return device->cu->mem_info(&free, &all) || gpubpf_placement_fits(size, free, why->text, sizeof(why->text));
+	return device->cu->mem_info(&free, &all) || gpubpf_placement_fits(size, free, false, why->text, sizeof(why->text));
 }
 
 int cuda_arena_attach(struct gpubpf_device *device, void *host, size_t size, uint64_t *address, struct gpubpf_why *why)

@@ -176,7 +176,7 @@ static bool fits(const struct gpubpf_device *d, size_t size, struct gpubpf_why *
 {
 	size_t free, all;
 
-	return !d->hip->mem_info || d->hip->mem_info(&free, &all) || gpubpf_placement_fits(size, free, why->text, sizeof(why->text));
+	return !d->hip->mem_info || d->hip->mem_info(&free, &all) || gpubpf_placement_fits(size, free, false, why->text, sizeof(why->text));
 }
 
 static int hip_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,

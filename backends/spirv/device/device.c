@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "backends/spirv/wire/clock.h"
+#include "core/wire/placement.h"
 #include "opencl.h"
 
 #define MAX_PLATFORMS 16
@@ -179,6 +180,15 @@ static const struct gpubpf_device_caps *ocl_caps(const struct gpubpf_device *d)
 	return &d->caps;
 }
 
+/* AMD's tells what is free, in KiB; others what there is. */
+static bool fits(const struct gpubpf_device *d, size_t size, struct gpubpf_why *why)
+{
+	size_t free[2] = {0};
+	bool told = !d->api.clGetDeviceInfo(d->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof(free), free, NULL) && free[0];
+
+	return gpubpf_placement_fits(size, told ? free[0] * 1024ull : d->caps.memory, !told, why->text, sizeof(why->text));
+}
+
 static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, uint64_t *address,
 			    struct gpubpf_why *why)
 {
@@ -187,6 +197,8 @@ static int ocl_arena_attach(struct gpubpf_device *d, void *host, size_t size, ui
 
 	if (d->arena)
 		return -EBUSY;
+	if (!shared && !fits(d, size, why))
+		return -ENOMEM;
 	d->arena = d->api.clCreateBuffer(d->context,
 					 CL_MEM_READ_WRITE | (shared ? CL_MEM_USE_HOST_PTR : 0), size,
 					 shared ? host : NULL, &err);

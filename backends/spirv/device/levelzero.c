@@ -13,6 +13,7 @@
 
 #include "backends/spirv/wire/clock.h"
 #include "core/wire/checks.h"
+#include "core/wire/placement.h"
 
 #define MAX_DRIVERS 16
 #define MAX_DEVICES 64
@@ -287,6 +288,9 @@ static int lz_arena_attach(struct gpubpf_device *d, void *host, size_t size, uin
 
 	if (d->arena)
 		return -EBUSY;
+	if (d->where == ARENA_DEVICE && d->caps.memory &&
+	    !gpubpf_placement_fits(size, d->caps.memory, true, why->text, sizeof(why->text)))
+		return -ENOMEM;
 	if (d->where == ARENA_HOST)
 		code = d->api.MemAllocHost(d->context, &on_host, size, 4096, &at);
 	else if (d->where == ARENA_DEVICE)

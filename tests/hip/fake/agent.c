@@ -161,6 +161,8 @@ int main(int argc, char **argv)
 	check(argv[3], "nothing-attached", NULL, 0);
 	check(argv[3], "nothing", NULL, 3);
 	check(argv[3], "memory", "memory for maps", 0);
+	check(argv[3], "full", "more than half of the 0.0 MiB that are free on the device", 0);
+	check(argv[3], "untold", NULL, 3);
 	check(argv[3], "load", "does not take the twin", 0);
 	check_mode(argv[3], "churn", "twins 32, modules left 0, grown by little\n",
 		   "modules loaded and unloaded: nothing stays");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A HIP runtime that launches nothing: for errors, and for what a launch costs. $GPUBPF_TEST_FAKE_HIP makes it
- * fail: "memory" allocates nothing, "load" loads one module and no second. Built with FAKE_LACKS it has no
+ * fail: "memory" allocates nothing, "full" has a page that is free, "load" loads one module and no second. Built with FAKE_LACKS it has no
  * hipMemcpyHtoD.
  */
 #include <dlfcn.h>
@@ -94,6 +94,13 @@ CALL(hipGetDeviceProperties, (struct hip_properties *p, int device))
 	p->max_threads_per_unit = 2048;
 	p->memory = 1u << 30;
 	return 0;
+}
+
+CALL(hipMemGetInfo, (size_t *free, size_t *all))
+{
+	*all = 1u << 30;
+	*free = fails("full") ? 4096 : *all;
+	return answer(fails("untold") ? 1 : 0);
 }
 
 CALL(hipMalloc, (void **at, size_t size))

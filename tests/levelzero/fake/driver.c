@@ -116,7 +116,7 @@ static ze_result_t ZE_APICALL device_modules(ze_device_handle_t d, ze_device_mod
 static ze_result_t ZE_APICALL device_memory(ze_device_handle_t d, uint32_t *n, ze_device_memory_properties_t *p)
 {
 	if (p && *n) {
-		p->totalSize = 8ull << 30;
+		p->totalSize = getenv("GPUBPF_FAKE_ZE_MEMORY") ? strtoull(getenv("GPUBPF_FAKE_ZE_MEMORY"), NULL, 0) : 8ull << 30;
 		p->maxClockRate = p->maxBusWidth = 64;
 	}
 	*n = 1;

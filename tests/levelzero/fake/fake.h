@@ -7,7 +7,7 @@
  * GPUBPF_FAKE_ZE: what the device's memory is, "host" (an integrated device), "shared" (and it reaches all of the
  * host's memory), "device" (memory of its own). GPUBPF_FAKE_ZE_LAUNCHES=none: launches do nothing, for who measures. GPUBPF_FAKE_ZE_LOG: a
  * file that gets a line for each module and each launch. GPUBPF_FAKE_ZE_MODULES: a folder that gets each module's parts. GPUBPF_FAKE_ZE_HANDLES: handles
- * of command lists have tables, and it says so.
+ * of command lists have tables, and it says so. GPUBPF_FAKE_ZE_MEMORY: bytes of memory that the device tells of.
  */
 #ifndef GPUBPF_TESTS_LEVELZERO_FAKE_H
 #define GPUBPF_TESTS_LEVELZERO_FAKE_H
