@@ -78,6 +78,10 @@ static void choose_map(struct bpf_map *map, const struct gpubpf_map *other, cons
 		bpf_map__set_autocreate(map, false);
 	else if (other && !other->rdonly && bpf_map__type(map) == BPF_MAP_TYPE_ARRAY && !is_element(unit, other))
 		bpf_map__set_map_flags(map, bpf_map__map_flags(map) | BPF_F_MMAPABLE);
+	if (type == BPF_MAP_TYPE_RINGBUF || type == BPF_MAP_TYPE_PERF_EVENT_ARRAY) { /* what records are is a matter of readers */
+		bpf_map__set_key_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
+		bpf_map__set_value_size(map, type == BPF_MAP_TYPE_RINGBUF ? 0 : sizeof(uint32_t));
+	}
 	bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~(uint32_t)GPUBPF_F_PLACE_MASK); /* a matter of GPUs */
 	bpf_map__set_pin_path(map, NULL);
 }

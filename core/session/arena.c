@@ -407,7 +407,7 @@ uint64_t gpubpf_map__drops(const struct gpubpf_map *map)
 
 		drops += gpubpf_map_drops(&view);
 	}
-	return drops;
+	return drops + gpubpf_linux_rings_lost(map->session, gpubpf_map_index(map));
 }
 
 void gpubpf_sum_add(const struct gpubpf_map *map, void *sum, const void *value, size_t size, bool minus)

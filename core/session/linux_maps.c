@@ -16,6 +16,7 @@
 struct gpubpf_linux_maps {
 	uint32_t n;
 	uint64_t next_ns, mirrors_ns;
+	struct gpubpf_linux_heap waiting;
 	struct gpubpf_linux_carried all[GPUBPF_MAX_MAPS];
 };
 
@@ -23,6 +24,8 @@ struct gpubpf_linux_maps {
 
 static const struct gpubpf_linux_kind *kind_of(const struct gpubpf_map *map)
 {
+	if (map->type->flags & GPUBPF_MAP_RING)
+		return &gpubpf_linux_ring;
 	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
 		return &gpubpf_linux_queue;
 	if (!(map->type->flags & GPUBPF_MAP_KEYED))
@@ -59,7 +62,7 @@ static int add_carried(struct gpubpf_session *s, uint32_t map, int fd, bool take
 	if (!s->linux_maps)
 		return -ENOMEM;
 	c = &s->linux_maps->all[s->linux_maps->n];
-	*c = (struct gpubpf_linux_carried){ .s = s, .map = map, .fd = fd, .takes = takes, .kind = kind_of(&s->loaded->unit.maps[map]) };
+	*c = (struct gpubpf_linux_carried){ .s = s, .map = map, .fd = fd, .takes = takes, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
 	err = c->kind->open(c);
 	if (err < 0)
 		c->kind->close(c);
@@ -83,6 +86,8 @@ void gpubpf_linux_maps_close(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
 		s->linux_maps->all[i].kind->close(&s->linux_maps->all[i]);
+	if (s->linux_maps)
+		gpubpf_linux_records_free(&s->linux_maps->waiting);
 	free(s->linux_maps);
 	s->linux_maps = NULL;
 }
@@ -151,9 +156,9 @@ bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s)
 
 /* -- for readers -- */
 
-static const struct gpubpf_linux_carried *find(const struct gpubpf_session *s, uint32_t map)
+static struct gpubpf_linux_carried *find(const struct gpubpf_session *s, uint32_t map)
 {
-	const struct gpubpf_linux_maps *maps = s->linux_maps;
+	struct gpubpf_linux_maps *maps = s->linux_maps;
 
 	for (uint32_t i = 0; maps && i < maps->n; i++)
 		if (maps->all[i].map == map)
@@ -208,4 +213,27 @@ int gpubpf_linux_cpus_delete(const struct gpubpf_session *s, uint32_t map, const
 	const struct gpubpf_linux_carried *c = with_cpus(s, map);
 
 	return c ? gpubpf_linux_map_delete(c->kernel, key) : 0;
+}
+
+bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size)
+{
+	struct gpubpf_linux_carried *c = find(s, map);
+
+	if (c)
+		gpubpf_linux_record_put(c, arena, copy, data, size);
+	return c;
+}
+
+uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all)
+{
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
+		gpubpf_linux_ring_read(&s->linux_maps->all[i]);
+	return s->linux_maps ? gpubpf_linux_records_give(s, &s->linux_maps->waiting, all) : 0;
+}
+
+uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find(s, map);
+
+	return c ? c->lost : 0;
 }

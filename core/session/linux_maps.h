@@ -4,7 +4,7 @@
  *
  *   linux_maps.c    which they are, and when what happens to one is carried to the other
  *   linux_sides.c   maps with one value a key            linux_percpu.c  with one a CPU, or multiprocessor
- *   linux_queue.c   queues and stacks
+ *   linux_queue.c   queues and stacks                    linux_ring.c    records
  */
 #ifndef GPUBPF_SESSION_LINUX_MAPS_H
 #define GPUBPF_SESSION_LINUX_MAPS_H
@@ -14,6 +14,12 @@
 #include "session.h"
 
 #define GPUBPF_LINUX_PASS_NS 10000000u /* from pass to pass, unless they take long */
+#define GPUBPF_LINUX_RECORD_NS 50000000u /* that a record waits for earlier ones */
+
+#define GPUBPF_LINUX_BACKEND "linux"   /* of its records, where others name a runtime */
+
+struct perf_buffer;
+struct ring_buffer;
 
 /* Keep a map of the session like the kernel's of that descriptor, which lives as long; a load note tells why it cannot be.
  * takes: programs there take values out of a queue. After the session's first arena is there. */
@@ -37,9 +43,34 @@ bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map);
  * others, whose values are in the session's arenas. */
 int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value);
 
+/* Of a ring that both have: a record is to wait for its turn. False: the ring is the session's alone. */
+bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
+/* Read the kernel's records, and give what has waited, or all. How many were given. */
+uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all);
+uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map);
+
+/* A record of such a ring. */
+struct gpubpf_linux_record {
+	uint64_t time, number;             /* CLOCK_MONOTONIC; in the order in which they were read */
+	uint32_t map;
+	int arena;                         /* -1: the kernel's */
+	uint32_t copy, size;               /* copy: multiprocessor, or CPU */
+	uint8_t data[];
+};
+
 /* -- inside -- */
 
 struct gpubpf_linux_carried;
+
+struct gpubpf_linux_heap {
+	struct gpubpf_linux_record **record;
+	uint64_t n, room, bytes, number;
+};
+
+int gpubpf_linux_record_put(struct gpubpf_linux_carried *c, int arena, uint32_t copy, const void *data, uint32_t size);
+void gpubpf_linux_ring_read(struct gpubpf_linux_carried *c);
+uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, bool all);
+void gpubpf_linux_records_free(struct gpubpf_linux_heap *h);
 
 /* How maps of a kind are carried: 0 or -errno each. */
 struct gpubpf_linux_kind {
@@ -48,7 +79,7 @@ struct gpubpf_linux_kind {
 	void (*close)(struct gpubpf_linux_carried *c);     /* also of one that did not open */
 };
 
-extern const struct gpubpf_linux_kind gpubpf_linux_sides, gpubpf_linux_percpu, gpubpf_linux_queue;
+extern const struct gpubpf_linux_kind gpubpf_linux_sides, gpubpf_linux_percpu, gpubpf_linux_queue, gpubpf_linux_ring;
 
 struct gpubpf_linux_carried {
 	struct gpubpf_session *s;
@@ -65,6 +96,16 @@ struct gpubpf_linux_carried {
 	bool takes;                        /* the kernel's programs take values out, and so they go there */
 	uint8_t *hand;                     /* [in_hand] values that are on their way, the oldest first; max_entries at most */
 	uint32_t in_hand;
+	struct ring_buffer *ring;          /* one of the two, */
+	struct perf_buffer *perf;
+	struct gpubpf_linux_heap *waiting; /* of all rings */
+	uint64_t opened_ns, lost;          /* records */
+	struct gpubpf_linux_known {        /* of records of the size that came last */
+		uint32_t size;
+		bool padded;               /* as perf events are */
+		uint32_t own;              /* bytes without padding */
+		int32_t time;              /* where it tells its time; -1: it does not */
+	} known;
 };
 
 static inline const struct gpubpf_map *gpubpf_linux_carried_map(const struct gpubpf_linux_carried *c)

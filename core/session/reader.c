@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/bpf/bpf.h"
+#include "linux_maps.h"
 
 struct reading {
 	struct gpubpf_session *s;
@@ -15,10 +16,9 @@ struct reading {
 	struct sys_object *loader; /* who reads the records as well, NULL: nobody */
 };
 
-/* Keep a record for the report, as long as there are not too many. */
-static struct gpubpf_kept_record *keep(struct reading *rd, uint32_t copy)
+/* Keep a record for the report, as long as there are not too many; NULL: it is not. */
+static struct gpubpf_kept_record *keep(struct gpubpf_session *s, const struct gpubpf_kept_record *record)
 {
-	struct gpubpf_session *s = rd->s;
 	struct gpubpf_kept_record *grown;
 
 	s->nrecords++;
@@ -30,13 +30,8 @@ static struct gpubpf_kept_record *keep(struct reading *rd, uint32_t copy)
 			return NULL;
 		s->kept = grown;
 	}
-	grown = &s->kept[s->nkept++];
-	*grown = (struct gpubpf_kept_record){
-		.map = rd->map, .copy = copy,
-		.process = s->arenas[rd->arena].process, .device = s->arenas[rd->arena].device,
-		.backend = s->arenas[rd->arena].backend,
-	};
-	return grown;
+	s->kept[s->nkept] = *record;
+	return &s->kept[s->nkept++];
 }
 
 /* Does anybody want records, or only their number? */
@@ -50,24 +45,53 @@ bool gpubpf_map_hidden(const struct gpubpf_map *map)
 	return !strncmp(map->name, "__", 2);
 }
 
-static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
+/* Whose a record is, and which; the arena -1 stands for the Linux kernel. */
+static struct gpubpf_kept_record record_of(const struct gpubpf_session *s, int map, int arena, uint32_t copy, uint64_t time_ns)
 {
-	struct reading *rd = arg;
+	struct gpubpf_kept_record record = { .map = map, .copy = copy, .time_ns = time_ns, .backend = GPUBPF_LINUX_BACKEND };
+
+	if (arena < 0)
+		return record;
+	record.process = s->arenas[arena].process;
+	record.device = s->arenas[arena].device;
+	record.backend = s->arenas[arena].backend;
+	return record;
+}
+
+static void give(struct gpubpf_session *s, const struct gpubpf_kept_record *record, const void *data, uint32_t size)
+{
 	struct gpubpf_event event = {
-		.map = &rd->s->loaded->unit.maps[rd->map], .data = data, .size = size, .copy = copy,
-		.process = rd->s->arenas[rd->arena].process, .device = rd->s->arenas[rd->arena].device,
-		.backend = rd->s->arenas[rd->arena].backend,
+		.map = &s->loaded->unit.maps[record->map], .data = data, .size = size, .copy = record->copy,
+		.process = record->process, .device = record->device, .backend = record->backend, .time_ns = record->time_ns,
 	};
 	bool hidden = gpubpf_map_hidden(event.map);
-	struct gpubpf_kept_record *kept = hidden ? NULL : keep(rd, copy);
+	struct gpubpf_kept_record *kept = hidden ? NULL : keep(s, record);
 
-	rd->s->map_records[rd->map] += !hidden;
+	s->map_records[record->map] += !hidden;
 	if (kept && (kept->data = malloc(size ? size : 1))) {
 		memcpy(kept->data, data, size);
 		kept->size = size;
 	}
-	if (rd->s->opts.event)
-		rd->s->opts.event(rd->s->opts.ctx, &event);
+	if (s->opts.event)
+		s->opts.event(s->opts.ctx, &event);
+}
+
+void gpubpf_reader_give(struct gpubpf_session *s, const struct gpubpf_linux_record *r)
+{
+	struct gpubpf_kept_record record = record_of(s, (int)r->map, r->arena, r->copy, r->time);
+
+	give(s, &record, r->data, r->size);
+}
+
+static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
+{
+	struct reading *rd = arg;
+	struct gpubpf_kept_record record;
+
+	if (!rd->loader && gpubpf_linux_rings_take(rd->s, (uint32_t)rd->map, (int)rd->arena, copy, data, size))
+		return !wanted(rd->s);
+	record = record_of(rd->s, rd->map, (int)rd->arena, copy, 0);
+	give(rd->s, &record, data, size);
 	if (rd->loader)
 		return !gpubpf_bpf_record(rd->s, rd->loader, copy, data, size);
 	return !wanted(rd->s);
@@ -96,15 +120,15 @@ static int on_print(void *arg, uint32_t copy, const void *data, uint32_t size)
 {
 	struct reading *rd = arg;
 	struct gpubpf_session_arena *a = &rd->s->arenas[rd->arena];
+	struct gpubpf_kept_record record = record_of(rd->s, rd->map, (int)rd->arena, copy, 0), *kept;
 	struct gpubpf_print print;
-	struct gpubpf_kept_record *kept;
 
 	if (gpubpf_print_decode(a->base, &rd->s->loaded->unit, &a->layout, data, size, &print) < 0)
 		return 0;
 	for (char *c = print.text; *c; c++)
 		if ((unsigned char)*c < ' ' && *c != '\t' && *c != '\n')
 			*c = '?';
-	kept = keep(rd, copy);
+	kept = keep(rd->s, &record);
 	if (kept && (kept->print = malloc(sizeof(print))))
 		*kept->print = print;
 	if (rd->s->opts.print)
@@ -167,6 +191,7 @@ uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last)
 
 	for (uint32_t i = 0; s->has_rings && i < s->narenas; i++)
 		n += read_arena(s, i, last);
+	n += gpubpf_linux_rings_give(s, last);
 	gpubpf_bpf_wake(s);
 	return n;
 }

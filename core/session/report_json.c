@@ -331,6 +331,10 @@ static struct json_object *list_event(struct gpubpf_session *s, const struct gpu
 	json_object_object_add(o, "value", gpubpf_typed_json(gpubpf_map_btf(s, k->map),
 							     gpubpf_event_type(s, k->map, k->size), &names, k->data,
 							     k->size));
+	if (k->time_ns) {
+		add_u64(o, "time_ns", k->time_ns);
+		add_str(o, "backend", k->backend);
+	}
 	return o;
 }
 
@@ -346,7 +350,7 @@ struct json_object *gpubpf_report_event(struct gpubpf_session *s, const struct g
 {
 	const struct gpubpf_kept_record k = {
 		.map = event->map - s->loaded->unit.maps, .copy = event->copy, .size = event->size,
-		.data = (void *)event->data,
+		.data = (void *)event->data, .time_ns = event->time_ns, .backend = event->backend,
 	};
 	struct json_object *o = list_event(s, &k, opts);
 

@@ -157,6 +157,7 @@ struct gpubpf_kept_record {
 	int map;                   /* index in the unit; -1: a print */
 	const char *backend;       /* of the device, "" where its arena is everybody's */
 	uint32_t process, device, copy, size;
+	uint64_t time_ns;          /* of a ring that the Linux kernel's programs have too; 0: not known */
 	struct gpubpf_print *print;
 	void *data;
 };
@@ -416,6 +417,8 @@ int gpubpf_links_detach(struct gpubpf_session *s, uint32_t id);
 
 /* reader.c: read all rings; `last`: nobody writes any more, and records that are not whole are dropped. Records read. */
 uint64_t gpubpf_reader_run(struct gpubpf_session *s, bool last);
+struct gpubpf_linux_record;
+void gpubpf_reader_give(struct gpubpf_session *s, const struct gpubpf_linux_record *record); /* its turn has come */
 
 /* Of a program's own use, by two underscores before its name: reports show it, and keep its records, only when asked for. */
 bool gpubpf_map_hidden(const struct gpubpf_map *map);

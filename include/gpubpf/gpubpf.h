@@ -71,7 +71,9 @@ struct gpubpf_event {
 	uint32_t size;             /* bytes */
 	uint32_t copy;             /* multiprocessor whose ring it came from */
 	uint32_t process, device;
-	const char *backend;       /* as above */
+	const char *backend;       /* as above; "linux": of a program of the Linux kernel's, and copy is the CPU, 0 of a ring buffer */
+	uint64_t time_ns;          /* CLOCK_MONOTONIC, of a ring that programs of the Linux kernel put records into too: what the
+				    * record tells (MAPS.md), or when it was read; else 0 */
 };
 
 typedef void (*gpubpf_print_fn)(void *ctx, const struct gpubpf_print_record *record);
