@@ -68,6 +68,20 @@ static long create_shared(const struct call *c)
 	return ret < 0 ? -EPERM : ret;
 }
 
+static bool is_own_type(uint32_t type)
+{
+	static const uint32_t own[] = {
+#define GPUBPF_MAP_TYPE(...)
+#define GPUBPF_OWN_MAP_TYPE(number, name, impl, operations, flags, meaning) number,
+#include "gpubpf/map_types.def"
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i] == type)
+			return true;
+	return false;
+}
+
 long map_create(struct call *c)
 {
 	long ret = -EPERM, ours;
@@ -76,6 +90,8 @@ long map_create(struct call *c)
 		return map_create_of(c);
 	if (c->attr.map_type < FIRST_OWN_TYPE)
 		ret = pass(c);
+	else if (!is_own_type(c->attr.map_type))
+		return pass(c);
 	else if (c->attr.map_type == SHARED_TYPE)
 		ret = create_shared(c);
 	if (ret != -EPERM)

@@ -44,13 +44,19 @@ static int next_of_ours(struct call *c, uint32_t after)
 
 long next_id(struct call *c)
 {
-	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID;
+	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* which it refuses */
 	long ret = theirs ? pass(c) : -ENOENT, ours;
 
 	if (ret != -ENOENT && ret != -EPERM)
 		return ret;
 	ours = next_of_ours(c, theirs ? GPUBPF_BPF_FIRST_ID - 1 : c->attr.start_id);
 	return ours == -EOPNOTSUPP ? ret : ours;
+}
+
+/* As of a kprobe's: it goes when it is closed. */
+long link_detach(struct call *c)
+{
+	return handle_of((int)c->attr.link_detach.link_fd, GPUBPF_BPF_LINK).id ? -EOPNOTSUPP : pass(c);
 }
 
 long fd_by_id(struct call *c)

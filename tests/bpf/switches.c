@@ -3,17 +3,12 @@
  * Linux kernel's, or of the kernel step_one that COMMAND launches once, with 1024 threads, and says so. The lines are the same. */
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/perf_event.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
+
+#include "probe_event.h"
 
 #define TIMES 1024
 #define CPUS 256
@@ -24,46 +19,9 @@ static const char *command;
 static int counts, array, ncpus, buffer[CPUS];
 static struct perf_event_mmap_page *page[CPUS];
 
-void host_step(void);
-__attribute__((noinline)) void host_step(void)
-{
-	__asm__ volatile("");
-}
-
-static uint64_t place(void)
-{
-	unsigned long from, to, offset, at = (unsigned long)host_step;
-	FILE *f = fopen("/proc/self/maps", "r");
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 && from <= at && at < to)
-			return at - from + offset;
-	return 0;
-}
-
-static uint32_t type_of(const char *pmu)
-{
-	char path[96];
-	unsigned int type = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	f = fopen(path, "r");
-	if (!f || fscanf(f, "%u", &type) != 1)
-		printf("no %s\n", pmu);
-	return type;
-}
-
 static int open_probe(bool off)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .disabled = off };
-
-	attr.type = type_of(command ? "kprobe" : "uprobe");
-	attr.config1 = (uintptr_t)(command ? "cuda__step_one" : "/proc/self/exe");
-	attr.config2 = command ? 0 : place();
-	/* this process alone: another may run the same test */
-	return (int)syscall(SYS_perf_event_open, &attr, command ? -1 : 0, command ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return open_event(command ? "cuda__step_one" : NULL, off);
 }
 
 static void open_buffers(bool off)
