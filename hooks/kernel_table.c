@@ -10,7 +10,7 @@
 
 #include "core/wire/checks.h"
 
-#define BUCKETS 512
+#define BUCKETS 4096
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gpubpf_kernel_entry *buckets[BUCKETS];
@@ -37,7 +37,7 @@ static struct gpubpf_kernel_row *hand_out(const char *name, const struct gpubpf_
 
 	i = table ? __atomic_fetch_add(&table->nkernels, 1, __ATOMIC_RELAXED) : GPUBPF_KERNEL_TABLE_ROWS;
 	if (i >= GPUBPF_KERNEL_TABLE_ROWS) {
-		if (table)
+		if (table && i == GPUBPF_KERNEL_TABLE_ROWS) /* of all agents the one that comes first */
 			gpubpf_hook_note("more than %d kernels: %s and later ones are not counted",
 					 GPUBPF_KERNEL_TABLE_ROWS, name);
 		return calloc(1, sizeof(*k));

@@ -219,42 +219,46 @@ static enum gpubpf_kernel_outcome outcome_of(uint32_t state)
 	}
 }
 
-static struct gpubpf_kernel_stats *find_stats(struct gpubpf_session *s, const char *name, const char *backend)
+static int compare_stats(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < s->nstats; i++)
-		if (!strcmp(s->stats[i].name, name) && !strcmp(s->stats[i].backend, backend))
-			return &s->stats[i];
-	return NULL;
+	const struct gpubpf_kernel_stats *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : strcmp(x->backend, y->backend);
 }
 
+/* There is room for one a row. */
 static struct gpubpf_kernel_stats *add_stats(struct gpubpf_session *s, const char *name, const char *backend)
 {
-	struct gpubpf_kernel_stats *grown = realloc(s->stats, (s->nstats + 1) * sizeof(*grown));
+	struct gpubpf_kernel_stats *st = &s->stats[s->nstats++];
 
-	if (!grown)
-		return NULL;
-	s->stats = grown;
-	grown += s->nstats;
-	*grown = (struct gpubpf_kernel_stats){
-		.sz = sizeof(*grown), .name = strdup(name), .reason = strdup(""), .backend = strdup(backend),
+	*st = (struct gpubpf_kernel_stats){
+		.sz = sizeof(*st), .name = strdup(name), .reason = strdup(""), .backend = strdup(backend),
 		.id = gpubpf_kernel_id(s, name),
 	};
-	if (!grown->name || !grown->reason || !grown->backend)
-		return NULL;
-	grown->route = route_of(s, grown->id);
-	s->nstats++;
-	return grown;
+	st->route = route_of(s, st->id);
+	return st->name && st->reason && st->backend ? st : NULL;
+}
+
+/* Of the kernel and the runtime; those that there are so far in a tree, for names come from peers. */
+static struct gpubpf_kernel_stats *stats_of(struct gpubpf_session *s, void **tree, const char *name, const char *backend)
+{
+	const struct gpubpf_kernel_stats wanted = { .name = name, .backend = backend };
+	struct gpubpf_kernel_stats **found = tfind(&wanted, tree, compare_stats), *st;
+
+	if (found)
+		return *found;
+	st = add_stats(s, name, backend);
+	return st && tsearch(st, tree, compare_stats) ? st : NULL;
 }
 
 /* A kernel of that name in another process or on another device of the runtime may have fared otherwise: numbers add up,
  * a refusal is told even if it was probed elsewhere. */
-static int take_row(struct gpubpf_session *s, const struct gpubpf_kernel_row *row)
+static int take_row(struct gpubpf_session *s, void **tree, const struct gpubpf_kernel_row *row)
 {
-	struct gpubpf_kernel_stats *st = find_stats(s, row->name, row->backend);
+	struct gpubpf_kernel_stats *st = stats_of(s, tree, row->name, row->backend);
 	enum gpubpf_kernel_outcome outcome = outcome_of(row->state);
 
-	if (!st)
-		st = add_stats(s, row->name, row->backend);
 	if (!st)
 		return -ENOMEM;
 	st->launches += row->launches;
@@ -280,15 +284,25 @@ static int take_row(struct gpubpf_session *s, const struct gpubpf_kernel_row *ro
 	return st->reason ? 0 : -ENOMEM;
 }
 
+static void keep_stats(void *stats)
+{
+	(void)stats; /* the tree's end is not theirs */
+}
+
 int gpubpf_kernel_table_collect(struct gpubpf_session *s)
 {
+	uint32_t n = rows(s); /* agents add others meanwhile */
 	struct gpubpf_kernel_row row;
-	int err = 0;
+	void *tree = NULL;
+	int err;
 
 	clear_stats(s);
-	for (uint32_t i = 0; i < rows(s) && !err; i++)
+	s->stats = calloc(n + 1, sizeof(*s->stats));
+	err = s->stats ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < n && !err; i++)
 		if (read_row(s, i, &row))
-			err = take_row(s, &row);
+			err = take_row(s, &tree, &row);
+	tdestroy(tree, keep_stats);
 	return err;
 }
 

@@ -171,8 +171,8 @@ enum gpubpf_twin_flags {
  * Written with atomics; the tool treats every byte as a claim of an untrusted process.
  */
 #define GPUBPF_KERNEL_TABLE_MAGIC 0x6472616f62667062ull
-#define GPUBPF_KERNEL_TABLE_VERSION 2
-#define GPUBPF_KERNEL_TABLE_ROWS 4096
+#define GPUBPF_KERNEL_TABLE_VERSION 3
+#define GPUBPF_KERNEL_TABLE_ROWS 16384
 
 enum gpubpf_kernel_state {
 	GPUBPF_KERNEL_SEEN,      /* launched, matches no pattern */

@@ -314,6 +314,22 @@ static void missed_launches(const char *app)
 	fake_stop(&tool);
 }
 
+/* It has several kernels, for none of which there is a row. */
+static void full_table(const char *app, const struct child *want)
+{
+	struct fake_options o = { .mode = FAKE_PROBE, .pattern = "*", .wait_ms = 600000, .sample = 1 };
+	struct fake_tool tool;
+
+	fake_start(&tool, &o);
+	tool.table->nkernels = GPUBPF_KERNEL_TABLE_ROWS;
+	run_app(app, tool.path, &probed);
+	fake_settle();
+	ok(same(want, &probed) && tool.table->nkernels >= GPUBPF_KERNEL_TABLE_ROWS + 2 && tool.seen->full_notes == 1,
+	   "more kernels than the table has rows: output as without probes, and %u of %u said so", tool.seen->full_notes,
+	   tool.table->nkernels - GPUBPF_KERNEL_TABLE_ROWS);
+	fake_stop(&tool);
+}
+
 /* Debian's PoCL is where the loader looks; Intel's CPU runtime is wherever it was installed. */
 static bool choose_device(const char *name)
 {
@@ -378,6 +394,7 @@ int main(int argc, char **argv)
 		idle(argv[i], &native);
 		chosen_launches(argv[i]);
 		missed_launches(argv[i]);
+		full_table(argv[i], &native);
 		nobody_listens(argv[i], &native);
 		hostile_tools(argv[i], &native);
 	}

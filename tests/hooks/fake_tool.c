@@ -263,6 +263,7 @@ static void handle(int fd, struct gpubpf_packet *p)
 	case GPUBPF_MSG_NOTE:
 		fake.seen->notes++;
 		gpubpf_get_str(&p->payload, fake.seen->last_note, sizeof(fake.seen->last_note));
+		fake.seen->full_notes += strstr(fake.seen->last_note, "are not counted") != NULL;
 		break;
 	case GPUBPF_MSG_PULLED:
 		if (gpubpf_get_u32(&p->payload) == GONE)

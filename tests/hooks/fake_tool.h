@@ -61,6 +61,7 @@ struct fake_tool {
 		uint32_t opened, closed;          /* connections */
 		uint32_t asked_gone, pulled_gone; /* PULLs for a device that is gone */
 		char last_note[256];
+		uint32_t full_notes; /* that the kernel table is full */
 	} *seen;
 };
 

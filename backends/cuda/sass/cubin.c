@@ -8,6 +8,7 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 
+#define ITEM_LEAST 4  /* bytes of an item of .nv.info */
 #define ABI_SM_HIGH 8 /* the ABI version from which e_flags have the architecture in bits 8..15, not 0..7 */
 
 static int bad(struct gpubpf_diag *diag, const char *what)
@@ -44,6 +45,90 @@ static const char *string(const struct sass_section *strings, uint32_t off)
 	return at + off;
 }
 
+/* -- chains -- */
+
+/* Of n things, from 1 on, by `key` of each; what has none, SASS_NONE, is in no chain. */
+static int chain(struct sass_chains *chains, const struct sass_cubin *c, uint32_t n, uint32_t nkeys,
+		 uint32_t (*key)(const struct sass_cubin *c, uint32_t i))
+{
+	uint32_t *room = calloc((size_t)nkeys + n + 1, sizeof(*room));
+
+	if (!room)
+		return -ENOMEM;
+	*chains = (struct sass_chains){ room, room + nkeys, nkeys };
+	for (uint32_t i = n; i > 0; i--) {
+		uint32_t k = key(c, i);
+
+		if (k >= nkeys)
+			continue;
+		chains->next[i] = chains->first[k];
+		chains->first[k] = i;
+	}
+	return 0;
+}
+
+/* FNV-1a */
+static uint32_t hash(const char *name, uint32_t nkeys)
+{
+	uint32_t h = 0x811c9dc5;
+
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 0x01000193;
+	return h % nkeys;
+}
+
+static uint32_t hash_of_section(const struct sass_cubin *c, uint32_t i)
+{
+	return hash(c->sections[i].name, c->nsections);
+}
+
+static uint32_t info_of_section(const struct sass_cubin *c, uint32_t i)
+{
+	return c->sections[i].head.sh_info;
+}
+
+static bool is_code(const struct sass_cubin *c, uint32_t section)
+{
+	return section < c->nsections && c->sections[section].head.sh_flags & SHF_EXECINSTR;
+}
+
+static uint32_t is_general(const struct sass_cubin *c, uint32_t i)
+{
+	return is_code(c, i) || is_code(c, c->sections[i].head.sh_info) ? SASS_NONE : 0;
+}
+
+static uint32_t is_reserved(const struct sass_cubin *c, uint32_t i)
+{
+	return strncmp(c->symbols[i].name, ".nv.reservedSmem", 16) ? SASS_NONE : 0;
+}
+
+static uint32_t section_of_symbol(const struct sass_cubin *c, uint32_t i)
+{
+	return c->symbols[i].section;
+}
+
+static uint32_t hash_of_kernel(const struct sass_cubin *c, uint32_t i)
+{
+	const char *name = c->symbols[c->kernels[i - 1].symbol].name;
+	char known[GPUBPF_NAME_SIZE];
+
+	gpubpf_name_short(name, strlen(name), known);
+	return hash(known, c->nkernels);
+}
+
+static uint32_t symbol_of_item(const struct sass_cubin *c, uint32_t i)
+{
+	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
+	size_t at = c->item_at[i];
+	struct sass_item item;
+
+	if (!sass_item_next(info->data, info->size, &at, &item))
+		return SASS_NONE;
+	if (!item.data)
+		return c->nsymbols;
+	return item.size == 8 && sass_get32(item.data) < c->nsymbols ? sass_get32(item.data) : SASS_NONE;
+}
+
 static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 {
 	uint32_t names = c->head.e_shstrndx;
@@ -72,7 +157,11 @@ static int read_sections(struct sass_cubin *c, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; i < c->nsections; i++)
 		if (!(c->sections[i].name = string(&c->sections[names], c->sections[i].head.sh_name)))
 			return bad(diag, "a section's name is broken");
-	return 0;
+	if (chain(&c->named, c, c->nsections - 1, c->nsections, hash_of_section))
+		return -ENOMEM;
+	if (chain(&c->general, c, c->nsections - 1, 1, is_general))
+		return -ENOMEM;
+	return chain(&c->of_section, c, c->nsections - 1, c->nsections, info_of_section);
 }
 
 static uint32_t find_type(const struct sass_cubin *c, uint32_t type)
@@ -117,7 +206,9 @@ static int read_symbols(struct sass_cubin *c, struct gpubpf_diag *diag)
 		if (!s->name)
 			return bad(diag, "a symbol's name is broken");
 	}
-	return 0;
+	if (c->nsymbols && chain(&c->reserved, c, c->nsymbols - 1, 1, is_reserved))
+		return -ENOMEM;
+	return c->nsymbols ? chain(&c->symbols_of, c, c->nsymbols - 1, c->nsections, section_of_symbol) : 0;
 }
 
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item)
@@ -141,42 +232,50 @@ static bool is_kernel(const struct sass_cubin *c, const struct sass_symbol *s)
 	       s->section != SASS_NONE && c->sections[s->section].head.sh_flags & SHF_EXECINSTR;
 }
 
+static void take_item(struct sass_cubin *c, const struct sass_item *item, const uint32_t *of)
+{
+	uint32_t symbol = item->data && item->size == 8 ? sass_get32(item->data) : SASS_NONE;
+	struct sass_kernel *k = symbol < c->nsymbols && of[symbol] ? &c->kernels[of[symbol] - 1] : NULL;
+
+	if (item->data)
+		c->said[item->attr / 64] |= 1ull << item->attr % 64;
+	if (!k)
+		return;
+	if (item->attr == SASS_ATTR_REGCOUNT)
+		k->regs = sass_get32(item->data + 4);
+	else if (item->attr == SASS_ATTR_FRAME_SIZE)
+		k->frame = sass_get32(item->data + 4);
+	else if (item->attr == SASS_ATTR_MIN_STACK_SIZE)
+		k->stack = sass_get32(item->data + 4);
+}
+
 /* What .nv.info says of the kernels. of: of a symbol, its kernel. */
-static void read_info(struct sass_cubin *c, const uint32_t *of)
+static int read_info(struct sass_cubin *c, const uint32_t *of)
 {
 	const struct sass_section *info = &c->sections[sass_section_find(c, ".nv.info")];
 	struct sass_item item;
 	size_t at = 0;
+	uint32_t n = 0;
 
-	while (sass_item_next(info->data, info->size, &at, &item)) {
-		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
-		struct sass_kernel *k = symbol < c->nsymbols && of[symbol] ? &c->kernels[of[symbol] - 1] : NULL;
-
-		if (!k)
-			continue;
-		if (item.attr == SASS_ATTR_REGCOUNT)
-			k->regs = sass_get32(item.data + 4);
-		else if (item.attr == SASS_ATTR_FRAME_SIZE)
-			k->frame = sass_get32(item.data + 4);
-		else if (item.attr == SASS_ATTR_MIN_STACK_SIZE)
-			k->stack = sass_get32(item.data + 4);
+	c->item_at = malloc((info->size / ITEM_LEAST + 1) * sizeof(*c->item_at));
+	if (!c->item_at)
+		return -ENOMEM;
+	for (uint32_t from = 0; sass_item_next(info->data, info->size, &at, &item); from = at) {
+		take_item(c, &item, of);
+		c->item_at[++n] = from;
 	}
+	return chain(&c->items, c, n, c->nsymbols + 1, symbol_of_item);
 }
 
-/* Which section .nv.info.<kernel> belongs to which text. */
-static int find_infos(struct sass_cubin *c)
+/* The last, where a text has two. */
+static uint32_t info_of(const struct sass_cubin *c, uint32_t text)
 {
-	uint32_t *of = calloc(c->nsections, sizeof(*of));
+	uint32_t found = 0;
 
-	if (!of)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < c->nsections; i++)
-		if (!strncmp(c->sections[i].name, ".nv.info.", 9) && c->sections[i].head.sh_info < c->nsections)
-			of[c->sections[i].head.sh_info] = i;
-	for (uint32_t i = 0; i < c->nkernels; i++)
-		c->kernels[i].info = of[c->kernels[i].text];
-	free(of);
-	return 0;
+	for (uint32_t i = sass_first(&c->of_section, text); i; i = c->of_section.next[i])
+		if (!strncmp(c->sections[i].name, ".nv.info.", 9))
+			found = i;
+	return found;
 }
 
 static int read_kernels(struct sass_cubin *c)
@@ -198,10 +297,11 @@ static int read_kernels(struct sass_cubin *c)
 				k->regs = c->sections[k->text].head.sh_info >> 24;
 			of[i] = c->nkernels;
 		}
-	read_info(c, of);
-	err = find_infos(c);
+	for (uint32_t i = 0; i < c->nkernels; i++)
+		c->kernels[i].info = info_of(c, c->kernels[i].text);
+	err = read_info(c, of);
 	free(of);
-	return err;
+	return err < 0 || !c->nkernels ? err : chain(&c->called, c, c->nkernels, c->nkernels, hash_of_kernel);
 }
 
 static int read_head_of_file(struct sass_cubin *c, struct gpubpf_diag *diag)
@@ -238,12 +338,20 @@ void sass_cubin_finish(struct sass_cubin *cubin)
 	free(cubin->sections);
 	free(cubin->symbols);
 	free(cubin->kernels);
+	free(cubin->named.first);
+	free(cubin->of_section.first);
+	free(cubin->general.first);
+	free(cubin->reserved.first);
+	free(cubin->symbols_of.first);
+	free(cubin->called.first);
+	free(cubin->items.first);
+	free(cubin->item_at);
 	*cubin = (struct sass_cubin){ 0 };
 }
 
 uint32_t sass_section_find(const struct sass_cubin *c, const char *name)
 {
-	for (uint32_t i = 1; i < c->nsections; i++)
+	for (uint32_t i = sass_first(&c->named, hash(name, c->nsections)); i; i = c->named.next[i])
 		if (!strcmp(c->sections[i].name, name))
 			return i;
 	return 0;
@@ -253,8 +361,8 @@ uint32_t sass_section_of(const struct sass_cubin *c, const char *prefix, uint32_
 {
 	size_t n = strlen(prefix);
 
-	for (uint32_t i = 1; i < c->nsections; i++)
-		if (c->sections[i].head.sh_info == text && !strncmp(c->sections[i].name, prefix, n))
+	for (uint32_t i = sass_first(&c->of_section, text); i; i = c->of_section.next[i])
+		if (!strncmp(c->sections[i].name, prefix, n))
 			return i;
 	return 0;
 }
@@ -269,18 +377,18 @@ static bool is_named(const char *symbol, const char *name)
 
 const struct sass_kernel *sass_kernel_find(const struct sass_cubin *c, const char *name)
 {
-	for (uint32_t i = 0; i < c->nkernels; i++)
-		if (is_named(c->symbols[c->kernels[i].symbol].name, name))
-			return &c->kernels[i];
+	for (uint32_t i = c->nkernels ? sass_first(&c->called, hash(name, c->nkernels)) : 0; i; i = c->called.next[i])
+		if (is_named(c->symbols[c->kernels[i - 1].symbol].name, name))
+			return &c->kernels[i - 1];
 	return NULL;
 }
 
 uint32_t sass_relocations_of(const struct sass_cubin *c, uint32_t section)
 {
-	for (uint32_t i = 1; i < c->nsections; i++) {
+	for (uint32_t i = sass_first(&c->of_section, section); i; i = c->of_section.next[i]) {
 		const Elf64_Shdr *head = &c->sections[i].head;
 
-		if ((head->sh_type == SHT_REL || head->sh_type == SHT_RELA) && head->sh_info == section && head->sh_size)
+		if ((head->sh_type == SHT_REL || head->sh_type == SHT_RELA) && head->sh_size)
 			return i;
 	}
 	return 0;

@@ -63,6 +63,12 @@ struct sass_kernel {
 	uint32_t frame, stack;             /* bytes: EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE */
 };
 
+/* numbers by a key of theirs, rising: of key k first[k] and then next[] of each; 0: no more */
+struct sass_chains {
+	uint32_t *first, *next;            /* malloc'd, as one */
+	uint32_t nkeys;
+};
+
 struct sass_cubin {
 	const uint8_t *data;
 	size_t size;
@@ -74,6 +80,15 @@ struct sass_cubin {
 	uint32_t nsymbols, symtab;         /* and the section that they come from */
 	struct sass_kernel *kernels;
 	uint32_t nkernels;
+	/* so that what is asked of one kernel of thousands does not go through them all */
+	struct sass_chains named, of_section; /* sections: by their name's hash; by sh_info, where that may be a section */
+	struct sass_chains general;        /* sections at 0: that are neither code nor of a section that is */
+	struct sass_chains symbols_of;     /* by their section */
+	struct sass_chains reserved;       /* symbols at 0: of the shared memory that is the driver's */
+	struct sass_chains called;         /* kernels, from 1 on: by the hash of their short name */
+	struct sass_chains items;          /* of .nv.info, from 1 on: by their symbol, those of none at nsymbols */
+	uint32_t *item_at;                 /* and where they begin */
+	uint64_t said[4];                  /* a bit for each attribute that items of symbols have */
 };
 
 /* 0; -EINVAL and a reason; -ENOMEM. The bytes must outlive the cubin. */
@@ -82,6 +97,12 @@ void sass_cubin_finish(struct sass_cubin *cubin);
 
 /* The item of .nv.info bytes at *at, which moves behind it. false: the end, or what is left is broken. */
 bool sass_item_next(const uint8_t *data, size_t size, size_t *at, struct sass_item *item);
+/* The numbers of a key: for (i = sass_first(chains, key); i; i = chains->next[i]). */
+static inline uint32_t sass_first(const struct sass_chains *chains, uint32_t key)
+{
+	return key < chains->nkeys ? chains->first[key] : 0;
+}
+
 /* The first section of that name, 0 if there is none; the one with the prefix that belongs to a text section. */
 uint32_t sass_section_find(const struct sass_cubin *cubin, const char *name);
 uint32_t sass_section_of(const struct sass_cubin *cubin, const char *prefix, uint32_t text);

@@ -3,11 +3,16 @@
 #ifndef GPUBPF_SASS_IMAGE_H
 #define GPUBPF_SASS_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/worker/lines.h"
+#include "cubin.h"
+
 struct gpubpf_device_caps;
 struct gpubpf_diag;
+struct gpubpf_image;
 
 /* Bytes of a cubin, valid during the call; what is not 0 ends the walk and is returned. */
 typedef int sass_image_fn(void *arg, const void *cubin, size_t size, struct gpubpf_diag *diag);
@@ -18,6 +23,25 @@ typedef int sass_image_fn(void *arg, const void *cubin, size_t size, struct gpub
  */
 int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *fn, void *arg,
 		    struct gpubpf_diag *diag);
+
+/* a cubin of an image, opened, and its lines, which are read when they are asked for first */
+struct sass_module {
+	struct sass_cubin cubin;
+	struct gpubpf_lines lines, starts;
+	bool has_lines, has_starts;
+	void *bytes;                       /* malloc'd, where they are not the image's */
+};
+
+/*
+ * As sass_image_each(). The modules of an image with a digest stay open until another image is asked for: a worker is asked
+ * for a module's kernels one after the other, and opens it once.
+ */
+int sass_module_each(const struct gpubpf_image *image, uint32_t sm,
+		     int (*fn)(void *arg, struct sass_module *module, struct gpubpf_diag *diag), void *arg,
+		     struct gpubpf_diag *diag);
+
+/* starts: those that tell where lines begin, too. */
+const struct gpubpf_lines *sass_module_lines(struct sass_module *module, bool starts);
 
 /* The architecture of the machine code that a device of capability sm runs of the image: the newest of its generation. */
 uint32_t sass_image_arch(const void *image, size_t size, uint32_t sm);

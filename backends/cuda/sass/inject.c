@@ -155,18 +155,16 @@ static int by_instruction(const void *a, const void *b)
 	return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->kind - (int)y->kind;
 }
 
-static int take_places(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
-		       struct sass_code *code, struct gpubpf_inserting *at)
+static int take_places(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
+		       struct gpubpf_inserting *at)
 {
-	struct gpubpf_lines lines = { 0 };
-	struct taking t = { m, code, at, &lines, k->text, 0 };
+	struct taking t = { m, code, at, NULL, k->text, 0 };
 	int err;
 
 	if (!m->kinds)
 		return 0;
-	(m->kinds & GPUBPF_TAKES(LINE) ? sass_lines_read_starts : sass_lines_read)(app, &lines);
-	err = sass_places_each(code, m->kinds, &lines, k->text, take_place, &t);
-	gpubpf_lines_finish(&lines);
+	t.lines = sass_module_lines(module, m->kinds & GPUBPF_TAKES(LINE));
+	err = sass_places_each(code, m->kinds, t.lines, k->text, take_place, &t);
 	if (!err && m->around.n)
 		qsort(m->around.list, m->around.n, sizeof(*m->around.list), by_instruction);
 	for (uint32_t i = m->around.n; i-- > 0;)
@@ -175,8 +173,8 @@ static int take_places(struct making *m, const struct sass_cubin *app, const str
 }
 
 /* Do the insertions have the places of the code, the exits all or none? */
-static int check_places(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k,
-			struct sass_code *code, struct gpubpf_diag *diag)
+static int check_places(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
+			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
 	bool entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0) != UINT32_MAX;
@@ -189,12 +187,13 @@ static int check_places(struct making *m, const struct sass_cubin *app, const st
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
 				       code->nexits);
-	err = take_places(m, app, k, code, &at);
+	err = take_places(m, module, k, code, &at);
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 
-static int make(struct making *m, const struct sass_cubin *app, const struct sass_kernel *k, struct gpubpf_diag *diag)
+static int make(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct gpubpf_diag *diag)
 {
+	const struct sass_cubin *app = &module->cubin;
 	struct sass_grafted grafted = { 0 };
 	struct sass_twin twin = { 0 };
 	struct sass_code code;
@@ -207,7 +206,7 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 	err = sass_code_read(app, k, &code, diag);
 	if (err < 0)
 		return err;
-	err = check_places(m, app, k, &code, diag);
+	err = check_places(m, module, k, &code, diag);
 	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* one that never ends has an entry all the same */
 	if (!err)
 		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
@@ -223,23 +222,18 @@ static int make(struct making *m, const struct sass_cubin *app, const struct sas
 }
 
 /* Of two cubins with the same kernel nobody here knows which the driver took. */
-static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
+static int try_module(void *arg, struct sass_module *module, struct gpubpf_diag *diag)
 {
-	const struct sass_kernel *k;
 	struct making *m = arg;
-	struct sass_cubin app;
-	int err = sass_cubin_open(data, size, &app, diag);
+	const struct sass_kernel *k = sass_kernel_find(&module->cubin, m->job->sites[0].kernel);
+	int err = 0;
 
-	if (err < 0)
-		return err;
-	k = sass_kernel_find(&app, m->job->sites[0].kernel);
 	if (k && m->found)
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				      "the image has it twice, and which of the two runs is not clear");
 	else if (k)
-		err = make(m, &app, k, diag);
+		err = make(m, module, k, diag);
 	m->found |= k != NULL;
-	sass_cubin_finish(&app);
 	return err;
 }
 
@@ -249,7 +243,7 @@ static int make_twin(struct making *m, const struct gpubpf_image *image, struct 
 	int err = read_probes(m, diag);
 
 	if (!err)
-		err = sass_image_each(image->data, image->size, sm, try_cubin, m, diag);
+		err = sass_module_each(image, sm, try_module, m, diag);
 	if (!err && !m->found)
 		err = gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no machine code of it for sm_%u",
 				      sm);

@@ -28,7 +28,7 @@ struct list {
 	char *names;                     /* of places that have some, one behind the other's: in a place is, from 1 on, where */
 	uint32_t nnames, names_room;
 	struct gpubpf_param scratch[SASS_PARAMS_MAX];
-	struct gpubpf_lines lines;       /* of the cubin at hand */
+	const struct gpubpf_lines *lines; /* of the cubin at hand */
 	uint32_t kinds;                  /* places of single instructions that are asked for */
 	uint32_t text;                   /* section of the kernel at hand */
 };
@@ -65,7 +65,7 @@ static int add_place(struct list *l, enum gpubpf_site kind, uint32_t id, uint32_
 	if (!grown)
 		return -ENOMEM;
 	l->places = grown;
-	l->places[l->nplaces++] = gpubpf_place_of(kind, id, sass_line_at(&l->lines, l->text, (uint64_t)at * SASS_INSN));
+	l->places[l->nplaces++] = gpubpf_place_of(kind, id, sass_line_at(l->lines, l->text, (uint64_t)at * SASS_INSN));
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static int add_places(struct list *l, struct gpubpf_kernel_info *info, const str
 	for (uint32_t i = 0; !err && i < code->nexits; i++)
 		err = add_place(l, GPUBPF_SITE_EXIT, i, code->exits[i]);
 	if (!err)
-		err = sass_places_each(code, l->kinds, &l->lines, text, add_insn, &(struct adding){ l, code });
+		err = sass_places_each(code, l->kinds, l->lines, text, add_insn, &(struct adding){ l, code });
 	info->nplaces = l->nplaces - before;
 	return err;
 }
@@ -145,38 +145,27 @@ static int describe(struct list *l, struct gpubpf_kernel_info *info, const struc
 	return add_params(l, info, n < 0 ? 0 : n);
 }
 
-static bool is_wanted(const struct list *l, const struct sass_cubin *c, const struct sass_kernel *k)
+static int add_module(void *arg, struct sass_module *module, struct gpubpf_diag *diag)
 {
-	char name[GPUBPF_NAME_SIZE];
-
-	if (!l->wanted[0])
-		return true;
-	gpubpf_name_short(c->symbols[k->symbol].name, strlen(c->symbols[k->symbol].name), name);
-	return !strcmp(name, l->wanted);
-}
-
-static int add_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
-{
-	struct gpubpf_kernel_info *grown;
 	struct list *l = arg;
-	struct sass_cubin c;
-	int err = sass_cubin_open(data, size, &c, diag);
+	const struct sass_cubin *c = &module->cubin;
+	const struct sass_kernel *k = l->wanted[0] ? sass_kernel_find(c, l->wanted) : c->kernels;
+	struct gpubpf_kernel_info *grown;
+	uint32_t n = !k ? 0 : l->wanted[0] ? 1 : c->nkernels;
+	int err = 0;
 
-	if (err < 0)
-		return err;
+	(void)diag;
 	l->cubins++;
-	grown = grow(l->infos, &l->room, l->n + c.nkernels, sizeof(*grown));
-	if (grown) {
-		l->infos = grown;
-		memset(l->infos + l->n, 0, c.nkernels * sizeof(*l->infos));
-	}
-	err = grown || !c.nkernels ? 0 : -ENOMEM;
-	(l->kinds & GPUBPF_TAKES(LINE) ? sass_lines_read_starts : sass_lines_read)(&c, &l->lines);
-	for (uint32_t i = 0; !err && i < c.nkernels; i++)
-		if (is_wanted(l, &c, &c.kernels[i]))
-			err = describe(l, &l->infos[l->n++], &c, &c.kernels[i]);
-	gpubpf_lines_finish(&l->lines);
-	sass_cubin_finish(&c);
+	if (!n)
+		return 0;
+	grown = grow(l->infos, &l->room, l->n + n, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	l->infos = grown;
+	memset(l->infos + l->n, 0, n * sizeof(*l->infos));
+	l->lines = sass_module_lines(module, l->kinds & GPUBPF_TAKES(LINE));
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = describe(l, &l->infos[l->n++], c, &k[i]);
 	return err;
 }
 
@@ -223,7 +212,7 @@ int sass_inspect(const struct gpubpf_image *image, const struct gpubpf_device_ca
 	if (l) {
 		l->wanted = image->kernel ? image->kernel : "";
 		l->kinds = image->places;
-		err = sass_image_each(image->data, image->size, sm, add_cubin, l, diag);
+		err = sass_module_each(image, sm, add_module, l, diag);
 		if (!err && !l->cubins && image->kernel && image->kernel[0]) { /* somebody else may take it */
 			gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image has no machine code for sm_%u", sm);
 			err = -ENOENT;

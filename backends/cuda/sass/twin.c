@@ -9,6 +9,7 @@
 #define TOP_BYTE 24                /* of a text section's sh_info: registers, with ABI version 7 */
 #define ABI_REGS_IN_INFO 7
 #define MERCURY 0x10000000         /* sh_flags: the same code in another form, for other architectures */
+#define OWN_SECTIONS 12            /* of the twin, at most: those that neither are kept nor are of code */
 #define IMMEDIATE_AT 4             /* bytes from an instruction to the number in its bits 32 to 63 */
 
 /* -- names -- */
@@ -106,11 +107,48 @@ static int rank(const struct sass_section *s)
 	return s->head.sh_flags & SHF_ALLOC ? 1 : 0;
 }
 
+int sass_by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint32_t length(const struct sass_chains *chains, uint32_t key)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = sass_first(chains, key); i; i = chains->next[i])
+		n++;
+	return n;
+}
+
+static void keep_of(struct writer *w, const struct sass_chains *chains, uint32_t key)
+{
+	for (uint32_t i = sass_first(chains, key); i; i = chains->next[i])
+		if (is_kept(w, i))
+			w->kept[w->nkept++] = i;
+}
+
+static int find_kept(struct writer *w)
+{
+	const struct sass_cubin *app = w->app;
+
+	w->kept = malloc((length(&app->general, 0) + length(&app->of_section, w->kernel->text) + 1) * sizeof(*w->kept));
+	if (!w->kept)
+		return -ENOMEM;
+	keep_of(w, &app->general, 0);
+	keep_of(w, &app->of_section, w->kernel->text);
+	qsort(w->kept, w->nkept, sizeof(*w->kept), sass_by_number);
+	w->sections = calloc(w->nkept + 2 * w->texts.n + OWN_SECTIONS, sizeof(*w->sections));
+	return w->sections ? 0 : -ENOMEM;
+}
+
 static void add_rank(struct writer *w, int wanted)
 {
-	for (uint32_t i = 1; i < w->app->nsections; i++)
-		if (i != w->kernel->text && is_kept(w, i) && rank(&w->app->sections[i]) == wanted)
-			add_as(w, i);
+	for (uint32_t i = 0; i < w->nkept; i++)
+		if (rank(&w->app->sections[w->kept[i]]) == wanted)
+			add_as(w, w->kept[i]);
 }
 
 /* -- c[0x4]: addresses -- */
@@ -136,9 +174,16 @@ static bool is_variable(const struct sass_symbol *s)
 	return ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && s->section && s->section != SASS_NONE;
 }
 
+static void want(struct writer *w, uint32_t symbol)
+{
+	if (symbol && !w->has[symbol])
+		w->wanted[w->nwanted++] = symbol;
+	w->has[symbol] = 1;
+}
+
 static Elf64_Rela relocation(struct writer *w, const struct sass_relocation *r)
 {
-	w->wanted[r->symbol] = 1;
+	want(w, r->symbol);
 	return (Elf64_Rela){ r->off, ELF64_R_INFO((uint64_t)r->symbol, r->type), r->addend };
 }
 
@@ -239,10 +284,10 @@ static uint32_t constant_at(const struct writer *w, uint32_t bank, uint32_t off)
 {
 	uint32_t found = 0;
 
-	for (uint32_t i = 1; i < w->app->nsymbols; i++) {
+	for (uint32_t i = sass_first(&w->app->symbols_of, bank); i; i = w->app->symbols_of.next[i]) {
 		const struct sass_symbol *s = &w->app->symbols[i];
 
-		if (ELF64_ST_TYPE(s->head.st_info) != STT_OBJECT || s->section != bank || !*s->name)
+		if (ELF64_ST_TYPE(s->head.st_info) != STT_OBJECT || !*s->name)
 			continue;
 		if (off >= s->head.st_value && off - s->head.st_value < s->head.st_size)
 			return i;
@@ -283,22 +328,27 @@ static void want_externs(struct writer *w)
 			uint32_t symbol = sass_get32(item.data + k);
 
 			if (symbol < w->app->nsymbols && sass_is_system_call(&w->app->symbols[symbol]))
-				w->wanted[symbol] = 1;
+				want(w, symbol);
 		}
+}
+
+static bool is_data(const struct writer *w, const struct sass_symbol *s)
+{
+	return ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT && begins(w->app->sections[s->section].name, ".nv.global");
 }
 
 static void want_symbols(struct writer *w)
 {
-	want_externs(w);
-	for (uint32_t i = 1; i < w->app->nsymbols; i++) {
-		const struct sass_symbol *s = &w->app->symbols[i];
-		bool there = s->section && s->section != SASS_NONE && w->section[s->section];
-		bool data = there && ELF64_ST_TYPE(s->head.st_info) == STT_OBJECT &&
-			    begins(w->app->sections[s->section].name, ".nv.global");
+	const struct sass_chains *of = &w->app->symbols_of;
 
-		if ((there && !data) || begins(s->name, ".nv.reservedSmem"))
-			w->wanted[i] = 1;
-	}
+	want_externs(w);
+	for (uint32_t k = 1; k < w->nsections; k++)
+		for (uint32_t i = w->sections[k].from ? sass_first(of, w->sections[k].from) : 0; i; i = of->next[i])
+			if (!is_data(w, &w->app->symbols[i]))
+				want(w, i);
+	for (uint32_t i = sass_first(&w->app->reserved, 0); i; i = w->app->reserved.next[i])
+		want(w, i);
+	qsort(w->wanted, w->nwanted, sizeof(*w->wanted), sass_by_number);
 }
 
 static size_t add_string(char *to, size_t *size, const char *text)
@@ -322,11 +372,10 @@ static void put_symbol(struct writer *w, const struct sass_symbol *s, uint32_t s
 
 static void put_symbols(struct writer *w)
 {
-	for (uint32_t i = 1; i < w->app->nsymbols; i++) {
+	for (uint32_t k = 0; k < w->nwanted; k++) {
+		uint32_t i = w->wanted[k];
 		const struct sass_symbol *s = &w->app->symbols[i];
 
-		if (!w->wanted[i])
-			continue;
 		w->symbol[i] = w->nsymbols;
 		put_symbol(w, s, s->section && s->section != SASS_NONE ? w->section[s->section] : s->head.st_shndx,
 			   i == w->kernel->symbol ? w->grafted->n * SASS_INSN : s->head.st_size);
@@ -358,11 +407,11 @@ static int make_symbols(struct writer *w, uint32_t bank)
 	size_t strings = 1 + OWN_NAMES * sizeof(w->twin_name);
 
 	want_symbols(w);
-	for (uint32_t i = 0; i < w->app->nsymbols; i++)
-		strings += strlen(w->app->symbols[i].name) + 1;
+	for (uint32_t i = 0; i < w->nwanted; i++)
+		strings += strlen(w->app->symbols[w->wanted[i]].name) + 1;
 	for (uint32_t i = 0; i < w->probes->nsymbols; i++)
 		strings += strlen(w->probes->symbols[i].name) + 1;
-	w->symbols = calloc(w->app->nsymbols + w->probes->nsymbols + 1, sizeof(*w->symbols));
+	w->symbols = calloc(w->nwanted + w->probes->nsymbols + 1, sizeof(*w->symbols));
 	w->strings = calloc(1, strings);
 	if (!w->symbols || !w->strings)
 		return -ENOMEM;
@@ -655,6 +704,8 @@ static int make(struct writer *w)
 	if (!err)
 		err = sass_texts_find(w->app, w->kernel, &w->texts, w->diag);
 	if (!err)
+		err = find_kept(w);
+	if (!err)
 		err = choose_sections(w, bank);
 	if (!err)
 		err = make_contents(w, bank);
@@ -677,16 +728,18 @@ int sass_twin_write(const struct sass_cubin *app, const struct sass_kernel *kern
 	strcpy(w.twin_name, GPUBPF_TWIN_PREFIX);
 	gpubpf_name_short(app->symbols[kernel->symbol].name, strlen(app->symbols[kernel->symbol].name),
 			  w.twin_name + strlen(GPUBPF_TWIN_PREFIX));
-	w.sections = calloc(2 * app->nsections + 8, sizeof(*w.sections));
 	w.section = calloc(app->nsections, sizeof(*w.section));
 	w.symbol = calloc(app->nsymbols + 1, sizeof(*w.symbol));
-	w.wanted = calloc(app->nsymbols + 1, sizeof(*w.wanted));
-	if (w.sections && w.section && w.symbol && w.wanted)
+	w.has = calloc(app->nsymbols + 1, sizeof(*w.has));
+	w.wanted = malloc((app->nsymbols + 1) * sizeof(*w.wanted));
+	if (w.section && w.symbol && w.has && w.wanted)
 		err = make(&w);
 	free(w.sections);
 	free(w.section);
 	free(w.symbol);
+	free(w.has);
 	free(w.wanted);
+	free(w.kept);
 	free(w.symbols);
 	free(w.strings);
 	free(w.names);

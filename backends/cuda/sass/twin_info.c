@@ -21,23 +21,24 @@ static bool is_known_of_all(uint8_t attr)
 	       attr == SASS_ATTR_MAX_STACK_SIZE;
 }
 
-static int check_items(const struct sass_section *s, bool of_all, struct gpubpf_diag *diag)
+static int is_not_known(uint8_t attr, struct gpubpf_diag *diag)
 {
-	struct sass_item item;
-	size_t at = 0;
-
-	while (sass_item_next(s->data, s->size, &at, &item))
-		if (of_all ? item.data && !is_known_of_all(item.attr) : attrs[item.attr] == ATTR_UNKNOWN)
-			return gpubpf_diag_refuse(diag, INJECT, "the image says something of it that is not known (0x%02x)",
-						  item.attr);
-	return 0;
+	return gpubpf_diag_refuse(diag, INJECT, "the image says something of it that is not known (0x%02x)", attr);
 }
 
 int sass_twin_can_say(const struct sass_cubin *app, const struct sass_kernel *kernel, struct gpubpf_diag *diag)
 {
-	int err = check_items(&app->sections[sass_section_find(app, ".nv.info")], true, diag);
+	const struct sass_section *s = &app->sections[kernel->info];
+	struct sass_item item;
+	size_t at = 0;
 
-	return err < 0 ? err : check_items(&app->sections[kernel->info], false, diag);
+	for (unsigned attr = 0; attr < sizeof(attrs); attr++)
+		if (app->said[attr / 64] >> attr % 64 & 1 && !is_known_of_all(attr))
+			return is_not_known(attr, diag);
+	while (sass_item_next(s->data, s->size, &at, &item))
+		if (attrs[item.attr] == ATTR_UNKNOWN)
+			return is_not_known(item.attr, diag);
+	return 0;
 }
 
 /* Two numbers: of the symbol, and larger where the probes need more. */
@@ -57,29 +58,52 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* Items of .nv.info: of the symbols that the twin has, and of none. */
+/* Items of .nv.info: of the symbols that the twin has, and of none; rising. */
+static int find_items(const struct writer *w, uint32_t **found, uint32_t *n)
+{
+	const struct sass_chains *items = &w->app->items;
+	uint32_t room = 1, *all;
+
+	for (uint32_t k = 0; k <= w->nwanted; k++)
+		for (uint32_t i = sass_first(items, k < w->nwanted ? w->wanted[k] : w->app->nsymbols); i; i = items->next[i])
+			room++;
+	all = malloc(room * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (uint32_t k = *n = 0; k <= w->nwanted; k++)
+		for (uint32_t i = sass_first(items, k < w->nwanted ? w->wanted[k] : w->app->nsymbols); i; i = items->next[i])
+			all[(*n)++] = i;
+	qsort(all, *n, sizeof(*all), sass_by_number);
+	*found = all;
+	return 0;
+}
+
 int sass_twin_general(struct writer *w, size_t *size)
 {
 	const struct sass_section *s = &w->app->sections[sass_section_find(w->app, ".nv.info")];
-	struct sass_item item;
-	size_t at = 0, from = 0;
+	uint32_t *items, n;
+	int err = find_items(w, &items, &n);
 
+	if (err < 0)
+		return err;
 	w->general = malloc(s->size + 1);
-	if (!w->general)
-		return -ENOMEM;
-	for (*size = 0; sass_item_next(s->data, s->size, &at, &item); from = at) {
-		uint32_t symbol = item.data && item.size == 8 ? sass_get32(item.data) : SASS_NONE;
+	*size = 0;
+	for (uint32_t i = 0; w->general && i < n; i++) {
+		size_t from = w->app->item_at[items[i]], at = from;
+		struct sass_item item;
 
-		if (item.data && (symbol >= w->app->nsymbols || !w->symbol[symbol]))
-			continue;
+		sass_item_next(s->data, s->size, &at, &item);
 		memcpy(w->general + *size, s->data + from, at - from);
 		if (item.data) {
+			uint32_t symbol = sass_get32(item.data);
+
 			put32(w->general + *size + 4, w->symbol[symbol]);
 			put32(w->general + *size + 8, value_of(w, item.attr, symbol, sass_get32(item.data + 4)));
 		}
 		*size += at - from;
 	}
-	return 0;
+	free(items);
+	return w->general ? 0 : -ENOMEM;
 }
 
 static int map_symbol(struct writer *w, uint8_t *at)

@@ -27,7 +27,9 @@ struct writer {
 	struct out_section *sections;
 	uint32_t nsections, constants;        /* constants: the probes' c[0x3]; 0: none */
 	uint32_t *section, *symbol;           /* of an index of the application's cubin, that in the twin; 0: none */
-	uint8_t *wanted;                      /* of a symbol: the twin has it */
+	uint32_t *kept, nkept;                /* sections of the application's cubin that are taken as they are; rising */
+	uint8_t *has;                         /* of a symbol: the twin has it */
+	uint32_t *wanted, nwanted;            /* and which these are; rising, once all are known */
 	Elf64_Sym *symbols;
 	uint32_t nsymbols;
 	char *strings, *names;
@@ -46,6 +48,9 @@ struct writer {
 };
 
 #define refuse(w, ...) gpubpf_diag_refuse((w)->diag, INJECT, __VA_ARGS__)
+
+/* For qsort(): of two uint32_t. */
+int sass_by_number(const void *a, const void *b);
 
 /* What the twin says of itself, malloc'd into w->general (.nv.info), w->info (that of the kernel) and w->calls
  * (.nv.callgraph, of that section of the application's); *size: bytes. -EINVAL and the reason; -ENOMEM. */

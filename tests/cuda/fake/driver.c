@@ -324,8 +324,8 @@ static bool valid(uint64_t address, size_t size)
 	bool found = false;
 
 	pthread_mutex_lock(&fake_lock);
-	for (struct allocation *a = allocations; a; a = a->next)
-		found |= address >= a->address && size <= a->size && address - a->address <= a->size - size;
+	for (struct allocation *a = allocations; a && !found; a = a->next)
+		found = address >= a->address && size <= a->size && address - a->address <= a->size - size;
 	pthread_mutex_unlock(&fake_lock);
 	return found;
 }

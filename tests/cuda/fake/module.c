@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 static struct CUmod_st *modules; /* handles of dead ones are given out again */
+static _Atomic unsigned dead;
 
 /* ---- text ---- */
 
@@ -132,6 +133,14 @@ CUresult fake_open(struct fake_image *image, const void *data)
 
 /* ---- modules ---- */
 
+static void kill_module(struct CUmod_st *m)
+{
+	dead += m->alive;
+	m->alive = false; /* its functions' handles come again with the next module of this handle */
+	for (struct CUfunc_st *f = m->functions; f; f = f->next)
+		f->entry = NULL;
+}
+
 static CUresult load(CUmodule *module, const void *data, struct CUlib_st *library)
 {
 	struct CUmod_st *m;
@@ -140,8 +149,9 @@ static CUresult load(CUmodule *module, const void *data, struct CUlib_st *librar
 	if (!fake_current())
 		return FAKE_INVALID_CONTEXT;
 	pthread_mutex_lock(&fake_lock);
-	for (m = modules; m && m->alive; m = m->next)
+	for (m = dead ? modules : NULL; m && m->alive; m = m->next)
 		;
+	dead -= m != NULL;
 	if (!m) {
 		m = calloc(1, sizeof(*m));
 		m->next = modules;
@@ -154,7 +164,7 @@ static CUresult load(CUmodule *module, const void *data, struct CUlib_st *librar
 	pthread_mutex_unlock(&fake_lock);
 	error = fake_open(&m->image, data);
 	if (error)
-		m->alive = false;
+		kill_module(m);
 	else
 		*module = m;
 	return error;
@@ -203,13 +213,6 @@ FAKE_EXPORT CUresult cuModuleLoad(CUmodule *module, const char *path)
 
 	free(text);
 	return error;
-}
-
-static void kill_module(struct CUmod_st *m)
-{
-	m->alive = false; /* its functions' handles come again with the next module of this handle */
-	for (struct CUfunc_st *f = m->functions; f; f = f->next)
-		f->entry = NULL;
 }
 
 FAKE_EXPORT CUresult cuModuleUnload(CUmodule module)

@@ -19,9 +19,9 @@
 #include "core/load/load.h"
 #include "core/load/internal.h"
 #include "core/wire/name.h"
-#include "core/worker/installed.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"
+#include "probes.h"
 #include "tests/cuda/case.h"
 #include "tests/tap.h"
 
@@ -128,9 +128,13 @@ static void try_kernel(struct gpubpf_image *image, const char *name)
 
 static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_diag *diag)
 {
-	struct gpubpf_image image = { .data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .places = kinds };
+	static uint8_t digest[GPUBPF_IMAGE_DIGEST]; /* no two have the same: each stays open meanwhile */
+	static uint32_t number;
+	struct gpubpf_image image = { .data = data, .size = size, .kind = GPUBPF_IMAGE_CUBIN, .places = kinds, .digest = digest };
 	struct sass_cubin cubin;
 
+	number++;
+	memcpy(digest, &number, sizeof(number));
 	if (sass_cubin_open(data, size, &cubin, diag) < 0) {
 		count_reason("a cubin", diag->what);
 		return 0;
@@ -175,28 +179,6 @@ static int make_job(const char *object, struct gpubpf_diag *diag)
 	return err;
 }
 
-static int make_probes(struct gpubpf_diag *diag)
-{
-	char assembler[512];
-	struct gpubpf_worker_opts how = { 0 }, with = { .path = assembler };
-	struct gpubpf_twin_image ptx = { .piece[0].kind = GPUBPF_IMAGE_PTX, .npieces = 1 };
-	struct gpubpf_target_opts opts = { .opt_level = 2 };
-	struct gpubpf_worker *compile, *assemble;
-	char log[4096] = "";
-	int err = gpubpf_worker_find("gpubpf-assemble", assembler, sizeof(assembler));
-
-	if (err < 0)
-		return err;
-	if (gpubpf_worker_create(&how, &compile) < 0 || gpubpf_worker_create(&with, &assemble) < 0)
-		return -ENOMEM;
-	err = gpubpf_worker_emit(compile, "sass", &job, &opts, &ptx.piece[0].blob, diag);
-	if (!err)
-		err = gpubpf_worker_build(assemble, &caps, &ptx, &probes, log, sizeof(log), diag);
-	gpubpf_worker_destroy(compile);
-	gpubpf_worker_destroy(assemble);
-	return err;
-}
-
 int main(int argc, char **argv)
 {
 	struct gpubpf_diag diag;
@@ -215,7 +197,7 @@ int main(int argc, char **argv)
 	file = read_file(argv[1], &size); /* ends the tool where it cannot */
 	err = make_job(argv[3], &diag);
 	if (!err)
-		err = make_probes(&diag);
+		err = make_probes(&job, &probes, &diag);
 	if (!err && folder)
 		keep("probes", &probes.piece[0]);
 	if (!err)
