@@ -60,7 +60,8 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) | GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE) |
 		    GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) | GPUBPF_TAKES(BARRIER_EXIT) |
 		    GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(BLOCK_END) | GPUBPF_TAKES(BRANCH) |
-		    GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK) },
+		    GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) | GPUBPF_TAKES(MARK) | GPUBPF_TAKES(CALL) |
+		    GPUBPF_TAKES(CALL_EXIT) },
 	{ .name = "clc", .meaning = "OpenCL C 1.2 text", .ops = &gpubpf_target_clc,
 	  .worker = GPUBPF_WORKER_CLREAD, .output = GPUBPF_IMAGE_OPENCL_C, .emits = true },
 	{ .name = "llvm", .meaning = "LLVM IR before linking, to read", .ops = &gpubpf_target_llvm,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // SOURCES: backends/hip/amdgpu/access.c backends/hip/amdgpu/around.c backends/hip/amdgpu/assemble.c backends/hip/amdgpu/bundle.c
-// SOURCES: backends/hip/amdgpu/code.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/descriptor.c backends/hip/amdgpu/elf.c
+// SOURCES: backends/hip/amdgpu/calls.c backends/hip/amdgpu/code.c backends/hip/amdgpu/compressed.c backends/hip/amdgpu/descriptor.c backends/hip/amdgpu/elf.c
 // SOURCES: backends/hip/amdgpu/found_kernel.c backends/hip/amdgpu/inject.c backends/hip/amdgpu/inspect.c
 // SOURCES: backends/hip/amdgpu/isa.c backends/hip/amdgpu/linker.c backends/hip/amdgpu/live.c backends/hip/amdgpu/meta.c
 // SOURCES: backends/hip/amdgpu/moves.c backends/hip/amdgpu/msgpack.c backends/hip/amdgpu/named.c backends/hip/amdgpu/operands.c
 // SOURCES: backends/hip/amdgpu/stub.c
-// SOURCES: core/diag.c core/places.c core/target.c core/wire/name.c core/wire/wire.c core/worker/lines.c
+// SOURCES: core/diag.c core/places.c core/target.c core/wire/name.c core/wire/wire.c core/worker/functions.c core/worker/lines.c
 // LIBS: -lLLVM-22 -ldw -lelf -lzstd -Wl,--wrap=hip_stub_write -Wl,--wrap=hip_link
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -mcode-object-version=4 -include tests/hip/kernels/prelude.h
 // KERNELS: --target=amdgcn-amd-amdhsa -mcpu=gfx942 -nogpulib -mcode-object-version=5 -include tests/hip/kernels/prelude.h
@@ -142,8 +142,8 @@ static bool check_patch(const struct stubs *s, uint32_t i)
 	} else if (patch->kind == HIP_PATCH_END && (patch->probed || patch->counted)) {
 		REQUIRE(find(s, &to, patch->probed ? "gpubpf_leaving" : "gpubpf_ending", i) && branch(s, at) == to);
 	} else {
-		return (patch->kind == HIP_PATCH_FREE && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
-		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands);
+		return (drafted->stands && patch->callee != UINT64_MAX) || (patch->kind == HIP_PATCH_FREE && (hip_has(drafted, HIP_AT_EXIT) || hip_has(drafted, HIP_AT_END))) ||
+		       (patch->kind == HIP_PATCH_CLAUSE && drafted->stands); /* calls of functions in the twin; what is left out */
 	}
 	return true;
 }
@@ -183,7 +183,7 @@ int __wrap_hip_link(const struct hip_link *job, struct gpubpf_blob *out, struct 
 }
 
 /* Probes of a few instructions, which read all that places give: what LLVM would make of programs. */
-static void write_probe(FILE *f, uint32_t site)
+static void write_probe(FILE *f, uint32_t site, uint32_t given)
 {
 	static const char load[] = "\ts_getpc_b64 s[4:5]\n\ts_add_u32 s4, s4, gpubpf_arena@rel32@lo+4\n"
 				   "\ts_addc_u32 s5, s5, gpubpf_arena@rel32@hi+12\n";
@@ -192,7 +192,7 @@ static void write_probe(FILE *f, uint32_t site)
 
 	fprintf(f, "\t.text\n\t.p2align 8\n\t.globl gpubpf_inline_%u\n\t.type gpubpf_inline_%u,@function\ngpubpf_inline_%u:\n%s", site,
 		site, site, load);
-	for (uint32_t i = 0; i < HIP_NGIVEN; i++)
+	for (uint32_t i = 0; i < given; i++)
 		fprintf(f, "\tv_mov_b32_e32 v%u, v%u\n", 1 + i % 3, HIP_GIVEN + i);
 	for (uint32_t i = 0; i < HIP_NSAME; i++)
 		fprintf(f, "\tv_readlane_b32 s%u, v%u, %u\n", 6 + i % 4, HIP_SAME_REGISTER, i);
@@ -205,16 +205,17 @@ static void write_probe(FILE *f, uint32_t site)
 }
 
 int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
-		   const uint32_t *offsets, uint32_t end, struct gpubpf_blob *out, struct gpubpf_diag *diag)
+		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions, struct gpubpf_blob *out,
+		   struct gpubpf_diag *diag)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 	int err;
 
-	(void)version, (void)offsets, (void)end;
+	(void)version, (void)offsets, (void)end, (void)functions;
 	for (uint32_t site = 0; site < job->nsites; site++)
-		write_probe(f, site);
+		write_probe(f, site, job->sites[site].function[0] ? HIP_NOT_KNOWN : HIP_NGIVEN);
 	fputs("\t.section .rodata,\"a\",@progbits\n\t.p2align 3\n\t.globl gpubpf_arena\n\t.hidden gpubpf_arena\n"
 	      "\t.type gpubpf_arena,@object\n\t.size gpubpf_arena, 8\ngpubpf_arena:\n\t.quad 0\n", f);
 	fclose(f);
@@ -229,28 +230,72 @@ uint32_t hip_wanted_args(const struct gpubpf_lower_job *job)
 	return job->nsites & 3;
 }
 
-static void inject(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, const struct gpubpf_kernel_info *kernel,
-		   uint32_t kinds)
+#define MOST_SITES 256
+#define MOST_KERNELS 64        /* and functions, of an image */
+
+/* The functions that a kernel calls, and those that these call: marks. */
+static void find_called(const struct hip_looked *l, const struct gpubpf_kernel_info *from, bool *called)
 {
-	static struct gpubpf_site_desc sites[GPUBPF_NSITES];
+	for (uint32_t i = 0; i < from->ncallees; i++) {
+		REQUIRE(from->callees[i] < l->n && l->kernels[from->callees[i]].flags & GPUBPF_KINFO_FUNCTION);
+		if (from->callees[i] < MOST_KERNELS && !called[from->callees[i]]) {
+			called[from->callees[i]] = true;
+			find_called(l, &l->kernels[from->callees[i]], called);
+		}
+	}
+}
+
+static struct gpubpf_site_desc site_of(enum gpubpf_site kind, const struct gpubpf_kernel_info *kernel,
+				       const struct gpubpf_kernel_info *of)
+{
+	struct gpubpf_site_desc site = { .site = kind, .kernel_id = 1, .params = of->params, .nparams = of->nparams };
+
+	memcpy(site.kernel, kernel->name, sizeof(site.kernel));
+	if (of != kernel)
+		memcpy(site.function, of->name, sizeof(site.function));
+	return site;
+}
+
+/* Sites of a kind in a kernel and what it calls; returns how many. */
+static uint32_t add_sites(const struct hip_looked *l, const struct gpubpf_kernel_info *kernel, const bool *called,
+			  enum gpubpf_site kind, struct gpubpf_insertions *at, struct gpubpf_site_desc *sites, uint32_t n)
+{
+	bool functions = gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
+	uint32_t before = at->n;
+
+	sites[n] = site_of(kind, kernel, kernel);
+	REQUIRE(functions || !gpubpf_insert(at, n, kind, kernel));
+	for (uint32_t i = 0; i < l->n && i < MOST_KERNELS && n + 1 < MOST_SITES; i++) {
+		uint32_t had = at->n;
+
+		if (!called[i])
+			continue;
+		if (functions)
+			sites[n] = site_of(kind, kernel, &l->kernels[i]);
+		REQUIRE(!gpubpf_insert(at, n, kind, &l->kernels[i]));
+		n += functions && at->n > had;
+	}
+	return n + (!functions && at->n > before);
+}
+
+static void inject(const struct hip_looked *l, const struct gpubpf_kernel_info *kernel, uint32_t kinds)
+{
+	static struct gpubpf_site_desc sites[MOST_SITES];
+	const struct gpubpf_image *image = &l->image;
+	const struct gpubpf_device_caps *caps = &l->caps;
 	struct gpubpf_lower_job job = { .sites = sites, .caps = caps };
 	struct gpubpf_target_opts opts = { .opt_level = 2 };
 	struct gpubpf_insertions at = { 0 };
 	struct gpubpf_twin_image twin = { 0 };
+	bool called[MOST_KERNELS] = { false };
 	struct gpubpf_diag diag;
 	int err;
 
 	gpubpf_diag_init(&diag);
-	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
-		uint32_t before = at.n;
-
-		REQUIRE(!(kinds >> kind & 1) || !gpubpf_insert(&at, job.nsites, kind, kernel));
-		if (at.n == before)
-			continue;
-		sites[job.nsites] = (struct gpubpf_site_desc){ .site = kind, .kernel_id = 1, .params = kernel->params,
-							       .nparams = kernel->nparams };
-		memcpy(sites[job.nsites++].kernel, kernel->name, sizeof(sites->kernel));
-	}
+	find_called(l, kernel, called);
+	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
+		if (kinds >> kind & 1)
+			job.nsites = add_sites(l, kernel, called, kind, &at, sites, job.nsites);
 	job.insertions = at.list;
 	job.ninsertions = at.n;
 	err = at.n ? hip_inject(image, &job, &opts, &twin, &diag) : -ENOENT;
@@ -291,8 +336,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!hip_look(&l, data, size))
 		return -1;
 	for (uint32_t i = 0; !l.err && i < l.n && i < 4; i++)
-		if (!l.kernels[i].reason[0])
-			inject(&l.image, &l.caps, &l.kernels[i], choose(data, size, i));
+		if (!l.kernels[i].reason[0] && !(l.kernels[i].flags & GPUBPF_KINFO_FUNCTION))
+			inject(&l, &l.kernels[i], choose(data, size, i));
 	hip_looked_finish(&l);
 	return 0;
 }

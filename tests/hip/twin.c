@@ -5,7 +5,7 @@
  * kinds of places of single instructions, separated by commas, those with names as KIND:GLOB.
  * Its map's layout goes to OUT.layout, a fresh arena to OUT.arena. Prints the sizes of the kernel's parameters,
  * separated by commas, or "refused WHY".
- * hip-twin ARCH IMAGE: the kernels of an image, one a line: name, parameters, registers, reason.
+ * hip-twin ARCH IMAGE: the kernels of an image, and the functions that they call, one a line: name, parameters, registers, reason.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 #include "core/load/load.h"
 #include "core/worker/job.h"
 #include "maps/maps.h"
+
+#define MOST_SITES 64
 
 static struct gpubpf_device_caps caps = {
 	.backend = "hip", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS, .clock = GPUBPF_CLOCK_REALTIME,
@@ -134,32 +136,65 @@ static void insert(struct gpubpf_insertions *at, uint32_t site, enum gpubpf_site
 		abort();
 }
 
-/* Sites of the job's first program on a kernel, at all places of their kind. */
-static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_insertions *at,
-			   const struct gpubpf_kernel_info *kernel, const char *where)
+/* The functions that a kernel calls, and those that these call: marks. */
+static void find_called(const struct gpubpf_kernel_info *kernels, const struct gpubpf_kernel_info *from, bool *called)
+{
+	for (uint32_t i = 0; i < from->ncallees; i++)
+		if (!called[from->callees[i]]) {
+			called[from->callees[i]] = true;
+			find_called(kernels, &kernels[from->callees[i]], called);
+		}
+}
+
+static void add_site(struct gpubpf_site_desc *site, enum gpubpf_site kind, const struct gpubpf_kernel_info *kernel,
+		     const struct gpubpf_kernel_info *of)
 {
 	static const uint32_t progs[] = { 0 };
+
+	*site = (struct gpubpf_site_desc){ .site = kind, .kernel_id = 1, .params = of->params, .nparams = of->nparams,
+					   .progs = progs, .nprogs = 1 };
+	memcpy(site->kernel, kernel->name, sizeof(site->kernel));
+	if (of != kernel)
+		memcpy(site->function, of->name, sizeof(site->function));
+}
+
+/* Sites of the job's first program on a kernel, at all places of their kind, and in what it calls. */
+static uint32_t make_sites(struct gpubpf_site_desc *sites, struct gpubpf_insertions *at, const struct gpubpf_kernel_info *kernels,
+			   uint32_t nkernels, const struct gpubpf_kernel_info *kernel, const char *where)
+{
+	bool *called = calloc(nkernels, sizeof(*called));
 	uint32_t n = 0;
 
+	find_called(kernels, kernel, called);
 	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++) {
-		struct gpubpf_site_desc *site = &sites[n];
+		bool functions = gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
 
 		if (!(kinds_of(where) >> kind & 1))
 			continue;
-		*site = (struct gpubpf_site_desc){ .site = kind, .kernel_id = 1, .params = kernel->params,
-						   .nparams = kernel->nparams, .progs = progs, .nprogs = 1 };
-		memcpy(site->kernel, kernel->name, sizeof(site->kernel));
-		insert(at, n++, kind, kernel, where);
+		if (!functions) {
+			add_site(&sites[n], kind, kernel, kernel);
+			insert(at, n, kind, kernel, where);
+		}
+		for (uint32_t i = 0; i < nkernels; i++) {
+			if (!called[i])
+				continue;
+			if (functions)
+				add_site(&sites[n], kind, kernel, &kernels[i]);
+			insert(at, n, kind, &kernels[i], where);
+			n += functions && n + 1 < MOST_SITES;
+		}
+		n += !functions;
 	}
+	free(called);
 	return n;
 }
 
-static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image,
-		  const struct gpubpf_kernel_info *kernel, char **args, struct gpubpf_diag *diag)
+static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image, const struct gpubpf_kernel_info *kernels,
+		  uint32_t nkernels, const struct gpubpf_kernel_info *kernel, char **args, struct gpubpf_diag *diag)
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	struct gpubpf_insertions at = { 0 };
-	struct gpubpf_site_desc sites[GPUBPF_NSITES];
+	struct gpubpf_site_desc sites[MOST_SITES];
 	struct gpubpf_lower_job job;
 	struct gpubpf_twin_image twin;
 	struct gpubpf_layout layout;
@@ -167,7 +202,7 @@ static int inject(struct gpubpf_worker *worker, const struct gpubpf_image *image
 	if (make_job(args[0], &job, &layout, diag) < 0)
 		return -1;
 	job.sites = sites;
-	job.nsites = make_sites(sites, &at, kernel, args[2]);
+	job.nsites = make_sites(sites, &at, kernels, nkernels, kernel, args[2]);
 	if (!strcmp(args[2], "last") && at.n > 2) { /* exits stand behind the entry */
 		at.list[1] = at.list[at.n - 1];
 		at.n = 2;
@@ -212,7 +247,7 @@ int main(int argc, char **argv)
 		return list(kernels, n);
 	for (uint32_t i = 0; i < n; i++)
 		if (!strcmp(kernels[i].name, argv[4]))
-			return inject(worker, &image, &kernels[i], argv + 3, &diag) < 0 ? (fprintf(stderr, "%s\n", diag.what), 1) : 0;
+			return inject(worker, &image, kernels, n, &kernels[i], argv + 3, &diag) < 0 ? (fprintf(stderr, "%s\n", diag.what), 1) : 0;
 	fprintf(stderr, "there is no kernel %s\n", argv[4]);
 	return 1;
 }

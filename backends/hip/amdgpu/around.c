@@ -357,7 +357,13 @@ static void call_by_space(struct hip_text *t, struct call *c, uint32_t spaces)
 	}
 }
 
-/* Of the places of one instruction those with names come first, and by themselves. */
+static bool is_of_function(enum gpubpf_site kind)
+{
+	return gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
+}
+
+/* Of the places of one instruction those with names come first, and by themselves; before these a function's, which is given
+ * other registers. */
 static bool is_named(const struct hip_text *t, uint32_t i)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
@@ -370,9 +376,16 @@ static bool is_named(const struct hip_text *t, uint32_t i)
 static bool stands(const struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when)
 {
 	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++)
-		if (t->draft->stands[i][access][kind].body && gpubpf_place_kind(kind)->when == when && !gpubpf_place_has_name(kind))
+		if (t->draft->stands[i][access][kind].body && gpubpf_place_kind(kind)->when == when && !gpubpf_place_has_name(kind) &&
+		    !is_of_function(kind))
 			return true;
 	return false;
+}
+
+/* At a function's first instruction, or its return. */
+static bool is_functions(const struct hip_text *t, uint32_t i)
+{
+	return t->draft->stands[i][0][GPUBPF_SITE_CALL].body || t->draft->stands[i][0][GPUBPF_SITE_CALL_EXIT].body;
 }
 
 static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubpf_when when, uint32_t *labels)
@@ -384,7 +397,7 @@ static void call_all(struct hip_text *t, uint32_t i, uint32_t access, enum gpubp
 		const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 		struct call c = { .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels };
 
-		if (!stand->body || k->when != when || gpubpf_place_has_name(kind))
+		if (!stand->body || k->when != when || gpubpf_place_has_name(kind) || is_of_function(kind))
 			continue;
 		if (k->spaces) {
 			c.access = &patch->access[access];
@@ -468,6 +481,26 @@ static void write_named(struct hip_text *t, uint32_t i, uint32_t *labels)
 		if (kind == GPUBPF_SITE_MARK)
 			give_registers(t, HIP_MARKED, &patch->marked, 1);
 		write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
+	}
+	end(t);
+}
+
+/* What the calling convention has in v0 and so on. */
+static void write_function(struct hip_text *t, uint32_t i, uint32_t *labels)
+{
+	uint32_t read = 0;
+
+	for (uint32_t b = 0; b < t->draft->nbodies; b++)
+		read |= is_of_function(t->draft->bodies[b].kind) ? t->draft->bodies[b].given : 0;
+	begin(t);
+	for (uint32_t reg = 0; reg < HIP_NOT_KNOWN; reg++)
+		if (read >> reg & 1)
+			fprintf(t->f, "\tv_mov_b32 v%u, v%u\n", given(t, reg), reg);
+	for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
+		const struct hip_stand *stand = &t->draft->stands[i][0][kind];
+
+		if (stand->body && is_of_function(kind))
+			write_call(t, &(struct call){ .patch = i, .body = stand->body - 1, .id = stand->id, .labels = labels });
 	}
 	end(t);
 }
@@ -576,6 +609,8 @@ static void write_place(struct hip_text *t, uint32_t i)
 	uint32_t labels = 0;
 
 	fprintf(t->f, "gpubpf_place_%u:\n%s%s", i, t->say->wait, t->draft->code->matrix ? t->say->drain : "");
+	if (is_functions(t, i))
+		write_function(t, i, &labels);
 	if (is_named(t, i))
 		write_named(t, i, &labels);
 	if (branch && kind == HIP_PATCH_BRANCH)
@@ -639,7 +674,7 @@ static void give_all_back(struct hip_text *t)
 
 static bool is_around(const struct hip_text *t, uint32_t i)
 {
-	return is_named(t, i) || any(t, i, GPUBPF_WHEN_BEFORE) || any(t, i, GPUBPF_WHEN_AFTER);
+	return is_functions(t, i) || is_named(t, i) || any(t, i, GPUBPF_WHEN_BEFORE) || any(t, i, GPUBPF_WHEN_AFTER);
 }
 
 static void write_places(struct hip_text *t, uint32_t from, uint32_t to)

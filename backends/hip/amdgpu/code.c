@@ -10,6 +10,7 @@
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
 
+#include "calls.h"
 #include "core/diag.h"
 
 #define MAX_BYTES (4u << 20) /* of one kernel */
@@ -21,6 +22,9 @@ struct reader {
 	size_t size;
 	struct hip_code *code;
 	uint32_t how;              /* enum hip_reading */
+	uint32_t start;
+	uint64_t address;
+	struct hip_steps steps;    /* where callees are looked for */
 	bool indexed;              /* registers are named by an index, as far as the code was read */
 	uint8_t *seen;             /* a bit for each word */
 	uint32_t *pending;         /* offsets that control reaches */
@@ -60,7 +64,10 @@ static struct hip_patch *add_patch(struct reader *r, enum hip_patch_kind kind, u
 	if (!grown)
 		return NULL;
 	code->patches = grown;
-	grown[code->npatches] = (struct hip_patch){ .kind = kind, .off = off };
+	grown[code->npatches] = (struct hip_patch){
+		.kind = kind, .off = off, .address = r->address + off, .callee = UINT64_MAX,
+		.begins = r->how & HIP_READ_FUNCTION && off == r->start,
+	};
 	return &grown[code->npatches++];
 }
 
@@ -82,10 +89,8 @@ static bool pair(const char *text, struct hip_patch *patch)
 	return true;
 }
 
-enum flow { GOES_ON, BRANCHES, MAY_BRANCH, ENDS, UNKNOWN };
-
 /* where control goes after an instruction (RDNA3 and CDNA2 ISA guides, "Program flow control") */
-static enum flow flow_of(const char *name)
+static enum hip_flow flow_of(const char *name)
 {
 	static const char *const unknown[] = {
 		"s_setpc_b64", "s_call_b64", "s_rfe", "s_cbranch_i_fork", "s_cbranch_g_fork", "s_cbranch_join",
@@ -94,18 +99,26 @@ static enum flow flow_of(const char *name)
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
 		if (!strncmp(name, unknown[i], strlen(unknown[i])))
-			return UNKNOWN;
+			return HIP_UNKNOWN;
 	if (!strcmp(name, "s_endpgm"))
-		return ENDS;
+		return HIP_ENDS;
 	if (!strcmp(name, "s_branch"))
-		return BRANCHES;
-	return strncmp(name, "s_cbranch_", 10) ? GOES_ON : MAY_BRANCH;
+		return HIP_BRANCHES;
+	return strncmp(name, "s_cbranch_", 10) ? HIP_GOES_ON : HIP_MAY_BRANCH;
 }
 
-/* Stubs call probes at single instructions and are returned to. */
-static enum flow in_twin(const char *name)
+/* Functions return, or end by going to others. Stubs call probes at single instructions and are returned to. */
+static enum hip_flow flow_here(const struct reader *r, const char *name)
 {
-	return !strcmp(name, "s_call_b64") ? MAY_BRANCH : !strcmp(name, "s_setpc_b64") ? ENDS : UNKNOWN;
+	enum hip_flow flow = flow_of(name);
+
+	if (flow != HIP_UNKNOWN)
+		return flow;
+	if (r->how & HIP_READ_FUNCTION && !strcmp(name, "s_setpc_b64"))
+		return HIP_ENDS;
+	if (!(r->how & HIP_READ_TWIN))
+		return HIP_UNKNOWN;
+	return !strcmp(name, "s_call_b64") ? HIP_MAY_BRANCH : !strcmp(name, "s_setpc_b64") ? HIP_ENDS : HIP_UNKNOWN;
 }
 
 static uint32_t max(uint32_t a, uint32_t b)
@@ -113,37 +126,21 @@ static uint32_t max(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-static void note_register(struct hip_code *code, struct hip_reg reg, bool besides)
+static void note_register(struct hip_code *code, struct hip_reg reg)
 {
 	uint32_t *end = reg.file == 'a' ? &code->accum : &code->scalar;
 
 	if (reg.file == 'a' || (reg.file == 's' && reg.first < HIP_VCC))
 		*end = max(*end, reg.first + reg.n);
-	for (uint32_t s = reg.first; besides && reg.file == 's' && s < reg.first + reg.n && s < 128; s++)
-		code->besides[s / 32] |= 1u << s % 32;
-}
-
-/* Of a kernel's first instructions, the ones that complete the descriptor of its scratch memory. */
-static bool completes(const char *name, const char *operands)
-{
-	unsigned to, from;
-
-	return (!strcmp(name, "s_add_u32") || !strcmp(name, "s_addc_u32")) &&
-	       sscanf(operands, " s%3u, s%3u", &to, &from) == 2 && to == from;
 }
 
 static void note_registers(struct hip_code *code, const char *name, const char *operands)
 {
-	uint32_t skip = completes(name, operands) ? 2 : 0;
-	bool buffer = !strncmp(name, "buffer_", 7);
 	struct hip_reg reg;
 
-	for (const char *at = operands; *at; at++) {
-		if (isalnum(at[-1]) || at[-1] == '_' || !hip_reg_read(at, &reg))
-			continue;
-		note_register(code, reg, !buffer && !skip);
-		skip -= skip ? 1 : 0;
-	}
+	for (const char *at = operands; *at; at++)
+		if (!isalnum(at[-1]) && at[-1] != '_' && hip_reg_read(at, &reg))
+			note_register(code, reg);
 	code->special |= strstr(operands, "flat_scratch") || strstr(operands, "xnack_mask");
 	code->matrix |= !strncmp(name, "v_mfma_", 7) || !strncmp(name, "v_smfma", 7) || !strncmp(name, "v_wmma_", 7) ||
 			!strncmp(name, "v_swmma", 7);
@@ -204,16 +201,20 @@ static int note_insn(struct reader *r, const char *name, const char *operands, u
 		r->indexed = strcmp(name + 14, "off");
 	if (waits(name, operands, &why))
 		kind = HIP_PATCH_BARRIER;
+	else if (!strcmp(name, "s_swappc_b64"))
+		kind = HIP_PATCH_CALL;
+	else if (!strcmp(name, "s_setpc_b64"))
+		kind = HIP_PATCH_RETURN;
 	else if (!strcmp(name, "s_clause"))
 		kind = HIP_PATCH_CLAUSE;
 	else if (branches(name))
 		kind = HIP_PATCH_BRANCH;
 	else if (parts(name, operands, &loops))
 		kind = HIP_PATCH_PART;
-	else if (!n && !(r->how & HIP_READ_ALL))
+	else if (!n && !(r->how & HIP_READ_ALL) && !(r->how & HIP_READ_FUNCTION && off == r->start))
 		return 0;
 	else if (!n)
-		kind = flow_of(name) == GOES_ON ? HIP_PATCH_OTHER : HIP_PATCH_JUMP;
+		kind = flow_of(name) == HIP_GOES_ON ? HIP_PATCH_OTHER : HIP_PATCH_JUMP;
 	patch = add_patch(r, kind, off);
 	if (!patch)
 		return -ENOMEM;
@@ -285,7 +286,7 @@ static int straight(struct reader *r, uint32_t off)
 		size_t n = LLVMDisasmInstruction(r->disasm, r->bytes + off, r->size + PADDING - off, off, text,
 						 sizeof(text));
 		uint32_t npatches = r->code->npatches;
-		enum flow flow;
+		enum hip_flow flow;
 		int err;
 
 		if (!n || n > r->size - off)
@@ -294,21 +295,21 @@ static int straight(struct reader *r, uint32_t off)
 		name += strspn(name, "\t ");
 		operands = name + strcspn(name, " \t");
 		snprintf(mnemonic, sizeof(mnemonic), "%.*s", (int)(operands - name), name);
-		flow = flow_of(mnemonic);
-		if (r->how & HIP_READ_TWIN && flow == UNKNOWN)
-			flow = in_twin(mnemonic);
-		if (flow == UNKNOWN)
+		flow = flow_here(r, mnemonic);
+		if (flow == HIP_UNKNOWN)
 			return refuse(r, "it jumps to a computed address or ends in an unusual way", off);
 		err = note(r, mnemonic, operands, off);
+		if (!err && r->how & HIP_READ_CALLS)
+			err = hip_steps_add(&r->steps, mnemonic, operands, off, flow, target_of(r, off));
 		if (r->code->npatches > npatches) {
 			r->code->patches[npatches].size = n;
 			describe(r, &r->code->patches[npatches], mnemonic, operands);
 		}
 		if (off + n > r->code->size)
 			r->code->size = off + n;
-		if (!err && (flow == BRANCHES || flow == MAY_BRANCH))
+		if (!err && (flow == HIP_BRANCHES || flow == HIP_MAY_BRANCH))
 			err = push(r, (int32_t)target_of(r, off));
-		if (err < 0 || flow == ENDS || flow == BRANCHES)
+		if (err < 0 || flow == HIP_ENDS || flow == HIP_BRANCHES)
 			return err;
 		off += n;
 		if (off + 4 > r->size)
@@ -336,6 +337,10 @@ bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site ki
 {
 	const struct gpubpf_place_kind *k = gpubpf_place_kind(kind);
 
+	if (kind == GPUBPF_SITE_CALL)
+		return !i && patch->begins;
+	if (kind == GPUBPF_SITE_CALL_EXIT)
+		return !i && (patch->kind == HIP_PATCH_RETURN || patch->kind == HIP_PATCH_TAIL);
 	if (gpubpf_place_has_name(kind))
 		return !i && (kind == GPUBPF_SITE_INSN ? patch->any : kind == GPUBPF_SITE_LINE ? patch->file != NULL :
 												  patch->mark != NULL);
@@ -352,6 +357,71 @@ static int by_offset(const void *a, const void *b)
 	const struct hip_patch *x = a, *y = b;
 
 	return (x->off > y->off) - (x->off < y->off);
+}
+
+static int add_callee(struct hip_code *code, uint64_t callee)
+{
+	uint64_t *grown;
+
+	for (uint32_t i = 0; i < code->ncallees; i++)
+		if (code->callees[i] == callee)
+			return 0;
+	grown = realloc(code->callees, (code->ncallees + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	code->callees = grown;
+	grown[code->ncallees++] = callee;
+	return 0;
+}
+
+/* A call, a return, or what a function ends by. By the calling convention the way back is in s[30:31], which no callee's address
+ * is in: it goes back from there, too. */
+static int tell_call(struct reader *r, const struct hip_step *step, struct hip_patch *patch)
+{
+	if (step->flow == HIP_ENDS && step->callee == UINT64_MAX)
+		return step->from == 30 && step->nfrom == 2 ? 0 : refuse(r, "it jumps to a computed address", step->off);
+	if (step->callee == UINT64_MAX) {
+		r->code->unknown = true;
+		return 0;
+	}
+	if (patch) {
+		patch->kind = step->flow == HIP_ENDS ? HIP_PATCH_TAIL : HIP_PATCH_CALL;
+		patch->callee = step->callee;
+	}
+	return add_callee(r->code, step->callee);
+}
+
+/* Buffers of a lane's own memory are known by their descriptor; no others are. */
+static void tell_buffer(struct hip_access *a, const struct hip_step *step)
+{
+	if (a->why || a->by != HIP_AT_BUFFER)
+		return;
+	if (step->own)
+		a->spaces = GPUBPF_IN(LOCAL);
+	else
+		a->why = "a buffer whose descriptor is not known";
+}
+
+static int tell(struct reader *r, const struct hip_step *step)
+{
+	struct hip_patch *patch = hip_patch_at(r->code, step->off);
+
+	if (step->what == HIP_STEP_CALL)
+		return tell_call(r, step, patch);
+	if (step->what == HIP_STEP_BUFFER && patch && patch->kind == HIP_PATCH_ACCESS)
+		tell_buffer(&patch->access[0], step);
+	if (r->how & HIP_READ_FUNCTION && step->target == r->start && (step->flow == HIP_BRANCHES || step->flow == HIP_MAY_BRANCH))
+		r->code->patches[0].again = true;
+	return 0;
+}
+
+static int follow(struct reader *r, const struct hip_code_at *at)
+{
+	int err = hip_steps_follow(&r->steps, at->start, at->address, at->descriptor, at->elf);
+
+	for (uint32_t i = 0; !err && i < r->steps.n; i++)
+		err = tell(r, &r->steps.list[i]);
+	return err;
 }
 
 static int read_all(struct reader *r, size_t start)
@@ -375,10 +445,11 @@ void hip_code_init(void)
 	LLVMInitializeAMDGPUDisassembler();
 }
 
-int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const uint8_t *bytes, size_t size, size_t start,
-		  struct hip_code *code, struct gpubpf_diag *diag)
+int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,
+		  struct gpubpf_diag *diag)
 {
-	struct reader r = { .size = size < MAX_BYTES ? size & ~3ul : MAX_BYTES, .code = code, .how = how, .diag = diag };
+	struct reader r = { .size = at->size < MAX_BYTES ? at->size & ~3ul : MAX_BYTES, .code = code, .how = how, .diag = diag,
+			    .start = at->start, .address = at->address };
 	const char *features = !isa->wave32 ? "" : wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
 	int err = -ENOMEM;
 
@@ -388,11 +459,14 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const ui
 	r.seen = calloc(1, r.size / 32 + 1);
 	r.bytes = calloc(1, r.size + PADDING);
 	if (r.bytes)
-		memcpy(r.bytes, bytes, r.size);
+		memcpy(r.bytes, at->bytes, r.size);
 	if (r.disasm && r.seen && r.bytes)
-		err = read_all(&r, start);
+		err = read_all(&r, at->start);
+	if (!err && r.steps.n)
+		err = follow(&r, at);
 	if (r.disasm)
 		LLVMDisasmDispose(r.disasm);
+	free(r.steps.list);
 	free(r.bytes);
 	free(r.seen);
 	free(r.pending);
@@ -404,5 +478,6 @@ int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const ui
 void hip_code_finish(struct hip_code *code)
 {
 	free(code->patches);
+	free(code->callees);
 	*code = (struct hip_code){ 0 };
 }

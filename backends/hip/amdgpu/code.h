@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel's instructions, as LLVM's disassembler reads them: all that control reaches from its first one
+ * The instructions of a kernel or a function, as LLVM's disassembler reads them: all that control reaches from its first one
  * without leaving for other functions, and of these the ones that a twin must replace.
  */
 #ifndef GPUBPF_BACKENDS_HIP_AMDGPU_CODE_H
@@ -14,6 +14,7 @@
 #include "isa.h"
 
 struct gpubpf_diag;
+struct hip_elf;
 
 enum hip_patch_kind {
 	HIP_PATCH_END,             /* s_endpgm */
@@ -25,6 +26,9 @@ enum hip_patch_kind {
 	HIP_PATCH_BRANCH,          /* a conditional branch, which all of its lanes take, or none */
 	HIP_PATCH_PART,            /* lanes part: EXEC loses those for which a condition does not hold */
 	HIP_PATCH_CLAUSE,          /* s_clause: the next instructions stand together, which is a hint */
+	HIP_PATCH_CALL,            /* of a function that is known */
+	HIP_PATCH_TAIL,            /* the last thing that a function does is to call another, which returns for it */
+	HIP_PATCH_RETURN,
 	/* only where all instructions are: */
 	HIP_PATCH_JUMP,            /* a branch that is no BRANCH */
 	HIP_PATCH_OTHER,
@@ -34,12 +38,16 @@ enum hip_patch_kind {
 
 struct hip_patch {
 	enum hip_patch_kind kind;
-	uint32_t off;              /* from the first instruction */
+	uint32_t off;              /* from the first instruction; in a twin, from the kernel's, where functions are behind it */
+	uint64_t address;          /* in the file */
 	uint32_t size;             /* bytes */
 	uint32_t line;             /* of the source, where it is known */
 	char reg[2][8];            /* PC: the two registers that it sets */
 	bool probed, counted;      /* END, in a twin: the exit probe stands here; the block's last lane is looked for */
-	uint32_t target;           /* BRANCH, JUMP: where it goes */
+	uint32_t target;           /* BRANCH, JUMP; CALL and TAIL in a twin: where it goes */
+	uint64_t callee;           /* CALL, TAIL: the function's address in the file; RETURN: none */
+	bool begins;               /* a function begins here */
+	bool again;                /* and control comes back to it */
 	bool loops;                /* PART: the lanes that stay take it, back to a loop's top; else those that are lost do */
 	const char *why;           /* nothing can stand there but at an access, which has its own; NULL: it can */
 	uint32_t naccesses;        /* ACCESS */
@@ -57,25 +65,36 @@ struct hip_code {
 	struct hip_patch *patches;
 	uint32_t npatches;
 	bool calls;                /* it calls functions */
+	bool unknown;              /* some by pointers */
+	uint64_t *callees;         /* the others, by their addresses in the file, each once */
+	uint32_t ncallees;
 	bool barrier;
 	bool matrix;               /* it has matrix instructions, whose results come late */
 	uint32_t scalar, accum;    /* registers that it names: one more than the last of each kind */
 	bool special;              /* it names flat_scratch or xnack_mask */
-	uint32_t besides[4];       /* scalar registers below 128 that it names elsewhere than in the descriptors of buffers, or
-				    * when it adds to them what a wave's descriptor lacks */
 };
 
 enum hip_reading {
 	HIP_READ_INSNS = 1,        /* places of single instructions too */
 	HIP_READ_TWIN = 2,         /* stubs call, and return by a computed address */
 	HIP_READ_ALL = 4,          /* all instructions, with INSNS */
+	HIP_READ_CALLS = 8,        /* its callees too, and with INSNS the calls */
+	HIP_READ_FUNCTION = 16,    /* it is a function, which returns; with CALLS */
+};
+
+/* where code is */
+struct hip_code_at {
+	const uint8_t *bytes;
+	size_t size, start;        /* control comes to `start`, an offset */
+	uint64_t address;          /* of byte 0 in the file */
+	int descriptor;            /* first of four registers that have that of a lane's own memory there; -1: none */
+	const struct hip_elf *elf; /* that it is of; NULL: none */
 };
 
 void hip_code_init(void);
-/* What control reaches from `start`, an offset in bytes; how: enum hip_reading. 0; -EINVAL and the reason for which no twin can
- * be made; -ENOMEM. */
-int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const uint8_t *bytes, size_t size, size_t start,
-		  struct hip_code *code, struct gpubpf_diag *diag);
+/* What control reaches; how: enum hip_reading. 0; -EINVAL and the reason for which no twin can be made; -ENOMEM. */
+int hip_code_read(const struct hip_isa *isa, bool wave32, uint32_t how, const struct hip_code_at *at, struct hip_code *code,
+		  struct gpubpf_diag *diag);
 /* Is part i of what an instruction does a place of that kind? */
 bool hip_patch_is(const struct hip_patch *patch, uint32_t i, enum gpubpf_site kind);
 /* The patch that begins there; NULL: none does. */

@@ -8,6 +8,7 @@
 #include "core/lower/llvm.h"
 #include "isa.h"
 
+struct gpubpf_function;
 struct low;
 
 /* the target, and what lowering the probes of one kernel needs to know of it */
@@ -15,6 +16,7 @@ struct hip_emit {
 	struct gpubpf_llvm_target target; /* first */
 	const uint32_t *offsets;   /* of the kernel's parameters in its arguments */
 	uint32_t launch, pid;      /* of the words that each launch fills */
+	const struct gpubpf_function *const *functions; /* of each site, where it is at a function's places and something is known */
 };
 
 /* the words that each launch of a twin fills, behind the kernel's arguments: enum hip_bind_args */
@@ -30,8 +32,8 @@ void hip_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
 void hip_inline_end(struct low *l);
 
 /* The sites of the job as a relocatable object: gpubpf_inline_<site>, kernels by themselves. version: of the
- * code object, 4 to 6. end: of the kernel's arguments, 8-byte aligned. */
+ * code object, 4 to 6. end: of the kernel's arguments, 8-byte aligned. functions: as in struct hip_emit. */
 int hip_emit_sites(const struct gpubpf_lower_job *job, const struct hip_isa *isa, bool wave32, unsigned version,
-		   const uint32_t *offsets, uint32_t end, struct gpubpf_blob *out, struct gpubpf_diag *diag);
+		   const uint32_t *offsets, uint32_t end, const struct gpubpf_function *const *functions, struct gpubpf_blob *out, struct gpubpf_diag *diag);
 
 #endif

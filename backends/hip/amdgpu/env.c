@@ -11,6 +11,7 @@
 #include "backends/hip/wire/bind.h"
 #include "core/lower/ctx.h"
 #include "core/lower/llvm_low.h"
+#include "core/worker/functions.h"
 #include "emit.h"
 #include "operands.h"
 
@@ -98,6 +99,52 @@ static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 		}
 }
 
+/* So many bytes of the registers that the calling convention puts them in. */
+static LLVMValueRef in_registers(struct low *l, uint32_t reg, uint32_t bytes)
+{
+	LLVMValueRef v = bytes > 4 ? both(l, given(l, reg), given(l, reg + 1)) : given(l, reg);
+
+	return bytes < 4 ? LLVMBuildAnd(l->b, v, low_const(l, (1u << 8 * bytes) - 1), "") : v;
+}
+
+static LLVMValueRef not_known(struct low *l)
+{
+	return given(l, HIP_NOT_KNOWN);
+}
+
+/* At a call each argument is in the next registers; at the return they are gone. */
+static void set_arguments(struct low *l, enum gpubpf_site site, const struct gpubpf_function *f, uint64_t wanted, LLVMValueRef env)
+{
+	bool call = site == GPUBPF_SITE_CALL;
+	uint32_t n = call && f ? f->nparams : 0, reg = 0;
+
+	for (uint32_t i = 0; i < GPUBPF_ENV_ARGS; i++) {
+		uint32_t size = i < n ? f->params[i].size : 0, next = reg + (size + 3) / 4;
+		bool known = size && next <= HIP_NOT_KNOWN;
+
+		if (wanted >> i & 1 && (known || !call || !f || !f->whole || i < n))
+			low_env_set(l, env, offsetof(struct gpubpf_env, arg) + 8 * i, known ? in_registers(l, reg, size) : not_known(l));
+		reg = next;
+	}
+}
+
+static LLVMValueRef result(struct low *l, const struct gpubpf_function *f)
+{
+	if (!f || !f->returns)
+		return not_known(l);
+	return f->result ? in_registers(l, 0, f->result) : low_const(l, 0);
+}
+
+static void set_function(struct low *l, uint32_t index, const struct low_wants *w, LLVMValueRef env)
+{
+	const struct gpubpf_function *f = hip_emit_of(l->target)->functions ? hip_emit_of(l->target)->functions[index] : NULL;
+	enum gpubpf_site site = l->job->sites[index].site;
+
+	set_arguments(l, site, f, w->args, env);
+	if (site == GPUBPF_SITE_CALL_EXIT)
+		low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * ctx_word_of("result", site), result(l, f));
+}
+
 void hip_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 {
 	const struct hip_emit *emit = hip_emit_of(l->target);
@@ -111,6 +158,10 @@ void hip_inline_env(struct low *l, uint32_t index, LLVMValueRef env)
 		low_env_set(l, env, offsetof(struct gpubpf_env, launch), load(l, args, emit->launch, 8));
 	if (w.pid)
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), load(l, args, emit->pid, 8));
+	if (gpubpf_place_kind(l->job->sites[index].site)->where == GPUBPF_WHERE_FUNCTION) {
+		set_function(l, index, &w, env);
+		return;
+	}
 	low_env_arguments(l, &l->job->sites[index], &w, env, load_param);
 	set_operands(l, l->job->sites[index].site, env);
 }

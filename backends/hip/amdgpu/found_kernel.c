@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "found_kernel.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bundle.h"
@@ -49,24 +51,9 @@ static const uint8_t *text_at(const struct hip_elf *elf, uint64_t address, size_
 	return NULL;
 }
 
-/* Buffers of a lane's own memory are known by their descriptor, if nothing else names it; no others are. */
-static void tell_buffers(struct hip_found *app)
+static uint32_t reading_of(const struct hip_found *app)
 {
-	int at = hip_start_of(app->isa, &app->descriptor).at[HIP_PRIVATE_BUFFER];
-	uint32_t named = 0;
-
-	for (int i = at; at >= 0 && i < at + 4; i++)
-		named |= app->code.besides[i / 32] >> i % 32 & 1;
-	for (uint32_t i = 0; i < app->code.npatches; i++) {
-		struct hip_access *a = &app->code.patches[i].access[0];
-
-		if (app->code.patches[i].kind != HIP_PATCH_ACCESS || a->why || a->by != HIP_AT_BUFFER)
-			continue;
-		if (at >= 0 && !named && a->descriptor.n == 4 && a->descriptor.first == at)
-			a->spaces = GPUBPF_IN(LOCAL);
-		else
-			a->why = "a buffer whose descriptor is not known";
-	}
+	return (app->insns ? HIP_READ_INSNS : 0) | (app->insns & HIP_NAMED ? HIP_READ_ALL : 0);
 }
 
 int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
@@ -75,10 +62,9 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 	const uint8_t *descriptor;
 	char name[GPUBPF_WHOLE_NAME_SIZE + sizeof(".kd")];
 	Elf64_Sym kd;
-	size_t size, before;
-	uint32_t how = (app->insns ? HIP_READ_INSNS : 0) | (twin ? HIP_READ_TWIN : 0) |
-		       (app->insns & HIP_NAMED ? HIP_READ_ALL : 0);
-	int err;
+	uint32_t how = reading_of(app) | (twin ? HIP_READ_TWIN : HIP_READ_CALLS);
+	struct hip_code_at at = { .elf = &app->elf };
+	size_t before;
 
 	if (!app->meta.symbol || app->meta.symbol_len >= sizeof(name))
 		return hip_refuse(diag, "the metadata names no descriptor");
@@ -88,16 +74,163 @@ int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag)
 		return hip_refuse(diag, "the code object has no descriptor of the kernel");
 	memcpy(&app->descriptor, descriptor, sizeof(app->descriptor));
 	app->address = kd.st_value + app->descriptor.entry;
-	app->bytes = text_at(&app->elf, app->address, &before, &size);
+	app->bytes = text_at(&app->elf, app->address, &before, &at.size);
 	if (!app->bytes || app->address % 4)
 		return hip_refuse(diag, "the descriptor's entry lies outside of the code");
 	if (!twin)
 		before = 0;
 	app->wave32 = app->isa->wave32 && app->descriptor.properties & HIP_WAVE32;
-	err = hip_code_read(app->isa, app->wave32, how, app->bytes - before, size + before, before, &app->code, diag);
+	at.bytes = app->bytes - before;
+	at.size += before;
+	at.start = before;
+	at.address = app->address - before;
+	at.descriptor = hip_start_of(app->isa, &app->descriptor).at[HIP_PRIVATE_BUFFER];
+	return hip_code_read(app->isa, app->wave32, how, &at, &app->code, diag);
+}
+
+/* By the calling convention the descriptor of the lane's own memory is in s[0:3], where there is one. */
+int hip_found_read_function(struct hip_found *app, uint64_t address, struct gpubpf_diag *diag)
+{
+	uint32_t how = reading_of(app) | HIP_READ_INSNS | HIP_READ_CALLS | HIP_READ_FUNCTION;
+	struct hip_code_at at = { .address = address, .elf = &app->elf };
+	size_t before;
+
+	app->address = address;
+	app->bytes = at.bytes = text_at(&app->elf, address, &before, &at.size);
+	if (!at.bytes || address % 4)
+		return hip_refuse(diag, "a function lies outside of the code");
+	return hip_code_read(app->isa, app->wave32, how, &at, &app->code, diag);
+}
+
+static bool is_function(const Elf64_Sym *symbol)
+{
+	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx;
+}
+
+void hip_found_name(const struct hip_found *app, uint64_t address, char name[256])
+{
+	struct hip_symbols symbols = hip_elf_symbols(&app->elf, SHT_SYMTAB);
+	const char *is, *found = NULL;
+	Elf64_Sym symbol;
+
+	for (uint32_t i = 0; !found && hip_elf_symbol(&symbols, i, &symbol, &is); i++)
+		if (is_function(&symbol) && symbol.st_value == address && is[0])
+			found = is;
+	for (uint32_t i = 0; found && hip_elf_symbol(&symbols, i, &symbol, &is); i++)
+		if (is_function(&symbol) && symbol.st_value != address && !strcmp(is, found))
+			found = NULL;
+	if (found)
+		gpubpf_name_short(found, strlen(found), name);
+	else
+		snprintf(name, 256, "0x%llx", (unsigned long long)address);
+}
+
+static bool is_part(const struct hip_found *app, uint64_t address)
+{
+	for (uint32_t i = 0; i < app->nparts; i++)
+		if (app->parts[i].address == address)
+			return true;
+	return false;
+}
+
+/* Add what app->code and ->bytes are to a twin's code. */
+static int add_part(struct hip_found *app, const char *name, struct hip_code *all)
+{
+	struct hip_code *code = &app->code;
+	struct hip_part *parts = realloc(app->parts, (app->nparts + 1) * sizeof(*parts));
+	struct hip_patch *patches = realloc(all->patches, (all->npatches + code->npatches + 1) * sizeof(*patches));
+
+	app->parts = parts ? parts : app->parts;
+	all->patches = patches ? patches : all->patches;
+	if (!parts || !patches)
+		return -ENOMEM;
+	parts[app->nparts] = (struct hip_part){ .address = app->address, .bytes = app->bytes, .off = all->size, .size = code->size };
+	strcpy(parts[app->nparts++].name, name);
+	for (uint32_t i = 0; i < code->npatches; i++) {
+		struct hip_patch *patch = &patches[all->npatches++];
+
+		*patch = code->patches[i];
+		patch->off += all->size;
+		patch->target += all->size;
+	}
+	all->size += code->size;
+	all->calls |= code->calls;
+	all->barrier |= code->barrier;
+	all->matrix |= code->matrix;
+	all->special |= code->special;
+	all->scalar = all->scalar > code->scalar ? all->scalar : code->scalar;
+	all->accum = all->accum > code->accum ? all->accum : code->accum;
+	return 0;
+}
+
+/* The first function that is called and is no part yet. */
+static uint64_t next_callee(const struct hip_found *app, const struct hip_code *all)
+{
+	for (uint32_t i = 0; i < all->npatches; i++)
+		if (all->patches[i].callee != UINT64_MAX && !is_part(app, all->patches[i].callee))
+			return all->patches[i].callee;
+	return UINT64_MAX;
+}
+
+static int add_function(struct hip_found *app, uint64_t address, struct hip_code *all, struct gpubpf_diag *diag)
+{
+	struct gpubpf_diag why;
+	char name[256];
+	int err;
+
+	gpubpf_diag_init(&why);
+	hip_found_name(app, address, name);
+	err = hip_found_read_function(app, address, &why);
+	if (!err && app->code.unknown)
+		err = hip_refuse(&why, "it calls functions by pointers, or by addresses that it keeps in memory, whose instructions are not in its twin");
 	if (!err)
-		tell_buffers(app);
+		err = add_part(app, name, all);
+	hip_code_finish(&app->code);
+	return err == -EINVAL ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", name, why.what) : err;
+}
+
+static int join_bytes(struct hip_found *app, struct hip_code *all)
+{
+	app->joined = malloc(all->size + 4);
+	if (!app->joined)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < app->nparts; i++)
+		memcpy(app->joined + app->parts[i].off, app->parts[i].bytes, app->parts[i].size);
+	for (uint32_t i = 0; i < all->npatches; i++)
+		for (uint32_t p = 0; p < app->nparts; p++)
+			if (all->patches[i].callee == app->parts[p].address)
+				all->patches[i].target = app->parts[p].off;
+	return 0;
+}
+
+int hip_found_join(struct hip_found *app, struct gpubpf_diag *diag)
+{
+	struct hip_code all = { 0 };
+	uint64_t callee;
+	int err;
+
+	if (app->code.unknown)
+		return hip_refuse(diag, "it calls functions by pointers, or by addresses that it keeps in memory, whose instructions are not in its twin");
+	err = add_part(app, "", &all);
+	hip_code_finish(&app->code);
+	while (!err && (callee = next_callee(app, &all)) != UINT64_MAX)
+		err = add_function(app, callee, &all, diag);
+	if (!err)
+		err = join_bytes(app, &all);
+	app->code = all;
+	app->address = app->parts ? app->parts[0].address : 0;
+	app->bytes = app->joined;
 	return err;
+}
+
+void hip_found_finish(struct hip_found *app)
+{
+	hip_code_finish(&app->code);
+	free(app->parts);
+	free(app->joined);
+	app->parts = NULL;
+	app->joined = NULL;
+	app->nparts = 0;
 }
 
 /* Each patch is a branch back to the stubs; they stand before the kernel, and s_branch reaches 128 KiB. */

@@ -9,6 +9,14 @@
 #include "elf.h"
 #include "meta.h"
 
+/* the kernel, or a function that it calls, in the code of a twin */
+struct hip_part {
+	char name[256];            /* "": the kernel */
+	uint64_t address;          /* in the file */
+	const uint8_t *bytes;
+	uint32_t off, size;        /* in the twin's code */
+};
+
 /* a kernel of the application's, found in its code object */
 struct hip_found {
 	void *plain;               /* what was compressed in the image: the code object lies in it */
@@ -19,6 +27,9 @@ struct hip_found {
 	struct hip_code code;
 	const uint8_t *bytes;
 	uint64_t address;
+	struct hip_part *parts;    /* of the twin, the kernel first; NULL: the functions stay the original's */
+	uint32_t nparts;
+	uint8_t *joined;           /* the parts' bytes */
 	bool wave32;
 	uint32_t insns;            /* places of single instructions that its code is read with, GPUBPF_TAKES */
 	uint32_t words;            /* what each launch of the twin fills: enum hip_bind_args */
@@ -34,9 +45,17 @@ int hip_refuse(struct gpubpf_diag *diag, const char *why);
 int hip_found_open(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct hip_found *app,
 		   struct gpubpf_diag *diag);
 /* Descriptor and instructions of the kernel that app->meta describes. A kernel of the application stays behind its
- * first instruction; control in a twin goes to stubs and probes, which lie before it too. hip_code_finish(&app->code)
+ * first instruction; control in a twin goes to stubs and probes, which lie before it too.  hip_found_finish()
  * either way. */
 int hip_found_read(struct hip_found *app, bool twin, struct gpubpf_diag *diag);
+/* A function of the object that app->elf is, with what is read of its instructions in any case. app->address and ->bytes become
+ * the function's; hip_code_finish(&app->code) either way. */
+int hip_found_read_function(struct hip_found *app, uint64_t address, struct gpubpf_diag *diag);
+/* Its name: the symbol's, or where it lies, if there is none or others are called so. */
+void hip_found_name(const struct hip_found *app, uint64_t address, char name[256]);
+/* Put the functions that the kernel calls behind it: app->code, ->bytes. Refused where some are called by pointers. */
+int hip_found_join(struct hip_found *app, struct gpubpf_diag *diag);
+void hip_found_finish(struct hip_found *app);
 /* Can branches of a twin reach what stands before its code; can its names be made of the kernel's? */
 int hip_found_reaches(const struct hip_code *code, struct gpubpf_diag *diag);
 int hip_found_named(const char *name, struct gpubpf_diag *diag);

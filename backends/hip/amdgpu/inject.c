@@ -9,6 +9,7 @@
 #include "assemble.h"
 #include "backends/hip/wire/bind.h"
 #include "core/diag.h"
+#include "core/worker/functions.h"
 #include "core/worker/lines.h"
 #include "emit.h"
 #include "linker.h"
@@ -29,7 +30,7 @@ struct probes {
 };
 
 /* The number + 1 of the body that a site is. */
-static uint32_t body_of(struct hip_draft *draft, uint32_t site)
+static uint32_t body_of(struct hip_draft *draft, const struct gpubpf_lower_job *job, uint32_t site)
 {
 	uint32_t b = 0;
 
@@ -37,14 +38,37 @@ static uint32_t body_of(struct hip_draft *draft, uint32_t site)
 		b++;
 	draft->nbodies = max(draft->nbodies, b + 1);
 	draft->bodies[b].site = site;
+	draft->bodies[b].kind = job->sites[site].site;
 	return b + 1;
 }
 
+/* the places of a kernel's own code, or of a function's, that were met so far */
+struct choosing {
+	const struct hip_part *in; /* NULL: the kernel's, and it has no other */
+	uint32_t met[GPUBPF_NSITES];
+};
+
+static const char *function_of(const struct choosing *c)
+{
+	return c->in ? c->in->name : "";
+}
+
+/* Where programs at a function's ends or beginning cannot be. */
+static const char *why_not(const struct hip_patch *patch, enum gpubpf_site kind)
+{
+	if (kind == GPUBPF_SITE_CALL_EXIT && patch->kind == HIP_PATCH_TAIL)
+		return "it ends by going to another function, which returns for it";
+	if (kind == GPUBPF_SITE_CALL && patch->again)
+		return "a loop comes back to its first instruction";
+	return patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind) ? patch->why : NULL;
+}
+
 /* What stands at a place of single instructions, kind by kind. */
-static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uint32_t i, uint32_t met[GPUBPF_NSITES],
+static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uint32_t i, struct choosing *c,
 			 struct hip_draft *draft, struct gpubpf_diag *diag)
 {
 	struct hip_patch *patch = &app->code.patches[i];
+	const char *why;
 
 	for (uint32_t access = 0; access < HIP_MOST_ACCESSES; access++)
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
@@ -52,34 +76,38 @@ static int choose_stands(struct hip_found *app, struct gpubpf_inserting *at, uin
 
 			if (!hip_patch_is(patch, access, kind))
 				continue;
-			id = met[kind]++;
-			site = gpubpf_site_at(at, kind, "", id);
+			id = c->met[kind]++;
+			site = gpubpf_site_at(at, kind, function_of(c), id);
 			if (site == UINT32_MAX)
 				continue;
-			if (patch->why && (patch->kind != HIP_PATCH_ACCESS || gpubpf_place_has_name(kind)))
-				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", patch->why,
+			why = why_not(patch, kind);
+			if (why && c->in && c->in->name[0])
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "function %.64s: %s", c->in->name, why);
+			if (why)
+				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s (at byte %u of its code)", why,
 						       patch->off);
 			if (gpubpf_place_kind(kind)->spaces && patch->access[access].why)
 				return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 						       "what it does to memory cannot be told exactly: %s (at byte %u of "
 						       "its code)",
 						       patch->access[access].why, patch->off);
-			draft->stands[i][access][kind] = (struct hip_stand){ body_of(draft, site), id };
+			draft->stands[i][access][kind] = (struct hip_stand){ body_of(draft, at->job, site), id };
 		}
 	return 0;
 }
 
-/* One stub is for all ends of the kernel, and of a block every wave is counted. */
-static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, uint32_t id, struct hip_draft *draft,
+/* One stub is for all ends of the kernel, and of a block every wave is counted. first: of all. */
+static int choose_end(struct hip_patch *patch, struct gpubpf_inserting *at, struct choosing *c, bool first, struct hip_draft *draft,
 		      struct gpubpf_diag *diag)
 {
-	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, "", id), end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, "", id);
+	uint32_t exit = gpubpf_site_at(at, GPUBPF_SITE_EXIT, function_of(c), c->met[GPUBPF_SITE_EXIT]++);
+	uint32_t end = gpubpf_site_at(at, GPUBPF_SITE_BLOCK_END, function_of(c), c->met[GPUBPF_SITE_BLOCK_END]++);
 
 	patch->probed = exit != UINT32_MAX;
 	patch->counted = end != UINT32_MAX;
 	if (patch->probed && hip_has(draft, HIP_AT_EXIT) && draft->whole[HIP_AT_EXIT].site != exit)
 		return hip_refuse(diag, "its exits are to have several probes, and share one");
-	if (id && end != draft->whole[HIP_AT_END].site)
+	if (!first && end != draft->whole[HIP_AT_END].site)
 		return hip_refuse(diag, "its ends are to have several probes of gpu/block_end/, or some none, and share one");
 	if (patch->probed)
 		draft->whole[HIP_AT_EXIT].site = exit;
@@ -92,17 +120,22 @@ static int choose_sites(struct hip_found *app, const struct gpubpf_lower_job *jo
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = job, .kernel = job->sites[0].kernel };
-	uint32_t id = 0, met[GPUBPF_NSITES] = { 0 };
+	struct choosing c = { .in = app->parts };
+	bool first = true;
 	int err = 0;
 
 	draft->whole[HIP_AT_ENTRY].site = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0);
 	draft->whole[HIP_AT_BEGIN].site = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0);
 	draft->whole[HIP_AT_EXIT].site = draft->whole[HIP_AT_END].site = UINT32_MAX;
 	for (uint32_t i = 0; !err && i < app->code.npatches; i++) {
+		while (c.in && app->code.patches[i].off >= c.in->off + c.in->size)
+			c = (struct choosing){ .in = c.in + 1 };
 		if (draft->stands)
-			err = choose_stands(app, &at, i, met, draft, diag);
-		if (!err && app->code.patches[i].kind == HIP_PATCH_END)
-			err = choose_end(&app->code.patches[i], &at, id++, draft, diag);
+			err = choose_stands(app, &at, i, &c, draft, diag);
+		if (!err && app->code.patches[i].kind == HIP_PATCH_END) {
+			err = choose_end(&app->code.patches[i], &at, &c, first, draft, diag);
+			first = false;
+		}
 	}
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
@@ -159,6 +192,11 @@ static int join(struct hip_draft *draft, const struct hip_descriptor *probe, str
 	return 0;
 }
 
+static bool is_of_function(enum gpubpf_site kind)
+{
+	return gpubpf_place_kind(kind)->where == GPUBPF_WHERE_FUNCTION;
+}
+
 /* The registers of a probe at single instructions, and what it is given there. */
 static int join_body(struct hip_draft *draft, const struct probes *probes, struct hip_body *body,
 		     struct hip_registers *all, struct gpubpf_diag *diag)
@@ -176,13 +214,18 @@ static int join_body(struct hip_draft *draft, const struct probes *probes, struc
 		return err;
 	if (body->descriptor.private_size)
 		return hip_refuse(diag, "the probe needs memory for each thread, which is the kernel's while it runs");
-	err = hip_code_read(draft->isa, draft->wave32, 0, bytes, size, 0, &code, diag);
+	err = hip_code_read(draft->isa, draft->wave32, 0, &(struct hip_code_at){ .bytes = bytes, .size = size }, &code, diag);
 	if (err < 0)
 		return err;
 	if (code.special || code.accum)
 		err = hip_refuse(diag, "the probe needs registers that cannot be kept for the kernel");
 	else if (hip_operands_read(draft->isa, draft->wave32, bytes, size, &body->given, &body->same, &vectors) < 0)
 		err = hip_refuse(diag, "the probe has no registers left for what the place gives");
+	if (!err && is_of_function(body->kind) && body->given >> HIP_NOT_KNOWN & 1)
+		err = hip_refuse(diag, body->kind == GPUBPF_SITE_CALL_EXIT ?
+			"a program at a function's return reads its arguments, which are gone there, or a result that the debug "
+			"information (-g) does not tell" :
+			"a program at a function's call reads an argument that the debug information (-g) does not tell");
 	draft->scalars = max(draft->scalars, max(code.scalar, hip_start_of(draft->isa, &body->descriptor).end));
 	draft->vectors = max(draft->vectors, max(vectors, 1)); /* v0 has the work-item's ids */
 	hip_code_finish(&code);
@@ -305,7 +348,7 @@ static int find_ends(struct branches *b, const struct hip_draft *draft, const st
 	int err = read_probe(probes, site, &d, &off, &bytes, &size, diag);
 
 	if (!err)
-		err = hip_code_read(draft->isa, draft->wave32, 0, bytes, size, 0, &code, diag);
+		err = hip_code_read(draft->isa, draft->wave32, 0, &(struct hip_code_at){ .bytes = bytes, .size = size }, &code, diag);
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; !err && i < code.npatches; i++)
@@ -381,7 +424,7 @@ static int find_binds(const struct hip_draft *draft, struct hip_link *job, struc
 		snprintf(spot->symbol, sizeof(spot->symbol), "gpubpf_pc_%u", i / 2);
 		spot->plus = i % 2 ? HIP_STUB_PC_HI : HIP_STUB_PC_LO;
 		(*binds)[job->nspots++] = (struct hip_bind){ .what = HIP_BIND_IMAGE,
-			.part = i % 2 ? HIP_BIND_HI32 : HIP_BIND_LO32, .addend = hip_stub_pc(draft, patch) };
+			.part = i % 2 ? HIP_BIND_HI32 : HIP_BIND_LO32, .addend = patch->address + 4 };
 	}
 	return 0;
 }
@@ -464,7 +507,7 @@ static int reaches(const struct hip_draft *draft, const struct gpubpf_blob *text
 {
 	const char *kernel = strstr(text->data, "gpubpf_kernel:"), *calls = strstr(text->data, "gpubpf_call_0:");
 	const char *behind = strstr(kernel, "\t.size"), *end = strstr(behind, "\t.section");
-	uint64_t before = bytes_of(text->data, kernel), after = bytes_of(calls, kernel) + bytes_of(behind, end);
+	uint64_t before = bytes_of(text->data, kernel), after = (calls ? bytes_of(calls, kernel) : 0) + bytes_of(behind, end);
 	uint64_t bytes = draft->code->size + max(before, after);
 
 	if (bytes < 4 * 32767)
@@ -514,7 +557,7 @@ static int make(struct hip_found *app, const struct gpubpf_lower_job *job, struc
 	err = hip_found_named(site->kernel, diag);
 	app->words = hip_wanted_args(job);
 	if (!err)
-		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), &probes.blob,
+		err = hip_emit_sites(job, app->isa, app->wave32, version, offsets, arguments_end(app), draft->functions, &probes.blob,
 				     diag);
 	if (!err)
 		err = hip_elf_open(probes.blob.data, probes.blob.size, &probes.elf, diag);
@@ -531,11 +574,34 @@ static uint32_t count_bodies(const struct gpubpf_lower_job *job, uint32_t *kinds
 
 	*kinds = 0;
 	for (uint32_t i = 0; i < job->nsites; i++)
-		if (gpubpf_place_kind(job->sites[i].site)->where == GPUBPF_WHERE_INSN) {
+		if (gpubpf_place_kind(job->sites[i].site)->where != GPUBPF_WHERE_KERNEL) {
 			*kinds |= 1u << job->sites[i].site;
 			n++;
 		}
 	return n;
+}
+
+/* Kernels may end in functions, too. */
+static bool names_functions(const struct gpubpf_lower_job *job)
+{
+	for (uint32_t i = 0; i < job->ninsertions; i++)
+		if (job->insertions[i].place.function[0])
+			return true;
+	return false;
+}
+
+/* What the sites of functions are to know of them: a list malloc'd, a pointer for each site of the job. */
+static int find_functions(const struct hip_found *app, const struct gpubpf_lower_job *job, const struct gpubpf_functions *types,
+			  const struct gpubpf_function ***functions)
+{
+	*functions = calloc(job->nsites + 1, sizeof(**functions));
+	if (!*functions)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < job->nsites; i++)
+		for (uint32_t p = 1; p < app->nparts; p++)
+			if (!strcmp(app->parts[p].name, job->sites[i].function))
+				(*functions)[i] = gpubpf_functions_at(types, app->parts[p].address);
+	return 0;
 }
 
 /* Lines of the source of the kernel's places, and the places that lines and marks make. */
@@ -543,34 +609,41 @@ static int find_lines(struct hip_found *app, struct gpubpf_lines *lines)
 {
 	hip_named_lines(app, lines);
 	for (uint32_t i = 0; i < app->code.npatches; i++)
-		app->code.patches[i].line = gpubpf_lines_at(lines, app->address + app->code.patches[i].off);
+		app->code.patches[i].line = gpubpf_lines_at(lines, app->code.patches[i].address);
 	return hip_named_find(app, lines);
 }
 
-/* The kernel's code is read; make its twin. */
+/* Make the twin of what is read: the kernel, and with places of instructions, or in functions, these. */
 static int make_twin(struct hip_found *app, const struct gpubpf_lower_job *job, struct gpubpf_blob *out,
 		     struct gpubpf_diag *diag)
 {
-	struct hip_draft draft = {
-		.isa = app->isa, .wave32 = app->wave32, .bytes = app->bytes, .address = app->address, .code = &app->code,
-		.kernel = app->descriptor, .twin = app->descriptor,
-	};
+	struct hip_draft draft = { .isa = app->isa, .wave32 = app->wave32, .code = &app->code, .kernel = app->descriptor,
+				   .twin = app->descriptor };
 	uint32_t n = count_bodies(job, &app->insns);
+	struct gpubpf_functions types = { 0 };
 	struct gpubpf_lines lines = { 0 };
 	int err = 0;
 
-	if (n && app->code.calls)
-		return hip_refuse(diag, "it calls functions, whose instructions are not in its twin");
-	if (n) {
-		err = find_lines(app, &lines);
+	if (n || names_functions(job)) {
+		err = hip_found_join(app, diag);
+		if (!err)
+			err = find_lines(app, &lines);
+		gpubpf_functions_read(app->elf.data, app->elf.size, &types);
+		if (!err)
+			err = find_functions(app, job, &types, &draft.functions);
 		draft.stands = calloc(app->code.npatches + 1, sizeof(*draft.stands));
 		draft.bodies = calloc(n + 1, sizeof(*draft.bodies));
+		if (!err && (!draft.stands || !draft.bodies))
+			err = -ENOMEM;
 	}
+	draft.bytes = app->bytes;
 	if (!err)
-		err = n && (!draft.stands || !draft.bodies) ? -ENOMEM : choose_sites(app, job, &draft, diag);
+		err = choose_sites(app, job, &draft, diag);
 	if (!err)
 		err = make(app, job, &draft, out, diag);
+	gpubpf_functions_finish(&types);
 	gpubpf_lines_finish(&lines);
+	free(draft.functions);
 	free(draft.stands);
 	free(draft.bodies);
 	return err;
@@ -587,12 +660,13 @@ static int inject(struct hip_found *app, const struct gpubpf_lower_job *job, str
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the code object has no kernel %s",
 				       job->sites[0].kernel);
 	count_bodies(job, &app->insns);
+	app->insns |= names_functions(job) ? GPUBPF_TAKES(CALL) : 0; /* calls are looked for */
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = hip_found_read(app, false, diag);
 	if (!err)
 		err = make_twin(app, job, &blob, diag);
-	hip_code_finish(&app->code);
+	hip_found_finish(app);
 	if (err < 0) {
 		free(made.refused);
 		free(made.twins);

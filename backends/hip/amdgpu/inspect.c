@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The amdgpu target's look into code objects: kernels, their parameters and places, and what speaks against probes. */
+/* The amdgpu target's look into code objects: kernels, the functions that they call, parameters and places, and what speaks
+ * against probes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "core/diag.h"
+#include "core/worker/functions.h"
 #include "core/worker/in_fork.h"
 #include "core/worker/lines.h"
 #include "core/wire/name.h"
@@ -15,6 +17,8 @@
 #include "named.h"
 
 #define MOST_PLACES (1u << 20)     /* of an image; what is behind them is not listed */
+#define MOST_FUNCTIONS 4096        /* of an image; kernels that call others cannot be probed at instructions */
+#define MOST_CALLEES (1u << 16)
 #define NAME 256
 #define MOST_NAMES (1u << 16)      /* of an image's places: the same ones that follow each other are one */
 
@@ -22,9 +26,16 @@
 struct reading {
 	struct hip_found *app;
 	struct gpubpf_lines lines;
+	struct gpubpf_functions types;     /* of functions, as far as the debug information has them */
 	uint32_t n, kinds;                 /* kernels; places that are to be listed, as far as inspect() is asked for them */
 	struct reading_shared {
-		uint32_t next;             /* kernel to read, or that the copy died of */
+		uint32_t next;             /* kernel to read, or that the copy died of; functions are behind them */
+		uint32_t nfunctions, ncallees;
+		struct {
+			uint64_t address;
+			bool wave32;       /* as its first caller */
+		} function[MOST_FUNCTIONS];
+		uint32_t callee[MOST_CALLEES]; /* of all, in the order in which they were read */
 		uint32_t nplaces;          /* of the kernels before it */
 		uint32_t nnames;
 		struct {
@@ -35,11 +46,11 @@ struct reading {
 	} *shared;
 };
 
-static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_site kind, uint32_t off)
+static uint32_t add_place(const struct reading *r, uint32_t place, enum gpubpf_site kind, uint64_t address)
 {
 	if (place < MOST_PLACES) {
 		r->shared->place[place].kind = kind;
-		r->shared->place[place].line = gpubpf_lines_at(&r->lines, r->app->address + off);
+		r->shared->place[place].line = gpubpf_lines_at(&r->lines, address);
 		r->shared->place[place].name = 0;
 	}
 	return place + 1;
@@ -81,23 +92,27 @@ static uint32_t add_insn(const struct reading *r, uint32_t place, const struct h
 		for (uint32_t kind = 0; kind < GPUBPF_NSITES; kind++) {
 			if (!(r->kinds >> kind & 1) || !hip_patch_is(insn, access, kind))
 				continue;
-			add_place(r, place, kind, insn->off);
+			add_place(r, place, kind, insn->address);
 			place = gpubpf_place_has_name(kind) ? add_named(r, place, kind, insn) : place + 1;
 		}
 	return place;
 }
 
-/* The entry and the block's, each s_endpgm and the block's end there, and those of single instructions. -EINVAL: there are too many. */
+/* Of a kernel the entry and the block's; each s_endpgm and the block's end there, and those of single instructions. -EINVAL: there
+ * are too many. */
 static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, struct gpubpf_diag *why)
 {
 	const struct hip_code *code = &r->app->code;
-	uint32_t place = add_place(r, r->shared->nplaces, GPUBPF_SITE_ENTRY, 0);
+	uint32_t place = r->shared->nplaces;
 
-	place = add_place(r, place, GPUBPF_SITE_BLOCK_BEGIN, 0);
+	if (!(info->flags & GPUBPF_KINFO_FUNCTION)) {
+		place = add_place(r, place, GPUBPF_SITE_ENTRY, r->app->address);
+		place = add_place(r, place, GPUBPF_SITE_BLOCK_BEGIN, r->app->address);
+	}
 	for (uint32_t i = 0; i < code->npatches; i++) {
 		if (code->patches[i].kind == HIP_PATCH_END) {
-			place = add_place(r, place, GPUBPF_SITE_EXIT, code->patches[i].off);
-			place = add_place(r, place, GPUBPF_SITE_BLOCK_END, code->patches[i].off);
+			place = add_place(r, place, GPUBPF_SITE_EXIT, code->patches[i].address);
+			place = add_place(r, place, GPUBPF_SITE_BLOCK_END, code->patches[i].address);
 		}
 		place = add_insn(r, place, &code->patches[i]);
 	}
@@ -105,6 +120,39 @@ static int add_places(const struct reading *r, struct gpubpf_kernel_info *info, 
 		return hip_refuse(why, "its image has more places than are listed");
 	info->nplaces = place - r->shared->nplaces;
 	r->shared->nplaces = place;
+	return 0;
+}
+
+/* The function's number among the image's; UINT32_MAX: there are too many. */
+static uint32_t function_number(const struct reading *r, uint64_t address)
+{
+	struct reading_shared *shared = r->shared;
+	uint32_t n = 0;
+
+	while (n < shared->nfunctions && shared->function[n].address != address)
+		n++;
+	if (n == MOST_FUNCTIONS)
+		return UINT32_MAX;
+	if (n == shared->nfunctions) {
+		shared->function[n].address = address;
+		shared->function[n].wave32 = r->app->wave32;
+		shared->nfunctions++;
+	}
+	return n;
+}
+
+static int add_callees(const struct reading *r, struct gpubpf_kernel_info *info, struct gpubpf_diag *why)
+{
+	const struct hip_code *code = &r->app->code;
+
+	for (uint32_t i = 0; i < code->ncallees; i++) {
+		uint32_t number = function_number(r, code->callees[i]);
+
+		if (number == UINT32_MAX || r->shared->ncallees == MOST_CALLEES)
+			return hip_refuse(why, "its image has more functions than are listed");
+		r->shared->callee[r->shared->ncallees++] = r->n + number;
+		info->ncallees++;
+	}
 	return 0;
 }
 
@@ -122,6 +170,8 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 	if (!err) {
 		info->regs = info->regs ? info->regs : hip_registers_of(app->isa, &app->descriptor).vector;
 		err = add_places(r, info, &why);
+		if (!err)
+			err = add_callees(r, info, &why);
 		info->flags = (app->code.barrier || app->code.calls ? GPUBPF_KINFO_BARRIER : 0) |
 			      (app->descriptor.group_size ? GPUBPF_KINFO_LOCAL : 0);
 		if (!err)
@@ -136,13 +186,40 @@ static void describe_code(const struct reading *r, struct gpubpf_kernel_info *in
 	hip_code_finish(&app->code);
 }
 
+/* Of a function that is called. */
+static void describe_function(const struct reading *r, uint32_t number, struct gpubpf_kernel_info *info)
+{
+	struct hip_found *app = r->app;
+	uint64_t address = r->shared->function[number].address;
+	struct gpubpf_diag why;
+	int err;
+
+	gpubpf_diag_init(&why);
+	hip_found_name(app, address, info->name);
+	info->flags = GPUBPF_KINFO_FUNCTION;
+	app->wave32 = r->shared->function[number].wave32;
+	err = hip_found_read_function(app, address, &why);
+	if (!err)
+		err = hip_named_find(app, &r->lines);
+	if (!err)
+		err = add_places(r, info, &why);
+	if (!err)
+		err = add_callees(r, info, &why);
+	if (err < 0)
+		snprintf(info->reason, sizeof(info->reason), "%.239s", why.what);
+	hip_code_finish(&app->code);
+}
+
 static int read_codes(void *arg)
 {
 	const struct reading *r = arg;
+	struct reading_shared *shared = r->shared;
 
-	for (; r->shared->next < r->n; r->shared->next++)
-		if (hip_meta_kernel(&r->app->elf, r->shared->next, &r->app->meta))
-			describe_code(r, &r->shared->info[r->shared->next]);
+	for (; shared->next < r->n + shared->nfunctions; shared->next++)
+		if (shared->next >= r->n)
+			describe_function(r, shared->next - r->n, &shared->info[shared->next]);
+		else if (hip_meta_kernel(&r->app->elf, shared->next, &r->app->meta))
+			describe_code(r, &shared->info[shared->next]);
 	return 0;
 }
 
@@ -150,9 +227,9 @@ static int read_apart(const struct reading *r)
 {
 	int status, err = 0;
 
-	while (!err && r->shared->next < r->n) {
+	while (!err && r->shared->next < r->n + r->shared->nfunctions) {
 		err = gpubpf_in_fork(read_codes, (void *)r, &status);
-		if (!err && r->shared->next < r->n)
+		if (!err && r->shared->next < r->n + r->shared->nfunctions)
 			strcpy(r->shared->info[r->shared->next++].reason, "LLVM's disassembler died of its code");
 	}
 	return err;
@@ -187,33 +264,69 @@ static void list_places(const struct reading *r, struct gpubpf_place *to, uint32
 				*to++ = place_of(r, kind, id++, i, names);
 }
 
-/* Kernels as they are listed, with their parameters and places. */
+/* what is listed is made of, behind the list */
+struct room {
+	struct gpubpf_place *places;
+	struct gpubpf_param *params;
+	uint32_t *callees;
+	char (*names)[NAME];
+	uint32_t place, nparams;           /* that are used; left */
+};
+
+static void list_info(const struct reading *r, uint32_t i, struct gpubpf_kernel_info *info, struct room *room)
+{
+	*info = r->shared->info[i];
+	info->params = room->params;
+	info->callees = room->callees;
+	room->callees += info->ncallees;
+	info->places = room->places + room->place;
+	list_places(r, info->places, room->place, info->nplaces, (const char (*)[NAME])room->names);
+	room->place += info->nplaces;
+}
+
+/* What is known of the function's parameters; behind those that are one that is not, if there is. */
+static uint32_t list_params(const struct reading *r, uint32_t number, struct gpubpf_param *params)
+{
+	const struct gpubpf_function *f = gpubpf_functions_at(&r->types, r->shared->function[number].address);
+	uint32_t n = f ? f->nparams : 0;
+
+	if (f)
+		memcpy(params, f->params, n * sizeof(*params));
+	if (!f || !f->whole)
+		params[n++] = (struct gpubpf_param){ .kind = GPUBPF_PARAM_OPAQUE, .bytes_off = UINT32_MAX };
+	return n;
+}
+
+/* Kernels as they are listed, with their parameters and places, and the functions that they call. */
 static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kernel_info **kernels)
 {
+	const struct reading_shared *shared = r->shared;
+	uint32_t n = r->n + shared->nfunctions;
 	struct gpubpf_kernel_info *list;
-	struct gpubpf_param *params;
-	struct gpubpf_place *places;
 	struct hip_meta meta;
-	char (*names)[NAME];
-	uint32_t place = 0;
+	struct room room = { .nparams = nparams };
 
-	list = calloc(1, r->n * sizeof(*list) + r->shared->nplaces * sizeof(*places) + nparams * sizeof(*params) +
-		       r->shared->nnames * sizeof(*names) + 1);
+	nparams += shared->nfunctions * (GPUBPF_FUNCTION_PARAMS + 1);
+	list = calloc(1, n * sizeof(*list) + shared->nplaces * sizeof(*room.places) + nparams * sizeof(*room.params) +
+		       shared->ncallees * sizeof(*room.callees) + shared->nnames * sizeof(*room.names) + 1);
 	if (!list)
 		return -ENOMEM;
-	places = (struct gpubpf_place *)(list + r->n);
-	params = (struct gpubpf_param *)(places + r->shared->nplaces);
-	names = (char (*)[NAME])(params + nparams);
-	memcpy(names, r->shared->name, r->shared->nnames * sizeof(*names));
+	room.places = (struct gpubpf_place *)(list + n);
+	room.params = (struct gpubpf_param *)(room.places + shared->nplaces);
+	room.callees = (uint32_t *)(room.params + nparams);
+	room.names = (char (*)[NAME])(room.callees + shared->ncallees);
+	memcpy(room.names, shared->name, shared->nnames * sizeof(*room.names));
+	memcpy(room.callees, shared->callee, shared->ncallees * sizeof(*room.callees));
 	for (uint32_t i = 0; i < r->n && hip_meta_kernel(&r->app->elf, i, &meta); i++) {
-		list[i] = r->shared->info[i];
-		list[i].params = params;
-		list[i].nparams = hip_meta_params(&meta, params, NULL, nparams);
-		params += list[i].nparams;
-		nparams -= list[i].nparams;
-		list[i].places = places + place;
-		list_places(r, places + place, place, list[i].nplaces, (const char (*)[NAME])names);
-		place += list[i].nplaces;
+		list_info(r, i, &list[i], &room);
+		list[i].nparams = hip_meta_params(&meta, room.params, NULL, room.nparams);
+		room.params += list[i].nparams;
+		room.nparams -= list[i].nparams;
+	}
+	for (uint32_t i = 0; i < shared->nfunctions; i++) {
+		list_info(r, r->n + i, &list[r->n + i], &room);
+		list[r->n + i].nparams = list_params(r, i, room.params);
+		room.params += list[r->n + i].nparams;
 	}
 	*kernels = list;
 	return 0;
@@ -221,26 +334,30 @@ static int gather(const struct reading *r, uint32_t nparams, struct gpubpf_kerne
 
 static int describe_all(struct hip_found *app, uint32_t kinds, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
-	struct reading r = { .app = app, .kinds = kinds & gpubpf_places_of(GPUBPF_WHERE_INSN) };
+	struct reading r = { .app = app };
 	uint32_t nparams = 0;
 	size_t size;
 	int err;
 
-	app->insns = r.kinds;
+	app->insns = kinds & gpubpf_places_of(GPUBPF_WHERE_INSN);
+	r.kinds = app->insns | gpubpf_places_of(GPUBPF_WHERE_FUNCTION);
 	for (; hip_meta_kernel(&app->elf, r.n, &app->meta); r.n++)
 		nparams += hip_meta_params(&app->meta, NULL, NULL, 0);
-	size = sizeof(*r.shared) + r.n * sizeof(*r.shared->info);
+	size = sizeof(*r.shared) + (r.n + MOST_FUNCTIONS) * sizeof(*r.shared->info);
 	r.shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r.shared == MAP_FAILED)
 		return -ENOMEM;
 	describe_heads(app, r.shared->info, r.n);
 	hip_named_lines(app, &r.lines);
 	err = read_apart(&r);
+	if (!err && r.shared->nfunctions)
+		gpubpf_functions_read(app->elf.data, app->elf.size, &r.types);
 	if (!err)
 		err = gather(&r, nparams, kernels);
+	*nkernels = r.n + r.shared->nfunctions;
+	gpubpf_functions_finish(&r.types);
 	gpubpf_lines_finish(&r.lines);
 	munmap(r.shared, size);
-	*nkernels = r.n;
 	return err;
 }
 
@@ -264,7 +381,7 @@ int hip_validate(const struct gpubpf_twin_piece *piece, const struct gpubpf_devi
 
 	for (uint32_t i = 0; !err && hip_meta_kernel(&made.elf, i, &made.meta); i++) {
 		err = hip_found_read(&made, true, diag);
-		hip_code_finish(&made.code);
+		hip_found_finish(&made);
 	}
 	free(made.plain);
 	return err;

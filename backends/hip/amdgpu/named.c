@@ -16,19 +16,34 @@ void hip_named_lines(const struct hip_found *app, struct gpubpf_lines *lines)
 		gpubpf_lines_read(app->elf.data, app->elf.size, lines);
 }
 
-static struct hip_patch *patch_at(struct hip_found *app, uint64_t address)
+/* Of the kernel or function that is looked at, or of those that are in a twin. */
+static uint32_t nparts(const struct hip_found *app)
 {
-	uint64_t off = address - app->address;
-
-	return address >= app->address && off < app->code.size ? hip_patch_at(&app->code, off) : NULL;
+	return app->parts ? app->nparts : 1;
 }
 
-static int find_starts(struct hip_found *app, const struct gpubpf_lines *lines)
+static struct hip_part part(const struct hip_found *app, uint32_t i)
+{
+	return app->parts ? app->parts[i] : (struct hip_part){ .address = app->address, .size = app->code.size };
+}
+
+static struct hip_patch *patch_at(struct hip_found *app, uint64_t address)
+{
+	for (uint32_t i = 0; i < nparts(app); i++) {
+		const struct hip_part in = part(app, i);
+
+		if (address >= in.address && address - in.address < in.size)
+			return hip_patch_at(&app->code, in.off + (address - in.address));
+	}
+	return NULL;
+}
+
+static int find_starts(struct hip_found *app, const struct gpubpf_lines *lines, const struct hip_part *in)
 {
 	struct gpubpf_line_start *starts;
 	struct hip_patch *patch;
 	size_t n;
-	int err = gpubpf_lines_starts(lines, app->address, app->address + app->code.size, &starts, &n);
+	int err = gpubpf_lines_starts(lines, in->address, in->address + in->size, &starts, &n);
 
 	if (err < 0)
 		return err;
@@ -83,9 +98,16 @@ static void find_marks(struct hip_found *app)
 
 int hip_named_find(struct hip_found *app, const struct gpubpf_lines *lines)
 {
+	int err = 0;
+
 	if (app->insns & GPUBPF_TAKES(MARK))
 		find_marks(app);
-	return app->insns & GPUBPF_TAKES(LINE) ? find_starts(app, lines) : 0;
+	for (uint32_t i = 0; !err && app->insns & GPUBPF_TAKES(LINE) && i < nparts(app); i++) {
+		const struct hip_part in = part(app, i);
+
+		err = find_starts(app, lines, &in);
+	}
+	return err;
 }
 
 void hip_named_write(const struct hip_patch *patch, enum gpubpf_site kind, char *name, size_t size)

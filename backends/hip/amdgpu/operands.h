@@ -18,6 +18,10 @@ enum hip_given {
 	HIP_REGISTERS = 14, HIP_MARKED = 30, HIP_NGIVEN = 32,
 };
 
+/* At calls of functions these are v0 and so on instead, where the calling convention has arguments, and at their returns the
+ * result; but for the last, which stands for what is not known. */
+#define HIP_NOT_KNOWN (HIP_NGIVEN - 1)
+
 /* what all lanes are given: constants of the place, and masks of lanes, two each */
 enum hip_same {
 	HIP_PLACE_ID, HIP_LINE, HIP_BYTES, HIP_ACCESS, HIP_SPACE, HIP_COUNT, HIP_OP, HIP_BARRIER_ID, HIP_BARRIER_KIND,

@@ -18,6 +18,9 @@
  *                          functions) is the original's.
  *   gpubpf_place_<i>       around single instructions, see around.c
  *
+ * With places of instructions in functions, or around calls, the functions that the kernel calls are behind its own code, and
+ * calls go there, relative to where they stand.
+ *
  * Probes of a block's first lane run behind the entry's, with EXEC of that lane alone (HIP_STUB_TO_BEGIN, HIP_STUB_BEGUN).
  * For those of its last one (HIP_STUB_TO_END) waves are counted, as all lanes of one end at once: four bytes of the group's
  * memory, behind the kernel's own and what the launch adds to it, are set to 0 by the first wave and then added to by each,
@@ -47,18 +50,20 @@ enum hip_whole_kind { HIP_AT_ENTRY, HIP_AT_BEGIN, HIP_AT_EXIT, HIP_AT_END, HIP_N
 /* a probe at single instructions */
 struct hip_body {
 	uint32_t site;             /* in the job */
+	enum gpubpf_site kind;
 	struct hip_descriptor descriptor;
 	uint32_t given, same;      /* what it reads, enum hip_given and hip_same as bits */
 };
 
 /* What a twin is made of. */
+struct gpubpf_function;
 struct hip_draft {
 	const struct hip_isa *isa;
 	bool wave32;
 	const char *name;          /* of the twin; no character that needs quoting but what "" quotes */
-	const uint8_t *bytes;      /* the kernel's */
-	uint64_t address;          /* of them in the original's file */
+	const uint8_t *bytes;      /* the kernel's, and behind it those of the functions that are in the twin */
 	const struct hip_code *code;
+	const struct gpubpf_function **functions; /* of each site of the job; NULL: nothing is known of it */
 	struct hip_descriptor kernel, twin;
 	struct hip_whole whole[HIP_NWHOLE]; /* the probes' own kernels gpubpf_inline_<site> */
 	uint32_t state, items;     /* vector registers */
@@ -107,12 +112,6 @@ enum { HIP_STUB_PC_LO = 4, HIP_STUB_PC_HI = 12 };
 static inline bool hip_has(const struct hip_draft *draft, enum hip_whole_kind kind)
 {
 	return draft->whole[kind].site != UINT32_MAX;
-}
-
-/* What s_getpc_b64 there gives, as an address in the original's file. */
-static inline uint64_t hip_stub_pc(const struct hip_draft *draft, const struct hip_patch *patch)
-{
-	return draft->address + patch->off + 4;
 }
 
 int hip_stub_write(const struct hip_draft *draft, struct gpubpf_blob *text);

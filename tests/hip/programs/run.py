@@ -15,7 +15,7 @@ from probing import Prober
 import hip
 
 BY_HIPCC = ["rdc"]                            # what clang-19 links the old runtime does not run
-OPTIONS = {"marks": ["-I" + os.path.join(here, "../../../include")], "rdc": ["-fgpu-rdc", "-B/usr/lib/llvm-15/bin"]}
+OPTIONS = {"calls": ["-g"], "marks": ["-I" + os.path.join(here, "../../../include")], "rdc": ["-fgpu-rdc", "-B/usr/lib/llvm-15/bin"]}
 WITH = {"rdc": ["rdc_part.hip"]}
 PARTS = ["rdc_part", "module_kernels", "full"]
 HIPCC_TOO = ["divergent", "lds", "symbols"]   # built by it as well, where it is not the only one
@@ -185,6 +185,21 @@ def marks():
     sums("marks", "mark_sums", "marks", [len(ROUNDS), sum(t - thread for t, thread in ROUNDS) % (1 << 64)], f"{len(ROUNDS)} marks")
 
 
+def functions():
+    """The calls of calls.hip, with what is given and comes back, as it reckons."""
+    x, want, word = 12345, [0] * 7, (1 << 32) - 1
+    for _ in range(128):
+        x = a = x * 1664525 + 1013904223 & word
+        if x % 4 == 1:
+            continue
+        want[5:] = want[5] + 1, want[6] + x % 6
+        for i in range(x % 6):
+            result = a * 31 + (i ^ a >> 3) & word
+            want[:5] = want[0] + 1, want[1] + a, want[2] + i, want[3] + 1, want[4] + result
+            a = result
+    sums("calls", "call_sums", "calls", want, f"{want[5]} and {want[0]} calls of functions, their arguments and results")
+
+
 def sums(name, probe, where, want, what):
     """A program's output as without probes, and what a map has then."""
     program, out = make(name, first), os.path.join(folder.name, f"{probe}.json")
@@ -204,6 +219,8 @@ if not sys.argv[2:] or "shared" in sys.argv[2:]:
     shared()
 if not sys.argv[2:] or "marks" in sys.argv[2:]:
     marks()
+if not sys.argv[2:] or "functions" in sys.argv[2:]:
+    functions()
 if not sys.argv[2:] or "full" in sys.argv[2:]:
     full()
 if not sys.argv[2:] or "device" in sys.argv[2:]:

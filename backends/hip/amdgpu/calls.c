@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AMDGPU Usage, "Non-Kernel Functions". A callee returns nothing in scalar registers but the way back, which it was given in
+ * s[30:31]. So what a caller reads there behind a call, without having written it, is what was there before: compilers know which
+ * registers a callee leaves alone, by the convention or because they have seen it.
+ */
+#include "calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+
+#define REGISTERS 106          /* that code can name as s0 and so on */
+#define MOST_STATES (64u << 20) /* bytes */
+
+enum { NOTHING, LOW, HIGH, DESCRIPTOR };
+
+/* what a register has: half of an address in the file, or word `at` of the descriptor */
+struct known {
+	uint64_t half : 2, at : 62;
+};
+
+/* what holds in front of an instruction */
+struct state {
+	struct known reg[REGISTERS];
+	bool met, adds;
+	uint8_t sum;               /* adds: the carry is that of the sum in this register, */
+	uint64_t at;               /* of this address */
+	uint32_t literal;          /* and that */
+};
+
+struct trace {
+	struct hip_steps *steps;
+	uint64_t address;
+	const struct hip_elf *elf;
+	uint32_t *number;          /* of the step at a word + 1 */
+	struct state *at;          /* of the steps that are branched to, by their order[] - 1 */
+	uint32_t *order;
+	uint32_t *pending, npending;
+};
+
+static bool starts(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static int what_is(const char *name)
+{
+	static const struct {
+		const char *name;
+		int what;
+	} known[] = {
+		{ "s_getpc_b64", HIP_STEP_PC }, { "s_add_u32", HIP_STEP_ADD }, { "s_add_co_u32", HIP_STEP_ADD },
+		{ "s_addc_u32", HIP_STEP_ADD_CARRY }, { "s_add_co_ci_u32", HIP_STEP_ADD_CARRY },
+		{ "s_sext_i32_i16", HIP_STEP_EXTEND }, { "s_mov_b32", HIP_STEP_MOVE }, { "s_mov_b64", HIP_STEP_MOVE },
+		{ "s_load_dwordx2", HIP_STEP_LOAD }, { "s_load_b64", HIP_STEP_LOAD }, { "s_swappc_b64", HIP_STEP_CALL },
+		{ "s_setpc_b64", HIP_STEP_CALL },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(name, known[i].name))
+			return known[i].what;
+	if (starts(name, "buffer_"))
+		return HIP_STEP_BUFFER;
+	return starts(name, "s_nop") || starts(name, "s_wait") || starts(name, "s_delay_alu") ? HIP_STEP_WAIT : HIP_STEP_OTHER;
+}
+
+static void take(const char *text, uint8_t *first, uint8_t *n)
+{
+	struct hip_reg reg;
+
+	if (text && hip_reg_read(text + strspn(text, " "), &reg) && reg.file == 's' && reg.first + reg.n <= REGISTERS) {
+		*first = reg.first;
+		*n = reg.n;
+	}
+}
+
+/* A number as the disassembler writes it, or none; false: it is neither. */
+static bool number(const char *text, uint32_t *value)
+{
+	char *end;
+
+	text += strspn(text, " ");
+	*value = 0;
+	if (!strcmp(text, "null"))
+		return true;
+	text += starts(text, "lit(") ? 4 : 0;
+	*value = strtoul(text, &end, 0);
+	return end > text && strchr(",) ", *end);
+}
+
+static bool takes_number(int what)
+{
+	return what == HIP_STEP_ADD || what == HIP_STEP_ADD_CARRY || what == HIP_STEP_LOAD;
+}
+
+/* Of a kernel's first instructions, the ones that complete the descriptor: which it stays. */
+static bool completes(const char *name, const char *operands)
+{
+	unsigned to, from;
+	int at = 0;
+
+	return (!strcmp(name, "s_add_u32") && sscanf(operands, " s%3u, s%3u, s%n", &to, &from, &at) == 2 && at && to == from) ||
+	       (!strcmp(name, "s_addc_u32") && sscanf(operands, " s%3u, s%3u, 0%n", &to, &from, &at) == 2 && at && to == from);
+}
+
+static void find_descriptor(const char *operands, struct hip_step *step)
+{
+	for (const char *at = operands; at && *at && step->nfrom != 4; at = strchr(at + 1, ','))
+		take(at + (*at == ','), &step->from, &step->nfrom);
+	step->nto = 0;
+}
+
+int hip_steps_add(struct hip_steps *steps, const char *name, const char *operands, uint32_t off, enum hip_flow flow,
+		  uint32_t target)
+{
+	struct hip_step step = { .off = off, .target = target, .flow = flow, .what = what_is(name), .callee = UINT64_MAX };
+	const char *second = strchr(operands, ','), *third = second ? strchr(second + 1, ',') : NULL;
+	bool vector = starts(name, "v_");
+
+	if (steps->n == steps->room) {
+		uint32_t room = steps->room ? 2 * steps->room : 256;
+		struct hip_step *grown = realloc(steps->list, room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		steps->list = grown;
+		steps->room = room;
+	}
+	take(operands, &step.to, &step.nto);
+	if (step.what == HIP_STEP_BUFFER)
+		find_descriptor(operands, &step);
+	if (completes(name, operands))
+		step.what = HIP_STEP_COMPLETE;
+	if (starts(name, "s_movreld"))
+		step.nto = REGISTERS - step.to;
+	if (vector && second)
+		take(second + 1, &step.also, &step.nalso);
+	if (step.what == HIP_STEP_BUFFER) {
+		step.also = 0;
+	} else if (step.what == HIP_STEP_CALL && !second) {
+		step.from = step.to; /* s_setpc_b64 writes nothing */
+		step.nfrom = step.nto;
+		step.nto = 0;
+	} else if (second) {
+		take(second + 1, &step.from, &step.nfrom);
+	}
+	if (takes_number(step.what) && (!third || !number(third + 1, &step.literal)))
+		step.what = HIP_STEP_OTHER;
+	steps->list[steps->n++] = step;
+	return 0;
+}
+
+static void forget(struct state *s, uint32_t first, uint32_t n)
+{
+	memset(&s->reg[first], 0, n * sizeof(s->reg[0]));
+}
+
+static void know(struct state *s, uint32_t first, uint64_t at)
+{
+	s->reg[first] = (struct known){ LOW, at };
+	s->reg[first + 1] = (struct known){ HIGH, at };
+}
+
+/* The address in two registers; UINT64_MAX: none is known. */
+static uint64_t address_in(const struct state *s, const struct hip_step *step)
+{
+	const struct known *low = &s->reg[step->from];
+
+	return step->nfrom == 2 && low[0].half == LOW && low[1].half == HIGH && low[0].at == low[1].at ? low[0].at : UINT64_MAX;
+}
+
+static bool descriptor_in(const struct state *s, const struct hip_step *step)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		if (step->nfrom != 4 || s->reg[step->from + i].half != DESCRIPTOR || s->reg[step->from + i].at != i)
+			return false;
+	return true;
+}
+
+/* Does the section of that number hold the address, and is what the loader puts there never changed? */
+static bool is_fixed(const struct hip_elf *elf, uint32_t i, uint64_t address)
+{
+	const uint8_t *bytes;
+	const char *name;
+	Elf64_Shdr head;
+
+	if (!hip_elf_section(elf, i, &head, &bytes) || address < head.sh_addr || address - head.sh_addr >= head.sh_size)
+		return false;
+	name = hip_elf_string(elf, elf->head.e_shstrndx, head.sh_name);
+	return head.sh_flags & SHF_ALLOC && (!strcmp(name, ".got") || !strcmp(name, ".data.rel.ro"));
+}
+
+/* An address in the file that a relocation of a section of them puts into the word there. */
+static uint64_t relocated(const struct hip_elf *elf, const uint8_t *bytes, uint64_t size, uint64_t address)
+{
+	struct hip_symbols symbols = hip_elf_symbols(elf, SHT_DYNSYM);
+	Elf64_Sym symbol;
+	Elf64_Rela rela;
+	const char *name;
+
+	for (uint64_t at = 0; at + sizeof(rela) <= size; at += sizeof(rela)) {
+		memcpy(&rela, bytes + at, sizeof(rela));
+		if (rela.r_offset != address)
+			continue;
+		if (ELF64_R_TYPE(rela.r_info) == HIP_R_RELATIVE64)
+			return rela.r_addend;
+		if (ELF64_R_TYPE(rela.r_info) == HIP_R_ABS64 && hip_elf_symbol(&symbols, ELF64_R_SYM(rela.r_info), &symbol, &name) &&
+		    symbol.st_shndx)
+			return symbol.st_value + rela.r_addend;
+	}
+	return UINT64_MAX;
+}
+
+/* What the loader puts into the word there, as an address in the file. */
+static uint64_t loaded(const struct trace *t, uint64_t address)
+{
+	uint64_t value = UINT64_MAX;
+	const uint8_t *bytes;
+	bool fixed = false;
+	Elf64_Shdr head;
+
+	for (uint32_t i = 0; t->elf && hip_elf_section(t->elf, i, &head, &bytes); i++) {
+		fixed |= is_fixed(t->elf, i, address);
+		if (bytes && head.sh_type == SHT_RELA && value == UINT64_MAX)
+			value = relocated(t->elf, bytes, head.sh_size, address);
+	}
+	return fixed ? value : UINT64_MAX;
+}
+
+static void add_carry(struct state *s, const struct hip_step *step, const struct known *from, const struct state *before)
+{
+	uint64_t distance = (uint64_t)step->literal << 32 | before->literal;
+
+	if (before->adds && from->half == HIGH && from->at == before->at && step->to == before->sum + 1)
+		know(s, before->sum, (before->at + distance) & (UINT64_MAX >> 2));
+}
+
+static void carry_out(const struct trace *t, struct hip_step *step, struct state *s)
+{
+	const struct state before = *s;
+	uint64_t at;
+
+	if (step->what == HIP_STEP_CALL)
+		step->callee = address_in(s, step);
+	if (step->what == HIP_STEP_BUFFER)
+		step->own = descriptor_in(s, step);
+	if (step->what == HIP_STEP_WAIT || step->what == HIP_STEP_EXTEND || step->what == HIP_STEP_BUFFER)
+		return;
+	if (step->what == HIP_STEP_COMPLETE) {
+		s->adds = false;
+		if (s->reg[step->to].half != DESCRIPTOR)
+			forget(s, step->to, step->nto);
+		return;
+	}
+	s->adds = false;
+	forget(s, step->to, step->nto);
+	forget(s, step->also, step->nalso);
+	if (step->what == HIP_STEP_PC && step->nto == 2) {
+		know(s, step->to, t->address + step->off + 4);
+	} else if (step->what == HIP_STEP_ADD && step->nfrom == 1 && before.reg[step->from].half == LOW) {
+		s->adds = true;
+		s->sum = step->to;
+		s->at = before.reg[step->from].at;
+		s->literal = step->literal;
+	} else if (step->what == HIP_STEP_ADD_CARRY && step->nfrom == 1) {
+		add_carry(s, step, &before.reg[step->from], &before);
+	} else if (step->what == HIP_STEP_MOVE && step->nfrom == step->nto) {
+		memcpy(&s->reg[step->to], &before.reg[step->from], step->nto * sizeof(s->reg[0]));
+	} else if (step->what == HIP_STEP_LOAD && step->nto == 2 && (at = address_in(&before, step)) != UINT64_MAX &&
+		   (at = loaded(t, at + step->literal)) != UINT64_MAX) {
+		know(s, step->to, at);
+	}
+}
+
+/* Control comes to a step with this: what does not hold there by other ways is not known. */
+static void meet(struct trace *t, uint32_t step, const struct state *s)
+{
+	struct state *at = &t->at[t->order[step] - 1];
+	bool changed = !at->met;
+
+	if (!at->met)
+		*at = *s;
+	for (uint32_t i = 0; i < REGISTERS; i++)
+		if (at->reg[i].half && (at->reg[i].half != s->reg[i].half || at->reg[i].at != s->reg[i].at)) {
+			at->reg[i] = (struct known){ 0 };
+			changed = true;
+		}
+	at->met = true;
+	at->adds = false;
+	if (changed)
+		t->pending[t->npending++] = step;
+}
+
+/* From a step on, to the next that others lead to as well. */
+static void walk(struct trace *t, uint32_t step)
+{
+	struct state s = t->at[t->order[step] - 1];
+
+	for (uint32_t i = step; i < t->steps->n; i++) {
+		struct hip_step *at = &t->steps->list[i];
+
+		if (i > step && t->order[i]) {
+			meet(t, i, &s);
+			return;
+		}
+		carry_out(t, at, &s);
+		if (at->flow == HIP_BRANCHES || at->flow == HIP_MAY_BRANCH)
+			meet(t, t->number[at->target / 4] - 1, &s);
+		if (at->flow == HIP_ENDS || at->flow == HIP_BRANCHES)
+			return;
+	}
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct hip_step *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+/* Number the steps, and those that are branched to; returns how many these are. */
+static uint32_t number_steps(struct trace *t, uint32_t start)
+{
+	struct hip_step *list = t->steps->list;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->steps->n; i++)
+		t->number[list[i].off / 4] = i + 1;
+	t->order[t->number[start / 4] - 1] = ++n;
+	for (uint32_t i = 0; i < t->steps->n; i++)
+		if (list[i].flow == HIP_BRANCHES || list[i].flow == HIP_MAY_BRANCH) {
+			uint32_t *order = &t->order[t->number[list[i].target / 4] - 1];
+
+			if (!*order)
+				*order = ++n;
+		}
+	return n;
+}
+
+static int follow(struct trace *t, uint32_t start, int descriptor)
+{
+	uint32_t n = number_steps(t, start);
+	struct state first = { 0 };
+
+	if (n * sizeof(*t->at) > MOST_STATES)
+		return 0; /* nothing is known */
+	t->at = calloc(n, sizeof(*t->at));
+	t->pending = malloc((uint64_t)n * (REGISTERS + 1) * sizeof(*t->pending));
+	if (!t->at || !t->pending)
+		return -ENOMEM;
+	for (uint32_t i = 0; descriptor >= 0 && i < 4; i++)
+		first.reg[descriptor + i] = (struct known){ DESCRIPTOR, i };
+	meet(t, t->number[start / 4] - 1, &first);
+	while (t->npending)
+		walk(t, t->pending[--t->npending]);
+	return 0;
+}
+
+int hip_steps_follow(struct hip_steps *steps, uint32_t start, uint64_t address, int descriptor, const struct hip_elf *elf)
+{
+	struct trace t = { .steps = steps, .address = address, .elf = elf };
+	int err = -ENOMEM;
+
+	qsort(steps->list, steps->n, sizeof(*steps->list), by_offset);
+	t.number = calloc(steps->list[steps->n - 1].off / 4 + 1, sizeof(*t.number));
+	t.order = calloc(steps->n, sizeof(*t.order));
+	if (t.number && t.order)
+		err = follow(&t, start, descriptor);
+	free(t.number);
+	free(t.order);
+	free(t.at);
+	free(t.pending);
+	return err;
+}
