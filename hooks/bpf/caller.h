@@ -67,6 +67,9 @@ long pass_unknown(int cmd, uint64_t attr, unsigned int size);
 struct perf_event_attr;
 long pass_perf(const long arg[6], const struct perf_event_attr *attr, const char *function);
 
+/* The same of a uprobe: a result is this process's own descriptor, or one that the caller is given for it. */
+long pass_uprobe(const long arg[6], const struct perf_event_attr *attr);
+
 /* The Linux kernel, for us: 0 or more, or -errno. What would take a right that the caller has not is -EPERM. */
 long kernel_call(long nr, const long arg[6]);
 long kernel_bpf(int cmd, const void *attr, size_t size);

@@ -109,7 +109,7 @@ long perf_event_open_call(const long arg[6]);
 bool is_perf_request(unsigned long request);
 bool perf_ioctl(int fd, unsigned long request, long arg, int *result);
 
-/* uprobe.c: one of the kernel's was opened; and it becomes ours, for the kernel that its function names: 0 or -errno. */
+/* uprobe.c: one of the kernel's was opened, this process's descriptor; and the caller's becomes ours, for the kernel that its function names: 0 or -errno. */
 struct perf_event_attr;
 bool is_uprobe(const struct perf_event_attr *attr);
 void uprobe_opened(int event, const struct perf_event_attr *attr);

@@ -130,6 +130,11 @@ long pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return kernel_bpf(cmd, at(attr), size);
 }
 
+long pass_uprobe(const long arg[6], const struct perf_event_attr *attr)
+{
+	return pass_perf(arg, attr, NULL);
+}
+
 long pass_perf(const long arg[6], const struct perf_event_attr *attr, const char *function)
 {
 	(void)attr, (void)function;

@@ -110,7 +110,7 @@ static long open_buffer(const long arg[6], bool off)
 
 static long open_uprobe(const long arg[6], const struct perf_event_attr *attr)
 {
-	long ret = pass_call(arg);
+	long ret = pass_uprobe(arg, attr);
 
 	if (ret >= 0)
 		uprobe_opened((int)ret, attr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uprobes: the Linux kernel's, until a program for a GPU is put there, whose kernel the function names. A loader says where
- * first, and which program then: the last place that it named is kept. A supervisor is not told what descriptor came of it,
- * and so has none.
+ * first, and which program then: the last place that it named is kept, with the number that its event has (PERF_EVENT_IOC_ID),
+ * whatever descriptor it comes by.
  */
 #include "loader.h"
 
@@ -11,14 +11,23 @@
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-	int event, file;               /* descriptor; the file that was named, owned */
+	uint64_t event;                /* its number, 0: none */
+	int file;                      /* that was named, owned */
 	uint64_t offset;
 	bool returns;
-} last = { -1, -1, 0, false };
+} last = { 0, -1, 0, false };
+
+static uint64_t number_of(int event)
+{
+	uint64_t number = 0;
+
+	return kernel_call(SYS_ioctl, (const long[6]){ event, PERF_EVENT_IOC_ID, (long)&number }) < 0 ? 0 : number;
+}
 
 static uint32_t uprobe_type(void)
 {
@@ -49,7 +58,7 @@ void uprobe_opened(int event, const struct perf_event_attr *attr)
 	pthread_mutex_lock(&lock);
 	if (last.file >= 0)
 		close(last.file);
-	last.event = event;
+	last.event = number_of(event);
 	last.file = file;
 	last.offset = attr->probe_offset;
 	last.returns = attr->config & 1;
@@ -67,15 +76,18 @@ static int open_ours(void)
 
 int uprobe_taken(int event)
 {
-	int err = -EINVAL, ours;
+	int err = -EINVAL, ours, theirs = event < 0 ? event : caller_borrow(event);
+	uint64_t number = theirs < 0 ? 0 : number_of(theirs);
 
+	if (theirs >= 0)
+		caller_give_back(theirs);
 	pthread_mutex_lock(&lock);
-	if (event >= 0 && event == last.event && last.file >= 0) {
+	if (number && number == last.event && last.file >= 0) {
 		ours = open_ours();
 		err = ours < 0 ? ours : caller_replace(event, ours);
 		if (ours >= 0)
 			close(ours);
-		last.event = -1;
+		last.event = 0;
 	}
 	pthread_mutex_unlock(&lock);
 	return err;

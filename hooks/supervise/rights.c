@@ -164,6 +164,24 @@ long pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return PASSED;
 }
 
+/* Once there may be a program for it that is ours, it is made here, where its number is known; what it names is the caller's. */
+long pass_uprobe(const long arg[6], const struct perf_event_attr *asked)
+{
+	char given[PATH_MAX], path[PATH_MAX];
+	int pid = (int)arg[1], group = (int)arg[3]; /* of a register only that much is meant */
+	struct perf_event_attr attr = *asked;
+	uint64_t effective;
+	long fd;
+
+	if (!atomic_load(&caller_state()->loaded) || !pid || (pid > 0 && !caller_has_our_numbers()) || group != -1 || !(arg[4] & PERF_FLAG_FD_CLOEXEC) ||
+	    !caller_has_our_rights(&effective) || caller_text(given, asked->uprobe_path, sizeof(given)) < 0 || caller_path(given, path) < 0)
+		return PASSED;
+	attr.size = sizeof(attr);
+	attr.uprobe_path = (uintptr_t)path;
+	fd = kernel_call(SYS_perf_event_open, (const long[6]){ (long)&attr, pid, (int)arg[2], group, arg[4] });
+	return fd < 0 ? PASSED : fd; /* it will say so itself */
+}
+
 /* A kprobe is made and let go, to see. */
 long pass_perf(const long arg[6], const struct perf_event_attr *asked, const char *function)
 {

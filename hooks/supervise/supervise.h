@@ -50,6 +50,7 @@ int process_pidfd(void);           /* -errno */
 void process_let_go(struct notice *n); /* when it is answered */
 /* Do we have its rights, or more than it? Its capabilities, as a mask, and those of this process. */
 bool caller_has_our_rights(uint64_t *effective);
+bool caller_has_our_numbers(void); /* are processes called there what they are called here? */
 
 /* inject.c: the thread goes on with this result of its call */
 void inject_finish(struct notice *n, long result);

@@ -11,7 +11,7 @@ if ! bpftrace -e 'BEGIN { exit(); }' > "$T/out" 2>&1; then skip "bpftrace" "it d
 objcopy --redefine-sym host_step=step_one "$LOOP" "$T/app"
 cd "$T" || exit 1
 # line LAUNCHES TEXT: of 1024 threads each
-line() { run "$GPUBPF" bpf --gpu -- bpftrace -e "$2" -c "$T/app $1 0"; }
+line() { run "$GPUBPF" bpf --gpu $way -- bpftrace -e "$2" -c "$T/app $1 0"; }
 # what STATUS NAME
 refuses() { [ "$rc" != 0 ] && grep -q "$1" "$T/err"; ok $? "$2"; }
 
@@ -30,4 +30,11 @@ line 3 'kprobe:cuda__step_one { @[tid] = count(); }'; prints '^@\[[0-9]*\]: 3072
 line 3 'uprobe:./app:step_one { @m = max(arg1); }'; refuses 'program step_one is refused: .*puts a value of map AT_m back after reading it' "max() is refused, with the reason"
 line 3 'uprobe:./app:step_one { @[comm] = count(); }'; refuses 'program step_one is refused: .*get_current_comm, which does not exist on a GPU' "as is what a GPU lacks"
 line 3 'uprobe:./app:step_one+1 { @ = count(); }'; [ "$rc" != 0 ]; ok $? "and a place within a function"
+
+# where a supervisor answers, which makes uprobes for the loader to know them
+way=--supervise
+line 20 'uprobe:./app:step_one { @[pid] = count(); } uretprobe:./app:step_one { @r = count(); }'
+is 0 "supervised: a uprobe and a uretprobe of a host stub"; prints '^@\[[0-9]*\]: 20480$' "are on the kernel"; prints '^@r: 20480$' "both"
+run "$GPUBPF" bpf $way -- bpftrace -e 'uprobe:./app:step_one { @ = count(); }' -c "$T/app 20 0"
+prints '^@: 20$' "and on the host's function without --gpu"
 finish

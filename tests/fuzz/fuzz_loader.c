@@ -140,6 +140,21 @@ long pass_unknown(int cmd, uint64_t attr, unsigned int size)
 	return PASSED;
 }
 
+/* The number of an event */
+long kernel_call(long nr, const long arg[6])
+{
+	uint64_t *number = (uint64_t *)arg[2];
+
+	(void)nr;
+	*number = next();
+	return *number & 1 ? 0 : -ENOTTY;
+}
+
+long pass_uprobe(const long arg[6], const struct perf_event_attr *attr)
+{
+	return pass_perf(arg, attr, NULL);
+}
+
 long pass_perf(const long arg[6], const struct perf_event_attr *attr, const char *function)
 {
 	return next() & 1 ? -EACCES : PASSED;
