@@ -3,6 +3,9 @@
 #include "machine.h"
 #include "atomics.h"
 #include "words.h"
+#ifdef GPUBPF_MACHINE_CODE
+#include "divide.h"
+#endif
 #include "ctx.h"
 #include "helpers.h"
 #include "elsewhere.h"

@@ -26,11 +26,26 @@
 		__asm__ volatile(ptx " [%0], %1;" : : "l"(a), c(v) : "memory"); \
 	}
 
+/* Where probes are machine code: an address that the assembler takes for one of the lane's own, though it is not. Of accesses of 32
+ * bits at one address it makes one of the warp, by REDUX, whose result lies where probes have nothing. */
+#ifdef GPUBPF_MACHINE_CODE
+GPUBPF_FN u64 gpubpf_own_address(u64 a)
+{
+	u32 own;
+
+	__asm__("mov.u32 %0, %%lanemask_eq;" : "=r"(own));
+	return a + (u32)(__builtin_popcount(own) - 1);
+}
+#define GPUBPF_OWN_ADDRESS(type, a) (sizeof(type) == 4 ? gpubpf_own_address(a) : (a))
+#else
+#define GPUBPF_OWN_ADDRESS(type, a) (a)
+#endif
+
 #define GPUBPF_PTX_RMW(name, type, ptx, c) \
 	GPUBPF_FN type gpubpf_rmw_##name##_##type(u64 a, type v) \
 	{ \
 		type old; \
-		__asm__ volatile(ptx " %0, [%1], %2;" : "=" c(old) : "l"(a), c(v) : "memory"); \
+		__asm__ volatile(ptx " %0, [%1], %2;" : "=" c(old) : "l"(GPUBPF_OWN_ADDRESS(type, a)), c(v) : "memory"); \
 		return old; \
 	}
 
@@ -65,6 +80,8 @@
 	GPUBPF_PTX_CAS(cas_relaxed, type, "atom.relaxed.gpu.global.cas.b" bits, c) \
 	GPUBPF_FN void gpubpf_add_##type(u64 a, type v) \
 	{ \
+		if (!__builtin_constant_p(v)) \
+			a = GPUBPF_OWN_ADDRESS(type, a); \
 		__asm__ volatile("red.relaxed.gpu.global.add.u" bits " [%0], %1;" : : "l"(a), c(v) : "memory"); \
 	}
 

@@ -4,7 +4,9 @@
 #define GPUBPF_LOWER_BITCODE_H
 
 extern const char gpubpf_bitcode_nvptx[], gpubpf_bitcode_nvptx_end[];
-extern const char gpubpf_bitcode_nvptx_alone[], gpubpf_bitcode_nvptx_alone_end[]; /* no lane waits for another */
+/* for probes that an assembler makes machine code of; alone: no lane waits for another */
+extern const char gpubpf_bitcode_nvptx_code[], gpubpf_bitcode_nvptx_code_end[];
+extern const char gpubpf_bitcode_nvptx_alone[], gpubpf_bitcode_nvptx_alone_end[];
 extern const char gpubpf_bitcode_amdgcn[], gpubpf_bitcode_amdgcn_end[];
 extern const char gpubpf_bitcode_spirv[], gpubpf_bitcode_spirv_end[];
 

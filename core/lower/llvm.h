@@ -49,6 +49,7 @@ struct gpubpf_llvm_target {
 	bool counts_bits;          /* by an instruction: programs do so in a dozen of eBPF's */
 	unsigned stack_space;      /* where the stack lies, if its pointers do not say so themselves; else 0 */
 	bool object;               /* output is an object file rather than text, unless opts->text */
+	bool own_divisions;        /* are the device library's (maps/divide.h) */
 	bool inline_all;           /* no functions, operations on maps neither: a call needs a stack in memory */
 	bool no_memory;            /* threads have registers alone: arrays become such, as far as that goes */
 	bool few_widths;           /* what LLVM makes of integers of other widths than 8, 16, 32 and 64 is wrong */

@@ -23,6 +23,23 @@ static LLVMValueRef shift_by(struct low *l, LLVMValueRef s, unsigned width)
 	return LLVMBuildAnd(l->b, s, LLVMConstInt(low_int(l, width), width * 8 - 1, false), "");
 }
 
+/* n op d, where d is neither 0 nor, of a signed one, -1 */
+static LLVMValueRef divide_by(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMValueRef d)
+{
+	bool minus = op == LLVMSDiv || op == LLVMSRem;
+	LLVMTypeRef type = LLVMTypeOf(n), wide = low_int(l, 8);
+	const char *name = op == LLVMUDiv ? "gpubpf_divide_u64" : op == LLVMURem ? "gpubpf_rest_u64" :
+			   op == LLVMSDiv ? "gpubpf_divide_s64" : "gpubpf_rest_s64";
+	LLVMValueRef args[] = { n, d }, v;
+
+	if (!l->target->own_divisions)
+		return LLVMBuildBinOp(l->b, op, n, d, "");
+	for (int i = 0; i < 2; i++)
+		args[i] = LLVMBuildIntCast2(l->b, args[i], wide, minus, "");
+	v = low_call(l, name, args, 2);
+	return v ? LLVMBuildTruncOrBitCast(l->b, v, type, "") : n; /* no such function is told */
+}
+
 /* n / s or n % s; by_zero is the result for s == 0, by_minus_one that for s == -1 (NULL: unsigned) */
 static LLVMValueRef divide(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMValueRef s, LLVMValueRef by_zero,
 			   LLVMValueRef by_minus_one)
@@ -36,7 +53,7 @@ static LLVMValueRef divide(struct low *l, LLVMOpcode op, LLVMValueRef n, LLVMVal
 		minus = LLVMBuildICmp(l->b, LLVMIntEQ, s, LLVMConstAllOnes(type), "");
 		safe = LLVMBuildSelect(l->b, minus, one, safe, "");
 	}
-	result = LLVMBuildBinOp(l->b, op, n, safe, "");
+	result = divide_by(l, op, n, safe);
 	if (by_minus_one)
 		result = LLVMBuildSelect(l->b, minus, by_minus_one, result, "");
 	return LLVMBuildSelect(l->b, zero, by_zero, result, "");

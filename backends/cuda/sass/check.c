@@ -430,6 +430,24 @@ static void note_operand(struct checked *c, struct pending *p, const struct sass
 	}
 }
 
+/* Where the one is carried out the other is not: under a predicate and its opposite, which nobody writes in between. */
+static bool excludes(const struct checked *c, uint32_t earlier, uint32_t i)
+{
+	uint32_t guard = sass_field(insn_at(c, earlier), 12, 4);
+
+	if ((guard & 7) == SASS_PT || sass_field(insn_at(c, i), 12, 4) != (guard ^ 8))
+		return false;
+	for (uint32_t k = earlier; k < i; k++)
+		if (sass_predicates_written(insn_at(c, k)) >> (guard & 7) & 1)
+			return false;
+	return true;
+}
+
+static bool still_reads(const struct checked *c, const struct pending_kind *read, unsigned reg, uint32_t i)
+{
+	return read->boards[reg] && (read->again[reg] || !excludes(c, read->at[reg], i));
+}
+
 static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 {
 	struct sass_insn insn = insn_at(c, i);
@@ -439,7 +457,7 @@ static int check_operands(struct checked *c, struct pending *p, uint32_t i)
 		struct sass_operand x = sass_operand(form, insn, o);
 
 		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
-			if (p->written.boards[r] || (x.written && p->read.boards[r]))
+			if (p->written.boards[r] || (x.written && still_reads(c, &p->read, r, i)))
 				return sass_check_wrong(c, i, "a probe does not wait for a register of its own");
 	}
 	for (unsigned o = 0; o < SASS_OPERANDS; o++) {

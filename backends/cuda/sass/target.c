@@ -30,6 +30,7 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 {
 	struct gpubpf_target_opts how = { .opt_level = opts->opt_level, .inlined = true };
 	struct sass_emit e = { .target = cuda_llvm_target };
+	bool alone;
 
 	how.cpu = opts->cpu ? opts->cpu : job->caps->arch[0] ? job->caps->arch : DEFAULT_CPU;
 	e.arch = strncmp(how.cpu, "sm_", 3) ? NULL : sass_arch_find(strtoul(how.cpu + 3, NULL, 10));
@@ -37,13 +38,13 @@ static int sass_emit(const struct gpubpf_lower_job *job, const struct gpubpf_tar
 		return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 				       "machine code of NVIDIA's is known from sm_75 to sm_121, not for \"%s\"", how.cpu);
 	e.target.name = "sass";
-	if (e.arch->sm < MEETS || in_the_middle(job)) {
-		e.target.library = gpubpf_bitcode_nvptx_alone;
-		e.target.library_end = gpubpf_bitcode_nvptx_alone_end;
-	}
+	alone = e.arch->sm < MEETS || in_the_middle(job);
+	e.target.library = alone ? gpubpf_bitcode_nvptx_alone : gpubpf_bitcode_nvptx_code;
+	e.target.library_end = alone ? gpubpf_bitcode_nvptx_alone_end : gpubpf_bitcode_nvptx_code_end;
 	e.target.inline_env = sass_inline_env;
 	e.target.inline_arguments = true;
 	e.target.inline_all = true;
+	e.target.own_divisions = true;
 	return cuda_emit(&e.target, job, &how, out, diag);
 }
 

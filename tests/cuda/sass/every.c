@@ -5,6 +5,9 @@
  * checker. Prints how many could be made, why others could not, and the time a twin; status 1 if the checker
  * refused one, or none was made. FOLDER keeps them as NUMBER.cubin, and what the assembler made as probes.cubin. Needs the
  * assembler (libnvJitLink.so): status 77 without. A tool for measurements, and of the conformance suite's tests.
+ *
+ * OBJECT may be FILE.tsv, the public suite's programs: unproven, each in a twin of its own of the kernel that is called plain, or
+ * N of them in one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +18,7 @@
 #include "backends/cuda/sass/cubin.h"
 #include "backends/cuda/sass/image.h"
 #include "backends/cuda/sass/target.h"
+#include "cli/conformance/raw.h"
 #include "core/diag.h"
 #include "core/load/load.h"
 #include "core/load/internal.h"
@@ -36,6 +40,7 @@ static struct gpubpf_site_desc sites[GPUBPF_NSITES];
 static uint32_t kinds; /* of those */
 static struct gpubpf_twin_image probes;
 static const char *folder; /* to keep twins in, or NULL */
+static const char *only; /* kernel, or NULL */
 static struct {
 	uint32_t every, seen, tried, made, wrong;
 	double seconds;
@@ -140,7 +145,7 @@ static int try_cubin(void *arg, const void *data, size_t size, struct gpubpf_dia
 		return 0;
 	}
 	for (uint32_t i = 0; i < cubin.nkernels; i++)
-		if (all.seen++ % all.every == 0)
+		if (only ? !strcmp(cubin.symbols[cubin.kernels[i].symbol].name, only) : all.seen++ % all.every == 0)
 			try_kernel(&image, cubin.symbols[cubin.kernels[i].symbol].name);
 	sass_cubin_finish(&cubin);
 	return 0;
@@ -179,6 +184,87 @@ static int make_job(const char *object, struct gpubpf_diag *diag)
 	return err;
 }
 
+/* -- programs of the public suite -- */
+
+static int make_raw_job(struct conformance_case *const *cases, uint32_t n, struct gpubpf_unit *unit, struct gpubpf_layout *layout,
+			struct gpubpf_diag *diag)
+{
+	static uint32_t progs[CONFORMANCE_TOGETHER], use[CONFORMANCE_TOGETHER];
+	struct gpubpf_layout_opts place = { .replicas = 132, .threads = 1 << 16, .map_use = use };
+	int err = conformance_unit(cases, n, only, unit, diag);
+
+	for (uint32_t i = 0; i < n && !err; i++) {
+		progs[i] = i;
+		use[i] = GPUBPF_USE_READ | GPUBPF_USE_WRITE;
+		err = gpubpf_facts_unproven(&unit->progs[i]);
+	}
+	if (!err)
+		err = gpubpf_layout_compute(unit, &place, layout, diag);
+	sites[0] = (struct gpubpf_site_desc){ .site = GPUBPF_SITE_ENTRY, .progs = progs, .nprogs = n };
+	job = (struct gpubpf_lower_job){ .unit = unit, .layouts = layout->maps, .layout_hash = layout->hash, .sites = sites, .nsites = 1,
+					 .caps = &caps, .run_in_maps = true, .plain_mem = true, .checked = true };
+	return err;
+}
+
+static int try_programs(struct conformance_case *const *cases, uint32_t n, const void *file, size_t size, struct gpubpf_diag *diag)
+{
+	struct gpubpf_unit unit = { 0 };
+	struct gpubpf_layout layout = { 0 };
+	int err = make_raw_job(cases, n, &unit, &layout, diag);
+
+	gpubpf_twin_image_finish(&probes);
+	if (!err)
+		err = make_probes(&job, &probes, diag);
+	if (!err)
+		err = sass_image_each(file, size, strtoul(caps.arch + 3, NULL, 10), try_cubin, NULL, diag);
+	gpubpf_layout_finish(&layout);
+	gpubpf_unit_finish(&unit);
+	return err;
+}
+
+/* Name, version, group, count, flags, result, -, program, memory, with tabs between; what is no program has no twin. */
+static bool read_line(char *line, struct conformance_case *c)
+{
+	char *column[9] = { 0 };
+
+	for (int i = 0; i < 9 && (column[i] = strsep(&line, "\t")); i++)
+		;
+	*c = (struct conformance_case){ 0 };
+	if (column[7])
+		conformance_parse(c, column[8] ? column[8] : "", column[7]);
+	if (column[7] && !c->error[0])
+		return true;
+	count_reason(column[0], column[7] ? c->error : "no line of the suite");
+	conformance_finish(c);
+	return false;
+}
+
+static int try_table(const char *path, uint32_t together, const void *file, size_t size, struct gpubpf_diag *diag)
+{
+	static struct conformance_case cases[CONFORMANCE_TOGETHER], *list[CONFORMANCE_TOGETHER];
+	char *text = read_file(path, &(size_t){ 0 }), *rest = text, *line;
+	uint32_t n = 0;
+	int err = 0;
+
+	only = "plain";
+	kinds = 1u << GPUBPF_SITE_ENTRY;
+	while (!err && (line = strsep(&rest, "\n"))) {
+		line[strcspn(line, "\r")] = 0;
+		all.seen += line[0] != 0;
+		if (line[0] && read_line(line, &cases[n])) {
+			list[n] = &cases[n];
+			n++;
+		}
+		if (!n || (rest && n < together))
+			continue;
+		err = try_programs(list, n, file, size, diag);
+		while (n)
+			conformance_finish(&cases[--n]);
+	}
+	free(text);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct gpubpf_diag diag;
@@ -195,18 +281,22 @@ int main(int argc, char **argv)
 	all.every = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
 	folder = argc > 5 ? argv[5] : NULL;
 	file = read_file(argv[1], &size); /* ends the tool where it cannot */
-	err = make_job(argv[3], &diag);
-	if (!err)
-		err = make_probes(&job, &probes, &diag);
-	if (!err && folder)
-		keep("probes", &probes.piece[0]);
-	if (!err)
-		err = sass_image_each(file, size, strtoul(argv[2] + 3, NULL, 10), try_cubin, NULL, &diag);
+	if (strlen(argv[3]) > 4 && !strcmp(argv[3] + strlen(argv[3]) - 4, ".tsv")) {
+		err = try_table(argv[3], all.every && all.every < CONFORMANCE_TOGETHER ? all.every : CONFORMANCE_TOGETHER, file, size, &diag);
+	} else {
+		err = make_job(argv[3], &diag);
+		if (!err)
+			err = make_probes(&job, &probes, &diag);
+		if (!err && folder)
+			keep("probes", &probes.piece[0]);
+		if (!err)
+			err = sass_image_each(file, size, strtoul(argv[2] + 3, NULL, 10), try_cubin, NULL, &diag);
+	}
 	if (err < 0) {
 		fprintf(stderr, "%s: %s\n", argv[1], diag.what);
 		return strstr(diag.what, "no assembler") ? 77 : 2;
 	}
-	printf("%u kernels, %u tried, %u twins (%.2f %%), %.2f ms each\n", all.seen, all.tried, all.made,
+	printf("%u %s, %u tried, %u twins (%.2f %%), %.2f ms each\n", all.seen, only ? "programs" : "kernels", all.tried, all.made,
 	       100.0 * all.made / (all.tried + !all.tried), 1e3 * all.seconds / (all.tried + !all.tried));
 	for (uint32_t i = 0; i < all.nreasons; i++)
 		printf("%7u %s\n", all.reasons[i].n, all.reasons[i].text);
