@@ -8,13 +8,17 @@
 #include "host.h"
 #include "stacks.h"
 
-/* as stack_map_alloc(), but for BPF_F_STACK_BUILD_ID */
+/* as stack_map_alloc() */
 static int stack_trace_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
+	uint32_t each = gpubpf_stack_frame_size(map->map_flags);
+
 	if (map->key_size != 4)
 		return gpubpf_map_wrong(fault, "key_size", map->key_size, "4");
-	if (!map->value_size || map->value_size % 8 || map->value_size > GPUBPF_STACK_DEPTH * 8)
-		return gpubpf_map_wrong(fault, "value_size", map->value_size, "8 bytes for each of at most 127 addresses");
+	if (!map->value_size || map->value_size % each || map->value_size > GPUBPF_STACK_DEPTH * each)
+		return gpubpf_map_wrong(fault, "value_size", map->value_size, each == sizeof(uint64_t) ?
+					"8 bytes for each of at most 127 addresses" :
+					"32 bytes, struct bpf_stack_build_id, for each of at most 127 frames");
 	return 0;
 }
 
@@ -37,11 +41,20 @@ uint64_t gpubpf_stack_number_at(const struct gpubpf_map_view *view, uint32_t id)
 	return id < view->layout->stride ? gpubpf_load_u64(bucket_at(view, id)) : 0;
 }
 
-/* The addresses of the bucket's stack, and zeros behind them. */
+static void write_frames(const struct gpubpf_map *map, const struct gpubpf_stack *stack, uint32_t n, void *value)
+{
+	if (!(map->map_flags & GPUBPF_STACK_BUILD_ID))
+		memcpy(value, stack->address, sizeof(uint64_t) * n);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			gpubpf_stack_describe(map->stacks, stack, i, (struct gpubpf_stack_frame *)value + i);
+}
+
+/* The frames of the bucket's stack, and zeros behind them. */
 static int read_bucket(const struct gpubpf_map_view *view, uint32_t id, void *value)
 {
 	u64 number = gpubpf_stack_number_at(view, id);
-	uint32_t room = view->layout->value_size / 8;
+	uint32_t room = view->layout->value_size / gpubpf_stack_frame_size(view->map ? view->map->map_flags : 0);
 	const struct gpubpf_stack *stack;
 
 	if (!number)
@@ -51,7 +64,7 @@ static int read_bucket(const struct gpubpf_map_view *view, uint32_t id, void *va
 	memset(value, 0, view->layout->value_size);
 	stack = view->map ? gpubpf_stack_numbered(view->map->stacks, number) : NULL;
 	if (stack)
-		memcpy(value, stack->address, 8 * (stack->n < room ? stack->n : room));
+		write_frames(view->map, stack, stack->n < room ? stack->n : room, value);
 	return 0;
 }
 
@@ -107,6 +120,7 @@ HOST_OP(stack_trace, stackid, arg[0])
 
 const struct gpubpf_map_impl gpubpf_stack_trace_impl = {
 	.name = "stack_trace",
+	.map_flags = GPUBPF_STACK_BUILD_ID,
 	.check = stack_trace_check,
 	.size = stack_trace_size,
 	.read = stack_trace_read,

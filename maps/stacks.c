@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stacks.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,8 @@
 struct gpubpf_stacks {
 	struct gpubpf_stack *list; /* [n], in the order of their numbers */
 	uint32_t n, room;
+	gpubpf_stack_file_fn file; /* NULL: nobody knows */
+	void *arg;
 	uint32_t slot[SLOTS];      /* numbers, by hash; 0: free */
 };
 
@@ -25,6 +26,21 @@ void gpubpf_stacks_destroy(struct gpubpf_stacks *stacks)
 	if (stacks)
 		free(stacks->list);
 	free(stacks);
+}
+
+void gpubpf_stacks_files(struct gpubpf_stacks *stacks, gpubpf_stack_file_fn fn, void *arg)
+{
+	stacks->file = fn;
+	stacks->arg = arg;
+}
+
+void gpubpf_stack_describe(const struct gpubpf_stacks *stacks, const struct gpubpf_stack *stack, uint32_t i,
+			   struct gpubpf_stack_frame *frame)
+{
+	memset(frame, 0, sizeof(*frame));
+	frame->status = stacks->file && stacks->file(stacks->arg, stack, i, frame) ? GPUBPF_FRAME_VALID : GPUBPF_FRAME_ADDRESS;
+	if (frame->status == GPUBPF_FRAME_ADDRESS)
+		frame->offset = stack->address[i];
 }
 
 static uint32_t hash(const uint64_t *address, const uint64_t *place, uint32_t n)

@@ -6,8 +6,10 @@
 #ifndef GPUBPF_MAPS_STACKS_H
 #define GPUBPF_MAPS_STACKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "core/stack_frame.h"
 #include "layout.h"
 
 struct gpubpf_map_view;
@@ -19,6 +21,12 @@ struct gpubpf_stack {
 };
 
 struct gpubpf_stacks;
+
+/* Which file, by its build id, the i-th frame lies in, and where; false: it is not known. */
+typedef bool (*gpubpf_stack_file_fn)(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame);
+void gpubpf_stacks_files(struct gpubpf_stacks *stacks, gpubpf_stack_file_fn fn, void *arg);
+void gpubpf_stack_describe(const struct gpubpf_stacks *stacks, const struct gpubpf_stack *stack, uint32_t i,
+			   struct gpubpf_stack_frame *frame);
 
 struct gpubpf_stacks *gpubpf_stacks_create(void); /* NULL: out of memory */
 void gpubpf_stacks_destroy(struct gpubpf_stacks *stacks);

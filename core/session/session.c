@@ -120,8 +120,7 @@ struct gpubpf_session *gpubpf_session__new(const struct gpubpf_session_opts *opt
 	if (opts)
 		gpubpf_sized_take(&s->opts, sizeof(s->opts), opts);
 	set_defaults(&s->opts);
-	s->stacks = gpubpf_stacks_create();
-	if (own_strings(&s->opts) < 0 || !s->stacks) {
+	if (own_strings(&s->opts) < 0 || gpubpf_stacks_open(s) < 0) {
 		gpubpf_session__free(s);
 		errno = ENOMEM;
 		return NULL;

@@ -20,7 +20,9 @@ struct gpubpf_code_file {
 	char *path;
 	struct stat stat;          /* of the file when its process had it mapped */
 	bool readable;             /* there was such a file, and it is what is mapped */
-	bool tried;
+	bool tried;                /* to read the next two */
+	bool has_id;
+	uint8_t build_id[GPUBPF_BUILD_ID];
 	struct gpubpf_symbols *symbols;
 };
 
@@ -204,9 +206,34 @@ static void read_symbols(struct gpubpf_code_file *f)
 	f->tried = true;
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && same_file(&st, &f->stat)) /* it may have been replaced since */
+	if (!fstat(fd, &st) && same_file(&st, &f->stat)) { /* it may have been replaced since */
 		f->symbols = gpubpf_symbols_read(fd);
+		f->has_id = gpubpf_build_id_read(fd, f->build_id);
+	}
 	close(fd);
+}
+
+static bool file_of(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame)
+{
+	struct gpubpf_session *s = arg;
+	uint64_t file = stack->place[i] >> OFFSET_BITS;
+	struct gpubpf_code_file *of = file && file <= s->ncode_files ? &s->code_files[file - 1] : NULL;
+
+	if (of && !of->tried)
+		read_symbols(of);
+	if (!of || !of->has_id)
+		return false;
+	memcpy(frame->build_id, of->build_id, sizeof(frame->build_id));
+	frame->offset = stack->place[i] & ((1ull << OFFSET_BITS) - 1);
+	return true;
+}
+
+int gpubpf_stacks_open(struct gpubpf_session *s)
+{
+	s->stacks = gpubpf_stacks_create();
+	if (s->stacks)
+		gpubpf_stacks_files(s->stacks, file_of, s);
+	return s->stacks ? 0 : -ENOMEM;
 }
 
 /* A call returns to the address: what is called so is the function that the byte before belongs to. */

@@ -11,6 +11,7 @@
 
 struct json_object;
 
+int gpubpf_stacks_open(struct gpubpf_session *s); /* 0 or -ENOMEM */
 /* A peer asks for a number: 0 or -EPROTO. */
 int gpubpf_stacks_ask(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t seq, struct gpubpf_reader *r);
 void gpubpf_stacks_forget(struct gpubpf_peer *peer); /* it is gone */

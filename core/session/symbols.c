@@ -178,3 +178,45 @@ const char *gpubpf_symbols_find(const struct gpubpf_symbols *s, uint64_t offset,
 	*from = address - found->address;
 	return s->names + found->name;
 }
+
+/* -- build ids -- */
+
+static bool find_build_id(const uint8_t *notes, uint64_t size, uint8_t id[GPUBPF_BUILD_ID])
+{
+	Elf64_Nhdr n;
+
+	for (uint64_t at = 0, name, data; size - at >= sizeof(n); at = data + ((n.n_descsz + 3ull) & ~3ull)) {
+		memcpy(&n, notes + at, sizeof(n));
+		name = at + sizeof(n);
+		data = name + ((n.n_namesz + 3ull) & ~3ull);
+		if (data > size || n.n_descsz > size - data)
+			return false;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == sizeof(ELF_NOTE_GNU) && n.n_descsz && n.n_descsz <= GPUBPF_BUILD_ID &&
+		    !memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU))) {
+			memset(id, 0, GPUBPF_BUILD_ID);
+			memcpy(id, notes + data, n.n_descsz);
+			return true;
+		}
+		if (((n.n_descsz + 3ull) & ~3ull) > size - data)
+			return false;
+	}
+	return false;
+}
+
+bool gpubpf_build_id_read(int fd, uint8_t id[GPUBPF_BUILD_ID])
+{
+	Elf64_Phdr *segments = NULL;
+	bool found = false;
+	Elf64_Ehdr h;
+
+	if (read_header(fd, &h))
+		segments = read_part(fd, h.e_phoff, (uint64_t)h.e_phnum * sizeof(*segments));
+	for (uint32_t i = 0; segments && i < h.e_phnum && !found; i++) {
+		uint8_t *notes = segments[i].p_type == PT_NOTE ? read_part(fd, segments[i].p_offset, segments[i].p_filesz) : NULL;
+
+		found = notes && find_build_id(notes, segments[i].p_filesz, id);
+		free(notes);
+	}
+	free(segments);
+	return found;
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/print_spec.h"
+#include "core/stack_frame.h"
 #include "verify.h"
 
 #define F_RDONLY_PROG (1u << 7)
@@ -426,7 +427,7 @@ static int find_helper(struct verifier *v, const struct gpubpf_insn *insn, const
 static int check_stack_id(struct verifier *v, const struct call *c)
 {
 	struct gpubpf_facts *f = v->facts;
-	uint32_t skip, depth = c->map->value_size / 8;
+	uint32_t skip, depth = c->map->value_size / gpubpf_stack_frame_size(c->map->map_flags);
 	uint64_t flags = 0;
 	int err = check_const(v, c, 2, &flags);
 

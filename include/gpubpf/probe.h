@@ -56,6 +56,7 @@ enum {
 };
 enum {
 	BPF_F_NO_PREALLOC = 1 << 0,
+	BPF_F_STACK_BUILD_ID = 1 << 5,
 	BPF_F_MMAPABLE = 1 << 10,
 };
 enum {

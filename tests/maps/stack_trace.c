@@ -193,6 +193,47 @@ static void check_kernel(void)
 	ok(good, "and takes the same sizes");
 }
 
+/* Even frames lie in a file. */
+static bool file_of(void *arg, const struct gpubpf_stack *stack, uint32_t i, struct gpubpf_stack_frame *frame)
+{
+	(void)arg;
+	if (i % 2)
+		return false;
+	memset(frame->build_id, 0xab, sizeof(frame->build_id));
+	frame->offset = stack->address[i] + 1;
+	return true;
+}
+
+/* Values as of a map with BPF_F_STACK_BUILD_ID */
+static void check_build_ids(void)
+{
+	struct bpf_stack_build_id value[DEPTH];
+	uint32_t key = 0, n = frames(STACKS - 1);
+	struct gpubpf_map_view view;
+	struct fixture f;
+	bool good = true;
+
+	_Static_assert(sizeof(value[0]) == sizeof(struct gpubpf_stack_frame), "they are the kernel's");
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_STACK_TRACE, 4, sizeof(value), 5, GPUBPF_USE_UPDATE);
+	f.maps[0].stacks = stacks;
+	f.maps[0].map_flags = BPF_F_STACK_BUILD_ID;
+	gpubpf_stacks_files(stacks, file_of, NULL);
+	if (!ok(!fixture_ready(&f), "a map of build ids"))
+		return;
+	view = f.view[0];
+	*(uint64_t *)((char *)view.arena + view.layout->data) = STACKS;
+	good = !gpubpf_map_lookup(&view, &key, value);
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		int32_t status = i >= n ? BPF_STACK_BUILD_ID_EMPTY : i % 2 ? BPF_STACK_BUILD_ID_IP : BPF_STACK_BUILD_ID_VALID;
+
+		good &= value[i].status == status && value[i].build_id[19] == (status == BPF_STACK_BUILD_ID_VALID ? 0xab : 0) &&
+			value[i].ip == (i < n ? address[STACKS - 1][i] + !(i % 2) : 0);
+	}
+	ok(good, "has build ids and offsets of frames in files, addresses of others, and nothing behind");
+	fixture_end(&f);
+}
+
 int main(void)
 {
 	uint64_t seed = random_seed();
@@ -213,6 +254,7 @@ int main(void)
 	ok(good, "%d random operations as the model's", ROUNDS);
 	check_kernel();
 	fixture_end(&f);
+	check_build_ids();
 	gpubpf_stacks_destroy(stacks);
 	return done();
 }
