@@ -315,7 +315,7 @@ static void test_bad(void)
 	   "a missing object is named: %s", gpubpf_session__error(s));
 	gpubpf_session__free(s);
 	s = gpubpf_session__new(&opts);
-	ok(gpubpf_session__load(s) == -EINVAL && strstr(gpubpf_session__error(s), "known are: ptx wrap spirv sass"),
+	ok(gpubpf_session__load(s) == -EINVAL && strstr(gpubpf_session__error(s), "known are: ptx wrap spirv amdgpu sass"),
 	   "and a route that is none: %s", gpubpf_session__error(s));
 	gpubpf_session__free(s);
 	gpubpf_session__free(NULL);
