@@ -53,7 +53,7 @@ def compiled(path, text, where):
 
 def probed(app, object_, folder, where):
     report = f"{where}/report.json"
-    tool = run([f"{build}/gpubpf", "run", "-j", "--report", report, "--wait", "240", "-o", f"{here}/{object_}.bpf.o", "--", *app],
+    tool = run([f"{build}/gpubpf", "run", "-j", "--report", report, "--wait", "600", "-o", f"{here}/{object_}.bpf.o", "--", *app],
                cwd=folder)
     with open(report, encoding="utf-8") as f:
         return tool.stdout, json.load(f), tool.stderr

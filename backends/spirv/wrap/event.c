@@ -41,8 +41,7 @@ static enum CXChildVisitResult keep_child(CXCursor c, CXCursor parent, CXClientD
 	return CXChildVisit_Continue;
 }
 
-/* The null cursor: it has none, or more. */
-static CXCursor only_child(CXCursor c)
+CXCursor clread_only_child(CXCursor c)
 {
 	CXCursor only = clang_getNullCursor();
 
@@ -156,10 +155,10 @@ static bool is_memory(CXCursor c)
 	case CXCursor_UnaryOperator:
 		return clang_getCursorUnaryOperatorKind(c) == CXUnaryOperator_Deref;
 	case CXCursor_MemberRefExpr:
-		base = only_child(c);
+		base = clread_only_child(c);
 		return kind_of(base) == CXType_Pointer || is_memory(base);
 	case CXCursor_ParenExpr: case CXCursor_UnexposedExpr:
-		base = only_child(c);
+		base = clread_only_child(c);
 		return !clang_Cursor_isNull(base) && is_memory(base);
 	default:
 		return false;
@@ -324,7 +323,7 @@ static struct node without_parentheses(struct walk *w, struct node n)
 	while (clang_getCursorKind(n.cursor) == CXCursor_ParenExpr) {
 		struct node outer = n;
 
-		n = clread_node_of(w, only_child(outer.cursor), &outer, n.want);
+		n = clread_node_of(w, clread_only_child(outer.cursor), &outer, n.want);
 	}
 	return n;
 }
@@ -341,7 +340,7 @@ static bool find_target(struct walk *w, const struct node *lvalue, struct node n
 		whole_target(&nodes[0], t);
 		return true;
 	}
-	child = clread_node_of(w, only_child(nodes[0].cursor), &nodes[0], ADDRESS);
+	child = clread_node_of(w, clread_only_child(nodes[0].cursor), &nodes[0], ADDRESS);
 	nodes[1] = without_parentheses(w, child);
 	element_target(w, &nodes[0], &nodes[1], child.range.end, t);
 	if (clang_getCursorKind(nodes[1].cursor) == CXCursor_UnexposedExpr)
@@ -361,7 +360,7 @@ static void walk_children(struct walk *w, const struct node *n, enum want want)
 /* An lvalue's own parts: what is read to find its address. */
 static void walk_inside(struct walk *w, const struct node *n)
 {
-	CXCursor base = only_child(n->cursor);
+	CXCursor base = clread_only_child(n->cursor);
 
 	if (clang_getCursorKind(n->cursor) == CXCursor_MemberRefExpr && kind_of(base) != CXType_Pointer)
 		clread_walk(w, base, n, is_memory(base) ? ADDRESS : VALUE);
@@ -472,7 +471,7 @@ static void walk_unary(struct walk *w, const struct node *n)
 		return;
 	case CXUnaryOperator_PostInc: case CXUnaryOperator_PostDec:
 	case CXUnaryOperator_PreInc: case CXUnaryOperator_PreDec:
-		walk_store(w, n, only_child(n->cursor), NULL);
+		walk_store(w, n, clread_only_child(n->cursor), NULL);
 		return;
 	default:
 		walk_children(w, n, VALUE);
@@ -504,7 +503,7 @@ static void add_elements(struct walk *w, const struct node *n, CXCursor pointer)
 /* libclang's expressions without a kind: conversions, elements of vectors, and what OpenCL C has alone. */
 static void walk_unexposed(struct walk *w, const struct node *n)
 {
-	CXCursor child = only_child(n->cursor);
+	CXCursor child = clread_only_child(n->cursor);
 	struct node of;
 
 	if (clang_Cursor_isNull(child)) {

@@ -5,6 +5,20 @@
 
 #include "walk.h"
 
+/* What memory a pointer leads to: where a conversion that nobody wrote has made its address generic, what it is of. */
+static uint32_t pointed_spaces(CXCursor c)
+{
+	CXType type = clang_getCanonicalType(clang_getCursorType(c));
+	uint32_t spaces = 0;
+
+	while (type.kind == CXType_Pointer && clread_spaces(clang_getPointeeType(type))) {
+		spaces = clread_spaces(clang_getPointeeType(type));
+		c = clang_getCursorKind(c) == CXCursor_UnexposedExpr ? clread_only_child(c) : clang_getNullCursor();
+		type = clang_getCanonicalType(clang_getCursorType(c));
+	}
+	return spaces;
+}
+
 static struct cl_argument argument_of(struct walk *w, CXCursor c)
 {
 	CXType type = clang_getCursorType(c), canonical = clang_getCanonicalType(type);
@@ -12,7 +26,7 @@ static struct cl_argument argument_of(struct walk *w, CXCursor c)
 	CXType of = canonical.kind == CXType_Pointer ? clang_getPointeeType(canonical) : type;
 	struct cl_access a = clread_access_of(of, GPUBPF_LOAD, CLREAD_NONE);
 
-	arg.spaces = canonical.kind == CXType_Pointer ? a.spaces : 0;
+	arg.spaces = pointed_spaces(c);
 	arg.bytes = a.bytes;
 	arg.count = a.count;
 	return arg;

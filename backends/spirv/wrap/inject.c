@@ -210,8 +210,8 @@ static int draft_inside(struct draft *draft, const struct gpubpf_cl_unit *unit, 
 		err = check_copies(unit, w, why);
 	w->copied[function] = false;
 	if (!err && unit->error)
-		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program, which may so "
-				      "have places that are not seen");
+		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "clang 22 does not understand all of its program (%s), which may "
+				      "so have places that are not seen", unit->error);
 	if (!err && has_loose_math(draft))
 		err = gpubpf_diag_set(why, GPUBPF_E_INJECT, GPUBPF_NOPC, "it is compiled with relaxed arithmetic "
 				      "(-cl-fast-relaxed-math or the like), whose results a probe at instructions could change");

@@ -110,6 +110,14 @@ static const char *joined(struct reader *r, const char *a, const char *b, const 
 	return text;
 }
 
+/* OpenCL C 2.0's atomic_int and others: a pointer's canonical type has lost the name that it was declared by. */
+static const char *atomic_name(struct reader *r, CXType atomic)
+{
+	const char *number = number_name(clang_getCanonicalType(clang_Type_getValueType(atomic)).kind);
+
+	return *number ? joined(r, "atomic_", number, "") : "";
+}
+
 const char *clread_pointer_name(struct reader *r, CXType type)
 {
 	const char *name = clread_type_name(r, type), *space;
@@ -138,8 +146,10 @@ const char *clread_type_name(struct reader *r, CXType type)
 		return joined(r, number_name(clang_getCanonicalType(clang_getElementType(canonical)).kind), number, "");
 	case CXType_Pointer:
 		return clread_pointer_name(r, clang_getPointeeType(canonical));
-	case CXType_Record: case CXType_Enum: case CXType_Atomic:
+	case CXType_Record: case CXType_Enum:
 		return declared_name(r, type);
+	case CXType_Atomic:
+		return atomic_name(r, canonical);
 	default:
 		return number_name(canonical.kind);
 	}

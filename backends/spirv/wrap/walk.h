@@ -21,6 +21,8 @@ struct walk {
 	const char *unseen;        /* what all of the code is in, NULL: nothing */
 };
 
+/* The null cursor: it has none, or more. */
+CXCursor clread_only_child(CXCursor c);
 void clread_walk(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
 /* An expression, and which text is its own. */
 struct node clread_node_of(struct walk *w, CXCursor cursor, const struct node *around, enum want want);
