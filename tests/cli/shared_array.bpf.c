@@ -22,7 +22,7 @@ static __always_inline void add(void *map, __u32 key, __u64 n)
 }
 
 SEC("uprobe")
-int on_host(void *ctx)
+int in_linux(void *ctx)
 {
 	__u32 zero = 0;
 	__u64 none = 0;
