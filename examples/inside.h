@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workload of the examples that look inside kernels, and nothing of gpubpf: one kernel, of OpenCL C or of a module of
- * SPIR-V that lies beside the program, or of a file that is named, over `threads` work-items in groups of `block`. It prints a
+/* The workload of the examples that look inside kernels, and nothing of gpubpf: one kernel, of OpenCL C, or of a
+ * module of SPIR-V (or its OpenCL C) that lies beside the program, or of a file that is named, over `threads` work-items in groups of `block`. It prints a
  * sum of what the kernel wrote. */
 #ifndef EXAMPLES_INSIDE_H
 #define EXAMPLES_INSIDE_H
@@ -54,23 +54,33 @@ static inline int inside_launch(struct opencl *cl, const char *name, size_t word
 }
 
 #ifdef CL_VERSION_2_1
-static inline int inside_run(int argc, char **argv, const char *file, const char *name, size_t words, size_t threads,
-			     size_t block)
+/* Whether the device takes modules of SPIR-V; PoCL 3.1 does not. */
+static inline int inside_il(cl_device_id device)
+{
+	char versions[256] = "";
+
+	return clGetDeviceInfo(device, CL_DEVICE_IL_VERSION, sizeof(versions), versions, NULL) == CL_SUCCESS && *versions;
+}
+
+/* Of workload.spv, or where the device takes no SPIR-V of workload.cl, of which that is made; or of the module that is named. */
+static inline int inside_run(int argc, char **argv, const char *name, size_t words, size_t threads, size_t block)
 {
 	struct opencl cl = { .device = first_device() };
+	int il = argc > 1 || inside_il(cl.device);
 	size_t size;
-	void *il = inside_read(argv[0], file, argc > 1 ? argv[1] : NULL, &size);
+	char *code = inside_read(argv[0], il ? "workload.spv" : "workload.cl", argc > 1 ? argv[1] : NULL, &size);
 	cl_int err;
 
 	cl.context = clCreateContext(NULL, 1, &cl.device, NULL, NULL, &err);
 	check(err, "clCreateContext");
 	cl.queue = clCreateCommandQueue(cl.context, cl.device, 0, &err);
 	check(err, "clCreateCommandQueue");
-	cl.program = clCreateProgramWithIL(cl.context, il, size, &err);
-	check(err, "clCreateProgramWithIL");
+	cl.program = il ? clCreateProgramWithIL(cl.context, code, size, &err) :
+			  clCreateProgramWithSource(cl.context, 1, (const char **)&code, &size, &err);
+	check(err, il ? "clCreateProgramWithIL" : "clCreateProgramWithSource");
 	check(clBuildProgram(cl.program, 1, &cl.device, "", NULL, NULL), "clBuildProgram");
 	inside_launch(&cl, name, words, threads, block);
-	free(il);
+	free(code);
 	return 0;
 }
 #endif

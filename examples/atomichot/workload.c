@@ -3,5 +3,5 @@
 
 int main(int argc, char **argv)
 {
-	return inside_run(argc, argv, "workload.spv", "histogram", 4096, 4096, 64);
+	return inside_run(argc, argv, "histogram", 4096, 4096, 64);
 }

@@ -3,5 +3,5 @@
 
 int main(int argc, char **argv)
 {
-	return inside_run(argc, argv, "workload.spv", "sum", 4096, 4096, 64);
+	return inside_run(argc, argv, "sum", 4096, 4096, 64);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event for every access of global memory: where, how many bytes, what for, by which kernel's launch, and when. */
-#include <gpubpf/probe.h>
+/* An event for every access of global memory: where, how many bytes, what for, of which allocation, by which kernel's
+ * launch, and when. */
+#include "../memories.h"
 
 struct access {
 	gpubpf_address addr;
 	gpubpf_kernel kernel;
 	__u64 ns, launch;
 	__u32 bytes, kind; /* kind: 1 load, 2 store, 3 atomic, 4 prefetch */
+	__u32 memory, unused;
 };
 GPUBPF_RINGBUF(accesses, struct access, 1 << 22);
 
@@ -23,6 +25,8 @@ int trace(struct gpubpf_ctx *ctx)
 	a->launch = ctx->launch;
 	a->bytes = ctx->mem.bytes;
 	a->kind = ctx->mem.access;
+	a->memory = memory_row(ctx->mem.addr);
+	a->unused = 0;
 	bpf_ringbuf_submit(a, 0);
 	return 0;
 }

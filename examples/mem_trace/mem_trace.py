@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """mem_trace.py [--png FILE] REPORT: heat maps of the accesses in a report of mem_trace.bpf.o (gpubpf run -j -r REPORT).
 
-A map for each region: pages that were touched in the same way (read, written, both) and lie together, as those of one
-allocation mostly do. Left to right are its
-addresses, top to bottom the order of all accesses in time; a place is the darker the more bytes were accessed there. The PNG
-has the same maps one below the other: loads are blue, stores and atomics red."""
+A map for each of the application's allocations that was accessed, and what is in none by pages that were touched in the same
+way (read, written, both) and lie together. Left to right are addresses, top to bottom the order of all accesses in time; a
+place is the darker the more bytes were accessed there. The PNG has the same maps one below the other: loads are blue, stores
+and atomics red."""
 import argparse
 import json
 import struct
@@ -30,12 +30,24 @@ def regions(accesses):
     return [(first, end) for first, end, _ in found]
 
 
+def allocations(accesses, memories):
+    """(title, first address, end, accesses) of each allocation, in the order in which they were made, and of what is in none."""
+    by_number, others = {}, []
+    for a in accesses:
+        (by_number.setdefault(a["memory"], []) if a["memory"] in memories else others).append(a)
+    for number, of_it in sorted(by_number.items()):
+        base, size = int(str(memories[number]["base"]), 0), memories[number]["size"]
+        yield f"allocation {number} from", base, base + size, of_it
+    for first, end in regions(others):
+        yield "in no allocation,", first, end, [a for a in others if first <= a["addr"] < end]
+
+
 def cells(accesses, first, end, n):
     """Bytes by row, column and whether they are written; of n accesses in all, each with its number."""
     grid = [[[0, 0] for _ in range(COLUMNS)] for _ in range(ROWS)]
     for a in accesses:
         row = a["number"] * ROWS // n
-        column = (a["addr"] - first) * COLUMNS // (end - first)
+        column = min((a["addr"] - first) * COLUMNS // (end - first), COLUMNS - 1)
         grid[row][column][a["kind"] in (2, 3)] += a["bytes"]
     return grid
 
@@ -84,10 +96,10 @@ def main():
     for number, a in enumerate(accesses):
         a["number"] = number
     lines = []
-    for first, end in regions(accesses):
-        here = [a for a in accesses if first <= a["addr"] < end]
+    memories = {e["key"]: e["value"] for m in report["maps"] if m["name"] == "memories" for e in m["entries"]}
+    for title, first, end, here in allocations(accesses, memories):
         loads = sum(a["kind"] == 1 for a in here)
-        print(f"\n{first:#x}, {(end - first) // 1024} KiB: {loads} loads, {len(here) - loads} stores and others, "
+        print(f"\n{title} {first:#x}, {(end - first) / 1024:g} KiB: {loads} loads, {len(here) - loads} stores and others, "
               f"in {(here[-1]['ns'] - here[0]['ns']) / 1e6:.1f} ms")
         grid = cells(here, first, end, len(accesses))
         print("\n".join(text(grid)))

@@ -3,5 +3,5 @@
 
 int main(int argc, char **argv)
 {
-	return inside_run(argc, argv, "workload.spv", "transpose", 64 * 64, 64 * 64, 64);
+	return inside_run(argc, argv, "transpose", 64 * 64, 64 * 64, 64);
 }

@@ -26,6 +26,12 @@ done
 for f in LICENSE README.md VERIFIER.md examples/threadhist/threadhist.bpf.c examples/probes/kerneltime.bpf.c examples/consumer/consumer.c examples/opencl.h; do
 	[ -s "$prefix/share/doc/gpubpf/$f" ]; ok $? "share/doc/gpubpf/$f"
 done
+cp -r "$prefix/share/doc/gpubpf/examples" "$T/examples"
+run make -C "$T/examples" GPUBPF="$tool" mem_trace divergence; is 0 "examples are built where the tool is installed"
+run "$T/build/gpubpf" run -q -o "$T/build/examples/divergence/divergence.bpf.o" -- true; is 0 "and their commands hold"
+for f in gpubpf examples/mem_trace/workload examples/mem_trace/workload.cl examples/mem_trace/workload.spv examples/mem_trace/mem_trace.bpf.o; do
+	[ -s "$T/build/$f" ]; ok $? "build/$f"
+done
 [ -z "$(find "$prefix/share/doc" -name meson.build)" ]; ok $? "without what only our build needs"
 agent=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-variable=libdir="$lib" --variable=agent libgpubpf)
 [ -s "$agent" ]; ok $? "libgpubpf.pc knows the agent: $agent"

@@ -4,6 +4,7 @@
  * at each such place a probe which writes down all that the place gives: DIR/KERNEL.KIND.ptx, the names of its bindings in
  * front; or why there is none, DIR/KERNEL.KIND.refused. What a probe writes: to gpubpf_log, whose first word is how many
  * bytes there are behind it, the number of the kind and then each word. DIR/words: of each kind the names of its words.
+ * A kernel whose comment says "at_once" has one twin in their place, with the probes of all kinds: DIR/KERNEL.at_once.ptx.
  * And the twins that the worker makes with the programs of the OBJECTs, one for each kind, with all that are of it:
  * DIR/KERNEL.KIND.worker;
  * DIR/names: KERNEL KIND ID LINE NAME of each place that has a name. DIR/maps: bytes of the arena; each map's name, where its values lie, copies, and the bytes from one to the next.
@@ -92,27 +93,37 @@ static uint32_t insert(const struct ptx_module *m, const char *kernel, enum gpub
 	return n;
 }
 
-static void try_kind(const struct ptx_module *m, const char *kernel, enum gpubpf_site kind, const char *dir)
+/* The twin with probes of these kinds. */
+static void try_kinds(const struct ptx_module *m, const char *kernel, const enum gpubpf_site *kinds, uint32_t n, const char *name,
+		      const char *dir)
 {
-	static struct gpubpf_insertion insertions[MOST];
-	struct gpubpf_site_desc site = { .site = kind };
-	struct gpubpf_lower_job job = { .sites = &site, .nsites = 1, .insertions = insertions };
-	char *text = body_of(kind);
-	struct cuda_probe probe = { .body = text, .body_size = strlen(text), .reads = (1ull << ctx_words(kind)) - 1 };
-	const char *name = gpubpf_place_kind(kind)->name;
+	static struct gpubpf_insertion insertions[GPUBPF_NSITES * MOST];
+	struct gpubpf_site_desc sites[GPUBPF_NSITES] = { 0 };
+	struct cuda_probe probes[GPUBPF_NSITES] = { 0 };
+	struct gpubpf_lower_job job = { .sites = sites, .nsites = n, .insertions = insertions };
 	struct cuda_twin twin;
 	struct gpubpf_diag diag;
 
-	snprintf(site.kernel, sizeof(site.kernel), "%s", kernel);
-	job.ninsertions = insert(m, kernel, kind, insertions);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t begin = job.ninsertions;
+
+		sites[i].site = kinds[i];
+		snprintf(sites[i].kernel, sizeof(sites[i].kernel), "%s", kernel);
+		probes[i].body = body_of(kinds[i]);
+		probes[i].body_size = strlen(probes[i].body);
+		probes[i].reads = (1ull << ctx_words(kinds[i])) - 1;
+		for (job.ninsertions += insert(m, kernel, kinds[i], insertions + begin); begin < job.ninsertions; begin++)
+			insertions[begin].site = i;
+	}
 	gpubpf_diag_init(&diag);
-	if (cuda_inject(m, &job, &probe, prelude, strlen(prelude), 700, &twin, &diag) < 0) {
+	if (cuda_inject(m, &job, probes, prelude, strlen(prelude), 700, &twin, &diag) < 0) {
 		write_text(dir, kernel, name, "refused", diag.what, strlen(diag.what), NULL);
 	} else {
 		write_text(dir, kernel, name, "ptx", twin.text, twin.size, &twin);
 		cuda_twin_finish(&twin);
 	}
-	free(text);
+	for (uint32_t i = 0; i < n; i++)
+		free(probes[i].body);
 }
 
 /* Those of single instructions that give what is told here, and of blocks. */
@@ -244,16 +255,34 @@ static void write_names(const struct ptx_module *m, const char *dir)
 	free(infos);
 }
 
-/* Does the image's comment on the kernel speak of the kind? */
-static bool is_asked(const char *text, const char *kernel, enum gpubpf_site kind)
+/* Does the image's comment on the kernel speak of it? */
+static bool says(const char *text, const char *kernel, const char *what)
 {
 	char key[300], line[2048], name[40];
 
 	snprintf(key, sizeof(key), "\n// %s ", kernel);
-	snprintf(name, sizeof(name), " %s ", gpubpf_place_kind(kind)->name);
+	snprintf(name, sizeof(name), " %s ", what);
 	expect_line(text, key, line + 1, sizeof(line) - 1);
 	line[0] = ' ';
 	return strstr(line, name);
+}
+
+static void try_kernel(const struct ptx_module *m, const char *text, const char *kernel, const char *dir)
+{
+	enum gpubpf_site asked[GPUBPF_NSITES];
+	uint32_t n = 0;
+
+	for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
+		if (has_places(kind) && says(text, kernel, gpubpf_place_kind(kind)->name))
+			asked[n++] = kind;
+	if (says(text, kernel, "at_once"))
+		try_kinds(m, kernel, asked, n, "at_once", dir);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			try_kinds(m, kernel, &asked[i], 1, gpubpf_place_kind(asked[i])->name, dir);
+	for (uint32_t kind = 1; loaded && kind < GPUBPF_NSITES; kind++)
+		if (says(text, kernel, gpubpf_place_kind(kind)->name))
+			by_worker(m, kernel, kind, dir);
 }
 
 int main(int argc, char **argv)
@@ -283,12 +312,7 @@ int main(int argc, char **argv)
 			continue;
 		snprintf(kernel, sizeof(kernel), "%.*s", (int)m.tokens[m.nodes[c].name].len,
 			 ptx_token_text(&m, m.nodes[c].name));
-		for (uint32_t kind = 1; kind < GPUBPF_NSITES; kind++)
-			if (has_places(kind) && is_asked(text, kernel, kind))
-				try_kind(&m, kernel, kind, argv[2]);
-		for (uint32_t kind = 1; loaded && kind < GPUBPF_NSITES; kind++)
-			if (is_asked(text, kernel, kind))
-				by_worker(&m, kernel, kind, argv[2]);
+		try_kernel(&m, text, kernel, argv[2]);
 	}
 	if (worker)
 		gpubpf_worker_destroy(worker);
