@@ -55,6 +55,22 @@ char *read_command(const char *command, size_t *size)
 	return data;
 }
 
+char *compiled_cubin(const char *source, const char *arch, const char *options, size_t *size)
+{
+	static const char *const places[] = { "/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc" };
+	const char *nvcc = getenv("GPUBPF_TEST_NVCC");
+	char command[1024];
+
+	for (size_t i = 0; !nvcc && i < sizeof(places) / sizeof(*places); i++)
+		if (!access(places[i], X_OK))
+			nvcc = places[i];
+	if (!nvcc)
+		return NULL;
+	snprintf(command, sizeof(command), "f=$(mktemp) && '%s' %s -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f", nvcc,
+		 options, arch, source);
+	return read_command(command, size);
+}
+
 const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

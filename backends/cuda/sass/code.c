@@ -367,11 +367,49 @@ static int take_relocation(void *arg, const struct sass_relocation *r)
 	return 0;
 }
 
+/* -- what the image says of single instructions -- */
+
+#define MARK_SIZE 12
+#define MARK_OF_ARRIVAL 0x103      /* what compilers put before ARRIVES.LDGSTSBAR.64.ARVCNT */
+#define NO_REGISTER UINT32_MAX
+
+/* A NOP that the driver may make something of stays where it is. */
+static int take_mark(struct sass_code *code, const uint8_t *mark, struct gpubpf_diag *diag)
+{
+	uint32_t off = sass_get32(mark), i = off / SASS_INSN;
+
+	if (off % SASS_INSN || i >= code->n || sass_opcode(sass_code_at(code, i)) != SASS_OP_NOP ||
+	    sass_get32(mark + 4) != MARK_OF_ARRIVAL || sass_get32(mark + 8) != NO_REGISTER)
+		return refuse(diag, "the image says something of its instruction at 0x%x that is not known (0x%02x)", off,
+			      SASS_ATTR_INSTR_REG_MAP);
+	code->entered[i] |= SASS_FILLED;
+	code->entry_moves &= i != code->begin;
+	return 0;
+}
+
+static int take_marks(const struct sass_section *info, struct sass_code *code, struct gpubpf_diag *diag)
+{
+	struct sass_item item;
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && sass_item_next(info->data, info->size, &at, &item)) {
+		if (item.attr != SASS_ATTR_INSTR_REG_MAP)
+			continue;
+		if (!item.data || item.size % MARK_SIZE)
+			return refuse(diag, "the image's description of it is broken");
+		for (uint32_t k = 0; !err && k < item.size; k += MARK_SIZE)
+			err = take_mark(code, item.data + k, diag);
+	}
+	return err;
+}
+
 /* What is to be read of the kernel at all. */
 static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code,
 		     struct gpubpf_diag *diag)
 {
 	const struct sass_section *text = &c->sections[k->text];
+	int err;
 
 	code->arch = sass_arch_find(c->sm);
 	if (!code->arch)
@@ -393,7 +431,8 @@ static int open_code(const struct sass_cubin *c, const struct sass_kernel *k, st
 	if (!code->exits || !code->constants || !code->entered)
 		return -ENOMEM;
 	note_entered(code);
-	return sass_relocations_each(c, k->text, take_relocation, &(struct filled){ c, k->text, code, diag });
+	err = sass_relocations_each(c, k->text, take_relocation, &(struct filled){ c, k->text, code, diag });
+	return err < 0 ? err : take_marks(&c->sections[k->info], code, diag);
 }
 
 int sass_code_read(const struct sass_cubin *cubin, const struct sass_kernel *kernel, struct sass_code *code,

@@ -29,6 +29,8 @@ enum sass_attr {
 	SASS_ATTR_EXIT_OFFSETS = 0x1c,     /* u32 each */
 	SASS_ATTR_MAX_STACK_SIZE = 0x23,
 	SASS_ATTR_REGCOUNT = 0x2f,         /* u32 symbol, u32 registers */
+	SASS_ATTR_INSTR_REG_MAP = 0x40,    /* u32 offset, u32 kind, u32 register, each */
+	SASS_ATTR_KPARAM_INFO_V2 = 0x45,   /* 12 bytes a parameter, of kernels that have many bytes of them */
 };
 
 /* how an item's value is stored (EIFMT_*) */

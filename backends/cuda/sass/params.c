@@ -7,7 +7,8 @@
 
 #define ALIGN_MAX 128              /* CUtensorMap has 64 */
 #define BYTES_ALIGN 16             /* of env->arg_bytes */
-#define INFO_SIZE 12               /* u32 0, u16 ordinal, u16 offset, u32 with the size in bits 18..31 */
+#define INFO_SIZE 12               /* u32 0, u16 ordinal, u16 offset, u32 with the size in bits 18..31; of V2 in 0..15, and behind it
+				    * of what a pointer is to, up to bit 27 */
 
 static uint32_t align_up(uint32_t n, uint32_t align)
 {
@@ -43,13 +44,15 @@ static int collect(const struct sass_section *info, struct gpubpf_param *params)
 	size_t at = 0;
 
 	while (sass_item_next(info->data, info->size, &at, &item)) {
-		uint32_t ordinal, size;
+		bool large = item.attr == SASS_ATTR_KPARAM_INFO_V2;
+		uint32_t ordinal, size, told;
 
-		if (item.attr != SASS_ATTR_KPARAM_INFO || !item.data || item.size < INFO_SIZE)
+		if ((item.attr != SASS_ATTR_KPARAM_INFO && !large) || !item.data || item.size < INFO_SIZE)
 			continue;
 		ordinal = sass_get16(item.data + 4);
-		size = sass_get32(item.data + 8) >> 18;
-		if (ordinal >= SASS_PARAMS_MAX || !size || params[ordinal].size)
+		told = sass_get32(item.data + 8);
+		size = large ? told & UINT16_MAX : told >> 18;
+		if (ordinal >= SASS_PARAMS_MAX || !size || params[ordinal].size || (large && told >> 28))
 			return -1;
 		params[ordinal] = (struct gpubpf_param){ .kind = kind_of(size), .size = size,
 							 .bytes_off = sass_get16(item.data + 6) };

@@ -117,7 +117,8 @@ static bool is_one_of(struct sass_insn insn, const uint16_t *operations, size_t 
 /* What may be of global memory, and is not told, or has no address of that alone: generic, asynchronous and wider accesses. */
 static bool is_untold(struct sass_insn insn)
 {
-	static const uint16_t operations[] = { 0x180, 0x185, 0x18a, 0x18b, 0x1a2, 0x1b4, 0x1b5, 0x1b6, 0x1a4, 0x1a5, 0x17e, 0x17f };
+	static const uint16_t operations[] = { 0x180, 0x185, 0x18a, 0x18b, 0x1a2, 0x1b4, 0x1b5, 0x1b6, 0x1ba, 0x1bb,
+					       0x1a4, 0x1a5, 0x17e, 0x17f };
 
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
@@ -132,7 +133,8 @@ static bool is_generic(struct sass_insn insn)
 /* Of a block's memory, copies included, and of what is done with matrices and barriers in it; of a lane's own. */
 static bool is_shared(struct sass_insn insn)
 {
-	static const uint16_t operations[] = { 0x184, 0x188, 0x18c, 0x18d, 0x03b, 0x044, 0x1bd, 0x1a7, 0x1b2, 0x1b0, 0x1b4, 0x1b5, 0x1b6 };
+	static const uint16_t operations[] = { 0x184, 0x188, 0x18c, 0x18d, 0x03b, 0x044, 0x1bd, 0x1a7, 0x1b2, 0x1b0, 0x1b4, 0x1b5, 0x1b6,
+					       0x1ba, 0x1bb };
 
 	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
 }
@@ -746,16 +748,11 @@ static void try_file(const char *name, const char *data, size_t size)
 static void try_source(const char *path)
 {
 	static const char *const arches[] = { "sm_75", "sm_80", "sm_90", "sm_100", "sm_120" };
-	const char *nvcc = getenv("GPUBPF_TEST_NVCC");
-	char command[1024];
 
 	for (size_t i = 0; i < sizeof(arches) / sizeof(*arches); i++) {
 		size_t size;
-		char *data;
+		char *data = compiled_cubin(path, arches[i], "-O3 -lineinfo", &size);
 
-		snprintf(command, sizeof(command), "f=$(mktemp) && '%s' -O3 -lineinfo -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f",
-			 nvcc ? nvcc : "/usr/local/cuda/bin/nvcc", arches[i], path);
-		data = read_command(command, &size);
 		if (data) {
 			try_file(arches[i], data, size);
 		} else {

@@ -437,16 +437,11 @@ static void try_file(const char *name, const char *data, size_t size)
 int main(int argc, char **argv)
 {
 	static const char *const arches[] = { "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120" };
-	const char *nvcc = getenv("GPUBPF_TEST_NVCC");
-	char command[1024];
 
 	for (size_t i = 0; argc > 1 && i < sizeof(arches) / sizeof(*arches); i++) {
 		size_t size;
-		char *data;
+		char *data = compiled_cubin(argv[1], arches[i], "-O3", &size);
 
-		snprintf(command, sizeof(command), "f=$(mktemp) && '%s' -O3 -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f",
-			 nvcc ? nvcc : "/usr/local/cuda/bin/nvcc", arches[i], argv[1]);
-		data = read_command(command, &size);
 		if (data)
 			try_file(arches[i], data, size);
 		else

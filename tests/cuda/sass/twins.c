@@ -39,23 +39,6 @@ static const struct build {
 	{ "sm_100", "-O3" }, { "sm_120", "-O3" },
 };
 
-static char *compiled(const struct build *b, size_t *size)
-{
-	static const char *const places[] = { "/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc" };
-	const char *nvcc = getenv("GPUBPF_TEST_NVCC");
-	char command[1024];
-
-	for (size_t i = 0; !nvcc && i < sizeof(places) / sizeof(*places); i++)
-		if (!access(places[i], X_OK))
-			nvcc = places[i];
-	if (!nvcc)
-		return NULL;
-	snprintf(command, sizeof(command),
-		 "f=$(mktemp) && '%s' %s -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f", nvcc, b->options,
-		 b->arch, source);
-	return read_command(command, size);
-}
-
 /* -- the workers' way -- */
 
 static int make_probes(struct gpubpf_lower_job *job, struct gpubpf_twin_image *cubin, struct gpubpf_diag *diag)
@@ -572,7 +555,7 @@ static void try_build(struct gpubpf_lower_job *job, const struct build *b)
 	struct gpubpf_diag diag;
 	uint32_t n;
 	size_t size;
-	char *image = compiled(b, &size);
+	char *image = compiled_cubin(source, b->arch, b->options, &size);
 
 	gpubpf_diag_init(&diag);
 	snprintf(caps.arch, sizeof(caps.arch), "%s", b->arch);

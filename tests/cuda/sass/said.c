@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * said FILE.cu: what images say of kernels, as nvcc compiles that for each architecture.
+ *   - the parameters of a kernel that has more than 4 KiB of them are told as others are;
+ *   - a mark of an instruction is taken where it is the one that is known, and what it is of stays where it is; others are refused.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/sass/code.h"
+#include "backends/cuda/sass/params.h"
+#include "backends/cuda/sass/places.h"
+#include "core/diag.h"
+#include "tests/cuda/case.h"
+#include "tests/tap.h"
+
+static struct gpubpf_param params[SASS_PARAMS_MAX];
+
+static uint8_t *item_of(const struct sass_cubin *c, const struct sass_kernel *k, uint8_t attr)
+{
+	const struct sass_section *info = &c->sections[k->info];
+	struct sass_item item;
+	size_t at = 0;
+
+	while (sass_item_next(info->data, info->size, &at, &item))
+		if (item.attr == attr && item.data)
+			return (uint8_t *)item.data;
+	return NULL;
+}
+
+/* (unsigned *, unsigned, struct of 10,000 bytes, unsigned short) */
+static void check_params(const char *arch, const struct sass_cubin *c, const struct sass_kernel *k)
+{
+	static const uint32_t sizes[] = { 8, 4, 10000, 2 }, offs[] = { 0, 8, 12, 10012 };
+	struct gpubpf_diag diag;
+	uint32_t right = 0;
+	uint8_t *item;
+	int n;
+
+	gpubpf_diag_init(&diag);
+	memset(params, 0, sizeof(params));
+	n = sass_params(c, k, params, &diag);
+	for (int i = 0; i < n && n == 4; i++)
+		right += params[i].size == sizes[i] && sass_param_off(sass_arch_find(c->sm), params, i) == offs[i];
+	ok(right == 4, "%s: %u of %d parameters of 10 KiB are where they are", arch, right, n);
+	item = item_of(c, k, SASS_ATTR_KPARAM_INFO_V2);
+	if (!ok(item, "%s: they are told the newer way", arch))
+		return;
+	item[11] |= 0x10; /* above what is known */
+	memset(params, 0, sizeof(params));
+	ok(sass_params(c, k, params, &diag) < 0, "%s: what is not known there is refused", arch);
+	item[11] &= 0x0f;
+}
+
+static void put32(uint8_t *at, uint32_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
+/* Is the kernel taken with the mark, and if so, the instruction left where it is? */
+static bool is_taken(const struct sass_cubin *c, const struct sass_kernel *k, uint8_t *item, uint32_t at, uint32_t kind, uint32_t reg)
+{
+	struct gpubpf_diag diag;
+	struct sass_code code;
+	bool stays;
+
+	gpubpf_diag_init(&diag);
+	put32(item, at);
+	put32(item + 4, kind);
+	put32(item + 8, reg);
+	if (sass_code_read(c, k, &code, &diag) < 0)
+		return false;
+	stays = !sass_goes_anywhere(&code, at / SASS_INSN);
+	sass_code_finish(&code);
+	return ok(stays, "what is marked stays at 0x%x", at);
+}
+
+/* An item of as many bytes becomes a mark. */
+static void check_marks(const char *arch, const struct sass_cubin *c, const struct sass_kernel *k)
+{
+	const struct sass_section *text = &c->sections[k->text];
+	uint32_t nop = text->size - SASS_INSN;
+	uint8_t *item = item_of(c, k, SASS_ATTR_KPARAM_INFO_V2);
+
+	if (!ok(item && sass_opcode(sass_read(text->data + nop)) == SASS_OP_NOP, "%s: %s ends in a NOP", arch, c->symbols[k->symbol].name))
+		return;
+	item[-3] = SASS_ATTR_INSTR_REG_MAP;
+	ok(is_taken(c, k, item, nop, 0x103, UINT32_MAX), "%s: a mark of a NOP is known", arch);
+	ok(!is_taken(c, k, item, nop, 0x104, UINT32_MAX), "%s: not one of another kind", arch);
+	ok(!is_taken(c, k, item, nop, 0x103, 4), "%s: nor one with a register", arch);
+	ok(!is_taken(c, k, item, nop + 8, 0x103, UINT32_MAX), "%s: nor one of half an instruction", arch);
+	ok(!is_taken(c, k, item, nop + SASS_INSN, 0x103, UINT32_MAX), "%s: nor one behind the code", arch);
+	ok(!is_taken(c, k, item, 0, 0x103, UINT32_MAX), "%s: nor one of another instruction", arch);
+	put32(item, nop);
+	put32(item + 4, 0x103);
+	item[-2] = 11;
+	ok(!is_taken(c, k, item, nop, 0x103, UINT32_MAX), "%s: nor one that is cut off", arch);
+}
+
+static void try_file(const char *arch, const char *data, size_t size)
+{
+	const struct sass_kernel *large = NULL;
+	struct gpubpf_diag diag;
+	struct sass_cubin c;
+
+	gpubpf_diag_init(&diag);
+	if (!ok(!sass_cubin_open(data, size, &c, &diag), "%s is read", arch))
+		return;
+	for (uint32_t k = 0; k < c.nkernels; k++)
+		if (strstr(c.symbols[c.kernels[k].symbol].name, "large"))
+			large = &c.kernels[k];
+	if (ok(large, "%s: its kernel is there", arch)) {
+		check_params(arch, &c, large);
+		check_marks(arch, &c, large);
+	}
+	sass_cubin_finish(&c);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const arches[] = { "sm_90", "sm_100", "sm_120" };
+
+	for (size_t i = 0; argc > 1 && i < sizeof(arches) / sizeof(*arches); i++) {
+		size_t size;
+		char *data = compiled_cubin(argv[1], arches[i], "-O3 -std=c++17", &size);
+
+		if (data)
+			try_file(arches[i], data, size);
+		else
+			skip(arches[i], "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
+		free(data);
+	}
+	return done();
+}
