@@ -123,13 +123,34 @@ void grid_launch_of(const struct suite_case *c, const struct gpubpf_device_caps 
 	const char *at = NULL, *text;
 	char buf[128];
 
-	*launch = (struct grid_launch){ 3, { 1, 1, 1 }, { 1, 1, 1 } };
+	*launch = (struct grid_launch){ 3, { 1, 1, 1 }, { 1, 1, 1 }, 1 };
 	text = grid_line(c, "launch", &at, buf, sizeof(buf));
 	for (int d = 0; text && d < 3; d++)
 		launch->grid[d] = size_of(&text, caps->max_blocks[d] && caps->max_blocks[d] < BLOCKS ? caps->max_blocks[d] : BLOCKS,
 					  caps->warp_size);
 	for (int d = 0; text && d < 3; d++)
 		launch->block[d] = size_of(&text, caps->max_threads_per_block, caps->warp_size);
+	text = grid_line(c, "launches", &(const char *){ NULL }, buf, sizeof(buf));
+	if (text)
+		launch->times = strtoul(text, NULL, 10);
+}
+
+uint64_t grid_pid_tgid(uint32_t nth)
+{
+	return GRID_PID_TGID + ((uint64_t)nth << GPUBPF_LAUNCH_LOW);
+}
+
+const char *grid_too_large(const struct suite_case *c, const struct gpubpf_device_caps *caps, char *buf, size_t size)
+{
+	struct grid_launch l;
+
+	grid_launch_of(c, caps, &l);
+	for (int d = 0; d < 3; d++)
+		if (caps->max_blocks[d] && l.grid[d] > caps->max_blocks[d]) {
+			snprintf(buf, size, "the device takes %u blocks in %c at most", caps->max_blocks[d], 'x' + d);
+			return buf;
+		}
+	return NULL;
 }
 
 uint64_t grid_threads(const struct suite_case *c, const struct gpubpf_device_caps *caps)

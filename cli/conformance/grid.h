@@ -10,13 +10,14 @@
 
 #define GRID_KERNEL "conformance" /* what the programs see as their kernel */
 #define GRID_KERNEL_ID 7
-#define GRID_LAUNCH 5
+#define GRID_LAUNCH 5          /* the first of a case */
 #define GRID_PID_TGID 0x0080123401405678ull /* and the stack 2053 (maps/layout.h) */
 
 /* the launch that a case asks for, on a device */
 struct grid_launch {
 	uint32_t dim;
 	uint32_t grid[3], block[3]; /* blocks; threads of a block */
+	uint32_t times;             /* so many, one behind the other */
 };
 
 /* cases, loaded together: the object i of the unit is that of cases[i] */
@@ -35,6 +36,10 @@ int grid_load(struct grid *g, const struct suite *suite, const uint32_t *cases, 
 int grid_layout(struct grid *g, uint32_t replicas, const uint32_t *places, struct gpubpf_diag *diag);
 void grid_finish(struct grid *g);
 void grid_launch_of(const struct suite_case *c, const struct gpubpf_device_caps *caps, struct grid_launch *launch);
+/* The word of helper 14 of the nth of a case's launches, each of which comes of another stack. */
+uint64_t grid_pid_tgid(uint32_t nth);
+/* Why the device does not take the launch; NULL: it does. */
+const char *grid_too_large(const struct suite_case *c, const struct gpubpf_device_caps *caps, char *buf, size_t size);
 uint64_t grid_threads(const struct suite_case *c, const struct gpubpf_device_caps *caps);
 /* The kernel of tests/conformance/workload.cl that the case is put into; NULL: none. */
 const char *grid_workload(const struct suite_case *c, char *buf, size_t size);

@@ -92,29 +92,36 @@ static int load_module(struct batch *b)
 	return err;
 }
 
+static int launch_nth(struct batch *b, struct gpubpf_device_kernel *kernel, const struct grid_launch *l, uint32_t nth)
+{
+	const struct conformance_device *d = &b->r->opened;
+	uint64_t number = GRID_LAUNCH + nth, pid_tgid = grid_pid_tgid(nth);
+	const void *args[] = { &b->address, &number, &pid_tgid };
+	const size_t sizes[] = { sizeof(b->address), sizeof(number), sizeof(pid_tgid) };
+	struct gpubpf_device_launch launch = { .args = args, .arg_sizes = sizes, .nargs = 3, .dim = l->dim };
+
+	for (int dim = 0; dim < 3; dim++) {
+		launch.block[dim] = l->block[dim];
+		launch.grid[dim] = (size_t)l->grid[dim] * l->block[dim];
+	}
+	return d->ops->launch(kernel, &launch, &b->why);
+}
+
 static int launch(struct batch *b, uint32_t i)
 {
 	const struct conformance_device *d = &b->r->opened;
-	uint64_t number = GRID_LAUNCH, pid_tgid = GRID_PID_TGID;
-	const void *args[] = { &b->address, &number, &pid_tgid };
-	const size_t sizes[] = { sizeof(b->address), sizeof(number), sizeof(pid_tgid) };
-	struct gpubpf_device_launch launch = { .args = args, .arg_sizes = sizes, .nargs = 3 };
 	struct gpubpf_device_kernel *kernel;
 	struct grid_launch l;
 	char name[32];
 	int err;
 
 	grid_launch_of(&b->r->run->suite.cases[b->grid.cases[i]], d->ops->caps(d->device), &l);
-	launch.dim = l.dim;
-	for (int dim = 0; dim < 3; dim++) {
-		launch.block[dim] = l.block[dim];
-		launch.grid[dim] = (size_t)l.grid[dim] * l.block[dim];
-	}
 	snprintf(name, sizeof(name), "gpubpf_run_%u", i);
 	err = d->ops->kernel_get(b->module, name, &kernel, &b->why);
 	if (err < 0)
 		return err;
-	err = d->ops->launch(kernel, &launch, &b->why);
+	for (uint32_t nth = 0; !err && nth < l.times; nth++)
+		err = launch_nth(b, kernel, &l, nth);
 	d->ops->kernel_put(kernel);
 	return err;
 }

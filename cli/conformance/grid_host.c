@@ -27,7 +27,7 @@ static void set_thread(struct gpubpf_ctx *ctx, const struct grid_launch *l, uint
 }
 
 /* All programs of the case, by one thread. */
-static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, void *arena, struct gpubpf_diag *diag)
+static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, uint64_t pid_tgid, void *arena, struct gpubpf_diag *diag)
 {
 	const struct gpubpf_unit *unit = &g->loaded->unit;
 	struct gpubpf_interp_result result = { 0 };
@@ -35,7 +35,7 @@ static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, void *arena, struc
 
 	for (uint32_t i = 0; !err && !result.ended_thread && i < unit->nprogs; i++) {
 		struct gpubpf_interp_job job = { .unit = unit, .prog = &unit->progs[i], .ctx = ctx, .arena = arena,
-						 .layout = &g->layout, .pid_tgid = GRID_PID_TGID };
+						 .layout = &g->layout, .pid_tgid = pid_tgid };
 
 		if (!unit->progs[i].pattern[0])
 			continue;
@@ -44,9 +44,9 @@ static int run_thread(struct grid *g, struct gpubpf_ctx *ctx, void *arena, struc
 	return err;
 }
 
-static int run_launch(struct grid *g, const struct grid_launch *l, void *arena, struct gpubpf_diag *diag)
+static int run_launch(struct grid *g, const struct grid_launch *l, uint32_t nth, void *arena, struct gpubpf_diag *diag)
 {
-	struct gpubpf_ctx ctx = { .launch = GRID_LAUNCH, .kernel = GRID_KERNEL_ID, .site = GPUBPF_SITE_ENTRY,
+	struct gpubpf_ctx ctx = { .launch = GRID_LAUNCH + nth, .kernel = GRID_KERNEL_ID, .site = GPUBPF_SITE_ENTRY,
 				  .work_dim = l->dim, .kernel_name = GRID_KERNEL };
 	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
@@ -59,7 +59,7 @@ static int run_launch(struct grid *g, const struct grid_launch *l, void *arena, 
 	for (uint64_t b = 0; !err && b < blocks; b++)
 		for (uint64_t t = 0; !err && t < threads; t++) {
 			set_thread(&ctx, l, b, t);
-			err = run_thread(g, &ctx, arena, diag);
+			err = run_thread(g, &ctx, grid_pid_tgid(nth), arena, diag);
 		}
 	return err;
 }
@@ -81,7 +81,8 @@ static int run_case(const struct suite_run *run, const struct suite_device *host
 	}
 	if (!err) {
 		gpubpf_arena_init(arena, &g.loaded->unit, &g.layout);
-		err = run_launch(&g, &launch, arena, diag);
+		for (uint32_t nth = 0; !err && nth < launch.times; nth++)
+			err = run_launch(&g, &launch, nth, arena, diag);
 	}
 	if (!err)
 		grid_judge(&g, 0, &host->caps, arena, r);

@@ -193,6 +193,9 @@ static void run_grids(const struct suite_run *run, struct suite_device *device, 
 		const struct suite_case *c = &run->suite.cases[cases[i]];
 		struct suite_result *r = &device->results[cases[i]];
 		const char *why = !run->verify ? UNPROVEN : run->route ? no_probe(c) : no_place(run, device);
+		char too_large[80];
+
+		why = why ? why : grid_too_large(c, &device->caps, too_large, sizeof(too_large));
 
 		if (why) {
 			skip(r, why);
