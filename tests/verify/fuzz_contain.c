@@ -2,7 +2,8 @@
 /*
  * State containment: fuzz-contain [SECONDS [SEED]] runs accepted programs in the interpreter and checks before
  * every instruction that the concrete registers and stack lie inside one of the verifier's states there, and,
- * in a second verification that prunes by marks, that what the facts say holds.
+ * in a second verification that prunes by marks, that what the facts say holds. It goes on past SECONDS until there are
+ * enough programs to ask that a tenth of them were accepted and run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -333,7 +334,7 @@ int main(int argc, char **argv)
 
 	if (!ok(run_setup(&r.run), "maps are laid out"))
 		return done();
-	for (; (seconds ? time(NULL) < end : seed == first) && problems < 3; seed++) {
+	for (; (seconds ? time(NULL) < end || seed - first < ENOUGH : seed == first) && problems < 3; seed++) {
 		gen_program(&g, seed);
 		if (seed % 4 == 0)
 			gen_mutate(&g);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Linux kernel's verifier as an oracle: fuzz-kernel [SECONDS | COUNTn [SEED [all]]] generates and mutates programs, and
- * fails when we accept one that the kernel (BPF_F_STRICT_ALIGNMENT) refuses. Where the kernel names a range
+ * fails when we accept one that the kernel (BPF_F_STRICT_ALIGNMENT) refuses, or fewer than a tenth are accepted by both:
+ * it goes on past SECONDS until there are enough to say so. Where the kernel names a range
  * that it lost, the program is run thousands of times: it is ours to answer for if one access goes wrong. Programs that only a privileged
  * kernel would take are judged as it judges them. With `all`, those that only we refuse are shown as well. SKIP where
  * bpf(2) is refused.
@@ -194,7 +195,7 @@ int main(int argc, char **argv)
 		run_finish(&witness);
 		return done();
 	}
-	for (; counted ? seed - first < seconds : seconds ? time(NULL) < end : seed == first; seed++) {
+	for (; counted ? seed - first < seconds : seconds ? time(NULL) < end || seed - first < ENOUGH : seed == first; seed++) {
 		gen_program(&g, seed);
 		if (seed % 3 == 0)
 			gen_mutate(&g);
