@@ -172,7 +172,7 @@ static int add_called(void *arg, const struct sass_relocation *r)
 }
 
 /* By a pointer, any function that is no kernel and of which code or data have the address, and what these call. */
-static void add_all_pointed(const struct sass_cubin *c, uint8_t *called)
+static void find_pointed(const struct sass_cubin *c, uint8_t *called)
 {
 	struct pointed p = { .cubin = c, .called = called };
 	bool more = true;
@@ -194,6 +194,37 @@ static void add_all_pointed(const struct sass_cubin *c, uint8_t *called)
 	}
 }
 
+enum sass_finding { SASS_POINTED = 1, SASS_MAY_BE_CALLED = 2 };
+
+static int add_all_pointed(const struct sass_cubin *c, uint8_t *called)
+{
+	uint8_t *pointed = c->found_out->pointed ? NULL : calloc(c->nsections, 1);
+
+	if (!c->found_out->pointed && !pointed)
+		return -ENOMEM;
+	if (pointed)
+		find_pointed(c, pointed);
+	for (uint32_t i = 1; i < c->nsections; i++) {
+		c->found_out->section[i] |= pointed && pointed[i] ? SASS_POINTED : 0;
+		called[i] |= c->found_out->section[i] & SASS_POINTED;
+	}
+	for (uint32_t i = 0; i < c->nkernels; i++)
+		called[c->kernels[i].text] = 0;
+	c->found_out->pointed = true;
+	free(pointed);
+	return 0;
+}
+
+/* Found out once of a section, where nothing stands against it. */
+static int check_section(const struct sass_cubin *c, uint32_t section, struct gpubpf_diag *diag)
+{
+	int err = c->found_out->section[section] & SASS_MAY_BE_CALLED ? 0 : check_code(&c->sections[section], diag);
+
+	if (!err)
+		c->found_out->section[section] |= SASS_MAY_BE_CALLED;
+	return err;
+}
+
 int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, bool by_pointer, struct gpubpf_diag *diag)
 {
 	uint8_t *called = calloc(c->nsections, 1);
@@ -207,10 +238,10 @@ int sass_callees_check(const struct sass_cubin *c, const struct sass_kernel *k, 
 	for (uint32_t i = 1; i < texts.n; i++)
 		called[texts.section[i]] = 1;
 	if (by_pointer)
-		add_all_pointed(c, called);
+		err = add_all_pointed(c, called);
 	for (uint32_t i = 1; !err && i < c->nsections; i++)
 		if (called[i])
-			err = check_code(&c->sections[i], diag);
+			err = check_section(c, i, diag);
 	if (!err)
 		err = check_needs(c, k, called, diag);
 	sass_texts_finish(&texts);

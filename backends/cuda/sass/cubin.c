@@ -328,6 +328,10 @@ int sass_cubin_open(const void *data, size_t size, struct sass_cubin *cubin, str
 		err = read_symbols(cubin, diag);
 	if (!err)
 		err = read_kernels(cubin);
+	if (!err)
+		cubin->found_out = calloc(1, sizeof(*cubin->found_out) + cubin->nsections);
+	if (!err && !cubin->found_out)
+		err = -ENOMEM;
 	if (err < 0)
 		sass_cubin_finish(cubin);
 	return err;
@@ -346,6 +350,7 @@ void sass_cubin_finish(struct sass_cubin *cubin)
 	free(cubin->called.first);
 	free(cubin->items.first);
 	free(cubin->item_at);
+	free(cubin->found_out);
 	*cubin = (struct sass_cubin){ 0 };
 }
 

@@ -91,6 +91,13 @@ struct sass_cubin {
 	struct sass_chains items;          /* of .nv.info, from 1 on: by their symbol, those of none at nsymbols */
 	uint32_t *item_at;                 /* and where they begin */
 	uint64_t said[4];                  /* a bit for each attribute that items of symbols have */
+	struct sass_found_out *found_out;  /* malloc'd */
+};
+
+/* what callees.c found out of the code in sections, which are as many as functions that many kernels call */
+struct sass_found_out {
+	bool pointed;                      /* which are pointed to is known */
+	uint8_t section[];                 /* enum sass_finding, as bits */
 };
 
 /* 0; -EINVAL and a reason; -ENOMEM. The bytes must outlive the cubin. */
