@@ -88,6 +88,38 @@ static int make_room(struct batch *b, bool gives)
 	return b->back_keys && b->back_values ? 0 : -ENOMEM;
 }
 
+/* In the Linux kernel's map, whose positions have 4 bytes too, but in a trie. */
+static int run_beside(const struct sys_object *o, struct batch *b)
+{
+	uint32_t to = 0;
+	union bpf_attr attr = {
+		.batch = {
+			.in_batch = b->position ? (uintptr_t)&b->position : 0, .out_batch = (uintptr_t)&to, .count = b->count,
+			.keys = (uintptr_t)(b->back_keys ? b->back_keys : b->keys),
+			.values = (uintptr_t)(b->back_keys ? b->back_values : b->values), .elem_flags = b->flags,
+		},
+	};
+	int err = b->map->type->flags & GPUBPF_MAP_LAZY ? -EOPNOTSUPP : sys_beside_batch(o, &attr, b->cmd);
+
+	b->count = err && err != -ENOENT && err != -ENOSPC ? 0 : attr.batch.count;
+	b->position = to;
+	return err;
+}
+
+static int run_either(struct gpubpf_session *s, const struct sys_object *o, struct batch *b)
+{
+	int err;
+
+	if (sys_beside_alone(o))
+		return run_beside(o, b);
+	if (!b->position)
+		sys_beside_settle(s, o, NULL);
+	err = run_batch(b);
+	if (sys_map_writes(b->cmd))
+		sys_beside_settle(s, o, NULL);
+	return err;
+}
+
 int sys_map_batch(struct sys_call *c)
 {
 	struct sys_object *o = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
@@ -113,7 +145,7 @@ int sys_map_batch(struct sys_call *c)
 	if (err)
 		b.count = 0;
 	else
-		err = run_batch(&b);
+		err = run_either(c->s, o, &b);
 	if (err != -EPROTO && err != -ENOMEM) {
 		gpubpf_put_u32(c->out, b.count);
 		gpubpf_put_u32(c->out, b.position);

@@ -9,6 +9,7 @@
  *   ring.c    records, as loaders read them     pin.c     names
  *   of.c      maps of maps, and of programs     given.c   a program with all that belongs to it
  *   uprobe.c  host stubs                        bridge.c  records among those of the Linux kernel's programs
+ *   beside.c  maps of which the Linux kernel's programs have another one
  *
  * A map is on a shelf (a session of its own that is never started) until a program that names it is attached: how it is
  * laid out depends on what all programs do to it. From then on it is the session's.
@@ -82,6 +83,8 @@ struct sys_object {
 			struct gpubpf_map inner; /* of a map of maps: what its elements are like */
 			uint32_t was;          /* the number that it had as the Linux kernel's, 0: it was none */
 			int pages;             /* the file of its values, which may be fd or an array of the kernel's; 0: none */
+			int beside;            /* the kernel's, in which all values are until this is the session's; 0: none */
+			bool rests;            /* none of the kernel's programs has that */
 		} map;
 		struct {
 			uint32_t type;
@@ -132,6 +135,7 @@ struct gpubpf_bpf {
 	uint32_t npins;
 	struct sys_inner *inners;      /* [ninners] */
 	uint32_t ninners;
+	uint32_t taken[GPUBPF_MAX_MAPS], ntaken; /* queues of the kernel's, by number, from which its programs take values */
 };
 
 /* The question of a peer, answered. -EPROTO or -errno of the connection. */
@@ -208,6 +212,8 @@ int sys_was(struct sys_call *c);
 int sys_inner(struct sys_call *c);
 int sys_uprobe_open(struct sys_call *c);
 int sys_output(struct sys_call *c);
+int sys_kernel(struct sys_call *c);
+int sys_takes(struct sys_call *c);
 
 /* map.c: as the public functions take it; and for who makes a unit: its definition, with what it holds if that is for good. */
 struct gpubpf_map *sys_map_of(const struct gpubpf_session *s, const struct sys_object *o);
@@ -219,6 +225,17 @@ int sys_map_definition(struct sys_call *c, struct gpubpf_sys_map *sys);
 int sys_map_defined(struct gpubpf_sys_map *sys, struct gpubpf_map *def); /* as ours; -EINVAL */
 
 bool sys_map_writes(uint32_t cmd);
+
+/* beside.c. The one that was given is beside the map from now on: 0 or -errno. */
+int sys_beside_open(struct sys_call *c, struct sys_object *map);
+/* Are its values there yet? Then this is the answer to a command of bpf(2) for an element, or for some. */
+bool sys_beside_alone(const struct sys_object *map);
+int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back);
+int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd);
+/* It is the session's: what the kernel's has, and will have, comes over. */
+void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map);
+/* Before a loader looks at the key, NULL: at all, and when it has written. */
+void sys_beside_settle(struct gpubpf_session *s, const struct sys_object *map, const void *key);
 
 /* of.c */
 int sys_slots_create(struct sys_object *map);

@@ -74,6 +74,15 @@ static int32_t number_in(const struct gpubpf_session *s, const struct sys_given_
 	return map->prototype ? (int32_t)s->loaded->unit.maps[o->map.index].inner - 1 : (int32_t)o->map.index;
 }
 
+/* A ring that was the session's before any program that names it knows the types of its records by the first that does. */
+static void know_records(struct gpubpf_session *s, const struct sys_object *map, int object)
+{
+	struct gpubpf_map *m = map->map.stream ? &s->loaded->unit.maps[map->map.index] : NULL;
+
+	if (m && !s->loaded->objects[m->object].btf)
+		m->object = object;
+}
+
 /* What was given is the session's: maps first, then what stands in them. The number of its object, or -errno. */
 static int join(struct gpubpf_session *s, const struct sys_given *g, struct gpubpf_loaded *more, struct gpubpf_diag *diag)
 {
@@ -95,6 +104,8 @@ static int join(struct gpubpf_session *s, const struct sys_given *g, struct gpub
 	for (uint32_t i = 0; i < g->nmaps; i++)
 		if (!g->maps[i].prototype && g->maps[i].map->map.slots)
 			sys_slots_joined(s, g->maps[i].map);
+		else if (!g->maps[i].prototype)
+			know_records(s, g->maps[i].map, object);
 	return object;
 }
 

@@ -64,6 +64,8 @@ void sys_map_finish(struct sys_object *o)
 	sys_slots_destroy(o->map.slots);
 	if (o->map.pages > 0 && o->map.pages != o->fd)
 		close(o->map.pages);
+	if (o->map.beside > 0)
+		close(o->map.beside);
 }
 
 /* One value that programs know beforehand, as of .rodata; what else they may only read is filled as other maps are. */
@@ -126,7 +128,7 @@ static void hand_over(struct gpubpf_session *s, struct sys_object *o, const stru
 {
 	const struct gpubpf_map *from = sys_map_of(s, o);
 
-	if (!to->rdonly && !to->kernel && from->key_size)
+	if (!to->rdonly && !to->kernel && from->key_size && o->map.beside <= 0)
 		copy_elements(from, to);
 	else if (!to->rdonly && !to->kernel && from->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP))
 		copy_queue(from, to);
@@ -140,6 +142,7 @@ void sys_map_joined(struct gpubpf_session *s, struct sys_object *o, uint32_t ind
 		hand_over(s, o, &s->loaded->unit.maps[index]);
 	o->map.joined = true;
 	o->map.index = index;
+	sys_beside_joined(s, o);
 }
 
 /* -- made -- */
@@ -200,7 +203,21 @@ static int find_pages(struct sys_call *c, struct sys_object *o, const struct gpu
 	return o->map.pages < 0 ? -EMFILE : 0;
 }
 
-static int make_memory(struct sys_call *c, struct sys_object *o)
+/* One whose records come from the kernel's programs too is the session's at once: they do not wait for ours. */
+static int make_ring(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
+{
+	int err = put_on_shelf(c->s, o);
+
+	if (!err)
+		err = sys_stream_create(c->s, o);
+	if (!err && given == GPUBPF_BPF_SAME)
+		err = sys_stream_bridge(c->s, o, c->given);
+	if (!err && given == GPUBPF_BPF_BESIDE)
+		err = sys_beside_open(c, o);
+	return err || given != GPUBPF_BPF_BESIDE ? err : sys_map_join(c->s, o);
+}
+
+static int make_memory(struct sys_call *c, struct sys_object *o, enum gpubpf_bpf_given given)
 {
 	const struct gpubpf_map *def = &o->map.def;
 	int err;
@@ -209,13 +226,9 @@ static int make_memory(struct sys_call *c, struct sys_object *o)
 		err = sys_slots_create(o);
 		return err ? err : sys_object_file(o, 0, def->key_size, def->value_size);
 	}
-	if (def->type->flags & GPUBPF_MAP_RING) {
-		err = put_on_shelf(c->s, o);
-		if (!err)
-			err = sys_stream_create(c->s, o);
-		return err || c->given < 0 ? err : sys_stream_bridge(c->s, o, c->given);
-	}
-	err = find_pages(c, o, def);
+	if (def->type->flags & GPUBPF_MAP_RING)
+		return make_ring(c, o, given);
+	err = given == GPUBPF_BPF_BESIDE ? sys_beside_open(c, o) : find_pages(c, o, def);
 	if (!err)
 		err = put_on_shelf(c->s, o);
 	if (!err && o->fd < 0)
@@ -227,6 +240,7 @@ static int make_memory(struct sys_call *c, struct sys_object *o)
 struct made_with {
 	uint32_t btf, btf_key, btf_value;
 	uint32_t like, was;
+	enum gpubpf_bpf_given given;
 };
 
 static struct made_with get_made_with(struct sys_call *c)
@@ -237,6 +251,7 @@ static struct made_with get_made_with(struct sys_call *c)
 	with.btf_value = gpubpf_get_u32(c->r);
 	with.like = gpubpf_get_u32(c->r);
 	with.was = gpubpf_get_u32(c->r);
+	with.given = (enum gpubpf_bpf_given)gpubpf_get_u32(c->r);
 	return with;
 }
 
@@ -249,7 +264,7 @@ static int make_map(struct sys_call *c, struct sys_object *o, const struct gpubp
 	o->map.def.btf_value = with->btf_value;
 	if (o->btf && !sys_object_of(c->s, GPUBPF_BPF_BTF, o->btf))
 		return -EINVAL;
-	return make_memory(c, o);
+	return make_memory(c, o, with->given);
 }
 
 /* Of a map of maps: what its elements are like, by one that is given, or as the map is known that it was. */
@@ -280,7 +295,7 @@ int sys_map_create(struct sys_call *c)
 	int err = sys_map_definition(c, &sys);
 
 	with = get_made_with(c);
-	if (err < 0 || c->r->failed)
+	if (err < 0 || c->r->failed || with.given > GPUBPF_BPF_BESIDE || (with.given == GPUBPF_BPF_NONE) != (c->given < 0))
 		return -EPROTO;
 	type = gpubpf_map_type_find(sys.type);
 	if (type && type->flags & GPUBPF_MAP_OF_MAPS && !(inner = inner_of(c, &with, sys.name)))
@@ -329,6 +344,18 @@ struct elem {
 	size_t size;
 };
 
+/* As bpf(2)'s callers have it, whose values the Linux kernel's map has now. */
+static int run_beside(const struct sys_object *o, const struct elem *e)
+{
+	bool first = e->cmd == BPF_MAP_GET_NEXT_KEY && !e->key_size;
+
+	if (!first && e->key_size != e->map->key_size)
+		return -EINVAL;
+	if (e->cmd == BPF_MAP_UPDATE_ELEM && e->value_size != sys_value_size(e->map))
+		return -EINVAL;
+	return sys_beside_elem(o, e->cmd, e->key_size ? e->key : NULL, e->value, e->flags, e->back);
+}
+
 static int run_elem(struct elem *e)
 {
 	const struct gpubpf_map *map = e->map;
@@ -350,6 +377,22 @@ static int run_elem(struct elem *e)
 		return gpubpf_map__get_next_key(map, e->key_size ? e->key : NULL, e->back, map->key_size);
 	}
 	return -EINVAL;
+}
+
+/* Both maps, where there are two, are one at this key before and after. */
+static int run_either(struct gpubpf_session *s, const struct sys_object *o, struct elem *e)
+{
+	const uint8_t *key = e->cmd != BPF_MAP_GET_NEXT_KEY && e->key_size == e->map->key_size ? e->key : NULL;
+	int err;
+
+	if (sys_beside_alone(o))
+		return run_beside(o, e);
+	if (key || !e->key_size)
+		sys_beside_settle(s, o, key && e->key_size ? key : NULL);
+	err = run_elem(e);
+	if (sys_map_writes(e->cmd))
+		sys_beside_settle(s, o, key && e->key_size ? key : NULL);
+	return err;
 }
 
 bool sys_map_writes(uint32_t cmd)
@@ -402,7 +445,7 @@ int sys_map_elem(struct sys_call *c)
 	e.map = sys_map_of(c->s, o);
 	e.size = e.cmd == BPF_MAP_GET_NEXT_KEY ? e.map->key_size : sys_value_size(e.map);
 	e.back = calloc(1, e.size + 8);
-	err = e.back ? run_elem(&e) : -ENOMEM;
+	err = e.back ? run_either(c->s, o, &e) : -ENOMEM;
 	if (!err && e.cmd != BPF_MAP_UPDATE_ELEM && e.cmd != BPF_MAP_DELETE_ELEM)
 		gpubpf_put_bytes(c->out, e.back, e.size);
 	free(e.back);

@@ -147,7 +147,14 @@ static bool is_open(const struct sys_object *o)
 /* Memory that the session's map has is its own as long as the session lasts: devices that come later are given it. */
 static void keep_pages(struct gpubpf_session *s, struct sys_object *o)
 {
-	if (o->kind != GPUBPF_BPF_MAP || !o->map.joined || s->loaded->unit.maps[o->map.index].kernel != o->map.pages + 1)
+	if (o->kind != GPUBPF_BPF_MAP || !o->map.joined)
+		return;
+	if (o->map.beside > 0) {
+		s->bpf->kept[s->bpf->nkept++] = o->map.beside;
+		o->map.beside = 0;
+		return;
+	}
+	if (s->loaded->unit.maps[o->map.index].kernel != o->map.pages + 1)
 		return;
 	s->bpf->kept[s->bpf->nkept++] = o->map.pages;
 	if (o->fd == o->map.pages)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/session/linux_maps.h"
+
 #define ROUND8(n) (((size_t)(n) + 7) & ~(size_t)7)
 
 /* As libbpf counts them: "0-3,8" are 5. */
@@ -97,7 +99,9 @@ int sys_value_update(struct gpubpf_session *s, const struct gpubpf_map *map, con
 		return -EINVAL;
 	all = calloc(1, size + 8);
 	err = all ? 0 : -ENOMEM;
-	if (!err && fold(map, value, value_size, all, size) < 0)
+	if (!err && gpubpf_linux_cpus_size(map->session, gpubpf_map_index(map)) == value_size)
+		memcpy(all + size - value_size, value, value_size); /* those of CPUs are the Linux kernel's programs' */
+	else if (!err && fold(map, value, value_size, all, size) < 0)
 		err = refuse(s, map, -E2BIG, "updates by loaders are refused (E2BIG)", "leave 0 what no multiprocessor has");
 	if (!err)
 		err = gpubpf_map__update_elem(map, key, key_size, all, size, flags);

@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/session/linux_maps.h"
+
 #define PAGE 4096ull
 #define BUFFERS_MAX 65536u         /* of one array */
 #define BUFFER_MAX (64ull << 20)   /* bytes of one of perf_event_open(2) */
@@ -154,7 +156,7 @@ int sys_output(struct sys_call *c)
 
 	if (c->r->failed || to > GPUBPF_BPF_PAUSED)
 		return -EPROTO;
-	gpubpf_reader_run(c->s, false);
+	gpubpf_linux_rings_flush(c->s);
 	if (!o || o->kind != GPUBPF_BPF_BUFFER)
 		return 0;
 	if (pauses && !o->ring.base)

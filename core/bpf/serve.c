@@ -33,6 +33,8 @@ static int (*const answers[GPUBPF_BPF_OPS])(struct sys_call *c) = {
 	[GPUBPF_BPF_INNER] = sys_inner,
 	[GPUBPF_BPF_UPROBE_OPEN] = sys_uprobe_open,
 	[GPUBPF_BPF_OUTPUT] = sys_output,
+	[GPUBPF_BPF_KERNEL] = sys_kernel,
+	[GPUBPF_BPF_TAKES] = sys_takes,
 };
 
 static int run(struct sys_call *c)

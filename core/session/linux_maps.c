@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bpf/bpf.h"
+
 #define PASS_SHARE 20u                 /* passes take one of so many parts of the time, at most */
+#define SHORT_NS 1000000ull            /* a pass that takes no longer is made whenever somebody asks */
 #define MIRRORS_NS 100000000ull        /* how often maps in a device's own memory are copied for passes */
 
 struct gpubpf_linux_maps {
@@ -33,10 +36,8 @@ static const struct gpubpf_linux_kind *kind_of(const struct gpubpf_map *map)
 	return gpubpf_map_is_percpu(map) ? &gpubpf_linux_percpu : &gpubpf_linux_sides;
 }
 
-/* Why maps of the type cannot be carried; NULL: they can. */
-static const char *not_carried(const struct gpubpf_session *s, uint32_t index, bool takes)
+const char *gpubpf_linux_maps_never(const struct gpubpf_map *map)
 {
-	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
 	uint32_t flags = map->type->flags;
 
 	if (flags & GPUBPF_MAP_OF_MAPS)
@@ -47,9 +48,17 @@ static const char *not_carried(const struct gpubpf_session *s, uint32_t index, b
 		return "the ids of stacks are each side's own";
 	if (flags & GPUBPF_MAP_ASKED)
 		return "nobody can read what was pushed";
+	return kind_of(map) ? NULL : "maps of this kind are not carried";
+}
+
+/* Why it cannot be carried; NULL: it can. */
+static const char *not_carried(const struct gpubpf_session *s, uint32_t index, bool takes)
+{
+	const struct gpubpf_map *map = &s->loaded->unit.maps[index];
+
 	if (map->type->ops & GPUBPF_OP_BIT(GPUBPF_OP_POP) && takes && s->map_use[index] & (GPUBPF_USE_DELETE | GPUBPF_USE_READ))
 		return "programs of both take values out";
-	return kind_of(map) ? NULL : "maps of this kind are not carried";
+	return gpubpf_linux_maps_never(map);
 }
 
 static int add_carried(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
@@ -63,6 +72,8 @@ static int add_carried(struct gpubpf_session *s, uint32_t map, int fd, bool take
 		return -ENOMEM;
 	c = &s->linux_maps->all[s->linux_maps->n];
 	*c = (struct gpubpf_linux_carried){ .s = s, .map = map, .fd = fd, .takes = takes, .waiting = &s->linux_maps->waiting, .kind = kind_of(&s->loaded->unit.maps[map]) };
+	if (gpubpf_bpf_stream(s, map))
+		c->waiting = &c->own;
 	err = c->kind->open(c);
 	if (err < 0)
 		c->kind->close(c);
@@ -70,22 +81,22 @@ static int add_carried(struct gpubpf_session *s, uint32_t map, int fd, bool take
 	return err;
 }
 
-void gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
+const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes)
 {
 	const char *why = not_carried(s, map, takes);
 	int err = why ? 0 : add_carried(s, map, fd, takes);
 
 	if (err < 0)
 		why = err == -E2BIG ? "values that are added to are larger than 1,024 words" : strerror(-err);
-	if (why)
-		gpubpf_load_note(s->loaded, "map %s is not shared: the Linux kernel's programs and those for a GPU have one each: %s",
-				 s->loaded->unit.maps[map].name, why);
+	return why;
 }
 
 void gpubpf_linux_maps_close(struct gpubpf_session *s)
 {
 	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
 		s->linux_maps->all[i].kind->close(&s->linux_maps->all[i]);
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
+		gpubpf_linux_records_free(&s->linux_maps->all[i].own);
 	if (s->linux_maps)
 		gpubpf_linux_records_free(&s->linux_maps->waiting);
 	free(s->linux_maps);
@@ -115,13 +126,22 @@ int gpubpf_linux_merge(struct gpubpf_linux_carried *c)
 	return err;
 }
 
-static void pass(struct gpubpf_linux_carried *c)
+static void tell_failed(struct gpubpf_linux_carried *c, int err)
 {
-	int err = c->kind->pass(c);
-
 	if (err < 0)
 		gpubpf_session_note(c->s, "map %s: what one side wrote did not reach the other: %s",
 				    gpubpf_linux_carried_map(c)->name, strerror(-err));
+}
+
+static void pass(struct gpubpf_linux_carried *c)
+{
+	uint64_t began = gpubpf_now_ns();
+
+	if (c->rests)
+		return;
+	tell_failed(c, c->kind->pass(c));
+	c->ended_ns = gpubpf_now_ns();
+	c->took_ns = c->ended_ns - began;
 }
 
 void gpubpf_linux_maps_pass(struct gpubpf_session *s)
@@ -168,7 +188,34 @@ static struct gpubpf_linux_carried *find(const struct gpubpf_session *s, uint32_
 
 bool gpubpf_linux_maps_has(const struct gpubpf_session *s, uint32_t map)
 {
-	return find(s, map);
+	const struct gpubpf_linux_carried *c = find(s, map);
+
+	return c && !c->rests;
+}
+
+void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests)
+{
+	struct gpubpf_linux_carried *c = find(s, map);
+
+	if (c)
+		c->rests = rests;
+}
+
+static bool is_due(const struct gpubpf_linux_carried *c)
+{
+	return c->took_ns < SHORT_NS || gpubpf_now_ns() - c->ended_ns >= PASS_SHARE * c->took_ns;
+}
+
+void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key)
+{
+	struct gpubpf_linux_carried *c = find(s, map);
+
+	if (!c || c->rests)
+		return;
+	if (key && c->kind->settle)
+		tell_failed(c, c->kind->settle(c, key));
+	else if (is_due(c))
+		pass(c);
 }
 
 int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool take, void *value)
@@ -219,16 +266,47 @@ bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, 
 {
 	struct gpubpf_linux_carried *c = find(s, map);
 
-	if (c)
-		gpubpf_linux_record_put(c, arena, copy, data, size);
-	return c;
+	if (!c || c->rests)
+		return false;
+	gpubpf_linux_record_put(c, arena, copy, data, size);
+	return true;
 }
 
 uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all)
 {
-	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
-		gpubpf_linux_ring_read(&s->linux_maps->all[i]);
-	return s->linux_maps ? gpubpf_linux_records_give(s, &s->linux_maps->waiting, all) : 0;
+	uint64_t n = 0, until = all ? UINT64_MAX : gpubpf_now_ns() - GPUBPF_LINUX_RECORD_NS;
+
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
+		struct gpubpf_linux_carried *c = &s->linux_maps->all[i];
+		struct sys_object *reader = c->waiting == &c->own ? gpubpf_bpf_stream(s, c->map) : NULL;
+
+		if (!c->rests && gpubpf_linux_records_room(c->waiting))
+			gpubpf_linux_ring_read(c);
+		if (c->own.n)
+			n += gpubpf_linux_records_give(s, &c->own, reader, until);
+	}
+	return s->linux_maps ? n + gpubpf_linux_records_give(s, &s->linux_maps->waiting, NULL, until) : 0;
+}
+
+bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map)
+{
+	const struct gpubpf_linux_carried *c = find(s, map);
+
+	return !c || c->waiting != &c->own || gpubpf_linux_records_room(c->waiting);
+}
+
+void gpubpf_linux_rings_flush(struct gpubpf_session *s)
+{
+	uint64_t began = gpubpf_now_ns();
+
+	gpubpf_reader_run(s, false);
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++) {
+		struct gpubpf_linux_carried *c = &s->linux_maps->all[i];
+
+		if (c->own.n)
+			gpubpf_linux_records_give(s, &c->own, gpubpf_bpf_stream(s, c->map), began);
+	}
+	gpubpf_bpf_wake(s);
 }
 
 uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map)

@@ -16,15 +16,23 @@
 #define GPUBPF_LINUX_PASS_NS 10000000u /* from pass to pass, unless they take long */
 #define GPUBPF_LINUX_RECORD_NS 50000000u /* that a record waits for earlier ones */
 
+#define GPUBPF_LINUX_APART "map %s is not shared: the Linux kernel's programs and those for a GPU have one each: %s"
 #define GPUBPF_LINUX_BACKEND "linux"   /* of its records, where others name a runtime */
 
 struct perf_buffer;
 struct ring_buffer;
+struct sys_object;
 
-/* Keep a map of the session like the kernel's of that descriptor, which lives as long; a load note tells why it cannot be.
- * takes: programs there take values out of a queue. After the session's first arena is there. */
-void gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes);
+/* Keep a map of the session like the kernel's of that descriptor, which lives as long: NULL, or why it cannot be. takes:
+ * programs there take values out of a queue. After the session's first arena is there. */
+const char *gpubpf_linux_maps_add(struct gpubpf_session *s, uint32_t map, int fd, bool takes);
 void gpubpf_linux_maps_close(struct gpubpf_session *s);
+/* Are maps of the kind never carried? Why; NULL: they may be. */
+const char *gpubpf_linux_maps_never(const struct gpubpf_map *map);
+/* None of the kernel's programs has the map, and nothing is carried, until some have. */
+void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests);
+/* The map is one at this key (NULL: at all, if that does not take long): before somebody looks there, and when he has written. */
+void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key);
 void gpubpf_linux_maps_pass(struct gpubpf_session *s);  /* now: before somebody reads, and at the end */
 void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* if it is time */
 /* Are mirrors to be copied, for what devices with memory of their own wrote? Once each time that it is time. */
@@ -45,8 +53,12 @@ int gpubpf_linux_queue_next(const struct gpubpf_session *s, uint32_t map, bool t
 
 /* Of a ring that both have: a record is to wait for its turn. False: the ring is the session's alone. */
 bool gpubpf_linux_rings_take(struct gpubpf_session *s, uint32_t map, int arena, uint32_t copy, const void *data, uint32_t size);
+/* May more wait? Of one that a loader reads not, as long as it is late. */
+bool gpubpf_linux_rings_room(const struct gpubpf_session *s, uint32_t map);
 /* Read the kernel's records, and give what has waited, or all. How many were given. */
 uint64_t gpubpf_linux_rings_give(struct gpubpf_session *s, bool all);
+/* Read now, and give loaders what was put until now: earlier ones are there. */
+void gpubpf_linux_rings_flush(struct gpubpf_session *s);
 uint64_t gpubpf_linux_rings_lost(const struct gpubpf_session *s, uint32_t map);
 
 /* A record of such a ring. */
@@ -69,13 +81,16 @@ struct gpubpf_linux_heap {
 
 int gpubpf_linux_record_put(struct gpubpf_linux_carried *c, int arena, uint32_t copy, const void *data, uint32_t size);
 void gpubpf_linux_ring_read(struct gpubpf_linux_carried *c);
-uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, bool all);
+/* Those of that time and before. reader: who may be late where the records of h are one map's, NULL: nobody. */
+uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until);
+bool gpubpf_linux_records_room(const struct gpubpf_linux_heap *h);
 void gpubpf_linux_records_free(struct gpubpf_linux_heap *h);
 
 /* How maps of a kind are carried: 0 or -errno each. */
 struct gpubpf_linux_kind {
 	int (*open)(struct gpubpf_linux_carried *c);       /* -E2BIG: values are too large */
 	int (*pass)(struct gpubpf_linux_carried *c);
+	int (*settle)(struct gpubpf_linux_carried *c, const void *key); /* NULL: by a pass */
 	void (*close)(struct gpubpf_linux_carried *c);     /* also of one that did not open */
 };
 
@@ -98,13 +113,16 @@ struct gpubpf_linux_carried {
 	uint32_t in_hand;
 	struct ring_buffer *ring;          /* one of the two, */
 	struct perf_buffer *perf;
-	struct gpubpf_linux_heap *waiting; /* of all rings */
+	struct gpubpf_linux_heap *waiting, own; /* of all rings; its own, where a loader reads it */
+	bool rests;
+	uint64_t ended_ns, took_ns;        /* the last pass */
 	uint64_t opened_ns, lost;          /* records */
 	struct gpubpf_linux_known {        /* of records of the size that came last */
 		uint32_t size;
 		bool padded;               /* as perf events are */
 		uint32_t own;              /* bytes without padding */
 		int32_t time;              /* where it tells its time; -1: it does not */
+		int object;                /* whose types they are */
 	} known;
 };
 

@@ -50,6 +50,21 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return err;
 }
 
+static int arenas_one(void *side, const void *key, void *value, bool *last)
+{
+	struct gpubpf_linux_carried *c = side;
+	struct gpubpf_map_view view = gpubpf_arena_view(c->s, 0, c->map);
+	size_t size = gpubpf_map_user_value_size(&view);
+	uint8_t *values = malloc(size + 8);
+	int err = values ? gpubpf_map_lookup(&view, key, values) : -ENOMEM;
+	uint64_t d = err ? 0 : digest(values, size);
+
+	*last = true;
+	memcpy(value, &d, sizeof(d));
+	free(values);
+	return err;
+}
+
 static int arenas_insert(void *side, const void *key, const void *value)
 {
 	struct gpubpf_linux_carried *c = side;
@@ -80,6 +95,20 @@ static int kernel_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return gpubpf_linux_kernel_each(side, kernel_element, found, arg);
 }
 
+static int kernel_one(void *side, const void *key, void *value, bool *last)
+{
+	struct gpubpf_linux_carried *c = side;
+	size_t size = gpubpf_linux_map_user_size(c->kernel);
+	uint8_t *values = malloc(size + 8);
+	int err = values ? gpubpf_linux_map_lookup(c->kernel, key, values) : -ENOMEM;
+	uint64_t d = err ? 0 : digest(values, size);
+
+	*last = true;
+	memcpy(value, &d, sizeof(d));
+	free(values);
+	return err;
+}
+
 static int kernel_insert(void *side, const void *key, const void *value)
 {
 	struct gpubpf_linux_carried *c = side;
@@ -92,8 +121,8 @@ static int open_percpu(struct gpubpf_linux_carried *c)
 {
 	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
 	const struct gpubpf_merge_side sides[2] = {
-		{ .side = c, .each = arenas_each, .insert = arenas_insert, .erase = arenas_erase },
-		{ .side = c, .each = kernel_each, .insert = kernel_insert, .erase = gpubpf_linux_kernel_erase },
+		{ .side = c, .each = arenas_each, .one = arenas_one, .insert = arenas_insert, .erase = arenas_erase },
+		{ .side = c, .each = kernel_each, .one = kernel_one, .insert = kernel_insert, .erase = gpubpf_linux_kernel_erase },
 	};
 	const struct gpubpf_linux_map_opts kernel = { .fd = c->fd, .key_size = map->key_size, .value_size = map->value_size };
 	const struct gpubpf_merge_opts opts = {
@@ -110,6 +139,13 @@ static int open_percpu(struct gpubpf_linux_carried *c)
 	return c->merge ? 0 : -ENOMEM;
 }
 
+static int settle_percpu(struct gpubpf_linux_carried *c, const void *key)
+{
+	if (!c->merge || c->s->narenas > 1)
+		return gpubpf_linux_merge(c);
+	return gpubpf_merge_key(c->merge, key);
+}
+
 static void close_percpu(struct gpubpf_linux_carried *c)
 {
 	gpubpf_merge_free(c->merge);
@@ -117,4 +153,4 @@ static void close_percpu(struct gpubpf_linux_carried *c)
 	free(c->zeros);
 }
 
-const struct gpubpf_linux_kind gpubpf_linux_percpu = { open_percpu, gpubpf_linux_merge, close_percpu };
+const struct gpubpf_linux_kind gpubpf_linux_percpu = { open_percpu, gpubpf_linux_merge, settle_percpu, close_percpu };

@@ -54,9 +54,11 @@ void gpubpf_linux_progs_carry(struct gpubpf_session *s)
 		const struct gpubpf_map *map = &s->loaded->unit.maps[i];
 		bool in_kernel = map->object >= 0 && (uint32_t)map->object < s->nlinux_progs && s->linux_progs[map->object];
 		int fd = in_kernel && !map->kernel && !map->rdonly ? gpubpf_linux_map(s->linux_progs[map->object], map->name) : -1;
+		bool takes = fd >= 0 && gpubpf_linux_calls(s->linux_progs[map->object], map->name, taking, 2);
+		const char *why = fd < 0 ? NULL : gpubpf_linux_maps_add(s, i, fd, takes);
 
-		if (fd >= 0)
-			gpubpf_linux_maps_add(s, i, fd, gpubpf_linux_calls(s->linux_progs[map->object], map->name, taking, 2));
+		if (why)
+			gpubpf_load_note(s->loaded, GPUBPF_LINUX_APART, map->name, why);
 	}
 }
 

@@ -109,4 +109,4 @@ static void close_queue(struct gpubpf_linux_carried *c)
 	free(c->hand);
 }
 
-const struct gpubpf_linux_kind gpubpf_linux_queue = { open_queue, pass_queue, close_queue };
+const struct gpubpf_linux_kind gpubpf_linux_queue = { open_queue, pass_queue, NULL, close_queue };

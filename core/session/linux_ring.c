@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bpf/bpf.h"
 #include "entries.h"
 #include "linux_maps.h"
 
@@ -58,14 +59,14 @@ static void know(struct gpubpf_linux_carried *c, uint32_t size, bool padded)
 		type = gpubpf_event_type(c->s, c->map, size - pad);
 		own = type ? size - pad : size;
 	}
-	c->known = (struct gpubpf_linux_known){ size, padded, own, type ? time_in(c, type) : -1 };
+	c->known = (struct gpubpf_linux_known){ size, padded, own, type ? time_in(c, type) : -1, gpubpf_linux_carried_map(c)->object };
 }
 
 static uint64_t time_of(struct gpubpf_linux_carried *c, const void *data, uint32_t *size, bool padded)
 {
 	uint64_t now = gpubpf_now_ns(), time;
 
-	if (c->known.size != *size || c->known.padded != padded)
+	if (c->known.size != *size || c->known.padded != padded || c->known.object != gpubpf_linux_carried_map(c)->object)
 		know(c, *size, padded);
 	*size = c->known.own;
 	if (c->known.time < 0)
@@ -136,14 +137,23 @@ int gpubpf_linux_record_put(struct gpubpf_linux_carried *c, int arena, uint32_t 
 	return err;
 }
 
-uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, bool all)
+bool gpubpf_linux_records_room(const struct gpubpf_linux_heap *h)
 {
-	uint64_t now = gpubpf_now_ns(), n = 0;
+	return h->bytes <= WAITING_BYTES;
+}
 
-	for (; h->n && (all || h->bytes > WAITING_BYTES || h->record[0]->time + GPUBPF_LINUX_RECORD_NS <= now); n++) {
+uint64_t gpubpf_linux_records_give(struct gpubpf_session *s, struct gpubpf_linux_heap *h, struct sys_object *reader, uint64_t until)
+{
+	uint64_t n = 0;
+
+	for (; h->n && (!gpubpf_linux_records_room(h) || h->record[0]->time <= until); n++) {
+		if (reader && !gpubpf_bpf_has_room(s, reader))
+			break;
 		struct gpubpf_linux_record *r = pop(h);
 
 		gpubpf_reader_give(s, r);
+		if (reader)
+			gpubpf_bpf_record(s, reader, r->copy, r->data, r->size);
 		free(r);
 	}
 	return n;
@@ -207,4 +217,4 @@ static void close_ring(struct gpubpf_linux_carried *c)
 	perf_buffer__free(c->perf);
 }
 
-const struct gpubpf_linux_kind gpubpf_linux_ring = { open_ring, pass_ring, close_ring };
+const struct gpubpf_linux_kind gpubpf_linux_ring = { open_ring, pass_ring, NULL, close_ring };

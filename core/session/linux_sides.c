@@ -66,6 +66,16 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return err;
 }
 
+/* Of several arenas with values that are no sums, walks alone know which is meant. */
+static int arenas_one(void *side, const void *key, void *value, bool *last)
+{
+	struct gpubpf_linux_carried *c = side;
+	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
+
+	*last = true;
+	return gpubpf_map__lookup_elem(map, key, map->key_size, value, map->value_size, 0);
+}
+
 static uint64_t word_of(const struct gpubpf_linux_carried *c, const void *value, uint32_t at)
 {
 	uint64_t w = 0;
@@ -140,6 +150,12 @@ static int kernel_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return gpubpf_linux_kernel_each(side, kernel_element, found, arg);
 }
 
+static int kernel_one(void *side, const void *key, void *value, bool *last)
+{
+	*last = true;
+	return gpubpf_linux_map_lookup(((struct gpubpf_linux_carried *)side)->kernel, key, value);
+}
+
 static int kernel_add(void *side, const void *key, const void *value)
 {
 	return gpubpf_linux_map_add(((struct gpubpf_linux_carried *)side)->kernel, key, value);
@@ -175,8 +191,8 @@ static int open_sides(struct gpubpf_linux_carried *c)
 {
 	const struct gpubpf_map *map = gpubpf_linux_carried_map(c);
 	const struct gpubpf_merge_side sides[2] = {
-		{ c, arenas_each, arenas_add, arenas_exchange, arenas_insert, arenas_erase },
-		{ c, kernel_each, kernel_add, kernel_exchange, kernel_insert, gpubpf_linux_kernel_erase },
+		{ c, arenas_each, arenas_one, arenas_add, arenas_exchange, arenas_insert, arenas_erase },
+		{ c, kernel_each, kernel_one, kernel_add, kernel_exchange, kernel_insert, gpubpf_linux_kernel_erase },
 	};
 	struct gpubpf_linux_map_opts kernel = { .fd = c->fd, .key_size = map->key_size, .value_size = map->value_size };
 	struct gpubpf_merge_opts opts = {
@@ -191,10 +207,15 @@ static int open_sides(struct gpubpf_linux_carried *c)
 	return c->merge ? gpubpf_linux_map_open(&kernel, &c->kernel) : -ENOMEM;
 }
 
+static int settle_sides(struct gpubpf_linux_carried *c, const void *key)
+{
+	return sums(c) || c->s->narenas == 1 ? gpubpf_merge_key(c->merge, key) : gpubpf_linux_merge(c);
+}
+
 static void close_sides(struct gpubpf_linux_carried *c)
 {
 	gpubpf_merge_free(c->merge);
 	gpubpf_linux_map_close(c->kernel);
 }
 
-const struct gpubpf_linux_kind gpubpf_linux_sides = { open_sides, gpubpf_linux_merge, close_sides };
+const struct gpubpf_linux_kind gpubpf_linux_sides = { open_sides, gpubpf_linux_merge, settle_sides, close_sides };

@@ -350,6 +350,47 @@ static void settle(struct gpubpf_merge *m, struct element *e)
 		one_has(m, e, e->has[1]);
 }
 
+/* What is nowhere is forgotten: the next element, or this one. */
+static struct element **settled(struct gpubpf_merge *m, struct element **at)
+{
+	struct element *e = *at;
+
+	if (e->has[0] || e->has[1])
+		return &e->next;
+	*at = e->next;
+	free(e);
+	m->n--;
+	return at;
+}
+
+static int read_key(struct gpubpf_merge *m, struct element *e, int side)
+{
+	bool last = true;
+	int err = m->sides[side].one(m->sides[side].side, e->bytes, now(m, e, side), &last);
+
+	e->has[side] = !err;
+	if (!side)
+		e->last = last;
+	return err == -ENOENT ? 0 : err;
+}
+
+int gpubpf_merge_key(struct gpubpf_merge *m, const void *key)
+{
+	struct element *e = element_of(m, key), **at;
+	int err = e ? read_key(m, e, 1) : -ENOMEM;
+
+	if (!err)
+		err = read_key(m, e, 0);
+	if (err < 0)
+		return err;
+	if (e->has[0] || e->has[1])
+		settle(m, e);
+	for (at = &m->buckets[e->hash % m->nbuckets]; *at != e; at = &(*at)->next)
+		;
+	settled(m, at);
+	return 0;
+}
+
 int gpubpf_merge_pass(struct gpubpf_merge *m)
 {
 	int err = read_side(m, 1);
@@ -361,13 +402,7 @@ int gpubpf_merge_pass(struct gpubpf_merge *m)
 		for (struct element **at = &m->buckets[b], *e; (e = *at);) {
 			if (e->has[0] || e->has[1])
 				settle(m, e);
-			if (e->has[0] || e->has[1]) {
-				at = &e->next;
-				continue;
-			}
-			*at = e->next;
-			free(e);
-			m->n--;
+			at = settled(m, at);
 		}
 	return err;
 }

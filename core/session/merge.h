@@ -20,6 +20,7 @@ typedef int (*gpubpf_merge_found_fn)(void *arg, const void *key, const void *val
 struct gpubpf_merge_side {
 	void *side;
 	int (*each)(void *side, gpubpf_merge_found_fn found, void *arg);
+	int (*one)(void *side, const void *key, void *value, bool *last); /* of that key alone, as each tells it; or -ENOENT */
 	int (*add)(void *side, const void *key, const void *value);     /* to each word, atomically */
 	int (*exchange)(void *side, const void *key, const void *old, const void *value);
 	int (*insert)(void *side, const void *key, const void *value);
@@ -41,6 +42,8 @@ struct gpubpf_merge *gpubpf_merge_new(const struct gpubpf_merge_opts *opts, cons
 void gpubpf_merge_free(struct gpubpf_merge *m);
 /* One pass. 0, or -errno of a side that could not be read, or -ENOMEM: what was not carried is carried by the next. */
 int gpubpf_merge_pass(struct gpubpf_merge *m);
+/* The same of one key, by both sides' one(). */
+int gpubpf_merge_key(struct gpubpf_merge *m, const void *key);
 /* Keys that the last pass found no room for on the side. */
 uint64_t gpubpf_merge_homeless(const struct gpubpf_merge *m, int side);
 /* What the last pass changed. */

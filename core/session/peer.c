@@ -10,6 +10,7 @@
 #include "core/bpf/bpf.h"
 #include "core/wire/fields.h"
 #include "core/wire/name.h"
+#include "linux_maps.h"
 #include "makers.h"
 #include "stacks.h"
 
@@ -314,7 +315,7 @@ static int on_read(struct gpubpf_session *s, struct gpubpf_peer *peer, uint32_t 
 {
 	struct gpubpf_writer w = {0};
 
-	gpubpf_reader_run(s, false);
+	gpubpf_linux_rings_flush(s);
 	return gpubpf_peer_send(peer, GPUBPF_MSG_READ_DONE, seq, &w, NULL, 0);
 }
 

@@ -88,8 +88,8 @@ static int on_record(void *arg, uint32_t copy, const void *data, uint32_t size)
 	struct reading *rd = arg;
 	struct gpubpf_kept_record record;
 
-	if (!rd->loader && gpubpf_linux_rings_take(rd->s, (uint32_t)rd->map, (int)rd->arena, copy, data, size))
-		return !wanted(rd->s);
+	if (gpubpf_linux_rings_take(rd->s, (uint32_t)rd->map, (int)rd->arena, copy, data, size))
+		return rd->loader ? !gpubpf_linux_rings_room(rd->s, (uint32_t)rd->map) : !wanted(rd->s);
 	record = record_of(rd->s, rd->map, (int)rd->arena, copy, 0);
 	give(rd->s, &record, data, size);
 	if (rd->loader)
@@ -168,7 +168,7 @@ static uint64_t read_arena(struct gpubpf_session *s, uint32_t arena, bool last)
 		if (!(unit->maps[m].type->flags & GPUBPF_MAP_RING))
 			continue;
 		rd.loader = gpubpf_bpf_stream(s, m);
-		if (rd.loader && !gpubpf_bpf_has_room(s, rd.loader))
+		if (rd.loader && (!gpubpf_bpf_has_room(s, rd.loader) || !gpubpf_linux_rings_room(s, m)))
 			continue;
 		if (rd.loader || wanted(s))
 			n += read_ring(&rd, &view, on_record);

@@ -155,10 +155,10 @@ void gpubpf_session__free(struct gpubpf_session *s)
 	if (!s)
 		return;
 	gpubpf_session__stop(s);
+	gpubpf_linux_maps_close(s);
 	gpubpf_bpf_finish(s);
 	gpubpf_arenas_close(s);
 	gpubpf_stacks_free(s);
-	gpubpf_linux_maps_close(s);
 	gpubpf_linux_progs_close(s);
 	gpubpf_kernel_table_close(s);
 	free_kept(s);

@@ -34,8 +34,8 @@ enum gpubpf_bpf_op {
 	/* str program, u32 type of program -> u32: is it for a GPU, by its name and what the session was told? */
 	GPUBPF_BPF_WANTS = 1,
 	/* u32 type, key_size, value_size, max_entries, flags; u64 extra; str name; u32 number of its BTF or 0, types of key
-	 * and value; number of a map that its elements are like or 0; number that it had as the kernel's or 0; fd of an array of
-	 * the kernel's whose values it has, or whose buffers its records come into, or none -> fd */
+	 * and value; number of a map that its elements are like or 0; number that it had as the kernel's or 0; u32 enum
+	 * gpubpf_bpf_given; fd of a map of the kernel's -> fd */
 	GPUBPF_BPF_MAP_CREATE = 2,
 	/* u32 map, u32 command of bpf(2), bytes key (none: 0), bytes value, where that is a descriptor u32 the object's number or
 	 * 0, it is none of ours, u64 flags -> bytes that are given back */
@@ -67,8 +67,15 @@ enum gpubpf_bpf_op {
 	GPUBPF_BPF_UPROBE_OPEN = 20,   /* u64 byte of a file, u32 is it a return; fd of the file -> fd, as of PERF_OPEN */
 	/* u32 buffer or perf, 0: the Linux kernel's; u32 enum gpubpf_bpf_output. What kernels put before comes before the answer. */
 	GPUBPF_BPF_OUTPUT = 21,
+	/* u32 map -> fd of the kernel's for its programs: the one whose values it has, or which is kept like it from now on */
+	GPUBPF_BPF_KERNEL = 22,
+	GPUBPF_BPF_TAKES = 23,         /* u32 number of a queue of the kernel's: its programs take values out */
 	GPUBPF_BPF_OPS,
 };
+
+/* What a map of the kernel's is to one of the session's: nothing, the memory of its values or the array of buffers that its
+ * records come into, or that of the kernel's programs, with what it holds, beside it. */
+enum gpubpf_bpf_given { GPUBPF_BPF_NONE, GPUBPF_BPF_SAME, GPUBPF_BPF_BESIDE };
 
 /* What a loader does to a buffer, which takes records that are put while it is neither disabled nor paused; those of a perf run
  * their program all the same, as the Linux kernel's do. */

@@ -77,9 +77,14 @@ int64_t map_taken(int fd);
 /* One of the kernel's, this process's descriptor, as ours: such a one or -errno; all of the caller's that are it are replaced. */
 int map_ours(int fd, const struct bpf_map_info *info);
 int map_info(int fd, struct bpf_map_info *info); /* of this process's descriptor */
+/* The kernel's that its programs have for this map of ours, owned; or -errno. And: a program of the kernel's takes values out
+ * of the caller's map, if it is a queue or a stack. */
+int map_of_kernel(int fd);
+void map_is_taken(int fd);
 /* map.c: a map of ours: its descriptor or -errno. btf: the number of its BTF, like: of one that its elements are like, 0: none;
- * was: the number that it had as the kernel's; values: of one of the kernel's, -1: its own. And one that the caller asked for. */
-int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int values);
+ * was: the number that it had as the kernel's; given: one of the kernel's, -1: none, and what that is to it. And one that the
+ * caller asked for. */
+int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given, enum gpubpf_bpf_given as);
 int map_make_asked(const union bpf_attr *attr, uint32_t like);
 /* A command for a map of ours, in this process's memory; an element */
 int map_elem_ours(struct handle map, uint32_t cmd, const void *key, void *value, uint64_t flags);
@@ -118,7 +123,6 @@ int uprobe_taken(int event);
 /* memory.c */
 bool own_mmap(const long arg[6], long *result);
 bool own_bell(int fd);             /* a pipe of ours, waited for by its edges */
-int kernel_array(int fd);          /* the kernel's that has the values of this map of ours, owned; or -errno */
 
 /* pin.c: what statfs(2) says of a name that may be ours. */
 struct statfs;

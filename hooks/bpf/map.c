@@ -11,7 +11,7 @@
 
 #define SHARED_TYPE 1504
 
-int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int values)
+int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t was, int given, enum gpubpf_bpf_given as)
 {
 	struct gpubpf_writer w = {0};
 	char name[BPF_OBJ_NAME_LEN + 1] = "";
@@ -31,7 +31,8 @@ int map_make(const union bpf_attr *attr, uint32_t btf, uint32_t like, uint32_t w
 	gpubpf_put_u32(&w, btf ? attr->btf_value_type_id : 0);
 	gpubpf_put_u32(&w, like);
 	gpubpf_put_u32(&w, was);
-	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w, values);
+	gpubpf_put_u32(&w, as);
+	fd = ask_handle(GPUBPF_BPF_MAP_CREATE, &w, given);
 	if (fd >= 0 && attr->map_type == BPF_MAP_TYPE_PERF_EVENT_ARRAY)
 		atomic_store(&caller_state()->array_is_ours, true);
 	return fd;
@@ -44,7 +45,7 @@ int map_make_asked(const union bpf_attr *attr, uint32_t like)
 
 	if (btf < 0)
 		return (int)btf;
-	fd = map_make(attr, (uint32_t)btf, like, 0, -1);
+	fd = map_make(attr, (uint32_t)btf, like, 0, -1, GPUBPF_BPF_NONE);
 	if (own_btf >= 0)
 		close(own_btf);
 	return fd;

@@ -86,18 +86,6 @@ static uint32_t given_by_session(int fd)
 	return stat(path, &st) || st.st_size ? 0 : h.id;
 }
 
-int kernel_array(int fd)
-{
-	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
-	struct gpubpf_writer w = {0};
-
-	if (!h.id || h.pipe)
-		return -EINVAL;
-	gpubpf_put_u32(&w, h.id);
-	gpubpf_put_u64(&w, 0);
-	return ask_handle(GPUBPF_BPF_MEMORY, &w, -1);
-}
-
 bool own_mmap(const long arg[6], long *result)
 {
 	int flags = (int)arg[3], fd = (int)arg[4];

@@ -220,7 +220,26 @@ static bool names_ours(const struct program *p)
 	return false;
 }
 
-/* Those of ours that have the kernel's pages, by the kernel's descriptors; what else is ours is the kernel's to refuse. */
+static bool calls_taker(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->n; i++)
+		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg &&
+		    (p->insns[i].imm == BPF_FUNC_map_pop_elem || p->insns[i].imm == BPF_FUNC_map_peek_elem))
+			return true;
+	return false;
+}
+
+/* Of queues that its programs take values from, the kernel's is where values go. */
+static void tell_takers(const struct program *p)
+{
+	int fd;
+
+	for (uint32_t i = 0; have_session() && calls_taker(p) && i < p->n; i++)
+		if (names_map(&p->insns[i]) && !map_fd_of(p->c, &p->insns[i], &fd))
+			map_is_taken(fd);
+}
+
+/* Those of ours of which the kernel has one too, by the kernel's descriptors; what else is ours is the kernel's to refuse. */
 static void name_kernel_maps(const struct program *p, struct borrowed *b)
 {
 	for (uint32_t i = 0; i < p->n && b->n < KERNEL_MAPS && b->nlent < KERNEL_MAPS; i++) {
@@ -229,7 +248,7 @@ static void name_kernel_maps(const struct program *p, struct borrowed *b)
 
 		if (!names_map(insn) || map_fd_of(p->c, insn, &fd) < 0)
 			continue;
-		theirs = kernel_array(fd);
+		theirs = map_of_kernel(fd);
 		if (theirs >= 0)
 			b->fd[b->n++] = theirs;
 		else if ((theirs = caller_borrow(fd)) >= 0)
@@ -370,7 +389,11 @@ static long load_borrowing(const struct program *asked)
 static long load_either(const struct program *p)
 {
 	bool ours = is_for_gpu(p), trivial = is_trivial(p);
-	long ret = ours ? load(p) : names_ours(p) ? load_borrowing(p) : pass(p->c), instead;
+	long ret, instead;
+
+	if (!ours)
+		tell_takers(p);
+	ret = ours ? load(p) : names_ours(p) ? load_borrowing(p) : pass(p->c);
 
 	if (ours && ret >= 0)
 		atomic_store(&caller_state()->loaded, true);

@@ -110,15 +110,25 @@ static bool stays(const struct bpf_map_info *info)
 	return info->type == BPF_MAP_TYPE_PERF_EVENT_ARRAY && atomic_load(&caller_state()->kernel_buffers);
 }
 
+/* One of the kernel's, and ours beside it: what is read alone is alike in both as it is copied. */
+static int make_beside(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
+{
+	if (is_frozen(fd) || info->map_flags & BPF_F_RDONLY_PROG)
+		return -EINVAL;
+	return map_make(attr, btf, 0, info->id, fd, GPUBPF_BPF_BESIDE);
+}
+
 static int make_of(int fd, const struct bpf_map_info *info, const union bpf_attr *attr, uint32_t btf)
 {
 	int ours = -EINVAL, like_fd = -1, err;
 	uint32_t like = is_of_maps(info->type) ? named_like(fd, info, &like_fd) : 0;
 
 	if (is_shareable(fd, info) || stays(info))
-		ours = map_make(attr, btf, 0, info->id, fd);
+		ours = map_make(attr, btf, 0, info->id, fd, GPUBPF_BPF_SAME);
+	if (ours < 0 && !stays(info) && !is_named(info->type))
+		ours = make_beside(fd, info, attr, btf);
 	if (ours < 0 && !stays(info)) {
-		ours = map_make(attr, btf, like, info->id, -1);
+		ours = map_make(attr, btf, like, info->id, -1, GPUBPF_BPF_NONE);
 		err = ours < 0 ? 0 : fill(fd, ours, info);
 		if (err < 0) {
 			close(ours);
@@ -214,6 +224,36 @@ int map_info(int fd, struct bpf_map_info *info)
 	memset(info, 0, sizeof(*info));
 	err = kernel_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, FIELD_END(info));
 	return !err && !info->max_entries ? -EBADF : (int)err; /* a program, say */
+}
+
+int map_of_kernel(int fd)
+{
+	struct handle h = handle_of(fd, GPUBPF_BPF_MAP);
+	struct gpubpf_writer w = {0};
+
+	if (!h.id)
+		return -EINVAL;
+	gpubpf_put_u32(&w, h.id);
+	return ask_handle(GPUBPF_BPF_KERNEL, &w, -1);
+}
+
+void map_is_taken(int fd)
+{
+	bool ours = handle_of(fd, GPUBPF_BPF_MAP).id;
+	int theirs = ours ? map_of_kernel(fd) : caller_borrow(fd);
+	struct gpubpf_writer w = {0};
+	struct bpf_map_info info;
+	struct answer a;
+
+	if (theirs >= 0 && !map_info(theirs, &info) && (info.type == BPF_MAP_TYPE_QUEUE || info.type == BPF_MAP_TYPE_STACK)) {
+		gpubpf_put_u32(&w, info.id);
+		ask(GPUBPF_BPF_TAKES, &w, &a);
+		answer_close(&a);
+	}
+	if (theirs >= 0 && ours)
+		close(theirs);
+	else if (theirs >= 0)
+		caller_give_back(theirs);
 }
 
 #define HIGH_FD 200                /* as ask.c has it */

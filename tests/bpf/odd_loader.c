@@ -108,6 +108,8 @@ static void batches(void)
 	} at = { 0, 77 };
 	char keys[8][16] = { { 1 }, { 2 }, { 3 } };
 	unsigned long long values[8] = { 1, 2, 3 };
+	unsigned int n = 0;
+	int ret;
 	union bpf_attr attr = {
 		.batch = { .map_fd = map, .keys = (unsigned long)keys, .values = (unsigned long)values, .count = 3 },
 	};
@@ -115,11 +117,14 @@ static void batches(void)
 	check("a program is loaded", prog >= 0);
 	check("a batch is put in", !bpf(BPF_MAP_UPDATE_BATCH, &attr) && attr.batch.count == 3);
 	attr.batch.out_batch = (unsigned long)&at;
-	attr.batch.count = 2;
-	check("a batch is looked up", !bpf(BPF_MAP_LOOKUP_BATCH, &attr) && attr.batch.count == 2);
-	check("its place has 4 bytes", at.behind == 77);
-	attr.batch.in_batch = (unsigned long)&at;
-	check("and goes on", bpf(BPF_MAP_LOOKUP_BATCH, &attr) < 0 && errno == ENOENT && attr.batch.count == 1);
+	do { /* the Linux kernel gives whole buckets */
+		attr.batch.count = 8;
+		ret = bpf(BPF_MAP_LOOKUP_BATCH, &attr);
+		n += attr.batch.count;
+		attr.batch.in_batch = (unsigned long)&at;
+	} while (!ret);
+	check("batches are looked up, to the end", errno == ENOENT && n == 3);
+	check("their place has 4 bytes", at.behind == 77);
 	attr.batch.keys = 0;
 	attr.batch.count = 3;
 	check("a batch of no keys is refused", bpf(BPF_MAP_UPDATE_BATCH, &attr) < 0 && errno == EFAULT);

@@ -70,6 +70,19 @@ static uint32_t key_of(const void *key)
 	return k;
 }
 
+static int one(void *side, const void *key, void *value, bool *last)
+{
+	struct side *s = side;
+	uint32_t k = key_of(key);
+
+	if (!s->has[k])
+		return -ENOENT;
+	memcpy(value, s->value[k], sizeof(s->value[k]));
+	*last = !s->apart;
+	interrupt(s);
+	return 0;
+}
+
 static int add(void *side, const void *key, const void *value)
 {
 	struct side *s = side;
@@ -147,7 +160,7 @@ static struct gpubpf_merge *begin_with(const struct gpubpf_merge_opts *opts)
 
 	for (int i = 0; i < 2; i++) {
 		sides[i] = (struct side){ .which = i, .room = KEYS };
-		ops[i] = (struct gpubpf_merge_side){ &sides[i], each, add, exchange, opts->apart ? insert_zeros : insert, erase };
+		ops[i] = (struct gpubpf_merge_side){ &sides[i], each, one, add, exchange, opts->apart ? insert_zeros : insert, erase };
 	}
 	return gpubpf_merge_new(opts, ops);
 }
@@ -206,14 +219,20 @@ static void test_sums(void)
 
 	memset(added, 0, sizeof(added));
 	sides[0].meanwhile = sides[1].meanwhile = both_add;
-	for (int i = 0; i < 3000; i++)
-		gpubpf_merge_pass(m);
+	for (int i = 0; i < 30000; i++) {
+		uint32_t k = any(KEYS);
+
+		if (any(10))
+			gpubpf_merge_key(m, &k);
+		else
+			gpubpf_merge_pass(m);
+	}
 	sides[0].meanwhile = sides[1].meanwhile = NULL;
 	gpubpf_merge_pass(m);
 	for (uint32_t k = 0; k < KEYS; k++)
 		for (uint32_t w = 0; w < WORDS; w++)
 			wrong += sides[1].value[k][w] != added[k][w] || sides[0].value[k][w] != added[k][w];
-	ok(!wrong && alike(), "what both sides add at any time of 3,000 passes is all there, on both (%u words are not)", wrong);
+	ok(!wrong && alike(), "what both sides add at any time of 3,000 passes, and of 27,000 of one key, is all there, on both (%u words are not)", wrong);
 	gpubpf_merge_pass(m);
 	ok(!gpubpf_merge_carried(m), "and where nothing happens nothing is carried");
 	gpubpf_merge_free(m);
@@ -295,6 +314,30 @@ static void test_words(void)
 	for (uint32_t k = 0; k < KEYS; k++)
 		wrong += memcmp(sides[0].value[k], written[k], sizeof(written[k])) != 0;
 	ok(!wrong && alike(), "words that one side writes are what it wrote last, on both (%u values are not)", wrong);
+	gpubpf_merge_free(m);
+}
+
+/* Of one key, and no other. */
+static void test_key(bool sum)
+{
+	struct gpubpf_merge *m = begin(sum, false);
+	const uint32_t first = 1, other = 2;
+
+	set(0, first, 10);
+	set(1, other, 20);
+	gpubpf_merge_key(m, &first);
+	ok(sides[1].has[first] && sides[1].value[first][0] == 10 && !sides[0].has[other], "a key comes over by itself");
+	sides[1].value[first][0] = 15;
+	gpubpf_merge_key(m, &first);
+	ok(sides[0].value[first][0] == 15, "so does what is written to it");
+	gpubpf_merge_pass(m);
+	ok(alike() && sides[0].value[first][0] == 15 && sides[0].value[other][0] == 20, "and a pass carries nothing twice");
+	sides[0].has[first] = false;
+	gpubpf_merge_key(m, &first);
+	ok(!sides[1].has[first], "and so does its end");
+	gpubpf_merge_key(m, &first);
+	gpubpf_merge_pass(m);
+	ok(!sides[0].has[first] && !sides[1].has[first] && !gpubpf_merge_carried(m), "which is for good");
 	gpubpf_merge_free(m);
 }
 
@@ -447,6 +490,8 @@ int main(void)
 	test_sums();
 	test_sums_set();
 	test_words();
+	test_key(true);
+	test_key(false);
 	test_last();
 	test_any(true);
 	test_any(false);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maps that were the Linux kernel's before a program for a GPU named them, and stay its programs': there are two then, kept
+ * alike (core/session/linux_maps.h). Before this one is the session's, all that it holds is in the kernel's; as long as no
+ * program of the kernel's has that, nothing is carried.
+ */
+#include "bpf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/load/linux_map.h"
+#include "core/session/linux_maps.h"
+
+#define PROG_MAPS 1024u            /* of a program that we ask for */
+
+static int info_of(int fd, void *info, uint32_t size)
+{
+	union bpf_attr attr = { .info = { .bpf_fd = (uint32_t)fd, .info_len = size, .info = (uintptr_t)info } };
+
+	return (int)gpubpf_linux_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
+}
+
+/* -- who has it -- */
+
+static bool prog_has(int prog, uint32_t map)
+{
+	uint32_t *maps = calloc(PROG_MAPS, sizeof(*maps));
+	struct bpf_prog_info info = { .nr_map_ids = PROG_MAPS, .map_ids = (uintptr_t)maps };
+	bool has = !maps || info_of(prog, &info, sizeof(info)) < 0 || info.nr_map_ids > PROG_MAPS; /* who cannot tell carries */
+
+	for (uint32_t i = 0; !has && i < info.nr_map_ids; i++)
+		has = maps[i] == map;
+	free(maps);
+	return has;
+}
+
+static bool is_had(uint32_t map)
+{
+	union bpf_attr attr = { .start_id = 0 };
+	bool has = false;
+	int err;
+
+	while (!has && !(err = (int)gpubpf_linux_bpf(BPF_PROG_GET_NEXT_ID, &attr))) {
+		union bpf_attr id = { .prog_id = attr.next_id };
+		int prog = (int)gpubpf_linux_bpf(BPF_PROG_GET_FD_BY_ID, &id);
+
+		if (prog >= 0) {
+			has = prog_has(prog, map);
+			close(prog);
+		}
+		attr.start_id = attr.next_id;
+	}
+	return has || err != -ENOENT;
+}
+
+static bool is_taken(const struct gpubpf_session *s, uint32_t map)
+{
+	for (uint32_t i = 0; i < s->bpf->ntaken; i++)
+		if (s->bpf->taken[i] == map)
+			return true;
+	return false;
+}
+
+int sys_takes(struct sys_call *c)
+{
+	uint32_t map = gpubpf_get_u32(c->r);
+	int err = c->r->failed ? -EPROTO : sys_open(c->s);
+
+	if (!err && !is_taken(c->s, map) && c->s->bpf->ntaken < GPUBPF_MAX_MAPS)
+		c->s->bpf->taken[c->s->bpf->ntaken++] = map;
+	return err;
+}
+
+/* -- made -- */
+
+int sys_beside_open(struct sys_call *c, struct sys_object *map)
+{
+	const struct gpubpf_map *def = &map->map.def;
+	struct bpf_map_info info = { 0 };
+	int err = info_of(c->given, &info, sizeof(info));
+
+	if (err < 0)
+		return err;
+	if (gpubpf_linux_maps_never(def))
+		return -EOPNOTSUPP;
+	if (info.type != def->type->number)
+		return -EINVAL;
+	if (!(def->type->flags & GPUBPF_MAP_RING) && (info.key_size != def->key_size || info.value_size != def->value_size))
+		return -EINVAL;
+	map->map.beside = fcntl(c->given, F_DUPFD_CLOEXEC, 3);
+	map->map.rests = true;
+	return map->map.beside < 0 ? -EMFILE : 0;
+}
+
+/* -- what it holds, before -- */
+
+bool sys_beside_alone(const struct sys_object *map)
+{
+	return map->map.beside > 0 && !map->map.joined && !map->map.stream;
+}
+
+int sys_beside_elem(const struct sys_object *map, uint32_t cmd, const void *key, const void *value, uint64_t flags, void *back)
+{
+	union bpf_attr attr = { .map_fd = (uint32_t)map->map.beside, .key = (uintptr_t)key, .value = (uintptr_t)back, .flags = flags };
+
+	if (cmd == BPF_MAP_UPDATE_ELEM)
+		attr.value = (uintptr_t)value;
+	else if (cmd == BPF_MAP_DELETE_ELEM)
+		attr.value = 0; /* it is none of that command's */
+	return (int)gpubpf_linux_bpf((int)cmd, &attr);
+}
+
+int sys_beside_batch(const struct sys_object *map, union bpf_attr *attr, uint32_t cmd)
+{
+	attr->batch.map_fd = (uint32_t)map->map.beside;
+	return (int)gpubpf_linux_bpf((int)cmd, attr);
+}
+
+/* -- and after -- */
+
+struct copying {
+	struct gpubpf_session *s;
+	const struct gpubpf_map *to;
+	int err;
+};
+
+static int copy_one(void *arg, const void *key, const void *value)
+{
+	struct copying *c = arg;
+	int err = sys_value_update(c->s, c->to, key, c->to->key_size, value, sys_value_size(c->to), BPF_ANY);
+
+	c->err = c->err ? c->err : err;
+	return 0;
+}
+
+/* Where the two are to be apart: what the kernel's holds now. */
+static void copy_once(struct gpubpf_session *s, const struct sys_object *map)
+{
+	struct copying c = { s, sys_map_of(s, map), 0 };
+	const struct gpubpf_linux_map_opts opts = { .fd = map->map.beside, .key_size = c.to->key_size, .value_size = c.to->value_size };
+	struct gpubpf_linux_map *kernel;
+
+	if (!c.to->key_size)
+		return;
+	c.err = gpubpf_linux_map_open(&opts, &kernel);
+	if (!c.err) {
+		int err = gpubpf_linux_map_each(kernel, copy_one, &c);
+
+		c.err = c.err ? c.err : err;
+		gpubpf_linux_map_close(kernel);
+	}
+	if (c.err < 0)
+		gpubpf_session_note(s, "map %s: what it held as the Linux kernel's is not all here: %s", c.to->name, strerror(-c.err));
+}
+
+/* A ring holds nothing, and is read from when programs of both put records into it. */
+static bool is_ready(const struct sys_object *map)
+{
+	return map->map.joined && !(map->map.stream && map->map.rests);
+}
+
+static void carry(struct gpubpf_session *s, struct sys_object *map)
+{
+	const char *why;
+
+	if (!is_ready(map))
+		return;
+	why = gpubpf_linux_maps_add(s, map->map.index, map->map.beside, is_taken(s, map->map.was));
+	if (why && !map->map.rests)
+		gpubpf_session_note(s, GPUBPF_LINUX_APART, map->map.def.name, why);
+	if (why)
+		copy_once(s, map);
+	gpubpf_linux_maps_settle(s, map->map.index, NULL);
+	gpubpf_linux_maps_rest(s, map->map.index, map->map.rests);
+}
+
+void sys_beside_joined(struct gpubpf_session *s, struct sys_object *map)
+{
+	if (map->map.beside <= 0)
+		return;
+	map->map.rests = map->map.rests && !is_had(map->map.was);
+	carry(s, map);
+}
+
+static void wake(struct gpubpf_session *s, struct sys_object *map)
+{
+	bool rested = map->map.rests;
+
+	map->map.rests = false;
+	if (rested && map->map.stream)
+		carry(s, map);
+	gpubpf_linux_maps_rest(s, map->map.index, map->map.joined && !map->map.rests ? false : rested);
+}
+
+int sys_kernel(struct sys_call *c)
+{
+	struct sys_object *map = sys_object_of(c->s, GPUBPF_BPF_MAP, gpubpf_get_u32(c->r));
+	int fd;
+
+	if (c->r->failed)
+		return -EPROTO;
+	if (!map)
+		return -EBADF;
+	fd = map->map.beside > 0 ? map->map.beside : map->map.pages != map->fd ? map->map.pages : 0;
+	if (fd <= 0)
+		return -EINVAL;
+	c->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (c->fd < 0)
+		return -EMFILE;
+	if (map->map.beside > 0)
+		wake(c->s, map);
+	return 0;
+}
+
+void sys_beside_settle(struct gpubpf_session *s, const struct sys_object *map, const void *key)
+{
+	if (map->map.beside > 0 && map->map.joined)
+		gpubpf_linux_maps_settle(s, map->map.index, key);
+}
