@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that libbpf reads to learn how kprobes are made, where the Linux kernel has none and so lacks them. */
+/* Files that libbpf reads to learn how kprobes are made, where the Linux kernel has none and so lacks them: they are there for who
+ * has loaded a program for a GPU. */
 #include "loader.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ _Static_assert(PMU_TYPE == 26480, "as the file says");
 const char *own_file(const char *path)
 {
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		if (!strcmp(path, files[i].path) && have_session())
+		if (!strcmp(path, files[i].path) && have_session() && atomic_load(&caller_state()->loaded))
 			return files[i].text;
 	return NULL;
 }

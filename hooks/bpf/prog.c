@@ -11,7 +11,8 @@
 #define MAX_RECORD 256u            /* bytes */
 #define MAX_LOG (16u << 20)        /* bytes that a loader is given of a log, which is libbpf's most */
 #define LICENSE_MAX 128            /* what the Linux kernel reads of it */
-#define FIRST_OWN_HELPER 501       /* of include/gpubpf/helpers.def */
+#define FIRST_OWN_HELPER 501       /* of include/gpubpf/helpers.def, */
+#define LAST_OWN_HELPER 999        /* and of those to come; libbpf calls 195896080 what it could not relocate */
 #define KERNEL_MAPS 1024           /* instructions of a kernel's program that name maps */
 #define TRIVIAL 6                  /* instructions of programs by which libbpf learns what the kernel can do */
 
@@ -25,7 +26,8 @@ struct program {
 static bool calls_own_helper(const struct program *p)
 {
 	for (uint32_t i = 0; i < p->n; i++)
-		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg && p->insns[i].imm >= FIRST_OWN_HELPER)
+		if (p->insns[i].code == (BPF_JMP | BPF_CALL) && !p->insns[i].src_reg && p->insns[i].imm >= FIRST_OWN_HELPER &&
+		    p->insns[i].imm <= LAST_OWN_HELPER)
 			return true;
 	return false;
 }
