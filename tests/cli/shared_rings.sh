@@ -22,7 +22,8 @@ if grep -q 'on_pause is not attached' "$T/err"; then skip "a uprobe" "$(grep -m 
 launches=300
 run "$GPUBPF" run -o "$o" -a on_pause="$T/app:host_pause" --events 10000 -j -r "$T/r" -- "$T/app" $launches 2; is 42 "a uprobe and programs in kernels"
 for map in timed untimed perf; do
-	true_that "[numbers('$map', gpu) for gpu in (0, 1)] == 2 * [list(range($launches))]" "$map: all records of both, each side's in order"
+	# the kernel has a buffer of perf events a CPU, and these tell no time: whoever moves to another CPU is read in no order
+	true_that "[(sorted if '$map' == 'perf' and not gpu else list)(numbers('$map', gpu)) for gpu in (0, 1)] == 2 * [list(range($launches))]" "$map: all records of both, each side's in order"
 	true_that "times('$map') == sorted(times('$map'))" "in the order of their times"
 	true_that "{e['backend'] for e in of('$map', 0)} == {'linux'} and 'linux' not in {e['backend'] for e in of('$map', 1)}" "and whose they are"
 done
