@@ -15,7 +15,8 @@
 #include "named_places.h"
 #include "session.h"
 
-#define MAX_THREADS 4
+#define FEW_THREADS 4          /* one a processor; */
+#define MAX_THREADS 8          /* more, one for two of them */
 #define MAX_CACHED 8192
 #define CACHE_ROWS 256
 #define STACK_LEAST (1u << 20)
@@ -342,17 +343,25 @@ static void start_maker(struct gpubpf_makers *all)
 	pthread_attr_destroy(&attr);
 }
 
+static uint32_t most_threads(long cpus)
+{
+	long many = cpus / 2 < MAX_THREADS ? cpus / 2 : MAX_THREADS;
+
+	if (cpus < 1)
+		return 1;
+	return cpus < FEW_THREADS ? cpus : many < FEW_THREADS ? FEW_THREADS : many;
+}
+
 int gpubpf_makers_create(struct gpubpf_session *s, struct gpubpf_makers **makers)
 {
 	struct gpubpf_makers *all = calloc(1, sizeof(*all));
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (!all)
 		return gpubpf_session_fail(s, -ENOMEM, "out of memory");
 	all->s = s;
 	all->asked.tail = &all->asked.first;
 	all->ahead.tail = &all->ahead.first;
-	all->max_threads = cpus < 1 ? 1 : cpus > MAX_THREADS ? MAX_THREADS : cpus;
+	all->max_threads = most_threads(sysconf(_SC_NPROCESSORS_ONLN));
 	pthread_mutex_init(&all->lock, NULL);
 	pthread_cond_init(&all->work, NULL);
 	pthread_cond_init(&all->made, NULL);
