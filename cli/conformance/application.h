@@ -9,6 +9,7 @@
 struct gpubpf_session;
 
 #define APPLICATION_KERNEL "plain" /* into which what names no kernel is put */
+#define APPLICATION_WAIT_MS 240000 /* of its launches, for twins: they are made on a busy machine too */
 
 /* the application in each vendor's form: workload.ENDING, or for machine code workload.ARCHITECTURE.ENDING */
 struct application_form {

@@ -167,7 +167,7 @@ static void run_form(const struct application *app, uint32_t index, struct suite
 	struct gpubpf_session_opts opts = {
 		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = app->device->caps.backend, .ctx = &p, .event = on_event,
 		.print = on_print, .route = run->route ? run->route->name : NULL,
-		.no_attach = !grid_workload(c, name, sizeof(name)),
+		.no_attach = !grid_workload(c, name, sizeof(name)), .wait_ms = APPLICATION_WAIT_MS,
 	};
 
 	p.s = gpubpf_session__new(&opts);

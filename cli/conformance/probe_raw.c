@@ -68,6 +68,7 @@ static bool run_together(const struct part *p, char *why, size_t size)
 	const struct suite_run *run = p->app->run;
 	struct gpubpf_session_opts opts = {
 		.sz = sizeof(opts), .runtime_dir = run->runtime_dir, .backend = p->app->device->caps.backend, .route = run->route->name,
+		.wait_ms = APPLICATION_WAIT_MS,
 	};
 	struct gpubpf_session *s = gpubpf_session__new(&opts);
 	const char *failed = strerror(errno);

@@ -149,9 +149,7 @@ kernel void forks(PARAMETERS)
 #endif
 
 #if defined(ONLY_returns) || defined(ALL)
-#ifndef __AMDGCN__ /* whose target has no such places */
 __attribute__((noinline))
-#endif
 uint thrice(uint n)
 {
 	return n * 3;
