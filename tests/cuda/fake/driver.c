@@ -78,6 +78,7 @@ FAKE_EXPORT CUresult cuDriverGetVersion(int *version)
 FAKE_EXPORT CUresult cuGetErrorName(CUresult error, const char **name)
 {
 	*name = error == FAKE_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" :
+		error == FAKE_NEWER_PTX ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" :
 		error == FAKE_INVALID_PTX ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_FAKE";
 	return 0;
 }

@@ -116,14 +116,53 @@ static CUresult open_cubin(struct fake_image *image, const uint8_t *data)
 	return error;
 }
 
+#define FATBIN_MAGIC 0xba55ed50u
+#define FATBIN_ELF 2
+#define NEWEST_PTX 9
+
+/* Of a container its first machine code, as drivers take where there is some. */
+static const void *code_in(const uint8_t *data)
+{
+	uint16_t header, kind;
+	uint64_t body, size;
+	uint32_t skip;
+
+	memcpy(&header, data + 6, sizeof(header));
+	memcpy(&body, data + 8, sizeof(body));
+	for (const uint8_t *at = data + header; at < data + header + body; at += skip + size) {
+		memcpy(&kind, at, sizeof(kind));
+		memcpy(&skip, at + 4, sizeof(skip));
+		memcpy(&size, at + 8, sizeof(size));
+		if (kind == FATBIN_ELF)
+			return at + skip;
+	}
+	return NULL;
+}
+
+/* A comment may stand before it. */
+static bool is_newer(const char *text)
+{
+	const char *version = strstr(text, ".version ");
+
+	return version && strtod(version + strlen(".version "), NULL) > NEWEST_PTX;
+}
+
 CUresult fake_open(struct fake_image *image, const void *data)
 {
+	uint32_t magic;
+
+	memcpy(&magic, data, sizeof(magic));
+	data = magic == FATBIN_MAGIC ? code_in(data) : data;
+	if (!data)
+		return FAKE_INVALID_IMAGE;
 	if (!memcmp(data, ELFMAG, SELFMAG) && ((const Elf64_Ehdr *)data)->e_machine == EM_CUDA)
 		return open_cubin(image, data);
 	if (!memcmp(data, ELFMAG, SELFMAG))
 		data = (const char *)data + sizeof(Elf64_Ehdr); /* fake_cubin() */
 	if (strncmp(data, ".version", 8) && strncmp(data, "//", 2))
 		return FAKE_INVALID_IMAGE;
+	if (is_newer(data))
+		return FAKE_NEWER_PTX;
 	if (strstr(data, "//fake broken"))
 		return FAKE_INVALID_PTX;
 	image->text = strdup(data);
