@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A peer's examples with their own loaders, unmodified, on an OpenCL kernel. bpftime.sh GPUBPF OBJECTS LOOP CLANG TYPES CC
 . "$(dirname "$0")/../cli/lib.sh"
+launches="3 0" options=
 clang=$4 types=$5 cc=$6 GPUBPF=$(realpath "$GPUBPF") LOOP=$(realpath "$LOOP")
 use_device pocl
 if ! command -v bpftool > /dev/null; then skip "bpftime's loaders" "no bpftool, which makes their skeletons"; finish; fi
@@ -25,11 +26,11 @@ go() {
 	cat > "$T/go" <<-E
 		cd "$to"; stdbuf -oL "$3" "${4:-}" > "$T/shown" & it=\$!
 		until "$GPUBPF" session list | grep -q step_one; do sleep 0.1; done
-		"$2" 3 0; until grep -q '$1' "$T/shown"; do sleep 0.1; done
+		"$2" $launches; until grep -q '$1' "$T/shown"; do sleep 0.1; done
 		kill -TERM \$it; wait \$it; status=\$?; cat "$T/shown"; exit \$status
 	E
 	# shellcheck disable=SC2086
-	run "$GPUBPF" bpf $attach -- sh "$T/go"
+	run "$GPUBPF" bpf $options $attach -- sh "$T/go"
 }
 
 if compile gpu_shared_map gpu_shared_map; then
@@ -39,6 +40,17 @@ fi
 if compile threadscheduling threadscheduling; then
 	go "SM  *[0-9]*: .* [1-9][0-9]* threads" "$LOOP" "$to/threadscheduling"; is 0 "it runs with its own loader"
 	prints 'SM  *[0-9]*: .* [1-9][0-9]* threads' "and shows where threads ran"
+fi
+
+if compile cudagraph cuda_probe; then
+	go "calls: [1-9]" "$LOOP" "$to/cuda_probe"; is 0 "it runs with its own loader"
+	prints 'pid=.*calls: [1-9]' "and shows calls, which its program does not count atomically"
+fi
+if compile host_map_test host_map_test; then
+	options='--threads 1024' # as many as its loader has room for
+	go "call_count.: total=3072 .from 1024 threads." "$LOOP" "$to/host_map_test"; is 0 "it runs with its own loader"; options=
+	prints 'key=0  (call_count): total=3072 (from 1024 threads)' "each thread has its own count"; prints 'key=2  (thread_id): total=[1-9]' "and number"
+	prints 'key=0: 1024 threads have timestamps' "and time"; prints 'key=[0-9]  *value: [1-9]' "and what they share is shown"
 fi
 
 # these share arrays with uprobes, which are the Linux kernel's
@@ -54,5 +66,10 @@ fi
 if compile launchlate-kernel-gpu-shared-map launchlate; then
 	go "^Total samples: 3072" "$T/app" "$to/launchlate" "$T/app:host_step"; is 0 "it runs with its own loader"
 	prints '^Total samples: 3072$' "each thread came after a launch that the kernel's uprobe saw"
+fi
+if compile launchlate launchlate; then # whose arrays are not mapped: they are carried within 10 ms
+	objcopy --redefine-sym host_step=cudaLaunchKernel "$LOOP" "$to/app"
+	launches='20 50'; go "^Total samples: [1-9]" "$to/app" "$to/launchlate" "$to/app"; is 0 "it runs with its own loader"
+	prints '^Total samples: [1-9]' "threads came after a launch that the kernel's uprobe saw"
 fi
 finish
