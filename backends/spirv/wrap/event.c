@@ -93,6 +93,14 @@ static bool has_directive(const char *text, size_t from, size_t to)
 	return false;
 }
 
+/* A macro hides it, for this reason, which it returns. */
+static const char *hide(struct cl_event *e, const char *why)
+{
+	e->by_macro |= !e->unseen;
+	e->unseen = e->unseen ? e->unseen : why;
+	return why;
+}
+
 struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struct node *n)
 {
 	struct cl_event *e = APPEND(w->r, w->f->event, w->f->nevents);
@@ -106,8 +114,8 @@ struct cl_event *clread_add_event(struct walk *w, enum cl_form form, const struc
 	clang_getPresumedLocation(clang_getRangeStart(clang_getCursorExtent(n->cursor)), &file, &line, &column);
 	clang_disposeString(file);
 	e->line = line;
-	if (!e->unseen && !n->range.exact)
-		e->unseen = "what a macro makes a part of";
+	if (!n->range.exact)
+		hide(e, "what a macro makes a part of");
 	if (!e->unseen && has_directive(w->r->source->text, e->start, e->end))
 		e->unseen = "what directives split";
 	return e;
@@ -118,8 +126,8 @@ void clread_add_part(struct cl_event *e, const struct cl_range *range, const cha
 	struct cl_part *part = &e->part[e->nparts++];
 
 	*part = (struct cl_part){ range->start, range->end, type };
-	if (!e->unseen && !range->exact)
-		e->unseen = "what a macro makes a part of";
+	if (!range->exact)
+		hide(e, "what a macro makes a part of");
 	if (!e->unseen && type && !*type)
 		e->unseen = "a type that has no name outside of the function";
 }
@@ -746,7 +754,7 @@ static void refuse_different(struct gpubpf_cl_function *f)
 		bool condition = a->form == CLREAD_CONDITION || a->form == CLREAD_SWITCH || a->form == CLREAD_LINE;
 
 		if (a->start == b->start && a->end == b->end && !condition && !a->unseen && !b->unseen)
-			a->unseen = b->unseen = "what a macro repeats";
+			hide(a, hide(b, "what a macro repeats"));
 	}
 }
 

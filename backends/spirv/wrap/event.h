@@ -67,6 +67,7 @@ struct cl_event {
 	uint32_t function;         /* FUNCTION: index in the unit */
 	const char *name;          /* MARK, LINE */
 	const char *unseen;        /* what it is that cannot be told exactly, NULL: it can */
+	bool by_macro;             /* for what macros make of it */
 };
 
 struct gpubpf_cl_kernel;

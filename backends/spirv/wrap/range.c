@@ -30,19 +30,12 @@ static bool is_macro(const struct reader *r, const char *name)
 
 /* -- what a macro's tokens are -- */
 
-/* a macro's definition */
-struct body {
-	char **token;
-	CXTokenKind *kind;
-	unsigned n, first, params;   /* the text's first token; parameters are those from 2 below `params` */
-};
-
-static bool is_name(const struct body *b, unsigned i)
+static bool is_name(const struct cl_body *b, unsigned i)
 {
 	return b->kind[i] == CXToken_Identifier;
 }
 
-static bool is_param(const struct body *b, unsigned i)
+static bool is_param(const struct cl_body *b, unsigned i)
 {
 	for (unsigned k = 2; k < b->params; k++)
 		if (!strcmp(b->token[k], b->token[i]))
@@ -51,7 +44,7 @@ static bool is_param(const struct body *b, unsigned i)
 }
 
 /* What a token by itself can be replaced by is not to be known here. */
-static bool is_plain(const struct reader *r, const struct body *b, unsigned i)
+static bool is_plain(const struct reader *r, const struct cl_body *b, unsigned i)
 {
 	return b->kind[i] == CXToken_Literal || (is_name(b, i) && !is_param(b, i) && !is_macro(r, b->token[i]));
 }
@@ -62,7 +55,7 @@ static int depth_of(const char *token)
 }
 
 /* The token behind the bracket that token i opens; n: it is not closed. */
-static unsigned skip(const struct body *b, unsigned i)
+static unsigned skip(const struct cl_body *b, unsigned i)
 {
 	int depth = 0;
 
@@ -72,7 +65,7 @@ static unsigned skip(const struct body *b, unsigned i)
 	return depth ? b->n + 1 : i;
 }
 
-static bool is_balanced(const struct reader *r, const struct body *b)
+static bool is_balanced(const struct reader *r, const struct cl_body *b)
 {
 	int depth = 0;
 
@@ -88,7 +81,7 @@ static bool is_balanced(const struct reader *r, const struct body *b)
 	return !depth && b->n > b->first;
 }
 
-static int shape_of(const struct reader *r, const struct body *b)
+static int shape_of(const struct reader *r, const struct cl_body *b)
 {
 	unsigned i = b->first;
 
@@ -115,7 +108,7 @@ static int shape_of(const struct reader *r, const struct body *b)
 }
 
 /* Do its arguments stay what they are written as, whatever stands in them? */
-static bool keeps_arguments(const struct reader *r, const struct body *b)
+static bool keeps_arguments(const struct reader *r, const struct cl_body *b)
 {
 	for (unsigned i = b->first; i < b->n; i++)
 		if (b->token[i][0] == '#' || (is_name(b, i) && is_macro(r, b->token[i])))
@@ -123,30 +116,39 @@ static bool keeps_arguments(const struct reader *r, const struct body *b)
 	return true;
 }
 
+bool clread_body(struct reader *r, CXCursor definition, struct cl_body *b)
+{
+	CXToken *tokens = NULL;
+
+	*b = (struct cl_body){ 0 };
+	clang_tokenize(r->tu, clang_getCursorExtent(definition), &tokens, &b->n);
+	b->token = gpubpf_pool_alloc(r->pool, b->n, sizeof(*b->token));
+	b->kind = gpubpf_pool_alloc(r->pool, b->n, sizeof(*b->kind));
+	for (unsigned i = 0; b->token && b->kind && i < b->n; i++) {
+		b->token[i] = clread_text(r, clang_getTokenSpelling(r->tu, tokens[i]));
+		b->kind[i] = clang_getTokenKind(tokens[i]);
+	}
+	clang_disposeTokens(r->tu, tokens, b->n);
+	if (!b->token || !b->kind)
+		return false;
+	b->first = 1;
+	if (clang_Cursor_isMacroFunctionLike(definition))
+		b->first = b->params = skip(b, 1);
+	return true;
+}
+
 static void read_macro(struct reader *r, struct span *s)
 {
 	CXCursor definition = clang_getCursorReferenced(s->cursor);
-	struct body b = { 0 };
-	CXToken *tokens = NULL;
+	struct cl_body b;
 
 	s->known = true;
 	s->keeps = true;
 	s->shape = ATOM; /* of clang's own, such as __LINE__ */
 	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
 		return;
-	clang_tokenize(r->tu, clang_getCursorExtent(definition), &tokens, &b.n);
-	b.token = gpubpf_pool_alloc(r->pool, b.n, sizeof(*b.token));
-	b.kind = gpubpf_pool_alloc(r->pool, b.n, sizeof(*b.kind));
-	for (unsigned i = 0; b.token && b.kind && i < b.n; i++) {
-		b.token[i] = clread_text(r, clang_getTokenSpelling(r->tu, tokens[i]));
-		b.kind[i] = clang_getTokenKind(tokens[i]);
-	}
-	clang_disposeTokens(r->tu, tokens, b.n);
-	if (!b.token || !b.kind)
+	if (!clread_body(r, definition, &b))
 		return;
-	b.first = 1;
-	if (clang_Cursor_isMacroFunctionLike(definition))
-		b.first = b.params = skip(&b, 1);
 	s->shape = shape_of(r, &b);
 	s->keeps = keeps_arguments(r, &b);
 }

@@ -11,6 +11,8 @@
 #include "core/diag.h"
 #include "core/wire/name.h"
 
+enum { MOST_ROUNDS = 8 }; /* of readings, each with the macros of macros replaced */
+
 char *clread_text(struct reader *r, CXString s)
 {
 	const char *text = clang_getCString(s);
@@ -76,13 +78,17 @@ static bool is_of_clang(struct reader *r, CXCursor c)
 /* The application's own macros; clang's headers and predefined ones are the vendor's business. */
 static void add_macro(struct reader *r, CXCursor c)
 {
+	CXCursor *definition;
 	const char **name;
 
 	if (clang_Cursor_isMacroBuiltin(c) || is_of_clang(r, c))
 		return;
 	name = APPEND(r, r->unit->macro, r->unit->nmacros);
-	if (name)
-		*name = clread_text(r, clang_getCursorSpelling(c));
+	definition = APPEND(r, r->definition, r->ndefinitions);
+	if (!name || !definition)
+		return;
+	*name = clread_text(r, clang_getCursorSpelling(c));
+	*definition = c;
 }
 
 /*
@@ -344,13 +350,14 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int read_unit(struct reader *r, struct gpubpf_diag *diag)
+static int read_unit(struct reader *r, const char **expanded, struct gpubpf_diag *diag)
 {
 	clang_visitChildren(clang_getTranslationUnitCursor(r->tu), visit_top, r);
 	r->unit->error = any_error(r);
 	clread_spread(r);
 	if (r->source->places)
 		clread_list_functions(r);
+	*expanded = r->source->places && !r->failed ? clread_expanded(r) : NULL;
 	r->unit->includes = 0xcbf29ce484222325ull;
 	clang_getInclusions(r->tu, hash_file, r);
 	if (r->failed || r->pool->failed) {
@@ -387,8 +394,9 @@ static struct CXUnsavedFile *unsaved_files(const struct gpubpf_cl_source *source
 	return files;
 }
 
-int gpubpf_cl_read(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
-		   struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag)
+/* *expanded: the source as it is to be read again, or NULL. */
+static int read_once(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
+		     struct gpubpf_cl_unit *unit, const char **expanded, struct gpubpf_diag *diag)
 {
 	struct reader r = { .pool = pool, .unit = unit, .source = source };
 	const char *cwd = source->cwd && source->cwd[0] ? source->cwd : GPUBPF_CL_FOLDER;
@@ -416,9 +424,22 @@ int gpubpf_cl_read(const struct gpubpf_cl_source *source, const struct gpubpf_de
 				      "clang 22 could not read the program (libclang error %d)", err);
 	} else {
 		r.main = clang_getFile(r.tu, path);
-		err = read_unit(&r, diag);
+		err = read_unit(&r, expanded, diag);
 		clang_disposeTranslationUnit(r.tu);
 	}
 	clang_disposeIndex(index);
+	return err;
+}
+
+int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps, struct gpubpf_pool *pool,
+		   struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag)
+{
+	int rounds = 0, err;
+	const char *expanded = NULL;
+
+	while (!(err = read_once(source, caps, pool, unit, &expanded, diag)) && expanded && rounds++ < MOST_ROUNDS) {
+		source->text = expanded;
+		source->size = strlen(expanded);
+	}
 	return err;
 }

@@ -48,8 +48,11 @@ struct gpubpf_cl_source {
 	uint64_t built_ns;               /* files that changed since are not what was compiled; 0: not known */
 };
 
-/* Read; everything lies in the pool. 0, -ENOMEM, or -EINVAL and a diagnostic if nothing can be read. */
-int gpubpf_cl_read(const struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
+/*
+ * Read; everything lies in the pool. Where places are asked for, uses of macros that hide some are replaced in the source's
+ * text, which is what the unit's offsets are in (expand.c). 0, -ENOMEM, or -EINVAL and a diagnostic if nothing can be read.
+ */
+int gpubpf_cl_read(struct gpubpf_cl_source *source, const struct gpubpf_device_caps *caps,
 		   struct gpubpf_pool *pool, struct gpubpf_cl_unit *unit, struct gpubpf_diag *diag);
 
 /* clang's command line for a source on a device: args.c */

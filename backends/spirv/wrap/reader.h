@@ -22,8 +22,16 @@ struct span {                    /* in the main file */
 	size_t start, end;
 	CXSourceLocation where;
 	CXCursor cursor;
-	bool known, keeps;       /* of a macro's use: the rest is known; its arguments may be written differently */
+	bool hides;              /* of a macro's use: it makes a part of what a copy would replace */
+	bool known, keeps;       /* the rest is known; its arguments may be written differently */
 	int shape;               /* what its text is, range.c */
+};
+
+/* a macro's definition */
+struct cl_body {
+	char **token;
+	CXTokenKind *kind;
+	unsigned n, first, params;   /* the text's first token; parameters are those from 2 below `params` */
 };
 
 /* the text of an expression */
@@ -50,6 +58,8 @@ struct reader {
 	bool failed;
 	struct span *expansion, *include;
 	uint32_t nexpansions, nincludes;
+	CXCursor *definition;    /* of unit->macro, until that is sorted */
+	uint32_t ndefinitions;
 	struct function *function;
 	uint32_t nfunctions;
 	uint32_t *bucket;        /* hash of functions: index + 1 */
@@ -73,6 +83,11 @@ bool clread_repeats(struct reader *r, CXSourceRange body);
 /* range.c. `around`: of what the expression stands in, NULL: a statement; transparent: that says nothing more than it, as
  * parentheses do. */
 struct cl_range clread_range(struct reader *r, CXSourceRange extent, const struct cl_range *around, bool transparent);
+
+bool clread_body(struct reader *r, CXCursor definition, struct cl_body *body);
+
+/* expand.c: the source without those uses of macros that hide an event; NULL: there are none. */
+const char *clread_expanded(struct reader *r);
 
 /* type.c: a type's name where the source has it at file scope, "": it has none there. With what qualifies what a pointer
  * points to, if `pointer`: of a pointer to it. */

@@ -26,7 +26,7 @@
 //@ told: conditions branch barriers=464
 //@ run: recalls 64 16 buf:4096 buf:4096
 //@ mem: recalls mem 448:1792 mem.const 128:512
-//@ refuses: splits mem what a macro makes a part of
+//@ mem: splits mem 128:512
 //@ run: splits 64 16 buf:4096 buf:4096
 //@ refuses: quotes mem what a macro makes a part of
 //@ run: quotes 64 16 buf:4096 buf:4096

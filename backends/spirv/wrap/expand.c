@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Macros that make parts of what a probed copy replaces, and so hide where it begins and ends: what they stand for is put in
+ * place of their uses, and the source read again. Its tokens stay those that the vendor's compiler makes of it, in the lines
+ * where uses begin. Arguments come first, then the definition with them in it, as the preprocessor does it (OpenCL C 6.10, C99
+ * 6.10.3); macros that the definition has in it are left to the next reading, and so is a use with such arguments. One whose text might mean something else so
+ * is left as it is, and its place refused as before: of macros with # or ##, with "...", that lead back to themselves or are
+ * not of the source itself, of what a line's number is in, and with arguments of which a macro makes several.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+
+enum { MOST_ARGUMENTS = 32, MOST_LOOKS = 10000, DEEPEST = 32 };
+
+struct expanding {
+	struct reader *r;
+	const char *text;
+	uint32_t looks, depth, replaced;
+};
+
+struct part {
+	size_t start, end;
+};
+
+static bool expand_use(struct expanding *x, struct span *s, FILE *out);
+
+/* -- definitions -- */
+
+static bool is_of_source(const struct expanding *x, CXCursor definition)
+{
+	unsigned line, column, offset;
+	CXFile file;
+
+	if (clang_Cursor_isNull(definition) || clang_Cursor_isMacroBuiltin(definition))
+		return false;
+	clang_getFileLocation(clang_getCursorLocation(definition), &file, &line, &column, &offset);
+	return file && clang_File_isEqual(file, x->r->main);
+}
+
+/* Does what the definition leads to have the name, or make something else of a text's blanks and lines? Any definition of a name
+ * counts, and so does a search that takes too long. */
+static bool leads_to(struct expanding *x, const struct cl_body *b, const char *name)
+{
+	bool found = ++x->looks > MOST_LOOKS || ++x->depth > DEEPEST;
+
+	for (unsigned i = 1; i < b->n && !found; i++) {
+		found = b->token[i][0] == '#' || !strcmp(b->token[i], "...") || !strcmp(b->token[i], "__LINE__");
+		if (found || i < b->first || b->kind[i] != CXToken_Identifier)
+			continue;
+		found = !strcmp(b->token[i], name);
+		for (uint32_t d = 0; d < x->r->ndefinitions && !found; d++) {
+			struct cl_body of;
+
+			if (strcmp(x->r->unit->macro[d], b->token[i]))
+				continue;
+			found = !clread_body(x->r, x->r->definition[d], &of) || leads_to(x, &of, name);
+		}
+	}
+	x->depth--;
+	return found;
+}
+
+static bool can_replace(struct expanding *x, const struct cl_body *b)
+{
+	x->looks = x->depth = 0;
+	return b->n && !leads_to(x, b, b->token[0]);
+}
+
+/* -- arguments -- */
+
+/* The character behind a comment or a string that begins there; `at`: none does. */
+static size_t skip_whole(const char *text, size_t at, size_t end)
+{
+	char quote = text[at];
+
+	if (at + 1 < end && quote == '/' && text[at + 1] == '/')
+		return at + strcspn(text + at, "\n");
+	if (at + 1 < end && quote == '/' && text[at + 1] == '*') {
+		const char *close = strstr(text + at + 2, "*/");
+
+		return close ? (size_t)(close + 2 - text) : end;
+	}
+	if (quote != '"' && quote != '\'')
+		return at;
+	while (++at < end && text[at] != quote)
+		at += text[at] == '\\';
+	return at + 1;
+}
+
+static bool is_comment(const char *text, size_t at, size_t behind)
+{
+	return behind > at && text[at] == '/';
+}
+
+static size_t name_end(const char *text, size_t at)
+{
+	while (isalnum((unsigned char)text[at]) || text[at] == '_')
+		at++;
+	return at;
+}
+
+/* Commas and the last parenthesis part them; number of arguments, or -1. */
+static int find_arguments(const char *text, const struct span *s, struct part *argument)
+{
+	size_t at = s->start, behind;
+	int n = 0, depth = 0;
+
+	at = name_end(text, at);
+	while (at < s->end && text[at] != '(')
+		at = (behind = skip_whole(text, at, s->end)) > at ? behind : at + 1;
+	argument[0].start = at + 1;
+	for (; at < s->end; at = (behind = skip_whole(text, at, s->end)) > at ? behind : at + 1) {
+		bool parts = depth == 1 && (text[at] == ',' || text[at] == ')');
+
+		depth += (text[at] == '(') - (text[at] == ')');
+		if (!parts)
+			continue;
+		argument[n++].end = at;
+		if (text[at] == ')')
+			return at + 1 == s->end ? n : -1;
+		if (n == MOST_ARGUMENTS)
+			return -1;
+		argument[n].start = at + 1;
+	}
+	return -1;
+}
+
+/* The use that begins there; of the longest, which has the others in its arguments. */
+static struct span *use_at(const struct expanding *x, size_t at, size_t end)
+{
+	struct span *longest = NULL;
+
+	for (uint32_t i = 0; i < x->r->nexpansions && name_end(x->text, at) > at; i++) {
+		struct span *s = &x->r->expansion[i];
+
+		if (s->start == at && s->end <= end && (!longest || s->end > longest->end))
+			longest = s;
+	}
+	return longest;
+}
+
+/* What is in a line of its own there would be in another's here. */
+static void put_plain(const char *text, size_t *at, size_t end, FILE *out)
+{
+	size_t behind = skip_whole(text, *at, end);
+
+	if (is_comment(text, *at, behind))
+		fputc(' ', out);
+	else if (behind > *at)
+		fwrite(text + *at, 1, behind - *at, out);
+	else if (text[*at] == '\\' && text[*at + 1] == '\n')
+		behind = *at + 2;
+	else
+		fputc(text[*at] == '\n' ? ' ' : text[*at], out);
+	*at = behind > *at ? behind : *at + 1;
+}
+
+/* Would it be several arguments? */
+static bool has_comma(const char *text)
+{
+	size_t end = strlen(text), behind;
+	int depth = 0;
+
+	for (size_t at = 0; at < end; at = (behind = skip_whole(text, at, end)) > at ? behind : at + 1) {
+		depth += (text[at] == '(') - (text[at] == ')');
+		if (depth < 0 || (!depth && text[at] == ','))
+			return true;
+	}
+	return depth != 0;
+}
+
+/* What is to be replaced yet, or a name that might become a use behind something else. */
+static bool has_macro(const struct expanding *x, const char *text)
+{
+	size_t end = strlen(text), behind;
+
+	for (size_t at = 0; at < end; at = behind > at ? behind : at + 1) {
+		behind = name_end(text, at);
+		for (uint32_t i = 0; i < x->r->unit->nmacros && behind > at; i++)
+			if (strlen(x->r->unit->macro[i]) == behind - at && !memcmp(x->r->unit->macro[i], text + at, behind - at))
+				return true;
+		if (behind == at)
+			behind = skip_whole(text, at, end);
+	}
+	return false;
+}
+
+/* Its text with macros replaced, which the caller frees; NULL: it must stay. */
+static char *argument_text(struct expanding *x, const struct part *argument)
+{
+	char *made = NULL;
+	size_t size, at = argument->start;
+	FILE *out = open_memstream(&made, &size);
+	bool good = out;
+
+	while (good && at < argument->end) {
+		struct span *s = use_at(x, at, argument->end);
+
+		if (!s) {
+			good = x->text[at] != '#';
+			put_plain(x->text, &at, argument->end, out);
+			continue;
+		}
+		if (is_of_source(x, clang_getCursorReferenced(s->cursor)))
+			good = expand_use(x, s, out);
+		else if (clang_Cursor_isMacroBuiltin(clang_getCursorReferenced(s->cursor)))
+			good = false;
+		else
+			while (at < s->end)
+				put_plain(x->text, &at, s->end, out);
+		at = s->end;
+	}
+	if (!out || fclose(out))
+		good = false;
+	if (good && !has_comma(made))
+		return made;
+	free(made);
+	return NULL;
+}
+
+/* -- uses -- */
+
+static void put_body(struct expanding *x, const struct cl_body *b, char *const *argument, FILE *out)
+{
+	for (unsigned i = b->first; i < b->n; i++) {
+		const char *token = b->token[i];
+
+		for (unsigned p = 2, n = 0; p < b->params && b->kind[i] == CXToken_Identifier; p++) {
+			if (b->kind[p] != CXToken_Identifier)
+				continue;
+			if (!strcmp(b->token[p], b->token[i]))
+				token = argument[n];
+			n++;
+		}
+		if (b->kind[i] != CXToken_Comment)
+			fprintf(out, " %s", token);
+	}
+	fputc(' ', out);
+	x->replaced++;
+}
+
+static int params_of(const struct cl_body *b)
+{
+	int n = 0;
+
+	for (unsigned p = 2; p < b->params; p++)
+		n += b->kind[p] == CXToken_Identifier;
+	return n;
+}
+
+/* The use again, with what its arguments have become. */
+static void put_again(const char *name, char *const *argument, int n, FILE *out)
+{
+	fprintf(out, "%s(", name);
+	for (int i = 0; i < n; i++)
+		fprintf(out, i ? ",%s" : "%s", argument[i]);
+	fputc(')', out);
+}
+
+static bool put_with_arguments(struct expanding *x, struct span *s, const struct cl_body *b, FILE *out)
+{
+	struct part where[MOST_ARGUMENTS] = { 0 };
+	int n = find_arguments(x->text, s, where), wanted = params_of(b);
+	char *argument[MOST_ARGUMENTS + 1] = { 0 };
+	bool good = n == wanted || (n == 1 && !wanted), later = false;
+
+	for (int i = 0; i < n && good; i++) {
+		good = (argument[i] = argument_text(x, &where[i]));
+		later |= good && has_macro(x, argument[i]);
+	}
+	if (good && later)
+		put_again(b->token[0], argument, n, out);
+	else if (good)
+		put_body(x, b, argument, out);
+	for (int i = 0; i < n; i++)
+		free(argument[i]);
+	return good;
+}
+
+static bool expand_use(struct expanding *x, struct span *s, FILE *out)
+{
+	CXCursor definition = clang_getCursorReferenced(s->cursor);
+	struct cl_body b;
+
+	if (!is_of_source(x, definition) || !clread_body(x->r, definition, &b) || !can_replace(x, &b))
+		return false;
+	if (clang_Cursor_isMacroFunctionLike(definition))
+		return put_with_arguments(x, s, &b, out);
+	put_body(x, &b, NULL, out);
+	return true;
+}
+
+/* -- the source -- */
+
+/* Uses that are in no other's arguments, and hide an event. */
+static void mark_uses(struct reader *r, const struct cl_event *e)
+{
+	size_t start = e->start, end = e->end;
+	bool more = true;
+
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < r->nexpansions; i++) {
+			struct span *s = &r->expansion[i];
+
+			if (s->hides || s->start >= end || s->end <= start)
+				continue;
+			s->hides = more = true;
+			start = s->start < start ? s->start : start;
+			end = s->end > end ? s->end : end;
+		}
+	}
+}
+
+static bool hides_any(struct reader *r)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->unit->nfunctions; i++)
+		for (uint32_t k = 0; k < r->unit->function[i].nevents; k++) {
+			const struct cl_event *e = &r->unit->function[i].event[k];
+
+			if (!e->by_macro || e->form == CLREAD_LINE || !r->unit->function[i].end)
+				continue;
+			mark_uses(r, e);
+			any = true;
+		}
+	return any;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->end < y->end) - (x->end > y->end);
+}
+
+/* A use's text, and the lines that it has; false: none, or it must stay. */
+static bool put_use(struct expanding *x, struct span *s, FILE *to)
+{
+	char *made = NULL;
+	size_t size;
+	uint32_t before = x->replaced;
+	FILE *out = open_memstream(&made, &size);
+	bool good = out && expand_use(x, s, out);
+
+	if (!out || fclose(out))
+		good = false;
+	if (good)
+		fwrite(made, 1, size, to);
+	for (size_t at = s->start; at < s->end && good; at++)
+		if (x->text[at] == '\n')
+			fputs("\n", to);
+	if (!good)
+		x->replaced = before;
+	free(made);
+	return good;
+}
+
+const char *clread_expanded(struct reader *r)
+{
+	struct expanding x = { .r = r, .text = r->source->text };
+	struct span **list = gpubpf_pool_alloc(r->pool, r->nexpansions + 1, sizeof(*list));
+	const char *kept = NULL;
+	char *made = NULL;
+	size_t size, at = 0;
+	uint32_t n = 0;
+	FILE *out;
+
+	if (!list || !hides_any(r))
+		return NULL;
+	for (uint32_t i = 0; i < r->nexpansions; i++)
+		if (r->expansion[i].hides)
+			list[n++] = &r->expansion[i];
+	qsort(list, n, sizeof(*list), compare);
+	out = open_memstream(&made, &size);
+	for (uint32_t i = 0; i < n && out; i++) {
+		if (list[i]->start < at)
+			continue; /* it is in the arguments of one before it */
+		fwrite(x.text + at, 1, list[i]->start - at, out);
+		at = list[i]->start;
+		if (!put_use(&x, list[i], out))
+			fwrite(x.text + at, 1, list[i]->end - at, out);
+		at = list[i]->end;
+	}
+	if (out)
+		fputs(x.text + at, out);
+	if (out && !fclose(out) && x.replaced)
+		kept = gpubpf_pool_strndup(r->pool, made, size);
+	free(made);
+	return kept;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accesses that macros make parts of, as generators of kernels write them; how many there are was counted by hand. */
+//@ run: reduces 128 64 buf:16 buf:2048 buf:2048 i32:500
+//@ mem: reduces mem 1002:4008 mem.shared 508:2032
+//@ run: nests 64 16 buf:4096 buf:4096
+//@ mem: nests mem 640:2560
+//@ run: pastes 64 16 buf:4096 buf:4096
+//@ refuses: pastes mem cannot see what a macro makes a part of (line 71)
+//@ run: leads_back 64 16 buf:4096 buf:4096
+//@ refuses: leads_back mem cannot see what a macro makes a part of (line 84)
+//@ run: tells_lines 64 16 buf:4096 buf:4096
+//@ refuses: tells_lines mem cannot see what a macro makes a part of (line 91)
+//@ run: gives_names 64 16 buf:4096 buf:4096
+//@ refuses: gives_names mem cannot see what a macro makes a part of (line 107)
+//@ run: varies 64 16 buf:4096 buf:4096
+//@ refuses: varies mem cannot see what a macro makes a part of (line 100)
+
+#define GROUP_SIZE 64
+#define READ_AND_MAP(i) (x[i] * y[i])
+#define REDUCE(a, b) (a + b)
+typedef float out_type;
+
+__kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void reduces(__global out_type *out, __global const float *x,
+									      __global const float *y, unsigned int n)
+{
+	__local out_type ldata[GROUP_SIZE];
+	unsigned int lid = get_local_id(0);
+	unsigned int i = get_group_id(0) * GROUP_SIZE + get_local_id(0);
+	out_type acc = 0;
+
+	while (i < n) {
+		acc = REDUCE(acc, READ_AND_MAP(i));
+		i += GROUP_SIZE * get_num_groups(0);
+	}
+	ldata[lid] = acc;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	for (unsigned int s = GROUP_SIZE / 2; s; s /= 2) {
+		if (lid < s)
+			ldata[lid] = REDUCE(ldata[lid], ldata[lid + s]);
+		barrier(CLK_LOCAL_MEM_FENCE);
+	}
+	if (lid == 0)
+		out[get_group_id(0)] = ldata[0];
+}
+
+/* Uses in arguments, several lines of one use, of one name within another, objects, statements, comments between. */
+#define AT(p, k) p[(k) & 255]
+#define SUM(a, b) a + b
+#define TWICE(x) SUM(x, x)
+#define FIRST b[i]
+#define PUT(where, what) where = what
+__kernel void nests(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	PUT(FIRST, TWICE(AT(a, i)) * 2);
+	PUT(AT(b, i + 64), SUM(AT(a, SUM(i, 1)), /* the next, and ( */ AT(a,
+		TWICE(i)) * 2));
+	if (SUM(AT(a, i), 0) == SUM(AT(a, i), 0) && i < 32)
+		AT(b, i + 128) += SUM(AT(a, i), AT(b, i)) * 2;
+}
+
+/* What stays as it is written, since it might mean something else. */
+#define BOTH(f, x) SUM(f(a, x), f(b, x))
+#define JOIN(x, y) x##y
+#define LINE_OF(x) (x + __LINE__) * 0 + x
+__kernel void pastes(__global int *a, __global int *b)
+{
+	int i = get_global_id(0), more = 2;
+
+	b[i] = JOIN(a[i] + mo, re) * 2;
+}
+
+int AGAIN_(int x)
+{
+	return x;
+}
+
+#define AGAIN_(x) 1 + AGAIN_(x)
+__kernel void leads_back(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	b[i] = AGAIN_(a[i]) * 2;
+}
+
+__kernel void tells_lines(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	b[i] = LINE_OF(a[i]) * 2;
+}
+
+#define ADD(x) x + 1
+#define OF(...) ADD(__VA_ARGS__)
+__kernel void varies(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	b[i] = OF(a[i]) * 2;
+}
+
+__kernel void gives_names(__global int *a, __global int *b)
+{
+	int i = get_global_id(0);
+
+	b[i] = BOTH(AT, i) * 2;
+}
