@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spirv-forms: what isa.def makes of each instruction that the headers' grammars have, a line each: "core" or "OpenCL.std",
+ * its name, and "seen", "refused WHY", "none", or "unknown", which is refused too where a program asks for its memory. */
+#include <spirv/unified1/OpenCL.std.h>
+#include <spirv/unified1/spirv.h>
+#include <stdio.h>
+
+#include "backends/spirv/spirv/named.h"
+
+struct form {
+	uint32_t first, last;
+	const char *what, *why;
+};
+
+static const struct form core[] = {
+#define SPV_ACCESS(op, ...) { Spv##op, Spv##op, "seen", "" },
+#define SPV_ATOMIC SPV_ACCESS
+#define SPV_GROUP_ACCESS SPV_ACCESS
+#define SPV_UNSEEN(first, last, spaces, why) { Spv##first, Spv##last, "refused", why },
+#define SPV_NO_ACCESS(first, last) { Spv##first, Spv##last, "none", "" },
+#include "backends/spirv/spirv/isa.def"
+	{ 0, UINT32_MAX, "unknown", "" },
+};
+
+static const struct form extended[] = {
+#define SPV_EXT_ACCESS(op, ...) { OpenCLstd_##op, OpenCLstd_##op, "seen", "" },
+#define SPV_EXT_UNSEEN(first, last, spaces, why) { OpenCLstd_##first, OpenCLstd_##last, "refused", why },
+#define SPV_EXT_NO_ACCESS(first, last) { OpenCLstd_##first, OpenCLstd_##last, "none", "" },
+#include "backends/spirv/spirv/isa.def"
+	{ 0, UINT32_MAX, "unknown", "" },
+};
+
+static void tell(const char *set, const struct form *forms, const struct gpubpf_spv_opcode *opcodes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct form *of = forms;
+
+		while (opcodes[i].number < of->first || opcodes[i].number > of->last)
+			of++;
+		printf("%s %s %s%s%s\n", set, opcodes[i].name, of->what, *of->why ? " " : "", of->why);
+	}
+}
+
+int main(void)
+{
+	tell("core", core, gpubpf_spv_opcodes, gpubpf_spv_nopcodes);
+	tell("OpenCL.std", extended, gpubpf_spv_extended, gpubpf_spv_nextended);
+	return 0;
+}
