@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is in flight of a probe, and who need not wait for it: a register that a store has yet to read may be written under the opposite of
+ * the store's predicate, for then the store is not carried out; and under no other.
+ */
+#include "backends/cuda/sass/check.c"
+#include "tests/tap.h"
+
+#define BOARD 1
+#define MOST 4
+
+static uint64_t code[2 * MOST];
+
+/* Under a predicate, 8 more for its opposite. */
+static struct sass_insn under(struct sass_insn insn, unsigned guard)
+{
+	return sass_with(insn, 12, 4, guard);
+}
+
+/* STG.E [R2], R4, which tells when it has read; MOV R4, 0; ISETP.GE.AND Pp, PT, R6, R7, PT. */
+static struct sass_insn store(unsigned guard)
+{
+	return under(sass_with((struct sass_insn){ 0x0000000402007986, 0x000fe2000c101904 }, SASS_READ_AT, 3, BOARD), guard);
+}
+
+static struct sass_insn write(unsigned guard)
+{
+	return under((struct sass_insn){ 0x0000000000047802, 0x000fe20000000f00 }, guard);
+}
+
+static struct sass_insn set(unsigned predicate)
+{
+	return sass_with((struct sass_insn){ 0x000000070600720c, 0x000fe20003f06270 }, 81, 3, predicate);
+}
+
+/* Are all of them taken? */
+static bool taken(const struct sass_insn *insns, uint32_t n)
+{
+	struct checked c = { .bytes = (const uint8_t *)code, .n = n, .all = n };
+	static struct pending pending;
+	struct gpubpf_diag diag;
+	int err = 0;
+
+	gpubpf_diag_init(&diag);
+	c.diag = &diag;
+	pending = (struct pending){ 0 };
+	for (uint32_t i = 0; i < n; i++) {
+		code[2 * i] = insns[i].lo;
+		code[2 * i + 1] = insns[i].hi;
+	}
+	for (uint32_t i = 0; !err && i < n; i++) {
+		arrive(&c, &pending, sass_waits(insn_at(&c, i)));
+		err = check_operands(&c, &pending, i);
+	}
+	return !err;
+}
+
+#define TAKEN(...) taken((const struct sass_insn[]){ __VA_ARGS__ }, sizeof((const struct sass_insn[]){ __VA_ARGS__ }) / sizeof(struct sass_insn))
+
+int main(void)
+{
+	struct sass_insn waits = sass_with(write(SASS_PT), SASS_WAIT_AT, 6, 1u << BOARD);
+
+	ok(!TAKEN(store(SASS_PT), write(SASS_PT)), "a register is not written before a store has read it");
+	ok(TAKEN(store(SASS_PT), waits), "but when it has");
+	ok(TAKEN(store(0), write(8)) && TAKEN(store(9), write(1)), "nor has it to, under the opposite of its predicate");
+	ok(!TAKEN(store(0), write(0)), "but under the same one,");
+	ok(!TAKEN(store(0), write(9)) && !TAKEN(store(0), write(1)), "another one,");
+	ok(!TAKEN(store(0), write(SASS_PT)), "and none");
+	ok(!TAKEN(store(SASS_PT), write(15)), "what is carried out always has no opposite");
+	ok(!TAKEN(store(0), set(0), write(8)), "nor has a predicate that was written in between");
+	ok(TAKEN(store(0), set(1), write(8)), "but one has beside which another was");
+	ok(!TAKEN(store(8), store(0), write(8)), "of two stores neither is forgotten");
+	return done();
+}
