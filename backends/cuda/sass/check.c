@@ -625,8 +625,9 @@ static void find_around(struct checked *c, bool entry)
 	}
 }
 
-static int open_twin(struct checked *c, const char *name, const void *twin, size_t size, bool entry, bool exit)
+static int open_twin(struct checked *c, const struct sass_kernel *kernel, const void *twin, size_t size, bool entry, bool exit)
 {
+	const char *name = c->app->symbols[kernel->symbol].name;
 	const struct sass_kernel *k;
 	int err = sass_cubin_open(twin, size, &c->twin, c->diag);
 
@@ -641,6 +642,8 @@ static int open_twin(struct checked *c, const char *name, const void *twin, size
 	c->new_regs = k->regs;
 	if (c->n <= c->stubs || c->twin.symbols[k->symbol].head.st_size != c->n * SASS_INSN)
 		return sass_check_wrong(c, 0, "its size is not that of its code");
+	if (k->stack < kernel->stack || k->frame < kernel->frame)
+		return sass_check_wrong(c, 0, "it says that it needs less stack than the kernel");
 	c->met = calloc(c->all, 1);
 	c->placed = calloc(c->code->n, sizeof(*c->placed));
 	c->stands = calloc(c->code->n, sizeof(*c->stands));
@@ -755,7 +758,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .around = around, .app = app,
 			     .bindings = twin->bindings, .nbindings = twin->nbindings, .diag = diag };
-	int err = open_twin(&c, app->symbols[kernel->symbol].name, twin->cubin.data, twin->cubin.size, entry, exit);
+	int err = open_twin(&c, kernel, twin->cubin.data, twin->cubin.size, entry, exit);
 
 	for (size_t i = 0; !err && i < sizeof(passes) / sizeof(*passes); i++)
 		err = passes[i](&c);

@@ -319,6 +319,82 @@ static void change_copies(struct opened *o, struct sass_cubin *made)
 	ok(seen == changed, "%u of %u changes of what is copied are seen", seen, changed);
 }
 
+/* Scoreboards that were given to accesses of the kernel's, so that the exit's probe can wait for them. */
+static void drop_given(struct opened *o)
+{
+	uint32_t given = 0, seen = 0;
+
+	for (uint32_t i = 0; i < o->code.n && i < first_added(o); i++) {
+		struct sass_insn was = sass_code_at(&o->code, i), is = get(o, i);
+
+		if (sass_boards_set(is) == sass_boards_set(was) || sass_opcode(is) != sass_opcode(was))
+			continue;
+		given++;
+		set(o, i, was);
+		seen += !passes(o);
+		set(o, i, is);
+	}
+	ok(seen == given, "%u of %u scoreboards that were given are missed", seen, given);
+}
+
+/* What stood at the entry, behind its probe, and the way back. */
+static void change_way_back(struct opened *o)
+{
+	uint32_t at = sass_opcode(get(o, o->code.begin)) == SASS_OP_BRA ? o->code.begin : o->code.late_entry, i = o->n;
+	struct sass_insn was;
+
+	while (--i > entry_of(o))
+		if (sass_opcode(get(o, i)) == SASS_OP_BRA && (int64_t)i + 1 + sass_branch(o->code.arch, get(o, i)) / SASS_INSN == at + 1)
+			break;
+	was = get(o, i);
+	set(o, i, sass_with_branch(o->code.arch, was, sass_branch(o->code.arch, was) + SASS_INSN));
+	ok(!passes(o), "an entry that leads back to another place is seen");
+	set(o, i, sass_nop(0, 1));
+	ok(!passes(o), "and one that does not lead back");
+	set(o, i, was);
+	was = get(o, i - 1);
+	set(o, i - 1, sass_with(was, 16, 8, sass_field(was, 16, 8) ^ 1));
+	ok(!passes(o), "and one that carries out something else there");
+	set(o, i - 1, was);
+}
+
+/* The twin's number for the attribute becomes another. */
+static bool passes_saying(struct opened *o, const struct sass_cubin *made, uint8_t attr, uint32_t number)
+{
+	const struct sass_section *info = &made->sections[sass_section_find(made, ".nv.info")];
+	struct sass_item item;
+	size_t at = 0;
+	bool passed = true;
+
+	while (sass_item_next(info->data, info->size, &at, &item)) {
+		uint8_t *value = (uint8_t *)item.data + 4;
+		uint32_t was;
+
+		if (item.attr != attr || !item.data || sass_get32(item.data) != made->kernels[0].symbol)
+			continue;
+		memcpy(&was, value, sizeof(was));
+		memcpy(value, &number, sizeof(number));
+		passed = passes(o);
+		memcpy(value, &was, sizeof(was));
+	}
+	return passed;
+}
+
+static void change_said(struct opened *o, const struct sass_cubin *made)
+{
+	Elf64_Sym *symbol = (Elf64_Sym *)(made->sections[made->symtab].data + made->kernels[0].symbol * sizeof(*symbol));
+
+	ok(!passes_saying(o, made, SASS_ATTR_REGCOUNT, o->kernel->regs - 1), "fewer registers than the kernel has are seen");
+	ok(!passes_saying(o, made, SASS_ATTR_REGCOUNT, 256), "and more than a thread can have");
+	if (made->kernels[0].regs > o->kernel->regs)
+		ok(!passes_saying(o, made, SASS_ATTR_REGCOUNT, o->kernel->regs), "and fewer than its probes have");
+	if (o->kernel->stack)
+		ok(!passes_saying(o, made, SASS_ATTR_MIN_STACK_SIZE, o->kernel->stack - 1), "and less stack");
+	symbol->st_size -= SASS_INSN;
+	ok(!passes(o), "and another size");
+	symbol->st_size += SASS_INSN;
+}
+
 static void check_the_checker(const char *image, size_t size, const struct gpubpf_twin_image *twin, const char *kernel)
 {
 	struct opened o = { .size = twin->piece[0].blob.size };
@@ -344,6 +420,9 @@ static void check_the_checker(const char *image, size_t size, const struct gpubp
 	drop_times(&o);
 	wait_early(&o);
 	wait_at_once(&o);
+	drop_given(&o);
+	change_way_back(&o);
+	change_said(&o, &made);
 	if (!together && !strcmp(kernel, "straight"))
 		number_values(&o);
 	if (together)
