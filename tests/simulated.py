@@ -64,6 +64,12 @@ def run(command, timeout=300, env=None, cwd=None, text=False):
     return subprocess.CompletedProcess(command, status, out, errors)
 
 
+def twin(gfx, launch, base, made, sizes, shape):
+    """The kernel k of `base` and its twin `made`, with its layout and arena beside it, by tests/hip/launch.c."""
+    return run([str(a) for a in (os.environ["GPUBPF_AMD_SIM"], gfx, launch, base, "k", made, made + ".layout", made + ".arena", sizes,
+                                 *shape)], text=True)
+
+
 if __name__ == "__main__":
     try:
         result = run(sys.argv[1:], timeout=540)

@@ -57,8 +57,7 @@ def run(name, base, sizes, size, words):
     """What the programs added up, a dict of these words for each element of their map; None: that has failed, or no sizes."""
     if sizes is None:
         return None
-    ran = simulated.run([str(a) for a in (sim, gfx, launch, base, 'k', base + '.twin', base + '.twin.layout',
-                                          base + '.twin.arena', sizes, *size)], text=True)
+    ran = simulated.twin(gfx, launch, base, base + '.twin', sizes, size)
     lines = ran.stdout.splitlines()
     if ran.returncode or len(lines) != 3:
         ok(False, f'{name}: runs', ran.stdout + ran.stderr)

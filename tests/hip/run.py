@@ -81,8 +81,7 @@ def run(name, base, sizes, text):
     if not sim or not launch:
         skip(f'{name}: runs', 'GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
         return
-    ran = simulated.run([str(a) for a in (sim, gfx, launch, base, 'k', base + '.twin', base + '.twin.layout',
-                                          base + '.twin.arena', sizes, *shape)], text=True)
+    ran = simulated.twin(gfx, launch, base, base + '.twin', sizes, shape)
     lines = ran.stdout.splitlines()
     if ran.returncode or len(lines) != 3:
         ok(False, f'{name}: runs', ran.stdout + ran.stderr)
@@ -224,11 +223,7 @@ def one_exit(folder):
         skip(f'one exit, {gfx}', 'GPUBPF_AMD_SIM names no simulator, or this was built without hsa.h')
         return
     sizes = call(twin, gfx, base, probe, 'k', 'last', base + '.last').stdout.strip()
-    for _ in range(10):
-        ran = call(sim, gfx, launch, base, 'k', base + '.last', base + '.last.layout', base + '.last.arena', sizes,
-                   640, 1, 1, 64, 1, 1)
-        if 'Undefined queue error code' not in ran.stderr:
-            break
+    ran = simulated.twin(gfx, launch, base, base + '.last', sizes, [640, 1, 1, 64, 1, 1])
     lines = ran.stdout.splitlines()
     entered, left = (int(word) for word in lines[2].split()[:2]) if len(lines) == 3 else (0, 0)
     ok(len(lines) == 3 and lines[1] == 'same' and (entered, left) == (640, 320),

@@ -3,6 +3,10 @@
 // launch 320 1 1 64 1 1
 #pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
 
+#ifndef CALLED
+#define CALLED(n) 0 // and by its name (functions/pointers.cl)
+#endif
+
 NOINLINE uint twice(uint x)
 {
 	return 2 * x;
@@ -18,5 +22,5 @@ kernel void k(global uint *out, global const uint *in, uint n)
 	uint (*function)(uint) = n & 1 ? twice : thrice;
 
 	__asm__ volatile("" : "+v"(function));
-	out[ID] = function(in[ID]);
+	out[ID] = function(in[ID]) + CALLED(n);
 }
