@@ -26,8 +26,7 @@ static int emit(const struct gpubpf_lower_job *job, const struct gpubpf_target_o
 	case MISBEHAVE_REFUSE:
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, 7, "kernel %s is not to my taste", "k");
 	case MISBEHAVE_GARBAGE:
-		write(3, "hello", 5);
-		return -EINVAL;
+		return write(3, "hello", 5) < 0 ? -errno : -EINVAL;
 	case MISBEHAVE_OPEN:
 		errno = 0;
 		out->size = fopen("/etc/passwd", "r") ? 1 : errno;
