@@ -43,6 +43,19 @@ static void receive_devices(int from, struct cli_devices *f)
 		f->n++;
 }
 
+/* What a runtime says of its end stands on standard error. One thing is known that some end without: Linux's description of the
+ * processors and the memory. */
+static const char *why_none(int status, const char *named)
+{
+	bool signaled = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;
+
+	if (signaled && access("/sys/devices/system", F_OK) < 0)
+		return "its runtime ended the process that asked it; /sys, where runtimes look for processors and memory, is not mounted";
+	if (signaled)
+		return "its runtime crashed";
+	return named ? "its runtime has no device of that name" : "its runtime has no device";
+}
+
 void cli_devices_ask(const char *backend, const char *named, struct cli_devices *f)
 {
 	int pipes[2], status = 0;
@@ -66,6 +79,5 @@ void cli_devices_ask(const char *backend, const char *named, struct cli_devices 
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	if (!f->n)
-		f->missing = WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL ? "its runtime crashed" :
-			     named ? "its runtime has no device of that name" : "its runtime has no device";
+		f->missing = why_none(status, named);
 }

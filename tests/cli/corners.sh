@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Launches in an event's callback, a loader that is loaded again, and headers that change. corners.sh GPUBPF OBJECTS CORNERS
+# Launches in an event's callback, a loader that is loaded again, headers that change, and no /sys. corners.sh GPUBPF OBJECTS CORNERS
 . "$(dirname "$0")/lib.sh"
 p=$OBJ/probe.bpf.o
 OCL_ICD_VENDORS=$(ls /etc/OpenCL/vendors/pocl*.icd 2> /dev/null | head -1); export OCL_ICD_VENDORS
@@ -21,4 +21,8 @@ grep -q 'Broken pipe' "$T/r"; [ $? = 1 ]; ok $? "no broken pipe"; grep -q '"reas
 run "$GPUBPF" run -o "$p" -j --report "$T/r" -- "$LOOP" header "$T/a"; is 42 "header"; same header "$T/a"
 [ "$(kernels)" = "[('step_two', 3, 2, 0)]" ]; ok $? "what was compiled is what is probed: $(kernels)"
 grep -q 'step.h, which the program includes, was changed after it was built' "$T/r"; ok $? "or the reason is told"
+if unshare -rm sh -c 'mount -t tmpfs none /sys' 2> /dev/null; then
+	run unshare -rm sh -c 'mount -t tmpfs none /sys; exec "$@"' sh "$GPUBPF" device list --backend opencl
+	says '^gpubpf: opencl: .*/sys, where runtimes look for .*, is not mounted$' "a runtime that ends without /sys: it is named"
+else skip "no /sys" "no namespaces here"; fi
 finish
