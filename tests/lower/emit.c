@@ -91,11 +91,15 @@ static void make_sites(struct job *j, bool checked)
 static int parse_hex(const char *line, struct gpubpf_raw_insn *insns, uint32_t *n)
 {
 	uint8_t *bytes = (uint8_t *)insns;
-	unsigned byte;
+	char byte[3] = "", *end;
 	uint32_t size = 0;
 
-	for (; sscanf(line, "%2x", &byte) == 1; line += 2)
-		bytes[size++] = byte;
+	for (; line[0] && line[1]; line += 2) {
+		memcpy(byte, line, 2);
+		bytes[size++] = strtoul(byte, &end, 16);
+		if (*end)
+			return -1;
+	}
 	*n = size / 8;
 	return size && size % 8 == 0 ? 0 : -1;
 }
@@ -174,7 +178,7 @@ static int write_file(const char *path, const struct gpubpf_blob *blob)
 static int run(struct job *j, const char *target, const struct gpubpf_target_opts *opts, int runs, const char *out)
 {
 	const struct gpubpf_target_info *info = gpubpf_target_find(target);
-	struct gpubpf_worker_opts worker_opts = { .kind = info ? info->worker : 0 };
+	struct gpubpf_worker_opts worker_opts = { .kind = info ? info->worker : 0, .timeout_ms = 240000 };
 	struct gpubpf_blob blob = {0};
 	struct gpubpf_worker *worker;
 	struct gpubpf_diag diag;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lowered programs through each target's own checker: validate.py EMIT CLANG INCLUDE INTERP FOLDER
+"""Lowered programs through each target's own checker: validate.py EMIT CLANG INCLUDE INTERP FOLDER [all]
 
-INTERP: the folder tests/conformance, whose cases go unproven, all in one module. The cases of this folder and
-the objects below FOLDER are loaded, verified and lowered. A case may hold comments that say what must be in the output:
+INTERP: the folder tests/conformance, whose cases go unproven, all in one module; that of targets between the ends of a family has
+one of each instruction, with `all` what the ends have. The cases of this folder and the objects below FOLDER are loaded, verified
+and lowered. A case may hold comments that say what must be in the output:
 
     expect TARGET COUNT REGEX        COUNT: a number, or <N for fewer
     refuse TARGET REGEX              the message that the target must give
@@ -12,6 +13,7 @@ import glob
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 from tap import ok, plan, skip
 
 emit, clang, include, interp, objects = sys.argv[1:6]
+everything = sys.argv[6:] == ['all']
 here = os.path.dirname(os.path.abspath(__file__))
 
 ptxas = shutil.which('ptxas') or ('/usr/local/cuda/bin/ptxas' if os.path.exists('/usr/local/cuda/bin/ptxas') else None)
@@ -136,11 +139,24 @@ def each(name, source, args, stdin=None, targets=TARGETS):
             skip(f'{name}: {target} {cpu}', f'the checker of {target} is not installed')
 
 
+def kinds(code):
+    """what a program's instructions are, beside their registers and constants"""
+    for op, registers, offset, imm in struct.iter_unpack('<BBhi', code):
+        arithmetic, call, atomic, bytes_swapped = op & 7 in (4, 7), op == 0x85, op & 0xe7 == 0xc3, op in (0xd4, 0xd7, 0xdc)
+        yield op, registers >> 4 if call else 0, offset if arithmetic else 0, imm if call or atomic or bytes_swapped else 0
+
+
 def opcodes():
-    """the programs of tests/conformance as lines of hex"""
+    """the programs of tests/conformance as lines of hex; and of these, the shortest first, those that have a kind of instruction that
+    none before them has"""
     sys.path.insert(0, interp)
     import assemble  # pylint: disable=import-outside-toplevel,import-error
-    return ''.join(case['hex'] + '\n' for case in assemble.read(clang))
+    cases, few, seen = assemble.read(clang), [], set()
+    for case in sorted(cases, key=lambda case: len(case['hex'])):
+        new = set(kinds(bytes.fromhex(case['hex']))) - seen
+        few += [case] * bool(new)
+        seen |= new
+    return [''.join(case['hex'] + '\n' for case in some) for some in (cases, few)]
 
 
 def repeated(path):
@@ -168,5 +184,7 @@ with tempfile.TemporaryDirectory() as folder:
         each(os.path.basename(path).split('.')[0], '', [path], targets=ENDS)
     for name in REPEATED:
         repeated(os.path.join(objects, name, name + '.bpf.o'))
-    each('every instruction', '', ['-'], opcodes())
+    whole, few = opcodes()
+    each('every instruction', '', ['-'], whole, targets=TARGETS if everything else ENDS)
+    each('one of every instruction', '', ['-'], few, targets=[] if everything else [t for t in TARGETS if t not in ENDS])
 plan()
