@@ -158,9 +158,17 @@ void gpubpf_linux_maps_pass(struct gpubpf_session *s)
 		s->linux_maps->next_ns = began + GPUBPF_LINUX_PASS_NS;
 }
 
+bool gpubpf_linux_maps_carry(const struct gpubpf_session *s)
+{
+	for (uint32_t i = 0; s->linux_maps && i < s->linux_maps->n; i++)
+		if (!s->linux_maps->all[i].rests)
+			return true;
+	return false;
+}
+
 void gpubpf_linux_maps_poll(struct gpubpf_session *s)
 {
-	if (s->linux_maps && s->linux_maps->n && gpubpf_now_ns() >= s->linux_maps->next_ns)
+	if (gpubpf_linux_maps_carry(s) && gpubpf_now_ns() >= s->linux_maps->next_ns)
 		gpubpf_linux_maps_pass(s);
 }
 
@@ -168,7 +176,7 @@ bool gpubpf_linux_maps_want_mirrors(struct gpubpf_session *s)
 {
 	uint64_t now = gpubpf_now_ns();
 
-	if (!s->linux_maps || !s->linux_maps->n || now < s->linux_maps->mirrors_ns)
+	if (!gpubpf_linux_maps_carry(s) || now < s->linux_maps->mirrors_ns)
 		return false;
 	s->linux_maps->mirrors_ns = now + MIRRORS_NS;
 	return true;

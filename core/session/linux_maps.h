@@ -33,6 +33,7 @@ const char *gpubpf_linux_maps_never(const struct gpubpf_map *map);
 void gpubpf_linux_maps_rest(struct gpubpf_session *s, uint32_t map, bool rests);
 /* The map is one at this key (NULL: at all, if that does not take long): before somebody looks there, and when he has written. */
 void gpubpf_linux_maps_settle(struct gpubpf_session *s, uint32_t map, const void *key);
+bool gpubpf_linux_maps_carry(const struct gpubpf_session *s); /* is there one that does not rest? */
 void gpubpf_linux_maps_pass(struct gpubpf_session *s);  /* now: before somebody reads, and at the end */
 void gpubpf_linux_maps_poll(struct gpubpf_session *s);  /* if it is time */
 /* Are mirrors to be copied, for what devices with memory of their own wrote? Once each time that it is time. */

@@ -245,14 +245,15 @@ static void set_interval(struct gpubpf_session *s, uint64_t ns)
 static void adapt_interval(struct gpubpf_session *s, uint64_t records)
 {
 	uint64_t ns = s->interval_ns ? s->interval_ns : INTERVAL_IDLE_NS;
+	bool carries = gpubpf_linux_maps_carry(s);
 
-	if (!s->bpf && !s->linux_maps && (!s->npeers || !(s->has_rings || gpubpf_session_mirrored(s))))
+	if (!s->bpf && !carries && (!s->npeers || !(s->has_rings || gpubpf_session_mirrored(s))))
 		ns = 0;
 	else if (records)
 		ns = INTERVAL_BUSY_NS;
 	else if (ns < INTERVAL_IDLE_NS)
 		ns *= 2;
-	if (s->linux_maps && ns > GPUBPF_LINUX_PASS_NS)
+	if (carries && ns > GPUBPF_LINUX_PASS_NS)
 		ns = GPUBPF_LINUX_PASS_NS;
 	set_interval(s, ns > INTERVAL_IDLE_NS ? INTERVAL_IDLE_NS : ns);
 }
