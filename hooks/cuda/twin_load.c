@@ -65,7 +65,7 @@ static void image_put(struct gpubpf_hook_image *image)
 
 static int refuse(struct gpubpf_why *why, const char *what, const char *name, CUresult error)
 {
-	snprintf(why->text, sizeof(why->text), "%s %.120s: %s", what, name, cuda_error(&cuda_own, error));
+	snprintf(why->text, sizeof(why->text), "%s %.120s%s%s", what, name, *name ? ": " : "", cuda_error(&cuda_own, error));
 	return -EINVAL;
 }
 
