@@ -41,11 +41,7 @@ static int join(const struct cli_args *args)
 		return CLI_RUN_FAILED;
 	}
 	argv = cli_supervised(args);
-	cli_limits_restore();
-	cli_streams_restore();
-	execvpe(argv[0], argv, env);
-	cli_error("%s: cannot be run: %s", args->rest[0], strerror(errno));
-	return errno == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
+	return cli_exec_failed(args->rest[0], cli_exec(argv, env));
 }
 
 int gpubpf_cmd_bpf(const struct cli_args *args)

@@ -239,6 +239,11 @@ FILE *cli_clean_open(int fd);
 void cli_limits_raise(void);
 void cli_limits_restore(void);
 
+/* exec.c: become that program, with limits and streams as they were; the error where it cannot be run. */
+int cli_exec(char **argv, char **env);
+/* Says so; the exit status. */
+int cli_exec_failed(const char *name, int err);
+
 /* progress.c: what a user who waits at a terminal sees. Is something being made? Then it is to be called often. Nothing is
  * waited for: where the terminal takes nothing, nothing is shown. */
 struct cli_progress {

@@ -279,19 +279,11 @@ static void become_program(struct child *c, char **argv, char **env, int tell)
 	int err;
 
 	sigaction(SIGCHLD, &c->before.child, NULL);
-	cli_limits_restore();
-	cli_streams_restore();
 	sigprocmask(SIG_SETMASK, &c->before.mask, NULL);
-	execvpe(argv[0], argv, env);
-	err = errno;
+	err = cli_exec(argv, env);
 	if (write(tell, &err, sizeof(err)) < 0)
 		_exit(CLI_RUN_FAILED);
 	_exit(err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT);
-}
-
-static const char *remedy(int err)
-{
-	return err == EMFILE ? "; raise the limit (ulimit -n)" : err == EAGAIN ? "; raise the limit (ulimit -u)" : "";
 }
 
 static int start_program(struct child *c)
@@ -304,7 +296,7 @@ static int start_program(struct child *c)
 		return CLI_RUN_FAILED;
 	}
 	if (pipe2(tell, O_CLOEXEC) < 0) {
-		cli_error("%s: cannot be run: %s%s", c->args->rest[0], strerror(errno), remedy(errno));
+		cli_exec_failed(c->args->rest[0], errno);
 		free(env);
 		return CLI_RUN_FAILED;
 	}
@@ -320,10 +312,7 @@ static int start_program(struct child *c)
 		err = errno;
 	}
 	close(tell[0]);
-	if (!err)
-		return CLI_OK;
-	cli_error("%s: cannot be run: %s%s", c->args->rest[0], strerror(err), remedy(err));
-	return err == ENOENT ? CLI_RUN_MISSING : CLI_RUN_CANNOT;
+	return err ? cli_exec_failed(c->args->rest[0], err) : CLI_OK;
 }
 
 /* Ignored, as it may be inherited, SIGCHLD would never come. */

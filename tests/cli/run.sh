@@ -22,6 +22,8 @@ run env --ignore-signal=CHLD "$GPUBPF" run -o "$p" -- grep SigIgn /proc/self/sta
 is 0 "SIGCHLD ignored by who starts it"; prints '[13579bdf]....$' "is so for the program too"
 (ulimit -Sn 50; run "$GPUBPF" run -o "$p" -- sh -c 'ulimit -Sn'; exit $rc); prints '^50$' "so is a limit on descriptors"
 echo x > "$T/plain"; run "$GPUBPF" run -o "$p" -- "$T/plain"; is 126 "one that cannot be run"
+{ printf '\177ELF\n'; echo "echo > '$T/started'"; } > "$T/image"; chmod +x "$T/image"; run "$GPUBPF" run -o "$p" -- "$T/image"
+is 126 "a file of another machine's code"; says 'Exec format error; it is no program' "says so"; [ ! -e "$T/started" ]; ok $? "and no shell gets it"
 run "$GPUBPF" run -o "$OBJ/bad.bpf.o" -- touch "$T/started"
 is 125 "an unsafe program"; [ ! -e "$T/started" ]; ok $? "and the program is not started"; says 'rule: ' "with the diagnostic"
 run "$GPUBPF" run -o "$p" --max-cost 3 -- touch "$T/started"; is 125 "a worst case above --max-cost"
