@@ -88,7 +88,7 @@ static size_t skip_whole(const char *text, size_t at, size_t end)
 		return at;
 	while (++at < end && text[at] != quote)
 		at += text[at] == '\\';
-	return at + 1;
+	return at < end ? at + 1 : end;
 }
 
 static bool is_comment(const char *text, size_t at, size_t behind)
