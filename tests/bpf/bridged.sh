@@ -4,12 +4,13 @@
 # CLANG TYPES CC [--supervise]
 . "$(dirname "$0")/../cli/lib.sh"
 use_device pocl
-way=$7 launches=100
-"$GPUBPF" bpf -- "$OBJ/bridged" "$OBJ/bridged.bpf.o" "$LOOP 1 0" 1 > /dev/null 2>&1 # and what is compiled later is ready
+way=$7 launches=100 loader=$T/bridged
+cp "$OBJ/bridged" "$loader" # a file of this test's own: uprobes are in each process of a file, other tests' among them
+"$GPUBPF" bpf -- "$loader" "$OBJ/bridged.bpf.o" "$LOOP 1 0" 1 > /dev/null 2>&1 # and what is compiled later is ready
 # bridged WHICH OBJECT PREFIX...
 bridged() {
 	which=$1 o=$OBJ/$2; shift 2
-	run "$@" "$GPUBPF" bpf $way -- "$OBJ/bridged" "$o" "$LOOP $launches 1" 200
+	run "$@" "$GPUBPF" bpf $way -- "$loader" "$o" "$LOOP $launches 1" 200
 	if [ "$rc" != 0 ] && [ "$(id -u)" != 0 ]; then skip "$which" "the Linux kernel takes no programs of ours"; return; fi
 	if [ "$rc" = 4 ]; then skip "$which" "the Linux kernel has no uprobes here"; return; fi
 	is 0 "a loader of programs for both, $which"
