@@ -66,9 +66,28 @@ char *compiled_cubin(const char *source, const char *arch, const char *options, 
 			nvcc = places[i];
 	if (!nvcc)
 		return NULL;
-	snprintf(command, sizeof(command), "f=$(mktemp) && '%s' %s -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f && rm $f", nvcc,
-		 options, arch, source);
+	snprintf(command, sizeof(command), "f=$(mktemp) && '%s' %s -arch=%s -cubin -o $f '%s' 2>/dev/null >&2 && cat $f; r=$?; rm -f $f; exit $r",
+		 nvcc, options, arch, source);
 	return read_command(command, size);
+}
+
+bool compiled_each(const char *source, const char *const *arches, const char *options,
+		   void (*fn)(const char *arch, const char *data, size_t size))
+{
+	bool all = true;
+
+	for (; *arches; arches++) {
+		size_t size;
+		char *data = compiled_cubin(source, *arches, options, &size);
+
+		all &= !!data;
+		if (data)
+			fn(*arches, data, size);
+		else
+			skip(*arches, "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
+		free(data);
+	}
+	return all;
 }
 
 const char *base_name(const char *path)

@@ -747,20 +747,10 @@ static void try_file(const char *name, const char *data, size_t size)
 
 static void try_source(const char *path)
 {
-	static const char *const arches[] = { "sm_75", "sm_80", "sm_90", "sm_100", "sm_120" };
+	static const char *const arches[] = { "sm_75", "sm_80", "sm_90", "sm_100", "sm_120", NULL };
 
-	for (size_t i = 0; i < sizeof(arches) / sizeof(*arches); i++) {
-		size_t size;
-		char *data = compiled_cubin(path, arches[i], "-O3 -lineinfo", &size);
-
-		if (data) {
-			try_file(arches[i], data, size);
-		} else {
-			skip(arches[i], "no nvcc here that compiles for it; GPUBPF_TEST_NVCC names one");
-			ran("sass", "?"); /* not all could */
-		}
-		free(data);
-	}
+	if (!compiled_each(path, arches, "-O3 -lineinfo", try_file))
+		ran("sass", "?");
 }
 
 int main(int argc, char **argv)
