@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scenarios of the program share: app.c has most of them, owners.c those of what belongs to whom */
+/* What the scenarios of the program share: app.c has most of them, owners.c those of what belongs to whom, links.c those
+ * of templates and of modules that are linked */
 #ifndef GPUBPF_TESTS_CUDA_APP_H
 #define GPUBPF_TESTS_CUDA_APP_H
 
@@ -9,9 +10,24 @@
 #define ENTRY(name, lines) ".visible .entry " #name "(.param .u64 to)\n{\n" lines "\tret;\n}\n"
 #define GOOD(call) good(call, #call)
 
+/* the driver's functions, as the program found them */
+#define USED(X) \
+	X(cuModuleLoadData) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLibraryLoadData) \
+	X(cuLibraryUnload) X(cuLibraryGetKernel) X(cuLibraryGetModule) X(cuKernelGetFunction) X(cuLaunchKernel) \
+	X(cuLaunchKernelEx) X(cuLaunchCooperativeKernel) X(cuFuncSetAttribute) X(cuDevicePrimaryCtxRetain) \
+	X(cuGraphAddKernelNode_v2) X(cuGraphKernelNodeGetParams_v2) X(cuGraphKernelNodeSetParams_v2) \
+	X(cuGraphExecKernelNodeSetParams_v2) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxRelease_v2) \
+	X(cuDevicePrimaryCtxReset_v2) X(cuLinkAddData_v2) X(cuLinkComplete) X(cuLinkDestroy)
+struct used_driver {
+#define MEMBER(symbol) typeof(symbol) *symbol;
+	USED(MEMBER)
+};
+extern struct used_driver cu;
+
 void good(CUresult error, const char *what);
 uint32_t *to_host(CUdeviceptr at);
 CUdeviceptr new_word(void);
+void run(CUfunction f, CUdeviceptr to, unsigned blocks, CUstream stream);
 void told(const char *kernel, unsigned launches, unsigned long items);
 CUcontext begin(CUdevice device);
 
@@ -23,5 +39,10 @@ void part(void);
 void detached(void);
 void hasty(void);
 void unbalanced(void);
+
+/* links.c */
+void templated(void);
+void too_long(void);
+void linked(void);
 
 #endif
