@@ -50,6 +50,16 @@ static int arenas_each(void *side, gpubpf_merge_found_fn found, void *arg)
 	return err;
 }
 
+/* Frees the values. */
+static int put_digest(uint8_t *values, size_t size, int err, void *value)
+{
+	uint64_t d = err ? 0 : digest(values, size);
+
+	memcpy(value, &d, sizeof(d));
+	free(values);
+	return err;
+}
+
 static int arenas_one(void *side, const void *key, void *value, bool *last)
 {
 	struct gpubpf_linux_carried *c = side;
@@ -57,12 +67,9 @@ static int arenas_one(void *side, const void *key, void *value, bool *last)
 	size_t size = gpubpf_map_user_value_size(&view);
 	uint8_t *values = malloc(size + 8);
 	int err = values ? gpubpf_map_lookup(&view, key, values) : -ENOMEM;
-	uint64_t d = err ? 0 : digest(values, size);
 
 	*last = true;
-	memcpy(value, &d, sizeof(d));
-	free(values);
-	return err;
+	return put_digest(values, size, err, value);
 }
 
 static int arenas_insert(void *side, const void *key, const void *value)
@@ -101,12 +108,9 @@ static int kernel_one(void *side, const void *key, void *value, bool *last)
 	size_t size = gpubpf_linux_map_user_size(c->kernel);
 	uint8_t *values = malloc(size + 8);
 	int err = values ? gpubpf_linux_map_lookup(c->kernel, key, values) : -ENOMEM;
-	uint64_t d = err ? 0 : digest(values, size);
 
 	*last = true;
-	memcpy(value, &d, sizeof(d));
-	free(values);
-	return err;
+	return put_digest(values, size, err, value);
 }
 
 static int kernel_insert(void *side, const void *key, const void *value)
