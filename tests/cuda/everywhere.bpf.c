@@ -6,6 +6,7 @@ struct told {
 	__u64 accesses;
 };
 
+GPUBPF_ARRAY(begins, struct told, 1);
 GPUBPF_ARRAY(entries, struct told, 1);
 GPUBPF_ARRAY(exits, struct told, 1);
 GPUBPF_ARRAY(after, struct told, 1);
@@ -27,6 +28,7 @@ static __always_inline int see(void *map)
 	return 0;
 }
 
+SEC("gpu/block_begin/*") int begin(struct gpubpf_ctx *ctx) { return see(&begins); }
 SEC("gpu/entry/*") int entry(struct gpubpf_ctx *ctx) { return see(&entries); }
 SEC("gpu/exit/*") int exited(struct gpubpf_ctx *ctx) { return see(&exits); }
 SEC("gpu/mem.all/*") int mem(struct gpubpf_ctx *ctx) { return see(&after); }

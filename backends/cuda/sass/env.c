@@ -75,11 +75,24 @@ static void limit_registers(struct low *l, uint32_t registers)
 				LLVMCreateStringAttribute(l->ctx, "nvvm.maxnreg", 12, most, strlen(most)));
 }
 
+/* All lanes come to where a block begins, and only the one whose indices are 0, which every block has, goes on. */
+static void leave_but_first(struct low *l)
+{
+	static const char text[] = "{\n.reg .pred %p;\n.reg .b32 %x, %y;\nmov.u32 %x, %tid.x;\nmov.u32 %y, %tid.y;\nor.b32 %x, %x, %y;\n"
+				   "mov.u32 %y, %tid.z;\nor.b32 %x, %x, %y;\nsetp.ne.u32 %p, %x, 0;\n@%p exit;\n}";
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), NULL, 0, false);
+
+	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, strlen(text), "~{memory}", strlen("~{memory}"), true, false,
+						    LLVMInlineAsmDialectATT, false), NULL, 0, "");
+}
+
 void sass_inline_env(struct low *l, uint32_t site, LLVMValueRef env)
 {
 	struct sass_emit *e = (struct sass_emit *)l->target;
 
 	e->site = site;
+	if (l->job->sites[site].site == GPUBPF_SITE_BLOCK_BEGIN)
+		leave_but_first(l);
 	if (l->job->registers > BESIDES)
 		limit_registers(l, l->job->registers);
 	low_env_set(l, env, offsetof(struct gpubpf_env, kernel_id), cuda_load_word(l, "gpubpf_kernel"));

@@ -8,8 +8,6 @@
 #include "live.h"
 
 #define PAD 8                      /* a section is a multiple of so many instructions */
-#define GIVEN_BOARD 5
-#define ALL_BOARDS 0x3f
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
 #define SETTLE 3                   /* full stalls until the slowest result with a known time is there: HMMA */
 #define MOST_STUB (8 + SASS_BARRIERS) /* instructions around the probes */
@@ -112,7 +110,7 @@ static unsigned time_behind_predicate(const struct sass_probe *probe)
 	return time < SASS_PREDICATE_TIME ? time : SASS_PREDICATE_TIME;
 }
 
-static bool has_no_board(struct sass_insn insn)
+bool sass_has_no_board(struct sass_insn insn)
 {
 	return sass_is_slow(insn) && sass_write_board(insn) == SASS_NO_SCOREBOARD &&
 	       sass_read_board(insn) == SASS_NO_SCOREBOARD;
@@ -122,9 +120,9 @@ static bool has_no_board(struct sass_insn insn)
  * exit those that it has too. */
 static struct sass_insn guarded(const struct grafting *p, struct sass_insn insn)
 {
-	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !has_no_board(insn))
+	if ((p->above && !p->exit && !p->around.n && !p->code->nconstants) || !sass_has_no_board(insn))
 		return insn;
-	return sass_with_board(insn, GIVEN_BOARD);
+	return sass_with_board(insn, SASS_GIVEN_BOARD);
 }
 
 /* Does `later` write what the access reads or writes, or read what that writes? */
@@ -158,11 +156,11 @@ void sass_await(struct sass_insn *insns, uint32_t n, uint32_t i, unsigned board)
 		insns[j] = sass_with(insns[j], SASS_WAIT_AT, 6, sass_waits(insns[j]) | 1u << board);
 }
 
-static void await_given(struct grafting *p, uint32_t from)
+void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n)
 {
-	for (uint32_t i = from; i < p->out->n; i++)
-		if (has_no_board(p->entry->insns[i - from]) && !has_no_board(p->out->insns[i]))
-			sass_await(p->out->insns, p->out->n, i, GIVEN_BOARD);
+	for (uint32_t i = 0; i < n; i++)
+		if (sass_has_no_board(was[i]) && !sass_has_no_board(is[i]))
+			sass_await(is, n, i, SASS_GIVEN_BOARD);
 }
 
 /* Cycles from the first instruction until the first that writes a predicate. */
@@ -201,12 +199,12 @@ static unsigned put_waits(struct grafting *p)
 	bool late = p->exit->predicates && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
-	waits |= late ? ALL_BOARDS : left_by_others(p);
+	waits |= late ? SASS_ALL_BOARDS : left_by_others(p);
 	time += falls ? 0 : BRANCH_TIME;
 	if (falls && (late || !p->above)) /* a scoreboard that the instruction before sets is not seen by the next one yet */
 		put(p, sass_nop(0, BRANCH_TIME));
 	if (!p->above) {
-		put(p, sass_nop(ALL_BOARDS, SASS_STALL_MAX));
+		put(p, sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX));
 		for (int i = 1; i < SETTLE; i++)
 			put(p, sass_nop(0, SASS_STALL_MAX));
 	} else if (time < SASS_PREDICATE_TIME || (waits && p->exit->barriers)) {
@@ -303,22 +301,18 @@ static void give_boards(struct grafting *p)
 		if ((class != SASS_LOAD && class != SASS_STORE) || sass_write_board(*insn) != SASS_NO_SCOREBOARD ||
 		    sass_read_board(*insn) != SASS_NO_SCOREBOARD || !sass_may_meet(*insn, own_lane(p) + 1))
 			continue;
-		*insn = sass_with(*insn, class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3, GIVEN_BOARD);
+		*insn = sass_with(*insn, class == SASS_STORE ? SASS_READ_AT : SASS_WRITE_AT, 3, SASS_GIVEN_BOARD);
 		p->out->given++;
 	}
 }
 
-/* An end of the probe's becomes a branch to what stands behind it. */
-static struct sass_insn entry_insn(struct grafting *p, uint32_t i)
+struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind)
 {
-	struct sass_insn insn = guarded(p, moved(p, p->entry->insns[i], p->barrier));
-
 	if (sass_opcode(insn) != SASS_OP_EXIT)
 		return insn;
-	if (i + 1 == p->entry->n && sass_unconditional(insn))
+	if (!behind && sass_unconditional(insn))
 		return sass_nop(sass_waits(insn), 1);
-	return sass_with_branch(p->code->arch, sass_with(insn, 0, 12, SASS_OP_BRA),
-				((int64_t)p->entry->n - i - 1) * SASS_INSN);
+	return sass_with_branch(arch, sass_with(insn, 0, 12, SASS_OP_BRA), (int64_t)behind * SASS_INSN);
 }
 
 /* Lanes that left the probe early are not waited for any more. */
@@ -337,11 +331,11 @@ static int put_entry(struct grafting *p)
 		return refuse(p->diag, "its first instruction cannot be carried out elsewhere");
 	p->out->entry = p->out->n;
 	for (uint32_t i = 0; i < p->entry->n; i++)
-		put(p, entry_insn(p, i));
-	await_given(p, p->out->entry);
+		put(p, sass_leave(p->code->arch, guarded(p, moved(p, p->entry->insns[i], p->barrier)), p->entry->n - i - 1));
+	sass_await_given(p->entry->insns, p->out->insns + p->out->entry, p->entry->n);
 	time = time_behind_predicate(p->entry);
 	if (!p->above || time < SASS_PREDICATE_TIME)
-		put(p, sass_nop(p->above ? 0 : ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
+		put(p, sass_nop(p->above ? 0 : SASS_ALL_BOARDS, SASS_PREDICATE_TIME - (p->above ? time : 0)));
 	put_breaks(p);
 	if (p->entry->diverges)
 		put(p, sass_warpsync_all());

@@ -36,6 +36,15 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 	       const struct sass_arounds *around, struct sass_grafted *grafted, struct gpubpf_diag *diag);
 void sass_grafted_finish(struct sass_grafted *grafted);
 
+#define SASS_GIVEN_BOARD 5
+#define SASS_ALL_BOARDS 0x3f
+
+/* Is it slow work of which no scoreboard tells that it is done? */
+bool sass_has_no_board(struct sass_insn insn);
+/* Of a probe's n instructions, those that were given one in `is`: what has to do with what they read or write waits for it. */
+void sass_await_given(const struct sass_insn *was, struct sass_insn *is, uint32_t n);
+/* An end of a probe's, of which so many instructions stand behind it, becomes a branch to what is behind those. */
+struct sass_insn sass_leave(const struct sass_arch *arch, struct sass_insn insn, uint32_t behind);
 /* Scoreboards that are still to be waited for behind an instruction of a probe's, of those that were before it. */
 unsigned sass_boards_left(unsigned left, struct sass_insn insn);
 /* The first of the instructions behind i that has to do with what i reads or writes waits for a scoreboard. */

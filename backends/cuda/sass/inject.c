@@ -9,6 +9,7 @@
 #include "check.h"
 #include "core/diag.h"
 #include "image.h"
+#include "join.h"
 #include "lines.h"
 #include "target.h"
 #include "twin.h"
@@ -17,8 +18,8 @@
 struct making {
 	const struct gpubpf_lower_job *job;
 	struct sass_cubin probes;
-	struct sass_probe entry, exit;
-	bool has_entry, has_exit;
+	struct sass_probe begin, entry, exit; /* begin: of a block's first lane, at the entry too */
+	bool has_begin, has_entry, has_exit;
 	uint32_t kinds;                   /* of single instructions at which something stands */
 	struct sass_body (*bodies)[2];    /* of each site at single instructions: of places with a predicate, too */
 	struct sass_arounds around;
@@ -57,17 +58,40 @@ static int read_bodies(struct making *m, uint32_t site, const char *name, struct
 
 static int read_site(struct making *m, uint32_t i, struct gpubpf_diag *diag)
 {
-	bool entry = m->job->sites[i].site == GPUBPF_SITE_ENTRY, exit = m->job->sites[i].site == GPUBPF_SITE_EXIT;
 	char name[40];
 	int err = check_site(m->job, &m->job->sites[i], diag);
 
+	if (err < 0)
+		return err;
 	snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
-	if (!err && !entry && !exit)
+	switch (m->job->sites[i].site) {
+	case GPUBPF_SITE_BLOCK_BEGIN:
+		m->has_begin = true;
+		return sass_probe_read(&m->probes, name, &m->begin, diag);
+	case GPUBPF_SITE_ENTRY:
+		m->has_entry = true;
+		return sass_probe_read(&m->probes, name, &m->entry, diag);
+	case GPUBPF_SITE_EXIT:
+		m->has_exit = true;
+		return sass_probe_read(&m->probes, name, &m->exit, diag);
+	default:
 		return read_bodies(m, i, name, diag);
-	if (!err)
-		err = sass_probe_read(&m->probes, name, entry ? &m->entry : &m->exit, diag);
-	*(entry ? &m->has_entry : &m->has_exit) |= !err;
-	return err;
+	}
+}
+
+/* The entry's probe is that of a block's first lane, and behind it that of all. */
+static int join_entry(struct making *m)
+{
+	struct sass_probe both = m->begin;
+	int err = 0;
+
+	if (m->has_begin && m->has_entry)
+		err = sass_probe_join(sass_arch_find(m->probes.sm), &both, &m->entry);
+	if (err < 0 || !m->has_begin)
+		return err;
+	m->begin = (struct sass_probe){ 0 };
+	m->entry = both;
+	return 0;
 }
 
 static int read_probes(struct making *m, struct gpubpf_diag *diag)
@@ -80,7 +104,7 @@ static int read_probes(struct making *m, struct gpubpf_diag *diag)
 	for (uint32_t i = 0; !err && i < m->job->nsites; i++)
 		if (!strcmp(m->job->sites[i].kernel, m->job->sites[0].kernel))
 			err = read_site(m, i, diag);
-	return err;
+	return err ? err : join_entry(m);
 }
 
 /* The addresses that are the agent's to fill in go with the cubin. */
@@ -177,16 +201,18 @@ static int check_places(struct making *m, struct sass_module *module, const stru
 			struct gpubpf_diag *diag)
 {
 	struct gpubpf_inserting at = { .job = m->job, .kernel = m->job->sites[0].kernel };
+	bool begin = gpubpf_site_at(&at, GPUBPF_SITE_BLOCK_BEGIN, "", 0) != UINT32_MAX;
 	bool entry = gpubpf_site_at(&at, GPUBPF_SITE_ENTRY, "", 0) != UINT32_MAX;
 	uint32_t exits = 0;
 	int err;
 
 	for (uint32_t i = 0; i < code->nexits; i++)
 		exits += gpubpf_site_at(&at, GPUBPF_SITE_EXIT, "", i) != UINT32_MAX;
-	if (entry != m->has_entry || exits != (m->has_exit ? code->nexits : 0))
+	if (begin != m->has_begin || entry != m->has_entry || exits != (m->has_exit ? code->nexits : 0))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC,
 				       "%u of its %u exits are to have a probe, and all of them or none can", exits,
 				       code->nexits);
+	m->has_entry |= m->has_begin;
 	err = take_places(m, module, k, code, &at);
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
@@ -265,6 +291,7 @@ int sass_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job 
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
 		err = make_twin(&m, image, diag);
+	sass_probe_finish(&m.begin);
 	sass_probe_finish(&m.entry);
 	sass_probe_finish(&m.exit);
 	for (uint32_t i = 0; m.bodies && i < 2 * job->nsites; i++)

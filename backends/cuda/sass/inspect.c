@@ -103,14 +103,16 @@ static int add_insn(void *arg, const struct sass_place *place)
 	return add_name(l, name);
 }
 
-/* The entry, each EXIT, and single instructions. */
+/* The entry, where a block begins too, each EXIT, and single instructions. */
 static int add_places(struct list *l, struct gpubpf_kernel_info *info, const struct sass_code *code, uint32_t text)
 {
 	uint32_t before = l->nplaces;
 	int err;
 
 	l->text = text;
-	err = add_place(l, GPUBPF_SITE_ENTRY, 0, 0);
+	err = l->kinds & GPUBPF_TAKES(BLOCK_BEGIN) ? add_place(l, GPUBPF_SITE_BLOCK_BEGIN, 0, 0) : 0;
+	if (!err)
+		err = add_place(l, GPUBPF_SITE_ENTRY, 0, 0);
 	for (uint32_t i = 0; !err && i < code->nexits; i++)
 		err = add_place(l, GPUBPF_SITE_EXIT, i, code->exits[i]);
 	if (!err)

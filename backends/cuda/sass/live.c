@@ -17,7 +17,9 @@ static uint32_t round_up(uint32_t n, uint32_t to)
 
 struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const struct gpubpf_place *place)
 {
-	return (struct gpubpf_live){ .most = SASS_REGS_MAX, .to = place->kind == GPUBPF_SITE_ENTRY ? 0 : kernel->regs };
+	bool begins = place->kind == GPUBPF_SITE_ENTRY || place->kind == GPUBPF_SITE_BLOCK_BEGIN;
+
+	return (struct gpubpf_live){ .most = SASS_REGS_MAX, .to = begins ? 0 : kernel->regs };
 }
 
 int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "join.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graft.h"
+#include "live.h"
+
+#define BESIDES (3 + SASS_BARRIERS) /* instructions between the two */
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Slow work of which nobody can tell that it is done gets a scoreboard. */
+static void put_first(const struct sass_arch *arch, const struct sass_probe *first, struct sass_insn *to)
+{
+	for (uint32_t i = 0; i < first->n; i++) {
+		struct sass_insn insn = first->insns[i];
+
+		insn = sass_has_no_board(insn) ? sass_with_board(insn, SASS_GIVEN_BOARD) : insn;
+		to[i] = sass_leave(arch, insn, first->n - i - 1);
+	}
+	sass_await_given(first->insns, to, first->n);
+}
+
+/* Nothing is in flight, no lane is waited for that has gone on, and all are together. */
+static uint32_t put_between(const struct sass_probe *first, struct sass_insn *to)
+{
+	uint32_t n = 0;
+
+	to[n++] = sass_nop(0, SASS_SEEN);
+	to[n++] = sass_nop(SASS_ALL_BOARDS, SASS_STALL_MAX);
+	for (uint32_t b = 0; b < first->barriers; b++)
+		to[n++] = sass_break(b);
+	if (first->diverges)
+		to[n++] = sass_warpsync_all();
+	return n;
+}
+
+int sass_probe_join(const struct sass_arch *arch, struct sass_probe *first, struct sass_probe *second)
+{
+	struct sass_insn *insns = calloc(first->n + BESIDES + second->n, sizeof(*insns));
+	uint32_t n = first->n;
+
+	if (!insns)
+		return -ENOMEM;
+	put_first(arch, first, insns);
+	n += put_between(first, insns + n);
+	if (second->n)
+		memcpy(insns + n, second->insns, second->n * sizeof(*insns));
+	free(first->insns);
+	first->insns = insns;
+	first->n = n + second->n;
+	first->regs = larger(first->regs, second->regs);
+	first->frame = larger(first->frame, second->frame);
+	first->barriers = larger(first->barriers, second->barriers);
+	first->diverges |= second->diverges;
+	first->predicates |= second->predicates;
+	sass_probe_finish(second);
+	return 0;
+}
