@@ -7,6 +7,7 @@
 #include "thread_array.h"
 #include "hash.h"
 #include "queue.h"
+#include "stack.h"
 #include "ring.h"
 #include "bloom.h"
 #include "lpm.h"

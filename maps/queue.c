@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues and stacks (queue.h) on the host. */
-#include "impl.h"
+/* Queues (queue.h) on the host, and what stacks have alike. */
+#include "queue_kind.h"
 
 #include <errno.h>
 
-#include "host.h"
-
 /* as queue_stack_map_alloc_check() of the kernel */
-static int queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
+int gpubpf_queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 {
 	if (map->key_size)
 		return gpubpf_map_wrong(fault, "key_size", map->key_size, "0");
@@ -18,17 +16,17 @@ static int queue_check(struct gpubpf_map *map, struct gpubpf_map_fault *fault)
 
 static void queue_size(struct gpubpf_map_layout *l, const struct gpubpf_map *map, const struct gpubpf_map_scale *scale)
 {
-	l->stride = GPUBPF_QUEUE_VALUE + GPUBPF_ROUND8(l->value_size);
+	l->stride = GPUBPF_ROUND8(l->value_size);
 	l->data = l->ctl + GPUBPF_QUEUE_END;
-	l->size = l->data - l->ctl + l->max_entries * l->stride;
+	l->size = l->data - l->ctl + l->max_entries * (16ul * GPUBPF_QUEUE_ENTRIES + l->stride);
 }
 
-static int queue_erase(const struct gpubpf_map_view *view, const void *key)
+int gpubpf_queue_erase(const struct gpubpf_map_view *view, const void *key)
 {
 	return -EINVAL;
 }
 
-static int queue_next_key(const struct gpubpf_map_view *view, const void *key, void *next)
+int gpubpf_queue_next_key(const struct gpubpf_map_view *view, const void *key, void *next)
 {
 	return -EINVAL;
 }
@@ -37,66 +35,24 @@ static int queue_next_key(const struct gpubpf_map_view *view, const void *key, v
 static int queue_iterate(const struct gpubpf_map_view *view, uint64_t *cursor, void *key, void *value)
 {
 	const struct gpubpf_map_layout *l = view->layout;
-	u64 map = (uintptr_t)view->arena + l->ctl;
-	u64 count = gpubpf_load_u64(map + GPUBPF_QUEUE_WORD) & UINT32_MAX;
+	struct gpubpf_env env = { .arena = (uintptr_t)view->arena };
+	u64 ring = env.arena + l->ctl + GPUBPF_QUEUE_RING, first = gpubpf_load_u64(ring + GPUBPF_QUEUE_OUT);
+	u64 entries = gpubpf_queue_entries(&env, GPUBPF_LAYOUT_PASS(l), GPUBPF_QUEUE_RING);
+	u64 n = (u64)GPUBPF_QUEUE_ENTRIES * l->max_entries, there = gpubpf_load_u64(ring) - first;
 
-	count = count < l->max_entries ? count : l->max_entries;
-	while (*cursor < count) {
-		u64 at = (gpubpf_load_u32(map + GPUBPF_QUEUE_OLDEST) + (*cursor)++) % l->max_entries;
-		u64 cell = (uintptr_t)view->arena + l->data + at * l->stride;
-		u32 state = gpubpf_load_acquire_u32(cell);
+	while (*cursor < n && *cursor < there) {
+		u64 ticket = first + (*cursor)++, at = entries + ticket % n * 8, entry = gpubpf_load_acquire_u64(at);
+		u32 number = (u32)entry;
 
+		if (!number || number > l->max_entries || gpubpf_queue_ahead(entry, ticket / n + 1))
+			continue;
 		if (value)
-			gpubpf_map_read_bytes(cell + GPUBPF_QUEUE_VALUE, value, l->value_size);
+			gpubpf_map_read_bytes(gpubpf_queue_cell_at(&env, GPUBPF_LAYOUT_PASS(l), number), value, l->value_size);
 		gpubpf_fence();
-		if (state & 1 && gpubpf_load_u32(cell) == state)
+		if ((u32)gpubpf_load_u64(at) == number)
 			return 0;
 	}
 	return -ENOENT;
 }
 
-/* bpf(2)'s operations by those of programs, and the kind itself */
-#define KIND(kind) \
-	HOST_OP(kind, push, HOST_PTR(arg[0]), arg[1]) \
-	HOST_OP(kind, pop, HOST_PTR(arg[0])) \
-	HOST_OP(kind, peek, HOST_PTR(arg[0])) \
-\
-	static int kind##_read(const struct gpubpf_map_view *view, const void *key, void *value) \
-	{ \
-		struct gpubpf_env env = { .arena = (uintptr_t)view->arena }; \
-\
-		return (int)gpubpf_##kind##_peek(&env, GPUBPF_LAYOUT_PASS(view->layout), value); \
-	} \
-\
-	static int kind##_write(const struct gpubpf_map_view *view, const void *key, const void *value, uint64_t flags) \
-	{ \
-		struct gpubpf_env env = { .arena = (uintptr_t)view->arena }; \
-\
-		return (int)gpubpf_##kind##_push(&env, GPUBPF_LAYOUT_PASS(view->layout), value, flags); \
-	} \
-\
-	static int kind##_take(const struct gpubpf_map_view *view, const void *key, void *value) \
-	{ \
-		struct gpubpf_env env = { .arena = (uintptr_t)view->arena }; \
-\
-		return (int)gpubpf_##kind##_pop(&env, GPUBPF_LAYOUT_PASS(view->layout), value); \
-	} \
-\
-	const struct gpubpf_map_impl gpubpf_##kind##_impl = { \
-		.name = #kind, \
-		.large = true, \
-		.check = queue_check, \
-		.size = queue_size, \
-		.read = kind##_read, \
-		.write = kind##_write, \
-		.erase = queue_erase, \
-		.take = kind##_take, \
-		.next = queue_next_key, \
-		.iterate = queue_iterate, \
-		.op[GPUBPF_OP_PUSH] = kind##_push, \
-		.op[GPUBPF_OP_POP] = kind##_pop, \
-		.op[GPUBPF_OP_PEEK] = kind##_peek, \
-	};
-
-KIND(queue)
-KIND(stack)
+GPUBPF_QUEUE_KIND(queue)

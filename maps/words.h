@@ -79,6 +79,31 @@ GPUBPF_FN void gpubpf_zero(u64 to, u64 size)
 		gpubpf_store_u64(to + i, 0);
 }
 
+/* Out of the arena, by words as they are stored there. */
+GPUBPF_FN void gpubpf_copy_out(GPUBPF_PRIVATE u8 *to, u64 from, u32 size)
+{
+	u32 i, k;
+	u64 word;
+
+	GPUBPF_UNROLL
+	for (i = 0; i < size; i += 8) {
+		word = gpubpf_load_u64(from + i);
+		if (size - i >= 8)
+			*(GPUBPF_PRIVATE gpubpf_u64u *)(to + i) = word;
+		for (k = i; size - i < 8 && k < size; k++)
+			to[k] = (u8)(word >> (8 * (k - i)));
+	}
+}
+
+GPUBPF_FN void gpubpf_clear(GPUBPF_PRIVATE u8 *to, u32 size)
+{
+	u32 i;
+
+	GPUBPF_UNROLL
+	for (i = 0; i < size; i++)
+		to[i] = 0;
+}
+
 /* Which of `copies` the lane works on. */
 GPUBPF_FN u32 gpubpf_copy_of(u32 copies)
 {

@@ -283,15 +283,15 @@ static void test_threads(uint32_t type, bool replaces)
 }
 
 /* Whoever was killed with a claim costs later ones a bounded time, and nothing is broken. */
-static void test_stuck(uint32_t type)
+static void test_stuck_stack(void)
 {
-	const char *name = gpubpf_map_type_find(type)->name;
+	const char *name = "STACK";
 	struct item item = item_of(0, 1), got;
 	struct fixture f;
 	u64 cell;
 
 	fixture_begin(&f);
-	fixture_map(&f, type, 0, sizeof(item), 4, 0);
+	fixture_map(&f, BPF_MAP_TYPE_STACK, 0, sizeof(item), 4, 0);
 	if (!ok(fixture_ready(&f) == 0 && gpubpf_map_update(&f.view[0], NULL, &item, 0) == 0, "%s: one value", name))
 		return;
 	cell = (uintptr_t)f.arena + f.layout.maps[0].data;
@@ -304,6 +304,179 @@ static void test_stuck(uint32_t type)
 	fixture_end(&f);
 }
 
+/* A queue of four whose one value, number 100, is held by nobody yet. */
+struct held {
+	struct fixture f;
+	u64 map, values, cells;
+};
+
+static void begin_held(struct held *h)
+{
+	struct item item = item_of(0, 100);
+
+	fixture_begin(&h->f);
+	fixture_map(&h->f, BPF_MAP_TYPE_QUEUE, 0, sizeof(item), 4, 0);
+	if (!ok(fixture_ready(&h->f) == 0 && !gpubpf_map_update(&h->f.view[0], NULL, &item, BPF_ANY), "held: one value"))
+		exit(1);
+	h->map = h->f.env.arena + h->f.layout.maps[0].ctl;
+	h->values = gpubpf_queue_entries(&h->f.env, GPUBPF_LAYOUT_PASS(h->f.layout.maps), GPUBPF_QUEUE_RING);
+	h->cells = gpubpf_queue_entries(&h->f.env, GPUBPF_LAYOUT_PASS(h->f.layout.maps), GPUBPF_QUEUE_FREE_RING);
+}
+
+static bool comes_out(struct held *h, uint32_t number)
+{
+	struct item got;
+
+	return !gpubpf_map_lookup(&h->f.view[0], NULL, &got) && got.number == number &&
+	       !gpubpf_map_take(&h->f.view[0], NULL, &got) && got.number == number;
+}
+
+static int put(struct held *h, uint32_t number)
+{
+	struct item item = item_of(1, number);
+
+	return gpubpf_map_update(&h->f.view[0], NULL, &item, BPF_ANY);
+}
+
+/* Values come and go, in order, round after round; there is room for three. */
+static bool others_go_on(struct held *h)
+{
+	struct item got;
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < 40; i++)
+		good &= !put(h, i) && comes_out(h, i);
+	for (i = 0; i < 3; i++)
+		good &= !put(h, i);
+	good &= put(h, i) == -E2BIG;
+	for (i = 0; i < 3; i++)
+		good &= comes_out(h, i);
+	return good && gpubpf_map_take(&h->f.view[0], NULL, &got) == -ENOENT;
+}
+
+static bool all_four(struct held *h)
+{
+	bool good = true;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		good &= !put(h, i);
+	good &= put(h, i) == -E2BIG;
+	for (i = 0; i < 4; i++)
+		good &= comes_out(h, i);
+	return good;
+}
+
+/* One who has a ticket to put in stands still: it is passed over, and puts in by another one when it goes on. */
+static void test_held_put(void)
+{
+	struct gpubpf_queue_visit visit = { 0 };
+	struct item item = item_of(2, 7);
+	struct held h;
+	u64 ticket, n;
+	u32 cell;
+
+	begin_held(&h);
+	n = 4 * GPUBPF_QUEUE_ENTRIES;
+	ok(comes_out(&h, 100) && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_FREE, 4), "held, put: a cell is claimed");
+	cell = gpubpf_queue_cell(h.map, h.cells, 4, &visit);
+	ticket = gpubpf_queue_ticket(h.map + GPUBPF_QUEUE_RING);
+	ok(others_go_on(&h), "held, put: others go on");
+	ok(!gpubpf_queue_takes(h.map + GPUBPF_QUEUE_RING, gpubpf_load_u64(h.values + ticket % n * 8), ticket, ticket / n + 1),
+	   "held, put: the ticket is void");
+	gpubpf_copy_in(gpubpf_queue_cell_at(&h.f.env, GPUBPF_LAYOUT_PASS(h.f.layout.maps), cell), (u8 *)&item, sizeof(item));
+	while (!gpubpf_queue_offer(h.map + GPUBPF_QUEUE_RING, h.values, 4, cell))
+		;
+	gpubpf_count(h.map + GPUBPF_QUEUE_VALUES);
+	ok(comes_out(&h, 7) && all_four(&h), "held, put: its value comes out, and there is room for four again");
+	fixture_end(&h.f);
+}
+
+/* One who has a ticket to take out stands still: its value is there when it goes on, and in nobody's way until then. */
+static void test_held_take(void)
+{
+	struct gpubpf_queue_visit visit = { 0 };
+	struct held h;
+	u64 ring, at;
+	u32 cell;
+
+	begin_held(&h);
+	ring = h.map + GPUBPF_QUEUE_RING;
+	visit.ticket = gpubpf_queue_ticket(ring + GPUBPF_QUEUE_OUT);
+	visit.looks = 1;
+	ok(visit.ticket == 0 && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_VALUES, 0), "held, take: the value is claimed");
+	ok(others_go_on(&h), "held, take: others go on");
+	ok(gpubpf_load_u64(h.values) & GPUBPF_QUEUE_UNSAFE, "held, take: its entry was passed over");
+	cell = gpubpf_queue_fetch(ring, h.values, 4, &visit);
+	at = gpubpf_queue_cell_at(&h.f.env, GPUBPF_LAYOUT_PASS(h.f.layout.maps), cell ? cell : 1);
+	ok(cell && ((struct item *)at)->number == 100, "held, take: its value is still there");
+	while (cell && !gpubpf_queue_offer(h.map + GPUBPF_QUEUE_FREE_RING, h.cells, 4, cell))
+		;
+	gpubpf_count(h.map + GPUBPF_QUEUE_FREE);
+	ok(all_four(&h), "held, take: and there is room for four again");
+	fixture_end(&h.f);
+}
+
+/* Nobody can put in by a ticket which who takes out has left, though the entry is of an earlier round and empty. */
+static void test_left_behind(void)
+{
+	struct gpubpf_queue_visit old = { 0 }, later = { 0 };
+	struct held h;
+	u64 ring, n = 4 * GPUBPF_QUEUE_ENTRIES, ticket;
+
+	begin_held(&h);
+	ring = h.map + GPUBPF_QUEUE_RING;
+	gpubpf_store_u64(ring, n); /* the next to put in has the first entry again */
+	ticket = gpubpf_queue_ticket(ring);
+	old.looks = 1;
+	gpubpf_store_u64(ring + GPUBPF_QUEUE_OUT, n);
+	for (u32 i = 0; i <= GPUBPF_QUEUE_LATE; i++)
+		gpubpf_queue_fetch(ring, h.values, 4, &later);
+	ok(later.ticket == n && !later.looks, "left: who takes out by the second round's ticket went");
+	ok(gpubpf_queue_fetch(ring, h.values, 4, &old) == 1, "left: the first round's value is taken");
+	ok(!gpubpf_queue_takes(ring, gpubpf_load_u64(h.values), ticket, 2), "left: who puts in sees that it is too late");
+	fixture_end(&h.f);
+}
+
+/* Many lanes at once, who ask for more than there is, get what there is, and leave nothing less. */
+static void test_claims(void)
+{
+	struct held h;
+	u64 at;
+
+	begin_held(&h);
+	at = h.map + GPUBPF_QUEUE_VALUES;
+	gpubpf_store_u64(at, GPUBPF_QUEUE_PLENTY + 10);
+	ok(gpubpf_queue_claim_some(at, 0, 32) == 32 &&
+		   gpubpf_queue_claim_some(at, 22, 2 * GPUBPF_QUEUE_PLENTY) == GPUBPF_QUEUE_PLENTY && (s64)gpubpf_load_u64(at) == -22,
+	   "claims: all of many");
+	gpubpf_store_u64(at, 5);
+	ok(gpubpf_queue_claim_some(at, 2, 32) == 7 && (s64)gpubpf_load_u64(at) == -2 && !gpubpf_queue_claim_some(at, 2, 1),
+	   "claims: all of few");
+	fixture_end(&h.f);
+}
+
+/* The only cell is somebody's who never goes on: to replace what is in it is tried, and told. */
+static void test_held_replaced(void)
+{
+	struct item item = item_of(0, 1);
+	struct fixture f;
+	u64 map;
+
+	fixture_begin(&f);
+	fixture_map(&f, BPF_MAP_TYPE_QUEUE, 0, sizeof(item), 1, 0);
+	if (!ok(fixture_ready(&f) == 0, "held, replaced: layout"))
+		return;
+	map = f.env.arena + f.layout.maps[0].ctl;
+	ok(gpubpf_queue_claim(map + GPUBPF_QUEUE_FREE, 1) && gpubpf_map_update(&f.view[0], NULL, &item, BPF_ANY) == -E2BIG &&
+		   gpubpf_map_update(&f.view[0], NULL, &item, BPF_EXIST) == -EBUSY && gpubpf_map_drops(&f.view[0]) == 2,
+	   "held, replaced: no room, and nothing to take the place of");
+	gpubpf_count(map + GPUBPF_QUEUE_FREE);
+	ok(!gpubpf_map_update(&f.view[0], NULL, &item, BPF_EXIST), "held, replaced: there is, when it goes on");
+	fixture_end(&f);
+}
+
 int main(void)
 {
 	uint64_t seed = random_seed();
@@ -312,7 +485,12 @@ int main(void)
 		test_model(type, seed + type * 2);
 		test_threads(type, false);
 		test_threads(type, true);
-		test_stuck(type);
 	}
+	test_stuck_stack();
+	test_held_put();
+	test_held_take();
+	test_left_behind();
+	test_claims();
+	test_held_replaced();
 	return done();
 }
