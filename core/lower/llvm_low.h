@@ -23,7 +23,7 @@ struct low_shared {
 };
 
 /* one module */
-#define LOW_MAX_SUMS 8   /* of a job: each takes four registers of a lane */
+#define LOW_MAX_SUMS 8   /* of a job: each takes two registers of a lane */
 #define LOW_MAX_VALUES 4 /* of an array: each has a sum */
 
 struct low {

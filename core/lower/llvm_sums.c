@@ -2,9 +2,9 @@
 /*
  * Sums that lanes keep. What a program adds at many places to a value that lies at one place, whatever the lane, or to one
  * of a few in an array, and that no program reads, goes into a register of the function that the place is in: low_keep()
- * adds v to %gpubpf_sum<bytes>_<map>_<offset> and leaves the address in %gpubpf_to<bytes>_<map>_<offset>. The injector
- * declares both, 0 at the function's top, and adds the one to the other wherever the function is left. Where the index is
- * a constant of the place, as what an access does is, the assembler leaves the others' registers out.
+ * adds v to %gpubpf_sum<bytes>_<map>_<offset>. The injector declares it, 0 at the function's top, and adds it to the
+ * multiprocessor's summand at that offset wherever the function is left: what finds the summand is not done at each place.
+ * Where the index is a constant of the place, as what an access does is, the assembler leaves the others' registers out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static uint32_t values_of(const struct low *l, uint32_t map)
 	if (!(l->job->layouts[map].flags & (GPUBPF_LAYOUT_SUM8 | GPUBPF_LAYOUT_SUM4)) ||
 	    l->job->layouts[map].flags & GPUBPF_LAYOUT_LIVE)
 		return 0;
-	if (m->max_entries != 1 && (m->type->impl != &gpubpf_array_impl || m->max_entries > LOW_MAX_VALUES))
+	if (m->type->impl != &gpubpf_array_impl || m->max_entries > LOW_MAX_VALUES)
 		return 0;
 	for (uint32_t i = 0; i < unit->nprogs; i++)
 		if (unit->progs[i].facts && !may_wait(&unit->progs[i], map))
@@ -69,21 +69,21 @@ LLVMValueRef low_first_value(struct low_frame *f, uint32_t map)
 }
 
 /* Adds v to the sum; at: only where that is the sum's offset in the map; NULL: always. */
-static void add(struct low *l, const struct low_sum *sum, LLVMValueRef address, LLVMValueRef v, LLVMValueRef at)
+static void add(struct low *l, const struct low_sum *sum, LLVMValueRef v, LLVMValueRef at)
 {
-	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8), low_int(l, 8) };
-	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, at ? 3 : 2, false);
-	const char *only = at ? "@%gpubpf_p " : "", *constraints = at ? "l,l,l" : "l,l";
-	LLVMValueRef args[] = { v, address, at };
-	char name[40], text[320];
+	LLVMTypeRef params[] = { low_int(l, 8), low_int(l, 8) };
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, at ? 2 : 1, false);
+	const char *only = at ? "@%gpubpf_p " : "", *constraints = at ? "l,l" : "l";
+	LLVMValueRef args[] = { v, at };
+	char name[40], text[256];
 	size_t n;
 
 	snprintf(name, sizeof(name), "%u_%u_%u", sum->width, sum->map, sum->off);
-	n = at ? snprintf(text, sizeof(text), "{\n.reg .pred %%gpubpf_p;\nsetp.eq.s64 %%gpubpf_p, $2, %u;\n", sum->off) : 0;
-	n += snprintf(text + n, sizeof(text) - n, "%sadd.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;\n%smov.b64 %%gpubpf_to%s, $1;%s",
-		      only, name, name, only, name, at ? "\n}" : "");
+	n = at ? snprintf(text, sizeof(text), "{\n.reg .pred %%gpubpf_p;\nsetp.eq.s64 %%gpubpf_p, $1, %u;\n", sum->off) : 0;
+	n += snprintf(text + n, sizeof(text) - n, "%sadd.s64 %%gpubpf_sum%s, %%gpubpf_sum%s, $0;%s", only, name, name,
+		      at ? "\n}" : "");
 	LLVMBuildCall2(l->b, type, LLVMGetInlineAsm(type, text, n, constraints, strlen(constraints), true, false,
-						    LLVMInlineAsmDialectATT, false), args, at ? 3 : 2, "");
+						    LLVMInlineAsmDialectATT, false), args, at ? 2 : 1, "");
 }
 
 bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueRef v)
@@ -108,6 +108,6 @@ bool low_keep(struct low_frame *f, uint32_t pc, LLVMValueRef address, LLVMValueR
 	if (n > 1)
 		at = LLVMBuildSub(l->b, address, low_first_value(f, a->map), "");
 	for (uint32_t i = 0; i < n; i++)
-		add(l, &sums[i], address, v, at);
+		add(l, &sums[i], v, at);
 	return n;
 }

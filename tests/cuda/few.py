@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """few.py TOOL IMAGE KERNEL KIND OBJECT [+|-]WORDS...: the twin of the kernel with the object's program at its places of that kind,
 as TOOL (places.c) has the worker make it: what stands once at each place, in a body that ptxas would not make shorter. "+WORDS":
-an instruction that is there; "-WORDS": none begins so."""
+an instruction that is there; "-WORDS": none begins so; "N WORDS": so many are there; *: anything."""
 import os
 import re
 import subprocess
@@ -17,6 +17,8 @@ with tempfile.TemporaryDirectory() as where:
     with open(f'{where}/{kernel}.{kind}.worker', encoding='ascii') as f:
         twin = f.read()
 for words in wanted:
-    found = re.search(r'^\s*(@!?\S+\s+)?' + re.escape(words[1:]) + r'.*$', twin, re.M)
-    ok(bool(found) == (words[0] == '+'), f'{os.path.basename(program)}: {words}', found and found[0])
+    many, what = re.fullmatch(r'([-+]|\d+ )(.*)', words).groups()
+    found = [m[0] for m in re.finditer(r'^\s*(@!?\S+\s+)?' + re.escape(what).replace(r'\*', '.*') + r'.*$', twin, re.M)]
+    held = {'+': len(found) > 0, '-': not found}.get(many)
+    ok(len(found) == int(many) if held is None else held, f'{os.path.basename(program)}: {words}', found)
 plan()

@@ -25,8 +25,7 @@ struct gpubpf_lower_job;
 #define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
 #define CUDA_MAX_EXITS 64               /* exits of one kernel, returns of its functions too, that get probe code inlined */
 #define CUDA_MAX_SUMS 8
-#define CUDA_SUM "%gpubpf_sum" /* .b64, a sum's, and where it is to be added */
-#define CUDA_TO "%gpubpf_to"
+#define CUDA_SUM "%gpubpf_sum" /* .b64 */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
 #define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
@@ -40,7 +39,7 @@ struct cuda_probe {
 	bool reads_result;       /* CUDA_RESULT */
 	bool ends_thread;        /* it may (helper 507) */
 	bool parts_lanes;        /* it may: it has loops */
-	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> and CUDA_TO <name> (core/lower/llvm_sums.c) */
+	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> (core/lower/llvm_sums.c) */
 		char name[32];   /* "<bytes>_<map>_<offset>" */
 	} sums[CUDA_MAX_SUMS];
 	uint32_t nsums;

@@ -3,6 +3,8 @@
  * Sums that a function's probes keep in registers (core/lower/llvm_sums.c): 0 at its top, and added wherever it is left.
  * What lanes had kept that never leave, for a fault or a trap ended the kernel, is lost.
  */
+#include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,38 +35,44 @@ void ptx_begin_sums(struct ptx_splice *in, struct ptx_text *text)
 	for (uint32_t i = 0; i < in->nsums; i++) {
 		const char *name = in->sums[i].name;
 
-		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_SUM "%s, %" CUDA_TO "%s;", name, name);
-		ptx_addf(text, &in->err, "\nmov.b64 %" CUDA_SUM "%s, 0;\nmov.b64 %" CUDA_TO "%s, 0;", name, name);
+		ptx_addf(text, &in->err, "\n.reg .b64 %" CUDA_SUM "%s;\nmov.b64 %" CUDA_SUM "%s, 0;", name, name);
 	}
 }
 
-static void add_to(struct ptx_splice *in, struct ptx_text *text, const char *name, const char *value)
+/* Adds gpubpf_d to the multiprocessor's summand: gpubpf_array_address() (maps/array.h) of the sum's offset. */
+static void add_to_summand(struct ptx_splice *in, struct ptx_text *text, const char *name)
 {
-	if (name[0] == '8')
-		ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u64 [%" CUDA_TO "%s], %s;\n", name, value);
-	else
-		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %s;\nred.relaxed.gpu.global.add.u32 [%" CUDA_TO "%s], %%gpubpf_n;\n",
-			 value, name);
+	const struct gpubpf_map_layout *l;
+	unsigned bytes, map, off;
+
+	if (sscanf(name, "%u_%u_%u", &bytes, &map, &off) != 3)
+		assert(!"core/lower/llvm_sums.c names it so");
+	l = &in->at.job->layouts[map];
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%smid;\nmin.u32 %%gpubpf_n, %%gpubpf_n, %u;\n", l->copies - 1);
+	ptx_addf(text, &in->err, "cvt.u64.u32 %%gpubpf_to, %%gpubpf_n;\nmul.lo.s64 %%gpubpf_to, %%gpubpf_to, %" PRIu64 ";\n",
+		 l->copy_stride);
+	ptx_addf(text, &in->err, "ld.const.u64 %%gpubpf_base, [gpubpf_arena];\nadd.s64 %%gpubpf_to, %%gpubpf_to, %%gpubpf_base;\n");
+	ptx_addf(text, &in->err, "add.s64 %%gpubpf_to, %%gpubpf_to, %" PRIu64 ";\n", l->data + off);
+	if (bytes == 4)
+		ptx_addf(text, &in->err, "cvt.u32.u64 %%gpubpf_n, %%gpubpf_d;\n");
+	ptx_addf(text, &in->err, "red.relaxed.gpu.global.add.u%u [%%gpubpf_to], %%gpubpf_%s;\n", 8 * bytes, bytes == 4 ? "n" : "d");
 }
 
-/* Lanes that leave together with the same sum add it once; they all have the address of their multiprocessor's summand. */
+/* Lanes that leave together with the same sum add it once. */
 static void add_sum(struct ptx_splice *in, struct ptx_text *text, const char *name)
 {
 	uint32_t each = ++in->labels, over = ++in->labels;
-	char sum[60];
 
-	snprintf(sum, sizeof(sum), "%" CUDA_SUM "%s", name);
-	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\n.reg .b64 %%gpubpf_d;\n");
-	ptx_addf(text, &in->err, "setp.eq.s64 %%gpubpf_p, %s, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", sum, over);
-	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_w;\nmatch.all.sync.b64 %%gpubpf_n|%%gpubpf_p, %s, %%gpubpf_w;\n", sum);
+	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\n");
+	ptx_addf(text, &in->err, ".reg .b64 %%gpubpf_d, %%gpubpf_to, %%gpubpf_base;\nmov.b64 %%gpubpf_d, %" CUDA_SUM "%s;\n", name);
+	ptx_addf(text, &in->err, "setp.eq.s64 %%gpubpf_p, %%gpubpf_d, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
+	ptx_addf(text, &in->err, "activemask.b32 %%gpubpf_w;\nmatch.all.sync.b64 %%gpubpf_n|%%gpubpf_p, %%gpubpf_d, %%gpubpf_w;\n");
 	ptx_addf(text, &in->err, "@!%%gpubpf_p bra $gpubpf_over_%u;\n", each);
-	ptx_addf(text, &in->err, "popc.b32 %%gpubpf_n, %%gpubpf_w;\ncvt.u64.u32 %%gpubpf_d, %%gpubpf_n;\n");
-	ptx_addf(text, &in->err, "mul.lo.s64 %%gpubpf_d, %%gpubpf_d, %s;\nmov.u32 %%gpubpf_n, %%lanemask_lt;\n", sum);
-	ptx_addf(text, &in->err, "and.b32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\nsetp.ne.u32 %%gpubpf_p, %%gpubpf_n, 0;\n");
-	ptx_addf(text, &in->err, "@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
-	add_to(in, text, name, "%gpubpf_d");
-	ptx_addf(text, &in->err, "bra $gpubpf_over_%u;\n$gpubpf_over_%u:\n", over, each);
-	add_to(in, text, name, sum);
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%lanemask_lt;\nand.b32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\n");
+	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_n, 0;\n@%%gpubpf_p bra $gpubpf_over_%u;\n", over);
+	ptx_addf(text, &in->err, "popc.b32 %%gpubpf_n, %%gpubpf_w;\ncvt.u64.u32 %%gpubpf_to, %%gpubpf_n;\n");
+	ptx_addf(text, &in->err, "mul.lo.s64 %%gpubpf_d, %%gpubpf_d, %%gpubpf_to;\n$gpubpf_over_%u:\n", each);
+	add_to_summand(in, text, name);
 	ptx_addf(text, &in->err, "$gpubpf_over_%u:\n}\n", over);
 }
 
