@@ -29,23 +29,20 @@ GPUBPF_FN u64 gpubpf_allocations(GPUBPF_ENV)
 	return 0;
 }
 
-/* The last of n rows that begins at or before the address. */
+/* The last of n rows that begins at or before the address, or the first one; 0: there is none. */
 #define GPUBPF_ALLOCATION_SEARCH(name, load) \
 	GPUBPF_FN u64 name(u64 rows, u64 n, u64 address) \
 	{ \
-		u64 below = 0; \
-		n = n < GPUBPF_ALLOCATION_MOST ? n : GPUBPF_ALLOCATION_MOST; \
+		u32 left = n < GPUBPF_ALLOCATION_MOST ? (u32)n : GPUBPF_ALLOCATION_MOST, step; \
+		u64 row = left ? rows : 0, middle; \
 		GPUBPF_NOUNROLL \
-		while (n) { \
-			u64 middle = n >> 1; \
-			if (load(rows + (below + middle) * GPUBPF_ALLOCATION_ROW) <= address) { \
-				below += middle + 1; \
-				n -= middle + 1; \
-			} else { \
-				n = middle; \
-			} \
+		while (left > 1) { \
+			step = left >> 1; \
+			middle = row + (u64)step * GPUBPF_ALLOCATION_ROW; \
+			row = load(middle) <= address ? middle : row; \
+			left -= step; \
 		} \
-		return below ? rows + (below - 1) * GPUBPF_ALLOCATION_ROW : 0; \
+		return row; \
 	}
 
 GPUBPF_ALLOCATION_SEARCH(gpubpf_allocation_row, gpubpf_load_u64)
