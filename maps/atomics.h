@@ -36,11 +36,13 @@
 #define GPUBPF_ADD_WARP(type) \
 	GPUBPF_FN void gpubpf_atomic_add_warp_##type(u64 address, type value) \
 	{ \
-		u32 same = gpubpf_warp_same(address), lane = gpubpf_lane(); \
+		u32 here = gpubpf_warp_active(), first = gpubpf_warp_first(here), lane = gpubpf_lane(), same; \
+		bool equal = address == gpubpf_warp_from(here, address, first), alone; \
 		if (!__builtin_constant_p(value)) \
-			same &= gpubpf_warp_same(value); \
-		bool alone = !(same >> lane & 1); \
-		if (alone || gpubpf_warp_first(same) == lane) \
+			equal &= value == (type)gpubpf_warp_from(here, value, first); \
+		same = gpubpf_warp_ballot(here, equal); \
+		alone = !(same >> lane & 1); \
+		if (alone || first == lane) \
 			gpubpf_add_##type(address, alone ? value : value * (type)gpubpf_warp_count(same)); \
 	}
 #else
