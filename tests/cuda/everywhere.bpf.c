@@ -9,6 +9,8 @@ struct told {
 GPUBPF_ARRAY(begins, struct told, 1);
 GPUBPF_ARRAY(entries, struct told, 1);
 GPUBPF_ARRAY(exits, struct told, 1);
+GPUBPF_ARRAY(calls, struct told, 1);
+GPUBPF_ARRAY(returns, struct told, 1);
 GPUBPF_ARRAY(after, struct told, 1);
 GPUBPF_ARRAY(before, struct told, 1);
 GPUBPF_ARRAY(constants, struct told, 1);
@@ -31,6 +33,8 @@ static __always_inline int see(void *map)
 SEC("gpu/block_begin/*") int begin(struct gpubpf_ctx *ctx) { return see(&begins); }
 SEC("gpu/entry/*") int entry(struct gpubpf_ctx *ctx) { return see(&entries); }
 SEC("gpu/exit/*") int exited(struct gpubpf_ctx *ctx) { return see(&exits); }
+SEC("gpu/call/*") int call(struct gpubpf_ctx *ctx) { return see(&calls); }
+SEC("gpu/call_exit/*") int returned(struct gpubpf_ctx *ctx) { return see(&returns); }
 SEC("gpu/mem.all/*") int mem(struct gpubpf_ctx *ctx) { return see(&after); }
 SEC("gpu/mem_before.all/*") int mem_before(struct gpubpf_ctx *ctx) { return see(&before); }
 SEC("gpu/mem.const/*") int constant(struct gpubpf_ctx *ctx) { return see(&constants); }

@@ -74,6 +74,10 @@ static LLVMValueRef given(struct low *l, enum gpubpf_site site, uint32_t word)
 /* What places of the site's kind give, in registers of the place. */
 static void set_operands(struct low *l, enum gpubpf_site site, LLVMValueRef env)
 {
+	if (gpubpf_place_kind(site)->operands & GPUBPF_GIVES_RESULT) {
+		set_result(l, site, env);
+		return;
+	}
 	for (uint32_t word = 0; word < ctx_words(site); word++)
 		low_env_set(l, env, sizeof(struct gpubpf_env) + 8 * word, given(l, site, word));
 }
@@ -118,10 +122,7 @@ void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_loa
 	if (w.pid)
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), cuda_load_word(l, "gpubpf_pid"));
 	low_env_arguments(l, &l->job->sites[index], &w, env, load);
-	if (gpubpf_place_kind(l->job->sites[index].site)->operands & GPUBPF_GIVES_RESULT)
-		set_result(l, l->job->sites[index].site, env);
-	else
-		give(l, l->job->sites[index].site, env);
+	give(l, l->job->sites[index].site, env);
 	if (w.clock)
 		set_clock(l, env);
 }

@@ -8,6 +8,8 @@
 #include "backends/cuda/wire/twin_format.h"
 #include "check.h"
 #include "core/diag.h"
+#include "core/wire/name.h"
+#include "functions.h"
 #include "image.h"
 #include "join.h"
 #include "lines.h"
@@ -27,12 +29,17 @@ struct making {
 	bool found;
 };
 
-/* A probe at the entry cannot end the thread: its EXITs lead to the kernel. */
+/* A probe at the entry cannot end the thread: its EXITs lead to the kernel. Which registers a function's arguments are in, and how
+ * wide they are, their types alone say. */
 static int check_site(const struct gpubpf_lower_job *job, const struct gpubpf_site_desc *site, struct gpubpf_diag *diag)
 {
 	for (uint32_t i = 0; site->site != GPUBPF_SITE_EXIT && i < site->nprogs; i++) {
 		const struct gpubpf_prog *prog = &job->unit->progs[site->progs[i]];
+		bool function = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_FUNCTION;
 
+		if (function && (!prog->facts || prog->facts->ctx_args))
+			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+					       "program %s reads arguments of a function, of which machine code does not tell", prog->name);
 		if (!prog->facts || prog->facts->ends_thread)
 			return gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
 					       "program %s ends threads (helper 507), which machine code can at its exits alone",
@@ -53,6 +60,9 @@ static int read_bodies(struct making *m, uint32_t site, const char *name, struct
 		err = sass_body_make(sass_arch_find(m->probes.sm), &probe, guarded, &m->bodies[site][guarded], diag);
 	sass_probe_finish(&probe);
 	m->kinds |= 1u << m->job->sites[site].site;
+	if (!err && m->bodies[site][0].given >> SASS_GIVEN_RESULT & 1)
+		err = gpubpf_diag_set(diag, GPUBPF_E_TARGET_LACKS, GPUBPF_NOPC,
+				      "a program reads what a function returns, of which machine code does not tell");
 	return err;
 }
 
@@ -147,13 +157,14 @@ struct taking {
 	struct gpubpf_inserting *at;
 	const struct gpubpf_lines *lines;
 	uint32_t text, room;
+	char function[GPUBPF_NAME_SIZE]; /* whose places they are; "": the kernel's */
 };
 
 static int take_place(void *arg, const struct sass_place *place)
 {
 	struct taking *t = arg;
 	struct sass_arounds *around = &t->m->around;
-	uint32_t site = gpubpf_site_at(t->at, place->kind, "", place->id);
+	uint32_t site = gpubpf_site_at(t->at, place->kind, t->function, place->id);
 	bool guarded = sass_around_is_guarded(place);
 	struct sass_around *grown;
 
@@ -172,6 +183,14 @@ static int take_place(void *arg, const struct sass_place *place)
 	return 0;
 }
 
+static int take_function(void *arg, const struct sass_function *function)
+{
+	struct taking *t = arg;
+
+	gpubpf_name_short(function->name, strlen(function->name), t->function);
+	return function->why ? 0 : sass_function_places(t->code, function, t->m->kinds, take_place, t);
+}
+
 static int by_instruction(const void *a, const void *b)
 {
 	const struct sass_place *x = &((const struct sass_around *)a)->place, *y = &((const struct sass_around *)b)->place;
@@ -182,13 +201,15 @@ static int by_instruction(const void *a, const void *b)
 static int take_places(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct sass_code *code,
 		       struct gpubpf_inserting *at)
 {
-	struct taking t = { m, code, at, NULL, k->text, 0 };
+	struct taking t = { m, code, at, NULL, k->text, 0, "" };
 	int err;
 
 	if (!m->kinds)
 		return 0;
 	t.lines = sass_module_lines(module, m->kinds & GPUBPF_TAKES(LINE));
 	err = sass_places_each(code, m->kinds, t.lines, k->text, take_place, &t);
+	if (!err && m->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION))
+		err = sass_functions_each(&module->cubin, k, code, take_function, &t);
 	if (!err && m->around.n)
 		qsort(m->around.list, m->around.n, sizeof(*m->around.list), by_instruction);
 	for (uint32_t i = m->around.n; i-- > 0;)

@@ -10,6 +10,7 @@
 #include "code.h"
 #include "core/diag.h"
 #include "core/wire/name.h"
+#include "functions.h"
 #include "image.h"
 #include "lines.h"
 #include "params.h"
@@ -121,16 +122,60 @@ static int add_places(struct list *l, struct gpubpf_kernel_info *info, const str
 	return err;
 }
 
-/* Why it cannot be probed goes into the info; only a lack of memory ends the list. */
-static int describe(struct list *l, struct gpubpf_kernel_info *info, const struct sass_cubin *c,
-		    const struct sass_kernel *k)
+static struct gpubpf_kernel_info *add_info(struct list *l, const char *name)
 {
+	struct gpubpf_kernel_info *grown = grow(l->infos, &l->room, l->n + 1, sizeof(*grown)), *info;
+
+	if (!grown)
+		return NULL;
+	l->infos = grown;
+	info = &l->infos[l->n++];
+	memset(info, 0, sizeof(*info));
+	gpubpf_name_short(name, strlen(name), info->name);
+	return info;
+}
+
+/* Behind the kernel that it is of. */
+static int add_function(void *arg, const struct sass_function *function)
+{
+	const struct adding *a = arg;
+	struct gpubpf_kernel_info *info = add_info(a->l, function->name);
+	uint32_t before = a->l->nplaces;
+	int err;
+
+	if (!info)
+		return -ENOMEM;
+	info->flags = GPUBPF_KINFO_FUNCTION;
+	if (function->why)
+		snprintf(info->reason, sizeof(info->reason), "%s", function->why);
+	err = function->why ? 0 : sass_function_places(a->code, function, a->l->kinds, add_insn, arg);
+	info->nplaces = a->l->nplaces - before;
+	return err;
+}
+
+static int add_functions(struct list *l, const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code)
+{
+	uint32_t kernel = l->n - 1;
+	int err = 0;
+
+	if (l->kinds & gpubpf_places_of(GPUBPF_WHERE_FUNCTION))
+		err = sass_functions_each(c, k, code, add_function, &(struct adding){ l, code });
+	l->infos[kernel].ncallees = l->n - 1 - kernel;
+	return err;
+}
+
+/* Why it cannot be probed goes into the info; only a lack of memory ends the list. */
+static int describe(struct list *l, const struct sass_cubin *c, const struct sass_kernel *k)
+{
+	struct gpubpf_kernel_info *info = add_info(l, c->symbols[k->symbol].name);
+	uint32_t kernel = l->n - 1;
 	struct gpubpf_diag why;
 	struct sass_code code;
 	int n, err;
 
+	if (!info)
+		return -ENOMEM;
 	gpubpf_diag_init(&why);
-	gpubpf_name_short(c->symbols[k->symbol].name, strlen(c->symbols[k->symbol].name), info->name);
 	info->regs = k->regs;
 	memset(l->scratch, 0, sizeof(l->scratch));
 	n = sass_params(c, k, l->scratch, &why);
@@ -139,6 +184,9 @@ static int describe(struct list *l, struct gpubpf_kernel_info *info, const struc
 	if (!err) {
 		info->flags = code.barrier ? GPUBPF_KINFO_BARRIER : 0;
 		err = add_places(l, info, &code, k->text);
+		if (!err)
+			err = add_functions(l, c, k, &code);
+		info = &l->infos[kernel];
 		sass_code_finish(&code);
 	}
 	if (err == -ENOMEM)
@@ -152,7 +200,6 @@ static int add_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 	struct list *l = arg;
 	const struct sass_cubin *c = &module->cubin;
 	const struct sass_kernel *k = l->wanted[0] ? sass_kernel_find(c, l->wanted) : c->kernels;
-	struct gpubpf_kernel_info *grown;
 	uint32_t n = !k ? 0 : l->wanted[0] ? 1 : c->nkernels;
 	int err = 0;
 
@@ -160,25 +207,21 @@ static int add_module(void *arg, struct sass_module *module, struct gpubpf_diag 
 	l->cubins++;
 	if (!n)
 		return 0;
-	grown = grow(l->infos, &l->room, l->n + n, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	l->infos = grown;
-	memset(l->infos + l->n, 0, n * sizeof(*l->infos));
 	l->lines = sass_module_lines(module, l->kinds & GPUBPF_TAKES(LINE));
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = describe(l, &l->infos[l->n++], c, &k[i]);
+		err = describe(l, c, &k[i]);
 	return err;
 }
 
 /* Infos, their places and their parameters as one piece of memory. */
 static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, uint32_t *nkernels)
 {
-	struct gpubpf_kernel_info *infos = malloc(l->n * sizeof(*infos) + l->nplaces * sizeof(*l->places) +
+	struct gpubpf_kernel_info *infos = malloc(l->n * (sizeof(*infos) + sizeof(*infos->callees)) + l->nplaces * sizeof(*l->places) +
 						  l->nparams * sizeof(*l->params) + l->nnames + 1);
 	struct gpubpf_place *places = (struct gpubpf_place *)(infos + l->n);
 	struct gpubpf_param *params = (struct gpubpf_param *)(places + l->nplaces);
-	char *names = (char *)(params + l->nparams);
+	uint32_t *callees = (uint32_t *)(params + l->nparams); /* none is of more than one kernel */
+	char *names = (char *)(callees + l->n);
 
 	if (!infos)
 		return -ENOMEM;
@@ -198,6 +241,9 @@ static int hand_out(const struct list *l, struct gpubpf_kernel_info **kernels, u
 		places += infos[i].nplaces;
 		infos[i].params = params;
 		params += infos[i].nparams;
+		infos[i].callees = callees;
+		for (uint32_t f = 1; f <= infos[i].ncallees; f++)
+			*callees++ = i + f;
 	}
 	*kernels = infos;
 	*nkernels = l->n;

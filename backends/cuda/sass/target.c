@@ -20,7 +20,7 @@
 static bool in_the_middle(const struct gpubpf_lower_job *job)
 {
 	for (uint32_t i = 0; i < job->nsites; i++)
-		if (gpubpf_place_kind(job->sites[i].site)->where == GPUBPF_WHERE_INSN)
+		if (gpubpf_place_kind(job->sites[i].site)->where != GPUBPF_WHERE_KERNEL)
 			return true;
 	return false;
 }

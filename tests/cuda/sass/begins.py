@@ -44,7 +44,7 @@ def leaves(insns, sm):
     """The special registers read before the first branch of some lanes, and what is done before it that it should not."""
     i = next(i for i, insn in enumerate(insns) if field(insn, 0, 12) == BRA)
     i, read = target(insns[i], i, sm), set()
-    while not (field(insns[i], 0, 12) == BRA and field(insns[i], 12, 4) != PT):
+    while i < len(insns) and not (field(insns[i], 0, 12) == BRA and field(insns[i], 12, 4) != PT):
         opcode = field(insns[i], 0, 12)
         if opcode == S2R:
             read.add(field(insns[i], 72, 8))

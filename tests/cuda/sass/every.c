@@ -85,9 +85,9 @@ static int make_twin(const struct gpubpf_image *image, struct gpubpf_twin_image 
 
 	if (err < 0)
 		return err;
-	err = n != 1 || info->reason[0] ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", n ? info->reason : "?") : 0;
+	err = !n || info->reason[0] ? gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%s", n ? info->reason : "?") : 0;
 	if (!err) {
-		insert_everywhere(&job, info, 1);
+		insert_everywhere(&job, info, n); /* the kernel, and the functions that it calls */
 		err = sass_inject(image, &job, &opts, twin, diag);
 	}
 	free(info);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A function that the kernel calls, counted where it begins and where it returns, without what it is given and gives. */
+#include "../case.h"
+
+EXPECT("workload returns");
+EXPECT("needs gpu/call");
+EXPECT("needs gpu/call_exit");
+EXPECT("launch 5,1,1 64,1,1");
+EXPECT("map calls[0] 320");
+EXPECT("map returns[0] 320");
+
+GPUBPF_ARRAY(calls, __u64, 1);
+GPUBPF_ARRAY(returns, __u64, 1);
+
+SEC("gpu/call/thrice")
+int begins(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&calls, 0, 1);
+	return 0;
+}
+
+SEC("gpu/call_exit/thrice")
+int ends(struct gpubpf_ctx *ctx)
+{
+	gpubpf_add(&returns, 0, 1);
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * functions KERNELS CUBIN...: the functions that lie in kernels' sections, their first instructions and their returns, in the suite's
+ * machine code for each architecture; each way in which calls could not be told exactly is found, when it is put into the code; those
+ * in sections of their own, linked from parts of KERNELS (a .cu), are named with the reason.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/sass/functions.h"
+#include "core/diag.h"
+#include "tests/cuda/case.h"
+#include "tests/tap.h"
+
+struct found {
+	const struct sass_code *code;
+	struct sass_function f[8];
+	uint32_t n, calls[8], returns[8], wrong;
+};
+
+static int take_place(void *arg, const struct sass_place *p)
+{
+	struct found *all = arg;
+	uint32_t last = all->n - 1, opcode = sass_opcode(sass_code_at(all->code, p->at));
+
+	if (p->kind == GPUBPF_SITE_CALL) {
+		all->wrong += p->at != all->f[last].begin || p->id || p->guard != SASS_PT;
+		all->calls[last]++;
+	} else {
+		all->wrong += opcode != SASS_OP_RET || p->id != all->returns[last]++;
+	}
+	return 0;
+}
+
+static int take(void *arg, const struct sass_function *f)
+{
+	struct found *all = arg;
+
+	all->f[all->n++] = *f;
+	return f->why || all->n == 8 ? 0 : sass_function_places(all->code, f, GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT), take_place, all);
+}
+
+static const struct sass_function *function(const struct found *all, const char *name)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		if (!strcmp(all->f[i].name, name))
+			return &all->f[i];
+	return NULL;
+}
+
+static struct found find(const struct sass_cubin *c, const struct sass_kernel *k, const struct sass_code *code)
+{
+	struct found all = { .code = code };
+
+	if (sass_functions_each(c, k, code, take, &all) < 0)
+		abort();
+	return all;
+}
+
+/* What is put in where the function begins or ends, or elsewhere, and what is found of it then. */
+static void plant(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code, uint32_t at, struct sass_insn insn,
+		  const char *why)
+{
+	struct sass_insn was = sass_code_at(code, at);
+	struct found all;
+	const struct sass_function *f;
+
+	memcpy((uint8_t *)code->bytes + (size_t)at * SASS_INSN, &insn, sizeof(insn));
+	all = find(c, k, code);
+	f = function(&all, "thrice");
+	ok(f && f->why && strstr(f->why, why), "%s: %s", why, f && f->why ? f->why : "nothing is found");
+	memcpy((uint8_t *)code->bytes + (size_t)at * SASS_INSN, &was, sizeof(was));
+}
+
+static void plant_all(const struct sass_cubin *c, const struct sass_kernel *k, struct sass_code *code, const struct sass_function *f)
+{
+	const struct sass_arch *arch = code->arch;
+	uint32_t in = f->begin + 1;
+	struct sass_insn call = sass_with(sass_bra(arch, ((int64_t)in - 1 - 1) * SASS_INSN), 0, 12, SASS_OP_CALL_REL);
+
+	plant(c, k, code, in, sass_bra(arch, -2 * SASS_INSN), "first instruction again");
+	plant(c, k, code, in, sass_bra(arch, -3 * SASS_INSN), "shares code");
+	plant(c, k, code, 1, sass_bra(arch, ((int64_t)in - 2) * SASS_INSN), "shares code");
+	plant(c, k, code, 1, call, "in the middle");
+	plant(c, k, code, f->begin - 1, sass_move(2, 3), "goes on in it");
+	plant(c, k, code, in, sass_with(sass_code_at(code, in), 0, 12, SASS_OP_BRX), "register says");
+}
+
+static void try_cubin(const char *path)
+{
+	struct gpubpf_diag diag;
+	struct sass_cubin c;
+	struct sass_code code;
+	const struct sass_kernel *k;
+	const struct sass_function *f;
+	struct found all;
+	size_t size;
+	char *data = read_file(path, &size);
+
+	gpubpf_diag_init(&diag);
+	if (sass_cubin_open(data, size, &c, &diag) < 0 || !(k = sass_kernel_find(&c, "returns")) || sass_code_read(&c, k, &code, &diag) < 0)
+		abort();
+	all = find(&c, k, &code);
+	f = function(&all, "thrice");
+	ok(all.n == 2 && f && function(&all, "__clang_ocl_kern_imp_returns") && !all.f[0].why && !all.f[1].why,
+	   "%s: two functions lie in the kernel's section", base_name(path));
+	ok(!all.wrong && all.calls[0] == 1 && all.calls[1] == 1 && all.returns[0] && all.returns[1],
+	   "each begins once, and returns %u and %u times", all.returns[0], all.returns[1]);
+	if (f)
+		plant_all(&c, k, &code, f);
+	sass_code_finish(&code);
+	sass_cubin_finish(&c);
+	free(data);
+}
+
+/* Of parts, kernels call what lies elsewhere. */
+static void try_linked(const char *source)
+{
+	struct gpubpf_diag diag;
+	struct sass_cubin c;
+	uint32_t others = 0;
+	size_t size;
+	char *data = compiled_cubin(source, "sm_90", "-O3 -rdc=true -dlink", &size);
+
+	if (!data) {
+		skip("functions in sections of their own", "no nvcc here; GPUBPF_TEST_NVCC names one");
+		return;
+	}
+	gpubpf_diag_init(&diag);
+	if (sass_cubin_open(data, size, &c, &diag) < 0)
+		abort();
+	for (uint32_t i = 0; i < c.nkernels; i++) {
+		struct sass_code code;
+		struct found all;
+
+		gpubpf_diag_init(&diag);
+		if (sass_code_read(&c, &c.kernels[i], &code, &diag) < 0)
+			continue;
+		all = find(&c, &c.kernels[i], &code);
+		for (uint32_t f = 0; f < all.n; f++)
+			others += all.f[f].why && strstr(all.f[f].why, "section of its own");
+		ok(!code.calls || all.n, "%s: whom it calls is known", c.symbols[c.kernels[i].symbol].name);
+		sass_code_finish(&code);
+	}
+	ok(others, "%u functions in sections of their own are named, with the reason", others);
+	sass_cubin_finish(&c);
+	free(data);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++)
+		try_cubin(argv[i]);
+	try_linked(argv[1]);
+	ran("sass", "call");
+	ran("sass", "call_exit");
+	return done();
+}
