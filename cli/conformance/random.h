@@ -19,6 +19,7 @@ struct random_program {
 	uint32_t n;
 	uint32_t begin[GEN_PARTS]; /* of its parts (gen_program()) */
 	uint64_t launch;         /* the launch's number, which fills the maps and is read by programs */
+	bool unoptimised;        /* by a CPU's compiler, which takes a fifth of the time then; those of a module alike */
 };
 
 /* what came of a program */
@@ -65,7 +66,7 @@ int random_run_host(struct random_group *g, uint32_t i, void *arena, uint64_t *r
 /* -- random_compare.c -- */
 
 /* Do maps differ as their readers see them, and `all`: in what they keep beside that? The first difference then, in words.
- * Takes what is in rings and queues. */
+ * May take what is in rings and queues. */
 bool random_differs(const struct random_group *g, void *host, void *device, bool all, char *what, size_t size);
 
 /* -- random_linux.c: the Linux kernel in the place of a device -- */

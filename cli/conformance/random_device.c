@@ -12,6 +12,7 @@
 struct batch {
 	const struct conformance_device *d;
 	struct random_group group;
+	bool unoptimised;
 	void *host, *device;     /* arenas */
 	uint64_t address;
 	struct gpubpf_device_module *module;
@@ -31,6 +32,7 @@ static int load_module(struct batch *b)
 		.print_ring = g->layout.print_ring, .print_layout = g->layout.prints,
 		.caps = b->d->ops->caps(b->d->device), .run_off = g->layout.size,
 	};
+	bool as_it_is = b->unoptimised && job.caps->bits & GPUBPF_CAP_X86 && b->d->target->output == GPUBPF_IMAGE_SPIRV;
 	struct gpubpf_blob blob;
 	int err;
 
@@ -43,7 +45,8 @@ static int load_module(struct batch *b)
 	err = conformance_lower(b->d->target, &job, true, &blob, &b->diag);
 	if (err < 0)
 		return err;
-	err = b->d->ops->module_load(b->d->device, b->d->target->output, blob.data, blob.size, "", &b->module, b->why);
+	err = b->d->ops->module_load(b->d->device, b->d->target->output, blob.data, blob.size,
+				      as_it_is ? "-cl-opt-disable" : "", &b->module, b->why);
 	free(blob.data);
 	return err ? err : b->d->ops->kernel_get(b->module, "gpubpf_run", &b->kernel, b->why);
 }
@@ -85,7 +88,7 @@ static int run_both(struct batch *b, uint32_t i, struct random_outcome *o)
 	int err;
 
 	random_reset(&b->group, i, b->host);
-	random_reset(&b->group, i, b->device);
+	memcpy(b->device, b->host, b->group.size);
 	err = random_run_host(&b->group, i, b->host, &o->want, &b->diag);
 	if (!err)
 		err = run_device(b, i, &o->got);
@@ -121,7 +124,8 @@ int random_run_group(const struct conformance_device *d, const struct random_pro
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
-	*b = (struct batch){ .d = d, .host = MAP_FAILED, .device = MAP_FAILED, .why = why };
+	*b = (struct batch){ .d = d, .host = MAP_FAILED, .device = MAP_FAILED, .why = why,
+			     .unoptimised = programs[0]->unoptimised };
 	gpubpf_diag_init(&b->diag);
 	err = random_group_init(&b->group, programs, n, &b->diag);
 	if (!err)

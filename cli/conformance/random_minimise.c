@@ -58,6 +58,7 @@ static void squeeze(const struct random_program *from, struct random_program *to
 	uint32_t at[GEN_INSNS + 1] = { 0 };
 
 	to->launch = from->launch;
+	to->unoptimised = from->unoptimised;
 	to->n = 0;
 	for (uint32_t i = 0; i < from->n; i++) {
 		at[i] = to->n;

@@ -15,10 +15,17 @@ static void param_attribute(struct low *l, LLVMValueRef fn, unsigned param, cons
 	LLVMAddAttributeAtIndex(fn, param + 1, LLVMCreateEnumAttribute(l->ctx, kind, 0));
 }
 
-static LLVMValueRef declare_site(struct low *l, uint32_t site)
+/* In line, but for functions of the one kernel, of which there are so many. */
+static void keep_apart(struct low *l, LLVMValueRef fn)
 {
 	const char *how = l->opts->one_kernel && !l->target->inline_all ? "noinline" : "alwaysinline";
 	unsigned kind = LLVMGetEnumAttributeKindForName(how, strlen(how));
+
+	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0));
+}
+
+static LLVMValueRef declare_site(struct low *l, uint32_t site)
+{
 	LLVMTypeRef type = LLVMFunctionType(l->i32, &l->private, 1, false);
 	LLVMValueRef fn;
 	char name[32];
@@ -28,7 +35,7 @@ static LLVMValueRef declare_site(struct low *l, uint32_t site)
 	LLVMSetFunctionCallConv(fn, l->target->site_cc);
 	if (l->opts->one_kernel) /* which calls it, and nothing else does */
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
-	LLVMAddAttributeAtIndex(fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0));
+	keep_apart(l, fn);
 	param_attribute(l, fn, 0, "noalias");
 	param_attribute(l, fn, 0, "readonly");
 	LLVMSetValueName2(LLVMGetParam(fn, 0), "env", 3);
@@ -166,24 +173,55 @@ static void of_one_lane(struct low *l, LLVMValueRef kernel)
 	hint(l, kernel, "vec_type_hint", type, 2);
 }
 
-void low_one_kernel(struct low *l)
-{
-	LLVMValueRef env, kernel = begin_kernel(l, "gpubpf_run", 0, true, &env), which;
-	LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(l->ctx, kernel, "end");
-	char name[32];
+/* Sites that a function chooses from. Registers of one with a branch for each of hundreds are allocated in far more than its
+ * share of the time. */
+#define CHOICES 24
 
-	of_one_lane(l, kernel);
-	which = LLVMBuildSwitch(l->b, LLVMGetParam(kernel, 3), end, l->job->nsites);
-	for (uint32_t i = 0; i < l->job->nsites; i++) {
-		LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(l->ctx, kernel, "");
+/* The function that runs the site of that number, one of CHOICES from `first` on: void (env, uint32_t site). */
+static LLVMValueRef choice(struct low *l, uint32_t first)
+{
+	LLVMTypeRef params[] = { l->private, l->i32 };
+	LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(l->ctx), params, 2, false);
+	LLVMBasicBlockRef end;
+	LLVMValueRef fn, which;
+	char name[40];
+
+	snprintf(name, sizeof(name), "gpubpf_site_of_%u", first);
+	fn = LLVMAddFunction(l->mod, name, type);
+	LLVMSetFunctionCallConv(fn, l->target->site_cc);
+	LLVMSetLinkage(fn, LLVMInternalLinkage);
+	keep_apart(l, fn);
+	LLVMPositionBuilderAtEnd(l->b, LLVMAppendBasicBlockInContext(l->ctx, fn, ""));
+	end = LLVMAppendBasicBlockInContext(l->ctx, fn, "end");
+	which = LLVMBuildSwitch(l->b, LLVMGetParam(fn, 1), end, CHOICES);
+	for (uint32_t i = first; i < first + CHOICES && i < l->job->nsites; i++) {
+		LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(l->ctx, fn, "");
 
 		snprintf(name, sizeof(name), "gpubpf_site_%u", i);
 		LLVMAddCase(which, low_const32(l, i), block);
 		LLVMPositionBuilderAtEnd(l->b, block);
-		call_site(l, LLVMGetNamedFunction(l->mod, name), env);
+		call_site(l, LLVMGetNamedFunction(l->mod, name), LLVMGetParam(fn, 0));
 		LLVMBuildBr(l->b, end);
 	}
 	LLVMPositionBuilderAtEnd(l->b, end);
+	LLVMBuildRetVoid(l->b);
+	return fn;
+}
+
+/* All choices, one behind the other: none but the site's own does anything. */
+void low_one_kernel(struct low *l)
+{
+	LLVMValueRef env, fn, kernel = begin_kernel(l, "gpubpf_run", 0, true, &env), args[2];
+	LLVMBasicBlockRef at = LLVMGetInsertBlock(l->b);
+
+	of_one_lane(l, kernel);
+	args[0] = env;
+	args[1] = LLVMGetParam(kernel, 3);
+	for (uint32_t i = 0; i < l->job->nsites; i += CHOICES) {
+		fn = choice(l, i);
+		LLVMPositionBuilderAtEnd(l->b, at);
+		LLVMSetInstructionCallConv(LLVMBuildCall2(l->b, LLVMGlobalGetValueType(fn), fn, args, 2, ""), l->target->site_cc);
+	}
 	LLVMBuildRetVoid(l->b);
 }
 

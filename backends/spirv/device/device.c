@@ -298,22 +298,22 @@ static cl_program load_spirv(struct gpubpf_device *d, const void *image, size_t 
 		  .options = gpubpf_cl_clock_options(d->caps.clock) },
 		{ .data = image, .size = size, .il = true, .options = options },
 	};
-	bool clock = gpubpf_spv_reads_clock(image, size);
+	cl_program program;
 
-	return ocl_link(d, pieces + !clock, 1 + clock, why);
+	if (gpubpf_spv_reads_clock(image, size))
+		return ocl_link(d, pieces, 2, why);
+	/* in one step: linking leaves out what the options say of optimising */
+	program = ocl_create(d, &pieces[1], why);
+	return program ? ocl_build(d, program, options, why) : NULL;
 }
 
 static cl_program load_source(struct gpubpf_device *d, const void *image, size_t size, const char *options,
 			      struct gpubpf_why *why)
 {
-	const char *text = image;
-	cl_int err;
-	cl_program program = d->api.clCreateProgramWithSource(d->context, 1, &text, &size, &err);
+	struct ocl_piece piece = { .data = image, .size = size };
+	cl_program program = ocl_create(d, &piece, why);
 
-	if (!err)
-		return ocl_build(d, program, options, why);
-	ocl_error(why, "creating a program", err);
-	return NULL;
+	return program ? ocl_build(d, program, options, why) : NULL;
 }
 
 static cl_program load_binary(struct gpubpf_device *d, const void *image, size_t size, const char *options,

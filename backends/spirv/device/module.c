@@ -47,7 +47,7 @@ cl_program ocl_build(struct gpubpf_device *d, cl_program program, const char *op
 	return NULL;
 }
 
-static cl_program create_piece(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_why *why)
+cl_program ocl_create(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_why *why)
 {
 	const char *text = piece->data;
 	cl_program program;
@@ -63,6 +63,16 @@ static cl_program create_piece(struct gpubpf_device *d, const struct ocl_piece *
 		ocl_error(why, "creating a program", err);
 		return NULL;
 	}
+	return program;
+}
+
+static cl_program compile_piece(struct gpubpf_device *d, const struct ocl_piece *piece, struct gpubpf_why *why)
+{
+	cl_program program = ocl_create(d, piece, why);
+	cl_int err;
+
+	if (!program)
+		return NULL;
 	err = d->api.clCompileProgram(program, 1, &d->id, piece->options, 0, NULL, NULL, NULL, NULL);
 	if (err) {
 		keep_log(d, program, "compiling", err, why);
@@ -80,7 +90,7 @@ cl_program ocl_link(struct gpubpf_device *d, const struct ocl_piece *pieces, uin
 	uint32_t made = 0;
 	cl_int err;
 
-	while (made < n && made < MAX_PIECES && (parts[made] = create_piece(d, &pieces[made], why)))
+	while (made < n && made < MAX_PIECES && (parts[made] = compile_piece(d, &pieces[made], why)))
 		made++;
 	if (made == n) {
 		linked = d->api.clLinkProgram(d->context, 1, &d->id, NULL, n, parts, NULL, NULL, &err);

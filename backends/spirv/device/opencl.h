@@ -79,6 +79,8 @@ struct ocl_piece {
 	bool il;
 	const char *options;
 };
+/* Not compiled yet. */
+cl_program ocl_create(struct gpubpf_device *device, const struct ocl_piece *piece, struct gpubpf_why *why);
 cl_program ocl_link(struct gpubpf_device *device, const struct ocl_piece *pieces, uint32_t n, struct gpubpf_why *why);
 cl_program ocl_build(struct gpubpf_device *device, cl_program program, const char *options, struct gpubpf_why *why);
 int ocl_error(struct gpubpf_why *why, const char *what, cl_int code);
