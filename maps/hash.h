@@ -89,17 +89,19 @@ GPUBPF_FN u32 gpubpf_hash_nbuckets(u32 n)
 	return n + 1;
 }
 
-#define GPUBPF_HASH_NEAR 31u         /* keys that differ in these bits alone have buckets that do */
+#define GPUBPF_HASH_NEAR_BITS 5      /* keys that differ in these bits alone have buckets that do */
+#define GPUBPF_HASH_NEAR ((1u << GPUBPF_HASH_NEAR_BITS) - 1)
 
-/* Of a word or less: the upper bits of the second product depend on all of the key but its lowest, which stay as they are, so that
- * the lanes of a warp, whose keys often follow each other, find their buckets in few lines. */
+/* Of a word or less. Groups of keys that are near each other have buckets that are, so that a warp's lanes, whose keys often
+ * follow each other, find them in few lines. Groups that follow each other are as far apart as can be (multiples of the golden
+ * ratio), so that keys that are counted share no buckets while they are fewer than 2^16; what is above them is mixed in, so
+ * that no distance of keys is a bad one. */
 GPUBPF_FN u32 gpubpf_hash_short(u32 key, u32 max_entries)
 {
-	u32 nbuckets = gpubpf_hash_nbuckets(max_entries), hash = (key | GPUBPF_HASH_NEAR) * 0x9e3779b1u;
+	u32 nbuckets = gpubpf_hash_nbuckets(max_entries), group = key >> GPUBPF_HASH_NEAR_BITS;
 
-	hash ^= hash >> 15;
-	hash = (u32)((u64)(hash * 0x85ebca77u) * nbuckets >> 32);
-	return hash ^ (key & GPUBPF_HASH_NEAR & (nbuckets - 1));
+	group ^= (group >> 11) * 0x85ebca77u;
+	return (u32)((u64)(group * 0x9e3779b1u) * nbuckets >> 32) ^ (key & GPUBPF_HASH_NEAR & (nbuckets - 1));
 }
 
 GPUBPF_FN u32 gpubpf_hash_bucket(GPUBPF_PRIVATE const u8 *key, u32 key_size, u32 max_entries)

@@ -148,6 +148,41 @@ static void test_together(void)
 	fixture_end(&f);
 }
 
+/* How many keys `step` apart a look-up goes through on average, its own among them, in hundredths; *most: in one bucket. */
+static uint32_t chain(uint32_t n, uint32_t step, uint32_t *most)
+{
+	uint32_t *keys = calloc(gpubpf_hash_nbuckets(n), sizeof(*keys));
+	uint64_t sum = 0;
+
+	*most = 0;
+	for (uint32_t i = 0; keys && i < n; i++) {
+		uint32_t there = ++keys[gpubpf_hash_short(i * step, n)];
+
+		sum += there;
+		*most = there > *most ? there : *most;
+	}
+	free(keys);
+	return (uint32_t)(sum * 100 / n);
+}
+
+static void test_buckets(void)
+{
+	static const uint32_t entries[] = { 64, 256, 1000, 4096, 65536 }, steps[] = { 2, 3, 4, 16, 24, 32, 100, 256, 1000, 4096, 65536 };
+	uint32_t most, longest = 0, worst = 0;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		chain(entries[i], 1, &most);
+		longest = most > longest ? most : longest;
+		for (size_t k = 0; k < sizeof(steps) / sizeof(*steps); k++) {
+			uint32_t mean = chain(entries[i], steps[k], &most);
+
+			worst = mean > worst ? mean : worst;
+		}
+	}
+	ok(longest == 1, "buckets: keys that are counted share none (%u)", longest);
+	ok(worst < 180, "buckets: a look-up of keys that are apart goes through %u.%02u", worst / 100, worst % 100);
+}
+
 int main(void)
 {
 	uint64_t seed = random_seed();
@@ -156,5 +191,6 @@ int main(void)
 		test_finds(&shapes[i], seed + 2 * i);
 	test_unfilled();
 	test_together();
+	test_buckets();
 	return done();
 }
