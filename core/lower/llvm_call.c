@@ -350,8 +350,22 @@ static unsigned pass(const struct call *c, unsigned reg, LLVMValueRef *args)
 	return 0;
 }
 
+/* A copy of a key of a word, for a function that is called: if it were given the key itself, that would lie in memory, and be
+ * stored there by those too who find it without. */
+static LLVMValueRef key_apart(const struct call *c, LLVMValueRef key)
+{
+	uint32_t size = map_of(c)->key_size;
+	LLVMValueRef copy;
+
+	if (size > 8)
+		return key;
+	copy = low_alloca(c->f->p, LLVMArrayType2(c->l->i8, 8), 8, "key");
+	LLVMBuildMemCpy(c->l->b, copy, 8, key, 1, low_const(c->l, size));
+	return copy;
+}
+
 /* What is found in the short way is found; the rest is for the function that is shared. */
-static LLVMValueRef look_up_large(const struct call *c, const char *name, const LLVMValueRef *args, unsigned n)
+static LLVMValueRef look_up_large(const struct call *c, const char *name, LLVMValueRef *args, unsigned n)
 {
 	LLVMBasicBlockRef from[2], after;
 	LLVMValueRef found[2], v;
@@ -366,6 +380,7 @@ static LLVMValueRef look_up_large(const struct call *c, const char *name, const 
 	after = low_block(c->f->p, "after");
 	LLVMBuildCondBr(c->l->b, LLVMBuildICmp(c->l->b, LLVMIntNE, found[0], low_const(c->l, 0), ""), after, from[1]);
 	LLVMPositionBuilderAtEnd(c->l->b, from[1]);
+	args[n - 1] = key_apart(c, args[n - 1]);
 	found[1] = low_call_shared(c->l, name, c->layout, args, n);
 	if (!found[1])
 		return NULL;
@@ -378,7 +393,7 @@ static LLVMValueRef look_up_large(const struct call *c, const char *name, const 
 }
 
 /* The library's function for the helper. Its result, 0 if it has none; NULL and a diagnostic. */
-static LLVMValueRef call_library(struct call *c, const LLVMValueRef *args, unsigned n)
+static LLVMValueRef call_library(struct call *c, LLVMValueRef *args, unsigned n)
 {
 	bool on_map = c->helper->class == GPUBPF_CLASS_MAP;
 	const struct gpubpf_map_impl *impl = on_map ? map_of(c)->type->impl : NULL;
