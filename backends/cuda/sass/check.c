@@ -754,9 +754,9 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 {
 	static int (*const passes[])(struct checked *c) = {
 		check_own, sass_check_around, sass_check_constant, sass_check_rest, check_uniform, check_barriers, check_branches, check_registers, check_entry,
-		check_in_flight, check_pending, check_seen, check_times,
+		check_in_flight, check_pending, check_seen, check_times, sass_check_said,
 	};
-	struct checked c = { .code = code, .regs = kernel->regs, .around = around, .app = app,
+	struct checked c = { .code = code, .regs = kernel->regs, .info = kernel->info, .around = around, .app = app,
 			     .bindings = twin->bindings, .nbindings = twin->nbindings, .diag = diag };
 	int err = open_twin(&c, kernel, twin->cubin.data, twin->cubin.size, entry, exit);
 

@@ -10,7 +10,7 @@
 
 struct checked {
 	const struct sass_code *code;      /* the kernel's own */
-	uint32_t regs;                     /* and its registers */
+	uint32_t regs, info;               /* and its registers, and the section that says what it is like */
 	struct sass_cubin twin;
 	const uint8_t *bytes;
 	uint32_t n, stubs;                 /* instructions; the first that was added, behind the kernel's or at its last EXIT */
@@ -54,5 +54,8 @@ int sass_check_constant(struct checked *c);
 
 /* -- pass: behind the others stubs alone, of which each is of these -- */
 int sass_check_rest(struct checked *c);
+
+/* -- pass: what the twin says of its code -- */
+int sass_check_said(struct checked *c);
 
 #endif
