@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * around FILE...: probes around accesses of memory, atomics, barriers, branches, lines or any instructions of the kernels of cubins, or of a .cu as nvcc
- * makes it for each architecture, with a body made by hand, so that no assembler is needed.
+ * around [sm_FIRST] FILE...: probes around accesses of memory, atomics, barriers, branches, lines or any instructions of the kernels of
+ * cubins, or of a .cu as nvcc makes it for each architecture, from FIRST on, with a body made by hand, so that no assembler is needed.
  *   - as many places are listed as the code has such instructions;
  *   - each stub, carried out here on random registers, gives the address and the value that the instruction has, does
  *     something for just the lanes that the instruction is for, carries it out once as it stood, and leaves the kernel's
@@ -348,6 +348,14 @@ static bool is_atomic(struct sass_insn insn)
 	       operation == 0x18c || operation == 0x18d || operation == 0x18a || operation == 0x18b || operation == 0x1a2;
 }
 
+/* Of barriers in memory, and of whole pieces of it: each is an atomic, whose value nobody tells. */
+static bool is_untold_atomic(struct sass_insn insn)
+{
+	static const uint16_t operations[] = { 0x1a7, 0x1b2, 0x1b0, 0x1b6, 0x1bb };
+
+	return is_one_of(insn, operations, sizeof(operations) / sizeof(*operations));
+}
+
 /* The kernel's own: an atomic that gives something gives 1000 and 2000. */
 static void carry_out(struct run *run, struct sass_insn own)
 {
@@ -632,12 +640,11 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 {
 	uint32_t operation = sass_opcode(insn) & 0x1ff;
-	bool atomic = is_atomic(insn);
 
 	if (sass_field(insn, 12, 4) == 15)
 		return false;
 	if (kind == GPUBPF_SITE_ATOMIC)
-		return atomic;
+		return is_atomic(insn) || is_untold_atomic(insn);
 	if (kind == GPUBPF_SITE_BRANCH)
 		return (sass_opcode(insn) == 0x947 && !sass_unconditional(insn) && !sass_field(insn, 91, 14)) || sass_opcode(insn) == 0x547 ||
 		       sass_opcode(insn) == 0x949;
@@ -653,7 +660,7 @@ static bool is_expected(struct sass_insn insn, enum gpubpf_site kind)
 		return reads_variable(insn);
 	if (gpubpf_place_kind(kind)->spaces)
 		return is_global(insn) || is_untold(insn) || is_near(insn) || is_texture(insn) || reads_variable(insn);
-	return operation == 0x11d && sass_field(insn, 77, 2) != 1;
+	return (operation == 0x11d && sass_field(insn, 77, 2) != 1) || operation == 0x1a7;
 }
 
 /* The instructions in front of the padding. */
@@ -745,23 +752,33 @@ static void try_file(const char *name, const char *data, size_t size)
 	sass_cubin_finish(&app);
 }
 
-static void try_source(const char *path)
+/* From one architecture on, if what it has came with that. */
+static void try_source(const char *path, const char *first)
 {
 	static const char *const arches[] = { "sm_75", "sm_80", "sm_90", "sm_100", "sm_120", NULL };
+	const char *const *from = arches;
 
-	if (!compiled_each(path, arches, "-O3 -lineinfo", try_file))
+	while (*from && first && strcmp(*from, first))
+		from++;
+	if (!compiled_each(path, from, "-O3 -lineinfo", try_file))
 		ran("sass", "?");
 }
 
 int main(int argc, char **argv)
 {
+	const char *first = NULL;
+
 	check_table();
 	for (int i = 1; i < argc; i++) {
 		size_t size;
 		char *file;
 
+		if (!strncmp(argv[i], "sm_", 3)) {
+			first = argv[i];
+			continue;
+		}
 		if (strstr(argv[i], ".cu") && !strstr(argv[i], ".cubin")) {
-			try_source(argv[i]);
+			try_source(argv[i], first);
 			continue;
 		}
 		file = read_file(argv[i], &size);
