@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loader that does what few do, and what none should: a line each of what is not as the Linux kernel has it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -246,6 +247,31 @@ static void early(void)
 	check("what is no map is refused", load(other) < 0);
 }
 
+/* The Linux kernel here may have no kprobes: then the file is ours, for who has loaded a program that is one. */
+static const char type_of_kprobes[] = "/sys/bus/event_source/devices/kprobe/type";
+
+/* A name may end where a page ends behind which there is none. */
+static void names(void)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *name = pages + 4096 - sizeof(type_of_kprobes);
+
+	munmap(pages + 4096, 4096);
+	strcpy(name, type_of_kprobes);
+	check("a name is read to its end", open(name, O_RDONLY) >= 0);
+}
+
+/* A child that has loaded nothing itself */
+static void children(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child)
+		_exit(open(type_of_kprobes, O_RDONLY) < 0);
+	check("a child has what its parent had", waitpid(child, &status, 0) == child && !status);
+}
+
 /* Maps whose flags say how the Linux kernel is to make them are made, and say so. */
 static void flags(void)
 {
@@ -276,6 +302,8 @@ int main(void)
 	rings();
 	early();
 	flags();
+	names();
+	children();
 	at_once();
 	locks();
 	if (!wrong)

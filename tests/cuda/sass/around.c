@@ -6,7 +6,8 @@
  *   - each stub, carried out here on random registers, gives the address and the value that the instruction has, does
  *     something for just the lanes that the instruction is for, carries it out once as it stood, and leaves the kernel's
  *     registers and predicates as they were;
- *   - so does one with branches and a loop, whose lanes meet behind it, once, those that came together;
+ *   - so does one with branches and a loop, whose lanes meet behind it, once, those that came together, also where lanes are left out
+ *     by two predicates: every other EXIT under one is given a second, which compilers seldom have;
  *   - a stub that is changed the checker refuses.
  */
 #include <errno.h>
@@ -522,8 +523,9 @@ static bool is_left_out(const struct making *m, const struct sass_place *place)
 {
 	struct sass_insn insn = sass_code_at(m->code, place->at);
 	bool many = m->kind == GPUBPF_SITE_INSN || m->kind == GPUBPF_SITE_LINE;
+	bool rare = place->second != SASS_PT && place->guard != SASS_PT;
 
-	return many && (place->why || !sass_operands_known(insn) || sass_opcode(insn) == 0x918 || random_below(16));
+	return many && !rare && (place->why || !sass_operands_known(insn) || sass_opcode(insn) == 0x918 || random_below(16));
 }
 
 static int take(void *arg, const struct sass_place *place)
@@ -543,7 +545,7 @@ static int take(void *arg, const struct sass_place *place)
 	return 0;
 }
 
-static uint32_t listed, stubs, right, refused, changed, seen;
+static uint32_t listed, stubs, twice, elsewhere, right, refused, changed, seen;
 
 static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, const struct sass_twin *twin)
 {
@@ -551,6 +553,41 @@ static bool passes(const struct sass_cubin *app, const struct sass_kernel *k, co
 
 	gpubpf_diag_init(&diag);
 	return !sass_check(app, k, m->code, twin, false, false, &m->around, &diag);
+}
+
+static uint32_t next_bssy(const uint8_t *text, uint32_t i, uint32_t n)
+{
+	while (i < n && sass_opcode(sass_read(text + i * SASS_INSN)) != SASS_OP_BSSY)
+		i++;
+	return i;
+}
+
+/* Lanes of one stub's probe that wait for each other when the kernel goes on, and meet in another's stub: nothing of the one leads
+ * anywhere else. */
+static void meet_elsewhere(const struct sass_cubin *app, const struct sass_kernel *k, const struct making *m, struct sass_twin *twin,
+			   uint8_t *text, uint32_t first, uint32_t n)
+{
+	struct sass_insn none = sass_nop(0, SASS_STALL_MAX), parts, meets;
+	uint32_t from = next_bssy(text, first, n), other = next_bssy(text, from + 1, n), meeting, distance;
+
+	while (other < n && sass_opcode(sass_read(text + (from + 1) * SASS_INSN)) == SASS_OP_BRA) {
+		from = other;
+		other = next_bssy(text, from + 1, n);
+	}
+	if (other >= n)
+		return;
+	parts = sass_read(text + from * SASS_INSN);
+	meeting = from + sass_branch(m->code->arch, parts) / SASS_INSN;
+	meets = sass_read(text + meeting * SASS_INSN);
+	distance = other - from + sass_branch(m->code->arch, sass_read(text + other * SASS_INSN)) / SASS_INSN;
+	memcpy(text + meeting * SASS_INSN, &none, SASS_INSN);
+	none = sass_with_branch(m->code->arch, parts, (int64_t)distance * SASS_INSN);
+	memcpy(text + from * SASS_INSN, &none, SASS_INSN);
+	elsewhere++;
+	changed++;
+	seen += !passes(app, k, m, twin);
+	memcpy(text + from * SASS_INSN, &parts, SASS_INSN);
+	memcpy(text + meeting * SASS_INSN, &meets, SASS_INSN);
 }
 
 /* Each instruction of the stubs but what only waits, made into what must not be there. */
@@ -602,6 +639,7 @@ static void change(const struct sass_cubin *app, const struct sass_kernel *k, co
 		}
 		memcpy(text + i * SASS_INSN, &was, SASS_INSN);
 	}
+	meet_elsewhere(app, k, m, twin, text, first, n);
 	sass_cubin_finish(&made);
 }
 
@@ -623,9 +661,13 @@ static void graft(const struct sass_cubin *app, const struct sass_kernel *k, str
 	} else if (err < 0) {
 		ok(false, "%s: %s", app->symbols[k->symbol].name, diag.what);
 	} else {
-		for (uint32_t i = 0; i < m->around.n; i++, stubs++)
+		for (uint32_t i = 0; i < m->around.n; i++, stubs++) {
+			const struct sass_place *place = &m->around.list[i].place;
+
+			twice += m->bodies[0].wanders && place->guard != SASS_PT && place->second != SASS_PT;
 			for (int again = 0; again < 4; again++)
 				right += runs_right(m->code, &grafted, &m->around.list[i], k->regs);
+		}
 		err = sass_twin_write(app, k, m->code, &probes, &grafted, &twin, &diag);
 		if (err < 0 || !passes(app, k, m, &twin))
 			ok(false, "%s has a twin that passes: %s", app->symbols[k->symbol].name, diag.what);
@@ -728,6 +770,23 @@ static void check_table(void)
 	ok(operations > 40 && accesses > 25, "%u operations on memory, %u of them accesses", operations, accesses);
 }
 
+/* Of each other EXIT under a predicate: P2, or not P3. */
+static void add_seconds(const struct sass_section *section)
+{
+	bool other = false;
+
+	for (size_t at = 0; at + SASS_INSN <= section->size; at += SASS_INSN) {
+		uint8_t *text = (uint8_t *)section->data + at;
+		struct sass_insn insn = sass_read(text);
+
+		if (sass_opcode(insn) != SASS_OP_EXIT || (sass_field(insn, 12, 4) & 7) == SASS_PT || sass_field(insn, 87, 4) != SASS_PT)
+			continue;
+		insn = sass_with(insn, 87, 4, random_below(2) ? 2 : 3 | 8);
+		if ((other = !other))
+			memcpy(text, &insn, SASS_INSN);
+	}
+}
+
 static void try_file(const char *name, const char *data, size_t size)
 {
 	static const enum gpubpf_site kinds[] = { GPUBPF_SITE_MEM, GPUBPF_SITE_MEM_BEFORE, GPUBPF_SITE_MEM_CAPTURE, GPUBPF_SITE_ATOMIC, GPUBPF_SITE_BARRIER,
@@ -738,16 +797,19 @@ static void try_file(const char *name, const char *data, size_t size)
 	struct sass_cubin app;
 
 	gpubpf_diag_init(&diag);
-	listed = stubs = right = refused = changed = seen = 0;
+	listed = stubs = twice = elsewhere = right = refused = changed = seen = 0;
 	if (!ok(!sass_cubin_open(data, size, &app, &diag), "%s is read", name))
 		return;
 	sass_lines_read_starts(&app, &lines);
+	for (uint32_t k = 0; k < app.nkernels; k++)
+		add_seconds(&app.sections[app.kernels[k].text]);
 	for (uint32_t k = 0; k < app.nkernels; k++)
 		for (size_t i = 0; i < 2 * sizeof(kinds) / sizeof(*kinds); i++)
 			try_kernel(&app, &app.kernels[k], kinds[i / 2], i % 2);
 	ok(stubs && right == 4 * stubs, "%u places in %u kernels, %u with a probe, which did right %u of %u times", listed,
 	   app.nkernels, stubs, right, 4 * stubs);
 	ok(changed && seen == changed, "%u of %u changes are seen; %u kernels are refused", seen, changed, refused);
+	note("%u with a probe with branches under two predicates, %u that meet in another's stub", twice, elsewhere);
 	gpubpf_lines_finish(&lines);
 	sass_cubin_finish(&app);
 }

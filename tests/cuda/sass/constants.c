@@ -4,7 +4,8 @@
  *   - no instruction of the twin reads c[0x3];
  *   - each stub, carried out here on random registers over a bank in memory, gives the instruction just what it read, where
  *     that is in the bank, reads nothing else, and leaves the kernel's registers and predicates as they were;
- *   - what became of a constant operand is the same text by nvdisasm, but for the register;
+ *   - what became of a constant operand has the signs of both operands by its bits, and is the same text by nvdisasm, but for the
+ *     register;
  *   - a stub that is changed the checker refuses, and so it does an address of another place.
  */
 #include <stdlib.h>
@@ -208,6 +209,14 @@ static void expect(const struct run *run, struct sass_insn own, const struct sas
 		value[0] = (int16_t)value[0];
 }
 
+/* The operands at 32 and at 64 have what is done to their signs at 62 and at 74: they may have changed places. */
+static bool keeps_signs(struct sass_insn own, struct sass_insn carried, enum sass_constant_way way)
+{
+	unsigned constant = way == SASS_CONSTANT_B ? 62 : 74, other = way == SASS_CONSTANT_B ? 74 : 62;
+
+	return sass_field(carried, constant, 2) == sass_field(own, 62, 2) && sass_field(carried, other, 2) == sass_field(own, 74, 2);
+}
+
 static bool gives(const struct run *run, struct sass_insn own, const struct sass_constant *k, uint32_t at)
 {
 	uint32_t value[4], to = sass_field(own, 16, 8), reg, n = (k->bytes + 3) / 4;
@@ -220,7 +229,7 @@ static bool gives(const struct run *run, struct sass_insn own, const struct sass
 		return !memcmp(run->t.u + (to & 63), value, 4 * n);
 	default:
 		reg = sass_field(run->carried, k->way == SASS_CONSTANT_B ? 32 : 64, 8);
-		return run->is_carried && !memcmp(run->t.r + reg, value, 4 * n);
+		return run->is_carried && keeps_signs(own, run->carried, k->way) && !memcmp(run->t.r + reg, value, 4 * n);
 	}
 }
 
