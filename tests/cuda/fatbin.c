@@ -161,10 +161,10 @@ static void test_choice(void)
 	expect("LZ4: sm_89 takes the text of sm_80", &c, c.size, 89, sm80, NULL);
 	expect("zstd: sm_90 takes its own", &c, c.size, 90, sm90, NULL);
 	expect("the newest that is not too new", &c, c.size, 120, sm90, NULL);
-	expect("all too new", &c, c.size, 61, NULL, "no entry that sm_61 can run");
+	expect("all too new", &c, c.size, 61, NULL, "neither PTX nor machine code that sm_61 can run");
 	open_container(&c);
 	add_entry(&c, FATBIN_ELF, 90, "machine code", PLAIN);
-	expect("machine code of another architecture", &c, c.size, 80, NULL, "no entry that sm_80 can run");
+	expect("machine code of another architecture", &c, c.size, 80, NULL, "neither PTX nor machine code that sm_80 can run");
 	expect("machine code that is none", &c, c.size, 90, NULL, "cubin is cut off");
 }
 

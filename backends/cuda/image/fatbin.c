@@ -166,7 +166,8 @@ static int container_ptx(const void *data, size_t size, uint32_t sm, char **text
 		return source_ptx(data, size, &chosen, text, text_size, diag);
 	if (chosen.ptx.data)
 		return fatbin_extract(&chosen.ptx, text, text_size, diag);
-	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: no entry that sm_%u can run", sm);
+	gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it has neither PTX nor machine code that sm_%u can run (of "
+			"LTO-IR alone, from which drivers make their own, there can be no twin)", sm);
 	return -ENOENT;
 }
 

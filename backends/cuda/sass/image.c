@@ -97,14 +97,14 @@ int sass_image_each(const void *image, size_t size, uint32_t sm, sass_image_fn *
 {
 	struct walk w = { sm, fn, arg, diag };
 	Elf64_Ehdr head;
-	uint32_t magic;
+	uint32_t magic = 0;
 
+	memcpy(&magic, image, size < sizeof(magic) ? size : sizeof(magic));
+	if (magic == FATBIN_MAGIC)
+		return containers(&w, image, size);
 	if (size < sizeof(head))
 		return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it is cut off");
 	memcpy(&head, image, sizeof(head));
-	memcpy(&magic, image, sizeof(magic));
-	if (magic == FATBIN_MAGIC)
-		return containers(&w, image, size);
 	if (memcmp(head.e_ident, ELFMAG, SELFMAG)) {
 		gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "CUDA image: it holds no machine code");
 		return -ENOENT;

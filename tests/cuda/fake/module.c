@@ -118,11 +118,13 @@ static CUresult open_cubin(struct fake_image *image, const uint8_t *data)
 
 #define FATBIN_MAGIC 0xba55ed50u
 #define FATBIN_ELF 2
+#define FATBIN_LTOIR 8
 #define NEWEST_PTX 9
 
-/* Of a container its first machine code, as drivers take where there is some. */
+/* Of a container its first machine code, as drivers take where there is some; else LTO-IR, of which they make some: here it is PTX. */
 static const void *code_in(const uint8_t *data)
 {
+	const void *ltoir = NULL;
 	uint16_t header, kind;
 	uint64_t body, size;
 	uint32_t skip;
@@ -135,8 +137,9 @@ static const void *code_in(const uint8_t *data)
 		memcpy(&size, at + 8, sizeof(size));
 		if (kind == FATBIN_ELF)
 			return at + skip;
+		ltoir = kind == FATBIN_LTOIR ? at + skip : ltoir;
 	}
-	return NULL;
+	return ltoir;
 }
 
 /* A comment may stand before it. */
