@@ -25,7 +25,8 @@ struct gpubpf_lower_job;
 #define CUDA_BIND_PREFIX "gpubpf_bind_" /* .visible .const .u64 gpubpf_bind_<i>: address of binding i */
 #define CUDA_MAX_EXITS 64               /* exits of one kernel, returns of its functions too, that get probe code inlined */
 #define CUDA_MAX_SUMS 8
-#define CUDA_SUM "%gpubpf_sum" /* .b64 */
+#define CUDA_SUM "%gpubpf_sum" /* .b64, and of a map where the multiprocessor has its values */
+#define CUDA_AT "%gpubpf_at"
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
 #define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
