@@ -166,7 +166,9 @@ static __device__ void put_event(const struct memory &m, int i, bool wait)
 static __device__ void put_sectors(const struct memory &m, const float *at)
 {
 	unsigned lanes = __activemask(), below = (1u << special_laneid()) - 1;
-	unsigned first = __ballot_sync(lanes, !(__match_any_sync(lanes, (u64)at >> 5) & below));
+	u64 sector = (u64)at >> 5; /* by halves, of which each takes a fourth of what both at once do */
+	unsigned same = __match_any_sync(lanes, (unsigned)sector) & __match_any_sync(lanes, (unsigned)(sector >> 32));
+	unsigned first = __ballot_sync(lanes, !(same & below));
 
 	if (!(first & below))
 		add(m.data + 2048 * special_smid() + 8 * __popc(first));

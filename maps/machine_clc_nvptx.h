@@ -54,10 +54,11 @@ GPUBPF_FN u32 gpubpf_warp_active(void)
 
 GPUBPF_FN u32 gpubpf_warp_peers(u64 key)
 {
-	u32 peers;
+	u32 low, high, active = gpubpf_warp_active();
 
-	__asm__ volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(peers) : "l"(key), "r"(gpubpf_warp_active()));
-	return peers;
+	__asm__ volatile("match.any.sync.b32 %0, %1, %2;" : "=r"(low) : "r"((u32)key), "r"(active));
+	__asm__ volatile("match.any.sync.b32 %0, %1, %2;" : "=r"(high) : "r"((u32)(key >> 32)), "r"(active));
+	return low & high;
 }
 
 GPUBPF_FN u32 gpubpf_warp_count(u32 mask)

@@ -219,7 +219,10 @@ GPUBPF_FN u32 gpubpf_warp_active(void)
 
 GPUBPF_FN u32 gpubpf_warp_peers(u64 key)
 {
-	return __nvvm_match_any_sync_i64(__nvvm_activemask(), key);
+	u32 active = __nvvm_activemask();
+
+	/* one of 64 bits takes a warp four times as long as one of 32 */
+	return __nvvm_match_any_sync_i32(active, (u32)key) & __nvvm_match_any_sync_i32(active, (u32)(key >> 32));
 }
 
 GPUBPF_FN u32 gpubpf_warp_count(u32 mask)
