@@ -72,7 +72,9 @@ static const struct gpubpf_target_info targets[] = {
 		    GPUBPF_TAKES(MEM_CAPTURE) | GPUBPF_TAKES(MEM_SHARED) | GPUBPF_TAKES(MEM_LOCAL) | GPUBPF_TAKES(MEM_CONST) |
 		    GPUBPF_TAKES(MEM_ALL) | GPUBPF_TAKES(MEM_BEFORE_ALL) | GPUBPF_TAKES(ATOMIC) | GPUBPF_TAKES(BARRIER) |
 		    GPUBPF_TAKES(BARRIER_EXIT) | GPUBPF_TAKES(BRANCH) | GPUBPF_TAKES(INSN) | GPUBPF_TAKES(LINE) |
-		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT) },
+		    GPUBPF_TAKES(BLOCK_BEGIN) | GPUBPF_TAKES(CALL) | GPUBPF_TAKES(CALL_EXIT),
+	  .never = { { GPUBPF_TAKES(MARK), "NVIDIA's assembler drops marks; kernels with PTX have them" },
+		     { GPUBPF_TAKES(BLOCK_END), "machine code has no room to count a block's lanes; PTX has" } } },
 };
 
 static const struct backend {
@@ -136,6 +138,8 @@ void gpubpf_targets_check(void)
 
 		(void)ops; /* where there are no asserts */
 		assert(!targets[t].images == !targets[t].places && !(targets[t].places & targets[t].where.places));
+		for (size_t i = 0; i < COUNT(targets[t].never); i++)
+			assert(!(targets[t].never[i].places & (targets[t].places | targets[t].where.places)));
 		assert(!targets[t].where.places == !targets[t].where.bits && !targets[t].where.places == !targets[t].where.why);
 		assert(!ops || ops->validate);
 		assert(!ops || !ops->emit == !targets[t].emits);

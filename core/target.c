@@ -33,13 +33,17 @@ uint32_t gpubpf_target_places(const struct gpubpf_target_info *t, const struct g
 bool gpubpf_target_takes(const struct gpubpf_target_info *t, const struct gpubpf_device_caps *caps, enum gpubpf_site site,
 			 char why[GPUBPF_WHY_NOT])
 {
-	bool elsewhere = t->where.places >> site & 1;
+	const char *reason = "gpubpf kernel list --places tells what can";
 	int n;
 
 	if (gpubpf_target_places(t, caps) >> site & 1)
 		return true;
-	n = snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on %.48s: %s", gpubpf_place_kind(site)->name, caps->name,
-		     elsewhere ? t->where.why : "gpubpf kernel list --places tells what can");
+	if (t->where.places >> site & 1)
+		reason = t->where.why;
+	for (size_t i = 0; i < sizeof(t->never) / sizeof(t->never[0]); i++)
+		if (t->never[i].places >> site & 1)
+			reason = t->never[i].why;
+	n = snprintf(why, GPUBPF_WHY_NOT, "gpu/%s/ cannot be probed on %.48s: %s", gpubpf_place_kind(site)->name, caps->name, reason);
 	assert(n < GPUBPF_WHY_NOT);
 	(void)n; /* where there are no asserts */
 	return false;

@@ -70,6 +70,10 @@ struct gpubpf_target_info {
 		uint32_t places;   /* it takes these as well; */
 		const char *why;   /* why not on others, a clause of at most 64 bytes */
 	} where;
+	struct {
+		uint32_t places;   /* it takes these on no device, */
+		const char *why;   /* a clause of at most 64 bytes */
+	} never[2];
 	uint32_t probes;           /* inject leaves the probes to another: emitted as a piece of one of these GPUBPF_IMAGES */
 	bool emits;                /* it has emit (gpubpf prog dump) */
 	bool builds;               /* GPUBPF_WORKER_BUILD must make the pieces into what the agent loads */

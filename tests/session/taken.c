@@ -23,10 +23,18 @@ static struct gpubpf_device_caps device(uint64_t bits)
 	return caps;
 }
 
+/* What the reason ends with. */
+static const char *reason_of(const struct gpubpf_target_info *t, uint32_t site)
+{
+	for (size_t i = 0; i < sizeof(t->never) / sizeof(t->never[0]); i++)
+		if (t->never[i].places >> site & 1)
+			return t->never[i].why;
+	return t->where.places >> site & 1 ? t->where.why : ": gpubpf kernel list --places tells what can";
+}
+
 /* Each place of each target: the mask and the reason say the same, and the reason is whole. */
 static void test_reasons(uint64_t bits, const char *where)
 {
-	static const char tail[] = ": gpubpf kernel list --places tells what can";
 	struct gpubpf_device_caps caps = device(bits);
 	const struct gpubpf_target_info *t;
 
@@ -36,7 +44,7 @@ static void test_reasons(uint64_t bits, const char *where)
 		for (uint32_t site = 1; site < GPUBPF_NSITES; site++) {
 			char why[GPUBPF_WHY_NOT] = "", begins[64];
 			bool can = gpubpf_target_takes(t, &caps, site, why);
-			const char *end = t->where.places >> site & 1 ? t->where.why : tail;
+			const char *end = reason_of(t, site);
 
 			snprintf(begins, sizeof(begins), "gpu/%s/ cannot be probed on GGG", gpubpf_place_kind(site)->name);
 			wrong += can != (gpubpf_target_places(t, &caps) >> site & 1);
@@ -47,6 +55,17 @@ static void test_reasons(uint64_t bits, const char *where)
 		}
 		ok(!wrong, "%s, %s: what it does not take it says as a whole", t->name, where);
 	}
+}
+
+/* What a form of code never has, it says why. */
+static void test_never(void)
+{
+	struct gpubpf_device_caps caps = device(~0ull);
+	const struct gpubpf_target_info *sass = gpubpf_target_find("sass");
+	char why[GPUBPF_WHY_NOT] = "";
+
+	ok(!gpubpf_target_takes(sass, &caps, GPUBPF_SITE_MARK, why) && strstr(why, "assembler drops marks"), "%s", why);
+	ok(!gpubpf_target_takes(sass, &caps, GPUBPF_SITE_BLOCK_END, why) && strstr(why, "count a block's lanes"), "%s", why);
 }
 
 static int source(void)
@@ -153,6 +172,7 @@ int main(int argc, char **argv)
 		return 1;
 	workers = joins;
 	gpubpf_targets_check();
+	test_never();
 	test_reasons(0, "with nothing");
 	test_reasons(LINKS, "on a GPU");
 	test_reasons(UINT64_MAX, "with everything");
