@@ -2,7 +2,7 @@
 /*
  * The operations on each map as functions of its own, with the layout as constants: programs read
  * gpubpf_map0_lookup(env, key), and a compiler may keep one copy for several places (the library's own
- * functions are always inlined; both CPU devices inline these too).
+ * functions are always inlined). CPUs' compilers would inline these too, and take long over what is large.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -31,6 +31,7 @@ struct functions {
 	const char *impl;
 	const struct gpubpf_map_layout *layout;
 	bool element;           /* of a map of maps: which one, is their first parameter */
+	bool called;            /* not inlined, but for look-ups */
 	uint32_t row;           /* of the arena's table */
 };
 
@@ -40,7 +41,8 @@ static void operation(const struct functions *f, const char *type, const char *o
 {
 	struct text *t = f->t;
 
-	text_add(t, "static %s gpubpf_%s_%s%s(GPUBPF_ENV%s%s)\n{\n\treturn gpubpf_%s_%s(env, ", type, f->prefix, op,
+	text_add(t, "%sstatic %s gpubpf_%s_%s%s(GPUBPF_ENV%s%s)\n{\n\treturn gpubpf_%s_%s(env, ",
+		 f->called && strcmp(op, "lookup") ? "__attribute__((noinline)) " : "", type, f->prefix, op,
 		 f->layout->flags & GPUBPF_LAYOUT_FROM ? CLC_FROM : "", f->element ? ", u64 map" : "", parameters, f->impl, op);
 	layout(t, f->layout, f->element, f->row);
 	text_add(t, "%s);\n}\n", arguments);
@@ -77,12 +79,17 @@ static void helper(const struct functions *f, const struct gpubpf_map_type *type
 	operation(f, h->ret == GPUBPF_RET_INT ? "s64" : "u64", gpubpf_op_row(h->op)->function, parameters, arguments);
 }
 
-static void map_functions(struct text *t, uint32_t index, const struct gpubpf_map *map, const struct gpubpf_map_layout *l)
+static void map_functions(struct text *t, const struct gpubpf_lower_job *job, uint32_t index)
 {
+	const struct gpubpf_map *map = &job->unit->maps[index];
+	const struct gpubpf_map_layout *l = &job->layouts[index];
 	const struct gpubpf_map_type *type = map->type;
 	const struct gpubpf_helper *h;
 	struct gpubpf_map_layout from = *l;
-	struct functions f = { .t = t, .impl = type->impl->name, .layout = l, .element = map->prototype, .row = index }, direct;
+	struct functions f = {
+		.t = t, .impl = type->impl->name, .layout = l, .element = map->prototype, .row = index,
+		.called = type->impl->large && job->caps->bits & GPUBPF_CAP_X86,
+	}, direct;
 
 	from.flags |= GPUBPF_LAYOUT_FROM;
 	snprintf(f.prefix, sizeof(f.prefix), "map%u", index);
@@ -103,7 +110,7 @@ void clc_maps(struct text *t, const struct gpubpf_lower_job *job)
 	const struct functions prints = { .t = t, .prefix = "print", .impl = "helper", .layout = &job->print_layout };
 
 	for (uint32_t i = 0; i < job->unit->nmaps; i++)
-		map_functions(t, i, &job->unit->maps[i], &job->layouts[i]);
+		map_functions(t, job, i);
 	if (!job->print_ring)
 		return;
 	operation(&prints, "s64", "trace_printk", ", u32 prog, GPUBPF_PRIVATE const u8 *fmt, u64 size, u64 a, u64 b, u64 c",

@@ -198,7 +198,7 @@ static bool exported(const struct low *l, const char *name)
 }
 
 /* Everything but the sites and kernels becomes theirs: linked, internal, and inlined but for operations on
- * maps that several places share. */
+ * maps that several places share. Compilers for CPUs would inline those too, and take ten times as long. */
 static int link_library(struct low *l)
 {
 	LLVMModuleRef lib = l->lib;
@@ -218,6 +218,8 @@ static int link_library(struct low *l)
 		LLVMSetLinkage(fn, LLVMInternalLinkage);
 		if (l->target->inline_all || low_shared_once(fn))
 			attribute(l, fn, "alwaysinline", true);
+		else if (l->job->caps->bits & GPUBPF_CAP_X86)
+			attribute(l, fn, "noinline", true);
 	}
 	return 0;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit [-k] [-r N] TARGET CPU OUT OBJECT    the object's programs, verified, a site each
- * emit [-k] TARGET CPU OUT -                programs as lines of hex on standard input, unproven
+ * emit [-kx] [-r N] TARGET CPU OUT OBJECT   the object's programs, verified, a site each
+ * emit [-kx] TARGET CPU OUT -               programs as lines of hex on standard input, unproven
  *
  * Writes what the target's worker emits and prints the milliseconds that verifying and emitting took: the least
  * and the median of N when asked, after one run that starts the worker; then the median of verifying alone. CPU "-": the target's default. -k: kernels
- * too. Exit status 2: refused, with the diagnostic on standard error.
+ * too. -x: the device is an x86 CPU. Exit status 2: refused, with the diagnostic on standard error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct job {
 	bool prints;
 };
 
-static const struct gpubpf_device_caps caps = {
+static struct gpubpf_device_caps caps = {
 	.name = "test", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD,
 	.clock = GPUBPF_CLOCK_KHR, .compute_units = 132, .warp_size = 32, .address_bits = 64,
 };
@@ -222,8 +222,9 @@ int main(int argc, char **argv)
 	struct gpubpf_diag diag;
 	int opt, runs = 0;
 
-	while ((opt = getopt(argc, argv, "kr:")) > 0) {
+	while ((opt = getopt(argc, argv, "kxr:")) > 0) {
 		opts.kernels |= opt == 'k';
+		caps.bits |= opt == 'x' ? GPUBPF_CAP_X86 : 0;
 		runs = opt == 'r' ? atoi(optarg) : runs;
 	}
 	if (argc - optind != 4 || runs < 0 || runs >= MAX_RUNS)

@@ -169,6 +169,19 @@ def repeated(path):
         ok(good, f'{os.path.basename(path)}: {target}, again and again', ''.join(run.stderr for run in runs))
 
 
+def called(path):
+    """what CPUs' compilers would inline and then take long over, they are told not to; other devices' are told nothing"""
+    for target, regex in (('spirv', r'OpFunction .*DontInline'), ('clc', r'noinline\)\) static s64 gpubpf_map\d+_update')):
+        for how, title, times in ((['-x'], 'once on a CPU', 1), ([], 'nowhere else', 0)):
+            out = os.path.join(folder, 'called')
+            run = call(emit, *how, target, '-', out, path)
+            text = readable(target, out)
+            if text is None:
+                skip(f'large operations are functions: {target}, {title}', 'spirv-dis is not installed')
+            else:
+                ok(not run.returncode and len(re.findall(regex, text)) == times, f'large operations are functions: {target}, {title}', run.stderr)
+
+
 with tempfile.TemporaryDirectory() as folder:
     cases = sorted(os.listdir(os.path.join(here, 'cases')))
     for case in cases:
@@ -180,6 +193,8 @@ with tempfile.TemporaryDirectory() as folder:
             ok(False, case, run.stderr)
             continue
         each(case.split('.')[0], source, [compiled])
+        if case == 'prefixes.bpf.c':
+            called(compiled)
     for path in sorted(glob.glob(os.path.join(objects, '*', '*.bpf.o'))):
         each(os.path.basename(path).split('.')[0], '', [path], targets=ENDS)
     for name in REPEATED:
