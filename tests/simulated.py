@@ -32,10 +32,17 @@ def ended(child):
         return None
 
 
+def sleeping(env):
+    """What programs wait with is not what the simulator computes with (tests/hip/waits.c, which $GPUBPF_TEST_WAITS names)."""
+    env = dict(os.environ if env is None else env)
+    preloaded = [env[name] for name in ("LD_PRELOAD", "GPUBPF_TEST_WAITS") if env.get(name)]
+    return dict(env, LD_PRELOAD=":".join(preloaded)) if preloaded else env
+
+
 def once(command, timeout, env, cwd):
     """(status or None where it was ended, output, errors, the simulator's words)"""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen(command, stdout=out, stderr=errors, env=env, cwd=cwd, start_new_session=True)
+        child = subprocess.Popen(command, stdout=out, stderr=errors, env=sleeping(env), cwd=cwd, start_new_session=True)
         until, lost = time.monotonic() + timeout, False
         while ended(child) is None and time.monotonic() < until:
             if not lost and said(errors):
