@@ -42,11 +42,12 @@ static uint64_t read_pairs(uint64_t address, char *to, uint64_t size)
 #ifdef __x86_64__
 	for (; address % sizeof(pair) == 0 && size - i >= PAIRS * sizeof(pair); i += PAIRS * sizeof(pair)) {
 		const volatile pair *from = (const volatile pair *)(uintptr_t)(address + i);
-		pair read[PAIRS];
 
-		for (int p = 0; p < PAIRS; p++)
-			read[p] = from[p];
-		memcpy(to + i, read, sizeof(read));
+		for (int p = 0; p < PAIRS; p++) {
+			pair read = from[p]; /* one at a time: an array of them would go by the stack */
+
+			memcpy(to + i + p * sizeof(pair), &read, sizeof(read));
+		}
 	}
 #else
 	(void)address, (void)to, (void)size;
