@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys that million.c and the lanes of million.bpf.c have, and what each lane does with its own. */
+#ifndef GPUBPF_TESTS_MAPS_MILLION_H
+#define GPUBPF_TESTS_MAPS_MILLION_H
+
+#define MILLION 1000000u
+#define ROOM (1u << 20)
+#define SHORT 1024u      /* of LPM_TRIE the first so many have prefixes of 10 bits, which lanes leave alone */
+
+enum lane_does { LANE_SETS, LANE_DELETES, LANE_ADDS, LANE_REPLACES };
+
+static inline __attribute__((always_inline, unused)) unsigned int mixed(unsigned int i)
+{
+	i = (i ^ i >> 16) * 0x85ebca6bu;
+	return (i ^ i >> 13) * 0xc2b2ae35u;
+}
+
+static inline __attribute__((always_inline, unused)) enum lane_does lane_does(unsigned int i)
+{
+	return (enum lane_does)(mixed(i) >> 28 & 3);
+}
+
+static inline __attribute__((always_inline, unused)) unsigned int number_of(unsigned int i)
+{
+	return i * 2654435761u;
+}
+
+/* 20 bits of a number each has its own of, at the upper end; then none. Of the first ones 10 bits. */
+static inline __attribute__((always_inline, unused)) unsigned int prefix_of(unsigned int i)
+{
+	return i < SHORT ? i << 22 : (i * 2654435761u & 0xfffff) << 12;
+}
+
+static inline __attribute__((always_inline, unused)) unsigned int length_of(unsigned int i)
+{
+	return i < SHORT ? 10 : 20 + i % 4;
+}
+
+#endif
