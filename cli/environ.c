@@ -26,6 +26,11 @@ const char *cli_env_place(void)
 	return get("GPUBPF_PLACE");
 }
 
+const char *cli_env_threads(void)
+{
+	return get("BPFTIME_MAP_GPU_THREAD_COUNT");
+}
+
 const char *cli_env_path(void)
 {
 	return get("PATH");

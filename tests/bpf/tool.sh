@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What users of bpftool do, to the Linux kernel's maps and programs and to a session's: the same output, but for what is theirs.
-# tool.sh GPUBPF OBJECTS - STEPS OBJECT
+# tool.sh GPUBPF OBJECTS - STEPS OBJECT [RANDOM]: the steps; or, for GPUBPF_TEST_SECONDS, those that RANDOM makes, each time others
 . "$(dirname "$0")/../cli/lib.sh"
-steps=$4 o=$5
+steps=$4 o=$5 random=${6:-}
 what="bpftool's steps, as with the Linux kernel's maps and programs"
 all_skipped() { skip "$what" "$1"; finish; }
 command -v bpftool > /dev/null || all_skipped "bpftool is not installed"
@@ -22,11 +22,26 @@ R=$(mktemp -d "${TMPDIR:-/tmp}/gpubpfXXXXXX") || exit 1
 trap 'rm -rf "$T" "$R"' EXIT
 export XDG_RUNTIME_DIR="$R"
 mkdir "$R/bpffs"
-unshare -m sh -c "mount -t bpf bpf '$R/bpffs' && sh '$steps' '$R/bpffs' '$o'" 2> "$T/err" | same > "$T/theirs"
-grep -q '^> prog run' "$T/theirs" || all_skipped "no BPF file system: $(head -1 "$T/err")"
-for way in '' --supervise; do
-	run "$GPUBPF" bpf --gpu $way -- sh -c "sh '$steps' \"\$GPUBPF_PIN\" '$o'"; is 0 "bpftool's steps${way:+, by a supervisor}"
+# theirs STEPS; ours STEPS WAY [NAME]: what they print with the Linux kernel's maps, and that ours print it too
+theirs() {
+	unshare -m sh -c "mount -t bpf bpf '$R/bpffs' && sh '$1' '$R/bpffs' '$o'" 2> "$T/err" | same > "$T/theirs"
+	grep -q '^> ' "$T/theirs" || all_skipped "no BPF file system: $(head -1 "$T/err")"
+}
+ours() {
+	run "$GPUBPF" bpf --gpu $2 -- sh -c "sh '$1' \"\$GPUBPF_PIN\" '$o'"; is 0 "bpftool's steps${2:+, by a supervisor}${3:-}"
 	same < "$T/out" > "$T/ours"; diff "$T/theirs" "$T/ours" > "$T/out"
-	ok $? "$(grep -c '^> ' "$T/theirs") commands with the output that they have with the Linux kernel's"
+	ok $? "$(grep -c '^> ' "$T/theirs") commands with the output that they have with the Linux kernel's${3:-}"
+}
+if [ -z "$random" ]; then
+	theirs "$steps"
+	for way in '' --supervise; do ours "$steps" "$way"; done
+	finish
+fi
+seed=${GPUBPF_TEST_SEED:-$(date +%s)} until=$(($(date +%s) + ${GPUBPF_TEST_SECONDS:-60}))
+while [ "$n" = 0 ] || [ "$(date +%s)" -lt "$until" ]; do
+	"$random" "$(dirname "$steps")/tool_words.sh" "$seed" 300 > "$T/steps"
+	if [ $((seed % 4)) = 0 ]; then way=--supervise; else way=; fi
+	theirs "$T/steps"; ours "$T/steps" "$way" ", seed $seed"
+	seed=$((seed + 1))
 done
 finish

@@ -2,8 +2,7 @@
 # What users of bpftool do, each with its output: tool_steps.sh FOLDER OBJECT, where names can be given. Numbers are not shown:
 # theirs are others.
 pins=$1 object=$2
-# t WORDS...: bpftool, said and run
-t() { echo "> $*" | sed "s|$pins|PINS|g"; timeout 20 bpftool "$@" 2>&1 | sed "s|$pins|PINS|g"; }
+. "$(dirname "$0")/tool_words.sh"
 # created TYPE KEY VALUE ENTRIES [WORD]...: made, and shown
 created() {
 	m=$pins/$1 type=$1 key=$2 value=$3 entries=$4; shift 4

@@ -219,7 +219,9 @@ static void by_lanes(struct model *m, char **command, uint64_t seed)
 /* 0 when the session runs; not there: no such device */
 static bool begin(struct model *m, const char *object)
 {
-	m->s = gpubpf_session__new(NULL);
+	const struct gpubpf_session_opts opts = { .sz = sizeof(opts), .wait_ms = 1200000 };
+
+	m->s = gpubpf_session__new(&opts);
 	if (!ok(m->s && !gpubpf_session__add_object(m->s, object) && !gpubpf_session__load(m->s) && !gpubpf_session__start(m->s),
 		"a session: %s", m->s ? gpubpf_session__error(m->s) : ""))
 		return false;
