@@ -105,6 +105,7 @@ const char *cli_nearest(const char *name, const char *const *names, size_t n);
 const char *cli_env_backend(void);
 const char *cli_env_wait(void);
 const char *cli_env_place(void);
+const char *cli_env_threads(void);
 const char *cli_env_session(void);
 const char *cli_env_path(void);
 /* The folder for sockets: $XDG_RUNTIME_DIR/gpubpf. NULL: the library's default. */

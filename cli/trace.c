@@ -22,6 +22,7 @@
 
 #include "core/session/report.h"
 
+#define LOADER_THREADS 1024
 #define GRACE_MS 2000          /* after Ctrl-C, for the program to end by itself */
 #define DRAW_MS 250
 #define EXAMINE_MS 10000       /* after its end, for kernels that are still being examined */
@@ -101,6 +102,21 @@ static bool get_route(const struct cli_args *args, const char **route)
 	return true;
 }
 
+/* Room for so many threads. A loader reads all of them at once, into memory of a size that bpf(2) is not told: it has as much as
+ * bpftime would give it, by the variable that bpftime and its loaders read, or without that. */
+static bool get_threads(const struct child *c, uint64_t *threads)
+{
+	const char *text = cli_env_threads();
+	char *end = NULL;
+
+	if (c->trace->loaders && !cli_has(c->args, OPT_THREADS)) {
+		*threads = text ? strtoull(text, &end, 10) : 0;
+		if (!*threads || *end || *threads > UINT32_MAX)
+			*threads = LOADER_THREADS;
+	}
+	return cli_u64(c->args, OPT_THREADS, 1, threads);
+}
+
 static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 {
 	const struct cli_args *args = c->args;
@@ -109,7 +125,7 @@ static bool get_options(struct child *c, struct gpubpf_session_opts *o)
 	if (!cli_ms_of("GPUBPF_WAIT", cli_has(args, OPT_WAIT) ? NULL : cli_env_wait(), &wait_ms) ||
 	    !cli_ms(args, OPT_WAIT, &wait_ms) || !cli_ms(args, OPT_DURATION, &duration_ms) ||
 	    !cli_u64(args, OPT_SAMPLE, 1, &o->sample) || !cli_u64(args, OPT_FIRST, 1, &o->first) ||
-	    !cli_u64(args, OPT_EVENTS, 0, &o->max_events) || !cli_u64(args, OPT_THREADS, 1, &threads) ||
+	    !cli_u64(args, OPT_EVENTS, 0, &o->max_events) || !get_threads(c, &threads) ||
 	    !cli_u64(args, OPT_MAX_COST, 1, &o->max_cost))
 		return false;
 	if (threads > UINT32_MAX) {

@@ -47,10 +47,13 @@ if compile cudagraph cuda_probe; then
 	prints 'pid=.*calls: [1-9]' "and shows calls, which its program does not count atomically"
 fi
 if compile host_map_test host_map_test; then
-	options='--threads 1024' # as many as its loader has room for
-	go "call_count.: total=3072 .from 1024 threads." "$LOOP" "$to/host_map_test"; is 0 "it runs with its own loader"; options=
+	go "call_count.: total=3072 .from 1024 threads." "$LOOP" "$to/host_map_test"; is 0 "it runs with its own loader"
 	prints 'key=0  (call_count): total=3072 (from 1024 threads)' "each thread has its own count"; prints 'key=2  (thread_id): total=[1-9]' "and number"
 	prints 'key=0: 1024 threads have timestamps' "and time"; prints 'key=[0-9]  *value: [1-9]' "and what they share is shown"
+	export BPFTIME_MAP_GPU_THREAD_COUNT=100
+	go "call_count.: total=300 .from 100 threads." "$LOOP" "$to/host_map_test"; is 0 "it runs with memory for fewer threads than there are"
+	prints 'key=0: 100 threads have timestamps' "and shows those that it has room for"
+	unset BPFTIME_MAP_GPU_THREAD_COUNT
 fi
 
 # these share arrays with uprobes, which are the Linux kernel's
