@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Has each helper, each kind of maps, each place and each field that a place gives a case of the suite? covered.py SOURCE OBJECTS CLANG (TAP).
-Helpers by the calls in the objects; kinds by the definitions of maps, as clang expands them; fields by their names. KERNEL's helpers are
+"""Has each form of an instruction, each helper, each kind of maps, each place and each field that a place gives a case of the suite? covered.py SOURCE OBJECTS CLANG (TAP).
+Instructions and helpers by the code of the objects; kinds by the definitions of maps, as clang expands them; fields by their names. KERNEL's helpers are
 the Linux kernel's alone. """
 import glob
 import os
@@ -23,17 +23,45 @@ def read(path):
         return f.read()
 
 
-def calls(path):
-    """The helpers that an object calls."""
+def insns(path):
+    """The instructions of an object: opcode, source, offset, immediate."""
     with open(path, 'rb') as f:
         data = f.read()
     table, (count,) = struct.unpack_from('<Q', data, 0x28)[0], struct.unpack_from('<H', data, 0x3c)
     for i in range(count):
         _, kind, flags, _, at, size = struct.unpack_from('<IIQQQQ', data, table + 64 * i)
         for pc in range(at, at + size, 8) if kind == PROGBITS and flags & EXECINSTR else ():
-            opcode, registers, _, helper = struct.unpack_from('<BBhi', data, pc)
-            if opcode == CALL and registers >> 4 == 0:
-                yield helper
+            opcode, registers, off, imm = struct.unpack_from('<BBhi', data, pc)
+            yield opcode, registers >> 4, off, imm
+
+
+def forms():
+    """Each form of an instruction that core/opcodes.def has, as it is told apart: name, opcode, offset, immediate, which may be None."""
+    text = read('core/opcodes.def')
+    offsets = {'SDIV': {'32': [1], '64': [1]}, 'SMOD': {'32': [1], '64': [1]}, 'MOVSX': {'32': [8, 16], '64': [8, 16, 32]}}
+    for name, code in re.findall(r'^GPUBPF_ALU\((\w+), +0x(\w+),', text, re.M):
+        code = int(code, 16) & 0xff
+        for width, bits in ('32', 4), ('64', 7):
+            for source in (0,) if name == 'NEG' else (0, 8) if name != 'END' or width == '32' else (0,):
+                for off in offsets[name][width] if name in offsets else (0,):
+                    for imm in (16, 32, 64) if name == 'END' else (None,):
+                        if name != 'MOVSX' or source:
+                            yield f'{name}{width}', code | bits | source, off, imm
+    for name, code in re.findall(r'^GPUBPF_JMP\((\w+), +0x(\w+),', text, re.M):
+        for width, bits in ('32', 6), ('64', 5):
+            for source in (0,) if name in ('JA', 'CALL', 'EXIT') else (0, 8):
+                if width == '64' or name not in ('CALL', 'EXIT'):
+                    yield f'{name}{width}', int(code, 16) | bits | source, None, None
+    for size, bits in ('8', 0x10), ('16', 8), ('32', 0), ('64', 0x18):
+        for name, code in ('LDX', 0x61), ('LDXS', 0x81), ('ST', 0x62), ('STX', 0x63):
+            if name != 'LDXS' or size != '64':
+                yield f'{name}{size}', code | bits, None, None
+        for name, imm in ('LOAD_ACQ', 0x100), ('STORE_REL', 0x110):
+            yield f'{name}{size}', 0xc3 | bits, None, imm
+    for name, imm in re.findall(r'^GPUBPF_ATOMIC\((\w+), +0x(\w+),', text, re.M):
+        for width, bits in ('32', 0xc3), ('64', 0xdb):
+            yield f'{name}{width}', bits, None, int(imm, 16)
+    yield 'LDDW', 0x18, None, None
 
 
 def types(path):
@@ -43,7 +71,11 @@ def types(path):
 
 
 built = [path for path in glob.glob(f'{objects}/*.o') if not re.search(r'\.p/', path)]
-called = {helper for path in built for helper in calls(path)}
+used = {insn for path in built for insn in insns(path)}
+called = {imm for opcode, source, _, imm in used if opcode == CALL and source == 0}
+for name, opcode, off, imm in forms():
+    ok(any(opcode == insn[0] and off in (None, insn[2]) and imm in (None, insn[3]) for insn in used),
+       f'{name}, opcode 0x{opcode:02x}{"" if off is None else f", offset {off}"}{"" if imm is None else f", immediate 0x{imm:x}"}, has a case')
 helpers = re.findall(r'^GPUBPF_HELPER\((\d+), (\w+), (\w+)', read('include/gpubpf/helpers.def'), re.M)
 ok(len(helpers) > 40 and len(built) > 50, f'{len(helpers)} helpers, {len(built)} objects')
 for number, name, kind in helpers:
