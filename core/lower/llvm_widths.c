@@ -4,6 +4,9 @@
  * bits and one of 8; LLVM 22's SPIR-V takes 32 bits for the former and leaves what was above them, so that it comes
  * back when the word is put together. Here such a value becomes one of the next width whose bits above are 0.
  *
+ * And no value is made narrow and then wider again, but not as wide as it was: of zext(trunc(v)) LLVM 22's SPIR-V takes v
+ * itself for the result, whose width is another, which no module may have. The bits above are cleared first.
+ *
  * Before: functions without switches. After: none has an integer of another width; what cannot be told so is an error.
  */
 #include <errno.h>
@@ -304,11 +307,41 @@ static int widen(struct low *l, LLVMValueRef fn)
 	return err;
 }
 
+/* zext(trunc(v)) of a v that is wider still: trunc(v & mask). */
+static void clear_first(struct low *l, LLVMValueRef zext)
+{
+	LLVMValueRef trunc = LLVMGetOperand(zext, 0), v, made;
+
+	if (LLVMGetInstructionOpcode(zext) != LLVMZExt || !LLVMIsATruncInst(trunc))
+		return;
+	v = LLVMGetOperand(trunc, 0);
+	if (bits_of(v) <= bits_of(zext))
+		return;
+	LLVMPositionBuilderBefore(l->b, zext);
+	v = LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits_of(trunc)) - 1, false), "");
+	made = LLVMBuildTrunc(l->b, v, LLVMTypeOf(zext), "");
+	LLVMReplaceAllUsesWith(zext, made);
+	LLVMInstructionEraseFromParent(zext);
+}
+
+static void clear_all_first(struct low *l, LLVMValueRef fn)
+{
+	LLVMValueRef next;
+
+	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
+		for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
+			next = LLVMGetNextInstruction(i);
+			clear_first(l, i);
+		}
+}
+
 int low_widths(struct low *l)
 {
 	int err = 0;
 
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
 		err = widen(l, fn);
+	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
+		clear_all_first(l, fn);
 	return err;
 }
