@@ -77,6 +77,17 @@ int gpubpf_diag_format(const struct gpubpf_diag *diag, char *buf, size_t size)
 			diag->state, errors[diag->code].rule, diag->remedy);
 }
 
+int gpubpf_diag_brief(const struct gpubpf_diag *diag, char *buf, size_t size)
+{
+	int n = diag->pc == GPUBPF_NOPC ? snprintf(buf, size, "%s", diag->what) :
+					  snprintf(buf, size, "instruction %u: %s", diag->pc, diag->what);
+
+	for (size_t i = 0; i < size && buf[i]; i++)
+		if (buf[i] == '\n')
+			buf[i] = ' ';
+	return n;
+}
+
 const char *gpubpf_error_name(enum gpubpf_error code)
 {
 	return code < GPUBPF_NERRORS ? errors[code].name : "?";

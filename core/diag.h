@@ -48,6 +48,8 @@ void gpubpf_diag_remedy(struct gpubpf_diag *diag, const char *remedy, ...)
 
 /* The whole diagnostic as text, lines separated by '\n', the first line sufficient by itself. */
 int gpubpf_diag_format(const struct gpubpf_diag *diag, char *buf, size_t size);
+/* Where, if that is an instruction, and what: one line. As snprintf(). */
+int gpubpf_diag_brief(const struct gpubpf_diag *diag, char *buf, size_t size);
 const char *gpubpf_error_name(enum gpubpf_error code);   /* "UNINIT_REG" */
 const char *gpubpf_error_rule(enum gpubpf_error code);
 const char *gpubpf_error_remedy(enum gpubpf_error code);

@@ -76,7 +76,7 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 	char text[96];
 
 	gpubpf_diag_init(&diag);
-	fprintf(f, "# a random program of which a device made something else; r0 is the interpreter's\n");
+	fprintf(f, "# a random program of which a device made something else, or nothing; r0 is the interpreter's\n");
 	if (gpubpf_insn_decode(p->insns, p->n, insns, &diag) == 0)
 		for (uint32_t i = 0; i < p->n; i++) {
 			gpubpf_insn_format(&insns[i], i, text, sizeof(text));
@@ -92,38 +92,70 @@ static void write_program(const struct random_program *p, uint64_t r0, uint64_t 
 	fputc('\n', f);
 }
 
-static void tell(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o, uint64_t seed)
+/* What is wrong with the program, and where it was written to. */
+static void tell(struct runner *r, size_t item, const struct random_program *p, uint64_t want, uint64_t seed, const char *wrong)
 {
-	char text[400], path[64] = "";
-	FILE *f = NULL;
-	int n = snprintf(text, sizeof(text), "0x%" PRIx64, o->got);
+	char text[400], path[64];
+	FILE *f;
 
-	if (o->what[0])
-		n += snprintf(text + n, sizeof(text) - n, ", and %s", o->what);
-	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "0x%" PRIx64, o->want);
-	if (!r->fixed) {
-		snprintf(path, sizeof(path), "gpubpf-random-%" PRIu64 ".tsv", seed);
-		f = fopen(path, "we");
-		if (f)
-			write_program(p, o->want, seed, f);
-		snprintf(text + n, sizeof(text) - n, f && fclose(f) == 0 ? "; %u instructions, for --tests %s" :
-			 "; %u instructions; %s could not be written", p->n, path);
+	if (r->fixed) {
+		isolate_done(&r->isolate, item, wrong);
+		return;
 	}
+	snprintf(path, sizeof(path), "gpubpf-random-%" PRIu64 ".tsv", seed);
+	f = fopen(path, "we");
+	if (f)
+		write_program(p, want, seed, f);
+	snprintf(text, sizeof(text), f && fclose(f) == 0 ? "%.*s; %u instructions, for --tests %s" :
+		 "%.*s; %u instructions; %s could not be written", (int)(sizeof(text) - sizeof(path) - 60), wrong, p->n, path);
 	isolate_done(&r->isolate, item, text);
+}
+
+static void tell_difference(struct runner *r, size_t item, const struct random_program *p, const struct random_outcome *o,
+			    uint64_t seed)
+{
+	char text[400];
+
+	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "0x%" PRIx64, o->want);
+	snprintf(text, sizeof(text), "0x%" PRIx64 "%s%s", o->got, o->what[0] ? ", and " : "", o->what);
+	tell(r, item, p, o->want, seed, text);
+}
+
+/* r0 as the interpreter has it */
+static int interpret(const struct random_program *p, uint64_t *r0, struct gpubpf_diag *diag)
+{
+	struct random_group *g = calloc(1, sizeof(*g));
+	void *arena = NULL;
+	int err;
+
+	gpubpf_diag_init(diag);
+	err = g ? random_group_init(g, &p, 1, diag) : -ENOMEM;
+	if (!err && !(arena = malloc(g->size)))
+		err = -ENOMEM;
+	if (!err) {
+		random_reset(g, 0, arena);
+		err = random_run_host(g, 0, arena, r0, diag);
+	}
+	if (g)
+		random_group_finish(g);
+	free(arena);
+	free(g);
+	return err;
 }
 
 /* -- in the child -- */
 
-/* Those of a kind: maps that none of them uses are small, and every run has all maps. */
-static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_t n, struct random_outcome *outcomes,
-		    struct gpubpf_why *why)
+/* Those of a kind of the programs [from, end) of those from the seed on: maps that none of them uses are small, and every run
+ * has all maps. */
+static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_t from, uint32_t end,
+		    struct random_outcome *outcomes, struct gpubpf_why *why)
 {
 	const struct random_program *list[RANDOM_GROUP] = { NULL };
 	struct random_outcome outcome[RANDOM_GROUP] = { 0 };
 	uint32_t of[RANDOM_GROUP] = { 0 }, got = 0;
 	int err;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = from; i < end; i++)
 		if (kind_of(r, seed + i) == kind) {
 			of[got] = i;
 			list[got++] = &r->programs[i];
@@ -134,13 +166,50 @@ static int run_kind(struct runner *r, enum gen_kind kind, uint64_t seed, uint32_
 	return err;
 }
 
+static int run_kinds(struct runner *r, uint64_t seed, uint32_t from, uint32_t end, struct random_outcome *outcomes,
+		     struct gpubpf_why *why)
+{
+	int err = 0;
+
+	for (int kind = 0; !err && kind < GEN_NKINDS; kind++)
+		err = run_kind(r, kind, seed, from, end, outcomes, why);
+	return err;
+}
+
+/* Of programs that do not run together one that does not by itself. False: each does. */
+static bool tell_one(struct runner *r, size_t item, uint64_t seed, uint32_t n)
+{
+	struct random_outcome outcomes[RANDOM_GROUP];
+	struct gpubpf_why why = { "" };
+	struct gpubpf_diag diag;
+	uint32_t from = 0, end = n;
+	uint64_t want = 0;
+	char text[400];
+	int err;
+
+	while (end - from > 1) {
+		uint32_t middle = from + (end - from) / 2;
+
+		if (run_kinds(r, seed, from, middle, outcomes, &why) < 0)
+			end = middle;
+		else
+			from = middle;
+	}
+	why.text[0] = 0;
+	err = run_kinds(r, seed, from, end, outcomes, &why);
+	if (err >= 0 || interpret(&r->programs[from], &want, &diag) < 0)
+		return false;
+	snprintf(r->isolate.items[item].expected, sizeof(r->isolate.items[item].expected), "it runs");
+	snprintf(text, sizeof(text), "the program of the seed %" PRIu64 ": %.250s", seed + from, why.text[0] ? why.text : strerror(-err));
+	tell(r, item, &r->programs[from], want, seed + from, text);
+	return true;
+}
+
 static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n, struct gpubpf_why *why)
 {
 	struct random_outcome outcomes[RANDOM_GROUP] = { 0 };
-	int err = r->fixed ? random_run_group(&r->opened, &r->fixed, 1, outcomes, why) : 0;
+	int err = r->fixed ? random_run_group(&r->opened, &r->fixed, 1, outcomes, why) : run_kinds(r, seed, 0, n, outcomes, why);
 
-	for (int kind = 0; !r->fixed && !err && kind < GEN_NKINDS; kind++)
-		err = run_kind(r, kind, seed, n, outcomes, why);
 	for (uint32_t i = 0; !err && i < n; i++) {
 		r->isolate.items[item].value -= outcomes[i].left_out;
 		if (!outcomes[i].differs)
@@ -149,7 +218,7 @@ static int run_programs(struct runner *r, size_t item, uint64_t seed, uint32_t n
 			r->programs[i].launch = outcomes[i].launch;
 			random_minimise(&r->opened, &r->programs[i], &outcomes[i]);
 		}
-		tell(r, item, r->fixed ? r->fixed : &r->programs[i], &outcomes[i], seed + i);
+		tell_difference(r, item, r->fixed ? r->fixed : &r->programs[i], &outcomes[i], seed + i);
 		return 0;
 	}
 	if (!err)
@@ -169,7 +238,7 @@ static void run_group(struct runner *r, size_t item)
 		r->programs[i].unoptimised = is_unoptimised(seed + i);
 	}
 	err = run_programs(r, item, seed, n, &why);
-	if (err < 0)
+	if (err < 0 && (r->fixed || !tell_one(r, item, seed, n)))
 		isolate_done(&r->isolate, item, why.text[0] ? why.text : strerror(-err));
 }
 
@@ -345,29 +414,15 @@ static int digits(const char *hex, uint8_t *bytes, size_t size)
 /* What the case says is the interpreter's r0. */
 static bool is_as_written(const struct random_program *p, const struct suite_case *c, struct suite_result *result)
 {
-	struct random_group *g = calloc(1, sizeof(*g));
 	uint64_t want = strtoull(c->result, NULL, 0), r0 = 0;
 	struct gpubpf_diag diag;
-	void *arena = NULL;
-	int err;
+	int err = interpret(p, &r0, &diag);
 
-	gpubpf_diag_init(&diag);
-	err = g ? random_group_init(g, &p, 1, &diag) : -ENOMEM;
-	if (!err && !(arena = malloc(g->size)))
-		err = -ENOMEM;
-	if (!err) {
-		random_reset(g, 0, arena);
-		err = random_run_host(g, 0, arena, &r0, &diag);
-	}
 	snprintf(result->expected, sizeof(result->expected), "0x%" PRIx64, want);
 	if (err)
 		snprintf(result->got, sizeof(result->got), "%.390s", diag.code ? diag.what : strerror(-err));
 	else
 		snprintf(result->got, sizeof(result->got), "0x%" PRIx64, r0);
-	if (g)
-		random_group_finish(g);
-	free(arena);
-	free(g);
 	return !err && r0 == want;
 }
 

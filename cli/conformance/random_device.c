@@ -135,7 +135,7 @@ int random_run_group(const struct conformance_device *d, const struct random_pro
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = compare(b, i, &outcomes[i]);
 	if (err < 0 && b->diag.code)
-		snprintf(why->text, sizeof(why->text), "instruction %u: %.200s", b->diag.pc, b->diag.what);
+		gpubpf_diag_brief(&b->diag, why->text, sizeof(why->text));
 	if (b->kernel)
 		d->ops->kernel_put(b->kernel);
 	if (b->module)

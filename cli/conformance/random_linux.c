@@ -398,7 +398,7 @@ int random_run_linux(const struct random_program *const *programs, uint32_t n, s
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = compare(&r, i, programs[i], host, &outcomes[i], &diag);
 	if (err < 0 && diag.code)
-		snprintf(why->text, sizeof(why->text), "instruction %u: %.200s", diag.pc, diag.what);
+		gpubpf_diag_brief(&diag, why->text, sizeof(why->text));
 	close_maps(&r, true);
 	if (g)
 		random_group_finish(g);

@@ -142,7 +142,7 @@ static void run_group(struct runner *r, uint32_t begin, uint32_t end)
 	gpubpf_diag_init(&diag);
 	err = conformance_emit(r->opened.target, &job, &r->cases[begin], end - begin, &blob, &diag);
 	if (err < 0) {
-		snprintf(text, sizeof(text), "instruction %u: %s", diag.pc, diag.what);
+		gpubpf_diag_brief(&diag, text, sizeof(text));
 		isolate_split(&r->isolate, text);
 		return;
 	}

@@ -92,6 +92,7 @@ int conformance_dump(struct conformance_case *cases, size_t n, const struct conf
 	const struct gpubpf_target_info *target = conformance_target(opts->target, &caps);
 	struct gpubpf_blob blob;
 	struct gpubpf_diag diag;
+	char text[600];
 
 	if (!target)
 		return -1;
@@ -101,7 +102,9 @@ int conformance_dump(struct conformance_case *cases, size_t n, const struct conf
 			return -1;
 	gpubpf_diag_init(&diag);
 	if (n > CONFORMANCE_GROUP || conformance_emit(target, &job, cases, n, &blob, &diag) < 0) {
-		conformance_fail(&cases[0], "instruction %u: %s", diag.pc, diag.code ? diag.what : "too many programs");
+		if (diag.code)
+			gpubpf_diag_brief(&diag, text, sizeof(text));
+		conformance_fail(&cases[0], "%s", diag.code ? text : "too many programs");
 		return -1;
 	}
 	fwrite(blob.data, 1, blob.size, stdout);
