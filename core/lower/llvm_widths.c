@@ -308,20 +308,20 @@ static int widen(struct low *l, LLVMValueRef fn)
 }
 
 /* zext(trunc(v)) of a v that is wider still: trunc(v & mask). */
-static void clear_first(struct low *l, LLVMValueRef zext)
+static void clear_first(struct low *l, LLVMValueRef insn)
 {
-	LLVMValueRef trunc = LLVMGetOperand(zext, 0), v, made;
+	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v, made;
 
-	if (LLVMGetInstructionOpcode(zext) != LLVMZExt || !LLVMIsATruncInst(trunc))
+	if (!trunc || !LLVMIsATruncInst(trunc))
 		return;
 	v = LLVMGetOperand(trunc, 0);
-	if (bits_of(v) <= bits_of(zext))
+	if (bits_of(v) <= bits_of(insn))
 		return;
-	LLVMPositionBuilderBefore(l->b, zext);
+	LLVMPositionBuilderBefore(l->b, insn);
 	v = LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits_of(trunc)) - 1, false), "");
-	made = LLVMBuildTrunc(l->b, v, LLVMTypeOf(zext), "");
-	LLVMReplaceAllUsesWith(zext, made);
-	LLVMInstructionEraseFromParent(zext);
+	made = LLVMBuildTrunc(l->b, v, LLVMTypeOf(insn), "");
+	LLVMReplaceAllUsesWith(insn, made);
+	LLVMInstructionEraseFromParent(insn);
 }
 
 static void clear_all_first(struct low *l, LLVMValueRef fn)
