@@ -5,7 +5,8 @@
  * back when the word is put together. Here such a value becomes one of the next width whose bits above are 0.
  *
  * And no value is made narrow and then wider again, but not as wide as it was: of zext(trunc(v)) LLVM 22's SPIR-V takes v
- * itself for the result, whose width is another, which no module may have. The bits above are cleared first.
+ * itself for the result, whose width is another, which no module may have. The bits above are cleared first. Nor is a value
+ * reversed at once, for which kernels have no instruction.
  *
  * Before: functions without switches. After: none has an integer of another width; what cannot be told so is an error.
  */
@@ -152,6 +153,29 @@ static LLVMValueRef remade_compare(struct widths *w, LLVMValueRef insn)
 	return LLVMBuildICmp(w->l->b, is, now(w, LLVMGetOperand(insn, 0)), now(w, LLVMGetOperand(insn, 1)), "");
 }
 
+static bool is_reversal(LLVMValueRef insn)
+{
+	static const char name[] = "llvm.bitreverse";
+	LLVMValueRef fn = LLVMIsACallInst(insn) ? LLVMGetCalledValue(insn) : NULL;
+
+	return fn && LLVMIsAFunction(fn) && LLVMGetIntrinsicID(fn) == LLVMLookupIntrinsicID(name, sizeof(name) - 1);
+}
+
+/* v, whose last bit becomes the first: neighbours change places, then pairs of them, then fours, ... */
+static LLVMValueRef reversed(struct low *l, LLVMValueRef v)
+{
+	LLVMTypeRef type = LLVMTypeOf(v);
+
+	for (unsigned n = 1; n < int_bits(type); n *= 2) {
+		uint64_t mask = (UINT64_MAX >> (64 - int_bits(type))) / ((1ull << n) + 1); /* 0x5555, 0x3333, 0x0f0f, ... */
+		LLVMValueRef lower = LLVMConstInt(type, mask, false), by = LLVMConstInt(type, n, false);
+		LLVMValueRef up = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, v, lower, ""), by, "");
+
+		v = LLVMBuildOr(l->b, up, LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, v, by, ""), lower, ""), "");
+	}
+	return v;
+}
+
 /* What takes the instruction's place, built before it. NULL: it is none of those that are known. */
 static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
 {
@@ -181,6 +205,11 @@ static LLVMValueRef remade(struct widths *w, LLVMValueRef insn)
 	case LLVMSExt:
 		v = with_sign(w, insn, 0);
 		v = bits_of(v) > int_bits(type) ? LLVMBuildTrunc(b, v, type, "") : LLVMBuildSExt(b, v, type, "");
+		break;
+	case LLVMCall:
+		if (!is_reversal(insn))
+			return NULL;
+		v = LLVMBuildLShr(b, reversed(w->l, now(w, first)), LLVMConstInt(type, int_bits(type) - bits_of(insn), false), "");
 		break;
 	case LLVMFreeze:
 		v = LLVMBuildFreeze(b, now(w, first), "");
@@ -307,31 +336,41 @@ static int widen(struct low *l, LLVMValueRef fn)
 	return err;
 }
 
-/* zext(trunc(v)) of a v that is wider still: trunc(v & mask). */
-static void clear_first(struct low *l, LLVMValueRef insn)
+/* zext(trunc(v)) of a v that is wider still: trunc(v & mask). NULL: it is none. */
+static LLVMValueRef cleared_first(struct low *l, LLVMValueRef insn)
 {
-	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v, made;
+	LLVMValueRef trunc = LLVMIsAZExtInst(insn) ? LLVMGetOperand(insn, 0) : NULL, v;
 
 	if (!trunc || !LLVMIsATruncInst(trunc))
-		return;
+		return NULL;
 	v = LLVMGetOperand(trunc, 0);
 	if (bits_of(v) <= bits_of(insn))
-		return;
-	LLVMPositionBuilderBefore(l->b, insn);
+		return NULL;
 	v = LLVMBuildAnd(l->b, v, LLVMConstInt(LLVMTypeOf(v), (1ull << bits_of(trunc)) - 1, false), "");
-	made = LLVMBuildTrunc(l->b, v, LLVMTypeOf(insn), "");
+	return LLVMBuildTrunc(l->b, v, LLVMTypeOf(insn), "");
+}
+
+/* What LLVM's SPIR-V makes wrong, or has no way to say. */
+static void replace(struct low *l, LLVMValueRef insn)
+{
+	LLVMValueRef made;
+
+	LLVMPositionBuilderBefore(l->b, insn);
+	made = is_reversal(insn) && bits_of(insn) ? reversed(l, LLVMGetOperand(insn, 0)) : cleared_first(l, insn);
+	if (!made)
+		return;
 	LLVMReplaceAllUsesWith(insn, made);
 	LLVMInstructionEraseFromParent(insn);
 }
 
-static void clear_all_first(struct low *l, LLVMValueRef fn)
+static void replace_all(struct low *l, LLVMValueRef fn)
 {
 	LLVMValueRef next;
 
 	for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
 		for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
 			next = LLVMGetNextInstruction(i);
-			clear_first(l, i);
+			replace(l, i);
 		}
 }
 
@@ -342,6 +381,6 @@ int low_widths(struct low *l)
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
 		err = widen(l, fn);
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn && !err; fn = LLVMGetNextFunction(fn))
-		clear_all_first(l, fn);
+		replace_all(l, fn);
 	return err;
 }
