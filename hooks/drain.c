@@ -18,7 +18,6 @@
 #define LATELY 200            /* looks that find nothing before they become seldom: at full speed a launch must not wait for one */
 #define QUIET (LATELY + 50)   /* before it sleeps so long */
 #define ZEROS 65536
-#define HELPERS 3
 
 static int pull(void *arg, uint64_t offset, void *to, uint64_t size)
 {
@@ -81,18 +80,17 @@ static void *help(void *arg)
 	return NULL;
 }
 
-/* Looking through records takes a processor longer than copying them: a quarter of all share it. */
-static void run(void *arg, void (*work)(void *on), void *on)
+static void run(void *arg, uint64_t parts, void (*work)(void *on), void *on)
 {
 	struct helpers h = { work, on };
-	pthread_t threads[HELPERS];
-	long most = sysconf(_SC_NPROCESSORS_ONLN) / 4;
+	pthread_t threads[GPUBPF_MIRROR_THREADS - 1];
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	int most = gpubpf_mirror_threads(parts, processors > 0 ? processors : 1), n = 0;
 	sigset_t all, before;
-	int n = 0;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (n < HELPERS && n + 1 < most && !pthread_create(&threads[n], NULL, help, &h))
+	while (n + 1 < most && !pthread_create(&threads[n], NULL, help, &h))
 		n++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	work(on);

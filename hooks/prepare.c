@@ -11,6 +11,7 @@
 #include "core/wire/checks.h"
 
 #define PART (16ull << 20)       /* that a thread prepares before it looks for another */
+#define PARTS_FOR_FOUR 8 /* threads (gpubpf_mirror_threads()): pages that more of them made were not measured */
 #define MOST (4ull << 30)        /* and a quarter of the memory that is free; what is behind comes with the first records */
 
 struct prepare {
@@ -68,7 +69,7 @@ static void *prepare(void *arg)
 
 		pthread_mutex_unlock(&d->lock);
 		if (p.m.run)
-			p.m.run(d, work, &p);
+			p.m.run(d, PARTS_FOR_FOUR, work, &p);
 		else
 			work(&p);
 		pthread_mutex_lock(&d->lock);

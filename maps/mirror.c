@@ -9,7 +9,7 @@
 
 #include "record.h"
 
-#define AT_ONCE (8ull << 20)
+#define AT_ONCE (4ull << 20)
 
 static bool is_ring(const struct gpubpf_map_layout *l)
 {
@@ -350,7 +350,7 @@ static int drain_copies(struct drain *d)
 	if (d->bytes)
 		d->still = d->m->still(d->m->arg, d->bytes);
 	if (d->m->run && d->bytes > at_once(d->m))
-		d->m->run(d->m->arg, move_all, d);
+		d->m->run(d->m->arg, (d->bytes + at_once(d->m) - 1) / at_once(d->m), move_all, d);
 	else
 		move_all(d);
 	err = d->m->wait(d->m->arg, true);

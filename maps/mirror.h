@@ -30,11 +30,23 @@ struct gpubpf_mirror {
 	/* Has all ended that had begun when it was called? Asked about so many bytes of records, which are
 	 * looked through if it has not. */
 	bool (*still)(void *arg, u64 bytes);
-	/* Call work(on) in several threads at once and return when all of them have; NULL: there is but one. The
-	 * functions above may then be called by all of them. */
-	void (*run)(void *arg, void (*work)(void *on), void *on);
-	u64 at_once;           /* bytes that one of them moves before the reader and the device have them; 0: 8 MiB */
+	/* Call work(on) in several threads at once, of which `parts` have something to do, and return when all of them
+	 * have; NULL: there is but one. The functions above may then be called by all of them. */
+	void (*run)(void *arg, u64 parts, void (*work)(void *on), void *on);
+	u64 at_once;           /* bytes that one of them moves before the reader and the device have them; 0: 4 MiB */
 };
+
+#define GPUBPF_MIRROR_THREADS 8
+
+/* In how many threads records are looked through, which takes a processor longer than copying them: the more has come since
+ * the last time, the more; half of all processors at most. */
+static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors)
+{
+	u64 most = processors / 2 < GPUBPF_MIRROR_THREADS ? processors / 2 : GPUBPF_MIRROR_THREADS, n = parts / 2;
+
+	n = n < most ? n : most;
+	return n ? n : 1;
+}
 
 /* Where the records of a ring lie: of the first at or behind the arena's *row, which becomes the row behind it. */
 bool gpubpf_mirror_next_ring(const struct gpubpf_mirror *m, u32 *row, u64 *offset, u64 *size);

@@ -245,8 +245,11 @@ static int zero(void *arg, u64 offset, u64 size)
 }
 
 /* The second comes when the first has moved all. */
-static void run_twice(void *arg, void (*work)(void *on), void *on)
+static void run_twice(void *arg, u64 parts, void (*work)(void *on), void *on)
 {
+	struct world *w = arg;
+
+	w->bad += parts < 2; /* one alone needs no threads */
 	work(on);
 	work(on);
 }
@@ -451,6 +454,19 @@ static void test_killed(uint64_t seed)
 	   bad);
 }
 
+static void test_threads(void)
+{
+	static const u32 wanted[][3] = { /* parts, processors, threads */
+		{ 2, 16, 1 }, { 5, 16, 2 }, { 10, 16, 5 }, { 17, 16, 8 }, { 300, 128, 8 }, { 300, 8, 4 }, { 300, 2, 1 }, { 300, 1, 1 },
+	};
+
+	for (u32 i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		u64 n = gpubpf_mirror_threads(wanted[i][0], wanted[i][1]);
+
+		ok(n == wanted[i][2], "%u parts, %u processors: %llu threads", wanted[i][0], wanted[i][1], n);
+	}
+}
+
 int main(void)
 {
 	uint64_t seed = random_seed();
@@ -464,5 +480,6 @@ int main(void)
 	test_counted("counted by a slow reader", seed + 16, true);
 	test_holds(seed + 10);
 	test_killed(seed + 12);
+	test_threads();
 	return done();
 }
