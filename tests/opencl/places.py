@@ -9,8 +9,9 @@ were told of as many accesses, of as many bytes, as the case says, and Oclgrind 
     //@ oclgrind: all the same                as many as Oclgrind executes, where it is installed
     //@ assembly: all FILE                     the module, as text for spirv-as
     //@ refuses: KERNEL KIND WORDS             a program of that kind is refused, with these words in the reason
-CASE may be random:SEED, random kernels (places_random.py), which are compared alone; random:SEED:N N of them, up to 60.
-A key with -il or -source behind it is for that form alone."""
+CASE may be random:SEED, random kernels (places_random.py), which are compared alone; random:SEED:N N of them, up to 60;
+random:SEED:N:OBJECT with the programs of that object alone (places, places-line, ...). CLANG may be a folder with modules of
+them, SEED-N.spv, where no clang is. A key with -il or -source behind it is for that form alone."""
 import json
 import os
 import re
@@ -37,9 +38,11 @@ def run(command, **more):
     return subprocess.run(command, capture_output=True, text=True, timeout=800, env=env, check=False, **more)
 
 
-def compiled(path, text, where):
+def compiled(path, text, where, made):
     if form == "source":
         return []
+    if os.path.isdir(clang):
+        return [os.path.abspath(f"{clang}/{made}.spv")]
     module = f"{where}/case.spv"
     assembly = said(text, "assembly")
     if assembly:
@@ -113,12 +116,20 @@ def check_oclgrind(name, path, text, told):
         ok(got == want, f"{name}: {kernel} as Oclgrind counts", f"{got} {want}")
 
 
+def random_case(asked, where):
+    """Its file, a name for its module, and the objects whose programs are asked for, if not all."""
+    seed, *rest = asked.split(":")[1:]
+    kernels, path = [int(n) for n in rest[:1]], f"{where}/random.cl"
+    print(f"# seed {seed}")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(places_random.case(int(seed), *kernels))
+    return path, "-".join([seed, *map(str, kernels)]), rest[1:]
+
+
 def check(path, where):
+    made, alone = "", []
     if path.startswith("random:"):
-        (seed, *kernels), path = path.split(":")[1:], f"{where}/random.cl"
-        print(f"# seed {seed}")
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(places_random.case(int(seed), *map(int, kernels)))
+        path, made, alone = random_case(path, where)
     path = os.path.abspath(path)
     with open(path, encoding="utf-8") as f:
         text = f.read()
@@ -127,7 +138,7 @@ def check(path, where):
         return
     name = f"{os.path.basename(path)} as {form} on {device}"
     folder, file = os.path.split(path)
-    app = [f"{here}/cl-case", file, *compiled(path, text, where)]
+    app = [f"{here}/cl-case", file, *compiled(path, text, where, made)]
     native = run(app, cwd=folder)
     if native.returncode:
         if native.returncode == 77:
@@ -146,6 +157,8 @@ def check(path, where):
     objects += ["places-end"] * (" end threads" in text)
     if "fract" in text and path.startswith(where):
         objects[0] = "places-some" # values that it does not show
+    if alone:
+        objects = [objects[0] if o == "places" else o for o in alone]
     for object_ in objects:
         out, report, log = probed(app, object_, folder, where)
         ok(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""places_random.py SEED FILE: a case (tests/wrap/case.h) of random kernels that access memory in every form. Each lane
+"""places_random.py SEED FILE [N]: a case (tests/wrap/case.h) of random kernels that access memory in every form. Each lane
 writes to places of its own, or atomically what does not depend on an order; so what they leave behind is one thing."""
 import random
 import sys
@@ -132,4 +132,4 @@ def case(seed, kernels=KERNELS):
 
 if __name__ == "__main__":
     with open(sys.argv[2], "w", encoding="utf-8") as out:
-        out.write(case(int(sys.argv[1])))
+        out.write(case(int(sys.argv[1]), *map(int, sys.argv[3:])))

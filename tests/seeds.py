@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""seeds.py [-j JOBS] [-n EACH] FIRST COUNT COMMAND...: a test of random cases at length. COMMAND, which prints TAP, is run for
+each EACH (else 64) of COUNT cases, the first of seed FIRST, as many at once as JOBS says, else as there are processors; in its
+words {seed} is the first of its seeds and {count} how many they are. What failed is printed with the command that shows it
+again, and in the end how many cases there were. From the source's folder:
+
+  tests/seeds.py -n 25 1000 10000 tests/opencl/places.py build intel source clang-22 random:{seed}:{count}
+  tests/seeds.py 1000 10000 tests/cuda/accept.py build/tests/cuda/places-twins {seed} {count}"""
+import argparse
+import concurrent.futures
+import os
+import shlex
+import subprocess
+import sys
+import time
+
+
+def run(command, seconds):
+    """Tests that passed, lines of those that did not, and why there were none."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds, check=False,
+                              encoding="utf-8", errors="replace")
+    except subprocess.TimeoutExpired:
+        return 0, [f"not ended after {seconds} s"], ""
+    lines = done.stdout.splitlines()
+    good = sum(line.startswith("ok ") and " # SKIP" not in line for line in lines)
+    skipped = next((line.split("# SKIP", 1)[1].strip() for line in lines if "# SKIP" in line), "")
+    bad, failing = [], False
+    for line in lines:
+        failing = line.startswith("not ok ") or (failing and line.startswith("# "))
+        bad += [line] * failing
+    if not bad and (done.returncode or not (good or skipped)):
+        bad = lines[-20:] or [f"it ended with {done.returncode} and said nothing"]
+    return good, bad, skipped
+
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("-j", dest="jobs", type=int, default=os.cpu_count(), help="commands at once")
+parser.add_argument("-n", dest="each", type=int, default=64, help="cases a command")
+parser.add_argument("-t", dest="seconds", type=int, default=1800, help="what a command may take")
+parser.add_argument("first", type=int)
+parser.add_argument("count", type=int)
+parser.add_argument("command", nargs=argparse.REMAINDER)
+asked = parser.parse_args()
+end, began = asked.first + asked.count, time.monotonic()
+parts = [(seed, min(asked.each, end - seed)) for seed in range(asked.first, end, asked.each)]
+cases = tests = failed = 0
+reasons = {}
+with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+    running = {}
+    for seed, count in parts:
+        words = [word.replace("{seed}", str(seed)).replace("{count}", str(count)) for word in asked.command]
+        running[pool.submit(run, words, asked.seconds)] = words, count
+    for future in concurrent.futures.as_completed(running):
+        (words, count), (good, bad, skipped) = running[future], future.result()
+        tests += good
+        failed += bool(bad)
+        if skipped:
+            reasons[skipped] = reasons.get(skipped, 0) + 1
+        cases += count * bool(good and not bad)
+        if bad:
+            print("\n".join([f"FAILED {shlex.join(words)}", *bad]), flush=True)
+for reason, n in reasons.items():
+    print(f"skipped in {n} of {len(parts)} commands: {reason}")
+print(f"{cases} of {asked.count} cases of seeds {asked.first} to {end - 1}: {tests} tests passed, {failed} of {len(parts)} commands "
+      f"failed, {time.monotonic() - began:.0f} s")
+sys.exit(bool(failed or cases < asked.count))
