@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "case.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,30 @@ bool job_of(const char *object, bool ends_threads, const struct gpubpf_device_ca
 	*job = (struct gpubpf_lower_job){ .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
 					  .sites = sites, .nsites = 2, .caps = caps };
 	return true;
+}
+
+/* Behind blanks and comments. */
+static const char *skip_blank(const char *at, const char *end)
+{
+	while (at < end && (isspace((unsigned char)*at) || (end - at > 1 && !memcmp(at, "//", 2))))
+		if (*at == '/')
+			while (at < end && *at != '\n')
+				at++;
+		else
+			at++;
+	return at;
+}
+
+bool are_alike(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	const char *a_end = a + a_size, *b_end = b + b_size;
+
+	for (;; a++, b++) {
+		a = skip_blank(a, a_end);
+		b = skip_blank(b, b_end);
+		if (a == a_end || b == b_end || *a != *b)
+			return a == a_end && b == b_end;
+	}
 }
 
 /* A kernel is left in functions that it calls, too. */

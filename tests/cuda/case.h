@@ -27,6 +27,8 @@ uint32_t random_below(uint32_t limit);
 void expect_line(const char *text, const char *key, char *value, size_t size);
 /* How often the word is in the text. */
 uint32_t count(const char *text, size_t size, const char *word);
+/* Do they differ in nothing but blanks and comments? */
+bool are_alike(const char *a, size_t a_size, const char *b, size_t b_size);
 /* Does ptxas (GPUBPF_TEST_PTXAS, or where it is found) take a PTX text for sm_<sm>? 1, 0; -1: it is not here. */
 int assembles(const char *text, size_t size, int sm);
 /* The object's first program, verified, at the entry and the exits of "kernel"; maps

@@ -8,10 +8,12 @@
  * Made with a probe of the test by cuda_inject(), and with the program of OBJECT by the compile worker.
  * ptxas (GPUBPF_TEST_PTXAS, or where it is found) assembles what came out.
  */
+#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/ptx/part.h"
 #include "backends/cuda/ptx/probe.h"
 #include "backends/cuda/ptx/splice.h"
 #include "case.h"
@@ -170,6 +172,35 @@ static void at_one_exit(const char *name, const struct ptx_module *m, const stru
 	   strstr(diag.what, "not in its code"), "%s: no twin for a place that it has not: %s", name, diag.what);
 }
 
+/* What is asked for alone comes out of what it needs of the module, as out of the whole. */
+static void by_part(const char *name, const struct ptx_module *m, const struct gpubpf_lower_job *job, const struct cuda_twin *whole,
+		    const char *why)
+{
+	struct cuda_twin twin = { 0 };
+	struct gpubpf_diag diag;
+	struct ptx_module part;
+	struct ptx_top top;
+	char *text;
+	int err;
+
+	if (ptx_top_init(&top, m) < 0)
+		abort();
+	gpubpf_diag_init(&diag);
+	if (!whole && strstr(why, "no kernel of that name")) {
+		ok(ptx_part(&top, "kernel", &text, &part) == -ENOENT, "%s: there is no part of what it has not", name);
+	} else if (ok(!ptx_part(&top, "kernel", &text, &part), "%s: its part is read as in the module", name)) {
+		err = cuda_inject(&part, job, by_hand, prelude, strlen(prelude), 700, &twin, &diag);
+		if (whole)
+			ok(!err && are_alike(twin.text, twin.size, whole->text, whole->size), "%s: the part's twin is the same", name);
+		else
+			ok(err < 0 && !strcmp(diag.what, why), "%s: and refused alike", name);
+		cuda_twin_finish(&twin);
+		ptx_finish(&part);
+		free(text);
+	}
+	ptx_top_finish(&top);
+}
+
 static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 {
 	const char *name = base_name(path);
@@ -201,6 +232,7 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	} else {
 		note("%s", diag.what);
 	}
+	by_part(name, &m, job, err ? NULL : &twin, diag.what);
 	if (!err)
 		cuda_twin_finish(&twin);
 	ptx_finish(&m);

@@ -3,10 +3,10 @@
 // SOURCES: backends/cuda/ptx/closure.c backends/cuda/ptx/edit.c backends/cuda/ptx/header.c backends/cuda/ptx/result.c
 // SOURCES: backends/cuda/ptx/access.c backends/cuda/ptx/give_control.c backends/cuda/ptx/give_memory.c backends/cuda/ptx/give_named.c backends/cuda/ptx/control.c backends/cuda/ptx/leave.c backends/cuda/ptx/sums.c backends/cuda/ptx/around.c backends/cuda/ptx/register.c core/lower/ctx.c
 // SOURCES: backends/cuda/ptx/places.c backends/cuda/ptx/scope.c backends/cuda/ptx/symbols.c backends/cuda/ptx/splice.c
-// SOURCES: backends/cuda/ptx/params.c core/places.c core/target.c core/wire/name.c core/diag.c
+// SOURCES: backends/cuda/ptx/params.c backends/cuda/ptx/part.c core/places.c core/target.c core/wire/name.c core/diag.c
 /*
  * Any bytes as PTX: refused with a diagnostic, or printed as they were; then each of its kernels has a
- * twin, or a reason why not.
+ * twin, or a reason why not, and so has what that one needs by itself.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,9 +15,11 @@
 
 #include "backends/cuda/ptx/splice.h"
 #include "backends/cuda/ptx/params.h"
+#include "backends/cuda/ptx/part.h"
 #include "backends/cuda/ptx/places.h"
 #include "core/diag.h"
 #include "core/target.h"
+#include "core/wire/name.h"
 
 #define KERNELS 4 /* of one text: an input stays quick */
 #define PLACES 128 /* of one kernel that have a probe */
@@ -71,11 +73,30 @@ static void make_twin(const struct ptx_module *m, uint32_t kernel)
 		abort();
 }
 
+static void make_part(const struct ptx_top *top, uint32_t kernel)
+{
+	const struct ptx_token *token = &top->module->tokens[top->module->nodes[kernel].name];
+	struct ptx_module part;
+	char name[256], *text;
+
+	gpubpf_name_short(top->module->text + token->off, token->len, name);
+	if (ptx_part(top, name, &text, &part) < 0)
+		return;
+	for (uint32_t c = part.nodes[0].child; c != PTX_NONE; c = part.nodes[c].next)
+		if (part.nodes[c].kind == PTX_FUNCTION && ptx_token_named(&part, part.nodes[c].name, name)) {
+			make_twin(&part, c);
+			break;
+		}
+	ptx_finish(&part);
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint32_t kernels = 0;
 	struct gpubpf_diag diag;
 	struct ptx_module m;
+	struct ptx_top top;
 
 	gpubpf_diag_init(&diag);
 	if (ptx_parse((const char *)data, size, &m, &diag) < 0) {
@@ -84,11 +105,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	print_again(&m);
+	if (ptx_top_init(&top, &m) < 0)
+		abort();
 	for (uint32_t c = m.nodes[0].child; c != PTX_NONE && kernels < KERNELS; c = m.nodes[c].next)
 		if (m.nodes[c].kind == PTX_FUNCTION && m.nodes[c].entry) {
 			make_twin(&m, c);
+			make_part(&top, c);
 			kernels++;
 		}
+	ptx_top_finish(&top);
 	ptx_finish(&m);
 	return 0;
 }

@@ -14,7 +14,7 @@ struct low;
 void cuda_inline_env(struct low *l, uint32_t site, LLVMValueRef env);
 void cuda_inline_end(struct low *l);
 
-/* an image opened: its PTX and the tree over it */
+/* an image opened: its PTX and the tree over it; where one kernel is asked for, what that one needs may be all */
 struct cuda_opened {
 	char *text;
 	struct ptx_module m;

@@ -8,9 +8,12 @@
 #include "core/wire/name.h"
 #include "backends/cuda/image/fatbin.h"
 #include "params.h"
+#include "part.h"
 #include "places.h"
 #include "symbols.h"
 #include "inject.h"
+
+#define KEPT_BYTES (64u << 20) /* of PTX */
 
 /* "sm_90" as 90 */
 static uint32_t capability(const struct gpubpf_device_caps *caps)
@@ -18,11 +21,10 @@ static uint32_t capability(const struct gpubpf_device_caps *caps)
 	return strncmp(caps->arch, "sm_", 3) ? 0 : strtoul(caps->arch + 3, NULL, 10);
 }
 
-int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_opened *o,
-		    struct gpubpf_diag *diag)
+static int open_whole(const struct gpubpf_image *image, uint32_t sm, struct cuda_opened *o, struct gpubpf_diag *diag)
 {
 	size_t size;
-	int err = cuda_image_ptx(image->data, image->size, capability(caps), &o->text, &size, diag);
+	int err = cuda_image_ptx(image->data, image->size, sm, &o->text, &size, diag);
 
 	if (err < 0)
 		return err;
@@ -36,6 +38,69 @@ void cuda_close_image(struct cuda_opened *o)
 {
 	ptx_finish(&o->m);
 	free(o->text);
+}
+
+/* the last image of which a kernel was asked for, read as a whole: others of its kernels follow */
+static struct kept {
+	bool is;
+	uint8_t digest[GPUBPF_IMAGE_DIGEST];
+	size_t size;
+	uint32_t sm;
+	struct cuda_opened whole;
+	struct ptx_top top;
+} kept;
+
+static bool is_kept(const struct gpubpf_image *image, uint32_t sm)
+{
+	return kept.is && kept.size == image->size && kept.sm == sm && !memcmp(kept.digest, image->digest, sizeof(kept.digest));
+}
+
+static void drop(void)
+{
+	if (!kept.is)
+		return;
+	ptx_top_finish(&kept.top);
+	cuda_close_image(&kept.whole);
+	kept.is = false;
+}
+
+static int keep(const struct gpubpf_image *image, uint32_t sm, struct gpubpf_diag *diag)
+{
+	int err;
+
+	if (is_kept(image, sm))
+		return 0;
+	drop();
+	err = open_whole(image, sm, &kept.whole, diag);
+	if (err < 0)
+		return err;
+	err = ptx_top_init(&kept.top, &kept.whole.m);
+	if (err < 0) {
+		cuda_close_image(&kept.whole);
+		return err;
+	}
+	memcpy(kept.digest, image->digest, sizeof(kept.digest));
+	kept.size = image->size;
+	kept.sm = sm;
+	kept.is = true;
+	return 0;
+}
+
+int cuda_open_image(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct cuda_opened *o,
+		    struct gpubpf_diag *diag)
+{
+	uint32_t sm = capability(caps);
+	int err = -ENOENT;
+
+	if (image->digest && image->kernel && image->kernel[0]) {
+		err = keep(image, sm, diag);
+		if (err < 0)
+			return err;
+		err = ptx_part(&kept.top, image->kernel, &o->text, &o->m);
+		if (kept.whole.m.size > KEPT_BYTES)
+			drop();
+	}
+	return err == -ENOENT ? open_whole(image, sm, o, diag) : err;
 }
 
 /* what is listed of a module */

@@ -75,6 +75,39 @@ static bool clash(const struct ptx_symbol *first, const struct ptx_symbol *other
 	return other->defined && (!other->weak || !(first->weak || first->visible));
 }
 
+/* The first symbol that is not before a name. */
+static uint32_t first_from(const struct ptx_symbols *symbols, const char *name, size_t size)
+{
+	const struct ptx_module *m = symbols->module;
+	uint32_t low = 0, high = symbols->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2, token = symbols->symbols[mid].name;
+
+		if (compare(ptx_token_text(m, token), m->tokens[token].len, name, size) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Those that a range of names means begin with its own, and stand one behind the other. */
+static void find_range_hiding(struct ptx_symbols *symbols, uint32_t declared)
+{
+	const struct ptx_module *m = symbols->module;
+	const char *name = ptx_token_text(m, declared);
+	uint32_t len = m->tokens[declared].len;
+
+	for (uint32_t i = first_from(symbols, name, len); i < symbols->n; i++) {
+		uint32_t token = symbols->symbols[i].name;
+
+		if (m->tokens[token].len < len || memcmp(ptx_token_text(m, token), name, len))
+			break;
+		symbols->symbols[i].hidden |= ptx_name_means(m, declared, token);
+	}
+}
+
 /* Names that a declaration in a function has in common with the top level. */
 static void find_hiding(struct ptx_symbols *symbols, uint32_t node)
 {
@@ -88,8 +121,8 @@ static void find_hiding(struct ptx_symbols *symbols, uint32_t node)
 
 		if (symbol)
 			symbol->hidden = true;
-		for (uint32_t i = 0; ptx_name_range(m, t) && i < symbols->n; i++)
-			symbols->symbols[i].hidden |= ptx_name_means(m, t, symbols->symbols[i].name);
+		if (ptx_name_range(m, t))
+			find_range_hiding(symbols, t);
 	}
 }
 
@@ -141,21 +174,10 @@ void ptx_symbols_finish(struct ptx_symbols *symbols)
 struct ptx_symbol *ptx_symbols_find_name(const struct ptx_symbols *symbols, const char *name, size_t size)
 {
 	const struct ptx_module *m = symbols->module;
-	uint32_t low = 0, high = symbols->n;
+	uint32_t i = first_from(symbols, name, size), token = i < symbols->n ? symbols->symbols[i].name : 0;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		struct ptx_symbol *symbol = &symbols->symbols[mid];
-		int order = compare(name, size, ptx_token_text(m, symbol->name), m->tokens[symbol->name].len);
-
-		if (!order)
-			return symbol;
-		if (order < 0)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return NULL;
+	return i < symbols->n && m->tokens[token].len == size && !memcmp(ptx_token_text(m, token), name, size) ?
+		       &symbols->symbols[i] : NULL;
 }
 
 struct ptx_symbol *ptx_symbols_find(const struct ptx_symbols *symbols, uint32_t token)

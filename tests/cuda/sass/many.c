@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test-sass-many OBJECT: machine code of many kernels, asked for one by one as sessions ask. A module that stays open gives
- * the twins that one gives which is opened for each; and what a twin takes does not grow with the module that it is of.
+ * test-sass-many OBJECT: modules of many kernels, as machine code and as PTX, asked for one by one as sessions ask. A module
+ * that stays open gives the twins that one gives which is opened for each; and what a twin takes does not grow with the module
+ * that it is of.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,7 @@
 #include "tests/tap.h"
 
 #define FEW 100
-#define MANY 2000
-#define GROWS_BY 2.5               /* at most, for 20 times as many kernels */
+#define GROWS_BY 2.5               /* at most, for 20 times as many kernels or more */
 
 static struct gpubpf_device_caps caps = {
 	.backend = "cuda", .bits = GPUBPF_CAP_ATOMIC64 | GPUBPF_CAP_SUBGROUPS | GPUBPF_CAP_EXIT_THREAD, .arch = "sm_90",
@@ -26,6 +26,33 @@ static struct gpubpf_device_caps caps = {
 static struct gpubpf_lower_job job;
 static struct gpubpf_site_desc sites[2];
 static struct gpubpf_twin_image probes;
+static struct gpubpf_worker *worker;
+
+static int ptx_inspect(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
+		       uint32_t *nkernels, struct gpubpf_diag *diag)
+{
+	return gpubpf_worker_inspect(worker, "ptx", image, caps, kernels, nkernels, diag);
+}
+
+static int ptx_inject(const struct gpubpf_image *image, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+		      struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
+	return gpubpf_worker_inject(worker, "ptx", image, job, opts, out, diag);
+}
+
+/* Twins of machine code are made in this process, of PTX, for which LLVM is needed, in a worker. */
+static const struct route {
+	const char *name;
+	enum gpubpf_image_kind kind;
+	unsigned many, asked;             /* kernels of the larger module; of how many twins are made */
+	int (*inspect)(const struct gpubpf_image *image, const struct gpubpf_device_caps *caps, struct gpubpf_kernel_info **kernels,
+		       uint32_t *nkernels, struct gpubpf_diag *diag);
+	int (*inject)(const struct gpubpf_image *image, const struct gpubpf_lower_job *job, const struct gpubpf_target_opts *opts,
+		      struct gpubpf_twin_image *out, struct gpubpf_diag *diag);
+} routes[] = {
+	{ "PTX", GPUBPF_IMAGE_PTX, 5000, 20, ptx_inspect, ptx_inject },
+	{ "machine code", GPUBPF_IMAGE_CUBIN, 2000, 100, sass_inspect, sass_inject },
+}, *route;
 
 static void write_text(FILE *f, unsigned n)
 {
@@ -36,7 +63,7 @@ static void write_text(FILE *f, unsigned n)
 			"\tadd.s32 %%x2, %%x1, %u;\n\tst.global.u32 [%%a2], %%x2;\n\tret;\n}\n", i, i);
 }
 
-/* A module of n kernels. */
+/* A module of n kernels, of which an assembler makes the machine code. */
 static int make_module(unsigned n, struct gpubpf_twin_image *module, struct gpubpf_diag *diag)
 {
 	struct gpubpf_blob text = { 0 };
@@ -45,6 +72,10 @@ static int make_module(unsigned n, struct gpubpf_twin_image *module, struct gpub
 
 	write_text(f, n);
 	fclose(f);
+	if (route->kind == GPUBPF_IMAGE_PTX) {
+		*module = (struct gpubpf_twin_image){ .piece[0] = { .kind = GPUBPF_IMAGE_PTX, .blob = text }, .npieces = 1 };
+		return 0;
+	}
 	err = assemble(&caps, &text, module, diag);
 	free(text.data);
 	return err;
@@ -53,7 +84,7 @@ static int make_module(unsigned n, struct gpubpf_twin_image *module, struct gpub
 static struct gpubpf_image image_of(const struct gpubpf_twin_image *module, const void *digest)
 {
 	return (struct gpubpf_image){ .data = module->piece[0].blob.data, .size = module->piece[0].blob.size,
-				      .kind = GPUBPF_IMAGE_CUBIN, .digest = digest };
+				      .kind = route->kind, .options = "", .cwd = "", .digest = digest };
 }
 
 /* The twin of one kernel. */
@@ -61,22 +92,27 @@ static int make_twin(struct gpubpf_image *image, unsigned kernel, struct gpubpf_
 {
 	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes.piece[0].blob.data,
 					   .probes_size = probes.piece[0].blob.size };
-	struct gpubpf_kernel_info *info;
-	uint32_t n;
+	struct gpubpf_kernel_info *infos, *info = NULL;
+	uint32_t n, named = 0;
 	int err;
 
 	for (uint32_t i = 0; i < job.nsites; i++)
 		snprintf(sites[i].kernel, sizeof(sites[i].kernel), "one_of_many_%u", kernel);
 	image->kernel = sites[0].kernel;
-	err = sass_inspect(image, &caps, &info, &n, diag);
+	err = route->inspect(image, &caps, &infos, &n, diag);
 	if (err < 0)
 		return err;
-	err = n == 1 ? 0 : gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%u kernels of that name", n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!strcmp(infos[i].name, image->kernel)) {
+			info = &infos[i];
+			named++;
+		}
+	err = named == 1 ? 0 : gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%u kernels of that name", named);
 	if (!err) {
 		insert_everywhere(&job, info, 1);
-		err = sass_inject(image, &job, &opts, twin, diag);
+		err = route->inject(image, &job, &opts, twin, diag);
 	}
-	free(info);
+	free(infos);
 	return err;
 }
 
@@ -84,7 +120,11 @@ static bool is_same(const struct gpubpf_twin_image *a, const struct gpubpf_twin_
 {
 	const struct gpubpf_blob *x = &a->piece[0].blob, *y = &b->piece[0].blob;
 
-	return a->npieces == 1 && b->npieces == 1 && x->size == y->size && !memcmp(x->data, y->data, x->size);
+	if (a->npieces != 1 || b->npieces != 1)
+		return false;
+	if (route->kind == GPUBPF_IMAGE_PTX)
+		return are_alike(x->data, x->size, y->data, y->size);
+	return x->size == y->size && !memcmp(x->data, y->data, x->size);
 }
 
 /* Of every kernel, by the module that is kept and by one that is not; the two images have different kernels at the end. */
@@ -94,7 +134,7 @@ static void test_same(const struct gpubpf_twin_image *modules, const char (*dige
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	for (unsigned k = 0; k < 2 * FEW; k++, tried++) {
+	for (unsigned k = 0; k < 2 * route->asked; k++, tried++) {
 		struct gpubpf_image kept = image_of(&modules[k % 2], digests[k % 2]), once = image_of(&modules[k % 2], NULL);
 		struct gpubpf_twin_image a = { 0 }, b = { 0 };
 
@@ -102,7 +142,7 @@ static void test_same(const struct gpubpf_twin_image *modules, const char (*dige
 		gpubpf_twin_image_finish(&a);
 		gpubpf_twin_image_finish(&b);
 	}
-	ok(same == tried, "%u of %u twins of modules that stay open are those of modules opened for each%s%s", same, tried,
+	ok(same == tried, "%s: %u of %u twins of modules that stay open are those of modules opened for each%s%s", route->name, same, tried,
 	   diag.what[0] ? ": " : "", diag.what);
 }
 
@@ -114,67 +154,88 @@ static void test_other(const struct gpubpf_twin_image *modules, const char (*dig
 	struct gpubpf_diag diag;
 
 	gpubpf_diag_init(&diag);
-	ok(!make_twin(&many, FEW, &twin, &diag), "a kernel of the one image is there: %s", diag.what);
+	ok(!make_twin(&many, FEW, &twin, &diag), "%s: a kernel of the one image is there: %s", route->name, diag.what);
 	gpubpf_twin_image_finish(&twin);
-	ok(make_twin(&few, FEW, &twin, &diag) < 0 && strstr(diag.what, "0 kernels"), "and not in the other: %s", diag.what);
+	ok(make_twin(&few, FEW, &twin, &diag) < 0 && strstr(diag.what, "0 kernels"), "%s: and not in the other: %s", route->name, diag.what);
 	gpubpf_twin_image_finish(&twin);
 }
 
-/* Seconds of this process that a twin takes, when each kernel of a module of n gets one; the least of three. */
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* Seconds that a twin takes, when kernels from all over a module of n get one; the least of five. */
 static double cost_of(const struct gpubpf_twin_image *module, const void *digest, unsigned n)
 {
 	struct gpubpf_image image = image_of(module, digest);
 	double least = 1e9;
 
-	for (int again = 0; again < 3; again++) {
-		clock_t from = clock();
-		double took;
+	for (int again = 0; again < 5; again++) {
+		double from = now(), took;
 
-		for (unsigned k = 0; k < n; k++) {
+		for (unsigned k = 0; k < route->asked; k++) {
 			struct gpubpf_twin_image twin = { 0 };
 			struct gpubpf_diag diag;
 
 			gpubpf_diag_init(&diag);
-			if (make_twin(&image, k, &twin, &diag) < 0)
+			if (make_twin(&image, k * (n / route->asked), &twin, &diag) < 0)
 				return -1;
 			gpubpf_twin_image_finish(&twin);
 		}
-		took = (double)(clock() - from) / CLOCKS_PER_SEC / n;
+		took = (now() - from) / route->asked;
 		least = took < least ? took : least;
 	}
 	return least;
 }
 
-int main(int argc, char **argv)
+static void test_growth(const struct gpubpf_twin_image *modules, const char (*digests)[GPUBPF_IMAGE_DIGEST])
+{
+	double few = cost_of(&modules[0], digests[0], FEW), many = cost_of(&modules[1], digests[1], route->many);
+
+	ok(few > 0 && many > 0 && many < GROWS_BY * few, "%s: a twin of %u kernels takes %.0f us, of %u kernels %.0f us", route->name,
+	   FEW, few * 1e6, route->many, many * 1e6);
+}
+
+static void test_route(void)
 {
 	static const char digests[2][GPUBPF_IMAGE_DIGEST] = { "the few", "the many" };
 	struct gpubpf_twin_image modules[2] = { 0 };
 	struct gpubpf_diag diag;
-	double few, many;
-	int err;
+	int err = 0;
 
 	gpubpf_diag_init(&diag);
-	if (argc != 2 || !job_of(argv[1], false, &caps, &job))
-		return 2;
-	memcpy(sites, job.sites, job.nsites * sizeof(*sites));
-	job.sites = sites;
-	err = make_probes(&job, &probes, &diag);
+	if (route->kind == GPUBPF_IMAGE_CUBIN)
+		err = make_probes(&job, &probes, &diag);
 	for (unsigned i = 0; !err && i < 2; i++)
-		err = make_module(i ? MANY : FEW, &modules[i], &diag);
+		err = make_module(i ? route->many : FEW, &modules[i], &diag);
 	if (err < 0 && strstr(diag.what, "no assembler")) {
-		printf("1..0 # SKIP %s\n", diag.what);
-		return 0;
+		skip(route->name, "%s", diag.what);
+	} else if (ok(!err, "%s: modules of %u and of %u kernels are made: %s", route->name, FEW, route->many, diag.what)) {
+		test_same(modules, digests);
+		test_other(modules, digests);
+		test_growth(modules, digests);
 	}
-	if (!ok(!err, "modules of %u and of %u kernels are made: %s", FEW, MANY, diag.what))
-		return done();
-	test_same(modules, digests);
-	test_other(modules, digests);
-	few = cost_of(&modules[0], digests[0], FEW);
-	many = cost_of(&modules[1], digests[1], MANY);
-	ok(few > 0 && many > 0 && many < GROWS_BY * few, "a twin of %u kernels takes %.0f us, of %u kernels %.0f us", FEW,
-	   few * 1e6, MANY, many * 1e6);
 	for (unsigned i = 0; i < 2; i++)
 		gpubpf_twin_image_finish(&modules[i]);
 	gpubpf_twin_image_finish(&probes);
+}
+
+int main(int argc, char **argv)
+{
+	struct gpubpf_worker_opts how = { 0 };
+
+	if (argc != 2 || !job_of(argv[1], false, &caps, &job) || gpubpf_worker_create(&how, &worker) < 0)
+		return 2;
+	memcpy(sites, job.sites, job.nsites * sizeof(*sites));
+	job.sites = sites;
+	for (size_t i = 0; i < sizeof(routes) / sizeof(*routes); i++) {
+		route = &routes[i];
+		test_route();
+	}
+	gpubpf_worker_destroy(worker);
 	return done();
 }

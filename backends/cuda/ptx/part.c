@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "part.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/diag.h"
+#include "core/wire/name.h"
+#include "scope.h"
+
+static int compare(const struct ptx_module *m, uint32_t a, uint32_t b)
+{
+	uint32_t na = m->tokens[a].len, nb = m->tokens[b].len;
+	int order = memcmp(ptx_token_text(m, a), ptx_token_text(m, b), na < nb ? na : nb);
+
+	return order ? order : (na > nb) - (na < nb);
+}
+
+static int by_name(const void *a, const void *b, void *module)
+{
+	const struct ptx_top_name *x = a, *y = b;
+	int order = compare(module, x->token, y->token);
+
+	return order ? order : (x->node > y->node) - (x->node < y->node);
+}
+
+/* Functions and variables have names there, the latter several. */
+static uint32_t add_names(struct ptx_top *top, uint32_t node)
+{
+	const struct ptx_node *of = &top->module->nodes[top->nodes[node]];
+	bool named = of->kind == PTX_FUNCTION || of->kind == PTX_VARIABLE;
+	uint32_t n = 0;
+
+	for (uint32_t t = named ? of->name : PTX_NONE; t != PTX_NONE; t = ptx_next_name(top->module, top->nodes[node], t), n++)
+		if (top->names)
+			top->names[top->nnames++] = (struct ptx_top_name){ t, node };
+	return n;
+}
+
+int ptx_top_init(struct ptx_top *top, const struct ptx_module *m)
+{
+	uint32_t n = 0;
+
+	*top = (struct ptx_top){ .module = m };
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
+		n++;
+	top->nodes = calloc(n + 1, sizeof(*top->nodes));
+	if (!top->nodes)
+		return -ENOMEM;
+	for (uint32_t c = m->nodes[0].child; c != PTX_NONE; c = m->nodes[c].next)
+		top->nodes[top->nnodes++] = c;
+	n = 0;
+	for (uint32_t i = 0; i < top->nnodes; i++)
+		n += add_names(top, i);
+	top->names = calloc(n + 1, sizeof(*top->names));
+	if (!top->names) {
+		ptx_top_finish(top);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < top->nnodes; i++)
+		add_names(top, i);
+	qsort_r(top->names, top->nnames, sizeof(*top->names), by_name, (void *)m);
+	return 0;
+}
+
+void ptx_top_finish(struct ptx_top *top)
+{
+	free(top->nodes);
+	free(top->names);
+	*top = (struct ptx_top){ 0 };
+}
+
+/* a part while it is gathered */
+struct parting {
+	const struct ptx_top *top;
+	bool *needed;                /* [top->nnodes] */
+	uint32_t *next, depth;       /* those whose own needs have not been looked at */
+};
+
+static void need(struct parting *p, uint32_t node)
+{
+	if (p->needed[node])
+		return;
+	p->needed[node] = true;
+	if (p->top->module->nodes[p->top->nodes[node]].kind == PTX_FUNCTION)
+		p->next[p->depth++] = node;
+}
+
+/* The first name that is not before the token's. */
+static uint32_t find(const struct ptx_top *top, uint32_t token)
+{
+	uint32_t from = 0;
+
+	for (uint32_t n = top->nnames; n; n /= 2) {
+		uint32_t mid = from + n / 2;
+
+		if (compare(top->module, top->names[mid].token, token) < 0) {
+			from = mid + 1;
+			n--;
+		}
+	}
+	return from;
+}
+
+static void need_named(struct parting *p, uint32_t token)
+{
+	const struct ptx_top *top = p->top;
+
+	for (uint32_t i = find(top, token); i < top->nnames && !compare(top->module, top->names[i].token, token); i++)
+		need(p, top->names[i].node);
+}
+
+static void need_all(struct parting *p)
+{
+	const struct ptx_module *m = p->top->module;
+
+	while (p->depth) {
+		const struct ptx_node *node = &m->nodes[p->top->nodes[p->next[--p->depth]]];
+
+		for (uint32_t t = node->first; t < node->end; t++)
+			if (m->tokens[t].kind == PTX_WORD)
+				need_named(p, t);
+	}
+}
+
+static int write_part(const struct parting *p, char **text, size_t *size)
+{
+	const struct ptx_module *m = p->top->module;
+	FILE *f = open_memstream(text, size);
+
+	if (!f)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->top->nnodes; i++) {
+		const struct ptx_node *node = &m->nodes[p->top->nodes[i]];
+		const struct ptx_token *first = &m->tokens[node->first], *last = &m->tokens[node->end - 1];
+
+		if (p->needed[i] && node->end > node->first) {
+			fwrite(m->text + first->off, 1, last->off + last->len - first->off, f);
+			fputc('\n', f);
+		}
+	}
+	if (!fclose(f))
+		return 0;
+	free(*text);
+	return -ENOMEM;
+}
+
+/* The lines of the module. -ENOENT: a statement is not what it is there. */
+static int set_lines(const struct parting *p, struct ptx_module *part)
+{
+	const struct ptx_module *m = p->top->module;
+	uint32_t c = part->nodes[0].child;
+
+	for (uint32_t i = 0; i < p->top->nnodes; i++) {
+		const struct ptx_node *from = &m->nodes[p->top->nodes[i]], *to = &part->nodes[c == PTX_NONE ? 0 : c];
+
+		if (!p->needed[i])
+			continue;
+		if (c == PTX_NONE || to->kind != from->kind || to->end - to->first != from->end - from->first)
+			return -ENOENT;
+		for (uint32_t t = 0; t < to->end - to->first; t++)
+			part->tokens[to->first + t].line = m->tokens[from->first + t].line;
+		c = to->next;
+	}
+	return c == PTX_NONE ? 0 : -ENOENT;
+}
+
+static int make(struct parting *p, char **text, struct ptx_module *part)
+{
+	struct gpubpf_diag ignored;
+	size_t size;
+	int err = write_part(p, text, &size);
+
+	if (err < 0)
+		return err;
+	gpubpf_diag_init(&ignored);
+	err = ptx_parse(*text, size, part, &ignored);
+	if (!err) {
+		err = set_lines(p, part);
+		if (err < 0)
+			ptx_finish(part);
+	}
+	if (err < 0)
+		free(*text);
+	return err == -EINVAL ? -ENOENT : err;
+}
+
+/* The token of its name. */
+static uint32_t find_kernel(const struct ptx_top *top, const char *name)
+{
+	const struct ptx_module *m = top->module;
+
+	for (uint32_t i = 0; i < top->nnodes; i++) {
+		const struct ptx_node *node = &m->nodes[top->nodes[i]];
+
+		if (node->kind == PTX_FUNCTION && node->entry && ptx_token_named(m, node->name, name))
+			return node->name;
+	}
+	return PTX_NONE;
+}
+
+int ptx_part(const struct ptx_top *top, const char *kernel, char **text, struct ptx_module *part)
+{
+	struct parting p = { .top = top };
+	uint32_t name = find_kernel(top, kernel);
+	int err = -ENOMEM;
+
+	if (name == PTX_NONE)
+		return -ENOENT;
+	p.needed = calloc(top->nnodes + 1, sizeof(*p.needed));
+	p.next = calloc(top->nnodes + 1, sizeof(*p.next));
+	if (p.needed && p.next) {
+		for (uint32_t i = 0; i < top->nnodes; i++)
+			p.needed[i] = top->module->nodes[top->nodes[i]].kind == PTX_DIRECTIVE;
+		need_named(&p, name);
+		need_all(&p);
+		err = make(&p, text, part);
+	}
+	free(p.needed);
+	free(p.next);
+	return err;
+}
