@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The measured probes, one an object: -DEMPTY, -DCOUNTER, -DHISTOGRAM, -DVALUE, -DCLOCK, -DEVENT, -DEVENTS (the same
- * into a ring that holds 2^26 of them); at accesses of global memory -DACCESSES counts them, -DSIZES adds up their bytes by
+ * into a ring that holds 2^26 of them), -DLOOKUP one of 4096 values looked up and read; at accesses of global memory -DACCESSES counts them, -DSIZES adds up their bytes by
  * whether they read or write, -DSECTORS how many 32-byte sectors the lanes of a warp touch by one; -DBLOCKS when each block
  * begins and ends; -DWAITS how long the first lanes of warps wait at barriers; -DBRANCHES conditional branches, and those at
  * which lanes part. */
@@ -50,7 +50,10 @@ GPUBPF_RINGBUF(events, struct event, 1 << 26);
 #endif
 #endif
 
-#if defined(ACCESSES)
+#if defined(LOOKUP)
+GPUBPF_ARRAY(table, __u64, 4096);
+GPUBPF_ARRAY(found, __u64, 1);
+#elif defined(ACCESSES)
 GPUBPF_ARRAY(counts, __u64, 1);
 #elif defined(SIZES)
 GPUBPF_ARRAY(counts, __u64, 4);
@@ -131,6 +134,11 @@ int probe(struct gpubpf_ctx *ctx)
 
 	if (value)
 		*value = bpf_ktime_get_ns();
+#elif defined(LOOKUP)
+	__u64 *value = bpf_map_lookup_elem(&table, &(__u32){ ctx->global_id[0] & 4095 });
+
+	if (value && *value) /* which it is not */
+		gpubpf_add(&found, 0, 1);
 #elif defined(CLOCK)
 	struct times *t = times_of_warp(ctx);
 
