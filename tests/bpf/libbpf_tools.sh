@@ -1,23 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# libbpf-tools as Debian has them, with nothing for a GPU: what they tell of a workload, and what they say of what this kernel lacks, is the
-# same as without us. libbpf_tools.sh GPUBPF -
+# libbpf-tools as Debian has them, or as built from their source, with nothing for a GPU: what they tell of a workload, and what they say of
+# what this kernel lacks, is the same as without us. libbpf_tools.sh GPUBPF - - [built]: those in the folder GPUBPF_LIBBPF_TOOLS
 . "$(dirname "$0")/../cli/lib.sh"
 what="libbpf-tools, as without us"
 all_skipped() { skip "$what" "$1"; finish; }
-[ -x /usr/sbin/execsnoop ] || all_skipped "libbpf-tools are not installed"
-{ [ "$(id -u)" = 0 ] && unshare -m true 2> /dev/null; } || all_skipped "not root, or no unshare"
-if [ ! -e /sys/kernel/tracing/events ]; then
-	[ -z "${GPUBPF_TEST_IN:-}" ] || all_skipped "no tracefs"
-	exec env GPUBPF_TEST_IN=1 unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing 2> /dev/null; exec sh "$@"' sh "$0" "$@"
-fi
-[ -e /sys/kernel/btf/vmlinux ] || all_skipped "the kernel has no BTF"
-
-# NAME|ARGUMENTS|what is compared of its output: lines of the workload, or as many of its first lines
+tools_in=/usr/sbin missing="libbpf-tools are not installed"
+[ "${4:-}" != built ] || { tools_in=${GPUBPF_LIBBPF_TOOLS:-/nowhere} missing="GPUBPF_LIBBPF_TOOLS names no folder in which bcc's libbpf-tools are built"; }
+[ -x "$tools_in/execsnoop" ] || all_skipped "$missing"
+. "$(dirname "$0")/same.sh"
 tools='execsnoop||lines
 exitsnoop||lines
 opensnoop|-n gpw_cat|lines
-statsnoop||lines
+statsnoop|-x|lines
 sigsnoop||lines
 killsnoop||lines
 mountsnoop||lines
@@ -56,54 +51,34 @@ tcpstates||1
 vfsstat|1 3|1
 wakeuptime|-p 1 1|0
 memleak|-p $$ 1 3|1
-profile|1|0'
-cp /bin/true "$T/gpw_true"; cp /bin/cat "$T/gpw_cat"; cp /bin/sh "$T/gpw_sh"
-
-workload() {
-	for _ in 1 2 3 4 5 6 7 8; do
-		"$T/gpw_true" one two; "$T/gpw_cat" /etc/hostname > /dev/null; "$T/gpw_cat" /nothing/here 2> /dev/null
-		"$T/gpw_sh" -c 'kill -USR1 $$' 2> /dev/null; > "$T/gpw_file"; rm "$T/gpw_file"
-		sleep 0.25
-	done
-}
-# all WHERE PREFIX...: each tool, at once, while the workload runs; their outputs, errors and statuses to that folder
-all() {
-	where=$T/$1; shift; mkdir "$where"
-	echo "$tools" | while IFS='|' read -r name args compare; do
-		[ -x "/usr/sbin/$name" ] || continue
-		( timeout -s INT -k 60 "$last" "$@" "/usr/sbin/$name" $args > "$where/$name.out" 2> "$where/$name.err" < /dev/null; echo $? > "$where/$name.rc" ) &
-	done
-	sleep "$first"; workload
-	for _ in $(seq 300); do [ "$(ls "$where" | grep -c '\.rc$')" = "$(ls "$where" | grep -c '\.out$')" ] && break; sleep 0.5; done
-}
-first=3 last=9
-plain() { sed -E 's/[0-9]+/N/g; s/ +/ /g; s/^ //' "$1"; }
-# told SIDE NAME COMPARE: what is compared
-told() {
-	o=$T/$1/$2
-	case $3 in
-	lines) plain "$o.out" | grep gpw_ | sort -u;;
-	*) plain "$o.out" | head -n "$3";;
-	esac
-	plain "$o.err" | grep -v '^gpubpf: ' | sort -u; cat "$o.rc"
-}
-# compared SIDE: of each tool a line, same NAME LINES STATUS or other NAME
-compared() {
-	echo "$tools" | while IFS='|' read -r name args compare; do
-		[ -e "$T/theirs/$name.out" ] || continue
-		told theirs "$name" "$compare" > "$T/want"; told "$1" "$name" "$compare" > "$T/got"
-		if diff "$T/want" "$T/got" > "$T/$name.diff"; then echo "same $name $(grep -c gpw_ "$T/got") $(cat "$T/$1/$name.rc")"
-		else echo "other $name"; fi
-	done > "$T/all"
-	while read -r verdict name lines rc; do
-		[ "$verdict" = same ] || cp "$T/$name.diff" "$T/out"
-		[ "$verdict" = same ]; ok $? "$name, $1: ${lines:-?} lines of the workload, exit status $rc"
-	done < "$T/all"
-	seen=$(awk '$1 == "same" && $3 > 0' "$T/all" | wc -l); [ "$seen" -ge 3 ]; ok $? "of $seen of them lines of the workload were compared"
-}
+profile|1|0
+bindsnoop||lines
+biostacks|1|1
+ext4dist|1 3|2
+btrfsdist|1 3|2
+ext4slower|1|1
+fsdist|-t ext4 1 3|2
+futexctn|-p 1 1 2|1
+javagc|-p 1|0
+mdflush||1
+nfsdist|1 3|2
+solisten||lines
+syncsnoop||lines
+tcpconnlat||1
+tcppktlat||1
+tcprtt|-i 1 -d 3|1
+tcpsynbl|1 3|1
+tcptop|1 3|0
+tcptracer||1
+softirqslower|1000000|1
+xfsslower|1|1
+bashreadline||1
+zfsdist|1 3|2'
 all theirs
 all ours "$GPUBPF" bpf --
 all supervised "$GPUBPF" bpf --supervise --
-compared ours
-compared supervised
+for side in ours supervised; do
+	compared $side
+	seen=$(awk '$1 == "same" && $3 > 0' "$T/all" | wc -l); [ "$seen" -ge 3 ]; ok $? "of $seen of them lines of the workload were compared"
+done
 finish

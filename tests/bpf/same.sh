@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tools that have nothing for a GPU say the same with and without us. Sourced by scripts that have cli/lib.sh's functions, all_skipped()
+# and in $tools_in the programs; then they set $tools, lines of
+#	NAME|ARGUMENTS|what is compared of its output: lines of the workload, as many of its first lines, or all lines, each once
+# and call all() for each side, and compared().
+{ [ "$(id -u)" = 0 ] && unshare -m true 2> /dev/null; } || all_skipped "not root, or no unshare"
+if [ ! -e /sys/kernel/tracing/events ]; then
+	[ -z "${GPUBPF_TEST_IN:-}" ] || all_skipped "no tracefs"
+	exec env GPUBPF_TEST_IN=1 unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing 2> /dev/null; exec sh "$@"' sh "$0" "$@"
+fi
+[ -e /sys/kernel/btf/vmlinux ] || all_skipped "the kernel has no BTF"
+
+cp /bin/true "$T/gpw_true"; cp /bin/cat "$T/gpw_cat"; cp /bin/sh "$T/gpw_sh"
+
+workload() {
+	for _ in 1 2 3 4 5 6 7 8; do
+		"$T/gpw_true" one two; "$T/gpw_cat" /etc/hostname > /dev/null; "$T/gpw_cat" /nothing/here 2> /dev/null
+		"$T/gpw_sh" -c 'kill -USR1 $$' 2> /dev/null; > "$T/gpw_file"; rm "$T/gpw_file"
+		sleep 0.25
+	done
+}
+# all WHERE PREFIX...: each tool, at once, while the workload runs; their outputs, errors and statuses to that folder
+all() {
+	where=$T/$1; shift; mkdir "$where"
+	echo "$tools" | while IFS='|' read -r name args compare; do
+		[ -x "$tools_in/$name" ] || continue
+		( timeout -s INT -k 60 "$last" "$@" "$tools_in/$name" $args > "$where/$name.out" 2> "$where/$name.err" < /dev/null; echo $? > "$where/$name.rc" ) &
+	done
+	sleep "$first"; workload
+	for _ in $(seq 300); do [ "$(ls "$where" | grep -c '\.rc$')" = "$(ls "$where" | grep -c '\.out$')" ] && break; sleep 0.5; done
+}
+first=3 last=9
+# numbers and addresses; opensnoop's newer form ends with an error at some events that it does not want
+plain() { sed -E '/^error polling ring.perf buffer: Operation not permitted/d; s/ Consider increasing --.*//; s/0x[0-9a-f]+/N/g; s/[0-9]+/N/g; s/ +/ /g; s/^ //' "$1"; }
+# told SIDE NAME COMPARE: what is compared
+told() {
+	o=$T/$1/$2
+	case $3 in
+	lines) plain "$o.out" | grep gpw_ | sort -u;;
+	all) plain "$o.out" | sort -u;;
+	*) plain "$o.out" | head -n "$3";;
+	esac
+	plain "$o.err" | grep -v '^gpubpf: ' | sort -u; cat "$o.rc"
+}
+# compared SIDE: of each tool a line, same NAME LINES STATUS or other NAME
+compared() {
+	echo "$tools" | while IFS='|' read -r name args compare; do
+		[ -e "$T/theirs/$name.out" ] || continue
+		told theirs "$name" "$compare" > "$T/want"; told "$1" "$name" "$compare" > "$T/got"
+		if diff "$T/want" "$T/got" > "$T/$name.diff"; then echo "same $name $(grep -c gpw_ "$T/got") $(cat "$T/$1/$name.rc")"
+		else echo "other $name"; fi
+	done > "$T/all"
+	while read -r verdict name lines rc; do
+		[ "$verdict" = same ] || cp "$T/$name.diff" "$T/out"
+		[ "$verdict" = same ]; ok $? "$name, $1: the same, ${lines:-?} lines of the workload, exit status $rc"
+	done < "$T/all"
+}
