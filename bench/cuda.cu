@@ -453,5 +453,6 @@ int main(int argc, char **argv)
 		measure("flood", launches, VECTOR, 0, add_vectors);
 	else
 		native(launches);
+	check(cudaDeviceSynchronize()); /* what others count of it is read then */
 	return 0;
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The counter at each exit by NVIDIA's Sanitizer patching API, in place of gpubpf: a library that the driver loads into the
+ * measured program (CUDA_INJECTION64_PATH). $BENCH_SANITIZER: "subscriber", which patches nothing; "nothing", a callback that
+ * does nothing; "counter". $BENCH_SANITIZER_PATCH: sanitizer_patch.cu, compiled. When the program ends it writes how many threads
+ * it saw leave. Built by `bench/gpu --sanitizer`.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sanitizer.h>
+
+#define COUNTS (256 * 16) /* words: a line of memory a multiprocessor, as sanitizer_patch.cu has them */
+
+static unsigned long long copied[COUNTS];
+static void *counts;
+static CUcontext added; /* the context that has the patches */
+
+static void check(SanitizerResult result, const char *what)
+{
+	const char *text = "?";
+
+	if (result == SANITIZER_SUCCESS)
+		return;
+	sanitizerGetResultString(result, &text);
+	fprintf(stderr, "bench/sanitizer: %s: %s\n", what, text);
+	_Exit(1);
+}
+
+static const char *callback(void)
+{
+	const char *what = getenv("BENCH_SANITIZER");
+
+	return !what || !strcmp(what, "counter") ? "count_exits" : strcmp(what, "nothing") ? NULL : "nothing";
+}
+
+static void patch(const Sanitizer_ResourceModuleData *data)
+{
+	const char *name = callback();
+
+	if (!name)
+		return;
+	if (added != data->context)
+		check(sanitizerAddPatchesFromFile(getenv("BENCH_SANITIZER_PATCH"), data->context), "the patches");
+	added = data->context;
+	check(sanitizerPatchInstructions(SANITIZER_INSTRUCTION_BLOCK_EXIT, data->module, name), name);
+	check(sanitizerPatchModule(data->module), "a module");
+}
+
+static void give_counts(const Sanitizer_LaunchData *data)
+{
+	if (!callback())
+		return;
+	if (!counts) {
+		check(sanitizerAlloc(data->context, &counts, sizeof(copied)), "memory");
+		check(sanitizerMemset(counts, 0, sizeof(copied), data->hStream), "memory");
+	}
+	check(sanitizerSetLaunchCallbackData(data->hLaunch, data->function, data->hStream, counts), "a launch");
+}
+
+static void copy_counts(const Sanitizer_SynchronizeData *data)
+{
+	if (counts)
+		check(sanitizerMemcpyDeviceToHost(copied, counts, sizeof(copied), data->hStream), "the counts");
+}
+
+static void on_event(void *userdata, Sanitizer_CallbackDomain domain, Sanitizer_CallbackId id, const void *data)
+{
+	(void)userdata;
+	if (domain == SANITIZER_CB_DOMAIN_RESOURCE && id == SANITIZER_CBID_RESOURCE_MODULE_LOADED)
+		patch(data);
+	else if (domain == SANITIZER_CB_DOMAIN_LAUNCH && id == SANITIZER_CBID_LAUNCH_BEGIN)
+		give_counts(data);
+	else if (domain == SANITIZER_CB_DOMAIN_SYNCHRONIZE && id == SANITIZER_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED)
+		copy_counts(data);
+}
+
+static __attribute__((destructor)) void tell(void)
+{
+	unsigned long long all = 0;
+
+	for (unsigned i = 0; i < COUNTS; i++)
+		all += copied[i];
+	if (callback() && !strcmp(callback(), "count_exits"))
+		fprintf(stderr, "counted %llu\n", all);
+}
+
+/* The driver's name for where such libraries begin. */
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	static const Sanitizer_CallbackDomain domains[] = { SANITIZER_CB_DOMAIN_RESOURCE, SANITIZER_CB_DOMAIN_LAUNCH,
+							    SANITIZER_CB_DOMAIN_SYNCHRONIZE };
+	Sanitizer_SubscriberHandle subscriber;
+
+	check(sanitizerSubscribe(&subscriber, on_event, NULL), "it");
+	for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++)
+		check(sanitizerEnableDomain(1, subscriber, domains[i]), "a domain");
+	return 1;
+}
