@@ -17,6 +17,7 @@
  *   llvm_call.c    helpers
  *   llvm_shared.c  operations on maps that are large enough to exist once
  *   llvm_opt.c     passes between lowering and emission
+ *   llvm_overflow.c  whether a sum or a product is too large, for SPIR-V
  *   llvm_words.c   arrays in registers, where a thread has no memory of its own
  *   llvm_widths.c  integers of 8, 16, 32 and 64 bits alone
  *   llvm_check.c   the conformance tool's checked mode

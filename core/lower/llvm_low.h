@@ -196,6 +196,10 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine);
 /* Arrays that are accessed at places which vary, as words that are chosen from. 0; -ENOMEM. */
 int low_words(struct low *l);
 
+/* llvm_overflow.c */
+/* No llvm.*.with.overflow: whether a sum or product is too large is told by plain instructions. */
+void low_overflows(struct low *l);
+
 /* llvm_widths.c */
 /* Integers of 8, 16, 32 and 64 bits alone. 0; -EINVAL and a diagnostic; -ENOMEM. */
 int low_widths(struct low *l);

@@ -87,7 +87,9 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 		err = low_words(l);
 	if (!err && l->target->passes)
 		err = low_run_passes(l, machine, l->target->passes);
-	if (!err && l->target->few_widths)
+	if (!err && l->target->few_widths) {
+		low_overflows(l);
 		err = low_widths(l);
+	}
 	return err;
 }
