@@ -3,7 +3,7 @@
  * The measured CUDA program: it knows nothing of gpubpf.
  *   cuda native [LAUNCHES]   the kernels as they are
  *   cuda hand [LAUNCHES]     vector_add with a probe's work written into it by hand, in the best form known; waits at barriers
- *                            in reduce, branches in divergent
+ *                            in reduce, branches in divergent, march and rows
  *   cuda event [LAUNCHES [MS]]  vector_add alone, a launch each so many ms: time for a reader of events
  *   cuda stream [LAUNCHES [MS]]  the same after four launches half a second apart; "period": what a launch took in all
  *   cuda flood [LAUNCHES]    vector_add alone, one launch after the other
@@ -23,7 +23,7 @@
 
 typedef unsigned long long u64;
 
-enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056, DIVERGENT = 1 << 24 };
+enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056, DIVERGENT = 1 << 24, ROWS = 1 << 21 };
 static const int VECTOR = 1 << 26, MANY = 1 << 28;
 
 static void check(cudaError_t error)
@@ -94,6 +94,70 @@ extern "C" __global__ void divergent(unsigned *out)
 		for (unsigned n = x >> 16 & 7; n; n--)
 			x = x * 1664525 + 1013904223;
 	out[i] = x;
+}
+
+/* Branches as they are; branches_by_hand looks at them. */
+struct branches {
+	__device__ bool go(bool goes)
+	{
+		return goes;
+	}
+};
+
+/* How far it is from here to a sphere, of which there is one in each cell of space, or to the floor. */
+static __device__ float distance_to(float x, float y, float z)
+{
+	float u = x - rintf(x), v = y - rintf(y), w = z - rintf(z), floor = y + 1.7f;
+	float ball = sqrtf(u * u + v * v + w * w) - .23f - .05f * __sinf(7 * x) * __sinf(5 * z);
+
+	return fminf(ball * .7f, floor);
+}
+
+/* A ray's way to what it meets: rays of a warp take different numbers of steps, and end in two ways. */
+template<typename B> static __device__ float march_ray(unsigned i, B &at)
+{
+	float x = (i & 4095) / 4096.f - .5f, y = (i >> 12) / 4096.f - .5f, way = 0, d;
+
+#pragma unroll 1
+	for (int step = 0; at.go(step < 96); step++) {
+		d = distance_to(.5f + way * x, .5f + way * y, way);
+		if (at.go(d < 1e-3f))
+			return distance_to(.5f + way * x - .01f, .5f + way * y + .02f, way - .01f) / (1 + way);
+		way += d;
+		if (at.go(way > 16))
+			return 0;
+	}
+	return -way;
+}
+
+extern "C" __global__ void march(float *out)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+	branches none;
+
+	out[i] = march_ray(i, none);
+}
+
+/* A row of a sparse matrix, of 0 to 31 values, times a vector. */
+template<typename B> static __device__ float multiply_row(const float *values, const float *vector, unsigned row, B &at)
+{
+	unsigned x = row * 2654435761u, length = x >> 27;
+	float sum = 0;
+
+#pragma unroll 1
+	for (unsigned k = 0; at.go(k < length); k++) {
+		x = x * 1664525 + 1013904223;
+		sum += values[32 * row + k] * vector[x >> 6];
+	}
+	return sum;
+}
+
+extern "C" __global__ void rows(const float *a, const float *b, float *c)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+	branches none;
+
+	c[i] = multiply_row(a, b, i, none);
 }
 
 /* ---- a probe's work by hand ---- */
@@ -272,6 +336,41 @@ extern "C" __global__ void divergent_by_hand(unsigned *out, memory m)
 	add(m.data + 128 * special_smid() + 8, parted);
 }
 
+struct branches_by_hand {
+	unsigned executed, parted;
+
+	__device__ bool go(bool goes)
+	{
+		executed++;
+		parted += parts(goes);
+		return goes;
+	}
+};
+
+static __device__ void add_branches(const struct memory &m, const branches_by_hand &seen)
+{
+	add(m.data + 128 * special_smid(), seen.executed);
+	add(m.data + 128 * special_smid() + 8, seen.parted);
+}
+
+extern "C" __global__ void march_by_hand(float *out, memory m)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+	branches_by_hand seen = { 0, 0 };
+
+	out[i] = march_ray(i, seen);
+	add_branches(m, seen);
+}
+
+extern "C" __global__ void rows_by_hand(const float *a, const float *b, float *c, memory m)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+	branches_by_hand seen = { 0, 0 };
+
+	c[i] = multiply_row(a, b, i, seen);
+	add_branches(m, seen);
+}
+
 /* ---- measuring ---- */
 
 static void print(const char *name, std::vector<double> ns, u64 threads)
@@ -333,6 +432,16 @@ static void measure_divergent(int launches)
 	measure("divergent", launches, DIVERGENT, 0, [] { divergent<<<DIVERGENT / 256, 256>>>((unsigned *)c); });
 }
 
+static void measure_march(int launches)
+{
+	measure("march", launches, DIVERGENT, 0, [] { march<<<DIVERGENT / 256, 256>>>(c); });
+}
+
+static void measure_rows(int launches)
+{
+	measure("rows", launches, ROWS, 0, [] { rows<<<ROWS / 256, 256>>>(a, b, c); });
+}
+
 static void measure_tiny(int launches)
 {
 	std::vector<double> calls;
@@ -376,6 +485,8 @@ static void native(int launches)
 	});
 	measure_reduce(launches);
 	measure_divergent(launches);
+	measure_march(launches);
+	measure_rows(launches);
 	measure_tiny(launches);
 }
 
@@ -410,6 +521,10 @@ static void by_hand(int launches)
 	measure("waits", launches, 0, 0, [&] { reduce_by_hand<<<REDUCE_BLOCKS, 256>>>(a, c, VECTOR, m); });
 	measure_divergent(launches);
 	measure("branches", launches, 0, 0, [&] { divergent_by_hand<<<DIVERGENT / 256, 256>>>((unsigned *)c, m); });
+	measure_march(launches);
+	measure("branches_march", launches, 0, 0, [&] { march_by_hand<<<DIVERGENT / 256, 256>>>(c, m); });
+	measure_rows(launches);
+	measure("branches_rows", launches, 0, 0, [&] { rows_by_hand<<<ROWS / 256, 256>>>(a, b, c, m); });
 }
 
 static void stream(int launches, int period_ms)

@@ -128,7 +128,7 @@ struct gpubpf_facts {
 	bool pid;                       /* helper 14, and those of allocations */
 	bool stack_ids;                 /* helper 27, on all paths with the same two: */
 	uint8_t stack_skip, stack_depth; /* frames that are left out, and most that are kept */
-	bool allocations;               /* helpers 4, 45, 112 to 115, 523 */
+	bool allocations;    /* helpers 4, 45, 112 to 115, 523, 526 */
 	bool leaks_ptr;                 /* returns or stores a pointer, or compares pointers of two objects:
 					 * the kernel allows it to the privileged only (verify-corpus) */
 	struct gpubpf_cost cost;

@@ -16,27 +16,28 @@ struct memory {
 };
 GPUBPF_ARRAY(memories, struct memory, ROWS);
 
-/* Lanes write the same, whichever is the last. */
-static __always_inline void memory_describe(__u32 row, const struct gpubpf_allocation *of)
+/* Once: a number is never another one's. Lanes write the same, whichever is the last. */
+static __always_inline void memory_describe(__u32 row, __u64 addr)
 {
 	struct memory *m = bpf_map_lookup_elem(&memories, &row);
+	struct gpubpf_allocation of;
 
-	if (!m || m->size == of->size)
+	if (!m || m->size || gpubpf_allocation(addr, &of))
 		return;
-	m->base = of->base;
-	m->kind = of->kind;
-	m->size = of->size;
+	m->base = of.base;
+	m->kind = of.kind;
+	m->size = of.size;
 }
 
 /* The row of the allocation that an address is in. */
 static __always_inline __u32 memory_row(__u64 addr)
 {
-	struct gpubpf_allocation of;
+	__u64 number = gpubpf_allocation_number(addr);
 
-	if (gpubpf_allocation(addr, &of) || of.number >= OTHERS)
+	if (number >= OTHERS)
 		return OTHERS;
-	memory_describe(of.number, &of);
-	return of.number;
+	memory_describe(number, addr);
+	return number;
 }
 
 #endif

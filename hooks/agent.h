@@ -152,6 +152,7 @@ struct gpubpf_hook_device {
 	struct gpubpf_hook_device *next_table;
 	atomic_uint_fast64_t allocations;           /* offset in the arena of the process's table; 0: nobody asks for it */
 	uint64_t allocations_version;
+	uint64_t granules_at, *granules; /* of a device with memory of its own: what it has in its table of them; NULL: nothing is told */
 	bool shared;
 	bool kept;                                  /* the tool holds its memory, and must be told of the last copy */
 	atomic_bool dirty;                          /* twins ran since the last pull */

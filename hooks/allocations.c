@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ struct known {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known known[GPUBPF_ALLOCATION_MOST]; /* in the order of their bases */
 static struct gpubpf_allocation told[GPUBPF_ALLOCATION_MOST];
+static uint64_t granules[GPUBPF_GRANULES]; /* as a device is to have them */
 static uint32_t nknown;
 static atomic_uint made;
 static uint64_t untold;
@@ -86,6 +88,37 @@ static int say_version(struct gpubpf_hook_device *d, uint64_t version)
 	return 0;
 }
 
+/* The pieces that are wholly its own. */
+static void put_granules(const struct gpubpf_allocation *row)
+{
+	uint64_t size = row->size < UINT64_MAX - row->base ? row->size : UINT64_MAX - row->base;
+	uint64_t n = GPUBPF_GRANULE(row->base + (1u << GPUBPF_GRANULE_SHIFT) - 1), end = GPUBPF_GRANULE(row->base + size);
+
+	for (n = end > n + GPUBPF_GRANULES ? end - GPUBPF_GRANULES : n; n < end; n++)
+		granules[n % GPUBPF_GRANULES] = n << 32 | row->number;
+}
+
+/* What changed of them. */
+static int tell_granules(struct gpubpf_hook_device *d)
+{
+	uint32_t first = 0, end = GPUBPF_GRANULES;
+
+	gpubpf_assert_held(&lock);
+	if (!d->granules)
+		return 0;
+	memset(granules, 0, sizeof(granules));
+	granules[0] = GPUBPF_GRANULE_NOBODYS(0);
+	for (uint32_t i = 0; i < nknown; i++)
+		if (reaches(d, &known[i]))
+			put_granules(&known[i].row);
+	while (first < end && granules[first] == d->granules[first])
+		first++;
+	while (end > first && granules[end - 1] == d->granules[end - 1])
+		end--;
+	memcpy(d->granules + first, granules + first, (end - first) * sizeof(*granules));
+	return put(d, d->granules_at + 8 * first, granules + first, (end - first) * sizeof(*granules));
+}
+
 /* Into the set of rows that nobody reads. */
 static int tell(struct gpubpf_hook_device *d)
 {
@@ -94,6 +127,8 @@ static int tell(struct gpubpf_hook_device *d)
 	int err = put(d, at(d, GPUBPF_ALLOCATION_ROWS + set * GPUBPF_ALLOCATION_SET), told, n * sizeof(*told));
 
 	gpubpf_assert_held(&lock);
+	if (!err)
+		err = tell_granules(d);
 	if (!err)
 		err = put(d, at(d, GPUBPF_ALLOCATION_COUNTS + 8 * set), &n, sizeof(n));
 	if (!err)
@@ -300,10 +335,19 @@ static uint64_t claim(struct gpubpf_hook_device *d, const struct gpubpf_arena_hd
 /* Of a device with memory of its own: where the tables are, and whose this one is. */
 static int introduce(struct gpubpf_hook_device *d, const struct gpubpf_arena_hdr *hdr)
 {
-	uint64_t self = getpid();
-	int err = d->shared ? 0 : put(d, at(d, 0), &self, sizeof(self));
+	uint64_t self = getpid(), granules_at = hdr->granules;
+	int err;
 
-	return d->shared || err ? err : put(d, GPUBPF_ARENA_ALLOCATIONS, &hdr->allocations, 2 * sizeof(uint64_t));
+	if (d->shared)
+		return 0;
+	if (granules_at % 8 || granules_at < GPUBPF_ARENA_DATA || granules_at > d->size || GPUBPF_GRANULE_TABLE > d->size - granules_at)
+		return -EINVAL;
+	d->granules_at = granules_at;
+	d->granules = calloc(GPUBPF_GRANULES, sizeof(*d->granules)); /* all zeros, as the device has them so far */
+	err = put(d, at(d, 0), &self, sizeof(self));
+	if (!err)
+		err = put(d, GPUBPF_ARENA_ALLOCATIONS, &hdr->allocations, 2 * sizeof(uint64_t));
+	return err ? err : put(d, GPUBPF_ARENA_GRANULES, &d->granules_at, sizeof(d->granules_at));
 }
 
 void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
@@ -338,6 +382,8 @@ void gpubpf_allocations_detach(struct gpubpf_hook_device *device)
 		d = &(*d)->next_table;
 	if (*d)
 		*d = device->next_table;
+	free(device->granules);
+	device->granules = NULL;
 	pthread_mutex_unlock(&lock);
 }
 

@@ -133,6 +133,36 @@ GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u
 	return known ? 0 : -GPUBPF_ENOENT;
 }
 
+/* By the table of pieces, of which any moment since the kernel began will do; -1: it says nothing. */
+#ifdef GPUBPF_HAS_CACHED_LOADS
+GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
+{
+	u32 granule = (u32)GPUBPF_GRANULE(address);
+	u64 word = gpubpf_load_cached_u64(env->arena + gpubpf_header_word(env, GPUBPF_ARENA_GRANULES) +
+					  8 * (granule % GPUBPF_GRANULES));
+
+	return (u32)(word >> 32) == granule ? (s64)(u32)word : -1;
+}
+#else
+GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
+{
+	return -1;
+}
+#endif
+
+/* helper 526 */
+GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
+{
+	s64 number = gpubpf_granule_number(env, address);
+	struct gpubpf_allocation_words found;
+
+	if (number >= 0)
+		return number;
+	if (gpubpf_allocation_find_cached(env, address, &found) || gpubpf_allocation_find(env, address, &found))
+		return (s64)(found.kind_number >> 32);
+	return -GPUBPF_ENOENT;
+}
+
 /* How many bytes from the address on are of its allocation. */
 GPUBPF_FN u64 gpubpf_readable(GPUBPF_ENV, u64 address)
 {

@@ -237,7 +237,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 	if (opts->allocation_tables && !layout->allocations) {
 		layout->allocations = gpubpf_align(at, GPUBPF_REPLICA_ALIGN);
 		layout->allocation_tables = opts->allocation_tables;
-		at = layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE;
+		at = layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE + GPUBPF_GRANULE_TABLE;
 	}
 	return gpubpf_align(at, GPUBPF_ARENA_ALIGN);
 }

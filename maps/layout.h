@@ -25,7 +25,7 @@
 #include "devlib_types.h" /* u8 u16 u32 u64 s32 s64 on the host and in OpenCL C */
 
 #define GPUBPF_ARENA_MAGIC 0x616e657261667062ull /* "bpfarena" */
-#define GPUBPF_ARENA_VERSION 7
+#define GPUBPF_ARENA_VERSION 8
 #define GPUBPF_ARENA_ALIGN 4096
 #define GPUBPF_REPLICA_ALIGN 128 /* bytes between copies that different multiprocessors write */
 
@@ -51,7 +51,8 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 	u64 allocation_tables;   /* how many there are */
 	u64 own;                 /* bytes of it that lie in the device's memory: maps behind them have memory of their own */
 	u64 given;               /* rows of maps that devices may take, by the tool */
-	u64 pad[13];
+	u64 granules;            /* offset of the table of granules; 0: nobody asks for allocations */
+	u64 pad[12];
 };
 
 #define GPUBPF_ARENA_IS_VERSION 8     /* offsets of members that the device library uses */
@@ -60,6 +61,7 @@ struct gpubpf_arena_hdr {        /* at offset 0; 256 bytes */
 #define GPUBPF_ARENA_THREAD_DROPS 88
 #define GPUBPF_ARENA_ALLOCATIONS 120
 #define GPUBPF_ARENA_ALLOCATION_TABLES 128
+#define GPUBPF_ARENA_GRANULES 152
 
 /* After the header: counters that helper 7 draws numbers from, one a line, a multiprocessor takes the
  * line of its id modulo their number. */
@@ -169,6 +171,18 @@ struct gpubpf_allocation_head { /* 64 bytes */
 #define GPUBPF_ALLOCATION_SET (GPUBPF_ALLOCATION_MOST * GPUBPF_ALLOCATION_ROW)
 #define GPUBPF_ALLOCATION_TABLE (GPUBPF_ALLOCATION_ROWS + 2 * GPUBPF_ALLOCATION_SET)
 #define GPUBPF_ALLOCATION_TABLES 16   /* processes whose devices share an arena */
+
+/*
+ * Behind these tables, for devices with memory of their own, which are one process's: of pieces of memory that are one
+ * allocation's wholly, its number, by one look. Pieces count from 1. The word for piece n is n % GPUBPF_GRANULES; it has n in
+ * its upper half, or is another one's, or nobody's: 0, but for the first word, where that would be a piece's. An allocation
+ * that goes takes its words with it, at once.
+ */
+#define GPUBPF_GRANULE_SHIFT 21       /* 2 MiB: what GPUs' drivers take memory by */
+#define GPUBPF_GRANULES 16384
+#define GPUBPF_GRANULE_TABLE (8 * GPUBPF_GRANULES)
+#define GPUBPF_GRANULE_NOBODYS(i) ((i) ? 0 : 1ull << 32)
+#define GPUBPF_GRANULE(address) (((address) >> GPUBPF_GRANULE_SHIFT) + 1)
 
 /*
  * Who launched a kernel, in one word: the thread in bits 0 to 21 and its process in bits 32 to 53, of which Linux has no larger

@@ -70,7 +70,7 @@ static bool program_fits(const struct gpubpf_making *m, const struct gpubpf_prog
 		return false;
 	}
 	if (prog->facts->allocations && !(caps->bits & GPUBPF_CAP_ALLOCATIONS)) {
-		gpubpf_making_refuse(k, "program %s asks for the application's allocations (helpers 4, 45, 112 to 115, 523), and "
+		gpubpf_making_refuse(k, "program %s asks for the application's allocations (helpers 4, 45, 112 to 115, 523, 526), and "
 				     "where they lie on %s is not known (capability ALLOCATIONS)", prog->name, caps->name);
 		return false;
 	}

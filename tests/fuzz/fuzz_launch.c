@@ -34,7 +34,7 @@ static int fuzz_poll(struct pollfd *fd, int timeout_ms);
 
 #include "maps/layout.h"
 
-#define ARENA_SIZE (640u << 10) /* two tables of allocations fit */
+#define ARENA_SIZE (768u << 10) /* two tables of allocations fit, and that of pieces */
 #define KERNELS 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -141,6 +141,7 @@ static int arena_fd(const uint8_t *data, size_t size, size_t room)
 	if (n && data[20] & 4) {
 		hdr.allocation_tables = data[20] >> 4;
 		hdr.allocations = data[20] & 8 ? UINT64_MAX - 7 : GPUBPF_ARENA_DATA;
+		hdr.granules = hdr.allocations + hdr.allocation_tables * GPUBPF_ALLOCATION_TABLE;
 	}
 	if (pwrite(fd, &hdr, sizeof(hdr), 0) < 0 ||
 	    (n > 1 && room == ARENA_SIZE && pwrite(fd, data + 21, n - 1 < room / 4 ? n - 1 : room / 4, GPUBPF_ARENA_MAPS) < 0))

@@ -53,6 +53,35 @@ static bool finds(struct fixture *f, uint64_t torn)
 	return good && !gpubpf_allocation_find_cached(&f->env, BASE - 1, &(struct gpubpf_allocation_words){ 0 });
 }
 
+static uint64_t *granule_at(struct fixture *f, uint64_t address)
+{
+	const struct gpubpf_arena_hdr *hdr = f->arena;
+
+	return (uint64_t *)((char *)f->arena + hdr->granules) + GPUBPF_GRANULE(address) % GPUBPF_GRANULES;
+}
+
+/* Numbers: of pieces that have a word, by it; of all others by the rows. */
+static void look_by_pieces(struct fixture *f)
+{
+	const struct gpubpf_arena_hdr *hdr = f->arena;
+	uint64_t far = 5ull << GPUBPF_GRANULE_SHIFT, alike = far + ((uint64_t)GPUBPF_GRANULES << GPUBPF_GRANULE_SHIFT);
+
+	ok(hdr->granules == f->layout.allocations + GPUBPF_ALLOCATION_TABLE, "the table of pieces is behind that of allocations");
+	ok(gpubpf_helper_allocation_number(&f->env, BASE + 3 * APART) == 3, "without a word the rows tell a number");
+	ok(gpubpf_helper_allocation_number(&f->env, BASE + 3 * APART - 1) == -GPUBPF_ENOENT &&
+	   gpubpf_helper_allocation_number(&f->env, 0) == -GPUBPF_ENOENT && gpubpf_helper_allocation_number(&f->env, ~0ull) == -GPUBPF_ENOENT,
+	   "and of what is none's that it is none's");
+	ok(gpubpf_helper_allocation_number(&f->env, far) == -GPUBPF_ENOENT, "no row and no word");
+	*granule_at(f, far) = GPUBPF_GRANULE(far) << 32 | 77;
+	ok(gpubpf_helper_allocation_number(&f->env, far) == 77 &&
+	   gpubpf_helper_allocation_number(&f->env, far + (1 << GPUBPF_GRANULE_SHIFT) - 1) == 77, "a piece's word tells its number");
+	ok(gpubpf_helper_allocation_number(&f->env, far - 1) == -GPUBPF_ENOENT &&
+	   gpubpf_helper_allocation_number(&f->env, far + (1 << GPUBPF_GRANULE_SHIFT)) == -GPUBPF_ENOENT, "not its neighbours'");
+	ok(granule_at(f, alike) == granule_at(f, far) && gpubpf_helper_allocation_number(&f->env, alike) == -GPUBPF_ENOENT,
+	   "nor that of one which would have the same word");
+	*granule_at(f, far) = 0;
+}
+
 int main(void)
 {
 	static const uint64_t versions[] = { 1, 2, 0xffff, 0x10000, 0x10001 };
@@ -73,6 +102,7 @@ int main(void)
 		row_at(versions[i] & 1, 7)[3] += 2ull << 32;
 		ok(finds(&f, 7), "nor are another's number and kind");
 	}
+	look_by_pieces(&f);
 	fixture_end(&f);
 	return done();
 }

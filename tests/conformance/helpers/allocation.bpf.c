@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nothing is known of an address it is not read, and nothing is told of it: helpers 4, 45, 112 to 115, 523. */
+/* Where nothing is known of an address it is not read, and nothing is told of it: helpers 4, 45, 112 to 115, 523, 526. */
 #include "../case.h"
 
 EXPECT("launch 2,1,1 16,1,1");
-EXPECT("checks 480");
+EXPECT("checks 544");
 
 #define EFAULT 14
 #define ENOENT 2
@@ -31,6 +31,8 @@ int unknown(struct gpubpf_ctx *ctx)
 	CHECK(of.base | of.size, 0);
 	CHECK(of.kind | of.number, 0);
 	CHECK(gpubpf_allocation(0, &of), -ENOENT);
+	CHECK(gpubpf_allocation_number(nowhere), -ENOENT);
+	CHECK(gpubpf_allocation_number(0), -ENOENT);
 	CHECK(bpf_gpu_allocation(~0ull, (void *)&none, sizeof(none)), -ENOENT);
 	return 0;
 }

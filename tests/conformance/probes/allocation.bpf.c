@@ -5,7 +5,7 @@
 EXPECT("workload plain");
 EXPECT("needs ALLOCATIONS");
 EXPECT("launch 4,1,1 32,1,1");
-EXPECT("checks 1664");
+EXPECT("checks 1792");
 
 #define EFAULT 14
 #define ENOENT 2
@@ -23,6 +23,7 @@ int known(struct gpubpf_ctx *ctx)
 	CHECK(word, 3 * ctx->global_linear + 1);
 	CHECK(gpubpf_allocation(mine, &of), 0);
 	CHECK(of.base, to);
+	CHECK(gpubpf_allocation_number(mine), of.number);
 	CHECK(of.size >= 4096, 1); /* a page, of which 512 bytes are written */
 	CHECK(of.kind == GPUBPF_ALLOCATION_DEVICE || of.kind == GPUBPF_ALLOCATION_HOST, 1); /* Level Zero, on host memory */
 	CHECK(gpubpf_allocation(of.base + of.size - 1, &of), 0);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a device with memory of its own is told of the pieces of the application's memory: those that are one allocation's
+ * wholly, when it is made, until it goes, and no more words than change. */
+#include <string.h>
+#include <unistd.h>
+
+#include "hooks/agent.h"
+#include "maps/layout.h"
+#include "tests/tap.h"
+
+#define PIECE (1ull << GPUBPF_GRANULE_SHIFT)
+#define TABLES GPUBPF_ARENA_DATA
+#define SIZE (TABLES + GPUBPF_ALLOCATION_TABLE + GPUBPF_GRANULE_TABLE)
+
+static char mirror[SIZE], memory[SIZE]; /* the header as the tool wrote it; what the device has */
+static size_t pushed;
+static bool breaks;
+
+static int push(struct gpubpf_device *device, size_t offset, const void *from, size_t size)
+{
+	if (breaks || offset > SIZE || size > SIZE - offset)
+		return -5;
+	memcpy(memory + offset, from, size);
+	pushed += offset >= TABLES + GPUBPF_ALLOCATION_TABLE ? size : 0;
+	return 0;
+}
+
+static struct gpubpf_device_caps known_caps = { .bits = GPUBPF_CAP_ALLOCATIONS };
+
+static const struct gpubpf_device_caps *caps(const struct gpubpf_device *device)
+{
+	return &known_caps;
+}
+
+bool gpubpf_session_sealed(void)
+{
+	return false;
+}
+
+uint32_t gpubpf_session_flags(void)
+{
+	return 0;
+}
+
+uint32_t gpubpf_stack_here(unsigned skip, unsigned most)
+{
+	return 0;
+}
+
+bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
+{
+	return false;
+}
+
+void gpubpf_hook_note(const char *format, ...)
+{
+}
+
+static uint64_t word_of(uint64_t address)
+{
+	uint64_t word;
+
+	memcpy(&word, memory + TABLES + GPUBPF_ALLOCATION_TABLE + 8 * (GPUBPF_GRANULE(address) % GPUBPF_GRANULES), 8);
+	return word;
+}
+
+static bool is_told(uint64_t address, uint64_t number)
+{
+	return word_of(address) == (GPUBPF_GRANULE(address) << 32 | number);
+}
+
+static bool is_nobodys(uint64_t address)
+{
+	return word_of(address) >> 32 != GPUBPF_GRANULE(address);
+}
+
+static void make(const void *context, uint64_t base, uint64_t size, uint32_t number)
+{
+	struct gpubpf_allocation row = { .base = base, .size = size, .kind = GPUBPF_ALLOCATION_DEVICE, .number = number };
+
+	pushed = 0;
+	gpubpf_allocation_add(context, false, &row);
+}
+
+int main(void)
+{
+	static const struct gpubpf_device_ops device_ops = { .caps = caps, .arena_push = push };
+	static const struct gpubpf_hook_ops ops = { .device = &device_ops };
+	static struct gpubpf_hook_device d = { .ops = &ops, .host = mirror, .size = SIZE };
+	struct gpubpf_arena_hdr *hdr = (void *)mirror, *has = (void *)memory;
+	int here = 0, elsewhere = 0;
+
+	d.how.context = &here;
+	hdr->allocations = TABLES;
+	hdr->allocation_tables = 1;
+	hdr->granules = TABLES + GPUBPF_ALLOCATION_TABLE;
+	pthread_mutex_init(&d.lock, NULL);
+	make(&here, 100 * PIECE, 2 * PIECE, 7);
+	pthread_mutex_lock(&d.lock);
+	gpubpf_allocations_attach(&d);
+	pthread_mutex_unlock(&d.lock);
+	ok(has->granules == hdr->granules, "the device has the table's place");
+	ok(is_told(100 * PIECE, 7) && is_told(102 * PIECE - 1, 7) && is_nobodys(102 * PIECE) && is_nobodys(99 * PIECE),
+	   "what was there before is told, and no more");
+	ok(is_nobodys(~0ull) && is_nobodys(0), "no address is told that has no number");
+
+	make(&here, 200 * PIECE + 4096, 3 * PIECE, 8);
+	ok(is_nobodys(200 * PIECE + 4096) && is_told(201 * PIECE, 8) && is_told(202 * PIECE, 8) && is_nobodys(203 * PIECE),
+	   "of one that begins and ends within pieces those between");
+	ok(pushed == 16, "and nothing else is written: %zu bytes", pushed);
+	make(&elsewhere, 300 * PIECE, PIECE, 9);
+	ok(is_nobodys(300 * PIECE) && !pushed, "another context's is not told");
+	make(&here, 400 * PIECE, PIECE / 2, 10);
+	ok(is_nobodys(400 * PIECE) && !pushed, "nor is a small one");
+	make(&here, (1000 + GPUBPF_GRANULES) * PIECE, 3 * GPUBPF_GRANULES * PIECE, 11);
+	ok(is_told((1000 + 4ull * GPUBPF_GRANULES) * PIECE - 1, 11), "one of more pieces than there are words has them all");
+	gpubpf_allocation_remove((1000 + GPUBPF_GRANULES) * PIECE);
+	ok(is_told(100 * PIECE, 7) && is_told(201 * PIECE, 8), "and those whose words they were have them again when it goes");
+	gpubpf_allocation_remove(100 * PIECE);
+	ok(is_nobodys(100 * PIECE) && is_told(201 * PIECE, 8), "what goes is told no more");
+	gpubpf_allocation_cut(201 * PIECE, PIECE);
+	ok(is_nobodys(201 * PIECE) && is_told(202 * PIECE, 8), "nor is what is cut out of one");
+	gpubpf_allocations_detach(&d);
+	ok(!d.granules, "a device that goes keeps nothing");
+
+	hdr->granules = SIZE - 8;
+	pthread_mutex_lock(&d.lock);
+	d.allocations = 0;
+	gpubpf_allocations_attach(&d);
+	pthread_mutex_unlock(&d.lock);
+	ok(!d.granules, "a table that does not fit is none");
+	return done();
+}
