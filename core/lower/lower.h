@@ -121,6 +121,8 @@ struct gpubpf_target_opts {
 	const char *cpu;         /* "sm_90", "gfx90a"; NULL: from the caps */
 	const void *probes;      /* inject, sass: what an assembler made of what emit gave for the same job; else NULL */
 	size_t probes_size;
+	const uint8_t *alike;    /* inject: SHA-256 of what the job's probes are made of, which those of other kernels may be made
+				  * of too (core/worker/alike.h); NULL: not reckoned */
 };
 
 /* Code for an element of a map of maps does for all that are like it, and for no other map. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/worker/alike.h"
 #include "core/worker/job.h"
 #include "session.h"
 
@@ -120,11 +121,14 @@ static int inject(struct gpubpf_making *m)
 	struct gpubpf_lower_job job = lower_job(m);
 	struct gpubpf_twin_image probes = { 0 };
 	struct gpubpf_target_opts opts = lower_opts;
+	uint8_t alike[GPUBPF_IMAGE_DIGEST];
 	int err = m->target->assembled ? gpubpf_making_assemble(m, &job, &lower_opts, &probes) : 0;
 
 	if (!err) {
 		opts.probes = probes.piece[0].blob.data;
 		opts.probes_size = probes.piece[0].blob.size;
+		if (m->image->digest && !m->target->assembled && !gpubpf_job_alike(&job, alike)) /* others of it will be asked for */
+			opts.alike = alike;
 		err = gpubpf_worker_inject(gpubpf_making_reader(m), m->target->name, m->image, &job, &opts, &m->pieces, &m->diag);
 	}
 	gpubpf_twin_image_finish(&probes);

@@ -64,6 +64,18 @@ void gpubpf_codec_params(struct gpubpf_codec *c, struct gpubpf_param **params, u
 	}
 }
 
+/* A SHA-256, or NULL. */
+static void codec_digest(struct gpubpf_codec *c, const uint8_t **digest)
+{
+	const void *data = *digest;
+	size_t size = data ? GPUBPF_IMAGE_DIGEST : 0;
+
+	gpubpf_codec_bytes(c, &data, &size);
+	gpubpf_codec_check(c, !size || size == GPUBPF_IMAGE_DIGEST);
+	if (!c->w)
+		*digest = size ? data : NULL;
+}
+
 static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
 {
 	int32_t level = opts->opt_level;
@@ -80,18 +92,13 @@ static void codec_opts(struct gpubpf_codec *c, struct gpubpf_target_opts *opts)
 	if (!c->w && !opts->cpu[0])
 		opts->cpu = NULL;
 	gpubpf_codec_bytes(c, &opts->probes, &opts->probes_size);
+	codec_digest(c, &opts->alike);
 }
 
 static void codec_image_data(struct gpubpf_codec *c, struct gpubpf_image *image)
 {
-	const void *digest = image->digest;
-	size_t size = digest ? GPUBPF_IMAGE_DIGEST : 0;
-
-	gpubpf_codec_bytes(c, &digest, &size);
-	gpubpf_codec_check(c, !size || size == GPUBPF_IMAGE_DIGEST);
-	if (!c->w)
-		image->digest = size ? digest : NULL;
-	if (!size)
+	codec_digest(c, &image->digest);
+	if (!image->digest)
 		gpubpf_codec_bytes(c, &image->data, &image->size);
 }
 

@@ -18,6 +18,7 @@
 #include "backends/cuda/ptx/splice.h"
 #include "case.h"
 #include "core/diag.h"
+#include "core/wire/name.h"
 #include "core/worker/job.h"
 #include "tests/tap.h"
 
@@ -240,6 +241,32 @@ static void try_kernel(const char *path, struct gpubpf_lower_job *job)
 	free(text);
 }
 
+/* Names that are asked for in a short form, which begins where a name is one byte too long. */
+static void try_long_names(void)
+{
+	for (size_t len = GPUBPF_SHORT_NAME; len <= GPUBPF_SHORT_NAME + 30; len += 15) {
+		char name[300] = "", shown[GPUBPF_NAME_SIZE], text[400], *cut;
+		struct ptx_module m, part;
+		struct gpubpf_diag diag;
+		struct ptx_top top;
+
+		memset(name, 'k', len);
+		gpubpf_name_short(name, len, shown);
+		snprintf(text, sizeof(text), ".version 7.4\n.target sm_75\n.visible .entry other() { ret; }\n.visible .entry %s() { ret; }\n", name);
+		gpubpf_diag_init(&diag);
+		if (ptx_parse(text, strlen(text), &m, &diag) < 0 || ptx_top_init(&top, &m) < 0)
+			abort();
+		ok(ptx_find_function(&m, shown) != PTX_NONE, "a name of %zu bytes is found by its short form", len);
+		if (ok(!ptx_part(&top, shown, &cut, &part), "and in its part")) {
+			ok(ptx_find_function(&part, shown) != PTX_NONE && ptx_find_function(&part, "other") == PTX_NONE, "which has it alone");
+			ptx_finish(&part);
+			free(cut);
+		}
+		ptx_top_finish(&top);
+		ptx_finish(&m);
+	}
+}
+
 /* -- lanes that a probe may part -- */
 
 static const char loops[] =
@@ -354,6 +381,7 @@ int main(int argc, char **argv)
 		try_kernel(found.gl_pathv[i], &job);
 	globfree(&found);
 	try_loops();
+	try_long_names();
 	snprintf(pattern, sizeof(pattern), "%s/kernels/early.ptx", argv[1]);
 	try_meeting(pattern, &job);
 	try_few(pattern, &job);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/diag.h"
+#include "core/worker/alike.h"
 #include "core/worker/result_cache.h"
 #include "core/worker/codec.h"
 #include "core/worker/job.h"
@@ -451,6 +452,45 @@ static void test_codec(void)
 }
 
 /* nothing but instructions: their count must not be taken for a lie */
+static bool is_alike(const struct gpubpf_lower_job *a, const struct gpubpf_lower_job *b)
+{
+	uint8_t x[GPUBPF_IMAGE_DIGEST], y[GPUBPF_IMAGE_DIGEST];
+
+	return !gpubpf_job_alike(a, x) && !gpubpf_job_alike(b, y) && !memcmp(x, y, sizeof(x));
+}
+
+/* Probes of two kernels are made once where nothing in them tells the kernels apart. */
+static void test_alike(void)
+{
+	static const struct gpubpf_param other_params[] = { { .name = "p", .type = "long", .size = 8, .align = 8 } };
+	struct gpubpf_lower_job a = make_job(0), b = make_job(0);
+	struct gpubpf_site_desc other = site, known = site;
+	struct gpubpf_device_caps other_caps = caps;
+
+	snprintf(other.kernel, sizeof(other.kernel), "another");
+	other.params = other_params;
+	b.sites = &other;
+	b.insertions = insertions;
+	b.ninsertions = 1;
+	ok(is_alike(&a, &b), "probes of kernels with other names, parameters and places are alike");
+	facts.ctx_args = 1;
+	ok(!is_alike(&a, &b), "not where a program reads arguments");
+	facts.ctx_args = 0;
+	facts.ctx_constants = true;
+	ok(!is_alike(&a, &b), "nor its kernel's name");
+	facts.ctx_constants = false;
+	known.kernel_id = 7; /* programs that ask for it */
+	b.sites = &known;
+	ok(!is_alike(&a, &b), "nor its number");
+	b = make_job(0);
+	b.registers = 32;
+	ok(!is_alike(&a, &b), "nor for another number of registers");
+	other_caps.compute_units++;
+	b = make_job(0);
+	b.caps = &other_caps;
+	ok(!is_alike(&a, &b), "nor for another device");
+}
+
 static void test_bare(void)
 {
 	static struct gpubpf_insn many[4000];
@@ -517,6 +557,7 @@ int main(int argc, char **argv)
 	worker_path = argv[1];
 	if (argc != 2 || !mkdtemp(dir))
 		return 1;
+	test_alike();
 	test_codec();
 	test_bare();
 	test_insertions();

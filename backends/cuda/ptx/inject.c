@@ -97,26 +97,81 @@ static bool ends_within(const struct ptx_module *m)
 	return false;
 }
 
-static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *job, struct gpubpf_twin_image *out,
-		struct gpubpf_diag *diag)
-{
+/* probes that were made, and read */
+struct made {
 	struct gpubpf_blob blob;
+	struct ptx_module m;
+};
+
+static void made_finish(struct made *made)
+{
+	ptx_finish(&made->m);
+	free(made->blob.data);
+	*made = (struct made){ 0 };
+}
+
+static int make_probes(const struct gpubpf_lower_job *job, const char *cpu, bool keeps_sums, struct made *made, struct gpubpf_diag *diag)
+{
+	int err = cuda_emit_sites(job, cpu, keeps_sums, &made->blob, diag);
+
+	if (err < 0)
+		return err;
+	err = ptx_parse(made->blob.data, made->blob.size, &made->m, diag);
+	if (err < 0)
+		free(made->blob.data);
+	return err;
+}
+
+/* the last that others may be alike: kernels of one image follow each other */
+static struct kept {
+	bool is, keeps_sums;
+	uint8_t alike[GPUBPF_IMAGE_DIGEST];
+	char cpu[16];
+	struct made probes;
+} kept;
+
+static bool is_kept(const uint8_t *alike, const char *cpu, bool keeps_sums)
+{
+	return kept.is && kept.keeps_sums == keeps_sums && !strcmp(kept.cpu, cpu) && !memcmp(kept.alike, alike, sizeof(kept.alike));
+}
+
+static int keep_probes(const struct gpubpf_lower_job *job, const uint8_t *alike, const char *cpu, bool keeps_sums,
+		       struct gpubpf_diag *diag)
+{
+	int err;
+
+	if (is_kept(alike, cpu, keeps_sums))
+		return 0;
+	if (kept.is)
+		made_finish(&kept.probes);
+	err = make_probes(job, cpu, keeps_sums, &kept.probes, diag);
+	kept.is = !err;
+	kept.keeps_sums = keeps_sums;
+	memcpy(kept.alike, alike, sizeof(kept.alike));
+	strcpy(kept.cpu, cpu);
+	return err;
+}
+
+static int make(const struct cuda_opened *app, const struct gpubpf_lower_job *job, const uint8_t *alike,
+		struct gpubpf_twin_image *out, struct gpubpf_diag *diag)
+{
 	uint32_t target = cuda_ptx_target(&app->m); /* the probes' PTX must be for none that is newer */
-	struct ptx_module probes;
+	bool keeps_sums = !ends_within(&app->m);
+	struct made own;
 	char cpu[16] = "";
 	int err;
 
 	if (target != PTX_NONE)
 		snprintf(cpu, sizeof(cpu), "%.*s", (int)app->m.tokens[target].len, ptx_token_text(&app->m, target));
-	err = cuda_emit_sites(job, cpu, !ends_within(&app->m), &blob, diag);
+	if (alike) {
+		err = keep_probes(job, alike, cpu, keeps_sums, diag);
+		return err ? err : inject(app, job, &kept.probes.m, out, diag);
+	}
+	err = make_probes(job, cpu, keeps_sums, &own, diag);
 	if (err < 0)
 		return err;
-	err = ptx_parse(blob.data, blob.size, &probes, diag);
-	if (!err) {
-		err = inject(app, job, &probes, out, diag);
-		ptx_finish(&probes);
-	}
-	free(blob.data);
+	err = inject(app, job, &own.m, out, diag);
+	made_finish(&own);
 	return err;
 }
 
@@ -134,7 +189,7 @@ int cuda_target_inject(const struct gpubpf_image *image, const struct gpubpf_low
 		return err;
 	err = gpubpf_twin_of_one(job, &made);
 	if (!err)
-		err = make(&app, job, &made, diag);
+		err = make(&app, job, opts->alike, &made, diag);
 	cuda_close_image(&app);
 	if (err < 0) {
 		free(made.refused);

@@ -28,7 +28,7 @@ bool ptx_token_named(const struct ptx_module *m, uint32_t token, const char *nam
 {
 	char shown[GPUBPF_NAME_SIZE];
 
-	if (m->tokens[token].len < sizeof(shown))
+	if (m->tokens[token].len <= GPUBPF_SHORT_NAME)
 		return ptx_token_is(m, token, name);
 	gpubpf_name_short(ptx_token_text(m, token), m->tokens[token].len, shown);
 	return !strcmp(shown, name);

@@ -11,18 +11,28 @@
 #include "core/wire/name.h"
 #include "scope.h"
 
-static int compare(const struct ptx_module *m, uint32_t a, uint32_t b)
-{
-	uint32_t na = m->tokens[a].len, nb = m->tokens[b].len;
-	int order = memcmp(ptx_token_text(m, a), ptx_token_text(m, b), na < nb ? na : nb);
+/* what a token says */
+struct word {
+	const char *text;
+	size_t len;
+};
 
-	return order ? order : (na > nb) - (na < nb);
+static struct word word_of(const struct ptx_module *m, uint32_t token)
+{
+	return (struct word){ ptx_token_text(m, token), m->tokens[token].len };
+}
+
+static int compare(struct word a, struct word b)
+{
+	int order = memcmp(a.text, b.text, a.len < b.len ? a.len : b.len);
+
+	return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
 static int by_name(const void *a, const void *b, void *module)
 {
 	const struct ptx_top_name *x = a, *y = b;
-	int order = compare(module, x->token, y->token);
+	int order = compare(word_of(module, x->token), word_of(module, y->token));
 
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
@@ -89,15 +99,15 @@ static void need(struct parting *p, uint32_t node)
 		p->next[p->depth++] = node;
 }
 
-/* The first name that is not before the token's. */
-static uint32_t find(const struct ptx_top *top, uint32_t token)
+/* The first name that is not before the word. */
+static uint32_t find(const struct ptx_top *top, struct word word)
 {
 	uint32_t from = 0;
 
 	for (uint32_t n = top->nnames; n; n /= 2) {
 		uint32_t mid = from + n / 2;
 
-		if (compare(top->module, top->names[mid].token, token) < 0) {
+		if (compare(word_of(top->module, top->names[mid].token), word) < 0) {
 			from = mid + 1;
 			n--;
 		}
@@ -105,12 +115,15 @@ static uint32_t find(const struct ptx_top *top, uint32_t token)
 	return from;
 }
 
-static void need_named(struct parting *p, uint32_t token)
+static bool says(const struct ptx_top *top, uint32_t name, struct word word)
 {
-	const struct ptx_top *top = p->top;
+	return name < top->nnames && !compare(word_of(top->module, top->names[name].token), word);
+}
 
-	for (uint32_t i = find(top, token); i < top->nnames && !compare(top->module, top->names[i].token, token); i++)
-		need(p, top->names[i].node);
+static void need_named(struct parting *p, struct word word)
+{
+	for (uint32_t i = find(p->top, word); says(p->top, i, word); i++)
+		need(p, p->top->names[i].node);
 }
 
 static void need_all(struct parting *p)
@@ -122,7 +135,7 @@ static void need_all(struct parting *p)
 
 		for (uint32_t t = node->first; t < node->end; t++)
 			if (m->tokens[t].kind == PTX_WORD)
-				need_named(p, t);
+				need_named(p, word_of(m, t));
 	}
 }
 
@@ -188,17 +201,24 @@ static int make(struct parting *p, char **text, struct ptx_module *part)
 	return err == -EINVAL ? -ENOENT : err;
 }
 
-/* The token of its name. */
+static bool is_kernel(const struct ptx_top *top, uint32_t node)
+{
+	const struct ptx_node *n = &top->module->nodes[top->nodes[node]];
+
+	return n->kind == PTX_FUNCTION && n->entry;
+}
+
+/* The token of its name; of one that was shortened all are looked at. */
 static uint32_t find_kernel(const struct ptx_top *top, const char *name)
 {
-	const struct ptx_module *m = top->module;
+	struct word whole = { name, strlen(name) };
 
-	for (uint32_t i = 0; i < top->nnodes; i++) {
-		const struct ptx_node *node = &m->nodes[top->nodes[i]];
-
-		if (node->kind == PTX_FUNCTION && node->entry && ptx_token_named(m, node->name, name))
-			return node->name;
-	}
+	for (uint32_t i = find(top, whole); says(top, i, whole); i++)
+		if (is_kernel(top, top->names[i].node))
+			return top->names[i].token;
+	for (uint32_t i = 0; whole.len == GPUBPF_SHORT_NAME && i < top->nnames; i++)
+		if (is_kernel(top, top->names[i].node) && ptx_token_named(top->module, top->names[i].token, name))
+			return top->names[i].token;
 	return PTX_NONE;
 }
 
@@ -215,7 +235,7 @@ int ptx_part(const struct ptx_top *top, const char *kernel, char **text, struct 
 	if (p.needed && p.next) {
 		for (uint32_t i = 0; i < top->nnodes; i++)
 			p.needed[i] = top->module->nodes[top->nodes[i]].kind == PTX_DIRECTIVE;
-		need_named(&p, name);
+		need_named(&p, word_of(top->module, name));
 		need_all(&p);
 		err = make(&p, text, part);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test-sass-many OBJECT: modules of many kernels, as machine code and as PTX, asked for one by one as sessions ask. A module
- * that stays open gives the twins that one gives which is opened for each; and what a twin takes does not grow with the module
- * that it is of.
+ * that stays open, and probes that were made for another kernel, give the twins that those give which are opened and made for
+ * each; and what a twin takes does not grow with the module that it is of.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 #include "backends/cuda/sass/target.h"
 #include "core/diag.h"
+#include "core/worker/alike.h"
 #include "core/worker/job.h"
 #include "probes.h"
 #include "tests/cuda/case.h"
@@ -93,6 +94,7 @@ static int make_twin(struct gpubpf_image *image, unsigned kernel, struct gpubpf_
 	struct gpubpf_target_opts opts = { .opt_level = 2, .probes = probes.piece[0].blob.data,
 					   .probes_size = probes.piece[0].blob.size };
 	struct gpubpf_kernel_info *infos, *info = NULL;
+	uint8_t alike[GPUBPF_IMAGE_DIGEST];
 	uint32_t n, named = 0;
 	int err;
 
@@ -108,6 +110,10 @@ static int make_twin(struct gpubpf_image *image, unsigned kernel, struct gpubpf_
 			named++;
 		}
 	err = named == 1 ? 0 : gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "%u kernels of that name", named);
+	if (!err && image->digest) { /* as sessions do where other kernels follow */
+		opts.alike = alike;
+		err = gpubpf_job_alike(&job, alike);
+	}
 	if (!err) {
 		insert_everywhere(&job, info, 1);
 		err = route->inject(image, &job, &opts, twin, diag);
