@@ -5,7 +5,7 @@
 
 #include "event.h"
 
-enum how { NOTHING, WAITS, VECTOR, RMW, WHOLE, MANY };
+enum how { NOTHING, WAITS, VECTOR, RMW, WHOLE, MANY, UNSEEN };
 enum shape { PLAIN, HALF, ALIGNED, LANE, GROUP };
 
 #define NONE CLREAD_NONE
@@ -23,6 +23,7 @@ static const struct row {
 	enum shape shape;
 	enum gpubpf_barrier_kind barrier;
 	const char *unseen;
+	uint32_t spaces;           /* UNSEEN: beside those of its pointers */
 } rows[] = {
 #define CL_VECTOR(called, does, at, by, what, layout) \
 	{ called, VECTOR, GPUBPF_##does, at, by, what, .shape = layout },
@@ -31,6 +32,7 @@ static const struct row {
 #define CL_MANY(called, does, at, times, by) { called, MANY, GPUBPF_##does, at, times, HIDDEN, .shape = by },
 #define CL_WAITS(called, kind) { called, WAITS, .barrier = GPUBPF_BARRIER_##kind },
 #define CL_WAITS_UNSEEN(called, why) { called, WAITS, .unseen = why },
+#define CL_UNSEEN(called, in, why) { called, UNSEEN, .unseen = why, .spaces = in },
 #define CL_NO_ACCESS(called) { called, NOTHING },
 #include "builtin.def"
 };
@@ -86,6 +88,17 @@ static void add_unseen(struct cl_event *e, uint32_t spaces, const char *why)
 	e->naccesses = 1;
 }
 
+/* What it is given leads to memory of which this cannot be told. */
+static void unseen_arguments(const struct cl_argument *arg, uint32_t nargs, const char *why, struct cl_event *e)
+{
+	for (uint32_t i = 0; i < nargs; i++) {
+		if (arg[i].spaces)
+			add_unseen(e, arg[i].spaces, why ? why : "what this function does with a pointer");
+		if (arg[i].image)
+			add_unseen(e, GPUBPF_IN_TEXTURE, why ? why : "an image");
+	}
+}
+
 void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t nargs, struct cl_event *e)
 {
 	bool known = false;
@@ -100,14 +113,13 @@ void clread_builtin(const char *name, const struct cl_argument *arg, uint32_t na
 			e->form = CLREAD_BARRIER;
 			e->barrier = row->barrier;
 			e->unseen = row->unseen;
+		} else if (row->how == UNSEEN) {
+			add_unseen(e, row->spaces, row->unseen);
+			unseen_arguments(arg, nargs, row->unseen, e);
 		} else if (row->how != NOTHING && (uint32_t)row->pointer < nargs && e->naccesses < CLREAD_MOST_ACCESSES) {
 			e->access[e->naccesses++] = access_of(row, name, arg);
 		}
 	}
-	for (uint32_t i = 0; i < nargs && !known; i++) {
-		if (arg[i].spaces)
-			add_unseen(e, arg[i].spaces, "what this function does with a pointer");
-		if (arg[i].image)
-			add_unseen(e, GPUBPF_IN_TEXTURE, "an image");
-	}
+	if (!known)
+		unseen_arguments(arg, nargs, NULL, e);
 }
