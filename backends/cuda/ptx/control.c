@@ -43,6 +43,8 @@ struct ptx_control ptx_control(const struct ptx_module *m, uint32_t node)
 		c = rows[i].is;
 		c.kind = by_guard(c.kind, m->nodes[node].guard != PTX_NONE);
 		c.operand = c.operand == NONE ? PTX_NONE : ptx_operand(m, node, c.operand);
+		if (c.kind == PTX_JUMPS && c.operand == PTX_NONE) /* no assembler takes that */
+			c.kind = PTX_NOT_KNOWN;
 		break;
 	}
 	return c;
