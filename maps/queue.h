@@ -81,10 +81,10 @@ GPUBPF_FN s64 gpubpf_queue_ahead(u64 entry, u64 round)
 	return (s64)((entry >> 33 << 33) - (round << 33));
 }
 
-/* Where nothing is claimed yet; the looks at a ticket's entry come to an end by themselves. */
-GPUBPF_FN u32 gpubpf_queue_goes_on(u64 map, u32 turns, u32 looks)
+/* `holds`: a ticket, whose entry's looks come to an end by themselves, or a cell, which is lost with who gives up. */
+GPUBPF_FN u32 gpubpf_queue_goes_on(u64 map, u32 turns, u32 holds)
 {
-	return turns < GPUBPF_QUEUE_HASTE || (looks && turns < 2 * GPUBPF_QUEUE_PATIENCE) ||
+	return turns < GPUBPF_QUEUE_HASTE || (holds && turns < 2 * GPUBPF_QUEUE_PATIENCE) ||
 	       (turns < GPUBPF_QUEUE_PATIENCE && !gpubpf_load_u32(map + GPUBPF_QUEUE_STUCK));
 }
 
@@ -234,7 +234,7 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 
 	if (flags != GPUBPF_ANY && flags != GPUBPF_EXIST)
 		return -GPUBPF_EINVAL;
-	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks); turns++) {
+	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks | cell); turns++) {
 		if (!has) {
 			has = gpubpf_queue_claim(free, max_entries);
 			if (!has && gpubpf_queue_is_over(map, free, max_entries, quiet++)) {
@@ -276,7 +276,7 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	s64 ret = 0;
 
 	gpubpf_clear(value, value_size);
-	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks); turns++) {
+	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks | cell); turns++) {
 		if (!has) {
 			has = gpubpf_queue_claim(count, 0);
 			if (!has) {

@@ -323,12 +323,18 @@ static void begin_held(struct held *h)
 	h->cells = gpubpf_queue_entries(&h->f.env, GPUBPF_LAYOUT_PASS(h->f.layout.maps), GPUBPF_QUEUE_FREE_RING);
 }
 
+static bool taken(struct held *h, uint32_t number)
+{
+	struct item got;
+
+	return !gpubpf_map_take(&h->f.view[0], NULL, &got) && got.number == number;
+}
+
 static bool comes_out(struct held *h, uint32_t number)
 {
 	struct item got;
 
-	return !gpubpf_map_lookup(&h->f.view[0], NULL, &got) && got.number == number &&
-	       !gpubpf_map_take(&h->f.view[0], NULL, &got) && got.number == number;
+	return !gpubpf_map_lookup(&h->f.view[0], NULL, &got) && got.number == number && taken(h, number);
 }
 
 static int put(struct held *h, uint32_t number)
@@ -418,6 +424,27 @@ static void test_held_take(void)
 	fixture_end(&h.f);
 }
 
+/* Where others have tried in vain, who has a cell goes on until a ring has taken it. */
+static void test_slow_rings(void)
+{
+	u32 rings[] = { GPUBPF_QUEUE_FREE_RING, GPUBPF_QUEUE_RING };
+	struct held h;
+
+	for (u32 i = 0; i < 2; i++) {
+		u64 n = 4 * GPUBPF_QUEUE_ENTRIES;
+
+		begin_held(&h);
+		for (u64 e = 0; e < n; e++) /* tickets of 400 rounds to come are void */
+			if (i == 0 || e > 0)
+				gpubpf_store_u64((i ? h.values : h.cells) + e * 8, gpubpf_queue_entry(400, 0));
+		gpubpf_store_u32(h.map + GPUBPF_QUEUE_STUCK, 1);
+		ok(i ? put(&h, 101) == 0 : comes_out(&h, 100), "slow ring %u: it is done", rings[i]);
+		ok(gpubpf_load_u64(h.map + rings[i]) > GPUBPF_QUEUE_HASTE, "slow ring %u: after more than a hasty one's turns", rings[i]);
+		ok((!i || (taken(&h, 100) && taken(&h, 101))) && all_four(&h), "slow ring %u: and no cell is lost", rings[i]);
+		fixture_end(&h.f);
+	}
+}
+
 /* Nobody can put in by a ticket which who takes out has left, though the entry is of an earlier round and empty. */
 static void test_left_behind(void)
 {
@@ -490,6 +517,7 @@ int main(void)
 	test_held_put();
 	test_held_take();
 	test_left_behind();
+	test_slow_rings();
 	test_claims();
 	test_held_replaced();
 	return done();
