@@ -5,15 +5,14 @@
  * 1 MiB, at once; then what `gpubpf map dump` of `table` takes, entries and ms.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <gpubpf/gpubpf.h>
+
+#include "run.h"
 
 #define LOOKUPS 100000
 #define SNAPSHOTS 100
@@ -32,22 +31,6 @@ static int die(struct gpubpf_session *s, const char *what)
 {
 	fprintf(stderr, "reads: %s: %s\n", what, s ? gpubpf_session__error(s) : strerror(errno));
 	return 1;
-}
-
-/* Until it has ended. */
-static int run(struct gpubpf_session *s, char **command, char **env)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-		execvpe(command[0], command, env);
-		_exit(127);
-	}
-	while (waitpid(pid, &status, WNOHANG) == 0)
-		gpubpf_session__poll(s, 1);
-	return status;
 }
 
 static int look_up(const struct gpubpf_map *map)
@@ -94,7 +77,7 @@ static int dump(struct gpubpf_session *s, char *gpubpf)
 {
 	char *command[] = { gpubpf, "map", "dump", "table", "-S", (char *)gpubpf_session__path(s), NULL };
 	double start = now();
-	int status = run(s, command, environ);
+	int status = run_silently(s, command, environ);
 
 	printf("; map dump of %u: %.0f ms\n", gpubpf_map__max_entries(gpubpf_session__find_map_by_name(s, "table")), (now() - start) / 1e6);
 	return status;
@@ -110,7 +93,7 @@ int main(int argc, char **argv)
 	    gpubpf_session__start(s) < 0 || gpubpf_session__environ(s, environ, &env) < 0)
 		return die(s, "session");
 	array = gpubpf_session__find_map_by_name(s, "array");
-	if (run(s, argv + 3, env) || !array || look_up(array) || snapshot(array) || dump(s, argv[2]))
+	if (run_silently(s, argv + 3, env) || !array || look_up(array) || snapshot(array) || dump(s, argv[2]))
 		return die(s, "reading");
 	free(env);
 	gpubpf_session__free(s);

@@ -5,13 +5,12 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gpubpf/gpubpf.h>
 
+#include "bench/run.h"
 #include "fixture.h"
 #include "million.h"
 #include "tests/tap.h"
@@ -180,34 +179,19 @@ static void lanes(struct model *m)
 	}
 }
 
-static int run(struct gpubpf_session *s, char **command)
-{
-	char **env;
-	int status = -1;
-	pid_t pid;
-
-	if (gpubpf_session__environ(s, environ, &env) < 0)
-		return -1;
-	pid = fork();
-	if (!pid) {
-		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-		execvpe(command[0], command, env);
-		_exit(127);
-	}
-	while (waitpid(pid, &status, WNOHANG) == 0)
-		gpubpf_session__poll(s, 1);
-	free(env);
-	return status;
-}
-
 static void by_lanes(struct model *m, char **command, uint64_t seed)
 {
 	const struct gpubpf_map *done = gpubpf_session__find_map_by_name(m->s, "done");
 	const struct gpubpf_map *failed = gpubpf_session__find_map_by_name(m->s, "failed");
 	uint32_t last = MILLION - 1, first = 0, ran = 0;
-	int status = run(m->s, command);
 	uint64_t n = UINT64_MAX;
+	char **env;
+	int status = -1;
 
+	if (!gpubpf_session__environ(m->s, environ, &env)) {
+		status = run_silently(m->s, command, env);
+		free(env);
+	}
 	gpubpf_map__lookup_elem(done, &last, sizeof(last), &ran, sizeof(ran), 0);
 	gpubpf_map__lookup_elem(failed, &first, sizeof(first), &n, sizeof(n), 0);
 	ok(status == 0 && ran && !n, "a million lanes ran, %llu failed", (unsigned long long)n);
