@@ -132,12 +132,24 @@ static int open_worker(struct gpubpf_makers *all, struct gpubpf_worker_set *set,
 	return err;
 }
 
-/* gpubpf-clread reads files that options name, so its results depend on more than the job; a GPU's driver
- * may reserve more address space than any limit allows. */
+/*
+ * Address space of the process that runs the vendor's compiler. A GPU's driver may reserve more than any limit allows. A
+ * CPU's runtime starts a thread a processor, each with a stack and a heap that malloc() reserves 64 or 128 MiB for: Intel's
+ * ran out of 4 GiB on 64 processors.
+ */
+static uint64_t builder_memory(const struct gpubpf_device_caps *caps)
+{
+	long processors = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (!(caps->bits & GPUBPF_CAP_SHARED_ARENA))
+		return UINT64_MAX;
+	return (4ull << 30) + (uint64_t)(processors > 0 ? processors : 1) * (256ull << 20);
+}
+
+/* gpubpf-clread reads files that options name, so its results depend on more than the job. */
 static int open_workers(struct gpubpf_makers *all, struct maker *maker, const struct gpubpf_device_caps *caps)
 {
 	struct gpubpf_worker_set *set = &maker->set;
-	uint64_t memory = (caps->bits & GPUBPF_CAP_SHARED_ARENA) ? 0 : UINT64_MAX;
 	/* what a module that such a compiler chokes on leaves behind spoils the ones after it (seen with Intel's) */
 	bool one_job = caps->bits & GPUBPF_CAP_TAKES_SPIRV;
 	int err = open_worker(all, set, GPUBPF_WORKER_COMPILE, true, 0, false);
@@ -145,7 +157,7 @@ static int open_workers(struct gpubpf_makers *all, struct maker *maker, const st
 	if (!err)
 		err = open_worker(all, set, GPUBPF_WORKER_CLREAD, false, 0, false);
 	if (!err)
-		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, memory, one_job);
+		err = open_worker(all, set, GPUBPF_WORKER_BUILD, true, builder_memory(caps), one_job);
 	if (!err)
 		err = open_worker(all, set, GPUBPF_WORKER_ASSEMBLE, true, 0, false);
 	return err;
