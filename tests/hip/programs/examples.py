@@ -173,9 +173,9 @@ CHECKS = [mem_trace, coalescing, bankconflict, divergence, barrierwait, membw, a
 SETTINGS = {"cxlmem": "settings key 0 value .latency=1 .mb_s=1000000"}
 
 simulator = hip.simulator()
-compiler = next(iter(hip.compilers().values()))
 build = os.path.abspath(sys.argv[1])
 folder = tempfile.TemporaryDirectory()
+compiler = hip.with_headers(next(iter(hip.compilers().values())), folder.name)
 prober = Prober(build, f"simulated {hip.ARCH}", dict(os.environ, GPUBPF_BACKEND="hip"), before=simulator)
 
 

@@ -9,6 +9,9 @@ import sys
 ARCH = "gfx90a"
 BITCODE = "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 HEADERS = "/usr/include/hip/hip_runtime.h"
+FLAGS = ["-O2", "-std=c++17", "-w", f"--offload-arch={ARCH}", "-mcode-object-version=4"]
+# of all programs: to read them, for the host and for the device, is most of what compiling one takes
+FIRST = ["hip/hip_runtime.h", "cstdint", "cstdio", "cstdlib", "map", "mutex", "string", "vector"]
 
 
 def compilers():
@@ -36,8 +39,26 @@ def simulator():
     return [path, ARCH]
 
 
+def with_headers(compiler, folder):
+    """The compiler's words, with FIRST read already; as they are where it cannot keep that."""
+    first = os.path.join(folder, "first.h")
+    if "hip" not in compiler:  # hipcc
+        return compiler
+    os.mkdir(first + ".pch")
+    with open(first, "w", encoding="ascii") as f:
+        f.writelines(f"#include <{name}>\n" for name in FIRST)
+    for side in "host", "device":
+        p = subprocess.run(compiler + FLAGS + [f"--cuda-{side}-only", "-fsyntax-only", first] +
+                           [word for cc1 in ("-emit-pch", "-o", f"{first}.pch/{side}") for word in ("-Xclang", cc1)],
+                           capture_output=True, text=True, timeout=300, check=False)
+        if p.returncode:
+            print(f"# headers are read again by each program: {p.stderr[:200]!r}")
+            return compiler
+    return compiler + ["-include", first]
+
+
 def build(compiler, sources, to, options=()):
-    command = compiler + ["-O2", "-std=c++17", "-w", f"--offload-arch={ARCH}", "-mcode-object-version=4", *options]
+    command = compiler + FLAGS + list(options)
     libraries = [] if "-c" in options or "--cuda-device-only" in options or "--genco" in options else \
         ["-lamdhip64", "-ldl", "-lpthread"]
     # hipcc asks for the machine's GPUs, of which there are none: what it says of that is no matter

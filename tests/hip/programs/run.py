@@ -27,6 +27,7 @@ build = os.path.abspath(sys.argv[1])
 names = sorted(os.path.basename(p)[:-4] for p in glob.glob(f"{here}/*.hip"))
 names = [n for n in names if n not in PARTS and (n in sys.argv[2:] or not sys.argv[2:])]
 folder = tempfile.TemporaryDirectory()
+found[first] = hip.with_headers(found[first], folder.name)
 
 
 def make(name, compiler):
