@@ -10,6 +10,7 @@
 
 #include "conformance/suite.h"
 #include "core/device.h"
+#include "core/worker/job.h"
 #include "devices.h"
 
 #define HOST "host"
@@ -96,8 +97,10 @@ static void show(void *arg, size_t done)
 			shown->run->suite.ncases);
 }
 
+/* A case that is put into an application is a session of its own: workers go on from one to the next. */
 static void run_devices(struct suite_run *run)
 {
+	gpubpf_workers_keep(true);
 	for (uint32_t i = 0; i < run->ndevices; i++) {
 		struct suite_device *d = &run->devices[i];
 		struct shown shown = { run, d, 0 };
@@ -106,6 +109,7 @@ static void run_devices(struct suite_run *run)
 		fprintf(stderr, "%s%s, %s: %u of %u cases passed\n", isatty(STDERR_FILENO) ? "\r" : "", d->caps.backend,
 			d->caps.name, suite_count(run, d, NULL, SUITE_PASSED), run->suite.ncases);
 	}
+	gpubpf_workers_keep(false);
 }
 
 /* The form of that option into its file. */

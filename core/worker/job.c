@@ -33,6 +33,8 @@ struct gpubpf_worker {
 	uint64_t memory;
 	bool one_job;
 	pid_t pid;                    /* 0: not running */
+	bool busy;                    /* it has a job; */
+	uint32_t jobs;                /* that its process got: by pid_lock, both */
 	uint8_t given[GPUBPF_IMAGE_DIGEST]; /* of the image that the process has, if has_image */
 	bool has_image;
 	int sock;
@@ -77,6 +79,89 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 	return 0;
 }
 
+/* -- processes that are kept for workers to come -- */
+
+#define MOST_SPARES 16
+#define SPARE_JOBS 100           /* vendors' compilers leave something behind by each */
+
+struct spare {
+	pid_t owner, pid;            /* owner: not what it forks, which would talk into its jobs */
+	int sock;
+	uint32_t jobs;
+	uint64_t memory;
+	char path[PATH_MAX];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	bool keep;
+	uint32_t n;
+	struct spare spare[MOST_SPARES];
+} spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* With what it may have forked: spawn made it a group. */
+static int end_process(pid_t pid)
+{
+	int status = 0;
+
+	kill(-pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+void gpubpf_workers_keep(bool keep)
+{
+	pthread_mutex_lock(&spares.lock);
+	spares.keep = keep;
+	while (!keep && spares.n) {
+		struct spare *s = &spares.spare[--spares.n];
+
+		close(s->sock);
+		if (s->owner == getpid())
+			end_process(s->pid);
+	}
+	pthread_mutex_unlock(&spares.lock);
+}
+
+/* By pid_lock. False: it is not to be kept. */
+static bool put_spare(struct gpubpf_worker *w)
+{
+	bool kept;
+
+	pthread_mutex_lock(&spares.lock);
+	kept = spares.keep && spares.n < MOST_SPARES && !w->one_job && !w->busy && w->jobs < SPARE_JOBS;
+	if (kept) {
+		struct spare *s = &spares.spare[spares.n++];
+
+		*s = (struct spare){ getpid(), w->pid, w->sock, w->jobs, w->memory, "" };
+		memcpy(s->path, w->path, sizeof(s->path));
+	}
+	pthread_mutex_unlock(&spares.lock);
+	return kept;
+}
+
+/* By pid_lock. */
+static bool take_spare(struct gpubpf_worker *w)
+{
+	uint32_t i = 0;
+	bool found;
+
+	pthread_mutex_lock(&spares.lock);
+	while (i < spares.n && (spares.spare[i].owner != getpid() || spares.spare[i].memory != w->memory ||
+				strcmp(spares.spare[i].path, w->path)))
+		i++;
+	found = i < spares.n;
+	if (found) {
+		w->pid = spares.spare[i].pid;
+		w->sock = spares.spare[i].sock;
+		w->jobs = spares.spare[i].jobs;
+		spares.spare[i] = spares.spare[--spares.n];
+	}
+	pthread_mutex_unlock(&spares.lock);
+	return found;
+}
+
 static int start(struct gpubpf_worker *w)
 {
 	int err = 0;
@@ -84,10 +169,21 @@ static int start(struct gpubpf_worker *w)
 	pthread_mutex_lock(&w->pid_lock);
 	if (w->cancelled)
 		err = -ECANCELED;
-	else if (!w->pid)
+	else if (!w->pid && (w->one_job || !take_spare(w))) {
+		w->jobs = 0;
 		err = gpubpf_worker_spawn(w->path, w->memory, &w->pid, &w->sock);
+	}
+	w->busy = !err;
+	w->jobs += !err;
 	pthread_mutex_unlock(&w->pid_lock);
 	return err;
+}
+
+static void set_idle(struct gpubpf_worker *w)
+{
+	pthread_mutex_lock(&w->pid_lock);
+	w->busy = false;
+	pthread_mutex_unlock(&w->pid_lock);
 }
 
 /* End the worker, but for one that has closed its end wait a moment first: it is about to end by itself,
@@ -106,11 +202,8 @@ static int stop(struct gpubpf_worker *w, bool closed)
 		if (!got)
 			usleep(1000);
 	}
-	if (!got) {
-		kill(-w->pid, SIGKILL); /* with what it may have forked: spawn made it a group */
-		while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (!got)
+		status = end_process(w->pid);
 	w->pid = 0;
 	w->has_image = false;
 	w->sock = -1;
@@ -122,7 +215,9 @@ void gpubpf_worker_cancel(struct gpubpf_worker *w)
 {
 	pthread_mutex_lock(&w->pid_lock);
 	w->cancelled = true;
-	if (w->pid)
+	if (w->pid && put_spare(w))
+		w->pid = 0;
+	else if (w->pid)
 		kill(-w->pid, SIGKILL);
 	pthread_mutex_unlock(&w->pid_lock);
 }
@@ -219,8 +314,8 @@ static int ask_worker(struct gpubpf_worker *w, const struct gpubpf_job_request *
 
 	gpubpf_assert_held(&w->lock);
 	for (;;) {
-		fresh = !w->pid;
 		err = start(w);
+		fresh = w->jobs == 1;
 		if (err == -ECANCELED)
 			return died(w, err, diag);
 		if (err < 0) {
@@ -280,6 +375,7 @@ static int ask(struct gpubpf_worker *w, const struct gpubpf_job_request *req, st
 	} else {
 		w->hits++;
 	}
+	set_idle(w);
 	pthread_mutex_unlock(&w->lock);
 	gpubpf_writer_finish(&bytes);
 	if (!err && a->res.status < 0) {

@@ -39,6 +39,9 @@ int gpubpf_worker_create(const struct gpubpf_worker_opts *opts, struct gpubpf_wo
 void gpubpf_worker_destroy(struct gpubpf_worker *worker);
 /* Add what its cache on disk has answered so far, and what it had not. */
 void gpubpf_worker_cache_use(const struct gpubpf_worker *worker, uint64_t *hits, uint64_t *misses);
+/* From now on a process that has no job when its worker is cancelled serves this process's next worker of that program and
+ * limits: for what opens one session after the other. `keep` false: no more, and those that wait are ended. */
+void gpubpf_workers_keep(bool keep);
 /* From any thread: end the process now; a job in flight, and every later one, answers -ECANCELED. */
 void gpubpf_worker_cancel(struct gpubpf_worker *worker);
 /* Free what an inject job handed out. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/diag.h"
@@ -196,6 +197,69 @@ static void test_conversation(void)
 	   "a packet that is none ends the worker: %s", diag.what);
 	ok(!emit(w, MISBEHAVE_OPEN, text, sizeof(text), &diag) && atoi(text) == EPERM, "the sandbox refuses to open files");
 	gpubpf_worker_destroy(w);
+}
+
+/* The process that a job of a new worker has; the worker is cancelled and destroyed without one. */
+static int process_of(uint64_t memory)
+{
+	struct gpubpf_worker_opts opts = { .path = worker_path, .timeout_ms = 60000, .memory = memory };
+	struct gpubpf_worker *w = NULL;
+	struct gpubpf_diag diag;
+	char text[64] = "";
+	int pid = 0;
+
+	if (!gpubpf_worker_create(&opts, &w) && !emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag))
+		sscanf(text, "p 4 %d", &pid);
+	gpubpf_worker_cancel(w);
+	if (emit(w, MISBEHAVE_NOT, text, sizeof(text), &diag) != -ECANCELED)
+		pid = -1;
+	gpubpf_worker_destroy(w);
+	return pid;
+}
+
+static bool has_another_after_fork(int pid)
+{
+	pid_t child = fork();
+	int status = 1;
+
+	if (!child) {
+		int other = process_of(0);
+
+		_exit(other <= 0 || other == pid);
+	}
+	return waitpid(child, &status, 0) == child && status == 0;
+}
+
+static void test_kept(void)
+{
+	int first = process_of(0), second = process_of(0), other;
+	struct gpubpf_worker *w;
+	struct gpubpf_diag diag;
+	pthread_t thread;
+	char text[64];
+
+	ok(first > 0 && second > 0 && first != second, "each worker has a process of its own");
+	gpubpf_workers_keep(true);
+	first = process_of(0);
+	ok(first > 0 && process_of(0) == first && process_of(0) == first, "or that of an earlier one, where they are kept");
+	other = process_of(1ull << 30);
+	ok(other > 0 && other != first, "but not with other limits");
+	ok(has_another_after_fork(first), "nor in a process that was forked");
+	kill(first, SIGKILL);
+	second = process_of(0);
+	ok(second > 0 && second != first, "one that was killed meanwhile is replaced");
+	w = make_worker(60000, NULL);
+	pthread_create(&thread, NULL, cancel_soon, w);
+	ok(emit(w, MISBEHAVE_HANG, text, sizeof(text), &diag) == -ECANCELED, "a job can be cancelled as before");
+	pthread_join(thread, NULL);
+	gpubpf_worker_destroy(w);
+	ok(process_of(0) != second, "and its process is not kept");
+	first = process_of(0);
+	for (int i = 0; i < 200 && process_of(0) == first; i++)
+		;
+	ok(process_of(0) != first, "after many jobs another process takes over");
+	gpubpf_workers_keep(false);
+	ok(nobody_runs(worker_path), "none is left where no more are kept");
 }
 
 static void test_time(void)
@@ -568,6 +632,7 @@ int main(int argc, char **argv)
 	test_cache();
 	test_cache_of_others();
 	test_eviction();
+	test_kept();
 	test_time();
 	test_leaves_nothing();
 	return done();
