@@ -197,7 +197,7 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine);
 int low_words(struct low *l);
 
 /* llvm_overflow.c */
-/* No llvm.*.with.overflow: whether a sum or product is too large is told by plain instructions. */
+/* Whether a sum or product is too large is told by plain instructions, where llvm.*.with.overflow is made wrong. */
 void low_overflows(struct low *l);
 
 /* llvm_widths.c */

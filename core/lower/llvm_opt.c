@@ -87,9 +87,8 @@ int low_optimise(struct low *l, LLVMTargetMachineRef machine)
 		err = low_words(l);
 	if (!err && l->target->passes)
 		err = low_run_passes(l, machine, l->target->passes);
-	if (!err && l->target->few_widths) {
-		low_overflows(l);
+	low_overflows(l);
+	if (!err && l->target->few_widths)
 		err = low_widths(l);
-	}
 	return err;
 }

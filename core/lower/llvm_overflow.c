@@ -3,9 +3,11 @@
  * Whether a sum, a difference or a product is too large for its width, told by plain instructions. LLVM recognises such
  * tests (`x > UINT64_MAX / y`) and makes llvm.umul.with.overflow and its five like of them, for which LLVM 22's SPIR-V has
  * OpUMulExtended, OpIAddCarry and others: Intel's runtime cannot read back what it makes of the first, a signed product is
- * told wrong by its upper half, and of signed sums there is none at all.
+ * told wrong by its upper half, and of signed sums there is none at all. And of bytes in PTX it makes a comparison of 16
+ * bits, which ptxas 13.0 tells wrong of negative sums that it knows when it has unrolled a loop.
  *
- * Before: as LLVM's passes leave it. After: no llvm.*.with.overflow whose two results are used one by one.
+ * Before: as LLVM's passes leave it. After: no llvm.*.with.overflow whose two results are used one by one, in SPIR-V of any
+ * width, else of less than 32 bits.
  */
 #include <string.h>
 
@@ -24,14 +26,15 @@ static const struct overflow {
 	{ "llvm.smul.with.overflow", LLVMMul, true },
 };
 
-static const struct overflow *overflow_of(LLVMValueRef insn)
+static const struct overflow *overflow_of(struct low *l, LLVMValueRef insn)
 {
 	LLVMValueRef fn = LLVMIsACallInst(insn) ? LLVMGetCalledValue(insn) : NULL;
 	unsigned id = fn && LLVMIsAFunction(fn) ? LLVMGetIntrinsicID(fn) : 0;
 
 	for (size_t i = 0; id && i < sizeof(overflows) / sizeof(overflows[0]); i++)
 		if (id == LLVMLookupIntrinsicID(overflows[i].name, strlen(overflows[i].name)))
-			return &overflows[i];
+			return l->target->few_widths || LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(insn, 0))) < 32 ?
+			       &overflows[i] : NULL;
 	return NULL;
 }
 
@@ -97,7 +100,7 @@ void low_overflows(struct low *l)
 	for (LLVMValueRef fn = LLVMGetFirstFunction(l->mod); fn; fn = LLVMGetNextFunction(fn))
 		for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(fn); block; block = LLVMGetNextBasicBlock(block))
 			for (LLVMValueRef i = LLVMGetFirstInstruction(block), next; i; i = next) {
-				const struct overflow *o = overflow_of(i);
+				const struct overflow *o = overflow_of(l, i);
 
 				/* the next one may be an extractvalue of this very call: looked for again behind the call */
 				next = LLVMGetNextInstruction(i);
