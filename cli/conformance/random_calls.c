@@ -156,6 +156,9 @@ void random_unknown(struct gen *g)
 		random_given(g, 2, sizeof(struct gpubpf_allocation), GEN_WRITTEN);
 		random_emit(g, 0xb7, 3, 0, 0, sizeof(struct gpubpf_allocation));
 		random_call(g, 523);
+		random_emit(g, 0xbf, 1, 0, 0, 0);
+		random_emit(g, 0x57, 1, 0, 0, 0xfff);
+		random_call(g, 526);
 		random_refill(g);
 	}
 }
