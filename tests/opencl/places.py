@@ -126,6 +126,11 @@ def random_case(asked, where):
     return path, "-".join([seed, *map(str, kernels)]), rest[1:]
 
 
+def as_source(file, folder, out):
+    """Whether that is what the kernels leave behind when the runtime compiles them from source, which no probe is in."""
+    return form == "il" and run([f"{here}/cl-case", file], cwd=folder).stdout == out
+
+
 def check(path, where):
     made, alone = "", []
     if path.startswith("random:"):
@@ -161,7 +166,10 @@ def check(path, where):
         objects = [objects[0] if o == "places" else o for o in alone]
     for object_ in objects:
         out, report, log = probed(app, object_, folder, where)
-        ok(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")
+        if out != native.stdout and path.startswith(where) and as_source(file, folder, out):
+            skip(f"{name}: the output is the same with {object_}", "the runtime makes something else of the module without probes")
+        else:
+            ok(out == native.stdout, f"{name}: the output is the same with {object_}", f"{native.stdout} {out} {log}")
         kernels = {k["name"]: (k["probed"], k["reason"]) for k in report["kernels"]}
         refused = {k: words for k, words in said(text, "refuses") if kinds_of(object_)(words.split()[0])}
         for kernel, words in refused.items():
