@@ -88,12 +88,13 @@ static int say_version(struct gpubpf_hook_device *d, uint64_t version)
 	return 0;
 }
 
-/* The pieces that are wholly its own. */
+/* The pieces that are wholly its own; beyond 2^53, of which a word cannot tell, they are searched for. */
 static void put_granules(const struct gpubpf_allocation *row)
 {
 	uint64_t size = row->size < UINT64_MAX - row->base ? row->size : UINT64_MAX - row->base;
 	uint64_t n = GPUBPF_GRANULE(row->base + (1u << GPUBPF_GRANULE_SHIFT) - 1), end = GPUBPF_GRANULE(row->base + size);
 
+	end = end < UINT32_MAX ? end : UINT32_MAX;
 	for (n = end > n + GPUBPF_GRANULES ? end - GPUBPF_GRANULES : n; n < end; n++)
 		granules[n % GPUBPF_GRANULES] = n << 32 | row->number;
 }

@@ -137,11 +137,11 @@ GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
 {
-	u32 granule = (u32)GPUBPF_GRANULE(address);
+	u64 granule = GPUBPF_GRANULE(address);
 	u64 word = gpubpf_load_cached_u64(env->arena + gpubpf_header_word(env, GPUBPF_ARENA_GRANULES) +
 					  8 * (granule % GPUBPF_GRANULES));
 
-	return (u32)(word >> 32) == granule ? (s64)(u32)word : -1;
+	return word >> 32 == granule ? (s64)(u32)word : -1;
 }
 #else
 GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)

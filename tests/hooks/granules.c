@@ -120,6 +120,8 @@ int main(void)
 	ok(is_nobodys(100 * PIECE) && is_told(201 * PIECE, 8), "what goes is told no more");
 	gpubpf_allocation_cut(201 * PIECE, PIECE);
 	ok(is_nobodys(201 * PIECE) && is_told(202 * PIECE, 8), "nor is what is cut out of one");
+	make(&here, (PIECE << 32) + 5 * PIECE, PIECE, 12);
+	ok(is_nobodys(5 * PIECE) && !pushed, "one beyond what a word can tell is none lower down");
 	gpubpf_allocations_detach(&d);
 	ok(!d.granules, "a device that goes keeps nothing");
 
