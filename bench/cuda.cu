@@ -23,7 +23,7 @@
 
 typedef unsigned long long u64;
 
-enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056, DIVERGENT = 1 << 24, ROWS = 1 << 21 };
+enum { SGEMM = 4096, TILE = 16, TINY = 1 << 12, REDUCE_BLOCKS = 1056, DIVERGENT = 1 << 24, ROWS = 1 << 21, PIECES = 1 << 14 };
 static const int VECTOR = 1 << 26, MANY = 1 << 28;
 
 static void check(cudaError_t error)
@@ -162,12 +162,13 @@ extern "C" __global__ void rows(const float *a, const float *b, float *c)
 
 /* ---- a probe's work by hand ---- */
 
-enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING, ACCESSES, SIZES, SECTORS, BLOCKS };
+enum work { COUNTER, HISTOGRAM, VALUE, CLOCK, EVENT, EVENT_WAITING, ACCESSES, SIZES, SECTORS, BLOCKS, MEMORY };
 
 struct memory {
 	char *data;  /* counters, values, rings */
 	char *heads; /* of the rings, 128 bytes a multiprocessor */
 	u64 ring;    /* bytes of one, a power of two */
+	u64 *pieces; /* of 2 MiB: n * 2^32 + the allocation's number at n % PIECES */
 };
 
 static __device__ unsigned special_smid()
@@ -238,6 +239,21 @@ static __device__ void put_sectors(const struct memory &m, const float *at)
 		add(m.data + 2048 * special_smid() + 8 * __popc(first));
 }
 
+/* An access's bytes to what its allocation has had read or written, by the first lane of a warp that is in one. */
+static __device__ void put_bytes(const struct memory &m, const float *at, bool written)
+{
+	u64 piece = (u64)at >> 21, word = m.pieces[piece % PIECES];
+	unsigned lanes = __activemask(), first = __ffs(lanes) - 1, number = word;
+	char *to = m.data + 65536 * special_smid() + 16 * number + 8 * written;
+
+	if (word >> 32 != piece)
+		return;
+	if (!__all_sync(lanes, number == __shfl_sync(lanes, number, first)))
+		add(to, sizeof(*at));
+	else if (special_laneid() == first)
+		add(to, sizeof(*at) * __popc(lanes));
+}
+
 template<work W> __global__ void vector_add_by_hand(const float *a, const float *b, float *c, int n, memory m)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -257,6 +273,11 @@ template<work W> __global__ void vector_add_by_hand(const float *a, const float 
 		put_sectors(m, a + i);
 		put_sectors(m, b + i);
 		put_sectors(m, c + i);
+	}
+	if (W == MEMORY && i < n) {
+		put_bytes(m, a + i, false);
+		put_bytes(m, b + i, false);
+		put_bytes(m, c + i, true);
 	}
 	if (W == ACCESSES && i < n) /* of three accesses, once: what they add is known where they are */
 		add(m.data + 128 * special_smid(), 3);
@@ -499,13 +520,26 @@ template<work W> static void measure_by_hand(const char *name, int launches, con
 	});
 }
 
+/* Of the three arrays, which begin where pieces do. */
+static void number_pieces(const memory &m)
+{
+	const float *arrays[] = { a, b, c };
+	std::vector<u64> words(PIECES);
+
+	for (u64 number = 0; number < 3; number++)
+		for (u64 n = (u64)arrays[number] >> 21; n << 21 < (u64)(arrays[number] + VECTOR); n++)
+			words[n % PIECES] = n << 32 | number;
+	check(cudaMemcpy(m.pieces, words.data(), PIECES * sizeof(u64), cudaMemcpyHostToDevice));
+}
+
 static void by_hand(int launches)
 {
-	memory m = { nullptr, device_array<char>(1 << 17), 16 << 20 };
+	memory m = { nullptr, device_array<char>(1 << 17), 16 << 20, device_array<u64>(PIECES) };
 	cudaDeviceProp device;
 
 	check(cudaGetDeviceProperties(&device, 0));
 	m.data = device_array<char>(std::max<u64>(16ull * VECTOR, device.multiProcessorCount * m.ring));
+	number_pieces(m);
 	measure("vector_add", launches, VECTOR, 0, add_vectors);
 	measure_by_hand<COUNTER>("counter", launches, m);
 	measure_by_hand<HISTOGRAM>("histogram", launches, m);
@@ -517,6 +551,7 @@ static void by_hand(int launches)
 	measure_by_hand<EVENT_WAITING>("event_waiting", launches, m);
 	measure_by_hand<SECTORS>("sectors", launches, m);
 	measure_by_hand<BLOCKS>("blocks", launches, m);
+	measure_by_hand<MEMORY>("memory", launches, m);
 	measure_reduce(launches);
 	measure("waits", launches, 0, 0, [&] { reduce_by_hand<<<REDUCE_BLOCKS, 256>>>(a, c, VECTOR, m); });
 	measure_divergent(launches);
