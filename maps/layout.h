@@ -100,6 +100,7 @@ enum gpubpf_layout_flags {
 	GPUBPF_LAYOUT_FROM = 1 << 9,    /* of a call, too: the value is the address of one in device memory, of whole words */
 	GPUBPF_LAYOUT_LIVE = 1 << 10,   /* the host writes and reads it while kernels do */
 	GPUBPF_LAYOUT_BESIDE = 1 << 13, /* its values lie between those of others, with which an agent copies them */
+	GPUBPF_LAYOUT_ELEMENT = 1 << 14, /* of a call, too: on an element of a map of maps, of which each lane may have another */
 	GPUBPF_LAYOUT_PLACED = 3 << 11, /* not 0: enum gpubpf_placement of a map that is behind the arena's own part */
 };
 #define GPUBPF_LAYOUT_PLACE(flags) (((flags) & GPUBPF_LAYOUT_PLACED) >> 11)

@@ -104,11 +104,11 @@ GPUBPF_FN u32 gpubpf_queue_done(GPUBPF_ENV, u64 map)
 	return gpubpf_load_u32(env->arena + GPUBPF_ARENA_IS_VERSION) != 0;
 }
 
-/* A number for each of the lanes that are here. */
-GPUBPF_FN u64 gpubpf_queue_ticket(u64 next)
+/* A number for each of the lanes that are here with this queue. */
+GPUBPF_FN u64 gpubpf_queue_ticket(u64 next, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
-	u32 lanes = gpubpf_warp_active(), first = gpubpf_warp_first(lanes), lane = gpubpf_lane();
+	u32 lanes = gpubpf_warp_with(next, map_flags), first = gpubpf_warp_first(lanes), lane = gpubpf_lane();
 	u64 base = 0;
 
 	if (lane == first)
@@ -139,11 +139,11 @@ GPUBPF_FN u32 gpubpf_queue_claim_some(u64 at, u64 base, u32 n)
 	return gpubpf_cas_relaxed_u64(at, count, count - got) == count ? got : 0;
 }
 
-/* Of the lanes that are here: has this one got one? */
-GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base)
+/* Of the lanes that are here with this queue: has this one got one? */
+GPUBPF_FN u32 gpubpf_queue_claim(u64 at, u64 base, u32 map_flags)
 {
 #ifdef GPUBPF_HAS_WARP
-	u32 lanes = gpubpf_warp_active(), first = gpubpf_warp_first(lanes), lane = gpubpf_lane(), got = 0;
+	u32 lanes = gpubpf_warp_with(at, map_flags), first = gpubpf_warp_first(lanes), lane = gpubpf_lane(), got = 0;
 
 	if (lane == first)
 		got = gpubpf_queue_claim_some(at, base, gpubpf_warp_count(lanes));
@@ -170,9 +170,9 @@ GPUBPF_FN u32 gpubpf_queue_takes(u64 ring, u64 entry, u64 ticket, u64 round)
 }
 
 /* Put a number into a ring by a ticket. 0: its entry did not take it. Most entries are as the round before left them. */
-GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 number)
+GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 map_flags, u32 number)
 {
-	u64 ticket = gpubpf_queue_ticket(ring), n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, round = ticket / n + 1;
+	u64 ticket = gpubpf_queue_ticket(ring, map_flags), n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, round = ticket / n + 1;
 	u64 at = entries + ticket % n * 8, entry = gpubpf_queue_entry(round - 1, 0), seen;
 
 	seen = gpubpf_cas_u64(at, entry, gpubpf_queue_entry(round, number));
@@ -185,13 +185,14 @@ GPUBPF_FN u32 gpubpf_queue_offer(u64 ring, u64 entries, u32 max_entries, u32 num
 
 /* A look at a ticket's entry: the number that was in it, or 0. The exchange is made even if it changes nothing: who finds the
  * entry empty later sees then that this ticket was drawn. */
-GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
+GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, u32 map_flags,
+				 GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
 {
 	u64 n = (u64)GPUBPF_QUEUE_ENTRIES * max_entries, round, at, entry, moved;
 	s64 ahead;
 
 	if (!v->looks)
-		v->ticket = gpubpf_queue_ticket(ring + GPUBPF_QUEUE_OUT);
+		v->ticket = gpubpf_queue_ticket(ring + GPUBPF_QUEUE_OUT, map_flags);
 	round = v->ticket / n + 1;
 	at = entries + v->ticket % n * 8;
 	entry = gpubpf_load_acquire_u64(at);
@@ -211,16 +212,17 @@ GPUBPF_FN u32 gpubpf_queue_fetch(u64 ring, u64 entries, u32 max_entries, GPUBPF_
 }
 
 /* A cell for who has claimed one: one that was never used, or a free one. */
-GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
+GPUBPF_FN u32 gpubpf_queue_cell(u64 map, u64 entries, u32 max_entries, u32 map_flags,
+				GPUBPF_PRIVATE struct gpubpf_queue_visit *v)
 {
 	u64 fresh;
 
 	if (!v->looks && gpubpf_load_u64(map + GPUBPF_QUEUE_FRESH) < max_entries) {
-		fresh = gpubpf_queue_ticket(map + GPUBPF_QUEUE_FRESH);
+		fresh = gpubpf_queue_ticket(map + GPUBPF_QUEUE_FRESH, map_flags);
 		if (fresh < max_entries)
 			return (u32)fresh + 1;
 	}
-	return gpubpf_queue_fetch(map + GPUBPF_QUEUE_FREE_RING, entries, max_entries, v);
+	return gpubpf_queue_fetch(map + GPUBPF_QUEUE_FREE_RING, entries, max_entries, map_flags, v);
 }
 
 /* flags: BPF_ANY, or BPF_EXIST: where there is no room, in place of the oldest. 0, -E2BIG, -EINVAL, -EBUSY. */
@@ -236,23 +238,23 @@ GPUBPF_FN s64 gpubpf_queue_push(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE cons
 		return -GPUBPF_EINVAL;
 	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks | cell); turns++) {
 		if (!has) {
-			has = gpubpf_queue_claim(free, max_entries);
+			has = gpubpf_queue_claim(free, max_entries, map_flags);
 			if (!has && gpubpf_queue_is_over(map, free, max_entries, quiet++)) {
 				done = flags != GPUBPF_EXIST;
 				ret = done ? -GPUBPF_E2BIG : 0;
-				has = oldest = !done && gpubpf_queue_claim(map + GPUBPF_QUEUE_VALUES, 0);
+				has = oldest = !done && gpubpf_queue_claim(map + GPUBPF_QUEUE_VALUES, 0, map_flags);
 			}
 			if (!has)
 				continue;
 		}
 		if (!cell) {
-			cell = oldest ? gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, &visit) :
-					gpubpf_queue_cell(map, cells, max_entries, &visit);
+			cell = oldest ? gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags, &visit) :
+					gpubpf_queue_cell(map, cells, max_entries, map_flags, &visit);
 			if (!cell)
 				continue;
 			gpubpf_copy_in(gpubpf_queue_cell_at(env, GPUBPF_MAP_PASS, cell), value, value_size);
 		}
-		if (gpubpf_queue_offer(map + GPUBPF_QUEUE_RING, values, max_entries, cell)) {
+		if (gpubpf_queue_offer(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags, cell)) {
 			gpubpf_count(map + GPUBPF_QUEUE_VALUES);
 			done = gpubpf_queue_done(env, map);
 		}
@@ -278,7 +280,7 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 	gpubpf_clear(value, value_size);
 	for (turns = 0; !done && gpubpf_queue_goes_on(map, turns, visit.looks | cell); turns++) {
 		if (!has) {
-			has = gpubpf_queue_claim(count, 0);
+			has = gpubpf_queue_claim(count, 0, map_flags);
 			if (!has) {
 				done = gpubpf_queue_is_over(map, count, 0, quiet++);
 				ret = done ? -GPUBPF_ENOENT : 0;
@@ -286,12 +288,12 @@ GPUBPF_FN s64 gpubpf_queue_pop(GPUBPF_ENV, GPUBPF_MAP_ARGS, GPUBPF_PRIVATE u8 *v
 			}
 		}
 		if (!cell) {
-			cell = gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, &visit);
+			cell = gpubpf_queue_fetch(map + GPUBPF_QUEUE_RING, values, max_entries, map_flags, &visit);
 			if (!cell)
 				continue;
 			gpubpf_copy_out(value, gpubpf_queue_cell_at(env, GPUBPF_MAP_PASS, cell), value_size);
 		}
-		if (gpubpf_queue_offer(map + GPUBPF_QUEUE_FREE_RING, cells, max_entries, cell)) {
+		if (gpubpf_queue_offer(map + GPUBPF_QUEUE_FREE_RING, cells, max_entries, map_flags, cell)) {
 			gpubpf_count(map + GPUBPF_QUEUE_FREE);
 			done = gpubpf_queue_done(env, map);
 		}

@@ -6,7 +6,7 @@
 #ifndef GPUBPF_MAPS_WORDS_H
 #define GPUBPF_MAPS_WORDS_H
 
-#include "machine.h"
+#include "atomics.h"
 
 /* uapi/asm-generic/errno-base.h */
 #define GPUBPF_EPERM 1
@@ -123,17 +123,22 @@ GPUBPF_FN u32 gpubpf_own_copy(u32 copies)
 #endif
 }
 
-/* One more in a counter of refused work, the same one for all lanes that are here. */
+/* One more, in a counter of the map's. */
 GPUBPF_FN void gpubpf_count(u64 address)
 {
-#if defined(GPUBPF_HAS_WARP) && !defined(GPUBPF_COMBINES_ADDS)
-	u32 lanes = gpubpf_warp_active();
-
-	if (gpubpf_warp_first(lanes) == gpubpf_lane())
-		gpubpf_add_u64(address, gpubpf_warp_count(lanes));
-#else
+#ifdef GPUBPF_COMBINES_ADDS
 	gpubpf_add_u64(address, 1);
+#else
+	gpubpf_atomic_add_warp_u64(address, 1);
 #endif
 }
+
+#ifdef GPUBPF_HAS_WARP
+/* The lanes that are here with the same word of a map: all, but for elements of a map of maps. */
+GPUBPF_FN u32 gpubpf_warp_with(u64 address, u32 map_flags)
+{
+	return map_flags & GPUBPF_LAYOUT_ELEMENT ? gpubpf_warp_peers(address) : gpubpf_warp_active();
+}
+#endif
 
 #endif

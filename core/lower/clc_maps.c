@@ -14,7 +14,7 @@
 /* Where an element of a map of maps lies, its pointer tells; where a map lies that is not in the arena, the arena's row. */
 static void layout(struct text *t, const struct gpubpf_map_layout *l, bool element, uint32_t row)
 {
-	text_add(t, "%u, %u, %u, %u, %u, ", l->flags, l->key_size, l->value_size, l->max_entries, l->copies);
+	text_add(t, "%u, %u, %u, %u, %u, ", l->flags | (element ? GPUBPF_LAYOUT_ELEMENT : 0), l->key_size, l->value_size, l->max_entries, l->copies);
 	if (element)
 		text_add(t, "gpubpf_of_maps_ctl(env, map), gpubpf_of_maps_data(env, map), ");
 	else if (l->flags & GPUBPF_LAYOUT_PLACED)

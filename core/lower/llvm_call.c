@@ -198,16 +198,26 @@ static bool is_direct(const struct call *c, unsigned reg)
 	       gpubpf_is_direct(c->helper, map_of(c), row_of(c, reg)->size, argument(c, reg));
 }
 
-/* Where the value is, in a word of private memory; the map's layout says so for this call. */
-static int bring_address(struct call *c, unsigned reg)
+/* The map's layout says so for this call. */
+static int flag(struct call *c, uint32_t what)
 {
 	struct gpubpf_map_layout *layout = gpubpf_pool_alloc(c->l->pool, 1, sizeof(*layout));
 
 	if (!layout)
 		return -ENOMEM;
 	*layout = *c->layout;
-	layout->flags |= GPUBPF_LAYOUT_FROM;
+	layout->flags |= what;
 	c->layout = layout;
+	return 0;
+}
+
+/* Where the value is, in a word of private memory. */
+static int bring_address(struct call *c, unsigned reg)
+{
+	int err = flag(c, GPUBPF_LAYOUT_FROM);
+
+	if (err < 0)
+		return err;
 	c->temp[reg] = low_alloca(c->f->p, low_int(c->l, 8), 8, "from");
 	LLVMBuildStore(c->l->b, get(c, reg), c->temp[reg]);
 	return 0;
@@ -432,6 +442,8 @@ static int one(struct call *c)
 
 	c->layout = c->helper->class == GPUBPF_CLASS_MAP ? &c->l->job->layouts[c->map] : NULL;
 	err = bring_all(c);
+	if (!err && c->layout && map_of(c)->prototype)
+		err = flag(c, GPUBPF_LAYOUT_ELEMENT);
 	if (err < 0)
 		return err;
 	switch (c->helper->class) {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A warp that is emulated, for what maps/ does by lanes: those of LANES are here, and all have the same data. */
+/* A warp that is emulated, for what maps/ does by lanes: those of LANES are here, and all have the same data; with
+ * LANES_WITH(key) those that it says have that key. */
 #ifndef GPUBPF_TESTS_MAPS_LANES_H
 #define GPUBPF_TESTS_MAPS_LANES_H
 
 #include <stdint.h>
 
 #define GPUBPF_HAS_WARP
+#ifndef LANES_WITH
+#define LANES_WITH(key) ((void)(key), LANES)
+#endif
 
 static inline uint32_t gpubpf_warp_count(uint32_t mask)
 {
@@ -29,8 +33,7 @@ static inline uint32_t gpubpf_warp_active(void)
 
 static inline uint32_t gpubpf_warp_peers(uint64_t key)
 {
-	(void)key;
-	return LANES;
+	return LANES_WITH(key);
 }
 
 static inline uint32_t gpubpf_warp_same(uint64_t key)

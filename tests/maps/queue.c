@@ -385,14 +385,14 @@ static void test_held_put(void)
 
 	begin_held(&h);
 	n = 4 * GPUBPF_QUEUE_ENTRIES;
-	ok(comes_out(&h, 100) && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_FREE, 4), "held, put: a cell is claimed");
-	cell = gpubpf_queue_cell(h.map, h.cells, 4, &visit);
-	ticket = gpubpf_queue_ticket(h.map + GPUBPF_QUEUE_RING);
+	ok(comes_out(&h, 100) && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_FREE, 4, 0), "held, put: a cell is claimed");
+	cell = gpubpf_queue_cell(h.map, h.cells, 4, 0, &visit);
+	ticket = gpubpf_queue_ticket(h.map + GPUBPF_QUEUE_RING, 0);
 	ok(others_go_on(&h), "held, put: others go on");
 	ok(!gpubpf_queue_takes(h.map + GPUBPF_QUEUE_RING, gpubpf_load_u64(h.values + ticket % n * 8), ticket, ticket / n + 1),
 	   "held, put: the ticket is void");
 	gpubpf_copy_in(gpubpf_queue_cell_at(&h.f.env, GPUBPF_LAYOUT_PASS(h.f.layout.maps), cell), (u8 *)&item, sizeof(item));
-	while (!gpubpf_queue_offer(h.map + GPUBPF_QUEUE_RING, h.values, 4, cell))
+	while (!gpubpf_queue_offer(h.map + GPUBPF_QUEUE_RING, h.values, 4, 0, cell))
 		;
 	gpubpf_count(h.map + GPUBPF_QUEUE_VALUES);
 	ok(comes_out(&h, 7) && all_four(&h), "held, put: its value comes out, and there is room for four again");
@@ -409,15 +409,15 @@ static void test_held_take(void)
 
 	begin_held(&h);
 	ring = h.map + GPUBPF_QUEUE_RING;
-	visit.ticket = gpubpf_queue_ticket(ring + GPUBPF_QUEUE_OUT);
+	visit.ticket = gpubpf_queue_ticket(ring + GPUBPF_QUEUE_OUT, 0);
 	visit.looks = 1;
-	ok(visit.ticket == 0 && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_VALUES, 0), "held, take: the value is claimed");
+	ok(visit.ticket == 0 && gpubpf_queue_claim(h.map + GPUBPF_QUEUE_VALUES, 0, 0), "held, take: the value is claimed");
 	ok(others_go_on(&h), "held, take: others go on");
 	ok(gpubpf_load_u64(h.values) & GPUBPF_QUEUE_UNSAFE, "held, take: its entry was passed over");
-	cell = gpubpf_queue_fetch(ring, h.values, 4, &visit);
+	cell = gpubpf_queue_fetch(ring, h.values, 4, 0, &visit);
 	at = gpubpf_queue_cell_at(&h.f.env, GPUBPF_LAYOUT_PASS(h.f.layout.maps), cell ? cell : 1);
 	ok(cell && ((struct item *)at)->number == 100, "held, take: its value is still there");
-	while (cell && !gpubpf_queue_offer(h.map + GPUBPF_QUEUE_FREE_RING, h.cells, 4, cell))
+	while (cell && !gpubpf_queue_offer(h.map + GPUBPF_QUEUE_FREE_RING, h.cells, 4, 0, cell))
 		;
 	gpubpf_count(h.map + GPUBPF_QUEUE_FREE);
 	ok(all_four(&h), "held, take: and there is room for four again");
@@ -455,13 +455,13 @@ static void test_left_behind(void)
 	begin_held(&h);
 	ring = h.map + GPUBPF_QUEUE_RING;
 	gpubpf_store_u64(ring, n); /* the next to put in has the first entry again */
-	ticket = gpubpf_queue_ticket(ring);
+	ticket = gpubpf_queue_ticket(ring, 0);
 	old.looks = 1;
 	gpubpf_store_u64(ring + GPUBPF_QUEUE_OUT, n);
 	for (u32 i = 0; i <= GPUBPF_QUEUE_LATE; i++)
-		gpubpf_queue_fetch(ring, h.values, 4, &later);
+		gpubpf_queue_fetch(ring, h.values, 4, 0, &later);
 	ok(later.ticket == n && !later.looks, "left: who takes out by the second round's ticket went");
-	ok(gpubpf_queue_fetch(ring, h.values, 4, &old) == 1, "left: the first round's value is taken");
+	ok(gpubpf_queue_fetch(ring, h.values, 4, 0, &old) == 1, "left: the first round's value is taken");
 	ok(!gpubpf_queue_takes(ring, gpubpf_load_u64(h.values), ticket, 2), "left: who puts in sees that it is too late");
 	fixture_end(&h.f);
 }
@@ -496,7 +496,7 @@ static void test_held_replaced(void)
 	if (!ok(fixture_ready(&f) == 0, "held, replaced: layout"))
 		return;
 	map = f.env.arena + f.layout.maps[0].ctl;
-	ok(gpubpf_queue_claim(map + GPUBPF_QUEUE_FREE, 1) && gpubpf_map_update(&f.view[0], NULL, &item, BPF_ANY) == -E2BIG &&
+	ok(gpubpf_queue_claim(map + GPUBPF_QUEUE_FREE, 1, 0) && gpubpf_map_update(&f.view[0], NULL, &item, BPF_ANY) == -E2BIG &&
 		   gpubpf_map_update(&f.view[0], NULL, &item, BPF_EXIST) == -EBUSY && gpubpf_map_drops(&f.view[0]) == 2,
 	   "held, replaced: no room, and nothing to take the place of");
 	gpubpf_count(map + GPUBPF_QUEUE_FREE);
