@@ -22,6 +22,8 @@
 /* environ.c: the one file that reads the environment; NULL where nothing is set */
 const char *gpubpf_env_session(void);
 const char *gpubpf_env_backend(void);
+uint64_t gpubpf_env_drain_threads(void);            /* 0: not set, or none that can be */
+uint64_t gpubpf_env_drain_bytes(void);
 
 /* time.c */
 void gpubpf_cond_init(pthread_cond_t *cond);        /* one that waits by CLOCK_MONOTONIC */
@@ -165,6 +167,7 @@ struct gpubpf_hook_device {
 	atomic_bool asleep;                         /* it does not look again soon */
 	bool draining;
 	atomic_bool stop;
+	uint64_t drain_threads, drain_bytes;        /* as the environment has them; 0: what is best */
 	bool preparing;                             /* prepare.c: there is a thread that does */
 	size_t prepared;                            /* bytes of `filled` that it has seen to */
 	int64_t settle_ms;                          /* for kernels, or -1: their records are looked through */

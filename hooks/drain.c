@@ -82,10 +82,11 @@ static void *help(void *arg)
 
 static void run(void *arg, uint64_t parts, void (*work)(void *on), void *on)
 {
+	const struct gpubpf_hook_device *d = arg;
 	struct helpers h = { work, on };
-	pthread_t threads[GPUBPF_MIRROR_THREADS - 1];
+	pthread_t threads[GPUBPF_MIRROR_THREADS_MOST - 1];
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	int most = gpubpf_mirror_threads(parts, processors > 0 ? processors : 1), n = 0;
+	int most = gpubpf_mirror_threads(parts, processors > 0 ? processors : 1, d->drain_threads), n = 0;
 	sigset_t all, before;
 
 	sigfillset(&all);
@@ -104,6 +105,7 @@ struct gpubpf_mirror gpubpf_device_mirror(struct gpubpf_hook_device *d, int64_t 
 	return (struct gpubpf_mirror){
 		.arena = d->host, .size = d->filled, .arg = d, .pull = pull, .push = push, .zero = zero, .wait = wait,
 		.still = still, .run = d->ops->device->arena_wait ? run : NULL,
+		.at_once = d->drain_bytes,
 	};
 }
 

@@ -23,6 +23,25 @@ const char *gpubpf_env_backend(void)
 	return value("GPUBPF_BACKEND");
 }
 
+static uint64_t number(const char *name, uint64_t most)
+{
+	const char *v = value(name);
+	char *end = NULL;
+	unsigned long long n = v && *v >= '0' && *v <= '9' ? strtoull(v, &end, 10) : 0;
+
+	return end && !*end && n <= most ? n : 0;
+}
+
+uint64_t gpubpf_env_drain_threads(void)
+{
+	return number("GPUBPF_DRAIN_THREADS", GPUBPF_MIRROR_THREADS_MOST);
+}
+
+uint64_t gpubpf_env_drain_bytes(void)
+{
+	return number("GPUBPF_DRAIN_BYTES", 1ull << 30);
+}
+
 bool gpubpf_env_cache(char *path, size_t size)
 {
 	const char *xdg = value("XDG_CACHE_HOME"), *home = value("HOME");

@@ -61,6 +61,8 @@ int gpubpf_hook_device_create(const struct gpubpf_hook_ops *ops, const struct gp
 	d->how = *how;
 	d->ordinal = ordinal;
 	d->generation = gpubpf_session_generation();
+	d->drain_threads = gpubpf_env_drain_threads();
+	d->drain_bytes = gpubpf_env_drain_bytes();
 	pthread_mutex_init(&d->lock, NULL);
 	gpubpf_cond_init(&d->drained);
 	pthread_mutex_lock(&lock);

@@ -37,13 +37,15 @@ struct gpubpf_mirror {
 };
 
 #define GPUBPF_MIRROR_THREADS 8
+#define GPUBPF_MIRROR_THREADS_MOST 32 /* that can be asked for */
 
 /* In how many threads records are looked through, which takes a processor longer than copying them: the more has come since
- * the last time, the more; half of all processors at most. */
-static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors)
+ * the last time, the more; half of all processors at most, or as many as are asked for. */
+static inline u64 gpubpf_mirror_threads(u64 parts, u64 processors, u64 asked)
 {
 	u64 most = processors / 2 < GPUBPF_MIRROR_THREADS ? processors / 2 : GPUBPF_MIRROR_THREADS, n = parts / 2;
 
+	most = asked ? asked : most;
 	n = n < most ? n : most;
 	return n ? n : 1;
 }

@@ -456,14 +456,16 @@ static void test_killed(uint64_t seed)
 
 static void test_threads(void)
 {
-	static const u32 wanted[][3] = { /* parts, processors, threads */
-		{ 2, 16, 1 }, { 5, 16, 2 }, { 10, 16, 5 }, { 17, 16, 8 }, { 300, 128, 8 }, { 300, 8, 4 }, { 300, 2, 1 }, { 300, 1, 1 },
+	static const u32 wanted[][4] = { /* parts, processors, asked for, threads */
+		{ 2, 16, 0, 1 }, { 5, 16, 0, 2 }, { 10, 16, 0, 5 }, { 17, 16, 0, 8 }, { 300, 128, 0, 8 }, { 300, 8, 0, 4 }, { 300, 2, 0, 1 },
+		{ 300, 1, 0, 1 }, { 300, 2, 4, 4 }, { 300, 128, 4, 4 }, { 5, 16, 4, 2 }, { 300, 16, 12, 12 },
 	};
 
 	for (u32 i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		u64 n = gpubpf_mirror_threads(wanted[i][0], wanted[i][1]);
+		u64 n = gpubpf_mirror_threads(wanted[i][0], wanted[i][1], wanted[i][2]);
 
-		ok(n == wanted[i][2], "%u parts, %u processors: %llu threads", wanted[i][0], wanted[i][1], n);
+		ok(n == wanted[i][3], "%u parts, %u processors, %u asked for: %llu threads", wanted[i][0], wanted[i][1], wanted[i][2],
+		   (unsigned long long)n);
 	}
 }
 

@@ -205,23 +205,28 @@ int cuda_arena_push(struct gpubpf_device *device, size_t offset, const void *fro
 	return copy(device, offset, (uintptr_t)from, size, push);
 }
 
+/* Several threads may want them at once: whoever sees them sees zeros. */
 static CUresult make_zeros(struct gpubpf_device *device)
 {
-	CUresult error = device->cu->host_alloc((void **)&device->zeros, ZEROS, 0);
+	char *zeros = NULL, *none = NULL;
+	CUresult error = device->cu->host_alloc((void **)&zeros, ZEROS, 0);
 
-	if (!error)
-		memset(device->zeros, 0, ZEROS);
-	return error;
+	if (error)
+		return error;
+	memset(zeros, 0, ZEROS);
+	if (!atomic_compare_exchange_strong(&device->zeros, &none, zeros))
+		device->cu->host_free(zeros);
+	return 0;
 }
 
 static CUresult zero(struct gpubpf_device *device, size_t offset, uintptr_t host, size_t size)
 {
-	CUresult error = device->zeros ? 0 : make_zeros(device);
+	CUresult error = atomic_load(&device->zeros) ? 0 : make_zeros(device);
 
 	while (size && !error) {
 		size_t n = size < ZEROS ? size : ZEROS;
 
-		error = device->cu->copy_to(device->arena + offset, device->zeros, n, device->to);
+		error = device->cu->copy_to(device->arena + offset, atomic_load(&device->zeros), n, device->to);
 		offset += n;
 		size -= n;
 	}

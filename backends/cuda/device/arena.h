@@ -21,7 +21,7 @@ struct gpubpf_device {
 	size_t arena_size, mapped;
 	CUmemGenericAllocationHandle handle;
 	CUstream from, to;       /* the arena's copies, each way */
-	char *zeros;             /* pinned */
+	_Atomic(char *) zeros;   /* pinned */
 	atomic_bool *pinned;            /* pieces of the mirror, for copies without the driver's help; NULL: none */
 	CUstream stream;         /* for the clock and launches of our own; made with the first */
 	struct waiter *waiter;   /* whose time was over before the device was still */
