@@ -4,7 +4,7 @@
 // SOURCES: backends/cuda/sass/callees.c backends/cuda/sass/check.c backends/cuda/sass/code.c backends/cuda/sass/cubin.c backends/cuda/sass/form.c
 // SOURCES: backends/cuda/sass/isa.c backends/cuda/sass/live.c backends/cuda/sass/params.c backends/cuda/sass/graft.c backends/cuda/sass/probe.c
 // SOURCES: backends/cuda/sass/probe_asked.c backends/cuda/sass/probe_branch.c backends/cuda/sass/probe_predicates.c backends/cuda/sass/probe_time.c
-// SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c
+// SOURCES: backends/cuda/sass/schedule.c backends/cuda/sass/numbering.c backends/cuda/sass/straight.c backends/cuda/sass/check_kept.c
 // SOURCES: backends/cuda/sass/lines.c backends/cuda/sass/twin.c backends/cuda/sass/twin_info.c core/diag.c core/wire/name.c core/worker/lines.c
 // LIBS: -ldw -lelf
 /*
@@ -23,12 +23,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* ISETP P0, R0; @P0 MOV R2, 0; EXIT */
+/* MOV R0, 0; ISETP P0, R0; @P0 MOV R2, 0; EXIT */
 static struct sass_insn insns[] = {
-	{ 0x000000ff0000720c, 0x000fe20003f05070 }, { 0x0000000000020802, 0x000fe20000000f00 },
-	{ 0x000000000000794d, 0x000fea0003800000 },
+	{ 0x0000000000007802, 0x000fcc0000000f00 }, { 0x000000ff0000720c, 0x000fda0003f05070 },
+	{ 0x0000000000020802, 0x000fe20000000f00 }, { 0x000000000000794d, 0x000fea0003800000 },
 };
-static const struct sass_probe probe = { .insns = insns, .n = 3, .regs = 3, .frame = 16, .predicates = true };
+static const struct sass_probe probe = { .insns = insns, .n = 4, .regs = 3, .frame = 16, .predicates = true };
 
 #define MOST_AROUND 64
 

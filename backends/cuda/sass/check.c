@@ -19,6 +19,7 @@
 #define ALL_BOARDS 0x3f
 #define SETTLED 45                 /* cycles in which every result with a known time lands */
 #define COUNT_ABOVE 3
+#define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
 
 int sass_check_wrong(struct checked *c, uint32_t at, const char *what)
 {
@@ -272,12 +273,24 @@ static int check_entry(struct checked *c)
 
 /* -- pass: what of the kernel may be in flight at an exit -- */
 
-static bool writes_predicates(const struct checked *c, uint32_t from, uint32_t to)
+/* The first instruction that writes a predicate which the kernel may write too; `to`: none. */
+static uint32_t writes_predicate(const struct checked *c, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = from; i < to; i++)
-		if (sass_predicates_written(insn_at(c, i)))
-			return true;
-	return false;
+	unsigned used = sass_predicates_used(c->code);
+
+	while (from < to && !(sass_predicates_written(insn_at(c, from)) & used))
+		from++;
+	return from;
+}
+
+/* Cycles from the kernel's last instruction until one of an exit's probe. */
+static unsigned time_until(const struct checked *c, uint32_t at)
+{
+	unsigned time = c->stubs == c->code->tail ? 0 : BRANCH_TIME;
+
+	for (uint32_t i = c->exit; i < at; i++)
+		time += sass_passes(insn_at(c, i));
+	return time;
 }
 
 static bool settles(const struct checked *c)
@@ -300,7 +313,7 @@ static bool waits_for_all(const struct checked *c)
 
 static int check_in_flight(struct checked *c)
 {
-	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
+	uint32_t low, top, end = c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n, writes;
 
 	if (c->exit == SASS_NONE)
 		return 0;
@@ -319,10 +332,14 @@ static int check_in_flight(struct checked *c)
 			    sass_read_board(insn_at(c, i)) == SASS_NO_SCOREBOARD)
 				return sass_check_wrong(c, i, "nobody can wait for an access that meets a probe's registers");
 		}
-	} else if (writes_predicates(c, c->exit, end) && sass_predicates_late(c->code) &&
-		   !waits_for_all(c)) {
-		return sass_check_wrong(c, c->exit, "a predicate may be written late");
 	}
+	writes = writes_predicate(c, c->exit, end);
+	if (writes == end)
+		return 0;
+	if (low >= c->regs && sass_predicates_late(c->code) && !waits_for_all(c))
+		return sass_check_wrong(c, c->exit, "a predicate may be written late");
+	if (time_until(c, writes) < SASS_PREDICATE_TIME)
+		return sass_check_wrong(c, writes, "a predicate of the kernel's may be on its way");
 	return 0;
 }
 
@@ -754,7 +771,7 @@ int sass_check(const struct sass_cubin *app, const struct sass_kernel *kernel, c
 {
 	static int (*const passes[])(struct checked *c) = {
 		check_own, sass_check_around, sass_check_constant, sass_check_rest, check_uniform, check_barriers, check_branches, check_registers, check_entry,
-		check_in_flight, check_pending, check_seen, check_times, sass_check_said,
+		check_in_flight, sass_check_kept, check_pending, check_seen, check_times, sass_check_said,
 	};
 	struct checked c = { .code = code, .regs = kernel->regs, .info = kernel->info, .around = around, .app = app,
 			     .bindings = twin->bindings, .nbindings = twin->nbindings, .diag = diag };

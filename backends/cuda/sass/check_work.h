@@ -55,6 +55,9 @@ int sass_check_constant(struct checked *c);
 /* -- pass: behind the others stubs alone, of which each is of these -- */
 int sass_check_rest(struct checked *c);
 
+/* -- pass: what an exit's probe finds in registers is what the entry's has left there, and would be the same -- */
+int sass_check_kept(struct checked *c);
+
 /* -- pass: what the twin says of its code -- */
 int sass_check_said(struct checked *c);
 

@@ -6,6 +6,7 @@
 
 #include "core/diag.h"
 #include "live.h"
+#include "schedule.h"
 
 #define PAD 8                      /* a section is a multiple of so many instructions */
 #define BRANCH_TIME 5              /* cycles that pass at least from a branch to what it goes to */
@@ -23,6 +24,8 @@ struct grafting {
 	struct sass_grafted *out;
 	bool above;
 	uint8_t barrier[SASS_BARRIERS];     /* what the probes' become */
+	uint8_t predicate[SASS_PT + 1];     /* what those of the exit's become */
+	bool apart;                         /* these are none that the kernel writes */
 	struct gpubpf_diag *diag;
 };
 
@@ -76,6 +79,41 @@ static void choose_barriers(struct grafting *p)
 				p->barrier[n++] = b;
 }
 
+/* Predicates that an exit's probe names; all, where it is not of the kind of which that is told. */
+static unsigned predicates_of(const struct sass_probe *probe)
+{
+	unsigned used = 0;
+
+	for (uint32_t i = 0; i < probe->n; i++) {
+		int fields = sass_predicate_fields(probe->insns[i]);
+
+		for (unsigned f = 0; f < SASS_PREDICATE_FIELDS && fields >= 0; f++)
+			used |= fields >> f & 1 ? 1u << sass_field(probe->insns[i], sass_predicate_at[f], 3) : 0;
+		if (fields < 0)
+			return UINT32_MAX;
+	}
+	return used & ((1u << SASS_PT) - 1);
+}
+
+/* Those that the kernel does not write, if there are as many: nothing that it has in flight can meet them. */
+static void choose_predicates(struct grafting *p)
+{
+	unsigned used = sass_predicates_used(p->code), wanted = p->exit ? predicates_of(p->exit) : 0, next = 0;
+
+	for (unsigned i = 0; i <= SASS_PT; i++)
+		p->predicate[i] = i;
+	if (!p->exit || wanted == UINT32_MAX || SASS_PT - __builtin_popcount(used) < __builtin_popcount(wanted))
+		return;
+	for (unsigned i = 0; i < SASS_PT; i++) {
+		if (!(wanted >> i & 1))
+			continue;
+		while (used >> next & 1)
+			next++;
+		p->predicate[i] = next++;
+	}
+	p->apart = true;
+}
+
 /* -- the code -- */
 
 static void put(struct grafting *p, struct sass_insn insn)
@@ -96,6 +134,16 @@ static struct sass_insn moved(const struct grafting *p, struct sass_insn insn, c
 			insn = sass_with(insn, o.at, 8, o.reg + p->out->base);
 	}
 	return field ? sass_with(insn, field, 4, barriers[sass_field(insn, field, 4)]) : insn;
+}
+
+static struct sass_insn at_exit(const struct grafting *p, struct sass_insn insn)
+{
+	int fields = p->apart ? sass_predicate_fields(insn) : 0;
+
+	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++)
+		if (fields >> f & 1)
+			insn = sass_with(insn, sass_predicate_at[f], 3, p->predicate[sass_field(insn, sass_predicate_at[f], 3)]);
+	return moved(p, insn, p->barrier);
 }
 
 /* From the last that writes a predicate to the end, where lanes may come from elsewhere: none then. */
@@ -195,8 +243,8 @@ static unsigned left_by_others(const struct grafting *p)
  * which its first instruction is to wait. */
 static unsigned put_waits(struct grafting *p)
 {
-	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : time_to_predicate(p->exit);
-	bool late = p->exit->predicates && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
+	unsigned time = p->exit->barriers ? SASS_VOTE_TIME : p->apart ? SASS_PREDICATE_TIME : time_to_predicate(p->exit);
+	bool late = p->exit->predicates && !p->apart && sass_predicates_late(p->code), falls = p->code->tail != SASS_NONE;
 	unsigned waits = falls ? sass_waits(sass_code_at(p->code, p->code->tail)) : 0;
 
 	waits |= late ? SASS_ALL_BOARDS : left_by_others(p);
@@ -277,7 +325,7 @@ static int put_exit(struct grafting *p)
 	if (p->exit->barriers)
 		put_together(p);
 	for (uint32_t i = 0; i < p->exit->n; i++)
-		put(p, p->exit->barriers ? alone(p, p->exit->insns[i]) : moved(p, p->exit->insns[i], p->barrier));
+		put(p, p->exit->barriers ? alone(p, p->exit->insns[i]) : at_exit(p, p->exit->insns[i]));
 	p->out->insns[first] = sass_with(p->out->insns[first], SASS_WAIT_AT, 6, sass_waits(p->out->insns[first]) | waits);
 	for (uint32_t i = 0; i < p->code->nexits; i++) {
 		uint32_t at = p->code->exits[i];
@@ -402,6 +450,7 @@ int sass_graft(const struct sass_code *code, uint32_t regs, const struct sass_pr
 	if (err < 0)
 		return err;
 	choose_barriers(&p);
+	choose_predicates(&p);
 	grafted->insns = calloc(n, sizeof(*grafted->insns));
 	grafted->stands = calloc(code->n + 1, sizeof(*grafted->stands));
 	if (!grafted->insns || !grafted->stands)

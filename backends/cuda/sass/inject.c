@@ -12,7 +12,9 @@
 #include "functions.h"
 #include "image.h"
 #include "join.h"
+#include "keep.h"
 #include "lines.h"
+#include "live.h"
 #include "target.h"
 #include "twin.h"
 
@@ -238,6 +240,14 @@ static int check_places(struct making *m, struct sass_module *module, const stru
 	return err ? err : gpubpf_all_inserted(&at, diag);
 }
 
+/* Between the two there may be nothing else of ours, nor code that does not know how many registers the kernel has. */
+static int keep_between(struct making *m, const struct sass_kernel *k, const struct sass_code *code)
+{
+	if (!m->has_entry || !m->has_exit || m->around.n || code->nconstants || code->calls || code->by_pointer)
+		return 0;
+	return sass_keep(code->arch, &m->entry, &m->exit, sass_live_most(code, k->regs));
+}
+
 static int make(struct making *m, struct sass_module *module, const struct sass_kernel *k, struct gpubpf_diag *diag)
 {
 	const struct sass_cubin *app = &module->cubin;
@@ -255,6 +265,8 @@ static int make(struct making *m, struct sass_module *module, const struct sass_
 		return err;
 	err = check_places(m, module, k, &code, diag);
 	m->has_exit &= code.nexits || (!m->has_entry && !m->around.n); /* one that never ends has an entry all the same */
+	if (!err)
+		err = keep_between(m, k, &code);
 	if (!err)
 		err = sass_graft(&code, k->regs, m->has_entry ? &m->entry : NULL, m->has_exit ? &m->exit : NULL, &m->around,
 				 &grafted, diag);

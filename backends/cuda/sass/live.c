@@ -22,12 +22,26 @@ struct gpubpf_live sass_live(const struct gpubpf_kernel_info *kernel, const stru
 	return (struct gpubpf_live){ .most = SASS_REGS_MAX, .to = begins ? 0 : kernel->regs };
 }
 
+static uint32_t most_regs(uint32_t regs)
+{
+	uint32_t kept = round_up(regs, GRANULE);
+
+	return kept > FREE_REGS ? kept : FREE_REGS;
+}
+
+uint32_t sass_live_most(const struct sass_code *code, uint32_t regs)
+{
+	uint32_t base = round_up(regs, 4), most = most_regs(regs);
+
+	most = most > SASS_REGS_MAX ? SASS_REGS_MAX : most;
+	return code->maxreg || base + COUNT_ABOVE - 1 > most ? 0 : most - base - (COUNT_ABOVE - 1);
+}
+
 int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag)
 {
-	uint32_t base = round_up(regs, 4), kept = round_up(regs, GRANULE);
-	uint32_t above = base + need + COUNT_ABOVE - 1, low = need + COUNT_ABOVE - 1;
+	uint32_t base = round_up(regs, 4), above = base + need + COUNT_ABOVE - 1, low = need + COUNT_ABOVE - 1;
 
-	room->above = !code->maxreg && above <= SASS_REGS_MAX && round_up(above, GRANULE) <= (kept > FREE_REGS ? kept : FREE_REGS);
+	room->above = !code->maxreg && above <= SASS_REGS_MAX && round_up(above, GRANULE) <= most_regs(regs);
 	room->base = room->above ? base : 0;
 	room->regs = room->above ? above : low > regs ? low : regs;
 	if (code->maxreg && (need > code->maxreg || room->regs > regs))
@@ -87,6 +101,22 @@ unsigned sass_barrier_free(const struct sass_code *code)
 		if (!(used >> b & 1))
 			return b;
 	return SASS_BARRIERS;
+}
+
+/* A predicate is named at 81 or 84 by whoever writes it, but for R2P, which writes several; fields that hold something else count too. */
+unsigned sass_predicates_used(const struct sass_code *code)
+{
+	const unsigned all = (1u << SASS_PT) - 1;
+	unsigned used = 0;
+
+	for (uint32_t i = code->begin; i < code->n; i++) {
+		struct sass_insn insn = sass_code_at(code, i);
+
+		if ((sass_opcode(insn) & 0x1ff) == 0x004)
+			return all;
+		used |= 1u << sass_field(insn, 81, 3) | 1u << sass_field(insn, 84, 3);
+	}
+	return code->calls || code->by_pointer ? all : used & all;
 }
 
 bool sass_predicates_late(const struct sass_code *code)

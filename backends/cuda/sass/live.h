@@ -22,6 +22,8 @@ struct sass_room {
 	uint32_t base;             /* what the probes' R0 becomes */
 	uint32_t regs;             /* a thread's then, as EIATTR_REGCOUNT counts them */
 };
+/* How many probes may need so that they lie above the kernel's: 0: none can. */
+uint32_t sass_live_most(const struct sass_code *code, uint32_t regs);
 /* For probes that need so many, in a kernel that has `regs`. 0; -EINVAL and the reason for which they do not fit. */
 int sass_live_room(const struct sass_code *code, uint32_t regs, uint32_t need, struct sass_room *room, struct gpubpf_diag *diag);
 
@@ -35,6 +37,8 @@ bool sass_may_meet(struct sass_insn insn, uint32_t n);
 #define SASS_BARRIERS 16
 unsigned sass_barriers_used(const struct sass_code *code);
 unsigned sass_barrier_free(const struct sass_code *code);
+/* Predicates that the kernel may write, as bits. */
+unsigned sass_predicates_used(const struct sass_code *code);
 /* Whether something of the kernel, or of what it calls, may write a predicate late. */
 bool sass_predicates_late(const struct sass_code *code);
 

@@ -12,6 +12,7 @@
 
 struct numbers {
 	uint64_t reg[256], predicate[8];
+	bool lasts[256], predicate_lasts[8]; /* it would be the same if the same lane computed it later */
 	uint64_t ended;            /* which lanes go on: a sum over conditions, whose order does not matter */
 	uint64_t effects[MOST_EFFECTS];
 	uint32_t n, done;          /* effects, and those among them that memory sees */
@@ -82,22 +83,45 @@ static uint64_t carry_out(struct numbers *s, struct sass_insn insn, uint64_t num
 	return number;
 }
 
+/* Computed of nothing but what stays as it is while a thread runs, by all lanes. */
+static bool lasts(const struct numbers *s, struct sass_insn insn, int fields)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+	if (sass_is_ordered(insn) || sass_reads_place(insn) || s->ended || sass_field(insn, 12, 4) != SASS_PT)
+		return false;
+	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned k = 0; k < x.n; k++)
+			if (!s->lasts[(x.reg + k) & 255])
+				return false;
+	}
+	for (unsigned f = 1; f < SASS_P_OUT; f++)
+		if (fields >> f & 1 && !s->predicate_lasts[sass_field(insn, sass_predicate_at[f], 3)])
+			return false;
+	return true;
+}
+
 static void define(struct numbers *s, struct sass_insn insn, uint64_t number, int fields)
 {
 	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
 	bool partly = sass_field(insn, 12, 3) != SASS_PT && !sass_is_ordered(insn);
 	uint64_t when = condition(s, insn, false);
+	bool stays = lasts(s, insn, fields);
 
 	for (unsigned k = 0; k < x.n; k++) {
 		uint64_t *to = &s->reg[(x.reg + k) & 255], now = sass_copied_from(insn) ? number : mix(number, k);
 
 		*to = partly || *to != UNDEFINED ? (sass_field(insn, 12, 3) == SASS_PT ? now : mix(mix(now, when), *to)) : now;
+		s->lasts[(x.reg + k) & 255] = stays;
 	}
 	for (unsigned f = 1; f < SASS_PREDICATE_FIELDS; f++) {
 		unsigned p = sass_field(insn, sass_predicate_at[f], 3);
 
 		if (!(fields >> f & 1) || f < SASS_P_OUT || p == SASS_PT)
 			continue;
+		s->predicate_lasts[p] = stays;
 		s->predicate[p] = sass_field(insn, 12, 3) == SASS_PT ? mix(number, 100 + f) :
 								       mix(mix(number, 100 + f), mix(when, s->predicate[p]));
 	}
@@ -124,27 +148,78 @@ static void take(struct numbers *s, struct sass_insn insn)
 	define(s, insn, carry_out(s, insn, number), fields);
 }
 
-static void number_all(struct numbers *s, const struct sass_insn *insns, uint32_t n)
+static void begin(struct numbers *s)
 {
-	*s = (struct numbers){ 0 };
+	*s = (struct numbers){ .predicate_lasts[SASS_PT] = true };
 	for (unsigned r = 0; r < 256; r++)
 		s->reg[r] = UNDEFINED;
 	for (unsigned p = 0; p < SASS_PT; p++)
 		s->predicate[p] = UNDEFINED;
 	s->predicate[SASS_PT] = TRUE_NUMBER;
+}
+
+/* What the instruction leaves in its registers, if that lasts. */
+static struct sass_made made_by(const struct numbers *s, struct sass_insn insn)
+{
+	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
+	struct sass_made made = { .n = sass_opcode(insn) == SASS_OP_EXIT ? 0 : x.n };
+
+	for (unsigned k = 0; k < made.n; k++) {
+		if (!s->lasts[(x.reg + k) & 255])
+			return (struct sass_made){ 0 };
+		made.number[k] = s->reg[(x.reg + k) & 255];
+	}
+	return made;
+}
+
+/* made: NULL: nobody asks. */
+static void number_on(struct numbers *s, const struct sass_insn *insns, uint32_t n, struct sass_made *made)
+{
 	for (uint32_t i = 0; i < n; i++) {
 		s->failed |= i + 1 < n && sass_opcode(insns[i]) == SASS_OP_EXIT && sass_unconditional(insns[i]);
 		take(s, insns[i]);
+		if (made)
+			made[i] = s->failed ? (struct sass_made){ 0 } : made_by(s, insns[i]);
 	}
 	s->failed |= !n || sass_opcode(insns[n - 1]) != SASS_OP_EXIT || !sass_unconditional(insns[n - 1]);
+}
+
+static bool same_effects(const struct numbers *a, const struct numbers *b)
+{
+	return !a->failed && !b->failed && a->n == b->n && !memcmp(a->effects, b->effects, a->n * sizeof(*a->effects));
 }
 
 bool sass_does_same(const struct sass_insn *a, uint32_t na, const struct sass_insn *b, uint32_t nb)
 {
 	struct numbers of_a, of_b;
 
-	number_all(&of_a, a, na);
-	number_all(&of_b, b, nb);
-	return !of_a.failed && !of_b.failed && of_a.n == of_b.n &&
-	       !memcmp(of_a.effects, of_b.effects, of_a.n * sizeof(*of_a.effects));
+	begin(&of_a);
+	begin(&of_b);
+	number_on(&of_a, a, na, NULL);
+	number_on(&of_b, b, nb, NULL);
+	return same_effects(&of_a, &of_b);
+}
+
+bool sass_does_same_behind(const struct sass_probe *before, const struct sass_probe *a, const struct sass_probe *b)
+{
+	struct numbers of_a, of_b, left;
+
+	begin(&of_a);
+	begin(&of_b);
+	begin(&left);
+	number_on(&of_a, a->insns, a->n, NULL);
+	number_on(&left, before->insns, before->n, NULL);
+	for (unsigned r = 0; r < 256; r++)
+		of_b.reg[r] = left.lasts[r] ? left.reg[r] : UNDEFINED;
+	number_on(&of_b, b->insns, b->n, NULL);
+	return !left.failed && same_effects(&of_a, &of_b);
+}
+
+bool sass_number(const struct sass_insn *insns, uint32_t n, struct sass_made *made)
+{
+	struct numbers s;
+
+	begin(&s);
+	number_on(&s, insns, n, made);
+	return !s.failed;
 }

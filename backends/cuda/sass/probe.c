@@ -340,9 +340,9 @@ static void note_use(struct sass_probe *p, struct sass_insn insn)
 		       (opcode == SASS_OP_EXIT && !sass_unconditional(insn));
 }
 
-static void note_uses(struct sass_probe *p)
+void sass_probe_note(struct sass_probe *p)
 {
-	*p = (struct sass_probe){ .insns = p->insns, .n = p->n };
+	*p = (struct sass_probe){ .insns = p->insns, .n = p->n, .frame = p->frame };
 	for (uint32_t i = 0; i < p->n; i++)
 		note_use(p, p->insns[i]);
 }
@@ -396,9 +396,9 @@ static int work_through(struct work *w, const struct sass_cubin *c, const struct
 	err = hand_out(w, p);
 	if (err < 0)
 		return err;
-	note_uses(p);
+	sass_probe_note(p);
 	err = sass_schedule(w->arch, p);
-	note_uses(p);
+	sass_probe_note(p);
 	p->frame = k->frame;
 	return err;
 }

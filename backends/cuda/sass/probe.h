@@ -25,6 +25,8 @@ struct sass_probe {
 int sass_probe_read(const struct sass_cubin *probes, const char *name, struct sass_probe *probe,
 		    struct gpubpf_diag *diag);
 void sass_probe_finish(struct sass_probe *probe);
+/* What it uses, anew, of its instructions. */
+void sass_probe_note(struct sass_probe *probe);
 
 /* Whether the instruction has to do with the uniform datapath. */
 bool sass_is_uniform(struct sass_insn insn);

@@ -4,100 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MOST 96                    /* instructions; of a longer probe the reads are little */
 #define MOST_VALUES 320
 #define NONE UINT16_MAX
 #define PREDICATES 7
 #define SOON 2                     /* cycles until a scoreboard that was set can be waited for */
 #define SLOWEST 15                 /* cycles: more than any result with a known time takes */
-
-/* -- what is known of single instructions -- */
-
-/* Operations whose results come at times that are known here. */
-static bool is_timed(uint32_t operation)
-{
-	static const uint16_t timed[] = {
-		0x002 /* MOV */, 0x005 /* CS2R */, 0x006 /* VOTE */, 0x007 /* SEL */, 0x00c /* ISETP */, 0x010 /* IADD3 */,
-		0x011 /* LEA */, 0x012 /* LOP3 */, 0x016 /* PRMT */, 0x017 /* IMNMX */, 0x019 /* SHF */, 0x01c /* PLOP3 */,
-		0x024 /* IMAD */, 0x025 /* IMAD.WIDE */, 0x031 /* HFMA2 */, 0x035 /* HFMA2.MMA, IADD.64 */, 0x048 /* VIMNMX */,
-		0x100 /* FLO */, 0x109 /* POPC */, 0x118 /* NOP */, 0x119 /* S2R */, 0x14d /* EXIT */, 0x181 /* LDG */,
-		0x182 /* LDC */, 0x183 /* LDL */, 0x186 /* STG */, 0x187 /* STL */, 0x189 /* SHFL */, 0x18e /* RED */,
-		0x1a8 /* ATOMG */, 0x1a9 /* ATOMG.CAS */,
-	};
-
-	for (size_t i = 0; i < sizeof(timed) / sizeof(*timed); i++)
-		if (timed[i] == operation)
-			return true;
-	return false;
-}
-
-/* A predicate that is written slowly has a scoreboard, which orders here do not keep. */
-int sass_predicate_fields(struct sass_insn insn)
-{
-	const struct sass_form *form = sass_form_find(sass_opcode(insn));
-	int fields = 0;
-
-	if (!form || !is_timed(sass_opcode(insn) & 0x1ff) || (sass_is_slow(insn) && sass_predicates_written(insn)))
-		return -1;
-	for (unsigned f = 0; f < SASS_PREDICATE_FIELDS; f++) {
-		if (form->predicates[f] == 'i' && sass_field(insn, sass_predicate_at[f], 4))
-			return -1;
-		fields |= strchr("-i", form->predicates[f]) ? 0 : 1 << f;
-	}
-	return fields;
-}
-
-static unsigned special(struct sass_insn insn)
-{
-	return sass_field(insn, 72, 8);
-}
-
-#define SR_ZERO 0xff
-
-bool sass_reads_clock(struct sass_insn insn)
-{
-	return (sass_opcode(insn) & 0x1ff) == 0x005 && special(insn) != SR_ZERO;
-}
-
-/* of special registers, what stays as it is while a thread runs: lane, thread, block, multiprocessor, masks of lanes */
-static bool is_constant(struct sass_insn insn)
-{
-	static const uint8_t constant[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x43 };
-
-	for (size_t i = 0; i < sizeof(constant); i++)
-		if (constant[i] == special(insn))
-			return true;
-	return false;
-}
-
-bool sass_is_ordered(struct sass_insn insn)
-{
-	switch (sass_opcode(insn) & 0x1ff) {
-	case 0x005: /* CS2R */
-		return sass_reads_clock(insn);
-	case 0x119: /* S2R */
-		return !is_constant(insn);
-	case 0x182: /* LDC, by an index: what is there depends on who goes on */
-		return sass_field(insn, 24, 8) != SASS_RZ;
-	case 0x100: case 0x109: /* FLO, POPC */
-		return false;
-	default:
-		return (sass_opcode(insn) & 0x1ff) >= 0x100 || (sass_opcode(insn) & 0x1ff) == 0x006 /* VOTE */;
-	}
-}
-
-/* MOV of all bytes; IMAD.MOV.U32 */
-unsigned sass_copied_from(struct sass_insn insn)
-{
-	uint64_t rest = insn.hi & ((1ull << 41) - 1);
-
-	if (sass_opcode(insn) == 0x202 && rest == 0xf00 && sass_field(insn, 32, 8) != SASS_RZ)
-		return 32;
-	if (sass_opcode(insn) == 0x224 && sass_field(insn, 24, 8) == SASS_RZ && sass_field(insn, 32, 8) == SASS_RZ &&
-	    (rest & ~0xffull) == 0x078e0000 && sass_field(insn, 64, 8) != SASS_RZ)
-		return 64;
-	return 0;
-}
 
 /* -- values -- */
 
@@ -106,7 +17,9 @@ struct node {
 	uint16_t value[SASS_OPERANDS][4];
 	uint8_t n[SASS_OPERANDS];
 	uint16_t predicate[SASS_PREDICATE_FIELDS]; /* NONE: PT, or no predicate */
+	uint32_t index;            /* in the probe as it was */
 	bool gone, ordered, slow;
+	bool stays, there;         /* as in struct sass_lasting */
 	uint32_t height;           /* cycles, about, from it to the end */
 	uint32_t waited;           /* where in the order its scoreboard was waited for first; 0: not yet */
 	uint8_t board;
@@ -123,11 +36,11 @@ struct values {
 
 struct schedule {
 	const struct sass_arch *arch;
-	struct node nodes[MOST];
-	uint16_t order[MOST];
+	struct node nodes[SASS_STRAIGHT];
+	uint16_t order[SASS_STRAIGHT];
 	uint32_t n, norder;
 	struct values v;
-	uint16_t apart[MOST][MOST];    /* cycles from one to another behind it, about; 0: they do not depend on each other */
+	uint16_t apart[SASS_STRAIGHT][SASS_STRAIGHT];    /* cycles from one to another behind it, about; 0: they do not depend on each other */
 	uint8_t wide[MOST_VALUES];     /* of a group: what its registers are a multiple of, how many, and where it lies */
 	uint8_t size[MOST_VALUES], reg[MOST_VALUES];
 	uint32_t over[MOST_VALUES];    /* where in the order its registers can be others', UINT32_MAX: nowhere */
@@ -230,7 +143,7 @@ static bool is_straight(const struct sass_probe *p)
 		    (end && sass_field(insn, 87, 4) != SASS_PT) || (end && sass_unconditional(insn)) != last)
 			return false;
 	}
-	return p->n && p->n <= MOST;
+	return p->n && p->n <= SASS_STRAIGHT;
 }
 
 static void read_all(struct schedule *s, const struct sass_probe *p)
@@ -244,7 +157,7 @@ static void read_all(struct schedule *s, const struct sass_probe *p)
 
 		if (sass_opcode(p->insns[i]) == SASS_OP_NOP)
 			continue;
-		*node = (struct node){ .insn = p->insns[i], .ordered = sass_is_ordered(p->insns[i]),
+		*node = (struct node){ .insn = p->insns[i], .index = i, .ordered = sass_is_ordered(p->insns[i]),
 				       .slow = sass_is_slow(p->insns[i]) };
 		for (unsigned o = SASS_OPERANDS; o--;)
 			read_operand(s, node, o, cur);
@@ -255,6 +168,43 @@ static void read_all(struct schedule *s, const struct sass_probe *p)
 	for (uint16_t v = 0; v < s->v.n; v++)
 		s->failed |= s->v.writers[v] > 1;
 	s->failed |= meet(&s->v);
+}
+
+/* -- what is there already, and what is to stay -- */
+
+static bool is_read(const struct schedule *s, uint16_t v);
+
+static bool predicates_are_read(const struct schedule *s, const struct node *node)
+{
+	for (unsigned f = SASS_P_OUT; f < SASS_PREDICATE_FIELDS; f++)
+		if (node->predicate[f] != NONE && is_read(s, node->predicate[f]))
+			return true;
+	return false;
+}
+
+/* What is known is not computed, but for predicates that others want: those are in no register. */
+static void take_known(struct schedule *s, const struct sass_lasting *lasting)
+{
+	bool again = true;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		s->nodes[i].gone = s->nodes[i].there = lasting->known[s->nodes[i].index] && s->nodes[i].n[0];
+	while (again) {
+		again = false;
+		for (uint32_t i = 0; i < s->n; i++)
+			if (s->nodes[i].there && predicates_are_read(s, &s->nodes[i])) {
+				s->nodes[i].gone = s->nodes[i].there = false;
+				again = true;
+			}
+	}
+}
+
+static bool is_wanted(const struct schedule *s, const struct node *node)
+{
+	for (unsigned k = 0; node->there && k < node->n[0]; k++)
+		if (is_read(s, node->value[0][k]))
+			return true;
+	return false;
 }
 
 /* -- less to do -- */
@@ -268,7 +218,7 @@ static void join_copies(struct schedule *s)
 		struct values before = s->v;
 		uint16_t a, b;
 
-		if (!from || node->predicate[SASS_P_GUARD] != NONE)
+		if (!from || node->gone || node->predicate[SASS_P_GUARD] != NONE)
 			continue;
 		a = node->value[from == 32 ? 2 : 3][0];
 		b = node->value[0][0];
@@ -308,7 +258,7 @@ static void drop_dead(struct schedule *s)
 {
 	for (uint32_t i = s->n; i--;) {
 		struct node *node = &s->nodes[i];
-		bool used = node->ordered || node->gone;
+		bool used = node->ordered || node->gone || node->stays;
 
 		for (unsigned k = 0; k < node->n[0]; k++)
 			used |= is_read(s, node->value[0][k]);
@@ -438,10 +388,18 @@ static uint32_t ready_at(const struct schedule *s, const uint32_t *began, uint32
 	return at;
 }
 
+/* What is wanted later counts, and before all the clock, whose result has a known time, which passes while others are waited for. */
+static bool is_first(const struct schedule *s, uint32_t a, uint32_t b)
+{
+	bool clock = sass_reads_clock(s->nodes[a].insn);
+
+	return clock != sass_reads_clock(s->nodes[b].insn) ? clock : s->nodes[a].height > s->nodes[b].height;
+}
+
 /* The one that can begin now and has the longest way before it; else the one that can soonest. */
 static uint32_t choose(const struct schedule *s, const uint32_t *began, uint32_t now, uint32_t *when)
 {
-	uint32_t best = MOST, best_at = UINT32_MAX;
+	uint32_t best = SASS_STRAIGHT, best_at = UINT32_MAX;
 
 	for (uint32_t j = 0; j < s->n; j++) {
 		uint32_t at = s->nodes[j].gone || began[j] != UINT32_MAX ? UINT32_MAX : ready_at(s, began, j);
@@ -449,7 +407,7 @@ static uint32_t choose(const struct schedule *s, const uint32_t *began, uint32_t
 		if (at == UINT32_MAX)
 			continue;
 		at = at < now ? now : at;
-		if (best == MOST || at < best_at || (at == best_at && s->nodes[j].height > s->nodes[best].height)) {
+		if (best == SASS_STRAIGHT || at < best_at || (at == best_at && is_first(s, j, best))) {
 			best = j;
 			best_at = at;
 		}
@@ -460,11 +418,11 @@ static uint32_t choose(const struct schedule *s, const uint32_t *began, uint32_t
 
 static void find_order(struct schedule *s)
 {
-	uint32_t began[MOST], now = 0, j;
+	uint32_t began[SASS_STRAIGHT], now = 0, j;
 
 	memset(began, 0xff, sizeof(began));
 	find_heights(s);
-	while ((j = choose(s, began, now, &now)) < MOST) {
+	while ((j = choose(s, began, now, &now)) < SASS_STRAIGHT) {
 		began[j] = now++;
 		s->order[s->norder++] = j;
 	}
@@ -512,6 +470,11 @@ static bool uses(const struct schedule *s, const struct node *node, uint16_t gro
 	return false;
 }
 
+static bool uses_result(const struct schedule *s, const struct node *node, uint16_t group)
+{
+	return node->n[0] && s->v.group[node->value[0][0]] == group;
+}
+
 /* Behind that instruction nobody reads or writes the group any more, nor is late with it: who is slow has been waited for, and
  * what was computed was read. */
 static uint32_t over_at(struct schedule *s, uint16_t group)
@@ -529,6 +492,9 @@ static uint32_t over_at(struct schedule *s, uint16_t group)
 	}
 	for (uint16_t v = 0; v < s->v.n; v++)
 		if (s->v.group[v] == group && !is_read(s, v))
+			return UINT32_MAX;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->nodes[i].stays && uses_result(s, &s->nodes[i], group))
 			return UINT32_MAX;
 	return over;
 }
@@ -552,10 +518,28 @@ static bool lies_free(const struct schedule *s, unsigned reg, unsigned size, uin
 	return true;
 }
 
-static void give_registers(struct schedule *s)
+/* What is there already has its registers. */
+static void settle_there(struct schedule *s, const struct sass_lasting *lasting, bool *settled)
+{
+	for (uint32_t i = 0; lasting && i < s->n; i++) {
+		struct node *node = &s->nodes[i];
+		uint16_t g = node->n[0] ? s->v.group[node->value[0][0]] : 0;
+		int reg = node->there && is_wanted(s, node) ? lasting->at[node->index] - s->v.at[node->value[0][0]] : -1;
+
+		if (!node->there || !is_wanted(s, node))
+			continue;
+		s->failed |= reg < 0 || reg % s->wide[g] || (settled[g] ? s->reg[g] != reg : !lies_free(s, reg, s->size[g], 0, settled));
+		s->reg[g] = reg < 0 ? 0 : reg;
+		settled[g] = true;
+		s->regs = reg + s->size[g] > (int)s->regs ? (uint32_t)reg + s->size[g] : s->regs;
+	}
+}
+
+static void give_registers(struct schedule *s, const struct sass_lasting *lasting)
 {
 	bool settled[MOST_VALUES] = { false };
 
+	settle_there(s, lasting, settled);
 	for (uint32_t i = 0; i < s->norder; i++)
 		for (unsigned o = 0; o < SASS_OPERANDS; o++) {
 			uint16_t g = s->v.group[at(s, i)->value[o][0]];
@@ -680,7 +664,7 @@ static struct sass_insn written(const struct schedule *s, const struct node *nod
 
 static void write_all(struct schedule *s, struct sass_insn *to)
 {
-	uint32_t began[MOST + 1];
+	uint32_t began[SASS_STRAIGHT + 1];
 
 	for (uint32_t i = 0; i < s->norder; i++)
 		began[i] = begins(s, began, i);
@@ -696,11 +680,8 @@ static void write_all(struct schedule *s, struct sass_insn *to)
 
 /* -- the whole -- */
 
-static void schedule(struct schedule *s, const struct sass_probe *probe, struct sass_insn *to)
+static void put_in_order(struct schedule *s, struct sass_insn *to, const struct sass_lasting *lasting)
 {
-	read_all(s, probe);
-	if (s->failed)
-		return;
 	join_copies(s);
 	end_together(s);
 	drop_dead(s);
@@ -711,32 +692,91 @@ static void schedule(struct schedule *s, const struct sass_probe *probe, struct 
 	if (s->failed)
 		return;
 	measure_groups(s);
-	give_registers(s);
+	give_registers(s, lasting);
 	give_predicates(s);
 	write_all(s, to);
 }
 
+/* NULL: no memory. */
+static struct schedule *open_schedule(const struct sass_arch *arch, const struct sass_probe *probe)
+{
+	struct schedule *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->arch = arch;
+	s->failed = !is_straight(probe);
+	if (!s->failed)
+		read_all(s, probe);
+	return s;
+}
+
+static void hand_out(struct schedule *s, struct sass_probe *probe, const struct sass_insn *to)
+{
+	memcpy(probe->insns, to, s->norder * sizeof(*to));
+	probe->n = s->norder;
+}
+
 int sass_schedule(const struct sass_arch *arch, struct sass_probe *probe)
 {
-	struct sass_insn *to;
-	struct schedule *s;
+	struct sass_insn *to = calloc(probe->n + 1, sizeof(*to));
+	struct schedule *s = open_schedule(arch, probe);
+	int err = s && to ? 0 : -ENOMEM;
 
-	if (!is_straight(probe))
-		return 0;
-	s = calloc(1, sizeof(*s));
-	to = calloc(probe->n, sizeof(*to));
-	if (!s || !to) {
-		free(s);
-		free(to);
-		return -ENOMEM;
-	}
-	s->arch = arch;
-	schedule(s, probe, to);
-	if (!s->failed && s->regs <= probe->regs && sass_does_same(probe->insns, probe->n, to, s->norder)) {
-		memcpy(probe->insns, to, s->norder * sizeof(*to));
-		probe->n = s->norder;
-	}
-	free(s);
+	if (!err && !s->failed)
+		put_in_order(s, to, NULL);
+	if (!err && !s->failed && s->regs <= probe->regs && sass_does_same(probe->insns, probe->n, to, s->norder))
+		hand_out(s, probe, to);
 	free(to);
+	free(s);
+	return err;
+}
+
+int sass_schedule_wants(const struct sass_arch *arch, const struct sass_probe *probe, const struct sass_lasting *lasting,
+			bool wanted[SASS_STRAIGHT])
+{
+	struct schedule *s = open_schedule(arch, probe);
+
+	if (!s)
+		return -ENOMEM;
+	memset(wanted, 0, SASS_STRAIGHT * sizeof(*wanted));
+	if (!s->failed)
+		take_known(s, lasting);
+	for (uint32_t i = 0; !s->failed && i < s->n; i++)
+		wanted[s->nodes[i].index] = is_wanted(s, &s->nodes[i]);
+	free(s);
 	return 0;
+}
+
+/* Where it has put what is to stay. */
+static void tell_where(const struct schedule *s, struct sass_lasting *lasting)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct node *node = &s->nodes[i];
+
+		if (node->stays)
+			lasting->at[node->index] = s->reg[s->v.group[node->value[0][0]]] + s->v.at[node->value[0][0]];
+	}
+}
+
+int sass_schedule_lasting(const struct sass_arch *arch, struct sass_probe *probe, struct sass_lasting *lasting)
+{
+	struct sass_insn *to = calloc(probe->n + 1, sizeof(*to));
+	struct schedule *s = open_schedule(arch, probe);
+	int err = s && to ? 0 : -ENOMEM;
+
+	if (!err && !s->failed) {
+		for (uint32_t i = 0; i < s->n; i++)
+			s->nodes[i].stays = lasting->stays[s->nodes[i].index];
+		take_known(s, lasting);
+		put_in_order(s, to, lasting);
+		tell_where(s, lasting);
+	}
+	if (!err)
+		err = s->failed ? -EINVAL : 0;
+	if (!err)
+		hand_out(s, probe, to);
+	free(to);
+	free(s);
+	return err;
 }

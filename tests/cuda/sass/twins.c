@@ -343,6 +343,78 @@ static void drop_settling(struct opened *o)
 	ok(seen, "%u cycles before an exit's probe, of which one may not be missing", time);
 }
 
+#define S2R 0x119
+
+static uint32_t keeping;           /* exits' probes that begin with what entries' have left, of all kernels */
+
+/* Registers that the exit's probe reads first; false: none. */
+static bool find_kept(struct opened *o, bool kept[256])
+{
+	bool written[256] = { false }, any = false;
+
+	for (uint32_t i = first_added(o); i < entry_of(o); i++)
+		for (unsigned k = SASS_OPERANDS; k--;) {
+			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(get(o, i))), get(o, i), k);
+
+			for (unsigned r = x.reg; r < (unsigned)x.reg + x.n; r++) {
+				any |= kept[r] |= !x.written && !written[r];
+				written[r] |= x.written;
+			}
+		}
+	return any;
+}
+
+static bool passes_with(struct opened *o, uint32_t i, struct sass_insn insn)
+{
+	struct sass_insn was = get(o, i);
+	bool passed;
+
+	set(o, i, insn);
+	passed = passes(o);
+	set(o, i, was);
+	return passed;
+}
+
+static bool is_written_again(const struct opened *o, uint32_t i, unsigned reg)
+{
+	while (++i < o->n) {
+		struct sass_operand x = sass_operand(sass_form_find(sass_opcode(get(o, i))), get(o, i), 0);
+
+		if (x.n && x.reg <= reg && reg < (unsigned)x.reg + x.n)
+			return true;
+	}
+	return false;
+}
+
+/* What an entry's probe leaves to the exit's becomes another value, or one that is not there for all. */
+static void change_kept(struct opened *o)
+{
+	uint32_t made = 0, guarded = 0, elsewhere = 0, moved = 0, read = 0;
+	bool kept[256] = { false };
+
+	if (!find_kept(o, kept))
+		return;
+	keeping++;
+	for (uint32_t i = entry_of(o); i + 1 < o->n; i++) {
+		struct sass_operand x = sass_operand(sass_form_find(sass_opcode(get(o, i))), get(o, i), 0);
+
+		if (!x.n || !kept[x.reg] || is_written_again(o, i, x.reg))
+			continue;
+		made++;
+		guarded += passes_with(o, i, sass_with(get(o, i), 12, 3, 0));
+		elsewhere += (sass_opcode(get(o, i)) & 0x1ff) == S2R && passes_with(o, i, sass_with(get(o, i), 72, 8, 0x43));
+		moved += passes_with(o, i, sass_with(get(o, i), x.at, 8, x.reg ^ 4));
+	}
+	for (uint32_t i = first_added(o); i < entry_of(o); i++)
+		for (unsigned k = 1; k < SASS_OPERANDS; k++) {
+			struct sass_operand x = sass_operand(sass_form_find(sass_opcode(get(o, i))), get(o, i), k);
+
+			if (x.n && kept[x.reg])
+				read += passes_with(o, i, sass_with(get(o, i), x.at, 8, 0)); /* the kernel's own */
+		}
+	ok(made && !guarded && !elsewhere && !moved && !read, "%u results of an entry's probe are its exit's, none can change unseen", made);
+}
+
 /* Scoreboards that were given to accesses of the kernel's, so that the exit's probe can wait for them. */
 static void drop_given(struct opened *o)
 {
@@ -477,6 +549,7 @@ static void check_the_checker(const char *image, size_t size, const struct gpubp
 	wait_early(&o);
 	wait_at_once(&o);
 	drop_settling(&o);
+	change_kept(&o);
 	drop_given(&o);
 	change_way_back(&o);
 	change_ends(&o, &made);
@@ -747,6 +820,7 @@ int main(int argc, char **argv)
 	gpubpf_worker_destroy(compile);
 	gpubpf_worker_destroy(assemble);
 	ok(settled, "%u exits' probes were among the kernel's registers", settled);
+	ok(together ? !keeping : keeping > 4, "%u begin with what an entry's has left", keeping);
 	ran("sass", "entry");
 	ran("sass", "exit");
 	return done();

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an entry's probe leaves in registers for an exit's. */
+#include "check_work.h"
+
+#include "core/diag.h"
+
+#define SETTLED 13                 /* cycles: with those of a branch to the exit, more than a result with a known time takes */
+
+struct left {
+	bool written[256], lasts[256], predicate_lasts[SASS_PT + 1];
+	unsigned time[256];                /* since it was written; of slow ones, whose scoreboards are waited for, long */
+};
+
+static uint32_t end_of_exit(const struct checked *c)
+{
+	return c->entry != SASS_NONE && c->entry > c->exit ? c->entry : c->n;
+}
+
+/* Carried out from the first instruction to the last. */
+static bool is_straight(const struct checked *c, uint32_t from, uint32_t to)
+{
+	while (from < to && !sass_has_target(insn_at(c, from)))
+		from++;
+	return from == to;
+}
+
+/* Registers that an exit's probe reads before it has written them; false: none. */
+static bool find_wanted(const struct checked *c, bool wanted[256])
+{
+	bool written[256] = { false }, any = false;
+
+	for (uint32_t i = c->exit; i < end_of_exit(c); i++) {
+		const struct sass_form *form = sass_form_find(sass_opcode(insn_at(c, i)));
+
+		for (unsigned o = SASS_OPERANDS; form && o-- > 0;) {
+			struct sass_operand x = sass_operand(form, insn_at(c, i), o);
+
+			for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
+				any |= wanted[r] |= !x.written && !written[r];
+				written[r] |= x.written;
+			}
+		}
+	}
+	return any;
+}
+
+/* of special registers, those that are a lane's, a thread's or a block's own */
+static bool is_own(struct sass_insn insn)
+{
+	static const uint8_t own[] = { 0x00, 0x21, 0x22, 0x23, 0x25, 0x26, 0x27, 0x38, 0x39, 0x3a, 0x3b, 0x3c };
+
+	return memchr(own, sass_field(insn, 72, 8), sizeof(own));
+}
+
+/* Would it compute the same later, of operands that are the same then? */
+static bool computes_the_same(struct sass_insn insn)
+{
+	switch (sass_opcode(insn) & 0x1ff) {
+	case 0x002: case 0x007: case 0x00c: case 0x010: case 0x011: case 0x012: case 0x016: case 0x017: case 0x019: case 0x01c:
+	case 0x024: case 0x025: case 0x031: case 0x035: case 0x048: case 0x100: case 0x109: /* of registers and numbers alone */
+		return true;
+	case 0x005: /* CS2R: zero */
+		return sass_field(insn, 72, 8) == 0xff;
+	case 0x119: /* S2R */
+		return is_own(insn);
+	case 0x182: /* LDC */
+		return sass_field(insn, 24, 8) == SASS_RZ;
+	default:
+		return false;
+	}
+}
+
+static bool stays_same(const struct left *l, struct sass_insn insn)
+{
+	const struct sass_form *form = sass_form_find(sass_opcode(insn));
+	unsigned read = sass_predicates_read(insn);
+
+	if (!computes_the_same(insn) || sass_field(insn, 12, 4) != SASS_PT || read >> SASS_PT)
+		return false;
+	for (unsigned p = 0; p < SASS_PT; p++)
+		if (read >> p & 1 && !l->predicate_lasts[p])
+			return false;
+	for (unsigned o = 1; o < SASS_OPERANDS; o++) {
+		struct sass_operand x = sass_operand(form, insn, o);
+
+		for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++)
+			if (!l->lasts[r])
+				return false;
+	}
+	return true;
+}
+
+static void pass_by(struct left *l, struct sass_insn insn)
+{
+	struct sass_operand x = sass_operand(sass_form_find(sass_opcode(insn)), insn, 0);
+	bool lasts = stays_same(l, insn);
+
+	for (unsigned r = x.reg; r < (unsigned)x.reg + x.n && r < 256; r++) {
+		l->written[r] = true;
+		l->lasts[r] = lasts;
+		l->time[r] = sass_is_slow(insn) ? SETTLED : 0;
+	}
+	for (unsigned p = 0; p < SASS_PT; p++)
+		if (sass_predicates_written(insn) >> p & 1)
+			l->predicate_lasts[p] = lasts;
+}
+
+/* From the entry's probe until the kernel goes on. */
+static void find_left(const struct checked *c, struct left *l)
+{
+	for (uint32_t i = c->entry; i < c->moved + 2; i++) {
+		if (i < c->moved)
+			pass_by(l, insn_at(c, i));
+		for (unsigned r = 0; r < 256; r++)
+			l->time[r] += sass_passes(insn_at(c, i));
+	}
+}
+
+/* The kernel's own, as far as its forms are known here. */
+static bool kernel_meets(const struct checked *c, const bool wanted[256])
+{
+	for (uint32_t i = 0; i < c->code->n; i++) {
+		struct sass_insn insn = sass_code_at(c->code, i);
+		const struct sass_form *form = sass_form_find(sass_opcode(insn));
+
+		for (unsigned o = 0; form && o < SASS_OPERANDS; o++) {
+			struct sass_operand x = sass_operand(form, insn, o);
+
+			for (unsigned r = x.reg; !x.uniform && r < (unsigned)x.reg + x.n && r < 256; r++)
+				if (wanted[r])
+					return true;
+		}
+	}
+	return false;
+}
+
+int sass_check_kept(struct checked *c)
+{
+	bool wanted[256] = { false };
+	struct left left = { .predicate_lasts[SASS_PT] = true };
+
+	if (c->exit == SASS_NONE || !is_straight(c, c->exit, end_of_exit(c)) || !find_wanted(c, wanted))
+		return 0;
+	if (c->entry == SASS_NONE || !is_straight(c, c->entry, c->moved))
+		return sass_check_wrong(c, c->exit, "an exit's probe reads what nobody has left to it");
+	if (c->around->n || c->code->nconstants || c->code->calls || c->code->by_pointer || c->code->maxreg || kernel_meets(c, wanted))
+		return sass_check_wrong(c, c->exit, "an exit's probe reads what others may have written");
+	find_left(c, &left);
+	for (unsigned r = 0; r < 256; r++)
+		if (wanted[r] && (r < c->regs || !left.written[r] || !left.lasts[r] || left.time[r] < SETTLED))
+			return sass_check_wrong(c, c->exit, "an exit's probe reads what is not there, or not the same any more");
+	return 0;
+}
