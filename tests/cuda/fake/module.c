@@ -120,6 +120,7 @@ static CUresult open_cubin(struct fake_image *image, const uint8_t *data)
 #define FATBIN_ELF 2
 #define FATBIN_LTOIR 8
 #define NEWEST_PTX 9
+#define UNHEARD "\tunheard.of;"     /* "Not a name of any known instruction" */
 
 /* Of a container its first machine code, as drivers take where there is some; else LTO-IR, of which they make some: here it is PTX. */
 static const void *code_in(const uint8_t *data)
@@ -166,7 +167,7 @@ CUresult fake_open(struct fake_image *image, const void *data)
 		return FAKE_INVALID_IMAGE;
 	if (is_newer(data))
 		return FAKE_NEWER_PTX;
-	if (strstr(data, "//fake broken"))
+	if (strstr(data, "//fake broken") || strstr(data, UNHEARD))
 		return FAKE_INVALID_PTX;
 	image->text = strdup(data);
 	find_entries(image);
