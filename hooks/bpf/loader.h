@@ -76,6 +76,7 @@ void *copied(uint64_t from, size_t size, int *err);
 int64_t map_taken(int fd);
 /* One of the kernel's, this process's descriptor, as ours: such a one or -errno; all of the caller's that are it are replaced. */
 int map_ours(int fd, const struct bpf_map_info *info);
+bool map_became_ours(uint32_t was);      /* is the map that has this number of the kernel's one of ours since, in whatever process? */
 int map_info(int fd, struct bpf_map_info *info); /* of this process's descriptor */
 /* The kernel's that its programs have for this map of ours, owned; or -errno. And: a program of the kernel's takes values out
  * of the caller's map, if it is a queue or a stack. */

@@ -42,10 +42,29 @@ static int next_of_ours(struct call *c, uint32_t after)
 	return err;
 }
 
+/* A map that became the session's has a number there, and one of each is enough: the kernel's, which the session may keep
+ * like it, is passed over. */
+static long next_of_theirs(struct call *c)
+{
+	union bpf_attr attr = c->attr;
+	long ret = pass(c);
+	bool over = false;
+
+	if (ret || kind_of(c->cmd) != GPUBPF_BPF_MAP ||
+	    caller_read(&attr.next_id, c->user + offsetof(union bpf_attr, next_id), sizeof(attr.next_id)) < 0)
+		return ret;
+	while (!ret && map_became_ours(attr.next_id)) {
+		over = true;
+		attr.start_id = attr.next_id;
+		ret = kernel_bpf(c->cmd, &attr, FIELD_END(next_id));
+	}
+	return ret || !over ? ret : GIVE_BACK(c, next_id, attr.next_id);
+}
+
 long next_id(struct call *c)
 {
 	bool theirs = c->attr.start_id < GPUBPF_BPF_FIRST_ID || c->attr.start_id >= INT_MAX; /* which it refuses */
-	long ret = theirs ? pass(c) : -ENOENT, ours;
+	long ret = theirs ? next_of_theirs(c) : -ENOENT, ours;
 
 	if (ret != -ENOENT && ret != -EPERM)
 		return ret;

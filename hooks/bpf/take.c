@@ -201,6 +201,15 @@ static int known(uint32_t was)
 	return ask_handle(GPUBPF_BPF_WAS, &w, -1);
 }
 
+bool map_became_ours(uint32_t was)
+{
+	int fd = known(was);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int map_ours(int fd, const struct bpf_map_info *info)
 {
 	int ours = known(info->id), err;

@@ -49,6 +49,7 @@ t prog show pinned "$pins/prog"; t -j prog show pinned "$pins/prog"
 ls "$pins/maps"
 t map update pinned "$pins/maps/places" key 7 0 0 0 2 0 0 0 value 9 0 0 0 0 0 0 0; t map dump pinned "$pins/maps/places"; t -j map dump pinned "$pins/maps/places"
 t map lookup pinned "$pins/maps/places" key 7 0 0 0 2 0 0 0; t map getnext pinned "$pins/maps/places"
+t map show name places; t map lookup name places key 7 0 0 0 2 0 0 0; t map dump name places # there is one of that name
 t map show pinned "$pins/maps/places"; t btf dump map pinned "$pins/maps/places" kv; t btf dump prog pinned "$pins/prog" format c
 t prog pin pinned "$pins/prog" "$pins/prog2"; rm "$pins/prog"; t prog show pinned "$pins/prog2"; t prog attach pinned "$pins/prog2" msg_verdict pinned "$pins/maps/places"
 t prog run pinned "$pins/prog2" repeat 1
