@@ -6,6 +6,7 @@
  *   as many words as there are bytes, or "hex" before them: bytes, as bpftool-map(8) has them
  *   .member=VALUE ...: members of a struct by path (.a.b, .c[2]); those that are not named are zero
  *   VALUE ...: a number, an enumerator, text of an array of char; of another array one word an element
+ *   { .member = VALUE, ... }, { VALUE, ... }: a struct or an array in one word, as it is printed, or as JSON has it
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -76,7 +77,7 @@ static int read_integer(struct reading *r, const char *word, uint32_t bits, bool
 	errno = 0;
 	*v = strtoull(word + negative, &end, 0);
 	if (word[negative] < '0' || word[negative] > '9' || *end)
-		return refuse(r, "%s is no number", word);
+		return refuse(r, "%s is no number", *word ? word : "nothing");
 	fits = is_signed ? *v <= (most >> 1) + negative : *v <= most && !negative;
 	if (errno == ERANGE || !fits)
 		return refuse(r, "%s does not fit into %s%u bits", word, is_signed ? "" : "unsigned ", bits);
@@ -183,7 +184,7 @@ static int read_scalar(struct reading *r, const struct spot *at, const char *wor
 		return refuse(r, "%s: it is an array; name one element, as in .x[0]=1", word);
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
-		return refuse(r, "%s: it is a struct; name its members, as in .x=1", word);
+		return refuse(r, "%s: it is a struct; name its members, as in .x=1 or { .x = 1 }", word);
 	default:
 		return refuse(r, "%s: it has no type; give it as bytes", word);
 	}
@@ -235,6 +236,8 @@ static int step_member(struct reading *r, const char **path, struct spot *spot)
 	*path = name + len;
 	if (section && btf_is_datasec(section))
 		return find_variable(r, section, name, len, spot) ? 0 : refuse(r, "there is no variable %.*s", (int)len, name);
+	if (t && btf_is_array(t))
+		return refuse(r, "there is no member %.*s: it is an array; name one element, as in .x[0]=1", (int)len, name);
 	if (!t || !btf_is_composite(t) || !find_member(r, t, name, len, spot->bit, 0, spot))
 		return refuse(r, "there is no member %.*s", (int)len, name);
 	return 0;
@@ -255,6 +258,126 @@ static int step_element(struct reading *r, const char **path, struct spot *spot)
 	return 0;
 }
 
+/* -- a struct or an array as a whole -- */
+
+static const char *behind_space(const char *s)
+{
+	return s + strspn(s, " \t\n");
+}
+
+/* What begins there, in quotes or up to what ends it, for the caller to free; a member's name with a dot before it.
+ * NULL: there is no memory. */
+static char *take_word(const char **text, bool member)
+{
+	bool quoted = **text == '"';
+	const char *s = *text + quoted;
+	char *word = malloc(strlen(s) + 2);
+	size_t n = 0;
+
+	if (word && member && **text != '.')
+		word[n++] = '.';
+	for (; word && *s && !strchr(quoted ? "\"" : " \t\n,{}[]:=", *s); s++) {
+		bool escaped = quoted && *s == '\\' && s[1];
+
+		s += escaped;
+		word[n++] = escaped && *s == 'n' ? '\n' : escaped && *s == 't' ? '\t' : *s;
+	}
+	if (word)
+		word[n] = '\0';
+	*text = s + (quoted && *s);
+	return word;
+}
+
+/* .NAME = or "NAME": of the struct `at`, which becomes the member. What has no name holds members of the struct's own. */
+static int enter_member(struct reading *r, const char **text, struct spot *at)
+{
+	char *name = **text == '{' ? NULL : take_word(text, true);
+	const char *path = name;
+	int err = 0;
+
+	if (**text == '{')
+		return 0;
+	*text = behind_space(*text);
+	if (!name || (**text != '=' && **text != ':'))
+		err = refuse(r, "%s: a member and its value are .NAME = VALUE", name ? name : "no memory");
+	else
+		err = step_member(r, &path, at);
+	free(name);
+	*text = err ? *text : behind_space(*text + 1);
+	return err;
+}
+
+static int enter_element(struct reading *r, const struct btf_array *a, uint32_t i, struct spot *at)
+{
+	int64_t size = btf__resolve_size(r->btf, a->type);
+
+	if (i >= a->nelems || size < 0)
+		return refuse(r, "there is no element [%u]", i);
+	*at = (struct spot){ a->type, at->bit + i * (uint64_t)size * 8, 0 };
+	return 0;
+}
+
+static int read_each(struct reading *r, const struct spot *at, const char **text, int depth);
+
+static int read_one(struct reading *r, const struct spot *at, const char **text, int depth)
+{
+	char *word;
+	int err;
+
+	if (**text == '{' || **text == '[')
+		return read_each(r, at, text, depth);
+	word = take_word(text, false);
+	err = word ? read_scalar(r, at, word) : refuse(r, "there is no memory");
+	free(word);
+	return err;
+}
+
+/* What stands between these brackets and those that close them. */
+static int read_each(struct reading *r, const struct spot *at, const char **text, int depth)
+{
+	const struct btf_type *t = real_type(r, at->type);
+	char end = **text == '{' ? '}' : ']';
+	int err = depth < GPUBPF_TYPED_DEPTH ? 0 : refuse(r, "it is nested more than %d times", GPUBPF_TYPED_DEPTH);
+
+	*text = behind_space(*text + 1);
+	for (uint32_t i = 0; !err && **text != end; i++) {
+		struct spot in = *at;
+
+		err = t && btf_is_array(t) ? enter_element(r, btf_array(t), i, &in) : enter_member(r, text, &in);
+		if (!err)
+			err = read_one(r, &in, text, depth + 1);
+		*text = behind_space(*text);
+		if (!err && **text != ',' && **text != end)
+			err = refuse(r, "%s: , or %c is to come first", **text ? *text : "nothing", end);
+		*text = !err && **text == ',' ? behind_space(*text + 1) : *text;
+	}
+	*text += !err;
+	return err;
+}
+
+static bool is_whole(const char *word)
+{
+	return word[0] == '{' || (word[0] == '[' && word[strlen(word) - 1] == ']');
+}
+
+static int read_whole(struct reading *r, const struct spot *at, const char *word)
+{
+	const char *s = word;
+	int err = read_each(r, at, &s, 0);
+
+	return !err && *behind_space(s) ? refuse(r, "%s stands behind its end", behind_space(s)) : err;
+}
+
+/* A word that is a struct or an array, or in which there is no other. */
+static int read_given(struct reading *r, const struct spot *at, const char *word)
+{
+	const struct btf_type *t = real_type(r, at->type);
+	bool text = t && btf_is_array(t) && is_char(r, btf_array(t)->type);
+
+	return is_whole(word) && t && (btf_is_composite(t) || btf_is_array(t)) && !text ? read_whole(r, at, word) :
+											  read_scalar(r, at, word);
+}
+
 /* .path=VALUE */
 static int read_member(struct reading *r, uint32_t type, const char *word)
 {
@@ -266,7 +389,7 @@ static int read_member(struct reading *r, uint32_t type, const char *word)
 		err = *path == '.' ? step_member(r, &path, &spot) : step_element(r, &path, &spot);
 	if (!err && *path != '=')
 		err = refuse(r, "%s: a member and its value are .NAME=VALUE", word);
-	return err < 0 ? err : read_scalar(r, &spot, path + 1);
+	return err < 0 ? err : read_given(r, &spot, path + 1);
 }
 
 /* One word for a scalar, one word an element for an array. */
@@ -277,8 +400,8 @@ static int read_plain(struct reading *r, uint32_t type, const char *const *words
 	int64_t size = a ? btf__resolve_size(r->btf, a->type) : -1;
 	int err = 0;
 
-	if (n == 1 && !(a && a->nelems == 1 && !is_char(r, a->type)))
-		return read_scalar(r, &(struct spot){ .type = type }, words[0]);
+	if (n == 1 && (is_whole(words[0]) || !(a && a->nelems == 1 && !is_char(r, a->type))))
+		return read_given(r, &(struct spot){ .type = type }, words[0]);
 	if (!a || a->nelems != n || size < 0)
 		return refuse(r, "it has %zu bytes, and %u were given", r->size, n);
 	for (uint32_t i = 0; i < n && !err; i++)
@@ -330,7 +453,7 @@ int gpubpf_typed_read(const struct btf *btf, uint32_t type, const char *const *w
 		return refuse(&r, "it has %zu bytes, and 0 were given", size);
 	if (hex || (n == size && numbers(words, n)))
 		return read_bytes(&r, words + hex, n - hex, hex ? 16 : 0);
-	if (words[0][0] != '.' && words[0][0] != '[')
+	if (words[0][0] != '.' && (words[0][0] != '[' || is_whole(words[0])))
 		return read_plain(&r, type, words, n);
 	return read_members(&r, type, words, n);
 }
@@ -340,5 +463,6 @@ int gpubpf_typed_change(const struct btf *btf, uint32_t type, const char *const 
 {
 	struct reading r = { .btf = btf, .data = data, .size = size, .why = why, .why_size = why_size };
 
-	return read_members(&r, type, words, n);
+	return n == 1 && is_whole(words[0]) ? read_whole(&r, &(struct spot){ .type = type }, words[0]) :
+					      read_members(&r, type, words, n);
 }

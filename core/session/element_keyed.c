@@ -150,7 +150,7 @@ static int read_value(struct request *q, char *const *words, uint32_t n)
 		return q->map->inner ? read_inner(q, words, n) : read_program(q, words, n);
 	if (n - (n && !strcmp(words[0], "hex")) == q->value_size && q->value_size != one)
 		return read_data(q, "value", 0, words, n, q->value, q->value_size);
-	if (q->map->global_data && n && words[0][0] == '.')
+	if (q->map->global_data && n && (words[0][0] == '.' || words[0][0] == '{'))
 		return read_variables(q, words, n);
 	err = read_data(q, "value", q->map->btf_value, words, n, q->value, one);
 	for (size_t at = stride; !err && at + one <= q->value_size; at += stride)

@@ -36,7 +36,9 @@ asks "push of a struct" push places value .x=-3 .y=4; asks "peek" peek places; p
 asks "watch" watch places -n 1; fits 'value:{"x":-3,"y":4}' "has no keys"; asks "top" top places -n 1; fits 'VALUE{"x":-3,"y":4}' "neither"
 fails 'map places: push: value: 5: it is a struct; name its members' "push of a number" push places value 5
 fails 'peek takes no value' "peek for a value" peek places value .x=1
-asks "pop" pop places; fails 'map places is empty' "another pop" pop places
+asks "one as JSON has it" push places value '{"x":7,"y":-8}'; asks "pop" pop places; asks "pop" pop places -j; fits '{"value":{"x":7,"y":-8}}' "has it"
+fails ', or } is to come first' "one that does not end" push places value '{ .x = 5'
+fails 'map places is empty' "another pop" pop places
 
 # numbers below zero are no options
 asks "a number below zero" update hash key 1 value -9; asks "look-up" lookup hash key 1; prints '^key: 1  value: -9$' "has it"
@@ -49,6 +51,8 @@ prints '^key: 0  value: { .threshold = 3, .at = { .x = 1, .y = 2 }, .limits = { 
 asks "a variable" update elements.data key 0 value .threshold=9 '.limits[1]=50' .at.y=-2
 asks "the others" lookup elements.data key 0 -j
 fits '{"key":0,"value":{"threshold":9,"at":{"x":1,"y":-2},"limits":[4,50,6]}}' "stay what they are"
+asks "them as they are printed" update elements.data key 0 value '{ .at = { .x = 8, .y = 9 }, .limits = { 1, 2 } }'
+asks "the others" lookup elements.data key 0 -j; fits '{"key":0,"value":{"threshold":9,"at":{"x":8,"y":9},"limits":[1,2,6]}}' "stay too"
 fails 'there is no variable nothing' "none" update elements.data key 0 value .nothing=1
 fails 'can only be read' "a constant" update elements.rodata key 0 value .chosen=1
 let_go; wait

@@ -279,21 +279,32 @@ static void largest(void)
 }
 
 /* Words to bytes: `text` is what they are as text again, or why they are none. */
-static void reads(int type, size_t size, const char *words, const char *text)
+static void reads_these(int type, size_t size, const char *words, const char *const *list, uint32_t n, const char *text)
 {
-	char copy[128], data[64], why[200] = "", got[256];
-	const char *list[16];
-	uint32_t n = 0;
-	int err;
+	char data[64], why[200] = "", got[256];
+	int err = gpubpf_typed_read(btf, type, list, n, data, size, why, sizeof(why));
 
-	snprintf(copy, sizeof(copy), "%s", words);
-	for (char *at = NULL, *word = strtok_r(copy, " ", &at); word; word = strtok_r(NULL, " ", &at))
-		list[n++] = word;
-	err = gpubpf_typed_read(btf, type, list, n, data, size, why, sizeof(why));
 	if (!err)
 		gpubpf_typed_text(btf, type, NULL, data, size, got, sizeof(got));
 	if (!ok(!strcmp(err ? why : got, text), "%s: %s", words, text))
 		note("got %s", err ? why : got);
+}
+
+static void reads(int type, size_t size, const char *words, const char *text)
+{
+	char copy[128];
+	const char *list[16];
+	uint32_t n = 0;
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (char *at = NULL, *word = strtok_r(copy, " ", &at); word; word = strtok_r(NULL, " ", &at))
+		list[n++] = word;
+	reads_these(type, size, words, list, n, text);
+}
+
+static void reads_whole(int type, size_t size, const char *word, const char *text)
+{
+	reads_these(type, size, word, &word, 1, text);
 }
 
 static int job_type(void)
@@ -347,8 +358,45 @@ static void read_words(void)
 	reads(job, 32, ".nothing=1", "there is no member nothing");
 	reads(job, 32, ".number.more=1", "there is no member more");
 	reads(job, 32, ".number", ".number: a member and its value are .NAME=VALUE");
-	reads(job, 32, "5", "5: it is a struct; name its members, as in .x=1");
+	reads(job, 32, "5", "5: it is a struct; name its members, as in .x=1 or { .x = 1 }");
+	reads(job, 32, ".pair.x=1", "there is no member x: it is an array; name one element, as in .x[0]=1");
+	reads(job, 32, ".number=", "nothing is no number");
 	reads(job, 16, ".pair[0]=1", "its type does not fit into 16 bytes");
+}
+
+/* A struct or an array in one word. */
+static void read_wholes(void)
+{
+	static const char *full = "{ .number = 5, .paint = BLUE, .name = \"a\\\"b\", .low = 9, .bits = 5, .pair = { 4, -3 } }";
+	int job = job_type(), three = btf__add_array(btf, u32, u32, 3), deep = u32;
+	char nested[80] = "";
+
+	reads_whole(job, 32, full, full);
+	reads_whole(job, 32, "{\"number\":5,\"paint\":\"BLUE\",\"name\":\"a\\\"b\",\"low\":9,\"bits\":5,\"pair\":[4,-3]}", full);
+	reads_whole(job, 32, "{ .paint = 7, { .bits = 3, }, }",
+		    "{ .number = 0, .paint = BLUE, .name = \"\", .low = 0, .bits = 3, .pair = { 0, 0 } }");
+	reads_whole(job, 32, ".pair={ 1, 2 }",
+		    "{ .number = 0, .paint = 0, .name = \"\", .low = 0, .bits = 0, .pair = { 1, 2 } }");
+	reads_whole(three, 12, "{ 1, 2, 0x3 }", "{ 1, 2, 3 }");
+	reads_whole(three, 12, "[1, 2]", "{ 1, 2, 0 }");
+	reads_whole(three, 12, "{}", "{ 0, 0, 0 }");
+	reads_whole(three, 12, "{ 1, 2, 3, 4 }", "there is no element [3]");
+	reads_whole(three, 12, "{ 1, 2", "nothing: , or } is to come first");
+	reads_whole(three, 12, "{ 1 2 }", "2 }: , or } is to come first");
+	reads_whole(three, 12, "{ 1,", "nothing is no number");
+	reads_whole(three, 12, "{ 1 } 2", "2 stands behind its end");
+	reads_whole(three, 12, "{ 1, 4294967296 }", "4294967296 does not fit into unsigned 32 bits");
+	reads_whole(job, 32, "{ .bits = 8 }", "8 does not fit into unsigned 3 bits");
+	reads_whole(job, 32, "{ .nothing = 1 }", "there is no member nothing");
+	reads_whole(job, 32, "{ 5 }", ".5: a member and its value are .NAME = VALUE");
+	reads_whole(job, 32, "{ .name = \"op }", "nothing: , or } is to come first");
+	reads_whole(job, 16, "{ .pair = { 1 } }", "its type does not fit into 16 bytes");
+	reads_whole(u64, 8, "{ 1 }", "{ 1 } is no number");
+	for (int i = 0; i < 20; i++) {
+		deep = btf__add_array(btf, u32, deep, 1);
+		strcat(nested, "{ ");
+	}
+	reads_whole(deep, 4, nested, "it is nested more than 16 times");
 }
 
 int main(void)
@@ -370,6 +418,7 @@ int main(void)
 	sections();
 	meanings();
 	read_words();
+	read_wholes();
 	bombs();
 	largest();
 	slot = btf__add_typedef(btf, "gpubpf_log2_slot", u64);
