@@ -141,7 +141,7 @@ class Map(collections.abc.MutableMapping):
         value = ctypes.create_string_buffer(size)
         err = self._call(verb, *self._key(key), value, ctypes.c_size_t(size), ctypes.c_uint64(0))
         if err == -errno.ENOENT:
-            raise KeyError(key)
+            raise KeyError(key if self.key_size else f"{self.name} is empty")
         self._check(err)
         return value.raw
 
@@ -152,7 +152,9 @@ class Map(collections.abc.MutableMapping):
 
     def _keyed(self):
         if not self.key_size:
-            raise TypeError(f"{self.name}: a {self.type} has no keys; push(), peek() and pop() are what it has")
+            has = {"QUEUE": "push(), peek() and pop() are what it has", "STACK": "push(), peek() and pop() are what it has",
+                   "BLOOM_FILTER": "push() is what it has"}.get(self.type, "its records come by events()")
+            raise TypeError(f"{self.name}: a {self.type} has no keys; {has}")
 
     def __getitem__(self, key):
         self._keyed()
