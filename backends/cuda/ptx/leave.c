@@ -80,16 +80,19 @@ void ptx_add_lanes(struct ptx_splice *in, struct ptx_text *text)
 		ptx_addf(text, &in->err, "\n.shared .align %u .b8 " LANES "[%u];", size, size);
 }
 
-/* %gpubpf_w is 0 in the first lane alone, or %gpubpf_p false. */
+/* %gpubpf_p is false in the first lane alone. Extents are constants of a launch, indices cost a slow read each: in a block of
+ * one dimension one is read. */
 static void add_is_first(struct ptx_splice *in, struct ptx_text *text)
 {
+	uint32_t line = ++in->labels;
+
 	ptx_addf(text, &in->err, "{\n.reg .pred %%gpubpf_p;\n.reg .b32 %%gpubpf_w, %%gpubpf_n;\n");
-	for (char axis = 'x'; axis <= 'z'; axis++) {
-		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\n", axis);
-		ptx_addf(text, &in->err, axis == 'x' ? "mov.b32 %%gpubpf_w, %%gpubpf_n;\n" :
-						    "or.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n");
-	}
-	ptx_addf(text, &in->err, "setp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n");
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_w, %%ntid.y;\nmov.u32 %%gpubpf_n, %%ntid.z;\n");
+	ptx_addf(text, &in->err, "mul.lo.u32 %%gpubpf_n, %%gpubpf_n, %%gpubpf_w;\nsetp.eq.u32 %%gpubpf_p, %%gpubpf_n, 1;\n");
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_w, %%tid.x;\n@%%gpubpf_p bra $gpubpf_line_%u;\n", line);
+	for (char axis = 'y'; axis <= 'z'; axis++)
+		ptx_addf(text, &in->err, "mov.u32 %%gpubpf_n, %%tid.%c;\nor.b32 %%gpubpf_w, %%gpubpf_w, %%gpubpf_n;\n", axis);
+	ptx_addf(text, &in->err, "$gpubpf_line_%u:\nsetp.ne.u32 %%gpubpf_p, %%gpubpf_w, 0;\n", line);
 }
 
 void ptx_begin_lanes(struct ptx_splice *in, struct ptx_text *text)
