@@ -276,6 +276,8 @@ class Lane:
             value = self.number
         elif name == '%lanemask_lt':
             value = (1 << self.number) - 1
+        elif name == '%lanemask_gt':
+            value = -2 << self.number
         elif name in ('%tid.x', '%tid.y', '%tid.z'):
             x, y, _ = self.m.shape
             value = {'x': self.number % x, 'y': self.number // x % y, 'z': self.number // (x * y)}[name[-1]]
@@ -491,6 +493,7 @@ class Lane:
     def do_not(self, insn): self.arithmetic(insn, lambda a: ~a)
     def do_neg(self, insn): self.arithmetic(insn, lambda a: -a)
     def do_popc(self, insn): self.arithmetic(insn, lambda a: bin(a).count('1'))
+    def do_bfind(self, insn): self.arithmetic(insn, lambda a: a.bit_length() - 1)
 
     def do_activemask(self, insn):
         self.set(insn, insn.args[0], 1 << self.number)

@@ -31,6 +31,7 @@ struct ptx_splice {
 	struct cuda_sum sums[CUDA_MAX_SUMS]; /* that its probes keep */
 	uint32_t nsums;
 	bool keeps_result;       /* a probe of it reads what it returns */
+	bool reads_sm, reads_lane, meets_often; /* of its probes at instructions: CUDA_SM, CUDA_LANE, NOBODY (splice.c) */
 	uint32_t asks_global;    /* token of an isspacep.global; 0: none */
 	uint32_t asks_shared;    /* token of what says how much there is; 0: none */
 	bool counts_lanes;       /* a probe stands where the last lane of a block leaves, */

@@ -29,6 +29,7 @@ static int extract_all(const struct gpubpf_lower_job *job, const struct ptx_modu
 			return gpubpf_diag_set(diag, GPUBPF_E_INJECT, GPUBPF_NOPC, "the image's PTX has no function %s",
 					       where);
 		snprintf(name, sizeof(name), "gpubpf_inline_%u", i);
+		probes[i].at_insns = gpubpf_place_kind(site->site)->where == GPUBPF_WHERE_INSN;
 		err = cuda_probe_extract(from, name, app, function, &probes[i], diag);
 	}
 	return err;

@@ -46,7 +46,7 @@ static void replace(struct edits *e, uint32_t first, uint32_t end, const char *t
 
 /* The kernel or function whose parameters the probe means. */
 struct meant {
-	struct cuda_probe *sums;   /* whose sums are noted */
+	struct cuda_probe *probe;  /* whose sums and special registers are noted */
 	const struct ptx_module *app;
 	uint32_t function;
 	bool reads, reads_result, ends, parts;
@@ -82,12 +82,24 @@ static void note_sum(const struct ptx_module *m, uint32_t token, struct cuda_pro
 	memcpy(probe->sums[probe->nsums++].name, name, size);
 }
 
+static void edit_special(const struct ptx_module *m, uint32_t token, struct cuda_probe *probe, struct edits *e)
+{
+	bool sm = ptx_token_is(m, token, "%smid"), lane = ptx_token_is(m, token, "%laneid");
+
+	if (!probe->at_insns || !(sm || lane))
+		return;
+	replace(e, token, token + 1, sm ? CUDA_SM : CUDA_LANE);
+	probe->reads_sm |= sm;
+	probe->reads_lane |= lane;
+}
+
 /* "gpubpf_param_3" becomes the name of parameter 3. */
 static void edit_param(const struct ptx_module *m, uint32_t token, struct meant *meant, struct edits *e)
 {
 	uint32_t number = number_of(m, token, CUDA_OPERAND, OPERAND_SIZE), param;
 
-	note_sum(m, token, meant->sums);
+	note_sum(m, token, meant->probe);
+	edit_special(m, token, meant->probe, e);
 	if (number < 64)
 		meant->operands |= 1ull << number;
 	if (ptx_token_is(m, token, RESULT)) {
@@ -152,7 +164,7 @@ static int print_range(const struct ptx_module *m, struct edits *e, uint32_t fir
 int cuda_probe_extract(const struct ptx_module *m, const char *name, const struct ptx_module *app, uint32_t function,
 		       struct cuda_probe *probe, struct gpubpf_diag *diag)
 {
-	struct meant meant = { .sums = probe, .app = app, .function = function };
+	struct meant meant = { .probe = probe, .app = app, .function = function };
 	uint32_t site = ptx_find_function(m, name), body;
 	struct edits e = { 0 };
 	char *text, *whole;

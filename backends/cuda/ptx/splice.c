@@ -9,7 +9,31 @@
 #include "around.h"
 #include "params.h"
 
-#define HERE "%%gpubpf_here" /* the lanes that come to the probe together */
+#define HERE "%%gpubpf_here"     /* the lanes that come to the probe together */
+#define NOBODY "%%gpubpf_nobody" /* of no lane, and that each says so ptxas does not know */
+
+static void declare_nobody(struct ptx_splice *in, struct ptx_text *text)
+{
+	ptx_addf(text, &in->err, "\n.reg .pred " NOBODY ";\n{\n.reg .b32 %%gpubpf_below, %%gpubpf_above;\n");
+	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_below, %%lanemask_lt;\nmov.u32 %%gpubpf_above, %%lanemask_gt;\n");
+	ptx_addf(text, &in->err, "setp.eq.u32 " NOBODY ", %%gpubpf_above, %%gpubpf_below;\n}\n");
+}
+
+static bool meets(const struct cuda_probe *probe)
+{
+	return probe->parts_lanes && !probe->ends_thread;
+}
+
+/* What probes at instructions ask for each time. */
+static void read_once(struct ptx_splice *in, struct ptx_text *text)
+{
+	if (in->reads_sm)
+		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%smid;", CUDA_SM, CUDA_SM);
+	if (in->reads_lane)
+		ptx_addf(text, &in->err, "\n.reg .b32 %s;\nmov.u32 %s, %%laneid;", CUDA_LANE, CUDA_LANE);
+	if (in->meets_often)
+		declare_nobody(in, text);
+}
 
 /* Lanes that wait behind a loop for others go on as soon as one of these yields, as ptxas has loops do that read what
  * other threads write (seen on an H200: BSYNC lets go at YIELD), and do apart what follows. So they wait for each other
@@ -18,12 +42,11 @@
 uint32_t ptx_begin_meeting(struct ptx_splice *in, struct ptx_text *text, const struct cuda_probe *probe)
 {
 	ptx_addf(text, &in->err, "{\n");
-	if (!probe->parts_lanes || probe->ends_thread)
+	if (!meets(probe))
 		return 0;
-	ptx_addf(text, &in->err, ".reg .b32 " HERE ", %%gpubpf_below;\n.reg .pred %%gpubpf_none;\n");
-	ptx_addf(text, &in->err, "mov.u32 %%gpubpf_below, %%lanemask_lt;\nmov.u32 " HERE ", %%lanemask_gt;\n");
-	ptx_addf(text, &in->err, "setp.eq.u32 %%gpubpf_none, " HERE ", %%gpubpf_below;\n");
-	ptx_addf(text, &in->err, "@%%gpubpf_none bra $gpubpf_met_%u;\nactivemask.b32 " HERE ";\n", ++in->labels);
+	if (!probe->at_insns)
+		declare_nobody(in, text);
+	ptx_addf(text, &in->err, ".reg .b32 " HERE ";\n@" NOBODY " bra $gpubpf_met_%u;\nactivemask.b32 " HERE ";\n", ++in->labels);
 	return in->labels;
 }
 
@@ -196,6 +219,14 @@ static uint32_t wanted_kinds(const struct ptx_splice *in)
 	return kinds;
 }
 
+static void note_needs(struct ptx_splice *in, const struct cuda_probe *probe)
+{
+	in->keeps_result |= probe->reads_result;
+	in->reads_sm |= probe->reads_sm;
+	in->reads_lane |= probe->reads_lane;
+	in->meets_often |= probe->at_insns && meets(probe);
+}
+
 /* The places of a function and what stands there. */
 static void find_probes(struct ptx_splice *in, uint32_t function)
 {
@@ -204,7 +235,7 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 	char words[256] = "";
 
 	in->nplaced = in->next = 0;
-	in->keeps_result = false;
+	in->keeps_result = in->reads_sm = in->reads_lane = in->meets_often = false;
 	free(in->placed);
 	in->placed = NULL;
 	if (ptx_places(in->m, function, wanted_kinds(in), &places, &in->nplaced) == 0)
@@ -221,7 +252,8 @@ static void find_probes(struct ptx_splice *in, uint32_t function)
 		in->placed[i] = (struct ptx_placed){ places[i], site == UINT32_MAX ? NULL : &in->probes[site] };
 		if (in->meets && ptx_jumps(&places[i])) /* they meet where they jump to */
 			in->placed[i].probe = NULL;
-		in->keeps_result |= in->placed[i].probe && in->placed[i].probe->reads_result;
+		if (in->placed[i].probe)
+			note_needs(in, in->placed[i].probe);
 	}
 	free(places);
 	ptx_note_sums(in);
@@ -257,6 +289,7 @@ static void edit_top(struct ptx_splice *in, uint32_t function, uint32_t body)
 	if (in->keeps_result)
 		ptx_addf(&text, &in->err, "\n.reg .b64 %s;\nmov.b64 %s, 0;", CUDA_RESULT, CUDA_RESULT);
 	ptx_begin_sums(in, &text);
+	read_once(in, &text);
 	if (function == in->kernel_node)
 		ptx_begin_lanes(in, &text);
 	ptx_add(&text, &in->err, "\n", 1);

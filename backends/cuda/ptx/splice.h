@@ -27,6 +27,8 @@ struct gpubpf_lower_job;
 #define CUDA_MAX_SUMS 8
 #define CUDA_SUM "%gpubpf_sum" /* .b64, and of a map where the multiprocessor has its values */
 #define CUDA_AT "%gpubpf_at"
+#define CUDA_SM "%gpubpf_sm"            /* .b32, where probes at instructions ask for them: %smid and %laneid, */
+#define CUDA_LANE "%gpubpf_lane"        /* of which each look takes long, read at the function's top */
 #define CUDA_RESULT "%gpubpf_result"    /* .b64, where a probe reads it: the first 8 bytes of what the function returns */
 
 #define CUDA_OPERAND "%gpubpf_o"        /* .b64 each */
@@ -40,6 +42,8 @@ struct cuda_probe {
 	bool reads_result;       /* CUDA_RESULT */
 	bool ends_thread;        /* it may (helper 507) */
 	bool parts_lanes;        /* it may: it has loops */
+	bool at_insns;           /* it stands at single instructions; set before it is extracted */
+	bool reads_sm, reads_lane; /* CUDA_SM, CUDA_LANE */
 	struct cuda_sum {        /* that it keeps, CUDA_SUM <name> (core/lower/llvm_sums.c) */
 		char name[32];   /* "<bytes>_<map>_<offset>" */
 	} sums[CUDA_MAX_SUMS];
