@@ -88,15 +88,14 @@ static int say_version(struct gpubpf_hook_device *d, uint64_t version)
 	return 0;
 }
 
-/* The pieces that are wholly its own; beyond 2^53, of which a word cannot tell, they are searched for. */
+/* The pieces that are wholly its own. */
 static void put_granules(const struct gpubpf_allocation *row)
 {
 	uint64_t size = row->size < UINT64_MAX - row->base ? row->size : UINT64_MAX - row->base;
-	uint64_t n = GPUBPF_GRANULE(row->base + (1u << GPUBPF_GRANULE_SHIFT) - 1), end = GPUBPF_GRANULE(row->base + size);
+	uint64_t n = GPUBPF_GRANULE(row->base) + (row->base % (1u << GPUBPF_GRANULE_SHIFT) != 0), end = GPUBPF_GRANULE(row->base + size);
 
-	end = end < UINT32_MAX ? end : UINT32_MAX;
 	for (n = end > n + GPUBPF_GRANULES ? end - GPUBPF_GRANULES : n; n < end; n++)
-		granules[n % GPUBPF_GRANULES] = n << 32 | row->number;
+		granules[n % GPUBPF_GRANULES] = GPUBPF_GRANULE_OWNER(n) << 32 | row->number;
 }
 
 /* What changed of them. */
@@ -108,7 +107,6 @@ static int tell_granules(struct gpubpf_hook_device *d)
 	if (!d->granules)
 		return 0;
 	memset(granules, 0, sizeof(granules));
-	granules[0] = GPUBPF_GRANULE_NOBODYS(0);
 	for (uint32_t i = 0; i < nknown; i++)
 		if (reaches(d, &known[i]))
 			put_granules(&known[i].row);
@@ -355,6 +353,7 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 {
 	const struct gpubpf_arena_hdr *hdr = d->host;
 	uint64_t offset;
+	bool searches;
 
 	gpubpf_assert_held(&d->lock);
 	if (d->allocations || !(d->ops->device->caps(d->device)->bits & GPUBPF_CAP_ALLOCATIONS))
@@ -368,7 +367,10 @@ void gpubpf_allocations_attach(struct gpubpf_hook_device *d)
 		if (introduce(d, hdr) || tell(d))
 			tables = d->next_table;
 	}
+	searches = d->granules_at && !d->granules;
 	pthread_mutex_unlock(&lock);
+	if (searches)
+		gpubpf_hook_note("no memory for the table by which probes find an allocation at once; they search for each, which takes longer");
 	if (!offset && hdr->allocation_tables)
 		gpubpf_hook_note("no table is left for the allocations of process %d: %d processes have one each; its probes find "
 				 "none", getpid(), GPUBPF_ALLOCATION_TABLES);

@@ -137,11 +137,13 @@ GPUBPF_FN s64 gpubpf_helper_allocation(GPUBPF_ENV, u64 address, GPUBPF_PRIVATE u
 #ifdef GPUBPF_HAS_CACHED_LOADS
 GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
 {
-	u64 granule = GPUBPF_GRANULE(address);
-	u64 word = gpubpf_load_cached_u64(env->arena + gpubpf_header_word(env, GPUBPF_ARENA_GRANULES) +
-					  8 * (granule % GPUBPF_GRANULES));
+	u64 at = env->flags & GPUBPF_ENV_GRANULES, granule = GPUBPF_GRANULE(address), word;
 
-	return word >> 32 == granule ? (s64)(u32)word : -1;
+	if (!at)
+		at = gpubpf_header_word(env, GPUBPF_ARENA_GRANULES);
+	word = gpubpf_load_cached_u64(env->arena + at + 8 * (granule % GPUBPF_GRANULES));
+
+	return (u32)(word >> 32) == (u32)GPUBPF_GRANULE_OWNER(granule) ? (s64)(u32)word : -1;
 }
 #else
 GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
@@ -150,17 +152,22 @@ GPUBPF_FN s64 gpubpf_granule_number(GPUBPF_ENV, u64 address)
 }
 #endif
 
+GPUBPF_FN_APART s64 gpubpf_allocation_number_searched(u64 arena, u64 pid_tgid, u64 address)
+{
+	struct gpubpf_env of = { .arena = arena, .pid_tgid = pid_tgid };
+	struct gpubpf_allocation_words found;
+
+	if (gpubpf_allocation_find_cached(&of, address, &found) || gpubpf_allocation_find(&of, address, &found))
+		return (s64)(found.kind_number >> 32);
+	return -GPUBPF_ENOENT;
+}
+
 /* helper 526 */
 GPUBPF_FN s64 gpubpf_helper_allocation_number(GPUBPF_ENV, u64 address)
 {
 	s64 number = gpubpf_granule_number(env, address);
-	struct gpubpf_allocation_words found;
 
-	if (number >= 0)
-		return number;
-	if (gpubpf_allocation_find_cached(env, address, &found) || gpubpf_allocation_find(env, address, &found))
-		return (s64)(found.kind_number >> 32);
-	return -GPUBPF_ENOENT;
+	return number >= 0 ? number : gpubpf_allocation_number_searched(env->arena, env->pid_tgid, address);
 }
 
 /* How many bytes from the address on are of its allocation. */

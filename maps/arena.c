@@ -40,16 +40,6 @@ static void seed_counters(char *arena)
 		memcpy(arena + GPUBPF_ARENA_RNG + i * GPUBPF_REPLICA_ALIGN, &seeds[i], sizeof(seeds[i]));
 }
 
-static void place_granules(void *arena, const struct gpubpf_layout *layout)
-{
-	struct gpubpf_arena_hdr *hdr = arena;
-
-	if (!layout->allocations)
-		return;
-	hdr->granules = layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE;
-	*(uint64_t *)((char *)arena + hdr->granules) = GPUBPF_GRANULE_NOBODYS(0);
-}
-
 /* In this order: what somebody reads who sees the header has been written before. */
 void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const struct gpubpf_layout *layout, uint32_t first)
 {
@@ -65,7 +55,7 @@ void gpubpf_arena_extend(void *arena, const struct gpubpf_unit *unit, const stru
 	rows[GPUBPF_ARENA_ROWS - 1] = layout->prints;
 	hdr->layout_hash = layout->hash;
 	hdr->allocations = layout->allocations;
-	place_granules(arena, layout);
+	hdr->granules = gpubpf_layout_granules(layout);
 	__atomic_store_n(&hdr->allocation_tables, layout->allocation_tables, __ATOMIC_RELEASE);
 	__atomic_store_n(&hdr->print_ring, layout->print_ring, __ATOMIC_RELEASE);
 	__atomic_store_n(&hdr->nmaps, layout->nmaps, __ATOMIC_RELEASE);

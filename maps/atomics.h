@@ -33,16 +33,17 @@
 		else if (gpubpf_warp_first(same) == gpubpf_lane()) \
 			gpubpf_add_##type(address, value * (type)gpubpf_warp_count(same)); \
 	}
-#define GPUBPF_ADD_WARP(type) \
-	GPUBPF_FN void gpubpf_atomic_add_warp_##type(u64 address, type value) \
+/* place: the address, or the half of it that says which. */
+#define GPUBPF_ADD_WARP(name, type, place) \
+	GPUBPF_FN void gpubpf_atomic_add_##name##_##type(u64 address, type value) \
 	{ \
-		u32 here = gpubpf_warp_active(), first = gpubpf_warp_first(here), lane = gpubpf_lane(), same; \
-		bool equal = address == gpubpf_warp_from(here, address, first), alone; \
+		u32 here = gpubpf_warp_active(), one = gpubpf_warp_one(here), lane = gpubpf_lane(), same; \
+		bool equal = (place) == gpubpf_warp_from(here, (place), one), alone; \
 		if (!__builtin_constant_p(value)) \
-			equal &= value == (type)gpubpf_warp_from(here, value, first); \
+			equal &= value == (type)gpubpf_warp_from(here, value, one); \
 		same = gpubpf_warp_ballot(here, equal); \
 		alone = !(same >> lane & 1); \
-		if (alone || first == lane) \
+		if (alone || one == lane) \
 			gpubpf_add_##type(address, alone ? value : value * (type)gpubpf_warp_count(same)); \
 	}
 #else
@@ -51,8 +52,8 @@
 	{ \
 		gpubpf_add_##type(address, value); \
 	}
-#define GPUBPF_ADD_WARP(type) \
-	GPUBPF_FN void gpubpf_atomic_add_warp_##type(u64 address, type value) \
+#define GPUBPF_ADD_WARP(name, type, place) \
+	GPUBPF_FN void gpubpf_atomic_add_##name##_##type(u64 address, type value) \
 	{ \
 		gpubpf_add_##type(address, value); \
 	}
@@ -60,7 +61,8 @@
 
 #define GPUBPF_ATOMICS(type) \
 	GPUBPF_ADD_SAME(type) \
-	GPUBPF_ADD_WARP(type) \
+	GPUBPF_ADD_WARP(warp, type, address) \
+	GPUBPF_ADD_WARP(near, type, (u64)(u32)address) \
 	GPUBPF_FN type gpubpf_atomic_load_##type(u64 address) \
 	{ \
 		return gpubpf_load_##type(address); \

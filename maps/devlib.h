@@ -47,6 +47,9 @@ struct gpubpf_env {
 };
 
 #define GPUBPF_ENV_CLOCK 1 /* in flags; else a lane waits for the header's */
+/* Likewise where the table of granules is, of which offsets are multiples of 64. */
+#define GPUBPF_ENV_GRANULES 0xffffffc0
+#define GPUBPF_ENV_GRANULES_AT(offset) ((offset) <= GPUBPF_ENV_GRANULES ? (u32)(offset) & GPUBPF_ENV_GRANULES : 0)
 
 #define GPUBPF_ENV GPUBPF_PRIVATE const struct gpubpf_env *env
 /* the layout of the map, in this order; u64 where struct gpubpf_map_layout has u64 */
@@ -85,6 +88,7 @@ struct gpubpf_env {
  *   void gpubpf_atomic_add_u32/u64(u64 address, uN value);
  *   void gpubpf_atomic_add_warp_u32/u64(u64 address, uN value);   same, aggregated over the warp's lanes
  *                                              that name the same address, where that is faster
+ *   void gpubpf_atomic_add_near_u32/u64(u64 address, uN value);   same, where addresses that differ do so in their lower halves
  *   void gpubpf_atomic_add_same_u32/u64(u64 address, uN value);   same, where all lanes name one address
  *   uN gpubpf_atomic_load_uN(u64 address); void gpubpf_atomic_store_uN(u64 address, uN value);
  *   uN gpubpf_atomic_fetch_<add|or|and|xor>_uN(u64 address, uN value);

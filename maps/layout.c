@@ -237,7 +237,7 @@ static uint64_t lay_out(const struct gpubpf_unit *unit, const struct gpubpf_layo
 	if (opts->allocation_tables && !layout->allocations) {
 		layout->allocations = gpubpf_align(at, GPUBPF_REPLICA_ALIGN);
 		layout->allocation_tables = opts->allocation_tables;
-		at = layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE + GPUBPF_GRANULE_TABLE;
+		at = gpubpf_layout_granules(layout) + GPUBPF_GRANULE_TABLE;
 	}
 	return gpubpf_align(at, GPUBPF_ARENA_ALIGN);
 }
@@ -262,6 +262,11 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 	while (size--)
 		hash = (hash ^ *p++) * 0x100000001b3ull; /* FNV-1a */
 	return hash;
+}
+
+uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout)
+{
+	return layout->allocations ? layout->allocations + layout->allocation_tables * (uint64_t)GPUBPF_ALLOCATION_TABLE : 0;
 }
 
 static void seal(struct gpubpf_layout *layout)

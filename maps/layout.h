@@ -175,15 +175,14 @@ struct gpubpf_allocation_head { /* 64 bytes */
 
 /*
  * Behind these tables, for devices with memory of their own, which are one process's: of pieces of memory that are one
- * allocation's wholly, its number, by one look. Pieces count from 1. The word for piece n is n % GPUBPF_GRANULES; it has n in
- * its upper half, or is another one's, or nobody's: 0, but for the first word, where that would be a piece's. An allocation
- * that goes takes its words with it, at once.
+ * allocation's wholly, its number, by one look. The word for piece n is n % GPUBPF_GRANULES; it has the rest of n, from 1, in
+ * its upper half, or is another one's, or nobody's: 0. An allocation that goes takes its words with it, at once.
  */
 #define GPUBPF_GRANULE_SHIFT 21       /* 2 MiB: what GPUs' drivers take memory by */
 #define GPUBPF_GRANULES 16384
 #define GPUBPF_GRANULE_TABLE (8 * GPUBPF_GRANULES)
-#define GPUBPF_GRANULE_NOBODYS(i) ((i) ? 0 : 1ull << 32)
-#define GPUBPF_GRANULE(address) (((address) >> GPUBPF_GRANULE_SHIFT) + 1)
+#define GPUBPF_GRANULE(address) ((address) >> GPUBPF_GRANULE_SHIFT)
+#define GPUBPF_GRANULE_OWNER(granule) ((granule) / GPUBPF_GRANULES + 1) /* of no more than 30 bits */
 
 /*
  * Who launched a kernel, in one word: the thread in bits 0 to 21 and its process in bits 32 to 53, of which Linux has no larger

@@ -18,7 +18,7 @@
  *   warps             with GPUBPF_HAS_WARP: gpubpf_warp_active(), gpubpf_warp_peers(u64 key): lanes that are
  *                     here now with the same key, as a mask; gpubpf_warp_same(u64 key): lanes that
  *                     have the key of the first lane that is here; gpubpf_warp_from(peers, u64 value, lane);
- *                     gpubpf_warp_ballot(u32 lanes, u32 bit).
+ *                     gpubpf_warp_ballot(u32 lanes, u32 bit); gpubpf_warp_one(u32 lanes): one of them.
  *                     With GPUBPF_HAS_WAVE, of up to 64 lanes: gpubpf_wave_ballot(bool condition),
  *                     gpubpf_wave_peers(u64 key).
  *                     GPUBPF_COMBINES_ADDS: the assembler makes one add of those of a constant by all lanes
@@ -59,6 +59,11 @@ typedef u16 gpubpf_u16u __attribute__((may_alias, aligned(1)));
 #include "machine_clc.h"
 #else
 #include "machine_host.h"
+#endif
+
+/* a function that is seldom called, from many places */
+#ifndef GPUBPF_FN_APART
+#define GPUBPF_FN_APART GPUBPF_FN
 #endif
 
 /* before a loop over the words of private memory, where an index that varies would keep it out of registers */

@@ -66,6 +66,14 @@ GPUBPF_FN u32 gpubpf_warp_count(u32 mask)
 	return popcount(mask);
 }
 
+GPUBPF_FN u32 gpubpf_warp_one(u32 mask)
+{
+	u32 lane;
+
+	__asm__ volatile("bfind.u32 %0, %1;" : "=r"(lane) : "r"(mask));
+	return lane;
+}
+
 GPUBPF_FN u32 gpubpf_warp_first(u32 mask)
 {
 	return 31 - clz(mask & (0u - mask));

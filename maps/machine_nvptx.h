@@ -9,6 +9,9 @@
 #define GPUBPF_HAS_WARP 1
 #endif
 #define GPUBPF_COMBINES_ADDS 1
+#ifndef GPUBPF_MACHINE_CODE /* which has no calls */
+#define GPUBPF_FN_APART __attribute__((noinline))
+#endif
 
 /* Inline PTX for memory: clang's scoped atomics come out with system scope here (LLVM 22), which waits for the
  * bus, and the arena is in the device's own memory. PTX ISA 9.7.9 (ld, st) and 9.7.13 (atom, red, fence). */
@@ -235,11 +238,21 @@ GPUBPF_FN u32 gpubpf_warp_first(u32 mask)
 	return (u32)__builtin_ctz(mask);
 }
 
+/* The last of them, which takes one instruction where the first takes three. */
+GPUBPF_FN u32 gpubpf_warp_one(u32 mask)
+{
+	u32 lane;
+
+	__asm__("bfind.u32 %0, %1;" : "=r"(lane) : "r"(mask));
+	return lane;
+}
+
 GPUBPF_FN u64 gpubpf_warp_from(u32 peers, u64 value, u32 lane)
 {
-	u32 low = (u32)__nvvm_shfl_sync_idx_i32(peers, (int)(u32)value, (int)lane, 31);
-	u32 high = (u32)__nvvm_shfl_sync_idx_i32(peers, (int)(u32)(value >> 32), (int)lane, 31);
+	u32 low = (u32)__nvvm_shfl_sync_idx_i32(peers, (int)(u32)value, (int)lane, 31), high = (u32)(value >> 32);
 
+	if (!__builtin_constant_p(high)) /* one that is a constant is every lane's */
+		high = (u32)__nvvm_shfl_sync_idx_i32(peers, (int)high, (int)lane, 31);
 	return (u64)high << 32 | low;
 }
 

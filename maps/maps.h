@@ -55,6 +55,8 @@ int gpubpf_layout_compute(const struct gpubpf_unit *unit, const struct gpubpf_la
 int gpubpf_layout_extend(const struct gpubpf_unit *unit, const struct gpubpf_layout_opts *opts,
 			 struct gpubpf_layout *layout, struct gpubpf_diag *diag);
 void gpubpf_layout_finish(struct gpubpf_layout *layout);
+/* Arena offset of the table of granules (layout.h), a multiple of 64; 0: nobody asks for allocations. */
+uint64_t gpubpf_layout_granules(const struct gpubpf_layout *layout);
 /* What is done to elements of maps of maps, as what is done to each map that may be one: layouts go by that. */
 void gpubpf_layout_spread(const struct gpubpf_unit *unit, uint32_t *map_use);
 /* Does the layout of a map, chosen by what was done to it then, do for programs that do all this to it? */

@@ -197,6 +197,14 @@ static bool exported(const struct low *l, const char *name)
 	return !strncmp(name, "gpubpf_site_", 12) || !strncmp(name, "gpubpf_run", 10);
 }
 
+/* A function of the library that is seldom called, from many places (GPUBPF_FN_APART in maps/machine.h). */
+static bool stays_apart(const struct low *l, LLVMValueRef fn)
+{
+	unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
+
+	return l->opts->inlined && !l->target->inline_all && LLVMGetEnumAttributeAtIndex(fn, LLVMAttributeFunctionIndex, kind);
+}
+
 /* Everything but the sites and kernels becomes theirs: linked, internal, and inlined but for operations on
  * maps that several places share. Compilers for CPUs would inline those too, and take ten times as long. */
 static int link_library(struct low *l)
@@ -213,9 +221,11 @@ static int link_library(struct low *l)
 			continue;
 		if (exported(l, LLVMGetValueName2(fn, &n)))
 			continue;
+		LLVMSetLinkage(fn, LLVMInternalLinkage);
+		if (stays_apart(l, fn))
+			continue;
 		attribute(l, fn, "noinline", false);
 		attribute(l, fn, "optnone", false);
-		LLVMSetLinkage(fn, LLVMInternalLinkage);
 		if (l->target->inline_all || low_shared_once(fn))
 			attribute(l, fn, "alwaysinline", true);
 		else if (l->job->caps->bits & GPUBPF_CAP_X86)

@@ -248,11 +248,26 @@ bool low_is_atomic_add(const struct low_prog *p, uint32_t pc)
 	return a->map == GPUBPF_ANY_MAP || !(p->l->job->unit->maps[a->map].type->flags & GPUBPF_MAP_THREAD);
 }
 
+/* Are the values that lanes may name, of one map, in less than 4 GiB? */
+static bool is_near(struct low_frame *f, uint32_t pc)
+{
+	const struct gpubpf_access *a = &f->p->prog->facts->insn[pc].mem;
+	const struct gpubpf_lower_job *job = f->p->l->job;
+	const struct gpubpf_map_layout *l;
+
+	if (job->checked || a->spaces != GPUBPF_SPACE_MAP_VALUE || a->map < 0 || job->unit->maps[a->map].prototype)
+		return false;
+	l = &job->layouts[a->map];
+	return l->size <= UINT32_MAX && l->copy_stride <= UINT32_MAX / (l->copies ? l->copies : 1);
+}
+
 /* The library's add without fetch that suits what lanes have in common. */
 static const char *add_function(struct low_frame *f, uint32_t pc)
 {
 	bool wide = f->p->prog->insns[pc].width == 8;
 
+	if (is_near(f, pc) && !(f->p->prog->facts->insn[pc].flags & GPUBPF_FACT_SAME_ADDRESS))
+		return wide ? "gpubpf_atomic_add_near_u64" : "gpubpf_atomic_add_near_u32";
 	if (!f->p->l->job->checked && (f->p->prog->facts->insn[pc].flags & GPUBPF_FACT_SAME_ADDRESS))
 		return wide ? "gpubpf_atomic_add_same_u64" : "gpubpf_atomic_add_same_u32";
 	return wide ? "gpubpf_atomic_add_warp_u64" : "gpubpf_atomic_add_warp_u32";

@@ -61,6 +61,7 @@ struct gpubpf_lower_job {
 	const struct gpubpf_unit *unit;            /* every program that a site names is verified */
 	const struct gpubpf_map_layout *layouts;   /* [unit->nmaps] */
 	uint64_t layout_hash;
+	uint64_t granules;                         /* arena offset of the table of granules (maps/layout.h); 0: the header says it */
 	uint64_t print_ring;                       /* arena offset of the print ring's layout, 0 none */
 	struct gpubpf_map_layout print_layout;
 	const struct gpubpf_site_desc *sites;

@@ -74,7 +74,7 @@ static struct gpubpf_lower_job lower_job(const struct gpubpf_making *m)
 	const struct gpubpf_layout *layout = &m->req->layout;
 
 	return (struct gpubpf_lower_job){
-		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash,
+		.unit = &m->req->unit, .layouts = layout->maps, .layout_hash = layout->hash, .granules = gpubpf_layout_granules(layout),
 		.print_ring = layout->print_ring, .sites = m->sites, .nsites = m->nsites, .caps = &m->req->caps,
 		.insertions = m->puts.list, .ninsertions = m->puts.n, .print_layout = layout->prints,
 		.registers = m->req->registers, .run_in_maps = m->s->raw, .plain_mem = m->s->raw,

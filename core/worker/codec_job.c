@@ -404,6 +404,7 @@ void gpubpf_codec_job(struct gpubpf_codec *c, struct gpubpf_lower_job *job)
 	codec_unit(c, job, unit);
 	codec_layouts(c, job);
 	gpubpf_codec_u64(c, &job->layout_hash);
+	gpubpf_codec_u64(c, &job->granules);
 	gpubpf_codec_u64(c, &job->print_ring);
 	codec_layout(c, &job->print_layout);
 	gpubpf_codec_u32(c, &job->registers);

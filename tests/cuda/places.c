@@ -170,7 +170,7 @@ static const struct gpubpf_device_caps caps = {
 static void open_programs(const char *const *objects, size_t n, const char *dir)
 {
 	struct gpubpf_load_opts load = { .npaths = n, .paths = objects };
-	struct gpubpf_layout_opts place = { .replicas = caps.compute_units, .threads = 1 << 10 };
+	struct gpubpf_layout_opts place = { .replicas = caps.compute_units, .threads = 1 << 10, .allocation_tables = 1 };
 	struct gpubpf_worker_opts how = { 0 };
 	struct gpubpf_verify_opts proof = { 0 };
 	struct gpubpf_diag diag;
@@ -207,7 +207,8 @@ static void by_worker(const struct ptx_module *m, const char *kernel, enum gpubp
 	struct gpubpf_image image = { .data = m->text, .size = m->size, .kind = GPUBPF_IMAGE_PTX, .options = "", .cwd = "",
 				      .kernel = "" };
 	struct gpubpf_site_desc site = { .site = kind, .progs = progs };
-	struct gpubpf_lower_job job = { .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash, .caps = &caps,
+	struct gpubpf_lower_job job = { .unit = &loaded->unit, .layouts = layout.maps, .layout_hash = layout.hash,
+					.granules = gpubpf_layout_granules(&layout), .caps = &caps,
 					.sites = &site, .nsites = 1, .insertions = insertions };
 	struct gpubpf_target_opts opts = { .opt_level = 2, .validate = true };
 	const char *name = gpubpf_place_kind(kind)->name;

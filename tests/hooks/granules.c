@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a device with memory of its own is told of the pieces of the application's memory: those that are one allocation's
  * wholly, when it is made, until it goes, and no more words than change. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,8 +54,31 @@ bool gpubpf_hook_device_gone(const struct gpubpf_hook_device *device)
 	return false;
 }
 
+static char noted[256];
+static bool scarce; /* memory is */
+
 void gpubpf_hook_note(const char *format, ...)
 {
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(noted, sizeof(noted), format, ap);
+	va_end(ap);
+}
+
+void *__real_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return scarce ? NULL : __real_calloc(n, size);
+}
+
+static void attach_again(struct gpubpf_hook_device *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->allocations = 0;
+	gpubpf_allocations_attach(d);
+	pthread_mutex_unlock(&d->lock);
 }
 
 static uint64_t word_of(uint64_t address)
@@ -66,12 +91,12 @@ static uint64_t word_of(uint64_t address)
 
 static bool is_told(uint64_t address, uint64_t number)
 {
-	return word_of(address) == (GPUBPF_GRANULE(address) << 32 | number);
+	return word_of(address) == (GPUBPF_GRANULE_OWNER(GPUBPF_GRANULE(address)) << 32 | number);
 }
 
 static bool is_nobodys(uint64_t address)
 {
-	return word_of(address) >> 32 != GPUBPF_GRANULE(address);
+	return word_of(address) >> 32 != GPUBPF_GRANULE_OWNER(GPUBPF_GRANULE(address));
 }
 
 static void make(const void *context, uint64_t base, uint64_t size, uint32_t number)
@@ -121,15 +146,21 @@ int main(void)
 	gpubpf_allocation_cut(201 * PIECE, PIECE);
 	ok(is_nobodys(201 * PIECE) && is_told(202 * PIECE, 8), "nor is what is cut out of one");
 	make(&here, (PIECE << 32) + 5 * PIECE, PIECE, 12);
-	ok(is_nobodys(5 * PIECE) && !pushed, "one beyond what a word can tell is none lower down");
+	ok(is_told((PIECE << 32) + 5 * PIECE, 12) && is_nobodys(5 * PIECE), "one of a high address is none lower down");
+	make(&here, -2 * PIECE, 2 * PIECE - 1, 13);
+	ok(is_told(-2 * PIECE, 13) && is_nobodys(-PIECE) && is_nobodys(0), "nor is one that ends with all addresses");
 	gpubpf_allocations_detach(&d);
 	ok(!d.granules, "a device that goes keeps nothing");
 
+	scarce = true;
+	attach_again(&d);
+	scarce = false;
+	ok(!d.granules && has->granules == hdr->granules && strstr(noted, "they search for each"), "where there is no memory it is said");
+	gpubpf_allocations_detach(&d);
+	d.granules_at = 0;
 	hdr->granules = SIZE - 8;
-	pthread_mutex_lock(&d.lock);
-	d.allocations = 0;
-	gpubpf_allocations_attach(&d);
-	pthread_mutex_unlock(&d.lock);
-	ok(!d.granules, "a table that does not fit is none");
+	noted[0] = 0;
+	attach_again(&d);
+	ok(!d.granules && !noted[0], "a table that does not fit is none");
 	return done();
 }

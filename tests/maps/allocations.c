@@ -72,7 +72,7 @@ static void look_by_pieces(struct fixture *f)
 	   gpubpf_helper_allocation_number(&f->env, 0) == -GPUBPF_ENOENT && gpubpf_helper_allocation_number(&f->env, ~0ull) == -GPUBPF_ENOENT,
 	   "and of what is none's that it is none's");
 	ok(gpubpf_helper_allocation_number(&f->env, far) == -GPUBPF_ENOENT, "no row and no word");
-	*granule_at(f, far) = GPUBPF_GRANULE(far) << 32 | 77;
+	*granule_at(f, far) = GPUBPF_GRANULE_OWNER(GPUBPF_GRANULE(far)) << 32 | 77;
 	ok(gpubpf_helper_allocation_number(&f->env, far) == 77 &&
 	   gpubpf_helper_allocation_number(&f->env, far + (1 << GPUBPF_GRANULE_SHIFT) - 1) == 77, "a piece's word tells its number");
 	ok(gpubpf_helper_allocation_number(&f->env, far - 1) == -GPUBPF_ENOENT &&

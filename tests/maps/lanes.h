@@ -16,6 +16,11 @@ static inline uint32_t gpubpf_warp_count(uint32_t mask)
 	return (uint32_t)__builtin_popcount(mask);
 }
 
+static inline uint32_t gpubpf_warp_one(uint32_t mask)
+{
+	return 31 - (uint32_t)__builtin_clz(mask);
+}
+
 static inline uint32_t gpubpf_warp_first(uint32_t mask)
 {
 	return (uint32_t)__builtin_ctz(mask);

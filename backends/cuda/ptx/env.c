@@ -94,9 +94,14 @@ static LLVMValueRef load_param(struct low *l, uint32_t param, uint32_t off, uint
  * long as without, on an H200. */
 static void set_clock(struct low *l, LLVMValueRef env)
 {
-	LLVMBuildStore(l->b, low_const32(l, GPUBPF_ENV_CLOCK),
-		       low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
 	low_env_set(l, env, offsetof(struct gpubpf_env, clock_offset), cuda_load_word(l, "gpubpf_clock_offset"));
+}
+
+static void set_flags(struct low *l, LLVMValueRef env, bool clock)
+{
+	uint32_t flags = GPUBPF_ENV_GRANULES_AT(l->job->granules) | (clock ? GPUBPF_ENV_CLOCK : 0);
+
+	LLVMBuildStore(l->b, low_const32(l, flags), low_byte_ptr(l, env, low_const32(l, offsetof(struct gpubpf_env, flags))));
 }
 
 /* The arena's address: a sum with an offset of a map is then known not to be NULL. */
@@ -123,6 +128,7 @@ void cuda_inline_env_by(struct low *l, uint32_t index, LLVMValueRef env, low_loa
 		low_env_set(l, env, offsetof(struct gpubpf_env, pid_tgid), cuda_load_word(l, "gpubpf_pid"));
 	low_env_arguments(l, &l->job->sites[index], &w, env, load);
 	give(l, l->job->sites[index].site, env);
+	set_flags(l, env, w.clock);
 	if (w.clock)
 		set_clock(l, env);
 }
