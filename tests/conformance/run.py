@@ -4,6 +4,7 @@
 
 Options that begin with $GPUBPF_CORPUS are files there: where it is not set, nothing runs. WHERE: host; pocl, intel or
 oclgrind: that OpenCL device; hip: a gfx90a that $GPUBPF_AMD_SIM simulates, with the library $BREV (tests/hip/brev.c) in the tool;
+gfx942, say: that one, by the HIP runtime of the tests' own over ROCr in $OVER_ROCR (tests/hip/runtime);
 level_zero: the driver of the tests' own ($ZE_ENABLE_ALT_DRIVERS), over Intel's OpenCL runtime."""
 import json
 import os
@@ -18,6 +19,7 @@ import simulated
 gpubpf, where, options = sys.argv[1], sys.argv[2], sys.argv[3:]
 DEVICES = {'pocl': 'Portable', 'oclgrind': 'Oclgrind', 'intel': 'Intel'}
 env, command = dict(os.environ), []
+amd = where == 'hip' or where.startswith('gfx')
 
 
 def leave(why):
@@ -31,16 +33,20 @@ if where in ('intel', 'level_zero'):
     env['OCL_ICD_VENDORS'] = env['GPUBPF_TEST_INTEL']
 if where == 'oclgrind':
     env['OCL_ICD_VENDORS'] = '/usr/lib/oclgrind/liboclgrind-rt-icd.so'
-if where == 'hip':
+if amd:
     if not env.get('GPUBPF_AMD_SIM'):
         leave('GPUBPF_AMD_SIM names no simulator')
-    command, env['LD_PRELOAD'] = [env['GPUBPF_AMD_SIM'], 'gfx90a'], env['BREV']
-command += [gpubpf, 'conformance', '-j', *options, '--backend', 'opencl' if where in DEVICES else where]
+    command, env['LD_PRELOAD'] = [env['GPUBPF_AMD_SIM'], 'gfx90a' if where == 'hip' else where], env['BREV']
+if amd and where != 'hip':
+    if not env.get('OVER_ROCR'):
+        leave('this was built without hsa.h')
+    env['LD_LIBRARY_PATH'] = os.path.dirname(env['OVER_ROCR'])
+command += [gpubpf, 'conformance', '-j', *options, '--backend', 'opencl' if where in DEVICES else 'hip' if amd else where]
 command += ['--device', DEVICES[where]] if where in DEVICES else []
 if any(word.startswith('$GPUBPF_CORPUS') for word in command) and not env.get('GPUBPF_CORPUS'):
     leave('GPUBPF_CORPUS names no folder')
 command = [word.replace('$GPUBPF_CORPUS', env.get('GPUBPF_CORPUS', '')) for word in command]
-if where == 'hip':
+if amd:
     run = simulated.run(command, env=env, timeout=1800, text=True)
 else:
     run = subprocess.run(command, capture_output=True, env=env, text=True, timeout=1800, check=False)
