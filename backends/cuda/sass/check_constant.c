@@ -26,7 +26,7 @@ struct walk {
 	uint8_t known[SASS_CONSTANT_REGISTERS];
 	uint32_t off[2];           /* of the address's halves: where in the bank */
 	bool address, loaded;      /* the address is that of what is read; it is on its way, and then there: */
-	unsigned coming;           /* when this scoreboard says so */
+	unsigned coming, late;     /* when this scoreboard says so; those that say that what was handed on has arrived */
 	uint32_t carried;          /* parts handed on */
 	uint32_t quiet;            /* cycles since the last was */
 };
@@ -151,7 +151,7 @@ static int check_given(struct walk *w, uint32_t i, struct sass_insn insn)
 		return wrong(w, i, "an instruction tells of another scoreboard");
 	w->carried++;
 	w->quiet = 0;
-	w->coming = sass_boards_set(insn);
+	w->late |= sass_boards_set(insn);
 	w->c->met[i - w->c->n] |= SASS_MET_OWN;
 	return 1;
 }
@@ -162,7 +162,7 @@ static int check_back(struct walk *w, uint32_t i)
 	bool uniform = w->k.way == SASS_CONSTANT_UNIFORM;
 	uint32_t parts = uniform ? (w->k.bytes + 3) / 4 : 1;
 
-	if (w->carried != parts || w->coming || (uniform && w->quiet < UNIFORM_SEEN))
+	if (w->carried != parts || w->coming || w->late || (uniform && w->quiet < UNIFORM_SEEN))
 		return wrong(w, i, "the kernel goes on without its constant");
 	return 0;
 }
@@ -172,6 +172,7 @@ static int step(struct walk *w, uint32_t i, struct sass_insn insn)
 	int err;
 
 	w->coming &= ~sass_waits(insn);
+	w->late &= ~sass_waits(insn);
 	w->quiet += sass_passes(insn);
 	if (alike(insn, sass_nop(0, 0)))
 		return 0;

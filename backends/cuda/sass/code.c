@@ -200,11 +200,14 @@ static int add_constant(struct sass_code *code, uint32_t i, struct gpubpf_diag *
 {
 	struct sass_insn insn = sass_code_at(code, i);
 	struct sass_constant k;
+	bool may_be_less;
 
 	if (!sass_constant_of(insn, &k))
 		return refuse(diag, "its instruction at 0x%x (%s) reads a __constant__ variable in a way that a twin cannot", i * SASS_INSN,
 			      sass_op_find(sass_opcode(insn))->name);
-	if (k.bytes > code->constants_size || k.off > code->constants_size - k.bytes || code->constants_size > SASS_CONSTANTS_MOST)
+	may_be_less = k.index != SASS_RZ && k.off >= SASS_CONSTANT_NEGATIVE;
+	if (k.bytes > code->constants_size || (k.off > code->constants_size - k.bytes && !may_be_less) ||
+	    code->constants_size > SASS_CONSTANTS_MOST)
 		return refuse(diag, "it reads a __constant__ variable that the image does not have");
 	if (code->entered[i] & SASS_FILLED)
 		return refuse(diag, "its instruction at 0x%x cannot be carried out elsewhere", i * SASS_INSN);

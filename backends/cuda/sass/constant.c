@@ -17,7 +17,6 @@
 #define REST ((1ull << (SASS_STALL_AT - 64)) - 1)
 #define WIDTH (7ull << 9)          /* 73..75 */
 #define UNIFORM_FORM (1ull << 27)  /* 91 */
-#define NEGATIVE 0x8000            /* an offset with an index from here on may be one with a sign */
 #define REGISTERS (1u << 9)        /* of an opcode: all operands are registers */
 #define FORM (7u << 9)
 
@@ -77,7 +76,7 @@ bool sass_constant_of(struct sass_insn insn, struct sass_constant *k)
 	*k = (struct sass_constant){ .off = sass_constant_offset(insn), .index = SASS_RZ };
 	if (!find_operand(insn, k) && !find_load(insn, k))
 		return false;
-	return k->off % k->bytes == 0 && (k->index == SASS_RZ || k->off < NEGATIVE);
+	return k->off % k->bytes == 0;
 }
 
 struct sass_insn sass_constant_by(struct sass_insn insn, enum sass_constant_way way, unsigned reg)
@@ -114,7 +113,8 @@ static void put_half(struct putting *p, bool high, uint32_t off)
 	put(p, sass_move_number(p->regs + SASS_CONSTANT_ADDRESS + high, 0));
 }
 
-/* An index beyond the bank's end is 0: what nobody may use a kernel can read all the same. */
+/* An index beyond the bank's end is 0: what nobody may use a kernel can read all the same. What is added may be less than nothing, as
+ * many bits of it as a bank has bytes: cut to those the sum is right, whether or not that is a sign. */
 static void put_index(struct putting *p, const struct sass_constant *k)
 {
 	uint32_t index = p->regs + SASS_CONSTANT_INDEX, beyond = p->regs + SASS_CONSTANT_BEYOND;

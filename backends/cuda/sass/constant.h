@@ -32,6 +32,8 @@ struct sass_constant {
 	bool uniform_index;
 };
 
+#define SASS_CONSTANT_NEGATIVE 0x8000 /* beside an index, from here on an offset may be one with a sign */
+
 /* What the instruction, which reads c[0x3], reads there. False: it does so in a way that is not known. */
 bool sass_constant_of(struct sass_insn insn, struct sass_constant *constant);
 /* An instruction of arithmetic with a register in the place of the constant; a slow one has a scoreboard, by which it can be

@@ -37,7 +37,7 @@ struct run {
 	bool wrong, is_carried;
 };
 
-static uint32_t reads, right, changed, seen;
+static uint32_t reads, right, changed, seen, behind; /* behind: with an index from which something is taken */
 static struct sass_insn pairs[DISASSEMBLED]; /* what was, and what became of it */
 static uint32_t npairs;
 
@@ -175,6 +175,9 @@ static uint32_t place_of(struct sass_insn own, const struct sass_constant *k, st
 		index = &t->u[sass_field(own, 24, 6)];
 	if (!index)
 		return off;
+	if (off >> (op == 0x1ac ? 16 : 15)) /* a sign */
+		off -= op == 0x1ac ? 0x20000 : 0x10000;
+	behind += off > INT32_MAX;
 	*index = random_below((size - k->bytes) / k->bytes + 1) * k->bytes - off;
 	if (beyond)
 		*index = random_below(2) ? random_below(UINT32_MAX) & -(uint32_t)k->bytes : -(random_below(4096) * k->bytes);
@@ -449,5 +452,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		compiled_each(argv[1], arches, "-O3", try_file);
+	if (reads)
+		ok(behind, "%u times of an index from which something is taken", behind);
 	return done();
 }

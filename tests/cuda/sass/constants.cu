@@ -54,3 +54,20 @@ extern "C" __global__ void of_doubles(double *o, const double *x, long long *q)
 	q[i] = e + l[1], q[i + 1] = e * l[2], q[i + 2] = e & l[3], q[i + 3] = e < l[4], q[i + 4] = e * n[5] + l[8];
 	q[i + 5] = (int)e * (long long)n[7] + l[9];
 }
+
+/* In turns of a loop, of which some are done at once: with offsets behind the index. */
+__constant__ float3 w[64];
+
+extern "C" __global__ void in_turns(float *o, const float *x, const float *y, int m)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	float p = x[i], q = x[i + 1], r = y[i], s = o[i], t = o[i + 1];
+
+	for (int k = 0; k < m; k++) {
+		float e = w[k].x * p + w[k].y * q + w[k].z * r, c = __cosf(e), d = __sinf(e);
+
+		s += x[k] * c - y[k] * d;
+		t += y[k] * c + x[k] * d;
+	}
+	o[i] = s, o[i + 1] = t;
+}

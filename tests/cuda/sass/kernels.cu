@@ -71,7 +71,7 @@ KERNEL block(int *out, const int *in, int n, int m)
 	if ((int)threadIdx.x >= 32 * n)
 		return;
 	for (int i = 0; i < m; i++)
-		sum += shared[(threadIdx.x + i) & 255] * i;
+		sum += __vsadu4(shared[(threadIdx.x + i) & 255], i) * i; /* by bytes */
 	__syncwarp();
 	atomicAdd(&out[threadIdx.x & 255], sum);
 	if (sum & 1)
